@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/addr.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+
+int addr_parse(const char *text, struct addr *ret)
+{
+	struct addr a = { 0 };
+
+	a.family = strchr(text, ':') ? AF_INET6 : AF_INET;
+	if (inet_pton(a.family, text, a.bytes) != 1)
+		return -EINVAL;
+	*ret = a;
+	return 0;
+}
+
+const char *addr_format(const struct addr *a, char buf[static ADDR_STRLEN])
+{
+	if (!addr_is_set(a) || !inet_ntop(a->family, a->bytes, buf, ADDR_STRLEN))
+		memcpy(buf, "-", 2);
+	return buf;
+}
+
+int addr_cmp(const struct addr *a, const struct addr *b)
+{
+	if (a->family != b->family) /* AF_UNSPEC < AF_INET < AF_INET6 */
+		return a->family < b->family ? -1 : 1;
+	return memcmp(a->bytes, b->bytes, sizeof(a->bytes));
+}
+
+bool addr_is_loopback(const struct addr *a)
+{
+	static const uint8_t one[16] = { [15] = 1 };
+
+	if (a->family == AF_INET)
+		return a->bytes[0] == 127;
+	return a->family == AF_INET6 && memcmp(a->bytes, one, sizeof(one)) == 0;
+}
+
+/* "[v6]" or "v4" or "", as they stand before the colon of the port. */
+static int parse_host(struct str host, struct addr *ret)
+{
+	char text[ADDR_STRLEN];
+	bool bracketed = host.n >= 2 && host.p[0] == '[' && host.p[host.n - 1] == ']';
+	struct addr a = { 0 };
+
+	if (bracketed) {
+		host.p++;
+		host.n -= 2;
+	}
+	if (host.n) {
+		if (host.n >= sizeof(text))
+			return -EINVAL;
+		memcpy(text, host.p, host.n);
+		text[host.n] = '\0';
+		if (addr_parse(text, &a) < 0 || bracketed != (a.family == AF_INET6))
+			return -EINVAL;
+	} else if (bracketed) {
+		return -EINVAL;
+	}
+	*ret = a;
+	return 0;
+}
+
+int endpoint_parse(const char *text, struct endpoint *ret)
+{
+	const char *colon = strrchr(text, ':');
+	struct addr host;
+	uint64_t port;
+
+	if (!colon || str_to_u64(str_of(colon + 1), UINT16_MAX, &port) < 0)
+		return -EINVAL;
+	if (parse_host((struct str){ text, (size_t)(colon - text) }, &host) < 0)
+		return -EINVAL;
+	*ret = (struct endpoint){ host, (uint16_t)port };
+	return 0;
+}
+
+const char *endpoint_format(const struct endpoint *e, char buf[static ENDPOINT_STRLEN])
+{
+	char host[ADDR_STRLEN];
+
+	if (!addr_is_set(&e->addr))
+		snprintf(buf, ENDPOINT_STRLEN, ":%u", e->port);
+	else
+		snprintf(buf, ENDPOINT_STRLEN, e->addr.family == AF_INET6 ? "[%s]:%u" : "%s:%u",
+			 addr_format(&e->addr, host), e->port);
+	return buf;
+}
+
+socklen_t endpoint_to_sockaddr(const struct endpoint *e, struct sockaddr_storage *ret)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ret;
+	struct sockaddr_in *in4 = (struct sockaddr_in *)ret;
+
+	memset(ret, 0, sizeof(*ret));
+	if (e->addr.family == AF_INET) {
+		in4->sin_family = AF_INET;
+		in4->sin_port = htons(e->port);
+		memcpy(&in4->sin_addr, e->addr.bytes, sizeof(in4->sin_addr));
+		return sizeof(*in4);
+	}
+	in6->sin6_family = AF_INET6;
+	in6->sin6_port = htons(e->port);
+	memcpy(&in6->sin6_addr, e->addr.bytes, sizeof(in6->sin6_addr));
+	return sizeof(*in6);
+}
+
+int endpoint_from_sockaddr(const struct sockaddr *sa, struct endpoint *ret)
+{
+	const struct sockaddr_in6 *in6 = (const void *)sa;
+	const struct sockaddr_in *in4 = (const void *)sa;
+	struct endpoint e = { .addr.family = (uint8_t)sa->sa_family };
+
+	if (sa->sa_family == AF_INET) {
+		e.port = ntohs(in4->sin_port);
+		memcpy(e.addr.bytes, &in4->sin_addr, sizeof(in4->sin_addr));
+	} else if (sa->sa_family == AF_INET6) {
+		e.port = ntohs(in6->sin6_port);
+		memcpy(e.addr.bytes, &in6->sin6_addr, sizeof(in6->sin6_addr));
+	} else {
+		return -EAFNOSUPPORT;
+	}
+	*ret = e;
+	return 0;
+}

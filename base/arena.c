@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An arena is a list of blocks, newest first. Small requests are cut from the newest block; a
+ * request larger than a quarter of a block gets a block of its own behind it, so that a large
+ * array does not throw away the rest of the current one.
+ */
+#include "base/arena.h"
+
+#include <assert.h>
+#include <stdalign.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define BLOCK_SIZE ((size_t)16 * 1024)
+#define ALIGN alignof(max_align_t)
+
+struct block {
+	struct block *next;
+	size_t size; /* usable bytes behind the header */
+	size_t used;
+	alignas(max_align_t) unsigned char bytes[];
+};
+
+struct arena {
+	struct block *blocks;
+	size_t used;
+};
+
+static struct block *block_new(size_t size)
+{
+	struct block *b = mem_resize(NULL, 1, sizeof(*b) + size);
+
+	b->next = NULL;
+	b->size = size;
+	b->used = 0;
+	return b;
+}
+
+struct arena *arena_new(void)
+{
+	return mem_zalloc(sizeof(struct arena));
+}
+
+static void free_blocks(struct block *b)
+{
+	while (b) {
+		struct block *next = b->next;
+
+		free(b);
+		b = next;
+	}
+}
+
+void arena_free(struct arena *a)
+{
+	if (!a)
+		return;
+	free_blocks(a->blocks);
+	free(a);
+}
+
+void arena_freep(struct arena **a)
+{
+	arena_free(*a);
+}
+
+void arena_reset(struct arena *a)
+{
+	struct block *keep = a->blocks;
+
+	a->used = 0;
+	if (!keep)
+		return;
+	free_blocks(keep->next);
+	keep->next = NULL;
+	keep->used = 0;
+}
+
+size_t arena_used(const struct arena *a)
+{
+	return a->used;
+}
+
+/* Puts a block of its own behind the newest one, which stays open for small requests. */
+static struct block *add_large(struct arena *a, size_t size)
+{
+	struct block *b = block_new(size);
+
+	if (a->blocks) {
+		b->next = a->blocks->next;
+		a->blocks->next = b;
+	} else {
+		a->blocks = b;
+	}
+	return b;
+}
+
+static struct block *block_for(struct arena *a, size_t size)
+{
+	struct block *b = a->blocks;
+
+	if (b && b->size - b->used >= size)
+		return b;
+	if (size > BLOCK_SIZE / 4)
+		return add_large(a, size);
+
+	b = block_new(BLOCK_SIZE);
+	b->next = a->blocks;
+	a->blocks = b;
+	return b;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+	struct block *b;
+	void *p;
+
+	assert(a);
+	assert(size < SIZE_MAX / 2);
+
+	size = (size + ALIGN - 1) & ~(ALIGN - 1);
+	b = block_for(a, size);
+	p = b->bytes + b->used;
+	b->used += size;
+	a->used += size;
+	return memset(p, 0, size);
+}
+
+void *arena_array(struct arena *a, size_t n, size_t size)
+{
+	size_t total;
+
+	if (__builtin_mul_overflow(n, size, &total))
+		abort();
+	return arena_alloc(a, total);
+}
+
+void *arena_copy(struct arena *a, const void *p, size_t size)
+{
+	void *copy = arena_alloc(a, size);
+
+	if (size)
+		memcpy(copy, p, size);
+	return copy;
+}
+
+char *arena_strdup(struct arena *a, const char *s)
+{
+	return arena_strndup(a, s, strlen(s));
+}
+
+char *arena_strndup(struct arena *a, const char *s, size_t n)
+{
+	char *copy = arena_alloc(a, n + 1);
+
+	if (n)
+		memcpy(copy, s, n);
+	return copy;
+}
+
+char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
+{
+	va_list again;
+	char *text;
+	int n;
+
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	assert(n >= 0);
+	text = arena_alloc(a, (size_t)n + 1);
+	vsnprintf(text, (size_t)n + 1, fmt, again);
+	va_end(again);
+	return text;
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+
+	va_start(ap, fmt);
+	text = arena_vprintf(a, fmt, ap);
+	va_end(ap);
+	return text;
+}

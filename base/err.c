@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/err.h"
+
+#include <assert.h>
+#include <string.h>
+
+void errs_add(struct errs *e, struct place at, const char *key, const char *fmt, ...)
+{
+	va_list ap;
+
+	assert(e->arena && key);
+	if (e->n == ERRS_MAX) {
+		e->dropped++;
+		return;
+	}
+	if (!e->items)
+		e->items = arena_array_of(e->arena, ERRS_MAX, struct err);
+
+	va_start(ap, fmt);
+	e->items[e->n++] = (struct err){
+		.at = at,
+		.key = arena_strdup(e->arena, key),
+		.text = arena_vprintf(e->arena, fmt, ap),
+	};
+	va_end(ap);
+}
+
+static int place_cmp(struct place a, struct place b)
+{
+	if (a.line != b.line)
+		return a.line < b.line ? -1 : 1;
+	return a.column < b.column ? -1 : a.column > b.column;
+}
+
+/* Insertion sort: the list is short, and equal places must keep their order. */
+void errs_sort(struct errs *e)
+{
+	for (size_t i = 1; i < e->n; i++) {
+		struct err moving = e->items[i];
+		size_t j = i;
+
+		for (; j && place_cmp(e->items[j - 1].at, moving.at) > 0; j--)
+			e->items[j] = e->items[j - 1];
+		e->items[j] = moving;
+	}
+}
+
+void errs_print(const struct errs *e, const char *file, struct buf *out)
+{
+	for (size_t i = 0; i < e->n; i++) {
+		const struct err *err = &e->items[i];
+
+		buf_adds(out, file);
+		if (err->at.line)
+			buf_printf(out, ":%u:%u", err->at.line, err->at.column);
+		buf_adds(out, ": ");
+		if (*err->key)
+			buf_printf(out, "%s: ", err->key);
+		buf_printf(out, "%s\n", err->text);
+	}
+	if (e->dropped)
+		buf_printf(out, "%s: and %zu more\n", file, e->dropped);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/str.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+bool str_eq(struct str a, struct str b)
+{
+	return a.n == b.n && (!a.n || memcmp(a.p, b.p, a.n) == 0);
+}
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+bool str_ieq(struct str a, struct str b)
+{
+	if (a.n != b.n)
+		return false;
+	for (size_t i = 0; i < a.n; i++)
+		if (lower(a.p[i]) != lower(b.p[i]))
+			return false;
+	return true;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+struct str str_trim(struct str s)
+{
+	while (s.n && is_blank(s.p[0])) {
+		s.p++;
+		s.n--;
+	}
+	while (s.n && is_blank(s.p[s.n - 1]))
+		s.n--;
+	return s;
+}
+
+bool str_cut(struct str *rest, char c, struct str *ret_part)
+{
+	const char *at;
+
+	if (!rest->p)
+		return false;
+
+	at = rest->n ? memchr(rest->p, c, rest->n) : NULL;
+	if (!at) {
+		*ret_part = *rest;
+		*rest = (struct str){ 0 };
+		return true;
+	}
+	*ret_part = (struct str){ rest->p, (size_t)(at - rest->p) };
+	rest->n -= ret_part->n + 1;
+	rest->p = at + 1;
+	return true;
+}
+
+int str_to_u64(struct str s, uint64_t max, uint64_t *ret)
+{
+	uint64_t v = 0;
+
+	if (!s.n)
+		return -EINVAL;
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] < '0' || s.p[i] > '9')
+			return -EINVAL;
+		if (__builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(s.p[i] - '0'), &v))
+			return -ERANGE;
+	}
+	if (v > max)
+		return -ERANGE;
+	*ret = v;
+	return 0;
+}
+
+/* Lead byte ranges of RFC 3629, table 3-7 of Unicode: what the second byte may be after each. */
+static const struct {
+	unsigned char lead_lo, lead_hi, len, second_lo, second_hi;
+} utf8_rows[] = {
+	{ 0x00, 0x7f, 1, 0, 0 },       { 0xc2, 0xdf, 2, 0x80, 0xbf }, { 0xe0, 0xe0, 3, 0xa0, 0xbf },
+	{ 0xe1, 0xec, 3, 0x80, 0xbf }, { 0xed, 0xed, 3, 0x80, 0x9f }, { 0xee, 0xef, 3, 0x80, 0xbf },
+	{ 0xf0, 0xf0, 4, 0x90, 0xbf }, { 0xf1, 0xf3, 4, 0x80, 0xbf }, { 0xf4, 0xf4, 4, 0x80, 0x8f },
+};
+
+size_t utf8_char(const char *p, size_t n)
+{
+	const unsigned char *u = (const unsigned char *)p;
+	size_t row;
+
+	for (row = 0; n && row < sizeof(utf8_rows) / sizeof(utf8_rows[0]); row++)
+		if (u[0] >= utf8_rows[row].lead_lo && u[0] <= utf8_rows[row].lead_hi)
+			break;
+	if (!n || row == sizeof(utf8_rows) / sizeof(utf8_rows[0]) || n < utf8_rows[row].len)
+		return 0;
+	for (size_t i = 1; i < utf8_rows[row].len; i++) {
+		unsigned char lo = i == 1 ? utf8_rows[row].second_lo : 0x80;
+		unsigned char hi = i == 1 ? utf8_rows[row].second_hi : 0xbf;
+
+		if (u[i] < lo || u[i] > hi)
+			return 0;
+	}
+	return utf8_rows[row].len;
+}
+
+bool utf8_valid(const char *p, size_t n)
+{
+	while (n) {
+		size_t len = utf8_char(p, n);
+
+		if (!len)
+			return false;
+		p += len;
+		n -= len;
+	}
+	return true;
+}
+
+void buf_free(struct buf *b)
+{
+	free(b->p);
+	*b = (struct buf){ 0 };
+}
+
+void buf_reserve(struct buf *b, size_t extra)
+{
+	size_t want = b->cap ? b->cap : 64;
+
+	if (b->cap - b->n >= extra)
+		return;
+	while (want - b->n < extra)
+		want *= 2;
+	b->p = mem_resize(b->p, want, 1);
+	b->cap = want;
+}
+
+void buf_add(struct buf *b, const void *p, size_t n)
+{
+	if (!n)
+		return;
+	buf_reserve(b, n);
+	memcpy(b->p + b->n, p, n);
+	b->n += n;
+}
+
+void buf_adds(struct buf *b, const char *s)
+{
+	buf_add(b, s, strlen(s));
+}
+
+void buf_addc(struct buf *b, char c)
+{
+	buf_reserve(b, 1);
+	b->p[b->n++] = c;
+}
+
+void buf_vprintf(struct buf *b, const char *fmt, va_list ap)
+{
+	va_list again;
+	int n;
+
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	assert(n >= 0);
+	buf_reserve(b, (size_t)n + 1);
+	vsnprintf(b->p + b->n, (size_t)n + 1, fmt, again);
+	va_end(again);
+	b->n += (size_t)n;
+}
+
+void buf_printf(struct buf *b, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vprintf(b, fmt, ap);
+	va_end(ap);
+}
+
+void buf_addu(struct buf *b, uint64_t v)
+{
+	char digits[20];
+	size_t i = sizeof(digits);
+
+	do {
+		digits[--i] = (char)('0' + v % 10);
+		v /= 10;
+	} while (v);
+	buf_add(b, digits + i, sizeof(digits) - i);
+}
+
+void buf_consume(struct buf *b, size_t n)
+{
+	assert(n <= b->n);
+	if (!n)
+		return;
+	b->n -= n;
+	memmove(b->p, b->p + n, b->n);
+}
+
+const char *buf_cstr(struct buf *b)
+{
+	buf_reserve(b, 1);
+	b->p[b->n] = '\0';
+	return b->p;
+}

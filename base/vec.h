@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * vec: a growing array of one type.
+ *
+ *	VEC(struct op) ops = { 0 };
+ *	vec_push(&ops, op);
+ *	for (size_t i = 0; i < ops.n; i++) use(&ops.items[i]);
+ *	vec_free(&ops);
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define VEC(T)                                                                                     \
+	struct {                                                                                   \
+		T *items;                                                                          \
+		size_t n, cap;                                                                     \
+	}
+
+static inline void *vec__grow(void *items, size_t *cap, size_t need, size_t size)
+{
+	size_t want = *cap ? *cap : 8;
+
+	if (need <= *cap)
+		return items;
+	while (want < need)
+		want *= 2;
+	*cap = want;
+	return mem_resize(items, want, size);
+}
+
+#define vec_reserve(v, need)                                                                       \
+	((v)->items = vec__grow((v)->items, &(v)->cap, (need), sizeof((v)->items[0])))
+
+#define vec_push(v, ...)                                                                           \
+	do {                                                                                       \
+		vec_reserve((v), (v)->n + 1);                                                      \
+		(v)->items[(v)->n++] = (__VA_ARGS__);                                              \
+	} while (0)
+
+/* Opens a hole at index i; the caller fills items[i]. */
+#define vec_insert_at(v, i)                                                                        \
+	do {                                                                                       \
+		vec_reserve((v), (v)->n + 1);                                                      \
+		memmove(&(v)->items[(i) + 1], &(v)->items[(i)],                                    \
+			((v)->n - (i)) * sizeof((v)->items[0]));                                   \
+		(v)->n++;                                                                          \
+	} while (0)
+
+#define vec_remove_at(v, i)                                                                        \
+	do {                                                                                       \
+		memmove(&(v)->items[(i)], &(v)->items[(i) + 1],                                    \
+			((v)->n - (i)-1) * sizeof((v)->items[0]));                                 \
+		(v)->n--;                                                                          \
+	} while (0)
+
+#define vec_free(v)                                                                                \
+	do {                                                                                       \
+		free((v)->items);                                                                  \
+		(v)->items = NULL;                                                                 \
+		(v)->n = (v)->cap = 0;                                                             \
+	} while (0)

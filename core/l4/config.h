@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * config: what the operator asked for, checked and resolved.
+ *
+ * A struct l4_config is immutable and lives in one arena; every name is a valid NUL-terminated
+ * string in it, every reference is resolved, every default is filled in. Checks and backends are
+ * sorted by name, frontends too; pools and members keep the order of the file for pools and are
+ * sorted by name for members. It is made by l4_config_build() (validate.h) and by nothing else.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/addr.h"
+#include "core/health/health.h"
+#include "core/health/schedule.h"
+
+enum l4_check_type { L4_CHECK_ICMP, L4_CHECK_TCP, L4_CHECK_HTTP, L4_CHECK_HTTPS };
+
+struct l4_code_range {
+	uint16_t first, last; /* 100..599, first <= last */
+};
+
+struct l4_http_params {
+	const char *path;	 /* begins with '/' */
+	const char *host;	 /* NULL: the backend's address */
+	const char *server_name; /* NULL: none given */
+	const char *regexp;	 /* NULL: the body does not matter */
+	const struct l4_code_range *codes;
+	size_t n_codes; /* at least 1 */
+	bool insecure_skip_verify;
+};
+
+struct l4_check {
+	const char *name;
+	enum l4_check_type type;
+	uint16_t port; /* 0 for icmp */
+	struct schedule schedule;
+	struct health_rule rule;
+	int64_t timeout; /* ns */
+	bool keep_alive;
+	struct addr src4, src6;	    /* none: the kernel chooses */
+	struct l4_http_params http; /* http and https only */
+};
+
+struct l4_backend {
+	const char *name;
+	struct addr address;
+	const struct l4_check *check; /* NULL: static, always up */
+	bool enabled;
+};
+
+struct l4_member {
+	size_t backend;	 /* index into l4_config.backends */
+	unsigned weight; /* 0..100, as in the file */
+};
+
+struct l4_pool {
+	const char *name;
+	const struct l4_member *members;
+	size_t n_members; /* at least 1 */
+};
+
+#define L4_PROTOCOL_ANY 0 /* all-port VIP; else IPPROTO_TCP or IPPROTO_UDP */
+
+struct l4_frontend {
+	const char *name, *description;
+	struct addr address;
+	uint8_t protocol;
+	uint16_t port; /* 0 with L4_PROTOCOL_ANY */
+	bool src_ip_sticky, flush_on_down;
+	const struct l4_pool *pools;
+	size_t n_pools; /* 0: valid, unknown, not programmed */
+};
+
+struct l4_lb {
+	struct addr src4, src6; /* may be none where the data plane needs none */
+	int64_t sync_interval, flow_timeout, startup_min_delay, startup_max_delay; /* ns */
+	uint32_t sticky_buckets_per_core;
+	uint32_t new_flows_table_length;
+};
+
+enum l4_dataplane { L4_DATAPLANE_VPP, L4_DATAPLANE_XDP, L4_DATAPLANE_NONE };
+enum l4_xdp_mode { L4_XDP_AUTO, L4_XDP_NATIVE, L4_XDP_GENERIC };
+
+struct l4_xdp {
+	const char *const *interfaces;
+	size_t n_interfaces;
+	enum l4_xdp_mode mode;
+	const char *pin;
+	uint32_t table_size, flow_table_size;
+};
+
+struct l4_config {
+	unsigned transition_history;
+	const char *netns; /* NULL: the current one; else a name or an absolute path */
+	bool all_down_guard;
+
+	const struct l4_check *checks;
+	size_t n_checks;
+	const struct l4_backend *backends;
+	size_t n_backends;
+	const struct l4_frontend *frontends;
+	size_t n_frontends;
+
+	struct l4_lb lb;
+	enum l4_dataplane dataplane;
+	struct l4_xdp xdp;
+};
+
+const char *l4_check_type_name(enum l4_check_type t); /* "icmp" ... */
+const char *l4_protocol_name(uint8_t protocol);	      /* "tcp", "udp", "any" */
+const char *l4_dataplane_name(enum l4_dataplane d);   /* "vpp", "xdp", "none" */
+
+/* By name; NULL, or SIZE_MAX for the index form, when there is none. */
+const struct l4_check *l4_config_check(const struct l4_config *c, const char *name);
+size_t l4_config_backend(const struct l4_config *c, const char *name);
+size_t l4_config_frontend(const struct l4_config *c, const char *name);
+
+/* Whether a probe under a would be any different under b (name apart). */
+bool l4_check_equal(const struct l4_check *a, const struct l4_check *b);

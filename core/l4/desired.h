@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * desired: configuration and health to the wanted state of the data plane (FR-4.1), a pure
+ * function.
+ */
+#pragma once
+
+#include "core/l4/lb.h"
+#include "core/l4/model.h"
+
+void l4_desired_conf(const struct l4_config *c, struct lb_conf *ret);
+struct lb_vip_key l4_frontend_key(const struct l4_frontend *f);
+/*
+ * Fills *ret (zeroed by the caller, freed with lb_vip_free()) with what frontend i should be. An
+ * AS of two pools has its largest effective weight; flush only if the backend's own state asks for
+ * it. With guard set, an AS whose backend is down by probe has hold set instead. False for a
+ * frontend without pools, which is not programmed.
+ */
+bool l4_desired_vip(const struct l4_model *m, size_t frontend, bool guard, struct lb_vip *ret);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lb: the state of a load-balancing data plane, wanted or observed.
+ *
+ * The same struct holds both, so that a difference is one walk over two sorted lists. VIPs are
+ * sorted by address, protocol, port; application servers (ASes) by address, IPv4 first (NFR-2.1).
+ * The containers own their arrays.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/addr.h"
+#include "base/vec.h"
+
+struct lb_vip_key {
+	struct addr address;
+	uint8_t protocol; /* L4_PROTOCOL_ANY, IPPROTO_TCP, IPPROTO_UDP */
+	uint16_t port;
+};
+
+enum lb_encap { LB_ENCAP_GRE4, LB_ENCAP_GRE6 };
+
+struct lb_as {
+	struct addr address;
+	uint8_t weight; /* 0..100 */
+	bool flush;	/* wanted: tear its flows down. observed: that was done, and still holds */
+	bool hold;	/* wanted only: the guard keeps whatever weight is there, no flush */
+};
+
+struct lb_vip {
+	struct lb_vip_key key;
+	enum lb_encap encap;
+	bool src_ip_sticky;
+	VEC(struct lb_as) as;
+};
+
+struct lb_conf {
+	struct addr src4, src6;
+	uint32_t sticky_buckets_per_core;
+	uint32_t flow_timeout_s;
+};
+
+struct lb_state {
+	bool has_conf; /* wanted: always. observed: false when nothing is set yet */
+	struct lb_conf conf;
+	VEC(struct lb_vip) vips;
+};
+
+int lb_vip_key_cmp(const struct lb_vip_key *a, const struct lb_vip_key *b);
+bool lb_conf_equal(const struct lb_conf *a, const struct lb_conf *b);
+
+#define LB_VIP_KEY_STRLEN 72
+/* "198.51.100.10:80/tcp", "[2001:db8::1]:53/udp", "198.51.100.10 any"; returns buf. */
+const char *lb_vip_key_format(const struct lb_vip_key *k, char buf[static LB_VIP_KEY_STRLEN]);
+
+void lb_state_free(struct lb_state *s);
+void lb_vip_free(struct lb_vip *v);
+struct lb_vip *lb_state_vip(const struct lb_state *s, const struct lb_vip_key *key);
+/* Finds or inserts in order. The pointer lives until the next change of the list. */
+struct lb_vip *lb_state_put_vip(struct lb_state *s, const struct lb_vip_key *key);
+bool lb_state_remove_vip(struct lb_state *s, const struct lb_vip_key *key);
+struct lb_as *lb_vip_as(const struct lb_vip *v, const struct addr *address);
+struct lb_as *lb_vip_put_as(struct lb_vip *v, const struct addr *address);
+bool lb_vip_remove_as(struct lb_vip *v, const struct addr *address);

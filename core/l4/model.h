@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * model: what is so, beside what was asked (config.h).
+ *
+ * One struct l4_model per daemon: the running configuration, the state of each backend with its
+ * history, the operator's overrides, the aggregate state of each frontend. backends[i] belongs to
+ * config->backends[i], frontends[i] to config->frontends[i]. A struct l4_backend_state is allocated
+ * once per backend and stays where it is over every reload that keeps the backend, so programs may
+ * hold pointers to it until they are told that it was removed.
+ *
+ * Pure: changes are made by the functions below (and by health_*() on state->health) on behalf of
+ * the one engine that owns the model.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "core/health/health.h"
+#include "core/l4/config.h"
+
+enum l4_frontend_health { L4_FRONTEND_UNKNOWN, L4_FRONTEND_UP, L4_FRONTEND_DOWN };
+
+/* What the operator said at run time about a backend being enabled; the file's word otherwise. */
+enum l4_enable { L4_ENABLE_CONFIGURED, L4_ENABLE_FORCED_ON, L4_ENABLE_FORCED_OFF };
+
+struct l4_backend_state {
+	char *name;
+	size_t index; /* into config->backends; SIZE_MAX once removed */
+	struct health health;
+	enum l4_enable enable;
+	enum health_code last_code; /* of the last result; meaningless before the first */
+	bool last_local;	    /* the last result was a failure of this machine's own making */
+	/* newest last, at most history_cap (transition-history of the configuration) */
+	struct health_change *history;
+	size_t n_history, history_cap;
+	void *user; /* the program's own (its probe worker, its counters) */
+};
+
+struct l4_weight {
+	unsigned value; /* in force */
+	bool mutated;	/* set at run time; survives reload until it equals the file again */
+};
+
+struct l4_frontend_state {
+	enum l4_frontend_health health;
+	int64_t since;		    /* unix ns */
+	bool released;		    /* by the warm-up; stays so */
+	struct l4_weight **weights; /* [pool][member], as in config */
+};
+
+struct l4_model {
+	const struct l4_config *config;
+	struct l4_backend_state **backends;
+	struct l4_frontend_state *frontends;
+};
+
+const char *l4_frontend_health_name(enum l4_frontend_health h); /* "unknown", "up", "down" */
+
+void l4_model_init(struct l4_model *m, const struct l4_config *config, int64_t now);
+/* Frees what the model owns; not config, not backend user pointers. */
+void l4_model_free(struct l4_model *m);
+
+/* What a reload did to one backend, for the engine to act on, in the order of their names. */
+struct l4_reload_change {
+	struct l4_backend_state *backend; /* removed ones are the caller's to free */
+	bool added, removed;
+	bool probe_changed;   /* other check or parameters: restart the worker */
+	bool address_changed; /* result in flight is of no use; schedule undisturbed */
+	bool has_transition;  /* enabled, disabled, removed */
+	struct health_change transition;
+};
+
+struct l4_reload {
+	VEC(struct l4_reload_change) changes; /* only backends with something to do */
+};
+
+/*
+ * Moves the model to a new configuration: overrides and mutated weights survive where their
+ * backend or tuple does (FR-3.4), states stay. Cannot fail. The old config may be freed afterwards.
+ */
+void l4_model_reload(struct l4_model *m, const struct l4_config *config, int64_t now,
+		     struct l4_reload *ret);
+void l4_backend_state_free(struct l4_backend_state *b);
+
+/* Appends to the bounded history. */
+void l4_backend_remember(struct l4_backend_state *b, const struct health_change *change);
+
+/*
+ * Sets the weight of a tuple (FR-3.3). -ENOENT when there is no such tuple, -ERANGE above 100.
+ * Setting it to what the file says ends the mutation.
+ */
+int l4_model_set_weight(struct l4_model *m, const char *frontend, const char *pool,
+			const char *backend, unsigned weight);
+
+/* The rule of the backend's check; a static one has {1, 1}. */
+const struct health_rule *l4_backend_rule(const struct l4_model *m,
+					  const struct l4_backend_state *b);
+static inline const struct l4_backend *l4_backend_config(const struct l4_model *m,
+							 const struct l4_backend_state *b)
+{
+	return &m->config->backends[b->index];
+}
+
+/*
+ * Re-judges frontend i (FR-2.4). True, with *ret_from filled, when its health changed; the model
+ * is updated.
+ */
+bool l4_model_judge_frontend(struct l4_model *m, size_t i, int64_t now,
+			     enum l4_frontend_health *ret_from);
+/* Whether frontend i references backend b in any pool. */
+bool l4_frontend_uses(const struct l4_config *c, size_t i, size_t backend);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * weight: from health to weights (FR-2.2, FR-2.3, FR-4.3).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/l4/model.h"
+
+struct l4_effective {
+	unsigned weight;
+	bool flush; /* existing flows are torn down */
+};
+
+/* The whole truth table in one place. */
+struct l4_effective l4_effective_weight(enum health_state state, bool pool_active,
+					unsigned configured, bool flush_on_down);
+
+/* The first pool of frontend i with an up member of non-zero weight; SIZE_MAX if none. */
+size_t l4_active_pool(const struct l4_model *m, size_t frontend);
+
+/* Of one tuple; pool and member are indices. */
+struct l4_effective l4_tuple_effective(const struct l4_model *m, size_t frontend, size_t pool,
+				       size_t member);
+
+/* FR-2.4, computed from scratch. */
+enum l4_frontend_health l4_frontend_judge(const struct l4_model *m, size_t frontend);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dataplane: what maglevd asks of a data plane, and nothing more.
+ *
+ * A driver is a struct dataplane_driver of a few verbs. Its life:
+ *
+ *	start	-> connects on its own, again and again, and says so: events->up(), events->down()
+ *	reconfigure  new configuration; the driver keeps what it can
+ *	observe -> reads the whole state back; done(0, state) or done(-errno, NULL)
+ *	apply	-> carries out operations in order and stops at the first that fails;
+ *		   done(0, n) or done(-errno, how many were carried out)
+ *	stop	-> lets go of everything here; what is programmed stays programmed (NFR-1.1)
+ *
+ * One request at a time: the reconciler never issues a second before the first is done. Completions
+ * are never called from within the verb, and are not called any more after stop(), nor after a
+ * down(): whatever was in flight is then void and its outcome unknown. Everything runs on the one
+ * loop; nothing blocks.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "core/diff/diff.h"
+#include "core/l4/config.h"
+#include "core/l4/lb.h"
+#include "lib/loop/loop.h"
+
+struct dataplane;
+
+/* How a driver tells of itself; all called from the loop. */
+struct dataplane_events {
+	void (*up)(void *user);
+	void (*down)(void *user, const char *why);
+	void *user;
+};
+
+typedef void (*dataplane_observed_fn)(void *user, int err, const struct lb_state *state);
+typedef void (*dataplane_applied_fn)(void *user, int err, size_t n_done);
+
+struct dataplane_driver {
+	const char *name;
+	struct dataplane *(*start)(struct ev_loop *loop, const struct l4_config *config,
+				   const struct dataplane_events *events);
+	void (*reconfigure)(struct dataplane *dp, const struct l4_config *config);
+	void (*observe)(struct dataplane *dp, dataplane_observed_fn done, void *user);
+	/* ops live until done is called. */
+	void (*apply)(struct dataplane *dp, const struct lb_op *ops, size_t n,
+		      dataplane_applied_fn done, void *user);
+	void (*stop)(struct dataplane *dp);
+};
