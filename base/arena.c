@@ -2,7 +2,8 @@
 /*
  * An arena is a list of blocks, newest first. Small requests are cut from the newest block; a
  * request larger than a quarter of a block gets a block of its own behind it, so that a large
- * array does not throw away the rest of the current one.
+ * array does not throw away the rest of the current one. A shared arena is a single block that
+ * fills its mapping, with the arena itself at the front.
  */
 #include "base/arena.h"
 
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/mem.h"
 
@@ -28,6 +30,7 @@ struct block {
 struct arena {
 	struct block *blocks;
 	size_t used;
+	size_t mapping; /* bytes of the mapping that a shared arena fills; 0 otherwise */
 };
 
 static struct block *block_new(size_t size)
@@ -45,6 +48,21 @@ struct arena *arena_new(void)
 	return mem_zalloc(sizeof(struct arena));
 }
 
+struct arena *arena_new_shared(size_t limit)
+{
+	size_t room = (sizeof(struct arena) + ALIGN - 1) & ~(ALIGN - 1);
+	size_t size = room + sizeof(struct block) + limit;
+	struct arena *a = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (a == MAP_FAILED)
+		return NULL;
+	a->mapping = size;
+	a->blocks = (struct block *)((char *)a + room);
+	a->blocks->size = limit;
+	return a;
+}
+
 static void free_blocks(struct block *b)
 {
 	while (b) {
@@ -59,6 +77,10 @@ void arena_free(struct arena *a)
 {
 	if (!a)
 		return;
+	if (a->mapping) {
+		munmap(a, a->mapping);
+		return;
+	}
 	free_blocks(a->blocks);
 	free(a);
 }
@@ -105,6 +127,8 @@ static struct block *block_for(struct arena *a, size_t size)
 
 	if (b && b->size - b->used >= size)
 		return b;
+	if (a->mapping)
+		abort(); /* the caller's limit */
 	if (size > BLOCK_SIZE / 4)
 		return add_large(a, size);
 

@@ -13,6 +13,12 @@
 struct arena;
 
 struct arena *arena_new(void);
+/*
+ * An arena in one mapping that a child process shares: what the child allocates there, the parent
+ * has at the same address. NULL when there is no address space for it; asking for
+ * more than limit in all aborts. The pages cost nothing until they are touched.
+ */
+struct arena *arena_new_shared(size_t limit);
 /* Frees everything that came from it. NULL is fine. */
 void arena_free(struct arena *a);
 void arena_freep(struct arena **a); /* for _cleanup_ */

@@ -50,6 +50,8 @@ struct l4_backend {
 	struct addr address;
 	const struct l4_check *check; /* NULL: static, always up */
 	bool enabled;
+	const size_t *frontends; /* indices of those that reference it, ascending */
+	size_t n_frontends;
 };
 
 struct l4_member {

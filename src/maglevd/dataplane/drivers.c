@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/maglevd/dataplane/drivers.h"
+
+#include "base/cleanup.h"
+
+static const struct dataplane_driver *const drivers[] = {
+	[L4_DATAPLANE_NONE] = &dataplane_none,
+};
+
+const struct dataplane_driver *dataplane_find(enum l4_dataplane kind)
+{
+	return (size_t)kind < ARRAY_SIZE(drivers) ? drivers[kind] : NULL;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The engine holds the model and the snapshot that the model's configuration lives in. Observers
+ * (prober, reconciler, metrics, later the API's event hub) are a short fixed list, added before the
+ * start and told in that order, so that the order of effects is the same in every run.
+ *
+ * tell_backend() is the only place where a backend's change of state becomes known: history, log
+ * line, observers. The frontends that reference the backend are judged right after, and what
+ * changed there is part of the same log line: one incident, one line.
+ *
+ * The guard depends on the last result of every probed backend. It is judged anew only when a
+ * backend's part in it changed, and the judge stops at the first backend that speaks against it.
+ */
+#include "src/maglevd/engine.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "core/l4/guard.h"
+#include "lib/log/log.h"
+#include "lib/loop/loop.h"
+#include "src/maglevd/snapshot.h"
+
+struct engine {
+	struct snapshot *snapshot;
+	struct l4_model model;
+	const struct engine_observer *observers[ENGINE_OBSERVERS_MAX];
+	size_t n_observers;
+	bool guard;
+	/* names of frontends that changed with the transition being told, for its log line */
+	struct buf went_up, went_down;
+};
+
+struct engine *engine_new(struct snapshot *first)
+{
+	struct engine *e = mem_zalloc(sizeof(*e));
+
+	e->snapshot = first;
+	l4_model_init(&e->model, &first->config, loop_realtime());
+	return e;
+}
+
+void engine_free(struct engine *e)
+{
+	if (!e)
+		return;
+	l4_model_free(&e->model);
+	snapshot_free(e->snapshot);
+	buf_free(&e->went_up);
+	buf_free(&e->went_down);
+	free(e);
+}
+
+void engine_observe(struct engine *e, const struct engine_observer *observer)
+{
+	assert(e->n_observers < ENGINE_OBSERVERS_MAX);
+	e->observers[e->n_observers++] = observer;
+}
+
+const struct l4_model *engine_model(const struct engine *e)
+{
+	return &e->model;
+}
+
+bool engine_guard(const struct engine *e)
+{
+	return e->guard;
+}
+
+#define TELL(e, callback, ...)                                                                     \
+	for (size_t i_ = 0; i_ < (e)->n_observers; i_++)                                           \
+		if ((e)->observers[i_]->callback)                                                  \
+	(e)->observers[i_]->callback((e)->observers[i_]->user, __VA_ARGS__)
+
+#define NAMES_SHOWN ((size_t)512) /* of a log line; the events have them all */
+
+static void add_name(struct buf *names, const char *name)
+{
+	if (names->n > NAMES_SHOWN)
+		return;
+	if (names->n)
+		buf_addc(names, ',');
+	buf_adds(names, name);
+}
+
+static void judge_frontend(struct engine *e, size_t i, int64_t now)
+{
+	enum l4_frontend_health from, to;
+
+	if (!l4_model_judge_frontend(&e->model, i, now, &from))
+		return;
+	to = e->model.frontends[i].health;
+	add_name(to == L4_FRONTEND_UP ? &e->went_up : &e->went_down,
+		 e->model.config->frontends[i].name);
+	log_debug("frontend-transition", LOG_S("frontend", e->model.config->frontends[i].name),
+		  LOG_S("from", l4_frontend_health_name(from)),
+		  LOG_S("to", l4_frontend_health_name(to)));
+	TELL(e, frontend, i, from, to, now);
+}
+
+static void judge_frontends_of(struct engine *e, const struct l4_backend_state *b, int64_t now)
+{
+	const struct l4_backend *config = l4_backend_config(&e->model, b);
+
+	for (size_t i = 0; i < config->n_frontends; i++)
+		judge_frontend(e, config->frontends[i], now);
+}
+
+static void log_transition(struct engine *e, const struct l4_backend_state *b,
+			   const struct health_change *change, const char *reason)
+{
+	log_info("backend-transition", LOG_S("backend", b->name),
+		 LOG_S("from", health_state_name(change->from)),
+		 LOG_S("to", health_state_name(change->to)),
+		 LOG_S("code", health_code_name(change->why)), LOG_S("reason", reason),
+		 LOG_U("counter", b->health.counter),
+		 LOG_SN("frontends_up", e->went_up.p ? e->went_up.p : "", e->went_up.n),
+		 LOG_SN("frontends_down", e->went_down.p ? e->went_down.p : "", e->went_down.n));
+}
+
+/* Every change of a backend's state passes here, and only here. */
+static void tell_backend(struct engine *e, struct l4_backend_state *b,
+			 const struct health_change *change, const char *reason)
+{
+	l4_backend_remember(b, change);
+	e->went_up.n = e->went_down.n = 0;
+	if (b->index != SIZE_MAX)
+		judge_frontends_of(e, b, change->at);
+	log_transition(e, b, change, reason);
+	TELL(e, backend, b, change);
+}
+
+/* A backend without a check is up as soon as nothing holds it. */
+static void pass_if_static(struct engine *e, struct l4_backend_state *b)
+{
+	struct health_change change;
+
+	if (l4_backend_config(&e->model, b)->check)
+		return;
+	if (l4_backend_record(&e->model, b, CODE_STATIC, false, loop_realtime(), &change))
+		tell_backend(e, b, &change, "");
+}
+
+static void update_guard(struct engine *e)
+{
+	bool active = e->model.config->all_down_guard && l4_guard_active(&e->model);
+
+	if (active == e->guard)
+		return;
+	e->guard = active;
+	log_warn(active ? "guard-active" : "guard-released",
+		 LOG_S("reason", active ? "every probe fails on this machine itself; "
+					  "no weight is lowered and no flow flushed"
+					: "probes get out again"));
+	TELL(e, guard, active);
+}
+
+void engine_start(struct engine *e)
+{
+	for (size_t i = 0; i < e->model.config->n_backends; i++)
+		pass_if_static(e, e->model.backends[i]);
+}
+
+void engine_record(struct engine *e, struct l4_backend_state *b, const struct engine_result *result)
+{
+	bool was_local = b->last_local, was_unknown = b->health.state == HEALTH_UNKNOWN;
+	struct health_change change;
+	bool changed = l4_backend_record(&e->model, b, result->code, result->local, loop_realtime(),
+					 &change);
+
+	/* before anybody acts on the change: a guard that comes into force must hold it back */
+	if (was_local != b->last_local || was_unknown)
+		update_guard(e);
+	if (changed)
+		tell_backend(e, b, &change, result->reason);
+}
+
+static struct l4_backend_state *find_backend(struct engine *e, const char *name)
+{
+	size_t i = l4_config_backend(e->model.config, name);
+
+	return i == SIZE_MAX ? NULL : e->model.backends[i];
+}
+
+/* What follows an act of the operator; r is what core said to it. */
+static int acted(struct engine *e, struct l4_backend_state *b, int r,
+		 const struct health_change *change)
+{
+	if (r <= 0)
+		return r;
+	tell_backend(e, b, change, "operator");
+	pass_if_static(e, b);
+	update_guard(e);
+	return 0;
+}
+
+int engine_pause(struct engine *e, const char *backend)
+{
+	struct l4_backend_state *b = find_backend(e, backend);
+	struct health_change change;
+
+	return b ? acted(e, b, l4_backend_pause(b, loop_realtime(), &change), &change) : -ENOENT;
+}
+
+int engine_resume(struct engine *e, const char *backend)
+{
+	struct l4_backend_state *b = find_backend(e, backend);
+	struct health_change change;
+
+	return b ? acted(e, b, l4_backend_resume(b, loop_realtime(), &change), &change) : -ENOENT;
+}
+
+int engine_enable(struct engine *e, const char *backend)
+{
+	struct l4_backend_state *b = find_backend(e, backend);
+	struct health_change change;
+
+	return b ? acted(e, b, l4_backend_enable(&e->model, b, loop_realtime(), &change), &change)
+		 : -ENOENT;
+}
+
+int engine_disable(struct engine *e, const char *backend)
+{
+	struct l4_backend_state *b = find_backend(e, backend);
+	struct health_change change;
+
+	return b ? acted(e, b, l4_backend_disable(&e->model, b, loop_realtime(), &change), &change)
+		 : -ENOENT;
+}
+
+int engine_set_weight(struct engine *e, const struct engine_weight *w)
+{
+	int r = l4_model_set_weight(&e->model, w->frontend, w->pool, w->backend, w->weight);
+	size_t frontend;
+
+	if (r < 0)
+		return r;
+	frontend = l4_config_frontend(e->model.config, w->frontend);
+	log_info("weight-set", LOG_S("frontend", w->frontend), LOG_S("pool", w->pool),
+		 LOG_S("backend", w->backend), LOG_U("weight", w->weight), LOG_B("flush", w->flush));
+	judge_frontend(e, frontend, loop_realtime());
+	TELL(e, weight, frontend, l4_config_backend(e->model.config, w->backend), w->flush);
+	return 0;
+}
+
+static void tell_changes(struct engine *e, const struct l4_reload *reload)
+{
+	for (size_t i = 0; i < reload->changes.n; i++) {
+		const struct l4_reload_change *change = &reload->changes.items[i];
+
+		if (change->has_transition)
+			tell_backend(e, change->backend, &change->transition, "configuration");
+		if (change->removed)
+			l4_backend_state_free(change->backend);
+		else
+			pass_if_static(e, change->backend);
+	}
+}
+
+void engine_reload(struct engine *e, struct snapshot *next)
+{
+	struct snapshot *old = e->snapshot;
+	int64_t now = loop_realtime();
+	struct l4_reload reload = { 0 };
+
+	e->snapshot = next;
+	l4_model_reload(&e->model, &next->config, now, &reload);
+	TELL(e, reloaded, &reload); /* first: observers keep tables by index */
+	for (size_t i = 0; i < next->config.n_frontends; i++)
+		judge_frontend(e, i, now);
+	tell_changes(e, &reload);
+	update_guard(e);
+	vec_free(&reload.changes);
+	snapshot_free(old);
+}
+
+void engine_release(struct engine *e, size_t frontend)
+{
+	e->model.frontends[frontend].released = true;
+}

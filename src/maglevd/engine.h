@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * engine: the owner of the model, and the one door through which it changes.
+ *
+ * Probe results, the operator's acts and reloads come in here; core decides; every change of state
+ * then passes one function that stamps it, remembers it, logs it and tells the observers. Observers
+ * are told after the model is consistent again and may read it, but must not call back into the
+ * functions that change it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/l4/model.h"
+
+struct engine;
+struct snapshot;
+
+struct engine_observer {
+	/* A backend changed state; for CODE_REMOVED b is freed when all observers were told. */
+	void (*backend)(void *user, struct l4_backend_state *b, const struct health_change *change);
+	void (*frontend)(void *user, size_t frontend, enum l4_frontend_health from,
+			 enum l4_frontend_health to, int64_t at);
+	/* The weight of a tuple was set; flush asks to tear its flows down once. */
+	void (*weight)(void *user, size_t frontend, size_t backend, bool flush);
+	/*
+	 * A new configuration is in force; model and indices are the new ones. Told before the
+	 * transitions that the reload brings.
+	 */
+	void (*reloaded)(void *user, const struct l4_reload *reload);
+	/* The all-down guard changed. */
+	void (*guard)(void *user, bool active);
+	void *user;
+};
+#define ENGINE_OBSERVERS_MAX 8
+
+/* Takes over the snapshot. Nothing is told to anybody before engine_start(). */
+struct engine *engine_new(struct snapshot *first);
+void engine_free(struct engine *e);
+/* Any callback may be NULL. The observer is borrowed. They are told in the order they were added. */
+void engine_observe(struct engine *e, const struct engine_observer *observer);
+/* Static backends get their synthetic pass. */
+void engine_start(struct engine *e);
+
+const struct l4_model *engine_model(const struct engine *e);
+/* The guard is on and every probed backend fails by this machine's own fault. */
+bool engine_guard(const struct engine *e);
+
+struct engine_result {
+	enum health_code code;
+	bool local;	    /* this machine's own failure */
+	const char *reason; /* for people; "" on success */
+};
+void engine_record(struct engine *e, struct l4_backend_state *b,
+		   const struct engine_result *result);
+
+/*
+ * FR-3. 0 also when there was nothing to do; -ENOENT for an unknown name, -EPERM for pause and
+ * resume of a disabled backend, -ERANGE for a weight above 100.
+ */
+int engine_pause(struct engine *e, const char *backend);
+int engine_resume(struct engine *e, const char *backend);
+int engine_enable(struct engine *e, const char *backend);
+int engine_disable(struct engine *e, const char *backend);
+struct engine_weight {
+	const char *frontend, *pool, *backend;
+	unsigned weight;
+	bool flush;
+};
+int engine_set_weight(struct engine *e, const struct engine_weight *w);
+
+/* Takes over the snapshot and frees the old one. Cannot fail. */
+void engine_reload(struct engine *e, struct snapshot *next);
+
+/* The warm-up lets go of a frontend; it stays released. */
+void engine_release(struct engine *e, size_t frontend);

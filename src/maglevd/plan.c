@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/maglevd/plan.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+/* qsort_r's context is the configuration whose frontends are compared. */
+static int frontend_cmp(const void *a, const void *b, void *config)
+{
+	const struct l4_config *c = config;
+	struct lb_vip_key ka = l4_frontend_key(&c->frontends[*(const size_t *)a]);
+	struct lb_vip_key kb = l4_frontend_key(&c->frontends[*(const size_t *)b]);
+
+	return lb_vip_key_cmp(&ka, &kb);
+}
+
+void plan_order_build(struct plan_order *o, const struct l4_config *c)
+{
+	struct l4_config *context = (struct l4_config *)(uintptr_t)c;
+
+	plan_order_free(o);
+	o->frontends = mem_resize(NULL, c->n_frontends, sizeof(*o->frontends));
+	o->positions = mem_resize(NULL, c->n_frontends, sizeof(*o->positions));
+	for (size_t i = 0; i < c->n_frontends; i++) {
+		o->positions[i] = SIZE_MAX;
+		if (c->frontends[i].n_pools)
+			o->frontends[o->n++] = i;
+	}
+	qsort_r(o->frontends, o->n, sizeof(*o->frontends), frontend_cmp, context);
+	for (size_t i = 0; i < o->n; i++)
+		o->positions[o->frontends[i]] = i;
+}
+
+void plan_order_free(struct plan_order *o)
+{
+	free(o->frontends);
+	free(o->positions);
+	*o = (struct plan_order){ 0 };
+}
+
+/* The first position whose key is at or behind key. */
+static size_t lower_bound(const struct plan_order *o, const struct l4_config *c,
+			  const struct lb_vip_key *key)
+{
+	size_t low = 0, high = o->n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		struct lb_vip_key k = l4_frontend_key(&c->frontends[o->frontends[middle]]);
+
+		if (lb_vip_key_cmp(&k, key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool key_at(const struct plan_order *o, const struct l4_config *c, size_t position,
+		   const struct lb_vip_key *key)
+{
+	struct lb_vip_key k;
+
+	if (position == o->n)
+		return false;
+	k = l4_frontend_key(&c->frontends[o->frontends[position]]);
+	return lb_vip_key_cmp(&k, key) == 0;
+}
+
+size_t plan_order_find(const struct plan_order *o, const struct l4_config *c,
+		       const struct lb_vip_key *key)
+{
+	size_t position = lower_bound(o, c, key);
+
+	return key_at(o, c, position, key) ? o->frontends[position] : SIZE_MAX;
+}
+
+static void add_flushes(struct plan_flushes *flushes, struct lb_vip *want)
+{
+	for (size_t i = 0; i < flushes->list.n; i++) {
+		struct plan_flush *f = &flushes->list.items[i];
+		struct lb_as *as;
+
+		if (lb_vip_key_cmp(&f->vip, &want->key) != 0)
+			continue;
+		f->under_way = true;
+		as = lb_vip_as(want, &f->as);
+		if (as)
+			as->flush = true;
+	}
+}
+
+/* A flush asked for again is sent again, even if an earlier one still holds. */
+static bool needs_flush(const struct plan_flushes *flushes, const struct lb_vip_key *vip)
+{
+	for (size_t i = 0; i < flushes->list.n; i++)
+		if (lb_vip_key_cmp(&flushes->list.items[i].vip, vip) == 0)
+			return true;
+	return false;
+}
+
+static void copy_vip(const struct lb_vip *from, struct lb_vip *ret)
+{
+	*ret = *from;
+	ret->as.items = NULL;
+	ret->as.n = ret->as.cap = 0;
+	for (size_t i = 0; i < from->as.n; i++)
+		vec_push(&ret->as, from->as.items[i]);
+}
+
+static void forget_flushed(const struct plan_flushes *flushes, struct lb_vip *have)
+{
+	for (size_t i = 0; i < flushes->list.n; i++) {
+		const struct plan_flush *f = &flushes->list.items[i];
+		struct lb_as *as = lb_vip_as(have, &f->as);
+
+		if (as && lb_vip_key_cmp(&f->vip, &have->key) == 0)
+			as->flush = false;
+	}
+}
+
+void plan_frontend(const struct plan_facts *facts, size_t frontend, struct lb_ops *out)
+{
+	struct lb_vip want = { 0 }, copy = { 0 };
+	const struct lb_vip *have;
+
+	if (!l4_desired_vip(facts->model, frontend, facts->guard, &want))
+		return;
+	have = lb_state_vip(facts->observed, &want.key);
+	if (needs_flush(facts->flushes, &want.key)) {
+		add_flushes(facts->flushes, &want);
+		if (have) {
+			copy_vip(have, &copy);
+			forget_flushed(facts->flushes, &copy);
+			have = &copy;
+		}
+	}
+	diff_vip(&want, have, out);
+	lb_vip_free(&want);
+	lb_vip_free(&copy);
+}
+
+/* The first observed VIP behind *after; NULL at the end. */
+static const struct lb_vip *next_observed(const struct lb_state *s, const struct lb_vip_key *after)
+{
+	size_t low = 0, high = s->vips.n;
+
+	while (after && low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (lb_vip_key_cmp(&s->vips.items[middle].key, after) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < s->vips.n ? &s->vips.items[low] : NULL;
+}
+
+bool plan_next(const struct plan_order *o, const struct plan_facts *facts,
+	       const struct lb_vip_key *after, struct plan_step *ret)
+{
+	const struct l4_config *c = facts->model->config;
+	const struct lb_vip *observed = next_observed(facts->observed, after);
+	size_t position = after ? lower_bound(o, c, after) : 0;
+	struct lb_vip_key wanted;
+	int order;
+
+	if (after && key_at(o, c, position, after))
+		position++;
+	if (position == o->n && !observed)
+		return false;
+	if (position == o->n) {
+		*ret = (struct plan_step){ observed->key, SIZE_MAX };
+		return true;
+	}
+	wanted = l4_frontend_key(&c->frontends[o->frontends[position]]);
+	order = observed ? lb_vip_key_cmp(&observed->key, &wanted) : 1;
+	if (order < 0)
+		*ret = (struct plan_step){ observed->key, SIZE_MAX };
+	else
+		*ret = (struct plan_step){ wanted, o->frontends[position] };
+	return true;
+}

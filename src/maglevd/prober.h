@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * prober: one worker per backend (FR-1), whatever number of frontends use it.
+ *
+ * Observes the engine: starts, stops and restarts workers as states and configuration say, and
+ * gives every result to engine_record(). A backend that a reload did not change is not disturbed,
+ * not even its timer.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "core/health/health.h"
+#include "core/l4/model.h"
+#include "lib/loop/loop.h"
+#include "lib/metrics/metrics.h"
+
+struct engine;
+struct prober;
+
+/* What is counted per backend. It outlives pauses and dies with the backend. */
+struct prober_counts {
+	uint64_t by_code[HEALTH_CODES];
+	struct metrics_histogram duration;
+	uint32_t transitions[HEALTH_STATES][HEALTH_STATES];
+};
+
+struct prober_stats {
+	uint64_t started;
+	uint64_t late; /* started more than 5 % of their interval after their planned time */
+};
+
+/* Bounds of prober_counts.duration, in seconds. */
+extern const double prober_duration_bounds[];
+extern const size_t n_prober_duration_bounds;
+
+/* user_agent is borrowed. */
+struct prober *prober_new(struct ev_loop *loop, struct engine *engine, const char *user_agent);
+/* Cancels every probe in flight. To be freed before the engine. */
+void prober_free(struct prober *p);
+/* First probes, spread over their intervals. */
+void prober_start(struct prober *p);
+
+const struct prober_stats *prober_stats(const struct prober *p);
+const struct prober_counts *prober_counts(const struct l4_backend_state *b);

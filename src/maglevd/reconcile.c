@@ -1,0 +1,697 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What exists: a picture of the data plane (observed), kept true by applying to it every operation
+ * that the driver reports done; a mark per frontend (clean, dirty, failed); a full sync with a
+ * cursor; one piece of work under way at most.
+ *
+ * step() is the whole machine: it is called whenever something happened, and while nothing is under
+ * way it chooses, in this order: read the state back if the picture is not trusted; send the global
+ * configuration if it differs; bring the first dirty VIP into line; take one more VIP of the full
+ * sync. So a full sync yields to a change of health between any two VIPs. A long run of VIPs with
+ * nothing to do is cut into slices by a timer of zero seconds.
+ *
+ * A picture is trusted from the read-back that made it until the connection goes or an operation
+ * fails. That a single-VIP sync needs no read-back makes a failover one round trip; what others
+ * change behind our back is found by the periodic full sync, which always reads first.
+ *
+ * A VIP is marked clean when its operations are issued, not when they are done: a change of health
+ * that comes in between makes it dirty again and is not lost. If they fail it is marked failed, and
+ * a timer with a growing delay makes it dirty again; others do not wait for it. Only when the state
+ * cannot be read back, or the global configuration is not taken, everything waits for that timer.
+ *
+ * Until the warm-up (core/l4/warmup) releases a frontend nothing is written for it; what nobody
+ * asks for is removed only when the warm-up is over.
+ */
+#include "src/maglevd/reconcile.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "lib/log/log.h"
+#include "src/maglevd/engine.h"
+#include "src/maglevd/plan.h"
+
+#define SLICE (2 * NSEC_PER_MSEC) /* of VIPs with nothing to do, before others get the loop */
+#define RETRY_FIRST 0.25	  /* s, doubled with every failure ... */
+#define RETRY_LAST 30.0		  /* ... up to this */
+#define NAMES_SHOWN ((size_t)512)
+
+enum mark { CLEAN, DIRTY, FAILED };
+enum work { NOTHING, OBSERVING, APPLYING };
+
+struct batch { /* what the log line at the end of a run of work will say */
+	uint64_t vips, ops[LB_OP_KINDS];
+	bool any;
+};
+
+struct reconcile {
+	struct ev_loop *loop;
+	struct engine *engine;
+	const struct dataplane_driver *driver;
+	struct dataplane *dp;
+	struct engine_observer observer;
+	int64_t started;
+	struct reconcile_stats stats;
+
+	bool connected, trusted;
+	bool gated; /* until the retry timer: reading back or the configuration failed */
+	struct lb_state observed;
+
+	struct plan_order order;
+	uint8_t *marks;	    /* per frontend */
+	size_t first_dirty; /* no dirty frontend stands at a lower position */
+	struct plan_flushes flushes;
+
+	enum work work;
+	struct lb_ops ops;	   /* being applied */
+	struct lb_vip_key current; /* whose they are */
+	enum reconcile_scope scope;
+
+	bool full_wanted, full_running, full_started;
+	struct lb_vip_key cursor;
+	struct batch batches[RECONCILE_SCOPES];
+
+	enum warmup_phase phase; /* last acted upon */
+	double retry_delay;
+	ev_timer again, retry, periodic, warmup;
+};
+
+static void step(struct reconcile *r);
+
+static const struct l4_model *model(const struct reconcile *r)
+{
+	return engine_model(r->engine);
+}
+
+static struct plan_facts facts(struct reconcile *r)
+{
+	return (struct plan_facts){ .model = model(r),
+				    .observed = &r->observed,
+				    .flushes = &r->flushes,
+				    .guard = engine_guard(r->engine) };
+}
+
+static void mark(struct reconcile *r, size_t frontend, enum mark m)
+{
+	size_t position = r->order.positions[frontend];
+
+	if (position == SIZE_MAX)
+		return;
+	r->marks[frontend] = (uint8_t)m;
+	if (m == DIRTY && position < r->first_dirty)
+		r->first_dirty = position;
+}
+
+static void mark_all(struct reconcile *r, enum mark m)
+{
+	for (size_t i = 0; i < r->order.n; i++)
+		mark(r, r->order.frontends[i], m);
+}
+
+static bool may_write(const struct reconcile *r, size_t frontend)
+{
+	return model(r)->frontends[frontend].released;
+}
+
+/* The first dirty frontend in VIP order that may be written; SIZE_MAX if none. */
+static size_t pick_dirty(struct reconcile *r)
+{
+	bool held = false;
+
+	for (size_t i = r->first_dirty; i < r->order.n; i++) {
+		size_t frontend = r->order.frontends[i];
+
+		if (r->marks[frontend] != DIRTY)
+			continue;
+		if (may_write(r, frontend)) {
+			r->first_dirty = held ? r->first_dirty : i;
+			return frontend;
+		}
+		if (!held)
+			r->first_dirty = i;
+		held = true;
+	}
+	if (!held)
+		r->first_dirty = r->order.n;
+	return SIZE_MAX;
+}
+
+/* ---- what the driver tells ---- */
+
+static void count_op(struct reconcile *r, const struct lb_op *op)
+{
+	struct batch *batch = &r->batches[r->scope];
+	struct buf text = { 0 };
+
+	r->stats.ops[r->scope][op->kind]++;
+	batch->ops[op->kind]++;
+	batch->any = true;
+	if (!log_wants(LOG_DEBUG))
+		return;
+	lb_op_print(op, &text);
+	log_debug("lb-sync-op", LOG_S("dataplane", r->driver->name), LOG_SN("op", text.p, text.n));
+	buf_free(&text);
+}
+
+static void settle_flushes(struct reconcile *r, bool done)
+{
+	for (size_t i = r->flushes.list.n; i-- > 0;) {
+		struct plan_flush *f = &r->flushes.list.items[i];
+
+		if (!f->under_way)
+			continue;
+		f->under_way = false;
+		if (done)
+			vec_remove_at(&r->flushes.list, i);
+	}
+}
+
+static void schedule_retry(struct reconcile *r)
+{
+	if (ev_is_active(&r->retry))
+		return;
+	ev_timer_set(&r->retry, r->retry_delay, 0.);
+	ev_timer_start(r->loop, &r->retry);
+	r->retry_delay = r->retry_delay * 2 < RETRY_LAST ? r->retry_delay * 2 : RETRY_LAST;
+}
+
+static void on_apply_failed(struct reconcile *r, int err, const struct lb_op *op)
+{
+	size_t frontend = plan_order_find(&r->order, model(r)->config, &r->current);
+	struct buf text = { 0 };
+
+	r->stats.failures++;
+	r->trusted = false;
+	lb_op_print(op, &text);
+	log_warn("lb-sync-failed", LOG_S("dataplane", r->driver->name),
+		 LOG_SN("op", text.p, text.n), LOG_S("error", strerror(-err)),
+		 LOG_D("retry_seconds", r->retry_delay));
+	buf_free(&text);
+	if (op->kind == LB_OP_CONF)
+		r->gated = true;
+	if (frontend != SIZE_MAX)
+		mark(r, frontend, FAILED);
+	schedule_retry(r);
+}
+
+static void on_applied(void *user, int err, size_t n_done)
+{
+	struct reconcile *r = user;
+
+	assert(r->work == APPLYING && n_done <= r->ops.list.n);
+	r->work = NOTHING;
+	for (size_t i = 0; i < n_done; i++) {
+		if (!lb_state_apply(&r->observed, &r->ops.list.items[i]))
+			r->trusted = false;
+		count_op(r, &r->ops.list.items[i]);
+	}
+	settle_flushes(r, err == 0);
+	if (err)
+		on_apply_failed(r, err,
+				&r->ops.list.items[n_done < r->ops.list.n ? n_done : n_done - 1]);
+	else
+		r->retry_delay = RETRY_FIRST;
+	step(r);
+}
+
+/* A flush that was done stays done as long as the AS is still drained. */
+static void keep_flush_memory(const struct lb_state *old, struct lb_state *fresh)
+{
+	for (size_t i = 0; i < fresh->vips.n; i++) {
+		struct lb_vip *vip = &fresh->vips.items[i];
+		const struct lb_vip *before = lb_state_vip(old, &vip->key);
+
+		for (size_t j = 0; before && j < vip->as.n; j++) {
+			const struct lb_as *as = lb_vip_as(before, &vip->as.items[j].address);
+
+			vip->as.items[j].flush = as && as->flush && vip->as.items[j].weight == 0;
+		}
+	}
+}
+
+static void copy_state(const struct lb_state *from, struct lb_state *ret)
+{
+	ret->has_conf = from->has_conf;
+	ret->conf = from->conf;
+	for (size_t i = 0; i < from->vips.n; i++) {
+		const struct lb_vip *vip = &from->vips.items[i];
+		struct lb_vip *copy = lb_state_put_vip(ret, &vip->key);
+
+		copy->encap = vip->encap;
+		copy->src_ip_sticky = vip->src_ip_sticky;
+		for (size_t j = 0; j < vip->as.n; j++)
+			lb_vip_put_as(copy, &vip->as.items[j].address)->weight =
+				vip->as.items[j].weight;
+	}
+}
+
+static void on_observed(void *user, int err, const struct lb_state *state)
+{
+	struct reconcile *r = user;
+	struct lb_state fresh = { 0 };
+
+	assert(r->work == OBSERVING);
+	r->work = NOTHING;
+	r->stats.observes++;
+	if (err) {
+		r->stats.failures++;
+		log_warn("lb-sync-failed", LOG_S("dataplane", r->driver->name),
+			 LOG_S("op", "observe"), LOG_S("error", strerror(-err)),
+			 LOG_D("retry_seconds", r->retry_delay));
+		r->gated = true;
+		schedule_retry(r);
+		return;
+	}
+	copy_state(state, &fresh);
+	keep_flush_memory(&r->observed, &fresh);
+	lb_state_free(&r->observed);
+	r->observed = fresh;
+	r->trusted = true;
+	step(r);
+}
+
+static void on_up(void *user)
+{
+	struct reconcile *r = user;
+
+	r->connected = true;
+	r->trusted = false;
+	r->full_wanted = true;
+	r->gated = false;
+	r->retry_delay = RETRY_FIRST;
+	ev_timer_stop(r->loop, &r->retry);
+	log_info("dataplane-connect", LOG_S("dataplane", r->driver->name));
+	step(r);
+}
+
+static void on_down(void *user, const char *why)
+{
+	struct reconcile *r = user;
+
+	r->connected = r->trusted = false;
+	r->full_running = r->full_started = false;
+	r->work = NOTHING;
+	r->stats.disconnects++;
+	settle_flushes(r, false);
+	/* what was flushed there is not known any more; saying it again does no harm */
+	lb_state_free(&r->observed);
+	log_warn("dataplane-disconnect", LOG_S("dataplane", r->driver->name), LOG_S("reason", why));
+}
+
+/* ---- the work ---- */
+
+static void observe(struct reconcile *r)
+{
+	r->work = OBSERVING;
+	r->driver->observe(r->dp, on_observed, r);
+}
+
+/* Issues what r->ops holds. False when there is nothing to do. */
+static bool apply(struct reconcile *r, const struct lb_vip_key *key, enum reconcile_scope scope)
+{
+	if (!r->ops.list.n)
+		return false;
+	r->current = *key;
+	r->scope = scope;
+	r->work = APPLYING;
+	r->driver->apply(r->dp, r->ops.list.items, r->ops.list.n, on_applied, r);
+	return true;
+}
+
+static bool sync_conf(struct reconcile *r)
+{
+	static const struct lb_vip_key none;
+	struct lb_conf want;
+
+	r->ops.list.n = 0;
+	l4_desired_conf(model(r)->config, &want);
+	diff_conf(&want, &r->observed, &r->ops);
+	return apply(r, &none, RECONCILE_ALL);
+}
+
+static bool sync_frontend(struct reconcile *r, size_t frontend, enum reconcile_scope scope)
+{
+	struct lb_vip_key key = l4_frontend_key(&model(r)->config->frontends[frontend]);
+	struct plan_facts f = facts(r);
+
+	r->ops.list.n = 0;
+	mark(r, frontend, CLEAN);
+	plan_frontend(&f, frontend, &r->ops);
+	r->batches[scope].vips++;
+	return apply(r, &key, scope);
+}
+
+static bool remove_stale(struct reconcile *r, const struct lb_vip_key *key)
+{
+	const struct lb_vip *have = lb_state_vip(&r->observed, key);
+
+	if (r->phase != WARMUP_DONE || !have)
+		return false;
+	r->ops.list.n = 0;
+	diff_remove_vip(have, &r->ops);
+	return apply(r, key, RECONCILE_ALL);
+}
+
+/* One line for a run of work that changed something; a debug one for a full sync that did not. */
+static void log_batch(struct reconcile *r, enum reconcile_scope scope)
+{
+	struct batch *b = &r->batches[scope];
+
+	if (b->any || (scope == RECONCILE_ALL && b->vips))
+		log_at(b->any ? LOG_INFO : LOG_DEBUG,
+		       scope == RECONCILE_ALL ? "lb-sync-all" : "lb-sync-vip",
+		       LOG_S("dataplane", r->driver->name), LOG_U("vips", b->vips),
+		       LOG_U("vip_added", b->ops[LB_OP_VIP_ADD]),
+		       LOG_U("vip_removed", b->ops[LB_OP_VIP_DEL]),
+		       LOG_U("as_added", b->ops[LB_OP_AS_ADD]),
+		       LOG_U("as_removed", b->ops[LB_OP_AS_DEL]),
+		       LOG_U("as_weight_updated", b->ops[LB_OP_AS_WEIGHT]),
+		       LOG_B("held", engine_guard(r->engine)));
+	*b = (struct batch){ 0 };
+}
+
+static void full_sync_start(struct reconcile *r)
+{
+	r->full_wanted = false;
+	r->full_running = true;
+	r->full_started = false;
+	r->trusted = false;
+}
+
+static void full_sync_end(struct reconcile *r)
+{
+	r->full_running = false;
+	r->stats.full_syncs++;
+	r->stats.last_full_sync = loop_realtime();
+	log_batch(r, RECONCILE_ALL);
+}
+
+/* The next VIP of the full sync. True when something was issued. */
+static bool full_sync_next(struct reconcile *r)
+{
+	struct plan_facts f = facts(r);
+	struct plan_step next;
+
+	if (!plan_next(&r->order, &f, r->full_started ? &r->cursor : NULL, &next)) {
+		full_sync_end(r);
+		return false;
+	}
+	r->full_started = true;
+	r->cursor = next.key;
+	if (next.frontend == SIZE_MAX)
+		return remove_stale(r, &next.key);
+	return may_write(r, next.frontend) && sync_frontend(r, next.frontend, RECONCILE_ALL);
+}
+
+/* One piece of work. True when there may be more to do right now. */
+static bool step_once(struct reconcile *r)
+{
+	size_t dirty;
+
+	if (!r->trusted) {
+		observe(r);
+		return false;
+	}
+	if (sync_conf(r))
+		return false;
+	dirty = pick_dirty(r);
+	if (dirty != SIZE_MAX)
+		return !sync_frontend(r, dirty, RECONCILE_VIP);
+	if (r->full_running)
+		return !full_sync_next(r);
+	log_batch(r, RECONCILE_VIP);
+	if (r->full_wanted)
+		full_sync_start(r);
+	return r->full_running;
+}
+
+static bool may_work(const struct reconcile *r)
+{
+	return r->connected && !r->gated && r->work == NOTHING && r->phase != WARMUP_HANDS_OFF;
+}
+
+static void step(struct reconcile *r)
+{
+	int64_t until = loop_monotonic() + SLICE;
+
+	while (may_work(r)) {
+		if (!step_once(r))
+			return;
+		if (loop_monotonic() > until) {
+			ev_timer_start(r->loop, &r->again);
+			return;
+		}
+	}
+}
+
+/* ---- the warm-up ---- */
+
+struct released {
+	struct buf names;
+	size_t n;
+};
+
+static void release_if_ready(struct reconcile *r, size_t frontend, struct released *out)
+{
+	const struct l4_frontend *config = &model(r)->config->frontends[frontend];
+
+	if (model(r)->frontends[frontend].released || r->phase == WARMUP_HANDS_OFF)
+		return;
+	if (r->phase == WARMUP_RELEASING && !warmup_vip_ready(model(r), frontend))
+		return;
+	engine_release(r->engine, frontend);
+	mark(r, frontend, DIRTY);
+	out->n++;
+	if (out->names.n < NAMES_SHOWN)
+		buf_printf(&out->names, "%s%s", out->names.n ? "," : "", config->name);
+}
+
+static void log_released(struct released *released)
+{
+	if (released->n)
+		log_info("warmup-released", LOG_U("frontends", released->n),
+			 LOG_SN("names", released->names.p, released->names.n));
+	buf_free(&released->names);
+}
+
+static void release_all_ready(struct reconcile *r)
+{
+	struct released released = { 0 };
+
+	for (size_t i = 0; i < model(r)->config->n_frontends; i++)
+		release_if_ready(r, i, &released);
+	if (r->phase == WARMUP_RELEASING)
+		log_released(&released);
+	else
+		buf_free(&released.names);
+}
+
+/* Moves to the phase that the clock says; never back, whatever a reload did to the delays. */
+static void advance_phase(struct reconcile *r)
+{
+	const struct l4_lb *lb = &model(r)->config->lb;
+	int64_t now = loop_monotonic(), next = warmup_next(lb, r->started, now);
+	enum warmup_phase phase = warmup_phase(lb, r->started, now);
+
+	ev_timer_stop(r->loop, &r->warmup);
+	if (next != INT64_MAX) {
+		ev_timer_set(&r->warmup, loop_seconds(next - now), 0.);
+		ev_timer_start(r->loop, &r->warmup);
+	}
+	if (phase <= r->phase)
+		return;
+	r->phase = phase;
+	release_all_ready(r);
+	if (phase != WARMUP_DONE)
+		return;
+	log_info("warmup-done", LOG_T("after", now - r->started));
+	r->full_wanted = true;
+}
+
+static void on_warmup(struct ev_loop *loop, ev_timer *w, int events)
+{
+	struct reconcile *r = w->data;
+
+	ev_now_update(loop);
+	advance_phase(r);
+	step(r);
+}
+
+/* ---- what the engine tells ---- */
+
+static void on_backend(void *user, struct l4_backend_state *b, const struct health_change *change)
+{
+	struct reconcile *r = user;
+	const struct l4_backend *config;
+	struct released released = { 0 };
+
+	if (b->index == SIZE_MAX)
+		return; /* removed: the reload that did it says what to do */
+	config = l4_backend_config(model(r), b);
+	for (size_t i = 0; i < config->n_frontends; i++) {
+		mark(r, config->frontends[i], DIRTY);
+		release_if_ready(r, config->frontends[i], &released);
+	}
+	log_released(&released);
+	step(r);
+}
+
+static void on_weight(void *user, size_t frontend, size_t backend, bool flush)
+{
+	struct reconcile *r = user;
+	const struct l4_config *c = model(r)->config;
+
+	if (flush)
+		vec_push(&r->flushes.list,
+			 (struct plan_flush){ .vip = l4_frontend_key(&c->frontends[frontend]),
+					      .as = c->backends[backend].address });
+	mark(r, frontend, DIRTY);
+	step(r);
+}
+
+static void start_periodic(struct reconcile *r)
+{
+	double interval = loop_seconds(model(r)->config->lb.sync_interval);
+
+	if (ev_is_active(&r->periodic) && r->periodic.repeat == interval)
+		return;
+	r->periodic.repeat = interval;
+	ev_timer_again(r->loop, &r->periodic);
+}
+
+static void take_config(struct reconcile *r)
+{
+	const struct l4_config *c = model(r)->config;
+
+	plan_order_build(&r->order, c);
+	free(r->marks);
+	r->marks = mem_zalloc(c->n_frontends + 1);
+	r->first_dirty = r->order.n;
+	start_periodic(r);
+	advance_phase(r);
+	release_all_ready(r);
+}
+
+static void on_reloaded(void *user, const struct l4_reload *reload)
+{
+	struct reconcile *r = user;
+
+	take_config(r);
+	r->driver->reconfigure(r->dp, model(r)->config);
+	reconcile_sync_all(r);
+}
+
+static void on_guard(void *user, bool active)
+{
+	struct reconcile *r = user;
+
+	mark_all(r, DIRTY);
+	step(r);
+}
+
+/* ---- timers, beginning and end ---- */
+
+static void on_again(struct ev_loop *loop, ev_timer *w, int events)
+{
+	step(w->data);
+}
+
+static void on_retry(struct ev_loop *loop, ev_timer *w, int events)
+{
+	struct reconcile *r = w->data;
+
+	r->gated = false;
+	for (size_t i = 0; i < r->order.n; i++)
+		if (r->marks[r->order.frontends[i]] == FAILED)
+			mark(r, r->order.frontends[i], DIRTY);
+	step(r);
+}
+
+static void on_periodic(struct ev_loop *loop, ev_timer *w, int events)
+{
+	reconcile_sync_all(w->data);
+}
+
+static void init_timers(struct reconcile *r)
+{
+	ev_init(&r->again, on_again);
+	ev_init(&r->retry, on_retry);
+	ev_init(&r->periodic, on_periodic);
+	ev_init(&r->warmup, on_warmup);
+	r->again.data = r->retry.data = r->periodic.data = r->warmup.data = r;
+}
+
+struct reconcile *reconcile_new(const struct reconcile_setup *setup)
+{
+	struct reconcile *r = mem_zalloc(sizeof(*r));
+	const struct dataplane_events events = { .up = on_up, .down = on_down, .user = r };
+
+	r->loop = setup->loop;
+	r->engine = setup->engine;
+	r->driver = setup->driver;
+	r->started = setup->started;
+	r->retry_delay = RETRY_FIRST;
+	init_timers(r);
+	take_config(r);
+	r->observer = (struct engine_observer){ .backend = on_backend,
+						.weight = on_weight,
+						.reloaded = on_reloaded,
+						.guard = on_guard,
+						.user = r };
+	engine_observe(r->engine, &r->observer);
+	r->dp = r->driver->start(r->loop, model(r)->config, &events);
+	return r;
+}
+
+void reconcile_free(struct reconcile *r)
+{
+	if (!r)
+		return;
+	r->driver->stop(r->dp);
+	ev_timer_stop(r->loop, &r->again);
+	ev_timer_stop(r->loop, &r->retry);
+	ev_timer_stop(r->loop, &r->periodic);
+	ev_timer_stop(r->loop, &r->warmup);
+	lb_state_free(&r->observed);
+	plan_order_free(&r->order);
+	vec_free(&r->ops.list);
+	vec_free(&r->flushes.list);
+	free(r->marks);
+	free(r);
+}
+
+void reconcile_sync_all(struct reconcile *r)
+{
+	r->full_wanted = true;
+	step(r);
+}
+
+const struct reconcile_stats *reconcile_stats(const struct reconcile *r)
+{
+	return &r->stats;
+}
+
+bool reconcile_connected(const struct reconcile *r)
+{
+	return r->connected;
+}
+
+enum warmup_phase reconcile_phase(const struct reconcile *r)
+{
+	return r->phase;
+}
+
+const struct lb_state *reconcile_observed(const struct reconcile *r)
+{
+	return r->trusted ? &r->observed : NULL;
+}
+
+bool reconcile_idle(const struct reconcile *r)
+{
+	return r->work == NOTHING && !r->full_running && !r->full_wanted &&
+	       r->first_dirty == r->order.n && !ev_is_active(&r->retry);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * reconcile: drives the data plane to what configuration and health want (FR-4, NFR-1, NFR-2).
+ *
+ * One piece of work at a time, so nothing interleaves (NFR-2.4): read the state back, or bring one
+ * VIP into line. A change of health makes its VIPs dirty and they go first; a full sync walks all
+ * VIPs in order behind them and removes what nobody asks for. What failed is tried again.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/l4/warmup.h"
+#include "src/maglevd/dataplane/dataplane.h"
+
+struct engine;
+struct reconcile;
+
+enum reconcile_scope { RECONCILE_ALL, RECONCILE_VIP };
+#define RECONCILE_SCOPES 2
+
+struct reconcile_stats {
+	uint64_t ops[RECONCILE_SCOPES][LB_OP_KINDS]; /* carried out */
+	uint64_t failures, full_syncs, observes, disconnects;
+	int64_t last_full_sync; /* unix ns; 0 before the first */
+};
+
+struct reconcile_setup {
+	struct ev_loop *loop;
+	struct engine *engine;
+	const struct dataplane_driver *driver;
+	int64_t started; /* monotonic ns of the process start: the warm-up's clock */
+};
+
+/* Observes the engine; starts the driver. */
+struct reconcile *reconcile_new(const struct reconcile_setup *setup);
+/* Stops the driver; what is programmed stays (NFR-1.1). To be freed before the engine. */
+void reconcile_free(struct reconcile *r);
+
+/* A full sync as soon as the warm-up and the work under way allow. */
+void reconcile_sync_all(struct reconcile *r);
+
+const struct reconcile_stats *reconcile_stats(const struct reconcile *r);
+bool reconcile_connected(const struct reconcile *r);
+enum warmup_phase reconcile_phase(const struct reconcile *r);
+/* What was last read back, with what was done since; NULL while that is not known. */
+const struct lb_state *reconcile_observed(const struct reconcile *r);
+/* Nothing under way and nothing waiting that could be done now. */
+bool reconcile_idle(const struct reconcile *r);
