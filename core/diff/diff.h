@@ -7,6 +7,9 @@
  * raises, then lowers (drains and flushes among them) and removals. A VIP whose encapsulation or
  * stickiness changed is torn down (ASes with flush, then the VIP) and made anew, as that is the only
  * way a data plane takes it. An AS that is not wanted any more is deleted with flush.
+ *
+ * A wanted flush is sent unless it is known to be done, also where the weight does not change, and
+ * also after an add: data planes hand a forgotten AS its old place back, flows and all.
  */
 #pragma once
 
@@ -53,5 +56,8 @@ const char *lb_op_kind_name(enum lb_op_kind k); /* "conf", "vip-add", "as-weight
 /* One line, no newline: "as-weight 198.51.100.10:80/tcp 10.0.0.11 100->0 flush". */
 void lb_op_print(const struct lb_op *op, struct buf *out);
 
-/* What a state is after op. False when op does not fit it (add of what is there, and so on). */
+/*
+ * What a state is after op. False, and s untouched, when op does not fit: an add of what is there,
+ * a change or removal of what is not, the removal of a VIP that still has ASes.
+ */
 bool lb_state_apply(struct lb_state *s, const struct lb_op *op);

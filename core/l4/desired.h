@@ -10,6 +10,7 @@
 
 void l4_desired_conf(const struct l4_config *c, struct lb_conf *ret);
 struct lb_vip_key l4_frontend_key(const struct l4_frontend *f);
+
 /*
  * Fills *ret (zeroed by the caller, freed with lb_vip_free()) with what frontend i should be. An
  * AS of two pools has its largest effective weight; flush only if the backend's own state asks for

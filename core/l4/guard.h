@@ -2,9 +2,13 @@
 /*
  * guard: do not act on a world that only this machine sees (the all-down guard).
  *
- * True while at least one backend is probed and the last result of every probed backend is a
- * failure of this machine's own making (l4_backend_state.last_local). Unknown backends without a
- * result do not count as failing; static, paused and disabled ones are not probed.
+ * True while at least one probed backend has had a result, and the last result of every one that
+ * has is a failure of this machine's own making (l4_backend_state.last_local). An unknown backend
+ * has no say yet, so that adding or resuming one in the middle of it lets nothing loose; static,
+ * paused and disabled ones are not probed. Never true where the configuration switches it off.
+ *
+ * Stops at the first backend that contradicts; its value can change only where a state or a
+ * last_local does.
  */
 #pragma once
 

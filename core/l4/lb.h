@@ -25,8 +25,13 @@ enum lb_encap { LB_ENCAP_GRE4, LB_ENCAP_GRE6 };
 struct lb_as {
 	struct addr address;
 	uint8_t weight; /* 0..100 */
-	bool flush;	/* wanted: tear its flows down. observed: that was done, and still holds */
-	bool hold;	/* wanted only: the guard keeps whatever weight is there, no flush */
+	/*
+	 * Wanted: tear its flows down. Observed: that was done and still holds, since the weight is 0
+	 * ever since; it keeps the periodic sync from flushing again. With a wanted weight above 0 it
+	 * is an order for once: it never shows as done, so whoever sets it clears it.
+	 */
+	bool flush;
+	bool hold; /* wanted only: the guard keeps whatever weight is there, no flush */
 };
 
 struct lb_vip {
@@ -48,6 +53,7 @@ struct lb_state {
 	VEC(struct lb_vip) vips;
 };
 
+const char *lb_encap_name(enum lb_encap e); /* "gre4", "gre6" */
 int lb_vip_key_cmp(const struct lb_vip_key *a, const struct lb_vip_key *b);
 bool lb_conf_equal(const struct lb_conf *a, const struct lb_conf *b);
 

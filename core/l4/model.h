@@ -8,8 +8,9 @@
  * once per backend and stays where it is over every reload that keeps the backend, so programs may
  * hold pointers to it until they are told that it was removed.
  *
- * Pure: changes are made by the functions below (and by health_*() on state->health) on behalf of
- * the one engine that owns the model.
+ * Pure: changes are made by the functions below on behalf of the one engine that owns the model.
+ * Those that change a state return the change; the engine stamps it into the history
+ * (l4_backend_remember()), logs, counts and tells.
  */
 #pragma once
 
@@ -48,7 +49,7 @@ struct l4_frontend_state {
 	enum l4_frontend_health health;
 	int64_t since;		    /* unix ns */
 	bool released;		    /* by the warm-up; stays so */
-	struct l4_weight **weights; /* [pool][member], as in config */
+	struct l4_weight **weights; /* [pool][member], as in config; NULL without pools */
 };
 
 struct l4_model {
@@ -67,7 +68,11 @@ void l4_model_free(struct l4_model *m);
 struct l4_reload_change {
 	struct l4_backend_state *backend; /* removed ones are the caller's to free */
 	bool added, removed;
-	bool probe_changed;   /* other check or parameters: restart the worker */
+	/*
+	 * Another check, other parameters, another namespace, or static turned probed or back:
+	 * restart the worker. One that became static gets its synthetic pass from the engine.
+	 */
+	bool probe_changed;
 	bool address_changed; /* result in flight is of no use; schedule undisturbed */
 	bool has_transition;  /* enabled, disabled, removed */
 	struct health_change transition;
@@ -78,15 +83,47 @@ struct l4_reload {
 };
 
 /*
- * Moves the model to a new configuration: overrides and mutated weights survive where their
- * backend or tuple does (FR-3.4), states stay. Cannot fail. The old config may be freed afterwards.
+ * Moves the model to a new configuration. Cannot fail. *ret is the caller's to vec_free(); the old
+ * config may be freed afterwards. What survives (FR-3.4):
+ *
+ *	a backend that stays	its state; pause and run-time enable or disable; the newest of its
+ *				history that fit. `enabled` of the file counts unless overridden.
+ *				Another check moves only the counter (health_rule_changed()).
+ *	a tuple that stays	a weight set at run time (by names of frontend, pool and backend),
+ *				unless the file now says the same, which ends it
+ *	a frontend that stays	its health and since; `released` too, unless the VIP is another
+ *
+ * A backend that comes back after it was removed is a new one. New ones are unknown, or disabled
+ * where the file says so; neither is a transition.
  */
 void l4_model_reload(struct l4_model *m, const struct l4_config *config, int64_t now,
 		     struct l4_reload *ret);
 void l4_backend_state_free(struct l4_backend_state *b);
+void l4__frontend_state_free(struct l4_frontend_state *f); /* what it owns, not itself */
 
-/* Appends to the bounded history. */
+/* Appends to the bounded history; the oldest makes room. */
 void l4_backend_remember(struct l4_backend_state *b, const struct health_change *change);
+
+/*
+ * One result of a probe, or the synthetic pass of a static backend. local: a failure of this
+ * machine's own making. Ignored in paused, disabled and removed. True, with *ret filled, when the
+ * state changed.
+ */
+bool l4_backend_record(const struct l4_model *m, struct l4_backend_state *b, enum health_code code,
+		       bool local, int64_t now, struct health_change *ret);
+
+/*
+ * The operator's acts: 1 with *ret filled when the state changed, 0 when there was nothing to do.
+ * Pause and resume of a disabled backend are refused with -EPERM; disabling ends a pause. Enable
+ * and disable go by the state: one that changes it holds over reloads until the opposite act; where
+ * it says what the file says, the file is in charge again.
+ */
+int l4_backend_pause(struct l4_backend_state *b, int64_t now, struct health_change *ret);
+int l4_backend_resume(struct l4_backend_state *b, int64_t now, struct health_change *ret);
+int l4_backend_disable(const struct l4_model *m, struct l4_backend_state *b, int64_t now,
+		       struct health_change *ret);
+int l4_backend_enable(const struct l4_model *m, struct l4_backend_state *b, int64_t now,
+		      struct health_change *ret);
 
 /*
  * Sets the weight of a tuple (FR-3.3). -ENOENT when there is no such tuple, -ERANGE above 100.

@@ -21,7 +21,10 @@ struct l4_effective l4_effective_weight(enum health_state state, bool pool_activ
 /* The first pool of frontend i with an up member of non-zero weight; SIZE_MAX if none. */
 size_t l4_active_pool(const struct l4_model *m, size_t frontend);
 
-/* Of one tuple; pool and member are indices. */
+/*
+ * Of one tuple; pool and member are indices. Whoever walks a whole frontend finds its active pool
+ * once and uses l4_effective_weight().
+ */
 struct l4_effective l4_tuple_effective(const struct l4_model *m, size_t frontend, size_t pool,
 				       size_t member);
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * schedule: when the next probe of a backend starts.
+ *
+ * Nothing is kept here: intervals, clock and random number are parameters, planned starts are the
+ * results. Sums saturate at INT64_MAX (a start that never comes), whatever interval was configured.
+ */
+#include "core/health/schedule.h"
+
+#include <assert.h>
+
+/* A number in [0, range), evenly spread: the high half of a 64 x 64 bit product. */
+static uint64_t spread(uint64_t range, uint64_t random)
+{
+	return (uint64_t)(((unsigned __int128)range * random) >> 64);
+}
+
+static int64_t later(int64_t at, uint64_t gap)
+{
+	assert(at >= 0);
+	return gap > (uint64_t)(INT64_MAX - at) ? INT64_MAX : at + (int64_t)gap;
+}
+
+int64_t schedule_interval(const struct schedule *s, const struct health *h,
+			  const struct health_rule *rule)
+{
+	if (h->state == HEALTH_UNKNOWN)
+		return s->fast_interval;
+	if (h->counter == 0)
+		return s->down_interval;
+	return h->counter < rule->rise + rule->fall - 1 ? s->fast_interval : s->interval;
+}
+
+int64_t schedule_first(int64_t interval, int64_t now, uint64_t random)
+{
+	assert(interval > 0);
+	return later(now, spread((uint64_t)interval, random));
+}
+
+int64_t schedule_next(int64_t interval, int64_t started, int64_t now, uint64_t random)
+{
+	uint64_t jitter = (uint64_t)interval / 10;
+	int64_t planned;
+
+	assert(interval > 0);
+	planned = later(started, (uint64_t)interval - jitter + spread(2 * jitter + 1, random));
+	return planned > now ? planned : now;
+}

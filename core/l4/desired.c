@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * desired: what the data plane should be.
+ *
+ * Every backend of every pool is an AS of the VIP, whatever its weight, so that a failover only
+ * moves weights. The list is filled in the order of the file, then sorted, heaviest first among
+ * equals, and the first of each address stays: that makes one AS of a backend in two pools, with
+ * its largest effective weight.
+ */
+#include "core/l4/desired.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/units.h"
+#include "core/l4/weight.h"
+
+/* By address; of one address the heavier first. */
+static int as_cmp(const void *a, const void *b)
+{
+	const struct lb_as *x = a, *y = b;
+	int order = addr_cmp(&x->address, &y->address);
+
+	return order ? order : (x->weight < y->weight) - (x->weight > y->weight);
+}
+
+static void sort_and_merge(struct lb_vip *v)
+{
+	size_t kept = 0;
+
+	qsort(v->as.items, v->as.n, sizeof(*v->as.items), as_cmp);
+	for (size_t i = 0; i < v->as.n; i++)
+		if (i == 0 ||
+		    addr_cmp(&v->as.items[kept - 1].address, &v->as.items[i].address) != 0)
+			v->as.items[kept++] = v->as.items[i];
+	v->as.n = kept;
+}
+
+static struct lb_as wanted_as(const struct l4_model *m, size_t backend, struct l4_effective e,
+			      bool guard)
+{
+	/* only what probes say is held: the operator's acts count as ever */
+	bool hold = guard && m->backends[backend]->health.state == HEALTH_DOWN;
+
+	return (struct lb_as){
+		.address = m->config->backends[backend].address,
+		.weight = (uint8_t)e.weight,
+		.flush = e.flush && !hold,
+		.hold = hold,
+	};
+}
+
+static void want_pool(const struct l4_model *m, size_t frontend, size_t pool, bool active,
+		      bool guard, struct lb_vip *ret)
+{
+	const struct l4_frontend *f = &m->config->frontends[frontend];
+	const struct l4_pool *p = &f->pools[pool];
+
+	for (size_t i = 0; i < p->n_members; i++) {
+		size_t backend = p->members[i].backend;
+		struct l4_effective e =
+			l4_effective_weight(m->backends[backend]->health.state, active,
+					    m->frontends[frontend].weights[pool][i].value,
+					    f->flush_on_down);
+
+		vec_push(&ret->as, wanted_as(m, backend, e, guard));
+	}
+}
+
+void l4_desired_conf(const struct l4_config *c, struct lb_conf *ret)
+{
+	*ret = (struct lb_conf){
+		.src4 = c->lb.src4,
+		.src6 = c->lb.src6,
+		.sticky_buckets_per_core = c->lb.sticky_buckets_per_core,
+		.flow_timeout_s = (uint32_t)(c->lb.flow_timeout / NSEC_PER_SEC),
+	};
+}
+
+struct lb_vip_key l4_frontend_key(const struct l4_frontend *f)
+{
+	return (struct lb_vip_key){ f->address, f->protocol, f->port };
+}
+
+bool l4_desired_vip(const struct l4_model *m, size_t frontend, bool guard, struct lb_vip *ret)
+{
+	const struct l4_frontend *f = &m->config->frontends[frontend];
+	size_t active = l4_active_pool(m, frontend);
+
+	assert(ret->as.n == 0);
+	if (f->n_pools == 0)
+		return false;
+
+	ret->key = l4_frontend_key(f);
+	ret->src_ip_sticky = f->src_ip_sticky;
+	for (size_t p = 0; p < f->n_pools; p++)
+		want_pool(m, frontend, p, p == active, guard, ret);
+	sort_and_merge(ret);
+	/* by the family of the backends, not of the VIP; the configuration lets only one in */
+	ret->encap = ret->as.items[0].address.family == AF_INET6 ? LB_ENCAP_GRE6 : LB_ENCAP_GRE4;
+	return true;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * guard: a vote of all probed backends; a single one that sees the world outvotes the rest.
+ */
+#include "core/l4/guard.h"
+
+/* Probed, and with a result since it last started in unknown. */
+static bool has_a_say(const struct l4_model *m, size_t backend)
+{
+	enum health_state state = m->backends[backend]->health.state;
+
+	return m->config->backends[backend].check != NULL &&
+	       (state == HEALTH_UP || state == HEALTH_DOWN);
+}
+
+bool l4_guard_active(const struct l4_model *m)
+{
+	bool any = false;
+
+	if (!m->config->all_down_guard)
+		return false;
+	for (size_t i = 0; i < m->config->n_backends; i++) {
+		if (!has_a_say(m, i))
+			continue;
+		if (!m->backends[i]->last_local)
+			return false;
+		any = true;
+	}
+	return any;
+}

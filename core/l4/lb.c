@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lb: the state of a data plane as two levels of sorted lists.
+ *
+ * A struct lb_state owns its VIPs, a VIP its ASes. Everything is found by halving; what is put goes
+ * where its key belongs, so whoever fills a state need not sort it, and whoever fills it in order
+ * pays nothing for that.
+ */
+#include "core/l4/lb.h"
+
+#include <assert.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+static const char *const encap_names[] = { [LB_ENCAP_GRE4] = "gre4", [LB_ENCAP_GRE6] = "gre6" };
+
+/* Where key is, or would go: the first VIP not before it. */
+static size_t vip_place(const struct lb_state *s, const struct lb_vip_key *key)
+{
+	size_t low = 0, high = s->vips.n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (lb_vip_key_cmp(&s->vips.items[mid].key, key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static size_t as_place(const struct lb_vip *v, const struct addr *address)
+{
+	size_t low = 0, high = v->as.n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (addr_cmp(&v->as.items[mid].address, address) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static bool vip_is_at(const struct lb_state *s, size_t i, const struct lb_vip_key *key)
+{
+	return i < s->vips.n && lb_vip_key_cmp(&s->vips.items[i].key, key) == 0;
+}
+
+static bool as_is_at(const struct lb_vip *v, size_t i, const struct addr *address)
+{
+	return i < v->as.n && addr_cmp(&v->as.items[i].address, address) == 0;
+}
+
+const char *lb_encap_name(enum lb_encap e)
+{
+	assert((size_t)e < ARRAY_SIZE(encap_names));
+	return encap_names[e];
+}
+
+int lb_vip_key_cmp(const struct lb_vip_key *a, const struct lb_vip_key *b)
+{
+	int order = addr_cmp(&a->address, &b->address);
+
+	if (order == 0)
+		order = (a->protocol > b->protocol) - (a->protocol < b->protocol);
+	if (order == 0)
+		order = (a->port > b->port) - (a->port < b->port);
+	return order;
+}
+
+bool lb_conf_equal(const struct lb_conf *a, const struct lb_conf *b)
+{
+	return addr_cmp(&a->src4, &b->src4) == 0 && addr_cmp(&a->src6, &b->src6) == 0 &&
+	       a->sticky_buckets_per_core == b->sticky_buckets_per_core &&
+	       a->flow_timeout_s == b->flow_timeout_s;
+}
+
+const char *lb_vip_key_format(const struct lb_vip_key *k, char buf[static LB_VIP_KEY_STRLEN])
+{
+	struct endpoint where = { k->address, k->port };
+	char text[ENDPOINT_STRLEN];
+
+	if (k->protocol == IPPROTO_TCP || k->protocol == IPPROTO_UDP)
+		snprintf(buf, LB_VIP_KEY_STRLEN, "%s/%s", endpoint_format(&where, text),
+			 k->protocol == IPPROTO_TCP ? "tcp" : "udp");
+	else if (k->protocol == 0)
+		snprintf(buf, LB_VIP_KEY_STRLEN, "%s any", addr_format(&k->address, text));
+	else /* not ours, but a data plane may hold it */
+		snprintf(buf, LB_VIP_KEY_STRLEN, "%s/%u", endpoint_format(&where, text),
+			 k->protocol);
+	return buf;
+}
+
+void lb_state_free(struct lb_state *s)
+{
+	for (size_t i = 0; i < s->vips.n; i++)
+		lb_vip_free(&s->vips.items[i]);
+	vec_free(&s->vips);
+	s->has_conf = false;
+}
+
+void lb_vip_free(struct lb_vip *v)
+{
+	vec_free(&v->as);
+}
+
+struct lb_vip *lb_state_vip(const struct lb_state *s, const struct lb_vip_key *key)
+{
+	size_t i = vip_place(s, key);
+
+	return vip_is_at(s, i, key) ? &s->vips.items[i] : NULL;
+}
+
+struct lb_vip *lb_state_put_vip(struct lb_state *s, const struct lb_vip_key *key)
+{
+	size_t i = vip_place(s, key);
+
+	if (!vip_is_at(s, i, key)) {
+		struct lb_vip fresh = { .key = *key }; /* key may point into what moves */
+
+		vec_insert_at(&s->vips, i);
+		s->vips.items[i] = fresh;
+	}
+	return &s->vips.items[i];
+}
+
+bool lb_state_remove_vip(struct lb_state *s, const struct lb_vip_key *key)
+{
+	size_t i = vip_place(s, key);
+
+	if (!vip_is_at(s, i, key))
+		return false;
+	lb_vip_free(&s->vips.items[i]);
+	vec_remove_at(&s->vips, i);
+	return true;
+}
+
+struct lb_as *lb_vip_as(const struct lb_vip *v, const struct addr *address)
+{
+	size_t i = as_place(v, address);
+
+	return as_is_at(v, i, address) ? &v->as.items[i] : NULL;
+}
+
+struct lb_as *lb_vip_put_as(struct lb_vip *v, const struct addr *address)
+{
+	size_t i = as_place(v, address);
+
+	if (!as_is_at(v, i, address)) {
+		struct lb_as fresh = { .address = *address };
+
+		vec_insert_at(&v->as, i);
+		v->as.items[i] = fresh;
+	}
+	return &v->as.items[i];
+}
+
+bool lb_vip_remove_as(struct lb_vip *v, const struct addr *address)
+{
+	size_t i = as_place(v, address);
+
+	if (!as_is_at(v, i, address))
+		return false;
+	vec_remove_at(&v->as, i);
+	return true;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * model: what is so, beside what was asked.
+ *
+ * Two arrays run parallel to those of the configuration: pointers to backend states, each allocated
+ * on its own so that it stays where it is, and frontend states with their weights. The model owns
+ * all of them, and borrows the configuration. reload.c moves it from one configuration to the next;
+ * here is everything that happens in between: results, the operator's acts, weights, the aggregate
+ * state of a frontend.
+ */
+#include "core/l4/model.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "core/l4/weight.h"
+
+#define WEIGHT_MAX 100
+
+static const char *const frontend_health_names[] = {
+	[L4_FRONTEND_UNKNOWN] = "unknown",
+	[L4_FRONTEND_UP] = "up",
+	[L4_FRONTEND_DOWN] = "down",
+};
+
+/* Where the member for backend is, in a list sorted by it; SIZE_MAX when it is not in the pool. */
+static size_t find_member(const struct l4_pool *p, size_t backend)
+{
+	size_t low = 0, high = p->n_members;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (p->members[mid].backend < backend)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < p->n_members && p->members[low].backend == backend ? low : SIZE_MAX;
+}
+
+static size_t find_pool(const struct l4_frontend *f, const char *name)
+{
+	for (size_t p = 0; p < f->n_pools; p++)
+		if (strcmp(f->pools[p].name, name) == 0)
+			return p;
+	return SIZE_MAX;
+}
+
+/* Pause and resume are not for a disabled backend. */
+static bool is_off(const struct l4_backend_state *b)
+{
+	return b->health.state == HEALTH_DISABLED || b->health.state == HEALTH_REMOVED;
+}
+
+const char *l4_frontend_health_name(enum l4_frontend_health h)
+{
+	assert((size_t)h < ARRAY_SIZE(frontend_health_names));
+	return frontend_health_names[h];
+}
+
+void l4_model_init(struct l4_model *m, const struct l4_config *config, int64_t now)
+{
+	static const struct l4_config nothing;
+	struct l4_reload all_new;
+
+	*m = (struct l4_model){ .config = &nothing };
+	l4_model_reload(m, config, now, &all_new);
+	vec_free(&all_new.changes);
+}
+
+void l4_model_free(struct l4_model *m)
+{
+	for (size_t i = 0; i < m->config->n_backends; i++)
+		l4_backend_state_free(m->backends[i]);
+	for (size_t i = 0; i < m->config->n_frontends; i++)
+		l4__frontend_state_free(&m->frontends[i]);
+	free(m->backends);
+	free(m->frontends);
+	*m = (struct l4_model){ 0 };
+}
+
+void l4_backend_state_free(struct l4_backend_state *b)
+{
+	free(b->name);
+	free(b->history);
+	free(b);
+}
+
+void l4__frontend_state_free(struct l4_frontend_state *f)
+{
+	if (f->weights)
+		free(f->weights[0]); /* one block for all pools */
+	free(f->weights);
+	f->weights = NULL;
+}
+
+void l4_backend_remember(struct l4_backend_state *b, const struct health_change *change)
+{
+	assert(b->history_cap > 0);
+	if (b->n_history == b->history_cap) {
+		b->n_history--;
+		memmove(b->history, b->history + 1, b->n_history * sizeof(*b->history));
+	} else {
+		b->history = mem_resize(b->history, b->n_history + 1, sizeof(*b->history));
+	}
+	b->history[b->n_history++] = *change;
+}
+
+bool l4_backend_record(const struct l4_model *m, struct l4_backend_state *b, enum health_code code,
+		       bool local, int64_t now, struct health_change *ret)
+{
+	assert(!(local && health_code_is_pass(code)));
+	if (health_is_operator(b->health.state))
+		return false;
+	b->last_code = code;
+	b->last_local = local;
+	return health_record(&b->health, l4_backend_rule(m, b), code, now, ret);
+}
+
+int l4_backend_pause(struct l4_backend_state *b, int64_t now, struct health_change *ret)
+{
+	return is_off(b) ? -EPERM : health_pause(&b->health, now, ret);
+}
+
+int l4_backend_resume(struct l4_backend_state *b, int64_t now, struct health_change *ret)
+{
+	return is_off(b) ? -EPERM : health_resume(&b->health, now, ret);
+}
+
+int l4_backend_disable(const struct l4_model *m, struct l4_backend_state *b, int64_t now,
+		       struct health_change *ret)
+{
+	if (!health_disable(&b->health, CODE_DISABLED, now, ret))
+		return 0;
+	b->enable = l4_backend_config(m, b)->enabled ? L4_ENABLE_FORCED_OFF : L4_ENABLE_CONFIGURED;
+	return 1;
+}
+
+int l4_backend_enable(const struct l4_model *m, struct l4_backend_state *b, int64_t now,
+		      struct health_change *ret)
+{
+	if (!health_enable(&b->health, CODE_ENABLED, now, ret))
+		return 0;
+	b->enable = l4_backend_config(m, b)->enabled ? L4_ENABLE_CONFIGURED : L4_ENABLE_FORCED_ON;
+	return 1;
+}
+
+int l4_model_set_weight(struct l4_model *m, const char *frontend, const char *pool,
+			const char *backend, unsigned weight)
+{
+	size_t f = l4_config_frontend(m->config, frontend);
+	size_t b = l4_config_backend(m->config, backend);
+	size_t p, i;
+	const struct l4_pool *in;
+
+	if (f == SIZE_MAX || b == SIZE_MAX)
+		return -ENOENT;
+	p = find_pool(&m->config->frontends[f], pool);
+	if (p == SIZE_MAX)
+		return -ENOENT;
+	in = &m->config->frontends[f].pools[p];
+	i = find_member(in, b);
+	if (i == SIZE_MAX)
+		return -ENOENT;
+	if (weight > WEIGHT_MAX)
+		return -ERANGE;
+
+	m->frontends[f].weights[p][i] = (struct l4_weight){
+		.value = weight,
+		.mutated = weight != in->members[i].weight,
+	};
+	return 0;
+}
+
+const struct health_rule *l4_backend_rule(const struct l4_model *m,
+					  const struct l4_backend_state *b)
+{
+	static const struct health_rule of_static = { .rise = 1, .fall = 1 };
+	const struct l4_check *check = l4_backend_config(m, b)->check;
+
+	return check ? &check->rule : &of_static;
+}
+
+bool l4_model_judge_frontend(struct l4_model *m, size_t i, int64_t now,
+			     enum l4_frontend_health *ret_from)
+{
+	struct l4_frontend_state *f = &m->frontends[i];
+	enum l4_frontend_health to = l4_frontend_judge(m, i);
+
+	if (f->health == to)
+		return false;
+	*ret_from = f->health;
+	f->health = to;
+	f->since = now;
+	return true;
+}
+
+bool l4_frontend_uses(const struct l4_config *c, size_t i, size_t backend)
+{
+	const struct l4_frontend *f = &c->frontends[i];
+
+	for (size_t p = 0; p < f->n_pools; p++)
+		if (find_member(&f->pools[p], backend) != SIZE_MAX)
+			return true;
+	return false;
+}

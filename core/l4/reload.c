@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * reload: from one configuration to the next, keeping what is to be kept.
+ *
+ * Backends and frontends are sorted by name in both configurations, members of a pool by backend, so
+ * each kind is one walk over two lists; only pools, which keep the order of the file, are found by a
+ * map. The walk yields pairs: old alone is gone, new alone is new, both is kept.
+ */
+#include "core/l4/model.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "core/l4/desired.h"
+
+/* strcmp where either side may be past its end: what is left of the other comes first. */
+static int name_cmp(const char *old, const char *new)
+{
+	if (old && new)
+		return strcmp(old, new);
+	return old ? -1 : 1;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* ---- backends ---- */
+
+static struct l4_backend_state *new_backend(const struct l4_backend *config, int64_t now)
+{
+	struct l4_backend_state *b = mem_zalloc(sizeof(*b));
+	struct health_change untold;
+
+	b->name = mem_strdup(config->name);
+	health_init(&b->health, now);
+	if (!config->enabled)
+		health_disable(&b->health, CODE_RELOADED, now, &untold);
+	return b;
+}
+
+static void bound_history(struct l4_backend_state *b, size_t cap)
+{
+	size_t extra = b->n_history > cap ? b->n_history - cap : 0;
+
+	assert(cap > 0);
+	b->history_cap = cap;
+	if (extra == 0)
+		return;
+	memmove(b->history, b->history + extra, cap * sizeof(*b->history));
+	b->history = mem_resize(b->history, cap, sizeof(*b->history));
+	b->n_history = cap;
+}
+
+static bool probe_changed(const struct l4_config *old_config, const struct l4_check *old,
+			  const struct l4_config *new_config, const struct l4_check *new)
+{
+	if (!old || !new)
+		return old != new;
+	return !l4_check_equal(old, new) || !same_text(old_config->netns, new_config->netns);
+}
+
+/* Brings the state in line with whether the backend is to be enabled now. */
+static bool apply_enabled(struct l4_backend_state *b, bool file, int64_t now,
+			  struct health_change *ret)
+{
+	bool on = b->enable == L4_ENABLE_CONFIGURED ? file : b->enable == L4_ENABLE_FORCED_ON;
+
+	if (on)
+		return health_enable(&b->health, CODE_RELOADED, now, ret);
+	return health_disable(&b->health, CODE_RELOADED, now, ret);
+}
+
+/* Both m->config and b->index are the new ones by now; was is the backend's old entry. */
+static struct l4_reload_change keep_backend(const struct l4_model *m, struct l4_backend_state *b,
+					    const struct l4_config *old_config,
+					    const struct l4_backend *was, int64_t now)
+{
+	const struct l4_backend *is = l4_backend_config(m, b);
+	struct l4_reload_change c = { .backend = b };
+
+	c.probe_changed = probe_changed(old_config, was->check, m->config, is->check);
+	c.address_changed = addr_cmp(&was->address, &is->address) != 0;
+	if (c.probe_changed)
+		health_rule_changed(&b->health, l4_backend_rule(m, b));
+	c.has_transition = apply_enabled(b, is->enabled, now, &c.transition);
+	return c;
+}
+
+static struct l4_reload_change remove_backend(struct l4_backend_state *b, int64_t now)
+{
+	struct l4_reload_change c = { .backend = b, .removed = true };
+
+	b->index = SIZE_MAX;
+	c.has_transition = health_remove(&b->health, now, &c.transition);
+	return c;
+}
+
+static bool has_something_to_do(const struct l4_reload_change *c)
+{
+	return c->added || c->removed || c->probe_changed || c->address_changed ||
+	       c->has_transition;
+}
+
+static void reload_backends(struct l4_model *m, const struct l4_config *old,
+			    struct l4_backend_state **states, int64_t now, struct l4_reload *ret)
+{
+	const struct l4_config *new = m->config;
+	size_t o = 0, n = 0;
+
+	while (o < old->n_backends || n < new->n_backends) {
+		int order = name_cmp(o < old->n_backends ? old->backends[o].name : NULL,
+				     n < new->n_backends ? new->backends[n].name : NULL);
+		struct l4_reload_change c = { 0 };
+
+		if (order < 0) {
+			c = remove_backend(states[o++], now);
+		} else {
+			bool added = order > 0;
+			struct l4_backend_state *b =
+				added ? new_backend(&new->backends[n], now) : states[o];
+
+			b->index = n;
+			bound_history(b, new->transition_history);
+			m->backends[n++] = b;
+			if (added)
+				c = (struct l4_reload_change){ .backend = b, .added = true };
+			else
+				c = keep_backend(m, b, old, &old->backends[o++], now);
+		}
+		if (has_something_to_do(&c))
+			vec_push(&ret->changes, c);
+	}
+}
+
+/* ---- frontends and their weights ---- */
+
+static void new_weights(const struct l4_frontend *f, struct l4_frontend_state *ret)
+{
+	size_t total = 0;
+	struct l4_weight *next;
+
+	if (f->n_pools == 0)
+		return;
+	for (size_t p = 0; p < f->n_pools; p++)
+		total += f->pools[p].n_members;
+	ret->weights = mem_resize(NULL, f->n_pools, sizeof(*ret->weights));
+	next = mem_resize(NULL, total, sizeof(*next));
+	for (size_t p = 0; p < f->n_pools; p++) {
+		ret->weights[p] = next;
+		for (size_t i = 0; i < f->pools[p].n_members; i++)
+			*next++ = (struct l4_weight){ .value = f->pools[p].members[i].weight };
+	}
+}
+
+struct old_pool {
+	const struct l4_config *config;
+	const struct l4_pool *pool;
+	const struct l4_weight *weights;
+};
+
+/* What was set at run time wins, unless the file says the same by now. */
+static void keep_pool_weights(const struct old_pool *was, const struct l4_config *config,
+			      const struct l4_pool *pool, struct l4_weight *weights)
+{
+	size_t o = 0, n = 0;
+
+	while (o < was->pool->n_members && n < pool->n_members) {
+		const char *old_name = was->config->backends[was->pool->members[o].backend].name;
+		const char *new_name = config->backends[pool->members[n].backend].name;
+		int order = strcmp(old_name, new_name);
+
+		if (order == 0 && was->weights[o].mutated &&
+		    was->weights[o].value != pool->members[n].weight)
+			weights[n] = was->weights[o];
+		o += order <= 0;
+		n += order >= 0;
+	}
+}
+
+static void keep_weights(const struct l4_config *old, const struct l4_frontend *was,
+			 const struct l4_frontend_state *had, const struct l4_config *new,
+			 const struct l4_frontend *is, struct l4_frontend_state *has)
+{
+	struct old_pool *pools = mem_resize(NULL, was->n_pools, sizeof(*pools));
+	struct map by_name = { 0 };
+
+	for (size_t p = 0; p < was->n_pools; p++) {
+		pools[p] = (struct old_pool){ old, &was->pools[p], had->weights[p] };
+		map_put(&by_name, was->pools[p].name, &pools[p]);
+	}
+	for (size_t p = 0; p < is->n_pools; p++) {
+		const struct old_pool *match = map_get(&by_name, is->pools[p].name);
+
+		if (match)
+			keep_pool_weights(match, new, &is->pools[p], has->weights[p]);
+	}
+	map_free(&by_name);
+	free(pools);
+}
+
+static void keep_frontend(const struct l4_frontend *was, const struct l4_frontend_state *had,
+			  const struct l4_frontend *is, struct l4_frontend_state *has)
+{
+	struct lb_vip_key old_key = l4_frontend_key(was), new_key = l4_frontend_key(is);
+
+	has->health = had->health;
+	has->since = had->since;
+	has->released = had->released && lb_vip_key_cmp(&old_key, &new_key) == 0;
+}
+
+static void reload_frontends(struct l4_model *m, const struct l4_config *old,
+			     struct l4_frontend_state *states, int64_t now)
+{
+	const struct l4_config *new = m->config;
+	size_t o = 0, n = 0;
+
+	while (o < old->n_frontends || n < new->n_frontends) {
+		int order = name_cmp(o < old->n_frontends ? old->frontends[o].name : NULL,
+				     n < new->n_frontends ? new->frontends[n].name : NULL);
+
+		if (order >= 0) {
+			m->frontends[n] = (struct l4_frontend_state){ .since = now };
+			new_weights(&new->frontends[n], &m->frontends[n]);
+		}
+		if (order == 0) {
+			keep_frontend(&old->frontends[o], &states[o], &new->frontends[n],
+				      &m->frontends[n]);
+			keep_weights(old, &old->frontends[o], &states[o], new, &new->frontends[n],
+				     &m->frontends[n]);
+		}
+		if (order <= 0)
+			l4__frontend_state_free(&states[o++]);
+		n += order >= 0;
+	}
+}
+
+void l4_model_reload(struct l4_model *m, const struct l4_config *config, int64_t now,
+		     struct l4_reload *ret)
+{
+	struct l4_model was = *m;
+
+	*ret = (struct l4_reload){ 0 };
+	m->config = config;
+	m->backends = mem_resize(NULL, config->n_backends, sizeof(*m->backends));
+	m->frontends = mem_resize(NULL, config->n_frontends, sizeof(*m->frontends));
+	reload_backends(m, was.config, was.backends, now, ret);
+	reload_frontends(m, was.config, was.frontends, now);
+	free(was.backends);
+	free(was.frontends);
+}

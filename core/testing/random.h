@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * random: repeatable dice for the property tests of core; no program includes it.
+ *
+ * A property runs once with a fixed seed and a few times with seeds of the day. Whoever sees one
+ * fail sees the seed in the message, and runs it again with MAGLEV_TEST_SEED set to it.
+ */
+#pragma once
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+struct dice {
+	uint64_t seed, state;
+};
+
+/* splitmix64 */
+static inline uint64_t dice_u64(struct dice *d)
+{
+	uint64_t z = (d->state += 0x9e3779b97f4a7c15u);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+/* 0 .. sides - 1 */
+static inline unsigned dice_roll(struct dice *d, unsigned sides)
+{
+	return (unsigned)(dice_u64(d) % sides);
+}
+
+#define DICE_RUNS 4
+
+/* The dice of run 0 .. DICE_RUNS - 1: the first is always the same. */
+static inline struct dice dice_of_run(unsigned run)
+{
+	const char *wish = getenv("MAGLEV_TEST_SEED");
+	uint64_t seed = 20260415;
+
+	if (wish)
+		seed = strtoull(wish, NULL, 0);
+	else if (run > 0 && getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		seed += run;
+	return (struct dice){ seed, seed };
+}
