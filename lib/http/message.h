@@ -3,9 +3,15 @@
  * message: HTTP/1.0 and HTTP/1.1 heads and bodies, parsed in place (RFC 9112).
  *
  * Nothing is allocated and nothing is copied: names and values are slices of the caller's buffer.
- * The parser is strict where leniency lets two readers disagree (bare CR, space before the colon,
- * obsolete folding, two different lengths, length beside chunked): such a message is malformed.
- * A bare LF as line end is accepted in responses only.
+ * The answer does not depend on how the bytes were cut on their way.
+ *
+ * The parser is strict where leniency lets two readers disagree: such a message is malformed.
+ * Refused are a bare CR, NUL and other control bytes, a space before the colon, obsolete folding,
+ * a version other than 1.0 and 1.1, a '#' or a byte above ASCII in a target, two different lengths
+ * or a list of them, a length beside chunked, a transfer coding other than one chunked, any
+ * transfer coding in HTTP/1.0, a request with two Hosts, and an HTTP/1.1 request without Host.
+ * Accepted are one empty line before a request, the same length said twice, a status line without
+ * the space before an empty reason, and in the head of a response a bare LF as line end.
  */
 #pragma once
 
@@ -33,18 +39,22 @@ struct http_head {
 	struct http_header headers[HTTP_HEADERS_MAX];
 	size_t n_headers;
 	bool keep_alive; /* what version and Connection say */
-	bool chunked;
+	bool chunked;	 /* never beside has_length */
 	bool has_length;
-	uint64_t length; /* of Content-Length */
-	bool upgrade;	 /* Connection: upgrade */
-	bool expect_continue;
+	uint64_t length;      /* of Content-Length; at most INT64_MAX */
+	bool upgrade;	      /* Connection: upgrade */
+	bool expect_continue; /* HTTP/1.1 and Expect: 100-continue */
 };
 
 /*
  * Parses a head at the start of p. Returns its length in bytes, 0 when more bytes are needed,
- * -EBADMSG when it is malformed, -E2BIG when it is over a limit. *ret is only meaningful above 0.
+ * -EBADMSG when it is malformed, -E2BIG when it is over a limit. *ret is only meaningful above 0,
+ * and its slices only as long as the bytes at p stay where they are. A line is judged when its end
+ * has come; what headers say together is judged when the head is whole.
+ *
  * `scanned` (may be NULL) remembers how far the end was looked for, so that a head that comes byte
- * by byte costs no more than one that comes whole; start it at 0.
+ * by byte costs about what one does that comes whole. Start it at 0; between calls keep the bytes
+ * before it as they were (they may move as a whole). It is 0 again after a whole head.
  */
 int http_parse_request(const char *p, size_t n, size_t *scanned, struct http_head *ret);
 int http_parse_response(const char *p, size_t n, size_t *scanned, struct http_head *ret);
@@ -55,20 +65,28 @@ struct str http_header(const struct http_head *h, struct str name);
 /* How the body of a message ends; a machine fed with bytes. */
 enum http_body_kind { HTTP_BODY_NONE, HTTP_BODY_LENGTH, HTTP_BODY_CHUNKED, HTTP_BODY_CLOSE };
 
+#define HTTP_CHUNK_LINE_MAX 256U	/* a chunk's size and its extensions, with CRLF */
+#define HTTP_TRAILERS_MAX (16U * 1024U) /* all trailer lines together, with the empty one */
+
 struct http_body {
 	enum http_body_kind kind;
 	uint64_t left; /* bytes to come of the body, or of the chunk */
 	uint8_t state; /* of the chunk machine */
-	unsigned line; /* bytes of the current chunk or trailer line, bounded */
+	unsigned line; /* bytes of the current chunk line, or of all trailers; bounded */
 	bool done;
 };
 
-/* For a response, method is that of the request (HEAD has no body); 1xx, 204 and 304 have none. */
+/*
+ * For a response, method is that of the request (HEAD has no body, nor has CONNECT that succeeded);
+ * 1xx, 204 and 304 have none. A body of length 0 and none at all are done from the start.
+ */
 void http_body_init(struct http_body *b, const struct http_head *h, struct str method);
 /*
  * Takes bytes: consumes up to n of p, and says which slice of them is content (may be empty).
- * Returns the bytes consumed (> 0 unless n is 0 or the body is done), or -EBADMSG. Call again
- * with the rest until everything is consumed or b->done.
+ * Returns the bytes consumed (> 0 unless n is 0 or the body is done), or -EBADMSG, from then on
+ * for ever. Call again with the rest until everything is consumed or b->done; what lies behind the
+ * body is left alone. Chunk lines end in CRLF, here without leniency; extensions and trailers are
+ * checked, bounded and dropped.
  */
 ssize_t http_body_feed(struct http_body *b, const char *p, size_t n, struct str *ret_content);
 /* The peer closed: true when the body is whole. */
