@@ -5,8 +5,9 @@
  *	log_info("backend-transition", LOG_S("backend", name), LOG_S("from", from), LOG_S("to", to));
  *
  * A line is formatted only if some sink wants its level. Whatever bytes a value holds, the line is
- * valid UTF-8 JSON: bytes that are not UTF-8 become U+FFFD. Only programs log; libraries return.
- * One logger per process, one thread.
+ * valid UTF-8 JSON: bytes that are not UTF-8 become U+FFFD, and a string longer than LOG_VALUE_MAX is
+ * cut, with an ellipsis. That a key is not used twice is the caller's care. Only programs log;
+ * libraries return. One logger per process, one thread.
  */
 #pragma once
 
@@ -90,16 +91,28 @@ const char *log_level_name(enum log_level l); /* "DEBUG", "INFO", "WARN", "ERROR
 /* debug, info, warn, error in any case; -EINVAL otherwise. */
 int log_level_parse(const char *text, enum log_level *ret);
 
-/* The first sink: whole lines to a descriptor. */
+/*
+ * The first sink: whole lines to a descriptor, one write() each; -1 for none. The descriptor stays
+ * the caller's. A line that cannot be written at once (a full pipe that does not block, nobody at
+ * the other end) is dropped and counted; what was begun is finished before the next line.
+ */
 void log_to_fd(int fd, enum log_level level);
-/* More sinks; at most LOG_SINKS_MAX. What a sink does may not log. Returns an id, or -ENOSPC. */
+/*
+ * More sinks; at most LOG_SINKS_MAX. A sink may add and remove sinks, itself too, but what it logs
+ * is dropped and counted. Returns an id, or -ENOSPC.
+ */
 #define LOG_SINKS_MAX 8
 int log_add_sink(enum log_level level, log_sink_fn fn, void *user);
 void log_set_sink_level(int id, enum log_level level);
 void log_remove_sink(int id);
 
+#define LOG_VALUE_MAX 4096 /* bytes of one string, before escaping */
+
 bool log_wants(enum log_level level);
+/* fields ends with LOG_KIND_END, or is NULL for none. */
 void log_write(enum log_level level, const char *msg, const struct log_field *fields);
+/* Lines lost since the start: not written to the descriptor, or logged inside a sink. */
+uint64_t log_dropped(void);
 
 #define log_at(level, msg, ...)                                                                    \
 	do {                                                                                       \

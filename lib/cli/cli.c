@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli: reading flags.
+ *
+ * Two passes. The first walks argv and then the table, and collects settings: an option and the
+ * value it will get, already parsed. Only when all of that went well does the second one write the
+ * values to where the program wants them, so that a usage error leaves nothing half set. The texts
+ * (help, version, the nearest flag) are in help.c and nearest.c.
+ */
+#include "lib/cli/cli.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "base/vec.h"
+#include "lib/cli/cli_internal.h"
+
+union value {
+	const char *string;
+	bool boolean;
+	int64_t duration;
+	enum log_level level;
+};
+
+struct setting {
+	const struct cli_option *option;
+	union value value;
+};
+
+struct reader {
+	const struct cli_program *program;
+	struct buf *out;
+	VEC(struct setting) settings;
+};
+
+const struct cli_option cli__builtins[CLI__BUILTINS] = {
+	{ .name = "help", .kind = CLI_BOOL, .help = "show this text and exit" },
+	{ .name = "version", .kind = CLI_BOOL, .help = "show the version and exit" },
+};
+
+static int parse_string(const char *text, union value *ret)
+{
+	ret->string = text;
+	return 0;
+}
+
+/* The words of Go's strconv.ParseBool: false at even places, true at odd ones. */
+static int parse_bool(const char *text, union value *ret)
+{
+	static const char *const words[] = { "0",     "1",    "f",     "t",    "F",	"T",
+					     "FALSE", "TRUE", "false", "true", "False", "True" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (strcmp(text, words[i]) == 0) {
+			ret->boolean = i % 2;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static int parse_duration(const char *text, union value *ret)
+{
+	return duration_parse(text, &ret->duration);
+}
+
+static int parse_level(const char *text, union value *ret)
+{
+	return log_level_parse(text, &ret->level);
+}
+
+static const struct kind {
+	int (*parse)(const char *text, union value *ret);
+	const char *argument;
+	const char *expected; /* "... is not ..." */
+	bool empty_is_set;
+} kinds[] = {
+	[CLI_STRING] = { parse_string, "TEXT", "a string", true },
+	[CLI_LIST] = { parse_string, "TEXT,...", "a list", true },
+	[CLI_BOOL] = { parse_bool, NULL, "true or false", false },
+	[CLI_DURATION] = { parse_duration, "DURATION", "a duration such as 1m30s or 200ms", false },
+	[CLI_LEVEL] = { parse_level, "LEVEL", "a level (debug, info, warn, error)", false },
+};
+
+const char *cli__argument(const struct cli_option *o)
+{
+	return o->argument ? o->argument : kinds[o->kind].argument;
+}
+
+void cli_list_free(struct cli_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		free(l->items[i]);
+	vec_free(l);
+}
+
+static void append(struct cli_list *l, const char *text)
+{
+	struct str rest = str_of(text), part;
+
+	while (str_cut(&rest, ',', &part)) {
+		char *item;
+
+		if (!part.n)
+			continue;
+		item = mem_zalloc(part.n + 1);
+		memcpy(item, part.p, part.n);
+		vec_push(l, item);
+	}
+}
+
+static enum cli_verdict complain(struct reader *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static enum cli_verdict complain(struct reader *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	buf_printf(r->out, "%s: ", r->program->name);
+	va_start(ap, fmt);
+	buf_vprintf(r->out, fmt, ap);
+	va_end(ap);
+	buf_printf(r->out, "\nTry '%s --help'.\n", r->program->name);
+	return CLI_EXIT_USAGE;
+}
+
+/* One value for one option; dashes and origin are how the user knows it: "--" "config". */
+static enum cli_verdict collect(struct reader *r, const struct cli_option *o, const char *dashes,
+				const char *origin, const char *text)
+{
+	struct setting s = { .option = o };
+
+	if (kinds[o->kind].parse(text, &s.value) < 0)
+		return complain(r, "%s%s: \"%s\" is not %s", dashes, origin, text,
+				kinds[o->kind].expected);
+	vec_push(&r->settings, s);
+	return CLI_OK;
+}
+
+static const struct cli_option *find_in(const struct cli_option *options, size_t n, struct str name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (str_eq(str_of(options[i].name), name))
+			return &options[i];
+	return NULL;
+}
+
+static const struct cli_option *find(const struct cli_program *p, struct str name)
+{
+	const struct cli_option *o = find_in(p->options, p->n_options, name);
+
+	if (o)
+		return o;
+	return find_in(cli__builtins, CLI__BUILTINS, str_eq(name, STR("h")) ? STR("help") : name);
+}
+
+static enum cli_verdict refuse_unknown(struct reader *r, struct str name)
+{
+	const char *nearest = cli__nearest(r->program, name);
+
+	if (!nearest)
+		return complain(r, "unknown flag --%.*s", (int)name.n, name.p);
+	return complain(r, "unknown flag --%.*s; did you mean --%s?", (int)name.n, name.p, nearest);
+}
+
+/* What the setting just collected asks for at once, if it is one of the builtins and is true. */
+static enum cli_verdict obey_builtin(struct reader *r)
+{
+	const struct setting *last = &r->settings.items[r->settings.n - 1];
+
+	if (!last->value.boolean)
+		return CLI_OK;
+	if (last->option == &cli__builtins[0])
+		cli__write_help(r->program, r->out);
+	else
+		cli__write_version(r->program, r->out);
+	return CLI_EXIT_OK;
+}
+
+static bool is_builtin(const struct cli_option *o)
+{
+	return o >= cli__builtins && o < cli__builtins + CLI__BUILTINS;
+}
+
+/* The flag at argv[*at]; moves *at behind it and its value. */
+static enum cli_verdict read_flag(struct reader *r, int argc, char *const argv[], int *at)
+{
+	const char *text = argv[*at] + (argv[*at][1] == '-' ? 2 : 1);
+	const char *equals = strchr(text, '=');
+	struct str name = { text, equals ? (size_t)(equals - text) : strlen(text) };
+	const struct cli_option *o = find(r->program, name);
+	enum cli_verdict v;
+
+	if (!o)
+		return refuse_unknown(r, name);
+	(*at)++;
+	if (equals)
+		text = equals + 1;
+	else if (o->kind == CLI_BOOL)
+		text = "true";
+	else if (*at < argc)
+		text = argv[(*at)++];
+	else
+		return complain(r, "--%s needs a value", o->name);
+	v = collect(r, o, "--", o->name, text);
+	return v == CLI_OK && is_builtin(o) ? obey_builtin(r) : v;
+}
+
+static enum cli_verdict read_flags(struct reader *r, int argc, char *const argv[], int *ret_rest)
+{
+	int at = argc ? 1 : 0;
+
+	while (at < argc && argv[at][0] == '-' && argv[at][1]) {
+		enum cli_verdict v;
+
+		if (strcmp(argv[at], "--") == 0) {
+			at++;
+			break;
+		}
+		v = read_flag(r, argc, argv, &at);
+		if (v != CLI_OK)
+			return v;
+	}
+	if (at < argc && !r->program->operands)
+		return complain(r, "unexpected argument \"%s\"", argv[at]);
+	*ret_rest = at;
+	return CLI_OK;
+}
+
+static bool is_collected(const struct reader *r, const struct cli_option *o)
+{
+	for (size_t i = 0; i < r->settings.n; i++)
+		if (r->settings.items[i].option == o)
+			return true;
+	return false;
+}
+
+/* For an option that no flag has set. */
+static enum cli_verdict read_environment(struct reader *r, const struct cli_option *o)
+{
+	const char *text = o->env ? getenv(o->env) : NULL;
+
+	if (text && (*text || kinds[o->kind].empty_is_set))
+		return collect(r, o, "", o->env, text);
+	return o->fallback ? collect(r, o, "--", o->name, o->fallback) : CLI_OK;
+}
+
+static void apply(const struct setting *s)
+{
+	switch (s->option->kind) {
+	case CLI_STRING:
+		*s->option->string = s->value.string;
+		break;
+	case CLI_LIST:
+		append(s->option->list, s->value.string);
+		break;
+	case CLI_BOOL:
+		*s->option->boolean = s->value.boolean;
+		break;
+	case CLI_DURATION:
+		*s->option->duration = s->value.duration;
+		break;
+	case CLI_LEVEL:
+		*s->option->level = s->value.level;
+		break;
+	}
+}
+
+static enum cli_verdict read_all(struct reader *r, int argc, char *const argv[], int *ret_rest)
+{
+	enum cli_verdict v = read_flags(r, argc, argv, ret_rest);
+
+	for (size_t i = 0; v == CLI_OK && i < r->program->n_options; i++)
+		if (!is_collected(r, &r->program->options[i]))
+			v = read_environment(r, &r->program->options[i]);
+	return v;
+}
+
+enum cli_verdict cli_parse(const struct cli_program *p, int argc, char *const argv[], int *ret_rest,
+			   struct buf *out)
+{
+	struct reader r = { .program = p, .out = out };
+	enum cli_verdict v;
+	int rest = argc;
+
+	assert(p && p->name && p->about && (p->options || !p->n_options) && ret_rest && out);
+
+	v = read_all(&r, argc, argv, &rest);
+	if (v == CLI_OK) {
+		for (size_t i = 0; i < r.settings.n; i++)
+			if (!is_builtin(r.settings.items[i].option))
+				apply(&r.settings.items[i]);
+		*ret_rest = rest;
+	}
+	vec_free(&r.settings);
+	return v;
+}
+
+int cli_parse_or_exit(const struct cli_program *p, int argc, char *const argv[])
+{
+	_cleanup_(buf_free) struct buf out = { 0 };
+	int rest = argc;
+
+	switch (cli_parse(p, argc, argv, &rest, &out)) {
+	case CLI_OK:
+		return rest;
+	case CLI_EXIT_OK:
+		/* a text that did not arrive (a full disk) is not a success */
+		fputs(buf_cstr(&out), stdout);
+		exit(fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
+	case CLI_EXIT_USAGE:
+		fputs(buf_cstr(&out), stderr);
+		exit(CLI_STATUS_USAGE);
+	}
+	abort();
+}

@@ -1,0 +1,25 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# version.sh VERSION SOURCE-DIR
+#
+# Prints what version.h says of a build, as three C strings: the version, the commit and the date.
+# The date is SOURCE_DATE_EPOCH where that is set, else the commit's: two builds of one commit are
+# the same. Outside of a checkout of its own (a tarball inside of another repository) both are
+# "unknown".
+set -eu
+
+version=$1
+cd "$2"
+
+commit=unknown
+epoch=${SOURCE_DATE_EPOCH:-}
+if prefix=$(git rev-parse --show-prefix 2>/dev/null) && [ -z "$prefix" ]; then
+	commit=$(git rev-parse --short=12 HEAD 2>/dev/null) || commit=unknown
+	[ -n "$epoch" ] || epoch=$(git log -1 --format=%ct 2>/dev/null) || epoch=
+fi
+
+date=unknown
+[ -z "$epoch" ] || date=$(date -u -d "@$epoch" +%Y-%m-%dT%H:%M:%SZ) || date=unknown
+
+printf '"%s", "%s", "%s"\n' "$version" "$commit" "$date"

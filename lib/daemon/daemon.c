@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * daemon: signals, the drain deadline and the watchdog of one process.
+ *
+ * All of it is libev watchers inside of struct daemon, which the program owns; nothing runs in signal
+ * context but libev's own handler. The watchers keep the loop alive until daemon_end().
+ *
+ * The way out has three doors: the program drains and leaves its loop (the normal one); the deadline
+ * fires; a second signal arrives. The last two end in abandon(), which does not return: no exit
+ * handlers, since whatever hangs may hang there too.
+ *
+ * The watchdog is fed by a timer of the loop, so that a loop that no longer turns starves it.
+ */
+#include "lib/daemon/daemon.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "lib/daemon/notify.h"
+
+const char *daemon_reason_text(enum daemon_reason r)
+{
+	static const char *const texts[] = {
+		[DAEMON_SECOND_SIGNAL] = "second signal while stopping",
+		[DAEMON_OVERDUE] = "not drained in time",
+	};
+
+	assert((size_t)r < ARRAY_SIZE(texts));
+	return texts[r];
+}
+
+static _Noreturn void abandon(struct daemon *d, enum daemon_reason why)
+{
+	if (d->calls.abandon)
+		d->calls.abandon(why, d->calls.user);
+	_exit(EXIT_FAILURE);
+}
+
+static void on_stop_signal(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	struct daemon *d = w->data;
+
+	if (d->stopping)
+		abandon(d, DAEMON_SECOND_SIGNAL);
+	d->stopping = true;
+	daemon__notify_stopping();
+	/* the loop's clock is as old as this turn; the drain gets its full time */
+	ev_now_update(loop);
+	ev_timer_start(loop, &d->deadline);
+	d->calls.stop(w->signum, d->calls.user);
+}
+
+static void on_hangup(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	struct daemon *d = w->data;
+
+	if (d->calls.reload && !d->stopping)
+		d->calls.reload(d->calls.user);
+}
+
+static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	abandon(w->data, DAEMON_OVERDUE);
+}
+
+static void on_watchdog(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	daemon__notify_watchdog();
+}
+
+static void catch_signal(struct daemon *d, ev_signal *w, int signo,
+			 void (*fn)(struct ev_loop *, ev_signal *, int))
+{
+	ev_signal_init(w, fn, signo);
+	w->data = d;
+	ev_signal_start(d->loop, w);
+}
+
+static void ignore_sigpipe(void)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	int r = sigaction(SIGPIPE, &ignore, NULL);
+
+	assert(r == 0);
+}
+
+void daemon_start(struct daemon *d, struct ev_loop *loop, const struct daemon_calls *calls)
+{
+	int64_t period = daemon__watchdog_period();
+	ev_tstamp each = loop_seconds(period / 2);
+
+	assert(d && loop && calls && calls->stop && calls->drain_limit > 0);
+
+	*d = (struct daemon){ .loop = loop, .calls = *calls };
+	ignore_sigpipe();
+	catch_signal(d, &d->term, SIGTERM, on_stop_signal);
+	catch_signal(d, &d->interrupt, SIGINT, on_stop_signal);
+	catch_signal(d, &d->hangup, SIGHUP, on_hangup);
+	ev_timer_init(&d->deadline, on_deadline, loop_seconds(calls->drain_limit), 0.);
+	d->deadline.data = d;
+	ev_timer_init(&d->watchdog, on_watchdog, each, each);
+	if (period > 0)
+		ev_timer_start(loop, &d->watchdog);
+}
+
+void daemon_end(struct daemon *d)
+{
+	assert(d && d->loop);
+
+	ev_signal_stop(d->loop, &d->term);
+	ev_signal_stop(d->loop, &d->interrupt);
+	ev_signal_stop(d->loop, &d->hangup);
+	ev_timer_stop(d->loop, &d->deadline);
+	ev_timer_stop(d->loop, &d->watchdog);
+}

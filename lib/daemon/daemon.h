@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * daemon: what every daemon does: signals, systemd, limits.
+ *
+ * Signals arrive on the loop. The first SIGTERM or SIGINT calls stop(), once: the program drains
+ * and, when done, calls daemon_end() and leaves its loop. A second one, or a drain that takes longer
+ * than drain_limit, ends the process at once with status 1, after abandon() had a chance to say so.
+ * SIGHUP calls reload(), but not while stopping. SIGPIPE is ignored: children that are executed
+ * inherit that and must set it back.
+ *
+ * To systemd: STOPPING=1 when the drain begins and WATCHDOG=1 twice per watchdog period, both by
+ * themselves; the rest when the program says so. Without systemd all of that does nothing.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/loop/loop.h"
+
+enum daemon_reason {
+	DAEMON_SECOND_SIGNAL, /* asked to stop while it was stopping */
+	DAEMON_OVERDUE	      /* the drain took longer than drain_limit */
+};
+
+const char *daemon_reason_text(enum daemon_reason r);
+
+struct daemon_calls {
+	void (*stop)(int signo, void *user);
+	void (*reload)(void *user);			     /* NULL: SIGHUP is ignored */
+	void (*abandon)(enum daemon_reason why, void *user); /* NULL: nothing to say */
+	void *user;
+	int64_t drain_limit; /* ns, > 0 */
+};
+
+/* Lives in the program, at one place; at most one per process. */
+struct daemon {
+	struct ev_loop *loop;
+	struct daemon_calls calls;
+	ev_signal term, interrupt, hangup;
+	ev_timer watchdog; /* active while systemd wants it */
+	ev_timer deadline; /* active while draining */
+	bool stopping;
+};
+
+void daemon_start(struct daemon *d, struct ev_loop *loop, const struct daemon_calls *calls);
+/* Takes everything off the loop again. Signals then do what they do without us. */
+void daemon_end(struct daemon *d);
+
+/* Serving: after the start, and after each reload, whether that went well or not. */
+void daemon_ready(const char *status);
+/* A reload begins; daemon_ready() ends it. */
+void daemon_reloading(void);
+/* One line for `systemctl status`; a newline in it becomes a space. */
+void daemon_status(const char *status);
+
+/* Raises the soft limit of open files to the hard one and tells it; negative errno on failure. */
+int daemon_raise_nofile(uint64_t *ret_limit);

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Real signals, sent by the process to itself, and a datagram socket in the place of systemd. What
+ * ends the process is tried in a child.
+ */
+#include "lib/daemon/daemon.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+
+struct world {
+	struct daemon daemon;
+	struct ev_loop *loop;
+	int manager; /* the end that systemd would hold */
+	int stops, reloads, feedings, last_signal;
+};
+
+/* An abstract socket: the kernel finds a free name. */
+static int open_manager(void)
+{
+	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	socklen_t len = sizeof(sun);
+	char name[64];
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&sun, sizeof(sa_family_t)), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&sun, &len), 0);
+	len -= offsetof(struct sockaddr_un, sun_path) + 1;
+	snprintf(name, sizeof(name), "@%.*s", (int)len, sun.sun_path + 1);
+	setenv("NOTIFY_SOCKET", name, 1);
+	return fd;
+}
+
+static int open_world(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	w->loop = ev_default_loop(0);
+	w->manager = open_manager();
+	*state = w;
+	return 0;
+}
+
+static int close_world(void **state)
+{
+	struct world *w = *state;
+
+	unsetenv("NOTIFY_SOCKET");
+	unsetenv("WATCHDOG_USEC");
+	unsetenv("WATCHDOG_PID");
+	close(w->manager);
+	free(w);
+	return 0;
+}
+
+static void assert_told(struct world *w, const char *want)
+{
+	char got[512];
+	ssize_t n = recv(w->manager, got, sizeof(got) - 1, 0);
+
+	assert_true(n > 0);
+	got[n] = '\0';
+	assert_string_equal(got, want);
+}
+
+static void assert_told_nothing(struct world *w)
+{
+	char got[512];
+
+	assert_int_equal(recv(w->manager, got, sizeof(got), 0), -1);
+	assert_int_equal(errno, EAGAIN);
+}
+
+static void on_stop(int signo, void *user)
+{
+	struct world *w = user;
+
+	w->stops++;
+	w->last_signal = signo;
+}
+
+static void on_reload(void *user)
+{
+	struct world *w = user;
+
+	w->reloads++;
+}
+
+static void begin(struct world *w)
+{
+	struct daemon_calls calls = { on_stop, on_reload, NULL, w, 60 * NSEC_PER_SEC };
+
+	daemon_start(&w->daemon, w->loop, &calls);
+}
+
+/* Sends a signal and gives the loop turns until it was handled. */
+static void send_and_turn(struct world *w, int signo)
+{
+	kill(getpid(), signo);
+	ev_run(w->loop, EVRUN_NOWAIT);
+	ev_run(w->loop, EVRUN_NOWAIT);
+}
+
+static void the_first_stop_signal_asks_to_stop_and_tells_systemd(void **state)
+{
+	static const int signals[] = { SIGTERM, SIGINT };
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+		begin(w);
+		send_and_turn(w, signals[i]);
+		assert_int_equal(w->stops, i + 1);
+		assert_int_equal(w->last_signal, signals[i]);
+		assert_told(w, "STOPPING=1");
+		assert_told_nothing(w);
+		daemon_end(&w->daemon);
+	}
+}
+
+static void hangup_asks_to_reload_each_time_but_not_while_stopping(void **state)
+{
+	struct world *w = *state;
+
+	begin(w);
+	send_and_turn(w, SIGHUP);
+	send_and_turn(w, SIGHUP);
+	assert_int_equal(w->reloads, 2);
+	send_and_turn(w, SIGTERM);
+	send_and_turn(w, SIGHUP);
+	assert_int_equal(w->reloads, 2);
+	assert_int_equal(w->stops, 1);
+	daemon_end(&w->daemon);
+}
+
+static void without_a_reload_call_hangup_is_ignored(void **state)
+{
+	struct world *w = *state;
+	struct daemon_calls calls = { on_stop, NULL, NULL, w, NSEC_PER_SEC };
+
+	daemon_start(&w->daemon, w->loop, &calls);
+	send_and_turn(w, SIGHUP);
+	assert_int_equal(w->stops, 0);
+	daemon_end(&w->daemon);
+}
+
+static void a_broken_pipe_is_an_error_and_not_the_end(void **state)
+{
+	struct world *w = *state;
+	int ends[2];
+
+	begin(w);
+	assert_int_equal(pipe(ends), 0);
+	close(ends[0]);
+	assert_int_equal(write(ends[1], "x", 1), -1);
+	assert_int_equal(errno, EPIPE);
+	close(ends[1]);
+	daemon_end(&w->daemon);
+}
+
+static void after_the_end_nothing_keeps_the_loop(void **state)
+{
+	struct world *w = *state;
+
+	setenv("WATCHDOG_USEC", "1000000", 1);
+	begin(w);
+	send_and_turn(w, SIGTERM);
+	daemon_end(&w->daemon);
+	assert_int_equal(ev_run(w->loop, 0), 0);
+}
+
+/* A child that is told to stop and never does. */
+struct stubborn {
+	int out;
+	bool again; /* asks a second time */
+};
+
+static void on_stop_stay(int signo, void *user)
+{
+	struct stubborn *s = user;
+
+	if (s->again)
+		kill(getpid(), SIGINT);
+}
+
+static void on_abandon(enum daemon_reason why, void *user)
+{
+	struct stubborn *s = user;
+
+	dprintf(s->out, "%s", daemon_reason_text(why));
+}
+
+static _Noreturn void be_stubborn(struct stubborn *s, int64_t limit)
+{
+	struct daemon_calls calls = { on_stop_stay, NULL, on_abandon, s, limit };
+	struct ev_loop *loop = EV_DEFAULT;
+	struct daemon d;
+
+	alarm(20);
+	ev_loop_fork(loop);
+	daemon_start(&d, loop, &calls);
+	kill(getpid(), SIGTERM);
+	ev_run(loop, 0);
+	_exit(99);
+}
+
+static void assert_abandoned(bool again, int64_t limit, const char *want)
+{
+	char said[128] = "";
+	int ends[2], status;
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		be_stubborn(&(struct stubborn){ ends[1], again }, limit);
+	close(ends[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(read(ends[0], said, sizeof(said) - 1) > 0);
+	close(ends[0]);
+	assert_string_equal(said, want);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 1);
+}
+
+static void a_second_signal_while_stopping_ends_at_once_with_1(void **state)
+{
+	assert_abandoned(true, 3600 * NSEC_PER_SEC, "second signal while stopping");
+}
+
+static void a_drain_that_takes_too_long_ends_with_1(void **state)
+{
+	assert_abandoned(false, NSEC_PER_MSEC, "not drained in time");
+}
+
+static void systemd_hears_of_ready_reloading_and_status(void **state)
+{
+	struct world *w = *state;
+	long long usec;
+	char got[128];
+	ssize_t n;
+
+	daemon_ready("10 backends");
+	assert_told(w, "READY=1\nSTATUS=10 backends");
+	daemon_status("two\nSTOPPING=1");
+	assert_told(w, "STATUS=two STOPPING=1");
+
+	daemon_reloading();
+	n = recv(w->manager, got, sizeof(got) - 1, 0);
+	assert_true(n > 0);
+	got[n] = '\0';
+	assert_int_equal(sscanf(got, "RELOADING=1\nMONOTONIC_USEC=%lld", &usec), 1);
+	assert_in_range(loop_monotonic() / NSEC_PER_USEC - usec, 0, 10000000);
+}
+
+static void without_systemd_nothing_is_said(void **state)
+{
+	struct world *w = *state;
+
+	unsetenv("NOTIFY_SOCKET");
+	daemon_ready("alone");
+	daemon_reloading();
+	daemon_status("alone");
+	assert_told_nothing(w);
+}
+
+static void on_manager_told(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct world *w = io->data;
+
+	assert_told(w, "WATCHDOG=1");
+	if (++w->feedings == 3)
+		ev_break(loop, EVBREAK_ALL);
+}
+
+static void on_patience_over(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	ev_break(loop, EVBREAK_ALL);
+}
+
+static void the_watchdog_is_fed_from_the_loop(void **state)
+{
+	struct world *w = *state;
+	ev_timer patience;
+	ev_io told;
+
+	setenv("WATCHDOG_USEC", "10000", 1);
+	begin(w);
+	ev_io_init(&told, on_manager_told, w->manager, EV_READ);
+	told.data = w;
+	ev_io_start(w->loop, &told);
+	ev_timer_init(&patience, on_patience_over, 20., 0.);
+	ev_timer_start(w->loop, &patience);
+	ev_run(w->loop, 0);
+	assert_int_equal(w->feedings, 3);
+	ev_io_stop(w->loop, &told);
+	ev_timer_stop(w->loop, &patience);
+	daemon_end(&w->daemon);
+}
+
+static void a_watchdog_meant_for_another_process_is_left_alone(void **state)
+{
+	struct world *w = *state;
+
+	begin(w);
+	assert_false(ev_is_active(&w->daemon.watchdog));
+	daemon_end(&w->daemon);
+
+	setenv("WATCHDOG_USEC", "10000", 1);
+	setenv("WATCHDOG_PID", "1", 1);
+	begin(w);
+	assert_false(ev_is_active(&w->daemon.watchdog));
+	daemon_end(&w->daemon);
+}
+
+static void the_limit_of_open_files_rises_to_the_hard_one(void **state)
+{
+	struct rlimit before, after;
+	uint64_t limit = 0;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	after = before;
+	after.rlim_cur = before.rlim_max < 64 ? before.rlim_max : 64;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &after), 0);
+	assert_int_equal(daemon_raise_nofile(&limit), 0);
+	assert_int_equal(limit, before.rlim_max);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &after), 0);
+	assert_int_equal(after.rlim_cur, before.rlim_max);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, open_world, close_world)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(the_first_stop_signal_asks_to_stop_and_tells_systemd),
+		CASE(hangup_asks_to_reload_each_time_but_not_while_stopping),
+		CASE(without_a_reload_call_hangup_is_ignored),
+		CASE(a_broken_pipe_is_an_error_and_not_the_end),
+		CASE(after_the_end_nothing_keeps_the_loop),
+		CASE(a_second_signal_while_stopping_ends_at_once_with_1),
+		CASE(a_drain_that_takes_too_long_ends_with_1),
+		CASE(systemd_hears_of_ready_reloading_and_status),
+		CASE(without_systemd_nothing_is_said),
+		CASE(the_watchdog_is_fed_from_the_loop),
+		CASE(a_watchdog_meant_for_another_process_is_left_alone),
+		CASE(the_limit_of_open_files_rises_to_the_hard_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

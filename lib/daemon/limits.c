@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* limits: what the process asks of the kernel at its start. */
+#include <assert.h>
+#include <errno.h>
+#include <sys/resource.h>
+
+#include "lib/daemon/daemon.h"
+
+int daemon_raise_nofile(uint64_t *ret_limit)
+{
+	struct rlimit limit;
+
+	assert(ret_limit);
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return -errno;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return -errno;
+	*ret_limit = limit.rlim_cur;
+	return 0;
+}

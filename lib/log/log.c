@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * log: the one logger of a process.
+ *
+ * There is one struct logger, static: a descriptor with its level, a fixed table of sinks, and two
+ * buffers that are kept from line to line, so that a warm logger does not allocate. A line is
+ * formatted once, then given to the descriptor and to each sink that wants its level.
+ *
+ * Lines on the descriptor stay whole: if a write stops in the middle of a line, its rest waits in
+ * `rest` and goes out before anything else; until then further lines are dropped.
+ *
+ * A program that logs from inside a sink would never come back; `busy` turns that into a count.
+ */
+#include "lib/log/log.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "lib/json/json.h"
+
+#define ELLIPSIS "\xe2\x80\xa6" /* U+2026 */
+
+struct sink {
+	log_sink_fn fn; /* NULL: the slot is free */
+	void *user;
+	enum log_level level;
+};
+
+static struct logger {
+	int fd;
+	enum log_level fd_level;
+	struct sink sinks[LOG_SINKS_MAX];
+	struct buf line;
+	struct buf rest;
+	struct buf cut; /* a shortened value */
+	bool busy;
+	uint64_t dropped;
+} logger = { .fd = -1 };
+
+static const char *const level_names[] = {
+	[LOG_DEBUG] = "DEBUG",
+	[LOG_INFO] = "INFO",
+	[LOG_WARN] = "WARN",
+	[LOG_ERROR] = "ERROR",
+};
+
+const char *log_level_name(enum log_level l)
+{
+	assert((size_t)l < ARRAY_SIZE(level_names));
+	return level_names[l];
+}
+
+int log_level_parse(const char *text, enum log_level *ret)
+{
+	assert(text && ret);
+
+	for (size_t i = 0; i < ARRAY_SIZE(level_names); i++)
+		if (str_ieq(str_of(text), str_of(level_names[i]))) {
+			*ret = (enum log_level)i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+void log_to_fd(int fd, enum log_level level)
+{
+	assert(fd >= -1);
+
+	if (fd != logger.fd)
+		logger.rest.n = 0;
+	logger.fd = fd;
+	logger.fd_level = level;
+}
+
+int log_add_sink(enum log_level level, log_sink_fn fn, void *user)
+{
+	assert(fn);
+
+	for (int id = 0; id < LOG_SINKS_MAX; id++)
+		if (!logger.sinks[id].fn) {
+			logger.sinks[id] = (struct sink){ fn, user, level };
+			return id;
+		}
+	return -ENOSPC;
+}
+
+static struct sink *sink_of(int id)
+{
+	assert(id >= 0 && id < LOG_SINKS_MAX && logger.sinks[id].fn);
+	return &logger.sinks[id];
+}
+
+void log_set_sink_level(int id, enum log_level level)
+{
+	sink_of(id)->level = level;
+}
+
+void log_remove_sink(int id)
+{
+	*sink_of(id) = (struct sink){ 0 };
+}
+
+static bool fd_wants(enum log_level level)
+{
+	return logger.fd >= 0 && level >= logger.fd_level;
+}
+
+static bool sink_wants(const struct sink *s, enum log_level level)
+{
+	return s->fn && level >= s->level;
+}
+
+bool log_wants(enum log_level level)
+{
+	if (fd_wants(level))
+		return true;
+	for (size_t i = 0; i < LOG_SINKS_MAX; i++)
+		if (sink_wants(&logger.sinks[i], level))
+			return true;
+	return false;
+}
+
+/* The last place at or before LOG_VALUE_MAX where no character is cut in two. */
+static size_t cut_at(const char *p)
+{
+	size_t n = LOG_VALUE_MAX;
+
+	while (n > LOG_VALUE_MAX - 3 && ((unsigned char)p[n] & 0xc0) == 0x80)
+		n--;
+	return n;
+}
+
+static void write_text(struct buf *out, struct str s)
+{
+	if (s.n > LOG_VALUE_MAX) {
+		logger.cut.n = 0;
+		buf_add(&logger.cut, s.p, cut_at(s.p));
+		buf_add_lit(&logger.cut, ELLIPSIS);
+		s = (struct str){ logger.cut.p, logger.cut.n };
+	}
+	json_write_string(out, s.p, s.n);
+}
+
+static void write_int(struct buf *out, int64_t v)
+{
+	if (v < 0)
+		buf_addc(out, '-');
+	buf_addu(out, v < 0 ? -(uint64_t)v : (uint64_t)v);
+}
+
+static void write_value(struct buf *out, const struct log_field *f)
+{
+	char duration[DURATION_STRLEN];
+
+	switch (f->kind) {
+	case LOG_KIND_END:
+		break;
+	case LOG_KIND_STR:
+		write_text(out, f->s);
+		break;
+	case LOG_KIND_INT:
+		write_int(out, f->i);
+		break;
+	case LOG_KIND_UINT:
+		buf_addu(out, f->u);
+		break;
+	case LOG_KIND_DOUBLE:
+		json_write_double(out, f->d);
+		break;
+	case LOG_KIND_BOOL:
+		buf_adds(out, f->b ? "true" : "false");
+		break;
+	case LOG_KIND_DURATION:
+		write_text(out, str_of(duration_format(f->i, duration)));
+		break;
+	}
+}
+
+static void format_line(struct buf *out, const struct log_line *line)
+{
+	char time[TIME_STRLEN];
+
+	out->n = 0;
+	buf_add_lit(out, "{\"time\":\"");
+	buf_adds(out, time_format(line->at, time));
+	buf_add_lit(out, "\",\"level\":\"");
+	buf_adds(out, log_level_name(line->level));
+	buf_add_lit(out, "\",\"msg\":");
+	write_text(out, str_of(line->msg));
+	for (const struct log_field *f = line->fields; f->kind != LOG_KIND_END; f++) {
+		buf_addc(out, ',');
+		write_text(out, str_of(f->key));
+		buf_addc(out, ':');
+		write_value(out, f);
+	}
+	buf_add_lit(out, "}\n");
+}
+
+/* How many bytes went out before the descriptor refused; n when it took them all. */
+static size_t write_all(int fd, const char *p, size_t n)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		ssize_t r = write(fd, p + done, n - done);
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r <= 0)
+			break;
+		done += (size_t)r;
+	}
+	return done;
+}
+
+static void to_fd(struct str json)
+{
+	size_t done;
+
+	buf_consume(&logger.rest, write_all(logger.fd, logger.rest.p, logger.rest.n));
+	done = logger.rest.n ? 0 : write_all(logger.fd, json.p, json.n);
+	if (!done)
+		logger.dropped++;
+	else
+		buf_add(&logger.rest, json.p + done, json.n - done);
+}
+
+static void to_sinks(const struct log_line *line)
+{
+	for (size_t i = 0; i < LOG_SINKS_MAX; i++)
+		if (sink_wants(&logger.sinks[i], line->level))
+			logger.sinks[i].fn(line, logger.sinks[i].user);
+}
+
+static int64_t realtime(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+}
+
+void log_write(enum log_level level, const char *msg, const struct log_field *fields)
+{
+	static const struct log_field none = { 0 };
+	struct log_line line = { level, realtime(), msg, fields ? fields : &none, { 0 } };
+	int saved = errno;
+
+	assert(msg);
+
+	if (!log_wants(level))
+		return;
+	if (logger.busy) {
+		logger.dropped++;
+		return;
+	}
+	logger.busy = true;
+	format_line(&logger.line, &line);
+	line.json = (struct str){ logger.line.p, logger.line.n };
+	if (fd_wants(level))
+		to_fd(line.json);
+	to_sinks(&line);
+	logger.busy = false;
+	errno = saved;
+}
+
+uint64_t log_dropped(void)
+{
+	return logger.dropped;
+}

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/log/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+
+static size_t allocations;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+	allocations++;
+	return __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	allocations++;
+	return __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t size)
+{
+	allocations++;
+	return __real_realloc(p, size);
+}
+
+/* What each test works on: a pipe that does not block, with the logger at one end. */
+struct ends {
+	int reader, writer;
+};
+
+static int open_pipe(void **state)
+{
+	struct ends *e = calloc(1, sizeof(*e));
+	int fds[2];
+
+	if (pipe2(fds, O_NONBLOCK | O_CLOEXEC) < 0)
+		return -1;
+	*e = (struct ends){ fds[0], fds[1] };
+	*state = e;
+	log_to_fd(e->writer, LOG_INFO);
+	return 0;
+}
+
+static int close_pipe(void **state)
+{
+	struct ends *e = *state;
+
+	log_to_fd(-1, LOG_INFO);
+	if (e->reader >= 0)
+		close(e->reader);
+	close(e->writer);
+	free(e);
+	return 0;
+}
+
+/* Everything that is in the pipe now. */
+static struct buf drain(int fd)
+{
+	struct buf all = { 0 };
+	char chunk[4096];
+	ssize_t n;
+
+	while ((n = read(fd, chunk, sizeof(chunk))) > 0)
+		buf_add(&all, chunk, (size_t)n);
+	return all;
+}
+
+/* The text must be one line that another JSON parser takes; NULL when it is not. */
+static json_t *parse_line(struct str text)
+{
+	if (!text.n || memchr(text.p, '\n', text.n) != text.p + text.n - 1)
+		return NULL;
+	return json_loadb(text.p, text.n - 1, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, NULL);
+}
+
+static json_t *read_line(int fd)
+{
+	_cleanup_(buf_free) struct buf all = drain(fd);
+	json_t *parsed = parse_line((struct str){ all.p, all.n });
+
+	assert_non_null(parsed);
+	return parsed;
+}
+
+static size_t count_lines(int fd)
+{
+	_cleanup_(buf_free) struct buf all = drain(fd);
+	struct str rest = { all.p, all.n }, line;
+	size_t n = 0;
+
+	while (rest.n && str_cut(&rest, '\n', &line)) {
+		json_t *parsed = json_loadb(line.p, line.n, 0, NULL);
+
+		assert_non_null(parsed);
+		json_decref(parsed);
+		n++;
+	}
+	return n;
+}
+
+static void assert_text(json_t *object, const char *key, const char *want)
+{
+	assert_string_equal(json_string_value(json_object_get(object, key)), want);
+}
+
+/* FR-6.1: what slog would have written */
+static void a_line_has_time_level_msg_and_then_the_fields_in_order(void **state)
+{
+	struct ends *e = *state;
+	_cleanup_(buf_free) struct buf all = { 0 };
+	const char *tail;
+
+	log_info("starting", LOG_S("version", "1.0"), LOG_I("minus", -5), LOG_U("max", UINT64_MAX),
+		 LOG_D("rtt", 0.25), LOG_B("ok", true), LOG_T("took", 1500000000),
+		 LOG_SN("part", "abcdef", 3), LOG_I("min", INT64_MIN), LOG_S("none", NULL));
+	all = drain(e->reader);
+	assert_memory_equal(all.p, "{\"time\":\"20", 11);
+	tail = strchr(buf_cstr(&all), 'Z');
+	assert_non_null(tail);
+	assert_int_equal(tail - all.p, strlen("{\"time\":\"2026-04-15T09:30:00.123456789"));
+	assert_string_equal(tail, "Z\",\"level\":\"INFO\",\"msg\":\"starting\",\"version\":\"1.0\","
+				  "\"minus\":-5,\"max\":18446744073709551615,\"rtt\":0.25,\"ok\":"
+				  "true,\"took\":\"1.5s\",\"part\":\"abc\","
+				  "\"min\":-9223372036854775808,\"none\":\"\"}\n");
+}
+
+static void a_line_without_fields_is_complete(void **state)
+{
+	struct ends *e = *state;
+	json_t *line;
+
+	log_error("stopped");
+	line = read_line(e->reader);
+	assert_int_equal(json_object_size(line), 3);
+	assert_text(line, "level", "ERROR");
+	json_decref(line);
+
+	log_write(LOG_WARN, "bare", NULL);
+	line = read_line(e->reader);
+	assert_text(line, "msg", "bare");
+	json_decref(line);
+}
+
+static void lines_below_the_level_are_not_written(void **state)
+{
+	struct ends *e = *state;
+
+	assert_false(log_wants(LOG_DEBUG));
+	log_debug("probe-start");
+	log_write(LOG_DEBUG, "probe-done", NULL);
+	assert_int_equal(count_lines(e->reader), 0);
+
+	log_to_fd(e->writer, LOG_DEBUG);
+	log_debug("probe-start");
+	assert_int_equal(count_lines(e->reader), 1);
+}
+
+static void whatever_bytes_a_value_holds_the_line_is_valid(void **state)
+{
+	struct ends *e = *state;
+
+	srandom(1);
+	for (int round = 0; round < 3000; round++) {
+		char bytes[64], key[9];
+		json_t *line;
+
+		for (size_t i = 0; i < sizeof(bytes); i++)
+			bytes[i] = (char)random();
+		for (size_t i = 0; i < sizeof(key); i++)
+			key[i] = (char)random();
+		key[sizeof(key) - 1] = '\0';
+		key[0] = 'k';
+		log_info("noise", LOG_SN("value", bytes, sizeof(bytes)), LOG_I(key, 1));
+		line = read_line(e->reader);
+		assert_int_equal(json_object_size(line), 5);
+		json_decref(line);
+	}
+}
+
+static void a_long_value_is_cut_between_characters(void **state)
+{
+	struct ends *e = *state;
+
+	for (size_t lead = 0; lead < 4; lead++) {
+		_cleanup_(buf_free) struct buf text = { 0 };
+		json_t *line;
+		const char *value;
+		size_t n;
+
+		for (size_t i = 0; i < lead; i++)
+			buf_addc(&text, 'x');
+		while (text.n < 2 * LOG_VALUE_MAX)
+			buf_adds(&text, "\xf0\x9f\x99\x82");
+		log_info("long", LOG_SN("value", text.p, text.n));
+		line = read_line(e->reader);
+		value = json_string_value(json_object_get(line, "value"));
+		n = strlen(value);
+		assert_in_range(n, LOG_VALUE_MAX - 3 + 3, LOG_VALUE_MAX + 3);
+		assert_string_equal(value + n - 3, "\xe2\x80\xa6");
+		assert_memory_equal(value, text.p, n - 3);
+		assert_null(strstr(value, "\xef\xbf\xbd"));
+		json_decref(line);
+	}
+}
+
+static void a_value_of_the_largest_size_is_not_cut(void **state)
+{
+	struct ends *e = *state;
+	char text[LOG_VALUE_MAX];
+	json_t *line;
+
+	memset(text, 'y', sizeof(text));
+	log_info("full", LOG_SN("value", text, sizeof(text)));
+	line = read_line(e->reader);
+	assert_int_equal(json_string_length(json_object_get(line, "value")), sizeof(text));
+	json_decref(line);
+}
+
+static void a_warm_logger_does_not_allocate(void **state)
+{
+	struct ends *e = *state;
+	char text[2 * LOG_VALUE_MAX];
+	size_t before;
+
+	memset(text, 1, sizeof(text));
+	log_info("warm", LOG_SN("value", text, sizeof(text)), LOG_T("took", 1));
+	before = allocations;
+	for (int i = 0; i < 100; i++)
+		log_info("warm", LOG_S("value", "x"), LOG_T("took", i), LOG_D("rtt", 0.1 * i));
+	log_info("warm", LOG_SN("value", text, sizeof(text)), LOG_T("took", 1));
+	assert_int_equal(allocations, before);
+	assert_true(allocations > 0);
+	assert_int_equal(count_lines(e->reader), 102);
+}
+
+static void a_full_pipe_drops_whole_lines_and_counts_them(void **state)
+{
+	struct ends *e = *state;
+	uint64_t before = log_dropped();
+	size_t sent = 0, arrived;
+
+	while (log_dropped() - before < 10) {
+		log_info("filler", LOG_U("n", sent));
+		sent++;
+	}
+	arrived = count_lines(e->reader);
+	assert_int_equal(arrived, sent - 10);
+	log_info("room again");
+	assert_int_equal(count_lines(e->reader), 1);
+	assert_int_equal(log_dropped() - before, 10);
+}
+
+/* Longer than PIPE_BUF, so that the kernel may take a part of it. */
+static void a_line_that_was_begun_is_finished_before_the_next(void **state)
+{
+	struct ends *e = *state;
+	_cleanup_(buf_free) struct buf all = { 0 };
+	uint64_t before = log_dropped();
+	char text[LOG_VALUE_MAX];
+	char page[4096];
+	struct str rest, line;
+	size_t lines = 0;
+
+	memset(text, 1, sizeof(text));
+	while (log_dropped() == before)
+		log_info("long", LOG_SN("value", text, sizeof(text)));
+	/* one page of room: more of the line goes out, then nothing */
+	assert_int_equal(read(e->reader, page, sizeof(page)), sizeof(page));
+	buf_add(&all, page, sizeof(page));
+	log_info("next");
+	for (int i = 0; i < 2; i++) {
+		_cleanup_(buf_free) struct buf more = drain(e->reader);
+
+		buf_add(&all, more.p, more.n);
+		log_info("after");
+	}
+	for (rest = (struct str){ all.p, all.n }; str_cut(&rest, '\n', &line) && rest.p; lines++) {
+		json_t *parsed = json_loadb(line.p, line.n, 0, NULL);
+
+		assert_non_null(parsed);
+		json_decref(parsed);
+	}
+	assert_int_equal(line.n, 0);
+	assert_true(lines > 2);
+}
+
+static void a_reader_that_left_costs_only_the_line(void **state)
+{
+	struct ends *e = *state;
+	uint64_t before = log_dropped();
+
+	close(e->reader);
+	e->reader = -1;
+	errno = ENOENT;
+	log_info("into the void");
+	assert_int_equal(errno, ENOENT);
+	assert_int_equal(log_dropped() - before, 1);
+}
+
+struct heard {
+	size_t n;
+	int id;
+	char msg[32], backend[32];
+	enum log_level level;
+	bool leave;
+};
+
+static void on_line(const struct log_line *line, void *user)
+{
+	struct heard *h = user;
+	json_t *parsed = parse_line(line->json);
+
+	assert_non_null(parsed);
+	json_decref(parsed);
+	assert_true(line->at > 1700000000000000000);
+	h->n++;
+	h->level = line->level;
+	snprintf(h->msg, sizeof(h->msg), "%s", line->msg);
+	if (line->fields[0].kind == LOG_KIND_STR)
+		snprintf(h->backend, sizeof(h->backend), "%s", line->fields[0].s.p);
+	if (h->leave)
+		log_remove_sink(h->id);
+}
+
+static void a_sink_gets_the_parts_and_has_its_own_level(void **state)
+{
+	struct ends *e = *state;
+	struct heard h = { 0 };
+
+	h.id = log_add_sink(LOG_DEBUG, on_line, &h);
+	assert_true(h.id >= 0);
+	log_debug("probe-done", LOG_S("backend", "web1"));
+	assert_int_equal(h.n, 1);
+	assert_int_equal(h.level, LOG_DEBUG);
+	assert_string_equal(h.msg, "probe-done");
+	assert_string_equal(h.backend, "web1");
+	assert_int_equal(count_lines(e->reader), 0);
+
+	log_set_sink_level(h.id, LOG_ERROR);
+	assert_false(log_wants(LOG_DEBUG));
+	log_warn("not for the sink");
+	assert_int_equal(h.n, 1);
+	assert_int_equal(count_lines(e->reader), 1);
+
+	log_remove_sink(h.id);
+	log_error("nobody listens");
+	assert_int_equal(h.n, 1);
+}
+
+static void a_sink_may_remove_itself_and_others_still_hear(void **state)
+{
+	struct heard first = { .leave = true }, second = { 0 };
+
+	first.id = log_add_sink(LOG_INFO, on_line, &first);
+	second.id = log_add_sink(LOG_INFO, on_line, &second);
+	log_info("one");
+	log_info("two");
+	assert_int_equal(first.n, 1);
+	assert_int_equal(second.n, 2);
+	log_remove_sink(second.id);
+}
+
+static void on_line_log_again(const struct log_line *line, void *user)
+{
+	size_t *n = user;
+
+	(*n)++;
+	log_error("a sink that talks");
+}
+
+static void a_sink_that_logs_is_ignored_and_counted(void **state)
+{
+	struct ends *e = *state;
+	uint64_t before = log_dropped();
+	size_t n = 0;
+	int id = log_add_sink(LOG_INFO, on_line_log_again, &n);
+
+	log_info("one");
+	log_remove_sink(id);
+	assert_int_equal(n, 1);
+	assert_int_equal(log_dropped() - before, 1);
+	assert_int_equal(count_lines(e->reader), 1);
+}
+
+static void the_table_of_sinks_is_bounded(void **state)
+{
+	struct heard h = { 0 };
+	int ids[LOG_SINKS_MAX];
+
+	for (size_t i = 0; i < LOG_SINKS_MAX; i++) {
+		ids[i] = log_add_sink(LOG_INFO, on_line, &h);
+		assert_true(ids[i] >= 0);
+	}
+	assert_int_equal(log_add_sink(LOG_INFO, on_line, &h), -ENOSPC);
+	log_info("to all");
+	assert_int_equal(h.n, LOG_SINKS_MAX);
+	for (size_t i = 0; i < LOG_SINKS_MAX; i++)
+		log_remove_sink(ids[i]);
+}
+
+static void levels_are_read_in_any_case(void **state)
+{
+	enum log_level level = LOG_ERROR;
+
+	assert_int_equal(log_level_parse("debug", &level), 0);
+	assert_int_equal(level, LOG_DEBUG);
+	assert_int_equal(log_level_parse("WARN", &level), 0);
+	assert_int_equal(level, LOG_WARN);
+	assert_int_equal(log_level_parse("Error", &level), 0);
+	assert_int_equal(level, LOG_ERROR);
+	assert_int_equal(log_level_parse("warning", &level), -EINVAL);
+	assert_int_equal(log_level_parse("", &level), -EINVAL);
+	assert_int_equal(level, LOG_ERROR);
+}
+
+#define PIPED(f) cmocka_unit_test_setup_teardown(f, open_pipe, close_pipe)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		PIPED(a_line_has_time_level_msg_and_then_the_fields_in_order),
+		PIPED(a_line_without_fields_is_complete),
+		PIPED(lines_below_the_level_are_not_written),
+		PIPED(whatever_bytes_a_value_holds_the_line_is_valid),
+		PIPED(a_long_value_is_cut_between_characters),
+		PIPED(a_value_of_the_largest_size_is_not_cut),
+		PIPED(a_warm_logger_does_not_allocate),
+		PIPED(a_full_pipe_drops_whole_lines_and_counts_them),
+		PIPED(a_line_that_was_begun_is_finished_before_the_next),
+		PIPED(a_reader_that_left_costs_only_the_line),
+		PIPED(a_sink_gets_the_parts_and_has_its_own_level),
+		PIPED(a_sink_may_remove_itself_and_others_still_hear),
+		PIPED(a_sink_that_logs_is_ignored_and_counted),
+		PIPED(the_table_of_sinks_is_bounded),
+		cmocka_unit_test(levels_are_read_in_any_case),
+	};
+
+	sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
