@@ -113,18 +113,30 @@ socklen_t endpoint_to_sockaddr(const struct endpoint *e, struct sockaddr_storage
 	return sizeof(*in6);
 }
 
+static void addr_of_in6(const struct in6_addr *in6, struct addr *ret)
+{
+	bool mapped = IN6_IS_ADDR_V4MAPPED(in6);
+
+	*ret = (struct addr){ .family = mapped ? AF_INET : AF_INET6 };
+	if (mapped)
+		memcpy(ret->bytes, in6->s6_addr + 12, 4);
+	else
+		memcpy(ret->bytes, in6->s6_addr, 16);
+}
+
 int endpoint_from_sockaddr(const struct sockaddr *sa, struct endpoint *ret)
 {
 	const struct sockaddr_in6 *in6 = (const void *)sa;
 	const struct sockaddr_in *in4 = (const void *)sa;
-	struct endpoint e = { .addr.family = (uint8_t)sa->sa_family };
+	struct endpoint e = { 0 };
 
 	if (sa->sa_family == AF_INET) {
+		e.addr.family = AF_INET;
 		e.port = ntohs(in4->sin_port);
 		memcpy(e.addr.bytes, &in4->sin_addr, sizeof(in4->sin_addr));
 	} else if (sa->sa_family == AF_INET6) {
 		e.port = ntohs(in6->sin6_port);
-		memcpy(e.addr.bytes, &in6->sin6_addr, sizeof(in6->sin6_addr));
+		addr_of_in6(&in6->sin6_addr, &e.addr);
 	} else {
 		return -EAFNOSUPPORT;
 	}

@@ -43,5 +43,8 @@ int endpoint_parse(const char *text, struct endpoint *ret);
 const char *endpoint_format(const struct endpoint *e, char buf[static ENDPOINT_STRLEN]);
 /* Fills *ret and returns its length. An any-address endpoint becomes [::]. */
 socklen_t endpoint_to_sockaddr(const struct endpoint *e, struct sockaddr_storage *ret);
-/* -EAFNOSUPPORT for anything but IPv4 and IPv6. */
+/*
+ * An IPv4 peer of a dual-stack socket (::ffff:a.b.c.d) becomes the IPv4 address that it is.
+ * -EAFNOSUPPORT for anything but IPv4 and IPv6.
+ */
 int endpoint_from_sockaddr(const struct sockaddr *sa, struct endpoint *ret);

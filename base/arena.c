@@ -179,7 +179,10 @@ char *arena_strdup(struct arena *a, const char *s)
 
 char *arena_strndup(struct arena *a, const char *s, size_t n)
 {
-	char *copy = arena_alloc(a, n + 1);
+	char *copy;
+
+	assert(n < SIZE_MAX / 2);
+	copy = arena_alloc(a, n + 1);
 
 	if (n)
 		memcpy(copy, s, n);

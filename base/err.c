@@ -52,7 +52,9 @@ void errs_print(const struct errs *e, const char *file, struct buf *out)
 
 		buf_adds(out, file);
 		if (err->at.line)
-			buf_printf(out, ":%u:%u", err->at.line, err->at.column);
+			buf_printf(out, ":%u", err->at.line);
+		if (err->at.line && err->at.column)
+			buf_printf(out, ":%u", err->at.column);
 		buf_adds(out, ": ");
 		if (*err->key)
 			buf_printf(out, "%s: ", err->key);

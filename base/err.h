@@ -36,5 +36,8 @@ void errs_add(struct errs *e, struct place at, const char *key, const char *fmt,
 	__attribute__((format(printf, 4, 5)));
 /* By line, then column; those of one place stay in the order they were found. */
 void errs_sort(struct errs *e);
-/* "file:line:column: key: text", one line each, and a last one for what was dropped. */
+/*
+ * "file:line:column: key: text", one line each, and a last one for what was dropped. What is not
+ * known of the place or the key is left out.
+ */
 void errs_print(const struct errs *e, const char *file, struct buf *out);

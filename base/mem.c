@@ -34,6 +34,17 @@ void *mem_resize(void *p, size_t n, size_t size)
 	return checked(realloc(p, total ? total : 1), total ? total : 1);
 }
 
+size_t mem_grown(size_t cap, size_t first, size_t need)
+{
+	size_t want = cap ? cap : first;
+
+	assert(want);
+	while (want < need)
+		if (__builtin_mul_overflow(want, 2, &want))
+			checked(NULL, need);
+	return want;
+}
+
 void *mem_copy(const void *p, size_t size)
 {
 	void *copy = mem_alloc(size ? size : 1);

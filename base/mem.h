@@ -15,5 +15,7 @@ void *mem_alloc(size_t size);
 void *mem_zalloc(size_t size);
 /* n items of size bytes; aborts when the product overflows. p may be NULL. */
 void *mem_resize(void *p, size_t n, size_t size);
+/* The capacity that holds need items: cap (or first, when 0) doubled; aborts rather than wrap. */
+size_t mem_grown(size_t cap, size_t first, size_t need);
 void *mem_copy(const void *p, size_t size);
 char *mem_strdup(const char *s);

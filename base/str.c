@@ -66,17 +66,17 @@ bool str_cut(struct str *rest, char c, struct str *ret_part)
 int str_to_u64(struct str s, uint64_t max, uint64_t *ret)
 {
 	uint64_t v = 0;
+	bool fits = true;
 
 	if (!s.n)
 		return -EINVAL;
 	for (size_t i = 0; i < s.n; i++) {
 		if (s.p[i] < '0' || s.p[i] > '9')
 			return -EINVAL;
-		if (__builtin_mul_overflow(v, 10, &v) ||
-		    __builtin_add_overflow(v, (uint64_t)(s.p[i] - '0'), &v))
-			return -ERANGE;
+		fits = fits && !__builtin_mul_overflow(v, 10, &v) &&
+		       !__builtin_add_overflow(v, (uint64_t)(s.p[i] - '0'), &v);
 	}
-	if (v > max)
+	if (!fits || v > max)
 		return -ERANGE;
 	*ret = v;
 	return 0;
@@ -132,14 +132,11 @@ void buf_free(struct buf *b)
 
 void buf_reserve(struct buf *b, size_t extra)
 {
-	size_t want = b->cap ? b->cap : 64;
-
+	assert(extra < SIZE_MAX / 2);
 	if (b->cap - b->n >= extra)
 		return;
-	while (want - b->n < extra)
-		want *= 2;
-	b->p = mem_resize(b->p, want, 1);
-	b->cap = want;
+	b->cap = mem_grown(b->cap, 64, b->n + extra);
+	b->p = mem_resize(b->p, b->cap, 1);
 }
 
 void buf_add(struct buf *b, const void *p, size_t n)

@@ -6,11 +6,14 @@
 #include <string.h>
 #include <time.h>
 
+/* What a negative duration may reach; a positive one stops one below. */
+#define LIMIT ((uint64_t)1 << 63)
+
 static const struct unit {
 	const char *name;
 	int64_t ns;
 } units[] = {
-	/* longer names first where one begins with another */
+	/* a name that begins with another stands before it */
 	{ "ns", 1 },
 	{ "us", NSEC_PER_USEC },
 	{ "µs", NSEC_PER_USEC }, /* U+00B5 */
@@ -35,37 +38,40 @@ static const struct unit *cut_unit(const char **p)
 }
 
 /* Digits into *ret; the number of digits, or -ERANGE. */
-static int cut_digits(const char **p, int64_t *ret)
+static int cut_digits(const char **p, uint64_t *ret)
 {
 	int digits = 0;
 
 	for (*ret = 0; **p >= '0' && **p <= '9'; (*p)++, digits++)
 		if (__builtin_mul_overflow(*ret, 10, ret) ||
-		    __builtin_add_overflow(*ret, **p - '0', ret))
+		    __builtin_add_overflow(*ret, (uint64_t)(**p - '0'), ret) || *ret > LIMIT)
 			return -ERANGE;
 	return digits;
 }
 
-/* The fraction's digits as value over scale; digits beyond 18 cannot matter and are dropped. */
-static int cut_fraction(const char **p, int64_t *ret, int64_t *ret_scale)
+/* The fraction's digits as value over scale; digits that no longer fit cannot matter. */
+static int cut_fraction(const char **p, uint64_t *ret, double *ret_scale)
 {
+	bool full = false;
 	int digits = 0;
 
 	*ret = 0;
 	*ret_scale = 1;
 	for (; **p >= '0' && **p <= '9'; (*p)++, digits++) {
-		if (digits >= 18)
+		full = full || *ret > (LIMIT - 9) / 10;
+		if (full)
 			continue;
-		*ret = *ret * 10 + (**p - '0');
+		*ret = *ret * 10 + (uint64_t)(**p - '0');
 		*ret_scale *= 10;
 	}
 	return digits;
 }
 
 /* One "number unit" group, in nanoseconds. */
-static int cut_group(const char **p, int64_t *ret)
+static int cut_group(const char **p, uint64_t *ret)
 {
-	int64_t whole, part = 0, scale = 1;
+	uint64_t whole, part = 0;
+	double scale = 1;
 	int before = cut_digits(p, &whole), after = 0;
 	const struct unit *unit;
 
@@ -80,45 +86,54 @@ static int cut_group(const char **p, int64_t *ret)
 	unit = cut_unit(p);
 	if (!unit)
 		return -EINVAL;
-	if (__builtin_mul_overflow(whole, unit->ns, &whole) ||
-	    __builtin_add_overflow(
-		    whole, (int64_t)((double)part * ((double)unit->ns / (double)scale)), &whole))
+	if (__builtin_mul_overflow(whole, (uint64_t)unit->ns, &whole) || whole > LIMIT)
 		return -ERANGE;
-	*ret = whole;
+	*ret = whole + (uint64_t)((double)part * ((double)unit->ns / scale));
+	return 0;
+}
+
+/* All groups, added up. */
+static int sum_groups(const char *text, uint64_t *ret)
+{
+	uint64_t sum = 0, group;
+
+	if (!*text)
+		return -EINVAL;
+	while (*text) {
+		int r = cut_group(&text, &group);
+
+		if (r < 0)
+			return r;
+		if (__builtin_add_overflow(sum, group, &sum) || sum > LIMIT)
+			return -ERANGE;
+	}
+	*ret = sum;
 	return 0;
 }
 
 int duration_parse(const char *text, int64_t *ret)
 {
 	bool negative = *text == '-';
-	int64_t sum = 0;
+	uint64_t sum = 0;
+	int r = 0;
 
 	if (*text == '-' || *text == '+')
 		text++;
-	if (strcmp(text, "0") == 0) {
-		*ret = 0;
-		return 0;
-	}
-	if (!*text)
-		return -EINVAL;
-	while (*text) {
-		int64_t group;
-		int r = cut_group(&text, &group);
-
-		if (r < 0)
-			return r;
-		if (__builtin_add_overflow(sum, group, &sum))
-			return -ERANGE;
-	}
-	*ret = negative ? -sum : sum;
+	if (strcmp(text, "0") != 0)
+		r = sum_groups(text, &sum);
+	if (r < 0)
+		return r;
+	if (sum == LIMIT && !negative)
+		return -ERANGE;
+	*ret = (int64_t)(negative ? -sum : sum);
 	return 0;
 }
 
 /* "1.5" with a unit: value is a count of unit/1000^k, shown with as many decimals as it needs. */
-static void format_decimal(char *buf, int64_t ns, int64_t unit, const char *name)
+static void format_decimal(char *buf, uint64_t ns, int64_t unit, const char *name)
 {
 	char digits[24] = "";
-	int64_t rest = ns % unit;
+	int64_t whole = (int64_t)(ns / (uint64_t)unit), rest = (int64_t)(ns % (uint64_t)unit);
 
 	if (rest) {
 		int width = unit == NSEC_PER_SEC ? 9 : unit == NSEC_PER_MSEC ? 6 : 3;
@@ -127,13 +142,13 @@ static void format_decimal(char *buf, int64_t ns, int64_t unit, const char *name
 		while (n > 0 && digits[n - 1] == '0')
 			digits[--n] = '\0';
 	}
-	snprintf(buf, DURATION_STRLEN, "%lld%s%s", (long long)(ns / unit), digits, name);
+	snprintf(buf, DURATION_STRLEN, "%lld%s%s", (long long)whole, digits, name);
 }
 
 const char *duration_format(int64_t ns, char buf[static DURATION_STRLEN])
 {
-	int64_t abs = ns < 0 ? -ns : ns;
-	int64_t minutes = abs / (60 * NSEC_PER_SEC);
+	uint64_t abs = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+	uint64_t minutes = abs / (60 * NSEC_PER_SEC);
 	char tail[DURATION_STRLEN];
 	const char *sign = ns < 0 ? "-" : "";
 

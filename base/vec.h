@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,14 +24,10 @@
 
 static inline void *vec__grow(void *items, size_t *cap, size_t need, size_t size)
 {
-	size_t want = *cap ? *cap : 8;
-
 	if (need <= *cap)
 		return items;
-	while (want < need)
-		want *= 2;
-	*cap = want;
-	return mem_resize(items, want, size);
+	*cap = mem_grown(*cap, 8, need);
+	return mem_resize(items, *cap, size);
 }
 
 #define vec_reserve(v, need)                                                                       \
@@ -45,6 +42,7 @@ static inline void *vec__grow(void *items, size_t *cap, size_t need, size_t size
 /* Opens a hole at index i; the caller fills items[i]. */
 #define vec_insert_at(v, i)                                                                        \
 	do {                                                                                       \
+		assert((i) <= (v)->n);                                                             \
 		vec_reserve((v), (v)->n + 1);                                                      \
 		memmove(&(v)->items[(i) + 1], &(v)->items[(i)],                                    \
 			((v)->n - (i)) * sizeof((v)->items[0]));                                   \
@@ -53,6 +51,7 @@ static inline void *vec__grow(void *items, size_t *cap, size_t need, size_t size
 
 #define vec_remove_at(v, i)                                                                        \
 	do {                                                                                       \
+		assert((i) < (v)->n);                                                              \
 		memmove(&(v)->items[(i)], &(v)->items[(i) + 1],                                    \
 			((v)->n - (i)-1) * sizeof((v)->items[0]));                                 \
 		(v)->n--;                                                                          \

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/err.h"
+
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+
+struct fixture {
+	struct errs errs;
+	struct buf out;
+};
+
+static int setup(void **state)
+{
+	static struct fixture f;
+
+	f = (struct fixture){ .errs.arena = arena_new() };
+	*state = &f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	arena_free(f->errs.arena);
+	buf_free(&f->out);
+	return 0;
+}
+
+static void what_is_not_known_is_left_out(void **state)
+{
+	struct fixture *f = *state;
+
+	errs_add(&f->errs, (struct place){ 3, 7 }, "maglev.vpp", "unknown key '%s'", "lbb");
+	errs_add(&f->errs, (struct place){ 4, 0 }, "", "no column");
+	errs_add(&f->errs, (struct place){ 0, 0 }, "maglev", "no place");
+	errs_print(&f->errs, "a.yaml", &f->out);
+	assert_string_equal(buf_cstr(&f->out), "a.yaml:3:7: maglev.vpp: unknown key 'lbb'\n"
+					       "a.yaml:4: no column\n"
+					       "a.yaml: maglev: no place\n");
+}
+
+static void the_list_keeps_its_own_copy_of_key_and_text(void **state)
+{
+	struct fixture *f = *state;
+	char key[] = "key", word[] = "word";
+
+	errs_add(&f->errs, (struct place){ 1, 1 }, key, "%s", word);
+	key[0] = word[0] = 'X';
+	assert_string_equal(f->errs.items[0].key, "key");
+	assert_string_equal(f->errs.items[0].text, "word");
+}
+
+static void sorting_goes_by_place_and_keeps_the_order_within_one(void **state)
+{
+	static const struct place places[] = { { 9, 1 }, { 2, 5 }, { 2, 1 },
+					       { 2, 5 }, { 0, 0 }, { 2, 5 } };
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		errs_add(&f->errs, places[i], "", "%zu", i);
+	errs_sort(&f->errs);
+	errs_print(&f->errs, "f", &f->out);
+	assert_string_equal(buf_cstr(&f->out),
+			    "f: 4\nf:2:1: 2\nf:2:5: 1\nf:2:5: 3\nf:2:5: 5\nf:9:1: 0\n");
+}
+
+static void past_the_bound_complaints_are_only_counted(void **state)
+{
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ERRS_MAX + 3; i++)
+		errs_add(&f->errs, (struct place){ (unsigned)i + 1, 1 }, "", "x");
+	assert_int_equal(f->errs.n, ERRS_MAX);
+	assert_int_equal(f->errs.dropped, 3);
+	errs_print(&f->errs, "f", &f->out);
+	assert_non_null(strstr(buf_cstr(&f->out), "\nf: and 3 more\n"));
+}
+
+static void an_empty_list_sorts_and_prints_nothing(void **state)
+{
+	struct fixture *f = *state;
+
+	errs_sort(&f->errs);
+	errs_print(&f->errs, "f", &f->out);
+	assert_int_equal(f->out.n, 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_is_not_known_is_left_out),
+		TEST(the_list_keeps_its_own_copy_of_key_and_text),
+		TEST(sorting_goes_by_place_and_keeps_the_order_within_one),
+		TEST(past_the_bound_complaints_are_only_counted),
+		TEST(an_empty_list_sorts_and_prints_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
