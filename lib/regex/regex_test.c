@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "lib/regex/regex.h"
+
+static enum regex_result search(const char *pattern, const void *p, size_t n)
+{
+	_cleanup_(regex_freep) struct regex *re = NULL;
+	char reason[REGEX_REASON_SIZE] = "";
+
+	if (regex_compile(pattern, &re, reason, sizeof(reason)) < 0)
+		fail_msg("%s: %s", pattern, reason);
+	return regex_match(re, p, n);
+}
+
+static void a_pattern_is_found_anywhere_unless_anchored(void **state)
+{
+	assert_int_equal(search("OK", "all OK here", 11), REGEX_MATCH);
+	assert_int_equal(search("^OK", "all OK here", 11), REGEX_NO_MATCH);
+	assert_int_equal(search("^OK", "OK", 2), REGEX_MATCH);
+	assert_int_equal(search("^OK", "no\nOK", 5), REGEX_NO_MATCH);
+	assert_int_equal(search("(?m)^OK", "no\nOK", 5), REGEX_MATCH);
+	assert_int_equal(search("(?i)ok$", "all OK", 6), REGEX_MATCH);
+}
+
+static void the_subject_is_bytes_of_the_given_length(void **state)
+{
+	assert_int_equal(search("OK", "OK", 1), REGEX_NO_MATCH);
+	assert_int_equal(search("b", "a\0b", 3), REGEX_MATCH);
+	assert_int_equal(search("^.{3}$", "\xff\xfe\x80", 3), REGEX_MATCH);
+	assert_int_equal(search("\xc3\xbc", "gr\xc3\xbc\xc3\x9f", 6), REGEX_MATCH);
+	assert_int_equal(search("^$", NULL, 0), REGEX_MATCH);
+	assert_int_equal(search("x", NULL, 0), REGEX_NO_MATCH);
+}
+
+static void a_broken_pattern_is_told_with_reason_and_offset(void **state)
+{
+	struct regex *re = NULL;
+	char reason[REGEX_REASON_SIZE], tiny[8];
+
+	assert_int_equal(regex_compile("a(b", &re, reason, sizeof(reason)), -EINVAL);
+	assert_string_equal(reason, "missing closing parenthesis at offset 3");
+	assert_int_equal(regex_compile("*x", &re, reason, sizeof(reason)), -EINVAL);
+	assert_true(strstr(reason, "at offset 0"));
+	assert_int_equal(regex_compile("[z-a]", &re, tiny, sizeof(tiny)), -EINVAL);
+	assert_int_equal(strlen(tiny), sizeof(tiny) - 1);
+	assert_null(re);
+}
+
+static void a_pattern_cannot_switch_on_utf(void **state)
+{
+	struct regex *re = NULL;
+	char reason[REGEX_REASON_SIZE];
+
+	assert_int_equal(regex_compile("(*UTF)x", &re, reason, sizeof(reason)), -EINVAL);
+	assert_null(re);
+}
+
+static void a_search_without_end_meets_the_limit(void **state)
+{
+	char body[64 * 1024];
+
+	memset(body, 'a', sizeof(body));
+	body[39] = body[sizeof(body) - 1] = 'z';
+	assert_int_equal(search("^(a+)+$", body, 40), REGEX_LIMIT);
+	assert_int_equal(search("(*NO_JIT)^(a+)+$", body, 40), REGEX_LIMIT);
+	assert_int_equal(search("(a|aa)+$", body + 40, sizeof(body) - 40), REGEX_LIMIT);
+	assert_int_equal(search("(*NO_JIT)(a|aa)+$", body + 40, sizeof(body) - 40), REGEX_LIMIT);
+}
+
+static void an_ordinary_search_of_a_large_body_stays_below_the_limit(void **state)
+{
+	char body[64 * 1024];
+
+	memset(body, 'a', sizeof(body));
+	memcpy(body + sizeof(body) - 8, "status:1", 8);
+	assert_int_equal(search("status:[01]", body, sizeof(body)), REGEX_MATCH);
+	assert_int_equal(search("status:[23]", body, sizeof(body)), REGEX_NO_MATCH);
+	assert_int_equal(search("^a.*1$", body, sizeof(body)), REGEX_MATCH);
+}
+
+static void a_pattern_serves_many_searches(void **state)
+{
+	_cleanup_(regex_freep) struct regex *re = NULL;
+	char reason[REGEX_REASON_SIZE], bad[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaz";
+
+	assert_int_equal(regex_compile("^(a+)+$", &re, reason, sizeof(reason)), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(regex_match(re, "aaa", 3), REGEX_MATCH);
+		assert_int_equal(regex_match(re, "bba", 3), REGEX_NO_MATCH);
+		assert_int_equal(regex_match(re, bad, strlen(bad)), REGEX_LIMIT);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_pattern_is_found_anywhere_unless_anchored),
+		cmocka_unit_test(the_subject_is_bytes_of_the_given_length),
+		cmocka_unit_test(a_broken_pattern_is_told_with_reason_and_offset),
+		cmocka_unit_test(a_pattern_cannot_switch_on_utf),
+		cmocka_unit_test(a_search_without_end_meets_the_limit),
+		cmocka_unit_test(an_ordinary_search_of_a_large_body_stays_below_the_limit),
+		cmocka_unit_test(a_pattern_serves_many_searches),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
