@@ -240,7 +240,8 @@ int engine_set_weight(struct engine *e, const struct engine_weight *w)
 		return r;
 	frontend = l4_config_frontend(e->model.config, w->frontend);
 	log_info("weight-set", LOG_S("frontend", w->frontend), LOG_S("pool", w->pool),
-		 LOG_S("backend", w->backend), LOG_U("weight", w->weight), LOG_B("flush", w->flush));
+		 LOG_S("backend", w->backend), LOG_U("weight", w->weight),
+		 LOG_B("flush", w->flush));
 	judge_frontend(e, frontend, loop_realtime());
 	TELL(e, weight, frontend, l4_config_backend(e->model.config, w->backend), w->flush);
 	return 0;

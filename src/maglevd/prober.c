@@ -79,7 +79,7 @@ static struct check *check_new(const struct l4_check *config)
 {
 	struct arena *a = arena_new();
 	struct check *c = arena_new_of(a, struct check);
-	char reason[128];
+	char reason[REGEX_REASON_SIZE];
 
 	c->arena = a;
 	c->config = *config;
@@ -95,8 +95,10 @@ static struct check *check_new(const struct l4_check *config)
 		c->codes[i] = (struct probe_code_range){ config->http.codes[i].first,
 							 config->http.codes[i].last };
 	if (config->http.regexp) {
-		c->body = regex_compile(config->http.regexp, reason, sizeof(reason));
-		assert(c->body); /* validated with the configuration */
+		int r = regex_compile(config->http.regexp, &c->body, reason, sizeof(reason));
+
+		assert(r == 0); /* validated with the configuration */
+		(void)r;
 	}
 	return c;
 }

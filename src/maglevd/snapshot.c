@@ -28,12 +28,9 @@
 
 static bool regexp_ok(const char *pattern, char *reason, size_t reason_size)
 {
-	struct regex *re = regex_compile(pattern, reason, reason_size);
+	_cleanup_(regex_freep) struct regex *re = NULL;
 
-	if (!re)
-		return false;
-	regex_free(re);
-	return true;
+	return regex_compile(pattern, &re, reason, reason_size) == 0;
 }
 
 static enum snapshot_result run(const struct snapshot_source *source, struct snapshot_load *load)

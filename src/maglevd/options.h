@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* options: maglevd's flags and their environment. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "lib/log/log.h"
+
+struct options {
+	const char *config; /* resolved: a path */
+	const char *metrics_addr;
+	const char *vpp_api_addr, *vpp_stats_addr; /* an empty API address: no data plane */
+	enum log_level log_level;
+	bool check;
+};
+
+/* Prints and exits on --help, --version and mistakes. */
+void options_parse(struct options *o, int argc, char *const argv[]);

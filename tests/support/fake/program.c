@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What makes maglevd-fake of maglevd: its table of drivers has the fake where VPP and XDP would be,
+ * and a control socket (MAGLEV_FAKE_SOCKET) through which a story looks at the plane and tells it
+ * how to behave. One line in, an answer, end of connection. "dump" answers with lines that, sent
+ * back one by one to another instance, give it the same state: that is how a plane outlives the
+ * process it is faked in. With MAGLEV_FAKE_DOWN set the plane cannot be reached until told "up".
+ */
+#include <assert.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "src/maglevd/dataplane/drivers.h"
+#include "tests/support/fake/fake.h"
+
+#define WORDS_MAX 8
+
+static struct fake_plane plane;
+static ev_io listener;
+
+struct words {
+	char *w[WORDS_MAX];
+	size_t n;
+};
+
+static struct lb_vip_key key_of(const struct words *in)
+{
+	struct lb_vip_key key = { .protocol = (uint8_t)strtoul(in->w[2], NULL, 10),
+				  .port = (uint16_t)strtoul(in->w[3], NULL, 10) };
+
+	addr_parse(in->w[1], &key.address);
+	return key;
+}
+
+static void on_conf(const struct words *in, FILE *out)
+{
+	plane.state.has_conf = true;
+	addr_parse(in->w[1], &plane.state.conf.src4);
+	addr_parse(in->w[2], &plane.state.conf.src6);
+	plane.state.conf.sticky_buckets_per_core = (uint32_t)strtoul(in->w[3], NULL, 10);
+	plane.state.conf.flow_timeout_s = (uint32_t)strtoul(in->w[4], NULL, 10);
+}
+
+static void on_vip(const struct words *in, FILE *out)
+{
+	struct lb_vip_key key = key_of(in);
+	struct lb_vip *vip = lb_state_put_vip(&plane.state, &key);
+
+	vip->encap = strcmp(in->w[4], "gre6") == 0 ? LB_ENCAP_GRE6 : LB_ENCAP_GRE4;
+	vip->src_ip_sticky = strcmp(in->w[5], "1") == 0;
+}
+
+static void on_as(const struct words *in, FILE *out)
+{
+	struct lb_vip_key key = key_of(in);
+	struct addr address = { 0 };
+
+	addr_parse(in->w[4], &address);
+	lb_vip_put_as(lb_state_put_vip(&plane.state, &key), &address)->weight =
+		(uint8_t)strtoul(in->w[5], NULL, 10);
+}
+
+static void dump_vip(const struct lb_vip *vip, FILE *out)
+{
+	char address[ADDR_STRLEN], as[ADDR_STRLEN];
+
+	addr_format(&vip->key.address, address);
+	fprintf(out, "vip %s %u %u %s %d\n", address, vip->key.protocol, vip->key.port,
+		lb_encap_name(vip->encap), vip->src_ip_sticky);
+	for (size_t i = 0; i < vip->as.n; i++)
+		fprintf(out, "as %s %u %u %s %u\n", address, vip->key.protocol, vip->key.port,
+			addr_format(&vip->as.items[i].address, as), vip->as.items[i].weight);
+}
+
+static void on_dump(const struct words *in, FILE *out)
+{
+	char src4[ADDR_STRLEN], src6[ADDR_STRLEN];
+	const struct lb_conf *c = &plane.state.conf;
+
+	if (plane.state.has_conf)
+		fprintf(out, "conf %s %s %u %u\n", addr_format(&c->src4, src4),
+			addr_format(&c->src6, src6), c->sticky_buckets_per_core, c->flow_timeout_s);
+	for (size_t i = 0; i < plane.state.vips.n; i++)
+		dump_vip(&plane.state.vips.items[i], out);
+}
+
+static void on_journal(const struct words *in, FILE *out)
+{
+	for (size_t i = 0; i < plane.journal.n; i++)
+		fprintf(out, "%s\n", plane.journal.items[i]);
+}
+
+static void on_clear_journal(const struct words *in, FILE *out)
+{
+	fake_plane_clear_journal(&plane);
+}
+
+static void on_empty(const struct words *in, FILE *out)
+{
+	lb_state_free(&plane.state);
+	plane.state = (struct lb_state){ 0 };
+}
+
+static void on_up(const struct words *in, FILE *out)
+{
+	fake_plane_set_up(&plane, true);
+}
+
+static void on_down(const struct words *in, FILE *out)
+{
+	fake_plane_set_up(&plane, false);
+}
+
+static void on_lag(const struct words *in, FILE *out)
+{
+	plane.lag = strtod(in->w[1], NULL);
+}
+
+static void on_hang(const struct words *in, FILE *out)
+{
+	plane.hang = strcmp(in->w[1], "1") == 0;
+}
+
+static void on_fail_applies(const struct words *in, FILE *out)
+{
+	plane.fail_applies = (unsigned)strtoul(in->w[1], NULL, 10);
+}
+
+static void on_fail_observes(const struct words *in, FILE *out)
+{
+	plane.fail_observes = (unsigned)strtoul(in->w[1], NULL, 10);
+}
+
+static const struct {
+	const char *name;
+	size_t n_words;
+	void (*run)(const struct words *in, FILE *out);
+} commands[] = {
+	{ "conf", 5, on_conf },
+	{ "vip", 6, on_vip },
+	{ "as", 6, on_as },
+	{ "dump", 1, on_dump },
+	{ "journal", 1, on_journal },
+	{ "clear-journal", 1, on_clear_journal },
+	{ "empty", 1, on_empty },
+	{ "up", 1, on_up },
+	{ "down", 1, on_down },
+	{ "lag", 2, on_lag },
+	{ "hang", 2, on_hang },
+	{ "fail-applies", 2, on_fail_applies },
+	{ "fail-observes", 2, on_fail_observes },
+};
+
+static void run_line(char *line, FILE *out)
+{
+	struct words in = { 0 };
+	char *save = NULL;
+
+	for (char *w = strtok_r(line, " \n", &save); w && in.n < WORDS_MAX;
+	     w = strtok_r(NULL, " \n", &save))
+		in.w[in.n++] = w;
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		if (in.n == commands[i].n_words && strcmp(in.w[0], commands[i].name) == 0) {
+			commands[i].run(&in, out);
+			return;
+		}
+	fprintf(out, "what?\n");
+}
+
+/* A story sends its line before it waits, so reading here does not hold the loop for long. */
+static void on_connection(struct ev_loop *loop, ev_io *w, int events)
+{
+	int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC);
+	char line[512];
+	FILE *f;
+
+	if (fd < 0)
+		return;
+	f = fdopen(fd, "r+");
+	assert(f);
+	if (fgets(line, sizeof(line), f)) {
+		fflush(f);
+		run_line(line, f);
+	}
+	fclose(f);
+}
+
+static void listen_for_commands(struct ev_loop *loop)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	const char *path = getenv("MAGLEV_FAKE_SOCKET");
+	int fd;
+
+	if (!path || ev_is_active(&listener))
+		return;
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	unlink(path);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    listen(fd, 16) < 0) {
+		perror(path);
+		abort();
+	}
+	ev_io_init(&listener, on_connection, fd, EV_READ);
+	ev_io_start(loop, &listener);
+}
+
+static struct dataplane *program_start(struct ev_loop *loop, const struct l4_config *config,
+				       const struct dataplane_events *events)
+{
+	plane.up = !getenv("MAGLEV_FAKE_DOWN");
+	fake_use(&plane);
+	listen_for_commands(loop);
+	return fake_driver.start(loop, config, events);
+}
+
+static void program_stop(struct dataplane *dp)
+{
+	fake_driver.stop(dp);
+	fake_plane_free(&plane);
+}
+
+const struct dataplane_driver *dataplane_find(enum l4_dataplane kind)
+{
+	static struct dataplane_driver driver;
+
+	if (kind == L4_DATAPLANE_NONE)
+		return &dataplane_none;
+	driver = fake_driver;
+	driver.start = program_start;
+	driver.stop = program_stop;
+	return &driver;
+}
