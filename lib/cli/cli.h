@@ -82,5 +82,5 @@ enum cli_verdict {
  */
 enum cli_verdict cli_parse(const struct cli_program *p, int argc, char *const argv[], int *ret_rest,
 			   struct buf *out);
-/* The same for main(): prints and exits when there is reason to. Returns the first operand's index. */
+/* The same for main(): prints and exits when there is reason to; else the first operand's index. */
 int cli_parse_or_exit(const struct cli_program *p, int argc, char *const argv[]);

@@ -9,7 +9,7 @@
 #include "lib/cli/cli_internal.h"
 
 #define WIDTH 80
-#define GAP 2
+#define GAP ((size_t)2)
 
 static void add_spaces(struct buf *out, size_t n)
 {

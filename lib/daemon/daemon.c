@@ -2,12 +2,12 @@
 /*
  * daemon: signals, the drain deadline and the watchdog of one process.
  *
- * All of it is libev watchers inside of struct daemon, which the program owns; nothing runs in signal
- * context but libev's own handler. The watchers keep the loop alive until daemon_end().
+ * All of it is libev watchers inside of struct daemon, which the program owns; nothing runs in
+ * signal context but libev's own handler. The watchers keep the loop alive until daemon_end().
  *
- * The way out has three doors: the program drains and leaves its loop (the normal one); the deadline
- * fires; a second signal arrives. The last two end in abandon(), which does not return: no exit
- * handlers, since whatever hangs may hang there too.
+ * The way out has three doors: the program drains and leaves its loop (the normal one); the
+ * deadline fires; a second signal arrives. The last two end in abandon(), which does not return: no
+ * exit handlers, since whatever hangs may hang there too.
  *
  * The watchdog is fed by a timer of the loop, so that a loop that no longer turns starves it.
  */

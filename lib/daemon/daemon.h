@@ -3,10 +3,10 @@
  * daemon: what every daemon does: signals, systemd, limits.
  *
  * Signals arrive on the loop. The first SIGTERM or SIGINT calls stop(), once: the program drains
- * and, when done, calls daemon_end() and leaves its loop. A second one, or a drain that takes longer
- * than drain_limit, ends the process at once with status 1, after abandon() had a chance to say so.
- * SIGHUP calls reload(), but not while stopping. SIGPIPE is ignored: children that are executed
- * inherit that and must set it back.
+ * and, when done, calls daemon_end() and leaves its loop. A second one, or a drain that takes
+ * longer than drain_limit, ends the process at once with status 1, after abandon() had a chance to
+ * say so. SIGHUP calls reload(), but not while stopping. SIGPIPE is ignored: children that are
+ * executed inherit that and must set it back.
  *
  * To systemd: STOPPING=1 when the drain begins and WATCHDOG=1 twice per watchdog period, both by
  * themselves; the rest when the program says so. Without systemd all of that does nothing.

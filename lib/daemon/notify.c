@@ -19,9 +19,14 @@
 /* A newline would begin another assignment. */
 static void add_status(struct buf *out, const char *status)
 {
+	struct str rest = str_of(status), line;
+
 	buf_add_lit(out, "STATUS=");
-	for (const char *p = status; *p; p++)
-		buf_addc(out, *p == '\n' ? ' ' : *p);
+	while (str_cut(&rest, '\n', &line)) {
+		buf_add(out, line.p, line.n);
+		if (rest.p)
+			buf_addc(out, ' ');
+	}
 }
 
 void daemon_ready(const char *status)

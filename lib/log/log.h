@@ -2,12 +2,12 @@
 /*
  * log: one JSON object per line (FR-6.1): "time", "level", "msg", then the caller's fields.
  *
- *	log_info("backend-transition", LOG_S("backend", name), LOG_S("from", from), LOG_S("to", to));
+ *	log_info("config-loaded", LOG_S("file", path), LOG_U("backends", n));
  *
  * A line is formatted only if some sink wants its level. Whatever bytes a value holds, the line is
- * valid UTF-8 JSON: bytes that are not UTF-8 become U+FFFD, and a string longer than LOG_VALUE_MAX is
- * cut, with an ellipsis. That a key is not used twice is the caller's care. Only programs log;
- * libraries return. One logger per process, one thread.
+ * valid UTF-8 JSON: bytes that are not UTF-8 become U+FFFD, and a string longer than
+ * LOG_VALUE_MAX is cut, with an ellipsis. That a key is not used twice is the caller's care. Only
+ * programs log; libraries return. One logger per process, one thread.
  */
 #pragma once
 
