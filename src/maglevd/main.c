@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * maglevd: wiring. Start: options, configuration, listener, capabilities dropped to what the
+ * configuration needs, then engine, prober, reconciler, and the loop. Stop: the listener drains,
+ * probes are cancelled, the data plane is let go of as it is (NFR-1.1).
+ *
+ * The engine's observers are told in the order they are made here: the prober starts or stops
+ * workers, then the reconciler acts.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "lib/cli/cli.h"
+#include "lib/daemon/daemon.h"
+#include "lib/log/log.h"
+#include "src/maglevd/admin.h"
+#include "src/maglevd/capability.h"
+#include "src/maglevd/dataplane/drivers.h"
+#include "src/maglevd/engine.h"
+#include "src/maglevd/metrics.h"
+#include "src/maglevd/options.h"
+#include "src/maglevd/prober.h"
+#include "src/maglevd/reconcile.h"
+#include "src/maglevd/reload.h"
+#include "src/maglevd/snapshot.h"
+
+#define DRAIN_LIMIT (10 * NSEC_PER_SEC)
+#define EXIT_START_FAILED 3
+
+struct maglevd {
+	struct options options;
+	struct snapshot_source source;
+	char user_agent[64];
+	int64_t started; /* monotonic ns */
+
+	struct ev_loop *loop;
+	struct daemon daemon;
+	struct engine *engine;
+	struct prober *prober;
+	struct reconcile *reconcile;
+	struct reload *reload;
+	struct maglevd_metrics *metrics;
+	struct admin *admin; /* NULL without --metrics-addr */
+};
+
+/* --check: the complaints on stderr, and the exit code that packaging relies on (NFR-5.2). */
+static int check(const struct snapshot_source *source)
+{
+	struct snapshot_load *load = snapshot_load(source);
+	enum snapshot_result result = load->result;
+	struct buf text = { 0 };
+
+	errs_print(&load->errors, source->path, &text);
+	for (size_t i = 0; i < load->warnings.n; i++)
+		load->warnings.items[i].text =
+			arena_printf(load->arena, "warning: %s", load->warnings.items[i].text);
+	errs_print(&load->warnings, source->path, &text);
+	fputs(buf_cstr(&text), stderr);
+	if (result == SNAPSHOT_OK)
+		printf("%s: ok\n", source->path);
+	buf_free(&text);
+	snapshot_load_free(load);
+	return (int)result;
+}
+
+static void on_reload_finished(void *user)
+{
+	daemon_ready("serving");
+}
+
+static void on_hangup(void *user)
+{
+	struct maglevd *m = user;
+
+	daemon_reloading();
+	reload_request(m->reload);
+}
+
+static void on_drained(void *user)
+{
+	struct maglevd *m = user;
+
+	ev_break(m->loop, EVBREAK_ALL);
+}
+
+static void on_stop(int signo, void *user)
+{
+	struct maglevd *m = user;
+
+	log_info("stopping", LOG_S("signal", strsignal(signo)));
+	if (m->admin)
+		admin_drain(m->admin, on_drained, m);
+	else
+		ev_break(m->loop, EVBREAK_ALL);
+}
+
+static void on_abandon(enum daemon_reason why, void *user)
+{
+	log_warn("stopped-at-once", LOG_S("reason", daemon_reason_text(why)));
+}
+
+static int listen_admin(struct maglevd *m)
+{
+	char text[ENDPOINT_STRLEN];
+	struct endpoint at;
+	int r;
+
+	if (!*m->options.metrics_addr)
+		return 0;
+	r = endpoint_parse(m->options.metrics_addr, &at);
+	if (r == 0)
+		r = admin_new(m->loop, &at, m->metrics, &m->admin);
+	if (r < 0) {
+		log_error("listen-failed", LOG_S("flag", "--metrics-addr"),
+			  LOG_S("addr", m->options.metrics_addr), LOG_S("error", strerror(-r)));
+		return r;
+	}
+	at = admin_endpoint(m->admin);
+	log_info("listening", LOG_S("for", "metrics"), LOG_S("addr", endpoint_format(&at, text)));
+	return 0;
+}
+
+static const struct dataplane_driver *find_driver(const struct l4_config *c)
+{
+	const struct dataplane_driver *driver = dataplane_find(c->dataplane);
+
+	if (!driver)
+		log_error("dataplane-missing", LOG_S("dataplane", l4_dataplane_name(c->dataplane)),
+			  LOG_S("error", "this maglevd was built without a driver for it"));
+	return driver;
+}
+
+static void assemble(struct maglevd *m, struct snapshot *snapshot,
+		     const struct dataplane_driver *driver)
+{
+	m->engine = engine_new(snapshot);
+	m->prober = prober_new(m->loop, m->engine, m->user_agent);
+	m->reconcile = reconcile_new(&(struct reconcile_setup){
+		.loop = m->loop, .engine = m->engine, .driver = driver, .started = m->started });
+	m->reload = reload_new(m->loop, m->engine, &m->source, on_reload_finished, m);
+	m->metrics = maglevd_metrics_new(m->loop, m->engine, m->prober, m->reconcile, m->reload);
+}
+
+static void disassemble(struct maglevd *m)
+{
+	admin_free(m->admin);
+	maglevd_metrics_free(m->metrics);
+	reload_free(m->reload);
+	prober_free(m->prober);
+	reconcile_free(m->reconcile);
+	engine_free(m->engine);
+}
+
+static void run(struct maglevd *m)
+{
+	const struct daemon_calls calls = { .stop = on_stop,
+					    .reload = on_hangup,
+					    .abandon = on_abandon,
+					    .user = m,
+					    .drain_limit = DRAIN_LIMIT };
+
+	daemon_start(&m->daemon, m->loop, &calls);
+	engine_start(m->engine);
+	prober_start(m->prober);
+	daemon_ready("serving");
+	ev_run(m->loop, 0);
+}
+
+static int serve(struct maglevd *m)
+{
+	struct snapshot_load *load = snapshot_load(&m->source);
+	const struct dataplane_driver *driver;
+	int r;
+
+	reload_log_load(load, m->source.path, "config-load-failed");
+	if (load->result != SNAPSHOT_OK) {
+		r = (int)load->result;
+		snapshot_load_free(load);
+		return r;
+	}
+	driver = find_driver(&load->config);
+	if (!driver) {
+		snapshot_load_free(load);
+		return EXIT_START_FAILED;
+	}
+	assemble(m, snapshot_take(load), driver);
+	r = listen_admin(m);
+	if (r == 0) {
+		capability_keep(engine_model(m->engine)->config);
+		run(m);
+	}
+	disassemble(m);
+	daemon_end(&m->daemon);
+	log_info("stopped");
+	return r < 0 ? EXIT_START_FAILED : 0;
+}
+
+int main(int argc, char *argv[])
+{
+	struct maglevd m = { .started = loop_monotonic() };
+	uint64_t files = 0;
+	int r;
+
+	options_parse(&m.options, argc, argv);
+	m.source = (struct snapshot_source){ .path = m.options.config,
+					     .no_dataplane = !*m.options.vpp_api_addr };
+	if (m.options.check)
+		return check(&m.source);
+
+	log_to_fd(STDOUT_FILENO, m.options.log_level);
+	log_info("starting", LOG_S("version", cli_version.version),
+		 LOG_S("commit", cli_version.commit), LOG_S("date", cli_version.date));
+	r = daemon_raise_nofile(&files);
+	if (r < 0)
+		log_warn("nofile-limit", LOG_S("error", strerror(-r)));
+	snprintf(m.user_agent, sizeof(m.user_agent), "maglevd/%s (health check)",
+		 cli_version.version);
+	m.loop = ev_default_loop(0);
+	r = serve(&m);
+	ev_loop_destroy(m.loop);
+	return r;
+}
