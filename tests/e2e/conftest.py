@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every story may ask for."""
+import os
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../support'))
+
+import lab  # noqa: E402
+
+
+@pytest.fixture(scope='session', autouse=True)
+def clean_namespaces():
+    lab.sweep()
+
+
+@pytest.fixture(scope='module')
+def net():
+    """A network that the stories of one file share; each takes addresses of its own."""
+    it = lab.Net()
+    yield it
+    it.close()
+
+
+@pytest.fixture
+def own_net():
+    """A network to be broken."""
+    it = lab.Net()
+    yield it
+    it.close()
+
+
+@pytest.fixture
+def servers(net):
+    it = lab.Servers(net)
+    yield it
+    it.close()
+
+
+@pytest.fixture
+def own_servers(own_net):
+    it = lab.Servers(own_net)
+    yield it
+    it.close()
+
+
+@pytest.fixture(scope='session')
+def authority(tmp_path_factory):
+    return lab.Authority(tmp_path_factory.mktemp('certificates'))
+
+
+@pytest.fixture
+def start(tmp_path_factory):
+    """Starts a maglevd on a configuration; in the end each is stopped and looked at."""
+    running = []
+
+    def start(config, ready=True, **options):
+        daemon = lab.Maglevd(tmp_path_factory.mktemp('maglevd'), config, **options)
+        running.append(daemon)
+        return daemon.start(ready)
+
+    yield start
+    for daemon in running:
+        daemon.stop()
+
+
+@pytest.fixture
+def start_fake(start, tmp_path_factory):
+    """The same with the fake data plane, which it has as .plane; down: not to be reached at first."""
+
+    def start_fake(config, down=False, env=None, **options):
+        path = tmp_path_factory.mktemp('plane') / 'socket'
+        more = {'MAGLEV_FAKE_SOCKET': str(path), **({'MAGLEV_FAKE_DOWN': '1'} if down else {})}
+        daemon = start(config, name='maglevd-fake', env={**(env or {}), **more}, **options)
+        daemon.plane = lab.Plane(path)
+        lab.until(daemon.plane.is_there, what='the control socket of the fake')
+        return daemon
+
+    return start_fake

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stories are told with: namespaces, servers that can lie, maglevd and its data plane.
+
+A story makes a Net (two namespaces and a link between them), puts servers on one side, writes a
+configuration with Check and config(), starts a Maglevd on it and waits for what it says. Nothing
+sleeps: everything waits for something, with a deadline.
+"""
+from lab.certs import Authority
+from lab.config import Check, config, frontend, pool, seconds
+from lab.maglevd import BUILD, Maglevd, program
+from lab.metrics import Metrics
+from lab.net import Net, sweep
+from lab.plane import Plane
+from lab.servers import Servers
+from lab.story import SPARE, VIP, Watched
+from lab.wait import SLACK, until
+
+__all__ = ['Authority', 'BUILD', 'Check', 'Maglevd', 'Metrics', 'Net', 'Plane', 'SLACK', 'SPARE', 'Servers', 'VIP', 'Watched',
+           'config', 'frontend', 'pool', 'program', 'seconds', 'sweep', 'until']

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Private networks: a namespace for the probes, one for the servers, a link between them.
+
+Names carry the process id, so that runs do not meet. What a killed run left behind is swept away
+by the next one.
+"""
+import atexit
+import itertools
+import os
+import re
+import subprocess
+
+_serial = itertools.count(1)
+_alive = {}
+
+
+def _ip(*words):
+    subprocess.run(['ip', *words], check=True, capture_output=True)
+
+
+def _batch(lines, netns=None):
+    command = ['ip', *(['-n', netns] if netns else []), '-batch', '-']
+    done = subprocess.run(command, input='\n'.join(lines), text=True, capture_output=True)
+    assert done.returncode == 0, f'{lines}: {done.stderr}'
+
+
+def sweep():
+    """Removes namespaces of test processes that are no more."""
+    found = subprocess.run(['ip', 'netns', 'list'], capture_output=True, text=True, check=True).stdout
+    for name in re.findall(r'^(mgl\d+-\S+)', found, re.M):
+        pid = re.match(r'mgl(\d+)-', name)[1]
+        if not os.path.exists(f'/proc/{pid}'):
+            subprocess.run(['ip', 'netns', 'del', name], capture_output=True)
+
+
+class Namespace:
+    def __init__(self, tag):
+        self.name = f'mgl{os.getpid()}-{next(_serial)}{tag}'
+        self.create()
+
+    def create(self):
+        _ip('netns', 'add', self.name)
+        _alive[self.name] = self
+        self.ip('link set lo up')
+
+    @property
+    def path(self):
+        return f'/run/netns/{self.name}'
+
+    def ip(self, *lines):
+        _batch(lines, self.name)
+
+    def delete(self):
+        """The name goes; what is still inside lives on until its last process ends."""
+        if _alive.pop(self.name, None):
+            subprocess.run(['ip', 'netns', 'del', self.name], capture_output=True)
+
+    def command(self, *words):
+        """A command line that runs inside."""
+        return ['nsenter', f'--net={self.path}', *words]
+
+    def counter(self, protocol, name):
+        """A number of /proc/net/snmp, such as Icmp InEchos."""
+        text = subprocess.run(self.command('cat', '/proc/self/net/snmp'), capture_output=True, text=True,
+                              check=True).stdout
+        names, values = [line.split()[1:] for line in text.splitlines() if line.startswith(protocol + ':')]
+        return int(values[names.index(name)])
+
+
+class Net:
+    """Probes live at 10.77.0.1, 10.77.0.2, fd77::1 and fd77::2; servers at 10.77.1.x and fd77::1:x."""
+
+    SOURCES4, SOURCES6 = ('10.77.0.1', '10.77.0.2'), ('fd77::1', 'fd77::2')
+
+    def __init__(self):
+        self._next = itertools.count(1)
+        self.servers = Namespace('s')
+        self.probes = Namespace('p')
+        self.connect()
+        self.servers.ip('addr add 10.77.0.254/16 dev veth', 'addr add fd77::ff/64 dev veth nodad')
+
+    def connect(self):
+        """Puts the link in place and gives the probes' side its addresses."""
+        _batch([f'link add veth netns {self.servers.name} type veth peer name veth netns {self.probes.name}'])
+        self.servers.ip('link set veth up')
+        self.probes.ip('link set veth up', *(f'addr add {a}/16 dev veth' for a in self.SOURCES4),
+                       *(f'addr add {a}/64 dev veth nodad' for a in self.SOURCES6))
+
+    def address(self, family=4):
+        """One more address of the servers' side."""
+        n = next(self._next)
+        address = f'10.77.1.{n}' if family == 4 else f'fd77::1:{n}'
+        self.add(address)
+        return address
+
+    def add(self, address):
+        six = ':' in address
+        self.servers.ip(f'addr add {address}/{64 if six else 16} dev veth{" nodad" if six else ""}')
+
+    def remove(self, address):
+        """A machine that is gone: nobody answers for its address any more."""
+        self.servers.ip(f'addr del {address}/{64 if ":" in address else 16} dev veth')
+
+    def mute(self, address):
+        """Packets still reach the address, but nothing comes back from it."""
+        self._rule('add', address)
+
+    def unmute(self, address):
+        self._rule('del', address)
+
+    def _rule(self, verb, address):
+        _ip('-n', self.servers.name, *(['-6'] if ':' in address else []), 'rule', verb, 'pref', '10', 'from',
+            address, 'blackhole')
+
+    def close(self):
+        self.probes.delete()
+        self.servers.delete()
+
+
+@atexit.register
+def _delete_all():
+    for namespace in list(_alive.values()):
+        namespace.delete()

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plot of most stories: one backend under test, and a spare behind it that is always there.
+
+Whatever happens to the backend must show in the same way everywhere: in the log, in the metrics,
+and in the weights of the data plane.
+"""
+from lab.config import Check, config, frontend, pool
+from lab.wait import SLACK
+
+VIP = '198.51.100.10'
+SPARE = '10.99.0.1'
+PASSES = ('L4OK', 'L7OK')
+
+
+class Watched:
+    """maglevd-fake with the frontend www on VIP: the backend web before the static backend spare."""
+
+    def __init__(self, start_fake, net, check, address, env=None):
+        self.check, self.address = check, address
+        self.config = config({'check': check}, {'web': (address, 'check'), 'spare': SPARE},
+                             {'www': frontend(VIP, pool('primary', 'web'), pool('fallback', 'spare'))},
+                             netns=net.probes.name, dataplane='vpp')
+        self.daemon = start_fake(self.config, env=env)
+        self.plane = self.daemon.plane
+        self.seen = 0
+
+    @classmethod
+    def of(cls, start_fake, net, server, env=None, **check):
+        return cls(start_fake, net, Check(port=server.port, **check), server.address, env)
+
+    def settle(self):
+        """Up for long enough that nothing is held against it."""
+        self.daemon.wait_settled('web', self.check)
+        self.plane.wait_weights(VIP, {self.address: 100, SPARE: 0})
+        assert self.daemon.state('web') == 'up'
+        self.seen = self.daemon.mark()
+        return self
+
+    def expect_down(self, since, code, silent=False, reason=None):
+        """From a settled up: fall failed probes with that code, in time; and everything agrees."""
+        line = self.daemon.wait('backend-transition', self.seen, backend='web', to='down')
+        assert (line['from'], line['code']) == ('up', code), line
+        assert reason is None or reason in line['reason'], line
+        assert line.at - since <= self.check.down_within(silent) + SLACK, line.at - since
+        assert self.failures_before(line) == [code] * self.check.fall
+        self.agrees('down', {self.address: 0, SPARE: 100}, line)
+        assert f'as-weight {VIP}:80/tcp {self.address} 100->0 flush' in self.plane.journal()
+        return line
+
+    def expect_up(self, since, silent=False):
+        line = self.daemon.wait('backend-transition', self.seen, backend='web', to='up')
+        assert line['from'] == 'down', line
+        assert line.at - since <= self.check.up_within(silent) + SLACK, line.at - since
+        self.agrees('up', {self.address: 100, SPARE: 0}, line)
+        return line
+
+    def failures_before(self, line):
+        """The codes of the failed probes since the last settled moment, up to a transition."""
+        done = self.daemon.all('probe-done', self.seen, backend='web')
+        return [d['code'] for d in done if d.at <= line.at and d['code'] not in PASSES]
+
+    def agrees(self, state, weights, line):
+        daemon = self.daemon
+        self.seen = daemon.lines.index(line) + 1
+        self.plane.wait_weights(VIP, weights)
+        daemon.wait_metric('maglev_backend_state', 1, backend='web', state=state)
+        assert daemon.state('web') == state
+        page = daemon.metrics()
+        assert page.one('maglev_backend_transitions_total', backend='web', **{'from': line['from'], 'to': state}) == \
+            len([t for t in daemon.all('backend-transition', backend='web', to=state) if t['from'] == line['from']])
+
+    def stays_up(self, server, n):
+        """n more probes, and nothing happens."""
+        server.wait_more(n)
+        assert not self.daemon.all('backend-transition', self.seen, backend='web')
+        assert self.daemon.state('web') == 'up'
+        assert self.plane.weights(VIP) == {self.address: 100, SPARE: 0}
