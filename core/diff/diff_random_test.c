@@ -17,7 +17,7 @@
 #include "base/cleanup.h"
 #include "core/testing/random.h"
 
-#define ROUNDS 10000
+#define ROUNDS 5000
 #define SERVERS 8
 
 /* What one VIP is, by server number: the simple form everything is compared with. */

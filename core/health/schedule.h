@@ -22,7 +22,7 @@ struct schedule {
 int64_t schedule_interval(const struct schedule *s, const struct health *h,
 			  const struct health_rule *rule);
 
-/* Planned start of the first probe: spread evenly over one interval after now. random is any u64. */
+/* Planned start of the first probe: spread evenly over one interval after now. random: any u64. */
 int64_t schedule_first(int64_t interval, int64_t now, uint64_t random);
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config: lookups by name, and the words for its enums. Names are looked up by halving, since every
- * list that has names is sorted by them.
+ * Lookups and comparisons over a finished configuration. The arrays are sorted by name, so a name
+ * is found by halving; nothing here allocates.
  */
 #include "core/l4/config.h"
 
@@ -9,94 +9,129 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-
-static const char *const type_names[] = { "icmp", "tcp", "http", "https" };
-static const char *const dataplane_names[] = { "vpp", "xdp", "none" };
-
-/* Index of name among n items of size bytes that begin with their name; SIZE_MAX when absent. */
-static size_t find(const void *items, size_t n, size_t size, const char *name)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		const char *const *at = (const void *)((const char *)items + mid * size);
-		int order = strcmp(*at, name);
-
-		if (order == 0)
-			return mid;
-		if (order < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return SIZE_MAX;
-}
-
-static bool text_equal(const char *a, const char *b)
-{
-	return a == b || (a && b && strcmp(a, b) == 0);
-}
-
-static bool http_equal(const struct l4_http_params *a, const struct l4_http_params *b)
-{
-	if (a->n_codes != b->n_codes || a->insecure_skip_verify != b->insecure_skip_verify)
-		return false;
-	for (size_t i = 0; i < a->n_codes; i++)
-		if (a->codes[i].first != b->codes[i].first || a->codes[i].last != b->codes[i].last)
-			return false;
-	return text_equal(a->path, b->path) && text_equal(a->host, b->host) &&
-	       text_equal(a->server_name, b->server_name) && text_equal(a->regexp, b->regexp);
-}
-
-static bool timing_equal(const struct l4_check *a, const struct l4_check *b)
-{
-	return a->schedule.interval == b->schedule.interval &&
-	       a->schedule.fast_interval == b->schedule.fast_interval &&
-	       a->schedule.down_interval == b->schedule.down_interval && a->timeout == b->timeout &&
-	       a->rule.rise == b->rule.rise && a->rule.fall == b->rule.fall;
-}
-
 const char *l4_check_type_name(enum l4_check_type t)
 {
-	assert((size_t)t < ARRAY_SIZE(type_names));
-	return type_names[t];
+	static const char *const names[] = {
+		[L4_CHECK_ICMP] = "icmp",
+		[L4_CHECK_TCP] = "tcp",
+		[L4_CHECK_HTTP] = "http",
+		[L4_CHECK_HTTPS] = "https",
+	};
+
+	assert((size_t)t < sizeof(names) / sizeof(names[0]));
+	return names[t];
 }
 
 const char *l4_protocol_name(uint8_t protocol)
 {
-	if (protocol == IPPROTO_TCP)
-		return "tcp";
-	return protocol == IPPROTO_UDP ? "udp" : "any";
+	assert(protocol == L4_PROTOCOL_ANY || protocol == IPPROTO_TCP || protocol == IPPROTO_UDP);
+	if (protocol == L4_PROTOCOL_ANY)
+		return "any";
+	return protocol == IPPROTO_TCP ? "tcp" : "udp";
 }
 
 const char *l4_dataplane_name(enum l4_dataplane d)
 {
-	assert((size_t)d < ARRAY_SIZE(dataplane_names));
-	return dataplane_names[d];
+	static const char *const names[] = {
+		[L4_DATAPLANE_VPP] = "vpp",
+		[L4_DATAPLANE_XDP] = "xdp",
+		[L4_DATAPLANE_NONE] = "none",
+	};
+
+	assert((size_t)d < sizeof(names) / sizeof(names[0]));
+	return names[d];
+}
+
+/* The three kinds of entry, each with its name, seen alike: a name by index. */
+typedef const char *(*name_at_fn)(const struct l4_config *c, size_t i);
+
+static const char *check_at(const struct l4_config *c, size_t i)
+{
+	return c->checks[i].name;
+}
+
+static const char *backend_at(const struct l4_config *c, size_t i)
+{
+	return c->backends[i].name;
+}
+
+static const char *frontend_at(const struct l4_config *c, size_t i)
+{
+	return c->frontends[i].name;
+}
+
+static size_t find(const struct l4_config *c, name_at_fn name_at, size_t n, const char *name)
+{
+	size_t lo = 0, hi = n;
+
+	assert(c && name);
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		int cmp = strcmp(name_at(c, mid), name);
+
+		if (cmp == 0)
+			return mid;
+		if (cmp < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return SIZE_MAX;
 }
 
 const struct l4_check *l4_config_check(const struct l4_config *c, const char *name)
 {
-	size_t i = find(c->checks, c->n_checks, sizeof(*c->checks), name);
+	size_t i = find(c, check_at, c->n_checks, name);
 
 	return i == SIZE_MAX ? NULL : &c->checks[i];
 }
 
 size_t l4_config_backend(const struct l4_config *c, const char *name)
 {
-	return find(c->backends, c->n_backends, sizeof(*c->backends), name);
+	return find(c, backend_at, c->n_backends, name);
 }
 
 size_t l4_config_frontend(const struct l4_config *c, const char *name)
 {
-	return find(c->frontends, c->n_frontends, sizeof(*c->frontends), name);
+	return find(c, frontend_at, c->n_frontends, name);
 }
 
+/* Two optional texts. */
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool same_codes(const struct l4_http_params *a, const struct l4_http_params *b)
+{
+	if (a->n_codes != b->n_codes)
+		return false;
+	for (size_t i = 0; i < a->n_codes; i++)
+		if (a->codes[i].first != b->codes[i].first || a->codes[i].last != b->codes[i].last)
+			return false;
+	return true;
+}
+
+static bool same_http(const struct l4_http_params *a, const struct l4_http_params *b)
+{
+	return same_text(a->path, b->path) && same_text(a->host, b->host) &&
+	       same_text(a->server_name, b->server_name) && same_text(a->regexp, b->regexp) &&
+	       same_codes(a, b) && a->insecure_skip_verify == b->insecure_skip_verify;
+}
+
+static bool same_schedule(const struct schedule *a, const struct schedule *b)
+{
+	return a->interval == b->interval && a->fast_interval == b->fast_interval &&
+	       a->down_interval == b->down_interval;
+}
+
+/* http is zeroed for the types that have none, so it can always be compared. */
 bool l4_check_equal(const struct l4_check *a, const struct l4_check *b)
 {
-	return a->type == b->type && a->port == b->port && a->keep_alive == b->keep_alive &&
-	       addr_cmp(&a->src4, &b->src4) == 0 && addr_cmp(&a->src6, &b->src6) == 0 &&
-	       timing_equal(a, b) && http_equal(&a->http, &b->http);
+	assert(a && b);
+	return a->type == b->type && a->port == b->port &&
+	       same_schedule(&a->schedule, &b->schedule) && a->rule.rise == b->rule.rise &&
+	       a->rule.fall == b->rule.fall && a->timeout == b->timeout &&
+	       a->keep_alive == b->keep_alive && addr_cmp(&a->src4, &b->src4) == 0 &&
+	       addr_cmp(&a->src6, &b->src6) == 0 && same_http(&a->http, &b->http);
 }

@@ -3,9 +3,10 @@
  * config: what the operator asked for, checked and resolved.
  *
  * A struct l4_config is immutable and lives in one arena; every name is a valid NUL-terminated
- * string in it, every reference is resolved, every default is filled in. Checks and backends are
- * sorted by name, frontends too; pools and members keep the order of the file for pools and are
- * sorted by name for members. It is made by l4_config_build() (validate.h) and by nothing else.
+ * string in it, every reference is resolved, every default is filled in. Checks, backends and
+ * frontends are sorted by name, and so are the members of a pool by that of their backend; the
+ * pools of a frontend are in the order of the file, which is the order of failover. It is made by
+ * l4_config_build() (validate.h) and by nothing else.
  */
 #pragma once
 
@@ -26,7 +27,7 @@ struct l4_code_range {
 struct l4_http_params {
 	const char *path;	 /* begins with '/' */
 	const char *host;	 /* NULL: the backend's address */
-	const char *server_name; /* NULL: none given */
+	const char *server_name; /* NULL: none given; always so for http */
 	const char *regexp;	 /* NULL: the body does not matter */
 	const struct l4_code_range *codes;
 	size_t n_codes; /* at least 1 */
@@ -42,7 +43,7 @@ struct l4_check {
 	int64_t timeout; /* ns */
 	bool keep_alive;
 	struct addr src4, src6;	    /* none: the kernel chooses */
-	struct l4_http_params http; /* http and https only */
+	struct l4_http_params http; /* http and https only; zeroed for the others */
 };
 
 struct l4_backend {
@@ -68,7 +69,7 @@ struct l4_pool {
 #define L4_PROTOCOL_ANY 0 /* all-port VIP; else IPPROTO_TCP or IPPROTO_UDP */
 
 struct l4_frontend {
-	const char *name, *description;
+	const char *name, *description; /* description: "" when there is none */
 	struct addr address;
 	uint8_t protocol;
 	uint16_t port; /* 0 with L4_PROTOCOL_ANY */

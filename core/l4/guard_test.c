@@ -115,8 +115,10 @@ static void an_unknown_backend_has_no_say_yet(void **state)
 	struct l4_model *m = &((struct world *)*state)->model;
 	struct health_change change;
 
-	result(m, 0, CODE_SOCKERR, true);
 	result(m, 1, CODE_SOCKERR, true);
+	assert_int_equal(m->backends[0]->health.state, HEALTH_UNKNOWN);
+	assert_true(l4_guard_active(m));
+	result(m, 0, CODE_SOCKERR, true);
 	l4_backend_pause(m->backends[0], 3, &change);
 	assert_int_equal(l4_backend_resume(m->backends[0], 4, &change), 1);
 	assert_true(l4_guard_active(m));

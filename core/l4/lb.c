@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/mem.h"
 
 static const char *const encap_names[] = { [LB_ENCAP_GRE4] = "gre4", [LB_ENCAP_GRE6] = "gre6" };
 
@@ -96,6 +97,22 @@ const char *lb_vip_key_format(const struct lb_vip_key *k, char buf[static LB_VIP
 		snprintf(buf, LB_VIP_KEY_STRLEN, "%s/%u", endpoint_format(&where, text),
 			 k->protocol);
 	return buf;
+}
+
+void lb_state_copy(const struct lb_state *from, struct lb_state *ret)
+{
+	assert(!ret->vips.n);
+	ret->has_conf = from->has_conf;
+	ret->conf = from->conf;
+	for (size_t i = 0; i < from->vips.n; i++) {
+		struct lb_vip copy = from->vips.items[i];
+
+		copy.as.items = mem_copy(copy.as.items, copy.as.n * sizeof(*copy.as.items));
+		copy.as.cap = copy.as.n;
+		for (size_t j = 0; j < copy.as.n; j++)
+			copy.as.items[j].flush = copy.as.items[j].hold = false;
+		vec_push(&ret->vips, copy);
+	}
 }
 
 void lb_state_free(struct lb_state *s)

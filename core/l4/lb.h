@@ -26,9 +26,9 @@ struct lb_as {
 	struct addr address;
 	uint8_t weight; /* 0..100 */
 	/*
-	 * Wanted: tear its flows down. Observed: that was done and still holds, since the weight is 0
-	 * ever since; it keeps the periodic sync from flushing again. With a wanted weight above 0 it
-	 * is an order for once: it never shows as done, so whoever sets it clears it.
+	 * Wanted: tear its flows down. Observed: that was done and still holds, as the weight
+	 * has been 0 since; it keeps the periodic sync from flushing again. With a wanted weight
+	 * above 0 it is an order for once: it never shows as done, so whoever sets it clears it.
 	 */
 	bool flush;
 	bool hold; /* wanted only: the guard keeps whatever weight is there, no flush */
@@ -61,6 +61,8 @@ bool lb_conf_equal(const struct lb_conf *a, const struct lb_conf *b);
 /* "198.51.100.10:80/tcp", "[2001:db8::1]:53/udp", "198.51.100.10 any"; returns buf. */
 const char *lb_vip_key_format(const struct lb_vip_key *k, char buf[static LB_VIP_KEY_STRLEN]);
 
+/* Into *ret, which is empty; without what was done (flush). */
+void lb_state_copy(const struct lb_state *from, struct lb_state *ret);
 void lb_state_free(struct lb_state *s);
 void lb_vip_free(struct lb_vip *v);
 struct lb_vip *lb_state_vip(const struct lb_state *s, const struct lb_vip_key *key);

@@ -130,6 +130,23 @@ static void every_field_of_the_configuration_counts(void **state)
 	assert_false(lb_conf_equal(&a, &b));
 }
 
+static void a_copy_shares_nothing_and_forgets_what_was_flushed(void **state)
+{
+	struct lb_state a = { .has_conf = true, .conf.flow_timeout_s = 40 }, b = { 0 };
+	struct lb_vip_key k = key("198.51.100.10", IPPROTO_TCP, 80);
+	struct addr as = ip("10.0.0.1");
+
+	*lb_vip_put_as(lb_state_put_vip(&a, &k), &as) =
+		(struct lb_as){ .address = as, .weight = 7, .flush = true };
+	lb_state_copy(&a, &b);
+	lb_vip_as(lb_state_vip(&a, &k), &as)->weight = 9;
+	assert_int_equal(lb_vip_as(lb_state_vip(&b, &k), &as)->weight, 7);
+	assert_false(lb_vip_as(lb_state_vip(&b, &k), &as)->flush);
+	assert_true(b.has_conf && lb_conf_equal(&a.conf, &b.conf));
+	lb_state_free(&a);
+	lb_state_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -138,6 +155,7 @@ int main(void)
 		cmocka_unit_test(what_is_put_twice_is_there_once),
 		cmocka_unit_test(what_was_removed_is_not_found),
 		cmocka_unit_test(a_vip_prints_as_people_write_it),
+		cmocka_unit_test(a_copy_shares_nothing_and_forgets_what_was_flushed),
 		cmocka_unit_test(every_field_of_the_configuration_counts),
 	};
 

@@ -4,15 +4,14 @@
  *
  * Two arrays run parallel to those of the configuration: pointers to backend states, each allocated
  * on its own so that it stays where it is, and frontend states with their weights. The model owns
- * all of them, and borrows the configuration. reload.c moves it from one configuration to the next;
- * here is everything that happens in between: results, the operator's acts, weights, the aggregate
- * state of a frontend.
+ * all of them, and borrows the configuration. reload.c makes it, moves it from one configuration to
+ * the next, and frees it; here is everything that happens in between: results, the operator's acts,
+ * weights, the aggregate state of a frontend.
  */
 #include "core/l4/model.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -61,42 +60,6 @@ const char *l4_frontend_health_name(enum l4_frontend_health h)
 {
 	assert((size_t)h < ARRAY_SIZE(frontend_health_names));
 	return frontend_health_names[h];
-}
-
-void l4_model_init(struct l4_model *m, const struct l4_config *config, int64_t now)
-{
-	static const struct l4_config nothing;
-	struct l4_reload all_new;
-
-	*m = (struct l4_model){ .config = &nothing };
-	l4_model_reload(m, config, now, &all_new);
-	vec_free(&all_new.changes);
-}
-
-void l4_model_free(struct l4_model *m)
-{
-	for (size_t i = 0; i < m->config->n_backends; i++)
-		l4_backend_state_free(m->backends[i]);
-	for (size_t i = 0; i < m->config->n_frontends; i++)
-		l4__frontend_state_free(&m->frontends[i]);
-	free(m->backends);
-	free(m->frontends);
-	*m = (struct l4_model){ 0 };
-}
-
-void l4_backend_state_free(struct l4_backend_state *b)
-{
-	free(b->name);
-	free(b->history);
-	free(b);
-}
-
-void l4__frontend_state_free(struct l4_frontend_state *f)
-{
-	if (f->weights)
-		free(f->weights[0]); /* one block for all pools */
-	free(f->weights);
-	f->weights = NULL;
 }
 
 void l4_backend_remember(struct l4_backend_state *b, const struct health_change *change)
@@ -198,14 +161,4 @@ bool l4_model_judge_frontend(struct l4_model *m, size_t i, int64_t now,
 	f->health = to;
 	f->since = now;
 	return true;
-}
-
-bool l4_frontend_uses(const struct l4_config *c, size_t i, size_t backend)
-{
-	const struct l4_frontend *f = &c->frontends[i];
-
-	for (size_t p = 0; p < f->n_pools; p++)
-		if (find_member(&f->pools[p], backend) != SIZE_MAX)
-			return true;
-	return false;
 }

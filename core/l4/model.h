@@ -61,7 +61,7 @@ struct l4_model {
 const char *l4_frontend_health_name(enum l4_frontend_health h); /* "unknown", "up", "down" */
 
 void l4_model_init(struct l4_model *m, const struct l4_config *config, int64_t now);
-/* Frees what the model owns; not config, not backend user pointers. */
+/* Frees what the model owns; not config (still needed here), not backend user pointers. */
 void l4_model_free(struct l4_model *m);
 
 /* What a reload did to one backend, for the engine to act on, in the order of their names. */
@@ -99,7 +99,6 @@ struct l4_reload {
 void l4_model_reload(struct l4_model *m, const struct l4_config *config, int64_t now,
 		     struct l4_reload *ret);
 void l4_backend_state_free(struct l4_backend_state *b);
-void l4__frontend_state_free(struct l4_frontend_state *f); /* what it owns, not itself */
 
 /* Appends to the bounded history; the oldest makes room. */
 void l4_backend_remember(struct l4_backend_state *b, const struct health_change *change);
@@ -147,5 +146,3 @@ static inline const struct l4_backend *l4_backend_config(const struct l4_model *
  */
 bool l4_model_judge_frontend(struct l4_model *m, size_t i, int64_t now,
 			     enum l4_frontend_health *ret_from);
-/* Whether frontend i references backend b in any pool. */
-bool l4_frontend_uses(const struct l4_config *c, size_t i, size_t backend);

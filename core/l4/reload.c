@@ -2,9 +2,10 @@
 /*
  * reload: from one configuration to the next, keeping what is to be kept.
  *
- * Backends and frontends are sorted by name in both configurations, members of a pool by backend, so
- * each kind is one walk over two lists; only pools, which keep the order of the file, are found by a
- * map. The walk yields pairs: old alone is gone, new alone is new, both is kept.
+ * Backends and frontends are sorted by name in both configurations, members of a pool by backend,
+ * so each kind is one walk over two lists; only pools, which keep the order of the file, are found
+ * by a map. The walk yields pairs: old alone is gone, new alone is new, both is kept. The start of
+ * a model is a reload from nothing.
  */
 #include "core/l4/model.h"
 
@@ -140,6 +141,13 @@ static void reload_backends(struct l4_model *m, const struct l4_config *old,
 
 /* ---- frontends and their weights ---- */
 
+static void free_weights(struct l4_frontend_state *f)
+{
+	if (f->weights)
+		free(f->weights[0]); /* one block for all pools */
+	free(f->weights);
+}
+
 static void new_weights(const struct l4_frontend *f, struct l4_frontend_state *ret)
 {
 	size_t total = 0;
@@ -235,9 +243,30 @@ static void reload_frontends(struct l4_model *m, const struct l4_config *old,
 				     &m->frontends[n]);
 		}
 		if (order <= 0)
-			l4__frontend_state_free(&states[o++]);
+			free_weights(&states[o++]);
 		n += order >= 0;
 	}
+}
+
+void l4_model_init(struct l4_model *m, const struct l4_config *config, int64_t now)
+{
+	static const struct l4_config nothing;
+	struct l4_reload all_new;
+
+	*m = (struct l4_model){ .config = &nothing };
+	l4_model_reload(m, config, now, &all_new);
+	vec_free(&all_new.changes);
+}
+
+void l4_model_free(struct l4_model *m)
+{
+	for (size_t i = 0; i < m->config->n_backends; i++)
+		l4_backend_state_free(m->backends[i]);
+	for (size_t i = 0; i < m->config->n_frontends; i++)
+		free_weights(&m->frontends[i]);
+	free(m->backends);
+	free(m->frontends);
+	*m = (struct l4_model){ 0 };
 }
 
 void l4_model_reload(struct l4_model *m, const struct l4_config *config, int64_t now,
@@ -253,4 +282,11 @@ void l4_model_reload(struct l4_model *m, const struct l4_config *config, int64_t
 	reload_frontends(m, was.config, was.frontends, now);
 	free(was.backends);
 	free(was.frontends);
+}
+
+void l4_backend_state_free(struct l4_backend_state *b)
+{
+	free(b->name);
+	free(b->history);
+	free(b);
 }

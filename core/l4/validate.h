@@ -18,13 +18,18 @@ struct l4_rules {
 	 * knows lives elsewhere.
 	 */
 	bool (*regexp_ok)(const char *pattern, char *reason, size_t reason_size);
-	/* The program was told to use no data plane (--vpp-api-addr ""): no source address needed. */
+	/*
+	 * The program was told to use no data plane (--vpp-api-addr ""): no source address is
+	 * needed, and the result says L4_DATAPLANE_NONE whatever the file says.
+	 */
 	bool no_dataplane;
 };
 
 /*
  * Builds *ret in arena from doc. Every broken rule is added to errors, every doubt that does not
- * stop the program to warnings; -EINVAL and *ret untouched when there was any error.
+ * stop the program to warnings; both lists are sorted by place. -EINVAL and *ret untouched when
+ * there was any error; warnings are looked for only when there is none. The document may be freed
+ * afterwards.
  */
 int l4_config_build(const struct l4_doc *doc, const struct l4_rules *rules, struct arena *arena,
 		    struct l4_config *ret, struct errs *errors, struct errs *warnings);

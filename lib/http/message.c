@@ -407,3 +407,21 @@ struct str http_header(const struct http_head *h, struct str name)
 			return h->headers[i].value;
 	return (struct str){ NULL, 0 };
 }
+
+static bool all_are(struct str s, uint8_t class)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!is(s.p[i], class))
+			return false;
+	return true;
+}
+
+bool http_is_token(struct str s)
+{
+	return s.n && all_are(s, TOKEN);
+}
+
+bool http_is_value(struct str s)
+{
+	return all_are(s, VALUE);
+}

@@ -17,8 +17,6 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 
-#define LAG_HIGH (10 * NSEC_PER_MSEC)
-
 static int64_t read_clock(clockid_t id)
 {
 	struct timespec ts;
@@ -60,19 +58,15 @@ static void on_about_to_poll(struct ev_loop *loop, ev_prepare *w, int revents)
 
 	took = loop_monotonic() - lag->woke;
 	lag->woke = 0;
-	lag->last_ns = took;
-	if (took > lag->max_ns)
-		lag->max_ns = took;
-	lag->turns++;
-	lag->over_10ms += took > LAG_HIGH;
-	lag->sum_seconds += loop_seconds(took);
+	lag->turn(took, lag->user);
 }
 
-void loop_lag_start(struct loop_lag *lag, struct ev_loop *loop)
+void loop_lag_start(struct loop_lag *lag, struct ev_loop *loop,
+		    void (*turn)(int64_t ns, void *user), void *user)
 {
-	assert(lag && loop);
+	assert(lag && loop && turn);
 
-	*lag = (struct loop_lag){ 0 };
+	*lag = (struct loop_lag){ .turn = turn, .user = user };
 	ev_prepare_init(&lag->before, on_about_to_poll);
 	ev_set_priority(&lag->before, EV_MINPRI);
 	ev_prepare_start(loop, &lag->before);
@@ -93,12 +87,4 @@ void loop_lag_stop(struct loop_lag *lag, struct ev_loop *loop)
 	ev_check_stop(loop, &lag->after);
 	ev_ref(loop);
 	ev_prepare_stop(loop, &lag->before);
-}
-
-int64_t loop_lag_take_max(struct loop_lag *lag)
-{
-	int64_t max = lag->max_ns;
-
-	lag->max_ns = 0;
-	return max;
 }

@@ -20,22 +20,19 @@ int64_t loop_realtime(void);  /* ns since the Unix epoch, now */
 double loop_seconds(int64_t ns);
 
 /*
- * Loop lag: how long one turn of the loop, from the return of the poll to the next poll, kept
- * others waiting. Started once per loop; the numbers are plain and whoever shows them reads them.
- * The turn that is under way is not in them yet.
+ * Loop lag: how long each turn of the loop, from the return of the poll to the next poll, kept
+ * others waiting. turn() is told when a turn is over; it should do next to nothing.
  */
 struct loop_lag {
 	ev_prepare before;
 	ev_check after;
-	int64_t woke;		 /* monotonic ns when this turn began, 0 between turns */
-	int64_t last_ns, max_ns; /* of a turn; max since last loop_lag_take_max() */
-	uint64_t turns, over_10ms;
-	double sum_seconds; /* of all turns */
+	int64_t woke; /* monotonic ns when this turn began, 0 between turns */
+	void (*turn)(int64_t ns, void *user);
+	void *user;
 };
 
-/* Zeroes *lag and watches; *lag must stay in place until stopped. Does not keep ev_run() alive. */
-void loop_lag_start(struct loop_lag *lag, struct ev_loop *loop);
-/* The numbers stay. Stopping twice is fine. */
+/* *lag must stay in place until stopped. Does not keep ev_run() alive. */
+void loop_lag_start(struct loop_lag *lag, struct ev_loop *loop,
+		    void (*turn)(int64_t ns, void *user), void *user);
+/* Stopping twice is fine. */
 void loop_lag_stop(struct loop_lag *lag, struct ev_loop *loop);
-/* The longest turn since the last call, which it forgets. */
-int64_t loop_lag_take_max(struct loop_lag *lag);

@@ -9,17 +9,29 @@
  * exactly once for it, never from within probe_start(), unless probe_cancel() or probe_free() came
  * first. At most one question per probe is in flight.
  *
+ * How an HTTP answer is judged: without a pattern for the body the head decides, and the connection
+ * is reset at once; with keep_alive the body is read as well (up to 64 KiB and the timeout) so that
+ * the connection can serve again, but it no longer changes the verdict. With a pattern the body
+ * decides once it is whole or 64 KiB of it have come; a body that is neither at the timeout is
+ * tried as it is then and passes if it matches. It is not tried earlier: where the network cuts a
+ * body must not change what "$" or a negative look-ahead says.
+ *
+ * A kept connection serves 10 questions. One that the server closed meanwhile is replaced within
+ * the same question, which is no failure. TLS sessions are resumed, with a full handshake (which
+ * sees the certificate) after every failure and so often that 60 s never pass without one while
+ * questions come evenly.
+ *
  * An outcome says how far it got (stage), what went wrong there (error), and a reason for people.
  * What that means for a load balancer is the caller's business.
  */
 #pragma once
 
-#include "lib/loop/loop.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/addr.h"
+#include "lib/loop/loop.h"
 
 struct regex;
 struct probe;
@@ -74,8 +86,9 @@ struct probe_spec {
 	int64_t timeout;	/* ns */
 	bool keep_alive;
 	/* HTTP(S) */
-	const char *path, *host; /* host NULL: the address */
-	const char *user_agent;
+	const char *path; /* NULL: "/" */
+	const char *host; /* sent as it is; NULL: the address, and the port unless the usual one */
+	const char *user_agent; /* NULL: not sent */
 	const struct probe_code_range *codes;
 	size_t n_codes;
 	const struct regex *body; /* NULL: not looked at */
@@ -85,6 +98,10 @@ struct probe_spec {
 	bool insecure_skip_verify;
 };
 
+/*
+ * May start, cancel and free this probe and others, and may change the namespace; may not free the
+ * environment. *outcome is gone afterwards.
+ */
 typedef void (*probe_done_fn)(struct probe *p, const struct probe_outcome *outcome, void *user);
 
 /*
@@ -103,7 +120,10 @@ void probe_free(struct probe *p);
 void probe_start(struct probe *p);
 bool probe_in_flight(const struct probe *p);
 void probe_cancel(struct probe *p);
-/* Another question from the next start on; drops connection and TLS session; cancels nothing else. */
+/*
+ * Asks another question from now on; drops connection and TLS session. One in flight starts anew
+ * with it, so that nothing of the old spec is needed any longer.
+ */
 void probe_set_spec(struct probe *p, const struct probe_spec *spec);
 
 const char *probe_stage_name(enum probe_stage s);

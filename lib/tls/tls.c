@@ -17,6 +17,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -146,7 +147,10 @@ static bool set_name(SSL *ssl, const char *name)
 		return X509_VERIFY_PARAM_set1_ip(SSL_get0_param(ssl), a.bytes,
 						 a.family == AF_INET ? 4 : 16) == 1;
 	SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-	return SSL_set_tlsext_host_name(ssl, name) == 1 && SSL_set1_host(ssl, name) == 1;
+	/* SSL_set_tlsext_host_name() without its cast */
+	return SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+			(void *)(uintptr_t)name) == 1 &&
+	       SSL_set1_host(ssl, name) == 1;
 }
 
 static struct tls *wrap(struct tls_context *c, int fd)

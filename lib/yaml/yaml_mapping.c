@@ -37,7 +37,8 @@ static const char *path_of_key(const struct sealing *s, const struct yaml_node *
 {
 	struct yaml_path path = { .up = s->path, .key = key->text };
 
-	return yaml_path_format(&path, s->arena);
+	/* Complaints past the bound are only counted, and need no words. */
+	return s->errors->n == ERRS_MAX ? "" : yaml_path_format(&path, s->arena);
 }
 
 /* Takes over the pairs of one merged mapping. */

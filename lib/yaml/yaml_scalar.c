@@ -19,7 +19,7 @@
 static bool is_one_of(const char *text, const char *const *words, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (strcmp(text, words[i]) == 0)
+		if (text[0] == words[i][0] && strcmp(text, words[i]) == 0)
 			return true;
 	return false;
 }

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "lib/http/server.h"
 #include "lib/log/log.h"
+#include "lib/metrics/metrics.h"
 #include "src/maglevd/metrics.h"
 
 struct admin {
@@ -17,7 +18,7 @@ static void on_metrics(struct http_exchange *x, const struct http_request *reque
 	const struct admin *a = user;
 	const struct http_stream stream = maglevd_metrics_stream(a->metrics);
 
-	http_reply_stream(x, 200, "text/plain; version=0.0.4; charset=utf-8", &stream);
+	http_reply_stream(x, 200, METRICS_CONTENT_TYPE, &stream);
 }
 
 /* The process lives as long as its loop turns; it is ready as soon as it listens. */

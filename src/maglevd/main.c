@@ -141,7 +141,11 @@ static void assemble(struct maglevd *m, struct snapshot *snapshot,
 	m->reconcile = reconcile_new(&(struct reconcile_setup){
 		.loop = m->loop, .engine = m->engine, .driver = driver, .started = m->started });
 	m->reload = reload_new(m->loop, m->engine, &m->source, on_reload_finished, m);
-	m->metrics = maglevd_metrics_new(m->loop, m->engine, m->prober, m->reconcile, m->reload);
+	m->metrics = maglevd_metrics_new(
+		m->loop, &(struct maglevd_metrics_sources){ .engine = m->engine,
+							    .prober = m->prober,
+							    .reconcile = m->reconcile,
+							    .reload = m->reload });
 }
 
 static void disassemble(struct maglevd *m)

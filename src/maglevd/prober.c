@@ -54,9 +54,8 @@ struct worker {
 	struct prober_counts counts;
 };
 
-const double prober_duration_bounds[] = { .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5 };
-const size_t n_prober_duration_bounds = ARRAY_SIZE(prober_duration_bounds);
-_Static_assert(ARRAY_SIZE(prober_duration_bounds) <= METRICS_BUCKETS_MAX, "too many buckets");
+static const double duration_le[] = { .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5 };
+static const struct metrics_bounds duration_bounds = { duration_le, ARRAY_SIZE(duration_le) };
 
 /* splitmix64: good enough to spread probes, and a step costs nothing */
 static uint64_t next_random(struct prober *p)
@@ -187,8 +186,7 @@ static void on_done(struct probe *probe, const struct probe_outcome *outcome, vo
 					      .reason = outcome->reason };
 
 	w->counts.by_code[code]++;
-	metrics_histogram_observe(&w->counts.duration, prober_duration_bounds,
-				  n_prober_duration_bounds, loop_seconds(outcome->rtt));
+	metrics_observe(&w->counts.duration, loop_seconds(outcome->rtt));
 	log_debug("probe-done", LOG_S("backend", w->backend->name),
 		  LOG_S("type", l4_check_type_name(w->check->config.type)),
 		  LOG_S("code", health_code_name(code)), LOG_T("duration", outcome->rtt),
@@ -257,6 +255,7 @@ static void worker_new(struct prober *p, struct l4_backend_state *b)
 
 	w->prober = p;
 	w->backend = b;
+	metrics_histogram_init(&w->counts.duration, &duration_bounds);
 	ev_init(&w->timer, on_timer);
 	w->timer.data = w;
 	b->user = w;

@@ -30,10 +30,6 @@ struct prober_stats {
 	uint64_t late; /* started more than 5 % of their interval after their planned time */
 };
 
-/* Bounds of prober_counts.duration, in seconds. */
-extern const double prober_duration_bounds[];
-extern const size_t n_prober_duration_bounds;
-
 /* user_agent is borrowed. */
 struct prober *prober_new(struct ev_loop *loop, struct engine *engine, const char *user_agent);
 /* Cancels every probe in flight. To be freed before the engine. */

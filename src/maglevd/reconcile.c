@@ -32,6 +32,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "lib/log/log.h"
+#include "src/maglevd/dirty.h"
 #include "src/maglevd/engine.h"
 #include "src/maglevd/plan.h"
 
@@ -40,7 +41,6 @@
 #define RETRY_LAST 30.0		  /* ... up to this */
 #define NAMES_SHOWN ((size_t)512)
 
-enum mark { CLEAN, DIRTY, FAILED };
 enum work { NOTHING, OBSERVING, APPLYING };
 
 struct batch { /* what the log line at the end of a run of work will say */
@@ -61,9 +61,7 @@ struct reconcile {
 	bool gated; /* until the retry timer: reading back or the configuration failed */
 	struct lb_state observed;
 
-	struct plan_order order;
-	uint8_t *marks;	    /* per frontend */
-	size_t first_dirty; /* no dirty frontend stands at a lower position */
+	struct dirty dirty;
 	struct plan_flushes flushes;
 
 	enum work work;
@@ -93,51 +91,6 @@ static struct plan_facts facts(struct reconcile *r)
 				    .observed = &r->observed,
 				    .flushes = &r->flushes,
 				    .guard = engine_guard(r->engine) };
-}
-
-static void mark(struct reconcile *r, size_t frontend, enum mark m)
-{
-	size_t position = r->order.positions[frontend];
-
-	if (position == SIZE_MAX)
-		return;
-	r->marks[frontend] = (uint8_t)m;
-	if (m == DIRTY && position < r->first_dirty)
-		r->first_dirty = position;
-}
-
-static void mark_all(struct reconcile *r, enum mark m)
-{
-	for (size_t i = 0; i < r->order.n; i++)
-		mark(r, r->order.frontends[i], m);
-}
-
-static bool may_write(const struct reconcile *r, size_t frontend)
-{
-	return model(r)->frontends[frontend].released;
-}
-
-/* The first dirty frontend in VIP order that may be written; SIZE_MAX if none. */
-static size_t pick_dirty(struct reconcile *r)
-{
-	bool held = false;
-
-	for (size_t i = r->first_dirty; i < r->order.n; i++) {
-		size_t frontend = r->order.frontends[i];
-
-		if (r->marks[frontend] != DIRTY)
-			continue;
-		if (may_write(r, frontend)) {
-			r->first_dirty = held ? r->first_dirty : i;
-			return frontend;
-		}
-		if (!held)
-			r->first_dirty = i;
-		held = true;
-	}
-	if (!held)
-		r->first_dirty = r->order.n;
-	return SIZE_MAX;
 }
 
 /* ---- what the driver tells ---- */
@@ -181,7 +134,7 @@ static void schedule_retry(struct reconcile *r)
 
 static void on_apply_failed(struct reconcile *r, int err, const struct lb_op *op)
 {
-	size_t frontend = plan_order_find(&r->order, model(r)->config, &r->current);
+	size_t frontend = plan_order_find(&r->dirty.order, model(r)->config, &r->current);
 	struct buf text = { 0 };
 
 	r->stats.failures++;
@@ -194,7 +147,7 @@ static void on_apply_failed(struct reconcile *r, int err, const struct lb_op *op
 	if (op->kind == LB_OP_CONF)
 		r->gated = true;
 	if (frontend != SIZE_MAX)
-		mark(r, frontend, FAILED);
+		dirty_mark(&r->dirty, frontend, DIRTY_FAILED);
 	schedule_retry(r);
 }
 
@@ -233,22 +186,6 @@ static void keep_flush_memory(const struct lb_state *old, struct lb_state *fresh
 	}
 }
 
-static void copy_state(const struct lb_state *from, struct lb_state *ret)
-{
-	ret->has_conf = from->has_conf;
-	ret->conf = from->conf;
-	for (size_t i = 0; i < from->vips.n; i++) {
-		const struct lb_vip *vip = &from->vips.items[i];
-		struct lb_vip *copy = lb_state_put_vip(ret, &vip->key);
-
-		copy->encap = vip->encap;
-		copy->src_ip_sticky = vip->src_ip_sticky;
-		for (size_t j = 0; j < vip->as.n; j++)
-			lb_vip_put_as(copy, &vip->as.items[j].address)->weight =
-				vip->as.items[j].weight;
-	}
-}
-
 static void on_observed(void *user, int err, const struct lb_state *state)
 {
 	struct reconcile *r = user;
@@ -266,7 +203,7 @@ static void on_observed(void *user, int err, const struct lb_state *state)
 		schedule_retry(r);
 		return;
 	}
-	copy_state(state, &fresh);
+	lb_state_copy(state, &fresh);
 	keep_flush_memory(&r->observed, &fresh);
 	lb_state_free(&r->observed);
 	r->observed = fresh;
@@ -339,7 +276,7 @@ static bool sync_frontend(struct reconcile *r, size_t frontend, enum reconcile_s
 	struct plan_facts f = facts(r);
 
 	r->ops.list.n = 0;
-	mark(r, frontend, CLEAN);
+	dirty_mark(&r->dirty, frontend, DIRTY_NOT);
 	plan_frontend(&f, frontend, &r->ops);
 	r->batches[scope].vips++;
 	return apply(r, &key, scope);
@@ -396,7 +333,7 @@ static bool full_sync_next(struct reconcile *r)
 	struct plan_facts f = facts(r);
 	struct plan_step next;
 
-	if (!plan_next(&r->order, &f, r->full_started ? &r->cursor : NULL, &next)) {
+	if (!plan_next(&r->dirty.order, &f, r->full_started ? &r->cursor : NULL, &next)) {
 		full_sync_end(r);
 		return false;
 	}
@@ -404,7 +341,8 @@ static bool full_sync_next(struct reconcile *r)
 	r->cursor = next.key;
 	if (next.frontend == SIZE_MAX)
 		return remove_stale(r, &next.key);
-	return may_write(r, next.frontend) && sync_frontend(r, next.frontend, RECONCILE_ALL);
+	return model(r)->frontends[next.frontend].released &&
+	       sync_frontend(r, next.frontend, RECONCILE_ALL);
 }
 
 /* One piece of work. True when there may be more to do right now. */
@@ -418,7 +356,7 @@ static bool step_once(struct reconcile *r)
 	}
 	if (sync_conf(r))
 		return false;
-	dirty = pick_dirty(r);
+	dirty = dirty_first(&r->dirty, model(r));
 	if (dirty != SIZE_MAX)
 		return !sync_frontend(r, dirty, RECONCILE_VIP);
 	if (r->full_running)
@@ -464,7 +402,7 @@ static void release_if_ready(struct reconcile *r, size_t frontend, struct releas
 	if (r->phase == WARMUP_RELEASING && !warmup_vip_ready(model(r), frontend))
 		return;
 	engine_release(r->engine, frontend);
-	mark(r, frontend, DIRTY);
+	dirty_mark(&r->dirty, frontend, DIRTY_WAITING);
 	out->n++;
 	if (out->names.n < NAMES_SHOWN)
 		buf_printf(&out->names, "%s%s", out->names.n ? "," : "", config->name);
@@ -533,7 +471,7 @@ static void on_backend(void *user, struct l4_backend_state *b, const struct heal
 		return; /* removed: the reload that did it says what to do */
 	config = l4_backend_config(model(r), b);
 	for (size_t i = 0; i < config->n_frontends; i++) {
-		mark(r, config->frontends[i], DIRTY);
+		dirty_mark(&r->dirty, config->frontends[i], DIRTY_WAITING);
 		release_if_ready(r, config->frontends[i], &released);
 	}
 	log_released(&released);
@@ -549,7 +487,7 @@ static void on_weight(void *user, size_t frontend, size_t backend, bool flush)
 		vec_push(&r->flushes.list,
 			 (struct plan_flush){ .vip = l4_frontend_key(&c->frontends[frontend]),
 					      .as = c->backends[backend].address });
-	mark(r, frontend, DIRTY);
+	dirty_mark(&r->dirty, frontend, DIRTY_WAITING);
 	step(r);
 }
 
@@ -565,12 +503,7 @@ static void start_periodic(struct reconcile *r)
 
 static void take_config(struct reconcile *r)
 {
-	const struct l4_config *c = model(r)->config;
-
-	plan_order_build(&r->order, c);
-	free(r->marks);
-	r->marks = mem_zalloc(c->n_frontends + 1);
-	r->first_dirty = r->order.n;
+	dirty_build(&r->dirty, model(r)->config);
 	start_periodic(r);
 	advance_phase(r);
 	release_all_ready(r);
@@ -589,7 +522,7 @@ static void on_guard(void *user, bool active)
 {
 	struct reconcile *r = user;
 
-	mark_all(r, DIRTY);
+	dirty_mark_all(&r->dirty);
 	step(r);
 }
 
@@ -605,9 +538,7 @@ static void on_retry(struct ev_loop *loop, ev_timer *w, int events)
 	struct reconcile *r = w->data;
 
 	r->gated = false;
-	for (size_t i = 0; i < r->order.n; i++)
-		if (r->marks[r->order.frontends[i]] == FAILED)
-			mark(r, r->order.frontends[i], DIRTY);
+	dirty_retry(&r->dirty);
 	step(r);
 }
 
@@ -657,10 +588,9 @@ void reconcile_free(struct reconcile *r)
 	ev_timer_stop(r->loop, &r->periodic);
 	ev_timer_stop(r->loop, &r->warmup);
 	lb_state_free(&r->observed);
-	plan_order_free(&r->order);
+	dirty_free(&r->dirty);
 	vec_free(&r->ops.list);
 	vec_free(&r->flushes.list);
-	free(r->marks);
 	free(r);
 }
 
@@ -690,8 +620,8 @@ const struct lb_state *reconcile_observed(const struct reconcile *r)
 	return r->trusted ? &r->observed : NULL;
 }
 
-bool reconcile_idle(const struct reconcile *r)
+bool reconcile_idle(struct reconcile *r)
 {
-	return r->work == NOTHING && !r->full_running && !r->full_wanted &&
-	       r->first_dirty == r->order.n && !ev_is_active(&r->retry);
+	return r->work == NOTHING && !r->full_running && !r->full_wanted && dirty_none(&r->dirty) &&
+	       !ev_is_active(&r->retry);
 }

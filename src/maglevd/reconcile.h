@@ -47,4 +47,4 @@ enum warmup_phase reconcile_phase(const struct reconcile *r);
 /* What was last read back, with what was done since; NULL while that is not known. */
 const struct lb_state *reconcile_observed(const struct reconcile *r);
 /* Nothing under way and nothing waiting that could be done now. */
-bool reconcile_idle(const struct reconcile *r);
+bool reconcile_idle(struct reconcile *r);

@@ -76,8 +76,15 @@ class Net:
         self._next = itertools.count(1)
         self.servers = Namespace('s')
         self.probes = Namespace('p')
+        self._addresses = []
         self.connect()
-        self.servers.ip('addr add 10.77.0.254/16 dev veth', 'addr add fd77::ff/64 dev veth nodad')
+        self.add('10.77.0.254')
+        self.add('fd77::ff')
+
+    def reconnect(self):
+        """After the probes' namespace was made anew: the servers get their link and addresses back."""
+        self.connect()
+        self.servers.ip(*(self._line(address) for address in self._addresses))
 
     def connect(self):
         """Puts the link in place and gives the probes' side its addresses."""
@@ -93,12 +100,17 @@ class Net:
         self.add(address)
         return address
 
+    @staticmethod
+    def _line(address):
+        return f'addr add {address}/64 dev veth nodad' if ':' in address else f'addr add {address}/16 dev veth'
+
     def add(self, address):
-        six = ':' in address
-        self.servers.ip(f'addr add {address}/{64 if six else 16} dev veth{" nodad" if six else ""}')
+        self._addresses.append(address)
+        self.servers.ip(self._line(address))
 
     def remove(self, address):
         """A machine that is gone: nobody answers for its address any more."""
+        self._addresses.remove(address)
         self.servers.ip(f'addr del {address}/{64 if ":" in address else 16} dev veth')
 
     def mute(self, address):

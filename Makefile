@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front door: Meson and Ninja do the work. `make help` lists what there is.
+
+FUZZ_SECONDS ?= 600
+
+.DEFAULT_GOAL := build
+.PHONY: help deps build run test lint fuzz bench clean
+
+help: ## print this list
+	@sed -n 's/^\([a-z%-]*\):.*## /\1	/p' Makefile | expand -t 12
+
+deps: ## install the Debian packages of tools/packages that are missing
+	@tools/install-packages
+
+build: ## build the programs (gcc, release); each runs as build/bin/NAME
+	@tools/build release
+
+run: deps build ## start a small lab and keep it until Ctrl-C
+	@tools/run-lab
+
+test: deps ## build both trees and run every test; the last line counts them
+	@tools/run-tests
+
+lint: ## only the checks of the source
+	@tools/run-tests lint
+
+fuzz: ## each fuzz harness for FUZZ_SECONDS (600)
+	@tools/run-tests --fuzz-seconds $(FUZZ_SECONDS) fuzz
+
+bench: $(patsubst bench/%/run,bench-%,$(wildcard bench/*/run)) ## all benchmarks, one after the other
+
+bench-%: build ## one benchmark: bench/NAME/run
+	@bench/$*/run
+
+clean: ## remove both trees
+	rm -rf build build-asan

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * connection: the life of one client's connection.
+ *
+ *	IDLE -> HEAD -> [BODY] -> ANSWER -> IDLE ...
+ *	                       any -> LINGER -> closed
+ *
+ * Each state has a step, which does what can be done without waiting and says whether to go on,
+ * to wait for the loop, or to close. One turn of the loop runs a bounded number of steps and asks
+ * a stream for at most one slice, so that no client holds the loop.
+ *
+ * Requests that were sent ahead wait in `in` (bounded: reading stops at one head's size) until
+ * the answer before them has gone. The server always closes by LINGER: an answer followed by a
+ * close at once would be destroyed on its way when the client is still sending.
+ *
+ * The one deadline of a connection means what its state says: to finish the request (from its
+ * first byte: a trickle does not help), to take HTTP_SLICE bytes of the answer, to ask again.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "lib/http/server_private.h"
+
+#define STEPS_PER_TURN 64
+#define SEND_MAX ((size_t)256 * 1024)
+#define KEEP_MAX ((size_t)4096) /* a larger buffer is given back between requests */
+#define LINGER_TIME (1 * NSEC_PER_SEC)
+
+enum step { AGAIN, WAIT, CLOSE };
+
+static bool has_output(const struct http__conn *c)
+{
+	return c->out_at < c->out.n;
+}
+
+static void set_deadline(struct http__conn *c, int64_t ns)
+{
+	c->gone = 0;
+	c->deadline.repeat = loop_seconds(ns);
+	ev_timer_again(c->server->loop, &c->deadline); /* stops it when repeat is 0 */
+}
+
+/* In or out of the list of those that may be closed for others. */
+static void set_spare(struct http__conn *c, bool spare)
+{
+	if (c->spare == spare)
+		return;
+	if (spare)
+		TAILQ_INSERT_TAIL(&c->server->spare, c, spares);
+	else
+		TAILQ_REMOVE(&c->server->spare, c, spares);
+	c->spare = spare;
+}
+
+static void set_state(struct http__conn *c, enum http__state state)
+{
+	const struct http_server_config *config = &c->server->config;
+
+	set_spare(c, state == HTTP__IDLE);
+	c->state = state;
+
+	switch (state) {
+	case HTTP__IDLE:
+		set_deadline(c, config->idle_timeout);
+		break;
+	case HTTP__HEAD:
+		set_deadline(c, config->request_timeout);
+		break;
+	case HTTP__BODY: /* the request's deadline goes on */
+		break;
+	case HTTP__ANSWER:
+	case HTTP__LINGER:
+		set_deadline(c, config->write_timeout);
+		break;
+	case HTTP__STATES:
+		assert(false);
+	}
+}
+
+static void shrink(struct buf *b)
+{
+	if (!b->n && b->cap > KEEP_MAX)
+		buf_free(b);
+}
+
+/* Sends some of the output. False when the connection is broken. */
+static bool flush(struct http__conn *c)
+{
+	size_t left = c->out.n - c->out_at;
+	ssize_t n;
+
+	if (!left)
+		return true;
+	n = send(c->fd, c->out.p + c->out_at, left < SEND_MAX ? left : SEND_MAX, MSG_NOSIGNAL);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR;
+	c->out_at += (size_t)n;
+	c->gone += (size_t)n;
+	c->server->stats.bytes_sent += (uint64_t)n;
+	if (!has_output(c))
+		c->out.n = c->out_at = 0;
+	if (c->gone >= HTTP_SLICE && c->state >= HTTP__ANSWER)
+		set_deadline(c, c->server->config.write_timeout);
+	return true;
+}
+
+/* Takes what has come. False when the connection is broken. */
+static bool receive(struct http__conn *c)
+{
+	ssize_t n = recv(c->fd, c->server->input, sizeof(c->server->input), 0);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR;
+	if (n == 0)
+		c->peer_closed = true;
+	else if (c->state != HTTP__LINGER)
+		buf_add(&c->in, c->server->input, (size_t)n);
+	return true;
+}
+
+static void trace(struct http__conn *c, struct str method, struct str target)
+{
+	const struct http_server_config *config = &c->server->config;
+	const struct http_trace t = { c->peer, method, target, c->x.status };
+
+	if (config->trace)
+		config->trace(&t, config->user);
+}
+
+static enum step refuse(struct http__conn *c, unsigned status)
+{
+	c->x = (struct http_exchange){ .conn = c, .minor = 1, .close = true };
+	set_state(c, HTTP__LINGER);
+	http_reply_status(&c->x, status);
+	trace(c, STR(""), STR(""));
+	buf_free(&c->in);
+	buf_free(&c->content);
+	return AGAIN;
+}
+
+static enum step refuse_malformed(struct http__conn *c, unsigned status)
+{
+	c->server->stats.malformed++;
+	return refuse(c, status);
+}
+
+/* The request is whole, its head parsed into the server's. */
+static enum step handle(struct http__conn *c)
+{
+	struct http_server *s = c->server;
+	struct http_request request = {
+		.head = &s->head,
+		.body = { c->content.p, c->content.n },
+		.peer = c->peer,
+	};
+
+	http__split_target(s->head.target, &request);
+	c->x = (struct http_exchange){
+		.conn = c,
+		.minor = s->head.minor,
+		.head_only = str_eq(s->head.method, STR("HEAD")),
+		.close = !s->head.keep_alive || s->draining,
+	};
+	s->stats.requests++;
+	set_state(c, HTTP__ANSWER);
+	http__route(&c->x, &request);
+	assert(c->x.answered);
+	trace(c, s->head.method, s->head.target);
+	buf_consume(&c->in, c->head_len);
+	buf_free(&c->content);
+	return AGAIN;
+}
+
+/* What comes next has not come: wait for it, unless it never will. */
+static enum step need_input(const struct http__conn *c)
+{
+	return c->peer_closed ? CLOSE : WAIT;
+}
+
+static enum step step_idle(struct http__conn *c)
+{
+	if (!c->in.n)
+		return need_input(c);
+	set_state(c, HTTP__HEAD);
+	return AGAIN;
+}
+
+static enum step step_head(struct http__conn *c)
+{
+	struct http_server *s = c->server;
+	int r = http_parse_request(c->in.p, c->in.n, &c->scanned, &s->head);
+
+	if (r == 0)
+		return need_input(c);
+	if (r < 0)
+		return refuse_malformed(c, r == -E2BIG ? 431 : 400);
+	c->head_len = (size_t)r;
+	http_body_init(&c->body, &s->head, s->head.method);
+	if (c->body.kind == HTTP_BODY_LENGTH && c->body.left > s->config.max_body)
+		return refuse_malformed(c, 413);
+	if (c->body.done)
+		return handle(c);
+	if (s->head.expect_continue && c->in.n == c->head_len)
+		buf_add_lit(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
+	set_state(c, HTTP__BODY);
+	return AGAIN;
+}
+
+/* Moves body bytes from behind the head to content. 0, or the status to refuse with. */
+static unsigned take_body(struct http__conn *c)
+{
+	size_t at = c->head_len;
+
+	while (!c->body.done && at < c->in.n) {
+		struct str part;
+		ssize_t r = http_body_feed(&c->body, c->in.p + at, c->in.n - at, &part);
+
+		if (r < 0)
+			return 400;
+		if (part.n > c->server->config.max_body - c->content.n)
+			return 413;
+		buf_add(&c->content, part.p, part.n);
+		at += (size_t)r;
+	}
+	memmove(c->in.p + c->head_len, c->in.p + at, c->in.n - at);
+	c->in.n -= at - c->head_len;
+	return 0;
+}
+
+static enum step step_body(struct http__conn *c)
+{
+	unsigned status = take_body(c);
+	int r;
+
+	if (status)
+		return refuse_malformed(c, status);
+	if (!c->body.done)
+		return need_input(c);
+	/* `in` has moved since: the head's slices must point into it anew */
+	r = http_parse_request(c->in.p, c->head_len, NULL, &c->server->head);
+	assert(r > 0 && (size_t)r == c->head_len);
+	return handle(c);
+}
+
+static enum step step_stream(struct http__conn *c)
+{
+	if (c->x.waiting) {
+		set_deadline(c, 0);
+		return c->peer_closed || c->server->draining ? CLOSE : WAIT;
+	}
+	http__produce(&c->x);
+	set_deadline(c, c->server->config.write_timeout);
+	if (!flush(c))
+		return CLOSE;
+	/* one slice a turn: a stream with more to say is called when the socket can take it */
+	return has_output(c) || !(c->x.waiting || c->x.ended) ? WAIT : AGAIN;
+}
+
+static enum step step_answer(struct http__conn *c)
+{
+	if (has_output(c))
+		return WAIT;
+	if (c->x.streaming && !c->x.ended)
+		return step_stream(c);
+	http__exchange_end(&c->x, true);
+	shrink(&c->in);
+	shrink(&c->out);
+	set_state(c, c->x.close || c->server->draining ? HTTP__LINGER : HTTP__IDLE);
+	return AGAIN;
+}
+
+static enum step step_linger(struct http__conn *c)
+{
+	if (has_output(c))
+		return WAIT;
+	if (!c->shut) {
+		shutdown(c->fd, SHUT_WR);
+		c->shut = true;
+		set_spare(c, !c->refused); /* those over the limit give no room */
+		set_deadline(c, LINGER_TIME);
+	}
+	return need_input(c);
+}
+
+static enum step (*const steps[HTTP__STATES])(struct http__conn *c) = {
+	[HTTP__IDLE] = step_idle,     [HTTP__HEAD] = step_head,	    [HTTP__BODY] = step_body,
+	[HTTP__ANSWER] = step_answer, [HTTP__LINGER] = step_linger,
+};
+
+void http__conn_watch(struct http__conn *c, bool also_write)
+{
+	bool stream = c->state == HTTP__ANSWER && c->x.streaming && !c->x.ended && !c->x.waiting;
+	bool room = c->state != HTTP__ANSWER || c->in.n < HTTP_HEAD_MAX;
+	int events = (room && !c->peer_closed ? EV_READ : 0) |
+		     (also_write || stream || has_output(c) ? EV_WRITE : 0);
+
+	if (ev_is_active(&c->io) && (c->io.events & (EV_READ | EV_WRITE)) == events)
+		return;
+	ev_io_stop(c->server->loop, &c->io);
+	ev_io_set(&c->io, c->fd, events);
+	if (events)
+		ev_io_start(c->server->loop, &c->io);
+}
+
+/* All that can be done now. May free the connection. */
+static void advance(struct http__conn *c)
+{
+	enum step step = AGAIN;
+
+	for (int i = 0; step == AGAIN && i < STEPS_PER_TURN; i++)
+		step = flush(c) ? steps[c->state](c) : CLOSE;
+	if (step == CLOSE)
+		http__conn_close(c);
+	else
+		http__conn_watch(c, step == AGAIN);
+}
+
+static void on_io(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct http__conn *c = container_of(w, struct http__conn, io);
+
+	if ((revents & EV_READ) && !receive(c))
+		http__conn_close(c);
+	else
+		advance(c);
+}
+
+/* Only a request that has begun gets an answer; idleness and lingering just end. */
+static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct http__conn *c = container_of(w, struct http__conn, deadline);
+	bool in_request = c->state == HTTP__HEAD || c->state == HTTP__BODY;
+
+	if (!c->spare && !c->shut)
+		c->server->stats.timeouts++;
+	if (in_request)
+		http__conn_refuse(c, 408);
+	else
+		http__conn_close(c);
+}
+
+struct http__conn *http__conn_new(struct http_server *s, int fd, struct endpoint peer)
+{
+	struct http__conn *c = mem_zalloc(sizeof(*c));
+
+	c->server = s;
+	c->fd = fd;
+	c->peer = peer;
+	TAILQ_INSERT_TAIL(&s->conns, c, all);
+	s->stats.connections++;
+	ev_init(&c->deadline, on_deadline);
+	set_deadline(c, s->config.request_timeout);
+	ev_init(&c->io, on_io);
+	http__conn_watch(c, false);
+	return c;
+}
+
+void http__conn_close(struct http__conn *c)
+{
+	struct http_server *s = c->server;
+
+	set_spare(c, false);
+	ev_io_stop(s->loop, &c->io);
+	ev_timer_stop(s->loop, &c->deadline);
+	close(c->fd);
+	http__server_forget(s, c);
+	http__exchange_end(&c->x, false);
+	buf_free(&c->in);
+	buf_free(&c->content);
+	buf_free(&c->out);
+	free(c);
+}
+
+void http__conn_refuse(struct http__conn *c, unsigned status)
+{
+	refuse(c, status);
+	advance(c);
+}
+
+void http__conn_drain(struct http__conn *c)
+{
+	char byte;
+	bool waits = c->state == HTTP__ANSWER && c->x.streaming && c->x.waiting && !has_output(c);
+
+	/* a request may have come that was not read yet: it is under way, too */
+	if (c->state == HTTP__IDLE && recv(c->fd, &byte, 1, MSG_PEEK) > 0)
+		return;
+	if (c->state == HTTP__IDLE || waits)
+		http__conn_close(c);
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * reply: answers, from what a handler says to bytes in the connection's output.
+ *
+ * Nothing is sent here: bytes are added to conn->out, and the connection sends them when its turn
+ * comes. A slice of a stream is added in place: its chunk line is written first with room for the
+ * size, which is filled in when the producer has returned.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "lib/http/server_private.h"
+
+static const struct {
+	unsigned status;
+	const char *reason;
+} reasons[] = {
+	{ 100, "Continue" },
+	{ 101, "Switching Protocols" },
+	{ 200, "OK" },
+	{ 201, "Created" },
+	{ 202, "Accepted" },
+	{ 204, "No Content" },
+	{ 206, "Partial Content" },
+	{ 301, "Moved Permanently" },
+	{ 302, "Found" },
+	{ 303, "See Other" },
+	{ 304, "Not Modified" },
+	{ 307, "Temporary Redirect" },
+	{ 308, "Permanent Redirect" },
+	{ 400, "Bad Request" },
+	{ 401, "Unauthorized" },
+	{ 403, "Forbidden" },
+	{ 404, "Not Found" },
+	{ 405, "Method Not Allowed" },
+	{ 406, "Not Acceptable" },
+	{ 408, "Request Timeout" },
+	{ 409, "Conflict" },
+	{ 411, "Length Required" },
+	{ 412, "Precondition Failed" },
+	{ 413, "Content Too Large" },
+	{ 415, "Unsupported Media Type" },
+	{ 422, "Unprocessable Content" },
+	{ 429, "Too Many Requests" },
+	{ 431, "Request Header Fields Too Large" },
+	{ 500, "Internal Server Error" },
+	{ 501, "Not Implemented" },
+	{ 502, "Bad Gateway" },
+	{ 503, "Service Unavailable" },
+	{ 504, "Gateway Timeout" },
+};
+
+const char *http_status_reason(unsigned status)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+		if (reasons[i].status == status)
+			return reasons[i].reason;
+	return "";
+}
+
+/* The Date header's value (RFC 9110 §5.6.7), made once a second; names are English in any locale. */
+static const char *date(struct http_server *s)
+{
+	static const char days[][4] = { "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat" };
+	static const char months[][4] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun",
+					  "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
+	int64_t second = loop_realtime() / NSEC_PER_SEC;
+	time_t t = (time_t)second;
+	struct tm tm;
+
+	if (second == s->date_at)
+		return s->date;
+	gmtime_r(&t, &tm);
+	snprintf(s->date, sizeof(s->date), "%s, %02d %s %d %02d:%02d:%02d GMT", days[tm.tm_wday],
+		 tm.tm_mday, months[tm.tm_mon], tm.tm_year + 1900, tm.tm_hour, tm.tm_min,
+		 tm.tm_sec);
+	s->date_at = second;
+	return s->date;
+}
+
+static void add_header(struct buf *out, const char *name, const char *value)
+{
+	buf_adds(out, name);
+	buf_add_lit(out, ": ");
+	buf_adds(out, value);
+	buf_add_lit(out, "\r\n");
+}
+
+/* Everything of a head but the framing and the empty line. */
+static void add_head(struct http_exchange *x, unsigned status, const char *content_type)
+{
+	struct buf *out = &x->conn->out;
+
+	assert(!x->answered && status >= 200 && status <= 999);
+	x->answered = true;
+	x->status = status;
+	buf_add_lit(out, "HTTP/1.1 ");
+	buf_addu(out, status);
+	buf_addc(out, ' ');
+	buf_adds(out, http_status_reason(status));
+	buf_add_lit(out, "\r\n");
+	add_header(out, "Date", date(x->conn->server));
+	if (content_type)
+		add_header(out, "Content-Type", content_type);
+	if (x->close)
+		add_header(out, "Connection", "close");
+	else if (x->minor == 0)
+		add_header(out, "Connection", "keep-alive");
+	buf_add(out, x->extra.p, x->extra.n);
+	buf_free(&x->extra);
+}
+
+static bool has_no_content(unsigned status)
+{
+	return status == 204 || status == 304;
+}
+
+int http_reply_header(struct http_exchange *x, const char *name, struct str value)
+{
+	assert(x && name && !x->answered);
+
+	if (!http_is_token(str_of(name)) || !http_is_value(value))
+		return -EINVAL;
+	buf_adds(&x->extra, name);
+	buf_add_lit(&x->extra, ": ");
+	buf_add(&x->extra, value.p, value.n);
+	buf_add_lit(&x->extra, "\r\n");
+	return 0;
+}
+
+void http_reply(struct http_exchange *x, unsigned status, const char *content_type, struct str body)
+{
+	struct buf *out = &x->conn->out;
+
+	assert(!has_no_content(status) || !body.n);
+	add_head(x, status, content_type);
+	if (!has_no_content(status)) {
+		buf_add_lit(out, "Content-Length: ");
+		buf_addu(out, body.n);
+		buf_add_lit(out, "\r\n");
+	}
+	buf_add_lit(out, "\r\n");
+	if (!x->head_only)
+		buf_add(out, body.p, body.n);
+}
+
+void http_reply_status(struct http_exchange *x, unsigned status)
+{
+	struct buf text = { 0 };
+
+	if (!has_no_content(status))
+		buf_printf(&text, "%u %s\n", status, http_status_reason(status));
+	http_reply(x, status, text.n ? "text/plain; charset=utf-8" : NULL,
+		   (struct str){ text.p, text.n });
+	buf_free(&text);
+}
+
+void http_reply_stream(struct http_exchange *x, unsigned status, const char *content_type,
+		       const struct http_stream *stream)
+{
+	assert(stream->produce && stream->closed && !has_no_content(status));
+
+	if (x->minor == 0)
+		x->close = true;
+	add_head(x, status, content_type);
+	if (x->minor >= 1)
+		add_header(&x->conn->out, "Transfer-Encoding", "chunked");
+	buf_add_lit(&x->conn->out, "\r\n");
+	x->stream = *stream;
+	x->streaming = true;
+	x->ended = x->head_only;
+}
+
+#define CHUNK_LINE 10 /* eight digits, CR, LF */
+
+static void fill_chunk_line(char *p, size_t size)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (int i = 7; i >= 0; i--, size >>= 4)
+		p[i] = digits[size & 15];
+	p[8] = '\r';
+	p[9] = '\n';
+}
+
+/* Asks the stream to add to out; x keeps what it said. */
+static void ask(struct http_exchange *x)
+{
+	enum http_stream_state state = x->stream.produce(&x->conn->out, x->stream.user);
+
+	x->ended = state == HTTP_STREAM_END;
+	x->waiting = state == HTTP_STREAM_WAIT;
+}
+
+void http__produce(struct http_exchange *x)
+{
+	struct buf *out = &x->conn->out;
+	size_t line = out->n;
+	size_t size;
+
+	assert(x->streaming && !x->ended && !x->waiting);
+	if (x->minor == 0) {
+		ask(x);
+		return;
+	}
+	buf_reserve(out, CHUNK_LINE);
+	out->n += CHUNK_LINE;
+	ask(x);
+	assert(out->n >= line + CHUNK_LINE);
+	size = out->n - line - CHUNK_LINE;
+	assert(size <= UINT32_MAX);
+	if (size) {
+		fill_chunk_line(out->p + line, size);
+		buf_add_lit(out, "\r\n");
+	} else {
+		out->n = line; /* a chunk of no size would end the body */
+	}
+	if (x->ended)
+		buf_add_lit(out, "0\r\n\r\n");
+}
+
+void http__exchange_end(struct http_exchange *x, bool whole)
+{
+	buf_free(&x->extra);
+	if (!x->streaming)
+		return;
+	x->streaming = false;
+	if (!whole)
+		x->conn->server->stats.cancelled++;
+	x->stream.closed(whole, x->stream.user);
+}
+
+void http_wake(struct http_exchange *x)
+{
+	assert(x->streaming);
+	if (!x->waiting)
+		return;
+	x->waiting = false;
+	http__conn_watch(x->conn, true);
+}

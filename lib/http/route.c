@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* route: who answers a request; 404 and 405 are answered here. */
+#include <assert.h>
+
+#include "base/cleanup.h"
+#include "lib/http/server_private.h"
+
+/* In the order in which Allow lists them. HEAD is routed as GET. */
+static const struct {
+	struct str name;
+	unsigned bit;
+} methods[] = {
+	{ { "GET", 3 }, HTTP_GET },	    { { "HEAD", 4 }, HTTP_GET },
+	{ { "POST", 4 }, HTTP_POST },	    { { "PUT", 3 }, HTTP_PUT },
+	{ { "PATCH", 5 }, HTTP_PATCH },	    { { "DELETE", 6 }, HTTP_DELETE },
+	{ { "OPTIONS", 7 }, HTTP_OPTIONS },
+};
+
+/* 0 for a method that no route can take. */
+static unsigned method_bit(struct str name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
+		if (str_eq(methods[i].name, name))
+			return methods[i].bit;
+	return 0;
+}
+
+static bool starts_with(struct str s, struct str prefix)
+{
+	return s.n >= prefix.n && str_eq((struct str){ s.p, prefix.n }, prefix);
+}
+
+static bool path_matches(const char *pattern, struct str path)
+{
+	struct str want = str_of(pattern);
+
+	if (!want.n || want.p[want.n - 1] != '*')
+		return str_eq(want, path);
+	want.n--;
+	return starts_with(path, want);
+}
+
+static void reply_not_allowed(struct http_exchange *x, unsigned allowed)
+{
+	struct buf list = { 0 };
+	int r;
+
+	for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
+		if (!(methods[i].bit & allowed))
+			continue;
+		if (list.n)
+			buf_add_lit(&list, ", ");
+		buf_add(&list, methods[i].name.p, methods[i].name.n);
+	}
+	r = http_reply_header(x, "Allow", (struct str){ list.p, list.n });
+	assert(r == 0);
+	http_reply_status(x, 405);
+	buf_free(&list);
+}
+
+void http__route(struct http_exchange *x, const struct http_request *request)
+{
+	const struct http_server_config *config = &x->conn->server->config;
+	unsigned method = method_bit(request->head->method);
+	unsigned allowed = 0;
+
+	for (size_t i = 0; i < config->n_routes; i++) {
+		const struct http_route *route = &config->routes[i];
+
+		if (!path_matches(route->path, request->path))
+			continue;
+		if (route->methods & method) {
+			route->handler(x, request, config->user);
+			return;
+		}
+		allowed |= route->methods;
+	}
+	if (allowed)
+		reply_not_allowed(x, allowed);
+	else
+		http_reply_status(x, 404);
+}
+
+/* RFC 9112 §3.2.2: a server must understand the absolute form, too. */
+static struct str without_origin(struct str target)
+{
+	struct str scheme = STR("http://");
+	const char *slash;
+
+	if (target.n < scheme.n || !str_ieq((struct str){ target.p, scheme.n }, scheme))
+		return target;
+	target.p += scheme.n;
+	target.n -= scheme.n;
+	slash = target.n ? memchr(target.p, '/', target.n) : NULL;
+	if (!slash)
+		return STR("/");
+	return (struct str){ slash, target.n - (size_t)(slash - target.p) };
+}
+
+void http__split_target(struct str target, struct http_request *ret)
+{
+	struct str rest = without_origin(target);
+
+	str_cut(&rest, '?', &ret->path);
+	ret->query = rest.p ? rest : STR("");
+}

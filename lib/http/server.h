@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * server: a small HTTP/1.1 server for admin, metrics and dashboard endpoints.
+ *
+ * One server is one listening socket on one loop; everything runs on that loop's thread and nothing
+ * blocks. A table of routes says who answers what; the server itself answers 404, 405, 400, 408,
+ * 413, 431 and 503. A handler is called once per request, when all of it has come, and answers
+ * before it returns: either whole (http_reply) or with a stream whose producer is asked for the
+ * next slice when the last one has gone (http_reply_stream). Requests of one connection are
+ * answered in order.
+ *
+ * Bounds: connections, size of head and body of a request, time to send a request, time to take an
+ * answer (per HTTP_SLICE bytes), idle time. What a stream has not produced needs no memory.
+ *
+ * The library never logs: it counts (http_server_stats) and, if wanted, traces.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/addr.h"
+#include "base/str.h"
+#include "lib/http/message.h"
+#include "lib/loop/loop.h"
+
+struct http_server;
+struct http_exchange; /* one request and its answer */
+
+/* What a stream's producer aims to add at a time, and never far exceeds. */
+#define HTTP_SLICE ((size_t)64 * 1024)
+
+enum http_method {
+	HTTP_GET = 1 << 0, /* HEAD too: the server drops the content */
+	HTTP_POST = 1 << 1,
+	HTTP_PUT = 1 << 2,
+	HTTP_PATCH = 1 << 3,
+	HTTP_DELETE = 1 << 4,
+	HTTP_OPTIONS = 1 << 5,
+};
+
+/* A request as its handler sees it. All of it is gone when the handler returns. */
+struct http_request {
+	const struct http_head *head;
+	struct str path;  /* as sent, up to the '?'; without scheme and host */
+	struct str query; /* behind the '?', or empty */
+	struct str body;
+	struct endpoint peer; /* an IPv4 client is IPv4, also on a dual-stack socket */
+};
+
+/* Answers x before it returns, by http_reply() or http_reply_stream(). May drain, never free. */
+typedef void (*http_handler_fn)(struct http_exchange *x, const struct http_request *request,
+				void *user);
+
+/* The first route whose path matches and that takes the method answers. */
+struct http_route {
+	unsigned methods; /* of enum http_method */
+	const char *path; /* exact; or "/some/" and "*" for all that begins so */
+	http_handler_fn handler;
+};
+
+/* An answer has been decided on; strings live during the call. method is empty if none was read. */
+struct http_trace {
+	struct endpoint peer;
+	struct str method, target;
+	unsigned status;
+};
+
+/* Zero means the default. Times are ns. */
+struct http_server_config {
+	struct endpoint listen;		 /* no address: any, both families; port 0: any free one */
+	const struct http_route *routes; /* borrowed */
+	size_t n_routes;
+	void *user;		 /* of handlers and of trace */
+	size_t max_connections;	 /* 1000; above, the oldest idle one makes room, or it is 503 */
+	size_t max_body;	 /* 64 KiB; of a request */
+	int64_t request_timeout; /* 10 s: from the first byte of a request to its last */
+	int64_t idle_timeout;	 /* 60 s: between two requests of one connection */
+	int64_t write_timeout;	 /* 30 s: for the client to take HTTP_SLICE bytes */
+	void (*trace)(const struct http_trace *trace, void *user);
+};
+
+struct http_server_stats {
+	size_t connections; /* open now */
+	uint64_t accepted;
+	uint64_t refused;	/* over the limit: answered 503, or closed */
+	uint64_t evicted;	/* answered ones closed to make room */
+	uint64_t accept_errors; /* out of descriptors or memory; accepting then pauses */
+	uint64_t requests;	/* that reached routing */
+	uint64_t malformed;	/* answered 400, 413 or 431 by the server */
+	uint64_t timeouts;	/* of any kind but idle */
+	uint64_t cancelled;	/* streams that did not reach their end */
+	uint64_t bytes_sent;
+};
+
+/* Listens. -errno of socket, bind or listen; *ret untouched then. */
+int http_server_new(struct ev_loop *loop, const struct http_server_config *config,
+		    struct http_server **ret);
+/* Closes everything at once; cancels streams. NULL is fine. Never from within a callback of its
+ * own but the one of drain. */
+void http_server_free(struct http_server *s);
+/* Where it listens, with the port that was found. */
+struct endpoint http_server_endpoint(const struct http_server *s);
+const struct http_server_stats *http_server_stats(const struct http_server *s);
+/*
+ * Stops listening, closes idle connections, cancels streams that wait, and lets requests and
+ * answers under way finish, each the last of its connection. `done` is called once, from the loop,
+ * never from within this call, when no connection is left; it may free the server. How long to
+ * wait for that is the caller's choice.
+ */
+void http_server_drain(struct http_server *s, void (*done)(void *user), void *user);
+
+/* Adds a header to the answer that follows. -EINVAL if name or value could not stand in one. */
+int http_reply_header(struct http_exchange *x, const char *name, struct str value);
+/* The whole answer; body is copied. content_type may be NULL when there is no body. */
+void http_reply(struct http_exchange *x, unsigned status, const char *content_type,
+		struct str body);
+/* As http_reply(), with the status and its reason as a line of plain text. */
+void http_reply_status(struct http_exchange *x, unsigned status);
+
+enum http_stream_state {
+	HTTP_STREAM_MORE, /* ask again when this has gone */
+	HTTP_STREAM_WAIT, /* ask again after http_wake() */
+	HTTP_STREAM_END,  /* that was all */
+};
+
+struct http_stream {
+	/*
+	 * Adds a slice to out: about HTTP_SLICE bytes, and not for longer than a few ms. Called
+	 * from the loop, never from within another call. Whatever out holds before is not its own.
+	 */
+	enum http_stream_state (*produce)(struct buf *out, void *user);
+	/*
+	 * The last call, exactly one, for every stream, also where nothing was produced (HEAD).
+	 * whole: all was sent. Otherwise the client went away or was too slow, or the server is
+	 * closing. x is gone.
+	 */
+	void (*closed)(bool whole, void *user);
+	void *user;
+};
+
+/* Chunked for HTTP/1.1, ended by the connection's end for HTTP/1.0. x lives until closed(). */
+void http_reply_stream(struct http_exchange *x, unsigned status, const char *content_type,
+		       const struct http_stream *stream);
+/* There is more for a stream that waits. From anywhere on the thread; does not call produce. */
+void http_wake(struct http_exchange *x);
+
+/* "Not Found"; "" for codes that are not known. */
+const char *http_status_reason(unsigned status);

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the server share: the server, its connections, and who calls whom. */
+#pragma once
+
+#include <sys/queue.h>
+
+#include "lib/http/server.h"
+
+#define HTTP__READ_SIZE ((size_t)16 * 1024)
+#define HTTP__DATE_SIZE 64
+
+/* A connection is in exactly one; http__conn_advance() runs its step. */
+enum http__state {
+	HTTP__IDLE,   /* nothing of a request has come */
+	HTTP__HEAD,   /* part of a head has */
+	HTTP__BODY,   /* the head has, its body has not */
+	HTTP__ANSWER, /* the answer is on its way */
+	HTTP__LINGER, /* the last answer goes out; what comes in is thrown away */
+	HTTP__STATES
+};
+
+struct http_exchange {
+	struct http__conn *conn;
+	unsigned minor;	  /* of the client's version */
+	bool head_only;	  /* HEAD: no content */
+	bool close;	  /* the last one of this connection */
+	bool answered;	  /* http_reply*() has been called */
+	unsigned status;  /* of the answer */
+	struct buf extra; /* headers of http_reply_header() */
+	struct http_stream stream;
+	bool streaming; /* closed() is owed */
+	bool ended;	/* nothing more to produce */
+	bool waiting;	/* for http_wake() */
+};
+
+struct http__conn {
+	struct http_server *server;
+	TAILQ_ENTRY(http__conn) all, spares;
+	enum http__state state;
+	int fd;
+	struct endpoint peer;
+	ev_io io;
+	ev_timer deadline;
+	struct buf in;		/* from the start of the head that is being read */
+	size_t head_len;	/* of that head, once it is whole */
+	size_t scanned;		/* see http_parse_request() */
+	struct http_body body;	/* of the request */
+	struct buf content;	/* its bytes so far */
+	struct buf out;		/* the answer */
+	size_t out_at;		/* what has gone */
+	size_t gone;		/* since the deadline was set */
+	struct http_exchange x; /* while answering */
+	bool spare;		/* may be closed to make room: idle or lingering, and answered */
+	bool refused;		/* over the limit */
+	bool peer_closed;	/* nothing more will come in */
+	bool shut;		/* nothing more will go out */
+};
+
+TAILQ_HEAD(http__conns, http__conn);
+
+struct http_server {
+	struct ev_loop *loop;
+	struct http_server_config config;
+	struct endpoint bound;
+	int fd; /* -1 once draining */
+	ev_io acceptable;
+	ev_timer accept_pause;
+	struct http__conns conns;
+	struct http__conns spare; /* oldest first */
+	size_t n_refused;
+	struct http_server_stats stats;
+	struct http_head head; /* of the request being handled: one at a time */
+	char input[HTTP__READ_SIZE];
+	int64_t date_at; /* second of `date` */
+	char date[HTTP__DATE_SIZE];
+	bool draining;
+	ev_timer drained;
+	void (*done)(void *user);
+	void *done_user;
+};
+
+/* connection.c; all but new and watch may free the connection */
+struct http__conn *http__conn_new(struct http_server *s, int fd, struct endpoint peer);
+void http__conn_close(struct http__conn *c);
+/* Answers with a status of the server's own and ends the connection after it. */
+void http__conn_refuse(struct http__conn *c, unsigned status);
+/* Closes it unless a request has come, or an answer is going out that has an end. */
+void http__conn_drain(struct http__conn *c);
+/* Says to the loop what the connection waits for. */
+void http__conn_watch(struct http__conn *c, bool also_write);
+
+/* server.c */
+void http__server_forget(struct http_server *s, struct http__conn *c);
+
+/* reply.c */
+/* Asks the stream for its next slice, framed. */
+void http__produce(struct http_exchange *x);
+/* The exchange is over; tells the stream, if there is one. */
+void http__exchange_end(struct http_exchange *x, bool whole);
+
+/* route.c */
+/* Finds the handler, or answers itself. */
+void http__route(struct http_exchange *x, const struct http_request *request);
+/* Fills path and query from the target. */
+void http__split_target(struct str target, struct http_request *ret);

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * connect: the TCP connection of a question, opened and ended with as few calls and packets as can
+ * be.
+ *
+ * The handshake's last ACK is held back (TCP_QUICKACK off): a request carries it along, and a plain
+ * TCP probe ends in a reset instead, so that the server's kernel has answered but its program is
+ * never bothered with a connection that says nothing. Every connection is ended by reset
+ * (SO_LINGER 0), which leaves no TIME_WAIT behind.
+ *
+ * On loopback the handshake is over before connect() returns, although it says EINPROGRESS; asking
+ * once more is cheaper there than waiting for the loop.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "lib/probe/internal.h"
+
+void probe__fail_socket(struct probe *p, bool entered, int err)
+{
+	if (!entered && err != EMFILE && err != ENFILE)
+		probe__fail(p, PROBE_STAGE_LOCAL, PROBE_ERR_NETNS, err, "enter netns %s: %s",
+			    p->env->ns.name, net_error_word(err));
+	else
+		probe__fail(p, PROBE_STAGE_LOCAL, PROBE_ERR_SOCKET, err, "open socket: %s",
+			    net_error_word(err));
+}
+
+void probe__fail_local(struct probe *p, const char *doing, int err)
+{
+	bool no_way = err == ENETUNREACH || err == EHOSTUNREACH || err == EADDRNOTAVAIL;
+	char text[ENDPOINT_STRLEN];
+
+	if (p->spec.kind == PROBE_ICMP)
+		addr_format(&p->spec.target.addr, text);
+	else
+		endpoint_format(&p->spec.target, text);
+	probe__fail(p, PROBE_STAGE_LOCAL, no_way ? PROBE_ERR_UNREACHABLE : PROBE_ERR_SOCKET, err,
+		    "%s %s: %s", doing, text, net_error_word(err));
+}
+
+/* What came back instead of a connection. */
+static void fail_connect(struct probe *p, int err)
+{
+	static const struct {
+		int err;
+		enum probe_error error;
+	} answers[] = {
+		{ ECONNREFUSED, PROBE_ERR_REFUSED },
+		{ ECONNRESET, PROBE_ERR_RESET },
+		{ EPIPE, PROBE_ERR_RESET },
+		{ ETIMEDOUT, PROBE_ERR_TIMEOUT },
+	};
+	enum probe_error error = PROBE_ERR_UNREACHABLE; /* the network's word: ICMP */
+	char text[ENDPOINT_STRLEN];
+
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++)
+		if (answers[i].err == err)
+			error = answers[i].error;
+	probe__fail(p, PROBE_STAGE_CONNECT, error, err, "connect to %s: %s",
+		    endpoint_format(&p->spec.target, text), net_error_word(err));
+}
+
+/*
+ * A free port of this machine can be given to the connection as its own, and then TCP connects it
+ * to itself. Nobody listens there.
+ */
+static bool is_own_echo(const struct probe *p)
+{
+	struct sockaddr_storage own;
+	socklen_t len = sizeof(own);
+	struct endpoint e;
+
+	if (getsockname(p->io.fd, (struct sockaddr *)&own, &len) < 0 ||
+	    endpoint_from_sockaddr((struct sockaddr *)&own, &e) < 0)
+		return false;
+	return e.port == p->spec.target.port && addr_cmp(&e.addr, &p->spec.target.addr) == 0;
+}
+
+static void on_connected(struct probe *p)
+{
+	switch (p->spec.kind) {
+	case PROBE_TCP:
+		if (is_own_echo(p))
+			fail_connect(p, ECONNREFUSED);
+		else
+			probe__succeed(p);
+		break;
+	case PROBE_HTTP:
+		p->state = STATE_SEND;
+		probe__http_send(p);
+		break;
+	case PROBE_HTTPS:
+		probe__tls_start(p);
+		break;
+	case PROBE_ICMP:
+		assert(!"echoes have no connection");
+	}
+}
+
+static int call_connect(const struct probe *p)
+{
+	struct sockaddr_storage sa;
+	socklen_t len = endpoint_to_sockaddr(&p->spec.target, &sa);
+
+	return connect(p->io.fd, (struct sockaddr *)&sa, len) < 0 ? -errno : 0;
+}
+
+/* connect() again tells how the first one ended: 0, EALREADY while it has not, or its error. */
+void probe__on_connecting(struct probe *p)
+{
+	int r = call_connect(p);
+
+	if (r == 0 || r == -EISCONN)
+		on_connected(p);
+	else if (r == -EALREADY || r == -EINPROGRESS || r == -EINTR)
+		probe__wait(p, EV_WRITE);
+	else
+		fail_connect(p, -r);
+}
+
+/* The port is left to connect(), which can share one between targets; bind() could not. */
+static int bind_source(const struct probe *p)
+{
+	const struct endpoint source = { .addr = p->spec.source };
+	struct sockaddr_storage sa;
+	socklen_t len;
+
+	if (!addr_is_set(&p->spec.source))
+		return 0;
+	setsockopt(p->io.fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &(int){ 1 }, sizeof(int));
+	len = endpoint_to_sockaddr(&source, &sa);
+	return bind(p->io.fd, (struct sockaddr *)&sa, len) < 0 ? -errno : 0;
+}
+
+static void prepare(const struct probe *p)
+{
+	setsockopt(p->io.fd, IPPROTO_TCP, TCP_QUICKACK, &(int){ 0 }, sizeof(int));
+	/* The request follows the last word of the handshake, and must not wait for its ACK. */
+	if (p->spec.kind == PROBE_HTTPS)
+		setsockopt(p->io.fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
+}
+
+/* Which namespace a connection opened now would be in; 0 for one's own, -1 when it is gone. */
+static ino_t place(const struct probe *p)
+{
+	struct net_ns_id id;
+
+	return net_ns_identify(&p->env->ns, &id) < 0 ? (ino_t)-1 : id.ino;
+}
+
+bool probe__connection_is_here(const struct probe *p)
+{
+	return p->io.fd >= 0 && p->place == place(p);
+}
+
+void probe__connect(struct probe *p)
+{
+	bool entered;
+	int r;
+
+	assert(p->io.fd < 0);
+	if (p->spec.keep_alive)
+		p->place = place(p);
+	r = net_socket(&p->env->ns, p->spec.target.addr.family, SOCK_STREAM, 0, &entered);
+	if (r < 0) {
+		probe__fail_socket(p, entered, -r);
+		return;
+	}
+	ev_io_set(&p->io, r, EV_WRITE);
+	p->state = STATE_CONNECT;
+	p->served = 1;
+	prepare(p);
+	r = bind_source(p);
+	if (r < 0) {
+		probe__fail_local(p, "bind source for", -r);
+		return;
+	}
+	r = call_connect(p);
+	if (r == 0)
+		on_connected(p);
+	else if (r == -ECONNREFUSED)
+		fail_connect(p, -r);
+	else if (r != -EINPROGRESS && r != -EINTR)
+		probe__fail_local(p, "connect to", -r);
+	else if (addr_is_loopback(&p->spec.target.addr))
+		probe__on_connecting(p);
+	else
+		probe__wait(p, EV_WRITE);
+}
+
+void probe__disconnect(struct probe *p)
+{
+	const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
+
+	if (p->io.fd < 0)
+		return;
+	tls_free(TAKE_PTR(p->tls));
+	ev_io_stop(p->env->loop, &p->io);
+	setsockopt(p->io.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	close(p->io.fd);
+	ev_io_set(&p->io, -1, EV_READ);
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * http: one GET and its answer, over plain TCP or TLS.
+ *
+ * The request is written anew into the environment's buffer for every send; it depends on the spec
+ * only, so that one sent in pieces needs nothing but an offset. The answer is parsed where it was
+ * read, in the environment's buffer; only a head that comes in pieces is collected, and content
+ * only for a pattern. probe.h says when an answer is judged by what; redirects are not followed,
+ * interim answers (1xx) are skipped.
+ *
+ * Functions that return bool say whether the question is over; then the probe may be gone.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "lib/probe/internal.h"
+#include "lib/regex/regex.h"
+
+static bool may_keep(const struct probe *p)
+{
+	return p->spec.keep_alive && p->served < PROBE_KEEP_ALIVE_MAX;
+}
+
+static void add_host(struct buf *b, const struct probe_spec *spec)
+{
+	char text[ENDPOINT_STRLEN];
+	uint16_t usual = spec->kind == PROBE_HTTPS ? 443 : 80;
+	size_t n;
+
+	if (spec->host) {
+		buf_adds(b, spec->host);
+		return;
+	}
+	endpoint_format(&spec->target, text);
+	n = strlen(text);
+	if (spec->target.port == usual)
+		n = (size_t)(strrchr(text, ':') - text);
+	buf_add(b, text, n);
+}
+
+static void write_request(const struct probe *p, struct buf *b)
+{
+	b->n = 0;
+	buf_add_lit(b, "GET ");
+	buf_adds(b, p->spec.path ? p->spec.path : "/");
+	buf_add_lit(b, " HTTP/1.1\r\nHost: ");
+	add_host(b, &p->spec);
+	if (p->spec.user_agent) {
+		buf_add_lit(b, "\r\nUser-Agent: ");
+		buf_adds(b, p->spec.user_agent);
+	}
+	if (!may_keep(p))
+		buf_add_lit(b, "\r\nConnection: close");
+	buf_add_lit(b, "\r\n\r\n");
+}
+
+static ssize_t send_some(struct probe *p, const char *bytes, size_t n)
+{
+	ssize_t r;
+
+	if (p->tls)
+		return tls_write(p->tls, bytes, n);
+	r = send(p->io.fd, bytes, n, MSG_NOSIGNAL);
+	return r < 0 ? -errno : r;
+}
+
+static ssize_t receive_some(struct probe *p)
+{
+	ssize_t r;
+
+	if (p->tls)
+		return tls_read(p->tls, p->env->input, sizeof(p->env->input));
+	r = recv(p->io.fd, p->env->input, sizeof(p->env->input), 0);
+	return r < 0 ? -errno : r;
+}
+
+static void fail_transport(struct probe *p, const char *doing, int err)
+{
+	char text[ENDPOINT_STRLEN];
+	enum probe_error error = err == ETIMEDOUT ? PROBE_ERR_TIMEOUT : PROBE_ERR_RESET;
+	const char *word = err == EPROTO || err == EKEYREJECTED ? tls_reason(p->tls)
+			   : err				? net_error_word(err)
+								: "closed by the server";
+
+	probe__fail(p, PROBE_STAGE_HTTP, error, err, "%s %s: %s", doing,
+		    endpoint_format(&p->spec.target, text), word);
+}
+
+/* The server ended the kept connection between two questions: not its fault, and asked again. */
+static void ask_anew(struct probe *p)
+{
+	p->reused = false;
+	p->sent = 0;
+	probe__disconnect(p);
+	probe__connect(p);
+}
+
+void probe__http_send(struct probe *p)
+{
+	struct buf *request = &p->env->request;
+	ssize_t r = 0;
+
+	write_request(p, request);
+	while (p->sent < request->n) {
+		r = send_some(p, request->p + p->sent, request->n - p->sent);
+		if (r < 0)
+			break;
+		p->sent += (size_t)r;
+	}
+	if (r == -EAGAIN || r == -EINTR) {
+		probe__wait(p, p->tls && !tls_wants_write(p->tls) ? EV_READ : EV_WRITE);
+	} else if (r < 0 && p->reused) {
+		ask_anew(p);
+	} else if (r < 0) {
+		fail_transport(p, "send request to", (int)-r);
+	} else {
+		p->state = STATE_HEAD;
+		probe__wait(p, EV_READ);
+	}
+}
+
+static bool is_wanted(const struct probe_spec *spec, unsigned status)
+{
+	for (size_t i = 0; i < spec->n_codes; i++)
+		if (status >= spec->codes[i].first && status <= spec->codes[i].last)
+			return true;
+	return false;
+}
+
+static void fail_status(struct probe *p)
+{
+	char wanted[96] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->spec.n_codes && n < sizeof(wanted); i++) {
+		const struct probe_code_range *r = &p->spec.codes[i];
+		const char *comma = i ? "," : "";
+
+		if (r->first == r->last)
+			n += (size_t)snprintf(wanted + n, sizeof(wanted) - n, "%s%u", comma,
+					      r->first);
+		else
+			n += (size_t)snprintf(wanted + n, sizeof(wanted) - n, "%s%u-%u", comma,
+					      r->first, r->last);
+	}
+	probe__fail(p, PROBE_STAGE_HTTP, PROBE_ERR_STATUS, 0, "status %u not in %s", p->status,
+		    wanted);
+}
+
+/* The content that has come decides, or without a pattern the head has. */
+static void judge_content(struct probe *p)
+{
+	const struct buf *content = &p->answer->content;
+	enum regex_result r = REGEX_MATCH;
+
+	if (p->spec.body)
+		r = regex_match(p->spec.body, content->n ? content->p : "", content->n);
+	switch (r) {
+	case REGEX_MATCH:
+		probe__succeed(p);
+		break;
+	case REGEX_NO_MATCH:
+		probe__fail(p, PROBE_STAGE_HTTP, PROBE_ERR_BODY, 0,
+			    "pattern not found in %zu bytes of body", content->n);
+		break;
+	case REGEX_LIMIT:
+		probe__fail(p, PROBE_STAGE_HTTP, PROBE_ERR_BODY, 0,
+			    "pattern too costly on %zu bytes of body", content->n);
+		break;
+	}
+}
+
+static void collect(struct probe *p, struct str content)
+{
+	struct probe__answer *a = p->answer;
+	size_t room = PROBE_BODY_MAX - a->content.n;
+
+	a->seen += content.n;
+	if (p->spec.body)
+		buf_add(&a->content, content.p, content.n < room ? content.n : room);
+}
+
+static bool take_body(struct probe *p, struct str in)
+{
+	struct probe__answer *a = p->answer;
+	struct str content;
+
+	while (in.n && !a->body.done && a->seen < PROBE_BODY_MAX) {
+		ssize_t used = http_body_feed(&a->body, in.p, in.n, &content);
+
+		if (used < 0) {
+			p->keep = false;
+			if (!p->spec.body)
+				probe__succeed(p);
+			else
+				probe__fail(p, PROBE_STAGE_HTTP, PROBE_ERR_MALFORMED, 0,
+					    "malformed chunk in the body");
+			return true;
+		}
+		collect(p, content);
+		in.p += used;
+		in.n -= (size_t)used;
+	}
+	if (!a->body.done && a->seen < PROBE_BODY_MAX)
+		return false;
+	/* Bytes that nobody asked for make the connection useless, as does a body not read. */
+	p->keep = p->keep && a->body.done && !in.n;
+	judge_content(p);
+	return true;
+}
+
+static bool on_head(struct probe *p, const struct http_head *head, struct str rest)
+{
+	struct probe__answer *a = p->answer;
+
+	p->status = (uint16_t)head->status;
+	if (!is_wanted(&p->spec, head->status)) {
+		fail_status(p);
+		return true;
+	}
+	http_body_init(&a->body, head, STR("GET"));
+	p->keep = may_keep(p) && head->keep_alive && head->status != 101 &&
+		  a->body.kind != HTTP_BODY_CLOSE;
+	if (!p->spec.body && !p->keep) {
+		probe__succeed(p);
+		return true;
+	}
+	p->state = STATE_BODY;
+	return take_body(p, rest);
+}
+
+/* What is left of the input belongs to a head that is not whole; in may lie in a->head itself. */
+static void collect_head(struct probe__answer *a, struct str in)
+{
+	if (a->head.n)
+		buf_consume(&a->head, a->head.n - in.n);
+	else
+		buf_add(&a->head, in.p, in.n);
+}
+
+static bool take_head(struct probe *p, struct str in)
+{
+	struct probe__answer *a = p->answer;
+	struct http_head head;
+	int len;
+
+	if (a->head.n) {
+		buf_add(&a->head, in.p, in.n);
+		in = (struct str){ a->head.p, a->head.n };
+	}
+	while ((len = http_parse_response(in.p, in.n, &a->scanned, &head)) > 0) {
+		in.p += len;
+		in.n -= (size_t)len;
+		a->scanned = 0;
+		if (head.status >= 200 || head.status == 101)
+			return on_head(p, &head, in);
+		if (++a->interim > PROBE_INTERIM_MAX) {
+			len = -EBADMSG;
+			break;
+		}
+	}
+	if (len == 0) {
+		collect_head(a, in);
+		return false;
+	}
+	if (len == -E2BIG)
+		probe__fail(p, PROBE_STAGE_HTTP, PROBE_ERR_TOO_LARGE, 0, "header block too large");
+	else
+		probe__fail(p, PROBE_STAGE_HTTP, PROBE_ERR_MALFORMED, 0, "%s",
+			    a->interim > PROBE_INTERIM_MAX ? "too many interim answers"
+							   : "answer is not HTTP");
+	return true;
+}
+
+/* End of file (err 0) or an error before the answer was judged. */
+static void on_closed(struct probe *p, int err)
+{
+	if (!p->answer) {
+		if (p->reused && err != ETIMEDOUT)
+			ask_anew(p);
+		else
+			fail_transport(p, "answer of", err);
+		return;
+	}
+	p->keep = false;
+	if (p->state == STATE_BODY && (!p->spec.body || (!err && http_body_eof(&p->answer->body))))
+		judge_content(p);
+	else
+		fail_transport(p, p->state == STATE_BODY ? "body from" : "answer of", err);
+}
+
+void probe__http_receive(struct probe *p)
+{
+	bool more;
+
+	do {
+		ssize_t n = receive_some(p);
+
+		if (n == -EAGAIN || n == -EINTR) {
+			probe__wait(p, p->tls && tls_wants_write(p->tls) ? EV_WRITE : EV_READ);
+			return;
+		}
+		if (n <= 0) {
+			on_closed(p, (int)-n);
+			return;
+		}
+		if (!p->answer)
+			p->answer = mem_zalloc(sizeof(*p->answer));
+		/* TLS may hold more than the socket shows; plain bytes come with the next turn. */
+		more = p->tls;
+		if ((p->state == STATE_HEAD ? take_head : take_body)(p, (struct str){ p->env->input,
+										      (size_t)n }))
+			return;
+	} while (more);
+}
+
+void probe__http_deadline(struct probe *p)
+{
+	const struct buf *content = &p->answer->content;
+	char text[ENDPOINT_STRLEN], duration[DURATION_STRLEN];
+
+	p->keep = false;
+	if (!p->spec.body ||
+	    (content->n && regex_match(p->spec.body, content->p, content->n) == REGEX_MATCH)) {
+		probe__succeed(p);
+		return;
+	}
+	probe__fail(p, PROBE_STAGE_HTTP, PROBE_ERR_TIMEOUT, 0,
+		    "body from %s: not whole after %s (%zu bytes)",
+		    endpoint_format(&p->spec.target, text),
+		    duration_format(p->spec.timeout, duration), content->n);
+}
+
+void probe__answer_free(struct probe__answer *a)
+{
+	buf_free(&a->head);
+	buf_free(&a->content);
+	free(a);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * https: the TLS handshake of a question, and what is kept of it for the next one.
+ *
+ * Contexts belong to the environment, one that verifies and one that does not. A probe keeps one
+ * session, and only after a success: any failure drops it, so that the next question sees the
+ * certificate. A session is also dropped when the certificate would not be seen again within 60 s,
+ * reckoned with the gap between the last two questions; a kept connection goes with it.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/probe/internal.h"
+
+#define NAME_MAX_LEN 256 /* longer than any DNS name */
+
+/* A host as it stands in Host, without port and brackets. */
+static struct str bare_host(const char *host)
+{
+	struct str s = str_of(host);
+	const char *colon = memchr(host, ':', s.n), *end;
+
+	if (*host == '[') {
+		end = memchr(host, ']', s.n);
+		return end ? (struct str){ host + 1, (size_t)(end - host) - 1 } : s;
+	}
+	/* more than one colon is an IPv6 address, and has no port */
+	if (colon && !strchr(colon + 1, ':'))
+		s.n = (size_t)(colon - host);
+	return s;
+}
+
+/* The name to verify: false when it is too long to be one. */
+static bool server_name(const struct probe_spec *spec, char name[static NAME_MAX_LEN])
+{
+	struct str s;
+
+	if (!spec->server_name && !spec->host) {
+		addr_format(&spec->target.addr, name);
+		return true;
+	}
+	s = spec->server_name ? str_of(spec->server_name) : bare_host(spec->host);
+	if (s.n >= NAME_MAX_LEN)
+		return false;
+	memcpy(name, s.p, s.n);
+	name[s.n] = '\0';
+	return true;
+}
+
+static struct tls_context *context_for(struct probe_env *env, bool verify)
+{
+	if (!env->tls[verify])
+		env->tls[verify] = tls_client_context_new(verify);
+	return env->tls[verify];
+}
+
+void probe__tls_start(struct probe *p)
+{
+	struct tls_context *context = context_for(p->env, !p->spec.insecure_skip_verify);
+	char name[NAME_MAX_LEN];
+
+	if (!context || !server_name(&p->spec, name) ||
+	    tls_connect(context, p->io.fd, name, p->session, &p->tls) < 0) {
+		probe__fail(p, PROBE_STAGE_LOCAL, PROBE_ERR_TLS, EINVAL, "TLS set-up: %s",
+			    context ? "not a server name" : "broken OpenSSL configuration");
+		return;
+	}
+	p->state = STATE_TLS;
+	probe__on_handshake(p);
+}
+
+static void fail_handshake(struct probe *p, int err)
+{
+	char text[ENDPOINT_STRLEN];
+
+	endpoint_format(&p->spec.target, text);
+	if (err == EKEYREJECTED)
+		probe__fail(p, PROBE_STAGE_TLS, PROBE_ERR_CERTIFICATE, 0, "%s", tls_reason(p->tls));
+	else if (err == EPROTO)
+		probe__fail(p, PROBE_STAGE_TLS, PROBE_ERR_TLS, 0, "TLS handshake with %s: %s", text,
+			    tls_reason(p->tls));
+	else
+		probe__fail(p, PROBE_STAGE_TLS,
+			    err == ETIMEDOUT ? PROBE_ERR_TIMEOUT : PROBE_ERR_RESET, err,
+			    "TLS handshake with %s: %s", text, net_error_word(err));
+}
+
+void probe__on_handshake(struct probe *p)
+{
+	int r = tls_handshake(p->tls);
+
+	if (r == -EAGAIN) {
+		probe__wait(p, tls_wants_write(p->tls) ? EV_WRITE : EV_READ);
+		return;
+	}
+	if (r < 0) {
+		fail_handshake(p, -r);
+		return;
+	}
+	p->resumed = tls_resumed(p->tls);
+	if (!p->resumed)
+		p->full_handshake = p->started;
+	p->state = STATE_SEND;
+	probe__http_send(p);
+}
+
+void probe__tls_end(struct probe *p, bool good)
+{
+	struct tls_session *fresh;
+
+	if (!good) {
+		probe__tls_forget(p);
+		return;
+	}
+	fresh = p->tls ? tls_take_session(p->tls) : NULL;
+	if (fresh) {
+		probe__tls_forget(p);
+		p->session = fresh;
+	}
+}
+
+void probe__tls_prepare(struct probe *p)
+{
+	int64_t since = p->started - p->full_handshake;
+	int64_t gap = p->started - p->previous;
+
+	if (p->spec.kind != PROBE_HTTPS || since + gap <= PROBE_FULL_HANDSHAKE)
+		return;
+	probe__tls_forget(p);
+	probe__disconnect(p);
+}
+
+void probe__tls_forget(struct probe *p)
+{
+	tls_session_free(p->session);
+	p->session = NULL;
+}

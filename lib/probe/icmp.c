@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * icmp: echo requests and what comes back for them.
+ *
+ * The environment has one raw socket per family, opened when first needed, in its namespace; when
+ * the namespace behind the path is another one by now, or the socket failed, the next question
+ * opens it anew. Raw sockets see the echoes of everybody on the machine: the kernel is told to pass
+ * on only the types that matter here, and a reply counts when identifier (random per environment),
+ * sequence number, the random cookie in its payload, and the sender's address all are right. The
+ * sequence number is the index into the table of questions in flight, which grows with their
+ * number. Errors from routers quote our packet; they count when the quote fits a question.
+ *
+ * Replies are taken in batches, and a bounded number of those per turn.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <netinet/icmp6.h>
+#include <netinet/in.h>
+#include <netinet/ip.h>
+#include <netinet/ip6.h>
+#include <netinet/ip_icmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "lib/probe/internal.h"
+
+#define ECHOES_FIRST 64	   /* size of the table at first */
+#define BATCHES_PER_TURN 8 /* then others have their turn */
+#define PACKET_MAX 192	   /* more than two IPv4 headers with all options, and two of ICMP */
+#define RECEIVE_BUFFER (1 << 20)
+
+#define ICMP_FILTER 1 /* <linux/icmp.h>, which clashes with <netinet/ip_icmp.h> */
+
+struct probe__batch {
+	struct mmsghdr messages[PROBE_ECHO_BATCH];
+	struct iovec parts[PROBE_ECHO_BATCH];
+	struct sockaddr_storage senders[PROBE_ECHO_BATCH];
+	unsigned char packets[PROBE_ECHO_BATCH][PACKET_MAX];
+};
+
+/* The same eight bytes in both families, then ours. */
+struct echo {
+	uint8_t type, code;
+	uint16_t checksum, id, sequence;
+	uint64_t cookie;
+} __attribute__((packed));
+
+#define ECHO_HEADER offsetof(struct echo, cookie)
+
+/* What differs between the families. */
+struct family {
+	int family, protocol;
+	uint8_t request, reply;
+	uint8_t errors[3];
+	size_t address; /* of the destination, in a quoted IP header */
+};
+
+static const struct family families[2] = {
+	{ AF_INET,
+	  IPPROTO_ICMP,
+	  ICMP_ECHO,
+	  ICMP_ECHOREPLY,
+	  { ICMP_DEST_UNREACH, ICMP_TIME_EXCEEDED, ICMP_PARAMETERPROB },
+	  offsetof(struct iphdr, daddr) },
+	{ AF_INET6,
+	  IPPROTO_ICMPV6,
+	  ICMP6_ECHO_REQUEST,
+	  ICMP6_ECHO_REPLY,
+	  { ICMP6_DST_UNREACH, ICMP6_TIME_EXCEEDED, ICMP6_PARAM_PROB },
+	  offsetof(struct ip6_hdr, ip6_dst) },
+};
+
+static unsigned family_index(const struct probe *p)
+{
+	return p->spec.target.addr.family == AF_INET6;
+}
+
+/* ---- the table of questions in flight ---- */
+
+static uint64_t next_cookie(struct probe__echoes *e)
+{
+	if (!e->n_cookies) {
+		if (getrandom(e->cookies, sizeof(e->cookies), 0) != sizeof(e->cookies))
+			abort(); /* by contract whole up to 256 bytes */
+		e->n_cookies = ARRAY_SIZE(e->cookies);
+	}
+	return e->cookies[--e->n_cookies];
+}
+
+static void grow(struct probe__echoes *e)
+{
+	size_t cap = e->cap ? e->cap * 2 : ECHOES_FIRST;
+
+	e->pending = mem_resize(e->pending, cap, sizeof(struct probe *));
+	memset(e->pending + e->cap, 0, (cap - e->cap) * sizeof(struct probe *));
+	e->cap = cap;
+}
+
+/* Half of the table stays free while it can grow, so that a free number is near. */
+static bool enlist(struct probe *p)
+{
+	struct probe__echoes *e = &p->env->echoes;
+
+	if (e->used * 2 >= e->cap && e->cap < PROBE_ECHOES_MAX)
+		grow(e);
+	if (e->used == e->cap)
+		return false;
+	while (e->pending[e->next & (e->cap - 1)])
+		e->next++;
+	p->sequence = (uint16_t)(e->next++ & (e->cap - 1));
+	p->cookie = next_cookie(e);
+	e->pending[p->sequence] = p;
+	e->used++;
+	return true;
+}
+
+void probe__echo_forget(struct probe *p)
+{
+	struct probe__echoes *e = &p->env->echoes;
+
+	assert(e->pending[p->sequence] == p);
+	e->pending[p->sequence] = NULL;
+	e->used--;
+}
+
+/* ---- what comes back ---- */
+
+/* The question that an echo (reply, or quoted request) belongs to, or NULL. */
+static struct probe *owner_of(const struct probe__echoes *e, const struct family *f,
+			      const unsigned char *packet, size_t n, const void *address)
+{
+	struct echo echo = { 0 };
+	struct probe *p;
+
+	if (n < ECHO_HEADER)
+		return NULL;
+	memcpy(&echo, packet, n < sizeof(echo) ? n : sizeof(echo));
+	if (echo.id != e->id || ntohs(echo.sequence) >= e->cap)
+		return NULL;
+	p = e->pending[ntohs(echo.sequence)];
+	if (!p || p->spec.target.addr.family != f->family ||
+	    memcmp(p->spec.target.addr.bytes, address, f->family == AF_INET ? 4 : 16) != 0)
+		return NULL;
+	/* A quote may end before the cookie (RFC 792 asks for eight bytes only). */
+	if (echo.type == f->reply || n >= sizeof(echo))
+		return n >= sizeof(echo) && echo.cookie == p->cookie ? p : NULL;
+	return p;
+}
+
+/* Length of the IP header at packet, if it is one that carries ICMP; 0 otherwise. */
+static size_t ip_header(const struct family *f, const unsigned char *packet, size_t n)
+{
+	size_t len;
+
+	if (f->family == AF_INET6)
+		return n >= sizeof(struct ip6_hdr) && packet[0] >> 4 == 6 &&
+				       packet[offsetof(struct ip6_hdr, ip6_nxt)] == f->protocol
+			       ? sizeof(struct ip6_hdr)
+			       : 0;
+	if (n < sizeof(struct iphdr) || packet[0] >> 4 != 4 ||
+	    packet[offsetof(struct iphdr, protocol)] != f->protocol)
+		return 0;
+	len = (packet[0] & 15) * (size_t)4;
+	return len >= sizeof(struct iphdr) && len <= n ? len : 0;
+}
+
+static void on_error(const struct probe__echoes *e, const struct family *f,
+		     const unsigned char *packet, size_t n, const struct addr *sender)
+{
+	char target[ADDR_STRLEN], router[ADDR_STRLEN];
+	const unsigned char *quote = packet + ECHO_HEADER;
+	size_t len = n > ECHO_HEADER ? ip_header(f, quote, n - ECHO_HEADER) : 0;
+	struct probe *p = NULL;
+
+	if (len && n > ECHO_HEADER + len && quote[len] == f->request)
+		p = owner_of(e, f, quote + len, n - ECHO_HEADER - len, quote + f->address);
+	if (!p)
+		return;
+	probe__fail(p, PROBE_STAGE_CONNECT, PROBE_ERR_UNREACHABLE, EHOSTUNREACH,
+		    "ping %s: unreachable, says %s (type %u code %u)",
+		    addr_format(&p->spec.target.addr, target), addr_format(sender, router),
+		    packet[0], packet[1]);
+}
+
+static void on_packet(const struct probe__echoes *e, const struct family *f,
+		      const unsigned char *packet, size_t n, const struct sockaddr_storage *from)
+{
+	size_t skip = f->family == AF_INET ? ip_header(f, packet, n) : 0;
+	struct endpoint sender;
+	struct probe *p;
+
+	if ((f->family == AF_INET && !skip) || n < skip + ECHO_HEADER ||
+	    endpoint_from_sockaddr((const struct sockaddr *)from, &sender) < 0)
+		return;
+	packet += skip;
+	n -= skip;
+	if (packet[0] != f->reply) {
+		if (memchr(f->errors, packet[0], sizeof(f->errors)))
+			on_error(e, f, packet, n, &sender.addr);
+		return;
+	}
+	p = owner_of(e, f, packet, n, sender.addr.bytes);
+	if (p)
+		probe__succeed(p);
+}
+
+static void close_socket(struct probe_env *env, struct probe__echo_socket *s)
+{
+	if (s->io.fd < 0)
+		return;
+	ev_io_stop(env->loop, &s->io);
+	close(s->io.fd);
+	ev_io_set(&s->io, -1, EV_READ);
+}
+
+/* The number of packets, or 0: nothing there, or the socket is gone. */
+static unsigned receive_batch(struct probe_env *env, struct probe__echo_socket *s)
+{
+	struct probe__batch *b = env->echoes.batch;
+	int n;
+
+	for (size_t i = 0; i < PROBE_ECHO_BATCH; i++) {
+		b->parts[i] = (struct iovec){ b->packets[i], PACKET_MAX };
+		b->messages[i].msg_hdr = (struct msghdr){
+			.msg_name = &b->senders[i],
+			.msg_namelen = sizeof(b->senders[i]),
+			.msg_iov = &b->parts[i],
+			.msg_iovlen = 1,
+		};
+	}
+	n = recvmmsg(s->io.fd, b->messages, PROBE_ECHO_BATCH, MSG_DONTWAIT, NULL);
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		close_socket(env, s);
+	return n > 0 ? (unsigned)n : 0;
+}
+
+/* A callback may have the sockets closed, or others opened: looked at anew for every batch. */
+static void on_readable(struct ev_loop *loop, ev_io *w, int events)
+{
+	struct probe_env *env = w->data;
+	struct probe__echo_socket *s = container_of(w, struct probe__echo_socket, io);
+	const struct family *f = &families[s - env->echoes.sockets];
+	const struct probe__batch *b = env->echoes.batch;
+
+	for (unsigned turn = 0; turn < BATCHES_PER_TURN && s->io.fd >= 0; turn++) {
+		unsigned n = receive_batch(env, s);
+
+		for (unsigned i = 0; i < n; i++)
+			on_packet(&env->echoes, f, b->packets[i], b->messages[i].msg_len,
+				  &b->senders[i]);
+		if (n < PROBE_ECHO_BATCH)
+			break;
+	}
+}
+
+/* ---- the sockets ---- */
+
+static void filter(int fd, const struct family *f)
+{
+	struct icmp6_filter six;
+	uint32_t four = ~(UINT32_C(1) << f->reply);
+
+	if (f->family == AF_INET) {
+		for (size_t i = 0; i < sizeof(f->errors); i++)
+			four &= ~(UINT32_C(1) << f->errors[i]);
+		setsockopt(fd, SOL_RAW, ICMP_FILTER, &four, sizeof(four));
+		return;
+	}
+	ICMP6_FILTER_SETBLOCKALL(&six);
+	ICMP6_FILTER_SETPASS(f->reply, &six);
+	for (size_t i = 0; i < sizeof(f->errors); i++)
+		ICMP6_FILTER_SETPASS(f->errors[i], &six);
+	setsockopt(fd, IPPROTO_ICMPV6, ICMP6_FILTER, &six, sizeof(six));
+}
+
+static int open_socket(struct probe_env *env, unsigned index, bool *ret_entered)
+{
+	struct probe__echo_socket *s = &env->echoes.sockets[index];
+	const struct family *f = &families[index];
+	int fd = net_socket(&env->ns, f->family, SOCK_RAW, f->protocol, ret_entered);
+
+	if (fd < 0)
+		return fd;
+	if (!env->echoes.batch)
+		env->echoes.batch = mem_zalloc(sizeof(*env->echoes.batch));
+	filter(fd, f);
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &(int){ RECEIVE_BUFFER }, sizeof(int));
+	ev_io_set(&s->io, fd, EV_READ);
+	ev_io_start(env->loop, &s->io);
+	return 0;
+}
+
+/* Has a socket of the namespace that the path stands for now. */
+static int have_socket(struct probe_env *env, unsigned index, bool *ret_entered)
+{
+	struct probe__echo_socket *s = &env->echoes.sockets[index];
+	struct net_ns_id where;
+	int r = net_ns_identify(&env->ns, &where);
+
+	*ret_entered = r == 0;
+	if (r < 0 || where.dev != s->where.dev || where.ino != s->where.ino)
+		close_socket(env, s);
+	if (r < 0 || s->io.fd >= 0)
+		return r;
+	s->where = where;
+	return open_socket(env, index, ret_entered);
+}
+
+/* ---- asking ---- */
+
+static uint16_t checksum(const struct echo *echo)
+{
+	const unsigned char *bytes = (const unsigned char *)echo;
+	uint32_t sum = 0;
+
+	for (size_t i = 0; i < sizeof(*echo); i += 2)
+		sum += (uint32_t)(bytes[i] << 8 | bytes[i + 1]);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return htons((uint16_t) ~(sum + (sum >> 16)));
+}
+
+/* The source address travels beside the packet. */
+static void add_source(struct msghdr *m, const struct addr *source)
+{
+	struct cmsghdr *c = m->msg_control;
+	struct in6_pktinfo six = { 0 };
+	struct in_pktinfo four = { 0 };
+	bool is_four = source->family == AF_INET;
+	size_t size = is_four ? sizeof(four) : sizeof(six);
+
+	memcpy(is_four ? (void *)&four.ipi_spec_dst : (void *)&six.ipi6_addr, source->bytes,
+	       is_four ? 4 : 16);
+	c->cmsg_level = is_four ? IPPROTO_IP : IPPROTO_IPV6;
+	c->cmsg_type = is_four ? IP_PKTINFO : IPV6_PKTINFO;
+	c->cmsg_len = CMSG_LEN(size);
+	memcpy(CMSG_DATA(c), is_four ? (void *)&four : (void *)&six, size);
+	m->msg_controllen = CMSG_SPACE(size);
+}
+
+static int send_echo(const struct probe *p, int fd)
+{
+	const struct endpoint target = { .addr = p->spec.target.addr };
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct in6_pktinfo))] = { 0 };
+	struct echo echo = { .type = families[family_index(p)].request,
+			     .id = p->env->echoes.id,
+			     .sequence = htons(p->sequence),
+			     .cookie = p->cookie };
+	struct iovec part = { &echo, sizeof(echo) };
+	struct sockaddr_storage sa;
+	struct msghdr m = { .msg_name = &sa, .msg_iov = &part, .msg_iovlen = 1 };
+
+	m.msg_namelen = endpoint_to_sockaddr(&target, &sa);
+	if (target.addr.family == AF_INET)
+		echo.checksum = checksum(&echo); /* the kernel's job for IPv6 */
+	if (addr_is_set(&p->spec.source)) {
+		m.msg_control = control;
+		add_source(&m, &p->spec.source);
+	}
+	if (sendmsg(fd, &m, MSG_NOSIGNAL) >= 0)
+		return 0;
+	/* bind() has a better word for a source that is not of this machine */
+	if (errno == EINVAL && addr_is_set(&p->spec.source))
+		return -EADDRNOTAVAIL;
+	return errno == EAGAIN ? -ENOBUFS : -errno;
+}
+
+void probe__echo_start(struct probe *p)
+{
+	struct probe__echo_socket *s = &p->env->echoes.sockets[family_index(p)];
+	bool entered;
+	int r = have_socket(p->env, family_index(p), &entered);
+
+	if (r < 0) {
+		probe__fail_socket(p, entered, -r);
+		return;
+	}
+	if (!enlist(p)) {
+		probe__fail_local(p, "ping", ENOBUFS);
+		return;
+	}
+	p->state = STATE_ECHO;
+	r = send_echo(p, s->io.fd);
+	if (r < 0)
+		probe__fail_local(p, "ping", -r);
+}
+
+void probe__echo_init(struct probe_env *env)
+{
+	struct probe__echoes *e = &env->echoes;
+
+	if (getrandom(&e->id, sizeof(e->id), 0) != sizeof(e->id))
+		abort();
+	for (size_t i = 0; i < ARRAY_SIZE(e->sockets); i++) {
+		ev_io_init(&e->sockets[i].io, on_readable, -1, EV_READ);
+		e->sockets[i].io.data = env;
+	}
+}
+
+void probe__echo_close(struct probe_env *env)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(env->echoes.sockets); i++)
+		close_socket(env, &env->echoes.sockets[i]);
+}
+
+void probe__echo_free(struct probe_env *env)
+{
+	assert(env->echoes.used == 0);
+	probe__echo_close(env);
+	free(env->echoes.pending);
+	free(env->echoes.batch);
+}

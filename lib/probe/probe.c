@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * probe: one question at a time to one server; who owns what, and the one way in which it ends.
+ *
+ * There are two things. The environment (struct probe_env) belongs to a loop and is lent to all
+ * probes: read buffer, request buffer, ICMP sockets and the table of echoes, TLS contexts,
+ * namespace. The probe belongs to its target: spec, one timer, one io watcher, and between
+ * questions nothing more than perhaps a connection (keep-alive) and a TLS session. A probe is a few
+ * hundred bytes; a question in flight adds a descriptor, and memory only when its answer does not
+ * come in one piece.
+ *
+ * The files here follow a question on its way: connect.c opens the connection, https.c shakes
+ * hands, http.c asks and judges the answer; icmp.c does the same for echoes. Whatever happens, the
+ * question ends in conclude(), which clears it away before it calls back, so that the callback may
+ * do to the probe what it likes. What ends within probe_start() is told with the next turn of the
+ * loop.
+ *
+ * One timer covers all stages. It runs behind the io watchers of the same turn, so that an answer
+ * that was there in time counts even when the loop was late; and since libev counts from the start
+ * of its turn, a timer that comes early is set again for the rest.
+ */
+#include "lib/probe/probe.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "lib/probe/internal.h"
+
+static void arm(struct probe *p, int64_t after)
+{
+	ev_timer_stop(p->env->loop, &p->timer);
+	ev_timer_set(&p->timer, loop_seconds(after > 0 ? after : 0), 0.);
+	ev_timer_start(p->env->loop, &p->timer);
+}
+
+/* Clears away what belongs to the question only. */
+static void end_question(struct probe *p)
+{
+	ev_timer_stop(p->env->loop, &p->timer);
+	if (p->state == STATE_ECHO)
+		probe__echo_forget(p);
+	if (p->answer)
+		probe__answer_free(TAKE_PTR(p->answer));
+	free(TAKE_PTR(p->ready));
+	p->state = STATE_IDLE;
+}
+
+static void conclude(struct probe *p, struct probe_outcome *o)
+{
+	bool good = o->error == PROBE_OK;
+
+	o->status = p->status;
+	o->reused = p->reused;
+	o->resumed = p->resumed;
+	o->rtt = p->env->clock() - p->started;
+	end_question(p);
+	probe__tls_end(p, good);
+	if (!good || !p->keep)
+		probe__disconnect(p);
+	if (!p->starting) {
+		p->done(p, o, p->user);
+		return;
+	}
+	p->ready = mem_copy(o, sizeof(*o));
+	p->state = STATE_READY;
+	arm(p, 0);
+}
+
+/* One line of valid UTF-8, whatever was printed into it and wherever it was cut. */
+static void clean(char *text)
+{
+	char *to = text;
+	size_t n = strlen(text), len;
+
+	for (const char *from = text; n; from += len, n -= len) {
+		len = utf8_char(from, n);
+		if (len > 1) {
+			memmove(to, from, len);
+			to += len;
+			continue;
+		}
+		*to++ = len && *from >= ' ' && *from != 0x7f ? *from : '?';
+		len = 1;
+	}
+	*to = '\0';
+}
+
+void probe__fail(struct probe *p, enum probe_stage stage, enum probe_error error, int sys_errno,
+		 const char *fmt, ...)
+{
+	struct probe_outcome o = { .stage = stage, .error = error, .sys_errno = sys_errno };
+	va_list ap;
+
+	assert(error != PROBE_OK && stage != PROBE_STAGE_DONE);
+	va_start(ap, fmt);
+	vsnprintf(o.reason, sizeof(o.reason), fmt, ap);
+	va_end(ap);
+	clean(o.reason);
+	conclude(p, &o);
+}
+
+void probe__succeed(struct probe *p)
+{
+	struct probe_outcome o;
+
+	/* Not initialised as a whole: most of it is the reason, and there is none. */
+	o.stage = PROBE_STAGE_DONE;
+	o.error = PROBE_OK;
+	o.sys_errno = 0;
+	o.reason[0] = '\0';
+	conclude(p, &o);
+}
+
+void probe__wait(struct probe *p, int events)
+{
+	if (ev_is_active(&p->io) && (p->io.events & (EV_READ | EV_WRITE)) == events)
+		return;
+	ev_io_stop(p->env->loop, &p->io);
+	ev_io_set(&p->io, p->io.fd, events);
+	ev_io_start(p->env->loop, &p->io);
+}
+
+/* A kept connection speaks up between questions: it was closed, or it brings a TLS ticket. */
+static void on_idle(struct probe *p)
+{
+	char byte;
+
+	if (p->tls && tls_read(p->tls, &byte, 1) == -EAGAIN)
+		probe__tls_end(p, true);
+	else
+		probe__disconnect(p);
+}
+
+static void on_io(struct ev_loop *loop, ev_io *w, int events)
+{
+	struct probe *p = w->data;
+
+	switch ((enum probe__state)p->state) {
+	case STATE_IDLE:
+	case STATE_READY:
+		on_idle(p);
+		break;
+	case STATE_CONNECT:
+		probe__on_connecting(p);
+		break;
+	case STATE_TLS:
+		probe__on_handshake(p);
+		break;
+	case STATE_SEND:
+		probe__http_send(p);
+		break;
+	case STATE_HEAD:
+	case STATE_BODY:
+		probe__http_receive(p);
+		break;
+	case STATE_ECHO: /* has no connection */
+		assert(!"io without a connection");
+	}
+}
+
+static void on_deadline(struct probe *p)
+{
+	static const struct {
+		enum probe_stage stage;
+		const char *what;
+	} waits[] = {
+		[STATE_ECHO] = { PROBE_STAGE_CONNECT, "ping" },
+		[STATE_CONNECT] = { PROBE_STAGE_CONNECT, "connect to" },
+		[STATE_TLS] = { PROBE_STAGE_TLS, "TLS handshake with" },
+		[STATE_SEND] = { PROBE_STAGE_HTTP, "send request to" },
+		[STATE_HEAD] = { PROBE_STAGE_HTTP, "answer of" },
+		[STATE_BODY] = { PROBE_STAGE_HTTP, "body from" },
+	};
+	char text[ENDPOINT_STRLEN], duration[DURATION_STRLEN];
+
+	if (p->spec.kind == PROBE_ICMP)
+		addr_format(&p->spec.target.addr, text);
+	else
+		endpoint_format(&p->spec.target, text);
+	probe__fail(p, waits[p->state].stage, PROBE_ERR_TIMEOUT, 0, "%s %s: timed out after %s",
+		    waits[p->state].what, text, duration_format(p->spec.timeout, duration));
+}
+
+static void on_timer(struct ev_loop *loop, ev_timer *w, int events)
+{
+	struct probe *p = w->data;
+	int64_t left;
+
+	if (p->state == STATE_READY) {
+		struct probe_outcome o = *p->ready;
+
+		end_question(p);
+		p->done(p, &o, p->user);
+		return;
+	}
+	left = p->started + p->spec.timeout - p->env->clock();
+	if (left > 0)
+		arm(p, left);
+	else if (p->state == STATE_BODY)
+		probe__http_deadline(p);
+	else
+		on_deadline(p);
+}
+
+struct probe_env *probe_env_new(struct ev_loop *loop, const char *netns)
+{
+	struct probe_env *env = mem_zalloc(sizeof(*env));
+
+	assert(loop);
+	env->loop = loop;
+	env->clock = loop_monotonic;
+	net_ns_init(&env->ns, netns);
+	probe__echo_init(env);
+	return env;
+}
+
+void probe_env_free(struct probe_env *env)
+{
+	if (!env)
+		return;
+	assert(env->n_probes == 0);
+	probe__echo_free(env);
+	net_ns_free(&env->ns);
+	for (size_t i = 0; i < ARRAY_SIZE(env->tls); i++)
+		if (env->tls[i])
+			tls_context_free(env->tls[i]);
+	buf_free(&env->request);
+	free(env);
+}
+
+void probe_env_set_netns(struct probe_env *env, const char *netns)
+{
+	net_ns_free(&env->ns);
+	net_ns_init(&env->ns, netns);
+	probe__echo_close(env);
+}
+
+static void check_spec(const struct probe_spec *spec)
+{
+	assert(addr_is_set(&spec->target.addr) && spec->timeout > 0);
+	assert(!addr_is_set(&spec->source) || spec->source.family == spec->target.addr.family);
+	assert(spec->kind == PROBE_ICMP || spec->target.port);
+}
+
+struct probe *probe_new(struct probe_env *env, const struct probe_spec *spec, probe_done_fn done,
+			void *user)
+{
+	struct probe *p = mem_zalloc(sizeof(*p));
+
+	assert(env && spec && done);
+	check_spec(spec);
+	p->env = env;
+	p->spec = *spec;
+	p->done = done;
+	p->user = user;
+	ev_init(&p->timer, on_timer);
+	ev_set_priority(&p->timer, -1);
+	p->timer.data = p;
+	ev_io_init(&p->io, on_io, -1, EV_READ);
+	p->io.data = p;
+	env->n_probes++;
+	return p;
+}
+
+void probe_free(struct probe *p)
+{
+	if (!p)
+		return;
+	end_question(p);
+	probe__disconnect(p);
+	probe__tls_forget(p);
+	p->env->n_probes--;
+	free(p);
+}
+
+/* Over the kept connection when there is one, else over a new one. */
+static void ask(struct probe *p)
+{
+	if (!probe__connection_is_here(p)) {
+		probe__disconnect(p);
+		probe__connect(p);
+		return;
+	}
+	p->reused = true;
+	p->served++;
+	p->state = STATE_SEND;
+	probe__http_send(p);
+}
+
+static void begin(struct probe *p)
+{
+	p->starting = true;
+	p->previous = p->started;
+	p->started = p->env->clock();
+	p->sent = 0;
+	p->status = 0;
+	p->reused = p->resumed = p->keep = false;
+	if (p->spec.kind == PROBE_ICMP)
+		probe__echo_start(p);
+	else {
+		probe__tls_prepare(p);
+		ask(p);
+	}
+	p->starting = false;
+	if (p->state != STATE_READY)
+		arm(p, p->spec.timeout);
+}
+
+void probe_start(struct probe *p)
+{
+	assert(p && !probe_in_flight(p));
+	begin(p);
+}
+
+bool probe_in_flight(const struct probe *p)
+{
+	return p->state != STATE_IDLE;
+}
+
+void probe_cancel(struct probe *p)
+{
+	if (!probe_in_flight(p))
+		return;
+	end_question(p);
+	probe__disconnect(p);
+}
+
+void probe_set_spec(struct probe *p, const struct probe_spec *spec)
+{
+	bool asking = probe_in_flight(p);
+
+	check_spec(spec);
+	end_question(p);
+	probe__disconnect(p);
+	probe__tls_forget(p);
+	p->spec = *spec;
+	if (asking)
+		begin(p);
+}

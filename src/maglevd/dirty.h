@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dirty: which frontends wait to be brought into line, in the order of their VIPs. Pure.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/maglevd/plan.h"
+
+enum dirty_mark {
+	DIRTY_NOT,
+	DIRTY_WAITING, /* for its turn */
+	DIRTY_FAILED,  /* for dirty_retry() */
+};
+
+struct dirty {
+	struct plan_order order;
+	uint8_t *marks; /* per frontend */
+	size_t first;	/* no waiting frontend stands at a lower position */
+};
+
+/* For another configuration; all marks are gone. */
+void dirty_build(struct dirty *d, const struct l4_config *c);
+void dirty_free(struct dirty *d);
+/* Frontends that are not programmed are never marked. */
+void dirty_mark(struct dirty *d, size_t frontend, enum dirty_mark mark);
+void dirty_mark_all(struct dirty *d);
+/* What failed waits again. */
+void dirty_retry(struct dirty *d);
+/* The first waiting frontend that the model's warm-up has released; SIZE_MAX if none. */
+size_t dirty_first(struct dirty *d, const struct l4_model *m);
+/* Nobody waits, released or not; failed ones do not count. */
+bool dirty_none(const struct dirty *d);

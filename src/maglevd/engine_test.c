@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "lib/log/log.h"
+#include "src/maglevd/engine.h"
+#include "src/maglevd/testing.h"
+
+#define HEAD                                                                                       \
+	"maglev:\n"                                                                                \
+	"  healthchecker: { transition-history: 3 }\n"                                             \
+	"  healthchecks: { c: { type: tcp, port: 80 }, d: { type: tcp, port: 81 } }\n"             \
+	"  dataplane: none\n"
+
+#define CONFIG                                                                                     \
+	HEAD "  backends:\n"                                                                       \
+	     "    a: { address: 10.0.0.1, healthcheck: c }\n"                                      \
+	     "    b: { address: 10.0.0.2, healthcheck: c }\n"                                      \
+	     "    s: { address: 10.0.0.3 }\n"                                                      \
+	     "  frontends:\n"                                                                      \
+	     "    one: { address: 192.0.2.1, pools: [{ name: p, backends: { a: {} } }] }\n"        \
+	     "    two: { address: 192.0.2.2, pools: [{ name: p, backends: { a: {}, b: {} } }] }\n" \
+	     "    fix: { address: 192.0.2.3, pools: [{ name: p, backends: { s: {} } }] }\n"
+
+/* what observers were told, as text, in order */
+static struct buf told;
+static struct buf logged;
+
+static void on_backend(void *user, struct l4_backend_state *b, const struct health_change *change)
+{
+	buf_printf(&told, "%s:%s>%s:%s ", b->name, health_state_name(change->from),
+		   health_state_name(change->to), health_code_name(change->why));
+}
+
+static void on_frontend(void *user, size_t frontend, enum l4_frontend_health from,
+			enum l4_frontend_health to, int64_t at)
+{
+	const struct l4_config *c = engine_model(user)->config;
+
+	buf_printf(&told, "%s=%s ", c->frontends[frontend].name, l4_frontend_health_name(to));
+}
+
+static void on_weight(void *user, size_t frontend, size_t backend, bool flush)
+{
+	const struct l4_config *c = engine_model(user)->config;
+
+	buf_printf(&told, "weight:%s:%s:%d ", c->frontends[frontend].name,
+		   c->backends[backend].name, flush);
+}
+
+static void on_reloaded(void *user, const struct l4_reload *reload)
+{
+	buf_printf(&told, "reloaded:%zu ", reload->changes.n);
+}
+
+static void on_guard(void *user, bool active)
+{
+	buf_printf(&told, "guard:%d ", active);
+}
+
+static void on_line(const struct log_line *line, void *user)
+{
+	buf_add(&logged, line->json.p, line->json.n);
+}
+
+static struct engine_observer observer = { .backend = on_backend,
+					   .frontend = on_frontend,
+					   .weight = on_weight,
+					   .reloaded = on_reloaded,
+					   .guard = on_guard };
+static int sink;
+
+static struct engine *start(const char *yaml)
+{
+	struct engine *e = engine_new(testing_snapshot(yaml));
+
+	observer.user = e;
+	engine_observe(e, &observer);
+	engine_start(e);
+	return e;
+}
+
+static int setup(void **state)
+{
+	sink = log_add_sink(LOG_INFO, on_line, NULL);
+	*state = start(CONFIG);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	engine_free(*state);
+	log_remove_sink(sink);
+	buf_free(&told);
+	buf_free(&logged);
+	return 0;
+}
+
+static void expect_told(const char *text)
+{
+	assert_string_equal(buf_cstr(&told), text);
+	told.n = logged.n = 0;
+}
+
+static struct l4_backend_state *backend(struct engine *e, const char *name)
+{
+	const struct l4_model *m = engine_model(e);
+
+	return m->backends[l4_config_backend(m->config, name)];
+}
+
+static void feed(struct engine *e, const char *name, enum health_code code, bool local)
+{
+	engine_record(e, backend(e, name), &(struct engine_result){ code, local, "why" });
+}
+
+/* FR-1.7 */
+static void a_static_backend_is_up_from_the_start(void **state)
+{
+	expect_told("fix=up s:unknown>up:static ");
+}
+
+/* FR-1.6, FR-2.4: and the frontends that use it are told before the observers act on it */
+static void the_first_result_decides_and_frontends_follow(void **state)
+{
+	struct engine *e = *state;
+
+	told.n = 0;
+	feed(e, "a", CODE_L4OK, false);
+	expect_told("one=up two=up a:unknown>up:L4OK ");
+	feed(e, "b", CODE_L4CON, false);
+	expect_told("b:unknown>down:L4CON ");
+}
+
+/* FR-6.1: one incident, one line, with everything in it */
+static void a_transition_is_one_line(void **state)
+{
+	struct engine *e = *state;
+	const char *line;
+
+	feed(e, "a", CODE_L4OK, false);
+	logged.n = 0;
+	for (int i = 0; i < 3; i++)
+		feed(e, "a", CODE_L4CON, false);
+	line = buf_cstr(&logged);
+	assert_non_null(strstr(line,
+			       "\"msg\":\"backend-transition\",\"backend\":\"a\",\"from\":\"up\","
+			       "\"to\":\"down\",\"code\":\"L4CON\",\"reason\":\"why\""));
+	assert_non_null(strstr(line, "\"frontends_down\":\"one,two\""));
+	assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
+}
+
+/* NFR-3.2 */
+static void the_history_is_bounded(void **state)
+{
+	struct engine *e = *state;
+	const struct l4_backend_state *b = backend(e, "a");
+
+	feed(e, "a", CODE_L4OK, false);
+	for (int i = 0; i < 20; i++)
+		feed(e, "a", (i / 5) % 2 ? CODE_L4OK : CODE_L4CON, false);
+	assert_int_equal(b->n_history, 3);
+	assert_int_equal(b->history[2].to, b->health.state);
+	assert_int_equal(b->history[1].to, b->history[2].from);
+}
+
+/* FR-3.1, FR-3.2 and the refusals of pause and resume */
+static void operators_act_by_name(void **state)
+{
+	struct engine *e = *state;
+
+	feed(e, "a", CODE_L4OK, false);
+	told.n = 0;
+	assert_int_equal(engine_pause(e, "nobody"), -ENOENT);
+	assert_int_equal(engine_pause(e, "a"), 0);
+	expect_told("one=down two=down a:up>paused:paused ");
+	assert_int_equal(engine_pause(e, "a"), 0); /* nothing to do, nothing told */
+	expect_told("");
+	feed(e, "a", CODE_L4CON, false); /* a result on its way when it was paused */
+	expect_told("");
+	assert_int_equal(engine_disable(e, "a"), 0);
+	told.n = 0;
+	assert_int_equal(engine_pause(e, "a"), -EPERM);
+	assert_int_equal(engine_resume(e, "a"), -EPERM);
+	assert_int_equal(engine_enable(e, "a"), 0);
+	assert_int_equal(backend(e, "a")->health.state, HEALTH_UNKNOWN);
+}
+
+/* FR-1.7: a static backend honours pause, and comes back by its synthetic pass */
+static void a_static_backend_resumes_into_up(void **state)
+{
+	struct engine *e = *state;
+
+	assert_int_equal(engine_pause(e, "s"), 0);
+	told.n = 0;
+	assert_int_equal(engine_resume(e, "s"), 0);
+	expect_told("fix=unknown s:paused>unknown:resumed fix=up s:unknown>up:static ");
+}
+
+/* FR-3.3 */
+static void a_weight_of_zero_takes_the_frontend_down(void **state)
+{
+	struct engine *e = *state;
+
+	feed(e, "a", CODE_L4OK, false);
+	told.n = 0;
+	assert_int_equal(engine_set_weight(e, &(struct engine_weight){ "one", "p", "a", 0, true }),
+			 0);
+	expect_told("one=down weight:one:a:1 ");
+	assert_int_equal(engine_set_weight(e,
+					   &(struct engine_weight){ "one", "p", "a", 101, false }),
+			 -ERANGE);
+	assert_int_equal(engine_set_weight(e, &(struct engine_weight){ "one", "q", "a", 1, false }),
+			 -ENOENT);
+}
+
+/* FR-5.3: what the file takes away is told as removed; overrides stay (FR-3.4) */
+static void a_reload_tells_what_it_changed(void **state)
+{
+	struct engine *e = *state;
+
+	feed(e, "a", CODE_L4OK, false);
+	feed(e, "b", CODE_L4OK, false);
+	assert_int_equal(engine_pause(e, "a"), 0);
+	told.n = 0;
+	engine_reload(e, testing_snapshot(HEAD "  backends:\n"
+					       "    a: { address: 10.0.0.9, healthcheck: d }\n"
+					       "    n: { address: 10.0.0.4 }\n"
+					       "  frontends:\n"
+					       "    one: { address: 192.0.2.1, pools: "
+					       "[{ name: p, backends: { a: {}, n: {} } }] }\n"));
+	expect_told("reloaded:4 b:up>removed:removed one=up n:unknown>up:static "
+		    "s:up>removed:removed ");
+	assert_int_equal(backend(e, "a")->health.state, HEALTH_PAUSED);
+	assert_int_equal(engine_model(e)->config->n_backends, 2);
+}
+
+/* A probed backend that becomes static is up at once, whatever it was. */
+static void a_check_taken_away_means_up(void **state)
+{
+	struct engine *e = *state;
+
+	feed(e, "a", CODE_L4CON, false);
+	told.n = 0;
+	engine_reload(e, testing_snapshot(HEAD "  backends: { a: { address: 10.0.0.1 } }\n"));
+	assert_non_null(strstr(buf_cstr(&told), "a:down>up:static"));
+}
+
+/* DESIGN: only while every probed backend fails by our own fault */
+static void the_guard_follows_local_failures(void **state)
+{
+	struct engine *e = *state;
+
+	feed(e, "a", CODE_SOCKERR, true);
+	feed(e, "b", CODE_L4CON, false);
+	assert_false(engine_guard(e));
+	told.n = 0;
+	feed(e, "b", CODE_SOCKERR, true);
+	assert_true(engine_guard(e));
+	expect_told("guard:1 ");
+	feed(e, "a", CODE_L4TOUT, false);
+	expect_told("guard:0 ");
+
+	/* pausing the one that speaks against it */
+	assert_int_equal(engine_pause(e, "a"), 0);
+	assert_true(engine_guard(e));
+}
+
+/* The guard is in force before anybody acts on the transition that completes it. */
+static void the_guard_comes_before_the_transition(void **state)
+{
+	struct engine *e = *state;
+
+	feed(e, "a", CODE_L4OK, false);
+	feed(e, "b", CODE_SOCKERR, true);
+	told.n = 0;
+	feed(e, "a", CODE_SOCKERR, true); /* just up: one failure takes it down again */
+	expect_told("guard:1 one=down two=down a:up>down:SOCKERR ");
+}
+
+static void the_guard_can_be_switched_off(void **state)
+{
+	struct engine *e = *state;
+
+	engine_reload(e, testing_snapshot(
+				 "maglev:\n  healthchecker: { all-down-guard: false }\n"
+				 "  dataplane: none\n"
+				 "  healthchecks: { c: { type: tcp, port: 80 } }\n"
+				 "  backends: { a: { address: 10.0.0.1, healthcheck: c } }\n"));
+	feed(e, "a", CODE_SOCKERR, true);
+	assert_false(engine_guard(e));
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(a_static_backend_is_up_from_the_start),
+		T(the_first_result_decides_and_frontends_follow),
+		T(a_transition_is_one_line),
+		T(the_history_is_bounded),
+		T(operators_act_by_name),
+		T(a_static_backend_resumes_into_up),
+		T(a_weight_of_zero_takes_the_frontend_down),
+		T(a_reload_tells_what_it_changed),
+		T(a_check_taken_away_means_up),
+		T(the_guard_follows_local_failures),
+		T(the_guard_comes_before_the_transition),
+		T(the_guard_can_be_switched_off),
+	};
+
+	return cmocka_run_group_tests_name("engine", tests, NULL, NULL);
+}

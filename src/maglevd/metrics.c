@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A page is a walk over one table of families; a family is written whole, or backend by backend, or
+ * frontend by frontend. With ten thousand backends a page has some hundred thousand lines, so it is
+ * written in slices between which the loop turns. A reload may come in between: the place is
+ * therefore kept as a name, not as an index, and since backends and frontends are sorted by name no
+ * sample is written twice. What the page says of two backends may be a few turns apart.
+ */
+#include "src/maglevd/metrics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "core/l4/weight.h"
+#include "lib/cli/cli.h"
+#include "lib/log/log.h"
+#include "lib/metrics/metrics.h"
+#include "src/maglevd/engine.h"
+#include "src/maglevd/prober.h"
+#include "src/maglevd/reconcile.h"
+#include "src/maglevd/reload.h"
+
+#define SLICE (2 * NSEC_PER_MSEC)
+
+static const double lag_le[] = { .0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5 };
+static const struct metrics_bounds lag_bounds = { lag_le, ARRAY_SIZE(lag_le) };
+
+struct maglevd_metrics {
+	struct ev_loop *loop;
+	struct maglevd_metrics_sources from;
+	struct loop_lag lag;
+	struct metrics_histogram lag_seconds;
+};
+
+/* A page being written. */
+struct scrape {
+	struct maglevd_metrics *m;
+	size_t family;
+	bool begun; /* the family's header is written */
+	char *last; /* name of the last backend or frontend written; NULL before the first */
+};
+
+#define LABEL(k, v) ((struct metrics_label){ (k), str_of(v) })
+
+static const struct l4_model *model(const struct maglevd_metrics *m)
+{
+	return engine_model(m->from.engine);
+}
+
+/* 1 for the value that is, 0 for those that are not: a gauge per state. */
+static void write_states(struct buf *out, const char *name, struct metrics_label who, unsigned is,
+			 const char *(*state_name)(unsigned), unsigned n)
+{
+	for (unsigned s = 0; s < n; s++) {
+		const struct metrics_label labels[] = { who, LABEL("state", state_name(s)) };
+
+		metrics_u64(out, name, labels, 2, s == is);
+	}
+}
+
+/* ---- of the whole ---- */
+
+static void write_build_info(const struct maglevd_metrics *m, const char *name, struct buf *out)
+{
+	const struct metrics_label labels[] = { LABEL("version", cli_version.version),
+						LABEL("commit", cli_version.commit),
+						LABEL("date", cli_version.date) };
+
+	metrics_u64(out, name, labels, ARRAY_SIZE(labels), 1);
+}
+
+static void write_reloads(const struct maglevd_metrics *m, const char *name, struct buf *out)
+{
+	const struct reload_stats *s = reload_stats(m->from.reload);
+
+	metrics_u64(out, name, &LABEL("result", "success"), 1, s->succeeded);
+	metrics_u64(out, name, &LABEL("result", "failure"), 1, s->failed);
+}
+
+static void write_last_load(const struct maglevd_metrics *m, const char *name, struct buf *out)
+{
+	metrics_double(out, name, NULL, 0,
+		       loop_seconds(reload_stats(m->from.reload)->last_success));
+}
+
+static void write_guard(const struct maglevd_metrics *m, const char *name, struct buf *out)
+{
+	metrics_u64(out, name, NULL, 0, engine_guard(m->from.engine));
+}
+
+static const char *phase_name(unsigned phase)
+{
+	return warmup_phase_name((enum warmup_phase)phase);
+}
+
+static void write_warmup(const struct maglevd_metrics *m, const char *name, struct buf *out)
+{
+	enum warmup_phase is = reconcile_phase(m->from.reconcile);
+
+	for (unsigned p = 0; p <= WARMUP_DONE; p++)
+		metrics_u64(out, name, &LABEL("phase", phase_name(p)), 1, p == is);
+}
+
+static void write_connected(const struct maglevd_metrics *m, const char *name, struct buf *out)
+{
+	metrics_u64(out, name, &LABEL("dataplane", l4_dataplane_name(model(m)->config->dataplane)),
+		    1, reconcile_connected(m->from.reconcile));
+}
+
+static void write_lbsync(const struct maglevd_metrics *m, const char *name, struct buf *out)
+{
+	static const char *const scopes[] = { [RECONCILE_ALL] = "all", [RECONCILE_VIP] = "vip" };
+	static const char *const kinds[] = {
+		[LB_OP_CONF] = "conf_updated",	 [LB_OP_VIP_ADD] = "vip_added",
+		[LB_OP_VIP_DEL] = "vip_removed", [LB_OP_AS_ADD] = "as_added",
+		[LB_OP_AS_DEL] = "as_removed",	 [LB_OP_AS_WEIGHT] = "as_weight_updated",
+	};
+	const struct reconcile_stats *s = reconcile_stats(m->from.reconcile);
+
+	for (size_t scope = 0; scope < RECONCILE_SCOPES; scope++)
+		for (size_t kind = 0; kind < LB_OP_KINDS; kind++) {
+			const struct metrics_label labels[] = { LABEL("scope", scopes[scope]),
+								LABEL("kind", kinds[kind]) };
+
+			if (s->ops[scope][kind])
+				metrics_u64(out, name, labels, 2, s->ops[scope][kind]);
+		}
+}
+
+static void write_lbsync_failures(const struct maglevd_metrics *m, const char *name,
+				  struct buf *out)
+{
+	metrics_u64(out, name, NULL, 0, reconcile_stats(m->from.reconcile)->failures);
+}
+
+static void write_lbsync_full(const struct maglevd_metrics *m, const char *name, struct buf *out)
+{
+	metrics_u64(out, name, NULL, 0, reconcile_stats(m->from.reconcile)->full_syncs);
+}
+
+static void write_lbsync_last(const struct maglevd_metrics *m, const char *name, struct buf *out)
+{
+	metrics_double(out, name, NULL, 0,
+		       loop_seconds(reconcile_stats(m->from.reconcile)->last_full_sync));
+}
+
+static void write_started(const struct maglevd_metrics *m, const char *name, struct buf *out)
+{
+	metrics_u64(out, name, NULL, 0, prober_stats(m->from.prober)->started);
+}
+
+static void write_late(const struct maglevd_metrics *m, const char *name, struct buf *out)
+{
+	metrics_u64(out, name, NULL, 0, prober_stats(m->from.prober)->late);
+}
+
+static void write_lag(const struct maglevd_metrics *m, const char *name, struct buf *out)
+{
+	metrics_histogram(out, name, NULL, 0, &m->lag_seconds);
+}
+
+static void write_log_dropped(const struct maglevd_metrics *m, const char *name, struct buf *out)
+{
+	metrics_u64(out, name, NULL, 0, log_dropped());
+}
+
+/* ---- of one backend ---- */
+
+static const char *state_name(unsigned state)
+{
+	return health_state_name((enum health_state)state);
+}
+
+static void write_backend_state(const struct maglevd_metrics *m, size_t i, const char *name,
+				struct buf *out)
+{
+	const struct l4_backend_state *b = model(m)->backends[i];
+
+	/* removed ones are not there any more to be shown */
+	write_states(out, name, LABEL("backend", b->name), b->health.state, state_name,
+		     HEALTH_REMOVED);
+}
+
+static void write_backend_health(const struct maglevd_metrics *m, size_t i, const char *name,
+				 struct buf *out)
+{
+	const struct l4_backend_state *b = model(m)->backends[i];
+
+	metrics_u64(out, name, &LABEL("backend", b->name), 1, b->health.counter);
+}
+
+static void write_backend_enabled(const struct maglevd_metrics *m, size_t i, const char *name,
+				  struct buf *out)
+{
+	const struct l4_backend_state *b = model(m)->backends[i];
+
+	metrics_u64(out, name, &LABEL("backend", b->name), 1, b->health.state != HEALTH_DISABLED);
+}
+
+static void write_transitions(const struct maglevd_metrics *m, size_t i, const char *name,
+			      struct buf *out)
+{
+	const struct l4_backend_state *b = model(m)->backends[i];
+	const struct prober_counts *c = prober_counts(b);
+
+	for (unsigned from = 0; from < HEALTH_STATES; from++)
+		for (unsigned to = 0; to < HEALTH_STATES; to++) {
+			const struct metrics_label labels[] = { LABEL("backend", b->name),
+								LABEL("from", state_name(from)),
+								LABEL("to", state_name(to)) };
+
+			if (c->transitions[from][to])
+				metrics_u64(out, name, labels, 3, c->transitions[from][to]);
+		}
+}
+
+/* What the check of a backend is called in labels; NULL for a static one, which has no probes. */
+static const char *check_type(const struct maglevd_metrics *m, size_t i)
+{
+	const struct l4_check *check = model(m)->config->backends[i].check;
+
+	return check ? l4_check_type_name(check->type) : NULL;
+}
+
+static void write_probes(const struct maglevd_metrics *m, size_t i, const char *name,
+			 struct buf *out)
+{
+	const struct l4_backend_state *b = model(m)->backends[i];
+	const struct prober_counts *c = prober_counts(b);
+	const char *type = check_type(m, i);
+
+	for (unsigned code = 0; type && code < HEALTH_CODES; code++) {
+		bool pass = health_code_is_pass((enum health_code)code);
+		const struct metrics_label labels[] = {
+			LABEL("backend", b->name), LABEL("type", type),
+			LABEL("result", pass ? "success" : "failure"),
+			LABEL("code", health_code_name((enum health_code)code))
+		};
+
+		if (c->by_code[code])
+			metrics_u64(out, name, labels, ARRAY_SIZE(labels), c->by_code[code]);
+	}
+}
+
+static void write_durations(const struct maglevd_metrics *m, size_t i, const char *name,
+			    struct buf *out)
+{
+	const struct l4_backend_state *b = model(m)->backends[i];
+	const char *type = check_type(m, i);
+
+	if (type)
+		metrics_histogram(out, name,
+				  (const struct metrics_label[]){ LABEL("backend", b->name),
+								  LABEL("type", type) },
+				  2, &prober_counts(b)->duration);
+}
+
+/* ---- of one frontend ---- */
+
+static const char *frontend_state_name(unsigned state)
+{
+	return l4_frontend_health_name((enum l4_frontend_health)state);
+}
+
+static void write_frontend_state(const struct maglevd_metrics *m, size_t i, const char *name,
+				 struct buf *out)
+{
+	write_states(out, name, LABEL("frontend", model(m)->config->frontends[i].name),
+		     model(m)->frontends[i].health, frontend_state_name, L4_FRONTEND_DOWN + 1);
+}
+
+static void write_tuples(const struct maglevd_metrics *m, size_t i, const char *name,
+			 struct buf *out, bool effective)
+{
+	const struct l4_config *c = model(m)->config;
+	const struct l4_frontend *f = &c->frontends[i];
+	size_t active = effective ? l4_active_pool(model(m), i) : 0;
+
+	for (size_t p = 0; p < f->n_pools; p++)
+		for (size_t k = 0; k < f->pools[p].n_members; k++) {
+			size_t b = f->pools[p].members[k].backend;
+			unsigned weight = model(m)->frontends[i].weights[p][k].value;
+			const struct metrics_label labels[] = {
+				LABEL("frontend", f->name), LABEL("pool", f->pools[p].name),
+				LABEL("backend", c->backends[b].name)
+			};
+
+			if (effective)
+				weight = l4_effective_weight(model(m)->backends[b]->health.state,
+							     p == active, weight, false)
+						 .weight;
+			metrics_u64(out, name, labels, ARRAY_SIZE(labels), weight);
+		}
+}
+
+static void write_weights(const struct maglevd_metrics *m, size_t i, const char *name,
+			  struct buf *out)
+{
+	write_tuples(m, i, name, out, false);
+}
+
+static void write_effective(const struct maglevd_metrics *m, size_t i, const char *name,
+			    struct buf *out)
+{
+	write_tuples(m, i, name, out, true);
+}
+
+/* ---- the table ---- */
+
+struct family {
+	const char *name;
+	enum metrics_type type;
+	const char *help;
+	/* one of the three */
+	void (*whole)(const struct maglevd_metrics *m, const char *name, struct buf *out);
+	void (*backend)(const struct maglevd_metrics *m, size_t i, const char *name,
+			struct buf *out);
+	void (*frontend)(const struct maglevd_metrics *m, size_t i, const char *name,
+			 struct buf *out);
+};
+
+static const struct family families[] = {
+	{ "maglev_build_info", METRICS_GAUGE, "Version of this maglevd; always 1.",
+	  .whole = write_build_info },
+	{ "maglev_config_reloads_total", METRICS_COUNTER, "Reloads of the configuration.",
+	  .whole = write_reloads },
+	{ "maglev_config_last_success_timestamp_seconds", METRICS_GAUGE,
+	  "When the running configuration was loaded.", .whole = write_last_load },
+	{ "maglev_guard_active", METRICS_GAUGE,
+	  "1 while every probe fails on this machine itself and no weight is lowered.",
+	  .whole = write_guard },
+	{ "maglev_warmup_phase", METRICS_GAUGE, "Phase of the warm-up; 1 for the current one.",
+	  .whole = write_warmup },
+	{ "maglev_dataplane_connected", METRICS_GAUGE, "1 while the data plane can be written to.",
+	  .whole = write_connected },
+	{ "maglev_lbsync_total", METRICS_COUNTER, "Operations carried out on the data plane.",
+	  .whole = write_lbsync },
+	{ "maglev_lbsync_failures_total", METRICS_COUNTER,
+	  "Requests that the data plane refused or did not answer.",
+	  .whole = write_lbsync_failures },
+	{ "maglev_lbsync_full_total", METRICS_COUNTER, "Full syncs that reached their end.",
+	  .whole = write_lbsync_full },
+	{ "maglev_lbsync_last_timestamp_seconds", METRICS_GAUGE,
+	  "When the last full sync ended; 0 before the first.", .whole = write_lbsync_last },
+	{ "maglev_probes_started_total", METRICS_COUNTER, "Probes started.",
+	  .whole = write_started },
+	{ "maglev_probes_late_total", METRICS_COUNTER,
+	  "Probes started more than 5 % of their interval after their planned time.",
+	  .whole = write_late },
+	{ "maglev_loop_lag_seconds", METRICS_HISTOGRAM,
+	  "How long one turn of the event loop kept everything else waiting.", .whole = write_lag },
+	{ "maglev_log_dropped_total", METRICS_COUNTER,
+	  "Log lines that standard output did not take.", .whole = write_log_dropped },
+	{ "maglev_backend_state", METRICS_GAUGE, "State of a backend; 1 for the current one.",
+	  .backend = write_backend_state },
+	{ "maglev_backend_health", METRICS_GAUGE, "Rise/fall counter of a backend.",
+	  .backend = write_backend_health },
+	{ "maglev_backend_enabled", METRICS_GAUGE, "0 while a backend is disabled.",
+	  .backend = write_backend_enabled },
+	{ "maglev_backend_transitions_total", METRICS_COUNTER, "Changes of state of a backend.",
+	  .backend = write_transitions },
+	{ "maglev_probe_total", METRICS_COUNTER, "Probes that ended, by result code.",
+	  .backend = write_probes },
+	{ "maglev_probe_duration_seconds", METRICS_HISTOGRAM, "Time from start to end of a probe.",
+	  .backend = write_durations },
+	{ "maglev_frontend_state", METRICS_GAUGE, "State of a frontend; 1 for the current one.",
+	  .frontend = write_frontend_state },
+	{ "maglev_frontend_pool_backend_weight", METRICS_GAUGE,
+	  "Weight in force, from the file or set at run time.", .frontend = write_weights },
+	{ "maglev_frontend_pool_backend_effective_weight", METRICS_GAUGE,
+	  "Weight after health and pool failover.", .frontend = write_effective },
+};
+
+/* ---- the walk ---- */
+
+/* Index of the first name behind last; they are sorted, but last may be gone since. */
+static size_t resume_at(const struct scrape *s, const struct family *f)
+{
+	const struct l4_config *c = model(s->m)->config;
+	size_t n = f->backend ? c->n_backends : c->n_frontends, low = 0;
+
+	while (s->last && low < n) {
+		size_t middle = (low + n) / 2;
+		const char *name =
+			f->backend ? c->backends[middle].name : c->frontends[middle].name;
+
+		if (strcmp(name, s->last) <= 0)
+			low = middle + 1;
+		else
+			n = middle;
+	}
+	return low;
+}
+
+/* Items of a family until its end (true) or until the slice is full. */
+static bool write_items(struct scrape *s, const struct family *f, int64_t until, struct buf *out)
+{
+	const struct l4_config *c = model(s->m)->config;
+	size_t n = f->backend ? c->n_backends : c->n_frontends, begin = out->n;
+
+	for (size_t i = resume_at(s, f); i < n; i++) {
+		(f->backend ? f->backend : f->frontend)(s->m, i, f->name, out);
+		if (out->n - begin < HTTP_SLICE && loop_monotonic() < until)
+			continue;
+		free(s->last);
+		s->last = mem_strdup(f->backend ? c->backends[i].name : c->frontends[i].name);
+		return i + 1 == n;
+	}
+	return true;
+}
+
+static bool write_family(struct scrape *s, const struct family *f, int64_t until, struct buf *out)
+{
+	if (!s->begun)
+		metrics_family(out, f->name, f->type, f->help);
+	s->begun = true;
+	if (f->whole)
+		f->whole(s->m, f->name, out);
+	else if (!write_items(s, f, until, out))
+		return false;
+	s->begun = false;
+	free(TAKE_PTR(s->last));
+	return true;
+}
+
+static enum http_stream_state on_produce(struct buf *out, void *user)
+{
+	struct scrape *s = user;
+	int64_t until = loop_monotonic() + SLICE;
+	size_t begin = out->n;
+
+	while (s->family < ARRAY_SIZE(families)) {
+		if (!write_family(s, &families[s->family], until, out))
+			return HTTP_STREAM_MORE;
+		s->family++;
+		if (out->n - begin >= HTTP_SLICE || loop_monotonic() >= until)
+			return HTTP_STREAM_MORE;
+	}
+	metrics_process(out);
+	return HTTP_STREAM_END;
+}
+
+static void on_closed(bool whole, void *user)
+{
+	struct scrape *s = user;
+
+	free(s->last);
+	free(s);
+}
+
+static void on_turn(int64_t ns, void *user)
+{
+	struct maglevd_metrics *m = user;
+
+	metrics_observe(&m->lag_seconds, loop_seconds(ns));
+}
+
+struct maglevd_metrics *maglevd_metrics_new(struct ev_loop *loop,
+					    const struct maglevd_metrics_sources *sources)
+{
+	struct maglevd_metrics *m = mem_zalloc(sizeof(*m));
+
+	m->loop = loop;
+	m->from = *sources;
+	metrics_histogram_init(&m->lag_seconds, &lag_bounds);
+	loop_lag_start(&m->lag, loop, on_turn, m);
+	return m;
+}
+
+void maglevd_metrics_free(struct maglevd_metrics *m)
+{
+	if (!m)
+		return;
+	loop_lag_stop(&m->lag, m->loop);
+	free(m);
+}
+
+struct http_stream maglevd_metrics_stream(struct maglevd_metrics *m)
+{
+	struct scrape *s = mem_zalloc(sizeof(*s));
+
+	s->m = m;
+	return (struct http_stream){ .produce = on_produce, .closed = on_closed, .user = s };
+}
