@@ -263,9 +263,10 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int events)
 static void filter(int fd, const struct family *f)
 {
 	struct icmp6_filter six;
-	uint32_t four = ~(UINT32_C(1) << f->reply);
 
 	if (f->family == AF_INET) {
+		uint32_t four = ~(UINT32_C(1) << f->reply);
+
 		for (size_t i = 0; i < sizeof(f->errors); i++)
 			four &= ~(UINT32_C(1) << f->errors[i]);
 		setsockopt(fd, SOL_RAW, ICMP_FILTER, &four, sizeof(four));
