@@ -159,10 +159,8 @@ void health_rule_changed(struct health *h, const struct health_rule *rule)
 {
 	unsigned most = full(rule);
 
-	if (h->state == HEALTH_UP)
-		h->counter = most;
-	else if (h->state == HEALTH_DOWN)
+	if (h->state == HEALTH_DOWN)
 		h->counter = 0;
-	else if (h->counter > most)
+	else if (h->state == HEALTH_UP || h->counter > most)
 		h->counter = most;
 }

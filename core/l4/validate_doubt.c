@@ -111,7 +111,7 @@ void l4__find_doubts(struct l4__build *b)
 		struct l4__spot spot = { .in = &l4__backends_spot, .name = b->backends[i].name };
 
 		if (!uses[i].frontend)
-			l4__doubt(b, &spot, NULL, b->backend_entries[i].at,
-				  "no frontend uses it; it is probed all the same");
+			l4__doubt(b, &spot, NULL, b->backend_entries[i].at, "no frontend uses it%s",
+				  b->backends[i].check ? "; it is probed all the same" : "");
 	}
 }

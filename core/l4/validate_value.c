@@ -226,7 +226,7 @@ bool l4__host(struct l4__build *b, const struct l4__spot *in, const char *word,
 {
 	static const uint8_t zero[12];
 	bool vpp = b->dataplane_known && b->config->dataplane == L4_DATAPLANE_VPP;
-	struct addr a;
+	struct addr a = { 0 };
 
 	if (!l4__address(b, in, word, AF_UNSPEC, d, &a))
 		return false;

@@ -199,6 +199,7 @@ static void chunk_lines_and_trailers_are_bounded(void **state)
 	} rows[] = {
 		{ "1;", HTTP_CHUNK_LINE_MAX - 4, "\r\na\r\n0\r\n\r\n", true },
 		{ "1;", HTTP_CHUNK_LINE_MAX - 3, "\r\na\r\n0\r\n\r\n", false },
+		{ "1\r\na\r\n1;", HTTP_CHUNK_LINE_MAX - 4, "\r\na\r\n0\r\n\r\n", true },
 		{ "0\r\nA:", HTTP_TRAILERS_MAX - 6, "\r\n\r\n", true },
 		{ "0\r\nA:", HTTP_TRAILERS_MAX - 5, "\r\n\r\n", false },
 		{ "0\r\nA: b\r\nC:", HTTP_TRAILERS_MAX - 11, "\r\n\r\n", false },

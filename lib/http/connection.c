@@ -356,6 +356,7 @@ struct http__conn *http__conn_new(struct http_server *s, int fd, struct endpoint
 	ev_init(&c->deadline, on_deadline);
 	set_deadline(c, s->config.request_timeout);
 	ev_init(&c->io, on_io);
+	ev_set_priority(&c->io, 1); /* after a stall, what has come counts before the deadline */
 	http__conn_watch(c, false);
 	return c;
 }

@@ -62,7 +62,7 @@ const char *http_status_reason(unsigned status)
 	return "";
 }
 
-/* The Date header's value (RFC 9110 §5.6.7), made once a second; names are English in any locale. */
+/* The Date header's value (RFC 9110 §5.6.7), made once a second; English in any locale. */
 static const char *date(struct http_server *s)
 {
 	static const char days[][4] = { "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat" };

@@ -3,9 +3,10 @@
  * server: the listening socket, who is let in, and how it ends.
  *
  * The server owns its connections; they live in a list, and those that were answered and may be
- * closed without harm also in a second one, oldest first, from which room is made. Over the limit a few more are let
- * in to be told 503; beyond those, closing is all that is left. When descriptors run out, accepting
- * pauses: the listening socket stays readable, and asking again at once would only spin.
+ * closed without harm also in a second one, oldest first, from which room is made. Over the limit a
+ * few more are let in to be told 503; beyond those, closing is all that is left. When descriptors
+ * run out, accepting pauses: the listening socket stays readable, and asking again at once would
+ * only spin.
  */
 #include "lib/http/server.h"
 

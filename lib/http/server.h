@@ -97,8 +97,10 @@ struct http_server_stats {
 /* Listens. -errno of socket, bind or listen; *ret untouched then. */
 int http_server_new(struct ev_loop *loop, const struct http_server_config *config,
 		    struct http_server **ret);
-/* Closes everything at once; cancels streams. NULL is fine. Never from within a callback of its
- * own but the one of drain. */
+/*
+ * Closes everything at once; cancels streams. NULL is fine. Never from within a callback of its
+ * own, but for drain's `done`.
+ */
 void http_server_free(struct http_server *s);
 /* Where it listens, with the port that was found. */
 struct endpoint http_server_endpoint(const struct http_server *s);
@@ -107,7 +109,7 @@ const struct http_server_stats *http_server_stats(const struct http_server *s);
  * Stops listening, closes idle connections, cancels streams that wait, and lets requests and
  * answers under way finish, each the last of its connection. `done` is called once, from the loop,
  * never from within this call, when no connection is left; it may free the server. How long to
- * wait for that is the caller's choice.
+ * wait for that is the caller's choice: http_server_free() ends it. Call it once.
  */
 void http_server_drain(struct http_server *s, void (*done)(void *user), void *user);
 

@@ -386,6 +386,25 @@ static void half_a_close_still_gets_its_answer(void **state)
 	kit_stop(&kit);
 }
 
+/* Slower than the write timeout over all, faster than it per HTTP_SLICE. */
+static void a_large_answer_may_take_longer_than_the_timeout(void **state)
+{
+	struct http_server_config config = plain();
+	struct kit kit;
+	struct client *c;
+
+	config.write_timeout = 300 * NSEC_PER_MSEC;
+	kit_start(&kit, config);
+	c = client_new(&kit);
+	client_set_slow(c);
+	client_send(c, "GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+	client_expect_close(c);
+	assert_true(c->in.n > (size_t)8 * 1024 * 1024);
+	assert_int_equal(http_server_stats(kit.server)->timeouts, 0);
+	client_free(c);
+	kit_stop(&kit);
+}
+
 static bool has_no_connection(void *arg)
 {
 	return http_server_stats(arg)->connections == 0;
@@ -604,6 +623,7 @@ int main(void)
 		cmocka_unit_test(a_trickling_request_runs_into_its_deadline),
 		cmocka_unit_test(silent_and_idle_connections_end),
 		cmocka_unit_test(half_a_close_still_gets_its_answer),
+		cmocka_unit_test(a_large_answer_may_take_longer_than_the_timeout),
 		cmocka_unit_test(a_client_that_leaves_mid_request_is_forgotten),
 		cmocka_unit_test(handlers_may_add_headers_but_not_inject),
 		cmocka_unit_test(over_the_limit_an_idle_connection_makes_room),

@@ -239,39 +239,20 @@ static void a_reader_that_stops_is_given_up_and_costs_no_memory(void **state)
 	kit_stop(&s.kit);
 }
 
-static void on_sip(struct ev_loop *loop, ev_timer *w, int revents)
-{
-	struct client *c = w->data;
-	char bytes[(size_t)256 * 1024];
-	ssize_t n = recv(c->fd, bytes, sizeof(bytes), 0);
-
-	if (n > 0)
-		buf_add(&c->in, bytes, (size_t)n);
-	else if (n == 0)
-		c->closed = true;
-}
-
 /* Slower than the write timeout over all, faster than it per slice. */
 static void a_slow_reader_that_keeps_reading_gets_all(void **state)
 {
 	const int64_t timeout = 500 * NSEC_PER_MSEC;
-	struct source s = { .total = (size_t)16 * 1024 * 1024 };
-	int small = 64 * 1024;
+	struct source s = { .total = (size_t)8 * 1024 * 1024 };
 	struct client *c;
-	ev_timer sip;
 	int64_t began;
 
 	start(&s, (struct http_server_config){ .write_timeout = timeout });
 	c = client_new(&s.kit);
-	client_set_reading(c, false);
-	setsockopt(c->fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+	client_set_slow(c);
 	client_send(c, "GET /stream HTTP/1.0\r\n\r\n");
 	began = loop_monotonic();
-	ev_timer_init(&sip, on_sip, 0.01, 0.01);
-	sip.data = c;
-	ev_timer_start(s.kit.loop, &sip);
 	client_expect_close(c);
-	ev_timer_stop(s.kit.loop, &sip);
 	assert_true(s.closed == 1 && s.whole);
 	assert_true(s.closed_at - began > timeout);
 	assert_content(&s, client_text(c) + head_len(c), c->in.n - head_len(c));
@@ -337,6 +318,7 @@ static void a_client_that_leaves_a_waiting_stream_cancels_it(void **state)
 	c = client_new(&s.kit);
 	client_send(c, "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n");
 	kit_wait(&s.kit, is_waiting, &s);
+	client_expect(c, "\r\n\r\n"); /* all that was sent is read: the close is a plain one */
 	client_free(c);
 	kit_wait(&s.kit, is_closed, &s);
 	assert_false(s.whole);
@@ -440,6 +422,21 @@ static void a_producer_may_drain_its_server(void **state)
 	kit_stop(&s.kit);
 }
 
+static void a_stream_that_comes_to_wait_while_draining_is_cancelled(void **state)
+{
+	struct source s = { .total = 3 * HTTP_SLICE, .drain_within = true, .waits = true };
+	struct client *c;
+
+	start(&s, (struct http_server_config){ 0 });
+	c = client_new(&s.kit);
+	client_send(c, "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n");
+	kit_wait(&s.kit, is_drained, &s);
+	assert_int_equal(s.made, s.total);
+	assert_true(s.closed == 1 && !s.whole);
+	client_free(c);
+	kit_stop(&s.kit);
+}
+
 /* A request that has arrived but was not read yet is not idleness. */
 static void draining_serves_requests_that_already_arrived(void **state)
 {
@@ -481,6 +478,7 @@ int main(void)
 		cmocka_unit_test(draining_an_unused_server_is_told_from_the_loop),
 		cmocka_unit_test(draining_cancels_streams_that_wait),
 		cmocka_unit_test(a_producer_may_drain_its_server),
+		cmocka_unit_test(a_stream_that_comes_to_wait_while_draining_is_cancelled),
 		cmocka_unit_test(draining_serves_requests_that_already_arrived),
 	};
 

@@ -20,6 +20,7 @@ struct client {
 	struct kit *kit;
 	int fd;
 	ev_io io;
+	ev_timer sip;
 	struct buf in; /* everything received */
 	bool closed;   /* by the server; also when reset */
 	bool reset;
@@ -39,6 +40,8 @@ void client_free(struct client *c);
 void client_send(struct client *c, const char *text);
 /* Stops or resumes taking what the server sends. */
 void client_set_reading(struct client *c, bool reading);
+/* Takes a little every 10 ms from now on, through a small receive buffer. */
+void client_set_slow(struct client *c);
 /* Until that text has come, anywhere. */
 void client_expect(struct client *c, const char *text);
 /* Until the server has closed. */

@@ -192,6 +192,8 @@ static void format_line(struct buf *out, const struct log_line *line)
 	buf_add_lit(out, "\",\"msg\":");
 	write_text(out, str_of(line->msg));
 	for (const struct log_field *f = line->fields; f->kind != LOG_KIND_END; f++) {
+		if (f->kind == LOG_KIND_STR && !f->s.p)
+			continue;
 		buf_addc(out, ',');
 		write_text(out, str_of(f->key));
 		buf_addc(out, ':');

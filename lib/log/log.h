@@ -6,8 +6,9 @@
  *
  * A line is formatted only if some sink wants its level. Whatever bytes a value holds, the line is
  * valid UTF-8 JSON: bytes that are not UTF-8 become U+FFFD, and a string longer than
- * LOG_VALUE_MAX is cut, with an ellipsis. That a key is not used twice is the caller's care. Only
- * programs log; libraries return. One logger per process, one thread.
+ * LOG_VALUE_MAX is cut, with an ellipsis. A string that is NULL is left out. That a key is not
+ * used twice is the caller's care. Only programs log; libraries return. One logger per process,
+ * one thread.
  */
 #pragma once
 
@@ -73,7 +74,7 @@ struct log_field {
 
 static inline struct str log__str(const char *s)
 {
-	return s ? str_of(s) : (struct str){ "", 0 };
+	return s ? str_of(s) : (struct str){ 0 };
 }
 
 /* What a sink gets: the finished line (with newline) and its parts. Valid during the call only. */

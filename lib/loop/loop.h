@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* libev's macros cast watchers in ways that our warnings dislike; its header is not ours to mend. */
+/* libev's macros cast watchers in ways that our warnings dislike. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wstrict-aliasing"
 #define EV_COMPAT3 0

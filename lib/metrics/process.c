@@ -36,7 +36,7 @@ static int read_file(const char *path, struct buf *out)
 /* The process' name stands in parentheses and may hold anything, also those. */
 static bool parse_stat(struct str text, uint64_t ret[static STAT_N])
 {
-	const char *name_end = memrchr(text.p, ')', text.n);
+	const char *name_end = text.n ? memrchr(text.p, ')', text.n) : NULL;
 	struct str rest, field;
 	size_t i;
 

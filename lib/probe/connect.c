@@ -3,10 +3,10 @@
  * connect: the TCP connection of a question, opened and ended with as few calls and packets as can
  * be.
  *
- * The handshake's last ACK is held back (TCP_QUICKACK off): a request carries it along, and a plain
- * TCP probe ends in a reset instead, so that the server's kernel has answered but its program is
- * never bothered with a connection that says nothing. Every connection is ended by reset
- * (SO_LINGER 0), which leaves no TIME_WAIT behind.
+ * A plain TCP probe holds back the last ACK of the handshake (TCP_QUICKACK off) and ends in a reset
+ * instead: the server's kernel has answered, and its program is never bothered with a connection
+ * that says nothing. For HTTP that would gain nothing, and delay servers that answer in several
+ * small writes. Every connection is ended by reset (SO_LINGER 0), which leaves no TIME_WAIT behind.
  *
  * On loopback the handshake is over before connect() returns, although it says EINPROGRESS; asking
  * once more is cheaper there than waiting for the loop.
@@ -34,14 +34,16 @@ void probe__fail_socket(struct probe *p, bool entered, int err)
 void probe__fail_local(struct probe *p, const char *doing, int err)
 {
 	bool no_way = err == ENETUNREACH || err == EHOSTUNREACH || err == EADDRNOTAVAIL;
-	char text[ENDPOINT_STRLEN];
+	bool chosen = addr_is_set(&p->spec.source);
+	char target[ENDPOINT_STRLEN], source[ADDR_STRLEN];
 
 	if (p->spec.kind == PROBE_ICMP)
-		addr_format(&p->spec.target.addr, text);
+		addr_format(&p->spec.target.addr, target);
 	else
-		endpoint_format(&p->spec.target, text);
+		endpoint_format(&p->spec.target, target);
 	probe__fail(p, PROBE_STAGE_LOCAL, no_way ? PROBE_ERR_UNREACHABLE : PROBE_ERR_SOCKET, err,
-		    "%s %s: %s", doing, text, net_error_word(err));
+		    "%s %s%s%s: %s", doing, target, chosen ? " from " : "",
+		    chosen ? addr_format(&p->spec.source, source) : "", net_error_word(err));
 }
 
 /* What came back instead of a connection. */
@@ -140,7 +142,8 @@ static int bind_source(const struct probe *p)
 
 static void prepare(const struct probe *p)
 {
-	setsockopt(p->io.fd, IPPROTO_TCP, TCP_QUICKACK, &(int){ 0 }, sizeof(int));
+	if (p->spec.kind == PROBE_TCP)
+		setsockopt(p->io.fd, IPPROTO_TCP, TCP_QUICKACK, &(int){ 0 }, sizeof(int));
 	/* The request follows the last word of the handshake, and must not wait for its ACK. */
 	if (p->spec.kind == PROBE_HTTPS)
 		setsockopt(p->io.fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
@@ -178,7 +181,7 @@ void probe__connect(struct probe *p)
 	prepare(p);
 	r = bind_source(p);
 	if (r < 0) {
-		probe__fail_local(p, "bind source for", -r);
+		probe__fail_local(p, "connect to", -r);
 		return;
 	}
 	r = call_connect(p);

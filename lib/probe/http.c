@@ -8,7 +8,7 @@
  * only for a pattern. probe.h says when an answer is judged by what; redirects are not followed,
  * interim answers (1xx) are skipped.
  *
- * Functions that return bool say whether the question is over; then the probe may be gone.
+ * Functions that return bool say whether the connection's part is over; then the probe may be gone.
  */
 #include <assert.h>
 #include <errno.h>
@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "lib/probe/internal.h"
@@ -95,6 +96,8 @@ static void fail_transport(struct probe *p, const char *doing, int err)
 /* The server ended the kept connection between two questions: not its fault, and asked again. */
 static void ask_anew(struct probe *p)
 {
+	if (p->answer)
+		probe__answer_free(TAKE_PTR(p->answer));
 	p->reused = false;
 	p->sent = 0;
 	probe__disconnect(p);
@@ -219,6 +222,11 @@ static bool on_head(struct probe *p, const struct http_head *head, struct str re
 {
 	struct probe__answer *a = p->answer;
 
+	/* Written before the request came: the server had waited long enough (RFC 9110, 15.5.9). */
+	if (p->reused && head->status == 408) {
+		ask_anew(p);
+		return true;
+	}
 	p->status = (uint16_t)head->status;
 	if (!is_wanted(&p->spec, head->status)) {
 		fail_status(p);

@@ -217,6 +217,15 @@ static void a_pattern_is_looked_for_in_the_body(void **state)
 		  HTTP_FAIL(BODY),
 		  .status = 200,
 		  .reason = "too costly" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		expect_row(*state, &rows[i]);
+}
+
+static void a_body_that_is_not_whole_is_judged_by_its_end(void **state)
+{
+	static const struct row rows[] = {
 		{ "endless, with it in the first 64 KiB",
 		  { STEP_WITH(SEND, OK_HEAD "\r\nneedle"), STEP_WITH(REPEAT, KIB) },
 		  "^needle",
@@ -482,6 +491,23 @@ static void a_kept_connection_that_dies_unanswered_is_asked_anew_once(void **sta
 	}
 }
 
+static void a_farewell_on_a_kept_connection_is_no_answer(void **state)
+{
+	static const struct step script[] = { STEP(REQUEST), STEP_WITH(SEND, OK_SHORT),
+					      STEP(REQUEST),
+					      STEP_WITH(SEND, "HTTP/1.1 408 Timeout\r\n"
+							      "Connection: close\r\n\r\n"),
+					      STEP(CLOSE) };
+	struct bench *b = *state;
+	struct probe *p = keeper(b, script);
+
+	bench_ask(b, p);
+	bench_expect(bench_ask(b, p), PROBE_STAGE_DONE, PROBE_OK);
+	assert_int_equal(b->outcome.status, 200);
+	assert_int_equal(b->server.accepted, 2);
+	probe_free(p);
+}
+
 static void a_kept_connection_that_dies_in_its_answer_is_a_failure(void **state)
 {
 	static const struct step script[] = { STEP(REQUEST), STEP_WITH(SEND, OK_SHORT),
@@ -616,6 +642,7 @@ int main(void)
 		ON_BENCH(answers_without_a_pattern_are_judged_by_their_head),
 		ON_BENCH(bad_answers_each_end_in_their_own_word),
 		ON_BENCH(a_pattern_is_looked_for_in_the_body),
+		ON_BENCH(a_body_that_is_not_whole_is_judged_by_its_end),
 		ON_BENCH(where_an_answer_is_cut_does_not_matter),
 		ON_BENCH(the_request_says_what_the_spec_says),
 		ON_BENCH(an_ipv6_address_stands_in_brackets),
@@ -625,6 +652,7 @@ int main(void)
 		ON_BENCH(a_kept_connection_serves_after_a_chunked_body_in_pieces),
 		ON_BENCH(a_kept_connection_closed_in_between_is_no_failure),
 		ON_BENCH(a_kept_connection_that_dies_unanswered_is_asked_anew_once),
+		ON_BENCH(a_farewell_on_a_kept_connection_is_no_answer),
 		ON_BENCH(a_kept_connection_that_dies_in_its_answer_is_a_failure),
 		ON_BENCH(a_server_that_is_gone_refuses_the_second_try_too),
 		ON_BENCH(what_cannot_be_kept_is_not),

@@ -263,10 +263,10 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int events)
 static void filter(int fd, const struct family *f)
 {
 	struct icmp6_filter six;
+	uint32_t four = UINT32_MAX; /* a bit that is set blocks */
 
 	if (f->family == AF_INET) {
-		uint32_t four = ~(UINT32_C(1) << f->reply);
-
+		four &= ~(UINT32_C(1) << f->reply);
 		for (size_t i = 0; i < sizeof(f->errors); i++)
 			four &= ~(UINT32_C(1) << f->errors[i]);
 		setsockopt(fd, SOL_RAW, ICMP_FILTER, &four, sizeof(four));
@@ -316,10 +316,11 @@ static int have_socket(struct probe_env *env, unsigned index, bool *ret_entered)
 
 static uint16_t checksum(const struct echo *echo)
 {
-	const unsigned char *bytes = (const unsigned char *)echo;
+	unsigned char bytes[sizeof(*echo)];
 	uint32_t sum = 0;
 
-	for (size_t i = 0; i < sizeof(*echo); i += 2)
+	memcpy(bytes, echo, sizeof(bytes));
+	for (size_t i = 0; i < sizeof(bytes); i += 2)
 		sum += (uint32_t)(bytes[i] << 8 | bytes[i + 1]);
 	sum = (sum & 0xffff) + (sum >> 16);
 	return htons((uint16_t) ~(sum + (sum >> 16)));

@@ -51,7 +51,7 @@ enum probe_error {
 	PROBE_OK,
 	PROBE_ERR_NETNS,       /* stage LOCAL: the namespace could not be entered */
 	PROBE_ERR_SOCKET,      /* stage LOCAL: EMFILE, ENFILE, ENOBUFS, EPERM ... (sys_errno) */
-	PROBE_ERR_UNREACHABLE, /* LOCAL: ENETUNREACH/EADDRNOTAVAIL of connect(); CONNECT: ICMP error */
+	PROBE_ERR_UNREACHABLE, /* LOCAL: connect() itself found no way; CONNECT: ICMP error */
 	PROBE_ERR_TIMEOUT,     /* in whichever stage */
 	PROBE_ERR_REFUSED,
 	PROBE_ERR_RESET,       /* connection reset or closed before the answer was whole */
@@ -78,7 +78,7 @@ struct probe_code_range {
 	uint16_t first, last;
 };
 
-/* What to ask. Strings are borrowed and must live as long as the probe, or until probe_set_spec(). */
+/* What to ask. Strings are borrowed, for as long as the probe lives or until probe_set_spec(). */
 struct probe_spec {
 	enum probe_kind kind;
 	struct endpoint target; /* port 0 for ICMP */

@@ -5,8 +5,9 @@
  * A context is shared by many connections: it says whether certificates are verified, against the
  * system's trust store (SSL_CERT_FILE and SSL_CERT_DIR are honoured). A connection borrows the
  * socket and never closes it. A session, taken from one connection and given to a later one to the
- * same server, saves most of the handshake; a resumed connection has not seen the certificate
- * again, so whoever cares for its validity resumes for a bounded time only.
+ * same server, saves most of the handshake (with TLS 1.3 it serves once; the server offers the
+ * next); a resumed connection has not seen the certificate again, so whoever cares for its validity
+ * resumes for a bounded time only.
  *
  * Nothing blocks, nothing raises SIGPIPE. Calls that cannot go on answer -EAGAIN; then
  * tls_wants_write() tells which way to wait for.

@@ -73,19 +73,19 @@ static void collect(struct sealing *s, const struct yaml_node *const *children, 
 	for (size_t i = 0; i < n; i += 2) {
 		const struct yaml_node *key = children[i], *value = children[i + 1];
 
-		if (is_merge_key(key) && !merge) {
+		if (!is_merge_key(key)) {
+			vec_push(&s->candidates, (struct candidate){ .pair = { key, value } });
+		} else if (!merge_key) {
 			merge_key = key;
 			merge = value;
-		} else if (is_merge_key(key)) {
+		} else {
 			errs_add(s->errors, key->at, path_of_key(s, key),
 				 "is here twice, first at line %u, column %u; "
 				 "merge several with a list: << : [*a, *b]",
 				 merge_key->at.line, merge_key->at.column);
-		} else {
-			vec_push(&s->candidates, (struct candidate){ .pair = { key, value } });
 		}
 	}
-	if (merge)
+	if (merge_key)
 		merge_value(s, merge_key, merge);
 }
 

@@ -115,10 +115,10 @@ static void log_transition(struct engine *e, const struct l4_backend_state *b,
 	log_info("backend-transition", LOG_S("backend", b->name),
 		 LOG_S("from", health_state_name(change->from)),
 		 LOG_S("to", health_state_name(change->to)),
-		 LOG_S("code", health_code_name(change->why)), LOG_S("reason", reason),
-		 LOG_U("counter", b->health.counter),
-		 LOG_SN("frontends_up", e->went_up.p ? e->went_up.p : "", e->went_up.n),
-		 LOG_SN("frontends_down", e->went_down.p ? e->went_down.p : "", e->went_down.n));
+		 LOG_S("code", health_code_name(change->why)),
+		 LOG_S("reason", *reason ? reason : NULL), LOG_U("counter", b->health.counter),
+		 LOG_SN("frontends_up", e->went_up.n ? e->went_up.p : NULL, e->went_up.n),
+		 LOG_SN("frontends_down", e->went_down.n ? e->went_down.p : NULL, e->went_down.n));
 }
 
 /* Every change of a backend's state passes here, and only here. */

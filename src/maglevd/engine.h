@@ -39,7 +39,7 @@ struct engine_observer {
 /* Takes over the snapshot. Nothing is told to anybody before engine_start(). */
 struct engine *engine_new(struct snapshot *first);
 void engine_free(struct engine *e);
-/* Any callback may be NULL. The observer is borrowed. They are told in the order they were added. */
+/* Any callback may be NULL. The observer is borrowed. Told in the order they were added. */
 void engine_observe(struct engine *e, const struct engine_observer *observer);
 /* Static backends get their synthetic pass. */
 void engine_start(struct engine *e);

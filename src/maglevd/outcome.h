@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outcome: how a probe ended, in HAProxy's words (the one table between lib/probe and core/health). */
+/* outcome: how a probe ended, in HAProxy's words: the table between lib/probe and core/health. */
 #pragma once
 
 #include "core/health/health.h"

@@ -190,7 +190,8 @@ static void on_done(struct probe *probe, const struct probe_outcome *outcome, vo
 	log_debug("probe-done", LOG_S("backend", w->backend->name),
 		  LOG_S("type", l4_check_type_name(w->check->config.type)),
 		  LOG_S("code", health_code_name(code)), LOG_T("duration", outcome->rtt),
-		  LOG_U("status", outcome->status), LOG_S("reason", outcome->reason));
+		  LOG_U("status", outcome->status),
+		  LOG_S("reason", *outcome->reason ? outcome->reason : NULL));
 	engine_record(w->prober->engine, w->backend, &result);
 	arm_next(w);
 }

@@ -15,10 +15,10 @@
 #include <cmocka.h>
 
 #include "base/units.h"
+#include "src/maglevd/dataplane/fake/fake.h"
 #include "src/maglevd/engine.h"
 #include "src/maglevd/reconcile.h"
 #include "src/maglevd/testing.h"
-#include "tests/support/fake/fake.h"
 
 #define WARM "startup-min-delay: 0s, startup-max-delay: 0s"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* testing: a configuration from a string, and waiting on a loop, for the unit tests of this room. */
+/* testing: a configuration from a string, and waiting on a loop, for the tests of this room. */
 #pragma once
 
 #include <stdbool.h>

@@ -17,7 +17,7 @@
 
 #include "base/cleanup.h"
 #include "src/maglevd/dataplane/drivers.h"
-#include "tests/support/fake/fake.h"
+#include "src/maglevd/dataplane/fake/fake.h"
 
 #define WORDS_MAX 8
 
@@ -160,13 +160,15 @@ static const struct {
 static void run_line(char *line, FILE *out)
 {
 	struct words in = { 0 };
-	char *save = NULL;
 
-	for (char *w = strtok_r(line, " \n", &save); w && in.n < WORDS_MAX;
-	     w = strtok_r(NULL, " \n", &save))
-		in.w[in.n++] = w;
+	for (char *p = line; *p && in.n < WORDS_MAX; p += strcspn(p, " ")) {
+		p += strspn(p, " ");
+		in.w[in.n++] = p;
+	}
+	for (size_t i = 1; i < in.n; i++)
+		in.w[i][-1] = '\0';
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		if (in.n == commands[i].n_words && strcmp(in.w[0], commands[i].name) == 0) {
+		if (in.n && in.n == commands[i].n_words && strcmp(in.w[0], commands[i].name) == 0) {
 			commands[i].run(&in, out);
 			return;
 		}
@@ -185,6 +187,7 @@ static void on_connection(struct ev_loop *loop, ev_io *w, int events)
 	f = fdopen(fd, "r+");
 	assert(f);
 	if (fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = '\0';
 		fflush(f);
 		run_line(line, f);
 	}

@@ -10,6 +10,8 @@ import os
 import re
 import subprocess
 
+from lab.wait import until
+
 _serial = itertools.count(1)
 _alive = {}
 
@@ -68,7 +70,10 @@ class Namespace:
 
 
 class Net:
-    """Probes live at 10.77.0.1, 10.77.0.2, fd77::1 and fd77::2; servers at 10.77.1.x and fd77::1:x."""
+    """The second address of the probes' side is only used when asked for.
+
+    Probes live at 10.77.0.1, 10.77.0.2, fd77::1 and fd77::2; servers at 10.77.1.x and fd77::1:x.
+    """
 
     SOURCES4, SOURCES6 = ('10.77.0.1', '10.77.0.2'), ('fd77::1', 'fd77::2')
 
@@ -82,7 +87,12 @@ class Net:
         self.add('fd77::ff')
 
     def reconnect(self):
-        """After the probes' namespace was made anew: the servers get their link and addresses back."""
+        """After the probes' namespace was made anew: the servers get their link and addresses back.
+
+        The kernel takes its time to bury a namespace, and the old link with it.
+        """
+        until(lambda: subprocess.run(['ip', '-n', self.servers.name, 'link', 'show', 'veth'],
+                                     capture_output=True).returncode, what='the end of the old link')
         self.connect()
         self.servers.ip(*(self._line(address) for address in self._addresses))
 
@@ -91,7 +101,8 @@ class Net:
         _batch([f'link add veth netns {self.servers.name} type veth peer name veth netns {self.probes.name}'])
         self.servers.ip('link set veth up')
         self.probes.ip('link set veth up', *(f'addr add {a}/16 dev veth' for a in self.SOURCES4),
-                       *(f'addr add {a}/64 dev veth nodad' for a in self.SOURCES6))
+                       *(f'addr add {a}/64 dev veth nodad preferred_lft {life}'
+                         for a, life in zip(self.SOURCES6, ('forever', '0'))))
 
     def address(self, family=4):
         """One more address of the servers' side."""

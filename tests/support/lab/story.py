@@ -8,7 +8,7 @@ from lab.config import Check, config, frontend, pool
 from lab.wait import SLACK
 
 VIP = '198.51.100.10'
-SPARE = '10.99.0.1'
+SPARE, SPARE6 = '10.99.0.1', 'fd99::1'
 PASSES = ('L4OK', 'L7OK')
 
 
@@ -17,7 +17,8 @@ class Watched:
 
     def __init__(self, start_fake, net, check, address, env=None):
         self.check, self.address = check, address
-        self.config = config({'check': check}, {'web': (address, 'check'), 'spare': SPARE},
+        self.spare = SPARE6 if ':' in address else SPARE
+        self.config = config({'check': check}, {'web': (address, 'check'), 'spare': self.spare},
                              {'www': frontend(VIP, pool('primary', 'web'), pool('fallback', 'spare'))},
                              netns=net.probes.name, dataplane='vpp')
         self.daemon = start_fake(self.config, env=env)
@@ -31,7 +32,7 @@ class Watched:
     def settle(self):
         """Up for long enough that nothing is held against it."""
         self.daemon.wait_settled('web', self.check)
-        self.plane.wait_weights(VIP, {self.address: 100, SPARE: 0})
+        self.plane.wait_weights(VIP, {self.address: 100, self.spare: 0})
         assert self.daemon.state('web') == 'up'
         self.seen = self.daemon.mark()
         return self
@@ -43,7 +44,7 @@ class Watched:
         assert reason is None or reason in line['reason'], line
         assert line.at - since <= self.check.down_within(silent) + SLACK, line.at - since
         assert self.failures_before(line) == [code] * self.check.fall
-        self.agrees('down', {self.address: 0, SPARE: 100}, line)
+        self.agrees('down', {self.address: 0, self.spare: 100}, line)
         assert f'as-weight {VIP}:80/tcp {self.address} 100->0 flush' in self.plane.journal()
         return line
 
@@ -51,7 +52,7 @@ class Watched:
         line = self.daemon.wait('backend-transition', self.seen, backend='web', to='up')
         assert line['from'] == 'down', line
         assert line.at - since <= self.check.up_within(silent) + SLACK, line.at - since
-        self.agrees('up', {self.address: 100, SPARE: 0}, line)
+        self.agrees('up', {self.address: 100, self.spare: 0}, line)
         return line
 
     def failures_before(self, line):
@@ -66,6 +67,9 @@ class Watched:
         daemon.wait_metric('maglev_backend_state', 1, backend='web', state=state)
         assert daemon.state('web') == state
         page = daemon.metrics()
+        for name, address in (('web', self.address), ('spare', self.spare)):
+            assert page.one('maglev_frontend_pool_backend_effective_weight', backend=name) == weights[address]
+            assert page.one('maglev_frontend_pool_backend_weight', backend=name) == 100
         assert page.one('maglev_backend_transitions_total', backend='web', **{'from': line['from'], 'to': state}) == \
             len([t for t in daemon.all('backend-transition', backend='web', to=state) if t['from'] == line['from']])
 
@@ -74,4 +78,4 @@ class Watched:
         server.wait_more(n)
         assert not self.daemon.all('backend-transition', self.seen, backend='web')
         assert self.daemon.state('web') == 'up'
-        assert self.plane.weights(VIP) == {self.address: 100, SPARE: 0}
+        assert self.plane.weights(VIP) == {self.address: 100, self.spare: 0}

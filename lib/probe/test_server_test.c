@@ -289,6 +289,10 @@ int bench_teardown(void **state)
 	bool same;
 
 	server_stop(&b->server);
+	if (b->env->n_probes) {
+		print_error("probes left behind by a test that failed\n");
+		return -1;
+	}
 	probe_env_free(b->env);
 	ev_loop_destroy(b->loop);
 	same = count_descriptors() == b->descriptors;

@@ -51,9 +51,8 @@ void kit_wait(struct kit *kit, bool (*cond)(void *arg), void *arg)
 	assert_false(too_long);
 }
 
-static void on_client_readable(struct ev_loop *loop, ev_io *w, int revents)
+static void take_some(struct client *c)
 {
-	struct client *c = container_of(w, struct client, io);
 	char bytes[65536];
 	ssize_t n = recv(c->fd, bytes, sizeof(bytes), 0);
 
@@ -63,7 +62,18 @@ static void on_client_readable(struct ev_loop *loop, ev_io *w, int revents)
 		return;
 	c->closed = true;
 	c->reset = n < 0;
-	ev_io_stop(loop, w);
+	ev_io_stop(c->kit->loop, &c->io);
+	ev_timer_stop(c->kit->loop, &c->sip);
+}
+
+static void on_client_readable(struct ev_loop *loop, ev_io *w, int revents)
+{
+	take_some(container_of(w, struct client, io));
+}
+
+static void on_sip(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	take_some(container_of(w, struct client, sip));
 }
 
 struct client *client_new_at(struct kit *kit, struct endpoint e)
@@ -82,6 +92,7 @@ struct client *client_new_at(struct kit *kit, struct endpoint e)
 	assert_int_equal(fcntl(c->fd, F_SETFL, O_NONBLOCK), 0);
 	ev_io_init(&c->io, on_client_readable, c->fd, EV_READ);
 	ev_io_start(kit->loop, &c->io);
+	ev_timer_init(&c->sip, on_sip, 0.01, 0.01);
 	return c;
 }
 
@@ -96,6 +107,7 @@ struct client *client_new(struct kit *kit)
 void client_free(struct client *c)
 {
 	ev_io_stop(c->kit->loop, &c->io);
+	ev_timer_stop(c->kit->loop, &c->sip);
 	close(c->fd);
 	buf_free(&c->in);
 	free(c);
@@ -125,6 +137,15 @@ void client_set_reading(struct client *c, bool reading)
 		ev_io_start(c->kit->loop, &c->io);
 	else
 		ev_io_stop(c->kit->loop, &c->io);
+}
+
+void client_set_slow(struct client *c)
+{
+	int small = 64 * 1024;
+
+	assert_int_equal(setsockopt(c->fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
+	client_set_reading(c, false);
+	ev_timer_start(c->kit->loop, &c->sip);
 }
 
 struct wanted {

@@ -5,7 +5,7 @@
  * while connected. Operations are carried out one by one with the plane's own rules, which refuse
  * what VPP would refuse.
  */
-#include "tests/support/fake/fake.h"
+#include "src/maglevd/dataplane/fake/fake.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Start, listeners, signals, end."""
+import http.client
+import os
+import signal
+import socket
+import time
+
+import pytest
+
+from lab import SLACK, Check, config, until
+
+PLAIN = config({}, {'b': '10.0.0.1'})
+
+
+def test_health_and_readiness_are_served(start):
+    """DESIGN 3: and what is not there is not found"""
+    daemon = start(PLAIN)
+    assert daemon.get('/healthz') == (200, 'ok\n')
+    assert daemon.get('/readyz') == (200, 'ok\n')
+    assert daemon.get('/')[0] == 404
+    assert daemon.get('/metrics/../etc')[0] in (400, 404)
+
+
+def test_only_reading_is_allowed(start):
+    daemon = start(PLAIN)
+    connection = http.client.HTTPConnection('127.0.0.1', daemon.port, timeout=5)
+    connection.request('POST', '/metrics', 'x')
+    assert connection.getresponse().status == 405
+
+
+def test_the_content_type_is_that_of_prometheus(start):
+    """FR-6.2"""
+    daemon = start(PLAIN)
+    connection = http.client.HTTPConnection('127.0.0.1', daemon.port, timeout=5)
+    connection.request('GET', '/metrics')
+    answer = connection.getresponse()
+    assert answer.getheader('Content-Type').startswith('text/plain; version=0.0.4')
+
+
+def test_without_a_metrics_address_nothing_listens(start, net, servers):
+    """facts 3: empty means off"""
+    server = servers.open()
+    daemon = start(config({'c': Check(port=server.port)}, {'b': (server.address, 'c')}, netns=net.probes.name),
+                   metrics='', ready=False)
+    daemon.wait_state('b', 'up')
+    assert not daemon.all('listening')
+    sockets = [os.readlink(f'/proc/{daemon.process.pid}/fd/{fd}') for fd in os.listdir(f'/proc/{daemon.process.pid}/fd')]
+    listening = [line.split()[9] for line in open('/proc/net/tcp', encoding='ascii').readlines()[1:]
+                 if line.split()[3] == '0A']
+    assert not [s for s in sockets if s[8:-1] in listening]
+
+
+@pytest.mark.parametrize('address', ['[::1]:0', 'localhost:http', '127.0.0.1', 'nonsense', '127.0.0.1:70000'])
+def test_metrics_addresses(address, start):
+    """One that is none ends the start, with a word about the flag"""
+    daemon = start(PLAIN, metrics=address, ready=False)
+    if address == '[::1]:0':
+        assert daemon.wait('listening')['addr'].startswith('[::1]:')
+        return
+    failed = daemon.wait('listen-failed')
+    assert (failed['flag'], failed['addr']) == ('--metrics-addr', address)
+    assert daemon.end() == 3
+
+
+def test_a_port_that_is_taken_ends_the_start(start):
+    with socket.socket() as taken:
+        taken.bind(('127.0.0.1', 0))
+        taken.listen()
+        daemon = start(PLAIN, metrics=f'127.0.0.1:{taken.getsockname()[1]}', ready=False)
+        assert 'in use' in daemon.wait('listen-failed')['error']
+        assert daemon.end() == 3
+
+
+@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGINT], ids=['SIGTERM', 'SIGINT'])
+def test_a_signal_ends_it_with_0(number, start, net, servers):
+    """NFR-1.1: also with probes in flight, and in time"""
+    server = servers.open()
+    server.behave('hang')
+    daemon = start(config({'c': Check(port=server.port, timeout=60)}, {'b': (server.address, 'c')},
+                          netns=net.probes.name))
+    server.wait_requests(1)
+    sent = time.monotonic()
+    daemon.signal(number)
+    assert daemon.end() == 0
+    assert time.monotonic() - sent < SLACK
+    assert [line['msg'] for line in daemon.lines[-2:]] == ['stopping', 'stopped']
+
+
+def test_a_request_under_way_is_finished_and_a_second_signal_does_not_wait_for_it(start):
+    """DESIGN 3: drain; then at once, with 1"""
+    backends = {f'b{i}': f'10.{i // 65536}.{i // 256 % 256}.{i % 256}' for i in range(1, 4001)}
+    daemon = start(config({}, backends), level='info')
+    with socket.create_connection(('127.0.0.1', daemon.port)) as slow:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        slow.sendall(b'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n')
+        assert slow.recv(100).startswith(b'HTTP/1.1 200')
+        daemon.signal(signal.SIGTERM)
+        daemon.wait('stopping')
+        with pytest.raises(OSError):
+            daemon.get('/healthz', timeout=1)
+        assert daemon.process.poll() is None
+        daemon.signal(signal.SIGTERM)
+        assert daemon.end() == 1
+        assert daemon.wait('stopped-at-once')
+
+
+def test_a_hangup_during_the_end_is_ignored(start):
+    daemon = start(PLAIN)
+    daemon.signal(signal.SIGTERM)
+    try:
+        daemon.signal(signal.SIGHUP)
+    except ProcessLookupError:
+        pass
+    assert daemon.end() == 0
+
+
+def test_slow_and_rude_clients_hold_nothing_up(start, net, servers):
+    """DESIGN 3: half requests, endless headers, silence; metrics and probes go on"""
+    server = servers.open()
+    check = Check(port=server.port)
+    daemon = start(config({'c': check}, {'b': (server.address, 'c')}, netns=net.probes.name))
+    rude = []
+    for text in (b'', b'GET /metr', b'GET / HTTP/1.1\r\nX: ' + b'x' * 100_000, b'\xff' * 1000,
+                 b'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n' * 50):
+        s = socket.create_connection(('127.0.0.1', daemon.port))
+        s.sendall(text)
+        rude.append(s)
+    daemon.wait_settled('b', check)
+    server.wait_more(5)
+    assert daemon.get('/healthz')[0] == 200
+    for s in rude:
+        s.close()
+
+
+def test_an_output_that_nobody_reads_holds_nothing_up(start, net, servers):
+    """FR-6.1: lines are dropped and counted; probes go on"""
+    server = servers.open()
+    check = Check(port=server.port, interval=0.02, fast=0.02)
+    daemon = start(config({f'c{i}': check for i in range(10)},
+                          {f'b{i}': (server.address, f'c{i}') for i in range(10)}, netns=net.probes.name))
+    with daemon._changed:  # the reader stands still, the pipe fills up
+        until(lambda: daemon.metrics().one('maglev_log_dropped_total') > 0, timeout=60)
+        server.wait_more(10)
+    daemon.wait_settled('b0', check)
+
+
+def test_systemd_is_told(start, tmp_path):
+    """DESIGN 3: READY=1 at the start, RELOADING and READY around a reload, STOPPING at the end"""
+    path = str(tmp_path / 'notify')
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+        s.bind(path)
+        s.settimeout(10)
+        daemon = start(PLAIN, env={'NOTIFY_SOCKET': path})
+        assert 'READY=1' in s.recv(4096).decode()
+        daemon.signal(signal.SIGHUP)
+        assert 'RELOADING=1' in s.recv(4096).decode()
+        assert 'READY=1' in s.recv(4096).decode()
+        daemon.signal(signal.SIGTERM)
+        assert 'STOPPING=1' in s.recv(4096).decode()
+        assert daemon.end() == 0
+
+
+def test_two_daemons_run_side_by_side(start):
+    """Nothing in the program is tied to one instance"""
+    first, second = start(PLAIN), start(PLAIN)
+    assert first.port != second.port
+    assert first.get('/healthz')[0] == second.get('/healthz')[0] == 200
+
+
+def test_nothing_grows_while_probes_run(start, net, servers):
+    """NFR-3.2: descriptors stay, through failures and recoveries of every kind"""
+    server = servers.open()
+    check = Check(port=server.port, interval=0.02, fast=0.02, down=0.02, timeout=0.05)
+    daemon = start(config({'c': check, 'i': Check('icmp', interval=0.02, fast=0.02)},
+                          {'b': (server.address, 'c'), 'i': (server.address, 'i')}, netns=net.probes.name))
+    daemon.wait_settled('b', check)
+    fds = len(os.listdir(f'/proc/{daemon.process.pid}/fd'))
+    for mode in ('hang', 'reset', 'close', 'endless', 'raw', 'answer'):
+        server.behave(mode, bytes='ff')
+        server.wait_more(5)
+    server.refuse()
+    daemon.wait('probe-done', daemon.mark(), code='L4CON', count=5)
+    server.listen()
+    daemon.wait_settled('b', check)
+    until(lambda: len(os.listdir(f'/proc/{daemon.process.pid}/fd')) <= fds + 1, what='descriptors being closed')
