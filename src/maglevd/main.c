@@ -158,7 +158,8 @@ static void disassemble(struct maglevd *m)
 	engine_free(m->engine);
 }
 
-static void run(struct maglevd *m)
+/* Before anybody is told that we are here: from then on a signal may come. */
+static void watch_signals(struct maglevd *m)
 {
 	const struct daemon_calls calls = { .stop = on_stop,
 					    .reload = on_hangup,
@@ -167,6 +168,10 @@ static void run(struct maglevd *m)
 					    .drain_limit = DRAIN_LIMIT };
 
 	daemon_start(&m->daemon, m->loop, &calls);
+}
+
+static void run(struct maglevd *m)
+{
 	engine_start(m->engine);
 	prober_start(m->prober);
 	daemon_ready("serving");
@@ -191,6 +196,7 @@ static int serve(struct maglevd *m)
 		return EXIT_START_FAILED;
 	}
 	assemble(m, snapshot_take(load), driver);
+	watch_signals(m);
 	r = listen_admin(m);
 	if (r == 0) {
 		capability_keep(engine_model(m->engine)->config);
