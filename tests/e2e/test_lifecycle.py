@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Start, listeners, signals, end."""
+import fcntl
 import http.client
 import os
 import signal
@@ -139,8 +140,9 @@ def test_an_output_that_nobody_reads_holds_nothing_up(start, net, servers):
     check = Check(port=server.port, interval=0.02, fast=0.02)
     daemon = start(config({f'c{i}': check for i in range(10)},
                           {f'b{i}': (server.address, f'c{i}') for i in range(10)}, netns=net.probes.name))
-    with daemon._changed:  # the reader stands still, the pipe fills up
-        until(lambda: daemon.metrics().one('maglev_log_dropped_total') > 0, timeout=60)
+    fcntl.fcntl(daemon.process.stdout, fcntl.F_SETPIPE_SZ, 4096)
+    with daemon.unread():
+        until(lambda: daemon.metrics().one('maglev_log_dropped_total') > 0)
         server.wait_more(10)
     daemon.wait_settled('b0', check)
 

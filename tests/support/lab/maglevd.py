@@ -6,6 +6,7 @@ with 0 when told to, and have nothing to say on standard error (where sanitizers
 """
 import ctypes
 import datetime
+import fcntl
 import http.client
 import json
 import os
@@ -21,6 +22,7 @@ from lab.wait import PATIENCE, until
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), '../../..'))
 BUILD = os.path.abspath(os.environ.get('MAGLEV_BUILD', os.path.join(ROOT, 'build-asan')))
 PROGRAMS = {'maglevd': 'src/maglevd/maglevd', 'maglevd-fake': 'tests/support/fake/maglevd-fake'}
+PIPE = 1 << 20
 LEVELS = ('DEBUG', 'INFO', 'WARN', 'ERROR')
 
 _libc = ctypes.CDLL(None)
@@ -70,7 +72,7 @@ class Maglevd:
 
     def write(self, config):
         """Puts the file in place, whole: a dict, or text as it is."""
-        text = config if isinstance(config, str) else json.dumps(config, indent=1)
+        text = config if isinstance(config, str) else json.dumps(config, indent=1, ensure_ascii=False)
         with open(self.path + '.new', 'w', encoding='utf-8') as file:
             file.write(text)
         os.rename(self.path + '.new', self.path)
@@ -80,6 +82,7 @@ class Maglevd:
         self.started = time.time()
         self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=self.errors, env=self.env, preexec_fn=_die_with_parent)
+        fcntl.fcntl(self.process.stdout, fcntl.F_SETPIPE_SZ, PIPE)  # it drops lines rather than wait for us
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
         if ready:
@@ -130,6 +133,10 @@ class Maglevd:
         assert not self.broken, f'{self.name} wrote broken lines: {self.broken[:3]}'
 
     # ---- what it says ----
+
+    def unread(self):
+        """As a context: nobody reads the log, and the pipe fills up."""
+        return self._changed
 
     def mark(self):
         """A place in the log, to look only at what comes after."""
