@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * client: calls to one gRPC server, over one connection that is made when first needed and made
+ * again after it was lost (calls under way then end with UNAVAILABLE; nothing is sent twice).
+ *
+ * A call ends with exactly one done(), from the loop, never from within the function that began it,
+ * unless it was cancelled by its owner. Everything runs on the one loop; nothing blocks but the
+ * name lookup in grpc_client_new().
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/grpc/grpc.h"
+#include "lib/loop/loop.h"
+
+struct grpc_client;
+struct grpc_client_call;
+struct tls_context;
+
+struct grpc_client_config {
+	const char *target;	 /* "host:port", "[v6]:port" */
+	struct tls_context *tls; /* NULL: plaintext; borrowed */
+	const char *tls_name;	 /* NULL: the host of target */
+	const char *user_agent;
+	size_t max_message;	 /* 0: 16 MiB, of an answer */
+	int64_t connect_timeout; /* ns; 0: 5 s */
+	/* Connected or not any more, with a word why; may be NULL. */
+	void (*state)(bool connected, const char *why, void *user);
+	void *user;
+};
+
+/* -EINVAL when target is not of that form, -ENOENT when its name is not known; why in reason. */
+int grpc_client_new(struct ev_loop *loop, const struct grpc_client_config *config,
+		    struct grpc_client **ret, char *reason, size_t reason_size);
+/* Calls under way are dropped without done(). */
+void grpc_client_free(struct grpc_client *c);
+
+struct grpc_client_events {
+	/* A message; decoded, gone when this returns. Once for unary methods. */
+	void (*message)(const ProtobufCMessage *message, void *user);
+	/* text: what the server said, or why it could not be reached; valid UTF-8, never NULL. */
+	void (*done)(enum grpc_status status, const char *text, void *user);
+	void *user;
+};
+
+/* timeout in ns, sent along as grpc-timeout; 0: none. */
+struct grpc_client_call *grpc_client_call(struct grpc_client *c, const struct grpc_method *method,
+					  const ProtobufCMessage *request, int64_t timeout,
+					  const struct grpc_client_events *events);
+/* No done() any more. */
+void grpc_client_cancel(struct grpc_client_call *call);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pb: what protobuf-c leaves to its users.
+ *
+ * It neither checks that strings are UTF-8 without NULs, nor knows JSON. Both are done here for any
+ * message, by walking its descriptor: there is no second description of a message anywhere.
+ */
+#pragma once
+
+#include <protobuf-c/protobuf-c.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+
+/*
+ * Decodes into arena. -EBADMSG when the bytes are no such message, -EILSEQ when a string in it has
+ * a NUL or is not UTF-8; *ret_where (may be NULL) then names the field ("pools.name"). Depth and
+ * total size are bounded.
+ */
+int pb_decode(const ProtobufCMessageDescriptor *type, struct str bytes, struct arena *arena,
+	      ProtobufCMessage **ret, const char **ret_where);
+
+/* Appends the encoding; strings that are not UTF-8 go out with U+FFFD in place of bad bytes. */
+void pb_encode(const ProtobufCMessage *message, struct buf *out);
+
+enum pb_json_style {
+	PB_JSON_COMPACT, /* one line */
+	PB_JSON_PRETTY,	 /* two spaces an indent */
+};
+
+/*
+ * protojson's mapping with the field names of the .proto file: every field is there, also with its
+ * default value, but for absent messages and oneof members that are not set; 64-bit integers are
+ * strings; bytes are base64; a map<string, ...> is an object.
+ */
+void pb_json_write(const ProtobufCMessage *message, enum pb_json_style style, struct buf *out);
+
+/*
+ * The way back: field names of the .proto file or in lowerCamelCase; numbers as numbers or strings.
+ * -EINVAL with the place in reason: an unknown field, a value of the wrong type, not JSON.
+ */
+int pb_json_read(const ProtobufCMessageDescriptor *type, struct str json, struct arena *arena,
+		 ProtobufCMessage **ret, char *reason, size_t reason_size);
