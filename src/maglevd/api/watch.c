@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An event is encoded once and sent to all who want it; only its number in the stream is each
+ * subscriber's own, and protobuf lets that field follow the rest.
+ *
+ * The replay of current states may be long (ten thousand backends in a thousand frontends), so it
+ * is sent in slices, as far as the subscriber's queue takes it, by name: frontends first, then
+ * backends. What happens meanwhile to a backend or frontend whose turn has come already is sent
+ * like any event; of one whose turn is still to come nothing is sent, since the replay will tell
+ * its state as it is then. So nothing is missing and nothing comes twice.
+ *
+ * Queues are bounded by the server (max_queued); who does not keep up is dropped with a status that
+ * says so, and nobody else waits. What is logged while an event is being sent does not become one:
+ * lib/log does not call a sink from within a sink.
+ */
+#include "src/maglevd/api/watch.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "lib/grpc/server.h"
+#include "lib/log/log.h"
+#include "lib/pb/pb.h"
+#include "src/maglevd/engine.h"
+
+#define REPLAY_SLICE 256		   /* events a turn */
+#define REPLAY_QUEUED ((size_t)256 * 1024) /* more is not put into a queue by the replay */
+#define ATTRS_MAX 32			   /* of a log line */
+
+enum replay { REPLAY_FRONTENDS, REPLAY_BACKENDS, REPLAY_DONE };
+
+struct subscriber {
+	struct subscriber *next, **back;
+	struct watch *watch;
+	struct grpc_call *call;
+	uint64_t seq;
+	bool log, backend, frontend;
+	enum log_level level;
+	enum replay replay;
+	char *cursor; /* name of the last one replayed of the current kind; NULL before the first */
+};
+
+struct watch {
+	struct ev_loop *loop;
+	struct engine *engine;
+	struct engine_observer observer;
+	struct subscriber *subscribers;
+	struct watch_stats stats;
+	struct buf encoded; /* the event being sent */
+	ev_timer soon;	    /* the next turn: replays go on, the log is listened to as needed */
+	int sink;	    /* of the log; -1 while nobody wants it */
+};
+
+/* ---- sending ---- */
+
+static void unsubscribe(struct subscriber *s)
+{
+	*s->back = s->next;
+	if (s->next)
+		s->next->back = s->back;
+	s->watch->stats.subscribers--;
+	ev_timer_start(s->watch->loop, &s->watch->soon); /* perhaps nobody wants the log any more */
+	free(s->cursor);
+	free(s);
+}
+
+static void drop(struct subscriber *s)
+{
+	s->watch->stats.dropped++;
+	grpc_fail(s->call, GRPC_RESOURCE_EXHAUSTED,
+		  "too slow: events are produced faster than they are read; watch again for the "
+		  "current state");
+	unsubscribe(s);
+}
+
+/* Field 1, varint: the number of the event in this stream. */
+static size_t encode_seq(uint64_t seq, uint8_t out[static 11])
+{
+	size_t n = 0;
+
+	out[n++] = 1 << 3;
+	for (; seq >= 0x80; seq >>= 7)
+		out[n++] = (uint8_t)(seq | 0x80);
+	out[n++] = (uint8_t)seq;
+	return n;
+}
+
+/* False when the subscriber was dropped. */
+static bool send_encoded(struct subscriber *s)
+{
+	const struct buf *shared = &s->watch->encoded;
+	uint8_t seq[11];
+	size_t n = encode_seq(s->seq + 1, seq);
+	int r = grpc_send_encoded(s->call, (struct str){ shared->p, shared->n },
+				  (struct str){ (const char *)seq, n });
+
+	if (r < 0) {
+		drop(s);
+		return false;
+	}
+	s->seq++;
+	s->watch->stats.events++;
+	return true;
+}
+
+static void encode(struct watch *w, Maglev__Event *event)
+{
+	w->encoded.n = 0;
+	pb_encode(&event->base, &w->encoded);
+}
+
+static char *text(const char *s)
+{
+	return (char *)(uintptr_t)
+		s; /* protobuf-c has no const; what is only encoded is not written to */
+}
+
+static void encode_backend(struct watch *w, const struct l4_backend_state *b, const char *frontend,
+			   const struct health_change *change, bool replay)
+{
+	Maglev__Event event = MAGLEV__EVENT__INIT;
+	Maglev__BackendEvent body = MAGLEV__BACKEND_EVENT__INIT;
+
+	body.backend = b->name;
+	body.frontend = text(frontend);
+	body.from = text(health_state_name(change->from));
+	body.to = text(health_state_name(change->to));
+	body.code = text(health_code_name(change->why));
+	body.replay = replay;
+	event.at = change->at;
+	event.event_case = MAGLEV__EVENT__EVENT_BACKEND;
+	event.backend = &body;
+	encode(w, &event);
+}
+
+struct frontend_change {
+	const char *name;
+	enum l4_frontend_health from, to;
+	int64_t at;
+	bool replay;
+};
+
+static void encode_frontend(struct watch *w, const struct frontend_change *change)
+{
+	Maglev__Event event = MAGLEV__EVENT__INIT;
+	Maglev__FrontendEvent body = MAGLEV__FRONTEND_EVENT__INIT;
+
+	body.frontend = text(change->name);
+	body.from = text(l4_frontend_health_name(change->from));
+	body.to = text(l4_frontend_health_name(change->to));
+	body.replay = change->replay;
+	event.at = change->at;
+	event.event_case = MAGLEV__EVENT__EVENT_FRONTEND;
+	event.frontend = &body;
+	encode(w, &event);
+}
+
+/* Whether the replay has told of this name already, so that news of it belong into the stream. */
+static bool was_told(const struct subscriber *s, enum replay kind, const char *name)
+{
+	if (s->replay != kind)
+		return s->replay > kind;
+	return s->cursor && strcmp(name, s->cursor) <= 0;
+}
+
+/* ---- what happens ---- */
+
+static void on_frontend(void *user, size_t frontend, enum l4_frontend_health from,
+			enum l4_frontend_health to, int64_t at)
+{
+	struct watch *w = user;
+	const struct frontend_change change = {
+		engine_model(w->engine)->config->frontends[frontend].name, from, to, at, false
+	};
+
+	if (!w->subscribers)
+		return;
+	encode_frontend(w, &change);
+	for (struct subscriber *s = w->subscribers, *next; s; s = next) {
+		next = s->next;
+		if (s->frontend && was_told(s, REPLAY_FRONTENDS, change.name))
+			send_encoded(s);
+	}
+}
+
+static void publish_backend(struct watch *w, const struct l4_backend_state *b, const char *frontend,
+			    const struct health_change *change)
+{
+	encode_backend(w, b, frontend, change, false);
+	for (struct subscriber *s = w->subscribers, *next; s; s = next) {
+		next = s->next;
+		if (s->backend && was_told(s, REPLAY_BACKENDS, b->name))
+			send_encoded(s);
+	}
+}
+
+static void on_backend(void *user, struct l4_backend_state *b, const struct health_change *change)
+{
+	struct watch *w = user;
+	const struct l4_model *m = engine_model(w->engine);
+	const struct l4_backend *config = b->index == SIZE_MAX ? NULL : l4_backend_config(m, b);
+
+	if (!w->subscribers)
+		return;
+	if (!config || !config->n_frontends)
+		publish_backend(w, b, "", change);
+	for (size_t i = 0; config && i < config->n_frontends; i++)
+		publish_backend(w, b, m->config->frontends[config->frontends[i]].name, change);
+}
+
+/* ---- log lines ---- */
+
+/* The value of a field as text, in buf where it is not text already. */
+static char *field_text(const struct log_field *f, struct arena *a)
+{
+	char duration[DURATION_STRLEN];
+
+	switch (f->kind) {
+	case LOG_KIND_STR:
+		return arena_strndup(a, f->s.p, f->s.n);
+	case LOG_KIND_INT:
+		return arena_printf(a, "%lld", (long long)f->i);
+	case LOG_KIND_UINT:
+		return arena_printf(a, "%llu", (unsigned long long)f->u);
+	case LOG_KIND_DOUBLE:
+		return arena_printf(a, "%g", f->d);
+	case LOG_KIND_BOOL:
+		return arena_strdup(a, f->b ? "true" : "false");
+	case LOG_KIND_DURATION:
+		return arena_strdup(a, duration_format(f->i, duration));
+	case LOG_KIND_END:
+		break;
+	}
+	return arena_strdup(a, "");
+}
+
+static void encode_line(struct watch *w, const struct log_line *line)
+{
+	static const char *const levels[] = { "debug", "info", "warn", "error" };
+	_cleanup_(arena_freep) struct arena *a = arena_new();
+	Maglev__LogEvent__AttrsEntry entries[ATTRS_MAX], *list[ATTRS_MAX];
+	Maglev__Event event = MAGLEV__EVENT__INIT;
+	Maglev__LogEvent body = MAGLEV__LOG_EVENT__INIT;
+
+	for (const struct log_field *f = line->fields; f->kind != LOG_KIND_END; f++) {
+		if (body.n_attrs == ATTRS_MAX || (f->kind == LOG_KIND_STR && !f->s.p))
+			continue;
+		maglev__log_event__attrs_entry__init(&entries[body.n_attrs]);
+		entries[body.n_attrs].key = text(f->key);
+		entries[body.n_attrs].value = field_text(f, a);
+		list[body.n_attrs] = &entries[body.n_attrs];
+		body.n_attrs++;
+	}
+	body.attrs = list;
+	body.level = text(levels[line->level]);
+	body.msg = text(line->msg);
+	event.at = line->at;
+	event.event_case = MAGLEV__EVENT__EVENT_LOG;
+	event.log = &body;
+	encode(w, &event);
+}
+
+static void on_line(const struct log_line *line, void *user)
+{
+	struct watch *w = user;
+	bool encoded = false;
+
+	for (struct subscriber *s = w->subscribers, *next; s; s = next) {
+		next = s->next;
+		if (!s->log || line->level < s->level)
+			continue;
+		if (!encoded)
+			encode_line(w, line);
+		encoded = true;
+		send_encoded(s);
+	}
+}
+
+/* At the lowest level that anybody wants, and not at all when nobody does. */
+static void listen_to_log(struct watch *w)
+{
+	enum log_level lowest = LOG_ERROR;
+	bool wanted = false;
+
+	for (const struct subscriber *s = w->subscribers; s; s = s->next) {
+		if (!s->log)
+			continue;
+		wanted = true;
+		lowest = s->level < lowest ? s->level : lowest;
+	}
+	if (!wanted && w->sink >= 0) {
+		log_remove_sink(w->sink);
+		w->sink = -1;
+	} else if (wanted && w->sink < 0) {
+		w->sink = log_add_sink(lowest, on_line, w);
+	} else if (wanted) {
+		log_set_sink_level(w->sink, lowest);
+	}
+}
+
+/* ---- the replay ---- */
+
+/* Index of the first name behind the cursor. The names may have changed since: it is a name. */
+static size_t after_cursor(const struct subscriber *s, const struct l4_config *c)
+{
+	bool frontends = s->replay == REPLAY_FRONTENDS;
+	size_t low = 0, high = frontends ? c->n_frontends : c->n_backends;
+
+	while (s->cursor && low < high) {
+		size_t middle = (low + high) / 2;
+		const char *name = frontends ? c->frontends[middle].name : c->backends[middle].name;
+
+		if (strcmp(name, s->cursor) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool replay_frontend(struct subscriber *s, size_t i)
+{
+	const struct l4_model *m = engine_model(s->watch->engine);
+	const struct l4_frontend_state *f = &m->frontends[i];
+
+	encode_frontend(s->watch,
+			&(struct frontend_change){ m->config->frontends[i].name, f->health,
+						   f->health, f->since, true });
+	return send_encoded(s);
+}
+
+static bool replay_backend(struct subscriber *s, size_t i)
+{
+	const struct l4_model *m = engine_model(s->watch->engine);
+	const struct l4_backend_state *b = m->backends[i];
+	const struct l4_backend *config = &m->config->backends[i];
+	const struct health_change now = { b->health.state, b->health.state, b->last_code,
+					   b->health.since };
+
+	if (!config->n_frontends) {
+		encode_backend(s->watch, b, "", &now, true);
+		return send_encoded(s);
+	}
+	for (size_t f = 0; f < config->n_frontends; f++) {
+		encode_backend(s->watch, b, m->config->frontends[config->frontends[f]].name, &now,
+			       true);
+		if (!send_encoded(s))
+			return false;
+	}
+	return true;
+}
+
+static void next_kind(struct subscriber *s)
+{
+	free(TAKE_PTR(s->cursor));
+	s->replay++;
+}
+
+/* One frontend or backend, or the step to the next kind. False when the subscriber was dropped. */
+static bool replay_one(struct subscriber *s)
+{
+	const struct l4_config *c = engine_model(s->watch->engine)->config;
+	bool frontends = s->replay == REPLAY_FRONTENDS;
+	bool wanted = frontends ? s->frontend : s->backend;
+	size_t i = wanted ? after_cursor(s, c) : 0;
+	size_t n = !wanted ? 0 : frontends ? c->n_frontends : c->n_backends;
+	const char *name;
+
+	if (i >= n) {
+		next_kind(s);
+		return true;
+	}
+	if (!(frontends ? replay_frontend : replay_backend)(s, i))
+		return false;
+	name = frontends ? c->frontends[i].name : c->backends[i].name;
+	free(s->cursor);
+	s->cursor = mem_strdup(name);
+	return true;
+}
+
+static void on_drained(void *user)
+{
+	struct subscriber *s = user;
+
+	ev_timer_start(s->watch->loop, &s->watch->soon);
+}
+
+static void replay_slice(struct subscriber *s)
+{
+	for (unsigned n = 0; n < REPLAY_SLICE && s->replay != REPLAY_DONE; n++) {
+		if (grpc_queued(s->call) > REPLAY_QUEUED) {
+			grpc_on_drained(s->call, on_drained, s);
+			return;
+		}
+		if (!replay_one(s))
+			return;
+	}
+	if (s->replay != REPLAY_DONE)
+		ev_timer_start(s->watch->loop, &s->watch->soon);
+}
+
+static void on_soon(struct ev_loop *loop, ev_timer *t, int events)
+{
+	struct watch *w = t->data;
+
+	listen_to_log(w);
+	for (struct subscriber *s = w->subscribers, *next; s; s = next) {
+		next = s->next;
+		replay_slice(s);
+	}
+}
+
+/* ---- subscribers ---- */
+
+static void on_cancelled(void *user)
+{
+	unsubscribe(user);
+}
+
+/* Nothing set means everything; a level alone means that log lines are meant. */
+static int read_filter(struct subscriber *s, const Maglev__WatchRequest *request)
+{
+	bool all = !request->log && !request->backend && !request->frontend;
+
+	s->level = LOG_INFO;
+	if (*request->log_level && log_level_parse(request->log_level, &s->level) < 0)
+		return -EINVAL;
+	s->log = all || request->log;
+	s->backend = all || request->backend;
+	s->frontend = all || request->frontend;
+	return 0;
+}
+
+void watch_subscribe(struct watch *w, struct grpc_call *call, const Maglev__WatchRequest *request)
+{
+	struct subscriber *s;
+
+	if (w->stats.subscribers >= WATCH_SUBSCRIBERS_MAX) {
+		grpc_fail(call, GRPC_RESOURCE_EXHAUSTED, "%u watch already; try again later",
+			  WATCH_SUBSCRIBERS_MAX);
+		return;
+	}
+	s = mem_zalloc(sizeof(*s));
+	if (read_filter(s, request) < 0) {
+		grpc_fail(call, GRPC_INVALID_ARGUMENT,
+			  "log_level is \"%s\": debug, info, warn or error", request->log_level);
+		free(s);
+		return;
+	}
+	s->watch = w;
+	s->call = call;
+	s->next = w->subscribers;
+	s->back = &w->subscribers;
+	if (s->next)
+		s->next->back = &s->next;
+	w->subscribers = s;
+	w->stats.subscribers++;
+	grpc_on_cancel(call, on_cancelled, s);
+	ev_timer_start(w->loop, &w->soon);
+}
+
+struct watch *watch_new(struct ev_loop *loop, struct engine *engine)
+{
+	struct watch *w = mem_zalloc(sizeof(*w));
+
+	w->loop = loop;
+	w->engine = engine;
+	w->sink = -1;
+	ev_timer_init(&w->soon, on_soon, 0., 0.);
+	w->soon.data = w;
+	w->observer = (struct engine_observer){ .backend = on_backend,
+						.frontend = on_frontend,
+						.user = w };
+	engine_observe(engine, &w->observer);
+	return w;
+}
+
+void watch_free(struct watch *w)
+{
+	if (!w)
+		return;
+	assert(!w->subscribers);
+	if (w->sink >= 0)
+		log_remove_sink(w->sink);
+	ev_timer_stop(w->loop, &w->soon);
+	buf_free(&w->encoded);
+	free(w);
+}
+
+const struct watch_stats *watch_stats(const struct watch *w)
+{
+	return &w->stats;
+}

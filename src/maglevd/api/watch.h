@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * watch: the event hub behind WatchEvents (FR-6.3, NFR-3.2, NFR-3.4).
+ *
+ * Observes the engine and, while somebody asks for log lines, the log. Every subscriber first gets
+ * the current states, then what happens, without a gap and without a double.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/loop/loop.h"
+#include "proto/maglev.pb-c.h"
+
+struct engine;
+struct grpc_call;
+struct watch;
+
+struct watch_stats {
+	size_t subscribers;
+	uint64_t events;  /* sent, over all subscribers */
+	uint64_t dropped; /* subscribers that did not keep up */
+};
+
+#define WATCH_SUBSCRIBERS_MAX 4096
+
+struct watch *watch_new(struct ev_loop *loop, struct engine *engine);
+/* No subscriber may be left: the server is drained or freed before. */
+void watch_free(struct watch *w);
+/* Handles the call from here on. */
+void watch_subscribe(struct watch *w, struct grpc_call *call, const Maglev__WatchRequest *request);
+const struct watch_stats *watch_stats(const struct watch *w);
