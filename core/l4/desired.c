@@ -40,7 +40,8 @@ static struct lb_as wanted_as(const struct l4_model *m, size_t backend, struct l
 			      bool guard)
 {
 	/* only what probes say is held: the operator's acts count as ever */
-	bool hold = guard && m->backends[backend]->health.state == HEALTH_DOWN;
+	const struct l4_backend_state *b = m->backends[backend];
+	bool hold = (guard || b->spared) && b->health.state == HEALTH_DOWN;
 
 	return (struct lb_as){
 		.address = m->config->backends[backend].address,

@@ -28,3 +28,13 @@ bool l4_guard_active(const struct l4_model *m)
 	}
 	return any;
 }
+
+void l4_guard_lowered(struct l4_model *m)
+{
+	for (size_t i = 0; i < m->config->n_backends; i++) {
+		struct l4_backend_state *b = m->backends[i];
+
+		b->spared = m->config->all_down_guard && has_a_say(m, i) &&
+			    (b->last_local || health_code_is_pass(b->last_code));
+	}
+}

@@ -9,6 +9,11 @@
  *
  * Stops at the first backend that contradicts; its value can change only where a state or a
  * last_local does.
+ *
+ * When the guard is lowered the others are still down, for the faults of this machine alone; to act
+ * on that now would take everything away at the very moment it heals. So they are spared
+ * (l4_backend_state.spared): each stays held until its own next failure, of whatever kind, or until
+ * it is up.
  */
 #pragma once
 
@@ -17,3 +22,5 @@
 #include "core/l4/model.h"
 
 bool l4_guard_active(const struct l4_model *m);
+/* The guard was active and is not any more. */
+void l4_guard_lowered(struct l4_model *m);

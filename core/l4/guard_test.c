@@ -126,6 +126,30 @@ static void an_unknown_backend_has_no_say_yet(void **state)
 	assert_false(l4_guard_active(m));
 }
 
+static void who_heals_is_spared_until_his_own_next_failure(void **state)
+{
+	struct l4_model *m = &((struct world *)*state)->model;
+	const struct l4_backend_state *a = m->backends[0], *b = m->backends[1];
+
+	result(m, 0, CODE_SOCKERR, true);
+	result(m, 1, CODE_SOCKERR, true);
+	result(m, 1, CODE_L4TOUT, false); /* seen to be dead: not spared */
+	l4_guard_lowered(m);
+	assert_true(a->spared);
+	assert_false(b->spared);
+	result(m, 0, CODE_SOCKERR, true); /* others see the world by now */
+	assert_false(a->spared);
+
+	result(m, 1, CODE_SOCKERR, true);
+	result(m, 1, CODE_L4OK, false);
+	l4_guard_lowered(m);
+	assert_true(a->spared && b->spared);
+	result(m, 1, CODE_L4OK, false);
+	assert_true(b->spared);
+	result(m, 1, CODE_L4CON, false);
+	assert_false(b->spared);
+}
+
 static void nothing_probed_means_no_guard(void **state)
 {
 	struct l4_model *m = &((struct world *)*state)->model;
@@ -159,6 +183,7 @@ int main(void)
 		story(it_is_raised_before_anything_goes_down),
 		story(a_paused_or_disabled_backend_has_no_say),
 		story(an_unknown_backend_has_no_say_yet),
+		story(who_heals_is_spared_until_his_own_next_failure),
 		story(nothing_probed_means_no_guard),
 		story(it_can_be_switched_off),
 	};

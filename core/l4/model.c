@@ -82,6 +82,7 @@ bool l4_backend_record(const struct l4_model *m, struct l4_backend_state *b, enu
 		return false;
 	b->last_code = code;
 	b->last_local = local;
+	b->spared = b->spared && health_code_is_pass(code);
 	return health_record(&b->health, l4_backend_rule(m, b), code, now, ret);
 }
 

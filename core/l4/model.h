@@ -34,6 +34,7 @@ struct l4_backend_state {
 	enum l4_enable enable;
 	enum health_code last_code; /* of the last result; meaningless before the first */
 	bool last_local;	    /* the last result was a failure of this machine's own making */
+	bool spared;		    /* down by the guard's faults alone: see guard.h */
 	/* newest last, at most history_cap (transition-history of the configuration) */
 	struct health_change *history;
 	size_t n_history, history_cap;

@@ -151,6 +151,8 @@ static void update_guard(struct engine *e)
 	if (active == e->guard)
 		return;
 	e->guard = active;
+	if (!active)
+		l4_guard_lowered(&e->model);
 	log_warn(active ? "guard-active" : "guard-released",
 		 LOG_S("reason", active ? "every probe fails on this machine itself; "
 					  "no weight is lowered and no flow flushed"
@@ -167,6 +169,7 @@ void engine_start(struct engine *e)
 void engine_record(struct engine *e, struct l4_backend_state *b, const struct engine_result *result)
 {
 	bool was_local = b->last_local, was_unknown = b->health.state == HEALTH_UNKNOWN;
+	bool was_spared = b->spared;
 	struct health_change change;
 	bool changed = l4_backend_record(&e->model, b, result->code, result->local, loop_realtime(),
 					 &change);
@@ -176,6 +179,8 @@ void engine_record(struct engine *e, struct l4_backend_state *b, const struct en
 		update_guard(e);
 	if (changed)
 		tell_backend(e, b, &change, result->reason);
+	else if (was_spared && !b->spared)
+		TELL(e, unspared, b);
 }
 
 static struct l4_backend_state *find_backend(struct engine *e, const char *name)

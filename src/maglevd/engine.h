@@ -32,6 +32,8 @@ struct engine_observer {
 	void (*reloaded)(void *user, const struct l4_reload *reload);
 	/* The all-down guard changed. */
 	void (*guard)(void *user, bool active);
+	/* A backend that the guard's end had spared is not spared any more; its state stays. */
+	void (*unspared)(void *user, const struct l4_backend_state *b);
 	void *user;
 };
 #define ENGINE_OBSERVERS_MAX 8

@@ -211,8 +211,8 @@ static int serve(struct maglevd *m)
 }
 
 /*
- * A log that nobody reads must not hold the probes up: a pipe or socket is written to only as far as
- * it takes it (lib/log drops and counts the rest). Terminals and files are left as others gave them.
+ * A log that nobody reads must not hold the probes up: a pipe or socket is written to only as far
+ * as it takes it (lib/log drops and counts the rest). Terminals and files are left as they are.
  */
 static void unblock(int fd)
 {

@@ -526,6 +526,16 @@ static void on_guard(void *user, bool active)
 	step(r);
 }
 
+static void on_unspared(void *user, const struct l4_backend_state *b)
+{
+	struct reconcile *r = user;
+	const struct l4_backend *config = l4_backend_config(model(r), b);
+
+	for (size_t i = 0; i < config->n_frontends; i++)
+		dirty_mark(&r->dirty, config->frontends[i], DIRTY_WAITING);
+	step(r);
+}
+
 /* ---- timers, beginning and end ---- */
 
 static void on_again(struct ev_loop *loop, ev_timer *w, int events)
@@ -572,6 +582,7 @@ struct reconcile *reconcile_new(const struct reconcile_setup *setup)
 						.weight = on_weight,
 						.reloaded = on_reloaded,
 						.guard = on_guard,
+						.unspared = on_unspared,
 						.user = r };
 	engine_observe(r->engine, &r->observer);
 	r->dp = r->driver->start(r->loop, model(r)->config, &events);

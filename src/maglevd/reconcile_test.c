@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "base/cleanup.h"
 #include "base/units.h"
 #include "src/maglevd/dataplane/fake/fake.h"
 #include "src/maglevd/engine.h"
@@ -445,11 +446,44 @@ static void the_guard_holds_back_only_our_own_faults(void **state)
 	assert_true(fake_plane_find(&w->plane, "10.0.0.2 50->0 flush", 0) != SIZE_MAX);
 	assert_int_equal(weight(w, "10.0.0.1"), 100);
 
-	/* one refusal from outside and all is as the states say */
+	/* one refusal from outside, and each is as its own next result says */
 	feed(w, "b9", CODE_L4CON, 1);
 	assert_false(engine_guard(w->engine));
 	settle(w);
+	assert_int_equal(weight(w, "10.0.0.9"), 0);
+	assert_int_equal(weight(w, "10.0.0.1"), 100);
+	feed(w, "b1", CODE_L4CON, 1);
+	settle(w);
 	assert_int_equal(weight(w, "10.0.0.1"), 0);
+	world_stop(w);
+}
+
+/* The machine heals: what comes back up was never taken away, and nothing was flushed. */
+static void healing_takes_nothing_away(void **state)
+{
+	static const char *const names[] = { "b1", "b2", "b9", "other" };
+	struct world *w = *state;
+	const struct l4_model *m;
+
+	start_warm(w);
+	m = engine_model(w->engine);
+	for (int round = 0; round < 3; round++)
+		for (size_t i = 0; i < m->config->n_backends; i++)
+			engine_record(w->engine, m->backends[i],
+				      &(struct engine_result){ CODE_SOCKERR, true, "no files" });
+	assert_true(engine_guard(w->engine));
+	settle(w);
+	for (int round = 0; round < 5; round++)
+		for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+			feed(w, names[i], CODE_L4OK, 1);
+			settle(w);
+		}
+	assert_false(engine_guard(w->engine));
+	assert_int_equal(weight(w, "10.0.0.1"), 100);
+	assert_int_equal(weight(w, "10.0.0.2"), 50);
+	assert_int_equal(weight(w, "10.0.0.9"), 0);
+	assert_true(fake_plane_find(&w->plane, "flush", 0) == SIZE_MAX);
+	assert_true(fake_plane_find(&w->plane, "10.0.0.1 100->0", 0) == SIZE_MAX);
 	world_stop(w);
 }
 
@@ -690,6 +724,7 @@ int main(void)
 		T(drift_is_repaired),
 		T(a_lost_connection_heals),
 		T(the_guard_holds_back_only_our_own_faults),
+		T(healing_takes_nothing_away),
 		T(a_real_outage_of_all_backends_is_no_guard),
 		T(a_new_address_comes_before_the_old_one_goes),
 		T(backends_may_change_their_family),

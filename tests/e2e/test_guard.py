@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The all-down guard and the probes' namespace: when this machine itself is at fault."""
+import os
 import resource
+import socket
+import time
 
 import pytest
 
@@ -15,6 +18,12 @@ def farm(start_fake, own_net, own_servers):
         servers = [own_servers.open(f's{i}') for i in range(3)]
         checks = {'s0': Check('http', servers[0].port, timeout=0.2), 's1': Check('tcp', servers[1].port, timeout=0.2),
                   's2': Check('icmp', timeout=0.2)}
+
+        def keep(self, n):
+            """Only the first n of them."""
+            self.servers = self.servers[:n]
+            self.checks = {s.name: self.checks[s.name] for s in self.servers}
+            return self
 
         def start(self, **healthchecker):
             backends = {s.name: (s.address, s.name) for s in self.servers}
@@ -41,6 +50,13 @@ def farm(start_fake, own_net, own_servers):
 
 def guard(daemon):
     return daemon.metrics().one('maglev_guard_active')
+
+
+def cpu(pid):
+    """Seconds of processor time."""
+    with open(f'/proc/{pid}/stat', encoding='ascii') as file:
+        fields = file.read().rsplit(')', 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
 
 def assert_held(farm, mark):
@@ -77,19 +93,23 @@ def test_a_namespace_that_vanishes_holds_all_weights_and_its_return_heals(farm):
 
 
 def test_running_out_of_descriptors_holds_all_weights(farm):
-    """All-down guard: EMFILE, until there are descriptors again"""
-    farm.start()
-    mark = farm.daemon.mark()
-    pid = farm.daemon.process.pid
+    """All-down guard: EMFILE, until there are descriptors again; a scrape meanwhile makes no busy loop"""
+    farm.keep(2).start()  # a ping would not need a new one
+    daemon, mark = farm.daemon, farm.daemon.mark()
+    pid = daemon.process.pid
     _, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-    farm.checks.pop('s2')  # the ping socket is open already
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, hard))
-    for name in farm.checks:
-        line = farm.daemon.wait_state(name, 'down', mark)
-        assert line['code'] in ('SOCKERR', 'L4CON')
+    with socket.create_connection(('127.0.0.1', daemon.port)):
+        daemon.wait('guard-active', mark)
+        for line in farm.all_down(mark):
+            assert line['code'] == 'SOCKERR' and 'too many open files' in line['reason'].lower()
+        used, began = cpu(pid), time.monotonic()
+        daemon.wait('probe-done', daemon.mark(), count=10)
+        assert cpu(pid) - used < 0.5 * (time.monotonic() - began) + 0.05
+    mark = daemon.mark()
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (hard, hard))
-    for name in farm.checks:
-        farm.daemon.wait_state(name, 'up', mark)
+    assert_released(farm, mark)
+    assert farm.plane.journal() == []
 
 
 def test_a_route_that_is_gone_holds_all_weights(farm):

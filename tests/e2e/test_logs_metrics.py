@@ -84,8 +84,6 @@ def test_probe_counters_add_up(start_fake, net, servers):
     story = Watched.of(start_fake, net, server).settle()
     server.behave('flap', pattern=[200, 200, 503])
     server.wait_more(12)
-    story.daemon.write(config({}, {'spare': SPARE, 'web': server.address}, netns=net.probes.name, dataplane='vpp'))
-    mark = story.daemon.mark()
     page = story.daemon.metrics()
     asked = len(server.requests)
     done = [d for d in story.daemon.all('probe-done', backend='web')]
@@ -96,7 +94,6 @@ def test_probe_counters_add_up(start_fake, net, servers):
     assert page.one('maglev_probe_total', backend='web', result='failure', code='L7STS') in \
         range(3, asked // 3 + 2)
     assert 0 <= page.one('maglev_probes_started_total') - counted <= 2
-    assert mark
 
 
 def test_transitions_are_counted_as_they_are_logged(farm):

@@ -138,13 +138,9 @@ def test_an_added_backend_is_probed_and_gets_traffic_once_it_is_up(two, servers)
 
 def test_a_changed_address_is_probed_and_balanced_instead_of_the_old_one(two, servers, net):
     """FR-5.3, facts 13: state kept, the new AS added before the old one goes; no probe to the old address."""
-    moved = servers.open('moved')
-    two.maglev['healthchecks']['cb']['port'] = two.b.port
-    twin = servers.open('twin', address=moved.address)
-    del twin
+    moved = servers.open('moved', port=two.a.port)
     two.plane.clear_journal()
     two.maglev['backends']['a']['address'] = moved.address
-    two.maglev['healthchecks']['ca']['port'] = moved.port
     mark = reload(two.daemon, two.file)
     two.plane.wait_weights(VIP, {moved.address: 100, two.b.address: 100})
     assert not two.daemon.all('backend-transition', mark), 'the state was not kept'
@@ -159,8 +155,7 @@ def test_a_changed_address_is_probed_and_balanced_instead_of_the_old_one(two, se
 
 def test_changing_a_check_that_all_backends_share_moves_no_weight(start_fake, net, servers):
     """DESIGN 4, FR-5.3: workers start anew, states and weights stay"""
-    up, down = [servers.open() for _ in range(4)], servers.open()
-    port = up[0].port
+    up = [servers.open() for _ in range(4)]
     check = Check('icmp')
     backends = {s.name: (s.address, 'shared') for s in up}
     dead = '10.77.1.250'
@@ -181,7 +176,6 @@ def test_changing_a_check_that_all_backends_share_moves_no_weight(start_fake, ne
             daemon.wait('probe-done', mark, backend=server.name, count=3)
         assert not daemon.all('backend-transition', mark)
     assert daemon.plane.journal() == [] and daemon.plane.weights(VIP) == weights
-    assert port and down
 
 
 def test_a_changed_check_still_finds_out(two):

@@ -15,11 +15,11 @@ _PROGRAM = os.path.join(os.path.dirname(__file__), 'server.py')
 class Server:
     """Each verb returns the time at which the server began to behave so."""
 
-    def __init__(self, servers, name, address, certificate=None):
+    def __init__(self, servers, name, address, certificate=None, port=0):
         self.servers, self.name, self.address = servers, name, address
         self.requests, self.connections, self.errors = [], [], []
         servers.by_name[name] = self
-        self.port = servers.order('open', name, address=address, certificate=certificate)['port']
+        self.port = servers.order('open', name, address=address, certificate=certificate, port=port)['port']
 
     def behave(self, mode, **how):
         return self.servers.order('behave', self.name, how={'mode': mode, **how})['at']
@@ -92,10 +92,10 @@ class Servers:
         self.wait(lambda: number in self.replies, PATIENCE, f'{order} {name}')
         return self.replies.pop(number)
 
-    def open(self, name=None, family=4, certificate=None, address=None):
-        """A server on an address of its own, on any free port."""
+    def open(self, name=None, family=4, certificate=None, address=None, port=0):
+        """A server on an address of its own, on any free port unless told otherwise."""
         name = name or f'server{len(self.by_name)}'
-        return Server(self, name, address or self.net.address(family), certificate)
+        return Server(self, name, address or self.net.address(family), certificate, port)
 
     def kill(self):
         """As a machine's power going: the processes end without a word, the kernel answers for them."""
