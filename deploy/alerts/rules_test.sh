@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# rules_test.sh FOLDER: what Prometheus says of our alerts. Answers in TAP.
+set -u
+
+count=0
+
+# expect NAME COMMAND...
+expect() {
+	name=$1
+	shift
+	count=$((count + 1))
+	if said=$("$@" 2>&1); then
+		echo "ok $count - $name"
+	else
+		echo "not ok $count - $name"
+		echo "$said" | sed 's/^/# /'
+	fi
+}
+
+echo "1..2"
+expect "promtool takes the alerts" promtool check rules "$1/maglevd.rules.yml"
+expect "alerts are raised when they should be" promtool test rules "$1/maglevd.rules_test.yml"

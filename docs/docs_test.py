@@ -1,0 +1,132 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""docs_test.py MAGLEVD: whether the pages say what the code says, all of it and nothing else. Answers in TAP."""
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import facts
+
+PAGES = sorted(os.path.relpath(path, facts.ROOT) for pattern in ('*.md', 'docs/**/*.md')
+               for path in glob.glob(os.path.join(facts.ROOT, pattern), recursive=True))
+MAN = 'docs/man/maglevd.8'
+
+
+def rows(page):
+    """(heading, cells) of every row of a table whose first cell is in backticks."""
+    heading = ''
+    for line in facts.read(page).splitlines():
+        if line.startswith('#'):
+            heading = line.lstrip('# ').strip('`')
+        elif line.startswith('| `'):
+            yield heading, [cell.strip() for cell in re.split(r'(?<!\\)\|', line)[1:-1]]
+
+
+def quoted(cell):
+    return re.findall(r'`([^`]+)`', cell)
+
+
+def differences(page, code):
+    """What only one of the two says."""
+    for name in sorted(set(page) | set(code)):
+        if page.get(name) != code.get(name):
+            yield f'{name}: the page says {page.get(name, "nothing")}, the code {code.get(name, "nothing")}'
+
+
+def every_configuration_key_is_in_its_page():
+    page = {f'{heading}.{quoted(cells[0])[0]}': cells[1]
+            for heading, cells in rows('docs/reference/configuration.md') if heading.startswith('maglev')}
+    return differences({'maglev': 'mapping', **page}, facts.config_keys())
+
+
+def every_metric_is_in_its_page():
+    page = {quoted(cells[0])[0]: cells[1] for _, cells in rows('docs/reference/metrics.md')}
+    return differences(page, facts.metrics())
+
+
+def every_metric_has_its_labels():
+    page = {quoted(cells[0])[0]: set(quoted(cells[2])) for _, cells in rows('docs/reference/metrics.md')}
+    return differences(page, facts.live_labels(sys.argv[1]))
+
+
+def every_metric_that_is_spoken_of_exists():
+    known = facts.metrics()
+    for path in PAGES + ['deploy/alerts/maglevd.rules.yml', 'deploy/alerts/maglevd.rules_test.yml']:
+        for name in re.findall(r'\b(?:maglev|process)_[a-z_]+\b', facts.read(path)):
+            if name not in known and re.sub('_(bucket|sum|count)$', '', name) not in known:
+                yield f'{path}: there is no {name}'
+
+
+def every_log_message_is_in_its_page():
+    page = {quoted(cells[0])[0]: set(quoted(cells[2])) for _, cells in rows('docs/reference/logs.md')}
+    code = {message: set().union(*(fields for _, fields in calls))
+            for message, calls in facts.log_messages().items()}
+    return differences(page, code)
+
+
+def every_log_message_has_its_level():
+    page = {quoted(cells[0])[0]: cells[1] for _, cells in rows('docs/reference/logs.md')}
+    for message, calls in facts.log_messages().items():
+        levels = {level for level, _ in calls if level in ('debug', 'info', 'warn', 'error')}
+        if levels - {page.get(message)}:
+            yield f'{message}: the page says {page.get(message)}, the code {levels}'
+
+
+def every_code_is_in_its_page():
+    page = {quoted(cells[0])[0]: cells[1] == 'yes' for _, cells in rows('docs/reference/codes.md')}
+    return differences(page, facts.codes())
+
+
+def every_flag_is_in_the_man_page():
+    text = facts.read(MAN)
+    flags, variables = facts.flags(sys.argv[1])
+    yield from differences(dict.fromkeys(re.findall(r'^\.It Fl Fl ([\w-]+)', text, re.M), 'a flag'),
+                           dict.fromkeys(flags, 'a flag'))
+    yield from differences(dict.fromkeys(re.findall(r'^\.It Ev (MAGLEV_\w+)', text, re.M), 'a variable'),
+                           dict.fromkeys(variables, 'a variable'))
+
+
+def every_configuration_key_is_in_the_man_page():
+    words = set(re.findall(r'[\w-]+', facts.read(MAN)))
+    return [f'{key} is not there' for key in facts.config_keys() if key.split('.')[-1] not in words]
+
+
+def every_example_passes_the_check():
+    for page in PAGES:
+        for block in re.findall(r'^```yaml\n(.*?)^```', facts.read(page), re.S | re.M):
+            with tempfile.NamedTemporaryFile('w', suffix='.yaml') as file:
+                file.write(block)
+                file.flush()
+                check = subprocess.run([sys.argv[1], '--check', '--config', file.name], capture_output=True, text=True)
+            if check.returncode:
+                yield f'{page}: {block}{check.stderr}'
+
+
+def every_link_leads_somewhere():
+    for page in PAGES:
+        for target in re.findall(r'\]\(([^)#]+)', facts.read(page)):
+            path = os.path.join(facts.ROOT, os.path.dirname(page), target)
+            if '://' not in target and not os.path.exists(path):
+                yield f'{page}: {target}'
+
+
+CASES = [every_configuration_key_is_in_its_page, every_metric_is_in_its_page, every_metric_has_its_labels,
+         every_metric_that_is_spoken_of_exists, every_log_message_is_in_its_page, every_log_message_has_its_level,
+         every_code_is_in_its_page, every_flag_is_in_the_man_page, every_configuration_key_is_in_the_man_page,
+         every_example_passes_the_check, every_link_leads_somewhere]
+
+
+def main():
+    print(f'1..{len(CASES)}')
+    for number, case in enumerate(CASES, 1):
+        problems = list(case())
+        print(f'{"not ok" if problems else "ok"} {number} - {case.__name__}')
+        for line in '\n'.join(problems).splitlines():
+            print(f'# {line}')
+
+
+if __name__ == '__main__':
+    main()

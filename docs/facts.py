@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the code says about itself: its keys, metrics, log messages and codes, read out of the tables."""
+import glob
+import json
+import os
+import re
+import subprocess
+import tempfile
+import urllib.request
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TYPES = {'TEXT': 'text', 'WORD': 'word', 'INT': 'number', 'BOOL': 'boolean', 'DURATION': 'duration',
+         'WORDS': 'list', 'LIST': 'list', 'SECTION': 'mapping', 'NAMED': 'mapping'}
+
+
+def read(path):
+    with open(os.path.join(ROOT, path), encoding='utf-8') as file:
+        return file.read()
+
+
+def config_keys():
+    """{'maglev.backends.NAME.address': 'text', ...} along the tables of the schema."""
+    text = read('wire/config_schema.c')
+    tables = dict(re.findall(r'config_field (\w+)_fields\[\] = \{\n(.*?)\n\};', text, re.S))
+    row = re.compile(r'(?:FIELD\(|ARRAY\(|\.key = )"([\w-]+)",\s*(?:\.shape = CONFIG_)?(\w+)([^\n]*)')
+    inside = {'NAMED': '.NAME', 'LIST': '[]'}
+    keys = {}
+
+    def walk(table, path):
+        for key, shape, rest in row.findall(tables[table]):
+            keys[path + key] = TYPES[shape]
+            section = re.search(r'\.section = &(\w+)', rest)
+            if section:
+                walk(section[1], path + key + inside.get(shape, '') + '.')
+
+    walk('root', '')
+    return keys
+
+
+def metrics():
+    """{name: type} of every family."""
+    rows = re.findall(r'\{ "(maglev_\w+)", METRICS_(\w+),', read('src/maglevd/metrics.c'))
+    rows += re.findall(r'add\(out, "(process_\w+)", METRICS_(\w+),', read('lib/metrics/process.c'))
+    return {name: kind.lower() for name, kind in rows}
+
+
+def codes():
+    """{name: whether it passes}"""
+    return {name: value == 'true'
+            for name, value in re.findall(r'\[CODE_\w+\] = \{ "(\w+)", (true|false) \}', read('core/health/health.c'))}
+
+
+def arguments(text, start):
+    """The arguments of the call whose opening parenthesis stands at start."""
+    depth, quoted, begin, found = 0, False, start + 1, []
+    for at in range(start, len(text)):
+        if text[at] == '"' and text[at - 1] != '\\':
+            quoted = not quoted
+        elif not quoted and text[at] in '({':
+            depth += 1
+        elif not quoted and text[at] in ')}':
+            depth -= 1
+        if (depth == 0 or (depth == 1 and text[at] == ',')) and not quoted:
+            found.append(text[begin:at].strip())
+            begin = at + 1
+        if depth == 0:
+            return found
+    raise ValueError(text[start:start + 80])
+
+
+def words_of(expression):
+    return re.findall(r'"([a-z]+(?:-[a-z]+)*)"', expression)
+
+
+def log_messages():
+    """{message: set of (level, fields)}; a message that is a parameter is looked up where it is given."""
+    sources = [read(os.path.relpath(path, ROOT)) for path in sorted(glob.glob(ROOT + '/src/maglevd/*.c'))]
+    found = {}
+    for text in sources:
+        for call in re.finditer(r'\blog_(debug|info|warn|error|at)(\()', text):
+            args = arguments(text, call.start(2))
+            level = args.pop(0) if call[1] == 'at' else call[1]
+            messages = words_of(args[0])
+            if not messages:
+                function = re.findall(r'^\w[^;=\n]*?(\w+)\([^;{}]*\)\n\{', text[:call.start()], re.M)[-1]
+                callers = [arguments(other, at.end() - 1) for other in sources
+                           for at in re.finditer(rf'\b{function}\(', other)]
+                messages = [word for given in callers for arg in given for word in words_of(arg)]
+            fields = frozenset(re.findall(r'LOG_\w+\(\s*"(\w+)"', ' '.join(args[1:])))
+            for message in messages:
+                found.setdefault(message, set()).add((level, fields))
+    return found
+
+
+def flags(program):
+    """({flag}, {variable}) of --help."""
+    text = subprocess.run([program, '--help'], capture_output=True, text=True, check=True).stdout
+    return set(re.findall(r'^  --([\w-]+)', text, re.M)), set(re.findall(r'env\s+(MAGLEV_\w+)', text))
+
+
+LIVE = '''
+maglev:
+  dataplane: none
+  healthchecks: { closed: { type: tcp, port: 1, interval: 50ms, timeout: 50ms } }
+  backends: { probed: { address: 127.0.0.1, healthcheck: closed }, static: { address: 127.0.0.2 } }
+  frontends: { www: { address: 192.0.2.1, pools: [ { name: all, backends: { probed: , static: } } ] } }
+  vpp: { lb: { startup-min-delay: 0s, startup-max-delay: 0s } }
+'''
+
+
+def live_labels(program):
+    """{metric: set of its labels}, from the page of a maglevd that has seen a bit of everything."""
+    with tempfile.NamedTemporaryFile('w', suffix='.yaml') as config:
+        config.write(LIVE)
+        config.flush()
+        command = [program, '--config', config.name, '--metrics-addr', '127.0.0.1:0']
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as daemon:
+            events = {}
+            while not {'listening', 'probed', 'lb-sync-vip', 'lb-sync-all'} <= set(events):
+                line = json.loads(daemon.stdout.readline())
+                events[line.get('backend', line['msg'])] = line
+            with urllib.request.urlopen(f'http://{events["listening"]["addr"]}/metrics', timeout=10) as answer:
+                page = answer.read().decode()
+            daemon.terminate()
+            daemon.stdout.read()
+    labels = {name: set() for name in re.findall(r'^# TYPE (\w+)', page, re.M)}
+    for name, given in re.findall(r'^(\w+)\{(.*)\} \S+$', page, re.M):
+        family = name if name in labels else re.sub('_(bucket|sum|count)$', '', name)
+        labels[family] |= set(re.findall(r'(\w+)="', given)) - {'le'}
+    return labels
