@@ -68,7 +68,7 @@ static int check(const struct snapshot_source *source)
 	return (int)result;
 }
 
-static void on_reload_finished(void *user)
+static void on_reloaded(const struct reload_report *report, void *user)
 {
 	daemon_ready("serving");
 }
@@ -78,7 +78,8 @@ static void on_hangup(void *user)
 	struct maglevd *m = user;
 
 	daemon_reloading();
-	reload_request(m->reload);
+	if (reload_request(m->reload, on_reloaded, m) < 0)
+		log_warn("config-reload-failed", LOG_S("error", "too many reloads are waiting"));
 }
 
 static void on_drained(void *user)
@@ -142,7 +143,7 @@ static void assemble(struct maglevd *m, struct snapshot *snapshot,
 	m->prober = prober_new(m->loop, m->engine, m->user_agent);
 	m->reconcile = reconcile_new(&(struct reconcile_setup){
 		.loop = m->loop, .engine = m->engine, .driver = driver, .started = m->started });
-	m->reload = reload_new(m->loop, m->engine, &m->source, on_reload_finished, m);
+	m->reload = reload_new(m->loop, m->engine, &m->source);
 	m->metrics = maglevd_metrics_new(
 		m->loop, &(struct maglevd_metrics_sources){ .engine = m->engine,
 							    .prober = m->prober,

@@ -1,21 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who asks is put into a list; a reading serves all who were in it when it began, those who only
+ * check and those who take alike: what one of them wants taken is taken. A start that fails at once
+ * (no process to be had) is told like one that failed later.
+ */
 #include "src/maglevd/reload.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/units.h"
+#include "base/vec.h"
 #include "lib/log/log.h"
 #include "src/maglevd/capability.h"
 #include "src/maglevd/engine.h"
+
+struct waiter {
+	bool take; /* not only check */
+	reload_done_fn done;
+	void *user;
+};
 
 struct reload {
 	struct engine *engine;
 	const struct snapshot_source *source;
 	struct snapshot_loader *loader;
-	void (*finished)(void *user);
-	void *user;
-	bool again;
+	VEC(struct waiter) waiting; /* the first n_served are served by the reading under way */
+	size_t n_served;
 	struct reload_stats stats;
 };
 
@@ -47,14 +59,6 @@ void reload_log_load(const struct snapshot_load *load, const char *path, const c
 			  LOG_S("error", load->errors.n ? load->errors.items[0].text : ""));
 }
 
-static void failed(struct reload *r, const char *reason)
-{
-	r->stats.failed++;
-	if (reason)
-		log_error("config-reload-failed", LOG_S("file", r->source->path),
-			  LOG_S("error", reason));
-}
-
 /* A word against it, or NULL: what a running process cannot change any more. */
 static const char *objection(struct reload *r, const struct l4_config *next, struct buf *text)
 {
@@ -75,67 +79,120 @@ static const char *objection(struct reload *r, const struct l4_config *next, str
 	return NULL;
 }
 
-static void take(struct reload *r, struct snapshot_load *load)
+static bool anybody_takes(const struct reload *r)
 {
-	struct buf text = { 0 };
-	const char *reason;
+	for (size_t i = 0; i < r->n_served; i++)
+		if (r->waiting.items[i].take)
+			return true;
+	return false;
+}
 
-	if (load->result != SNAPSHOT_OK) {
+/* Tells those who were served, each once, and forgets them. A callback may ask again. */
+static void tell(struct reload *r, const struct reload_report *report)
+{
+	while (r->n_served) {
+		struct waiter w = r->waiting.items[0];
+
+		vec_remove_at(&r->waiting, 0);
+		r->n_served--;
+		if (w.done)
+			w.done(report, w.user);
+	}
+}
+
+static void refuse(struct reload *r, const char *refusal)
+{
+	const struct reload_report report = { .result = RELOAD_REFUSED, .refusal = refusal };
+
+	if (anybody_takes(r)) {
+		r->stats.failed++;
+		log_error("config-reload-failed", LOG_S("file", r->source->path),
+			  LOG_S("error", refusal));
+	}
+	tell(r, &report);
+}
+
+static void report_errors(struct reload *r, struct snapshot_load *load)
+{
+	const struct reload_report report = {
+		.result = load->result == SNAPSHOT_PARSE_ERROR ? RELOAD_PARSE_ERROR
+							       : RELOAD_SEMANTIC_ERROR,
+		.errors = &load->errors,
+		.warnings = &load->warnings,
+	};
+
+	if (anybody_takes(r)) {
+		r->stats.failed++;
 		reload_log_load(load, r->source->path, "config-reload-failed");
-		failed(r, NULL);
+	}
+	tell(r, &report);
+	snapshot_load_free(load);
+}
+
+/* The report is made while both configurations are there; the warnings live as long as the new. */
+static void on_accepted(struct reload *r, struct snapshot_load *load)
+{
+	const struct reload_report report = { .result = RELOAD_OK, .warnings = &load->warnings };
+
+	if (!anybody_takes(r)) {
+		tell(r, &report);
 		snapshot_load_free(load);
 		return;
 	}
-	reason = objection(r, &load->config, &text);
-	if (reason) {
-		failed(r, reason);
+	reload_log_load(load, r->source->path, "config-reload-failed");
+	r->stats.succeeded++;
+	r->stats.last_success = loop_realtime();
+	engine_reload(r->engine, snapshot_take(load));
+	tell(r, &report);
+}
+
+static void on_good(struct reload *r, struct snapshot_load *load)
+{
+	struct buf text = { 0 };
+	const char *refusal = objection(r, &load->config, &text);
+
+	if (refusal) {
 		snapshot_load_free(load);
+		refuse(r, refusal);
 	} else {
-		reload_log_load(load, r->source->path, "config-reload-failed");
-		r->stats.succeeded++;
-		r->stats.last_success = loop_realtime();
-		engine_reload(r->engine, snapshot_take(load));
+		on_accepted(r, load);
 	}
 	buf_free(&text);
 }
 
+/* Reads for all who wait now. */
 static void start(struct reload *r)
 {
-	int err = snapshot_loader_start(r->loader, r->source);
+	int err;
 
-	if (err < 0) {
-		failed(r, strerror(-err));
-		if (r->finished)
-			r->finished(r->user);
-	}
+	if (!r->waiting.n || snapshot_loader_busy(r->loader))
+		return;
+	r->n_served = r->waiting.n;
+	err = snapshot_loader_start(r->loader, r->source);
+	if (err < 0)
+		refuse(r, strerror(-err));
 }
 
 static void on_loaded(void *user, struct snapshot_load *load, const char *reason)
 {
 	struct reload *r = user;
 
-	if (load)
-		take(r, load);
+	if (!load)
+		refuse(r, reason);
+	else if (load->result == SNAPSHOT_OK)
+		on_good(r, load);
 	else
-		failed(r, reason);
-	if (r->again) {
-		r->again = false;
-		start(r);
-	} else if (r->finished) {
-		r->finished(r->user);
-	}
+		report_errors(r, load);
+	start(r);
 }
 
 struct reload *reload_new(struct ev_loop *loop, struct engine *engine,
-			  const struct snapshot_source *source, void (*finished)(void *user),
-			  void *user)
+			  const struct snapshot_source *source)
 {
 	struct reload *r = mem_zalloc(sizeof(*r));
 
 	r->engine = engine;
 	r->source = source;
-	r->finished = finished;
-	r->user = user;
 	r->stats.last_success = loop_realtime();
 	r->loader = snapshot_loader_new(loop, on_loaded, r);
 	return r;
@@ -146,15 +203,34 @@ void reload_free(struct reload *r)
 	if (!r)
 		return;
 	snapshot_loader_free(r->loader);
+	vec_free(&r->waiting);
 	free(r);
 }
 
-void reload_request(struct reload *r)
+static int ask(struct reload *r, const struct waiter *w)
 {
-	if (snapshot_loader_busy(r->loader))
-		r->again = true;
-	else
-		start(r);
+	if (r->waiting.n >= RELOAD_WAITING_MAX)
+		return -EBUSY;
+	vec_push(&r->waiting, *w);
+	start(r);
+	return 0;
+}
+
+int reload_request(struct reload *r, reload_done_fn done, void *user)
+{
+	return ask(r, &(struct waiter){ .take = true, .done = done, .user = user });
+}
+
+int reload_check(struct reload *r, reload_done_fn done, void *user)
+{
+	return ask(r, &(struct waiter){ .done = done, .user = user });
+}
+
+void reload_forget(struct reload *r, void *user)
+{
+	for (size_t i = 0; i < r->waiting.n; i++)
+		if (r->waiting.items[i].user == user)
+			r->waiting.items[i].done = NULL;
 }
 
 const struct reload_stats *reload_stats(const struct reload *r)

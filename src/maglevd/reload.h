@@ -16,11 +16,10 @@
 #include "src/maglevd/snapshot.h"
 
 struct engine;
-struct l4_changes;
 struct reload;
 
 enum reload_result {
-	RELOAD_OK,	       /* good; taken if that was asked for */
+	RELOAD_OK, /* good; taken if that was asked for */
 	RELOAD_PARSE_ERROR,
 	RELOAD_SEMANTIC_ERROR,
 	RELOAD_REFUSED, /* a good file that this process cannot take, or it could not be read */
@@ -32,7 +31,6 @@ struct reload_report {
 	const struct errs *errors;   /* of the two error results */
 	const struct errs *warnings; /* NULL when there is none to show */
 	const char *refusal;	     /* RELOAD_REFUSED */
-	const struct l4_changes *changes; /* RELOAD_OK: what it changed, or would */
 };
 
 typedef void (*reload_done_fn)(const struct reload_report *report, void *user);
