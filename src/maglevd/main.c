@@ -79,7 +79,7 @@ static void on_hangup(void *user)
 
 	daemon_reloading();
 	if (reload_request(m->reload, on_reloaded, m) < 0)
-		log_warn("config-reload-failed", LOG_S("error", "too many reloads are waiting"));
+		log_error("config-reload-failed", LOG_S("error", "too many reloads are waiting"));
 }
 
 static void on_drained(void *user)
