@@ -95,8 +95,8 @@ def every_configuration_key_is_in_the_man_page():
 
 
 def every_example_passes_the_check():
-    for page in PAGES:
-        for block in re.findall(r'^```yaml\n(.*?)^```', facts.read(page), re.S | re.M):
+    for page in PAGES + [MAN]:
+        for block in re.findall(r'^(?:```yaml|\.Bd .*)\n(maglev:.*?)^(?:```|\.Ed)', facts.read(page), re.S | re.M):
             with tempfile.NamedTemporaryFile('w', suffix='.yaml') as file:
                 file.write(block)
                 file.flush()
