@@ -60,23 +60,28 @@ static const char *frontend_at(const struct l4_config *c, size_t i)
 	return c->frontends[i].name;
 }
 
-static size_t find(const struct l4_config *c, name_at_fn name_at, size_t n, const char *name)
+/* Index of the first name that is behind name. */
+static size_t behind(const struct l4_config *c, name_at_fn name_at, size_t n, const char *name)
 {
 	size_t lo = 0, hi = n;
 
 	assert(c && name);
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		int cmp = strcmp(name_at(c, mid), name);
 
-		if (cmp == 0)
-			return mid;
-		if (cmp < 0)
+		if (strcmp(name_at(c, mid), name) <= 0)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return SIZE_MAX;
+	return lo;
+}
+
+static size_t find(const struct l4_config *c, name_at_fn name_at, size_t n, const char *name)
+{
+	size_t i = behind(c, name_at, n, name);
+
+	return i && strcmp(name_at(c, i - 1), name) == 0 ? i - 1 : SIZE_MAX;
 }
 
 const struct l4_check *l4_config_check(const struct l4_config *c, const char *name)
@@ -94,6 +99,16 @@ size_t l4_config_backend(const struct l4_config *c, const char *name)
 size_t l4_config_frontend(const struct l4_config *c, const char *name)
 {
 	return find(c, frontend_at, c->n_frontends, name);
+}
+
+size_t l4_config_backend_behind(const struct l4_config *c, const char *name)
+{
+	return name ? behind(c, backend_at, c->n_backends, name) : 0;
+}
+
+size_t l4_config_frontend_behind(const struct l4_config *c, const char *name)
+{
+	return name ? behind(c, frontend_at, c->n_frontends, name) : 0;
 }
 
 /* Two optional texts. */

@@ -121,6 +121,12 @@ const char *l4_dataplane_name(enum l4_dataplane d);   /* "vpp", "xdp", "none" */
 const struct l4_check *l4_config_check(const struct l4_config *c, const char *name);
 size_t l4_config_backend(const struct l4_config *c, const char *name);
 size_t l4_config_frontend(const struct l4_config *c, const char *name);
+/*
+ * The index of the first one behind name, which need not be there (NULL: the very first): how a
+ * walk in slices goes on after a reload.
+ */
+size_t l4_config_backend_behind(const struct l4_config *c, const char *name);
+size_t l4_config_frontend_behind(const struct l4_config *c, const char *name);
 
 /* Whether a probe under a would be any different under b (name apart). */
 bool l4_check_equal(const struct l4_check *a, const struct l4_check *b);

@@ -48,6 +48,17 @@ static void names_that_are_not_there_are_not_found(void **state)
 	assert_int_equal(l4_config_frontend(&empty, "www"), SIZE_MAX);
 }
 
+static void a_walk_goes_on_behind_a_name_that_may_be_gone(void **state)
+{
+	assert_int_equal(l4_config_backend_behind(&config, NULL), 0);
+	assert_int_equal(l4_config_backend_behind(&config, "A"), 0);
+	assert_int_equal(l4_config_backend_behind(&config, "Web"), 1);
+	assert_int_equal(l4_config_backend_behind(&config, "Webby"), 1);
+	assert_int_equal(l4_config_backend_behind(&config, "web1"), 2);
+	assert_int_equal(l4_config_frontend_behind(&config, "ww"), 0);
+	assert_int_equal(l4_config_frontend_behind(&config, "www"), 1);
+}
+
 static void words_are_those_of_the_file(void **state)
 {
 	assert_string_equal(l4_check_type_name(L4_CHECK_ICMP), "icmp");
@@ -132,6 +143,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_name_is_found_where_it_is),
 		cmocka_unit_test(names_that_are_not_there_are_not_found),
+		cmocka_unit_test(a_walk_goes_on_behind_a_name_that_may_be_gone),
 		cmocka_unit_test(words_are_those_of_the_file),
 		cmocka_unit_test(a_copy_under_another_name_is_equal),
 		cmocka_unit_test(each_difference_that_probing_sees_counts),

@@ -376,32 +376,15 @@ static const struct family families[] = {
 
 /* ---- the walk ---- */
 
-/* Index of the first name behind last; they are sorted, but last may be gone since. */
-static size_t resume_at(const struct scrape *s, const struct family *f)
-{
-	const struct l4_config *c = model(s->m)->config;
-	size_t n = f->backend ? c->n_backends : c->n_frontends, low = 0;
-
-	while (s->last && low < n) {
-		size_t middle = (low + n) / 2;
-		const char *name =
-			f->backend ? c->backends[middle].name : c->frontends[middle].name;
-
-		if (strcmp(name, s->last) <= 0)
-			low = middle + 1;
-		else
-			n = middle;
-	}
-	return low;
-}
-
 /* Items of a family until its end (true) or until the slice is full. */
 static bool write_items(struct scrape *s, const struct family *f, int64_t until, struct buf *out)
 {
 	const struct l4_config *c = model(s->m)->config;
 	size_t n = f->backend ? c->n_backends : c->n_frontends, begin = out->n;
+	size_t i = f->backend ? l4_config_backend_behind(c, s->last)
+			      : l4_config_frontend_behind(c, s->last);
 
-	for (size_t i = resume_at(s, f); i < n; i++) {
+	for (; i < n; i++) {
 		(f->backend ? f->backend : f->frontend)(s->m, i, f->name, out);
 		if (out->n - begin < HTTP_SLICE && loop_monotonic() < until)
 			continue;

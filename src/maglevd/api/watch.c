@@ -305,24 +305,6 @@ static void listen_to_log(struct watch *w)
 
 /* ---- the replay ---- */
 
-/* Index of the first name behind the cursor. The names may have changed since: it is a name. */
-static size_t after_cursor(const struct subscriber *s, const struct l4_config *c)
-{
-	bool frontends = s->replay == REPLAY_FRONTENDS;
-	size_t low = 0, high = frontends ? c->n_frontends : c->n_backends;
-
-	while (s->cursor && low < high) {
-		size_t middle = (low + high) / 2;
-		const char *name = frontends ? c->frontends[middle].name : c->backends[middle].name;
-
-		if (strcmp(name, s->cursor) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static bool replay_frontend(struct subscriber *s, size_t i)
 {
 	const struct l4_model *m = engine_model(s->watch->engine);
@@ -367,7 +349,8 @@ static bool replay_one(struct subscriber *s)
 	const struct l4_config *c = engine_model(s->watch->engine)->config;
 	bool frontends = s->replay == REPLAY_FRONTENDS;
 	bool wanted = frontends ? s->frontend : s->backend;
-	size_t i = wanted ? after_cursor(s, c) : 0;
+	size_t i = frontends ? l4_config_frontend_behind(c, s->cursor)
+			     : l4_config_backend_behind(c, s->cursor);
 	size_t n = !wanted ? 0 : frontends ? c->n_frontends : c->n_backends;
 	const char *name;
 
