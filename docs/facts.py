@@ -74,7 +74,8 @@ def words_of(expression):
 
 def log_messages():
     """{message: set of (level, fields)}; a message that is a parameter is looked up where it is given."""
-    sources = [read(os.path.relpath(path, ROOT)) for path in sorted(glob.glob(ROOT + '/src/maglevd/*.c'))]
+    paths = sorted(glob.glob('src/maglevd/**/*.c', root_dir=ROOT, recursive=True))
+    sources = [read(path) for path in paths if not re.search(r'test(ing)?\.c$|/fake/', path)]
     found = {}
     for text in sources:
         for call in re.finditer(r'\blog_(debug|info|warn|error|at)(\()', text):
