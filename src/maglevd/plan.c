@@ -184,3 +184,19 @@ bool plan_next(const struct plan_order *o, const struct plan_facts *facts,
 		*ret = (struct plan_step){ wanted, o->frontends[position] };
 	return true;
 }
+
+void plan_everything(const struct plan_order *o, const struct plan_facts *facts, struct lb_ops *out)
+{
+	const struct lb_vip_key *after = NULL;
+	struct lb_conf conf;
+	struct plan_step step;
+
+	l4_desired_conf(facts->model->config, &conf);
+	diff_conf(&conf, facts->observed, out);
+	for (; plan_next(o, facts, after, &step); after = &step.key) {
+		if (step.frontend != SIZE_MAX)
+			plan_frontend(facts, step.frontend, out);
+		else
+			diff_remove_vip(lb_state_vip(facts->observed, &step.key), out);
+	}
+}

@@ -56,3 +56,7 @@ struct plan_step {
 /* The first VIP, wanted or observed, behind *after (NULL: the very first). False at the end. */
 bool plan_next(const struct plan_order *o, const struct plan_facts *facts,
 	       const struct lb_vip_key *after, struct plan_step *ret);
+
+/* All of it at once, conf and what nobody asks for included: for showing, not for doing. */
+void plan_everything(const struct plan_order *o, const struct plan_facts *facts,
+		     struct lb_ops *out);

@@ -63,6 +63,7 @@ struct reconcile {
 
 	struct dirty dirty;
 	struct plan_flushes flushes;
+	struct waiters waiters;
 
 	enum work work;
 	struct lb_ops ops;	   /* being applied */
@@ -100,6 +101,7 @@ static void count_op(struct reconcile *r, const struct lb_op *op)
 	struct batch *batch = &r->batches[r->scope];
 	struct buf text = { 0 };
 
+	waiters_note(&r->waiters, op);
 	r->stats.ops[r->scope][op->kind]++;
 	batch->ops[op->kind]++;
 	batch->any = true;
@@ -139,6 +141,7 @@ static void on_apply_failed(struct reconcile *r, int err, const struct lb_op *op
 
 	r->stats.failures++;
 	r->trusted = false;
+	waiters_note_failure(&r->waiters, &r->current);
 	lb_op_print(op, &text);
 	log_warn("lb-sync-failed", LOG_S("dataplane", r->driver->name),
 		 LOG_SN("op", text.p, text.n), LOG_S("error", strerror(-err)),
@@ -236,6 +239,7 @@ static void on_down(void *user, const char *why)
 	settle_flushes(r, false);
 	/* what was flushed there is not known any more; saying it again does no harm */
 	lb_state_free(&r->observed);
+	waiters_fail_all(&r->waiters, -ENOTCONN);
 	log_warn("dataplane-disconnect", LOG_S("dataplane", r->driver->name), LOG_S("reason", why));
 }
 
@@ -317,6 +321,7 @@ static void full_sync_start(struct reconcile *r)
 	r->full_running = true;
 	r->full_started = false;
 	r->trusted = false;
+	waiters_full_begins(&r->waiters);
 }
 
 static void full_sync_end(struct reconcile *r)
@@ -325,6 +330,7 @@ static void full_sync_end(struct reconcile *r)
 	r->stats.full_syncs++;
 	r->stats.last_full_sync = loop_realtime();
 	log_batch(r, RECONCILE_ALL);
+	waiters_full_ended(&r->waiters);
 }
 
 /* The next VIP of the full sync. True when something was issued. */
@@ -359,6 +365,7 @@ static bool step_once(struct reconcile *r)
 	dirty = dirty_first(&r->dirty, model(r));
 	if (dirty != SIZE_MAX)
 		return !sync_frontend(r, dirty, RECONCILE_VIP);
+	waiters_vips_ended(&r->waiters);
 	if (r->full_running)
 		return !full_sync_next(r);
 	log_batch(r, RECONCILE_VIP);
@@ -602,6 +609,7 @@ void reconcile_free(struct reconcile *r)
 	dirty_free(&r->dirty);
 	vec_free(&r->ops.list);
 	vec_free(&r->flushes.list);
+	waiters_free(&r->waiters);
 	free(r);
 }
 
@@ -609,6 +617,52 @@ void reconcile_sync_all(struct reconcile *r)
 {
 	r->full_wanted = true;
 	step(r);
+}
+
+int reconcile_plan(struct reconcile *r, size_t frontend, struct lb_ops *out)
+{
+	struct plan_flushes none = { 0 };
+	struct plan_facts f = facts(r);
+
+	if (!r->trusted)
+		return -ENOTCONN;
+	f.flushes = &none; /* those that wait are the sync's to take */
+	if (frontend == RECONCILE_EVERYTHING)
+		plan_everything(&r->dirty.order, &f, out);
+	else
+		plan_frontend(&f, frontend, out);
+	return 0;
+}
+
+int reconcile_sync(struct reconcile *r, size_t frontend, waiter_done_fn done, void *user)
+{
+	bool everything = frontend == RECONCILE_EVERYTHING;
+	struct lb_vip_key key = { 0 };
+	int err;
+
+	if (!r->connected)
+		return -ENOTCONN;
+	if (r->phase == WARMUP_HANDS_OFF ||
+	    (!everything && !model(r)->frontends[frontend].released))
+		return -EAGAIN;
+	if (!everything)
+		key = l4_frontend_key(&model(r)->config->frontends[frontend]);
+	err = waiters_add(&r->waiters, everything ? NULL : &key, done, user);
+	if (err < 0)
+		return err;
+	if (everything)
+		r->full_wanted = true;
+	else
+		dirty_mark(&r->dirty, frontend, DIRTY_WAITING);
+	if (r->work == NOTHING)
+		r->trusted = false;	    /* who asks wants it looked at anew */
+	ev_timer_start(r->loop, &r->again); /* so that done is not called from within */
+	return 0;
+}
+
+void reconcile_forget(struct reconcile *r, void *user)
+{
+	waiters_forget(&r->waiters, user);
 }
 
 const struct reconcile_stats *reconcile_stats(const struct reconcile *r)

@@ -13,6 +13,7 @@
 
 #include "core/l4/warmup.h"
 #include "src/maglevd/dataplane/dataplane.h"
+#include "src/maglevd/waiters.h"
 
 struct engine;
 struct reconcile;
@@ -40,6 +41,22 @@ void reconcile_free(struct reconcile *r);
 
 /* A full sync as soon as the warm-up and the work under way allow. */
 void reconcile_sync_all(struct reconcile *r);
+
+/* One frontend, or all of them and what nobody asks for. */
+#define RECONCILE_EVERYTHING SIZE_MAX
+
+/* What a sync would do now, whatever the warm-up says. -ENOTCONN when the state is not known. */
+int reconcile_plan(struct reconcile *r, size_t frontend, struct lb_ops *out);
+
+/*
+ * Syncs now, and tells when that is done: err is 0, -EIO when something was refused (it is tried
+ * again later), -ENOTCONN when the data plane went away. ops are those carried out meanwhile, for
+ * the frontend or for all. Refused with -ENOTCONN without a data plane, -EAGAIN while the warm-up
+ * holds it, -EBUSY when too many wait.
+ */
+int reconcile_sync(struct reconcile *r, size_t frontend, waiter_done_fn done, void *user);
+/* Whoever it was is not told any more. */
+void reconcile_forget(struct reconcile *r, void *user);
 
 const struct reconcile_stats *reconcile_stats(const struct reconcile *r);
 bool reconcile_connected(const struct reconcile *r);

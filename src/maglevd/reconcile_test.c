@@ -692,6 +692,89 @@ static void a_storm_ends_in_the_wanted_state(void **state)
 	world_stop(w);
 }
 
+struct heard {
+	unsigned calls;
+	int err;
+	size_t n_ops;
+	enum lb_op_kind first;
+};
+
+static void on_synced(int err, const struct lb_ops *ops, void *user)
+{
+	struct heard *h = user;
+
+	h->calls++;
+	h->err = err;
+	h->n_ops = ops->list.n;
+	h->first = ops->list.n ? ops->list.items[0].kind : LB_OP_CONF;
+}
+
+static bool was_heard(void *user)
+{
+	return ((struct heard *)user)->calls > 0;
+}
+
+/* A plan shows what a sync would do and does nothing; the sync then does that, and says so. */
+static void a_plan_is_what_a_sync_then_does(void **state)
+{
+	struct world *w = *state;
+	struct lb_ops ops = { 0 };
+	struct heard one = { 0 }, all = { 0 };
+	size_t www;
+
+	start_warm(w);
+	www = l4_config_frontend(engine_model(w->engine)->config, "www");
+	fake_plane_set_weight(&w->plane, "192.0.2.10", "10.0.0.1", 3);
+	reconcile_sync_all(w->reconcile); /* reads back, and repairs */
+	settle(w);
+	assert_int_equal(reconcile_plan(w->reconcile, RECONCILE_EVERYTHING, &ops), 0);
+	assert_int_equal(ops.list.n, 0);
+	vec_free(&ops.list);
+
+	fake_plane_clear_journal(&w->plane);
+	fake_plane_set_weight(&w->plane, "192.0.2.10", "10.0.0.1", 3);
+	fake_plane_set_weight(&w->plane, "192.0.2.20", "10.0.1.1", 4);
+	assert_int_equal(reconcile_sync(w->reconcile, www, on_synced, &one), 0);
+	assert_int_equal(one.calls, 0); /* never from within */
+	assert_true(testing_wait(w->loop, was_heard, &one));
+	assert_int_equal(one.err, 0);
+	assert_int_equal(one.n_ops, 1);
+	assert_int_equal(one.first, LB_OP_AS_WEIGHT);
+	assert_int_equal(fake_plane_weight(&w->plane, "192.0.2.20", "10.0.1.1"), 4);
+
+	assert_int_equal(reconcile_sync(w->reconcile, RECONCILE_EVERYTHING, on_synced, &all), 0);
+	assert_true(testing_wait(w->loop, was_heard, &all));
+	assert_int_equal(all.n_ops, 1);
+	assert_int_equal(fake_plane_weight(&w->plane, "192.0.2.20", "10.0.1.1"), 100);
+	world_stop(w);
+}
+
+static void who_waits_for_a_sync_hears_of_failure(void **state)
+{
+	struct world *w = *state;
+	struct heard failed = { 0 }, gone = { 0 }, forgotten = { 0 };
+
+	start_warm(w);
+	fake_plane_set_weight(&w->plane, "192.0.2.10", "10.0.0.1", 3);
+	w->plane.fail_applies = 1;
+	assert_int_equal(reconcile_sync(w->reconcile, RECONCILE_EVERYTHING, on_synced, &failed), 0);
+	assert_true(testing_wait(w->loop, was_heard, &failed));
+	assert_int_equal(failed.err, -EIO);
+
+	w->plane.hang = true;
+	assert_int_equal(reconcile_sync(w->reconcile, RECONCILE_EVERYTHING, on_synced, &gone), 0);
+	assert_int_equal(reconcile_sync(w->reconcile, RECONCILE_EVERYTHING, on_synced, &forgotten),
+			 0);
+	reconcile_forget(w->reconcile, &forgotten);
+	testing_pass(w->loop, 0.01);
+	fake_plane_set_up(&w->plane, false);
+	assert_int_equal(gone.err, -ENOTCONN);
+	assert_int_equal(forgotten.calls, 0);
+	assert_int_equal(reconcile_sync(w->reconcile, RECONCILE_EVERYTHING, on_synced, &gone),
+			 -ENOTCONN);
+	world_stop(w);
+}
+
 /* NFR-1.1: stopping leaves everything as it is */
 static void stopping_leaves_the_plane_alone(void **state)
 {
@@ -733,6 +816,8 @@ int main(void)
 		T(two_instances_issue_the_same_sequence),
 		T(a_full_sync_yields_to_a_transition),
 		T(a_storm_ends_in_the_wanted_state),
+		T(a_plan_is_what_a_sync_then_does),
+		T(who_waits_for_a_sync_hears_of_failure),
 		T(stopping_leaves_the_plane_alone),
 	};
 
