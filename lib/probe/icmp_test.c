@@ -61,6 +61,24 @@ static void echoes_come_back_over_both_families(void **state)
 	}
 }
 
+/* FR-5.3: a reload names the namespace again, also where it is the same */
+static void naming_the_same_namespace_again_loses_no_echo(void **state)
+{
+	struct bench *b = *state;
+	struct probe_spec spec;
+	struct probe *p;
+
+	needs_raw_sockets();
+	spec = echo_spec(b, "127.0.0.1");
+	p = bench_probe(b, &spec);
+	probe_start(p); /* the reply is in the socket already */
+	probe_env_set_netns(b->env, NULL);
+	probe_env_set_netns(b->env, "");
+	bench_run_until(b, &b->answers, 1);
+	bench_expect(&b->outcome, PROBE_STAGE_DONE, PROBE_OK);
+	probe_free(p);
+}
+
 static void a_source_address_is_used_or_refused(void **state)
 {
 	static const struct {
@@ -406,6 +424,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ON_BENCH(echoes_come_back_over_both_families),
+		ON_BENCH(naming_the_same_namespace_again_loses_no_echo),
 		ON_BENCH(a_source_address_is_used_or_refused),
 		ON_BENCH(more_echoes_than_the_table_held_at_first),
 		ON_BENCH(a_full_table_is_a_local_failure),

@@ -236,6 +236,10 @@ void probe_env_free(struct probe_env *env)
 
 void probe_env_set_netns(struct probe_env *env, const char *netns)
 {
+	const char *now = env->ns.name ? env->ns.name : "";
+
+	if (strcmp(now, netns ? netns : "") == 0)
+		return; /* echoes in flight are not disturbed */
 	net_ns_free(&env->ns);
 	net_ns_init(&env->ns, netns);
 	probe__echo_close(env);

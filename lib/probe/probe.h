@@ -111,6 +111,7 @@ typedef void (*probe_done_fn)(struct probe *p, const struct probe_outcome *outco
 struct probe_env *probe_env_new(struct ev_loop *loop, const char *netns);
 /* All probes must be freed before. */
 void probe_env_free(struct probe_env *env);
+/* From the next socket on. The same name again changes nothing. */
 void probe_env_set_netns(struct probe_env *env, const char *netns);
 
 struct probe *probe_new(struct probe_env *env, const struct probe_spec *spec, probe_done_fn done,
