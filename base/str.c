@@ -124,6 +124,20 @@ bool utf8_valid(const char *p, size_t n)
 	return true;
 }
 
+/* 0x80 completes whatever can be completed. */
+size_t utf8_broken(const char *p, size_t n)
+{
+	assert(n && !utf8_char(p, n));
+	for (size_t len = n < 3 ? n : 3; len > 1; len--) {
+		char completed[4] = "\x80\x80\x80\x80";
+
+		memcpy(completed, p, len);
+		if (utf8_char(completed, sizeof(completed)) > len)
+			return len;
+	}
+	return 1;
+}
+
 void buf_free(struct buf *b)
 {
 	free(b->p);
@@ -180,6 +194,22 @@ void buf_printf(struct buf *b, const char *fmt, ...)
 	va_start(ap, fmt);
 	buf_vprintf(b, fmt, ap);
 	va_end(ap);
+}
+
+void buf_add_utf8(struct buf *b, const char *p, size_t n)
+{
+	while (n) {
+		size_t len = utf8_char(p, n);
+
+		if (len) {
+			buf_add(b, p, len);
+		} else {
+			len = utf8_broken(p, n);
+			buf_add_lit(b, UTF8_REPLACEMENT);
+		}
+		p += len;
+		n -= len;
+	}
 }
 
 void buf_addu(struct buf *b, uint64_t v)

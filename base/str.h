@@ -44,6 +44,12 @@ int str_to_u64(struct str s, uint64_t max, uint64_t *ret);
  */
 size_t utf8_char(const char *p, size_t n);
 bool utf8_valid(const char *p, size_t n);
+/*
+ * Where utf8_char() finds none: the length of the maximal subpart at p, the longest beginning that
+ * some other bytes would have completed, or one byte. One U+FFFD stands for it, as browsers do it.
+ */
+size_t utf8_broken(const char *p, size_t n);
+#define UTF8_REPLACEMENT "\xef\xbf\xbd"
 
 struct buf {
 	char *p;
@@ -57,6 +63,8 @@ void buf_adds(struct buf *b, const char *s);
 void buf_addc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
+/* Adds text as valid UTF-8: a U+FFFD for each maximal subpart of what is not. */
+void buf_add_utf8(struct buf *b, const char *p, size_t n);
 /* Adds decimal digits without going through printf. */
 void buf_addu(struct buf *b, uint64_t v);
 /* Drops the first n bytes. */

@@ -160,6 +160,30 @@ static void text_is_valid_when_all_its_characters_are(void **state)
 	assert_false(utf8_valid("ok\xe2\x82", 4));
 }
 
+static void what_is_broken_is_replaced_once_for_each_beginning(void **state)
+{
+	static const struct {
+		const char *in, *out;
+	} rows[] = {
+		{ "", "" },
+		{ "gr\xc3\xbcn", "gr\xc3\xbcn" },
+		{ "gr\xfcn", "gr" UTF8_REPLACEMENT "n" },
+		{ "\xe2\x82", UTF8_REPLACEMENT },
+		{ "\xe2\x82x", UTF8_REPLACEMENT "x" },
+		{ "\xf0\x9f\x92", UTF8_REPLACEMENT },
+		{ "\xe2\xe2\x82\xac", UTF8_REPLACEMENT "\xe2\x82\xac" },
+		{ "\xc0\x80", UTF8_REPLACEMENT UTF8_REPLACEMENT },
+		{ "\xed\xa0\x80", UTF8_REPLACEMENT UTF8_REPLACEMENT UTF8_REPLACEMENT },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		_cleanup_(buf_free) struct buf b = { 0 };
+
+		buf_add_utf8(&b, rows[i].in, strlen(rows[i].in));
+		assert_string_equal(buf_cstr(&b), rows[i].out);
+	}
+}
+
 static void a_buffer_grows_and_keeps_every_byte(void **state)
 {
 	_cleanup_(buf_free) struct buf b = { 0 };
@@ -237,6 +261,7 @@ int main(void)
 		cmocka_unit_test(every_unicode_character_is_valid_and_no_surrogate_is),
 		cmocka_unit_test(broken_and_overlong_sequences_are_not_characters),
 		cmocka_unit_test(text_is_valid_when_all_its_characters_are),
+		cmocka_unit_test(what_is_broken_is_replaced_once_for_each_beginning),
 		cmocka_unit_test(a_buffer_grows_and_keeps_every_byte),
 		cmocka_unit_test(formatted_text_is_appended),
 		cmocka_unit_test(consuming_drops_from_the_front),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lookups and comparisons over a finished configuration. The arrays are sorted by name, so a name
- * is found by halving; nothing here allocates.
+ * is found by halving.
  */
 #include "core/l4/config.h"
 
@@ -40,6 +40,19 @@ const char *l4_dataplane_name(enum l4_dataplane d)
 
 	assert((size_t)d < sizeof(names) / sizeof(names[0]));
 	return names[d];
+}
+
+void l4_codes_print(const struct l4_http_params *p, struct buf *out)
+{
+	for (size_t i = 0; i < p->n_codes; i++) {
+		const struct l4_code_range *r = &p->codes[i];
+
+		if (i)
+			buf_addc(out, ',');
+		buf_addu(out, r->first);
+		if (r->last != r->first)
+			buf_printf(out, "-%u", (unsigned)r->last);
+	}
 }
 
 /* The three kinds of entry, each with its name, seen alike: a name by index. */

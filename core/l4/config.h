@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/addr.h"
+#include "base/str.h"
 #include "core/health/health.h"
 #include "core/health/schedule.h"
 
@@ -116,6 +117,8 @@ struct l4_config {
 const char *l4_check_type_name(enum l4_check_type t); /* "icmp" ... */
 const char *l4_protocol_name(uint8_t protocol);	      /* "tcp", "udp", "any" */
 const char *l4_dataplane_name(enum l4_dataplane d);   /* "vpp", "xdp", "none" */
+/* As the file has them: "200-299,404". */
+void l4_codes_print(const struct l4_http_params *p, struct buf *out);
 
 /* By name; NULL, or SIZE_MAX for the index form, when there is none. */
 const struct l4_check *l4_config_check(const struct l4_config *c, const char *name);

@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "core/l4/override.h"
 #include "core/l4/weight.h"
 
 #define WEIGHT_MAX 100
@@ -80,37 +81,69 @@ bool l4_backend_record(const struct l4_model *m, struct l4_backend_state *b, enu
 	assert(!(local && health_code_is_pass(code)));
 	if (health_is_operator(b->health.state))
 		return false;
+	b->has_result = true;
 	b->last_code = code;
 	b->last_local = local;
 	b->spared = b->spared && health_code_is_pass(code);
 	return health_record(&b->health, l4_backend_rule(m, b), code, now, ret);
 }
 
+void l4_backend_note_probe(struct l4_backend_state *b, const char *reason, int64_t ended,
+			   int64_t duration)
+{
+	if (health_is_operator(b->health.state))
+		return;
+	l4__copy_reason(b->last_reason, reason);
+	b->last_probe = ended;
+	b->last_duration = duration;
+}
+
 int l4_backend_pause(struct l4_backend_state *b, int64_t now, struct health_change *ret)
 {
-	return is_off(b) ? -EPERM : health_pause(&b->health, now, ret);
+	if (is_off(b))
+		return -EPERM;
+	if (!health_pause(&b->health, now, ret))
+		return 0;
+	b->pause = (struct l4_override){ .at = now };
+	return 1;
 }
 
 int l4_backend_resume(struct l4_backend_state *b, int64_t now, struct health_change *ret)
 {
-	return is_off(b) ? -EPERM : health_resume(&b->health, now, ret);
+	if (is_off(b))
+		return -EPERM;
+	if (!health_resume(&b->health, now, ret))
+		return 0;
+	l4__settle_overrides(b);
+	return 1;
+}
+
+static void force(struct l4_backend_state *b, enum l4_enable enable, int64_t now)
+{
+	b->enable = enable;
+	b->enabling = (struct l4_override){ .at = now };
+	l4__settle_overrides(b);
 }
 
 int l4_backend_disable(const struct l4_model *m, struct l4_backend_state *b, int64_t now,
 		       struct health_change *ret)
 {
+	bool file = l4_backend_config(m, b)->enabled;
+
 	if (!health_disable(&b->health, CODE_DISABLED, now, ret))
 		return 0;
-	b->enable = l4_backend_config(m, b)->enabled ? L4_ENABLE_FORCED_OFF : L4_ENABLE_CONFIGURED;
+	force(b, file ? L4_ENABLE_FORCED_OFF : L4_ENABLE_CONFIGURED, now);
 	return 1;
 }
 
 int l4_backend_enable(const struct l4_model *m, struct l4_backend_state *b, int64_t now,
 		      struct health_change *ret)
 {
+	bool file = l4_backend_config(m, b)->enabled;
+
 	if (!health_enable(&b->health, CODE_ENABLED, now, ret))
 		return 0;
-	b->enable = l4_backend_config(m, b)->enabled ? L4_ENABLE_CONFIGURED : L4_ENABLE_FORCED_ON;
+	force(b, file ? L4_ENABLE_CONFIGURED : L4_ENABLE_FORCED_ON, now);
 	return 1;
 }
 

@@ -27,14 +27,28 @@ enum l4_frontend_health { L4_FRONTEND_UNKNOWN, L4_FRONTEND_UP, L4_FRONTEND_DOWN 
 /* What the operator said at run time about a backend being enabled; the file's word otherwise. */
 enum l4_enable { L4_ENABLE_CONFIGURED, L4_ENABLE_FORCED_ON, L4_ENABLE_FORCED_OFF };
 
+#define L4_REASON_SIZE 128
+
+/* What came along with an act of the operator (override.h). */
+struct l4_override {
+	int64_t at;    /* unix ns: since when it is in force */
+	int64_t until; /* unix ns: it ends by itself; 0: when somebody ends it */
+	char reason[L4_REASON_SIZE];
+};
+
 struct l4_backend_state {
 	char *name;
 	size_t index; /* into config->backends; SIZE_MAX once removed */
 	struct health health;
 	enum l4_enable enable;
-	enum health_code last_code; /* of the last result; meaningless before the first */
-	bool last_local;	    /* the last result was a failure of this machine's own making */
-	bool spared;		    /* down by the guard's faults alone: see guard.h */
+	struct l4_override pause;    /* zeroed unless paused */
+	struct l4_override enabling; /* zeroed unless enable is forced */
+	bool has_result;	     /* there was one: the fields last_... mean something */
+	enum health_code last_code;  /* of the last result */
+	bool last_local; /* the last result was a failure of this machine's own making */
+	bool spared;	 /* down by the guard's faults alone: see guard.h */
+	char last_reason[L4_REASON_SIZE];  /* for people; "" when it passed */
+	int64_t last_probe, last_duration; /* unix ns when the last probe ended, and ns it took */
 	/* newest last, at most history_cap (transition-history of the configuration) */
 	struct health_change *history;
 	size_t n_history, history_cap;
@@ -87,8 +101,9 @@ struct l4_reload {
  * Moves the model to a new configuration. Cannot fail. *ret is the caller's to vec_free(); the old
  * config may be freed afterwards. What survives (FR-3.4):
  *
- *	a backend that stays	its state; pause and run-time enable or disable; the newest of its
- *				history that fit. `enabled` of the file counts unless overridden.
+ *	a backend that stays	its state; pause and run-time enable or disable with what was said
+ *				about them; the newest of its history that fit. `enabled` of the
+ *				file counts unless overridden.
  *				Another check moves only the counter (health_rule_changed()).
  *	a tuple that stays	a weight set at run time (by names of frontend, pool and backend),
  *				unless the file now says the same, which ends it
@@ -113,10 +128,18 @@ bool l4_backend_record(const struct l4_model *m, struct l4_backend_state *b, enu
 		       bool local, int64_t now, struct health_change *ret);
 
 /*
+ * What there is to tell about the probe behind the result that was just recorded; reason may be
+ * any bytes, and is cut where it is too long. Ignored in paused, disabled and removed.
+ */
+void l4_backend_note_probe(struct l4_backend_state *b, const char *reason, int64_t ended,
+			   int64_t duration);
+
+/*
  * The operator's acts: 1 with *ret filled when the state changed, 0 when there was nothing to do.
  * Pause and resume of a disabled backend are refused with -EPERM; disabling ends a pause. Enable
  * and disable go by the state: one that changes it holds over reloads until the opposite act; where
- * it says what the file says, the file is in charge again.
+ * it says what the file says, the file is in charge again. What the operator has to say about it is
+ * added with l4_backend_annotate() (override.h).
  */
 int l4_backend_pause(struct l4_backend_state *b, int64_t now, struct health_change *ret);
 int l4_backend_resume(struct l4_backend_state *b, int64_t now, struct health_change *ret);

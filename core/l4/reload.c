@@ -17,6 +17,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "core/l4/desired.h"
+#include "core/l4/override.h"
 
 /* strcmp where either side may be past its end: what is left of the other comes first. */
 static int name_cmp(const char *old, const char *new)
@@ -90,6 +91,7 @@ static struct l4_reload_change keep_backend(const struct l4_model *m, struct l4_
 	if (c.probe_changed)
 		health_rule_changed(&b->health, l4_backend_rule(m, b));
 	c.has_transition = apply_enabled(b, is->enabled, now, &c.transition);
+	l4__settle_overrides(b);
 	return c;
 }
 

@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
-
 /* The letters of the two-character escapes; other control characters become \u00XX. */
 static const char short_escapes[0x80] = {
 	['"'] = '"',  ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f',
@@ -44,22 +42,6 @@ static size_t plain_run(const char *p, size_t n)
 	return i;
 }
 
-/*
- * Length of the maximal subpart at p, where no valid character stands: the longest beginning that
- * some other bytes would have completed, or one byte. 0x80 completes whatever can be completed.
- */
-static size_t broken_run(const char *p, size_t n)
-{
-	for (size_t len = n < 3 ? n : 3; len > 1; len--) {
-		char completed[4] = "\x80\x80\x80\x80";
-
-		memcpy(completed, p, len);
-		if (utf8_char(completed, sizeof(completed)) > len)
-			return len;
-	}
-	return 1;
-}
-
 static void write_escape(struct buf *out, unsigned char c)
 {
 	static const char hex[] = "0123456789abcdef";
@@ -84,8 +66,8 @@ void json_write_string(struct buf *out, const char *p, size_t n)
 
 		buf_add(out, p, used);
 		if (used < n && (unsigned char)p[used] >= 0x80) {
-			buf_add_lit(out, REPLACEMENT);
-			used += broken_run(p + used, n - used);
+			buf_add_lit(out, UTF8_REPLACEMENT);
+			used += utf8_broken(p + used, n - used);
 		} else if (used < n) {
 			write_escape(out, (unsigned char)p[used++]);
 		}

@@ -15,9 +15,10 @@
 #include "base/str.h"
 
 /*
- * Decodes into arena. -EBADMSG when the bytes are no such message, -EILSEQ when a string in it has
- * a NUL or is not UTF-8; *ret_where (may be NULL) then names the field ("pools.name"). Depth and
- * total size are bounded.
+ * Decodes into arena. -EBADMSG when the bytes are no such message, nest deeper than 32 messages or
+ * would take more than 64 MiB of memory; -EILSEQ when a string in it has a NUL or is not UTF-8,
+ * and *ret_where (may be NULL) then names the field ("pools.name"), in the arena. Fields that are
+ * not known are kept.
  */
 int pb_decode(const ProtobufCMessageDescriptor *type, struct str bytes, struct arena *arena,
 	      ProtobufCMessage **ret, const char **ret_where);
@@ -33,13 +34,16 @@ enum pb_json_style {
 /*
  * protojson's mapping with the field names of the .proto file: every field is there, also with its
  * default value, but for absent messages and oneof members that are not set; 64-bit integers are
- * strings; bytes are base64; a map<string, ...> is an object.
+ * strings; bytes are base64; enums are names; a map is an object, in the order of its keys. Whatever
+ * is in the strings, the JSON is valid.
  */
 void pb_json_write(const ProtobufCMessage *message, enum pb_json_style style, struct buf *out);
 
 /*
- * The way back: field names of the .proto file or in lowerCamelCase; numbers as numbers or strings.
- * -EINVAL with the place in reason: an unknown field, a value of the wrong type, not JSON.
+ * The way back: field names of the .proto file or in lowerCamelCase; numbers as numbers or strings
+ * (above INT64_MAX only as strings); null is as if the field were not there. -EINVAL with the place
+ * in reason, "pools[0].name: a string is wanted": an unknown field, a value of the wrong type or
+ * out of range, a field or two members of a oneof given twice, not JSON.
  */
 int pb_json_read(const ProtobufCMessageDescriptor *type, struct str json, struct arena *arena,
 		 ProtobufCMessage **ret, char *reason, size_t reason_size);

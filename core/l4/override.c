@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/l4/override.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+
+static const char *const act_names[] = {
+	[L4_ACT_PAUSED] = "paused",
+	[L4_ACT_DISABLED] = "disabled",
+	[L4_ACT_ENABLED] = "enabled",
+};
+
+static bool is_paused(const struct l4_backend_state *b)
+{
+	return b->health.state == HEALTH_PAUSED;
+}
+
+static bool is_in_force(const struct l4_backend_state *b, enum l4_act act)
+{
+	switch (act) {
+	case L4_ACT_PAUSED:
+		return is_paused(b);
+	case L4_ACT_DISABLED:
+		return b->enable == L4_ENABLE_FORCED_OFF;
+	case L4_ACT_ENABLED:
+		return b->enable == L4_ENABLE_FORCED_ON;
+	}
+	return false;
+}
+
+/* When an override ends; those that end by hand, and those that are not there, never do. */
+static int64_t end_of(const struct l4_override *o)
+{
+	return o->until ? o->until : INT64_MAX;
+}
+
+static int64_t next_end(const struct l4_backend_state *b)
+{
+	int64_t pause = end_of(&b->pause), enabling = end_of(&b->enabling);
+
+	return pause < enabling ? pause : enabling;
+}
+
+const char *l4_act_name(enum l4_act a)
+{
+	assert((size_t)a < ARRAY_SIZE(act_names));
+	return act_names[a];
+}
+
+bool l4_backend_override(const struct l4_backend_state *b, enum l4_act *ret_act,
+			 const struct l4_override **ret)
+{
+	for (size_t act = 0; act < ARRAY_SIZE(act_names); act++) {
+		if (!is_in_force(b, (enum l4_act)act))
+			continue;
+		*ret_act = (enum l4_act)act;
+		*ret = act == L4_ACT_PAUSED ? &b->pause : &b->enabling;
+		return true;
+	}
+	return false;
+}
+
+void l4_backend_annotate(struct l4_backend_state *b, enum l4_act act, const char *reason,
+			 int64_t until)
+{
+	struct l4_override *o = act == L4_ACT_PAUSED ? &b->pause : &b->enabling;
+
+	assert(until >= 0);
+	if (!is_in_force(b, act))
+		return;
+	l4__copy_reason(o->reason, reason);
+	o->until = until;
+}
+
+int64_t l4_model_next_expiry(const struct l4_model *m)
+{
+	int64_t first = INT64_MAX;
+
+	for (size_t i = 0; i < m->config->n_backends; i++) {
+		int64_t end = next_end(m->backends[i]);
+
+		first = end < first ? end : first;
+	}
+	return first;
+}
+
+struct l4_backend_state *l4_model_expired(const struct l4_model *m, int64_t now)
+{
+	for (size_t i = 0; i < m->config->n_backends; i++)
+		if (next_end(m->backends[i]) <= now)
+			return m->backends[i];
+	return NULL;
+}
+
+int l4_backend_expire(const struct l4_model *m, struct l4_backend_state *b, int64_t now,
+		      struct health_change *ret)
+{
+	bool changed = false;
+
+	if (end_of(&b->pause) <= now) {
+		changed = health_resume(&b->health, now, ret);
+	} else if (end_of(&b->enabling) <= now) {
+		b->enable = L4_ENABLE_CONFIGURED;
+		changed = l4_backend_config(m, b)->enabled
+				  ? health_enable(&b->health, CODE_ENABLED, now, ret)
+				  : health_disable(&b->health, CODE_DISABLED, now, ret);
+	}
+	l4__settle_overrides(b);
+	return changed;
+}
+
+void l4__settle_overrides(struct l4_backend_state *b)
+{
+	if (!is_paused(b))
+		b->pause = (struct l4_override){ 0 };
+	if (b->enable == L4_ENABLE_CONFIGURED)
+		b->enabling = (struct l4_override){ 0 };
+}
+
+void l4__copy_reason(char to[static L4_REASON_SIZE], const char *from)
+{
+	size_t n = strlen(from), used = 0;
+
+	while (used < n) {
+		size_t len = utf8_char(from + used, n - used);
+
+		len = len ? len : 1; /* a broken byte; it is mended where it goes out */
+		if (used + len >= L4_REASON_SIZE)
+			break;
+		used += len;
+	}
+	memmove(to, from, used);
+	memset(to + used, 0, L4_REASON_SIZE - used);
+}

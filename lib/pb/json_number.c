@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "lib/pb/internal.h"
+#include "lib/pb/json_read.h"
+
+struct integer {
+	bool negative;
+	uint64_t magnitude;
+};
+
+/* The largest magnitude of a type, above zero and below. */
+static const struct {
+	bool integer;
+	uint64_t above, below;
+} ranges[] = {
+	[PROTOBUF_C_TYPE_INT32] = { true, INT32_MAX, (uint64_t)INT32_MAX + 1 },
+	[PROTOBUF_C_TYPE_SINT32] = { true, INT32_MAX, (uint64_t)INT32_MAX + 1 },
+	[PROTOBUF_C_TYPE_SFIXED32] = { true, INT32_MAX, (uint64_t)INT32_MAX + 1 },
+	[PROTOBUF_C_TYPE_INT64] = { true, INT64_MAX, (uint64_t)INT64_MAX + 1 },
+	[PROTOBUF_C_TYPE_SINT64] = { true, INT64_MAX, (uint64_t)INT64_MAX + 1 },
+	[PROTOBUF_C_TYPE_SFIXED64] = { true, INT64_MAX, (uint64_t)INT64_MAX + 1 },
+	[PROTOBUF_C_TYPE_UINT32] = { true, UINT32_MAX, 0 },
+	[PROTOBUF_C_TYPE_FIXED32] = { true, UINT32_MAX, 0 },
+	[PROTOBUF_C_TYPE_UINT64] = { true, UINT64_MAX, 0 },
+	[PROTOBUF_C_TYPE_FIXED64] = { true, UINT64_MAX, 0 },
+	[PROTOBUF_C_TYPE_FLOAT] = { 0 },
+	[PROTOBUF_C_TYPE_DOUBLE] = { 0 },
+};
+
+static int integer_of_text(const char *text, struct integer *ret)
+{
+	bool negative = *text == '-';
+	uint64_t magnitude;
+	int e = str_to_u64(str_of(text + negative), UINT64_MAX, &magnitude);
+
+	if (e == 0)
+		*ret = (struct integer){ negative, magnitude };
+	return e;
+}
+
+static int integer_of_real(double v, struct integer *ret)
+{
+	if (v != trunc(v))
+		return -EINVAL;
+	if (fabs(v) >= 0x1p64)
+		return -ERANGE;
+	*ret = (struct integer){ v < 0, (uint64_t)fabs(v) };
+	return 0;
+}
+
+static int integer_of(const json_t *json, struct integer *ret)
+{
+	json_int_t v = json_integer_value(json);
+
+	if (json_is_string(json))
+		return integer_of_text(json_string_value(json), ret);
+	if (json_is_real(json))
+		return integer_of_real(json_real_value(json), ret);
+	if (!json_is_integer(json))
+		return -EINVAL;
+	*ret = (struct integer){ v < 0, v < 0 ? -(uint64_t)v : (uint64_t)v };
+	return 0;
+}
+
+static int read_integer(ProtobufCType type, const json_t *json, void *slot)
+{
+	struct integer i = { 0 };
+	uint64_t bits;
+	int e = integer_of(json, &i);
+
+	if (e < 0)
+		return e;
+	if (i.magnitude > (i.negative ? ranges[type].below : ranges[type].above))
+		return -ERANGE;
+	bits = i.negative ? -i.magnitude : i.magnitude;
+	if (pb__type_size(type) == sizeof(uint64_t))
+		*(uint64_t *)slot = bits;
+	else
+		*(uint32_t *)slot = (uint32_t)bits;
+	return 0;
+}
+
+static int real_of_text(const char *text, double *ret)
+{
+	static const struct {
+		const char *word;
+		double value;
+	} words[] = { { "NaN", NAN }, { "Infinity", INFINITY }, { "-Infinity", -INFINITY } };
+	char *end;
+	double v;
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (strcmp(text, words[i].word) == 0) {
+			*ret = words[i].value;
+			return 0;
+		}
+	/* strtod would also take spaces, "inf" and hexadecimal */
+	if (!*text || text[strspn(text, "0123456789+-.eE")])
+		return -EINVAL;
+	v = strtod(text, &end);
+	if (*end)
+		return -EINVAL;
+	if (isinf(v))
+		return -ERANGE;
+	*ret = v;
+	return 0;
+}
+
+static int read_real(ProtobufCType type, const json_t *json, void *slot)
+{
+	double v = json_number_value(json);
+	int e = 0;
+
+	if (json_is_string(json))
+		e = real_of_text(json_string_value(json), &v);
+	else if (!json_is_number(json))
+		e = -EINVAL;
+	if (e < 0)
+		return e;
+	if (type == PROTOBUF_C_TYPE_DOUBLE) {
+		*(double *)slot = v;
+		return 0;
+	}
+	/* a decimal a little above FLT_MAX is FLT_MAX, rounded */
+	if (isfinite(v) && isinf((float)v))
+		return -ERANGE;
+	*(float *)slot = (float)v;
+	return 0;
+}
+
+int pb__json_number(ProtobufCType type, const json_t *json, void *slot)
+{
+	assert((size_t)type < ARRAY_SIZE(ranges));
+	return ranges[type].integer ? read_integer(type, json, slot) : read_real(type, json, slot);
+}
+
+/* ---- base64 ---- */
+
+static int digit_of(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	if (c == '+' || c == '-')
+		return 62;
+	return c == '/' || c == '_' ? 63 : -1;
+}
+
+static struct str without_padding(struct str text)
+{
+	for (int i = 0; i < 2 && text.n && text.n % 4 == (i ? 3 : 0); i++)
+		if (text.p[text.n - 1] == '=')
+			text.n--;
+	return text;
+}
+
+bool pb__from_base64(struct str text, uint8_t *out, size_t *ret_n)
+{
+	uint32_t bits = 0;
+	size_t n = 0;
+
+	text = without_padding(text);
+	if (text.n % 4 == 1)
+		return false;
+	for (size_t i = 0; i < text.n; i++) {
+		int digit = digit_of(text.p[i]);
+
+		if (digit < 0)
+			return false;
+		bits = bits << 6 | (uint32_t)digit;
+		if (i % 4 != 0)
+			out[n++] = (uint8_t)(bits >> (6 - 2 * (i % 4)));
+	}
+	*ret_n = n;
+	return true;
+}
