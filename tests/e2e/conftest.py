@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every story may ask for."""
 import os
+import shutil
 import sys
+import tempfile
 
 import pytest
 
@@ -51,12 +53,27 @@ def authority(tmp_path_factory):
 
 
 @pytest.fixture
-def start(tmp_path_factory):
+def folders():
+    """New folders, readable for every user (those of pytest are not)."""
+    made = []
+
+    def folder():
+        made.append(tempfile.mkdtemp(prefix='maglev-story.'))
+        os.chmod(made[-1], 0o755)
+        return made[-1]
+
+    yield folder
+    for path in made:
+        shutil.rmtree(path)
+
+
+@pytest.fixture
+def start(folders):
     """Starts a maglevd on a configuration; in the end each is stopped and looked at."""
     running = []
 
     def start(config, ready=True, **options):
-        daemon = lab.Maglevd(tmp_path_factory.mktemp('maglevd'), config, **options)
+        daemon = lab.Maglevd(folders(), config, **options)
         running.append(daemon)
         return daemon.start(ready)
 
@@ -66,12 +83,12 @@ def start(tmp_path_factory):
 
 
 @pytest.fixture
-def start_fake(start, tmp_path_factory):
+def start_fake(start, folders):
     """The same with the fake data plane, which it has as .plane; down: not to be reached at first."""
 
     def start_fake(config, down=False, env=None, **options):
-        path = tmp_path_factory.mktemp('plane') / 'socket'
-        more = {'MAGLEV_FAKE_SOCKET': str(path), **({'MAGLEV_FAKE_DOWN': '1'} if down else {})}
+        path = os.path.join(folders(), 'plane')
+        more = {'MAGLEV_FAKE_SOCKET': path, **({'MAGLEV_FAKE_DOWN': '1'} if down else {})}
         daemon = start(config, name='maglevd-fake', env={**(env or {}), **more}, **options)
         daemon.plane = lab.Plane(path)
         lab.until(daemon.plane.is_there, what='the control socket of the fake')

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """NFR-4.1: which capabilities maglevd needs, keeps and uses."""
-import os
 import pwd
 import re
 
@@ -24,44 +23,27 @@ def sets_of(daemon):
         return {k: int(v, 16) for k, v in re.findall(r'^Cap(\w+):\s*([0-9a-f]+)', status.read(), re.M)}
 
 
-@pytest.fixture
-def start_as(start, tmp_path_factory):
-    """The folders of pytest are root's own; the user gets to his."""
-    def start_as(prefix, file, **options):
-        daemon = start(file, prefix=prefix, **options)
-        return daemon
-
-    for folder in (tmp_path_factory.getbasetemp(), tmp_path_factory.getbasetemp().parent):
-        os.chmod(folder, 0o755)
-    return start_as
-
-
-@pytest.fixture(autouse=True)
-def open_folders(monkeypatch):
-    """New folders are readable for all, too."""
-    original = os.mkdir
-    monkeypatch.setattr(os, 'mkdir', lambda path, mode=0o755, **more: original(path, 0o755, **more))
-
-
 def inside(net, prefix):
     return net.probes.command(*prefix)
 
 
-def test_without_any_capability_tcp_and_http_work(start_as, net, servers):
+def test_without_any_capability_tcp_and_http_work(start, net, servers):
     """NFR-4.1: an unprivileged user with none at all"""
     server = servers.open()
     checks = {'http': Check(port=server.port), 'tcp': Check('tcp', server.port)}
-    daemon = start_as(inside(net, as_nobody()), config(checks, {k: (server.address, k) for k in checks}), ready=False)
+    daemon = start(config(checks, {k: (server.address, k) for k in checks}), prefix=inside(net, as_nobody()),
+                   ready=False)
     for name in checks:
         daemon.wait_state(name, 'up')
     assert not daemon.all('capability-missing')
     assert set(sets_of(daemon).values()) == {0}
 
 
-def test_what_is_missing_is_told_at_the_start_with_its_feature(start_as, net, servers):
+def test_what_is_missing_is_told_at_the_start_with_its_feature(start, net, servers):
     """NFR-4.1: and the probes that need it fail with the kernel's word"""
     server = servers.open()
-    daemon = start_as(inside(net, as_nobody()), config({'c': Check('icmp')}, {'b': (server.address, 'c')}), ready=False)
+    daemon = start(config({'c': Check('icmp')}, {'b': (server.address, 'c')}), prefix=inside(net, as_nobody()),
+                   ready=False)
     missing = daemon.wait('capability-missing')
     assert missing['level'] == 'WARN'
     assert (missing['capability'], missing['feature']) == ('CAP_NET_RAW', 'icmp health checks')
@@ -69,21 +51,21 @@ def test_what_is_missing_is_told_at_the_start_with_its_feature(start_as, net, se
     assert line['code'] == 'SOCKERR' and 'permitted' in line['reason']
 
 
-def test_a_namespace_without_the_capability_is_told_and_fails(start_as, net, servers):
-    """NFR-4.1"""
+def test_a_namespace_without_the_capability_is_told_and_fails(start, net, servers):
+    """NFR-4.1, facts 13"""
     server = servers.open()
-    daemon = start_as(as_nobody(), config({'c': Check(port=server.port)}, {'b': (server.address, 'c')},
-                                          netns=net.probes.name))
+    daemon = start(config({'c': Check(port=server.port)}, {'b': (server.address, 'c')}, netns=net.probes.name),
+                   prefix=as_nobody())
     assert daemon.wait('capability-missing')['capability'] == 'CAP_SYS_ADMIN'
     assert 'enter netns' in daemon.wait_state('b', 'down')['reason']
 
 
-def test_with_ambient_capabilities_everything_works_and_nothing_is_in_force_between_probes(start_as, net, servers):
+def test_with_ambient_capabilities_everything_works_and_nothing_is_in_force_between_probes(start, net, servers):
     """NFR-4.1: permitted, raised only around socket() and setns()"""
     server = servers.open()
     checks = {'ping': Check('icmp'), 'web': Check(port=server.port)}
-    daemon = start_as(as_nobody('net_raw', 'sys_admin'),
-                      config(checks, {k: (server.address, k) for k in checks}, netns=net.probes.name))
+    daemon = start(config(checks, {k: (server.address, k) for k in checks}, netns=net.probes.name),
+                   prefix=as_nobody('net_raw', 'sys_admin'))
     for name, check in checks.items():
         daemon.wait_settled(name, check)
     assert not daemon.all('capability-missing')

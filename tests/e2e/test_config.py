@@ -87,16 +87,16 @@ PARSE = {
 }
 
 SEMANTIC = {
-    'no_such_check': ('healthcheck: web }\n    web2', 'healthcheck: wbe }\n    web2', 'wbe', 'backends.web1.healthcheck',
-                      '"web"'),
+    'no_such_check': ('healthcheck: web }\n    web2', 'healthcheck: wbe }\n    web2', 'wbe',
+                      'backends.web1.healthcheck', '"web"'),
     'no_such_backend': ('web2: {}', 'web3: {}', 'web3: {}', 'web3', ''),
     'bad_address': ('address: 10.0.0.11', 'address: 10.0.0.256', '10.0.0.256', 'backends.web1.address', ''),
     'prefix_for_a_host': ('198.51.100.10', '198.51.100.10/24', '198.51.100.10/24', 'frontends.www.address', ''),
     'port_too_large': ('port: 80\n      pools', 'port: 65536\n      pools', '65536', 'frontends.www.port', ''),
     'port_without_protocol': ('protocol: tcp\n      ', '', None, 'frontends.www', ''),
     'weight_over_100': ('weight: 100', 'weight: 101', '101', 'weight', '100'),
-    'empty_pool': ('backends:\n            web1: { weight: 100 }\n            web2: {}', 'backends: {}', None, 'backends',
-                   ''),
+    'empty_pool': ('backends:\n            web1: { weight: 100 }\n            web2: {}', 'backends: {}', None,
+                   'backends', ''),
     'mixed_families': ('address: 10.0.0.12', 'address: 2001:db8::12', None, 'www', ''),
     'two_backends_one_address': ('address: 10.0.0.12', 'address: 10.0.0.11', None, 'www', ''),
     'reversed_codes': ('200-299', '299-200', '299-200', 'response-code', ''),

@@ -19,7 +19,8 @@ def pair(start_fake, net, servers):
 
         def start(self, lb=None, flush=True, **options):
             self.file = config(self.checks, {s.name: (s.address, s.name) for s in (self.a, self.b, self.c)},
-                               {'www': frontend(VIP, pool('first', 'a', 'b'), pool('second', 'c'), flush_on_down=flush)},
+                               {'www': frontend(VIP, pool('first', 'a', 'b'), pool('second', 'c'),
+                                                flush_on_down=flush)},
                                netns=net.probes.name, dataplane='vpp', lb=lb)
             self.daemon = start_fake(self.file, **options)
             self.plane = self.daemon.plane
@@ -227,6 +228,16 @@ def test_a_backend_in_two_pools_has_one_as_with_its_larger_weight(start_fake, ne
     daemon.plane.wait_weights(VIP, {a.address: 0, b.address: 80})
 
 
+def test_encapsulation_follows_the_backends_and_not_the_vip(start_fake):
+    """facts 13: an IPv6 VIP with IPv4 servers, and the other way round; src-ip-sticky is told along"""
+    daemon = start_fake(config({}, {'four': '10.0.0.4', 'six': 'fd00::6'},
+                               {'a': frontend('2001:db8::80', pool('p', 'four'), src_ip_sticky=True),
+                                'b': frontend(VIP, pool('p', 'six'), port=53, protocol='udp')}, dataplane='vpp'))
+    daemon.wait('lb-sync-all')
+    assert [line for line in daemon.plane.dump() if line.startswith('vip')] == [
+        f'vip {VIP} 17 53 gre6 0', 'vip 2001:db8::80 6 80 gre4 1']
+
+
 def test_a_frontend_without_pools_is_not_programmed(start_fake, net):
     """DESIGN 4, FR-2.4: valid, unknown"""
     daemon = start_fake(config({}, {'b': SPARE}, {'empty': {'address': '198.51.100.77', 'protocol': 'tcp', 'port': 80},
@@ -253,7 +264,7 @@ def test_a_dead_backend_gets_no_new_flow_after_fall_fast_intervals(start_fake, n
     one of them, not most.
     """
     server = servers.open()
-    story = Watched.of(start_fake, net, server, interval=0.05, fast=0.05, down=0.05, timeout=0.2)
+    story = Watched.of(start_fake, net, server, interval=0.05, fast=0.05, down=0.05, timeout=0.3)
     promised = story.check.fall * story.check.fast
     took, reacted = [], []
     for _ in range(7):

@@ -13,11 +13,13 @@ from lab import VIP, Check, config, frontend, pool
 @pytest.fixture
 def farm(start_fake, own_net, own_servers):
     """Three backends of different kinds in one frontend."""
+    patience = {'timeout': 0.5}
+
     class Farm:
         net = own_net
         servers = [own_servers.open(f's{i}') for i in range(3)]
-        checks = {'s0': Check('http', servers[0].port, timeout=0.2), 's1': Check('tcp', servers[1].port, timeout=0.2),
-                  's2': Check('icmp', timeout=0.2)}
+        checks = {'s0': Check('http', servers[0].port, **patience), 's1': Check('tcp', servers[1].port, **patience),
+                  's2': Check('icmp', **patience)}
 
         def keep(self, n):
             """Only the first n of them."""

@@ -38,7 +38,7 @@ def test_a_server_that(fault, start_fake, net, servers):
     """FR-1.1, FR-1.2, FR-1.4, FR-2.2, FR-4.1: goes down in time with its own code, and heals."""
     mode, how, code, silent = FAULTS[fault]
     server = servers.open()
-    story = Watched.of(start_fake, net, server, params=OK, timeout=0.2).settle()
+    story = Watched.of(start_fake, net, server, params=OK, timeout=0.3 if silent else 2).settle()
     asked = len(server.requests)
     story.expect_down(server.behave(mode, **how), code, silent)
     assert all(r['request'] == 'GET / HTTP/1.1' for r in server.requests[asked:])
@@ -62,11 +62,9 @@ def test_a_server_whose_process_dies_goes_down(start_fake, net, servers):
 
 def test_a_server_that_nothing_comes_back_from_times_out(start_fake, net, server):
     """FR-1.4: packets vanish; the connection times out, for both families."""
-    story = Watched.of(start_fake, net, server, timeout=0.2).settle()
-    net.mute(server.address)
-    story.expect_down(story.daemon.wait('probe-done', story.seen, code='L4TOUT').at, 'L4TOUT', silent=True)
-    net.unmute(server.address)
-    story.expect_up(server.answer(), silent=True)
+    story = Watched.of(start_fake, net, server, timeout=0.3).settle()
+    story.expect_down(net.mute(server.address), 'L4TOUT', silent=True)
+    story.expect_up(net.unmute(server.address), silent=True)
 
 
 @pytest.mark.parametrize('how', [
@@ -123,13 +121,8 @@ def test_a_server_that_fails_more_than_it_passes_goes_down(start_fake, net, serv
     story = Watched.of(start_fake, net, server).settle()
     server.behave('flap', pattern=[503, 503, 200])
     story.daemon.wait_state('web', 'down', story.seen)
-    steps = [d['code'] for d in story.daemon.all('probe-done', story.seen) if d['backend'] == 'web']
-    counter, fed = story.check.top, 0
-    while counter >= story.check.rise:
-        counter = min(counter + 1, story.check.top) if steps[fed] == 'L7OK' else counter - 1
-        fed += 1
-    down = story.daemon.all('backend-transition', story.seen, to='down')[0]
-    assert len([d for d in story.daemon.all('probe-done', story.seen, backend='web') if d.at <= down.at]) == fed
+    story.daemon.wait('backend-transition', story.seen, backend='web', count=3)
+    story.follows_the_rule()
 
 
 def test_the_first_result_decides(start_fake, net, servers):
@@ -230,7 +223,6 @@ def test_a_timeout_longer_than_the_interval_never_asks_twice_at_once(start_fake,
     story.expect_down(server.behave('hang'), 'L7TOUT', silent=True)
     lines = [line for line in story.daemon.lines if line['msg'] in ('probe-start', 'probe-done')
              and line['backend'] == 'web']
-    assert [line['msg'] for line in lines[:40]] == ['probe-start', 'probe-done'] * 20 or len(lines) < 40
     kinds = [line['msg'] for line in lines]
     assert kinds == [('probe-start', 'probe-done')[i % 2] for i in range(len(kinds))]
     slow = [b.at - a.at for a, b in zip(lines, lines[1:])

@@ -46,7 +46,8 @@ def test_without_a_metrics_address_nothing_listens(start, net, servers):
                    metrics='', ready=False)
     daemon.wait_state('b', 'up')
     assert not daemon.all('listening')
-    sockets = [os.readlink(f'/proc/{daemon.process.pid}/fd/{fd}') for fd in os.listdir(f'/proc/{daemon.process.pid}/fd')]
+    folder = f'/proc/{daemon.process.pid}/fd'
+    sockets = [os.readlink(f'{folder}/{fd}') for fd in os.listdir(folder)]
     listening = [line.split()[9] for line in open('/proc/net/tcp', encoding='ascii').readlines()[1:]
                  if line.split()[3] == '0A']
     assert not [s for s in sockets if s[8:-1] in listening]

@@ -191,7 +191,7 @@ def test_a_changed_check_still_finds_out(two):
 
 
 def test_the_enable_flag_takes_a_backend_out_and_back(two):
-    """FR-3.2, FR-4.3, FR-5.3: no more probes, weight 0 with flush; then unknown, then up"""
+    """FR-3.2, FR-4.3, FR-5.3, facts 13: no more probes, weight 0 with flush; then unknown, then up"""
     two.maglev['backends']['b']['enabled'] = False
     mark = reload(two.daemon, two.file)
     assert two.daemon.wait_state('b', 'disabled', mark)['from'] == 'up'
@@ -210,7 +210,7 @@ def test_the_enable_flag_takes_a_backend_out_and_back(two):
 
 
 def test_changed_weights_are_set_in_place(two):
-    """FR-5.3: no transition, no worker restarted"""
+    """FR-5.3, facts 13: at once, not with the next full sync; no transition, no worker restarted"""
     two.plane.clear_journal()
     two.maglev['frontends']['www']['pools'] = [pool('all', a=30, b=70)]
     mark = reload(two.daemon, two.file)

@@ -54,7 +54,7 @@ def seed_of(web, spare):
 
 
 def test_a_restart_with_nothing_changed_writes_nothing(start_fake, file, web, spare):
-    """NFR-1.1, NFR-1.2: the second instance finds what the first left, and leaves it so"""
+    """NFR-1.1, NFR-1.2, facts 13: the second instance finds what the first left, and leaves it so"""
     first = start_fake(file(warm(0, 0)))
     first.plane.wait_weights(VIP, {web.address: 100, spare.address: 0})
     left = first.plane.dump()
@@ -111,8 +111,7 @@ def test_each_vip_is_released_when_its_own_backends_are_known(start_fake, net, w
     assert 1.5 - EARLY <= since_start(daemon, done) <= 1.5 + SLACK
     daemon.plane.wait_weights(SECOND, {web.address: 100, spare.address: 0})
     assert daemon.state('slow') == 'unknown'
-    second = [op for op in daemon.all('lb-sync-op') if SECOND in op['op']][0]
-    assert second.at >= done.at - 0.001
+    assert daemon.wait('lb-sync-op', op=f'vip-add {SECOND}:80/tcp gre4').at >= done.at - 0.001
 
 
 def test_the_watchdog_releases_what_nobody_answers_for(start_fake, file, web, spare):
@@ -220,9 +219,9 @@ def test_stale_vips_stay_until_the_warm_up_is_over(start_fake, file, web, spare)
     daemon.plane.ask('up')
     daemon.wait('warmup-released')
     assert daemon.plane.weights('198.51.100.66') == {'10.0.0.66': 100}
-    daemon.plane.wait_journal('vip-del 198.51.100.66:80/tcp')
-    removed = [op for op in daemon.all('lb-sync-op') if '198.51.100.66' in op['op']]
-    assert since_start(daemon, removed[0]) >= 1.2 - EARLY
+    removed = daemon.wait('lb-sync-op', op='as-del 198.51.100.66:80/tcp 10.0.0.66 100 flush')
+    assert since_start(daemon, removed) >= 1.2 - EARLY
+    daemon.wait('lb-sync-op', op='vip-del 198.51.100.66:80/tcp')
     assert daemon.plane.journal() == ['as-del 198.51.100.66:80/tcp 10.0.0.66 100 flush', 'vip-del 198.51.100.66:80/tcp']
 
 

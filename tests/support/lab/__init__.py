@@ -15,5 +15,5 @@ from lab.servers import Servers
 from lab.story import SPARE, VIP, Watched
 from lab.wait import SLACK, until
 
-__all__ = ['Authority', 'BUILD', 'Check', 'Maglevd', 'Metrics', 'Net', 'Plane', 'SLACK', 'SPARE', 'Servers', 'VIP', 'Watched',
-           'config', 'frontend', 'pool', 'program', 'seconds', 'sweep', 'until']
+__all__ = ['Authority', 'BUILD', 'Check', 'Maglevd', 'Metrics', 'Net', 'Plane', 'SLACK', 'SPARE', 'Servers', 'VIP',
+           'Watched', 'config', 'frontend', 'pool', 'program', 'seconds', 'sweep', 'until']

@@ -26,7 +26,7 @@ class Check:
     interval: float = 0.1
     fast: float = 0.05
     down: float = 0.1
-    timeout: float = 0.5
+    timeout: float = 1.0
     rise: int = 2
     fall: int = 3
     params: dict = None

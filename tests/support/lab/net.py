@@ -9,6 +9,7 @@ import itertools
 import os
 import re
 import subprocess
+import time
 
 from lab.wait import until
 
@@ -81,10 +82,8 @@ class Net:
         self._next = itertools.count(1)
         self.servers = Namespace('s')
         self.probes = Namespace('p')
-        self._addresses = []
-        self.connect()
-        self.add('10.77.0.254')
-        self.add('fd77::ff')
+        self._addresses = ['10.77.0.254', 'fd77::ff']
+        self._connect()
 
     def reconnect(self):
         """After the probes' namespace was made anew: the servers get their link and addresses back.
@@ -93,13 +92,12 @@ class Net:
         """
         until(lambda: subprocess.run(['ip', '-n', self.servers.name, 'link', 'show', 'veth'],
                                      capture_output=True).returncode, what='the end of the old link')
-        self.connect()
-        self.servers.ip(*(self._line(address) for address in self._addresses))
+        self._connect()
 
-    def connect(self):
-        """Puts the link in place and gives the probes' side its addresses."""
+    def _connect(self):
+        """The link; first everything that answers, then who asks."""
         _batch([f'link add veth netns {self.servers.name} type veth peer name veth netns {self.probes.name}'])
-        self.servers.ip('link set veth up')
+        self.servers.ip('link set veth up', *(self._line(address) for address in self._addresses))
         self.probes.ip('link set veth up', *(f'addr add {a}/16 dev veth' for a in self.SOURCES4),
                        *(f'addr add {a}/64 dev veth nodad preferred_lft {life}'
                          for a, life in zip(self.SOURCES6, ('forever', '0'))))
@@ -125,15 +123,17 @@ class Net:
         self.servers.ip(f'addr del {address}/{64 if ":" in address else 16} dev veth')
 
     def mute(self, address):
-        """Packets still reach the address, but nothing comes back from it."""
-        self._rule('add', address)
+        """Packets still reach the address, but nothing comes back from it; returns since when."""
+        return self._rule('add', address)
 
     def unmute(self, address):
-        self._rule('del', address)
+        return self._rule('del', address)
 
     def _rule(self, verb, address):
+        at = time.time()
         _ip('-n', self.servers.name, *(['-6'] if ':' in address else []), 'rule', verb, 'pref', '10', 'from',
             address, 'blackhole')
+        return at
 
     def close(self):
         self.probes.delete()

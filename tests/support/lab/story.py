@@ -43,7 +43,6 @@ class Watched:
         assert (line['from'], line['code']) == ('up', code), line
         assert reason is None or reason in line['reason'], line
         assert line.at - since <= self.check.down_within(silent) + SLACK, line.at - since
-        assert self.failures_before(line) == [code] * self.check.fall
         self.agrees('down', {self.address: 0, self.spare: 100}, line)
         assert f'as-weight {VIP}:80/tcp {self.address} 100->0 flush' in self.plane.journal()
         return line
@@ -55,13 +54,30 @@ class Watched:
         self.agrees('up', {self.address: 100, self.spare: 0}, line)
         return line
 
-    def failures_before(self, line):
-        """The codes of the failed probes since the last settled moment, up to a transition."""
-        done = self.daemon.all('probe-done', self.seen, backend='web')
-        return [d['code'] for d in done if d.at <= line.at and d['code'] not in PASSES]
+    def follows_the_rule(self):
+        """Every transition so far came right after the probe that rise and fall say, and no other did."""
+        counter, state, expected, seen, last = None, 'unknown', [], [], None
+        for line in list(self.daemon.lines):
+            if line.get('backend') != 'web':
+                continue
+            if line['msg'] == 'backend-transition':
+                seen.append((last, line['to'], line['code']))
+            if line['msg'] != 'probe-done':
+                continue
+            last = line.at
+            passed = line['code'] in PASSES
+            if counter is None:
+                counter = self.check.rise if passed else 0
+            else:
+                counter = min(counter + 1, self.check.top) if passed else max(counter - 1, 0)
+            if (now := 'up' if counter >= self.check.rise else 'down') != state:
+                state = now
+                expected.append((line.at, state, line['code']))
+        assert seen == expected[:len(seen)] and len(expected) - len(seen) <= 1
 
     def agrees(self, state, weights, line):
         daemon = self.daemon
+        self.follows_the_rule()
         self.seen = daemon.lines.index(line) + 1
         self.plane.wait_weights(VIP, weights)
         daemon.wait_metric('maglev_backend_state', 1, backend='web', state=state)
