@@ -93,7 +93,7 @@ void l4_backend_note_probe(struct l4_backend_state *b, const char *reason, int64
 {
 	if (health_is_operator(b->health.state))
 		return;
-	l4__copy_reason(b->last_reason, reason);
+	l4__set_reason(&b->last_reason, reason);
 	b->last_probe = ended;
 	b->last_duration = duration;
 }
@@ -104,7 +104,7 @@ int l4_backend_pause(struct l4_backend_state *b, int64_t now, struct health_chan
 		return -EPERM;
 	if (!health_pause(&b->health, now, ret))
 		return 0;
-	b->pause = (struct l4_override){ .at = now };
+	l4__begin_override(&b->pause, now);
 	return 1;
 }
 
@@ -121,7 +121,7 @@ int l4_backend_resume(struct l4_backend_state *b, int64_t now, struct health_cha
 static void force(struct l4_backend_state *b, enum l4_enable enable, int64_t now)
 {
 	b->enable = enable;
-	b->enabling = (struct l4_override){ .at = now };
+	l4__begin_override(&b->enabling, now);
 	l4__settle_overrides(b);
 }
 

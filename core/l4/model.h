@@ -27,13 +27,13 @@ enum l4_frontend_health { L4_FRONTEND_UNKNOWN, L4_FRONTEND_UP, L4_FRONTEND_DOWN 
 /* What the operator said at run time about a backend being enabled; the file's word otherwise. */
 enum l4_enable { L4_ENABLE_CONFIGURED, L4_ENABLE_FORCED_ON, L4_ENABLE_FORCED_OFF };
 
-#define L4_REASON_SIZE 128
+#define L4_REASON_SIZE 128 /* with its NUL; longer ones are cut */
 
 /* What came along with an act of the operator (override.h). */
 struct l4_override {
 	int64_t at;    /* unix ns: since when it is in force */
 	int64_t until; /* unix ns: it ends by itself; 0: when somebody ends it */
-	char reason[L4_REASON_SIZE];
+	char *reason;  /* NULL: none given */
 };
 
 struct l4_backend_state {
@@ -45,9 +45,9 @@ struct l4_backend_state {
 	struct l4_override enabling; /* zeroed unless enable is forced */
 	bool has_result;	     /* there was one: the fields last_... mean something */
 	enum health_code last_code;  /* of the last result */
-	bool last_local; /* the last result was a failure of this machine's own making */
-	bool spared;	 /* down by the guard's faults alone: see guard.h */
-	char last_reason[L4_REASON_SIZE];  /* for people; "" when it passed */
+	bool last_local;   /* the last result was a failure of this machine's own making */
+	bool spared;	   /* down by the guard's faults alone: see guard.h */
+	char *last_reason; /* for people; NULL when it passed */
 	int64_t last_probe, last_duration; /* unix ns when the last probe ended, and ns it took */
 	/* newest last, at most history_cap (transition-history of the configuration) */
 	struct health_change *history;

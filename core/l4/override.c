@@ -2,9 +2,11 @@
 #include "core/l4/override.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 static const char *const act_names[] = {
@@ -71,7 +73,7 @@ void l4_backend_annotate(struct l4_backend_state *b, enum l4_act act, const char
 	assert(until >= 0);
 	if (!is_in_force(b, act))
 		return;
-	l4__copy_reason(o->reason, reason);
+	l4__set_reason(&o->reason, reason);
 	o->until = until;
 }
 
@@ -112,26 +114,49 @@ int l4_backend_expire(const struct l4_model *m, struct l4_backend_state *b, int6
 	return changed;
 }
 
+void l4__begin_override(struct l4_override *o, int64_t now)
+{
+	free(o->reason);
+	*o = (struct l4_override){ .at = now };
+}
+
+static void forget(struct l4_override *o)
+{
+	l4__begin_override(o, 0);
+}
+
 void l4__settle_overrides(struct l4_backend_state *b)
 {
 	if (!is_paused(b))
-		b->pause = (struct l4_override){ 0 };
+		forget(&b->pause);
 	if (b->enable == L4_ENABLE_CONFIGURED)
-		b->enabling = (struct l4_override){ 0 };
+		forget(&b->enabling);
 }
 
-void l4__copy_reason(char to[static L4_REASON_SIZE], const char *from)
+/* Up to what fits, whole characters only; a broken byte is mended where it goes out. */
+static size_t fitting(const char *text)
 {
-	size_t n = strlen(from), used = 0;
+	size_t n = strlen(text), used = 0;
 
 	while (used < n) {
-		size_t len = utf8_char(from + used, n - used);
+		size_t len = utf8_char(text + used, n - used);
 
-		len = len ? len : 1; /* a broken byte; it is mended where it goes out */
+		len = len ? len : 1;
 		if (used + len >= L4_REASON_SIZE)
 			break;
 		used += len;
 	}
-	memmove(to, from, used);
-	memset(to + used, 0, L4_REASON_SIZE - used);
+	return used;
+}
+
+void l4__set_reason(char **to, const char *from)
+{
+	size_t n = fitting(from);
+
+	free(*to);
+	*to = NULL;
+	if (!n)
+		return;
+	*to = mem_zalloc(n + 1);
+	memcpy(*to, from, n);
 }

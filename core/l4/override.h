@@ -44,7 +44,9 @@ struct l4_backend_state *l4_model_expired(const struct l4_model *m, int64_t now)
 int l4_backend_expire(const struct l4_model *m, struct l4_backend_state *b, int64_t now,
 		      struct health_change *ret);
 
+/* In force from now on; nothing is said about it yet. */
+void l4__begin_override(struct l4_override *o, int64_t now);
 /* Forgets what was said about overrides that are not in force any more. */
 void l4__settle_overrides(struct l4_backend_state *b);
-/* Up to what fits, whole characters only. */
-void l4__copy_reason(char to[static L4_REASON_SIZE], const char *from);
+/* Replaces *to, which it owns, with as much of from as fits; NULL when that is empty. */
+void l4__set_reason(char **to, const char *from);

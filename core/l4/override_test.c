@@ -71,7 +71,7 @@ static void assert_override(const struct l4_backend_state *b, const char *wanted
 
 	if (l4_backend_override(b, &act, &o))
 		buf_printf(&text, "%s %lld %lld %s", l4_act_name(act), (long long)o->at,
-			   (long long)o->until, o->reason);
+			   (long long)o->until, o->reason ? o->reason : "");
 	else
 		buf_adds(&text, "none");
 	assert_string_equal(buf_cstr(&text), wanted);

@@ -289,6 +289,9 @@ void l4_model_reload(struct l4_model *m, const struct l4_config *config, int64_t
 void l4_backend_state_free(struct l4_backend_state *b)
 {
 	free(b->name);
+	free(b->last_reason);
+	free(b->pause.reason);
+	free(b->enabling.reason);
 	free(b->history);
 	free(b);
 }

@@ -8,6 +8,9 @@
  * line, observers. The frontends that reference the backend are judged right after, and what
  * changed there is part of the same log line: one incident, one line.
  *
+ * Overrides that end by themselves share one timer, set to the first of them. It counts in the time
+ * of the wall clock, since that is what the operator said.
+ *
  * The guard depends on the last result of every probed backend. It is judged anew only when a
  * backend's part in it changed, and the judge stops at the first backend that speaks against it.
  */
@@ -20,11 +23,14 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/l4/guard.h"
+#include "core/l4/override.h"
 #include "lib/log/log.h"
 #include "lib/loop/loop.h"
 #include "src/maglevd/snapshot.h"
 
 struct engine {
+	struct ev_loop *loop;
+	ev_periodic expiry; /* active while an override ends by itself */
 	struct snapshot *snapshot;
 	struct l4_model model;
 	const struct engine_observer *observers[ENGINE_OBSERVERS_MAX];
@@ -34,10 +40,15 @@ struct engine {
 	struct buf went_up, went_down;
 };
 
-struct engine *engine_new(struct snapshot *first)
+static void on_expiry(struct ev_loop *loop, ev_periodic *w, int events);
+
+struct engine *engine_new(struct ev_loop *loop, struct snapshot *first)
 {
 	struct engine *e = mem_zalloc(sizeof(*e));
 
+	e->loop = loop;
+	ev_periodic_init(&e->expiry, on_expiry, 0., 0., NULL);
+	e->expiry.data = e;
 	e->snapshot = first;
 	l4_model_init(&e->model, &first->config, loop_realtime());
 	return e;
@@ -47,6 +58,7 @@ void engine_free(struct engine *e)
 {
 	if (!e)
 		return;
+	ev_periodic_stop(e->loop, &e->expiry);
 	l4_model_free(&e->model);
 	snapshot_free(e->snapshot);
 	buf_free(&e->went_up);
@@ -171,9 +183,10 @@ void engine_record(struct engine *e, struct l4_backend_state *b, const struct en
 	bool was_local = b->last_local, was_unknown = b->health.state == HEALTH_UNKNOWN;
 	bool was_spared = b->spared;
 	struct health_change change;
-	bool changed = l4_backend_record(&e->model, b, result->code, result->local, loop_realtime(),
-					 &change);
+	int64_t now = loop_realtime();
+	bool changed = l4_backend_record(&e->model, b, result->code, result->local, now, &change);
 
+	l4_backend_note_probe(b, result->reason, now, result->duration);
 	/* before anybody acts on the change: a guard that comes into force must hold it back */
 	if (was_local != b->last_local || was_unknown)
 		update_guard(e);
@@ -183,57 +196,89 @@ void engine_record(struct engine *e, struct l4_backend_state *b, const struct en
 		TELL(e, unspared, b);
 }
 
-static struct l4_backend_state *find_backend(struct engine *e, const char *name)
+/* Sets the timer to the first override that ends by itself. */
+static void watch_expiry(struct engine *e)
 {
-	size_t i = l4_config_backend(e->model.config, name);
+	int64_t at = l4_model_next_expiry(&e->model);
 
-	return i == SIZE_MAX ? NULL : e->model.backends[i];
+	ev_periodic_stop(e->loop, &e->expiry);
+	if (at == INT64_MAX)
+		return;
+	ev_periodic_set(&e->expiry, loop_seconds(at), 0., NULL);
+	ev_periodic_start(e->loop, &e->expiry);
 }
 
-/* What follows an act of the operator; r is what core said to it. */
-static int acted(struct engine *e, struct l4_backend_state *b, int r,
-		 const struct health_change *change)
+static void on_expiry(struct ev_loop *loop, ev_periodic *w, int events)
 {
-	if (r <= 0)
-		return r;
-	tell_backend(e, b, change, "operator");
-	pass_if_static(e, b);
+	struct engine *e = w->data;
+	struct l4_backend_state *b;
+	int64_t now = loop_realtime();
+
+	while ((b = l4_model_expired(&e->model, now))) {
+		struct health_change change;
+
+		if (!l4_backend_expire(&e->model, b, now, &change))
+			continue;
+		tell_backend(e, b, &change, "its time is over");
+		pass_if_static(e, b);
+	}
 	update_guard(e);
+	watch_expiry(e);
+}
+
+typedef int (*act_fn)(const struct l4_model *m, struct l4_backend_state *b, int64_t now,
+		      struct health_change *ret);
+
+static int pause_backend(const struct l4_model *m, struct l4_backend_state *b, int64_t now,
+			 struct health_change *ret)
+{
+	return l4_backend_pause(b, now, ret);
+}
+
+static int resume_backend(const struct l4_model *m, struct l4_backend_state *b, int64_t now,
+			  struct health_change *ret)
+{
+	return l4_backend_resume(b, now, ret);
+}
+
+static int act(struct engine *e, const char *backend, act_fn fn, enum l4_act as,
+	       const struct engine_note *note)
+{
+	size_t i = l4_config_backend(e->model.config, backend);
+	struct l4_backend_state *b = i == SIZE_MAX ? NULL : e->model.backends[i];
+	struct health_change change;
+	int r = b ? fn(&e->model, b, loop_realtime(), &change) : -ENOENT;
+
+	if (r < 0)
+		return r;
+	l4_backend_annotate(b, as, note ? note->reason : "", note ? note->until : 0);
+	if (r) {
+		tell_backend(e, b, &change, note && *note->reason ? note->reason : "operator");
+		pass_if_static(e, b);
+		update_guard(e);
+	}
+	watch_expiry(e);
 	return 0;
 }
 
-int engine_pause(struct engine *e, const char *backend)
+int engine_pause(struct engine *e, const char *backend, const struct engine_note *note)
 {
-	struct l4_backend_state *b = find_backend(e, backend);
-	struct health_change change;
-
-	return b ? acted(e, b, l4_backend_pause(b, loop_realtime(), &change), &change) : -ENOENT;
+	return act(e, backend, pause_backend, L4_ACT_PAUSED, note);
 }
 
-int engine_resume(struct engine *e, const char *backend)
+int engine_resume(struct engine *e, const char *backend, const struct engine_note *note)
 {
-	struct l4_backend_state *b = find_backend(e, backend);
-	struct health_change change;
-
-	return b ? acted(e, b, l4_backend_resume(b, loop_realtime(), &change), &change) : -ENOENT;
+	return act(e, backend, resume_backend, L4_ACT_PAUSED, note);
 }
 
-int engine_enable(struct engine *e, const char *backend)
+int engine_enable(struct engine *e, const char *backend, const struct engine_note *note)
 {
-	struct l4_backend_state *b = find_backend(e, backend);
-	struct health_change change;
-
-	return b ? acted(e, b, l4_backend_enable(&e->model, b, loop_realtime(), &change), &change)
-		 : -ENOENT;
+	return act(e, backend, l4_backend_enable, L4_ACT_ENABLED, note);
 }
 
-int engine_disable(struct engine *e, const char *backend)
+int engine_disable(struct engine *e, const char *backend, const struct engine_note *note)
 {
-	struct l4_backend_state *b = find_backend(e, backend);
-	struct health_change change;
-
-	return b ? acted(e, b, l4_backend_disable(&e->model, b, loop_realtime(), &change), &change)
-		 : -ENOENT;
+	return act(e, backend, l4_backend_disable, L4_ACT_DISABLED, note);
 }
 
 int engine_set_weight(struct engine *e, const struct engine_weight *w)
@@ -279,6 +324,7 @@ void engine_reload(struct engine *e, struct snapshot *next)
 		judge_frontend(e, i, now);
 	tell_changes(e, &reload);
 	update_guard(e);
+	watch_expiry(e);
 	vec_free(&reload.changes);
 	snapshot_free(old);
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "core/l4/model.h"
+#include "lib/loop/loop.h"
 
 struct engine;
 struct snapshot;
@@ -39,7 +40,7 @@ struct engine_observer {
 #define ENGINE_OBSERVERS_MAX 8
 
 /* Takes over the snapshot. Nothing is told to anybody before engine_start(). */
-struct engine *engine_new(struct snapshot *first);
+struct engine *engine_new(struct ev_loop *loop, struct snapshot *first);
 void engine_free(struct engine *e);
 /* Any callback may be NULL. The observer is borrowed. Told in the order they were added. */
 void engine_observe(struct engine *e, const struct engine_observer *observer);
@@ -54,18 +55,25 @@ struct engine_result {
 	enum health_code code;
 	bool local;	    /* this machine's own failure */
 	const char *reason; /* for people; "" on success */
+	int64_t duration;   /* ns that the probe took */
 };
 void engine_record(struct engine *e, struct l4_backend_state *b,
 		   const struct engine_result *result);
 
 /*
  * FR-3. 0 also when there was nothing to do; -ENOENT for an unknown name, -EPERM for pause and
- * resume of a disabled backend, -ERANGE for a weight above 100.
+ * resume of a disabled backend, -ERANGE for a weight above 100. What the operator says about a
+ * pause, a disable or an enable is kept with it, and said again replaces it; with `until` (unix ns)
+ * it ends by itself. note may be NULL.
  */
-int engine_pause(struct engine *e, const char *backend);
-int engine_resume(struct engine *e, const char *backend);
-int engine_enable(struct engine *e, const char *backend);
-int engine_disable(struct engine *e, const char *backend);
+struct engine_note {
+	const char *reason; /* "": none */
+	int64_t until;	    /* 0: when somebody ends it */
+};
+int engine_pause(struct engine *e, const char *backend, const struct engine_note *note);
+int engine_resume(struct engine *e, const char *backend, const struct engine_note *note);
+int engine_enable(struct engine *e, const char *backend, const struct engine_note *note);
+int engine_disable(struct engine *e, const char *backend, const struct engine_note *note);
 struct engine_weight {
 	const char *frontend, *pool, *backend;
 	unsigned weight;

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "lib/log/log.h"
 #include "src/maglevd/engine.h"
 #include "src/maglevd/testing.h"
@@ -80,7 +81,7 @@ static int sink;
 
 static struct engine *start(const char *yaml)
 {
-	struct engine *e = engine_new(testing_snapshot(yaml));
+	struct engine *e = engine_new(EV_DEFAULT, testing_snapshot(yaml));
 
 	observer.user = e;
 	engine_observe(e, &observer);
@@ -119,7 +120,7 @@ static struct l4_backend_state *backend(struct engine *e, const char *name)
 
 static void feed(struct engine *e, const char *name, enum health_code code, bool local)
 {
-	engine_record(e, backend(e, name), &(struct engine_result){ code, local, "why" });
+	engine_record(e, backend(e, name), &(struct engine_result){ code, local, "why", 5 });
 }
 
 /* FR-1.7 */
@@ -179,19 +180,45 @@ static void operators_act_by_name(void **state)
 
 	feed(e, "a", CODE_L4OK, false);
 	told.n = 0;
-	assert_int_equal(engine_pause(e, "nobody"), -ENOENT);
-	assert_int_equal(engine_pause(e, "a"), 0);
+	assert_int_equal(engine_pause(e, "nobody", NULL), -ENOENT);
+	assert_int_equal(engine_pause(e, "a", NULL), 0);
 	expect_told("one=down two=down a:up>paused:paused ");
-	assert_int_equal(engine_pause(e, "a"), 0); /* nothing to do, nothing told */
+	assert_int_equal(engine_pause(e, "a", NULL), 0); /* nothing to do, nothing told */
 	expect_told("");
 	feed(e, "a", CODE_L4CON, false); /* a result on its way when it was paused */
 	expect_told("");
-	assert_int_equal(engine_disable(e, "a"), 0);
+	assert_int_equal(engine_disable(e, "a", NULL), 0);
 	told.n = 0;
-	assert_int_equal(engine_pause(e, "a"), -EPERM);
-	assert_int_equal(engine_resume(e, "a"), -EPERM);
-	assert_int_equal(engine_enable(e, "a"), 0);
+	assert_int_equal(engine_pause(e, "a", NULL), -EPERM);
+	assert_int_equal(engine_resume(e, "a", NULL), -EPERM);
+	assert_int_equal(engine_enable(e, "a", NULL), 0);
 	assert_int_equal(backend(e, "a")->health.state, HEALTH_UNKNOWN);
+}
+
+static bool is_up_again(void *user)
+{
+	return backend(user, "s")->health.state == HEALTH_UP;
+}
+
+/* An override may say why, and when it ends by itself; said again, it is said anew. */
+static void an_override_ends_by_itself(void **state)
+{
+	struct engine *e = *state;
+	const struct l4_backend_state *s = backend(e, "s");
+	struct engine_note note = { "kernel update", loop_realtime() + 3600 * NSEC_PER_SEC };
+
+	assert_int_equal(engine_pause(e, "s", &note), 0);
+	assert_string_equal(s->pause.reason, "kernel update");
+	assert_non_null(strstr(buf_cstr(&logged), "\"reason\":\"kernel update\""));
+	told.n = 0;
+	note = (struct engine_note){ "quick look", loop_realtime() + 50 * NSEC_PER_MSEC };
+	assert_int_equal(engine_pause(e, "s", &note), 0);
+	assert_string_equal(s->pause.reason, "quick look");
+	expect_told("");
+	assert_true(testing_wait(EV_DEFAULT, is_up_again, e));
+	assert_true(loop_realtime() >= note.until);
+	expect_told("fix=unknown s:paused>unknown:resumed fix=up s:unknown>up:static ");
+	assert_null(s->pause.reason);
 }
 
 /* FR-1.7: a static backend honours pause, and comes back by its synthetic pass */
@@ -199,9 +226,9 @@ static void a_static_backend_resumes_into_up(void **state)
 {
 	struct engine *e = *state;
 
-	assert_int_equal(engine_pause(e, "s"), 0);
+	assert_int_equal(engine_pause(e, "s", NULL), 0);
 	told.n = 0;
-	assert_int_equal(engine_resume(e, "s"), 0);
+	assert_int_equal(engine_resume(e, "s", NULL), 0);
 	expect_told("fix=unknown s:paused>unknown:resumed fix=up s:unknown>up:static ");
 }
 
@@ -229,7 +256,7 @@ static void a_reload_tells_what_it_changed(void **state)
 
 	feed(e, "a", CODE_L4OK, false);
 	feed(e, "b", CODE_L4OK, false);
-	assert_int_equal(engine_pause(e, "a"), 0);
+	assert_int_equal(engine_pause(e, "a", NULL), 0);
 	told.n = 0;
 	engine_reload(e, testing_snapshot(HEAD "  backends:\n"
 					       "    a: { address: 10.0.0.9, healthcheck: d }\n"
@@ -270,7 +297,7 @@ static void the_guard_follows_local_failures(void **state)
 	expect_told("guard:0 ");
 
 	/* pausing the one that speaks against it */
-	assert_int_equal(engine_pause(e, "a"), 0);
+	assert_int_equal(engine_pause(e, "a", NULL), 0);
 	assert_true(engine_guard(e));
 }
 
@@ -309,6 +336,7 @@ int main(void)
 		T(a_transition_is_one_line),
 		T(the_history_is_bounded),
 		T(operators_act_by_name),
+		T(an_override_ends_by_itself),
 		T(a_static_backend_resumes_into_up),
 		T(a_weight_of_zero_takes_the_frontend_down),
 		T(a_reload_tells_what_it_changed),

@@ -139,7 +139,7 @@ static const struct dataplane_driver *find_driver(const struct l4_config *c)
 static void assemble(struct maglevd *m, struct snapshot *snapshot,
 		     const struct dataplane_driver *driver)
 {
-	m->engine = engine_new(snapshot);
+	m->engine = engine_new(m->loop, snapshot);
 	m->prober = prober_new(m->loop, m->engine, m->user_agent);
 	m->reconcile = reconcile_new(&(struct reconcile_setup){
 		.loop = m->loop, .engine = m->engine, .driver = driver, .started = m->started });

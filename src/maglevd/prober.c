@@ -183,7 +183,8 @@ static void on_done(struct probe *probe, const struct probe_outcome *outcome, vo
 	enum health_code code = outcome_code(probe_kinds[w->check->config.type], outcome);
 	const struct engine_result result = { .code = code,
 					      .local = probe_outcome_is_local(outcome),
-					      .reason = outcome->reason };
+					      .reason = outcome->reason,
+					      .duration = outcome->rtt };
 
 	w->counts.by_code[code]++;
 	metrics_observe(&w->counts.duration, loop_seconds(outcome->rtt));

@@ -57,7 +57,7 @@ struct world {
 static void world_start(struct world *w, const char *yaml, int64_t started)
 {
 	fake_use(&w->plane);
-	w->engine = engine_new(testing_snapshot(yaml));
+	w->engine = engine_new(w->loop, testing_snapshot(yaml));
 	w->reconcile = reconcile_new(&(struct reconcile_setup){
 		.loop = w->loop, .engine = w->engine, .driver = &fake_driver, .started = started });
 	engine_start(w->engine);
@@ -186,13 +186,13 @@ static void flush_follows_the_cause(void **state)
 	assert_true(fake_plane_find(&w->plane, "10.0.1.1 100->0", 0) != SIZE_MAX);
 	assert_true(fake_plane_find(&w->plane, "flush", 0) == SIZE_MAX);
 
-	assert_int_equal(engine_pause(w->engine, "b1"), 0);
+	assert_int_equal(engine_pause(w->engine, "b1", NULL), 0);
 	settle(w);
 	assert_true(fake_plane_find(&w->plane, "10.0.0.1 100->0", 0) != SIZE_MAX);
 	assert_true(fake_plane_find(&w->plane, "flush", 0) == SIZE_MAX);
 
 	/* drained already, but disabling must still tear the flows down */
-	assert_int_equal(engine_disable(w->engine, "b1"), 0);
+	assert_int_equal(engine_disable(w->engine, "b1", NULL), 0);
 	settle(w);
 	assert_true(fake_plane_find(&w->plane, "10.0.0.1 0->0 flush", 0) != SIZE_MAX);
 
@@ -428,7 +428,7 @@ static void the_guard_holds_back_only_our_own_faults(void **state)
 	for (int round = 0; round < 3; round++)
 		for (size_t i = 0; i < m->config->n_backends; i++)
 			engine_record(w->engine, m->backends[i],
-				      &(struct engine_result){ CODE_SOCKERR, true, "no files" });
+				      &(struct engine_result){ CODE_SOCKERR, true, "no files", 5 });
 	assert_true(engine_guard(w->engine));
 	assert_int_equal(m->backends[0]->health.state, HEALTH_DOWN);
 	settle(w);
@@ -441,7 +441,7 @@ static void the_guard_holds_back_only_our_own_faults(void **state)
 	assert_int_equal(weight(w, "10.0.0.2"), 50);
 
 	/* the operator's word counts as ever */
-	assert_int_equal(engine_disable(w->engine, "b2"), 0);
+	assert_int_equal(engine_disable(w->engine, "b2", NULL), 0);
 	settle(w);
 	assert_true(fake_plane_find(&w->plane, "10.0.0.2 50->0 flush", 0) != SIZE_MAX);
 	assert_int_equal(weight(w, "10.0.0.1"), 100);
@@ -470,7 +470,7 @@ static void healing_takes_nothing_away(void **state)
 	for (int round = 0; round < 3; round++)
 		for (size_t i = 0; i < m->config->n_backends; i++)
 			engine_record(w->engine, m->backends[i],
-				      &(struct engine_result){ CODE_SOCKERR, true, "no files" });
+				      &(struct engine_result){ CODE_SOCKERR, true, "no files", 5 });
 	assert_true(engine_guard(w->engine));
 	settle(w);
 	for (int round = 0; round < 5; round++)
@@ -666,10 +666,10 @@ static void a_storm_ends_in_the_wanted_state(void **state)
 
 		switch (rand_r(&seed) % 6) {
 		case 0:
-			engine_pause(w->engine, name);
+			engine_pause(w->engine, name, NULL);
 			break;
 		case 1:
-			engine_resume(w->engine, name);
+			engine_resume(w->engine, name, NULL);
 			break;
 		case 2:
 			reconcile_sync_all(w->reconcile);
@@ -683,7 +683,7 @@ static void a_storm_ends_in_the_wanted_state(void **state)
 		ev_run(w->loop, EVRUN_NOWAIT);
 	}
 	for (size_t i = 0; i < 4; i++)
-		engine_resume(w->engine, names[i]);
+		engine_resume(w->engine, names[i], NULL);
 	all_up(w);
 	settle(w);
 	assert_int_equal(weight(w, "10.0.0.1"), 100);
