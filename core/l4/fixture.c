@@ -166,7 +166,7 @@ static void build_checks(struct fixture *f)
 	f->config.n_checks = f->checks.n;
 }
 
-static void build_backends(struct fixture *f)
+static struct l4_backend *build_backends(struct fixture *f)
 {
 	struct l4_backend *list = arena_array_of(f->arena, f->backends.n, struct l4_backend);
 
@@ -180,6 +180,7 @@ static void build_backends(struct fixture *f)
 	qsort(list, f->backends.n, sizeof(*list), by_name);
 	f->config.backends = list;
 	f->config.n_backends = f->backends.n;
+	return list;
 }
 
 static struct l4_pool build_pool(struct fixture *f, const struct pool *p)
@@ -214,8 +215,31 @@ static void build_frontends(struct fixture *f)
 	f->config.n_frontends = f->frontends.n;
 }
 
+static bool is_referenced(const struct l4_frontend *front, size_t backend)
+{
+	for (size_t p = 0; p < front->n_pools; p++)
+		for (size_t i = 0; i < front->pools[p].n_members; i++)
+			if (front->pools[p].members[i].backend == backend)
+				return true;
+	return false;
+}
+
+static void build_references(struct fixture *f, struct l4_backend *backends)
+{
+	for (size_t b = 0; f->config.n_frontends && b < f->config.n_backends; b++) {
+		size_t *list = arena_array_of(f->arena, f->config.n_frontends, size_t);
+
+		backends[b].frontends = list;
+		for (size_t i = 0; i < f->config.n_frontends; i++)
+			if (is_referenced(&f->config.frontends[i], b))
+				list[backends[b].n_frontends++] = i;
+	}
+}
+
 struct l4_config *fixture_config(struct fixture *f)
 {
+	struct l4_backend *backends;
+
 	f->config = (struct l4_config){
 		.transition_history = 5,
 		.all_down_guard = true,
@@ -229,7 +253,8 @@ struct l4_config *fixture_config(struct fixture *f)
 		},
 	};
 	build_checks(f);
-	build_backends(f);
+	backends = build_backends(f);
 	build_frontends(f);
+	build_references(f, backends);
 	return &f->config;
 }

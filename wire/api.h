@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api: what core knows, as messages of proto/maglev.proto.
+ *
+ * Pure: structs in, a message out, in the caller's arena. Texts that stand in the model or in the
+ * configuration are borrowed, not copied: a message is to be encoded, or shown, before the model
+ * changes. Texts from outside (why a probe failed) go in as they are; pb_encode() and
+ * pb_json_write() make them valid.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "core/diff/diff.h"
+#include "core/l4/changes.h"
+#include "core/l4/lb.h"
+#include "core/l4/model.h"
+#include "core/l4/warmup.h"
+#include "proto/maglev.pb-c.h"
+
+/* ---- frontends, backends, checks: by index, and all of them ---- */
+
+Maglev__FrontendInfo *api_frontend(const struct l4_model *m, size_t frontend, struct arena *a);
+Maglev__BackendInfo *api_backend(const struct l4_model *m, size_t backend, struct arena *a);
+Maglev__HealthCheckInfo *api_check(const struct l4_config *c, size_t check, struct arena *a);
+
+Maglev__ListFrontendsResponse *api_frontends(const struct l4_model *m, struct arena *a);
+Maglev__ListBackendsResponse *api_backends(const struct l4_model *m, struct arena *a);
+Maglev__ListHealthChecksResponse *api_checks(const struct l4_config *c, struct arena *a);
+
+/* ---- events; seq is the stream's own ---- */
+
+struct api_events {
+	Maglev__Event **items;
+	size_t n;
+};
+
+/*
+ * A change of state as those who watch see it: one event for each frontend that references the
+ * backend, one with an empty frontend when none does. change NULL: the replay of its state.
+ */
+struct api_events api_backend_events(const struct l4_model *m, const struct l4_backend_state *b,
+				     const struct health_change *change, struct arena *a);
+/* from equal to what the frontend is now: the replay of its state. */
+Maglev__Event *api_frontend_event(const struct l4_model *m, size_t frontend,
+				  enum l4_frontend_health from, struct arena *a);
+
+/* ---- configuration ---- */
+
+/* What came of reading the file. */
+struct api_config {
+	const char *file;
+	const struct errs *parse_errors, *semantic_errors, *warnings; /* NULL: none */
+	const struct l4_changes *changes;			      /* NULL: not known */
+	const char *reload_error; /* of a reload: why it was not taken; NULL: it was */
+};
+
+Maglev__CheckConfigResponse *api_check_config(const struct api_config *c, struct arena *a);
+Maglev__ReloadConfigResponse *api_reload_config(const struct api_config *c, struct arena *a);
+
+/* ---- the data plane ---- */
+
+struct api_lb {
+	const char *dataplane; /* the name of its driver */
+	const struct l4_model *model;
+	const struct lb_state *observed; /* NULL: not known */
+	bool connected, guard;
+	enum warmup_phase warmup;
+	int64_t last_full_sync; /* unix ns */
+	const char *problem;	/* "": none */
+};
+
+Maglev__VPPLBState *api_lb_state(const struct api_lb *lb, struct arena *a);
+/* The operations as text, in their order. */
+Maglev__SyncVPPLBStateResponse *api_lb_operations(const char *dataplane, const struct lb_ops *ops,
+						  struct arena *a);

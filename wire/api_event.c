@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+
+#include "core/l4/override.h"
+#include "wire/api.h"
+#include "wire/api_private.h"
+
+static Maglev__Event *event(int64_t at, Maglev__Event__EventCase kind, struct arena *a)
+{
+	Maglev__Event *e = API__NEW(a, Maglev__Event, maglev__event__init);
+
+	e->at = at;
+	e->event_case = kind;
+	return e;
+}
+
+/* What the operator said about an act; what a probe had to complain about otherwise. */
+static const char *reason_of(const struct l4_backend_state *b, enum health_code why)
+{
+	static const enum l4_act acts[HEALTH_CODES] = {
+		[CODE_PAUSED] = L4_ACT_PAUSED,
+		[CODE_DISABLED] = L4_ACT_DISABLED,
+		[CODE_ENABLED] = L4_ACT_ENABLED,
+	};
+	bool is_act = why == CODE_PAUSED || why == CODE_DISABLED || why == CODE_ENABLED;
+	const struct l4_override *o;
+	enum l4_act act;
+
+	if (why < CODE_STATIC)
+		return b->last_reason;
+	return is_act && l4_backend_override(b, &act, &o) && act == acts[why] ? o->reason : "";
+}
+
+/* The state that a backend is in, as a change to itself; false when it never changed. */
+static bool replay_of(const struct l4_backend_state *b, struct health_change *ret)
+{
+	const struct health_change *last = b->n_history ? &b->history[b->n_history - 1] : NULL;
+
+	*ret = (struct health_change){
+		.from = b->health.state,
+		.to = b->health.state,
+		.why = last ? last->why : CODE_STATIC,
+		.at = b->health.since,
+	};
+	return last != NULL;
+}
+
+static Maglev__Event *backend_event(const struct l4_backend_state *b, const char *frontend,
+				    const struct health_change *change, struct arena *a)
+{
+	Maglev__Event *e = event(change->at, MAGLEV__EVENT__EVENT_BACKEND, a);
+
+	e->backend = API__NEW(a, Maglev__BackendEvent, maglev__backend_event__init);
+	e->backend->backend = api__text(b->name);
+	e->backend->frontend = api__text(frontend);
+	e->backend->from = api__text(health_state_name(change->from));
+	e->backend->to = api__text(health_state_name(change->to));
+	e->backend->code = api__text(health_code_name(change->why));
+	e->backend->reason = api__text(reason_of(b, change->why));
+	return e;
+}
+
+struct api_events api_backend_events(const struct l4_model *m, const struct l4_backend_state *b,
+				     const struct health_change *change, struct arena *a)
+{
+	bool removed = b->index == SIZE_MAX;
+	const struct l4_backend *config = removed ? NULL : l4_backend_config(m, b);
+	size_t n = config && config->n_frontends ? config->n_frontends : 1;
+	struct api_events events = { arena_array_of(a, n, Maglev__Event *), n };
+	struct health_change replay;
+	bool has_code = true;
+
+	if (!change)
+		has_code = replay_of(b, &replay);
+	for (size_t i = 0; i < n; i++) {
+		bool named = config && config->n_frontends;
+		const char *frontend = named ? m->config->frontends[config->frontends[i]].name : "";
+
+		events.items[i] = backend_event(b, frontend, change ? change : &replay, a);
+		events.items[i]->backend->replay = !change;
+		if (!has_code)
+			events.items[i]->backend->code = api__text("");
+	}
+	return events;
+}
+
+Maglev__Event *api_frontend_event(const struct l4_model *m, size_t frontend,
+				  enum l4_frontend_health from, struct arena *a)
+{
+	const struct l4_frontend_state *f = &m->frontends[frontend];
+	Maglev__Event *e = event(f->since, MAGLEV__EVENT__EVENT_FRONTEND, a);
+
+	assert(frontend < m->config->n_frontends);
+	e->frontend = API__NEW(a, Maglev__FrontendEvent, maglev__frontend_event__init);
+	e->frontend->frontend = api__text(m->config->frontends[frontend].name);
+	e->frontend->from = api__text(l4_frontend_health_name(from));
+	e->frontend->to = api__text(l4_frontend_health_name(f->health));
+	e->frontend->replay = from == f->health;
+	return e;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api: messages from what core knows, one file for each family of them: frontends here, then
+ * api_backend.c, api_check.c, api_event.c, api_config.c, api_lb.c. Nothing is kept: a message and
+ * all that is not borrowed lives in the arena of the caller.
+ */
+#include <assert.h>
+
+#include "core/l4/weight.h"
+#include "wire/api.h"
+#include "wire/api_private.h"
+
+/* A pool of a frontend, with what all its members share. */
+struct pool {
+	const struct l4_frontend *frontend;
+	const struct l4_pool *config;
+	const struct l4_weight *weights;
+	bool active;
+};
+
+static Maglev__PoolBackendInfo *member(const struct l4_model *m, const struct pool *p, size_t i,
+				       struct arena *a)
+{
+	Maglev__PoolBackendInfo *info =
+		API__NEW(a, Maglev__PoolBackendInfo, maglev__pool_backend_info__init);
+	const struct l4_backend_state *b = m->backends[p->config->members[i].backend];
+
+	info->name = api__text(b->name);
+	info->weight = p->weights[i].value;
+	info->effective_weight =
+		l4_effective_weight(b->health.state, p->active, p->weights[i].value,
+				    p->frontend->flush_on_down)
+			.weight;
+	info->configured_weight = p->config->members[i].weight;
+	info->state = api__text(health_state_name(b->health.state));
+	info->mutated = p->weights[i].mutated;
+	return info;
+}
+
+static Maglev__PoolInfo *pool(const struct l4_model *m, const struct pool *p, struct arena *a)
+{
+	Maglev__PoolInfo *info = API__NEW(a, Maglev__PoolInfo, maglev__pool_info__init);
+
+	info->name = api__text(p->config->name);
+	info->active = p->active;
+	info->n_backends = p->config->n_members;
+	info->backends = arena_array_of(a, info->n_backends, Maglev__PoolBackendInfo *);
+	for (size_t i = 0; i < info->n_backends; i++)
+		info->backends[i] = member(m, p, i, a);
+	return info;
+}
+
+static void set_pools(Maglev__FrontendInfo *info, const struct l4_model *m, size_t frontend,
+		      struct arena *a)
+{
+	const struct l4_frontend *config = &m->config->frontends[frontend];
+	size_t active = l4_active_pool(m, frontend);
+
+	info->n_pools = config->n_pools;
+	info->pools = arena_array_of(a, config->n_pools, Maglev__PoolInfo *);
+	for (size_t i = 0; i < config->n_pools; i++) {
+		struct pool p = { config, &config->pools[i], m->frontends[frontend].weights[i],
+				  i == active };
+
+		info->pools[i] = pool(m, &p, a);
+	}
+	info->active_pool = api__text(active < config->n_pools ? config->pools[active].name : "");
+}
+
+Maglev__FrontendInfo *api_frontend(const struct l4_model *m, size_t frontend, struct arena *a)
+{
+	Maglev__FrontendInfo *info = API__NEW(a, Maglev__FrontendInfo, maglev__frontend_info__init);
+	const struct l4_frontend *config = &m->config->frontends[frontend];
+	const struct l4_frontend_state *f = &m->frontends[frontend];
+
+	assert(frontend < m->config->n_frontends);
+	info->name = api__text(config->name);
+	info->address = api__addr(&config->address, a);
+	info->protocol = api__text(l4_protocol_name(config->protocol));
+	info->port = config->port;
+	info->description = api__text(config->description);
+	info->src_ip_sticky = config->src_ip_sticky;
+	info->flush_on_down = config->flush_on_down;
+	info->state = api__text(l4_frontend_health_name(f->health));
+	info->since = f->since;
+	info->released = f->released;
+	set_pools(info, m, frontend, a);
+	return info;
+}
+
+Maglev__ListFrontendsResponse *api_frontends(const struct l4_model *m, struct arena *a)
+{
+	Maglev__ListFrontendsResponse *list =
+		API__NEW(a, Maglev__ListFrontendsResponse, maglev__list_frontends_response__init);
+
+	list->n_frontends = m->config->n_frontends;
+	list->frontends = arena_array_of(a, list->n_frontends, Maglev__FrontendInfo *);
+	for (size_t i = 0; i < list->n_frontends; i++)
+		list->frontends[i] = api_frontend(m, i, a);
+	return list;
+}

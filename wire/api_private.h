@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of api share: how texts and lists get into a message. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/addr.h"
+#include "base/arena.h"
+
+/* protobuf-c has no word for "only read": a text that is borrowed. NULL is the empty one. */
+static inline char *api__text(const char *text)
+{
+	return (char *)(uintptr_t)(text ? text : "");
+}
+
+/* Empty for none. */
+static inline char *api__addr(const struct addr *address, struct arena *a)
+{
+	char text[ADDR_STRLEN];
+
+	return addr_is_set(address) ? arena_strdup(a, addr_format(address, text)) : api__text("");
+}
+
+/* A message of that type, initialised by protobuf-c. */
+#define API__NEW(a, type, init)                                                                    \
+	({                                                                                         \
+		type *new_ = arena_new_of((a), type);                                              \
+		init(new_);                                                                        \
+		new_;                                                                              \
+	})

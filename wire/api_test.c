@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Checks web (https) and ping, backends a (web), b (ping, in no frontend) and s (static), frontend
+ * www with pools primary (a 100, s 0) and fallback (s 50). Messages are compared as JSON, where
+ * every field shows.
+ */
+#include "wire/api.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "core/l4/fixture.h"
+#include "core/l4/override.h"
+#include "lib/pb/pb.h"
+
+struct world {
+	struct fixture *fixture;
+	struct arena *arena;
+	struct l4_model model;
+	struct l4_backend_state *a, *b, *s;
+};
+
+static struct l4_config *file(struct fixture *f)
+{
+	static const struct l4_code_range codes[] = { { 200, 299 }, { 404, 404 } };
+	struct l4_check *web = fixture_check(f, "web", 2, 3);
+
+	web->type = L4_CHECK_HTTPS;
+	web->port = 443;
+	web->keep_alive = true;
+	web->http = (struct l4_http_params){ "/up", NULL, "www.example", "^OK", codes, 2, true };
+	web->src4 = (struct addr){ AF_INET, { 192, 0, 2, 1 } };
+	fixture_check(f, "ping", 1, 1);
+	fixture_backend(f, "a", "10.0.0.1", "web");
+	fixture_backend(f, "b", "2001:db8::2", "ping");
+	fixture_backend(f, "s", "10.0.0.3", NULL);
+	fixture_frontend(f, "www", "198.51.100.1", 80)->description = "public";
+	fixture_pool(f, "primary");
+	fixture_member(f, "a", 100);
+	fixture_member(f, "s", 0);
+	fixture_pool(f, "fallback");
+	fixture_member(f, "s", 50);
+	return fixture_config(f);
+}
+
+static int build(void **state)
+{
+	struct world *w = mem_zalloc(sizeof(*w));
+
+	w->fixture = fixture_new();
+	w->arena = arena_new();
+	l4_model_init(&w->model, file(w->fixture), 1);
+	w->a = w->model.backends[0];
+	w->b = w->model.backends[1];
+	w->s = w->model.backends[2];
+	*state = w;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct world *w = *state;
+
+	l4_model_free(&w->model);
+	fixture_free(w->fixture);
+	arena_free(w->arena);
+	free(w);
+	return 0;
+}
+
+static void assert_json(const ProtobufCMessage *message, const char *wanted)
+{
+	_cleanup_(buf_free) struct buf text = { 0 };
+
+	pb_json_write(message, PB_JSON_COMPACT, &text);
+	assert_string_equal(buf_cstr(&text), wanted);
+}
+
+/* A result with all that belongs to it, as the engine hands it over. */
+static void record(struct world *w, struct l4_backend_state *b, enum health_code code,
+		   const char *reason, int64_t now)
+{
+	struct health_change change;
+	bool changed = l4_backend_record(&w->model, b, code, false, now, &change);
+
+	l4_backend_note_probe(b, reason, now, 7);
+	if (changed)
+		l4_backend_remember(b, &change);
+}
+
+/* FR-6.3 */
+static void a_frontend_shows_its_pools_and_what_their_weights_come_to(void **state)
+{
+	struct world *w = *state;
+	enum l4_frontend_health from;
+
+	record(w, w->a, CODE_L7OK, "", 5);
+	record(w, w->s, CODE_STATIC, "", 6);
+	l4_model_set_weight(&w->model, "www", "primary", "a", 30);
+	l4_model_judge_frontend(&w->model, 0, 9, &from);
+	w->model.frontends[0].released = true;
+	assert_json(&api_frontend(&w->model, 0, w->arena)->base,
+		    "{\"name\":\"www\",\"address\":\"198.51.100.1\",\"protocol\":\"tcp\","
+		    "\"port\":80,\"pools\":["
+		    "{\"name\":\"primary\",\"backends\":["
+		    "{\"name\":\"a\",\"weight\":30,\"effective_weight\":30,"
+		    "\"configured_weight\":100,\"state\":\"up\",\"mutated\":true},"
+		    "{\"name\":\"s\",\"weight\":0,\"effective_weight\":0,"
+		    "\"configured_weight\":0,\"state\":\"up\",\"mutated\":false}],"
+		    "\"active\":true},"
+		    "{\"name\":\"fallback\",\"backends\":["
+		    "{\"name\":\"s\",\"weight\":50,\"effective_weight\":0,"
+		    "\"configured_weight\":50,\"state\":\"up\",\"mutated\":false}],"
+		    "\"active\":false}],"
+		    "\"description\":\"public\",\"src_ip_sticky\":false,\"flush_on_down\":true,"
+		    "\"state\":\"up\",\"since\":\"9\",\"active_pool\":\"primary\","
+		    "\"released\":true}");
+}
+
+static void a_frontend_without_an_up_backend_has_no_active_pool(void **state)
+{
+	struct world *w = *state;
+	Maglev__FrontendInfo *info = api_frontends(&w->model, w->arena)->frontends[0];
+
+	assert_string_equal(info->active_pool, "");
+	assert_false(info->pools[0]->active);
+	assert_string_equal(info->state, "unknown");
+}
+
+static void a_backend_shows_its_probe_and_its_history_newest_first(void **state)
+{
+	struct world *w = *state;
+
+	record(w, w->a, CODE_L7OK, "", 5);
+	for (int64_t i = 0; i < 4; i++)
+		record(w, w->a, CODE_L7STS, "503 instead of 200-299,404", 6 + i);
+	assert_json(&api_backend(&w->model, 0, w->arena)->base,
+		    "{\"name\":\"a\",\"address\":\"10.0.0.1\",\"healthcheck\":\"web\","
+		    "\"state\":\"down\",\"enabled\":true,\"counter\":0,\"rise\":2,\"fall\":3,"
+		    "\"since\":\"6\",\"last_code\":\"L7STS\","
+		    "\"last_reason\":\"503 instead of 200-299,404\",\"transitions\":["
+		    "{\"from\":\"up\",\"to\":\"down\",\"code\":\"L7STS\",\"at\":\"6\"},"
+		    "{\"from\":\"unknown\",\"to\":\"up\",\"code\":\"L7OK\",\"at\":\"5\"}],"
+		    "\"frontends\":[\"www\"],\"last_probe\":\"9\",\"last_duration\":\"7\"}");
+}
+
+static void a_backend_without_a_result_has_no_code(void **state)
+{
+	struct world *w = *state;
+
+	assert_json(&api_backend(&w->model, 1, w->arena)->base,
+		    "{\"name\":\"b\",\"address\":\"2001:db8::2\",\"healthcheck\":\"ping\","
+		    "\"state\":\"unknown\",\"enabled\":true,\"counter\":0,\"rise\":1,\"fall\":1,"
+		    "\"since\":\"1\",\"last_code\":\"\",\"last_reason\":\"\",\"transitions\":[],"
+		    "\"frontends\":[],\"last_probe\":\"0\",\"last_duration\":\"0\"}");
+}
+
+static void a_backend_shows_what_the_operator_said(void **state)
+{
+	struct world *w = *state;
+	struct health_change change;
+	const Maglev__BackendInfo *info;
+
+	l4_backend_disable(&w->model, w->s, 5, &change);
+	l4_backend_annotate(w->s, L4_ACT_DISABLED, "new disk", 99);
+	info = api_backends(&w->model, w->arena)->backends[2];
+	assert_string_equal(info->healthcheck, "");
+	assert_string_equal(info->state, "disabled");
+	assert_false(info->enabled);
+	assert_json(&info->override->base, "{\"act\":\"disabled\",\"reason\":\"new disk\","
+					   "\"at\":\"5\",\"until\":\"99\"}");
+}
+
+static void a_check_shows_its_parameters_and_who_uses_it(void **state)
+{
+	struct world *w = *state;
+	Maglev__ListHealthChecksResponse *all = api_checks(w->model.config, w->arena);
+
+	assert_int_equal(all->n_healthchecks, 2);
+	assert_json(&all->healthchecks[1]->base,
+		    "{\"name\":\"web\",\"type\":\"https\",\"port\":443,"
+		    "\"interval\":\"2000000000\",\"fast_interval\":\"1000000000\","
+		    "\"down_interval\":\"5000000000\",\"timeout\":\"1000000000\",\"rise\":2,"
+		    "\"fall\":3,\"probe_ipv4_src\":\"192.0.2.1\",\"probe_ipv6_src\":\"\","
+		    "\"path\":\"/up\",\"host\":\"\",\"response_code\":\"200-299,404\","
+		    "\"response_regexp\":\"^OK\",\"server_name\":\"www.example\","
+		    "\"insecure_skip_verify\":true,\"keep_alive\":true,\"backends\":[\"a\"]}");
+	assert_string_equal(all->healthchecks[0]->path, "");
+	assert_string_equal(all->healthchecks[0]->response_code, "");
+	assert_string_equal(all->healthchecks[0]->backends[0], "b");
+}
+
+static void a_transition_is_an_event_for_each_frontend_or_one_without(void **state)
+{
+	struct world *w = *state;
+	struct health_change change = { HEALTH_UP, HEALTH_DOWN, CODE_L4CON, 8 };
+	struct api_events events;
+
+	l4_backend_note_probe(w->a, "refused", 8, 1);
+	events = api_backend_events(&w->model, w->a, &change, w->arena);
+	assert_int_equal(events.n, 1);
+	assert_json(&events.items[0]->base,
+		    "{\"seq\":\"0\",\"at\":\"8\",\"backend\":{\"backend\":\"a\","
+		    "\"frontend\":\"www\",\"from\":\"up\",\"to\":\"down\",\"code\":\"L4CON\","
+		    "\"replay\":false,\"reason\":\"refused\"}}");
+	events = api_backend_events(&w->model, w->b, &change, w->arena);
+	assert_int_equal(events.n, 1);
+	assert_string_equal(events.items[0]->backend->frontend, "");
+	w->a->index = SIZE_MAX; /* removed */
+	events = api_backend_events(&w->model, w->a, &change, w->arena);
+	w->a->index = 0;
+	assert_int_equal(events.n, 1);
+	assert_string_equal(events.items[0]->backend->frontend, "");
+}
+
+static void a_replay_goes_from_a_state_to_itself(void **state)
+{
+	struct world *w = *state;
+	struct api_events events = api_backend_events(&w->model, w->b, NULL, w->arena);
+
+	assert_json(&events.items[0]->base,
+		    "{\"seq\":\"0\",\"at\":\"1\",\"backend\":{\"backend\":\"b\","
+		    "\"frontend\":\"\",\"from\":\"unknown\",\"to\":\"unknown\",\"code\":\"\","
+		    "\"replay\":true,\"reason\":\"\"}}");
+	record(w, w->a, CODE_L4TOUT, "no answer", 5);
+	events = api_backend_events(&w->model, w->a, NULL, w->arena);
+	assert_json(&events.items[0]->base,
+		    "{\"seq\":\"0\",\"at\":\"5\",\"backend\":{\"backend\":\"a\","
+		    "\"frontend\":\"www\",\"from\":\"down\",\"to\":\"down\",\"code\":\"L4TOUT\","
+		    "\"replay\":true,\"reason\":\"no answer\"}}");
+}
+
+static void an_act_carries_the_operators_reason_and_no_other(void **state)
+{
+	struct world *w = *state;
+	struct health_change change;
+	struct api_events events;
+
+	l4_backend_note_probe(w->a, "refused", 8, 1);
+	l4_backend_pause(w->a, 5, &change);
+	l4_backend_annotate(w->a, L4_ACT_PAUSED, "kernel", 0);
+	events = api_backend_events(&w->model, w->a, &change, w->arena);
+	assert_string_equal(events.items[0]->backend->reason, "kernel");
+	l4_backend_resume(w->a, 6, &change);
+	events = api_backend_events(&w->model, w->a, &change, w->arena);
+	assert_string_equal(events.items[0]->backend->code, "resumed");
+	assert_string_equal(events.items[0]->backend->reason, "");
+}
+
+static void a_frontend_has_its_events_too(void **state)
+{
+	struct world *w = *state;
+	enum l4_frontend_health from;
+
+	assert_true(
+		api_frontend_event(&w->model, 0, L4_FRONTEND_UNKNOWN, w->arena)->frontend->replay);
+	record(w, w->a, CODE_L7OK, "", 5);
+	assert_true(l4_model_judge_frontend(&w->model, 0, 5, &from));
+	assert_json(&api_frontend_event(&w->model, 0, from, w->arena)->base,
+		    "{\"seq\":\"0\",\"at\":\"5\",\"frontend\":{\"frontend\":\"www\","
+		    "\"from\":\"unknown\",\"to\":\"up\",\"replay\":false}}");
+}
+
+static void errors_of_each_phase_stand_apart(void **state)
+{
+	struct world *w = *state;
+	struct errs parse = { .arena = w->arena }, doubts = { .arena = w->arena };
+	const char *lines[] = { "backend a: removed" };
+	struct l4_changes changes = { lines, 1 };
+	struct api_config c = { .file = "m.yaml", .warnings = &doubts, .changes = &changes };
+
+	errs_add(&doubts, (struct place){ 3, 1 }, "a", "doubtful");
+	errs_add(&doubts, (struct place){ 4, 1 }, "b", "odd");
+	assert_json(&api_check_config(&c, w->arena)->base,
+		    "{\"ok\":true,\"parse_error\":\"\",\"semantic_error\":\"\",\"warnings\":["
+		    "\"m.yaml:3:1: a: doubtful\",\"m.yaml:4:1: b: odd\"],"
+		    "\"changes\":[\"backend a: removed\"]}");
+	errs_add(&parse, (struct place){ 1, 2 }, "x", "no such key");
+	c = (struct api_config){ .file = "m.yaml", .parse_errors = &parse };
+	assert_json(
+		&api_reload_config(&c, w->arena)->base,
+		"{\"ok\":false,\"parse_error\":\"m.yaml:1:2: x: no such key\","
+		"\"semantic_error\":\"\",\"reload_error\":\"\",\"warnings\":[],\"changes\":[]}");
+	c = (struct api_config){ .file = "m.yaml", .semantic_errors = &parse };
+	assert_string_equal(api_check_config(&c, w->arena)->semantic_error,
+			    "m.yaml:1:2: x: no such key");
+	assert_false(api_check_config(&c, w->arena)->ok);
+	c = (struct api_config){ .file = "m.yaml", .reload_error = "busy" };
+	assert_false(api_reload_config(&c, w->arena)->ok);
+	assert_string_equal(api_reload_config(&c, w->arena)->reload_error, "busy");
+}
+
+#define STORY(name) cmocka_unit_test_setup_teardown(name, build, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STORY(a_frontend_shows_its_pools_and_what_their_weights_come_to),
+		STORY(a_frontend_without_an_up_backend_has_no_active_pool),
+		STORY(a_backend_shows_its_probe_and_its_history_newest_first),
+		STORY(a_backend_without_a_result_has_no_code),
+		STORY(a_backend_shows_what_the_operator_said),
+		STORY(a_check_shows_its_parameters_and_who_uses_it),
+		STORY(a_transition_is_an_event_for_each_frontend_or_one_without),
+		STORY(a_replay_goes_from_a_state_to_itself),
+		STORY(an_act_carries_the_operators_reason_and_no_other),
+		STORY(a_frontend_has_its_events_too),
+		STORY(errors_of_each_phase_stand_apart),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
