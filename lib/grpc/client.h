@@ -4,8 +4,9 @@
  * again after it was lost (calls under way then end with UNAVAILABLE; nothing is sent twice).
  *
  * A call ends with exactly one done(), from the loop, never from within the function that began it,
- * unless it was cancelled by its owner. Everything runs on the one loop; nothing blocks but the
- * name lookup in grpc_client_new().
+ * unless it was cancelled by its owner. done() may begin calls and free the client; message() and
+ * state() may begin and cancel calls. Everything runs on the one loop; nothing blocks but the name
+ * lookup in grpc_client_new().
  */
 #pragma once
 
@@ -46,7 +47,7 @@ struct grpc_client_events {
 	void *user;
 };
 
-/* timeout in ns, sent along as grpc-timeout; 0: none. */
+/* The request is encoded before this returns. timeout in ns, sent along; 0: none. */
 struct grpc_client_call *grpc_client_call(struct grpc_client *c, const struct grpc_method *method,
 					  const ProtobufCMessage *request, int64_t timeout,
 					  const struct grpc_client_events *events);

@@ -9,7 +9,11 @@
  * grpc_fail() or grpc_finish(), now or later from the loop, or until the client goes away: then
  * cancelled() is told, and the call must not be touched any more. Strings of a request are checked:
  * one with a NUL or with bytes that are not UTF-8 never reaches a handler. Everything runs on the
- * one loop; nothing blocks; the library never logs.
+ * one loop; nothing blocks; the library never logs. Handlers and cancelled() may end any call, and
+ * may drain the server, but never free it.
+ *
+ * The server adds grpc.health.v1 and, with a descriptor set, reflection (v1 and v1alpha). Requests
+ * may be compressed with gzip.
  */
 #pragma once
 
@@ -43,18 +47,18 @@ struct grpc_trace {
 
 /* Zero means the default. */
 struct grpc_server_config {
-	struct endpoint listen; /* no address: any, both families; port 0: any free one */
+	struct endpoint listen;		 /* no address: any, both families; port 0: any free one */
 	const struct grpc_route *routes; /* borrowed */
 	size_t n_routes;
-	void *user; /* of handlers and of trace */
+	void *user;		 /* of handlers and of trace */
 	struct tls_context *tls; /* NULL: plaintext with prior knowledge; borrowed, replaceable */
 	const void *descriptor_set; /* a serialised FileDescriptorSet; NULL: no reflection */
 	size_t descriptor_set_size;
-	size_t max_connections;	  /* 4096 */
-	size_t max_streams;	  /* 128 at once, per connection */
-	size_t max_message;	  /* 4 MiB, of a request */
-	size_t max_queued;	  /* 1 MiB, of answers that one call has waiting */
-	int64_t keepalive;	  /* 60 s without a frame: PING; another 20 s: closed */
+	size_t max_connections; /* 4096 */
+	size_t max_streams;	/* 128 at once, per connection */
+	size_t max_message;	/* 4 MiB, of a request */
+	size_t max_queued;	/* 1 MiB, of answers that one call has waiting */
+	int64_t keepalive;	/* 60 s without a frame: PING; another 20 s: closed */
 	void (*trace)(const struct grpc_trace *trace, void *user);
 };
 
@@ -73,6 +77,8 @@ struct endpoint grpc_server_endpoint(const struct grpc_server *s);
 const struct grpc_server_stats *grpc_server_stats(const struct grpc_server *s);
 /* Connections made from now on use this context; those that are open keep theirs. */
 void grpc_server_set_tls(struct grpc_server *s, struct tls_context *tls);
+/* Serves a connected, non-blocking socket as if it had been accepted; fd is taken. */
+void grpc_server_adopt(struct grpc_server *s, int fd, struct endpoint peer);
 /*
  * Stops listening, sends GOAWAY, lets unary calls finish and ends streams with UNAVAILABLE; done is
  * called once, from the loop, when no connection is left.

@@ -5,6 +5,7 @@
 #include <sys/queue.h>
 
 #include "lib/http/server.h"
+#include "lib/net/listener.h"
 
 #define HTTP__READ_SIZE ((size_t)16 * 1024)
 #define HTTP__DATE_SIZE 64
@@ -61,10 +62,7 @@ TAILQ_HEAD(http__conns, http__conn);
 struct http_server {
 	struct ev_loop *loop;
 	struct http_server_config config;
-	struct endpoint bound;
-	int fd; /* -1 once draining */
-	ev_io acceptable;
-	ev_timer accept_pause;
+	struct net_listener listener; /* closed once draining */
 	struct http__conns conns;
 	struct http__conns spare; /* oldest first */
 	size_t n_refused;

@@ -7,7 +7,8 @@
  * after the handshake, while the answer is read); the newest one waits in the struct tls until it
  * is taken. OpenSSL's own caches stay off.
  *
- * A struct tls_session is an SSL_SESSION under another name. A struct tls_context is an SSL_CTX.
+ * A struct tls_session is an SSL_SESSION under another name. A struct tls_context is an SSL_CTX;
+ * context.c makes them.
  */
 #include "lib/tls/tls.h"
 
@@ -15,7 +16,6 @@
 #include <errno.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
-#include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,6 +25,7 @@
 #include "base/addr.h"
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "lib/tls/tls_private.h"
 
 struct tls {
 	SSL *ssl;
@@ -32,6 +33,7 @@ struct tls {
 	int sys_errno; /* of the last call on the socket that failed */
 	bool ended;    /* the socket gave end of file */
 	SSL_SESSION *offered;
+	char *peer_name; /* once asked for */
 	char reason[96];
 };
 
@@ -98,44 +100,13 @@ static BIO_METHOD *socket_method(void)
 	return method;
 }
 
-static int on_new_session(SSL *ssl, SSL_SESSION *session)
+int tls__keep_session(SSL *ssl, SSL_SESSION *session)
 {
 	struct tls *t = SSL_get_app_data(ssl);
 
 	SSL_SESSION_free(t->offered);
 	t->offered = session;
 	return 1; /* the reference is ours now */
-}
-
-static SSL_CTX *from_context(struct tls_context *c)
-{
-	return (SSL_CTX *)c;
-}
-
-struct tls_context *tls_client_context_new(bool verify)
-{
-	static const unsigned char http11[] = "\x08http/1.1";
-	SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
-
-	if (!ctx)
-		return NULL;
-	if (verify) {
-		SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
-		SSL_CTX_set_default_verify_paths(ctx);
-	}
-	SSL_CTX_set_alpn_protos(ctx, http11, sizeof(http11) - 1);
-	SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
-				      SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-	/* Many servers just close; HTTP itself tells whether the answer was whole. */
-	SSL_CTX_set_options(ctx, SSL_OP_IGNORE_UNEXPECTED_EOF);
-	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
-	SSL_CTX_sess_set_new_cb(ctx, on_new_session);
-	return (struct tls_context *)ctx;
-}
-
-void tls_context_free(struct tls_context *c)
-{
-	SSL_CTX_free(from_context(c));
 }
 
 /* An address is verified as one and never sent: RFC 6066 allows only names in SNI. */
@@ -159,14 +130,13 @@ static struct tls *wrap(struct tls_context *c, int fd)
 	BIO *bio = BIO_new(socket_method());
 
 	t->fd = fd;
-	t->ssl = SSL_new(from_context(c));
+	t->ssl = SSL_new(tls__ctx(c));
 	if (!t->ssl || !bio)
 		abort(); /* out of memory, as base/mem.h does */
 	BIO_set_data(bio, t);
 	BIO_set_init(bio, 1);
 	SSL_set_bio(t->ssl, bio, bio);
 	SSL_set_app_data(t->ssl, t);
-	SSL_set_connect_state(t->ssl);
 	return t;
 }
 
@@ -178,6 +148,7 @@ int tls_connect(struct tls_context *c, int fd, const char *name, const struct tl
 	assert(c && fd >= 0 && name && ret);
 	ERR_clear_error();
 	t = wrap(c, fd);
+	SSL_set_connect_state(t->ssl);
 	if (!*name || !set_name(t->ssl, name)) {
 		tls_free(t);
 		return -EINVAL;
@@ -189,6 +160,17 @@ int tls_connect(struct tls_context *c, int fd, const char *name, const struct tl
 	return 0;
 }
 
+struct tls *tls_accept(struct tls_context *c, int fd)
+{
+	struct tls *t;
+
+	assert(c && fd >= 0);
+	ERR_clear_error();
+	t = wrap(c, fd);
+	SSL_set_accept_state(t->ssl);
+	return t;
+}
+
 void tls_free(struct tls *t)
 {
 	if (!t)
@@ -198,6 +180,7 @@ void tls_free(struct tls *t)
 	SSL_free(t->ssl);
 	SSL_SESSION_free(t->offered);
 	ERR_clear_error();
+	free(t->peer_name);
 	free(t);
 }
 
@@ -257,6 +240,48 @@ bool tls_resumed(const struct tls *t)
 const char *tls_reason(const struct tls *t)
 {
 	return t->reason;
+}
+
+struct str tls_protocol(const struct tls *t)
+{
+	const unsigned char *p = NULL;
+	unsigned n = 0;
+
+	SSL_get0_alpn_selected(t->ssl, &p, &n);
+	return (struct str){ (const char *)p, n };
+}
+
+/* The last CN counts: the most specific one. Names with a NUL inside are nobody's. */
+static char *common_name(X509 *certificate)
+{
+	X509_NAME *subject = X509_get_subject_name(certificate);
+	int at = -1;
+	unsigned char *text = NULL;
+	char *name = NULL;
+	int last, n;
+
+	for (last = -1; (at = X509_NAME_get_index_by_NID(subject, NID_commonName, at)) >= 0;)
+		last = at;
+	if (last < 0)
+		return NULL;
+	n = ASN1_STRING_to_UTF8(&text,
+				X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, last)));
+	if (n > 0 && strlen((char *)text) == (size_t)n)
+		name = mem_strdup((char *)text);
+	OPENSSL_free(text);
+	return name;
+}
+
+const char *tls_peer_name(struct tls *t)
+{
+	X509 *certificate;
+
+	if (t->peer_name || SSL_get_verify_mode(t->ssl) == SSL_VERIFY_NONE)
+		return t->peer_name;
+	certificate = SSL_get0_peer_certificate(t->ssl);
+	if (certificate && SSL_get_verify_result(t->ssl) == X509_V_OK)
+		t->peer_name = common_name(certificate);
+	return t->peer_name;
 }
 
 ssize_t tls_write(struct tls *t, const void *p, size_t n)

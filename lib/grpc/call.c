@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call: the life of one call, from its headers to its trailers.
+ *
+ * A call lives in the area of its stream, from the first header until lib/h2 says that the stream is
+ * closed. In between it is ended exactly once, by its handler, or by end_call() for everybody else:
+ * the client, the clock, the limits, the end of the server. What comes after its end is ignored.
+ *
+ * Requests that are not whole are counted, by connection and in all: over the bound, the call whose
+ * bytes were too many ends. A handler gets its request when all of it has come.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "lib/grpc/server_private.h"
+#include "lib/pb/pb.h"
+
+#define REQUEST_TIME (20 * NSEC_PER_SEC) /* for all of a request to come */
+#define HELD_FACTOR 2			 /* whole requests of the largest size, by one connection */
+#define HELD_FACTOR_ALL 16		 /* and by all */
+
+static struct h2_stream *stream_of(struct grpc_call *call)
+{
+	return h2_stream_of(call);
+}
+
+/* What the reader of the call has changed in what is held. */
+static void count_held(struct grpc_call *call, size_t before)
+{
+	struct grpc__peer *peer = h2_conn_area(h2_stream_conn(stream_of(call)));
+	size_t now = call->reader.bytes.n;
+
+	peer->held += now - before;
+	call->server->held += now - before;
+}
+
+static void drop_request(struct grpc_call *call)
+{
+	size_t before = call->reader.bytes.n;
+
+	grpc__reader_free(&call->reader);
+	count_held(call, before);
+}
+
+static void trace(struct grpc_call *call)
+{
+	const struct grpc_server_config *config = &call->server->config;
+	const struct grpc_trace t = {
+		.peer = grpc_peer(call),
+		.path = call->entry ? call->entry->method.path : call->server->path,
+		.status = call->status,
+		.duration = loop_monotonic() - call->started,
+	};
+
+	if (config->trace)
+		config->trace(&t, config->user);
+}
+
+/* Nothing is expected of anybody any more; what the client hears of it is the caller's business. */
+static void settle(struct grpc_call *call, enum grpc_status status)
+{
+	assert(!call->ended);
+	call->ended = true;
+	call->status = status;
+	ev_timer_stop(call->server->loop, &call->timer);
+	LIST_REMOVE(call, all);
+	call->server->stats->calls--;
+	drop_request(call);
+	trace(call);
+}
+
+static void begin_answer(struct grpc_call *call)
+{
+	static const struct h2_field fields[] = {
+		{ ":status", { "200", 3 } },
+		{ "content-type", { "application/grpc", 16 } },
+		{ "grpc-accept-encoding", { "identity,gzip", 13 } },
+	};
+
+	if (call->answering)
+		return;
+	call->answering = true;
+	h2_respond(stream_of(call), fields, ARRAY_SIZE(fields), false);
+}
+
+/* The last two fields of every answer. The number lives in code. */
+static size_t add_status(const struct grpc_call *call, struct h2_field *fields, char code[static 4])
+{
+	int n = snprintf(code, 4, "%u", (unsigned)call->status);
+
+	fields[0] = (struct h2_field){ "grpc-status", { code, (size_t)n } };
+	if (!call->text)
+		return 1;
+	fields[1] = (struct h2_field){ "grpc-message", str_of(call->text) };
+	return 2;
+}
+
+static void on_finish(struct h2_stream *stream, void *user)
+{
+	struct grpc_call *call = h2_stream_area(stream);
+	struct h2_field fields[2];
+	char code[4];
+
+	h2_trailers(stream, fields, add_status(call, fields, code));
+}
+
+/* Headers and trailers in one: there was no message. */
+static void answer_status_only(struct grpc_call *call)
+{
+	struct h2_field fields[5] = {
+		{ ":status", { "200", 3 } },
+		{ "content-type", { "application/grpc", 16 } },
+		{ "grpc-accept-encoding", { "identity,gzip", 13 } },
+	};
+	char code[4];
+	size_t n = 3 + add_status(call, fields + 3, code);
+
+	call->answering = true;
+	h2_respond(stream_of(call), fields, n, true);
+}
+
+/* The client hears the status, behind what was sent before. */
+static void end_call(struct grpc_call *call, enum grpc_status status, struct str text)
+{
+	struct buf encoded = { 0 };
+
+	if (text.n) {
+		grpc__message_encode(text, &encoded);
+		buf_cstr(&encoded);
+		call->text = encoded.p;
+	}
+	settle(call, status);
+	if (call->answering)
+		h2_end(stream_of(call));
+	else
+		answer_status_only(call);
+}
+
+static void tell_cancelled(struct grpc_call *call)
+{
+	if (call->cancelled)
+		call->cancelled(call->cancelled_user);
+}
+
+void grpc__end(struct grpc_call *call, enum grpc_status status, const char *text)
+{
+	end_call(call, status, str_of(text));
+	tell_cancelled(call);
+}
+
+/* ---- the request ---- */
+
+static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct grpc_call *call = container_of(w, struct grpc_call, timer);
+	bool slow = !call->dispatched && (!call->timeout || call->timeout > REQUEST_TIME);
+
+	grpc__end(call, GRPC_DEADLINE_EXCEEDED,
+		  slow ? "the request did not come in time" : "deadline exceeded");
+}
+
+static void set_timer(struct grpc_call *call, int64_t ns)
+{
+	struct ev_loop *loop = call->server->loop;
+
+	ev_timer_stop(loop, &call->timer);
+	if (!ns)
+		return;
+	ev_timer_set(&call->timer, loop_seconds(ns), 0);
+	ev_timer_start(loop, &call->timer);
+}
+
+static void on_begin(struct h2_stream *stream, void *user)
+{
+	struct grpc_call *call = h2_stream_area(stream);
+	struct grpc_server *s = user;
+
+	call->server = s;
+	call->started = loop_monotonic();
+	ev_init(&call->timer, on_timer);
+	LIST_INSERT_HEAD(&s->calls, call, all);
+	s->stats->calls++;
+	s->stats->calls_started++;
+	s->path[0] = '\0';
+}
+
+static void take_method(struct grpc_call *call, struct str value)
+{
+	call->post = str_eq(value, STR("POST"));
+}
+
+static void take_path(struct grpc_call *call, struct str value)
+{
+	struct grpc_server *s = call->server;
+	size_t n = value.n < sizeof(s->path) ? value.n : sizeof(s->path) - 1;
+
+	memcpy(s->path, value.p, n);
+	s->path[n] = '\0';
+	call->entry = n == value.n ? map_get(&s->by_path, s->path) : NULL;
+}
+
+static void take_content_type(struct grpc_call *call, struct str value)
+{
+	call->is_grpc = grpc__is_grpc(value);
+}
+
+static void take_timeout(struct grpc_call *call, struct str value)
+{
+	call->bad_timeout = grpc__timeout_parse(value, &call->timeout) < 0;
+}
+
+static void take_encoding(struct grpc_call *call, struct str value)
+{
+	call->gzip = str_eq(value, STR("gzip"));
+	call->bad_encoding = !call->gzip && !str_eq(value, STR("identity"));
+}
+
+static const struct {
+	struct str name;
+	void (*take)(struct grpc_call *call, struct str value);
+} headers[] = {
+	{ { ":method", 7 }, take_method },
+	{ { ":path", 5 }, take_path },
+	{ { "content-type", 12 }, take_content_type },
+	{ { "grpc-timeout", 12 }, take_timeout },
+	{ { "grpc-encoding", 13 }, take_encoding },
+};
+
+static void on_header(struct h2_stream *stream, struct str name, struct str value, void *user)
+{
+	struct grpc_call *call = h2_stream_area(stream);
+
+	if (call->begun)
+		return; /* trailers */
+	for (size_t i = 0; i < ARRAY_SIZE(headers); i++)
+		if (str_eq(headers[i].name, name))
+			headers[i].take(call, value);
+}
+
+/* HTTP's word, for what does not speak gRPC. */
+static void refuse(struct grpc_call *call, struct str http_status)
+{
+	const struct h2_field field = { ":status", http_status };
+
+	settle(call, GRPC_UNKNOWN);
+	h2_respond(stream_of(call), &field, 1, true);
+}
+
+static void refuse_method(struct grpc_call *call)
+{
+	char text[GRPC__PATH_MAX + 32];
+
+	snprintf(text, sizeof(text), "there is no method %s", call->server->path);
+	end_call(call, GRPC_UNIMPLEMENTED, str_of(text));
+}
+
+static void on_headers(struct h2_stream *stream, void *user)
+{
+	struct grpc_call *call = h2_stream_area(stream);
+	int64_t limit =
+		call->timeout && call->timeout < REQUEST_TIME ? call->timeout : REQUEST_TIME;
+
+	if (call->begun)
+		return;
+	call->begun = true;
+	if (!call->post)
+		refuse(call, STR("405"));
+	else if (!call->is_grpc)
+		refuse(call, STR("415"));
+	else if (!call->entry)
+		refuse_method(call);
+	else if (call->bad_encoding)
+		end_call(call, GRPC_UNIMPLEMENTED, STR("grpc-encoding may be identity or gzip"));
+	else if (call->bad_timeout)
+		end_call(call, GRPC_INVALID_ARGUMENT, STR("grpc-timeout is malformed"));
+	else
+		set_timer(call, limit);
+}
+
+static bool holds_too_much(struct grpc_call *call)
+{
+	const struct grpc__peer *peer = h2_conn_area(h2_stream_conn(stream_of(call)));
+	size_t max = call->server->config.max_message;
+
+	return peer->held > HELD_FACTOR * max || call->server->held > HELD_FACTOR_ALL * max;
+}
+
+static void refuse_size(struct grpc_call *call)
+{
+	char text[96];
+
+	snprintf(text, sizeof(text), "the request is longer than %zu bytes",
+		 call->server->config.max_message);
+	grpc__end(call, GRPC_RESOURCE_EXHAUSTED, text);
+}
+
+/* Of grpc__content(). */
+static void refuse_content(struct grpc_call *call, int error)
+{
+	if (error == -EMSGSIZE)
+		refuse_size(call);
+	else if (error == -EPROTO)
+		grpc__end(call, GRPC_INTERNAL,
+			  "the request is compressed, and its headers do not say how");
+	else
+		grpc__end(call, GRPC_INVALID_ARGUMENT, "the request is not valid gzip");
+}
+
+static void refuse_decoding(struct grpc_call *call, int error, const char *where)
+{
+	char text[160];
+
+	if (error == -EILSEQ)
+		snprintf(text, sizeof(text), "field %s is not valid UTF-8 without NULs", where);
+	else
+		snprintf(text, sizeof(text), "the request is no %s",
+			 call->entry->method.request->name);
+	grpc__end(call, GRPC_INVALID_ARGUMENT, text);
+}
+
+/* A message is whole: its handler gets it. */
+static void dispatch(struct grpc_call *call)
+{
+	struct grpc_server *s = call->server;
+	ProtobufCMessage *request;
+	const char *where = "";
+	struct str content;
+	size_t before = call->reader.bytes.n;
+	int r = grpc__content(&call->reader, call->gzip, s->config.max_message, &content);
+
+	count_held(call, before);
+	if (r < 0) {
+		refuse_content(call, r);
+		return;
+	}
+	r = pb_decode(call->entry->method.request, content, s->scratch, &request, &where);
+	if (r < 0) {
+		refuse_decoding(call, r, where);
+	} else {
+		call->dispatched = true;
+		call->entry->handler(call, request, call->entry->user);
+	}
+	arena_reset(s->scratch);
+	if (!call->ended)
+		drop_request(call);
+}
+
+/* Takes from bytes; the call may have ended then. */
+static void take_bytes(struct grpc_call *call, struct str *bytes)
+{
+	size_t before = call->reader.bytes.n;
+	int r = grpc__read(&call->reader, bytes, call->server->config.max_message);
+
+	count_held(call, before);
+	if (r == -EMSGSIZE)
+		refuse_size(call);
+	else if (holds_too_much(call))
+		grpc__end(call, GRPC_RESOURCE_EXHAUSTED, "too much is being received at once");
+	else if (r == 1 && call->entry->many)
+		dispatch(call);
+}
+
+static void on_data(struct h2_stream *stream, struct str bytes, void *user)
+{
+	struct grpc_call *call = h2_stream_area(stream);
+
+	while (bytes.n && !call->ended) {
+		if (call->reader.whole)
+			grpc__end(call, GRPC_INVALID_ARGUMENT, "there is more than one request");
+		else
+			take_bytes(call, &bytes);
+	}
+}
+
+static int64_t time_left(const struct grpc_call *call)
+{
+	int64_t left = call->started + call->timeout - loop_monotonic();
+
+	if (!call->timeout)
+		return 0;
+	return left > 0 ? left : 1;
+}
+
+static void on_end(struct h2_stream *stream, void *user)
+{
+	struct grpc_call *call = h2_stream_area(stream);
+
+	if (call->ended)
+		return;
+	set_timer(call, time_left(call));
+	if (call->reader.whole)
+		dispatch(call);
+	else if (call->reader.bytes.n)
+		grpc__end(call, GRPC_INVALID_ARGUMENT, "the request is cut off");
+	else if (call->entry->many)
+		grpc_finish(call);
+	else
+		grpc__end(call, GRPC_INVALID_ARGUMENT, "there is no request");
+}
+
+static void on_closed(struct h2_stream *stream, uint32_t error, void *user)
+{
+	struct grpc_call *call = h2_stream_area(stream);
+
+	if (!call->ended) {
+		settle(call, GRPC_CANCELLED);
+		tell_cancelled(call);
+	}
+	free(call->text);
+}
+
+const struct h2_events grpc__server_events = {
+	.begin = on_begin,
+	.header = on_header,
+	.headers = on_headers,
+	.data = on_data,
+	.end = on_end,
+	.finish = on_finish,
+	.closed = on_closed,
+};
+
+/* ---- what handlers call ---- */
+
+const char *grpc_peer_name(const struct grpc_call *call)
+{
+	struct grpc_call *c = (struct grpc_call *)(uintptr_t)call;
+
+	return h2_conn_peer_name(h2_stream_conn(stream_of(c)));
+}
+
+struct endpoint grpc_peer(const struct grpc_call *call)
+{
+	struct grpc_call *c = (struct grpc_call *)(uintptr_t)call;
+
+	return h2_conn_peer(h2_stream_conn(stream_of(c)));
+}
+
+void grpc_reply(struct grpc_call *call, const ProtobufCMessage *response)
+{
+	struct h2_stream *stream = stream_of(call);
+
+	assert(!call->ended && response->descriptor == call->entry->method.response);
+	begin_answer(call);
+	grpc__frame(h2_out(stream), response);
+	settle(call, GRPC_OK);
+	h2_end(stream);
+}
+
+void grpc_fail(struct grpc_call *call, enum grpc_status status, const char *fmt, ...)
+{
+	struct buf text = { 0 };
+	va_list ap;
+
+	assert(status != GRPC_OK);
+	va_start(ap, fmt);
+	buf_vprintf(&text, fmt, ap);
+	va_end(ap);
+	end_call(call, status, (struct str){ text.p, text.n });
+	buf_free(&text);
+}
+
+/* Keeps what was added since `before`, if it is not too much. */
+static int keep_queued(struct grpc_call *call, struct buf *out, size_t before)
+{
+	struct h2_stream *stream = stream_of(call);
+
+	if (h2_queued(stream) > call->server->config.max_queued) {
+		out->n = before;
+		return -ENOBUFS;
+	}
+	begin_answer(call);
+	h2_sent(stream);
+	return 0;
+}
+
+int grpc_send(struct grpc_call *call, const ProtobufCMessage *message)
+{
+	struct buf *out = h2_out(stream_of(call));
+	size_t before = out->n;
+
+	assert(!call->ended && message->descriptor == call->entry->method.response);
+	grpc__frame(out, message);
+	return keep_queued(call, out, before);
+}
+
+int grpc_send_encoded(struct grpc_call *call, struct str shared, struct str own)
+{
+	struct buf *out = h2_out(stream_of(call));
+	size_t before = out->n;
+
+	assert(!call->ended);
+	if (h2_queued(stream_of(call)) + shared.n + own.n > call->server->config.max_queued)
+		return -ENOBUFS;
+	grpc__frame_parts(out, shared, own);
+	return keep_queued(call, out, before);
+}
+
+void grpc_finish(struct grpc_call *call)
+{
+	begin_answer(call);
+	end_call(call, GRPC_OK, STR(""));
+}
+
+void grpc_on_cancel(struct grpc_call *call, void (*cancelled)(void *user), void *user)
+{
+	assert(!call->ended);
+	call->cancelled = cancelled;
+	call->cancelled_user = user;
+}

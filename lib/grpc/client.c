@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * client: one connection at a time, and the calls that want it.
+ *
+ * A call is in one of three lists: waiting for the connection, running in a stream of it, or ended
+ * and waiting for its done(). The addresses of the target are tried in turn; when none answers, all
+ * that wait end with UNAVAILABLE, and the next call tries again. A connection whose server says
+ * goodbye keeps the calls it has; new ones get a new connection.
+ */
+#include "lib/grpc/client.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "lib/grpc/client_private.h"
+
+#define MAX_MESSAGE ((size_t)16 * 1024 * 1024)
+#define CONNECT_TIMEOUT (5 * NSEC_PER_SEC)
+
+/* ---- the target ---- */
+
+/* "host:port" and "[v6]:port" into two strings of the caller's to free. */
+static int split_target(const char *target, char **ret_host, char **ret_port)
+{
+	const char *colon = strrchr(target, ':');
+	struct str host, port;
+	uint64_t number;
+
+	if (!colon || colon == target)
+		return -EINVAL;
+	host = (struct str){ target, (size_t)(colon - target) };
+	port = str_of(colon + 1);
+	if (str_to_u64(port, UINT16_MAX, &number) < 0 || number == 0)
+		return -EINVAL;
+	if (host.p[0] == '[' && host.p[host.n - 1] == ']')
+		host = (struct str){ host.p + 1, host.n - 2 };
+	else if (memchr(host.p, ':', host.n))
+		return -EINVAL;
+	if (!host.n)
+		return -EINVAL;
+	*ret_host = mem_zalloc(host.n + 1);
+	memcpy(*ret_host, host.p, host.n);
+	*ret_port = mem_strdup(colon + 1);
+	return 0;
+}
+
+static void keep_addresses(struct grpc_client *c, const struct addrinfo *found)
+{
+	for (const struct addrinfo *a = found; a; a = a->ai_next) {
+		struct endpoint e;
+
+		if (endpoint_from_sockaddr(a->ai_addr, &e) < 0)
+			continue;
+		c->addresses = mem_resize(c->addresses, c->n_addresses + 1, sizeof(e));
+		c->addresses[c->n_addresses++] = e;
+	}
+}
+
+static int resolve(struct grpc_client *c, const char *host, const char *port, char *reason,
+		   size_t reason_size)
+{
+	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+	struct addrinfo *found = NULL;
+	int r = getaddrinfo(host, port, &hints, &found);
+
+	if (r == 0) {
+		keep_addresses(c, found);
+		freeaddrinfo(found);
+	}
+	if (c->n_addresses)
+		return 0;
+	snprintf(reason, reason_size, "%s: %s", host, r ? gai_strerror(r) : "no address");
+	return -ENOENT;
+}
+
+/* ---- the connection ---- */
+
+static void tell_state(struct grpc_client *c, bool connected, const char *why)
+{
+	if (c->config.state)
+		c->config.state(connected, why, c->config.user);
+}
+
+static void dial(struct grpc_client *c)
+{
+	struct endpoint to = c->addresses[c->next_address];
+
+	c->open = false;
+	c->conn = h2_connect(c->host, to, c->config.tls, c->config.tls_name);
+}
+
+void grpc__client_connect(struct grpc_client *c)
+{
+	if (c->conn)
+		return;
+	c->next_address = 0;
+	dial(c);
+}
+
+static void on_open(struct h2_conn *conn, void *user)
+{
+	struct grpc_client *c = user;
+	struct grpc_client_call *call;
+
+	if (conn != c->conn)
+		return;
+	c->open = true;
+	tell_state(c, true, "");
+	while (c->open && (call = TAILQ_FIRST(&c->waiting)))
+		grpc__call_start(call);
+}
+
+/* No new calls on it; what becomes of those that wait is decided when they are served. */
+static void on_going(struct h2_conn *conn, void *user)
+{
+	struct grpc_client *c = user;
+
+	if (conn != c->conn)
+		return;
+	c->conn = NULL;
+	c->open = false;
+	h2_leave(conn);
+	tell_state(c, false, "the server is shutting down");
+	if (!TAILQ_EMPTY(&c->waiting))
+		grpc__client_connect(c);
+}
+
+static void fail_waiting(struct grpc_client *c, const char *why)
+{
+	struct grpc_client_call *call;
+
+	while ((call = TAILQ_FIRST(&c->waiting)))
+		grpc__call_end(call, GRPC_UNAVAILABLE, "cannot reach %s: %s", c->config.target,
+			       why);
+}
+
+static void on_lost(struct h2_conn *conn, const char *why, void *user)
+{
+	struct grpc_client *c = user;
+	bool was_open = c->open;
+
+	if (conn != c->conn)
+		return;
+	c->conn = NULL;
+	c->open = false;
+	if (!was_open && ++c->next_address < c->n_addresses) {
+		dial(c);
+		return;
+	}
+	fail_waiting(c, why);
+	tell_state(c, false, why);
+}
+
+static const struct h2_events host_events = {
+	.open = on_open,
+	.going = on_going,
+	.lost = on_lost,
+	.header = grpc__on_header,
+	.headers = grpc__on_headers,
+	.data = grpc__on_data,
+	.closed = grpc__on_closed,
+};
+
+/* ---- the client ---- */
+
+/* done() may free the client with all its calls: nothing is touched after it but on another turn. */
+static void on_deliver(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct grpc_client *c = container_of(w, struct grpc_client, deliver);
+	struct grpc_client_call *call = TAILQ_FIRST(&c->ended);
+	struct grpc_client_events events;
+	enum grpc_status status;
+	struct buf text;
+
+	if (!call)
+		return;
+	events = call->events;
+	status = call->status;
+	text = call->text;
+	call->text = (struct buf){ 0 };
+	grpc__call_free(call);
+	if (!TAILQ_EMPTY(&c->ended))
+		ev_feed_event(loop, w, EV_CUSTOM);
+	events.done(status, buf_cstr(&text), events.user);
+	buf_free(&text);
+}
+
+static void init(struct grpc_client *c, struct ev_loop *loop)
+{
+	struct h2_config host = {
+		.events = &host_events,
+		.user = c,
+		.stream_area = sizeof(struct grpc_client_call *),
+		.window = 1024 * 1024,
+		.handshake_timeout = c->config.connect_timeout,
+	};
+
+	c->loop = loop;
+	c->host = h2_host_new(loop, &host);
+	c->scratch = arena_new();
+	TAILQ_INIT(&c->waiting);
+	TAILQ_INIT(&c->running);
+	TAILQ_INIT(&c->ended);
+	ev_init(&c->deliver, on_deliver);
+}
+
+static void copy_config(struct grpc_client *c, const struct grpc_client_config *config,
+			const char *host)
+{
+	c->config = *config;
+	c->config.target = mem_strdup(config->target);
+	c->config.tls_name = mem_strdup(config->tls_name ? config->tls_name : host);
+	c->config.user_agent = mem_strdup(config->user_agent ? config->user_agent : "maglev");
+	if (!c->config.max_message)
+		c->config.max_message = MAX_MESSAGE;
+	if (!c->config.connect_timeout)
+		c->config.connect_timeout = CONNECT_TIMEOUT;
+}
+
+int grpc_client_new(struct ev_loop *loop, const struct grpc_client_config *config,
+		    struct grpc_client **ret, char *reason, size_t reason_size)
+{
+	_cleanup_(cleanup_free) char *host = NULL;
+	_cleanup_(cleanup_free) char *port = NULL;
+	struct grpc_client *c;
+	int r;
+
+	assert(loop && config && config->target && ret && reason && reason_size);
+	r = split_target(config->target, &host, &port);
+	if (r < 0) {
+		snprintf(reason, reason_size, "%s: not of the form host:port", config->target);
+		return r;
+	}
+	c = mem_zalloc(sizeof(*c));
+	copy_config(c, config, host);
+	init(c, loop);
+	r = resolve(c, host, port, reason, reason_size);
+	if (r < 0)
+		grpc_client_free(c);
+	else
+		*ret = c;
+	return r;
+}
+
+static void drop_calls(struct grpc__calls *calls)
+{
+	struct grpc_client_call *call;
+
+	while ((call = TAILQ_FIRST(calls)))
+		grpc__call_free(call);
+}
+
+void grpc_client_free(struct grpc_client *c)
+{
+	if (!c)
+		return;
+	drop_calls(&c->waiting);
+	drop_calls(&c->running);
+	drop_calls(&c->ended);
+	c->conn = NULL; /* whom it concerns is calling */
+	h2_host_free(c->host);
+	ev_clear_pending(c->loop, &c->deliver);
+	arena_free(c->scratch);
+	free(c->addresses);
+	free((void *)(uintptr_t)c->config.target);
+	free((void *)(uintptr_t)c->config.tls_name);
+	free((void *)(uintptr_t)c->config.user_agent);
+	free(c);
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * client_call: one call of a client.
+ *
+ * The request is encoded at once and kept until there is a connection. The stream's area holds a
+ * pointer to the call, or NULL when nobody wants to hear of the stream any more; the call knows its
+ * stream while it runs. What the server said last decides: its grpc-status if there was one, else
+ * the word of HTTP, else why the stream or the connection ended.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "lib/grpc/client_private.h"
+#include "lib/pb/pb.h"
+
+static struct grpc_client_call **slot_of(struct h2_stream *s)
+{
+	return h2_stream_area(s);
+}
+
+static void move(struct grpc_client_call *call, struct grpc__calls *to)
+{
+	if (call->in)
+		TAILQ_REMOVE(call->in, call, all);
+	call->in = to;
+	if (to)
+		TAILQ_INSERT_TAIL(to, call, all);
+}
+
+/* Whatever still comes in the stream is not heard. */
+static void let_go(struct grpc_client_call *call, bool reset)
+{
+	struct h2_stream *s = TAKE_PTR(call->stream);
+
+	if (!s)
+		return;
+	*slot_of(s) = NULL;
+	if (reset)
+		h2_reset(s, H2_CANCEL);
+}
+
+void grpc__call_free(struct grpc_client_call *call)
+{
+	let_go(call, true);
+	move(call, NULL);
+	ev_timer_stop(call->client->loop, &call->timer);
+	grpc__reader_free(&call->reader);
+	buf_free(&call->request);
+	buf_free(&call->text);
+	free(call);
+}
+
+void grpc__call_end(struct grpc_client_call *call, enum grpc_status status, const char *fmt, ...)
+{
+	struct grpc_client *c = call->client;
+	struct buf text = { 0 };
+	va_list ap;
+
+	if (call->in == &c->ended)
+		return;
+	va_start(ap, fmt);
+	buf_vprintf(&text, fmt, ap);
+	va_end(ap);
+	call->status = status;
+	call->text.n = 0;
+	buf_add_utf8(&call->text, text.p, text.n);
+	buf_free(&text);
+	ev_timer_stop(c->loop, &call->timer);
+	let_go(call, true);
+	move(call, &c->ended);
+	ev_feed_event(c->loop, &c->deliver, EV_CUSTOM);
+}
+
+static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct grpc_client_call *call = container_of(w, struct grpc_client_call, timer);
+
+	grpc__call_end(call, GRPC_DEADLINE_EXCEEDED, "deadline exceeded");
+}
+
+static size_t fill_headers(const struct grpc_client_call *call, struct h2_field fields[static 9],
+			   char timeout[static GRPC__TIMEOUT_STRLEN])
+{
+	const struct grpc_client_config *config = &call->client->config;
+	int64_t left = call->started + call->timeout - loop_monotonic();
+	const struct h2_field all[] = {
+		{ ":method", STR("POST") },
+		{ ":scheme", config->tls ? STR("https") : STR("http") },
+		{ ":path", str_of(call->method->path) },
+		{ ":authority", str_of(config->target) },
+		{ "te", STR("trailers") },
+		{ "content-type", STR("application/grpc") },
+		{ "user-agent", str_of(config->user_agent) },
+		{ "grpc-accept-encoding", STR("identity,gzip") },
+	};
+
+	memcpy(fields, all, sizeof(all));
+	if (!call->timeout)
+		return ARRAY_SIZE(all);
+	grpc__timeout_format(left > 0 ? left : 1, timeout);
+	fields[ARRAY_SIZE(all)] = (struct h2_field){ "grpc-timeout", str_of(timeout) };
+	return ARRAY_SIZE(all) + 1;
+}
+
+void grpc__call_start(struct grpc_client_call *call)
+{
+	struct grpc_client *c = call->client;
+	struct h2_field fields[9];
+	char timeout[GRPC__TIMEOUT_STRLEN];
+	size_t n = fill_headers(call, fields, timeout);
+	struct h2_stream *s = h2_request(c->conn, fields, n);
+
+	if (!s) {
+		grpc__call_end(call, GRPC_UNAVAILABLE, "the connection takes no more calls");
+		return;
+	}
+	*slot_of(s) = call;
+	call->stream = s;
+	*h2_out(s) = call->request; /* a new stream's is empty */
+	call->request = (struct buf){ 0 };
+	h2_end(s);
+	move(call, &c->running);
+}
+
+/* ---- what comes back ---- */
+
+static void take_http_status(struct grpc_client_call *call, struct str value)
+{
+	uint64_t status = 0;
+
+	str_to_u64(value, 999, &status);
+	call->http_status = (unsigned)status;
+}
+
+static void take_content_type(struct grpc_client_call *call, struct str value)
+{
+	call->is_grpc = grpc__is_grpc(value);
+}
+
+static void take_encoding(struct grpc_client_call *call, struct str value)
+{
+	call->gzip = str_eq(value, STR("gzip"));
+}
+
+static void take_status(struct grpc_client_call *call, struct str value)
+{
+	uint64_t status;
+
+	call->has_status = true;
+	if (str_to_u64(value, GRPC_UNAUTHENTICATED, &status) < 0)
+		status = GRPC_UNKNOWN;
+	call->status = (enum grpc_status)status;
+}
+
+static void take_message(struct grpc_client_call *call, struct str value)
+{
+	call->text.n = 0;
+	grpc__message_decode(value, &call->text);
+}
+
+static const struct {
+	struct str name;
+	void (*take)(struct grpc_client_call *call, struct str value);
+} headers[] = {
+	{ { ":status", 7 }, take_http_status },	    { { "content-type", 12 }, take_content_type },
+	{ { "grpc-encoding", 13 }, take_encoding }, { { "grpc-status", 11 }, take_status },
+	{ { "grpc-message", 12 }, take_message },
+};
+
+void grpc__on_header(struct h2_stream *s, struct str name, struct str value, void *user)
+{
+	struct grpc_client_call *call = *slot_of(s);
+
+	for (size_t i = 0; call && i < ARRAY_SIZE(headers); i++)
+		if (str_eq(headers[i].name, name))
+			headers[i].take(call, value);
+}
+
+/* What is not gRPC's answer is not read on. */
+void grpc__on_headers(struct h2_stream *s, void *user)
+{
+	struct grpc_client_call *call = *slot_of(s);
+
+	if (!call || call->http_status < 200 || call->has_status)
+		return;
+	if (call->http_status != 200)
+		grpc__call_end(call, grpc__status_of_http(call->http_status),
+			       "the server answered with HTTP status %u", call->http_status);
+	else if (!call->is_grpc)
+		grpc__call_end(call, GRPC_UNKNOWN, "the server's answer is not gRPC");
+}
+
+static void refuse_content(struct grpc_client_call *call, int error)
+{
+	if (error == -EMSGSIZE)
+		grpc__call_end(call, GRPC_RESOURCE_EXHAUSTED, "the answer is longer than %zu bytes",
+			       call->client->config.max_message);
+	else
+		grpc__call_end(call, GRPC_INTERNAL, "the answer is compressed in a wrong way");
+}
+
+static int decode(struct grpc_client_call *call, ProtobufCMessage **ret)
+{
+	struct grpc_client *c = call->client;
+	struct str content;
+	int r = grpc__content(&call->reader, call->gzip, c->config.max_message, &content);
+
+	if (r < 0) {
+		refuse_content(call, r);
+		return r;
+	}
+	r = pb_decode(call->method->response, content, c->scratch, ret, NULL);
+	if (r < 0)
+		grpc__call_end(call, GRPC_INTERNAL, "the answer is no valid %s",
+			       call->method->response->name);
+	return r;
+}
+
+/* False when the call is over, or gone. */
+static bool tell_message(struct grpc_client_call *call)
+{
+	struct grpc_client *c = call->client;
+	ProtobufCMessage *message;
+	bool cancelled;
+
+	if (call->answered && !call->method->server_streaming) {
+		grpc__call_end(call, GRPC_INTERNAL, "the server gave more than one answer");
+		return false;
+	}
+	if (decode(call, &message) == 0) {
+		call->answered = true;
+		call->telling = true;
+		if (call->events.message)
+			call->events.message(message, call->events.user);
+		call->telling = false;
+	}
+	arena_reset(c->scratch);
+	grpc__next(&call->reader);
+	cancelled = call->cancelled;
+	if (cancelled)
+		grpc__call_free(call);
+	return !cancelled && call->in == &c->running;
+}
+
+void grpc__on_data(struct h2_stream *s, struct str bytes, void *user)
+{
+	struct grpc_client_call *call = *slot_of(s);
+	bool goes_on = call;
+
+	while (goes_on && bytes.n) {
+		int r = grpc__read(&call->reader, &bytes, call->client->config.max_message);
+
+		if (r < 0)
+			refuse_content(call, r);
+		goes_on = r == 1 ? tell_message(call) : r == 0;
+	}
+}
+
+static void end_with_status(struct grpc_client_call *call)
+{
+	struct buf text = call->text;
+
+	call->text = (struct buf){ 0 };
+	if (call->status == GRPC_OK && !call->method->server_streaming && !call->answered)
+		grpc__call_end(call, GRPC_INTERNAL, "the server gave no answer");
+	else
+		grpc__call_end(call, call->status, "%s", buf_cstr(&text));
+	buf_free(&text);
+}
+
+void grpc__on_closed(struct h2_stream *s, uint32_t error, void *user)
+{
+	struct grpc_client_call *call = *slot_of(s);
+	const char *why = h2_conn_why(h2_stream_conn(s));
+
+	if (!call)
+		return;
+	let_go(call, false);
+	if (call->has_status)
+		end_with_status(call);
+	else if (*why)
+		grpc__call_end(call, GRPC_UNAVAILABLE, "lost the connection to %s: %s",
+			       call->client->config.target, why);
+	else
+		grpc__call_end(call, grpc__status_of_h2(error),
+			       "the server ended the call without a status (HTTP/2 error %u)",
+			       error);
+}
+
+/* ---- the door ---- */
+
+struct grpc_client_call *grpc_client_call(struct grpc_client *c, const struct grpc_method *method,
+					  const ProtobufCMessage *request, int64_t timeout,
+					  const struct grpc_client_events *events)
+{
+	struct grpc_client_call *call = mem_zalloc(sizeof(*call));
+
+	assert(c && method && request && events && events->done && timeout >= 0);
+	assert(request->descriptor == method->request);
+	call->client = c;
+	call->method = method;
+	call->events = *events;
+	call->timeout = timeout;
+	call->started = loop_monotonic();
+	grpc__frame(&call->request, request);
+	move(call, &c->waiting);
+	ev_init(&call->timer, on_deadline);
+	if (timeout) {
+		ev_now_update(c->loop); /* whoever calls may have been busy */
+		ev_timer_set(&call->timer, loop_seconds(timeout), 0);
+		ev_timer_start(c->loop, &call->timer);
+	}
+	if (c->open)
+		grpc__call_start(call);
+	else
+		grpc__client_connect(c);
+	return call;
+}
+
+void grpc_client_cancel(struct grpc_client_call *call)
+{
+	if (call->telling)
+		call->cancelled = true;
+	else
+		grpc__call_free(call);
+}

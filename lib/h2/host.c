@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host: what the connections of one server or client have in common.
+ *
+ * The host owns its connections. Those without streams are also in a list of idle ones, longest
+ * idle first: when there are too many connections, or descriptors run out, these make room, since
+ * their clients lose nothing and connect again when they have something to ask. Those with
+ * something to send are in a third list; before the loop polls, each of them sends once.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "lib/h2/h2_private.h"
+
+static const struct h2_config defaults = {
+	.max_connections = 4096,
+	.max_streams = 128,
+	.max_header_list = 16 * 1024,
+	.window = 256 * 1024,
+	.handshake_timeout = 10 * NSEC_PER_SEC,
+	.keepalive = 60 * NSEC_PER_SEC,
+	.idle_timeout = 1800 * NSEC_PER_SEC,
+	.max_resets = 500,
+	.max_noise = 20000,
+};
+
+static void apply_defaults(struct h2_config *c)
+{
+	c->max_connections = c->max_connections ? c->max_connections : defaults.max_connections;
+	c->max_streams = c->max_streams ? c->max_streams : defaults.max_streams;
+	c->max_header_list = c->max_header_list ? c->max_header_list : defaults.max_header_list;
+	c->window = c->window ? c->window : defaults.window;
+	c->keepalive = c->keepalive ? c->keepalive : defaults.keepalive;
+	c->idle_timeout = c->idle_timeout ? c->idle_timeout : defaults.idle_timeout;
+	c->max_resets = c->max_resets ? c->max_resets : defaults.max_resets;
+	c->max_noise = c->max_noise ? c->max_noise : defaults.max_noise;
+	if (!c->handshake_timeout)
+		c->handshake_timeout = defaults.handshake_timeout;
+}
+
+static void on_about_to_poll(struct ev_loop *loop, ev_prepare *w, int revents)
+{
+	struct h2_host *h = container_of(w, struct h2_host, flush);
+	struct h2_conn *c;
+
+	while ((c = TAILQ_FIRST(&h->dirty)))
+		h2__conn_flush(c);
+}
+
+static void on_drained(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct h2_host *h = container_of(w, struct h2_host, drained);
+
+	h->done(h->done_user); /* may free h */
+}
+
+static void tell_if_drained(struct h2_host *h)
+{
+	if (h->draining && !h->stats.connections)
+		ev_timer_start(h->loop, &h->drained);
+}
+
+struct h2_host *h2_host_new(struct ev_loop *loop, const struct h2_config *config)
+{
+	struct h2_host *h = mem_zalloc(sizeof(*h));
+
+	assert(loop && config && config->events);
+	h->loop = loop;
+	h->config = *config;
+	apply_defaults(&h->config);
+	h->listener.fd = -1;
+	TAILQ_INIT(&h->conns);
+	TAILQ_INIT(&h->idle);
+	TAILQ_INIT(&h->dirty);
+	h2__session_prepare(h);
+	ev_timer_init(&h->drained, on_drained, 0, 0);
+	ev_prepare_init(&h->flush, on_about_to_poll);
+	ev_set_priority(&h->flush, EV_MINPRI); /* after everybody else has said what to send */
+	ev_prepare_start(loop, &h->flush);
+	ev_unref(loop); /* alone it keeps nobody alive */
+	return h;
+}
+
+void h2_host_free(struct h2_host *h)
+{
+	struct h2_conn *c;
+
+	if (!h)
+		return;
+	h->draining = false; /* whom it concerns is calling */
+	net_listener_close(&h->listener);
+	while ((c = TAILQ_FIRST(&h->conns)))
+		h2__conn_close(c, "closed here");
+	ev_timer_stop(h->loop, &h->drained);
+	ev_ref(h->loop);
+	ev_prepare_stop(h->loop, &h->flush);
+	nghttp2_session_callbacks_del(h->callbacks);
+	nghttp2_option_del(h->option);
+	free(h);
+}
+
+const struct h2_stats *h2_host_stats(const struct h2_host *h)
+{
+	return &h->stats;
+}
+
+void h2__set_idle(struct h2_conn *c, bool idle)
+{
+	if (c->idle == idle)
+		return;
+	if (idle)
+		TAILQ_INSERT_TAIL(&c->host->idle, c, idles);
+	else
+		TAILQ_REMOVE(&c->host->idle, c, idles);
+	c->idle = idle;
+}
+
+void h2__forget(struct h2_conn *c)
+{
+	struct h2_host *h = c->host;
+
+	TAILQ_REMOVE(&h->conns, c, all);
+	h2__set_idle(c, false);
+	if (c->dirty)
+		TAILQ_REMOVE(&h->dirty, c, dirties);
+	h->stats.connections--;
+	tell_if_drained(h);
+}
+
+static bool evict_idle(struct h2_host *h)
+{
+	struct h2_conn *c = TAILQ_FIRST(&h->idle);
+
+	if (!c)
+		return false;
+	h->stats.evicted++;
+	h2__conn_close(c, "made room for others");
+	return true;
+}
+
+void h2_adopt(struct h2_host *h, int fd, struct endpoint peer)
+{
+	struct h2_conn *c;
+
+	assert(h && h->config.server && fd >= 0);
+	h->stats.accepted++;
+	if (h->stats.connections >= h->config.max_connections && !evict_idle(h)) {
+		h->stats.refused++;
+		close(fd);
+		return;
+	}
+	c = h2__conn_new(h, fd, peer);
+	h2__conn_start(c, h->tls ? tls_accept(h->tls, fd) : NULL);
+}
+
+static void on_accepted(int fd, struct endpoint peer, void *user)
+{
+	h2_adopt(user, fd, peer);
+}
+
+static void on_starved(int error, void *user)
+{
+	struct h2_host *h = user;
+
+	h->stats.refused++;
+	evict_idle(h);
+}
+
+int h2_listen(struct h2_host *h, struct endpoint at)
+{
+	const struct net_listener_events events = { on_accepted, on_starved, h };
+
+	assert(h && h->config.server && h->listener.fd < 0);
+	return net_listener_open(&h->listener, h->loop, at, &events);
+}
+
+struct endpoint h2_endpoint(const struct h2_host *h)
+{
+	return h->listener.bound;
+}
+
+void h2_set_tls(struct h2_host *h, struct tls_context *tls)
+{
+	h->tls = tls;
+}
+
+void h2_drain(struct h2_host *h, void (*done)(void *user), void *user)
+{
+	struct h2_conn *c, *next;
+
+	assert(h && h->config.server && done && !h->draining);
+	h->draining = true;
+	h->done = done;
+	h->done_user = user;
+	if (h->listener.fd >= 0)
+		net_listener_drain(&h->listener);
+	for (c = TAILQ_FIRST(&h->conns); c; c = next) {
+		next = TAILQ_NEXT(c, all);
+		h2__conn_drain(c);
+	}
+	tell_if_drained(h);
+}
+
+/* The descriptor, or -1 with *ret_error. */
+static int begin_connect(struct endpoint to, int *ret_error)
+{
+	struct sockaddr_storage sa;
+	socklen_t len = endpoint_to_sockaddr(&to, &sa);
+	int on = 1;
+	int fd = socket(sa.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0) {
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+		if (connect(fd, (struct sockaddr *)&sa, len) == 0 || errno == EINPROGRESS)
+			return fd;
+	}
+	*ret_error = errno;
+	cleanup_fd(&fd);
+	return -1;
+}
+
+struct h2_conn *h2_connect(struct h2_host *h, struct endpoint to, struct tls_context *tls,
+			   const char *tls_name)
+{
+	struct h2_conn *c;
+	int error = 0;
+	int fd = begin_connect(to, &error);
+
+	assert(!h->config.server && (!tls || tls_name));
+	c = h2__conn_new(h, fd, to);
+	c->connect_error = error;
+	if (fd >= 0 && tls && tls_connect(tls, fd, tls_name, NULL, &c->tls) < 0)
+		c->connect_error = EINVAL;
+	h2__conn_rearm(c);
+	return c;
+}
+
+void h2_leave(struct h2_conn *c)
+{
+	c->leaving = true;
+	h2__conn_touch(c);
+}

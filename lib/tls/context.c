@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * context: who we are, whom we trust, what is spoken inside.
+ *
+ * A context is an SSL_CTX and nothing else; every SSL counts a reference of its own, so that a
+ * server replaces its context for connections to come without harm to those that are open. Servers
+ * offer no sessions: a resumed client would not show its certificate again.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <openssl/err.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/tls/tls_private.h"
+
+static const unsigned char http11[] = "\x08http/1.1";
+static const unsigned char h2[] = "\x02h2";
+
+static SSL_CTX *new_ctx(const SSL_METHOD *method)
+{
+	SSL_CTX *ctx = SSL_CTX_new(method);
+
+	if (!ctx)
+		return NULL;
+	SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+				      SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	/* Many just close; HTTP itself tells whether a message was whole. */
+	SSL_CTX_set_options(ctx, SSL_OP_IGNORE_UNEXPECTED_EOF);
+	return ctx;
+}
+
+struct tls_context *tls_client_context_new(bool verify)
+{
+	SSL_CTX *ctx = new_ctx(TLS_client_method());
+
+	if (!ctx)
+		return NULL;
+	if (verify) {
+		SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
+		SSL_CTX_set_default_verify_paths(ctx);
+	}
+	SSL_CTX_set_alpn_protos(ctx, http11, sizeof(http11) - 1);
+	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+	SSL_CTX_sess_set_new_cb(ctx, tls__keep_session);
+	return (struct tls_context *)ctx;
+}
+
+void tls_context_free(struct tls_context *c)
+{
+	SSL_CTX_free(tls__ctx(c));
+}
+
+struct complaint {
+	char *reason;
+	size_t size;
+};
+
+/* "file: OpenSSL's word", or the system's when the file could not be read. */
+static int complain(const struct complaint *to, const char *file)
+{
+	unsigned long code = ERR_peek_error();
+	const char *word = ERR_reason_error_string(code);
+
+	if (ERR_SYSTEM_ERROR(code))
+		word = strerrordesc_np(ERR_GET_REASON(code));
+	snprintf(to->reason, to->size, "%s: %s", file, word ? word : "cannot be used");
+	ERR_clear_error();
+	return -EINVAL;
+}
+
+static int load(SSL_CTX *ctx, const struct tls_files *files, const struct complaint *to)
+{
+	ERR_clear_error();
+	if (files->certificate && SSL_CTX_use_certificate_chain_file(ctx, files->certificate) != 1)
+		return complain(to, files->certificate);
+	if (files->key && SSL_CTX_use_PrivateKey_file(ctx, files->key, SSL_FILETYPE_PEM) != 1)
+		return complain(to, files->key);
+	if (files->ca && SSL_CTX_load_verify_file(ctx, files->ca) != 1)
+		return complain(to, files->ca);
+	return 0;
+}
+
+/* Neither goes without the other: OpenSSL would only notice in the first handshake. */
+static int check_pair(const struct tls_files *files, bool needed, const struct complaint *to)
+{
+	if (!files->certificate != !files->key)
+		snprintf(to->reason, to->size, "certificate and key come together");
+	else if (!files->certificate && needed)
+		snprintf(to->reason, to->size, "a server needs a certificate and its key");
+	else
+		return 0;
+	return -EINVAL;
+}
+
+static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_n,
+		   const unsigned char *in, unsigned in_n, void *arg)
+{
+	unsigned char *chosen;
+
+	(void)ssl;
+	(void)arg;
+	if (SSL_select_next_proto(&chosen, out_n, h2, sizeof(h2) - 1, in, in_n) !=
+	    OPENSSL_NPN_NEGOTIATED)
+		return SSL_TLSEXT_ERR_ALERT_FATAL;
+	*out = chosen;
+	return SSL_TLSEXT_ERR_OK;
+}
+
+/* The names of the authorities tell clients which of their certificates to show. */
+static void demand_certificates(SSL_CTX *ctx, const char *ca)
+{
+	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+	SSL_CTX_set_client_CA_list(ctx, SSL_load_client_CA_file(ca));
+}
+
+static int set_up_server(SSL_CTX *ctx, const struct tls_files *files, const struct complaint *to)
+{
+	int r = check_pair(files, true, to);
+
+	if (r == 0)
+		r = load(ctx, files, to);
+	if (r < 0)
+		return r;
+	if (files->ca)
+		demand_certificates(ctx, files->ca);
+	SSL_CTX_set_alpn_select_cb(ctx, on_alpn, NULL);
+	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+	SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET | SSL_OP_CIPHER_SERVER_PREFERENCE);
+	SSL_CTX_set_num_tickets(ctx, 0);
+	return 0;
+}
+
+static int set_up_client(SSL_CTX *ctx, const struct tls_files *files, const struct complaint *to)
+{
+	int r = check_pair(files, false, to);
+
+	if (r == 0)
+		r = load(ctx, files, to);
+	if (r < 0)
+		return r;
+	if (!files->ca)
+		SSL_CTX_set_default_verify_paths(ctx);
+	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
+	SSL_CTX_set_alpn_protos(ctx, h2, sizeof(h2) - 1);
+	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+	return 0;
+}
+
+typedef int (*set_up_fn)(SSL_CTX *ctx, const struct tls_files *files, const struct complaint *to);
+
+static int make(const SSL_METHOD *method, set_up_fn set_up, const struct tls_files *files,
+		const struct complaint *to, struct tls_context **ret)
+{
+	SSL_CTX *ctx = new_ctx(method);
+	int r;
+
+	if (!ctx)
+		return complain(to, "OpenSSL's configuration");
+	SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
+	SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION);
+	r = set_up(ctx, files, to);
+	if (r < 0)
+		SSL_CTX_free(ctx);
+	else
+		*ret = (struct tls_context *)ctx;
+	return r;
+}
+
+int tls_server_context_new(const struct tls_files *files, struct tls_context **ret, char *reason,
+			   size_t reason_size)
+{
+	const struct complaint to = { reason, reason_size };
+
+	assert(files && ret && reason && reason_size);
+	return make(TLS_server_method(), set_up_server, files, &to, ret);
+}
+
+int tls_h2_client_context_new(const struct tls_files *files, struct tls_context **ret, char *reason,
+			      size_t reason_size)
+{
+	const struct complaint to = { reason, reason_size };
+
+	assert(files && ret && reason && reason_size);
+	return make(TLS_client_method(), set_up_client, files, &to, ret);
+}
