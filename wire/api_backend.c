@@ -25,19 +25,20 @@ static void set_transitions(Maglev__BackendInfo *info, const struct l4_backend_s
 		info->transitions[i] = transition(&b->history[b->n_history - 1 - i], a);
 }
 
-static void set_override(Maglev__BackendInfo *info, const struct l4_backend_state *b,
-			 struct arena *a)
+Maglev__Override *api__override(const struct l4_backend_state *b, struct arena *a)
 {
 	const struct l4_override *o;
+	Maglev__Override *info;
 	enum l4_act act;
 
 	if (!l4_backend_override(b, &act, &o))
-		return;
-	info->override = API__NEW(a, Maglev__Override, maglev__override__init);
-	info->override->act = api__text(l4_act_name(act));
-	info->override->reason = api__text(o->reason);
-	info->override->at = o->at;
-	info->override->until = o->until;
+		return NULL;
+	info = API__NEW(a, Maglev__Override, maglev__override__init);
+	info->act = api__text(l4_act_name(act));
+	info->reason = api__text(o->reason);
+	info->at = o->at;
+	info->until = o->until;
+	return info;
 }
 
 static void set_frontends(Maglev__BackendInfo *info, const struct l4_model *m,
@@ -79,7 +80,7 @@ Maglev__BackendInfo *api_backend(const struct l4_model *m, size_t backend, struc
 	set_health(info, m, b);
 	set_transitions(info, b, a);
 	set_frontends(info, m, config, a);
-	set_override(info, b, a);
+	info->override = api__override(b, a);
 	return info;
 }
 

@@ -34,6 +34,7 @@ static Maglev__PoolBackendInfo *member(const struct l4_model *m, const struct po
 	info->configured_weight = p->config->members[i].weight;
 	info->state = api__text(health_state_name(b->health.state));
 	info->mutated = p->weights[i].mutated;
+	info->override = api__override(b, a);
 	return info;
 }
 

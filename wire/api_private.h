@@ -6,6 +6,8 @@
 
 #include "base/addr.h"
 #include "base/arena.h"
+#include "core/l4/model.h"
+#include "proto/maglev.pb-c.h"
 
 /* protobuf-c has no word for "only read": a text that is borrowed. NULL is the empty one. */
 static inline char *api__text(const char *text)
@@ -28,3 +30,6 @@ static inline char *api__addr(const struct addr *address, struct arena *a)
 		init(new_);                                                                        \
 		new_;                                                                              \
 	})
+
+/* What an operator said of the backend; NULL for nothing. */
+Maglev__Override *api__override(const struct l4_backend_state *b, struct arena *a);

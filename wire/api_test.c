@@ -160,6 +160,8 @@ static void a_backend_without_a_result_has_no_code(void **state)
 		    "\"frontends\":[],\"last_probe\":\"0\",\"last_duration\":\"0\"}");
 }
 
+#define DISABLED "{\"act\":\"disabled\",\"reason\":\"new disk\",\"at\":\"5\",\"until\":\"99\"}"
+
 static void a_backend_shows_what_the_operator_said(void **state)
 {
 	struct world *w = *state;
@@ -172,8 +174,20 @@ static void a_backend_shows_what_the_operator_said(void **state)
 	assert_string_equal(info->healthcheck, "");
 	assert_string_equal(info->state, "disabled");
 	assert_false(info->enabled);
-	assert_json(&info->override->base, "{\"act\":\"disabled\",\"reason\":\"new disk\","
-					   "\"at\":\"5\",\"until\":\"99\"}");
+	assert_json(&info->override->base, DISABLED);
+}
+
+static void a_frontend_shows_what_the_operator_said_of_its_backends(void **state)
+{
+	struct world *w = *state;
+	struct health_change change;
+	const Maglev__FrontendInfo *info;
+
+	l4_backend_disable(&w->model, w->s, 5, &change);
+	l4_backend_annotate(w->s, L4_ACT_DISABLED, "new disk", 99);
+	info = api_frontends(&w->model, w->arena)->frontends[0];
+	assert_null(info->pools[0]->backends[0]->override);
+	assert_json(&info->pools[1]->backends[0]->override->base, DISABLED);
 }
 
 static void a_check_shows_its_parameters_and_who_uses_it(void **state)
@@ -305,6 +319,7 @@ int main(void)
 		STORY(a_backend_shows_its_probe_and_its_history_newest_first),
 		STORY(a_backend_without_a_result_has_no_code),
 		STORY(a_backend_shows_what_the_operator_said),
+		STORY(a_frontend_shows_what_the_operator_said_of_its_backends),
 		STORY(a_check_shows_its_parameters_and_who_uses_it),
 		STORY(a_transition_is_an_event_for_each_frontend_or_one_without),
 		STORY(a_replay_goes_from_a_state_to_itself),

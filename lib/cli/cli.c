@@ -36,6 +36,7 @@ struct reader {
 	const struct cli_program *program;
 	struct buf *out;
 	VEC(struct setting) settings;
+	VEC(const char *) words;
 };
 
 const struct cli_option cli__builtins[CLI__BUILTINS] = {
@@ -144,7 +145,8 @@ static enum cli_verdict collect(struct reader *r, const struct cli_option *o, co
 static const struct cli_option *find_in(const struct cli_option *options, size_t n, struct str name)
 {
 	for (size_t i = 0; i < n; i++)
-		if (str_eq(str_of(options[i].name), name))
+		if (str_eq(str_of(options[i].name), name) ||
+		    (name.n == 1 && options[i].letter && *name.p == options[i].letter))
 			return &options[i];
 	return NULL;
 }
@@ -210,23 +212,41 @@ static enum cli_verdict read_flag(struct reader *r, int argc, char *const argv[]
 	return v == CLI_OK && is_builtin(o) ? obey_builtin(r) : v;
 }
 
-static enum cli_verdict read_flags(struct reader *r, int argc, char *const argv[], int *ret_rest)
+static bool is_flag(const char *word)
+{
+	return word[0] == '-' && word[1];
+}
+
+/* Flags up to the first operand; in a program with words all flags, and the words beside them. */
+static enum cli_verdict read_flags(struct reader *r, int argc, char *const argv[], int *at)
+{
+	enum cli_verdict v = CLI_OK;
+
+	while (v == CLI_OK && *at < argc && strcmp(argv[*at], "--") != 0) {
+		if (is_flag(argv[*at]))
+			v = read_flag(r, argc, argv, at);
+		else if (r->program->words)
+			vec_push(&r->words, argv[(*at)++]);
+		else
+			return CLI_OK;
+	}
+	if (v == CLI_OK && *at < argc)
+		(*at)++;
+	return v;
+}
+
+static enum cli_verdict read_arguments(struct reader *r, int argc, char *const argv[],
+				       int *ret_rest)
 {
 	int at = argc ? 1 : 0;
+	enum cli_verdict v = read_flags(r, argc, argv, &at);
 
-	while (at < argc && argv[at][0] == '-' && argv[at][1]) {
-		enum cli_verdict v;
-
-		if (strcmp(argv[at], "--") == 0) {
-			at++;
-			break;
-		}
-		v = read_flag(r, argc, argv, &at);
-		if (v != CLI_OK)
-			return v;
-	}
+	if (v != CLI_OK)
+		return v;
 	if (at < argc && !r->program->operands)
 		return complain(r, "unexpected argument \"%s\"", argv[at]);
+	while (r->program->words && at < argc)
+		vec_push(&r->words, argv[at++]);
 	*ret_rest = at;
 	return CLI_OK;
 }
@@ -272,7 +292,7 @@ static void apply(const struct setting *s)
 
 static enum cli_verdict read_all(struct reader *r, int argc, char *const argv[], int *ret_rest)
 {
-	enum cli_verdict v = read_flags(r, argc, argv, ret_rest);
+	enum cli_verdict v = read_arguments(r, argc, argv, ret_rest);
 
 	for (size_t i = 0; v == CLI_OK && i < r->program->n_options; i++)
 		if (!is_collected(r, &r->program->options[i]))
@@ -294,8 +314,11 @@ enum cli_verdict cli_parse(const struct cli_program *p, int argc, char *const ar
 		for (size_t i = 0; i < r.settings.n; i++)
 			if (!is_builtin(r.settings.items[i].option))
 				apply(&r.settings.items[i]);
+		for (size_t i = 0; i < r.words.n; i++)
+			vec_push(p->words, mem_strdup(r.words.items[i]));
 		*ret_rest = rest;
 	}
+	vec_free(&r.words);
 	vec_free(&r.settings);
 	return v;
 }

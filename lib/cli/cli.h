@@ -8,9 +8,10 @@
  *	};
  *
  * Flags are --x v or --x=v, with one dash or two; booleans are --x or --x=BOOL, never two words.
- * "--" and the first word that is not a flag end them. A flag given twice: the last one counts,
- * unless it is a list. A flag wins over its environment variable, that over the fallback. An empty
- * variable counts as set for strings and lists; for the other kinds it counts as absent.
+ * "--" and the first word that is not a flag end them, unless the program takes flags among its
+ * words. A flag given twice: the last one counts, unless it is a list. A flag wins over its
+ * environment variable, that over the fallback. An empty variable counts as set for strings and
+ * lists; for the other kinds it counts as absent.
  * --help (-h) and --version are known to every program.
  */
 #pragma once
@@ -40,6 +41,7 @@ void cli_list_free(struct cli_list *l);
 
 struct cli_option {
 	const char *name; /* without dashes */
+	char letter;	  /* also known as -x; 0: not */
 	enum cli_kind kind;
 	const char *env;      /* NULL: none */
 	const char *fallback; /* as one would write it; NULL: the value stays as it was */
@@ -58,6 +60,9 @@ struct cli_program {
 	const char *name;
 	const char *operands; /* as the usage line shows them; NULL: none are taken */
 	const char *about;    /* one paragraph for --help */
+	const char *more;     /* what --help shows behind the flags, as it is; NULL: nothing */
+	struct cli_list
+		*words; /* gets the operands, and flags may stand among them; NULL: not so */
 	const struct cli_option *options;
 	size_t n_options;
 };
@@ -78,7 +83,8 @@ enum cli_verdict {
 
 /*
  * Reads argv and the environment. With CLI_OK every option has its value and *ret_rest is the index
- * of the first operand (argc when there is none); otherwise nothing is touched but out.
+ * of the first operand (argc when there is none, or when the program has words); otherwise nothing
+ * is touched but out.
  */
 enum cli_verdict cli_parse(const struct cli_program *p, int argc, char *const argv[], int *ret_rest,
 			   struct buf *out);

@@ -81,6 +81,27 @@ static const struct cli_program shell = {
 	.n_options = ARRAY_SIZE(options),
 };
 
+static struct cli_list words;
+
+static const struct cli_option tool_options[] = {
+	{ .name = "output",
+	  .letter = 'o',
+	  .kind = CLI_STRING,
+	  .fallback = "text",
+	  .help = "how to answer",
+	  .string = &got.config },
+};
+
+static const struct cli_program tool = {
+	.name = "prog",
+	.operands = "command ...",
+	.about = "Takes words and flags as they come.",
+	.more = "Commands:\n  show\n",
+	.options = tool_options,
+	.n_options = ARRAY_SIZE(tool_options),
+	.words = &words,
+};
+
 static int rest;
 static char text[4096];
 
@@ -120,6 +141,7 @@ static enum cli_verdict parse(const struct cli_program *p, const char *const arg
 static int reset(void **state)
 {
 	cli_list_free(&got.servers);
+	cli_list_free(&words);
 	memset(&got, 0, sizeof(got));
 	rest = -1;
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
@@ -278,6 +300,45 @@ static void operands_begin_at_the_first_word_or_behind_two_dashes(void **state)
 	REFUSED("unexpected argument \"--check\"", "--", "--check");
 }
 
+static void flags_may_stand_among_the_words_of_a_program_that_says_so(void **state)
+{
+	assert_int_equal(parse(&tool, ARGV("show", "-o", "json", "backends", "--", "-o")), CLI_OK);
+	assert_string_equal(got.config, "json");
+	assert_int_equal(words.n, 3);
+	assert_string_equal(words.items[0], "show");
+	assert_string_equal(words.items[1], "backends");
+	assert_string_equal(words.items[2], "-o");
+	assert_int_equal(rest, 7);
+	cli_list_free(&words);
+
+	assert_int_equal(parse(&tool, ARGV("show", "--nonsense")), CLI_EXIT_USAGE);
+	assert_int_equal(words.n, 0);
+	assert_int_equal(parse(&tool, ARGV()), CLI_OK);
+	assert_string_equal(got.config, "text");
+	assert_int_equal(words.n, 0);
+}
+
+static void help_shows_the_letter_of_a_flag_and_what_the_program_has_to_add(void **state)
+{
+	assert_int_equal(parse(&tool, ARGV("show", "--help")), CLI_EXIT_OK);
+	assert_string_equal(text,
+			    "Usage: prog [flags] command ...\n"
+			    "\n"
+			    "Takes words and flags as they come.\n"
+			    "\n"
+			    "Flags:\n"
+			    "  -o, --output TEXT  how to answer (default text)\n"
+			    "  --help             show this text and exit\n"
+			    "  --version          show the version and exit\n"
+			    "\n"
+			    "A flag may be written --x VALUE or --x=VALUE, with one dash or two, "
+			    "and wins\n"
+			    "over its environment variable.\n"
+			    "\n"
+			    "Commands:\n"
+			    "  show\n");
+}
+
 static void help_shows_each_flag_with_its_default_and_variable(void **state)
 {
 	assert_int_equal(parse(&strict, ARGV("--config=x", "--help", "--nonsense")), CLI_EXIT_OK);
@@ -376,6 +437,8 @@ int main(void)
 		CASE(an_unknown_flag_is_refused_with_the_nearest_known_one),
 		CASE(a_usage_error_leaves_every_value_as_it_was),
 		CASE(operands_begin_at_the_first_word_or_behind_two_dashes),
+		CASE(flags_may_stand_among_the_words_of_a_program_that_says_so),
+		CASE(help_shows_the_letter_of_a_flag_and_what_the_program_has_to_add),
 		CASE(help_shows_each_flag_with_its_default_and_variable),
 		CASE(version_names_program_version_commit_and_date),
 		CASE(a_program_exits_with_0_for_texts_and_64_for_usage_errors),

@@ -38,11 +38,13 @@ static void write_wrapped(struct buf *out, const char *text, size_t indent)
 	buf_addc(out, '\n');
 }
 
-/* "--name VALUE" */
+/* "-n, --name VALUE" */
 static void write_flag(struct buf *out, const struct cli_option *o)
 {
 	const char *argument = cli__argument(o);
 
+	if (o->letter)
+		buf_printf(out, "-%c, ", o->letter);
 	buf_printf(out, "--%s", o->name);
 	if (argument)
 		buf_printf(out, " %s", argument);
@@ -111,6 +113,8 @@ void cli__write_help(const struct cli_program *p, struct buf *out)
 		"A flag may be written --x VALUE or --x=VALUE, with one dash or two, and wins over "
 		"its environment variable.",
 		0);
+	if (p->more)
+		buf_printf(out, "\n%s", p->more);
 }
 
 void cli__write_version(const struct cli_program *p, struct buf *out)

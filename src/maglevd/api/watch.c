@@ -27,6 +27,7 @@
 #include "lib/log/log.h"
 #include "lib/pb/pb.h"
 #include "src/maglevd/engine.h"
+#include "wire/api.h"
 
 #define REPLAY_SLICE 256		   /* events a turn */
 #define REPLAY_QUEUED ((size_t)256 * 1024) /* more is not put into a queue by the replay */
@@ -52,6 +53,7 @@ struct watch {
 	struct subscriber *subscribers;
 	struct watch_stats stats;
 	struct buf encoded; /* the event being sent */
+	struct arena *arena, *line; /* of the event being made; a log line may come in between */
 	ev_timer soon;	    /* the next turn: replays go on, the log is listened to as needed */
 	int sink;	    /* of the log; -1 while nobody wants it */
 };
@@ -108,7 +110,7 @@ static bool send_encoded(struct subscriber *s)
 	return true;
 }
 
-static void encode(struct watch *w, Maglev__Event *event)
+static void encode(struct watch *w, const Maglev__Event *event)
 {
 	w->encoded.n = 0;
 	pb_encode(&event->base, &w->encoded);
@@ -116,48 +118,7 @@ static void encode(struct watch *w, Maglev__Event *event)
 
 static char *text(const char *s)
 {
-	return (char *)(uintptr_t)
-		s; /* protobuf-c has no const; what is only encoded is not written to */
-}
-
-static void encode_backend(struct watch *w, const struct l4_backend_state *b, const char *frontend,
-			   const struct health_change *change, bool replay)
-{
-	Maglev__Event event = MAGLEV__EVENT__INIT;
-	Maglev__BackendEvent body = MAGLEV__BACKEND_EVENT__INIT;
-
-	body.backend = b->name;
-	body.frontend = text(frontend);
-	body.from = text(health_state_name(change->from));
-	body.to = text(health_state_name(change->to));
-	body.code = text(health_code_name(change->why));
-	body.replay = replay;
-	event.at = change->at;
-	event.event_case = MAGLEV__EVENT__EVENT_BACKEND;
-	event.backend = &body;
-	encode(w, &event);
-}
-
-struct frontend_change {
-	const char *name;
-	enum l4_frontend_health from, to;
-	int64_t at;
-	bool replay;
-};
-
-static void encode_frontend(struct watch *w, const struct frontend_change *change)
-{
-	Maglev__Event event = MAGLEV__EVENT__INIT;
-	Maglev__FrontendEvent body = MAGLEV__FRONTEND_EVENT__INIT;
-
-	body.frontend = text(change->name);
-	body.from = text(l4_frontend_health_name(change->from));
-	body.to = text(l4_frontend_health_name(change->to));
-	body.replay = change->replay;
-	event.at = change->at;
-	event.event_case = MAGLEV__EVENT__EVENT_FRONTEND;
-	event.frontend = &body;
-	encode(w, &event);
+	return (char *)(uintptr_t)s; /* what is only encoded is not written to */
 }
 
 /* Whether the replay has told of this name already, so that news of it belong into the stream. */
@@ -174,27 +135,16 @@ static void on_frontend(void *user, size_t frontend, enum l4_frontend_health fro
 			enum l4_frontend_health to, int64_t at)
 {
 	struct watch *w = user;
-	const struct frontend_change change = {
-		engine_model(w->engine)->config->frontends[frontend].name, from, to, at, false
-	};
+	const struct l4_model *m = engine_model(w->engine);
+	const char *name = m->config->frontends[frontend].name;
 
 	if (!w->subscribers)
 		return;
-	encode_frontend(w, &change);
+	arena_reset(w->arena);
+	encode(w, api_frontend_event(m, frontend, from, w->arena));
 	for (struct subscriber *s = w->subscribers, *next; s; s = next) {
 		next = s->next;
-		if (s->frontend && was_told(s, REPLAY_FRONTENDS, change.name))
-			send_encoded(s);
-	}
-}
-
-static void publish_backend(struct watch *w, const struct l4_backend_state *b, const char *frontend,
-			    const struct health_change *change)
-{
-	encode_backend(w, b, frontend, change, false);
-	for (struct subscriber *s = w->subscribers, *next; s; s = next) {
-		next = s->next;
-		if (s->backend && was_told(s, REPLAY_BACKENDS, b->name))
+		if (s->frontend && was_told(s, REPLAY_FRONTENDS, name))
 			send_encoded(s);
 	}
 }
@@ -202,15 +152,20 @@ static void publish_backend(struct watch *w, const struct l4_backend_state *b, c
 static void on_backend(void *user, struct l4_backend_state *b, const struct health_change *change)
 {
 	struct watch *w = user;
-	const struct l4_model *m = engine_model(w->engine);
-	const struct l4_backend *config = b->index == SIZE_MAX ? NULL : l4_backend_config(m, b);
+	struct api_events events;
 
 	if (!w->subscribers)
 		return;
-	if (!config || !config->n_frontends)
-		publish_backend(w, b, "", change);
-	for (size_t i = 0; config && i < config->n_frontends; i++)
-		publish_backend(w, b, m->config->frontends[config->frontends[i]].name, change);
+	arena_reset(w->arena);
+	events = api_backend_events(engine_model(w->engine), b, change, w->arena);
+	for (size_t i = 0; i < events.n; i++) {
+		encode(w, events.items[i]);
+		for (struct subscriber *s = w->subscribers, *next; s; s = next) {
+			next = s->next;
+			if (s->backend && was_told(s, REPLAY_BACKENDS, b->name))
+				send_encoded(s);
+		}
+	}
 }
 
 /* ---- log lines ---- */
@@ -242,17 +197,17 @@ static char *field_text(const struct log_field *f, struct arena *a)
 static void encode_line(struct watch *w, const struct log_line *line)
 {
 	static const char *const levels[] = { "debug", "info", "warn", "error" };
-	_cleanup_(arena_freep) struct arena *a = arena_new();
 	Maglev__LogEvent__AttrsEntry entries[ATTRS_MAX], *list[ATTRS_MAX];
 	Maglev__Event event = MAGLEV__EVENT__INIT;
 	Maglev__LogEvent body = MAGLEV__LOG_EVENT__INIT;
 
+	arena_reset(w->line);
 	for (const struct log_field *f = line->fields; f->kind != LOG_KIND_END; f++) {
 		if (body.n_attrs == ATTRS_MAX || (f->kind == LOG_KIND_STR && !f->s.p))
 			continue;
 		maglev__log_event__attrs_entry__init(&entries[body.n_attrs]);
 		entries[body.n_attrs].key = text(f->key);
-		entries[body.n_attrs].value = field_text(f, a);
+		entries[body.n_attrs].value = field_text(f, w->line);
 		list[body.n_attrs] = &entries[body.n_attrs];
 		body.n_attrs++;
 	}
@@ -307,30 +262,24 @@ static void listen_to_log(struct watch *w)
 
 static bool replay_frontend(struct subscriber *s, size_t i)
 {
-	const struct l4_model *m = engine_model(s->watch->engine);
-	const struct l4_frontend_state *f = &m->frontends[i];
+	struct watch *w = s->watch;
+	const struct l4_model *m = engine_model(w->engine);
 
-	encode_frontend(s->watch,
-			&(struct frontend_change){ m->config->frontends[i].name, f->health,
-						   f->health, f->since, true });
+	arena_reset(w->arena);
+	encode(w, api_frontend_event(m, i, m->frontends[i].health, w->arena));
 	return send_encoded(s);
 }
 
 static bool replay_backend(struct subscriber *s, size_t i)
 {
-	const struct l4_model *m = engine_model(s->watch->engine);
-	const struct l4_backend_state *b = m->backends[i];
-	const struct l4_backend *config = &m->config->backends[i];
-	const struct health_change now = { b->health.state, b->health.state, b->last_code,
-					   b->health.since };
+	struct watch *w = s->watch;
+	const struct l4_model *m = engine_model(w->engine);
+	struct api_events events;
 
-	if (!config->n_frontends) {
-		encode_backend(s->watch, b, "", &now, true);
-		return send_encoded(s);
-	}
-	for (size_t f = 0; f < config->n_frontends; f++) {
-		encode_backend(s->watch, b, m->config->frontends[config->frontends[f]].name, &now,
-			       true);
+	arena_reset(w->arena);
+	events = api_backend_events(m, m->backends[i], NULL, w->arena);
+	for (size_t e = 0; e < events.n; e++) {
+		encode(w, events.items[e]);
 		if (!send_encoded(s))
 			return false;
 	}
@@ -454,6 +403,8 @@ struct watch *watch_new(struct ev_loop *loop, struct engine *engine)
 	w->loop = loop;
 	w->engine = engine;
 	w->sink = -1;
+	w->arena = arena_new();
+	w->line = arena_new();
 	ev_timer_init(&w->soon, on_soon, 0., 0.);
 	w->soon.data = w;
 	w->observer = (struct engine_observer){ .backend = on_backend,
@@ -472,6 +423,8 @@ void watch_free(struct watch *w)
 		log_remove_sink(w->sink);
 	ev_timer_stop(w->loop, &w->soon);
 	buf_free(&w->encoded);
+	arena_free(w->arena);
+	arena_free(w->line);
 	free(w);
 }
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * help: the tree as text. Every place where a command may end is shown: how it is written, with its
+ * options in brackets, and what it does; on the next line where the first column is too narrow.
+ */
+#include <assert.h>
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "src/maglevc/columns.h"
+#include "src/maglevc/command.h"
+
+#define NARROW 28
+
+struct help {
+	struct columns *columns;
+	bool shell;
+};
+
+static void add_entry(struct help *h, struct buf *syntax, const char *text)
+{
+	if (syntax->n > NARROW) {
+		columns_line(h->columns, TINT_NONE, "%s", buf_cstr(syntax));
+		columns_cell(h->columns, TINT_NONE, "%*s", NARROW, "");
+	} else {
+		columns_cell(h->columns, TINT_NONE, "%-*s", NARROW, buf_cstr(syntax));
+	}
+	columns_cell(h->columns, TINT_NONE, "%s", text);
+	columns_end_row(h->columns);
+}
+
+static void write_option(const struct node *node, struct buf *out);
+
+static void write_options(const struct node *children, struct buf *out)
+{
+	for (size_t i = 0; children && children[i].word; i++) {
+		buf_adds(out, " [");
+		write_option(&children[i], out);
+		buf_addc(out, ']');
+	}
+}
+
+/* "log [level <level>]", "num <n>" */
+static void write_option(const struct node *node, struct buf *out)
+{
+	command_write_word(node, out);
+	if (node->options) {
+		write_options(node->children, out);
+	} else if (node->children) {
+		buf_addc(out, ' ');
+		write_option(node->children, out);
+	}
+}
+
+/* Lines of the commands that begin with path and go on with node. */
+static void add_commands(struct help *h, const char *path, const struct node *node)
+{
+	_cleanup_(buf_free) struct buf line = { 0 };
+
+	if (node->shell_only && !h->shell)
+		return;
+	buf_printf(&line, "%s%s", path, *path ? " " : "");
+	command_write_word(node, &line);
+	if (node->act) {
+		size_t bare = line.n;
+
+		if (node->options)
+			write_options(node->children, &line);
+		add_entry(h, &line, node->help);
+		line.n = bare;
+	}
+	for (size_t i = 0; !node->options && node->children && node->children[i].word; i++)
+		add_commands(h, buf_cstr(&line), &node->children[i]);
+}
+
+/* What each option of a command is for. */
+static void add_options(struct help *h, const struct node *children)
+{
+	for (size_t i = 0; children && children[i].word; i++) {
+		_cleanup_(buf_free) struct buf line = { 0 };
+
+		buf_adds(&line, "  ");
+		write_option(&children[i], &line);
+		add_entry(h, &line, children[i].help);
+	}
+}
+
+/* From the node that the walk has reached; an option belongs to its command. */
+static void add_reached(struct help *h, const struct walk *w)
+{
+	_cleanup_(buf_free) struct buf path = { 0 };
+	const struct node *target = w->n_groups ? w->groups[0].owner : w->path[w->n_path - 1];
+
+	for (size_t i = 0; i < w->n_path && w->path[i] != target; i++) {
+		buf_adds(&path, i ? " " : "");
+		command_write_word(w->path[i], &path);
+	}
+	add_commands(h, buf_cstr(&path), target);
+	if (target->options)
+		add_options(h, target->children);
+}
+
+int command_help(const char *const *words, size_t n, bool shell, struct buf *out, struct buf *why)
+{
+	struct help h = { .shell = shell };
+	struct walk w;
+	int r;
+
+	assert((words || !n) && out && why);
+
+	walk_start(&w, shell);
+	r = walk_words(&w, words, n, why);
+	if (r < 0)
+		return r;
+	h.columns = columns_new(false);
+	if (w.n_path)
+		add_reached(&h, &w);
+	for (size_t i = 0; !w.n_path && command_tree[i].word; i++)
+		add_commands(&h, "", &command_tree[i]);
+	columns_write(h.columns, 0, out);
+	columns_free(h.columns);
+	return 0;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/maglevc/options.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "src/maglevc/command.h"
+#include "src/maglevc/text.h"
+
+static const char about[] =
+	"Shows and changes what maglevd does, over its API. Exit codes: 0, done; 1, the server "
+	"refused; 2, the command or a flag is wrong; 3, the server cannot be reached or does not "
+	"answer in time.";
+
+static enum cli_verdict complain(struct buf *out, const char *text)
+{
+	buf_printf(out, "maglevc: %s\nTry 'maglevc --help'.\n", text);
+	return CLI_EXIT_USAGE;
+}
+
+/* What the flags say together. */
+static enum cli_verdict check(struct options *o, const char *output, struct buf *out)
+{
+	o->json = strcmp(output, "json") == 0;
+	if (!o->json && strcmp(output, "text") != 0)
+		return complain(out, "--output is text or json");
+	if (o->timeout <= 0)
+		return complain(out, "--timeout has to be more than 0");
+	if (!o->tls_files.certificate != !o->tls_files.key)
+		return complain(out, "--tls-cert and --tls-key go together");
+	if (o->tls_files.ca || o->tls_files.certificate || o->tls_name)
+		o->tls = true;
+	return CLI_OK;
+}
+
+/* Empty variables are like absent ones here: a file without a name is none. */
+static void drop_empty(const char **text)
+{
+	if (*text && !**text)
+		*text = NULL;
+}
+
+static void write_commands(struct buf *out)
+{
+	_cleanup_(buf_free) struct buf lines = { 0 }, why = { 0 };
+
+	command_help(NULL, 0, false, &lines, &why);
+	buf_adds(out, "Commands (a word may be shortened as long as it is the only one):\n");
+	text_add_lines(out, "  ", buf_cstr(&lines));
+}
+
+static enum cli_verdict read_flags(struct options *o, const char **output, int argc,
+				   char *const argv[], struct buf *out)
+{
+	_cleanup_(buf_free) struct buf commands = { 0 };
+	const struct cli_option table[] = {
+		{ .name = "server",
+		  .kind = CLI_STRING,
+		  .env = "MAGLEV_SERVER",
+		  .fallback = "localhost:9090",
+		  .argument = "HOST:PORT",
+		  .help = "the maglevd to talk to",
+		  .string = &o->server },
+		{ .name = "output",
+		  .letter = 'o',
+		  .kind = CLI_STRING,
+		  .env = "MAGLEV_OUTPUT",
+		  .fallback = "text",
+		  .argument = "FORMAT",
+		  .help = "text, or json: the message of the API",
+		  .string = output },
+		{ .name = "color",
+		  .kind = CLI_BOOL,
+		  .env = "MAGLEV_COLOR",
+		  .fallback = "false",
+		  .help = "colour states and labels",
+		  .boolean = &o->color },
+		{ .name = "timeout",
+		  .kind = CLI_DURATION,
+		  .env = "MAGLEV_TIMEOUT",
+		  .fallback = "5s",
+		  .help = "how long to wait for the server",
+		  .duration = &o->timeout },
+		{ .name = "tls",
+		  .kind = CLI_BOOL,
+		  .env = "MAGLEV_TLS",
+		  .fallback = "false",
+		  .help = "talk TLS; any flag below means it, too",
+		  .boolean = &o->tls },
+		{ .name = "tls-ca",
+		  .kind = CLI_STRING,
+		  .env = "MAGLEV_TLS_CA",
+		  .argument = "FILE",
+		  .help = "who may sign the server's certificate; default: the system's store",
+		  .string = &o->tls_files.ca },
+		{ .name = "tls-cert",
+		  .kind = CLI_STRING,
+		  .env = "MAGLEV_TLS_CERT",
+		  .argument = "FILE",
+		  .help = "our certificate",
+		  .string = &o->tls_files.certificate },
+		{ .name = "tls-key",
+		  .kind = CLI_STRING,
+		  .env = "MAGLEV_TLS_KEY",
+		  .argument = "FILE",
+		  .help = "its key",
+		  .string = &o->tls_files.key },
+		{ .name = "tls-name",
+		  .kind = CLI_STRING,
+		  .env = "MAGLEV_TLS_NAME",
+		  .argument = "NAME",
+		  .help = "the name in the server's certificate; default: that of --server",
+		  .string = &o->tls_name },
+	};
+	struct cli_program program = { .name = "maglevc",
+				       .operands = "command ...",
+				       .about = about,
+				       .options = table,
+				       .n_options = ARRAY_SIZE(table),
+				       .words = &o->words };
+	int rest;
+
+	write_commands(&commands);
+	program.more = buf_cstr(&commands);
+	return cli_parse(&program, argc, argv, &rest, out);
+}
+
+enum cli_verdict options_parse(struct options *o, int argc, char *const argv[], struct buf *out)
+{
+	const char *output = "text";
+	enum cli_verdict v;
+
+	*o = (struct options){ 0 };
+	v = read_flags(o, &output, argc, argv, out);
+	if (v != CLI_OK)
+		return v;
+	drop_empty(&o->tls_files.ca);
+	drop_empty(&o->tls_files.certificate);
+	drop_empty(&o->tls_files.key);
+	drop_empty(&o->tls_name);
+	v = check(o, output, out);
+	if (v != CLI_OK)
+		options_free(o);
+	return v;
+}
+
+void options_free(struct options *o)
+{
+	cli_list_free(&o->words);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* options: maglevc's flags and their environment, and the words that are the command. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/cli/cli.h"
+#include "lib/tls/tls.h"
+
+/* Exit codes: scripts rely on them. */
+enum status {
+	STATUS_DONE = 0,
+	STATUS_REFUSED = 1, /* the server said no, or its answer could not be shown */
+	STATUS_USAGE = 2,
+	STATUS_NO_SERVER = 3, /* cannot be reached, or did not answer in time */
+};
+
+struct options {
+	const char *server;
+	bool color;
+	bool json;
+	int64_t timeout; /* ns, of connecting and of one answer */
+	bool tls;	 /* also set by any of what follows */
+	struct tls_files tls_files;
+	const char *tls_name; /* NULL: the host of server */
+	struct cli_list words;
+};
+
+/*
+ * CLI_OK with *o filled, to be freed; otherwise a text in out, and nothing to free. Strings are
+ * borrowed from argv and the environment.
+ */
+enum cli_verdict options_parse(struct options *o, int argc, char *const argv[], struct buf *out);
+void options_free(struct options *o);

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/maglevc/options.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+
+static struct options o;
+static struct buf text;
+
+static enum cli_verdict parse(const char *const *args, int n)
+{
+	char *argv[16];
+
+	memcpy(argv, args, (size_t)n * sizeof(argv[0]));
+	options_free(&o);
+	text.n = 0;
+	return options_parse(&o, n, argv, &text);
+}
+
+#define PARSE(...)                                                                                 \
+	parse((const char *const[]){ "maglevc", ##__VA_ARGS__ },                                   \
+	      ARRAY_SIZE(((const char *const[]){ "maglevc", ##__VA_ARGS__ })))
+
+static int reset(void **state)
+{
+	static const char *const variables[] = { "MAGLEV_SERVER",   "MAGLEV_OUTPUT",
+						 "MAGLEV_COLOR",    "MAGLEV_TIMEOUT",
+						 "MAGLEV_TLS",	    "MAGLEV_TLS_CA",
+						 "MAGLEV_TLS_CERT", "MAGLEV_TLS_KEY",
+						 "MAGLEV_TLS_NAME" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+		unsetenv(variables[i]);
+	options_free(&o);
+	buf_free(&text);
+	return 0;
+}
+
+static void without_flags_the_server_is_here_and_text_has_no_colour(void **state)
+{
+	assert_int_equal(PARSE("show", "version"), CLI_OK);
+	assert_string_equal(o.server, "localhost:9090");
+	assert_false(o.json || o.color || o.tls);
+	assert_int_equal(o.timeout, 5 * NSEC_PER_SEC);
+	assert_null(o.tls_files.ca);
+	assert_null(o.tls_name);
+	assert_int_equal(o.words.n, 2);
+}
+
+static void flags_stand_before_or_behind_the_command(void **state)
+{
+	assert_int_equal(PARSE("--server", "a:1", "show", "backends", "-o", "json", "--color"),
+			 CLI_OK);
+	assert_string_equal(o.server, "a:1");
+	assert_true(o.json && o.color);
+	assert_int_equal(o.words.n, 2);
+	assert_string_equal(o.words.items[1], "backends");
+}
+
+/* NFR-5.1 */
+static void the_environment_sets_what_flags_do_not(void **state)
+{
+	setenv("MAGLEV_SERVER", "b:2", 1);
+	setenv("MAGLEV_OUTPUT", "json", 1);
+	setenv("MAGLEV_COLOR", "true", 1);
+	setenv("MAGLEV_TIMEOUT", "1s", 1);
+	setenv("MAGLEV_TLS_CERT", "c.pem", 1);
+	setenv("MAGLEV_TLS_KEY", "k.pem", 1);
+	assert_int_equal(PARSE("--color=false"), CLI_OK);
+	assert_string_equal(o.server, "b:2");
+	assert_true(o.json && !o.color && o.tls);
+	assert_int_equal(o.timeout, NSEC_PER_SEC);
+	assert_string_equal(o.tls_files.certificate, "c.pem");
+	assert_string_equal(o.tls_files.key, "k.pem");
+}
+
+static void any_flag_of_tls_means_tls(void **state)
+{
+	assert_int_equal(PARSE("--tls"), CLI_OK);
+	assert_true(o.tls);
+	assert_int_equal(PARSE("--tls-ca=ca.pem"), CLI_OK);
+	assert_true(o.tls);
+	assert_int_equal(PARSE("--tls-name=x"), CLI_OK);
+	assert_true(o.tls);
+	setenv("MAGLEV_TLS_CA", "", 1);
+	assert_int_equal(PARSE(), CLI_OK);
+	assert_false(o.tls);
+	assert_null(o.tls_files.ca);
+}
+
+static void flags_that_make_no_sense_are_refused(void **state)
+{
+	assert_int_equal(PARSE("-o", "yaml"), CLI_EXIT_USAGE);
+	assert_string_equal(buf_cstr(&text),
+			    "maglevc: --output is text or json\nTry 'maglevc --help'.\n");
+	assert_int_equal(PARSE("--timeout=0s", "show"), CLI_EXIT_USAGE);
+	assert_int_equal(PARSE("--timeout=-1s"), CLI_EXIT_USAGE);
+	assert_int_equal(PARSE("--tls-cert=c.pem"), CLI_EXIT_USAGE);
+	assert_int_equal(PARSE("--tls-key=k.pem"), CLI_EXIT_USAGE);
+	assert_int_equal(PARSE("--nonsense"), CLI_EXIT_USAGE);
+}
+
+static void help_shows_flags_and_commands(void **state)
+{
+	assert_int_equal(PARSE("--help"), CLI_EXIT_OK);
+	assert_non_null(strstr(buf_cstr(&text), "\n  --server HOST:PORT"));
+	assert_non_null(strstr(buf_cstr(&text), "\n  -o, --output FORMAT"));
+	assert_non_null(strstr(buf_cstr(&text), "\n  show frontends <name>  "));
+	assert_null(strstr(buf_cstr(&text), "quit"));
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, reset, reset)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(without_flags_the_server_is_here_and_text_has_no_colour),
+		CASE(flags_stand_before_or_behind_the_command),
+		CASE(the_environment_sets_what_flags_do_not),
+		CASE(any_flag_of_tls_means_tls),
+		CASE(flags_that_make_no_sense_are_refused),
+		CASE(help_shows_flags_and_commands),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * render: answers of the server as text for people.
+ *
+ * Each function takes the message that its call answers with. Pure: what is needed beside it, the
+ * time among it, is in the struct; text goes to out, complaints to err.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <protobuf-c/protobuf-c.h>
+
+#include "base/str.h"
+#include "src/maglevc/command.h"
+
+struct render {
+	bool color;
+	int64_t now;		       /* ns since the epoch */
+	const struct command *command; /* that was answered */
+	struct buf *out, *err;
+};
+
+typedef void (*render_fn)(const ProtobufCMessage *message, const struct render *r);
+
+void render_frontends(const ProtobufCMessage *message, const struct render *r);
+void render_frontend(const ProtobufCMessage *message, const struct render *r);
+void render_backends(const ProtobufCMessage *message, const struct render *r);
+void render_backend(const ProtobufCMessage *message, const struct render *r);
+void render_healthchecks(const ProtobufCMessage *message, const struct render *r);
+void render_healthcheck(const ProtobufCMessage *message, const struct render *r);
+void render_vpp_info(const ProtobufCMessage *message, const struct render *r);
+void render_lb_state(const ProtobufCMessage *message, const struct render *r);
+void render_lb_counters(const ProtobufCMessage *message, const struct render *r);
+/* The operations of a sync, carried out or planned. */
+void render_sync(const ProtobufCMessage *message, const struct render *r);
+/* A backend after an operator's act, in a line. */
+void render_act(const ProtobufCMessage *message, const struct render *r);
+/* The weight that was set, in a line. */
+void render_weight(const ProtobufCMessage *message, const struct render *r);
+void render_config_check(const ProtobufCMessage *message, const struct render *r);
+void render_config_reload(const ProtobufCMessage *message, const struct render *r);

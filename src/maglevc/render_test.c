@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/maglevc/render.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "src/maglevc/testing.h"
+
+static struct command command;
+
+/* Renders without colour and compares both streams. */
+static void check(render_fn render, const void *message, const char *want, const char *want_err)
+{
+	_cleanup_(buf_free) struct buf out = { 0 }, err = { 0 };
+	struct render r = { .now = TESTING_NOW, .command = &command, .out = &out, .err = &err };
+
+	render(message, &r);
+	assert_string_equal(buf_cstr(&out), want);
+	assert_string_equal(buf_cstr(&err), want_err);
+}
+
+static void frontends_are_a_row_each(void **state)
+{
+	check(render_frontends, testing_frontends(),
+	      "NAME  VIP                   STATE    AGE    POOL     UP   DESCRIPTION\n"
+	      "dns   2001:db8::53          unknown  -      -        0/0\n"
+	      "www   198.51.100.10:80/tcp  up       3m12s  primary  1/3  public web\n",
+	      "");
+}
+
+static void a_frontend_shows_its_pools_and_why_a_backend_gets_nothing(void **state)
+{
+	check(render_frontend, testing_frontend(),
+	      "name           www\n"
+	      "description    public web\n"
+	      "address        198.51.100.10\n"
+	      "protocol       tcp\n"
+	      "port           80\n"
+	      "state          up for 3m12s\n"
+	      "active-pool    primary\n"
+	      "src-ip-sticky  no\n"
+	      "flush-on-down  yes\n"
+	      "pools                  STATE     WEIGHT  EFFECTIVE\n"
+	      "  primary [active]\n"
+	      "    web1               up        100     100\n"
+	      "    web2               disabled  50      0          [weight 100 in the file] "
+	      "[disabled until 2026-04-15T10:20:00Z] new disk\n"
+	      "  fallback\n"
+	      "    spare-with-a-name  paused    100     0          [paused]\n",
+	      "");
+}
+
+static void a_frontend_that_is_not_released_says_so(void **state)
+{
+	check(render_frontend, testing_frontends()->frontends[0],
+	      "name           dns\n"
+	      "address        2001:db8::53\n"
+	      "protocol       any\n"
+	      "state          unknown\n"
+	      "active-pool    -\n"
+	      "src-ip-sticky  yes\n"
+	      "flush-on-down  no\n"
+	      "data-plane     left alone by the warm-up\n",
+	      "");
+}
+
+static void backends_are_a_row_each_with_their_override(void **state)
+{
+	check(render_backends, testing_backends(),
+	      "NAME   ADDRESS       STATE     AGE    CODE   HEALTHCHECK  FRONTENDS\n"
+	      "spare  2001:db8::99  up        1d3h   -      -            -\n"
+	      "web1   10.0.0.11     up        3m12s  L7OK   web          shop, www\n"
+	      "web2   10.0.0.12     disabled  10m    L7STS  web          www        [disabled "
+	      "until 2026-04-15T10:20:00Z] new disk\n",
+	      "");
+}
+
+static void a_backend_shows_its_counter_and_history(void **state)
+{
+	check(render_backend, testing_backend(),
+	      "name         web1\n"
+	      "address      10.0.0.11\n"
+	      "healthcheck  web\n"
+	      "state        up for 3m12s\n"
+	      "enabled      yes\n"
+	      "counter      4 of 4 (rise 2, fall 3)\n"
+	      "last-probe   L7OK in 3.141ms, 1s ago\n"
+	      "frontends    shop, www\n"
+	      "transitions             AGE    FROM     TO    CODE\n"
+	      "  2026-04-15T09:26:48Z  3m12s  down     up    L7OK\n"
+	      "  2026-04-15T08:00:00Z  1h30m  unknown  down  L4CON\n",
+	      "");
+}
+
+static void an_overridden_backend_shows_reason_and_end(void **state)
+{
+	check(render_backend, testing_disabled(),
+	      "name         web2\n"
+	      "address      10.0.0.12\n"
+	      "healthcheck  web\n"
+	      "state        disabled for 10m\n"
+	      "enabled      no\n"
+	      "counter      0 of 4 (rise 2, fall 3)\n"
+	      "last-probe   L7STS in 1ms, 10m1s ago\n"
+	      "last-reason  status 503\n"
+	      "override     [disabled until 2026-04-15T10:20:00Z] new disk (10m ago)\n"
+	      "frontends    www\n",
+	      "");
+}
+
+static void a_static_backend_has_no_probe(void **state)
+{
+	check(render_backend, testing_backends()->backends[0],
+	      "name         spare\n"
+	      "address      2001:db8::99\n"
+	      "healthcheck  -\n"
+	      "state        up for 1d3h\n"
+	      "enabled      yes\n"
+	      "frontends    -\n",
+	      "");
+}
+
+static void health_checks_are_a_row_each(void **state)
+{
+	check(render_healthchecks, testing_healthchecks(),
+	      "NAME  TYPE   PORT  INTERVAL  FAST   DOWN   TIMEOUT  RISE  FALL  BACKENDS\n"
+	      "ping  icmp   -     2s        2s     2s     1s       1     1     -\n"
+	      "web   https  443   2s        500ms  1m30s  1s       2     3     web1, web2\n",
+	      "");
+}
+
+static void a_health_check_shows_what_its_type_has(void **state)
+{
+	check(render_healthcheck, testing_healthcheck(),
+	      "name                  web\n"
+	      "type                  https\n"
+	      "port                  443\n"
+	      "interval              2s\n"
+	      "fast-interval         500ms\n"
+	      "down-interval         1m30s\n"
+	      "timeout               1s\n"
+	      "rise                  2\n"
+	      "fall                  3\n"
+	      "probe-ipv4-src        192.0.2.1\n"
+	      "path                  /healthz\n"
+	      "response-code         200-299\n"
+	      "response-regexp       ^OK\n"
+	      "keep-alive            no\n"
+	      "server-name           www.example.net\n"
+	      "insecure-skip-verify  no\n"
+	      "backends              web1, web2\n",
+	      "");
+	check(render_healthcheck, testing_healthchecks()->healthchecks[0],
+	      "name           ping\n"
+	      "type           icmp\n"
+	      "interval       2s\n"
+	      "fast-interval  2s\n"
+	      "down-interval  2s\n"
+	      "timeout        1s\n"
+	      "rise           1\n"
+	      "fall           1\n"
+	      "backends       -\n",
+	      "");
+}
+
+static void vpp_is_shown_with_its_age(void **state)
+{
+	check(render_vpp_info, testing_vpp_info(),
+	      "version       26.10-rc0\n"
+	      "build-date    2026-04-01T00:00:00\n"
+	      "build-dir     /build/vpp\n"
+	      "vpp-pid       4711\n"
+	      "vpp-boottime  2026-04-14T08:28:59Z (1d1h ago)\n"
+	      "connected     2026-04-15T09:29:15Z (45s ago)\n",
+	      "");
+}
+
+static void the_state_of_the_data_plane_marks_what_differs(void **state)
+{
+	check(render_lb_state, testing_lb_state(),
+	      "dataplane                vpp\n"
+	      "connected                yes\n"
+	      "ipv4-src-address         192.0.2.1\n"
+	      "ipv6-src-address         -\n"
+	      "sticky-buckets-per-core  1024\n"
+	      "flow-timeout             40s\n"
+	      "warm-up                  done\n"
+	      "last-full-sync           2026-04-15T09:29:48Z (12s ago)\n"
+	      "vips           BACKEND  WEIGHT  WANTED  BUCKETS  FLOWS\n"
+	      "  198.51.100.10:80/tcp gre4 frontend www src-ip-sticky\n"
+	      "    10.0.0.11  web1     100     100     1024     17\n"
+	      "    10.0.0.12  web2     0       50      0        0      [missing]\n"
+	      "  [2001:db8::80]:443/udp gre6 [not wanted]\n",
+	      "");
+}
+
+static void counters_of_servers_follow_where_there_are_any(void **state)
+{
+	Maglev__VPPLBCounters *all = testing_lb_counters();
+
+	check(render_lb_counters, all,
+	      "VIP                   FRONTEND  FIRST  NEXT     UNTRACKED  NO-SERVER  BYTES\n"
+	      "198.51.100.10:80/tcp  www       12     1234555  0          0          987654321\n"
+	      "\n"
+	      "VIP                   SERVER     BACKEND  PACKETS  BYTES\n"
+	      "198.51.100.10:80/tcp  10.0.0.11  web1     1234567  18446744073709551615\n",
+	      "");
+	all->vips[0]->n_application_servers = 0;
+	check(render_lb_counters, all,
+	      "VIP                   FRONTEND  FIRST  NEXT     UNTRACKED  NO-SERVER  BYTES\n"
+	      "198.51.100.10:80/tcp  www       12     1234555  0          0          987654321\n",
+	      "");
+}
+
+static void a_sync_shows_its_operations_and_what_it_left_alone(void **state)
+{
+	Maglev__SyncVPPLBStateResponse none;
+
+	maglev__sync_vpplbstate_response__init(&none);
+	command = (struct command){ .act = ACT_SYNC };
+	check(render_sync, testing_sync(),
+	      "as-add 198.51.100.10:80/tcp 10.0.0.12 50\n"
+	      "vip-remove [2001:db8::80]:443/udp\n"
+	      "withheld: dns: warm-up\n"
+	      "vpp: 2 operations done\n",
+	      "");
+	command.args[SLOT_PLAN] = "plan";
+	check(render_sync, testing_sync(),
+	      "as-add 198.51.100.10:80/tcp 10.0.0.12 50\n"
+	      "vip-remove [2001:db8::80]:443/udp\n"
+	      "withheld: dns: warm-up\n"
+	      "vpp: 2 operations planned\n",
+	      "");
+	none.dataplane = testing_sync()->dataplane;
+	check(render_sync, &none, "vpp: nothing to do\n", "");
+}
+
+static void an_act_is_answered_with_the_backend_in_a_line(void **state)
+{
+	check(render_act, testing_backend(), "backend web1: up\n", "");
+	check(render_act, testing_disabled(),
+	      "backend web2: disabled [disabled until 2026-04-15T10:20:00Z] new disk\n", "");
+}
+
+static void a_weight_is_answered_with_what_it_is_now(void **state)
+{
+	command = (struct command){ .act = ACT_WEIGHT };
+	command.args[SLOT_POOL] = "primary";
+	command.args[SLOT_BACKEND] = "web2";
+	check(render_weight, testing_frontend(),
+	      "frontend www, pool primary, backend web2: weight 50, effective 0\n", "");
+	command.args[SLOT_FLUSH] = "flush";
+	check(render_weight, testing_frontend(),
+	      "frontend www, pool primary, backend web2: weight 50, effective 0, flushed\n", "");
+}
+
+static void a_check_tells_what_a_reload_would_change(void **state)
+{
+	Maglev__CheckConfigResponse m;
+
+	maglev__check_config_response__init(&m);
+	check(render_config_check, testing_check(),
+	      "configuration is good; a reload would change:\n"
+	      "  backend web1: address 10.0.0.1 -> 10.0.0.2\n"
+	      "  frontend dns: added\n",
+	      "warning: maglev.yaml:3:5: weights sum above the table\n");
+	m.ok = true;
+	check(render_config_check, &m, "configuration is good; a reload would change nothing\n",
+	      "");
+}
+
+static void mistakes_in_the_file_are_complaints(void **state)
+{
+	static char parse[] = "maglev.yaml:1:1: not YAML", rule[] = "a: one\nb: two";
+	Maglev__CheckConfigResponse m;
+	Maglev__ReloadConfigResponse reload;
+
+	maglev__check_config_response__init(&m);
+	maglev__reload_config_response__init(&reload);
+	check(render_config_check, &m, "", "the server did not say what is wrong\n");
+	m.parse_error = parse;
+	check(render_config_check, &m, "", "maglev.yaml:1:1: not YAML\n");
+	reload.semantic_error = rule;
+	reload.reload_error = parse;
+	check(render_config_reload, &reload, "", "a: one\nb: two\nmaglev.yaml:1:1: not YAML\n");
+}
+
+static void a_reload_tells_what_it_changed(void **state)
+{
+	Maglev__ReloadConfigResponse m;
+
+	maglev__reload_config_response__init(&m);
+	check(render_config_reload, testing_reload(),
+	      "configuration reloaded:\n"
+	      "  backend web1: address 10.0.0.1 -> 10.0.0.2\n"
+	      "  frontend dns: added\n",
+	      "");
+	m.ok = true;
+	check(render_config_reload, &m, "configuration reloaded, nothing changed\n", "");
+}
+
+static void states_are_coloured_only_when_asked(void **state)
+{
+	_cleanup_(buf_free) struct buf out = { 0 }, err = { 0 };
+	struct render r = { .color = true, .now = TESTING_NOW, .out = &out, .err = &err };
+
+	render_backend(&testing_backend()->base, &r);
+	assert_non_null(strstr(buf_cstr(&out),
+			       "\033[34mstate\033[0m        \033[32mup for 3m12s\033[0m\n"));
+	assert_non_null(strstr(buf_cstr(&out), "\033[31mdown\033[0m"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(frontends_are_a_row_each),
+		cmocka_unit_test(a_frontend_shows_its_pools_and_why_a_backend_gets_nothing),
+		cmocka_unit_test(a_frontend_that_is_not_released_says_so),
+		cmocka_unit_test(backends_are_a_row_each_with_their_override),
+		cmocka_unit_test(a_backend_shows_its_counter_and_history),
+		cmocka_unit_test(an_overridden_backend_shows_reason_and_end),
+		cmocka_unit_test(a_static_backend_has_no_probe),
+		cmocka_unit_test(health_checks_are_a_row_each),
+		cmocka_unit_test(a_health_check_shows_what_its_type_has),
+		cmocka_unit_test(vpp_is_shown_with_its_age),
+		cmocka_unit_test(the_state_of_the_data_plane_marks_what_differs),
+		cmocka_unit_test(counters_of_servers_follow_where_there_are_any),
+		cmocka_unit_test(a_sync_shows_its_operations_and_what_it_left_alone),
+		cmocka_unit_test(an_act_is_answered_with_the_backend_in_a_line),
+		cmocka_unit_test(a_weight_is_answered_with_what_it_is_now),
+		cmocka_unit_test(a_check_tells_what_a_reload_would_change),
+		cmocka_unit_test(mistakes_in_the_file_are_complaints),
+		cmocka_unit_test(a_reload_tells_what_it_changed),
+		cmocka_unit_test(states_are_coloured_only_when_asked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

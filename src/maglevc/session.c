@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session: the thin part between the command and the server.
+ *
+ * A command that needs the server is one call. Its request, the view of its answer and whether that
+ * is a yes come from the row in action.c; here is only the waiting, the printing and the exit code.
+ * Events are printed as they come, a line each, and the line is flushed. What the server says is
+ * shown without the names of gRPC; UNAVAILABLE is the server's own word while we are connected, and
+ * means that there is no server when we are not.
+ */
+#include "src/maglevc/session.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "lib/grpc/client.h"
+#include "lib/json/json.h"
+#include "lib/pb/pb.h"
+#include "src/maglevc/action.h"
+#include "src/maglevc/render.h"
+#include "src/maglevc/text.h"
+
+/* One call under way. */
+struct run {
+	struct session *session;
+	const struct command *command;
+	const struct action *action;
+	struct grpc_client_call *call; /* NULL once it is over */
+	uint64_t left;		       /* events to show; 0: no end */
+	enum status status;
+};
+
+void session_complain(const struct session *s, const char *fmt, ...)
+{
+	_cleanup_(buf_free) struct buf raw = { 0 }, line = { 0 };
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vprintf(&raw, fmt, ap);
+	va_end(ap);
+	buf_adds(&line, s->options->color ? "\033[31mmaglevc: " : "maglevc: ");
+	text_add_clean(&line, str_of(buf_cstr(&raw)));
+	buf_adds(&line, s->options->color ? "\033[0m\n" : "\n");
+	fputs(buf_cstr(&line), s->err);
+	fflush(s->err);
+}
+
+/* A text that did not arrive is not a success. */
+static enum status print(const struct session *s, const struct buf *text)
+{
+	if (!text->n || (fwrite(text->p, 1, text->n, s->out) == text->n && fflush(s->out) == 0))
+		return STATUS_DONE;
+	session_complain(s, "cannot write the answer: %s", strerror(errno));
+	return STATUS_REFUSED;
+}
+
+/* ---- without a server ---- */
+
+static enum status show_version(const struct session *s)
+{
+	_cleanup_(buf_free) struct buf out = { 0 };
+	const struct cli_version *v = &cli_version;
+
+	if (!s->options->json) {
+		buf_printf(&out, "maglevc %s (%s, %s)\n", v->version, v->commit, v->date);
+		return print(s, &out);
+	}
+	buf_adds(&out, "{\n  \"version\": ");
+	json_write_string(&out, v->version, strlen(v->version));
+	buf_adds(&out, ",\n  \"commit\": ");
+	json_write_string(&out, v->commit, strlen(v->commit));
+	buf_adds(&out, ",\n  \"date\": ");
+	json_write_string(&out, v->date, strlen(v->date));
+	buf_adds(&out, "\n}\n");
+	return print(s, &out);
+}
+
+static enum status show_help(const struct session *s, const struct command *c)
+{
+	_cleanup_(buf_free) struct buf out = { 0 }, why = { 0 };
+
+	if (command_help(c->words, c->n_words, s->shell, &out, &why) < 0) {
+		session_complain(s, "%s", buf_cstr(&why));
+		return STATUS_USAGE;
+	}
+	return print(s, &out);
+}
+
+/* ---- what the server says ---- */
+
+static void finish(struct run *r, enum status status)
+{
+	r->status = status;
+	ev_break(r->session->loop, EVBREAK_ONE);
+}
+
+static enum status show_answer(struct run *r, const ProtobufCMessage *message)
+{
+	_cleanup_(buf_free) struct buf out = { 0 }, err = { 0 };
+	const struct session *s = r->session;
+	struct render render = { .color = s->options->color,
+				 .now = loop_realtime(),
+				 .command = r->command,
+				 .out = &out,
+				 .err = &err };
+	enum status status;
+
+	if (s->options->json) {
+		pb_json_write(message, PB_JSON_PRETTY, &out);
+		buf_addc(&out, '\n');
+	} else {
+		r->action->render(message, &render);
+	}
+	fputs(buf_cstr(&err), s->err);
+	status = print(s, &out);
+	if (status == STATUS_DONE && r->action->accepted && !r->action->accepted(message))
+		status = STATUS_REFUSED;
+	return status;
+}
+
+static void show_event(struct run *r, const ProtobufCMessage *message)
+{
+	_cleanup_(buf_free) struct buf line = { 0 };
+
+	pb_json_write(message, PB_JSON_COMPACT, &line);
+	buf_addc(&line, '\n');
+	r->status = print(r->session, &line);
+	if (r->status == STATUS_DONE && !(r->left && --r->left == 0))
+		return;
+	grpc_client_cancel(TAKE_PTR(r->call));
+	finish(r, r->status);
+}
+
+static void on_message(const ProtobufCMessage *message, void *user)
+{
+	struct run *r = user;
+
+	if (!r->call)
+		return; /* the last one that was asked for has been shown */
+	if (r->action->method.server_streaming)
+		show_event(r, message);
+	else
+		r->status = show_answer(r, message);
+}
+
+/* There was no answer, only a status. */
+static enum status refuse(const struct run *r, enum grpc_status status, const char *text)
+{
+	const struct options *o = r->session->options;
+	char timeout[DURATION_STRLEN];
+
+	if (status == GRPC_DEADLINE_EXCEEDED) {
+		session_complain(r->session, "%s did not answer within %s", o->server,
+				 duration_format(o->timeout, timeout));
+		return STATUS_NO_SERVER;
+	}
+	session_complain(r->session, "%s", *text ? text : "the server refused without a reason");
+	if (status == GRPC_UNAVAILABLE && !r->session->connected)
+		return STATUS_NO_SERVER;
+	return STATUS_REFUSED;
+}
+
+static void on_done(enum grpc_status status, const char *text, void *user)
+{
+	struct run *r = user;
+
+	r->call = NULL;
+	finish(r, status == GRPC_OK ? r->status : refuse(r, status, text));
+}
+
+static void on_state(bool connected, const char *why, void *user)
+{
+	struct session *s = user;
+
+	s->connected = connected;
+}
+
+/* ---- the connection ---- */
+
+static enum status start_tls(struct session *s)
+{
+	char reason[256];
+
+	if (!s->options->tls || s->tls)
+		return STATUS_DONE;
+	if (tls_h2_client_context_new(&s->options->tls_files, &s->tls, reason, sizeof(reason)) == 0)
+		return STATUS_DONE;
+	session_complain(s, "TLS: %s", reason);
+	return STATUS_USAGE;
+}
+
+static enum status start_client(struct session *s)
+{
+	char user_agent[64], reason[256] = "";
+	const struct grpc_client_config config = {
+		.target = s->options->server,
+		.tls = s->tls,
+		.tls_name = s->options->tls_name,
+		.user_agent = user_agent,
+		.connect_timeout = s->options->timeout,
+		.state = on_state,
+		.user = s,
+	};
+	int r;
+
+	snprintf(user_agent, sizeof(user_agent), "maglevc/%s", cli_version.version);
+	r = grpc_client_new(s->loop, &config, &s->client, reason, sizeof(reason));
+	if (r == 0)
+		return STATUS_DONE;
+	if (r == -EINVAL) {
+		session_complain(s, "--server: %s", reason);
+		return STATUS_USAGE;
+	}
+	session_complain(s, "cannot reach %s: %s", s->options->server, reason);
+	return STATUS_NO_SERVER;
+}
+
+static enum status start(struct session *s)
+{
+	enum status status;
+
+	if (s->client)
+		return STATUS_DONE;
+	status = start_tls(s);
+	return status == STATUS_DONE ? start_client(s) : status;
+}
+
+/* ---- one call ---- */
+
+static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	struct run *r = w->data;
+
+	if (r->call)
+		grpc_client_cancel(TAKE_PTR(r->call));
+	finish(r, STATUS_DONE);
+}
+
+/* A watch is ended by Ctrl-C; other commands die of it as usual. */
+static void wait_for_end(struct run *r)
+{
+	struct ev_loop *loop = r->session->loop;
+	ev_signal interrupt, terminate;
+
+	ev_signal_init(&interrupt, on_signal, SIGINT);
+	ev_signal_init(&terminate, on_signal, SIGTERM);
+	interrupt.data = terminate.data = r;
+	if (r->action->method.server_streaming) {
+		ev_signal_start(loop, &interrupt);
+		ev_signal_start(loop, &terminate);
+	}
+	ev_run(loop, 0);
+	ev_signal_stop(loop, &interrupt);
+	ev_signal_stop(loop, &terminate);
+}
+
+static enum status call(struct session *s, const struct command *c, const struct action *a)
+{
+	_cleanup_(cleanup_free) ProtobufCMessage *request = action_request(a, c, loop_realtime());
+	struct run r = { .session = s, .command = c, .action = a };
+	const struct grpc_client_events events = { .message = on_message,
+						   .done = on_done,
+						   .user = &r };
+
+	if (c->args[SLOT_COUNT])
+		str_to_u64(str_of(c->args[SLOT_COUNT]), UINT32_MAX, &r.left);
+	r.call = grpc_client_call(s->client, &a->method, request,
+				  a->method.server_streaming ? 0 : s->options->timeout, &events);
+	wait_for_end(&r);
+	return r.status;
+}
+
+enum status session_run(struct session *s, const struct command *c)
+{
+	const struct action *a = action_of(c->act);
+	enum status status;
+
+	assert(s && s->loop && s->options && s->out && s->err);
+
+	if (c->act == ACT_VERSION)
+		return show_version(s);
+	if (c->act == ACT_HELP)
+		return show_help(s, c);
+	assert(a);
+	status = start(s);
+	return status == STATUS_DONE ? call(s, c, a) : status;
+}
+
+void session_end(struct session *s)
+{
+	if (s->client)
+		grpc_client_free(s->client);
+	if (s->tls)
+		tls_context_free(s->tls);
+	s->client = NULL;
+	s->tls = NULL;
+}

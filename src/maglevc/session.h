@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session: commands carried out on one server.
+ *
+ * Runs the loop until the command is over. The connection is made for the first command that needs
+ * it and kept for the next.
+ */
+#pragma once
+
+#include <stdio.h>
+
+#include "lib/loop/loop.h"
+#include "src/maglevc/command.h"
+#include "src/maglevc/options.h"
+
+struct grpc_client;
+
+struct session {
+	struct ev_loop *loop;
+	const struct options *options;
+	FILE *out, *err;
+	bool shell;
+
+	struct tls_context *tls;
+	struct grpc_client *client; /* NULL until needed */
+	bool connected;
+};
+
+/* Prints what the command gives, or why it did not; returns the exit code. */
+enum status session_run(struct session *s, const struct command *c);
+/* A line on err, with the program's name in front and in red when coloured. */
+void session_complain(const struct session *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void session_end(struct session *s);

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/maglevc/session.h"
+
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "lib/tls/testkit.h"
+#include "src/maglevc/testing_server.h"
+
+#define PATIENCE (20 * NSEC_PER_SEC) /* more than any test takes */
+
+static struct ev_loop *loop;
+static struct testing_server server;
+static struct options options;
+static char *out, *err; /* of the last command */
+
+static int start(void **state)
+{
+	loop = ev_loop_new(0);
+	testing_server_start(&server, loop, NULL);
+	options = (struct options){ .server = server.address, .timeout = PATIENCE };
+	return 0;
+}
+
+static int stop(void **state)
+{
+	testing_server_stop(&server);
+	ev_loop_destroy(loop);
+	free(out);
+	free(err);
+	out = err = NULL;
+	return 0;
+}
+
+/* One command, given with single spaces, in a session of its own. */
+static enum status run(const char *line)
+{
+	_cleanup_(cleanup_free) char *text = strdup(line);
+	_cleanup_(buf_free) struct buf why = { 0 };
+	struct session s = { .loop = loop, .options = &options };
+	size_t out_size, err_size, n = 0;
+	const char *words[16];
+	enum status status;
+	struct command c;
+
+	for (char *rest = text; rest;)
+		words[n++] = strsep(&rest, " ");
+	if (command_parse(words, n, false, &c, &why) < 0)
+		fail_msg("%s", buf_cstr(&why));
+	free(out);
+	free(err);
+	s.out = open_memstream(&out, &out_size);
+	s.err = open_memstream(&err, &err_size);
+	status = session_run(&s, &c);
+	session_end(&s);
+	fclose(s.out);
+	fclose(s.err);
+	return status;
+}
+
+static void check_call(const char *line, enum act act, const char *request, const char *begin)
+{
+	assert_int_equal(run(line), STATUS_DONE);
+	assert_string_equal(err, "");
+	assert_int_equal(server.act, act);
+	assert_string_equal(buf_cstr(&server.request), request);
+	if (strncmp(out, begin, strlen(begin)) != 0)
+		fail_msg("%s: printed \"%s\"", line, out);
+}
+
+static void each_command_asks_its_question_and_prints_the_answer(void **state)
+{
+	check_call("show frontends", ACT_FRONTENDS, "{}", "NAME  VIP ");
+	check_call("show frontends www", ACT_FRONTEND, "{\"name\":\"www\"}",
+		   "name           www\n");
+	check_call("show backends", ACT_BACKENDS, "{}", "NAME   ADDRESS ");
+	check_call("show backends web1", ACT_BACKEND, "{\"name\":\"web1\"}", "name         web1\n");
+	check_call("show healthchecks", ACT_HEALTHCHECKS, "{}", "NAME  TYPE ");
+	check_call("show healthchecks web", ACT_HEALTHCHECK, "{\"name\":\"web\"}",
+		   "name                  web\n");
+	check_call("show vpp info", ACT_VPP_INFO, "{}", "version       26.10-rc0\n");
+	check_call("show lb state", ACT_LB_STATE, "{}", "dataplane                vpp\n");
+	check_call("show vpp lb counters", ACT_LB_COUNTERS, "{}", "VIP ");
+	check_call("sync lb state www plan", ACT_SYNC, "{\"frontend\":\"www\",\"plan\":true}",
+		   "as-add 198.51.100.10:80/tcp");
+	check_call("config reload", ACT_CONFIG_RELOAD, "{}", "configuration reloaded:\n");
+}
+
+static void each_act_names_its_backend(void **state)
+{
+	check_call("set backend web1 pause reason disk", ACT_PAUSE,
+		   "{\"name\":\"web1\",\"reason\":\"disk\",\"until\":\"0\"}",
+		   "backend web2: disabled ");
+	check_call("set backend web1 resume", ACT_RESUME,
+		   "{\"name\":\"web1\",\"reason\":\"\",\"until\":\"0\"}", "backend web1: up\n");
+	check_call("set backend web1 enable", ACT_ENABLE,
+		   "{\"name\":\"web1\",\"reason\":\"\",\"until\":\"0\"}", "backend web1: up\n");
+	check_call("set backend web1 disable", ACT_DISABLE,
+		   "{\"name\":\"web1\",\"reason\":\"\",\"until\":\"0\"}",
+		   "backend web2: disabled ");
+	check_call("set frontend www pool primary backend web2 weight 50 flush", ACT_WEIGHT,
+		   "{\"frontend\":\"www\",\"pool\":\"primary\",\"backend\":\"web2\",\"weight\":50,"
+		   "\"flush\":true}",
+		   "frontend www, pool primary, backend web2: weight 50, effective 0, flushed\n");
+}
+
+static void a_time_span_is_sent_as_its_end(void **state)
+{
+	int64_t before = loop_realtime() + 3600 * NSEC_PER_SEC, until;
+	const char *at;
+
+	assert_int_equal(run("set backend web1 pause for 1h"), STATUS_DONE);
+	at = strstr(buf_cstr(&server.request), "\"until\":\"");
+	assert_non_null(at);
+	until = strtoll(at + strlen("\"until\":\""), NULL, 10);
+	assert_true(until >= before && until <= loop_realtime() + 3600 * NSEC_PER_SEC);
+}
+
+static void json_is_the_message_of_the_api(void **state)
+{
+	options.json = true;
+	check_call("sync lb state", ACT_SYNC, "{\"frontend\":\"\",\"plan\":false}",
+		   "{\n"
+		   "  \"dataplane\": \"vpp\",\n"
+		   "  \"operations\": [\n"
+		   "    \"as-add 198.51.100.10:80/tcp 10.0.0.12 50\",\n"
+		   "    \"vip-remove [2001:db8::80]:443/udp\"\n"
+		   "  ],\n"
+		   "  \"withheld\": [\n"
+		   "    \"dns: warm-up\"\n"
+		   "  ]\n"
+		   "}\n");
+	check_call("show backends", ACT_BACKENDS, "{}", "{\n  \"backends\": [\n    {\n");
+}
+
+static void what_needs_no_server_asks_none(void **state)
+{
+	options.server = "not a server";
+	assert_int_equal(run("show version"), STATUS_DONE);
+	assert_memory_equal(out, "maglevc ", 8);
+	assert_int_equal(run("help watch"), STATUS_DONE);
+	assert_memory_equal(out, "watch events [num <n>]", 22);
+	options.json = true;
+	assert_int_equal(run("show version"), STATUS_DONE);
+	assert_memory_equal(out, "{\n  \"version\": \"", 16);
+	assert_int_equal(run("help moon"), STATUS_USAGE);
+	assert_string_equal(out, "");
+	assert_memory_equal(err, "maglevc: unknown word \"moon\"; possible: show", 44);
+}
+
+static void a_refusal_is_the_servers_words_and_1(void **state)
+{
+	server.mood = MOOD_REFUSING;
+	assert_int_equal(run("set backend web1 pause"), STATUS_REFUSED);
+	assert_string_equal(out, "");
+	assert_string_equal(err, "maglevc: backend \"web1\" is disabled: enable it first\n");
+	options.color = true;
+	assert_int_equal(run("set backend web1 pause"), STATUS_REFUSED);
+	assert_string_equal(
+		err, "\033[31mmaglevc: backend \"web1\" is disabled: enable it first\033[0m\n");
+}
+
+/* UNAVAILABLE from a server that is there is its word, not a lost connection. */
+static void a_server_without_a_data_plane_is_still_a_server(void **state)
+{
+	server.mood = MOOD_WITHOUT_VPP;
+	assert_int_equal(run("show vpp info"), STATUS_REFUSED);
+	assert_string_equal(err, "maglevc: not connected to VPP\n");
+}
+
+static void a_configuration_with_mistakes_is_1(void **state)
+{
+	server.mood = MOOD_MISTAKEN;
+	assert_int_equal(run("config check"), STATUS_REFUSED);
+	assert_string_equal(out, "");
+	assert_string_equal(err, "maglev.yaml:3:5: port: not a number\n");
+	assert_int_equal(run("config reload"), STATUS_REFUSED);
+	assert_string_equal(err, "maglev.yaml:3:5: port: not a number\n");
+	options.json = true;
+	assert_int_equal(run("config check"), STATUS_REFUSED);
+	assert_memory_equal(out, "{\n  \"ok\": false,", 16);
+	assert_string_equal(err, "");
+}
+
+static void a_good_configuration_is_0_with_its_warnings_aside(void **state)
+{
+	assert_int_equal(run("config check"), STATUS_DONE);
+	assert_memory_equal(out, "configuration is good; a reload would change:\n", 46);
+	assert_string_equal(err, "warning: maglev.yaml:3:5: weights sum above the table\n");
+}
+
+/* A port where nobody listens, or one that takes connections and says nothing. */
+static int occupy(bool listening, char address[static ENDPOINT_STRLEN])
+{
+	struct sockaddr_storage sa;
+	struct endpoint at;
+	socklen_t size;
+	int fd;
+
+	assert_int_equal(endpoint_parse("127.0.0.1:0", &at), 0);
+	size = endpoint_to_sockaddr(&at, &sa);
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&sa, size), 0);
+	if (listening)
+		assert_int_equal(listen(fd, 8), 0);
+	size = sizeof(sa);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&sa, &size), 0);
+	assert_int_equal(endpoint_from_sockaddr((struct sockaddr *)&sa, &at), 0);
+	endpoint_format(&at, address);
+	return fd;
+}
+
+static void check_complaint(const char *want, const char *address)
+{
+	char line[256];
+
+	snprintf(line, sizeof(line), "maglevc: %s %s", want, address);
+	if (strncmp(err, line, strlen(line)) != 0)
+		fail_msg("printed \"%s\"", err);
+	assert_string_equal(out, "");
+}
+
+static void no_server_is_3_and_says_which_and_why(void **state)
+{
+	char address[ENDPOINT_STRLEN];
+	_cleanup_(cleanup_fd) int fd = occupy(false, address);
+
+	assert_true(fd >= 0);
+	options.server = address;
+	assert_int_equal(run("show backends"), STATUS_NO_SERVER);
+	check_complaint("cannot reach", address);
+	assert_non_null(strcasestr(err, "refused"));
+	assert_int_equal(run("watch events"), STATUS_NO_SERVER);
+	check_complaint("cannot reach", address);
+}
+
+static void a_name_that_nobody_knows_is_3(void **state)
+{
+	options.server = "no-such-host.invalid:9090";
+	assert_int_equal(run("show backends"), STATUS_NO_SERVER);
+	check_complaint("cannot reach", "no-such-host.invalid:9090: ");
+}
+
+static void an_address_that_is_none_is_2(void **state)
+{
+	options.server = "::::";
+	assert_int_equal(run("show backends"), STATUS_USAGE);
+	assert_memory_equal(err, "maglevc: --server: ::::: ", 25);
+}
+
+static void something_that_takes_connections_and_says_nothing_is_3(void **state)
+{
+	char address[ENDPOINT_STRLEN];
+	_cleanup_(cleanup_fd) int fd = occupy(true, address);
+
+	assert_true(fd >= 0);
+	options.server = address;
+	options.timeout = 50 * NSEC_PER_MSEC;
+	assert_int_equal(run("show backends"), STATUS_NO_SERVER);
+	assert_non_null(strstr(err, address));
+	assert_string_equal(out, "");
+}
+
+static void a_server_that_hangs_is_3_after_the_timeout(void **state)
+{
+	server.mood = MOOD_HANGING;
+	options.timeout = 100 * NSEC_PER_MSEC;
+	assert_int_equal(run("show backends"), STATUS_NO_SERVER);
+	assert_int_equal(server.calls, 1);
+	assert_non_null(strstr(err, "did not answer within 100ms\n"));
+}
+
+static void a_server_that_dies_on_us_is_3(void **state)
+{
+	server.mood = MOOD_GONE;
+	assert_int_equal(run("show backends"), STATUS_NO_SERVER);
+	assert_int_equal(server.calls, 1);
+	check_complaint("lost the connection to", server.address);
+}
+
+#define EVENT(seq)                                                                                 \
+	"{\"seq\":\"" seq "\",\"at\":\"0\",\"frontend\":{\"frontend\":\"\",\"from\":\"\","         \
+	"\"to\":\"\",\"replay\":false}}\n"
+
+static void a_watch_ends_after_as_many_events_as_asked_for(void **state)
+{
+	check_call("watch events num 2 log level debug backend", ACT_WATCH,
+		   "{\"log\":true,\"log_level\":\"debug\",\"backend\":true,\"frontend\":false}",
+		   EVENT("1"));
+	assert_string_equal(out, EVENT("1") EVENT("2"));
+	options.json = true;
+	assert_int_equal(run("watch events num 1"), STATUS_DONE);
+	assert_string_equal(out, EVENT("1"));
+}
+
+static void a_watch_ends_when_the_server_ends_it(void **state)
+{
+	server.mood = MOOD_ENDING;
+	assert_int_equal(run("watch events"), STATUS_DONE);
+	assert_string_equal(out, EVENT("1") EVENT("2") EVENT("3"));
+}
+
+static void a_watch_is_not_over_after_the_timeout(void **state)
+{
+	server.mood = MOOD_LATE;
+	options.timeout = 300 * NSEC_PER_MSEC;
+	assert_int_equal(run("watch events"), STATUS_DONE);
+	assert_string_equal(out, EVENT("1") EVENT("2") EVENT("3"));
+}
+
+static void a_watch_that_is_interrupted_was_good(void **state)
+{
+	server.mood = MOOD_INTERRUPTED;
+	assert_int_equal(run("watch events"), STATUS_DONE);
+	assert_string_equal(err, "");
+}
+
+static void a_watch_shows_why_the_server_ended_it(void **state)
+{
+	server.mood = MOOD_REFUSING;
+	assert_int_equal(run("watch events"), STATUS_REFUSED);
+	assert_string_equal(err, "maglevc: backend \"web1\" is disabled: enable it first\n");
+}
+
+static void an_answer_that_cannot_be_written_is_1(void **state)
+{
+	struct session s = { .loop = loop, .options = &options, .err = stderr };
+	struct command c = { .act = ACT_BACKENDS };
+	_cleanup_(cleanup_free) char *text = NULL;
+	size_t size;
+
+	s.out = fopen("/dev/full", "w");
+	s.err = open_memstream(&text, &size);
+	assert_int_equal(session_run(&s, &c), STATUS_REFUSED);
+	session_end(&s);
+	fclose(s.out);
+	fclose(s.err);
+	assert_string_equal(text, "maglevc: cannot write the answer: No space left on device\n");
+}
+
+static void a_session_keeps_its_connection(void **state)
+{
+	struct session s = { .loop = loop, .options = &options };
+	struct command c = { .act = ACT_BACKENDS };
+
+	s.out = s.err = fopen("/dev/null", "w");
+	assert_int_equal(session_run(&s, &c), STATUS_DONE);
+	assert_int_equal(session_run(&s, &c), STATUS_DONE);
+	assert_int_equal(grpc_server_stats(server.server)->accepted, 1);
+	session_end(&s);
+	fclose(s.out);
+}
+
+/* ---- TLS ---- */
+
+static struct pki pki;
+static struct tls_context *server_tls;
+
+static int start_tls(void **state)
+{
+	struct tls_files files;
+	char reason[256];
+
+	pki_make(&pki);
+	pki_issue(&pki, NULL, "ca");
+	pki_issue(&pki, NULL, "other");
+	pki_issue(&pki, "ca", "server");
+	pki_issue(&pki, "ca", "operator");
+	files = (struct tls_files){ .certificate = pki_file(&pki, "server.pem"),
+				    .key = pki_file(&pki, "server.key"),
+				    .ca = pki_file(&pki, "ca.pem") };
+	assert_int_equal(tls_server_context_new(&files, &server_tls, reason, sizeof(reason)), 0);
+	loop = ev_loop_new(0);
+	testing_server_start(&server, loop, server_tls);
+	options = (struct options){ .server = server.address, .timeout = PATIENCE, .tls = true };
+	return 0;
+}
+
+static int stop_tls(void **state)
+{
+	stop(state);
+	tls_context_free(server_tls);
+	pki_remove(&pki);
+	return 0;
+}
+
+static void with_tls_both_sides_show_their_certificate(void **state)
+{
+	options.tls_files = (struct tls_files){ .certificate = pki_file(&pki, "operator.pem"),
+						.key = pki_file(&pki, "operator.key"),
+						.ca = pki_file(&pki, "ca.pem") };
+	assert_int_equal(run("show backends"), STATUS_DONE);
+	options.tls_name = "localhost";
+	assert_int_equal(run("show backends"), STATUS_DONE);
+	options.tls_name = "www.example.net";
+	assert_int_equal(run("show backends"), STATUS_NO_SERVER);
+	check_complaint("cannot reach", server.address);
+}
+
+static void a_server_that_nobody_vouches_for_is_3(void **state)
+{
+	options.tls_files = (struct tls_files){ .ca = pki_file(&pki, "other.pem") };
+	assert_int_equal(run("show backends"), STATUS_NO_SERVER);
+	check_complaint("cannot reach", server.address);
+}
+
+static void a_certificate_that_is_not_there_is_2(void **state)
+{
+	options.tls_files = (struct tls_files){ .ca = pki_file(&pki, "absent.pem") };
+	assert_int_equal(run("show backends"), STATUS_USAGE);
+	assert_memory_equal(err, "maglevc: TLS: ", 14);
+	assert_non_null(strstr(err, "absent.pem"));
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, start, stop)
+#define TLS_CASE(f) cmocka_unit_test_setup_teardown(f, start_tls, stop_tls)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(each_command_asks_its_question_and_prints_the_answer),
+		CASE(each_act_names_its_backend),
+		CASE(a_time_span_is_sent_as_its_end),
+		CASE(json_is_the_message_of_the_api),
+		CASE(what_needs_no_server_asks_none),
+		CASE(a_refusal_is_the_servers_words_and_1),
+		CASE(a_server_without_a_data_plane_is_still_a_server),
+		CASE(a_configuration_with_mistakes_is_1),
+		CASE(a_good_configuration_is_0_with_its_warnings_aside),
+		CASE(no_server_is_3_and_says_which_and_why),
+		CASE(a_name_that_nobody_knows_is_3),
+		CASE(an_address_that_is_none_is_2),
+		CASE(something_that_takes_connections_and_says_nothing_is_3),
+		CASE(a_server_that_hangs_is_3_after_the_timeout),
+		CASE(a_server_that_dies_on_us_is_3),
+		CASE(a_watch_ends_after_as_many_events_as_asked_for),
+		CASE(a_watch_ends_when_the_server_ends_it),
+		CASE(a_watch_is_not_over_after_the_timeout),
+		CASE(a_watch_that_is_interrupted_was_good),
+		CASE(a_watch_shows_why_the_server_ended_it),
+		CASE(an_answer_that_cannot_be_written_is_1),
+		CASE(a_session_keeps_its_connection),
+		TLS_CASE(with_tls_both_sides_show_their_certificate),
+		TLS_CASE(a_server_that_nobody_vouches_for_is_3),
+		TLS_CASE(a_certificate_that_is_not_there_is_2),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* testing: answers that a server could give, for tests. All live as long as the program. */
+#pragma once
+
+#include "proto/maglev.pb-c.h"
+
+#define TESTING_NOW INT64_C(1776245400000000000) /* 2026-04-15T09:30:00Z */
+
+/* www: web1 up, web2 disabled and with a weight set at run time, a spare one paused. */
+Maglev__FrontendInfo *testing_frontend(void);
+/* www, and one on all ports of an IPv6 address without pools. */
+Maglev__ListFrontendsResponse *testing_frontends(void);
+/* web1: up, with two transitions. */
+Maglev__BackendInfo *testing_backend(void);
+/* web2: disabled, with an override. */
+Maglev__BackendInfo *testing_disabled(void);
+/* web1, web2, and a static one that nobody uses. */
+Maglev__ListBackendsResponse *testing_backends(void);
+Maglev__HealthCheckInfo *testing_healthcheck(void);
+/* web (https) and ping (icmp) */
+Maglev__ListHealthChecksResponse *testing_healthchecks(void);
+Maglev__VPPInfo *testing_vpp_info(void);
+Maglev__VPPLBState *testing_lb_state(void);
+Maglev__VPPLBCounters *testing_lb_counters(void);
+Maglev__SyncVPPLBStateResponse *testing_sync(void);
+Maglev__CheckConfigResponse *testing_check(void);
+Maglev__ReloadConfigResponse *testing_reload(void);

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tree: every command there is. Parsing, help and completion walk this table; to add a command is
+ * to add a node here and its line in action.c.
+ */
+#include "src/maglevc/command.h"
+
+static const char *const levels[] = { "debug", "info", "warn", "error", NULL };
+
+static const struct node show_frontend[] = {
+	{ .word = "name",
+	  .help = "one frontend, its pools and backends",
+	  .kind = NODE_FRONTEND,
+	  .slot = SLOT_FRONTEND,
+	  .act = ACT_FRONTEND },
+	{ 0 },
+};
+
+static const struct node show_backend[] = {
+	{ .word = "name",
+	  .help = "one backend, its probes and transitions",
+	  .kind = NODE_BACKEND,
+	  .slot = SLOT_BACKEND,
+	  .act = ACT_BACKEND },
+	{ 0 },
+};
+
+static const struct node show_healthcheck[] = {
+	{ .word = "name",
+	  .help = "one health check",
+	  .kind = NODE_HEALTHCHECK,
+	  .slot = SLOT_HEALTHCHECK,
+	  .act = ACT_HEALTHCHECK },
+	{ 0 },
+};
+
+static const struct node show_lb[] = {
+	{ .word = "state",
+	  .help = "what the data plane has, and should have",
+	  .act = ACT_LB_STATE },
+	{ .word = "counters",
+	  .help = "packets and bytes of the data plane",
+	  .act = ACT_LB_COUNTERS },
+	{ 0 },
+};
+
+static const struct node show_vpp[] = {
+	{ .word = "info",
+	  .help = "version and age of the VPP we are connected to",
+	  .act = ACT_VPP_INFO },
+	{ .word = "lb", .help = "the same as show lb", .children = show_lb },
+	{ 0 },
+};
+
+static const struct node show[] = {
+	{ .word = "version", .help = "version of maglevc", .act = ACT_VERSION },
+	{ .word = "frontends",
+	  .help = "all frontends",
+	  .act = ACT_FRONTENDS,
+	  .children = show_frontend },
+	{ .word = "backends",
+	  .help = "all backends",
+	  .act = ACT_BACKENDS,
+	  .children = show_backend },
+	{ .word = "healthchecks",
+	  .help = "all health checks",
+	  .act = ACT_HEALTHCHECKS,
+	  .children = show_healthcheck },
+	{ .word = "lb", .help = "the data plane", .children = show_lb },
+	{ .word = "vpp", .help = "VPP", .children = show_vpp },
+	{ 0 },
+};
+
+static const struct node reason_text[] = {
+	{ .word = "text",
+	  .help = "one word, or many in quotes",
+	  .kind = NODE_TEXT,
+	  .slot = SLOT_REASON },
+	{ 0 },
+};
+
+static const struct node for_duration[] = {
+	{ .word = "duration",
+	  .help = "such as 90s, 1h30m",
+	  .kind = NODE_DURATION,
+	  .slot = SLOT_FOR },
+	{ 0 },
+};
+
+#define REASON                                                                                     \
+	{                                                                                          \
+		.word = "reason", .help = "why, shown to everybody", .children = reason_text       \
+	}
+
+static const struct node reason_only[] = { REASON, { 0 } };
+
+static const struct node reason_and_time[] = {
+	REASON,
+	{ .word = "for", .help = "undone by itself after that time", .children = for_duration },
+	{ 0 },
+};
+
+static const struct node backend_acts[] = {
+	{ .word = "pause",
+	  .help = "no probes, no new flows; flows stay",
+	  .act = ACT_PAUSE,
+	  .children = reason_and_time,
+	  .options = true },
+	{ .word = "resume",
+	  .help = "end a pause: probe again",
+	  .act = ACT_RESUME,
+	  .children = reason_only,
+	  .options = true },
+	{ .word = "enable",
+	  .help = "use it, whatever the file says",
+	  .act = ACT_ENABLE,
+	  .children = reason_and_time,
+	  .options = true },
+	{ .word = "disable",
+	  .help = "take it out and tear its flows down",
+	  .act = ACT_DISABLE,
+	  .children = reason_and_time,
+	  .options = true },
+	{ 0 },
+};
+
+static const struct node set_backend[] = {
+	{ .word = "name",
+	  .help = "which backend",
+	  .kind = NODE_BACKEND,
+	  .slot = SLOT_BACKEND,
+	  .children = backend_acts },
+	{ 0 },
+};
+
+static const struct node weight_options[] = {
+	{ .word = "flush", .help = "tear the flows of the backend down", .slot = SLOT_FLUSH },
+	{ 0 },
+};
+
+static const struct node weight_value[] = {
+	{ .word = "0-100",
+	  .help = "set the weight of a backend in a pool",
+	  .kind = NODE_NUMBER,
+	  .min = 0,
+	  .max = 100,
+	  .slot = SLOT_WEIGHT,
+	  .act = ACT_WEIGHT,
+	  .children = weight_options,
+	  .options = true },
+	{ 0 },
+};
+
+static const struct node weight[] = {
+	{ .word = "weight", .help = "its weight there", .children = weight_value },
+	{ 0 },
+};
+
+static const struct node member_name[] = {
+	{ .word = "name",
+	  .help = "which backend",
+	  .kind = NODE_BACKEND,
+	  .slot = SLOT_BACKEND,
+	  .children = weight },
+	{ 0 },
+};
+
+static const struct node member[] = {
+	{ .word = "backend", .help = "a backend of the pool", .children = member_name },
+	{ 0 },
+};
+
+static const struct node pool_name[] = {
+	{ .word = "pool",
+	  .help = "which pool",
+	  .kind = NODE_POOL,
+	  .slot = SLOT_POOL,
+	  .children = member },
+	{ 0 },
+};
+
+static const struct node pool[] = {
+	{ .word = "pool", .help = "a pool of the frontend", .children = pool_name },
+	{ 0 },
+};
+
+static const struct node set_frontend[] = {
+	{ .word = "name",
+	  .help = "which frontend",
+	  .kind = NODE_FRONTEND,
+	  .slot = SLOT_FRONTEND,
+	  .children = pool },
+	{ 0 },
+};
+
+static const struct node set[] = {
+	{ .word = "backend", .help = "the state of a backend", .children = set_backend },
+	{ .word = "frontend", .help = "the weights of a frontend", .children = set_frontend },
+	{ 0 },
+};
+
+static const struct node count_value[] = {
+	{ .word = "n",
+	  .help = "how many",
+	  .kind = NODE_NUMBER,
+	  .min = 1,
+	  .max = UINT32_MAX,
+	  .slot = SLOT_COUNT },
+	{ 0 },
+};
+
+static const struct node level_value[] = {
+	{ .word = "level",
+	  .help = "debug, info, warn or error",
+	  .kind = NODE_CHOICE,
+	  .choices = levels,
+	  .slot = SLOT_LEVEL },
+	{ 0 },
+};
+
+static const struct node log_options[] = {
+	{ .word = "level", .help = "debug, info, warn or error, and up", .children = level_value },
+	{ 0 },
+};
+
+static const struct node watch_options[] = {
+	{ .word = "num", .help = "end after that many events", .children = count_value },
+	{ .word = "log",
+	  .help = "lines of the log (from info up)",
+	  .slot = SLOT_LOG,
+	  .children = log_options,
+	  .options = true },
+	{ .word = "backend", .help = "transitions of backends", .slot = SLOT_WATCH_BACKEND },
+	{ .word = "frontend", .help = "transitions of frontends", .slot = SLOT_WATCH_FRONTEND },
+	{ 0 },
+};
+
+static const struct node watch[] = {
+	{ .word = "events",
+	  .help = "states, then what happens, as lines of JSON",
+	  .act = ACT_WATCH,
+	  .children = watch_options,
+	  .options = true },
+	{ 0 },
+};
+
+static const struct node config[] = {
+	{ .word = "check",
+	  .help = "is the file good, what would a reload change",
+	  .act = ACT_CONFIG_CHECK },
+	{ .word = "reload",
+	  .help = "have the server read its file again",
+	  .act = ACT_CONFIG_RELOAD },
+	{ 0 },
+};
+
+static const struct node sync_options[] = {
+	{ .word = "frontend",
+	  .help = "only this one",
+	  .kind = NODE_FRONTEND,
+	  .slot = SLOT_FRONTEND },
+	{ .word = "plan", .help = "only show what would be done", .slot = SLOT_PLAN },
+	{ 0 },
+};
+
+static const struct node sync_lb[] = {
+	{ .word = "state",
+	  .help = "make the data plane what it should be, now",
+	  .act = ACT_SYNC,
+	  .children = sync_options,
+	  .options = true },
+	{ 0 },
+};
+
+static const struct node sync_vpp[] = {
+	{ .word = "lb", .help = "the same as sync lb", .children = sync_lb },
+	{ 0 },
+};
+
+static const struct node sync_what[] = {
+	{ .word = "lb", .help = "the data plane", .children = sync_lb },
+	{ .word = "vpp", .help = "VPP", .children = sync_vpp },
+	{ 0 },
+};
+
+static const struct node help_words[] = {
+	{ .word = "command", .help = "the words of one", .kind = NODE_REST },
+	{ 0 },
+};
+
+const struct node command_tree[] = {
+	{ .word = "show", .help = "show states, settings and counters", .children = show },
+	{ .word = "set",
+	  .help = "change states and weights until the server restarts",
+	  .children = set },
+	{ .word = "watch", .help = "follow events", .children = watch },
+	{ .word = "config", .help = "the server's configuration file", .children = config },
+	{ .word = "sync", .help = "write the data plane", .children = sync_what },
+	{ .word = "help",
+	  .help = "what can be said",
+	  .act = ACT_HELP,
+	  .children = help_words,
+	  .options = true },
+	{ .word = "exit", .help = "leave the shell", .act = ACT_EXIT, .shell_only = true },
+	{ .word = "quit", .help = "leave the shell", .act = ACT_EXIT, .shell_only = true },
+	{ 0 },
+};
