@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state of the data plane: what should be there, made from the model, beside what is there. Both
- * are sorted lists of VIPs, and of ASes in each; a walk over the two puts them side by side.
+ * The state of the data plane: what should be there, made from the model, beside what is there.
+ * Both are sorted lists of VIPs, and of ASes in each; a walk over the two puts them side by side.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -76,6 +76,7 @@ static Maglev__VPPLBAS *one_as(const struct lb_as *want, const struct lb_as *hav
 	Maglev__VPPLBAS *as = API__NEW(a, Maglev__VPPLBAS, maglev__vpplbas__init);
 	const struct addr *address = want ? &want->address : &have->address;
 
+	assert(want || have);
 	as->address = api__addr(address, a);
 	as->backend = name_of(names, address);
 	as->wanted = want != NULL;
@@ -121,6 +122,7 @@ static Maglev__VPPLBVIP *one_vip(const struct l4_config *c, const struct wanted 
 	const struct lb_vip *shown = have ? have : &want->vip;
 	struct names names = { 0 };
 
+	assert(want || have);
 	if (want)
 		names = names_of(c, want->frontend, a);
 	vip->address = api__addr(&shown->key.address, a);

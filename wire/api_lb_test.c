@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One frontend www with backends a (up) and b (down); what is observed differs from test to test. */
+/* Frontend www with backends a (up) and b (down); what is observed differs from test to test. */
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,9 +2,9 @@
 /*
  * call: the life of one call, from its headers to its trailers.
  *
- * A call lives in the area of its stream, from the first header until lib/h2 says that the stream is
- * closed. In between it is ended exactly once, by its handler, or by end_call() for everybody else:
- * the client, the clock, the limits, the end of the server. What comes after its end is ignored.
+ * A call lives in the area of its stream, from the first header until lib/h2 says that the stream
+ * is closed. In between it is ended exactly once, by its handler or, for everybody else, by
+ * grpc__end(): the clock, the limits, the end of the server. What comes after its end is ignored.
  *
  * Requests that are not whole are counted, by connection and in all: over the bound, the call whose
  * bytes were too many ends. A handler gets its request when all of it has come.
@@ -413,7 +413,18 @@ static void on_closed(struct h2_stream *stream, uint32_t error, void *user)
 	free(call->text);
 }
 
+static void on_drained(struct h2_stream *stream, void *user)
+{
+	struct grpc_call *call = h2_stream_area(stream);
+	void (*drained)(void *user) = call->drained;
+
+	call->drained = NULL;
+	if (drained && !call->ended)
+		drained(call->drained_user);
+}
+
 const struct h2_events grpc__server_events = {
+	.drained = on_drained,
 	.begin = on_begin,
 	.header = on_header,
 	.headers = on_headers,
@@ -497,6 +508,18 @@ int grpc_send_encoded(struct grpc_call *call, struct str shared, struct str own)
 		return -ENOBUFS;
 	grpc__frame_parts(out, shared, own);
 	return keep_queued(call, out, before);
+}
+
+size_t grpc_queued(struct grpc_call *call)
+{
+	return h2_queued(stream_of(call));
+}
+
+void grpc_on_drained(struct grpc_call *call, void (*drained)(void *user), void *user)
+{
+	assert(!call->ended);
+	call->drained = drained;
+	call->drained_user = user;
 }
 
 void grpc_finish(struct grpc_call *call)

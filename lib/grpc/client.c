@@ -169,7 +169,7 @@ static const struct h2_events host_events = {
 
 /* ---- the client ---- */
 
-/* done() may free the client with all its calls: nothing is touched after it but on another turn. */
+/* done() may free the client with all its calls: nothing of it is touched behind that. */
 static void on_deliver(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct grpc_client *c = container_of(w, struct grpc_client, deliver);

@@ -2,7 +2,7 @@
 /*
  * reflection: the server tells which services it has, and shows their files.
  *
- * v1 and v1alpha have the same messages under two names: the bytes are the same, and so is the code.
+ * v1 and v1alpha have the same messages under two names: the same bytes, and the same code.
  * Each question gets one answer; one that cannot be answered gets an error inside of it, and the
  * stream goes on.
  */

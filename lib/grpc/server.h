@@ -99,8 +99,8 @@ int grpc_send(struct grpc_call *call, const ProtobufCMessage *message);
 /* The same with bytes that are a message already, in two parts: what is shared, and what is not. */
 int grpc_send_encoded(struct grpc_call *call, struct str shared, struct str own);
 /* Bytes of answers that the call has waiting. */
-size_t grpc_queued(const struct grpc_call *call);
-/* Told once, from the loop, when less than a quarter of max_queued waits. */
+size_t grpc_queued(struct grpc_call *call);
+/* Told once, when nothing waits any more. It may not send: let the loop turn first. */
 void grpc_on_drained(struct grpc_call *call, void (*drained)(void *user), void *user);
 /* The stream is over, with OK. */
 void grpc_finish(struct grpc_call *call);

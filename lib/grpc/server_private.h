@@ -45,6 +45,8 @@ struct grpc_call {
 	char *text; /* percent-encoded; NULL: none */
 	void (*cancelled)(void *user);
 	void *cancelled_user;
+	void (*drained)(void *user);
+	void *drained_user;
 };
 
 struct grpc_server {

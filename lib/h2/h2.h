@@ -66,6 +66,8 @@ struct h2_events {
 	void (*data)(struct h2_stream *s, struct str bytes, void *user);
 	/* Nothing more will come. */
 	void (*end)(struct h2_stream *s, void *user);
+	/* Nothing is queued any more. Not from here, but from the loop, more may follow. */
+	void (*drained)(struct h2_stream *s, void *user);
 	/* After h2_end(), when everything queued has gone: h2_trailers() now. Server only. */
 	void (*finish)(struct h2_stream *s, void *user);
 	/*

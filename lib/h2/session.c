@@ -5,8 +5,8 @@
  * nghttp2 parses, keeps windows and states, and answers what is against the protocol; here its
  * callbacks become those of the host's user, and abuse that keeps to the protocol is counted: every
  * ten seconds a connection may end so many streams in an error, whoever resets them (rapid reset),
- * and send so many frames that only make work. Enough is enough: the error to close with is then set in
- * the connection, which ends itself when nghttp2 has returned.
+ * and send so many frames that only make work. Above that the error to close with is set in the
+ * connection, which ends itself when nghttp2 has returned.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -70,16 +70,25 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
 	return 0;
 }
 
-static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
-		     size_t name_n, const uint8_t *value, size_t value_n, uint8_t flags, void *user)
+static struct str text_of(nghttp2_rcbuf *b)
 {
+	nghttp2_vec v = nghttp2_rcbuf_get_buf(b);
+
+	return (struct str){ (const char *)v.base, v.len };
+}
+
+static int on_header(nghttp2_session *session, const nghttp2_frame *frame, nghttp2_rcbuf *name,
+		     nghttp2_rcbuf *value, uint8_t flags, void *user)
+{
+	struct str n = text_of(name);
+	struct str v = text_of(value);
 	struct h2_conn *c = user;
 	const struct h2_config *config = config_of(c);
 	struct h2_stream *s = find(session, frame->hd.stream_id);
 
 	if (!s)
 		return 0;
-	s->header_size += name_n + value_n + FIELD_OVERHEAD;
+	s->header_size += n.n + v.n + FIELD_OVERHEAD;
 	if (s->header_size > config->max_header_list) {
 		nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, s->id,
 					  NGHTTP2_ENHANCE_YOUR_CALM);
@@ -87,8 +96,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 		return 0;
 	}
 	if (config->events->header)
-		config->events->header(s, (struct str){ (const char *)name, name_n },
-				       (struct str){ (const char *)value, value_n }, config->user);
+		config->events->header(s, n, v, config->user);
 	return 0;
 }
 
@@ -255,7 +263,7 @@ void h2__session_prepare(struct h2_host *h)
 	if (nghttp2_session_callbacks_new(&cb) || nghttp2_option_new(&h->option))
 		abort(); /* out of memory, as base/mem.h does */
 	nghttp2_session_callbacks_set_on_begin_headers_callback(cb, on_begin_headers);
-	nghttp2_session_callbacks_set_on_header_callback(cb, on_header);
+	nghttp2_session_callbacks_set_on_header_callback2(cb, on_header);
 	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(cb, on_data);
 	nghttp2_session_callbacks_set_on_frame_recv_callback(cb, on_frame);
 	nghttp2_session_callbacks_set_on_frame_send_callback(cb, on_frame_sent);

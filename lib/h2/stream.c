@@ -94,6 +94,14 @@ static void end_of_data(struct h2_stream *s, uint32_t *flags)
 	config->events->finish(s, config->user);
 }
 
+static void tell_drained(struct h2_stream *s)
+{
+	const struct h2_config *config = &s->conn->host->config;
+
+	if (config->events->drained && !s->muted)
+		config->events->drained(s, config->user);
+}
+
 static ssize_t on_read(nghttp2_session *session, int32_t id, uint8_t *to, size_t room,
 		       uint32_t *flags, nghttp2_data_source *source, void *user)
 {
@@ -113,6 +121,8 @@ static ssize_t on_read(nghttp2_session *session, int32_t id, uint8_t *to, size_t
 		end_of_data(s, flags);
 	else if (n == 0)
 		s->deferred = true;
+	else
+		tell_drained(s);
 	return s->deferred ? NGHTTP2_ERR_DEFERRED : (ssize_t)n;
 }
 

@@ -155,7 +155,7 @@ static int check_item(struct walk *w, const struct item *item)
 	return r;
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): at most PB__DEPTH_MAX deep */
+/* At most PB__DEPTH_MAX deep. */
 static int check_message(struct walk *w, const ProtobufCMessageDescriptor *type, struct str bytes)
 {
 	struct item item;

@@ -35,7 +35,7 @@ static bool any_broken_in(const ProtobufCMessage *m, const ProtobufCFieldDescrip
 	return false;
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as the message, which a program made */
+/* As deep as the message, which a program made. */
 static bool any_broken(const ProtobufCMessage *m)
 {
 	for (unsigned i = 0; i < m->descriptor->n_fields; i++) {
@@ -76,7 +76,7 @@ static void mend_in(ProtobufCMessage *m, const ProtobufCFieldDescriptor *f, stru
 	}
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): as any_broken() */
+/* As any_broken(). */
 static void mend(ProtobufCMessage *m, struct arena *arena)
 {
 	for (unsigned i = 0; i < m->descriptor->n_fields; i++)

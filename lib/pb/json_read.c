@@ -302,7 +302,7 @@ static int read_fields(struct reader *r, json_t *json, ProtobufCMessage *m)
 	return e;
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): at most PB__DEPTH_MAX deep */
+/* At most PB__DEPTH_MAX deep. */
 static int read_message(struct reader *r, const ProtobufCMessageDescriptor *type, json_t *json,
 			ProtobufCMessage **ret)
 {

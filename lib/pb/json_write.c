@@ -289,7 +289,7 @@ static void write_field(struct writer *w, const ProtobufCMessage *m,
 		write_value(w, f, pb__value(m, f, 0));
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as the message, which pb_decode() bounds */
+/* As deep as the message, which pb_decode() bounds. */
 static void write_message(struct writer *w, const ProtobufCMessage *m)
 {
 	bool first = true;

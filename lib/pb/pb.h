@@ -34,8 +34,8 @@ enum pb_json_style {
 /*
  * protojson's mapping with the field names of the .proto file: every field is there, also with its
  * default value, but for absent messages and oneof members that are not set; 64-bit integers are
- * strings; bytes are base64; enums are names; a map is an object, in the order of its keys. Whatever
- * is in the strings, the JSON is valid.
+ * strings; bytes are base64; enums are names; a map is an object, in the order of its keys.
+ * Whatever is in the strings, the JSON is valid.
  */
 void pb_json_write(const ProtobufCMessage *message, enum pb_json_style style, struct buf *out);
 

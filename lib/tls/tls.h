@@ -4,10 +4,10 @@
  *
  * A context is shared by many connections: it says who we are, whom we trust and what is spoken
  * inside. A connection keeps what it needs of its context, which may be freed or replaced while
- * connections last; it borrows the socket and never closes it. A session, taken from one connection and given to a later one to the
- * same server, saves most of the handshake (with TLS 1.3 it serves once; the server offers the
- * next); a resumed connection has not seen the certificate again, so whoever cares for its validity
- * resumes for a bounded time only.
+ * connections last; it borrows the socket and never closes it. A session, taken from one connection
+ * and given to a later one to the same server, saves most of the handshake (with TLS 1.3 it serves
+ * once; the server offers the next); a resumed connection has not seen the certificate again, so
+ * whoever cares for its validity resumes for a bounded time only.
  *
  * Nothing blocks, nothing raises SIGPIPE. Calls that cannot go on answer -EAGAIN; then
  * tls_wants_write() tells which way to wait for.
@@ -39,10 +39,10 @@ struct tls_files {
 };
 
 /*
- * For HTTP/2: TLS 1.2 or newer, ALPN h2 and nothing else. A server needs certificate and key; with a ca, clients must
- * show a certificate that it signed. A client verifies the server against ca or, without one, the
- * system's trust store; certificate and key, if given, are shown when asked for. -EINVAL with the
- * file and the trouble in reason; *ret untouched then.
+ * For HTTP/2: TLS 1.2 or newer, ALPN h2 and nothing else. A server needs certificate and key; with
+ * a ca, clients must show a certificate that it signed. A client verifies the server against ca or,
+ * without one, the system's trust store; certificate and key, if given, are shown when asked for.
+ * -EINVAL with the file and the trouble in reason; *ret untouched then.
  */
 int tls_server_context_new(const struct tls_files *files, struct tls_context **ret, char *reason,
 			   size_t reason_size);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * maglevd: wiring. Start: options, configuration, listener, capabilities dropped to what the
- * configuration needs, then engine, prober, reconciler, and the loop. Stop: the listener drains,
+ * maglevd: wiring. Start: options, configuration, listeners, capabilities dropped to what the
+ * configuration needs, then engine, prober, reconciler, and the loop. Stop: the API drains, then the
+ * metrics' listener,
  * probes are cancelled, the data plane is let go of as it is (NFR-1.1).
  *
  * The engine's observers are told in the order they are made here: the prober starts or stops
@@ -19,6 +20,7 @@
 #include "lib/daemon/daemon.h"
 #include "lib/log/log.h"
 #include "src/maglevd/admin.h"
+#include "src/maglevd/api/api.h"
 #include "src/maglevd/capability.h"
 #include "src/maglevd/dataplane/drivers.h"
 #include "src/maglevd/engine.h"
@@ -45,6 +47,7 @@ struct maglevd {
 	struct reconcile *reconcile;
 	struct reload *reload;
 	struct maglevd_metrics *metrics;
+	struct api *api;     /* NULL without --grpc-addr */
 	struct admin *admin; /* NULL without --metrics-addr */
 };
 
@@ -73,11 +76,20 @@ static void on_reloaded(const struct reload_report *report, void *user)
 	daemon_ready("serving");
 }
 
+static void reload_certificates(struct maglevd *m)
+{
+	char reason[256];
+
+	if (m->api && api_reload_tls(m->api, reason, sizeof(reason)) < 0)
+		log_error("grpc-tls-failed", LOG_S("error", reason));
+}
+
 static void on_hangup(void *user)
 {
 	struct maglevd *m = user;
 
 	daemon_reloading();
+	reload_certificates(m);
 	if (reload_request(m->reload, on_reloaded, m) < 0)
 		log_error("config-reload-failed", LOG_S("error", "too many reloads are waiting"));
 }
@@ -89,20 +101,72 @@ static void on_drained(void *user)
 	ev_break(m->loop, EVBREAK_ALL);
 }
 
-static void on_stop(int signo, void *user)
+static void on_api_drained(void *user)
 {
 	struct maglevd *m = user;
 
-	log_info("stopping", LOG_S("signal", strsignal(signo)));
 	if (m->admin)
 		admin_drain(m->admin, on_drained, m);
 	else
 		ev_break(m->loop, EVBREAK_ALL);
 }
 
+static void on_stop(int signo, void *user)
+{
+	struct maglevd *m = user;
+
+	log_info("stopping", LOG_S("signal", strsignal(signo)));
+	if (m->api)
+		api_drain(m->api, on_api_drained, m);
+	else
+		on_api_drained(m);
+}
+
 static void on_abandon(enum daemon_reason why, void *user)
 {
 	log_warn("stopped-at-once", LOG_S("reason", daemon_reason_text(why)));
+}
+
+/* Off by default, as the network is the operator's; but who can reach it can drain everything. */
+static void warn_if_open(const struct maglevd *m, const struct endpoint *at)
+{
+	if (m->options.grpc_client_ca || addr_is_loopback(&at->addr))
+		return;
+	log_warn("grpc-open", LOG_S("addr", m->options.grpc_addr),
+		 LOG_S("reason", "whoever reaches this address may change everything: see "
+				 "--grpc-client-ca, or listen on loopback"));
+}
+
+static int listen_api(struct maglevd *m)
+{
+	const struct options *o = &m->options;
+	struct api_setup setup = { .loop = m->loop,
+				   .engine = m->engine,
+				   .reconcile = m->reconcile,
+				   .reload = m->reload,
+				   .config_path = m->source.path,
+				   .reflection = o->reflection,
+				   .tls = { o->grpc_tls_cert, o->grpc_tls_key, o->grpc_client_ca },
+				   .operators = (const char *const *)o->grpc_operators.items,
+				   .n_operators = o->grpc_operators.n };
+	char reason[256] = "not an address", text[ENDPOINT_STRLEN];
+	struct endpoint at;
+	int r;
+
+	if (!*o->grpc_addr)
+		return 0;
+	r = endpoint_parse(o->grpc_addr, &setup.listen);
+	if (r == 0)
+		r = api_new(&setup, &m->api, reason, sizeof(reason));
+	if (r < 0) {
+		log_error("listen-failed", LOG_S("flag", "--grpc-addr"),
+			  LOG_S("addr", o->grpc_addr), LOG_S("error", reason));
+		return r;
+	}
+	at = api_endpoint(m->api);
+	log_info("listening", LOG_S("for", "grpc"), LOG_S("addr", endpoint_format(&at, text)));
+	warn_if_open(m, &at);
+	return 0;
 }
 
 static int listen_admin(struct maglevd *m)
@@ -153,6 +217,7 @@ static void assemble(struct maglevd *m, struct snapshot *snapshot,
 
 static void disassemble(struct maglevd *m)
 {
+	api_free(m->api);
 	admin_free(m->admin);
 	maglevd_metrics_free(m->metrics);
 	reload_free(m->reload);
@@ -200,7 +265,9 @@ static int serve(struct maglevd *m)
 	}
 	assemble(m, snapshot_take(load), driver);
 	watch_signals(m);
-	r = listen_admin(m);
+	r = listen_api(m);
+	if (r == 0)
+		r = listen_admin(m);
 	if (r == 0) {
 		capability_keep(engine_model(m->engine)->config);
 		run(m);
@@ -247,5 +314,6 @@ int main(int argc, char *argv[])
 	m.loop = ev_default_loop(0);
 	r = serve(&m);
 	ev_loop_destroy(m.loop);
+	options_free(&m.options);
 	return r;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/maglevd/options.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -15,6 +17,23 @@ static const char about[] =
 	"is. With --check the exit code says what is wrong with the configuration: 1, it does not "
 	"parse; 2, it breaks a rule.";
 
+static void require(const char *flag, bool there, const char *other, bool other_there)
+{
+	if (!there || other_there)
+		return;
+	fprintf(stderr, "maglevd: --%s needs --%s\n", flag, other);
+	exit(CLI_STATUS_USAGE);
+}
+
+/* What only works together is asked for together: a half-set lock is no lock. */
+static void check_tls(const struct options *o)
+{
+	require("grpc-tls-cert", o->grpc_tls_cert, "grpc-tls-key", o->grpc_tls_key);
+	require("grpc-tls-key", o->grpc_tls_key, "grpc-tls-cert", o->grpc_tls_cert);
+	require("grpc-client-ca", o->grpc_client_ca, "grpc-tls-cert", o->grpc_tls_cert);
+	require("grpc-operators", o->grpc_operators.n, "grpc-client-ca", o->grpc_client_ca);
+}
+
 void options_parse(struct options *o, int argc, char *const argv[])
 {
 	const struct cli_option table[] = {
@@ -25,6 +44,43 @@ void options_parse(struct options *o, int argc, char *const argv[])
 		  .help = "configuration; default " CONFIG ", or " CONFIG_OF_OLD
 			  " where that is absent",
 		  .string = &o->config },
+		{ .name = "grpc-addr",
+		  .kind = CLI_STRING,
+		  .env = "MAGLEV_GRPC_ADDR",
+		  .fallback = ":9090",
+		  .argument = "ADDR",
+		  .help = "where the API is served; empty: nowhere",
+		  .string = &o->grpc_addr },
+		{ .name = "grpc-tls-cert",
+		  .kind = CLI_STRING,
+		  .env = "MAGLEV_GRPC_TLS_CERT",
+		  .argument = "FILE",
+		  .help = "certificate of the API, PEM; without it the API is plaintext",
+		  .string = &o->grpc_tls_cert },
+		{ .name = "grpc-tls-key",
+		  .kind = CLI_STRING,
+		  .env = "MAGLEV_GRPC_TLS_KEY",
+		  .argument = "FILE",
+		  .help = "key of that certificate",
+		  .string = &o->grpc_tls_key },
+		{ .name = "grpc-client-ca",
+		  .kind = CLI_STRING,
+		  .env = "MAGLEV_GRPC_CLIENT_CA",
+		  .argument = "FILE",
+		  .help = "clients of the API must show a certificate signed by one of these",
+		  .string = &o->grpc_client_ca },
+		{ .name = "grpc-operators",
+		  .kind = CLI_LIST,
+		  .env = "MAGLEV_GRPC_OPERATORS",
+		  .argument = "NAME,...",
+		  .help = "common names of client certificates that may change things; others read",
+		  .list = &o->grpc_operators },
+		{ .name = "reflection",
+		  .kind = CLI_BOOL,
+		  .env = "MAGLEV_REFLECTION",
+		  .fallback = "true",
+		  .help = "let clients of the API ask what it offers",
+		  .boolean = &o->reflection },
 		{ .name = "metrics-addr",
 		  .kind = CLI_STRING,
 		  .env = "MAGLEV_METRICS_ADDR",
@@ -68,8 +124,14 @@ void options_parse(struct options *o, int argc, char *const argv[])
 
 	*o = (struct options){ 0 };
 	cli_parse_or_exit(&program, argc, argv);
+	check_tls(o);
 	if (!o->config)
 		o->config = access(CONFIG, F_OK) != 0 && access(CONFIG_OF_OLD, F_OK) == 0
 				    ? CONFIG_OF_OLD
 				    : CONFIG;
+}
+
+void options_free(struct options *o)
+{
+	cli_list_free(&o->grpc_operators);
 }

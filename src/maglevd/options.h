@@ -4,11 +4,15 @@
 
 #include <stdbool.h>
 
+#include "lib/cli/cli.h"
 #include "lib/log/log.h"
 
 struct options {
-	const char *config; /* resolved: a path */
-	const char *metrics_addr;
+	const char *config;		      /* resolved: a path */
+	const char *metrics_addr, *grpc_addr; /* empty: not served */
+	bool reflection;
+	const char *grpc_tls_cert, *grpc_tls_key, *grpc_client_ca; /* NULL: none */
+	struct cli_list grpc_operators;
 	const char *vpp_api_addr, *vpp_stats_addr; /* an empty API address: no data plane */
 	enum log_level log_level;
 	bool check;
@@ -16,3 +20,4 @@ struct options {
 
 /* Prints and exits on --help, --version and mistakes. */
 void options_parse(struct options *o, int argc, char *const argv[]);
+void options_free(struct options *o);

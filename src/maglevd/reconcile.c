@@ -670,6 +670,11 @@ const struct reconcile_stats *reconcile_stats(const struct reconcile *r)
 	return &r->stats;
 }
 
+const char *reconcile_dataplane(const struct reconcile *r)
+{
+	return r->driver->name;
+}
+
 bool reconcile_connected(const struct reconcile *r)
 {
 	return r->connected;

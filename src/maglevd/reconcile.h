@@ -59,6 +59,8 @@ int reconcile_sync(struct reconcile *r, size_t frontend, waiter_done_fn done, vo
 void reconcile_forget(struct reconcile *r, void *user);
 
 const struct reconcile_stats *reconcile_stats(const struct reconcile *r);
+/* The name of the driver. */
+const char *reconcile_dataplane(const struct reconcile *r);
 bool reconcile_connected(const struct reconcile *r);
 enum warmup_phase reconcile_phase(const struct reconcile *r);
 /* What was last read back, with what was done since; NULL while that is not known. */

@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "core/l4/changes.h"
 #include "lib/log/log.h"
 #include "src/maglevd/capability.h"
 #include "src/maglevd/engine.h"
@@ -132,7 +134,11 @@ static void report_errors(struct reload *r, struct snapshot_load *load)
 /* The report is made while both configurations are there; the warnings live as long as the new. */
 static void on_accepted(struct reload *r, struct snapshot_load *load)
 {
-	const struct reload_report report = { .result = RELOAD_OK, .warnings = &load->warnings };
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+	const struct l4_changes changes = l4_changes(engine_model(r->engine), &load->config, arena);
+	const struct reload_report report = { .result = RELOAD_OK,
+					      .warnings = &load->warnings,
+					      .changes = &changes };
 
 	if (!anybody_takes(r)) {
 		tell(r, &report);

@@ -16,6 +16,7 @@
 #include "src/maglevd/snapshot.h"
 
 struct engine;
+struct l4_changes;
 struct reload;
 
 enum reload_result {
@@ -28,9 +29,10 @@ enum reload_result {
 /* What came of it; all of it is gone when the callback returns. */
 struct reload_report {
 	enum reload_result result;
-	const struct errs *errors;   /* of the two error results */
-	const struct errs *warnings; /* NULL when there is none to show */
-	const char *refusal;	     /* RELOAD_REFUSED */
+	const struct errs *errors;	  /* of the two error results */
+	const struct errs *warnings;	  /* NULL when there is none to show */
+	const char *refusal;		  /* RELOAD_REFUSED */
+	const struct l4_changes *changes; /* RELOAD_OK: what it changed, or would */
 };
 
 typedef void (*reload_done_fn)(const struct reload_report *report, void *user);

@@ -44,11 +44,12 @@ int api_reload_tls(struct api *a, char *reason, size_t reason_size);
 /* Watchers are let go, calls under way finish; done is called from the loop. */
 void api_drain(struct api *a, void (*done)(void *user), void *user);
 
+#define API_METHODS 18
+
 struct api_stats {
-	uint64_t calls[32][17]; /* by method, in the order of api_method_name(), and status */
+	uint64_t calls[API_METHODS][GRPC_UNAUTHENTICATED + 1]; /* ended, by method and status */
 };
 
-size_t api_n_methods(void);
 const char *api_method_name(size_t i);
 const struct api_stats *api_stats(const struct api *a);
 const struct grpc_server_stats *api_server_stats(const struct api *a);

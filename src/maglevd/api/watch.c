@@ -52,10 +52,10 @@ struct watch {
 	struct engine_observer observer;
 	struct subscriber *subscribers;
 	struct watch_stats stats;
-	struct buf encoded; /* the event being sent */
+	struct buf encoded;	    /* the event being sent */
 	struct arena *arena, *line; /* of the event being made; a log line may come in between */
-	ev_timer soon;	    /* the next turn: replays go on, the log is listened to as needed */
-	int sink;	    /* of the log; -1 while nobody wants it */
+	ev_timer soon; /* the next turn: replays go on, the log is listened to as needed */
+	int sink;      /* of the log; -1 while nobody wants it */
 };
 
 /* ---- sending ---- */
@@ -198,9 +198,11 @@ static void encode_line(struct watch *w, const struct log_line *line)
 {
 	static const char *const levels[] = { "debug", "info", "warn", "error" };
 	Maglev__LogEvent__AttrsEntry entries[ATTRS_MAX], *list[ATTRS_MAX];
-	Maglev__Event event = MAGLEV__EVENT__INIT;
-	Maglev__LogEvent body = MAGLEV__LOG_EVENT__INIT;
+	Maglev__Event event;
+	Maglev__LogEvent body;
 
+	maglev__event__init(&event);
+	maglev__log_event__init(&body);
 	arena_reset(w->line);
 	for (const struct log_field *f = line->fields; f->kind != LOG_KIND_END; f++) {
 		if (body.n_attrs == ATTRS_MAX || (f->kind == LOG_KIND_STR && !f->s.p))
@@ -373,7 +375,7 @@ void watch_subscribe(struct watch *w, struct grpc_call *call, const Maglev__Watc
 	struct subscriber *s;
 
 	if (w->stats.subscribers >= WATCH_SUBSCRIBERS_MAX) {
-		grpc_fail(call, GRPC_RESOURCE_EXHAUSTED, "%u watch already; try again later",
+		grpc_fail(call, GRPC_RESOURCE_EXHAUSTED, "%d watch already; try again later",
 			  WATCH_SUBSCRIBERS_MAX);
 		return;
 	}

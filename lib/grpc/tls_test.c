@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gRPC inside of TLS, with and without certificates of clients. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "lib/grpc/testkit.h"
+#include "lib/tls/testkit.h"
+#include "lib/tls/tls.h"
+
+#define MIB ((size_t)1024 * 1024)
+
+static struct pki pki;
+
+static struct tls_files files_of(const char *name, const char *ca)
+{
+	static char pem[64], key[64];
+
+	snprintf(pem, sizeof(pem), "%s.pem", name);
+	snprintf(key, sizeof(key), "%s.key", name);
+	return (struct tls_files){ .certificate = name[0] ? pki_file(&pki, pem) : NULL,
+				   .key = name[0] ? pki_file(&pki, key) : NULL,
+				   .ca = ca ? pki_file(&pki, ca) : NULL };
+}
+
+static struct tls_context *server_context(const char *name, const char *client_ca)
+{
+	struct tls_files files = files_of(name, client_ca);
+	struct tls_context *c;
+	char reason[128];
+
+	assert_int_equal(tls_server_context_new(&files, &c, reason, sizeof(reason)), 0);
+	return c;
+}
+
+static struct tls_context *client_context(const char *name)
+{
+	struct tls_files files = files_of(name, "ca.pem");
+	struct tls_context *c;
+	char reason[128];
+
+	assert_int_equal(tls_h2_client_context_new(&files, &c, reason, sizeof(reason)), 0);
+	return c;
+}
+
+/* One call to Who, with the client's certificate of that name. */
+static void ask_who(struct kit *kit, const char *name, struct heard *h)
+{
+	struct tls_context *tls = client_context(name);
+
+	kit_reconnect(kit, (struct grpc_client_config){ .tls = tls });
+	kit_call(kit, h, &kit_who, "", 0, 0);
+	kit_wait_done(kit, h);
+	tls_context_free(tls);
+}
+
+static void calls_go_through_tls(void **state)
+{
+	struct tls_context *server = server_context("server", NULL);
+	struct tls_context *client = client_context("");
+	struct heard h = { 0 };
+	struct kit kit;
+
+	kit_start(&kit, (struct grpc_server_config){ .tls = server });
+	ask_who(&kit, "", &h);
+	assert_int_equal(h.status, GRPC_OK);
+	assert_string_equal(h.note, "nobody");
+	memset(&h, 0, sizeof(h));
+	kit_reconnect(&kit, (struct grpc_client_config){ .tls = client });
+	kit_call_with_data(&kit, &h, &kit_echo, 3 * MIB);
+	kit_wait_done(&kit, &h);
+	assert_int_equal(h.status, GRPC_OK);
+	assert_int_equal(h.data_size, 3 * MIB);
+	kit_stop(&kit);
+	tls_context_free(server);
+	tls_context_free(client);
+}
+
+static void a_client_is_known_by_its_certificate(void **state)
+{
+	struct tls_context *server = server_context("server", "ca.pem");
+	struct heard alice = { 0 }, bob = { 0 }, nobody = { 0 }, stranger = { 0 };
+	struct kit kit;
+
+	kit_start(&kit, (struct grpc_server_config){ .tls = server });
+	ask_who(&kit, "alice", &alice);
+	assert_string_equal(alice.note, "alice");
+	ask_who(&kit, "bob", &bob);
+	assert_string_equal(bob.note, "bob");
+	ask_who(&kit, "", &nobody);
+	assert_int_equal(nobody.status, GRPC_UNAVAILABLE);
+	assert_int_equal(nobody.messages, 0);
+	ask_who(&kit, "stranger", &stranger);
+	assert_int_equal(stranger.status, GRPC_UNAVAILABLE);
+	assert_int_equal(stranger.messages, 0);
+	kit_stop(&kit);
+	tls_context_free(server);
+}
+
+static void a_server_that_is_not_trusted_is_not_talked_to(void **state)
+{
+	struct tls_context *server = server_context("stranger", NULL);
+	struct heard h = { 0 };
+	struct kit kit;
+
+	kit_start(&kit, (struct grpc_server_config){ .tls = server });
+	ask_who(&kit, "", &h);
+	assert_int_equal(h.status, GRPC_UNAVAILABLE);
+	assert_non_null(strstr(h.text, "TLS: "));
+	kit_stop(&kit);
+	tls_context_free(server);
+}
+
+/* Certificates are replaced while the server runs: what is open stays. */
+static void a_new_context_serves_new_connections(void **state)
+{
+	struct tls_context *first = server_context("server", NULL);
+	struct tls_context *second = server_context("stranger", NULL);
+	struct tls_context *client = client_context("");
+	struct heard a = { 0 }, b = { 0 }, c = { 0 };
+	struct kit kit;
+
+	kit_start(&kit, (struct grpc_server_config){ .tls = first });
+	kit_reconnect(&kit, (struct grpc_client_config){ .tls = client });
+	kit_call(&kit, &a, &kit_watch, "", 0, 0);
+	kit_wait_messages(&kit, &a, 1);
+	grpc_server_set_tls(kit.server, second);
+	tls_context_free(first);
+	kit_call(&kit, &b, &kit_echo, "", 0, 0);
+	kit_wait_done(&kit, &b);
+	assert_int_equal(b.status, GRPC_OK);
+	assert_int_equal(kit_send(&kit, "still here", 0), 0);
+	kit_wait_messages(&kit, &a, 2);
+	ask_who(&kit, "", &c);
+	assert_int_equal(c.status, GRPC_UNAVAILABLE);
+	kit_stop(&kit);
+	tls_context_free(second);
+	tls_context_free(client);
+}
+
+static void tls_and_plain_do_not_mix(void **state)
+{
+	struct tls_context *server = server_context("server", NULL);
+	struct heard plain = { 0 }, secure = { 0 };
+	struct kit kit;
+
+	kit_start(&kit, (struct grpc_server_config){ .tls = server });
+	kit_call(&kit, &plain, &kit_who, "", 0, 0);
+	kit_wait_done(&kit, &plain);
+	assert_int_equal(plain.status, GRPC_UNAVAILABLE);
+	grpc_server_set_tls(kit.server, NULL);
+	ask_who(&kit, "", &secure);
+	assert_int_equal(secure.status, GRPC_UNAVAILABLE);
+	kit_stop(&kit);
+	tls_context_free(server);
+}
+
+static int make_certificates(void **state)
+{
+	pki_make(&pki);
+	pki_issue(&pki, NULL, "ca");
+	pki_issue(&pki, NULL, "foreign");
+	pki_issue(&pki, "ca", "server");
+	pki_issue(&pki, "ca", "alice");
+	pki_issue(&pki, "ca", "bob");
+	pki_issue(&pki, "foreign", "stranger");
+	return 0;
+}
+
+static int remove_certificates(void **state)
+{
+	pki_remove(&pki);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(calls_go_through_tls),
+		cmocka_unit_test(a_client_is_known_by_its_certificate),
+		cmocka_unit_test(a_server_that_is_not_trusted_is_not_talked_to),
+		cmocka_unit_test(a_new_context_serves_new_connections),
+		cmocka_unit_test(tls_and_plain_do_not_mix),
+	};
+
+	return cmocka_run_group_tests(tests, make_certificates, remove_certificates);
+}

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Both ends on one loop, and raw sockets in place of one of them. What abuse does is tested above a
+ * gRPC server, in lib/grpc/abuse_test.c.
+ */
+#include "lib/h2/h2.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/units.h"
+
+#define PATIENCE 20.0 /* s */
+#define MS NSEC_PER_MSEC
+
+/* What was heard on one side. */
+struct side {
+	int open, going, lost, began, blocks, ended, closed;
+	uint32_t error;
+	char why[160];
+	struct buf headers; /* "name=value;" */
+	struct buf data;
+	struct h2_stream *stream; /* the last one */
+	bool silent;		  /* the server does not answer */
+	struct ev_loop *loop;
+	size_t answer; /* bytes of the answer's body */
+};
+
+struct pair {
+	struct ev_loop *loop;
+	struct h2_host *server, *client;
+	struct side s, c;
+};
+
+static void on_open(struct h2_conn *c, void *user)
+{
+	((struct side *)user)->open++;
+}
+
+static void on_going(struct h2_conn *c, void *user)
+{
+	((struct side *)user)->going++;
+}
+
+static void on_lost(struct h2_conn *c, const char *why, void *user)
+{
+	struct side *side = user;
+
+	side->lost++;
+	snprintf(side->why, sizeof(side->why), "%s", why);
+}
+
+static void on_begin(struct h2_stream *s, void *user)
+{
+	struct side *side = user;
+
+	side->began++;
+	side->stream = s;
+	*(int *)h2_stream_area(s) += side->began; /* zeroed before */
+	assert_ptr_equal(h2_stream_of(h2_stream_area(s)), s);
+}
+
+static void on_header(struct h2_stream *s, struct str name, struct str value, void *user)
+{
+	struct side *side = user;
+
+	buf_printf(&side->headers, "%.*s=%.*s;", (int)name.n, name.p, (int)value.n, value.p);
+}
+
+static void on_headers(struct h2_stream *s, void *user)
+{
+	((struct side *)user)->blocks++;
+}
+
+static void on_data(struct h2_stream *s, struct str bytes, void *user)
+{
+	buf_add(&((struct side *)user)->data, bytes.p, bytes.n);
+}
+
+static void add_many(struct buf *out, char c, size_t n)
+{
+	buf_reserve(out, n + 1);
+	memset(out->p + out->n, c, n);
+	out->n += n;
+}
+
+static void answer(struct h2_stream *s, size_t n)
+{
+	const struct h2_field fields[] = { { ":status", STR("200") }, { "x-a", STR("1") } };
+
+	h2_respond(s, fields, 2, false);
+	add_many(h2_out(s), 'a', n);
+	h2_sent(s);
+	h2_end(s);
+}
+
+static void on_end(struct h2_stream *s, void *user)
+{
+	struct side *side = user;
+
+	side->ended++;
+	if (side->began && !side->silent)
+		answer(s, side->answer);
+}
+
+static void on_finish(struct h2_stream *s, void *user)
+{
+	const struct h2_field field = { "x-trailer", STR("2") };
+
+	h2_trailers(s, &field, 1);
+}
+
+static void on_closed(struct h2_stream *s, uint32_t error, void *user)
+{
+	struct side *side = user;
+
+	side->closed++;
+	side->error = error;
+	side->stream = NULL;
+}
+
+static const struct h2_events events = {
+	on_open, on_going, on_lost, on_begin,  on_header, on_headers,
+	on_data, on_end,   NULL,    on_finish, on_closed,
+};
+
+static void start(struct pair *p, struct h2_config config)
+{
+	*p = (struct pair){ .loop = ev_loop_new(EVFLAG_AUTO) };
+	config.events = &events;
+	config.stream_area = sizeof(int);
+	config.server = true;
+	config.user = &p->s;
+	p->server = h2_host_new(p->loop, &config);
+	config.server = false;
+	config.user = &p->c;
+	config.keepalive = 0;
+	p->client = h2_host_new(p->loop, &config);
+	assert_int_equal(h2_listen(p->server,
+				   (struct endpoint){ .addr = { AF_INET, { 127, 0, 0, 1 } } }),
+			 0);
+}
+
+static void stop(struct pair *p)
+{
+	h2_host_free(p->client);
+	h2_host_free(p->server);
+	buf_free(&p->s.headers);
+	buf_free(&p->s.data);
+	buf_free(&p->c.headers);
+	buf_free(&p->c.data);
+	ev_loop_destroy(p->loop);
+}
+
+static void on_out_of_patience(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	*(bool *)w->data = true;
+}
+
+static void wait_for(struct pair *p, const int *number, int n)
+{
+	bool too_long = false;
+	ev_timer patience;
+
+	ev_timer_init(&patience, on_out_of_patience, PATIENCE, 0);
+	patience.data = &too_long;
+	ev_now_update(p->loop);
+	ev_timer_start(p->loop, &patience);
+	while (!too_long && *number < n)
+		ev_run(p->loop, EVRUN_ONCE);
+	ev_timer_stop(p->loop, &patience);
+	assert_false(too_long);
+}
+
+static struct h2_conn *join(struct pair *p)
+{
+	struct h2_conn *c = h2_connect(p->client, h2_endpoint(p->server), NULL, NULL);
+
+	wait_for(p, &p->c.open, p->c.open + 1);
+	return c;
+}
+
+static struct h2_stream *ask(struct h2_conn *c, size_t n)
+{
+	const struct h2_field fields[] = { { ":method", STR("POST") },
+					   { ":scheme", STR("http") },
+					   { ":path", STR("/x") },
+					   { ":authority", STR("a") } };
+	struct h2_stream *s = h2_request(c, fields, ARRAY_SIZE(fields));
+
+	assert_non_null(s);
+	add_many(h2_out(s), 'q', n);
+	assert_int_equal(h2_queued(s), n);
+	h2_end(s);
+	return s;
+}
+
+/* A raw peer of the server: its end of a pair of sockets. */
+static int adopt(struct pair *p)
+{
+	int fds[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds),
+			 0);
+	h2_adopt(p->server, fds[0], (struct endpoint){ 0 });
+	return fds[1];
+}
+
+static void say(int fd, struct str bytes)
+{
+	assert_int_equal(send(fd, bytes.p, bytes.n, MSG_NOSIGNAL), bytes.n);
+}
+
+static const struct str preface = STR("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0");
+
+/* ---- tests ---- */
+
+static void a_request_is_answered_with_trailers(void **state)
+{
+	struct pair p;
+
+	start(&p, (struct h2_config){ 0 });
+	p.s.answer = 5;
+	ask(join(&p), 3);
+	wait_for(&p, &p.c.closed, 1);
+	assert_string_equal(buf_cstr(&p.s.headers),
+			    ":method=POST;:scheme=http;:path=/x;:authority=a;");
+	assert_string_equal(buf_cstr(&p.s.data), "qqq");
+	assert_string_equal(buf_cstr(&p.c.headers), ":status=200;x-a=1;x-trailer=2;");
+	assert_string_equal(buf_cstr(&p.c.data), "aaaaa");
+	assert_int_equal(p.c.blocks, 2);
+	assert_int_equal(p.c.ended, 1);
+	assert_int_equal(p.c.error, H2_NO_ERROR);
+	assert_int_equal(p.s.closed, 1);
+	assert_int_equal(h2_host_stats(p.server)->streams, 0);
+	assert_int_equal(h2_host_stats(p.server)->opened, 1);
+	stop(&p);
+}
+
+/* Sixteen kilobytes may be under way: both bodies go in many pieces. */
+static void large_bodies_cross_small_windows(void **state)
+{
+	struct pair p;
+
+	start(&p, (struct h2_config){ .window = 16384 });
+	p.s.answer = 2000000;
+	ask(join(&p), 3000000);
+	wait_for(&p, &p.c.closed, 1);
+	assert_int_equal(p.s.data.n, 3000000);
+	assert_int_equal(p.c.data.n, 2000000);
+	stop(&p);
+}
+
+/* Each side has much to send and takes what comes meanwhile: neither waits for the other. */
+static void both_ways_at_once_do_not_lock(void **state)
+{
+	struct h2_conn *c;
+	struct pair p;
+
+	start(&p, (struct h2_config){ .window = 1 << 20 });
+	p.s.answer = 1000000;
+	c = join(&p);
+	for (int i = 0; i < 20; i++)
+		ask(c, 1000000);
+	wait_for(&p, &p.c.closed, 20);
+	assert_int_equal(p.s.data.n, 20000000);
+	assert_int_equal(p.c.data.n, 20000000);
+	stop(&p);
+}
+
+static void data_may_come_later(void **state)
+{
+	const struct h2_field status = { ":status", STR("200") };
+	struct h2_stream *s;
+	struct pair p;
+
+	start(&p, (struct h2_config){ 0 });
+	p.s.silent = true;
+	ask(join(&p), 0);
+	wait_for(&p, &p.s.ended, 1);
+	s = p.s.stream;
+	h2_respond(s, &status, 1, false);
+	wait_for(&p, &p.c.blocks, 1);
+	for (int i = 0; i < 3; i++) {
+		buf_add_lit(h2_out(s), "more");
+		h2_sent(s);
+		while (p.c.data.n < 4 * (size_t)(i + 1))
+			ev_run(p.loop, EVRUN_ONCE);
+	}
+	h2_end(s);
+	wait_for(&p, &p.c.closed, 1);
+	assert_string_equal(buf_cstr(&p.c.data), "moremoremore");
+	stop(&p);
+}
+
+static void a_reset_is_heard_by_the_other_side_only(void **state)
+{
+	struct h2_conn *c;
+	struct pair p;
+
+	start(&p, (struct h2_config){ 0 });
+	p.s.silent = true;
+	c = join(&p);
+	h2_reset(ask(c, 1), H2_CANCEL); /* before it has left: nobody hears of it */
+	h2_reset(ask(c, 1), H2_CANCEL);
+	ask(c, 1);
+	wait_for(&p, &p.s.ended, 1);
+	assert_int_equal(p.s.began, 1);
+	h2_reset(p.s.stream, H2_INTERNAL_ERROR);
+	wait_for(&p, &p.c.closed, 1);
+	assert_int_equal(p.c.error, H2_INTERNAL_ERROR);
+	assert_int_equal(p.s.closed, 0);
+	stop(&p);
+}
+
+static void a_refused_connection_is_told_from_the_loop(void **state)
+{
+	struct endpoint to;
+	struct pair p;
+
+	start(&p, (struct h2_config){ 0 });
+	to = h2_endpoint(p.server);
+	h2_host_free(TAKE_PTR(p.server));
+	h2_connect(p.client, to, NULL, NULL);
+	assert_int_equal(p.c.lost, 0);
+	wait_for(&p, &p.c.lost, 1);
+	assert_string_equal(p.c.why, "connect: connection refused");
+	stop(&p);
+}
+
+static void an_address_without_a_way_is_told_from_the_loop(void **state)
+{
+	/* a broadcast address: connect() itself refuses */
+	const struct endpoint to = { .addr = { AF_INET, { 255, 255, 255, 255 } }, .port = 1 };
+	struct pair p;
+
+	start(&p, (struct h2_config){ 0 });
+	h2_connect(p.client, to, NULL, NULL);
+	assert_int_equal(p.c.lost, 0);
+	wait_for(&p, &p.c.lost, 1);
+	assert_memory_equal(p.c.why, "connect: ", 9);
+	stop(&p);
+}
+
+static void leaving_waits_for_the_last_stream(void **state)
+{
+	struct h2_conn *c;
+	struct pair p;
+
+	start(&p, (struct h2_config){ 0 });
+	p.s.silent = true;
+	c = join(&p);
+	ask(c, 0);
+	wait_for(&p, &p.s.ended, 1);
+	h2_leave(c);
+	assert_null(h2_request(c, NULL, 0));
+	answer(p.s.stream, 1);
+	wait_for(&p, &p.c.lost, 1);
+	assert_int_equal(p.c.closed, 1);
+	assert_int_equal(p.c.error, H2_NO_ERROR);
+	wait_for(&p, &p.s.lost, 1);
+	stop(&p);
+}
+
+static void on_drained(void *user)
+{
+	++*(int *)user;
+}
+
+static void draining_says_goodbye_and_waits(void **state)
+{
+	struct h2_conn *c;
+	struct pair p;
+	int drained = 0;
+
+	start(&p, (struct h2_config){ 0 });
+	p.s.silent = true;
+	c = join(&p);
+	ask(c, 0);
+	wait_for(&p, &p.s.ended, 1);
+	h2_drain(p.server, on_drained, &drained);
+	wait_for(&p, &p.c.going, 1);
+	assert_null(h2_request(c, NULL, 0));
+	assert_int_equal(drained + p.s.lost, 0);
+	answer(p.s.stream, 1);
+	wait_for(&p, &drained, 1);
+	assert_int_equal(p.c.closed, 1);
+	assert_int_equal(p.c.error, H2_NO_ERROR);
+	assert_int_equal(p.c.lost, 1);
+	stop(&p);
+}
+
+/* Who does not answer the drain's PING, and never closes, is closed all the same. */
+static void draining_does_not_wait_for_the_deaf(void **state)
+{
+	struct pair p;
+	int drained = 0, fd;
+
+	start(&p, (struct h2_config){ 0 });
+	fd = adopt(&p);
+	say(fd, preface);
+	wait_for(&p, &p.s.open, 1);
+	h2_drain(p.server, on_drained, &drained);
+	wait_for(&p, &drained, 1);
+	close(fd);
+	stop(&p);
+}
+
+static void who_says_nothing_is_closed(void **state)
+{
+	struct pair p;
+	int fd;
+
+	start(&p, (struct h2_config){ .handshake_timeout = 30 * MS });
+	fd = adopt(&p);
+	say(fd, STR("PRI * HTTP"));
+	wait_for(&p, &p.s.lost, 1);
+	assert_string_equal(p.s.why, "handshake timed out");
+	assert_int_equal(h2_host_stats(p.server)->timeouts, 1);
+	close(fd);
+	stop(&p);
+}
+
+/* Slow loris: HEADERS that never end. */
+static void headers_that_do_not_end_are_closed(void **state)
+{
+	struct pair p;
+	int fd;
+
+	start(&p, (struct h2_config){ .handshake_timeout = 30 * MS });
+	fd = adopt(&p);
+	say(fd, preface);
+	say(fd, STR("\0\0\x10\1\0\0\0\0\1\x83\x86"));
+	wait_for(&p, &p.s.lost, 1);
+	assert_string_equal(p.s.why, "headers did not come in time");
+	assert_int_equal(p.s.began, 1);
+	assert_int_equal(p.s.closed, 1);
+	close(fd);
+	stop(&p);
+}
+
+struct listener {
+	ev_io io;
+	struct buf in;
+	int pings;
+};
+
+static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct listener *l = container_of(w, struct listener, io);
+	char bytes[4096];
+	ssize_t n = recv(w->fd, bytes, sizeof(bytes), 0);
+
+	assert_true(n > 0);
+	buf_add(&l->in, bytes, (size_t)n);
+	l->pings = memmem(l->in.p, l->in.n, "\0\0\x8\6\0", 5) != NULL;
+}
+
+static void silence_is_asked_about(void **state)
+{
+	struct listener l = { 0 };
+	struct pair p;
+	int fd;
+
+	start(&p, (struct h2_config){ .keepalive = 30 * MS });
+	fd = adopt(&p);
+	ev_io_init(&l.io, on_readable, fd, EV_READ);
+	ev_io_start(p.loop, &l.io);
+	say(fd, preface);
+	wait_for(&p, &l.pings, 1);
+	assert_int_equal(p.s.lost, 0);
+	ev_io_stop(p.loop, &l.io);
+	close(fd);
+	wait_for(&p, &p.s.lost, 1);
+	assert_string_equal(p.s.why, "closed by the peer");
+	buf_free(&l.in);
+	stop(&p);
+}
+
+static void idle_connections_are_told_to_go(void **state)
+{
+	struct pair p;
+
+	start(&p, (struct h2_config){ .idle_timeout = 30 * MS });
+	ask(join(&p), 0);
+	wait_for(&p, &p.c.going, 1);
+	wait_for(&p, &p.c.lost, 1);
+	assert_int_equal(p.c.closed, 1);
+	assert_int_equal(p.c.error, H2_NO_ERROR);
+	stop(&p);
+}
+
+static void over_the_limit_the_longest_idle_makes_room(void **state)
+{
+	struct h2_conn *busy;
+	struct pair p;
+	int fds[3];
+
+	start(&p, (struct h2_config){ .max_connections = 2 });
+	p.s.silent = true;
+	busy = join(&p);
+	ask(busy, 0);
+	wait_for(&p, &p.s.ended, 1);
+	for (int i = 0; i < 3; i++) {
+		fds[i] = adopt(&p);
+		say(fds[i], preface);
+		wait_for(&p, &p.s.open, 2 + i);
+	}
+	assert_int_equal(p.s.lost, 2);
+	assert_string_equal(p.s.why, "made room for others");
+	assert_int_equal(h2_host_stats(p.server)->evicted, 2);
+	assert_int_equal(p.s.closed, 0); /* who has a stream is not idle */
+	for (int i = 0; i < 3; i++)
+		close(fds[i]);
+	stop(&p);
+}
+
+static void when_all_are_busy_new_ones_are_refused(void **state)
+{
+	struct pair p;
+
+	start(&p, (struct h2_config){ .max_connections = 1 });
+	p.s.silent = true;
+	ask(join(&p), 0);
+	wait_for(&p, &p.s.ended, 1);
+	h2_connect(p.client, h2_endpoint(p.server), NULL, NULL);
+	wait_for(&p, &p.c.lost, 1);
+	assert_int_equal(h2_host_stats(p.server)->refused, 1);
+	assert_int_equal(p.c.closed, 0);
+	stop(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_request_is_answered_with_trailers),
+		cmocka_unit_test(large_bodies_cross_small_windows),
+		cmocka_unit_test(both_ways_at_once_do_not_lock),
+		cmocka_unit_test(data_may_come_later),
+		cmocka_unit_test(a_reset_is_heard_by_the_other_side_only),
+		cmocka_unit_test(a_refused_connection_is_told_from_the_loop),
+		cmocka_unit_test(an_address_without_a_way_is_told_from_the_loop),
+		cmocka_unit_test(leaving_waits_for_the_last_stream),
+		cmocka_unit_test(draining_says_goodbye_and_waits),
+		cmocka_unit_test(draining_does_not_wait_for_the_deaf),
+		cmocka_unit_test(who_says_nothing_is_closed),
+		cmocka_unit_test(headers_that_do_not_end_are_closed),
+		cmocka_unit_test(silence_is_asked_about),
+		cmocka_unit_test(idle_connections_are_told_to_go),
+		cmocka_unit_test(over_the_limit_the_longest_idle_makes_room),
+		cmocka_unit_test(when_all_are_busy_new_ones_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CheckConfig and ReloadConfig (FR-5.5): the same path as SIGHUP. The answer comes when the file has
+ * been read; until then the call waits, and a client that goes away is forgotten.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "src/maglevd/api/internal.h"
+#include "src/maglevd/reload.h"
+#include "wire/api.h"
+
+struct waiting {
+	struct api *api;
+	struct grpc_call *call;
+	bool reload;
+};
+
+static struct api_config summary(const struct api *a, const struct reload_report *report)
+{
+	return (struct api_config){
+		.file = a->setup.config_path,
+		.parse_errors = report->result == RELOAD_PARSE_ERROR ? report->errors : NULL,
+		.semantic_errors = report->result == RELOAD_SEMANTIC_ERROR ? report->errors : NULL,
+		.warnings = report->warnings,
+		.changes = report->changes,
+		.reload_error = report->result == RELOAD_REFUSED ? report->refusal : NULL,
+	};
+}
+
+static void on_done(const struct reload_report *report, void *user)
+{
+	struct waiting *w = user;
+	struct api_config c = summary(w->api, report);
+
+	if (w->reload)
+		grpc_reply(w->call, &api_reload_config(&c, api__scratch(w->api))->base);
+	else if (report->result == RELOAD_REFUSED)
+		grpc_fail(w->call, GRPC_INTERNAL, "%s", report->refusal);
+	else
+		grpc_reply(w->call, &api_check_config(&c, api__scratch(w->api))->base);
+	free(w);
+}
+
+static void on_cancelled(void *user)
+{
+	struct waiting *w = user;
+
+	reload_forget(w->api->setup.reload, w);
+	free(w);
+}
+
+static void ask(struct api *a, struct grpc_call *call, bool reload)
+{
+	struct waiting *w = mem_zalloc(sizeof(*w));
+	int r;
+
+	*w = (struct waiting){ a, call, reload };
+	grpc_on_cancel(call, on_cancelled, w);
+	r = (reload ? reload_request : reload_check)(a->setup.reload, on_done, w);
+	if (r == 0)
+		return;
+	grpc_fail(call, GRPC_RESOURCE_EXHAUSTED, "%d wait for the file already; try again later",
+		  RELOAD_WAITING_MAX);
+	free(w);
+}
+
+API_HANDLER(check_config)
+{
+	ask(user, call, false);
+}
+
+API_HANDLER(reload_config)
+{
+	if (api__may_change(user, call))
+		ask(user, call, true);
+}
