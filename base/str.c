@@ -111,11 +111,27 @@ size_t utf8_char(const char *p, size_t n)
 	return utf8_rows[row].len;
 }
 
+/* How many bytes of ASCII p begins with, in steps of a word: most text is nothing else. */
+static size_t ascii_run(const char *p, size_t n)
+{
+	size_t run = 0;
+	uint64_t word;
+
+	for (; n - run >= sizeof(word); run += sizeof(word)) {
+		memcpy(&word, p + run, sizeof(word));
+		if (word & 0x8080808080808080u)
+			break;
+	}
+	return run;
+}
+
 bool utf8_valid(const char *p, size_t n)
 {
 	while (n) {
-		size_t len = utf8_char(p, n);
+		size_t len = ascii_run(p, n);
 
+		if (!len)
+			len = utf8_char(p, n);
 		if (!len)
 			return false;
 		p += len;

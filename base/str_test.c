@@ -158,6 +158,14 @@ static void text_is_valid_when_all_its_characters_are(void **state)
 	assert_true(utf8_valid("grün €\xf0\x9f\x92\xa9", 14));
 	assert_false(utf8_valid("gr\xfcn", 4));
 	assert_false(utf8_valid("ok\xe2\x82", 4));
+	for (size_t i = 0; i < 24; i++) { /* wherever it stands among whole words of ASCII */
+		char text[] = "abcdefghijklmnopqrstuvwx";
+
+		assert_true(utf8_valid(text, i));
+		text[i] = '\xff';
+		assert_false(utf8_valid(text, i + 1));
+		assert_false(utf8_valid(text, sizeof(text) - 1));
+	}
 }
 
 static void what_is_broken_is_replaced_once_for_each_beginning(void **state)

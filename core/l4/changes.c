@@ -119,7 +119,10 @@ static size_t enter(struct list *list, const char *what, const char *name)
 {
 	size_t outer = list->prefix.n;
 
-	buf_printf(&list->prefix, "%s %s: ", what, name);
+	buf_adds(&list->prefix, what);
+	buf_addc(&list->prefix, ' ');
+	buf_adds(&list->prefix, name);
+	buf_add_lit(&list->prefix, ": ");
 	return outer;
 }
 

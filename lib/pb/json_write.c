@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages as JSON: one walk over the descriptor, a table of how each type of value is written. */
 #include <assert.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -114,6 +113,13 @@ static void write_float(struct buf *out, float v)
 	buf_adds(out, text);
 }
 
+static void write_signed(struct buf *out, int64_t v)
+{
+	if (v < 0)
+		buf_addc(out, '-');
+	buf_addu(out, v < 0 ? -(uint64_t)v : (uint64_t)v);
+}
+
 static void write_enum(struct buf *out, const ProtobufCEnumDescriptor *type, int v)
 {
 	const ProtobufCEnumValue *value = protobuf_c_enum_descriptor_get_value(type, v);
@@ -121,7 +127,7 @@ static void write_enum(struct buf *out, const ProtobufCEnumDescriptor *type, int
 	if (value)
 		json_write_string(out, value->name, strlen(value->name));
 	else
-		buf_printf(out, "%d", v);
+		write_signed(out, v);
 }
 
 static void write_string(struct buf *out, const char *text)
@@ -140,7 +146,7 @@ static void write_value(struct writer *w, const ProtobufCFieldDescriptor *f, con
 	case PROTOBUF_C_TYPE_INT32:
 	case PROTOBUF_C_TYPE_SINT32:
 	case PROTOBUF_C_TYPE_SFIXED32:
-		buf_printf(w->out, "%" PRId32, *(const int32_t *)v);
+		write_signed(w->out, *(const int32_t *)v);
 		break;
 	case PROTOBUF_C_TYPE_UINT32:
 	case PROTOBUF_C_TYPE_FIXED32:
@@ -149,11 +155,15 @@ static void write_value(struct writer *w, const ProtobufCFieldDescriptor *f, con
 	case PROTOBUF_C_TYPE_INT64:
 	case PROTOBUF_C_TYPE_SINT64:
 	case PROTOBUF_C_TYPE_SFIXED64:
-		buf_printf(w->out, "\"%" PRId64 "\"", *(const int64_t *)v);
+		buf_addc(w->out, '"');
+		write_signed(w->out, *(const int64_t *)v);
+		buf_addc(w->out, '"');
 		break;
 	case PROTOBUF_C_TYPE_UINT64:
 	case PROTOBUF_C_TYPE_FIXED64:
-		buf_printf(w->out, "\"%" PRIu64 "\"", *(const uint64_t *)v);
+		buf_addc(w->out, '"');
+		buf_addu(w->out, *(const uint64_t *)v);
+		buf_addc(w->out, '"');
 		break;
 	case PROTOBUF_C_TYPE_FLOAT:
 		write_float(w->out, *(const float *)v);
