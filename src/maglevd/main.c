@@ -163,6 +163,7 @@ static int listen_api(struct maglevd *m)
 			  LOG_S("addr", o->grpc_addr), LOG_S("error", reason));
 		return r;
 	}
+	maglevd_metrics_set_api(m->metrics, m->api);
 	at = api_endpoint(m->api);
 	log_info("listening", LOG_S("for", "grpc"), LOG_S("addr", endpoint_format(&at, text)));
 	warn_if_open(m, &at);

@@ -18,6 +18,7 @@
 #include "lib/cli/cli.h"
 #include "lib/log/log.h"
 #include "lib/metrics/metrics.h"
+#include "src/maglevd/api/api.h"
 #include "src/maglevd/engine.h"
 #include "src/maglevd/prober.h"
 #include "src/maglevd/reconcile.h"
@@ -31,6 +32,7 @@ static const struct metrics_bounds lag_bounds = { lag_le, ARRAY_SIZE(lag_le) };
 struct maglevd_metrics {
 	struct ev_loop *loop;
 	struct maglevd_metrics_sources from;
+	const struct api *api; /* NULL: not served */
 	struct loop_lag lag;
 	struct metrics_histogram lag_seconds;
 };
@@ -165,6 +167,41 @@ static void write_lag(const struct maglevd_metrics *m, const char *name, struct 
 static void write_log_dropped(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
 	metrics_u64(out, name, NULL, 0, log_dropped());
+}
+
+static void write_grpc_calls(const struct maglevd_metrics *m, const char *name, struct buf *out)
+{
+	for (size_t i = 0; m->api && i < API_METHODS; i++)
+		for (size_t s = 0; s <= GRPC_UNAUTHENTICATED; s++) {
+			const struct metrics_label labels[] = {
+				LABEL("method", api_method_name(i)),
+				LABEL("status", grpc_status_name((enum grpc_status)s))
+			};
+
+			if (api_stats(m->api)->calls[i][s])
+				metrics_u64(out, name, labels, 2, api_stats(m->api)->calls[i][s]);
+		}
+}
+
+static void write_grpc_connections(const struct maglevd_metrics *m, const char *name,
+				   struct buf *out)
+{
+	metrics_u64(out, name, NULL, 0, m->api ? api_server_stats(m->api)->connections : 0);
+}
+
+static void write_subscribers(const struct maglevd_metrics *m, const char *name, struct buf *out)
+{
+	metrics_u64(out, name, NULL, 0, m->api ? api_watch_stats(m->api)->subscribers : 0);
+}
+
+static void write_events(const struct maglevd_metrics *m, const char *name, struct buf *out)
+{
+	metrics_u64(out, name, NULL, 0, m->api ? api_watch_stats(m->api)->events : 0);
+}
+
+static void write_dropped(const struct maglevd_metrics *m, const char *name, struct buf *out)
+{
+	metrics_u64(out, name, NULL, 0, m->api ? api_watch_stats(m->api)->dropped : 0);
 }
 
 /* ---- of one backend ---- */
@@ -354,6 +391,16 @@ static const struct family families[] = {
 	  "How long one turn of the event loop kept everything else waiting.", .whole = write_lag },
 	{ "maglev_log_dropped_total", METRICS_COUNTER,
 	  "Log lines that standard output did not take.", .whole = write_log_dropped },
+	{ "maglev_grpc_calls_total", METRICS_COUNTER, "Calls of the API that ended.",
+	  .whole = write_grpc_calls },
+	{ "maglev_grpc_connections", METRICS_GAUGE, "Open connections to the API.",
+	  .whole = write_grpc_connections },
+	{ "maglev_watch_subscribers", METRICS_GAUGE, "Clients that watch events.",
+	  .whole = write_subscribers },
+	{ "maglev_watch_events_total", METRICS_COUNTER, "Events sent, over all that watch.",
+	  .whole = write_events },
+	{ "maglev_watch_dropped_total", METRICS_COUNTER,
+	  "Clients that were dropped since they did not keep up.", .whole = write_dropped },
 	{ "maglev_backend_state", METRICS_GAUGE, "State of a backend; 1 for the current one.",
 	  .backend = write_backend_state },
 	{ "maglev_backend_health", METRICS_GAUGE, "Rise/fall counter of a backend.",
@@ -451,6 +498,11 @@ struct maglevd_metrics *maglevd_metrics_new(struct ev_loop *loop,
 	metrics_histogram_init(&m->lag_seconds, &lag_bounds);
 	loop_lag_start(&m->lag, loop, on_turn, m);
 	return m;
+}
+
+void maglevd_metrics_set_api(struct maglevd_metrics *m, const struct api *api)
+{
+	m->api = api;
 }
 
 void maglevd_metrics_free(struct maglevd_metrics *m)

@@ -8,6 +8,7 @@
 #include "lib/http/server.h"
 #include "lib/loop/loop.h"
 
+struct api;
 struct engine;
 struct maglevd_metrics;
 struct prober;
@@ -24,6 +25,8 @@ struct maglevd_metrics_sources {
 /* Watches the loop's lag from now on. */
 struct maglevd_metrics *maglevd_metrics_new(struct ev_loop *loop,
 					    const struct maglevd_metrics_sources *sources);
+/* Shows the API's numbers too, from now on; NULL: there is none. */
+void maglevd_metrics_set_api(struct maglevd_metrics *m, const struct api *api);
 /* No stream may be open any more. */
 void maglevd_metrics_free(struct maglevd_metrics *m);
 /* One page, computed from live state in slices as the client takes it. */
