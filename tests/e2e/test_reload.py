@@ -61,7 +61,7 @@ def test_unchanged_backends_keep_their_phase_and_connection(start_fake, net, ser
         a.wait_more(1)
     assert not daemon.all('backend-transition', mark, backend='a')
     seen = a.requests[2:9]
-    assert all(0.4 * 0.9 - 0.03 < gap < 0.4 * 1.1 + SLACK / 4 for gap in gaps(seen)), gaps(seen)
+    assert all(0.4 * 0.9 - 0.08 < gap < 0.4 * 1.1 + SLACK / 4 for gap in gaps(seen)), gaps(seen)
     assert {r['n'] for r in a.requests[:9]} == {1}, 'the connection was opened anew'
 
 
