@@ -114,13 +114,17 @@ def live_labels(program):
     with tempfile.NamedTemporaryFile('w', suffix='.yaml') as config:
         config.write(LIVE)
         config.flush()
-        command = [program, '--config', config.name, '--metrics-addr', '127.0.0.1:0']
+        command = [program, '--config', config.name, '--metrics-addr', '127.0.0.1:0',
+                   '--grpc-addr', '127.0.0.1:0']
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as daemon:
             events = {}
-            while not {'listening', 'probed', 'lb-sync-vip', 'lb-sync-all'} <= set(events):
+            while not {'grpc', 'metrics', 'probed', 'lb-sync-vip', 'lb-sync-all'} <= set(events):
                 line = json.loads(daemon.stdout.readline())
-                events[line.get('backend', line['msg'])] = line
-            with urllib.request.urlopen(f'http://{events["listening"]["addr"]}/metrics', timeout=10) as answer:
+                events[line.get('backend', line.get('for', line['msg']))] = line
+            client = os.path.join(os.path.dirname(program), '../maglevc/maglevc')
+            subprocess.run([client, '--server', events['grpc']['addr'], 'show', 'backends'], check=True,
+                           stdout=subprocess.DEVNULL)
+            with urllib.request.urlopen(f'http://{events["metrics"]["addr"]}/metrics', timeout=10) as answer:
                 page = answer.read().decode()
             daemon.terminate()
             daemon.stdout.read()

@@ -42,7 +42,7 @@ GOOD = textwrap.dedent('''\
 
 def run(*args, env=None, **more):
     return subprocess.run([program(), *args], capture_output=True, text=True, timeout=30,
-                          env={**os.environ, **(env or {})}, **more)
+                          env={**os.environ, 'MAGLEV_GRPC_ADDR': '', **(env or {})}, **more)
 
 
 @pytest.fixture

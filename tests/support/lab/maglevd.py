@@ -57,13 +57,13 @@ class Line(dict):
 
 
 class Maglevd:
-    def __init__(self, folder, config, name='maglevd', level='debug', metrics='127.0.0.1:0', env=None, args=(),
-                 prefix=()):
+    def __init__(self, folder, config, name='maglevd', level='debug', metrics='127.0.0.1:0', grpc='', env=None,
+                 args=(), prefix=()):
         self.folder, self.name = str(folder), name
         self.path = os.path.join(self.folder, 'maglev.yaml')
         self.write(config)
         self.command = [*prefix, program(name), '--config', self.path, '--log-level', level, '--metrics-addr', metrics,
-                        *args]
+                        '--grpc-addr', grpc, *args]
         self.env = {**os.environ, **(env or {})}
         self.lines, self.broken, self.port = [], [], None
         self._changed = threading.Condition()
@@ -86,7 +86,7 @@ class Maglevd:
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
         if ready:
-            self.port = int(self.wait('listening')['addr'].rsplit(':', 1)[1])
+            self.port = int(self.wait('listening', **{'for': 'metrics'})['addr'].rsplit(':', 1)[1])
         return self
 
     def _read(self):
