@@ -447,6 +447,21 @@ static void requests_in_pieces_are_bounded_in_all(void **state)
 	kit_stop(&kit);
 }
 
+static void a_request_that_does_not_end_is_given_up(void **state)
+{
+	struct kit kit;
+	struct raw *r;
+
+	kit_start(&kit, (struct grpc_server_config){ .request_timeout = 30 * NSEC_PER_MSEC });
+	r = greeted(&kit);
+	raw_request(r, 1, ECHO_PATH, STR(""), false);
+	raw_frame(r, DATA, 0, 1, STR("\0\0\0\0\7abc"));
+	kit_wait_int(&kit, &kit.traced, 1);
+	assert_int_equal(kit.traced_status, GRPC_DEADLINE_EXCEEDED);
+	raw_free(r);
+	kit_stop(&kit);
+}
+
 static void a_thousand_idle_connections_harm_nobody(void **state)
 {
 	struct raw *idle[1000];
@@ -487,6 +502,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_grpc_is_answered_in_http),
 		cmocka_unit_test(an_early_answer_stops_the_request),
 		cmocka_unit_test(requests_in_pieces_are_bounded_in_all),
+		cmocka_unit_test(a_request_that_does_not_end_is_given_up),
 		cmocka_unit_test(a_thousand_idle_connections_harm_nobody),
 	};
 

@@ -19,9 +19,8 @@
 #include "lib/grpc/server_private.h"
 #include "lib/pb/pb.h"
 
-#define REQUEST_TIME (20 * NSEC_PER_SEC) /* for all of a request to come */
-#define HELD_FACTOR 2			 /* whole requests of the largest size, by one connection */
-#define HELD_FACTOR_ALL 16		 /* and by all */
+#define HELD_FACTOR 2	   /* whole requests of the largest size, by one connection */
+#define HELD_FACTOR_ALL 16 /* and by all */
 
 static struct h2_stream *stream_of(struct grpc_call *call)
 {
@@ -157,7 +156,8 @@ void grpc__end(struct grpc_call *call, enum grpc_status status, const char *text
 static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct grpc_call *call = container_of(w, struct grpc_call, timer);
-	bool slow = !call->dispatched && (!call->timeout || call->timeout > REQUEST_TIME);
+	int64_t limit = call->server->config.request_timeout;
+	bool slow = !call->dispatched && (!call->timeout || call->timeout > limit);
 
 	grpc__end(call, GRPC_DEADLINE_EXCEEDED,
 		  slow ? "the request did not come in time" : "deadline exceeded");
@@ -261,8 +261,7 @@ static void refuse_method(struct grpc_call *call)
 static void on_headers(struct h2_stream *stream, void *user)
 {
 	struct grpc_call *call = h2_stream_area(stream);
-	int64_t limit =
-		call->timeout && call->timeout < REQUEST_TIME ? call->timeout : REQUEST_TIME;
+	int64_t limit = call->server->config.request_timeout;
 
 	if (call->begun)
 		return;
@@ -277,8 +276,10 @@ static void on_headers(struct h2_stream *stream, void *user)
 		end_call(call, GRPC_UNIMPLEMENTED, STR("grpc-encoding may be identity or gzip"));
 	else if (call->bad_timeout)
 		end_call(call, GRPC_INVALID_ARGUMENT, STR("grpc-timeout is malformed"));
+	else if (call->server->draining && grpc__is_stream(call->entry))
+		end_call(call, GRPC_UNAVAILABLE, STR("the server is shutting down"));
 	else
-		set_timer(call, limit);
+		set_timer(call, call->timeout && call->timeout < limit ? call->timeout : limit);
 }
 
 static bool holds_too_much(struct grpc_call *call)

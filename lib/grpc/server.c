@@ -22,6 +22,7 @@ static const struct grpc_server_config defaults = {
 	.max_message = (size_t)4 * 1024 * 1024,
 	.max_queued = (size_t)1024 * 1024,
 	.keepalive = 60 * NSEC_PER_SEC,
+	.request_timeout = 20 * NSEC_PER_SEC,
 };
 
 static void apply_defaults(struct grpc_server_config *c)
@@ -36,6 +37,8 @@ static void apply_defaults(struct grpc_server_config *c)
 		c->max_queued = defaults.max_queued;
 	if (!c->keepalive)
 		c->keepalive = defaults.keepalive;
+	if (!c->request_timeout)
+		c->request_timeout = defaults.request_timeout;
 }
 
 bool grpc__has_service(const struct grpc_server *s, const char *name)
@@ -203,7 +206,7 @@ void grpc_server_drain(struct grpc_server *s, void (*done)(void *user), void *us
 	s->draining = true;
 	for (call = LIST_FIRST(&s->calls); call; call = next) {
 		next = LIST_NEXT(call, all);
-		if (call->entry && (call->entry->method.server_streaming || call->entry->many))
+		if (grpc__is_stream(call->entry))
 			grpc__end(call, GRPC_UNAVAILABLE, "the server is shutting down");
 	}
 	h2_drain(s->host, done, user);

@@ -54,17 +54,22 @@ struct grpc_server_config {
 	struct tls_context *tls; /* NULL: plaintext with prior knowledge; borrowed, replaceable */
 	const void *descriptor_set; /* a serialised FileDescriptorSet; NULL: no reflection */
 	size_t descriptor_set_size;
-	size_t max_connections; /* 4096 */
-	size_t max_streams;	/* 128 at once, per connection */
-	size_t max_message;	/* 4 MiB, of a request */
-	size_t max_queued;	/* 1 MiB, of answers that one call has waiting */
-	int64_t keepalive;	/* 60 s without a frame: PING; another 20 s: closed */
+	size_t max_connections;	 /* 4096 */
+	size_t max_streams;	 /* 128 at once, per connection */
+	size_t max_message;	 /* 4 MiB, of a request */
+	size_t max_queued;	 /* 1 MiB, of answers that one call has waiting */
+	int64_t keepalive;	 /* 60 s without a frame: PING; another 20 s: closed */
+	int64_t request_timeout; /* 20 s, for all of a request to come */
 	void (*trace)(const struct grpc_trace *trace, void *user);
 };
 
 struct grpc_server_stats {
 	size_t connections, calls; /* open now */
-	uint64_t accepted, refused, calls_started, protocol_errors, resets;
+	uint64_t accepted;
+	uint64_t refused; /* over the limit, or out of descriptors */
+	uint64_t calls_started;
+	uint64_t protocol_errors; /* connections ended for what they did, or did not do in time */
+	uint64_t resets;	  /* streams that ended in an error, by either side */
 	uint64_t bytes_in, bytes_out;
 };
 

@@ -22,6 +22,12 @@ struct grpc__entry {
 	bool many; /* the handler is called for each message that comes; the end of them ends it */
 };
 
+/* False for what is not known. */
+static inline bool grpc__is_stream(const struct grpc__entry *e)
+{
+	return e && (e->method.server_streaming || e->many);
+}
+
 /* Of a connection. */
 struct grpc__peer {
 	size_t held; /* bytes of requests that are not whole */

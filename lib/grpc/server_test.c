@@ -305,6 +305,33 @@ static void draining_lets_calls_finish_and_ends_streams(void **state)
 	kit_stop(&kit);
 }
 
+/* It was on its way when the server said goodbye: streams have no end of their own. */
+static void a_stream_that_begins_while_draining_is_ended(void **state)
+{
+	struct kit kit;
+	struct raw *r;
+	int drained = 0;
+
+	kit_start(&kit, plain);
+	r = raw_new(&kit);
+	raw_preface(r);
+	raw_request(r, 1, "/grpc_test.Test/Hang", STR(""), false);
+	raw_frame(r, 0, 1, 1, STR("\0\0\0\0\0"));
+	kit_wait_int(&kit, &kit.handled, 1);
+	grpc_server_drain(kit.server, on_drained, &drained);
+	raw_request(r, 3, "/grpc_test.Test/Watch", STR(""), false);
+	kit_wait_int(&kit, &kit.traced, 1);
+	assert_int_equal(kit.traced_status, GRPC_UNAVAILABLE);
+	raw_request(r, 5, "/grpc_test.Test/Echo", STR(""), false); /* others are served */
+	raw_frame(r, 0, 1, 5, STR("\0\0\0\0\0"));
+	kit_wait_int(&kit, &kit.traced, 2);
+	assert_int_equal(kit.traced_status, GRPC_OK);
+	grpc_fail(kit.watcher, GRPC_ABORTED, "done");
+	kit_wait_int(&kit, &drained, 1);
+	raw_free(r);
+	kit_stop(&kit);
+}
+
 static void draining_without_connections_is_told_from_the_loop(void **state)
 {
 	struct kit kit;
@@ -347,6 +374,7 @@ int main(void)
 		cmocka_unit_test(a_queue_that_is_full_refuses_more),
 		cmocka_unit_test(a_client_that_does_not_read_holds_up_nobody),
 		cmocka_unit_test(draining_lets_calls_finish_and_ends_streams),
+		cmocka_unit_test(a_stream_that_begins_while_draining_is_ended),
 		cmocka_unit_test(draining_without_connections_is_told_from_the_loop),
 		cmocka_unit_test(a_port_that_is_taken_is_refused),
 	};

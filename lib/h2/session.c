@@ -271,6 +271,8 @@ void h2__session_prepare(struct h2_host *h)
 	nghttp2_session_callbacks_set_error_callback2(cb, on_trouble);
 	h->callbacks = cb;
 	nghttp2_option_set_no_closed_streams(h->option, 1);
+	/* nghttp2 has a limit of its own for what is counted here; it stays out of the way */
+	nghttp2_option_set_stream_reset_rate_limit(h->option, UINT32_MAX, UINT32_MAX);
 	nghttp2_option_set_max_outbound_ack(h->option, MAX_UNSENT_ACKS);
 }
 
