@@ -95,3 +95,26 @@ def start_fake(start, folders):
         return daemon
 
     return start_fake
+
+
+@pytest.fixture
+def start_api(start_fake):
+    """The same with its API, as grpcio (.api, and .connect() for more) and as maglevc (.maglevc)."""
+    from lab.api import Api, Maglevc  # only who asks for it needs grpcio
+    made = []
+
+    def start_api(config, grpc='127.0.0.1:0', **options):
+        daemon = start_fake(config, grpc=grpc, **options)
+        port = daemon.grpc_port()
+
+        def connect(**how):
+            made.append(Api(port, **how))
+            return made[-1]
+
+        daemon.api_port, daemon.connect, daemon.maglevc = port, connect, Maglevc(port)
+        daemon.api = connect()
+        return daemon
+
+    yield start_api
+    for api in made:
+        api.close()

@@ -21,7 +21,8 @@ from lab.wait import PATIENCE, until
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), '../../..'))
 BUILD = os.path.abspath(os.environ.get('MAGLEV_BUILD', os.path.join(ROOT, 'build-asan')))
-PROGRAMS = {'maglevd': 'src/maglevd/maglevd', 'maglevd-fake': 'tests/support/fake/maglevd-fake'}
+PROGRAMS = {'maglevd': 'src/maglevd/maglevd', 'maglevc': 'src/maglevc/maglevc',
+            'maglevd-fake': 'tests/support/fake/maglevd-fake'}
 PIPE = 1 << 20
 LEVELS = ('DEBUG', 'INFO', 'WARN', 'ERROR')
 
@@ -160,6 +161,9 @@ class Maglevd:
                     raise AssertionError(f'no {count}. line {msg} {fields} in {timeout:.1f} s; the last ones:\n' +
                                          '\n'.join(line.raw.decode()[:300].rstrip() for line in self.lines[-30:]))
                 self._changed.wait(left)
+
+    def grpc_port(self):
+        return int(self.wait('listening', **{'for': 'grpc'})['addr'].rsplit(':', 1)[1])
 
     def wait_state(self, backend, state, since=0, timeout=PATIENCE):
         return self.wait('backend-transition', since, timeout, backend=backend, to=state)

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The API of a maglevd, as grpcio and as maglevc see it.
+
+Messages are made from the descriptors that the build wrote; there is no generated code.
+"""
+import json
+import os
+import subprocess
+import threading
+import time
+
+os.environ['GRPC_ENABLE_FORK_SUPPORT'] = '0'  # stories start programs while calls are under way
+os.environ.setdefault('GRPC_VERBOSITY', 'NONE')  # a connection that is refused is not worth a line
+
+import grpc  # noqa: E402
+from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory  # noqa: E402
+
+from lab.maglevd import program  # noqa: E402
+from lab.wait import PATIENCE  # noqa: E402
+
+Status = grpc.StatusCode
+OPTIONS = [('grpc.use_local_subchannel_pool', 1), ('grpc.max_reconnect_backoff_ms', 100),
+           ('grpc.initial_reconnect_backoff_ms', 50), ('grpc.enable_http_proxy', 0)]
+
+
+def load(protoset):
+    """{name: message class} of a file that the build wrote."""
+    with open(os.path.join(os.path.dirname(program()), '../../proto', protoset), 'rb') as file:
+        files = descriptor_pb2.FileDescriptorSet.FromString(file.read()).file
+    pool = descriptor_pool.DescriptorPool()
+    for one in files:
+        pool.Add(one)
+    return message_factory.MessageFactory(pool), [pool.FindFileByName(one.name) for one in files]
+
+
+_factory, _files = load('maglev.protoset')
+_service = next(service for file in _files for service in file.services_by_name.values())
+METHODS = {method.name: method for method in _service.methods}
+
+
+def message(name):
+    return _factory.GetPrototype(next(file.message_types_by_name[name] for file in _files
+                                      if name in file.message_types_by_name))
+
+
+def as_json(answer):
+    """The mapping of maglevc -o json."""
+    return json_format.MessageToDict(answer, preserving_proto_field_name=True, including_default_value_fields=True)
+
+
+class Refused(Exception):
+    """A call that ended with another status than OK."""
+
+    def __init__(self, error):
+        super().__init__(f'{error.code().name}: {error.details()}')
+        self.status, self.text = error.code(), error.details()
+
+
+class Api:
+    """One connection. tls: (ca, certificate, key) as bytes, the last two may be None."""
+
+    def __init__(self, port, tls=None, name=None):
+        options = OPTIONS + ([('grpc.ssl_target_name_override', name)] if name else [])
+        self.at = f'127.0.0.1:{port}'
+        if tls:
+            ca, certificate, key = tls
+            self.channel = grpc.secure_channel(self.at, grpc.ssl_channel_credentials(ca, key, certificate), options)
+        else:
+            self.channel = grpc.insecure_channel(self.at, options)
+
+    def close(self):
+        self.channel.close()
+
+    def start(self, method, timeout=PATIENCE, **fields):
+        """A future, and whatever kind of call it is."""
+        kinds = METHODS[method]
+        ask, answer = (_factory.GetPrototype(kind) for kind in (kinds.input_type, kinds.output_type))
+        path = f'/maglev.Maglev/{method}'
+        if method == 'WatchEvents':
+            call = self.channel.unary_stream(path, ask.SerializeToString, answer.FromString)
+            return call(ask(**fields), timeout=timeout, wait_for_ready=True)
+        call = self.channel.unary_unary(path, ask.SerializeToString, answer.FromString)
+        return call.future(ask(**fields), timeout=timeout)
+
+    def call(self, method, timeout=PATIENCE, **fields):
+        try:
+            return self.start(method, timeout, **fields).result()
+        except grpc.RpcError as error:
+            raise Refused(error) from None
+
+    def refused(self, method, status, text='', **fields):
+        """It has to fail so."""
+        try:
+            answer = self.call(method, **fields)
+        except Refused as refusal:
+            assert refusal.status == status and text in refusal.text, refusal
+            return refusal
+        raise AssertionError(f'{method} {fields} was answered: {answer}')
+
+    def raw(self, path, request=b'', timeout=PATIENCE):
+        """Bytes in, bytes out."""
+        try:
+            return self.channel.unary_unary(path)(request, timeout=timeout)
+        except grpc.RpcError as error:
+            raise Refused(error) from None
+
+    def backend(self, name):
+        return self.call('GetBackend', name=name)
+
+    def frontend(self, name):
+        return self.call('GetFrontend', name=name)
+
+    def member(self, frontend, backend):
+        """The row of a backend in the first pool of a frontend that has it."""
+        return next(row for pool in self.frontend(frontend).pools for row in pool.backends if row.name == backend)
+
+    def watch(self, **fields):
+        return Stream(self.start('WatchEvents', None, **fields))
+
+
+class Stream:
+    """Events as they come; status is set when there are no more."""
+
+    def __init__(self, call):
+        self.call_, self.events, self.times, self.status, self.text = call, [], [], None, None
+        self._changed = threading.Condition()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        try:
+            for event in self.call_:
+                with self._changed:
+                    self.events.append(event)
+                    self.times.append(time.time())
+                    self._changed.notify_all()
+        except grpc.RpcError:
+            pass
+        with self._changed:
+            self.status, self.text = self.call_.code(), self.call_.details()
+            self._changed.notify_all()
+
+    def cancel(self):
+        self.call_.cancel()
+
+    def _wait(self, condition, timeout, what):
+        end = time.monotonic() + timeout
+        with self._changed:
+            while not (result := condition()):
+                left = end - time.monotonic()
+                assert left > 0, f'{what} did not come; {self.status} after {self.events[-5:]}'
+                self._changed.wait(left)
+            return result
+
+    def of(self, kind):
+        with self._changed:
+            return [getattr(event, kind) for event in self.events if event.WhichOneof('event') == kind]
+
+    def find(self, kind, **fields):
+        return [one for one in self.of(kind) if all(getattr(one, k) == v for k, v in fields.items())]
+
+    def wait(self, kind, timeout=PATIENCE, count=1, **fields):
+        """The count-th such event. from is written from_."""
+        fields = {k.rstrip('_'): v for k, v in fields.items()}
+        return self._wait(lambda: self.find(kind, **fields)[count - 1:count], timeout, f'{kind} {fields}')[0]
+
+    def wait_end(self, timeout=PATIENCE):
+        self._wait(lambda: self.status is not None, timeout, 'the end')
+        return self.status
+
+
+class Maglevc:
+    """Runs it on one server."""
+
+    def __init__(self, port, *flags):
+        self.command = [program('maglevc'), '--server', f'127.0.0.1:{port}', *flags]
+
+    def run(self, *words):
+        return subprocess.run([*self.command, *words], capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+    def text(self, *words):
+        done = self.run(*words)
+        assert done.returncode == 0 and not done.stderr, (words, done)
+        return done.stdout
+
+    def json(self, *words):
+        return json.loads(self.text('-o', 'json', *words))
+
+    def refused(self, code, text, *words):
+        done = self.run(*words)
+        assert done.returncode == code and text in done.stderr and not done.stdout, (words, done)
