@@ -59,7 +59,10 @@ static void trace(struct grpc_call *call)
 		config->trace(&t, config->user);
 }
 
-/* Nothing is expected of anybody any more; what the client hears of it is the caller's business. */
+/*
+ * Nothing is expected of anybody any more; what the client hears of it is the caller's business, and
+ * so is the trace, which comes last: whoever it makes send something must know that this call is over.
+ */
 static void settle(struct grpc_call *call, enum grpc_status status)
 {
 	assert(!call->ended);
@@ -69,7 +72,6 @@ static void settle(struct grpc_call *call, enum grpc_status status)
 	LIST_REMOVE(call, all);
 	call->server->stats->calls--;
 	drop_request(call);
-	trace(call);
 }
 
 static void begin_answer(struct grpc_call *call)
@@ -123,7 +125,7 @@ static void answer_status_only(struct grpc_call *call)
 }
 
 /* The client hears the status, behind what was sent before. */
-static void end_call(struct grpc_call *call, enum grpc_status status, struct str text)
+static void finish_call(struct grpc_call *call, enum grpc_status status, struct str text)
 {
 	struct buf encoded = { 0 };
 
@@ -139,6 +141,12 @@ static void end_call(struct grpc_call *call, enum grpc_status status, struct str
 		answer_status_only(call);
 }
 
+static void end_call(struct grpc_call *call, enum grpc_status status, struct str text)
+{
+	finish_call(call, status, text);
+	trace(call);
+}
+
 static void tell_cancelled(struct grpc_call *call)
 {
 	if (call->cancelled)
@@ -147,8 +155,9 @@ static void tell_cancelled(struct grpc_call *call)
 
 void grpc__end(struct grpc_call *call, enum grpc_status status, const char *text)
 {
-	end_call(call, status, str_of(text));
+	finish_call(call, status, str_of(text));
 	tell_cancelled(call);
+	trace(call);
 }
 
 /* ---- the request ---- */
@@ -248,6 +257,7 @@ static void refuse(struct grpc_call *call, struct str http_status)
 
 	settle(call, GRPC_UNKNOWN);
 	h2_respond(stream_of(call), &field, 1, true);
+	trace(call);
 }
 
 static void refuse_method(struct grpc_call *call)
@@ -410,6 +420,7 @@ static void on_closed(struct h2_stream *stream, uint32_t error, void *user)
 	if (!call->ended) {
 		settle(call, GRPC_CANCELLED);
 		tell_cancelled(call);
+		trace(call);
 	}
 	free(call->text);
 }
@@ -460,6 +471,7 @@ void grpc_reply(struct grpc_call *call, const ProtobufCMessage *response)
 	grpc__frame(h2_out(stream), response);
 	settle(call, GRPC_OK);
 	h2_end(stream);
+	trace(call);
 }
 
 void grpc_fail(struct grpc_call *call, enum grpc_status status, const char *fmt, ...)

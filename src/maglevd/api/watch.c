@@ -10,8 +10,10 @@
  * its state as it is then. So nothing is missing and nothing comes twice.
  *
  * Queues are bounded by the server (max_queued); who does not keep up is dropped with a status that
- * says so, and nobody else waits. What is logged while an event is being sent does not become one:
- * lib/log does not call a sink from within a sink.
+ * says so, and nobody else waits. That happens in the next turn: the end of a call is a log line,
+ * and so perhaps an event, which may not come in the middle of sending another one. What is logged
+ * while a log line is being sent does not become an event: lib/log does not call a sink from within
+ * a sink.
  */
 #include "src/maglevd/api/watch.h"
 
@@ -41,6 +43,7 @@ struct subscriber {
 	struct grpc_call *call;
 	uint64_t seq;
 	bool log, backend, frontend;
+	bool lagging; /* to be dropped; is sent nothing any more */
 	enum log_level level;
 	enum replay replay;
 	char *cursor; /* name of the last one replayed of the current kind; NULL before the first */
@@ -73,11 +76,13 @@ static void unsubscribe(struct subscriber *s)
 
 static void drop(struct subscriber *s)
 {
+	struct grpc_call *call = s->call;
+
 	s->watch->stats.dropped++;
-	grpc_fail(s->call, GRPC_RESOURCE_EXHAUSTED,
+	unsubscribe(s);
+	grpc_fail(call, GRPC_RESOURCE_EXHAUSTED,
 		  "too slow: events are produced faster than they are read; watch again for the "
 		  "current state");
-	unsubscribe(s);
 }
 
 /* Field 1, varint: the number of the event in this stream. */
@@ -92,17 +97,19 @@ static size_t encode_seq(uint64_t seq, uint8_t out[static 11])
 	return n;
 }
 
-/* False when the subscriber was dropped. */
+/* False when the subscriber does not take it any more. */
 static bool send_encoded(struct subscriber *s)
 {
 	const struct buf *shared = &s->watch->encoded;
 	uint8_t seq[11];
 	size_t n = encode_seq(s->seq + 1, seq);
-	int r = grpc_send_encoded(s->call, (struct str){ shared->p, shared->n },
-				  (struct str){ (const char *)seq, n });
 
-	if (r < 0) {
-		drop(s);
+	if (s->lagging)
+		return false;
+	if (grpc_send_encoded(s->call, (struct str){ shared->p, shared->n },
+			      (struct str){ (const char *)seq, n }) < 0) {
+		s->lagging = true;
+		ev_timer_start(s->watch->loop, &s->watch->soon);
 		return false;
 	}
 	s->seq++;
@@ -142,11 +149,9 @@ static void on_frontend(void *user, size_t frontend, enum l4_frontend_health fro
 		return;
 	arena_reset(w->arena);
 	encode(w, api_frontend_event(m, frontend, from, w->arena));
-	for (struct subscriber *s = w->subscribers, *next; s; s = next) {
-		next = s->next;
+	for (struct subscriber *s = w->subscribers; s; s = s->next)
 		if (s->frontend && was_told(s, REPLAY_FRONTENDS, name))
 			send_encoded(s);
-	}
 }
 
 static void on_backend(void *user, struct l4_backend_state *b, const struct health_change *change)
@@ -160,11 +165,9 @@ static void on_backend(void *user, struct l4_backend_state *b, const struct heal
 	events = api_backend_events(engine_model(w->engine), b, change, w->arena);
 	for (size_t i = 0; i < events.n; i++) {
 		encode(w, events.items[i]);
-		for (struct subscriber *s = w->subscribers, *next; s; s = next) {
-			next = s->next;
+		for (struct subscriber *s = w->subscribers; s; s = s->next)
 			if (s->backend && was_told(s, REPLAY_BACKENDS, b->name))
 				send_encoded(s);
-		}
 	}
 }
 
@@ -227,8 +230,7 @@ static void on_line(const struct log_line *line, void *user)
 	struct watch *w = user;
 	bool encoded = false;
 
-	for (struct subscriber *s = w->subscribers, *next; s; s = next) {
-		next = s->next;
+	for (struct subscriber *s = w->subscribers; s; s = s->next) {
 		if (!s->log || line->level < s->level)
 			continue;
 		if (!encoded)
@@ -294,7 +296,7 @@ static void next_kind(struct subscriber *s)
 	s->replay++;
 }
 
-/* One frontend or backend, or the step to the next kind. False when the subscriber was dropped. */
+/* One frontend or backend, or the step to the next kind. False when the subscriber lags behind. */
 static bool replay_one(struct subscriber *s)
 {
 	const struct l4_config *c = engine_model(s->watch->engine)->config;
@@ -346,6 +348,8 @@ static void on_soon(struct ev_loop *loop, ev_timer *t, int events)
 	for (struct subscriber *s = w->subscribers, *next; s; s = next) {
 		next = s->next;
 		replay_slice(s);
+		if (s->lagging)
+			drop(s);
 	}
 }
 

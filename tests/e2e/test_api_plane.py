@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The data plane through the API: what is there, what should be, and making it so."""
+import pytest
+
+from lab import SPARE, VIP, config, frontend, pool
+from lab.api import Status
+
+A, B = '10.99.0.11', '10.99.0.12'
+OTHER, STALE = '198.51.100.20', '203.0.113.5'
+FILE = config(backends={'a': A, 'b': B, 'spare': SPARE},
+              frontends={'www': frontend(VIP, pool('first', 'a', 'b'), pool('second', 'spare')),
+                         'more': frontend(OTHER, pool('only', 'a'))}, dataplane='vpp', lb={'sync-interval': '1h'})
+
+
+@pytest.fixture
+def daemon(start_api):
+    daemon = start_api(FILE)
+    daemon.plane.wait_weights(VIP, {A: 100, B: 100, SPARE: 0})
+    daemon.plane.wait_weights(OTHER, {A: 100})
+    daemon.wait('lb-sync-all')
+    daemon.plane.clear_journal()
+    return daemon
+
+
+def rows(state):
+    """{(VIP, AS): (in the data plane, wanted)}; None where it is not"""
+    return {(vip.address, one.address): (one.weight if one.present else None, one.wanted_weight if one.wanted else None)
+            for vip in state.vips for one in vip.application_servers}
+
+
+def test_what_is_there_beside_what_should_be(daemon):
+    """FR-4: addresses, weights, names; and the settings"""
+    state = daemon.api.call('GetVPPLBState')
+    assert rows(state) == {(VIP, A): (100, 100), (VIP, B): (100, 100), (VIP, SPARE): (0, 0), (OTHER, A): (100, 100)}
+    assert [(vip.address, vip.protocol, vip.port, vip.frontend, vip.present, vip.wanted) for vip in state.vips] == \
+        [(VIP, 'tcp', 80, 'www', True, True), (OTHER, 'tcp', 80, 'more', True, True)]
+    assert [one.backend for one in state.vips[0].application_servers] == ['spare', 'a', 'b'], 'by address'
+    assert (state.connected, state.held, state.warmup, state.problem) == (True, False, 'done', '')
+    assert (state.ipv4_src_address, state.flow_timeout, state.sticky_buckets_per_core) == ('192.0.2.1', 40, 1024)
+    assert state.last_full_sync > 0
+    assert A in daemon.maglevc.text('show', 'lb', 'state')
+
+
+def test_a_sync_repairs_drift_and_says_what_it_did(daemon):
+    """FR-4.2: on demand, and nothing is left for a second one"""
+    plane = daemon.plane
+    plane.seed([f'as {VIP} 6 80 {A} 7', f'as {OTHER} 6 80 10.9.9.9 50', f'vip {STALE} 17 53 gre4 1'])
+    done = daemon.api.call('SyncVPPLBState')
+    assert plane.journal() == list(done.operations)
+    assert plane.weights(VIP) == {A: 100, B: 100, SPARE: 0} and plane.weights(OTHER) == {A: 100}
+    assert (STALE, '17', '53') not in plane.vips()
+    assert set(done.operations) >= {f'as-weight {VIP}:80/tcp {A} 7->100', f'as-del {OTHER}:80/tcp 10.9.9.9 50 flush'}
+    assert not daemon.api.call('SyncVPPLBState').operations
+
+
+def test_drift_is_shown_and_one_frontend_can_be_synced_alone(daemon):
+    """FR-4: what an operation that failed left behind is in the state, in the plan, and repaired"""
+    plane = daemon.plane
+    plane.ask('fail-applies 1000')
+    for frontend_, pool_ in (('www', 'first'), ('more', 'only')):
+        daemon.api.call('SetFrontendPoolBackendWeight', frontend=frontend_, pool=pool_, backend='a', weight=30)
+    daemon.wait('lb-sync-failed')
+    state = rows(daemon.api.call('GetVPPLBState'))
+    assert state[VIP, A][1] == 30 and state[OTHER, A][1] == 30
+    plan = daemon.api.call('SyncVPPLBState', frontend='more', plan=True)
+    assert list(plan.operations) == [f'as-weight {OTHER}:80/tcp {A} 100->30']
+    assert daemon.maglevc.json('sync', 'lb', 'state', 'more', 'plan')['operations'] == list(plan.operations)
+    plane.ask('fail-applies 0')
+    done = daemon.api.call('SyncVPPLBState', frontend='more')
+    assert plane.weights(OTHER) == {A: 30}
+    assert all(OTHER in op for op in done.operations)
+    daemon.api.call('SyncVPPLBState')
+    assert plane.weights(VIP) == {A: 30, B: 100, SPARE: 0}
+
+
+def test_without_a_connection_it_says_so(daemon):
+    """FR-4.4: UNAVAILABLE, and what should be is still shown"""
+    daemon.plane.ask('down')
+    daemon.wait('dataplane-disconnect')
+    state = daemon.api.call('GetVPPLBState')
+    assert not state.connected and rows(state)[VIP, A] == (None, 100)
+    daemon.api.refused('SyncVPPLBState', Status.UNAVAILABLE, 'not connected')
+    daemon.api.refused('SyncVPPLBState', Status.NOT_FOUND, '"nobody"', frontend='nobody')
+    daemon.maglevc.refused(1, 'not connected', 'sync', 'lb', 'state')
+    daemon.plane.ask('up')
+    daemon.wait('dataplane-connect', count=2)
+    assert daemon.api.call('GetVPPLBState').connected
+
+
+def test_the_warm_up_is_respected(start_api):
+    """NFR-1.2: an operator's sync does not write what the warm-up holds"""
+    file = config({'never': {'type': 'tcp', 'port': 1, 'interval': '1h', 'fast-interval': '1h', 'timeout': '1h'}},
+                  {'a': (A, 'never')}, {'www': frontend(VIP, pool('first', 'a'))}, dataplane='vpp',
+                  lb={'startup-min-delay': '1h', 'startup-max-delay': '1h'})
+    daemon = start_api(file)
+    daemon.wait('dataplane-connect')
+    assert daemon.api.call('GetVPPLBState').warmup == 'hands-off'
+    daemon.api.refused('SyncVPPLBState', Status.FAILED_PRECONDITION, 'warm-up', frontend='www')
+    assert not daemon.plane.journal()
+
+
+def test_a_client_that_leaves_a_sync_is_forgotten(daemon):
+    """The data plane hangs, callers give up, and it goes on as if they had never been"""
+    daemon.plane.ask('lag 0.2')
+    for _ in range(5):
+        daemon.api.start('SyncVPPLBState').cancel()
+    daemon.api.refused('SyncVPPLBState', Status.DEADLINE_EXCEEDED, timeout=0.05)
+    daemon.plane.ask('lag 0')
+    assert daemon.api.call('SyncVPPLBState').dataplane
+
+
+def test_what_only_other_data_planes_have_is_unavailable(daemon):
+    daemon.api.refused('GetVPPInfo', Status.UNAVAILABLE, 'not vpp')
+    daemon.api.refused('GetVPPLBCounters', Status.UNAVAILABLE, 'counts nothing')
+    daemon.maglevc.refused(1, 'counts nothing', 'show', 'lb', 'counters')

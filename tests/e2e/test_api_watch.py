@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""WatchEvents: states first, then what happens, to everybody in time; who does not read is let go."""
+import selectors
+import struct
+import time
+
+import pytest
+
+from lab import SPARE, VIP, Check, config, frontend, pool, until
+from lab.api import Status, message
+from lab.h2 import DATA, Connection, request
+
+A, B = '10.99.0.11', '10.99.0.12'
+STATIC = config(backends={'a': A, 'b': B, 'lonely': SPARE},
+                frontends={'www': frontend(VIP, pool('all', 'a', 'b')),
+                           'more': frontend('198.51.100.20', pool('all', 'a'))}, dataplane='vpp')
+HEALTHY, STORM = 500, 12
+LONG = 120  # bytes of a name or a reason, to make few events big ones
+
+
+@pytest.fixture
+def daemon(start_api):
+    daemon = start_api(STATIC)
+    daemon.plane.wait_weights(VIP, {A: 100, B: 100})
+    return daemon
+
+
+def replayed(watch):
+    return [event for event in watch.events
+            if event.WhichOneof('event') != 'log' and getattr(event, event.WhichOneof('event')).replay]
+
+
+def test_current_states_come_first_then_what_happens(daemon):
+    """FR-6.3, NFR-5.3: frontends, then backends, by name; then news; numbered without a gap"""
+    before = time.time_ns()
+    watch = daemon.api.watch(backend=True, frontend=True)
+    watch.wait('backend', backend='lonely')
+    assert [(e.frontend.frontend, e.frontend.from_) if False else (e.frontend.frontend, e.frontend.to)
+            for e in watch.events[:2]] == [('more', 'up'), ('www', 'up')]
+    assert [(e.backend.backend, e.backend.frontend, e.backend.to) for e in watch.events[2:6]] == \
+        [('a', 'more', 'up'), ('a', 'www', 'up'), ('b', 'www', 'up'), ('lonely', '', 'up')]
+    assert len(replayed(watch)) == 6 and all(event.at < before for event in watch.events)
+    assert all(getattr(e.backend, 'from') == e.backend.to for e in watch.events[2:6])
+    daemon.api.call('PauseBackend', name='a', reason='why not')
+    daemon.api.call('PauseBackend', name='lonely')
+    watch.wait('backend', backend='lonely', to='paused')
+    news = watch.events[6:]
+    assert [(e.backend.frontend, getattr(e.backend, 'from'), e.backend.to, e.backend.code, e.backend.reason)
+            for e in news if e.backend.backend == 'a'] == \
+        [('more', 'up', 'paused', 'paused', 'why not'), ('www', 'up', 'paused', 'paused', 'why not')]
+    assert len(watch.find('frontend', frontend='more', to='down', replay=False)) == 1
+    assert not watch.find('frontend', frontend='www', replay=False)
+    assert [event.seq for event in watch.events] == list(range(1, len(watch.events) + 1))
+    assert all(before <= event.at <= time.time_ns() for event in news)
+
+
+@pytest.mark.parametrize('family', ['backend', 'frontend', 'log'])
+def test_only_what_was_asked_for_comes(daemon, family):
+    """FR-6.3: filters"""
+    watch, everything = daemon.api.watch(**{family: True}), daemon.api.watch()
+    everything.wait('backend', backend='lonely')
+    daemon.api.call('GetFrontend', name='www')  # an answer comes behind what was subscribed before
+    for act in ('Pause', 'Resume'):
+        daemon.api.call(f'{act}Backend', name='a')
+        if family == 'log':
+            watch.wait('log', msg='backend-transition', count=1 if act == 'Pause' else 2)
+    watch.wait(family)
+    until(lambda: len(everything.find('backend', backend='a', to='up', replay=False)) == 2, what='the end')
+    kinds = {kind: len(everything.of(kind)) for kind in ('backend', 'frontend', 'log')}
+    assert all(kinds.values())
+    until(lambda: len(watch.of(family)) >= kinds[family] - 1, what='as many as the other has')
+    assert {event.WhichOneof('event') for event in watch.events} == {family}
+
+
+def test_log_lines_come_at_the_level_that_was_asked_for(start_api):
+    """FR-6.3: whatever --log-level says; with their fields as text"""
+    daemon = start_api(STATIC, level='info')
+    debug, info, error = (daemon.api.watch(log=True, log_level=level) for level in ('debug', '', 'error'))
+    daemon.api.call('GetBackend', name='a')  # subscribed by now
+    daemon.api.call('GetBackend', name='a')
+    daemon.maglevc.text('set', 'frontend', 'www', 'pool', 'all', 'backend', 'a', 'weight', '7', 'flush')
+    line = info.wait('log', msg='weight-set')
+    assert (line.level, dict(line.attrs)) == \
+        ('info', {'frontend': 'www', 'pool': 'all', 'backend': 'a', 'weight': '7', 'flush': 'true'})
+    call = debug.wait('log', msg='grpc-call')
+    assert (call.level, call.attrs['status']) == ('debug', 'OK')
+    assert not daemon.all('grpc-call'), 'the log itself is at info'
+    daemon.write('maglev: [')
+    assert not daemon.api.call('ReloadConfig').ok
+    error.wait('log', msg='config-reload-failed')
+    assert {one.level for one in error.of('log')} == {'error'}
+    assert 'debug' not in {one.level for one in info.of('log')}
+    daemon.api.refused('WatchEvents', Status.INVALID_ARGUMENT, 'loud', log_level='loud') if False else None
+    loud = daemon.api.watch(log_level='loud')
+    assert loud.wait_end() == Status.INVALID_ARGUMENT and 'debug, info, warn or error' in loud.text
+
+
+def test_sending_events_makes_no_events(daemon):
+    """FR-6.3: one who watches at debug sees what happens, not that it is told"""
+    watch = daemon.api.watch(log=True, log_level='debug')
+    daemon.api.call('GetBackend', name='a')
+    watch.wait('log', msg='grpc-call')
+    drained = daemon.api.watch(log=True, log_level='debug')  # its end is the only thing that happens now
+    drained.cancel()
+    watch.wait('log', msg='grpc-call', count=2)
+    n = len(watch.events)
+    daemon.wait('http-request' if daemon.get('/healthz')[0] == 200 else '')
+    until(lambda: len(watch.events) > n, what='the request')
+    assert len([one for one in watch.of('log') if one.msg == 'grpc-call']) == 2
+    assert len(watch.events) < 20, [one.msg for one in watch.of('log')]
+
+
+def test_nothing_is_lost_or_double_between_replay_and_news(start_api):
+    """FR-6.3: subscribers that come while states change end up with the state that is"""
+    backends = {f'b{i:03}': f'10.98.{i // 250}.{i % 250 + 1}' for i in range(600)}
+    daemon = start_api(config(backends=backends, frontends={
+        'www': frontend(VIP, pool('all', *backends))}, dataplane='none'), level='warn')
+    names = sorted(backends)
+    watches, calls = [], []
+    for i, name in enumerate(names[::-1][:300]):
+        calls.append(daemon.api.start('PauseBackend', name=name))
+        if i % 30 == 0:
+            watches.append(daemon.connect().watch(backend=True))
+    for call in calls:
+        call.result()
+    for watch in watches:
+        until(lambda w=watch: len({e.backend.backend for e in w.events if e.backend.to == 'paused'}) == 300,
+              what='300 paused')
+        state = {}
+        for event in watch.events:
+            one = event.backend
+            assert one.replay == (one.backend not in state), one
+            assert one.replay or state[one.backend] == getattr(one, 'from'), one
+            state[one.backend] = one.to
+        assert state == {**dict.fromkeys(names, 'up'), **dict.fromkeys(names[300:], 'paused')}
+        assert [event.seq for event in watch.events] == list(range(1, len(watch.events) + 1))
+
+
+def test_transitions_of_probes_are_events_as_they_are_log_lines(start_api, net, servers):
+    """FR-6.3: a server that fails, seen by two; code, reason and time are those of the log"""
+    server = servers.open('web')
+    daemon = start_api(config({'check': Check(port=server.port)}, {'web': (server.address, 'check')},
+                              {'www': frontend(VIP, pool('all', 'web'))}, netns=net.probes.name, dataplane='vpp'))
+    daemon.wait_settled('web', Check())
+    watches = [daemon.connect().watch(backend=True, frontend=True) for _ in range(2)]
+    for watch in watches:
+        watch.wait('backend', backend='web', replay=True)
+    server.answer(404)
+    line = daemon.wait_state('web', 'down')
+    for watch in watches:
+        event = watch.wait('backend', to='down', replay=False)
+        assert (event.code, event.reason) == ('L7STS', line['reason'])
+        assert watch.wait('frontend', to='down', replay=False).frontend == 'www'
+        at = next(e.at for e in watch.events if e.backend.to == 'down')
+        assert abs(at / 1e9 - line.at) < 0.1
+
+
+class Crowd:
+    """Subscribers by hand, each on its own connection; they only count, so that there may be many."""
+
+    class One(Connection):
+        def __init__(self, port, body):
+            super().__init__(port)
+            self.messages, self.rest, self.last = 0, b'', b''
+            self.send(request('/maglev.Maglev/WatchEvents', body))
+            self.socket.setblocking(False)
+
+        def read(self):
+            data = self.socket.recv(1 << 18)
+            assert data, 'the connection was closed'
+            for kind, _, _, payload in self.take(data):
+                if kind == DATA:
+                    self.count(payload)
+
+        def count(self, payload):
+            self.rest, at = self.rest + payload, 0
+            while len(self.rest) - at >= 5:
+                end = at + 5 + struct.unpack_from('>I', self.rest, at + 1)[0]
+                if end > len(self.rest):
+                    break
+                self.messages, self.last, at = self.messages + 1, self.rest[at + 5:end], end
+            self.rest = self.rest[at:]
+
+    def __init__(self, port, n, **fields):
+        body = message('WatchRequest')(**fields).SerializeToString()
+        self.members = [self.One(port, body) for _ in range(n)]
+        self.selector = selectors.DefaultSelector()
+        for member in self.members:
+            self.selector.register(member.socket, selectors.EVENT_READ, member)
+
+    def read_until(self, n, timeout=20):
+        """Until each has n events."""
+        end = time.monotonic() + timeout
+        while any(member.messages < n for member in self.members):
+            assert time.monotonic() < end, sorted(member.messages for member in self.members)
+            for key, _ in self.selector.select(0.1):
+                key.data.read()
+
+    def close(self):
+        for member in self.members:
+            member.close()
+
+
+def rss(daemon):
+    with open(f'/proc/{daemon.process.pid}/statm', encoding='ascii') as file:
+        return int(file.read().split()[1]) * 4096
+
+
+def test_one_that_never_reads_is_dropped_and_500_others_are_in_time(start_api):
+    """NFR-3.4, NFR-3.2: RESOURCE_EXHAUSTED for the stuck one; everybody else has everything; memory is bounded"""
+    frontends = {f'{i:03}'.ljust(LONG, 'f'): frontend(f'198.51.{i}.1', pool('all', 'a')) for i in range(40)}
+    daemon = start_api(config(backends={'a': A}, frontends=frontends, dataplane='none'), level='warn')
+    stuck = daemon.connect().start('WatchEvents', None, backend=True, log=True, log_level='debug')
+    small = daemon.connect().watch(frontend=True)
+    crowd = Crowd(daemon.api_port, HEALTHY, frontend=True)
+    crowd.read_until(len(frontends))
+    before = rss(daemon)
+    sent, worst = len(frontends), 0
+    while daemon.metrics().one('maglev_watch_dropped_total') == 0:
+        for act in ('Pause', 'Resume'):
+            for _ in range(STORM):
+                daemon.api.call(f'{act}Backend', name='a', reason='x' * LONG)
+            began = time.monotonic()
+            sent += len(frontends)
+            crowd.read_until(sent)
+            worst = max(worst, time.monotonic() - began)
+        assert sent < 100 * len(frontends), 'the stuck one was never dropped'
+    assert worst < 3, worst
+    assert all(message('Event').FromString(one.last).seq == sent == one.messages for one in crowd.members)
+    small.wait('frontend', count=sent)
+    assert rss(daemon) - before < 64 << 20
+    end = [event for event in [*_rest(stuck)]]
+    assert end[-1] == Status.RESOURCE_EXHAUSTED and 'too slow' in stuck.details()
+    assert daemon.api.call('GetBackend', name='a').state == 'up'
+    crowd.close()
+
+
+def _rest(call):
+    """What a subscriber that wakes up still gets, and the status in the end."""
+    try:
+        yield from call
+    except Exception:  # noqa: BLE001  grpcio raises the call itself
+        pass
+    yield call.code()
