@@ -18,7 +18,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, json_format, messag
 from lab.maglevd import program  # noqa: E402
 from lab.wait import PATIENCE  # noqa: E402
 
-Status = grpc.StatusCode
+Status, RpcError = grpc.StatusCode, grpc.RpcError
 OPTIONS = [('grpc.use_local_subchannel_pool', 1), ('grpc.max_reconnect_backoff_ms', 100),
            ('grpc.initial_reconnect_backoff_ms', 50), ('grpc.enable_http_proxy', 0)]
 
@@ -57,10 +57,13 @@ class Refused(Exception):
 
 
 class Api:
-    """One connection. tls: (ca, certificate, key) as bytes, the last two may be None."""
+    """One connection. tls: (ca, certificate, key) as bytes, the last two may be None. narrow: nothing is
+    read ahead of what is asked for."""
 
-    def __init__(self, port, tls=None, name=None):
+    def __init__(self, port, tls=None, name=None, narrow=False):
         options = OPTIONS + ([('grpc.ssl_target_name_override', name)] if name else [])
+        if narrow:
+            options += [('grpc.http2.bdp_probe', 0), ('grpc.http2.lookahead_bytes', 65536)]
         self.at = f'127.0.0.1:{port}'
         if tls:
             ca, certificate, key = tls

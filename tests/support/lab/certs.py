@@ -14,9 +14,9 @@ class Authority:
     def __init__(self, folder, name='www.example.net'):
         self.folder, self.name = str(folder), name
         self.ca = self._self_signed('ca', 'Test CA', 'CA:TRUE')
-        self.good = self._issue('good', name, days=30)
-        self.wrong_name = self._issue('wrong', 'other.example.net', days=30)
-        self.expired = self._issue('expired', name, days=-1)
+        self.good = self.issue('good', name, days=30)
+        self.wrong_name = self.issue('wrong', 'other.example.net', days=30)
+        self.expired = self.issue('expired', name, days=-1)
         self.self_signed = (self._self_signed('self', name, 'CA:FALSE', f'DNS:{name}'), self._path('self.key'))
 
     def _path(self, file):
@@ -33,7 +33,7 @@ class Authority:
                  '-out', self._path(stem + '.pem'))
         return self._path(stem + '.pem')
 
-    def _issue(self, stem, name, days):
+    def issue(self, stem, name, days=30):
         request, out, extensions = (self._path(stem + s) for s in ('.csr', '.pem', '.ext'))
         with open(extensions, 'w', encoding='ascii') as file:
             file.write(f'subjectAltName=DNS:{name}\nbasicConstraints=CA:FALSE\n')
