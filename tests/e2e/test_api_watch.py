@@ -77,8 +77,7 @@ def test_log_lines_come_at_the_level_that_was_asked_for(start_api):
     """FR-6.3: whatever --log-level says; with their fields as text"""
     daemon = start_api(STATIC, level='info')
     debug, info, error = (daemon.api.watch(log=True, log_level=level) for level in ('debug', '', 'error'))
-    daemon.api.call('GetBackend', name='a')  # subscribed by now
-    daemon.api.call('GetBackend', name='a')
+    until(lambda: daemon.api.backend('a') and debug.of('log'), what='the subscriptions')
     daemon.maglevc.text('set', 'frontend', 'www', 'pool', 'all', 'backend', 'a', 'weight', '7', 'flush')
     line = info.wait('log', msg='weight-set')
     assert (line.level, dict(line.attrs)) == \
@@ -98,15 +97,17 @@ def test_log_lines_come_at_the_level_that_was_asked_for(start_api):
 def test_sending_events_makes_no_events(daemon):
     """FR-6.3: one who watches at debug sees what happens, not that it is told"""
     watch = daemon.api.watch(log=True, log_level='debug')
-    daemon.api.call('GetBackend', name='a')
-    watch.wait('log', msg='grpc-call')
+    until(lambda: daemon.api.backend('a') and watch.of('log'), what='the subscription')
     leaving = daemon.api.watch(log=True, log_level='debug')
-    daemon.api.call('GetBackend', name='a')
+    until(lambda: daemon.api.backend('a') and leaving.of('log'), what='the other one')
+    daemon.api.call('ListBackends')
     leaving.cancel()
-    watch.wait('log', msg='grpc-call', count=3)
+    until(lambda: watch.of('log')[-1].attrs['method'] == '/maglev.Maglev/WatchEvents', what='its end')
     assert daemon.get('/healthz')[0] == 200
     watch.wait('log', msg='http-request')
-    assert [one.msg for one in watch.of('log')] == ['grpc-call'] * 3 + ['http-request']
+    lines = watch.of('log')
+    assert [one.attrs['method'] for one in lines[-3:]] == ['/maglev.Maglev/ListBackends', '/maglev.Maglev/WatchEvents', 'GET']
+    assert {one.attrs['method'] for one in lines[:-3]} == {'/maglev.Maglev/GetBackend'}
 
 
 def test_nothing_is_lost_or_double_between_replay_and_news(start_api):
