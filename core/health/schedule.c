@@ -9,6 +9,11 @@
 
 #include <assert.h>
 
+#include "base/units.h"
+
+#define SLOT_MAX (4 * NSEC_PER_MSEC)
+#define SLOT_MIN (1 * NSEC_PER_MSEC)
+
 /* A number in [0, range), evenly spread: the high half of a 64 x 64 bit product. */
 static uint64_t spread(uint64_t range, uint64_t random)
 {
@@ -37,12 +42,28 @@ int64_t schedule_first(int64_t interval, int64_t now, uint64_t random)
 	return later(now, spread((uint64_t)interval, random));
 }
 
+/* The nearest slot, unless it lies outside the bounds or the interval is too short for slots. */
+static int64_t to_slot(int64_t planned, int64_t interval, int64_t earliest, int64_t latest)
+{
+	int64_t slot = SLOT_MAX, nearest;
+
+	while (slot > interval / 100)
+		slot /= 2;
+	if (slot < SLOT_MIN || planned > INT64_MAX - slot)
+		return planned;
+	nearest = (planned + slot / 2) / slot * slot;
+	return nearest < earliest || nearest > latest ? planned : nearest;
+}
+
 int64_t schedule_next(int64_t interval, int64_t started, int64_t now, uint64_t random)
 {
 	uint64_t jitter = (uint64_t)interval / 10;
-	int64_t planned;
+	int64_t earliest, latest, planned;
 
 	assert(interval > 0);
-	planned = later(started, (uint64_t)interval - jitter + spread(2 * jitter + 1, random));
+	earliest = later(started, (uint64_t)interval - jitter);
+	latest = later(started, (uint64_t)interval + jitter);
+	planned = to_slot(later(earliest, spread(2 * jitter + 1, random)), interval, earliest,
+			  latest);
 	return planned > now ? planned : now;
 }

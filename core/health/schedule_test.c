@@ -94,6 +94,44 @@ static void an_endless_interval_does_not_overflow(void **state)
 	assert_int_equal(schedule_first(INT64_MAX, INT64_MAX - 1, UINT64_MAX), INT64_MAX);
 }
 
+/* Thousands of probes shall not wake the program one by one. */
+static void planned_starts_share_slots_of_a_hundredth_of_the_interval(void **state)
+{
+	static const struct {
+		int64_t interval, slot;
+	} rows[] = {
+		{ 60 * NSEC_PER_SEC, 4 * NSEC_PER_MSEC },
+		{ NSEC_PER_SEC, 4 * NSEC_PER_MSEC },
+		{ 400 * NSEC_PER_MSEC, 4 * NSEC_PER_MSEC },
+		{ 399 * NSEC_PER_MSEC, 2 * NSEC_PER_MSEC },
+		{ 100 * NSEC_PER_MSEC, 1 * NSEC_PER_MSEC },
+	};
+	const int64_t started = 1234567891;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_int_equal(schedule_next(rows[i].interval, started, 0, UINT64_MAX / 3) %
+					 rows[i].slot,
+				 0);
+	/* too short: to the nanosecond */
+	assert_int_equal(schedule_next(99 * NSEC_PER_MSEC, started, 0, 0),
+			 started + 99 * NSEC_PER_MSEC - 9900000);
+}
+
+static void slots_neither_widen_nor_shift_the_jitter(void **state)
+{
+	const int64_t interval = 500 * NSEC_PER_MSEC, started = 987654321;
+	struct dice d = dice_of_run(0);
+	int64_t sum = 0;
+
+	for (int i = 0; i < 10000; i++) {
+		int64_t gap = schedule_next(interval, started, 0, dice_u64(&d)) - started;
+
+		assert_in_range(gap, interval - interval / 10, interval + interval / 10);
+		sum += gap;
+	}
+	assert_in_range(sum / 10000, interval - NSEC_PER_MSEC, interval + NSEC_PER_MSEC);
+}
+
 static void a_tiny_interval_still_works(void **state)
 {
 	assert_int_equal(schedule_next(1, 100, 100, UINT64_MAX), 101);
@@ -111,6 +149,8 @@ int main(void)
 		cmocka_unit_test(latency_of_the_probe_does_not_push_the_schedule),
 		cmocka_unit_test(a_probe_that_outlived_its_interval_is_followed_at_once),
 		cmocka_unit_test(an_endless_interval_does_not_overflow),
+		cmocka_unit_test(planned_starts_share_slots_of_a_hundredth_of_the_interval),
+		cmocka_unit_test(slots_neither_widen_nor_shift_the_jitter),
 		cmocka_unit_test(a_tiny_interval_still_works),
 	};
 

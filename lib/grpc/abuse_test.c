@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -465,8 +466,12 @@ static void a_request_that_does_not_end_is_given_up(void **state)
 static void a_thousand_idle_connections_harm_nobody(void **state)
 {
 	struct raw *idle[1000];
+	struct rlimit files;
 	struct kit kit;
 
+	getrlimit(RLIMIT_NOFILE, &files); /* both ends are ours */
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
 	kit_start(&kit, (struct grpc_server_config){ .max_connections = 500 });
 	for (size_t i = 0; i < ARRAY_SIZE(idle); i++) {
 		idle[i] = raw_new(&kit);

@@ -60,9 +60,9 @@ static void trace(struct grpc_call *call)
 }
 
 /*
- * Nothing is expected of anybody any more. What the client hears of it is the caller's business,
- * and so is the trace, which comes last: whoever it makes send something has to know by then that
- * this call is over.
+ * Nothing is expected of anybody any more; what the client hears of it is the caller's business,
+ * and so is the trace, which comes last: whoever it makes send something must know that this call
+ * is over.
  */
 static void settle(struct grpc_call *call, enum grpc_status status)
 {

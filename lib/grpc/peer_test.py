@@ -4,6 +4,7 @@
 
 usage: peer_test.py SERVER PROTOSET; SERVER writes its port and serves until its input ends.
 """
+import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,9 @@ import unittest
 
 import grpc
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../../tests/support'))
+import tap
 
 PATIENCE = 20
 
@@ -63,7 +67,8 @@ class PeerTest(unittest.TestCase):
         with self.assertRaises(grpc.RpcError) as caught:
             function(*args, **more)
         self.assertEqual(caught.exception.code(), status)
-        self.assertEqual(caught.exception.details(), text)
+        if text is not None:
+            self.assertEqual(caught.exception.details(), text)
 
     def test_unary(self):
         request = self.note(text='héllo', n=7, data=b'\0\1\2')
@@ -95,8 +100,8 @@ class PeerTest(unittest.TestCase):
                            'None', self.note())
 
     def test_deadline(self):
-        self.assert_status(grpc.StatusCode.DEADLINE_EXCEEDED, 'Deadline Exceeded', self.unary, 'Hang', self.note(),
-                           timeout=0.05)
+        # whichever side notices first
+        self.assert_status(grpc.StatusCode.DEADLINE_EXCEEDED, None, self.unary, 'Hang', self.note(), timeout=0.05)
 
     def test_stream(self):
         answers = list(self.stream('Count', self.note(n=1000, text='tick')))
@@ -181,4 +186,4 @@ class PeerTest(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    unittest.main(argv=sys.argv[:1])
+    tap.main()

@@ -96,9 +96,10 @@ def check(message, name):
 
 def main():
     find = message_types()
-    for name, fields in MESSAGES:
+    print(f'1..{len(MESSAGES)}')
+    for number, (name, fields) in enumerate(MESSAGES, 1):
         check(build(find, name, dict(fields)), name)
-    print(len(MESSAGES), 'messages, the same in both')
+        print(f'ok {number} - {name}_{number}_is_the_same_in_both')
 
 
 if __name__ == '__main__':

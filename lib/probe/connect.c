@@ -3,13 +3,15 @@
  * connect: the TCP connection of a question, opened and ended with as few calls and packets as can
  * be.
  *
- * A plain TCP probe holds back the last ACK of the handshake (TCP_QUICKACK off) and ends in a reset
+ * The last ACK of the handshake is held back (TCP_QUICKACK off). A plain TCP probe ends in a reset
  * instead: the server's kernel has answered, and its program is never bothered with a connection
- * that says nothing. For HTTP that would gain nothing, and delay servers that answer in several
- * small writes. Every connection is ended by reset (SO_LINGER 0), which leaves no TIME_WAIT behind.
+ * that says nothing. A request carries the ACK along; from then on ACKs are sent at once again,
+ * since servers that answer in several small writes wait for them. Every connection is ended by
+ * reset (SO_LINGER 0), which leaves no TIME_WAIT behind.
  *
- * On loopback the handshake is over before connect() returns, although it says EINPROGRESS; asking
- * once more is cheaper there than waiting for the loop.
+ * Closing a connection costs more than all else that ends a probe. A question that is over closes
+ * its own; what is let go of between questions, perhaps with that of thousands of other probes, is
+ * closed in slices, by a timer of the environment.
  */
 #include <assert.h>
 #include <errno.h>
@@ -19,7 +21,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "lib/probe/internal.h"
+
+#define CLOSE_SLICE (2 * NSEC_PER_MSEC)
 
 void probe__fail_socket(struct probe *p, bool entered, int err)
 {
@@ -54,8 +59,6 @@ static void fail_connect(struct probe *p, int err)
 		enum probe_error error;
 	} answers[] = {
 		{ ECONNREFUSED, PROBE_ERR_REFUSED },
-		{ ECONNRESET, PROBE_ERR_RESET },
-		{ EPIPE, PROBE_ERR_RESET },
 		{ ETIMEDOUT, PROBE_ERR_TIMEOUT },
 	};
 	enum probe_error error = PROBE_ERR_UNREACHABLE; /* the network's word: ICMP */
@@ -66,6 +69,27 @@ static void fail_connect(struct probe *p, int err)
 			error = answers[i].error;
 	probe__fail(p, PROBE_STAGE_CONNECT, error, err, "connect to %s: %s",
 		    endpoint_format(&p->spec.target, text), net_error_word(err));
+}
+
+/*
+ * A reset in the handshake is a refusal; one by that name came behind it, before the loop had
+ * turned, and belongs to what was to follow.
+ */
+static void fail_behind_handshake(struct probe *p, int err)
+{
+	static const struct {
+		enum probe_stage stage;
+		const char *doing;
+	} next[] = {
+		[PROBE_TCP] = { PROBE_STAGE_CONNECT, "connect to" },
+		[PROBE_HTTP] = { PROBE_STAGE_HTTP, "send request to" },
+		[PROBE_HTTPS] = { PROBE_STAGE_TLS, "TLS handshake with" },
+	};
+	char text[ENDPOINT_STRLEN];
+
+	probe__fail(p, next[p->spec.kind].stage, PROBE_ERR_RESET, err, "%s %s: %s",
+		    next[p->spec.kind].doing, endpoint_format(&p->spec.target, text),
+		    net_error_word(err));
 }
 
 /*
@@ -122,6 +146,8 @@ void probe__on_connecting(struct probe *p)
 		on_connected(p);
 	else if (r == -EALREADY || r == -EINPROGRESS || r == -EINTR)
 		probe__wait(p, EV_WRITE);
+	else if (r == -ECONNRESET || r == -EPIPE)
+		fail_behind_handshake(p, -r);
 	else
 		fail_connect(p, -r);
 }
@@ -140,10 +166,21 @@ static int bind_source(const struct probe *p)
 	return bind(p->io.fd, (struct sockaddr *)&sa, len) < 0 ? -errno : 0;
 }
 
+static void set_quick_ack(const struct probe *p, int on)
+{
+	setsockopt(p->io.fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
+}
+
+void probe__on_asked(const struct probe *p)
+{
+	if (p->spec.kind == PROBE_HTTP && !p->reused)
+		set_quick_ack(p, 1);
+}
+
 static void prepare(const struct probe *p)
 {
-	if (p->spec.kind == PROBE_TCP)
-		setsockopt(p->io.fd, IPPROTO_TCP, TCP_QUICKACK, &(int){ 0 }, sizeof(int));
+	if (p->spec.kind != PROBE_HTTPS)
+		set_quick_ack(p, 0);
 	/* The request follows the last word of the handshake, and must not wait for its ACK. */
 	if (p->spec.kind == PROBE_HTTPS)
 		setsockopt(p->io.fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
@@ -162,6 +199,89 @@ bool probe__connection_is_here(const struct probe *p)
 	return p->io.fd >= 0 && p->place == place(p);
 }
 
+static void close_by_reset(int fd, struct tls *tls)
+{
+	const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
+
+	tls_free(tls);
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	close(fd);
+}
+
+/* The probe is without a connection from now on. */
+static struct probe__left take_connection(struct probe *p)
+{
+	struct probe__left left = { p->io.fd, TAKE_PTR(p->tls) };
+
+	ev_io_stop(p->env->loop, &p->io);
+	ev_io_set(&p->io, -1, EV_READ);
+	return left;
+}
+
+void probe__disconnect(struct probe *p)
+{
+	struct probe__left left;
+
+	if (p->io.fd < 0)
+		return;
+	left = take_connection(p);
+	close_by_reset(left.fd, left.tls);
+}
+
+void probe__let_go(struct probe *p)
+{
+	if (p->io.fd < 0)
+		return;
+	vec_push(&p->env->left, take_connection(p));
+	ev_timer_start(p->env->loop, &p->env->closer);
+}
+
+static void close_one_left(struct probe_env *env)
+{
+	const struct probe__left *left = &env->left.items[--env->left.n];
+
+	close_by_reset(left->fd, left->tls);
+	if (!env->left.n)
+		vec_free(&env->left);
+}
+
+static void on_close_left(struct ev_loop *loop, ev_timer *w, int events)
+{
+	struct probe_env *env = w->data;
+	int64_t until = loop_monotonic() + CLOSE_SLICE;
+
+	while (env->left.n && loop_monotonic() < until)
+		close_one_left(env);
+	if (env->left.n)
+		ev_timer_start(loop, w);
+}
+
+void probe__left_init(struct probe_env *env)
+{
+	ev_timer_init(&env->closer, on_close_left, 0., 0.);
+	env->closer.data = env;
+}
+
+void probe__left_free(struct probe_env *env)
+{
+	ev_timer_stop(env->loop, &env->closer);
+	while (env->left.n)
+		close_one_left(env);
+}
+
+/* Connections still to be closed make room first. */
+static int open_socket(struct probe *p, bool *ret_entered)
+{
+	for (;;) {
+		int r = net_socket(&p->env->ns, p->spec.target.addr.family, SOCK_STREAM, 0,
+				   ret_entered);
+
+		if (r != -EMFILE || !p->env->left.n)
+			return r;
+		close_one_left(p->env);
+	}
+}
+
 void probe__connect(struct probe *p)
 {
 	bool entered;
@@ -170,7 +290,7 @@ void probe__connect(struct probe *p)
 	assert(p->io.fd < 0);
 	if (p->spec.keep_alive)
 		p->place = place(p);
-	r = net_socket(&p->env->ns, p->spec.target.addr.family, SOCK_STREAM, 0, &entered);
+	r = open_socket(p, &entered);
 	if (r < 0) {
 		probe__fail_socket(p, entered, -r);
 		return;
@@ -191,21 +311,6 @@ void probe__connect(struct probe *p)
 		fail_connect(p, -r);
 	else if (r != -EINPROGRESS && r != -EINTR)
 		probe__fail_local(p, "connect to", -r);
-	else if (addr_is_loopback(&p->spec.target.addr))
-		probe__on_connecting(p);
 	else
 		probe__wait(p, EV_WRITE);
-}
-
-void probe__disconnect(struct probe *p)
-{
-	const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
-
-	if (p->io.fd < 0)
-		return;
-	tls_free(TAKE_PTR(p->tls));
-	ev_io_stop(p->env->loop, &p->io);
-	setsockopt(p->io.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-	close(p->io.fd);
-	ev_io_set(&p->io, -1, EV_READ);
 }

@@ -124,6 +124,7 @@ void probe__http_send(struct probe *p)
 		fail_transport(p, "send request to", (int)-r);
 	} else {
 		p->state = STATE_HEAD;
+		probe__on_asked(p);
 		probe__wait(p, EV_READ);
 	}
 }

@@ -9,6 +9,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "lib/probe/internal.h"
@@ -437,6 +440,94 @@ static void a_kept_connection_serves_ten_questions(void **state)
 	bench_run_until(b, &b->server.gone, 3);
 }
 
+/* The server's second write waits for our ACK of the first (Nagle), which must not wait as well. */
+static void an_answer_in_small_writes_is_not_held_up(void **state)
+{
+	static const struct step script[] = { STEP(REQUEST), STEP_WITH(SEND, OK_HEAD),
+					      STEP_WITH(SEND, "A: b\r\n"), STEP_WITH(SEND, "\r\n"),
+					      STEP(END) };
+	struct bench *b = *state;
+	struct probe_spec spec;
+	int64_t best = INT64_MAX;
+
+	server_start(&b->server, b->loop, AF_INET, script);
+	b->server.nagle = true;
+	spec = bench_spec(b, PROBE_HTTP);
+	for (unsigned i = 0; i < 5; i++) {
+		struct probe *p = bench_probe(b, &spec);
+
+		bench_expect(bench_ask(b, p), PROBE_STAGE_DONE, PROBE_OK);
+		if (b->outcome.rtt < best)
+			best = b->outcome.rtt;
+		probe_free(p);
+	}
+	assert_true(best < 30 * MS); /* a delayed ACK takes 40 at least */
+}
+
+/* Closing is what costs: ten thousand at once would hold the loop for a good part of a second. */
+static void connections_let_go_are_closed_in_later_turns(void **state)
+{
+	enum { MANY = 100 };
+	struct bench *b = *state;
+	struct probe *probes[MANY];
+	struct probe_spec spec;
+	size_t descriptors;
+
+	probes[0] = keeper(b, serve_on);
+	spec = bench_spec(b, PROBE_HTTP);
+	spec.keep_alive = true;
+	for (size_t i = 0; i < MANY; i++) {
+		if (i)
+			probes[i] = bench_probe(b, &spec);
+		bench_expect(bench_ask(b, probes[i]), PROBE_STAGE_DONE, PROBE_OK);
+	}
+	descriptors = count_descriptors();
+	for (size_t i = 0; i < MANY; i++)
+		probe_free(probes[i]);
+	assert_int_equal(count_descriptors(), descriptors);
+	bench_run_until(b, &b->server.gone, MANY);
+	assert_true(b->server.was_reset);
+}
+
+/* In a child of the test: exits with 0 when the second probe got its descriptor. */
+static int connect_without_room(struct bench *b, struct probe *kept)
+{
+	struct probe_spec spec = bench_spec(b, PROBE_TCP);
+	struct probe *p = bench_probe(b, &spec);
+	struct rlimit limit;
+	int next = dup(STDERR_FILENO);
+
+	close(next);
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = (rlim_t)next;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	bench_ask(b, p);
+	if (b->outcome.error != PROBE_ERR_SOCKET)
+		return 1;
+	probe_free(kept);
+	bench_ask(b, p);
+	return b->outcome.error == PROBE_OK ? 0 : 2;
+}
+
+static void connections_let_go_make_room_when_descriptors_run_out(void **state)
+{
+	struct bench *b = *state;
+	struct probe *p = keeper(b, serve_on);
+	int status;
+	pid_t pid;
+
+	bench_expect(bench_ask(b, p), PROBE_STAGE_DONE, PROBE_OK);
+	pid = fork();
+	if (pid == 0) {
+		ev_loop_fork(b->loop);
+		_exit(connect_without_room(b, p));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	probe_free(p);
+}
+
 static void a_kept_connection_serves_after_a_chunked_body_in_pieces(void **state)
 {
 	static const struct step script[] = { STEP(REQUEST), STEP_WITH(TRICKLE, OK_CHUNKED),
@@ -650,6 +741,9 @@ int main(void)
 		ON_BENCH(a_connection_ends_by_reset),
 		ON_BENCH(a_kept_connection_serves_ten_questions),
 		ON_BENCH(a_kept_connection_serves_after_a_chunked_body_in_pieces),
+		ON_BENCH(an_answer_in_small_writes_is_not_held_up),
+		ON_BENCH(connections_let_go_are_closed_in_later_turns),
+		ON_BENCH(connections_let_go_make_room_when_descriptors_run_out),
 		ON_BENCH(a_kept_connection_closed_in_between_is_no_failure),
 		ON_BENCH(a_kept_connection_that_dies_unanswered_is_asked_anew_once),
 		ON_BENCH(a_farewell_on_a_kept_connection_is_no_answer),

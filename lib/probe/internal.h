@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "base/vec.h"
 #include "lib/http/message.h"
 #include "lib/net/net.h"
 #include "lib/probe/probe.h"
@@ -87,6 +88,12 @@ struct probe__echoes {
 	struct probe__batch *batch;
 };
 
+/* A connection whose probe has let go of it, and that is still to be closed. */
+struct probe__left {
+	int fd;
+	struct tls *tls; /* NULL: plain */
+};
+
 struct probe_env {
 	struct ev_loop *loop;
 	struct net_ns ns;
@@ -94,6 +101,8 @@ struct probe_env {
 	struct probe__echoes echoes;
 	int64_t (*clock)(void); /* monotonic ns; tests put their own here */
 	size_t n_probes;
+	VEC(struct probe__left) left;
+	ev_timer closer;    /* runs while there are any */
 	struct buf request; /* the one being sent */
 	char input[32 * 1024];
 };
@@ -110,8 +119,14 @@ void probe__connect(struct probe *p);
 /* There is a kept connection, and it is in the namespace that new ones would be in. */
 bool probe__connection_is_here(const struct probe *p);
 void probe__on_connecting(struct probe *p);
+/* The request is out. */
+void probe__on_asked(const struct probe *p);
 /* Closes by reset. */
 void probe__disconnect(struct probe *p);
+/* The same, but in one of the next turns: for callers who may be doing it for thousands. */
+void probe__let_go(struct probe *p);
+void probe__left_init(struct probe_env *env);
+void probe__left_free(struct probe_env *env); /* closes them all */
 /* Local failures of connect() and sendmsg() themselves. */
 void probe__fail_local(struct probe *p, const char *doing, int err);
 /* A socket that could not be had. */

@@ -217,6 +217,7 @@ struct probe_env *probe_env_new(struct ev_loop *loop, const char *netns)
 	env->clock = loop_monotonic;
 	net_ns_init(&env->ns, netns);
 	probe__echo_init(env);
+	probe__left_init(env);
 	return env;
 }
 
@@ -226,6 +227,7 @@ void probe_env_free(struct probe_env *env)
 		return;
 	assert(env->n_probes == 0);
 	probe__echo_free(env);
+	probe__left_free(env);
 	net_ns_free(&env->ns);
 	for (size_t i = 0; i < ARRAY_SIZE(env->tls); i++)
 		if (env->tls[i])
@@ -277,7 +279,7 @@ void probe_free(struct probe *p)
 	if (!p)
 		return;
 	end_question(p);
-	probe__disconnect(p);
+	probe__let_go(p);
 	probe__tls_forget(p);
 	p->env->n_probes--;
 	free(p);
@@ -332,7 +334,7 @@ void probe_cancel(struct probe *p)
 	if (!probe_in_flight(p))
 		return;
 	end_question(p);
-	probe__disconnect(p);
+	probe__let_go(p);
 }
 
 void probe_set_spec(struct probe *p, const struct probe_spec *spec)
@@ -341,7 +343,7 @@ void probe_set_spec(struct probe *p, const struct probe_spec *spec)
 
 	check_spec(spec);
 	end_question(p);
-	probe__disconnect(p);
+	probe__let_go(p);
 	probe__tls_forget(p);
 	p->spec = *spec;
 	if (asking)

@@ -44,6 +44,7 @@ struct server {
 	struct endpoint at;
 	const struct step *script;
 	struct ssl_ctx_st *tls;		   /* NULL: plain */
+	bool nagle;			   /* small writes wait for the ACK of what went before */
 	unsigned accepted, requests, gone; /* gone: closed or reset by the client */
 	bool was_reset;			   /* the last to go went by reset */
 	char request[4096];		   /* the last one */

@@ -203,7 +203,8 @@ static void on_accept(struct ev_loop *loop, ev_io *w, int events)
 
 	if (fd < 0)
 		return;
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
+	if (!s->nagle)
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
 	c = mem_zalloc(sizeof(*c));
 	c->server = s;
 	c->next = s->connections;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * maglevd: wiring. Start: options, configuration, listeners, capabilities dropped to what the
- * configuration needs, then engine, prober, reconciler, and the loop. Stop: the API drains, then the
- * metrics' listener,
- * probes are cancelled, the data plane is let go of as it is (NFR-1.1).
+ * configuration needs, then engine, prober, reconciler, and the loop. Stop: the API drains, then
+ * the metrics' listener; probes are cancelled; the data plane is let go of as it is (NFR-1.1).
  *
  * The engine's observers are told in the order they are made here: the prober starts or stops
- * workers, then the reconciler acts.
+ * workers, then the reconciler acts, then those who watch are told.
  */
 #include <fcntl.h>
 #include <stdio.h>

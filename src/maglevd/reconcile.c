@@ -306,6 +306,7 @@ static void log_batch(struct reconcile *r, enum reconcile_scope scope)
 		log_at(b->any ? LOG_INFO : LOG_DEBUG,
 		       scope == RECONCILE_ALL ? "lb-sync-all" : "lb-sync-vip",
 		       LOG_S("dataplane", r->driver->name), LOG_U("vips", b->vips),
+		       LOG_U("conf_updated", b->ops[LB_OP_CONF]),
 		       LOG_U("vip_added", b->ops[LB_OP_VIP_ADD]),
 		       LOG_U("vip_removed", b->ops[LB_OP_VIP_DEL]),
 		       LOG_U("as_added", b->ops[LB_OP_AS_ADD]),

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A load is made in one arena: the document, the errors and the configuration all live there and
- * die together. snapshot_load() makes it in the calling process. The loader makes it in a child,
- * inside a shared arena that the parent mapped before it forked; the struct snapshot_load is the
- * first thing in it, so the parent knows where to look when the child has exited with 0.
+ * A load is made in one arena: the errors and the configuration live there and die together. The
+ * document they were made of is as large as all the rest and goes before the load is handed out.
+ * snapshot_load() makes it in the calling process. The loader makes it in a child, inside a shared
+ * arena that the parent mapped before it forked; the struct snapshot_load is the first thing in it,
+ * so the parent knows where to look when the child has exited with 0.
  *
  * The child calls only pure code: no log, no loop, no descriptors but the file it reads.
  */
@@ -37,13 +38,13 @@ static enum snapshot_result run(const struct snapshot_source *source, struct sna
 {
 	const struct l4_rules rules = { .regexp_ok = regexp_ok,
 					.no_dataplane = source->no_dataplane };
+	_cleanup_(arena_freep) struct arena *document = arena_new();
 	_cleanup_(buf_free) struct buf bytes = { 0 };
 	struct l4_doc doc;
 
 	if (yaml_read_file(source->path, &bytes, &load->errors) < 0)
 		return SNAPSHOT_PARSE_ERROR;
-	if (config_yaml_parse(bytes.p, bytes.n, CONFIG_STRICT, load->arena, &doc, &load->errors) <
-	    0)
+	if (config_yaml_parse(bytes.p, bytes.n, CONFIG_STRICT, document, &doc, &load->errors) < 0)
 		return SNAPSHOT_PARSE_ERROR;
 	if (l4_config_build(&doc, &rules, load->arena, &load->config, &load->errors,
 			    &load->warnings) < 0)

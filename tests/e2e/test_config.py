@@ -282,7 +282,7 @@ def test_help_names_every_flag_and_its_variable():
     """NFR-5.1"""
     done = run('--help')
     assert done.returncode == 0 and not done.stderr
-    for flag in ('config', 'metrics-addr', 'vpp-api-addr', 'vpp-stats-addr', 'log-level', 'check'):
+    for flag in ('config', 'grpc-addr', 'metrics-addr', 'vpp-api-addr', 'vpp-stats-addr', 'log-level', 'check'):
         assert f'--{flag}' in done.stdout
         assert 'MAGLEV_' + flag.upper().replace('-', '_') in done.stdout
     assert run('-h').stdout == run('-help').stdout == done.stdout
@@ -323,7 +323,7 @@ def test_the_environment_stands_in_for_flags_and_flags_win(tmp_path):
     assert run('--config', str(bad), env=env).returncode == 1
     assert run(env={**env, 'MAGLEV_CONFIG': str(bad)}).returncode == 1
     assert run(env={'MAGLEV_LOG_LEVEL': 'loud'}).returncode == 64
-    assert run('--check=false', '--metrics-addr', 'nonsense', env=env).returncode not in (0, 1, 2, 64)
+    assert run('--check=false', '--grpc-addr=', '--metrics-addr', 'nonsense', env=env).returncode not in (0, 1, 2, 64)
 
 
 def test_without_a_vpp_socket_no_source_address_is_needed(check):

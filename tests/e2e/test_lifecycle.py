@@ -43,7 +43,7 @@ def test_without_a_metrics_address_nothing_listens(start, net, servers):
     """facts 3: empty means off"""
     server = servers.open()
     daemon = start(config({'c': Check(port=server.port)}, {'b': (server.address, 'c')}, netns=net.probes.name),
-                   metrics='', ready=False)
+                   metrics='', grpc='', ready=False)
     daemon.wait_state('b', 'up')
     assert not daemon.all('listening')
     folder = f'/proc/{daemon.process.pid}/fd'
@@ -58,7 +58,7 @@ def test_metrics_addresses(address, start):
     """One that is none ends the start, with a word about the flag"""
     daemon = start(PLAIN, metrics=address, ready=False)
     if address == '[::1]:0':
-        assert daemon.wait('listening')['addr'].startswith('[::1]:')
+        assert daemon.wait('listening', **{'for': 'metrics'})['addr'].startswith('[::1]:')
         return
     failed = daemon.wait('listen-failed')
     assert (failed['flag'], failed['addr']) == ('--metrics-addr', address)

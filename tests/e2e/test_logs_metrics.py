@@ -221,7 +221,7 @@ def test_a_page_of_many_backends_is_whole(start_fake):
     """FR-6.2: written in slices, read in one piece"""
     backends = {f'b{i:04}': f'10.{i // 65536}.{i // 256 % 256}.{i % 256}' for i in range(1, 3001)}
     daemon = start_fake(config({}, backends, {'www': frontend(VIP, pool('p', *list(backends)[:100]))},
-                               dataplane='vpp'), level='warn', ready=False, metrics='127.0.0.1:0')
+                               dataplane='vpp'), level='warn', ready=False, grpc='')
     daemon.port = port_of(daemon.process.pid)
     page = daemon.metrics()
     assert len(page.of('maglev_backend_health')) == 3000

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CheckConfig and ReloadConfig (FR-5.5): the same path as SIGHUP. The answer comes when the file has
- * been read; until then the call waits, and a client that goes away is forgotten.
+ * CheckConfig and ReloadConfig (FR-5.5): the same path as SIGHUP. The answer comes when the file
+ * has been read; until then the call waits, and a client that goes away is forgotten.
  */
 #include <errno.h>
 #include <stdlib.h>

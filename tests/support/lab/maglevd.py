@@ -58,8 +58,8 @@ class Line(dict):
 
 
 class Maglevd:
-    def __init__(self, folder, config, name='maglevd', level='debug', metrics='127.0.0.1:0', grpc='', env=None,
-                 args=(), prefix=()):
+    def __init__(self, folder, config, name='maglevd', level='debug', metrics='127.0.0.1:0', grpc='127.0.0.1:0',
+                 env=None, args=(), prefix=()):
         self.folder, self.name = str(folder), name
         self.path = os.path.join(self.folder, 'maglev.yaml')
         self.write(config)

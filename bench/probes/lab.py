@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ground the benchmark stands on: a private network, pinned processes, and the kernel's counters.
+
+The network namespace is this process's own and has no name: it ends with the last process in it. Children die with
+this process, however it ends.
+"""
+import ctypes
+import os
+import resource
+import signal
+import struct
+import subprocess
+import time
+
+SUBJECT_CPU, SERVER_CPU = 0, 1
+CLONE_NEWNET = 0x40000000
+PR_SET_PDEATHSIG = 1
+REALTIME_PRIORITY = 5
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+class LabError(Exception):
+    pass
+
+
+def write_file(path, text):
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write(text)
+
+
+def read_file(path):
+    with open(path, encoding='utf-8') as f:
+        return f.read()
+
+
+def enter_private_network():
+    """This process and its children get a network with nothing in it but loopback."""
+    if libc.unshare(CLONE_NEWNET) != 0:
+        raise LabError(f'unshare: {os.strerror(ctypes.get_errno())} (root is needed)')
+    subprocess.run(['ip', 'link', 'set', 'lo', 'up'], check=True)
+    write_file('/proc/sys/net/core/somaxconn', '32768')
+    write_file('/proc/sys/net/ipv4/tcp_max_syn_backlog', '32768')
+    write_file('/proc/sys/net/ipv4/ip_local_port_range', '10240 65535')
+    write_file('/proc/sys/net/ipv4/tcp_congestion_control', 'reno')  # the same on every machine
+
+
+def target(i):
+    """The address of the i-th server, from 127.1.0.1 on."""
+    return f'127.{1 + i // 62500}.{i // 250 % 250}.{1 + i % 250}'
+
+
+class Process:
+    """A child on one core, optionally with real-time priority so that the rest of the machine stays out."""
+
+    def __init__(self, argv, cpu, log, realtime=False, env=None):
+        def prepare():
+            libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+            os.sched_setaffinity(0, {cpu})
+            if realtime:
+                policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
+                os.sched_setscheduler(0, policy, os.sched_param(REALTIME_PRIORITY))
+
+        self.log = log
+        with open(log, 'w', encoding='utf-8') as out:
+            self.popen = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out, preexec_fn=prepare,
+                                          env={**os.environ, **(env or {})})
+        self.name = os.path.basename(argv[0])
+        self.pid = self.popen.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def stop(self):
+        if self.popen.poll() is None:
+            self.popen.terminate()
+            try:
+                self.popen.wait(5)
+            except subprocess.TimeoutExpired:
+                self.popen.kill()
+        self.popen.wait()
+
+    def check(self):
+        if self.popen.poll() is not None:
+            raise LabError(f'{self.name} ended with {self.popen.returncode}: {read_file(self.log)[-500:]}')
+
+    def wait_until(self, ready, what, seconds=30):
+        """Asks again and again; the process must stay alive meanwhile."""
+        deadline = time.monotonic() + seconds
+        while not ready():
+            self.check()
+            if time.monotonic() > deadline:
+                raise LabError(f'{self.name}: {what} not within {seconds} s')
+            time.sleep(0.02)
+
+    def cpu(self):
+        """Seconds on the CPU and seconds waiting for it, of all threads."""
+        on = waiting = 0
+        for task in os.listdir(f'/proc/{self.pid}/task'):
+            fields = read_file(f'/proc/{self.pid}/task/{task}/schedstat').split()
+            on += int(fields[0])
+            waiting += int(fields[1])
+        return on / 1e9, waiting / 1e9
+
+    def rss(self):
+        """Resident bytes."""
+        for line in read_file(f'/proc/{self.pid}/status').splitlines():
+            if line.startswith('VmRSS:'):
+                return int(line.split()[1]) * 1024
+        raise LabError(f'{self.name}: no VmRSS')
+
+
+class Sink(Process):
+    """The plain HTTP server, and what it has counted."""
+
+    def __init__(self, program, port, folder, realtime):
+        self.counts = os.path.join(folder, 'sink-counts')
+        super().__init__([program, str(port), self.counts], SERVER_CPU, os.path.join(folder, 'sink.log'), realtime)
+        self.wait_until(lambda: is_listening(port), 'listening')
+
+    def answered(self):
+        with open(self.counts, 'rb') as f:
+            return struct.unpack('QQ', f.read(16))[1]
+
+
+def is_listening(port):
+    wanted = f':{port:04X}'
+    for line in read_file('/proc/self/net/tcp').splitlines()[1:]:
+        fields = line.split()
+        if fields[3] == '0A' and fields[1].endswith(wanted):
+            return True
+    return False
+
+
+def connections_opened():
+    """How often anybody in this network called connect(), as the kernel counts it."""
+    names, values = [line.split() for line in read_file('/proc/self/net/snmp').splitlines() if line.startswith('Tcp:')]
+    return int(values[names.index('ActiveOpens')])
+
+
+def stolen():
+    """Seconds that the hypervisor took from the subject's core."""
+    for line in read_file('/proc/stat').splitlines():
+        if line.startswith(f'cpu{SUBJECT_CPU} '):
+            return int(line.split()[8]) / os.sysconf('SC_CLK_TCK')
+    return 0.0

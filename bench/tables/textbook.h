@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "core/maglev/maglev.h"
+
+/* The algorithm of the Maglev paper, with weights as its users have them; see textbook.c. */
+void textbook_build(const struct maglev_member *members, size_t n, uint16_t *table, size_t size);

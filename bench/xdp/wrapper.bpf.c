@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * wrapper: BPF_PROG_TEST_RUN does not restore the packet between repetitions. This does, picks the
+ * flow, and tail-calls the subject; its own cost is measured with a subject that does nothing.
+ */
+#include <linux/bpf.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bench/xdp/wrapper.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct wrapper_order);
+} orders SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} subjects SEC(".maps");
+
+static __always_inline void put(void *frame, void *end, __u32 at, __u16 value)
+{
+	__u16 *place = frame + (at & 63);
+
+	if ((void *)(place + 1) <= end)
+		*place = bpf_htons(value);
+}
+
+/* The 16 low bits of the flow in the address, and the rest in the port. */
+static __always_inline void pick_flow(void *frame, void *end, const struct wrapper_order *o,
+				      __u32 flow)
+{
+	put(frame, end, o->address_at, flow);
+	put(frame, end, o->port_at, 1024 + (flow >> 16));
+	if (o->id_at) /* the header's checksum stays what it is */
+		put(frame, end, o->id_at, ~flow);
+}
+
+SEC("xdp")
+int wrapper(struct xdp_md *ctx)
+{
+	__u32 zero = 0;
+	struct wrapper_order *o = bpf_map_lookup_elem(&orders, &zero);
+	__u64 *frame, *end;
+	long size;
+
+	if (!o)
+		return XDP_ABORTED;
+	frame = (void *)(long)ctx->data;
+	end = (void *)(long)ctx->data_end;
+	size = (void *)end - (void *)frame;
+	asm volatile("" : "+r"(size)); /* the verifier has no 32-bit sums of pointers */
+	if (bpf_xdp_adjust_head(ctx, (int)size - (int)o->length))
+		return XDP_ABORTED;
+	frame = (void *)(long)ctx->data;
+	end = (void *)(long)ctx->data_end;
+	if (frame + WRAPPER_HEAD / 8 > end)
+		return XDP_ABORTED;
+#pragma unroll
+	for (int i = 0; i < WRAPPER_HEAD / 8; i++)
+		frame[i] = o->head[i];
+	pick_flow(frame, end, o, o->next++ & o->mask);
+	bpf_tail_call(ctx, &subjects, 0);
+	return XDP_ABORTED;
+}
+
+/* Does what no encapsulation can do without. */
+SEC("xdp")
+int nothing(struct xdp_md *ctx)
+{
+	return bpf_xdp_adjust_head(ctx, -24) ? XDP_ABORTED : XDP_TX;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What bench.c orders of the wrapper. */
+#pragma once
+
+#include <linux/types.h>
+
+#define WRAPPER_HEAD 64 /* bytes of headers that are restored */
+
+struct wrapper_order {
+	__u64 head[WRAPPER_HEAD / 8];
+	__u32 length;		   /* of the frame */
+	__u32 next;		   /* flow */
+	__u32 mask;		   /* flows - 1 */
+	__u32 address_at, port_at; /* where the flow is put; offsets below WRAPPER_HEAD - 1 */
+	__u32 id_at;		   /* IPv4 identification, 0 for none */
+};
+_Static_assert(sizeof(struct wrapper_order) == 88, "wrapper_order");

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * forward: a packet with its server, sent, handed to the kernel, answered or dropped.
+ */
+#pragma once
+
+#include "bpf/answer.h"
+#include "bpf/choose.h"
+
+static __always_inline const struct abi_settings *settings_of(const struct abi_config *config)
+{
+	return &config->settings[*(const volatile __u32 *)&config->active & 1];
+}
+
+static __always_inline __u32 short_ticks(const struct abi_config *config)
+{
+	return bpf_jiffies64() >> ((config->clock_shift - ABI_SHORT_TICKS) & 31);
+}
+
+static __always_inline void count_sent(struct abi_as_local *local, const struct packet *p)
+{
+	local->packets++;
+	local->bytes += p->length;
+}
+
+/* To the kernel in its outer header, with MAC addresses and tags as they came. */
+static __noinline int pass_encapsulated(struct xdp_md *ctx, const struct packet *p,
+					const struct abi_as *server, const struct abi_settings *s)
+{
+	struct link_header saved;
+
+	if (link_save(ctx, &saved) || push_outer(ctx, p, server, s, header_at(p)) ||
+	    link_restore(ctx, &saved, p->at, outer_type(server)))
+		return drop(ABI_DROP_NO_ROOM);
+	return XDP_PASS;
+}
+
+static __always_inline int forward_without_way(struct xdp_md *ctx, const struct packet *p,
+					       const struct abi_as *server,
+					       const struct abi_settings *s, int code)
+{
+	enum abi_event event = fib_event(code);
+
+	count(event);
+	return event == ABI_PASS_NO_NEIGHBOUR ? pass_encapsulated(ctx, p, server, s) : XDP_DROP;
+}
+
+/* Only IPv4 in IPv4 can be cut, and the kernel does it. */
+static __always_inline int forward_too_big(struct xdp_md *ctx, const struct packet *p,
+					   const struct abi_as *server,
+					   const struct abi_settings *s, __u32 mtu)
+{
+	if (!p->may_fragment || server->family != 4)
+		return answer_too_big(ctx, p, s, mtu);
+	count(ABI_PASS_FRAGMENT);
+	return pass_encapsulated(ctx, p, server, s);
+}
+
+static __always_inline int forward(struct xdp_md *ctx, const struct packet *p,
+				   const struct abi_settings *s, const struct choice *c, __u32 now)
+{
+	struct abi_as_local *local = bpf_map_lookup_elem(&lb_as_local, &c->id);
+	__u32 overhead = overhead_of(c->server);
+	int code;
+
+	if (!local)
+		return drop(ABI_DROP_NO_SERVER);
+	if (!has_source(c->server, s))
+		return drop(ABI_DROP_NO_SOURCE);
+	if (!nexthop_is_fresh(&local->hop, now, ctx, c->server)) {
+		code = nexthop_ask(ctx, c->server, s, &local->hop, now);
+		if (code)
+			return forward_without_way(ctx, p, c->server, s, code);
+	}
+	if (p->length + overhead > local->hop.mtu)
+		return forward_too_big(ctx, p, c->server, s, local->hop.mtu - overhead);
+	count_sent(local, p);
+	return send(ctx, p, c->server, s, &local->hop);
+}
+
+static __always_inline int balance(struct xdp_md *ctx, const struct abi_config *config,
+				   const struct packet *p, __u32 vip)
+{
+	const struct abi_settings *s = settings_of(config);
+	struct choice c;
+
+	if (p->ttl <= 1)
+		return answer_time_exceeded(ctx, p, s);
+	choose(config, s, vip, p, &c);
+	count_vip(vip, c.kind, p->length);
+	if (!c.server)
+		return drop(ABI_DROP_NO_SERVER);
+	return forward(ctx, p, s, &c, short_ticks(config));
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * nexthop: the way to a server, from the kernel's FIB. One answer serves a CPU for one tick: the
+ * lookup costs as much as all the rest, and a route need not count sooner.
+ */
+#pragma once
+
+#include "bpf/maps.h"
+#include "bpf/packet.h"
+
+#ifndef AF_INET
+#define AF_INET 2
+#define AF_INET6 10
+#endif
+
+static __always_inline int nexthop_is_fresh(const struct abi_nexthop *hop, __u32 now,
+					    const struct xdp_md *ctx, const struct abi_as *server)
+{
+	return hop->known && hop->stamp == now && hop->ingress == ctx->ingress_ifindex &&
+	       hop->generation == server->generation;
+}
+
+static __always_inline void fib_question(struct bpf_fib_lookup *fib, const struct abi_as *server,
+					 const struct abi_settings *s)
+{
+	fib->l4_protocol = IPPROTO_GRE;
+	if (server->family == 4) {
+		fib->family = AF_INET;
+		fib->ipv4_src = s->source4;
+		fib->ipv4_dst = server->address[3];
+		return;
+	}
+	fib->family = AF_INET6;
+	__builtin_memcpy(fib->ipv6_src, s->source6, sizeof(fib->ipv6_src));
+	__builtin_memcpy(fib->ipv6_dst, server->address, sizeof(fib->ipv6_dst));
+}
+
+/* Asks the FIB; 0 with *hop filled, or a BPF_FIB_LKUP_RET_*. */
+static __noinline int nexthop_ask(struct xdp_md *ctx, const struct abi_as *server,
+				  const struct abi_settings *s, struct abi_nexthop *hop, __u32 now)
+{
+	struct bpf_fib_lookup fib = { 0 };
+	int r;
+
+	fib_question(&fib, server, s);
+	fib.ifindex = ctx->ingress_ifindex;
+	r = bpf_fib_lookup(ctx, &fib, sizeof(fib), 0);
+	hop->known = 0;
+	if (r)
+		return r;
+	__builtin_memcpy(hop->dmac, fib.dmac, sizeof(hop->dmac));
+	__builtin_memcpy(hop->smac, fib.smac, sizeof(hop->smac));
+	hop->mtu = fib.mtu_result;
+	hop->ifindex = fib.ifindex;
+	hop->ingress = ctx->ingress_ifindex;
+	hop->generation = server->generation;
+	hop->stamp = now;
+	hop->known = 1;
+	return 0;
+}
+
+static __always_inline enum abi_event fib_event(int code)
+{
+	switch (code) {
+	case BPF_FIB_LKUP_RET_BLACKHOLE:
+		return ABI_DROP_BLACKHOLE;
+	case BPF_FIB_LKUP_RET_UNREACHABLE:
+		return ABI_DROP_UNREACHABLE;
+	case BPF_FIB_LKUP_RET_PROHIBIT:
+		return ABI_DROP_PROHIBIT;
+	case BPF_FIB_LKUP_RET_NOT_FWDED:
+		return ABI_DROP_NO_ROUTE;
+	case BPF_FIB_LKUP_RET_FWD_DISABLED:
+		return ABI_DROP_FORWARDING_OFF;
+	case BPF_FIB_LKUP_RET_NO_NEIGH:
+		return ABI_PASS_NO_NEIGHBOUR;
+	default:
+		return ABI_DROP_ROUTE_TYPE;
+	}
+}

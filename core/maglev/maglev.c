@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Building a table is a race for slots.
+ *
+ * Every member with weight walks over the slots on a path of its own: a pseudo-random sequence
+ * that begins with the hash of its address. It takes the slots on it that are free. All walk at a
+ * pace that goes with their weight, so that the chance to be the first at a slot does too. Chance
+ * alone would be uneven: a quota, computed beforehand (quota.c), ends the walk of who has its
+ * share. When a member goes, the others find its slots on the paths that they walk anyhow (race.c),
+ * at the times they always had, and little else moves.
+ *
+ * Here the walkers get their hashes and their order: by weight, the heaviest first, then by hash.
+ * Nothing is kept: a build owns its working memory and frees it. Every number in this room is part
+ * of a contract between balancers: to change one is to move most flows wherever two versions
+ * meet. The vectors of maglev_test.c stand guard.
+ */
+#include "core/maglev/maglev.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "core/maglev/race.h"
+
+static uint64_t big_endian(const uint8_t *bytes, size_t n)
+{
+	uint64_t number = 0;
+
+	for (size_t i = 0; i < n; i++)
+		number = number << 8 | bytes[i];
+	return number;
+}
+
+static uint64_t hash_address(const struct addr *a)
+{
+	uint64_t hash = maglev__stir(a->family == AF_INET ? 4 : 16);
+
+	if (a->family == AF_INET)
+		return maglev__stir(hash ^ big_endian(a->bytes, 4));
+	assert(a->family == AF_INET6);
+	hash = maglev__stir(hash ^ big_endian(a->bytes, 8));
+	return maglev__stir(hash ^ big_endian(a->bytes + 8, 8));
+}
+
+/* Those with weight; returns how many. */
+static size_t enter(const struct maglev_member *members, size_t n, struct maglev_walker *walkers)
+{
+	size_t entered = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t hash;
+
+		assert(members[i].weight <= MAGLEV_WEIGHT_MAX);
+		if (members[i].weight == 0)
+			continue;
+		hash = hash_address(&members[i].address);
+		walkers[entered++] = (struct maglev_walker){
+			.hash = hash,
+			.path = maglev__stir(hash),
+			.index = (uint16_t)i,
+			.weight = members[i].weight,
+		};
+	}
+	return entered;
+}
+
+/* By hash; by address should two hashes ever be the same. Never equal: addresses are different. */
+static bool stands_before(const struct maglev_walker *a, const struct maglev_walker *b,
+			  const struct maglev_member *members)
+{
+	int order;
+
+	if (a->hash != b->hash)
+		return a->hash < b->hash;
+	order = addr_cmp(&members[a->index].address, &members[b->index].address);
+	assert(order != 0);
+	return order < 0;
+}
+
+/*
+ * Hashes are spread evenly, so each tells about where it will stand. Put there, hardly any has to
+ * move. This is ten times faster than qsort(), which would take longer than the race.
+ */
+static void sort_by_hash(const struct maglev_walker *from, size_t n, struct maglev_walker *to,
+			 const struct maglev_member *members)
+{
+	_cleanup_(cleanup_free) uint32_t *ends = mem_zalloc((n + 1) * sizeof(*ends));
+
+	for (size_t i = 0; i < n; i++)
+		ends[((from[i].hash >> 32) * n) >> 32]++;
+	for (size_t i = 1; i < n; i++)
+		ends[i] += ends[i - 1];
+	for (size_t i = 0; i < n; i++)
+		to[--ends[((from[i].hash >> 32) * n) >> 32]] = from[i];
+	for (size_t i = 1; i < n; i++) {
+		struct maglev_walker w = to[i];
+		size_t at = i;
+
+		for (; at > 0 && stands_before(&w, &to[at - 1], members); at--)
+			to[at] = to[at - 1];
+		to[at] = w;
+	}
+}
+
+/* Into to, the heaviest first, keeping the order of those that weigh the same. */
+static void group_by_weight(struct maglev_race *r, const struct maglev_walker *from, size_t n,
+			    struct maglev_walker *to)
+{
+	size_t count[MAGLEV_WEIGHT_MAX + 1] = { 0 }, next[MAGLEV_WEIGHT_MAX + 1], first = 0;
+
+	for (size_t i = 0; i < n; i++)
+		count[from[i].weight]++;
+	for (unsigned weight = MAGLEV_WEIGHT_MAX; weight > 0; weight--) {
+		next[weight] = first;
+		if (count[weight] > 0)
+			r->groups[r->n_groups++] =
+				(struct maglev_group){ first, count[weight], weight };
+		first += count[weight];
+	}
+	for (size_t i = 0; i < n; i++)
+		to[next[from[i].weight]++] = from[i];
+}
+
+/* More than there are slots: the lightest stay away. */
+static void stay_away(struct maglev_race *r)
+{
+	struct maglev_group *last = &r->groups[r->n_groups - 1];
+
+	while (last->first >= r->size)
+		last = &r->groups[--r->n_groups - 1];
+	last->n = r->size - last->first;
+	r->under_way = r->size;
+}
+
+void maglev_build(const struct maglev_member *members, size_t n, uint16_t *table, size_t size)
+{
+	_cleanup_(cleanup_free) struct maglev_walker *walkers = NULL, *sorted = NULL;
+	struct maglev_race r = { .table = table, .size = size };
+
+	assert(n <= MAGLEV_MEMBERS_MAX);
+	assert(size >= MAGLEV_SIZE_MIN && size <= MAGLEV_SIZE_MAX);
+	for (size_t i = 0; i < size; i++)
+		table[i] = MAGLEV_NONE;
+	walkers = mem_resize(NULL, n, sizeof(*walkers));
+	sorted = mem_resize(NULL, n, sizeof(*sorted));
+	r.walkers = walkers;
+	r.under_way = enter(members, n, walkers);
+	if (r.under_way == 0)
+		return;
+	sort_by_hash(walkers, r.under_way, sorted, members);
+	group_by_weight(&r, sorted, r.under_way, walkers);
+	if (r.under_way > size)
+		stay_away(&r);
+	maglev__set_quotas(&r);
+	maglev__run(&r);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of core/maglev: what its files share while a table is built. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/maglev/maglev.h"
+
+/* A member that has weight, on its way over the slots. */
+struct maglev_walker {
+	uint64_t hash;	/* of the address */
+	uint64_t path;	/* where the next step leads */
+	uint32_t quota; /* slots still to take */
+	uint16_t index; /* of the member */
+	uint8_t weight;
+};
+
+/* The walkers of one weight. */
+struct maglev_group {
+	size_t first, n;
+	unsigned weight;
+};
+
+struct maglev_race {
+	struct maglev_walker *walkers; /* the heaviest first, then by hash */
+	size_t under_way;	       /* walkers whose quota is not full yet */
+	struct maglev_group groups[MAGLEV_WEIGHT_MAX];
+	size_t n_groups;
+	uint16_t *table;
+	size_t size;
+};
+
+/* splitmix64's step and finalizer: one to one, and every bit of z stirs all bits of the result. */
+static inline uint64_t maglev__stir(uint64_t z)
+{
+	z += 0x9e3779b97f4a7c15u;
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+/* Gives each walker the number of slots that it will have; the sum is the size of the table. */
+void maglev__set_quotas(struct maglev_race *r);
+/* Fills the table, which is empty, by the quotas. The walkers are used up. */
+void maglev__run(struct maglev_race *r);

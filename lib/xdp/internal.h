@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by the files of lib/xdp. */
+#pragma once
+
+/* Forgets what xdp_why() had; at the door of what may fail. */
+void xdp__clear_why(void);
+void xdp__explain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/xdp/xdp.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+
+/* The kernel keeps array values, and hands out per CPU ones, at multiples of 8. */
+static size_t padded(const struct xdp_map *m)
+{
+	return ((size_t)m->value_size + 7) & ~(size_t)7;
+}
+
+static size_t memory_size(const struct xdp_map *m)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (padded(m) * m->entries + page - 1) / page * page;
+}
+
+int xdp_map_memory(const struct xdp_map *m, void **ret)
+{
+	void *p = mmap(NULL, memory_size(m), PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	*ret = p;
+	return 0;
+}
+
+void xdp_map_unmap(const struct xdp_map *m, void *memory)
+{
+	if (memory)
+		munmap(memory, memory_size(m));
+}
+
+int xdp_map_read(const struct xdp_map *m, const void *key, void *value)
+{
+	return bpf_map_lookup_elem(m->fd, key, value);
+}
+
+int xdp_map_write(const struct xdp_map *m, const void *key, const void *value)
+{
+	return bpf_map_update_elem(m->fd, key, value, BPF_ANY);
+}
+
+int xdp_map_delete(const struct xdp_map *m, const void *key)
+{
+	return bpf_map_delete_elem(m->fd, key);
+}
+
+int xdp_map_next(const struct xdp_map *m, const void *key, void *ret_key)
+{
+	return bpf_map_get_next_key(m->fd, key, ret_key);
+}
+
+unsigned xdp_cpus(void)
+{
+	int n = libbpf_num_possible_cpus();
+
+	return n > 0 ? (unsigned)n : 1;
+}
+
+int xdp_map_sum(const struct xdp_map *m, uint32_t key, uint64_t *ret, size_t n)
+{
+	size_t words = padded(m) / sizeof(uint64_t);
+	_cleanup_(cleanup_free) uint64_t *values = mem_zalloc(padded(m) * xdp_cpus());
+	int r = bpf_map_lookup_elem(m->fd, &key, values);
+
+	assert(n <= words);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++) {
+		ret[i] = 0;
+		for (unsigned cpu = 0; cpu < xdp_cpus(); cpu++)
+			ret[i] += values[cpu * words + i];
+	}
+	return 0;
+}
+
+int xdp_map_clear(const struct xdp_map *m, uint32_t key)
+{
+	_cleanup_(cleanup_free) void *zeros = mem_zalloc(padded(m) * xdp_cpus());
+
+	return bpf_map_update_elem(m->fd, &key, zeros, BPF_ANY);
+}

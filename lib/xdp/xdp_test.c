@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* In a network and a mount namespace of the test's own, with a BPF file system in it. */
+#include "lib/xdp/xdp.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <linux/bpf.h>
+#include <xdp_test.skel.h>
+
+#include "base/cleanup.h"
+
+static char root_folder[] = "/tmp/xdp-test-XXXXXX";
+static char maps[64], pin[64];
+
+static struct xdp_object *opened(void)
+{
+	struct xdp_object *o;
+	size_t size;
+	const void *elf = xdp_test__elf_bytes(&size);
+
+	assert_int_equal(xdp_object_open(elf, size, &o), 0);
+	return o;
+}
+
+static struct xdp_object *loaded(void)
+{
+	struct xdp_object *o = opened();
+
+	assert_int_equal(xdp_object_load(o), 0);
+	return o;
+}
+
+static struct xdp_map map_of(const struct xdp_object *o, const char *name)
+{
+	struct xdp_map m = { .fd = -1 };
+
+	assert_int_equal(xdp_map(o, name, &m), 0);
+	return m;
+}
+
+/* A pair of devices, new for each test. */
+static int make_devices(void **state)
+{
+	return system(
+		"ip link add d0 type veth peer name d1 && ip link set d0 up && ip link set d1 up");
+}
+
+static int remove_devices(void **state)
+{
+	if (access(pin, F_OK) == 0)
+		unlink(pin);
+	if (access(maps, F_OK) == 0)
+		assert_int_equal(xdp_unpin(maps), 0);
+	return if_nametoindex("d0") ? system("ip link del d0") : 0;
+}
+
+/* A detach is done some milliseconds after the last descriptor is closed. */
+static void wait_until_free(unsigned ifindex)
+{
+	struct xdp_device_state state = { .program = 1 };
+	time_t deadline = time(NULL) + 5;
+
+	while (state.program != 0) {
+		assert_int_equal(xdp_device_state(ifindex, &state), 0);
+		assert_true(time(NULL) < deadline);
+	}
+}
+
+static uint32_t verdict_of(int program)
+{
+	uint8_t frame[64] = { 0 };
+	struct xdp_run run = { .frame = frame, .size = sizeof(frame) };
+
+	assert_int_equal(xdp_run(program, &run), 0);
+	return run.verdict;
+}
+
+static void bytes_that_are_no_object_are_refused_with_a_word(void **state)
+{
+	struct xdp_object *o = NULL;
+
+	assert_true(xdp_object_open("nonsense", 8, &o) < 0);
+	assert_null(o);
+	assert_string_not_equal(xdp_why(), "");
+}
+
+static void maps_take_the_size_they_are_given(void **state)
+{
+	struct xdp_object *o = opened();
+	struct xdp_map m;
+
+	assert_int_equal(xdp_object_resize(o, "numbers", 1000), 0);
+	assert_int_equal(xdp_object_resize(o, "nothing", 1000), -ENOENT);
+	assert_int_equal(xdp_map(o, "numbers", &m), -ENOENT); /* not loaded yet */
+	assert_int_equal(xdp_object_load(o), 0);
+	m = map_of(o, "numbers");
+	assert_int_equal(m.entries, 1000);
+	assert_int_equal(m.value_size, 8);
+	assert_int_equal(xdp_map(o, "nothing", &m), -ENOENT);
+	assert_int_equal(xdp_object_program(o, "nothing"), -ENOENT);
+	xdp_object_free(o);
+}
+
+static void a_hash_is_written_walked_and_emptied(void **state)
+{
+	struct xdp_object *o = loaded();
+	struct xdp_map m = map_of(o, "pairs");
+	uint32_t key = 7, value = 70, got = 0;
+
+	assert_int_equal(xdp_map_read(&m, &key, &got), -ENOENT);
+	assert_int_equal(xdp_map_write(&m, &key, &value), 0);
+	assert_int_equal(xdp_map_read(&m, &key, &got), 0);
+	assert_int_equal(got, 70);
+	assert_int_equal(xdp_map_next(&m, NULL, &got), 0);
+	assert_int_equal(got, 7);
+	assert_int_equal(xdp_map_next(&m, &key, &got), -ENOENT);
+	assert_int_equal(xdp_map_delete(&m, &key), 0);
+	assert_int_equal(xdp_map_delete(&m, &key), -ENOENT);
+	assert_int_equal(xdp_map_next(&m, NULL, &got), -ENOENT);
+	xdp_object_free(o);
+}
+
+static void memory_of_a_map_is_what_the_program_sees(void **state)
+{
+	struct xdp_object *o = loaded();
+	struct xdp_map m = map_of(o, "numbers");
+	void *memory;
+	uint64_t *number;
+
+	assert_int_equal(xdp_map_memory(&m, &memory), 0);
+	number = memory;
+	assert_int_equal(verdict_of(xdp_object_program(o, "drop_all")), XDP_DROP);
+	number[0] = 1;
+	assert_int_equal(verdict_of(xdp_object_program(o, "drop_all")), XDP_PASS);
+	xdp_map_unmap(&m, memory);
+	xdp_object_free(o);
+}
+
+static void counters_of_all_cpus_add_up_and_are_cleared(void **state)
+{
+	struct xdp_object *o = loaded();
+	struct xdp_map m = map_of(o, "counts");
+	uint64_t sum[2];
+
+	for (unsigned i = 0; i < 3; i++)
+		verdict_of(xdp_object_program(o, "pass_all"));
+	assert_int_equal(xdp_map_sum(&m, 1, sum, 2), 0);
+	assert_int_equal(sum[0], 3);
+	assert_int_equal(sum[1], 3 * 64);
+	assert_int_equal(xdp_map_clear(&m, 1), 0);
+	assert_int_equal(xdp_map_sum(&m, 1, sum, 2), 0);
+	assert_int_equal(sum[0] + sum[1], 0);
+	assert_int_equal(xdp_map_sum(&m, 2, sum, 2), -ENOENT);
+	xdp_object_free(o);
+}
+
+static void pinned_maps_are_adopted_with_what_is_in_them(void **state)
+{
+	struct xdp_object *first = opened(), *second = opened();
+	uint32_t key = 5, value = 50, got = 0;
+	struct xdp_map m;
+
+	assert_int_equal(xdp_object_adopt(first, maps), 0);
+	assert_int_equal(xdp_object_resize(first, "numbers", 77), 0);
+	assert_int_equal(xdp_object_load(first), 0);
+	assert_int_equal(xdp_object_pin(first, maps), 0);
+	m = map_of(first, "pairs");
+	assert_int_equal(xdp_map_write(&m, &key, &value), 0);
+	xdp_object_free(first);
+
+	assert_int_equal(xdp_object_adopt(second, maps), 3);
+	assert_int_equal(xdp_object_load(second), 0);
+	m = map_of(second, "pairs");
+	assert_int_equal(xdp_map_read(&m, &key, &got), 0);
+	assert_int_equal(got, 50);
+	assert_int_equal(map_of(second, "numbers").entries, 77);
+	assert_int_equal(xdp_object_pin(second, maps), 0);
+	xdp_object_free(second);
+}
+
+static void a_map_that_was_deleted_is_made_and_pinned_again(void **state)
+{
+	struct xdp_object *first = loaded(), *second = opened(), *third = opened();
+	char path[128];
+
+	assert_int_equal(xdp_object_pin(first, maps), 0);
+	snprintf(path, sizeof(path), "%s/pairs", maps);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(xdp_object_adopt(second, maps), 2);
+	assert_int_equal(xdp_object_load(second), 0);
+	assert_int_equal(xdp_object_pin(second, maps), 0);
+	assert_int_equal(xdp_object_adopt(third, maps), 3);
+	xdp_object_free(first);
+	xdp_object_free(second);
+	xdp_object_free(third);
+}
+
+/* Under the name of the array lies a hash. */
+static void a_pinned_map_of_another_shape_is_refused_by_name(void **state)
+{
+	struct xdp_object *first = loaded(), *second = opened();
+	char from[128], to[128];
+
+	assert_int_equal(xdp_object_pin(first, maps), 0);
+	snprintf(from, sizeof(from), "%s/pairs", maps);
+	snprintf(to, sizeof(to), "%s/numbers", maps);
+	assert_int_equal(rename(from, to), 0);
+	assert_int_equal(xdp_object_adopt(second, maps), -ESTALE);
+	assert_non_null(strstr(xdp_why(), "numbers"));
+	xdp_object_free(first);
+	xdp_object_free(second);
+}
+
+static void unpinning_leaves_nothing(void **state)
+{
+	struct xdp_object *o = loaded();
+
+	assert_int_equal(xdp_object_pin(o, maps), 0);
+	assert_int_equal(xdp_unpin(maps), 0);
+	assert_int_equal(access(maps, F_OK), -1);
+	assert_int_equal(xdp_unpin(maps), -ENOENT);
+	xdp_object_free(o);
+}
+
+static void a_pinned_link_outlives_its_maker(void **state)
+{
+	struct xdp_object *o = loaded();
+	unsigned d0 = if_nametoindex("d0");
+	struct xdp_device_state device;
+	struct xdp_link_state state_of;
+	struct xdp_link *link;
+	uint32_t id;
+
+	assert_int_equal(xdp_program_id(xdp_object_program(o, "pass_all"), &id), 0);
+	assert_int_equal(xdp_attach(xdp_object_program(o, "pass_all"), d0, XDP_MODE_NATIVE, &link),
+			 0);
+	assert_int_equal(xdp_link_pin(link, pin), 0);
+	xdp_link_free(link);
+	xdp_object_free(o);
+	assert_int_equal(xdp_device_state(d0, &device), 0);
+	assert_int_equal(device.program, id);
+	assert_int_equal(device.mode, XDP_MODE_NATIVE);
+	assert_int_equal(xdp_link_open(pin, &link), 0);
+	assert_int_equal(xdp_link_state(link, &state_of), 0);
+	assert_int_equal(state_of.ifindex, d0);
+	assert_int_equal(state_of.program, id);
+	xdp_link_free(link);
+	assert_int_equal(unlink(pin), 0);
+	wait_until_free(d0);
+}
+
+static void a_link_changes_programs_in_place(void **state)
+{
+	struct xdp_object *o = loaded();
+	unsigned d0 = if_nametoindex("d0");
+	struct xdp_device_state device;
+	struct xdp_link *link;
+	uint32_t id;
+
+	assert_int_equal(xdp_attach(xdp_object_program(o, "pass_all"), d0, XDP_MODE_AUTO, &link),
+			 0);
+	assert_int_equal(xdp_program_id(xdp_object_program(o, "drop_all"), &id), 0);
+	assert_int_equal(xdp_link_update(link, xdp_object_program(o, "drop_all")), 0);
+	assert_int_equal(xdp_device_state(d0, &device), 0);
+	assert_int_equal(device.program, id);
+	xdp_link_free(link);
+	wait_until_free(d0);
+	xdp_object_free(o);
+}
+
+static void a_device_has_room_for_one_program(void **state)
+{
+	struct xdp_object *o = loaded();
+	unsigned d0 = if_nametoindex("d0");
+	int program = xdp_object_program(o, "pass_all");
+	struct xdp_link *link, *second = NULL;
+
+	assert_int_equal(xdp_attach(program, d0, XDP_MODE_NATIVE, &link), 0);
+	assert_int_equal(xdp_attach(program, d0, XDP_MODE_NATIVE, &second), -EBUSY);
+	assert_int_equal(xdp_attach(program, d0, XDP_MODE_AUTO, &second), -EBUSY);
+	assert_true(xdp_attach(program, d0, XDP_MODE_GENERIC, &second) < 0);
+	assert_null(second);
+	xdp_link_free(link);
+	wait_until_free(d0);
+	xdp_object_free(o);
+}
+
+/* Loopback has no native mode. */
+static void automatic_mode_falls_back_to_generic(void **state)
+{
+	struct xdp_object *o = loaded();
+	int program = xdp_object_program(o, "pass_all");
+	struct xdp_device_state device;
+	struct xdp_link *link;
+
+	assert_true(xdp_attach(program, 1, XDP_MODE_NATIVE, &link) < 0);
+	assert_int_equal(xdp_attach(program, 1, XDP_MODE_AUTO, &link), 0);
+	assert_int_equal(xdp_device_state(1, &device), 0);
+	assert_int_equal(device.mode, XDP_MODE_GENERIC);
+	xdp_link_free(link);
+	wait_until_free(1);
+	xdp_object_free(o);
+}
+
+static void a_link_whose_device_is_gone_says_so(void **state)
+{
+	struct xdp_object *o = loaded();
+	int program = xdp_object_program(o, "pass_all");
+	struct xdp_link_state state_of;
+	struct xdp_link *link;
+
+	assert_int_equal(xdp_attach(program, if_nametoindex("d0"), XDP_MODE_NATIVE, &link), 0);
+	assert_int_equal(system("ip link del d0"), 0);
+	assert_int_equal(xdp_link_state(link, &state_of), 0);
+	assert_int_equal(state_of.ifindex, 0);
+	assert_int_equal(xdp_link_update(link, program), -ENOLINK);
+	xdp_link_free(link);
+	xdp_object_free(o);
+}
+
+static void a_pin_that_is_no_link_is_refused(void **state)
+{
+	struct xdp_object *o = loaded();
+	struct xdp_link *link = NULL;
+	char path[128];
+
+	assert_int_equal(xdp_object_pin(o, maps), 0);
+	snprintf(path, sizeof(path), "%s/pairs", maps);
+	assert_true(xdp_link_open(path, &link) < 0);
+	assert_int_equal(xdp_link_open(pin, &link), -ENOENT);
+	assert_null(link);
+	xdp_object_free(o);
+}
+
+static void modes_have_names(void **state)
+{
+	assert_string_equal(xdp_mode_name(XDP_MODE_AUTO), "auto");
+	assert_string_equal(xdp_mode_name(XDP_MODE_NATIVE), "native");
+	assert_string_equal(xdp_mode_name(XDP_MODE_GENERIC), "generic");
+}
+
+/* NULL, or why not. The namespaces end with the process, and the mount with them. */
+static const char *prepare(void)
+{
+	struct xdp_object *o = opened();
+	int r = xdp_object_load(o);
+
+	xdp_object_free(o);
+	if (r == -EPERM || unshare(CLONE_NEWNET | CLONE_NEWNS) < 0)
+		return "BPF or namespaces are not permitted here";
+	assert_int_equal(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	assert_non_null(mkdtemp(root_folder));
+	assert_int_equal(mount("bpf", root_folder, "bpf", 0, NULL), 0);
+	snprintf(maps, sizeof(maps), "%s/maps", root_folder);
+	snprintf(pin, sizeof(pin), "%s/link", root_folder);
+	return system("ip link set lo up") == 0 ? NULL : "there is no ip command";
+}
+
+#define WITH_DEVICES(test) cmocka_unit_test_setup_teardown(test, make_devices, remove_devices)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_DEVICES(bytes_that_are_no_object_are_refused_with_a_word),
+		WITH_DEVICES(maps_take_the_size_they_are_given),
+		WITH_DEVICES(a_hash_is_written_walked_and_emptied),
+		WITH_DEVICES(memory_of_a_map_is_what_the_program_sees),
+		WITH_DEVICES(counters_of_all_cpus_add_up_and_are_cleared),
+		WITH_DEVICES(pinned_maps_are_adopted_with_what_is_in_them),
+		WITH_DEVICES(a_map_that_was_deleted_is_made_and_pinned_again),
+		WITH_DEVICES(a_pinned_map_of_another_shape_is_refused_by_name),
+		WITH_DEVICES(unpinning_leaves_nothing),
+		WITH_DEVICES(a_pinned_link_outlives_its_maker),
+		WITH_DEVICES(a_link_changes_programs_in_place),
+		WITH_DEVICES(a_device_has_room_for_one_program),
+		WITH_DEVICES(automatic_mode_falls_back_to_generic),
+		WITH_DEVICES(a_link_whose_device_is_gone_says_so),
+		WITH_DEVICES(a_pin_that_is_no_link_is_refused),
+		WITH_DEVICES(modes_have_names),
+	};
+	const char *reason = prepare();
+	int failed;
+
+	if (reason) {
+		print_message("1..0 # SKIP %s\n", reason);
+		return 0;
+	}
+	failed = cmocka_run_group_tests_name("xdp", tests, NULL, NULL);
+	umount(root_folder);
+	rmdir(root_folder);
+	return failed;
+}
