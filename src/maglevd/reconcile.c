@@ -63,7 +63,7 @@ struct reconcile {
 
 	struct dirty dirty;
 	struct plan_flushes flushes;
-	struct waiters waiters;
+	struct waiters waiters, lookers;
 
 	enum work work;
 	struct lb_ops ops;	   /* being applied */
@@ -204,6 +204,7 @@ static void on_observed(void *user, int err, const struct lb_state *state)
 			 LOG_D("retry_seconds", r->retry_delay));
 		r->gated = true;
 		schedule_retry(r);
+		waiters_fail_all(&r->lookers, -EIO);
 		return;
 	}
 	lb_state_copy(state, &fresh);
@@ -211,6 +212,7 @@ static void on_observed(void *user, int err, const struct lb_state *state)
 	lb_state_free(&r->observed);
 	r->observed = fresh;
 	r->trusted = true;
+	waiters_full_ended(&r->lookers);
 	step(r);
 }
 
@@ -240,6 +242,7 @@ static void on_down(void *user, const char *why)
 	/* what was flushed there is not known any more; saying it again does no harm */
 	lb_state_free(&r->observed);
 	waiters_fail_all(&r->waiters, -ENOTCONN);
+	waiters_fail_all(&r->lookers, -ENOTCONN);
 	log_warn("dataplane-disconnect", LOG_S("dataplane", r->driver->name), LOG_S("reason", why));
 }
 
@@ -248,6 +251,7 @@ static void on_down(void *user, const char *why)
 static void observe(struct reconcile *r)
 {
 	r->work = OBSERVING;
+	waiters_full_begins(&r->lookers);
 	r->driver->observe(r->dp, on_observed, r);
 }
 
@@ -372,18 +376,25 @@ static bool step_once(struct reconcile *r)
 	log_batch(r, RECONCILE_VIP);
 	if (r->full_wanted)
 		full_sync_start(r);
+	else if (r->lookers.list.n)
+		observe(r);
 	return r->full_running;
 }
 
 static bool may_work(const struct reconcile *r)
 {
-	return r->connected && !r->gated && r->work == NOTHING && r->phase != WARMUP_HANDS_OFF;
+	return r->connected && !r->gated && r->work == NOTHING;
 }
 
 static void step(struct reconcile *r)
 {
 	int64_t until = loop_monotonic() + SLICE;
 
+	if (r->phase == WARMUP_HANDS_OFF) {
+		if (may_work(r) && r->lookers.list.n)
+			observe(r);
+		return;
+	}
 	while (may_work(r)) {
 		if (!step_once(r))
 			return;
@@ -450,6 +461,8 @@ static void advance_phase(struct reconcile *r)
 	}
 	if (phase <= r->phase)
 		return;
+	if (r->phase == WARMUP_HANDS_OFF)
+		r->trusted = false; /* whoever looked until now, it was not for writing */
 	r->phase = phase;
 	release_all_ready(r);
 	if (phase != WARMUP_DONE)
@@ -611,6 +624,7 @@ void reconcile_free(struct reconcile *r)
 	vec_free(&r->ops.list);
 	vec_free(&r->flushes.list);
 	waiters_free(&r->waiters);
+	waiters_free(&r->lookers);
 	free(r);
 }
 
@@ -618,6 +632,17 @@ void reconcile_sync_all(struct reconcile *r)
 {
 	r->full_wanted = true;
 	step(r);
+}
+
+int reconcile_look(struct reconcile *r, waiter_done_fn done, void *user)
+{
+	int err = !r->connected ? -ENOTCONN : r->gated ? -EIO : 0;
+
+	if (err == 0)
+		err = waiters_add(&r->lookers, NULL, done, user);
+	if (err == 0)
+		ev_timer_start(r->loop, &r->again); /* so that done is not called from within */
+	return err;
 }
 
 int reconcile_plan(struct reconcile *r, size_t frontend, struct lb_ops *out)
@@ -664,6 +689,7 @@ int reconcile_sync(struct reconcile *r, size_t frontend, waiter_done_fn done, vo
 void reconcile_forget(struct reconcile *r, void *user)
 {
 	waiters_forget(&r->waiters, user);
+	waiters_forget(&r->lookers, user);
 }
 
 const struct reconcile_stats *reconcile_stats(const struct reconcile *r)

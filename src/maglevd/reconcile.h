@@ -45,6 +45,14 @@ void reconcile_sync_all(struct reconcile *r);
 /* One frontend, or all of them and what nobody asks for. */
 #define RECONCILE_EVERYTHING SIZE_MAX
 
+/*
+ * Reads the state back, also while the warm-up keeps its hands off, writes nothing, and tells when
+ * that is done: err is 0, and reconcile_observed() what is there, -EIO or -ENOTCONN; there are no
+ * ops. It waits for what is under way. Refused with -ENOTCONN without a data plane, -EIO while it
+ * cannot be read, -EBUSY when too many wait.
+ */
+int reconcile_look(struct reconcile *r, waiter_done_fn done, void *user);
+
 /* What a sync would do now, whatever the warm-up says. -ENOTCONN when the state is not known. */
 int reconcile_plan(struct reconcile *r, size_t frontend, struct lb_ops *out);
 

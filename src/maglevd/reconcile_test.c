@@ -775,6 +775,37 @@ static void who_waits_for_a_sync_hears_of_failure(void **state)
 	world_stop(w);
 }
 
+/* What others changed is seen, and neither repaired nor forgotten to be. */
+static void a_look_reads_back_and_writes_nothing(void **state)
+{
+	struct world *w = *state;
+	struct heard seen = { 0 }, failed = { 0 }, gone = { 0 };
+	struct lb_ops ops = { 0 };
+
+	start_warm(w);
+	fake_plane_clear_journal(&w->plane);
+	fake_plane_set_weight(&w->plane, "192.0.2.10", "10.0.0.1", 3);
+	assert_int_equal(reconcile_look(w->reconcile, on_synced, &seen), 0);
+	assert_int_equal(seen.calls, 0); /* never from within */
+	assert_true(testing_wait(w->loop, was_heard, &seen));
+	assert_int_equal(seen.err, 0);
+	assert_int_equal(reconcile_plan(w->reconcile, RECONCILE_EVERYTHING, &ops), 0);
+	assert_int_equal(ops.list.n, 1);
+	assert_int_equal(w->plane.journal.n, 0);
+	vec_free(&ops.list);
+
+	w->plane.fail_observes = 1;
+	assert_int_equal(reconcile_look(w->reconcile, on_synced, &failed), 0);
+	assert_true(testing_wait(w->loop, was_heard, &failed));
+	assert_int_equal(failed.err, -EIO);
+	assert_int_equal(reconcile_look(w->reconcile, on_synced, &gone),
+			 -EIO); /* until the retry */
+	fake_plane_set_up(&w->plane, false);
+	assert_int_equal(reconcile_look(w->reconcile, on_synced, &gone), -ENOTCONN);
+	assert_int_equal(gone.calls, 0);
+	world_stop(w);
+}
+
 /* NFR-1.1: stopping leaves everything as it is */
 static void stopping_leaves_the_plane_alone(void **state)
 {
@@ -818,6 +849,7 @@ int main(void)
 		T(a_storm_ends_in_the_wanted_state),
 		T(a_plan_is_what_a_sync_then_does),
 		T(who_waits_for_a_sync_hears_of_failure),
+		T(a_look_reads_back_and_writes_nothing),
 		T(stopping_leaves_the_plane_alone),
 	};
 

@@ -41,19 +41,26 @@ def test_what_is_there_beside_what_should_be(daemon):
     assert A in daemon.maglevc.text('show', 'lb', 'state')
 
 
-def test_a_sync_repairs_drift_and_says_what_it_did(daemon):
-    """FR-4.2: on demand, and nothing is left for a second one"""
+def test_drift_is_shown_and_a_plan_says_what_a_sync_then_does(daemon):
+    """FR-4.2: seen, planned without a write, repaired on demand, and gone"""
     plane = daemon.plane
     plane.seed([f'as {VIP} 6 80 {A} 7', f'as {OTHER} 6 80 10.9.9.9 50', f'vip {STALE} 17 53 gre4 1'])
+    state = daemon.api.call('GetVPPLBState')
+    assert rows(state) == {(VIP, A): (7, 100), (VIP, B): (100, 100), (VIP, SPARE): (0, 0), (OTHER, A): (100, 100),
+                           (OTHER, '10.9.9.9'): (50, None)}
+    assert [(vip.address, vip.frontend, vip.wanted) for vip in state.vips][-1] == (STALE, '', False)
+    plan = daemon.api.call('SyncVPPLBState', plan=True)
+    assert plan.operations and not plane.journal()
+    assert daemon.maglevc.json('sync', 'lb', 'state', 'plan')['operations'] == list(plan.operations)
     done = daemon.api.call('SyncVPPLBState')
-    assert plane.journal() == list(done.operations)
+    assert plane.journal() == list(done.operations) == list(plan.operations)
     assert plane.weights(VIP) == {A: 100, B: 100, SPARE: 0} and plane.weights(OTHER) == {A: 100}
     assert (STALE, '17', '53') not in plane.vips()
     assert set(done.operations) >= {f'as-weight {VIP}:80/tcp {A} 7->100', f'as-del {OTHER}:80/tcp 10.9.9.9 50 flush'}
     assert not daemon.api.call('SyncVPPLBState').operations
 
 
-def test_drift_is_shown_and_one_frontend_can_be_synced_alone(daemon):
+def test_one_frontend_can_be_synced_alone(daemon):
     """FR-4: what an operation that failed left behind is in the state, in the plan, and repaired"""
     plane = daemon.plane
     plane.ask('fail-applies 1000')
@@ -61,7 +68,7 @@ def test_drift_is_shown_and_one_frontend_can_be_synced_alone(daemon):
         daemon.api.call('SetFrontendPoolBackendWeight', frontend=frontend_, pool=pool_, backend='a', weight=30)
     daemon.wait('lb-sync-failed')
     state = rows(daemon.api.call('GetVPPLBState'))
-    assert state[VIP, A][1] == 30 and state[OTHER, A][1] == 30
+    assert state[VIP, A] == state[OTHER, A] == (100, 30)
     plan = daemon.api.call('SyncVPPLBState', frontend='more', plan=True)
     assert list(plan.operations) == [f'as-weight {OTHER}:80/tcp {A} 100->30']
     assert daemon.maglevc.json('sync', 'lb', 'state', 'more', 'plan')['operations'] == list(plan.operations)
@@ -88,14 +95,19 @@ def test_without_a_connection_it_says_so(daemon):
 
 
 def test_the_warm_up_is_respected(start_api):
-    """NFR-1.2: an operator's sync does not write what the warm-up holds"""
+    """NFR-1.2: an operator's sync does not write what the warm-up holds; it can be looked at"""
     file = config({'never': {'type': 'tcp', 'port': 1, 'interval': '1h', 'fast-interval': '1h', 'timeout': '1h'}},
                   {'a': (A, 'never')}, {'www': frontend(VIP, pool('first', 'a'))}, dataplane='vpp',
                   lb={'startup-min-delay': '1h', 'startup-max-delay': '1h'})
     daemon = start_api(file)
     daemon.wait('dataplane-connect')
-    assert daemon.api.call('GetVPPLBState').warmup == 'hands-off'
+    daemon.plane.seed([f'vip {VIP} 6 80 gre4 0', f'as {VIP} 6 80 {A} 100'])
+    state = daemon.api.call('GetVPPLBState')
+    assert state.warmup == 'hands-off' and rows(state) == {(VIP, A): (100, 0)}
     daemon.api.refused('SyncVPPLBState', Status.FAILED_PRECONDITION, 'warm-up', frontend='www')
+    plan = daemon.api.call('SyncVPPLBState', plan=True)
+    assert f'as-weight {VIP}:80/tcp {A} 100->0' in plan.operations
+    assert any('warm-up' in line for line in plan.withheld), plan
     assert not daemon.plane.journal()
 
 
@@ -104,7 +116,10 @@ def test_a_client_that_leaves_a_sync_is_forgotten(daemon):
     daemon.plane.ask('lag 0.2')
     for _ in range(5):
         daemon.api.start('SyncVPPLBState').cancel()
-    daemon.api.refused('SyncVPPLBState', Status.DEADLINE_EXCEEDED, timeout=0.05)
+        daemon.api.start('SyncVPPLBState', plan=True).cancel()
+        daemon.api.start('GetVPPLBState').cancel()
+    for method in ('SyncVPPLBState', 'GetVPPLBState'):
+        daemon.api.refused(method, Status.DEADLINE_EXCEEDED, timeout=0.05)
     daemon.plane.ask('lag 0')
     assert daemon.api.call('SyncVPPLBState').dataplane
 

@@ -32,9 +32,8 @@ API_HANDLER(get_lb_counters)
 		  reconcile_dataplane(a->setup.reconcile));
 }
 
-API_HANDLER(get_lb_state)
+static void reply_state(struct api *a, struct grpc_call *call)
 {
-	struct api *a = user;
 	struct reconcile *r = a->setup.reconcile;
 	const struct api_lb lb = {
 		.dataplane = reconcile_dataplane(r),
@@ -48,6 +47,61 @@ API_HANDLER(get_lb_state)
 	};
 
 	grpc_reply(call, &api_lb_state(&lb, api__scratch(a))->base);
+}
+
+struct looking {
+	struct api *api;
+	struct grpc_call *call;
+	char *frontend; /* of a plan; "": all. NULL: the state is wanted */
+};
+
+static void looking_free(struct looking *l)
+{
+	free(l->frontend);
+	free(l);
+}
+
+static void on_look_cancelled(void *user)
+{
+	struct looking *l = user;
+
+	reconcile_forget(l->api->setup.reconcile, l);
+	looking_free(l);
+}
+
+static void plan(struct api *a, struct grpc_call *call, const char *frontend);
+static void fail(struct grpc_call *call, int err);
+
+static void on_looked(int err, const struct lb_ops *ops, void *user)
+{
+	struct looking *l = user;
+
+	if (!l->frontend)
+		reply_state(l->api, l->call);
+	else if (err < 0)
+		fail(l->call, err);
+	else
+		plan(l->api, l->call, l->frontend);
+	looking_free(l);
+}
+
+/* Has the data plane read anew first: the last picture may be as old as sync-interval. */
+static void look(struct api *a, struct grpc_call *call, const char *frontend)
+{
+	struct looking *l = mem_zalloc(sizeof(*l));
+	int r;
+
+	*l = (struct looking){ a, call, frontend ? mem_strdup(frontend) : NULL };
+	r = reconcile_look(a->setup.reconcile, on_looked, l);
+	if (r < 0)
+		on_looked(r, NULL, l);
+	else
+		grpc_on_cancel(call, on_look_cancelled, l);
+}
+
+API_HANDLER(get_lb_state)
+{
+	look(user, call, NULL);
 }
 
 /* ---- sync ---- */
@@ -136,11 +190,23 @@ static void on_cancelled(void *user)
 	free(w);
 }
 
-static void plan(struct api *a, struct grpc_call *call, size_t frontend)
+/* The frontend "", or none: all. NOT_FOUND has been answered when it is false. */
+static bool find(struct api *a, struct grpc_call *call, const char *name, size_t *ret)
+{
+	*ret = *name ? api__frontend(a, call, name) : RECONCILE_EVERYTHING;
+	return !*name || *ret != SIZE_MAX;
+}
+
+/* A reload may have come since it was asked for. */
+static void plan(struct api *a, struct grpc_call *call, const char *name)
 {
 	struct lb_ops ops = { 0 };
-	int r = reconcile_plan(a->setup.reconcile, frontend, &ops);
+	size_t frontend;
+	int r;
 
+	if (!find(a, call, name, &frontend))
+		return;
+	r = reconcile_plan(a->setup.reconcile, frontend, &ops);
 	if (r < 0)
 		fail(call, r);
 	else
@@ -167,17 +233,12 @@ API_HANDLER(sync_lb_state)
 {
 	struct api *a = user;
 	const Maglev__SyncVPPLBStateRequest *r = (const Maglev__SyncVPPLBStateRequest *)request;
-	size_t frontend = RECONCILE_EVERYTHING;
+	size_t frontend;
 
-	if (!r->plan && !api__may_change(a, call))
+	if ((!r->plan && !api__may_change(a, call)) || !find(a, call, r->frontend, &frontend))
 		return;
-	if (*r->frontend) {
-		frontend = api__frontend(a, call, r->frontend);
-		if (frontend == SIZE_MAX)
-			return;
-	}
 	if (r->plan)
-		plan(a, call, frontend);
+		look(a, call, r->frontend);
 	else
 		sync_now(a, call, frontend);
 }
