@@ -394,7 +394,7 @@ int main(void)
 	int failed;
 
 	if (reason) {
-		print_message("1..0 # SKIP %s\n", reason);
+		printf("1..1\nok 1 - objects, maps and links # SKIP %s\n", reason);
 		return 0;
 	}
 	failed = cmocka_run_group_tests_name("xdp", tests, NULL, NULL);

@@ -47,6 +47,8 @@ struct lab {
 
 /* NULL, or why the tests cannot run here. Namespace and program last until the process ends. */
 const char *lab_start(struct lab *lab);
+/* Reports the whole program as skipped; what main() returns. */
+int lab_skip(const char *reason);
 /* Empty maps, settings as for all tests; for a test's setup. */
 void lab_reset(struct lab *lab);
 
