@@ -7,7 +7,7 @@ server behind all addresses on core 1. What counts is CPU time per probe and mem
 rounds of the two subjects alternate, so that both meet the same machine. Then a maglevd with 10,000 backends is scraped,
 reloaded and synced while it probes, and the turns of its loop are counted. Needs root, haproxy, nginx, openssl and ip.
 
-The full run takes about fifteen minutes; --quick one or two, and tells only whether everything works."""
+The full run takes about twenty minutes; --quick one or two, and tells only whether everything works."""
 import argparse
 import json
 import os

@@ -68,12 +68,14 @@ class Stalls:
                 'longest_at_most': longest, 'run_delay': cpu_after[1] - cpu[1], 'stolen': steal_after - steal}
 
     def phase(self, name, act, say):
+        """Every attempt is kept and shown; only the last one counts."""
         for attempt in range(1, ATTEMPTS + 1):
-            row = {**self.observe(name, act), 'attempt': attempt}
+            row = {**self.observe(name, act), 'attempt': attempt, 'counts': True}
+            self.rows.append(row)
             say(describe(row))
-            if not row['over_10ms'] or row['run_delay'] + row['stolen'] < LIMIT:
-                break
-        self.rows.append(row)
+            if attempt == ATTEMPTS or not row['over_10ms'] or row['run_delay'] + row['stolen'] < LIMIT:
+                return
+            row['counts'] = False
 
     def quiet(self):
         time.sleep(self.options.window)
