@@ -27,9 +27,9 @@ lint: ## only the checks of the source
 fuzz: ## each fuzz harness for FUZZ_SECONDS (600)
 	@tools/run-tests --fuzz-seconds $(FUZZ_SECONDS) fuzz
 
-bench: $(patsubst bench/%/run,bench-%,$(wildcard bench/*/run)) ## all benchmarks, one after the other
+bench: deps $(patsubst bench/%/run,bench-%,$(wildcard bench/*/run)) ## all benchmarks, one after the other
 
-bench-%: build ## one benchmark: bench/NAME/run
+bench-%: deps build ## one benchmark: bench/NAME/run
 	@bench/$*/run
 
 clean: ## remove both trees
