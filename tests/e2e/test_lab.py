@@ -22,6 +22,17 @@ def namespace():
     it.delete()
 
 
+@pytest.fixture
+def start(namespace):
+    """Labs, each ended with the test, whatever became of it."""
+    labs = []
+    yield lambda: labs.append(Lab(namespace)) or labs[-1]
+    for lab in labs:
+        if lab.process.poll() is None:
+            lab.process.send_signal(signal.SIGINT)
+            lab.process.wait(PATIENCE)
+
+
 class Lab:
     def __init__(self, namespace):
         command = namespace.command(os.path.join(ROOT, 'tools/run-lab'), '--maglevd', program())
@@ -38,9 +49,9 @@ class Lab:
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM], ids=['Ctrl-C', 'SIGTERM'])
-def test_the_lab_does_what_it_says_and_takes_everything_with_it(number, namespace):
+def test_the_lab_does_what_it_says_and_takes_everything_with_it(number, namespace, start):
     """make run: a server dies and fails over, a broken reload is told, the end is the end of all"""
-    lab = Lab(namespace)
+    lab = start()
     folder = lab.wait(r'touch (\S+)/web3\.broken')[1]
     curl = lab.wait(r'curl -s http://(\S+)/metrics')
     lab.wait('warmup-released')
@@ -61,10 +72,10 @@ def test_the_lab_does_what_it_says_and_takes_everything_with_it(number, namespac
     until(lambda: not any(os.path.exists(f'/proc/{pid}') for pid in started), what='the end of all')
 
 
-def test_a_second_lab_says_why_it_cannot_start(namespace):
-    first = Lab(namespace)
+def test_a_second_lab_says_why_it_cannot_start(start):
+    first = start()
     first.wait('The lab is up')
-    second = Lab(namespace)
+    second = start()
     assert second.process.wait(PATIENCE) == 1
     assert 'is another lab running?' in second.text
     first.process.send_signal(signal.SIGINT)
