@@ -80,12 +80,25 @@ static void catch_signal(struct daemon *d, ev_signal *w, int signo,
 	ev_signal_start(d->loop, w);
 }
 
-static void ignore_sigpipe(void)
+static void ignore_signal(int signo)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
-	int r = sigaction(SIGPIPE, &ignore, NULL);
+	int r = sigaction(signo, &ignore, NULL);
 
 	assert(r == 0);
+}
+
+/* libev sets the default action, which would end us with a status that nobody meant. */
+static void let_go(struct daemon *d, ev_signal *w)
+{
+	sigset_t one, before;
+
+	sigemptyset(&one);
+	sigaddset(&one, w->signum);
+	sigprocmask(SIG_BLOCK, &one, &before);
+	ev_signal_stop(d->loop, w);
+	ignore_signal(w->signum);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 void daemon_start(struct daemon *d, struct ev_loop *loop, const struct daemon_calls *calls)
@@ -96,7 +109,7 @@ void daemon_start(struct daemon *d, struct ev_loop *loop, const struct daemon_ca
 	assert(d && loop && calls && calls->stop && calls->drain_limit > 0);
 
 	*d = (struct daemon){ .loop = loop, .calls = *calls };
-	ignore_sigpipe();
+	ignore_signal(SIGPIPE);
 	catch_signal(d, &d->term, SIGTERM, on_stop_signal);
 	catch_signal(d, &d->interrupt, SIGINT, on_stop_signal);
 	catch_signal(d, &d->hangup, SIGHUP, on_hangup);
@@ -111,9 +124,9 @@ void daemon_end(struct daemon *d)
 {
 	assert(d && d->loop);
 
-	ev_signal_stop(d->loop, &d->term);
-	ev_signal_stop(d->loop, &d->interrupt);
-	ev_signal_stop(d->loop, &d->hangup);
+	let_go(d, &d->term);
+	let_go(d, &d->interrupt);
+	let_go(d, &d->hangup);
 	ev_timer_stop(d->loop, &d->deadline);
 	ev_timer_stop(d->loop, &d->watchdog);
 }

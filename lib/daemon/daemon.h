@@ -44,7 +44,7 @@ struct daemon {
 };
 
 void daemon_start(struct daemon *d, struct ev_loop *loop, const struct daemon_calls *calls);
-/* Takes everything off the loop again. Signals then do what they do without us. */
+/* Takes everything off the loop again. Signals from then on change nothing: the end is near. */
 void daemon_end(struct daemon *d);
 
 /* Serving: after the start, and after each reload, whether that went well or not. */

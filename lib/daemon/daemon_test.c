@@ -240,6 +240,19 @@ static void assert_abandoned(bool again, int64_t limit, const char *want)
 	assert_int_equal(WEXITSTATUS(status), 1);
 }
 
+static void after_the_end_signals_change_nothing(void **state)
+{
+	struct world *w = *state;
+
+	begin(w);
+	daemon_end(&w->daemon);
+	raise(SIGTERM);
+	raise(SIGINT);
+	raise(SIGHUP);
+	ev_run(w->loop, EVRUN_NOWAIT);
+	assert_int_equal(w->stops + w->reloads, 0);
+}
+
 static void a_second_signal_while_stopping_ends_at_once_with_1(void **state)
 {
 	assert_abandoned(true, 3600 * NSEC_PER_SEC, "second signal while stopping");
@@ -357,6 +370,7 @@ int main(void)
 		CASE(a_broken_pipe_is_an_error_and_not_the_end),
 		CASE(after_the_end_nothing_keeps_the_loop),
 		CASE(a_second_signal_while_stopping_ends_at_once_with_1),
+		CASE(after_the_end_signals_change_nothing),
 		CASE(a_drain_that_takes_too_long_ends_with_1),
 		CASE(systemd_hears_of_ready_reloading_and_status),
 		CASE(without_systemd_nothing_is_said),

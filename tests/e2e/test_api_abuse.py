@@ -175,6 +175,19 @@ def test_sigterm_lets_calls_finish_and_ends_streams(daemon):
     assert refused.value.status == Status.UNAVAILABLE
 
 
+def test_a_second_signal_does_not_wait_for_calls_under_way(daemon):
+    """DESIGN 3: drain; then at once, with 1"""
+    daemon.plane.ask('lag 3600')
+    sync = daemon.api.start('SyncVPPLBState')
+    daemon.api.backend('a')  # behind it on the same connection
+    daemon.signal(signal.SIGTERM)
+    daemon.wait('stopping')
+    assert daemon.process.poll() is None and not sync.done()
+    daemon.signal(signal.SIGTERM)
+    assert daemon.end() == 1
+    assert daemon.wait('stopped-at-once')['reason'] == 'second signal while stopping'
+
+
 def test_sigterm_does_not_wait_for_those_who_only_sit_there(daemon, connect):
     """Idle and stuck connections are closed"""
     idle, silent, stuck = connect(), connect(preface=False), connect(wide=False)
