@@ -22,6 +22,7 @@
 
 #include "core/diff/diff.h"
 #include "core/l4/config.h"
+#include "core/l4/counters.h"
 #include "core/l4/lb.h"
 #include "lib/loop/loop.h"
 
@@ -32,6 +33,22 @@ struct dataplane_events {
 	void (*up)(void *user);
 	void (*down)(void *user, const char *why);
 	void *user;
+};
+
+/* Messages of one name to and from a data plane that is another process. */
+struct dataplane_messages {
+	const char *name;
+	uint64_t sent, send_failures, received, receive_failures;
+};
+
+/* Who is at the other end; strings are "" and times 0 while that is not known. */
+struct dataplane_info {
+	const char *version, *build_date, *build_directory;
+	uint32_t pid;
+	int64_t boot_time, connect_time; /* unix ns */
+	const char *problem;		 /* why nothing is programmed; "": all is well */
+	const struct dataplane_messages *messages;
+	size_t n_messages;
 };
 
 typedef void (*dataplane_observed_fn)(void *user, int err, const struct lb_state *state);
@@ -46,5 +63,13 @@ struct dataplane_driver {
 	/* ops live until done is called. */
 	void (*apply)(struct dataplane *dp, const struct lb_op *ops, size_t n,
 		      dataplane_applied_fn done, void *user);
+	/*
+	 * The newest counters that were read, which the driver does on its own every few seconds
+	 * while there is a data plane; NULL before the first. They live until the next turn of the
+	 * loop. The verb is NULL in a driver that counts nothing.
+	 */
+	const struct lb_counters *(*counters)(struct dataplane *dp);
+	/* Like counters; the verb is NULL where there is nobody to tell of. */
+	const struct dataplane_info *(*info)(struct dataplane *dp);
 	void (*stop)(struct dataplane *dp);
 };
