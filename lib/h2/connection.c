@@ -11,11 +11,14 @@
  *
  * One timer serves all that can become due; it is set to the nearest and, when it fires, looks
  * again. So that what was sent last is not destroyed by a reset, a server that ends a connection
- * shuts its own side, and for a moment throws away what comes.
+ * shuts its own side, and for a moment throws away what comes. Who has asked nothing when the host
+ * ends is not waited for like that: an idle client may not even be reading.
  */
 #include <assert.h>
 #include <errno.h>
+#include <linux/sockios.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -29,7 +32,8 @@
 #define ROUNDS_PER_FLUSH 4
 #define UNSENT_MAX 2000 /* frames; more than all streams and acknowledgements of a fair peer */
 #define PING_PATIENCE (20 * NSEC_PER_SEC)
-#define DRAIN_PATIENCE (1 * NSEC_PER_SEC) /* for the answer to the PING of a drain */
+#define DRAIN_PATIENCE (1 * NSEC_PER_SEC)	  /* for the answer to the PING of a drain */
+#define DRAIN_PATIENCE_IDLE (100 * NSEC_PER_MSEC) /* when everything ends and nothing is asked */
 #define LINGER_TIME (1 * NSEC_PER_SEC)
 
 static bool has_output(const struct h2_conn *c)
@@ -158,6 +162,10 @@ static void finish(struct h2_conn *c)
 {
 	if (!c->host->config.server) {
 		h2__conn_close(c, "the server closed the connection");
+		return;
+	}
+	if (c->bystander) {
+		h2__conn_close(c, "shutting down");
 		return;
 	}
 	part(c, "closed in good order");
@@ -402,7 +410,7 @@ static int64_t next_due(const struct h2_conn *c)
 	if (c->idle_since && config->server && !c->drain_since)
 		nearer(&due, c->idle_since + config->idle_timeout);
 	if (c->drain_since && !c->final_sent)
-		nearer(&due, c->drain_since + DRAIN_PATIENCE);
+		nearer(&due, c->drain_due);
 	return due;
 }
 
@@ -430,7 +438,7 @@ static void look_after(struct h2_conn *c, int64_t now)
 		h2__conn_drain(c);
 		return;
 	}
-	if (c->drain_since && now >= c->drain_since + DRAIN_PATIENCE)
+	if (c->drain_since && now >= c->drain_due)
 		h2__session_final_goaway(c);
 	if (!c->pinged && now >= c->heard + config->keepalive) {
 		nghttp2_submit_ping(c->session, NGHTTP2_FLAG_NONE, NULL);
@@ -483,9 +491,19 @@ struct h2_conn *h2__conn_new(struct h2_host *h, int fd, struct endpoint peer)
 	return c;
 }
 
+bool h2__conn_is_bystander(const struct h2_conn *c)
+{
+	int unacknowledged;
+
+	if (!c->host->draining || !c->idle_since || c->idle_since > c->drain_since)
+		return false;
+	return !has_output(c) && ioctl(c->fd, SIOCOUTQ, &unacknowledged) == 0 && !unacknowledged;
+}
+
 void h2__conn_drain(struct h2_conn *c)
 {
 	static const uint8_t mark[8] = "drain";
+	bool hurry = c->host->draining && !c->n_streams;
 
 	if (c->state == H2__LINGER || c->drain_since)
 		return;
@@ -494,6 +512,7 @@ void h2__conn_drain(struct h2_conn *c)
 		return;
 	}
 	c->drain_since = loop_monotonic();
+	c->drain_due = c->drain_since + (hurry ? DRAIN_PATIENCE_IDLE : DRAIN_PATIENCE);
 	nghttp2_submit_shutdown_notice(c->session);
 	nghttp2_submit_ping(c->session, NGHTTP2_FLAG_NONE, mark);
 	h2__conn_rearm(c);

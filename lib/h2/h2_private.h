@@ -56,6 +56,7 @@ struct h2_conn {
 	int64_t headers_since;	/* a block of headers has begun and is not whole; 0: none */
 	int64_t idle_since;	/* no streams; 0: some */
 	int64_t drain_since;	/* the first GOAWAY of a drain was queued; 0: not draining */
+	int64_t drain_due;	/* the second one goes out, whether the PING was answered or not */
 	int64_t window_start;	/* of counting abuse */
 	unsigned resets, noise; /* in that window */
 	enum h2_error error;	/* that it is to end with; 0: not */
@@ -63,6 +64,7 @@ struct h2_conn {
 	bool dirty, idle;
 	bool busy;	  /* inside nghttp2: neither flush nor free */
 	bool final_sent;  /* the second GOAWAY of a drain */
+	bool bystander;	  /* of a drain: not waited for when the last word has been sent */
 	bool going;	  /* the peer has sent GOAWAY */
 	bool leaving;	  /* close when the last stream has gone */
 	char trouble[96]; /* the last that nghttp2 complained of */
@@ -104,6 +106,8 @@ void h2__conn_close(struct h2_conn *c, const char *why);
 /* Sends what there is, as far as the socket takes it. */
 void h2__conn_flush(struct h2_conn *c);
 void h2__conn_drain(struct h2_conn *c);
+/* Nothing was asked since the host's drain began, and the peer's kernel has all that was sent. */
+bool h2__conn_is_bystander(const struct h2_conn *c);
 /* Has it flushed before the loop polls again. */
 void h2__conn_touch(struct h2_conn *c);
 /* When the next thing is due has come nearer. */

@@ -417,6 +417,41 @@ static void draining_does_not_wait_for_the_deaf(void **state)
 	stop(&p);
 }
 
+static int connect_to(struct endpoint at)
+{
+	struct sockaddr_storage sa;
+	socklen_t n = endpoint_to_sockaddr(&at, &sa);
+	int fd = socket(sa.ss_family, SOCK_STREAM, 0);
+
+	assert_int_equal(connect(fd, (struct sockaddr *)&sa, n), 0);
+	return fd;
+}
+
+/* An idle client that does not read, as libraries have them, costs no second of waiting. */
+static void draining_does_not_wait_for_bystanders(void **state)
+{
+	static const char goaway[] = { 0, 0, 8, 7, 0, 0, 0, 0, 0 };
+	struct pair p;
+	char heard[4096];
+	int drained = 0, fd;
+	int64_t began;
+	ssize_t n;
+
+	start(&p, (struct h2_config){ 0 });
+	fd = connect_to(h2_endpoint(p.server));
+	say(fd, preface);
+	wait_for(&p, &p.s.open, 1);
+	began = loop_monotonic();
+	h2_drain(p.server, on_drained, &drained);
+	wait_for(&p, &drained, 1);
+	assert_true(loop_monotonic() - began < 900 * MS);
+	assert_string_equal(p.s.why, "shutting down");
+	n = recv(fd, heard, sizeof(heard), MSG_WAITALL);
+	assert_true(n > 0 && memmem(heard, (size_t)n, goaway, sizeof(goaway)));
+	close(fd);
+	stop(&p);
+}
+
 static void who_says_nothing_is_closed(void **state)
 {
 	struct pair p;
@@ -554,6 +589,7 @@ int main(void)
 		cmocka_unit_test(leaving_waits_for_the_last_stream),
 		cmocka_unit_test(draining_says_goodbye_and_waits),
 		cmocka_unit_test(draining_does_not_wait_for_the_deaf),
+		cmocka_unit_test(draining_does_not_wait_for_bystanders),
 		cmocka_unit_test(who_says_nothing_is_closed),
 		cmocka_unit_test(headers_that_do_not_end_are_closed),
 		cmocka_unit_test(silence_is_asked_about),

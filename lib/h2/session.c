@@ -305,6 +305,7 @@ void h2__session_final_goaway(struct h2_conn *c)
 	if (c->final_sent)
 		return;
 	c->final_sent = true;
+	c->bystander = h2__conn_is_bystander(c);
 	nghttp2_submit_goaway(c->session, NGHTTP2_FLAG_NONE,
 			      nghttp2_session_get_last_proc_stream_id(c->session), NGHTTP2_NO_ERROR,
 			      NULL, 0);

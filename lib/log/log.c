@@ -2,14 +2,16 @@
 /*
  * log: the one logger of a process.
  *
- * There is one struct logger, static: a descriptor with its level, a fixed table of sinks, and two
+ * There is one struct logger, static: a descriptor with its level, a fixed table of sinks, and a few
  * buffers that are kept from line to line, so that a warm logger does not allocate. A line is
  * formatted once, then given to the descriptor and to each sink that wants its level.
  *
  * Lines on the descriptor stay whole: if a write stops in the middle of a line, its rest waits in
  * `rest` and goes out before anything else; until then further lines are dropped.
  *
- * A program that logs from inside a sink would never come back; `busy` turns that into a count.
+ * A program that logs from inside a sink would never come back if sinks heard of that too. While
+ * sinks are told (`telling`), a line goes to the descriptor alone; `line` is still theirs, so it is
+ * formatted in `inner`.
  */
 #include "lib/log/log.h"
 
@@ -35,9 +37,10 @@ static struct logger {
 	enum log_level fd_level;
 	struct sink sinks[LOG_SINKS_MAX];
 	struct buf line;
+	struct buf inner; /* logged inside a sink */
 	struct buf rest;
 	struct buf cut; /* a shortened value */
-	bool busy;
+	bool telling;
 	uint64_t dropped;
 } logger = { .fd = -1 };
 
@@ -118,7 +121,7 @@ bool log_wants(enum log_level level)
 {
 	if (fd_wants(level))
 		return true;
-	for (size_t i = 0; i < LOG_SINKS_MAX; i++)
+	for (size_t i = 0; i < LOG_SINKS_MAX && !logger.telling; i++)
 		if (sink_wants(&logger.sinks[i], level))
 			return true;
 	return false;
@@ -233,9 +236,11 @@ static void to_fd(struct str json)
 
 static void to_sinks(const struct log_line *line)
 {
+	logger.telling = true;
 	for (size_t i = 0; i < LOG_SINKS_MAX; i++)
 		if (sink_wants(&logger.sinks[i], line->level))
 			logger.sinks[i].fn(line, logger.sinks[i].user);
+	logger.telling = false;
 }
 
 static int64_t realtime(void)
@@ -250,23 +255,19 @@ void log_write(enum log_level level, const char *msg, const struct log_field *fi
 {
 	static const struct log_field none = { 0 };
 	struct log_line line = { level, realtime(), msg, fields ? fields : &none, { 0 } };
+	struct buf *out = logger.telling ? &logger.inner : &logger.line;
 	int saved = errno;
 
 	assert(msg);
 
 	if (!log_wants(level))
 		return;
-	if (logger.busy) {
-		logger.dropped++;
-		return;
-	}
-	logger.busy = true;
-	format_line(&logger.line, &line);
-	line.json = (struct str){ logger.line.p, logger.line.n };
+	format_line(out, &line);
+	line.json = (struct str){ out->p, out->n };
 	if (fd_wants(level))
 		to_fd(line.json);
-	to_sinks(&line);
-	logger.busy = false;
+	if (!logger.telling)
+		to_sinks(&line);
 	errno = saved;
 }
 

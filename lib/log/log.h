@@ -99,8 +99,8 @@ int log_level_parse(const char *text, enum log_level *ret);
  */
 void log_to_fd(int fd, enum log_level level);
 /*
- * More sinks; at most LOG_SINKS_MAX. A sink may add and remove sinks, itself too, but what it logs
- * is dropped and counted. Returns an id, or -ENOSPC.
+ * More sinks; at most LOG_SINKS_MAX. A sink may add and remove sinks, itself too. What is logged
+ * inside a sink goes to the descriptor and to no sink. Returns an id, or -ENOSPC.
  */
 #define LOG_SINKS_MAX 8
 int log_add_sink(enum log_level level, log_sink_fn fn, void *user);
@@ -109,10 +109,11 @@ void log_remove_sink(int id);
 
 #define LOG_VALUE_MAX 4096 /* bytes of one string, before escaping */
 
+/* Whether anybody is there for a line of that level; inside a sink that is the descriptor alone. */
 bool log_wants(enum log_level level);
 /* fields ends with LOG_KIND_END, or is NULL for none. */
 void log_write(enum log_level level, const char *msg, const struct log_field *fields);
-/* Lines lost since the start: not written to the descriptor, or logged inside a sink. */
+/* Lines that the descriptor wanted and did not take, since the start. */
 uint64_t log_dropped(void);
 
 #define log_at(level, msg, ...)                                                                    \

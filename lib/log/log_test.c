@@ -382,26 +382,39 @@ static void a_sink_may_remove_itself_and_others_still_hear(void **state)
 	log_remove_sink(second.id);
 }
 
+struct talker {
+	size_t heard;
+	bool wants_debug;
+	char json[256];
+};
+
 static void on_line_log_again(const struct log_line *line, void *user)
 {
-	size_t *n = user;
+	struct talker *t = user;
 
-	(*n)++;
-	log_error("a sink that talks");
+	t->heard++;
+	log_error("a sink that talks", LOG_S("of", line->msg));
+	t->wants_debug = log_wants(LOG_DEBUG);
+	log_debug("below the descriptor's level");
+	snprintf(t->json, sizeof(t->json), "%.*s", (int)line->json.n, line->json.p);
 }
 
-static void a_sink_that_logs_is_ignored_and_counted(void **state)
+/* Nothing is lost: the descriptor has both lines, whole; no sink hears of what it said itself. */
+static void what_a_sink_logs_is_written_and_told_to_no_sink(void **state)
 {
 	struct ends *e = *state;
 	uint64_t before = log_dropped();
-	size_t n = 0;
-	int id = log_add_sink(LOG_INFO, on_line_log_again, &n);
+	struct talker talker = { 0 };
+	int id = log_add_sink(LOG_DEBUG, on_line_log_again, &talker);
 
 	log_info("one");
+	log_info("two");
 	log_remove_sink(id);
-	assert_int_equal(n, 1);
-	assert_int_equal(log_dropped() - before, 1);
-	assert_int_equal(count_lines(e->reader), 1);
+	assert_int_equal(talker.heard, 2);
+	assert_false(talker.wants_debug);
+	assert_non_null(strstr(talker.json, "\"msg\":\"two\"}\n"));
+	assert_int_equal(log_dropped() - before, 0);
+	assert_int_equal(count_lines(e->reader), 4);
 }
 
 static void the_table_of_sinks_is_bounded(void **state)
@@ -452,7 +465,7 @@ int main(void)
 		PIPED(a_reader_that_left_costs_only_the_line),
 		PIPED(a_sink_gets_the_parts_and_has_its_own_level),
 		PIPED(a_sink_may_remove_itself_and_others_still_hear),
-		PIPED(a_sink_that_logs_is_ignored_and_counted),
+		PIPED(what_a_sink_logs_is_written_and_told_to_no_sink),
 		PIPED(the_table_of_sinks_is_bounded),
 		cmocka_unit_test(levels_are_read_in_any_case),
 	};

@@ -6,10 +6,11 @@ import signal
 import socket
 import struct
 import threading
+import time
 
 import pytest
 
-from lab import PATIENCE, VIP, config, frontend, pool, until
+from lab import PATIENCE, SLACK, VIP, config, frontend, pool, until
 from lab.api import Api, Refused, Status
 from lab.h2 import DATA, END_HEADERS, GOAWAY, HEADERS, PREFACE, RST_STREAM, Connection, field, frame, request
 
@@ -197,6 +198,16 @@ def test_sigterm_does_not_wait_for_those_who_only_sit_there(daemon, connect):
     assert idle.wait(GOAWAY)
     assert daemon.end(5) == 0
     assert silent.ended()
+
+
+def test_sigterm_does_not_wait_for_clients_that_are_idle(daemon):
+    """They get GOAWAY, and a moment; grpcio does not even look at it while nobody calls"""
+    idle = [daemon.connect() for _ in range(5)]
+    assert all(api.backend('a').name == 'a' for api in idle)
+    began = time.monotonic()
+    daemon.signal(signal.SIGTERM)
+    assert daemon.end() == 0
+    assert time.monotonic() - began < 0.5 + SLACK
 
 
 def test_callers_all_the_time_and_a_stop_in_between(daemon):

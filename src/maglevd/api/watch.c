@@ -12,8 +12,8 @@
  * Queues are bounded by the server (max_queued); who does not keep up is dropped with a status that
  * says so, and nobody else waits. That happens in the next turn: the end of a call is a log line,
  * and so perhaps an event, which may not come in the middle of sending another one. What is logged
- * while a log line is being sent does not become an event: lib/log does not call a sink from within
- * a sink.
+ * while a log line is being sent goes to standard output and does not become an event: lib/log does
+ * not call a sink from within a sink.
  */
 #include "src/maglevd/api/watch.h"
 
