@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "core/diff/diff.h"
 #include "core/l4/changes.h"
+#include "core/l4/counters.h"
 #include "core/l4/lb.h"
 #include "core/l4/model.h"
 #include "core/l4/warmup.h"
@@ -67,7 +68,8 @@ Maglev__ReloadConfigResponse *api_reload_config(const struct api_config *c, stru
 struct api_lb {
 	const char *dataplane; /* the name of its driver */
 	const struct l4_model *model;
-	const struct lb_state *observed; /* NULL: not known */
+	const struct lb_state *observed;    /* NULL: not known */
+	const struct lb_counters *counters; /* for buckets and flows; NULL: none */
 	bool connected, guard;
 	enum warmup_phase warmup;
 	int64_t last_full_sync; /* unix ns */
@@ -75,6 +77,9 @@ struct api_lb {
 };
 
 Maglev__VPPLBState *api_lb_state(const struct api_lb *lb, struct arena *a);
+/* Names are those of the configuration. */
+Maglev__VPPLBCounters *api_lb_counters(const char *dataplane, const struct l4_config *c,
+				       const struct lb_counters *counters, struct arena *a);
 /* The operations as text, in their order. */
 Maglev__SyncVPPLBStateResponse *api_lb_operations(const char *dataplane, const struct lb_ops *ops,
 						  struct arena *a);

@@ -15,17 +15,6 @@ struct wanted {
 	size_t frontend;
 };
 
-/* Names for the addresses of one frontend's backends, in the order of the addresses. */
-struct named {
-	struct addr address;
-	const char *name;
-};
-
-struct names {
-	struct named *items;
-	size_t n;
-};
-
 static int wanted_cmp(const void *a, const void *b)
 {
 	const struct wanted *x = a, *y = b;
@@ -33,52 +22,35 @@ static int wanted_cmp(const void *a, const void *b)
 	return lb_vip_key_cmp(&x->vip.key, &y->vip.key);
 }
 
-static int named_cmp(const void *a, const void *b)
-{
-	const struct named *x = a, *y = b;
+/* What one_vip() and below need beside the two lists. */
+struct making {
+	const struct l4_config *config;
+	const struct lb_counters *counters; /* may be NULL */
+	struct arena *arena;
+};
 
-	return addr_cmp(&x->address, &y->address);
-}
-
-static struct names names_of(const struct l4_config *c, size_t frontend, struct arena *a)
-{
-	const struct l4_frontend *f = &c->frontends[frontend];
-	struct names names = { 0 };
-	size_t n = 0;
-
-	for (size_t p = 0; p < f->n_pools; p++)
-		n += f->pools[p].n_members;
-	names.items = arena_array_of(a, n, struct named);
-	for (size_t p = 0; p < f->n_pools; p++)
-		for (size_t i = 0; i < f->pools[p].n_members; i++) {
-			const struct l4_backend *b = &c->backends[f->pools[p].members[i].backend];
-
-			names.items[names.n++] = (struct named){ b->address, b->name };
-		}
-	if (n)
-		qsort(names.items, n, sizeof(*names.items), named_cmp);
-	return names;
-}
-
-static char *name_of(const struct names *names, const struct addr *address)
-{
-	struct named key = { .address = *address };
-	const struct named *found =
-		names->n ? bsearch(&key, names->items, names->n, sizeof(key), named_cmp) : NULL;
-
-	return api__text(found ? found->name : "");
-}
+/* The VIP being made. */
+struct side {
+	const struct making *making;
+	size_t frontend;			/* SIZE_MAX: nobody's */
+	const struct lb_vip_counters *counters; /* may be NULL */
+};
 
 /* Either may be NULL, but not both. */
-static Maglev__VPPLBAS *one_as(const struct lb_as *want, const struct lb_as *have,
-			       const struct names *names, struct arena *a)
+static Maglev__VPPLBAS *one_as(const struct side *side, const struct lb_as *want,
+			       const struct lb_as *have)
 {
+	struct arena *a = side->making->arena;
 	Maglev__VPPLBAS *as = API__NEW(a, Maglev__VPPLBAS, maglev__vpplbas__init);
 	const struct addr *address = want ? &want->address : &have->address;
+	const struct lb_as_counters *counted =
+		side->counters ? lb_counters_as(side->counters, address) : NULL;
 
 	assert(want || have);
 	as->address = api__addr(address, a);
-	as->backend = name_of(names, address);
+	as->backend = api__backend_name(side->making->config, side->frontend, address);
+	as->buckets = counted ? counted->buckets : 0;
+	as->flows = counted ? counted->flows : 0;
 	as->wanted = want != NULL;
 	as->present = have != NULL;
 	as->weight = have ? have->weight : 0;
@@ -96,44 +68,46 @@ static int as_pair(const struct lb_as *want, const struct lb_as *have)
 	return want ? -1 : 1;
 }
 
-static void set_servers(Maglev__VPPLBVIP *vip, const struct lb_vip *want, const struct lb_vip *have,
-			const struct names *names, struct arena *a)
+static void set_servers(const struct side *side, const struct lb_vip *want,
+			const struct lb_vip *have, Maglev__VPPLBVIP *vip)
 {
 	size_t n_want = want ? want->as.n : 0, n_have = have ? have->as.n : 0;
 	size_t w = 0, h = 0;
 
-	vip->application_servers = arena_array_of(a, n_want + n_have, Maglev__VPPLBAS *);
+	vip->application_servers =
+		arena_array_of(side->making->arena, n_want + n_have, Maglev__VPPLBAS *);
 	while (w < n_want || h < n_have) {
 		const struct lb_as *x = w < n_want ? &want->as.items[w] : NULL;
 		const struct lb_as *y = h < n_have ? &have->as.items[h] : NULL;
 		int order = as_pair(x, y);
 
 		vip->application_servers[vip->n_application_servers++] =
-			one_as(order <= 0 ? x : NULL, order >= 0 ? y : NULL, names, a);
+			one_as(side, order <= 0 ? x : NULL, order >= 0 ? y : NULL);
 		w += order <= 0;
 		h += order >= 0;
 	}
 }
 
-static Maglev__VPPLBVIP *one_vip(const struct l4_config *c, const struct wanted *want,
-				 const struct lb_vip *have, struct arena *a)
+static Maglev__VPPLBVIP *one_vip(const struct making *making, const struct wanted *want,
+				 const struct lb_vip *have)
 {
+	struct arena *a = making->arena;
 	Maglev__VPPLBVIP *vip = API__NEW(a, Maglev__VPPLBVIP, maglev__vpplbvip__init);
 	const struct lb_vip *shown = have ? have : &want->vip;
-	struct names names = { 0 };
+	struct side side = { .making = making, .frontend = want ? want->frontend : SIZE_MAX };
 
 	assert(want || have);
-	if (want)
-		names = names_of(c, want->frontend, a);
+	if (making->counters)
+		side.counters = lb_counters_vip(making->counters, &shown->key);
 	vip->address = api__addr(&shown->key.address, a);
-	vip->protocol = api__text(l4_protocol_name(shown->key.protocol));
+	vip->protocol = api__protocol(shown->key.protocol, a);
 	vip->port = shown->key.port;
 	vip->encap = api__text(lb_encap_name(shown->encap));
 	vip->src_ip_sticky = shown->src_ip_sticky;
-	vip->frontend = api__text(want ? c->frontends[want->frontend].name : "");
+	vip->frontend = api__frontend_name(making->config, side.frontend);
 	vip->present = have != NULL;
 	vip->wanted = want != NULL;
-	set_servers(vip, want ? &want->vip : NULL, have, &names, a);
+	set_servers(&side, want ? &want->vip : NULL, have, vip);
 	return vip;
 }
 
@@ -164,6 +138,7 @@ static void set_vips(Maglev__VPPLBState *state, const struct api_lb *lb, struct 
 {
 	size_t n_want, n_have = lb->observed ? lb->observed->vips.n : 0, w = 0, h = 0;
 	struct wanted *want = all_wanted(lb, a, &n_want);
+	const struct making making = { lb->model->config, lb->counters, a };
 
 	state->vips = arena_array_of(a, n_want + n_have, Maglev__VPPLBVIP *);
 	while (w < n_want || h < n_have) {
@@ -172,7 +147,7 @@ static void set_vips(Maglev__VPPLBState *state, const struct api_lb *lb, struct 
 		int order = vip_pair(x, y);
 
 		state->vips[state->n_vips++] =
-			one_vip(lb->model->config, order <= 0 ? x : NULL, order >= 0 ? y : NULL, a);
+			one_vip(&making, order <= 0 ? x : NULL, order >= 0 ? y : NULL);
 		w += order <= 0;
 		h += order >= 0;
 	}

@@ -191,6 +191,35 @@ static void a_vip_shows_how_it_is_made(void **state)
 	assert_false(api_lb_state(&w->lb, w->arena)->vips[0]->src_ip_sticky);
 }
 
+static void buckets_and_flows_come_from_the_counters(void **state)
+{
+	struct world *w = *state;
+	_cleanup_(lb_counters_free) struct lb_counters counters = { 0 };
+	struct lb_vip *vip = observe_vip(w, "198.51.100.5");
+	struct lb_as_counters *counted;
+	const Maglev__VPPLBVIP *shown;
+
+	observe_as(vip, "10.0.0.1", 100);
+	counted = lb_counters_put_as(lb_counters_put_vip(&counters, &vip->key),
+				     &vip->as.items[0].address);
+	counted->buckets = 1024;
+	counted->flows = 17;
+	w->lb.counters = &counters;
+	shown = api_lb_state(&w->lb, w->arena)->vips[0];
+	assert_int_equal(shown->application_servers[0]->buckets, 1024);
+	assert_int_equal(shown->application_servers[0]->flows, 17);
+	assert_int_equal(shown->application_servers[1]->buckets, 0);
+}
+
+/* What somebody else put there is shown as it is. */
+static void a_protocol_that_is_not_ours_is_shown_by_number(void **state)
+{
+	struct world *w = *state;
+
+	observe_vip(w, "198.51.100.5")->key.protocol = 132;
+	assert_string_equal(api_lb_state(&w->lb, w->arena)->vips[1]->protocol, "132");
+}
+
 static void operations_are_told_in_their_order(void **state)
 {
 	struct world *w = *state;
@@ -218,6 +247,8 @@ int main(void)
 		STORY(the_guard_wants_what_is_there),
 		STORY(the_conf_is_the_observed_one_or_else_the_wanted_one),
 		STORY(a_vip_shows_how_it_is_made),
+		STORY(buckets_and_flows_come_from_the_counters),
+		STORY(a_protocol_that_is_not_ours_is_shown_by_number),
 		STORY(operations_are_told_in_their_order),
 	};
 

@@ -6,6 +6,7 @@
 
 #include "base/addr.h"
 #include "base/arena.h"
+#include "core/l4/lb.h"
 #include "core/l4/model.h"
 #include "proto/maglev.pb-c.h"
 
@@ -23,6 +24,13 @@ static inline char *api__addr(const struct addr *address, struct arena *a)
 	return addr_is_set(address) ? arena_strdup(a, addr_format(address, text)) : api__text("");
 }
 
+static inline char *api__protocol(uint8_t protocol, struct arena *a)
+{
+	char text[LB_PROTOCOL_STRLEN];
+
+	return arena_strdup(a, lb_protocol_format(protocol, text));
+}
+
 /* A message of that type, initialised by protobuf-c. */
 #define API__NEW(a, type, init)                                                                    \
 	({                                                                                         \
@@ -33,3 +41,7 @@ static inline char *api__addr(const struct addr *address, struct arena *a)
 
 /* What an operator said of the backend; NULL for nothing. */
 Maglev__Override *api__override(const struct l4_backend_state *b, struct arena *a);
+
+/* Whose a VIP (frontend SIZE_MAX: nobody's) or an address of its is; "" for nobody's. */
+char *api__frontend_name(const struct l4_config *c, size_t frontend);
+char *api__backend_name(const struct l4_config *c, size_t frontend, const struct addr *address);

@@ -76,7 +76,9 @@ struct l4_frontend {
 	uint16_t port; /* 0 with L4_PROTOCOL_ANY */
 	bool src_ip_sticky, flush_on_down;
 	const struct l4_pool *pools;
-	size_t n_pools; /* 0: valid, unknown, not programmed */
+	size_t n_pools;		  /* 0: valid, unknown, not programmed */
+	const size_t *by_address; /* its backends, each once, by address: names.h */
+	size_t n_backends;
 };
 
 struct l4_lb {
@@ -108,6 +110,7 @@ struct l4_config {
 	size_t n_backends;
 	const struct l4_frontend *frontends;
 	size_t n_frontends;
+	const size_t *by_vip; /* the frontends by the key of their VIP: names.h */
 
 	struct l4_lb lb;
 	enum l4_dataplane dataplane;

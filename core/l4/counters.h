@@ -4,11 +4,12 @@
  *
  * Everything counts from the start of the data plane, or of the VIP or AS in it, and never falls
  * but there. Which figures a data plane has is in `has`: the others are 0 and mean nothing. VIPs
- * and ASes are in the order of struct lb_state. The containers own their arrays.
+ * and ASes are in the order of struct lb_state, servers by address, events as the driver likes but
+ * always in the same order and each once. The containers own their arrays.
  */
 #pragma once
 
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/addr.h"
@@ -74,3 +75,16 @@ const struct lb_vip_counters *lb_counters_vip(const struct lb_counters *c,
 					      const struct lb_vip_key *key);
 const struct lb_as_counters *lb_counters_as(const struct lb_vip_counters *v,
 					    const struct addr *address);
+/* Finds or inserts in order. The pointer lives until the next change of the list. */
+struct lb_vip_counters *lb_counters_put_vip(struct lb_counters *c, const struct lb_vip_key *key);
+struct lb_as_counters *lb_counters_put_as(struct lb_vip_counters *v, const struct addr *address);
+struct lb_server_counters *lb_counters_put_server(struct lb_counters *c,
+						  const struct addr *address);
+
+/*
+ * The index of the first one behind, which need not be there (NULL: the very first): how a walk in
+ * slices goes on when newer counters have come in between.
+ */
+size_t lb_counters_vip_behind(const struct lb_counters *c, const struct lb_vip_key *key);
+size_t lb_counters_as_behind(const struct lb_vip_counters *v, const struct addr *address);
+size_t lb_counters_server_behind(const struct lb_counters *c, const struct addr *address);

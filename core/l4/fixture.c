@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/units.h"
 #include "base/vec.h"
+#include "core/l4/names.h"
 
 struct member {
 	const char *backend;
@@ -213,6 +214,7 @@ static void build_frontends(struct fixture *f)
 	qsort(list, f->frontends.n, sizeof(*list), by_name);
 	f->config.frontends = list;
 	f->config.n_frontends = f->frontends.n;
+	l4_names_build(&f->config, list, f->arena);
 }
 
 static bool is_referenced(const struct l4_frontend *front, size_t backend)

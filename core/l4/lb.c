@@ -83,19 +83,28 @@ bool lb_conf_equal(const struct lb_conf *a, const struct lb_conf *b)
 	       a->flow_timeout_s == b->flow_timeout_s;
 }
 
+const char *lb_protocol_format(uint8_t protocol, char buf[static LB_PROTOCOL_STRLEN])
+{
+	if (protocol == 0 || protocol == IPPROTO_TCP || protocol == IPPROTO_UDP)
+		snprintf(buf, LB_PROTOCOL_STRLEN, "%s",
+			 protocol == IPPROTO_TCP   ? "tcp"
+			 : protocol == IPPROTO_UDP ? "udp"
+						   : "any");
+	else /* not ours, but a data plane may hold it */
+		snprintf(buf, LB_PROTOCOL_STRLEN, "%u", protocol);
+	return buf;
+}
+
 const char *lb_vip_key_format(const struct lb_vip_key *k, char buf[static LB_VIP_KEY_STRLEN])
 {
 	struct endpoint where = { k->address, k->port };
-	char text[ENDPOINT_STRLEN];
+	char text[ENDPOINT_STRLEN], protocol[LB_PROTOCOL_STRLEN];
 
-	if (k->protocol == IPPROTO_TCP || k->protocol == IPPROTO_UDP)
-		snprintf(buf, LB_VIP_KEY_STRLEN, "%s/%s", endpoint_format(&where, text),
-			 k->protocol == IPPROTO_TCP ? "tcp" : "udp");
-	else if (k->protocol == 0)
+	lb_protocol_format(k->protocol, protocol);
+	if (k->protocol == 0)
 		snprintf(buf, LB_VIP_KEY_STRLEN, "%s any", addr_format(&k->address, text));
-	else /* not ours, but a data plane may hold it */
-		snprintf(buf, LB_VIP_KEY_STRLEN, "%s/%u", endpoint_format(&where, text),
-			 k->protocol);
+	else
+		snprintf(buf, LB_VIP_KEY_STRLEN, "%s/%s", endpoint_format(&where, text), protocol);
 	return buf;
 }
 

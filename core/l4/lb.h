@@ -57,6 +57,10 @@ const char *lb_encap_name(enum lb_encap e); /* "gre4", "gre6" */
 int lb_vip_key_cmp(const struct lb_vip_key *a, const struct lb_vip_key *b);
 bool lb_conf_equal(const struct lb_conf *a, const struct lb_conf *b);
 
+#define LB_PROTOCOL_STRLEN 4
+/* "tcp", "udp", "any", or the number of what is not ours; returns buf. */
+const char *lb_protocol_format(uint8_t protocol, char buf[static LB_PROTOCOL_STRLEN]);
+
 #define LB_VIP_KEY_STRLEN 72
 /* "198.51.100.10:80/tcp", "[2001:db8::1]:53/udp", "198.51.100.10 any"; returns buf. */
 const char *lb_vip_key_format(const struct lb_vip_key *k, char buf[static LB_VIP_KEY_STRLEN]);

@@ -147,6 +147,18 @@ static void a_copy_shares_nothing_and_forgets_what_was_flushed(void **state)
 	lb_state_free(&b);
 }
 
+static void a_protocol_that_is_not_ours_is_a_number(void **state)
+{
+	static const struct {
+		uint8_t protocol;
+		const char *text;
+	} rows[] = { { 0, "any" }, { IPPROTO_TCP, "tcp" }, { IPPROTO_UDP, "udp" }, { 255, "255" } };
+	char text[LB_PROTOCOL_STRLEN];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_string_equal(lb_protocol_format(rows[i].protocol, text), rows[i].text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +169,7 @@ int main(void)
 		cmocka_unit_test(a_vip_prints_as_people_write_it),
 		cmocka_unit_test(a_copy_shares_nothing_and_forgets_what_was_flushed),
 		cmocka_unit_test(every_field_of_the_configuration_counts),
+		cmocka_unit_test(a_protocol_that_is_not_ours_is_a_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

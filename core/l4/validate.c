@@ -32,6 +32,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "core/l4/names.h"
 #include "core/l4/validate_build.h"
 
 const struct l4__spot l4__root = { .name = "maglev" };
@@ -172,6 +173,7 @@ int l4_config_build(const struct l4_doc *doc, const struct l4_rules *rules, stru
 		return -EINVAL;
 
 	index_references(&b);
+	l4_names_build(&config, b.frontends, arena);
 	if (rules->no_dataplane)
 		config.dataplane = L4_DATAPLANE_NONE;
 	l4__find_doubts(&b);

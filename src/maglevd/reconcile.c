@@ -717,6 +717,26 @@ const struct lb_state *reconcile_observed(const struct reconcile *r)
 	return r->trusted ? &r->observed : NULL;
 }
 
+const struct lb_counters *reconcile_counters(const struct reconcile *r)
+{
+	return r->driver->counters ? r->driver->counters(r->dp) : NULL;
+}
+
+const struct dataplane_info *reconcile_info(const struct reconcile *r)
+{
+	return r->driver->info ? r->driver->info(r->dp) : NULL;
+}
+
+bool reconcile_counts(const struct reconcile *r)
+{
+	return r->driver->counters != NULL;
+}
+
+bool reconcile_has_info(const struct reconcile *r)
+{
+	return r->driver->info != NULL;
+}
+
 bool reconcile_idle(struct reconcile *r)
 {
 	return r->work == NOTHING && !r->full_running && !r->full_wanted && dirty_none(&r->dirty) &&

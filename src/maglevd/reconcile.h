@@ -73,5 +73,13 @@ bool reconcile_connected(const struct reconcile *r);
 enum warmup_phase reconcile_phase(const struct reconcile *r);
 /* What was last read back, with what was done since; NULL while that is not known. */
 const struct lb_state *reconcile_observed(const struct reconcile *r);
+/*
+ * What the driver tells, until the next turn of the loop; NULL while nothing is known, and always
+ * when it has no such verb, which the other two say.
+ */
+const struct lb_counters *reconcile_counters(const struct reconcile *r);
+const struct dataplane_info *reconcile_info(const struct reconcile *r);
+bool reconcile_counts(const struct reconcile *r);
+bool reconcile_has_info(const struct reconcile *r);
 /* Nothing under way and nothing waiting that could be done now. */
 bool reconcile_idle(struct reconcile *r);

@@ -14,36 +14,97 @@ static const struct l4_model *model(const struct api *a)
 	return engine_model(a->setup.engine);
 }
 
-/* VPP's alone; there is no driver for it in this program. */
-API_HANDLER(get_vpp_info)
+/* protobuf-c has no word for "only read". */
+static char *borrowed(const char *text)
 {
-	const struct api *a = user;
-
-	grpc_fail(call, GRPC_UNAVAILABLE, "the data plane is %s, not vpp",
-		  reconcile_dataplane(a->setup.reconcile));
+	return (char *)(uintptr_t)text;
 }
 
-/* No data plane of this program counts packets. */
+static void set_messages(const struct dataplane_info *info, struct arena *arena, Maglev__VPPInfo *v)
+{
+	v->n_messages = info->n_messages;
+	v->messages = arena_array_of(arena, info->n_messages, Maglev__VPPMessages *);
+	for (size_t i = 0; i < info->n_messages; i++) {
+		const struct dataplane_messages *from = &info->messages[i];
+		Maglev__VPPMessages *m = arena_new_of(arena, Maglev__VPPMessages);
+
+		maglev__vppmessages__init(m);
+		m->name = borrowed(from->name);
+		m->sent = from->sent;
+		m->send_failures = from->send_failures;
+		m->received = from->received;
+		m->receive_failures = from->receive_failures;
+		v->messages[i] = m;
+	}
+}
+
+static void reply_info(struct api *a, struct grpc_call *call, const struct dataplane_info *info)
+{
+	Maglev__VPPInfo v;
+
+	maglev__vppinfo__init(&v);
+	v.version = borrowed(info->version);
+	v.build_date = borrowed(info->build_date);
+	v.build_directory = borrowed(info->build_directory);
+	v.pid = info->pid;
+	v.boottime_ns = info->boot_time;
+	v.connecttime_ns = info->connect_time;
+	v.problem = borrowed(info->problem);
+	v.connected = info->connect_time != 0;
+	set_messages(info, api__scratch(a), &v);
+	grpc_reply(call, &v.base);
+}
+
+/* VPP's alone. What is wrong with it is an answer, not a failure: that is how people find out. */
+API_HANDLER(get_vpp_info)
+{
+	struct api *a = user;
+	const struct reconcile *r = a->setup.reconcile;
+	const struct dataplane_info *info = reconcile_info(r);
+
+	if (info)
+		reply_info(a, call, info);
+	else if (reconcile_has_info(r))
+		grpc_fail(call, GRPC_UNAVAILABLE, "nothing is known of %s yet",
+			  reconcile_dataplane(r));
+	else
+		grpc_fail(call, GRPC_UNAVAILABLE, "the data plane is %s, not vpp",
+			  reconcile_dataplane(r));
+}
+
 API_HANDLER(get_lb_counters)
 {
-	const struct api *a = user;
+	struct api *a = user;
+	const struct reconcile *r = a->setup.reconcile;
+	const struct lb_counters *counters = reconcile_counters(r);
 
-	grpc_fail(call, GRPC_UNAVAILABLE, "the data plane %s counts nothing",
-		  reconcile_dataplane(a->setup.reconcile));
+	if (counters)
+		grpc_reply(call, &api_lb_counters(reconcile_dataplane(r), model(a)->config,
+						  counters, api__scratch(a))
+					  ->base);
+	else if (reconcile_counts(r))
+		grpc_fail(call, GRPC_UNAVAILABLE,
+			  "the counters of the data plane %s have not been read yet",
+			  reconcile_dataplane(r));
+	else
+		grpc_fail(call, GRPC_UNAVAILABLE, "the data plane %s counts nothing",
+			  reconcile_dataplane(r));
 }
 
 static void reply_state(struct api *a, struct grpc_call *call)
 {
 	struct reconcile *r = a->setup.reconcile;
+	const struct dataplane_info *info = reconcile_info(r);
 	const struct api_lb lb = {
 		.dataplane = reconcile_dataplane(r),
 		.model = model(a),
 		.observed = reconcile_observed(r),
+		.counters = reconcile_counters(r),
 		.connected = reconcile_connected(r),
 		.guard = engine_guard(a->setup.engine),
 		.warmup = reconcile_phase(r),
 		.last_full_sync = reconcile_stats(r)->last_full_sync,
-		.problem = "",
+		.problem = info ? info->problem : "",
 	};
 
 	grpc_reply(call, &api_lb_state(&lb, api__scratch(a))->base);

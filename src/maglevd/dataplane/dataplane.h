@@ -41,7 +41,10 @@ struct dataplane_messages {
 	uint64_t sent, send_failures, received, receive_failures;
 };
 
-/* Who is at the other end; strings are "" and times 0 while that is not known. */
+/*
+ * Who is at the other end; strings are "" and times 0 while that is not known. connect_time is 0
+ * whenever there is no connection: somebody may be there, and known, who cannot be programmed.
+ */
 struct dataplane_info {
 	const char *version, *build_date, *build_directory;
 	uint32_t pid;
@@ -66,7 +69,8 @@ struct dataplane_driver {
 	/*
 	 * The newest counters that were read, which the driver does on its own every few seconds
 	 * while there is a data plane; NULL before the first. They live until the next turn of the
-	 * loop. The verb is NULL in a driver that counts nothing.
+	 * loop: who needs longer than that goes on by key with what is the newest then. The verb is
+	 * NULL in a driver that counts nothing.
 	 */
 	const struct lb_counters *(*counters)(struct dataplane *dp);
 	/* Like counters; the verb is NULL where there is nobody to tell of. */

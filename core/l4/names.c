@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two kinds of lists, both of indices and both in the configuration's arena: all frontends by the
+ * key of their VIP, and for each frontend its backends by address, each once, in however many pools
+ * it is. Two backends of one frontend never share an address, two frontends never a VIP.
+ */
+#include "core/l4/names.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "core/l4/desired.h"
+
+static int frontend_cmp(const void *a, const void *b, void *config)
+{
+	const struct l4_config *c = config;
+	struct lb_vip_key x = l4_frontend_key(&c->frontends[*(const size_t *)a]);
+	struct lb_vip_key y = l4_frontend_key(&c->frontends[*(const size_t *)b]);
+
+	return lb_vip_key_cmp(&x, &y);
+}
+
+static int backend_cmp(const void *a, const void *b, void *config)
+{
+	const struct l4_config *c = config;
+
+	return addr_cmp(&c->backends[*(const size_t *)a].address,
+			&c->backends[*(const size_t *)b].address);
+}
+
+static size_t count_members(const struct l4_frontend *f)
+{
+	size_t n = 0;
+
+	for (size_t p = 0; p < f->n_pools; p++)
+		n += f->pools[p].n_members;
+	return n;
+}
+
+static void build_by_address(struct l4_config *c, struct l4_frontend *f, struct arena *a)
+{
+	size_t *list = arena_array_of(a, count_members(f), size_t), n = 0, unique = 0;
+
+	for (size_t p = 0; p < f->n_pools; p++)
+		for (size_t i = 0; i < f->pools[p].n_members; i++)
+			list[n++] = f->pools[p].members[i].backend;
+	if (n)
+		qsort_r(list, n, sizeof(*list), backend_cmp, c);
+	for (size_t i = 0; i < n; i++)
+		if (!unique || list[unique - 1] != list[i])
+			list[unique++] = list[i];
+	f->by_address = list;
+	f->n_backends = unique;
+}
+
+void l4_names_build(struct l4_config *c, struct l4_frontend *frontends, struct arena *a)
+{
+	size_t *list = arena_array_of(a, c->n_frontends, size_t);
+
+	assert(c->frontends == frontends);
+	for (size_t i = 0; i < c->n_frontends; i++) {
+		list[i] = i;
+		build_by_address(c, &frontends[i], a);
+	}
+	if (c->n_frontends)
+		qsort_r(list, c->n_frontends, sizeof(*list), frontend_cmp, c);
+	c->by_vip = list;
+}
+
+size_t l4_frontend_of(const struct l4_config *c, const struct lb_vip_key *key)
+{
+	size_t low = 0, high = c->n_frontends;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		struct lb_vip_key at = l4_frontend_key(&c->frontends[c->by_vip[mid]]);
+		int order = lb_vip_key_cmp(&at, key);
+
+		if (order == 0)
+			return c->by_vip[mid];
+		if (order < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return SIZE_MAX;
+}
+
+size_t l4_backend_of(const struct l4_config *c, size_t frontend, const struct addr *address)
+{
+	const struct l4_frontend *f = &c->frontends[frontend];
+	size_t low = 0, high = f->n_backends;
+
+	assert(frontend < c->n_frontends);
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		int order = addr_cmp(&c->backends[f->by_address[mid]].address, address);
+
+		if (order == 0)
+			return f->by_address[mid];
+		if (order < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return SIZE_MAX;
+}
