@@ -8,6 +8,7 @@
 #include <assert.h>
 
 #include "base/cleanup.h"
+#include "base/sorted.h"
 
 const char *lb_packets_name(enum lb_packets kind)
 {
@@ -35,47 +36,17 @@ void lb_counters_free(struct lb_counters *c)
 /* Where key is, or would go: the first VIP not before it. */
 static size_t vip_place(const struct lb_counters *c, const struct lb_vip_key *key)
 {
-	size_t low = 0, high = c->vips.n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (lb_vip_key_cmp(&c->vips.items[mid].key, key) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return sorted_place(c->vips.n, i, lb_vip_key_cmp(&c->vips.items[i].key, key) < 0);
 }
 
 static size_t as_place(const struct lb_vip_counters *v, const struct addr *address)
 {
-	size_t low = 0, high = v->as.n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (addr_cmp(&v->as.items[mid].address, address) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return sorted_place(v->as.n, i, addr_cmp(&v->as.items[i].address, address) < 0);
 }
 
 static size_t server_place(const struct lb_counters *c, const struct addr *address)
 {
-	size_t low = 0, high = c->servers.n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (addr_cmp(&c->servers.items[mid].address, address) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return sorted_place(c->servers.n, i, addr_cmp(&c->servers.items[i].address, address) < 0);
 }
 
 static bool vip_is_at(const struct lb_counters *c, size_t i, const struct lb_vip_key *key)

@@ -15,38 +15,19 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "base/sorted.h"
 
 static const char *const encap_names[] = { [LB_ENCAP_GRE4] = "gre4", [LB_ENCAP_GRE6] = "gre6" };
 
 /* Where key is, or would go: the first VIP not before it. */
 static size_t vip_place(const struct lb_state *s, const struct lb_vip_key *key)
 {
-	size_t low = 0, high = s->vips.n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (lb_vip_key_cmp(&s->vips.items[mid].key, key) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return sorted_place(s->vips.n, i, lb_vip_key_cmp(&s->vips.items[i].key, key) < 0);
 }
 
 static size_t as_place(const struct lb_vip *v, const struct addr *address)
 {
-	size_t low = 0, high = v->as.n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (addr_cmp(&v->as.items[mid].address, address) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return sorted_place(v->as.n, i, addr_cmp(&v->as.items[i].address, address) < 0);
 }
 
 static bool vip_is_at(const struct lb_state *s, size_t i, const struct lb_vip_key *key)

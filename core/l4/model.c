@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "base/sorted.h"
 #include "core/l4/override.h"
 #include "core/l4/weight.h"
 
@@ -30,17 +31,9 @@ static const char *const frontend_health_names[] = {
 /* Where the member for backend is, in a list sorted by it; SIZE_MAX when it is not in the pool. */
 static size_t find_member(const struct l4_pool *p, size_t backend)
 {
-	size_t low = 0, high = p->n_members;
+	size_t at = sorted_place(p->n_members, i, p->members[i].backend < backend);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (p->members[mid].backend < backend)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < p->n_members && p->members[low].backend == backend ? low : SIZE_MAX;
+	return at < p->n_members && p->members[at].backend == backend ? at : SIZE_MAX;
 }
 
 static size_t find_pool(const struct l4_frontend *f, const char *name)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/sorted.h"
 #include "core/l4/desired.h"
 
 static int frontend_cmp(const void *a, const void *b, void *config)
@@ -68,41 +69,30 @@ void l4_names_build(struct l4_config *c, struct l4_frontend *frontends, struct a
 	c->by_vip = list;
 }
 
+static int vip_cmp(const struct l4_config *c, size_t frontend, const struct lb_vip_key *key)
+{
+	struct lb_vip_key at = l4_frontend_key(&c->frontends[frontend]);
+
+	return lb_vip_key_cmp(&at, key);
+}
+
 size_t l4_frontend_of(const struct l4_config *c, const struct lb_vip_key *key)
 {
-	size_t low = 0, high = c->n_frontends;
+	size_t at = sorted_place(c->n_frontends, i, vip_cmp(c, c->by_vip[i], key) < 0);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		struct lb_vip_key at = l4_frontend_key(&c->frontends[c->by_vip[mid]]);
-		int order = lb_vip_key_cmp(&at, key);
-
-		if (order == 0)
-			return c->by_vip[mid];
-		if (order < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return SIZE_MAX;
+	return at < c->n_frontends && vip_cmp(c, c->by_vip[at], key) == 0 ? c->by_vip[at]
+									  : SIZE_MAX;
 }
 
 size_t l4_backend_of(const struct l4_config *c, size_t frontend, const struct addr *address)
 {
 	const struct l4_frontend *f = &c->frontends[frontend];
-	size_t low = 0, high = f->n_backends;
+	const struct l4_backend *b = c->backends;
+	size_t at;
 
 	assert(frontend < c->n_frontends);
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		int order = addr_cmp(&c->backends[f->by_address[mid]].address, address);
-
-		if (order == 0)
-			return f->by_address[mid];
-		if (order < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return SIZE_MAX;
+	at = sorted_place(f->n_backends, i, addr_cmp(&b[f->by_address[i]].address, address) < 0);
+	if (at == f->n_backends || addr_cmp(&b[f->by_address[at]].address, address) != 0)
+		return SIZE_MAX;
+	return f->by_address[at];
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/sorted.h"
 
 /* qsort_r's context is the configuration whose frontends are compared. */
 static int frontend_cmp(const void *a, const void *b, void *config)
@@ -41,33 +42,26 @@ void plan_order_free(struct plan_order *o)
 	*o = (struct plan_order){ 0 };
 }
 
+/* The key at a position beside another one. */
+static int compare_at(const struct plan_order *o, const struct l4_config *c, size_t position,
+		      const struct lb_vip_key *key)
+{
+	struct lb_vip_key k = l4_frontend_key(&c->frontends[o->frontends[position]]);
+
+	return lb_vip_key_cmp(&k, key);
+}
+
 /* The first position whose key is at or behind key. */
 static size_t lower_bound(const struct plan_order *o, const struct l4_config *c,
 			  const struct lb_vip_key *key)
 {
-	size_t low = 0, high = o->n;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		struct lb_vip_key k = l4_frontend_key(&c->frontends[o->frontends[middle]]);
-
-		if (lb_vip_key_cmp(&k, key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_place(o->n, i, compare_at(o, c, i, key) < 0);
 }
 
 static bool key_at(const struct plan_order *o, const struct l4_config *c, size_t position,
 		   const struct lb_vip_key *key)
 {
-	struct lb_vip_key k;
-
-	if (position == o->n)
-		return false;
-	k = l4_frontend_key(&c->frontends[o->frontends[position]]);
-	return lb_vip_key_cmp(&k, key) == 0;
+	return position < o->n && compare_at(o, c, position, key) == 0;
 }
 
 size_t plan_order_find(const struct plan_order *o, const struct l4_config *c,
@@ -146,17 +140,12 @@ void plan_frontend(const struct plan_facts *facts, size_t frontend, struct lb_op
 /* The first observed VIP behind *after; NULL at the end. */
 static const struct lb_vip *next_observed(const struct lb_state *s, const struct lb_vip_key *after)
 {
-	size_t low = 0, high = s->vips.n;
+	const struct lb_vip *vips = s->vips.items;
+	size_t at = 0;
 
-	while (after && low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (lb_vip_key_cmp(&s->vips.items[middle].key, after) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < s->vips.n ? &s->vips.items[low] : NULL;
+	if (after)
+		at = sorted_place(s->vips.n, i, lb_vip_key_cmp(&vips[i].key, after) <= 0);
+	return at < s->vips.n ? &vips[at] : NULL;
 }
 
 bool plan_next(const struct plan_order *o, const struct plan_facts *facts,
