@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * segment: a file of VPP's memory.
+ *
+ * All reading goes through fetch(), which copies so many bytes at an offset or fails. Where the
+ * file is sealed against shrinking it is mapped, and a copy costs a copy. A segment in huge pages
+ * is not sealed: touching a mapping of it could kill us (SIGBUS), so it is read with pread().
+ *
+ * Pointers are VPP's addresses; minus its base they are offsets. The number of elements of a vector
+ * stands eight bytes before the first one. Where threads have vectors of different length each is
+ * taken as it is. All numbers are in the order of the host, which is VPP's, too.
+ */
+#include "lib/vpp/segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+
+#define VERSION 2
+#define NAME_SIZE 128
+#define VECTOR_LENGTH_BEFORE 8
+#define DIRECTORY_MAX ((uint32_t)1 << 20)
+#define THREADS_MAX 1024
+
+enum { SCALAR = 1, SIMPLE = 2, COMBINED = 3, NAMES = 4, GAUGE = 9 };
+
+struct header {
+	uint64_t version, base, epoch, in_progress, directory;
+};
+
+struct directory_entry {
+	uint32_t type, padding;
+	uint64_t value; /* or a pointer */
+	char name[NAME_SIZE];
+};
+_Static_assert(sizeof(struct directory_entry) == 144, "as VPP lays it out");
+
+struct vector {
+	uint64_t at; /* offset of the first element */
+	uint32_t n;
+};
+
+struct vpp_segment {
+	int fd;
+	const uint8_t *map; /* NULL: read with pread() */
+	uint64_t size;
+	uint64_t base, epoch; /* of the read that began */
+	struct vector directory;
+};
+
+static int fetch(const struct vpp_segment *s, uint64_t at, void *to, size_t n)
+{
+	ssize_t got;
+
+	if (at > s->size || n > s->size - at)
+		return -EBADMSG;
+	if (s->map) {
+		memcpy(to, s->map + at, n);
+		return 0;
+	}
+	got = pread(s->fd, to, n, (off_t)at);
+	return got == (ssize_t)n ? 0 : -EBADMSG;
+}
+
+/* A null pointer is an empty vector. */
+static int find_vector(const struct vpp_segment *s, uint64_t pointer, size_t size,
+		       struct vector *ret)
+{
+	uint64_t at = pointer - s->base;
+	uint32_t n;
+
+	if (!pointer) {
+		*ret = (struct vector){ 0 };
+		return 0;
+	}
+	if (pointer < s->base || at < VECTOR_LENGTH_BEFORE ||
+	    fetch(s, at - VECTOR_LENGTH_BEFORE, &n, sizeof(n)) < 0)
+		return -EBADMSG;
+	if (at > s->size || n > (s->size - at) / size)
+		return -EBADMSG;
+	*ret = (struct vector){ at, n };
+	return 0;
+}
+
+/* Element i of a vector of pointers, as a vector. */
+static int follow(const struct vpp_segment *s, const struct vector *v, uint32_t i, size_t size,
+		  struct vector *ret)
+{
+	uint64_t pointer;
+	int r = fetch(s, v->at + (uint64_t)i * sizeof(pointer), &pointer, sizeof(pointer));
+
+	return r < 0 ? r : find_vector(s, pointer, size, ret);
+}
+
+/* ---- the directory ---- */
+
+static bool is_named(const struct directory_entry *d, const char *name)
+{
+	return strncmp(d->name, name, NAME_SIZE) == 0;
+}
+
+static int read_entry(const struct vpp_segment *s, uint32_t i, struct directory_entry *ret)
+{
+	return fetch(s, s->directory.at + (uint64_t)i * sizeof(*ret), ret, sizeof(*ret));
+}
+
+static int find(const struct vpp_segment *s, struct vpp_entry *e, struct directory_entry *ret)
+{
+	uint32_t n = s->directory.n;
+
+	if (e->index < n && read_entry(s, e->index, ret) == 0 && is_named(ret, e->name))
+		return 0;
+	for (uint32_t i = 0; i < n; i++) {
+		if (read_entry(s, i, ret) < 0)
+			return -EBADMSG;
+		if (!is_named(ret, e->name))
+			continue;
+		e->index = i;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+static int find_counters(const struct vpp_segment *s, struct vpp_entry *e, uint32_t type,
+			 struct vector *ret)
+{
+	struct directory_entry d;
+	int r = find(s, e, &d);
+
+	if (r < 0)
+		return r;
+	if (d.type != type)
+		return -EBADMSG;
+	r = find_vector(s, d.value, sizeof(uint64_t), ret);
+	return r == 0 && type != NAMES && ret->n > THREADS_MAX ? -EBADMSG : r;
+}
+
+/* ---- beginning and end ---- */
+
+/* Which file it is, and how it can be read. */
+static int attach(struct vpp_segment *s)
+{
+	int seals = fcntl(s->fd, F_GET_SEALS);
+	struct stat st;
+	void *map;
+
+	if (fstat(s->fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(struct header))
+		return -EBADMSG;
+	s->size = (uint64_t)st.st_size;
+	if (seals < 0 || !(seals & F_SEAL_SHRINK))
+		return 0;
+	map = mmap(NULL, s->size, PROT_READ, MAP_SHARED, s->fd, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	s->map = map;
+	return 0;
+}
+
+int vpp_segment_open(int fd, struct vpp_segment **ret)
+{
+	struct vpp_segment *s = mem_zalloc(sizeof(*s));
+	uint64_t version;
+	int r;
+
+	s->fd = fd;
+	r = attach(s);
+	if (r == 0)
+		r = fetch(s, offsetof(struct header, version), &version, sizeof(version));
+	if (r == 0 && version != VERSION)
+		r = -EPROTONOSUPPORT;
+	if (r < 0) {
+		vpp_segment_close(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+void vpp_segment_close(struct vpp_segment *s)
+{
+	if (!s)
+		return;
+	if (s->map)
+		munmap((void *)(uintptr_t)s->map, s->size);
+	cleanup_fd(&s->fd);
+	free(s);
+}
+
+int vpp_segment_begin(struct vpp_segment *s)
+{
+	struct header h;
+	int r = fetch(s, offsetof(struct header, epoch), &s->epoch, sizeof(s->epoch));
+
+	atomic_thread_fence(memory_order_acquire);
+	if (r == 0)
+		r = fetch(s, 0, &h, sizeof(h));
+	if (r < 0)
+		return r;
+	if (h.version != VERSION)
+		return -EPROTONOSUPPORT;
+	if (h.in_progress)
+		return -EAGAIN;
+	s->base = h.base;
+	s->directory = (struct vector){ 0 };
+	r = find_vector(s, h.directory, sizeof(struct directory_entry), &s->directory);
+	if (r == 0 && s->directory.n > DIRECTORY_MAX)
+		r = -EBADMSG;
+	return r < 0 && vpp_segment_end(s) < 0 ? -EAGAIN : r;
+}
+
+int vpp_segment_end(struct vpp_segment *s)
+{
+	struct header h;
+
+	atomic_thread_fence(memory_order_acquire);
+	if (fetch(s, 0, &h, sizeof(h)) < 0)
+		return -EBADMSG;
+	return h.in_progress || h.epoch != s->epoch ? -EAGAIN : 0;
+}
+
+/* ---- what is read ---- */
+
+int vpp_segment_scalar(struct vpp_segment *s, struct vpp_entry *e, uint64_t *ret)
+{
+	struct directory_entry d;
+	int r = find(s, e, &d);
+
+	if (r < 0)
+		return r;
+	if (d.type != SCALAR && d.type != GAUGE)
+		return -EBADMSG;
+	*ret = d.value;
+	return 0;
+}
+
+int vpp_segment_simple(struct vpp_segment *s, struct vpp_entry *e, const uint32_t *columns,
+		       size_t n, uint64_t *ret)
+{
+	struct vector threads, v;
+	int r = find_counters(s, e, SIMPLE, &threads);
+
+	memset(ret, 0, n * sizeof(*ret));
+	for (uint32_t t = 0; r == 0 && t < threads.n; t++) {
+		r = follow(s, &threads, t, sizeof(uint64_t), &v);
+		for (size_t i = 0; r == 0 && i < n; i++) {
+			uint64_t count = 0;
+
+			if (columns[i] < v.n)
+				r = fetch(s, v.at + columns[i] * sizeof(count), &count,
+					  sizeof(count));
+			ret[i] += count;
+		}
+	}
+	return r;
+}
+
+int vpp_segment_combined(struct vpp_segment *s, struct vpp_entry *e, const uint32_t *columns,
+			 size_t n, struct vpp_count *ret)
+{
+	struct vector threads, v;
+	int r = find_counters(s, e, COMBINED, &threads);
+
+	memset(ret, 0, n * sizeof(*ret));
+	for (uint32_t t = 0; r == 0 && t < threads.n; t++) {
+		r = follow(s, &threads, t, sizeof(struct vpp_count), &v);
+		for (size_t i = 0; r == 0 && i < n; i++) {
+			struct vpp_count count = { 0 };
+
+			if (columns[i] < v.n)
+				r = fetch(s, v.at + columns[i] * sizeof(count), &count,
+					  sizeof(count));
+			ret[i].packets += count.packets;
+			ret[i].bytes += count.bytes;
+		}
+	}
+	return r;
+}
+
+int vpp_segment_name(struct vpp_segment *s, struct vpp_entry *e, uint32_t i, char *ret, size_t size)
+{
+	struct vector names, text;
+	int r = find_counters(s, e, NAMES, &names);
+	size_t n;
+
+	if (r == 0 && i >= names.n)
+		r = -ERANGE;
+	if (r == 0)
+		r = follow(s, &names, i, 1, &text);
+	if (r < 0)
+		return r;
+	n = text.n < size ? text.n : size - 1;
+	r = fetch(s, text.at, ret, n);
+	ret[r < 0 ? 0 : n] = '\0';
+	return r;
+}
