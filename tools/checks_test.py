@@ -177,9 +177,10 @@ def test_tidy_checks_again_only_what_changed(check, tmp_path):
 
 def test_packages_that_are_missing_are_named(tmp_path):
     shutil.copy(f'{TOOLS}/install-packages', tmp_path)
-    (tmp_path / 'packages').write_text('# a word\nbash\nno-such-package\n')
+    (tmp_path / 'packages').write_text('# a word\nbash\nno-such-package\nno-such-shell unless bash\n'
+                                       'no-such-tool unless no-such-command\n')
     done = subprocess.run([tmp_path / 'install-packages', '--missing'], capture_output=True, text=True, check=True)
-    assert done.stdout == 'no-such-package\n'
+    assert done.stdout == 'no-such-package\nno-such-tool\n'
 
 
 def test_a_header_that_leans_on_others_is_found(check, tmp_path):

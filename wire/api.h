@@ -72,8 +72,9 @@ struct api_lb {
 	const struct lb_counters *counters; /* for buckets and flows; NULL: none */
 	bool connected, guard;
 	enum warmup_phase warmup;
-	int64_t last_full_sync; /* unix ns */
+	int64_t last_full_sync; /* unix ns, as as_of */
 	const char *problem;	/* "": none */
+	int64_t as_of;		/* observed is from then; 0: from now */
 };
 
 Maglev__VPPLBState *api_lb_state(const struct api_lb *lb, struct arena *a);

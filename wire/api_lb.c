@@ -179,6 +179,7 @@ Maglev__VPPLBState *api_lb_state(const struct api_lb *lb, struct arena *a)
 	state->warmup = api__text(warmup_phase_name(lb->warmup));
 	state->last_full_sync = lb->last_full_sync;
 	state->problem = api__text(lb->problem);
+	state->as_of = lb->as_of;
 	set_conf(state, lb, a);
 	set_vips(state, lb, a);
 	return state;

@@ -160,13 +160,14 @@ static void the_conf_is_the_observed_one_or_else_the_wanted_one(void **state)
 			      "\"ipv4_src_address\":\"\",\"ipv6_src_address\":\"\","
 			      "\"sticky_buckets_per_core\":1024,\"flow_timeout\":40,\"vips\":[],"
 			      "\"held\":false,\"warmup\":\"done\",\"last_full_sync\":\"77\","
-			      "\"problem\":\"\"}");
+			      "\"problem\":\"\",\"as_of\":\"0\"}");
 	w->observed.has_conf = true;
 	w->observed.conf = (struct lb_conf){ .sticky_buckets_per_core = 7, .flow_timeout_s = 8 };
 	assert_int_equal(addr_parse("2001:db8::1", &w->observed.conf.src6), 0);
 	w->lb.guard = true;
 	w->lb.warmup = WARMUP_RELEASING;
 	w->lb.problem = "too old";
+	w->lb.as_of = 5;
 	w->lb.connected = false;
 	s = api_lb_state(&w->lb, w->arena);
 	s->n_vips = 0;
@@ -174,7 +175,7 @@ static void the_conf_is_the_observed_one_or_else_the_wanted_one(void **state)
 			      "\"ipv4_src_address\":\"\",\"ipv6_src_address\":\"2001:db8::1\","
 			      "\"sticky_buckets_per_core\":7,\"flow_timeout\":8,\"vips\":[],"
 			      "\"held\":true,\"warmup\":\"releasing\",\"last_full_sync\":\"77\","
-			      "\"problem\":\"too old\"}");
+			      "\"problem\":\"too old\",\"as_of\":\"5\"}");
 }
 
 static void a_vip_shows_how_it_is_made(void **state)

@@ -118,8 +118,8 @@ void h2_set_tls(struct h2_host *h, struct tls_context *tls);
 void h2_adopt(struct h2_host *h, int fd, struct endpoint peer);
 /*
  * Server: stops listening, sends GOAWAY everywhere, closes each connection when its last stream has
- * ended; one that has none, and gets none within 100 ms, without waiting for the peer. done is called
- * once, from the loop, when none is left; it may free the host.
+ * ended; one that has none, and gets none within 100 ms, without waiting for the peer. done is
+ * called once, from the loop, when none is left; it may free the host.
  */
 void h2_drain(struct h2_host *h, void (*done)(void *user), void *user);
 

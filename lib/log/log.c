@@ -2,7 +2,7 @@
 /*
  * log: the one logger of a process.
  *
- * There is one struct logger, static: a descriptor with its level, a fixed table of sinks, and a few
+ * There is one struct logger, static: a descriptor with its level, a fixed table of sinks, and some
  * buffers that are kept from line to line, so that a warm logger does not allocate. A line is
  * formatted once, then given to the descriptor and to each sink that wants its level.
  *

@@ -80,6 +80,8 @@ void render_lb_state(const ProtobufCMessage *message, const struct render *r)
 	render__pair(c, "dataplane", "%s", s->dataplane);
 	render__pair(c, "connected", "%s", s->connected ? "yes" : "no");
 	render__pair_if(c, "problem", s->problem);
+	if (s->as_of)
+		render__pair_time(c, r, "as-of", s->as_of);
 	render__pair(c, "ipv4-src-address", "%s", render__or_dash(s->ipv4_src_address));
 	render__pair(c, "ipv6-src-address", "%s", render__or_dash(s->ipv6_src_address));
 	render__pair(c, "sticky-buckets-per-core", "%u", s->sticky_buckets_per_core);

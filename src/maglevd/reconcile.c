@@ -60,6 +60,7 @@ struct reconcile {
 	bool connected, trusted;
 	bool gated; /* until the retry timer: reading back or the configuration failed */
 	struct lb_state observed;
+	int64_t observed_at; /* unix ns; 0: nothing was read since it was connected */
 
 	struct dirty dirty;
 	struct plan_flushes flushes;
@@ -211,6 +212,7 @@ static void on_observed(void *user, int err, const struct lb_state *state)
 	keep_flush_memory(&r->observed, &fresh);
 	lb_state_free(&r->observed);
 	r->observed = fresh;
+	r->observed_at = loop_realtime();
 	r->trusted = true;
 	waiters_full_ended(&r->lookers);
 	step(r);
@@ -241,6 +243,7 @@ static void on_down(void *user, const char *why)
 	settle_flushes(r, false);
 	/* what was flushed there is not known any more; saying it again does no harm */
 	lb_state_free(&r->observed);
+	r->observed_at = 0;
 	waiters_fail_all(&r->waiters, -ENOTCONN);
 	waiters_fail_all(&r->lookers, -ENOTCONN);
 	log_warn("dataplane-disconnect", LOG_S("dataplane", r->driver->name), LOG_S("reason", why));
@@ -715,6 +718,12 @@ enum warmup_phase reconcile_phase(const struct reconcile *r)
 const struct lb_state *reconcile_observed(const struct reconcile *r)
 {
 	return r->trusted ? &r->observed : NULL;
+}
+
+const struct lb_state *reconcile_last_observed(const struct reconcile *r, int64_t *ret_at)
+{
+	*ret_at = r->observed_at;
+	return r->observed_at ? &r->observed : NULL;
 }
 
 const struct lb_counters *reconcile_counters(const struct reconcile *r)

@@ -74,6 +74,11 @@ enum warmup_phase reconcile_phase(const struct reconcile *r);
 /* What was last read back, with what was done since; NULL while that is not known. */
 const struct lb_state *reconcile_observed(const struct reconcile *r);
 /*
+ * The same picture when it is not sure to be true any more, and when it was read back (unix ns);
+ * NULL and 0 when nothing was read since the data plane was last reached.
+ */
+const struct lb_state *reconcile_last_observed(const struct reconcile *r, int64_t *ret_at);
+/*
  * What the driver tells, until the next turn of the loop; NULL while nothing is known, and always
  * when it has no such verb, which the other two say.
  */

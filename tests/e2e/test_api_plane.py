@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The data plane through the API: what is there, what should be, and making it so."""
+import time
+
 import pytest
 
-from lab import SPARE, VIP, config, frontend, pool
-from lab.api import Status
+from lab import SLACK, SPARE, VIP, config, frontend, pool
+from lab.api import RpcError, Status
 
 A, B = '10.99.0.11', '10.99.0.12'
 OTHER, STALE = '198.51.100.20', '203.0.113.5'
@@ -122,6 +124,33 @@ def test_a_client_that_leaves_a_sync_is_forgotten(daemon):
         daemon.api.refused(method, Status.DEADLINE_EXCEEDED, timeout=0.05)
     daemon.plane.ask('lag 0')
     assert daemon.api.call('SyncVPPLBState').dataplane
+
+
+def test_a_data_plane_that_hangs_holds_nobody_up(daemon):
+    """FR-4.4: the last picture after 2 s, marked as such; no plan is made from it; and it heals"""
+    plane = daemon.plane
+    before = daemon.api.call('GetVPPLBState')
+    assert (before.as_of, before.problem) == (0, '')
+    plane.ask('hang 1')
+    plane.seed([f'as {VIP} 6 80 {A} 7'])
+    asked = time.time()
+    plan = daemon.api.start('SyncVPPLBState', plan=True)
+    state = daemon.api.call('GetVPPLBState')
+    assert 1.9 < time.time() - asked < 2 + SLACK
+    assert 'did not answer within 2s' in state.problem and state.connected
+    assert before.last_full_sync < state.as_of < asked * 1e9
+    assert rows(state) == rows(before), 'not what has come since'
+    with pytest.raises(RpcError) as error:
+        plan.result()
+    assert error.value.code() == Status.UNAVAILABLE and 'did not answer' in error.value.details()
+    shown = daemon.maglevc.text('show', 'lb', 'state')
+    assert 'did not answer' in shown and 'as-of' in shown
+    plane.ask('hang 0')
+    plane.ask('down')
+    plane.ask('up')
+    daemon.wait('dataplane-connect', count=2)
+    healed = daemon.api.call('GetVPPLBState')
+    assert (healed.as_of, healed.problem) == (0, '')
 
 
 def test_what_only_other_data_planes_have_is_unavailable(daemon):

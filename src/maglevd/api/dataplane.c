@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The active data plane, whichever it is, beside what is wanted of it. */
+/*
+ * The active data plane, whichever it is, beside what is wanted of it.
+ *
+ * State and plan have it read first, which waits for what is under way. A state is not waited for
+ * longer than LOOK_PATIENCE: it is then the last one that was read, and says so. A plan made from
+ * that might be wrong, and fails.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -8,6 +14,8 @@
 #include "src/maglevd/engine.h"
 #include "src/maglevd/reconcile.h"
 #include "wire/api.h"
+
+#define LOOK_PATIENCE 2 /* s */
 
 static const struct l4_model *model(const struct api *a)
 {
@@ -91,20 +99,41 @@ API_HANDLER(get_lb_counters)
 			  reconcile_dataplane(r));
 }
 
-static void reply_state(struct api *a, struct grpc_call *call)
+/* Why the data plane was not read for an answer. */
+static const char *unread(int err)
+{
+	switch (err) {
+	case -ENOTCONN:
+		return "the data plane is not connected";
+	case -ETIMEDOUT:
+		return "the data plane did not answer within 2s, or is busy with a sync";
+	case -EBUSY:
+		return "the data plane was not read: too many have asked for that already";
+	default:
+		return "the data plane could not be read; it is tried again";
+	}
+}
+
+/* err: why it was not read just now; 0 when it was. */
+static void reply_state(struct api *a, struct grpc_call *call, int err)
 {
 	struct reconcile *r = a->setup.reconcile;
 	const struct dataplane_info *info = reconcile_info(r);
+	int64_t at;
+	const struct lb_state *last = reconcile_last_observed(r, &at);
 	const struct api_lb lb = {
 		.dataplane = reconcile_dataplane(r),
 		.model = model(a),
-		.observed = reconcile_observed(r),
+		.observed = err ? last : reconcile_observed(r),
 		.counters = reconcile_counters(r),
 		.connected = reconcile_connected(r),
 		.guard = engine_guard(a->setup.engine),
 		.warmup = reconcile_phase(r),
 		.last_full_sync = reconcile_stats(r)->last_full_sync,
-		.problem = info ? info->problem : "",
+		.problem = info && *info->problem ? info->problem
+			   : err		  ? unread(err)
+						  : "",
+		.as_of = err ? at : 0,
 	};
 
 	grpc_reply(call, &api_lb_state(&lb, api__scratch(a))->base);
@@ -114,10 +143,12 @@ struct looking {
 	struct api *api;
 	struct grpc_call *call;
 	char *frontend; /* of a plan; "": all. NULL: the state is wanted */
+	ev_timer late;
 };
 
 static void looking_free(struct looking *l)
 {
+	ev_timer_stop(l->api->setup.loop, &l->late);
 	free(l->frontend);
 	free(l);
 }
@@ -138,12 +169,20 @@ static void on_looked(int err, const struct lb_ops *ops, void *user)
 	struct looking *l = user;
 
 	if (!l->frontend)
-		reply_state(l->api, l->call);
+		reply_state(l->api, l->call, err);
 	else if (err < 0)
 		fail(l->call, err);
 	else
 		plan(l->api, l->call, l->frontend);
 	looking_free(l);
+}
+
+static void on_look_late(struct ev_loop *loop, ev_timer *t, int events)
+{
+	struct looking *l = t->data;
+
+	reconcile_forget(l->api->setup.reconcile, l);
+	on_looked(-ETIMEDOUT, NULL, l);
 }
 
 /* Has the data plane read anew first: the last picture may be as old as sync-interval. */
@@ -152,12 +191,16 @@ static void look(struct api *a, struct grpc_call *call, const char *frontend)
 	struct looking *l = mem_zalloc(sizeof(*l));
 	int r;
 
-	*l = (struct looking){ a, call, frontend ? mem_strdup(frontend) : NULL };
+	*l = (struct looking){ a, call, frontend ? mem_strdup(frontend) : NULL, { 0 } };
+	ev_timer_init(&l->late, on_look_late, LOOK_PATIENCE, 0);
+	l->late.data = l;
 	r = reconcile_look(a->setup.reconcile, on_looked, l);
-	if (r < 0)
+	if (r < 0) {
 		on_looked(r, NULL, l);
-	else
-		grpc_on_cancel(call, on_look_cancelled, l);
+		return;
+	}
+	grpc_on_cancel(call, on_look_cancelled, l);
+	ev_timer_start(a->setup.loop, &l->late);
 }
 
 API_HANDLER(get_lb_state)
@@ -221,6 +264,9 @@ static void fail(struct grpc_call *call, int err)
 	case -EAGAIN:
 		grpc_fail(call, GRPC_FAILED_PRECONDITION,
 			  "the warm-up holds it: nothing is written until its backends are known");
+		break;
+	case -ETIMEDOUT:
+		grpc_fail(call, GRPC_UNAVAILABLE, "%s; try again", unread(err));
 		break;
 	case -EBUSY:
 		grpc_fail(call, GRPC_RESOURCE_EXHAUSTED, "%d wait for a sync already", WAITERS_MAX);
