@@ -4,6 +4,7 @@ import glob
 import json
 import os
 import re
+import socket
 import subprocess
 import tempfile
 import urllib.request
@@ -101,26 +102,38 @@ def flags(program):
 
 LIVE = '''
 maglev:
-  dataplane: none
   healthchecks: { closed: { type: tcp, port: 1, interval: 50ms, timeout: 50ms } }
   backends: { probed: { address: 127.0.0.1, healthcheck: closed }, static: { address: 127.0.0.2 } }
   frontends: { www: { address: 192.0.2.1, pools: [ { name: all, backends: { probed: , static: } } ] } }
-  vpp: { lb: { startup-min-delay: 0s, startup-max-delay: 0s } }
+  vpp: { lb: { startup-min-delay: 0s, startup-max-delay: 0s, ipv4-src-address: 192.0.2.2, ipv6-src-address: "2001:db8::1" } }
 '''
+TOLD = ['counters 31', 'count-vip 192.0.2.1 6 80 1 1 1 1 1 1', 'count-as 192.0.2.1 6 80 127.0.0.1 1 1 1 1',
+        'count-server 127.0.0.1 1 1', 'count-event late 1', 'info 1 2 3 4 5 6 -', 'message ping 1 1 1 1']
+
+
+def tell(path):
+    """The data plane of maglevd-fake what to tell of itself."""
+    for line in TOLD:
+        with socket.socket(socket.AF_UNIX) as control:
+            control.connect(path)
+            control.sendall(line.encode() + b'\n')
+            assert not control.recv(100), line
 
 
 def live_labels(program):
     """{metric: set of its labels}, from the page of a maglevd that has seen a bit of everything."""
-    with tempfile.NamedTemporaryFile('w', suffix='.yaml') as config:
-        config.write(LIVE)
-        config.flush()
-        command = [program, '--config', config.name, '--metrics-addr', '127.0.0.1:0',
-                   '--grpc-addr', '127.0.0.1:0']
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as daemon:
+    fake = os.path.join(os.path.dirname(program), '../../tests/support/fake/maglevd-fake')
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f'{folder}/maglev.yaml', 'w', encoding='utf-8') as config:
+            config.write(LIVE)
+        command = [fake, '--config', config.name, '--metrics-addr', '127.0.0.1:0', '--grpc-addr', '127.0.0.1:0']
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
+                              env={**os.environ, 'MAGLEV_FAKE_SOCKET': f'{folder}/fake'}) as daemon:
             events = {}
             while not {'grpc', 'metrics', 'probed', 'lb-sync-vip', 'lb-sync-all'} <= set(events):
                 line = json.loads(daemon.stdout.readline())
                 events[line.get('backend', line.get('for', line['msg']))] = line
+            tell(f'{folder}/fake')
             client = os.path.join(os.path.dirname(program), '../maglevc/maglevc')
             subprocess.run([client, '--server', events['grpc']['addr'], 'show', 'backends'], check=True,
                            stdout=subprocess.DEVNULL)

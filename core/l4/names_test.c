@@ -19,7 +19,7 @@ static struct addr ip(const char *text)
 	return a;
 }
 
-/* Two backends behind one address, in two frontends; b in two pools of one; alphabet against order. */
+/* Two backends behind one address, in two frontends; b in two pools; names against addresses. */
 static const struct l4_config *build(struct fixture *f)
 {
 	fixture_backend(f, "a", "10.0.0.9", NULL);

@@ -6,19 +6,59 @@
 #include "src/maglevc/render_internal.h"
 #include "src/maglevc/text.h"
 
+static void count_cell(struct columns *c, uint64_t n)
+{
+	columns_cell(c, TINT_NONE, "%" PRIu64, n);
+}
+
+/* A table of its own behind what is written already; nothing when it has no rows. */
+static void write_table(const struct columns *c, size_t n_rows, const struct render *r)
+{
+	if (!n_rows)
+		return;
+	buf_addc(r->out, '\n');
+	columns_write(c, 0, r->out);
+}
+
+static void write_messages(const Maglev__VPPInfo *v, const struct render *r)
+{
+	_cleanup_(columns_freep) struct columns *c = columns_new(r->color);
+
+	columns_head(c, "MESSAGE,SENT,SEND-FAILED,RECEIVED,RECEIVE-FAILED");
+	for (size_t i = 0; i < v->n_messages; i++) {
+		columns_cell(c, TINT_NONE, "%s", v->messages[i]->name);
+		count_cell(c, v->messages[i]->sent);
+		count_cell(c, v->messages[i]->send_failures);
+		count_cell(c, v->messages[i]->received);
+		count_cell(c, v->messages[i]->receive_failures);
+		columns_end_row(c);
+	}
+	write_table(c, v->n_messages, r);
+}
+
 void render_vpp_info(const ProtobufCMessage *message, const struct render *r)
 {
 	const Maglev__VPPInfo *v = (const void *)message;
 	_cleanup_(columns_freep) struct columns *c = columns_new(r->color);
 
-	render__pair(c, "version", "%s", v->version);
-	render__pair(c, "build-date", "%s", v->build_date);
-	render__pair(c, "build-dir", "%s", v->build_directory);
-	render__pair(c, "vpp-pid", "%u", v->pid);
-	render__pair_time(c, r, "vpp-boottime", v->boottime_ns);
-	render__pair_time(c, r, "connected", v->connecttime_ns);
-	render__pair_if(c, "problem", v->problem);
+	if (*v->problem) {
+		columns_cell(c, TINT_LABEL, "problem");
+		columns_cell(c, TINT_BAD, "%s", v->problem);
+		columns_end_row(c);
+	}
+	render__pair(c, "version", "%s", render__or_dash(v->version));
+	render__pair(c, "build-date", "%s", render__or_dash(v->build_date));
+	render__pair(c, "build-dir", "%s", render__or_dash(v->build_directory));
+	if (v->pid)
+		render__pair(c, "vpp-pid", "%u", v->pid);
+	if (v->boottime_ns)
+		render__pair_time(c, r, "vpp-boottime", v->boottime_ns);
+	if (v->connected)
+		render__pair_time(c, r, "connected", v->connecttime_ns);
+	else
+		render__pair(c, "connected", "no");
 	columns_write(c, 0, r->out);
+	write_messages(v, r);
 }
 
 /* How what is there and what should be differ; nothing when they do not. */
@@ -94,12 +134,17 @@ void render_lb_state(const ProtobufCMessage *message, const struct render *r)
 	write_vips(s, r);
 }
 
-static void count_cell(struct columns *c, uint64_t n)
+/* "-" for a figure that the data plane has not. */
+static void figure_cell(struct columns *c, bool has, uint64_t n)
 {
-	columns_cell(c, TINT_NONE, "%" PRIu64, n);
+	if (has)
+		count_cell(c, n);
+	else
+		columns_cell(c, TINT_NONE, "-");
 }
 
-static void add_counters(struct columns *c, const Maglev__VPPLBVIPCounters *v)
+static void add_counters(struct columns *c, const Maglev__VPPLBCounters *all,
+			 const Maglev__VPPLBVIPCounters *v)
 {
 	_cleanup_(buf_free) struct buf vip = { 0 };
 
@@ -110,37 +155,81 @@ static void add_counters(struct columns *c, const Maglev__VPPLBVIPCounters *v)
 	count_cell(c, v->next_packets);
 	count_cell(c, v->untracked_packets);
 	count_cell(c, v->no_server_packets);
-	count_cell(c, v->bytes);
+	figure_cell(c, all->has_vip_bytes, v->bytes);
 	columns_end_row(c);
 }
 
-/* Of the data planes that count them. */
-static void write_server_counters(const Maglev__VPPLBCounters *all, const struct render *r)
+static void write_vip_counters(const Maglev__VPPLBCounters *all, const struct render *r)
+{
+	_cleanup_(columns_freep) struct columns *c = columns_new(r->color);
+
+	columns_head(c, "VIP,FRONTEND,FIRST,NEXT,UNTRACKED,NO-SERVER,BYTES");
+	for (size_t i = 0; i < all->n_vips; i++)
+		add_counters(c, all, all->vips[i]);
+	write_table(c, all->n_vips, r);
+}
+
+static void add_as_counters(struct columns *c, const Maglev__VPPLBCounters *all, const char *vip,
+			    const Maglev__VPPLBASCounters *as)
+{
+	columns_cell(c, TINT_NONE, "%s", vip);
+	columns_cell(c, TINT_NONE, "%s", as->address);
+	columns_cell(c, TINT_NONE, "%s", render__or_dash(as->backend));
+	figure_cell(c, all->has_as_traffic, as->packets);
+	figure_cell(c, all->has_as_traffic, as->bytes);
+	figure_cell(c, all->has_as_buckets, as->buckets);
+	figure_cell(c, all->has_as_flows, as->flows);
+	columns_end_row(c);
+}
+
+static void write_as_counters(const Maglev__VPPLBCounters *all, const struct render *r)
 {
 	_cleanup_(columns_freep) struct columns *c = columns_new(r->color);
 	size_t n = 0;
 
-	columns_head(c, "VIP,SERVER,BACKEND,PACKETS,BYTES");
+	columns_head(c, "VIP,SERVER,BACKEND,PACKETS,BYTES,BUCKETS,FLOWS");
 	for (size_t i = 0; i < all->n_vips; i++) {
 		const Maglev__VPPLBVIPCounters *v = all->vips[i];
 		_cleanup_(buf_free) struct buf vip = { 0 };
 
 		render__add_vip(v->address, v->protocol, v->port, &vip);
-		for (size_t j = 0; j < v->n_application_servers; j++, n++) {
-			const Maglev__VPPLBASCounters *as = v->application_servers[j];
-
-			columns_cell(c, TINT_NONE, "%s", buf_cstr(&vip));
-			columns_cell(c, TINT_NONE, "%s", as->address);
-			columns_cell(c, TINT_NONE, "%s", render__or_dash(as->backend));
-			count_cell(c, as->packets);
-			count_cell(c, as->bytes);
-			columns_end_row(c);
-		}
+		for (size_t j = 0; j < v->n_application_servers; j++, n++)
+			add_as_counters(c, all, buf_cstr(&vip), v->application_servers[j]);
 	}
-	if (!n)
-		return;
-	buf_addc(r->out, '\n');
-	columns_write(c, 0, r->out);
+	write_table(c, n, r);
+}
+
+/* Of the data planes that cannot tell them apart by VIP. */
+static void write_server_counters(const Maglev__VPPLBCounters *all, const struct render *r)
+{
+	_cleanup_(columns_freep) struct columns *c = columns_new(r->color);
+
+	columns_head(c, "SERVER,BACKENDS,PACKETS,BYTES (all VIPs; with encapsulation)");
+	for (size_t i = 0; i < all->n_servers; i++) {
+		const Maglev__VPPLBServerCounters *s = all->servers[i];
+		_cleanup_(buf_free) struct buf backends = { 0 };
+
+		render__add_list(s->backends, s->n_backends, &backends);
+		columns_cell(c, TINT_NONE, "%s", s->address);
+		columns_cell(c, TINT_NONE, "%s", buf_cstr(&backends));
+		count_cell(c, s->packets);
+		count_cell(c, s->bytes);
+		columns_end_row(c);
+	}
+	write_table(c, all->n_servers, r);
+}
+
+static void write_event_counters(const Maglev__VPPLBCounters *all, const struct render *r)
+{
+	_cleanup_(columns_freep) struct columns *c = columns_new(r->color);
+
+	columns_head(c, "NOT SENT TO A SERVER,PACKETS");
+	for (size_t i = 0; i < all->n_events; i++) {
+		columns_cell(c, TINT_NONE, "%s", all->events[i]->name);
+		count_cell(c, all->events[i]->packets);
+		columns_end_row(c);
+	}
+	write_table(c, all->n_events, r);
 }
 
 void render_lb_counters(const ProtobufCMessage *message, const struct render *r)
@@ -148,11 +237,13 @@ void render_lb_counters(const ProtobufCMessage *message, const struct render *r)
 	const Maglev__VPPLBCounters *all = (const void *)message;
 	_cleanup_(columns_freep) struct columns *c = columns_new(r->color);
 
-	columns_head(c, "VIP,FRONTEND,FIRST,NEXT,UNTRACKED,NO-SERVER,BYTES");
-	for (size_t i = 0; i < all->n_vips; i++)
-		add_counters(c, all->vips[i]);
+	render__pair(c, "dataplane", "%s", all->dataplane);
+	render__pair_time(c, r, "read", all->at);
 	columns_write(c, 0, r->out);
+	write_vip_counters(all, r);
+	write_as_counters(all, r);
 	write_server_counters(all, r);
+	write_event_counters(all, r);
 }
 
 void render_sync(const ProtobufCMessage *message, const struct render *r)

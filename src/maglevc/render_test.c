@@ -177,7 +177,26 @@ static void vpp_is_shown_with_its_age(void **state)
 	      "build-dir     /build/vpp\n"
 	      "vpp-pid       4711\n"
 	      "vpp-boottime  2026-04-14T08:28:59Z (1d1h ago)\n"
-	      "connected     2026-04-15T09:29:15Z (45s ago)\n",
+	      "connected     2026-04-15T09:29:15Z (45s ago)\n"
+	      "\n"
+	      "MESSAGE           SENT  SEND-FAILED  RECEIVED  RECEIVE-FAILED\n"
+	      "lb_as_set_weight  12    0            11        1\n",
+	      "");
+}
+
+static void what_is_wrong_with_vpp_comes_first(void **state)
+{
+	static char why[] = "VPP has no lb plugin";
+	Maglev__VPPInfo v;
+
+	maglev__vppinfo__init(&v);
+	v.problem = why;
+	check(render_vpp_info, &v,
+	      "problem     VPP has no lb plugin\n"
+	      "version     -\n"
+	      "build-date  -\n"
+	      "build-dir   -\n"
+	      "connected   no\n",
 	      "");
 }
 
@@ -200,21 +219,53 @@ static void the_state_of_the_data_plane_marks_what_differs(void **state)
 	      "");
 }
 
-static void counters_of_servers_follow_where_there_are_any(void **state)
+#define COUNTERS_HEAD                                                                              \
+	"dataplane  xdp\n"                                                                         \
+	"read       2026-04-15T09:29:59Z (1s ago)\n"                                               \
+	"\n"                                                                                       \
+	"VIP                   FRONTEND  FIRST  NEXT     UNTRACKED  NO-SERVER  BYTES\n"
+
+static void counters_are_tables_one_behind_the_other(void **state)
+{
+	check(render_lb_counters, testing_lb_counters(),
+	      COUNTERS_HEAD
+	      "198.51.100.10:80/tcp  www       12     1234555  0          0          987654321\n"
+	      "\n"
+	      "VIP                   SERVER     BACKEND  PACKETS  BYTES                 BUCKETS  "
+	      "FLOWS\n"
+	      "198.51.100.10:80/tcp  10.0.0.11  web1     1234567  18446744073709551615  1024     "
+	      "17\n"
+	      "\n"
+	      "SERVER     BACKENDS    PACKETS  BYTES (all VIPs; with encapsulation)\n"
+	      "10.0.0.11  twin, web1  1234570  1400000000\n"
+	      "\n"
+	      "NOT SENT TO A SERVER  PACKETS\n"
+	      "too-big               3\n",
+	      "");
+}
+
+static void a_figure_that_the_data_plane_has_not_is_a_dash(void **state)
 {
 	Maglev__VPPLBCounters *all = testing_lb_counters();
 
+	all->has_vip_bytes = all->has_as_traffic = all->has_as_flows = false;
+	all->n_servers = all->n_events = 0;
 	check(render_lb_counters, all,
-	      "VIP                   FRONTEND  FIRST  NEXT     UNTRACKED  NO-SERVER  BYTES\n"
-	      "198.51.100.10:80/tcp  www       12     1234555  0          0          987654321\n"
+	      COUNTERS_HEAD
+	      "198.51.100.10:80/tcp  www       12     1234555  0          0          -\n"
 	      "\n"
-	      "VIP                   SERVER     BACKEND  PACKETS  BYTES\n"
-	      "198.51.100.10:80/tcp  10.0.0.11  web1     1234567  18446744073709551615\n",
+	      "VIP                   SERVER     BACKEND  PACKETS  BYTES  BUCKETS  FLOWS\n"
+	      "198.51.100.10:80/tcp  10.0.0.11  web1     -        -      1024     -\n",
 	      "");
 	all->vips[0]->n_application_servers = 0;
 	check(render_lb_counters, all,
-	      "VIP                   FRONTEND  FIRST  NEXT     UNTRACKED  NO-SERVER  BYTES\n"
-	      "198.51.100.10:80/tcp  www       12     1234555  0          0          987654321\n",
+	      COUNTERS_HEAD
+	      "198.51.100.10:80/tcp  www       12     1234555  0          0          -\n",
+	      "");
+	all->n_vips = 0;
+	check(render_lb_counters, all,
+	      "dataplane  xdp\n"
+	      "read       2026-04-15T09:29:59Z (1s ago)\n",
 	      "");
 }
 
@@ -329,8 +380,10 @@ int main(void)
 		cmocka_unit_test(health_checks_are_a_row_each),
 		cmocka_unit_test(a_health_check_shows_what_its_type_has),
 		cmocka_unit_test(vpp_is_shown_with_its_age),
+		cmocka_unit_test(what_is_wrong_with_vpp_comes_first),
 		cmocka_unit_test(the_state_of_the_data_plane_marks_what_differs),
-		cmocka_unit_test(counters_of_servers_follow_where_there_are_any),
+		cmocka_unit_test(counters_are_tables_one_behind_the_other),
+		cmocka_unit_test(a_figure_that_the_data_plane_has_not_is_a_dash),
 		cmocka_unit_test(a_sync_shows_its_operations_and_what_it_left_alone),
 		cmocka_unit_test(an_act_is_answered_with_the_backend_in_a_line),
 		cmocka_unit_test(a_weight_is_answered_with_what_it_is_now),

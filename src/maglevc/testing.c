@@ -239,9 +239,19 @@ Maglev__ListHealthChecksResponse *testing_healthchecks(void)
 
 Maglev__VPPInfo *testing_vpp_info(void)
 {
+	static Maglev__VPPMessages weight;
+	static Maglev__VPPMessages *messages[] = { &weight };
 	static Maglev__VPPInfo v;
 
 	maglev__vppinfo__init(&v);
+	maglev__vppmessages__init(&weight);
+	weight.name = S("lb_as_set_weight");
+	weight.sent = 12;
+	weight.receive_failures = 1;
+	weight.received = 11;
+	v.messages = messages;
+	v.n_messages = ARRAY_SIZE(messages);
+	v.connected = true;
 	v.version = S("26.10-rc0");
 	v.build_date = S("2026-04-01T00:00:00");
 	v.build_directory = S("/build/vpp");
@@ -321,15 +331,33 @@ Maglev__VPPLBCounters *testing_lb_counters(void)
 	static Maglev__VPPLBASCounters *servers[] = { &as };
 	static Maglev__VPPLBVIPCounters vip;
 	static Maglev__VPPLBVIPCounters *vips[] = { &vip };
+	static Maglev__VPPLBServerCounters server;
+	static Maglev__VPPLBServerCounters *servers_of_all[] = { &server };
+	static Maglev__VPPLBEventCounter event;
+	static Maglev__VPPLBEventCounter *events[] = { &event };
 	static Maglev__VPPLBCounters all;
+	static char *backends[2];
 
 	maglev__vpplbascounters__init(&as);
 	maglev__vpplbvipcounters__init(&vip);
+	maglev__vpplbserver_counters__init(&server);
+	maglev__vpplbevent_counter__init(&event);
 	maglev__vpplbcounters__init(&all);
 	as.address = S("10.0.0.11");
 	as.backend = S("web1");
 	as.packets = 1234567;
 	as.bytes = UINT64_C(18446744073709551615);
+	as.buckets = 1024;
+	as.flows = 17;
+	backends[0] = S("twin");
+	backends[1] = S("web1");
+	server.address = S("10.0.0.11");
+	server.backends = backends;
+	server.n_backends = ARRAY_SIZE(backends);
+	server.packets = 1234570;
+	server.bytes = 1400000000;
+	event.name = S("too-big");
+	event.packets = 3;
 	vip.address = S("198.51.100.10");
 	vip.protocol = S("tcp");
 	vip.port = 80;
@@ -343,6 +371,12 @@ Maglev__VPPLBCounters *testing_lb_counters(void)
 	all.at = AGO(1);
 	all.vips = vips;
 	all.n_vips = ARRAY_SIZE(vips);
+	all.servers = servers_of_all;
+	all.n_servers = ARRAY_SIZE(servers_of_all);
+	all.events = events;
+	all.n_events = ARRAY_SIZE(events);
+	all.has_vip_bytes = all.has_as_traffic = all.has_as_buckets = all.has_as_flows =
+		all.has_server_traffic = true;
 	return &all;
 }
 

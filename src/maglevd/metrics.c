@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A page is a walk over one table of families; a family is written whole, or backend by backend, or
- * frontend by frontend. With ten thousand backends a page has some hundred thousand lines, so it is
- * written in slices between which the loop turns. A reload may come in between: the place is
- * therefore kept as a name, not as an index, and since backends and frontends are sorted by name no
- * sample is written twice. What the page says of two backends may be a few turns apart.
+ * frontend by frontend, or along what the data plane counted (metrics_plane). With ten thousand
+ * backends a page has some hundred thousand lines, so it is written in slices between which the
+ * loop turns. A reload may come in between: the place is therefore kept as a name, not as an index,
+ * and since backends and frontends are sorted by name no sample is written twice. What the page
+ * says of two backends may be a few turns apart.
  */
 #include "src/maglevd/metrics.h"
 
@@ -20,6 +21,7 @@
 #include "lib/metrics/metrics.h"
 #include "src/maglevd/api/api.h"
 #include "src/maglevd/engine.h"
+#include "src/maglevd/metrics_plane.h"
 #include "src/maglevd/prober.h"
 #include "src/maglevd/reconcile.h"
 #include "src/maglevd/reload.h"
@@ -43,6 +45,7 @@ struct scrape {
 	size_t family;
 	bool begun; /* the family's header is written */
 	char *last; /* name of the last backend or frontend written; NULL before the first */
+	struct metrics_plane_place place; /* of a walk along the data plane's counters */
 };
 
 #define LABEL(k, v) ((struct metrics_label){ (k), str_of(v) })
@@ -351,12 +354,17 @@ struct family {
 	const char *name;
 	enum metrics_type type;
 	const char *help;
-	/* one of the three */
+	/* one of the five */
 	void (*whole)(const struct maglevd_metrics *m, const char *name, struct buf *out);
 	void (*backend)(const struct maglevd_metrics *m, size_t i, const char *name,
 			struct buf *out);
 	void (*frontend)(const struct maglevd_metrics *m, size_t i, const char *name,
 			 struct buf *out);
+	metrics_plane_fn counted;   /* while the data plane has counted ... */
+	metrics_plane_info_fn info; /* where it is VPP */
+
+	enum metrics_plane_walk walk; /* of counted */
+	unsigned has;		      /* ... these figures: enum lb_has */
 };
 
 static const struct family families[] = {
@@ -419,6 +427,51 @@ static const struct family families[] = {
 	  "Weight in force, from the file or set at run time.", .frontend = write_weights },
 	{ "maglev_frontend_pool_backend_effective_weight", METRICS_GAUGE,
 	  "Weight after health and pool failover.", .frontend = write_effective },
+	{ "maglev_dataplane_counters_timestamp_seconds", METRICS_GAUGE,
+	  "When the counters of the data plane were read.", .counted = metrics_plane_read,
+	  .walk = METRICS_PLANE_WHOLE },
+	{ "maglev_dataplane_packets_total", METRICS_COUNTER,
+	  "Packets with another fate than being sent to a server.", .counted = metrics_plane_events,
+	  .walk = METRICS_PLANE_WHOLE },
+	{ "maglev_vip_packets_total", METRICS_COUNTER, "Packets to a VIP.",
+	  .counted = metrics_plane_vip_packets, .walk = METRICS_PLANE_VIPS },
+	{ "maglev_vip_bytes_total", METRICS_COUNTER, "Bytes to a VIP.",
+	  .counted = metrics_plane_vip_bytes, .walk = METRICS_PLANE_VIPS, .has = LB_HAS_VIP_BYTES },
+	{ "maglev_vip_buckets", METRICS_GAUGE, "Size of the table of new flows of a VIP.",
+	  .counted = metrics_plane_vip_buckets, .walk = METRICS_PLANE_VIPS,
+	  .has = LB_HAS_AS_BUCKETS },
+	{ "maglev_backend_packets_total", METRICS_COUNTER, "Packets of a VIP sent to a server.",
+	  .counted = metrics_plane_as_packets, .walk = METRICS_PLANE_ASES,
+	  .has = LB_HAS_AS_TRAFFIC },
+	{ "maglev_backend_bytes_total", METRICS_COUNTER, "Bytes of a VIP sent to a server.",
+	  .counted = metrics_plane_as_bytes, .walk = METRICS_PLANE_ASES, .has = LB_HAS_AS_TRAFFIC },
+	{ "maglev_backend_buckets", METRICS_GAUGE,
+	  "Share of a server in the table of new flows of a VIP.",
+	  .counted = metrics_plane_as_buckets, .walk = METRICS_PLANE_ASES,
+	  .has = LB_HAS_AS_BUCKETS },
+	{ "maglev_backend_flows", METRICS_GAUGE, "Live flows of a VIP to a server.",
+	  .counted = metrics_plane_as_flows, .walk = METRICS_PLANE_ASES, .has = LB_HAS_AS_FLOWS },
+	{ "maglev_server_packets_total", METRICS_COUNTER,
+	  "Packets sent to a server for all VIPs together.",
+	  .counted = metrics_plane_server_packets, .walk = METRICS_PLANE_SERVERS,
+	  .has = LB_HAS_SERVER_TRAFFIC },
+	{ "maglev_server_bytes_total", METRICS_COUNTER,
+	  "Bytes sent to a server for all VIPs together, encapsulation included.",
+	  .counted = metrics_plane_server_bytes, .walk = METRICS_PLANE_SERVERS,
+	  .has = LB_HAS_SERVER_TRAFFIC },
+	{ "maglev_vpp_connected", METRICS_GAUGE, "1 while maglevd is connected to VPP.",
+	  .info = metrics_plane_vpp_connected },
+	{ "maglev_vpp_problem", METRICS_GAUGE,
+	  "1 while something keeps VPP from being programmed; maglevc show vpp info says what.",
+	  .info = metrics_plane_vpp_problem },
+	{ "maglev_vpp_uptime_seconds", METRICS_GAUGE, "Time since VPP started.",
+	  .info = metrics_plane_vpp_uptime },
+	{ "maglev_vpp_connected_seconds", METRICS_GAUGE, "Time since maglevd connected to VPP.",
+	  .info = metrics_plane_vpp_connected_for },
+	{ "maglev_vpp_info", METRICS_GAUGE, "Version of VPP; always 1.",
+	  .info = metrics_plane_vpp_info },
+	{ "maglev_vpp_api_total", METRICS_COUNTER, "Messages of VPP's binary API.",
+	  .info = metrics_plane_vpp_api },
 };
 
 /* ---- the walk ---- */
@@ -442,16 +495,56 @@ static bool write_items(struct scrape *s, const struct family *f, int64_t until,
 	return true;
 }
 
+/* The same along the newest counters. They may be gone since the last slice. */
+static bool write_counted(struct scrape *s, const struct family *f, int64_t until, struct buf *out)
+{
+	const struct lb_counters *c = reconcile_counters(s->m->from.reconcile);
+	struct metrics_plane_item item;
+	size_t begin = out->n;
+
+	while (c && metrics_plane_next(c, f->walk, &s->place, &item)) {
+		f->counted(&item, model(s->m)->config, f->name, out);
+		if (out->n - begin >= HTTP_SLICE || loop_monotonic() >= until)
+			return false;
+	}
+	return true;
+}
+
+/* Families of what the data plane does not tell are not on the page at all. */
+static bool is_there(const struct maglevd_metrics *m, const struct family *f)
+{
+	const struct lb_counters *c = f->counted ? reconcile_counters(m->from.reconcile) : NULL;
+
+	if (f->counted)
+		return c && (c->has & f->has) == f->has;
+	return !f->info || reconcile_has_info(m->from.reconcile);
+}
+
+/* True when the family is at its end. */
+static bool write_samples(struct scrape *s, const struct family *f, int64_t until, struct buf *out)
+{
+	if (f->counted)
+		return write_counted(s, f, until, out);
+	if (f->backend || f->frontend)
+		return write_items(s, f, until, out);
+	if (f->info)
+		f->info(reconcile_info(s->m->from.reconcile), f->name, out);
+	else
+		f->whole(s->m, f->name, out);
+	return true;
+}
+
 static bool write_family(struct scrape *s, const struct family *f, int64_t until, struct buf *out)
 {
+	if (!s->begun && !is_there(s->m, f))
+		return true;
 	if (!s->begun)
 		metrics_family(out, f->name, f->type, f->help);
 	s->begun = true;
-	if (f->whole)
-		f->whole(s->m, f->name, out);
-	else if (!write_items(s, f, until, out))
+	if (!write_samples(s, f, until, out))
 		return false;
 	s->begun = false;
+	s->place.begun = false;
 	free(TAKE_PTR(s->last));
 	return true;
 }

@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "src/maglevd/dataplane/drivers.h"
 #include "src/maglevd/dataplane/fake/fake.h"
 #include "src/maglevd/engine.h"
 #include "src/maglevd/reconcile.h"
@@ -821,6 +822,35 @@ static void stopping_leaves_the_plane_alone(void **state)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+/* What the driver tells comes through as it is, and a driver need not tell anything. */
+static void what_a_driver_tells_is_passed_on(void **state)
+{
+	struct world *w = *state;
+
+	world_start(w, CONFIG(WARM), 0);
+	assert_true(reconcile_counts(w->reconcile) && reconcile_has_info(w->reconcile));
+	assert_null(reconcile_counters(w->reconcile));
+	assert_null(reconcile_info(w->reconcile));
+	w->plane.counts = w->plane.known = true;
+	assert_ptr_equal(reconcile_counters(w->reconcile), &w->plane.counters);
+	assert_ptr_equal(reconcile_info(w->reconcile), &w->plane.info);
+	world_stop(w);
+}
+
+static void a_driver_without_the_verbs_tells_nothing(void **state)
+{
+	struct world *w = *state;
+	struct engine *engine = engine_new(w->loop, testing_snapshot(CONFIG(WARM)));
+	struct reconcile *r = reconcile_new(&(struct reconcile_setup){
+		.loop = w->loop, .engine = engine, .driver = &dataplane_none });
+
+	assert_false(reconcile_counts(r) || reconcile_has_info(r));
+	assert_null(reconcile_counters(r));
+	assert_null(reconcile_info(r));
+	reconcile_free(r);
+	engine_free(engine);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -851,6 +881,8 @@ int main(void)
 		T(who_waits_for_a_sync_hears_of_failure),
 		T(a_look_reads_back_and_writes_nothing),
 		T(stopping_leaves_the_plane_alone),
+		T(what_a_driver_tells_is_passed_on),
+		T(a_driver_without_the_verbs_tells_nothing),
 	};
 
 	return cmocka_run_group_tests_name("reconcile", tests, NULL, NULL);

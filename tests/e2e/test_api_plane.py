@@ -151,9 +151,3 @@ def test_a_data_plane_that_hangs_holds_nobody_up(daemon):
     daemon.wait('dataplane-connect', count=2)
     healed = daemon.api.call('GetVPPLBState')
     assert (healed.as_of, healed.problem) == (0, '')
-
-
-def test_what_only_other_data_planes_have_is_unavailable(daemon):
-    daemon.api.refused('GetVPPInfo', Status.UNAVAILABLE, 'not vpp')
-    daemon.api.refused('GetVPPLBCounters', Status.UNAVAILABLE, 'counts nothing')
-    daemon.maglevc.refused(1, 'counts nothing', 'show', 'lb', 'counters')

@@ -35,7 +35,11 @@ struct dataplane_events {
 	void *user;
 };
 
-/* Messages of one name to and from a data plane that is another process. */
+/*
+ * Messages of one name to and from a data plane that is another process. Failures are not among
+ * those sent or received: what could not be sent, and answers that say no, make no sense or never
+ * came.
+ */
 struct dataplane_messages {
 	const char *name;
 	uint64_t sent, send_failures, received, receive_failures;

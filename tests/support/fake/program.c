@@ -19,7 +19,7 @@
 #include "src/maglevd/dataplane/drivers.h"
 #include "src/maglevd/dataplane/fake/fake.h"
 
-#define WORDS_MAX 8
+#define WORDS_MAX 12
 
 static struct fake_plane plane;
 static ev_io listener;
@@ -137,6 +137,111 @@ static void on_fail_observes(const struct words *in, FILE *out)
 	plane.fail_observes = (unsigned)strtoul(in->w[1], NULL, 10);
 }
 
+/* ---- what it tells of itself ---- */
+
+static uint64_t number(const struct words *in, size_t i)
+{
+	return strtoull(in->w[i], NULL, 10);
+}
+
+/* "-" is the empty text, and "_" a space. */
+static const char *text(const struct words *in, size_t i)
+{
+	char *word = in->w[i];
+
+	if (strcmp(word, "-") == 0)
+		return "";
+	for (char *p = word; *p; p++)
+		*p = *p == '_' ? ' ' : *p;
+	return fake_plane_keep(&plane, word);
+}
+
+/* All that was counted is forgotten; from now on there are counters, of these figures. */
+static void on_counters(const struct words *in, FILE *out)
+{
+	lb_counters_free(&plane.counters);
+	plane.counters.has = (unsigned)number(in, 1);
+	plane.counters.at = loop_realtime();
+	plane.counts = true;
+}
+
+static void on_count_vip(const struct words *in, FILE *out)
+{
+	struct lb_vip_key key = key_of(in);
+	struct lb_vip_counters *v = lb_counters_put_vip(&plane.counters, &key);
+
+	for (size_t kind = 0; kind < LB_PACKETS_KINDS; kind++)
+		v->packets[kind] = number(in, 4 + kind);
+	v->bytes = number(in, 8);
+	v->buckets = (uint32_t)number(in, 9);
+}
+
+static void on_count_as(const struct words *in, FILE *out)
+{
+	struct lb_vip_key key = key_of(in);
+	struct addr address = { 0 };
+
+	addr_parse(in->w[4], &address);
+	*lb_counters_put_as(lb_counters_put_vip(&plane.counters, &key), &address) =
+		(struct lb_as_counters){ address, number(in, 5), number(in, 6),
+					 (uint32_t)number(in, 7), (uint32_t)number(in, 8) };
+}
+
+static void on_count_server(const struct words *in, FILE *out)
+{
+	struct addr address = { 0 };
+
+	addr_parse(in->w[1], &address);
+	*lb_counters_put_server(&plane.counters, &address) =
+		(struct lb_server_counters){ address, number(in, 2), number(in, 3) };
+}
+
+static void on_count_event(const struct words *in, FILE *out)
+{
+	vec_push(&plane.counters.events, (struct lb_event_counter){ text(in, 1), number(in, 2) });
+}
+
+/* So many VIPs, 203.0.113.1 from port 1 on, of so many servers each, from 10.0.0.0 on. */
+static void on_count_many(const struct words *in, FILE *out)
+{
+	struct lb_vip_key key = { .protocol = IPPROTO_TCP };
+
+	addr_parse("203.0.113.1", &key.address);
+	for (uint64_t v = 1; v <= number(in, 1); v++) {
+		struct lb_vip_counters *vip;
+
+		key.port = (uint16_t)v;
+		vip = lb_counters_put_vip(&plane.counters, &key);
+		for (uint64_t i = 0; i < number(in, 2); i++) {
+			struct addr address = {
+				AF_INET, { 10, (uint8_t)(i >> 16), (uint8_t)(i >> 8), (uint8_t)i }
+			};
+
+			lb_counters_put_as(vip, &address)->packets = i;
+		}
+	}
+}
+
+static void on_info(const struct words *in, FILE *out)
+{
+	plane.info = (struct dataplane_info){ .version = text(in, 1),
+					      .build_date = text(in, 2),
+					      .build_directory = text(in, 3),
+					      .pid = (uint32_t)number(in, 4),
+					      .boot_time = (int64_t)number(in, 5),
+					      .connect_time = (int64_t)number(in, 6),
+					      .problem = text(in, 7) };
+	plane.known = true;
+}
+
+static void on_message(const struct words *in, FILE *out)
+{
+	struct dataplane_messages m = { fake_plane_keep(&plane, in->w[1]), number(in, 2),
+					number(in, 3), number(in, 4), number(in, 5) };
+
+	vec_push(&plane.messages, m);
+}
+
 static const struct {
 	const char *name;
 	size_t n_words;
@@ -155,6 +260,14 @@ static const struct {
 	{ "hang", 2, on_hang },
 	{ "fail-applies", 2, on_fail_applies },
 	{ "fail-observes", 2, on_fail_observes },
+	{ "counters", 2, on_counters },
+	{ "count-vip", 10, on_count_vip },
+	{ "count-as", 9, on_count_as },
+	{ "count-server", 4, on_count_server },
+	{ "count-event", 3, on_count_event },
+	{ "count-many", 3, on_count_many },
+	{ "info", 8, on_info },
+	{ "message", 6, on_message },
 };
 
 static void run_line(char *line, FILE *out)

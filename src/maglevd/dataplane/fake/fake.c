@@ -161,6 +161,20 @@ static void fake_apply(struct dataplane *dp, const struct lb_op *ops, size_t n,
 	ask(dp, user);
 }
 
+static const struct lb_counters *fake_counters(struct dataplane *dp)
+{
+	return dp->plane->counts ? &dp->plane->counters : NULL;
+}
+
+static const struct dataplane_info *fake_info(struct dataplane *dp)
+{
+	struct fake_plane *p = dp->plane;
+
+	p->info.messages = p->messages.items;
+	p->info.n_messages = p->messages.n;
+	return p->known ? &p->info : NULL;
+}
+
 static void fake_stop(struct dataplane *dp)
 {
 	ev_timer_stop(dp->loop, &dp->timer);
@@ -175,6 +189,8 @@ const struct dataplane_driver fake_driver = {
 	.reconfigure = fake_reconfigure,
 	.observe = fake_observe,
 	.apply = fake_apply,
+	.counters = fake_counters,
+	.info = fake_info,
 	.stop = fake_stop,
 };
 
@@ -215,6 +231,18 @@ void fake_plane_free(struct fake_plane *plane)
 	fake_plane_clear_journal(plane);
 	vec_free(&plane->journal);
 	lb_state_free(&plane->state);
+	plane->counts = plane->known = false;
+	lb_counters_free(&plane->counters);
+	vec_free(&plane->messages);
+	for (size_t i = 0; i < plane->texts.n; i++)
+		free(plane->texts.items[i]);
+	vec_free(&plane->texts);
+}
+
+const char *fake_plane_keep(struct fake_plane *plane, const char *text)
+{
+	vec_push(&plane->texts, mem_strdup(text));
+	return plane->texts.items[plane->texts.n - 1];
 }
 
 size_t fake_plane_find(const struct fake_plane *plane, const char *text, size_t from)

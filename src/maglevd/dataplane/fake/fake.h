@@ -29,6 +29,13 @@ struct fake_plane {
 	unsigned fail_observes;
 	const char *fail_match; /* operations whose text holds this always fail; NULL: none */
 
+	/* what it tells of itself: nothing, until these are set */
+	bool counts, known;
+	struct lb_counters counters;
+	struct dataplane_info info;
+	VEC(struct dataplane_messages) messages; /* of info */
+	VEC(char *) texts;			 /* see fake_plane_keep() */
+
 	bool up;		  /* set with fake_plane_set_up() */
 	struct dataplane *driver; /* connected to it, or NULL */
 };
@@ -41,6 +48,8 @@ void fake_use(struct fake_plane *plane);
 void fake_plane_free(struct fake_plane *plane);
 void fake_plane_set_up(struct fake_plane *plane, bool up);
 void fake_plane_clear_journal(struct fake_plane *plane);
+/* A copy that lives as long as the plane: for names of events and texts of info. */
+const char *fake_plane_keep(struct fake_plane *plane, const char *text);
 /* SIZE_MAX when there is no such line; looks for lines that hold text, from index from on. */
 size_t fake_plane_find(const struct fake_plane *plane, const char *text, size_t from);
 /* -1 when there is no such VIP or AS. Addresses as text. */

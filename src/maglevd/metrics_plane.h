@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * metrics_plane: samples of what the data plane counted, and of who it is. The families are in the
+ * table of metrics.c.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/str.h"
+#include "core/l4/config.h"
+#include "core/l4/counters.h"
+#include "src/maglevd/dataplane/dataplane.h"
+
+/* What a family has samples of. */
+enum metrics_plane_walk {
+	METRICS_PLANE_WHOLE,
+	METRICS_PLANE_VIPS,
+	METRICS_PLANE_ASES, /* of each VIP */
+	METRICS_PLANE_SERVERS,
+};
+
+/* The last one written: by key, as the next slice may have newer counters. */
+struct metrics_plane_place {
+	bool begun;
+	struct lb_vip_key vip;
+	struct addr address;
+};
+
+struct metrics_plane_item {
+	const struct lb_counters *all;
+	const struct lb_vip_counters *vip;	 /* of VIPs and ASes */
+	const struct lb_as_counters *as;	 /* of ASes */
+	const struct lb_server_counters *server; /* of servers */
+};
+
+/* The one behind *place, to which that moves. False at the end. */
+bool metrics_plane_next(const struct lb_counters *c, enum metrics_plane_walk walk,
+			struct metrics_plane_place *place, struct metrics_plane_item *ret);
+
+/* One item of a walk; c is for the names. */
+typedef void (*metrics_plane_fn)(const struct metrics_plane_item *item, const struct l4_config *c,
+				 const char *name, struct buf *out);
+
+void metrics_plane_read(const struct metrics_plane_item *item, const struct l4_config *c,
+			const char *name, struct buf *out);
+void metrics_plane_events(const struct metrics_plane_item *item, const struct l4_config *c,
+			  const char *name, struct buf *out);
+void metrics_plane_vip_packets(const struct metrics_plane_item *item, const struct l4_config *c,
+			       const char *name, struct buf *out);
+void metrics_plane_vip_bytes(const struct metrics_plane_item *item, const struct l4_config *c,
+			     const char *name, struct buf *out);
+void metrics_plane_vip_buckets(const struct metrics_plane_item *item, const struct l4_config *c,
+			       const char *name, struct buf *out);
+void metrics_plane_as_packets(const struct metrics_plane_item *item, const struct l4_config *c,
+			      const char *name, struct buf *out);
+void metrics_plane_as_bytes(const struct metrics_plane_item *item, const struct l4_config *c,
+			    const char *name, struct buf *out);
+void metrics_plane_as_buckets(const struct metrics_plane_item *item, const struct l4_config *c,
+			      const char *name, struct buf *out);
+void metrics_plane_as_flows(const struct metrics_plane_item *item, const struct l4_config *c,
+			    const char *name, struct buf *out);
+void metrics_plane_server_packets(const struct metrics_plane_item *item, const struct l4_config *c,
+				  const char *name, struct buf *out);
+void metrics_plane_server_bytes(const struct metrics_plane_item *item, const struct l4_config *c,
+				const char *name, struct buf *out);
+
+/* Of VPP. info NULL: nothing is known. */
+typedef void (*metrics_plane_info_fn)(const struct dataplane_info *info, const char *name,
+				      struct buf *out);
+
+void metrics_plane_vpp_connected(const struct dataplane_info *info, const char *name,
+				 struct buf *out);
+void metrics_plane_vpp_problem(const struct dataplane_info *info, const char *name,
+			       struct buf *out);
+/* Nothing of these without a connection. */
+void metrics_plane_vpp_uptime(const struct dataplane_info *info, const char *name, struct buf *out);
+void metrics_plane_vpp_connected_for(const struct dataplane_info *info, const char *name,
+				     struct buf *out);
+void metrics_plane_vpp_info(const struct dataplane_info *info, const char *name, struct buf *out);
+void metrics_plane_vpp_api(const struct dataplane_info *info, const char *name, struct buf *out);
