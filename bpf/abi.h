@@ -88,6 +88,7 @@ static __inline__ __attribute__((always_inline)) __u32 abi_vip_home(const struct
 
 #define ABI_VIP_SRC_STICKY 1u /* new flows are hashed by source address alone */
 #define ABI_VIP_GRE6 2u	      /* kept for reading back; the program goes by the AS */
+#define ABI_VIP_CHANGING 4u   /* kept for reading back: its table may not be that of its servers */
 
 struct abi_vip {
 	__u32 table; /* number + 1; 0: no server takes new flows */

@@ -10,8 +10,9 @@
  * at the times they always had, and little else moves.
  *
  * Here the walkers get their hashes and their order: by weight, the heaviest first, then by hash.
- * Nothing is kept: a build owns its working memory and frees it. Every number in this room is part
- * of a contract between balancers: to change one is to move most flows wherever two versions
+ * Nothing is kept: a build owns its working memory and frees it. It is done in steps (struct
+ * maglev_work), so that a large table need not be built at one go. Every number in this room is
+ * part of a contract between balancers: to change one is to move most flows wherever two versions
  * meet. The vectors of maglev_test.c stand guard.
  */
 #include "core/maglev/maglev.h"
@@ -134,25 +135,65 @@ static void stay_away(struct maglev_race *r)
 	r->under_way = r->size;
 }
 
-void maglev_build(const struct maglev_member *members, size_t n, uint16_t *table, size_t size)
+struct maglev_work {
+	struct maglev_race race;
+	bool done;
+};
+
+static void line_up(struct maglev_race *r, const struct maglev_member *members, size_t n)
 {
-	_cleanup_(cleanup_free) struct maglev_walker *walkers = NULL, *sorted = NULL;
-	struct maglev_race r = { .table = table, .size = size };
+	_cleanup_(cleanup_free) struct maglev_walker *sorted = NULL;
+
+	sorted = mem_resize(NULL, n, sizeof(*sorted));
+	sort_by_hash(r->walkers, r->under_way, sorted, members);
+	group_by_weight(r, sorted, r->under_way, r->walkers);
+	if (r->under_way > r->size)
+		stay_away(r);
+	maglev__set_quotas(r);
+	maglev__start(r);
+}
+
+struct maglev_work *maglev_begin(const struct maglev_member *members, size_t n, uint16_t *table,
+				 size_t size)
+{
+	struct maglev_work *work = mem_zalloc(sizeof(*work));
+	struct maglev_race *r = &work->race;
 
 	assert(n <= MAGLEV_MEMBERS_MAX);
 	assert(size >= MAGLEV_SIZE_MIN && size <= MAGLEV_SIZE_MAX);
 	for (size_t i = 0; i < size; i++)
 		table[i] = MAGLEV_NONE;
-	walkers = mem_resize(NULL, n, sizeof(*walkers));
-	sorted = mem_resize(NULL, n, sizeof(*sorted));
-	r.walkers = walkers;
-	r.under_way = enter(members, n, walkers);
-	if (r.under_way == 0)
+	r->table = table;
+	r->size = size;
+	r->walkers = mem_resize(NULL, n, sizeof(*r->walkers));
+	r->under_way = enter(members, n, r->walkers);
+	work->done = r->under_way == 0;
+	if (!work->done)
+		line_up(r, members, n);
+	return work;
+}
+
+bool maglev_step(struct maglev_work *work)
+{
+	if (!work->done)
+		work->done = maglev__go_on(&work->race);
+	return work->done;
+}
+
+void maglev_end(struct maglev_work *work)
+{
+	if (!work)
 		return;
-	sort_by_hash(walkers, r.under_way, sorted, members);
-	group_by_weight(&r, sorted, r.under_way, walkers);
-	if (r.under_way > size)
-		stay_away(&r);
-	maglev__set_quotas(&r);
-	maglev__run(&r);
+	maglev__end(&work->race);
+	free(work->race.walkers);
+	free(work);
+}
+
+void maglev_build(const struct maglev_member *members, size_t n, uint16_t *table, size_t size)
+{
+	struct maglev_work *work = maglev_begin(members, n, table, size);
+
+	while (!maglev_step(work))
+		;
+	maglev_end(work);
 }

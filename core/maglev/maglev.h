@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,3 +35,16 @@ struct maglev_member {
  * packets are hashed modulo size.
  */
 void maglev_build(const struct maglev_member *members, size_t n, uint16_t *table, size_t size);
+
+/*
+ * The same in steps, for who must not be kept waiting: each is about a millisecond of work on a
+ * table of any size. maglev_begin() takes a nanosecond a slot and 100 a member, more where weights
+ * differ. members and table stay in place until the end.
+ */
+struct maglev_work;
+struct maglev_work *maglev_begin(const struct maglev_member *members, size_t n, uint16_t *table,
+				 size_t size);
+/* True when the table is done. */
+bool maglev_step(struct maglev_work *work);
+/* Also of one that is not done. NULL is fine. */
+void maglev_end(struct maglev_work *work);

@@ -132,6 +132,34 @@ static void the_largest_table_is_filled(void **state)
 	assert_int_equal(count(table, MAGLEV_SIZE_MAX, 0), MAGLEV_SIZE_MAX);
 }
 
+/* Two at once, and one that is given up. */
+static void a_table_is_the_same_in_steps(void **state)
+{
+	struct maglev_member members[200];
+	_cleanup_(cleanup_free) uint16_t *whole = mem_alloc(MAGLEV_SIZE_MAX * sizeof(*whole));
+	_cleanup_(cleanup_free) uint16_t *steps = mem_alloc(MAGLEV_SIZE_MAX * sizeof(*steps));
+	uint16_t small[SMALL];
+	struct maglev_work *large, *other;
+	unsigned n = 0;
+
+	measure_fleet(MEASURE_RANDOM, 1, members, ARRAY_SIZE(members));
+	maglev_build(members, ARRAY_SIZE(members), whole, MAGLEV_SIZE_MAX);
+	large = maglev_begin(members, ARRAY_SIZE(members), steps, MAGLEV_SIZE_MAX);
+	other = maglev_begin(members, 2, small, SMALL);
+	for (; !maglev_step(large); n++)
+		maglev_step(other);
+	maglev_end(large);
+	maglev_end(other);
+	assert_true(n > 50);
+	assert_memory_equal(whole, steps, MAGLEV_SIZE_MAX * sizeof(*whole));
+	assert_int_equal(count(small, SMALL, MAGLEV_NONE), 0);
+
+	large = maglev_begin(members, ARRAY_SIZE(members), steps, MAGLEV_SIZE_MAX);
+	assert_false(maglev_step(large));
+	maglev_end(large);
+	maglev_end(NULL);
+}
+
 static void only_the_ratio_of_weights_matters(void **state)
 {
 	struct maglev_member low[] = { member("192.0.2.1", 1), member("192.0.2.2", 3) };
@@ -213,6 +241,7 @@ int main(void)
 		cmocka_unit_test(without_weight_all_slots_are_nobodys),
 		cmocka_unit_test(one_member_has_all_slots_whatever_its_weight),
 		cmocka_unit_test(the_largest_table_is_filled),
+		cmocka_unit_test(a_table_is_the_same_in_steps),
 		cmocka_unit_test(only_the_ratio_of_weights_matters),
 		cmocka_unit_test(equal_members_differ_by_one_slot),
 		cmocka_unit_test(who_has_little_weight_has_a_slot_all_the_same),

@@ -14,14 +14,6 @@
 #include "base/mem.h"
 #include "core/maglev/race.h"
 
-struct course {
-	uint16_t *order; /* of steps in a period, by walker */
-	size_t n;
-	size_t listed; /* walkers that were under way when the order was last put right */
-	size_t n_free; /* slots */
-	size_t few;    /* the number of free slots at which walking ends */
-};
-
 static unsigned common_divisor(unsigned a, unsigned b)
 {
 	return b ? common_divisor(b, a % b) : a;
@@ -38,7 +30,7 @@ static size_t steps_of(const struct maglev_race *r, size_t group)
 	return r->groups[group].weight / unit;
 }
 
-static void append(struct course *c, const struct maglev_group *g)
+static void append(struct maglev_course *c, const struct maglev_group *g)
 {
 	for (size_t i = 0; i < g->n; i++)
 		c->order[c->n++] = (uint16_t)(g->first + i);
@@ -48,7 +40,7 @@ static void append(struct course *c, const struct maglev_group *g)
  * The steps of each are spread evenly over the period: every turn all groups earn their weight, and
  * those that have earned as much as the heaviest pay that and step.
  */
-static void plan(const struct maglev_race *r, struct course *c)
+static void plan(const struct maglev_race *r, struct maglev_course *c)
 {
 	unsigned earned[MAGLEV_WEIGHT_MAX] = { 0 }, price = r->groups[0].weight;
 	size_t turns = steps_of(r, 0), n = 0;
@@ -69,7 +61,7 @@ static void plan(const struct maglev_race *r, struct course *c)
 }
 
 /* Takes the slot that was drawn if it is free and the walker under way. False: few are left. */
-static inline bool look(struct maglev_race *r, struct course *c, struct maglev_walker *w,
+static inline bool look(struct maglev_race *r, struct maglev_course *c, struct maglev_walker *w,
 			uint32_t draw)
 {
 	uint16_t *slot = &r->table[((uint64_t)draw * r->size) >> 32];
@@ -85,7 +77,7 @@ static inline bool look(struct maglev_race *r, struct course *c, struct maglev_w
  * Some steps of the order. The path is Knuth's generator of MMIX; both its halves are drawn from,
  * so a step is two looks. False: few slots are left.
  */
-static bool walk(struct maglev_race *r, struct course *c, size_t from, size_t to)
+static bool walk(struct maglev_race *r, struct maglev_course *c, size_t from, size_t to)
 {
 	for (size_t i = from; i < to; i++) {
 		struct maglev_walker *w = &r->walkers[c->order[i]];
@@ -99,7 +91,7 @@ static bool walk(struct maglev_race *r, struct course *c, size_t from, size_t to
 }
 
 /* Those with a full quota leave the order. Returns where the step at is then. */
-static size_t close_ranks(const struct maglev_race *r, struct course *c, size_t at)
+static size_t close_ranks(const struct maglev_race *r, struct maglev_course *c, size_t at)
 {
 	size_t n = 0, moved = 0;
 
@@ -120,19 +112,25 @@ static size_t close_ranks(const struct maglev_race *r, struct course *c, size_t 
  */
 #define STEPS 65536
 
-static void walk_all(struct maglev_race *r, struct course *c)
+/* To the end of the period, if that is not too far. How many steps it was. */
+static size_t walk_stretch(struct maglev_race *r)
 {
-	size_t at = 0;
+	struct maglev_course *c = &r->course;
+	size_t from = c->at, end = c->n - c->at < STEPS ? c->n : c->at + STEPS;
 
-	while (r->under_way > 1) {
-		size_t end = c->n - at < STEPS ? c->n : at + STEPS;
+	c->walked = r->under_way <= 1 || !walk(r, c, from, end);
+	if (c->walked)
+		return 0;
+	c->at = end < c->n ? end : 0;
+	if (r->under_way <= c->listed / 2 || (c->at == 0 && r->under_way < c->listed))
+		c->at = close_ranks(r, c, c->at);
+	return end - from;
+}
 
-		if (!walk(r, c, at, end))
-			return;
-		at = end < c->n ? end : 0;
-		if (r->under_way <= c->listed / 2 || (at == 0 && r->under_way < c->listed))
-			at = close_ranks(r, c, at);
-	}
+static void walk_on(struct maglev_race *r)
+{
+	for (size_t steps = 0; steps < STEPS && !r->course.walked;)
+		steps += walk_stretch(r);
 }
 
 /* By weighted rendezvous: the smallest draw over weight. */
@@ -152,36 +150,68 @@ static size_t pick(const struct maglev_walker *walkers, size_t n, uint64_t slot)
 	return best;
 }
 
-/* All slots that are still free, from the first to the last. */
-static void settle(struct maglev_race *r, size_t n_walkers)
+/* Those whose quota is full are of no use to what is left. */
+static void rally(struct maglev_race *r)
 {
-	struct maglev_walker *w = r->walkers;
+	struct maglev_course *c = &r->course;
 	size_t n = 0;
 
-	for (size_t i = 0; i < n_walkers; i++)
-		if (w[i].quota > 0)
-			w[n++] = w[i];
-	for (size_t slot = 0; slot < r->size && n > 0; slot++) {
+	for (size_t i = 0; i < c->n_walkers; i++)
+		if (r->walkers[i].quota > 0)
+			r->walkers[n++] = r->walkers[i];
+	c->n_walkers = n;
+}
+
+/* The slots that are still free, from the first to the last, for about half a millisecond. */
+#define LOOKS 131072
+
+static void settle_on(struct maglev_race *r)
+{
+	struct maglev_course *c = &r->course;
+	struct maglev_walker *w = r->walkers;
+
+	for (size_t looks = 0; c->slot < r->size && c->n_walkers > 0 && looks < LOOKS; c->slot++) {
 		size_t i;
 
-		if (r->table[slot] != MAGLEV_NONE)
+		looks++;
+		if (r->table[c->slot] != MAGLEV_NONE)
 			continue;
-		i = pick(w, n, slot);
-		r->table[slot] = w[i].index;
+		i = pick(w, c->n_walkers, c->slot);
+		looks += c->n_walkers;
+		r->table[c->slot] = w[i].index;
 		if (--w[i].quota == 0)
-			w[i] = w[--n];
+			w[i] = w[--c->n_walkers];
 	}
 }
 
-void maglev__run(struct maglev_race *r)
+void maglev__start(struct maglev_race *r)
 {
-	size_t n_walkers = r->under_way;
-	struct course c = { .listed = n_walkers, .n_free = r->size };
+	struct maglev_course *c = &r->course;
 
-	while (4 * c.few * c.few < r->size)
-		c.few++;
-	plan(r, &c);
-	walk_all(r, &c);
-	free(c.order);
-	settle(r, n_walkers);
+	*c = (struct maglev_course){ .listed = r->under_way,
+				     .n_walkers = r->under_way,
+				     .n_free = r->size };
+	while (4 * c->few * c->few < r->size)
+		c->few++;
+	plan(r, c);
+}
+
+bool maglev__go_on(struct maglev_race *r)
+{
+	struct maglev_course *c = &r->course;
+
+	if (c->walked) {
+		settle_on(r);
+		return c->slot == r->size || c->n_walkers == 0;
+	}
+	walk_on(r);
+	if (c->walked)
+		rally(r);
+	return false;
+}
+
+void maglev__end(struct maglev_race *r)
+{
+	free(r->course.order);
+	r->course.order = NULL;
 }

@@ -2,6 +2,7 @@
 /* The inside of core/maglev: what its files share while a table is built. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,19 @@ struct maglev_group {
 	unsigned weight;
 };
 
+/* How far the race is. */
+struct maglev_course {
+	uint16_t *order; /* of steps in a period, by walker */
+	size_t n;
+	size_t at;	  /* the next step of the order */
+	size_t listed;	  /* walkers that were under way when the order was last put right */
+	size_t n_free;	  /* slots */
+	size_t few;	  /* the number of free slots at which walking ends */
+	bool walked;	  /* few are left */
+	size_t slot;	  /* when it is so: the next to be settled, ... */
+	size_t n_walkers; /* ... by these */
+};
+
 struct maglev_race {
 	struct maglev_walker *walkers; /* the heaviest first, then by hash */
 	size_t under_way;	       /* walkers whose quota is not full yet */
@@ -29,6 +43,7 @@ struct maglev_race {
 	size_t n_groups;
 	uint16_t *table;
 	size_t size;
+	struct maglev_course course;
 };
 
 /* splitmix64's step and finalizer: one to one, and every bit of z stirs all bits of the result. */
@@ -42,5 +57,9 @@ static inline uint64_t maglev__stir(uint64_t z)
 
 /* Gives each walker the number of slots that it will have; the sum is the size of the table. */
 void maglev__set_quotas(struct maglev_race *r);
-/* Fills the table, which is empty, by the quotas. The walkers are used up. */
-void maglev__run(struct maglev_race *r);
+/* At the start: the table is empty, the quotas are set. The walkers will be used up. */
+void maglev__start(struct maglev_race *r);
+/* Goes on filling the table; true when it is full. */
+bool maglev__go_on(struct maglev_race *r);
+/* Forgets what maglev__start() made. */
+void maglev__end(struct maglev_race *r);

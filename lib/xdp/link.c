@@ -7,12 +7,18 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <net/if.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <linux/ethtool.h>
 #include <linux/if_link.h>
+#include <linux/sockios.h>
 
 #include "base/cleanup.h"
 #include "base/mem.h"
@@ -100,6 +106,11 @@ int xdp_link_update(const struct xdp_link *link, int program)
 	return bpf_link_update(link->fd, program, NULL) < 0 ? -errno : 0;
 }
 
+int xdp_link_detach(const struct xdp_link *link)
+{
+	return bpf_link_detach(link->fd) < 0 ? -errno : 0;
+}
+
 void xdp_link_free(struct xdp_link *link)
 {
 	if (!link)
@@ -130,6 +141,23 @@ int xdp_device_state(unsigned ifindex, struct xdp_device_state *ret)
 					  .mode = opts.attach_mode == XDP_ATTACHED_SKB
 							  ? XDP_MODE_GENERIC
 							  : XDP_MODE_NATIVE };
+	return 0;
+}
+
+int xdp_device_queues(const char *name, uint32_t *ret)
+{
+	_cleanup_(cleanup_fd) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
+	struct ifreq request = { .ifr_data = (char *)&channels };
+
+	if (fd < 0)
+		return -errno;
+	if (strlen(name) >= sizeof(request.ifr_name))
+		return -ENODEV;
+	memcpy(request.ifr_name, name, strlen(name));
+	if (ioctl(fd, SIOCETHTOOL, &request) < 0)
+		return -errno;
+	*ret = channels.rx_count + channels.combined_count;
 	return 0;
 }
 

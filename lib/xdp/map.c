@@ -91,3 +91,13 @@ int xdp_map_clear(const struct xdp_map *m, uint32_t key)
 
 	return bpf_map_update_elem(m->fd, &key, zeros, BPF_ANY);
 }
+
+int xdp_map_copy(const struct xdp_map *m, uint32_t key, const struct xdp_map *to)
+{
+	_cleanup_(cleanup_free) void *values = mem_zalloc(padded(m) * xdp_cpus());
+	int r;
+
+	assert(m->value_size == to->value_size);
+	r = bpf_map_lookup_elem(m->fd, &key, values);
+	return r < 0 ? r : bpf_map_update_elem(to->fd, &key, values, BPF_ANY);
+}

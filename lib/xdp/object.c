@@ -176,6 +176,16 @@ int xdp_object_adopt(struct xdp_object *o, const char *folder)
 	return adopted;
 }
 
+int xdp_object_share(struct xdp_object *o, const char *name, const struct xdp_object *from)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(o->bpf, name);
+	const struct bpf_map *other = bpf_object__find_map_by_name(from->bpf, name);
+
+	if (!m || !other || bpf_map__fd(other) < 0)
+		return -ENOENT;
+	return bpf_map__reuse_fd(m, bpf_map__fd(other));
+}
+
 int xdp_object_load(struct xdp_object *o)
 {
 	xdp__clear_why();

@@ -29,6 +29,8 @@ int xdp_object_resize(struct xdp_object *o, const char *map, uint32_t entries);
  * xdp_why() names it. A folder that is not there holds none.
  */
 int xdp_object_adopt(struct xdp_object *o, const char *folder);
+/* Before loading: a map of another object becomes that of this one too. -ENOENT. */
+int xdp_object_share(struct xdp_object *o, const char *name, const struct xdp_object *from);
 int xdp_object_load(struct xdp_object *o);
 /* Pins the maps that were not adopted; makes the folder, in a BPF file system, if it must. */
 int xdp_object_pin(const struct xdp_object *o, const char *folder);
@@ -45,7 +47,7 @@ struct xdp_map {
 	uint32_t type, key_size, value_size, entries;
 };
 
-/* A map of a loaded object. -ENOENT. */
+/* A map of a loaded object, or one that was adopted or is shared. -ENOENT. */
 int xdp_map(const struct xdp_object *o, const char *name, struct xdp_map *ret);
 /* Values of an array as memory, shared with the kernel; to be undone with xdp_map_unmap(). */
 int xdp_map_memory(const struct xdp_map *m, void **ret);
@@ -62,6 +64,8 @@ unsigned xdp_cpus(void);
 int xdp_map_sum(const struct xdp_map *m, uint32_t key, uint64_t *ret, size_t n);
 /* Zero on all CPUs. */
 int xdp_map_clear(const struct xdp_map *m, uint32_t key);
+/* The values of all CPUs into another map of the same kind. */
+int xdp_map_copy(const struct xdp_map *m, uint32_t key, const struct xdp_map *to);
 
 enum xdp_mode { XDP_MODE_AUTO, XDP_MODE_NATIVE, XDP_MODE_GENERIC };
 const char *xdp_mode_name(enum xdp_mode mode); /* "auto", "native", "generic" */
@@ -78,6 +82,8 @@ int xdp_link_open(const char *path, struct xdp_link **ret);
 int xdp_link_pin(const struct xdp_link *link, const char *path);
 /* Puts another program in place, between two packets. -ENOLINK when the device is gone. */
 int xdp_link_update(const struct xdp_link *link, int program);
+/* Off the device at once, whoever else holds the link or a pin of it. */
+int xdp_link_detach(const struct xdp_link *link);
 /* Closes the descriptor: detaches, unless the link is pinned. NULL is fine. */
 void xdp_link_free(struct xdp_link *link);
 
@@ -93,6 +99,11 @@ struct xdp_device_state {
 	enum xdp_mode mode; /* of it */
 };
 int xdp_device_state(unsigned ifindex, struct xdp_device_state *ret);
+/*
+ * How many receive queues a device has in use; -EOPNOTSUPP where it does not tell. A program runs
+ * on those that were there when it was attached or last updated.
+ */
+int xdp_device_queues(const char *name, uint32_t *ret);
 /* The id of a program, as in the two states. */
 int xdp_program_id(int program, uint32_t *ret);
 

@@ -20,12 +20,20 @@ static bool enters_netns(const struct l4_config *c)
 	return c->netns != NULL;
 }
 
+static bool drives_xdp(const struct l4_config *c)
+{
+	return c->dataplane == L4_DATAPLANE_XDP;
+}
+
 static const struct {
 	struct capability_need need;
 	bool (*applies)(const struct l4_config *c);
 } table[CAPABILITY_NEEDS_MAX] = {
 	{ { CAP_NET_RAW, "CAP_NET_RAW", "icmp health checks" }, probes_icmp },
 	{ { CAP_SYS_ADMIN, "CAP_SYS_ADMIN", "healthchecker.netns" }, enters_netns },
+	{ { CAP_BPF, "CAP_BPF", "the data plane xdp" }, drives_xdp },
+	{ { CAP_NET_ADMIN, "CAP_NET_ADMIN", "the data plane xdp" }, drives_xdp },
+	{ { CAP_PERFMON, "CAP_PERFMON", "the data plane xdp" }, drives_xdp },
 };
 
 size_t capability_needs(const struct l4_config *c,

@@ -16,7 +16,7 @@ struct capability_need {
 	const char *feature;
 };
 
-#define CAPABILITY_NEEDS_MAX 2
+#define CAPABILITY_NEEDS_MAX 5
 
 /* Fills ret with what c needs, in a fixed order; returns how many. Pure. */
 size_t capability_needs(const struct l4_config *c,

@@ -70,6 +70,27 @@ static int check(const struct snapshot_source *source)
 	return (int)result;
 }
 
+/* --xdp-detach: what the XDP data plane has left in the kernel goes, whatever drives it now. */
+static int detach(const struct snapshot_source *source)
+{
+	const struct dataplane_driver *driver = dataplane_find(L4_DATAPLANE_XDP);
+	struct snapshot_load *load = snapshot_load(source);
+	struct buf text = { 0 };
+	int r = (int)load->result;
+
+	errs_print(&load->errors, source->path, &text);
+	if (r == SNAPSHOT_OK && (!driver || !driver->remove)) {
+		buf_adds(&text, "this maglevd was built without the data plane xdp\n");
+		r = EXIT_START_FAILED;
+	} else if (r == SNAPSHOT_OK && driver->remove(&load->config, &text) < 0) {
+		r = EXIT_START_FAILED;
+	}
+	fputs(buf_cstr(&text), r == SNAPSHOT_OK ? stdout : stderr);
+	buf_free(&text);
+	snapshot_load_free(load);
+	return r;
+}
+
 static void on_reloaded(const struct reload_report *report, void *user)
 {
 	daemon_ready("serving");
@@ -301,6 +322,8 @@ int main(int argc, char *argv[])
 					     .no_dataplane = !*m.options.vpp_api_addr };
 	if (m.options.check)
 		return check(&m.source);
+	if (m.options.xdp_detach)
+		return detach(&m.source);
 
 	unblock(STDOUT_FILENO);
 	log_to_fd(STDOUT_FILENO, m.options.log_level);

@@ -96,6 +96,13 @@ static const struct cli_option table[] = {
 	  .fallback = "false",
 	  .help = "check the configuration and exit",
 	  .boolean = &values.check },
+	{ .name = "xdp-detach",
+	  .kind = CLI_BOOL,
+	  .env = "MAGLEV_XDP_DETACH",
+	  .fallback = "false",
+	  .help = "take the XDP data plane of the configuration away, while no maglevd runs, and "
+		  "exit",
+	  .boolean = &values.xdp_detach },
 };
 
 static void require(const char *flag, bool there, const char *other, bool other_there)

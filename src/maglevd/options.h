@@ -15,7 +15,7 @@ struct options {
 	struct cli_list grpc_operators;
 	const char *vpp_api_addr, *vpp_stats_addr; /* an empty API address: no data plane */
 	enum log_level log_level;
-	bool check;
+	bool check, xdp_detach;
 };
 
 /* Prints and exits on --help, --version and mistakes. */

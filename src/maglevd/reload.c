@@ -78,6 +78,11 @@ static const char *objection(struct reload *r, const struct l4_config *next, str
 			   l4_dataplane_name(next->dataplane));
 		return buf_cstr(text);
 	}
+	if (next->dataplane == L4_DATAPLANE_XDP && strcmp(next->xdp.pin, current->xdp.pin) != 0) {
+		buf_printf(text, "xdp.pin cannot change from %s to %s: restart maglevd",
+			   current->xdp.pin, next->xdp.pin);
+		return buf_cstr(text);
+	}
 	return NULL;
 }
 

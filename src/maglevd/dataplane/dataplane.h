@@ -20,6 +20,7 @@
 
 #include <stddef.h>
 
+#include "base/str.h"
 #include "core/diff/diff.h"
 #include "core/l4/config.h"
 #include "core/l4/counters.h"
@@ -80,4 +81,9 @@ struct dataplane_driver {
 	/* Like counters; the verb is NULL where there is nobody to tell of. */
 	const struct dataplane_info *(*info)(struct dataplane *dp);
 	void (*stop)(struct dataplane *dp);
+	/*
+	 * Takes everything that outlives maglevd away, while none is running. What was done, or
+	 * what is wrong, goes into out, a line each. NULL where there is nothing to take away.
+	 */
+	int (*remove)(const struct l4_config *config, struct buf *out);
 };

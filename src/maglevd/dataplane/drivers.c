@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 
 static const struct dataplane_driver *const drivers[] = {
+	[L4_DATAPLANE_XDP] = &dataplane_xdp,
 	[L4_DATAPLANE_NONE] = &dataplane_none,
 };
 

@@ -4,7 +4,7 @@
 
 #include "src/maglevd/dataplane/dataplane.h"
 
-extern const struct dataplane_driver dataplane_none;
+extern const struct dataplane_driver dataplane_none, dataplane_xdp;
 
 /* NULL when the program was built without one. Test programs bring their own table. */
 const struct dataplane_driver *dataplane_find(enum l4_dataplane kind);

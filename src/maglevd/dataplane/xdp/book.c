@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rules of bpf/abi.h for writers, in one place: what is made visible last, and what rests.
+ *
+ * A VIP is found in the cells as the program finds it. Of an address the cell with port and
+ * protocol 0 is its all-port VIP, or ABI_CELL_BY_PORT while it has VIPs by port, or empty. Cells
+ * that are emptied rest too: a packet may have read the index of a cell whose key is about to
+ * change.
+ *
+ * Places are handed out in turns rather than lowest first, so that hardly anything has to wait for
+ * a rest to be over.
+ */
+#include "src/maglevd/dataplane/xdp/book.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "lib/loop/loop.h"
+
+#define IN_USE INT64_MAX
+#define REST (ABI_REST_S * NSEC_PER_SEC)
+
+#define ICMP_GAP_NS 1000000 /* 1000 a second and CPU, ... */
+#define ICMP_BURST 100
+#define NEW_FLOWS 125000 /* a second and CPU, above which connections are stored a packet later */
+
+#define STORE(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELEASE)
+
+/* ---- places ---- */
+
+static void places_open(struct plane_places *p, uint32_t first, uint32_t n, int64_t until)
+{
+	*p = (struct plane_places){ .n = n, .first = first, .next = first };
+	p->rest = mem_resize(NULL, n, sizeof(*p->rest));
+	for (uint32_t i = 0; i < n; i++)
+		p->rest[i] = until;
+}
+
+/* In use are only those that the maps name; what was and is not any more rests from now on. */
+static void places_forget(struct plane_places *p)
+{
+	int64_t until = loop_monotonic() + REST;
+
+	for (uint32_t i = p->first; i < p->n; i++)
+		if (p->rest[i] == IN_USE)
+			p->rest[i] = until;
+}
+
+static int places_take(struct plane_book *b, struct plane_places *p, const char *what,
+		       uint32_t *ret)
+{
+	int64_t now = loop_monotonic(), soonest = IN_USE;
+
+	for (uint32_t tried = p->first; tried < p->n; tried++) {
+		uint32_t i = p->next;
+
+		p->next = i + 1 < p->n ? i + 1 : p->first;
+		if (p->rest[i] <= now) {
+			p->rest[i] = IN_USE;
+			*ret = i;
+			return 0;
+		}
+		if (p->rest[i] < soonest)
+			soonest = p->rest[i];
+	}
+	b->full = what;
+	b->wait = soonest;
+	return soonest == IN_USE ? -ENOSPC : -EAGAIN;
+}
+
+static void places_let_go(struct plane_places *p, uint32_t i)
+{
+	p->rest[i] = loop_monotonic() + REST;
+}
+
+/* ---- cells ---- */
+
+static struct abi_vip_key abi_key(const struct lb_vip_key *key)
+{
+	struct abi_vip_key ret = { .port = htons(key->port), .protocol = key->protocol };
+
+	plane__put_address(&key->address, ret.address);
+	return ret;
+}
+
+static struct abi_vip_key address_key(const struct lb_vip_key *key)
+{
+	struct abi_vip_key ret = abi_key(key);
+
+	ret.port = 0;
+	ret.protocol = 0;
+	return ret;
+}
+
+static bool is_all_port(const struct lb_vip_key *key)
+{
+	return key->port == 0 && key->protocol == 0;
+}
+
+static uint32_t cell_at(const struct plane_book *b, uint32_t home, uint32_t probe)
+{
+	return (home + probe) & (b->maps->sizes.cells - 1);
+}
+
+static bool holds_key(const struct abi_vip_cell *cell, const struct abi_vip_key *key)
+{
+	return cell->vip != ABI_CELL_EMPTY && cell->vip != ABI_CELL_GONE &&
+	       memcmp(&cell->key, key, sizeof(*key)) == 0;
+}
+
+/* NULL: none. */
+static struct abi_vip_cell *find_cell(const struct plane_book *b, const struct abi_vip_key *key)
+{
+	uint32_t home = abi_vip_home(key);
+
+	for (uint32_t i = 0; i < ABI_VIP_PROBES; i++) {
+		struct abi_vip_cell *cell = &b->maps->cells[cell_at(b, home, i)];
+
+		if (cell->vip == ABI_CELL_EMPTY)
+			return NULL;
+		if (holds_key(cell, key))
+			return cell;
+	}
+	return NULL;
+}
+
+/* A free cell for a key that has none; a key is never put behind an empty cell. */
+static int find_free_cell(struct plane_book *b, const struct abi_vip_key *key,
+			  struct abi_vip_cell **ret)
+{
+	uint32_t home = abi_vip_home(key);
+	int64_t now = loop_monotonic();
+
+	b->wait = IN_USE;
+	b->full = "cells of VIPs";
+	for (uint32_t i = 0; i < ABI_VIP_PROBES; i++) {
+		uint32_t at = cell_at(b, home, i);
+		struct abi_vip_cell *cell = &b->maps->cells[at];
+
+		if (cell->vip != ABI_CELL_EMPTY && cell->vip != ABI_CELL_GONE)
+			continue;
+		if (b->cell_rest[at] <= now) {
+			*ret = cell;
+			return 0;
+		}
+		if (b->cell_rest[at] < b->wait)
+			b->wait = b->cell_rest[at];
+		if (cell->vip == ABI_CELL_EMPTY)
+			break;
+	}
+	return b->wait == IN_USE ? -ENOSPC : -EAGAIN;
+}
+
+static void fill_cell(struct abi_vip_cell *cell, const struct abi_vip_key *key, uint32_t vip)
+{
+	cell->key = *key;
+	STORE(cell->vip, vip);
+}
+
+/* Empty, and with it those gone before it, if nobody behind can be looked for from here. */
+static void empty_cell(struct plane_book *b, struct abi_vip_cell *cell)
+{
+	uint32_t at = (uint32_t)(cell - b->maps->cells);
+
+	b->cell_rest[at] = loop_monotonic() + REST;
+	if (b->maps->cells[cell_at(b, at, 1)].vip != ABI_CELL_EMPTY) {
+		STORE(cell->vip, ABI_CELL_GONE);
+		return;
+	}
+	STORE(cell->vip, ABI_CELL_EMPTY);
+	for (at = cell_at(b, at, UINT32_MAX); b->maps->cells[at].vip == ABI_CELL_GONE;
+	     at = cell_at(b, at, UINT32_MAX))
+		STORE(b->maps->cells[at].vip, ABI_CELL_EMPTY);
+}
+
+/* ---- reading ---- */
+
+static void forget_vips(struct plane_book *b)
+{
+	for (uint32_t i = 0; i < b->maps->sizes.vips; i++) {
+		b->vips[i].used = false;
+		b->vips[i].servers.n = 0;
+	}
+}
+
+static void read_cell(struct plane_book *b, const struct abi_vip_cell *cell)
+{
+	struct plane_vip *vip;
+
+	if (cell->vip == ABI_CELL_EMPTY || cell->vip >= b->maps->sizes.vips)
+		return;
+	vip = &b->vips[cell->vip];
+	vip->used = true;
+	vip->key = (struct lb_vip_key){ .address = plane__get_address(cell->key.address),
+					.protocol = cell->key.protocol,
+					.port = ntohs(cell->key.port) };
+	b->indexes.rest[cell->vip] = IN_USE;
+}
+
+static void read_table(struct plane_book *b, uint32_t vip)
+{
+	uint32_t table = b->maps->vips[vip].table;
+
+	if (b->vips[vip].used && table && table <= b->maps->sizes.tables)
+		b->tables.rest[table - 1] = IN_USE;
+}
+
+static int compare_address(const struct plane_book *b, uint16_t id, const __u32 *address)
+{
+	return memcmp(b->maps->servers[id].address, address, 16);
+}
+
+/* Where the server with that address is, or would be. */
+static size_t server_place(const struct plane_book *b, uint32_t vip, const __u32 *address)
+{
+	const struct plane_vip *v = &b->vips[vip];
+	size_t low = 0, high = v->servers.n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (compare_address(b, v->servers.items[middle], address) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void list_server(struct plane_book *b, uint32_t id)
+{
+	const struct abi_as *s = &b->maps->servers[id];
+	struct plane_vip *v = &b->vips[s->vip];
+	size_t at = server_place(b, s->vip, s->address);
+
+	vec_insert_at(&v->servers, at);
+	v->servers.items[at] = (uint16_t)id;
+	b->ids.rest[id] = IN_USE;
+}
+
+void plane__book_read(struct plane_book *b)
+{
+	const struct plane_maps *m = b->maps;
+
+	forget_vips(b);
+	places_forget(&b->indexes);
+	places_forget(&b->ids);
+	places_forget(&b->tables);
+	for (uint32_t i = 0; i < m->sizes.cells; i++)
+		read_cell(b, &m->cells[i]);
+	for (uint32_t i = 1; i < m->sizes.vips; i++)
+		read_table(b, i);
+	for (uint32_t id = 1; id < m->sizes.servers; id++)
+		if (m->servers[id].vip && m->servers[id].vip < m->sizes.vips &&
+		    b->vips[m->servers[id].vip].used)
+			list_server(b, id);
+}
+
+void plane__book_open(struct plane_book *b, struct plane_maps *maps, bool fresh)
+{
+	const struct plane_sizes *s = &maps->sizes;
+	int64_t until = fresh ? 0 : loop_monotonic() + REST;
+	struct plane_places cells;
+
+	*b = (struct plane_book){ .maps = maps };
+	b->vips = mem_zalloc(s->vips * sizeof(*b->vips));
+	places_open(&b->indexes, 1, s->vips, until);
+	places_open(&b->ids, 1, s->servers, until);
+	places_open(&b->tables, 0, s->tables, until);
+	places_open(&cells, 0, s->cells, until);
+	b->cell_rest = cells.rest;
+	plane__book_read(b);
+}
+
+void plane__book_close(struct plane_book *b)
+{
+	for (uint32_t i = 0; b->vips && i < b->indexes.n; i++)
+		vec_free(&b->vips[i].servers);
+	free(b->vips);
+	free(b->indexes.rest);
+	free(b->ids.rest);
+	free(b->tables.rest);
+	free(b->cell_rest);
+	*b = (struct plane_book){ 0 };
+}
+
+uint32_t plane__book_vip(const struct plane_book *b, const struct lb_vip_key *key)
+{
+	struct abi_vip_key k = abi_key(key);
+	const struct abi_vip_cell *cell = find_cell(b, &k);
+
+	return cell && cell->vip != ABI_CELL_BY_PORT ? cell->vip : 0;
+}
+
+uint32_t plane__book_server(const struct plane_book *b, uint32_t vip, const struct addr *address)
+{
+	const struct plane_vip *v = &b->vips[vip];
+	__u32 bits[4];
+	size_t at;
+
+	plane__put_address(address, bits);
+	at = server_place(b, vip, bits);
+	if (at == v->servers.n || compare_address(b, v->servers.items[at], bits) != 0)
+		return 0;
+	return v->servers.items[at];
+}
+
+/* ---- settings ---- */
+
+int plane__book_conf(struct plane_book *b, const struct lb_conf *conf)
+{
+	struct abi_config *c = b->maps->config;
+	uint32_t idle = !c->active;
+	struct abi_settings *s = &c->settings[idle];
+	unsigned hz = b->maps->hz;
+	__u32 mapped[4];
+
+	memset(s, 0, sizeof(*s));
+	s->flow_timeout = ABI_FLOW_TIMEOUT(conf->flow_timeout_s, hz);
+	s->icmp_gap_ns = ICMP_GAP_NS;
+	s->icmp_burst = ICMP_BURST;
+	s->new_flows = (__u32)(NEW_FLOWS * ((uint64_t)1 << ABI_CLOCK_SHIFT(hz)) / 4 / hz);
+	plane__put_address(&conf->src4, mapped);
+	s->source4 = mapped[3];
+	plane__put_address(&conf->src6, s->source6);
+	STORE(c->active, idle);
+	return 0;
+}
+
+static struct addr address_or_none(struct addr a)
+{
+	static const uint8_t zero[16];
+
+	return memcmp(a.bytes, zero, 16) == 0 ? (struct addr){ 0 } : a;
+}
+
+/* A tick is at most a second, so the seconds are the first at which the ticks come out. */
+static void read_conf(const struct plane_book *b, struct lb_state *ret)
+{
+	const struct abi_config *c = b->maps->config;
+	const struct abi_settings *s = &c->settings[c->active & 1];
+	uint64_t ticks = s->flow_timeout;
+
+	ret->has_conf = ticks > 0;
+	if (!ret->has_conf)
+		return;
+	ret->conf.flow_timeout_s =
+		(uint32_t)((((ticks - 1) << c->clock_shift) + b->maps->hz - 1) / b->maps->hz);
+	ret->conf.src4.family = AF_INET;
+	memcpy(ret->conf.src4.bytes, &s->source4, 4);
+	ret->conf.src4 = address_or_none(ret->conf.src4);
+	ret->conf.src6.family = AF_INET6;
+	memcpy(ret->conf.src6.bytes, s->source6, 16);
+	ret->conf.src6 = address_or_none(ret->conf.src6);
+}
+
+/* ---- VIPs ---- */
+
+static bool is_representable(const struct addr *a)
+{
+	__u32 bits[4];
+	struct addr back;
+
+	plane__put_address(a, bits);
+	back = plane__get_address(bits);
+	return addr_cmp(&back, a) == 0;
+}
+
+/* Whether an address has a VIP by port. */
+static bool has_ports(const struct plane_book *b, const struct addr *address)
+{
+	for (uint32_t i = 1; i < b->maps->sizes.vips; i++)
+		if (b->vips[i].used && !is_all_port(&b->vips[i].key) &&
+		    addr_cmp(&b->vips[i].key.address, address) == 0)
+			return true;
+	return false;
+}
+
+static int put_cell(struct plane_book *b, const struct abi_vip_key *key, uint32_t vip)
+{
+	struct abi_vip_cell *cell = find_cell(b, key);
+	int r;
+
+	if (cell) { /* by port until now */
+		STORE(cell->vip, vip);
+		return 0;
+	}
+	r = find_free_cell(b, key, &cell);
+	if (r == 0)
+		fill_cell(cell, key, vip);
+	return r;
+}
+
+/* The address first: a packet that finds the VIP by port must not be the only one that is ours. */
+static int put_cells(struct plane_book *b, const struct lb_vip_key *key, uint32_t vip)
+{
+	struct abi_vip_key whole = abi_key(key), address = address_key(key);
+	int r = 0;
+
+	if (!is_all_port(key) && !find_cell(b, &address))
+		r = put_cell(b, &address, ABI_CELL_BY_PORT);
+	return r < 0 ? r : put_cell(b, &whole, vip);
+}
+
+/* The cell of an address follows from the VIPs that are left. */
+static void settle_address(struct plane_book *b, const struct lb_vip_key *key)
+{
+	struct abi_vip_key address = address_key(key);
+	struct abi_vip_cell *cell = find_cell(b, &address);
+	bool ports = has_ports(b, &key->address);
+
+	if (!cell || (!is_all_port(key) && cell->vip != ABI_CELL_BY_PORT))
+		return;
+	if (ports)
+		STORE(cell->vip, ABI_CELL_BY_PORT);
+	else
+		empty_cell(b, cell);
+}
+
+int plane__book_import(struct plane_book *b, const struct plane_book *from)
+{
+	const struct plane_maps *m = from->maps;
+	int r = 0;
+
+	memcpy(b->maps->servers, m->servers, m->sizes.servers * sizeof(*m->servers));
+	for (uint32_t i = 1; i < m->sizes.vips && r == 0; i++) {
+		if (!from->vips[i].used)
+			continue;
+		b->maps->vips[i].flags = m->vips[i].flags;
+		r = put_cells(b, &from->vips[i].key, i);
+	}
+	plane__book_read(b);
+	return r;
+}
+
+int plane__book_vip_add(struct plane_book *b, const struct lb_op *op)
+{
+	uint32_t i;
+	int r;
+
+	if (plane__book_vip(b, &op->vip))
+		return -EEXIST;
+	if (!is_representable(&op->vip.address))
+		return -EAFNOSUPPORT;
+	r = places_take(b, &b->indexes, "VIPs", &i);
+	if (r < 0)
+		return r;
+	r = xdp_map_clear(&b->maps->vip_counts, i);
+	b->maps->vips[i] =
+		(struct abi_vip){ .flags = (op->src_ip_sticky ? ABI_VIP_SRC_STICKY : 0) |
+					   (op->encap == LB_ENCAP_GRE6 ? ABI_VIP_GRE6 : 0) };
+	if (r == 0)
+		r = put_cells(b, &op->vip, i);
+	if (r < 0) {
+		settle_address(b, &op->vip);
+		b->indexes.rest[i] = 0;
+		return r;
+	}
+	b->vips[i].used = true;
+	b->vips[i].key = op->vip;
+	return 0;
+}
+
+void plane__book_vip_del(struct plane_book *b, uint32_t vip)
+{
+	struct lb_vip_key key = b->vips[vip].key;
+	struct abi_vip_key whole = abi_key(&key);
+
+	assert(b->vips[vip].used && b->vips[vip].servers.n == 0);
+	b->vips[vip].used = false;
+	if (!is_all_port(&key))
+		empty_cell(b, find_cell(b, &whole));
+	settle_address(b, &key);
+	plane__book_switch(b, vip, UINT32_MAX);
+	places_let_go(&b->indexes, vip);
+}
+
+void plane__book_set_changing(struct plane_book *b, uint32_t vip, bool changing)
+{
+	__u32 flags = b->maps->vips[vip].flags & ~ABI_VIP_CHANGING;
+
+	STORE(b->maps->vips[vip].flags, flags | (changing ? ABI_VIP_CHANGING : 0));
+}
+
+/* ---- servers ---- */
+
+int plane__book_server_add(struct plane_book *b, uint32_t vip, const struct lb_op *op,
+			   uint32_t *ret)
+{
+	bool gre6 = b->maps->vips[vip].flags & ABI_VIP_GRE6;
+	struct abi_as *s;
+	uint32_t id;
+	int r;
+
+	if (plane__book_server(b, vip, &op->as))
+		return -EEXIST;
+	if ((op->as.family == AF_INET6) != gre6 || !is_representable(&op->as))
+		return -EAFNOSUPPORT;
+	r = places_take(b, &b->ids, "servers", &id);
+	if (r == 0)
+		r = xdp_map_clear(&b->maps->as_local, id);
+	if (r < 0)
+		return r;
+	s = &b->maps->servers[id];
+	plane__put_address(&op->as, s->address);
+	s->family = gre6 ? 6 : 4;
+	s->weight = op->weight;
+	s->flags = 0;
+	/* higher than it ever was while flows could still carry it */
+	STORE(s->generation, (__u8)(s->generation + 1));
+	STORE(s->vip, vip);
+	list_server(b, id);
+	*ret = id;
+	return 0;
+}
+
+void plane__book_server_del(struct plane_book *b, uint32_t id)
+{
+	struct abi_as *s = &b->maps->servers[id];
+	struct plane_vip *v = &b->vips[s->vip];
+	size_t at = server_place(b, s->vip, s->address);
+
+	assert(at < v->servers.n && v->servers.items[at] == id);
+	vec_remove_at(&v->servers, at);
+	STORE(s->generation, (__u8)(s->generation + 1));
+	STORE(s->vip, 0);
+	places_let_go(&b->ids, id);
+}
+
+void plane__book_flush(struct plane_book *b, uint32_t id)
+{
+	struct abi_as *s = &b->maps->servers[id];
+
+	STORE(s->generation, (__u8)(s->generation + 1));
+	if (s->weight == 0)
+		s->flags |= ABI_AS_FLUSHED;
+}
+
+/* ---- tables ---- */
+
+int plane__book_table(struct plane_book *b, uint32_t *ret)
+{
+	return places_take(b, &b->tables, "tables", ret);
+}
+
+void plane__book_switch(struct plane_book *b, uint32_t vip, uint32_t table)
+{
+	uint32_t old = b->maps->vips[vip].table;
+
+	STORE(b->maps->vips[vip].table, table == UINT32_MAX ? 0 : table + 1);
+	if (old && old <= b->maps->sizes.tables)
+		places_let_go(&b->tables, old - 1);
+}
+
+/* ---- all of it ---- */
+
+static void read_servers(const struct plane_book *b, uint32_t index, struct lb_vip *ret)
+{
+	const struct plane_vip *v = &b->vips[index];
+
+	vec_reserve(&ret->as, v->servers.n);
+	for (size_t i = 0; i < v->servers.n; i++) {
+		const struct abi_as *s = &b->maps->servers[v->servers.items[i]];
+		struct addr address = plane__get_address(s->address);
+		struct lb_as *as = lb_vip_put_as(ret, &address);
+
+		as->weight = s->weight <= 100 ? s->weight : 100;
+		as->flush = s->weight == 0 && s->flags & ABI_AS_FLUSHED;
+	}
+}
+
+void plane__book_state(const struct plane_book *b, struct lb_state *ret)
+{
+	read_conf(b, ret);
+	for (uint32_t i = 1; i < b->maps->sizes.vips; i++) {
+		const __u32 flags = b->maps->vips[i].flags;
+		struct lb_vip *vip;
+
+		if (!b->vips[i].used)
+			continue;
+		vip = lb_state_put_vip(ret, &b->vips[i].key);
+		vip->encap = flags & ABI_VIP_GRE6 ? LB_ENCAP_GRE6 : LB_ENCAP_GRE4;
+		vip->src_ip_sticky = flags & ABI_VIP_SRC_STICKY;
+		read_servers(b, i, vip);
+	}
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/maglevd/dataplane/xdp/counters.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "lib/loop/loop.h"
+
+_Static_assert((int)ABI_KIND_NEXT == LB_PACKETS_NEXT && (int)ABI_KIND_FIRST == LB_PACKETS_FIRST &&
+		       (int)ABI_KIND_UNTRACKED == LB_PACKETS_UNTRACKED &&
+		       (int)ABI_KIND_NO_SERVER == LB_PACKETS_NO_SERVER &&
+		       (int)ABI_KINDS == LB_PACKETS_KINDS,
+	       "kinds of packets");
+
+const char *plane__event_name(enum abi_event event)
+{
+	static const char *const names[ABI_EVENTS] = {
+		[ABI_DROP_MALFORMED] = "drop-malformed",
+		[ABI_DROP_FRAGMENT] = "drop-fragment",
+		[ABI_DROP_NO_SERVER] = "drop-no-server",
+		[ABI_DROP_NO_SOURCE] = "drop-no-source",
+		[ABI_DROP_NO_ROUTE] = "drop-no-route",
+		[ABI_DROP_BLACKHOLE] = "drop-blackhole",
+		[ABI_DROP_UNREACHABLE] = "drop-unreachable",
+		[ABI_DROP_PROHIBIT] = "drop-prohibit",
+		[ABI_DROP_FORWARDING_OFF] = "drop-forwarding-off",
+		[ABI_DROP_ROUTE_TYPE] = "drop-route-type",
+		[ABI_DROP_NO_ROOM] = "drop-no-room",
+		[ABI_DROP_UNANSWERED] = "drop-unanswered",
+		[ABI_DROP_ICMP_LIMIT] = "drop-icmp-limit",
+		[ABI_PASS_NO_NEIGHBOUR] = "pass-no-neighbour",
+		[ABI_PASS_FRAGMENT] = "pass-fragment",
+		[ABI_ANSWER_TOO_BIG] = "answer-too-big",
+		[ABI_ANSWER_TIME_EXCEEDED] = "answer-time-exceeded",
+		[ABI_NOTE_ICMP_ERROR] = "note-icmp-error",
+		[ABI_NOTE_EVICTED] = "note-evicted",
+	};
+
+	assert((size_t)event < ARRAY_SIZE(names) && names[event]);
+	return names[event];
+}
+
+static int by_key(const void *a, const void *b, void *vips)
+{
+	const struct plane_vip *v = vips;
+
+	return lb_vip_key_cmp(&v[*(const uint32_t *)a].key, &v[*(const uint32_t *)b].key);
+}
+
+void plane__counters_begin(struct plane_counters *c, const struct plane_book *b)
+{
+	lb_counters_free(&c->fresh);
+	c->vips.n = 0;
+	for (uint32_t i = 1; i < b->maps->sizes.vips; i++)
+		if (b->vips[i].used)
+			vec_push(&c->vips, i);
+	if (c->vips.n)
+		qsort_r(c->vips.items, c->vips.n, sizeof(*c->vips.items), by_key, b->vips);
+	c->next = 0;
+	c->under_way = true;
+}
+
+static void read_server(const struct plane_book *b, uint32_t id, struct lb_vip_counters *ret)
+{
+	struct lb_as_counters as = { .address = plane__get_address(b->maps->servers[id].address) };
+	uint64_t words[2];
+
+	if (xdp_map_sum(&b->maps->as_local, id, words, ARRAY_SIZE(words)) < 0)
+		return;
+	as.packets = words[0];
+	as.bytes = words[1];
+	vec_push(&ret->as, as);
+}
+
+/* An index may have become that of another VIP since they were put in order. */
+static bool is_in_order(const struct lb_counters *out, const struct lb_vip_key *key)
+{
+	return !out->vips.n || lb_vip_key_cmp(&out->vips.items[out->vips.n - 1].key, key) < 0;
+}
+
+static void read_vip(const struct plane_book *b, uint32_t i, struct lb_counters *out)
+{
+	const struct plane_vip *v = &b->vips[i];
+	struct lb_vip_counters ret = { .key = v->key };
+	uint64_t words[ABI_KINDS + 1];
+
+	if (!v->used || !is_in_order(out, &v->key) ||
+	    xdp_map_sum(&b->maps->vip_counts, i, words, ARRAY_SIZE(words)) < 0)
+		return;
+	for (size_t kind = 0; kind < ABI_KINDS; kind++)
+		ret.packets[kind] = words[kind];
+	ret.bytes = words[ABI_KINDS];
+	for (size_t k = 0; k < v->servers.n; k++)
+		read_server(b, v->servers.items[k], &ret);
+	vec_push(&out->vips, ret);
+}
+
+static void read_events(const struct plane_book *b, struct lb_counters *out)
+{
+	for (uint32_t i = 0; i < ABI_EVENTS; i++) {
+		struct lb_event_counter event = { .name = plane__event_name(i) };
+
+		if (xdp_map_sum(&b->maps->events, i, &event.packets, 1) == 0)
+			vec_push(&out->events, event);
+	}
+}
+
+bool plane__counters_step(struct plane_counters *c, const struct plane_book *b)
+{
+	assert(c->under_way);
+	if (c->next < c->vips.n) {
+		read_vip(b, c->vips.items[c->next++], &c->fresh);
+		return false;
+	}
+	read_events(b, &c->fresh);
+	c->fresh.at = loop_realtime();
+	c->fresh.has = LB_HAS_VIP_BYTES | LB_HAS_AS_TRAFFIC;
+	lb_counters_free(&c->ready);
+	c->ready = c->fresh;
+	c->fresh = (struct lb_counters){ 0 };
+	c->under_way = false;
+	return true;
+}
+
+void plane__counters_stop(struct plane_counters *c)
+{
+	lb_counters_free(&c->fresh);
+	c->under_way = false;
+}
+
+void plane__counters_free(struct plane_counters *c)
+{
+	plane__counters_stop(c);
+	lb_counters_free(&c->ready);
+	vec_free(&c->vips);
+}

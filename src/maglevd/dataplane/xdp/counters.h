@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* counters: what the program has counted, read in slices. */
+#pragma once
+
+#include "core/l4/counters.h"
+#include "src/maglevd/dataplane/xdp/book.h"
+
+struct plane_counters {
+	struct lb_counters ready; /* the newest that are whole; at 0: none yet */
+	struct lb_counters fresh; /* being read */
+	VEC(uint32_t) vips;	  /* indexes, in the order of keys */
+	size_t next;		  /* of them */
+	bool under_way;
+};
+
+void plane__counters_begin(struct plane_counters *c, const struct plane_book *b);
+/* One VIP more. True when all are read: they are the ready ones then. */
+bool plane__counters_step(struct plane_counters *c, const struct plane_book *b);
+void plane__counters_stop(struct plane_counters *c);
+void plane__counters_free(struct plane_counters *c);
+
+/* "drop-no-route" ... */
+const char *plane__event_name(enum abi_event event);

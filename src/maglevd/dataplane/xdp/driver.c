@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The XDP data plane behind the verbs of dataplane.h: maglevd's own program in the kernel
+ * (bpf/lb.bpf.c), programmed through its maps. docs/design/xdp.md tells how.
+ *
+ *	maps	one set of maps, and the program over them
+ *	book	what is in them, and what is free
+ *	table	a VIP's table, in slices
+ *	run	operations, in slices
+ *	set	maps and book in their folder, and how one set takes the place of another
+ *	links	the program on the interfaces
+ *
+ * There is nobody at the other end: the driver is connected while it has the maps and the program
+ * is on one interface at least. A timer looks every second whether that is still so, puts right
+ * what can be, and says when nothing can be forwarded any more. What is programmed does not need
+ * us.
+ *
+ * Work is done in slices from one other timer: first maps that are made anew, then the request.
+ * What takes longer than a slice is loading the program and switching a link, which happens at a
+ * start, a repair, and when sizes change.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "lib/log/log.h"
+#include "src/maglevd/dataplane/drivers.h"
+#include "src/maglevd/dataplane/xdp/counters.h"
+#include "src/maglevd/dataplane/xdp/set.h"
+
+#define LOOK_EVERY 1.0	/* s */
+#define COUNT_EVERY 5.0 /* s */
+#define RETRY_LAST 30	/* s between attempts to open that fail */
+#define SLICE (2 * NSEC_PER_MSEC)
+
+struct dataplane {
+	struct ev_loop *loop;
+	struct dataplane_events events;
+	const struct l4_config *config;
+	struct plane_folder folder;
+	struct plane_links links;
+	struct plane_set *set; /* NULL: not open */
+	bool connected;
+	struct plane_why problem; /* "": none */
+	unsigned retry, retry_in; /* s */
+
+	struct plane_table table;
+	struct plane_run run;
+	struct plane_remake remake;
+	bool remake_wanted;
+	struct plane_counters counters;
+
+	/* the request, one of the two */
+	dataplane_observed_fn observed;
+	dataplane_applied_fn applied;
+	void *user;
+	const struct lb_op *ops;
+	size_t n_ops;
+	uint32_t buckets_per_core; /* as last set: nothing that the maps know of */
+
+	ev_timer look, work, count;
+};
+
+/* ---- up and down ---- */
+
+static void drop_request(struct dataplane *dp)
+{
+	plane__run_stop(&dp->run);
+	dp->observed = NULL;
+	dp->applied = NULL;
+}
+
+static void set_problem(struct dataplane *dp, const struct plane_why *why)
+{
+	if (strcmp(dp->problem.text, why->text) == 0)
+		return;
+	dp->problem = *why;
+	if (*why->text)
+		log_error("xdp-down", LOG_S("pin", dp->folder.pin), LOG_S("error", why->text));
+}
+
+/* The one place where the driver goes up or down. */
+static void set_connected(struct dataplane *dp, bool connected, const struct plane_why *why)
+{
+	bool was = dp->connected;
+
+	set_problem(dp, why);
+	dp->connected = connected;
+	if (was == connected)
+		return;
+	if (connected) {
+		dp->events.up(dp->events.user);
+		return;
+	}
+	drop_request(dp);
+	dp->events.down(dp->events.user, why->text);
+}
+
+static void close_set(struct dataplane *dp)
+{
+	plane__remake_stop(&dp->remake);
+	plane__run_stop(&dp->run);
+	plane__counters_stop(&dp->counters);
+	plane__set_close(dp->set);
+	dp->set = NULL;
+}
+
+static void schedule(struct dataplane *dp, double in)
+{
+	ev_timer_stop(dp->loop, &dp->work);
+	ev_timer_set(&dp->work, in, 0.);
+	ev_timer_start(dp->loop, &dp->work);
+}
+
+static void ask_for_sizes(struct dataplane *dp)
+{
+	dp->remake_wanted = dp->set && !plane__sizes_do(&dp->set->maps.sizes, dp->config);
+	if (dp->remake_wanted)
+		schedule(dp, 0.);
+}
+
+static int open_set(struct dataplane *dp, struct plane_why *why)
+{
+	bool adopted;
+	int r = plane__folder_lock(&dp->folder, why);
+
+	if (r == 0)
+		r = plane__set_open(&dp->folder, dp->config, &dp->set, &adopted, why);
+	if (r < 0) {
+		plane__folder_unlock(&dp->folder);
+		return r;
+	}
+	log_info("xdp-open", LOG_S("pin", dp->folder.pin), LOG_B("adopted", adopted),
+		 LOG_U("vips", dp->set->maps.sizes.vips - 1),
+		 LOG_U("servers", dp->set->maps.sizes.servers - 1),
+		 LOG_U("tables", dp->set->maps.sizes.tables),
+		 LOG_U("table_size", dp->set->maps.sizes.table_size),
+		 LOG_U("flows", (uint64_t)dp->set->maps.sizes.buckets * ABI_BUCKET_FLOWS));
+	plane__links_tidy(&dp->links);
+	ask_for_sizes(dp);
+	return 0;
+}
+
+/* Less and less often, as each attempt may load the program. */
+static void try_to_open(struct dataplane *dp, struct plane_why *why)
+{
+	if (dp->retry_in > 1) {
+		dp->retry_in--;
+		*why = dp->problem;
+		return;
+	}
+	if (open_set(dp, why) == 0) {
+		dp->retry = dp->retry_in = 0;
+		return;
+	}
+	dp->retry = dp->retry ? dp->retry * 2 : 1;
+	if (dp->retry > RETRY_LAST)
+		dp->retry = RETRY_LAST;
+	dp->retry_in = dp->retry;
+}
+
+/* Pins that somebody has removed come back: the descriptors are here. */
+static void look_at_pins(struct dataplane *dp, struct plane_why *why)
+{
+	const char *missing;
+
+	if (!plane__folder_holds(&dp->folder)) {
+		plane__folder_unlock(&dp->folder);
+		if (plane__folder_lock(&dp->folder, why) < 0) {
+			close_set(dp);
+			return;
+		}
+	}
+	missing = plane__maps_unpinned(dp->folder.maps);
+	if (!missing)
+		return;
+	log_warn("xdp-repair", LOG_S("map", missing), LOG_S("reason", "its pin was gone"));
+	plane__maps_pin(&dp->set->maps, dp->folder.maps, why);
+}
+
+static void on_look(struct ev_loop *loop, ev_timer *w, int events)
+{
+	struct dataplane *dp = w->data;
+	struct plane_why why = { 0 };
+	size_t attached = 0;
+
+	if (!dp->set)
+		try_to_open(dp, &why);
+	else
+		look_at_pins(dp, &why);
+	if (dp->set) {
+		attached = plane__links_check(&dp->links, &dp->set->maps);
+		if (!attached)
+			plane__links_explain(&dp->links, &why);
+	}
+	set_connected(dp, attached > 0, &why);
+}
+
+/* ---- requests ---- */
+
+static void answer_observe(struct dataplane *dp)
+{
+	dataplane_observed_fn observed = dp->observed;
+	struct lb_state state = { 0 };
+
+	dp->observed = NULL;
+	plane__book_state(&dp->set->book, &state);
+	state.conf.sticky_buckets_per_core = dp->buckets_per_core;
+	observed(dp->user, 0, &state);
+	lb_state_free(&state);
+}
+
+/* The next VIP whose table is not that of its servers; 0: none. */
+static uint32_t next_changing(const struct plane_book *b)
+{
+	for (uint32_t i = 1; i < b->maps->sizes.vips; i++)
+		if (b->vips[i].used && b->maps->vips[i].flags & ABI_VIP_CHANGING)
+			return i;
+	return 0;
+}
+
+static enum plane_pace step_observe(struct dataplane *dp)
+{
+	uint32_t vip;
+	enum plane_pace pace;
+
+	if (!dp->run.book) {
+		vip = next_changing(&dp->set->book);
+		if (!vip) {
+			answer_observe(dp);
+			return PLANE_DONE;
+		}
+		plane__run_begin_repair(&dp->run, &dp->set->book, vip);
+	}
+	pace = plane__run_step(&dp->run);
+	if (pace != PLANE_DONE)
+		return pace;
+	if (dp->run.err) {
+		dataplane_observed_fn observed = dp->observed;
+
+		dp->observed = NULL;
+		observed(dp->user, dp->run.err, NULL);
+		return PLANE_DONE;
+	}
+	return PLANE_MORE;
+}
+
+static void tell_limit(const struct dataplane *dp)
+{
+	const struct plane_sizes *s = &dp->set->maps.sizes;
+
+	log_error("xdp-full", LOG_S("limit", dp->set->book.full), LOG_U("vips", s->vips - 1),
+		  LOG_U("servers", s->servers - 1), LOG_U("tables", s->tables));
+}
+
+static enum plane_pace step_apply(struct dataplane *dp)
+{
+	dataplane_applied_fn applied = dp->applied;
+	enum plane_pace pace = plane__run_step(&dp->run);
+
+	if (pace != PLANE_DONE)
+		return pace;
+	if (dp->run.err == -ENOSPC)
+		tell_limit(dp);
+	for (size_t i = 0; i < dp->run.done; i++)
+		if (dp->ops[i].kind == LB_OP_CONF)
+			dp->buckets_per_core = dp->ops[i].conf.sticky_buckets_per_core;
+	dp->applied = NULL;
+	applied(dp->user, dp->run.err, dp->run.done);
+	return PLANE_DONE;
+}
+
+/* ---- maps made anew ---- */
+
+static void remake_failed(struct dataplane *dp, const struct plane_why *why)
+{
+	plane__remake_stop(&dp->remake);
+	dp->remake_wanted = false;
+	log_error("xdp-remake-failed", LOG_S("pin", dp->folder.pin), LOG_S("error", why->text));
+}
+
+static void remake_done(struct dataplane *dp)
+{
+	struct plane_why why = { 0 };
+
+	if (plane__remake_finish(&dp->remake, &dp->folder, &dp->links, &dp->set, &why) < 0) {
+		remake_failed(dp, &why);
+		return;
+	}
+	log_info("xdp-remade", LOG_S("pin", dp->folder.pin),
+		 LOG_U("vips", dp->set->maps.sizes.vips - 1),
+		 LOG_U("servers", dp->set->maps.sizes.servers - 1),
+		 LOG_U("tables", dp->set->maps.sizes.tables),
+		 LOG_U("table_size", dp->set->maps.sizes.table_size),
+		 LOG_U("flows", (uint64_t)dp->set->maps.sizes.buckets * ABI_BUCKET_FLOWS));
+	ask_for_sizes(dp);
+}
+
+static enum plane_pace step_remake(struct dataplane *dp)
+{
+	struct plane_why why = { 0 };
+
+	if (!dp->remake.set) {
+		dp->remake_wanted = false;
+		plane__counters_stop(&dp->counters);
+		if (plane__remake_begin(&dp->remake, dp->set, dp->config, &why) < 0)
+			remake_failed(dp, &why);
+		return PLANE_MORE;
+	}
+	if (plane__remake_step(&dp->remake) == PLANE_DONE)
+		remake_done(dp);
+	return PLANE_MORE;
+}
+
+/* ---- the work ---- */
+
+/* A request that has begun is finished before maps are made anew. */
+static enum plane_pace step(struct dataplane *dp)
+{
+	if (dp->remake.set || (dp->remake_wanted && !dp->run.book))
+		return step_remake(dp);
+	if (dp->observed)
+		return step_observe(dp);
+	if (dp->applied && !dp->run.book)
+		plane__run_begin(&dp->run, &dp->set->book, dp->ops, dp->n_ops);
+	return dp->applied ? step_apply(dp) : PLANE_DONE;
+}
+
+static void on_work(struct ev_loop *loop, ev_timer *w, int events)
+{
+	struct dataplane *dp = w->data;
+	int64_t now = loop_monotonic(), until = now + SLICE;
+	enum plane_pace pace = PLANE_MORE;
+
+	while (dp->set && pace == PLANE_MORE && now < until) {
+		pace = step(dp);
+		now = loop_monotonic();
+	}
+	if (!dp->set || pace == PLANE_DONE)
+		return;
+	ev_now_update(loop);
+	schedule(dp, pace == PLANE_MORE || dp->set->book.wait < now
+			     ? 0.
+			     : loop_seconds(dp->set->book.wait - now));
+}
+
+/* Between two readings the timer is that of the next, during one it gives the loop to others. */
+static void on_count(struct ev_loop *loop, ev_timer *w, int events)
+{
+	struct dataplane *dp = w->data;
+	int64_t until = loop_monotonic() + SLICE;
+	bool done = !dp->set || dp->remake.set;
+
+	if (!done && !dp->counters.under_way)
+		plane__counters_begin(&dp->counters, &dp->set->book);
+	while (!done && loop_monotonic() < until)
+		done = plane__counters_step(&dp->counters, &dp->set->book);
+	ev_timer_set(w, done ? COUNT_EVERY : 0., 0.);
+	ev_timer_start(loop, w);
+}
+
+/* ---- the verbs ---- */
+
+static void init_timers(struct dataplane *dp)
+{
+	ev_timer_init(&dp->look, on_look, 0., LOOK_EVERY);
+	ev_timer_init(&dp->count, on_count, COUNT_EVERY, 0.);
+	ev_init(&dp->work, on_work);
+	dp->look.data = dp->work.data = dp->count.data = dp;
+	ev_timer_start(dp->loop, &dp->look);
+	ev_timer_start(dp->loop, &dp->count);
+}
+
+static struct dataplane *plane_start(struct ev_loop *loop, const struct l4_config *config,
+				     const struct dataplane_events *events)
+{
+	struct dataplane *dp = mem_zalloc(sizeof(*dp));
+
+	dp->loop = loop;
+	dp->events = *events;
+	dp->config = config;
+	dp->buckets_per_core = config->lb.sticky_buckets_per_core;
+	dp->run.table = dp->remake.table = &dp->table;
+	plane__folder_init(&dp->folder, config->xdp.pin);
+	dp->links.folder = dp->folder.pin;
+	plane__links_set(&dp->links, &config->xdp);
+	init_timers(dp);
+	return dp;
+}
+
+static void plane_reconfigure(struct dataplane *dp, const struct l4_config *config)
+{
+	dp->config = config;
+	plane__links_set(&dp->links, &config->xdp);
+	ask_for_sizes(dp);
+	ev_feed_event(dp->loop, &dp->look, EV_TIMER);
+}
+
+static void plane_observe(struct dataplane *dp, dataplane_observed_fn done, void *user)
+{
+	assert(dp->connected && !dp->observed && !dp->applied);
+	dp->observed = done;
+	dp->user = user;
+	plane__book_read(&dp->set->book);
+	schedule(dp, 0.);
+}
+
+static void plane_apply(struct dataplane *dp, const struct lb_op *ops, size_t n,
+			dataplane_applied_fn done, void *user)
+{
+	assert(dp->connected && !dp->observed && !dp->applied && n > 0);
+	dp->applied = done;
+	dp->user = user;
+	dp->ops = ops;
+	dp->n_ops = n;
+	schedule(dp, 0.);
+}
+
+static const struct lb_counters *plane_counters(struct dataplane *dp)
+{
+	return dp->counters.ready.at ? &dp->counters.ready : NULL;
+}
+
+static void plane_stop(struct dataplane *dp)
+{
+	ev_timer_stop(dp->loop, &dp->look);
+	ev_timer_stop(dp->loop, &dp->work);
+	ev_timer_stop(dp->loop, &dp->count);
+	close_set(dp);
+	plane__links_close(&dp->links);
+	plane__folder_unlock(&dp->folder);
+	plane__run_free(&dp->run);
+	plane__table_free(&dp->table);
+	plane__counters_free(&dp->counters);
+	free(dp);
+}
+
+/* ---- without a start ---- */
+
+static int unpin(const char *folder)
+{
+	int r = xdp_unpin(folder);
+
+	return r == -ENOENT ? 0 : r;
+}
+
+static int remove_all(const struct plane_folder *f, struct buf *out)
+{
+	int r = plane__links_remove(f->pin, out);
+
+	if (r >= 0)
+		r = unpin(f->maps);
+	if (r == 0)
+		r = unpin(f->next);
+	if (r == 0 && rmdir(f->pin) < 0)
+		r = -errno;
+	if (r < 0)
+		buf_printf(out, "cannot remove %s: %s\n", f->pin, strerror(-r));
+	else
+		buf_printf(out, "%s: removed\n", f->pin);
+	return r;
+}
+
+static int plane_remove(const struct l4_config *config, struct buf *out)
+{
+	struct plane_folder f;
+	struct plane_why why = { 0 };
+	int r;
+
+	plane__folder_init(&f, config->xdp.pin);
+	if (access(f.pin, F_OK) < 0 && errno == ENOENT) {
+		buf_printf(out, "%s: there is nothing\n", f.pin);
+		return 0;
+	}
+	r = plane__folder_lock(&f, &why);
+	if (r < 0)
+		buf_printf(out, "%s%s\n", why.text, r == -EBUSY ? ": stop it first" : "");
+	else
+		r = remove_all(&f, out);
+	plane__folder_unlock(&f);
+	return r;
+}
+
+const struct dataplane_driver dataplane_xdp = {
+	.name = "xdp",
+	.start = plane_start,
+	.reconfigure = plane_reconfigure,
+	.observe = plane_observe,
+	.apply = plane_apply,
+	.counters = plane_counters,
+	.stop = plane_stop,
+	.remove = plane_remove,
+};

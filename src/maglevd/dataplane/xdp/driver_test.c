@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verbs: what is applied is what is observed, and packets go where the state says. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "core/testing/random.h"
+#include "src/maglevd/dataplane/xdp/counters.h"
+#include "src/maglevd/dataplane/xdp/testkit.h"
+
+#define VIP "198.51.100.10"
+#define VIP6 "2001:db8:100::10"
+
+static void assert_same_vip(const struct lb_vip *a, const struct lb_vip *b)
+{
+	assert_int_equal(lb_vip_key_cmp(&a->key, &b->key), 0);
+	assert_int_equal(a->encap, b->encap);
+	assert_int_equal(a->src_ip_sticky, b->src_ip_sticky);
+	assert_int_equal(a->as.n, b->as.n);
+	for (size_t i = 0; i < a->as.n; i++) {
+		assert_int_equal(addr_cmp(&a->as.items[i].address, &b->as.items[i].address), 0);
+		assert_int_equal(a->as.items[i].weight, b->as.items[i].weight);
+		assert_int_equal(a->as.items[i].flush, b->as.items[i].flush);
+	}
+}
+
+static void assert_same(const struct lb_state *a, const struct lb_state *b)
+{
+	assert_int_equal(a->has_conf, b->has_conf);
+	if (a->has_conf)
+		assert_true(lb_conf_equal(&a->conf, &b->conf));
+	assert_int_equal(a->vips.n, b->vips.n);
+	for (size_t i = 0; i < a->vips.n; i++)
+		assert_same_vip(&a->vips.items[i], &b->vips.items[i]);
+}
+
+static void start(struct world *w)
+{
+	world_start(w, &(struct world_config){ 0 });
+	world_wait_up(w);
+}
+
+/* A VIP with two servers. */
+static void make_www(struct world *w)
+{
+	const struct lb_op ops[] = {
+		op_conf(40),
+		op_vip(LB_OP_VIP_ADD, VIP, 80),
+		op_as(LB_OP_AS_ADD, VIP, 80, "10.0.0.1", 100),
+		op_as(LB_OP_AS_ADD, VIP, 80, "10.0.0.2", 100),
+	};
+
+	start(w);
+	world_do(w, ops, ARRAY_SIZE(ops));
+}
+
+static const struct lb_vip_key *www(void)
+{
+	static struct lb_vip_key key;
+
+	key = op_vip(LB_OP_VIP_ADD, VIP, 80).vip;
+	return &key;
+}
+
+/* How many of a hundred new flows go to an address. */
+static unsigned share_of(struct world *w, const struct lb_vip_key *vip, const char *server)
+{
+	static unsigned port = 1024;
+	struct addr address = testing_address(server);
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < 100; i++, port++) {
+		struct addr to = world_send(w, "203.0.113.7", vip, port, 2);
+
+		n += addr_cmp(&to, &address) == 0;
+	}
+	return n;
+}
+
+static void a_fresh_data_plane_is_empty(void **state)
+{
+	struct world *w = *state;
+
+	start(w);
+	world_observe(w);
+	assert_false(w->state.has_conf);
+	assert_int_equal(w->state.vips.n, 0);
+}
+
+static void what_is_applied_is_observed_and_forwarded(void **state)
+{
+	struct world *w = *state;
+
+	make_www(w);
+	world_observe(w);
+	assert_true(w->state.has_conf);
+	assert_int_equal(w->state.conf.flow_timeout_s, 40);
+	assert_int_equal(w->state.vips.n, 1);
+	assert_int_equal(w->state.vips.items[0].as.n, 2);
+	assert_in_range(share_of(w, www(), "10.0.0.1"), 30, 70);
+	assert_in_range(share_of(w, www(), "10.0.0.2"), 30, 70);
+	world_check_tables(w);
+}
+
+static void every_flow_timeout_is_read_back(void **state)
+{
+	struct world *w = *state;
+
+	start(w);
+	for (unsigned s = 1; s <= 120; s++) {
+		const struct lb_op op = op_conf(s);
+
+		world_do(w, &op, 1);
+		world_observe(w);
+		assert_int_equal(w->state.conf.flow_timeout_s, s);
+	}
+}
+
+static void a_known_flow_stays_until_it_is_flushed(void **state)
+{
+	struct world *w = *state;
+	struct lb_op drain = op_as(LB_OP_AS_WEIGHT, VIP, 80, "10.0.0.1", 0);
+	struct addr first, to;
+	unsigned port = 2000;
+
+	make_www(w);
+	do {
+		first = world_send(w, "203.0.113.7", www(), ++port, 2);
+	} while (first.bytes[3] != 1);
+	world_do(w, &drain, 1);
+	to = world_send(w, "203.0.113.7", www(), port, 16);
+	assert_int_equal(addr_cmp(&to, &first), 0);
+	assert_int_equal(share_of(w, www(), "10.0.0.1"), 0);
+	world_observe(w);
+	assert_false(w->state.vips.items[0].as.items[0].flush);
+
+	drain.flush = true;
+	world_do(w, &drain, 1);
+	to = world_send(w, "203.0.113.7", www(), port, 16);
+	assert_int_equal(to.bytes[3], 2);
+	world_observe(w);
+	assert_true(w->state.vips.items[0].as.items[0].flush);
+
+	drain.flush = false;
+	drain.weight = 100;
+	world_do(w, &drain, 1);
+	world_observe(w);
+	assert_false(w->state.vips.items[0].as.items[0].flush);
+}
+
+static void a_server_that_is_deleted_loses_its_flows(void **state)
+{
+	struct world *w = *state;
+	const struct lb_op del = op_as(LB_OP_AS_DEL, VIP, 80, "10.0.0.1", 0);
+	const struct lb_op add = op_as(LB_OP_AS_ADD, VIP, 80, "10.0.0.1", 0);
+	unsigned port = 2000;
+
+	make_www(w);
+	while (world_send(w, "203.0.113.7", www(), ++port, 2).bytes[3] != 1)
+		;
+	world_do(w, &del, 1);
+	world_do(w, &add, 1);
+	assert_int_equal(world_send(w, "203.0.113.7", www(), port, 16).bytes[3], 2);
+}
+
+static void operations_on_one_server_follow_each_other(void **state)
+{
+	struct world *w = *state;
+	const struct lb_op ops[] = {
+		op_as(LB_OP_AS_DEL, VIP, 80, "10.0.0.1", 0),
+		op_as(LB_OP_AS_ADD, VIP, 80, "10.0.0.1", 50),
+		op_as(LB_OP_AS_WEIGHT, VIP, 80, "10.0.0.1", 100),
+		op_as(LB_OP_AS_DEL, VIP, 80, "10.0.0.2", 0),
+		op_as(LB_OP_AS_ADD, VIP, 80, "10.0.0.3", 100),
+	};
+
+	make_www(w);
+	world_do(w, ops, ARRAY_SIZE(ops));
+	assert_in_range(share_of(w, www(), "10.0.0.1"), 30, 70);
+	assert_in_range(share_of(w, www(), "10.0.0.3"), 30, 70);
+	world_check_tables(w);
+}
+
+static void the_first_that_fails_ends_the_request(void **state)
+{
+	struct world *w = *state;
+	const struct lb_op ops[] = {
+		op_as(LB_OP_AS_WEIGHT, VIP, 80, "10.0.0.1", 10),
+		op_as(LB_OP_AS_WEIGHT, VIP, 80, "10.0.0.9", 10),
+		op_as(LB_OP_AS_WEIGHT, VIP, 80, "10.0.0.2", 10),
+	};
+
+	make_www(w);
+	assert_int_equal(world_apply(w, ops, ARRAY_SIZE(ops)), -ENOENT);
+	assert_int_equal(w->done, 1);
+	world_observe(w);
+	assert_int_equal(w->state.vips.items[0].as.items[0].weight, 10);
+	assert_int_equal(w->state.vips.items[0].as.items[1].weight, 100);
+	world_check_tables(w);
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+	struct world *w = *state;
+	const struct lb_op again = op_vip(LB_OP_VIP_ADD, VIP, 80);
+	const struct lb_op full = op_vip(LB_OP_VIP_DEL, VIP, 80);
+	const struct lb_op none = op_vip(LB_OP_VIP_DEL, VIP, 81);
+	const struct lb_op twice = op_as(LB_OP_AS_ADD, VIP, 80, "10.0.0.1", 1);
+	const struct lb_op family = op_as(LB_OP_AS_ADD, VIP, 80, "2001:db8:11::1", 1);
+	const struct lb_op lost = op_as(LB_OP_AS_ADD, VIP, 81, "10.0.0.1", 1);
+
+	make_www(w);
+	assert_int_equal(world_apply(w, &again, 1), -EEXIST);
+	assert_int_equal(world_apply(w, &full, 1), -EBUSY);
+	assert_int_equal(world_apply(w, &none, 1), -ENOENT);
+	assert_int_equal(world_apply(w, &twice, 1), -EEXIST);
+	assert_int_equal(world_apply(w, &family, 1), -EAFNOSUPPORT);
+	assert_int_equal(world_apply(w, &lost, 1), -ENOENT);
+	assert_in_range(share_of(w, www(), "10.0.0.1"), 30, 70);
+}
+
+static void an_address_is_ours_as_long_as_it_has_a_vip(void **state)
+{
+	struct world *w = *state;
+	const struct lb_op all[] = { op_conf(40), op_vip(LB_OP_VIP_ADD, VIP, 0),
+				     op_as(LB_OP_AS_ADD, VIP, 0, "10.0.0.1", 1) };
+	const struct lb_op one[] = { op_vip(LB_OP_VIP_ADD, VIP, 80),
+				     op_as(LB_OP_AS_ADD, VIP, 80, "10.0.0.2", 1) };
+	const struct lb_op less[] = { op_as(LB_OP_AS_DEL, VIP, 0, "10.0.0.1", 0),
+				      op_vip(LB_OP_VIP_DEL, VIP, 0) };
+	const struct lb_op more[] = { op_vip(LB_OP_VIP_ADD, VIP, 0),
+				      op_as(LB_OP_AS_ADD, VIP, 0, "10.0.0.3", 1) };
+	const struct lb_op none[] = { op_as(LB_OP_AS_DEL, VIP, 80, "10.0.0.2", 0),
+				      op_vip(LB_OP_VIP_DEL, VIP, 80) };
+	struct lb_vip_key other = op_vip(LB_OP_VIP_ADD, VIP, 81).vip;
+
+	start(w);
+	world_do(w, all, ARRAY_SIZE(all));
+	world_do(w, one, ARRAY_SIZE(one));
+	assert_int_equal(share_of(w, www(), "10.0.0.2"), 100);
+	assert_int_equal(share_of(w, &other, "10.0.0.1"), 100);
+	world_do(w, less, ARRAY_SIZE(less));
+	assert_int_equal(share_of(w, www(), "10.0.0.2"), 100);
+	assert_false(addr_is_set(&(struct addr){ 0 }));
+	assert_int_equal(world_send(w, "203.0.113.7", &other, 1, 2).family, AF_UNSPEC);
+	world_do(w, more, ARRAY_SIZE(more));
+	world_do(w, none, ARRAY_SIZE(none));
+	assert_int_equal(share_of(w, www(), "10.0.0.3"), 100);
+	world_observe(w);
+	assert_int_equal(w->state.vips.n, 1);
+}
+
+static void ipv6_is_forwarded_too(void **state)
+{
+	struct world *w = *state;
+	struct lb_op ops[] = {
+		op_conf(40),
+		op_vip(LB_OP_VIP_ADD, VIP6, 443),
+		op_as(LB_OP_AS_ADD, VIP6, 443, "2001:db8:11::1", 1),
+	};
+	struct addr server = testing_address("2001:db8:11::1"), to;
+
+	ops[1].encap = LB_ENCAP_GRE6;
+	ops[1].src_ip_sticky = true;
+	start(w);
+	world_do(w, ops, ARRAY_SIZE(ops));
+	to = world_send(w, "2001:db8:99::7", &ops[1].vip, 1000, 2);
+	assert_int_equal(addr_cmp(&to, &server), 0);
+	world_observe(w);
+	assert_int_equal(w->state.vips.items[0].encap, LB_ENCAP_GRE6);
+	assert_true(w->state.vips.items[0].src_ip_sticky);
+}
+
+/* A VIP that comes back gets another index and other ids, and counts from 0. */
+static void counters_are_read_and_begin_with_the_vip(void **state)
+{
+	struct world *w = *state;
+	const struct lb_op away[] = { op_as(LB_OP_AS_DEL, VIP, 80, "10.0.0.1", 0),
+				      op_as(LB_OP_AS_DEL, VIP, 80, "10.0.0.2", 0),
+				      op_vip(LB_OP_VIP_DEL, VIP, 80) };
+	const struct lb_op back[] = { op_vip(LB_OP_VIP_ADD, VIP, 80),
+				      op_as(LB_OP_AS_ADD, VIP, 80, "10.0.0.1", 1) };
+	struct plane_counters c = { 0 };
+	struct plane_book b;
+
+	make_www(w);
+	share_of(w, www(), "10.0.0.1");
+	plane__book_open(&b, &w->maps, false);
+	plane__counters_begin(&c, &b);
+	while (!plane__counters_step(&c, &b))
+		;
+	assert_int_equal(c.ready.vips.n, 1);
+	assert_int_equal(c.ready.vips.items[0].packets[LB_PACKETS_FIRST], 100);
+	assert_int_equal(c.ready.vips.items[0].bytes, 100 * 40);
+	assert_int_equal(c.ready.vips.items[0].as.items[0].packets +
+				 c.ready.vips.items[0].as.items[1].packets,
+			 100);
+	assert_int_equal(c.ready.events.n, ABI_EVENTS);
+	world_do(w, away, ARRAY_SIZE(away));
+	world_do(w, back, ARRAY_SIZE(back));
+	plane__book_read(&b);
+	plane__counters_begin(&c, &b);
+	while (!plane__counters_step(&c, &b))
+		;
+	assert_int_equal(c.ready.vips.items[0].packets[LB_PACKETS_FIRST], 0);
+	assert_int_equal(c.ready.vips.items[0].as.items[0].packets, 0);
+	plane__counters_free(&c);
+	plane__book_close(&b);
+}
+
+/* ---- anything at all, beside a model ---- */
+
+static struct lb_op random_op(struct dice *dice)
+{
+	static const char *const vips[] = { "198.51.100.1", "198.51.100.2", "198.51.100.3" };
+	static const unsigned ports[] = { 0, 80, 443 };
+	static const enum lb_op_kind kinds[] = { LB_OP_VIP_ADD,	  LB_OP_VIP_DEL,  LB_OP_AS_ADD,
+						 LB_OP_AS_ADD,	  LB_OP_AS_ADD,	  LB_OP_AS_DEL,
+						 LB_OP_AS_WEIGHT, LB_OP_AS_WEIGHT };
+	char server[16];
+	struct lb_op op;
+
+	snprintf(server, sizeof(server), "10.0.0.%u", dice_roll(dice, 6) + 1);
+	op = op_as(kinds[dice_roll(dice, ARRAY_SIZE(kinds))],
+		   vips[dice_roll(dice, ARRAY_SIZE(vips))],
+		   ports[dice_roll(dice, ARRAY_SIZE(ports))], server, dice_roll(dice, 3) * 50);
+	op.flush = dice_roll(dice, 2);
+	op.src_ip_sticky = op.kind == LB_OP_VIP_ADD && dice_roll(dice, 2);
+	return op;
+}
+
+/* A new flow goes to a server that has weight, if there is one. */
+static void check_packet(struct world *w, const struct lb_vip *vip, unsigned port)
+{
+	struct addr to = world_send(w, "203.0.113.9", &vip->key, port, 2);
+	const struct lb_as *as;
+
+	for (size_t i = 0; i < vip->as.n; i++) {
+		if (!vip->as.items[i].weight)
+			continue;
+		as = lb_vip_as(vip, &to);
+		assert_non_null(as);
+		assert_true(as->weight > 0);
+		return;
+	}
+	assert_int_equal(to.family, AF_UNSPEC);
+}
+
+static void check_against(struct world *w, const struct lb_state *model, unsigned *port)
+{
+	world_observe(w);
+	assert_same(&w->state, model);
+	for (size_t i = 0; i < model->vips.n; i++)
+		for (unsigned k = 0; k < 4; k++)
+			check_packet(w, &model->vips.items[i], ++*port);
+}
+
+static void random_batch(struct world *w, struct dice *dice, struct lb_state *model)
+{
+	struct lb_op ops[12];
+	size_t n = dice_roll(dice, ARRAY_SIZE(ops)) + 1, done = 0;
+	bool works = true;
+
+	for (size_t i = 0; i < n; i++)
+		ops[i] = random_op(dice);
+	for (; done < n && works; done += works)
+		works = lb_state_apply(model, &ops[done]);
+	assert_int_equal(world_apply(w, ops, n) < 0, !works);
+	assert_int_equal(w->done, done);
+}
+
+static void any_operations_lead_where_the_model_says(void **state)
+{
+	struct world *w = *state;
+	struct dice dice = dice_of_run(0);
+	struct lb_state model = { 0 };
+	const struct lb_op conf = op_conf(40);
+	unsigned port = 1;
+
+	start(w);
+	world_do(w, &conf, 1);
+	lb_state_apply(&model, &conf);
+	for (unsigned i = 0; i < 150; i++) {
+		random_batch(w, &dice, &model);
+		check_against(w, &model, &port);
+		if (i % 30 == 29) {
+			world_stop(w);
+			start(w);
+			check_against(w, &model, &port);
+		}
+	}
+	world_check_tables(w);
+	lb_state_free(&model);
+}
+
+#define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, world_setup, world_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IN_WORLD(a_fresh_data_plane_is_empty),
+		IN_WORLD(what_is_applied_is_observed_and_forwarded),
+		IN_WORLD(every_flow_timeout_is_read_back),
+		IN_WORLD(a_known_flow_stays_until_it_is_flushed),
+		IN_WORLD(a_server_that_is_deleted_loses_its_flows),
+		IN_WORLD(operations_on_one_server_follow_each_other),
+		IN_WORLD(the_first_that_fails_ends_the_request),
+		IN_WORLD(what_does_not_fit_is_refused),
+		IN_WORLD(an_address_is_ours_as_long_as_it_has_a_vip),
+		IN_WORLD(ipv6_is_forwarded_too),
+		IN_WORLD(counters_are_read_and_begin_with_the_vip),
+		IN_WORLD(any_operations_lead_where_the_model_says),
+	};
+	const char *reason = testing_prepare();
+
+	if (reason)
+		return testing_skip(reason);
+	return cmocka_run_group_tests_name("xdp_driver", tests, NULL, NULL);
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A change of a VIP: it is marked as changing, its servers are written, its table is built and
+ * switched to, flows are torn down, servers that go are let go of, the mark is removed. Whoever
+ * finds the mark after a crash builds the table again from the servers that are there.
+ *
+ * A server that goes has weight 0 until then, so that the table is built without it.
+ */
+#include "src/maglevd/dataplane/xdp/run.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "base/cleanup.h"
+
+typedef int (*op_fn)(struct plane_run *run, const struct lb_op *op);
+
+void plane__run_begin(struct plane_run *run, struct plane_book *book, const struct lb_op *ops,
+		      size_t n)
+{
+	assert(!run->book);
+	run->book = book;
+	run->ops = ops;
+	run->n = n;
+	run->done = 0;
+	run->err = 0;
+	run->vip = 0;
+}
+
+static void change_begin(struct plane_run *run, uint32_t vip)
+{
+	run->vip = vip;
+	run->first = run->done;
+	run->ended = run->rebuild = false;
+	run->flush.n = run->gone.n = 0;
+	plane__book_set_changing(run->book, vip, true);
+}
+
+void plane__run_begin_repair(struct plane_run *run, struct plane_book *book, uint32_t vip)
+{
+	plane__run_begin(run, book, NULL, 0);
+	change_begin(run, vip);
+	run->rebuild = run->ended = true;
+}
+
+static int run_conf(struct plane_run *run, const struct lb_op *op)
+{
+	return plane__book_conf(run->book, &op->conf);
+}
+
+static int run_vip_add(struct plane_run *run, const struct lb_op *op)
+{
+	return plane__book_vip_add(run->book, op);
+}
+
+static int run_vip_del(struct plane_run *run, const struct lb_op *op)
+{
+	uint32_t vip = plane__book_vip(run->book, &op->vip);
+
+	if (!vip)
+		return -ENOENT;
+	if (run->book->vips[vip].servers.n)
+		return -EBUSY;
+	plane__book_vip_del(run->book, vip);
+	return 0;
+}
+
+static int run_as_add(struct plane_run *run, const struct lb_op *op)
+{
+	uint32_t id;
+	int r = plane__book_server_add(run->book, run->vip, op, &id);
+
+	if (r == 0 && op->weight)
+		run->rebuild = true;
+	return r;
+}
+
+static int run_as_weight(struct plane_run *run, const struct lb_op *op)
+{
+	uint32_t id = plane__book_server(run->book, run->vip, &op->as);
+	struct abi_as *s = &run->book->maps->servers[id];
+
+	if (!id)
+		return -ENOENT;
+	if (s->weight != op->weight)
+		run->rebuild = true;
+	s->weight = op->weight;
+	s->flags &= (__u8)~ABI_AS_FLUSHED;
+	if (op->flush)
+		vec_push(&run->flush, (uint16_t)id);
+	return 0;
+}
+
+static int run_as_del(struct plane_run *run, const struct lb_op *op)
+{
+	uint32_t id = plane__book_server(run->book, run->vip, &op->as);
+	struct abi_as *s = &run->book->maps->servers[id];
+
+	if (!id)
+		return -ENOENT;
+	if (s->weight)
+		run->rebuild = true;
+	s->weight = 0;
+	vec_push(&run->gone, (uint16_t)id);
+	return 0;
+}
+
+static const struct {
+	op_fn run;
+	bool on_server; /* part of a change */
+} verbs[LB_OP_KINDS] = {
+	[LB_OP_CONF] = { run_conf, false },	  [LB_OP_VIP_ADD] = { run_vip_add, false },
+	[LB_OP_VIP_DEL] = { run_vip_del, false }, [LB_OP_AS_ADD] = { run_as_add, true },
+	[LB_OP_AS_DEL] = { run_as_del, true },	  [LB_OP_AS_WEIGHT] = { run_as_weight, true },
+};
+
+static bool is_going(const struct plane_run *run, const struct addr *address)
+{
+	uint32_t id = plane__book_server(run->book, run->vip, address);
+
+	for (size_t i = 0; i < run->gone.n; i++)
+		if (run->gone.items[i] == id)
+			return true;
+	return false;
+}
+
+/* Whether the next operation is part of the change under way. */
+static bool belongs(const struct plane_run *run)
+{
+	const struct lb_op *op;
+
+	if (run->err || run->done == run->n)
+		return false;
+	op = &run->ops[run->done];
+	return verbs[op->kind].on_server &&
+	       lb_vip_key_cmp(&op->vip, &run->book->vips[run->vip].key) == 0 &&
+	       !is_going(run, &op->as);
+}
+
+static void change_end(struct plane_run *run)
+{
+	for (size_t i = 0; i < run->flush.n; i++)
+		plane__book_flush(run->book, run->flush.items[i]);
+	for (size_t i = 0; i < run->gone.n; i++)
+		plane__book_server_del(run->book, run->gone.items[i]);
+	plane__book_set_changing(run->book, run->vip, false);
+	run->vip = 0;
+}
+
+static enum plane_pace one_op(struct plane_run *run)
+{
+	const struct lb_op *op = &run->ops[run->done];
+	int r;
+
+	assert((size_t)op->kind < ARRAY_SIZE(verbs));
+	if (verbs[op->kind].on_server && !run->vip) {
+		uint32_t vip = plane__book_vip(run->book, &op->vip);
+
+		if (!vip) {
+			run->err = -ENOENT;
+			return PLANE_MORE;
+		}
+		change_begin(run, vip);
+	}
+	r = verbs[op->kind].run(run, op);
+	if (r == -EAGAIN)
+		return PLANE_WAIT;
+	if (r < 0)
+		run->err = r;
+	else
+		run->done++;
+	return PLANE_MORE;
+}
+
+/* Nothing that was done to the VIP counts without its table: the maps stay marked. */
+static enum plane_pace change_failed(struct plane_run *run, int err)
+{
+	run->err = err;
+	run->done = run->first;
+	run->vip = 0;
+	run->book->full = "tables";
+	return PLANE_MORE;
+}
+
+static enum plane_pace change_step(struct plane_run *run)
+{
+	int r = 0;
+
+	if (!run->ended && belongs(run))
+		return one_op(run);
+	run->ended = true;
+	if (run->rebuild) {
+		if (!run->table->book)
+			r = plane__table_begin(run->table, run->book, run->vip);
+		if (r < 0)
+			return r == -EAGAIN ? PLANE_WAIT : change_failed(run, r);
+		if (!plane__table_step(run->table))
+			return PLANE_MORE;
+	}
+	change_end(run);
+	return PLANE_MORE;
+}
+
+enum plane_pace plane__run_step(struct plane_run *run)
+{
+	assert(run->book);
+	if (run->vip)
+		return change_step(run);
+	if (!run->err && run->done < run->n)
+		return one_op(run);
+	run->book = NULL;
+	return PLANE_DONE;
+}
+
+void plane__run_stop(struct plane_run *run)
+{
+	if (run->table)
+		plane__table_stop(run->table);
+	run->book = NULL;
+	run->vip = 0;
+}
+
+void plane__run_free(struct plane_run *run)
+{
+	plane__run_stop(run);
+	vec_free(&run->flush);
+	vec_free(&run->gone);
+}

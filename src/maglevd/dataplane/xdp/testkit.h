@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * testkit: the driver in namespaces of the test's own, with a real kernel under it.
+ *
+ * There is a BPF file system, and d0, a device whose peer d1 is the router to all servers
+ * (10.0.0.0/8 and 2001:db8:11::/64). Packets are run through a program over the maps that are
+ * pinned: what the one on the device would do with them.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "core/diff/diff.h"
+#include "src/maglevd/dataplane/dataplane.h"
+#include "src/maglevd/dataplane/xdp/set.h"
+#include "src/maglevd/snapshot.h"
+
+/* NULL, or why the tests cannot run here. */
+const char *testing_prepare(void);
+/* What main() returns then. */
+int testing_skip(const char *reason);
+void testing_run(const char *command);
+
+struct world {
+	struct ev_loop *loop;
+	struct snapshot *snapshot, *before; /* before: of the last reload */
+	struct dataplane *dp;
+	char pin[64];
+	unsigned ups, downs;
+	char why[512]; /* of the last down */
+	bool answered;
+	int err;
+	size_t done;
+	struct lb_state state;	/* as last observed */
+	struct plane_maps maps; /* to run packets through */
+};
+
+/* An empty world of its own pin folder; for setup and teardown of a test. */
+int world_setup(void **state);
+int world_teardown(void **state);
+
+struct world_config {
+	const char *interfaces; /* NULL: d0 */
+	const char *mode;	/* NULL: auto */
+	unsigned table_size;	/* 0: 1009 */
+	unsigned flows;		/* 0: 4096 */
+	unsigned frontends;	/* 0: 4; each with 4 servers: what sizes go by */
+};
+
+void world_start(struct world *w, const struct world_config *c);
+void world_wait_up(struct world *w);
+void world_wait_down(struct world *w);
+void world_reconfigure(struct world *w, const struct world_config *c);
+/* As a process ends: what is pinned stays. */
+void world_stop(struct world *w);
+
+/* Both must be answered. */
+void world_observe(struct world *w);
+int world_apply(struct world *w, const struct lb_op *ops, size_t n);
+/* All of them must work. */
+void world_do(struct world *w, const struct lb_op *ops, size_t n);
+
+struct lb_op op_conf(unsigned timeout);
+struct lb_op op_vip(enum lb_op_kind kind, const char *vip, unsigned port);
+struct lb_op op_as(enum lb_op_kind kind, const char *vip, unsigned port, const char *as,
+		   unsigned weight);
+
+/*
+ * A TCP packet (with flags: 2 is SYN) from a port of a client to a VIP: the server that it goes to,
+ * none when it is dropped or not ours.
+ */
+struct addr world_send(struct world *w, const char *client, const struct lb_vip_key *vip,
+		       unsigned port, unsigned flags);
+/* Forgets the maps that packets are run through; others may have taken their place. */
+void world_forget_maps(struct world *w);
+/* Fails unless each VIP has the table of its servers, and just that. */
+void world_check_tables(struct world *w);
+struct addr testing_address(const char *text);

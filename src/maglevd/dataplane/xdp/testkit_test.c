@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The code of testkit.h; no test itself. */
+#include "src/maglevd/dataplane/xdp/testkit.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <linux/bpf.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "src/maglevd/dataplane/drivers.h"
+#include "src/maglevd/testing.h"
+
+#define ROUTER_MAC "02:00:00:00:02:01"
+
+static char root_folder[] = "/tmp/xdp-driver-test-XXXXXX";
+
+void testing_run(const char *command)
+{
+	if (system(command) != 0)
+		fail_msg("failed: %s", command);
+}
+
+static void remove_root(void)
+{
+	umount(root_folder);
+	rmdir(root_folder);
+}
+
+const char *testing_prepare(void)
+{
+	struct plane_sizes sizes = { 64, 64, 1024, 8, 1009, 32, 128 };
+	struct plane_maps maps;
+	struct plane_why why;
+
+	if (plane__maps_make(&sizes, NULL, &maps, &why) == -EPERM ||
+	    unshare(CLONE_NEWNET | CLONE_NEWNS) < 0)
+		return "BPF or namespaces are not permitted here";
+	plane__maps_close(&maps);
+	assert_int_equal(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	assert_non_null(mkdtemp(root_folder));
+	assert_int_equal(mount("bpf", root_folder, "bpf", 0, NULL), 0);
+	atexit(remove_root);
+	testing_run("ip link set lo up");
+	return NULL;
+}
+
+int testing_skip(const char *reason)
+{
+	printf("1..1\nok 1 - the driver of the XDP data plane # SKIP %s\n", reason);
+	return 0;
+}
+
+static const char *const network[] = {
+	"ip link add d0 type veth peer name d1 && ip link set d0 up && ip link set d1 up",
+	"cd /proc/sys/net && echo 0 > ipv6/conf/d0/accept_dad && echo 1 > ipv4/ip_forward",
+	"cd /proc/sys/net && echo 1 | tee ipv6/conf/*/forwarding ipv4/conf/*/forwarding >/dev/null",
+	"ip addr add 10.0.2.2/24 dev d0; ip addr add 2001:db8:2::2/64 dev d0 nodad",
+	"ip neigh replace 10.0.2.1 dev d0 lladdr " ROUTER_MAC " nud permanent",
+	"ip neigh replace 2001:db8:2::1 dev d0 lladdr " ROUTER_MAC " nud permanent",
+	"ip route add 10.0.0.0/8 via 10.0.2.1; ip route add 2001:db8:11::/64 via 2001:db8:2::1",
+};
+
+int world_setup(void **state)
+{
+	static unsigned number;
+	struct world *w = mem_zalloc(sizeof(*w));
+
+	w->loop = ev_loop_new(0);
+	snprintf(w->pin, sizeof(w->pin), "%s/%u", root_folder, number++);
+	for (size_t i = 0; i < ARRAY_SIZE(network); i++)
+		testing_run(network[i]);
+	*state = w;
+	return 0;
+}
+
+int world_teardown(void **state)
+{
+	struct world *w = *state;
+	struct buf out = { 0 };
+
+	world_stop(w);
+	world_forget_maps(w);
+	if (w->snapshot)
+		dataplane_xdp.remove(&w->snapshot->config, &out);
+	buf_free(&out);
+	snapshot_free(w->snapshot);
+	snapshot_free(w->before);
+	lb_state_free(&w->state);
+	ev_loop_destroy(w->loop);
+	free(w);
+	return if_nametoindex("d0") ? system("ip link del d0") : 0;
+}
+
+/* ---- the driver ---- */
+
+static void on_up(void *user)
+{
+	struct world *w = user;
+
+	w->ups++;
+}
+
+static void on_down(void *user, const char *why)
+{
+	struct world *w = user;
+
+	w->downs++;
+	snprintf(w->why, sizeof(w->why), "%s", why);
+}
+
+static struct snapshot *snapshot_of(const struct world *w, const struct world_config *c)
+{
+	struct buf text = { 0 };
+	struct snapshot *s;
+	unsigned n = c->frontends ? c->frontends : 4;
+
+	buf_printf(&text, "maglev:\n  dataplane: xdp\n  backends: {");
+	for (unsigned i = 0; i < 4; i++)
+		buf_printf(&text, " b%u: { address: 10.0.0.%u },", i, i + 1);
+	buf_printf(&text, " }\n  frontends: {");
+	for (unsigned i = 0; i < n; i++)
+		buf_printf(&text,
+			   " f%u: { address: 192.0.%u.%u, pools: [ { name: p, backends: "
+			   "{ b0: , b1: , b2: , b3: } } ] },",
+			   i, i / 256, i % 256);
+	buf_printf(&text,
+		   " }\n  vpp: { lb: { ipv4-src-address: 10.0.2.2 } }\n  xdp: { interfaces: [%s], "
+		   "mode: %s, pin: %s, table-size: %u, flow-table-size: %u }\n",
+		   c->interfaces ? c->interfaces : "d0", c->mode ? c->mode : "auto", w->pin,
+		   c->table_size ? c->table_size : 1009, c->flows ? c->flows : 4096);
+	s = testing_snapshot(buf_cstr(&text));
+	buf_free(&text);
+	return s;
+}
+
+void world_start(struct world *w, const struct world_config *c)
+{
+	const struct dataplane_events events = { on_up, on_down, w };
+
+	assert_null(w->dp);
+	snapshot_free(w->snapshot);
+	w->snapshot = snapshot_of(w, c);
+	w->ups = w->downs = 0;
+	w->dp = dataplane_xdp.start(w->loop, &w->snapshot->config, &events);
+}
+
+static bool is_up(void *user)
+{
+	const struct world *w = user;
+
+	return w->ups > w->downs;
+}
+
+static bool is_down(void *user)
+{
+	return !is_up(user);
+}
+
+void world_wait_up(struct world *w)
+{
+	assert_true(testing_wait(w->loop, is_up, w));
+}
+
+void world_wait_down(struct world *w)
+{
+	assert_true(testing_wait(w->loop, is_down, w));
+}
+
+void world_reconfigure(struct world *w, const struct world_config *c)
+{
+	snapshot_free(w->before);
+	w->before = w->snapshot;
+	w->snapshot = snapshot_of(w, c);
+	dataplane_xdp.reconfigure(w->dp, &w->snapshot->config);
+}
+
+void world_stop(struct world *w)
+{
+	if (w->dp)
+		dataplane_xdp.stop(w->dp);
+	w->dp = NULL;
+}
+
+static bool is_answered(void *user)
+{
+	const struct world *w = user;
+
+	return w->answered;
+}
+
+static void wait_answer(struct world *w)
+{
+	assert_true(testing_wait(w->loop, is_answered, w));
+}
+
+static void on_observed(void *user, int err, const struct lb_state *state)
+{
+	struct world *w = user;
+
+	w->answered = true;
+	w->err = err;
+	lb_state_free(&w->state);
+	if (err)
+		return;
+	lb_state_copy(state, &w->state);
+	for (size_t i = 0; i < state->vips.n; i++)
+		for (size_t k = 0; k < state->vips.items[i].as.n; k++)
+			w->state.vips.items[i].as.items[k].flush =
+				state->vips.items[i].as.items[k].flush;
+}
+
+void world_observe(struct world *w)
+{
+	w->answered = false;
+	dataplane_xdp.observe(w->dp, on_observed, w);
+	assert_false(w->answered);
+	wait_answer(w);
+	assert_int_equal(w->err, 0);
+}
+
+static void on_applied(void *user, int err, size_t done)
+{
+	struct world *w = user;
+
+	w->answered = true;
+	w->err = err;
+	w->done = done;
+}
+
+int world_apply(struct world *w, const struct lb_op *ops, size_t n)
+{
+	w->answered = false;
+	dataplane_xdp.apply(w->dp, ops, n, on_applied, w);
+	assert_false(w->answered);
+	wait_answer(w);
+	return w->err;
+}
+
+void world_do(struct world *w, const struct lb_op *ops, size_t n)
+{
+	assert_int_equal(world_apply(w, ops, n), 0);
+	assert_int_equal(w->done, n);
+}
+
+/* ---- operations ---- */
+
+struct addr testing_address(const char *text)
+{
+	struct addr a;
+
+	assert_int_equal(addr_parse(text, &a), 0);
+	return a;
+}
+
+struct lb_op op_conf(unsigned timeout)
+{
+	return (struct lb_op){ .kind = LB_OP_CONF,
+			       .conf = { .src4 = testing_address("10.0.2.2"),
+					 .src6 = testing_address("2001:db8:2::2"),
+					 .sticky_buckets_per_core = 1024,
+					 .flow_timeout_s = timeout } };
+}
+
+struct lb_op op_vip(enum lb_op_kind kind, const char *vip, unsigned port)
+{
+	return (struct lb_op){ .kind = kind,
+			       .vip = { .address = testing_address(vip),
+					.protocol = port ? IPPROTO_TCP : 0,
+					.port = (uint16_t)port } };
+}
+
+struct lb_op op_as(enum lb_op_kind kind, const char *vip, unsigned port, const char *as,
+		   unsigned weight)
+{
+	struct lb_op op = op_vip(kind, vip, port);
+
+	op.as = testing_address(as);
+	op.weight = (uint8_t)weight;
+	return op;
+}
+
+/* ---- packets ---- */
+
+struct frame {
+	uint8_t bytes[256];
+	size_t n;
+};
+
+static void put(struct frame *f, const void *bytes, size_t n)
+{
+	memcpy(f->bytes + f->n, bytes, n);
+	f->n += n;
+}
+
+static uint16_t checksum(const uint8_t *bytes, size_t n)
+{
+	uint32_t sum = 0;
+
+	for (size_t i = 0; i < n; i += 2)
+		sum += (uint32_t)bytes[i] << 8 | bytes[i + 1];
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)~sum;
+}
+
+static void put_ip4(struct frame *f, const struct addr *from, const struct addr *to)
+{
+	uint8_t header[20] = { 0x45, 0, 0, 40, 0, 1, 0x40, 0, 64, IPPROTO_TCP };
+	uint16_t sum;
+
+	memcpy(header + 12, from->bytes, 4);
+	memcpy(header + 16, to->bytes, 4);
+	sum = htons(checksum(header, sizeof(header)));
+	memcpy(header + 10, &sum, 2);
+	put(f, header, sizeof(header));
+}
+
+static void put_ip6(struct frame *f, const struct addr *from, const struct addr *to)
+{
+	const uint8_t header[8] = { 0x60, 0, 0, 0, 0, 20, IPPROTO_TCP, 64 };
+
+	put(f, header, sizeof(header));
+	put(f, from->bytes, 16);
+	put(f, to->bytes, 16);
+}
+
+static void build_frame(struct frame *f, const struct addr *client, unsigned client_port,
+			const struct lb_vip_key *vip, unsigned flags)
+{
+	uint8_t tcp[20] = { (uint8_t)(client_port >> 8), (uint8_t)client_port,
+			    (uint8_t)(vip->port >> 8), (uint8_t)vip->port };
+	bool v6 = client->family == AF_INET6;
+	const uint8_t ether[14] = {
+		2, 0, 0, 0, 2, 2, 2, 0, 0, 0, 2, 1, v6 ? 0x86 : 0x08, v6 ? 0xdd : 0x00
+	};
+
+	tcp[12] = 0x50;
+	tcp[13] = (uint8_t)flags;
+	f->n = 0;
+	put(f, ether, sizeof(ether));
+	if (v6)
+		put_ip6(f, client, &vip->address);
+	else
+		put_ip4(f, client, &vip->address);
+	put(f, tcp, sizeof(tcp));
+}
+
+void world_forget_maps(struct world *w)
+{
+	if (w->maps.object)
+		plane__maps_close(&w->maps);
+}
+
+static void find_maps(struct world *w)
+{
+	char folder[80];
+	struct plane_why why;
+
+	snprintf(folder, sizeof(folder), "%s/maps", w->pin);
+	if (!w->maps.object)
+		assert_int_equal(plane__maps_adopt(folder, &w->maps, &why), 0);
+}
+
+/* The outer header says it. */
+static struct addr outer_destination(const struct frame *f)
+{
+	struct addr a = { .family = f->bytes[12] == 0x08 ? AF_INET : AF_INET6 };
+
+	if (a.family == AF_INET)
+		memcpy(a.bytes, f->bytes + 14 + 16, 4);
+	else
+		memcpy(a.bytes, f->bytes + 14 + 24, 16);
+	return a;
+}
+
+struct addr world_send(struct world *w, const char *client, const struct lb_vip_key *vip,
+		       unsigned port, unsigned flags)
+{
+	struct addr from = testing_address(client);
+	struct frame in, out = { 0 };
+	struct xdp_run run = { .frame = in.bytes,
+			       .ifindex = if_nametoindex("d0"),
+			       .out = out.bytes,
+			       .out_size = sizeof(out.bytes) };
+
+	find_maps(w);
+	build_frame(&in, &from, port, vip, flags);
+	run.size = (uint32_t)in.n;
+	assert_int_equal(xdp_run(w->maps.program, &run), 0);
+	return run.verdict == XDP_REDIRECT ? outer_destination(&out) : (struct addr){ 0 };
+}
+
+static void check_table(const struct plane_book *b, uint32_t vip)
+{
+	const struct plane_maps *m = b->maps;
+	const struct plane_vip *v = &b->vips[vip];
+	struct maglev_member *members = mem_zalloc((v->servers.n + 1) * sizeof(*members));
+	uint16_t *want = mem_zalloc(m->sizes.table_size * sizeof(*want));
+	uint32_t table = m->vips[vip].table;
+	const struct abi_table_line *lines = &m->tables[(table - 1) * (size_t)m->sizes.table_lines];
+
+	for (size_t i = 0; i < v->servers.n; i++)
+		members[i] = (struct maglev_member){
+			.address = plane__get_address(m->servers[v->servers.items[i]].address),
+			.weight = m->servers[v->servers.items[i]].weight
+		};
+	maglev_build(members, v->servers.n, want, m->sizes.table_size);
+	assert_int_equal(table > 0, want[0] != MAGLEV_NONE);
+	for (uint32_t i = 0; table && i < m->sizes.table_size; i++)
+		assert_int_equal(lines[i / ABI_LINE_SLOTS].as[i % ABI_LINE_SLOTS],
+				 v->servers.items[want[i]]);
+	free(members);
+	free(want);
+}
+
+void world_check_tables(struct world *w)
+{
+	struct plane_book b;
+
+	find_maps(w);
+	plane__book_open(&b, &w->maps, false);
+	for (uint32_t i = 1; i < w->maps.sizes.vips; i++)
+		if (b.vips[i].used)
+			check_table(&b, i);
+	plane__book_close(&b);
+}
