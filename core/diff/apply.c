@@ -27,6 +27,7 @@ static bool apply_vip_add(struct lb_state *s, struct lb_vip *vip, const struct l
 	vip = lb_state_put_vip(s, &op->vip);
 	vip->encap = op->encap;
 	vip->src_ip_sticky = op->src_ip_sticky;
+	vip->table_length = op->table_length;
 	return true;
 }
 

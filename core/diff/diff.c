@@ -110,6 +110,7 @@ static void build_vip(const struct lb_vip *want, const struct lb_vip *held, stru
 				     .vip = want->key,
 				     .encap = want->encap,
 				     .src_ip_sticky = want->src_ip_sticky,
+				     .table_length = want->table_length,
 			     });
 	while (next_pair(&walk, &p))
 		if (p.want)
@@ -159,6 +160,15 @@ static void lower_and_remove(const struct lb_vip *want, const struct lb_vip *hav
 	}
 }
 
+/* What a data plane takes only when a VIP is made. */
+static bool made_differently(const struct lb_vip *want, const struct lb_vip *have)
+{
+	bool lengths_known = want->table_length && have->table_length;
+
+	return want->encap != have->encap || want->src_ip_sticky != have->src_ip_sticky ||
+	       (lengths_known && want->table_length != have->table_length);
+}
+
 void diff_conf(const struct lb_conf *want, const struct lb_state *have, struct lb_ops *out)
 {
 	if (have->has_conf && lb_conf_equal(want, &have->conf))
@@ -172,7 +182,7 @@ void diff_vip(const struct lb_vip *want, const struct lb_vip *have, struct lb_op
 
 	if (!have) {
 		build_vip(want, NULL, out);
-	} else if (want->encap != have->encap || want->src_ip_sticky != have->src_ip_sticky) {
+	} else if (made_differently(want, have)) {
 		diff_remove_vip(have, out);
 		build_vip(want, have, out);
 	} else {

@@ -4,8 +4,8 @@
  * (NFR-2.1) and that never passes through all weights zero.
  *
  * VIPs by address, protocol, port. Within a VIP two passes, each in AS order: first adds and
- * raises, then lowers (drains and flushes among them) and removals. A VIP whose encapsulation or
- * stickiness changed is torn down (ASes with flush, then the VIP) and made anew, as that is the
+ * raises, then lowers (drains and flushes among them) and removals. A VIP whose encapsulation,
+ * stickiness or length of table changed is torn down (ASes with flush, then the VIP) and made anew, as that is the
  * only way a data plane takes it. An AS that is not wanted any more is deleted with flush.
  *
  * A wanted flush is sent unless it is known to be done, also where the weight does not change, and
@@ -36,6 +36,7 @@ struct lb_op {
 	struct lb_conf conf;   /* CONF */
 	enum lb_encap encap;   /* VIP_ADD */
 	bool src_ip_sticky;    /* VIP_ADD */
+	uint32_t table_length; /* VIP_ADD; 0: the data plane's own affair */
 	struct addr as;	       /* AS_* */
 	uint8_t weight;	       /* AS_ADD, AS_WEIGHT */
 	uint8_t old_weight;    /* AS_WEIGHT, AS_DEL: what was observed */

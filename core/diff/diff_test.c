@@ -200,6 +200,41 @@ static void another_encapsulation_tears_the_vip_down_and_makes_it_anew(void **st
 					    "as-add " VIP " 2001:db8::1 9\n");
 }
 
+/* the length of its table is given when a VIP is made, and a dump may not tell it */
+static void another_length_of_table_makes_a_vip_anew(void **state)
+{
+	_cleanup_(lb_vip_free) struct lb_vip want = vip("10.0.0.1=5"), have = vip("10.0.0.1=5");
+	_cleanup_(free_ops) struct lb_ops ops = { 0 };
+
+	want.table_length = 16384;
+	have.table_length = 0;
+	diff_vip(&want, &have, &ops);
+	assert_int_equal(ops.list.n, 0);
+	have.table_length = 16384;
+	diff_vip(&want, &have, &ops);
+	assert_int_equal(ops.list.n, 0);
+	have.table_length = 1024;
+	diff_vip(&want, &have, &ops);
+	assert_int_equal(ops.list.n, 4);
+	assert_int_equal(ops.list.items[1].kind, LB_OP_VIP_DEL);
+	assert_int_equal(ops.list.items[2].kind, LB_OP_VIP_ADD);
+	assert_int_equal(ops.list.items[2].table_length, 16384);
+}
+
+static void a_vip_of_another_kind_is_made_anew(void **state)
+{
+	_cleanup_(lb_vip_free) struct lb_vip want = vip("10.0.0.1=5"), have = vip("");
+	_cleanup_(free_ops) struct lb_ops ops = { 0 };
+	_cleanup_(buf_free) struct buf out = { 0 };
+
+	have.encap = LB_ENCAP_OTHER;
+	diff_vip(&want, &have, &ops);
+	print_ops(&ops, &out);
+	assert_string_equal(buf_cstr(&out), "vip-del " VIP "\n"
+					    "vip-add " VIP " gre4\n"
+					    "as-add " VIP " 10.0.0.1 5\n");
+}
+
 static void a_rebuilt_vip_keeps_the_weights_that_are_held(void **state)
 {
 	_cleanup_(lb_vip_free) struct lb_vip want = vip("10.0.0.1=0~ 10.0.0.2=0! 10.0.0.3=0~");
@@ -324,6 +359,8 @@ int main(void)
 		cmocka_unit_test(what_is_held_keeps_its_weight),
 		cmocka_unit_test(what_is_held_and_absent_is_added_at_zero),
 		cmocka_unit_test(another_encapsulation_tears_the_vip_down_and_makes_it_anew),
+		cmocka_unit_test(another_length_of_table_makes_a_vip_anew),
+		cmocka_unit_test(a_vip_of_another_kind_is_made_anew),
 		cmocka_unit_test(a_rebuilt_vip_keeps_the_weights_that_are_held),
 		cmocka_unit_test(a_vip_is_removed_after_its_servers),
 		cmocka_unit_test(the_configuration_is_set_once),

@@ -94,6 +94,8 @@ bool l4_desired_vip(const struct l4_model *m, size_t frontend, bool guard, struc
 
 	ret->key = l4_frontend_key(f);
 	ret->src_ip_sticky = f->src_ip_sticky;
+	if (m->config->dataplane == L4_DATAPLANE_VPP)
+		ret->table_length = m->config->lb.new_flows_table_length;
 	for (size_t p = 0; p < f->n_pools; p++)
 		want_pool(m, frontend, p, p == active, guard, ret);
 	sort_and_merge(ret);

@@ -163,6 +163,24 @@ static void encapsulation_follows_the_backends(void **state)
 	assert_true(www.src_ip_sticky);
 }
 
+static void only_vpp_is_told_how_long_a_table_is(void **state)
+{
+	struct l4_model *m = with(state, "UUU");
+	const struct l4_config *real = m->config;
+	struct l4_config config = *real;
+	_cleanup_(lb_vip_free) struct lb_vip vpp = { 0 }, xdp = { 0 };
+
+	m->config = &config;
+	config.lb.new_flows_table_length = 4096;
+	config.dataplane = L4_DATAPLANE_VPP;
+	assert_true(l4_desired_vip(m, WWW, false, &vpp));
+	assert_int_equal(vpp.table_length, 4096);
+	config.dataplane = L4_DATAPLANE_XDP;
+	assert_true(l4_desired_vip(m, WWW, false, &xdp));
+	assert_int_equal(xdp.table_length, 0);
+	m->config = real;
+}
+
 /* DESIGN 4 */
 static void a_frontend_without_pools_is_not_programmed(void **state)
 {
@@ -200,6 +218,7 @@ int main(void)
 						build_gentle, tear_down),
 		story(the_guard_holds_what_is_down_and_nothing_else),
 		story(encapsulation_follows_the_backends),
+		story(only_vpp_is_told_how_long_a_table_is),
 		story(a_frontend_without_pools_is_not_programmed),
 		cmocka_unit_test(the_global_configuration_is_carried_over),
 	};

@@ -17,7 +17,9 @@
 #include "base/mem.h"
 #include "base/sorted.h"
 
-static const char *const encap_names[] = { [LB_ENCAP_GRE4] = "gre4", [LB_ENCAP_GRE6] = "gre6" };
+static const char *const encap_names[] = {
+	[LB_ENCAP_GRE4] = "gre4", [LB_ENCAP_GRE6] = "gre6", [LB_ENCAP_OTHER] = "other"
+};
 
 /* Where key is, or would go: the first VIP not before it. */
 static size_t vip_place(const struct lb_state *s, const struct lb_vip_key *key)

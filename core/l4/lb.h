@@ -20,7 +20,11 @@ struct lb_vip_key {
 	uint16_t port;
 };
 
-enum lb_encap { LB_ENCAP_GRE4, LB_ENCAP_GRE6 };
+enum lb_encap {
+	LB_ENCAP_GRE4,
+	LB_ENCAP_GRE6,
+	LB_ENCAP_OTHER /* observed only: somebody else's VIP, of a kind that is never wanted */
+};
 
 struct lb_as {
 	struct addr address;
@@ -38,6 +42,7 @@ struct lb_vip {
 	struct lb_vip_key key;
 	enum lb_encap encap;
 	bool src_ip_sticky;
+	uint32_t table_length; /* for new flows; 0: not known, or the data plane's own affair */
 	VEC(struct lb_as) as;
 };
 
@@ -53,7 +58,7 @@ struct lb_state {
 	VEC(struct lb_vip) vips;
 };
 
-const char *lb_encap_name(enum lb_encap e); /* "gre4", "gre6" */
+const char *lb_encap_name(enum lb_encap e); /* "gre4", "gre6", "other" */
 int lb_vip_key_cmp(const struct lb_vip_key *a, const struct lb_vip_key *b);
 bool lb_conf_equal(const struct lb_conf *a, const struct lb_conf *b);
 
