@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a data plane counts, and who it is: through the API, maglevc and metrics, all the same."""
+import http.client
+import itertools
+import socket
 import subprocess
 import time
 
@@ -7,6 +10,7 @@ import pytest
 
 from lab import SPARE, VIP, config, frontend, pool
 from lab.api import Maglevc, Status, as_json
+from lab.metrics import Metrics
 
 A, B = '10.99.0.11', '10.99.0.12'
 OTHER, STALE = '198.51.100.20', '203.0.113.5'
@@ -65,7 +69,7 @@ def test_a_data_plane_that_counts_nothing_says_so(start):
 
 
 def test_counters_have_the_names_of_the_configuration(daemon):
-    """FR-4: each frontend's own backend behind an address that two have"""
+    """FR-6.4: each frontend's own backend behind an address that two have"""
     count(daemon)
     all_ = daemon.api.call('GetVPPLBCounters')
     assert [(vip.address, vip.protocol, vip.port, vip.frontend) for vip in all_.vips] == \
@@ -97,7 +101,7 @@ def test_maglevc_shows_the_same(daemon):
 
 
 def test_every_figure_is_a_metric(daemon):
-    """FR-6.2: facts 7 and DESIGN 4"""
+    """FR-6.2, FR-6.4: facts 7 and DESIGN 4"""
     count(daemon)
     page = daemon.metrics()
     check_page(page.text)
@@ -156,7 +160,7 @@ def test_names_follow_a_reload(daemon):
 
 @pytest.mark.parametrize('vips, servers', [(1000, 10), (1, 10000)])
 def test_a_page_of_many_counters_is_whole(vips, servers, daemon):
-    """FR-6.2: written in slices, by key, while newer counters come; no sample twice and none left out"""
+    """FR-6.2: written in slices; no sample twice and none left out"""
     daemon.plane.seed([f'counters {AS_TRAFFIC | AS_FLOWS}', f'count-many {vips} {servers}'])
     page = daemon.metrics()
     for name in ('maglev_backend_packets_total', 'maglev_backend_bytes_total', 'maglev_backend_flows'):
@@ -166,8 +170,35 @@ def test_a_page_of_many_counters_is_whole(vips, servers, daemon):
     assert page.sum('maglev_backend_packets_total') == vips * servers * (servers - 1) / 2
 
 
+def slowly(port, meanwhile):
+    """The page of metrics, taken in small pieces with something happening before each."""
+    slow = socket.socket()
+    slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # so that it is not written ahead of us
+    slow.connect(('127.0.0.1', port))
+    connection = http.client.HTTPConnection('127.0.0.1', port)
+    connection.sock = slow
+    connection.request('GET', '/metrics')
+    answer, pieces = connection.getresponse(), []
+    while not pieces or pieces[-1]:
+        meanwhile()
+        pieces.append(answer.read(100_000))
+    connection.close()
+    return Metrics(b''.join(pieces).decode())
+
+
+def test_newer_counters_may_come_while_a_page_is_written(daemon):
+    """NFR-3.3: nothing of the older ones is held or touched; the page is whole"""
+    plane = daemon.plane
+    plane.seed([f'counters {AS_TRAFFIC}', 'count-many 100 40'])
+    page = slowly(daemon.port, lambda: plane.ask('count-many 100 40'))
+    assert len(page.of('maglev_backend_packets_total')) == len(page.of('maglev_backend_bytes_total')) == 4000
+    check_page(page.text)
+    sizes = itertools.cycle(['count-many 3 4000', 'count-many 100 4', 'count-many 0 0'])
+    check_page(slowly(daemon.port, lambda: plane.ask(next(sizes))).text)
+
+
 def test_vpp_is_told_of(daemon):
-    """FR-6.4: version, pid, ages, messages"""
+    """Version, pid, ages, messages"""
     daemon.plane.seed([f'{VPP} -', 'message lb_as_set_weight 12 1 10 2', 'message control_ping 5 0 5 0'])
     info = daemon.api.call('GetVPPInfo')
     assert (info.version, info.build_date, info.build_directory, info.pid, info.problem, info.connected) == \
@@ -181,7 +212,7 @@ def test_vpp_is_told_of(daemon):
 
 
 def test_vpp_is_told_of_in_metrics(daemon):
-    """FR-6.2, FR-6.4: facts 7"""
+    """FR-6.2: facts 7"""
     daemon.plane.seed([f'{VPP} -', 'message lb_as_set_weight 12 1 10 2', 'message control_ping 5 0 5 0'])
     page = daemon.metrics()
     check_page(page.text)
@@ -197,7 +228,7 @@ def test_vpp_is_told_of_in_metrics(daemon):
 
 
 def test_a_vpp_with_a_problem_says_which(daemon):
-    """FR-6.4: connected but not to be programmed, and then gone: it is an answer, not a failure"""
+    """Connected but not to be programmed, and then gone: it is an answer, not a failure"""
     daemon.plane.ask(f'{VPP} VPP_is_too_old')
     assert daemon.api.call('GetVPPInfo').problem == daemon.api.call('GetVPPLBState').problem == 'VPP is too old'
     assert daemon.maglevc.text('show', 'vpp', 'info').splitlines()[0].split() == ['problem', 'VPP', 'is', 'too', 'old']

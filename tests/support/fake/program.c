@@ -201,12 +201,13 @@ static void on_count_event(const struct words *in, FILE *out)
 	vec_push(&plane.counters.events, (struct lb_event_counter){ text(in, 1), number(in, 2) });
 }
 
-/* So many VIPs, 203.0.113.1 from port 1 on, of so many servers each, from 10.0.0.0 on. */
+/* Instead of all others: so many VIPs, 203.0.113.1 from port 1 on, of so many servers each. */
 static void on_count_many(const struct words *in, FILE *out)
 {
 	struct lb_vip_key key = { .protocol = IPPROTO_TCP };
 
 	addr_parse("203.0.113.1", &key.address);
+	lb_counters_free(&plane.counters);
 	for (uint64_t v = 1; v <= number(in, 1); v++) {
 		struct lb_vip_counters *vip;
 
