@@ -29,8 +29,14 @@ Maglev__FrontendInfo *api_frontend(const struct l4_model *m, size_t frontend, st
 Maglev__BackendInfo *api_backend(const struct l4_model *m, size_t backend, struct arena *a);
 Maglev__HealthCheckInfo *api_check(const struct l4_config *c, size_t check, struct arena *a);
 
-Maglev__ListFrontendsResponse *api_frontends(const struct l4_model *m, struct arena *a);
-Maglev__ListBackendsResponse *api_backends(const struct l4_model *m, struct arena *a);
+/*
+ * Some of them: n from first on, or as many as there are. Messages of one list, encoded one behind
+ * the other, are the message of the whole list: a long one can be made a part at a time.
+ */
+Maglev__ListFrontendsResponse *api_frontends(const struct l4_model *m, size_t first, size_t n,
+					     struct arena *a);
+Maglev__ListBackendsResponse *api_backends(const struct l4_model *m, size_t first, size_t n,
+					   struct arena *a);
 Maglev__ListHealthChecksResponse *api_checks(const struct l4_config *c, struct arena *a);
 
 /* ---- events; seq is the stream's own ---- */
@@ -77,7 +83,22 @@ struct api_lb {
 	int64_t as_of;		/* observed is from then; 0: from now */
 };
 
+/* All but the VIPs: these follow, some at a time, encoded behind it as parts of a list are. */
 Maglev__VPPLBState *api_lb_state(const struct api_lb *lb, struct arena *a);
+
+/* Where it has come to; begins with a configuration, and ends with it at the latest. */
+struct api_lb_walk {
+	size_t *frontends; /* by key */
+	size_t n, at;
+	bool begun;
+	struct lb_vip_key after; /* the last one shown */
+};
+
+void api_lb_walk_begin(struct api_lb_walk *w, const struct l4_config *c);
+void api_lb_walk_end(struct api_lb_walk *w);
+/* The next VIPs, at most max, and nothing else; NULL when there are no more. */
+Maglev__VPPLBState *api_lb_vips(struct api_lb_walk *w, const struct api_lb *lb, size_t max,
+				struct arena *a);
 /* Names are those of the configuration. */
 Maglev__VPPLBCounters *api_lb_counters(const char *dataplane, const struct l4_config *c,
 				       const struct lb_counters *counters, struct arena *a);

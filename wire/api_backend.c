@@ -84,14 +84,15 @@ Maglev__BackendInfo *api_backend(const struct l4_model *m, size_t backend, struc
 	return info;
 }
 
-Maglev__ListBackendsResponse *api_backends(const struct l4_model *m, struct arena *a)
+Maglev__ListBackendsResponse *api_backends(const struct l4_model *m, size_t first, size_t n,
+					   struct arena *a)
 {
 	Maglev__ListBackendsResponse *list =
 		API__NEW(a, Maglev__ListBackendsResponse, maglev__list_backends_response__init);
 
-	list->n_backends = m->config->n_backends;
+	list->n_backends = api__rows(m->config->n_backends, first, n);
 	list->backends = arena_array_of(a, list->n_backends, Maglev__BackendInfo *);
 	for (size_t i = 0; i < list->n_backends; i++)
-		list->backends[i] = api_backend(m, i, a);
+		list->backends[i] = api_backend(m, first + i, a);
 	return list;
 }

@@ -89,14 +89,15 @@ Maglev__FrontendInfo *api_frontend(const struct l4_model *m, size_t frontend, st
 	return info;
 }
 
-Maglev__ListFrontendsResponse *api_frontends(const struct l4_model *m, struct arena *a)
+Maglev__ListFrontendsResponse *api_frontends(const struct l4_model *m, size_t first, size_t n,
+					     struct arena *a)
 {
 	Maglev__ListFrontendsResponse *list =
 		API__NEW(a, Maglev__ListFrontendsResponse, maglev__list_frontends_response__init);
 
-	list->n_frontends = m->config->n_frontends;
+	list->n_frontends = api__rows(m->config->n_frontends, first, n);
 	list->frontends = arena_array_of(a, list->n_frontends, Maglev__FrontendInfo *);
 	for (size_t i = 0; i < list->n_frontends; i++)
-		list->frontends[i] = api_frontend(m, i, a);
+		list->frontends[i] = api_frontend(m, first + i, a);
 	return list;
 }

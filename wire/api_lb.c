@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The state of the data plane: what should be there, made from the model, beside what is there.
- * Both are sorted lists of VIPs, and of ASes in each; a walk over the two puts them side by side.
+ * Both are sorted lists of VIPs, and of ASes in each; a walk over the two puts them side by side. It
+ * may be long, so it can be walked a few VIPs at a time.
  */
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/mem.h"
+#include "base/sorted.h"
 #include "core/l4/desired.h"
 #include "wire/api.h"
 #include "wire/api_private.h"
@@ -14,13 +17,6 @@ struct wanted {
 	struct lb_vip vip;
 	size_t frontend;
 };
-
-static int wanted_cmp(const void *a, const void *b)
-{
-	const struct wanted *x = a, *y = b;
-
-	return lb_vip_key_cmp(&x->vip.key, &y->vip.key);
-}
 
 /* What one_vip() and below need beside the two lists. */
 struct making {
@@ -111,20 +107,60 @@ static Maglev__VPPLBVIP *one_vip(const struct making *making, const struct wante
 	return vip;
 }
 
-/* What should be there, in the order of its keys; the VIPs are the caller's to free. */
-static struct wanted *all_wanted(const struct api_lb *lb, struct arena *a, size_t *ret_n)
-{
-	struct wanted *list = arena_array_of(a, lb->model->config->n_frontends, struct wanted);
-	size_t n = 0;
+struct keyed {
+	struct lb_vip_key key;
+	size_t frontend;
+};
 
-	for (size_t i = 0; i < lb->model->config->n_frontends; i++) {
-		list[n].frontend = i;
-		n += l4_desired_vip(lb->model, i, lb->guard, &list[n].vip);
+static int keyed_cmp(const void *a, const void *b)
+{
+	const struct keyed *x = a, *y = b;
+
+	return lb_vip_key_cmp(&x->key, &y->key);
+}
+
+void api_lb_walk_begin(struct api_lb_walk *w, const struct l4_config *c)
+{
+	struct keyed *list = mem_zalloc((c->n_frontends + 1) * sizeof(*list));
+
+	*w = (struct api_lb_walk){ .n = c->n_frontends };
+	w->frontends = mem_zalloc((w->n + 1) * sizeof(*w->frontends));
+	for (size_t i = 0; i < w->n; i++)
+		list[i] = (struct keyed){ l4_frontend_key(&c->frontends[i]), i };
+	qsort(list, w->n, sizeof(*list), keyed_cmp);
+	for (size_t i = 0; i < w->n; i++)
+		w->frontends[i] = list[i].frontend;
+	free(list);
+}
+
+void api_lb_walk_end(struct api_lb_walk *w)
+{
+	free(w->frontends);
+	*w = (struct api_lb_walk){ 0 };
+}
+
+/* The next that should be there; its VIP is the caller's to free. False when there is none. */
+static bool next_wanted(const struct api_lb_walk *w, const struct api_lb *lb, size_t *at,
+			struct wanted *ret)
+{
+	for (*at = w->at; *at < w->n; ++*at) {
+		ret->frontend = w->frontends[*at];
+		if (l4_desired_vip(lb->model, ret->frontend, lb->guard, &ret->vip))
+			return true;
 	}
-	if (n)
-		qsort(list, n, sizeof(*list), wanted_cmp);
-	*ret_n = n;
-	return list;
+	return false;
+}
+
+/* The next that is there; what was observed may be another than at the last step. */
+static const struct lb_vip *next_observed(const struct api_lb_walk *w, const struct api_lb *lb)
+{
+	const struct lb_state *s = lb->observed;
+	size_t i =
+		s ? sorted_place(s->vips.n, j,
+				 w->begun && lb_vip_key_cmp(&s->vips.items[j].key, &w->after) <= 0)
+		  : 0;
+
+	return s && i < s->vips.n ? &s->vips.items[i] : NULL;
 }
 
 static int vip_pair(const struct wanted *want, const struct lb_vip *have)
@@ -134,25 +170,39 @@ static int vip_pair(const struct wanted *want, const struct lb_vip *have)
 	return want ? -1 : 1;
 }
 
-static void set_vips(Maglev__VPPLBState *state, const struct api_lb *lb, struct arena *a)
+/* One more VIP; NULL when there is none. */
+static Maglev__VPPLBVIP *step(struct api_lb_walk *w, const struct api_lb *lb, struct arena *a)
 {
-	size_t n_want, n_have = lb->observed ? lb->observed->vips.n : 0, w = 0, h = 0;
-	struct wanted *want = all_wanted(lb, a, &n_want);
 	const struct making making = { lb->model->config, lb->counters, a };
+	const struct lb_vip *have = next_observed(w, lb);
+	struct wanted wanted = { 0 };
+	size_t at;
+	bool wants = next_wanted(w, lb, &at, &wanted);
+	const struct wanted *want = wants ? &wanted : NULL;
+	Maglev__VPPLBVIP *vip;
+	int order;
 
-	state->vips = arena_array_of(a, n_want + n_have, Maglev__VPPLBVIP *);
-	while (w < n_want || h < n_have) {
-		const struct wanted *x = w < n_want ? &want[w] : NULL;
-		const struct lb_vip *y = h < n_have ? &lb->observed->vips.items[h] : NULL;
-		int order = vip_pair(x, y);
+	if (!want && !have)
+		return NULL;
+	order = vip_pair(want, have);
+	w->begun = true;
+	w->after = order <= 0 ? wanted.vip.key : have->key;
+	w->at = order <= 0 ? at + 1 : at;
+	vip = one_vip(&making, order <= 0 ? want : NULL, order >= 0 ? have : NULL);
+	lb_vip_free(&wanted.vip);
+	return vip;
+}
 
-		state->vips[state->n_vips++] =
-			one_vip(&making, order <= 0 ? x : NULL, order >= 0 ? y : NULL);
-		w += order <= 0;
-		h += order >= 0;
-	}
-	for (size_t i = 0; i < n_want; i++)
-		lb_vip_free(&want[i].vip);
+Maglev__VPPLBState *api_lb_vips(struct api_lb_walk *w, const struct api_lb *lb, size_t max,
+				struct arena *a)
+{
+	Maglev__VPPLBState *state = API__NEW(a, Maglev__VPPLBState, maglev__vpplbstate__init);
+	Maglev__VPPLBVIP *vip;
+
+	state->vips = arena_array_of(a, max, Maglev__VPPLBVIP *);
+	while (state->n_vips < max && (vip = step(w, lb, a)))
+		state->vips[state->n_vips++] = vip;
+	return state->n_vips ? state : NULL;
 }
 
 static void set_conf(Maglev__VPPLBState *state, const struct api_lb *lb, struct arena *a)
@@ -181,7 +231,6 @@ Maglev__VPPLBState *api_lb_state(const struct api_lb *lb, struct arena *a)
 	state->problem = api__text(lb->problem);
 	state->as_of = lb->as_of;
 	set_conf(state, lb, a);
-	set_vips(state, lb, a);
 	return state;
 }
 

@@ -16,6 +16,14 @@ static inline char *api__text(const char *text)
 	return (char *)(uintptr_t)(text ? text : "");
 }
 
+/* How many of total there are from first on, up to n. */
+static inline size_t api__rows(size_t total, size_t first, size_t n)
+{
+	size_t left = first < total ? total - first : 0;
+
+	return n < left ? n : left;
+}
+
 /* Empty for none. */
 static inline char *api__addr(const struct addr *address, struct arena *a)
 {

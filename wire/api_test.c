@@ -125,7 +125,7 @@ static void a_frontend_shows_its_pools_and_what_their_weights_come_to(void **sta
 static void a_frontend_without_an_up_backend_has_no_active_pool(void **state)
 {
 	struct world *w = *state;
-	Maglev__FrontendInfo *info = api_frontends(&w->model, w->arena)->frontends[0];
+	Maglev__FrontendInfo *info = api_frontends(&w->model, 0, SIZE_MAX, w->arena)->frontends[0];
 
 	assert_string_equal(info->active_pool, "");
 	assert_false(info->pools[0]->active);
@@ -170,11 +170,33 @@ static void a_backend_shows_what_the_operator_said(void **state)
 
 	l4_backend_disable(&w->model, w->s, 5, &change);
 	l4_backend_annotate(w->s, L4_ACT_DISABLED, "new disk", 99);
-	info = api_backends(&w->model, w->arena)->backends[2];
+	info = api_backends(&w->model, 0, SIZE_MAX, w->arena)->backends[2];
 	assert_string_equal(info->healthcheck, "");
 	assert_string_equal(info->state, "disabled");
 	assert_false(info->enabled);
 	assert_json(&info->override->base, DISABLED);
+}
+
+static void encode_backends(struct world *w, size_t first, size_t n, struct buf *out)
+{
+	pb_encode(&api_backends(&w->model, first, n, w->arena)->base, out);
+}
+
+static void parts_of_a_list_one_behind_the_other_are_the_list(void **state)
+{
+	_cleanup_(buf_free) struct buf whole = { 0 }, parts = { 0 };
+	struct world *w = *state;
+	size_t n = w->model.config->n_backends;
+
+	encode_backends(w, 0, SIZE_MAX, &whole);
+	encode_backends(w, 0, 1, &parts);
+	encode_backends(w, 1, n - 2, &parts);
+	encode_backends(w, n - 1, 100, &parts);
+	encode_backends(w, n, 100, &parts);
+	assert_int_equal(whole.n, parts.n);
+	assert_memory_equal(whole.p, parts.p, whole.n);
+	assert_int_equal(api_frontends(&w->model, 0, 1, w->arena)->n_frontends, 1);
+	assert_int_equal(api_frontends(&w->model, 1000, 1, w->arena)->n_frontends, 0);
 }
 
 static void a_frontend_shows_what_the_operator_said_of_its_backends(void **state)
@@ -185,7 +207,7 @@ static void a_frontend_shows_what_the_operator_said_of_its_backends(void **state
 
 	l4_backend_disable(&w->model, w->s, 5, &change);
 	l4_backend_annotate(w->s, L4_ACT_DISABLED, "new disk", 99);
-	info = api_frontends(&w->model, w->arena)->frontends[0];
+	info = api_frontends(&w->model, 0, SIZE_MAX, w->arena)->frontends[0];
 	assert_null(info->pools[0]->backends[0]->override);
 	assert_json(&info->pools[1]->backends[0]->override->base, DISABLED);
 }
@@ -319,6 +341,7 @@ int main(void)
 		STORY(a_backend_shows_its_probe_and_its_history_newest_first),
 		STORY(a_backend_without_a_result_has_no_code),
 		STORY(a_backend_shows_what_the_operator_said),
+		STORY(parts_of_a_list_one_behind_the_other_are_the_list),
 		STORY(a_frontend_shows_what_the_operator_said_of_its_backends),
 		STORY(a_check_shows_its_parameters_and_who_uses_it),
 		STORY(a_transition_is_an_event_for_each_frontend_or_one_without),

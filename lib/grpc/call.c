@@ -463,6 +463,13 @@ struct endpoint grpc_peer(const struct grpc_call *call)
 	return h2_conn_peer(h2_stream_conn(stream_of(c)));
 }
 
+static void end_reply(struct grpc_call *call)
+{
+	settle(call, GRPC_OK);
+	h2_end(stream_of(call));
+	trace(call);
+}
+
 void grpc_reply(struct grpc_call *call, const ProtobufCMessage *response)
 {
 	struct h2_stream *stream = stream_of(call);
@@ -470,9 +477,15 @@ void grpc_reply(struct grpc_call *call, const ProtobufCMessage *response)
 	assert(!call->ended && response->descriptor == call->entry->method.response);
 	begin_answer(call);
 	grpc__frame(h2_out(stream), response);
-	settle(call, GRPC_OK);
-	h2_end(stream);
-	trace(call);
+	end_reply(call);
+}
+
+void grpc_reply_encoded(struct grpc_call *call, struct str message)
+{
+	assert(!call->ended);
+	begin_answer(call);
+	grpc__frame_parts(h2_out(stream_of(call)), message, (struct str){ 0 });
+	end_reply(call);
 }
 
 void grpc_fail(struct grpc_call *call, enum grpc_status status, const char *fmt, ...)

@@ -715,12 +715,7 @@ enum warmup_phase reconcile_phase(const struct reconcile *r)
 	return r->phase;
 }
 
-const struct lb_state *reconcile_observed(const struct reconcile *r)
-{
-	return r->trusted ? &r->observed : NULL;
-}
-
-const struct lb_state *reconcile_last_observed(const struct reconcile *r, int64_t *ret_at)
+const struct lb_state *reconcile_observed(const struct reconcile *r, int64_t *ret_at)
 {
 	*ret_at = r->observed_at;
 	return r->observed_at ? &r->observed : NULL;

@@ -71,13 +71,11 @@ const struct reconcile_stats *reconcile_stats(const struct reconcile *r);
 const char *reconcile_dataplane(const struct reconcile *r);
 bool reconcile_connected(const struct reconcile *r);
 enum warmup_phase reconcile_phase(const struct reconcile *r);
-/* What was last read back, with what was done since; NULL while that is not known. */
-const struct lb_state *reconcile_observed(const struct reconcile *r);
 /*
- * The same picture when it is not sure to be true any more, and when it was read back (unix ns);
- * NULL and 0 when nothing was read since the data plane was last reached.
+ * What was last read back, with what was done since, and when that was (unix ns); NULL and 0 when
+ * nothing was read since the data plane was reached.
  */
-const struct lb_state *reconcile_last_observed(const struct reconcile *r, int64_t *ret_at);
+const struct lb_state *reconcile_observed(const struct reconcile *r, int64_t *ret_at);
 /*
  * What the driver tells, until the next turn of the loop; NULL while nothing is known, and always
  * when it has no such verb, which the other two say.

@@ -2,7 +2,7 @@
 /*
  * The table of methods, who may change anything, certificates, and what is counted. The handlers
  * stand in read.c, operate.c, config.c and dataplane.c; each that changes something asks
- * api__may_change() first.
+ * api__may_change() first. Long answers are made in answer.c.
  */
 #include "src/maglevd/api/api.h"
 
@@ -139,6 +139,27 @@ static int open_server(struct api *a)
 	return grpc_server_new(a->setup.loop, &config, &a->server);
 }
 
+static void on_reloaded(void *user, const struct l4_reload *reload)
+{
+	struct api *a = user;
+
+	a->generation++;
+}
+
+static void on_more(struct ev_loop *loop, ev_timer *t, int events)
+{
+	api__work(t->data);
+}
+
+static void prepare_answers(struct api *a)
+{
+	TAILQ_INIT(&a->answers);
+	ev_timer_init(&a->more, on_more, 0, 0);
+	a->more.data = a;
+	a->observer = (struct engine_observer){ .reloaded = on_reloaded, .user = a };
+	engine_observe(a->setup.engine, &a->observer);
+}
+
 int api_new(const struct api_setup *setup, struct api **ret, char *reason, size_t reason_size)
 {
 	struct api *a = mem_zalloc(sizeof(*a));
@@ -156,6 +177,7 @@ int api_new(const struct api_setup *setup, struct api **ret, char *reason, size_
 		return r;
 	}
 	a->scratch = arena_new();
+	prepare_answers(a);
 	a->watch = watch_new(setup->loop, setup->engine);
 	*ret = a;
 	return 0;
@@ -166,6 +188,7 @@ void api_free(struct api *a)
 	if (!a)
 		return;
 	grpc_server_free(a->server);
+	ev_timer_stop(a->setup.loop, &a->more);
 	watch_free(a->watch);
 	tls_context_free(a->tls);
 	arena_free(a->scratch);

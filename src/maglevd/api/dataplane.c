@@ -16,6 +16,7 @@
 #include "wire/api.h"
 
 #define LOOK_PATIENCE 2 /* s */
+#define VIPS_AT_ONCE 4	/* each may have many servers */
 
 static const struct l4_model *model(const struct api *a)
 {
@@ -115,16 +116,17 @@ static const char *unread(int err)
 }
 
 /* err: why it was not read just now; 0 when it was. */
-static void reply_state(struct api *a, struct grpc_call *call, int err)
+static struct api_lb facts(struct api *a, int err)
 {
 	struct reconcile *r = a->setup.reconcile;
 	const struct dataplane_info *info = reconcile_info(r);
 	int64_t at;
-	const struct lb_state *last = reconcile_last_observed(r, &at);
-	const struct api_lb lb = {
+	const struct lb_state *observed = reconcile_observed(r, &at);
+
+	return (struct api_lb){
 		.dataplane = reconcile_dataplane(r),
 		.model = model(a),
-		.observed = err ? last : reconcile_observed(r),
+		.observed = observed,
 		.counters = reconcile_counters(r),
 		.connected = reconcile_connected(r),
 		.guard = engine_guard(a->setup.engine),
@@ -135,8 +137,19 @@ static void reply_state(struct api *a, struct grpc_call *call, int err)
 						  : "",
 		.as_of = err ? at : 0,
 	};
+}
 
-	grpc_reply(call, &api_lb_state(&lb, api__scratch(a))->base);
+static const ProtobufCMessage *more_state(struct api__answer *w, struct arena *arena)
+{
+	const struct api_lb lb = facts(w->api, w->err);
+	Maglev__VPPLBState *vips;
+
+	if (w->at++ == 0) {
+		api_lb_walk_begin(&w->walk, lb.model->config);
+		return &api_lb_state(&lb, arena)->base;
+	}
+	vips = api_lb_vips(&w->walk, &lb, VIPS_AT_ONCE, arena);
+	return vips ? &vips->base : NULL;
 }
 
 struct looking {
@@ -169,7 +182,7 @@ static void on_looked(int err, const struct lb_ops *ops, void *user)
 	struct looking *l = user;
 
 	if (!l->frontend)
-		reply_state(l->api, l->call, err);
+		api__answer(l->api, l->call, more_state, err);
 	else if (err < 0)
 		fail(l->call, err);
 	else

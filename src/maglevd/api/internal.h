@@ -2,8 +2,14 @@
 /* What the files of this room share. */
 #pragma once
 
+#include <sys/queue.h>
+
 #include "base/arena.h"
 #include "src/maglevd/api/api.h"
+#include "src/maglevd/engine.h"
+#include "wire/api.h"
+
+TAILQ_HEAD(api__answers, api__answer);
 
 struct api {
 	struct api_setup setup;
@@ -12,7 +18,35 @@ struct api {
 	struct watch *watch;
 	struct arena *scratch; /* of the answer being made */
 	struct api_stats stats;
+	struct engine_observer observer;
+	uint64_t generation; /* of the configuration */
+	struct api__answers answers;
+	ev_timer more;	/* the next turn: answers are worked on */
+	ev_tstamp turn; /* the last one in which that was done ... */
+	int64_t until;	/* ... and how long it may be; monotonic ns */
 };
+
+/* A long answer that is being made; see answer.c. */
+struct api__answer;
+/* The next part of it, in arena; NULL: that was all. Parts are told apart by what the answer has. */
+typedef const ProtobufCMessage *(*api__part_fn)(struct api__answer *answer, struct arena *arena);
+
+struct api__answer {
+	TAILQ_ENTRY(api__answer) queue;
+	struct api *api;
+	struct grpc_call *call;
+	api__part_fn part;
+	size_t at;		 /* the part's own: 0 at first, and when it begins anew */
+	struct api_lb_walk walk; /* the same; empty at first */
+	int err;
+	uint64_t generation; /* that it is of */
+	struct buf bytes;
+};
+
+/* Makes the answer from parts, now or over some turns of the loop, and sends it. */
+void api__answer(struct api *a, struct grpc_call *call, api__part_fn part, int err);
+/* Goes on with those that are being made. */
+void api__work(struct api *a);
 
 /* Handlers, one per method; see the table in api.c. user is the struct api. */
 #define API_HANDLER(name)                                                                          \

@@ -4,16 +4,26 @@
 #include "src/maglevd/engine.h"
 #include "wire/api.h"
 
+#define FRONTENDS_AT_ONCE 4 /* each may have many backends */
+#define BACKENDS_AT_ONCE 64
+
 static const struct l4_model *model(const struct api *a)
 {
 	return engine_model(a->setup.engine);
 }
 
+static const ProtobufCMessage *more_frontends(struct api__answer *w, struct arena *arena)
+{
+	Maglev__ListFrontendsResponse *list =
+		api_frontends(model(w->api), w->at, FRONTENDS_AT_ONCE, arena);
+
+	w->at += list->n_frontends;
+	return list->n_frontends ? &list->base : NULL;
+}
+
 API_HANDLER(list_frontends)
 {
-	struct api *a = user;
-
-	grpc_reply(call, &api_frontends(model(a), api__scratch(a))->base);
+	api__answer(user, call, more_frontends, 0);
 }
 
 API_HANDLER(get_frontend)
@@ -25,11 +35,18 @@ API_HANDLER(get_frontend)
 		grpc_reply(call, &api_frontend(model(a), i, api__scratch(a))->base);
 }
 
+static const ProtobufCMessage *more_backends(struct api__answer *w, struct arena *arena)
+{
+	Maglev__ListBackendsResponse *list =
+		api_backends(model(w->api), w->at, BACKENDS_AT_ONCE, arena);
+
+	w->at += list->n_backends;
+	return list->n_backends ? &list->base : NULL;
+}
+
 API_HANDLER(list_backends)
 {
-	struct api *a = user;
-
-	grpc_reply(call, &api_backends(model(a), api__scratch(a))->base);
+	api__answer(user, call, more_backends, 0);
 }
 
 API_HANDLER(get_backend)

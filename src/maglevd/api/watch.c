@@ -31,7 +31,7 @@
 #include "src/maglevd/engine.h"
 #include "wire/api.h"
 
-#define REPLAY_SLICE 256		   /* events a turn */
+#define REPLAY_SLICE (2 * NSEC_PER_MSEC)   /* a turn, for all subscribers */
 #define REPLAY_QUEUED ((size_t)256 * 1024) /* more is not put into a queue by the replay */
 #define ATTRS_MAX 32			   /* of a log line */
 
@@ -326,9 +326,9 @@ static void on_drained(void *user)
 	ev_timer_start(s->watch->loop, &s->watch->soon);
 }
 
-static void replay_slice(struct subscriber *s)
+static void replay_until(struct subscriber *s, int64_t until)
 {
-	for (unsigned n = 0; n < REPLAY_SLICE && s->replay != REPLAY_DONE; n++) {
+	while (s->replay != REPLAY_DONE && loop_monotonic() < until) {
 		if (grpc_queued(s->call) > REPLAY_QUEUED) {
 			grpc_on_drained(s->call, on_drained, s);
 			return;
@@ -343,11 +343,12 @@ static void replay_slice(struct subscriber *s)
 static void on_soon(struct ev_loop *loop, ev_timer *t, int events)
 {
 	struct watch *w = t->data;
+	int64_t until = loop_monotonic() + REPLAY_SLICE;
 
 	listen_to_log(w);
 	for (struct subscriber *s = w->subscribers, *next; s; s = next) {
 		next = s->next;
-		replay_slice(s);
+		replay_until(s, until);
 		if (s->lagging)
 			drop(s);
 	}

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ten thousand backends: long answers and replays leave the loop to others between any two slices (NFR-3)."""
+import itertools
+
+import pytest
+
+from lab import config, frontend, pool
+from lab.api import as_json
+
+BACKENDS, FRONTENDS = 10000, 1000
+LIMIT, ATTEMPTS = '0.01', 4
+ADDRESSES = [f'10.{1 + n // 65536}.{n // 256 % 256}.{n % 256}' for n in range(BACKENDS)]
+NAMES = [f'b{n:05}' for n in range(BACKENDS)]
+
+
+def large():
+    size = BACKENDS // FRONTENDS
+    vips = {f'f{n:04}': frontend(f'198.51.{100 + n // 256}.{n % 256}', pool('all', *NAMES[n * size:(n + 1) * size]))
+            for n in range(FRONTENDS)}
+    return config(backends=dict(zip(NAMES, ADDRESSES)), frontends=vips, dataplane='vpp', lb={'sync-interval': '1h'})
+
+
+
+
+@pytest.fixture
+def daemon(start_api):
+    daemon = start_api(large(), level='info')
+    daemon.wait('lb-sync-all', timeout=60)
+    return daemon
+
+
+class Turns:
+    """Of the loop: how many, and how many over the limit; and the time that the kernel gave to others."""
+
+    def __init__(self, daemon):
+        page = daemon.metrics()
+        self.all = page.one('maglev_loop_lag_seconds_count')
+        self.short = page.one('maglev_loop_lag_seconds_bucket', le=LIMIT)
+        with open(f'/proc/{daemon.process.pid}/schedstat', encoding='ascii') as file:
+            self.waited = int(file.read().split()[1]) / 1e9
+
+
+def long_turns(daemon, act):
+    """Turns over the limit while act() ran. An attempt in which the process waited for a processor says nothing."""
+    for _ in range(ATTEMPTS):
+        before = Turns(daemon)
+        act()
+        after = Turns(daemon)
+        over = (after.all - after.short) - (before.all - before.short)
+        if not over or after.waited - before.waited < float(LIMIT):
+            return over
+    return 0
+
+
+@pytest.mark.parametrize('method, rows', [('ListBackends', BACKENDS), ('ListFrontends', FRONTENDS),
+                                          ('GetVPPLBState', FRONTENDS)])
+def test_a_long_answer_is_made_in_slices(daemon, method, rows):
+    """Several at once; whole, in order, and each turn of the loop is short"""
+    clients = [daemon.connect() for _ in range(4)]
+
+    def ask():
+        calls = [client.start(method) for client in clients]
+        for call in calls:
+            answer = call.result()
+            [(field, many)] = [(f.name, v) for f, v in answer.ListFields() if f.label == f.LABEL_REPEATED]
+            assert len(many) == rows
+            if field != 'vips':
+                assert [one.name for one in many] == sorted(one.name for one in many)
+
+    before = Turns(daemon).all
+    ask()
+    assert Turns(daemon).all - before > 8, 'it is made in one turn'
+    assert long_turns(daemon, ask) == 0
+    assert as_json(daemon.api.call(method)) == daemon.maglevc.json('show', *{
+        'ListBackends': ['backends'], 'ListFrontends': ['frontends'], 'GetVPPLBState': ['lb', 'state']}[method])
+
+
+def test_replays_to_many_are_made_in_slices(daemon):
+    """4 subscribers at once, each with 11,000 events"""
+    everything = b'\x18\x01\x20\x01'  # backend, frontend
+
+    def watch():
+        start = daemon.api.channel.unary_stream('/maglev.Maglev/WatchEvents')
+        for call in [start(everything, timeout=60) for _ in range(4)]:
+            assert len(list(itertools.islice(call, BACKENDS + FRONTENDS))) == BACKENDS + FRONTENDS
+            call.cancel()
+        daemon.wait_metric('maglev_watch_subscribers', 0)
+
+    assert long_turns(daemon, watch) == 0
+
+
+def test_a_reload_in_the_middle_of_an_answer(daemon):
+    """Every answer is of one configuration, the old or the new one"""
+    fewer = large()
+    for name in NAMES[5000:]:
+        del fewer['maglev']['backends'][name]
+    for name in list(fewer['maglev']['frontends'])[500:]:
+        del fewer['maglev']['frontends'][name]
+    clients = [daemon.connect() for _ in range(4)]
+    daemon.write(fewer)
+    reload = daemon.api.start('ReloadConfig')
+    sizes = []
+    while not reload.done():
+        sizes += [len(call.result().backends) for call in [client.start('ListBackends') for client in clients]]
+    assert reload.result().ok
+    sizes.append(len(daemon.api.call('ListBackends').backends))
+    assert set(sizes) <= {5000, 10000} and sizes[-1] == 5000
