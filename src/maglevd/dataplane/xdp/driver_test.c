@@ -15,7 +15,7 @@
 #include "src/maglevd/dataplane/xdp/counters.h"
 #include "src/maglevd/dataplane/xdp/testkit.h"
 
-#define VIP "198.51.100.10"
+#define VIP WORLD_VIP
 #define VIP6 "2001:db8:100::10"
 
 static void assert_same_vip(const struct lb_vip *a, const struct lb_vip *b)
@@ -47,41 +47,10 @@ static void start(struct world *w)
 	world_wait_up(w);
 }
 
-/* A VIP with two servers. */
 static void make_www(struct world *w)
 {
-	const struct lb_op ops[] = {
-		op_conf(40),
-		op_vip(LB_OP_VIP_ADD, VIP, 80),
-		op_as(LB_OP_AS_ADD, VIP, 80, "10.0.0.1", 100),
-		op_as(LB_OP_AS_ADD, VIP, 80, "10.0.0.2", 100),
-	};
-
 	start(w);
-	world_do(w, ops, ARRAY_SIZE(ops));
-}
-
-static const struct lb_vip_key *www(void)
-{
-	static struct lb_vip_key key;
-
-	key = op_vip(LB_OP_VIP_ADD, VIP, 80).vip;
-	return &key;
-}
-
-/* How many of a hundred new flows go to an address. */
-static unsigned share_of(struct world *w, const struct lb_vip_key *vip, const char *server)
-{
-	static unsigned port = 1024;
-	struct addr address = testing_address(server);
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < 100; i++, port++) {
-		struct addr to = world_send(w, "203.0.113.7", vip, port, 2);
-
-		n += addr_cmp(&to, &address) == 0;
-	}
-	return n;
+	world_make_www(w);
 }
 
 static void a_fresh_data_plane_is_empty(void **state)
@@ -104,8 +73,8 @@ static void what_is_applied_is_observed_and_forwarded(void **state)
 	assert_int_equal(w->state.conf.flow_timeout_s, 40);
 	assert_int_equal(w->state.vips.n, 1);
 	assert_int_equal(w->state.vips.items[0].as.n, 2);
-	assert_in_range(share_of(w, www(), "10.0.0.1"), 30, 70);
-	assert_in_range(share_of(w, www(), "10.0.0.2"), 30, 70);
+	assert_in_range(world_share(w, world_www(), "10.0.0.1"), 30, 70);
+	assert_in_range(world_share(w, world_www(), "10.0.0.2"), 30, 70);
 	world_check_tables(w);
 }
 
@@ -127,24 +96,19 @@ static void a_known_flow_stays_until_it_is_flushed(void **state)
 {
 	struct world *w = *state;
 	struct lb_op drain = op_as(LB_OP_AS_WEIGHT, VIP, 80, "10.0.0.1", 0);
-	struct addr first, to;
-	unsigned port = 2000;
+	unsigned flow;
 
 	make_www(w);
-	do {
-		first = world_send(w, "203.0.113.7", www(), ++port, 2);
-	} while (first.bytes[3] != 1);
+	flow = world_open_flow(w);
 	world_do(w, &drain, 1);
-	to = world_send(w, "203.0.113.7", www(), port, 16);
-	assert_int_equal(addr_cmp(&to, &first), 0);
-	assert_int_equal(share_of(w, www(), "10.0.0.1"), 0);
+	assert_int_equal(world_flow_server(w, flow), 1);
+	assert_int_equal(world_share(w, world_www(), "10.0.0.1"), 0);
 	world_observe(w);
 	assert_false(w->state.vips.items[0].as.items[0].flush);
 
 	drain.flush = true;
 	world_do(w, &drain, 1);
-	to = world_send(w, "203.0.113.7", www(), port, 16);
-	assert_int_equal(to.bytes[3], 2);
+	assert_int_equal(world_flow_server(w, flow), 2);
 	world_observe(w);
 	assert_true(w->state.vips.items[0].as.items[0].flush);
 
@@ -160,14 +124,13 @@ static void a_server_that_is_deleted_loses_its_flows(void **state)
 	struct world *w = *state;
 	const struct lb_op del = op_as(LB_OP_AS_DEL, VIP, 80, "10.0.0.1", 0);
 	const struct lb_op add = op_as(LB_OP_AS_ADD, VIP, 80, "10.0.0.1", 0);
-	unsigned port = 2000;
+	unsigned flow;
 
 	make_www(w);
-	while (world_send(w, "203.0.113.7", www(), ++port, 2).bytes[3] != 1)
-		;
+	flow = world_open_flow(w);
 	world_do(w, &del, 1);
 	world_do(w, &add, 1);
-	assert_int_equal(world_send(w, "203.0.113.7", www(), port, 16).bytes[3], 2);
+	assert_int_equal(world_flow_server(w, flow), 2);
 }
 
 static void operations_on_one_server_follow_each_other(void **state)
@@ -183,8 +146,8 @@ static void operations_on_one_server_follow_each_other(void **state)
 
 	make_www(w);
 	world_do(w, ops, ARRAY_SIZE(ops));
-	assert_in_range(share_of(w, www(), "10.0.0.1"), 30, 70);
-	assert_in_range(share_of(w, www(), "10.0.0.3"), 30, 70);
+	assert_in_range(world_share(w, world_www(), "10.0.0.1"), 30, 70);
+	assert_in_range(world_share(w, world_www(), "10.0.0.3"), 30, 70);
 	world_check_tables(w);
 }
 
@@ -223,7 +186,7 @@ static void what_does_not_fit_is_refused(void **state)
 	assert_int_equal(world_apply(w, &twice, 1), -EEXIST);
 	assert_int_equal(world_apply(w, &family, 1), -EAFNOSUPPORT);
 	assert_int_equal(world_apply(w, &lost, 1), -ENOENT);
-	assert_in_range(share_of(w, www(), "10.0.0.1"), 30, 70);
+	assert_in_range(world_share(w, world_www(), "10.0.0.1"), 30, 70);
 }
 
 static void an_address_is_ours_as_long_as_it_has_a_vip(void **state)
@@ -244,15 +207,14 @@ static void an_address_is_ours_as_long_as_it_has_a_vip(void **state)
 	start(w);
 	world_do(w, all, ARRAY_SIZE(all));
 	world_do(w, one, ARRAY_SIZE(one));
-	assert_int_equal(share_of(w, www(), "10.0.0.2"), 100);
-	assert_int_equal(share_of(w, &other, "10.0.0.1"), 100);
+	assert_int_equal(world_share(w, world_www(), "10.0.0.2"), 100);
+	assert_int_equal(world_share(w, &other, "10.0.0.1"), 100);
 	world_do(w, less, ARRAY_SIZE(less));
-	assert_int_equal(share_of(w, www(), "10.0.0.2"), 100);
-	assert_false(addr_is_set(&(struct addr){ 0 }));
+	assert_int_equal(world_share(w, world_www(), "10.0.0.2"), 100);
 	assert_int_equal(world_send(w, "203.0.113.7", &other, 1, 2).family, AF_UNSPEC);
 	world_do(w, more, ARRAY_SIZE(more));
 	world_do(w, none, ARRAY_SIZE(none));
-	assert_int_equal(share_of(w, www(), "10.0.0.3"), 100);
+	assert_int_equal(world_share(w, world_www(), "10.0.0.3"), 100);
 	world_observe(w);
 	assert_int_equal(w->state.vips.n, 1);
 }
@@ -291,7 +253,7 @@ static void counters_are_read_and_begin_with_the_vip(void **state)
 	struct plane_book b;
 
 	make_www(w);
-	share_of(w, www(), "10.0.0.1");
+	world_share(w, world_www(), "10.0.0.1");
 	plane__book_open(&b, &w->maps, false);
 	plane__counters_begin(&c, &b);
 	while (!plane__counters_step(&c, &b))
@@ -382,17 +344,20 @@ static void any_operations_lead_where_the_model_says(void **state)
 	struct dice dice = dice_of_run(0);
 	struct lb_state model = { 0 };
 	const struct lb_op conf = op_conf(40);
+	const struct world_config roomy = { .frontends = 100 }; /* little has to wait for a rest */
 	unsigned port = 1;
 
-	start(w);
+	world_start(w, &roomy);
+	world_wait_up(w);
 	world_do(w, &conf, 1);
 	lb_state_apply(&model, &conf);
 	for (unsigned i = 0; i < 150; i++) {
 		random_batch(w, &dice, &model);
 		check_against(w, &model, &port);
-		if (i % 30 == 29) {
+		if (i % 50 == 49) {
 			world_stop(w);
-			start(w);
+			world_start(w, &roomy);
+			world_wait_up(w);
 			check_against(w, &model, &port);
 		}
 	}

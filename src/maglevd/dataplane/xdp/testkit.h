@@ -33,11 +33,17 @@ struct world {
 	size_t done;
 	struct lb_state state;	/* as last observed */
 	struct plane_maps maps; /* to run packets through */
+	struct buf log;		/* what was logged since world_forget_log() */
+	int sink;
 };
 
 /* An empty world of its own pin folder; for setup and teardown of a test. */
 int world_setup(void **state);
 int world_teardown(void **state);
+
+/* A second one beside it, on the same devices and the same loop. */
+void world_twin(struct world *w, struct world **ret);
+void world_twin_free(struct world *w);
 
 struct world_config {
 	const char *interfaces; /* NULL: d0 */
@@ -45,6 +51,7 @@ struct world_config {
 	unsigned table_size;	/* 0: 1009 */
 	unsigned flows;		/* 0: 4096 */
 	unsigned frontends;	/* 0: 4; each with 4 servers: what sizes go by */
+	const char *pin;	/* NULL: the world's own */
 };
 
 void world_start(struct world *w, const struct world_config *c);
@@ -53,6 +60,11 @@ void world_wait_down(struct world *w);
 void world_reconfigure(struct world *w, const struct world_config *c);
 /* As a process ends: what is pinned stays. */
 void world_stop(struct world *w);
+
+/* Turns the loop until a line is logged that has the text. */
+void world_wait_log(struct world *w, const char *text);
+bool world_logged(struct world *w, const char *text);
+void world_forget_log(struct world *w);
 
 /* Both must be answered. */
 void world_observe(struct world *w);
@@ -73,6 +85,16 @@ struct addr world_send(struct world *w, const char *client, const struct lb_vip_
 		       unsigned port, unsigned flags);
 /* Forgets the maps that packets are run through; others may have taken their place. */
 void world_forget_maps(struct world *w);
+/* A VIP with the servers 10.0.0.1 and 10.0.0.2, in a world that is up. */
+#define WORLD_VIP "198.51.100.10"
+void world_make_www(struct world *w);
+const struct lb_vip_key *world_www(void);
+/* How many of a hundred new flows go to a server. */
+unsigned world_share(struct world *w, const struct lb_vip_key *vip, const char *server);
+/* A new flow to that VIP which goes to 10.0.0.1, by its port. */
+unsigned world_open_flow(struct world *w);
+/* The last byte of the server that a packet of such a flow goes to. */
+unsigned world_flow_server(struct world *w, unsigned port);
 /* Fails unless each VIP has the table of its servers, and just that. */
 void world_check_tables(struct world *w);
 struct addr testing_address(const char *text);

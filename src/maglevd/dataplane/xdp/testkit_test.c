@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "lib/log/log.h"
 #include "src/maglevd/dataplane/drivers.h"
 #include "src/maglevd/testing.h"
 
@@ -71,22 +72,39 @@ static const char *const network[] = {
 	"ip route add 10.0.0.0/8 via 10.0.2.1; ip route add 2001:db8:11::/64 via 2001:db8:2::1",
 };
 
-int world_setup(void **state)
+static void on_log(const struct log_line *line, void *user)
+{
+	struct world *w = user;
+
+	buf_add(&w->log, line->json.p, line->json.n);
+}
+
+static struct world *world_new(struct ev_loop *loop)
 {
 	static unsigned number;
 	struct world *w = mem_zalloc(sizeof(*w));
 
-	w->loop = ev_loop_new(0);
+	w->loop = loop;
+	w->sink = log_add_sink(LOG_DEBUG, on_log, w);
 	snprintf(w->pin, sizeof(w->pin), "%s/%u", root_folder, number++);
+	return w;
+}
+
+int world_setup(void **state)
+{
 	for (size_t i = 0; i < ARRAY_SIZE(network); i++)
 		testing_run(network[i]);
-	*state = w;
+	*state = world_new(ev_loop_new(0));
 	return 0;
 }
 
-int world_teardown(void **state)
+void world_twin(struct world *w, struct world **ret)
 {
-	struct world *w = *state;
+	*ret = world_new(w->loop);
+}
+
+void world_twin_free(struct world *w)
+{
 	struct buf out = { 0 };
 
 	world_stop(w);
@@ -97,8 +115,18 @@ int world_teardown(void **state)
 	snapshot_free(w->snapshot);
 	snapshot_free(w->before);
 	lb_state_free(&w->state);
-	ev_loop_destroy(w->loop);
+	log_remove_sink(w->sink);
+	buf_free(&w->log);
 	free(w);
+}
+
+int world_teardown(void **state)
+{
+	struct world *w = *state;
+	struct ev_loop *loop = w->loop;
+
+	world_twin_free(w);
+	ev_loop_destroy(loop);
 	return if_nametoindex("d0") ? system("ip link del d0") : 0;
 }
 
@@ -137,8 +165,9 @@ static struct snapshot *snapshot_of(const struct world *w, const struct world_co
 	buf_printf(&text,
 		   " }\n  vpp: { lb: { ipv4-src-address: 10.0.2.2 } }\n  xdp: { interfaces: [%s], "
 		   "mode: %s, pin: %s, table-size: %u, flow-table-size: %u }\n",
-		   c->interfaces ? c->interfaces : "d0", c->mode ? c->mode : "auto", w->pin,
-		   c->table_size ? c->table_size : 1009, c->flows ? c->flows : 4096);
+		   c->interfaces ? c->interfaces : "d0", c->mode ? c->mode : "auto",
+		   c->pin ? c->pin : w->pin, c->table_size ? c->table_size : 1009,
+		   c->flows ? c->flows : 4096);
 	s = testing_snapshot(buf_cstr(&text));
 	buf_free(&text);
 	return s;
@@ -190,6 +219,36 @@ void world_stop(struct world *w)
 	if (w->dp)
 		dataplane_xdp.stop(w->dp);
 	w->dp = NULL;
+}
+
+struct line {
+	struct world *world;
+	const char *text;
+};
+
+static bool is_logged(void *user)
+{
+	const struct line *line = user;
+
+	return world_logged(line->world, line->text);
+}
+
+void world_wait_log(struct world *w, const char *text)
+{
+	struct line line = { w, text };
+
+	if (!testing_wait(w->loop, is_logged, &line))
+		fail_msg("not logged: %s\nbut: %s", text, buf_cstr(&w->log));
+}
+
+bool world_logged(struct world *w, const char *text)
+{
+	return strstr(buf_cstr(&w->log), text);
+}
+
+void world_forget_log(struct world *w)
+{
+	w->log.n = 0;
 }
 
 static bool is_answered(void *user)
@@ -399,6 +458,63 @@ struct addr world_send(struct world *w, const char *client, const struct lb_vip_
 	run.size = (uint32_t)in.n;
 	assert_int_equal(xdp_run(w->maps.program, &run), 0);
 	return run.verdict == XDP_REDIRECT ? outer_destination(&out) : (struct addr){ 0 };
+}
+
+const struct lb_vip_key *world_www(void)
+{
+	static struct lb_vip_key key;
+
+	key = op_vip(LB_OP_VIP_ADD, WORLD_VIP, 80).vip;
+	return &key;
+}
+
+void world_make_www(struct world *w)
+{
+	const struct lb_op ops[] = {
+		op_conf(40),
+		op_vip(LB_OP_VIP_ADD, WORLD_VIP, 80),
+		op_as(LB_OP_AS_ADD, WORLD_VIP, 80, "10.0.0.1", 100),
+		op_as(LB_OP_AS_ADD, WORLD_VIP, 80, "10.0.0.2", 100),
+	};
+
+	world_do(w, ops, ARRAY_SIZE(ops));
+}
+
+static unsigned next_port(void)
+{
+	static unsigned port = 1024;
+
+	return port++;
+}
+
+unsigned world_share(struct world *w, const struct lb_vip_key *vip, const char *server)
+{
+	struct addr address = testing_address(server);
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < 100; i++) {
+		struct addr to = world_send(w, "203.0.113.7", vip, next_port(), 2);
+
+		n += addr_cmp(&to, &address) == 0;
+	}
+	return n;
+}
+
+unsigned world_open_flow(struct world *w)
+{
+	for (unsigned i = 0; i < 1000; i++) {
+		unsigned port = next_port();
+
+		if (world_send(w, "203.0.113.7", world_www(), port, 2).bytes[3] == 1)
+			return port;
+	}
+	fail_msg("no flow goes to 10.0.0.1");
+	return 0;
+}
+
+unsigned world_flow_server(struct world *w, unsigned port)
+{
+	return world_send(w, "203.0.113.7", world_www(), port, 16).bytes[3];
 }
 
 static void check_table(const struct plane_book *b, uint32_t vip)

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Limits, maps that are made anew for other sizes, and two balancers that agree. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "src/maglevd/dataplane/xdp/testkit.h"
+#include "src/maglevd/testing.h"
+
+static const struct world_config usual;
+
+static void start_with_www(struct world *w, const struct world_config *c)
+{
+	world_start(w, c);
+	world_wait_up(w);
+	world_make_www(w);
+}
+
+static void wait_remade(struct world *w)
+{
+	world_wait_log(w, "xdp-remade");
+	world_forget_log(w);
+	world_forget_maps(w);
+}
+
+static void drain_first(struct world *w)
+{
+	const struct lb_op drain = op_as(LB_OP_AS_WEIGHT, WORLD_VIP, 80, "10.0.0.1", 0);
+
+	world_do(w, &drain, 1);
+}
+
+static void check_www(struct world *w)
+{
+	world_observe(w);
+	assert_true(w->state.has_conf);
+	assert_int_equal(w->state.vips.n, 1);
+	assert_int_equal(w->state.vips.items[0].as.n, 2);
+	assert_int_equal(w->state.vips.items[0].as.items[0].weight, 0);
+	world_check_tables(w);
+}
+
+static void another_table_size_keeps_flows(void **state)
+{
+	struct world *w = *state;
+	const struct world_config larger = { .table_size = 65537 };
+	unsigned flow;
+
+	start_with_www(w, &usual);
+	flow = world_open_flow(w);
+	drain_first(w);
+	world_reconfigure(w, &larger);
+	wait_remade(w);
+	assert_int_equal(world_flow_server(w, flow), 1);
+	assert_int_equal(w->maps.sizes.table_size, 65537);
+	check_www(w);
+	assert_int_equal(w->downs, 0);
+}
+
+static void another_flow_table_forgets_flows_and_nothing_else(void **state)
+{
+	struct world *w = *state;
+	const struct world_config larger = { .flows = 100000 };
+	unsigned flow;
+
+	start_with_www(w, &usual);
+	flow = world_open_flow(w);
+	drain_first(w);
+	world_reconfigure(w, &larger);
+	wait_remade(w);
+	assert_int_equal(world_flow_server(w, flow), 2);
+	assert_int_equal(w->maps.sizes.buckets, 16384);
+	check_www(w);
+}
+
+static void more_frontends_make_more_room(void **state)
+{
+	struct world *w = *state;
+	const struct world_config larger = { .frontends = 300 };
+	uint64_t packets = 0;
+	unsigned flow;
+
+	start_with_www(w, &usual);
+	flow = world_open_flow(w);
+	drain_first(w);
+	world_reconfigure(w, &larger);
+	wait_remade(w);
+	assert_int_equal(world_flow_server(w, flow), 1);
+	assert_true(w->maps.sizes.vips > 300 && w->maps.sizes.servers > 1200);
+	check_www(w);
+	for (uint32_t i = 1; i < w->maps.sizes.vips; i++) {
+		uint64_t words[ABI_KINDS];
+
+		assert_int_equal(xdp_map_sum(&w->maps.vip_counts, i, words, ABI_KINDS), 0);
+		packets += words[ABI_KIND_FIRST];
+	}
+	assert_true(packets > 0); /* counted before the maps were made */
+	world_forget_log(w);
+	world_reconfigure(w, &usual); /* smaller: they stay */
+	testing_pass(w->loop, 0.2);
+	assert_false(world_logged(w, "xdp-remade"));
+}
+
+static void sizes_that_changed_over_a_restart_are_taken_on(void **state)
+{
+	struct world *w = *state;
+	const struct world_config other = { .table_size = 2003 };
+	unsigned flow;
+
+	start_with_www(w, &usual);
+	flow = world_open_flow(w);
+	drain_first(w);
+	world_stop(w);
+	world_start(w, &other);
+	wait_remade(w);
+	world_wait_up(w);
+	assert_int_equal(world_flow_server(w, flow), 1);
+	check_www(w);
+}
+
+/* Requests wait for the maps, and are not lost. */
+static void a_request_meanwhile_is_served_by_the_new_maps(void **state)
+{
+	struct world *w = *state;
+	const struct world_config larger = { .table_size = 65537 };
+
+	start_with_www(w, &usual);
+	world_reconfigure(w, &larger);
+	drain_first(w);
+	assert_true(world_logged(w, "xdp-remade"));
+	world_forget_maps(w);
+	check_www(w);
+}
+
+static void what_an_interrupted_remake_has_left_is_cleaned_up(void **state)
+{
+	struct world *w = *state;
+	char maps[128], next[128];
+
+	start_with_www(w, &usual);
+	drain_first(w);
+	snprintf(maps, sizeof(maps), "%s/maps", w->pin);
+	snprintf(next, sizeof(next), "%s/next", w->pin);
+	world_share(w, world_www(), "10.0.0.1");
+	assert_int_equal(xdp_object_pin(w->maps.object, next), 0);
+	world_stop(w);
+	world_start(w, &usual);
+	world_wait_up(w);
+	assert_int_equal(access(next, F_OK), -1);
+	world_stop(w);
+	assert_int_equal(rename(maps, next), 0); /* between removal and renaming */
+	world_start(w, &usual);
+	world_wait_up(w);
+	check_www(w);
+}
+
+static void a_large_table_is_built_in_slices(void **state)
+{
+	struct world *w = *state;
+	const struct world_config largest = { .table_size = 5000011, .frontends = 1 };
+	struct lb_op ops[3];
+
+	world_start(w, &largest);
+	world_wait_up(w);
+	ops[0] = op_conf(40);
+	ops[1] = op_vip(LB_OP_VIP_ADD, WORLD_VIP, 80);
+	ops[2] = op_as(LB_OP_AS_ADD, WORLD_VIP, 80, "10.0.0.1", 1);
+	world_do(w, ops, ARRAY_SIZE(ops));
+	assert_int_equal(world_share(w, world_www(), "10.0.0.1"), 100);
+}
+
+/* ---- limits ---- */
+
+static void too_much_is_told_with_the_limit(void **state)
+{
+	struct world *w = *state;
+	int r = 0;
+
+	start_with_www(w, &usual);
+	for (unsigned i = 0; i < 200 && r == 0; i++) {
+		char server[32];
+		struct lb_op op;
+
+		snprintf(server, sizeof(server), "10.0.1.%u", i);
+		op = op_as(LB_OP_AS_ADD, WORLD_VIP, 80, server, 0);
+		r = world_apply(w, &op, 1);
+	}
+	assert_int_equal(r, -ENOSPC);
+	assert_true(world_logged(w, "\"limit\":\"servers\""));
+	world_check_tables(w);
+}
+
+static void too_many_vips_are_told_with_the_limit(void **state)
+{
+	struct world *w = *state;
+	int r = 0;
+
+	world_start(w, &usual);
+	world_wait_up(w);
+	for (unsigned i = 1; i < 200 && r == 0; i++) {
+		const struct lb_op op = op_vip(LB_OP_VIP_ADD, WORLD_VIP, i);
+
+		r = world_apply(w, &op, 1);
+	}
+	assert_int_equal(r, -ENOSPC);
+	assert_true(world_logged(w, "\"limit\":\"VIPs\""));
+}
+
+/* All tables but one are resting at some time: a change waits, and does not fail. */
+static void many_changes_in_a_second_wait_for_tables(void **state)
+{
+	struct world *w = *state;
+
+	start_with_www(w, &usual);
+	for (unsigned i = 0; i < 40; i++) {
+		const struct lb_op op =
+			op_as(LB_OP_AS_WEIGHT, WORLD_VIP, 80, "10.0.0.1", i % 2 ? 100 : 50);
+
+		world_do(w, &op, 1);
+	}
+	world_check_tables(w);
+}
+
+/* Cells of VIPs that went are used again, and the others are found all the time. */
+static void vips_come_and_go_beside_each_other(void **state)
+{
+	struct world *w = *state;
+
+	start_with_www(w, &usual);
+	for (unsigned i = 0; i < 150; i++) {
+		const struct lb_op ops[] = { op_vip(LB_OP_VIP_ADD, WORLD_VIP, 1000 + i % 50),
+					     op_vip(LB_OP_VIP_DEL, WORLD_VIP, 1000 + i % 50) };
+
+		world_do(w, ops, ARRAY_SIZE(ops));
+	}
+	assert_in_range(world_share(w, world_www(), "10.0.0.1"), 30, 70);
+	world_observe(w);
+	assert_int_equal(w->state.vips.n, 1);
+}
+
+/* ---- two of them ---- */
+
+/* In other orders, with detours, and in two folders. */
+static void two_balancers_send_the_same_packets_to_the_same_servers(void **state)
+{
+	struct world *w = *state, *other = NULL;
+	const struct world_config c = { .table_size = 65537 };
+	const struct world_config elsewhere = { .table_size = 65537, .interfaces = "d1" };
+	const struct lb_op forth[] = {
+		op_conf(40),
+		op_vip(LB_OP_VIP_ADD, WORLD_VIP, 80),
+		op_as(LB_OP_AS_ADD, WORLD_VIP, 80, "10.0.0.1", 10),
+		op_as(LB_OP_AS_ADD, WORLD_VIP, 80, "10.0.0.2", 20),
+		op_as(LB_OP_AS_ADD, WORLD_VIP, 80, "10.0.0.3", 70),
+	};
+	const struct lb_op back[] = {
+		op_vip(LB_OP_VIP_ADD, WORLD_VIP, 443),
+		op_vip(LB_OP_VIP_ADD, WORLD_VIP, 80),
+		op_as(LB_OP_AS_ADD, WORLD_VIP, 80, "10.0.0.3", 1),
+		op_as(LB_OP_AS_ADD, WORLD_VIP, 80, "10.0.0.9", 100),
+		op_as(LB_OP_AS_ADD, WORLD_VIP, 80, "10.0.0.2", 20),
+		op_as(LB_OP_AS_WEIGHT, WORLD_VIP, 80, "10.0.0.3", 70),
+		op_as(LB_OP_AS_ADD, WORLD_VIP, 80, "10.0.0.1", 10),
+		op_as(LB_OP_AS_DEL, WORLD_VIP, 80, "10.0.0.9", 0),
+		op_conf(40),
+	};
+
+	world_twin(w, &other);
+	world_start(w, &c);
+	world_start(other, &elsewhere);
+	world_wait_up(w);
+	world_wait_up(other);
+	world_do(w, forth, ARRAY_SIZE(forth));
+	world_do(other, back, ARRAY_SIZE(back));
+	for (unsigned port = 1024; port < 3024; port++) {
+		struct addr a = world_send(w, "203.0.113.7", world_www(), port, 2);
+		struct addr b = world_send(other, "203.0.113.7", world_www(), port, 2);
+
+		assert_true(addr_is_set(&a));
+		assert_int_equal(addr_cmp(&a, &b), 0);
+	}
+	world_twin_free(other);
+}
+
+#define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, world_setup, world_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IN_WORLD(another_table_size_keeps_flows),
+		IN_WORLD(another_flow_table_forgets_flows_and_nothing_else),
+		IN_WORLD(more_frontends_make_more_room),
+		IN_WORLD(sizes_that_changed_over_a_restart_are_taken_on),
+		IN_WORLD(a_request_meanwhile_is_served_by_the_new_maps),
+		IN_WORLD(what_an_interrupted_remake_has_left_is_cleaned_up),
+		IN_WORLD(a_large_table_is_built_in_slices),
+		IN_WORLD(too_much_is_told_with_the_limit),
+		IN_WORLD(too_many_vips_are_told_with_the_limit),
+		IN_WORLD(many_changes_in_a_second_wait_for_tables),
+		IN_WORLD(vips_come_and_go_beside_each_other),
+		IN_WORLD(two_balancers_send_the_same_packets_to_the_same_servers),
+	};
+	const char *reason = testing_prepare();
+
+	if (reason)
+		return testing_skip(reason);
+	return cmocka_run_group_tests_name("xdp_sizes", tests, NULL, NULL);
+}
