@@ -30,6 +30,7 @@ union value {
 struct setting {
 	const struct cli_option *option;
 	union value value;
+	bool fallback; /* nobody has said it */
 };
 
 struct reader {
@@ -259,6 +260,15 @@ static bool is_collected(const struct reader *r, const struct cli_option *o)
 	return false;
 }
 
+static enum cli_verdict collect_fallback(struct reader *r, const struct cli_option *o)
+{
+	enum cli_verdict v = collect(r, o, "--", o->name, o->fallback);
+
+	if (v == CLI_OK)
+		r->settings.items[r->settings.n - 1].fallback = true;
+	return v;
+}
+
 /* For an option that no flag has set. */
 static enum cli_verdict read_environment(struct reader *r, const struct cli_option *o)
 {
@@ -266,11 +276,13 @@ static enum cli_verdict read_environment(struct reader *r, const struct cli_opti
 
 	if (text && (*text || kinds[o->kind].empty_is_set))
 		return collect(r, o, "", o->env, text);
-	return o->fallback ? collect(r, o, "--", o->name, o->fallback) : CLI_OK;
+	return o->fallback ? collect_fallback(r, o) : CLI_OK;
 }
 
 static void apply(const struct setting *s)
 {
+	if (s->option->given && !s->fallback)
+		*s->option->given = true;
 	switch (s->option->kind) {
 	case CLI_STRING:
 		*s->option->string = s->value.string;

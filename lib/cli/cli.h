@@ -47,7 +47,8 @@ struct cli_option {
 	const char *fallback; /* as one would write it; NULL: the value stays as it was */
 	const char *argument; /* what --help calls the value; NULL: a word for the kind */
 	const char *help;
-	union { /* where the value goes, by kind; strings are borrowed from argv or environ */
+	bool *given; /* becomes true when a flag or the variable said it; NULL: nobody asks */
+	union {	     /* where the value goes, by kind; strings are borrowed from argv or environ */
 		const char **string;
 		struct cli_list *list;
 		bool *boolean;

@@ -20,6 +20,7 @@ static struct {
 	struct cli_list servers;
 	bool check, reflection;
 	int64_t timeout;
+	bool timeout_given;
 	enum log_level level;
 } got;
 
@@ -57,6 +58,7 @@ static const struct cli_option options[] = {
 	  .env = "CLITEST_TIMEOUT",
 	  .fallback = "2s",
 	  .help = "how long to wait",
+	  .given = &got.timeout_given,
 	  .duration = &got.timeout },
 	{ .name = "log-level",
 	  .kind = CLI_LEVEL,
@@ -236,6 +238,19 @@ static void the_environment_sets_what_no_flag_sets(void **state)
 	OK("--check=false", "--timeout=5s");
 	assert_string_equal(got.config, "from-env");
 	assert_false(got.check);
+}
+
+static void what_was_said_can_be_told_from_the_fallback(void **state)
+{
+	OK();
+	assert_int_equal(got.timeout, 2 * NSEC_PER_SEC);
+	assert_false(got.timeout_given);
+	OK("--timeout=2s");
+	assert_true(got.timeout_given);
+	got.timeout_given = false;
+	setenv("CLITEST_TIMEOUT", "2s", 1);
+	OK();
+	assert_true(got.timeout_given);
 }
 
 static void an_empty_variable_is_a_value_for_strings_only(void **state)
@@ -432,6 +447,7 @@ int main(void)
 		CASE(the_last_of_a_repeated_flag_counts),
 		CASE(a_list_grows_with_each_flag_and_at_each_comma),
 		CASE(the_environment_sets_what_no_flag_sets),
+		CASE(what_was_said_can_be_told_from_the_fallback),
 		CASE(an_empty_variable_is_a_value_for_strings_only),
 		CASE(an_error_names_the_flag_or_the_variable),
 		CASE(an_unknown_flag_is_refused_with_the_nearest_known_one),

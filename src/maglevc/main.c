@@ -1,31 +1,76 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * maglevc: the command line of maglevd. One command, given as words, is carried out over the API;
- * the exit code says how it went. Nothing is kept between two runs (NFR-5.4).
+ * the exit code says how it went. Without words there is a shell for who sits at a terminal, and
+ * else a script on standard input. Nothing is kept between two runs (NFR-5.4), but a history where
+ * a file for it is named.
  */
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "src/maglevc/command.h"
+#include "src/maglevc/completion.h"
 #include "src/maglevc/options.h"
 #include "src/maglevc/session.h"
+#include "src/maglevc/shell.h"
 
-static enum status run(const struct options *o)
+static enum status run_command(struct session *s)
 {
+	const char *const *words = (const char *const *)s->options->words.items;
 	_cleanup_(buf_free) struct buf why = { 0 };
+	struct command c;
+
+	if (command_parse(words, s->options->words.n, false, &c, &why) == 0)
+		return session_run(s, &c);
+	session_complain(s, "%s", buf_cstr(&why));
+	fputs("Try 'maglevc help'.\n", stderr);
+	return STATUS_USAGE;
+}
+
+/* "completion SHELL" is for set-ups: in the tree its word would make those of others longer. */
+static enum status show_completion(const struct session *s)
+{
+	const struct cli_list *words = &s->options->words;
+	_cleanup_(buf_free) struct buf out = { 0 };
+
+	if (words->n != 2 || completion_write(words->items[1], &out) < 0) {
+		session_complain(s, "completion is for bash, zsh or fish");
+		return STATUS_USAGE;
+	}
+	fputs(buf_cstr(&out), s->out);
+	return fflush(s->out) == 0 ? STATUS_DONE : STATUS_REFUSED;
+}
+
+/* What is typed is UTF-8 unless the locale has something better than bytes. */
+static void set_characters(void)
+{
+	setlocale(LC_CTYPE, "");
+	if (MB_CUR_MAX == 1)
+		setlocale(LC_CTYPE, "C.UTF-8");
+}
+
+static enum status run(struct options *o)
+{
 	struct session s = {
 		.loop = ev_default_loop(0), .options = o, .out = stdout, .err = stderr
 	};
-	const char *const *words = (const char *const *)o->words.items;
-	enum status status = STATUS_USAGE;
-	struct command c;
+	enum status status;
 
-	if (command_parse(words, o->words.n, false, &c, &why) == 0) {
-		status = session_run(&s, &c);
+	s.shell = o->words.n == 0;
+	if (!s.shell && strcmp(o->words.items[0], "completion") == 0) {
+		status = show_completion(&s);
+	} else if (!s.shell) {
+		status = run_command(&s);
+	} else if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) {
+		set_characters();
+		s.keys = true;
+		if (!o->color_given)
+			o->color = true;
+		status = shell_run(&s);
 	} else {
-		session_complain(&s, "%s", buf_cstr(&why));
-		fputs("Try 'maglevc help'.\n", stderr);
+		status = shell_run_script(&s, stdin);
 	}
 	session_end(&s);
 	return status;
@@ -37,6 +82,11 @@ int main(int argc, char *argv[])
 	struct options o;
 	enum status status = STATUS_USAGE;
 
+	if (argc > 1 && strcmp(argv[1], COMPLETION_WORD) == 0) {
+		status = completion_answer(argc, argv, stdout);
+		ev_loop_destroy(ev_default_loop(0));
+		return (int)status;
+	}
 	switch (options_parse(&o, argc, argv, &text)) {
 	case CLI_OK:
 		status = run(&o);

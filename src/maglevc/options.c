@@ -5,10 +5,13 @@
 
 #include "base/cleanup.h"
 #include "src/maglevc/command.h"
+#include "src/maglevc/complete.h"
 #include "src/maglevc/text.h"
 
 static const char about[] =
-	"Shows and changes what maglevd does, over its API. Exit codes: 0, done; 1, the server "
+	"Shows and changes what maglevd does, over its API. Without a command: a shell on a "
+	"terminal, "
+	"else commands from standard input, one a line. Exit codes: 0, done; 1, the server "
 	"refused; 2, the command or a flag is wrong; 3, the server cannot be reached or does not "
 	"answer in time.";
 
@@ -47,13 +50,15 @@ static void write_commands(struct buf *out)
 	command_help(NULL, 0, false, &lines, &why);
 	buf_adds(out, "Commands (a word may be shortened as long as it is the only one):\n");
 	text_add_lines(out, "  ", buf_cstr(&lines));
+	buf_adds(out, "\n'maglevc completion bash' (or zsh, or fish) prints what makes that shell "
+		      "complete\ncommands, flags and names.\n");
 }
 
-static enum cli_verdict read_flags(struct options *o, const char **output, int argc,
-				   char *const argv[], struct buf *out)
+#define FLAGS 10
+
+static void write_table(struct options *o, const char **output, struct cli_option table[FLAGS])
 {
-	_cleanup_(buf_free) struct buf commands = { 0 };
-	const struct cli_option table[] = {
+	const struct cli_option flags[FLAGS] = {
 		{ .name = "server",
 		  .kind = CLI_STRING,
 		  .env = "MAGLEV_SERVER",
@@ -72,9 +77,15 @@ static enum cli_verdict read_flags(struct options *o, const char **output, int a
 		{ .name = "color",
 		  .kind = CLI_BOOL,
 		  .env = "MAGLEV_COLOR",
-		  .fallback = "false",
-		  .help = "colour states and labels",
+		  .help = "colour states and labels; default: only in the shell",
+		  .given = &o->color_given,
 		  .boolean = &o->color },
+		{ .name = "history",
+		  .kind = CLI_STRING,
+		  .env = "MAGLEV_HISTORY",
+		  .argument = "FILE",
+		  .help = "keep the shell's history there; default: only in memory",
+		  .string = &o->history },
 		{ .name = "timeout",
 		  .kind = CLI_DURATION,
 		  .env = "MAGLEV_TIMEOUT",
@@ -112,14 +123,24 @@ static enum cli_verdict read_flags(struct options *o, const char **output, int a
 		  .help = "the name in the server's certificate; default: that of --server",
 		  .string = &o->tls_name },
 	};
+
+	memcpy(table, flags, sizeof(flags));
+}
+
+static enum cli_verdict read_flags(struct options *o, const char **output, int argc,
+				   char *const argv[], struct buf *out)
+{
+	_cleanup_(buf_free) struct buf commands = { 0 };
+	struct cli_option table[FLAGS];
 	struct cli_program program = { .name = "maglevc",
-				       .operands = "command ...",
+				       .operands = "[command ...]",
 				       .about = about,
 				       .options = table,
-				       .n_options = ARRAY_SIZE(table),
+				       .n_options = FLAGS,
 				       .words = &o->words };
 	int rest;
 
+	write_table(o, output, table);
 	write_commands(&commands);
 	program.more = buf_cstr(&commands);
 	return cli_parse(&program, argc, argv, &rest, out);
@@ -138,6 +159,7 @@ enum cli_verdict options_parse(struct options *o, int argc, char *const argv[], 
 	drop_empty(&o->tls_files.certificate);
 	drop_empty(&o->tls_files.key);
 	drop_empty(&o->tls_name);
+	drop_empty(&o->history);
 	v = check(o, output, out);
 	if (v != CLI_OK)
 		options_free(o);
@@ -147,4 +169,20 @@ enum cli_verdict options_parse(struct options *o, int argc, char *const argv[], 
 void options_free(struct options *o)
 {
 	cli_list_free(&o->words);
+}
+
+void options_complete(const char *begin, struct candidates *out)
+{
+	struct cli_option table[FLAGS];
+	struct options o = { 0 };
+	const char *output;
+
+	write_table(&o, &output, table);
+	for (size_t i = 0; i < FLAGS; i++) {
+		_cleanup_(buf_free) struct buf flag = { 0 };
+
+		buf_printf(&flag, "--%s", table[i].name);
+		if (strncmp(buf_cstr(&flag), begin, strlen(begin)) == 0)
+			candidates_add(out, buf_cstr(&flag), table[i].help);
+	}
 }

@@ -18,7 +18,9 @@ enum status {
 
 struct options {
 	const char *server;
-	bool color;
+	bool color;	     /* as it was said, else false */
+	bool color_given;    /* it was said */
+	const char *history; /* a file for the shell's; NULL: none */
 	bool json;
 	int64_t timeout; /* ns, of connecting and of one answer */
 	bool tls;	 /* also set by any of what follows */
@@ -33,3 +35,8 @@ struct options {
  */
 enum cli_verdict options_parse(struct options *o, int argc, char *const argv[], struct buf *out);
 void options_free(struct options *o);
+
+struct candidates;
+
+/* Adds the flags, "--x", that begin so. */
+void options_complete(const char *begin, struct candidates *out);

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "src/maglevc/complete.h"
 
 static struct options o;
 static struct buf text;
@@ -36,7 +37,7 @@ static int reset(void **state)
 						 "MAGLEV_COLOR",    "MAGLEV_TIMEOUT",
 						 "MAGLEV_TLS",	    "MAGLEV_TLS_CA",
 						 "MAGLEV_TLS_CERT", "MAGLEV_TLS_KEY",
-						 "MAGLEV_TLS_NAME" };
+						 "MAGLEV_TLS_NAME", "MAGLEV_HISTORY" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
 		unsetenv(variables[i]);
@@ -83,6 +84,40 @@ static void the_environment_sets_what_flags_do_not(void **state)
 	assert_string_equal(o.tls_files.key, "k.pem");
 }
 
+static void whether_colour_was_said_is_known(void **state)
+{
+	assert_int_equal(PARSE(), CLI_OK);
+	assert_false(o.color || o.color_given);
+	assert_int_equal(PARSE("--color=false"), CLI_OK);
+	assert_true(!o.color && o.color_given);
+	setenv("MAGLEV_COLOR", "true", 1);
+	assert_int_equal(PARSE(), CLI_OK);
+	assert_true(o.color && o.color_given);
+}
+
+static void a_history_is_kept_where_it_is_said(void **state)
+{
+	assert_int_equal(PARSE(), CLI_OK);
+	assert_null(o.history);
+	setenv("MAGLEV_HISTORY", "", 1);
+	assert_int_equal(PARSE(), CLI_OK);
+	assert_null(o.history);
+	assert_int_equal(PARSE("--history", "h"), CLI_OK);
+	assert_string_equal(o.history, "h");
+}
+
+static void every_flag_can_be_completed(void **state)
+{
+	struct candidates c = { 0 };
+
+	options_complete("--tls-c", &c);
+	assert_int_equal(c.n, 2);
+	assert_string_equal(c.items[0].word, "--tls-ca");
+	assert_string_equal(c.items[1].word, "--tls-cert");
+	assert_string_equal(c.items[1].help, "our certificate");
+	candidates_free(&c);
+}
+
 static void any_flag_of_tls_means_tls(void **state)
 {
 	assert_int_equal(PARSE("--tls"), CLI_OK);
@@ -126,6 +161,9 @@ int main(void)
 		CASE(without_flags_the_server_is_here_and_text_has_no_colour),
 		CASE(flags_stand_before_or_behind_the_command),
 		CASE(the_environment_sets_what_flags_do_not),
+		CASE(whether_colour_was_said_is_known),
+		CASE(a_history_is_kept_where_it_is_said),
+		CASE(every_flag_can_be_completed),
 		CASE(any_flag_of_tls_means_tls),
 		CASE(flags_that_make_no_sense_are_refused),
 		CASE(help_shows_flags_and_commands),

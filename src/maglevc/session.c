@@ -21,6 +21,7 @@
 #include "lib/json/json.h"
 #include "lib/pb/pb.h"
 #include "src/maglevc/action.h"
+#include "src/maglevc/keys.h"
 #include "src/maglevc/render.h"
 #include "src/maglevc/text.h"
 
@@ -42,7 +43,11 @@ void session_complain(const struct session *s, const char *fmt, ...)
 	va_start(ap, fmt);
 	buf_vprintf(&raw, fmt, ap);
 	va_end(ap);
-	buf_adds(&line, s->options->color ? "\033[31mmaglevc: " : "maglevc: ");
+	buf_adds(&line, s->options->color ? "\033[31m" : "");
+	if (!s->shell || s->line)
+		buf_adds(&line, "maglevc: ");
+	if (s->line)
+		buf_printf(&line, "line %u: ", s->line);
 	text_add_clean(&line, str_of(buf_cstr(&raw)));
 	buf_adds(&line, s->options->color ? "\033[0m\n" : "\n");
 	fputs(buf_cstr(&line), s->err);
@@ -219,9 +224,11 @@ static enum status start_client(struct session *s)
 	return STATUS_NO_SERVER;
 }
 
-static enum status start(struct session *s)
+enum status session_connect(struct session *s)
 {
 	enum status status;
+
+	assert(s && s->loop && s->options && s->err);
 
 	if (s->client)
 		return STATUS_DONE;
@@ -231,29 +238,44 @@ static enum status start(struct session *s)
 
 /* ---- one call ---- */
 
-static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
+static void cancel(struct run *r)
 {
-	struct run *r = w->data;
-
 	if (r->call)
 		grpc_client_cancel(TAKE_PTR(r->call));
-	finish(r, STATUS_DONE);
+	if (!r->action->method.server_streaming)
+		session_complain(r->session, "interrupted; it may have been done all the same");
+	finish(r, r->action->method.server_streaming ? STATUS_DONE : STATUS_REFUSED);
 }
 
-/* A watch is ended by Ctrl-C; other commands die of it as usual. */
+static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	cancel(w->data);
+}
+
+static void on_key(void *user)
+{
+	cancel(user);
+}
+
+/* A watch is ended by Ctrl-C; so is, in the shell, all else that takes its time. */
 static void wait_for_end(struct run *r)
 {
 	struct ev_loop *loop = r->session->loop;
 	ev_signal interrupt, terminate;
+	struct keys keys;
 
 	ev_signal_init(&interrupt, on_signal, SIGINT);
 	ev_signal_init(&terminate, on_signal, SIGTERM);
 	interrupt.data = terminate.data = r;
-	if (r->action->method.server_streaming) {
+	if (r->action->method.server_streaming || r->session->shell) {
 		ev_signal_start(loop, &interrupt);
 		ev_signal_start(loop, &terminate);
 	}
+	keys_start(&keys, loop,
+		   r->session->keys && r->action->method.server_streaming ? STDIN_FILENO : -1,
+		   on_key, r);
 	ev_run(loop, 0);
+	keys_stop(&keys);
 	ev_signal_stop(loop, &interrupt);
 	ev_signal_stop(loop, &terminate);
 }
@@ -286,7 +308,7 @@ enum status session_run(struct session *s, const struct command *c)
 	if (c->act == ACT_HELP)
 		return show_help(s, c);
 	assert(a);
-	status = start(s);
+	status = session_connect(s);
 	return status == STATUS_DONE ? call(s, c, a) : status;
 }
 

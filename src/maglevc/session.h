@@ -19,16 +19,20 @@ struct session {
 	struct ev_loop *loop;
 	const struct options *options;
 	FILE *out, *err;
-	bool shell;
+	bool shell;    /* commands of the shell, too; Ctrl-C ends any of them and only that */
+	bool keys;     /* standard input is a terminal, where any key ends a watch */
+	unsigned line; /* of a script, for complaints; 0: none */
 
 	struct tls_context *tls;
 	struct grpc_client *client; /* NULL until needed */
 	bool connected;
 };
 
+/* Looks the server's name up and gets ready to connect; complains when that cannot be. */
+enum status session_connect(struct session *s);
 /* Prints what the command gives, or why it did not; returns the exit code. */
 enum status session_run(struct session *s, const struct command *c);
-/* A line on err, with the program's name in front and in red when coloured. */
+/* A line on err, in red when coloured; outside the shell with the program's name in front. */
 void session_complain(const struct session *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void session_end(struct session *s);

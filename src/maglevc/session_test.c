@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "lib/tls/testkit.h"
+#include "src/maglevc/names.h"
 #include "src/maglevc/testing_server.h"
 
 #define PATIENCE (20 * NSEC_PER_SEC) /* more than any test takes */
@@ -362,6 +363,63 @@ static void a_session_keeps_its_connection(void **state)
 	fclose(s.out);
 }
 
+/* The names that completion gets for a kind, behind what was said before. */
+static void check_names(enum node_kind kind, const struct command *c, const char *expected)
+{
+	struct session s = { .loop = loop, .options = &options };
+	_cleanup_(buf_free) struct buf got = { 0 };
+	struct candidates names = { 0 };
+
+	s.out = s.err = fopen("/dev/null", "w");
+	assert_int_equal(session_connect(&s), STATUS_DONE);
+	names_ask(kind, c, &names, &s);
+	for (size_t i = 0; i < names.n; i++)
+		buf_printf(&got, "%s%s", i ? " " : "", names.items[i].word);
+	assert_string_equal(buf_cstr(&got), expected);
+	candidates_free(&names);
+	session_end(&s);
+	fclose(s.out);
+}
+
+static void names_are_the_servers(void **state)
+{
+	struct command c = { .args = { [SLOT_FRONTEND] = "www" } };
+
+	check_names(NODE_FRONTEND, &c, "dns www");
+	check_names(NODE_BACKEND, &c, "spare web1 web2");
+	check_names(NODE_HEALTHCHECK, &c, "ping web");
+	check_names(NODE_POOL, &c, "primary fallback");
+	assert_string_equal(buf_cstr(&server.request), "{\"name\":\"www\"}");
+	c.args[SLOT_POOL] = "fallback";
+	check_names(NODE_BACKEND, &c, "spare-with-a-name");
+}
+
+static void without_an_answer_there_are_no_names(void **state)
+{
+	struct command c = { .act = ACT_NONE };
+
+	server.mood = MOOD_REFUSING;
+	check_names(NODE_FRONTEND, &c, "");
+	server.mood = MOOD_GONE;
+	check_names(NODE_FRONTEND, &c, "");
+}
+
+/* A number names the line of a script; without one, who complains in the shell is clear. */
+static void a_complaint_of_the_shell_is_only_the_sentence(void **state)
+{
+	struct session s = { .loop = loop, .options = &options, .shell = true };
+	size_t size;
+
+	free(err);
+	s.err = open_memstream(&err, &size);
+	s.line = 3;
+	session_complain(&s, "no");
+	s.line = 0;
+	session_complain(&s, "no");
+	fclose(s.err);
+	assert_string_equal(err, "maglevc: line 3: no\nno\n");
+}
+
 /* ---- TLS ---- */
 
 static struct pki pki;
@@ -451,6 +509,9 @@ int main(void)
 		CASE(a_watch_shows_why_the_server_ended_it),
 		CASE(an_answer_that_cannot_be_written_is_1),
 		CASE(a_session_keeps_its_connection),
+		CASE(names_are_the_servers),
+		CASE(without_an_answer_there_are_no_names),
+		CASE(a_complaint_of_the_shell_is_only_the_sentence),
 		TLS_CASE(with_tls_both_sides_show_their_certificate),
 		TLS_CASE(a_server_that_nobody_vouches_for_is_3),
 		TLS_CASE(a_certificate_that_is_not_there_is_2),

@@ -118,3 +118,17 @@ def start_api(start_fake):
     yield start_api
     for api in made:
         api.close()
+
+
+@pytest.fixture
+def terminal():
+    """Starts a program on a terminal of its own."""
+    made = []
+
+    def terminal(command, **options):
+        made.append(lab.Terminal(command, **options))
+        return made[-1]
+
+    yield terminal
+    for one in made:
+        one.close()

@@ -13,7 +13,8 @@ from lab.net import Net, sweep
 from lab.plane import Plane
 from lab.servers import Servers
 from lab.story import SPARE, VIP, Watched
+from lab.terminal import Terminal
 from lab.wait import PATIENCE, SLACK, until
 
 __all__ = ['Authority', 'BUILD', 'Check', 'Maglevd', 'Metrics', 'Net', 'PATIENCE', 'Plane', 'SLACK', 'SPARE',
-           'Servers', 'VIP', 'Watched', 'config', 'frontend', 'pool', 'program', 'seconds', 'sweep', 'until']
+           'Servers', 'Terminal', 'VIP', 'Watched', 'config', 'frontend', 'pool', 'program', 'seconds', 'sweep', 'until']

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * complete: keywords come from the tree, names from whom we are told to ask. Behind "help" the walk
+ * begins anew: what can be said there is what can be said.
+ */
+#include "src/maglevc/complete.h"
+
+#include <assert.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "src/maglevc/columns.h"
+#include "src/maglevc/text.h"
+
+#define LISTED 200 /* nobody reads more */
+
+void candidates_add(struct candidates *c, const char *word, const char *help)
+{
+	if (!c->arena)
+		c->arena = arena_new();
+	vec_push(c, (struct candidate){ .word = arena_strdup(c->arena, word), .help = help });
+}
+
+void candidates_free(struct candidates *c)
+{
+	vec_free(c);
+	arena_free(c->arena);
+	c->arena = NULL;
+}
+
+static bool begins_with(const char *word, const char *begin)
+{
+	return strncmp(word, begin, strlen(begin)) == 0;
+}
+
+static bool has_names(enum node_kind kind)
+{
+	return kind == NODE_FRONTEND || kind == NODE_BACKEND || kind == NODE_HEALTHCHECK ||
+	       kind == NODE_POOL;
+}
+
+/* A name that cannot be typed as it is, is not offered. */
+static bool is_typable(const char *name)
+{
+	_cleanup_(buf_free) struct buf clean = { 0 };
+
+	text_add_clean(&clean, str_of(name));
+	return *name && strcmp(buf_cstr(&clean), name) == 0;
+}
+
+struct asking {
+	const struct typing *typing;
+	names_fn names;
+	void *user;
+};
+
+static void add_names(const struct asking *a, const struct walk *w, enum node_kind kind,
+		      struct candidates *out)
+{
+	struct candidates all = { 0 };
+
+	a->names(kind, &w->command, &all, a->user);
+	for (size_t i = 0; i < all.n; i++)
+		if (begins_with(all.items[i].word, a->typing->begin) &&
+		    is_typable(all.items[i].word))
+			candidates_add(out, all.items[i].word, "");
+	candidates_free(&all);
+}
+
+static void add_node(const struct asking *a, const struct walk *w, const struct node *node,
+		     struct candidates *out)
+{
+	if (node->kind == NODE_KEYWORD && begins_with(node->word, a->typing->begin))
+		candidates_add(out, node->word, node->help);
+	for (size_t i = 0; node->kind == NODE_CHOICE && node->choices[i]; i++)
+		if (begins_with(node->choices[i], a->typing->begin))
+			candidates_add(out, node->choices[i], "");
+	if (has_names(node->kind))
+		add_names(a, w, node->kind, out);
+}
+
+/*
+ * Walks to where the next word stands and says what may be there; -EINVAL with why. Behind "help"
+ * *t becomes the rest of the line.
+ */
+static int reach(struct typing *t, struct walk *w, const struct node *nodes[WALK_NEXT_MAX],
+		 size_t *ret_n, struct buf *why)
+{
+	size_t n;
+	int r;
+
+	walk_start(w, t->shell);
+	r = walk_words(w, t->words, t->n, why);
+	if (r < 0)
+		return r;
+	n = walk_next(w, nodes);
+	if (w->command.words || (n && nodes[0]->kind == NODE_REST)) {
+		t->words = w->command.words;
+		t->n = w->command.n_words;
+		return reach(t, w, nodes, ret_n, why);
+	}
+	*ret_n = n;
+	return 0;
+}
+
+void complete(const struct typing *t, names_fn names, void *user, struct candidates *ret)
+{
+	_cleanup_(buf_free) struct buf why = { 0 };
+	const struct node *nodes[WALK_NEXT_MAX];
+	struct typing rest = *t;
+	const struct asking a = { .typing = &rest, .names = names, .user = user };
+	struct walk w;
+	size_t n = 0;
+
+	assert(t && t->begin && names && ret);
+
+	*ret = (struct candidates){ 0 };
+	if (reach(&rest, &w, nodes, &n, &why) < 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		add_node(&a, &w, nodes[i], ret);
+}
+
+size_t complete_common(const struct candidates *c)
+{
+	size_t n;
+
+	assert(c->n);
+	n = strlen(c->items[0].word);
+	for (size_t i = 1; i < c->n; i++) {
+		size_t same = 0;
+
+		while (same < n && c->items[i].word[same] == c->items[0].word[same])
+			same++;
+		n = same;
+	}
+	/* not through the middle of a character */
+	while (n && ((unsigned char)c->items[0].word[n] & 0xc0) == 0x80)
+		n--;
+	return n;
+}
+
+/* ---- what is shown ---- */
+
+static size_t width_of(const char *word)
+{
+	size_t n = 0;
+
+	for (; *word; word++)
+		n += ((unsigned char)*word & 0xc0) != 0x80;
+	return n;
+}
+
+static void list_words(const struct candidates *c, size_t indent, size_t width, struct buf *out)
+{
+	size_t n = c->n < LISTED ? c->n : LISTED, widest = 0, per_line;
+
+	for (size_t i = 0; i < n; i++)
+		if (width_of(c->items[i].word) > widest)
+			widest = width_of(c->items[i].word);
+	per_line = width > indent ? (width - indent) / (widest + 2) : 0;
+	if (!per_line)
+		per_line = 1;
+	for (size_t i = 0; i < n; i++) {
+		const char *word = c->items[i].word;
+		bool ends = (i + 1) % per_line == 0 || i + 1 == n;
+
+		if (i % per_line == 0)
+			buf_printf(out, "%*s", (int)indent, "");
+		buf_printf(out, "%s%*s", word, ends ? 0 : (int)(widest + 2 - width_of(word)), "");
+		buf_adds(out, ends ? "\n" : "");
+	}
+	if (c->n > n)
+		buf_printf(out, "%*s... and %zu more\n", (int)indent, "", c->n - n);
+}
+
+void complete_list(const struct candidates *c, size_t width, struct buf *out)
+{
+	list_words(c, 0, width, out);
+}
+
+static void add_row(struct columns *rows, const char *word, const char *help)
+{
+	columns_cell(rows, TINT_NONE, "%s", word);
+	columns_cell(rows, TINT_NONE, "%s", help);
+	columns_end_row(rows);
+}
+
+/* Rows for the nodes that fit the beginning; true if there was one. */
+static bool add_rows(struct columns *rows, const struct node *const nodes[], size_t n,
+		     const char *begin)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_(buf_free) struct buf word = { 0 };
+
+		if (nodes[i]->kind == NODE_KEYWORD && !begins_with(nodes[i]->word, begin))
+			continue;
+		command_write_word(nodes[i], &word);
+		add_row(rows, buf_cstr(&word), nodes[i]->help);
+		any = true;
+	}
+	return any;
+}
+
+static void explain_names(const struct asking *a, const struct walk *w,
+			  const struct node *const nodes[], size_t n, size_t width, struct buf *out)
+{
+	struct candidates names = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		if (has_names(nodes[i]->kind))
+			add_names(a, w, nodes[i]->kind, &names);
+	list_words(&names, 4, width, out);
+	candidates_free(&names);
+}
+
+void complete_explain(const struct typing *t, names_fn names, void *user, size_t width,
+		      struct buf *out)
+{
+	_cleanup_(columns_freep) struct columns *rows = columns_new(false);
+	_cleanup_(buf_free) struct buf why = { 0 };
+	const struct node *nodes[WALK_NEXT_MAX];
+	struct typing rest = *t;
+	const struct asking a = { .typing = &rest, .names = names, .user = user };
+	struct walk w;
+	size_t n = 0;
+	bool any;
+
+	if (reach(&rest, &w, nodes, &n, &why) < 0) {
+		text_add_lines(out, "  ", buf_cstr(&why));
+		return;
+	}
+	any = add_rows(rows, nodes, n, rest.begin);
+	if (!*rest.begin && walk_is_complete(&w)) {
+		add_row(rows, "<Enter>",
+			w.path[w.n_path - 1]->act ? w.path[w.n_path - 1]->help : "");
+		any = true;
+	}
+	if (!any)
+		columns_line(rows, TINT_NONE, "nothing here begins with \"%s\"", rest.begin);
+	columns_write(rows, 2, out);
+	explain_names(&a, &w, nodes, n, width, out);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/maglevc/complete.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+
+static unsigned asked;
+
+static void give_names(enum node_kind kind, const struct command *c, struct candidates *out,
+		       void *user)
+{
+	static const char *const names[][4] = {
+		[NODE_FRONTEND] = { "www", "wiki", "dns" },
+		[NODE_BACKEND] = { "web1", "web2", "b\033]0;x\007" },
+		[NODE_HEALTHCHECK] = { "ping" },
+		[NODE_POOL] = { "primary", "spare" },
+	};
+
+	asked++;
+	for (size_t i = 0; kind < ARRAY_SIZE(names) && names[kind][i]; i++)
+		candidates_add(out, names[kind][i], "");
+	if (kind == NODE_POOL)
+		candidates_add(out, c->args[SLOT_FRONTEND], "");
+}
+
+static struct typing typing(char *text, const char *words[16], const char *begin, bool shell)
+{
+	struct typing t = { .words = words, .begin = begin, .shell = shell };
+
+	for (char *rest = text; rest && *rest;)
+		words[t.n++] = strsep(&rest, " ");
+	return t;
+}
+
+/* The candidates behind the words, with single spaces between them. */
+static void check(const char *line, const char *begin, const char *expected)
+{
+	_cleanup_(cleanup_free) char *text = strdup(line);
+	_cleanup_(buf_free) struct buf got = { 0 };
+	const char *words[16];
+	struct typing t = typing(text, words, begin, true);
+	struct candidates c;
+
+	complete(&t, give_names, NULL, &c);
+	for (size_t i = 0; i < c.n; i++)
+		buf_printf(&got, "%s%s", i ? " " : "", c.items[i].word);
+	candidates_free(&c);
+	assert_string_equal(buf_cstr(&got), expected);
+}
+
+static void keywords_come_from_the_tree(void **state)
+{
+	check("", "", "show set watch config sync help exit quit");
+	check("", "s", "show set sync");
+	check("show", "v", "version vpp");
+	check("sh vp", "", "info lb");
+	check("show version", "", "");
+	check("nonsense", "", "");
+}
+
+static void names_come_from_the_server(void **state)
+{
+	check("show frontends", "", "www wiki dns");
+	check("show frontends", "w", "www wiki");
+	check("show healthchecks", "", "ping");
+	check("set frontend www pool", "", "primary spare www");
+	check("set backend web1", "", "pause resume enable disable");
+}
+
+/* What would steer the terminal is not offered. */
+static void names_that_cannot_be_typed_are_left_out(void **state)
+{
+	check("show backends", "", "web1 web2");
+}
+
+static void nobody_is_asked_where_no_name_can_stand(void **state)
+{
+	asked = 0;
+	check("show", "f", "frontends");
+	check("set backend web1 pause for", "", "");
+	assert_int_equal(asked, 0);
+	check("show frontends", "", "www wiki dns");
+	assert_int_equal(asked, 1);
+}
+
+static void options_are_offered_until_they_are_used(void **state)
+{
+	check("sync lb state", "", "www wiki dns plan");
+	check("sync lb state plan", "", "www wiki dns");
+	check("sync lb state plan www", "", "");
+	check("watch events log", "", "level num backend frontend");
+	check("watch events log level", "", "debug info warn error");
+	check("watch events log level", "e", "error");
+}
+
+static void behind_help_stands_what_can_be_said(void **state)
+{
+	check("help", "s", "show set sync");
+	check("help show", "v", "version vpp");
+	check("help help show lb", "", "state counters");
+}
+
+static void check_common(const char *a, const char *b, const char *expected)
+{
+	struct candidates c = { 0 };
+
+	candidates_add(&c, a, "");
+	if (b)
+		candidates_add(&c, b, "");
+	assert_int_equal(complete_common(&c), strlen(expected));
+	assert_memory_equal(c.items[0].word, expected, strlen(expected));
+	candidates_free(&c);
+}
+
+static void the_common_beginning_ends_with_a_whole_character(void **state)
+{
+	check_common("web1", NULL, "web1");
+	check_common("web1", "web2", "web");
+	check_common("a", "b", "");
+	check_common("web", "web1", "web");
+	check_common("w\xc3\xbc", "w\xc3\xb6", "w");
+}
+
+static void a_list_fills_its_lines(void **state)
+{
+	_cleanup_(buf_free) struct buf out = { 0 };
+	struct candidates c = { 0 };
+
+	candidates_add(&c, "a", "");
+	candidates_add(&c,
+		       "b\xc3\xbc"
+		       "b",
+		       "");
+	candidates_add(&c, "c", "");
+	complete_list(&c, 10, &out);
+	assert_string_equal(buf_cstr(&out), "a    b\xc3\xbc"
+					    "b\nc\n");
+	out.n = 0;
+	complete_list(&c, 1, &out);
+	assert_string_equal(buf_cstr(&out), "a\nb\xc3\xbc"
+					    "b\nc\n");
+	candidates_free(&c);
+}
+
+static void a_long_list_is_cut(void **state)
+{
+	_cleanup_(buf_free) struct buf out = { 0 };
+	struct candidates c = { 0 };
+
+	for (size_t i = 0; i < 1234; i++)
+		candidates_add(&c, "web", "");
+	complete_list(&c, 80, &out);
+	assert_non_null(strstr(buf_cstr(&out), "web\n... and 1034 more\n"));
+	candidates_free(&c);
+}
+
+static void check_help(const char *line, const char *begin, const char *expected)
+{
+	_cleanup_(cleanup_free) char *text = strdup(line);
+	_cleanup_(buf_free) struct buf out = { 0 };
+	const char *words[16];
+	struct typing t = typing(text, words, begin, true);
+
+	complete_explain(&t, give_names, NULL, 80, &out);
+	assert_string_equal(buf_cstr(&out), expected);
+}
+
+static void help_tells_what_each_word_is_for(void **state)
+{
+	check_help("config", "",
+		   "  check   is the file good, what would a reload change\n"
+		   "  reload  have the server read its file again\n");
+	check_help("config", "r", "  reload  have the server read its file again\n");
+	check_help("show version", "", "  <Enter>  version of maglevc\n");
+}
+
+static void help_shows_names_where_one_may_stand(void **state)
+{
+	check_help("show frontends", "",
+		   "  <name>   one frontend, its pools and backends\n"
+		   "  <Enter>  all frontends\n"
+		   "    www   wiki  dns\n");
+	check_help("set frontend www pool primary backend web1 weight", "",
+		   "  <0-100>  set the weight of a backend in a pool\n");
+}
+
+static void help_says_why_there_is_none(void **state)
+{
+	check_help("show lb x", "",
+		   "  unknown word \"x\" after \"show lb\"; possible: state, counters\n");
+	check_help("show", "x", "  nothing here begins with \"x\"\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(keywords_come_from_the_tree),
+		cmocka_unit_test(names_come_from_the_server),
+		cmocka_unit_test(names_that_cannot_be_typed_are_left_out),
+		cmocka_unit_test(nobody_is_asked_where_no_name_can_stand),
+		cmocka_unit_test(options_are_offered_until_they_are_used),
+		cmocka_unit_test(behind_help_stands_what_can_be_said),
+		cmocka_unit_test(the_common_beginning_ends_with_a_whole_character),
+		cmocka_unit_test(a_list_fills_its_lines),
+		cmocka_unit_test(a_long_list_is_cut),
+		cmocka_unit_test(help_tells_what_each_word_is_for),
+		cmocka_unit_test(help_shows_names_where_one_may_stand),
+		cmocka_unit_test(help_says_why_there_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * editor: libedit, with our loop where it would wait.
+ *
+ * libedit calls on_character() for each key. That runs the loop until the terminal has something to
+ * read, and decodes one character; bytes are read one by one, so that what is typed ahead stays
+ * with the kernel for whoever reads next. Signals are watchers of the loop. Whatever is written
+ * between two keys goes through erase() or leave_line() and then has libedit draw the line again,
+ * since libedit does not know that its picture of the screen was disturbed.
+ */
+#include "src/maglevc/editor.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <histedit.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+
+#define HISTORY 1000
+#define LITERAL '\1'
+
+struct editor {
+	EditLine *el;
+	History *history;
+	FILE *in, *out;
+	struct ev_loop *loop;
+	struct editor_events events;
+	ev_io readable;
+	ev_signal signals[5];
+	mbstate_t shift;
+	struct buf prompt; /* as it was drawn */
+	bool ansi;	   /* the cursor can be moved */
+	bool reading, has_key, interrupted, ended;
+};
+
+static struct editor *editor_of(EditLine *el)
+{
+	struct editor *e = NULL;
+
+	el_get(el, EL_CLIENTDATA, &e);
+	return e;
+}
+
+/* ---- the screen ---- */
+
+size_t editor_width(struct editor *e)
+{
+	int width = 0;
+
+	el_get(e->el, EL_GETTC, "co", &width, NULL);
+	return width > 0 ? (size_t)width : 80;
+}
+
+/* Columns that a text takes; what stands between two LITERAL takes none. */
+static size_t columns_of(const char *text, size_t n)
+{
+	size_t columns = 0;
+	bool literal = false;
+
+	for (size_t i = 0; i < n;) {
+		size_t length = utf8_char(text + i, n - i);
+		wchar_t c = 0;
+
+		if (text[i] == LITERAL)
+			literal = !literal;
+		else if (!literal && mbtowc(&c, text + i, n - i) > 0 && wcwidth(c) > 0)
+			columns += (size_t)wcwidth(c);
+		i += length ? length : 1;
+	}
+	return columns;
+}
+
+/* The row, counted from that of the prompt, where the character at that place of the line is. */
+static size_t row_of(struct editor *e, const char *at)
+{
+	const LineInfo *line = el_line(e->el);
+	size_t columns = columns_of(e->prompt.p, e->prompt.n) +
+			 columns_of(line->buffer, (size_t)(at - line->buffer));
+
+	return columns / editor_width(e);
+}
+
+/* To the beginning of the prompt, and everything from there on goes. */
+static void erase(struct editor *e)
+{
+	for (size_t i = row_of(e, el_line(e->el)->cursor); i > 0; i--)
+		fputs("\033[A", e->out);
+	fputs("\r\033[J", e->out);
+}
+
+/* To the line below the one that is being edited. */
+static void leave_line(struct editor *e)
+{
+	const LineInfo *line = el_line(e->el);
+
+	for (size_t i = row_of(e, line->cursor); i <= row_of(e, line->lastchar); i++)
+		fputc('\n', e->out);
+}
+
+static void draw_again(struct editor *e)
+{
+	fflush(e->out);
+	el_set(e->el, EL_REFRESH);
+}
+
+static char *on_prompt(EditLine *el)
+{
+	struct editor *e = editor_of(el);
+
+	e->prompt.n = 0;
+	e->events.prompt(&e->prompt, e->events.user);
+	buf_cstr(&e->prompt);
+	return e->prompt.p;
+}
+
+/* Erases by the prompt that is there, draws the one that should be. */
+static void update_prompt(struct editor *e)
+{
+	_cleanup_(buf_free) struct buf now = { 0 };
+
+	e->events.prompt(&now, e->events.user);
+	if (!e->ansi || strcmp(buf_cstr(&now), buf_cstr(&e->prompt)) == 0)
+		return;
+	erase(e);
+	draw_again(e);
+}
+
+/* ---- signals ---- */
+
+static void on_interrupt(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	((struct editor *)w->data)->interrupted = true;
+}
+
+static void on_end(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	((struct editor *)w->data)->ended = true;
+}
+
+static void on_resize(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	struct editor *e = w->data;
+
+	if (e->reading && e->ansi)
+		erase(e);
+	el_resize(e->el);
+	if (e->reading)
+		draw_again(e);
+}
+
+/* Whoever gets the terminal next should find it as it was. */
+static void suspend(struct editor *e)
+{
+	if (e->reading)
+		el_set(e->el, EL_PREP_TERM, 0);
+	kill(getpid(), SIGSTOP);
+	if (!e->reading)
+		return;
+	el_set(e->el, EL_PREP_TERM, 1);
+	draw_again(e);
+}
+
+static void on_suspend(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	suspend(w->data);
+}
+
+static void watch_signals(struct editor *e)
+{
+	static const struct {
+		int number;
+		void (*happened)(struct ev_loop *loop, ev_signal *w, int revents);
+	} table[] = {
+		{ SIGINT, on_interrupt }, { SIGTERM, on_end },	   { SIGHUP, on_end },
+		{ SIGWINCH, on_resize },  { SIGTSTP, on_suspend },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		ev_signal_init(&e->signals[i], table[i].happened, table[i].number);
+		e->signals[i].data = e;
+		ev_signal_start(e->loop, &e->signals[i]);
+		ev_unref(e->loop);
+	}
+}
+
+static void ignore_signals(struct editor *e)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(e->signals); i++) {
+		ev_ref(e->loop);
+		ev_signal_stop(e->loop, &e->signals[i]);
+	}
+}
+
+/* ---- keys ---- */
+
+static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+{
+	container_of(w, struct editor, readable)->has_key = true;
+}
+
+static void wait_for_key(struct editor *e)
+{
+	e->has_key = false;
+	ev_io_start(e->loop, &e->readable);
+	while (!e->has_key && !e->interrupted && !e->ended) {
+		ev_run(e->loop, EVRUN_ONCE);
+		update_prompt(e);
+	}
+	ev_io_stop(e->loop, &e->readable);
+}
+
+/* Keys that the terminal would make signals of, out of turn with those before and behind them. */
+static bool is_signal(struct editor *e, char byte)
+{
+	if (byte == ('C' & 31))
+		e->interrupted = true;
+	else if (byte == ('Z' & 31))
+		suspend(e);
+	else
+		return false;
+	return true;
+}
+
+/* One byte; 1, or 0 at the end, or -EINTR. */
+static int read_byte(struct editor *e, char *ret)
+{
+	ssize_t n;
+
+	do {
+		wait_for_key(e);
+		if (e->interrupted)
+			return -EINTR;
+		n = e->ended ? 0 : read(fileno(e->in), ret, 1);
+	} while ((n < 0 && (errno == EINTR || errno == EAGAIN)) || (n > 0 && is_signal(e, *ret)));
+	if (n <= 0)
+		e->ended = true;
+	return n > 0;
+}
+
+/* libedit's getc: 1 with a character, 0 at the end, -1. Bytes that are no character are dropped. */
+static int on_character(EditLine *el, wchar_t *ret)
+{
+	struct editor *e = editor_of(el);
+
+	for (;;) {
+		char byte;
+		size_t n;
+		int r = read_byte(e, &byte);
+
+		if (r <= 0) {
+			errno = r ? EINTR : 0;
+			return r ? -1 : 0;
+		}
+		n = mbrtowc(ret, &byte, 1, &e->shift);
+		if (n <= 1)
+			return 1;
+		if (n == (size_t)-1)
+			e->shift = (mbstate_t){ 0 };
+	}
+}
+
+static unsigned char on_tab(EditLine *el, int key)
+{
+	struct editor *e = editor_of(el);
+
+	e->events.tab(e, e->events.user);
+	return CC_REFRESH;
+}
+
+static unsigned char on_help(EditLine *el, int key)
+{
+	struct editor *e = editor_of(el);
+
+	if (!e->events.help(e, e->events.user))
+		el_insertstr(el, "?");
+	return CC_REFRESH;
+}
+
+/* ---- for the keys ---- */
+
+struct str editor_before_cursor(struct editor *e)
+{
+	const LineInfo *line = el_line(e->el);
+
+	return (struct str){ line->buffer, (size_t)(line->cursor - line->buffer) };
+}
+
+void editor_replace(struct editor *e, size_t bytes, const char *text)
+{
+	struct str before = editor_before_cursor(e);
+	int characters = 0;
+
+	assert(bytes <= before.n);
+	for (size_t i = before.n - bytes; i < before.n; i++)
+		characters += ((unsigned char)before.p[i] & 0xc0) != 0x80;
+	if (characters)
+		el_deletestr(e->el, characters);
+	el_insertstr(e->el, text);
+}
+
+void editor_show(struct editor *e, const char *lines)
+{
+	leave_line(e);
+	fputs(lines, e->out);
+	draw_again(e);
+}
+
+void editor_beep(struct editor *e)
+{
+	el_beep(e->el);
+}
+
+/* ---- life ---- */
+
+/* Keys that people know from other shells. A ~/.editrc may change them, but not Tab and ?. */
+static void bind_keys(EditLine *el)
+{
+	static const char *const keys[][2] = {
+		{ "^W", "ed-delete-prev-word" },     { "^R", "em-inc-search-prev" },
+		{ "\\e[3~", "ed-delete-next-char" }, { "\\e[1;5D", "ed-prev-word" },
+		{ "\\e[1;5C", "em-next-word" },	     { "\\e[1~", "ed-move-to-beg" },
+		{ "\\e[4~", "ed-move-to-end" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		el_set(el, EL_BIND, keys[i][0], keys[i][1], NULL);
+	el_source(el, NULL);
+	el_wset(el, EL_ADDFN, L"maglev-tab", L"complete the word", on_tab);
+	el_wset(el, EL_ADDFN, L"maglev-help", L"show what can come next", on_help);
+	el_set(el, EL_BIND, "^I", "maglev-tab", NULL);
+	el_set(el, EL_BIND, "?", "maglev-help", NULL);
+}
+
+static bool can_move(void)
+{
+	const char *term = getenv("TERM");
+
+	return term && *term && strcmp(term, "dumb") != 0;
+}
+
+struct editor *editor_new(struct ev_loop *loop, FILE *in, FILE *out,
+			  const struct editor_events *events)
+{
+	struct editor *e;
+	EditLine *el;
+	HistEvent event;
+
+	assert(loop && in && out && events && events->prompt && events->tab && events->help);
+
+	el = el_init("maglevc", in, out, stderr);
+	if (!el)
+		return NULL;
+	e = mem_zalloc(sizeof(*e));
+	*e = (struct editor){ .el = el, .in = in, .out = out, .loop = loop, .events = *events };
+	e->ansi = can_move();
+	e->history = history_init();
+	history(e->history, &event, H_SETSIZE, HISTORY);
+	history(e->history, &event, H_SETUNIQUE, 1);
+	el_set(el, EL_CLIENTDATA, e);
+	el_set(el, EL_EDITOR, "emacs");
+	el_set(el, EL_PROMPT_ESC, on_prompt, LITERAL);
+	el_set(el, EL_HIST, history, e->history);
+	el_set(el, EL_GETCFN, on_character);
+	el_set(el, EL_SETTY, "-d", "-isig", NULL); /* while a line is edited */
+	/* else: what is typed ahead is kept as it is, and shown once */
+	el_set(el, EL_SETTY, "-x", "-echo", "-icanon", NULL);
+	bind_keys(el);
+	ev_io_init(&e->readable, on_readable, fileno(in), EV_READ);
+	watch_signals(e);
+	return e;
+}
+
+void editor_free(struct editor *e)
+{
+	ignore_signals(e);
+	el_end(e->el);
+	history_end(e->history);
+	buf_free(&e->prompt);
+	free(e);
+}
+
+enum editor_result editor_read(struct editor *e, struct buf *line)
+{
+	const char *text;
+	int n = 0;
+
+	e->interrupted = false;
+	e->reading = true;
+	el_set(e->el, EL_PREP_TERM, 1); /* before the prompt: keys behind it are not echoed twice */
+	text = el_gets(e->el, &n);
+	e->reading = false;
+	if (text && n > 0 && !e->interrupted) {
+		line->n = 0;
+		buf_adds(line, text);
+		while (line->n && (line->p[line->n - 1] == '\n' || line->p[line->n - 1] == '\r'))
+			line->n--;
+		return EDITOR_LINE;
+	}
+	if (e->interrupted)
+		fputs("^C", e->out);
+	leave_line(e);
+	fflush(e->out);
+	return e->interrupted ? EDITOR_INTERRUPTED : EDITOR_END;
+}
+
+/* ---- history ---- */
+
+void editor_remember(struct editor *e, const char *line)
+{
+	HistEvent event;
+
+	history(e->history, &event, H_ENTER, line);
+}
+
+int editor_load(struct editor *e, const char *path)
+{
+	_cleanup_(cleanup_fd) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	struct stat st;
+	HistEvent event;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_size > 0 && history(e->history, &event, H_LOAD, path) < 0)
+		return -EINVAL;
+	return 0;
+}
+
+int editor_save(struct editor *e, const char *path)
+{
+	HistEvent event;
+
+	return history(e->history, &event, H_SAVE, path) < 0 ? -EIO : 0;
+}

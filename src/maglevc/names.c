@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * names: one call that lists what may be named. The backends of a pool are those that are in it,
+ * once the pool has been said.
+ */
+#include "src/maglevc/names.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "lib/grpc/client.h"
+#include "proto/maglev.pb-c.h"
+#include "src/maglevc/action.h"
+
+#define PATIENCE NSEC_PER_SEC
+
+struct question {
+	struct session *session;
+	const struct command *command;
+	enum node_kind kind;
+	struct candidates *out;
+	bool over;
+};
+
+static void add_frontends(const struct question *q, const ProtobufCMessage *message)
+{
+	const Maglev__ListFrontendsResponse *m = (const Maglev__ListFrontendsResponse *)message;
+
+	for (size_t i = 0; i < m->n_frontends; i++)
+		candidates_add(q->out, m->frontends[i]->name, "");
+}
+
+static void add_backends(const struct question *q, const ProtobufCMessage *message)
+{
+	const Maglev__ListBackendsResponse *m = (const Maglev__ListBackendsResponse *)message;
+
+	for (size_t i = 0; i < m->n_backends; i++)
+		candidates_add(q->out, m->backends[i]->name, "");
+}
+
+static void add_healthchecks(const struct question *q, const ProtobufCMessage *message)
+{
+	const Maglev__ListHealthChecksResponse *m =
+		(const Maglev__ListHealthChecksResponse *)message;
+
+	for (size_t i = 0; i < m->n_healthchecks; i++)
+		candidates_add(q->out, m->healthchecks[i]->name, "");
+}
+
+static void add_members(const struct question *q, const Maglev__PoolInfo *pool)
+{
+	for (size_t i = 0; i < pool->n_backends; i++)
+		candidates_add(q->out, pool->backends[i]->name, "");
+}
+
+/* The pools of a frontend, or who is in one of them. */
+static void add_inside(const struct question *q, const ProtobufCMessage *message)
+{
+	const Maglev__FrontendInfo *m = (const Maglev__FrontendInfo *)message;
+
+	for (size_t i = 0; i < m->n_pools; i++)
+		if (q->kind == NODE_POOL)
+			candidates_add(q->out, m->pools[i]->name, "");
+		else if (strcmp(m->pools[i]->name, q->command->args[SLOT_POOL]) == 0)
+			add_members(q, m->pools[i]);
+}
+
+static const struct listing {
+	enum act act;
+	void (*add)(const struct question *q, const ProtobufCMessage *message);
+} inside_frontend = { ACT_FRONTEND, add_inside }, listings[] = {
+	[NODE_FRONTEND] = { ACT_FRONTENDS, add_frontends },
+	[NODE_BACKEND] = { ACT_BACKENDS, add_backends },
+	[NODE_HEALTHCHECK] = { ACT_HEALTHCHECKS, add_healthchecks },
+	[NODE_POOL] = { ACT_FRONTEND, add_inside },
+};
+
+static const struct listing *listing_of(const struct question *q)
+{
+	if (q->kind == NODE_BACKEND && q->command->args[SLOT_POOL])
+		return &inside_frontend;
+	return &listings[q->kind];
+}
+
+static void on_answer(const ProtobufCMessage *message, void *user)
+{
+	const struct question *q = user;
+
+	listing_of(q)->add(q, message);
+}
+
+static void on_over(enum grpc_status status, const char *text, void *user)
+{
+	struct question *q = user;
+
+	q->over = true;
+	ev_break(q->session->loop, EVBREAK_ONE);
+}
+
+void names_ask(enum node_kind kind, const struct command *c, struct candidates *out, void *session)
+{
+	struct session *s = session;
+	struct question q = { .session = s, .command = c, .kind = kind, .out = out };
+	const struct action *a = action_of(listing_of(&q)->act);
+	_cleanup_(cleanup_free) ProtobufCMessage *request = NULL;
+	const struct grpc_client_events events = { .message = on_answer,
+						   .done = on_over,
+						   .user = &q };
+
+	assert(c && out && (size_t)kind < ARRAY_SIZE(listings) && a);
+
+	if (!s->client)
+		return;
+	request = action_request(a, c, 0);
+	grpc_client_call(s->client, &a->method, request, PATIENCE, &events);
+	while (!q.over)
+		ev_run(s->loop, 0);
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * shell: reads lines and runs them, with the editor's keys answered from the command tree.
+ *
+ * The prompt says which server and whether it is there; a link asks that in the background, so
+ * that the prompt changes while nobody types, and the connection is back before it is needed. Names
+ * are only asked of a server that answers.
+ */
+#include "src/maglevc/shell.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "src/maglevc/complete.h"
+#include "src/maglevc/editor.h"
+#include "src/maglevc/link.h"
+#include "src/maglevc/names.h"
+#include "src/maglevc/text.h"
+#include "src/maglevc/words.h"
+
+#define FIRST_ANSWER 1. /* s that the first prompt waits for it */
+
+struct shell {
+	struct session *session;
+	struct link link;
+	struct editor *editor;
+	bool over;
+};
+
+/* ---- one line ---- */
+
+/* Words that are no command say why, and are not run. */
+static enum status run_words(struct session *s, const struct words *w, bool *ret_over)
+{
+	_cleanup_(buf_free) struct buf why = { 0 };
+	struct command c;
+
+	if (w->quote) {
+		session_complain(s, "there is no closing %c", w->quote);
+		return STATUS_USAGE;
+	}
+	if (!w->n)
+		return STATUS_DONE;
+	if (command_parse(w->items, w->n, true, &c, &why) < 0) {
+		session_complain(s, "%s", buf_cstr(&why));
+		return STATUS_USAGE;
+	}
+	*ret_over = c.act == ACT_EXIT;
+	return *ret_over ? STATUS_DONE : session_run(s, &c);
+}
+
+static enum status run_line(struct session *s, struct str line, bool *ret_over)
+{
+	struct words w;
+	enum status status;
+
+	words_split(&w, line);
+	status = run_words(s, &w, ret_over);
+	words_free(&w);
+	return status;
+}
+
+/* ---- the prompt ---- */
+
+static void write_prompt(struct buf *out, void *user)
+{
+	static const struct {
+		const char *color, *text;
+	} words[] = {
+		[LINK_CONNECTING] = { "33", " (connecting)" },
+		[LINK_REACHABLE] = { "32", "" },
+		[LINK_UNREACHABLE] = { "31", " (unreachable)" },
+		[LINK_SILENT] = { "31", " (no answer)" },
+	};
+	const struct shell *sh = user;
+	const struct options *o = sh->session->options;
+	enum link_state state = link_state(&sh->link);
+
+	if (o->color)
+		buf_printf(out, "\1\033[%sm\1", words[state].color);
+	text_add_clean(out, str_of(o->server));
+	buf_adds(out, words[state].text);
+	buf_adds(out, o->color ? "\1\033[0m\1> " : "> ");
+}
+
+/* ---- Tab and ? ---- */
+
+static void ask_names(enum node_kind kind, const struct command *c, struct candidates *out,
+		      void *user)
+{
+	struct shell *sh = user;
+
+	if (link_state(&sh->link) == LINK_REACHABLE)
+		names_ask(kind, c, out, sh->session);
+}
+
+/* The line as it is being typed: the last word may not be finished. */
+static struct typing typing_of(const struct words *w)
+{
+	bool open = w->n && w->touching;
+
+	return (struct typing){ .words = w->items,
+				.n = open ? w->n - 1 : w->n,
+				.begin = open ? w->items[w->n - 1] : "",
+				.shell = true };
+}
+
+/* What can be added is; what cannot is shown. */
+static void offer(struct editor *e, const struct words *w, const struct candidates *c)
+{
+	_cleanup_(buf_free) struct buf text = { 0 }, lines = { 0 };
+	_cleanup_(cleanup_free) char *common = strndup(c->items[0].word, complete_common(c));
+	size_t typed = w->n && w->touching ? editor_before_cursor(e).n - w->last : 0;
+	struct typing t = typing_of(w);
+
+	if (c->n == 1 || strlen(common) > strlen(t.begin)) {
+		words_add_typed(&text, common, w->quote, c->n == 1);
+		if (c->n == 1)
+			buf_addc(&text, ' ');
+		editor_replace(e, typed, buf_cstr(&text));
+		return;
+	}
+	complete_list(c, editor_width(e), &lines);
+	editor_show(e, buf_cstr(&lines));
+}
+
+static void on_tab(struct editor *e, void *user)
+{
+	struct candidates c;
+	struct typing t;
+	struct words w;
+
+	words_split(&w, editor_before_cursor(e));
+	t = typing_of(&w);
+	complete(&t, ask_names, user, &c);
+	if (c.n && !w.comment)
+		offer(e, &w, &c);
+	else
+		editor_beep(e);
+	candidates_free(&c);
+	words_free(&w);
+}
+
+static bool on_help(struct editor *e, void *user)
+{
+	_cleanup_(buf_free) struct buf lines = { 0 };
+	struct words w;
+	bool literal;
+
+	words_split(&w, editor_before_cursor(e));
+	literal = w.quote || w.comment;
+	if (!literal) {
+		struct typing t = typing_of(&w);
+
+		complete_explain(&t, ask_names, user, editor_width(e), &lines);
+		editor_show(e, buf_cstr(&lines));
+	}
+	words_free(&w);
+	return !literal;
+}
+
+/* ---- the shell ---- */
+
+static void on_enough(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	ev_break(loop, EVBREAK_ONE);
+}
+
+/* Mostly the server answers before anybody could have read the prompt. */
+static void wait_for_link(struct shell *sh)
+{
+	struct session *s = sh->session;
+	ev_timer enough;
+
+	ev_timer_init(&enough, on_enough, FIRST_ANSWER, 0.);
+	ev_timer_start(s->loop, &enough);
+	while (link_state(&sh->link) == LINK_CONNECTING && ev_is_active(&enough))
+		ev_run(s->loop, EVRUN_ONCE);
+	ev_timer_stop(s->loop, &enough);
+	if (sh->link.why.n)
+		session_complain(s, "%s", buf_cstr(&sh->link.why));
+}
+
+static void read_lines(struct shell *sh)
+{
+	_cleanup_(buf_free) struct buf line = { 0 };
+	struct session *s = sh->session;
+	enum editor_result r;
+
+	while (!sh->over && (r = editor_read(sh->editor, &line)) != EDITOR_END) {
+		if (r == EDITOR_INTERRUPTED)
+			continue;
+		if (str_trim((struct str){ line.p, line.n }).n)
+			editor_remember(sh->editor, buf_cstr(&line));
+		run_line(s, (struct str){ line.p, line.n }, &sh->over);
+	}
+}
+
+static enum status load_history(struct shell *sh)
+{
+	const char *path = sh->session->options->history;
+	int r = path ? editor_load(sh->editor, path) : 0;
+
+	if (r == 0)
+		return STATUS_DONE;
+	session_complain(sh->session, "--history: %s: %s", path,
+			 r == -EINVAL ? "not a history" : strerror(-r));
+	return STATUS_USAGE;
+}
+
+static void save_history(struct shell *sh)
+{
+	const char *path = sh->session->options->history;
+
+	if (path && editor_save(sh->editor, path) < 0)
+		session_complain(sh->session, "--history: %s: cannot be written", path);
+}
+
+static enum status converse(struct shell *sh)
+{
+	const struct editor_events events = {
+		.prompt = write_prompt, .tab = on_tab, .help = on_help, .user = sh
+	};
+	struct session *s = sh->session;
+	enum status status;
+
+	sh->editor = editor_new(s->loop, stdin, s->out, &events);
+	if (!sh->editor) {
+		session_complain(s, "the terminal cannot be used");
+		return STATUS_USAGE;
+	}
+	status = load_history(sh);
+	if (status == STATUS_DONE) {
+		fprintf(s->out, "maglevc %s. Tab completes, ? helps, Ctrl-D leaves.\n",
+			cli_version.version);
+		wait_for_link(sh);
+		read_lines(sh);
+		save_history(sh);
+	}
+	editor_free(sh->editor);
+	return status;
+}
+
+enum status shell_run(struct session *s)
+{
+	struct shell sh = { .session = s };
+	enum status status;
+
+	assert(s && s->shell);
+
+	status = session_connect(s);
+	if (status == STATUS_USAGE)
+		return status;
+	link_start(&sh.link, s);
+	status = converse(&sh);
+	link_stop(&sh.link);
+	return status;
+}
+
+enum status shell_run_script(struct session *s, FILE *in)
+{
+	_cleanup_(cleanup_free) char *line = NULL;
+	enum status status = STATUS_DONE;
+	bool over = false;
+	size_t size = 0;
+	ssize_t n;
+
+	assert(s && in);
+
+	while (status == STATUS_DONE && !over && (n = getline(&line, &size, in)) >= 0) {
+		s->line++;
+		status = run_line(s, (struct str){ line, (size_t)n }, &over);
+	}
+	return status;
+}

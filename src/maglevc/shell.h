@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* shell: many commands in one session, from a terminal or from a file. */
+#pragma once
+
+#include "src/maglevc/session.h"
+
+/* Somebody types; ends with exit, quit or Ctrl-D. Only what keeps it from starting is not 0. */
+enum status shell_run(struct session *s);
+/*
+ * One command a line, up to the end or to the first that fails, whose status is returned. # begins
+ * a comment.
+ */
+enum status shell_run_script(struct session *s, FILE *in);

@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shell of maglevc, by somebody who sits at a terminal."""
+import json
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+from lab import PATIENCE, SPARE, VIP, Check, config, frontend, pool, program, until
+
+A, B = '10.99.0.11', '10.99.0.12'
+FILE = config({'slow': Check('tcp', 1, 3600, 3600, 3600)},
+              {'web1': A, 'web2': B, 'web three': SPARE, 'probed': ('10.99.0.13', 'slow')},
+              {'www': frontend(VIP, pool('primary', 'web1', 'web2'), pool('fallback', 'web three')),
+               'wiki': frontend('198.51.100.11', pool('primary', 'web1'))}, dataplane='vpp')
+GREEN, RED, BLUE = '32', '31', '34'
+
+
+@pytest.fixture
+def daemon(start_api):
+    daemon = start_api(FILE)
+    daemon.wait('lb-sync-all')
+    return daemon
+
+
+@pytest.fixture
+def shell(terminal):
+    """Starts one on a server and waits for its first prompt."""
+
+    def shell(port, *flags, state='', **options):
+        it = terminal([program('maglevc'), '--server', f'localhost:{port}', *flags], **options)
+        it.prompt = f'localhost:{port}> '
+        it.wait_last(f'localhost:{port}{state}>')
+        return it
+
+    return shell
+
+
+def say(it, line):
+    """Types a line and returns what was printed for it."""
+    it.type(line, 'Enter')
+    echo, prompt = re.escape((it.prompt + line).rstrip()), re.escape(it.prompt.rstrip())
+    seen = it.wait(lambda screen: re.search(rf'^{echo}\n(.*?\n)??{prompt}\Z', screen.text, re.M | re.S),
+                   f'the prompt behind {line!r}')
+    return seen[1] or ''
+
+
+def leave(it):
+    it.type('^D')
+    assert it.end() == 0
+
+
+def test_it_runs_commands_in_colour(daemon, shell):
+    """FR-7.1: the same commands as in one-shot mode, over the same tree"""
+    it = shell(daemon.api_port)
+    assert it.text.startswith('maglevc ')
+    assert it.style_of('localhost:') == GREEN
+    shown = say(it, 'show backends')
+    assert [line.split()[0] for line in shown.splitlines()] == ['NAME', 'probed', 'web', 'web1', 'web2']
+    assert it.style_of('NAME') == BLUE and it.style_of('up  ') == GREEN
+    assert 'paused' in say(it, 'set backend web1 pause reason "new disk"')
+    override = daemon.api.backend('web1').override
+    assert (override.act, override.reason) == ('paused', 'new disk')
+    assert say(it, 'show nonsense') == \
+        'unknown word "nonsense" after "show"; possible: version, frontends, backends, he\nalthchecks, lb, vpp\n'
+    assert it.style_of('unknown word') == RED
+    assert say(it, 'show backends x') == 'no backend is called "x"\n'
+    assert say(it, '# nothing') == ''
+    assert 'there is no closing "' in say(it, 'show backends "x')
+    it.type('exit', 'Enter')
+    assert it.end() == 0
+
+
+def test_without_colour(daemon, shell):
+    it = shell(daemon.api_port, '--color=false')
+    say(it, 'show backends')
+    assert it.style_of('NAME') == it.style_of('localhost:') == ''
+    it.type('quit', 'Enter')
+    assert it.end() == 0
+
+
+def test_tab_completes_commands_and_names(daemon, shell):
+    """FR-7.1: what is only one is completed, what is many is shown; names are the server's"""
+    it = shell(daemon.api_port)
+    it.type('sh', 'Tab', 'fr', 'Tab')
+    it.wait_last(f'{it.prompt}show frontends')
+    it.type('w', 'Tab')
+    it.wait_text('\nwiki  www\n')
+    it.wait_last(f'{it.prompt}show frontends w')
+    it.type('w', 'Tab', 'Enter')
+    it.wait_text('pools')
+    it.type('set fr www pool f', 'Tab', 'backend ', 'Tab')
+    it.wait_last(f'{it.prompt}set fr www pool fallback backend "web three"')
+    it.type('we', 'Tab', '7', 'Enter')
+    it.wait_text('backend web three: weight 7')
+    bells = it.screen.bells
+    it.type('nonsense ', 'Tab')
+    it.wait(lambda screen: screen.bells > bells, 'a bell')
+    it.type('^C')
+    daemon.api.call('ReloadConfig')
+    daemon.write(config({}, {'new-one': A}, {'www': frontend(VIP, pool('primary', 'new-one'))}, dataplane='vpp'))
+    assert 'reloaded' in say(it, 'config reload')
+    it.type('show backends ', 'Tab')
+    it.wait_last(f'{it.prompt}show backends new-one')
+    it.type('Enter')
+    leave(it)
+
+
+def test_a_question_mark_helps_and_is_not_entered(daemon, shell):
+    """FR-7.1: help inline; but between quotes it is a character"""
+    it = shell(daemon.api_port)
+    it.type('config ?')
+    it.wait_text(f'{it.prompt}config\n'
+                 '  check   is the file good, what would a reload change\n'
+                 '  reload  have the server read its file again\n'
+                 f'{it.prompt}config')
+    it.type('^U', 'show frontends ?')
+    it.wait_text('  <name>   one frontend, its pools and backends\n  <Enter>  all frontends\n    wiki  www\n')
+    it.wait_last(f'{it.prompt}show frontends')
+    it.type('^U', 'set backend web2 pause reason "why?"', 'Enter')
+    it.wait_text('[paused] why?')
+    assert daemon.api.backend('web2').override.reason == 'why?'
+    leave(it)
+
+
+def test_ctrl_c_ends_a_watch_and_not_the_shell(daemon, shell):
+    """Issue of the shell: Ctrl-C ends what runs, or gives the line up; any key ends a watch, too"""
+    it = shell(daemon.api_port)
+    for key in ('^C', 'q', 'Up'):
+        it.type('watch events frontend', 'Enter')
+        it.wait(lambda screen: '"frontend":"www"' in screen.text.rsplit(it.prompt, 1)[-1].replace('\n', ''), 'an event')
+        it.type(key)
+        it.wait_last(it.prompt.rstrip())
+        say(it, 'show version')
+        it.type('^L')
+        it.wait(lambda screen: screen.text == it.prompt.rstrip(), 'an empty screen')
+    daemon.wait_metric('maglev_watch_subscribers', 0)
+    it.type('show ba')
+    it.wait_last(f'{it.prompt}show ba')
+    it.type('^C')
+    it.wait_text(f'{it.prompt}show ba^C\n{it.prompt.rstrip()}')
+    daemon.signal(signal.SIGSTOP)
+    it.type('show frontends', 'Enter')
+    until(lambda: it.makes_signals, what='the command')
+    it.type('^C')
+    it.wait_text('interrupted; it may have been done all the same')
+    daemon.signal(signal.SIGCONT)
+    it.wait_last(it.prompt.rstrip())
+    leave(it)
+
+
+def test_a_stream_goes_on_while_it_is_shown(daemon, shell):
+    it = shell(daemon.api_port)
+    it.type('watch events num 20 backend frontend', 'Enter')
+    it.wait_text('"replay":true')
+    daemon.api.call('PauseBackend', name='web1')
+    it.wait(lambda screen: '"to":"paused"' in screen.text.replace('\n', ''), 'the transition')
+    it.type('q')
+    it.wait_last(it.prompt.rstrip())
+    leave(it)
+
+
+def test_the_prompt_tells_whether_the_server_is_there(start_api, shell):
+    """Issue of the shell: it connects anew by itself, and Tab never hangs while nobody is there"""
+    daemon = start_api(FILE)
+    port = daemon.api_port
+    it = shell(port)
+    it.type('show ba')
+    it.wait_last(f'{it.prompt}show ba')
+    daemon.stop()
+    it.wait_last(f'localhost:{port} (unreachable)> show ba')
+    assert it.style_of('localhost:') == RED
+    it.type('ckends ', 'Tab', 'w', 'Tab', 'x')
+    it.wait_last(f'localhost:{port} (unreachable)> show backends wx', timeout=2)
+    it.type('^U', 'show backends', 'Enter')
+    it.wait_text(f'cannot reach localhost:{port}: ')
+    it.type('show ver')
+    start_api(FILE, grpc=f'127.0.0.1:{port}')
+    it.wait_last(f'{it.prompt}show ver')
+    it.type('^U')
+    assert 'web1' in say(it, 'show backends')
+    leave(it)
+
+
+def test_a_server_that_hangs_is_noticed(daemon, shell):
+    it = shell(daemon.api_port, '--timeout', '1s')
+    daemon.signal(signal.SIGSTOP)
+    it.wait_last(f'localhost:{daemon.api_port} (no answer)>')
+    it.type('show backends ', 'Tab', '^U', 'show version', 'Enter')
+    it.wait_text(f'> show version\nmaglevc ', timeout=2)
+    daemon.signal(signal.SIGCONT)
+    it.wait_last(it.prompt.rstrip())
+    leave(it)
+
+
+def test_nobody_is_there_at_the_start(shell, start_api):
+    it = shell(1, state=' (unreachable)')
+    assert it.text.splitlines()[1].startswith('cannot reach localhost:1: ')
+    it.type('help', 'Enter')
+    it.wait_text('leave the shell')
+    leave(it)
+
+
+def test_history_is_in_memory_unless_a_file_is_named(daemon, shell, folders):
+    """NFR-5.4: nothing is kept that was not asked for"""
+    home = folders()
+    it = shell(daemon.api_port, env={'HOME': home}, cwd=home)
+    say(it, 'show version')
+    it.type('Up')
+    it.wait_last(f'{it.prompt}show version')
+    it.type('^U')
+    leave(it)
+    assert os.listdir(home) == []
+    path = os.path.join(home, 'history')
+    it = shell(daemon.api_port, '--history', path)
+    say(it, 'show version')
+    say(it, 'help config')
+    leave(it)
+    assert os.stat(path).st_mode & 0o777 == 0o600
+    it = shell(daemon.api_port, env={'MAGLEV_HISTORY': path})
+    it.type('Up', 'Up')
+    it.wait_last(f'{it.prompt}show version')
+    it.type('^U')
+    leave(it)
+
+
+def test_a_history_that_is_none_is_refused(terminal, folders):
+    path = os.path.join(folders(), 'precious')
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write('not ours\n')
+    for name, why in ((path, 'not a history'), ('/nonexistent/x', 'No such file or directory')):
+        it = terminal([program('maglevc'), '--server', 'localhost:1', '--history', name])
+        it.wait_text(f'--history: {name}: {why}')
+        assert it.end() == 2
+    with open(path, encoding='utf-8') as file:
+        assert file.read() == 'not ours\n'
+
+
+def test_long_lines_narrow_windows_and_other_alphabets(daemon, shell):
+    it = shell(daemon.api_port, columns=50)
+    line = 'set backend web1 pause reason "Größe und Höhe, zu klein für ein Fenster"'
+    it.type(line, '^A', '?')
+    it.wait_text('quit    leave the shell\n')
+    it.wait(lambda screen: screen.text.replace('\n', '').endswith(f'quit    leave the shell{it.prompt}{line}'),
+            'the whole line')
+    it.resize(100, 30)
+    it.wait_last(it.prompt + line)
+    it.type('Enter')
+    it.wait_text('[paused] Größe')
+    assert daemon.api.backend('web1').override.reason == 'Größe und Höhe, zu klein für ein Fenster'
+    leave(it)
+
+
+def test_signals_leave_the_terminal_as_it_was(daemon, shell):
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        it = shell(daemon.api_port)
+        it.type('watch ev')
+        it.wait_last(f'{it.prompt}watch ev')
+        it.process.send_signal(number)
+        assert it.end() == 0
+
+
+# ---- without a terminal ----
+
+def run(port, script, *flags):
+    return subprocess.run([program('maglevc'), '--server', f'localhost:{port}', *flags], input=script, text=True,
+                          capture_output=True, timeout=PATIENCE, check=False)
+
+
+def test_a_script_on_standard_input(daemon):
+    """FR-7.1: one command a line, up to the first that fails"""
+    done = run(daemon.api_port, '# drain\nset backend web1 pause reason "new disk"  # of web1\n\n'
+                                'show backends web1\nexit\nnonsense\n')
+    assert (done.returncode, done.stderr) == (0, '')
+    assert done.stdout.startswith('backend web1: paused [paused] new disk\nname ')
+    assert '\033' not in done.stdout
+    done = run(daemon.api_port, 'show version\nset backend x pause\nset backend web2 pause\n', '-o', 'json')
+    assert done.returncode == 1 and done.stderr == 'maglevc: line 2: no backend is called "x"\n'
+    assert json.loads(done.stdout)['version']
+    assert daemon.api.backend('web2').state == 'up'
+    done = run(daemon.api_port, 'show version\nshow "x\n')
+    assert done.returncode == 2 and done.stderr == 'maglevc: line 2: there is no closing "\n'
+    assert run(daemon.api_port, '').returncode == 0
+    assert run(1, 'show backends\n').returncode == 3
+
+
+# ---- completion of other shells ----
+
+def answers(port, *words):
+    done = subprocess.run([program('maglevc'), '__complete', '--server', f'localhost:{port}', *words], text=True,
+                          capture_output=True, timeout=PATIENCE, check=True)
+    assert not done.stderr
+    return [line.split('\t')[0] for line in done.stdout.splitlines()]
+
+
+def test_what_other_shells_are_told(daemon):
+    assert answers(daemon.api_port, 'show', 'fr') == ['frontends']
+    assert answers(daemon.api_port, 'show', 'frontends', '') == ['wiki', 'www']
+    assert answers(daemon.api_port, 'show', 'backends', 'web') == ['web three', 'web1', 'web2']
+    assert answers(daemon.api_port, '-o', 'json', 'set', 'frontend', 'www', 'pool', '') == ['primary', 'fallback']
+    assert answers(daemon.api_port, '--col') == ['--color']
+    assert answers(daemon.api_port, 'e') == []  # no exit outside the shell
+    assert answers(1, 'show', 'frontends', '') == []
+    assert answers('x', 'show', 'frontends', '') == []
+    assert answers(daemon.api_port, '--nonsense', 'show', '') == []
+
+
+def script_of(shell, folder):
+    path = os.path.join(folder, 'maglevc.' + shell)
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(subprocess.run([program('maglevc'), 'completion', shell], capture_output=True, text=True,
+                                  check=True).stdout)
+    return path
+
+
+STARTS = {'bash': ['bash', '--norc', '--noprofile'], 'zsh': ['zsh', '-f'], 'fish': ['fish', '--no-config']}
+SETUP = {'bash': ['PS1="$ "; . {0}'], 'zsh': ['PROMPT="$ "; autoload -U compinit; compinit -u -D; . {0}'],
+         'fish': ['function fish_prompt; echo -n \'$ \'; end; source {0}']}
+
+
+@pytest.mark.parametrize('shell', ['bash', 'zsh', 'fish'])
+def test_other_shells_complete(daemon, terminal, folders, shell):
+    """FR-7.1: one-shot mode, commands and names"""
+    if subprocess.run(['which', shell], capture_output=True, check=False).returncode:
+        pytest.skip(f'{shell} is not installed')
+    folder = folders()
+    path = f'{os.path.dirname(program("maglevc"))}:{os.environ["PATH"]}'
+    it = terminal(STARTS[shell], columns=120, cwd=folder, env={
+        'PATH': path, 'HOME': folder, 'MAGLEV_SERVER': f'localhost:{daemon.api_port}',
+        'BASH_SILENCE_DEPRECATION_WARNING': '1', 'TERM': 'xterm'})
+    it.type(SETUP[shell][0].format(script_of(shell, folder)), 'Enter', 'clear', 'Enter')
+    it.wait(lambda screen: screen.text == '$', 'a prompt')
+    it.type('maglevc sho', 'Tab', 'fro', 'Tab', 'ww', 'Tab', 'Enter')
+    it.wait_text('name           www')
+    it.type('clear', 'Enter')
+    it.wait(lambda screen: screen.text == '$', 'a prompt')
+    it.type('maglevc show backends web\\ t', 'Tab', 'Enter')
+    it.wait_text('name         web three')
+    it.wait_last('$')
+    it.type('maglevc show ', 'Tab', 'Tab')
+    it.wait_text('healthchecks')
