@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The state of the data plane: what should be there, made from the model, beside what is there.
- * Both are sorted lists of VIPs, and of ASes in each; a walk over the two puts them side by side. It
- * may be long, so it can be walked a few VIPs at a time.
+ * Both are sorted lists of VIPs, and of ASes in each; a walk over the two puts them side by side, a
+ * few VIPs at a time, since it may be long.
  */
 #include <assert.h>
 #include <stdlib.h>

@@ -277,6 +277,39 @@ static void answers_that_are_not_taken_are_bounded(void **state)
 	kit_stop(&kit);
 }
 
+/* An Echo of 12,000 bytes, which come back. */
+static void ask_for_much(struct raw *r, uint32_t stream)
+{
+	struct buf body = { 0 };
+
+	buf_add_lit(&body, "\0\0\0\x2e\xe4\x1a\xe1\x5d"); /* 12004 bytes: 12001 of data */
+	buf_reserve(&body, 12001);
+	memset(body.p + body.n, 'x', 12001);
+	body.n += 12001;
+	raw_request(r, stream, ECHO_PATH, STR(""), false);
+	raw_frame(r, DATA, END_STREAM, stream, (struct str){ body.p, body.n });
+	buf_free(&body);
+}
+
+/* Who asks on and on and has no window for the answers gets none any more; others do. */
+static void answers_that_nobody_reads_are_bounded(void **state)
+{
+	struct kit kit;
+	struct raw *r;
+	uint32_t stream = 1;
+
+	kit_start(&kit, (struct grpc_server_config){ .max_unread = 100000 });
+	r = greeted(&kit);
+	for (; stream < 60; stream += 2)
+		ask_for_much(r, stream);
+	kit_wait_int(&kit, &kit.traced, 30);
+	assert_int_equal(kit.traced_status, GRPC_RESOURCE_EXHAUSTED);
+	assert_in_range(kit.handled, (65535 + 100000) / 12010, (65535 + 100000) / 12010 + 2);
+	check_others_are_served(&kit);
+	raw_free(r);
+	kit_stop(&kit);
+}
+
 static void more_streams_than_allowed_are_refused(void **state)
 {
 	struct kit kit;
@@ -501,6 +534,7 @@ int main(void)
 		cmocka_unit_test(resets_that_we_are_made_to_send_count_as_well),
 		cmocka_unit_test(floods_of_idle_frames_end_the_connection),
 		cmocka_unit_test(answers_that_are_not_taken_are_bounded),
+		cmocka_unit_test(answers_that_nobody_reads_are_bounded),
 		cmocka_unit_test(more_streams_than_allowed_are_refused),
 		cmocka_unit_test(requests_that_are_none_have_a_status),
 		cmocka_unit_test(headers_that_are_wrong_have_a_status),

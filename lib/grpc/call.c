@@ -334,6 +334,16 @@ static void refuse_decoding(struct grpc_call *call, int error, const char *where
 	grpc__end(call, GRPC_INVALID_ARGUMENT, text);
 }
 
+/* Its client asks and asks, and does not take the answers. */
+static bool leaves_too_much(struct grpc_call *call)
+{
+	const struct grpc_server *s = call->server;
+	size_t own = h2_conn_queued(h2_stream_conn(stream_of(call)));
+
+	return own > s->config.max_unread ||
+	       (own && h2_host_stats(s->host)->queued > s->config.max_unread_all);
+}
+
 /* A message is whole: its handler gets it. */
 static void dispatch(struct grpc_call *call)
 {
@@ -347,6 +357,10 @@ static void dispatch(struct grpc_call *call)
 	count_held(call, before);
 	if (r < 0) {
 		refuse_content(call, r);
+		return;
+	}
+	if (leaves_too_much(call)) {
+		grpc__end(call, GRPC_RESOURCE_EXHAUSTED, "read the answers that wait first");
 		return;
 	}
 	r = pb_decode(call->entry->method.request, content, s->scratch, &request, &where);

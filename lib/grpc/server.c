@@ -21,6 +21,8 @@ static const struct grpc_server_config defaults = {
 	.max_streams = 128,
 	.max_message = (size_t)4 * 1024 * 1024,
 	.max_queued = (size_t)1024 * 1024,
+	.max_unread = (size_t)16 * 1024 * 1024,
+	.max_unread_all = (size_t)256 * 1024 * 1024,
 	.keepalive = 60 * NSEC_PER_SEC,
 	.request_timeout = 20 * NSEC_PER_SEC,
 };
@@ -35,6 +37,10 @@ static void apply_defaults(struct grpc_server_config *c)
 		c->max_message = defaults.max_message;
 	if (!c->max_queued)
 		c->max_queued = defaults.max_queued;
+	if (!c->max_unread)
+		c->max_unread = defaults.max_unread;
+	if (!c->max_unread_all)
+		c->max_unread_all = defaults.max_unread_all;
 	if (!c->keepalive)
 		c->keepalive = defaults.keepalive;
 	if (!c->request_timeout)

@@ -57,7 +57,9 @@ struct grpc_server_config {
 	size_t max_connections;	 /* 4096 */
 	size_t max_streams;	 /* 128 at once, per connection */
 	size_t max_message;	 /* 4 MiB, of a request */
-	size_t max_queued;	 /* 1 MiB, of answers that one call has waiting */
+	size_t max_queued;	 /* 1 MiB, of answers that one call of a stream has waiting */
+	size_t max_unread;	 /* 16 MiB, of answers that one connection has waiting */
+	size_t max_unread_all;	 /* 256 MiB, of all: then who has any waiting gets no more */
 	int64_t keepalive;	 /* 60 s without a frame: PING; another 20 s: closed */
 	int64_t request_timeout; /* 20 s, for all of a request to come */
 	void (*trace)(const struct grpc_trace *trace, void *user);

@@ -534,6 +534,11 @@ const char *h2_conn_peer_name(struct h2_conn *c)
 	return c->tls ? tls_peer_name(c->tls) : NULL;
 }
 
+size_t h2_conn_queued(const struct h2_conn *c)
+{
+	return c->queued;
+}
+
 const char *h2_conn_why(const struct h2_conn *c)
 {
 	return c->why;

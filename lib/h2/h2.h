@@ -96,6 +96,7 @@ struct h2_config {
 
 struct h2_stats {
 	size_t connections, streams; /* open now */
+	size_t queued;		     /* bytes that wait in all streams */
 	uint64_t accepted, refused, evicted, opened;
 	uint64_t protocol_errors; /* that ended a connection */
 	uint64_t timeouts;	  /* of handshakes, headers and keepalives */
@@ -136,6 +137,8 @@ void *h2_conn_area(struct h2_conn *c);
 struct endpoint h2_conn_peer(const struct h2_conn *c);
 /* The common name of the peer's verified certificate; NULL without one. */
 const char *h2_conn_peer_name(struct h2_conn *c);
+/* Bytes that wait in its streams. */
+size_t h2_conn_queued(const struct h2_conn *c);
 /* Why it is being closed; "" while it is not. */
 const char *h2_conn_why(const struct h2_conn *c);
 

@@ -27,6 +27,7 @@ struct h2_stream {
 	int32_t id;
 	struct buf out;	    /* queued */
 	size_t out_at;	    /* what of it has gone */
+	size_t counted;	    /* what of it is in the sums of connection and host */
 	size_t header_size; /* of the block being received */
 	bool muted;	    /* reset: no callback any more */
 	bool deferred;	    /* nghttp2 waits to be told of data */
@@ -48,6 +49,7 @@ struct h2_conn {
 	ev_timer timer;
 	LIST_HEAD(, h2_stream) streams;
 	size_t n_streams;
+	size_t queued;	/* by all of them */
 	struct buf out; /* for the socket */
 	size_t out_at;
 	int64_t since;		/* when the state was entered; monotonic ns, as all of these */

@@ -14,6 +14,23 @@
 
 #define FIELDS_MAX 16
 
+/* Whenever what it has queued has changed. */
+static void count_queued(struct h2_stream *s)
+{
+	size_t now = h2_queued(s);
+
+	s->conn->queued += now - s->counted;
+	s->conn->host->stats.queued += now - s->counted;
+	s->counted = now;
+}
+
+static void drop_queued(struct h2_stream *s)
+{
+	buf_free(&s->out);
+	s->out_at = 0;
+	count_queued(s);
+}
+
 struct h2_stream *h2__stream_new(struct h2_conn *c)
 {
 	struct h2_host *h = c->host;
@@ -36,8 +53,7 @@ void h2__stream_abandon(struct h2_stream *s, uint32_t error)
 	if (!s->muted && config->events->closed)
 		config->events->closed(s, error, config->user);
 	s->muted = true;
-	buf_free(&s->out);
-	s->out_at = 0;
+	drop_queued(s);
 }
 
 void h2__stream_close(struct h2_stream *s, uint32_t error)
@@ -112,6 +128,7 @@ static ssize_t on_read(nghttp2_session *session, int32_t id, uint8_t *to, size_t
 	if (n)
 		memcpy(to, s->out.p + s->out_at, n);
 	s->out_at += n;
+	count_queued(s);
 	if (n < queued)
 		return (ssize_t)n;
 	s->out.n = s->out_at = 0;
@@ -179,6 +196,7 @@ static void resume(struct h2_stream *s)
 
 void h2_sent(struct h2_stream *s)
 {
+	count_queued(s);
 	resume(s);
 }
 
@@ -191,6 +209,7 @@ void h2_end(struct h2_stream *s)
 {
 	assert(s && !s->ended && !s->muted);
 	s->ended = true;
+	count_queued(s);
 	resume(s);
 }
 
@@ -206,8 +225,7 @@ void h2_reset(struct h2_stream *s, enum h2_error error)
 {
 	assert(s && !s->muted);
 	s->muted = true;
-	buf_free(&s->out);
-	s->out_at = 0;
+	drop_queued(s);
 	nghttp2_submit_rst_stream(s->conn->session, NGHTTP2_FLAG_NONE, s->id, (uint32_t)error);
 	h2__conn_touch(s->conn);
 }

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clients that do it wrong, on purpose or not, and the end of the server: nobody else is harmed."""
 import contextlib
+import os
 import resource
 import signal
 import socket
 import struct
+import subprocess
 import threading
 import time
 
@@ -18,6 +20,12 @@ A = '10.99.0.11'
 FILE = config(backends={'a': A}, frontends={'www': frontend(VIP, pool('all', 'a'))}, dataplane='vpp')
 GET = '/maglev.Maglev/GetBackend'
 NAME_A = b'\x0a\x01a'  # field 1, "a"
+PER_CONNECTION = 64 << 10  # bytes; about 25 KiB are taken, more under the sanitizers
+
+
+def memory(daemon):
+    with open(f'/proc/{daemon.process.pid}/smaps_rollup', encoding='ascii') as file:
+        return next(int(line.split()[1]) for line in file if line.startswith('Rss:')) << 10
 
 
 @pytest.fixture
@@ -132,22 +140,54 @@ def test_an_empty_flood_and_pings_are_calmed(connect):
         assert one.ended()
 
 
-def test_slow_ones_and_500_idle_connections_hold_nobody_up(daemon):
-    """Slow-loris: half a preface, half a header block; and many who only connect"""
+def h2load(daemon, folder, *shape, method='GetBackend', body=NAME_A):
+    """Started, with its summary on stdout."""
+    path = os.path.join(folder, 'body')
+    with open(path, 'wb') as file:
+        file.write(struct.pack('>BI', 0, len(body)) + body)
+    return subprocess.Popen(['h2load', *shape, '-d', path, '-H', 'content-type: application/grpc', '-H', 'te: trailers',
+                             f'http://127.0.0.1:{daemon.api_port}/maglev.Maglev/{method}'], stdout=subprocess.PIPE, text=True)
+
+
+def test_a_crowd_that_asks_as_fast_as_it_can(daemon, folders):
+    """h2load, 50 connections with 128 calls each: all are answered, and others in between"""
+    crowd = h2load(daemon, folders(), '-n', '20000', '-c', '50', '-m', '128')
+    while crowd.poll() is None:
+        assert daemon.api.call('GetBackend', 5, name='a').name == 'a'
+    assert '20000 succeeded, 0 failed, 0 errored' in crowd.communicate()[0]
+
+
+def test_crowds_that_vanish_in_the_middle(daemon, folders):
+    """h2load killed with thousands of calls and subscriptions under way; nothing of them stays"""
+    folder = folders()
+    for method, body in (('ListBackends', b''), ('WatchEvents', b''), ('GetVPPLBState', b'')):
+        crowd = h2load(daemon, folder, '-n', '1000000', '-c', '20', '-m', '100', method=method, body=body)
+        until(lambda: daemon.metrics().one('maglev_grpc_connections') > 20, what='the crowd')
+        daemon.api.backend('a')
+        crowd.kill()
+        crowd.communicate()
+        until(lambda: daemon.metrics().one('maglev_grpc_connections') < 10, what='their end')
+    daemon.wait_metric('maglev_watch_subscribers', 1)
+
+
+def test_slow_ones_and_1000_idle_connections_hold_nobody_up(daemon):
+    """Slow-loris: half a preface, half a header block; and many who only connect. 4096 are let in"""
+    before = memory(daemon)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
     crowd = []
     try:
-        for i in range(500):
+        for i in range(1000):
             one = Connection(daemon.api_port, preface=i % 3 != 0)
             if i % 3 == 0:
                 one.send(PREFACE[:i % 24])
             if i % 3 == 1:
                 one.send(frame(HEADERS, 0, 1, field(':method', 'POST')))
             crowd.append(one)
-        until(lambda: daemon.metrics().one('maglev_grpc_connections') >= 500, what='500 connections')
+        until(lambda: daemon.metrics().one('maglev_grpc_connections') >= 1000, what='1000 connections')
         calls = [daemon.api.start('GetBackend', 1, name='a') for _ in range(100)]
         assert all(call.result().name == 'a' for call in calls)
+        assert memory(daemon) - before < 1000 * PER_CONNECTION
     finally:
         for one in crowd:
             one.close()

@@ -28,7 +28,7 @@ struct api {
 
 /* A long answer that is being made; see answer.c. */
 struct api__answer;
-/* The next part of it, in arena; NULL: that was all. Parts are told apart by what the answer has. */
+/* The next part of it, in arena; NULL: that was all. */
 typedef const ProtobufCMessage *(*api__part_fn)(struct api__answer *answer, struct arena *arena);
 
 struct api__answer {
