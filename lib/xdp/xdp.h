@@ -104,6 +104,16 @@ int xdp_device_state(unsigned ifindex, struct xdp_device_state *ret);
  * on those that were there when it was attached or last updated.
  */
 int xdp_device_queues(const char *name, uint32_t *ret);
+/* A VLAN device of this network namespace, and what it stands for. */
+struct xdp_vlan {
+	unsigned ifindex, below; /* the device, and that which its frames go through */
+	uint16_t id;
+	uint16_t tag_type; /* network order: 0x8100 or 0x88a8 */
+};
+typedef void (*xdp_vlan_fn)(const struct xdp_vlan *vlan, void *user);
+/* All of them, in no order; programs cannot redirect to such a device. */
+int xdp_vlans(xdp_vlan_fn found, void *user);
+
 /* The id of a program, as in the two states. */
 int xdp_program_id(int program, uint32_t *ret);
 

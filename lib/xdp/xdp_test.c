@@ -2,7 +2,9 @@
 /* In a network and a mount namespace of the test's own, with a BPF file system in it. */
 #include "lib/xdp/xdp.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -20,6 +22,7 @@
 #include <xdp_test.skel.h>
 
 #include "base/cleanup.h"
+#include "lib/xdp/internal.h"
 
 static char root_folder[] = "/tmp/xdp-test-XXXXXX";
 static char maps[64], pin[64];
@@ -344,6 +347,149 @@ static void a_pin_that_is_no_link_is_refused(void **state)
 	xdp_object_free(o);
 }
 
+/* As `ip link add link 7 name vlan5 type vlan protocol 802.1ad id 5` is told by the kernel. */
+struct told {
+	struct nlmsghdr header;
+	struct ifinfomsg body;
+	struct rtattr link_at;
+	uint32_t link;
+	struct rtattr info_at, kind_at;
+	char kind[8];
+	struct rtattr data_at, id_at;
+	uint16_t id, pad;
+	struct rtattr type_at;
+	uint16_t type, pad2;
+};
+
+static struct told told_vlan(void)
+{
+	return (struct told){
+		.header = { .nlmsg_len = sizeof(struct told), .nlmsg_type = RTM_NEWLINK },
+		.body = { .ifi_index = 9 },
+		.link_at = { RTA_LENGTH(4), IFLA_LINK },
+		.link = 7,
+		.info_at = { RTA_LENGTH(sizeof(struct told) - offsetof(struct told, kind_at)),
+			     IFLA_LINKINFO },
+		.kind_at = { RTA_LENGTH(5), IFLA_INFO_KIND },
+		.kind = "vlan",
+		.data_at = { RTA_LENGTH(16), IFLA_INFO_DATA | NLA_F_NESTED },
+		.id_at = { RTA_LENGTH(2), IFLA_VLAN_ID },
+		.id = 5,
+		.type_at = { RTA_LENGTH(2), IFLA_VLAN_PROTOCOL },
+		.type = htons(0x88a8),
+	};
+}
+
+static void a_vlan_is_read_from_what_the_kernel_tells(void **state)
+{
+	struct told told = told_vlan();
+	struct xdp_vlan vlan;
+
+	assert_true(xdp__read_vlan(&told.header, &vlan));
+	assert_int_equal(vlan.ifindex, 9);
+	assert_int_equal(vlan.below, 7);
+	assert_int_equal(vlan.id, 5);
+	assert_int_equal(vlan.tag_type, htons(0x88a8));
+}
+
+static void what_is_no_vlan_or_cut_off_is_left_out(void **state)
+{
+	struct told told = told_vlan();
+	struct xdp_vlan vlan;
+
+	memcpy(told.kind, "veth", 5);
+	assert_false(xdp__read_vlan(&told.header, &vlan));
+	told = told_vlan();
+	told.header.nlmsg_type = RTM_DELLINK;
+	assert_false(xdp__read_vlan(&told.header, &vlan));
+	told = told_vlan();
+	told.link_at.rta_type = IFLA_LINK_NETNSID;
+	assert_false(xdp__read_vlan(&told.header, &vlan));
+	for (uint32_t n = 0; n < sizeof(told) - 2; n++) {
+		told = told_vlan();
+		told.header.nlmsg_len = n;
+		assert_false(xdp__read_vlan(&told.header, &vlan));
+	}
+}
+
+static void count_vlan(const struct xdp_vlan *vlan, void *user)
+{
+	*(unsigned *)user += 1;
+}
+
+/* Two ends of a cable and a loopback are there, and none of them is one. */
+static void devices_that_are_no_vlans_are_not_told(void **state)
+{
+	unsigned n = 0;
+
+	assert_int_equal(xdp_vlans(count_vlan, &n), 0);
+	assert_int_equal(n, 0);
+}
+
+static void a_map_is_shared_between_objects(void **state)
+{
+	struct xdp_object *first = loaded(), *second = opened();
+	uint32_t key = 5, value = 50, got = 0;
+	struct xdp_map m = map_of(first, "pairs");
+
+	assert_int_equal(xdp_object_share(second, "nothing", first), -ENOENT);
+	assert_int_equal(xdp_object_share(second, "pairs", first), 0);
+	assert_int_equal(xdp_object_load(second), 0);
+	assert_int_equal(xdp_map_write(&m, &key, &value), 0);
+	m = map_of(second, "pairs");
+	assert_int_equal(xdp_map_read(&m, &key, &got), 0);
+	assert_int_equal(got, 50);
+	xdp_object_free(first);
+	xdp_object_free(second);
+}
+
+static void counters_are_copied_with_all_cpus(void **state)
+{
+	struct xdp_object *first = loaded(), *second = loaded();
+	struct xdp_map from = map_of(first, "counts"), to = map_of(second, "counts");
+	uint64_t sum[2];
+
+	verdict_of(xdp_object_program(first, "pass_all"));
+	verdict_of(xdp_object_program(first, "pass_all"));
+	assert_int_equal(xdp_map_copy(&from, 1, &to), 0);
+	assert_int_equal(xdp_map_sum(&to, 1, sum, 2), 0);
+	assert_int_equal(sum[0], 2);
+	assert_int_equal(xdp_map_copy(&from, 2, &to), -ENOENT);
+	xdp_object_free(first);
+	xdp_object_free(second);
+}
+
+static void a_link_is_detached_at_once_pinned_or_not(void **state)
+{
+	struct xdp_object *o = loaded();
+	unsigned d0 = if_nametoindex("d0");
+	struct xdp_device_state device;
+	struct xdp_link_state state_of;
+	struct xdp_link *link;
+
+	assert_int_equal(xdp_attach(xdp_object_program(o, "pass_all"), d0, XDP_MODE_NATIVE, &link),
+			 0);
+	assert_int_equal(xdp_link_pin(link, pin), 0);
+	assert_int_equal(xdp_link_detach(link), 0);
+	assert_int_equal(xdp_device_state(d0, &device), 0);
+	assert_int_equal(device.program, 0);
+	assert_int_equal(xdp_link_state(link, &state_of), 0);
+	assert_int_equal(state_of.ifindex, 0);
+	xdp_link_free(link);
+	xdp_object_free(o);
+}
+
+static void queues_in_use_are_counted(void **state)
+{
+	uint32_t n = 0;
+
+	assert_int_equal(xdp_device_queues("d0", &n), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(xdp_device_queues("nothing", &n), -ENODEV);
+	assert_int_equal(xdp_device_queues("a name that is far too long", &n), -ENODEV);
+	assert_int_equal(xdp_device_queues("lo", &n), -EOPNOTSUPP);
+}
+
 static void modes_have_names(void **state)
 {
 	assert_string_equal(xdp_mode_name(XDP_MODE_AUTO), "auto");
@@ -388,6 +534,13 @@ int main(void)
 		WITH_DEVICES(automatic_mode_falls_back_to_generic),
 		WITH_DEVICES(a_link_whose_device_is_gone_says_so),
 		WITH_DEVICES(a_pin_that_is_no_link_is_refused),
+		WITH_DEVICES(a_vlan_is_read_from_what_the_kernel_tells),
+		WITH_DEVICES(what_is_no_vlan_or_cut_off_is_left_out),
+		WITH_DEVICES(devices_that_are_no_vlans_are_not_told),
+		WITH_DEVICES(a_map_is_shared_between_objects),
+		WITH_DEVICES(counters_are_copied_with_all_cpus),
+		WITH_DEVICES(a_link_is_detached_at_once_pinned_or_not),
+		WITH_DEVICES(queues_in_use_are_counted),
 		WITH_DEVICES(modes_have_names),
 	};
 	const char *reason = prepare();

@@ -311,24 +311,50 @@ uint32_t plane__book_server(const struct plane_book *b, uint32_t vip, const stru
 
 /* ---- settings ---- */
 
-int plane__book_conf(struct plane_book *b, const struct lb_conf *conf)
+/* Into the half that is idle, which is then that in force. */
+static void put_settings(struct plane_book *b, const struct abi_settings *s)
 {
 	struct abi_config *c = b->maps->config;
 	uint32_t idle = !c->active;
-	struct abi_settings *s = &c->settings[idle];
+
+	c->settings[idle] = *s;
+	STORE(c->active, idle);
+}
+
+static const struct abi_settings *settings(const struct plane_book *b)
+{
+	const struct abi_config *c = b->maps->config;
+
+	return &c->settings[c->active & 1];
+}
+
+int plane__book_conf(struct plane_book *b, const struct lb_conf *conf)
+{
 	unsigned hz = b->maps->hz;
+	struct abi_settings s = {
+		.flags = settings(b)->flags,
+		.flow_timeout = ABI_FLOW_TIMEOUT(conf->flow_timeout_s, hz),
+		.icmp_gap_ns = ICMP_GAP_NS,
+		.icmp_burst = ICMP_BURST,
+		.new_flows = (__u32)(NEW_FLOWS * ((uint64_t)1 << ABI_CLOCK_SHIFT(hz)) / 4 / hz),
+	};
 	__u32 mapped[4];
 
-	memset(s, 0, sizeof(*s));
-	s->flow_timeout = ABI_FLOW_TIMEOUT(conf->flow_timeout_s, hz);
-	s->icmp_gap_ns = ICMP_GAP_NS;
-	s->icmp_burst = ICMP_BURST;
-	s->new_flows = (__u32)(NEW_FLOWS * ((uint64_t)1 << ABI_CLOCK_SHIFT(hz)) / 4 / hz);
 	plane__put_address(&conf->src4, mapped);
-	s->source4 = mapped[3];
-	plane__put_address(&conf->src6, s->source6);
-	STORE(c->active, idle);
+	s.source4 = mapped[3];
+	plane__put_address(&conf->src6, s.source6);
+	put_settings(b, &s);
 	return 0;
+}
+
+void plane__book_set_links(struct plane_book *b, bool on)
+{
+	struct abi_settings s = *settings(b);
+
+	if (on == !!(s.flags & ABI_SET_LINKS))
+		return;
+	s.flags ^= ABI_SET_LINKS;
+	put_settings(b, &s);
 }
 
 static struct addr address_or_none(struct addr a)
@@ -342,7 +368,7 @@ static struct addr address_or_none(struct addr a)
 static void read_conf(const struct plane_book *b, struct lb_state *ret)
 {
 	const struct abi_config *c = b->maps->config;
-	const struct abi_settings *s = &c->settings[c->active & 1];
+	const struct abi_settings *s = settings(b);
 	uint64_t ticks = s->flow_timeout;
 
 	ret->has_conf = ticks > 0;

@@ -57,6 +57,8 @@ uint32_t plane__book_vip(const struct plane_book *b, const struct lb_vip_key *ke
 uint32_t plane__book_server(const struct plane_book *b, uint32_t vip, const struct addr *address);
 
 int plane__book_conf(struct plane_book *b, const struct lb_conf *conf);
+/* Whether the program looks egress devices up (lb_links). */
+void plane__book_set_links(struct plane_book *b, bool on);
 int plane__book_vip_add(struct plane_book *b, const struct lb_op *op);
 /* The VIP has no servers. */
 void plane__book_vip_del(struct plane_book *b, uint32_t vip);

@@ -30,6 +30,7 @@
 #include "src/maglevd/dataplane/drivers.h"
 #include "src/maglevd/dataplane/xdp/counters.h"
 #include "src/maglevd/dataplane/xdp/set.h"
+#include "src/maglevd/dataplane/xdp/vlans.h"
 
 #define LOOK_EVERY 1.0	/* s */
 #define COUNT_EVERY 5.0 /* s */
@@ -52,6 +53,7 @@ struct dataplane {
 	struct plane_remake remake;
 	bool remake_wanted;
 	struct plane_counters counters;
+	struct plane_vlans vlans;
 
 	/* the request, one of the two */
 	dataplane_observed_fn observed;
@@ -192,6 +194,8 @@ static void on_look(struct ev_loop *loop, ev_timer *w, int events)
 	else
 		look_at_pins(dp, &why);
 	if (dp->set) {
+		if (plane__vlans_find(&dp->vlans) == 0)
+			plane__vlans_put(&dp->vlans, &dp->set->book);
 		attached = plane__links_check(&dp->links, &dp->set->maps);
 		if (!attached)
 			plane__links_explain(&dp->links, &why);
@@ -296,6 +300,7 @@ static void remake_done(struct dataplane *dp)
 		 LOG_U("tables", dp->set->maps.sizes.tables),
 		 LOG_U("table_size", dp->set->maps.sizes.table_size),
 		 LOG_U("flows", (uint64_t)dp->set->maps.sizes.buckets * ABI_BUCKET_FLOWS));
+	plane__vlans_put(&dp->vlans, &dp->set->book);
 	ask_for_sizes(dp);
 }
 
@@ -435,6 +440,7 @@ static void plane_stop(struct dataplane *dp)
 	plane__run_free(&dp->run);
 	plane__table_free(&dp->table);
 	plane__counters_free(&dp->counters);
+	vec_free(&dp->vlans.list);
 	free(dp);
 }
 

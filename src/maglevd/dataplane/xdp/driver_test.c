@@ -14,6 +14,7 @@
 #include "core/testing/random.h"
 #include "src/maglevd/dataplane/xdp/counters.h"
 #include "src/maglevd/dataplane/xdp/testkit.h"
+#include "src/maglevd/dataplane/xdp/vlans.h"
 
 #define VIP WORLD_VIP
 #define VIP6 "2001:db8:100::10"
@@ -240,6 +241,35 @@ static void ipv6_is_forwarded_too(void **state)
 	assert_true(w->state.vips.items[0].src_ip_sticky);
 }
 
+/* Made up here, since not every kernel has VLANs: what leaves by d0 has the tag of one above it. */
+static void packets_to_a_vlan_get_its_tag(void **state)
+{
+	struct world *w = *state;
+	struct plane_vlans vlans = { 0 };
+	struct plane_book b;
+
+	make_www(w);
+	assert_int_equal(world_share(w, world_www(), "10.0.0.1") > 0, 1);
+	plane__book_open(&b, &w->maps, false);
+	vec_push(&vlans.list, (struct xdp_vlan){ .ifindex = if_nametoindex("d0"),
+						 .below = if_nametoindex("d0"),
+						 .id = 5,
+						 .tag_type = htons(0x8100) });
+	vec_push(&vlans.list, (struct xdp_vlan){ .ifindex = 77, .below = 1, .id = 6 });
+	plane__vlans_put(&vlans, &b);
+	world_send(w, "203.0.113.7", world_www(), 5000, 2);
+	assert_int_equal(w->vlan, 5);
+	vlans.list.n = 0;
+	plane__vlans_put(&vlans, &b);
+	world_send(w, "203.0.113.7", world_www(), 5001, 2);
+	assert_int_equal(w->vlan, 0);
+	assert_int_equal(xdp_map_next(&b.maps->links, NULL, &(uint32_t){ 0 }), -ENOENT);
+	vec_free(&vlans.list);
+	plane__book_close(&b);
+	world_observe(w);
+	assert_int_equal(w->state.conf.flow_timeout_s, 40);
+}
+
 /* A VIP that comes back gets another index and other ids, and counts from 0. */
 static void counters_are_read_and_begin_with_the_vip(void **state)
 {
@@ -380,6 +410,7 @@ int main(void)
 		IN_WORLD(what_does_not_fit_is_refused),
 		IN_WORLD(an_address_is_ours_as_long_as_it_has_a_vip),
 		IN_WORLD(ipv6_is_forwarded_too),
+		IN_WORLD(packets_to_a_vlan_get_its_tag),
 		IN_WORLD(counters_are_read_and_begin_with_the_vip),
 		IN_WORLD(any_operations_lead_where_the_model_says),
 	};

@@ -33,6 +33,7 @@ struct world {
 	size_t done;
 	struct lb_state state;	/* as last observed */
 	struct plane_maps maps; /* to run packets through */
+	unsigned vlan;		/* tag of the last packet that was sent; 0: none */
 	struct buf log;		/* what was logged since world_forget_log() */
 	int sink;
 };

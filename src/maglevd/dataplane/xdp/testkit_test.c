@@ -431,6 +431,17 @@ static void find_maps(struct world *w)
 		assert_int_equal(plane__maps_adopt(folder, &w->maps, &why), 0);
 }
 
+/* Takes a VLAN tag off; its number, 0 without one. */
+static unsigned untag(struct frame *f)
+{
+	unsigned vlan = (unsigned)(f->bytes[14] & 0xf) << 8 | f->bytes[15];
+
+	if (f->bytes[12] != 0x81)
+		return 0;
+	memmove(f->bytes + 12, f->bytes + 16, sizeof(f->bytes) - 16);
+	return vlan;
+}
+
 /* The outer header says it. */
 static struct addr outer_destination(const struct frame *f)
 {
@@ -457,6 +468,7 @@ struct addr world_send(struct world *w, const char *client, const struct lb_vip_
 	build_frame(&in, &from, port, vip, flags);
 	run.size = (uint32_t)in.n;
 	assert_int_equal(xdp_run(w->maps.program, &run), 0);
+	w->vlan = untag(&out);
 	return run.verdict == XDP_REDIRECT ? outer_destination(&out) : (struct addr){ 0 };
 }
 

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/maglevd/dataplane/xdp/vlans.h"
+
+#include <string.h>
+
+static void on_found(const struct xdp_vlan *vlan, void *user)
+{
+	struct plane_vlans *v = user;
+
+	vec_push(&v->list, *vlan);
+}
+
+int plane__vlans_find(struct plane_vlans *ret)
+{
+	ret->list.n = 0;
+	return xdp_vlans(on_found, ret);
+}
+
+static bool is_listed(const struct plane_vlans *v, uint32_t ifindex)
+{
+	for (size_t i = 0; i < v->list.n; i++)
+		if (v->list.items[i].ifindex == ifindex)
+			return true;
+	return false;
+}
+
+static void put(const struct xdp_map *map, const struct xdp_vlan *vlan)
+{
+	struct abi_link want = { .ifindex = vlan->below,
+				 .vlan = vlan->id,
+				 .tag_type = vlan->tag_type };
+	struct abi_link have;
+	uint32_t key = vlan->ifindex;
+
+	if (xdp_map_read(map, &key, &have) < 0 || memcmp(&have, &want, sizeof(want)) != 0)
+		xdp_map_write(map, &key, &want);
+}
+
+/* A walk does not survive the removal of its key: it begins again. */
+static void remove_others(const struct xdp_map *map, const struct plane_vlans *v)
+{
+	uint32_t key, next;
+	bool first = true;
+
+	while (xdp_map_next(map, first ? NULL : &key, &next) == 0) {
+		first = !is_listed(v, next);
+		if (first && xdp_map_delete(map, &next) < 0)
+			return;
+		key = next;
+	}
+}
+
+/* The flag costs packets a lookup, so it is only set where there are any: last, and gone first. */
+void plane__vlans_put(const struct plane_vlans *v, struct plane_book *b)
+{
+	if (!v->list.n)
+		plane__book_set_links(b, false);
+	for (size_t i = 0; i < v->list.n; i++)
+		put(&b->maps->links, &v->list.items[i]);
+	remove_others(&b->maps->links, v);
+	if (v->list.n)
+		plane__book_set_links(b, true);
+}
