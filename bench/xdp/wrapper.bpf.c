@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * wrapper: BPF_PROG_TEST_RUN does not restore the packet between repetitions. This does, picks the
- * flow, and tail-calls the subject; its own cost is measured with a subject that does nothing.
+ * flow, and tail-calls the subject; its own cost is measured with a subject that does nothing. The
+ * generator sends such packets into a device, and the sink is where they end.
  */
 #include <linux/bpf.h>
 
@@ -43,8 +44,8 @@ static __always_inline void pick_flow(void *frame, void *end, const struct wrapp
 		put(frame, end, o->id_at, ~flow);
 }
 
-SEC("xdp")
-int wrapper(struct xdp_md *ctx)
+/* The order, with its next frame in place; NULL when there is no room. */
+static __always_inline struct wrapper_order *restore(struct xdp_md *ctx)
 {
 	__u32 zero = 0;
 	struct wrapper_order *o = bpf_map_lookup_elem(&orders, &zero);
@@ -52,23 +53,51 @@ int wrapper(struct xdp_md *ctx)
 	long size;
 
 	if (!o)
-		return XDP_ABORTED;
+		return NULL;
 	frame = (void *)(long)ctx->data;
 	end = (void *)(long)ctx->data_end;
 	size = (void *)end - (void *)frame;
 	asm volatile("" : "+r"(size)); /* the verifier has no 32-bit sums of pointers */
 	if (bpf_xdp_adjust_head(ctx, (int)size - (int)o->length))
-		return XDP_ABORTED;
+		return NULL;
 	frame = (void *)(long)ctx->data;
 	end = (void *)(long)ctx->data_end;
 	if (frame + WRAPPER_HEAD / 8 > end)
-		return XDP_ABORTED;
+		return NULL;
 #pragma unroll
 	for (int i = 0; i < WRAPPER_HEAD / 8; i++)
 		frame[i] = o->head[i];
 	pick_flow(frame, end, o, o->next++ & o->mask);
-	bpf_tail_call(ctx, &subjects, 0);
+	return o;
+}
+
+SEC("xdp")
+int wrapper(struct xdp_md *ctx)
+{
+	if (restore(ctx))
+		bpf_tail_call(ctx, &subjects, 0);
 	return XDP_ABORTED;
+}
+
+/* The same frames, into a device. */
+SEC("xdp")
+int generator(struct xdp_md *ctx)
+{
+	const struct wrapper_order *o = restore(ctx);
+
+	return o ? bpf_redirect(o->ifindex, 0) : XDP_ABORTED;
+}
+
+/* What came back: there is one that counts, on one CPU. */
+SEC("xdp")
+int sink(struct xdp_md *ctx)
+{
+	__u32 zero = 0;
+	struct wrapper_order *o = bpf_map_lookup_elem(&orders, &zero);
+
+	if (o)
+		o->sunk++;
+	return XDP_DROP;
 }
 
 /* Does what no encapsulation can do without. */

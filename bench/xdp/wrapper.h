@@ -13,5 +13,7 @@ struct wrapper_order {
 	__u32 mask;		   /* flows - 1 */
 	__u32 address_at, port_at; /* where the flow is put; offsets below WRAPPER_HEAD - 1 */
 	__u32 id_at;		   /* IPv4 identification, 0 for none */
+	__u64 sunk;		   /* frames that came back to the sink */
+	__u32 ifindex, zero;	   /* where the generator sends */
 };
-_Static_assert(sizeof(struct wrapper_order) == 88, "wrapper_order");
+_Static_assert(sizeof(struct wrapper_order) == 104, "wrapper_order");

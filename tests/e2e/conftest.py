@@ -82,6 +82,36 @@ def start(folders):
         daemon.stop()
 
 
+@pytest.fixture(scope='session')
+def can_forward():
+    """Only where the kernel takes XDP programs."""
+    if missing := lab.fabric.needs():
+        pytest.skip(f'packets need {missing}')
+
+
+@pytest.fixture(scope='module')
+def fabric(can_forward):
+    """Client, router, balancer and four servers, for the stories of one file."""
+    it = lab.Fabric().start()
+    yield it
+    it.close()
+
+
+@pytest.fixture
+def balanced(start, fabric):
+    """Starts maglevd on the XDP of a balancer; in the end everything is taken off it again."""
+    made = []
+
+    def balanced(balancer=None, **how):
+        made.append(lab.Balanced(start, fabric, balancer or fabric.balancers[0], **how))
+        return made[-1]
+
+    yield balanced
+    for it in made:
+        it.end()
+    fabric.start()
+
+
 @pytest.fixture
 def start_fake(start, folders):
     """The same with the fake data plane, which it has as .plane; down: not to be reached at first."""

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """tools/run-lab, which `make run` calls: what it prints works, and nothing of it stays."""
+import collections
 import os
 import re
 import signal
 import subprocess
+import tempfile
 import threading
 
 import pytest
 
-from lab import program, until
+from lab import BUILD, VIPS4, program, until
 from lab.maglevd import ROOT
 from lab.net import Namespace
 from lab.wait import PATIENCE
+
+RUN_LAB = os.path.join(ROOT, 'tools/run-lab')
 
 
 @pytest.fixture
@@ -24,19 +28,26 @@ def namespace():
 
 @pytest.fixture
 def start(namespace):
-    """Labs, each ended with the test, whatever became of it."""
+    """Labs without packets, each ended with the test, whatever became of it."""
     labs = []
-    yield lambda: labs.append(Lab(namespace)) or labs[-1]
+    yield lambda *prefix: labs.append(Lab(*namespace.command(*prefix, RUN_LAB), '--no-packets')) or labs[-1]
     for lab in labs:
-        if lab.process.poll() is None:
-            lab.process.send_signal(signal.SIGINT)
-            lab.process.wait(PATIENCE)
+        lab.end()
+
+
+@pytest.fixture
+def packets(can_forward):
+    """Labs with packets, two at once if need be."""
+    labs = []
+    yield lambda: labs.append(Lab(RUN_LAB)) or labs[-1]
+    for lab in labs:
+        lab.end()
 
 
 class Lab:
-    def __init__(self, namespace):
-        command = namespace.command(os.path.join(ROOT, 'tools/run-lab'), '--maglevd', program())
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    def __init__(self, *command):
+        self.process = subprocess.Popen([*command, '--maglevd', program()], stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True, env={**os.environ, 'MAGLEV_BUILD': BUILD})
         self.text = ''
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -44,8 +55,34 @@ class Lab:
         for line in self.process.stdout:
             self.text += line
 
-    def wait(self, pattern):
-        return until(lambda: re.search(pattern, self.text), what=f'{pattern} in\n{self.text}')
+    def wait(self, pattern, times=1):
+        def look():
+            found = list(re.finditer(pattern, self.text))[times - 1:]
+            assert found or self.process.poll() is None, f'no {pattern} in\n{self.text}'
+            return found
+        return until(look, what=pattern)[0]
+
+    def run(self, label):
+        """What the lab says to try under that label, as it stands, in a shell."""
+        first = self.wait(r'first +(export .*)')[1]
+        command = re.split(r' {4}\(', self.wait(rf'\n    {label} +(\S.*)')[1])[0]
+        return command, subprocess.run(['bash', '-ec', f'{first}\n{command}'], capture_output=True, text=True,
+                                       timeout=PATIENCE)
+
+    def paste(self, label):
+        """The same, and it has to work; what it wrote."""
+        command, done = self.run(label)
+        assert done.returncode == 0 and not done.stderr, f'{command}: {done}'
+        return done.stdout
+
+    def who(self):
+        """How often each server answers."""
+        return collections.Counter({name: int(n) for n, name in re.findall(r'(\d+) (\w+)', self.paste('who answers'))})
+
+    def end(self, number=signal.SIGINT):
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.process.wait(PATIENCE)
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM], ids=['Ctrl-C', 'SIGTERM'])
@@ -66,8 +103,7 @@ def test_the_lab_does_what_it_says_and_takes_everything_with_it(number, namespac
 
     daemon = int(lab.wait(r'kill -HUP (\d+)')[1])
     started = [int(pid) for pid in re.findall(r'serves as process (\d+)', lab.text)] + [daemon]
-    lab.process.send_signal(number)
-    assert lab.process.wait(PATIENCE) == 0
+    assert lab.end(number) == 0
     assert not os.path.exists(folder)
     until(lambda: not any(os.path.exists(f'/proc/{pid}') for pid in started), what='the end of all')
 
@@ -78,5 +114,75 @@ def test_a_second_lab_says_why_it_cannot_start(start):
     second = start()
     assert second.process.wait(PATIENCE) == 1
     assert 'is another lab running?' in second.text
-    first.process.send_signal(signal.SIGINT)
-    assert first.process.wait(PATIENCE) == 0
+    assert first.end() == 0
+
+
+def test_without_root_it_says_what_it_needs_and_goes_without_packets(start):
+    lab = start('setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups')
+    lab.wait('a lab with packets needs root')
+    lab.wait('warmup-released')
+    assert lab.end() == 0
+
+
+def left_behind(pid):
+    """What a lab of that process has on this machine."""
+    with open('/proc/self/mounts', encoding='utf-8') as mounts:
+        found = re.findall(rf'\S*/mgl{pid}-\S*', mounts.read())
+    return found + [name for folder in ('/run/netns', tempfile.gettempdir()) for name in os.listdir(folder)
+                    if name.startswith(f'mgl{pid}-')]
+
+
+def test_packets_go_where_the_lab_says(packets):
+    """make run as root: each thing to try is pasted as it was printed"""
+    lab = packets()
+    lab.wait('warmup-released')
+    lab.wait('lb-sync-vip')
+    assert 'answers 10.0.1.2 as ' + VIPS4[0] in lab.paste('a request')
+    before = lab.who()
+    assert set(before) == {'web1', 'web2', 'web3'} and before.total() == 100
+    assert 'www6' in lab.paste('a look')
+    assert 'maglev_lbsync' in lab.paste('the metrics')
+    until(lambda: '10.0.11.2' in lab.run('packets')[1].stdout, what='a reading of the counters')
+
+    lab.paste('a drain')
+    lab.wait('lb-sync-vip', 2)
+    assert set(lab.who()) == {'web1', 'web3'}
+    lab.paste('a shift')
+    lab.wait('lb-sync-vip', 3)
+    assert lab.who()['web1'] < before['web1'] + before['web2']
+
+    lab.paste('without maglevd')
+    lab.wait('maglevd ended with 0')
+    assert set(lab.who()) == {'web1', 'web3'}
+    lab.paste('a dead server')
+    lab.wait('web1 ended')
+    lab.wait(r'xdp-open .*adopted')
+    lab.wait('backend=web1 +from=unknown +to=')
+
+
+def test_a_failover_and_the_end_of_all(packets):
+    """All three of the first pool hang: the fourth answers; two labs at once; and nothing of them stays"""
+    lab, other = packets(), packets()
+    for one in lab, other:
+        one.wait('warmup-released')
+        one.wait('lb-sync-vip')
+    lab.paste('a failover')
+    lab.wait(r'backend=web\d +from=up +to=down', 3)
+    until(lambda: set(lab.who()) == {'web4'}, what='the answer of web4 alone')
+    assert set(lab.who()) == {'web4'}
+    assert set(other.who()) == {'web1', 'web2', 'web3'}
+    pids = [one.process.pid for one in (lab, other)]
+    assert all(left_behind(pid) for pid in pids)
+    assert lab.end(signal.SIGINT) == 0 and other.end(signal.SIGTERM) == 0
+    assert not [left_behind(pid) for pid in pids if left_behind(pid)]
+
+
+def test_a_lab_that_was_killed_leaves_what_the_next_one_sweeps_away(packets):
+    lab = packets()
+    lab.wait('The lab is up')
+    children = [int(pid) for pid in re.findall(r'process (\d+)', lab.text)]
+    lab.process.kill()
+    lab.process.wait()
+    until(lambda: not any(os.path.exists(f'/proc/{pid}') for pid in children), what='the end of its processes')
+    packets().wait('The lab is up')
+    assert not left_behind(lab.process.pid)

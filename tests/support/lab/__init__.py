@@ -2,11 +2,14 @@
 """What stories are told with: namespaces, servers that can lie, maglevd and its data plane.
 
 A story makes a Net (two namespaces and a link between them), puts servers on one side, writes a
-configuration with Check and config(), starts a Maglevd on it and waits for what it says. Nothing
+configuration with Check and config(), starts a Maglevd on it and waits for what it says. Stories of
+packets have a Fabric instead, and a Balanced on it. Nothing
 sleeps: everything waits for something, with a deadline.
 """
+from lab.balanced import Balanced
 from lab.certs import Authority
 from lab.config import Check, config, frontend, pool, seconds
+from lab.fabric import VIPS4, VIPS6, Fabric
 from lab.maglevd import BUILD, Maglevd, program
 from lab.metrics import Metrics
 from lab.net import Net, sweep
@@ -16,5 +19,6 @@ from lab.story import SPARE, VIP, Watched
 from lab.terminal import Terminal
 from lab.wait import PATIENCE, SLACK, until
 
-__all__ = ['Authority', 'BUILD', 'Check', 'Maglevd', 'Metrics', 'Net', 'PATIENCE', 'Plane', 'SLACK', 'SPARE',
-           'Servers', 'Terminal', 'VIP', 'Watched', 'config', 'frontend', 'pool', 'program', 'seconds', 'sweep', 'until']
+__all__ = ['Authority', 'BUILD', 'Balanced', 'Check', 'Fabric', 'Maglevd', 'Metrics', 'Net', 'PATIENCE', 'Plane',
+           'SLACK', 'SPARE', 'Servers', 'Terminal', 'VIP', 'VIPS4', 'VIPS6', 'Watched', 'config', 'frontend', 'pool',
+           'program', 'seconds', 'sweep', 'until']

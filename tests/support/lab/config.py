@@ -67,7 +67,8 @@ def frontend(address, *pools, port=80, protocol='tcp', **more):
     return {**keys, **{k.replace('_', '-'): v for k, v in more.items()}}
 
 
-def config(checks=None, backends=None, frontends=None, netns=None, dataplane='none', lb=None, **healthchecker):
+def config(checks=None, backends=None, frontends=None, netns=None, dataplane='none', lb=None, xdp=None,
+           **healthchecker):
     """The whole file. A backend is an address, or (address, check), or a dict.
 
     With the data plane none nothing is written anywhere; with vpp, maglevd-fake has its fake there,
@@ -89,4 +90,6 @@ def config(checks=None, backends=None, frontends=None, netns=None, dataplane='no
             'frontends': frontends or {},
             'vpp': {'lb': {'ipv4-src-address': '192.0.2.1', 'ipv6-src-address': '2001:db8::1',
                            'startup-min-delay': '0s', 'startup-max-delay': '0s', **(lb or {})}}}
+    if xdp:
+        body['xdp'] = xdp
     return {'maglev': body}

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -59,8 +60,10 @@ class Line(dict):
 
 class Maglevd:
     def __init__(self, folder, config, name='maglevd', level='debug', metrics='127.0.0.1:0', grpc='127.0.0.1:0',
-                 env=None, args=(), prefix=()):
-        self.folder, self.name = str(folder), name
+                 env=None, args=(), prefix=(), namespace=None):
+        """namespace: where it lives; None: where we do."""
+        self.folder, self.name, self.namespace = str(folder), name, namespace
+        prefix = namespace.command() if namespace else prefix
         self.path = os.path.join(self.folder, 'maglev.yaml')
         self.write(config)
         self.command = [*prefix, program(name), '--config', self.path, '--log-level', level, '--metrics-addr', metrics,
@@ -173,6 +176,8 @@ class Maglevd:
     def get(self, path, timeout=PATIENCE):
         """(status, body as text)"""
         connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=timeout)
+        if self.namespace:
+            connection.sock = self.namespace.inside(socket.create_connection, ('127.0.0.1', self.port), timeout)
         try:
             connection.request('GET', path)
             answer = connection.getresponse()

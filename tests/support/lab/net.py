@@ -5,14 +5,19 @@ Names carry the process id, so that runs do not meet. What a killed run left beh
 by the next one.
 """
 import atexit
+import concurrent.futures
+import ctypes
 import itertools
 import os
 import re
+import socket
 import subprocess
 import time
 
 from lab.wait import until
 
+CLONE_NEWNET = 0x40000000
+_libc = ctypes.CDLL(None, use_errno=True)
 _serial = itertools.count(1)
 _alive = {}
 
@@ -44,6 +49,7 @@ class Namespace:
     def create(self):
         _ip('netns', 'add', self.name)
         _alive[self.name] = self
+        self._thread = None
         self.ip('link set lo up')
 
     @property
@@ -56,7 +62,38 @@ class Namespace:
     def delete(self):
         """The name goes; what is still inside lives on until its last process ends."""
         if _alive.pop(self.name, None):
+            if self._thread:
+                self._thread.shutdown()
             subprocess.run(['ip', 'netns', 'del', self.name], capture_output=True)
+
+    def _enter(self):
+        with open(self.path, encoding='ascii') as file:
+            if _libc.setns(file.fileno(), CLONE_NEWNET):
+                raise OSError(ctypes.get_errno(), f'setns {self.name}')
+
+    def inside(self, function, *args):
+        """What function(*args) returns when a thread of this process calls it inside."""
+        if not self._thread:
+            self._thread = concurrent.futures.ThreadPoolExecutor(8, initializer=self._enter)
+        return self._thread.submit(function, *args).result()
+
+    def socket(self, family=socket.AF_INET, kind=socket.SOCK_STREAM):
+        """A socket stays in the namespace where it was made, whoever uses it."""
+        return self.inside(socket.socket, family, kind)
+
+    def sysctl(self, **values):
+        """Settings below net; a dot of a name is written __."""
+        def put():
+            for name, value in values.items():
+                with open('/proc/sys/net/' + name.replace('__', '/'), 'w', encoding='ascii') as file:
+                    file.write(str(value))
+        self.inside(put)
+
+    def run(self, *words):
+        """A command inside, which has to end well; what it wrote."""
+        done = subprocess.run(self.command(*words), capture_output=True, text=True)
+        assert done.returncode == 0, f'{words}: {done.stdout}{done.stderr}'
+        return done.stdout
 
     def command(self, *words):
         """A command line that runs inside."""

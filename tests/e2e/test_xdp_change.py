@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""XDP: what a change of health or an operator's act does to flows, new and established."""
+import time
+
+import pytest
+
+from lab import SLACK, VIPS4, VIPS6, Check, flows, frontend, pool
+from lab.config import JITTER
+
+VIP, VIP6 = VIPS4[0], VIPS6[1]
+SIZE = 6000000
+
+
+def two_pools():
+    pools = pool('primary', 'web1', 'web2', 'web3'), pool('fallback', 'web4')
+    return {'www': frontend(VIP, *pools), 'www6': frontend(VIP6, *pools)}
+
+
+def begin(plane, vips=(VIP, VIP6), n=12):
+    """Downloads that are under way, some on every server of the first pool, by server."""
+    by_server = {'web1': [], 'web2': [], 'web3': []}
+    for vip in vips:
+        for _ in range(n):
+            one = plane.download(vip, SIZE)
+            one.read(100000)
+            by_server[one.server].append(one)
+    assert all(by_server.values())
+    return by_server
+
+
+def test_a_dead_server_gets_no_new_flow_after_the_promised_time(balanced, fabric):
+    """DESIGN 5: backend dies → last new flow sent to it: fall × fast-interval, and 10 ms"""
+    check = Check(port=80, interval=0.05, fast=0.05, params={'path': '/healthz'})
+    plane = balanced(frontends=two_pools(), check=check)
+    late = []
+    for server in fabric.servers[:3]:
+        since, died = plane.daemon.mark(), time.time()
+        with flows.traffic(plane.client, VIP, VIP6) as traffic:
+            server.kill()
+            down = plane.daemon.wait_state(server.label, 'down', since)
+            synced = plane.wait_synced(plane.daemon.lines.index(down))
+            assert down.at - died <= check.fall * check.fast * JITTER + SLACK
+            traffic.wait_more(20)
+        late.append(synced.at - down.at)
+        assert not [who for who in traffic.after(synced.at) if isinstance(who, Exception) or who == server.label]
+    assert min(late) <= 0.010, late
+    assert {plane.ask(VIP) for _ in range(8)} == {'web4'}
+
+
+@pytest.mark.parametrize('how', ['pause', 'weight 0'])
+def test_a_drain_keeps_downloads_to_the_last_byte(balanced, how):
+    """Paused, or with the weight 0: no new flow, and no established one is hurt"""
+    plane = balanced(frontends=two_pools())
+    under_way, mark = begin(plane), plane.daemon.mark()
+    if how == 'pause':
+        plane.maglevc('set', 'backend', 'web1', 'pause')
+    else:
+        plane.weigh('www', 'web1', 0, 'primary')
+        plane.weigh('www6', 'web1', 0, 'primary')
+    plane.daemon.wait('lb-sync-vip', mark)
+    for vip in (VIP, VIP6):
+        plane.daemon.wait('lb-sync-op', mark, op=f'as-weight {vip_text(vip)} {plane.fabric.servers[0].address} 100->0')
+        assert {plane.ask(vip) for _ in range(40)} == {'web2', 'web3'}
+    for one in sum(under_way.values(), []):
+        one.finish()
+
+
+def vip_text(vip):
+    return f'[{vip}]:80/tcp' if ':' in vip else f'{vip}:80/tcp'
+
+
+def test_a_flush_ends_the_flows_of_one_server_and_no_others(balanced):
+    """Disabled: its flows meet another server, which resets them"""
+    plane = balanced(frontends=two_pools())
+    under_way, mark = begin(plane), plane.daemon.mark()
+    plane.maglevc('set', 'backend', 'web1', 'disable')
+    for vip in (VIP, VIP6):
+        plane.daemon.wait('lb-sync-op', mark,
+                          op=f'as-weight {vip_text(vip)} {plane.fabric.servers[0].address} 100->0 flush')
+    plane.wait_synced(mark)
+    for one in under_way['web1']:
+        with pytest.raises(ConnectionError):
+            one.finish()
+        one.close()
+    for one in under_way['web2'] + under_way['web3']:
+        one.finish()

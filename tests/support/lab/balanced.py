@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""maglevd with the XDP data plane on a balancer of a Fabric, and what a client of it sees."""
+import json
+import os
+import subprocess
+
+from lab import flows
+from lab.config import Check, config, frontend, pool
+from lab.fabric import VIPS4, VIPS6
+from lab.maglevd import program
+from lab.wait import PATIENCE, until
+
+
+class Balanced:
+    """The servers web1, web2 ... by their IPv4 addresses, and web1v6 ... by the others. Unless told otherwise the
+    four VIPs are the four mixes of families, with all servers in one pool each.
+    """
+
+    MIXES = {'www4': (VIPS4[0], ''), 'www46': (VIPS4[1], 'v6'), 'www6': (VIPS6[0], 'v6'), 'www64': (VIPS6[1], '')}
+
+    def __init__(self, start, fabric, balancer, frontends=None, lb=None, xdp=None, check=None, **options):
+        self.fabric, self.client, self.balancer, self._start = fabric, fabric.client, balancer, start
+        self.check = check or Check(port=80, fast=0.05, params={'path': '/healthz'})
+        servers = [server.label for server in fabric.servers]
+        self.frontends = frontends or {name: frontend(vip, pool('all', *(server + kind for server in servers)))
+                                       for name, (vip, kind) in self.MIXES.items()}
+        self.lb, self.xdp, self.options = lb or {}, xdp or {}, options
+        self.launch()
+
+    def config(self):
+        named = {name for f in self.frontends.values() for p in f['pools'] for name in p['backends']}
+        backends = {}
+        for server in self.fabric.servers:
+            backends[server.label] = (server.address, 'check')
+            backends[server.label + 'v6'] = (server.address6, 'check')
+        return config({'check': self.check}, {k: v for k, v in backends.items() if k in named}, self.frontends,
+                      dataplane='xdp', xdp=self.balancer.xdp(**self.xdp),
+                      lb={**self.balancer.sources(), 'startup-max-delay': '10s', **self.lb})
+
+    def launch(self):
+        """A new process on the same configuration; returns when all servers have their weights."""
+        self.daemon = self._start(self.config(), namespace=self.balancer, **self.options)
+        self.port = self.daemon.grpc_port()
+        self.settle()
+        return self
+
+    def settle(self):
+        """Nothing is written for a frontend before all of its servers have been asked."""
+        until(lambda: sum(line['frontends'] for line in self.daemon.all('warmup-released')) == len(self.frontends),
+              what='the end of the warm-up')
+        for name in self.config()['maglev']['backends']:
+            self.daemon.wait_state(name, 'up')
+        for frontend_ in self.frontends.values():
+            until(lambda vip=frontend_['address']: self.answers(vip), what=f'an answer of {frontend_["address"]}')
+
+    def answers(self, vip):
+        """Who does, or None."""
+        try:
+            return self.ask(vip)
+        except OSError:
+            return None
+
+    def _maglevc(self, *words):
+        return self.balancer.command(program('maglevc'), '--server', f'127.0.0.1:{self.port}', *words)
+
+    def maglevc(self, *words):
+        """It has to like the words."""
+        done = subprocess.run(self._maglevc(*words), capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == 0, f'{words}: {done.stdout}{done.stderr}'
+
+    def counters(self, vip, port=80):
+        """What the data plane has counted of a VIP, which is read anew every few seconds."""
+        def read():
+            done = subprocess.run(self._maglevc('-o', 'json', 'show', 'lb', 'counters'), capture_output=True, text=True)
+            return json.loads(done.stdout)['vips'] if done.returncode == 0 else None
+        return next(one for one in until(read, what='the first reading of counters')
+                    if (one['address'], one['port']) == (vip, port))
+
+    def weigh(self, frontend_, backend, weight, pool_='all'):
+        self.maglevc('set', 'frontend', frontend_, 'pool', pool_, 'backend', backend, 'weight', str(weight))
+
+    def wait_synced(self, since):
+        """The next time that something was written."""
+        return self.daemon.wait('lb-sync-vip', since)
+
+    def ask(self, vip, **how):
+        return flows.ask(self.client, vip, **how)
+
+    def download(self, vip, size, **how):
+        return flows.Download(self.client, vip, size, **how)
+
+    def run_detach(self):
+        command = self.balancer.command(program(), '--config', self.daemon.path, '--xdp-detach')
+        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+
+    def detach(self):
+        """Takes everything away that outlives maglevd; what the program says."""
+        done = self.run_detach()
+        assert done.returncode == 0 and not os.path.exists(self.balancer.pins), done.stdout + done.stderr
+        until(lambda: self.balancer.program() is None, what='the end of the program')
+        return done.stdout
+
+    def end(self):
+        self.daemon.stop()
+        self.detach()

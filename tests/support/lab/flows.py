@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The client's side of a Fabric: requests, downloads and uploads through the VIPs, with every byte checked."""
+import contextlib
+import hashlib
+import re
+import socket
+import threading
+import time
+
+from lab.wait import PATIENCE
+from lab.web import pattern
+
+CHUNK = 65536
+
+
+def family(address):
+    return socket.AF_INET6 if ':' in address else socket.AF_INET
+
+
+class Flow:
+    """One TCP connection from a namespace. source: (address, port), both may be left open: ('', 0)."""
+
+    def __init__(self, namespace, vip, source=None, receive_buffer=None):
+        self.started = time.time()
+        self.socket = namespace.socket(family(vip))
+        self.socket.settimeout(PATIENCE)
+        try:
+            if receive_buffer:
+                self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+            if source:
+                self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                self.socket.bind(source)
+            self.socket.connect((vip, 80))
+        except OSError:
+            self.close()
+            raise
+
+    def close(self):
+        self.socket.close()
+
+    def send(self, text):
+        self.socket.sendall(text.encode())
+        return self
+
+    def head(self):
+        """Reads the head of an answer, which must be good; what came behind it."""
+        got = b''
+        while b'\r\n\r\n' not in got:
+            got += self.receive()
+        head, rest = got.split(b'\r\n\r\n', 1)
+        assert head.startswith(b'HTTP/1.1 200 '), head
+        self.server = b''.join(re.findall(rb'\r\nServer: (\w+)', head)).decode()
+        return rest
+
+    def receive(self):
+        chunk = self.socket.recv(CHUNK)
+        if not chunk:
+            raise ConnectionAbortedError('the answer ended early')
+        return chunk
+
+    def body(self):
+        """The whole of a short answer."""
+        got = self.head()
+        while chunk := self.socket.recv(CHUNK):
+            got += chunk
+        self.close()
+        return got.decode()
+
+
+class Download(Flow):
+    """A body that is read only as told: the server, whose name is .server, waits; the flow stays."""
+
+    def __init__(self, namespace, vip, size, **how):
+        super().__init__(namespace, vip, receive_buffer=CHUNK, **how)
+        self.size, self.at = size, 0
+        self.send(f'GET /bytes/{size} HTTP/1.1\r\nHost: lab\r\n\r\n')
+        self._check(self.head())
+
+    def _check(self, chunk):
+        assert chunk == pattern(self.at, len(chunk)), f'other bytes than were sent, behind {self.at}'
+        self.at += len(chunk)
+
+    def read(self, size):
+        """At least so much more."""
+        end = min(self.size, self.at + size)
+        while self.at < end:
+            self._check(self.receive())
+
+    def finish(self):
+        self.read(self.size)
+        assert not self.socket.recv(1)
+        self.close()
+
+
+def ask(namespace, vip, **how):
+    """Who answers."""
+    return Flow(namespace, vip, **how).send('GET / HTTP/1.1\r\nHost: lab\r\n\r\n').body().split()[0]
+
+
+def upload(namespace, vip, size, **how):
+    """Sends size bytes; who got them."""
+    data = pattern(0, size)
+    flow = Flow(namespace, vip, **how)
+    flow.send(f'PUT / HTTP/1.1\r\nHost: lab\r\nContent-Length: {size}\r\n\r\n')
+    flow.socket.sendall(data)
+    name, digest = flow.body().split()
+    assert digest == hashlib.sha256(data).hexdigest()
+    return name
+
+
+class Traffic:
+    """Asks again and again until told to stop. .seen: (when it started, who answered or the error)."""
+
+    def __init__(self, namespace, *vips):
+        self.namespace, self.vips, self.seen, self.over = namespace, vips, [], threading.Event()
+        self._changed = threading.Condition()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self):
+        while not self.over.is_set():
+            for vip in self.vips:
+                at = time.time()
+                try:
+                    who = ask(self.namespace, vip)
+                except OSError as error:
+                    who = error
+                with self._changed:
+                    self.seen.append((at, who))
+                    self._changed.notify_all()
+
+    def wait_more(self, n):
+        """The next n answers from now on."""
+        with self._changed:
+            have = len(self.seen)
+            assert self._changed.wait_for(lambda: len(self.seen) >= have + n, PATIENCE), 'the traffic stands still'
+            return self.seen[have:]
+
+    def errors(self):
+        return [(at, who) for at, who in self.seen if isinstance(who, Exception)]
+
+    def after(self, time_stamp):
+        """Who answered what was asked from then on."""
+        return {who for at, who in self.seen if at > time_stamp}
+
+
+@contextlib.contextmanager
+def traffic(namespace, *vips):
+    """As a context: traffic that has begun."""
+    it = Traffic(namespace, *vips)
+    it.thread.start()
+    try:
+        it.wait_more(1)
+        yield it
+    finally:
+        it.over.set()
+        it.thread.join(PATIENCE)
