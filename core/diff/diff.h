@@ -5,8 +5,9 @@
  *
  * VIPs by address, protocol, port. Within a VIP two passes, each in AS order: first adds and
  * raises, then lowers (drains and flushes among them) and removals. A VIP whose encapsulation,
- * stickiness or length of table changed is torn down (ASes with flush, then the VIP) and made anew, as that is the
- * only way a data plane takes it. An AS that is not wanted any more is deleted with flush.
+ * stickiness or length of table changed is torn down (ASes with flush, then the VIP) and made
+ * anew, as that is the only way a data plane takes it. An AS that is not wanted any more is deleted
+ * with flush.
  *
  * A wanted flush is sent unless it is known to be done, also where the weight does not change, and
  * also after an add: data planes hand a forgotten AS its old place back, flows and all.

@@ -29,6 +29,7 @@
 #define VECTOR_LENGTH_BEFORE 8
 #define DIRECTORY_MAX ((uint32_t)1 << 20)
 #define THREADS_MAX 1024
+#define ENTRIES_AT_ONCE 32
 
 enum { SCALAR = 1, SIMPLE = 2, COMBINED = 3, NAMES = 4, GAUGE = 9 };
 
@@ -107,26 +108,46 @@ static bool is_named(const struct directory_entry *d, const char *name)
 	return strncmp(d->name, name, NAME_SIZE) == 0;
 }
 
-static int read_entry(const struct vpp_segment *s, uint32_t i, struct directory_entry *ret)
+static int read_entries(const struct vpp_segment *s, uint32_t first, uint32_t n,
+			struct directory_entry *ret)
 {
-	return fetch(s, s->directory.at + (uint64_t)i * sizeof(*ret), ret, sizeof(*ret));
+	return fetch(s, s->directory.at + (uint64_t)first * sizeof(*ret), ret, n * sizeof(*ret));
+}
+
+static int search(const struct vpp_segment *s, struct vpp_entry *e, struct directory_entry *ret)
+{
+	struct directory_entry some[ENTRIES_AT_ONCE];
+
+	for (uint32_t first = 0; first < s->directory.n; first += ENTRIES_AT_ONCE) {
+		uint32_t left = s->directory.n - first;
+		uint32_t n = left < ENTRIES_AT_ONCE ? left : ENTRIES_AT_ONCE;
+
+		if (read_entries(s, first, n, some) < 0)
+			return -EBADMSG;
+		for (uint32_t i = 0; i < n; i++)
+			if (is_named(&some[i], e->name)) {
+				*ret = some[i];
+				e->index = first + i;
+				return 0;
+			}
+	}
+	return -ENOENT;
 }
 
 static int find(const struct vpp_segment *s, struct vpp_entry *e, struct directory_entry *ret)
 {
-	uint32_t n = s->directory.n;
+	int r;
 
-	if (e->index < n && read_entry(s, e->index, ret) == 0 && is_named(ret, e->name))
+	if (e->absent && e->absent_epoch == s->epoch)
+		return -ENOENT;
+	e->absent = false;
+	if (e->index < s->directory.n && read_entries(s, e->index, 1, ret) == 0 &&
+	    is_named(ret, e->name))
 		return 0;
-	for (uint32_t i = 0; i < n; i++) {
-		if (read_entry(s, i, ret) < 0)
-			return -EBADMSG;
-		if (!is_named(ret, e->name))
-			continue;
-		e->index = i;
-		return 0;
-	}
-	return -ENOENT;
+	r = search(s, e, ret);
+	e->absent = r == -ENOENT;
+	e->absent_epoch = s->epoch;
+	return r;
 }
 
 static int find_counters(const struct vpp_segment *s, struct vpp_entry *e, uint32_t type,

@@ -21,12 +21,14 @@
 struct vpp_segment;
 
 /*
- * A name in the directory. index is where it was last time, a hint that is checked before it is
- * used; zero at first.
+ * A name in the directory, and what was learnt about it: keep it from one read to the next, and the
+ * directory, which is long, is searched only when it may have changed. Zero at first.
  */
 struct vpp_entry {
 	const char *name;
-	uint32_t index;
+	uint32_t index;	       /* where it was: a hint that is checked before it is used */
+	bool absent;	       /* it was not there ... */
+	uint64_t absent_epoch; /* ... and will not be before this epoch has passed */
 };
 
 struct vpp_count {

@@ -21,8 +21,7 @@
 #define SIZE ((size_t)2 << 20)
 #define BASE 0x7f7b3340b000
 
-static struct vpp_entry first = { .name = "first session packet" };
-static struct vpp_entry via = { .name = "/net/route/via" };
+static struct vpp_entry first, via; /* of the recorded one */
 
 /* A file, and its memory as VPP sees it. */
 struct image {
@@ -115,7 +114,8 @@ static void put_recorded(struct image *m)
 
 static void begin_recorded(struct image *m)
 {
-	first.index = via.index = 0;
+	first = (struct vpp_entry){ .name = "first session packet" };
+	via = (struct vpp_entry){ .name = "/net/route/via" };
 	image_begin(m);
 	put_recorded(m);
 	assert_int_equal(image_open(m), 0);
@@ -195,6 +195,28 @@ static void an_entry_that_moved_is_found_again(void **state)
 	first.index = UINT32_MAX;
 	assert_int_equal(vpp_segment_simple(m.segment, &first, &column, 1, &count), 0);
 	assert_int_equal(first.index, 4784);
+	image_end(&m);
+}
+
+/* a new name comes with a new epoch */
+static void what_was_not_there_is_not_looked_for_twice(void **state)
+{
+	struct vpp_entry e = { .name = "/new" };
+	uint64_t value;
+	struct image m;
+
+	begin_recorded(&m);
+	assert_int_equal(vpp_segment_scalar(m.segment, &e, &value), -ENOENT);
+	put_u32(&m, ENTRY(4803), 1);
+	put_u64(&m, ENTRY(4803) + 8, 5);
+	put(&m, ENTRY(4803) + 16, "/new", 5);
+	assert_int_equal(vpp_segment_begin(m.segment), 0);
+	assert_int_equal(vpp_segment_scalar(m.segment, &e, &value), -ENOENT);
+	put_u64(&m, 16, 588);
+	assert_int_equal(vpp_segment_begin(m.segment), 0);
+	assert_int_equal(vpp_segment_scalar(m.segment, &e, &value), 0);
+	assert_int_equal(value, 5);
+	assert_int_equal(e.index, 4803);
 	image_end(&m);
 }
 
@@ -403,6 +425,7 @@ int main(int argc, char *argv[])
 		cmocka_unit_test(all_threads_are_summed),
 		cmocka_unit_test(a_thread_without_counters_counts_nothing),
 		cmocka_unit_test(an_entry_that_moved_is_found_again),
+		cmocka_unit_test(what_was_not_there_is_not_looked_for_twice),
 		cmocka_unit_test(names_are_read_and_cut),
 		cmocka_unit_test(what_is_not_there_is_not_found),
 		cmocka_unit_test(a_segment_being_changed_is_not_waited_for),

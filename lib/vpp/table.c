@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/sorted.h"
 
 #define ENTRY_SIZE (2 + VPP_NAME_SIZE)
 #define CHECKSUM_SIZE 9 /* "_" and eight digits */
@@ -45,17 +46,7 @@ void vpp_table_free(struct vpp_table *t)
 /* The first name that is not before text. */
 static size_t lower_bound(const struct vpp_table *t, const char *text)
 {
-	size_t low = 0, high = t->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (strcmp(t->entries[middle].name, text) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_place(t->n, i, strcmp(t->entries[i].name, text) < 0);
 }
 
 int vpp_table_find(const struct vpp_table *t, const char *name, uint16_t *ret_id)

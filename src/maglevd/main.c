@@ -22,6 +22,7 @@
 #include "src/maglevd/api/api.h"
 #include "src/maglevd/capability.h"
 #include "src/maglevd/dataplane/drivers.h"
+#include "src/maglevd/dataplane/vpp/vpp.h"
 #include "src/maglevd/engine.h"
 #include "src/maglevd/metrics.h"
 #include "src/maglevd/options.h"
@@ -224,6 +225,8 @@ static const struct dataplane_driver *find_driver(const struct l4_config *c)
 static void assemble(struct maglevd *m, struct snapshot *snapshot,
 		     const struct dataplane_driver *driver)
 {
+	dataplane_vpp_use(&(struct dataplane_vpp_setup){ .api_addr = m->options.vpp_api_addr,
+							 .stats_addr = m->options.vpp_stats_addr });
 	m->engine = engine_new(m->loop, snapshot);
 	m->prober = prober_new(m->loop, m->engine, m->user_agent);
 	m->reconcile = reconcile_new(&(struct reconcile_setup){

@@ -2,8 +2,10 @@
 #include "src/maglevd/dataplane/drivers.h"
 
 #include "base/cleanup.h"
+#include "src/maglevd/dataplane/vpp/vpp.h"
 
 static const struct dataplane_driver *const drivers[] = {
+	[L4_DATAPLANE_VPP] = &dataplane_vpp,
 	[L4_DATAPLANE_XDP] = &dataplane_xdp,
 	[L4_DATAPLANE_NONE] = &dataplane_none,
 };

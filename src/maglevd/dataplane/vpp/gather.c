@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gather: counters, every few seconds, in up to three steps.
+ *
+ *	IDLE -> TEXT -> ROUTES -> READING -> IDLE
+ *
+ * The text says which VIP is which column of VPP's counters, and how many flows a server has. VPP
+ * stands still while it prints it, so a long text is asked for less often (TEXT_PAUSE). Then the
+ * routes of the VIPs and servers are looked up, whose columns have the bytes; they are known until
+ * something moves. Then the stats segment is read in one go; while VPP changes it, a timer comes
+ * back.
+ *
+ * A reading replaces the newest counters as a whole; until then, and after VPP has gone, the last
+ * ones stay, with their age.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/sorted.h"
+#include "base/units.h"
+#include "lib/log/log.h"
+#include "src/maglevd/dataplane/vpp/internal.h"
+
+#define READING (5 * NSEC_PER_SEC)
+#define TEXT_PAUSE (20 * NSEC_PER_USEC) /* for each byte: 1.5 MB every 30 s */
+#define AGAIN 0.02			/* s */
+#define TRIES 10
+#define HAS (LB_HAS_VIP_BYTES | LB_HAS_AS_BUCKETS | LB_HAS_AS_FLOWS | LB_HAS_SERVER_TRAFFIC)
+
+static const char *const entry_names[VPPLB__ENTRIES] = {
+	[LB_PACKETS_NEXT] = "packet from existing sessions",
+	[LB_PACKETS_FIRST] = "first session packet",
+	[LB_PACKETS_UNTRACKED] = "untracked packet",
+	[LB_PACKETS_NO_SERVER] = "no server configured",
+	[VPPLB__BOOT_TIME] = "/sys/boottime",
+	[VPPLB__ROUTE_TO] = "/net/route/to",
+	[VPPLB__ROUTE_VIA] = "/net/route/via",
+};
+/* Packets to the address of a VIP, but to none of its ports; VPP counts them for its VIP 0. */
+#define EVENT_NO_VIP "no-vip"
+
+static int64_t period(const struct dataplane *dp)
+{
+	return dp->setup.reading ? dp->setup.reading : READING;
+}
+
+/* Nonsense is not known. */
+static void set_boot_time(struct dataplane *dp, uint64_t seconds)
+{
+	dp->who.info.boot_time =
+		seconds < INT64_MAX / NSEC_PER_SEC ? (int64_t)seconds * NSEC_PER_SEC : 0;
+}
+
+static void rest(struct dataplane *dp)
+{
+	dp->gather.step = VPPLB__IDLE;
+}
+
+/* ---- reading the segment ---- */
+
+/* What one reading takes from the segment, column by column. */
+struct reading {
+	size_t n_vips, n_routes;
+	uint32_t *vip_columns; /* and one more, for VIP 0 */
+	uint64_t *packets[LB_PACKETS_KINDS];
+	uint32_t *route_columns;
+	struct vpp_count *to, *via; /* of the routes */
+	uint64_t boot_time;
+};
+
+static void reading_free(struct reading *r)
+{
+	free(r->vip_columns);
+	free(r->route_columns);
+	for (size_t i = 0; i < LB_PACKETS_KINDS; i++)
+		free(r->packets[i]);
+	free(r->to);
+	free(r->via);
+}
+
+static void reading_init(struct reading *r, const struct vpplb__gather *g)
+{
+	size_t n_vips = g->text.vips.n + 1, n_routes = g->routes.n;
+
+	*r = (struct reading){ .n_vips = n_vips, .n_routes = n_routes };
+	r->vip_columns = mem_resize(NULL, n_vips, sizeof(*r->vip_columns));
+	for (size_t i = 0; i < g->text.vips.n; i++)
+		r->vip_columns[i] = g->text.vips.items[i].index;
+	r->vip_columns[n_vips - 1] = 0;
+	r->route_columns = mem_resize(NULL, n_routes, sizeof(*r->route_columns));
+	for (size_t i = 0; i < n_routes; i++)
+		r->route_columns[i] = g->routes.items[i].column;
+	for (size_t i = 0; i < LB_PACKETS_KINDS; i++)
+		r->packets[i] = mem_resize(NULL, n_vips, sizeof(*r->packets[i]));
+	r->to = mem_resize(NULL, n_routes, sizeof(*r->to));
+	r->via = mem_resize(NULL, n_routes, sizeof(*r->via));
+}
+
+/* What is not there counts nothing: VPP makes counters when it first needs them. */
+static int absent_is_fine(int err)
+{
+	return err == -ENOENT ? 0 : err;
+}
+
+static int read_columns(struct vpp_segment *s, struct vpp_entry *e, struct reading *r)
+{
+	int err = absent_is_fine(vpp_segment_scalar(s, &e[VPPLB__BOOT_TIME], &r->boot_time));
+
+	for (size_t i = 0; err == 0 && i < LB_PACKETS_KINDS; i++)
+		err = absent_is_fine(
+			vpp_segment_simple(s, &e[i], r->vip_columns, r->n_vips, r->packets[i]));
+	if (err == 0)
+		err = absent_is_fine(vpp_segment_combined(s, &e[VPPLB__ROUTE_TO], r->route_columns,
+							  r->n_routes, r->to));
+	if (err == 0)
+		err = absent_is_fine(vpp_segment_combined(s, &e[VPPLB__ROUTE_VIA], r->route_columns,
+							  r->n_routes, r->via));
+	return err;
+}
+
+/* -EAGAIN: VPP is at it. */
+static int read_segment(struct vpp_segment *s, struct vpp_entry *entries, struct reading *r)
+{
+	int begin = vpp_segment_begin(s);
+	int err, end;
+
+	if (begin < 0)
+		return begin;
+	err = read_columns(s, entries, r);
+	end = vpp_segment_end(s);
+	return end < 0 ? end : err;
+}
+
+/* ---- from columns to counters ---- */
+
+static size_t route_place(const struct vpplb__gather *g, const struct addr *host)
+{
+	return sorted_place(g->routes.n, i, addr_cmp(&g->routes.items[i].host, host) < 0);
+}
+
+static void count_vip(const struct vpplb__gather *g, const struct reading *r, size_t i,
+		      struct lb_counters *out)
+{
+	const struct vpplb_text_vip *vip = &g->text.vips.items[i];
+	struct lb_vip_counters *to = lb_counters_put_vip(out, &vip->key);
+
+	for (size_t k = 0; k < LB_PACKETS_KINDS; k++)
+		to->packets[k] = r->packets[k][i];
+	to->bytes = r->to[route_place(g, &vip->key.address)].bytes;
+	to->buckets = vip->buckets;
+	for (size_t j = 0; j < vip->n_as; j++) {
+		const struct vpplb_text_as *as = &g->text.as.items[vip->as_first + j];
+		struct lb_as_counters *server = lb_counters_put_as(to, &as->address);
+		size_t route = route_place(g, &as->address);
+
+		server->buckets = as->buckets;
+		server->flows = as->flows;
+		*lb_counters_put_server(out, &as->address) =
+			(struct lb_server_counters){ .address = as->address,
+						     .packets = r->via[route].packets,
+						     .bytes = r->via[route].bytes };
+	}
+}
+
+static void publish(struct dataplane *dp, const struct reading *r)
+{
+	struct vpplb__gather *g = &dp->gather;
+	struct lb_counters fresh = { .at = loop_realtime(), .has = HAS };
+
+	for (size_t i = 0; i < g->text.vips.n; i++)
+		count_vip(g, r, i, &fresh);
+	vec_push(&fresh.events,
+		 (struct lb_event_counter){
+			 .name = EVENT_NO_VIP,
+			 .packets = r->packets[LB_PACKETS_NO_SERVER][r->n_vips - 1] });
+	lb_counters_free(&g->old);
+	g->old = g->counters;
+	g->counters = fresh;
+	g->any = true;
+	g->broken = false;
+	set_boot_time(dp, r->boot_time);
+}
+
+static void read_now(struct dataplane *dp)
+{
+	struct vpplb__gather *g = &dp->gather;
+	struct reading r;
+	int err;
+
+	reading_init(&r, g);
+	err = read_segment(dp->segment, g->entries, &r);
+	if (err == 0)
+		publish(dp, &r);
+	reading_free(&r);
+	g->step = VPPLB__READING;
+	if (err == -EAGAIN && ++g->tries < TRIES) {
+		ev_timer_set(&g->again, AGAIN, 0.);
+		ev_timer_start(dp->loop, &g->again);
+		return;
+	}
+	rest(dp);
+	if (err < 0 && err != -EAGAIN && !g->broken) {
+		g->broken = true;
+		log_warn("vpp-stats-failed", LOG_S("error", strerror(-err)));
+	}
+}
+
+static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	read_now(w->data);
+}
+
+static void begin_reading(struct dataplane *dp)
+{
+	dp->gather.tries = 0;
+	read_now(dp);
+}
+
+/* ---- routes ---- */
+
+static void ask_routes(struct dataplane *dp);
+
+static void on_route(void *user, struct vpp_reader *r)
+{
+	const struct vpplb__slot *slot = user;
+	struct dataplane *dp = slot->dp;
+	uint32_t column = vpplb_decode_route(r);
+
+	if (r->bad)
+		return;
+	dp->gather.routes.items[slot->op].column = column;
+	dp->gather.routes_under_way--;
+	ask_routes(dp);
+}
+
+static int ask_route(struct dataplane *dp, size_t i)
+{
+	struct vpplb__gather *g = &dp->gather;
+	struct vpplb__slot *slot = &g->slots[g->routes_asked % VPPLB__WINDOW];
+	_cleanup_(buf_free) struct buf fields = { 0 };
+	int r;
+
+	*slot = (struct vpplb__slot){ dp, i };
+	vpplb_encode_route(&g->routes.items[i].host, &fields);
+	r = vpp_api_call(dp->api, &vpplb_messages[VPPLB_ROUTE], &fields, on_route, slot);
+	g->routes.items[i].asked = true;
+	if (r == 0) {
+		g->routes_asked++;
+		g->routes_under_way++;
+	}
+	return r;
+}
+
+/* Keeps as many lookups under way as may be; a place in the window is taken until its answer. */
+static void ask_routes(struct dataplane *dp)
+{
+	struct vpplb__gather *g = &dp->gather;
+	int r = 0;
+
+	while (r == 0 && g->route_at < g->routes.n && g->routes_under_way < VPPLB__WINDOW) {
+		if (!g->routes.items[g->route_at].asked)
+			r = ask_route(dp, g->route_at);
+		g->route_at++;
+	}
+	if (r == -ENOTCONN)
+		return; /* all of this is dropped soon */
+	if (r < 0)
+		g->route_at = g->routes.n; /* VPP has no such message, or too much waits */
+	if (!g->routes_under_way)
+		begin_reading(dp);
+}
+
+static int route_cmp(const void *a, const void *b)
+{
+	const struct vpplb__route *x = a, *y = b;
+
+	return addr_cmp(&x->host, &y->host);
+}
+
+/* The hosts of the text; what is known of them stays unless it is to be found anew. */
+static void list_routes(struct vpplb__gather *g)
+{
+	struct vpplb__gather old = { .routes.items = g->routes.items, .routes.n = g->routes.n };
+	size_t kept = 0;
+
+	g->routes.items = NULL;
+	g->routes.n = g->routes.cap = 0;
+	for (size_t i = 0; i < g->text.vips.n; i++)
+		vec_push(&g->routes, (struct vpplb__route){ g->text.vips.items[i].key.address,
+							    VPP_NO_COLUMN, false });
+	for (size_t i = 0; i < g->text.as.n; i++)
+		vec_push(&g->routes, (struct vpplb__route){ g->text.as.items[i].address,
+							    VPP_NO_COLUMN, false });
+	if (g->routes.n)
+		qsort(g->routes.items, g->routes.n, sizeof(*g->routes.items), route_cmp);
+	for (size_t i = 0; i < g->routes.n; i++)
+		if (i == 0 || route_cmp(&g->routes.items[kept - 1], &g->routes.items[i]) != 0)
+			g->routes.items[kept++] = g->routes.items[i];
+	g->routes.n = kept;
+	for (size_t i = 0; !g->routes_due && i < kept; i++) {
+		size_t was = route_place(&old, &g->routes.items[i].host);
+
+		if (was < old.routes.n &&
+		    route_cmp(&old.routes.items[was], &g->routes.items[i]) == 0)
+			g->routes.items[i] = old.routes.items[was];
+	}
+	g->routes_due = false;
+	vec_free(&old.routes);
+}
+
+static void begin_routes(struct dataplane *dp)
+{
+	dp->gather.step = VPPLB__ROUTES;
+	list_routes(&dp->gather);
+	dp->gather.route_at = 0;
+	ask_routes(dp);
+}
+
+/* ---- the text ---- */
+
+static void keep_text(struct vpplb__gather *g, struct vpplb_text *text, size_t size)
+{
+	vpplb_text_free(&g->text);
+	g->text = *text;
+	*text = (struct vpplb_text){ 0 };
+	g->text_due = false;
+	g->text_next = loop_monotonic() + (int64_t)size * TEXT_PAUSE;
+}
+
+static void on_text(void *user, struct vpp_reader *r)
+{
+	struct dataplane *dp = user;
+	struct vpplb_text parsed = { 0 };
+	struct str text;
+	int32_t retval = vpplb_decode_cli(r, &text);
+
+	if (r->bad)
+		return;
+	if (retval == 0) {
+		vpplb_text_parse(text, &parsed);
+		keep_text(&dp->gather, &parsed, text.n);
+	} else {
+		vpplb__refused(dp, vpplb_messages[VPPLB_CLI].answer, retval);
+	}
+	begin_routes(dp);
+}
+
+static void begin_text(struct dataplane *dp)
+{
+	_cleanup_(buf_free) struct buf fields = { 0 };
+	int r;
+
+	dp->gather.step = VPPLB__TEXT;
+	vpplb_encode_cli(VPPLB_TEXT_COMMAND, &fields);
+	r = vpp_api_call(dp->api, &vpplb_messages[VPPLB_CLI], &fields, on_text, dp);
+	if (r < 0 && r != -ENOTCONN)
+		begin_routes(dp);
+}
+
+static void on_tick(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct dataplane *dp = w->data;
+	struct vpplb__gather *g = &dp->gather;
+
+	if (g->step != VPPLB__IDLE)
+		return; /* still at the last one */
+	if (g->text_due || loop_monotonic() >= g->text_next)
+		begin_text(dp);
+	else
+		begin_routes(dp);
+}
+
+/* ---- beginning and end ---- */
+
+void vpplb__gather_init(struct dataplane *dp)
+{
+	ev_init(&dp->gather.tick, on_tick);
+	ev_init(&dp->gather.again, on_again);
+	dp->gather.tick.data = dp->gather.again.data = dp;
+}
+
+void vpplb__gather_attach(struct dataplane *dp)
+{
+	uint64_t seconds = 0;
+
+	for (size_t i = 0; i < VPPLB__ENTRIES; i++) /* another VPP, another directory */
+		dp->gather.entries[i] = (struct vpp_entry){ .name = entry_names[i] };
+	if (vpp_segment_begin(dp->segment) == 0 &&
+	    vpp_segment_scalar(dp->segment, &dp->gather.entries[VPPLB__BOOT_TIME], &seconds) == 0 &&
+	    vpp_segment_end(dp->segment) == 0)
+		set_boot_time(dp, seconds);
+}
+
+void vpplb__gather_start(struct dataplane *dp)
+{
+	dp->gather.text_due = dp->gather.routes_due = true;
+	ev_timer_set(&dp->gather.tick, 0., loop_seconds(period(dp)));
+	ev_timer_start(dp->loop, &dp->gather.tick);
+}
+
+void vpplb__gather_drop(struct dataplane *dp)
+{
+	struct vpplb__gather *g = &dp->gather;
+
+	ev_timer_stop(dp->loop, &g->tick);
+	ev_timer_stop(dp->loop, &g->again);
+	vpplb_text_free(&g->text);
+	vec_free(&g->routes);
+	g->routes_under_way = 0;
+	rest(dp);
+}
+
+void vpplb__gather_free(struct dataplane *dp)
+{
+	vpplb__gather_drop(dp);
+	lb_counters_free(&dp->gather.counters);
+	lb_counters_free(&dp->gather.old);
+}
+
+void vpplb__gather_moved(struct dataplane *dp)
+{
+	dp->gather.text_due = dp->gather.routes_due = true;
+}
+
+void vpplb__gather_take(struct dataplane *dp, struct vpplb_text *text, size_t size)
+{
+	/* while routes are looked up or columns read, theirs is the text they began with */
+	if (dp->gather.step == VPPLB__IDLE) {
+		keep_text(&dp->gather, text, size);
+		dp->gather.routes_due = true;
+	}
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the driver share. */
+#pragma once
+
+#include "base/str.h"
+#include "lib/vpp/api.h"
+#include "lib/vpp/stats.h"
+#include "src/maglevd/dataplane/vpp/messages.h"
+#include "src/maglevd/dataplane/vpp/text.h"
+#include "src/maglevd/dataplane/vpp/vpp.h"
+
+#define VPPLB__WINDOW 64 /* requests under way at once, each for apply and for gather */
+
+/* observe.c: reads the state back. */
+struct vpplb__observe {
+	dataplane_observed_fn done; /* NULL: nobody asks */
+	void *user;
+	struct lb_state state;
+	struct vpplb_text text;
+	size_t text_size;
+	int err;
+};
+
+/* apply.c: carries out operations. */
+struct vpplb__slot {
+	struct dataplane *dp;
+	size_t op;
+};
+
+struct vpplb__apply {
+	dataplane_applied_fn done; /* NULL: nobody asks */
+	void *user;
+	const struct lb_op *ops;
+	size_t n, sent, under_way;
+	int err; /* of the first that failed, failed_at */
+	size_t failed_at;
+	struct vpplb__slot slots[VPPLB__WINDOW];
+};
+
+/* gather.c: reads the counters. */
+struct vpplb__route {
+	struct addr host;
+	uint32_t column; /* VPP_NO_COLUMN: not known, or there is none */
+	bool asked;
+};
+
+/* What is read of the segment. */
+enum vpplb__entry {
+	VPPLB__BOOT_TIME = LB_PACKETS_KINDS, /* behind the packets of the VIPs */
+	VPPLB__ROUTE_TO,
+	VPPLB__ROUTE_VIA,
+	VPPLB__ENTRIES
+};
+
+enum vpplb__gathering { VPPLB__IDLE, VPPLB__TEXT, VPPLB__ROUTES, VPPLB__READING };
+
+struct vpplb__gather {
+	ev_timer tick, again;
+	enum vpplb__gathering step;
+	struct vpp_entry entries[VPPLB__ENTRIES];
+	unsigned tries; /* of reading the segment, this time */
+	struct vpplb_text text;
+	bool text_due, routes_due;
+	int64_t text_next;		 /* monotonic ns: not asked for before, unless it is due */
+	VEC(struct vpplb__route) routes; /* by address */
+	size_t route_at, routes_asked, routes_under_way;
+	struct vpplb__slot slots[VPPLB__WINDOW];
+	struct lb_counters counters, old; /* the newest, and the one that may still be looked at */
+	bool any;			  /* there is a newest */
+	bool broken;			  /* said so */
+};
+
+/* who.c: who is at the other end, and what was said. */
+struct vpplb__who {
+	struct dataplane_info info;
+	struct buf version, build_date, build_directory, problem;
+	struct buf logged; /* the last trouble that was logged */
+	struct dataplane_messages messages[2 * VPPLB_MESSAGES + 3];
+	bool said_no; /* the answer being delivered is a refusal */
+};
+
+struct dataplane {
+	struct ev_loop *loop;
+	struct dataplane_events events;
+	struct dataplane_vpp_setup setup;
+	const struct l4_config *config;
+
+	struct vpp_api *api;	     /* NULL between two attempts */
+	struct vpp_stats *stats;     /* while its segment is on the way */
+	struct vpp_segment *segment; /* once it is there */
+	bool known;		     /* VPP has told who it is */
+	bool supported, up;
+	ev_timer retry;
+	ev_timer unsent; /* tells whoever asked for what could not be sent */
+
+	struct vpplb__who who;
+	struct vpplb__observe observe;
+	struct vpplb__apply apply;
+	struct vpplb__gather gather;
+};
+
+void vpplb__observe(struct dataplane *dp, dataplane_observed_fn done, void *user);
+void vpplb__observe_drop(struct dataplane *dp);
+void vpplb__observe_unsent(struct dataplane *dp);
+
+void vpplb__apply(struct dataplane *dp, const struct lb_op *ops, size_t n,
+		  dataplane_applied_fn done, void *user);
+void vpplb__apply_drop(struct dataplane *dp);
+void vpplb__apply_unsent(struct dataplane *dp);
+
+void vpplb__gather_init(struct dataplane *dp);
+void vpplb__gather_start(struct dataplane *dp);
+/* There is a segment: when VPP started is read, if that can be done right now. */
+void vpplb__gather_attach(struct dataplane *dp);
+/* Forgets what was true of this connection; the newest counters stay. */
+void vpplb__gather_drop(struct dataplane *dp);
+void vpplb__gather_free(struct dataplane *dp);
+/* VIPs or servers came or went: columns have to be found anew. */
+void vpplb__gather_moved(struct dataplane *dp);
+/* A text that somebody else has read; taken over. */
+void vpplb__gather_take(struct dataplane *dp, struct vpplb_text *text, size_t size);
+
+void vpplb__who_init(struct vpplb__who *who);
+void vpplb__who_free(struct vpplb__who *who);
+/* Nobody is there, for this reason; or somebody who cannot be programmed. */
+void vpplb__who_trouble(struct vpplb__who *who, const char *problem);
+void vpplb__who_forget(struct vpplb__who *who);
+void vpplb__who_version(struct vpplb__who *who, const struct vpplb_version *v);
+/* True when this trouble is not the one that was logged last. */
+bool vpplb__who_news(struct vpplb__who *who, const char *trouble);
+void vpplb__who_count(void *dp, enum vpp_trace what, const char *name);
+
+/* A refusal: counted and logged. */
+void vpplb__refused(struct dataplane *dp, const char *name, int32_t retval);

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * observe: four requests behind each other, and one answer to whoever asked.
+ *
+ * The global configuration, all VIPs, all servers, and the text that has what the dumps lack. VPP
+ * works in order, so the last answer is the end. Servers that are deleted and wait to be collected
+ * are not there; VIPs that are not a single address are somebody else's, and left alone. Where the
+ * text does not tell whether a VIP is sticky, it is taken to be as configured.
+ */
+#include <assert.h>
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "core/l4/names.h"
+#include "src/maglevd/dataplane/vpp/internal.h"
+
+static void clear(struct vpplb__observe *o)
+{
+	lb_state_free(&o->state);
+	vpplb_text_free(&o->text);
+	*o = (struct vpplb__observe){ 0 };
+}
+
+static bool is_sticky(const struct dataplane *dp, const struct lb_vip_key *key)
+{
+	const struct vpplb_text_vip *told = vpplb_text_find(&dp->observe.text, key);
+	size_t frontend = l4_frontend_of(dp->config, key);
+
+	if (told)
+		return told->src_ip_sticky;
+	return frontend != SIZE_MAX && dp->config->frontends[frontend].src_ip_sticky;
+}
+
+static void finish(struct dataplane *dp)
+{
+	struct vpplb__observe o = dp->observe;
+
+	for (size_t i = 0; i < o.state.vips.n; i++)
+		o.state.vips.items[i].src_ip_sticky = is_sticky(dp, &o.state.vips.items[i].key);
+	if (o.text_size)
+		vpplb__gather_take(dp, &o.text, o.text_size);
+	dp->observe = (struct vpplb__observe){ 0 };
+	o.done(o.user, o.err, o.err ? NULL : &o.state);
+	clear(&o);
+}
+
+static void on_conf(void *user, struct vpp_reader *r)
+{
+	struct dataplane *dp = user;
+	struct vpplb__observe *o = &dp->observe;
+	int32_t retval = vpplb_decode_conf(r, &o->state.conf);
+
+	if (r->bad)
+		return;
+	o->state.has_conf = retval == 0;
+	if (retval == 0)
+		return;
+	o->err = -EREMOTEIO;
+	vpplb__refused(dp, vpplb_messages[VPPLB_CONF_GET].answer, retval);
+}
+
+static void on_vip(void *user, struct vpp_reader *r)
+{
+	struct dataplane *dp = user;
+	struct vpplb_vip found;
+	struct lb_vip *vip;
+
+	vpplb_decode_vip(r, &found);
+	if (r->bad || !found.host)
+		return;
+	vip = lb_state_put_vip(&dp->observe.state, &found.key);
+	vip->encap = found.encap;
+	vip->table_length = found.table_length;
+}
+
+static void on_as(void *user, struct vpp_reader *r)
+{
+	struct dataplane *dp = user;
+	struct vpplb_as found;
+	struct lb_vip *vip;
+
+	vpplb_decode_as(r, &found);
+	if (r->bad || !found.host || !found.used)
+		return;
+	vip = lb_state_vip(&dp->observe.state, &found.vip);
+	if (vip)
+		lb_vip_put_as(vip, &found.address)->weight = found.weight;
+}
+
+static void on_vips_end(void *user)
+{
+}
+
+static void on_text(void *user, struct vpp_reader *r)
+{
+	struct dataplane *dp = user;
+	struct str text;
+	int32_t retval = vpplb_decode_cli(r, &text);
+
+	if (r->bad)
+		return;
+	if (retval == 0) {
+		vpplb_text_parse(text, &dp->observe.text);
+		dp->observe.text_size = text.n;
+	} else {
+		vpplb__refused(dp, vpplb_messages[VPPLB_CLI].answer, retval);
+	}
+	finish(dp);
+}
+
+/* The text comes last, where VPP has it. */
+static void on_servers_end(void *user)
+{
+	struct dataplane *dp = user;
+	_cleanup_(buf_free) struct buf fields = { 0 };
+	int r;
+
+	vpplb_encode_cli(VPPLB_TEXT_COMMAND, &fields);
+	r = vpp_api_call(dp->api, &vpplb_messages[VPPLB_CLI], &fields, on_text, dp);
+	if (r < 0 && r != -ENOTCONN)
+		finish(dp);
+}
+
+static int ask(struct dataplane *dp)
+{
+	_cleanup_(buf_free) struct buf vips = { 0 }, servers = { 0 };
+	int r = vpp_api_call(dp->api, &vpplb_messages[VPPLB_CONF_GET], NULL, on_conf, dp);
+
+	vpplb_encode_vip_dump(&vips);
+	if (r == 0)
+		r = vpp_api_dump(dp->api, &vpplb_messages[VPPLB_VIP_DUMP], &vips, on_vip,
+				 on_vips_end, dp);
+	vpplb_encode_as_dump(&servers);
+	if (r == 0)
+		r = vpp_api_dump(dp->api, &vpplb_messages[VPPLB_AS_DUMP], &servers, on_as,
+				 on_servers_end, dp);
+	return r;
+}
+
+void vpplb__observe(struct dataplane *dp, dataplane_observed_fn done, void *user)
+{
+	int r;
+
+	assert(dp->up && !dp->observe.done && !dp->apply.done);
+	dp->observe = (struct vpplb__observe){ .done = done, .user = user };
+	r = ask(dp);
+	/* behind the end of a connection its down() answers for everything */
+	if (r < 0 && r != -ENOTCONN)
+		ev_timer_start(dp->loop, &dp->unsent);
+}
+
+void vpplb__observe_unsent(struct dataplane *dp)
+{
+	dp->observe.err = -ENOBUFS;
+	finish(dp);
+}
+
+void vpplb__observe_drop(struct dataplane *dp)
+{
+	clear(&dp->observe);
+}
