@@ -128,13 +128,12 @@ def start_fake(start, folders):
 
 
 @pytest.fixture
-def start_api(start_fake):
-    """The same with its API, as grpcio (.api, and .connect() for more) and as maglevc (.maglevc)."""
+def with_api():
+    """Gives a daemon its API, as grpcio (.api, and .connect() for more) and as maglevc (.maglevc)."""
     from lab.api import Api, Maglevc  # only who asks for it needs grpcio
     made = []
 
-    def start_api(config, grpc='127.0.0.1:0', **options):
-        daemon = start_fake(config, grpc=grpc, **options)
+    def with_api(daemon):
         port = daemon.grpc_port()
 
         def connect(**how):
@@ -145,9 +144,63 @@ def start_api(start_fake):
         daemon.api = connect()
         return daemon
 
-    yield start_api
+    yield with_api
     for api in made:
         api.close()
+
+
+@pytest.fixture
+def start_api(start_fake, with_api):
+    """maglevd-fake with its API."""
+    return lambda config, grpc='127.0.0.1:0', **options: with_api(start_fake(config, grpc=grpc, **options))
+
+
+@pytest.fixture
+def vpps(folders):
+    """Makes stand-ins of VPP; in the end each is stopped and asked whether it was treated well."""
+    made = []
+
+    def vpps(personality='new'):
+        made.append(lab.Standin(folders(), personality))
+        return made[-1]
+
+    yield vpps
+    for one in made:
+        one.stop()
+
+
+@pytest.fixture
+def standin(vpps):
+    return vpps()
+
+
+@pytest.fixture(params=['standin', 'real'])
+def vpp(request, vpps, folders):
+    """The stand-in; and where it is installed, with the lb plugin and its weights, VPP itself."""
+    if request.param == 'standin':
+        yield vpps()
+        return
+    if not lab.find_vpp():
+        pytest.skip('no vpp on PATH, and MAGLEV_TEST_VPP is not set')
+    it = lab.RealVpp(folders())
+    try:
+        if not it.has_weights():
+            pytest.skip(f'{lab.find_vpp()} has no lb plugin with weights (26.10 or newer)')
+        yield it
+    finally:
+        it.stop()
+
+
+@pytest.fixture
+def start_on(start, with_api):
+    """Starts maglevd on a VPP, which it has as .vpp, with its API."""
+
+    def start_on(vpp, config, **options):
+        daemon = with_api(start(config, args=vpp.flags(), **options))
+        daemon.vpp = vpp
+        return daemon
+
+    return start_on
 
 
 @pytest.fixture

@@ -17,8 +17,9 @@ from lab.plane import Plane
 from lab.servers import Servers
 from lab.story import SPARE, VIP, Watched
 from lab.terminal import Terminal
+from lab.vpp import RealVpp, Standin, find_vpp
 from lab.wait import PATIENCE, SLACK, until
 
 __all__ = ['Authority', 'BUILD', 'Balanced', 'Check', 'Fabric', 'Maglevd', 'Metrics', 'Net', 'PATIENCE', 'Plane',
-           'SLACK', 'SPARE', 'Servers', 'Terminal', 'VIP', 'VIPS4', 'VIPS6', 'Watched', 'config', 'frontend', 'pool',
-           'program', 'seconds', 'sweep', 'until']
+           'RealVpp', 'SLACK', 'SPARE', 'Servers', 'Standin', 'Terminal', 'VIP', 'VIPS4', 'VIPS6', 'Watched', 'config',
+           'find_vpp', 'frontend', 'pool', 'program', 'seconds', 'sweep', 'until']

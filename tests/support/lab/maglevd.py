@@ -23,7 +23,7 @@ from lab.wait import PATIENCE, until
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), '../../..'))
 BUILD = os.path.abspath(os.environ.get('MAGLEV_BUILD', os.path.join(ROOT, 'build-asan')))
 PROGRAMS = {'maglevd': 'src/maglevd/maglevd', 'maglevc': 'src/maglevc/maglevc',
-            'maglevd-fake': 'tests/support/fake/maglevd-fake'}
+            'maglevd-fake': 'tests/support/fake/maglevd-fake', 'vpp-standin': 'tests/support/vpp/vpp-standin'}
 PIPE = 1 << 20
 LEVELS = ('DEBUG', 'INFO', 'WARN', 'ERROR')
 

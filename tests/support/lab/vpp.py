@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A VPP for stories: the stand-in of tests/support/vpp, or the real one where it is installed.
+
+Both are looked at through their CLI, so that the same stories are told of both. Only the stand-in has a
+control socket, a log of what it received, and bad manners.
+"""
+import dataclasses
+import os
+import shutil
+import signal
+import socket
+import subprocess
+
+from lab.maglevd import _die_with_parent, program
+from lab.vpp_text import parse_vips
+from lab.wait import PATIENCE, until
+
+PROTOCOLS = {'tcp': 6, 'udp': 17, 'any': 255}
+WRITES = ('lb_conf', 'lb_add_del_vip', 'lb_add_del_vip_v2', 'lb_add_del_as', 'lb_add_del_as_v2', 'lb_as_set_weight',
+          'lb_flush_vip')
+HEADER = 10  # of a request: id, client index, context
+
+
+class _Plane:
+    """What both have. cli() is theirs."""
+
+    def __init__(self, folder):
+        self.folder, self.process = str(folder), None
+        self.api, self.stats = (os.path.join(self.folder, name) for name in ('api.sock', 'stats.sock'))
+
+    def flags(self):
+        return '--vpp-api-addr', self.api, '--vpp-stats-addr', self.stats
+
+    def _run(self, *command):
+        self.errors = open(os.path.join(self.folder, 'stderr'), 'a+', encoding='utf-8')
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.errors, stderr=self.errors,
+                                        preexec_fn=_die_with_parent)
+
+    def said(self):
+        self.errors.seek(0)
+        return self.errors.read()
+
+    def vips(self, removed=False):
+        return [vip for vip in parse_vips(self.cli('show lb vips verbose')) if vip.used or removed]
+
+    def vip(self, address, port=80, protocol='tcp'):
+        """None when it is not there."""
+        key = (f'{address}/{128 if ":" in address else 32}', PROTOCOLS[protocol], port)
+        return next((vip for vip in self.vips() if vip.key == key), None)
+
+    def weights(self, address, port=80, protocol='tcp'):
+        """{address: weight} of one VIP; None when it is not there."""
+        vip = self.vip(address, port, protocol)
+        return vip and {one.address: one.weight for one in vip.servers if one.used}
+
+    def wait_weights(self, address, expected, timeout=PATIENCE, port=80, protocol='tcp'):
+        until(lambda: self.weights(address, port, protocol) == expected, timeout, f'{address} getting {expected}')
+
+    def state(self):
+        """All that is in use, as it would be written into a configuration."""
+        return {vip.key: (vip.type, vip.sticky, vip.size, {one.address: one.weight for one in vip.servers if one.used})
+                for vip in self.vips()}
+
+
+@dataclasses.dataclass
+class Message:
+    connection: int
+    name: str
+    body: bytes
+
+    @property
+    def fields(self):
+        """Without what belongs to one connection."""
+        return self.body[HEADER:]
+
+
+class Standin(_Plane):
+    kind = 'standin'
+
+    def __init__(self, folder, personality='new'):
+        super().__init__(folder)
+        self.control = os.path.join(self.folder, 'control.sock')
+        self._run(program('vpp-standin'), self.folder, personality)
+        until(self.is_there, what='the control socket of the stand-in')
+
+    def is_there(self):
+        assert self.process.poll() is None, self.said()
+        try:
+            self.ask('clients')
+            return True
+        except (FileNotFoundError, ConnectionError):
+            return False
+
+    def ask(self, line):
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(PATIENCE)
+            s.connect(self.control)
+            s.sendall(line.encode() + b'\n')
+            answer = b''
+            while chunk := s.recv(1 << 20):
+                answer += chunk
+        text = answer.decode()
+        assert text != 'what?\n', f'the stand-in does not know: {line}'
+        return text
+
+    def cli(self, line):
+        return self.ask(f'cli {line}')
+
+    def conf(self):
+        """(IPv4 source, IPv6 source, buckets, timeout)"""
+        src4, src6, buckets, timeout = self.ask('conf').split()
+        return src4, src6, int(buckets), int(timeout)
+
+    def restart(self, personality='new'):
+        self.ask(f'restart {personality}')
+
+    def crash(self):
+        self.ask('down')
+
+    def info(self):
+        words = self.ask('info').split()
+        return {k: int(v) for k, v in zip(words[::2], words[1::2])}
+
+    def log(self):
+        return [Message(int(number), name, bytes.fromhex(body)) for number, name, body in
+                (line.split(' ') for line in self.ask('log').splitlines())]
+
+    def clear_log(self):
+        self.ask('clear-log')
+
+    def writes(self):
+        """[(message, fields)] of everything that changes something, in order."""
+        return [(one.name, one.fields.hex()) for one in self.log() if one.name in WRITES]
+
+    def clients(self):
+        return [line.split(' ')[1] for line in self.ask('clients').splitlines()]
+
+    def packets(self, to, flows, first=0, port=80, protocol='tcp', length=100):
+        """One packet of each flow."""
+        self.ask(f'packets {to} {PROTOCOLS[protocol]} {port} {first} {flows} {length}')
+
+    def poke(self, at, value, size=8):
+        """Bytes of the stats segment, little-endian; it is not written anew until freeze 0."""
+        self.ask('freeze 1')
+        self.ask(f'poke {at} {value} {size}')
+
+    def stop(self):
+        """It is still there, and nobody sent what only a VPP would take."""
+        assert self.process.poll() is None, self.said()
+        if self.process_is_up():
+            assert self.ask('misuse') == ''
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(PATIENCE) == 0 and not self.said(), self.said()
+        self.errors.close()
+
+    def process_is_up(self):
+        with socket.socket(socket.AF_UNIX) as s:
+            return s.connect_ex(self.api) == 0
+
+
+def find_vpp():
+    """The real one, or None."""
+    return os.environ.get('MAGLEV_TEST_VPP') or shutil.which('vpp')
+
+
+class RealVpp(_Plane):
+    kind = 'real'
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.cli_socket = os.path.join(self.folder, 'cli.sock')
+        self.start()
+
+    def start(self):
+        tag = f'mgl{os.getpid()}'
+        self._run(find_vpp(), f'unix {{ nodaemon cli-listen {self.cli_socket} runtime-dir {self.folder} }} '
+                  f'api-segment {{ prefix {tag} }} socksvr {{ socket-name {self.api} }} '
+                  f'statseg {{ socket-name {self.stats} }} cpu {{ main-core 0 }} '
+                  'plugins { plugin default { disable } plugin lb_plugin.so { enable } }')
+        until(self.is_there, what='VPP')
+
+    def is_there(self):
+        assert self.process.poll() is None, self.said()
+        return os.path.exists(self.api) and os.path.exists(self.stats) and bool(self.cli('show version'))
+
+    def cli(self, line):
+        vppctl = shutil.which('vppctl') or os.path.join(os.path.dirname(find_vpp()), 'vppctl')
+        done = subprocess.run([vppctl, '-s', self.cli_socket, *line.split()], capture_output=True, text=True,
+                              timeout=PATIENCE, check=False)
+        return done.stdout.replace('\r', '')
+
+    def has_weights(self):
+        return 'lb_plugin' in self.cli('show plugins') and 'lb_as_set_weight' in self.cli('show api message-table')
+
+    def crash(self):
+        self.process.kill()
+        self.process.wait()
+
+    def restart(self):
+        self.crash()
+        self.start()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(PATIENCE)
+        self.errors.close()

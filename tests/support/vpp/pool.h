@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pool: numbers handed out as VPP's pools do it.
+ *
+ * The next unused number, or the one that was given back last. Whoever walks a pool walks it in
+ * ascending order. What is kept under a number is the owner's, in an array beside the pool, and
+ * is not cleared in between: VPP shows stale values of earlier tenants, and so do we.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+struct pool {
+	VEC(bool) used;
+	VEC(uint32_t) freed;
+	size_t n; /* in use */
+};
+
+static inline uint32_t pool_get(struct pool *p)
+{
+	uint32_t i = (uint32_t)p->used.n;
+
+	p->n++;
+	if (p->freed.n) {
+		i = p->freed.items[--p->freed.n];
+		p->used.items[i] = true;
+		return i;
+	}
+	vec_push(&p->used, true);
+	return i;
+}
+
+static inline void pool_put(struct pool *p, uint32_t i)
+{
+	assert(p->used.items[i]);
+	p->used.items[i] = false;
+	vec_push(&p->freed, i);
+	p->n--;
+}
+
+static inline void pool_free(struct pool *p)
+{
+	vec_free(&p->used);
+	vec_free(&p->freed);
+	p->n = 0;
+}
+
+#define pool_foreach(i, p)                                                                         \
+	for (uint32_t i = 0; i < (p)->used.n; i++)                                                 \
+		if ((p)->used.items[i])

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stats: what a machine counts, as entries of its segment.
+ *
+ * The four counters of lb appear with the first VIP. Most entries are of no interest to anybody,
+ * as in VPP, where there are thousands.
+ */
+#pragma once
+
+#include "base/vec.h"
+#include "tests/support/vpp/machine.h"
+#include "tests/support/vpp/segment.h"
+
+struct stats {
+	uint64_t heartbeat, boot_time; /* boot_time: unix seconds */
+	size_t links;		       /* entries of no interest */
+	VEC(struct segment_entry) entries;
+	VEC(uint64_t) clocks; /* what those point to */
+};
+
+void stats_free(struct stats *s);
+/* The entries as of now; they point into s and m. */
+void stats_collect(struct stats *s, const struct machine *m);
