@@ -17,16 +17,16 @@
 static const char kind[] = "vlan";
 
 struct attributes {
-	const struct rtattr *at[IFLA_MAX + 1];
+	struct rtattr *at[IFLA_MAX + 1];
 };
 
 /* By type, as far as ours reach; later ones win. */
-static void spread(const struct rtattr *first, size_t size, struct attributes *ret)
+static void spread(struct rtattr *first, size_t size, struct attributes *ret)
 {
 	int left = (int)size;
 
 	*ret = (struct attributes){ 0 };
-	for (const struct rtattr *a = first; RTA_OK(a, left); a = RTA_NEXT(a, left)) {
+	for (struct rtattr *a = first; RTA_OK(a, left); a = RTA_NEXT(a, left)) {
 		unsigned type = a->rta_type & NLA_TYPE_MASK;
 
 		if (type <= IFLA_MAX)
@@ -34,17 +34,17 @@ static void spread(const struct rtattr *first, size_t size, struct attributes *r
 	}
 }
 
-static void spread_nested(const struct rtattr *nest, struct attributes *ret)
+static void spread_nested(struct rtattr *nest, struct attributes *ret)
 {
 	spread(RTA_DATA(nest), RTA_PAYLOAD(nest), ret);
 }
 
-static bool holds(const struct rtattr *a, size_t size)
+static bool holds(struct rtattr *a, size_t size)
 {
 	return a && RTA_PAYLOAD(a) >= size;
 }
 
-static bool is_vlan(const struct rtattr *word)
+static bool is_vlan(struct rtattr *word)
 {
 	return holds(word, sizeof(kind) - 1) &&
 	       memcmp(RTA_DATA(word), kind, sizeof(kind) - 1) == 0 &&
@@ -52,10 +52,10 @@ static bool is_vlan(const struct rtattr *word)
 		((const char *)RTA_DATA(word))[sizeof(kind) - 1] == 0);
 }
 
-bool xdp__read_vlan(const struct nlmsghdr *m, struct xdp_vlan *ret)
+bool xdp__read_vlan(struct nlmsghdr *m, struct xdp_vlan *ret)
 {
 	struct attributes link, info, data;
-	const struct ifinfomsg *body = NLMSG_DATA(m);
+	struct ifinfomsg *body = NLMSG_DATA(m);
 
 	if (m->nlmsg_type != RTM_NEWLINK || m->nlmsg_len < NLMSG_LENGTH(sizeof(*body)))
 		return false;
