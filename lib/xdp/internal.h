@@ -11,4 +11,4 @@ struct xdp_vlan;
 void xdp__clear_why(void);
 void xdp__explain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* False when the message is not about a VLAN device. */
-bool xdp__read_vlan(const struct nlmsghdr *m, struct xdp_vlan *ret);
+bool xdp__read_vlan(struct nlmsghdr *m, struct xdp_vlan *ret);
