@@ -320,11 +320,9 @@ static void begin_routes(struct dataplane *dp)
 
 /* ---- the text ---- */
 
-static void keep_text(struct vpplb__gather *g, struct vpplb_text *text, size_t size)
+/* What was read of it is in g->text. */
+static void note_text(struct vpplb__gather *g, size_t size)
 {
-	vpplb_text_free(&g->text);
-	g->text = *text;
-	*text = (struct vpplb_text){ 0 };
 	g->text_due = false;
 	g->text_next = loop_monotonic() + (int64_t)size * TEXT_PAUSE;
 }
@@ -332,15 +330,15 @@ static void keep_text(struct vpplb__gather *g, struct vpplb_text *text, size_t s
 static void on_text(void *user, struct vpp_reader *r)
 {
 	struct dataplane *dp = user;
-	struct vpplb_text parsed = { 0 };
 	struct str text;
 	int32_t retval = vpplb_decode_cli(r, &text);
 
 	if (r->bad)
 		return;
 	if (retval == 0) {
-		vpplb_text_parse(text, &parsed);
-		keep_text(&dp->gather, &parsed, text.n);
+		vpplb_text_free(&dp->gather.text);
+		vpplb_text_parse(text, &dp->gather.text);
+		note_text(&dp->gather, text.n);
 	} else {
 		vpplb__refused(dp, vpplb_messages[VPPLB_CLI].answer, retval);
 	}
@@ -428,7 +426,10 @@ void vpplb__gather_take(struct dataplane *dp, struct vpplb_text *text, size_t si
 {
 	/* while routes are looked up or columns read, theirs is the text they began with */
 	if (dp->gather.step == VPPLB__IDLE) {
-		keep_text(&dp->gather, text, size);
+		vpplb_text_free(&dp->gather.text);
+		dp->gather.text = *text;
+		*text = (struct vpplb_text){ 0 };
+		note_text(&dp->gather, size);
 		dp->gather.routes_due = true;
 	}
 }
