@@ -327,22 +327,27 @@ static void note_text(struct vpplb__gather *g, size_t size)
 	g->text_next = loop_monotonic() + (int64_t)size * TEXT_PAUSE;
 }
 
-static void on_text(void *user, struct vpp_reader *r)
+static void read_text(struct dataplane *dp, struct vpp_reader *r)
 {
-	struct dataplane *dp = user;
 	struct str text;
 	int32_t retval = vpplb_decode_cli(r, &text);
 
 	if (r->bad)
 		return;
-	if (retval == 0) {
-		vpplb_text_free(&dp->gather.text);
-		vpplb_text_parse(text, &dp->gather.text);
-		note_text(&dp->gather, text.n);
-	} else {
+	if (retval != 0) {
 		vpplb__refused(dp, vpplb_messages[VPPLB_CLI].answer, retval);
+		return;
 	}
-	begin_routes(dp);
+	vpplb_text_free(&dp->gather.text);
+	vpplb_text_parse(text, &dp->gather.text);
+	note_text(&dp->gather, text.n);
+}
+
+static void on_text(void *user, struct vpp_reader *r)
+{
+	read_text(user, r);
+	if (!r->bad)
+		begin_routes(user);
 }
 
 static void begin_text(struct dataplane *dp)
