@@ -31,6 +31,7 @@ int xdp_map_memory(const struct xdp_map *m, void **ret)
 
 	if (p == MAP_FAILED)
 		return -errno;
+	madvise(p, memory_size(m), MADV_DONTFORK);
 	*ret = p;
 	return 0;
 }
@@ -39,6 +40,34 @@ void xdp_map_unmap(const struct xdp_map *m, void *memory)
 {
 	if (memory)
 		munmap(memory, memory_size(m));
+}
+
+int xdp_map_open(const char *path, struct xdp_map *ret)
+{
+	_cleanup_(cleanup_fd) int fd = bpf_obj_get(path);
+	struct bpf_map_info info = { 0 };
+	__u32 size = sizeof(info);
+
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size) < 0)
+		return -errno;
+	*ret = (struct xdp_map){ .fd = TAKE_FD(fd),
+				 .type = info.type,
+				 .key_size = info.key_size,
+				 .value_size = info.value_size,
+				 .entries = info.max_entries };
+	return 0;
+}
+
+void xdp_map_close(struct xdp_map *m)
+{
+	if (m->fd >= 0)
+		close(m->fd);
+	m->fd = -1;
+}
+
+int xdp_map_pin(const struct xdp_map *m, const char *path)
+{
+	return bpf_obj_pin(m->fd, path) < 0 ? -errno : 0;
 }
 
 int xdp_map_read(const struct xdp_map *m, const void *key, void *value)

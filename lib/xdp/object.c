@@ -176,14 +176,11 @@ int xdp_object_adopt(struct xdp_object *o, const char *folder)
 	return adopted;
 }
 
-int xdp_object_share(struct xdp_object *o, const char *name, const struct xdp_object *from)
+int xdp_object_share(struct xdp_object *o, const char *name, const struct xdp_map *map)
 {
 	struct bpf_map *m = bpf_object__find_map_by_name(o->bpf, name);
-	const struct bpf_map *other = bpf_object__find_map_by_name(from->bpf, name);
 
-	if (!m || !other || bpf_map__fd(other) < 0)
-		return -ENOENT;
-	return bpf_map__reuse_fd(m, bpf_map__fd(other));
+	return m ? bpf_map__reuse_fd(m, map->fd) : -ENOENT;
 }
 
 int xdp_object_load(struct xdp_object *o)
@@ -237,6 +234,18 @@ int xdp_object_program(const struct xdp_object *o, const char *name)
 	struct bpf_program *p = bpf_object__find_program_by_name(o->bpf, name);
 
 	return p ? bpf_program__fd(p) : -ENOENT;
+}
+
+int xdp_program_pin(int program, const char *path)
+{
+	return bpf_obj_pin(program, path) < 0 ? -errno : 0;
+}
+
+int xdp_program_open(const char *path)
+{
+	int fd = bpf_obj_get(path);
+
+	return fd < 0 ? -errno : fd;
 }
 
 int xdp_map(const struct xdp_object *o, const char *name, struct xdp_map *ret)

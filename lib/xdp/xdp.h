@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 struct xdp_object;
+struct xdp_map;
 
 int xdp_object_open(const void *elf, size_t size, struct xdp_object **ret);
 /* Closes descriptors; what is pinned or attached stays. NULL is fine. */
@@ -29,8 +30,8 @@ int xdp_object_resize(struct xdp_object *o, const char *map, uint32_t entries);
  * xdp_why() names it. A folder that is not there holds none.
  */
 int xdp_object_adopt(struct xdp_object *o, const char *folder);
-/* Before loading: a map of another object becomes that of this one too. -ENOENT. */
-int xdp_object_share(struct xdp_object *o, const char *name, const struct xdp_object *from);
+/* Before loading: a map that is there already becomes that of the object. -ENOENT. */
+int xdp_object_share(struct xdp_object *o, const char *name, const struct xdp_map *map);
 int xdp_object_load(struct xdp_object *o);
 /* Pins the maps that were not adopted; makes the folder, in a BPF file system, if it must. */
 int xdp_object_pin(const struct xdp_object *o, const char *folder);
@@ -38,18 +39,28 @@ int xdp_object_pin(const struct xdp_object *o, const char *folder);
 int xdp_unpin(const char *folder);
 /* The descriptor of a program, which the object owns; -ENOENT. */
 int xdp_object_program(const struct xdp_object *o, const char *name);
+int xdp_program_pin(int program, const char *path);
+/* The descriptor of one that is pinned, which the caller closes. */
+int xdp_program_open(const char *path);
 
 /* What libbpf and the kernel had to say of the last failure here; "" when nothing. */
 const char *xdp_why(void);
 
 struct xdp_map {
-	int fd; /* the object's */
+	int fd; /* the object's, or the caller's if xdp_map_open() made it */
 	uint32_t type, key_size, value_size, entries;
 };
 
 /* A map of a loaded object, or one that was adopted or is shared. -ENOENT. */
 int xdp_map(const struct xdp_object *o, const char *name, struct xdp_map *ret);
-/* Values of an array as memory, shared with the kernel; to be undone with xdp_map_unmap(). */
+/* A map that is pinned, without an object; to be closed. */
+int xdp_map_open(const char *path, struct xdp_map *ret);
+void xdp_map_close(struct xdp_map *m);
+int xdp_map_pin(const struct xdp_map *m, const char *path);
+/*
+ * Values of an array as memory, shared with the kernel; to be undone with xdp_map_unmap(). A child
+ * process does not have it.
+ */
 int xdp_map_memory(const struct xdp_map *m, void **ret);
 void xdp_map_unmap(const struct xdp_map *m, void *memory);
 int xdp_map_read(const struct xdp_map *m, const void *key, void *value);

@@ -432,8 +432,8 @@ static void a_map_is_shared_between_objects(void **state)
 	uint32_t key = 5, value = 50, got = 0;
 	struct xdp_map m = map_of(first, "pairs");
 
-	assert_int_equal(xdp_object_share(second, "nothing", first), -ENOENT);
-	assert_int_equal(xdp_object_share(second, "pairs", first), 0);
+	assert_int_equal(xdp_object_share(second, "nothing", &m), -ENOENT);
+	assert_int_equal(xdp_object_share(second, "pairs", &m), 0);
 	assert_int_equal(xdp_object_load(second), 0);
 	assert_int_equal(xdp_map_write(&m, &key, &value), 0);
 	m = map_of(second, "pairs");
@@ -441,6 +441,36 @@ static void a_map_is_shared_between_objects(void **state)
 	assert_int_equal(got, 50);
 	xdp_object_free(first);
 	xdp_object_free(second);
+}
+
+static void what_is_pinned_is_opened_without_an_object(void **state)
+{
+	struct xdp_object *o = loaded();
+	uint32_t key = 5, value = 50, got = 0;
+	struct xdp_map m = map_of(o, "pairs"), opened_map;
+	int program;
+
+	assert_int_equal(xdp_map_write(&m, &key, &value), 0);
+	assert_int_equal(xdp_map_pin(&m, pin), 0);
+	xdp_object_free(o);
+	assert_int_equal(xdp_map_open(pin, &opened_map), 0);
+	assert_int_equal(opened_map.entries, m.entries);
+	assert_int_equal(opened_map.value_size, 4);
+	assert_int_equal(xdp_map_read(&opened_map, &key, &got), 0);
+	assert_int_equal(got, 50);
+	xdp_map_close(&opened_map);
+	assert_int_equal(unlink(pin), 0);
+	assert_int_equal(xdp_map_open(pin, &opened_map), -ENOENT);
+
+	o = loaded();
+	assert_int_equal(xdp_program_pin(xdp_object_program(o, "drop_all"), pin), 0);
+	xdp_object_free(o);
+	program = xdp_program_open(pin);
+	assert_true(program >= 0);
+	assert_int_equal(verdict_of(program), XDP_DROP);
+	close(program);
+	assert_int_equal(unlink(pin), 0);
+	assert_int_equal(xdp_program_open(pin), -ENOENT);
 }
 
 static void counters_are_copied_with_all_cpus(void **state)
@@ -538,6 +568,7 @@ int main(void)
 		WITH_DEVICES(what_is_no_vlan_or_cut_off_is_left_out),
 		WITH_DEVICES(devices_that_are_no_vlans_are_not_told),
 		WITH_DEVICES(a_map_is_shared_between_objects),
+		WITH_DEVICES(what_is_pinned_is_opened_without_an_object),
 		WITH_DEVICES(counters_are_copied_with_all_cpus),
 		WITH_DEVICES(a_link_is_detached_at_once_pinned_or_not),
 		WITH_DEVICES(queues_in_use_are_counted),

@@ -475,7 +475,7 @@ int plane__book_vip_add(struct plane_book *b, const struct lb_op *op)
 	r = places_take(b, &b->indexes, "VIPs", &i);
 	if (r < 0)
 		return r;
-	r = xdp_map_clear(&b->maps->vip_counts, i);
+	r = xdp_map_clear(&b->maps->map[PLANE_VIP_COUNTS], i);
 	b->maps->vips[i] =
 		(struct abi_vip){ .flags = (op->src_ip_sticky ? ABI_VIP_SRC_STICKY : 0) |
 					   (op->encap == LB_ENCAP_GRE6 ? ABI_VIP_GRE6 : 0) };
@@ -528,7 +528,7 @@ int plane__book_server_add(struct plane_book *b, uint32_t vip, const struct lb_o
 		return -EAFNOSUPPORT;
 	r = places_take(b, &b->ids, "servers", &id);
 	if (r == 0)
-		r = xdp_map_clear(&b->maps->as_local, id);
+		r = xdp_map_clear(&b->maps->map[PLANE_AS_LOCAL], id);
 	if (r < 0)
 		return r;
 	s = &b->maps->servers[id];

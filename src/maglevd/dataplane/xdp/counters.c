@@ -66,7 +66,7 @@ static void read_server(const struct plane_book *b, uint32_t id, struct lb_vip_c
 	struct lb_as_counters as = { .address = plane__get_address(b->maps->servers[id].address) };
 	uint64_t words[2];
 
-	if (xdp_map_sum(&b->maps->as_local, id, words, ARRAY_SIZE(words)) < 0)
+	if (xdp_map_sum(&b->maps->map[PLANE_AS_LOCAL], id, words, ARRAY_SIZE(words)) < 0)
 		return;
 	as.packets = words[0];
 	as.bytes = words[1];
@@ -86,7 +86,7 @@ static void read_vip(const struct plane_book *b, uint32_t i, struct lb_counters 
 	uint64_t words[ABI_KINDS + 1];
 
 	if (!v->used || !is_in_order(out, &v->key) ||
-	    xdp_map_sum(&b->maps->vip_counts, i, words, ARRAY_SIZE(words)) < 0)
+	    xdp_map_sum(&b->maps->map[PLANE_VIP_COUNTS], i, words, ARRAY_SIZE(words)) < 0)
 		return;
 	for (size_t kind = 0; kind < ABI_KINDS; kind++)
 		ret.packets[kind] = words[kind];
@@ -101,7 +101,7 @@ static void read_events(const struct plane_book *b, struct lb_counters *out)
 	for (uint32_t i = 0; i < ABI_EVENTS; i++) {
 		struct lb_event_counter event = { .name = plane__event_name(i) };
 
-		if (xdp_map_sum(&b->maps->events, i, &event.packets, 1) == 0)
+		if (xdp_map_sum(&b->maps->map[PLANE_EVENTS], i, &event.packets, 1) == 0)
 			vec_push(&out->events, event);
 	}
 }

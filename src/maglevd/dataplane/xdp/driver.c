@@ -3,11 +3,12 @@
  * The XDP data plane behind the verbs of dataplane.h: maglevd's own program in the kernel
  * (bpf/lb.bpf.c), programmed through its maps. docs/design/xdp.md tells how.
  *
- *	maps	one set of maps, and the program over them
+ *	load	maps are made or adopted, the program is loaded; in a child process (loader)
+ *	maps	one set of maps, and the program over them, as the child has pinned them
  *	book	what is in them, and what is free
  *	table	a VIP's table, in slices
  *	run	operations, in slices
- *	set	maps and book in their folder, and how one set takes the place of another
+ *	set	maps and book, and how one set takes the place of another
  *	links	the program on the interfaces
  *
  * There is nobody at the other end: the driver is connected while it has the maps and the program
@@ -16,7 +17,7 @@
  * us.
  *
  * Work is done in slices from one other timer: first maps that are made anew, then the request.
- * What takes longer than a slice is loading the program and switching a link, which happens at a
+ * What takes longer than a slice is switching a link (some ten milliseconds), which happens at a
  * start, a repair, and when sizes change.
  */
 #include <assert.h>
@@ -29,6 +30,7 @@
 #include "lib/log/log.h"
 #include "src/maglevd/dataplane/drivers.h"
 #include "src/maglevd/dataplane/xdp/counters.h"
+#include "src/maglevd/dataplane/xdp/loader.h"
 #include "src/maglevd/dataplane/xdp/set.h"
 #include "src/maglevd/dataplane/xdp/vlans.h"
 
@@ -51,7 +53,9 @@ struct dataplane {
 	struct plane_table table;
 	struct plane_run run;
 	struct plane_remake remake;
-	bool remake_wanted;
+	struct plane_maps next; /* for it, ... */
+	bool has_next;		/* ... loaded and not begun */
+	struct plane_loader loader;
 	struct plane_counters counters;
 	struct plane_vlans vlans;
 
@@ -103,7 +107,11 @@ static void set_connected(struct dataplane *dp, bool connected, const struct pla
 
 static void close_set(struct dataplane *dp)
 {
+	plane__loader_stop(&dp->loader);
 	plane__remake_stop(&dp->remake);
+	if (dp->has_next)
+		plane__maps_close(&dp->next);
+	dp->has_next = false;
 	plane__run_stop(&dp->run);
 	plane__counters_stop(&dp->counters);
 	plane__set_close(dp->set);
@@ -117,52 +125,155 @@ static void schedule(struct dataplane *dp, double in)
 	ev_timer_start(dp->loop, &dp->work);
 }
 
-static void ask_for_sizes(struct dataplane *dp)
+/* ---- loading ---- */
+
+struct order {
+	const struct plane_folder *folder;
+	struct plane_sizes sizes;
+	struct plane_heirloom heirloom;
+};
+
+static void load_first(const void *order, struct plane_report *report)
 {
-	dp->remake_wanted = dp->set && !plane__sizes_do(&dp->set->maps.sizes, dp->config);
-	if (dp->remake_wanted)
-		schedule(dp, 0.);
+	const struct order *o = order;
+
+	report->err = plane__load(o->folder, &o->sizes, &report->loaded, &report->why);
 }
 
-static int open_set(struct dataplane *dp, struct plane_why *why)
+static void load_next(const void *order, struct plane_report *report)
 {
-	bool adopted;
-	int r = plane__folder_lock(&dp->folder, why);
+	const struct order *o = order;
 
-	if (r == 0)
-		r = plane__set_open(&dp->folder, dp->config, &dp->set, &adopted, why);
-	if (r < 0) {
-		plane__folder_unlock(&dp->folder);
-		return r;
-	}
-	log_info("xdp-open", LOG_S("pin", dp->folder.pin), LOG_B("adopted", adopted),
-		 LOG_U("vips", dp->set->maps.sizes.vips - 1),
-		 LOG_U("servers", dp->set->maps.sizes.servers - 1),
-		 LOG_U("tables", dp->set->maps.sizes.tables),
-		 LOG_U("table_size", dp->set->maps.sizes.table_size),
-		 LOG_U("flows", (uint64_t)dp->set->maps.sizes.buckets * ABI_BUCKET_FLOWS));
-	plane__links_tidy(&dp->links);
-	ask_for_sizes(dp);
-	return 0;
+	report->err = plane__load_next(o->folder, &o->sizes, &o->heirloom, &report->why);
 }
 
 /* Less and less often, as each attempt may load the program. */
-static void try_to_open(struct dataplane *dp, struct plane_why *why)
+static void open_failed(struct dataplane *dp, const struct plane_why *why)
 {
-	if (dp->retry_in > 1) {
-		dp->retry_in--;
-		*why = dp->problem;
-		return;
-	}
-	if (open_set(dp, why) == 0) {
-		dp->retry = dp->retry_in = 0;
-		return;
-	}
+	plane__folder_unlock(&dp->folder);
 	dp->retry = dp->retry ? dp->retry * 2 : 1;
 	if (dp->retry > RETRY_LAST)
 		dp->retry = RETRY_LAST;
 	dp->retry_in = dp->retry;
+	set_problem(dp, why);
 }
+
+static void try_to_open(struct dataplane *dp)
+{
+	struct order order = { .folder = &dp->folder };
+	struct plane_why why = { 0 };
+	int r;
+
+	if (plane__loader_busy(&dp->loader))
+		return;
+	if (dp->retry_in > 1) {
+		dp->retry_in--;
+		return;
+	}
+	r = plane__folder_lock(&dp->folder, &why);
+	if (r == 0) {
+		plane__sizes_for(dp->config, &order.sizes);
+		r = plane__loader_start(&dp->loader, load_first, &order);
+		if (r < 0)
+			plane__explain(&why, "cannot start a process: %s", strerror(-r));
+	}
+	if (r < 0)
+		open_failed(dp, &why);
+}
+
+static void remake_failed(struct dataplane *dp, const char *why)
+{
+	plane__remake_stop(&dp->remake);
+	log_error("xdp-remake-failed", LOG_S("pin", dp->folder.pin), LOG_S("error", why));
+}
+
+/* In the background, if the maps that are there do not do; requests are served meanwhile. */
+static void ask_for_sizes(struct dataplane *dp)
+{
+	struct order order = { .folder = &dp->folder };
+	const struct plane_maps *m;
+	int r;
+
+	if (!dp->set || plane__loader_busy(&dp->loader) || dp->remake.set ||
+	    plane__sizes_do(&dp->set->maps.sizes, dp->config))
+		return;
+	m = &dp->set->maps;
+	plane__sizes_for(dp->config, &order.sizes);
+	plane__sizes_grow(&order.sizes, &m->sizes);
+	order.heirloom =
+		(struct plane_heirloom){ .config = *m->config,
+					 .flows = m->map[PLANE_FLOWS],
+					 .has_flows = order.sizes.buckets == m->sizes.buckets };
+	r = plane__loader_start(&dp->loader, load_next, &order);
+	if (r < 0)
+		remake_failed(dp, strerror(-r));
+}
+
+static void tell_loaded(const struct dataplane *dp, const struct plane_loaded *loaded)
+{
+	const struct plane_sizes *s = &dp->set->maps.sizes;
+
+	if (*loaded->lost)
+		log_warn("xdp-maps-lost", LOG_S("pin", dp->folder.pin),
+			 LOG_S("reason", loaded->lost));
+	if (*loaded->repaired)
+		log_warn("xdp-repair", LOG_S("map", loaded->repaired),
+			 LOG_S("reason", "its pin was gone"));
+	log_info("xdp-open", LOG_S("pin", dp->folder.pin), LOG_B("adopted", loaded->adopted),
+		 LOG_U("vips", s->vips - 1), LOG_U("servers", s->servers - 1),
+		 LOG_U("tables", s->tables), LOG_U("table_size", s->table_size),
+		 LOG_U("flows", (uint64_t)s->buckets * ABI_BUCKET_FLOWS));
+}
+
+static void on_opened(struct dataplane *dp, const struct plane_report *report)
+{
+	struct plane_why why = report->why;
+	struct plane_maps maps;
+	int r = report->err;
+
+	if (r == 0)
+		r = plane__maps_open(dp->folder.maps, dp->folder.program, &maps, &why);
+	if (r < 0) {
+		open_failed(dp, &why);
+		return;
+	}
+	dp->retry = dp->retry_in = 0;
+	dp->set = plane__set_new(&maps, !report->loaded.adopted);
+	tell_loaded(dp, &report->loaded);
+	plane__links_tidy(&dp->links);
+	ask_for_sizes(dp);
+	ev_feed_event(dp->loop, &dp->look, EV_TIMER);
+}
+
+/* From here on requests wait until the new maps are those in force. */
+static void on_next_loaded(struct dataplane *dp, const struct plane_report *report)
+{
+	struct plane_why why = report->why;
+	struct plane_maps maps;
+	int r = report->err;
+
+	if (r == 0)
+		r = plane__maps_open(dp->folder.next, dp->folder.program, &maps, &why);
+	if (r < 0) {
+		remake_failed(dp, why.text);
+		return;
+	}
+	dp->next = maps;
+	dp->has_next = true;
+	schedule(dp, 0.);
+}
+
+static void on_loaded(void *user, const struct plane_report *report)
+{
+	struct dataplane *dp = user;
+
+	if (dp->set)
+		on_next_loaded(dp, report);
+	else
+		on_opened(dp, report);
+}
+
+/* ---- looking ---- */
 
 /* Pins that somebody has removed come back: the descriptors are here. */
 static void look_at_pins(struct dataplane *dp, struct plane_why *why)
@@ -189,10 +300,10 @@ static void on_look(struct ev_loop *loop, ev_timer *w, int events)
 	struct plane_why why = { 0 };
 	size_t attached = 0;
 
-	if (!dp->set)
-		try_to_open(dp, &why);
-	else
+	if (dp->set)
 		look_at_pins(dp, &why);
+	if (!dp->set)
+		try_to_open(dp);
 	if (dp->set) {
 		if (plane__vlans_find(&dp->vlans) == 0)
 			plane__vlans_put(&dp->vlans, &dp->set->book);
@@ -200,7 +311,8 @@ static void on_look(struct ev_loop *loop, ev_timer *w, int events)
 		if (!attached)
 			plane__links_explain(&dp->links, &why);
 	}
-	set_connected(dp, attached > 0, &why);
+	if (dp->set || dp->connected)
+		set_connected(dp, attached > 0, &why);
 }
 
 /* ---- requests ---- */
@@ -279,43 +391,36 @@ static enum plane_pace step_apply(struct dataplane *dp)
 
 /* ---- maps made anew ---- */
 
-static void remake_failed(struct dataplane *dp, const struct plane_why *why)
+static void remake_begin(struct dataplane *dp)
 {
-	plane__remake_stop(&dp->remake);
-	dp->remake_wanted = false;
-	log_error("xdp-remake-failed", LOG_S("pin", dp->folder.pin), LOG_S("error", why->text));
+	int r;
+
+	plane__counters_stop(&dp->counters);
+	dp->has_next = false;
+	r = plane__remake_begin(&dp->remake, dp->set, &dp->next);
+	if (r < 0)
+		remake_failed(dp, strerror(-r));
 }
 
 static void remake_done(struct dataplane *dp)
 {
-	struct plane_why why = { 0 };
+	const struct plane_sizes *s;
 
-	if (plane__remake_finish(&dp->remake, &dp->folder, &dp->links, &dp->set, &why) < 0) {
-		remake_failed(dp, &why);
-		return;
-	}
-	log_info("xdp-remade", LOG_S("pin", dp->folder.pin),
-		 LOG_U("vips", dp->set->maps.sizes.vips - 1),
-		 LOG_U("servers", dp->set->maps.sizes.servers - 1),
-		 LOG_U("tables", dp->set->maps.sizes.tables),
-		 LOG_U("table_size", dp->set->maps.sizes.table_size),
-		 LOG_U("flows", (uint64_t)dp->set->maps.sizes.buckets * ABI_BUCKET_FLOWS));
+	dp->set = plane__remake_finish(&dp->remake, &dp->folder, &dp->links);
+	s = &dp->set->maps.sizes;
+	log_info("xdp-remade", LOG_S("pin", dp->folder.pin), LOG_U("vips", s->vips - 1),
+		 LOG_U("servers", s->servers - 1), LOG_U("tables", s->tables),
+		 LOG_U("table_size", s->table_size),
+		 LOG_U("flows", (uint64_t)s->buckets * ABI_BUCKET_FLOWS));
 	plane__vlans_put(&dp->vlans, &dp->set->book);
 	ask_for_sizes(dp);
 }
 
 static enum plane_pace step_remake(struct dataplane *dp)
 {
-	struct plane_why why = { 0 };
-
-	if (!dp->remake.set) {
-		dp->remake_wanted = false;
-		plane__counters_stop(&dp->counters);
-		if (plane__remake_begin(&dp->remake, dp->set, dp->config, &why) < 0)
-			remake_failed(dp, &why);
-		return PLANE_MORE;
-	}
-	if (plane__remake_step(&dp->remake) == PLANE_DONE)
+	if (!dp->remake.set)
+		remake_begin(dp);
+	else if (plane__remake_step(&dp->remake) == PLANE_DONE)
 		remake_done(dp);
 	return PLANE_MORE;
 }
@@ -325,7 +430,7 @@ static enum plane_pace step_remake(struct dataplane *dp)
 /* A request that has begun is finished before maps are made anew. */
 static enum plane_pace step(struct dataplane *dp)
 {
-	if (dp->remake.set || (dp->remake_wanted && !dp->run.book))
+	if (dp->remake.set || (dp->has_next && !dp->run.book))
 		return step_remake(dp);
 	if (dp->observed)
 		return step_observe(dp);
@@ -389,6 +494,7 @@ static struct dataplane *plane_start(struct ev_loop *loop, const struct l4_confi
 	dp->config = config;
 	dp->buckets_per_core = config->lb.sticky_buckets_per_core;
 	dp->run.table = dp->remake.table = &dp->table;
+	dp->loader = (struct plane_loader){ .loop = loop, .done = on_loaded, .user = dp };
 	plane__folder_init(&dp->folder, config->xdp.pin);
 	dp->links.folder = dp->folder.pin;
 	plane__links_set(&dp->links, &config->xdp);
@@ -461,6 +567,7 @@ static int remove_all(const struct plane_folder *f, struct buf *out)
 		r = unpin(f->maps);
 	if (r == 0)
 		r = unpin(f->next);
+	unlink(f->program);
 	if (r == 0 && rmdir(f->pin) < 0)
 		r = -errno;
 	if (r < 0)

@@ -263,7 +263,7 @@ static void packets_to_a_vlan_get_its_tag(void **state)
 	plane__vlans_put(&vlans, &b);
 	world_send(w, "203.0.113.7", world_www(), 5001, 2);
 	assert_int_equal(w->vlan, 0);
-	assert_int_equal(xdp_map_next(&b.maps->links, NULL, &(uint32_t){ 0 }), -ENOENT);
+	assert_int_equal(xdp_map_next(&b.maps->map[PLANE_LINKS], NULL, &(uint32_t){ 0 }), -ENOENT);
 	vec_free(&vlans.list);
 	plane__book_close(&b);
 	world_observe(w);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "src/maglevd/dataplane/drivers.h"
+#include "src/maglevd/dataplane/xdp/loader.h"
 #include "src/maglevd/dataplane/xdp/testkit.h"
 #include "src/maglevd/testing.h"
 
@@ -316,12 +318,13 @@ static void the_mode_is_as_configured(void **state)
 static void an_interface_that_is_taken_is_told_and_waited_for(void **state)
 {
 	struct world *w = *state;
-	struct plane_sizes sizes = { 64, 64, 1024, 8, 1009, 32, 128 };
 	struct plane_maps other;
-	struct plane_why why;
 	struct xdp_link *link;
+	char elsewhere[80];
 
-	assert_int_equal(plane__maps_make(&sizes, NULL, &other, &why), 0);
+	snprintf(elsewhere, sizeof(elsewhere), "%s-other", w->pin);
+	assert_int_equal(mkdir(elsewhere, 0700), 0);
+	testing_load(elsewhere, &other);
 	assert_int_equal(xdp_attach(other.program, if_nametoindex("d0"), XDP_MODE_AUTO, &link), 0);
 	world_start(w, &usual);
 	world_wait_log(w, "it has another XDP program");
@@ -329,6 +332,8 @@ static void an_interface_that_is_taken_is_told_and_waited_for(void **state)
 	xdp_link_detach(link);
 	xdp_link_free(link);
 	plane__maps_close(&other);
+	snprintf(elsewhere, sizeof(elsewhere), "%s-other/maps", w->pin);
+	assert_int_equal(xdp_unpin(elsewhere), 0);
 	world_wait_up(w);
 }
 
@@ -429,6 +434,78 @@ static void a_folder_elsewhere_is_refused_with_a_word(void **state)
 	rmdir(folder);
 }
 
+/* ---- the process that loads ---- */
+
+static void on_loaded(void *user, const struct plane_report *report)
+{
+	struct plane_report *ret = user;
+
+	*ret = *report;
+}
+
+static void answer(const void *order, struct plane_report *report)
+{
+	plane__explain(&report->why, "%s", (const char *)order);
+}
+
+static void die(const void *order, struct plane_report *report)
+{
+	_exit(7);
+}
+
+static void hang(const void *order, struct plane_report *report)
+{
+	pause();
+}
+
+static bool is_reported(void *user)
+{
+	const struct plane_report *report = user;
+
+	return report->err != 1;
+}
+
+static void the_process_that_loads_reports_or_is_missed(void **state)
+{
+	struct world *w = *state;
+	struct plane_report report = { .err = 1 };
+	struct plane_loader l = { .loop = w->loop, .done = on_loaded, .user = &report };
+
+	assert_int_equal(plane__loader_start(&l, answer, "done"), 0);
+	assert_true(plane__loader_busy(&l));
+	assert_true(testing_wait(w->loop, is_reported, &report));
+	assert_int_equal(report.err, 0);
+	assert_string_equal(report.why.text, "done");
+	report.err = 1;
+	assert_int_equal(plane__loader_start(&l, die, NULL), 0);
+	assert_true(testing_wait(w->loop, is_reported, &report));
+	assert_int_equal(report.err, -ECHILD);
+	report.err = 1;
+	assert_int_equal(plane__loader_start(&l, hang, NULL), 0);
+	plane__loader_stop(&l);
+	plane__loader_stop(&l);
+	assert_false(plane__loader_busy(&l));
+	assert_int_equal(report.err, 1);
+}
+
+/* In the middle of the load; the next one finds a folder that it can use. */
+static void an_end_while_loading_does_no_harm(void **state)
+{
+	struct world *w = *state;
+
+	world_start(w, &usual);
+	testing_pass(w->loop, 0.02);
+	world_stop(w);
+	start_with_www(w);
+	world_stop(w);
+	world_start(w, &usual);
+	testing_pass(w->loop, 0.02);
+	world_stop(w);
+	start(w);
+	world_observe(w);
+	assert_int_equal(w->state.vips.n, 1);
+}
+
 /* ---- the end of it ---- */
 
 static void removing_leaves_nothing(void **state)
@@ -476,6 +553,8 @@ int main(void)
 		IN_WORLD(a_map_that_is_lost_while_nobody_runs_is_the_end_of_all),
 		IN_WORLD(flows_and_counters_can_be_lost_alone),
 		IN_WORLD(a_folder_elsewhere_is_refused_with_a_word),
+		IN_WORLD(the_process_that_loads_reports_or_is_missed),
+		IN_WORLD(an_end_while_loading_does_no_harm),
 		IN_WORLD(removing_leaves_nothing),
 	};
 	const char *reason = testing_prepare();

@@ -14,9 +14,7 @@
 
 #include "base/str.h"
 #include "base/vec.h"
-#include "src/maglevd/dataplane/xdp/maps.h"
-
-#define PLANE_PATH_SIZE 512
+#include "src/maglevd/dataplane/xdp/folder.h"
 
 struct plane_link {
 	char name[IFNAMSIZ];

@@ -1,55 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A set of maps is either adopted whole, as a process before us has left it, or made anew. Five of
- * them hold what was programmed and stand or fall together; the flow table and the counters can be
- * made again on their own, at the cost of what they held.
- *
- * The program is always loaded from this maglevd's own object, over whatever maps there are; so an
- * upgrade is a load and a switch of the links, and what a former program looked like is of no
- * interest. Loading takes the kernel some tens of milliseconds: it is the one thing here that does.
- *
- * Capabilities are in force for the load alone: maps are made and programs checked there. All that
- * comes later goes by descriptors and by the permissions of pins.
+ * A set owns descriptors of all its maps and of the program, and has five of the maps in memory:
+ * those that hold what is programmed. They are opened by their pins, so that whoever made them need
+ * not be this process.
  */
 #include "src/maglevd/dataplane/xdp/maps.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <linux/capability.h>
 #include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <lb.skel.h>
-
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "lib/net/privilege.h"
 
 /* Tables beyond one a VIP: those let go rest a second, and this many VIPs may change in it. */
 #define SPARE_TABLES 512
 #define SPARE_TABLES_LEAST 8
 #define CELLS_OF_VIP 16 /* eight for each of two keys */
 #define CELLS_LEAST 1024
-#define LAST_WORDS 400
-
-enum { CONFIG, CELLS, VIPS, SERVERS, TABLES, FLOWS, LINKS, VIP_COUNTS, AS_LOCAL, EVENTS, CPU };
-
-static const struct {
-	const char *name;
-	bool essential; /* holds what was programmed */
-} maps[] = {
-	[CONFIG] = { ABI_MAP_CONFIG, true },	  [CELLS] = { ABI_MAP_VIP_CELLS, true },
-	[VIPS] = { ABI_MAP_VIPS, true },	  [SERVERS] = { ABI_MAP_SERVERS, true },
-	[TABLES] = { ABI_MAP_TABLES, true },	  [FLOWS] = { ABI_MAP_FLOWS, false },
-	[LINKS] = { ABI_MAP_LINKS, false },	  [VIP_COUNTS] = { ABI_MAP_VIP_COUNTS, false },
-	[AS_LOCAL] = { ABI_MAP_AS_LOCAL, false }, [EVENTS] = { ABI_MAP_EVENTS, false },
-	[CPU] = { ABI_MAP_CPU, false },
-};
+#define PATH_SIZE 512
 
 void plane__explain(struct plane_why *why, const char *fmt, ...)
 {
@@ -58,6 +33,21 @@ void plane__explain(struct plane_why *why, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(why->text, sizeof(why->text), fmt, args);
 	va_end(args);
+}
+
+const char *plane__map_name(enum plane_map map)
+{
+	static const char *const names[PLANE_MAPS] = {
+		[PLANE_CONFIG] = ABI_MAP_CONFIG,     [PLANE_CELLS] = ABI_MAP_VIP_CELLS,
+		[PLANE_VIPS] = ABI_MAP_VIPS,	     [PLANE_SERVERS] = ABI_MAP_SERVERS,
+		[PLANE_TABLES] = ABI_MAP_TABLES,     [PLANE_FLOWS] = ABI_MAP_FLOWS,
+		[PLANE_LINKS] = ABI_MAP_LINKS,	     [PLANE_VIP_COUNTS] = ABI_MAP_VIP_COUNTS,
+		[PLANE_AS_LOCAL] = ABI_MAP_AS_LOCAL, [PLANE_EVENTS] = ABI_MAP_EVENTS,
+		[PLANE_CPU] = ABI_MAP_CPU,
+	};
+
+	assert((size_t)map < ARRAY_SIZE(names));
+	return names[map];
 }
 
 /* ---- sizes ---- */
@@ -142,301 +132,104 @@ void plane__sizes_grow(struct plane_sizes *s, const struct plane_sizes *have)
 
 /* ---- opening ---- */
 
-/* Raises what loading needs; what was raised, to be lowered again. */
-static uint64_t raise_all(void)
+unsigned plane__hz(void)
 {
-	static const int needed[] = { CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON };
-	uint64_t raised = 0;
+	struct timespec tick;
 
-	for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
-		if (privilege_raise(needed[i]) == 1)
-			raised |= (uint64_t)1 << needed[i];
-	return raised;
+	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+	return (unsigned)(NSEC_PER_SEC / tick.tv_nsec);
 }
 
-static void lower_all(uint64_t raised)
+static void pin_path(char path[static PATH_SIZE], const char *folder, enum plane_map map)
 {
-	for (int cap = 0; cap < 64; cap++)
-		if (raised >> cap & 1)
-			privilege_lower(cap);
+	snprintf(path, PATH_SIZE, "%s/%s", folder, plane__map_name(map));
 }
 
-/* The verifier says a lot, and at the end why. */
-static const char *last_words(void)
+static int open_maps(struct plane_maps *m, const char *folder)
 {
-	const char *all = xdp_why();
-	size_t n = strlen(all);
-
-	return n > LAST_WORDS ? all + n - LAST_WORDS : all;
-}
-
-static int load(struct xdp_object *object, struct plane_why *why)
-{
-	uint64_t raised = raise_all();
-	int r = xdp_object_load(object);
-
-	lower_all(raised);
-	if (r == -EPERM || (r == -EACCES && !privilege_held(CAP_PERFMON)))
-		plane__explain(why,
-			       "the kernel does not let us load the program: that takes CAP_BPF, "
-			       "CAP_NET_ADMIN and CAP_PERFMON");
-	else if (r < 0)
-		plane__explain(why, "cannot load the program: %s: %s", strerror(-r), last_words());
-	return r;
-}
-
-static int open_object(struct xdp_object **ret, struct plane_why *why)
-{
-	size_t size;
-	const void *elf = lb__elf_bytes(&size);
-	int r = xdp_object_open(elf, size, ret);
-
-	if (r < 0)
-		plane__explain(why, "cannot open the program: %s: %s", strerror(-r), xdp_why());
-	return r;
-}
-
-static int resize(struct xdp_object *object, const struct plane_sizes *s)
-{
-	const uint32_t entries[ARRAY_SIZE(maps)] = {
-		[CONFIG] = 1,
-		[CELLS] = s->cells,
-		[VIPS] = s->vips,
-		[SERVERS] = s->servers,
-		[TABLES] = s->tables * s->table_lines,
-		[FLOWS] = s->buckets,
-		[VIP_COUNTS] = s->vips,
-		[AS_LOCAL] = s->servers,
-	};
-	struct xdp_map adopted;
+	char path[PATH_SIZE];
 	int r = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(maps) && r == 0; i++)
-		if (entries[i] && xdp_map(object, maps[i].name, &adopted) < 0)
-			r = xdp_object_resize(object, maps[i].name, entries[i]);
+	for (enum plane_map i = 0; i < PLANE_MAPS && r == 0; i++) {
+		pin_path(path, folder, i);
+		r = xdp_map_open(path, &m->map[i]);
+	}
 	return r;
 }
 
-/* The kernel may refuse memory, and nothing else. */
 static int map_memory(struct plane_maps *m)
 {
 	const struct {
-		const char *name;
-		struct xdp_map *map;
+		enum plane_map map;
 		void **memory;
 	} table[] = {
-		{ ABI_MAP_CONFIG, &m->config_map, (void **)&m->config },
-		{ ABI_MAP_VIP_CELLS, &m->cells_map, (void **)&m->cells },
-		{ ABI_MAP_VIPS, &m->vips_map, (void **)&m->vips },
-		{ ABI_MAP_SERVERS, &m->servers_map, (void **)&m->servers },
-		{ ABI_MAP_TABLES, &m->tables_map, (void **)&m->tables },
-		{ ABI_MAP_VIP_COUNTS, &m->vip_counts, NULL },
-		{ ABI_MAP_AS_LOCAL, &m->as_local, NULL },
-		{ ABI_MAP_EVENTS, &m->events, NULL },
-		{ ABI_MAP_LINKS, &m->links, NULL },
+		{ PLANE_CONFIG, (void **)&m->config }, { PLANE_CELLS, (void **)&m->cells },
+		{ PLANE_VIPS, (void **)&m->vips },     { PLANE_SERVERS, (void **)&m->servers },
+		{ PLANE_TABLES, (void **)&m->tables },
 	};
 	int r = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(table) && r == 0; i++) {
-		r = xdp_map(m->object, table[i].name, table[i].map);
-		if (r == 0 && table[i].memory)
-			r = xdp_map_memory(table[i].map, table[i].memory);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(table) && r == 0; i++)
+		r = xdp_map_memory(&m->map[table[i].map], table[i].memory);
 	return r;
 }
 
-/* Loads and maps. What is in *m is closed by the caller, also after a failure. */
-static int bring_up(struct plane_maps *m, struct plane_why *why)
+static int open_program(struct plane_maps *m, const char *program)
 {
-	struct timespec tick;
-	int r = load(m->object, why);
-
-	if (r < 0)
-		return r;
-	m->program = xdp_object_program(m->object, ABI_PROGRAM);
-	r = m->program < 0 ? m->program : xdp_program_id(m->program, &m->program_id);
-	if (r == 0)
-		r = map_memory(m);
-	if (r < 0) {
-		plane__explain(why, "cannot map the maps: %s", strerror(-r));
-		return r;
-	}
-	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
-	m->hz = (unsigned)(NSEC_PER_SEC / tick.tv_nsec);
-	return 0;
+	m->program = xdp_program_open(program);
+	unlink(program);
+	return m->program < 0 ? m->program : xdp_program_id(m->program, &m->program_id);
 }
 
-/* ---- maps that are there ---- */
-
-static int check_essentials(const struct xdp_object *object, struct plane_why *why)
+/* Whoever made them has seen to it that they belong together. */
+static void read_sizes(struct plane_maps *m)
 {
-	struct xdp_map map;
+	const struct abi_config *c = m->config;
 
-	for (size_t i = 0; i < ARRAY_SIZE(maps); i++) {
-		if (!maps[i].essential || xdp_map(object, maps[i].name, &map) == 0)
-			continue;
-		plane__explain(why, "the pin of %s is gone", maps[i].name);
-		return -ENODATA;
-	}
-	return 0;
-}
-
-static uint32_t entries_of(const struct xdp_object *object, const char *name, uint32_t otherwise)
-{
-	struct xdp_map map;
-
-	return xdp_map(object, name, &map) == 0 ? map.entries : otherwise;
-}
-
-/* From the maps that are there; the others are made to match. */
-static void read_sizes(const struct xdp_object *object, const struct abi_config *c,
-		       struct plane_sizes *ret)
-{
-	*ret = (struct plane_sizes){
-		.vips = entries_of(object, ABI_MAP_VIPS, 0),
-		.servers = entries_of(object, ABI_MAP_SERVERS, 0),
-		.cells = c->vip_mask + 1,
+	m->sizes = (struct plane_sizes){
+		.vips = m->map[PLANE_VIPS].entries,
+		.servers = m->map[PLANE_SERVERS].entries,
+		.cells = m->map[PLANE_CELLS].entries,
+		.tables = m->map[PLANE_TABLES].entries / c->table_lines,
 		.table_size = c->table_size,
 		.table_lines = c->table_lines,
-		.buckets = c->flow_mask + 1,
+		.buckets = m->map[PLANE_FLOWS].entries,
 	};
-	if (c->table_lines)
-		ret->tables = entries_of(object, ABI_MAP_TABLES, 0) / c->table_lines;
 }
 
-static bool is_of_one_piece(const struct xdp_object *object, const struct plane_sizes *s)
+int plane__maps_open(const char *folder, const char *program, struct plane_maps *ret,
+		     struct plane_why *why)
 {
-	return s->vips > 1 && s->servers > 1 && s->tables > 0 && s->table_size > 0 &&
-	       (uint64_t)s->table_lines * ABI_LINE_SLOTS >= s->table_size && s->buckets > 0 &&
-	       entries_of(object, ABI_MAP_VIP_CELLS, 0) == s->cells &&
-	       entries_of(object, ABI_MAP_FLOWS, s->buckets) == s->buckets &&
-	       entries_of(object, ABI_MAP_VIP_COUNTS, s->vips) == s->vips &&
-	       entries_of(object, ABI_MAP_AS_LOCAL, s->servers) == s->servers;
-}
+	struct plane_maps m = { .program = -1, .hz = plane__hz() };
+	int r;
 
-static int check_layout(const struct xdp_object *object, const char *folder,
-			struct plane_sizes *ret, struct plane_why *why)
-{
-	struct abi_config config;
-	struct xdp_map map;
-	uint32_t zero = 0;
-	int r = xdp_map(object, ABI_MAP_CONFIG, &map);
-
+	for (size_t i = 0; i < PLANE_MAPS; i++)
+		m.map[i].fd = -1;
+	r = open_program(&m, program);
 	if (r == 0)
-		r = xdp_map_read(&map, &zero, &config);
+		r = open_maps(&m, folder);
+	if (r == 0)
+		r = map_memory(&m);
 	if (r < 0) {
-		plane__explain(why, "cannot read %s in %s: %s", ABI_MAP_CONFIG, folder,
-			       strerror(-r));
-		return r;
-	}
-	if (config.layout != ABI_LAYOUT) {
-		plane__explain(why,
-			       "the maps in %s have layout %u, and this maglevd knows %d: "
-			       "\"maglevd --xdp-detach\" takes them away",
-			       folder, config.layout, ABI_LAYOUT);
-		return -ESTALE;
-	}
-	read_sizes(object, &config, ret);
-	if (is_of_one_piece(object, ret))
-		return 0;
-	plane__explain(why,
-		       "the maps in %s do not belong together: \"maglevd --xdp-detach\" takes "
-		       "them away",
-		       folder);
-	return -ESTALE;
-}
-
-static int take_pins(struct xdp_object *object, const char *folder, struct plane_why *why)
-{
-	int r = xdp_object_adopt(object, folder);
-
-	if (r == -ESTALE)
-		plane__explain(why,
-			       "the maps in %s are not ours: %s: \"maglevd --xdp-detach\" "
-			       "takes them away",
-			       folder, xdp_why());
-	else if (r < 0)
 		plane__explain(why, "cannot open the maps in %s: %s", folder, strerror(-r));
-	if (r < 0)
-		return r;
-	return r == 0 ? -ENOENT : 0;
-}
-
-int plane__maps_adopt(const char *folder, struct plane_maps *ret, struct plane_why *why)
-{
-	struct plane_maps m = { 0 };
-	int r = open_object(&m.object, why);
-
-	if (r < 0)
-		return r;
-	r = take_pins(m.object, folder, why);
-	if (r == 0)
-		r = check_essentials(m.object, why);
-	if (r == 0)
-		r = check_layout(m.object, folder, &m.sizes, why);
-	if (r == 0)
-		r = resize(m.object, &m.sizes);
-	if (r == 0)
-		r = bring_up(&m, why);
-	if (r < 0)
-		plane__maps_close(&m);
-	else
-		*ret = m;
-	return r;
-}
-
-/* ---- new ones ---- */
-
-/* What is written once. The seed goes with the flow table, whose places it decides. */
-static void write_config(struct plane_maps *m, const struct plane_maps *from)
-{
-	struct abi_config *c = m->config;
-
-	if (from)
-		memcpy(c, from->config, sizeof(*c));
-	else if (getrandom(c->seed, sizeof(c->seed), 0) != sizeof(c->seed))
-		c->seed[0] = c->seed[1] = 0;
-	c->layout = ABI_LAYOUT;
-	c->table_size = m->sizes.table_size;
-	c->table_lines = m->sizes.table_lines;
-	c->flow_mask = m->sizes.buckets - 1;
-	c->vip_mask = m->sizes.cells - 1;
-	c->clock_shift = ABI_CLOCK_SHIFT(m->hz);
-}
-
-static int share_flows(struct plane_maps *m, const struct plane_maps *from)
-{
-	if (!from || from->sizes.buckets != m->sizes.buckets)
-		return 0;
-	return xdp_object_share(m->object, ABI_MAP_FLOWS, from->object);
-}
-
-int plane__maps_make(const struct plane_sizes *sizes, const struct plane_maps *from,
-		     struct plane_maps *ret, struct plane_why *why)
-{
-	struct plane_maps m = { .sizes = *sizes };
-	int r = open_object(&m.object, why);
-
-	if (r < 0)
-		return r;
-	r = share_flows(&m, from);
-	if (r == 0)
-		r = resize(m.object, sizes);
-	if (r == 0)
-		r = bring_up(&m, why);
-	if (r < 0) {
 		plane__maps_close(&m);
 		return r;
 	}
-	write_config(&m, from);
+	read_sizes(&m);
 	*ret = m;
 	return 0;
 }
 
 int plane__maps_pin(const struct plane_maps *m, const char *folder, struct plane_why *why)
 {
-	int r = xdp_object_pin(m->object, folder);
+	char path[PATH_SIZE];
+	int r = mkdir(folder, 0700) < 0 && errno != EEXIST ? -errno : 0;
 
+	for (enum plane_map i = 0; i < PLANE_MAPS && r == 0; i++) {
+		pin_path(path, folder, i);
+		if (access(path, F_OK) < 0)
+			r = xdp_map_pin(&m->map[i], path);
+	}
 	if (r < 0)
 		plane__explain(why, "cannot pin the maps in %s: %s", folder, strerror(-r));
 	return r;
@@ -444,25 +237,28 @@ int plane__maps_pin(const struct plane_maps *m, const char *folder, struct plane
 
 const char *plane__maps_unpinned(const char *folder)
 {
-	char path[512];
+	char path[PATH_SIZE];
 
-	for (size_t i = 0; i < ARRAY_SIZE(maps); i++) {
-		snprintf(path, sizeof(path), "%s/%s", folder, maps[i].name);
+	for (enum plane_map i = 0; i < PLANE_MAPS; i++) {
+		pin_path(path, folder, i);
 		if (access(path, F_OK) < 0)
-			return maps[i].name;
+			return plane__map_name(i);
 	}
 	return NULL;
 }
 
 void plane__maps_close(struct plane_maps *m)
 {
-	xdp_map_unmap(&m->config_map, m->config);
-	xdp_map_unmap(&m->cells_map, m->cells);
-	xdp_map_unmap(&m->vips_map, m->vips);
-	xdp_map_unmap(&m->servers_map, m->servers);
-	xdp_map_unmap(&m->tables_map, m->tables);
-	xdp_object_free(m->object);
-	*m = (struct plane_maps){ 0 };
+	xdp_map_unmap(&m->map[PLANE_CONFIG], m->config);
+	xdp_map_unmap(&m->map[PLANE_CELLS], m->cells);
+	xdp_map_unmap(&m->map[PLANE_VIPS], m->vips);
+	xdp_map_unmap(&m->map[PLANE_SERVERS], m->servers);
+	xdp_map_unmap(&m->map[PLANE_TABLES], m->tables);
+	for (size_t i = 0; i < PLANE_MAPS && m->program >= 0; i++)
+		xdp_map_close(&m->map[i]);
+	if (m->program >= 0)
+		close(m->program);
+	*m = (struct plane_maps){ .program = -1 };
 }
 
 /* ---- addresses ---- */

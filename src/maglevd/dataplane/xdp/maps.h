@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * maps: one set of the maps of bpf/abi.h, the program that is loaded over them, and their pins.
+ * maps: one set of the maps of bpf/abi.h and the program over them, as load.h has pinned them.
  */
 #pragma once
 
@@ -32,14 +32,28 @@ bool plane__sizes_do(const struct plane_sizes *have, const struct l4_config *c);
 /* More entries where have has more, as indexes are kept when maps are made anew. */
 void plane__sizes_grow(struct plane_sizes *s, const struct plane_sizes *have);
 
+enum plane_map {
+	PLANE_CONFIG,
+	PLANE_CELLS,
+	PLANE_VIPS,
+	PLANE_SERVERS,
+	PLANE_TABLES,
+	PLANE_FLOWS,
+	PLANE_LINKS,
+	PLANE_VIP_COUNTS,
+	PLANE_AS_LOCAL,
+	PLANE_EVENTS,
+	PLANE_CPU,
+	PLANE_MAPS
+};
+const char *plane__map_name(enum plane_map map); /* "lb_config" ... */
+
 struct plane_maps {
-	struct xdp_object *object; /* NULL: none are open */
-	int program;
+	int program; /* -1: not open */
 	uint32_t program_id;
 	struct plane_sizes sizes;
 	unsigned hz; /* of the kernel's tick */
-	struct xdp_map config_map, cells_map, vips_map, servers_map, tables_map;
-	struct xdp_map vip_counts, as_local, events, links;
+	struct xdp_map map[PLANE_MAPS];
 	/* shared with the kernel */
 	struct abi_config *config;
 	struct abi_vip_cell *cells;
@@ -48,20 +62,15 @@ struct plane_maps {
 	struct abi_table_line *tables;
 };
 
-/*
- * The maps pinned in a folder, with a program over them. -ENOENT: there are none; -ENODATA: one is
- * missing without which the others are worth nothing; -ESTALE: of a layout that is not ours, or
- * not of one piece.
- */
-int plane__maps_adopt(const char *folder, struct plane_maps *ret, struct plane_why *why);
-/* Empty ones; the flow table is that of from (NULL: none), if the sizes agree. */
-int plane__maps_make(const struct plane_sizes *sizes, const struct plane_maps *from,
-		     struct plane_maps *ret, struct plane_why *why);
-/* Pins what is not pinned in the folder. */
+unsigned plane__hz(void);
+/* What is pinned in a folder, and under the path of the program; that pin is removed. */
+int plane__maps_open(const char *folder, const char *program, struct plane_maps *ret,
+		     struct plane_why *why);
+/* Pins what is not pinned in the folder; makes it if it must. */
 int plane__maps_pin(const struct plane_maps *m, const char *folder, struct plane_why *why);
 /* The name of a map that has no pin in the folder, NULL when all have. */
 const char *plane__maps_unpinned(const char *folder);
-/* Pins stay. */
+/* Pins stay. Twice is fine. */
 void plane__maps_close(struct plane_maps *m);
 
 /* 128 bits, as the maps have addresses. */

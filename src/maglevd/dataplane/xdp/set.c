@@ -5,155 +5,27 @@
  * program over the new ones: a packet sees one set or the other. The flow table is part of both if
  * its size is the same, so that flows stay; with another size it starts empty. The new pins lie
  * in a folder of their own until all is done, and are renamed then: a crash leaves the old folder,
- * or the new one, whole.
+ * or the new one, whole. load.h makes them; here they are filled and switched to.
  */
 #include "src/maglevd/dataplane/xdp/set.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/mem.h"
 #include "lib/log/log.h"
 
-/* ---- the folder ---- */
-
-void plane__folder_init(struct plane_folder *f, const char *pin)
-{
-	snprintf(f->pin, sizeof(f->pin), "%s", pin);
-	snprintf(f->maps, sizeof(f->maps), "%s/maps", f->pin);
-	snprintf(f->next, sizeof(f->next), "%s/next", f->pin);
-	f->lock = -1;
-}
-
-static bool is_bpf_filesystem(int fd)
-{
-	struct statfs fs;
-
-	return fstatfs(fd, &fs) == 0 && (unsigned long)fs.f_type == BPF_FS_MAGIC;
-}
-
-static int open_folder(const struct plane_folder *f, struct plane_why *why)
-{
-	int fd;
-
-	if (mkdir(f->pin, 0700) < 0 && errno != EEXIST) {
-		int r = -errno;
-
-		plane__explain(why, "cannot make %s: %s", f->pin, strerror(-r));
-		return r;
-	}
-	fd = open(f->pin, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0) {
-		plane__explain(why, "cannot open %s: %s", f->pin, strerror(errno));
-		return -errno;
-	}
-	if (is_bpf_filesystem(fd))
-		return fd;
-	plane__explain(why, "%s is not in a BPF file system: see xdp.pin, or mount one", f->pin);
-	rmdir(f->pin);
-	close(fd);
-	return -EINVAL;
-}
-
-int plane__folder_lock(struct plane_folder *f, struct plane_why *why)
-{
-	_cleanup_(cleanup_fd) int fd = open_folder(f, why);
-
-	if (fd < 0)
-		return fd;
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		plane__explain(why, "another maglevd drives %s", f->pin);
-		return -EBUSY;
-	}
-	f->lock = TAKE_FD(fd);
-	return 0;
-}
-
-bool plane__folder_holds(const struct plane_folder *f)
-{
-	struct stat held, there;
-
-	return f->lock >= 0 && fstat(f->lock, &held) == 0 && stat(f->pin, &there) == 0 &&
-	       held.st_ino == there.st_ino && held.st_dev == there.st_dev;
-}
-
-void plane__folder_unlock(struct plane_folder *f)
-{
-	if (f->lock >= 0)
-		close(f->lock);
-	f->lock = -1;
-}
-
-/* ---- a set ---- */
-
-/* What a maglevd that ended in the middle of making maps anew has left. */
-static void clean_up(const struct plane_folder *f)
-{
-	if (access(f->next, F_OK) < 0)
-		return;
-	if (access(f->maps, F_OK) == 0)
-		xdp_unpin(f->next);
-	else if (rename(f->next, f->maps) < 0)
-		xdp_unpin(f->next);
-}
-
-static int adopt(const struct plane_folder *f, struct plane_set *s, struct plane_why *why)
-{
-	const char *missing = plane__maps_unpinned(f->maps);
-	int r = plane__maps_adopt(f->maps, &s->maps, why);
-
-	if (r == -ENODATA) {
-		log_warn("xdp-maps-lost", LOG_S("pin", f->pin), LOG_S("reason", why->text));
-		xdp_unpin(f->maps);
-		return -ENOENT;
-	}
-	if (r < 0 || !missing)
-		return r;
-	log_warn("xdp-repair", LOG_S("map", missing), LOG_S("reason", "its pin was gone"));
-	return plane__maps_pin(&s->maps, f->maps, why);
-}
-
-static int make(const struct plane_folder *f, const struct l4_config *c, struct plane_set *s,
-		struct plane_why *why)
-{
-	struct plane_sizes sizes;
-	int r;
-
-	plane__sizes_for(c, &sizes);
-	r = plane__maps_make(&sizes, NULL, &s->maps, why);
-	return r < 0 ? r : plane__maps_pin(&s->maps, f->maps, why);
-}
-
-int plane__set_open(const struct plane_folder *f, const struct l4_config *c, struct plane_set **ret,
-		    bool *ret_adopted, struct plane_why *why)
+struct plane_set *plane__set_new(const struct plane_maps *maps, bool fresh)
 {
 	struct plane_set *s = mem_zalloc(sizeof(*s));
-	bool adopted;
-	int r;
 
-	clean_up(f);
-	r = adopt(f, s, why);
-	adopted = r == 0;
-	if (r == -ENOENT)
-		r = make(f, c, s, why);
-	if (r < 0) {
-		plane__set_close(s);
-		return r;
-	}
-	plane__book_open(&s->book, &s->maps, !adopted);
-	*ret = s;
-	*ret_adopted = adopted;
-	return 0;
+	s->maps = *maps;
+	plane__book_open(&s->book, &s->maps, fresh);
+	return s;
 }
 
 void plane__set_close(struct plane_set *s)
@@ -170,28 +42,17 @@ void plane__set_close(struct plane_set *s)
 static void copy_events(const struct plane_maps *from, const struct plane_maps *to)
 {
 	for (uint32_t i = 0; i < ABI_EVENTS; i++)
-		xdp_map_copy(&from->events, i, &to->events);
+		xdp_map_copy(&from->map[PLANE_EVENTS], i, &to->map[PLANE_EVENTS]);
 }
 
-int plane__remake_begin(struct plane_remake *r, struct plane_set *from, const struct l4_config *c,
-			struct plane_why *why)
+int plane__remake_begin(struct plane_remake *r, struct plane_set *from,
+			const struct plane_maps *maps)
 {
-	struct plane_set *s = mem_zalloc(sizeof(*s));
-	struct plane_sizes sizes;
-	int err;
+	struct plane_set *s = plane__set_new(maps, true);
+	int err = plane__book_import(&s->book, &from->book);
 
 	assert(!r->set);
-	plane__sizes_for(c, &sizes);
-	plane__sizes_grow(&sizes, &from->maps.sizes);
-	err = plane__maps_make(&sizes, &from->maps, &s->maps, why);
 	if (err < 0) {
-		plane__set_close(s);
-		return err;
-	}
-	plane__book_open(&s->book, &s->maps, true);
-	err = plane__book_import(&s->book, &from->book);
-	if (err < 0) {
-		plane__explain(why, "no room for what is programmed: %s", strerror(-err));
 		plane__set_close(s);
 		return err;
 	}
@@ -199,7 +60,7 @@ int plane__remake_begin(struct plane_remake *r, struct plane_set *from, const st
 	r->from = from;
 	r->set = s;
 	r->vip = 0;
-	r->same_size = sizes.table_size == from->maps.sizes.table_size;
+	r->same_size = s->maps.sizes.table_size == from->maps.sizes.table_size;
 	return 0;
 }
 
@@ -208,9 +69,10 @@ static void copy_counters(const struct plane_remake *r)
 	const struct plane_vip *v = &r->set->book.vips[r->vip];
 	const struct plane_maps *from = &r->from->maps, *to = &r->set->maps;
 
-	xdp_map_copy(&from->vip_counts, r->vip, &to->vip_counts);
+	xdp_map_copy(&from->map[PLANE_VIP_COUNTS], r->vip, &to->map[PLANE_VIP_COUNTS]);
 	for (size_t i = 0; i < v->servers.n; i++)
-		xdp_map_copy(&from->as_local, v->servers.items[i], &to->as_local);
+		xdp_map_copy(&from->map[PLANE_AS_LOCAL], v->servers.items[i],
+			     &to->map[PLANE_AS_LOCAL]);
 }
 
 /* Under the same number. */
@@ -256,24 +118,18 @@ enum plane_pace plane__remake_step(struct plane_remake *r)
 	return PLANE_MORE;
 }
 
-int plane__remake_finish(struct plane_remake *r, const struct plane_folder *f,
-			 struct plane_links *links, struct plane_set **ret, struct plane_why *why)
+struct plane_set *plane__remake_finish(struct plane_remake *r, const struct plane_folder *f,
+				       struct plane_links *links)
 {
-	int err;
+	struct plane_set *set = r->set;
 
-	if (access(f->next, F_OK) == 0)
-		xdp_unpin(f->next);
-	err = plane__maps_pin(&r->set->maps, f->next, why);
-	if (err < 0)
-		return err;
-	plane__links_switch(links, &r->set->maps);
+	plane__links_switch(links, &set->maps);
 	xdp_unpin(f->maps);
 	if (rename(f->next, f->maps) < 0)
 		log_warn("xdp-repair", LOG_S("map", f->next), LOG_S("reason", strerror(errno)));
 	plane__set_close(r->from);
-	*ret = r->set;
 	r->set = r->from = NULL;
-	return 0;
+	return set;
 }
 
 void plane__remake_stop(struct plane_remake *r)

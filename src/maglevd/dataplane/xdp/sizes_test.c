@@ -99,7 +99,8 @@ static void more_frontends_make_more_room(void **state)
 	for (uint32_t i = 1; i < w->maps.sizes.vips; i++) {
 		uint64_t words[ABI_KINDS];
 
-		assert_int_equal(xdp_map_sum(&w->maps.vip_counts, i, words, ABI_KINDS), 0);
+		assert_int_equal(xdp_map_sum(&w->maps.map[PLANE_VIP_COUNTS], i, words, ABI_KINDS),
+				 0);
 		packets += words[ABI_KIND_FIRST];
 	}
 	assert_true(packets > 0); /* counted before the maps were made */
@@ -126,16 +127,23 @@ static void sizes_that_changed_over_a_restart_are_taken_on(void **state)
 	check_www(w);
 }
 
-/* Requests wait for the maps, and are not lost. */
-static void a_request_meanwhile_is_served_by_the_new_maps(void **state)
+/* By the old maps while the new ones are loaded, and by the new ones after that. */
+static void requests_go_on_meanwhile(void **state)
 {
 	struct world *w = *state;
 	const struct world_config larger = { .table_size = 65537 };
+	unsigned served = 0;
 
 	start_with_www(w, &usual);
 	world_reconfigure(w, &larger);
+	for (; !world_logged(w, "xdp-remade"); served++) {
+		const struct lb_op op =
+			op_as(LB_OP_AS_WEIGHT, WORLD_VIP, 80, "10.0.0.2", served % 2 ? 100 : 50);
+
+		world_do(w, &op, 1);
+	}
+	assert_true(served > 1);
 	drain_first(w);
-	assert_true(world_logged(w, "xdp-remade"));
 	world_forget_maps(w);
 	check_www(w);
 }
@@ -144,13 +152,14 @@ static void what_an_interrupted_remake_has_left_is_cleaned_up(void **state)
 {
 	struct world *w = *state;
 	char maps[128], next[128];
+	struct plane_why why;
 
 	start_with_www(w, &usual);
 	drain_first(w);
 	snprintf(maps, sizeof(maps), "%s/maps", w->pin);
 	snprintf(next, sizeof(next), "%s/next", w->pin);
 	world_share(w, world_www(), "10.0.0.1");
-	assert_int_equal(xdp_object_pin(w->maps.object, next), 0);
+	assert_int_equal(plane__maps_pin(&w->maps, next, &why), 0);
 	world_stop(w);
 	world_start(w, &usual);
 	world_wait_up(w);
@@ -299,7 +308,7 @@ int main(void)
 		IN_WORLD(another_flow_table_forgets_flows_and_nothing_else),
 		IN_WORLD(more_frontends_make_more_room),
 		IN_WORLD(sizes_that_changed_over_a_restart_are_taken_on),
-		IN_WORLD(a_request_meanwhile_is_served_by_the_new_maps),
+		IN_WORLD(requests_go_on_meanwhile),
 		IN_WORLD(what_an_interrupted_remake_has_left_is_cleaned_up),
 		IN_WORLD(a_large_table_is_built_in_slices),
 		IN_WORLD(too_much_is_told_with_the_limit),

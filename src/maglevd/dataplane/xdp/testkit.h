@@ -12,6 +12,7 @@
 
 #include "core/diff/diff.h"
 #include "src/maglevd/dataplane/dataplane.h"
+#include "src/maglevd/dataplane/xdp/load.h"
 #include "src/maglevd/dataplane/xdp/set.h"
 #include "src/maglevd/snapshot.h"
 
@@ -96,6 +97,8 @@ unsigned world_share(struct world *w, const struct lb_vip_key *vip, const char *
 unsigned world_open_flow(struct world *w);
 /* The last byte of the server that a packet of such a flow goes to. */
 unsigned world_flow_server(struct world *w, unsigned port);
+/* A program of the test's own over the maps of a folder, or over new ones. */
+void testing_load(const char *pin, struct plane_maps *ret);
 /* Fails unless each VIP has the table of its servers, and just that. */
 void world_check_tables(struct world *w);
 struct addr testing_address(const char *text);

@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "lib/log/log.h"
+#include "lib/net/privilege.h"
 #include "src/maglevd/dataplane/drivers.h"
 #include "src/maglevd/testing.h"
 
@@ -40,14 +42,8 @@ static void remove_root(void)
 
 const char *testing_prepare(void)
 {
-	struct plane_sizes sizes = { 64, 64, 1024, 8, 1009, 32, 128 };
-	struct plane_maps maps;
-	struct plane_why why;
-
-	if (plane__maps_make(&sizes, NULL, &maps, &why) == -EPERM ||
-	    unshare(CLONE_NEWNET | CLONE_NEWNS) < 0)
+	if (!privilege_effective(CAP_BPF) || unshare(CLONE_NEWNET | CLONE_NEWNS) < 0)
 		return "BPF or namespaces are not permitted here";
-	plane__maps_close(&maps);
 	assert_int_equal(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
 	assert_non_null(mkdtemp(root_folder));
 	assert_int_equal(mount("bpf", root_folder, "bpf", 0, NULL), 0);
@@ -85,6 +81,7 @@ static struct world *world_new(struct ev_loop *loop)
 	struct world *w = mem_zalloc(sizeof(*w));
 
 	w->loop = loop;
+	w->maps.program = -1;
 	w->sink = log_add_sink(LOG_DEBUG, on_log, w);
 	snprintf(w->pin, sizeof(w->pin), "%s/%u", root_folder, number++);
 	return w;
@@ -417,18 +414,27 @@ static void build_frame(struct frame *f, const struct addr *client, unsigned cli
 
 void world_forget_maps(struct world *w)
 {
-	if (w->maps.object)
-		plane__maps_close(&w->maps);
+	plane__maps_close(&w->maps);
+}
+
+void testing_load(const char *pin, struct plane_maps *ret)
+{
+	const struct plane_sizes sizes = { 64, 64, 1024, 8, 1009, 32, 128 };
+	struct plane_folder folder;
+	struct plane_loaded loaded;
+	struct plane_why why;
+
+	plane__folder_init(&folder, pin);
+	snprintf(folder.program, sizeof(folder.program), "%s/test", pin);
+	if (plane__load(&folder, &sizes, &loaded, &why) < 0 ||
+	    plane__maps_open(folder.maps, folder.program, ret, &why) < 0)
+		fail_msg("%s", why.text);
 }
 
 static void find_maps(struct world *w)
 {
-	char folder[80];
-	struct plane_why why;
-
-	snprintf(folder, sizeof(folder), "%s/maps", w->pin);
-	if (!w->maps.object)
-		assert_int_equal(plane__maps_adopt(folder, &w->maps, &why), 0);
+	if (w->maps.program < 0)
+		testing_load(w->pin, &w->maps);
 }
 
 /* Takes a VLAN tag off; its number, 0 without one. */

@@ -56,8 +56,8 @@ void plane__vlans_put(const struct plane_vlans *v, struct plane_book *b)
 	if (!v->list.n)
 		plane__book_set_links(b, false);
 	for (size_t i = 0; i < v->list.n; i++)
-		put(&b->maps->links, &v->list.items[i]);
-	remove_others(&b->maps->links, v);
+		put(&b->maps->map[PLANE_LINKS], &v->list.items[i]);
+	remove_others(&b->maps->map[PLANE_LINKS], v);
 	if (v->list.n)
 		plane__book_set_links(b, true);
 }

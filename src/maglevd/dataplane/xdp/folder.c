@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The lock is on the folder itself: BPF file systems have no files to lock. It ends with the
+ * process that holds it, or with the last child of it that is still loading something.
+ */
+#include "src/maglevd/dataplane/xdp/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+void plane__folder_init(struct plane_folder *f, const char *pin)
+{
+	snprintf(f->pin, sizeof(f->pin), "%s", pin);
+	snprintf(f->maps, sizeof(f->maps), "%s/maps", f->pin);
+	snprintf(f->next, sizeof(f->next), "%s/next", f->pin);
+	snprintf(f->program, sizeof(f->program), "%s/program", f->pin);
+	f->lock = -1;
+}
+
+static bool is_bpf_filesystem(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && (unsigned long)fs.f_type == BPF_FS_MAGIC;
+}
+
+static int open_folder(const struct plane_folder *f, struct plane_why *why)
+{
+	int fd;
+
+	if (mkdir(f->pin, 0700) < 0 && errno != EEXIST) {
+		int r = -errno;
+
+		plane__explain(why, "cannot make %s: %s", f->pin, strerror(-r));
+		return r;
+	}
+	fd = open(f->pin, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0) {
+		plane__explain(why, "cannot open %s: %s", f->pin, strerror(errno));
+		return -errno;
+	}
+	if (is_bpf_filesystem(fd))
+		return fd;
+	plane__explain(why, "%s is not in a BPF file system: see xdp.pin, or mount one", f->pin);
+	rmdir(f->pin);
+	close(fd);
+	return -EINVAL;
+}
+
+int plane__folder_lock(struct plane_folder *f, struct plane_why *why)
+{
+	_cleanup_(cleanup_fd) int fd = open_folder(f, why);
+
+	if (fd < 0)
+		return fd;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		plane__explain(why, "another maglevd drives %s", f->pin);
+		return -EBUSY;
+	}
+	f->lock = TAKE_FD(fd);
+	return 0;
+}
+
+bool plane__folder_holds(const struct plane_folder *f)
+{
+	struct stat held, there;
+
+	return f->lock >= 0 && fstat(f->lock, &held) == 0 && stat(f->pin, &there) == 0 &&
+	       held.st_ino == there.st_ino && held.st_dev == there.st_dev;
+}
+
+void plane__folder_unlock(struct plane_folder *f)
+{
+	if (f->lock >= 0)
+		close(f->lock);
+	f->lock = -1;
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A set of maps is either adopted whole, as a process before us has left it, or made anew. Five of
+ * them hold what was programmed and stand or fall together; the flow table and the counters can be
+ * made again on their own, at the cost of what they held.
+ *
+ * The program is always loaded from this maglevd's own object, over whatever maps there are; so an
+ * upgrade is a load and a switch of the links, and what a former program looked like is of no
+ * interest.
+ *
+ * New maps are pinned in a folder of their own first, which is renamed when all is there: a crash
+ * leaves a folder that is whole. Capabilities are in force for the load alone: maps are made and
+ * programs checked there. All that comes later goes by descriptors and by permissions of pins.
+ */
+#include "src/maglevd/dataplane/xdp/load.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <lb.skel.h>
+
+#include "base/cleanup.h"
+#include "lib/net/privilege.h"
+
+#define LAST_WORDS 400
+
+/* Raises what loading needs; what was raised, to be lowered again. */
+static uint64_t raise_all(void)
+{
+	static const int needed[] = { CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON };
+	uint64_t raised = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
+		if (privilege_raise(needed[i]) == 1)
+			raised |= (uint64_t)1 << needed[i];
+	return raised;
+}
+
+static void lower_all(uint64_t raised)
+{
+	for (int cap = 0; cap < 64; cap++)
+		if (raised >> cap & 1)
+			privilege_lower(cap);
+}
+
+/* The verifier says a lot, and at the end why. */
+static const char *last_words(void)
+{
+	const char *all = xdp_why();
+	size_t n = strlen(all);
+
+	return n > LAST_WORDS ? all + n - LAST_WORDS : all;
+}
+
+static int load(struct xdp_object *object, struct plane_why *why)
+{
+	uint64_t raised = raise_all();
+	int r = xdp_object_load(object);
+
+	lower_all(raised);
+	if (r == -EPERM || (r == -EACCES && !privilege_held(CAP_PERFMON)))
+		plane__explain(why,
+			       "the kernel does not let us load the program: that takes CAP_BPF, "
+			       "CAP_NET_ADMIN and CAP_PERFMON");
+	else if (r < 0)
+		plane__explain(why, "cannot load the program: %s: %s", strerror(-r), last_words());
+	return r;
+}
+
+static int open_object(struct xdp_object **ret, struct plane_why *why)
+{
+	size_t size;
+	const void *elf = lb__elf_bytes(&size);
+	int r = xdp_object_open(elf, size, ret);
+
+	if (r < 0)
+		plane__explain(why, "cannot open the program: %s: %s", strerror(-r), xdp_why());
+	return r;
+}
+
+static int resize(struct xdp_object *object, const struct plane_sizes *s)
+{
+	const uint32_t entries[PLANE_MAPS] = {
+		[PLANE_CONFIG] = 1,
+		[PLANE_CELLS] = s->cells,
+		[PLANE_VIPS] = s->vips,
+		[PLANE_SERVERS] = s->servers,
+		[PLANE_TABLES] = s->tables * s->table_lines,
+		[PLANE_FLOWS] = s->buckets,
+		[PLANE_VIP_COUNTS] = s->vips,
+		[PLANE_AS_LOCAL] = s->servers,
+	};
+	struct xdp_map adopted;
+	int r = 0;
+
+	for (enum plane_map i = 0; i < PLANE_MAPS && r == 0; i++)
+		if (entries[i] && xdp_map(object, plane__map_name(i), &adopted) < 0)
+			r = xdp_object_resize(object, plane__map_name(i), entries[i]);
+	return r;
+}
+
+static int pin_program(const struct xdp_object *object, const struct plane_folder *f,
+		       struct plane_why *why)
+{
+	int r;
+
+	unlink(f->program);
+	r = xdp_program_pin(xdp_object_program(object, ABI_PROGRAM), f->program);
+	if (r < 0)
+		plane__explain(why, "cannot pin the program in %s: %s", f->pin, strerror(-r));
+	return r;
+}
+
+/* Loads, and leaves it all to whoever looks for the pins. */
+static int load_and_pin(struct xdp_object *object, const struct plane_folder *f, const char *maps,
+			struct plane_why *why)
+{
+	int r = load(object, why);
+
+	if (r < 0)
+		return r;
+	r = xdp_object_pin(object, maps);
+	if (r < 0)
+		plane__explain(why, "cannot pin the maps in %s: %s", maps, strerror(-r));
+	return r < 0 ? r : pin_program(object, f, why);
+}
+
+/* ---- maps that are there ---- */
+
+static int check_essentials(const struct xdp_object *object, struct plane_why *why)
+{
+	struct xdp_map map;
+
+	for (enum plane_map i = PLANE_CONFIG; i <= PLANE_TABLES; i++) {
+		if (xdp_map(object, plane__map_name(i), &map) == 0)
+			continue;
+		plane__explain(why, "the pin of %s is gone", plane__map_name(i));
+		return -ENODATA;
+	}
+	return 0;
+}
+
+static uint32_t entries_of(const struct xdp_object *object, const char *name, uint32_t otherwise)
+{
+	struct xdp_map map;
+
+	return xdp_map(object, name, &map) == 0 ? map.entries : otherwise;
+}
+
+/* From the maps that are there; the others are made to match. */
+static void read_sizes(const struct xdp_object *object, const struct abi_config *c,
+		       struct plane_sizes *ret)
+{
+	*ret = (struct plane_sizes){
+		.vips = entries_of(object, ABI_MAP_VIPS, 0),
+		.servers = entries_of(object, ABI_MAP_SERVERS, 0),
+		.cells = c->vip_mask + 1,
+		.table_size = c->table_size,
+		.table_lines = c->table_lines,
+		.buckets = c->flow_mask + 1,
+	};
+	if (c->table_lines)
+		ret->tables = entries_of(object, ABI_MAP_TABLES, 0) / c->table_lines;
+}
+
+static bool is_of_one_piece(const struct xdp_object *object, const struct plane_sizes *s)
+{
+	return s->vips > 1 && s->servers > 1 && s->tables > 0 && s->table_size > 0 &&
+	       (uint64_t)s->table_lines * ABI_LINE_SLOTS >= s->table_size && s->buckets > 0 &&
+	       entries_of(object, ABI_MAP_VIP_CELLS, 0) == s->cells &&
+	       entries_of(object, ABI_MAP_FLOWS, s->buckets) == s->buckets &&
+	       entries_of(object, ABI_MAP_VIP_COUNTS, s->vips) == s->vips &&
+	       entries_of(object, ABI_MAP_AS_LOCAL, s->servers) == s->servers;
+}
+
+static int check_layout(const struct xdp_object *object, const char *folder,
+			struct plane_sizes *ret, struct plane_why *why)
+{
+	struct abi_config config;
+	struct xdp_map map;
+	uint32_t zero = 0;
+	int r = xdp_map(object, ABI_MAP_CONFIG, &map);
+
+	if (r == 0)
+		r = xdp_map_read(&map, &zero, &config);
+	if (r < 0) {
+		plane__explain(why, "cannot read %s in %s: %s", ABI_MAP_CONFIG, folder,
+			       strerror(-r));
+		return r;
+	}
+	if (config.layout != ABI_LAYOUT) {
+		plane__explain(why,
+			       "the maps in %s have layout %u, and this maglevd knows %d: "
+			       "\"maglevd --xdp-detach\" takes them away",
+			       folder, config.layout, ABI_LAYOUT);
+		return -ESTALE;
+	}
+	read_sizes(object, &config, ret);
+	if (is_of_one_piece(object, ret))
+		return 0;
+	plane__explain(why,
+		       "the maps in %s do not belong together: \"maglevd --xdp-detach\" takes "
+		       "them away",
+		       folder);
+	return -ESTALE;
+}
+
+static int take_pins(struct xdp_object *object, const char *folder, struct plane_why *why)
+{
+	int r = xdp_object_adopt(object, folder);
+
+	if (r == -ESTALE)
+		plane__explain(why,
+			       "the maps in %s are not ours: %s: \"maglevd --xdp-detach\" "
+			       "takes them away",
+			       folder, xdp_why());
+	else if (r < 0)
+		plane__explain(why, "cannot open the maps in %s: %s", folder, strerror(-r));
+	if (r < 0)
+		return r;
+	return r == 0 ? -ENOENT : 0;
+}
+
+static int adopt_into(struct xdp_object *object, const struct plane_folder *f,
+		      struct plane_why *why)
+{
+	struct plane_sizes sizes;
+	int r = take_pins(object, f->maps, why);
+
+	if (r == 0)
+		r = check_essentials(object, why);
+	if (r == 0)
+		r = check_layout(object, f->maps, &sizes, why);
+	if (r == 0)
+		r = resize(object, &sizes);
+	return r < 0 ? r : load_and_pin(object, f, f->maps, why);
+}
+
+/* -ENOENT: there are none; -ENODATA: not all that it takes. */
+static int adopt(const struct plane_folder *f, struct plane_loaded *ret, struct plane_why *why)
+{
+	const char *missing = plane__maps_unpinned(f->maps);
+	struct xdp_object *object;
+	int r = open_object(&object, why);
+
+	if (r < 0)
+		return r;
+	r = adopt_into(object, f, why);
+	xdp_object_free(object);
+	if (r == 0 && missing)
+		snprintf(ret->repaired, sizeof(ret->repaired), "%s", missing);
+	ret->adopted = r == 0;
+	return r;
+}
+
+/* ---- new ones ---- */
+
+/* What is written once. The seed goes with the flow table, whose places it decides. */
+static int write_config(const struct xdp_object *object, const struct plane_sizes *s,
+			const struct plane_heirloom *heirloom)
+{
+	struct abi_config c = { 0 };
+	struct xdp_map map;
+	uint32_t zero = 0;
+	int r = xdp_map(object, ABI_MAP_CONFIG, &map);
+
+	if (heirloom)
+		c = heirloom->config;
+	else if (getrandom(c.seed, sizeof(c.seed), 0) != sizeof(c.seed))
+		return -EIO;
+	c.layout = ABI_LAYOUT;
+	c.table_size = s->table_size;
+	c.table_lines = s->table_lines;
+	c.flow_mask = s->buckets - 1;
+	c.vip_mask = s->cells - 1;
+	c.clock_shift = ABI_CLOCK_SHIFT(plane__hz());
+	return r < 0 ? r : xdp_map_write(&map, &zero, &c);
+}
+
+static int make_into(struct xdp_object *object, const struct plane_folder *f,
+		     const struct plane_sizes *sizes, const struct plane_heirloom *heirloom,
+		     struct plane_why *why)
+{
+	int r = 0;
+
+	if (heirloom && heirloom->has_flows)
+		r = xdp_object_share(object, ABI_MAP_FLOWS, &heirloom->flows);
+	if (r == 0)
+		r = resize(object, sizes);
+	if (r == 0)
+		r = load_and_pin(object, f, f->next, why);
+	if (r == 0) {
+		r = write_config(object, sizes, heirloom);
+		if (r < 0)
+			plane__explain(why, "cannot write the maps: %s", strerror(-r));
+	}
+	return r;
+}
+
+int plane__load_next(const struct plane_folder *f, const struct plane_sizes *sizes,
+		     const struct plane_heirloom *heirloom, struct plane_why *why)
+{
+	struct xdp_object *object;
+	int r = open_object(&object, why);
+
+	if (r < 0)
+		return r;
+	if (access(f->next, F_OK) == 0)
+		xdp_unpin(f->next);
+	r = make_into(object, f, sizes, heirloom, why);
+	xdp_object_free(object);
+	if (r < 0 && access(f->next, F_OK) == 0)
+		xdp_unpin(f->next);
+	return r;
+}
+
+/* What one that ended in the middle of making maps anew has left. */
+static void clean_up(const struct plane_folder *f)
+{
+	if (access(f->next, F_OK) < 0)
+		return;
+	if (access(f->maps, F_OK) == 0 || rename(f->next, f->maps) < 0)
+		xdp_unpin(f->next);
+}
+
+int plane__load(const struct plane_folder *f, const struct plane_sizes *sizes,
+		struct plane_loaded *ret, struct plane_why *why)
+{
+	int r;
+
+	*ret = (struct plane_loaded){ 0 };
+	clean_up(f);
+	r = adopt(f, ret, why);
+	if (r == -ENODATA) {
+		snprintf(ret->lost, sizeof(ret->lost), "%.100s", why->text);
+		xdp_unpin(f->maps);
+	}
+	if (r != -ENOENT && r != -ENODATA)
+		return r;
+	r = plane__load_next(f, sizes, NULL, why);
+	if (r == 0 && rename(f->next, f->maps) < 0) {
+		r = -errno;
+		plane__explain(why, "cannot rename %s: %s", f->next, strerror(-r));
+	}
+	return r;
+}
