@@ -22,6 +22,7 @@ from lab.wait import PATIENCE, until
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), '../../..'))
 BUILD = os.path.abspath(os.environ.get('MAGLEV_BUILD', os.path.join(ROOT, 'build-asan')))
+RELEASE = os.path.join(ROOT, 'build')
 PROGRAMS = {'maglevd': 'src/maglevd/maglevd', 'maglevc': 'src/maglevc/maglevc',
             'maglevd-fake': 'tests/support/fake/maglevd-fake', 'vpp-standin': 'tests/support/vpp/vpp-standin'}
 PIPE = 1 << 20
@@ -30,8 +31,8 @@ LEVELS = ('DEBUG', 'INFO', 'WARN', 'ERROR')
 _libc = ctypes.CDLL(None)
 
 
-def program(name='maglevd'):
-    return os.path.join(BUILD, PROGRAMS[name])
+def program(name='maglevd', build=BUILD):
+    return os.path.join(build, PROGRAMS[name])
 
 
 def _die_with_parent():
@@ -60,13 +61,16 @@ class Line(dict):
 
 class Maglevd:
     def __init__(self, folder, config, name='maglevd', level='debug', metrics='127.0.0.1:0', grpc='127.0.0.1:0',
-                 env=None, args=(), prefix=(), namespace=None):
-        """namespace: where it lives; None: where we do."""
+                 env=None, args=(), prefix=(), namespace=None, measured=False):
+        """namespace: where it lives; None: where we do. measured: as it is shipped, and before all others, since a
+        promise in milliseconds is not that of sanitizers or of who else has the processors.
+        """
         self.folder, self.name, self.namespace = str(folder), name, namespace
         prefix = namespace.command() if namespace else prefix
         self.path = os.path.join(self.folder, 'maglev.yaml')
         self.write(config)
-        self.command = [*prefix, program(name), '--config', self.path, '--log-level', level, '--metrics-addr', metrics,
+        run = ['chrt', '--fifo', '1', program(name, RELEASE)] if measured else [program(name)]
+        self.command = [*prefix, *run, '--config', self.path, '--log-level', level, '--metrics-addr', metrics,
                         '--grpc-addr', grpc, *args]
         self.env = {**os.environ, **(env or {})}
         self.lines, self.broken, self.port = [], [], None
