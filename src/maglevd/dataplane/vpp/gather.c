@@ -320,34 +320,36 @@ static void begin_routes(struct dataplane *dp)
 
 /* ---- the text ---- */
 
-/* What was read of it is in g->text. */
-static void note_text(struct vpplb__gather *g, size_t size)
+static void keep_text(struct vpplb__gather *g, struct vpplb_text *text, size_t size)
 {
+	vpplb_text_free(&g->text);
+	g->text = *text;
+	*text = (struct vpplb_text){ 0 };
 	g->text_due = false;
 	g->text_next = loop_monotonic() + (int64_t)size * TEXT_PAUSE;
 }
 
-static void read_text(struct dataplane *dp, struct vpp_reader *r)
+static void take_text(struct vpplb__gather *g, struct str text)
 {
+	struct vpplb_text parsed = { 0 };
+
+	vpplb_text_parse(text, &parsed);
+	keep_text(g, &parsed, text.n);
+}
+
+static void on_text(void *user, struct vpp_reader *r)
+{
+	struct dataplane *dp = user;
 	struct str text;
 	int32_t retval = vpplb_decode_cli(r, &text);
 
 	if (r->bad)
 		return;
-	if (retval != 0) {
+	if (retval == 0)
+		take_text(&dp->gather, text);
+	else
 		vpplb__refused(dp, vpplb_messages[VPPLB_CLI].answer, retval);
-		return;
-	}
-	vpplb_text_free(&dp->gather.text);
-	vpplb_text_parse(text, &dp->gather.text);
-	note_text(&dp->gather, text.n);
-}
-
-static void on_text(void *user, struct vpp_reader *r)
-{
-	read_text(user, r);
-	if (!r->bad)
-		begin_routes(user);
+	begin_routes(dp);
 }
 
 static void begin_text(struct dataplane *dp)
@@ -431,10 +433,7 @@ void vpplb__gather_take(struct dataplane *dp, struct vpplb_text *text, size_t si
 {
 	/* while routes are looked up or columns read, theirs is the text they began with */
 	if (dp->gather.step == VPPLB__IDLE) {
-		vpplb_text_free(&dp->gather.text);
-		dp->gather.text = *text;
-		*text = (struct vpplb_text){ 0 };
-		note_text(&dp->gather, size);
+		keep_text(&dp->gather, text, size);
 		dp->gather.routes_due = true;
 	}
 }
