@@ -134,7 +134,8 @@ static size_t half_start(const struct segment *s, bool upper)
 	return upper ? s->size / 2 : sizeof(struct segment_header);
 }
 
-static void write_all(struct segment *s, const struct segment_entry *entries, size_t n)
+/* again: they are there already, and only numbers can be others. */
+static void write_all(struct segment *s, const struct segment_entry *entries, size_t n, bool again)
 {
 	struct cursor c = { .s = s,
 			    .at = half_start(s, s->upper),
@@ -142,7 +143,8 @@ static void write_all(struct segment *s, const struct segment_entry *entries, si
 	size_t directory = add_vector(&c, n, n, SEGMENT_ENTRY_LEN);
 
 	for (size_t i = 0; i < n; i++)
-		write_entry(&c, directory + i * SEGMENT_ENTRY_LEN, &entries[i]);
+		if (!again || entries[i].type != SEGMENT_SYMLINK)
+			write_entry(&c, directory + i * SEGMENT_ENTRY_LEN, &entries[i]);
 	segment_header(s)->directory = pointer_to(&c, directory);
 }
 
@@ -160,7 +162,7 @@ static void rewrite(struct segment *s, const struct segment_entry *entries, size
 
 	set_busy(s, 1);
 	s->upper = !s->upper;
-	write_all(s, entries, n);
+	write_all(s, entries, n, false);
 	memset(s->map + old, SEGMENT_POISON, (s->upper ? s->size / 2 : s->size) - old);
 	__atomic_add_fetch(&h->epoch, epochs, __ATOMIC_SEQ_CST);
 	set_busy(s, busy);
@@ -180,7 +182,7 @@ void segment_publish(struct segment *s, const struct segment_entry *entries, siz
 	uint64_t shape = shape_of(entries, n);
 
 	if (shape == s->shape) {
-		write_all(s, entries, n);
+		write_all(s, entries, n, true);
 		return;
 	}
 	s->shape = shape;

@@ -6,6 +6,8 @@
 
 #define UNKNOWN_TYPE 42
 #define FIRST_CAPACITY 8
+#define HEARTBEAT_ENTRY 0
+#define BOOT_TIME_ENTRY 2
 
 static const uint64_t memory[] = { 33554432, 1048576, 32505856 }; /* total, used, free */
 static const char *const interfaces[] = { "local0", NULL, "memif0/0" };
@@ -30,14 +32,17 @@ static void add_link(struct stats *s, const char *name, size_t entry, size_t col
 }
 
 /* VPP leaves room for more columns; only running out of it changes the epoch. */
-static void add_counters(struct stats *s, enum segment_type type, const char *name,
-			 const uint64_t *words, size_t columns)
+static void set_counters(struct segment_entry *e, const uint64_t *words, size_t columns)
 {
-	struct segment_entry *e = add(s, type, name);
-
 	e->words = words;
 	e->columns = columns;
 	e->capacity = mem_grown(0, FIRST_CAPACITY, columns);
+}
+
+static void add_counters(struct stats *s, enum segment_type type, const char *name,
+			 const uint64_t *words, size_t columns)
+{
+	set_counters(add(s, type, name), words, columns);
 }
 
 static void add_system(struct stats *s)
@@ -79,6 +84,18 @@ static void add_routes(struct stats *s, const struct fib *f)
 	add_counters(s, SEGMENT_COMBINED, "/net/route/via", &f->via.items->packets, f->via.n);
 }
 
+/* What is there from the beginning to the end; its numbers are set each time. */
+static void build(struct stats *s, const struct machine *m)
+{
+	s->entries.n = 0;
+	add_system(s);
+	s->routes = s->entries.n;
+	add_routes(s, &m->plugin.fib);
+	add_nodes(s);
+	s->fixed = s->entries.n;
+	s->built = s->links;
+}
+
 void stats_free(struct stats *s)
 {
 	vec_free(&s->entries);
@@ -87,10 +104,15 @@ void stats_free(struct stats *s)
 
 void stats_collect(struct stats *s, const struct machine *m)
 {
-	s->entries.n = 0;
-	add_system(s);
-	add_routes(s, &m->plugin.fib);
-	add_nodes(s);
+	const struct fib *f = &m->plugin.fib;
+
+	if (!s->fixed || s->built != s->links)
+		build(s, m);
+	s->entries.n = s->fixed;
+	s->entries.items[HEARTBEAT_ENTRY].value = s->heartbeat;
+	s->entries.items[BOOT_TIME_ENTRY].value = s->boot_time;
+	set_counters(&s->entries.items[s->routes], &f->to.items->packets, f->to.n);
+	set_counters(&s->entries.items[s->routes + 1], &f->via.items->packets, f->via.n);
 	for (size_t i = 0; i < PLUGIN_COUNTERS; i++)
 		if (m->plugin.counters[i].n)
 			add_counters(s, SEGMENT_SIMPLE, plugin_counter_names[i],

@@ -15,7 +15,8 @@ struct stats {
 	uint64_t heartbeat, boot_time; /* boot_time: unix seconds */
 	size_t links;		       /* entries of no interest */
 	VEC(struct segment_entry) entries;
-	VEC(uint64_t) clocks; /* what those point to */
+	VEC(uint64_t) clocks;	     /* what those point to */
+	size_t built, fixed, routes; /* for how many links; how many entries; where routes are */
 };
 
 void stats_free(struct stats *s);
