@@ -81,12 +81,13 @@ def every_code_is_in_its_page():
 
 
 def every_flag_is_in_the_man_page():
-    text = facts.read(MAN)
-    flags, variables = facts.flags(sys.argv[1])
-    yield from differences(dict.fromkeys(re.findall(r'^\.It Fl Fl ([\w-]+)', text, re.M), 'a flag'),
-                           dict.fromkeys(flags, 'a flag'))
-    yield from differences(dict.fromkeys(re.findall(r'^\.It Ev (MAGLEV_\w+)', text, re.M), 'a variable'),
-                           dict.fromkeys(variables, 'a variable'))
+    for page in (MAN, 'docs/man/maglevc.1', 'docs/man/maglevt.1'):
+        text, name = facts.read(page), os.path.basename(page)[:-2]
+        flags, variables = facts.flags(os.path.join(os.path.dirname(sys.argv[1]), '..', name, name))
+        told = re.findall(r'Fl Fl ([\w-]+)', ' '.join(re.findall(r'^\.It (Fl .*)', text, re.M)))
+        yield from differences(dict.fromkeys(told, f'a flag of {name}'), dict.fromkeys(flags, f'a flag of {name}'))
+        yield from differences(dict.fromkeys(re.findall(r'^\.It Ev (MAGLEVT?_\w+)', text, re.M), 'a variable'),
+                               dict.fromkeys(variables, 'a variable'))
 
 
 def every_configuration_key_is_in_the_man_page():

@@ -97,7 +97,7 @@ def log_messages():
 def flags(program):
     """({flag}, {variable}) of --help."""
     text = subprocess.run([program, '--help'], capture_output=True, text=True, check=True).stdout
-    return set(re.findall(r'^  --([\w-]+)', text, re.M)), set(re.findall(r'env\s+(MAGLEV_\w+)', text))
+    return set(re.findall(r'^  (?:-\w, )?--([\w-]+)', text, re.M)), set(re.findall(r'env\s+(MAGLEVT?_\w+)', text))
 
 
 LIVE = '''

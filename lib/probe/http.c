@@ -219,6 +219,17 @@ static bool take_body(struct probe *p, struct str in)
 	return true;
 }
 
+static void keep_header(struct probe *p, const struct http_head *head)
+{
+	struct str value;
+
+	if (!p->spec.header)
+		return;
+	value = http_header(head, str_of(p->spec.header));
+	snprintf(p->answer->header, sizeof(p->answer->header), "%.*s", (int)value.n,
+		 value.n ? value.p : "");
+}
+
 static bool on_head(struct probe *p, const struct http_head *head, struct str rest)
 {
 	struct probe__answer *a = p->answer;
@@ -229,6 +240,7 @@ static bool on_head(struct probe *p, const struct http_head *head, struct str re
 		return true;
 	}
 	p->status = (uint16_t)head->status;
+	keep_header(p, head);
 	if (!is_wanted(&p->spec, head->status)) {
 		fail_status(p);
 		return true;

@@ -357,6 +357,43 @@ static void an_ipv6_address_stands_in_brackets(void **state)
 	probe_free(p);
 }
 
+static void check_header(struct bench *b, const struct step *script, const char *expected)
+{
+	struct probe_spec spec;
+	struct probe *p;
+
+	server_start(&b->server, b->loop, AF_INET, script);
+	spec = bench_spec(b, PROBE_HTTP);
+	spec.header = "X-Backend";
+	p = bench_probe(b, &spec);
+	bench_ask(b, p);
+	assert_string_equal(b->outcome.header, expected);
+	probe_free(p);
+	server_stop(&b->server);
+}
+
+/* Also of an answer that is not wanted; never what would steer a terminal, nor without end. */
+static void a_header_can_be_asked_for(void **state)
+{
+	static const struct step good[] = { STEP(REQUEST),
+					    STEP_WITH(SEND, OK_HEAD "x-backend:  web1 \r\n\r\n"),
+					    STEP(END) };
+	static const struct step bad[] = {
+		STEP(REQUEST), STEP_WITH(SEND, "HTTP/1.1 503 No\r\nX-Backend: web\x80 2\r\n\r\n"),
+		STEP(END)
+	};
+	static const struct step none[] = { STEP(REQUEST), STEP_WITH(SEND, OK_SHORT), STEP(END) };
+	static const struct step large[] = { STEP(REQUEST),
+					     STEP_WITH(SEND, OK_HEAD "X-Backend: " KIB "\r\n\r\n"),
+					     STEP(END) };
+
+	check_header(*state, good, "web1");
+	check_header(*state, bad, "web? 2");
+	check_header(*state, none, "");
+	check_header(*state, large,
+		     "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde");
+}
+
 static void codes_may_be_several_ranges(void **state)
 {
 	static const struct probe_code_range codes[] = { { 200, 200 }, { 404, 404 }, { 500, 502 } };
@@ -737,6 +774,7 @@ int main(void)
 		ON_BENCH(where_an_answer_is_cut_does_not_matter),
 		ON_BENCH(the_request_says_what_the_spec_says),
 		ON_BENCH(an_ipv6_address_stands_in_brackets),
+		ON_BENCH(a_header_can_be_asked_for),
 		ON_BENCH(codes_may_be_several_ranges),
 		ON_BENCH(a_connection_ends_by_reset),
 		ON_BENCH(a_kept_connection_serves_ten_questions),

@@ -42,8 +42,9 @@ struct probe__answer {
 	size_t scanned;
 	unsigned interim;
 	struct http_body body;
-	struct buf content; /* only with a pattern; at most PROBE_BODY_MAX */
-	uint64_t seen;	    /* bytes of content */
+	struct buf content;		/* only with a pattern; at most PROBE_BODY_MAX */
+	uint64_t seen;			/* bytes of content */
+	char header[PROBE_HEADER_SIZE]; /* the one that is asked for; "": none */
 };
 
 struct probe {

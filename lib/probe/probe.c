@@ -51,27 +51,6 @@ static void end_question(struct probe *p)
 	p->state = STATE_IDLE;
 }
 
-static void conclude(struct probe *p, struct probe_outcome *o)
-{
-	bool good = o->error == PROBE_OK;
-
-	o->status = p->status;
-	o->reused = p->reused;
-	o->resumed = p->resumed;
-	o->rtt = p->env->clock() - p->started;
-	end_question(p);
-	probe__tls_end(p, good);
-	if (!good || !p->keep)
-		probe__disconnect(p);
-	if (!p->starting) {
-		p->done(p, o, p->user);
-		return;
-	}
-	p->ready = mem_copy(o, sizeof(*o));
-	p->state = STATE_READY;
-	arm(p, 0);
-}
-
 /* One line of valid UTF-8, whatever was printed into it and wherever it was cut. */
 static void clean(char *text)
 {
@@ -89,6 +68,32 @@ static void clean(char *text)
 		len = 1;
 	}
 	*to = '\0';
+}
+
+static void conclude(struct probe *p, struct probe_outcome *o)
+{
+	bool good = o->error == PROBE_OK;
+
+	o->status = p->status;
+	o->reused = p->reused;
+	o->resumed = p->resumed;
+	o->rtt = p->env->clock() - p->started;
+	o->header[0] = '\0';
+	if (p->answer && p->answer->header[0]) {
+		memcpy(o->header, p->answer->header, sizeof(o->header));
+		clean(o->header);
+	}
+	end_question(p);
+	probe__tls_end(p, good);
+	if (!good || !p->keep)
+		probe__disconnect(p);
+	if (!p->starting) {
+		p->done(p, o, p->user);
+		return;
+	}
+	p->ready = mem_copy(o, sizeof(*o));
+	p->state = STATE_READY;
+	arm(p, 0);
 }
 
 void probe__fail(struct probe *p, enum probe_stage stage, enum probe_error error, int sys_errno,

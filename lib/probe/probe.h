@@ -63,15 +63,18 @@ enum probe_error {
 	PROBE_ERR_BODY,	       /* pattern not found (or over the match limit) in the first 64 KiB */
 };
 
+#define PROBE_HEADER_SIZE 64
+
 struct probe_outcome {
 	enum probe_stage stage;
 	enum probe_error error;
-	int sys_errno;	  /* 0 when none */
-	unsigned status;  /* HTTP status, 0 before there was one */
-	int64_t rtt;	  /* ns from start to end */
-	bool reused;	  /* asked over a kept-alive connection */
-	bool resumed;	  /* TLS session was resumed */
-	char reason[128]; /* one valid UTF-8 line for people; "" on success */
+	int sys_errno;			/* 0 when none */
+	unsigned status;		/* HTTP status, 0 before there was one */
+	int64_t rtt;			/* ns from start to end */
+	bool reused;			/* asked over a kept-alive connection */
+	bool resumed;			/* TLS session was resumed */
+	char reason[128];		/* one valid UTF-8 line for people; "" on success */
+	char header[PROBE_HEADER_SIZE]; /* of the answer, where spec.header asks; as reason, cut */
 };
 
 struct probe_code_range {
@@ -92,6 +95,7 @@ struct probe_spec {
 	const struct probe_code_range *codes;
 	size_t n_codes;
 	const struct regex *body; /* NULL: not looked at */
+	const char *header;	  /* whose value the outcome has; NULL: none */
 	/* HTTPS */
 	const char
 		*server_name; /* SNI and the name verified; NULL: host if given, else the address */

@@ -16,6 +16,7 @@ class Screen:
         self.columns, self.rows = columns, rows
         self.decoder = codecs.getincrementaldecoder('utf-8')()
         self.rest, self.style, self.drawn, self.bells, self.full = '', '', False, 0, False
+        self.application = False  # arrows are sent in their other form
         self.x = self.y = 0
         self.saved, self.top, self.bottom, self.last = (0, 0), 0, rows - 1, ' '
         self.cells = [self._blank() for _ in range(rows)]
@@ -79,8 +80,10 @@ class Screen:
         elif word == '8':
             self.x, self.y = self.saved
         elif word == 'M':
-            assert self.y > self.top, 'scrolling down'
-            self.y -= 1
+            if self.y > self.top:
+                self.y -= 1
+            else:
+                self._csi_T(1, None)
 
     def _character(self, c):
         if c == '\n':
@@ -126,6 +129,7 @@ class Screen:
         if mark:
             assert verb in 'hlp', f'CSI {mark}{numbers}{verb}'
             self.full = verb == 'h' if 1049 in numbers else self.full
+            self.application = verb == 'h' if 1 in numbers else self.application
         elif verb == 'm':
             for code in numbers:
                 self._style(code)

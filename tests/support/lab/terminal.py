@@ -92,7 +92,10 @@ class Terminal:
         for key in keys:
             if len(key) == 2 and key[0] == '^':
                 key = chr(ord(key[1]) & 31)
-            os.write(self.master, KEYS.get(key, key).encode())
+            text = KEYS.get(key, key)
+            if key in ('Up', 'Down') and self.screen.application:
+                text = text.replace('[', 'O')
+            os.write(self.master, text.encode())
 
     def resize(self, columns, rows):
         with self._changed:

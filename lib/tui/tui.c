@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tui: what we use of ncurses. Texts are UTF-8 and are cut by what they take on the screen, not by
+ * their bytes. Colours are those of the terminal's own palette, on its own background; without any
+ * the words have to do, and they do.
+ */
+#include "lib/tui/tui.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <locale.h>
+#include <ncursesw/curses.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+struct tui {
+	SCREEN *screen;
+	attr_t styles[TUI_BAR + 1];
+	short pairs[TUI_BAR + 1];
+};
+
+static void make_styles(struct tui *t)
+{
+	static const struct {
+		attr_t attributes;
+		short color;
+	} wanted[] = {
+		[TUI_STRONG] = { A_BOLD, -1 },
+		[TUI_FAINT] = { A_DIM, -1 },
+		[TUI_GOOD] = { A_NORMAL, COLOR_GREEN },
+		[TUI_BAD] = { A_BOLD, COLOR_RED },
+		[TUI_DOUBT] = { A_NORMAL, COLOR_YELLOW },
+		[TUI_BAR] = { A_REVERSE, -1 },
+	};
+	bool colors = has_colors() && start_color() == OK && use_default_colors() == OK;
+
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+		t->styles[i] = wanted[i].attributes;
+		if (colors && wanted[i].color > 0 && init_pair((short)i, wanted[i].color, -1) == OK)
+			t->pairs[i] = (short)i;
+	}
+}
+
+/* Characters beyond ASCII need a locale that has them. */
+static void set_characters(void)
+{
+	setlocale(LC_CTYPE, "");
+	if (MB_CUR_MAX == 1)
+		setlocale(LC_CTYPE, "C.UTF-8");
+}
+
+int tui_new(struct tui **ret)
+{
+	struct tui *t;
+	SCREEN *screen;
+
+	assert(ret);
+
+	set_characters();
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return -ENOTTY;
+	set_escdelay(50);
+	screen = newterm(NULL, stdout, stdin);
+	if (!screen)
+		return -ENOTTY;
+	t = mem_zalloc(sizeof(*t));
+	t->screen = screen;
+	cbreak();
+	noecho();
+	nonl();
+	curs_set(0);
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	make_styles(t);
+	*ret = t;
+	return 0;
+}
+
+void tui_free(struct tui *t)
+{
+	endwin();
+	delscreen(t->screen);
+	free(t);
+}
+
+void tui_resized(struct tui *t)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col)
+		resizeterm(size.ws_row, size.ws_col);
+}
+
+size_t tui_columns(const struct tui *t)
+{
+	return (size_t)getmaxx(stdscr);
+}
+
+size_t tui_rows(const struct tui *t)
+{
+	return (size_t)getmaxy(stdscr);
+}
+
+void tui_begin(struct tui *t)
+{
+	erase();
+}
+
+/* The character at p as the screen gets it; a question mark for what has no width or is none. */
+static size_t take(const char *p, size_t n, wchar_t *ret)
+{
+	size_t length = utf8_char(p, n);
+	mbstate_t shift = { 0 };
+
+	if (!length || mbrtowc(ret, p, length, &shift) != length || wcwidth(*ret) < 1)
+		*ret = L'?';
+	return length ? length : 1;
+}
+
+static size_t room_at(const struct tui *t, struct tui_place at)
+{
+	size_t room;
+
+	if (at.row >= tui_rows(t) || at.column >= tui_columns(t))
+		return 0;
+	room = tui_columns(t) - at.column;
+	return at.width < room ? at.width : room;
+}
+
+size_t tui_put(struct tui *t, struct tui_place at, enum tui_style style, const char *fmt, ...)
+{
+	_cleanup_(buf_free) struct buf text = { 0 };
+	size_t room = room_at(t, at), used = 0;
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vprintf(&text, fmt, ap);
+	va_end(ap);
+	if (!room)
+		return at.column;
+	move((int)at.row, (int)at.column);
+	attr_set(t->styles[style], t->pairs[style], NULL);
+	for (size_t i = 0; i < text.n;) {
+		wchar_t c;
+
+		i += take(text.p + i, text.n - i, &c);
+		if (used + (size_t)wcwidth(c) > room)
+			break;
+		addnwstr(&c, 1);
+		used += (size_t)wcwidth(c);
+	}
+	attr_set(A_NORMAL, 0, NULL);
+	return at.column + used;
+}
+
+void tui_end(struct tui *t)
+{
+	refresh();
+}
+
+int tui_key(struct tui *t)
+{
+	static const struct {
+		wint_t code;
+		enum tui_key key;
+	} keys[] = {
+		{ KEY_UP, TUI_KEY_UP },		{ KEY_DOWN, TUI_KEY_DOWN },
+		{ KEY_PPAGE, TUI_KEY_PAGE_UP }, { KEY_NPAGE, TUI_KEY_PAGE_DOWN },
+		{ KEY_HOME, TUI_KEY_HOME },	{ KEY_END, TUI_KEY_END },
+	};
+	wint_t c;
+	int r = get_wch(&c);
+
+	if (r == ERR)
+		return TUI_NO_KEY;
+	if (r != KEY_CODE_YES)
+		return (int)c;
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (keys[i].code == c)
+			return (int)keys[i].key;
+	return TUI_KEY_OTHER;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * maglevt: VIPs as their clients see them. It reads maglevd's configuration for nothing but the
+ * frontends, knows no maglevd, and writes nothing but to its own terminal.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "lib/regex/regex.h"
+#include "lib/yaml/yaml_file.h"
+#include "src/maglevt/report.h"
+#include "src/maglevt/screen.h"
+#include "wire/config_yaml.h"
+
+/* ---- what to test ---- */
+
+static int read_config(const char *path, const char *scheme, struct targets *targets)
+{
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+	_cleanup_(buf_free) struct buf bytes = { 0 }, text = { 0 };
+	struct errs errors = { .arena = arena };
+	struct l4_doc doc;
+	int r = yaml_read_file(path, &bytes, &errors);
+
+	if (r == 0)
+		r = config_yaml_parse(bytes.p, bytes.n, CONFIG_LENIENT, arena, &doc, &errors);
+	if (r == 0) {
+		targets_add(targets, &doc, scheme);
+		return 0;
+	}
+	errs_print(&errors, path, &text);
+	fputs(buf_cstr(&text), stderr);
+	return r;
+}
+
+/* "www https://192.0.2.1:443" */
+static bool is_wanted(const struct target *t, const struct regex *re, struct arena *arena)
+{
+	const char *text = arena_printf(arena, "%s %s", t->name, target_format(t, arena, true));
+
+	return regex_match(re, text, strlen(text)) == REGEX_MATCH;
+}
+
+static int filter(struct targets *t, const char *pattern)
+{
+	_cleanup_(regex_freep) struct regex *re = NULL;
+	char reason[REGEX_REASON_SIZE];
+	size_t kept = 0;
+
+	if (regex_compile(pattern, &re, reason, sizeof(reason)) < 0) {
+		fprintf(stderr, "maglevt: --filter: %s\n", reason);
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < t->n; i++)
+		if (is_wanted(&t->items[i], re, t->arena))
+			t->items[kept++] = t->items[i];
+	t->n = kept;
+	return 0;
+}
+
+static int find_targets(const struct options *o, struct targets *t)
+{
+	for (size_t i = 0; i < o->configs.n; i++)
+		if (read_config(o->configs.items[i], o->scheme, t) < 0)
+			return -EINVAL;
+	if (o->filter && filter(t, o->filter) < 0)
+		return -EINVAL;
+	if (t->n)
+		return 0;
+	fprintf(stderr, "maglevt: there is no VIP with a TCP port to test%s\n",
+		o->filter ? " that matches --filter" : "");
+	return -ENOENT;
+}
+
+/* ---- a batch ---- */
+
+static void on_over(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	ev_break(loop, EVBREAK_ALL);
+}
+
+static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	ev_break(loop, EVBREAK_ALL);
+}
+
+static void wait_for_end(struct ev_loop *loop, int64_t duration)
+{
+	ev_signal interrupt, terminate;
+	ev_timer over;
+
+	ev_signal_init(&interrupt, on_signal, SIGINT);
+	ev_signal_init(&terminate, on_signal, SIGTERM);
+	ev_timer_init(&over, on_over, loop_seconds(duration), 0.);
+	ev_signal_start(loop, &interrupt);
+	ev_signal_start(loop, &terminate);
+	ev_timer_start(loop, &over);
+	ev_run(loop, 0);
+	ev_timer_stop(loop, &over);
+	ev_signal_stop(loop, &terminate);
+	ev_signal_stop(loop, &interrupt);
+}
+
+static enum status run_batch(struct tester *t)
+{
+	_cleanup_(buf_free) struct buf out = { 0 };
+	struct report r = { .tester = t, .started = loop_realtime() };
+	int64_t started = loop_monotonic();
+	bool good;
+
+	wait_for_end(t->loop, t->options->duration);
+	r.duration = loop_monotonic() - started;
+	good = report_write(&r, &out);
+	if (fputs(buf_cstr(&out), stdout) < 0 || fflush(stdout) != 0) {
+		fprintf(stderr, "maglevt: cannot write the report: %s\n", strerror(errno));
+		return STATUS_USAGE;
+	}
+	return good ? STATUS_GOOD : STATUS_FAILED;
+}
+
+static enum status run(const struct options *o)
+{
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+	struct targets targets = { .arena = arena };
+	enum status status = STATUS_USAGE;
+	struct tester *tester;
+
+	if (find_targets(o, &targets) == 0) {
+		tester = tester_new(ev_default_loop(0), o, &targets);
+		if (o->batch) {
+			status = run_batch(tester);
+		} else if (screen_run(tester) == 0) {
+			status = STATUS_GOOD;
+		} else {
+			fputs("maglevt: this needs a terminal; without one use --batch\n", stderr);
+		}
+		tester_free(tester);
+	}
+	targets_free(&targets);
+	return status;
+}
+
+int main(int argc, char *argv[])
+{
+	_cleanup_(buf_free) struct buf text = { 0 };
+	struct options o;
+	enum status status = STATUS_USAGE;
+
+	switch (options_parse(&o, argc, argv, &text)) {
+	case CLI_OK:
+		status = run(&o);
+		options_free(&o);
+		break;
+	case CLI_EXIT_OK:
+		fputs(buf_cstr(&text), stdout);
+		status = fflush(stdout) == 0 ? STATUS_GOOD : STATUS_USAGE;
+		break;
+	case CLI_EXIT_USAGE:
+		fputs(buf_cstr(&text), stderr);
+		break;
+	}
+	ev_loop_destroy(ev_default_loop(0));
+	return (int)status;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/maglevt/targets.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+
+static const char *const names[] = {
+	[SCHEME_HTTP] = "http", [SCHEME_HTTPS] = "https", [SCHEME_TCP] = "tcp"
+};
+
+const char *scheme_name(enum scheme s)
+{
+	return names[s];
+}
+
+const char *target_format(const struct target *t, struct arena *arena, bool as_url)
+{
+	char at[ENDPOINT_STRLEN];
+
+	return arena_printf(arena, "%s%s%s", names[t->scheme], as_url ? "://" : " ",
+			    endpoint_format(&t->at, at));
+}
+
+static enum scheme scheme_of(const char *wanted, uint16_t port)
+{
+	for (size_t i = 0; wanted && i < ARRAY_SIZE(names); i++)
+		if (strcmp(wanted, names[i]) == 0)
+			return (enum scheme)i;
+	if (port == 443 || port == 8443)
+		return SCHEME_HTTPS;
+	return port == 80 || port == 8080 ? SCHEME_HTTP : SCHEME_TCP;
+}
+
+static bool is_known(const struct targets *t, const struct target *one)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->items[i].scheme == one->scheme && t->items[i].at.port == one->at.port &&
+		    addr_cmp(&t->items[i].at.addr, &one->at.addr) == 0)
+			return true;
+	return false;
+}
+
+/* Whether it can be asked over TCP; then *ret is filled. */
+static bool read_frontend(const struct doc_frontend *f, const char *scheme, struct target *ret)
+{
+	struct endpoint at;
+
+	if (!f->address.set || addr_parse(f->address.v, &at.addr) < 0)
+		return false;
+	if (!f->protocol.set || strcmp(f->protocol.v, "tcp") != 0)
+		return false;
+	if (!f->port.set || f->port.v < 1 || f->port.v > UINT16_MAX)
+		return false;
+	at.port = (uint16_t)f->port.v;
+	*ret = (struct target){ .name = f->name, .scheme = scheme_of(scheme, at.port), .at = at };
+	return true;
+}
+
+void targets_add(struct targets *t, const struct l4_doc *doc, const char *scheme)
+{
+	assert(t->arena && doc);
+
+	for (size_t i = 0; i < doc->n_frontends; i++) {
+		struct target one;
+
+		if (!read_frontend(&doc->frontends[i], scheme, &one)) {
+			t->skipped++;
+		} else if (!is_known(t, &one)) {
+			one.name = arena_strdup(t->arena, one.name);
+			vec_push(t, one);
+		}
+	}
+}
+
+void targets_free(struct targets *t)
+{
+	vec_free(t);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/maglevt/targets.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "wire/config_yaml.h"
+
+static struct targets t;
+
+static int start(void **state)
+{
+	t = (struct targets){ .arena = arena_new() };
+	return 0;
+}
+
+static int stop(void **state)
+{
+	targets_free(&t);
+	arena_free(t.arena);
+	return 0;
+}
+
+static void add(const char *yaml, const char *scheme)
+{
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+	struct errs errors = { .arena = arena };
+	struct l4_doc doc;
+
+	assert_int_equal(
+		config_yaml_parse(yaml, strlen(yaml), CONFIG_LENIENT, arena, &doc, &errors), 0);
+	targets_add(&t, &doc, scheme);
+}
+
+static void check(const char *expected)
+{
+	_cleanup_(buf_free) struct buf got = { 0 };
+
+	for (size_t i = 0; i < t.n; i++)
+		buf_printf(&got, "%s%s %s", i ? ", " : "", t.items[i].name,
+			   target_format(&t.items[i], t.arena, true));
+	assert_string_equal(buf_cstr(&got), expected);
+}
+
+#define FRONTEND(name, address, port)                                                              \
+	"    " name ": { address: '" address "', protocol: tcp, port: " #port " }\n"
+
+/* FR-7.4 */
+static void the_port_says_how_to_ask(void **state)
+{
+	add("maglev:\n  frontends:\n" FRONTEND("a", "192.0.2.1", 80)
+		    FRONTEND("b", "192.0.2.1", 8080) FRONTEND("c", "2001:db8::1", 443)
+			    FRONTEND("d", "192.0.2.1", 8443) FRONTEND("e", "192.0.2.1", 25),
+	    NULL);
+	check("a http://192.0.2.1:80, b http://192.0.2.1:8080, c https://[2001:db8::1]:443, "
+	      "d https://192.0.2.1:8443, e tcp://192.0.2.1:25");
+	assert_string_equal(target_format(&t.items[2], t.arena, false), "https [2001:db8::1]:443");
+}
+
+static void a_scheme_can_be_asked_for(void **state)
+{
+	add("maglev:\n  frontends:\n" FRONTEND("a", "192.0.2.1", 9000), "https");
+	check("a https://192.0.2.1:9000");
+}
+
+static void the_same_vip_in_two_files_is_one(void **state)
+{
+	add("maglev:\n  frontends:\n" FRONTEND("a", "192.0.2.1", 80) FRONTEND("b", "192.0.2.2", 80),
+	    NULL);
+	add("maglev:\n  frontends:\n" FRONTEND("x", "192.0.2.1", 80)
+		    FRONTEND("y", "192.0.2.1", 443),
+	    NULL);
+	check("a http://192.0.2.1:80, b http://192.0.2.2:80, y https://192.0.2.1:443");
+}
+
+static void what_cannot_be_asked_over_tcp_is_left_out(void **state)
+{
+	add("maglev:\n  frontends:\n"
+	    "    udp: { address: 192.0.2.1, protocol: udp, port: 53 }\n"
+	    "    all: { address: 192.0.2.2 }\n"
+	    "    bad: { address: nonsense, protocol: tcp, port: 80 }\n"
+	    "    big: { address: 192.0.2.2, protocol: tcp, port: 70000 }\n" FRONTEND(
+		    "good", "192.0.2.3", 80),
+	    NULL);
+	check("good http://192.0.2.3:80");
+	assert_int_equal(t.skipped, 4);
+}
+
+/* Another program's mistakes are not ours to judge. */
+static void mistakes_elsewhere_in_the_file_do_not_matter(void **state)
+{
+	add("maglev:\n  nonsense: 1\n  backends: { web1: { address: x, what: [] } }\n"
+	    "  frontends:\n" FRONTEND("a", "192.0.2.1", 80),
+	    NULL);
+	check("a http://192.0.2.1:80");
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, start, stop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(the_port_says_how_to_ask),
+		CASE(a_scheme_can_be_asked_for),
+		CASE(the_same_vip_in_two_files_is_one),
+		CASE(what_cannot_be_asked_over_tcp_is_left_out),
+		CASE(mistakes_elsewhere_in_the_file_do_not_matter),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

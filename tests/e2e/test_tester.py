@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""maglevt: VIPs as their clients see them, on a screen and in a batch."""
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+
+import pytest
+
+from lab import PATIENCE, config, frontend, pool, program
+
+WEB1, WEB2 = 'X-IPng-Frontend: web1', 'X-IPng-Frontend: web2'
+
+
+@pytest.fixture
+def write(folders):
+    """A file with these frontends: {name: server}, or what a frontend is written as."""
+
+    def write(frontends, **more):
+        body = config({}, {}, {name: frontend(one.address, pool('p'), port=one.port) if hasattr(one, 'port') else one
+                               for name, one in frontends.items()})
+        body['maglev'].update(more)
+        path = os.path.join(folders(), 'maglev.yaml')
+        with open(path, 'w', encoding='utf-8') as file:
+            json.dump(body, file)
+        return path
+
+    return write
+
+
+def command(net, *flags):
+    return net.probes.command(program('maglevt'), *flags)
+
+
+def batch(net, *flags, env=None, duration='1s', code=0):
+    """What a batch reports, as JSON."""
+    done = subprocess.run(command(net, '--batch', '-o', 'json', '--duration', duration, '--interval', '20ms', *flags),
+                          capture_output=True, text=True, timeout=PATIENCE, env={**os.environ, **(env or {})}, check=False)
+    assert done.returncode == code and not done.stderr, done
+    report = json.loads(done.stdout)
+    assert report['passed'] == (code == 0)
+    return report['vips']
+
+
+def test_a_batch_measures_and_counts_who_answered(net, servers, write):
+    """FR-7.4: latency, success and the tally of a header"""
+    a, b = servers.open(), servers.open(family=6)
+    a.answer(headers=[WEB1])
+    b.answer(headers=[WEB2])
+    www, six = batch(net, '--config', write({'www': a, 'six': b}), '--scheme', 'http')
+    assert (www['name'], www['scheme'], www['address'], www['port']) == ('www', 'http', a.address, a.port)
+    assert www['ok'] >= 10 and www['failed'] == 0 and www['success'] == 1 and www['passed']
+    assert www['headers'] == {'web1': www['ok']} and six['headers'] == {'web2': six['ok']}
+    latency = www['latency_ms']
+    assert 0 < latency['min'] <= latency['p50'] <= latency['p95'] <= latency['p99'] <= latency['max'] < 1000
+    assert latency['min'] <= latency['mean'] <= latency['max']
+    request = a.requests[0]
+    assert request['request'].startswith('GET /.well-known/ipng/healthz ')
+    assert len(a.connections) == www['ok']  # each hashed anew
+
+
+def test_every_way_to_fail_has_its_class(net, servers, write):
+    bad, late, gone = servers.open(), servers.open(), servers.open()
+    bad.answer(status=503, headers=[WEB1])
+    late.behave('hang')
+    gone.refuse()
+    path = write({'bad': bad, 'late': late, 'gone': gone})
+    bad, late, gone = batch(net, '--config', path, '--scheme', 'http', '--timeout', '100ms', code=1)
+    for vip, kind in ((bad, 'http-err'), (late, 'timeout'), (gone, 'net-err')):
+        assert vip['ok'] == 0 and vip['failed'] == vip['errors'][kind] == sum(vip['errors'].values()) > 0
+        assert not vip['passed'] and vip['success'] == 0
+    assert bad['headers'] == {'web1': bad['failed']} and '503' in bad['last_error']
+    assert 'refused' in gone['last_error']
+
+
+def test_what_is_good_enough_can_be_said(net, servers, write):
+    flaky = servers.open()
+    flaky.behave('flap', pattern=[200, 200, 200, 503])
+    path = write({'flaky': flaky})
+    assert 0.6 < batch(net, '--config', path, '--scheme', 'http', code=1)[0]['success'] < 0.9
+    batch(net, '--config', path, '--scheme', 'http', '--min-success', '60%')
+    flaky.behave('late', delay=0.1)
+    batch(net, '--config', path, '--scheme', 'http', '--max-p99', '50ms', code=1)
+    batch(net, '--config', path, '--scheme', 'http', '--max-p99', '10s')
+
+
+def test_https_other_ports_and_keepalive(net, servers, write, authority):
+    secure, plain = servers.open(certificate=authority.good), servers.open()
+    path = write({'secure': secure, 'plain': plain})
+    secure.answer(headers=[WEB1])
+    vips = batch(net, '--config', path, '--scheme', 'https', '--host', 'www.example.net', '--filter', 'secure',
+                 env={'SSL_CERT_FILE': authority.ca})
+    assert [vip['name'] for vip in vips] == ['secure']
+    assert secure.requests[0]['headers']['host'] == 'www.example.net'
+    strict = batch(net, '--config', path, '--scheme', 'https', '--filter', 'secure', code=1)[0]
+    assert strict['errors']['net-err'] == strict['failed'] > 0
+    batch(net, '--config', path, '--scheme', 'https', '--filter', 'secure', '--insecure')
+    tcp = batch(net, '--config', path, '--filter', 'tcp://.*:%d$' % plain.port)
+    assert [(vip['name'], vip['scheme'], vip['headers']) for vip in tcp] == [('plain', 'tcp', {})]
+    before = len(plain.connections)
+    kept = batch(net, '--config', path, '--scheme', 'http', '--filter', 'plain', '--keepalive')[0]
+    assert len(plain.connections) - before <= kept['ok'] / 5
+
+
+def test_several_files_and_mistakes_elsewhere(net, servers, write):
+    """Each VIP once; what else is wrong in a file does not matter here"""
+    a, b = servers.open(), servers.open()
+    udp = frontend('198.51.100.1', port=53, protocol='udp')
+    first = write({'a': a, 'udp': udp}, nonsense={'x': 1}, backends={'web': {'address': 'no', 'what': []}})
+    second = write({'again': a, 'b': b})
+    vips = batch(net, '--config', f'{first},{second}', '--scheme', 'http')
+    assert [vip['name'] for vip in vips] == ['a', 'b']
+
+
+@pytest.mark.parametrize('flags, text', [
+    (['--config', '/nonexistent'], '/nonexistent'), (['--filter', '('], '--filter: '),
+    (['--filter', 'nothing'], 'no VIP with a TCP port to test that matches --filter'),
+    (['--duration', '0s'], 'more than 0'), ([], 'this needs a terminal; without one use --batch')])
+def test_what_is_wrong_is_said(write, flags, text):
+    path = write({'a': frontend('127.0.0.1', port=9)})
+    done = subprocess.run([program('maglevt'), '--config', path, *flags], capture_output=True, text=True, timeout=PATIENCE,
+                          stdin=subprocess.DEVNULL, check=False)
+    assert done.returncode == 2 and text in done.stderr and not done.stdout, done
+
+
+def test_a_batch_that_is_interrupted_reports(net, servers, write):
+    a = servers.open()
+    process = subprocess.Popen(command(net, '--batch', '--duration', '1h', '--interval', '20ms', '--config',
+                                       write({'a': a}), '--scheme', 'http'), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    a.wait_requests(3)
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0 and not errors
+    assert re.search(rf'^VIP .* P99\nhttp {a.address}:{a.port} +100% ', out)
+
+
+# ---- the screen ----
+
+@pytest.fixture
+def screen(net, terminal):
+    def screen(path, *flags, **options):
+        it = terminal(command(net, '--config', path, '--interval', '20ms', '--timeout', '500ms', *flags), **options)
+        it.wait_text('VIP ')
+        return it
+
+    return screen
+
+
+def row(it, label):
+    """The cells behind the label, once there are some."""
+    found = it.wait(lambda s: next((line for line in s.lines if line.startswith(label + ' ') and '%' in line), None),
+                    f'a row {label}')
+    return found[len(label):].split()
+
+
+def leave(it, key='q'):
+    it.type(key)
+    assert it.end() == 0
+    assert not it.screen.full  # the screen that was there before is back
+
+
+def test_a_row_for_each_vip_fits_80_columns(net, servers, write, screen):
+    """FR-7.4: min, average, max, percentiles, success, who answered"""
+    a, b = servers.open(), servers.open(family=6)
+    a.answer(headers=[WEB1])
+    b.answer(headers=[WEB2])
+    it = screen(write({'www': a, 'six': b}), '--scheme', 'http')
+    it.wait_text('web1 2')
+    lines = it.text.splitlines()
+    assert len(lines) == 24 and max(map(len, lines)) <= 80
+    assert lines[0].startswith(' maglevt on ') and '2 VIPs every 20ms, the last 1m0s' in lines[0]
+    assert lines[1].split() == ['VIP', 'OK', 'N', 'FAIL', 'MIN', 'AVG', 'MAX', 'P50', 'P95', 'P99']
+    cells = row(it, f'http {a.address}:{a.port}')
+    assert cells[0] == '100%' and int(cells[1]) > 0 and cells[2] == '0'
+    assert all(re.fullmatch(r'\d+(\.\d)?(µs|ms)', cell) for cell in cells[3:])
+    row(it, f'http [{b.address}]:{b.port}')
+    it.wait_text('No errors')
+    assert lines[23].startswith(' q quit ')
+    assert it.style_of(f'http {a.address}') == '32'
+    leave(it)
+
+
+def test_errors_have_their_panel(net, servers, write, screen):
+    a, b = servers.open(), servers.open()
+    it = screen(write({'a': a, 'b': b}), '--scheme', 'http')
+    it.wait_text('No errors')
+    a.answer(status=503)
+    it.wait(lambda s: re.search(rf'http-err \d+x http {a.address}:{a.port}: status 503 not in 200-399', s.text), '503')
+    b.behave('hang')
+    it.wait(lambda s: re.search(rf'timeout  (\d+x )?http {b.address}:{b.port}: ', s.text), 'a timeout')
+    a.refuse()
+    it.wait(lambda s: re.search(rf'net-err  \d+x http {a.address}:{a.port}: connect: connection refused', s.text),
+            'a refusal')
+    it.wait(lambda s: '31' in s.style_of(f'http {a.address}'), 'a red row')
+    leave(it)
+
+
+def test_keys(net, servers, write, screen):
+    a = servers.open()
+    a.answer(headers=[WEB1])
+    it = screen(write({'www': a}), '--scheme', 'http')
+    it.wait_text('web1 ')
+    it.type('n')
+    it.wait_text(f'http www:{a.port} ')
+    it.type('n', 'h')
+    it.wait(lambda s: 'web1' not in s.text and f'http {a.address}:{a.port}' in s.text, 'the address alone')
+    it.type('l')
+    it.wait_text('since the start')
+    it.type('p')
+    it.wait_text('[paused]')
+    it.type('r')
+    it.wait(lambda s: re.search(rf'{a.port} +- +0 +0 +- ', s.text), 'no figures')
+    it.type('p')
+    it.wait(lambda s: re.search(rf'{a.port} +100% +[1-9]\d* +0 +\d', s.text), 'figures')
+    leave(it)
+
+
+def test_it_follows_the_size_of_the_window(net, servers, write, screen):
+    a = servers.open()
+    it = screen(write({'a': a}))
+    it.wait_text('100%')
+    it.resize(120, 30)
+    it.wait(lambda s: len(s.text.splitlines()) == 30 and 'LAST' in s.lines[1], 'a large screen')
+    it.resize(50, 12)
+    it.wait(lambda s: len(s.text.splitlines()) == 12 and s.lines[1].split() == ['VIP', 'OK', 'N', 'FAIL', 'P50'],
+            'a small screen')
+    it.resize(20, 3)
+    it.wait(lambda s: s.lines[2].startswith(' q quit'), 'a tiny screen')
+    it.resize(80, 24)
+    it.wait_text('P99')
+    leave(it)
+
+
+def test_more_vips_than_rows_can_be_scrolled(net, write, screen):
+    it = screen(write({f'f{i:02}': frontend(f'127.0.1.{i}', port=9) for i in range(1, 41)}), '--interval', '1s')
+    it.wait_text('VIP (1 to 17 of 40)')
+    it.wait_text('tcp 127.0.1.1:9 ')
+    it.type('Down')
+    it.wait(lambda s: 'VIP (2 to 18 of 40)' in s.text and 'tcp 127.0.1.1:9 ' not in s.text, 'one row further')
+    it.type('\x1b[6~')
+    it.wait_text('VIP (12 to 28 of 40)')
+    it.type('Up', 'Up')
+    it.wait_text('VIP (10 to 26 of 40)')
+    leave(it)
+
+
+def test_names_are_looked_up_aside(terminal, write):
+    """Reverse DNS never holds the screen; here the name is in the hosts file"""
+    with socket.create_server(('127.0.0.1', 0)) as server:
+        port = server.getsockname()[1]
+        it = terminal([program('maglevt'), '--config', write({'a': frontend('127.0.0.1', port=port)}), '--dns'])
+        it.wait_text(f'tcp localhost:{port} ')
+        it.type('d')
+        it.wait_text(f'tcp 127.0.0.1:{port} ')
+        leave(it)
+
+
+def test_signals_give_the_terminal_back(net, servers, write, screen):
+    path = write({'a': servers.open()})
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        it = screen(path)
+        it.process.send_signal(number)
+        assert it.end() == 0
+        assert not it.screen.full
+    leave(screen(path), '^C')
