@@ -79,6 +79,14 @@ static int resolve(struct grpc_client *c, const char *host, const char *port, ch
 	return -ENOENT;
 }
 
+static void take_addresses(struct grpc_client *c, const struct grpc_client_config *config)
+{
+	assert(config->n_addresses);
+	c->addresses = mem_copy(config->addresses, config->n_addresses * sizeof(*c->addresses));
+	c->n_addresses = config->n_addresses;
+	c->config.addresses = NULL;
+}
+
 /* ---- the connection ---- */
 
 static void tell_state(struct grpc_client *c, bool connected, const char *why)
@@ -240,7 +248,10 @@ int grpc_client_new(struct ev_loop *loop, const struct grpc_client_config *confi
 	c = mem_zalloc(sizeof(*c));
 	copy_config(c, config, host);
 	init(c, loop);
-	r = resolve(c, host, port, reason, reason_size);
+	if (config->addresses)
+		take_addresses(c, config);
+	else
+		r = resolve(c, host, port, reason, reason_size);
 	if (r < 0)
 		grpc_client_free(c);
 	else

@@ -6,7 +6,7 @@
  * A call ends with exactly one done(), from the loop, never from within the function that began it,
  * unless it was cancelled by its owner. done() may begin calls and free the client; message() and
  * state() may begin and cancel calls. Everything runs on the one loop; nothing blocks but the name
- * lookup in grpc_client_new().
+ * lookup in grpc_client_new(), where no addresses are given.
  */
 #pragma once
 
@@ -19,10 +19,13 @@
 
 struct grpc_client;
 struct grpc_client_call;
+struct endpoint;
 struct tls_context;
 
 struct grpc_client_config {
-	const char *target;	 /* "host:port", "[v6]:port" */
+	const char *target;		  /* "host:port", "[v6]:port" */
+	const struct endpoint *addresses; /* of it, tried in turn; copied; NULL: looked up */
+	size_t n_addresses;
 	struct tls_context *tls; /* NULL: plaintext; borrowed */
 	const char *tls_name;	 /* NULL: the host of target */
 	const char *user_agent;

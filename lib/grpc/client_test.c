@@ -71,6 +71,26 @@ static void addresses_are_tried_in_turn(void **state)
 	kit_stop(&kit);
 }
 
+/* The name is in no way looked up; the first address is nobody's. */
+static void addresses_may_be_given(void **state)
+{
+	struct endpoint addresses[2];
+	struct heard h = { 0 };
+	struct kit kit;
+
+	kit_start(&kit, plain);
+	assert_int_equal(endpoint_parse("127.0.0.1:1", &addresses[0]), 0);
+	addresses[1] = grpc_server_endpoint(kit.server);
+	kit_reconnect(&kit, (struct grpc_client_config){ .target = "no-such-host.invalid:1",
+							 .addresses = addresses,
+							 .n_addresses = 2 });
+	memset(addresses, 0, sizeof(addresses));
+	kit_call(&kit, &h, &kit_echo, "x", 0, 0);
+	kit_wait_done(&kit, &h);
+	assert_int_equal(h.status, GRPC_OK);
+	kit_stop(&kit);
+}
+
 static void a_refused_connection_is_unavailable(void **state)
 {
 	struct heard a = { 0 }, b = { 0 };
@@ -282,6 +302,7 @@ int main(void)
 		cmocka_unit_test(a_target_that_is_none_is_refused),
 		cmocka_unit_test(a_name_that_is_not_known_is_refused),
 		cmocka_unit_test(addresses_are_tried_in_turn),
+		cmocka_unit_test(addresses_may_be_given),
 		cmocka_unit_test(a_refused_connection_is_unavailable),
 		cmocka_unit_test(a_lost_server_is_found_again),
 		cmocka_unit_test(a_call_may_be_cancelled_at_any_time),

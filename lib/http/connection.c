@@ -88,17 +88,40 @@ static void shrink(struct buf *b)
 		buf_free(b);
 }
 
+/* Bytes that went, 0 for none right now, or a negative errno. */
+static ssize_t send_some(struct http__conn *c, const char *p, size_t n)
+{
+	ssize_t r = c->tls ? tls_write(c->tls, p, n) : send(c->fd, p, n, MSG_NOSIGNAL);
+
+	if (!c->tls && r < 0)
+		r = errno == EINTR ? -EAGAIN : -errno;
+	return r == -EAGAIN ? 0 : r;
+}
+
+/* Bytes that came, 0 at the end, or a negative errno; -EAGAIN for none right now. */
+static ssize_t receive_some(struct http__conn *c, char *p, size_t n)
+{
+	ssize_t r;
+
+	if (c->tls)
+		return tls_read(c->tls, p, n);
+	r = recv(c->fd, p, n, 0);
+	if (r < 0)
+		r = errno == EINTR ? -EAGAIN : -errno;
+	return r;
+}
+
 /* Sends some of the output. False when the connection is broken. */
 static bool flush(struct http__conn *c)
 {
 	size_t left = c->out.n - c->out_at;
 	ssize_t n;
 
-	if (!left)
+	if (!left || !c->secured)
 		return true;
-	n = send(c->fd, c->out.p + c->out_at, left < SEND_MAX ? left : SEND_MAX, MSG_NOSIGNAL);
+	n = send_some(c, c->out.p + c->out_at, left < SEND_MAX ? left : SEND_MAX);
 	if (n < 0)
-		return errno == EAGAIN || errno == EINTR;
+		return false;
 	c->out_at += (size_t)n;
 	c->gone += (size_t)n;
 	c->server->stats.bytes_sent += (uint64_t)n;
@@ -112,10 +135,10 @@ static bool flush(struct http__conn *c)
 /* Takes what has come. False when the connection is broken. */
 static bool receive(struct http__conn *c)
 {
-	ssize_t n = recv(c->fd, c->server->input, sizeof(c->server->input), 0);
+	ssize_t n = receive_some(c, c->server->input, sizeof(c->server->input));
 
 	if (n < 0)
-		return errno == EAGAIN || errno == EINTR;
+		return n == -EAGAIN;
 	if (n == 0)
 		c->peer_closed = true;
 	else if (c->state != HTTP__LINGER)
@@ -169,8 +192,9 @@ static enum step handle(struct http__conn *c)
 	s->stats.requests++;
 	set_state(c, HTTP__ANSWER);
 	http__route(&c->x, &request);
-	assert(c->x.answered);
-	trace(c, s->head.method, s->head.target);
+	assert(c->x.answered || c->x.later);
+	if (c->x.answered)
+		trace(c, s->head.method, s->head.target);
 	buf_consume(&c->in, c->head_len);
 	buf_free(&c->content);
 	return AGAIN;
@@ -250,6 +274,7 @@ static enum step step_body(struct http__conn *c)
 static enum step step_stream(struct http__conn *c)
 {
 	if (c->x.waiting) {
+		shrink(&c->out); /* many may wait at once, and for long */
 		set_deadline(c, 0);
 		return c->peer_closed || c->server->draining ? CLOSE : WAIT;
 	}
@@ -265,6 +290,10 @@ static enum step step_answer(struct http__conn *c)
 {
 	if (has_output(c))
 		return WAIT;
+	if (c->x.later) {
+		set_deadline(c, 0);
+		return WAIT;
+	}
 	if (c->x.streaming && !c->x.ended)
 		return step_stream(c);
 	http__exchange_end(&c->x, true);
@@ -299,6 +328,8 @@ void http__conn_watch(struct http__conn *c, bool also_write)
 	int events = (room && !c->peer_closed ? EV_READ : 0) |
 		     (also_write || stream || has_output(c) ? EV_WRITE : 0);
 
+	if (!c->secured)
+		events = tls_wants_write(c->tls) ? EV_WRITE : EV_READ;
 	if (ev_is_active(&c->io) && (c->io.events & (EV_READ | EV_WRITE)) == events)
 		return;
 	ev_io_stop(c->server->loop, &c->io);
@@ -320,10 +351,27 @@ static void advance(struct http__conn *c)
 		http__conn_watch(c, step == AGAIN);
 }
 
+/* True when bytes can go both ways; otherwise the connection waits, or is gone. */
+static bool secure(struct http__conn *c)
+{
+	int r = tls_handshake(c->tls);
+
+	c->secured = r == 0;
+	if (r == -EAGAIN) {
+		http__conn_watch(c, false);
+	} else if (r < 0) {
+		c->server->stats.tls_failures++;
+		http__conn_close(c);
+	}
+	return r == 0;
+}
+
 static void on_io(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct http__conn *c = container_of(w, struct http__conn, io);
 
+	if (!c->secured && !secure(c))
+		return;
 	if ((revents & EV_READ) && !receive(c))
 		http__conn_close(c);
 	else
@@ -351,6 +399,8 @@ struct http__conn *http__conn_new(struct http_server *s, int fd, struct endpoint
 	c->server = s;
 	c->fd = fd;
 	c->peer = peer;
+	c->tls = s->config.tls ? tls_accept(s->config.tls, fd) : NULL;
+	c->secured = !c->tls;
 	TAILQ_INSERT_TAIL(&s->conns, c, all);
 	s->stats.connections++;
 	ev_init(&c->deadline, on_deadline);
@@ -368,6 +418,7 @@ void http__conn_close(struct http__conn *c)
 	set_spare(c, false);
 	ev_io_stop(s->loop, &c->io);
 	ev_timer_stop(s->loop, &c->deadline);
+	tls_free(c->tls);
 	close(c->fd);
 	http__server_forget(s, c);
 	http__exchange_end(&c->x, false);
@@ -381,6 +432,16 @@ void http__conn_refuse(struct http__conn *c, unsigned status)
 {
 	refuse(c, status);
 	advance(c);
+}
+
+void http__conn_answered(struct http__conn *c)
+{
+	const struct http_exchange *x = &c->x;
+
+	trace(c, (struct str){ x->asked.p, x->method_n },
+	      (struct str){ x->asked.p + x->method_n, x->asked.n - x->method_n });
+	set_deadline(c, c->server->config.write_timeout);
+	http__conn_watch(c, true);
 }
 
 void http__conn_drain(struct http__conn *c)

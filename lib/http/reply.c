@@ -82,17 +82,23 @@ static const char *date(struct http_server *s)
 	return s->date;
 }
 
+static void add_field(struct buf *out, struct str name, struct str value)
+{
+	buf_add(out, name.p, name.n);
+	buf_add_lit(out, ": ");
+	buf_add(out, value.p, value.n);
+	buf_add_lit(out, "\r\n");
+}
+
 static void add_header(struct buf *out, const char *name, const char *value)
 {
-	buf_adds(out, name);
-	buf_add_lit(out, ": ");
-	buf_adds(out, value);
-	buf_add_lit(out, "\r\n");
+	add_field(out, str_of(name), str_of(value));
 }
 
 /* Everything of a head but the framing and the empty line. */
 static void add_head(struct http_exchange *x, unsigned status, const char *content_type)
 {
+	const struct http_server_config *config = &x->conn->server->config;
 	struct buf *out = &x->conn->out;
 
 	assert(!x->answered && status >= 200 && status <= 999);
@@ -110,6 +116,8 @@ static void add_head(struct http_exchange *x, unsigned status, const char *conte
 		add_header(out, "Connection", "close");
 	else if (x->minor == 0)
 		add_header(out, "Connection", "keep-alive");
+	for (size_t i = 0; i < config->n_headers; i++)
+		add_field(out, config->headers[i].name, config->headers[i].value);
 	buf_add(out, x->extra.p, x->extra.n);
 	buf_free(&x->extra);
 }
@@ -125,11 +133,30 @@ int http_reply_header(struct http_exchange *x, const char *name, struct str valu
 
 	if (!http_is_token(str_of(name)) || !http_is_value(value))
 		return -EINVAL;
-	buf_adds(&x->extra, name);
-	buf_add_lit(&x->extra, ": ");
-	buf_add(&x->extra, value.p, value.n);
-	buf_add_lit(&x->extra, "\r\n");
+	add_field(&x->extra, str_of(name), value);
 	return 0;
+}
+
+void http_reply_later(struct http_exchange *x, void (*gone)(void *user), void *user)
+{
+	const struct http_head *head = &x->conn->server->head;
+
+	assert(gone && !x->answered && !x->later);
+	x->later = true;
+	x->gone = gone;
+	x->gone_user = user;
+	x->method_n = head->method.n;
+	buf_add(&x->asked, head->method.p, head->method.n);
+	buf_add(&x->asked, head->target.p, head->target.n);
+}
+
+/* The handler has returned long ago: the connection waits for this. */
+static void tell_if_late(struct http_exchange *x)
+{
+	if (!x->later)
+		return;
+	x->later = false;
+	http__conn_answered(x->conn);
 }
 
 void http_reply(struct http_exchange *x, unsigned status, const char *content_type, struct str body)
@@ -146,6 +173,7 @@ void http_reply(struct http_exchange *x, unsigned status, const char *content_ty
 	buf_add_lit(out, "\r\n");
 	if (!x->head_only)
 		buf_add(out, body.p, body.n);
+	tell_if_late(x);
 }
 
 void http_reply_status(struct http_exchange *x, unsigned status)
@@ -173,6 +201,7 @@ void http_reply_stream(struct http_exchange *x, unsigned status, const char *con
 	x->stream = *stream;
 	x->streaming = true;
 	x->ended = x->head_only;
+	tell_if_late(x);
 }
 
 #define CHUNK_LINE 10 /* eight digits, CR, LF */
@@ -226,6 +255,12 @@ void http__produce(struct http_exchange *x)
 void http__exchange_end(struct http_exchange *x, bool whole)
 {
 	buf_free(&x->extra);
+	buf_free(&x->asked);
+	if (x->later) {
+		x->later = false;
+		x->conn->server->stats.cancelled++;
+		x->gone(x->gone_user);
+	}
 	if (!x->streaming)
 		return;
 	x->streaming = false;

@@ -149,6 +149,12 @@ const struct http_server_stats *http_server_stats(const struct http_server *s)
 	return &s->stats;
 }
 
+void http_server_set_tls(struct http_server *s, struct tls_context *tls)
+{
+	assert(s && s->config.tls && tls);
+	s->config.tls = tls;
+}
+
 void http_server_drain(struct http_server *s, void (*done)(void *user), void *user)
 {
 	struct http__conn *c, *next;

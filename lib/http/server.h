@@ -5,9 +5,9 @@
  * One server is one listening socket on one loop; everything runs on that loop's thread and nothing
  * blocks. A table of routes says who answers what; the server itself answers 404, 405, 400, 408,
  * 413, 431 and 503. A handler is called once per request, when all of it has come, and answers
- * before it returns: either whole (http_reply) or with a stream whose producer is asked for the
- * next slice when the last one has gone (http_reply_stream). Requests of one connection are
- * answered in order.
+ * either whole (http_reply) or with a stream whose producer is asked for the next slice when the
+ * last one has gone (http_reply_stream): before it returns or, if it says so (http_reply_later),
+ * when it has what it needs. Requests of one connection are answered in order.
  *
  * Bounds: connections, size of head and body of a request, time to send a request, time to take an
  * answer (per HTTP_SLICE bytes), idle time. What a stream has not produced needs no memory.
@@ -27,6 +27,7 @@
 
 struct http_server;
 struct http_exchange; /* one request and its answer */
+struct tls_context;
 
 /* What a stream's producer aims to add at a time, and never far exceeds. */
 #define HTTP_SLICE ((size_t)64 * 1024)
@@ -49,7 +50,10 @@ struct http_request {
 	struct endpoint peer; /* an IPv4 client is IPv4, also on a dual-stack socket */
 };
 
-/* Answers x before it returns, by http_reply() or http_reply_stream(). May drain, never free. */
+/*
+ * Answers x before it returns, by http_reply() or http_reply_stream(), or says that it will, by
+ * http_reply_later(). May drain, never free.
+ */
 typedef void (*http_handler_fn)(struct http_exchange *x, const struct http_request *request,
 				void *user);
 
@@ -72,7 +76,10 @@ struct http_server_config {
 	struct endpoint listen;		 /* no address: any, both families; port 0: any free one */
 	const struct http_route *routes; /* borrowed */
 	size_t n_routes;
-	void *user;		 /* of handlers and of trace */
+	void *user;			   /* of handlers and of trace */
+	struct tls_context *tls;	   /* NULL: plaintext; borrowed */
+	const struct http_header *headers; /* of every answer, the server's own too; borrowed */
+	size_t n_headers;
 	size_t max_connections;	 /* 1000; above, the oldest idle one makes room, or it is 503 */
 	size_t max_body;	 /* 64 KiB; of a request */
 	int64_t request_timeout; /* 10 s: from the first byte of a request to its last */
@@ -90,7 +97,8 @@ struct http_server_stats {
 	uint64_t requests;	/* that reached routing */
 	uint64_t malformed;	/* answered 400, 413 or 431 by the server */
 	uint64_t timeouts;	/* of any kind but idle */
-	uint64_t cancelled;	/* streams that did not reach their end */
+	uint64_t cancelled;	/* streams and later answers that did not reach their end */
+	uint64_t tls_failures;	/* handshakes */
 	uint64_t bytes_sent;
 };
 
@@ -105,6 +113,8 @@ void http_server_free(struct http_server *s);
 /* Where it listens, with the port that was found. */
 struct endpoint http_server_endpoint(const struct http_server *s);
 const struct http_server_stats *http_server_stats(const struct http_server *s);
+/* For connections to come; those that are there keep theirs. Only where there was one. */
+void http_server_set_tls(struct http_server *s, struct tls_context *tls);
 /*
  * Stops listening, closes idle connections, cancels streams that wait, and lets requests and
  * answers under way finish, each the last of its connection. `done` is called once, from the loop,
@@ -118,6 +128,11 @@ int http_reply_header(struct http_exchange *x, const char *name, struct str valu
 /* The whole answer; body is copied. content_type may be NULL when there is no body. */
 void http_reply(struct http_exchange *x, unsigned status, const char *content_type,
 		struct str body);
+/*
+ * The answer comes later, from the loop; how long to wait for it is the handler's choice. x lives
+ * until it is answered, or until gone() says that nobody waits any more: exactly one of the two.
+ */
+void http_reply_later(struct http_exchange *x, void (*gone)(void *user), void *user);
 /* As http_reply(), with the status and its reason as a line of plain text. */
 void http_reply_status(struct http_exchange *x, unsigned status);
 

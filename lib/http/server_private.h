@@ -6,6 +6,7 @@
 
 #include "lib/http/server.h"
 #include "lib/net/listener.h"
+#include "lib/tls/tls.h"
 
 #define HTTP__READ_SIZE ((size_t)16 * 1024)
 #define HTTP__DATE_SIZE 64
@@ -28,6 +29,11 @@ struct http_exchange {
 	bool answered;	  /* http_reply*() has been called */
 	unsigned status;  /* of the answer */
 	struct buf extra; /* headers of http_reply_header() */
+	bool later;	  /* gone() is owed, or an answer */
+	void (*gone)(void *user);
+	void *gone_user;
+	struct buf asked; /* of a later answer: the method, and the target behind it */
+	size_t method_n;
 	struct http_stream stream;
 	bool streaming; /* closed() is owed */
 	bool ended;	/* nothing more to produce */
@@ -39,6 +45,8 @@ struct http__conn {
 	TAILQ_ENTRY(http__conn) all, spares;
 	enum http__state state;
 	int fd;
+	struct tls *tls; /* NULL: plaintext */
+	bool secured;	 /* its handshake is done, or there is none */
 	struct endpoint peer;
 	ev_io io;
 	ev_timer deadline;
@@ -84,6 +92,8 @@ void http__conn_close(struct http__conn *c);
 void http__conn_refuse(struct http__conn *c, unsigned status);
 /* Closes it unless a request has come, or an answer is going out that has an end. */
 void http__conn_drain(struct http__conn *c);
+/* A later answer has come. */
+void http__conn_answered(struct http__conn *c);
 /* Says to the loop what the connection waits for. */
 void http__conn_watch(struct http__conn *c, bool also_write);
 

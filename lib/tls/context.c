@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <openssl/err.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -99,9 +100,8 @@ static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_n,
 	unsigned char *chosen;
 
 	(void)ssl;
-	(void)arg;
-	if (SSL_select_next_proto(&chosen, out_n, h2, sizeof(h2) - 1, in, in_n) !=
-	    OPENSSL_NPN_NEGOTIATED)
+	if (SSL_select_next_proto(&chosen, out_n, arg, 1U + *(const unsigned char *)arg, in,
+				  in_n) != OPENSSL_NPN_NEGOTIATED)
 		return SSL_TLSEXT_ERR_ALERT_FATAL;
 	*out = chosen;
 	return SSL_TLSEXT_ERR_OK;
@@ -114,7 +114,9 @@ static void demand_certificates(SSL_CTX *ctx, const char *ca)
 	SSL_CTX_set_client_CA_list(ctx, SSL_load_client_CA_file(ca));
 }
 
-static int set_up_server(SSL_CTX *ctx, const struct tls_files *files, const struct complaint *to)
+/* protocol: the one that is spoken, its length in front. */
+static int set_up_server(SSL_CTX *ctx, const struct tls_files *files, const unsigned char *protocol,
+			 const struct complaint *to)
 {
 	int r = check_pair(files, true, to);
 
@@ -124,11 +126,22 @@ static int set_up_server(SSL_CTX *ctx, const struct tls_files *files, const stru
 		return r;
 	if (files->ca)
 		demand_certificates(ctx, files->ca);
-	SSL_CTX_set_alpn_select_cb(ctx, on_alpn, NULL);
+	SSL_CTX_set_alpn_select_cb(ctx, on_alpn, (void *)(uintptr_t)protocol);
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET | SSL_OP_CIPHER_SERVER_PREFERENCE);
 	SSL_CTX_set_num_tickets(ctx, 0);
 	return 0;
+}
+
+static int set_up_h2_server(SSL_CTX *ctx, const struct tls_files *files, const struct complaint *to)
+{
+	return set_up_server(ctx, files, h2, to);
+}
+
+static int set_up_http_server(SSL_CTX *ctx, const struct tls_files *files,
+			      const struct complaint *to)
+{
+	return set_up_server(ctx, files, http11, to);
 }
 
 static int set_up_client(SSL_CTX *ctx, const struct tls_files *files, const struct complaint *to)
@@ -173,7 +186,16 @@ int tls_server_context_new(const struct tls_files *files, struct tls_context **r
 	const struct complaint to = { reason, reason_size };
 
 	assert(files && ret && reason && reason_size);
-	return make(TLS_server_method(), set_up_server, files, &to, ret);
+	return make(TLS_server_method(), set_up_h2_server, files, &to, ret);
+}
+
+int tls_http_server_context_new(const struct tls_files *files, struct tls_context **ret,
+				char *reason, size_t reason_size)
+{
+	const struct complaint to = { reason, reason_size };
+
+	assert(files && ret && reason && reason_size);
+	return make(TLS_server_method(), set_up_http_server, files, &to, ret);
 }
 
 int tls_h2_client_context_new(const struct tls_files *files, struct tls_context **ret, char *reason,

@@ -46,6 +46,9 @@ struct tls_files {
  */
 int tls_server_context_new(const struct tls_files *files, struct tls_context **ret, char *reason,
 			   size_t reason_size);
+/* The same with ALPN http/1.1 in the place of h2; clients without ALPN are welcome in both. */
+int tls_http_server_context_new(const struct tls_files *files, struct tls_context **ret,
+				char *reason, size_t reason_size);
 int tls_h2_client_context_new(const struct tls_files *files, struct tls_context **ret, char *reason,
 			      size_t reason_size);
 void tls_context_free(struct tls_context *c);

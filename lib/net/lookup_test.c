@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/units.h"
+#include "lib/net/lookup.h"
+
+#define PATIENCE (20 * NSEC_PER_SEC)
+
+struct heard {
+	struct ev_loop *loop;
+	unsigned times;
+	size_t n;
+	struct endpoint first;
+	char why[160];
+};
+
+static void on_done(const struct endpoint *found, size_t n, const char *why, void *user)
+{
+	struct heard *h = user;
+
+	h->times++;
+	h->n = n;
+	if (n)
+		h->first = found[0];
+	snprintf(h->why, sizeof(h->why), "%s", why);
+	ev_break(h->loop, EVBREAK_ONE);
+}
+
+static struct heard ask(const char *host, int64_t timeout)
+{
+	struct heard h = { .loop = ev_loop_new(EVFLAG_AUTO) };
+	const struct net_lookup_query query = { host, 9090, timeout, on_done, &h };
+	struct net_lookup *l;
+
+	assert_int_equal(net_lookup_start(h.loop, &query, &l), 0);
+	ev_run(h.loop, 0);
+	ev_loop_destroy(h.loop);
+	assert_int_equal(h.times, 1);
+	return h;
+}
+
+static void an_address_is_its_own_answer(void **state)
+{
+	char text[ENDPOINT_STRLEN];
+	struct heard h = ask("192.0.2.7", PATIENCE);
+
+	assert_int_equal(h.n, 1);
+	assert_string_equal(endpoint_format(&h.first, text), "192.0.2.7:9090");
+	assert_string_equal(h.why, "");
+	h = ask("2001:db8::7", PATIENCE);
+	assert_string_equal(endpoint_format(&h.first, text), "[2001:db8::7]:9090");
+}
+
+static void localhost_is_found_once_for_each_address(void **state)
+{
+	struct heard h = ask("localhost", PATIENCE);
+
+	assert_in_range(h.n, 1, 2);
+	assert_true(addr_is_loopback(&h.first.addr));
+}
+
+static void a_name_that_is_none_has_a_reason(void **state)
+{
+	struct heard h = ask("not a name", PATIENCE);
+
+	assert_int_equal(h.n, 0);
+	assert_non_null(strstr(h.why, "not a name: "));
+}
+
+static void a_lookup_that_takes_too_long_is_ended(void **state)
+{
+	struct heard h = ask("localhost", 1); /* over before it can have begun */
+
+	assert_true(h.n || strcmp(h.why, "the name lookup did not end in time") == 0);
+}
+
+static void a_cancelled_lookup_is_silent(void **state)
+{
+	struct heard h = { .loop = ev_loop_new(EVFLAG_AUTO) };
+	const struct net_lookup_query query = { "localhost", 1, PATIENCE, on_done, &h };
+	struct net_lookup *l;
+
+	assert_int_equal(net_lookup_start(h.loop, &query, &l), 0);
+	net_lookup_cancel(l);
+	net_lookup_cancel(NULL);
+	ev_run(h.loop, 0); /* nothing is left on it */
+	ev_loop_destroy(h.loop);
+	assert_int_equal(h.times, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_address_is_its_own_answer),
+		cmocka_unit_test(localhost_is_found_once_for_each_address),
+		cmocka_unit_test(a_name_that_is_none_has_a_reason),
+		cmocka_unit_test(a_lookup_that_takes_too_long_is_ended),
+		cmocka_unit_test(a_cancelled_lookup_is_silent),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
