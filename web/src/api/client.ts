@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests to maglevd-frontend. Reads go to /view/api, acts to /admin/api.
+import type { Backend, CheckAnswer, Frontend, Snapshot, SyncAnswer } from './types.ts';
+
+const LIMIT_MS = 15_000;
+
+export interface Version {
+	version: string;
+	commit: string;
+	date: string;
+}
+
+/** The answer's own sentence where it has one. */
+async function failure(response: Response): Promise<Error> {
+	const body: unknown = await response.json().catch(() => null);
+	const said = body && typeof body === 'object' && 'error' in body ? String(body.error) : '';
+	return new Error(said || `the server answered ${response.status} ${response.statusText}`.trim());
+}
+
+async function ask(path: string, init: RequestInit = {}): Promise<Response> {
+	const response = await fetch(path, {
+		cache: 'no-store',
+		signal: AbortSignal.timeout(LIMIT_MS),
+		...init,
+	});
+	if (!response.ok) throw await failure(response);
+	return response;
+}
+
+/** The state of all servers, and how far this machine's clock is behind the server's (ms). */
+export async function getState(): Promise<{ snapshot: Snapshot; skew: number }> {
+	const response = await ask('/view/api/state');
+	const said = Date.parse(response.headers.get('date') ?? '');
+	const skew = Number.isNaN(said) ? 0 : said + 500 - Date.now();
+	return { snapshot: (await response.json()) as Snapshot, skew: Math.abs(skew) < 2000 ? 0 : skew };
+}
+
+export const getVersion = async (): Promise<Version> =>
+	(await (await ask('/view/api/version')).json()) as Version;
+
+export const whoAmI = async (): Promise<{ user: string }> =>
+	(await (await ask('/admin/api/whoami')).json()) as { user: string };
+
+async function post<T>(parts: string[], body: object): Promise<T> {
+	const path = `/admin/api/${parts.map(encodeURIComponent).join('/')}`;
+	const response = await ask(path, {
+		method: 'POST',
+		headers: { 'Content-Type': 'application/json', 'X-Maglev-Admin': '1' },
+		body: JSON.stringify(body),
+	});
+	return (await response.json()) as T;
+}
+
+export type Act = 'pause' | 'resume' | 'enable' | 'disable';
+
+export const actOnBackend = (
+	server: string,
+	backend: string,
+	act: Act,
+	body: { reason: string; until_s: number },
+): Promise<Backend> => post([server, 'backends', backend, act], body);
+
+export const setWeight = (
+	server: string,
+	where: { frontend: string; pool: string; backend: string },
+	body: { weight: number; flush: boolean },
+): Promise<Frontend> =>
+	post(
+		[server, 'frontends', where.frontend, 'pools', where.pool, 'backends', where.backend, 'weight'],
+		body,
+	);
+
+export const checkConfig = (server: string): Promise<CheckAnswer> => post([server, 'check'], {});
+
+export const reloadConfig = (server: string): Promise<CheckAnswer> => post([server, 'reload'], {});
+
+export const sync = (server: string, frontend: string, plan: boolean): Promise<SyncAnswer> =>
+	post([server, 'sync'], { frontend, plan });

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The connection that keeps the page current.
+//
+// The state comes with the number of the last event that is in it; the stream is then opened behind
+// that number, so that nothing is missed and nothing taken twice. A cut stream is opened again behind
+// the last event that came. When the server no longer has what lies between, it says "resync", and
+// it all starts with the state again. Silence beyond two pings, and a timer that was late since the
+// machine slept, cut the stream from our side.
+import { getState } from './client.ts';
+import { feed, newParser } from './sse.ts';
+import type { Snapshot, StreamEvent } from './types.ts';
+
+export type Link = 'connecting' | 'live' | 'lost';
+
+export interface StreamHandlers {
+	onLink: (link: Link, error: string) => void;
+	onSnapshot: (snapshot: Snapshot, skew: number) => void;
+	onEvents: (events: StreamEvent[]) => void;
+}
+
+const ONE_PING_MS = 16_000;
+const SILENCE_MS = 35_000;
+const TICK_MS = 2_000;
+const ASLEEP_MS = 10_000;
+const RETRY_MS = [250, 1_000, 2_000, 5_000];
+
+export function openStream(handlers: StreamHandlers): () => void {
+	let abort = new AbortController();
+	let lastId = '';
+	let heard = Date.now();
+	let ticked = Date.now();
+	let failures = 0;
+	let retry = 0;
+	let ended = false;
+
+	async function fetchState(): Promise<void> {
+		const { snapshot, skew } = await getState();
+		lastId = `${snapshot.epoch}-${snapshot.seq}`;
+		handlers.onSnapshot(snapshot, skew);
+	}
+
+	/** True when the server wants us to start over. */
+	function take(messages: { id: string; data: string }[]): boolean {
+		const events: StreamEvent[] = [];
+		for (const message of messages) {
+			const event = JSON.parse(message.data) as StreamEvent;
+			if (event.type === 'resync') {
+				lastId = '';
+				return true;
+			}
+			lastId = message.id || lastId;
+			events.push(event);
+		}
+		if (events.length > 0) handlers.onEvents(events);
+		return false;
+	}
+
+	/** Until the server wants a resync; any other end is an error. */
+	async function read(body: ReadableStream<Uint8Array>): Promise<void> {
+		const reader = body.getReader();
+		const decoder = new TextDecoder();
+		const parser = newParser();
+		for (;;) {
+			const { done, value } = await reader.read();
+			if (done) throw new Error('the server closed the stream');
+			heard = Date.now();
+			if (take(feed(parser, decoder.decode(value, { stream: true })))) return;
+		}
+	}
+
+	async function connect(signal: AbortSignal): Promise<void> {
+		if (!lastId) await fetchState();
+		const response = await fetch('/view/api/events', {
+			cache: 'no-store',
+			headers: { Accept: 'text/event-stream', 'Last-Event-ID': lastId },
+			signal,
+		});
+		if (!response.ok || !response.body) throw new Error(`the server answered ${response.status}`);
+		heard = Date.now();
+		failures = 0;
+		handlers.onLink('live', '');
+		await read(response.body);
+	}
+
+	function lose(error: unknown): void {
+		const text = error instanceof Error ? error.message : String(error);
+		if (failures > 0) handlers.onLink('lost', text); // the first attempt to return is silent
+		retry = window.setTimeout(open, RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
+	}
+
+	async function open(): Promise<void> {
+		window.clearTimeout(retry);
+		abort = new AbortController();
+		const { signal } = abort;
+		heard = Date.now();
+		try {
+			await connect(signal);
+			abort.abort();
+			if (!ended) void open();
+		} catch (error) {
+			abort.abort();
+			if (!ended) lose(error);
+		}
+	}
+
+	/** The machine slept, or the other side is silent: the connection may be dead without a word. */
+	function look(): void {
+		const now = Date.now();
+		const late = now - ticked > ASLEEP_MS; // also so in a tab that is not seen
+		ticked = now;
+		if (now - heard > (late ? ONE_PING_MS : SILENCE_MS)) abort.abort();
+	}
+
+	const timer = window.setInterval(look, TICK_MS);
+	handlers.onLink('connecting', '');
+	void open();
+	return () => {
+		ended = true;
+		window.clearInterval(timer);
+		window.clearTimeout(retry);
+		abort.abort();
+	};
+}

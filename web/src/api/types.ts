@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// What maglevd-frontend sends. Messages of proto/maglev.proto keep their field names; 64-bit numbers
+// come as text, absent messages are left out. Only what is shown here is declared.
+
+export type Int64 = string | number;
+
+export interface Override {
+	act: string;
+	reason: string;
+	at: Int64;
+	until: Int64;
+}
+
+export interface PoolBackend {
+	name: string;
+	weight: number;
+	effective_weight: number;
+	configured_weight: number;
+	state: string;
+	mutated: boolean;
+	override?: Override;
+}
+
+export interface Pool {
+	name: string;
+	backends: PoolBackend[];
+	active: boolean;
+}
+
+export interface Frontend {
+	name: string;
+	address: string;
+	protocol: string;
+	port: number;
+	pools: Pool[];
+	description: string;
+	src_ip_sticky: boolean;
+	flush_on_down: boolean;
+	state: string;
+	since: Int64;
+	active_pool: string;
+	released: boolean;
+}
+
+export interface Transition {
+	from: string;
+	to: string;
+	code: string;
+	at: Int64;
+	/** Not of the message: what an event said beside it. */
+	reason?: string;
+}
+
+export interface Backend {
+	name: string;
+	address: string;
+	healthcheck: string;
+	state: string;
+	enabled: boolean;
+	counter: number;
+	rise: number;
+	fall: number;
+	since: Int64;
+	last_code: string;
+	last_reason: string;
+	transitions: Transition[];
+	frontends: string[];
+	override?: Override;
+	last_probe: Int64;
+	last_duration: Int64;
+}
+
+export interface HealthCheck {
+	name: string;
+	type: string;
+	port: number;
+	interval: Int64;
+	fast_interval: Int64;
+	down_interval: Int64;
+	timeout: Int64;
+	rise: number;
+	fall: number;
+	path: string;
+	host: string;
+	response_code: string;
+	response_regexp: string;
+	server_name: string;
+	keep_alive: boolean;
+	backends: string[];
+}
+
+export interface VppMessages {
+	name: string;
+	sent: Int64;
+	send_failures: Int64;
+	received: Int64;
+	receive_failures: Int64;
+}
+
+export interface VppInfo {
+	version: string;
+	build_date: string;
+	pid: number;
+	boottime_ns: Int64;
+	connecttime_ns: Int64;
+	problem: string;
+	connected: boolean;
+	messages: VppMessages[];
+}
+
+export interface LbServer {
+	address: string;
+	weight: number;
+	wanted_weight: number;
+	buckets: number;
+	flows: Int64;
+	backend: string;
+	present: boolean;
+	wanted: boolean;
+}
+
+export interface LbVip {
+	address: string;
+	protocol: string;
+	port: number;
+	encap: string;
+	src_ip_sticky: boolean;
+	application_servers: LbServer[];
+	frontend: string;
+	present: boolean;
+	wanted: boolean;
+}
+
+export interface LbState {
+	dataplane: string;
+	connected: boolean;
+	ipv4_src_address: string;
+	ipv6_src_address: string;
+	sticky_buckets_per_core: number;
+	flow_timeout: number;
+	vips: LbVip[];
+	held: boolean;
+	warmup: string;
+	last_full_sync: Int64;
+	problem: string;
+	as_of: Int64;
+}
+
+export interface ServerCounters {
+	address: string;
+	backends: string[];
+	packets: Int64;
+	bytes: Int64;
+}
+
+export interface BackendCounters {
+	address: string;
+	backend: string;
+	packets: Int64;
+	bytes: Int64;
+	buckets: number;
+	flows: number;
+}
+
+export interface VipCounters {
+	address: string;
+	protocol: string;
+	port: number;
+	frontend: string;
+	next_packets: Int64;
+	first_packets: Int64;
+	untracked_packets: Int64;
+	no_server_packets: Int64;
+	bytes: Int64;
+	application_servers: BackendCounters[];
+	buckets: number;
+}
+
+export interface Counters {
+	dataplane: string;
+	at: Int64;
+	vips: VipCounters[];
+	has_vip_bytes: boolean;
+	has_as_traffic: boolean;
+	has_as_buckets: boolean;
+	has_as_flows: boolean;
+	has_server_traffic: boolean;
+	servers: ServerCounters[];
+	events: { name: string; packets: Int64 }[];
+}
+
+export interface Server {
+	name: string;
+	address: string;
+	connected: boolean;
+	error: string;
+	since_ns: Int64;
+	refreshed_at_ns: Int64;
+	frontends: Frontend[];
+	backends: Backend[];
+	healthchecks: HealthCheck[];
+	vpp: VppInfo | null;
+	lb: LbState | null;
+	lb_error: string;
+	counters: Counters | null;
+}
+
+export interface Snapshot {
+	epoch: Int64;
+	seq: Int64;
+	servers: Server[];
+}
+
+export interface LogPayload {
+	level: string;
+	msg: string;
+	attrs: Record<string, string>;
+}
+
+export interface BackendPayload {
+	backend: string;
+	frontend: string;
+	from: string;
+	to: string;
+	code: string;
+	replay: boolean;
+	reason: string;
+}
+
+export interface FrontendPayload {
+	frontend: string;
+	from: string;
+	to: string;
+	replay: boolean;
+}
+
+interface Envelope<T extends string, P> {
+	server: string;
+	type: T;
+	at_ns: Int64;
+	payload: P;
+}
+
+/** A refresh has whole lists, an update those of their items that changed. */
+export type StreamEvent =
+	| Envelope<'log', LogPayload>
+	| Envelope<'backend', BackendPayload>
+	| Envelope<'frontend', FrontendPayload>
+	| Envelope<'server', Pick<Server, 'connected' | 'error' | 'since_ns'>>
+	| Envelope<'refresh', Partial<Server>>
+	| Envelope<'update', Partial<Server>>
+	| Envelope<'lb', Pick<Server, 'lb' | 'lb_error'>>
+	| Envelope<'counters', Counters>
+	| Envelope<'resync', Record<string, never>>;
+
+export interface CheckAnswer {
+	ok: boolean;
+	parse_error: string;
+	semantic_error: string;
+	reload_error?: string;
+	warnings: string[];
+	changes: string[];
+}
+
+export interface SyncAnswer {
+	dataplane: string;
+	operations: string[];
+	withheld: string[];
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+import { render } from 'solid-js/web';
+import './style.css';
+import { startTheme } from './theme.ts';
+import { App } from './view/App.tsx';
+
+startTheme();
+const root = document.getElementById('app');
+if (root) render(() => <App />, root);

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is in the data plane beside what should be there. Pure.
+import type { LbServer, LbState, LbVip } from '../api/types.ts';
+
+export type Difference = 'missing' | 'extra' | 'weight';
+
+export interface DifferenceRow {
+	key: string;
+	kind: Difference;
+	frontend: string;
+}
+
+export const vipKey = (vip: { address: string; protocol: string; port: number }): string =>
+	`${vip.address} ${vip.protocol} ${vip.port}`;
+
+export const rowKey = (vip: LbVip, server: LbServer): string => `${vipKey(vip)} ${server.address}`;
+
+/** How a thing differs; null when it is as it should be. */
+export function differenceOf(one: LbVip | LbServer): Difference | null {
+	if (one.wanted !== one.present) return one.wanted ? 'missing' : 'extra';
+	if ('weight' in one && one.wanted && one.weight !== one.wanted_weight) return 'weight';
+	return null;
+}
+
+/** All differences. Without a connection nothing is known of the data plane, so there are none. */
+export function differences(lb: LbState | null): DifferenceRow[] {
+	if (!lb?.connected) return [];
+	const rows: DifferenceRow[] = [];
+	const look = (key: string, one: LbVip | LbServer, frontend: string) => {
+		const kind = differenceOf(one);
+		if (kind) rows.push({ key, kind, frontend });
+	};
+	for (const vip of lb.vips) {
+		look(vipKey(vip), vip, vip.frontend);
+		for (const server of vip.application_servers) look(rowKey(vip, server), server, vip.frontend);
+	}
+	return rows;
+}
+
+/** A difference that is younger than this is a write on its way, not drift. */
+export const SETTLE_MS = 5_000;
+
+export const isSettled = (since: number | undefined, now: number): boolean =>
+	since !== undefined && now - since >= SETTLE_MS;

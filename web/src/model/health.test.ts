@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it } from 'vitest';
+import { frontendHealth, serverProblems, serverVerdict, worst } from './health.ts';
+import { reduce } from './state.ts';
+import { event, frontend, lb, lbServer, poolBackend, server } from './testing.ts';
+
+const pools = (...states: string[]) => [
+	{
+		name: 'primary',
+		active: true,
+		backends: states.map((state, i) => poolBackend(`b${i}`, { state })),
+	},
+];
+const verdict = (it: ReturnType<typeof server>, now = 60_000) =>
+	frontendHealth(it, it.frontends[0] as never, now).verdict;
+
+it('all up is ok', () => {
+	expect(verdict(server())).toBe('ok');
+});
+
+it('one down of several is degraded, and says how many', () => {
+	const it = server({ frontends: [frontend({ pools: pools('up', 'down', 'up') })] });
+	expect(frontendHealth(it, it.frontends[0] as never, 0)).toEqual({
+		verdict: 'degraded',
+		notes: ['1 of 3 down'],
+	});
+});
+
+it('what an operator paused is no alarm', () => {
+	expect(verdict(server({ frontends: [frontend({ pools: pools('up', 'paused') })] }))).toBe('ok');
+});
+
+it('a frontend on its second pool is a warning', () => {
+	expect(verdict(server({ frontends: [frontend({ active_pool: 'spare' })] }))).toBe('warning');
+});
+
+it('down is critical', () => {
+	expect(verdict(server({ frontends: [frontend({ state: 'down', active_pool: '' })] }))).toBe(
+		'critical',
+	);
+});
+
+it('before the warm-up is over nothing is an alarm', () => {
+	expect(verdict(server({ frontends: [frontend({ state: 'down', released: false })] }))).toBe(
+		'unknown',
+	);
+});
+
+it('without contact nothing is known of a frontend, but the server is critical', () => {
+	const lost = server({ connected: false, error: 'refused' });
+	expect(verdict(lost)).toBe('unknown');
+	expect(serverVerdict(lost, 0)).toBe('critical');
+	expect(serverProblems(lost, 0)).toEqual(['no contact: refused']);
+});
+
+it('a difference in the data plane is an alarm only once it has lasted', () => {
+	const differs = event('lb', { lb: lb([lbServer('1', { weight: 7 })]), lb_error: '' }, 10);
+	const state = reduce({ epoch: '', seq: 0, servers: [server()] }, differs);
+	const it = state.servers[0] as ReturnType<typeof server>;
+	expect(verdict(it, 12_000)).toBe('ok');
+	expect(verdict(it, 15_000)).toBe('warning');
+});
+
+it('without a connection to the data plane it is that which is told, not differences', () => {
+	const it = server({ lb: lb([lbServer('1', { present: false })], { connected: false }) });
+	expect(serverProblems(it, 1e9)).toEqual(['data plane vpp is not connected']);
+	expect(verdict(it)).toBe('ok');
+});
+
+it('the worst verdict wins', () => {
+	expect(worst(['ok', 'degraded', 'critical'])).toBe('critical');
+	expect(worst([])).toBe('ok');
+});

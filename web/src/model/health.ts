@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a frontend and a server are, in one word and a few sentences. Pure; now is a parameter.
+import type { Frontend, PoolBackend } from '../api/types.ts';
+import { differences, isSettled } from './dataplane.ts';
+import { plural } from './format.ts';
+import type { ServerView } from './state.ts';
+
+/** From worst to best; what is not known is shown, but is no alarm. */
+export const VERDICTS = ['critical', 'warning', 'degraded', 'unknown', 'ok'] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+export interface Health {
+	verdict: Verdict;
+	notes: string[];
+}
+
+export const worst = (verdicts: Verdict[]): Verdict =>
+	VERDICTS.find((one) => verdicts.includes(one)) ?? 'ok';
+
+const distinct = (frontend: Frontend): PoolBackend[] => [
+	...new Map(frontend.pools.flatMap((p) => p.backends).map((one) => [one.name, one])).values(),
+];
+
+export function countStates(states: string[]): Record<string, number> {
+	const counts: Record<string, number> = {};
+	for (const state of states) counts[state] = (counts[state] ?? 0) + 1;
+	return counts;
+}
+
+/** What an operator did on purpose; worth a word, not an alarm. */
+function deeds(backends: PoolBackend[], counts: Record<string, number>): string[] {
+	const notes = ['paused', 'disabled'].flatMap((s) => (counts[s] ? [`${counts[s]} ${s}`] : []));
+	const mutated = backends.filter((one) => one.mutated).length;
+	return mutated ? [...notes, `${plural(mutated, 'weight')} set by hand`] : notes;
+}
+
+/** The differences of one frontend, or of VIPs that nobody asks for (''), that have lasted. */
+export const drifted = (server: ServerView, frontend: string, now: number): number =>
+	differences(server.lb).filter(
+		(row) => row.frontend === frontend && isSettled(server.drift[row.key], now),
+	).length;
+
+function unsettled(server: ServerView, frontend: Frontend): string | null {
+	if (!server.connected) return 'no contact: as it was last seen';
+	if (frontend.pools.length === 0) return 'no pools';
+	if (!frontend.released) return 'warming up';
+	if (frontend.state === 'unknown') return 'not probed yet';
+	return null;
+}
+
+export function frontendHealth(server: ServerView, frontend: Frontend, now: number): Health {
+	const waiting = unsettled(server, frontend);
+	if (waiting) return { verdict: 'unknown', notes: [waiting] };
+
+	const backends = distinct(frontend);
+	const counts = countStates(backends.map((one) => one.state));
+	const notes = deeds(backends, counts);
+	if (counts.down) notes.unshift(`${counts.down} of ${backends.length} down`);
+	if (frontend.state === 'down') {
+		return { verdict: 'critical', notes: ['no backend can serve', ...notes] };
+	}
+	const away = drifted(server, frontend.name, now);
+	const standby = frontend.active_pool !== frontend.pools[0]?.name;
+	if (standby) notes.unshift(`on pool ${frontend.active_pool}`);
+	if (away) notes.unshift(`${plural(away, 'difference')} in the data plane`);
+	const verdict = away || standby ? 'warning' : counts.down ? 'degraded' : 'ok';
+	return { verdict, notes };
+}
+
+/** What is wrong with a server itself, apart from its frontends; empty: nothing. */
+export function serverProblems(server: ServerView, now: number): string[] {
+	if (!server.connected) return [`no contact${server.error ? `: ${server.error}` : ''}`];
+	const problems: string[] = [];
+	if (server.lb_error) problems.push(`data plane: ${server.lb_error}`);
+	else if (server.lb && !server.lb.connected) {
+		problems.push(`data plane ${server.lb.dataplane} is not connected`);
+	}
+	if (server.lb?.problem) problems.push(server.lb.problem);
+	if (server.lb?.held) problems.push('the all-down guard holds the weights');
+	const strays = drifted(server, '', now);
+	if (strays)
+		problems.push(`${plural(strays, 'entry', 'entries')} in the data plane that nobody asks for`);
+	return problems;
+}
+
+export function serverVerdict(server: ServerView, now: number): Verdict {
+	if (!server.connected) return 'critical';
+	const own: Verdict = serverProblems(server, now).length ? 'warning' : 'ok';
+	return worst([own, ...server.frontends.map((one) => frontendHealth(server, one, now).verdict)]);
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from 'vitest';
+import { EMPTY, fromSnapshot, recentChanges, reduce, type State } from './state.ts';
+import { backend, event, frontend, lb, lbServer, SECOND, server } from './testing.ts';
+
+const world = (): State => ({ epoch: '1', seq: 0, servers: [server(), server({ name: 'two' })] });
+const down = {
+	backend: 'a',
+	frontend: 'www',
+	from: 'up',
+	to: 'down',
+	code: 'L4CON',
+	replay: false,
+	reason: 'refused',
+};
+const one = (state: State) => state.servers[0] as NonNullable<State['servers'][0]>;
+
+describe('an event of a backend', () => {
+	it('changes its state everywhere at once, and leaves the other server the same object', () => {
+		const before = world();
+		const after = reduce(before, event('backend', down));
+		expect(one(after).backends[0]?.state).toBe('down');
+		expect(one(after).frontends[0]?.pools[0]?.backends[0]?.state).toBe('down');
+		expect(one(after).frontends[0]?.pools[0]?.backends[1]?.state).toBe('up');
+		expect(after.servers[1]).toBe(before.servers[1]);
+		expect(one(before).backends[0]?.state).toBe('up');
+	});
+
+	it('is in the history once, though it comes for each frontend', () => {
+		const twice = reduce(
+			reduce(world(), event('backend', down)),
+			event('backend', { ...down, frontend: 'api' }),
+		);
+		expect(one(twice).backends[0]?.transitions.map((t) => t.to)).toEqual(['down', 'up']);
+	});
+
+	it('changes nothing when it is the replay of a state', () => {
+		const before = world();
+		expect(reduce(before, event('backend', { ...down, replay: true }))).toEqual(before);
+	});
+
+	it('of a server that is not known changes nothing', () => {
+		const before = world();
+		expect(reduce(before, event('backend', down, 10, 'three'))).toBe(before);
+	});
+});
+
+describe('lists that come anew', () => {
+	it('keep the reasons that only events had', () => {
+		const told = reduce(world(), event('backend', down, 10));
+		const fresh = backend('a', {
+			state: 'down',
+			transitions: [
+				{ from: 'up', to: 'down', code: 'L4CON', at: String(10 * SECOND) },
+				{ from: 'unknown', to: 'up', code: 'L7OK', at: String(SECOND) },
+			],
+		});
+		const after = reduce(told, event('refresh', { backends: [fresh] }));
+		expect(one(after).backends).toHaveLength(1);
+		expect(one(after).backends[0]?.transitions[0]?.reason).toBe('refused');
+	});
+
+	it('keep older history than the server does', () => {
+		const fresh = backend('a', {
+			transitions: [{ from: 'up', to: 'down', code: 'L4CON', at: String(5 * SECOND) }],
+		});
+		const after = reduce(world(), event('refresh', { backends: [fresh] }));
+		expect(one(after).backends[0]?.transitions.map((t) => t.to)).toEqual(['down', 'up']);
+	});
+
+	it('in part replace those items alone', () => {
+		const after = reduce(
+			world(),
+			event('update', { backends: [backend('b', { state: 'paused' })] }),
+		);
+		expect(one(after).backends.map((b) => b.state)).toEqual(['up', 'paused', 'up']);
+	});
+});
+
+describe('a difference in the data plane', () => {
+	const differs = event('lb', { lb: lb([lbServer('1', { weight: 7 })]), lb_error: '' }, 10);
+
+	it('keeps the time at which it was first seen', () => {
+		const later = event('lb', { lb: lb([lbServer('1', { weight: 9 })]), lb_error: '' }, 20);
+		const after = reduce(reduce(world(), differs), later);
+		expect(Object.values(one(after).drift)).toEqual([10_000]);
+	});
+
+	it('is forgotten when it is gone', () => {
+		const mended = event('lb', { lb: lb([lbServer('1')]), lb_error: '' }, 20);
+		expect(one(reduce(reduce(world(), differs), mended)).drift).toEqual({});
+	});
+});
+
+it('a server that is lost is marked, and what was known of it stays', () => {
+	const after = reduce(
+		world(),
+		event('server', { connected: false, error: 'refused', since_ns: 5 }),
+	);
+	expect(one(after)).toMatchObject({ connected: false, error: 'refused', frontends: [frontend()] });
+});
+
+it('a snapshot takes the place of everything', () => {
+	const state = fromSnapshot({ epoch: '9', seq: 7, servers: [server({ name: 'new' })] }, world());
+	expect([state.epoch, state.seq, state.servers.map((s) => s.name)]).toEqual(['9', 7, ['new']]);
+	expect(fromSnapshot({ epoch: '9', seq: 7, servers: [] }, EMPTY).servers).toEqual([]);
+});
+
+it('the last changes of all servers are in the order of time', () => {
+	const state = reduce(world(), event('backend', { ...down, backend: 'b' }, 10));
+	const changes = recentChanges(state.servers, 2);
+	expect(changes.map((c) => [c.server, c.backend, c.to])).toEqual([
+		['one', 'b', 'down'],
+		['one', 'a', 'up'],
+	]);
+});

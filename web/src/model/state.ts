@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of all servers, and how an event changes it. Pure: a new state is returned, and what
+// did not change stays the same object.
+import type {
+	Backend,
+	BackendPayload,
+	Frontend,
+	Pool,
+	Server,
+	Snapshot,
+	StreamEvent,
+	Transition,
+} from '../api/types.ts';
+import { differences } from './dataplane.ts';
+import { ms, num } from './format.ts';
+
+export interface ServerView extends Server {
+	/** Since when (ms) each difference between the data plane and the plan has been seen. */
+	drift: Record<string, number>;
+}
+
+export interface State {
+	epoch: string;
+	seq: number;
+	servers: ServerView[];
+}
+
+/** Kept here beyond what the server keeps, since the reasons come only with events. */
+const HISTORY = 50;
+
+export const EMPTY: State = { epoch: '', seq: -1, servers: [] };
+
+const same = (a: Transition, b: Transition): boolean =>
+	Math.abs(num(a.at) - num(b.at)) < 1e6 && a.to === b.to;
+
+/** The server's history with the reasons, and the older entries, that were known before. */
+function mergeHistory(fresh: Transition[], known: Transition[]): Transition[] {
+	const merged = fresh.map((one) => {
+		const before = known.find((other) => same(one, other));
+		return before?.reason ? { ...one, reason: before.reason } : one;
+	});
+	const oldest = num(fresh.at(-1)?.at);
+	const older = known.filter(
+		(one) => num(one.at) < oldest && !fresh.some((other) => same(one, other)),
+	);
+	return [...merged, ...older].slice(0, HISTORY);
+}
+
+function mergeBackends(fresh: Backend[], known: Backend[]): Backend[] {
+	const before = new Map(known.map((one) => [one.name, one]));
+	return fresh.map((one) => ({
+		...one,
+		transitions: mergeHistory(one.transitions ?? [], before.get(one.name)?.transitions ?? []),
+	}));
+}
+
+/** Each difference keeps the time at which it was first seen. */
+function trackDrift(server: Server, known: Record<string, number>, at: number) {
+	const found = differences(server.lb).map(({ key }) => [key, known[key] ?? at] as const);
+	return Object.fromEntries(found);
+}
+
+/** The state of a whole server; history with reasons is taken over from what was known. */
+function adopt(server: Server, known: ServerView | undefined): ServerView {
+	return {
+		...server,
+		backends: mergeBackends(server.backends, known?.backends ?? []),
+		drift: trackDrift(server, known?.drift ?? {}, ms(server.refreshed_at_ns)),
+	};
+}
+
+export function fromSnapshot(snapshot: Snapshot, known: State): State {
+	const before = new Map(known.servers.map((one) => [one.name, one]));
+	return {
+		epoch: String(snapshot.epoch),
+		seq: num(snapshot.seq),
+		servers: snapshot.servers.map((one) => adopt(one, before.get(one.name))),
+	};
+}
+
+function withState(pools: Pool[], backend: string, state: string): Pool[] {
+	if (!pools.some((pool) => pool.backends.some((one) => one.name === backend))) return pools;
+	return pools.map((pool) => ({
+		...pool,
+		backends: pool.backends.map((one) => (one.name === backend ? { ...one, state } : one)),
+	}));
+}
+
+function onBackend(
+	server: ServerView,
+	event: BackendPayload,
+	at: StreamEvent['at_ns'],
+): ServerView {
+	if (event.replay) return server;
+	const entry: Transition = {
+		from: event.from,
+		to: event.to,
+		code: event.code,
+		at,
+		reason: event.reason,
+	};
+	const backends = server.backends.map((one) => {
+		if (one.name !== event.backend) return one;
+		const rest = one.transitions.filter((other) => !same(entry, other));
+		return {
+			...one,
+			state: event.to,
+			since: at,
+			transitions: [entry, ...rest].slice(0, HISTORY),
+		};
+	});
+	const frontends = server.frontends.map((one): Frontend => {
+		const pools = withState(one.pools, event.backend, event.to);
+		return pools === one.pools ? one : { ...one, pools };
+	});
+	return { ...server, backends, frontends };
+}
+
+function onRefresh(server: ServerView, part: Partial<Server>, at: number): ServerView {
+	const merged: ServerView = { ...server, ...part };
+	if (part.backends) merged.backends = mergeBackends(part.backends, server.backends);
+	if (part.lb !== undefined) merged.drift = trackDrift(merged, server.drift, at);
+	return merged;
+}
+
+/** The list with those items replaced that come anew; none appears or goes that way. */
+function replaceItems<T extends { name: string }>(list: T[], fresh: T[]): T[] {
+	const byName = new Map(fresh.map((one) => [one.name, one]));
+	return list.map((one) => byName.get(one.name) ?? one);
+}
+
+function onUpdate(server: ServerView, part: Partial<Server>, at: number): ServerView {
+	const whole = { ...part };
+	if (part.frontends) whole.frontends = replaceItems(server.frontends, part.frontends);
+	if (part.backends) whole.backends = replaceItems(server.backends, part.backends);
+	if (part.healthchecks) whole.healthchecks = replaceItems(server.healthchecks, part.healthchecks);
+	return onRefresh(server, whole, at);
+}
+
+function onEvent(server: ServerView, event: StreamEvent): ServerView {
+	switch (event.type) {
+		case 'backend':
+			return onBackend(server, event.payload, event.at_ns);
+		case 'frontend': {
+			const { frontend, to, replay } = event.payload;
+			if (replay) return server;
+			const frontends = server.frontends.map((one) =>
+				one.name === frontend ? { ...one, state: to, since: event.at_ns } : one,
+			);
+			return { ...server, frontends };
+		}
+		case 'counters':
+			return { ...server, counters: event.payload };
+		case 'update':
+			return onUpdate(server, event.payload, ms(event.at_ns));
+		case 'server':
+		case 'refresh':
+		case 'lb':
+			return onRefresh(server, event.payload, ms(event.at_ns));
+		case 'log':
+		case 'resync':
+			return server;
+	}
+}
+
+/** One event. Those for a server that is not known change nothing. */
+export function reduce(state: State, event: StreamEvent): State {
+	const server = state.servers.find((one) => one.name === event.server);
+	if (!server) return state;
+	const changed = onEvent(server, event);
+	if (changed === server) return state;
+	return { ...state, servers: state.servers.map((one) => (one === server ? changed : one)) };
+}
+
+export interface Change extends Transition {
+	server: string;
+	backend: string;
+}
+
+/** What happened last to any backend, newest first. */
+export function recentChanges(servers: ServerView[], most: number): Change[] {
+	return servers
+		.flatMap((server) =>
+			server.backends.flatMap((one) =>
+				one.transitions.map((change) => ({ ...change, server: server.name, backend: one.name })),
+			),
+		)
+		.sort((a, b) => num(b.at) - num(a.at))
+		.slice(0, most);
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where one is, in the part of the address behind '#': #/SCOPE/VIEW/NAME. An empty scope ('-') is all
+// servers. So that a link to what one sees can be sent to a colleague.
+import { createSignal } from 'solid-js';
+
+export const VIEWS = ['overview', 'backends', 'dataplane', 'events'] as const;
+export type View = (typeof VIEWS)[number] | 'frontend' | 'backend';
+
+export interface Route {
+	scope: string;
+	view: View;
+	name: string;
+}
+
+const KNOWN: readonly string[] = [...VIEWS, 'frontend', 'backend'];
+
+export function parseRoute(hash: string): Route {
+	const parts = hash.replace(/^#\/?/, '').split('/').map(decodePart);
+	const [scope = '', view = '', name = ''] = parts;
+	return {
+		scope: scope === '-' ? '' : scope,
+		view: KNOWN.includes(view) ? (view as View) : 'overview',
+		name,
+	};
+}
+
+function decodePart(part: string): string {
+	try {
+		return decodeURIComponent(part);
+	} catch {
+		return part;
+	}
+}
+
+export function linkTo(scope: string, view: View = 'overview', name = ''): string {
+	const parts = [scope || '-', view, ...(name ? [name] : [])];
+	return `#/${parts.map(encodeURIComponent).join('/')}`;
+}
+
+const read = (): Route => parseRoute(typeof location === 'undefined' ? '' : location.hash);
+const [route, setRoute] = createSignal(read());
+export { route };
+
+if (typeof window !== 'undefined') window.addEventListener('hashchange', () => setRoute(read()));
+
+/** The same files are served under both; under /admin/ they also act. */
+export const isAdmin = (): boolean => location.pathname.startsWith('/admin');

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one place where what the server says becomes what the page shows. Events are gathered for a
+// moment and reduced together; reconcile() then touches only what differs.
+import { batch, createSignal } from 'solid-js';
+import { createStore, reconcile } from 'solid-js/store';
+import { type Link, openStream } from './api/stream.ts';
+import type { Snapshot, StreamEvent } from './api/types.ts';
+import { append, EMPTY_LOG, type Line, type Log, lineOf } from './model/events.ts';
+import { ms, num, parseDuration } from './model/format.ts';
+import { latencyKey, newRing, push, type Ring, ratesOf } from './model/series.ts';
+import { EMPTY, fromSnapshot, reduce, type ServerView, type State } from './model/state.ts';
+
+const GATHER_MS = 60;
+/** Two points of one probe: the log line and the refresh behind it. */
+const SAME_PROBE_S = 0.02;
+
+let current: State = EMPTY;
+let queue: StreamEvent[] = [];
+let gathering = 0;
+let skew = 0;
+let lineNumber = 0;
+const rings = new Map<string, Ring>();
+let shown: ServerView[] = [];
+
+const [servers, setServers] = createStore<{ list: ServerView[] }>({ list: [] });
+const [link, setLink] = createSignal<{ link: Link; error: string }>({
+	link: 'connecting',
+	error: '',
+});
+const [log, setLog] = createSignal<Log>(EMPTY_LOG);
+const [now, setNow] = createSignal(Date.now());
+const [drawn, setDrawn] = createSignal(0);
+const [loaded, setLoaded] = createSignal(false);
+
+export { drawn, link, loaded, log, now };
+export const allServers = (): ServerView[] => servers.list;
+export const serverNamed = (name: string): ServerView | undefined =>
+	servers.list.find((one) => one.name === name);
+
+/** The points of one chart; read drawn() to follow it. */
+export const ringOf = (key: string): Ring | undefined => rings.get(key);
+
+function ringFor(key: string, lines: number): Ring {
+	const ring = rings.get(key) ?? newRing(lines);
+	rings.set(key, ring);
+	return ring;
+}
+
+/** A point of latency: a failed probe is a gap, since its time says how long we waited. */
+function pointOfProbe(
+	server: string,
+	backend: string,
+	at: number,
+	ns: number,
+	passed: boolean,
+): void {
+	if (Number.isNaN(ns)) return;
+	push(
+		ringFor(latencyKey(server, backend), 1),
+		at / 1000,
+		[passed ? ns / 1e6 : null],
+		SAME_PROBE_S,
+	);
+}
+
+function pointsOfBackends(server: string, backends: ServerView['backends']): void {
+	for (const one of backends) {
+		if (num(one.last_probe) === 0) continue;
+		pointOfProbe(server, one.name, ms(one.last_probe), num(one.last_duration), !one.last_reason);
+	}
+}
+
+function pointsOf(event: StreamEvent): void {
+	if (event.type === 'log' && event.payload.msg === 'probe-done') {
+		const { backend, code, duration } = event.payload.attrs;
+		const passed = (code ?? '').endsWith('OK');
+		pointOfProbe(
+			event.server,
+			backend ?? '',
+			ms(event.at_ns),
+			parseDuration(duration ?? ''),
+			passed,
+		);
+	} else if ((event.type === 'refresh' || event.type === 'update') && event.payload.backends) {
+		pointsOfBackends(event.server, event.payload.backends);
+	} else if (event.type === 'counters') {
+		const before = current.servers.find((one) => one.name === event.server)?.counters ?? null;
+		for (const { key, at, values } of ratesOf(event.server, before, event.payload))
+			push(ringFor(key, values.length), at, values);
+	}
+}
+
+/** reconcile() changes what it was given before, so it gets copies, and of what changed alone. */
+function show(): void {
+	const names = (list: ServerView[]) => list.map((one) => one.name).join('\n');
+	if (names(shown) !== names(current.servers)) setServers('list', structuredClone(current.servers));
+	current.servers.forEach((server, index) => {
+		if (shown[index] === server) return;
+		setServers('list', index, reconcile(structuredClone(server), { key: 'name' }));
+	});
+	shown = current.servers;
+	setDrawn((count) => count + 1);
+}
+
+function takeQueue(): void {
+	gathering = 0;
+	const lines: Line[] = [];
+	for (const event of queue) {
+		pointsOf(event);
+		current = reduce(current, event);
+		const line = lineOf(event, lineNumber++);
+		if (line) lines.push(line);
+	}
+	queue = [];
+	batch(() => {
+		show();
+		if (lines.length > 0) setLog((before) => append(before, lines));
+	});
+}
+
+function onSnapshot(snapshot: Snapshot, behind: number): void {
+	skew = behind;
+	current = fromSnapshot(snapshot, current);
+	for (const server of current.servers) pointsOfBackends(server.name, server.backends);
+	batch(() => {
+		setNow(Date.now() + skew);
+		show();
+		setLoaded(true);
+	});
+}
+
+function onEvents(events: StreamEvent[]): void {
+	queue.push(...events);
+	if (!gathering && queue.length > 0) gathering = window.setTimeout(takeQueue, GATHER_MS);
+}
+
+/** Starts to follow the servers; returns what ends it. */
+export function follow(): () => void {
+	const clock = window.setInterval(() => setNow(Date.now() + skew), 1000);
+	const close = openStream({
+		onLink: (state, error) => setLink({ link: state, error }),
+		onSnapshot,
+		onEvents,
+	});
+	return () => {
+		window.clearInterval(clock);
+		window.clearTimeout(gathering);
+		close();
+	};
+}

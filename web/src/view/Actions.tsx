@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where acts begin, in /admin/ only: menus and buttons that ask for a dialog, and the one dialog that is
+// open.
+import { type Component, createSignal, Match, Show, Switch } from 'solid-js';
+import type { Act } from '../api/client.ts';
+import type { Frontend, Pool } from '../api/types.ts';
+import type { ServerView } from '../model/state.ts';
+import { isAdmin } from '../route.ts';
+import { Menu, type MenuItem } from './Menu.tsx';
+import {
+	ActDialog,
+	type ActRequest,
+	ReloadDialog,
+	SyncDialog,
+	WeightDialog,
+	type WeightRequest,
+} from './Questions.tsx';
+
+type Request =
+	| ({ kind: 'act' } & ActRequest)
+	| ({ kind: 'weight' } & WeightRequest)
+	| { kind: 'reload' | 'sync'; server: ServerView };
+
+const [request, setRequest] = createSignal<Request | null>(null);
+const [done, setDone] = createSignal('');
+const DONE_MS = 6000;
+
+/** The acts that a state allows; the others would be refused or change nothing. */
+const ALLOWED: Record<string, Act[]> = {
+	paused: ['resume', 'disable'],
+	disabled: ['enable'],
+};
+
+const HINTS: Record<Act, string> = {
+	pause: 'drain: flows go on',
+	resume: 'probe it again',
+	enable: 'probe it again',
+	disable: 'off: flows are cut',
+};
+
+const LABELS: Record<Act, string> = {
+	pause: 'Pause…',
+	resume: 'Resume…',
+	enable: 'Enable…',
+	disable: 'Disable…',
+};
+
+interface BackendMenuProps {
+	server: ServerView;
+	backend: string;
+	/** With both the weight can be set, too. */
+	frontend?: Frontend;
+	pool?: Pool;
+}
+
+export const BackendMenu: Component<BackendMenuProps> = (props) => {
+	const items = (): MenuItem[] => {
+		const { server, backend, frontend, pool } = props;
+		const state = server.backends.find((one) => one.name === backend)?.state ?? '';
+		const acts = (ALLOWED[state] ?? ['pause', 'disable']).map((act) => ({
+			label: LABELS[act],
+			hint: HINTS[act],
+			run: () => setRequest({ kind: 'act', act, server, backend }),
+		}));
+		if (!frontend || !pool) return acts;
+		const run = () => setRequest({ kind: 'weight', server, frontend, pool, backend });
+		return [...acts, { label: 'Weight…', hint: `in pool ${pool.name}`, run }];
+	};
+	return (
+		<Show when={isAdmin() && props.server.connected}>
+			<Menu label={`Actions for ${props.backend}`} items={items()} />
+		</Show>
+	);
+};
+
+export const SyncAction: Component<{ server: ServerView }> = (props) => (
+	<Show when={isAdmin() && props.server.connected}>
+		<button type="button" onClick={() => setRequest({ kind: 'sync', server: props.server })}>
+			Sync…
+		</button>
+	</Show>
+);
+
+export const ServerActions: Component<{ server: ServerView }> = (props) => (
+	<Show when={isAdmin() && props.server.connected}>
+		<button type="button" onClick={() => setRequest({ kind: 'reload', server: props.server })}>
+			Check and reload…
+		</button>
+		<SyncAction server={props.server} />
+	</Show>
+);
+
+/** The open dialog, and a word of what was done. */
+export const Dialogs: Component = () => {
+	const close = () => setRequest(null);
+	const told = (text: string) => {
+		setDone(text);
+		window.setTimeout(() => setDone((now) => (now === text ? '' : now)), DONE_MS);
+	};
+	const of = <K extends Request['kind']>(kind: K) => {
+		const it = request();
+		return it?.kind === kind ? (it as Extract<Request, { kind: K }>) : undefined;
+	};
+	return (
+		<>
+			<p class="toast" role="status" classList={{ shown: done() !== '' }}>
+				{done()}
+			</p>
+			<Switch>
+				<Match when={of('act')}>
+					{(it) => <ActDialog {...it()} onClose={close} onDone={told} />}
+				</Match>
+				<Match when={of('weight')}>
+					{(it) => <WeightDialog {...it()} onClose={close} onDone={told} />}
+				</Match>
+				<Match when={request()?.kind === 'reload' && request()}>
+					{(it) => <ReloadDialog server={it().server} onClose={close} onDone={told} />}
+				</Match>
+				<Match when={request()?.kind === 'sync' && request()}>
+					{(it) => <SyncDialog server={it().server} onClose={close} onDone={told} />}
+				</Match>
+			</Switch>
+		</>
+	);
+};

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// The frame: where one can go, whether the page is current, and the view itself.
+import {
+	type Component,
+	createEffect,
+	createMemo,
+	createResource,
+	For,
+	Match,
+	onCleanup,
+	onMount,
+	Show,
+	Switch,
+} from 'solid-js';
+import { getVersion, whoAmI } from '../api/client.ts';
+import { clock } from '../model/format.ts';
+import { serverVerdict, type Verdict, worst } from '../model/health.ts';
+import { isAdmin, linkTo, route, VIEWS } from '../route.ts';
+import { allServers, follow, link, loaded, now, serverNamed } from '../store.ts';
+import { setTheme, THEMES, theme } from '../theme.ts';
+import { Dialogs } from './Actions.tsx';
+import { BackendPage } from './BackendPage.tsx';
+import { Backends } from './Backends.tsx';
+import { DataPlane } from './DataPlane.tsx';
+import { Events } from './Events.tsx';
+import { FrontendPage } from './FrontendPage.tsx';
+import { VerdictIcon } from './Icons.tsx';
+import { Overview } from './Overview.tsx';
+
+const NAMES: Record<(typeof VIEWS)[number], string> = {
+	overview: 'Overview',
+	backends: 'Backends',
+	dataplane: 'Data plane',
+	events: 'Events',
+};
+
+const LINKS = { connecting: 'connecting', live: 'live', lost: 'no contact' };
+
+const total = (): Verdict => worst(allServers().map((one) => serverVerdict(one, now())));
+
+const LinkState: Component = () => (
+	<span
+		class={`link link-${link().link}`}
+		role="status"
+		title={link().error}
+		data-link={link().link}
+	>
+		<span class="link-dot" aria-hidden="true" />
+		{LINKS[link().link]}
+	</span>
+);
+
+const Who: Component = () => {
+	const [who] = createResource(whoAmI);
+	return (
+		<span class="who">
+			<span class="chip chip-warn">admin{who.latest ? `: ${who.latest.user}` : ''}</span>
+			<a href={`/view/${location.hash}`}>only look</a>
+		</span>
+	);
+};
+
+const Header: Component = () => (
+	<header class="top">
+		<a class="brand" href={linkTo('')}>
+			<svg viewBox="0 0 32 32" aria-hidden="true" class="logo">
+				<path d="M7 16C15 16 15 8 25 8M7 16H25" class="logo-on" />
+				<path d="M7 16C15 16 15 24 25 24" class="logo-off" />
+				<circle cx="7" cy="16" r="3.4" class="logo-vip" />
+			</svg>
+			Maglev
+		</a>
+		<nav aria-label="Views" class="views">
+			<For each={VIEWS}>
+				{(view) => (
+					<a
+						href={linkTo(route().scope, view)}
+						aria-current={route().view === view ? 'page' : undefined}
+					>
+						{NAMES[view]}
+					</a>
+				)}
+			</For>
+		</nav>
+		<span class="spacer" />
+		<LinkState />
+		<time class="clock mono">{clock(now())}</time>
+		<label class="theme">
+			<span class="sr-only">Colours</span>
+			<select
+				value={theme()}
+				onChange={(event) =>
+					setTheme(event.currentTarget.value as typeof theme extends () => infer T ? T : never)
+				}
+			>
+				<For each={THEMES}>{(one) => <option value={one}>{one}</option>}</For>
+			</select>
+		</label>
+		<Show when={isAdmin()}>
+			<Who />
+		</Show>
+	</header>
+);
+
+/** In the scope of another server the view stays; one frontend or backend does not. */
+const viewInScope = () => {
+	const { view } = route();
+	return view === 'frontend' || view === 'backend' ? 'overview' : view;
+};
+
+const Scopes: Component = () => (
+	<nav aria-label="Servers" class="scopes">
+		<a href={linkTo('', viewInScope())} aria-current={route().scope === '' ? 'true' : undefined}>
+			<VerdictIcon verdict={total()} label={total()} /> all servers
+		</a>
+		<For each={allServers()}>
+			{(server) => (
+				<a
+					href={linkTo(server.name, viewInScope())}
+					aria-current={route().scope === server.name ? 'true' : undefined}
+					data-server={server.name}
+					data-connected={String(server.connected)}
+				>
+					<VerdictIcon
+						verdict={serverVerdict(server, now())}
+						label={serverVerdict(server, now())}
+					/>{' '}
+					{server.name}
+				</a>
+			)}
+		</For>
+	</nav>
+);
+
+const Nowhere: Component<{ what: string }> = (props) => (
+	<p class="nowhere">
+		There is no {props.what} here. <a href={linkTo('')}>Back to the overview</a>
+	</p>
+);
+
+const View: Component = () => {
+	const inScope = createMemo(() => {
+		const { scope } = route();
+		return scope ? allServers().filter((one) => one.name === scope) : allServers();
+	});
+	const server = () => serverNamed(route().scope);
+	const frontend = () => server()?.frontends.find((one) => one.name === route().name);
+	const backend = () => server()?.backends.find((one) => one.name === route().name);
+	return (
+		<Switch>
+			<Match when={route().scope && !server()}>
+				<Nowhere what={`server ${route().scope}`} />
+			</Match>
+			<Match when={route().view === 'overview'}>
+				<Overview servers={inScope()} scope={route().scope} />
+			</Match>
+			<Match when={route().view === 'backends'}>
+				<Backends servers={inScope()} />
+			</Match>
+			<Match when={route().view === 'dataplane'}>
+				<DataPlane servers={inScope()} />
+			</Match>
+			<Match when={route().view === 'events'}>
+				<Events scope={route().scope} many={inScope().length > 1} />
+			</Match>
+			<Match when={route().view === 'frontend'}>
+				<Show when={frontend()} fallback={<Nowhere what={`frontend ${route().name}`} />}>
+					{(it) => <FrontendPage server={server() as never} frontend={it()} />}
+				</Show>
+			</Match>
+			<Match when={route().view === 'backend'}>
+				<Show when={backend()} fallback={<Nowhere what={`backend ${route().name}`} />}>
+					{(it) => <BackendPage server={server() as never} backend={it()} />}
+				</Show>
+			</Match>
+		</Switch>
+	);
+};
+
+const Footer: Component = () => {
+	const [version] = createResource(getVersion);
+	return (
+		<footer class="foot muted">
+			<Show when={version.latest}>
+				{(it) => (
+					<span>
+						maglevd-frontend {it().version} <span class="mono">{it().commit}</span>
+					</span>
+				)}
+			</Show>
+			<span>
+				<kbd>/</kbd> search <kbd>p</kbd> pause events <kbd>1</kbd>–<kbd>4</kbd> views
+			</span>
+		</footer>
+	);
+};
+
+const isTyping = (target: EventTarget | null): boolean =>
+	target instanceof HTMLElement &&
+	target.closest('input, select, textarea, dialog, [role=menu]') !== null;
+
+function onKey(event: KeyboardEvent): void {
+	if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+	const view = VIEWS[Number(event.key) - 1];
+	if (view) location.hash = linkTo(route().scope, view);
+	else if (event.key === '/') document.querySelector<HTMLElement>('[data-search]')?.focus();
+	else if (event.key === 'p') document.querySelector<HTMLElement>('[data-pause]')?.click();
+	else return;
+	event.preventDefault();
+}
+
+/** The title says how it is, so that the tab does. */
+const SIGNS: Record<Verdict, string> = {
+	critical: '✕ ',
+	warning: '! ',
+	degraded: '◑ ',
+	unknown: '',
+	ok: '',
+};
+
+export const App: Component = () => {
+	onMount(() => {
+		onCleanup(follow());
+		window.addEventListener('keydown', onKey);
+		onCleanup(() => window.removeEventListener('keydown', onKey));
+	});
+	createEffect(() => {
+		const place = route().name || route().scope;
+		const sign = link().link === 'lost' ? '? ' : SIGNS[total()];
+		document.title = `${sign}${place ? `${place} · ` : ''}Maglev`;
+	});
+	return (
+		<>
+			<button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
+				Skip to the content
+			</button>
+			<Header />
+			<Show when={allServers().length > 1}>
+				<Scopes />
+			</Show>
+			<Show when={link().link === 'lost'}>
+				<p class="banner" role="alert">
+					No contact with maglevd-frontend ({link().error}). What is shown is as it was; trying
+					again.
+				</p>
+			</Show>
+			<main id="main" tabindex="-1" classList={{ stale: link().link === 'lost' }}>
+				<Show when={loaded()} fallback={<p class="nowhere">Fetching the state…</p>}>
+					<View />
+				</Show>
+			</main>
+			<Footer />
+			<Show when={isAdmin()}>
+				<Dialogs />
+			</Show>
+		</>
+	);
+};

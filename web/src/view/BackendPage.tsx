@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// One backend: its state and why, how it answers, what it gets, who uses it.
+import { type Component, createMemo, For, Show } from 'solid-js';
+import type { Backend, HealthCheck } from '../api/types.ts';
+import { dateTime, duration, ms } from '../model/format.ts';
+import { backendKey, latencyKey } from '../model/series.ts';
+import type { ServerView } from '../model/state.ts';
+import { linkTo } from '../route.ts';
+import { drawn, ringOf } from '../store.ts';
+import { BackendMenu } from './Actions.tsx';
+import { Chart } from './Chart.tsx';
+import { bits, milliseconds, packets } from './FrontendPage.tsx';
+import { StateIcon } from './Icons.tsx';
+import { Age, Fact, Heartbeat, OverrideNote, Panel, StateWord } from './parts.tsx';
+
+/** The counter as the steps it is made of: those below rise are down, the others up. */
+const Counter: Component<{ backend: Backend }> = (props) => {
+	const steps = () =>
+		Array.from({ length: props.backend.rise + props.backend.fall - 1 }, (_, i) => i + 1);
+	const text = () => `${props.backend.counter} of ${steps().length}, up from ${props.backend.rise}`;
+	return (
+		<span class="counter">
+			<span aria-hidden="true" class="counter-steps">
+				<For each={steps()}>
+					{(step) => (
+						<i
+							classList={{
+								on: step <= props.backend.counter,
+								up: step >= props.backend.rise,
+							}}
+						/>
+					)}
+				</For>
+			</span>
+			{text()}
+		</span>
+	);
+};
+
+const checkText = (check: HealthCheck): string => {
+	const where = check.port ? ` port ${check.port}` : '';
+	const path = check.path ? ` ${check.path}` : '';
+	return `${check.type}${where}${path}`;
+};
+
+const Probes: Component<{ backend: Backend; check: HealthCheck | undefined }> = (props) => (
+	<Panel title="Health check">
+		<dl class="facts">
+			<Fact term="Check">
+				<Show when={props.check} fallback="none: always up">
+					{(check) => (
+						<>
+							{check().name} <span class="muted">{checkText(check())}</span>
+						</>
+					)}
+				</Show>
+			</Fact>
+			<Show when={props.check}>
+				{(check) => (
+					<Fact term="Every">
+						{duration(check().interval)}
+						<span class="muted">
+							{' '}
+							(in doubt {duration(check().fast_interval)}, down {duration(check().down_interval)})
+						</span>
+					</Fact>
+				)}
+			</Show>
+			<Fact term="Last probe">
+				<span class="mono">{props.backend.last_code || '–'}</span>{' '}
+				<Heartbeat beat={props.backend.last_probe} /> <Age of={props.backend.last_probe} />
+			</Fact>
+			<Fact term="Took">{duration(props.backend.last_duration)}</Fact>
+			<Fact term="Counter">
+				<Counter backend={props.backend} />
+			</Fact>
+			<Show when={props.backend.last_reason}>
+				<Fact term="Why">{props.backend.last_reason}</Fact>
+			</Show>
+		</dl>
+	</Panel>
+);
+
+const History: Component<{ backend: Backend }> = (props) => (
+	<Panel title="Transitions">
+		<div class="table-wrap">
+			<table>
+				<thead>
+					<tr>
+						<th scope="col">When</th>
+						<th scope="col">Ago</th>
+						<th scope="col">Change</th>
+						<th scope="col">Code</th>
+						<th scope="col">Reason</th>
+					</tr>
+				</thead>
+				<tbody>
+					<For
+						each={props.backend.transitions}
+						fallback={
+							<tr>
+								<td colspan="5" class="muted">
+									None.
+								</td>
+							</tr>
+						}
+					>
+						{(one, index) => (
+							<tr>
+								<td class="mono">{dateTime(ms(one.at))}</td>
+								<td class="number">
+									<Age of={one.at} />
+								</td>
+								<td>
+									<span class="change">
+										<StateIcon state={one.from} /> {one.from} → <StateIcon state={one.to} />{' '}
+										{one.to}
+									</span>
+								</td>
+								<td class="mono">{one.code}</td>
+								<td>
+									{one.reason ||
+										(index() === 0 && one.to === 'down' ? props.backend.last_reason : '') ||
+										'–'}
+								</td>
+							</tr>
+						)}
+					</For>
+				</tbody>
+			</table>
+		</div>
+	</Panel>
+);
+
+const Users: Component<{ server: ServerView; backend: string }> = (props) => {
+	const rows = createMemo(() =>
+		props.server.frontends.flatMap((frontend) =>
+			frontend.pools.flatMap((pool) =>
+				pool.backends
+					.filter((one) => one.name === props.backend)
+					.map((one) => ({ frontend, pool, one })),
+			),
+		),
+	);
+	return (
+		<Panel title="Used by">
+			<div class="table-wrap">
+				<table>
+					<thead>
+						<tr>
+							<th scope="col">Frontend</th>
+							<th scope="col">Pool</th>
+							<th scope="col" class="number">
+								Weight
+							</th>
+							<th scope="col" class="number">
+								Effective
+							</th>
+							<th scope="col">
+								<span class="sr-only">Actions</span>
+							</th>
+						</tr>
+					</thead>
+					<tbody>
+						<For
+							each={rows()}
+							fallback={
+								<tr>
+									<td colspan="5" class="muted">
+										No frontend.
+									</td>
+								</tr>
+							}
+						>
+							{(row) => (
+								<tr>
+									<th scope="row">
+										<a href={linkTo(props.server.name, 'frontend', row.frontend.name)}>
+											{row.frontend.name}
+										</a>
+									</th>
+									<td>
+										{row.pool.name} {row.pool.active ? <span class="chip">active</span> : ''}
+									</td>
+									<td class="number">{row.one.weight}</td>
+									<td class="number">{row.one.effective_weight}</td>
+									<td class="actions">
+										<BackendMenu
+											server={props.server}
+											backend={props.backend}
+											frontend={row.frontend}
+											pool={row.pool}
+										/>
+									</td>
+								</tr>
+							)}
+						</For>
+					</tbody>
+				</table>
+			</div>
+		</Panel>
+	);
+};
+
+const Charts: Component<{ server: string; backend: string }> = (props) => {
+	const latency = () => {
+		drawn();
+		return ringOf(latencyKey(props.server, props.backend));
+	};
+	const traffic = () => {
+		drawn();
+		return ringOf(backendKey(props.server, props.backend));
+	};
+	return (
+		<div class="columns">
+			<Panel title="Probes">
+				<Show when={latency()} fallback={<p class="muted">No probe has answered yet.</p>}>
+					<Chart
+						title="Time of a probe that passed"
+						lines={[{ label: props.backend, ring: latency(), line: 0 }]}
+						format={milliseconds}
+						least={1}
+					/>
+				</Show>
+			</Panel>
+			<Panel title="Traffic">
+				<Show
+					when={traffic()}
+					fallback={<p class="muted">The data plane has not counted anything for it yet.</p>}
+				>
+					<Chart
+						title="Packets a second"
+						lines={[{ label: 'packets', ring: traffic(), line: 0 }]}
+						format={packets}
+						least={10}
+					/>
+					<Chart
+						title="Bits a second"
+						lines={[{ label: 'bits', ring: traffic(), line: 1 }]}
+						format={bits}
+						least={10_000}
+					/>
+				</Show>
+			</Panel>
+		</div>
+	);
+};
+
+export const BackendPage: Component<{ server: ServerView; backend: Backend }> = (props) => (
+	<>
+		<div class="page-head">
+			<StateIcon state={props.backend.state} label={props.backend.state} />
+			<h1>{props.backend.name}</h1>
+			<span class="mono">{props.backend.address}</span>
+			<span class="muted">on</span>
+			<a href={linkTo(props.server.name)}>{props.server.name}</a>
+			<span>
+				<StateWord state={props.backend.state} /> <Age of={props.backend.since} />
+			</span>
+			<OverrideNote override={props.backend.override} />
+			<span class="spacer" />
+			<BackendMenu server={props.server} backend={props.backend.name} />
+		</div>
+		<div class="columns">
+			<Probes
+				backend={props.backend}
+				check={props.server.healthchecks.find((one) => one.name === props.backend.healthcheck)}
+			/>
+			<Users server={props.server} backend={props.backend.name} />
+		</div>
+		<Charts server={props.server.name} backend={props.backend.name} />
+		<History backend={props.backend} />
+	</>
+);

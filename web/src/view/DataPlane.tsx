@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is in the data plane beside what should be there. Differences are marked; those that are only
+// a moment old are writes on their way.
+import { type Component, createMemo, createSignal, For, Show } from 'solid-js';
+import type { LbServer, LbVip, VppInfo } from '../api/types.ts';
+import {
+	type Difference,
+	differenceOf,
+	differences,
+	isSettled,
+	rowKey,
+	vipKey,
+} from '../model/dataplane.ts';
+import { num, plural, scaled, vipText } from '../model/format.ts';
+import type { ServerView } from '../model/state.ts';
+import { linkTo } from '../route.ts';
+import { now } from '../store.ts';
+import { SyncAction } from './Actions.tsx';
+import { VerdictIcon } from './Icons.tsx';
+import { Age, Fact, Flash, Panel } from './parts.tsx';
+
+const WORDS: Record<Difference, string> = {
+	missing: 'missing in the data plane',
+	extra: 'nobody asks for it',
+	weight: 'weight differs',
+};
+
+const Verdict: Component<{ kind: Difference | null; since: number | undefined }> = (props) => (
+	<Show when={props.kind} fallback={<span class="muted">as wanted</span>}>
+		{(kind) => (
+			<Show
+				when={isSettled(props.since, now())}
+				fallback={<span class="chip chip-info">settling</span>}
+			>
+				<span class="difference">
+					<VerdictIcon verdict="warning" /> {WORDS[kind()]}
+				</span>
+			</Show>
+		)}
+	</Show>
+);
+
+const weightText = (there: boolean, weight: number): string => (there ? String(weight) : '–');
+
+const ServerRow: Component<{ server: ServerView; vip: LbVip; one: LbServer }> = (props) => {
+	const known = () => props.server.lb?.connected ?? false;
+	const kind = () => (known() ? differenceOf(props.one) : null);
+	return (
+		<tr classList={{ differs: kind() !== null }}>
+			<th scope="row">
+				<Show when={props.one.backend} fallback={<span class="muted">no backend</span>}>
+					<a href={linkTo(props.server.name, 'backend', props.one.backend)}>{props.one.backend}</a>
+				</Show>
+			</th>
+			<td class="mono">{props.one.address}</td>
+			<td class="number">
+				<Flash on={props.one.wanted_weight}>
+					{weightText(props.one.wanted, props.one.wanted_weight)}
+				</Flash>
+			</td>
+			<td class="number">
+				<Flash on={props.one.weight}>
+					{weightText(props.one.present && known(), props.one.weight)}
+				</Flash>
+			</td>
+			<td class="number">{props.one.present && known() ? props.one.buckets : '–'}</td>
+			<td class="number">{props.one.present && known() ? num(props.one.flows) : '–'}</td>
+			<td>
+				<Show when={known()} fallback={<span class="muted">not known</span>}>
+					<Verdict kind={kind()} since={props.server.drift[rowKey(props.vip, props.one)]} />
+				</Show>
+			</td>
+		</tr>
+	);
+};
+
+export const VipTable: Component<{ server: ServerView; vip: LbVip; onlyDifferences: boolean }> = (
+	props,
+) => {
+	const rows = () =>
+		props.vip.application_servers.filter((one) => !props.onlyDifferences || differenceOf(one));
+	return (
+		<div class="table-wrap">
+			<table>
+				<caption>
+					<span class="mono">{vipText(props.vip)}</span>{' '}
+					<Show when={props.vip.frontend} fallback={<span class="muted">no frontend</span>}>
+						<a href={linkTo(props.server.name, 'frontend', props.vip.frontend)}>
+							{props.vip.frontend}
+						</a>
+					</Show>{' '}
+					<span class="muted">{props.vip.encap}</span>{' '}
+					<Show when={differenceOf(props.vip) && props.server.lb?.connected}>
+						<Verdict kind={differenceOf(props.vip)} since={props.server.drift[vipKey(props.vip)]} />
+					</Show>
+				</caption>
+				<thead>
+					<tr>
+						<th scope="col">Backend</th>
+						<th scope="col">Address</th>
+						<th scope="col" class="number">
+							Wanted
+						</th>
+						<th scope="col" class="number">
+							In data plane
+						</th>
+						<th scope="col" class="number">
+							Buckets
+						</th>
+						<th scope="col" class="number">
+							Flows
+						</th>
+						<th scope="col">Verdict</th>
+					</tr>
+				</thead>
+				<tbody>
+					<For each={rows()}>
+						{(one) => <ServerRow server={props.server} vip={props.vip} one={one} />}
+					</For>
+				</tbody>
+			</table>
+		</div>
+	);
+};
+
+const Vpp: Component<{ info: VppInfo }> = (props) => (
+	<>
+		<dl class="facts">
+			<Fact term="VPP">{props.info.version || '–'}</Fact>
+			<Fact term="Connection">
+				<span class={`chip ${props.info.connected ? 'chip-ok' : 'chip-bad'}`}>
+					{props.info.connected ? 'connected' : 'not connected'}
+				</span>{' '}
+				<Age of={props.info.connecttime_ns} />
+			</Fact>
+			<Fact term="Started">
+				<Age of={props.info.boottime_ns} /> ago
+			</Fact>
+			<Fact term="Process">{props.info.pid || '–'}</Fact>
+		</dl>
+		<Show when={props.info.messages?.length}>
+			<details>
+				<summary>Messages of its API</summary>
+				<div class="table-wrap">
+					<table>
+						<thead>
+							<tr>
+								<th scope="col">Message</th>
+								<th scope="col" class="number">
+									↑ sent
+								</th>
+								<th scope="col" class="number">
+									failed
+								</th>
+								<th scope="col" class="number">
+									↓ received
+								</th>
+								<th scope="col" class="number">
+									failed
+								</th>
+							</tr>
+						</thead>
+						<tbody>
+							<For each={props.info.messages}>
+								{(one) => (
+									<tr>
+										<th scope="row" class="mono">
+											{one.name}
+										</th>
+										<td class="number">
+											<Flash on={num(one.sent)}>{num(one.sent)}</Flash>
+										</td>
+										<td class="number">{num(one.send_failures)}</td>
+										<td class="number">
+											<Flash on={num(one.received)}>{num(one.received)}</Flash>
+										</td>
+										<td class="number">{num(one.receive_failures)}</td>
+									</tr>
+								)}
+							</For>
+						</tbody>
+					</table>
+				</div>
+			</details>
+		</Show>
+	</>
+);
+
+const Settings: Component<{ server: ServerView }> = (props) => (
+	<Show when={props.server.lb}>
+		{(lb) => (
+			<dl class="facts">
+				<Fact term="Data plane">
+					{lb().dataplane}{' '}
+					<span class={`chip ${lb().connected ? 'chip-ok' : 'chip-bad'}`}>
+						{lb().connected ? 'connected' : 'not connected'}
+					</span>
+				</Fact>
+				<Fact term="Warm-up">{lb().warmup}</Fact>
+				<Fact term="Guard">
+					{lb().held ? <span class="chip chip-bad">holds the weights</span> : 'not active'}
+				</Fact>
+				<Fact term="Last full sync">
+					<Age of={lb().last_full_sync} />
+				</Fact>
+				<Fact term="Sources">
+					<span class="mono">
+						{[lb().ipv4_src_address, lb().ipv6_src_address].filter(Boolean).join(', ') || '–'}
+					</span>
+				</Fact>
+				<Fact term="Flow timeout">{lb().flow_timeout} s</Fact>
+				<Show when={num(lb().as_of) > 0}>
+					<Fact term="Read">
+						<Age of={lb().as_of} /> ago; it cannot be read now
+					</Fact>
+				</Show>
+				<Show when={lb().problem || props.server.lb_error}>
+					<Fact term="Problem">{lb().problem || props.server.lb_error}</Fact>
+				</Show>
+			</dl>
+		)}
+	</Show>
+);
+
+const Fates: Component<{ server: ServerView }> = (props) => (
+	<Show when={props.server.counters?.events?.length}>
+		<details>
+			<summary>Packets that met another fate</summary>
+			<dl class="facts">
+				<For each={props.server.counters?.events ?? []}>
+					{(one) => <Fact term={one.name}>{scaled(num(one.packets), '')}</Fact>}
+				</For>
+			</dl>
+		</details>
+	</Show>
+);
+
+const PlanePanel: Component<{ server: ServerView; onlyDifferences: boolean }> = (props) => {
+	const found = createMemo(() => differences(props.server.lb));
+	const vips = () =>
+		(props.server.lb?.vips ?? []).filter(
+			(vip) =>
+				!props.onlyDifferences ||
+				differenceOf(vip) ||
+				vip.application_servers.some((one) => differenceOf(one)),
+		);
+	return (
+		<Panel
+			title={props.server.name}
+			aside={
+				<>
+					<span
+						class={`chip ${found().length ? 'chip-warn' : ''}`}
+						data-differences={found().length}
+					>
+						{found().length ? plural(found().length, 'difference') : 'no differences'}
+					</span>
+					<SyncAction server={props.server} />
+				</>
+			}
+		>
+			<Show
+				when={props.server.lb}
+				fallback={
+					<p class="muted">{props.server.lb_error || 'Nothing is known of its data plane yet.'}</p>
+				}
+			>
+				<Settings server={props.server} />
+				<Show when={props.server.vpp}>{(info) => <Vpp info={info()} />}</Show>
+				<Fates server={props.server} />
+				<For each={vips()} fallback={<p class="muted">Nothing to show.</p>}>
+					{(vip) => (
+						<VipTable server={props.server} vip={vip} onlyDifferences={props.onlyDifferences} />
+					)}
+				</For>
+			</Show>
+		</Panel>
+	);
+};
+
+export const DataPlane: Component<{ servers: ServerView[] }> = (props) => {
+	const [only, setOnly] = createSignal(false);
+	return (
+		<>
+			<div class="page-head">
+				<h1>Data plane</h1>
+				<span class="muted">what is there beside what should be</span>
+				<span class="spacer" />
+				<label class="check">
+					<input
+						type="checkbox"
+						checked={only()}
+						onChange={(event) => setOnly(event.currentTarget.checked)}
+					/>
+					only differences
+				</label>
+			</div>
+			<For each={props.servers}>
+				{(server) => <PlanePanel server={server} onlyDifferences={only()} />}
+			</For>
+		</>
+	);
+};

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// One frontend: the way of its flows, its pools, its traffic, how its backends answer.
+import { type Component, createMemo, For, Show } from 'solid-js';
+import type { Backend, Frontend, LbServer, Pool } from '../api/types.ts';
+import { duration, num, scaled, vipText } from '../model/format.ts';
+import { frontendHealth } from '../model/health.ts';
+import { frontendKey, latencyKey } from '../model/series.ts';
+import type { ServerView } from '../model/state.ts';
+import { linkTo } from '../route.ts';
+import { drawn, now, ringOf } from '../store.ts';
+import { BackendMenu } from './Actions.tsx';
+import { Chart, type ChartLine } from './Chart.tsx';
+import { VipTable } from './DataPlane.tsx';
+import { VerdictIcon } from './Icons.tsx';
+import { PathPicture } from './PathPicture.tsx';
+import { Age, Flash, Heartbeat, OverrideNote, Panel, StateWord } from './parts.tsx';
+
+const TRAFFIC = ['new flows', 'known flows', 'untracked', 'no server'];
+const BITS = 4;
+export const packets = (value: number): string => scaled(value, 'pkt/s');
+export const bits = (value: number): string => scaled(value, 'bit/s');
+export const milliseconds = (value: number): string => duration(value * 1e6);
+
+interface RowProps {
+	server: ServerView;
+	frontend: Frontend;
+	pool: Pool;
+	name: string;
+	lb: LbServer | undefined;
+}
+
+const PoolRow: Component<RowProps> = (props) => {
+	const inPool = () => props.pool.backends.find((one) => one.name === props.name);
+	const backend = (): Backend | undefined =>
+		props.server.backends.find((one) => one.name === props.name);
+	return (
+		<Show when={inPool()}>
+			{(it) => (
+				<tr data-backend={props.name} data-state={it().state}>
+					<th scope="row">
+						<a href={linkTo(props.server.name, 'backend', props.name)}>{props.name}</a>
+						<Heartbeat beat={backend()?.last_probe ?? 0} />
+						<OverrideNote override={it().override} />
+					</th>
+					<td>
+						<StateWord state={it().state} />
+					</td>
+					<td class="number">
+						<Flash on={it().weight}>{it().weight}</Flash>
+						<Show when={it().mutated}>
+							<span class="muted" title="set at run time; the file says otherwise">
+								{' '}
+								(file {it().configured_weight})
+							</span>
+						</Show>
+					</td>
+					<td class="number">
+						<Flash on={it().effective_weight}>{it().effective_weight}</Flash>
+					</td>
+					<td class="number">{props.lb?.present ? props.lb.buckets : '–'}</td>
+					<td class="number">{props.lb?.present ? num(props.lb.flows) : '–'}</td>
+					<td>
+						<span class="mono">{backend()?.last_code || '–'}</span>
+					</td>
+					<td class="number">
+						<Age of={backend()?.since ?? 0} />
+					</td>
+					<td class="actions">
+						<BackendMenu
+							server={props.server}
+							backend={props.name}
+							frontend={props.frontend}
+							pool={props.pool}
+						/>
+					</td>
+				</tr>
+			)}
+		</Show>
+	);
+};
+
+const PoolTable: Component<{ server: ServerView; frontend: Frontend; pool: Pool }> = (props) => {
+	const lbOf = (name: string): LbServer | undefined =>
+		props.server.lb?.vips
+			.find((vip) => vip.frontend === props.frontend.name)
+			?.application_servers.find((one) => one.backend === name);
+	return (
+		<div class="table-wrap">
+			<table>
+				<caption>
+					Pool {props.pool.name}
+					<Show when={props.pool.active}>
+						{' '}
+						<span class="chip chip-ok">active</span>
+					</Show>
+				</caption>
+				<thead>
+					<tr>
+						<th scope="col">Backend</th>
+						<th scope="col">State</th>
+						<th scope="col" class="number">
+							Weight
+						</th>
+						<th scope="col" class="number">
+							Effective
+						</th>
+						<th scope="col" class="number">
+							Buckets
+						</th>
+						<th scope="col" class="number">
+							Flows
+						</th>
+						<th scope="col">Last probe</th>
+						<th scope="col" class="number">
+							Since
+						</th>
+						<th scope="col">
+							<span class="sr-only">Actions</span>
+						</th>
+					</tr>
+				</thead>
+				<tbody>
+					<For each={props.pool.backends}>
+						{(one) => (
+							<PoolRow
+								server={props.server}
+								frontend={props.frontend}
+								pool={props.pool}
+								name={one.name}
+								lb={lbOf(one.name)}
+							/>
+						)}
+					</For>
+				</tbody>
+			</table>
+		</div>
+	);
+};
+
+const Traffic: Component<{ server: string; frontend: string }> = (props) => {
+	const ring = () => {
+		drawn();
+		return ringOf(frontendKey(props.server, props.frontend));
+	};
+	const lines = createMemo((): ChartLine[] =>
+		TRAFFIC.map((label, line) => ({ label, ring: ring(), line })),
+	);
+	const hasBits = () => ring()?.values[BITS]?.some((value) => value !== null) ?? false;
+	return (
+		<Show
+			when={ring()}
+			fallback={<p class="muted">The data plane has not counted anything yet.</p>}
+		>
+			<Chart title="Packets a second" lines={lines()} format={packets} least={10} />
+			<Show when={hasBits()}>
+				<Chart
+					title="Bits a second"
+					lines={[{ label: 'to its backends', ring: ring(), line: BITS }]}
+					format={bits}
+					least={10_000}
+				/>
+			</Show>
+		</Show>
+	);
+};
+
+const Latency: Component<{ server: string; frontend: Frontend }> = (props) => {
+	const names = createMemo(
+		() => [...new Set(props.frontend.pools.flatMap((p) => p.backends.map((b) => b.name)))],
+		[],
+		{ equals: (a, b) => a.join() === b.join() },
+	);
+	const lines = createMemo((): ChartLine[] => {
+		drawn();
+		return names().flatMap((label) => {
+			const ring = ringOf(latencyKey(props.server, label));
+			return ring ? [{ label, ring, line: 0 }] : [];
+		});
+	});
+	return (
+		<Show when={lines().length > 0} fallback={<p class="muted">No probe has answered yet.</p>}>
+			<Chart title="Time of a probe that passed" lines={lines()} format={milliseconds} least={1} />
+		</Show>
+	);
+};
+
+export const FrontendPage: Component<{ server: ServerView; frontend: Frontend }> = (props) => {
+	const health = createMemo(() => frontendHealth(props.server, props.frontend, now()));
+	const vip = () => props.server.lb?.vips.find((one) => one.frontend === props.frontend.name);
+	return (
+		<>
+			<div class="page-head">
+				<VerdictIcon verdict={health().verdict} label={health().verdict} />
+				<h1>{props.frontend.name}</h1>
+				<span class="mono">{vipText(props.frontend)}</span>
+				<span class="muted">on</span>
+				<a href={linkTo(props.server.name)}>{props.server.name}</a>
+				<span>
+					<StateWord state={props.frontend.state} /> <Age of={props.frontend.since} />
+				</span>
+				<For each={health().notes}>{(note) => <span class="chip">{note}</span>}</For>
+			</div>
+			<p class="muted">
+				{props.frontend.description}
+				<Show when={props.frontend.src_ip_sticky}>
+					{' '}
+					<span class="chip">sticky by source address</span>
+				</Show>
+				<Show when={props.frontend.flush_on_down}>
+					{' '}
+					<span class="chip">flows are cut when a backend goes down</span>
+				</Show>
+			</p>
+			<Panel title="Paths of new flows">
+				<PathPicture server={props.server.name} frontend={props.frontend} />
+			</Panel>
+			<Panel title="Pools">
+				<For each={props.frontend.pools} fallback={<p class="muted">No pools.</p>}>
+					{(pool) => <PoolTable server={props.server} frontend={props.frontend} pool={pool} />}
+				</For>
+			</Panel>
+			<div class="columns">
+				<Panel title="Traffic">
+					<Traffic server={props.server.name} frontend={props.frontend.name} />
+				</Panel>
+				<Panel title="Probes">
+					<Latency server={props.server.name} frontend={props.frontend} />
+				</Panel>
+			</div>
+			<Show when={vip()}>
+				{(it) => (
+					<Panel title="In the data plane">
+						<VipTable server={props.server} vip={it()} onlyDifferences={false} />
+					</Panel>
+				)}
+			</Show>
+		</>
+	);
+};

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// A button with a menu, for the keyboard as for the mouse: arrows move, Escape closes, focus returns.
+import { type Component, createSignal, For, onCleanup, Show } from 'solid-js';
+
+export interface MenuItem {
+	label: string;
+	hint: string;
+	run: () => void;
+}
+
+const STEPS: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 };
+
+export const Menu: Component<{ label: string; items: MenuItem[] }> = (props) => {
+	let root: HTMLDivElement | undefined;
+	let button: HTMLButtonElement | undefined;
+	const [open, setOpen] = createSignal(false);
+
+	const items = () => [...(root?.querySelectorAll<HTMLElement>('[role=menuitem]') ?? [])];
+	const close = (back: boolean) => {
+		setOpen(false);
+		document.removeEventListener('pointerdown', onOutside, true);
+		if (back) button?.focus();
+	};
+	const onOutside = (event: Event) => {
+		if (!root?.contains(event.target as Node)) close(false);
+	};
+	const show = () => {
+		setOpen(true);
+		document.addEventListener('pointerdown', onOutside, true);
+		items()[0]?.focus();
+	};
+	onCleanup(() => document.removeEventListener('pointerdown', onOutside, true));
+
+	const move = (to: number) => {
+		const all = items();
+		all[(to + all.length) % all.length]?.focus();
+	};
+	const onKey = (event: KeyboardEvent) => {
+		const here = items().indexOf(document.activeElement as HTMLElement);
+		const step = STEPS[event.key];
+		if (step) move(here + step);
+		else if (event.key === 'Home') move(0);
+		else if (event.key === 'End') move(-1);
+		else if (event.key === 'Escape') close(true);
+		else if (event.key === 'Tab') return close(false);
+		else return;
+		event.preventDefault();
+	};
+
+	return (
+		<div class="menu" ref={root}>
+			<button
+				ref={button}
+				type="button"
+				class="menu-button"
+				aria-haspopup="menu"
+				aria-expanded={open()}
+				aria-label={props.label}
+				onClick={() => (open() ? close(true) : show())}
+			>
+				⋯
+			</button>
+			<Show when={open()}>
+				<div class="menu-list" role="menu" tabindex="-1" aria-label={props.label} onKeyDown={onKey}>
+					<For each={props.items}>
+						{(item) => (
+							<button
+								type="button"
+								role="menuitem"
+								tabindex="-1"
+								onClick={() => {
+									close(true);
+									item.run();
+								}}
+							>
+								{item.label}
+								<small>{item.hint}</small>
+							</button>
+						)}
+					</For>
+				</div>
+			</Show>
+		</div>
+	);
+};

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// What somebody who was just woken sees first: is anything wrong, what, and since when; then all
+// frontends with their pools.
+import { type Component, createMemo, For, Show } from 'solid-js';
+import type { Frontend } from '../api/types.ts';
+import { plural, scaled, vipText } from '../model/format.ts';
+import {
+	countStates,
+	frontendHealth,
+	serverProblems,
+	serverVerdict,
+	type Verdict,
+} from '../model/health.ts';
+import { frontendKey, latest } from '../model/series.ts';
+import { recentChanges, type ServerView } from '../model/state.ts';
+import { linkTo } from '../route.ts';
+import { drawn, now, ringOf } from '../store.ts';
+import { ServerActions } from './Actions.tsx';
+import { StateIcon, VerdictIcon } from './Icons.tsx';
+import { Age, Flash, Panel } from './parts.tsx';
+import { Sparkline } from './Sparkline.tsx';
+
+const STATE_ORDER = ['up', 'down', 'paused', 'disabled', 'unknown'];
+const RECENT = 8;
+/** Lines of a ring of traffic that are packets; the last is bits. */
+const PACKETS = [0, 1, 2];
+
+const Counts: Component<{ term: string; states: string[]; order: string[]; href: string }> = (
+	props,
+) => {
+	const counts = createMemo(() => countStates(props.states));
+	return (
+		<a class="count" href={props.href}>
+			<span class="count-total">{props.states.length}</span>
+			<span class="count-term">{props.term}</span>
+			<ul class="count-states">
+				<For each={props.order.filter((state) => counts()[state])}>
+					{(state) => (
+						<li>
+							<StateIcon state={state} />
+							<Flash on={counts()[state]}>
+								{counts()[state]} {state}
+							</Flash>
+						</li>
+					)}
+				</For>
+			</ul>
+		</a>
+	);
+};
+
+interface Concern {
+	verdict: Verdict;
+	title: string;
+	notes: string;
+	href: string;
+	since: Frontend['since'];
+}
+
+function concernsOf(server: ServerView, at: number): Concern[] {
+	const own = serverProblems(server, at).map((notes) => ({
+		verdict: (server.connected ? 'warning' : 'critical') as Verdict,
+		title: server.name,
+		notes,
+		href: linkTo(server.name, server.connected ? 'dataplane' : 'overview'),
+		since: server.connected ? 0 : server.since_ns,
+	}));
+	if (!server.connected) return own;
+	const frontends = server.frontends.flatMap((one) => {
+		const { verdict, notes } = frontendHealth(server, one, at);
+		if (verdict === 'ok' || verdict === 'unknown') return [];
+		const href = linkTo(server.name, 'frontend', one.name);
+		const title = `${one.name} on ${server.name}`;
+		return [
+			{
+				verdict,
+				title,
+				notes: notes.join(', '),
+				href,
+				since: verdict === 'critical' ? one.since : 0,
+			},
+		];
+	});
+	return [...own, ...frontends];
+}
+
+const GRAVITY: Verdict[] = ['critical', 'warning', 'degraded'];
+
+const Attention: Component<{ servers: ServerView[] }> = (props) => {
+	const concerns = createMemo(() =>
+		props.servers
+			.flatMap((server) => concernsOf(server, now()))
+			.sort((a, b) => GRAVITY.indexOf(a.verdict) - GRAVITY.indexOf(b.verdict)),
+	);
+	const frontends = () => props.servers.reduce((sum, one) => sum + one.frontends.length, 0);
+	return (
+		<section class="attention" aria-label="Needs attention" aria-live="polite">
+			<Show
+				when={concerns().length > 0}
+				fallback={
+					<p class="quiet">
+						<VerdictIcon verdict="ok" /> All is well: {plural(frontends(), 'frontend')} on{' '}
+						{plural(props.servers.length, 'server')}.
+					</p>
+				}
+			>
+				<ul>
+					<For each={concerns()}>
+						{(one) => (
+							<li class={`concern concern-${one.verdict}`}>
+								<a href={one.href}>
+									<VerdictIcon verdict={one.verdict} label={one.verdict} />
+									<b>{one.title}</b>
+									<span class="concern-notes">{one.notes}</span>
+								</a>
+								<Show when={one.since}>
+									<span class="muted">
+										for <Age of={one.since} />
+									</span>
+								</Show>
+							</li>
+						)}
+					</For>
+				</ul>
+			</Show>
+		</section>
+	);
+};
+
+const Tile: Component<{ server: ServerView; frontend: Frontend }> = (props) => {
+	const health = createMemo(() => frontendHealth(props.server, props.frontend, now()));
+	const key = () => frontendKey(props.server.name, props.frontend.name);
+	const rate = () => {
+		drawn();
+		const parts = PACKETS.map((line) => latest(ringOf(key()), line));
+		return parts.every((one) => one === null)
+			? null
+			: parts.reduce<number>((a, b) => a + (b ?? 0), 0);
+	};
+	return (
+		<a
+			class={`tile tile-${health().verdict}`}
+			href={linkTo(props.server.name, 'frontend', props.frontend.name)}
+			classList={{ stale: !props.server.connected }}
+			data-frontend={props.frontend.name}
+			data-verdict={health().verdict}
+		>
+			<span class="tile-head">
+				<VerdictIcon verdict={health().verdict} label={health().verdict} />
+				<span class="tile-name">{props.frontend.name}</span>
+				<span class="tile-since">
+					<Flash on={props.frontend.state}>{props.frontend.state}</Flash>{' '}
+					<Age of={props.frontend.since} />
+				</span>
+			</span>
+			<span class="tile-vip">{vipText(props.frontend)}</span>
+			<span class="tile-pools">
+				<For each={props.frontend.pools}>
+					{(pool) => (
+						<span class="tile-pool" classList={{ active: pool.active }}>
+							<span class="tile-pool-name">{pool.name}</span>
+							<span class="dots">
+								<For each={pool.backends}>
+									{(one) => (
+										<Flash on={one.state} class="dot">
+											<StateIcon state={one.state} label={`${one.name} ${one.state}`} />
+										</Flash>
+									)}
+								</For>
+							</span>
+							<Show when={pool.active}>
+								<span class="chip">active</span>
+							</Show>
+						</span>
+					)}
+				</For>
+			</span>
+			<span class="tile-foot">
+				<span class="tile-notes">{health().notes.join(', ')}</span>
+				<Show when={rate() !== null}>
+					<Sparkline of={key()} lines={PACKETS} />
+					<span class="tile-rate">{scaled(rate() ?? 0, 'pkt/s')}</span>
+				</Show>
+			</span>
+		</a>
+	);
+};
+
+const planeText = (server: ServerView): string => {
+	if (!server.lb) return server.lb_error ? 'data plane not read' : 'no data plane';
+	const { dataplane, connected, warmup } = server.lb;
+	if (dataplane === 'none') return 'no data plane';
+	if (!connected) return `${dataplane} not connected`;
+	return warmup === 'done' ? `${dataplane} connected` : `${dataplane}, warm-up ${warmup}`;
+};
+
+const ServerSection: Component<{ server: ServerView }> = (props) => (
+	<section class="server" classList={{ stale: !props.server.connected }}>
+		<div class="server-head">
+			<VerdictIcon
+				verdict={serverVerdict(props.server, now())}
+				label={serverVerdict(props.server, now())}
+			/>
+			<h2>
+				<a href={linkTo(props.server.name)}>{props.server.name}</a>
+			</h2>
+			<span class="muted mono">{props.server.address}</span>
+			<span class="muted">{planeText(props.server)}</span>
+			<Show when={!props.server.connected}>
+				<span class="chip chip-bad">
+					no contact for <Age of={props.server.since_ns} />
+				</span>
+			</Show>
+			<span class="spacer" />
+			<ServerActions server={props.server} />
+		</div>
+		<div class="tiles">
+			<For each={props.server.frontends} fallback={<p class="muted">No frontends.</p>}>
+				{(frontend) => <Tile server={props.server} frontend={frontend} />}
+			</For>
+		</div>
+	</section>
+);
+
+const Recent: Component<{ servers: ServerView[]; scope: string }> = (props) => {
+	const changes = createMemo(() => recentChanges(props.servers, RECENT));
+	return (
+		<Panel title="Last changes" aside={<a href={linkTo(props.scope, 'events')}>events</a>}>
+			<ul class="recent">
+				<For each={changes()} fallback={<li class="muted">None.</li>}>
+					{(one) => (
+						<li>
+							<span class="recent-age muted">
+								<Age of={one.at} />
+							</span>
+							<StateIcon state={one.to} />
+							<a href={linkTo(one.server, 'backend', one.backend)}>{one.backend}</a>
+							<span>
+								{one.from} → {one.to}
+							</span>
+							<span class="mono">{one.code}</span>
+							<span class="muted">{one.reason}</span>
+							<span class="recent-server muted">{one.server}</span>
+						</li>
+					)}
+				</For>
+			</ul>
+		</Panel>
+	);
+};
+
+export const Overview: Component<{ servers: ServerView[]; scope: string }> = (props) => (
+	<>
+		<h1 class="sr-only">Overview</h1>
+		<Attention servers={props.servers} />
+		<div class="counts">
+			<Counts
+				term="servers"
+				states={props.servers.map((one) => (one.connected ? 'up' : 'down'))}
+				order={STATE_ORDER}
+				href={linkTo('', 'overview')}
+			/>
+			<Counts
+				term="frontends"
+				states={props.servers.flatMap((one) => one.frontends.map((f) => f.state))}
+				order={STATE_ORDER}
+				href={linkTo(props.scope, 'overview')}
+			/>
+			<Counts
+				term="backends"
+				states={props.servers.flatMap((one) => one.backends.map((b) => b.state))}
+				order={STATE_ORDER}
+				href={linkTo(props.scope, 'backends')}
+			/>
+		</div>
+		<For each={props.servers}>{(server) => <ServerSection server={server} />}</For>
+		<Recent servers={props.servers} scope={props.scope} />
+	</>
+);

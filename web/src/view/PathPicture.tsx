@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way of a new flow: VIP, pool, backend. All that it says is also in the table below it.
+import {
+	type Component,
+	createMemo,
+	createSignal,
+	Index,
+	onCleanup,
+	onMount,
+	Show,
+} from 'solid-js';
+import type { Frontend } from '../api/types.ts';
+import { vipText } from '../model/format.ts';
+import { describe, layout } from '../model/paths.ts';
+import { linkTo } from '../route.ts';
+import { StateIcon } from './Icons.tsx';
+
+const percent = (share: number): string => {
+	if (share <= 0) return '0 %';
+	return share < 0.01 ? '<1 %' : `${Math.round(share * 100)} %`;
+};
+
+export const PathPicture: Component<{ server: string; frontend: Frontend }> = (props) => {
+	let host: HTMLDivElement | undefined;
+	const [width, setWidth] = createSignal(800);
+	const picture = createMemo(() => layout(props.frontend, width()));
+
+	onMount(() => {
+		if (!host) return;
+		const observer = new ResizeObserver(([entry]) => {
+			if (entry) setWidth(Math.max(300, Math.round(entry.contentRect.width)));
+		});
+		observer.observe(host);
+		onCleanup(() => observer.disconnect());
+	});
+
+	return (
+		<div ref={host} class="paths">
+			<svg
+				width={picture().width}
+				height={picture().height}
+				viewBox={`0 0 ${picture().width} ${picture().height}`}
+				role="group"
+				aria-label={describe(props.frontend)}
+			>
+				<g fill="none">
+					<Index each={picture().links}>
+						{(link) => (
+							<path
+								d={link().d}
+								class="path-link"
+								classList={{ idle: link().idle, cut: link().idle && link().state === 'down' }}
+								stroke-width={link().width}
+							/>
+						)}
+					</Index>
+				</g>
+				<g transform={`translate(${picture().vip.x} ${picture().vip.y})`}>
+					<circle r="7" class="path-vip" />
+					<Show when={!picture().narrow}>
+						<text x="-16" y="-4" text-anchor="end" class="path-name">
+							{props.frontend.name}
+						</text>
+						<text x="-16" y="13" text-anchor="end" class="path-small">
+							{vipText(props.frontend)}
+						</text>
+					</Show>
+				</g>
+				<Index each={picture().pools}>
+					{(pool) => (
+						<g
+							transform={`translate(${pool().x} ${pool().y})`}
+							classList={{ active: pool().active }}
+						>
+							<rect class="path-pool" y="-13" width={pool().width} height="26" rx="13" />
+							<text x={pool().width / 2} y="4" text-anchor="middle" class="path-pool-name">
+								{pool().name}
+							</text>
+						</g>
+					)}
+				</Index>
+				<Index each={picture().backends}>
+					{(one) => (
+						<g transform={`translate(${one().x} ${one().y})`}>
+							<a href={linkTo(props.server, 'backend', one().backend.name)} class="path-backend">
+								<rect
+									x="-12"
+									y="-17"
+									width={picture().width - one().x + 10}
+									height="34"
+									rx="6"
+									class="path-hit"
+								/>
+								<svg x="-8" y="-8" width="16" height="16" aria-hidden="true">
+									<StateIcon state={one().backend.state} />
+								</svg>
+								<text x="16" y="-1" class="path-name">
+									{one().backend.name}
+								</text>
+								<text x="16" y="13" class="path-small">
+									{`${one().backend.state} · ${percent(one().share)}`}
+								</text>
+							</a>
+						</g>
+					)}
+				</Index>
+			</svg>
+		</div>
+	);
+};

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small pieces that every view uses.
+import { type Component, createEffect, type JSX, on, type ParentComponent, Show } from 'solid-js';
+import type { Int64, Override } from '../api/types.ts';
+import { age, dateTime, ms, num, span } from '../model/format.ts';
+import { now } from '../store.ts';
+import { StateIcon } from './Icons.tsx';
+
+/** Marks an element for a moment: its animation starts anew with each call. */
+function pulse(element: HTMLElement | SVGElement, name: string): void {
+	element.classList.remove(name);
+	void element.getBoundingClientRect();
+	element.classList.add(name);
+}
+
+/** Lights up when its value changes, though not when it first appears. */
+export const Flash: ParentComponent<{ on: unknown; class?: string }> = (props) => {
+	let element: HTMLSpanElement | undefined;
+	createEffect(
+		on(
+			() => props.on,
+			() => element && pulse(element, 'flash'),
+			{ defer: true },
+		),
+	);
+	return (
+		<span ref={element} class={props.class ?? ''}>
+			{props.children}
+		</span>
+	);
+};
+
+/** A dot that beats with every probe. */
+export const Heartbeat: Component<{ beat: Int64 }> = (props) => {
+	let element: HTMLSpanElement | undefined;
+	createEffect(
+		on(
+			() => num(props.beat),
+			() => element && pulse(element, 'beat'),
+			{ defer: true },
+		),
+	);
+	return <span ref={element} class="heartbeat" aria-hidden="true" />;
+};
+
+/** How long ago; live, with the time itself as its title. */
+export const Age: Component<{ of: Int64 }> = (props) => (
+	<Show when={num(props.of) > 0} fallback={<span class="muted">–</span>}>
+		<time datetime={new Date(ms(props.of)).toISOString()} title={dateTime(ms(props.of))}>
+			{age(props.of, now())}
+		</time>
+	</Show>
+);
+
+export const StateWord: Component<{ state: string }> = (props) => (
+	<Flash on={props.state} class="state-word">
+		<StateIcon state={props.state} />
+		<span class={`state-${props.state}`}>{props.state}</span>
+	</Flash>
+);
+
+/** What an operator said, and until when. */
+export const OverrideNote: Component<{ override: Override | undefined }> = (props) => (
+	<Show when={props.override}>
+		{(it) => (
+			<span class="chip chip-info">
+				{it().act} by hand
+				{it().reason ? `: ${it().reason}` : ''}
+				<Show when={num(it().until) > 0}>
+					{' '}
+					(ends in {span(Math.max(0, ms(it().until) - now()))})
+				</Show>
+			</span>
+		)}
+	</Show>
+);
+
+export const Panel: ParentComponent<{ title: string; aside?: JSX.Element; class?: string }> = (
+	props,
+) => (
+	<section class={`panel ${props.class ?? ''}`}>
+		<div class="panel-head">
+			<h2>{props.title}</h2>
+			<Show when={props.aside}>
+				<div class="panel-aside">{props.aside}</div>
+			</Show>
+		</div>
+		{props.children}
+	</section>
+);
+
+/** A term and what it is, in a list of such. */
+export const Fact: ParentComponent<{ term: string }> = (props) => (
+	<div class="fact">
+		<dt>{props.term}</dt>
+		<dd>{props.children}</dd>
+	</div>
+);
