@@ -180,7 +180,7 @@ static bool is_of_one_piece(const struct xdp_object *object, const struct plane_
 static int check_layout(const struct xdp_object *object, const char *folder,
 			struct plane_sizes *ret, struct plane_why *why)
 {
-	struct abi_config config;
+	struct abi_config config = { 0 };
 	struct xdp_map map;
 	uint32_t zero = 0;
 	int r = xdp_map(object, ABI_MAP_CONFIG, &map);
