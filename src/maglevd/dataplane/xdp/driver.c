@@ -88,6 +88,13 @@ static void set_problem(struct dataplane *dp, const struct plane_why *why)
 		log_error("xdp-down", LOG_S("pin", dp->folder.pin), LOG_S("error", why->text));
 }
 
+static void count_in(struct dataplane *dp, double seconds)
+{
+	ev_timer_stop(dp->loop, &dp->count);
+	ev_timer_set(&dp->count, seconds, 0.);
+	ev_timer_start(dp->loop, &dp->count);
+}
+
 /* The one place where the driver goes up or down. */
 static void set_connected(struct dataplane *dp, bool connected, const struct plane_why *why)
 {
@@ -98,6 +105,7 @@ static void set_connected(struct dataplane *dp, bool connected, const struct pla
 	if (was == connected)
 		return;
 	if (connected) {
+		count_in(dp, 0.);
 		dp->events.up(dp->events.user);
 		return;
 	}
@@ -468,8 +476,7 @@ static void on_count(struct ev_loop *loop, ev_timer *w, int events)
 		plane__counters_begin(&dp->counters, &dp->set->book);
 	while (!done && loop_monotonic() < until)
 		done = plane__counters_step(&dp->counters, &dp->set->book);
-	ev_timer_set(w, done ? COUNT_EVERY : 0., 0.);
-	ev_timer_start(loop, w);
+	count_in(dp, done ? COUNT_EVERY : 0.);
 }
 
 /* ---- the verbs ---- */
@@ -477,11 +484,10 @@ static void on_count(struct ev_loop *loop, ev_timer *w, int events)
 static void init_timers(struct dataplane *dp)
 {
 	ev_timer_init(&dp->look, on_look, 0., LOOK_EVERY);
-	ev_timer_init(&dp->count, on_count, COUNT_EVERY, 0.);
 	ev_init(&dp->work, on_work);
+	ev_init(&dp->count, on_count);
 	dp->look.data = dp->work.data = dp->count.data = dp;
 	ev_timer_start(dp->loop, &dp->look);
-	ev_timer_start(dp->loop, &dp->count);
 }
 
 static struct dataplane *plane_start(struct ev_loop *loop, const struct l4_config *config,

@@ -11,10 +11,13 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "core/testing/random.h"
+#include "src/maglevd/dataplane/drivers.h"
 #include "src/maglevd/dataplane/xdp/counters.h"
 #include "src/maglevd/dataplane/xdp/testkit.h"
 #include "src/maglevd/dataplane/xdp/vlans.h"
+#include "src/maglevd/testing.h"
 
 #define VIP WORLD_VIP
 #define VIP6 "2001:db8:100::10"
@@ -307,6 +310,29 @@ static void counters_are_read_and_begin_with_the_vip(void **state)
 	plane__book_close(&b);
 }
 
+static bool has_counted(void *user)
+{
+	struct world *w = user;
+
+	return dataplane_xdp.counters(w->dp) != NULL;
+}
+
+/* Who asks right after a restart is told: the periodic reading would come 5 s later. */
+static void the_first_reading_comes_with_the_connection(void **state)
+{
+	struct world *w = *state;
+	int64_t up;
+
+	make_www(w);
+	world_stop(w);
+	world_start(w, &(struct world_config){ 0 });
+	world_wait_up(w);
+	up = loop_monotonic();
+	assert_true(testing_wait(w->loop, has_counted, w));
+	assert_true(loop_monotonic() - up < 4 * NSEC_PER_SEC);
+	assert_int_equal(dataplane_xdp.counters(w->dp)->vips.n, 1);
+}
+
 /* ---- anything at all, beside a model ---- */
 
 static struct lb_op random_op(struct dice *dice)
@@ -412,6 +438,7 @@ int main(void)
 		IN_WORLD(ipv6_is_forwarded_too),
 		IN_WORLD(packets_to_a_vlan_get_its_tag),
 		IN_WORLD(counters_are_read_and_begin_with_the_vip),
+		IN_WORLD(the_first_reading_comes_with_the_connection),
 		IN_WORLD(any_operations_lead_where_the_model_says),
 	};
 	const char *reason = testing_prepare();
