@@ -21,6 +21,7 @@
 
 #define HELD_FACTOR 2	   /* whole requests of the largest size, by one connection */
 #define HELD_FACTOR_ALL 16 /* and by all */
+#define UNREAD "read the answers that wait first"
 
 static struct h2_stream *stream_of(struct grpc_call *call)
 {
@@ -360,7 +361,7 @@ static void dispatch(struct grpc_call *call)
 		return;
 	}
 	if (leaves_too_much(call)) {
-		grpc__end(call, GRPC_RESOURCE_EXHAUSTED, "read the answers that wait first");
+		grpc__end(call, GRPC_RESOURCE_EXHAUSTED, UNREAD);
 		return;
 	}
 	r = pb_decode(call->entry->method.request, content, s->scratch, &request, &where);
@@ -497,6 +498,10 @@ void grpc_reply(struct grpc_call *call, const ProtobufCMessage *response)
 void grpc_reply_encoded(struct grpc_call *call, struct str message)
 {
 	assert(!call->ended);
+	if (leaves_too_much(call)) { /* others may have been answered since it was asked */
+		end_call(call, GRPC_RESOURCE_EXHAUSTED, STR(UNREAD));
+		return;
+	}
 	begin_answer(call);
 	grpc__frame_parts(h2_out(stream_of(call)), message, (struct str){ 0 });
 	end_reply(call);

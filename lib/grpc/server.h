@@ -98,7 +98,7 @@ struct endpoint grpc_peer(const struct grpc_call *call);
 
 /* The one answer of a unary method. */
 void grpc_reply(struct grpc_call *call, const ProtobufCMessage *response);
-/* The same with bytes that are the message already. */
+/* The same with bytes that are the message already; refused when max_unread is exceeded by now. */
 void grpc_reply_encoded(struct grpc_call *call, struct str message);
 /* Ends the call without an answer, or a stream early. The text is made valid UTF-8. */
 void grpc_fail(struct grpc_call *call, enum grpc_status status, const char *fmt, ...)

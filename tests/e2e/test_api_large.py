@@ -4,8 +4,9 @@ import itertools
 
 import pytest
 
-from lab import config, frontend, pool
+from lab import config, frontend, pool, until
 from lab.api import as_json
+from lab.h2 import Connection, request
 
 BACKENDS, FRONTENDS = 10000, 1000
 LIMIT, ATTEMPTS = '0.01', 4
@@ -87,6 +88,20 @@ def test_replays_to_many_are_made_in_slices(daemon):
         daemon.wait_metric('maglev_watch_subscribers', 0)
 
     assert long_turns(daemon, watch) == 0
+
+
+def test_long_answers_that_nobody_reads_are_bounded(daemon):
+    """30 asked for on one connection without a window: as many as 16 MiB hold are kept, the rest is refused"""
+    size = daemon.api.call('ListBackends').ByteSize()
+    stuck = Connection(daemon.api_port, wide=False)
+    for n in range(30):
+        stuck.send(request('/maglev.Maglev/ListBackends', stream=2 * n + 1))
+    name, labels = 'maglev_grpc_calls_total', {'method': 'ListBackends'}
+    until(lambda: sum(daemon.metrics().one(name, status=s, **labels) or 0 for s in ('OK', 'RESOURCE_EXHAUSTED')) >= 31, 60)
+    kept = daemon.metrics().one(name, status='OK', **labels) - 1
+    assert size * (kept - 1) <= 16 << 20 < size * (kept + 1)
+    assert len(daemon.api.call('ListBackends').backends) == BACKENDS
+    stuck.close()
 
 
 def test_a_reload_in_the_middle_of_an_answer(daemon):
