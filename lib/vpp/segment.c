@@ -4,7 +4,8 @@
  *
  * All reading goes through fetch(), which copies so many bytes at an offset or fails. Where the
  * file is sealed against shrinking it is mapped, and a copy costs a copy. A segment in huge pages
- * is not sealed: touching a mapping of it could kill us (SIGBUS), so it is read with pread().
+ * is not sealed: touching a mapping of it could kill us (SIGBUS), so it is read with pread(), a
+ * block at a time.
  *
  * Pointers are VPP's addresses; minus its base they are offsets. The number of elements of a vector
  * stands eight bytes before the first one. Where threads have vectors of different length each is
@@ -29,7 +30,8 @@
 #define VECTOR_LENGTH_BEFORE 8
 #define DIRECTORY_MAX ((uint32_t)1 << 20)
 #define THREADS_MAX 1024
-#define ENTRIES_AT_ONCE 32
+#define ENTRIES_AT_ONCE 28
+#define BLOCK_SIZE ((size_t)4096)
 
 enum { SCALAR = 1, SIMPLE = 2, COMBINED = 3, NAMES = 4, GAUGE = 9 };
 
@@ -43,37 +45,69 @@ struct directory_entry {
 	char name[NAME_SIZE];
 };
 _Static_assert(sizeof(struct directory_entry) == 144, "as VPP lays it out");
+_Static_assert(ENTRIES_AT_ONCE * sizeof(struct directory_entry) <= BLOCK_SIZE, "in one block");
 
 struct vector {
 	uint64_t at; /* offset of the first element */
 	uint32_t n;
 };
 
+/* What was last read with pread(), so that neighbours cost one call. */
+struct block {
+	uint64_t at;
+	size_t n; /* 0: nothing */
+	uint8_t bytes[BLOCK_SIZE];
+};
+
 struct vpp_segment {
 	int fd;
 	const uint8_t *map; /* NULL: read with pread() */
+	struct block block;
 	uint64_t size;
 	uint64_t base, epoch; /* of the read that began */
 	struct vector directory;
 };
 
-static int fetch(const struct vpp_segment *s, uint64_t at, void *to, size_t n)
+static bool is_in(const struct block *b, uint64_t at, size_t n)
 {
+	return at >= b->at && at - b->at <= b->n && n <= b->n - (at - b->at);
+}
+
+static int fetch_by_block(struct vpp_segment *s, uint64_t at, void *to, size_t n)
+{
+	struct block *b = &s->block;
 	ssize_t got;
 
+	if (!is_in(b, at, n)) {
+		got = pread(s->fd, b->bytes, sizeof(b->bytes), (off_t)at);
+		b->at = at;
+		b->n = got > 0 ? (size_t)got : 0;
+	}
+	if (!is_in(b, at, n))
+		return -EBADMSG;
+	memcpy(to, b->bytes + (at - b->at), n);
+	return 0;
+}
+
+static int fetch(struct vpp_segment *s, uint64_t at, void *to, size_t n)
+{
 	if (at > s->size || n > s->size - at)
 		return -EBADMSG;
-	if (s->map) {
-		memcpy(to, s->map + at, n);
-		return 0;
-	}
-	got = pread(s->fd, to, n, (off_t)at);
-	return got == (ssize_t)n ? 0 : -EBADMSG;
+	if (!s->map)
+		return fetch_by_block(s, at, to, n);
+	memcpy(to, s->map + at, n);
+	return 0;
+}
+
+/* From here on what is read is new. */
+static void forget_block(struct vpp_segment *s)
+{
+	s->block.n = 0;
+	atomic_thread_fence(memory_order_acquire);
 }
 
 /* A null pointer is an empty vector. */
-static int find_vector(const struct vpp_segment *s, uint64_t pointer, size_t size,
-		       struct vector *ret)
+static int find_vector(struct vpp_segment *s, uint64_t pointer, size_t size, struct vector *ret)
 {
 	uint64_t at = pointer - s->base;
 	uint32_t n;
@@ -92,7 +126,7 @@ static int find_vector(const struct vpp_segment *s, uint64_t pointer, size_t siz
 }
 
 /* Element i of a vector of pointers, as a vector. */
-static int follow(const struct vpp_segment *s, const struct vector *v, uint32_t i, size_t size,
+static int follow(struct vpp_segment *s, const struct vector *v, uint32_t i, size_t size,
 		  struct vector *ret)
 {
 	uint64_t pointer;
@@ -108,13 +142,13 @@ static bool is_named(const struct directory_entry *d, const char *name)
 	return strncmp(d->name, name, NAME_SIZE) == 0;
 }
 
-static int read_entries(const struct vpp_segment *s, uint32_t first, uint32_t n,
+static int read_entries(struct vpp_segment *s, uint32_t first, uint32_t n,
 			struct directory_entry *ret)
 {
 	return fetch(s, s->directory.at + (uint64_t)first * sizeof(*ret), ret, n * sizeof(*ret));
 }
 
-static int search(const struct vpp_segment *s, struct vpp_entry *e, struct directory_entry *ret)
+static int search(struct vpp_segment *s, struct vpp_entry *e, struct directory_entry *ret)
 {
 	struct directory_entry some[ENTRIES_AT_ONCE];
 
@@ -134,7 +168,7 @@ static int search(const struct vpp_segment *s, struct vpp_entry *e, struct direc
 	return -ENOENT;
 }
 
-static int find(const struct vpp_segment *s, struct vpp_entry *e, struct directory_entry *ret)
+static int find(struct vpp_segment *s, struct vpp_entry *e, struct directory_entry *ret)
 {
 	int r;
 
@@ -150,7 +184,7 @@ static int find(const struct vpp_segment *s, struct vpp_entry *e, struct directo
 	return r;
 }
 
-static int find_counters(const struct vpp_segment *s, struct vpp_entry *e, uint32_t type,
+static int find_counters(struct vpp_segment *s, struct vpp_entry *e, uint32_t type,
 			 struct vector *ret)
 {
 	struct directory_entry d;
@@ -220,9 +254,11 @@ void vpp_segment_close(struct vpp_segment *s)
 int vpp_segment_begin(struct vpp_segment *s)
 {
 	struct header h;
-	int r = fetch(s, offsetof(struct header, epoch), &s->epoch, sizeof(s->epoch));
+	int r;
 
-	atomic_thread_fence(memory_order_acquire);
+	forget_block(s);
+	r = fetch(s, offsetof(struct header, epoch), &s->epoch, sizeof(s->epoch));
+	forget_block(s);
 	if (r == 0)
 		r = fetch(s, 0, &h, sizeof(h));
 	if (r < 0)
@@ -243,7 +279,7 @@ int vpp_segment_end(struct vpp_segment *s)
 {
 	struct header h;
 
-	atomic_thread_fence(memory_order_acquire);
+	forget_block(s);
 	if (fetch(s, 0, &h, sizeof(h)) < 0)
 		return -EBADMSG;
 	return h.in_progress || h.epoch != s->epoch ? -EAGAIN : 0;

@@ -238,6 +238,7 @@ static void names_are_read_and_cut(void **state)
 	put(&m, 0x100108, "local0", 7);
 	put_u32(&m, 0x100200, 16);
 	put(&m, 0x100208, "GigabitEthernet", 16);
+	assert_int_equal(vpp_segment_begin(m.segment), 0);
 	assert_int_equal(vpp_segment_name(m.segment, &names, 0, text, sizeof(text)), 0);
 	assert_string_equal(text, "local0");
 	assert_int_equal(vpp_segment_name(m.segment, &names, 1, text, sizeof(text)), 0);

@@ -131,10 +131,10 @@ void vpplb__apply(struct dataplane *dp, const struct lb_op *ops, size_t n,
 	dp->apply = (struct vpplb__apply){ .done = done, .user = user, .ops = ops, .n = n };
 	pump(dp);
 	if (!dp->apply.under_way && dp->apply.err != -ENOTCONN)
-		ev_timer_start(dp->loop, &dp->unsent);
+		ev_timer_start(dp->loop, &dp->tell);
 }
 
-void vpplb__apply_unsent(struct dataplane *dp)
+void vpplb__apply_tell(struct dataplane *dp)
 {
 	finish_if_over(dp);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gather: counters, every few seconds, in up to three steps.
+ * gather: counters, every few seconds, step by step.
  *
- *	IDLE -> TEXT -> ROUTES -> READING -> IDLE
+ *	IDLE -> TEXT -> LIST -> ROUTES -> READING -> IDLE
  *
  * The text says which VIP is which column of VPP's counters, and how many flows a server has. VPP
  * stands still while it prints it, so a long text is asked for less often (TEXT_PAUSE). Then the
@@ -56,6 +56,14 @@ static void set_boot_time(struct dataplane *dp, uint64_t seconds)
 static void rest(struct dataplane *dp)
 {
 	dp->gather.step = VPPLB__IDLE;
+}
+
+/* The next step, in another turn of the loop. */
+static void go_on(struct dataplane *dp, enum vpplb__gathering step, double after)
+{
+	dp->gather.step = step;
+	ev_timer_set(&dp->gather.again, after, 0.);
+	ev_timer_start(dp->loop, &dp->gather.again);
 }
 
 /* ---- reading the segment ---- */
@@ -140,28 +148,36 @@ static size_t route_place(const struct vpplb__gather *g, const struct addr *host
 	return sorted_place(g->routes.n, i, addr_cmp(&g->routes.items[i].host, host) < 0);
 }
 
+/* All in order already, so that nothing is searched for. */
 static void count_vip(const struct vpplb__gather *g, const struct reading *r, size_t i,
 		      struct lb_counters *out)
 {
 	const struct vpplb_text_vip *vip = &g->text.vips.items[i];
-	struct lb_vip_counters *to = lb_counters_put_vip(out, &vip->key);
+	struct lb_vip_counters to = { .key = vip->key,
+				      .bytes = r->to[vip->route].bytes,
+				      .buckets = vip->buckets };
 
 	for (size_t k = 0; k < LB_PACKETS_KINDS; k++)
-		to->packets[k] = r->packets[k][i];
-	to->bytes = r->to[route_place(g, &vip->key.address)].bytes;
-	to->buckets = vip->buckets;
+		to.packets[k] = r->packets[k][i];
 	for (size_t j = 0; j < vip->n_as; j++) {
 		const struct vpplb_text_as *as = &g->text.as.items[vip->as_first + j];
-		struct lb_as_counters *server = lb_counters_put_as(to, &as->address);
-		size_t route = route_place(g, &as->address);
 
-		server->buckets = as->buckets;
-		server->flows = as->flows;
-		*lb_counters_put_server(out, &as->address) =
-			(struct lb_server_counters){ .address = as->address,
-						     .packets = r->via[route].packets,
-						     .bytes = r->via[route].bytes };
+		vec_push(&to.as, (struct lb_as_counters){ .address = as->address,
+							  .buckets = as->buckets,
+							  .flows = as->flows });
 	}
+	vec_push(&out->vips, to);
+}
+
+static void count_servers(const struct vpplb__gather *g, const struct reading *r,
+			  struct lb_counters *out)
+{
+	for (size_t i = 0; i < g->routes.n; i++)
+		if (g->routes.items[i].server)
+			vec_push(&out->servers,
+				 (struct lb_server_counters){ .address = g->routes.items[i].host,
+							      .packets = r->via[i].packets,
+							      .bytes = r->via[i].bytes });
 }
 
 static void publish(struct dataplane *dp, const struct reading *r)
@@ -171,6 +187,7 @@ static void publish(struct dataplane *dp, const struct reading *r)
 
 	for (size_t i = 0; i < g->text.vips.n; i++)
 		count_vip(g, r, i, &fresh);
+	count_servers(g, r, &fresh);
 	vec_push(&fresh.events,
 		 (struct lb_event_counter){
 			 .name = EVENT_NO_VIP,
@@ -194,10 +211,8 @@ static void read_now(struct dataplane *dp)
 	if (err == 0)
 		publish(dp, &r);
 	reading_free(&r);
-	g->step = VPPLB__READING;
 	if (err == -EAGAIN && ++g->tries < TRIES) {
-		ev_timer_set(&g->again, AGAIN, 0.);
-		ev_timer_start(dp->loop, &g->again);
+		go_on(dp, VPPLB__READING, AGAIN);
 		return;
 	}
 	rest(dp);
@@ -205,17 +220,6 @@ static void read_now(struct dataplane *dp)
 		g->broken = true;
 		log_warn("vpp-stats-failed", LOG_S("error", strerror(-err)));
 	}
-}
-
-static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
-{
-	read_now(w->data);
-}
-
-static void begin_reading(struct dataplane *dp)
-{
-	dp->gather.tries = 0;
-	read_now(dp);
 }
 
 /* ---- routes ---- */
@@ -268,8 +272,10 @@ static void ask_routes(struct dataplane *dp)
 		return; /* all of this is dropped soon */
 	if (r < 0)
 		g->route_at = g->routes.n; /* VPP has no such message, or too much waits */
-	if (!g->routes_under_way)
-		begin_reading(dp);
+	if (!g->routes_under_way) {
+		g->tries = 0;
+		go_on(dp, VPPLB__READING, 0.);
+	}
 }
 
 static int route_cmp(const void *a, const void *b)
@@ -279,41 +285,60 @@ static int route_cmp(const void *a, const void *b)
 	return addr_cmp(&x->host, &y->host);
 }
 
-/* The hosts of the text; what is known of them stays unless it is to be found anew. */
+static void add_host(struct vpplb__gather *g, const struct addr *host, bool server)
+{
+	vec_push(&g->routes,
+		 (struct vpplb__route){ .host = *host, .column = VPP_NO_COLUMN, .server = server });
+}
+
+/* The hosts of the text, each once. */
+static void list_hosts(struct vpplb__gather *g)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < g->text.vips.n; i++)
+		add_host(g, &g->text.vips.items[i].key.address, false);
+	for (size_t i = 0; i < g->text.as.n; i++)
+		add_host(g, &g->text.as.items[i].address, true);
+	if (g->routes.n)
+		qsort(g->routes.items, g->routes.n, sizeof(*g->routes.items), route_cmp);
+	for (size_t i = 0; i < g->routes.n; i++) {
+		if (i == 0 || route_cmp(&g->routes.items[kept - 1], &g->routes.items[i]) != 0)
+			g->routes.items[kept++] = g->routes.items[i];
+		else
+			g->routes.items[kept - 1].server |= g->routes.items[i].server;
+	}
+	g->routes.n = kept;
+	for (size_t i = 0; i < g->text.vips.n; i++)
+		g->text.vips.items[i].route = route_place(g, &g->text.vips.items[i].key.address);
+}
+
+/* What is known of a host stays, unless it is to be found anew. */
 static void list_routes(struct vpplb__gather *g)
 {
 	struct vpplb__gather old = { .routes.items = g->routes.items, .routes.n = g->routes.n };
-	size_t kept = 0;
 
 	g->routes.items = NULL;
 	g->routes.n = g->routes.cap = 0;
-	for (size_t i = 0; i < g->text.vips.n; i++)
-		vec_push(&g->routes, (struct vpplb__route){ g->text.vips.items[i].key.address,
-							    VPP_NO_COLUMN, false });
-	for (size_t i = 0; i < g->text.as.n; i++)
-		vec_push(&g->routes, (struct vpplb__route){ g->text.as.items[i].address,
-							    VPP_NO_COLUMN, false });
-	if (g->routes.n)
-		qsort(g->routes.items, g->routes.n, sizeof(*g->routes.items), route_cmp);
-	for (size_t i = 0; i < g->routes.n; i++)
-		if (i == 0 || route_cmp(&g->routes.items[kept - 1], &g->routes.items[i]) != 0)
-			g->routes.items[kept++] = g->routes.items[i];
-	g->routes.n = kept;
-	for (size_t i = 0; !g->routes_due && i < kept; i++) {
-		size_t was = route_place(&old, &g->routes.items[i].host);
+	list_hosts(g);
+	for (size_t i = 0; !g->routes_due && i < g->routes.n; i++) {
+		struct vpplb__route *route = &g->routes.items[i];
+		size_t was = route_place(&old, &route->host);
 
-		if (was < old.routes.n &&
-		    route_cmp(&old.routes.items[was], &g->routes.items[i]) == 0)
-			g->routes.items[i] = old.routes.items[was];
+		if (was < old.routes.n && route_cmp(&old.routes.items[was], route) == 0) {
+			route->column = old.routes.items[was].column;
+			route->asked = old.routes.items[was].asked;
+		}
 	}
-	g->routes_due = false;
+	g->routes_due = g->text_fresh = false;
 	vec_free(&old.routes);
 }
 
 static void begin_routes(struct dataplane *dp)
 {
+	if (dp->gather.text_fresh || dp->gather.routes_due)
+		list_routes(&dp->gather);
 	dp->gather.step = VPPLB__ROUTES;
-	list_routes(&dp->gather);
 	dp->gather.route_at = 0;
 	ask_routes(dp);
 }
@@ -326,6 +351,7 @@ static void keep_text(struct vpplb__gather *g, struct vpplb_text *text, size_t s
 	g->text = *text;
 	*text = (struct vpplb_text){ 0 };
 	g->text_due = false;
+	g->text_fresh = true;
 	g->text_next = loop_monotonic() + (int64_t)size * TEXT_PAUSE;
 }
 
@@ -340,16 +366,15 @@ static void take_text(struct vpplb__gather *g, struct str text)
 static void on_text(void *user, struct vpp_reader *r)
 {
 	struct dataplane *dp = user;
-	struct str text;
-	int32_t retval = vpplb_decode_cli(r, &text);
+	struct vpplb_cli said = vpplb_decode_cli(r);
 
 	if (r->bad)
 		return;
-	if (retval == 0)
-		take_text(&dp->gather, text);
+	if (said.retval == 0)
+		take_text(&dp->gather, said.text);
 	else
-		vpplb__refused(dp, vpplb_messages[VPPLB_CLI].answer, retval);
-	begin_routes(dp);
+		vpplb__refused(dp, vpplb_messages[VPPLB_CLI].answer, said.retval);
+	go_on(dp, VPPLB__LIST, 0.);
 }
 
 static void begin_text(struct dataplane *dp)
@@ -375,6 +400,16 @@ static void on_tick(struct ev_loop *loop, ev_timer *w, int revents)
 		begin_text(dp);
 	else
 		begin_routes(dp);
+}
+
+static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct dataplane *dp = w->data;
+
+	if (dp->gather.step == VPPLB__LIST)
+		begin_routes(dp);
+	else
+		read_now(dp);
 }
 
 /* ---- beginning and end ---- */

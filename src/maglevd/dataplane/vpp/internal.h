@@ -42,6 +42,7 @@ struct vpplb__route {
 	struct addr host;
 	uint32_t column; /* VPP_NO_COLUMN: not known, or there is none */
 	bool asked;
+	bool server; /* not only a VIP */
 };
 
 /* What is read of the segment. */
@@ -52,7 +53,8 @@ enum vpplb__entry {
 	VPPLB__ENTRIES
 };
 
-enum vpplb__gathering { VPPLB__IDLE, VPPLB__TEXT, VPPLB__ROUTES, VPPLB__READING };
+/* Each in turns of the loop of its own. */
+enum vpplb__gathering { VPPLB__IDLE, VPPLB__TEXT, VPPLB__LIST, VPPLB__ROUTES, VPPLB__READING };
 
 struct vpplb__gather {
 	ev_timer tick, again;
@@ -60,7 +62,8 @@ struct vpplb__gather {
 	struct vpp_entry entries[VPPLB__ENTRIES];
 	unsigned tries; /* of reading the segment, this time */
 	struct vpplb_text text;
-	bool text_due, routes_due;
+	bool text_due, text_fresh,
+		routes_due;		 /* to be asked for; not listed yet; to be found anew */
 	int64_t text_next;		 /* monotonic ns: not asked for before, unless it is due */
 	VEC(struct vpplb__route) routes; /* by address */
 	size_t route_at, routes_asked, routes_under_way;
@@ -91,7 +94,7 @@ struct dataplane {
 	bool known;		     /* VPP has told who it is */
 	bool supported, up;
 	ev_timer retry;
-	ev_timer unsent; /* tells whoever asked for what could not be sent */
+	ev_timer tell; /* what became of a request, in a turn of its own */
 
 	struct vpplb__who who;
 	struct vpplb__observe observe;
@@ -101,12 +104,12 @@ struct dataplane {
 
 void vpplb__observe(struct dataplane *dp, dataplane_observed_fn done, void *user);
 void vpplb__observe_drop(struct dataplane *dp);
-void vpplb__observe_unsent(struct dataplane *dp);
+void vpplb__observe_tell(struct dataplane *dp);
 
 void vpplb__apply(struct dataplane *dp, const struct lb_op *ops, size_t n,
 		  dataplane_applied_fn done, void *user);
 void vpplb__apply_drop(struct dataplane *dp);
-void vpplb__apply_unsent(struct dataplane *dp);
+void vpplb__apply_tell(struct dataplane *dp);
 
 void vpplb__gather_init(struct dataplane *dp);
 void vpplb__gather_start(struct dataplane *dp);

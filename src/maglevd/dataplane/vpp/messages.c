@@ -316,12 +316,11 @@ int32_t vpplb_decode_pid(struct vpp_reader *r, uint32_t *ret)
 	return retval;
 }
 
-int32_t vpplb_decode_cli(struct vpp_reader *r, struct str *ret)
+struct vpplb_cli vpplb_decode_cli(struct vpp_reader *r)
 {
 	int32_t retval = vpp_get_i32(r);
 
-	*ret = vpp_get_text(r);
-	return retval;
+	return (struct vpplb_cli){ retval, vpp_get_text(r) };
 }
 
 uint32_t vpplb_decode_route(struct vpp_reader *r)

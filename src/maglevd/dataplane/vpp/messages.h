@@ -72,7 +72,12 @@ struct vpplb_version {
 };
 int32_t vpplb_decode_version(struct vpp_reader *r, struct vpplb_version *ret);
 int32_t vpplb_decode_pid(struct vpp_reader *r, uint32_t *ret);
-int32_t vpplb_decode_cli(struct vpp_reader *r, struct str *ret);
+
+struct vpplb_cli {
+	int32_t retval;
+	struct str text; /* within the message */
+};
+struct vpplb_cli vpplb_decode_cli(struct vpp_reader *r);
 /* The column of the route's counters; VPP_NO_COLUMN when there is no such route. */
 uint32_t vpplb_decode_route(struct vpp_reader *r);
 

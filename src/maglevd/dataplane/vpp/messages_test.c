@@ -631,13 +631,14 @@ static void the_command_line_is_asked_and_read(void **state)
 {
 	struct buf fields = { 0 };
 	struct vpp_reader r = answer(cli_answer);
-	struct str text;
+	struct vpplb_cli said = vpplb_decode_cli(&r);
 
 	vpplb_encode_cli("show lb", &fields);
 	assert_request(cli_request, &fields);
-	assert_int_equal(vpplb_decode_cli(&r, &text), 0);
-	assert_true(str_eq(text, STR("lb_main ip4-src-address: 10.99.0.2 \n"
-				     " ip6-src-address: 2001:db8:99::2 \n #vips: 5\n #ass: 5\n")));
+	assert_int_equal(said.retval, 0);
+	assert_true(
+		str_eq(said.text, STR("lb_main ip4-src-address: 10.99.0.2 \n"
+				      " ip6-src-address: 2001:db8:99::2 \n #vips: 5\n #ass: 5\n")));
 	answer(NULL);
 }
 

@@ -31,19 +31,6 @@ static bool is_sticky(const struct dataplane *dp, const struct lb_vip_key *key)
 	return frontend != SIZE_MAX && dp->config->frontends[frontend].src_ip_sticky;
 }
 
-static void finish(struct dataplane *dp)
-{
-	struct vpplb__observe o = dp->observe;
-
-	for (size_t i = 0; i < o.state.vips.n; i++)
-		o.state.vips.items[i].src_ip_sticky = is_sticky(dp, &o.state.vips.items[i].key);
-	if (o.text_size)
-		vpplb__gather_take(dp, &o.text, o.text_size);
-	dp->observe = (struct vpplb__observe){ 0 };
-	o.done(o.user, o.err, o.err ? NULL : &o.state);
-	clear(&o);
-}
-
 static void on_conf(void *user, struct vpp_reader *r)
 {
 	struct dataplane *dp = user;
@@ -91,21 +78,24 @@ static void on_vips_end(void *user)
 {
 }
 
+static void take_text(struct vpplb__observe *o, struct str text)
+{
+	vpplb_text_parse(text, &o->text);
+	o->text_size = text.n;
+}
+
 static void on_text(void *user, struct vpp_reader *r)
 {
 	struct dataplane *dp = user;
-	struct str text;
-	int32_t retval = vpplb_decode_cli(r, &text);
+	struct vpplb_cli said = vpplb_decode_cli(r);
 
 	if (r->bad)
 		return;
-	if (retval == 0) {
-		vpplb_text_parse(text, &dp->observe.text);
-		dp->observe.text_size = text.n;
-	} else {
-		vpplb__refused(dp, vpplb_messages[VPPLB_CLI].answer, retval);
-	}
-	finish(dp);
+	if (said.retval == 0)
+		take_text(&dp->observe, said.text);
+	else
+		vpplb__refused(dp, vpplb_messages[VPPLB_CLI].answer, said.retval);
+	ev_timer_start(dp->loop, &dp->tell);
 }
 
 /* The text comes last, where VPP has it. */
@@ -118,7 +108,7 @@ static void on_servers_end(void *user)
 	vpplb_encode_cli(VPPLB_TEXT_COMMAND, &fields);
 	r = vpp_api_call(dp->api, &vpplb_messages[VPPLB_CLI], &fields, on_text, dp);
 	if (r < 0 && r != -ENOTCONN)
-		finish(dp);
+		ev_timer_start(dp->loop, &dp->tell);
 }
 
 static int ask(struct dataplane *dp)
@@ -145,14 +135,23 @@ void vpplb__observe(struct dataplane *dp, dataplane_observed_fn done, void *user
 	dp->observe = (struct vpplb__observe){ .done = done, .user = user };
 	r = ask(dp);
 	/* behind the end of a connection its down() answers for everything */
-	if (r < 0 && r != -ENOTCONN)
-		ev_timer_start(dp->loop, &dp->unsent);
+	if (r == 0 || r == -ENOTCONN)
+		return;
+	dp->observe.err = -ENOBUFS;
+	ev_timer_start(dp->loop, &dp->tell);
 }
 
-void vpplb__observe_unsent(struct dataplane *dp)
+void vpplb__observe_tell(struct dataplane *dp)
 {
-	dp->observe.err = -ENOBUFS;
-	finish(dp);
+	struct vpplb__observe o = dp->observe;
+
+	for (size_t i = 0; i < o.state.vips.n; i++)
+		o.state.vips.items[i].src_ip_sticky = is_sticky(dp, &o.state.vips.items[i].key);
+	if (o.text_size)
+		vpplb__gather_take(dp, &o.text, o.text_size);
+	dp->observe = (struct vpplb__observe){ 0 };
+	o.done(o.user, o.err, o.err ? NULL : &o.state);
+	clear(&o);
 }
 
 void vpplb__observe_drop(struct dataplane *dp)

@@ -24,6 +24,7 @@ struct vpplb_text_vip {
 	uint32_t buckets; /* of all */
 	bool src_ip_sticky;
 	size_t as_first, n_as; /* in as */
+	size_t route;	       /* for who keeps routes: nothing of the text */
 };
 
 /* VIPs by key, each once; the servers of a VIP by address, each once. Removed ones are left out. */

@@ -46,7 +46,7 @@ static void let_go(struct dataplane *dp)
 	vpplb__gather_drop(dp);
 	vpplb__observe_drop(dp);
 	vpplb__apply_drop(dp);
-	ev_timer_stop(dp->loop, &dp->unsent);
+	ev_timer_stop(dp->loop, &dp->tell);
 	vpp_api_free(TAKE_PTR(dp->api));
 	vpp_stats_free(TAKE_PTR(dp->stats));
 	vpp_segment_close(TAKE_PTR(dp->segment));
@@ -176,14 +176,14 @@ static void on_retry(struct ev_loop *loop, ev_timer *w, int revents)
 	dial(w->data);
 }
 
-static void on_unsent(struct ev_loop *loop, ev_timer *w, int revents)
+static void on_tell(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct dataplane *dp = w->data;
 
 	if (dp->observe.done)
-		vpplb__observe_unsent(dp);
+		vpplb__observe_tell(dp);
 	else
-		vpplb__apply_unsent(dp);
+		vpplb__apply_tell(dp);
 }
 
 /* ---- the verbs ---- */
@@ -198,8 +198,8 @@ static struct dataplane *vpp_start(struct ev_loop *loop, const struct l4_config 
 	dp->config = config;
 	dp->setup = next_setup;
 	ev_init(&dp->retry, on_retry);
-	ev_timer_init(&dp->unsent, on_unsent, 0., 0.);
-	dp->retry.data = dp->unsent.data = dp;
+	ev_timer_init(&dp->tell, on_tell, 0., 0.);
+	dp->retry.data = dp->tell.data = dp;
 	vpplb__who_init(&dp->who);
 	vpplb__gather_init(dp);
 	dial(dp);
