@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/frontend/acts.h"
+
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "lib/pb/pb.h"
+#include "proto/dashboard.pb-c.h"
+#include "proto/maglev.pb-c.h"
+#include "src/frontend/reply.h"
+
+#define TIMEOUT (10 * NSEC_PER_SEC)
+#define CONFIG_TIMEOUT (30 * NSEC_PER_SEC)
+
+union request {
+	ProtobufCMessage base;
+	Maglev__BackendRequest backend;
+	Maglev__SetWeightRequest weight;
+	Maglev__CheckConfigRequest check;
+	Maglev__ReloadConfigRequest reload;
+	Maglev__SyncVPPLBStateRequest sync;
+};
+
+typedef void (*fill_fn)(const struct acts_words *w, const ProtobufCMessage *body, union request *r);
+
+static char *borrow(const char *s)
+{
+	return (char *)(uintptr_t)s;
+}
+
+static void fill_act(const struct acts_words *w, const ProtobufCMessage *body, union request *r)
+{
+	const Dashboard__Act *act = (const Dashboard__Act *)body;
+
+	r->backend.name = borrow(w->items[2]);
+	r->backend.reason = act->reason;
+	if (act->until_s > 0)
+		r->backend.until = act->until_s < INT64_MAX / NSEC_PER_SEC
+					   ? act->until_s * NSEC_PER_SEC
+					   : INT64_MAX;
+}
+
+static void fill_weight(const struct acts_words *w, const ProtobufCMessage *body, union request *r)
+{
+	const Dashboard__Weight *weight = (const Dashboard__Weight *)body;
+
+	r->weight.frontend = borrow(w->items[2]);
+	r->weight.pool = borrow(w->items[4]);
+	r->weight.backend = borrow(w->items[6]);
+	r->weight.weight = weight->weight;
+	r->weight.flush = weight->flush;
+}
+
+static void fill_nothing(const struct acts_words *w, const ProtobufCMessage *body, union request *r)
+{
+}
+
+static void fill_sync(const struct acts_words *w, const ProtobufCMessage *body, union request *r)
+{
+	const Dashboard__Sync *sync = (const Dashboard__Sync *)body;
+
+	r->sync.frontend = sync->frontend;
+	r->sync.plan = sync->plan;
+}
+
+#define METHOD(name, takes, gives)                                                                 \
+	{                                                                                          \
+		.path = "/maglev.Maglev/" name, .request = &maglev__##takes##__descriptor,         \
+		.response = &maglev__##gives##__descriptor                                         \
+	}
+
+#define ACT_ON_BACKEND(word, name)                                                                 \
+	{                                                                                          \
+		{ "*", "backends", "*", word }, 4, &dashboard__act__descriptor,                    \
+			METHOD(name, backend_request, backend_info), fill_act, TIMEOUT             \
+	}
+
+struct act {
+	const char *path[ACTS_WORDS_MAX]; /* "*" stands for a name; the first one is the server's */
+	size_t n_path;
+	const ProtobufCMessageDescriptor *body;
+	struct grpc_method method;
+	fill_fn fill;
+	int64_t timeout;
+};
+
+static const struct act acts[] = {
+	ACT_ON_BACKEND("pause", "PauseBackend"),
+	ACT_ON_BACKEND("resume", "ResumeBackend"),
+	ACT_ON_BACKEND("enable", "EnableBackend"),
+	ACT_ON_BACKEND("disable", "DisableBackend"),
+	{ { "*", "frontends", "*", "pools", "*", "backends", "*", "weight" },
+	  8,
+	  &dashboard__weight__descriptor,
+	  METHOD("SetFrontendPoolBackendWeight", set_weight_request, frontend_info),
+	  fill_weight,
+	  TIMEOUT },
+	{ { "*", "check" },
+	  2,
+	  &dashboard__nothing__descriptor,
+	  METHOD("CheckConfig", check_config_request, check_config_response),
+	  fill_nothing,
+	  CONFIG_TIMEOUT },
+	{ { "*", "reload" },
+	  2,
+	  &dashboard__nothing__descriptor,
+	  METHOD("ReloadConfig", reload_config_request, reload_config_response),
+	  fill_nothing,
+	  CONFIG_TIMEOUT },
+	{ { "*", "sync" },
+	  2,
+	  &dashboard__sync__descriptor,
+	  METHOD("SyncVPPLBState", sync_vpplbstate_request, sync_vpplbstate_response),
+	  fill_sync,
+	  CONFIG_TIMEOUT },
+};
+
+static bool matches(const struct act *act, const struct acts_words *w)
+{
+	if (w->n != act->n_path)
+		return false;
+	for (size_t i = 0; i < w->n; i++)
+		if (strcmp(act->path[i], "*") != 0 && strcmp(act->path[i], w->items[i]) != 0)
+			return false;
+	return true;
+}
+
+int acts_split(struct str path, struct arena *arena, struct acts_words *ret)
+{
+	struct acts_words words = { 0 };
+	struct str part;
+
+	while (str_cut(&path, '/', &part)) {
+		_cleanup_(buf_free) struct buf word = { 0 };
+
+		if (words.n == ACTS_WORDS_MAX || reply_decode(part, &word) < 0)
+			return -EINVAL;
+		words.items[words.n++] = arena_strdup(arena, buf_cstr(&word));
+	}
+	*ret = words;
+	return 0;
+}
+
+const struct act *acts_find(const struct acts_words *words)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(acts); i++)
+		if (matches(&acts[i], words))
+			return &acts[i];
+	return NULL;
+}
+
+const struct grpc_method *act_method(const struct act *act)
+{
+	return &act->method;
+}
+
+int64_t act_timeout(const struct act *act)
+{
+	return act->timeout;
+}
+
+int act_request(const struct act *act, const struct acts_words *words, struct str body,
+		struct arena *arena, ProtobufCMessage **ret, struct buf *reason)
+{
+	union request *r = arena_alloc(arena, sizeof(*r));
+	ProtobufCMessage *message;
+	char text[256];
+
+	if (pb_json_read(act->body, body.n ? body : STR("{}"), arena, &message, text,
+			 sizeof(text)) < 0) {
+		buf_adds(reason, text);
+		return -EINVAL;
+	}
+	protobuf_c_message_init(act->method.request, r);
+	act->fill(words, message, r);
+	*ret = &r->base;
+	return 0;
+}

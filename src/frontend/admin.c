@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * admin: what becomes of an act. It is passed on to its maglevd, and the answer is that one's, as
+ * JSON. A browser that does not wait for the answer changes nothing.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "lib/json/json.h"
+#include "lib/log/log.h"
+#include "lib/pb/pb.h"
+#include "src/frontend/acts.h"
+#include "src/frontend/dashboard_private.h"
+#include "src/frontend/login.h"
+#include "src/frontend/reply.h"
+#include "src/frontend/upstream.h"
+
+struct doing {
+	struct http_exchange *x;
+	struct upstream_call *call;
+	struct buf answer;
+};
+
+static const struct {
+	enum grpc_status status;
+	unsigned http;
+} statuses[] = {
+	{ GRPC_INVALID_ARGUMENT, 400 },
+	{ GRPC_NOT_FOUND, 404 },
+	{ GRPC_FAILED_PRECONDITION, 409 },
+	{ GRPC_ALREADY_EXISTS, 409 },
+	{ GRPC_ABORTED, 409 },
+	{ GRPC_PERMISSION_DENIED, 403 },
+	{ GRPC_UNAUTHENTICATED, 403 },
+	{ GRPC_DEADLINE_EXCEEDED, 504 },
+	{ GRPC_UNAVAILABLE, 502 },
+	{ GRPC_RESOURCE_EXHAUSTED, 503 },
+};
+
+static unsigned http_status_of(enum grpc_status status)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)
+		if (statuses[i].status == status)
+			return statuses[i].http;
+	return 502;
+}
+
+static void doing_free(struct doing *d)
+{
+	buf_free(&d->answer);
+	free(d);
+}
+
+static void on_answer(const ProtobufCMessage *message, void *user)
+{
+	struct doing *d = user;
+
+	pb_json_write(message, PB_JSON_COMPACT, &d->answer);
+	buf_addc(&d->answer, '\n');
+}
+
+static void on_done(enum grpc_status status, const char *text, void *user)
+{
+	struct doing *d = user;
+
+	if (status == GRPC_OK)
+		reply_json(d->x, 200, (struct str){ d->answer.p, d->answer.n });
+	else
+		reply_error(d->x, http_status_of(status), *text ? text : grpc_status_name(status));
+	doing_free(d);
+}
+
+static void on_gone(void *user)
+{
+	struct doing *d = user;
+
+	upstream_call_forget(d->call);
+	doing_free(d);
+}
+
+static void log_act(const struct dashboard *d, const struct http_request *request)
+{
+	char peer[ENDPOINT_STRLEN];
+
+	log_info("admin-act", LOG_S("user", d->options->auth.user),
+		 LOG_S("peer", endpoint_format(&request->peer, peer)),
+		 LOG_SN("path", request->path.p, request->path.n),
+		 LOG_SN("body", request->body.p, request->body.n));
+}
+
+static void carry_out(struct http_exchange *x, struct upstream *u, const struct act *act,
+		      const ProtobufCMessage *request)
+{
+	struct doing *d = mem_zalloc(sizeof(*d));
+
+	d->x = x;
+	d->call = upstream_call(u, act_method(act), request, act_timeout(act),
+				&(struct grpc_client_events){ on_answer, on_done, d });
+	if (d->call) {
+		http_reply_later(x, on_gone, d);
+		return;
+	}
+	reply_error(x, 502, "this server cannot be reached right now");
+	doing_free(d);
+}
+
+static void act_on(struct dashboard *d, struct http_exchange *x, const struct http_request *request,
+		   const struct acts_words *words, struct arena *arena)
+{
+	_cleanup_(buf_free) struct buf reason = { 0 };
+	struct upstream *u = dashboard__find(d, str_of(words->items[0]));
+	const struct act *act = acts_find(words);
+	ProtobufCMessage *message;
+
+	if (!u) {
+		reply_error(x, 404, "there is no server of that name");
+	} else if (act_request(act, words, request->body, arena, &message, &reason) < 0) {
+		reply_error(x, 400, buf_cstr(&reason));
+	} else {
+		d->acts++;
+		log_act(d, request);
+		carry_out(x, u, act, message);
+	}
+}
+
+static void reply_user(const struct dashboard *d, struct http_exchange *x)
+{
+	_cleanup_(buf_free) struct buf out = { 0 };
+
+	buf_add_lit(&out, "{\"user\":");
+	json_write_string(&out, d->options->auth.user, strlen(d->options->auth.user));
+	buf_add_lit(&out, "}\n");
+	reply_json(x, 200, (struct str){ out.p, out.n });
+}
+
+static void refuse_foreign(struct http_exchange *x, const struct http_request *request,
+			   const char *why)
+{
+	log_warn("act-refused", LOG_S("reason", why),
+		 LOG_SN("path", request->path.p, request->path.n));
+	reply_error(x, 403, why);
+}
+
+static void reply_api(struct dashboard *d, struct http_exchange *x,
+		      const struct http_request *request, struct str path)
+{
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+	bool post = str_eq(request->head->method, STR("POST"));
+	const char *foreign = post ? auth_foreign(request->head) : NULL;
+	struct acts_words words = { 0 };
+
+	if (!post && str_eq(path, STR("whoami"))) {
+		reply_user(d, x);
+	} else if (acts_split(path, arena, &words) < 0 || !acts_find(&words)) {
+		reply_error(x, 404, "there is no such act");
+	} else if (!post) {
+		http_reply_header(x, "Allow", STR("POST"));
+		reply_error(x, 405, "an act is a POST");
+	} else if (foreign) {
+		refuse_foreign(x, request, foreign);
+	} else {
+		act_on(d, x, request, &words, arena);
+	}
+}
+
+static bool cut_start(struct str *s, struct str start)
+{
+	if (s->n < start.n || !str_eq((struct str){ s->p, start.n }, start))
+		return false;
+	s->p += start.n;
+	s->n -= start.n;
+	return true;
+}
+
+void dashboard__on_admin(struct http_exchange *x, const struct http_request *request, void *user)
+{
+	struct dashboard *d = user;
+	struct str path = request->path;
+
+	if (!login_let_in(d->login, x, request))
+		return;
+	cut_start(&path, STR("/admin/"));
+	if (cut_start(&path, STR("api/"))) {
+		reply_api(d, x, request, path);
+	} else if (str_eq(request->head->method, STR("POST"))) {
+		http_reply_header(x, "Allow", STR("GET, HEAD"));
+		http_reply_status(x, 405);
+	} else {
+		dashboard__reply_file(x, request, path);
+	}
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dashboard: everything of the program between its options and its loop.
+ *
+ *	maglevds -> upstream (one each) -> broker -> events -> browsers
+ *	browsers -> routes -> view: what the upstreams last said
+ *	                   -> admin: acts, which are calls to an upstream
+ *
+ * One thread. Nobody waits for anybody: an upstream that is silent has timers of its own, a browser
+ * that is slow has a place in the broker's ring until that has moved on.
+ *
+ * Where there are no credentials, there are no routes to /admin/: what does not exist cannot be
+ * told from it (NFR-4.3).
+ */
+#include "src/frontend/dashboard.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "lib/log/log.h"
+#include "src/frontend/blob.h"
+#include "src/frontend/broker.h"
+#include "src/frontend/dashboard_private.h"
+#include "src/frontend/events.h"
+#include "src/frontend/login.h"
+#include "src/frontend/upstream.h"
+
+#define CONNECTIONS_MAX 4096
+
+struct upstream *dashboard__find(const struct dashboard *d, struct str name)
+{
+	for (size_t i = 0; i < d->n_upstreams; i++)
+		if (str_eq(str_of(upstream_view(d->upstreams[i])->name), name))
+			return d->upstreams[i];
+	return NULL;
+}
+
+/* ---- what upstreams say ---- */
+
+static void log_server(const struct upstream_view *v)
+{
+	if (v->connected)
+		log_info("server-connected", LOG_S("server", v->name), LOG_S("addr", v->address));
+	else
+		log_warn("server-lost", LOG_S("server", v->name), LOG_S("addr", v->address),
+			 LOG_S("error", v->error));
+}
+
+static void on_changed(const struct upstream_view *v, const char *type, int64_t at,
+		       struct str payload, void *user)
+{
+	struct dashboard *d = user;
+	const struct broker_event event = { str_of(v->name), str_of(type), at, payload };
+
+	if (strcmp(type, "server") == 0)
+		log_server(v);
+	broker_publish(d->broker, &event, loop_monotonic());
+	events_wake(d->events);
+}
+
+static void start_upstreams(struct dashboard *d)
+{
+	const struct targets *targets = &d->options->targets;
+	static const char *const levels[] = { [LOG_DEBUG] = "debug",
+					      [LOG_INFO] = "info",
+					      [LOG_WARN] = "warn",
+					      [LOG_ERROR] = "error" };
+
+	d->n_upstreams = targets->items.n;
+	d->upstreams = mem_zalloc(d->n_upstreams * sizeof(*d->upstreams));
+	for (size_t i = 0; i < d->n_upstreams; i++) {
+		const struct upstream_config config = {
+			.name = targets->items.items[i].name,
+			.address = targets->items.items[i].address,
+			.tls = d->grpc_tls,
+			.events_level = levels[d->options->events_level],
+			.changed = on_changed,
+			.user = d,
+		};
+
+		d->upstreams[i] = upstream_new(d->loop, &config);
+	}
+}
+
+/* ---- what browsers ask for ---- */
+
+static void redirect(struct http_exchange *x, struct str to)
+{
+	http_reply_header(x, "Location", to);
+	http_reply_status(x, 308);
+}
+
+static void on_root(struct http_exchange *x, const struct http_request *request, void *user)
+{
+	redirect(x, STR("/view/"));
+}
+
+static void on_admin_root(struct http_exchange *x, const struct http_request *request, void *user)
+{
+	redirect(x, STR("/admin/"));
+}
+
+/* The process lives as long as its loop turns; it is ready as soon as it listens. */
+static void on_health(struct http_exchange *x, const struct http_request *request, void *user)
+{
+	http_reply(x, 200, "text/plain; charset=utf-8", STR("ok\n"));
+}
+
+static void on_icon(struct http_exchange *x, const struct http_request *request, void *user)
+{
+	dashboard__reply_file(x, request, STR("favicon.svg"));
+}
+
+static void on_view(struct http_exchange *x, const struct http_request *request, void *user)
+{
+	static const size_t prefix = sizeof("/view/") - 1;
+
+	dashboard__reply_file(x, request,
+			      (struct str){ request->path.p + prefix, request->path.n - prefix });
+}
+
+/* The first that matches answers; those of /admin/ come last and are left out where it is off. */
+static const struct http_route routes[] = {
+	{ HTTP_GET, "/", on_root },
+	{ HTTP_GET, "/healthz", on_health },
+	{ HTTP_GET, "/readyz", on_health },
+	{ HTTP_GET, "/metrics", dashboard__on_metrics },
+	{ HTTP_GET, "/favicon.ico", on_icon },
+	{ HTTP_GET, "/view", on_root },
+	{ HTTP_GET, "/view/api/version", dashboard__on_version },
+	{ HTTP_GET, "/view/api/maglevds", dashboard__on_maglevds },
+	{ HTTP_GET, "/view/api/state", dashboard__on_state },
+	{ HTTP_GET, "/view/api/state/*", dashboard__on_state_of },
+	{ HTTP_GET, "/view/api/events", dashboard__on_events },
+	{ HTTP_GET, "/view/*", on_view },
+	{ HTTP_GET, "/admin", on_admin_root },
+	{ HTTP_GET | HTTP_POST, "/admin/*", dashboard__on_admin },
+};
+
+#define N_ADMIN_ROUTES 2
+
+#define HEADER(name, value)                                                                        \
+	{                                                                                          \
+		{ name, sizeof(name) - 1 },                                                        \
+		{                                                                                  \
+			value, sizeof(value) - 1                                                   \
+		}                                                                                  \
+	}
+
+/* Of every answer. The last one only where the connection is encrypted. */
+static const struct http_header headers[] = {
+	HEADER("Content-Security-Policy",
+	       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+	       "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; "
+	       "frame-ancestors 'none'"),
+	HEADER("X-Content-Type-Options", "nosniff"),
+	HEADER("X-Frame-Options", "DENY"),
+	HEADER("Referrer-Policy", "no-referrer"),
+	HEADER("Cross-Origin-Opener-Policy", "same-origin"),
+	HEADER("Cross-Origin-Resource-Policy", "same-origin"),
+	HEADER("Permissions-Policy", "camera=(), geolocation=(), microphone=()"),
+	HEADER("Strict-Transport-Security", "max-age=31536000"),
+};
+
+static void on_trace(const struct http_trace *trace, void *user)
+{
+	char peer[ENDPOINT_STRLEN];
+
+	log_debug("http-request", LOG_S("peer", endpoint_format(&trace->peer, peer)),
+		  LOG_SN("method", trace->method.p, trace->method.n),
+		  LOG_SN("target", trace->target.p, trace->target.n),
+		  LOG_U("status", trace->status));
+}
+
+static int start_server(struct dashboard *d, struct buf *why)
+{
+	struct http_server_config config = {
+		.routes = routes,
+		.n_routes = ARRAY_SIZE(routes) - (d->login ? 0 : N_ADMIN_ROUTES),
+		.user = d,
+		.tls = d->tls,
+		.headers = headers,
+		.n_headers = ARRAY_SIZE(headers) - !d->tls,
+		.max_connections = CONNECTIONS_MAX,
+		.trace = on_trace,
+	};
+	int r = endpoint_parse(d->options->listen, &config.listen);
+
+	if (r < 0) {
+		buf_adds(why, "not an address");
+		return r;
+	}
+	r = http_server_new(d->loop, &config, &d->server);
+	if (r < 0)
+		buf_adds(why, strerror(-r));
+	return r;
+}
+
+/* ---- certificates ---- */
+
+static int load_tls(struct dashboard *d, struct buf *why)
+{
+	const struct options *o = d->options;
+	char reason[256] = "";
+	int r = 0;
+
+	if (o->grpc_tls)
+		r = tls_h2_client_context_new(&o->grpc_files, &d->grpc_tls, reason, sizeof(reason));
+	if (r == 0 && o->tls.certificate)
+		r = tls_http_server_context_new(&o->tls, &d->tls, reason, sizeof(reason));
+	if (r < 0)
+		buf_adds(why, reason);
+	return r;
+}
+
+static void free_tls(struct dashboard *d)
+{
+	if (d->tls)
+		tls_context_free(d->tls);
+	if (d->grpc_tls)
+		tls_context_free(d->grpc_tls);
+}
+
+int dashboard_reload_tls(struct dashboard *d, struct buf *why)
+{
+	struct tls_context *old = d->tls;
+	char reason[256] = "";
+	int r;
+
+	if (!old)
+		return 0;
+	r = tls_http_server_context_new(&d->options->tls, &d->tls, reason, sizeof(reason));
+	if (r < 0) {
+		buf_adds(why, reason);
+		return r;
+	}
+	http_server_set_tls(d->server, d->tls);
+	tls_context_free(old);
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+int dashboard_check(const struct options *options, struct buf *why)
+{
+	struct dashboard d = { .options = options };
+	struct endpoint at;
+	int r = endpoint_parse(options->listen, &at);
+
+	if (r < 0)
+		buf_printf(why, "--listen: %s is not an address", options->listen);
+	else
+		r = load_tls(&d, why);
+	free_tls(&d);
+	return r;
+}
+
+int dashboard_new(struct ev_loop *loop, const struct options *options, struct dashboard **ret,
+		  struct buf *why)
+{
+	struct dashboard *d = mem_zalloc(sizeof(*d));
+	int r;
+
+	d->loop = loop;
+	d->options = options;
+	d->broker = broker_new(loop_realtime());
+	d->events = events_new(loop, d->broker);
+	if (*options->auth.user && *options->auth.password)
+		d->login = login_new(loop, &options->auth);
+	dashboard__metrics_start(d);
+	r = load_tls(d, why);
+	if (r == 0)
+		r = start_server(d, why);
+	if (r < 0) {
+		dashboard_free(d);
+		return r;
+	}
+	start_upstreams(d);
+	*ret = d;
+	return 0;
+}
+
+/* Browsers first: what they wait for belongs to the others. */
+void dashboard_free(struct dashboard *d)
+{
+	if (!d)
+		return;
+	http_server_free(d->server);
+	for (size_t i = 0; i < d->n_upstreams; i++)
+		upstream_free(d->upstreams[i]);
+	free(d->upstreams);
+	dashboard__metrics_stop(d);
+	login_free(d->login);
+	events_free(d->events);
+	broker_free(d->broker);
+	blob_unref(d->state);
+	free_tls(d);
+	free(d);
+}
+
+struct endpoint dashboard_endpoint(const struct dashboard *d)
+{
+	return http_server_endpoint(d->server);
+}
+
+void dashboard_drain(struct dashboard *d, void (*done)(void *user), void *user)
+{
+	http_server_drain(d->server, done, user);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files that answer browsers share. */
+#pragma once
+
+#include "lib/http/server.h"
+#include "lib/metrics/metrics.h"
+#include "src/frontend/dashboard.h"
+
+struct blob;
+struct broker;
+struct events;
+struct login;
+struct upstream;
+
+struct dashboard {
+	struct ev_loop *loop;
+	const struct options *options;
+	struct tls_context *grpc_tls; /* towards maglevds; NULL: plaintext */
+	struct tls_context *tls;      /* towards browsers; NULL: plaintext */
+	struct http_server *server;
+	struct broker *broker;
+	struct events *events;
+	struct login *login; /* NULL: there is no /admin/ */
+	uint64_t acts;	     /* passed on */
+	struct upstream **upstreams;
+	size_t n_upstreams;
+
+	struct blob *state; /* as last asked for; NULL: not yet */
+	uint64_t state_seq;
+	int64_t state_at; /* monotonic ns */
+
+	struct loop_lag lag;
+	struct metrics_histogram turns;
+};
+
+/* By name; NULL when there is none. */
+struct upstream *dashboard__find(const struct dashboard *d, struct str name);
+
+/* view.c */
+void dashboard__on_version(struct http_exchange *x, const struct http_request *request, void *user);
+void dashboard__on_maglevds(struct http_exchange *x, const struct http_request *request,
+			    void *user);
+void dashboard__on_state(struct http_exchange *x, const struct http_request *request, void *user);
+void dashboard__on_state_of(struct http_exchange *x, const struct http_request *request,
+			    void *user);
+void dashboard__on_events(struct http_exchange *x, const struct http_request *request, void *user);
+
+/* files.c: the file of that path below /view/ or /admin/, or 404 */
+void dashboard__reply_file(struct http_exchange *x, const struct http_request *request,
+			   struct str path);
+
+/* admin.c */
+void dashboard__on_admin(struct http_exchange *x, const struct http_request *request, void *user);
+
+/* metrics.c */
+void dashboard__on_metrics(struct http_exchange *x, const struct http_request *request, void *user);
+void dashboard__metrics_start(struct dashboard *d);
+void dashboard__metrics_stop(struct dashboard *d);

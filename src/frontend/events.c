@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/frontend/events.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <sys/queue.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "lib/http/server.h"
+#include "src/frontend/blob.h"
+#include "src/frontend/broker.h"
+#include "src/frontend/reply.h"
+
+#define PING_PERIOD 15.0 /* s */
+
+struct subscriber {
+	TAILQ_ENTRY(subscriber) all;
+	struct events *events;
+	struct http_exchange *x;
+	uint64_t next;	   /* the event to send */
+	uint64_t lag_max;  /* how far it may be behind */
+	struct blob *part; /* an event that did not fit into one slice */
+	size_t part_at;
+	bool opened, resync, ping;
+};
+
+TAILQ_HEAD(subscribers, subscriber);
+
+struct events {
+	struct ev_loop *loop;
+	struct broker *broker;
+	struct subscribers subscribers;
+	ev_timer ping;
+	struct events_stats stats;
+};
+
+/* Something for whoever stands in between, and for us: who has gone without a word is found out. */
+static void on_ping(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct events *e = container_of(w, struct events, ping);
+	struct subscriber *s;
+
+	for (s = TAILQ_FIRST(&e->subscribers); s; s = TAILQ_NEXT(s, all)) {
+		s->ping = true;
+		http_wake(s->x);
+	}
+}
+
+/* As much of the current event as there is room for. */
+static void add_part(struct subscriber *s, struct buf *out, size_t room)
+{
+	size_t left = s->part->n - s->part_at;
+	size_t n = left < room ? left : room;
+
+	buf_add(out, s->part->bytes + s->part_at, n);
+	s->part_at += n;
+	if (s->part_at < s->part->n)
+		return;
+	blob_unref(TAKE_PTR(s->part));
+	s->part_at = 0;
+}
+
+static void add_resync(struct subscriber *s, struct buf *out)
+{
+	struct broker *b = s->events->broker;
+
+	broker_write_resync(b, loop_realtime(), out);
+	s->next = broker_newest(b) + 1;
+	s->resync = false;
+	s->events->stats.resyncs++;
+}
+
+/* Takes the next event in hand. False when there is none. */
+static bool take_next(struct subscriber *s)
+{
+	struct broker *b = s->events->broker;
+	uint64_t newest = broker_newest(b);
+	struct blob *text;
+
+	if (s->next > newest) {
+		s->lag_max = EVENTS_LAG_MAX; /* it has caught up */
+		return false;
+	}
+	text = broker_event(b, s->next);
+	if (!text || newest - s->next >= s->lag_max) {
+		s->resync = true;
+		return false;
+	}
+	s->part = blob_ref(text);
+	s->next++;
+	return true;
+}
+
+static void add_events(struct subscriber *s, struct buf *out, size_t end)
+{
+	while (out->n < end && (s->part || s->resync || take_next(s) || s->resync)) {
+		if (s->part)
+			add_part(s, out, end - out->n);
+		else
+			add_resync(s, out);
+	}
+}
+
+static enum http_stream_state produce(struct buf *out, void *user)
+{
+	struct subscriber *s = user;
+	size_t start = out->n;
+
+	if (!s->opened)
+		buf_add_lit(out, "retry: 2000\n\n");
+	s->opened = true;
+	add_events(s, out, start + HTTP_SLICE);
+	if (s->ping && out->n == start)
+		buf_add_lit(out, ": ping\n\n");
+	s->ping = false;
+	return s->part || s->next <= broker_newest(s->events->broker) ? HTTP_STREAM_MORE
+								      : HTTP_STREAM_WAIT;
+}
+
+static void on_closed(bool whole, void *user)
+{
+	struct subscriber *s = user;
+
+	TAILQ_REMOVE(&s->events->subscribers, s, all);
+	s->events->stats.subscribers--;
+	blob_unref(s->part);
+	free(s);
+}
+
+struct events *events_new(struct ev_loop *loop, struct broker *broker)
+{
+	struct events *e = mem_zalloc(sizeof(*e));
+
+	e->loop = loop;
+	e->broker = broker;
+	TAILQ_INIT(&e->subscribers);
+	ev_timer_init(&e->ping, on_ping, PING_PERIOD, PING_PERIOD);
+	ev_timer_start(loop, &e->ping);
+	return e;
+}
+
+void events_free(struct events *e)
+{
+	if (!e)
+		return;
+	assert(TAILQ_EMPTY(&e->subscribers));
+	ev_timer_stop(e->loop, &e->ping);
+	free(e);
+}
+
+/* Where to begin: behind what the browser says it has, or with what comes next. */
+static void set_start(struct subscriber *s, const struct http_request *request)
+{
+	struct broker *b = s->events->broker;
+	struct str last = http_header(request->head, STR("Last-Event-ID"));
+
+	if (!last.n)
+		last = reply_query(request->query, STR("after"));
+	s->next = broker_newest(b) + 1;
+	s->lag_max = EVENTS_LAG_MAX;
+	if (!last.n)
+		return;
+	s->resync = !broker_resume(b, last, loop_monotonic(), &s->next);
+	s->events->stats.resumed += !s->resync;
+	s->lag_max += broker_newest(b) + 1 - s->next;
+}
+
+void events_subscribe(struct events *e, struct http_exchange *x, const struct http_request *request)
+{
+	struct subscriber *s;
+	struct http_stream stream = { .produce = produce, .closed = on_closed };
+
+	if (e->stats.subscribers >= EVENTS_SUBSCRIBERS_MAX) {
+		e->stats.refused++;
+		http_reply_header(x, "Retry-After", STR("10"));
+		reply_error(x, 503, "too many browsers");
+		return;
+	}
+	s = mem_zalloc(sizeof(*s));
+	s->events = e;
+	s->x = x;
+	set_start(s, request);
+	TAILQ_INSERT_TAIL(&e->subscribers, s, all);
+	e->stats.subscribers++;
+	e->stats.subscribed++;
+	stream.user = s;
+	http_reply_header(x, "Cache-Control", STR("no-store"));
+	http_reply_header(x, "X-Accel-Buffering", STR("no"));
+	http_reply_stream(x, 200, "text/event-stream", &stream);
+}
+
+void events_wake(struct events *e)
+{
+	struct subscriber *s;
+
+	for (s = TAILQ_FIRST(&e->subscribers); s; s = TAILQ_NEXT(s, all))
+		http_wake(s->x);
+}
+
+const struct events_stats *events_stats(const struct events *e)
+{
+	return &e->stats;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * files: the application's files. Those below assets/ carry a hash of their content in their name
+ * and never change; the page that names them is asked for each time.
+ */
+#include "src/frontend/assets.h"
+#include "src/frontend/dashboard_private.h"
+#include "src/frontend/reply.h"
+
+static const struct asset *find(struct str path)
+{
+	for (size_t i = 0; i < n_assets; i++)
+		if (str_eq(str_of(assets[i].path), path))
+			return &assets[i];
+	return NULL;
+}
+
+static bool starts_with(struct str s, struct str start)
+{
+	return s.n >= start.n && str_eq((struct str){ s.p, start.n }, start);
+}
+
+/* "gzip" among the codings, unless with a weight of 0. */
+static bool takes_gzip(const struct http_head *head)
+{
+	struct str list = http_header(head, STR("Accept-Encoding"));
+	struct str item, coding;
+
+	while (str_cut(&list, ',', &item)) {
+		str_cut(&item, ';', &coding);
+		if (str_ieq(str_trim(coding), STR("gzip")))
+			return !item.p || !str_eq(str_trim(item), STR("q=0"));
+	}
+	return false;
+}
+
+void dashboard__reply_file(struct http_exchange *x, const struct http_request *request,
+			   struct str path)
+{
+	const struct asset *a = find(path.n ? path : STR("index.html"));
+	bool gzip = a && a->gzip && takes_gzip(request->head);
+
+	if (!a) {
+		http_reply_status(x, 404);
+		return;
+	}
+	http_reply_header(x, "Cache-Control",
+			  starts_with(path, STR("assets/"))
+				  ? STR("public, max-age=31536000, immutable")
+				  : STR("no-cache"));
+	if (a->gzip)
+		http_reply_header(x, "Vary", STR("Accept-Encoding"));
+	if (gzip)
+		http_reply_header(x, "Content-Encoding", STR("gzip"));
+	http_reply(x, 200, a->content_type,
+		   (struct str){ (const char *)(gzip ? a->gzip : a->bytes),
+				 gzip ? a->n_gzip : a->n });
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "proto/maglev.pb-c.h"
+#include "src/frontend/listing.h"
+
+static Maglev__FrontendInfo items[3];
+static ProtobufCMessage *messages[3];
+
+static void make(const char *a, const char *b, const char *c)
+{
+	const char *names[] = { a, b, c };
+
+	for (size_t i = 0; i < ARRAY_SIZE(items); i++) {
+		maglev__frontend_info__init(&items[i]);
+		items[i].name = (char *)(uintptr_t)names[i];
+		messages[i] = &items[i].base;
+	}
+}
+
+static enum listing_change take(struct listing *l, size_t n, struct buf *out)
+{
+	out->n = 0;
+	return listing_take(l, messages, n, out);
+}
+
+static void the_first_list_is_all_new(void **state)
+{
+	struct listing l = { 0 };
+	struct buf out = { 0 }, all = { 0 };
+
+	make("a", "b", "c");
+	assert_int_equal(take(&l, 3, &out), LISTING_ALL);
+	listing_write(&l, &all);
+	assert_string_equal(buf_cstr(&out), buf_cstr(&all));
+	assert_true(strncmp(buf_cstr(&out), "[{\"name\":\"a\",", 13) == 0);
+	assert_int_equal(out.p[out.n - 1], ']');
+	listing_free(&l);
+	buf_free(&out);
+	buf_free(&all);
+}
+
+static void nothing_new_is_nothing_told(void **state)
+{
+	struct listing l = { 0 };
+	struct buf out = { 0 };
+
+	assert_int_equal(take(&l, 0, &out), LISTING_SAME);
+	listing_write(&l, &out);
+	assert_string_equal(buf_cstr(&out), "[]");
+	make("a", "b", "c");
+	take(&l, 3, &out);
+	assert_int_equal(take(&l, 3, &out), LISTING_SAME);
+	assert_int_equal(out.n, 0);
+	listing_free(&l);
+	buf_free(&out);
+}
+
+static void only_what_changed_is_told(void **state)
+{
+	static char up[] = "up", down[] = "down";
+	struct listing l = { 0 };
+	struct buf out = { 0 };
+
+	make("a", "b", "c");
+	take(&l, 3, &out);
+	items[0].state = up;
+	items[2].state = down;
+	assert_int_equal(take(&l, 3, &out), LISTING_SOME);
+	assert_non_null(strstr(buf_cstr(&out), "\"name\":\"a\""));
+	assert_null(strstr(buf_cstr(&out), "\"name\":\"b\""));
+	assert_non_null(strstr(buf_cstr(&out), "},{\"name\":\"c\""));
+	out.n = 0;
+	listing_write(&l, &out); /* the whole list has them, too */
+	assert_non_null(strstr(buf_cstr(&out), "\"state\":\"down\""));
+	listing_free(&l);
+	buf_free(&out);
+}
+
+static void another_order_or_other_names_are_a_new_list(void **state)
+{
+	struct listing l = { 0 };
+	struct buf out = { 0 };
+
+	make("a", "b", "c");
+	take(&l, 3, &out);
+	make("a", "c", "b");
+	assert_int_equal(take(&l, 3, &out), LISTING_ALL);
+	assert_int_equal(take(&l, 2, &out), LISTING_ALL);
+	assert_null(strstr(buf_cstr(&out), "\"name\":\"b\""));
+	assert_int_equal(take(&l, 0, &out), LISTING_ALL);
+	assert_string_equal(buf_cstr(&out), "[]");
+	listing_free(&l);
+	buf_free(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_first_list_is_all_new),
+		cmocka_unit_test(nothing_new_is_nothing_told),
+		cmocka_unit_test(only_what_changed_is_told),
+		cmocka_unit_test(another_order_or_other_names_are_a_new_list),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

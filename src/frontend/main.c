@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * maglevd-frontend: wiring. Start: options, certificates, listener, then the connections to the
+ * maglevds, and the loop. Stop: answers under way go out, streams end, browsers come back by
+ * themselves.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "lib/daemon/daemon.h"
+#include "lib/log/log.h"
+#include "src/frontend/dashboard.h"
+
+#define DRAIN_LIMIT (10 * NSEC_PER_SEC)
+#define EXIT_START_FAILED 3
+
+struct frontend {
+	struct options options;
+	struct ev_loop *loop;
+	struct daemon daemon;
+	struct dashboard *dashboard;
+};
+
+/* --check: what a start would trip over, as far as files and flags go. */
+static int check(struct options *o)
+{
+	_cleanup_(buf_free) struct buf why = { 0 };
+	int r = dashboard_check(o, &why);
+
+	if (r < 0)
+		fprintf(stderr, "maglevd-frontend: %s\n", buf_cstr(&why));
+	else
+		puts("ok");
+	options_free(o);
+	return r < 0 ? 1 : 0;
+}
+
+static void on_drained(void *user)
+{
+	struct frontend *f = user;
+
+	ev_break(f->loop, EVBREAK_ALL);
+}
+
+static void on_stop(int signo, void *user)
+{
+	struct frontend *f = user;
+
+	log_info("stopping", LOG_S("signal", strsignal(signo)));
+	dashboard_drain(f->dashboard, on_drained, f);
+}
+
+static void on_hangup(void *user)
+{
+	_cleanup_(buf_free) struct buf why = { 0 };
+	struct frontend *f = user;
+
+	daemon_reloading();
+	if (dashboard_reload_tls(f->dashboard, &why) < 0)
+		log_error("tls-failed", LOG_S("error", buf_cstr(&why)));
+	daemon_ready("serving");
+}
+
+static void on_abandon(enum daemon_reason why, void *user)
+{
+	log_warn("stopped-at-once", LOG_S("reason", daemon_reason_text(why)));
+}
+
+/* Basic authentication is as secret as the connection. */
+static void warn_if_open(const struct options *o, const struct endpoint *at)
+{
+	if (!*o->auth.user || !*o->auth.password || o->tls.certificate ||
+	    addr_is_loopback(&at->addr))
+		return;
+	log_warn("admin-plaintext", LOG_S("addr", o->listen),
+		 LOG_S("reason", "the password for /admin/ is sent in the clear: see --tls-cert, "
+				 "or listen on loopback behind a proxy that encrypts"));
+}
+
+static int start(struct frontend *f)
+{
+	_cleanup_(buf_free) struct buf why = { 0 };
+	char text[ENDPOINT_STRLEN];
+	struct endpoint at;
+	int r = dashboard_new(f->loop, &f->options, &f->dashboard, &why);
+
+	if (r < 0) {
+		log_error("listen-failed", LOG_S("flag", "--listen"),
+			  LOG_S("addr", f->options.listen), LOG_S("error", buf_cstr(&why)));
+		return r;
+	}
+	at = dashboard_endpoint(f->dashboard);
+	log_info("listening", LOG_S("for", "http"), LOG_S("addr", endpoint_format(&at, text)),
+		 LOG_B("admin", *f->options.auth.user && *f->options.auth.password));
+	warn_if_open(&f->options, &at);
+	return 0;
+}
+
+static int serve(struct frontend *f)
+{
+	const struct daemon_calls calls = { .stop = on_stop,
+					    .reload = on_hangup,
+					    .abandon = on_abandon,
+					    .user = f,
+					    .drain_limit = DRAIN_LIMIT };
+	int r = start(f);
+
+	if (r < 0)
+		return EXIT_START_FAILED;
+	daemon_start(&f->daemon, f->loop, &calls);
+	daemon_ready("serving");
+	ev_run(f->loop, 0);
+	dashboard_free(f->dashboard);
+	daemon_end(&f->daemon);
+	log_info("stopped");
+	return 0;
+}
+
+/* A log that nobody reads must not hold browsers up: see lib/log for what is dropped. */
+static void unblock(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+int main(int argc, char *argv[])
+{
+	struct frontend f = { 0 };
+	uint64_t files = 0;
+	int r;
+
+	options_parse(&f.options, argc, argv);
+	if (f.options.check)
+		return check(&f.options);
+	unblock(STDOUT_FILENO);
+	log_to_fd(STDOUT_FILENO, f.options.log_level);
+	log_info("starting", LOG_S("version", cli_version.version),
+		 LOG_S("commit", cli_version.commit), LOG_S("date", cli_version.date));
+	r = daemon_raise_nofile(&files);
+	if (r < 0)
+		log_warn("nofile-limit", LOG_S("error", strerror(-r)));
+	f.loop = ev_default_loop(0);
+	r = serve(&f);
+	ev_loop_destroy(f.loop);
+	options_free(&f.options);
+	return r;
+}

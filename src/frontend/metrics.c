@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* metrics: what the dashboard counts, as one table. */
+#include "base/cleanup.h"
+#include "lib/cli/cli.h"
+#include "lib/log/log.h"
+#include "src/frontend/broker.h"
+#include "src/frontend/dashboard_private.h"
+#include "src/frontend/events.h"
+#include "src/frontend/login.h"
+#include "src/frontend/upstream.h"
+
+static const double turn_bounds[] = { 0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5 };
+static const struct metrics_bounds turns = { turn_bounds, ARRAY_SIZE(turn_bounds) };
+
+struct family {
+	const char *name;
+	enum metrics_type type;
+	const char *help;
+	void (*write)(const struct family *f, const struct dashboard *d, struct buf *out);
+	uint64_t (*of_all)(const struct dashboard *d);
+	uint64_t (*of_server)(const struct upstream *u);
+};
+
+static void write_value(const struct family *f, const struct dashboard *d, struct buf *out)
+{
+	metrics_u64(out, f->name, NULL, 0, f->of_all(d));
+}
+
+static void write_servers(const struct family *f, const struct dashboard *d, struct buf *out)
+{
+	for (size_t i = 0; i < d->n_upstreams; i++) {
+		const struct upstream *u = d->upstreams[i];
+		const struct metrics_label label = { "server", str_of(upstream_view(u)->name) };
+
+		metrics_u64(out, f->name, &label, 1, f->of_server(u));
+	}
+}
+
+static void write_build(const struct family *f, const struct dashboard *d, struct buf *out)
+{
+	const struct metrics_label labels[] = { { "version", str_of(cli_version.version) },
+						{ "commit", str_of(cli_version.commit) } };
+
+	metrics_u64(out, f->name, labels, ARRAY_SIZE(labels), 1);
+}
+
+static void write_turns(const struct family *f, const struct dashboard *d, struct buf *out)
+{
+	metrics_histogram(out, f->name, NULL, 0, &d->turns);
+}
+
+static uint64_t connected(const struct upstream *u)
+{
+	return upstream_view(u)->connected;
+}
+
+static uint64_t losses(const struct upstream *u)
+{
+	return upstream_stats(u)->losses;
+}
+
+static uint64_t calls(const struct upstream *u)
+{
+	return upstream_stats(u)->calls;
+}
+
+static uint64_t refusals(const struct upstream *u)
+{
+	return upstream_stats(u)->refusals;
+}
+
+static uint64_t server_events(const struct upstream *u)
+{
+	return upstream_stats(u)->events;
+}
+
+static uint64_t events(const struct dashboard *d)
+{
+	return broker_newest(d->broker);
+}
+
+static uint64_t ring_events(const struct dashboard *d)
+{
+	return broker_kept(d->broker);
+}
+
+static uint64_t ring_bytes(const struct dashboard *d)
+{
+	return broker_bytes(d->broker);
+}
+
+static uint64_t subscribers(const struct dashboard *d)
+{
+	return events_stats(d->events)->subscribers;
+}
+
+static uint64_t subscribed(const struct dashboard *d)
+{
+	return events_stats(d->events)->subscribed;
+}
+
+static uint64_t resumed(const struct dashboard *d)
+{
+	return events_stats(d->events)->resumed;
+}
+
+static uint64_t resyncs(const struct dashboard *d)
+{
+	return events_stats(d->events)->resyncs;
+}
+
+static uint64_t connections(const struct dashboard *d)
+{
+	return http_server_stats(d->server)->connections;
+}
+
+static uint64_t requests(const struct dashboard *d)
+{
+	return http_server_stats(d->server)->requests;
+}
+
+static uint64_t refused(const struct dashboard *d)
+{
+	return http_server_stats(d->server)->refused;
+}
+
+static uint64_t sent(const struct dashboard *d)
+{
+	return http_server_stats(d->server)->bytes_sent;
+}
+
+static uint64_t logins_failed(const struct dashboard *d)
+{
+	return d->login ? login_stats(d->login)->failures : 0;
+}
+
+static uint64_t acts(const struct dashboard *d)
+{
+	return d->acts;
+}
+
+static uint64_t lines_dropped(const struct dashboard *d)
+{
+	return log_dropped();
+}
+
+static const struct family families[] = {
+	{ "maglev_dashboard_build_info", METRICS_GAUGE, "Always 1; what runs is in the labels.",
+	  write_build, NULL, NULL },
+	{ "maglev_dashboard_server_connected", METRICS_GAUGE, "1 while a maglevd answers.",
+	  write_servers, NULL, connected },
+	{ "maglev_dashboard_server_losses_total", METRICS_COUNTER,
+	  "Connections to a maglevd that were lost.", write_servers, NULL, losses },
+	{ "maglev_dashboard_server_calls_total", METRICS_COUNTER, "Calls to a maglevd.",
+	  write_servers, NULL, calls },
+	{ "maglev_dashboard_server_refusals_total", METRICS_COUNTER,
+	  "Calls to a maglevd that did not end well.", write_servers, NULL, refusals },
+	{ "maglev_dashboard_server_events_total", METRICS_COUNTER,
+	  "Events that a maglevd's stream brought.", write_servers, NULL, server_events },
+	{ "maglev_dashboard_events_total", METRICS_COUNTER, "Events for browsers.", write_value,
+	  events, NULL },
+	{ "maglev_dashboard_ring_events", METRICS_GAUGE, "Events kept for replay.", write_value,
+	  ring_events, NULL },
+	{ "maglev_dashboard_ring_bytes", METRICS_GAUGE, "Size of the events kept for replay.",
+	  write_value, ring_bytes, NULL },
+	{ "maglev_dashboard_browsers", METRICS_GAUGE, "Event streams to browsers that are open.",
+	  write_value, subscribers, NULL },
+	{ "maglev_dashboard_streams_total", METRICS_COUNTER, "Event streams that were opened.",
+	  write_value, subscribed, NULL },
+	{ "maglev_dashboard_resumed_total", METRICS_COUNTER,
+	  "Event streams that went on where an earlier one had ended.", write_value, resumed,
+	  NULL },
+	{ "maglev_dashboard_resyncs_total", METRICS_COUNTER,
+	  "Times a browser was told to read the state anew.", write_value, resyncs, NULL },
+	{ "maglev_dashboard_http_connections", METRICS_GAUGE, "Connections that are open.",
+	  write_value, connections, NULL },
+	{ "maglev_dashboard_http_requests_total", METRICS_COUNTER, "Requests.", write_value,
+	  requests, NULL },
+	{ "maglev_dashboard_http_refused_total", METRICS_COUNTER,
+	  "Connections that were one too many.", write_value, refused, NULL },
+	{ "maglev_dashboard_http_bytes_sent_total", METRICS_COUNTER, "Bytes sent to browsers.",
+	  write_value, sent, NULL },
+	{ "maglev_dashboard_login_failures_total", METRICS_COUNTER,
+	  "Requests with wrong credentials.", write_value, logins_failed, NULL },
+	{ "maglev_dashboard_acts_total", METRICS_COUNTER, "Acts that were passed on to a maglevd.",
+	  write_value, acts, NULL },
+	{ "maglev_dashboard_log_dropped_total", METRICS_COUNTER,
+	  "Lines of the log that could not be written.", write_value, lines_dropped, NULL },
+	{ "maglev_dashboard_loop_lag_seconds", METRICS_HISTOGRAM,
+	  "How long each turn of the loop kept others waiting.", write_turns, NULL, NULL },
+};
+
+void dashboard__on_metrics(struct http_exchange *x, const struct http_request *request, void *user)
+{
+	_cleanup_(buf_free) struct buf out = { 0 };
+	const struct dashboard *d = user;
+
+	for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
+		metrics_family(&out, families[i].name, families[i].type, families[i].help);
+		families[i].write(&families[i], d, &out);
+	}
+	metrics_process(&out);
+	http_reply(x, 200, METRICS_CONTENT_TYPE, (struct str){ out.p, out.n });
+}
+
+static void on_turn(int64_t ns, void *user)
+{
+	metrics_observe(user, loop_seconds(ns));
+}
+
+void dashboard__metrics_start(struct dashboard *d)
+{
+	metrics_histogram_init(&d->turns, &turns);
+	loop_lag_start(&d->lag, d->loop, on_turn, &d->turns);
+}
+
+void dashboard__metrics_stop(struct dashboard *d)
+{
+	loop_lag_stop(&d->lag, d->loop);
+}

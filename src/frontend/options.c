@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/frontend/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+static const char about[] =
+	"Shows one or many maglevds in a browser: /view/ for everybody to read, and /admin/ to "
+	"act, "
+	"which is there only while MAGLEV_FRONTEND_USER and MAGLEV_FRONTEND_PASSWORD are both set. "
+	"SIGHUP reads the certificates anew.";
+
+static struct options values; /* where the table puts them */
+
+static const struct cli_option table[] = {
+	{ .name = "server",
+	  .kind = CLI_LIST,
+	  .env = "MAGLEV_FRONTEND_SERVER",
+	  .argument = "[NAME=]HOST:PORT,...",
+	  .help = "the maglevds to show; without a name it is the host",
+	  .list = &values.servers },
+	{ .name = "listen",
+	  .kind = CLI_STRING,
+	  .env = "MAGLEV_FRONTEND_LISTEN",
+	  .fallback = ":8080",
+	  .argument = "ADDR",
+	  .help = "where the dashboard is served",
+	  .string = &values.listen },
+	{ .name = "tls-cert",
+	  .kind = CLI_STRING,
+	  .env = "MAGLEV_FRONTEND_TLS_CERT",
+	  .argument = "FILE",
+	  .help = "certificate of the dashboard, PEM; without it the dashboard is plaintext",
+	  .string = &values.tls.certificate },
+	{ .name = "tls-key",
+	  .kind = CLI_STRING,
+	  .env = "MAGLEV_FRONTEND_TLS_KEY",
+	  .argument = "FILE",
+	  .help = "key of that certificate",
+	  .string = &values.tls.key },
+	{ .name = "grpc-tls",
+	  .kind = CLI_BOOL,
+	  .env = "MAGLEV_FRONTEND_GRPC_TLS",
+	  .fallback = "false",
+	  .help = "talk TLS to the maglevds; any flag below means it, too",
+	  .boolean = &values.grpc_tls },
+	{ .name = "grpc-ca",
+	  .kind = CLI_STRING,
+	  .env = "MAGLEV_FRONTEND_GRPC_CA",
+	  .argument = "FILE",
+	  .help = "who may sign the maglevds' certificates; default: the system's store",
+	  .string = &values.grpc_files.ca },
+	{ .name = "grpc-cert",
+	  .kind = CLI_STRING,
+	  .env = "MAGLEV_FRONTEND_GRPC_CERT",
+	  .argument = "FILE",
+	  .help = "certificate to show them",
+	  .string = &values.grpc_files.certificate },
+	{ .name = "grpc-key",
+	  .kind = CLI_STRING,
+	  .env = "MAGLEV_FRONTEND_GRPC_KEY",
+	  .argument = "FILE",
+	  .help = "its key",
+	  .string = &values.grpc_files.key },
+	{ .name = "events-level",
+	  .kind = CLI_LEVEL,
+	  .env = "MAGLEV_FRONTEND_EVENTS_LEVEL",
+	  .fallback = "info",
+	  .help = "lines of the maglevds' logs that browsers get: this level and graver",
+	  .level = &values.events_level },
+	{ .name = "log-level",
+	  .kind = CLI_LEVEL,
+	  .env = "MAGLEV_FRONTEND_LOG_LEVEL",
+	  .fallback = "info",
+	  .help = "debug, info, warn or error",
+	  .level = &values.log_level },
+	{ .name = "check",
+	  .kind = CLI_BOOL,
+	  .env = "MAGLEV_FRONTEND_CHECK",
+	  .fallback = "false",
+	  .help = "check flags and certificates and exit",
+	  .boolean = &values.check },
+};
+
+static void complain(const char *text)
+{
+	fprintf(stderr, "maglevd-frontend: %s\nTry 'maglevd-frontend --help'.\n", text);
+	exit(CLI_STATUS_USAGE);
+}
+
+/* An empty variable is as good as none: a file without a name is no file. */
+static void drop_empty(const char **text)
+{
+	if (*text && !**text)
+		*text = NULL;
+}
+
+static void check_tls(struct options *o)
+{
+	drop_empty(&o->tls.certificate);
+	drop_empty(&o->tls.key);
+	drop_empty(&o->grpc_files.ca);
+	drop_empty(&o->grpc_files.certificate);
+	drop_empty(&o->grpc_files.key);
+	if (!o->tls.certificate != !o->tls.key)
+		complain("--tls-cert and --tls-key go together");
+	if (!o->grpc_files.certificate != !o->grpc_files.key)
+		complain("--grpc-cert and --grpc-key go together");
+	if (o->grpc_files.ca || o->grpc_files.certificate)
+		o->grpc_tls = true;
+}
+
+/* Not flags: whoever lists processes would read them. */
+static void read_credentials(struct options *o)
+{
+	const char *user = getenv("MAGLEV_FRONTEND_USER");
+	const char *password = getenv("MAGLEV_FRONTEND_PASSWORD");
+
+	o->auth = (struct auth){ user ? user : "", password ? password : "" };
+	if (strchr(o->auth.user, ':'))
+		complain("MAGLEV_FRONTEND_USER cannot hold a colon");
+}
+
+static void read_targets(struct options *o)
+{
+	_cleanup_(buf_free) struct buf why = { 0 };
+
+	if (!o->servers.n)
+		complain("--server is missing: which maglevd?");
+	if (targets_parse(o->servers.items, o->servers.n, &o->targets, &why) < 0) {
+		fprintf(stderr, "maglevd-frontend: --server: %s\n", buf_cstr(&why));
+		exit(CLI_STATUS_USAGE);
+	}
+}
+
+void options_parse(struct options *o, int argc, char *const argv[])
+{
+	const struct cli_program program = {
+		.name = "maglevd-frontend",
+		.about = about,
+		.options = table,
+		.n_options = ARRAY_SIZE(table),
+	};
+
+	cli_parse_or_exit(&program, argc, argv);
+	check_tls(&values);
+	read_credentials(&values);
+	read_targets(&values);
+	*o = values;
+}
+
+void options_free(struct options *o)
+{
+	targets_free(&o->targets);
+	cli_list_free(&o->servers);
+}

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * upstream: the life of a connection to one maglevd.
+ *
+ *	looked up -> connected by the first call -> rounds and the stream -> lost -> looked up ...
+ *
+ * A client of gRPC lives for one connection. Whatever shows that it is of no use (refused, reset,
+ * silent past a deadline) leads to upstream__lose(), which drops the client with all its calls;
+ * nobody is asked whether the old connection is really dead. Calls made for others are told.
+ */
+#include "src/frontend/upstream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "lib/cli/cli.h"
+#include "lib/json/json.h"
+#include "lib/pb/pb.h"
+#include "src/frontend/upstream_private.h"
+
+#define RETRY 1.0   /* s */
+#define REWATCH 1.0 /* s */
+#define LOOKUP_TIMEOUT (10 * NSEC_PER_SEC)
+#define CONNECT_TIMEOUT (5 * NSEC_PER_SEC)
+
+static const struct {
+	int64_t gap, period;
+} paces[UPSTREAM__ROUNDS] = {
+	[UPSTREAM__LISTS] = { 200 * NSEC_PER_MSEC, NSEC_PER_SEC },
+	[UPSTREAM__LB] = { NSEC_PER_SEC, 5 * NSEC_PER_SEC },
+	[UPSTREAM__COUNTERS] = { NSEC_PER_SEC, 2 * NSEC_PER_SEC },
+};
+
+/* ---- what is told ---- */
+
+void upstream__tell(struct upstream *u, const char *type, int64_t at, struct str payload)
+{
+	u->config.changed(&u->view, type, at, payload, u->config.user);
+}
+
+static void set_error(struct upstream *u, const char *error)
+{
+	free(u->error);
+	u->view.error = u->error = mem_strdup(error);
+}
+
+void upstream__set_connected(struct upstream *u, bool connected, const char *error)
+{
+	_cleanup_(buf_free) struct buf out = { 0 };
+	int64_t now = loop_realtime();
+
+	if (u->view.connected == connected && strcmp(u->view.error, error) == 0)
+		return;
+	if (u->view.connected != connected)
+		u->view.since = now;
+	u->stats.connects += connected && !u->view.connected;
+	u->stats.losses += !connected && u->view.connected;
+	u->view.connected = connected;
+	set_error(u, error);
+	buf_printf(&out, "{\"connected\":%s,\"error\":", connected ? "true" : "false");
+	json_write_string(&out, error, strlen(error));
+	buf_printf(&out, ",\"since_ns\":%lld}", (long long)u->view.since);
+	upstream__tell(u, "server", now, (struct str){ out.p, out.n });
+}
+
+/* ---- the stream ---- */
+
+static void on_change(struct upstream *u)
+{
+	for (enum upstream__round i = 0; i < UPSTREAM__ROUNDS; i++)
+		pace_want(&u->rounds[i]);
+}
+
+static bool starts_with(const char *text, const char *start)
+{
+	return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* Lines behind which the data plane, or all of the configuration, may look different. */
+static bool is_about_change(const Maglev__LogEvent *line)
+{
+	static const char *const starts[] = { "config-", "dataplane-", "lb-", "vpp-", "xdp-" };
+
+	if (strcmp(line->level, "debug") == 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
+		if (starts_with(line->msg, starts[i]))
+			return true;
+	return false;
+}
+
+static void tell_event(struct upstream *u, const char *type, int64_t at,
+		       const ProtobufCMessage *payload)
+{
+	_cleanup_(buf_free) struct buf out = { 0 };
+
+	pb_json_write(payload, PB_JSON_COMPACT, &out);
+	upstream__tell(u, type, at, (struct str){ out.p, out.n });
+}
+
+/* States at the time of the subscription are told by the lists. */
+static void on_event(const ProtobufCMessage *message, void *user)
+{
+	const Maglev__Event *e = (const Maglev__Event *)message;
+	struct upstream *u = user;
+
+	u->stats.events++;
+	switch (e->event_case) {
+	case MAGLEV__EVENT__EVENT_LOG:
+		tell_event(u, "log", e->at, &e->log->base);
+		if (is_about_change(e->log))
+			on_change(u);
+		break;
+	case MAGLEV__EVENT__EVENT_BACKEND:
+		if (e->backend->replay)
+			break;
+		tell_event(u, "backend", e->at, &e->backend->base);
+		on_change(u);
+		break;
+	case MAGLEV__EVENT__EVENT_FRONTEND:
+		if (e->frontend->replay)
+			break;
+		tell_event(u, "frontend", e->at, &e->frontend->base);
+		on_change(u);
+		break;
+	case MAGLEV__EVENT__EVENT__NOT_SET:
+	case _MAGLEV__EVENT__EVENT__CASE_IS_INT_SIZE:
+		break;
+	}
+}
+
+static void on_watch_done(enum grpc_status status, const char *text, void *user)
+{
+	struct upstream *u = user;
+
+	if (!u->open)
+		upstream__lose(u, text);
+	else
+		ev_timer_start(u->loop, &u->rewatch);
+}
+
+static void watch(struct upstream *u)
+{
+	static const struct grpc_method method = {
+		.path = "/maglev.Maglev/WatchEvents",
+		.request = &maglev__watch_request__descriptor,
+		.response = &maglev__event__descriptor,
+		.server_streaming = true,
+	};
+	Maglev__WatchRequest request;
+
+	maglev__watch_request__init(&request);
+	request.log = request.backend = request.frontend = true;
+	request.log_level = (char *)(uintptr_t)u->config.events_level;
+	u->stats.calls++;
+	grpc_client_call(u->client, &method, &request.base, 0,
+			 &(struct grpc_client_events){ on_event, on_watch_done, u });
+}
+
+/* What happened between two streams shows in the lists. */
+static void on_rewatch(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct upstream *u = container_of(w, struct upstream, rewatch);
+
+	watch(u);
+	on_change(u);
+}
+
+/* ---- the connection ---- */
+
+static void on_state(bool connected, const char *why, void *user)
+{
+	((struct upstream *)user)->open = connected;
+}
+
+static int make_client(struct upstream *u, const struct endpoint *found, size_t n, struct buf *why)
+{
+	char user_agent[64], reason[256] = "";
+	const struct grpc_client_config config = {
+		.target = u->address,
+		.addresses = found,
+		.n_addresses = n,
+		.tls = u->config.tls,
+		.user_agent = user_agent,
+		.max_message = (size_t)64 * 1024 * 1024,
+		.connect_timeout = CONNECT_TIMEOUT,
+		.state = on_state,
+		.user = u,
+	};
+	int r;
+
+	snprintf(user_agent, sizeof(user_agent), "maglevd-frontend/%s", cli_version.version);
+	r = grpc_client_new(u->loop, &config, &u->client, reason, sizeof(reason));
+	if (r < 0)
+		buf_adds(why, reason);
+	return r;
+}
+
+static void on_looked_up(const struct endpoint *found, size_t n, const char *why, void *user)
+{
+	_cleanup_(buf_free) struct buf reason = { 0 };
+	struct upstream *u = user;
+
+	u->lookup = NULL;
+	if (!n) {
+		upstream__lose(u, why);
+		return;
+	}
+	if (make_client(u, found, n, &reason) < 0) {
+		upstream__lose(u, buf_cstr(&reason));
+		return;
+	}
+	watch(u);
+	for (enum upstream__round i = 0; i < UPSTREAM__ROUNDS; i++)
+		pace_start(&u->rounds[i]);
+}
+
+/* The host without brackets, and the port; the address was checked when the options were read. */
+static void split_address(const char *address, struct buf *host, uint16_t *ret_port)
+{
+	const char *colon = strrchr(address, ':');
+	struct str name = { address, (size_t)(colon - address) };
+	uint64_t port = 0;
+
+	if (name.p[0] == '[')
+		name = (struct str){ name.p + 1, name.n - 2 };
+	buf_add(host, name.p, name.n);
+	str_to_u64(str_of(colon + 1), UINT16_MAX, &port);
+	*ret_port = (uint16_t)port;
+}
+
+static void on_retry(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct upstream *u = container_of(w, struct upstream, retry);
+	_cleanup_(buf_free) struct buf host = { 0 };
+	struct net_lookup_query query = { .timeout = LOOKUP_TIMEOUT,
+					  .done = on_looked_up,
+					  .user = u };
+	struct endpoint plain;
+	int r;
+
+	if (endpoint_parse(u->address, &plain) == 0) {
+		on_looked_up(&plain, 1, "", u);
+		return;
+	}
+	split_address(u->address, &host, &query.port);
+	query.host = buf_cstr(&host);
+	r = net_lookup_start(u->loop, &query, &u->lookup);
+	if (r < 0)
+		upstream__lose(u, strerror(-r));
+}
+
+/* ---- calls for others ---- */
+
+static void end_call(struct upstream_call *c, enum grpc_status status, const char *text)
+{
+	struct grpc_client_events events = c->events;
+	struct upstream *u = c->upstream;
+	bool forgotten = c->forgotten;
+
+	TAILQ_REMOVE(&u->calls, c, all);
+	free(c);
+	if (!forgotten)
+		events.done(status, text, events.user);
+}
+
+static void on_call_message(const ProtobufCMessage *message, void *user)
+{
+	struct upstream_call *c = user;
+
+	if (!c->forgotten && c->events.message)
+		c->events.message(message, c->events.user);
+}
+
+static void on_call_done(enum grpc_status status, const char *text, void *user)
+{
+	struct upstream_call *c = user;
+	struct upstream *u = c->upstream;
+
+	u->stats.refusals += status != GRPC_OK;
+	end_call(c, status, text);
+	on_change(u);
+}
+
+struct upstream_call *upstream_call(struct upstream *u, const struct grpc_method *method,
+				    const ProtobufCMessage *request, int64_t timeout,
+				    const struct grpc_client_events *events)
+{
+	struct upstream_call *c;
+
+	if (!u->client || !u->view.connected)
+		return NULL;
+	c = mem_zalloc(sizeof(*c));
+	c->upstream = u;
+	c->events = *events;
+	TAILQ_INSERT_TAIL(&u->calls, c, all);
+	u->stats.calls++;
+	grpc_client_call(u->client, method, request, timeout,
+			 &(struct grpc_client_events){ on_call_message, on_call_done, c });
+	return c;
+}
+
+void upstream_call_forget(struct upstream_call *c)
+{
+	c->forgotten = true;
+}
+
+/* ---- the end of a connection ---- */
+
+static void drop_connection(struct upstream *u)
+{
+	for (enum upstream__round i = 0; i < UPSTREAM__ROUNDS; i++) {
+		pace_stop(&u->rounds[i]);
+		u->pending[i] = 0;
+	}
+	for (unsigned i = 0; i < UPSTREAM__QUERIES; i++)
+		u->asking[i].under_way = false;
+	u->news.n = u->all_news.n = 0;
+	ev_timer_stop(u->loop, &u->rewatch);
+	grpc_client_free(TAKE_PTR(u->client));
+	u->open = false;
+}
+
+void upstream__lose(struct upstream *u, const char *why)
+{
+	_cleanup_(cleanup_free) char *text = mem_strdup(why); /* it may die with the client */
+	struct upstream_call *c;
+
+	drop_connection(u);
+	while ((c = TAILQ_FIRST(&u->calls)))
+		end_call(c, GRPC_UNAVAILABLE, text);
+	upstream__set_connected(u, false, text);
+	ev_timer_set(&u->retry, RETRY, 0);
+	ev_timer_start(u->loop, &u->retry);
+}
+
+/* ---- the door ---- */
+
+static void begin_lists(struct pace *p)
+{
+	upstream__begin(container_of(p, struct upstream, rounds[UPSTREAM__LISTS]), UPSTREAM__LISTS);
+}
+
+static void begin_lb(struct pace *p)
+{
+	upstream__begin(container_of(p, struct upstream, rounds[UPSTREAM__LB]), UPSTREAM__LB);
+}
+
+static void begin_counters(struct pace *p)
+{
+	upstream__begin(container_of(p, struct upstream, rounds[UPSTREAM__COUNTERS]),
+			UPSTREAM__COUNTERS);
+}
+
+static void (*const begins[UPSTREAM__ROUNDS])(struct pace *p) = {
+	[UPSTREAM__LISTS] = begin_lists,
+	[UPSTREAM__LB] = begin_lb,
+	[UPSTREAM__COUNTERS] = begin_counters,
+};
+
+struct upstream *upstream_new(struct ev_loop *loop, const struct upstream_config *config)
+{
+	struct upstream *u = mem_zalloc(sizeof(*u));
+
+	u->loop = loop;
+	u->config = *config;
+	u->view.name = u->name = mem_strdup(config->name);
+	u->view.address = u->address = mem_strdup(config->address);
+	u->view.since = loop_realtime();
+	set_error(u, "not connected yet");
+	TAILQ_INIT(&u->calls);
+	for (enum upstream__round i = 0; i < UPSTREAM__ROUNDS; i++)
+		pace_init(&u->rounds[i], loop, paces[i].gap, paces[i].period, begins[i]);
+	ev_timer_init(&u->rewatch, on_rewatch, REWATCH, 0);
+	ev_timer_init(&u->retry, on_retry, 0, 0);
+	ev_timer_start(loop, &u->retry);
+	return u;
+}
+
+void upstream_free(struct upstream *u)
+{
+	struct upstream_call *c;
+
+	if (!u)
+		return;
+	net_lookup_cancel(u->lookup);
+	drop_connection(u);
+	while ((c = TAILQ_FIRST(&u->calls))) {
+		c->forgotten = true;
+		end_call(c, GRPC_CANCELLED, "");
+	}
+	ev_timer_stop(u->loop, &u->retry);
+	for (size_t i = 0; i < UPSTREAM_LISTS; i++)
+		listing_free(&u->view.lists[i]);
+	buf_free(&u->view.vpp);
+	buf_free(&u->view.lb);
+	buf_free(&u->view.lb_error);
+	buf_free(&u->view.counters);
+	buf_free(&u->news);
+	buf_free(&u->all_news);
+	free(u->name);
+	free(u->address);
+	free(u->error);
+	free(u);
+}
+
+const struct upstream_view *upstream_view(const struct upstream *u)
+{
+	return &u->view;
+}
+
+const struct upstream_stats *upstream_stats(const struct upstream *u)
+{
+	return &u->stats;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * view: the read-only JSON API.
+ *
+ * The state of all servers is put together from texts that are there already, at most once for each
+ * event, and shared by all who ask for it meanwhile: a thousand browsers that start over at once
+ * cost one text.
+ */
+#include <inttypes.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "lib/cli/cli.h"
+#include "lib/json/json.h"
+#include "src/frontend/blob.h"
+#include "src/frontend/broker.h"
+#include "src/frontend/dashboard_private.h"
+#include "src/frontend/events.h"
+#include "src/frontend/reply.h"
+#include "src/frontend/upstream.h"
+
+#define STATE_AGE_MAX NSEC_PER_SEC
+
+static void add_text(struct buf *out, const char *key, const char *value)
+{
+	buf_printf(out, "\"%s\":", key);
+	json_write_string(out, value, strlen(value));
+}
+
+static void add_json(struct buf *out, const char *key, const struct buf *json)
+{
+	buf_printf(out, ",\"%s\":", key);
+	if (json->n)
+		buf_add(out, json->p, json->n);
+	else
+		buf_add_lit(out, "null");
+}
+
+/* What both the short and the long form begin with; the brace stays open. */
+static void open_server(struct buf *out, const struct upstream_view *v)
+{
+	buf_addc(out, '{');
+	add_text(out, "name", v->name);
+	buf_addc(out, ',');
+	add_text(out, "address", v->address);
+	buf_printf(out, ",\"connected\":%s,", v->connected ? "true" : "false");
+	add_text(out, "error", v->error);
+	buf_printf(out, ",\"since_ns\":%" PRId64, v->since);
+}
+
+static void add_list(struct buf *out, const char *key, const struct listing *list)
+{
+	buf_printf(out, ",\"%s\":", key);
+	listing_write(list, out);
+}
+
+static void add_server(struct buf *out, const struct upstream_view *v)
+{
+	open_server(out, v);
+	buf_printf(out, ",\"refreshed_at_ns\":%" PRId64, v->refreshed);
+	add_list(out, "frontends", &v->lists[UPSTREAM_FRONTENDS]);
+	add_list(out, "backends", &v->lists[UPSTREAM_BACKENDS]);
+	add_list(out, "healthchecks", &v->lists[UPSTREAM_HEALTHCHECKS]);
+	add_json(out, "vpp", &v->vpp);
+	add_json(out, "lb", &v->lb);
+	buf_add_lit(out, ",\"lb_error\":");
+	json_write_string(out, v->lb_error.p, v->lb_error.n);
+	add_json(out, "counters", &v->counters);
+	buf_addc(out, '}');
+}
+
+static void write_state(const struct dashboard *d, struct buf *out)
+{
+	buf_printf(out, "{\"epoch\":\"%" PRId64 "\",\"seq\":%" PRIu64 ",\"servers\":[",
+		   broker_epoch(d->broker), broker_newest(d->broker));
+	for (size_t i = 0; i < d->n_upstreams; i++) {
+		if (i)
+			buf_addc(out, ',');
+		add_server(out, upstream_view(d->upstreams[i]));
+	}
+	buf_add_lit(out, "]}\n");
+}
+
+static struct blob *current_state(struct dashboard *d)
+{
+	_cleanup_(buf_free) struct buf text = { 0 };
+	uint64_t newest = broker_newest(d->broker);
+	int64_t now = loop_monotonic();
+
+	if (d->state && d->state_seq == newest && now - d->state_at < STATE_AGE_MAX)
+		return d->state;
+	write_state(d, &text);
+	blob_unref(d->state);
+	d->state = blob_new((struct str){ text.p, text.n });
+	d->state_seq = newest;
+	d->state_at = now;
+	return d->state;
+}
+
+void dashboard__on_version(struct http_exchange *x, const struct http_request *request, void *user)
+{
+	_cleanup_(buf_free) struct buf out = { 0 };
+
+	buf_addc(&out, '{');
+	add_text(&out, "version", cli_version.version);
+	buf_addc(&out, ',');
+	add_text(&out, "commit", cli_version.commit);
+	buf_addc(&out, ',');
+	add_text(&out, "date", cli_version.date);
+	buf_add_lit(&out, "}\n");
+	reply_json(x, 200, (struct str){ out.p, out.n });
+}
+
+void dashboard__on_maglevds(struct http_exchange *x, const struct http_request *request, void *user)
+{
+	const struct dashboard *d = user;
+	_cleanup_(buf_free) struct buf out = { 0 };
+
+	for (size_t i = 0; i < d->n_upstreams; i++) {
+		buf_addc(&out, i ? ',' : '[');
+		open_server(&out, upstream_view(d->upstreams[i]));
+		buf_addc(&out, '}');
+	}
+	buf_add_lit(&out, "]\n");
+	reply_json(x, 200, (struct str){ out.p, out.n });
+}
+
+void dashboard__on_state(struct http_exchange *x, const struct http_request *request, void *user)
+{
+	reply_blob(x, current_state(user));
+}
+
+void dashboard__on_state_of(struct http_exchange *x, const struct http_request *request, void *user)
+{
+	static const struct str prefix = { "/view/api/state/", 16 };
+	struct str part = { request->path.p + prefix.n, request->path.n - prefix.n };
+	_cleanup_(buf_free) struct buf name = { 0 }, out = { 0 };
+	const struct upstream *u = NULL;
+	struct blob *text;
+
+	if (reply_decode(part, &name) == 0)
+		u = dashboard__find(user, (struct str){ name.p, name.n });
+	if (!u) {
+		reply_error(x, 404, "there is no server of that name");
+		return;
+	}
+	add_server(&out, upstream_view(u));
+	buf_addc(&out, '\n');
+	text = blob_new((struct str){ out.p, out.n });
+	reply_blob(x, text);
+	blob_unref(text);
+}
+
+void dashboard__on_events(struct http_exchange *x, const struct http_request *request, void *user)
+{
+	const struct dashboard *d = user;
+
+	events_subscribe(d->events, x, request);
+}
