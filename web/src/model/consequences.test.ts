@@ -13,7 +13,7 @@ const last = frontend({ pools: [{ name: 'primary', active: true, backends: [pool
 const primary = (of: typeof alone) => of.pools[0] as (typeof of.pools)[0];
 
 it('a pause keeps flows, disabling cuts them', () => {
-	expect(ofAct('pause', 'a', [frontend()]).existing).toMatch(/stay with it/);
+	expect(ofAct('pause', 'a', [frontend()]).existing).toMatch(/^They stay/);
 	expect(ofAct('disable', 'a', [frontend()]).existing).toMatch(/are cut/);
 });
 

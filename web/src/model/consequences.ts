@@ -27,10 +27,10 @@ export const isFatal = (frontend: Frontend, backend: string): boolean =>
 	!frontend.pools.some((pool) => canServe(pool, backend));
 
 const EXISTING: Record<Act, string> = {
-	pause: 'Existing flows stay with it and go on until they end by themselves.',
-	disable: 'Existing flows to it are cut: their next packet goes to another backend.',
-	resume: 'Existing flows on other backends stay where they are.',
-	enable: 'Existing flows on other backends stay where they are.',
+	pause: 'They stay with it and go on until they end by themselves.',
+	disable: 'They are cut: their next packet goes to another backend.',
+	resume: 'Those on other backends stay where they are.',
+	enable: 'Those on other backends stay where they are.',
 };
 
 const FIRST: Record<Act, string> = {
@@ -85,8 +85,8 @@ export function ofWeight(
 	return {
 		newFlows: newFlows(pool, backend, change.weight),
 		existing: change.flush
-			? 'Existing flows to it are cut: their next packet is placed anew.'
-			: 'Existing flows stay with it and go on until they end by themselves.',
+			? 'They are cut: their next packet is placed anew.'
+			: 'They stay with it and go on until they end by themselves.',
 		frontends: leaving ? [takeover(frontend, backend)] : [],
 		fatal: leaving && isFatal(frontend, backend),
 	};

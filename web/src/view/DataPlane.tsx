@@ -249,12 +249,14 @@ const PlanePanel: Component<{ server: ServerView; onlyDifferences: boolean }> = 
 			title={props.server.name}
 			aside={
 				<>
-					<span
-						class={`chip ${found().length ? 'chip-warn' : ''}`}
-						data-differences={found().length}
-					>
-						{found().length ? plural(found().length, 'difference') : 'no differences'}
-					</span>
+					<Show when={props.server.lb?.connected}>
+						<span
+							class={`chip ${found().length ? 'chip-warn' : ''}`}
+							data-differences={found().length}
+						>
+							{found().length ? plural(found().length, 'difference') : 'no differences'}
+						</span>
+					</Show>
 					<SyncAction server={props.server} />
 				</>
 			}

@@ -60,6 +60,11 @@ export const Events: Component<{ scope: string; many: boolean }> = (props) => {
 			chosen.includes(family) ? chosen.filter((one) => one !== family) : [...chosen, family],
 		);
 
+	const nothing = () =>
+		source().lines.length + source().debug.length > 0
+			? 'No event fits.'
+			: 'Nothing has happened since this page was opened.';
+
 	let atEnd = true;
 	const onScroll = () => {
 		if (list) atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 40;
@@ -122,7 +127,7 @@ export const Events: Component<{ scope: string; many: boolean }> = (props) => {
 				tabindex="0"
 				aria-label="Events, oldest first"
 			>
-				<For each={lines().slice(-DRAWN)} fallback={<li class="muted">No events match.</li>}>
+				<For each={lines().slice(-DRAWN)} fallback={<li class="muted">{nothing()}</li>}>
 					{(line) => <Row line={line} withServer={props.many} />}
 				</For>
 			</ul>

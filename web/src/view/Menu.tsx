@@ -8,28 +8,44 @@ export interface MenuItem {
 	run: () => void;
 }
 
+const GAP = 4;
 const STEPS: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 };
 
 export const Menu: Component<{ label: string; items: MenuItem[] }> = (props) => {
 	let root: HTMLDivElement | undefined;
 	let button: HTMLButtonElement | undefined;
+	let list: HTMLDivElement | undefined;
 	const [open, setOpen] = createSignal(false);
 
 	const items = () => [...(root?.querySelectorAll<HTMLElement>('[role=menuitem]') ?? [])];
+	const stopListening = () => {
+		document.removeEventListener('pointerdown', onOutside, true);
+		document.removeEventListener('scroll', onOutside, true);
+	};
 	const close = (back: boolean) => {
 		setOpen(false);
-		document.removeEventListener('pointerdown', onOutside, true);
+		stopListening();
 		if (back) button?.focus();
 	};
 	const onOutside = (event: Event) => {
-		if (!root?.contains(event.target as Node)) close(false);
+		if (event.type === 'scroll' || !root?.contains(event.target as Node)) close(false);
+	};
+	/** Above everything, also where what it stands in scrolls: below the button, or above it. */
+	const place = (list: HTMLElement) => {
+		const at = button?.getBoundingClientRect();
+		if (!at) return;
+		const below = at.bottom + GAP + list.offsetHeight <= innerHeight;
+		list.style.top = `${below ? at.bottom + GAP : at.top - GAP - list.offsetHeight}px`;
+		list.style.left = `${Math.max(GAP, at.right - list.offsetWidth)}px`;
 	};
 	const show = () => {
 		setOpen(true);
+		if (list) place(list);
+		items()[0]?.focus({ preventScroll: true });
 		document.addEventListener('pointerdown', onOutside, true);
-		items()[0]?.focus();
+		document.addEventListener('scroll', onOutside, true);
 	};
-	onCleanup(() => document.removeEventListener('pointerdown', onOutside, true));
+	onCleanup(stopListening);
 
 	const move = (to: number) => {
 		const all = items();
@@ -61,7 +77,14 @@ export const Menu: Component<{ label: string; items: MenuItem[] }> = (props) => 
 				⋯
 			</button>
 			<Show when={open()}>
-				<div class="menu-list" role="menu" tabindex="-1" aria-label={props.label} onKeyDown={onKey}>
+				<div
+					ref={list}
+					class="menu-list"
+					role="menu"
+					tabindex="-1"
+					aria-label={props.label}
+					onKeyDown={onKey}
+				>
 					<For each={props.items}>
 						{(item) => (
 							<button

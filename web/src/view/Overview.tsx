@@ -3,7 +3,7 @@
 // frontends with their pools.
 import { type Component, createMemo, For, Show } from 'solid-js';
 import type { Frontend } from '../api/types.ts';
-import { plural, scaled, vipText } from '../model/format.ts';
+import { num, plural, scaled, vipText } from '../model/format.ts';
 import {
 	countStates,
 	frontendHealth,
@@ -194,6 +194,9 @@ const planeText = (server: ServerView): string => {
 	return warmup === 'done' ? `${dataplane} connected` : `${dataplane}, warm-up ${warmup}`;
 };
 
+const nothingIn = (server: ServerView): string =>
+	num(server.refreshed_at_ns) ? 'No frontends.' : 'Nothing is known of it yet.';
+
 const ServerSection: Component<{ server: ServerView }> = (props) => (
 	<section class="server" classList={{ stale: !props.server.connected }}>
 		<div class="server-head">
@@ -215,7 +218,7 @@ const ServerSection: Component<{ server: ServerView }> = (props) => (
 			<ServerActions server={props.server} />
 		</div>
 		<div class="tiles">
-			<For each={props.server.frontends} fallback={<p class="muted">No frontends.</p>}>
+			<For each={props.server.frontends} fallback={<p class="muted">{nothingIn(props.server)}</p>}>
 				{(frontend) => <Tile server={props.server} frontend={frontend} />}
 			</For>
 		</div>
