@@ -80,7 +80,7 @@ static int detach(const struct snapshot_source *source)
 	int r = (int)load->result;
 
 	errs_print(&load->errors, source->path, &text);
-	if (r == SNAPSHOT_OK && (!driver || !driver->remove)) {
+	if (r == SNAPSHOT_OK && !driver->remove) {
 		buf_adds(&text, "this maglevd was built without the data plane xdp\n");
 		r = EXIT_START_FAILED;
 	} else if (r == SNAPSHOT_OK && driver->remove(&load->config, &text) < 0) {
@@ -212,25 +212,17 @@ static int listen_admin(struct maglevd *m)
 	return 0;
 }
 
-static const struct dataplane_driver *find_driver(const struct l4_config *c)
-{
-	const struct dataplane_driver *driver = dataplane_find(c->dataplane);
-
-	if (!driver)
-		log_error("dataplane-missing", LOG_S("dataplane", l4_dataplane_name(c->dataplane)),
-			  LOG_S("error", "this maglevd was built without a driver for it"));
-	return driver;
-}
-
-static void assemble(struct maglevd *m, struct snapshot *snapshot,
-		     const struct dataplane_driver *driver)
+static void assemble(struct maglevd *m, struct snapshot *snapshot)
 {
 	dataplane_vpp_use(&(struct dataplane_vpp_setup){ .api_addr = m->options.vpp_api_addr,
 							 .stats_addr = m->options.vpp_stats_addr });
 	m->engine = engine_new(m->loop, snapshot);
 	m->prober = prober_new(m->loop, m->engine, m->user_agent);
-	m->reconcile = reconcile_new(&(struct reconcile_setup){
-		.loop = m->loop, .engine = m->engine, .driver = driver, .started = m->started });
+	m->reconcile = reconcile_new(
+		&(struct reconcile_setup){ .loop = m->loop,
+					   .engine = m->engine,
+					   .driver = dataplane_find(snapshot->config.dataplane),
+					   .started = m->started });
 	m->reload = reload_new(m->loop, m->engine, &m->source);
 	m->metrics = maglevd_metrics_new(
 		m->loop, &(struct maglevd_metrics_sources){ .engine = m->engine,
@@ -273,7 +265,6 @@ static void run(struct maglevd *m)
 static int serve(struct maglevd *m)
 {
 	struct snapshot_load *load = snapshot_load(&m->source);
-	const struct dataplane_driver *driver;
 	int r;
 
 	reload_log_load(load, m->source.path, "config-load-failed");
@@ -282,12 +273,7 @@ static int serve(struct maglevd *m)
 		snapshot_load_free(load);
 		return r;
 	}
-	driver = find_driver(&load->config);
-	if (!driver) {
-		snapshot_load_free(load);
-		return EXIT_START_FAILED;
-	}
-	assemble(m, snapshot_take(load), driver);
+	assemble(m, snapshot_take(load));
 	watch_signals(m);
 	r = listen_api(m);
 	if (r == 0)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/maglevd/dataplane/drivers.h"
 
+#include <assert.h>
+
 #include "base/cleanup.h"
 #include "src/maglevd/dataplane/vpp/vpp.h"
 
@@ -12,5 +14,6 @@ static const struct dataplane_driver *const drivers[] = {
 
 const struct dataplane_driver *dataplane_find(enum l4_dataplane kind)
 {
-	return (size_t)kind < ARRAY_SIZE(drivers) ? drivers[kind] : NULL;
+	assert((size_t)kind < ARRAY_SIZE(drivers));
+	return drivers[kind];
 }

@@ -6,5 +6,5 @@
 
 extern const struct dataplane_driver dataplane_none, dataplane_xdp;
 
-/* NULL when the program was built without one. Test programs bring their own table. */
+/* Every data plane has one. Test programs bring their own table. */
 const struct dataplane_driver *dataplane_find(enum l4_dataplane kind);
