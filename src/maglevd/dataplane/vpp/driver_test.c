@@ -532,6 +532,26 @@ static void routes_are_looked_up_until_something_moves(void **state)
 	kit_end(&k);
 }
 
+/* whoever made a VIP need not wait for a whole period to see it counted */
+static void what_is_new_is_counted_soon(void **state)
+{
+	const struct lb_op add = op(LB_OP_AS_ADD, "10.0.0.9", 0, 50);
+	struct kit k;
+
+	kit_begin(&k);
+	k.reading = 3600 * NSEC_PER_SEC;
+	kit_start_up(&k);
+	while (!dataplane_vpp.counters(k.dp))
+		ev_run(k.loop, EVRUN_ONCE);
+	assert_int_equal(dataplane_vpp.counters(k.dp)->vips.n, 0);
+	k.text = counted;
+	kit_apply(&k, &add, 1);
+	kit_wait(&k, &k.applied, 1);
+	while (!dataplane_vpp.counters(k.dp)->vips.n)
+		ev_run(k.loop, EVRUN_ONCE);
+	kit_end(&k);
+}
+
 /* VPP stands still while it prints */
 static void a_long_text_is_asked_for_less_often(void **state)
 {
@@ -663,6 +683,7 @@ int main(void)
 		cmocka_unit_test(what_may_not_be_said_is_not_sent),
 		cmocka_unit_test(counters_are_read_in_one_go),
 		cmocka_unit_test(routes_are_looked_up_until_something_moves),
+		cmocka_unit_test(what_is_new_is_counted_soon),
 		cmocka_unit_test(a_long_text_is_asked_for_less_often),
 		cmocka_unit_test(a_segment_that_is_being_changed_is_read_later),
 		cmocka_unit_test(a_broken_segment_leaves_the_last_counters),

@@ -25,6 +25,7 @@
 
 #define READING (5 * NSEC_PER_SEC)
 #define TEXT_PAUSE (20 * NSEC_PER_USEC) /* for each byte: 1.5 MB every 30 s */
+#define SOON 0.5			/* s */
 #define AGAIN 0.02			/* s */
 #define TRIES 10
 #define HAS (LB_HAS_VIP_BYTES | LB_HAS_AS_BUCKETS | LB_HAS_AS_FLOWS | LB_HAS_SERVER_TRAFFIC)
@@ -461,7 +462,15 @@ void vpplb__gather_free(struct dataplane *dp)
 
 void vpplb__gather_moved(struct dataplane *dp)
 {
-	dp->gather.text_due = dp->gather.routes_due = true;
+	struct vpplb__gather *g = &dp->gather;
+
+	g->text_due = g->routes_due = true;
+	/* what is new shows soon, unless that would have a long text printed too often */
+	if (ev_timer_remaining(dp->loop, &g->tick) < SOON || loop_monotonic() < g->text_next)
+		return;
+	ev_timer_stop(dp->loop, &g->tick);
+	ev_timer_set(&g->tick, SOON, loop_seconds(period(dp)));
+	ev_timer_start(dp->loop, &g->tick);
 }
 
 void vpplb__gather_take(struct dataplane *dp, struct vpplb_text *text, size_t size)

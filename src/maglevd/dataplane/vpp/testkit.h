@@ -41,7 +41,7 @@ struct kit {
 
 	/* the driver */
 	struct dataplane *dp;
-	int64_t timeout; /* for an answer; long */
+	int64_t timeout, reading; /* for an answer: long; between two readings: short */
 	struct l4_config config;
 	int ups, downs, observed, applied;
 	char why[128];

@@ -437,6 +437,7 @@ void kit_begin(struct kit *k)
 			   .api_at.sun_family = AF_UNIX,
 			   .stats_at.sun_family = AF_UNIX,
 			   .timeout = 10 * NSEC_PER_SEC,
+			   .reading = 10 * MS,
 			   .text = "" };
 	ev_timer_init(&k->patience, on_impatience, PATIENCE, 0.);
 	ev_timer_start(k->loop, &k->patience);
@@ -482,7 +483,7 @@ void kit_start(struct kit *k)
 	const struct dataplane_vpp_setup setup = { .api_addr = k->api_at.sun_path,
 						   .stats_addr = k->stats_at.sun_path,
 						   .retry = 10 * MS,
-						   .reading = 10 * MS,
+						   .reading = k->reading,
 						   .timeout = k->timeout };
 
 	dataplane_vpp_use(&setup);
