@@ -193,12 +193,11 @@ def vpp(request, vpps, folders):
 
 @pytest.fixture
 def start_on(start, with_api):
-    """Starts maglevd on a VPP, which it has as .vpp, with its API."""
+    """Starts maglevd on a VPP, with its API; brisk: with less patience than it is shipped with."""
 
-    def start_on(vpp, config, **options):
-        daemon = with_api(start(config, args=vpp.flags(), **options))
-        daemon.vpp = vpp
-        return daemon
+    def start_on(vpp, config, brisk=False, **options):
+        name = 'maglevd-brisk' if brisk else 'maglevd'
+        return with_api(start(config, name=name, env=vpp.environment(), **options))
 
     return start_on
 
@@ -215,3 +214,8 @@ def terminal():
     yield terminal
     for one in made:
         one.close()
+
+
+@pytest.fixture
+def on_vpp(standin, start_on, net, servers):
+    return lab.OnVpp(standin, start_on, net, servers.open())

@@ -90,7 +90,7 @@ def test_a_weight_reaches_vpp_at_once(vpp, start_on):
 
 def test_a_weight_is_one_message(standin, start_on):
     """One round trip: the picture of VPP is good, so nothing is read before or after"""
-    daemon = settled(start_on(standin, file(PLAIN, NEVER)))
+    daemon = settled(start_on(standin, file(PLAIN, NEVER), brisk=True))
     until(lambda: daemon.api.call('GetVPPLBCounters').at, what='the first counters')
     standin.clear_log()
     daemon.api.call('SetFrontendPoolBackendWeight', frontend='www', pool='first', backend='a', weight=30)
@@ -150,7 +150,7 @@ def test_a_restart_of_vpp_is_made_good(vpp, start_on):
 
 def test_an_empty_vpp_gets_the_same_bytes_every_time(standin, start_on):
     """NFR-2.1: the same sequence of calls after a restart of VPP as in the beginning"""
-    daemon = settled(start_on(standin, file(PLAIN, NEVER)))
+    daemon = settled(start_on(standin, file(PLAIN, NEVER), brisk=True))
     first = standin.writes()
     standin.restart()
     standin.clear_log()
@@ -285,7 +285,7 @@ def test_what_a_vip_was_made_with_changes_by_making_it_anew(change, vpp, start_o
 
 def test_packets_and_bytes_are_counted(standin, start_on):
     """FR-6.4: through the API and the metrics, by VIP and kind; per server with the encapsulation"""
-    daemon = settled(start_on(standin, file(PLAIN)))
+    daemon = settled(start_on(standin, file(PLAIN), brisk=True))
     standin.packets(VIP, 30)
     standin.packets(VIP, 20)
     standin.packets(OTHER, 5, port=443, length=1000)
@@ -315,7 +315,7 @@ def test_packets_and_bytes_are_counted(standin, start_on):
 
 def test_counters_survive_the_comings_and_goings_of_vips(standin, start_on):
     """facts 9: columns are the pool's, and go to the next VIP; a VIP never shows another one's numbers"""
-    daemon = settled(start_on(standin, file({'www': www(), 'more': PLAIN['more']})))
+    daemon = settled(start_on(standin, file({'www': www(), 'more': PLAIN['more']}), brisk=True))
     standin.packets(VIP, 30)
     daemon.write(file({'more': PLAIN['more'], 'new': frontend('198.51.100.5', pool('p', 'a'))}))
     daemon.signal(signal.SIGHUP)

@@ -32,7 +32,7 @@ def processor(daemon):
 
 def test_a_full_sync_of_a_thousand_vips(standin, start_on, record_property):
     """NFR-3: into an empty VPP, into one that has it all, and into one that restarted"""
-    daemon = start_on(standin, large({'sync-interval': '1h'}))
+    daemon = start_on(standin, large({'sync-interval': '1h'}), level='info')
     up = daemon.wait('dataplane-connect', timeout=60)
     took, used = daemon.wait('lb-sync-all', timeout=120).at - up.at, processor(daemon)
     record_property('full_sync_seconds', took)
@@ -54,7 +54,7 @@ def test_a_full_sync_of_a_thousand_vips(standin, start_on, record_property):
 
 def test_a_change_overtakes_a_full_sync(standin, start_on):
     """A weight does not wait for a thousand VIPs"""
-    daemon = start_on(standin, large({'sync-interval': '1h'}))
+    daemon = start_on(standin, large({'sync-interval': '1h'}), level='info')
     daemon.wait('lb-sync-all', timeout=120)
     standin.ask('delay 0.02')
     standin.restart()

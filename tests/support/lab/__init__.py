@@ -15,11 +15,11 @@ from lab.metrics import Metrics
 from lab.net import Net, sweep
 from lab.plane import Plane
 from lab.servers import Servers
-from lab.story import SPARE, VIP, Watched
+from lab.story import SPARE, VIP, OnVpp, Watched
 from lab.terminal import Terminal
 from lab.vpp import RealVpp, Standin, find_vpp
 from lab.wait import PATIENCE, SLACK, until
 
-__all__ = ['Authority', 'BUILD', 'Balanced', 'Check', 'Fabric', 'Maglevd', 'Metrics', 'Net', 'PATIENCE', 'Plane',
-           'RealVpp', 'SLACK', 'SPARE', 'Servers', 'Standin', 'Terminal', 'VIP', 'VIPS4', 'VIPS6', 'Watched', 'config',
-           'find_vpp', 'frontend', 'pool', 'program', 'seconds', 'sweep', 'until']
+__all__ = ['Authority', 'BUILD', 'Balanced', 'Check', 'Fabric', 'Maglevd', 'Metrics', 'Net', 'OnVpp', 'PATIENCE',
+           'Plane', 'RealVpp', 'SLACK', 'SPARE', 'Servers', 'Standin', 'Terminal', 'VIP', 'VIPS4', 'VIPS6', 'Watched',
+           'config', 'find_vpp', 'frontend', 'pool', 'program', 'seconds', 'sweep', 'until']

@@ -24,7 +24,8 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), '../../..'))
 BUILD = os.path.abspath(os.environ.get('MAGLEV_BUILD', os.path.join(ROOT, 'build-asan')))
 RELEASE = os.path.join(ROOT, 'build')
 PROGRAMS = {'maglevd': 'src/maglevd/maglevd', 'maglevc': 'src/maglevc/maglevc', 'maglevt': 'src/maglevt/maglevt',
-            'maglevd-fake': 'tests/support/fake/maglevd-fake', 'vpp-standin': 'tests/support/vpp/vpp-standin'}
+            'maglevd-fake': 'tests/support/fake/maglevd-fake', 'vpp-standin': 'tests/support/vpp/vpp-standin',
+            'maglevd-brisk': 'tests/support/vpp/maglevd-brisk'}
 PIPE = 1 << 20
 LEVELS = ('DEBUG', 'INFO', 'WARN', 'ERROR')
 

@@ -95,3 +95,31 @@ class Watched:
         assert not self.daemon.all('backend-transition', self.seen, backend='web')
         assert self.daemon.state('web') == 'up'
         assert self.plane.weights(VIP) == {self.address: 100, self.spare: 0}
+
+
+class OnVpp:
+    """maglevd on a stand-in of VPP, with the frontend www on VIP: a probed backend before a static one."""
+
+    def __init__(self, vpp, start_on, net, server):
+        self.vpp, self.start_on, self.net, self.server = vpp, start_on, net, server
+        self.check = Check(port=server.port)
+
+    def start(self, **lb):
+        keys = {'sync-interval': '1h', **{k.replace('_', '-'): v for k, v in lb.items()}}
+        self.daemon = self.start_on(self.vpp, config(
+            {'check': self.check}, {'web': (self.server.address, 'check'), 'spare': SPARE},
+            {'www': frontend(VIP, pool('primary', 'web'), pool('fallback', 'spare'))},
+            netns=self.net.probes.name, dataplane='vpp', lb=keys), brisk=True)
+        self.daemon.wait_settled('web', self.check)
+        self.expect(100, 0)
+        self.daemon.wait('lb-sync-all')
+        return self.daemon
+
+    def expect(self, web, spare):
+        self.vpp.wait_weights(VIP, {self.server.address: web, SPARE: spare})
+
+    def fail(self):
+        """The server dies, and maglevd sees it."""
+        mark = self.daemon.mark()
+        self.server.refuse()
+        self.daemon.wait_state('web', 'down', mark)

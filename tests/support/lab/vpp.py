@@ -28,8 +28,8 @@ class _Plane:
         self.folder, self.process = str(folder), None
         self.api, self.stats = (os.path.join(self.folder, name) for name in ('api.sock', 'stats.sock'))
 
-    def flags(self):
-        return '--vpp-api-addr', self.api, '--vpp-stats-addr', self.stats
+    def environment(self):
+        return {'MAGLEV_VPP_API_ADDR': self.api, 'MAGLEV_VPP_STATS_ADDR': self.stats}
 
     def _run(self, *command):
         self.errors = open(os.path.join(self.folder, 'stderr'), 'a+', encoding='utf-8')

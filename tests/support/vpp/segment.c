@@ -48,7 +48,8 @@ void segment_close(struct segment *s)
 }
 
 /*
- * A vector of n elements with room for more; its place. What VPP keeps behind the length is noise.
+ * A vector of n elements with room for more; its place. What VPP keeps behind the length is
+ * noise.
  */
 static size_t add_vector(struct cursor *c, size_t n, size_t room, size_t size)
 {
