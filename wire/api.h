@@ -99,9 +99,18 @@ void api_lb_walk_end(struct api_lb_walk *w);
 /* The next VIPs, at most max, and nothing else; NULL when there are no more. */
 Maglev__VPPLBState *api_lb_vips(struct api_lb_walk *w, const struct api_lb *lb, size_t max,
 				struct arena *a);
-/* Names are those of the configuration. */
-Maglev__VPPLBCounters *api_lb_counters(const char *dataplane, const struct l4_config *c,
-				       const struct lb_counters *counters, struct arena *a);
+
+/*
+ * Rows [first, first + max) of the VIPs and, behind them, the servers, as parts of a list are; with
+ * the first also what there is but once. NULL when there are no more. Names are those of c.
+ */
+struct api_counted {
+	const char *dataplane;
+	const struct l4_config *config;
+	const struct lb_counters *counters;
+};
+Maglev__VPPLBCounters *api_lb_counters(const struct api_counted *from, size_t first, size_t max,
+				       struct arena *a);
 /* The operations as text, in their order. */
 Maglev__SyncVPPLBStateResponse *api_lb_operations(const char *dataplane, const struct lb_ops *ops,
 						  struct arena *a);

@@ -60,66 +60,42 @@ static Maglev__VPPLBVIPCounters *one_vip(const struct l4_config *c,
 	return vip;
 }
 
-/* Backends by address, those of one address by name. */
-static int backend_cmp(const void *a, const void *b)
-{
-	const struct l4_backend *x = *(const struct l4_backend *const *)a;
-	const struct l4_backend *y = *(const struct l4_backend *const *)b;
-	int order = addr_cmp(&x->address, &y->address);
-
-	return order ? order : (x > y) - (x < y); /* they stand by name */
-}
-
-static const struct l4_backend **by_address(const struct l4_config *c, struct arena *a)
-{
-	const struct l4_backend **list =
-		arena_array_of(a, c->n_backends, const struct l4_backend *);
-
-	for (size_t i = 0; i < c->n_backends; i++)
-		list[i] = &c->backends[i];
-	if (c->n_backends)
-		qsort(list, c->n_backends, sizeof(*list), backend_cmp);
-	return list;
-}
-
-/* Moves *at, which goes along with the servers, behind the backends of this one. */
-static Maglev__VPPLBServerCounters *one_server(const struct l4_config *c,
-					       const struct lb_server_counters *from,
-					       const struct l4_backend *const *backends, size_t *at,
-					       struct arena *a)
+static Maglev__VPPLBServerCounters *
+one_server(const struct l4_config *c, const struct lb_server_counters *from, struct arena *a)
 {
 	Maglev__VPPLBServerCounters *server =
 		API__NEW(a, Maglev__VPPLBServerCounters, maglev__vpplbserver_counters__init);
-	size_t i = *at, first;
+	size_t first, n = l4_backends_at(c, &from->address, &first);
 
-	while (i < c->n_backends && addr_cmp(&backends[i]->address, &from->address) < 0)
-		i++;
-	for (first = i; i < c->n_backends; i++)
-		if (addr_cmp(&backends[i]->address, &from->address) != 0)
-			break;
-	*at = i;
-	server->backends = arena_array_of(a, i - first, char *);
-	for (size_t k = first; k < i; k++)
-		server->backends[server->n_backends++] = api__text(backends[k]->name);
+	server->n_backends = n;
+	server->backends = arena_array_of(a, n, char *);
+	for (size_t i = 0; i < n; i++)
+		server->backends[i] = api__text(c->backends[c->by_address[first + i]].name);
 	server->address = api__addr(&from->address, a);
 	server->packets = from->packets;
 	server->bytes = from->bytes;
 	return server;
 }
 
-static void set_servers(const struct l4_config *c, const struct lb_counters *from, struct arena *a,
+/* n of the servers, from the first on. */
+static void set_servers(const struct api_counted *from, size_t first, size_t n, struct arena *a,
 			Maglev__VPPLBCounters *all)
 {
-	const struct l4_backend **backends;
-	size_t at = 0;
+	const struct lb_server_counters *servers = &from->counters->servers.items[first];
 
-	if (!from->servers.n)
-		return;
-	backends = by_address(c, a);
-	all->n_servers = from->servers.n;
-	all->servers = arena_array_of(a, from->servers.n, Maglev__VPPLBServerCounters *);
-	for (size_t i = 0; i < from->servers.n; i++)
-		all->servers[i] = one_server(c, &from->servers.items[i], backends, &at, a);
+	all->n_servers = n;
+	all->servers = arena_array_of(a, n, Maglev__VPPLBServerCounters *);
+	for (size_t i = 0; i < n; i++)
+		all->servers[i] = one_server(from->config, &servers[i], a);
+}
+
+static void set_vips(const struct api_counted *from, size_t first, size_t n, struct arena *a,
+		     Maglev__VPPLBCounters *all)
+{
+	all->n_vips = n;
+	all->vips = arena_array_of(a, n, Maglev__VPPLBVIPCounters *);
+	for (size_t i = 0; i < n; i++)
+		all->vips[i] = one_vip(from->config, &from->counters->vips.items[first + i], a);
 }
 
 static void set_events(const struct lb_counters *from, struct arena *a, Maglev__VPPLBCounters *all)
@@ -139,24 +115,40 @@ static bool has(const struct lb_counters *counters, enum lb_has figure)
 	return counters->has & (unsigned)figure;
 }
 
-Maglev__VPPLBCounters *api_lb_counters(const char *dataplane, const struct l4_config *c,
-				       const struct lb_counters *counters, struct arena *a)
+static void set_head(const struct api_counted *from, struct arena *a, Maglev__VPPLBCounters *all)
 {
-	Maglev__VPPLBCounters *all =
-		API__NEW(a, Maglev__VPPLBCounters, maglev__vpplbcounters__init);
+	const struct lb_counters *counters = from->counters;
 
-	all->dataplane = api__text(dataplane);
+	all->dataplane = api__text(from->dataplane);
 	all->at = counters->at;
 	all->has_vip_bytes = has(counters, LB_HAS_VIP_BYTES);
 	all->has_as_traffic = has(counters, LB_HAS_AS_TRAFFIC);
 	all->has_as_buckets = has(counters, LB_HAS_AS_BUCKETS);
 	all->has_as_flows = has(counters, LB_HAS_AS_FLOWS);
 	all->has_server_traffic = has(counters, LB_HAS_SERVER_TRAFFIC);
-	all->n_vips = counters->vips.n;
-	all->vips = arena_array_of(a, counters->vips.n, Maglev__VPPLBVIPCounters *);
-	for (size_t i = 0; i < counters->vips.n; i++)
-		all->vips[i] = one_vip(c, &counters->vips.items[i], a);
-	set_servers(c, counters, a, all);
 	set_events(counters, a, all);
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+Maglev__VPPLBCounters *api_lb_counters(const struct api_counted *from, size_t first, size_t max,
+				       struct arena *a)
+{
+	size_t vips = from->counters->vips.n, servers = from->counters->servers.n, n;
+	Maglev__VPPLBCounters *all;
+
+	if (first && first >= vips + servers)
+		return NULL;
+	all = API__NEW(a, Maglev__VPPLBCounters, maglev__vpplbcounters__init);
+	if (!first)
+		set_head(from, a, all);
+	n = first < vips ? smaller(vips - first, max) : 0;
+	set_vips(from, first, n, a, all);
+	first = first + n - vips; /* of the servers, if it has come to them */
+	if (n < max && first < servers)
+		set_servers(from, first, smaller(servers - first, max - n), a, all);
 	return all;
 }

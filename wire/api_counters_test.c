@@ -52,6 +52,18 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static Maglev__VPPLBCounters *rows(struct world *w, const char *dataplane, size_t first, size_t max)
+{
+	const struct api_counted from = { dataplane, w->config, &w->counters };
+
+	return api_lb_counters(&from, first, max, w->arena);
+}
+
+static Maglev__VPPLBCounters *show(struct world *w, const char *dataplane)
+{
+	return rows(w, dataplane, 0, SIZE_MAX);
+}
+
 static struct addr ip(const char *text)
 {
 	struct addr a;
@@ -98,7 +110,7 @@ static void every_figure_gets_into_its_field(void **state)
 		(struct lb_as_counters){ ip("10.0.0.1"), UINT64_MAX, 8, UINT32_MAX, 10 };
 	w->counters.at = 77;
 	w->counters.has = LB_HAS_VIP_BYTES | LB_HAS_AS_FLOWS;
-	all = api_lb_counters("xdp", w->config, &w->counters, w->arena);
+	all = show(w, "xdp");
 	assert_json(&all->base,
 		    "{\"dataplane\":\"xdp\",\"at\":\"77\",\"vips\":[{\"address\":\"198.51.100.5\","
 		    "\"protocol\":\"tcp\",\"port\":80,\"frontend\":\"www\",\"next_packets\":\"1\","
@@ -120,7 +132,7 @@ static void what_the_data_plane_has_is_told(void **state)
 		const Maglev__VPPLBCounters *all;
 
 		w->counters.has = 1u << bit;
-		all = api_lb_counters("vpp", w->config, &w->counters, w->arena);
+		all = show(w, "vpp");
 		assert_int_equal(all->has_vip_bytes, w->counters.has == LB_HAS_VIP_BYTES);
 		assert_int_equal(all->has_as_traffic, w->counters.has == LB_HAS_AS_TRAFFIC);
 		assert_int_equal(all->has_as_buckets, w->counters.has == LB_HAS_AS_BUCKETS);
@@ -140,7 +152,7 @@ static void names_are_those_of_the_frontend(void **state)
 	count_as(count_vip(w, "198.51.100.4"), "10.0.0.1");
 	count_as(count_vip(w, "198.51.100.5"), "10.0.0.2");
 	count_as(count_vip(w, "198.51.100.6"), "10.0.0.2");
-	all = api_lb_counters("vpp", w->config, &w->counters, w->arena);
+	all = show(w, "vpp");
 	for (size_t i = 0; i < all->n_vips; i++) {
 		const Maglev__VPPLBVIPCounters *v = all->vips[i];
 
@@ -169,7 +181,7 @@ static void a_server_names_every_backend_that_has_its_address(void **state)
 		s->packets = i;
 		s->bytes = 100 * i;
 	}
-	all = api_lb_counters("vpp", w->config, &w->counters, w->arena);
+	all = show(w, "vpp");
 	for (size_t i = 0; i < all->n_servers; i++) {
 		const Maglev__VPPLBServerCounters *s = all->servers[i];
 
@@ -189,11 +201,43 @@ static void events_keep_their_order(void **state)
 
 	vec_push(&w->counters.events, (struct lb_event_counter){ "too-big", 3 });
 	vec_push(&w->counters.events, (struct lb_event_counter){ "fragment", 0 });
-	all = api_lb_counters("xdp", w->config, &w->counters, w->arena);
+	all = show(w, "xdp");
 	assert_int_equal(all->n_events, 2);
 	assert_string_equal(all->events[0]->name, "too-big");
 	assert_int_equal(all->events[0]->packets, 3);
 	assert_string_equal(all->events[1]->name, "fragment");
+}
+
+/* Parts of any size are together what one of all is. */
+static void rows_come_in_parts(void **state)
+{
+	struct world *w = *state;
+
+	count_vip(w, "198.51.100.4");
+	count_vip(w, "198.51.100.5");
+	for (unsigned i = 0; i < 3; i++) {
+		struct addr a = ip("10.0.0.0");
+
+		a.bytes[3] = (uint8_t)i;
+		lb_counters_put_server(&w->counters, &a);
+	}
+	for (size_t max = 1; max <= 6; max++) {
+		size_t vips = 0, servers = 0, heads = 0, first = 0;
+		const Maglev__VPPLBCounters *part;
+
+		for (; (part = rows(w, "vpp", first, max)); first += max) {
+			assert_true(part->n_vips + part->n_servers <= max);
+			heads += *part->dataplane != 0;
+			vips += part->n_vips;
+			servers += part->n_servers;
+		}
+		assert_int_equal(vips, 2);
+		assert_int_equal(servers, 3);
+		assert_int_equal(heads, 1);
+	}
+	lb_counters_free(&w->counters);
+	assert_non_null(rows(w, "vpp", 0, 1));
+	assert_null(rows(w, "vpp", 1, 1));
 }
 
 #define STORY(name) cmocka_unit_test_setup_teardown(name, build, tear_down)
@@ -206,6 +250,7 @@ int main(void)
 		STORY(names_are_those_of_the_frontend),
 		STORY(a_server_names_every_backend_that_has_its_address),
 		STORY(events_keep_their_order),
+		STORY(rows_come_in_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,7 +110,8 @@ struct l4_config {
 	size_t n_backends;
 	const struct l4_frontend *frontends;
 	size_t n_frontends;
-	const size_t *by_vip; /* the frontends by the key of their VIP: names.h */
+	const size_t *by_vip;	  /* the frontends by the key of their VIP: names.h */
+	const size_t *by_address; /* the backends by address, those of one address by name */
 
 	struct l4_lb lb;
 	enum l4_dataplane dataplane;

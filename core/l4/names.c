@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two kinds of lists, both of indices and both in the configuration's arena: all frontends by the
- * key of their VIP, and for each frontend its backends by address, each once, in however many pools
- * it is. Two backends of one frontend never share an address, two frontends never a VIP.
+ * Lists of indices in the configuration's arena: all frontends by the key of their VIP, all backends
+ * by address, and for each frontend its backends by address, each once, in however many pools it is. Two backends of one frontend never share an address, two frontends never a VIP.
  */
 #include "core/l4/names.h"
 
@@ -22,12 +21,14 @@ static int frontend_cmp(const void *a, const void *b, void *config)
 	return lb_vip_key_cmp(&x, &y);
 }
 
+/* They stand by name. */
 static int backend_cmp(const void *a, const void *b, void *config)
 {
 	const struct l4_config *c = config;
+	size_t x = *(const size_t *)a, y = *(const size_t *)b;
+	int order = addr_cmp(&c->backends[x].address, &c->backends[y].address);
 
-	return addr_cmp(&c->backends[*(const size_t *)a].address,
-			&c->backends[*(const size_t *)b].address);
+	return order ? order : (x > y) - (x < y);
 }
 
 static size_t count_members(const struct l4_frontend *f)
@@ -55,18 +56,26 @@ static void build_by_address(struct l4_config *c, struct l4_frontend *f, struct 
 	f->n_backends = unique;
 }
 
+/* 0 to n - 1, in the order of cmp. */
+static size_t *sorted(struct l4_config *c, size_t n, int (*cmp)(const void *, const void *, void *),
+		      struct arena *a)
+{
+	size_t *list = arena_array_of(a, n, size_t);
+
+	for (size_t i = 0; i < n; i++)
+		list[i] = i;
+	if (n)
+		qsort_r(list, n, sizeof(*list), cmp, c);
+	return list;
+}
+
 void l4_names_build(struct l4_config *c, struct l4_frontend *frontends, struct arena *a)
 {
-	size_t *list = arena_array_of(a, c->n_frontends, size_t);
-
 	assert(c->frontends == frontends);
-	for (size_t i = 0; i < c->n_frontends; i++) {
-		list[i] = i;
+	for (size_t i = 0; i < c->n_frontends; i++)
 		build_by_address(c, &frontends[i], a);
-	}
-	if (c->n_frontends)
-		qsort_r(list, c->n_frontends, sizeof(*list), frontend_cmp, c);
-	c->by_vip = list;
+	c->by_vip = sorted(c, c->n_frontends, frontend_cmp, a);
+	c->by_address = sorted(c, c->n_backends, backend_cmp, a);
 }
 
 static int vip_cmp(const struct l4_config *c, size_t frontend, const struct lb_vip_key *key)
@@ -95,4 +104,14 @@ size_t l4_backend_of(const struct l4_config *c, size_t frontend, const struct ad
 	if (at == f->n_backends || addr_cmp(&b[f->by_address[at]].address, address) != 0)
 		return SIZE_MAX;
 	return f->by_address[at];
+}
+
+size_t l4_backends_at(const struct l4_config *c, const struct addr *address, size_t *ret_first)
+{
+	const struct l4_backend *b = c->backends;
+	const size_t *list = c->by_address;
+	size_t n = c->n_backends;
+
+	*ret_first = sorted_place(n, i, addr_cmp(&b[list[i]].address, address) < 0);
+	return sorted_place(n, i, addr_cmp(&b[list[i]].address, address) <= 0) - *ret_first;
 }

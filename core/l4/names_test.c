@@ -78,12 +78,27 @@ static void a_server_is_found_in_its_frontend(void **state)
 	assert_int_equal(c->frontends[l4_config_frontend(c, "first")].n_backends, 3);
 }
 
+static void all_backends_of_an_address_are_found_by_name(void **state)
+{
+	_cleanup_(fixture_freep) struct fixture *f = fixture_new();
+	const struct l4_config *c = build(f);
+	struct addr both = ip("10.0.0.9"), none = ip("10.0.0.6");
+	size_t first;
+
+	assert_int_equal(l4_backends_at(c, &both, &first), 2);
+	assert_string_equal(c->backends[c->by_address[first]].name, "a");
+	assert_string_equal(c->backends[c->by_address[first + 1]].name, "twin");
+	assert_int_equal(l4_backends_at(c, &none, &first), 0);
+}
+
 static void without_frontends_nothing_is_anybodys(void **state)
 {
 	_cleanup_(fixture_freep) struct fixture *f = fixture_new();
 	struct lb_vip_key key = { ip("198.51.100.9"), IPPROTO_TCP, 80 };
+	size_t first;
 
 	assert_int_equal(l4_frontend_of(fixture_config(f), &key), SIZE_MAX);
+	assert_int_equal(l4_backends_at(fixture_config(f), &key.address, &first), 0);
 }
 
 int main(void)
@@ -91,6 +106,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_vip_is_found_whatever_its_name),
 		cmocka_unit_test(a_server_is_found_in_its_frontend),
+		cmocka_unit_test(all_backends_of_an_address_are_found_by_name),
 		cmocka_unit_test(without_frontends_nothing_is_anybodys),
 	};
 

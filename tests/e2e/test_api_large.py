@@ -21,8 +21,6 @@ def large():
     return config(backends=dict(zip(NAMES, ADDRESSES)), frontends=vips, dataplane='vpp', lb={'sync-interval': '1h'})
 
 
-
-
 @pytest.fixture
 def daemon(start_api):
     daemon = start_api(large(), level='info')
@@ -54,10 +52,11 @@ def long_turns(daemon, act):
 
 
 @pytest.mark.parametrize('method, rows', [('ListBackends', BACKENDS), ('ListFrontends', FRONTENDS),
-                                          ('GetVPPLBState', FRONTENDS)])
+                                          ('GetVPPLBState', FRONTENDS), ('GetVPPLBCounters', FRONTENDS)])
 def test_a_long_answer_is_made_in_slices(daemon, method, rows):
     """Several at once; whole, in order, and each turn of the loop is short"""
     clients = [daemon.connect() for _ in range(4)]
+    daemon.plane.seed(['counters 2', f'count-many {FRONTENDS} {BACKENDS // FRONTENDS}'])
 
     def ask():
         calls = [client.start(method) for client in clients]
@@ -73,7 +72,8 @@ def test_a_long_answer_is_made_in_slices(daemon, method, rows):
     assert Turns(daemon).all - before > 8, 'it is made in one turn'
     assert long_turns(daemon, ask) == 0
     assert as_json(daemon.api.call(method)) == daemon.maglevc.json('show', *{
-        'ListBackends': ['backends'], 'ListFrontends': ['frontends'], 'GetVPPLBState': ['lb', 'state']}[method])
+        'ListBackends': ['backends'], 'ListFrontends': ['frontends'], 'GetVPPLBState': ['lb', 'state'],
+        'GetVPPLBCounters': ['lb', 'counters']}[method])
 
 
 def test_replays_to_many_are_made_in_slices(daemon):

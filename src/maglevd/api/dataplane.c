@@ -81,16 +81,30 @@ API_HANDLER(get_vpp_info)
 			  reconcile_dataplane(r));
 }
 
+/* All of it is of one reading: where a newer one has come meanwhile it begins anew. */
+static const ProtobufCMessage *more_counters(struct api__answer *w, struct arena *arena)
+{
+	const struct reconcile *r = w->api->setup.reconcile;
+	const struct api_counted from = { reconcile_dataplane(r), model(w->api)->config,
+					  reconcile_counters(r) };
+	Maglev__VPPLBCounters *part;
+
+	if (w->at == 0 || w->reading != from.counters->at) {
+		w->reading = from.counters->at;
+		w->bytes.n = w->at = 0;
+	}
+	part = api_lb_counters(&from, w->at, VIPS_AT_ONCE, arena);
+	w->at += VIPS_AT_ONCE;
+	return part ? &part->base : NULL;
+}
+
 API_HANDLER(get_lb_counters)
 {
 	struct api *a = user;
 	const struct reconcile *r = a->setup.reconcile;
-	const struct lb_counters *counters = reconcile_counters(r);
 
-	if (counters)
-		grpc_reply(call, &api_lb_counters(reconcile_dataplane(r), model(a)->config,
-						  counters, api__scratch(a))
-					  ->base);
+	if (reconcile_counters(r))
+		api__answer(a, call, more_counters, 0);
 	else if (reconcile_counts(r))
 		grpc_fail(call, GRPC_UNAVAILABLE,
 			  "the counters of the data plane %s have not been read yet",

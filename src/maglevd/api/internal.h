@@ -38,6 +38,7 @@ struct api__answer {
 	api__part_fn part;
 	size_t at;		 /* the part's own: 0 at first, and when it begins anew */
 	struct api_lb_walk walk; /* the same; empty at first */
+	int64_t reading;	 /* of counters: when they were read */
 	int err;
 	uint64_t generation; /* that it is of */
 	struct buf bytes;
