@@ -100,8 +100,8 @@ def test_the_clock_of_the_warm_up_is_the_process_s(standin, start_on):
         'www': frontend(VIP, pool('p', 'a'))}, dataplane='vpp', lb={
             'startup-min-delay': '3s', 'startup-max-delay': '3s', 'sync-interval': '1h'}), brisk=True)
     daemon.wait('dataplane-connect')
-    standin.restart()
     standin.clear_log()
+    standin.restart()
     daemon.wait('dataplane-connect', count=2)
     assert not standin.writes() and daemon.api.call('GetVPPLBState').warmup == 'hands-off'
     standin.wait_weights(VIP, {'192.0.2.77': 0})

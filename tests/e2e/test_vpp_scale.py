@@ -46,8 +46,8 @@ def test_a_full_sync_of_a_thousand_vips(standin, start_on, record_property):
     assert not daemon.api.call('SyncVPPLBState', timeout=60).operations
     print(f'nothing to do: {time.monotonic() - start:.2f} s')
     assert not standin.writes()
-    standin.restart()
     mark = daemon.mark()
+    standin.restart()
     daemon.wait('lb-sync-all', mark, timeout=60)
     assert len(standin.vips()) == VIPS
 

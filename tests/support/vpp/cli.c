@@ -207,6 +207,7 @@ static void lb_vip(struct machine *m, struct words *in, struct buf *out)
 					.dscp = (uint8_t)take_number(in, "dscp", 0),
 					.src_ip_sticky = take(in, "src_ip_sticky") };
 	bool del = take(in, "del");
+	uint32_t index;
 	int err;
 
 	if (take_key(in, &args.key) < 0 || in->n) {
@@ -218,6 +219,8 @@ static void lb_vip(struct machine *m, struct words *in, struct buf *out)
 		  : plugin_vip_add(&m->plugin, m->now, &args);
 	if (err)
 		buf_printf(out, "lb vip: error %d\n", err);
+	else if (!del && plugin_vip_find(&m->plugin, &args.key, &index) == 0)
+		buf_printf(out, "lb_vip_add ok %u\n", index);
 }
 
 static int change_as(struct machine *m, const struct plugin_as_args *args, bool del)

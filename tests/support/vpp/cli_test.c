@@ -34,8 +34,18 @@ static void assert_says(const char *line, const char *answer)
 
 static void fill(const char *const *lines)
 {
-	for (; *lines; lines++)
-		assert_says(*lines, "");
+	for (; *lines; lines++) {
+		_cleanup_(buf_free) struct buf out = { 0 };
+
+		machine_cli(&m, *lines, &out);
+		assert_null(strstr(buf_cstr(&out), "error"));
+	}
+}
+
+static void adding_a_vip_tells_its_index(void **state)
+{
+	assert_says("lb vip 192.0.2.1/32", "lb_vip_add ok 1\n");
+	assert_says("lb vip 192.0.2.1/32 del", "");
 }
 
 static const char *const one_vip[] = {
@@ -139,6 +149,7 @@ static void without_the_plugin_there_is_no_such_command(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		CASE(adding_a_vip_tells_its_index),
 		CASE(a_vip_in_all_detail),
 		CASE(a_vip_in_short),
 		CASE(a_removed_vip_is_listed_as_such),

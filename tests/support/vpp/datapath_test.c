@@ -141,6 +141,19 @@ static void a_per_port_vip_swallows_the_other_ports_of_its_prefix(void **state)
 	assert_int_equal(kit_counted(PLUGIN_NO_SERVER, 0), 2);
 }
 
+static void the_most_specific_prefix_swallows_what_a_wider_one_would_take(void **state)
+{
+	struct plugin_as_args args = { .vip = kit_key("192.0.2.0/24", 0, 0),
+				       .address = kit_ip(C),
+				       .weight = 1 };
+
+	assert_int_equal(kit_add_vip("192.0.2.0/24", 0), 0);
+	assert_int_equal(plugin_as_add(&kit_plugin, kit_now, &args), 0);
+	kit_have_two();
+	assert_string_equal(kit_packet_to_port("192.0.2.9", TCP, 81, 1), C);
+	assert_string_equal(kit_packet_to_port(TO, TCP, 81, 1), NOBODY);
+}
+
 static void an_all_port_vip_takes_them_all(void **state)
 {
 	struct plugin_as_args args = { .vip = kit_key("198.51.100.0/24", 0, 0),
@@ -304,6 +317,7 @@ int main(void)
 		KIT_CASE(the_table_has_as_many_slots_of_each_as_the_shares_say),
 		KIT_CASE(a_vip_without_servers_fills_places_and_flows_go_untracked_later),
 		KIT_CASE(a_per_port_vip_swallows_the_other_ports_of_its_prefix),
+		KIT_CASE(the_most_specific_prefix_swallows_what_a_wider_one_would_take),
 		KIT_CASE(an_all_port_vip_takes_them_all),
 		KIT_CASE(routes_count_before_and_after_encapsulation),
 		KIT_CASE(another_number_of_buckets_forgets_all_flows_at_the_next_packet),

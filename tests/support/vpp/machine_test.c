@@ -254,6 +254,8 @@ static void removed_vips_are_collected_by_the_timer_of_every_minute(void **state
 	memcpy(key.prefix.b + 12, "\xc0\x00\x02\x01", 4);
 	assert_int_equal(add_vip(PLUGIN_GRE4, 0, 0, 0), 0);
 	assert_int_equal(plugin_vip_del(&m.plugin, 0, &key), 0);
+	dump_vips();
+	assert_int_equal(replies, 0); /* not listed, though still there */
 	machine_advance(&m, 59);
 	assert_int_equal(m.plugin.vip_pool.n, 2);
 	machine_advance(&m, 60);
@@ -313,6 +315,30 @@ static void an_old_vpp_makes_a_hijacking_vip_of_an_honest_request(void **state)
 	assert_int_equal(add_vip(PLUGIN_GRE4, 0, 0, 0), PLUGIN_VALUE_EXIST);
 }
 
+/* The prefix length with 96 on top, the encapsulation in host order. */
+static void an_old_vpp_has_its_own_encoding_and_lists_what_it_deleted(void **state)
+{
+	struct buf b;
+
+	become(PERSONALITY_OLD);
+	b = vip_message(0x01000000, 0, 0, 0);
+	b.p[27] = (char)128;
+	ask_bytes(&b);
+	assert_int_equal(retval(), 0);
+	assert_int_equal(m.plugin.vips.items[1].type, PLUGIN_IP4_GRE6);
+	for (unsigned deleted = 0; deleted < 2; deleted++) {
+		dump_vips();
+		assert_int_equal(replies, 1);
+		assert_int_equal((uint8_t)got.p[23], 128);
+		assert_int_equal(got.p[24], 0); /* protocol */
+		assert_int_equal(got.p[30], PLUGIN_IP4_GRE6);
+		assert_int_equal(got.p[38] | got.p[39], 0);
+		plugin_vip_del(&m.plugin, 0, &m.plugin.vips.items[1].key);
+	}
+	machine_advance(&m, 1000);
+	assert_int_equal(m.plugin.vip_pool.n, 2);
+}
+
 static void another_crc_has_the_same_name(void **state)
 {
 	become(PERSONALITY_OTHER_CRC);
@@ -340,6 +366,7 @@ int main(void)
 		CASE(without_the_plugin_its_names_are_gone_and_numbers_move),
 		CASE(an_old_vpp_lacks_the_weights_and_nothing_else),
 		CASE(an_old_vpp_makes_a_hijacking_vip_of_an_honest_request),
+		CASE(an_old_vpp_has_its_own_encoding_and_lists_what_it_deleted),
 		CASE(another_crc_has_the_same_name),
 	};
 
