@@ -13,6 +13,7 @@ import facts
 PAGES = sorted(os.path.relpath(path, facts.ROOT) for pattern in ('*.md', 'docs/**/*.md')
                for path in glob.glob(os.path.join(facts.ROOT, pattern), recursive=True))
 MAN = 'docs/man/maglevd.8'
+DASHBOARD = 'docs/reference/dashboard.md'
 
 
 def rows(page):
@@ -53,18 +54,20 @@ def every_metric_has_its_labels():
 
 
 def every_metric_that_is_spoken_of_exists():
-    known = facts.metrics()
+    known = {**facts.metrics(), **facts.metrics('src/frontend/metrics.c')}
     for path in PAGES + ['deploy/alerts/maglevd.rules.yml', 'deploy/alerts/maglevd.rules_test.yml']:
         for name in re.findall(r'\b(?:maglev|process)_[a-z_]+\b', facts.read(path)):
             if name not in known and re.sub('_(bucket|sum|count)$', '', name) not in known:
                 yield f'{path}: there is no {name}'
 
 
+def fields_of(messages):
+    return {message: set().union(*(fields for _, fields in calls)) for message, calls in messages.items()}
+
+
 def every_log_message_is_in_its_page():
     page = {quoted(cells[0])[0]: set(quoted(cells[2])) for _, cells in rows('docs/reference/logs.md')}
-    code = {message: set().union(*(fields for _, fields in calls))
-            for message, calls in facts.log_messages().items()}
-    return differences(page, code)
+    return differences(page, fields_of(facts.log_messages()))
 
 
 def every_log_message_has_its_level():
@@ -81,13 +84,26 @@ def every_code_is_in_its_page():
 
 
 def every_flag_is_in_the_man_page():
-    for page in (MAN, 'docs/man/maglevc.1', 'docs/man/maglevt.1'):
+    for page in (MAN, 'docs/man/maglevc.1', 'docs/man/maglevd-frontend.8', 'docs/man/maglevt.1'):
         text, name = facts.read(page), os.path.basename(page)[:-2]
-        flags, variables = facts.flags(os.path.join(os.path.dirname(sys.argv[1]), '..', name, name))
+        room = name.replace('maglevd-', '')
+        flags, variables = facts.flags(os.path.join(os.path.dirname(sys.argv[1]), '..', room, name))
         told = re.findall(r'Fl Fl ([\w-]+)', ' '.join(re.findall(r'^\.It (Fl .*)', text, re.M)))
         yield from differences(dict.fromkeys(told, f'a flag of {name}'), dict.fromkeys(flags, f'a flag of {name}'))
         yield from differences(dict.fromkeys(re.findall(r'^\.It Ev (MAGLEVT?_\w+)', text, re.M), 'a variable'),
                                dict.fromkeys(variables, 'a variable'))
+
+
+def every_metric_and_log_message_of_the_dashboard_is_in_its_page():
+    page = [(quoted(cells[0])[0], cells) for heading, cells in rows(DASHBOARD) if heading in ('Metrics', 'Logs')]
+    yield from differences({name: cells[1] for name, cells in page if name.startswith('maglev_')},
+                           {name: kind for name, kind in facts.metrics('src/frontend/metrics.c').items()
+                            if name.startswith('maglev_')})
+    messages = facts.log_messages('src/frontend')
+    lines = {name: cells for name, cells in page if not name.startswith('maglev_')}
+    yield from differences({name: set(quoted(cells[2])) for name, cells in lines.items()}, fields_of(messages))
+    yield from differences({name: {cells[1]} for name, cells in lines.items()},
+                           {name: {level for level, _ in calls} for name, calls in messages.items()})
 
 
 def every_configuration_key_is_in_the_man_page():
@@ -117,6 +133,7 @@ def every_link_leads_somewhere():
 CASES = [every_configuration_key_is_in_its_page, every_metric_is_in_its_page, every_metric_has_its_labels,
          every_metric_that_is_spoken_of_exists, every_log_message_is_in_its_page, every_log_message_has_its_level,
          every_code_is_in_its_page, every_flag_is_in_the_man_page, every_configuration_key_is_in_the_man_page,
+         every_metric_and_log_message_of_the_dashboard_is_in_its_page,
          every_example_passes_the_check, every_link_leads_somewhere]
 
 

@@ -38,9 +38,9 @@ def config_keys():
     return keys
 
 
-def metrics():
+def metrics(source='src/maglevd/metrics.c'):
     """{name: type} of every family."""
-    rows = re.findall(r'\{ "(maglev_\w+)", METRICS_(\w+),', read('src/maglevd/metrics.c'))
+    rows = re.findall(r'\{ "(maglev_\w+)", METRICS_(\w+),', read(source))
     rows += re.findall(r'add\(out, "(process_\w+)", METRICS_(\w+),', read('lib/metrics/process.c'))
     return {name: kind.lower() for name, kind in rows}
 
@@ -73,9 +73,9 @@ def words_of(expression):
     return re.findall(r'"([a-z]+(?:-[a-z]+)*)"', expression)
 
 
-def log_messages():
+def log_messages(folder='src/maglevd'):
     """{message: set of (level, fields)}; a message that is a parameter is looked up where it is given."""
-    paths = sorted(glob.glob('src/maglevd/**/*.c', root_dir=ROOT, recursive=True))
+    paths = sorted(glob.glob(f'{folder}/**/*.c', root_dir=ROOT, recursive=True))
     sources = [read(path) for path in paths if not re.search(r'test(ing)?\.c$|/fake/', path)]
     found = {}
     for text in sources:

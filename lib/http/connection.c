@@ -18,6 +18,8 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -392,6 +394,17 @@ static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 		http__conn_close(c);
 }
 
+/*
+ * What a client does not take waits with whoever produces it, not in the kernel: that is megabytes
+ * a connection, and what is sent at last would be old.
+ */
+static void bound_unsent(int fd)
+{
+	const int bytes = HTTP_SLICE;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof(bytes));
+}
+
 struct http__conn *http__conn_new(struct http_server *s, int fd, struct endpoint peer)
 {
 	struct http__conn *c = mem_zalloc(sizeof(*c));
@@ -401,6 +414,7 @@ struct http__conn *http__conn_new(struct http_server *s, int fd, struct endpoint
 	c->peer = peer;
 	c->tls = s->config.tls ? tls_accept(s->config.tls, fd) : NULL;
 	c->secured = !c->tls;
+	bound_unsent(fd);
 	TAILQ_INSERT_TAIL(&s->conns, c, all);
 	s->stats.connections++;
 	ev_init(&c->deadline, on_deadline);

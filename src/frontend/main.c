@@ -108,17 +108,18 @@ static int serve(struct frontend *f)
 					    .abandon = on_abandon,
 					    .user = f,
 					    .drain_limit = DRAIN_LIMIT };
-	int r = start(f);
+	int r;
 
-	if (r < 0)
-		return EXIT_START_FAILED;
-	daemon_start(&f->daemon, f->loop, &calls);
-	daemon_ready("serving");
-	ev_run(f->loop, 0);
+	daemon_start(&f->daemon, f->loop, &calls); /* before anybody is told that we are here */
+	r = start(f);
+	if (r == 0) {
+		daemon_ready("serving");
+		ev_run(f->loop, 0);
+	}
 	dashboard_free(f->dashboard);
 	daemon_end(&f->daemon);
 	log_info("stopped");
-	return 0;
+	return r < 0 ? EXIT_START_FAILED : 0;
 }
 
 /* A log that nobody reads must not hold browsers up: see lib/log for what is dropped. */

@@ -219,3 +219,19 @@ def terminal():
 @pytest.fixture
 def on_vpp(standin, start_on, net, servers):
     return lab.OnVpp(standin, start_on, net, servers.open())
+
+
+@pytest.fixture
+def start_dashboard(folders):
+    """Starts a maglevd-frontend over servers (maglevds, or what --server takes); looked at in the end."""
+    from lab.dashboard import Dashboard
+    running = []
+
+    def start_dashboard(*servers, ready=True, **options):
+        names = [one if isinstance(one, str) else f'127.0.0.1:{one.grpc_port()}' for one in servers]
+        running.append(Dashboard(folders(), names, **options))
+        return running[-1].start(ready)
+
+    yield start_dashboard
+    for dashboard in running:
+        dashboard.stop()

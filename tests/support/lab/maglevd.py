@@ -25,7 +25,7 @@ BUILD = os.path.abspath(os.environ.get('MAGLEV_BUILD', os.path.join(ROOT, 'build
 RELEASE = os.path.join(ROOT, 'build')
 PROGRAMS = {'maglevd': 'src/maglevd/maglevd', 'maglevc': 'src/maglevc/maglevc', 'maglevt': 'src/maglevt/maglevt',
             'maglevd-fake': 'tests/support/fake/maglevd-fake', 'vpp-standin': 'tests/support/vpp/vpp-standin',
-            'maglevd-brisk': 'tests/support/vpp/maglevd-brisk'}
+            'maglevd-brisk': 'tests/support/vpp/maglevd-brisk', 'maglevd-frontend': 'src/frontend/maglevd-frontend'}
 PIPE = 1 << 20
 LEVELS = ('DEBUG', 'INFO', 'WARN', 'ERROR')
 

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""/admin/: not there without credentials, slow for those who guess, closed to other sites; and what it does."""
+import concurrent.futures
+import json
+import socket
+import struct
+import time
+
+import pytest
+
+from lab import PATIENCE, SLACK, VIP, config, frontend, pool, until
+from lab.dashboard import ACT, CREDENTIALS, USER, basic
+
+A, B = '10.99.0.11', '10.99.0.12'
+STATIC = config(backends={'a': A, 'b/1': B}, frontends={'www': frontend(VIP, pool('all', 'a', 'b/1'))}, dataplane='vpp')
+PATHS = ('/admin', '/admin/', '/admin/index.html', '/admin/api/whoami', '/admin/api/lon/reload', '/admin/x')
+
+
+@pytest.fixture
+def daemon(start_api):
+    daemon = start_api(STATIC)
+    daemon.plane.wait_weights(VIP, {A: 100, B: 100})
+    return daemon
+
+
+@pytest.fixture
+def dashboard(daemon, start_dashboard):
+    dashboard = start_dashboard(f'lon=127.0.0.1:{daemon.api_port}', env=CREDENTIALS)
+    dashboard.wait_connected('lon')
+    return dashboard
+
+
+@pytest.mark.parametrize('env', [{}, {'MAGLEV_FRONTEND_USER': USER}, {'MAGLEV_FRONTEND_PASSWORD': 'x'},
+                                 {'MAGLEV_FRONTEND_USER': USER, 'MAGLEV_FRONTEND_PASSWORD': ''},
+                                 {'MAGLEV_FRONTEND_USER': '', 'MAGLEV_FRONTEND_PASSWORD': 'x'}])
+def test_without_credentials_there_is_no_admin(start_dashboard, env):
+    """FR-7.3, NFR-4.3: for no method, and it cannot be told from what does not exist"""
+    dashboard = start_dashboard('lon=127.0.0.1:1', env=env)
+    for path in PATHS:
+        for method in ('GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND'):
+            for headers in ({}, {**basic(), **ACT}):
+                answer, nothing = (dashboard.ask(method, p, headers) for p in (path, '/nothing'))
+                assert answer.status == 404, (method, path)
+                assert answer.body == nothing.body and 'WWW-Authenticate' not in answer.headers
+                assert [k for k, _ in answer.headers.items()] == [k for k, _ in nothing.headers.items()]
+
+
+def test_who_has_no_password_is_asked_for_one(dashboard):
+    for path in PATHS[1:]:
+        for headers in ({}, {'Authorization': 'Bearer x'}):
+            answer = dashboard.ask('GET', path, headers)
+            assert answer.status == 401 and answer.headers['WWW-Authenticate'].startswith('Basic ')
+    moved = dashboard.ask('GET', '/admin')
+    assert (moved.status, moved.headers['Location']) == (308, '/admin/')
+
+
+def test_who_has_the_password_is_let_in(dashboard):
+    page, same = dashboard.ask('GET', '/admin/', basic()), dashboard.ask('GET', '/view/')
+    assert page.status == 200 and page.body == same.body
+    assert dashboard.ask('GET', '/admin/api/whoami', basic()).json == {'user': USER}
+    assert dashboard.ask('POST', '/admin/', {**basic(), **ACT}).status == 405
+    assert dashboard.ask('PUT', '/admin/', basic()).status == 405
+
+
+@pytest.mark.parametrize('user, password', [(USER, ''), (USER, 'wrong'), ('other', 's3cret: ü'), ('', '')])
+def test_a_wrong_password_takes_a_second_and_nobody_else_waits(dashboard, user, password):
+    before = time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(1) as pool_:
+        wrong = pool_.submit(dashboard.ask, 'GET', '/admin/', basic(user, password))
+        while not wrong.done():
+            asked = time.monotonic()
+            assert dashboard.ask('GET', '/admin/api/whoami', basic()).status == 200
+            assert dashboard.ask('GET', '/view/api/state').status == 200
+            assert time.monotonic() - asked < 0.5 + SLACK
+    assert wrong.result().status == 401 and 1 <= time.monotonic() - before < 1 + SLACK
+    dashboard.wait('login-failed', peer='127.0.0.1')
+
+
+def test_guessing_with_many_connections_is_no_faster(dashboard):
+    """eight at a time from one address; the rest is not even looked at, and it ends by itself"""
+    with concurrent.futures.ThreadPoolExecutor(40) as pool_:
+        answers = [f.result() for f in [pool_.submit(dashboard.ask, 'GET', '/admin/', basic('u', str(i)))
+                                        for i in range(40)]]
+    statuses = [answer.status for answer in answers]
+    assert set(statuses) == {401, 429} and statuses.count(401) <= 16
+    assert all(a.headers['Retry-After'] == '1' for a in answers if a.status == 429)
+    until(lambda: dashboard.ask('GET', '/admin/api/whoami', basic()).status == 200, what='being let in again')
+
+
+def test_who_does_not_wait_for_the_answer_guesses_no_faster(dashboard):
+    head = '\r\n'.join(['GET /admin/ HTTP/1.1', 'Host: x', 'Authorization: Basic eDp5', '', '']).encode()
+    for number in range(8):
+        with socket.create_connection(('127.0.0.1', dashboard.port), PATIENCE) as s:
+            s.sendall(head)
+            dashboard.wait('login-failed', count=number + 1)
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))  # reset
+    assert dashboard.ask('GET', '/admin/', basic('u', 'p')).status == 429
+
+
+def test_acts_on_a_backend(daemon, dashboard):
+    stream = dashboard.watch()
+    end = int(time.time()) + 600
+    answer = dashboard.act('lon/backends/b%2F1/pause', {'reason': 'new disk', 'until_s': end})
+    assert answer.status == 200, answer.body
+    assert answer.json['name'] == 'b/1' and answer.json['state'] == 'paused'
+    assert answer.json['override']['reason'] == 'new disk' and answer.json['override']['until'] == str(end * 10**9)
+    daemon.plane.wait_weights(VIP, {A: 100, B: 0})
+    stream.wait('backend', lambda e: e['payload']['to'] == 'paused')
+    stream.wait('update', lambda e: any(b['state'] == 'paused' for b in e['payload'].get('backends', [])))
+    assert dashboard.act('lon/backends/b%2F1/resume').json['state'] == 'up'
+    assert dashboard.act('lon/backends/a/disable').json['state'] == 'disabled'
+    refused = dashboard.act('lon/backends/a/pause')
+    assert refused.status == 409 and 'disabled' in refused.json['error']
+    assert dashboard.act('lon/backends/a/enable').json['state'] == 'up'
+    line = dashboard.wait('admin-act', path='/admin/api/lon/backends/b%2F1/pause')
+    assert line['user'] == USER and 'new disk' in line['body']
+
+
+def test_a_weight(daemon, dashboard):
+    answer = dashboard.act('lon/frontends/www/pools/all/backends/a/weight', {'weight': 30, 'flush': True})
+    assert answer.status == 200
+    rows = {row['name']: row for row in answer.json['pools'][0]['backends']}
+    assert rows['a']['weight'] == 30 and rows['a']['mutated'] and rows['b/1']['weight'] == 100
+    daemon.plane.wait_journal('100->30 flush')
+    assert dashboard.act('lon/frontends/www/pools/all/backends/a/weight', {'weight': 101}).status == 400
+
+
+def test_the_configuration_and_the_data_plane(daemon, dashboard):
+    daemon.write(json.dumps(STATIC).replace(B, '10.99.0.13'))
+    changes = dashboard.act('lon/check').json
+    assert changes['ok'] and any('10.99.0.13' in line for line in changes['changes'])
+    assert dashboard.backend('lon', 'b/1')['address'] == B
+    assert dashboard.act('lon/reload').json['ok']
+    until(lambda: dashboard.backend('lon', 'b/1')['address'] == '10.99.0.13', what='the new address')
+    daemon.write('nonsense: [')
+    broken = dashboard.act('lon/reload')
+    assert broken.status == 200 and not broken.json['ok'] and broken.json['parse_error']
+    daemon.plane.wait_weights(VIP, {A: 100, '10.99.0.13': 100})
+    daemon.plane.seed([f'as {VIP} 6 80 {A} 7'])
+    plan = dashboard.act('lon/sync', {'frontend': 'www', 'plan': True})
+    assert plan.status == 200 and plan.json['dataplane'] == 'fake'
+    assert dashboard.act('lon/sync', {'frontend': '', 'plan': False}).status == 200
+
+
+def test_what_cannot_be_done_is_said(daemon, dashboard):
+    for path, body, status in (('ams/check', {}, 404), ('lon/backends/nobody/pause', {}, 404),
+                               ('lon/explode', {}, 404), ('lon/backends/a/pause', {'nonsense': 1}, 400),
+                               ('lon/backends/a/pause', {'until_s': 'soon'}, 400),
+                               ('lon/frontends/www/pools/none/backends/a/weight', {'weight': 1}, 404)):
+        answer = dashboard.act(path, body)
+        assert answer.status == status and answer.json['error'], (path, answer.status, answer.body)
+    assert dashboard.ask('GET', '/admin/api/lon/check', basic()).status == 405
+    assert dashboard.backend('lon', 'a')['state'] == 'up'
+    daemon.kill()
+    dashboard.wait_connected('lon', connected=False)
+    answer = dashboard.act('lon/check')
+    assert answer.status == 502 and answer.json['error']
+
+
+@pytest.mark.parametrize('headers', [
+    {'X_Maglev_Admin': None}, {'X_Maglev_Admin': 'yes'}, {'Content_Type': None}, {'Content_Type': 'text/plain'},
+    {'Content_Type': 'application/x-www-form-urlencoded'}, {'Sec_Fetch_Site': 'cross-site'},
+    {'Sec_Fetch_Site': 'same-site'}, {'Origin': 'http://evil.example'}, {'Origin': 'null'}])
+def test_other_sites_cannot_act(dashboard, headers):
+    """a browser that knows the password was led here by somebody else's page"""
+    answer = dashboard.act('lon/backends/a/pause', {}, **headers)
+    assert answer.status == 403 and answer.json['error']
+    assert dashboard.backend('lon', 'a')['state'] == 'up'
+    dashboard.wait('act-refused')
+    ours = f'http://127.0.0.1:{dashboard.port}'
+    assert dashboard.act('lon/backends/a/pause', {}, Origin=ours, Sec_Fetch_Site='same-origin').status == 200
+
+
+def test_a_user_with_a_colon_is_refused(start_dashboard):
+    dashboard = start_dashboard('lon=127.0.0.1:1', env={**CREDENTIALS, 'MAGLEV_FRONTEND_USER': 'a:b'}, ready=False)
+    assert dashboard.end() == 64
+    dashboard.errors.seek(0)
+    assert 'colon' in dashboard.errors.read()
+    dashboard.errors.truncate(0)

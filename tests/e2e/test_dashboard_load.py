@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A thousand browsers on one process, one of them slow: bounded memory, the others on time."""
+import os
+import re
+import resource
+import selectors
+import socket
+import time
+
+import pytest
+
+from lab import PATIENCE, SLACK, VIP, config, frontend, pool, until
+
+BROWSERS = 1000
+ACTS, AT_ONCE = 200, 5
+NAMES = [f'backend-{i:02}' for i in range(20)]
+CROWD = config(backends={name: f'10.99.1.{i}' for i, name in enumerate(NAMES, 1)},
+               frontends={'www': frontend(VIP, pool('all', *NAMES))}, dataplane='vpp')
+SMALL = {'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') + ':quarantine_size_mb=1'}  # so that memory can be weighed
+REQUEST = b'GET /view/api/events HTTP/1.1\r\nHost: x\r\n\r\n'
+MARK = re.compile(rb'"reason":"mark-(\d+)"')
+
+
+@pytest.fixture(autouse=True)
+def many_files():
+    """As many descriptors as the machine allows; programs that are started inherit it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+class Browsers:
+    """They only look for the marks of the acts, each with the time it came at."""
+
+    def __init__(self, port, n):
+        self.selector, self.seen, self.bytes = selectors.EpollSelector(), {}, 0
+        self.sockets = [self._open(port, i) for i in range(n)]
+
+    def _open(self, port, number):
+        s = socket.create_connection(('127.0.0.1', port), PATIENCE)
+        s.sendall(REQUEST)
+        s.setblocking(False)
+        self.selector.register(s, selectors.EVENT_READ, [number, b''])
+        return s
+
+    def turn(self, timeout):
+        for key, _ in self.selector.select(timeout):
+            number, rest = key.data
+            data = rest + key.fileobj.recv(1 << 20)
+            assert len(data) > len(rest), f'browser {number} was cut off'
+            self.bytes += len(data) - len(rest)
+            for mark in MARK.findall(data):
+                self.seen.setdefault(int(mark), {}).setdefault(number, time.time())
+            key.data[1] = data[-64:]
+
+    def until(self, condition, timeout=3 * PATIENCE):
+        end = time.monotonic() + timeout
+        while not condition():
+            assert time.monotonic() < end, (len(self.seen), [len(s) for s in self.seen.values()][-3:])
+            self.turn(0.05)
+
+    def close(self):
+        for s in self.sockets:
+            s.close()
+        self.selector.close()
+
+
+def slow_browser(port):
+    """Takes nothing, through a narrow window."""
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    s.connect(('127.0.0.1', port))
+    s.sendall(REQUEST)
+    return s
+
+
+def read_until(s, pattern):
+    text = b''
+    while not pattern.search(text):
+        data = s.recv(1 << 20)
+        assert data
+        text = text[-100:] + data
+
+
+def memory(dashboard):
+    return dashboard.metrics().one('process_resident_memory_bytes')
+
+
+def test_a_thousand_browsers_one_slow(start_api, start_dashboard):
+    """NFR-3.2: nothing grows with what a browser does not take"""
+    daemon = start_api(CROWD)
+    dashboard = start_dashboard(f'lon=127.0.0.1:{daemon.api_port}', env=SMALL)
+    dashboard.wait_connected('lon')
+    empty = memory(dashboard)
+    slow = slow_browser(dashboard.port)
+    browsers = Browsers(dashboard.port, BROWSERS - 1)
+    try:
+        until(lambda: dashboard.metrics().one('maglev_dashboard_browsers') == BROWSERS, what='all of them')
+        opened = memory(dashboard)
+        sent = {}
+        for i in range(ACTS):
+            daemon.api.call('ResumeBackend', name=NAMES[0])
+            sent[i] = time.time()
+            daemon.api.call('PauseBackend', name=NAMES[0], reason=f'mark-{i}')
+            if (i + 1) % AT_ONCE == 0:
+                browsers.until(lambda i=i: len(browsers.seen.get(i, {})) == BROWSERS - 1)
+        late = sorted(max(browsers.seen[i].values()) - sent[i] for i in range(ACTS))
+        full = memory(dashboard)
+        page = dashboard.metrics()
+        print(f'\n{BROWSERS} browsers: {browsers.bytes / 2**20:.0f} MiB received, the last one had an act after '
+              f'{late[len(late) // 2] * 1000:.0f} ms (median), {late[-1] * 1000:.0f} ms (worst); resident memory '
+              f'{empty / 2**20:.1f} MiB alone, {opened / 2**20:.1f} with all, {full / 2**20:.1f} after {ACTS} acts')
+        assert late[len(late) // 2] < 2 * SLACK and late[-1] < 4 * SLACK
+        assert opened - empty < BROWSERS * 32 * 1024
+        assert full - opened < 16 * 2**20 + page.one('maglev_dashboard_ring_bytes')
+        assert page.one('maglev_dashboard_browsers') == BROWSERS
+        # the slow one wakes up, finds that it has missed too much, and is with the others again
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+        slow.settimeout(PATIENCE)
+        read_until(slow, re.compile(b'"type":"resync"'))
+        daemon.api.call('PauseBackend', name=NAMES[1], reason=f'mark-{ACTS}')
+        read_until(slow, MARK)
+        assert dashboard.metrics().one('maglev_dashboard_resyncs_total') == 1
+    finally:
+        browsers.close()
+        slow.close()
+    until(lambda: dashboard.metrics().one('maglev_dashboard_browsers') == 0, what='all leaving')

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many maglevds in one dashboard: whatever happens to one is seen, and is no concern of the others."""
+import signal
+import socket
+import time
+
+import pytest
+
+from lab import SLACK, VIP, config, frontend, pool, until
+
+A = '10.99.0.11'
+STATIC = config(backends={'a': A}, frontends={'www': frontend(VIP, pool('all', 'a'))}, dataplane='vpp')
+DEAF = 7  # s: a call of 5 s, begun at most 1 s after the last one was answered
+
+
+@pytest.fixture
+def pair(start_api, start_dashboard):
+    """(the maglevds lon and ams, the dashboard)"""
+    daemons = start_api(STATIC), start_api(STATIC)
+    ports = [daemon.api_port for daemon in daemons]
+    dashboard = start_dashboard(f'lon=127.0.0.1:{ports[0]}', f'ams=127.0.0.1:{ports[1]}')
+    dashboard.wait_connected('lon', 'ams')
+    return *daemons, dashboard
+
+
+def toggle(daemon, stream, server):
+    """How long it takes from an act until a browser knows, and the rest of the state follows."""
+    before = time.time()
+    act = 'Resume' if daemon.api.backend('a').state == 'paused' else 'Pause'
+    daemon.api.call(f'{act}Backend', name='a')
+    want = {'Pause': 'paused', 'Resume': 'up'}[act]
+    event = stream.wait('update', lambda e: e['server'] == server and e['at_ns'] / 1e9 >= before and any(
+        b['state'] == want for b in e['payload'].get('backends', [])))
+    return event['at_ns'] / 1e9 - before
+
+
+def test_names_are_hosts_unless_they_are_shared(start_api, start_dashboard):
+    """a server's name is its host, host:port when two share one, or what is given"""
+    daemon = start_api(STATIC)
+    port = daemon.api_port
+    dashboard = start_dashboard(f'127.0.0.1:{port}', '127.0.0.1:1', f'localhost:{port}', f'lon=127.0.0.1:{port}')
+    dashboard.wait_connected(f'127.0.0.1:{port}', 'localhost', 'lon')
+    assert [one['name'] for one in dashboard.state()['servers']] == \
+        [f'127.0.0.1:{port}', '127.0.0.1:1', 'localhost', 'lon']
+    assert dashboard.state(f'127.0.0.1%3A{port}')['connected']
+
+
+def test_states_are_kept_apart(pair):
+    """FR-7.2"""
+    lon, ams, dashboard = pair
+    stream = dashboard.watch()
+    toggle(lon, stream, 'lon')
+    assert (dashboard.backend('lon', 'a')['state'], dashboard.backend('ams', 'a')['state']) == ('paused', 'up')
+    assert {event['server'] for event in stream.find('backend')} == {'lon'}
+    toggle(ams, stream, 'ams')
+    assert dashboard.backend('ams', 'a')['state'] == 'paused'
+
+
+def test_one_that_hangs_is_marked_and_holds_nobody_up(pair):
+    lon, ams, dashboard = pair
+    stream = dashboard.watch()
+    lon.signal(signal.SIGSTOP)
+    try:
+        frozen = time.time()
+        while not stream.find('server', lambda e: e['server'] == 'lon' and not e['payload']['connected']):
+            assert toggle(ams, stream, 'ams') < 1 + SLACK
+            assert time.time() - frozen < DEAF + SLACK
+        gone = dashboard.state('lon')
+        assert not gone['connected'] and gone['error'] == 'it does not answer'
+        assert gone['backends'][0]['name'] == 'a'  # what it last said is still there
+        assert frozen <= gone['since_ns'] / 1e9 <= time.time()
+    finally:
+        lon.signal(signal.SIGCONT)
+    stream.wait('server', lambda e: e['server'] == 'lon' and e['payload']['connected'])
+    assert dashboard.state('lon')['error'] == ''
+    toggle(lon, stream, 'lon')
+
+
+def test_one_that_dies_and_returns(pair):
+    """its state goes on where it is now; the others never noticed"""
+    lon, ams, dashboard = pair
+    stream = dashboard.watch()
+    lon.kill()
+    lost = stream.wait('server', lambda e: e['server'] == 'lon')
+    assert not lost['payload']['connected'] and lost['payload']['error']
+    assert toggle(ams, stream, 'ams') < 1 + SLACK
+    lon.command[lon.command.index('--grpc-addr') + 1] = f'127.0.0.1:{lon.api_port}'
+    lon.write(config(backends={'a': A, 'new': '10.99.0.12'}, frontends={'www': frontend(VIP, pool('all', 'a'))},
+                     dataplane='vpp'))
+    lon.start()
+    back = stream.wait('server', lambda e: e['server'] == 'lon' and e['payload']['connected'])
+    assert back['payload']['error'] == ''
+    stream.wait('refresh', lambda e: e['server'] == 'lon' and len(e['payload'].get('backends', [])) == 2)
+    toggle(lon, stream, 'lon')
+    assert not stream.find('server', lambda e: e['server'] == 'ams')
+
+
+def test_one_that_accepts_and_says_nothing(start_api, start_dashboard):
+    with socket.create_server(('127.0.0.1', 0)) as mute:
+        daemon = start_api(STATIC)
+        dashboard = start_dashboard(f'mute=127.0.0.1:{mute.getsockname()[1]}', f'lon=127.0.0.1:{daemon.api_port}')
+        dashboard.wait_connected('lon')
+        stream = dashboard.watch()
+        until(lambda: dashboard.state('mute')['error'] != 'not connected yet', what='giving up')
+        assert not dashboard.state('mute')['connected']
+        assert toggle(daemon, stream, 'lon') < 1 + SLACK
+
+
+def test_one_whose_name_is_unknown(start_api, start_dashboard):
+    """the lookup may take as long as it likes"""
+    daemon = start_api(STATIC)
+    dashboard = start_dashboard('no-such-host.invalid:9090', f'lon=127.0.0.1:{daemon.api_port}')
+    dashboard.wait_connected('lon')
+    until(lambda: 'no-such-host.invalid' in dashboard.state('no-such-host.invalid')['error'], what='the reason')
+
+
+def test_one_that_is_no_maglevd(start, start_dashboard):
+    """something else listens there"""
+    other = start(STATIC, name='maglevd', args=['--vpp-api-addr='])
+    dashboard = start_dashboard(f'x=127.0.0.1:{other.port}')
+    until(lambda: dashboard.state('x')['error'] not in ('', 'not connected yet'), what='the reason')
+    assert not dashboard.state('x')['connected']
+    assert dashboard.get('/healthz')[0] == 200
+
+
+def test_a_stream_that_ends_is_opened_again(pair):
+    """maglevd drops a client that does not keep up; nothing else is lost by that"""
+    lon, _, dashboard = pair
+    stream = dashboard.watch()
+    dashboard.signal(signal.SIGSTOP)
+    try:
+        for _ in range(30):
+            lon.api.call('PauseBackend', name='a', reason='x' * 127)
+            lon.api.call('ResumeBackend', name='a')
+        lon.api.call('PauseBackend', name='a', reason='last')
+    finally:
+        dashboard.signal(signal.SIGCONT)
+    stream.wait('update', lambda e: any(b.get('override', {}).get('reason') == 'last'
+                                        for b in e['payload'].get('backends', [])))
+    toggle(lon, stream, 'lon')

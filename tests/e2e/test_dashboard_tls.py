@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TLS on both sides of the dashboard: towards browsers, and towards maglevds."""
+import http.client
+import shutil
+import signal
+import socket
+import ssl
+
+import pytest
+
+from lab import VIP, Authority, config, frontend, pool, until
+from lab.dashboard import CREDENTIALS, basic
+
+A = '10.99.0.11'
+STATIC = config(backends={'a': A}, frontends={'www': frontend(VIP, pool('all', 'a'))}, dataplane='vpp')
+
+
+@pytest.fixture(scope='module')
+def certificates(tmp_path_factory):
+    authority = Authority(tmp_path_factory.mktemp('dashboard'), 'localhost')
+    authority.reader, authority.operator = (authority.issue(name, name) for name in ('reader', 'operator'))
+    authority.other = Authority(tmp_path_factory.mktemp('other'), 'localhost')
+    return authority
+
+
+@pytest.fixture
+def start_tls(start_dashboard, certificates, folders):
+    """A dashboard with copies of its files, that a story may replace."""
+    def start_tls(*servers, **options):
+        files = [shutil.copy(path, folders()) for path in certificates.good]
+        dashboard = start_dashboard(*servers, tls=certificates.ca, env=CREDENTIALS,
+                                    args=['--tls-cert', files[0], '--tls-key', files[1]], **options)
+        dashboard.files = files
+        return dashboard
+    return start_tls
+
+
+def serial(dashboard, ca):
+    with socket.create_connection(('127.0.0.1', dashboard.port)) as raw, \
+            ssl.create_default_context(cafile=ca).wrap_socket(raw, server_hostname='localhost') as s:
+        return s.getpeercert()['serialNumber']
+
+
+def test_everything_works_inside_of_tls(start_api, start_tls):
+    daemon = start_api(STATIC)
+    dashboard = start_tls(f'lon=127.0.0.1:{daemon.api_port}')
+    dashboard.wait_connected('lon')
+    stream = dashboard.watch()
+    assert dashboard.act('lon/backends/a/pause').json['state'] == 'paused'
+    stream.wait('backend', lambda e: e['payload']['to'] == 'paused')
+    page = dashboard.ask('GET', '/admin/', basic())
+    assert page.status == 200 and page.headers['Strict-Transport-Security']
+
+
+def test_plaintext_is_turned_away(start_tls):
+    dashboard = start_tls('lon=127.0.0.1:1')
+    connection = http.client.HTTPConnection('127.0.0.1', dashboard.port, timeout=20)
+    connection.request('GET', '/view/')
+    with pytest.raises((http.client.HTTPException, OSError)):
+        connection.getresponse()
+    assert dashboard.get('/healthz')[0] == 200
+
+
+def test_certificates_are_replaced_under_way(start_tls, certificates):
+    """SIGHUP: connections go on, new ones get the new certificate; a bad file changes nothing"""
+    dashboard = start_tls('lon=127.0.0.1:1')
+    stream, old = dashboard.watch(), serial(dashboard, certificates.ca)
+    for path, copy in zip(certificates.issue('next', 'localhost'), dashboard.files):
+        shutil.copy(path, copy)
+    dashboard.signal(signal.SIGHUP)
+    until(lambda: serial(dashboard, certificates.ca) != old, what='the new certificate')
+    new = serial(dashboard, certificates.ca)
+    with open(dashboard.files[0], 'w', encoding='ascii') as file:
+        file.write('nonsense')
+    dashboard.signal(signal.SIGHUP)
+    assert dashboard.files[0] in dashboard.wait('tls-failed')['error']
+    assert serial(dashboard, certificates.ca) == new
+    assert not stream.ended
+
+
+def test_without_certificates_a_hangup_changes_nothing(start_dashboard):
+    dashboard = start_dashboard('lon=127.0.0.1:1')
+    dashboard.signal(signal.SIGHUP)
+    assert dashboard.get('/healthz')[0] == 200
+
+
+def test_maglevds_behind_tls(start_api, start_dashboard, certificates):
+    """whom we trust, and whom they let in and obey"""
+    daemon = start_api(STATIC, args=['--grpc-tls-cert', certificates.good[0], '--grpc-tls-key', certificates.good[1],
+                                     '--grpc-client-ca', certificates.ca, '--grpc-operators', 'operator'])
+    server = f'lon=localhost:{daemon.api_port}'
+
+    def over(pair, ca=certificates.ca):
+        flags = ['--grpc-cert', pair[0], '--grpc-key', pair[1]] if pair else []
+        return start_dashboard(server, env=CREDENTIALS, args=['--grpc-ca', ca, *flags])
+
+    operator, reader, nobody, suspicious = (over(certificates.operator), over(certificates.reader), over(None),
+                                            over(certificates.operator, certificates.other.ca))
+    operator.wait_connected('lon')
+    reader.wait_connected('lon')
+    refused = reader.act('lon/backends/a/pause')
+    assert refused.status == 403 and refused.json['error']
+    assert operator.act('lon/backends/a/pause').status == 200
+    for one in (nobody, suspicious):
+        error = until(lambda one=one: (said := one.state('lon')['error']) != 'not connected yet' and said, what='a word')
+        assert not one.state('lon')['connected'] and error
+
+
+def test_a_password_in_the_clear_is_worth_a_warning(start_dashboard):
+    dashboard = start_dashboard('lon=127.0.0.1:1', env=CREDENTIALS, args=['--listen', '0.0.0.0:0'])
+    dashboard.wait('admin-plaintext')
+    quiet = start_dashboard('lon=127.0.0.1:1', env=CREDENTIALS)
+    assert not quiet.all('admin-plaintext')
