@@ -19,7 +19,8 @@ def jobs(run, one, folder):
     def vitest():
         if os.path.exists(junit):
             os.unlink(junit)
-        status, output = run([f'{BIN}/vitest', 'run', '--root', 'web', '--reporter=junit', f'--outputFile={junit}'], 300)
+        command = [f'{BIN}/vitest', 'run', '--root', 'web', '--reporter=junit', f'--outputFile={junit}']
+        status, output = run(command, 300)
         return results.from_junit('web', 'vitest', junit, status, output)
 
     if not shutil.which('npm'):
@@ -27,5 +28,5 @@ def jobs(run, one, folder):
     status, output = run(['tools/build-web'], 600)
     if status:
         return told('npm ci', 'failed', output)
-    return [(one, 'web', 'types', [f'{BIN}/tsc', '--noEmit', '-p', 'web']),
-            (one, 'web', 'lint', ['env', '-C', 'web', 'node_modules/.bin/biome', 'ci', '--colors=off', '--error-on-warnings']), (vitest,)]
+    biome = ['env', '-C', 'web', 'node_modules/.bin/biome', 'ci', '--colors=off', '--error-on-warnings']
+    return [(one, 'web', 'types', [f'{BIN}/tsc', '--noEmit', '-p', 'web']), (one, 'web', 'lint', biome), (vitest,)]

@@ -5,12 +5,22 @@ import { batch, createSignal } from 'solid-js';
 import { createStore, reconcile } from 'solid-js/store';
 import { type Link, openStream } from './api/stream.ts';
 import type { Snapshot, StreamEvent } from './api/types.ts';
-import { append, EMPTY_LOG, type Line, type Log, lineOf } from './model/events.ts';
+import { append, EMPTY_LOG, type Line, type Log, lineOf, lineOfChange } from './model/events.ts';
 import { ms, num, parseDuration } from './model/format.ts';
+import { type Health, healthOf, type ServerHealth } from './model/health.ts';
 import { latencyKey, newRing, push, type Ring, ratesOf } from './model/series.ts';
-import { EMPTY, fromSnapshot, reduce, type ServerView, type State } from './model/state.ts';
+import {
+	EMPTY,
+	fromSnapshot,
+	recentChanges,
+	reduce,
+	type ServerView,
+	type State,
+} from './model/state.ts';
 
 const GATHER_MS = 60;
+/** So many changes from before the page was opened are among the events. */
+const EARLIER = 200;
 /** Two points of one probe: the log line and the refresh behind it. */
 const SAME_PROBE_S = 0.02;
 
@@ -23,6 +33,7 @@ const rings = new Map<string, Ring>();
 let shown: ServerView[] = [];
 
 const [servers, setServers] = createStore<{ list: ServerView[] }>({ list: [] });
+const [health, setHealth] = createStore<Record<string, ServerHealth>>({});
 const [link, setLink] = createSignal<{ link: Link; error: string }>({
 	link: 'connecting',
 	error: '',
@@ -36,6 +47,21 @@ export { drawn, link, loaded, log, now };
 export const allServers = (): ServerView[] => servers.list;
 export const serverNamed = (name: string): ServerView | undefined =>
 	servers.list.find((one) => one.name === name);
+
+const UNKNOWN: Health = { verdict: 'unknown', notes: [] };
+const NO_HEALTH: ServerHealth = { verdict: 'unknown', problems: [], frontends: {} };
+export const serverHealth = (server: string): ServerHealth => health[server] ?? NO_HEALTH;
+export const frontendHealth = (server: string, frontend: string): Health =>
+	serverHealth(server).frontends[frontend] ?? UNKNOWN;
+
+/**
+ * The servers as plain objects, for what goes over all of them: to follow each field by itself, as
+ * allServers() lets one, would cost more than to look at all of them anew.
+ */
+export const plainServers = (): ServerView[] => {
+	drawn();
+	return current.servers;
+};
 
 /** The points of one chart; read drawn() to follow it. */
 export const ringOf = (key: string): Ring | undefined => rings.get(key);
@@ -90,6 +116,12 @@ function pointsOf(event: StreamEvent): void {
 	}
 }
 
+/** Everybody's health: it changes with what is known, and with time. */
+function judge(): void {
+	for (const server of current.servers)
+		setHealth(server.name, reconcile(healthOf(server, now()), { merge: true }));
+}
+
 /** reconcile() changes what it was given before, so it gets copies, and of what changed alone. */
 function show(): void {
 	const names = (list: ServerView[]) => list.map((one) => one.name).join('\n');
@@ -99,6 +131,7 @@ function show(): void {
 		setServers('list', index, reconcile(structuredClone(server), { key: 'name' }));
 	});
 	shown = current.servers;
+	judge();
 	setDrawn((count) => count + 1);
 }
 
@@ -122,9 +155,16 @@ function onSnapshot(snapshot: Snapshot, behind: number): void {
 	skew = behind;
 	current = fromSnapshot(snapshot, current);
 	for (const server of current.servers) pointsOfBackends(server.name, server.backends);
+	const before = loaded() ? [] : recentChanges(current.servers, EARLIER).reverse();
 	batch(() => {
 		setNow(Date.now() + skew);
 		show();
+		setLog((lines) =>
+			append(
+				lines,
+				before.map((one) => lineOfChange(one, lineNumber++)),
+			),
+		);
 		setLoaded(true);
 	});
 }
@@ -136,7 +176,10 @@ function onEvents(events: StreamEvent[]): void {
 
 /** Starts to follow the servers; returns what ends it. */
 export function follow(): () => void {
-	const clock = window.setInterval(() => setNow(Date.now() + skew), 1000);
+	const clock = window.setInterval(() => {
+		setNow(Date.now() + skew);
+		judge();
+	}, 1000);
 	const close = openStream({
 		onLink: (state, error) => setLink({ link: state, error }),
 		onSnapshot,

@@ -9,6 +9,7 @@ import {
 	KEPT_DEBUG,
 	type Line,
 	lineOf,
+	lineOfChange,
 	select,
 } from './events.ts';
 import { event } from './testing.ts';
@@ -58,6 +59,19 @@ it('a transition that comes once for each frontend is one line', () => {
 		(frontend, id) => lineOf(event('backend', { ...down, frontend }), id) as Line,
 	);
 	expect(append(EMPTY_LOG, lines).lines).toHaveLength(1);
+});
+
+it('what happened before is told in the same words', () => {
+	const change = {
+		from: 'up',
+		to: 'down',
+		code: 'L4CON',
+		at: 10e9,
+		reason: 'refused',
+		server: 'one',
+		backend: 'a',
+	};
+	expect(lineOfChange(change, 1)).toEqual(lineOf(event('backend', down), 1));
 });
 
 it('probes do not push the rest out', () => {

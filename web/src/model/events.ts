@@ -2,6 +2,7 @@
 // The events as lines for people: made, kept within bounds, filtered. Pure but for the ring.
 import type { BackendPayload, FrontendPayload, LogPayload, StreamEvent } from '../api/types.ts';
 import { ms } from './format.ts';
+import type { Change } from './state.ts';
 
 export const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type Level = (typeof LEVELS)[number];
@@ -52,9 +53,9 @@ function tellLog(log: LogPayload): Told | null {
 	return { family: 'log', level, subject: log.msg, text: attributes(log), to: '' };
 }
 
-function tellBackend(event: BackendPayload): Told | null {
-	if (event.replay) return null;
-	const { backend, from, to, code, reason } = event;
+type Moved = Pick<BackendPayload, 'backend' | 'from' | 'to' | 'code' | 'reason'>;
+
+function tellMove({ backend, from, to, code, reason }: Moved): Told {
 	const text = [`${from} → ${to}`, code, reason].filter(Boolean).join(' · ');
 	return { family: 'backend', level: gravity(to), subject: backend, text, to };
 }
@@ -77,7 +78,7 @@ function tell(event: StreamEvent): Told | null {
 		case 'log':
 			return tellLog(event.payload);
 		case 'backend':
-			return tellBackend(event.payload);
+			return event.payload.replay ? null : tellMove(event.payload);
 		case 'frontend':
 			return tellFrontend(event.payload);
 		case 'server':
@@ -96,6 +97,14 @@ export function lineOf(event: StreamEvent, id: number): Line | null {
 	const told = tell(event);
 	return told && { id, at: ms(event.at_ns), server: event.server, ...told };
 }
+
+/** The line of what happened before the page was opened. */
+export const lineOfChange = (change: Change, id: number): Line => ({
+	id,
+	at: ms(change.at),
+	server: change.server,
+	...tellMove({ ...change, reason: change.reason ?? '' }),
+});
 
 /** A backend's event comes once for each frontend that has it: the same line twice is one. */
 const repeats = (lines: Line[], line: Line): boolean =>

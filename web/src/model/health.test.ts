@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
-import { frontendHealth, serverProblems, serverVerdict, worst } from './health.ts';
+import { healthOf, worst } from './health.ts';
 import { reduce } from './state.ts';
 import { event, frontend, lb, lbServer, poolBackend, server } from './testing.ts';
 
@@ -12,7 +12,7 @@ const pools = (...states: string[]) => [
 	},
 ];
 const verdict = (it: ReturnType<typeof server>, now = 60_000) =>
-	frontendHealth(it, it.frontends[0] as never, now).verdict;
+	healthOf(it, now).frontends.www?.verdict;
 
 it('all up is ok', () => {
 	expect(verdict(server())).toBe('ok');
@@ -20,7 +20,7 @@ it('all up is ok', () => {
 
 it('one down of several is degraded, and says how many', () => {
 	const it = server({ frontends: [frontend({ pools: pools('up', 'down', 'up') })] });
-	expect(frontendHealth(it, it.frontends[0] as never, 0)).toEqual({
+	expect(healthOf(it, 0).frontends.www).toEqual({
 		verdict: 'degraded',
 		notes: ['1 of 3 down'],
 	});
@@ -49,8 +49,8 @@ it('before the warm-up is over nothing is an alarm', () => {
 it('without contact nothing is known of a frontend, but the server is critical', () => {
 	const lost = server({ connected: false, error: 'refused' });
 	expect(verdict(lost)).toBe('unknown');
-	expect(serverVerdict(lost, 0)).toBe('critical');
-	expect(serverProblems(lost, 0)).toEqual(['no contact: refused']);
+	expect(healthOf(lost, 0).verdict).toBe('critical');
+	expect(healthOf(lost, 0).problems).toEqual(['no contact: refused']);
 });
 
 it('a difference in the data plane is an alarm only once it has lasted', () => {
@@ -63,7 +63,7 @@ it('a difference in the data plane is an alarm only once it has lasted', () => {
 
 it('without a connection to the data plane it is that which is told, not differences', () => {
 	const it = server({ lb: lb([lbServer('1', { present: false })], { connected: false }) });
-	expect(serverProblems(it, 1e9)).toEqual(['data plane vpp is not connected']);
+	expect(healthOf(it, 1e9).problems).toEqual(['data plane vpp is not connected']);
 	expect(verdict(it)).toBe('ok');
 });
 

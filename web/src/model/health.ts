@@ -34,11 +34,13 @@ function deeds(backends: PoolBackend[], counts: Record<string, number>): string[
 	return mutated ? [...notes, `${plural(mutated, 'weight')} set by hand`] : notes;
 }
 
-/** The differences of one frontend, or of VIPs that nobody asks for (''), that have lasted. */
-export const drifted = (server: ServerView, frontend: string, now: number): number =>
-	differences(server.lb).filter(
-		(row) => row.frontend === frontend && isSettled(server.drift[row.key], now),
-	).length;
+/** How many differences have lasted, by frontend; '' for what nobody asks for. */
+function countDrift(server: ServerView, now: number): Map<string, number> {
+	const counts = new Map<string, number>();
+	for (const { key, frontend } of differences(server.lb))
+		if (isSettled(server.drift[key], now)) counts.set(frontend, (counts.get(frontend) ?? 0) + 1);
+	return counts;
+}
 
 function unsettled(server: ServerView, frontend: Frontend): string | null {
 	if (!server.connected) return 'no contact: as it was last seen';
@@ -48,7 +50,7 @@ function unsettled(server: ServerView, frontend: Frontend): string | null {
 	return null;
 }
 
-export function frontendHealth(server: ServerView, frontend: Frontend, now: number): Health {
+function judgeFrontend(server: ServerView, frontend: Frontend, away: number): Health {
 	const waiting = unsettled(server, frontend);
 	if (waiting) return { verdict: 'unknown', notes: [waiting] };
 
@@ -59,7 +61,6 @@ export function frontendHealth(server: ServerView, frontend: Frontend, now: numb
 	if (frontend.state === 'down') {
 		return { verdict: 'critical', notes: ['no backend can serve', ...notes] };
 	}
-	const away = drifted(server, frontend.name, now);
 	const standby = frontend.active_pool !== frontend.pools[0]?.name;
 	if (standby) notes.unshift(`on pool ${frontend.active_pool}`);
 	if (away) notes.unshift(`${plural(away, 'difference')} in the data plane`);
@@ -67,8 +68,7 @@ export function frontendHealth(server: ServerView, frontend: Frontend, now: numb
 	return { verdict, notes };
 }
 
-/** What is wrong with a server itself, apart from its frontends; empty: nothing. */
-export function serverProblems(server: ServerView, now: number): string[] {
+function problemsOf(server: ServerView, strays: number): string[] {
 	if (!server.connected) return [`no contact${server.error ? `: ${server.error}` : ''}`];
 	const problems: string[] = [];
 	if (server.lb_error) problems.push(`data plane: ${server.lb_error}`);
@@ -77,14 +77,27 @@ export function serverProblems(server: ServerView, now: number): string[] {
 	}
 	if (server.lb?.problem) problems.push(server.lb.problem);
 	if (server.lb?.held) problems.push('the all-down guard holds the weights');
-	const strays = drifted(server, '', now);
 	if (strays)
 		problems.push(`${plural(strays, 'entry', 'entries')} in the data plane that nobody asks for`);
 	return problems;
 }
 
-export function serverVerdict(server: ServerView, now: number): Verdict {
-	if (!server.connected) return 'critical';
-	const own: Verdict = serverProblems(server, now).length ? 'warning' : 'ok';
-	return worst([own, ...server.frontends.map((one) => frontendHealth(server, one, now).verdict)]);
+export interface ServerHealth {
+	/** Of the server and all that it has. */
+	verdict: Verdict;
+	/** What is wrong with the server itself; empty: nothing. */
+	problems: string[];
+	frontends: Record<string, Health>;
+}
+
+export function healthOf(server: ServerView, now: number): ServerHealth {
+	const drift = countDrift(server, now);
+	const problems = problemsOf(server, drift.get('') ?? 0);
+	const frontends = Object.fromEntries(
+		server.frontends.map((one) => [one.name, judgeFrontend(server, one, drift.get(one.name) ?? 0)]),
+	);
+	if (!server.connected) return { verdict: 'critical', problems, frontends };
+	const own: Verdict = problems.length ? 'warning' : 'ok';
+	const verdict = worst([own, ...Object.values(frontends).map((one) => one.verdict)]);
+	return { verdict, problems, frontends };
 }

@@ -172,6 +172,12 @@ export function reduce(state: State, event: StreamEvent): State {
 	return { ...state, servers: state.servers.map((one) => (one === server ? changed : one)) };
 }
 
+/** Why a transition came; the newest one may be told by the last probe. */
+export function reasonOf(backend: Backend, index: number): string {
+	const change = backend.transitions[index];
+	return change?.reason || (index === 0 && change?.to === 'down' ? backend.last_reason : '');
+}
+
 export interface Change extends Transition {
 	server: string;
 	backend: string;
@@ -182,7 +188,12 @@ export function recentChanges(servers: ServerView[], most: number): Change[] {
 	return servers
 		.flatMap((server) =>
 			server.backends.flatMap((one) =>
-				one.transitions.map((change) => ({ ...change, server: server.name, backend: one.name })),
+				one.transitions.map((change, index) => ({
+					...change,
+					reason: reasonOf(one, index),
+					server: server.name,
+					backend: one.name,
+				})),
 			),
 		)
 		.sort((a, b) => num(b.at) - num(a.at))

@@ -14,9 +14,9 @@ import {
 } from 'solid-js';
 import { getVersion, whoAmI } from '../api/client.ts';
 import { clock } from '../model/format.ts';
-import { serverVerdict, type Verdict, worst } from '../model/health.ts';
+import { type Verdict, worst } from '../model/health.ts';
 import { isAdmin, linkTo, route, VIEWS } from '../route.ts';
-import { allServers, follow, link, loaded, now, serverNamed } from '../store.ts';
+import { allServers, follow, link, loaded, now, serverHealth, serverNamed } from '../store.ts';
 import { setTheme, THEMES, theme } from '../theme.ts';
 import { Dialogs } from './Actions.tsx';
 import { BackendPage } from './BackendPage.tsx';
@@ -36,7 +36,7 @@ const NAMES: Record<(typeof VIEWS)[number], string> = {
 
 const LINKS = { connecting: 'connecting', live: 'live', lost: 'no contact' };
 
-const total = (): Verdict => worst(allServers().map((one) => serverVerdict(one, now())));
+const total = (): Verdict => worst(allServers().map((one) => serverHealth(one.name).verdict));
 
 const LinkState: Component = () => (
 	<span
@@ -122,8 +122,8 @@ const Scopes: Component = () => (
 					data-connected={String(server.connected)}
 				>
 					<VerdictIcon
-						verdict={serverVerdict(server, now())}
-						label={serverVerdict(server, now())}
+						verdict={serverHealth(server.name).verdict}
+						label={serverHealth(server.name).verdict}
 					/>{' '}
 					{server.name}
 				</a>
@@ -188,7 +188,7 @@ const Footer: Component = () => {
 					</span>
 				)}
 			</Show>
-			<span>
+			<span class="keys">
 				<kbd>/</kbd> search <kbd>p</kbd> pause events <kbd>1</kbd>–<kbd>4</kbd> views
 			</span>
 		</footer>

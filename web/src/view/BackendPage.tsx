@@ -4,14 +4,14 @@ import { type Component, createMemo, For, Show } from 'solid-js';
 import type { Backend, HealthCheck } from '../api/types.ts';
 import { dateTime, duration, ms } from '../model/format.ts';
 import { backendKey, latencyKey } from '../model/series.ts';
-import type { ServerView } from '../model/state.ts';
+import { reasonOf, type ServerView } from '../model/state.ts';
 import { linkTo } from '../route.ts';
 import { drawn, ringOf } from '../store.ts';
 import { BackendMenu } from './Actions.tsx';
 import { Chart } from './Chart.tsx';
 import { bits, milliseconds, packets } from './FrontendPage.tsx';
 import { StateIcon } from './Icons.tsx';
-import { Age, Fact, Heartbeat, OverrideNote, Panel, StateWord } from './parts.tsx';
+import { Age, Fact, Heartbeat, OverrideNote, Panel, StateWord, Wide } from './parts.tsx';
 
 /** The counter as the steps it is made of: those below rise are down, the others up. */
 const Counter: Component<{ backend: Backend }> = (props) => {
@@ -83,7 +83,7 @@ const Probes: Component<{ backend: Backend; check: HealthCheck | undefined }> = 
 
 const History: Component<{ backend: Backend }> = (props) => (
 	<Panel title="Transitions">
-		<div class="table-wrap">
+		<Wide label="Transitions">
 			<table>
 				<thead>
 					<tr>
@@ -118,17 +118,13 @@ const History: Component<{ backend: Backend }> = (props) => (
 									</span>
 								</td>
 								<td class="mono">{one.code}</td>
-								<td>
-									{one.reason ||
-										(index() === 0 && one.to === 'down' ? props.backend.last_reason : '') ||
-										'–'}
-								</td>
+								<td>{reasonOf(props.backend, index()) || '–'}</td>
 							</tr>
 						)}
 					</For>
 				</tbody>
 			</table>
-		</div>
+		</Wide>
 	</Panel>
 );
 
@@ -144,7 +140,7 @@ const Users: Component<{ server: ServerView; backend: string }> = (props) => {
 	);
 	return (
 		<Panel title="Used by">
-			<div class="table-wrap">
+			<Wide label="Used by">
 				<table>
 					<thead>
 						<tr>
@@ -197,7 +193,7 @@ const Users: Component<{ server: ServerView; backend: string }> = (props) => {
 						</For>
 					</tbody>
 				</table>
-			</div>
+			</Wide>
 		</Panel>
 	);
 };

@@ -1,102 +1,112 @@
 // SPDX-License-Identifier: Apache-2.0
 // All backends of the scope in one table, what is wrong first.
 import { type Component, createMemo, createSignal, For, Show } from 'solid-js';
+import type { Backend } from '../api/types.ts';
 import { duration, num, plural } from '../model/format.ts';
 import { latencyKey } from '../model/series.ts';
 import type { ServerView } from '../model/state.ts';
 import { linkTo } from '../route.ts';
 import { BackendMenu } from './Actions.tsx';
-import { Age, Flash, Heartbeat, OverrideNote, Panel, StateWord } from './parts.tsx';
+import { Age, Flash, Heartbeat, OverrideNote, Panel, StateWord, Wide } from './parts.tsx';
 import { Sparkline } from './Sparkline.tsx';
 
 const ORDER = ['down', 'unknown', 'paused', 'disabled', 'up'];
 
+/** More rows than anybody reads; the search goes over all. */
+const DRAWN = 100;
+/** Beyond this the dots do not beat: so much motion says nothing and keeps the machine busy. */
+const BEATING = 40;
+
 interface Entry {
 	server: ServerView;
-	name: string;
+	backend: Backend;
 }
 
-const Row: Component<{ entry: Entry; withServer: boolean }> = (props) => {
-	const backend = () => props.entry.server.backends.find((one) => one.name === props.entry.name);
+const Row: Component<{ entry: Entry; withServer: boolean; beats: boolean }> = (props) => {
+	const it = () => props.entry.backend;
 	return (
-		<Show when={backend()}>
-			{(it) => (
-				<tr
-					data-backend={it().name}
-					data-state={it().state}
-					classList={{ stale: !props.entry.server.connected }}
-				>
-					<td>
-						<StateWord state={it().state} />
-					</td>
-					<th scope="row">
-						<a href={linkTo(props.entry.server.name, 'backend', it().name)}>{it().name}</a>
-						<Heartbeat beat={it().last_probe} /> <OverrideNote override={it().override} />
-					</th>
-					<Show when={props.withServer}>
-						<td>{props.entry.server.name}</td>
-					</Show>
-					<td class="mono">{it().address}</td>
-					<td>
-						<span class="mono" title={it().last_reason}>
-							<Flash on={it().last_code}>{it().last_code || '–'}</Flash>
-						</span>
-					</td>
-					<td class="number">{num(it().last_duration) ? duration(it().last_duration) : '–'}</td>
-					<td class="spark-cell">
-						<Sparkline of={latencyKey(props.entry.server.name, it().name)} lines={[0]} />
-					</td>
-					<td class="number">
-						<Age of={it().since} />
-					</td>
-					<td>
-						<For each={it().frontends}>
-							{(name, index) => (
-								<>
-									{index() > 0 ? ', ' : ''}
-									<a href={linkTo(props.entry.server.name, 'frontend', name)}>{name}</a>
-								</>
-							)}
-						</For>
-					</td>
-					<td class="actions">
-						<BackendMenu server={props.entry.server} backend={it().name} />
-					</td>
-				</tr>
-			)}
-		</Show>
+		<tr
+			data-backend={it().name}
+			data-state={it().state}
+			classList={{ stale: !props.entry.server.connected }}
+		>
+			<td>
+				<StateWord state={it().state} />
+			</td>
+			<th scope="row">
+				<a href={linkTo(props.entry.server.name, 'backend', it().name)}>{it().name}</a>
+				<Show when={props.beats}>
+					<Heartbeat beat={it().last_probe} />
+				</Show>{' '}
+				<OverrideNote override={it().override} />
+			</th>
+			<Show when={props.withServer}>
+				<td>{props.entry.server.name}</td>
+			</Show>
+			<td class="mono">{it().address}</td>
+			<td>
+				<span class="mono" title={it().last_reason}>
+					<Flash on={it().last_code}>{it().last_code || '–'}</Flash>
+				</span>
+			</td>
+			<td class="number">{num(it().last_duration) ? duration(it().last_duration) : '–'}</td>
+			<td class="spark-cell">
+				<Sparkline of={latencyKey(props.entry.server.name, it().name)} lines={[0]} />
+			</td>
+			<td class="number">
+				<Age of={it().since} />
+			</td>
+			<td>
+				<For each={it().frontends}>
+					{(name, index) => (
+						<>
+							{index() > 0 ? ', ' : ''}
+							<a href={linkTo(props.entry.server.name, 'frontend', name)}>{name}</a>
+						</>
+					)}
+				</For>
+			</td>
+			<td class="actions">
+				<BackendMenu server={props.entry.server} backend={it().name} />
+			</td>
+		</tr>
 	);
 };
 
 export const Backends: Component<{ servers: ServerView[] }> = (props) => {
 	const [search, setSearch] = createSignal('');
+	const [all, setAll] = createSignal(false);
 	/** Objects that stay the same for as long as the backend is there: rows keep their focus. */
-	const entries = new Map<string, Entry>();
-	const entry = (server: ServerView, name: string): Entry => {
-		const key = `${server.name}\n${name}`;
-		const found = entries.get(key) ?? { server, name };
-		entries.set(key, found);
+	const entries = new WeakMap<Backend, Entry>();
+	const entry = (server: ServerView, backend: Backend): Entry => {
+		const found = entries.get(backend) ?? { server, backend };
+		entries.set(backend, found);
 		return found;
 	};
-	const rows = createMemo(() => {
+	const found = createMemo(() => {
 		const words = search().toLowerCase().split(/\s+/).filter(Boolean);
+		const fits = (server: ServerView, one: Backend): boolean => {
+			if (words.length === 0) return true;
+			const { name, address, state, last_code, frontends } = one;
+			const text = [name, address, state, last_code, server.name, ...frontends]
+				.join(' ')
+				.toLowerCase();
+			return words.every((word) => text.includes(word));
+		};
 		return props.servers
 			.flatMap((server) =>
-				server.backends.map((one) => ({
-					entry: entry(server, one.name),
-					rank: ORDER.indexOf(one.state),
-					text: `${one.name} ${one.address} ${one.state} ${one.last_code} ${server.name} ${one.frontends.join(' ')}`,
-				})),
+				server.backends.filter((one) => fits(server, one)).map((one) => entry(server, one)),
 			)
-			.filter(({ text }) => words.every((word) => text.toLowerCase().includes(word)))
+			.map((one) => ({ one, rank: ORDER.indexOf(one.backend.state) }))
 			.sort((a, b) => a.rank - b.rank)
-			.map((one) => one.entry);
+			.map(({ one }) => one);
 	});
+	const rows = () => (all() ? found() : found().slice(0, DRAWN));
 	return (
 		<>
 			<h1 class="sr-only">Backends</h1>
 			<Panel
-				title={plural(rows().length, 'backend')}
+				title={plural(found().length, 'backend')}
 				aside={
 					<input
 						type="search"
@@ -108,7 +118,7 @@ export const Backends: Component<{ servers: ServerView[] }> = (props) => {
 					/>
 				}
 			>
-				<div class="table-wrap">
+				<Wide label="Backends">
 					<table>
 						<thead>
 							<tr>
@@ -134,11 +144,22 @@ export const Backends: Component<{ servers: ServerView[] }> = (props) => {
 						</thead>
 						<tbody>
 							<For each={rows()}>
-								{(one) => <Row entry={one} withServer={props.servers.length > 1} />}
+								{(one) => (
+									<Row
+										entry={one}
+										withServer={props.servers.length > 1}
+										beats={rows().length <= BEATING}
+									/>
+								)}
 							</For>
 						</tbody>
 					</table>
-				</div>
+				</Wide>
+				<Show when={rows().length < found().length}>
+					<button type="button" onClick={() => setAll(true)}>
+						Show all {found().length}
+					</button>
+				</Show>
 			</Panel>
 		</>
 	);

@@ -17,7 +17,7 @@ import { linkTo } from '../route.ts';
 import { now } from '../store.ts';
 import { SyncAction } from './Actions.tsx';
 import { VerdictIcon } from './Icons.tsx';
-import { Age, Fact, Flash, Panel } from './parts.tsx';
+import { Age, Fact, Flash, Panel, Wide } from './parts.tsx';
 
 const WORDS: Record<Difference, string> = {
 	missing: 'missing in the data plane',
@@ -80,7 +80,7 @@ export const VipTable: Component<{ server: ServerView; vip: LbVip; onlyDifferenc
 	const rows = () =>
 		props.vip.application_servers.filter((one) => !props.onlyDifferences || differenceOf(one));
 	return (
-		<div class="table-wrap">
+		<Wide label={vipText(props.vip)}>
 			<table>
 				<caption>
 					<span class="mono">{vipText(props.vip)}</span>{' '}
@@ -119,7 +119,7 @@ export const VipTable: Component<{ server: ServerView; vip: LbVip; onlyDifferenc
 					</For>
 				</tbody>
 			</table>
-		</div>
+		</Wide>
 	);
 };
 
@@ -141,7 +141,7 @@ const Vpp: Component<{ info: VppInfo }> = (props) => (
 		<Show when={props.info.messages?.length}>
 			<details>
 				<summary>Messages of its API</summary>
-				<div class="table-wrap">
+				<Wide label="Messages">
 					<table>
 						<thead>
 							<tr>
@@ -180,7 +180,7 @@ const Vpp: Component<{ info: VppInfo }> = (props) => (
 							</For>
 						</tbody>
 					</table>
-				</div>
+				</Wide>
 			</details>
 		</Show>
 	</>

@@ -63,7 +63,7 @@ export const Events: Component<{ scope: string; many: boolean }> = (props) => {
 	const nothing = () =>
 		source().lines.length + source().debug.length > 0
 			? 'No event fits.'
-			: 'Nothing has happened since this page was opened.';
+			: 'Nothing has happened yet.';
 
 	let atEnd = true;
 	const onScroll = () => {

@@ -3,17 +3,16 @@
 import { type Component, createMemo, For, Show } from 'solid-js';
 import type { Backend, Frontend, LbServer, Pool } from '../api/types.ts';
 import { duration, num, scaled, vipText } from '../model/format.ts';
-import { frontendHealth } from '../model/health.ts';
 import { frontendKey, latencyKey } from '../model/series.ts';
 import type { ServerView } from '../model/state.ts';
 import { linkTo } from '../route.ts';
-import { drawn, now, ringOf } from '../store.ts';
+import { drawn, frontendHealth, ringOf } from '../store.ts';
 import { BackendMenu } from './Actions.tsx';
 import { Chart, type ChartLine } from './Chart.tsx';
 import { VipTable } from './DataPlane.tsx';
 import { VerdictIcon } from './Icons.tsx';
 import { PathPicture } from './PathPicture.tsx';
-import { Age, Flash, Heartbeat, OverrideNote, Panel, StateWord } from './parts.tsx';
+import { Age, Flash, Heartbeat, OverrideNote, Panel, StateWord, Wide } from './parts.tsx';
 
 const TRAFFIC = ['new flows', 'known flows', 'untracked', 'no server'];
 const BITS = 4;
@@ -31,8 +30,9 @@ interface RowProps {
 
 const PoolRow: Component<RowProps> = (props) => {
 	const inPool = () => props.pool.backends.find((one) => one.name === props.name);
-	const backend = (): Backend | undefined =>
-		props.server.backends.find((one) => one.name === props.name);
+	const backend = createMemo((): Backend | undefined =>
+		props.server.backends.find((one) => one.name === props.name),
+	);
 	return (
 		<Show when={inPool()}>
 			{(it) => (
@@ -85,7 +85,7 @@ const PoolTable: Component<{ server: ServerView; frontend: Frontend; pool: Pool 
 			.find((vip) => vip.frontend === props.frontend.name)
 			?.application_servers.find((one) => one.backend === name);
 	return (
-		<div class="table-wrap">
+		<Wide label={`Pool ${props.pool.name}`}>
 			<table>
 				<caption>
 					Pool {props.pool.name}
@@ -133,7 +133,7 @@ const PoolTable: Component<{ server: ServerView; frontend: Frontend; pool: Pool 
 					</For>
 				</tbody>
 			</table>
-		</div>
+		</Wide>
 	);
 };
 
@@ -185,7 +185,7 @@ const Latency: Component<{ server: string; frontend: Frontend }> = (props) => {
 };
 
 export const FrontendPage: Component<{ server: ServerView; frontend: Frontend }> = (props) => {
-	const health = createMemo(() => frontendHealth(props.server, props.frontend, now()));
+	const health = () => frontendHealth(props.server.name, props.frontend.name);
 	const vip = () => props.server.lb?.vips.find((one) => one.frontend === props.frontend.name);
 	return (
 		<>

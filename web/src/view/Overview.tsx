@@ -4,17 +4,11 @@
 import { type Component, createMemo, For, Show } from 'solid-js';
 import type { Frontend } from '../api/types.ts';
 import { num, plural, scaled, vipText } from '../model/format.ts';
-import {
-	countStates,
-	frontendHealth,
-	serverProblems,
-	serverVerdict,
-	type Verdict,
-} from '../model/health.ts';
+import { countStates, type Verdict } from '../model/health.ts';
 import { frontendKey, latest } from '../model/series.ts';
 import { recentChanges, type ServerView } from '../model/state.ts';
 import { linkTo } from '../route.ts';
-import { drawn, now, ringOf } from '../store.ts';
+import { drawn, frontendHealth, plainServers, ringOf, serverHealth } from '../store.ts';
 import { ServerActions } from './Actions.tsx';
 import { StateIcon, VerdictIcon } from './Icons.tsx';
 import { Age, Flash, Panel } from './parts.tsx';
@@ -32,7 +26,7 @@ const Counts: Component<{ term: string; states: string[]; order: string[]; href:
 	return (
 		<a class="count" href={props.href}>
 			<span class="count-total">{props.states.length}</span>
-			<span class="count-term">{props.term}</span>
+			<span class="count-term">{props.states.length === 1 ? props.term : `${props.term}s`}</span>
 			<ul class="count-states">
 				<For each={props.order.filter((state) => counts()[state])}>
 					{(state) => (
@@ -57,8 +51,9 @@ interface Concern {
 	since: Frontend['since'];
 }
 
-function concernsOf(server: ServerView, at: number): Concern[] {
-	const own = serverProblems(server, at).map((notes) => ({
+function concernsOf(server: ServerView): Concern[] {
+	const health = serverHealth(server.name);
+	const own = health.problems.map((notes) => ({
 		verdict: (server.connected ? 'warning' : 'critical') as Verdict,
 		title: server.name,
 		notes,
@@ -67,7 +62,7 @@ function concernsOf(server: ServerView, at: number): Concern[] {
 	}));
 	if (!server.connected) return own;
 	const frontends = server.frontends.flatMap((one) => {
-		const { verdict, notes } = frontendHealth(server, one, at);
+		const { verdict, notes } = frontendHealth(server.name, one.name);
 		if (verdict === 'ok' || verdict === 'unknown') return [];
 		const href = linkTo(server.name, 'frontend', one.name);
 		const title = `${one.name} on ${server.name}`;
@@ -89,7 +84,7 @@ const GRAVITY: Verdict[] = ['critical', 'warning', 'degraded'];
 const Attention: Component<{ servers: ServerView[] }> = (props) => {
 	const concerns = createMemo(() =>
 		props.servers
-			.flatMap((server) => concernsOf(server, now()))
+			.flatMap(concernsOf)
 			.sort((a, b) => GRAVITY.indexOf(a.verdict) - GRAVITY.indexOf(b.verdict)),
 	);
 	const frontends = () => props.servers.reduce((sum, one) => sum + one.frontends.length, 0);
@@ -128,7 +123,7 @@ const Attention: Component<{ servers: ServerView[] }> = (props) => {
 };
 
 const Tile: Component<{ server: ServerView; frontend: Frontend }> = (props) => {
-	const health = createMemo(() => frontendHealth(props.server, props.frontend, now()));
+	const health = () => frontendHealth(props.server.name, props.frontend.name);
 	const key = () => frontendKey(props.server.name, props.frontend.name);
 	const rate = () => {
 		drawn();
@@ -201,8 +196,8 @@ const ServerSection: Component<{ server: ServerView }> = (props) => (
 	<section class="server" classList={{ stale: !props.server.connected }}>
 		<div class="server-head">
 			<VerdictIcon
-				verdict={serverVerdict(props.server, now())}
-				label={serverVerdict(props.server, now())}
+				verdict={serverHealth(props.server.name).verdict}
+				label={serverHealth(props.server.name).verdict}
 			/>
 			<h2>
 				<a href={linkTo(props.server.name)}>{props.server.name}</a>
@@ -226,7 +221,10 @@ const ServerSection: Component<{ server: ServerView }> = (props) => (
 );
 
 const Recent: Component<{ servers: ServerView[]; scope: string }> = (props) => {
-	const changes = createMemo(() => recentChanges(props.servers, RECENT));
+	const changes = createMemo(() => {
+		const inScope = plainServers().filter((one) => !props.scope || one.name === props.scope);
+		return recentChanges(inScope, RECENT);
+	});
 	return (
 		<Panel title="Last changes" aside={<a href={linkTo(props.scope, 'events')}>events</a>}>
 			<ul class="recent">
@@ -243,7 +241,9 @@ const Recent: Component<{ servers: ServerView[]; scope: string }> = (props) => {
 							</span>
 							<span class="mono">{one.code}</span>
 							<span class="muted">{one.reason}</span>
-							<span class="recent-server muted">{one.server}</span>
+							<Show when={props.servers.length > 1}>
+								<span class="recent-server muted">{one.server}</span>
+							</Show>
 						</li>
 					)}
 				</For>
@@ -258,19 +258,19 @@ export const Overview: Component<{ servers: ServerView[]; scope: string }> = (pr
 		<Attention servers={props.servers} />
 		<div class="counts">
 			<Counts
-				term="servers"
+				term="server"
 				states={props.servers.map((one) => (one.connected ? 'up' : 'down'))}
 				order={STATE_ORDER}
 				href={linkTo('', 'overview')}
 			/>
 			<Counts
-				term="frontends"
+				term="frontend"
 				states={props.servers.flatMap((one) => one.frontends.map((f) => f.state))}
 				order={STATE_ORDER}
 				href={linkTo(props.scope, 'overview')}
 			/>
 			<Counts
-				term="backends"
+				term="backend"
 				states={props.servers.flatMap((one) => one.backends.map((b) => b.state))}
 				order={STATE_ORDER}
 				href={linkTo(props.scope, 'backends')}

@@ -6,12 +6,15 @@ import { age, dateTime, ms, num, span } from '../model/format.ts';
 import { now } from '../store.ts';
 import { StateIcon } from './Icons.tsx';
 
-/** Marks an element for a moment: its animation starts anew with each call. */
-function pulse(element: HTMLElement | SVGElement, name: string): void {
-	element.classList.remove(name);
-	void element.getBoundingClientRect();
-	element.classList.add(name);
+const still = matchMedia('(prefers-reduced-motion: reduce)');
+
+/** A short animation, from how it looks at first to how it is. */
+function pulse(element: HTMLElement | undefined, from: Keyframe, duration: number): void {
+	if (!still.matches) element?.animate([from, {}], { duration, easing: 'ease-out' });
 }
+
+const FLASH: Keyframe = { backgroundColor: 'var(--flash)', boxShadow: '0 0 0 4px var(--flash)' };
+const BEAT: Keyframe = { opacity: 1, transform: 'scale(1.9)' };
 
 /** Lights up when its value changes, though not when it first appears. */
 export const Flash: ParentComponent<{ on: unknown; class?: string }> = (props) => {
@@ -19,12 +22,12 @@ export const Flash: ParentComponent<{ on: unknown; class?: string }> = (props) =
 	createEffect(
 		on(
 			() => props.on,
-			() => element && pulse(element, 'flash'),
+			() => pulse(element, FLASH, 2400),
 			{ defer: true },
 		),
 	);
 	return (
-		<span ref={element} class={props.class ?? ''}>
+		<span ref={element} class={`flash ${props.class ?? ''}`}>
 			{props.children}
 		</span>
 	);
@@ -36,7 +39,7 @@ export const Heartbeat: Component<{ beat: Int64 }> = (props) => {
 	createEffect(
 		on(
 			() => num(props.beat),
-			() => element && pulse(element, 'beat'),
+			() => pulse(element, BEAT, 700),
 			{ defer: true },
 		),
 	);
@@ -94,5 +97,12 @@ export const Fact: ParentComponent<{ term: string }> = (props) => (
 	<div class="fact">
 		<dt>{props.term}</dt>
 		<dd>{props.children}</dd>
+	</div>
+);
+
+/** Something wide: on a narrow screen it scrolls by itself, by keyboard too. */
+export const Wide: ParentComponent<{ label: string }> = (props) => (
+	<div class="table-wrap" role="region" aria-label={props.label} tabindex="0">
+		{props.children}
 	</div>
 );
