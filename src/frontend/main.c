@@ -17,6 +17,7 @@
 #include "src/frontend/dashboard.h"
 
 #define DRAIN_LIMIT (10 * NSEC_PER_SEC)
+#define DRAIN_PATIENCE 5.0 /* s: browsers that take nothing do not hold the end up */
 #define EXIT_START_FAILED 3
 
 struct frontend {
@@ -24,6 +25,7 @@ struct frontend {
 	struct ev_loop *loop;
 	struct daemon daemon;
 	struct dashboard *dashboard;
+	ev_timer patience; /* while draining */
 };
 
 /* --check: what a start would trip over, as far as files and flags go. */
@@ -47,11 +49,17 @@ static void on_drained(void *user)
 	ev_break(f->loop, EVBREAK_ALL);
 }
 
+static void on_out_of_patience(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	ev_break(loop, EVBREAK_ALL);
+}
+
 static void on_stop(int signo, void *user)
 {
 	struct frontend *f = user;
 
 	log_info("stopping", LOG_S("signal", strsignal(signo)));
+	ev_timer_start(f->loop, &f->patience);
 	dashboard_drain(f->dashboard, on_drained, f);
 }
 
@@ -110,12 +118,14 @@ static int serve(struct frontend *f)
 					    .drain_limit = DRAIN_LIMIT };
 	int r;
 
+	ev_timer_init(&f->patience, on_out_of_patience, DRAIN_PATIENCE, 0);
 	daemon_start(&f->daemon, f->loop, &calls); /* before anybody is told that we are here */
 	r = start(f);
 	if (r == 0) {
 		daemon_ready("serving");
 		ev_run(f->loop, 0);
 	}
+	ev_timer_stop(f->loop, &f->patience);
 	dashboard_free(f->dashboard);
 	daemon_end(&f->daemon);
 	log_info("stopped");

@@ -4,6 +4,7 @@ import os
 import re
 import resource
 import selectors
+import signal
 import socket
 import time
 
@@ -126,3 +127,17 @@ def test_a_thousand_browsers_one_slow(start_api, start_dashboard):
         browsers.close()
         slow.close()
     until(lambda: dashboard.metrics().one('maglev_dashboard_browsers') == 0, what='all leaving')
+
+
+def test_a_browser_that_takes_nothing_does_not_hold_the_end_up(start_api, start_dashboard):
+    daemon = start_api(CROWD)
+    dashboard = start_dashboard(f'lon=127.0.0.1:{daemon.api_port}')
+    dashboard.wait_connected('lon')
+    with slow_browser(dashboard.port):
+        until(lambda: dashboard.metrics().one('maglev_dashboard_browsers') == 1, what='the stream')
+        while dashboard.metrics().one('maglev_dashboard_ring_bytes') < 300000:
+            for act in ('Pause', 'Resume'):
+                daemon.api.call(f'{act}Backend', name=NAMES[0], reason='x' * 127)
+        before = time.monotonic()
+        dashboard.signal(signal.SIGTERM)
+        assert dashboard.end() == 0 and time.monotonic() - before < 5 + SLACK
