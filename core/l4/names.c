@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists of indices in the configuration's arena: all frontends by the key of their VIP, all backends
- * by address, and for each frontend its backends by address, each once, in however many pools it is. Two backends of one frontend never share an address, two frontends never a VIP.
+ * Lists of indices in the configuration's arena: all frontends by the key of their VIP, all
+ * backends by address, and for each frontend its backends by address, each once, in however many
+ * pools it is. Two backends of one frontend never share an address, two frontends never a VIP.
  */
 #include "core/l4/names.h"
 
