@@ -17,6 +17,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -69,10 +71,19 @@ int log_level_parse(const char *text, enum log_level *ret)
 	return -EINVAL;
 }
 
+static void unblock(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
 void log_to_fd(int fd, enum log_level level)
 {
 	assert(fd >= -1);
 
+	unblock(fd);
 	if (fd != logger.fd)
 		logger.rest.n = 0;
 	logger.fd = fd;

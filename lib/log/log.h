@@ -94,8 +94,9 @@ int log_level_parse(const char *text, enum log_level *ret);
 
 /*
  * The first sink: whole lines to a descriptor, one write() each; -1 for none. The descriptor stays
- * the caller's. A line that cannot be written at once (a full pipe that does not block, nobody at
- * the other end) is dropped and counted; what was begun is finished before the next line.
+ * the caller's. A log that nobody reads must not hold the program up: a pipe or socket is made not
+ * to block, and a line that it does not take at once is dropped and counted; what was begun is
+ * finished before the next line. Terminals and files are left as they are.
  */
 void log_to_fd(int fd, enum log_level level);
 /*

@@ -44,7 +44,7 @@ void *__wrap_realloc(void *p, size_t size)
 	return __real_realloc(p, size);
 }
 
-/* What each test works on: a pipe that does not block, with the logger at one end. */
+/* What each test works on: a pipe with the logger, which makes its end not block, at one end. */
 struct ends {
 	int reader, writer;
 };
@@ -54,7 +54,7 @@ static int open_pipe(void **state)
 	struct ends *e;
 	int fds[2];
 
-	if (pipe2(fds, O_NONBLOCK | O_CLOEXEC) < 0)
+	if (pipe2(fds, O_CLOEXEC) < 0 || fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0)
 		return -1;
 	e = calloc(1, sizeof(*e));
 	*e = (struct ends){ fds[0], fds[1] };

@@ -4,10 +4,8 @@
  * maglevds, and the loop. Stop: answers under way go out, streams end, browsers come back by
  * themselves.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -132,15 +130,6 @@ static int serve(struct frontend *f)
 	return r < 0 ? EXIT_START_FAILED : 0;
 }
 
-/* A log that nobody reads must not hold browsers up: see lib/log for what is dropped. */
-static void unblock(int fd)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
-		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-}
-
 int main(int argc, char *argv[])
 {
 	struct frontend f = { 0 };
@@ -150,7 +139,6 @@ int main(int argc, char *argv[])
 	options_parse(&f.options, argc, argv);
 	if (f.options.check)
 		return check(&f.options);
-	unblock(STDOUT_FILENO);
 	log_to_fd(STDOUT_FILENO, f.options.log_level);
 	log_info("starting", LOG_S("version", cli_version.version),
 		 LOG_S("commit", cli_version.commit), LOG_S("date", cli_version.date));

@@ -7,11 +7,9 @@
  * The engine's observers are told in the order they are made here: the prober starts or stops
  * workers, then the reconciler acts, then those who watch are told.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/units.h"
@@ -288,18 +286,6 @@ static int serve(struct maglevd *m)
 	return r < 0 ? EXIT_START_FAILED : 0;
 }
 
-/*
- * A log that nobody reads must not hold the probes up: a pipe or socket is written to only as far
- * as it takes it (lib/log drops and counts the rest). Terminals and files are left as they are.
- */
-static void unblock(int fd)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
-		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-}
-
 int main(int argc, char *argv[])
 {
 	struct maglevd m = { .started = loop_monotonic() };
@@ -314,7 +300,6 @@ int main(int argc, char *argv[])
 	if (m.options.xdp_detach)
 		return detach(&m.source);
 
-	unblock(STDOUT_FILENO);
 	log_to_fd(STDOUT_FILENO, m.options.log_level);
 	log_info("starting", LOG_S("version", cli_version.version),
 		 LOG_S("commit", cli_version.commit), LOG_S("date", cli_version.date));
