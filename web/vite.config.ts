@@ -13,5 +13,5 @@ export default defineConfig({
 		modulePreload: { polyfill: false },
 		reportCompressedSize: false,
 	},
-	test: { environment: 'node', include: ['src/**/*.test.ts'] },
+	test: { environment: 'node', include: ['src/**/*.test.ts'], pool: 'threads', isolate: false },
 });

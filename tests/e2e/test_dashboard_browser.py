@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The dashboard as people see it: Chromium, a real maglevd-frontend, real maglevds."""
+import os
+import shutil
+
+import pytest
+
+from lab import BUILD, SPARE, VIP, Check, config, frontend, pool
+from lab.browser import Browser, Relay
+from lab.dashboard import CREDENTIALS, PASSWORD, USER
+
+pytestmark = pytest.mark.skipif(not shutil.which('npm'), reason='there is no npm here')
+
+OTHER, STALE = '198.51.100.20', '203.0.113.5'
+SHOTS = os.path.join(BUILD, 'screenshots')
+VIEWS = ('overview', 'backends', 'dataplane', 'events')
+
+
+@pytest.fixture(scope='module')
+def browser():
+    it = Browser()
+    yield it
+    it.close()
+
+
+@pytest.fixture
+def visit(browser, start_dashboard):
+    """Opens pages; in the end, before what they show ends, each is asked whom it asked and what it complained of."""
+    pages, forgiven = [], []
+
+    def visit(port, path='/view/', cut=False, **how):
+        forgiven.extend(['ERR_'] if cut else [])
+        pages.append(browser.open(port, path, **how))
+        return pages[-1]
+
+    yield visit
+    for page in pages:
+        page.check_manners(forgiven)
+        page.close()
+
+
+@pytest.fixture
+def web(servers):
+    return [servers.open(name) for name in ('a', 'b')]
+
+
+@pytest.fixture
+def daemon(start_api, net, web):
+    """www: a and b, then spare; api: b alone."""
+    checks = {one.name: Check(port=one.port) for one in web}
+    backends = {**{one.name: (one.address, one.name) for one in web}, 'spare': SPARE}
+    frontends = {'www': frontend(VIP, pool('primary', 'a', b=50), pool('fallback', 'spare'), description='the site'),
+                 'api': frontend(OTHER, pool('only', 'b'), port=443, src_ip_sticky=True)}
+    daemon = start_api(config(checks, backends, frontends, netns=net.probes.name, dataplane='vpp',
+                              lb={'sync-interval': '1h'}))
+    daemon.plane.wait_weights(VIP, {web[0].address: 100, web[1].address: 50, SPARE: 0})
+    return daemon
+
+
+@pytest.fixture
+def dashboard(start_dashboard, daemon):
+    """One server, called here."""
+    it = start_dashboard(f'here=127.0.0.1:{daemon.api_port}', env=CREDENTIALS)
+    it.wait_connected('here')
+    return it
+
+
+def mark(page):
+    """To be found again only if the page was not loaded anew."""
+    page.evaluate('window.mark = 1')
+
+
+def is_marked(page):
+    return page.evaluate('window.mark') == 1
+
+
+def test_a_backend_dies_and_its_dot_turns_without_a_reload(visit, dashboard, web):
+    page = visit(dashboard.port)
+    page.wait('[data-frontend=www][data-verdict=ok] [aria-label="a up"]')
+    mark(page)
+    web[0].refuse()
+    page.wait('[data-frontend=www][data-verdict=degraded] [aria-label="a down"]')
+    page.wait('.attention :text("www on here")')
+    page.wait('.recent li:first-child:has-text("L4CON")')
+    web[0].listen()
+    page.wait('[data-frontend=www][data-verdict=ok] [aria-label="a up"]')
+    assert page.count('.attention .concern') == 0 and is_marked(page)
+
+
+def test_the_pages_of_a_frontend_and_a_backend_follow(visit, dashboard, web):
+    page = visit(dashboard.port, '/view/#/here/frontend/www')
+    page.wait('.path-backend:has-text("a") >> text=67 %')
+    page.wait('.chart canvas')
+    web[0].refuse()
+    web[1].refuse()
+    page.wait('.path-backend:has-text("spare") >> text=100 %')
+    page.wait('.page-head :text("on pool fallback")')
+    page.click('.path-backend:has-text("b")')
+    page.wait('h1:text("b")')
+    page.wait('tr:has-text("up → down"):has-text("L4CON"):has-text("refused")')
+
+
+def test_a_weight_is_changed_in_admin(visit, dashboard, daemon, web):
+    page = visit(dashboard.port, '/admin/#/here/frontend/www', user=USER, password=PASSWORD)
+    page.click('[data-backend=a] .menu-button')
+    page.click('[role=menuitem]:has-text("Weight")')
+    page.fill('dialog input[name=weight]', '0')
+    page.wait('dialog :text("the rest of pool primary takes its share")')
+    page.wait('dialog :text("go on until they end by themselves")')
+    page.fill('dialog input[name=weight]', '10')
+    page.wait('dialog :text("about 17 % of the new flows")')
+    page.click('dialog button[type=submit]')
+    page.wait_gone('dialog')
+    page.wait('[data-backend=a] td:has-text("10 (file 100)")')
+    daemon.plane.wait_weights(VIP, {web[0].address: 10, web[1].address: 50, SPARE: 0})
+
+
+def test_a_backend_is_paused_and_resumed_by_keyboard(visit, dashboard, daemon):
+    page = visit(dashboard.port, '/admin/#/here/backend/b', user=USER, password=PASSWORD)
+    page.wait('.page-head .menu-button')
+    page.evaluate('document.querySelector(".page-head .menu-button").focus()')
+    for key in ('Enter', 'ArrowDown', 'ArrowUp', 'Enter'):
+        page.press(key)
+    page.wait('dialog :text("api: nobody is left")')
+    page.wait('dialog :text("takes the last server away")')
+    page.press('Escape')
+    page.wait_gone('dialog')
+    assert page.evaluate('document.activeElement.className') == 'menu-button', 'the focus is back'
+    for key in ('Enter', 'Enter'):
+        page.press(key)
+    page.fill('dialog input[type=text]', 'new disk')
+    page.press('Enter')
+    page.wait_gone('dialog')
+    page.wait('.page-head :text("paused by hand: new disk")')
+    page.wait('tr:has-text("up → paused")')
+    daemon.wait_state('b', 'paused')
+    for key in ('Enter', 'Enter'):
+        page.press(key)
+    page.click('dialog button[type=submit]')
+    page.wait('.page-head .state-word:has-text("up")')
+
+
+def test_drift_is_shown_once_it_lasts_and_a_sync_mends_it(visit, dashboard, daemon, web):
+    page = visit(dashboard.port, '/admin/#/here/dataplane', user=USER, password=PASSWORD)
+    page.wait('[data-differences="0"]')
+    daemon.plane.seed([f'as {VIP} 6 80 {web[0].address} 7', f'vip {STALE} 17 53 gre4 1'])
+    page.wait('[data-differences="2"]')
+    page.wait('tr.differs:has-text("a") :text("weight differs")')
+    page.click('button:text("Sync…")')
+    page.wait(f'dialog li:text("as-weight {VIP}:80/tcp {web[0].address} 7->100")')
+    page.wait(f'dialog li:has-text("vip-del {STALE}")')
+    page.click('dialog button[type=submit]')
+    page.wait_gone('dialog')
+    page.wait('[data-differences="0"]')
+    assert daemon.plane.weights(VIP)[web[0].address] == 100
+
+
+def test_a_reload_says_first_what_it_changes_and_a_broken_file_is_refused(visit, dashboard, daemon):
+    page = visit(dashboard.port, '/admin/', user=USER, password=PASSWORD)
+    with open(daemon.path, encoding='utf-8') as file:
+        text = file.read()
+    daemon.write(text.replace('the site', 'the new site').replace('"api"', '"app"'))
+    page.click('button:text("Check and reload…")')
+    page.wait('dialog li:has-text("frontend app")')
+    page.click('dialog button[type=submit]')
+    page.wait('[data-frontend=app]')
+    page.wait_gone('[data-frontend=api]')
+    daemon.write(text.replace('"api"', '"nonsense" "'))
+    page.click('button:text("Check and reload…")')
+    page.wait('dialog .mistakes:has-text("maglev.yaml:")')
+    assert page.count('dialog button[type=submit]:disabled') == 1
+
+
+def test_the_stream_is_cut_and_resumes(visit, dashboard, daemon, web):
+    relay = Relay(dashboard.port)
+    page = visit(relay.port, cut=True)
+    page.wait('[data-frontend=www] [aria-label="a up"]')
+    mark(page)
+    relay.cut()
+    page.wait('[data-link=lost]')
+    page.wait('[role=alert]:has-text("No contact")')
+    web[0].refuse()
+    daemon.wait_state('a', 'down')
+    relay.mend()
+    page.wait('[data-link=live]')
+    page.wait('[data-frontend=www] [aria-label="a down"]')
+    assert page.count('[role=alert]') == 0 and is_marked(page)
+    relay.close()
+
+
+def test_another_process_in_its_place_is_a_new_start(visit, start_dashboard, daemon, web):
+    target = f'here=127.0.0.1:{daemon.api_port}'
+    first, second = start_dashboard(target), start_dashboard(target)
+    relay = Relay(first.port)
+    page = visit(relay.port, cut=True)
+    page.wait('[data-frontend=www] [aria-label="a up"]')
+    mark(page)
+    relay.cut()
+    relay.to = second.port
+    web[0].refuse()
+    daemon.wait_state('a', 'down')
+    second.wait_connected('here')
+    relay.mend()
+    page.wait('[data-frontend=www] [aria-label="a down"]')
+    assert is_marked(page)
+    relay.close()
+
+
+def test_one_of_two_servers_stops_and_the_other_goes_on(visit, start_dashboard, start_api, daemon, web):
+    dns = frontend(OTHER, pool('only', 'x'), port=53, protocol='udp')
+    second = start_api(config({}, {'x': '10.99.0.21'}, {'dns': dns}, dataplane='vpp'))
+    dashboard = start_dashboard(f'one=127.0.0.1:{daemon.api_port}', f'two=127.0.0.1:{second.api_port}')
+    page = visit(dashboard.port)
+    page.wait('[data-server=one][data-connected=true]')
+    page.wait('[data-server=two][data-connected=true]')
+    page.wait('[data-frontend=dns]')
+    second.stop()
+    page.wait('[data-server=two][data-connected=false]')
+    page.wait('.concern-critical:has-text("two")')
+    page.wait('.tile.stale[data-frontend=dns]')
+    web[0].refuse()
+    page.wait('[data-server=one][data-connected=true]')
+    page.wait('[data-frontend=www][data-verdict=degraded]')
+    page.click('[data-server=one]')
+    page.wait_gone('[data-frontend=dns]')
+
+
+def test_without_credentials_there_is_no_admin(visit, start_dashboard, daemon):
+    dashboard = start_dashboard(f'here=127.0.0.1:{daemon.api_port}')
+    page = visit(dashboard.port, '/view/#/here/frontend/www')
+    page.wait('[data-backend=a]')
+    assert page.count('.menu-button') == 0 and page.count('button:text("Sync")') == 0
+    for path in ('/admin/', '/admin/api/whoami', '/admin'):
+        assert dashboard.ask('GET', path).status == 404
+
+
+def test_events_are_filtered_searched_and_paused(visit, dashboard, web, daemon):
+    page = visit(dashboard.port, '/view/#/-/events')
+    page.wait('[data-link=live]')
+    web[0].refuse()
+    page.wait('.event:has-text("up → down · L4CON")')
+    page.press('/')
+    page.press('b')
+    page.wait_gone('.event:has-text("up → down")')
+    page.fill('[data-search]', 'l4con a')
+    page.wait('.event:has-text("up → down")')
+    assert page.count('.event:has-text("up → down")') == 1, 'once, though it is in the log, too'
+    page.click('[data-pause]')
+    web[0].listen()
+    page.wait('[data-pause]:has-text("new")')
+    daemon.wait_settled('a', Check())
+    page.fill('[data-search]', '')
+    assert page.count('.event:has-text("down → up")') == 0
+    page.click('[data-pause]')
+    page.wait('.event:has-text("down → up")')
+
+
+@pytest.mark.parametrize('scheme,width', [('dark', 1280), ('light', 1280), ('dark', 390)],
+                         ids=['dark', 'light', 'phone'])
+def test_nobody_is_kept_out_and_it_looks_well(visit, dashboard, web, scheme, width):
+    """axe finds nothing serious; the pictures are for people to look at"""
+    os.makedirs(SHOTS, exist_ok=True)
+    web[1].refuse()
+    page = visit(dashboard.port, '/admin/', scheme=scheme, width=width, user=USER, password=PASSWORD)
+    name = 'phone' if width < 500 else scheme
+    page.wait('[aria-label="b down"]')
+    places = {**{view: f'-/{view}' for view in VIEWS}, 'frontend': 'here/frontend/www', 'backend': 'here/backend/b'}
+    for view, place in places.items():
+        page.evaluate(f'location.hash = "#/{place}"')
+        page.wait('main')
+        page.wait({'frontend': '.chart canvas', 'backend': '.chart canvas', 'overview': '.tile'}.get(view, 'main h1'))
+        assert page.violations() == [], view
+        width_of = page.evaluate('document.documentElement.scrollWidth')
+        assert width_of <= width, f'{view} is {width_of} wide'
+        page.shot(os.path.join(SHOTS, f'{name}-{view}.png'))
+    page.click('.page-head .menu-button')
+    page.click('[role=menuitem]:has-text("Disable")')
+    page.wait('dialog')
+    assert page.violations() == []
+    page.shot(os.path.join(SHOTS, f'{name}-dialog.png'))

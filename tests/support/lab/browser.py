@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chromium, without a screen: tests/support/browser/driver.mjs does what pages are told here."""
+import json
+import os
+import socket
+import subprocess
+import threading
+import urllib.parse
+
+from lab.maglevd import ROOT
+from lab.wait import PATIENCE
+
+DRIVER = os.path.join(ROOT, 'tests/support/browser/driver.mjs')
+LIMIT = PATIENCE * 1000  # of Chromium, in ms
+
+
+class Page:
+    """One page in a profile of its own. Selectors are playwright's."""
+
+    def __init__(self, browser, path, port, **how):
+        self.browser, self.origin = browser, f'http://127.0.0.1:{port}'
+        opened = browser.order('open', url=self.origin + path, **how)
+        self.number, self.status = opened['page'], opened['status']
+
+    def order(self, order, **more):
+        return self.browser.order(order, page=self.number, **more)
+
+    def goto(self, path):
+        self.order('goto', url=self.origin + path)
+
+    def wait(self, selector, timeout=LIMIT):
+        self.order('wait', selector=selector, state='visible', timeout=timeout)
+
+    def wait_gone(self, selector):
+        self.order('wait', selector=selector, state='detached', timeout=LIMIT)
+
+    def click(self, selector):
+        self.order('click', selector=selector, timeout=LIMIT)
+
+    def fill(self, selector, text):
+        self.order('fill', selector=selector, text=text)
+
+    def press(self, key):
+        self.order('press', key=key)
+
+    def text(self, selector):
+        return self.order('text', selector=selector)
+
+    def count(self, selector):
+        return self.order('count', selector=selector)
+
+    def evaluate(self, expression):
+        return self.order('evaluate', expression=expression)
+
+    def shot(self, path):
+        self.order('shot', path=path)
+
+    def violations(self):
+        """What axe finds: those that keep people out."""
+        return [one for one in self.order('axe') if one['impact'] in ('serious', 'critical')]
+
+    def close(self):
+        self.order('close')
+
+    def check_manners(self, forgiven=()):
+        """It asked nobody else, and complained of nothing (a policy that forbids something is a complaint)."""
+        told = self.order('told')
+        hosts = {urllib.parse.urlsplit(url).netloc for url in told['requests']}
+        assert hosts == {urllib.parse.urlsplit(self.origin).netloc}, hosts
+        bad = [text for text in told['complaints'] if not any(word in text for word in forgiven)]
+        assert not bad, bad
+
+
+class Browser:
+    def __init__(self):
+        self.process = subprocess.Popen(['node', DRIVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def order(self, order, **more):
+        self.process.stdin.write(json.dumps({'order': order, **more}) + '\n')
+        self.process.stdin.flush()
+        answer = json.loads(self.process.stdout.readline())
+        assert 'error' not in answer, f'{order} {more}: {answer["error"]}'
+        return answer.get('result')
+
+    def open(self, port, path='/view/', scheme='dark', width=1280, height=900, **credentials):
+        return Page(self, path, port, scheme=scheme, width=width, height=height, **credentials)
+
+    def close(self):
+        self.process.stdin.close()
+        assert self.process.wait(PATIENCE) == 0
+        self.process.stdout.close()
+
+
+class Relay:
+    """A port that leads to another one, until the way is cut."""
+
+    def __init__(self, port):
+        self.to, self.pairs, self.is_cut = port, [], False
+        self.listener = socket.create_server(('127.0.0.1', 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                near, _ = self.listener.accept()
+            except OSError:
+                return
+            if self.is_cut:
+                near.close()
+                continue
+            far = socket.create_connection(('127.0.0.1', self.to))
+            self.pairs += [near, far]
+            for one, other in ((near, far), (far, near)):
+                threading.Thread(target=self._pass, args=(one, other), daemon=True).start()
+
+    @staticmethod
+    def _pass(one, other):
+        try:
+            while data := one.recv(65536):
+                other.sendall(data)
+        except OSError:
+            pass
+        for end in (one, other):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def cut(self):
+        """Every connection ends, and new ones end at once."""
+        self.is_cut = True
+        for end in self.pairs:
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+        self.pairs = []
+
+    def mend(self):
+        self.is_cut = False
+
+    def close(self):
+        self.cut()
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
