@@ -11,7 +11,7 @@ import {
 	rowKey,
 	vipKey,
 } from '../model/dataplane.ts';
-import { num, plural, scaled, vipText } from '../model/format.ts';
+import { figure, num, plural, scaled, vipText } from '../model/format.ts';
 import type { ServerView } from '../model/state.ts';
 import { linkTo } from '../route.ts';
 import { now } from '../store.ts';
@@ -44,6 +44,7 @@ const weightText = (there: boolean, weight: number): string => (there ? String(w
 
 const ServerRow: Component<{ server: ServerView; vip: LbVip; one: LbServer }> = (props) => {
 	const known = () => props.server.lb?.connected ?? false;
+	const there = () => (props.one.present && known() ? props.one : undefined);
 	const kind = () => (known() ? differenceOf(props.one) : null);
 	return (
 		<tr classList={{ differs: kind() !== null }}>
@@ -63,8 +64,8 @@ const ServerRow: Component<{ server: ServerView; vip: LbVip; one: LbServer }> = 
 					{weightText(props.one.present && known(), props.one.weight)}
 				</Flash>
 			</td>
-			<td class="number">{props.one.present && known() ? props.one.buckets : '–'}</td>
-			<td class="number">{props.one.present && known() ? num(props.one.flows) : '–'}</td>
+			<td class="number">{figure(there()?.buckets, props.server.counters?.has_as_buckets)}</td>
+			<td class="number">{figure(there()?.flows, props.server.counters?.has_as_flows)}</td>
 			<td>
 				<Show when={known()} fallback={<span class="muted">not known</span>}>
 					<Verdict kind={kind()} since={props.server.drift[rowKey(props.vip, props.one)]} />

@@ -2,7 +2,7 @@
 // One frontend: the way of its flows, its pools, its traffic, how its backends answer.
 import { type Component, createMemo, For, Show } from 'solid-js';
 import type { Backend, Frontend, LbServer, Pool } from '../api/types.ts';
-import { duration, num, scaled, vipText } from '../model/format.ts';
+import { duration, figure, scaled, vipText } from '../model/format.ts';
 import { frontendKey, latencyKey } from '../model/series.ts';
 import type { ServerView } from '../model/state.ts';
 import { linkTo } from '../route.ts';
@@ -33,6 +33,7 @@ const PoolRow: Component<RowProps> = (props) => {
 	const backend = createMemo((): Backend | undefined =>
 		props.server.backends.find((one) => one.name === props.name),
 	);
+	const there = () => (props.lb?.present ? props.lb : undefined);
 	return (
 		<Show when={inPool()}>
 			{(it) => (
@@ -57,8 +58,8 @@ const PoolRow: Component<RowProps> = (props) => {
 					<td class="number">
 						<Flash on={it().effective_weight}>{it().effective_weight}</Flash>
 					</td>
-					<td class="number">{props.lb?.present ? props.lb.buckets : '–'}</td>
-					<td class="number">{props.lb?.present ? num(props.lb.flows) : '–'}</td>
+					<td class="number">{figure(there()?.buckets, props.server.counters?.has_as_buckets)}</td>
+					<td class="number">{figure(there()?.flows, props.server.counters?.has_as_flows)}</td>
 					<td>
 						<span class="mono">{backend()?.last_code || '–'}</span>
 					</td>
