@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """tools/run-lab, which `make run` calls: what it prints works, and nothing of it stays."""
 import collections
+import json
 import os
 import re
 import signal
 import subprocess
 import tempfile
 import threading
+import urllib.request
 
 import pytest
 
@@ -94,6 +96,9 @@ def test_the_lab_does_what_it_says_and_takes_everything_with_it(number, namespac
     lab.wait('warmup-released')
     seen = subprocess.run(namespace.command('curl', '-s', f'http://{curl[1]}/metrics'), capture_output=True, text=True)
     assert 'maglev_backend_state{backend="web4",state="up"} 1' in seen.stdout
+    dashboard = lab.wait(r'the dashboard +(http://\S+/view/)')[1]
+    until(lambda: '"connected":true' in subprocess.run(namespace.command('curl', '-s', dashboard + 'api/maglevds'),
+                                                       capture_output=True, text=True).stdout, what='the dashboard')
     os.kill(int(lab.wait(r'web1 serves as process (\d+)')[1]), signal.SIGTERM)
     lab.wait(r'backend-transition +backend=web1 +from=up +to=down +code=L4CON')
     with open(f'{folder}/lab.yaml', 'a', encoding='ascii') as file:
@@ -132,6 +137,18 @@ def left_behind(pid):
                     if name.startswith(f'mgl{pid}-')]
 
 
+def dashboard(lab):
+    """What it shows of the lab's maglevd, asked from outside of the namespaces."""
+    url = lab.wait(r'the dashboard +(http://\S+/view/)')[1] + 'api/state/lab'
+
+    def read():
+        with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
+            state = json.load(answer)
+        return state['frontends'] and state
+
+    return until(read, what='frontends in the dashboard')
+
+
 def test_packets_go_where_the_lab_says(packets):
     """make run as root: each thing to try is pasted as it was printed"""
     lab = packets()
@@ -141,6 +158,7 @@ def test_packets_go_where_the_lab_says(packets):
     before = lab.who()
     assert set(before) == {'web1', 'web2', 'web3'} and before.total() == 100
     assert 'www6' in lab.paste('a look')
+    assert {one['name'] for one in dashboard(lab)['frontends']} == {'www', 'www6'}
     assert 'maglev_lbsync' in lab.paste('the metrics')
     until(lambda: '10.0.11.2' in lab.run('packets')[1].stdout, what='a reading of the counters')
 

@@ -19,6 +19,7 @@ import threading
 
 from lab.fabric import VIPS4, VIPS6, Fabric, child
 from lab.maglevd import ROOT, program
+from lab.window import Window
 
 RESTART = 10  # seconds after which what was killed is back, as its supervisor would bring it
 COLOURS = {'DEBUG': '2', 'INFO': '0', 'WARN': '33', 'ERROR': '31'}
@@ -61,7 +62,7 @@ class Demo:
         self.config = os.path.join(folder, 'lab.yaml')
         with open(self.config, 'w', encoding='utf-8') as file:
             file.write(text)
-        self.servers, self.daemon, self.told = {}, None, False
+        self.servers, self.daemon, self.window = {}, None, None
         self.ready, self.over = queue.Queue(), threading.Event()
 
     def mind(self, name):
@@ -86,8 +87,8 @@ class Demo:
             say(f'\033[{COLOURS[line["level"]]}m{text}\033[0m' if sys.stdout.isatty() else text)
             if line['msg'] == 'listening':
                 listening[line['for']] = line['addr']
-                if len(listening) == 2 and not self.told:
-                    self.told = True
+                if len(listening) == 2 and not self.window:
+                    self.window = Window(listening['grpc'], self.balancer)
                     say(self.tell(pids={name: server.pid for name, server in self.servers.items()}, **listening))
 
     def run(self):
@@ -99,7 +100,7 @@ class Demo:
 
     def end(self):
         self.over.set()
-        for process in [*self.servers.values(), self.daemon]:
+        for process in [*self.servers.values(), self.daemon, self.window and self.window.process]:
             if process and process.poll() is None:
                 process.terminate()
                 process.send_signal(signal.SIGCONT)
@@ -107,6 +108,8 @@ class Demo:
 
 
 class Loopback(Demo):
+    balancer = None  # no namespace of its own
+
     def __init__(self, maglevd):
         text = example('lab.yaml')
         super().__init__(maglevd, tempfile.mkdtemp(prefix='maglev-lab.'), text)
@@ -132,6 +135,7 @@ class Loopback(Demo):
 
     first             export MAGLEV_SERVER={grpc} PATH=$PWD/build/bin:$PATH
     a look            maglevc show frontends;  maglevc show backends web1;  maglevc show lb state
+    the dashboard     {self.window.tell()}
     what happens      maglevc watch events
     a shell           maglevc    (Tab completes, ? helps)
     a drain           maglevc set backend web2 pause reason "new disk" for 10m    (resume ends it)
@@ -187,7 +191,7 @@ class Packets(Demo):
                                 stdout=subprocess.PIPE)
             self.show_log()
             status = self.daemon.wait()
-            if not self.told:
+            if not self.window:
                 return status
             say(f'-- maglevd ended with {status}; it is started again in {RESTART} s')
             self.over.wait(RESTART)
@@ -206,6 +210,7 @@ class Packets(Demo):
     who answers       for i in $(seq 100); do client curl -sm1 {url}; done | cut -d' ' -f1 | sort | uniq -c
     a look            maglevc show frontends;  maglevc show backends web1;  maglevc show lb state
     packets           maglevc show lb counters    (read every 5 s)
+    the dashboard     {self.window.tell()}
     what happens      maglevc watch events
     a shell           maglevc    (Tab completes, ? helps)
     the metrics       balancer curl -s http://{metrics}/metrics | grep lbsync

@@ -66,7 +66,8 @@ class Namespace:
                 self._thread.shutdown()
             subprocess.run(['ip', 'netns', 'del', self.name], capture_output=True)
 
-    def _enter(self):
+    def enter(self):
+        """The calling thread alone."""
         with open(self.path, encoding='ascii') as file:
             if _libc.setns(file.fileno(), CLONE_NEWNET):
                 raise OSError(ctypes.get_errno(), f'setns {self.name}')
@@ -74,7 +75,7 @@ class Namespace:
     def inside(self, function, *args):
         """What function(*args) returns when a thread of this process calls it inside."""
         if not self._thread:
-            self._thread = concurrent.futures.ThreadPoolExecutor(8, initializer=self._enter)
+            self._thread = concurrent.futures.ThreadPoolExecutor(8, initializer=self.enter)
         return self._thread.submit(function, *args).result()
 
     def socket(self, family=socket.AF_INET, kind=socket.SOCK_STREAM):

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The window of a lab: maglevd-frontend beside maglevd, and a door to it from where browsers are."""
+import asyncio
+import json
+import os
+import secrets
+import socket
+import subprocess
+import threading
+
+from lab.fabric import child
+from lab.maglevd import program
+
+
+class Window:
+    USER = 'maglev'
+
+    def __init__(self, server, namespace=None):
+        """server: maglevd's API as seen in the namespace; None: here."""
+        self.password = secrets.token_hex(4)
+        command = [program('maglevd-frontend'), '--server', f'lab={server}', '--listen', '127.0.0.1:0']
+        self.process = child(namespace.command(*command) if namespace else command, stdout=subprocess.PIPE,
+                             env={**os.environ, 'MAGLEV_FRONTEND_USER': self.USER,
+                                  'MAGLEV_FRONTEND_PASSWORD': self.password})
+        listening = next(line for line in map(json.loads, self.process.stdout) if line['msg'] == 'listening')
+        threading.Thread(target=lambda: list(self.process.stdout), daemon=True).start()  # nobody reads it
+        self.address = door(namespace, listening['addr']) if namespace else listening['addr']
+
+    def tell(self):
+        return f'''http://{self.address}/view/    (in a browser on this machine)
+                      http://{self.address}/admin/ to act, as {self.USER} with the password {self.password}'''
+
+
+def door(namespace, inside):
+    """An address on our loopback that leads to one in the namespace."""
+    listener = socket.create_server(('127.0.0.1', 0))
+    threading.Thread(target=_live_in, args=(namespace, listener, inside), daemon=True).start()
+    return '{}:{}'.format(*listener.getsockname())
+
+
+def _live_in(namespace, listener, inside):
+    """A thread may be in another network than its process; what listens stays where it was made."""
+    namespace.enter()
+    asyncio.run(_serve(listener, *inside.rsplit(':', 1)))
+
+
+async def _serve(listener, host, port):
+    async def on_client(reader, writer):
+        try:
+            there = await asyncio.open_connection(host, port)
+            await asyncio.gather(_pump(reader, there[1]), _pump(there[0], writer))
+        except OSError:
+            writer.close()
+
+    server = await asyncio.start_server(on_client, sock=listener)
+    await server.serve_forever()
+
+
+async def _pump(reader, writer):
+    try:
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+    finally:
+        writer.close()
