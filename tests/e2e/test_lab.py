@@ -163,11 +163,9 @@ def test_packets_go_where_the_lab_says(packets):
     until(lambda: '10.0.11.2' in lab.run('packets')[1].stdout, what='a reading of the counters')
 
     lab.paste('a drain')
-    lab.wait('lb-sync-vip', 2)
-    assert set(lab.who()) == {'web1', 'web3'}
+    until(lambda: set(lab.who()) == {'web1', 'web3'}, what='the drain of web2')
     lab.paste('a shift')
-    lab.wait('lb-sync-vip', 3)
-    assert lab.who()['web1'] < before['web1'] + before['web2']
+    until(lambda: lab.who()['web1'] < before['web1'] + before['web2'], what='the shift from web1 to web3')
 
     lab.paste('without maglevd')
     lab.wait('maglevd ended with 0')
