@@ -67,6 +67,7 @@ def test_pause_stops_probes_and_drains_everywhere_and_resume_starts_again(pair):
     pair.plane.wait_weights(VIP, pair.www(0, 100, 0))
     pair.plane.wait_weights(OTHER, pair.more(0, 100))
     assert sorted(pair.plane.journal()) == pair.ops(pair.a, '100->0')
+    pair.b.catch_up()
     asked = len(pair.a.requests)
     pair.b.wait_more(8)
     assert len(pair.a.requests) == asked
@@ -86,6 +87,7 @@ def test_disable_ends_flows_and_enable_brings_it_back(pair):
     pair.plane.wait_weights(VIP, pair.www(0, 100, 0))
     pair.plane.wait_weights(OTHER, pair.more(0, 100))
     assert sorted(pair.plane.journal()) == pair.ops(pair.a, '100->0 flush')
+    pair.b.catch_up()
     asked = len(pair.a.requests)
     pair.b.wait_more(8)
     assert len(pair.a.requests) == asked
@@ -206,14 +208,14 @@ def test_overrides_and_weights_survive_a_reload(pair, how):
     maglev['backends']['b']['enabled'] = True
     maglev['frontends']['www']['pools'][1]['backends']['spare'] = {'weight': 50}
     maglev['healthchecks']['a']['rise'] = 3
-    asked = len(pair.a.requests)
+    reloaded = time.time()
     pair.reload(how)
     assert [(b.state, b.override.reason) for b in (pair.api.backend('a'), pair.api.backend('b'))] == \
         [('paused', 'new disk'), ('disabled', 'fire')]
     row = pair.api.member('www', 'spare')
     assert (row.weight, row.configured_weight, row.mutated) == (7, 50, True)
     assert pair.plane.weights(VIP) == pair.www(0, 0, 7)
-    assert len(pair.a.requests) == asked
+    assert not [one for one in pair.a.requests if one['at'] > reloaded]
     del maglev['backends']['b']
     for one in maglev['frontends'].values():
         one['pools'][0]['backends'].pop('b')

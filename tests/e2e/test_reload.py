@@ -106,6 +106,7 @@ def test_a_removed_backend_is_told_and_leaves_the_data_plane(two):
     assert (line['from'], line['code']) == ('up', 'removed')
     two.plane.wait_weights(VIP, {two.a.address: 100})
     assert f'as-del {VIP}:80/tcp {two.b.address} 100 flush' in two.plane.journal()
+    two.a.catch_up()
     asked = len(two.b.requests)
     two.a.wait_more(4)
     assert len(two.b.requests) <= asked + 1
@@ -147,7 +148,7 @@ def test_a_changed_address_is_probed_and_balanced_instead_of_the_old_one(two, se
     journal = two.plane.journal()
     assert journal.index(f'as-add {VIP}:80/tcp {moved.address} 100') < \
         journal.index(f'as-del {VIP}:80/tcp {two.a.address} 100 flush')
-    moved.wait_requests(3)
+    moved.catch_up()
     old = len(two.a.requests)
     moved.wait_more(5)
     assert len(two.a.requests) == old
@@ -197,6 +198,7 @@ def test_the_enable_flag_takes_a_backend_out_and_back(two):
     assert two.daemon.wait_state('b', 'disabled', mark)['from'] == 'up'
     two.plane.wait_weights(VIP, {two.a.address: 100, two.b.address: 0})
     assert f'as-weight {VIP}:80/tcp {two.b.address} 100->0 flush' in two.plane.journal()
+    two.a.catch_up()
     asked = len(two.b.requests)
     two.a.wait_more(4)
     assert len(two.b.requests) <= asked + 1
@@ -225,6 +227,7 @@ def test_a_static_backend_may_get_a_check_and_lose_it(two):
     del two.maglev['backends']['b']['healthcheck']
     mark = reload(two.daemon, two.file)
     two.a.wait_more(3)
+    two.a.catch_up()
     asked = len(two.b.requests)
     two.a.wait_more(4)
     assert len(two.b.requests) == asked and two.daemon.state('b') == 'up'

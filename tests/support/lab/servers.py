@@ -41,6 +41,11 @@ class Server:
         self.servers.wait(lambda: len(self.requests) >= n, timeout, f'{n} requests to {self.name}')
         return self.requests
 
+    def catch_up(self):
+        """Until a request is known that came after now: then all are that came to any of the servers before."""
+        now = time.time()
+        self.servers.wait(lambda: self.requests and self.requests[-1]['at'] > now, PATIENCE, f'news of {self.name}')
+
     def wait_more(self, n, timeout=PATIENCE):
         """The next n requests from now on."""
         have = len(self.requests)
