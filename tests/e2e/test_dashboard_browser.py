@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The dashboard as people see it: Chromium, a real maglevd-frontend, real maglevds."""
 import os
-import shutil
 
 import pytest
 
 from lab import BUILD, SPARE, VIP, Check, config, frontend, pool
 from lab.browser import Browser, Relay
 from lab.dashboard import CREDENTIALS, PASSWORD, USER
-
-pytestmark = pytest.mark.skipif(not shutil.which('npm'), reason='there is no npm here')
 
 OTHER, STALE = '198.51.100.20', '203.0.113.5'
 SHOTS = os.path.join(BUILD, 'screenshots')
