@@ -3,17 +3,16 @@
  * client: one connection at a time, and the calls that want it.
  *
  * A call is in one of three lists: waiting for the connection, running in a stream of it, or ended
- * and waiting for its done(). The addresses of the target are tried in turn; when none answers, all
- * that wait end with UNAVAILABLE, and the next call tries again. A connection whose server says
- * goodbye keeps the calls it has; new ones get a new connection.
+ * and waiting for its done(). The addresses of the target are looked up and tried in turn; when
+ * none answers, all that wait end with UNAVAILABLE, and the next call tries again. A connection
+ * whose server says goodbye keeps the calls it has; new ones get a new connection.
  */
 #include "lib/grpc/client.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <netdb.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/mem.h"
@@ -25,18 +24,17 @@
 
 /* ---- the target ---- */
 
-/* "host:port" and "[v6]:port" into two strings of the caller's to free. */
-static int split_target(const char *target, char **ret_host, char **ret_port)
+/* "host:port" and "[v6]:port" into a string of the caller's to free, and a number. */
+static int split_target(const char *target, char **ret_host, uint16_t *ret_port)
 {
 	const char *colon = strrchr(target, ':');
-	struct str host, port;
-	uint64_t number;
+	struct str host;
+	uint64_t port;
 
 	if (!colon || colon == target)
 		return -EINVAL;
 	host = (struct str){ target, (size_t)(colon - target) };
-	port = str_of(colon + 1);
-	if (str_to_u64(port, UINT16_MAX, &number) < 0 || number == 0)
+	if (str_to_u64(str_of(colon + 1), UINT16_MAX, &port) < 0 || port == 0)
 		return -EINVAL;
 	if (host.p[0] == '[' && host.p[host.n - 1] == ']')
 		host = (struct str){ host.p + 1, host.n - 2 };
@@ -46,45 +44,8 @@ static int split_target(const char *target, char **ret_host, char **ret_port)
 		return -EINVAL;
 	*ret_host = mem_zalloc(host.n + 1);
 	memcpy(*ret_host, host.p, host.n);
-	*ret_port = mem_strdup(colon + 1);
+	*ret_port = (uint16_t)port;
 	return 0;
-}
-
-static void keep_addresses(struct grpc_client *c, const struct addrinfo *found)
-{
-	for (const struct addrinfo *a = found; a; a = a->ai_next) {
-		struct endpoint e;
-
-		if (endpoint_from_sockaddr(a->ai_addr, &e) < 0)
-			continue;
-		c->addresses = mem_resize(c->addresses, c->n_addresses + 1, sizeof(e));
-		c->addresses[c->n_addresses++] = e;
-	}
-}
-
-static int resolve(struct grpc_client *c, const char *host, const char *port, char *reason,
-		   size_t reason_size)
-{
-	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
-	struct addrinfo *found = NULL;
-	int r = getaddrinfo(host, port, &hints, &found);
-
-	if (r == 0) {
-		keep_addresses(c, found);
-		freeaddrinfo(found);
-	}
-	if (c->n_addresses)
-		return 0;
-	snprintf(reason, reason_size, "%s: %s", host, r ? gai_strerror(r) : "no address");
-	return -ENOENT;
-}
-
-static void take_addresses(struct grpc_client *c, const struct grpc_client_config *config)
-{
-	assert(config->n_addresses);
-	c->addresses = mem_copy(config->addresses, config->n_addresses * sizeof(*c->addresses));
-	c->n_addresses = config->n_addresses;
-	c->config.addresses = NULL;
 }
 
 /* ---- the connection ---- */
@@ -103,12 +64,60 @@ static void dial(struct grpc_client *c)
 	c->conn = h2_connect(c->host, to, c->config.tls, c->config.tls_name);
 }
 
-void grpc__client_connect(struct grpc_client *c)
+static void fail_waiting(struct grpc_client *c, const char *why)
 {
-	if (c->conn)
-		return;
+	struct grpc_client_call *call;
+
+	while ((call = TAILQ_FIRST(&c->waiting)))
+		grpc__call_end(call, GRPC_UNAVAILABLE, "cannot reach %s: %s", c->config.target,
+			       why);
+}
+
+static void dial_first(struct grpc_client *c, const struct endpoint *addresses, size_t n)
+{
+	memcpy(c->addresses, addresses, n * sizeof(*addresses));
+	c->n_addresses = n;
 	c->next_address = 0;
 	dial(c);
+}
+
+static void on_looked_up(const struct endpoint *found, size_t n, const char *why, void *user)
+{
+	struct grpc_client *c = user;
+
+	c->lookup = NULL;
+	if (n) {
+		dial_first(c, found, n);
+		return;
+	}
+	fail_waiting(c, why);
+	tell_state(c, false, why);
+}
+
+static void look_up(struct grpc_client *c)
+{
+	const struct net_lookup_query query = { .host = c->name,
+						.port = c->port,
+						.timeout = c->config.connect_timeout,
+						.done = on_looked_up,
+						.user = c };
+	int r = net_lookup_start(c->loop, &query, &c->lookup);
+
+	if (r < 0)
+		fail_waiting(c, strerror(-r));
+}
+
+/* A name is looked up for each connection: its addresses may be others by then. */
+void grpc__client_connect(struct grpc_client *c)
+{
+	struct endpoint plain = { .port = c->port };
+
+	if (c->conn || c->lookup)
+		return;
+	if (addr_parse(c->name, &plain.addr) == 0)
+		dial_first(c, &plain, 1);
+	else
+		look_up(c);
 }
 
 static void on_open(struct h2_conn *conn, void *user)
@@ -137,15 +146,6 @@ static void on_going(struct h2_conn *conn, void *user)
 	tell_state(c, false, "the server is shutting down");
 	if (!TAILQ_EMPTY(&c->waiting))
 		grpc__client_connect(c);
-}
-
-static void fail_waiting(struct grpc_client *c, const char *why)
-{
-	struct grpc_client_call *call;
-
-	while ((call = TAILQ_FIRST(&c->waiting)))
-		grpc__call_end(call, GRPC_UNAVAILABLE, "cannot reach %s: %s", c->config.target,
-			       why);
 }
 
 static void on_lost(struct h2_conn *conn, const char *why, void *user)
@@ -218,12 +218,11 @@ static void init(struct grpc_client *c, struct ev_loop *loop)
 	ev_init(&c->deliver, on_deliver);
 }
 
-static void copy_config(struct grpc_client *c, const struct grpc_client_config *config,
-			const char *host)
+static void copy_config(struct grpc_client *c, const struct grpc_client_config *config)
 {
 	c->config = *config;
 	c->config.target = mem_strdup(config->target);
-	c->config.tls_name = mem_strdup(config->tls_name ? config->tls_name : host);
+	c->config.tls_name = mem_strdup(config->tls_name ? config->tls_name : c->name);
 	c->config.user_agent = mem_strdup(config->user_agent ? config->user_agent : "maglev");
 	if (!c->config.max_message)
 		c->config.max_message = MAX_MESSAGE;
@@ -232,31 +231,22 @@ static void copy_config(struct grpc_client *c, const struct grpc_client_config *
 }
 
 int grpc_client_new(struct ev_loop *loop, const struct grpc_client_config *config,
-		    struct grpc_client **ret, char *reason, size_t reason_size)
+		    struct grpc_client **ret)
 {
-	_cleanup_(cleanup_free) char *host = NULL;
-	_cleanup_(cleanup_free) char *port = NULL;
 	struct grpc_client *c;
-	int r;
+	uint16_t port;
+	char *name;
 
-	assert(loop && config && config->target && ret && reason && reason_size);
-	r = split_target(config->target, &host, &port);
-	if (r < 0) {
-		snprintf(reason, reason_size, "%s: not of the form host:port", config->target);
-		return r;
-	}
+	assert(loop && config && config->target && ret);
+	if (split_target(config->target, &name, &port) < 0)
+		return -EINVAL;
 	c = mem_zalloc(sizeof(*c));
-	copy_config(c, config, host);
+	c->name = name;
+	c->port = port;
+	copy_config(c, config);
 	init(c, loop);
-	if (config->addresses)
-		take_addresses(c, config);
-	else
-		r = resolve(c, host, port, reason, reason_size);
-	if (r < 0)
-		grpc_client_free(c);
-	else
-		*ret = c;
-	return r;
+	*ret = c;
+	return 0;
 }
 
 static void drop_calls(struct grpc__calls *calls)
@@ -274,11 +264,12 @@ void grpc_client_free(struct grpc_client *c)
 	drop_calls(&c->waiting);
 	drop_calls(&c->running);
 	drop_calls(&c->ended);
+	net_lookup_cancel(c->lookup);
 	c->conn = NULL; /* whom it concerns is calling */
 	h2_host_free(c->host);
 	ev_clear_pending(c->loop, &c->deliver);
 	arena_free(c->scratch);
-	free(c->addresses);
+	free(c->name);
 	free((void *)(uintptr_t)c->config.target);
 	free((void *)(uintptr_t)c->config.tls_name);
 	free((void *)(uintptr_t)c->config.user_agent);

@@ -5,8 +5,8 @@
  *
  * A call ends with exactly one done(), from the loop, never from within the function that began it,
  * unless it was cancelled by its owner. done() may begin calls and free the client; message() and
- * state() may begin and cancel calls. Everything runs on the one loop; nothing blocks but the name
- * lookup in grpc_client_new(), where no addresses are given.
+ * state() may begin and cancel calls. Everything runs on the one loop, and nothing blocks: a name
+ * is looked up by a child process, for each connection anew.
  */
 #pragma once
 
@@ -19,13 +19,10 @@
 
 struct grpc_client;
 struct grpc_client_call;
-struct endpoint;
 struct tls_context;
 
 struct grpc_client_config {
-	const char *target;		  /* "host:port", "[v6]:port" */
-	const struct endpoint *addresses; /* of it, tried in turn; copied; NULL: looked up */
-	size_t n_addresses;
+	const char *target;	 /* "host:port", "[v6]:port" */
 	struct tls_context *tls; /* NULL: plaintext; borrowed */
 	const char *tls_name;	 /* NULL: the host of target */
 	const char *user_agent;
@@ -36,9 +33,9 @@ struct grpc_client_config {
 	void *user;
 };
 
-/* -EINVAL when target is not of that form, -ENOENT when its name is not known; why in reason. */
+/* -EINVAL when target is not of that form; *ret untouched then. */
 int grpc_client_new(struct ev_loop *loop, const struct grpc_client_config *config,
-		    struct grpc_client **ret, char *reason, size_t reason_size);
+		    struct grpc_client **ret);
 /* Calls under way are dropped without done(). */
 void grpc_client_free(struct grpc_client *c);
 

@@ -8,6 +8,7 @@
 #include "lib/grpc/client.h"
 #include "lib/grpc/grpc_private.h"
 #include "lib/h2/h2.h"
+#include "lib/net/lookup.h"
 
 struct grpc_client_call {
 	struct grpc_client *client;
@@ -35,7 +36,10 @@ TAILQ_HEAD(grpc__calls, grpc_client_call);
 struct grpc_client {
 	struct ev_loop *loop;
 	struct grpc_client_config config; /* strings are its own */
-	struct endpoint *addresses;
+	char *name;			  /* the host of the target, and its port */
+	uint16_t port;
+	struct net_lookup *lookup; /* while the name is looked up */
+	struct endpoint addresses[NET_LOOKUP_MAX];
 	size_t n_addresses, next_address;
 	struct h2_host *host;
 	struct h2_conn *conn; /* on which calls begin; NULL: none */

@@ -142,14 +142,14 @@ static void on_state(bool connected, const char *why, void *user)
 struct grpc_client *kit_client(struct kit *kit, struct grpc_client_config config)
 {
 	struct endpoint e = grpc_server_endpoint(kit->server);
-	char target[ENDPOINT_STRLEN], reason[128];
+	char target[ENDPOINT_STRLEN];
 	struct grpc_client *c;
 
 	if (!config.target)
 		config.target = endpoint_format(&e, target);
 	config.state = on_state;
 	config.user = kit;
-	assert_int_equal(grpc_client_new(kit->loop, &config, &c, reason, sizeof(reason)), 0);
+	assert_int_equal(grpc_client_new(kit->loop, &config, &c), 0);
 	return c;
 }
 

@@ -2,7 +2,7 @@
 /*
  * upstream: the life of a connection to one maglevd.
  *
- *	looked up -> connected by the first call -> rounds and the stream -> lost -> looked up ...
+ *	connected by the first call -> rounds and the stream -> lost -> connected ...
  *
  * A client of gRPC lives for one connection. Whatever shows that it is of no use (refused, reset,
  * silent past a deadline) leads to upstream__lose(), which drops the client with all its calls;
@@ -10,6 +10,7 @@
  */
 #include "src/frontend/upstream.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,7 +24,6 @@
 
 #define RETRY 1.0   /* s */
 #define REWATCH 1.0 /* s */
-#define LOOKUP_TIMEOUT (10 * NSEC_PER_SEC)
 #define CONNECT_TIMEOUT (5 * NSEC_PER_SEC)
 
 static const struct {
@@ -176,13 +176,11 @@ static void on_state(bool connected, const char *why, void *user)
 	((struct upstream *)user)->open = connected;
 }
 
-static int make_client(struct upstream *u, const struct endpoint *found, size_t n, struct buf *why)
+static struct grpc_client *make_client(struct upstream *u)
 {
-	char user_agent[64], reason[256] = "";
+	char user_agent[64];
 	const struct grpc_client_config config = {
 		.target = u->address,
-		.addresses = found,
-		.n_addresses = n,
 		.tls = u->config.tls,
 		.user_agent = user_agent,
 		.max_message = (size_t)64 * 1024 * 1024,
@@ -190,67 +188,23 @@ static int make_client(struct upstream *u, const struct endpoint *found, size_t 
 		.state = on_state,
 		.user = u,
 	};
+	struct grpc_client *client = NULL;
 	int r;
 
 	snprintf(user_agent, sizeof(user_agent), "maglevd-frontend/%s", cli_version.version);
-	r = grpc_client_new(u->loop, &config, &u->client, reason, sizeof(reason));
-	if (r < 0)
-		buf_adds(why, reason);
-	return r;
-}
-
-static void on_looked_up(const struct endpoint *found, size_t n, const char *why, void *user)
-{
-	_cleanup_(buf_free) struct buf reason = { 0 };
-	struct upstream *u = user;
-
-	u->lookup = NULL;
-	if (!n) {
-		upstream__lose(u, why);
-		return;
-	}
-	if (make_client(u, found, n, &reason) < 0) {
-		upstream__lose(u, buf_cstr(&reason));
-		return;
-	}
-	watch(u);
-	for (enum upstream__round i = 0; i < UPSTREAM__ROUNDS; i++)
-		pace_start(&u->rounds[i]);
-}
-
-/* The host without brackets, and the port; the address was checked when the options were read. */
-static void split_address(const char *address, struct buf *host, uint16_t *ret_port)
-{
-	const char *colon = strrchr(address, ':');
-	struct str name = { address, (size_t)(colon - address) };
-	uint64_t port = 0;
-
-	if (name.p[0] == '[')
-		name = (struct str){ name.p + 1, name.n - 2 };
-	buf_add(host, name.p, name.n);
-	str_to_u64(str_of(colon + 1), UINT16_MAX, &port);
-	*ret_port = (uint16_t)port;
+	r = grpc_client_new(u->loop, &config, &client);
+	assert(r == 0); /* the address was checked when the options were read */
+	return client;
 }
 
 static void on_retry(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct upstream *u = container_of(w, struct upstream, retry);
-	_cleanup_(buf_free) struct buf host = { 0 };
-	struct net_lookup_query query = { .timeout = LOOKUP_TIMEOUT,
-					  .done = on_looked_up,
-					  .user = u };
-	struct endpoint plain;
-	int r;
 
-	if (endpoint_parse(u->address, &plain) == 0) {
-		on_looked_up(&plain, 1, "", u);
-		return;
-	}
-	split_address(u->address, &host, &query.port);
-	query.host = buf_cstr(&host);
-	r = net_lookup_start(u->loop, &query, &u->lookup);
-	if (r < 0)
-		upstream__lose(u, strerror(-r));
+	u->client = make_client(u);
+	watch(u);
+	for (enum upstream__round i = 0; i < UPSTREAM__ROUNDS; i++)
+		pace_start(&u->rounds[i]);
 }
 
 /* ---- calls for others ---- */
@@ -386,7 +340,6 @@ void upstream_free(struct upstream *u)
 
 	if (!u)
 		return;
-	net_lookup_cancel(u->lookup);
 	drop_connection(u);
 	while ((c = TAILQ_FIRST(&u->calls))) {
 		c->forgotten = true;

@@ -4,7 +4,6 @@
 
 #include <sys/queue.h>
 
-#include "lib/net/lookup.h"
 #include "proto/maglev.pb-c.h"
 #include "src/frontend/pace.h"
 #include "src/frontend/upstream.h"
@@ -37,7 +36,6 @@ struct upstream {
 	char *name, *address, *error;
 	struct upstream_stats stats;
 
-	struct net_lookup *lookup;  /* while the address is looked up */
 	struct grpc_client *client; /* NULL between attempts */
 	bool open;		    /* its connection */
 	ev_timer retry;		    /* of the connection */

@@ -48,16 +48,13 @@ static void ask(struct link *l)
 				   &events);
 }
 
-/* Without a client its name was not found; the next command looks it up again. */
 static void on_tick(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct link *l = container_of(w, struct link, tick);
 	bool well = link_state(l) == LINK_REACHABLE;
 
 	l->ticks++;
-	if (!l->session->client)
-		l->tried = true;
-	else if (!l->call && (!well || l->ticks % EVERY == 0))
+	if (!l->call && (!well || l->ticks % EVERY == 0))
 		ask(l);
 }
 

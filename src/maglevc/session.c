@@ -200,7 +200,7 @@ static enum status start_tls(struct session *s)
 
 static enum status start_client(struct session *s)
 {
-	char user_agent[64], reason[256] = "";
+	char user_agent[64];
 	const struct grpc_client_config config = {
 		.target = s->options->server,
 		.tls = s->tls,
@@ -210,18 +210,12 @@ static enum status start_client(struct session *s)
 		.state = on_state,
 		.user = s,
 	};
-	int r;
 
 	snprintf(user_agent, sizeof(user_agent), "maglevc/%s", cli_version.version);
-	r = grpc_client_new(s->loop, &config, &s->client, reason, sizeof(reason));
-	if (r == 0)
+	if (grpc_client_new(s->loop, &config, &s->client) == 0)
 		return STATUS_DONE;
-	if (r == -EINVAL) {
-		session_complain(s, "--server: %s", reason);
-		return STATUS_USAGE;
-	}
-	session_complain(s, "cannot reach %s: %s", s->options->server, reason);
-	return STATUS_NO_SERVER;
+	session_complain(s, "--server: %s: not of the form host:port", s->options->server);
+	return STATUS_USAGE;
 }
 
 enum status session_connect(struct session *s)

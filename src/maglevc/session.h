@@ -28,7 +28,7 @@ struct session {
 	bool connected;
 };
 
-/* Looks the server's name up and gets ready to connect; complains when that cannot be. */
+/* Gets ready to connect, without doing so; complains when that cannot be. */
 enum status session_connect(struct session *s);
 /* Prints what the command gives, or why it did not; returns the exit code. */
 enum status session_run(struct session *s, const struct command *c);

@@ -252,7 +252,7 @@ enum status shell_run(struct session *s)
 	assert(s && s->shell);
 
 	status = session_connect(s);
-	if (status == STATUS_USAGE)
+	if (status != STATUS_DONE)
 		return status;
 	link_start(&sh.link, s);
 	status = converse(&sh);

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 
 import pytest
@@ -200,6 +201,34 @@ def test_nobody_is_there_at_the_start(shell, start_api):
     assert it.text.splitlines()[1].startswith('cannot reach localhost:1: ')
     it.type('help', 'Enter')
     it.wait_text('leave the shell')
+    leave(it)
+
+
+@pytest.fixture
+def silent():
+    """A name server that hears all and says nothing: its address."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as it:
+        it.bind((f'127.{os.getpid() >> 8 & 255}.{os.getpid() & 255}.53', 53))
+        yield it.getsockname()[0]
+
+
+def test_a_name_may_become_known_later(daemon, terminal, folders, silent):
+    """Nobody waits for a name server: the prompt is there, keys are answered, and the name is looked up again"""
+    folder, address = folders(), f'late.invalid:{daemon.api_port}'
+    hosts, servers = (os.path.join(folder, name) for name in ('hosts', 'resolv.conf'))
+    for path, text in ((hosts, ''), (servers, f'nameserver {silent}\n')):
+        with open(path, 'w', encoding='ascii') as file:
+            file.write(text)
+    it = terminal(['unshare', '-m', 'sh', '-c', 'mount --bind "$0" /etc/hosts && mount --bind "$1" /etc/resolv.conf && '
+                   'shift && exec "$@"', hosts, servers, program('maglevc'), '--server', address, '--timeout', '1s'])
+    it.wait(lambda screen: re.search(rf'^{re.escape(address)} \(.*\)>\Z', screen.text, re.M), 'the prompt', timeout=5)
+    it.type('show ver', 'Tab', 'Enter')
+    it.wait_text('show version\nmaglevc ', timeout=2)
+    with open(hosts, 'w', encoding='ascii') as file:
+        file.write('127.0.0.1 late.invalid\n')
+    it.wait_last(f'{address}>')
+    it.type('show backends', 'Enter')
+    it.wait_text('web1')
     leave(it)
 
 
