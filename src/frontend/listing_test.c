@@ -76,12 +76,73 @@ static void only_what_changed_is_told(void **state)
 	items[0].state = up;
 	items[2].state = down;
 	assert_int_equal(take(&l, 3, &out), LISTING_SOME);
-	assert_non_null(strstr(buf_cstr(&out), "\"name\":\"a\""));
-	assert_null(strstr(buf_cstr(&out), "\"name\":\"b\""));
-	assert_non_null(strstr(buf_cstr(&out), "},{\"name\":\"c\""));
+	assert_string_equal(buf_cstr(&out), "[{\"name\":\"a\",\"state\":\"up\"},"
+					    "{\"name\":\"c\",\"state\":\"down\"}]");
 	out.n = 0;
 	listing_write(&l, &out); /* the whole list has them, too */
 	assert_non_null(strstr(buf_cstr(&out), "\"state\":\"down\""));
+	listing_free(&l);
+	buf_free(&out);
+}
+
+/* Whatever it looks like to somebody who searches for quotes and brackets. */
+static void a_field_is_told_whole_and_only_it(void **state)
+{
+	static char name[] = "a\"b\\", text[] = "\\\"}],{[\"", other[] = "\"";
+	struct listing l = { 0 };
+	struct buf out = { 0 };
+
+	make(name, "b", "c");
+	items[0].description = text;
+	take(&l, 3, &out);
+	items[0].port = 80;
+	assert_int_equal(take(&l, 3, &out), LISTING_SOME);
+	assert_string_equal(buf_cstr(&out), "[{\"name\":\"a\\\"b\\\\\",\"port\":80}]");
+	items[0].description = other;
+	items[1].port = 81;
+	assert_int_equal(take(&l, 3, &out), LISTING_SOME);
+	assert_string_equal(buf_cstr(&out), "[{\"name\":\"a\\\"b\\\\\",\"description\":\"\\\"\"},"
+					    "{\"name\":\"b\",\"port\":81}]");
+	listing_free(&l);
+	buf_free(&out);
+}
+
+static void a_field_that_goes_away_is_null(void **state)
+{
+	Maglev__BackendInfo backend;
+	Maglev__Override override;
+	ProtobufCMessage *one = &backend.base;
+	static char name[] = "a";
+	struct listing l = { 0 };
+	struct buf out = { 0 };
+
+	maglev__backend_info__init(&backend);
+	maglev__override__init(&override);
+	backend.name = name;
+	backend.override = &override;
+	listing_take(&l, &one, 1, &out);
+	backend.override = NULL;
+	out.n = 0;
+	assert_int_equal(listing_take(&l, &one, 1, &out), LISTING_SOME);
+	assert_string_equal(buf_cstr(&out), "[{\"name\":\"a\",\"override\":null}]");
+	backend.override = &override;
+	out.n = 0;
+	assert_int_equal(listing_take(&l, &one, 1, &out), LISTING_SOME);
+	assert_non_null(strstr(buf_cstr(&out), "\"override\":{"));
+	listing_free(&l);
+	buf_free(&out);
+}
+
+static void a_list_in_doubt_is_told_whole_once(void **state)
+{
+	struct listing l = { 0 };
+	struct buf out = { 0 };
+
+	make("a", "b", "c");
+	take(&l, 3, &out);
+	listing_doubt(&l);
+	assert_int_equal(take(&l, 3, &out), LISTING_ALL);
+	assert_int_equal(take(&l, 3, &out), LISTING_SAME);
 	listing_free(&l);
 	buf_free(&out);
 }
@@ -109,6 +170,9 @@ int main(void)
 		cmocka_unit_test(the_first_list_is_all_new),
 		cmocka_unit_test(nothing_new_is_nothing_told),
 		cmocka_unit_test(only_what_changed_is_told),
+		cmocka_unit_test(a_field_is_told_whole_and_only_it),
+		cmocka_unit_test(a_field_that_goes_away_is_null),
+		cmocka_unit_test(a_list_in_doubt_is_told_whole_once),
 		cmocka_unit_test(another_order_or_other_names_are_a_new_list),
 	};
 

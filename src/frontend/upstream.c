@@ -142,6 +142,7 @@ static void on_watch_done(enum grpc_status status, const char *text, void *user)
 		ev_timer_start(u->loop, &u->rewatch);
 }
 
+/* Browsers take states from events, too: what fell between two streams is mended by whole lists. */
 static void watch(struct upstream *u)
 {
 	static const struct grpc_method method = {
@@ -152,6 +153,8 @@ static void watch(struct upstream *u)
 	};
 	Maglev__WatchRequest request;
 
+	for (size_t i = 0; i < UPSTREAM_LISTS; i++)
+		listing_doubt(&u->view.lists[i]);
 	maglev__watch_request__init(&request);
 	request.log = request.backend = request.frontend = true;
 	request.log_level = (char *)(uintptr_t)u->config.events_level;
@@ -160,7 +163,6 @@ static void watch(struct upstream *u)
 			 &(struct grpc_client_events){ on_event, on_watch_done, u });
 }
 
-/* What happened between two streams shows in the lists. */
 static void on_rewatch(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct upstream *u = container_of(w, struct upstream, rewatch);

@@ -106,7 +106,7 @@ def test_acts_on_a_backend(daemon, dashboard):
     assert answer.json['override']['reason'] == 'new disk' and answer.json['override']['until'] == str(end * 10**9)
     daemon.plane.wait_weights(VIP, {A: 100, B: 0})
     stream.wait('backend', lambda e: e['payload']['to'] == 'paused')
-    stream.wait('update', lambda e: any(b['state'] == 'paused' for b in e['payload'].get('backends', [])))
+    stream.wait('update', lambda e: any(b.get('state') == 'paused' for b in e['payload'].get('backends', [])))
     assert dashboard.act('lon/backends/b%2F1/resume').json['state'] == 'up'
     assert dashboard.act('lon/backends/a/disable').json['state'] == 'disabled'
     refused = dashboard.act('lon/backends/a/pause')

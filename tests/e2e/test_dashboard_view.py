@@ -124,10 +124,11 @@ def test_what_happens_is_told_at_once(daemon, dashboard):
     assert event['server'] == 'lon' and event['payload']['reason'] == 'new disk'
     assert before <= event['at_ns'] / 1e9 <= time.time()
     stream.wait('log', lambda e: e['payload']['msg'] == 'backend-transition')
-    update = stream.wait('update', lambda e: any(b['state'] == 'paused' for b in e['payload'].get('backends', [])))
+    update = stream.wait('update', lambda e: any(b.get('state') == 'paused' for b in e['payload'].get('backends', [])))
     assert [b['name'] for b in update['payload']['backends']] == ['a']  # only what changed
+    assert set(update['payload']['backends'][0]) == {'name', 'state', 'since', 'transitions', 'override'}
     stream.wait('update', lambda e: any(b['effective_weight'] == 0 for f in e['payload'].get('frontends', [])
-                                        for p in f['pools'] for b in p['backends']))
+                                        for p in f.get('pools', []) for b in p['backends']))
     lb = stream.wait('lb', lambda e: any(s['weight'] == 0 for s in e['payload']['lb']['vips'][0]['application_servers']))
     assert time.time() - before < 2 + SLACK and lb['payload']['lb_error'] == ''
     assert dashboard.backend('lon', 'a')['override']['reason'] == 'new disk'

@@ -96,7 +96,11 @@ function pointsOfBackends(server: string, backends: ServerView['backends']): voi
 	}
 }
 
-function pointsOf(event: StreamEvent): void {
+const serverIn = (state: State, name: string): ServerView | undefined =>
+	state.servers.find((one) => one.name === name);
+
+/** before: the state that the event changed to what is now the current one. */
+function pointsOf(event: StreamEvent, before: State): void {
 	if (event.type === 'log' && event.payload.msg === 'probe-done') {
 		const { backend, code, duration } = event.payload.attrs;
 		const passed = (code ?? '').endsWith('OK');
@@ -108,10 +112,15 @@ function pointsOf(event: StreamEvent): void {
 			passed,
 		);
 	} else if ((event.type === 'refresh' || event.type === 'update') && event.payload.backends) {
-		pointsOfBackends(event.server, event.payload.backends);
+		const told = new Set(event.payload.backends.map((one) => one.name));
+		const backends = serverIn(current, event.server)?.backends ?? [];
+		pointsOfBackends(
+			event.server,
+			backends.filter((one) => told.has(one.name)),
+		);
 	} else if (event.type === 'counters') {
-		const before = current.servers.find((one) => one.name === event.server)?.counters ?? null;
-		for (const { key, at, values } of ratesOf(event.server, before, event.payload))
+		const counters = serverIn(before, event.server)?.counters ?? null;
+		for (const { key, at, values } of ratesOf(event.server, counters, event.payload))
 			push(ringFor(key, values.length), at, values);
 	}
 }
@@ -139,8 +148,9 @@ function takeQueue(): void {
 	gathering = 0;
 	const lines: Line[] = [];
 	for (const event of queue) {
-		pointsOf(event);
-		current = reduce(current, event);
+		const before = current;
+		current = reduce(before, event);
+		pointsOf(event, before);
 		const line = lineOf(event, lineNumber++);
 		if (line) lines.push(line);
 	}

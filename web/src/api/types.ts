@@ -241,14 +241,25 @@ interface Envelope<T extends string, P> {
 	payload: P;
 }
 
-/** A refresh has whole lists, an update those of their items that changed. */
+/** An item of a list that changed: its name, and the fields that are not as they were; null: gone. */
+export type Changed<T extends { name: string }> = Pick<T, 'name'> & {
+	[K in keyof T]?: T[K] | null;
+};
+
+export interface Update {
+	frontends?: Changed<Frontend>[];
+	backends?: Changed<Backend>[];
+	healthchecks?: Changed<HealthCheck>[];
+	vpp?: VppInfo | null;
+}
+
 export type StreamEvent =
 	| Envelope<'log', LogPayload>
 	| Envelope<'backend', BackendPayload>
 	| Envelope<'frontend', FrontendPayload>
 	| Envelope<'server', Pick<Server, 'connected' | 'error' | 'since_ns'>>
 	| Envelope<'refresh', Partial<Server>>
-	| Envelope<'update', Partial<Server>>
+	| Envelope<'update', Update>
 	| Envelope<'lb', Pick<Server, 'lb' | 'lb_error'>>
 	| Envelope<'counters', Counters>
 	| Envelope<'resync', Record<string, never>>;

@@ -68,12 +68,27 @@ describe('lists that come anew', () => {
 		expect(one(after).backends[0]?.transitions.map((t) => t.to)).toEqual(['down', 'up']);
 	});
 
-	it('in part replace those items alone', () => {
+	it('in part change those fields of those items alone', () => {
+		const before = world();
 		const after = reduce(
-			world(),
-			event('update', { backends: [backend('b', { state: 'paused' })] }),
+			before,
+			event('update', { backends: [{ name: 'b', state: 'paused' }], vpp: null }),
 		);
-		expect(one(after).backends.map((b) => b.state)).toEqual(['up', 'paused', 'up']);
+		expect(one(after).backends).toEqual([
+			backend('a'),
+			backend('b', { state: 'paused' }),
+			backend('c'),
+		]);
+		expect(one(after).backends[0]).toBe(one(before).backends[0]);
+		expect(one(after).frontends).toBe(one(before).frontends);
+	});
+
+	it('take away what is told as null', () => {
+		const override = { act: 'paused', reason: '', at: 1, until: 0 };
+		const paused = reduce(world(), event('update', { backends: [{ name: 'a', override }] }));
+		expect(one(paused).backends[0]?.override).toEqual(override);
+		const after = reduce(paused, event('update', { backends: [{ name: 'a', override: null }] }));
+		expect(one(after).backends[0]?.override).toBeUndefined();
 	});
 });
 

@@ -4,12 +4,14 @@
 import type {
 	Backend,
 	BackendPayload,
+	Changed,
 	Frontend,
 	Pool,
 	Server,
 	Snapshot,
 	StreamEvent,
 	Transition,
+	Update,
 } from '../api/types.ts';
 import { differences } from './dataplane.ts';
 import { ms, num } from './format.ts';
@@ -48,10 +50,11 @@ function mergeHistory(fresh: Transition[], known: Transition[]): Transition[] {
 
 function mergeBackends(fresh: Backend[], known: Backend[]): Backend[] {
 	const before = new Map(known.map((one) => [one.name, one]));
-	return fresh.map((one) => ({
-		...one,
-		transitions: mergeHistory(one.transitions ?? [], before.get(one.name)?.transitions ?? []),
-	}));
+	return fresh.map((one) => {
+		const history = before.get(one.name)?.transitions ?? [];
+		if (one.transitions === history) return one;
+		return { ...one, transitions: mergeHistory(one.transitions ?? [], history) };
+	});
 }
 
 /** Each difference keeps the time at which it was first seen. */
@@ -123,18 +126,30 @@ function onRefresh(server: ServerView, part: Partial<Server>, at: number): Serve
 	return merged;
 }
 
-/** The list with those items replaced that come anew; none appears or goes that way. */
-function replaceItems<T extends { name: string }>(list: T[], fresh: T[]): T[] {
-	const byName = new Map(fresh.map((one) => [one.name, one]));
-	return list.map((one) => byName.get(one.name) ?? one);
+function change<T extends { name: string }>(item: T, changed: Changed<T>): T {
+	const fields = Object.entries(changed).map(([key, value]) => [key, value ?? undefined]);
+	return { ...item, ...Object.fromEntries(fields) };
 }
 
-function onUpdate(server: ServerView, part: Partial<Server>, at: number): ServerView {
-	const whole = { ...part };
-	if (part.frontends) whole.frontends = replaceItems(server.frontends, part.frontends);
-	if (part.backends) whole.backends = replaceItems(server.backends, part.backends);
-	if (part.healthchecks) whole.healthchecks = replaceItems(server.healthchecks, part.healthchecks);
-	return onRefresh(server, whole, at);
+/** The list with those items changed of which something is told; none appears or goes that way. */
+function changeItems<T extends { name: string }>(list: T[], changed: Changed<T>[] = []): T[] {
+	if (changed.length === 0) return list;
+	const byName = new Map(changed.map((one) => [one.name, one]));
+	return list.map((one) => {
+		const found = byName.get(one.name);
+		return found ? change(one, found) : one;
+	});
+}
+
+function onUpdate(server: ServerView, update: Update, at: number): ServerView {
+	const { frontends, backends, healthchecks, ...rest } = update;
+	const part: Partial<Server> = {
+		...rest,
+		frontends: changeItems(server.frontends, frontends),
+		healthchecks: changeItems(server.healthchecks, healthchecks),
+	};
+	if (backends) part.backends = changeItems(server.backends, backends);
+	return onRefresh(server, part, at);
 }
 
 function onEvent(server: ServerView, event: StreamEvent): ServerView {
