@@ -74,8 +74,8 @@ def words_of(expression):
 
 
 def log_messages(folder='src/maglevd'):
-    """{message: set of (level, fields)}; a message that is a parameter is looked up where it is given."""
-    paths = sorted(glob.glob(f'{folder}/**/*.c', root_dir=ROOT, recursive=True))
+    """{message: set of (level, fields)}, with those of every daemon; a message that is a parameter is looked up where it is given."""
+    paths = sorted(path for place in (folder, 'lib/daemon') for path in glob.glob(f'{place}/**/*.c', root_dir=ROOT, recursive=True))
     sources = [read(path) for path in paths if not re.search(r'test(ing)?\.c$|/fake/', path)]
     found = {}
     for text in sources:

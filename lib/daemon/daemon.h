@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * daemon: what every daemon does: signals, systemd, limits.
+ * daemon: what every daemon does: signals, systemd, limits, and some lines of the log.
  *
  * Signals arrive on the loop. The first SIGTERM or SIGINT calls stop(), once: the program drains
  * and, when done, calls daemon_end() and leaves its loop. A second one, or a drain that takes
@@ -16,7 +16,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/log/log.h"
 #include "lib/loop/loop.h"
+
+struct http_trace;
 
 enum daemon_reason {
 	DAEMON_SECOND_SIGNAL, /* asked to stop while it was stopping */
@@ -53,6 +56,11 @@ void daemon_ready(const char *status);
 void daemon_reloading(void);
 /* One line for `systemctl status`; a newline in it becomes a space. */
 void daemon_status(const char *status);
+
+/* Logs to standard output from here on, says what starts, and takes all the files it may. */
+void daemon_begin(enum log_level level);
+/* For http_server_config.trace: each request is a line, from debug on. */
+void daemon_log_request(const struct http_trace *trace, void *user);
 
 /* Raises the soft limit of open files to the hard one and tells it; negative errno on failure. */
 int daemon_raise_nofile(uint64_t *ret_limit);

@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "lib/daemon/daemon.h"
 #include "lib/log/log.h"
 #include "src/frontend/blob.h"
 #include "src/frontend/broker.h"
@@ -164,16 +165,6 @@ static const struct http_header headers[] = {
 	HEADER("Strict-Transport-Security", "max-age=31536000"),
 };
 
-static void on_trace(const struct http_trace *trace, void *user)
-{
-	char peer[ENDPOINT_STRLEN];
-
-	log_debug("http-request", LOG_S("peer", endpoint_format(&trace->peer, peer)),
-		  LOG_SN("method", trace->method.p, trace->method.n),
-		  LOG_SN("target", trace->target.p, trace->target.n),
-		  LOG_U("status", trace->status));
-}
-
 static int start_server(struct dashboard *d, struct buf *why)
 {
 	struct http_server_config config = {
@@ -184,7 +175,7 @@ static int start_server(struct dashboard *d, struct buf *why)
 		.headers = headers,
 		.n_headers = ARRAY_SIZE(headers) - !d->tls,
 		.max_connections = CONNECTIONS_MAX,
-		.trace = on_trace,
+		.trace = daemon_log_request,
 	};
 	int r = endpoint_parse(d->options->listen, &config.listen);
 

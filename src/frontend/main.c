@@ -6,7 +6,6 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
@@ -133,18 +132,12 @@ static int serve(struct frontend *f)
 int main(int argc, char *argv[])
 {
 	struct frontend f = { 0 };
-	uint64_t files = 0;
 	int r;
 
 	options_parse(&f.options, argc, argv);
 	if (f.options.check)
 		return check(&f.options);
-	log_to_fd(STDOUT_FILENO, f.options.log_level);
-	log_info("starting", LOG_S("version", cli_version.version),
-		 LOG_S("commit", cli_version.commit), LOG_S("date", cli_version.date));
-	r = daemon_raise_nofile(&files);
-	if (r < 0)
-		log_warn("nofile-limit", LOG_S("error", strerror(-r)));
+	daemon_begin(f.options.log_level);
 	f.loop = ev_default_loop(0);
 	r = serve(&f);
 	ev_loop_destroy(f.loop);

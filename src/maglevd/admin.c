@@ -3,8 +3,8 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "lib/daemon/daemon.h"
 #include "lib/http/server.h"
-#include "lib/log/log.h"
 #include "lib/metrics/metrics.h"
 #include "src/maglevd/metrics.h"
 
@@ -27,16 +27,6 @@ static void on_health(struct http_exchange *x, const struct http_request *reques
 	http_reply(x, 200, "text/plain; charset=utf-8", STR("ok\n"));
 }
 
-static void on_trace(const struct http_trace *trace, void *user)
-{
-	char peer[ENDPOINT_STRLEN];
-
-	log_debug("http-request", LOG_S("peer", endpoint_format(&trace->peer, peer)),
-		  LOG_SN("method", trace->method.p, trace->method.n),
-		  LOG_SN("target", trace->target.p, trace->target.n),
-		  LOG_U("status", trace->status));
-}
-
 static const struct http_route routes[] = {
 	{ HTTP_GET, "/metrics", on_metrics },
 	{ HTTP_GET, "/healthz", on_health },
@@ -51,7 +41,7 @@ int admin_new(struct ev_loop *loop, const struct endpoint *at, struct maglevd_me
 						   .routes = routes,
 						   .n_routes = ARRAY_SIZE(routes),
 						   .user = a,
-						   .trace = on_trace };
+						   .trace = daemon_log_request };
 	int r = http_server_new(loop, &config, &a->server);
 
 	if (r < 0) {

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/units.h"
 #include "lib/cli/cli.h"
@@ -289,7 +288,6 @@ static int serve(struct maglevd *m)
 int main(int argc, char *argv[])
 {
 	struct maglevd m = { .started = loop_monotonic() };
-	uint64_t files = 0;
 	int r;
 
 	options_parse(&m.options, argc, argv);
@@ -300,12 +298,7 @@ int main(int argc, char *argv[])
 	if (m.options.xdp_detach)
 		return detach(&m.source);
 
-	log_to_fd(STDOUT_FILENO, m.options.log_level);
-	log_info("starting", LOG_S("version", cli_version.version),
-		 LOG_S("commit", cli_version.commit), LOG_S("date", cli_version.date));
-	r = daemon_raise_nofile(&files);
-	if (r < 0)
-		log_warn("nofile-limit", LOG_S("error", strerror(-r)));
+	daemon_begin(m.options.log_level);
 	snprintf(m.user_agent, sizeof(m.user_agent), "maglevd/%s (health check)",
 		 cli_version.version);
 	m.loop = ev_default_loop(0);

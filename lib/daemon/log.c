@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log: the lines that every daemon writes, in the same words. */
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/cli/cli.h"
+#include "lib/daemon/daemon.h"
+#include "lib/http/server.h"
+
+void daemon_begin(enum log_level level)
+{
+	uint64_t files;
+	int r;
+
+	log_to_fd(STDOUT_FILENO, level);
+	log_info("starting", LOG_S("version", cli_version.version),
+		 LOG_S("commit", cli_version.commit), LOG_S("date", cli_version.date));
+	r = daemon_raise_nofile(&files);
+	if (r < 0)
+		log_warn("nofile-limit", LOG_S("error", strerror(-r)));
+}
+
+void daemon_log_request(const struct http_trace *trace, void *user)
+{
+	char peer[ENDPOINT_STRLEN];
+
+	log_debug("http-request", LOG_S("peer", endpoint_format(&trace->peer, peer)),
+		  LOG_SN("method", trace->method.p, trace->method.n),
+		  LOG_SN("target", trace->target.p, trace->target.n),
+		  LOG_U("status", trace->status));
+}
