@@ -30,6 +30,12 @@ void *pb__slot(ProtobufCMessage *m, const ProtobufCFieldDescriptor *f, size_t i)
 ProtobufCAllocator pb__allocator(struct arena *arena);
 
 /*
+ * The rest of name behind the field's name in camel case (attr_list is attrList, or AttrList when
+ * upper); NULL when name does not begin so.
+ */
+const char *pb__skip_camel(const char *name, const char *field, bool upper);
+
+/*
  * The descriptor of the entries when the field is a map, else NULL. protobuf-c sees a
  * map<K, V> as what it is on the wire, repeated entries, and does not say that it was one. protoc
  * names their message after the field: a repeated field attrs of X with a message X.AttrsEntry of

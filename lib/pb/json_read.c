@@ -4,7 +4,6 @@
  * the values then go where the descriptor says. json_number.c reads what must fit into a type.
  */
 #include <assert.h>
-#include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdint.h>
@@ -238,18 +237,9 @@ static int read_single(struct reader *r, const ProtobufCFieldDescriptor *f, json
 /* lowerCamelCase of a field's name, as protoc makes it. */
 static bool is_camel_of(const char *name, const char *field)
 {
-	bool upper = false;
+	const char *rest = pb__skip_camel(name, field, false);
 
-	for (; *field; field++) {
-		if (*field == '_') {
-			upper = true;
-			continue;
-		}
-		if (*name++ != (upper ? toupper((unsigned char)*field) : *field))
-			return false;
-		upper = false;
-	}
-	return *name == '\0';
+	return rest && !*rest;
 }
 
 static const ProtobufCFieldDescriptor *find_field(const ProtobufCMessageDescriptor *type,

@@ -98,21 +98,26 @@ ProtobufCAllocator pb__allocator(struct arena *arena)
 	return (ProtobufCAllocator){ on_alloc, on_free, arena };
 }
 
-/* attr_list -> AttrListEntry, as protoc does it. */
-static bool is_entry_name(const char *name, const char *field)
+const char *pb__skip_camel(const char *name, const char *field, bool upper)
 {
-	bool upper = true;
-
 	for (; *field; field++) {
 		if (*field == '_') {
 			upper = true;
 			continue;
 		}
 		if (*name++ != (upper ? toupper((unsigned char)*field) : *field))
-			return false;
+			return NULL;
 		upper = false;
 	}
-	return strcmp(name, "Entry") == 0;
+	return name;
+}
+
+/* attr_list -> AttrListEntry, as protoc does it. */
+static bool is_entry_name(const char *name, const char *field)
+{
+	const char *rest = pb__skip_camel(name, field, true);
+
+	return rest && strcmp(rest, "Entry") == 0;
 }
 
 const ProtobufCMessageDescriptor *pb__map_entry(const ProtobufCMessageDescriptor *type,

@@ -367,25 +367,21 @@ static void take_text(struct vpplb__gather *g, struct str text)
 static void on_text(void *user, struct vpp_reader *r)
 {
 	struct dataplane *dp = user;
-	struct vpplb_cli said = vpplb_decode_cli(r);
+	struct str text;
 
-	if (r->bad)
+	if (!vpplb__read_text(dp, r, &text))
 		return;
-	if (said.retval == 0)
-		take_text(&dp->gather, said.text);
-	else
-		vpplb__refused(dp, vpplb_messages[VPPLB_CLI].answer, said.retval);
+	if (text.p)
+		take_text(&dp->gather, text);
 	go_on(dp, VPPLB__LIST, 0.);
 }
 
 static void begin_text(struct dataplane *dp)
 {
-	_cleanup_(buf_free) struct buf fields = { 0 };
 	int r;
 
 	dp->gather.step = VPPLB__TEXT;
-	vpplb_encode_cli(VPPLB_TEXT_COMMAND, &fields);
-	r = vpp_api_call(dp->api, &vpplb_messages[VPPLB_CLI], &fields, on_text, dp);
+	r = vpplb__ask_text(dp, on_text);
 	if (r < 0 && r != -ENOTCONN)
 		begin_routes(dp);
 }

@@ -135,3 +135,8 @@ void vpplb__who_count(void *dp, enum vpp_trace what, const char *name);
 
 /* A refusal: counted and logged. */
 void vpplb__refused(struct dataplane *dp, const char *name, int32_t retval);
+
+/* The table as VPP prints it, which has more than its API tells. -errno of vpp_api_call(). */
+int vpplb__ask_text(struct dataplane *dp, vpp_answer_fn answered);
+/* The text of that answer, without a place where VPP refused; false: nothing that can be read. */
+bool vpplb__read_text(struct dataplane *dp, struct vpp_reader *r, struct str *ret);

@@ -78,6 +78,26 @@ static void on_vips_end(void *user)
 {
 }
 
+int vpplb__ask_text(struct dataplane *dp, vpp_answer_fn answered)
+{
+	_cleanup_(buf_free) struct buf fields = { 0 };
+
+	vpplb_encode_cli(VPPLB_TEXT_COMMAND, &fields);
+	return vpp_api_call(dp->api, &vpplb_messages[VPPLB_CLI], &fields, answered, dp);
+}
+
+bool vpplb__read_text(struct dataplane *dp, struct vpp_reader *r, struct str *ret)
+{
+	struct vpplb_cli said = vpplb_decode_cli(r);
+
+	if (r->bad)
+		return false;
+	*ret = said.retval == 0 ? said.text : (struct str){ 0 };
+	if (said.retval != 0)
+		vpplb__refused(dp, vpplb_messages[VPPLB_CLI].answer, said.retval);
+	return true;
+}
+
 static void take_text(struct vpplb__observe *o, struct str text)
 {
 	vpplb_text_parse(text, &o->text);
@@ -87,14 +107,12 @@ static void take_text(struct vpplb__observe *o, struct str text)
 static void on_text(void *user, struct vpp_reader *r)
 {
 	struct dataplane *dp = user;
-	struct vpplb_cli said = vpplb_decode_cli(r);
+	struct str text;
 
-	if (r->bad)
+	if (!vpplb__read_text(dp, r, &text))
 		return;
-	if (said.retval == 0)
-		take_text(&dp->observe, said.text);
-	else
-		vpplb__refused(dp, vpplb_messages[VPPLB_CLI].answer, said.retval);
+	if (text.p)
+		take_text(&dp->observe, text);
 	ev_timer_start(dp->loop, &dp->tell);
 }
 
@@ -102,11 +120,8 @@ static void on_text(void *user, struct vpp_reader *r)
 static void on_servers_end(void *user)
 {
 	struct dataplane *dp = user;
-	_cleanup_(buf_free) struct buf fields = { 0 };
-	int r;
+	int r = vpplb__ask_text(dp, on_text);
 
-	vpplb_encode_cli(VPPLB_TEXT_COMMAND, &fields);
-	r = vpp_api_call(dp->api, &vpplb_messages[VPPLB_CLI], &fields, on_text, dp);
 	if (r < 0 && r != -ENOTCONN)
 		ev_timer_start(dp->loop, &dp->tell);
 }
