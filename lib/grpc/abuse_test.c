@@ -291,22 +291,54 @@ static void ask_for_much(struct raw *r, uint32_t stream)
 	buf_free(&body);
 }
 
+#define ANSWER 12010 /* bytes of it on the wire, about */
+#define WINDOW 65535 /* that a connection gives unasked */
+#define ASKED 30
+
+static struct raw *greedy(struct kit *kit)
+{
+	struct raw *r = greeted(kit);
+
+	for (uint32_t i = 0; i < ASKED; i++)
+		ask_for_much(r, 2 * i + 1);
+	return r;
+}
+
 /* Who asks on and on and has no window for the answers gets none any more; others do. */
 static void answers_that_nobody_reads_are_bounded(void **state)
 {
 	struct kit kit;
 	struct raw *r;
-	uint32_t stream = 1;
 
 	kit_start(&kit, (struct grpc_server_config){ .max_unread = 100000 });
-	r = greeted(&kit);
-	for (; stream < 60; stream += 2)
-		ask_for_much(r, stream);
-	kit_wait_int(&kit, &kit.traced, 30);
+	r = greedy(&kit);
+	kit_wait_int(&kit, &kit.traced, ASKED);
 	assert_int_equal(kit.traced_status, GRPC_RESOURCE_EXHAUSTED);
-	assert_in_range(kit.handled, (65535 + 100000) / 12010, (65535 + 100000) / 12010 + 2);
+	assert_in_range(kit.handled, (WINDOW + 100000) / ANSWER, (WINDOW + 100000) / ANSWER + 2);
 	check_others_are_served(&kit);
 	raw_free(r);
+	kit_stop(&kit);
+}
+
+/* Each may fill its window and have one answer waiting, but not all of them what one may. */
+static void answers_that_nobody_reads_are_bounded_in_all(void **state)
+{
+	struct raw *clients[4];
+	struct kit kit;
+	int before = 0;
+
+	kit_start(&kit, (struct grpc_server_config){ .max_unread_all = 100000 });
+	for (size_t i = 0; i < ARRAY_SIZE(clients); i++) {
+		int room = WINDOW + (i == 0 ? 100000 : 0);
+
+		clients[i] = greedy(&kit);
+		kit_wait_int(&kit, &kit.traced, (int)(i + 1) * ASKED);
+		assert_in_range(kit.handled - before, room / ANSWER, room / ANSWER + 2);
+		before = kit.handled;
+	}
+	check_others_are_served(&kit);
+	for (size_t i = 0; i < ARRAY_SIZE(clients); i++)
+		raw_free(clients[i]);
 	kit_stop(&kit);
 }
 
@@ -535,6 +567,7 @@ int main(void)
 		cmocka_unit_test(floods_of_idle_frames_end_the_connection),
 		cmocka_unit_test(answers_that_are_not_taken_are_bounded),
 		cmocka_unit_test(answers_that_nobody_reads_are_bounded),
+		cmocka_unit_test(answers_that_nobody_reads_are_bounded_in_all),
 		cmocka_unit_test(more_streams_than_allowed_are_refused),
 		cmocka_unit_test(requests_that_are_none_have_a_status),
 		cmocka_unit_test(headers_that_are_wrong_have_a_status),
