@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/str.h"
 #include "lib/grpc/grpc.h"
 #include "lib/loop/loop.h"
 
@@ -45,6 +46,8 @@ struct grpc_client_events {
 	/* text: what the server said, or why it could not be reached; valid UTF-8, never NULL. */
 	void (*done)(enum grpc_status status, const char *text, void *user);
 	void *user;
+	/* Not NULL: the bytes of a message, in place of message(); gone when this returns. */
+	void (*content)(struct str bytes, void *user);
 };
 
 /* The request is encoded before this returns. timeout in ns, sent along; 0: none. */

@@ -203,41 +203,50 @@ static void refuse_content(struct grpc_client_call *call, int error)
 		grpc__call_end(call, GRPC_INTERNAL, "the answer is compressed in a wrong way");
 }
 
-static int decode(struct grpc_client_call *call, ProtobufCMessage **ret)
+static int tell_decoded(struct grpc_client_call *call, struct str content)
 {
-	struct grpc_client *c = call->client;
+	ProtobufCMessage *message;
+	int r = pb_decode(call->method->response, content, call->client->scratch, &message, NULL);
+
+	if (r < 0)
+		grpc__call_end(call, GRPC_INTERNAL, "the answer is no valid %s",
+			       call->method->response->name);
+	else if (call->events.message)
+		call->events.message(message, call->events.user);
+	return r;
+}
+
+/* Behind a failure the call has ended. */
+static int tell_content(struct grpc_client_call *call)
+{
+	size_t most = call->client->config.max_message;
 	struct str content;
-	int r = grpc__content(&call->reader, call->gzip, c->config.max_message, &content);
+	int r = grpc__content(&call->reader, call->gzip, most, &content);
 
 	if (r < 0) {
 		refuse_content(call, r);
 		return r;
 	}
-	r = pb_decode(call->method->response, content, c->scratch, ret, NULL);
-	if (r < 0)
-		grpc__call_end(call, GRPC_INTERNAL, "the answer is no valid %s",
-			       call->method->response->name);
-	return r;
+	if (!call->events.content)
+		return tell_decoded(call, content);
+	call->events.content(content, call->events.user);
+	return 0;
 }
 
 /* False when the call is over, or gone. */
 static bool tell_message(struct grpc_client_call *call)
 {
 	struct grpc_client *c = call->client;
-	ProtobufCMessage *message;
 	bool cancelled;
 
 	if (call->answered && !call->method->server_streaming) {
 		grpc__call_end(call, GRPC_INTERNAL, "the server gave more than one answer");
 		return false;
 	}
-	if (decode(call, &message) == 0) {
+	call->telling = true;
+	if (tell_content(call) == 0)
 		call->answered = true;
-		call->telling = true;
-		if (call->events.message)
-			call->events.message(message, call->events.user);
-		call->telling = false;
-	}
+	call->telling = false;
 	arena_reset(c->scratch);
 	grpc__next(&call->reader);
 	cancelled = call->cancelled;

@@ -233,7 +233,9 @@ static void on_done(enum grpc_status status, const char *text, void *user)
 static void call_with(struct kit *kit, struct heard *h, const struct grpc_method *method,
 		      const GrpcTest__Note *note, int64_t timeout)
 {
-	const struct grpc_client_events events = { on_message, on_done, h };
+	const struct grpc_client_events events = { .message = on_message,
+						   .done = on_done,
+						   .user = h };
 
 	h->kit = kit;
 	h->call = grpc_client_call(kit->client, method, &note->base, timeout, &events);

@@ -190,3 +190,48 @@ int pb_decode(const ProtobufCMessageDescriptor *type, struct str bytes, struct a
 	*ret = message;
 	return 0;
 }
+
+/* ---- in pieces ---- */
+
+static bool is_piece(const struct item *item)
+{
+	return item->field && item->field->label == PROTOBUF_C_LABEL_REPEATED &&
+	       item->field->type == PROTOBUF_C_TYPE_MESSAGE &&
+	       item->wire == PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED;
+}
+
+int pb_pieces_next(struct pb_pieces *p, struct arena *arena,
+		   const ProtobufCFieldDescriptor **ret_field, ProtobufCMessage **ret)
+{
+	assert(p->type && arena && ret_field && ret);
+
+	while (p->bytes.n) {
+		const char *start = p->bytes.p;
+		struct item item;
+		int r;
+
+		if (!take_item(&p->bytes, p->type, &item))
+			return -EBADMSG;
+		if (!is_piece(&item)) {
+			buf_add(&p->others, start, (size_t)(p->bytes.p - start));
+			continue;
+		}
+		r = pb_decode(item.field->descriptor, item.value, arena, ret, NULL);
+		if (r < 0)
+			return r;
+		*ret_field = item.field;
+		return 1;
+	}
+	return 0;
+}
+
+int pb_pieces_others(const struct pb_pieces *p, struct arena *arena, ProtobufCMessage **ret)
+{
+	assert(!p->bytes.n);
+	return pb_decode(p->type, (struct str){ p->others.p, p->others.n }, arena, ret, NULL);
+}
+
+void pb_pieces_free(struct pb_pieces *p)
+{
+	buf_free(&p->others);
+}

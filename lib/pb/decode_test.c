@@ -186,6 +186,55 @@ static void few_bytes_cannot_take_much_memory(void **state)
 	assert_true(arena_used(arena) < 1024);
 }
 
+/* Lists { int32s: 7, 8; strings: "a"; scalars: { a_int32: 1 }, { a_int32: 2 } }, mixed up. */
+static void a_list_can_be_read_in_pieces(void **state)
+{
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+	struct pb_pieces pieces = { .type = &pbtest__lists__descriptor,
+				    .bytes = STR("\x0a\x01\x07\x52\x02\x08\x01\x42\x01"
+						 "a\x52\x02\x08\x02\x0a\x01\x08") };
+	const ProtobufCFieldDescriptor *field;
+	ProtobufCMessage *one;
+	const Pbtest__Lists *rest;
+
+	for (int i = 1; i <= 2; i++) {
+		assert_int_equal(pb_pieces_next(&pieces, arena, &field, &one), 1);
+		assert_string_equal(field->name, "scalars");
+		assert_int_equal(((const Pbtest__Scalars *)one)->a_int32, i);
+	}
+	assert_int_equal(pb_pieces_next(&pieces, arena, &field, &one), 0);
+	assert_int_equal(pb_pieces_others(&pieces, arena, &one), 0);
+	rest = (const Pbtest__Lists *)one;
+	assert_int_equal(rest->n_int32s, 2);
+	assert_int_equal(rest->int32s[1], 8);
+	assert_string_equal(rest->strings[0], "a");
+	assert_int_equal(rest->n_scalars, 0);
+	pb_pieces_free(&pieces);
+}
+
+static void a_piece_that_is_none_is_refused(void **state)
+{
+	static const struct {
+		struct str bytes;
+		int result;
+	} cases[] = {
+		{ STR("\x52\x05\x08\x01"), -EBADMSG },	  /* longer than all */
+		{ STR("\x52\x02\x08\x80"), -EBADMSG },	  /* broken inside */
+		{ STR("\x52\x03\x7a\x01\xff"), -EILSEQ }, /* a_string */
+		{ STR("\x0b"), -EBADMSG },
+	};
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct pb_pieces pieces = { &pbtest__lists__descriptor, cases[i].bytes, { 0 } };
+		const ProtobufCFieldDescriptor *field;
+		ProtobufCMessage *one;
+
+		assert_int_equal(pb_pieces_next(&pieces, arena, &field, &one), cases[i].result);
+		pb_pieces_free(&pieces);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -201,6 +250,8 @@ int main(void)
 		cmocka_unit_test(a_key_written_long_is_the_same_field),
 		cmocka_unit_test(messages_nest_so_deep_and_no_deeper),
 		cmocka_unit_test(few_bytes_cannot_take_much_memory),
+		cmocka_unit_test(a_list_can_be_read_in_pieces),
+		cmocka_unit_test(a_piece_that_is_none_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

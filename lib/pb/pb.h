@@ -23,6 +23,24 @@
 int pb_decode(const ProtobufCMessageDescriptor *type, struct str bytes, struct arena *arena,
 	      ProtobufCMessage **ret, const char **ret_where);
 
+/*
+ * A long message in pieces: each message of a repeated field by itself, then all the rest, so that
+ * a list can be read in slices. The bytes are borrowed until then. Errors are those of pb_decode();
+ * what was given out before stays.
+ */
+struct pb_pieces {
+	const ProtobufCMessageDescriptor *type;
+	struct str bytes;  /* that have not been looked at */
+	struct buf others; /* of the fields that are no pieces */
+};
+
+/* 1 with a message of the field, in the arena; 0 behind the last. */
+int pb_pieces_next(struct pb_pieces *p, struct arena *arena,
+		   const ProtobufCFieldDescriptor **ret_field, ProtobufCMessage **ret);
+/* Behind the last: the message without them. */
+int pb_pieces_others(const struct pb_pieces *p, struct arena *arena, ProtobufCMessage **ret);
+void pb_pieces_free(struct pb_pieces *p);
+
 /* Appends the encoding; strings that are not UTF-8 go out with U+FFFD in place of bad bytes. */
 void pb_encode(const ProtobufCMessage *message, struct buf *out);
 

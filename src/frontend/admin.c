@@ -96,8 +96,9 @@ static void carry_out(struct http_exchange *x, struct upstream *u, const struct 
 	struct doing *d = mem_zalloc(sizeof(*d));
 
 	d->x = x;
-	d->call = upstream_call(u, act_method(act), request, act_timeout(act),
-				&(struct grpc_client_events){ on_answer, on_done, d });
+	d->call = upstream_call(
+		u, act_method(act), request, act_timeout(act),
+		&(struct grpc_client_events){ .message = on_answer, .done = on_done, .user = d });
 	if (d->call) {
 		http_reply_later(x, on_gone, d);
 		return;

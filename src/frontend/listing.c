@@ -1,98 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Two texts of an item are compared member by member. They are our own, compact and well-formed,
- * with their members in the order of the message's fields: to find where each ends is enough.
- */
 #include "src/frontend/listing.h"
 
 #include <assert.h>
 
 #include "lib/pb/pb.h"
-
-#define MEMBERS_MAX 64
-
-/* ---- one item ---- */
-
-/* Of an object: what stands left and right of the colon. */
-struct member {
-	struct str key, value;
-};
-
-static size_t string_end(struct str s, size_t at)
-{
-	for (at++; s.p[at] != '"'; at++)
-		at += s.p[at] == '\\';
-	return at + 1;
-}
-
-/* The place of the comma or bracket behind the value that begins here. */
-static size_t value_end(struct str s, size_t at)
-{
-	for (size_t depth = 0; depth || (s.p[at] != ',' && s.p[at] != '}');) {
-		if (s.p[at] == '"') {
-			at = string_end(s, at);
-			continue;
-		}
-		depth += s.p[at] == '{' || s.p[at] == '[';
-		depth -= s.p[at] == '}' || s.p[at] == ']';
-		at++;
-	}
-	return at;
-}
-
-static size_t split(struct str object, struct member *ret)
-{
-	size_t n = 0, at = 1;
-
-	while (at < object.n && object.p[at] == '"') {
-		size_t colon = string_end(object, at), end = value_end(object, colon + 1);
-
-		assert(n < MEMBERS_MAX);
-		ret[n++] = (struct member){ { object.p + at, colon - at },
-					    { object.p + colon + 1, end - colon - 1 } };
-		at = end + 1;
-	}
-	return n;
-}
-
-static const struct member *find(const struct member *all, size_t n, struct str key)
-{
-	for (size_t i = 0; i < n; i++)
-		if (str_eq(all[i].key, key))
-			return &all[i];
-	return NULL;
-}
-
-static void add_member(struct buf *out, struct str key, struct str value)
-{
-	buf_addc(out, ',');
-	buf_add(out, key.p, key.n);
-	buf_addc(out, ':');
-	buf_add(out, value.p, value.n);
-}
-
-/* The name, which is the first member of both, and what is not as it was. */
-static void add_difference(struct buf *out, struct str before, struct str after)
-{
-	struct member old[MEMBERS_MAX], new[MEMBERS_MAX];
-	size_t n_old = split(before, old), n_new = split(after, new);
-
-	assert(n_new && str_eq(old[0].value, new[0].value));
-	buf_printf(out, "{%.*s:%.*s", (int)new[0].key.n, new[0].key.p, (int)new[0].value.n,
-		   new[0].value.p);
-	for (size_t i = 1; i < n_new; i++) {
-		const struct member *same = find(old, n_old, new[i].key);
-
-		if (!same || !str_eq(same->value, new[i].value))
-			add_member(out, new[i].key, new[i].value);
-	}
-	for (size_t i = 1; i < n_old; i++)
-		if (!find(new, n_new, old[i].key))
-			add_member(out, old[i].key, str_of("null"));
-	buf_addc(out, '}');
-}
-
-/* ---- the list ---- */
+#include "src/frontend/members.h"
 
 static const char *name_of(const ProtobufCMessage *message)
 {
@@ -100,16 +12,6 @@ static const char *name_of(const ProtobufCMessage *message)
 
 	assert(first->type == PROTOBUF_C_TYPE_STRING && strcmp(first->name, "name") == 0);
 	return *(char *const *)((const char *)message + first->offset);
-}
-
-static bool has_same_names(const struct listing *l, ProtobufCMessage *const *items, size_t n)
-{
-	if (l->items.n != n)
-		return false;
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(l->items.items[i].name, name_of(items[i])) != 0)
-			return false;
-	return true;
 }
 
 static struct str text_of(const struct buf *b)
@@ -130,52 +32,111 @@ static void end_array(struct buf *out, size_t start)
 	buf_addc(out, ']');
 }
 
-static enum listing_change take_some(struct listing *l, ProtobufCMessage *const *items,
-				     struct buf *out)
+/* The name, which is the first member of both, and what is not as it was. */
+static void add_difference(struct buf *out, struct str before, struct str after)
 {
-	size_t start = out->n;
-	struct buf json = { 0 };
+	struct members old, new;
 
-	for (size_t i = 0; i < l->items.n; i++) {
-		struct buf *kept = &l->items.items[i].json, old = *kept;
+	members_split(&old, before);
+	members_split(&new, after);
+	assert(old.n && new.n &&str_eq(old.items[0].value, new.items[0].value));
+	buf_addc(out, '{');
+	members_add(out, new.items[0].key, new.items[0].value);
+	for (size_t i = 1; i < new.n; i++) {
+		const struct member *same = members_find(&old, new.items[i].key);
 
-		json.n = 0;
-		pb_json_write(items[i], PB_JSON_COMPACT, &json);
-		if (str_eq(text_of(&json), text_of(kept)))
-			continue;
-		add_separator(out, start);
-		add_difference(out, text_of(kept), text_of(&json));
-		*kept = json;
-		json = old; /* its memory serves the next one */
+		if (!same || !str_eq(same->value, new.items[i].value))
+			members_add(out, new.items[i].key, new.items[i].value);
 	}
-	buf_free(&json);
-	if (out->n == start)
-		return LISTING_SAME;
-	end_array(out, start);
-	return LISTING_SOME;
+	for (size_t i = 1; i < old.n; i++)
+		if (!members_find(&new, old.items[i].key))
+			members_add(out, old.items[i].key, STR("null"));
+	buf_addc(out, '}');
 }
 
-static enum listing_change take_all(struct listing *l, ProtobufCMessage *const *items, size_t n,
-				    struct buf *out)
+static void free_item(struct listing_item *item)
 {
-	listing_free(l);
+	free(item->name);
+	buf_free(&item->json);
+}
+
+static void drop_fresh(struct listing *l)
+{
+	for (size_t i = 0; i < l->fresh.n; i++)
+		free_item(&l->fresh.items[i]);
+	vec_free(&l->fresh);
+}
+
+/* ---- while it comes ---- */
+
+void listing_begin(struct listing *l)
+{
+	l->doubted |= l->changes.n > 0;
+	l->changes.n = 0;
+	l->at = 0;
+	drop_fresh(l);
+}
+
+static void change(struct listing *l, struct buf *kept, const ProtobufCMessage *item)
+{
+	struct buf old = *kept;
+
+	l->spare.n = 0;
+	pb_json_write(item, PB_JSON_COMPACT, &l->spare);
+	if (str_eq(text_of(&l->spare), text_of(&old)))
+		return;
+	add_separator(&l->changes, 0);
+	add_difference(&l->changes, text_of(&old), text_of(&l->spare));
+	*kept = l->spare;
+	l->spare = old; /* its memory serves the next one */
+}
+
+void listing_put(struct listing *l, const ProtobufCMessage *item)
+{
+	const char *name = name_of(item);
+	struct listing_item fresh = { 0 };
+
+	if (!l->fresh.n && l->at < l->items.n && strcmp(l->items.items[l->at].name, name) == 0) {
+		change(l, &l->items.items[l->at++].json, item);
+		return;
+	}
+	fresh.name = mem_strdup(name);
+	pb_json_write(item, PB_JSON_COMPACT, &fresh.json);
+	vec_push(&l->fresh, fresh);
+}
+
+/* ---- in the end ---- */
+
+/* True when names or their order changed. */
+static bool adopt_fresh(struct listing *l)
+{
+	if (l->at == l->items.n && !l->fresh.n)
+		return false;
+	while (l->items.n > l->at)
+		free_item(&l->items.items[--l->items.n]);
+	for (size_t i = 0; i < l->fresh.n; i++)
+		vec_push(&l->items, l->fresh.items[i]);
+	vec_free(&l->fresh); /* the items are the list's now */
+	return true;
+}
+
+enum listing_change listing_end(struct listing *l, struct buf *out)
+{
+	bool all = adopt_fresh(l) || l->doubted;
+	bool some = l->changes.n > 0;
+
+	if (all) {
+		listing_write(l, out);
+	} else if (some) {
+		buf_add(out, l->changes.p, l->changes.n);
+		buf_addc(out, ']');
+	}
 	l->doubted = false;
-	for (size_t i = 0; i < n; i++) {
-		struct listing_item item = { .name = mem_strdup(name_of(items[i])) };
-
-		pb_json_write(items[i], PB_JSON_COMPACT, &item.json);
-		vec_push(&l->items, item);
-	}
-	listing_write(l, out);
-	return LISTING_ALL;
-}
-
-enum listing_change listing_take(struct listing *l, ProtobufCMessage *const *items, size_t n,
-				 struct buf *out)
-{
-	if (!l->doubted && has_same_names(l, items, n))
-		return take_some(l, items, out);
-	return take_all(l, items, n, out);
+	buf_free(&l->changes);
+	buf_free(&l->spare);
+	if (all)
+		return LISTING_ALL;
+	return some ? LISTING_SOME : LISTING_SAME;
 }
 
 void listing_doubt(struct listing *l)
@@ -196,9 +157,10 @@ void listing_write(const struct listing *l, struct buf *out)
 
 void listing_free(struct listing *l)
 {
-	for (size_t i = 0; i < l->items.n; i++) {
-		free(l->items.items[i].name);
-		buf_free(&l->items.items[i].json);
-	}
+	drop_fresh(l);
+	for (size_t i = 0; i < l->items.n; i++)
+		free_item(&l->items.items[i]);
 	vec_free(&l->items);
+	buf_free(&l->changes);
+	buf_free(&l->spare);
 }

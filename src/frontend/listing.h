@@ -2,13 +2,15 @@
 /*
  * listing: a list that a maglevd gave (frontends, backends, health checks), as JSON.
  *
- * Each item is kept as the text that browsers get, in the order of the server. Taking the list anew
- * tells what changed: nothing, fields of some items (the same names in the same order), or all of
- * it.
+ * Each item is kept as the text that browsers get, in the order of the server. The list is taken
+ * anew item by item, which may take several turns of the loop; what is kept changes as they come.
+ * In the end it is told what changed: nothing, fields of some items (the same names in the same
+ * order), or all of it.
  */
 #pragma once
 
 #include <protobuf-c/protobuf-c.h>
+#include <stdbool.h>
 
 #include "base/str.h"
 #include "base/vec.h"
@@ -19,19 +21,27 @@ struct listing_item {
 };
 
 struct listing {
-	VEC(struct listing_item) items;
+	/* fresh: while a list comes, those from the first on that has not the name it had */
+	VEC(struct listing_item) items, fresh;
 	bool doubted; /* the next list is told whole */
+
+	/* while a list comes */
+	size_t at; /* that many are as they were, or changed in place */
+	struct buf changes, spare;
 };
 
 enum listing_change { LISTING_SAME, LISTING_SOME, LISTING_ALL };
 
+/* A list begins to come. One that did not end before is in doubt. */
+void listing_begin(struct listing *l);
+/* The next item, whose first field is its name. */
+void listing_put(struct listing *l, const ProtobufCMessage *item);
 /*
- * items: messages whose first field is their name. What changed is added to out as a JSON array:
- * for each item that did its name and the fields that are not as they were (null: not there any
- * more), or all items; nothing when nothing changed.
+ * That was the last. What changed is added to out as a JSON array: for each item that did its name
+ * and the fields that are not as they were (null: not there any more), or all items; nothing when
+ * nothing changed.
  */
-enum listing_change listing_take(struct listing *l, ProtobufCMessage *const *items, size_t n,
-				 struct buf *out);
+enum listing_change listing_end(struct listing *l, struct buf *out);
 /* Whoever was told of changes may have missed some. */
 void listing_doubt(struct listing *l);
 /* All items, as a JSON array. */

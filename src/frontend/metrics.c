@@ -74,6 +74,11 @@ static uint64_t server_events(const struct upstream *u)
 	return upstream_stats(u)->events;
 }
 
+static uint64_t lines_left_out(const struct upstream *u)
+{
+	return upstream_stats(u)->lines_left_out;
+}
+
 static uint64_t events(const struct dashboard *d)
 {
 	return broker_newest(d->broker);
@@ -157,6 +162,9 @@ static const struct family families[] = {
 	  "Calls to a maglevd that did not end well.", write_servers, NULL, refusals },
 	{ "maglev_dashboard_server_events_total", METRICS_COUNTER,
 	  "Events that a maglevd's stream brought.", write_servers, NULL, server_events },
+	{ "maglev_dashboard_server_lines_left_out_total", METRICS_COUNTER,
+	  "Lines of a maglevd's log that were more than browsers are sent.", write_servers, NULL,
+	  lines_left_out },
 	{ "maglev_dashboard_events_total", METRICS_COUNTER, "Events for browsers.", write_value,
 	  events, NULL },
 	{ "maglev_dashboard_ring_events", METRICS_GAUGE, "Events kept for replay.", write_value,

@@ -3,9 +3,13 @@
  * query: what is read from a maglevd, over and over.
  *
  * A table says how each question is asked and what becomes of its answer. Questions of one round
- * are asked together; when all have been answered, the round tells what changed, and its pace says
- * when it begins again. Lists have to be answered: a server that refuses them is of no use. The
- * data plane may have nothing to say, which is then shown as such.
+ * are asked together; when all have been answered and read, the round tells what changed, and its
+ * pace says when it begins again. Lists have to be answered: a server that refuses them, or does
+ * not answer in time, is of no use. The data plane may have nothing to say, which is then shown as
+ * such.
+ *
+ * Ten thousand backends would hold the loop for longer than anybody may wait. So an answer is kept
+ * as its bytes and read in slices, a piece after the other, whatever its length.
  */
 #include <assert.h>
 
@@ -13,9 +17,11 @@
 #include "base/units.h"
 #include "lib/json/json.h"
 #include "lib/pb/pb.h"
+#include "src/frontend/members.h"
 #include "src/frontend/upstream_private.h"
 
 #define TIMEOUT (5 * NSEC_PER_SEC)
+#define SLICE (1 * NSEC_PER_MSEC) /* of one turn, for each server */
 
 /* ---- lists ---- */
 
@@ -32,40 +38,16 @@ static void add_key(struct buf *out, const char *key)
 	buf_printf(out, "\"%s\":", key);
 }
 
-static void take_list(struct upstream *u, enum upstream_list list, ProtobufCMessage *const *items,
-		      size_t n)
+static void end_list(struct upstream *u, enum upstream_list list)
 {
 	_cleanup_(buf_free) struct buf text = { 0 };
-	enum listing_change change = listing_take(&u->view.lists[list], items, n, &text);
+	enum listing_change change = listing_end(&u->view.lists[list], &text);
 	struct buf *news = change == LISTING_ALL ? &u->all_news : &u->news;
 
 	if (change == LISTING_SAME)
 		return;
 	add_key(news, keys[list]);
 	buf_add(news, text.p, text.n);
-}
-
-static void take_frontends(struct upstream *u, const ProtobufCMessage *message)
-{
-	const Maglev__ListFrontendsResponse *m = (const Maglev__ListFrontendsResponse *)message;
-
-	take_list(u, UPSTREAM_FRONTENDS, (ProtobufCMessage *const *)m->frontends, m->n_frontends);
-}
-
-static void take_backends(struct upstream *u, const ProtobufCMessage *message)
-{
-	const Maglev__ListBackendsResponse *m = (const Maglev__ListBackendsResponse *)message;
-
-	take_list(u, UPSTREAM_BACKENDS, (ProtobufCMessage *const *)m->backends, m->n_backends);
-}
-
-static void take_healthchecks(struct upstream *u, const ProtobufCMessage *message)
-{
-	const Maglev__ListHealthChecksResponse *m =
-		(const Maglev__ListHealthChecksResponse *)message;
-
-	take_list(u, UPSTREAM_HEALTHCHECKS, (ProtobufCMessage *const *)m->healthchecks,
-		  m->n_healthchecks);
 }
 
 /* ---- the data plane ---- */
@@ -82,15 +64,6 @@ static bool replace(struct buf *kept, struct buf *text)
 	return true;
 }
 
-static bool keep_message(struct buf *kept, const ProtobufCMessage *message)
-{
-	_cleanup_(buf_free) struct buf text = { 0 };
-
-	if (message)
-		pb_json_write(message, PB_JSON_COMPACT, &text);
-	return replace(kept, &text);
-}
-
 static void add_or_null(struct buf *out, const struct buf *json)
 {
 	if (json->n)
@@ -99,17 +72,17 @@ static void add_or_null(struct buf *out, const struct buf *json)
 		buf_add_lit(out, "null");
 }
 
-static void take_vpp(struct upstream *u, const ProtobufCMessage *message)
+/* Told at once, and not with the lists: what is kept has been told. */
+static void keep_vpp(struct upstream *u, struct buf *text, const char *error)
 {
-	if (!keep_message(&u->view.vpp, message))
-		return;
-	add_key(&u->news, "vpp");
-	add_or_null(&u->news, &u->view.vpp);
-}
+	_cleanup_(buf_free) struct buf out = { 0 };
 
-static void refuse_vpp(struct upstream *u, const char *text)
-{
-	take_vpp(u, NULL);
+	if (!replace(&u->view.vpp, text))
+		return;
+	buf_add_lit(&out, "{\"vpp\":");
+	add_or_null(&out, &u->view.vpp);
+	buf_addc(&out, '}');
+	upstream__tell(u, "update", loop_realtime(), (struct str){ out.p, out.n });
 }
 
 static void tell_lb(struct upstream *u)
@@ -124,37 +97,25 @@ static void tell_lb(struct upstream *u)
 	upstream__tell(u, "lb", loop_realtime(), (struct str){ out.p, out.n });
 }
 
-static void keep_lb(struct upstream *u, const ProtobufCMessage *message, const char *error)
+static void keep_lb(struct upstream *u, struct buf *text, const char *error)
 {
-	_cleanup_(buf_free) struct buf text = { 0 };
-	bool news = keep_message(&u->view.lb, message);
+	_cleanup_(buf_free) struct buf why = { 0 };
+	bool news = replace(&u->view.lb, text);
 
-	buf_adds(&text, error);
-	news |= replace(&u->view.lb_error, &text);
+	buf_adds(&why, error);
+	news |= replace(&u->view.lb_error, &why);
 	if (news)
 		tell_lb(u);
 }
 
-static void take_lb(struct upstream *u, const ProtobufCMessage *message)
+static void keep_counters(struct upstream *u, struct buf *text, const char *error)
 {
-	keep_lb(u, message, "");
-}
+	_cleanup_(buf_free) struct buf out = { 0 };
 
-static void refuse_lb(struct upstream *u, const char *text)
-{
-	keep_lb(u, NULL, text);
-}
-
-static void take_counters(struct upstream *u, const ProtobufCMessage *message)
-{
-	if (keep_message(&u->view.counters, message) && message)
-		upstream__tell(u, "counters", loop_realtime(),
-			       (struct str){ u->view.counters.p, u->view.counters.n });
-}
-
-static void refuse_counters(struct upstream *u, const char *text)
-{
-	take_counters(u, NULL);
+	if (!replace(&u->view.counters, text))
+		return;
+	add_or_null(&out, &u->view.counters);
+	upstream__tell(u, "counters", loop_realtime(), (struct str){ out.p, out.n });
 }
 
 /* ---- the table ---- */
@@ -168,22 +129,23 @@ static void refuse_counters(struct upstream *u, const char *text)
 static const struct query {
 	enum upstream__round round;
 	struct grpc_method method;
-	void (*take)(struct upstream *u, const ProtobufCMessage *message);
-	void (*refuse)(struct upstream *u, const char *text); /* NULL: it has to be answered */
+	enum upstream_list list; /* UPSTREAM_LISTS: none, but a text */
+	/* Its JSON, empty for none and why; NULL: it has to be answered. */
+	void (*keep)(struct upstream *u, struct buf *text, const char *error);
 } queries[] = {
 	{ UPSTREAM__LISTS, METHOD("ListFrontends", list_frontends_request, list_frontends_response),
-	  take_frontends, NULL },
+	  UPSTREAM_FRONTENDS, NULL },
 	{ UPSTREAM__LISTS, METHOD("ListBackends", list_backends_request, list_backends_response),
-	  take_backends, NULL },
+	  UPSTREAM_BACKENDS, NULL },
 	{ UPSTREAM__LISTS,
 	  METHOD("ListHealthChecks", list_health_checks_request, list_health_checks_response),
-	  take_healthchecks, NULL },
-	{ UPSTREAM__LISTS, METHOD("GetVPPInfo", get_vppinfo_request, vppinfo), take_vpp,
-	  refuse_vpp },
-	{ UPSTREAM__LB, METHOD("GetVPPLBState", get_vpplbstate_request, vpplbstate), take_lb,
-	  refuse_lb },
+	  UPSTREAM_HEALTHCHECKS, NULL },
+	{ UPSTREAM__LISTS, METHOD("GetVPPInfo", get_vppinfo_request, vppinfo), UPSTREAM_LISTS,
+	  keep_vpp },
+	{ UPSTREAM__LB, METHOD("GetVPPLBState", get_vpplbstate_request, vpplbstate), UPSTREAM_LISTS,
+	  keep_lb },
 	{ UPSTREAM__COUNTERS, METHOD("GetVPPLBCounters", get_vpplbcounters_request, vpplbcounters),
-	  take_counters, refuse_counters },
+	  UPSTREAM_LISTS, keep_counters },
 };
 
 static_assert(ARRAY_SIZE(queries) == UPSTREAM__QUERIES, "one place for each");
@@ -203,7 +165,7 @@ static void end_round(struct upstream *u, enum upstream__round round)
 {
 	if (round == UPSTREAM__LISTS) {
 		u->view.refreshed = loop_realtime();
-		upstream__set_connected(u, true, "");
+		upstream__set_connected(u, true, upstream__no_stream(u));
 		tell_lists(u, "refresh", &u->all_news);
 		tell_lists(u, "update", &u->news);
 		buf_free(&u->all_news); /* large, and rare */
@@ -211,35 +173,190 @@ static void end_round(struct upstream *u, enum upstream__round round)
 	pace_end(&u->rounds[round]);
 }
 
-static void on_message(const ProtobufCMessage *message, void *user)
+/* One of the round has been answered, or read. */
+static void count_down(struct upstream *u, enum upstream__round round)
 {
-	struct upstream__asking *a = user;
-
-	queries[a->query].take(a->upstream, message);
+	if (--u->pending[round] == 0)
+		end_round(u, round);
 }
 
-/* UNAVAILABLE is the server's own word while we are connected. */
-static bool is_lost(const struct upstream *u, enum grpc_status status)
+/* ---- reading ---- */
+
+static void stop_reading(struct upstream__asking *a)
 {
-	return status == GRPC_DEADLINE_EXCEEDED || (status == GRPC_UNAVAILABLE && !u->open);
+	pb_pieces_free(&a->pieces);
+	buf_free(&a->bytes);
+	for (size_t i = 0; i < UPSTREAM__FIELDS; i++)
+		buf_free(&a->arrays[i]);
+	a->reading = false;
+}
+
+static void on_content(struct str bytes, void *user)
+{
+	struct upstream__asking *a = user;
+	const struct query *q = &queries[a->query];
+	struct upstream *u = a->upstream;
+
+	assert(!a->reading && q->method.response->n_fields <= UPSTREAM__FIELDS);
+	a->reading = true;
+	buf_add(&a->bytes, bytes.p, bytes.n);
+	a->pieces = (struct pb_pieces){ q->method.response, { a->bytes.p, a->bytes.n }, { 0 } };
+	if (q->list != UPSTREAM_LISTS)
+		listing_begin(&u->view.lists[q->list]);
+	u->pending[q->round]++;
+	ev_timer_set(&u->slice, 0., 0.);
+	ev_timer_start(u->loop, &u->slice);
+}
+
+static void take_piece(struct upstream__asking *a, const ProtobufCFieldDescriptor *field,
+		       const ProtobufCMessage *piece)
+{
+	const struct query *q = &queries[a->query];
+	struct buf *array = &a->arrays[field - q->method.response->fields];
+
+	if (q->list != UPSTREAM_LISTS) {
+		listing_put(&a->upstream->view.lists[q->list], piece);
+		return;
+	}
+	buf_addc(array, array->n ? ',' : '[');
+	pb_json_write(piece, PB_JSON_COMPACT, array);
+}
+
+/* What the pieces of the field of that key are; empty: it has none. */
+static struct str array_of(struct upstream__asking *a, struct str key)
+{
+	const ProtobufCMessageDescriptor *type = queries[a->query].method.response;
+	struct str name = { key.p + 1, key.n - 2 };
+
+	for (size_t i = 0; i < type->n_fields; i++)
+		if (a->arrays[i].n && str_eq(name, str_of(type->fields[i].name)))
+			return (struct str){ a->arrays[i].p, a->arrays[i].n };
+	return (struct str){ 0 };
+}
+
+/* The message without its pieces as JSON, and these where its empty arrays are. */
+static void write_text(struct upstream__asking *a, const ProtobufCMessage *others, struct buf *out)
+{
+	_cleanup_(buf_free) struct buf text = { 0 };
+	struct members members;
+
+	for (size_t i = 0; i < UPSTREAM__FIELDS; i++)
+		if (a->arrays[i].n)
+			buf_addc(&a->arrays[i], ']');
+	pb_json_write(others, PB_JSON_COMPACT, &text);
+	members_split(&members, (struct str){ text.p, text.n });
+	buf_addc(out, '{');
+	for (size_t i = 0; i < members.n; i++) {
+		const struct member *m = &members.items[i];
+		struct str array = array_of(a, m->key);
+
+		members_add(out, m->key, array.n ? array : m->value);
+	}
+	buf_addc(out, '}');
+}
+
+static int end_reading(struct upstream__asking *a)
+{
+	_cleanup_(buf_free) struct buf text = { 0 };
+	const struct query *q = &queries[a->query];
+	struct upstream *u = a->upstream;
+	ProtobufCMessage *others;
+	int r = pb_pieces_others(&a->pieces, u->scratch, &others);
+
+	if (r < 0)
+		return r;
+	if (q->list != UPSTREAM_LISTS) {
+		end_list(u, q->list);
+	} else {
+		write_text(a, others, &text);
+		q->keep(u, &text, "");
+	}
+	stop_reading(a);
+	count_down(u, q->round);
+	return 0;
+}
+
+/* One piece, or the end; negative errno when it is no such message. */
+static int read_on(struct upstream__asking *a)
+{
+	struct arena *arena = a->upstream->scratch;
+	const ProtobufCFieldDescriptor *field;
+	ProtobufCMessage *piece;
+	int r = pb_pieces_next(&a->pieces, arena, &field, &piece);
+
+	if (r > 0)
+		take_piece(a, field, piece);
+	else if (r == 0)
+		r = end_reading(a);
+	arena_reset(arena);
+	return r;
+}
+
+void upstream__on_slice(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct upstream *u = container_of(w, struct upstream, slice);
+	int64_t until = loop_monotonic() + SLICE;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(queries); i++) {
+		while (u->asking[i].reading) {
+			if (loop_monotonic() >= until) {
+				ev_timer_set(w, 0., 0.);
+				ev_timer_start(loop, w);
+				return;
+			}
+			if (read_on(&u->asking[i]) < 0) {
+				upstream__lose(u, "its answer makes no sense");
+				return;
+			}
+		}
+	}
+}
+
+void upstream__forget(struct upstream *u)
+{
+	ev_timer_stop(u->loop, &u->slice);
+	for (unsigned i = 0; i < ARRAY_SIZE(queries); i++) {
+		stop_reading(&u->asking[i]);
+		u->asking[i].under_way = false;
+	}
+	for (enum upstream__round i = 0; i < UPSTREAM__ROUNDS; i++)
+		u->pending[i] = 0;
+	for (size_t i = 0; (u->news.n || u->all_news.n) && i < UPSTREAM_LISTS; i++)
+		listing_doubt(&u->view.lists[i]);
+	u->news.n = u->all_news.n = 0;
+}
+
+/* ---- asking ---- */
+
+/* UNAVAILABLE is the server's own word while we are connected. */
+static bool is_lost(const struct upstream *u, const struct query *q, enum grpc_status status)
+{
+	if (status == GRPC_UNAVAILABLE && !u->open)
+		return true;
+	return status != GRPC_OK && !q->keep;
 }
 
 static void on_done(enum grpc_status status, const char *text, void *user)
 {
+	_cleanup_(buf_free) struct buf nothing = { 0 };
 	struct upstream__asking *a = user;
 	struct upstream *u = a->upstream;
 	const struct query *q = &queries[a->query];
 
+	if (status == GRPC_DEADLINE_EXCEEDED)
+		text = "it does not answer";
 	a->under_way = false;
 	u->stats.refusals += status != GRPC_OK;
-	if (is_lost(u, status) || (status != GRPC_OK && !q->refuse)) {
-		upstream__lose(u, status == GRPC_DEADLINE_EXCEEDED ? "it does not answer" : text);
+	if (is_lost(u, q, status)) {
+		upstream__lose(u, text);
 		return;
 	}
-	if (status != GRPC_OK)
-		q->refuse(u, text);
-	if (--u->pending[q->round] == 0)
-		end_round(u, q->round);
+	if (status != GRPC_OK) {
+		u->pending[q->round] -= a->reading; /* what came before counts for nothing */
+		stop_reading(a);
+		q->keep(u, &nothing, text);
+	}
+	count_down(u, q->round);
 }
 
 static void ask(struct upstream *u, unsigned query)
@@ -248,11 +365,15 @@ static void ask(struct upstream *u, unsigned query)
 	const ProtobufCMessageDescriptor *type = queries[query].method.request;
 	ProtobufCMessage *request = (ProtobufCMessage *)space;
 	struct upstream__asking *a = &u->asking[query];
-	const struct grpc_client_events events = { on_message, on_done, a };
+	const struct grpc_client_events events = { .done = on_done,
+						   .content = on_content,
+						   .user = a };
 
-	assert(type->sizeof_message <= sizeof(space) && !a->under_way);
+	assert(type->sizeof_message <= sizeof(space) && !a->under_way && !a->reading);
 	protobuf_c_message_init(type, request);
-	*a = (struct upstream__asking){ u, query, true };
+	a->upstream = u;
+	a->query = query;
+	a->under_way = true;
 	u->pending[queries[query].round]++;
 	u->stats.calls++;
 	grpc_client_call(u->client, &queries[query].method, request, TIMEOUT, &events);

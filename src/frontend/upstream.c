@@ -25,6 +25,11 @@
 #define RETRY 1.0   /* s */
 #define REWATCH 1.0 /* s */
 #define CONNECT_TIMEOUT (5 * NSEC_PER_SEC)
+#define STREAM_STANDS (2 * NSEC_PER_SEC) /* then it is taken for one that was not refused */
+
+/* Browsers share what they are sent: no server may fill it with its log. */
+#define LINE_EVERY (5 * NSEC_PER_MSEC)
+#define LINES_AHEAD (2 * NSEC_PER_SEC) /* that may come at once */
 
 static const struct {
 	int64_t gap, period;
@@ -101,6 +106,34 @@ static void tell_event(struct upstream *u, const char *type, int64_t at,
 	upstream__tell(u, type, at, (struct str){ out.p, out.n });
 }
 
+static bool may_say_line(struct upstream *u)
+{
+	int64_t now = loop_monotonic();
+
+	if (u->lines_until > now + LINES_AHEAD)
+		return false;
+	u->lines_until = (u->lines_until > now ? u->lines_until : now) + LINE_EVERY;
+	return true;
+}
+
+static void on_line(struct upstream *u, int64_t at, const Maglev__LogEvent *line)
+{
+	if (may_say_line(u))
+		tell_event(u, "log", at, &line->base);
+	else
+		u->stats.lines_left_out++;
+	if (is_about_change(line))
+		on_change(u);
+}
+
+static void on_state_event(struct upstream *u, const char *type, int64_t at,
+			   const ProtobufCMessage *event)
+{
+	tell_event(u, type, at, event);
+	u->told = true;
+	on_change(u);
+}
+
 /* States at the time of the subscription are told by the lists. */
 static void on_event(const ProtobufCMessage *message, void *user)
 {
@@ -110,21 +143,15 @@ static void on_event(const ProtobufCMessage *message, void *user)
 	u->stats.events++;
 	switch (e->event_case) {
 	case MAGLEV__EVENT__EVENT_LOG:
-		tell_event(u, "log", e->at, &e->log->base);
-		if (is_about_change(e->log))
-			on_change(u);
+		on_line(u, e->at, e->log);
 		break;
 	case MAGLEV__EVENT__EVENT_BACKEND:
-		if (e->backend->replay)
-			break;
-		tell_event(u, "backend", e->at, &e->backend->base);
-		on_change(u);
+		if (!e->backend->replay)
+			on_state_event(u, "backend", e->at, &e->backend->base);
 		break;
 	case MAGLEV__EVENT__EVENT_FRONTEND:
-		if (e->frontend->replay)
-			break;
-		tell_event(u, "frontend", e->at, &e->frontend->base);
-		on_change(u);
+		if (!e->frontend->replay)
+			on_state_event(u, "frontend", e->at, &e->frontend->base);
 		break;
 	case MAGLEV__EVENT__EVENT__NOT_SET:
 	case _MAGLEV__EVENT__EVENT__CASE_IS_INT_SIZE:
@@ -136,10 +163,23 @@ static void on_watch_done(enum grpc_status status, const char *text, void *user)
 {
 	struct upstream *u = user;
 
-	if (!u->open)
+	if (!u->open) {
 		upstream__lose(u, text);
-	else
-		ev_timer_start(u->loop, &u->rewatch);
+		return;
+	}
+	u->stats.refusals += status != GRPC_OK;
+	u->watching = 0;
+	u->no_stream.n = 0;
+	buf_printf(&u->no_stream, "its events do not come: %s", *text ? text : "it ended them");
+	ev_timer_set(&u->rewatch, REWATCH, 0);
+	ev_timer_start(u->loop, &u->rewatch);
+}
+
+const char *upstream__no_stream(struct upstream *u)
+{
+	if (u->watching && loop_monotonic() - u->watching > STREAM_STANDS)
+		u->no_stream.n = 0;
+	return buf_cstr(&u->no_stream);
 }
 
 /* Browsers take states from events, too: what fell between two streams is mended by whole lists. */
@@ -153,14 +193,17 @@ static void watch(struct upstream *u)
 	};
 	Maglev__WatchRequest request;
 
-	for (size_t i = 0; i < UPSTREAM_LISTS; i++)
+	for (size_t i = 0; u->told && i < UPSTREAM_LISTS; i++)
 		listing_doubt(&u->view.lists[i]);
+	u->told = false;
+	u->watching = loop_monotonic();
 	maglev__watch_request__init(&request);
 	request.log = request.backend = request.frontend = true;
 	request.log_level = (char *)(uintptr_t)u->config.events_level;
 	u->stats.calls++;
 	grpc_client_call(u->client, &method, &request.base, 0,
-			 &(struct grpc_client_events){ on_event, on_watch_done, u });
+			 &(struct grpc_client_events){
+				 .message = on_event, .done = on_watch_done, .user = u });
 }
 
 static void on_rewatch(struct ev_loop *loop, ev_timer *w, int revents)
@@ -185,7 +228,7 @@ static struct grpc_client *make_client(struct upstream *u)
 		.target = u->address,
 		.tls = u->config.tls,
 		.user_agent = user_agent,
-		.max_message = (size_t)64 * 1024 * 1024,
+		.max_message = (size_t)32 * 1024 * 1024,
 		.connect_timeout = CONNECT_TIMEOUT,
 		.state = on_state,
 		.user = u,
@@ -204,6 +247,7 @@ static void on_retry(struct ev_loop *loop, ev_timer *w, int revents)
 	struct upstream *u = container_of(w, struct upstream, retry);
 
 	u->client = make_client(u);
+	u->no_stream.n = 0;
 	watch(u);
 	for (enum upstream__round i = 0; i < UPSTREAM__ROUNDS; i++)
 		pace_start(&u->rounds[i]);
@@ -255,7 +299,8 @@ struct upstream_call *upstream_call(struct upstream *u, const struct grpc_method
 	TAILQ_INSERT_TAIL(&u->calls, c, all);
 	u->stats.calls++;
 	grpc_client_call(u->client, method, request, timeout,
-			 &(struct grpc_client_events){ on_call_message, on_call_done, c });
+			 &(struct grpc_client_events){
+				 .message = on_call_message, .done = on_call_done, .user = c });
 	return c;
 }
 
@@ -268,13 +313,9 @@ void upstream_call_forget(struct upstream_call *c)
 
 static void drop_connection(struct upstream *u)
 {
-	for (enum upstream__round i = 0; i < UPSTREAM__ROUNDS; i++) {
+	for (enum upstream__round i = 0; i < UPSTREAM__ROUNDS; i++)
 		pace_stop(&u->rounds[i]);
-		u->pending[i] = 0;
-	}
-	for (unsigned i = 0; i < UPSTREAM__QUERIES; i++)
-		u->asking[i].under_way = false;
-	u->news.n = u->all_news.n = 0;
+	upstream__forget(u);
 	ev_timer_stop(u->loop, &u->rewatch);
 	grpc_client_free(TAKE_PTR(u->client));
 	u->open = false;
@@ -330,7 +371,9 @@ struct upstream *upstream_new(struct ev_loop *loop, const struct upstream_config
 	TAILQ_INIT(&u->calls);
 	for (enum upstream__round i = 0; i < UPSTREAM__ROUNDS; i++)
 		pace_init(&u->rounds[i], loop, paces[i].gap, paces[i].period, begins[i]);
-	ev_timer_init(&u->rewatch, on_rewatch, REWATCH, 0);
+	ev_init(&u->rewatch, on_rewatch);
+	ev_init(&u->slice, upstream__on_slice);
+	u->scratch = arena_new();
 	ev_timer_init(&u->retry, on_retry, 0, 0);
 	ev_timer_start(loop, &u->retry);
 	return u;
@@ -356,6 +399,8 @@ void upstream_free(struct upstream *u)
 	buf_free(&u->view.counters);
 	buf_free(&u->news);
 	buf_free(&u->all_news);
+	buf_free(&u->no_stream);
+	arena_free(u->scratch);
 	free(u->name);
 	free(u->address);
 	free(u->error);

@@ -32,7 +32,7 @@ enum upstream_list {
 struct upstream_view {
 	const char *name, *address;
 	bool connected;
-	const char *error; /* why not; empty: all is well */
+	const char *error; /* why not, or what is missing all the same; empty: all is well */
 	int64_t since;	   /* unix ns, of connected */
 	int64_t refreshed; /* unix ns; 0: never */
 	struct listing lists[UPSTREAM_LISTS];
@@ -43,8 +43,9 @@ struct upstream_stats {
 	uint64_t connects;
 	uint64_t losses;
 	uint64_t calls;
-	uint64_t refusals; /* calls that did not end with OK */
-	uint64_t events;   /* of the stream */
+	uint64_t refusals;	 /* calls that did not end with OK */
+	uint64_t events;	 /* of the stream */
+	uint64_t lines_left_out; /* of these, log lines beyond what one server may say */
 };
 
 struct upstream_config {

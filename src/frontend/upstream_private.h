@@ -4,6 +4,8 @@
 
 #include <sys/queue.h>
 
+#include "base/arena.h"
+#include "lib/pb/pb.h"
 #include "proto/maglev.pb-c.h"
 #include "src/frontend/pace.h"
 #include "src/frontend/upstream.h"
@@ -13,11 +15,18 @@ enum upstream__round { UPSTREAM__LISTS, UPSTREAM__LB, UPSTREAM__COUNTERS, UPSTRE
 
 #define UPSTREAM__QUERIES 6
 
+#define UPSTREAM__FIELDS 16 /* of an answer */
+
 /* A query under way. */
 struct upstream__asking {
 	struct upstream *upstream;
 	unsigned query;
 	bool under_way;
+	/* its answer, while that is read */
+	bool reading;
+	struct buf bytes;
+	struct pb_pieces pieces;
+	struct buf arrays[UPSTREAM__FIELDS]; /* JSON of the pieces; by field */
 };
 
 struct upstream_call {
@@ -42,17 +51,30 @@ struct upstream {
 	ev_timer rewatch;	    /* of the stream */
 
 	struct pace rounds[UPSTREAM__ROUNDS];
-	unsigned pending[UPSTREAM__ROUNDS];
+	unsigned pending[UPSTREAM__ROUNDS]; /* that have not been answered, or read */
 	struct upstream__asking asking[UPSTREAM__QUERIES];
-	struct buf news, all_news;    /* of the lists, while their round is under way */
+	ev_timer slice; /* of the reading */
+	struct arena *scratch;
+	struct buf news, all_news; /* of the lists, while their round is under way */
+
+	bool told;	      /* browsers have had events since the lists were last told whole */
+	struct buf no_stream; /* why the last stream of events ended; empty: there is one */
+	int64_t watching;     /* monotonic ns since when; 0: not now */
+	int64_t lines_until;  /* monotonic ns: for so long its log has used up what it may say */
 	struct upstream__calls calls; /* for others */
 };
 
 /* query.c */
 void upstream__begin(struct upstream *u, enum upstream__round round);
+/* For ev_timer slice. */
+void upstream__on_slice(struct ev_loop *loop, ev_timer *w, int revents);
+/* Whatever is under way or being read is nobody's any more. */
+void upstream__forget(struct upstream *u);
 
 /* upstream.c */
 /* The connection is of no use any more: everything under way ends, and it is tried again. */
 void upstream__lose(struct upstream *u, const char *why);
+/* What there is to say of a server that answers: empty, or that its events do not come. */
+const char *upstream__no_stream(struct upstream *u);
 void upstream__set_connected(struct upstream *u, bool connected, const char *error);
 void upstream__tell(struct upstream *u, const char *type, int64_t at, struct str payload);

@@ -7,9 +7,9 @@ import pytest
 from lab import config, frontend, pool, until
 from lab.api import as_json
 from lab.h2 import Connection, request
+from lab.turns import Turns, long_turns
 
 BACKENDS, FRONTENDS = 10000, 1000
-LIMIT, ATTEMPTS = '0.01', 4
 ADDRESSES = [f'10.{1 + n // 65536}.{n // 256 % 256}.{n % 256}' for n in range(BACKENDS)]
 NAMES = [f'b{n:05}' for n in range(BACKENDS)]
 
@@ -26,29 +26,6 @@ def daemon(start_api):
     daemon = start_api(large(), level='info')
     daemon.wait('lb-sync-all', timeout=60)
     return daemon
-
-
-class Turns:
-    """Of the loop: how many, and how many over the limit; and the time that the kernel gave to others."""
-
-    def __init__(self, daemon):
-        page = daemon.metrics()
-        self.all = page.one('maglev_loop_lag_seconds_count')
-        self.short = page.one('maglev_loop_lag_seconds_bucket', le=LIMIT)
-        with open(f'/proc/{daemon.process.pid}/schedstat', encoding='ascii') as file:
-            self.waited = int(file.read().split()[1]) / 1e9
-
-
-def long_turns(daemon, act):
-    """Turns over the limit while act() ran. An attempt in which the process waited for a processor says nothing."""
-    for _ in range(ATTEMPTS):
-        before = Turns(daemon)
-        act()
-        after = Turns(daemon)
-        over = (after.all - after.short) - (before.all - before.short)
-        if not over or after.waited - before.waited < float(LIMIT):
-            return over
-    return 0
 
 
 @pytest.mark.parametrize('method, rows', [('ListBackends', BACKENDS), ('ListFrontends', FRONTENDS),

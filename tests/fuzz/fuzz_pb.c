@@ -45,21 +45,41 @@ static void json_round_trip(const ProtobufCMessage *m, struct arena *arena)
 	buf_free(&twice);
 }
 
+/* What is a message as a whole is one in pieces. */
+static void read_in_pieces(const ProtobufCMessageDescriptor *type, struct str bytes,
+			   struct arena *arena)
+{
+	struct pb_pieces pieces = { .type = type, .bytes = bytes };
+	const ProtobufCFieldDescriptor *field;
+	ProtobufCMessage *one;
+	int r;
+
+	while ((r = pb_pieces_next(&pieces, arena, &field, &one)) > 0)
+		assert(field && one);
+	assert(r == 0);
+	r = pb_pieces_others(&pieces, arena, &one);
+	assert(r == 0);
+	pb_pieces_free(&pieces);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const ProtobufCServiceDescriptor *service = &maglev__maglev__descriptor;
 	const ProtobufCMethodDescriptor *method;
+	const ProtobufCMessageDescriptor *type;
 	struct arena *arena = arena_new();
 	ProtobufCMessage *m;
 	const char *where;
+	struct str bytes;
 
 	if (size > 0) {
 		method = &service->methods[(data[0] & 0x7f) % service->n_methods];
-		if (pb_decode(data[0] & 0x80 ? method->output : method->input,
-			      (struct str){ (const char *)data + 1, size - 1 }, arena, &m,
-			      &where) == 0) {
+		type = data[0] & 0x80 ? method->output : method->input;
+		bytes = (struct str){ (const char *)data + 1, size - 1 };
+		if (pb_decode(type, bytes, arena, &m, &where) == 0) {
 			bytes_round_trip(m, arena);
 			json_round_trip(m, arena);
+			read_in_pieces(type, bytes, arena);
 		}
 	}
 	arena_free(arena);

@@ -9,7 +9,7 @@ import ssl
 import threading
 import time
 
-from lab.maglevd import Maglevd, program
+from lab.maglevd import Maglevd, runner
 from lab.metrics import Metrics
 from lab.wait import PATIENCE, until
 
@@ -33,10 +33,11 @@ class Answer:
 
 class Dashboard(Maglevd):
     """servers: as --server has them. tls: the authority's certificate to trust, or None."""
+    turns = 'maglev_dashboard_loop_lag_seconds'
 
-    def __init__(self, folder, servers, env=None, args=(), tls=None):
+    def __init__(self, folder, servers, env=None, args=(), tls=None, measured=False):
         self.folder, self.name, self.tls = str(folder), 'maglevd-frontend', tls
-        self.command = [program(self.name), '--server', ','.join(servers), '--listen', '127.0.0.1:0',
+        self.command = [*runner(self.name, measured), '--server', ','.join(servers), '--listen', '127.0.0.1:0',
                         '--log-level', 'debug', *args]
         self.env = {**{k: v for k, v in os.environ.items() if not k.startswith('MAGLEV_FRONTEND_')}, **(env or {})}
         self.lines, self.broken, self.port, self.streams = [], [], None, []

@@ -60,18 +60,23 @@ class Line(dict):
         return self['msg'] == msg and all(self.get(k) == v for k, v in fields.items())
 
 
+def runner(name, measured):
+    """What starts it. measured: as it is shipped, and before all others, since a promise in milliseconds is not that of
+    sanitizers or of who else has the processors."""
+    return ['chrt', '--fifo', '1', program(name, RELEASE)] if measured else [program(name)]
+
+
 class Maglevd:
+    turns = 'maglev_loop_lag_seconds'  # the metric of its loop
+
     def __init__(self, folder, config, name='maglevd', level='debug', metrics='127.0.0.1:0', grpc='127.0.0.1:0',
                  env=None, args=(), prefix=(), namespace=None, measured=False):
-        """namespace: where it lives; None: where we do. measured: as it is shipped, and before all others, since a
-        promise in milliseconds is not that of sanitizers or of who else has the processors.
-        """
+        """namespace: where it lives; None: where we do."""
         self.folder, self.name, self.namespace = str(folder), name, namespace
         prefix = namespace.command() if namespace else prefix
         self.path = os.path.join(self.folder, 'maglev.yaml')
         self.write(config)
-        run = ['chrt', '--fifo', '1', program(name, RELEASE)] if measured else [program(name)]
-        self.command = [*prefix, *run, '--config', self.path, '--log-level', level, '--metrics-addr', metrics,
+        self.command = [*prefix, *runner(name, measured), '--config', self.path, '--log-level', level, '--metrics-addr', metrics,
                         '--grpc-addr', grpc, *args]
         self.env = {**os.environ, **(env or {})}
         self.lines, self.broken, self.port = [], [], None

@@ -261,7 +261,7 @@ export type StreamEvent =
 	| Envelope<'refresh', Partial<Server>>
 	| Envelope<'update', Update>
 	| Envelope<'lb', Pick<Server, 'lb' | 'lb_error'>>
-	| Envelope<'counters', Counters>
+	| Envelope<'counters', Counters | null>
 	| Envelope<'resync', Record<string, never>>;
 
 export interface CheckAnswer {

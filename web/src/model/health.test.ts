@@ -53,6 +53,12 @@ it('without contact nothing is known of a frontend, but the server is critical',
 	expect(healthOf(lost, 0).problems).toEqual(['no contact: refused']);
 });
 
+it('a server that answers may still have something wrong', () => {
+	const deaf = server({ error: 'its events do not come: too many' });
+	expect(healthOf(deaf, 0)).toMatchObject({ verdict: 'warning', problems: [deaf.error] });
+	expect(verdict(deaf)).toBe('ok');
+});
+
 it('a difference in the data plane is an alarm only once it has lasted', () => {
 	const differs = event('lb', { lb: lb([lbServer('1', { weight: 7 })]), lb_error: '' }, 10);
 	const state = reduce({ epoch: '', seq: 0, servers: [server()] }, differs);

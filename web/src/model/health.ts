@@ -70,7 +70,7 @@ function judgeFrontend(server: ServerView, frontend: Frontend, away: number): He
 
 function problemsOf(server: ServerView, strays: number): string[] {
 	if (!server.connected) return [`no contact${server.error ? `: ${server.error}` : ''}`];
-	const problems: string[] = [];
+	const problems = server.error ? [server.error] : [];
 	if (server.lb_error) problems.push(`data plane: ${server.lb_error}`);
 	else if (server.lb && !server.lb.connected) {
 		problems.push(`data plane ${server.lb.dataplane} is not connected`);

@@ -98,9 +98,10 @@ function frontendRates(
 }
 
 /** What two successive readings say for each frontend and backend. */
-export function ratesOf(server: string, before: Counters | null, after: Counters): Rates[] {
-	const seconds = before ? (ms(after.at) - ms(before.at)) / 1000 : 0;
-	if (!before || seconds <= 0 || before.dataplane !== after.dataplane) return [];
+export function ratesOf(server: string, before: Counters | null, after: Counters | null): Rates[] {
+	if (!before || !after || before.dataplane !== after.dataplane) return [];
+	const seconds = (ms(after.at) - ms(before.at)) / 1000;
+	if (seconds <= 0) return [];
 	const known = backendTotals(before);
 	const backends = [...backendTotals(after)].flatMap(([name, sum]) => {
 		const old = known.get(name);

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server of maglevd's API that answers what a story wants: somebody else's, an old one, a broken one."""
+import collections
+import threading
+from concurrent import futures
+
+from lab.api import METHODS, Status, grpc, message
+
+
+class Refuse(Exception):
+    """The status with which a call ends."""
+
+    def __init__(self, status, text=''):
+        super().__init__(text)
+        self.status, self.text = status, text
+
+
+class Liar(grpc.GenericRpcHandler):
+    """answers: {method: its message, a list of them for a stream, bytes in its place, or what is called for any of
+    these}; a method that is not there is UNIMPLEMENTED."""
+
+    def __init__(self, **answers):
+        self.answers, self.calls = answers, collections.Counter()
+        self.closed = threading.Event()
+        self.server = grpc.server(futures.ThreadPoolExecutor(16))
+        self.server.add_generic_rpc_handlers((self,))
+        self.port = self.server.add_insecure_port('127.0.0.1:0')
+        self.server.start()
+
+    def service(self, handler_call_details):
+        name = handler_call_details.method.rsplit('/', 1)[1]
+        answer = self._stream if METHODS[name].server_streaming else self._unary
+        make = grpc.unary_stream_rpc_method_handler if METHODS[name].server_streaming else \
+            grpc.unary_unary_rpc_method_handler
+        return make(lambda request, context: answer(name, context))
+
+    def _find(self, name, context):
+        self.calls[name] += 1
+        try:
+            answer = self.answers[name]
+            return answer() if callable(answer) else answer
+        except KeyError:
+            context.abort(Status.UNIMPLEMENTED, 'not here')
+        except Refuse as refusal:
+            context.abort(refusal.status, refusal.text)
+
+    @staticmethod
+    def _bytes(answer):
+        return answer if isinstance(answer, bytes) else answer.SerializeToString()
+
+    def _unary(self, name, context):
+        return self._bytes(self._find(name, context))
+
+    def _stream(self, name, context):
+        for one in self._find(name, context):
+            yield self._bytes(one)
+        while context.is_active() and not self.closed.wait(0.05):
+            pass
+
+    def hang(self):
+        """To be called for an answer that does not come."""
+        self.closed.wait()
+        raise Refuse(Status.UNAVAILABLE)
+
+    def close(self):
+        self.closed.set()
+        self.server.stop(0).wait()
+
+
+def answers(backends=1):
+    """Of one that has backends b0 and so on, and nothing to say."""
+    lists = {'ListFrontends': message('ListFrontendsResponse')(), 'ListHealthChecks': message('ListHealthChecksResponse')(),
+             'ListBackends': message('ListBackendsResponse')(), 'WatchEvents': []}
+    for i in range(backends):
+        lists['ListBackends'].backends.add(name=f'b{i}', address='192.0.2.1', state='up')
+    return lists

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long the turns of a daemon's loop are."""
+LIMIT, ATTEMPTS = '0.01', 4
+
+
+class Turns:
+    """Of the loop: how many, and how many over the limit; and the time that the kernel gave to others."""
+
+    def __init__(self, daemon):
+        page = daemon.metrics()
+        self.all = page.one(f'{daemon.turns}_count')
+        self.short = page.one(f'{daemon.turns}_bucket', le=LIMIT)
+        with open(f'/proc/{daemon.process.pid}/schedstat', encoding='ascii') as file:
+            self.waited = int(file.read().split()[1]) / 1e9
+
+
+def long_turns(daemon, act):
+    """Turns over the limit while act() ran. An attempt in which the process waited for a processor says nothing."""
+    for _ in range(ATTEMPTS):
+        before = Turns(daemon)
+        act()
+        after = Turns(daemon)
+        over = (after.all - after.short) - (before.all - before.short)
+        if not over or after.waited - before.waited < float(LIMIT):
+            return over
+    return 0
