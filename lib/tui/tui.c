@@ -108,11 +108,6 @@ size_t tui_rows(const struct tui *t)
 	return (size_t)getmaxy(stdscr);
 }
 
-void tui_begin(struct tui *t)
-{
-	erase();
-}
-
 /* The character at p as the screen gets it; a question mark for what has no width or is none. */
 static size_t take(const char *p, size_t n, wchar_t *ret)
 {
@@ -122,6 +117,24 @@ static size_t take(const char *p, size_t n, wchar_t *ret)
 	if (!length || mbrtowc(ret, p, length, &shift) != length || wcwidth(*ret) < 1)
 		*ret = L'?';
 	return length ? length : 1;
+}
+
+size_t tui_width(const char *text)
+{
+	size_t n = strlen(text), width = 0;
+
+	for (size_t i = 0; i < n;) {
+		wchar_t c;
+
+		i += take(text + i, n - i, &c);
+		width += (size_t)wcwidth(c);
+	}
+	return width;
+}
+
+void tui_begin(struct tui *t)
+{
+	erase();
 }
 
 static size_t room_at(const struct tui *t, struct tui_place at)
@@ -134,10 +147,27 @@ static size_t room_at(const struct tui *t, struct tui_place at)
 	return at.width < room ? at.width : room;
 }
 
+/* As much of the text as fits; how much that is. */
+static size_t write_within(const char *text, size_t room)
+{
+	size_t n = strlen(text), used = 0;
+
+	for (size_t i = 0; i < n;) {
+		wchar_t c;
+
+		i += take(text + i, n - i, &c);
+		if (used + (size_t)wcwidth(c) > room)
+			break;
+		addnwstr(&c, 1);
+		used += (size_t)wcwidth(c);
+	}
+	return used;
+}
+
 size_t tui_put(struct tui *t, struct tui_place at, enum tui_style style, const char *fmt, ...)
 {
 	_cleanup_(buf_free) struct buf text = { 0 };
-	size_t room = room_at(t, at), used = 0;
+	size_t room = room_at(t, at), used;
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -147,15 +177,10 @@ size_t tui_put(struct tui *t, struct tui_place at, enum tui_style style, const c
 		return at.column;
 	move((int)at.row, (int)at.column);
 	attr_set(t->styles[style], t->pairs[style], NULL);
-	for (size_t i = 0; i < text.n;) {
-		wchar_t c;
-
-		i += take(text.p + i, text.n - i, &c);
-		if (used + (size_t)wcwidth(c) > room)
-			break;
-		addnwstr(&c, 1);
-		used += (size_t)wcwidth(c);
-	}
+	if (tui_width(buf_cstr(&text)) <= room)
+		used = write_within(buf_cstr(&text), room);
+	else
+		used = write_within(buf_cstr(&text), room - 1) + write_within("…", 1);
 	attr_set(A_NORMAL, 0, NULL);
 	return at.column + used;
 }
@@ -165,25 +190,39 @@ void tui_end(struct tui *t)
 	refresh();
 }
 
-int tui_key(struct tui *t)
+/* 0: nobody asks for that one. */
+static int key_of(wint_t code, bool is_function)
 {
 	static const struct {
 		wint_t code;
+		bool is_function;
 		enum tui_key key;
 	} keys[] = {
-		{ KEY_UP, TUI_KEY_UP },		{ KEY_DOWN, TUI_KEY_DOWN },
-		{ KEY_PPAGE, TUI_KEY_PAGE_UP }, { KEY_NPAGE, TUI_KEY_PAGE_DOWN },
-		{ KEY_HOME, TUI_KEY_HOME },	{ KEY_END, TUI_KEY_END },
+		{ KEY_UP, true, TUI_KEY_UP },	      { KEY_DOWN, true, TUI_KEY_DOWN },
+		{ KEY_PPAGE, true, TUI_KEY_PAGE_UP }, { KEY_NPAGE, true, TUI_KEY_PAGE_DOWN },
+		{ KEY_HOME, true, TUI_KEY_HOME },     { KEY_END, true, TUI_KEY_END },
+		{ KEY_ENTER, true, TUI_KEY_ENTER },   { KEY_BACKSPACE, true, TUI_KEY_BACKSPACE },
+		{ '\r', false, TUI_KEY_ENTER },	      { '\n', false, TUI_KEY_ENTER },
+		{ '\b', false, TUI_KEY_BACKSPACE },   { 0x7f, false, TUI_KEY_BACKSPACE },
+		{ 0x1b, false, TUI_KEY_ESCAPE },
 	};
-	wint_t c;
-	int r = get_wch(&c);
 
-	if (r == ERR)
-		return TUI_NO_KEY;
-	if (r != KEY_CODE_YES)
-		return (int)c;
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (keys[i].code == c)
+		if (keys[i].code == code && keys[i].is_function == is_function)
 			return (int)keys[i].key;
-	return TUI_KEY_OTHER;
+	return is_function ? 0 : (int)code;
+}
+
+int tui_key(struct tui *t)
+{
+	int key, r;
+	wint_t c;
+
+	do {
+		r = get_wch(&c);
+		if (r == ERR)
+			return TUI_NO_KEY;
+		key = key_of(c, r == KEY_CODE_YES);
+	} while (!key);
+	return key;
 }

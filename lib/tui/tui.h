@@ -3,8 +3,8 @@
  * tui: a full screen of text; the one door to ncurses.
  *
  * A picture is drawn whole, from tui_begin() to tui_end(); only what has changed reaches the
- * terminal. What does not fit is cut, and no control character gets through. There is one screen
- * per process. Nothing blocks: keys are taken as they are there.
+ * terminal. What does not fit is cut and ends in "…", and no control character gets through. There
+ * is one screen per process. Nothing blocks: keys are taken as they are there.
  */
 #pragma once
 
@@ -30,7 +30,9 @@ enum tui_key {
 	TUI_KEY_PAGE_DOWN,
 	TUI_KEY_HOME,
 	TUI_KEY_END,
-	TUI_KEY_OTHER,
+	TUI_KEY_ENTER,
+	TUI_KEY_ESCAPE,
+	TUI_KEY_BACKSPACE,
 };
 
 struct tui;
@@ -39,11 +41,13 @@ struct tui;
 int tui_new(struct tui **ret);
 /* Gives it back as it was. */
 void tui_free(struct tui *t);
-
 /* The terminal has another size (SIGWINCH). */
 void tui_resized(struct tui *t);
 size_t tui_columns(const struct tui *t);
 size_t tui_rows(const struct tui *t);
+
+/* Columns that the text takes. */
+size_t tui_width(const char *text);
 
 void tui_begin(struct tui *t);
 /* At most width columns are used; what would lie outside the screen is not drawn. */

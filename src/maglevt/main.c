@@ -38,14 +38,6 @@ static int read_config(const char *path, const char *scheme, struct targets *tar
 	return r;
 }
 
-/* "www https://192.0.2.1:443" */
-static bool is_wanted(const struct target *t, const struct regex *re, struct arena *arena)
-{
-	const char *text = arena_printf(arena, "%s %s", t->name, target_format(t, arena, true));
-
-	return regex_match(re, text, strlen(text)) == REGEX_MATCH;
-}
-
 static int filter(struct targets *t, const char *pattern)
 {
 	_cleanup_(regex_freep) struct regex *re = NULL;
@@ -57,7 +49,7 @@ static int filter(struct targets *t, const char *pattern)
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < t->n; i++)
-		if (is_wanted(&t->items[i], re, t->arena))
+		if (regex_match(re, t->items[i].text, strlen(t->items[i].text)) == REGEX_MATCH)
 			t->items[kept++] = t->items[i];
 	t->n = kept;
 	return 0;

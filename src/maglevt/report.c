@@ -140,7 +140,7 @@ static void write_row(const struct vip *v, int label, struct buf *out)
 	const struct histogram *h = &t->passed;
 	char cell[FIGURE_LEN];
 
-	buf_printf(out, "%-*s", label, v->label);
+	buf_printf(out, "%-*s", label, v->target->label);
 	add_cell(out, 8, figure_share(tally_success(t), cell));
 	add_cell(out, 7, figure_count(t->passed.n + t->failed, cell));
 	add_cell(out, 7, figure_count(t->failed, cell));
@@ -173,8 +173,8 @@ static void write_text(const struct report *r, struct buf *out)
 	size_t label = strlen("VIP");
 
 	for (size_t i = 0; i < r->tester->n; i++)
-		if (strlen(r->tester->vips[i].label) > label)
-			label = strlen(r->tester->vips[i].label);
+		if (strlen(r->tester->vips[i].target->label) > label)
+			label = strlen(r->tester->vips[i].target->label);
 	buf_printf(out, "%-*s%8s%7s%7s%7s%7s%7s%7s%7s%7s\n", (int)label, "VIP", "OK", "N", "FAIL",
 		   "MIN", "AVG", "MAX", "P50", "P95", "P99");
 	for (size_t i = 0; i < r->tester->n; i++) {

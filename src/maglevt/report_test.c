@@ -16,8 +16,10 @@
 static struct options o;
 static struct tester tester;
 static struct vip vips[2];
-static const struct target targets[] = { { .name = "www \"x\"", .scheme = SCHEME_HTTP },
-					 { .name = "mail", .scheme = SCHEME_TCP } };
+static const struct target targets[] = {
+	{ .name = "www \"x\"", .scheme = SCHEME_HTTP, .label = "http -:0" },
+	{ .name = "mail", .scheme = SCHEME_TCP, .label = "tcp -:0" }
+};
 static struct buf out;
 
 /* Ten good answers of 1 ms from two backends, and one bad one of the second VIP. */
@@ -29,7 +31,6 @@ static int start(void **state)
 	for (size_t i = 0; i < 2; i++) {
 		vips[i].tester = &tester;
 		vips[i].target = &targets[i];
-		vips[i].label = i ? "tcp -:0" : "http -:0";
 		vips[i].window.slice = NSEC_PER_SEC;
 		for (int64_t n = 0; n < 10; n++)
 			window_add(&vips[i].window, n, true, NSEC_PER_MSEC);

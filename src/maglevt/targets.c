@@ -16,14 +16,6 @@ const char *scheme_name(enum scheme s)
 	return names[s];
 }
 
-const char *target_format(const struct target *t, struct arena *arena, bool as_url)
-{
-	char at[ENDPOINT_STRLEN];
-
-	return arena_printf(arena, "%s%s%s", names[t->scheme], as_url ? "://" : " ",
-			    endpoint_format(&t->at, at));
-}
-
 static enum scheme scheme_of(const char *wanted, uint16_t port)
 {
 	for (size_t i = 0; wanted && i < ARRAY_SIZE(names); i++)
@@ -59,6 +51,18 @@ static bool read_frontend(const struct doc_frontend *f, const char *scheme, stru
 	return true;
 }
 
+static void add(struct targets *t, struct target one)
+{
+	const char *scheme = names[one.scheme];
+	char at[ENDPOINT_STRLEN];
+
+	endpoint_format(&one.at, at);
+	one.name = arena_strdup(t->arena, one.name);
+	one.label = arena_printf(t->arena, "%s %s", scheme, at);
+	one.text = arena_printf(t->arena, "%s %s://%s", one.name, scheme, at);
+	vec_push(t, one);
+}
+
 void targets_add(struct targets *t, const struct l4_doc *doc, const char *scheme)
 {
 	assert(t->arena && doc);
@@ -66,12 +70,10 @@ void targets_add(struct targets *t, const struct l4_doc *doc, const char *scheme
 	for (size_t i = 0; i < doc->n_frontends; i++) {
 		struct target one;
 
-		if (!read_frontend(&doc->frontends[i], scheme, &one)) {
+		if (!read_frontend(&doc->frontends[i], scheme, &one))
 			t->skipped++;
-		} else if (!is_known(t, &one)) {
-			one.name = arena_strdup(t->arena, one.name);
-			vec_push(t, one);
-		}
+		else if (!is_known(t, &one))
+			add(t, one);
 	}
 }
 

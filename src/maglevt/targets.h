@@ -20,18 +20,18 @@ struct target {
 	const char *name; /* of the first frontend that has it */
 	enum scheme scheme;
 	struct endpoint at;
+	const char *label; /* "https 198.51.100.10:443" */
+	const char *text;  /* "www https://198.51.100.10:443", what a filter sees */
 };
 
 struct targets {
-	struct arena *arena; /* owns the names; the caller's */
+	struct arena *arena; /* owns the texts; the caller's */
 	struct target *items;
 	size_t n, cap;
 	size_t skipped;
 };
 
 const char *scheme_name(enum scheme s);
-/* "https 198.51.100.10:443" or, with as_url, "https://198.51.100.10:443"; in the arena. */
-const char *target_format(const struct target *t, struct arena *arena, bool as_url);
 
 /* Adds those that are new. scheme: for all of them; NULL: by port. */
 void targets_add(struct targets *t, const struct l4_doc *doc, const char *scheme);

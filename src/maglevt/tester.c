@@ -61,7 +61,6 @@ static void put_first(struct tester *t, struct trouble one)
 		at = TROUBLES_MAX - 1;
 	memmove(&t->troubles[1], &t->troubles[0], at * sizeof(t->troubles[0]));
 	t->troubles[0] = one;
-	t->all_troubles++;
 }
 
 /* "connect to 192.0.2.1:80: refused" is "connect: refused" where it stands beside the VIP. */
@@ -245,7 +244,6 @@ struct tester *tester_new(struct ev_loop *loop, const struct options *o,
 
 		v->tester = t;
 		v->target = &targets->items[i];
-		v->label = target_format(v->target, targets->arena, false);
 		v->probe = probe_new(t->env, &spec, on_answer, v);
 		clear_figures(v);
 		ev_timer_init(&v->next, on_due, 0., 0.);
@@ -285,5 +283,4 @@ void tester_reset(struct tester *t)
 	for (size_t i = 0; i < t->n; i++)
 		clear_figures(&t->vips[i]);
 	t->n_troubles = 0;
-	t->all_troubles = 0;
 }

@@ -37,7 +37,6 @@ struct trouble {
 struct vip {
 	struct tester *tester;
 	const struct target *target;
-	const char *label; /* "https 198.51.100.10:443" */
 	struct probe *probe;
 	ev_timer next;
 	int64_t started; /* monotonic ns, of the last request */
@@ -62,7 +61,6 @@ struct tester {
 	bool paused;
 	struct trouble troubles[TROUBLES_MAX]; /* the newest first */
 	size_t n_troubles;
-	uint64_t all_troubles;
 };
 
 const char *trouble_name(enum trouble_kind k);

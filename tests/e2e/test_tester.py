@@ -217,6 +217,66 @@ def test_keys(net, servers, write, screen):
     leave(it)
 
 
+def test_the_bar_shows_whole_keys_and_help_all_of_them(net, servers, write, screen):
+    it = screen(write({'www': servers.open()}), '--scheme', 'http')
+    keys = ['q quit', '? help', '/ filter', 'p pause', 's sort', 'l lifetime', 'h headers', 'd dns', 'n names', 'r reset', 'Esc no filter',
+            'arrows scroll']
+    for columns, n in ((80, 8), (120, 12), (79, 8), (72, 8), (71, 7), (40, 4), (15, 2)):
+        it.resize(columns, 10)
+        it.wait(lambda s: s.lines[9] == ' ' + '  '.join(keys[:n]), f'{n} keys in {columns} columns')
+    it.resize(40, 10)
+    it.type('?')
+    it.wait(lambda s: s.lines[1].split('  ')[0] == ' q quit' and s.lines[4].rstrip().endswith('arrows scroll') and '100%' not in s.text,
+            'help')
+    for text in ('/ filter by regexp', 'n frontend names', 'r begin anew', 'Esc no filter'):
+        assert text in it.text
+    it.type('q')  # leaves the help alone
+    it.wait_text('100%')
+    leave(it)
+
+
+def test_a_long_address_has_a_line_of_its_own(net, servers, write, screen):
+    """readable at 80 columns, with all figures"""
+    address = '2001:db8:1234:5678::100'
+    net.servers.ip(f'addr add {address}/64 dev veth nodad')
+    net.probes.ip('addr add 2001:db8:1234:5678::1/64 dev veth nodad')
+    a, b = servers.open(address=address), servers.open()
+    a.answer(headers=[WEB1])
+    it = screen(write({'six': a, 'four': b}), '--scheme', 'https', '--scheme', 'http')
+    label = f'http [{address}]:{a.port}'
+    it.wait(lambda s: s.lines[2] == label and '100%' in s.lines[3] and s.lines[4].startswith('  web1 '), 'three lines')
+    assert len(it.text.splitlines()[3].split()) == 9
+    cells = row(it, f'http {b.address}:{b.port}')  # where there is room it is one
+    assert len(cells) == 9
+    it.resize(120, 24)
+    assert len(row(it, label)) == 10
+    it.resize(200, 24)  # the figures do not run away from what they are of
+    found = it.wait(lambda s: next((line for line in s.lines if line.startswith(label) and s.columns == 200), None), 'a wide screen')
+    assert found.index('100%') < len(label) + 10
+    leave(it)
+
+
+def test_any_tally_keeps_to_its_lines(net, servers, write, screen):
+    """Many values, long ones, and bytes that are no text; those of the last 5 s stand out"""
+    a, b = servers.open(), servers.open()
+    b.answer(headers=[WEB2])
+    it = screen(write({'a': a, 'b': b}), '--scheme', 'http')
+    names = [f'frontend-{i:02}' for i in range(40)]
+    for name in ['Zürich-東京', '\x85\u202e\u0301x', 'x' * 300, *names]:
+        a.answer(headers=[f'X-IPng-Frontend: {name}'])
+        a.wait_more(2)
+    it.wait(lambda s: re.search(r'frontend-28 \d.*\n.*\n  others \d+\nhttp ', s.text), 'all 32, and the others')
+    lines = it.text.splitlines()
+    assert len(lines) == 24 and max(map(len, lines)) <= 80
+    assert lines[2].startswith(f'http {a.address}:{a.port} ') and lines[23].startswith(' q quit')
+    assert 'Zürich-東京 ' in it.text and '???x ' in it.text and 'x' * 63 + ' ' in it.text
+    it.wait(lambda s: s.style_of('frontend-00') == '2' and s.style_of('web2 ') == '1', 'a faint one and a bright one')
+    it.resize(40, 10)
+    it.wait(lambda s: len(s.text.splitlines()) == 10 and re.search(r'\n  .*\+\d+\n', s.text), 'one line')
+    assert max(map(len, it.text.splitlines())) <= 40
+    leave(it)
+
+
 def test_it_follows_the_size_of_the_window(net, servers, write, screen):
     a = servers.open()
     it = screen(write({'a': a}))
@@ -235,14 +295,62 @@ def test_it_follows_the_size_of_the_window(net, servers, write, screen):
 
 def test_more_vips_than_rows_can_be_scrolled(net, write, screen):
     it = screen(write({f'f{i:02}': frontend(f'127.0.1.{i}', port=9) for i in range(1, 41)}), '--interval', '1s')
-    it.wait_text('VIP (1 to 17 of 40)')
+    it.wait_text('VIP 1-17 of 40 ')
     it.wait_text('tcp 127.0.1.1:9 ')
     it.type('Down')
-    it.wait(lambda s: 'VIP (2 to 18 of 40)' in s.text and 'tcp 127.0.1.1:9 ' not in s.text, 'one row further')
-    it.type('\x1b[6~')
-    it.wait_text('VIP (12 to 28 of 40)')
+    it.wait(lambda s: 'VIP 2-18 of 40 ' in s.text and 'tcp 127.0.1.1:9 ' not in s.text, 'one row further')
+    it.type('PageDown')
+    it.wait_text('VIP 19-35 of 40 ')
     it.type('Up', 'Up')
-    it.wait_text('VIP (10 to 26 of 40)')
+    it.wait_text('VIP 17-33 of 40 ')
+    it.type('End')
+    it.wait_text('VIP 24-40 of 40 ')
+    leave(it)
+
+
+# ---- the filter ----
+
+def test_a_filter_narrows_as_it_is_typed(net, write, screen):
+    it = screen(write({f'f{i:02}': frontend(f'127.0.1.{i}', port=9) for i in range(1, 41)}), '--interval', '100ms')
+    it.wait_text('VIP 1-17 of 40 ')
+    it.type('/')
+    it.wait(lambda s: s.lines[23].startswith('/   Enter keeps it'), 'a line to type in')
+    it.type('F3')
+    it.wait(lambda s: ': 10 of 40 VIPs every' in s.lines[0] and '127.0.1.39:9 ' in s.text, 'ten VIPs')
+    it.wait(lambda s: re.search(r'net-err .*connection refused', s.text), 'errors')
+    assert set(re.findall(r'127\.0\.1\.\d+', it.text)) == {f'127.0.1.{i}' for i in range(30, 40)}
+    it.type('[')
+    it.wait(lambda s: s.lines[23].startswith('/F3[') and '31' in s.style_of('/F3['), 'a red line')
+    assert ': 10 of 40 VIPs' in it.text and '127.0.1.39:9 ' in it.text
+    it.type('Enter')  # is not taken
+    it.type('Backspace')
+    it.wait(lambda s: s.lines[23].startswith('/F3 ') and '31' not in s.style_of('/F3'), 'a line that is not red')
+    it.type('é', '🙂')
+    it.wait(lambda s: ': 0 of 40 VIPs' in s.text and 'No VIP matches the filter\n\nNo errors' in s.text, 'nothing')
+    it.type('Backspace', 'Backspace')
+    it.wait_text(': 10 of 40 VIPs')
+    it.type('^U')
+    it.wait(lambda s: ' 40 VIPs' in s.text and ' of 40 VIPs' not in s.text, 'all of them')
+    it.type('^tcp 127.*9:9', 'Enter')  # as it is on the screen
+    it.wait(lambda s: s.lines[23].startswith(' /^tcp 127.*9:9  q quit  ? help') and ': 4 of 40 VIPs' in s.text, 'a filter that stays')
+    it.type('n')  # the name is in both
+    it.wait(lambda s: 'tcp f09:9 ' in s.text and ': 4 of 40' in s.text, 'names')
+    it.type('/', 'Escape')
+    it.wait(lambda s: s.lines[23].startswith(' q quit') and ' of 40 VIPs' not in s.text, 'all of them')
+    leave(it)
+
+
+def test_what_the_filter_hides_is_asked_nevertheless(net, servers, write, screen):
+    a, b = servers.open(), servers.open()
+    it = screen(write({'seen': a, 'hidden': b}), '--scheme', 'http')
+    it.type('/', 'seen', 'Enter')
+    it.wait(lambda s: ': 1 of 2 VIPs' in s.text and f'{b.address}:{b.port}' not in s.text, 'one VIP')
+    b.wait_more(5)
+    b.answer(status=503)
+    b.wait_more(5)
+    assert 'No errors' in it.text
+    it.type('Escape')
+    it.wait(lambda s: re.search(rf'http-err (\d+x )?http {b.address}:{b.port}: status 503', s.text), 'what was hidden')
     leave(it)
 
 

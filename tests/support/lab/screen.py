@@ -40,7 +40,7 @@ class Screen:
         for row in reversed(self.cells):
             at = ''.join(c for c, _ in row).rfind(text)
             if at >= 0:
-                return row[at][1]
+                return [style for c, style in row for _ in c][at]
         raise AssertionError(f'{text!r} is not on the screen:\n{self.text}')
 
     def resize(self, columns, rows):
@@ -105,12 +105,13 @@ class Screen:
     def _put(self, c):
         if unicodedata.combining(c):
             return
-        if self.x >= self.columns:
+        width = 2 if unicodedata.east_asian_width(c) in 'WF' else 1
+        if self.x + width > self.columns:
             self.x = 0
             self._line_feed()
-        self.cells[self.y][self.x] = (c, self.style)
+        self.cells[self.y][self.x:self.x + width] = [(c, self.style), ('', self.style)][:width]
         self.last = c
-        self.x += 1
+        self.x += width
 
     def _line_feed(self):
         if self.y == self.bottom:

@@ -12,7 +12,8 @@ import time
 from lab.screen import Screen
 from lab.wait import PATIENCE
 
-KEYS = {'Tab': '\t', 'Enter': '\r', 'Up': '\x1b[A', 'Down': '\x1b[B', 'Escape': '\x1b'}
+KEYS = {'Tab': '\t', 'Enter': '\r', 'Up': '\x1b[A', 'Down': '\x1b[B', 'Escape': '\x1b',
+        'Backspace': '\x7f', 'PageDown': '\x1b[6~', 'End': '\x1bOF'}
 
 
 class Terminal:
