@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <locale.h>
 #include <ncursesw/curses.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -88,6 +89,18 @@ void tui_free(struct tui *t)
 	endwin();
 	delscreen(t->screen);
 	free(t);
+}
+
+void tui_suspend(struct tui *t)
+{
+	endwin();
+}
+
+void tui_resume(struct tui *t)
+{
+	reset_prog_mode();
+	tui_resized(t);
+	clearok(curscr, TRUE);
 }
 
 void tui_resized(struct tui *t)
@@ -190,6 +203,14 @@ void tui_end(struct tui *t)
 	refresh();
 }
 
+/* A terminal that was closed can be read at once and for ever, and there is never a key. */
+static bool is_gone(void)
+{
+	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return poll(&in, 1, 0) == 1 && (in.revents & (POLLHUP | POLLERR | POLLNVAL));
+}
+
 /* 0: nobody asks for that one. */
 static int key_of(wint_t code, bool is_function)
 {
@@ -221,7 +242,7 @@ int tui_key(struct tui *t)
 	do {
 		r = get_wch(&c);
 		if (r == ERR)
-			return TUI_NO_KEY;
+			return is_gone() ? TUI_KEY_GONE : TUI_NO_KEY;
 		key = key_of(c, r == KEY_CODE_YES);
 	} while (!key);
 	return key;

@@ -33,6 +33,7 @@ enum tui_key {
 	TUI_KEY_ENTER,
 	TUI_KEY_ESCAPE,
 	TUI_KEY_BACKSPACE,
+	TUI_KEY_GONE, /* there is no terminal any more */
 };
 
 struct tui;
@@ -41,6 +42,11 @@ struct tui;
 int tui_new(struct tui **ret);
 /* Gives it back as it was. */
 void tui_free(struct tui *t);
+/* Gives it back for a while (SIGTSTP). */
+void tui_suspend(struct tui *t);
+/* Whatever somebody else did to the terminal (SIGCONT): the next picture is whole, in its size. */
+void tui_resume(struct tui *t);
+
 /* The terminal has another size (SIGWINCH). */
 void tui_resized(struct tui *t);
 size_t tui_columns(const struct tui *t);

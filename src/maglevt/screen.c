@@ -134,9 +134,12 @@ static void on_keys(struct ev_loop *loop, ev_io *w, int revents)
 	struct screen *s = container_of(w, struct screen, keys);
 	int key;
 
-	while ((key = tui_key(s->tui)) != TUI_NO_KEY)
+	while ((key = tui_key(s->tui)) != TUI_NO_KEY && key != TUI_KEY_GONE)
 		on_key(s, key);
-	screen__draw(s);
+	if (key == TUI_KEY_GONE)
+		leave(s);
+	else
+		screen__draw(s);
 }
 
 /* ---- life ---- */
@@ -164,16 +167,41 @@ static void on_resize(struct ev_loop *loop, ev_signal *w, int revents)
 	screen__draw(s);
 }
 
+static void on_continue(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	struct screen *s = w->data;
+
+	tui_resume(s->tui);
+	screen__draw(s);
+}
+
+/*
+ * Without a handler the signal does what it always does: it stops us, unless no shell could wake us
+ * again. Nothing is in flight meanwhile that would seem to have taken as long as the pause.
+ */
+static void on_suspend(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	struct screen *s = w->data;
+	bool paused = s->tester->paused;
+
+	tester_pause(s->tester, true);
+	tui_suspend(s->tui);
+	ev_signal_stop(loop, w);
+	raise(SIGTSTP);
+	ev_signal_start(loop, w);
+	ev_now_update(loop);
+	tester_pause(s->tester, paused);
+	on_continue(loop, w, revents);
+}
+
 static void start(struct screen *s, struct ev_loop *loop)
 {
 	static const struct {
 		int number;
 		void (*call)(struct ev_loop *loop, ev_signal *w, int revents);
 	} signals[] = {
-		{ SIGINT, on_leave },
-		{ SIGTERM, on_leave },
-		{ SIGHUP, on_leave },
-		{ SIGWINCH, on_resize },
+		{ SIGINT, on_leave },	 { SIGTERM, on_leave },	  { SIGHUP, on_leave },
+		{ SIGWINCH, on_resize }, { SIGTSTP, on_suspend }, { SIGCONT, on_continue },
 	};
 
 	static_assert(ARRAY_SIZE(signals) == ARRAY_SIZE(s->signals), "a watcher for each");

@@ -16,7 +16,7 @@ struct screen {
 	struct resolver *resolver;
 	ev_timer frame;
 	ev_io keys;
-	ev_signal signals[4];
+	ev_signal signals[6];
 	enum label label;
 	bool lifetime, headers, worst_first, help;
 	struct filter filter;

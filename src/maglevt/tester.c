@@ -271,10 +271,12 @@ void tester_pause(struct tester *t, bool paused)
 		return;
 	t->paused = paused;
 	for (size_t i = 0; i < t->n; i++) {
-		if (paused)
+		if (paused) {
 			ev_timer_stop(t->loop, &t->vips[i].next);
-		else if (!probe_in_flight(t->vips[i].probe))
+			probe_cancel(t->vips[i].probe);
+		} else {
 			start(&t->vips[i], now);
+		}
 	}
 }
 

@@ -68,6 +68,7 @@ const char *trouble_name(enum trouble_kind k);
 /* Begins to ask; targets must outlive it. */
 struct tester *tester_new(struct ev_loop *loop, const struct options *o, const struct targets *t);
 void tester_free(struct tester *t);
+/* What is in flight then is neither good nor bad: it does not count. */
 void tester_pause(struct tester *t, bool paused);
 /* All figures begin anew. */
 void tester_reset(struct tester *t);

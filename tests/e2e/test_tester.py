@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """maglevt: VIPs as their clients see them, on a screen and in a batch."""
+import fcntl
 import json
 import os
+import pty
 import re
 import signal
 import socket
 import subprocess
+import termios
 
 import pytest
 
@@ -373,3 +376,73 @@ def test_signals_give_the_terminal_back(net, servers, write, screen):
         assert it.end() == 0
         assert not it.screen.full
     leave(screen(path), '^C')
+
+
+def test_ctrl_z_gives_the_terminal_back_and_fg_takes_it_again(net, servers, write, terminal):
+    a = servers.open()
+    line = ' '.join([program('maglevt'), '--config', write({'www': a}), '--scheme', 'http', '--interval', '20ms'])
+    it = terminal(net.probes.command('bash', '--norc', '--noediting', '-i'), env={'PS1': 'ready> '})
+    it.wait_last('ready>')
+    it.type(line, 'Enter')
+    it.wait(lambda s: s.full and '100%' in s.text, 'the screen')
+    assert not it.echoes
+    a.behave('hang')  # one is in flight: the pause is not its fault
+    a.wait_more(1)
+    it.type('^Z')
+    it.wait(lambda s: not s.full and 'Stopped' in s.text, 'the shell')
+    assert it.echoes
+    a.answer()
+    it.resize(120, 30)
+    it.type('fg', 'Enter')
+    it.wait(lambda s: s.full and len(s.text.splitlines()) == 30 and 'LAST' in s.lines[1], 'the screen in its new size')
+    assert not it.echoes
+    a.wait_more(5)
+    row(it, f'http {a.address}:{a.port}')
+    assert 'timeout' not in it.text
+    it.type('q')
+    it.wait(lambda s: not s.full and s.lines[29].startswith('ready>'), 'the shell')
+    it.type('exit', 'Enter')
+    assert it.end() == 0
+
+
+def test_where_no_shell_could_wake_it_ctrl_z_does_nothing(net, servers, write, screen):
+    a = servers.open()
+    it = screen(write({'www': a}), '--scheme', 'http')
+    it.wait_text('100%')
+    it.type('^Z')
+    a.wait_more(20)
+    it.type('l')
+    it.wait(lambda s: s.full and 'since the start' in s.text, 'an answer to a key')
+    leave(it)
+
+
+def test_a_stop_that_nobody_announced_is_mended(net, servers, write, screen):
+    it = screen(write({'www': servers.open()}), '--scheme', 'http')
+    it.wait_text('100%')
+    it.process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, it.process.pid, os.WSTOPPED | os.WNOWAIT)
+    mode = termios.tcgetattr(it.slave)
+    termios.tcsetattr(it.slave, termios.TCSANOW, it.before)  # as a shell does
+    it.write('\x1b[2J\x1b[Hready> ')
+    it.wait(lambda s: s.text == 'ready>', 'another program')
+    it.process.send_signal(signal.SIGCONT)
+    it.wait(lambda s: s.lines[0].startswith(' maglevt on ') and s.lines[23].startswith(' q quit'), 'the whole picture')
+    assert termios.tcgetattr(it.slave) == mode
+    leave(it)
+
+
+@pytest.mark.parametrize('controlling', [True, False], ids=['with a signal', 'without'])
+def test_a_terminal_that_vanishes_ends_it(net, servers, write, controlling):
+    master, slave = pty.openpty()
+    process = subprocess.Popen(command(net, '--config', write({'www': servers.open()})), stdin=slave, stdout=slave, stderr=slave,
+                               start_new_session=True, env={**os.environ, 'TERM': 'xterm'},
+                               preexec_fn=lambda: controlling and fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    os.close(slave)
+    seen = b''
+    while b'VIP' not in seen:
+        seen += os.read(master, 65536)
+    os.close(master)
+    try:
+        assert process.wait(PATIENCE) == 0
+    finally:
+        process.kill()

@@ -86,6 +86,11 @@ class Terminal:
         """Ctrl-C is a signal, and not a key that the program reads."""
         return bool(termios.tcgetattr(self.slave)[3] & termios.ISIG)
 
+    @property
+    def echoes(self):
+        """What is typed is shown by the terminal itself: no program has taken it over."""
+        return bool(termios.tcgetattr(self.slave)[3] & termios.ECHO)
+
     # ---- what is done ----
 
     def type(self, *keys):
@@ -97,6 +102,10 @@ class Terminal:
             if key in ('Up', 'Down') and self.screen.application:
                 text = text.replace('[', 'O')
             os.write(self.master, text.encode())
+
+    def write(self, text):
+        """As another program that writes to the same terminal."""
+        os.write(self.slave, text.encode())
 
     def resize(self, columns, rows):
         with self._changed:
