@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/random.h"
 #include "core/maglev/maglev.h"
 
 /* A member that has weight, on its way over the slots. */
@@ -46,13 +47,10 @@ struct maglev_race {
 	struct maglev_course course;
 };
 
-/* splitmix64's step and finalizer: one to one, and every bit of z stirs all bits of the result. */
+/* One to one, and every bit of z stirs all bits of the result. */
 static inline uint64_t maglev__stir(uint64_t z)
 {
-	z += 0x9e3779b97f4a7c15u;
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
+	return random_next(&z);
 }
 
 /* Gives each walker the number of slots that it will have; the sum is the size of the table. */

@@ -11,18 +11,15 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "base/random.h"
+
 struct dice {
 	uint64_t seed, state;
 };
 
-/* splitmix64 */
 static inline uint64_t dice_u64(struct dice *d)
 {
-	uint64_t z = (d->state += 0x9e3779b97f4a7c15u);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
+	return random_next(&d->state);
 }
 
 /* 0 .. sides - 1 */

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/random.h"
 #include "lib/pb/internal.h"
 #include "lib/pb/pb.h"
 #include "lib/pb/pb_test.pb-c.h"
@@ -23,11 +24,7 @@ static uint64_t dice;
 
 static uint64_t roll(void)
 {
-	uint64_t z = (dice += 0x9e3779b97f4a7c15u);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
+	return random_next(&dice);
 }
 
 static char *random_text(struct arena *a)

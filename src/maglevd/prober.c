@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "core/health/schedule.h"
 #include "lib/log/log.h"
 #include "lib/probe/probe.h"
@@ -56,16 +57,6 @@ struct worker {
 
 static const double duration_le[] = { .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5 };
 static const struct metrics_bounds duration_bounds = { duration_le, ARRAY_SIZE(duration_le) };
-
-/* splitmix64: good enough to spread probes, and a step costs nothing */
-static uint64_t next_random(struct prober *p)
-{
-	uint64_t z = p->random += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
-}
 
 /* ---- checks, shared by their workers ---- */
 
@@ -174,7 +165,7 @@ static void arm_next(struct worker *w)
 	int64_t now = loop_monotonic();
 
 	w->interval = interval_of(w);
-	arm(w, schedule_next(w->interval, w->began, now, next_random(w->prober)), now);
+	arm(w, schedule_next(w->interval, w->began, now, random_next(&w->prober->random)), now);
 }
 
 static void on_done(struct probe *probe, const struct probe_outcome *outcome, void *user)
@@ -231,7 +222,7 @@ static void begin(struct worker *w, bool spread)
 	spec = spec_of(w);
 	w->probe = probe_new(p->env, &spec, on_done, w);
 	w->interval = interval_of(w);
-	arm(w, spread ? schedule_first(w->interval, now, next_random(p)) : now, now);
+	arm(w, spread ? schedule_first(w->interval, now, random_next(&p->random)) : now, now);
 }
 
 /* Another address: the answer on its way is of no use, the schedule goes on. */

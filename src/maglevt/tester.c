@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "base/units.h"
 #include "core/health/schedule.h"
 #include "lib/probe/probe.h"
@@ -27,16 +28,6 @@ const char *trouble_name(enum trouble_kind k)
 					     [TROUBLE_SPIKE] = "spike" };
 
 	return names[k];
-}
-
-/* splitmix64 */
-static uint64_t next_random(struct tester *t)
-{
-	uint64_t z = t->random += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
 }
 
 /* ---- what came of it ---- */
@@ -172,7 +163,9 @@ static void plan_next(struct vip *v, int64_t now)
 	struct tester *t = v->tester;
 
 	if (!t->paused)
-		wait_until(v, schedule_next(t->options->interval, v->started, now, next_random(t)),
+		wait_until(v,
+			   schedule_next(t->options->interval, v->started, now,
+					 random_next(&t->random)),
 			   now);
 }
 
@@ -222,7 +215,7 @@ static void start(struct vip *v, int64_t now)
 {
 	struct tester *t = v->tester;
 
-	wait_until(v, schedule_first(t->options->interval, now, next_random(t)), now);
+	wait_until(v, schedule_first(t->options->interval, now, random_next(&t->random)), now);
 }
 
 struct tester *tester_new(struct ev_loop *loop, const struct options *o,
