@@ -335,21 +335,27 @@ enum cli_verdict cli_parse(const struct cli_program *p, int argc, char *const ar
 	return v;
 }
 
+int cli_tell(enum cli_verdict v, struct buf *text, int usage)
+{
+	FILE *to = v == CLI_EXIT_OK ? stdout : stderr;
+	bool arrived;
+
+	assert(v != CLI_OK);
+
+	fputs(buf_cstr(text), to);
+	arrived = fflush(to) == 0;
+	if (v == CLI_EXIT_USAGE)
+		return usage;
+	return arrived ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 int cli_parse_or_exit(const struct cli_program *p, int argc, char *const argv[])
 {
 	_cleanup_(buf_free) struct buf out = { 0 };
 	int rest = argc;
+	enum cli_verdict v = cli_parse(p, argc, argv, &rest, &out);
 
-	switch (cli_parse(p, argc, argv, &rest, &out)) {
-	case CLI_OK:
-		return rest;
-	case CLI_EXIT_OK:
-		/* a text that did not arrive (a full disk) is not a success */
-		fputs(buf_cstr(&out), stdout);
-		exit(fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
-	case CLI_EXIT_USAGE:
-		fputs(buf_cstr(&out), stderr);
-		exit(CLI_STATUS_USAGE);
-	}
-	abort();
+	if (v != CLI_OK)
+		exit(cli_tell(v, &out, CLI_STATUS_USAGE));
+	return rest;
 }

@@ -89,5 +89,10 @@ enum cli_verdict {
  */
 enum cli_verdict cli_parse(const struct cli_program *p, int argc, char *const argv[], int *ret_rest,
 			   struct buf *out);
+/*
+ * Prints the text of a verdict that is not CLI_OK where it belongs. The status to exit with: 0, or
+ * EXIT_FAILURE when it did not arrive (a full disk is not a success); usage after a mistake.
+ */
+int cli_tell(enum cli_verdict v, struct buf *text, int usage);
 /* The same for main(): prints and exits when there is reason to; else the first operand's index. */
 int cli_parse_or_exit(const struct cli_program *p, int argc, char *const argv[]);

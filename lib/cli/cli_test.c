@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/cli/cli.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "lib/cli/testing.h"
 
 static struct {
 	const char *config, *metrics;
@@ -107,32 +109,18 @@ static const struct cli_program tool = {
 static int rest;
 static char text[4096];
 
-#define ARGS_MAX 16
-
-/* main() gets its strings without const, tests have theirs with it. */
-static int copy_args(const char *const args[], char *argv[ARGS_MAX])
-{
-	int argc = 0;
-
-	while (args[argc])
-		argc++;
-	assert_true(argc < ARGS_MAX);
-	memcpy(argv, args, ((size_t)argc + 1) * sizeof(argv[0]));
-	return argc;
-}
-
 static enum cli_verdict parse(const struct cli_program *p, const char *const args[])
 {
 	_cleanup_(buf_free) struct buf out = { 0 };
-	char *argv[ARGS_MAX];
-	int argc = copy_args(args, argv);
+	char *argv[CLI_ARGS_MAX];
+	int argc = cli_copy_args(args, argv);
 	enum cli_verdict v = cli_parse(p, argc, argv, &rest, &out);
 
 	snprintf(text, sizeof(text), "%s", buf_cstr(&out));
 	return v;
 }
 
-#define ARGV(...) ((const char *[]){ "prog", ##__VA_ARGS__, NULL })
+#define ARGV(...) CLI_ARGS("prog", ##__VA_ARGS__)
 #define OK(...) assert_int_equal(parse(&strict, ARGV(__VA_ARGS__)), CLI_OK)
 #define REFUSED(want, ...)                                                                         \
 	do {                                                                                       \
@@ -408,8 +396,8 @@ static int run_child(const char *const args[], int fd, struct buf *ret_printed)
 	assert_int_equal(pipe(ends), 0);
 	pid = fork();
 	if (pid == 0) {
-		char *argv[ARGS_MAX];
-		int argc = copy_args(args, argv);
+		char *argv[CLI_ARGS_MAX];
+		int argc = cli_copy_args(args, argv);
 
 		dup2(ends[1], fd);
 		close(ends[0]);
@@ -422,6 +410,24 @@ static int run_child(const char *const args[], int fd, struct buf *ret_printed)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	return WEXITSTATUS(status);
+}
+
+static void a_text_that_does_not_arrive_is_a_failure(void **state)
+{
+	int full = open("/dev/full", O_WRONLY | O_CLOEXEC), status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		char *argv[CLI_ARGS_MAX];
+		int argc = cli_copy_args(ARGV("--version"), argv);
+
+		dup2(full, STDOUT_FILENO);
+		cli_parse_or_exit(&strict, argc, argv);
+		_exit(99);
+	}
+	close(full);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(WEXITSTATUS(status), EXIT_FAILURE);
 }
 
 static void a_program_exits_with_0_for_texts_and_64_for_usage_errors(void **state)
@@ -457,6 +463,7 @@ int main(void)
 		CASE(help_shows_the_letter_of_a_flag_and_what_the_program_has_to_add),
 		CASE(help_shows_each_flag_with_its_default_and_variable),
 		CASE(version_names_program_version_commit_and_date),
+		CASE(a_text_that_does_not_arrive_is_a_failure),
 		CASE(a_program_exits_with_0_for_texts_and_64_for_usage_errors),
 	};
 

@@ -78,29 +78,21 @@ static enum status run(struct options *o)
 
 int main(int argc, char *argv[])
 {
-	struct buf text = { 0 };
+	_cleanup_(buf_free) struct buf text = { 0 };
 	struct options o;
-	enum status status = STATUS_USAGE;
+	enum cli_verdict verdict;
+	enum status status;
 
 	if (argc > 1 && strcmp(argv[1], COMPLETION_WORD) == 0) {
 		status = completion_answer(argc, argv, stdout);
 		ev_loop_destroy(ev_default_loop(0));
 		return (int)status;
 	}
-	switch (options_parse(&o, argc, argv, &text)) {
-	case CLI_OK:
-		status = run(&o);
-		options_free(&o);
-		break;
-	case CLI_EXIT_OK:
-		fputs(buf_cstr(&text), stdout);
-		status = fflush(stdout) == 0 ? STATUS_DONE : STATUS_REFUSED;
-		break;
-	case CLI_EXIT_USAGE:
-		fputs(buf_cstr(&text), stderr);
-		break;
-	}
-	buf_free(&text);
+	verdict = options_parse(&o, argc, argv, &text);
+	if (verdict != CLI_OK)
+		return cli_tell(verdict, &text, STATUS_USAGE);
+	status = run(&o);
+	options_free(&o);
 	ev_loop_destroy(ev_default_loop(0));
 	return (int)status;
 }

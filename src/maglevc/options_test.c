@@ -12,24 +12,22 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "lib/cli/testing.h"
 #include "src/maglevc/complete.h"
 
 static struct options o;
 static struct buf text;
 
-static enum cli_verdict parse(const char *const *args, int n)
+static enum cli_verdict parse(const char *const args[])
 {
-	char *argv[16];
+	char *argv[CLI_ARGS_MAX];
 
-	memcpy(argv, args, (size_t)n * sizeof(argv[0]));
 	options_free(&o);
 	text.n = 0;
-	return options_parse(&o, n, argv, &text);
+	return options_parse(&o, cli_copy_args(args, argv), argv, &text);
 }
 
-#define PARSE(...)                                                                                 \
-	parse((const char *const[]){ "maglevc", ##__VA_ARGS__ },                                   \
-	      ARRAY_SIZE(((const char *const[]){ "maglevc", ##__VA_ARGS__ })))
+#define PARSE(...) parse(CLI_ARGS("maglevc", ##__VA_ARGS__))
 
 static int reset(void **state)
 {

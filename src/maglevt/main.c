@@ -141,21 +141,13 @@ int main(int argc, char *argv[])
 {
 	_cleanup_(buf_free) struct buf text = { 0 };
 	struct options o;
-	enum status status = STATUS_USAGE;
+	enum cli_verdict verdict = options_parse(&o, argc, argv, &text);
+	enum status status;
 
-	switch (options_parse(&o, argc, argv, &text)) {
-	case CLI_OK:
-		status = run(&o);
-		options_free(&o);
-		break;
-	case CLI_EXIT_OK:
-		fputs(buf_cstr(&text), stdout);
-		status = fflush(stdout) == 0 ? STATUS_GOOD : STATUS_USAGE;
-		break;
-	case CLI_EXIT_USAGE:
-		fputs(buf_cstr(&text), stderr);
-		break;
-	}
+	if (verdict != CLI_OK)
+		return cli_tell(verdict, &text, STATUS_USAGE);
+	status = run(&o);
+	options_free(&o);
 	ev_loop_destroy(ev_default_loop(0));
 	return (int)status;
 }
