@@ -26,8 +26,6 @@
 
 struct resolver {
 	struct ev_loop *loop;
-	void (*known)(void *user);
-	void *user;
 	pid_t child; /* 0: none */
 	ev_io answers;
 	struct map names; /* address → name, "" for none or not yet */
@@ -90,11 +88,10 @@ __attribute__((noreturn)) static void serve(int fd)
 
 /* ---- the parent ---- */
 
-static void ask(struct resolver *r, const char *question)
+/* False while the child has more questions than its socket holds. */
+static bool ask(struct resolver *r, const char *question)
 {
-	/* a full socket: it is asked for again when it is needed again */
-	if (r->child && send(r->answers.fd, question, strlen(question), MSG_NOSIGNAL) < 0)
-		map_remove(&r->names, question);
+	return r->child && send(r->answers.fd, question, strlen(question), MSG_NOSIGNAL) >= 0;
 }
 
 static void take_answer(struct resolver *r, char *answer)
@@ -109,7 +106,6 @@ static void take_answer(struct resolver *r, char *answer)
 	else if (map_get(&r->names, answer))
 		map_put(&r->names, arena_strdup(r->arena, answer),
 			arena_strdup(r->arena, space + 1));
-	r->known(r->user);
 }
 
 static void on_answers(struct ev_loop *loop, ev_io *w, int revents)
@@ -148,13 +144,11 @@ static void start_child(struct resolver *r)
 	ev_io_start(r->loop, &r->answers);
 }
 
-struct resolver *resolver_new(struct ev_loop *loop, void (*known)(void *user), void *user)
+struct resolver *resolver_new(struct ev_loop *loop)
 {
 	struct resolver *r = mem_zalloc(sizeof(*r));
 
 	r->loop = loop;
-	r->known = known;
-	r->user = user;
 	r->arena = arena_new();
 	gethostname(r->host, sizeof(r->host) - 1);
 	start_child(r);
@@ -182,12 +176,8 @@ const char *resolver_name(struct resolver *r, const struct addr *a)
 
 	addr_format(a, text);
 	name = map_get(&r->names, text);
-	if (!name) {
-		const char *key = arena_strdup(r->arena, text);
-
-		map_put(&r->names, key, arena_strdup(r->arena, ""));
-		ask(r, key);
-	}
+	if (!name && ask(r, text))
+		map_put(&r->names, arena_strdup(r->arena, text), arena_strdup(r->arena, ""));
 	return name && *name ? name : NULL;
 }
 

@@ -12,8 +12,8 @@
 
 struct resolver;
 
-/* known() is told, from the loop, of each name that has come. Never fails: then there are none. */
-struct resolver *resolver_new(struct ev_loop *loop, void (*known)(void *user), void *user);
+/* Never fails: then there are no names. */
+struct resolver *resolver_new(struct ev_loop *loop);
 void resolver_free(struct resolver *r);
 /* NULL: not known (yet). The first time it is asked for. Valid until resolver_free(). */
 const char *resolver_name(struct resolver *r, const struct addr *a);

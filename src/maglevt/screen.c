@@ -149,11 +149,6 @@ static void on_frame(struct ev_loop *loop, ev_timer *w, int revents)
 	screen__draw(container_of(w, struct screen, frame));
 }
 
-static void on_name(void *user)
-{
-	screen__draw(user);
-}
-
 static void on_leave(struct ev_loop *loop, ev_signal *w, int revents)
 {
 	ev_break(loop, EVBREAK_ALL);
@@ -234,7 +229,7 @@ int screen_run(struct tester *t)
 	if (r < 0)
 		return r;
 	s.list = mem_zalloc((t->n + 1) * sizeof(*s.list));
-	s.resolver = resolver_new(t->loop, on_name, &s);
+	s.resolver = resolver_new(t->loop);
 	start(&s, t->loop);
 	ev_run(t->loop, 0);
 	stop(&s, t->loop);

@@ -55,7 +55,10 @@ static void cell_failed(const struct row *r, char buf[static FIGURE_LEN])
 
 static void cell_last(const struct row *r, char buf[static FIGURE_LEN])
 {
-	figure_latency(r->vip->last_rtt, buf);
+	if (r->vip->last_rtt)
+		figure_latency(r->vip->last_rtt, buf);
+	else
+		memcpy(buf, "-", sizeof("-"));
 }
 
 static void cell_min(const struct row *r, char buf[static FIGURE_LEN])

@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "core/health/schedule.h"
 #include "lib/probe/probe.h"
+#include "src/maglevt/figures.h"
 
 #define SPIKE_FACTOR 4
 #define SPIKE_LEAST (5 * NSEC_PER_MSEC) /* above the usual */
@@ -119,15 +120,14 @@ static void renew_usual(struct vip *v, int64_t now)
 
 static void look_for_spike(struct vip *v, int64_t now, int64_t rtt)
 {
-	char took[DURATION_STRLEN], usual[DURATION_STRLEN], text[128];
+	char took[FIGURE_LEN], usual[FIGURE_LEN], text[128];
 
 	renew_usual(v, now);
 	if (v->usual_n < SPIKE_SAMPLES || rtt < SPIKE_FACTOR * v->usual ||
 	    rtt < v->usual + SPIKE_LEAST)
 		return;
-	snprintf(text, sizeof(text), "took %s, mostly below %s",
-		 duration_format(rtt / NSEC_PER_USEC * NSEC_PER_USEC, took),
-		 duration_format(v->usual / NSEC_PER_USEC * NSEC_PER_USEC, usual));
+	snprintf(text, sizeof(text), "took %s, mostly below %s", figure_latency(rtt, took),
+		 figure_latency(v->usual, usual));
 	remember(v, TROUBLE_SPIKE, text);
 }
 

@@ -7,6 +7,7 @@ import pty
 import re
 import signal
 import socket
+import struct
 import subprocess
 import termios
 
@@ -357,14 +358,44 @@ def test_what_the_filter_hides_is_asked_nevertheless(net, servers, write, screen
     leave(it)
 
 
-def test_names_are_looked_up_aside(terminal, write):
-    """Reverse DNS never holds the screen; here the name is in the hosts file"""
-    with socket.create_server(('127.0.0.1', 0)) as server:
-        port = server.getsockname()[1]
-        it = terminal([program('maglevt'), '--config', write({'a': frontend('127.0.0.1', port=port)}), '--dns'])
-        it.wait_text(f'tcp localhost:{port} ')
+# a machine with another name, another hosts file and another name server
+ELSEWHERE = ('cd "$1"; shift; for file in hosts nsswitch.conf resolv.conf; do mount --bind $file /etc/$file || exit 99; done; '
+             'hostname laptop; exec "$@"')
+
+
+def name_is(question, name):
+    """The answer of a name server."""
+    labels = b''.join(bytes([len(word)]) + word.encode() for word in name.split('.')) + b'\0'
+    return question[:2] + b'\x81\x80\0\1\0\1\0\0\0\0' + question[12:] + b'\xc0\x0c\0\x0c\0\1\0\0\0\x3c' \
+        + struct.pack('!H', len(labels)) + labels
+
+
+def test_names_are_looked_up_aside(net, servers, write, terminal, folders):
+    """Reverse DNS never holds the loop, however long a name server is silent; the title has our full name"""
+    a, folder = servers.open(), folders()
+    for name, text in (('hosts', '127.0.0.1 localhost\n127.0.1.1 laptop.example.net laptop\n'), ('nsswitch.conf', 'hosts: files dns\n'),
+                       ('resolv.conf', 'nameserver 127.0.0.1\noptions timeout:30\n')):
+        with open(os.path.join(folder, name), 'w', encoding='ascii') as file:
+            file.write(text)
+    with net.probes.socket(kind=socket.SOCK_DGRAM) as dns:
+        dns.bind(('127.0.0.1', 53))
+        dns.settimeout(PATIENCE)
+        it = terminal(net.probes.command('unshare', '--mount', '--uts', 'sh', '-c', ELSEWHERE, 'sh', folder, program('maglevt'), '--config',
+                                         write({'www': a}), '--scheme', 'http', '--interval', '20ms', '--dns'))
+        question, peer = dns.recvfrom(512)
+        it.wait(lambda s: s.lines[0].startswith(' maglevt on laptop.example.net: 1 VIP every 20ms'), 'our full name')
+        before = int(row(it, f'http {a.address}:{a.port}')[1])
+        a.wait_more(10)
+        it.wait(lambda s: re.search(rf'{a.port} +100% +(\d+)', s.text) and int(re.search(rf'{a.port} +100% +(\d+)', s.text)[1]) > before,
+                'a screen that is alive')
+        dns.sendto(name_is(question, 'www.example.net'), peer)
+        it.wait_text(f'http www.example.net:{a.port}')
+        it.type('/', 'EXAMPLE', 'Enter')
+        it.wait(lambda s: s.lines[23].startswith(' /EXAMPLE') and 'www.example.net' in s.text, 'a filter by this name')
         it.type('d')
-        it.wait_text(f'tcp 127.0.0.1:{port} ')
+        it.wait(lambda s: f'http {a.address}:{a.port} ' not in s.text and ': 0 of 1 VIP ' in s.text, 'which is not shown any more')
+        it.type('Escape')
+        it.wait_text(f'http {a.address}:{a.port} ')
         leave(it)
 
 
