@@ -38,6 +38,10 @@ static void add_ms(struct buf *out, const char *key, int64_t ns)
 
 static void add_latency(struct buf *out, const struct histogram *h)
 {
+	if (!h->n) {
+		buf_adds(out, "      \"latency_ms\": null,\n");
+		return;
+	}
 	buf_adds(out, "      \"latency_ms\": {");
 	add_ms(out, "min", h->min);
 	buf_adds(out, ", ");
@@ -86,7 +90,10 @@ static void add_vip(struct buf *out, const struct vip *v)
 	buf_printf(out, ",\n      \"port\": %u,\n", v->target->at.port);
 	buf_printf(out, "      \"ok\": %llu,\n      \"failed\": %llu,\n      \"success\": ",
 		   (unsigned long long)t->passed.n, (unsigned long long)t->failed);
-	json_write_double(out, tally_success(t));
+	if (t->passed.n + t->failed)
+		json_write_double(out, tally_success(t));
+	else
+		buf_adds(out, "null");
 	buf_printf(out, ",\n      \"passed\": %s,\n",
 		   report_is_good(v->tester->options, t) ? "true" : "false");
 	add_latency(out, &t->passed);
@@ -139,9 +146,10 @@ static void write_row(const struct vip *v, int label, struct buf *out)
 	const struct tally *t = &v->window.lifetime;
 	const struct histogram *h = &t->passed;
 	char cell[FIGURE_LEN];
+	bool asked = t->passed.n + t->failed > 0;
 
 	buf_printf(out, "%-*s", label, v->target->label);
-	add_cell(out, 8, figure_share(tally_success(t), cell));
+	add_cell(out, 8, asked ? figure_share(tally_success(t), cell) : "-");
 	add_cell(out, 7, figure_count(t->passed.n + t->failed, cell));
 	add_cell(out, 7, figure_count(t->failed, cell));
 	add_latency_cell(out, h, h->min);

@@ -80,10 +80,21 @@ static void latency_counts_when_it_is_asked_for(void **state)
 	assert_false(report());
 }
 
+/* And has no figures: 0 would be a very good latency. */
 static void a_vip_that_was_never_asked_is_not_good(void **state)
 {
+	json_t *root, *second;
+
 	vips[1].window = (struct window){ .slice = 1 };
 	assert_false(report());
+	assert_non_null(strstr(buf_cstr(&out), "\ntcp -:0        -      0      0      -"));
+	o.json = true;
+	assert_false(report());
+	root = json_loads(buf_cstr(&out), 0, NULL);
+	second = json_array_get(json_object_get(root, "vips"), 1);
+	assert_true(json_is_null(json_object_get(second, "success")));
+	assert_true(json_is_null(json_object_get(second, "latency_ms")));
+	json_decref(root);
 }
 
 static void text_has_a_row_for_each_vip(void **state)

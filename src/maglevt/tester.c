@@ -148,6 +148,8 @@ static void on_answer(struct probe *p, const struct probe_outcome *o, void *user
 	if (o->status && v->tester->options->header)
 		values_add(&v->headers, o->header[0] ? o->header : "-", now);
 	plan_next(v, now);
+	if (--v->tester->in_flight == 0 && v->tester->finishing)
+		ev_break(v->tester->loop, EVBREAK_ALL);
 }
 
 /* ---- asking ---- */
@@ -162,7 +164,7 @@ static void plan_next(struct vip *v, int64_t now)
 {
 	struct tester *t = v->tester;
 
-	if (!t->paused)
+	if (!t->paused && !t->finishing)
 		wait_until(v,
 			   schedule_next(t->options->interval, v->started, now,
 					 random_next(&t->random)),
@@ -174,6 +176,7 @@ static void on_due(struct ev_loop *loop, ev_timer *w, int revents)
 	struct vip *v = container_of(w, struct vip, next);
 
 	v->started = loop_monotonic();
+	v->tester->in_flight++;
 	probe_start(v->probe);
 }
 
@@ -263,6 +266,7 @@ void tester_pause(struct tester *t, bool paused)
 	if (t->paused == paused)
 		return;
 	t->paused = paused;
+	t->in_flight = 0;
 	for (size_t i = 0; i < t->n; i++) {
 		if (paused) {
 			ev_timer_stop(t->loop, &t->vips[i].next);
@@ -271,6 +275,14 @@ void tester_pause(struct tester *t, bool paused)
 			start(&t->vips[i], now);
 		}
 	}
+}
+
+bool tester_finish(struct tester *t)
+{
+	t->finishing = true;
+	for (size_t i = 0; i < t->n; i++)
+		ev_timer_stop(t->loop, &t->vips[i].next);
+	return t->in_flight > 0;
 }
 
 void tester_reset(struct tester *t)

@@ -58,7 +58,8 @@ struct tester {
 	struct vip *vips;
 	size_t n;
 	uint64_t random;
-	bool paused;
+	bool paused, finishing;
+	size_t in_flight;
 	struct trouble troubles[TROUBLES_MAX]; /* the newest first */
 	size_t n_troubles;
 };
@@ -70,5 +71,7 @@ struct tester *tester_new(struct ev_loop *loop, const struct options *o, const s
 void tester_free(struct tester *t);
 /* What is in flight then is neither good nor bad: it does not count. */
 void tester_pause(struct tester *t, bool paused);
+/* No new questions; whether there are answers to wait for, the last of which breaks the loop. */
+bool tester_finish(struct tester *t);
 /* All figures begin anew. */
 void tester_reset(struct tester *t);

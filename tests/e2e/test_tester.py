@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import select
 import signal
 import socket
 import struct
@@ -79,6 +80,38 @@ def test_every_way_to_fail_has_its_class(net, servers, write):
     assert 'refused' in gone['last_error']
 
 
+def test_what_is_under_way_at_the_end_is_waited_for(net, servers, write):
+    """A VIP that hangs is told from one that was never asked"""
+    stuck = servers.open()
+    stuck.behave('hang')
+    vip, = batch(net, '--config', write({'stuck': stuck}), '--scheme', 'http', '--timeout', '1s', duration='100ms', code=1)
+    assert (vip['ok'], vip['failed'], vip['errors']['timeout'], vip['success'], vip['latency_ms']) == (0, 1, 1, 0, None)
+    assert 'timed out' in vip['last_error']
+
+
+def shape(value):
+    """Keys and types, all the way down; of a list its first."""
+    if isinstance(value, dict):
+        return {key: shape(one) for key, one in value.items()}
+    return [shape(one) for one in value[:1]] if isinstance(value, list) else (int, float) if isinstance(value, (int, float)) else type(value)
+
+
+def test_the_manual_shows_the_report_as_it_is(net, servers, write):
+    with open(os.path.join(os.path.dirname(__file__), '../../docs/man/maglevt.1'), encoding='utf-8') as page:
+        text = page.read()
+    shown = json.loads(re.search(r'\.Bd -literal.*?\n(\{.*?\n\})\n\.Ed', text, re.S)[1])
+    a, b = servers.open(), servers.open()
+    a.answer(headers=[WEB1])
+    b.answer(headers=[WEB2])
+    flags = ['--batch', '-o', 'json', '--duration', '500ms', '--config', write({'www': a}), '--scheme', 'http']
+    report = json.loads(subprocess.run(command(net, *flags), capture_output=True, check=True, timeout=PATIENCE).stdout)
+    report['vips'][0]['headers'] = shown['vips'][0]['headers'] = {}
+    assert shape(report) == shape(shown)
+    assert list(report) == list(shown) and list(report['vips'][0]) == list(shown['vips'][0])
+    for key in [*report, *report['vips'][0], *report['vips'][0]['latency_ms']]:
+        assert re.search(rf'^\.It (Va [\w, ]*)?\b{key}\b', text, re.M), f'{key} is not explained'
+
+
 def test_what_is_good_enough_can_be_said(net, servers, write):
     flaky = servers.open()
     flaky.behave('flap', pattern=[200, 200, 200, 503])
@@ -129,15 +162,29 @@ def test_what_is_wrong_is_said(write, flags, text):
     assert done.returncode == 2 and text in done.stderr and not done.stdout, done
 
 
-def test_a_batch_that_is_interrupted_reports(net, servers, write):
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize('status', [200, 503])
+def test_a_batch_that_is_interrupted_reports(net, servers, write, number, status):
+    """All at the end, and nothing before; the exit code is that of what was seen"""
     a = servers.open()
+    a.answer(status=status)
     process = subprocess.Popen(command(net, '--batch', '--duration', '1h', '--interval', '20ms', '--config',
                                        write({'a': a}), '--scheme', 'http'), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     a.wait_requests(3)
-    process.send_signal(signal.SIGINT)
+    assert not select.select([process.stdout, process.stderr], [], [], 0)[0]
+    process.send_signal(number)
     out, errors = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0 and not errors
-    assert re.search(rf'^VIP .* P99\nhttp {a.address}:{a.port} +100% ', out)
+    assert process.returncode == (0 if status == 200 else 1) and not errors
+    assert re.search(rf'^VIP .* P99\nhttp {a.address}:{a.port} +{"100" if status == 200 else "0.00"}% ', out)
+    heads, figures = out.splitlines()[:2]
+    assert heads.endswith('P99') and len(heads) == len(figures.removesuffix('  FAILED'))
+
+
+def test_a_report_that_cannot_be_written_is_a_failure(net, servers, write):
+    with open('/dev/full', 'w', encoding='ascii') as full:
+        done = subprocess.run(command(net, '--batch', '--duration', '200ms', '--config', write({'a': servers.open()})), stdout=full,
+                              stderr=subprocess.PIPE, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 2 and 'cannot write the report: No space left' in done.stderr
 
 
 # ---- the screen ----
