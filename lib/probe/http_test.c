@@ -379,7 +379,8 @@ static void a_header_can_be_asked_for(void **state)
 					    STEP_WITH(SEND, OK_HEAD "x-backend:  web1 \r\n\r\n"),
 					    STEP(END) };
 	static const struct step bad[] = {
-		STEP(REQUEST), STEP_WITH(SEND, "HTTP/1.1 503 No\r\nX-Backend: web\x80 2\r\n\r\n"),
+		STEP(REQUEST),
+		STEP_WITH(SEND, "HTTP/1.1 503 No\r\nX-Backend: web\x80 2\xc2\x9b\xc2\xa9\r\n\r\n"),
 		STEP(END)
 	};
 	static const struct step none[] = { STEP(REQUEST), STEP_WITH(SEND, OK_SHORT), STEP(END) };
@@ -388,7 +389,7 @@ static void a_header_can_be_asked_for(void **state)
 					     STEP(END) };
 
 	check_header(*state, good, "web1");
-	check_header(*state, bad, "web? 2");
+	check_header(*state, bad, "web? 2?\xc2\xa9");
 	check_header(*state, none, "");
 	check_header(*state, large,
 		     "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde");

@@ -51,6 +51,14 @@ static void end_question(struct probe *p)
 	p->state = STATE_IDLE;
 }
 
+/* What would steer a terminal: the old control characters, and those between 0x80 and 0x9f. */
+static bool is_control(const unsigned char *c, size_t len)
+{
+	if (len == 1)
+		return c[0] < ' ' || c[0] == 0x7f;
+	return len == 2 && c[0] == 0xc2 && c[1] < 0xa0;
+}
+
 /* One line of valid UTF-8, whatever was printed into it and wherever it was cut. */
 static void clean(char *text)
 {
@@ -59,13 +67,13 @@ static void clean(char *text)
 
 	for (const char *from = text; n; from += len, n -= len) {
 		len = utf8_char(from, n);
-		if (len > 1) {
+		if (len && !is_control((const unsigned char *)from, len)) {
 			memmove(to, from, len);
 			to += len;
 			continue;
 		}
-		*to++ = len && *from >= ' ' && *from != 0x7f ? *from : '?';
-		len = 1;
+		*to++ = '?';
+		len = len ? len : 1;
 	}
 	*to = '\0';
 }
