@@ -11,7 +11,8 @@ import { BackendMenu } from './Actions.tsx';
 import { Chart } from './Chart.tsx';
 import { bits, milliseconds, packets } from './FrontendPage.tsx';
 import { StateIcon } from './Icons.tsx';
-import { Age, Fact, Heartbeat, OverrideNote, Panel, StateWord, Wide } from './parts.tsx';
+import { Age, Fact, Heartbeat, OverrideNote, Panel, StateWord } from './parts.tsx';
+import { type Head, NoRows, Table } from './Table.tsx';
 
 /** The counter as the steps it is made of: those below rise are down, the others up. */
 const Counter: Component<{ backend: Backend }> = (props) => {
@@ -81,52 +82,44 @@ const Probes: Component<{ backend: Backend; check: HealthCheck | undefined }> = 
 	</Panel>
 );
 
+const HISTORY: Head[] = ['When', { number: 'Ago' }, 'Change', 'Code', 'Reason'];
+
 const History: Component<{ backend: Backend }> = (props) => (
 	<Panel title="Transitions">
-		<Wide label="Transitions">
-			<table>
-				<thead>
-					<tr>
-						<th scope="col">When</th>
-						<th scope="col">Ago</th>
-						<th scope="col">Change</th>
-						<th scope="col">Code</th>
-						<th scope="col">Reason</th>
-					</tr>
-				</thead>
-				<tbody>
-					<For
-						each={props.backend.transitions}
-						fallback={
-							<tr>
-								<td colspan="5" class="muted">
-									None.
-								</td>
-							</tr>
-						}
-					>
-						{(one, index) => (
-							<tr>
-								<td class="mono">{dateTime(ms(one.at))}</td>
-								<td class="number">
-									<Age of={one.at} />
-								</td>
-								<td>
-									<span class="change">
-										<StateIcon state={one.from} /> {one.from} → <StateIcon state={one.to} />{' '}
-										{one.to}
-									</span>
-								</td>
-								<td class="mono">{one.code}</td>
-								<td>{reasonOf(props.backend, index()) || '–'}</td>
-							</tr>
-						)}
-					</For>
-				</tbody>
-			</table>
-		</Wide>
+		<Table label="Transitions" heads={HISTORY}>
+			<tbody>
+				<For
+					each={props.backend.transitions}
+					fallback={<NoRows columns={HISTORY.length}>None.</NoRows>}
+				>
+					{(one, index) => (
+						<tr>
+							<td class="mono">{dateTime(ms(one.at))}</td>
+							<td class="number">
+								<Age of={one.at} />
+							</td>
+							<td>
+								<span class="change">
+									<StateIcon state={one.from} /> {one.from} → <StateIcon state={one.to} /> {one.to}
+								</span>
+							</td>
+							<td class="mono">{one.code}</td>
+							<td class="reason">{reasonOf(props.backend, index()) || '–'}</td>
+						</tr>
+					)}
+				</For>
+			</tbody>
+		</Table>
 	</Panel>
 );
+
+const USERS: Head[] = [
+	'Frontend',
+	'Pool',
+	{ number: 'Weight' },
+	{ number: 'Effective' },
+	{ unseen: 'Actions' },
+];
 
 const Users: Component<{ server: ServerView; backend: string }> = (props) => {
 	const rows = createMemo(() =>
@@ -140,60 +133,34 @@ const Users: Component<{ server: ServerView; backend: string }> = (props) => {
 	);
 	return (
 		<Panel title="Used by">
-			<Wide label="Used by">
-				<table>
-					<thead>
-						<tr>
-							<th scope="col">Frontend</th>
-							<th scope="col">Pool</th>
-							<th scope="col" class="number">
-								Weight
-							</th>
-							<th scope="col" class="number">
-								Effective
-							</th>
-							<th scope="col">
-								<span class="sr-only">Actions</span>
-							</th>
-						</tr>
-					</thead>
-					<tbody>
-						<For
-							each={rows()}
-							fallback={
-								<tr>
-									<td colspan="5" class="muted">
-										No frontend.
-									</td>
-								</tr>
-							}
-						>
-							{(row) => (
-								<tr>
-									<th scope="row">
-										<a href={linkTo(props.server.name, 'frontend', row.frontend.name)}>
-											{row.frontend.name}
-										</a>
-									</th>
-									<td>
-										{row.pool.name} {row.pool.active ? <span class="chip">active</span> : ''}
-									</td>
-									<td class="number">{row.one.weight}</td>
-									<td class="number">{row.one.effective_weight}</td>
-									<td class="actions">
-										<BackendMenu
-											server={props.server}
-											backend={props.backend}
-											frontend={row.frontend}
-											pool={row.pool}
-										/>
-									</td>
-								</tr>
-							)}
-						</For>
-					</tbody>
-				</table>
-			</Wide>
+			<Table label="Used by" heads={USERS}>
+				<tbody>
+					<For each={rows()} fallback={<NoRows columns={USERS.length}>No frontend.</NoRows>}>
+						{(row) => (
+							<tr>
+								<th scope="row">
+									<a href={linkTo(props.server.name, 'frontend', row.frontend.name)}>
+										{row.frontend.name}
+									</a>
+								</th>
+								<td>
+									{row.pool.name} {row.pool.active ? <span class="chip">active</span> : ''}
+								</td>
+								<td class="number">{row.one.weight}</td>
+								<td class="number">{row.one.effective_weight}</td>
+								<td class="actions">
+									<BackendMenu
+										server={props.server}
+										backend={props.backend}
+										frontend={row.frontend}
+										pool={row.pool}
+									/>
+								</td>
+							</tr>
+						)}
+					</For>
+				</tbody>
+			</Table>
 		</Panel>
 	);
 };

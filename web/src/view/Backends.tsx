@@ -7,8 +7,9 @@ import { latencyKey } from '../model/series.ts';
 import type { ServerView } from '../model/state.ts';
 import { linkTo } from '../route.ts';
 import { BackendMenu } from './Actions.tsx';
-import { Age, Flash, Heartbeat, OverrideNote, Panel, StateWord, Wide } from './parts.tsx';
+import { Age, Flash, Heartbeat, OverrideNote, Panel, StateWord } from './parts.tsx';
 import { Sparkline } from './Sparkline.tsx';
+import { type Head, Table } from './Table.tsx';
 
 const ORDER = ['down', 'unknown', 'paused', 'disabled', 'up'];
 
@@ -16,6 +17,19 @@ const ORDER = ['down', 'unknown', 'paused', 'disabled', 'up'];
 const DRAWN = 100;
 /** Beyond this the dots do not beat: so much motion says nothing and keeps the machine busy. */
 const BEATING = 40;
+
+const heads = (withServer: boolean): Head[] => [
+	'State',
+	'Backend',
+	...(withServer ? ['Server'] : []),
+	'Address',
+	'Code',
+	{ number: 'Took' },
+	'Probes',
+	{ number: 'Since' },
+	'Frontends',
+	{ unseen: 'Actions' },
+];
 
 interface Entry {
 	server: ServerView;
@@ -74,6 +88,7 @@ const Row: Component<{ entry: Entry; withServer: boolean; beats: boolean }> = (p
 };
 
 export const Backends: Component<{ servers: ServerView[] }> = (props) => {
+	const many = () => props.servers.length > 1;
 	const [search, setSearch] = createSignal('');
 	const [all, setAll] = createSignal(false);
 	/** Objects that stay the same for as long as the backend is there: rows keep their focus. */
@@ -118,43 +133,13 @@ export const Backends: Component<{ servers: ServerView[] }> = (props) => {
 					/>
 				}
 			>
-				<Wide label="Backends">
-					<table>
-						<thead>
-							<tr>
-								<th scope="col">State</th>
-								<th scope="col">Backend</th>
-								<Show when={props.servers.length > 1}>
-									<th scope="col">Server</th>
-								</Show>
-								<th scope="col">Address</th>
-								<th scope="col">Code</th>
-								<th scope="col" class="number">
-									Took
-								</th>
-								<th scope="col">Probes</th>
-								<th scope="col" class="number">
-									Since
-								</th>
-								<th scope="col">Frontends</th>
-								<th scope="col">
-									<span class="sr-only">Actions</span>
-								</th>
-							</tr>
-						</thead>
-						<tbody>
-							<For each={rows()}>
-								{(one) => (
-									<Row
-										entry={one}
-										withServer={props.servers.length > 1}
-										beats={rows().length <= BEATING}
-									/>
-								)}
-							</For>
-						</tbody>
-					</table>
-				</Wide>
+				<Table label="Backends" heads={heads(many())}>
+					<tbody>
+						<For each={rows()}>
+							{(one) => <Row entry={one} withServer={many()} beats={rows().length <= BEATING} />}
+						</For>
+					</tbody>
+				</Table>
 				<Show when={rows().length < found().length}>
 					<button type="button" onClick={() => setAll(true)}>
 						Show all {found().length}

@@ -17,7 +17,8 @@ import { linkTo } from '../route.ts';
 import { now } from '../store.ts';
 import { SyncAction } from './Actions.tsx';
 import { VerdictIcon } from './Icons.tsx';
-import { Age, Fact, Flash, Panel, Wide } from './parts.tsx';
+import { Age, Fact, Flash, Panel } from './parts.tsx';
+import { type Head, Table } from './Table.tsx';
 
 const WORDS: Record<Difference, string> = {
 	missing: 'missing in the data plane',
@@ -75,54 +76,56 @@ const ServerRow: Component<{ server: ServerView; vip: LbVip; one: LbServer }> = 
 	);
 };
 
+const SERVERS: Head[] = [
+	'Backend',
+	'Address',
+	{ number: 'Wanted' },
+	{ number: 'In data plane' },
+	{ number: 'Buckets' },
+	{ number: 'Flows' },
+	'Verdict',
+];
+
+const VipCaption: Component<{ server: ServerView; vip: LbVip }> = (props) => (
+	<>
+		<span class="mono">{vipText(props.vip)}</span>{' '}
+		<Show when={props.vip.frontend} fallback={<span class="muted">no frontend</span>}>
+			<a href={linkTo(props.server.name, 'frontend', props.vip.frontend)}>{props.vip.frontend}</a>
+		</Show>{' '}
+		<span class="muted">{props.vip.encap}</span>{' '}
+		<Show when={differenceOf(props.vip) && props.server.lb?.connected}>
+			<Verdict kind={differenceOf(props.vip)} since={props.server.drift[vipKey(props.vip)]} />
+		</Show>
+	</>
+);
+
 export const VipTable: Component<{ server: ServerView; vip: LbVip; onlyDifferences: boolean }> = (
 	props,
 ) => {
 	const rows = () =>
 		props.vip.application_servers.filter((one) => !props.onlyDifferences || differenceOf(one));
 	return (
-		<Wide label={vipText(props.vip)}>
-			<table>
-				<caption>
-					<span class="mono">{vipText(props.vip)}</span>{' '}
-					<Show when={props.vip.frontend} fallback={<span class="muted">no frontend</span>}>
-						<a href={linkTo(props.server.name, 'frontend', props.vip.frontend)}>
-							{props.vip.frontend}
-						</a>
-					</Show>{' '}
-					<span class="muted">{props.vip.encap}</span>{' '}
-					<Show when={differenceOf(props.vip) && props.server.lb?.connected}>
-						<Verdict kind={differenceOf(props.vip)} since={props.server.drift[vipKey(props.vip)]} />
-					</Show>
-				</caption>
-				<thead>
-					<tr>
-						<th scope="col">Backend</th>
-						<th scope="col">Address</th>
-						<th scope="col" class="number">
-							Wanted
-						</th>
-						<th scope="col" class="number">
-							In data plane
-						</th>
-						<th scope="col" class="number">
-							Buckets
-						</th>
-						<th scope="col" class="number">
-							Flows
-						</th>
-						<th scope="col">Verdict</th>
-					</tr>
-				</thead>
-				<tbody>
-					<For each={rows()}>
-						{(one) => <ServerRow server={props.server} vip={props.vip} one={one} />}
-					</For>
-				</tbody>
-			</table>
-		</Wide>
+		<Table
+			label={vipText(props.vip)}
+			heads={SERVERS}
+			caption={<VipCaption server={props.server} vip={props.vip} />}
+		>
+			<tbody>
+				<For each={rows()}>
+					{(one) => <ServerRow server={props.server} vip={props.vip} one={one} />}
+				</For>
+			</tbody>
+		</Table>
 	);
 };
+
+const MESSAGES: Head[] = [
+	'Message',
+	{ number: '↑ sent' },
+	{ number: 'failed' },
+	{ number: '↓ received' },
+	{ number: 'failed' },
+];
 
 const Vpp: Component<{ info: VppInfo }> = (props) => (
 	<>
@@ -142,46 +145,27 @@ const Vpp: Component<{ info: VppInfo }> = (props) => (
 		<Show when={props.info.messages?.length}>
 			<details>
 				<summary>Messages of its API</summary>
-				<Wide label="Messages">
-					<table>
-						<thead>
-							<tr>
-								<th scope="col">Message</th>
-								<th scope="col" class="number">
-									↑ sent
-								</th>
-								<th scope="col" class="number">
-									failed
-								</th>
-								<th scope="col" class="number">
-									↓ received
-								</th>
-								<th scope="col" class="number">
-									failed
-								</th>
-							</tr>
-						</thead>
-						<tbody>
-							<For each={props.info.messages}>
-								{(one) => (
-									<tr>
-										<th scope="row" class="mono">
-											{one.name}
-										</th>
-										<td class="number">
-											<Flash on={num(one.sent)}>{num(one.sent)}</Flash>
-										</td>
-										<td class="number">{num(one.send_failures)}</td>
-										<td class="number">
-											<Flash on={num(one.received)}>{num(one.received)}</Flash>
-										</td>
-										<td class="number">{num(one.receive_failures)}</td>
-									</tr>
-								)}
-							</For>
-						</tbody>
-					</table>
-				</Wide>
+				<Table label="Messages" heads={MESSAGES}>
+					<tbody>
+						<For each={props.info.messages}>
+							{(one) => (
+								<tr>
+									<th scope="row" class="mono">
+										{one.name}
+									</th>
+									<td class="number">
+										<Flash on={num(one.sent)}>{num(one.sent)}</Flash>
+									</td>
+									<td class="number">{num(one.send_failures)}</td>
+									<td class="number">
+										<Flash on={num(one.received)}>{num(one.received)}</Flash>
+									</td>
+									<td class="number">{num(one.receive_failures)}</td>
+								</tr>
+							)}
+						</For>
+					</tbody>
+				</Table>
 			</details>
 		</Show>
 	</>

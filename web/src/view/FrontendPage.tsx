@@ -12,7 +12,8 @@ import { Chart, type ChartLine } from './Chart.tsx';
 import { VipTable } from './DataPlane.tsx';
 import { VerdictIcon } from './Icons.tsx';
 import { PathPicture } from './PathPicture.tsx';
-import { Age, Flash, Heartbeat, OverrideNote, Panel, StateWord, Wide } from './parts.tsx';
+import { Age, Flash, Heartbeat, OverrideNote, Panel, StateWord } from './parts.tsx';
+import { type Head, Table } from './Table.tsx';
 
 const TRAFFIC = ['new flows', 'known flows', 'untracked', 'no server'];
 const BITS = 4;
@@ -80,61 +81,50 @@ const PoolRow: Component<RowProps> = (props) => {
 	);
 };
 
+const POOL: Head[] = [
+	'Backend',
+	'State',
+	{ number: 'Weight' },
+	{ number: 'Effective' },
+	{ number: 'Buckets' },
+	{ number: 'Flows' },
+	'Last probe',
+	{ number: 'Since' },
+	{ unseen: 'Actions' },
+];
+
 const PoolTable: Component<{ server: ServerView; frontend: Frontend; pool: Pool }> = (props) => {
 	const lbOf = (name: string): LbServer | undefined =>
 		props.server.lb?.vips
 			.find((vip) => vip.frontend === props.frontend.name)
 			?.application_servers.find((one) => one.backend === name);
 	return (
-		<Wide label={`Pool ${props.pool.name}`}>
-			<table>
-				<caption>
-					Pool {props.pool.name}
+		<Table
+			label={`Pool ${props.pool.name}`}
+			heads={POOL}
+			caption={
+				<>
+					Pool {props.pool.name}{' '}
 					<Show when={props.pool.active}>
-						{' '}
 						<span class="chip chip-ok">active</span>
 					</Show>
-				</caption>
-				<thead>
-					<tr>
-						<th scope="col">Backend</th>
-						<th scope="col">State</th>
-						<th scope="col" class="number">
-							Weight
-						</th>
-						<th scope="col" class="number">
-							Effective
-						</th>
-						<th scope="col" class="number">
-							Buckets
-						</th>
-						<th scope="col" class="number">
-							Flows
-						</th>
-						<th scope="col">Last probe</th>
-						<th scope="col" class="number">
-							Since
-						</th>
-						<th scope="col">
-							<span class="sr-only">Actions</span>
-						</th>
-					</tr>
-				</thead>
-				<tbody>
-					<For each={props.pool.backends}>
-						{(one) => (
-							<PoolRow
-								server={props.server}
-								frontend={props.frontend}
-								pool={props.pool}
-								name={one.name}
-								lb={lbOf(one.name)}
-							/>
-						)}
-					</For>
-				</tbody>
-			</table>
-		</Wide>
+				</>
+			}
+		>
+			<tbody>
+				<For each={props.pool.backends}>
+					{(one) => (
+						<PoolRow
+							server={props.server}
+							frontend={props.frontend}
+							pool={props.pool}
+							name={one.name}
+							lb={lbOf(one.name)}
+						/>
+					)}
+				</For>
+			</tbody>
+		</Table>
 	);
 };
 

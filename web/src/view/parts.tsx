@@ -99,10 +99,3 @@ export const Fact: ParentComponent<{ term: string }> = (props) => (
 		<dd>{props.children}</dd>
 	</div>
 );
-
-/** Something wide: on a narrow screen it scrolls by itself, by keyboard too. */
-export const Wide: ParentComponent<{ label: string }> = (props) => (
-	<div class="table-wrap" role="region" aria-label={props.label} tabindex="0">
-		{props.children}
-	</div>
-);

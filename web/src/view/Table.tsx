@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables: the names of the columns from a list, and a frame in which a wide one scrolls.
+import { type Component, For, type JSX, type ParentComponent, Show } from 'solid-js';
+
+/** What stands above a column; of figures; or said by screen readers alone. */
+export type Head = string | { number: string } | { unseen: string };
+
+const HeadCell: Component<{ of: Head }> = (props) => {
+	const { of } = props;
+	if (typeof of === 'string') return <th scope="col">{of}</th>;
+	if ('number' in of)
+		return (
+			<th scope="col" class="number">
+				{of.number}
+			</th>
+		);
+	return (
+		<th scope="col">
+			<span class="sr-only">{of.unseen}</span>
+		</th>
+	);
+};
+
+export const Heads: Component<{ of: Head[] }> = (props) => (
+	<thead>
+		<tr>
+			<For each={props.of}>{(one) => <HeadCell of={one} />}</For>
+		</tr>
+	</thead>
+);
+
+interface TableProps {
+	label: string;
+	heads: Head[];
+	caption?: JSX.Element;
+}
+
+/** Its children are its <tbody>s. On a narrow screen it scrolls by itself, by keyboard too. */
+export const Table: ParentComponent<TableProps> = (props) => (
+	<div class="table-wrap" role="region" aria-label={props.label} tabindex="0">
+		<table>
+			<Show when={props.caption}>
+				<caption>{props.caption}</caption>
+			</Show>
+			<Heads of={props.heads} />
+			{props.children}
+		</table>
+	</div>
+);
+
+/** The one row of a table that has none. */
+export const NoRows: ParentComponent<{ columns: number }> = (props) => (
+	<tr>
+		<td colspan={props.columns} class="muted">
+			{props.children}
+		</td>
+	</tr>
+);
