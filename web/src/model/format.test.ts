@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
-import { age, duration, figure, parseDuration, scaled, span, vipText } from './format.ts';
+import { age, duration, parseDuration, scaled, span, vipText } from './format.ts';
 
 it('an age has its two largest units', () => {
 	expect(span(999)).toBe('now');
@@ -19,14 +19,6 @@ it('durations and rates have three digits', () => {
 	expect(scaled(0, 'pkt/s')).toBe('0 pkt/s');
 	expect(scaled(12_345, 'pkt/s')).toBe('12.3 kpkt/s');
 	expect(scaled(999_999_999, 'bit/s')).toBe('1000 Mbit/s');
-});
-
-it('a figure that is not counted is not zero', () => {
-	expect(figure('12', true)).toBe('12');
-	expect(figure(0, true)).toBe('0');
-	expect(figure(0, false)).toBe('–');
-	expect(figure(0, undefined)).toBe('–');
-	expect(figure(undefined, true)).toBe('–');
 });
 
 it('durations of log lines are read', () => {

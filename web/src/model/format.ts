@@ -5,10 +5,6 @@ import type { Int64 } from '../api/types.ts';
 /** 64-bit numbers come as text. Beyond 2^53 the last digits go, which is below a microsecond here. */
 export const num = (value: Int64 | undefined | null): number => Number(value ?? 0);
 
-/** Of what not every data plane counts, or not here. */
-export const figure = (value: Int64 | undefined, counted: boolean | undefined): string =>
-	counted && value !== undefined ? String(num(value)) : '–';
-
 /** Milliseconds of a time in nanoseconds. */
 export const ms = (ns: Int64 | undefined | null): number => num(ns) / 1e6;
 

@@ -11,7 +11,7 @@ import {
 	rowKey,
 	vipKey,
 } from '../model/dataplane.ts';
-import { figure, num, plural, scaled, vipText } from '../model/format.ts';
+import { num, plural, scaled, vipText } from '../model/format.ts';
 import type { ServerView } from '../model/state.ts';
 import { linkTo } from '../route.ts';
 import { now } from '../store.ts';
@@ -43,6 +43,24 @@ const Verdict: Component<{ kind: Difference | null; since: number | undefined }>
 
 const weightText = (there: boolean, weight: number): string => (there ? String(weight) : '–');
 
+/** Columns of what the data plane counts for each of its servers; what it does not count has none. */
+export const counted = (server: ServerView): Head[] => [
+	...(server.counters?.has_as_buckets ? [{ number: 'Buckets' }] : []),
+	...(server.counters?.has_as_flows ? [{ number: 'Flows' }] : []),
+];
+
+/** The cells of these columns; lb: none where the server is not in the data plane. */
+export const Counted: Component<{ server: ServerView; lb: LbServer | undefined }> = (props) => (
+	<>
+		<Show when={props.server.counters?.has_as_buckets}>
+			<td class="number">{props.lb?.buckets ?? '–'}</td>
+		</Show>
+		<Show when={props.server.counters?.has_as_flows}>
+			<td class="number">{props.lb ? num(props.lb.flows) : '–'}</td>
+		</Show>
+	</>
+);
+
 const ServerRow: Component<{ server: ServerView; vip: LbVip; one: LbServer }> = (props) => {
 	const known = () => props.server.lb?.connected ?? false;
 	const there = () => (props.one.present && known() ? props.one : undefined);
@@ -65,8 +83,7 @@ const ServerRow: Component<{ server: ServerView; vip: LbVip; one: LbServer }> = 
 					{weightText(props.one.present && known(), props.one.weight)}
 				</Flash>
 			</td>
-			<td class="number">{figure(there()?.buckets, props.server.counters?.has_as_buckets)}</td>
-			<td class="number">{figure(there()?.flows, props.server.counters?.has_as_flows)}</td>
+			<Counted server={props.server} lb={there()} />
 			<td>
 				<Show when={known()} fallback={<span class="muted">not known</span>}>
 					<Verdict kind={kind()} since={props.server.drift[rowKey(props.vip, props.one)]} />
@@ -76,13 +93,12 @@ const ServerRow: Component<{ server: ServerView; vip: LbVip; one: LbServer }> = 
 	);
 };
 
-const SERVERS: Head[] = [
+const heads = (server: ServerView): Head[] => [
 	'Backend',
 	'Address',
 	{ number: 'Wanted' },
-	{ number: 'In data plane' },
-	{ number: 'Buckets' },
-	{ number: 'Flows' },
+	{ number: 'Present' },
+	...counted(server),
 	'Verdict',
 ];
 
@@ -107,7 +123,7 @@ export const VipTable: Component<{ server: ServerView; vip: LbVip; onlyDifferenc
 	return (
 		<Table
 			label={vipText(props.vip)}
-			heads={SERVERS}
+			heads={heads(props.server)}
 			caption={<VipCaption server={props.server} vip={props.vip} />}
 		>
 			<tbody>

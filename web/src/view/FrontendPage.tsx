@@ -2,14 +2,14 @@
 // One frontend: the way of its flows, its pools, its traffic, how its backends answer.
 import { type Component, createMemo, For, Show } from 'solid-js';
 import type { Backend, Frontend, LbServer, Pool } from '../api/types.ts';
-import { duration, figure, scaled, vipText } from '../model/format.ts';
+import { duration, scaled, vipText } from '../model/format.ts';
 import { frontendKey, latencyKey } from '../model/series.ts';
 import type { ServerView } from '../model/state.ts';
 import { linkTo } from '../route.ts';
 import { drawn, frontendHealth, ringOf } from '../store.ts';
 import { BackendMenu } from './Actions.tsx';
 import { Chart, type ChartLine } from './Chart.tsx';
-import { VipTable } from './DataPlane.tsx';
+import { Counted, counted, VipTable } from './DataPlane.tsx';
 import { VerdictIcon } from './Icons.tsx';
 import { PathPicture } from './PathPicture.tsx';
 import { Age, Flash, Heartbeat, OverrideNote, Panel, StateWord } from './parts.tsx';
@@ -45,7 +45,10 @@ const PoolRow: Component<RowProps> = (props) => {
 						<OverrideNote override={it().override} />
 					</th>
 					<td>
-						<StateWord state={it().state} />
+						<StateWord state={it().state} />{' '}
+						<span class="muted">
+							<Age of={backend()?.since ?? 0} />
+						</span>
 					</td>
 					<td class="number">
 						<Flash on={it().weight}>{it().weight}</Flash>
@@ -59,14 +62,8 @@ const PoolRow: Component<RowProps> = (props) => {
 					<td class="number">
 						<Flash on={it().effective_weight}>{it().effective_weight}</Flash>
 					</td>
-					<td class="number">{figure(there()?.buckets, props.server.counters?.has_as_buckets)}</td>
-					<td class="number">{figure(there()?.flows, props.server.counters?.has_as_flows)}</td>
-					<td>
-						<span class="mono">{backend()?.last_code || '–'}</span>
-					</td>
-					<td class="number">
-						<Age of={backend()?.since ?? 0} />
-					</td>
+					<Counted server={props.server} lb={there()} />
+					<td class="mono">{backend()?.last_code || '–'}</td>
 					<td class="actions">
 						<BackendMenu
 							server={props.server}
@@ -81,50 +78,62 @@ const PoolRow: Component<RowProps> = (props) => {
 	);
 };
 
-const POOL: Head[] = [
+const heads = (server: ServerView): Head[] => [
 	'Backend',
 	'State',
 	{ number: 'Weight' },
 	{ number: 'Effective' },
-	{ number: 'Buckets' },
-	{ number: 'Flows' },
-	'Last probe',
-	{ number: 'Since' },
+	...counted(server),
+	'Probe',
 	{ unseen: 'Actions' },
 ];
 
-const PoolTable: Component<{ server: ServerView; frontend: Frontend; pool: Pool }> = (props) => {
+interface PoolsProps {
+	server: ServerView;
+	frontend: Frontend;
+}
+
+const PoolRows: Component<PoolsProps & { pool: Pool; columns: number }> = (props) => {
 	const lbOf = (name: string): LbServer | undefined =>
 		props.server.lb?.vips
 			.find((vip) => vip.frontend === props.frontend.name)
 			?.application_servers.find((one) => one.backend === name);
 	return (
-		<Table
-			label={`Pool ${props.pool.name}`}
-			heads={POOL}
-			caption={
-				<>
+		<tbody data-pool={props.pool.name}>
+			<tr class="group-head">
+				<th scope="rowgroup" colspan={props.columns}>
 					Pool {props.pool.name}{' '}
 					<Show when={props.pool.active}>
 						<span class="chip chip-ok">active</span>
 					</Show>
-				</>
-			}
-		>
-			<tbody>
-				<For each={props.pool.backends}>
-					{(one) => (
-						<PoolRow
-							server={props.server}
-							frontend={props.frontend}
-							pool={props.pool}
-							name={one.name}
-							lb={lbOf(one.name)}
-						/>
-					)}
+				</th>
+			</tr>
+			<For each={props.pool.backends}>
+				{(one) => (
+					<PoolRow
+						server={props.server}
+						frontend={props.frontend}
+						pool={props.pool}
+						name={one.name}
+						lb={lbOf(one.name)}
+					/>
+				)}
+			</For>
+		</tbody>
+	);
+};
+
+/** One table, so that the pools share their columns. */
+const Pools: Component<PoolsProps> = (props) => {
+	const columns = createMemo(() => heads(props.server));
+	return (
+		<Show when={props.frontend.pools.length} fallback={<p class="muted">No pools.</p>}>
+			<Table label="Pools" heads={columns()}>
+				<For each={props.frontend.pools}>
+					{(pool) => <PoolRows {...props} pool={pool} columns={columns().length} />}
 				</For>
-			</tbody>
-		</Table>
+			</Table>
+		</Show>
 	);
 };
 
@@ -206,9 +215,7 @@ export const FrontendPage: Component<{ server: ServerView; frontend: Frontend }>
 				<PathPicture server={props.server.name} frontend={props.frontend} />
 			</Panel>
 			<Panel title="Pools">
-				<For each={props.frontend.pools} fallback={<p class="muted">No pools.</p>}>
-					{(pool) => <PoolTable server={props.server} frontend={props.frontend} pool={pool} />}
-				</For>
+				<Pools server={props.server} frontend={props.frontend} />
 			</Panel>
 			<div class="columns">
 				<Panel title="Traffic">

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures of the stories in a browser: Chromium, and a small world to look at. Imported where they are used."""
+import pytest
+
+from lab import SPARE, VIP, Check, config, frontend, pool
+from lab.browser import Browser
+from lab.dashboard import CREDENTIALS
+
+OTHER = '198.51.100.20'
+
+
+@pytest.fixture(scope='module')
+def browser():
+    it = Browser()
+    yield it
+    it.close()
+
+
+@pytest.fixture
+def visit(browser, start_dashboard):
+    """Opens pages; in the end, before what they show ends, each is asked whom it asked and what it complained of."""
+    pages, forgiven = [], []
+
+    def visit(port, path='/view/', cut=False, **how):
+        forgiven.extend(['ERR_'] if cut else [])
+        pages.append(browser.open(port, path, **how))
+        return pages[-1]
+
+    yield visit
+    for page in pages:
+        page.check_manners(forgiven)
+        page.close()
+
+
+@pytest.fixture
+def web(servers):
+    return [servers.open(name) for name in ('a', 'b')]
+
+
+@pytest.fixture
+def daemon(start_api, net, web):
+    """www: a and b, then spare; api: b alone."""
+    checks = {one.name: Check(port=one.port) for one in web}
+    backends = {**{one.name: (one.address, one.name) for one in web}, 'spare': SPARE}
+    frontends = {'www': frontend(VIP, pool('primary', 'a', b=50), pool('fallback', 'spare'), description='the site'),
+                 'api': frontend(OTHER, pool('only', 'b'), port=443, src_ip_sticky=True)}
+    daemon = start_api(config(checks, backends, frontends, netns=net.probes.name, dataplane='vpp',
+                              lb={'sync-interval': '1h'}))
+    daemon.plane.wait_weights(VIP, {web[0].address: 100, web[1].address: 50, SPARE: 0})
+    return daemon
+
+
+@pytest.fixture
+def dashboard(start_dashboard, daemon):
+    """One server, called here."""
+    it = start_dashboard(f'here=127.0.0.1:{daemon.api_port}', env=CREDENTIALS)
+    it.wait_connected('here')
+    return it
