@@ -54,7 +54,9 @@ const Who: Component = () => {
 	const [who] = createResource(whoAmI);
 	return (
 		<span class="who">
-			<span class="chip chip-warn">admin{who.latest ? `: ${who.latest.user}` : ''}</span>
+			<span class="chip chip-warn">
+				admin<span class="who-name">{who.latest ? `: ${who.latest.user}` : ''}</span>
+			</span>
 			<a href={`/view/${location.hash}`}>only look</a>
 		</span>
 	);
@@ -62,13 +64,13 @@ const Who: Component = () => {
 
 const Header: Component = () => (
 	<header class="top">
-		<a class="brand" href={linkTo('')}>
+		<a class="brand" href={linkTo('')} aria-label="Maglev, all servers">
 			<svg viewBox="0 0 32 32" aria-hidden="true" class="logo">
 				<path d="M7 16C15 16 15 8 25 8M7 16H25" class="logo-on" />
 				<path d="M7 16C15 16 15 24 25 24" class="logo-off" />
 				<circle cx="7" cy="16" r="3.4" class="logo-vip" />
 			</svg>
-			Maglev
+			<span class="brand-name">Maglev</span>
 		</a>
 		<nav aria-label="Views" class="views">
 			<For each={VIEWS}>

@@ -11,7 +11,7 @@ import { BackendMenu } from './Actions.tsx';
 import { Chart } from './Chart.tsx';
 import { bits, milliseconds, packets } from './FrontendPage.tsx';
 import { StateIcon } from './Icons.tsx';
-import { Age, Fact, Heartbeat, OverrideNote, Panel, StateWord } from './parts.tsx';
+import { Age, Ago, Fact, Heartbeat, OverrideNote, Panel, StateWord } from './parts.tsx';
 import { type Head, NoRows, Table } from './Table.tsx';
 
 /** The counter as the steps it is made of: those below rise are down, the others up. */
@@ -69,7 +69,7 @@ const Probes: Component<{ backend: Backend; check: HealthCheck | undefined }> = 
 			</Show>
 			<Fact term="Last probe">
 				<span class="mono">{props.backend.last_code || '–'}</span>{' '}
-				<Heartbeat beat={props.backend.last_probe} /> <Age of={props.backend.last_probe} />
+				<Heartbeat beat={props.backend.last_probe} /> <Ago of={props.backend.last_probe} />
 			</Fact>
 			<Fact term="Took">{duration(props.backend.last_duration)}</Fact>
 			<Fact term="Counter">

@@ -25,6 +25,10 @@ interface ChartProps {
 const COLOURS = 8;
 const REDRAW_MS = 1000;
 const HEIGHT = 190;
+/** Between two marks of time, in seconds. */
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600];
+/** Above and beside what is drawn: half a mark of time fits there. */
+const PADDING: uPlot.Padding = [8, 28, 0, 0];
 
 /** All lines over one common axis. To uPlot null is a gap, undefined a time of other lines. */
 export function join(lines: ChartLine[]): uPlot.AlignedData {
@@ -59,6 +63,7 @@ function options(host: HTMLElement, props: ChartProps): uPlot.Options {
 	return {
 		width: host.clientWidth,
 		height: HEIGHT,
+		padding: PADDING,
 		legend: { show: false },
 		cursor: { y: false, points: { size: 6 } },
 		scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.1, props.least)] } },
@@ -69,6 +74,7 @@ function options(host: HTMLElement, props: ChartProps): uPlot.Options {
 				ticks: { show: false },
 				space: 70,
 				size: 26,
+				incrs: STEPS,
 				values: (_, at) => at.map((t) => clock(t * 1000)),
 			},
 			{ ...axis, font, ticks: { show: false }, size: 72, values: (_, at) => at.map(props.format) },

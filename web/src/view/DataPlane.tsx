@@ -17,7 +17,7 @@ import { linkTo } from '../route.ts';
 import { now } from '../store.ts';
 import { SyncAction } from './Actions.tsx';
 import { VerdictIcon } from './Icons.tsx';
-import { Age, Fact, Flash, Panel } from './parts.tsx';
+import { Age, Ago, Fact, Flash, Panel } from './parts.tsx';
 import { type Head, Table } from './Table.tsx';
 
 const WORDS: Record<Difference, string> = {
@@ -84,7 +84,7 @@ const ServerRow: Component<{ server: ServerView; vip: LbVip; one: LbServer }> = 
 				</Flash>
 			</td>
 			<Counted server={props.server} lb={there()} />
-			<td>
+			<td class="verdict">
 				<Show when={known()} fallback={<span class="muted">not known</span>}>
 					<Verdict kind={kind()} since={props.server.drift[rowKey(props.vip, props.one)]} />
 				</Show>
@@ -154,7 +154,7 @@ const Vpp: Component<{ info: VppInfo }> = (props) => (
 				<Age of={props.info.connecttime_ns} />
 			</Fact>
 			<Fact term="Started">
-				<Age of={props.info.boottime_ns} /> ago
+				<Ago of={props.info.boottime_ns} />
 			</Fact>
 			<Fact term="Process">{props.info.pid || '–'}</Fact>
 		</dl>
@@ -202,7 +202,7 @@ const Settings: Component<{ server: ServerView }> = (props) => (
 					{lb().held ? <span class="chip chip-bad">holds the weights</span> : 'not active'}
 				</Fact>
 				<Fact term="Last full sync">
-					<Age of={lb().last_full_sync} />
+					<Ago of={lb().last_full_sync} />
 				</Fact>
 				<Fact term="Sources">
 					<span class="mono">
@@ -212,7 +212,7 @@ const Settings: Component<{ server: ServerView }> = (props) => (
 				<Fact term="Flow timeout">{lb().flow_timeout} s</Fact>
 				<Show when={num(lb().as_of) > 0}>
 					<Fact term="Read">
-						<Age of={lb().as_of} /> ago; it cannot be read now
+						<Ago of={lb().as_of} />; it cannot be read now
 					</Fact>
 				</Show>
 				<Show when={lb().problem || props.server.lb_error}>

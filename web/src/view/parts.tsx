@@ -33,7 +33,7 @@ export const Flash: ParentComponent<{ on: unknown; class?: string }> = (props) =
 	);
 };
 
-/** A dot that beats with every probe. */
+/** A dot that beats with every probe; none where there are no probes. */
 export const Heartbeat: Component<{ beat: Int64 }> = (props) => {
 	let element: HTMLSpanElement | undefined;
 	createEffect(
@@ -43,7 +43,11 @@ export const Heartbeat: Component<{ beat: Int64 }> = (props) => {
 			{ defer: true },
 		),
 	);
-	return <span ref={element} class="heartbeat" aria-hidden="true" />;
+	return (
+		<Show when={num(props.beat) > 0}>
+			<span ref={element} class="heartbeat" aria-hidden="true" />
+		</Show>
+	);
 };
 
 /** How long ago; live, with the time itself as its title. */
@@ -53,6 +57,14 @@ export const Age: Component<{ of: Int64 }> = (props) => (
 			{age(props.of, now())}
 		</time>
 	</Show>
+);
+
+/** The same as a sentence. */
+export const Ago: Component<{ of: Int64 }> = (props) => (
+	<span>
+		<Age of={props.of} />
+		{num(props.of) > 0 && now() - ms(props.of) >= 1000 ? ' ago' : ''}
+	</span>
 );
 
 export const StateWord: Component<{ state: string }> = (props) => (
