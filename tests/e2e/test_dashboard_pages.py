@@ -2,7 +2,9 @@
 """The dashboard's pages in Chromium: how they are laid out and used, and what they keep."""
 import pytest
 
-from lab.visits import browser, daemon, dashboard, visit, web  # noqa: F401
+from lab import config, frontend, pool
+from lab.dashboard import CREDENTIALS
+from lab.visits import OTHER, browser, daemon, dashboard, visit, web  # noqa: F401
 
 # where the cells of each row of the pools begin; rows that name a pool have only one
 COLUMNS = '[...document.querySelectorAll("[data-pool] tr[data-backend]")].map(row =>' \
@@ -19,3 +21,39 @@ def test_pools_share_their_columns_and_fit_a_phone(visit, dashboard, width):
     assert len(rows) == 3 and len(set(rows)) == 1, rows
     hidden = page.evaluate('[...document.querySelectorAll(".table-wrap")].map(it => it.scrollWidth - it.clientWidth)')
     assert hidden[0] == 0, 'of the pools'
+
+
+@pytest.fixture
+def two(start_dashboard, start_api, daemon):
+    """Two servers: one, with www and api, and two, with dns."""
+    dns = frontend(OTHER, pool('only', 'x'), port=53, protocol='udp')
+    second = start_api(config({}, {'x': '10.99.0.21'}, {'dns': dns}, dataplane='vpp'))
+    it = start_dashboard(f'one=127.0.0.1:{daemon.api_port}', f'two=127.0.0.1:{second.api_port}', env=CREDENTIALS)
+    it.wait_connected('one', 'two')
+    return it
+
+
+def test_the_chosen_server_is_remembered_where_the_address_does_not_say(visit, two):
+    page = visit(two.port)
+    page.click('[data-server=two]')
+    page.wait_gone('[data-frontend=www]')
+    page.reopen('/view/')
+    page.wait('[data-server=two][aria-current]')
+    assert page.evaluate('location.hash') == '#/two/overview' and page.count('[data-frontend=www]') == 0
+    page.reopen('/view/#/one/overview')
+    page.wait('[data-frontend=www]')
+    page.reopen('/view/#/-/overview')
+    page.wait('[data-frontend=www]')
+    page.wait('[data-frontend=dns]')
+    page.click('.scopes a:has-text("all servers")')
+    page.reopen('/view/')
+    page.wait('[data-frontend=www]')
+
+
+def test_a_remembered_server_that_is_gone_is_no_scope(visit, two):
+    page = visit(two.port)
+    page.wait('[data-frontend=www]')
+    page.evaluate('localStorage.setItem("maglev-scope", "gone")')
+    page.reopen('/view/')
+    page.wait('[data-frontend=www]')
+    assert page.evaluate('location.hash') == ''

@@ -2,6 +2,7 @@
 // Where one is, in the part of the address behind '#': #/SCOPE/VIEW/NAME. An empty scope ('-') is all
 // servers. So that a link to what one sees can be sent to a colleague.
 import { createSignal } from 'solid-js';
+import { keep, recall } from './kept.ts';
 
 export const VIEWS = ['overview', 'backends', 'dataplane', 'events'] as const;
 export type View = (typeof VIEWS)[number] | 'frontend' | 'backend';
@@ -42,6 +43,18 @@ const [route, setRoute] = createSignal(read());
 export { route };
 
 if (typeof window !== 'undefined') window.addEventListener('hashchange', () => setRoute(read()));
+
+/** The scope that was chosen is kept in this browser; empty: all servers. */
+export const keepScope = (scope: string): void => keep('scope', scope);
+
+/**
+ * To be called once the servers are known: a page that was opened without a place goes to the scope that was
+ * chosen last, if there is such a server still.
+ */
+export function goToKeptScope(servers: string[]): void {
+	const scope = recall('scope');
+	if (location.hash === '' && servers.includes(scope)) location.replace(linkTo(scope));
+}
 
 /** The same files are served under both; under /admin/ they also act. */
 export const isAdmin = (): boolean => location.pathname.startsWith('/admin');

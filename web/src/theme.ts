@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dark, light, or as the system says; the choice is kept in this browser.
 import { createSignal } from 'solid-js';
+import { keep, recall } from './kept.ts';
 
 export const THEMES = ['system', 'dark', 'light'] as const;
 export type Theme = (typeof THEMES)[number];
-const KEY = 'maglev-theme';
+const KEY = 'theme';
 
-const stored = (): Theme => {
-	const word = localStorage.getItem(KEY);
-	return THEMES.find((one) => one === word) ?? 'system';
-};
-
-const [theme, setSignal] = createSignal<Theme>(stored());
+const [theme, setSignal] = createSignal<Theme>(
+	THEMES.find((one) => one === recall(KEY)) ?? 'system',
+);
 export { theme };
 
 /** Counts changes of the colours, whoever made them: canvases have to be painted again. */
@@ -25,7 +23,7 @@ function apply(choice: Theme): void {
 }
 
 export function setTheme(choice: Theme): void {
-	localStorage.setItem(KEY, choice);
+	keep(KEY, choice);
 	setSignal(choice);
 	apply(choice);
 }

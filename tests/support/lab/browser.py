@@ -25,7 +25,9 @@ class Page:
     def order(self, order, **more):
         return self.browser.order(order, page=self.number, **more)
 
-    def goto(self, path):
+    def reopen(self, path):
+        """The same profile elsewhere, and nothing left of the page itself."""
+        self.order('goto', url='about:blank')
         self.order('goto', url=self.origin + path)
 
     def wait(self, selector, timeout=LIMIT):

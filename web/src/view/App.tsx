@@ -11,11 +11,12 @@ import {
 	onMount,
 	Show,
 	Switch,
+	untrack,
 } from 'solid-js';
 import { getVersion, whoAmI } from '../api/client.ts';
 import { clock } from '../model/format.ts';
 import { type Verdict, worst } from '../model/health.ts';
-import { isAdmin, linkTo, route, VIEWS } from '../route.ts';
+import { goToKeptScope, isAdmin, keepScope, linkTo, route, VIEWS } from '../route.ts';
 import { allServers, follow, link, loaded, now, serverHealth, serverNamed } from '../store.ts';
 import { setTheme, THEMES, theme } from '../theme.ts';
 import { Dialogs } from './Actions.tsx';
@@ -112,7 +113,11 @@ const viewInScope = () => {
 
 const Scopes: Component = () => (
 	<nav aria-label="Servers" class="scopes">
-		<a href={linkTo('', viewInScope())} aria-current={route().scope === '' ? 'true' : undefined}>
+		<a
+			href={linkTo('', viewInScope())}
+			aria-current={route().scope === '' ? 'true' : undefined}
+			onClick={() => keepScope('')}
+		>
 			<VerdictIcon verdict={total()} label={total()} /> all servers
 		</a>
 		<For each={allServers()}>
@@ -120,6 +125,7 @@ const Scopes: Component = () => (
 				<a
 					href={linkTo(server.name, viewInScope())}
 					aria-current={route().scope === server.name ? 'true' : undefined}
+					onClick={() => keepScope(server.name)}
 					data-server={server.name}
 					data-connected={String(server.connected)}
 				>
@@ -225,6 +231,9 @@ export const App: Component = () => {
 		onCleanup(follow());
 		window.addEventListener('keydown', onKey);
 		onCleanup(() => window.removeEventListener('keydown', onKey));
+	});
+	createEffect(() => {
+		if (loaded()) goToKeptScope(untrack(allServers).map((one) => one.name));
 	});
 	createEffect(() => {
 		const place = route().name || route().scope;
