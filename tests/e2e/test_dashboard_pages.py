@@ -57,3 +57,37 @@ def test_a_remembered_server_that_is_gone_is_no_scope(visit, two):
     page.reopen('/view/')
     page.wait('[data-frontend=www]')
     assert page.evaluate('location.hash') == ''
+
+
+def test_a_folded_server_still_says_how_it_is(visit, two, web):
+    page = visit(two.port)
+    page.wait('[data-section=one] [data-frontend=www]')
+    page.evaluate('document.querySelector("[data-section=one] .fold").focus()')
+    page.press('Enter')
+    page.wait_gone('[data-frontend=www]')
+    page.wait('[data-section=one] .fold[aria-expanded=false]')
+    page.wait('[data-section=one] .summary:has-text("2 frontends 2 up"):has-text("3 backends 3 up")')
+    assert page.count('[data-frontend=dns]') == 1, 'the other is open'
+    web[0].refuse()
+    page.wait('[data-section=one] .verdict-degraded')
+    page.wait('[data-section=one] .summary:has-text("2 up 1 down")')
+    page.reopen('/view/')
+    page.wait('[data-section=one] .summary')
+    page.press('Tab')
+    page.click('[data-section=one] .fold')
+    page.wait('[data-frontend=www]')
+
+
+def test_a_panel_is_folded_for_all_pages_that_have_it(visit, dashboard):
+    page = visit(dashboard.port, '/view/#/here/frontend/www')
+    page.wait('.chart canvas')
+    assert page.count('.fold[aria-expanded=true]') == page.count('.panel'), 'all can be folded, none is at first'
+    page.click('.fold:text-is("Probes")')
+    page.wait_gone('.chart')
+    page.reopen('/view/#/here/frontend/api')
+    page.wait('.fold[aria-expanded=false]:text-is("Probes")')
+    page.evaluate('location.hash = "#/here/backend/a"')
+    page.wait('.fold[aria-expanded=false]:text-is("Probes")')
+    page.wait('.fold[aria-expanded=true]:text-is("Transitions")')
+    page.click('.fold:text-is("Probes")')
+    page.wait('.chart canvas')

@@ -7,7 +7,7 @@ import { latencyKey } from '../model/series.ts';
 import type { ServerView } from '../model/state.ts';
 import { linkTo } from '../route.ts';
 import { BackendMenu } from './Actions.tsx';
-import { Age, Flash, Heartbeat, OverrideNote, Panel, StateWord } from './parts.tsx';
+import { Age, Flash, Heartbeat, OverrideNote, StateWord } from './parts.tsx';
 import { Sparkline } from './Sparkline.tsx';
 import { type Head, Table } from './Table.tsx';
 
@@ -120,9 +120,9 @@ export const Backends: Component<{ servers: ServerView[] }> = (props) => {
 	return (
 		<>
 			<h1 class="sr-only">Backends</h1>
-			<Panel
-				title={plural(found().length, 'backend')}
-				aside={
+			<section class="panel">
+				<div class="panel-head">
+					<h2>{plural(found().length, 'backend')}</h2>
 					<input
 						type="search"
 						data-search
@@ -131,8 +131,7 @@ export const Backends: Component<{ servers: ServerView[] }> = (props) => {
 						value={search()}
 						onInput={(event) => setSearch(event.currentTarget.value)}
 					/>
-				}
-			>
+				</div>
 				<Table label="Backends" heads={heads(many())}>
 					<tbody>
 						<For each={rows()}>
@@ -145,7 +144,7 @@ export const Backends: Component<{ servers: ServerView[] }> = (props) => {
 						Show all {found().length}
 					</button>
 				</Show>
-			</Panel>
+			</section>
 		</>
 	);
 };

@@ -3,6 +3,7 @@
 // frontends with their pools.
 import { type Component, createMemo, For, Show } from 'solid-js';
 import type { Frontend } from '../api/types.ts';
+import { isFolded } from '../folds.ts';
 import { num, plural, scaled, vipText } from '../model/format.ts';
 import { countStates, type Verdict } from '../model/health.ts';
 import { frontendKey, latest } from '../model/series.ts';
@@ -11,7 +12,7 @@ import { linkTo } from '../route.ts';
 import { drawn, frontendHealth, plainServers, ringOf, serverHealth } from '../store.ts';
 import { ServerActions } from './Actions.tsx';
 import { StateIcon, VerdictIcon } from './Icons.tsx';
-import { Age, Flash, Panel } from './parts.tsx';
+import { Age, Flash, FoldButton, Panel } from './parts.tsx';
 import { Sparkline } from './Sparkline.tsx';
 
 const STATE_ORDER = ['up', 'down', 'paused', 'disabled', 'unknown'];
@@ -19,29 +20,39 @@ const RECENT = 8;
 /** Lines of a ring of traffic that are packets; the last is bits. */
 const PACKETS = [0, 1, 2];
 
-const Counts: Component<{ term: string; states: string[]; order: string[]; href: string }> = (
-	props,
-) => {
+interface CountsProps {
+	term: string;
+	states: string[];
+}
+
+/** "3 frontends", and how many are in each state. */
+const StateCounts: Component<CountsProps> = (props) => {
 	const counts = createMemo(() => countStates(props.states));
 	return (
-		<a class="count" href={props.href}>
-			<span class="count-total">{props.states.length}</span>
-			<span class="count-term">{props.states.length === 1 ? props.term : `${props.term}s`}</span>
-			<ul class="count-states">
-				<For each={props.order.filter((state) => counts()[state])}>
+		<span class="count">
+			<span class="count-total">{props.states.length}</span>{' '}
+			<span class="count-term">{props.states.length === 1 ? props.term : `${props.term}s`}</span>{' '}
+			<span class="count-states">
+				<For each={STATE_ORDER.filter((state) => counts()[state])}>
 					{(state) => (
-						<li>
+						<span class="count-state">
 							<StateIcon state={state} />
 							<Flash on={counts()[state]}>
 								{counts()[state]} {state}
-							</Flash>
-						</li>
+							</Flash>{' '}
+						</span>
 					)}
 				</For>
-			</ul>
-		</a>
+			</span>
+		</span>
 	);
 };
+
+const CountCard: Component<CountsProps & { href: string }> = (props) => (
+	<a class="count-card" href={props.href}>
+		<StateCounts term={props.term} states={props.states} />
+	</a>
+);
 
 interface Concern {
 	verdict: Verdict;
@@ -192,15 +203,27 @@ const planeText = (server: ServerView): string => {
 const nothingIn = (server: ServerView): string =>
 	num(server.refreshed_at_ns) ? 'No frontends.' : 'Nothing is known of it yet.';
 
+/** What a folded server still shows: nothing that is wrong is hidden. */
+const Summary: Component<{ server: ServerView }> = (props) => (
+	<p class="summary">
+		<StateCounts term="frontend" states={props.server.frontends.map((one) => one.state)} />
+		<StateCounts term="backend" states={props.server.backends.map((one) => one.state)} />
+	</p>
+);
+
 const ServerSection: Component<{ server: ServerView }> = (props) => (
-	<section class="server" classList={{ stale: !props.server.connected }}>
+	<section
+		class="server"
+		classList={{ stale: !props.server.connected }}
+		data-section={props.server.name}
+	>
 		<div class="server-head">
 			<VerdictIcon
 				verdict={serverHealth(props.server.name).verdict}
 				label={serverHealth(props.server.name).verdict}
 			/>
 			<h2>
-				<a href={linkTo(props.server.name)}>{props.server.name}</a>
+				<FoldButton title={props.server.name} />
 			</h2>
 			<span class="muted mono">{props.server.address}</span>
 			<span class="muted">{planeText(props.server)}</span>
@@ -212,11 +235,16 @@ const ServerSection: Component<{ server: ServerView }> = (props) => (
 			<span class="spacer" />
 			<ServerActions server={props.server} />
 		</div>
-		<div class="tiles">
-			<For each={props.server.frontends} fallback={<p class="muted">{nothingIn(props.server)}</p>}>
-				{(frontend) => <Tile server={props.server} frontend={frontend} />}
-			</For>
-		</div>
+		<Show when={!isFolded(props.server.name)} fallback={<Summary server={props.server} />}>
+			<div class="tiles">
+				<For
+					each={props.server.frontends}
+					fallback={<p class="muted">{nothingIn(props.server)}</p>}
+				>
+					{(frontend) => <Tile server={props.server} frontend={frontend} />}
+				</For>
+			</div>
+		</Show>
 	</section>
 );
 
@@ -257,22 +285,19 @@ export const Overview: Component<{ servers: ServerView[]; scope: string }> = (pr
 		<h1 class="sr-only">Overview</h1>
 		<Attention servers={props.servers} />
 		<div class="counts">
-			<Counts
+			<CountCard
 				term="server"
 				states={props.servers.map((one) => (one.connected ? 'up' : 'down'))}
-				order={STATE_ORDER}
 				href={linkTo('', 'overview')}
 			/>
-			<Counts
+			<CountCard
 				term="frontend"
 				states={props.servers.flatMap((one) => one.frontends.map((f) => f.state))}
-				order={STATE_ORDER}
 				href={linkTo(props.scope, 'overview')}
 			/>
-			<Counts
+			<CountCard
 				term="backend"
 				states={props.servers.flatMap((one) => one.backends.map((b) => b.state))}
-				order={STATE_ORDER}
 				href={linkTo(props.scope, 'backends')}
 			/>
 		</div>

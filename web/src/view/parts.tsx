@@ -2,6 +2,7 @@
 // Small pieces that every view uses.
 import { type Component, createEffect, type JSX, on, type ParentComponent, Show } from 'solid-js';
 import type { Int64, Override } from '../api/types.ts';
+import { isFolded, toggleFold } from '../folds.ts';
 import { age, dateTime, ms, num, span } from '../model/format.ts';
 import { now } from '../store.ts';
 import { StateIcon } from './Icons.tsx';
@@ -90,17 +91,38 @@ export const OverrideNote: Component<{ override: Override | undefined }> = (prop
 	</Show>
 );
 
-export const Panel: ParentComponent<{ title: string; aside?: JSX.Element; class?: string }> = (
-	props,
-) => (
-	<section class={`panel ${props.class ?? ''}`}>
+/** A heading that folds what is below it; folded is kept by its title. */
+export const FoldButton: Component<{ title: string }> = (props) => (
+	<button
+		type="button"
+		class="fold"
+		aria-expanded={!isFolded(props.title)}
+		onClick={() => toggleFold(props.title)}
+	>
+		<svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+			<path d="m4 6 4 4 4-4" class="icon-line" />
+		</svg>
+		{props.title}
+	</button>
+);
+
+interface PanelProps {
+	title: string;
+	/** Stays in sight when folded. */
+	aside?: JSX.Element;
+}
+
+export const Panel: ParentComponent<PanelProps> = (props) => (
+	<section class="panel" classList={{ folded: isFolded(props.title) }}>
 		<div class="panel-head">
-			<h2>{props.title}</h2>
+			<h2>
+				<FoldButton title={props.title} />
+			</h2>
 			<Show when={props.aside}>
 				<div class="panel-aside">{props.aside}</div>
 			</Show>
 		</div>
-		{props.children}
+		<Show when={!isFolded(props.title)}>{props.children}</Show>
 	</section>
 );
 
