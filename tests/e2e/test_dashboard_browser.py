@@ -4,13 +4,12 @@ import os
 
 import pytest
 
-from lab import BUILD, SPARE, VIP, Check, config, frontend, pool
+from lab import SPARE, VIP, Check, config, frontend, pool
 from lab.browser import Relay
 from lab.dashboard import PASSWORD, USER
-from lab.visits import OTHER, browser, daemon, dashboard, visit, web  # noqa: F401
+from lab.visits import OTHER, SHOTS, browser, daemon, dashboard, visit, web  # noqa: F401
 
 STALE = '203.0.113.5'
-SHOTS = os.path.join(BUILD, 'screenshots')
 VIEWS = ('overview', 'backends', 'dataplane', 'events')
 
 
@@ -208,7 +207,6 @@ def test_events_are_filtered_searched_and_paused(visit, dashboard, web, daemon):
                          ids=['dark', 'light', 'phone'])
 def test_nobody_is_kept_out_and_it_looks_well(visit, dashboard, web, scheme, width):
     """axe finds nothing serious; the pictures are for people to look at"""
-    os.makedirs(SHOTS, exist_ok=True)
     web[1].refuse()
     page = visit(dashboard.port, '/admin/', scheme=scheme, width=width, user=USER, password=PASSWORD)
     name = 'phone' if width < 500 else scheme

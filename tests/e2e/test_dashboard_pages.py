@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The dashboard's pages in Chromium: how they are laid out and used, and what they keep."""
+import os
+
 import pytest
 
-from lab import config, frontend, pool
+from lab import VIP, config, frontend, pool, until
 from lab.dashboard import CREDENTIALS
-from lab.visits import OTHER, browser, daemon, dashboard, visit, web  # noqa: F401
+from lab.visits import OTHER, SHOTS, browser, daemon, dashboard, visit, web  # noqa: F401
 
 # where the cells of each row of the pools begin; rows that name a pool have only one
 COLUMNS = '[...document.querySelectorAll("[data-pool] tr[data-backend]")].map(row =>' \
@@ -91,3 +93,44 @@ def test_a_panel_is_folded_for_all_pages_that_have_it(visit, dashboard):
     page.wait('.fold[aria-expanded=true]:text-is("Transitions")')
     page.click('.fold:text-is("Probes")')
     page.wait('.chart canvas')
+
+
+def count(dashboard, daemon, web, so_far):
+    """The data plane counts up to so_far packets for a, as many for b; until the dashboard has read it."""
+    vip = f'{VIP} 6 80'
+    daemon.plane.seed(['counters 31', f'count-vip {vip} {2 * so_far} {so_far} 0 0 {1000 * so_far} 1024',
+                       *(f'count-as {vip} {one.address} {so_far} {500 * so_far} 512 {number + 11}'
+                         for number, one in enumerate(web))])
+
+    def reading():
+        counters = dashboard.state('here')['counters'] or {'vips': []}
+        return [int(vip['first_packets']) for vip in counters['vips'] if vip['frontend'] == 'www']
+    until(lambda: reading() == [so_far], what=f'a reading of {so_far} packets')
+
+
+def figures(page, chart):
+    """{line: what its legend says} of the chart of that title"""
+    rows = page.text(f'.chart:has-text("{chart}") .legend').splitlines()
+    return {line.rsplit(' ', 2)[0]: float(line.rsplit(' ', 2)[1]) for line in rows}
+
+
+def test_traffic_is_drawn_for_frontends_and_backends(visit, dashboard, daemon, web):
+    page = visit(dashboard.port)
+    page.wait('[data-frontend=www]')
+    assert page.count('.tile-rate') == 0, 'nothing is counted yet'
+    for so_far in (1000, 3000, 9000):
+        count(dashboard, daemon, web, so_far)
+    page.wait('[data-frontend=www] .spark path')
+    page.wait('[data-frontend=www] .tile-rate:has-text("pkt/s")')
+    page.click('[data-frontend=www]')
+    page.wait('.chart:has-text("Bits a second") canvas')
+    rates = figures(page, 'Packets a second')
+    assert list(rates) == ['new flows', 'known flows', 'untracked', 'no server']
+    assert rates['known flows'] > rates['new flows'] > 0 == rates['untracked'] == rates['no server']
+    assert figures(page, 'Bits a second')['to its backends'] > 0
+    page.wait('[data-backend=a] td:text-is("512")')
+    page.wait('[data-backend=b] td:text-is("12")')
+    page.shot(os.path.join(SHOTS, 'dark-traffic.png'))
+    page.click('[data-backend=a] th a')
+    page.wait('.chart:has-text("Bits a second") canvas')
+    assert figures(page, 'Packets a second')['packets'] > 0 and figures(page, 'Bits a second')['bits'] > 0

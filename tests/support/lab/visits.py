@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of the stories in a browser: Chromium, and a small world to look at. Imported where they are used."""
+import os
+
 import pytest
 
-from lab import SPARE, VIP, Check, config, frontend, pool
+from lab import BUILD, SPARE, VIP, Check, config, frontend, pool
 from lab.browser import Browser
 from lab.dashboard import CREDENTIALS
 
 OTHER = '198.51.100.20'
+SHOTS = os.path.join(BUILD, 'screenshots')
 
 
 @pytest.fixture(scope='module')
 def browser():
+    os.makedirs(SHOTS, exist_ok=True)
     it = Browser()
     yield it
     it.close()
