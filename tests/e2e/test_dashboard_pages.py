@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The dashboard's pages in Chromium: how they are laid out and used, and what they keep."""
 import os
+import time
 
 import pytest
 
@@ -134,3 +135,53 @@ def test_traffic_is_drawn_for_frontends_and_backends(visit, dashboard, daemon, w
     page.click('[data-backend=a] th a')
     page.wait('.chart:has-text("Bits a second") canvas')
     assert figures(page, 'Packets a second')['packets'] > 0 and figures(page, 'Bits a second')['bits'] > 0
+
+
+def test_the_panel_of_vpp_says_whether_it_is_there_and_talks(visit, dashboard, daemon):
+    started = f'{int(time.time() - 90) * 10**9} {int(time.time() - 30) * 10**9}'
+    daemon.plane.seed([f'info 26.10-rc0 2026-04-01 /build 4711 {started} -', 'message control_ping 5 0 4 0'])
+    page = visit(dashboard.port, '/view/#/here/dataplane')
+    page.wait('.fact:has-text("VPP"):has-text("26.10-rc0")')
+    page.wait('.fact:has-text("Started"):has-text("1m 3")')
+    page.wait('.fact:has-text("Connection") .chip-ok:text-is("connected")')
+    page.wait('[data-arrow=sent]:not(.lit):has-text("5 sent")')
+    page.wait('[data-arrow=received]:not(.lit):has-text("4 received")')
+    daemon.plane.ask('message lb_conf 2 0 0 0')
+    page.wait('[data-arrow=sent].lit:has-text("7 sent")')
+    assert page.count('[data-arrow=received].lit') == 0, 'nothing more was received'
+    page.wait('[data-arrow=sent]:not(.lit)')
+    page.click('summary:has-text("Messages of its API")')
+    page.wait('tr:has-text("lb_conf")')
+    daemon.plane.ask('down')
+    page.wait('.fact:has-text("Data plane") .chip-bad:text-is("not connected")')
+
+
+# what moves from now on: the class of each animated element, and for those in a card of counts what is counted there
+WATCH = '''{
+    window.moved = []
+    const real = Element.prototype.animate
+    Element.prototype.animate = function (...how) {
+        window.moved.push(this.className.trim() + (this.closest('.count-card')?.querySelector('.count-term').innerText ?? ''))
+        return real.apply(this, how)
+    }
+}'''
+
+
+def moved(page):
+    return set(page.evaluate('window.moved'))
+
+
+def test_a_probe_beats_and_what_changes_lights_up(visit, dashboard, web):
+    page = visit(dashboard.port, '/view/#/-/backends')
+    page.wait('[data-backend=a] .heartbeat')
+    assert page.count('[data-backend=spare] .heartbeat') == 0, 'it is not probed'
+    page.evaluate(WATCH)
+    until(lambda: 'heartbeat' in moved(page), what='a beat')
+    assert moved(page) == {'heartbeat'}, 'nothing else changed'
+    page.press('1')
+    page.wait('[data-frontend=www]')
+    page.evaluate('window.moved = []')
+    web[0].refuse()
+    page.wait('[aria-label="a down"]')
+    until(lambda: {'flash dot', 'flashbackends'} <= moved(page), what='what changed lights up')
+    assert 'flashfrontends' not in moved(page), 'as many as before are up'

@@ -2,7 +2,7 @@
 // What is in the data plane beside what should be there. Differences are marked; those that are only
 // a moment old are writes on their way.
 import { type Component, createMemo, createSignal, For, Show } from 'solid-js';
-import type { LbServer, LbVip, VppInfo } from '../api/types.ts';
+import type { LbServer, LbVip, VppInfo, VppMessages } from '../api/types.ts';
 import {
 	type Difference,
 	differenceOf,
@@ -17,7 +17,7 @@ import { linkTo } from '../route.ts';
 import { now } from '../store.ts';
 import { SyncAction } from './Actions.tsx';
 import { VerdictIcon } from './Icons.tsx';
-import { Age, Ago, Fact, Flash, Panel } from './parts.tsx';
+import { Age, Ago, Fact, Flash, onChange, Panel } from './parts.tsx';
 import { type Head, Table } from './Table.tsx';
 
 const WORDS: Record<Difference, string> = {
@@ -143,6 +143,30 @@ const MESSAGES: Head[] = [
 	{ number: 'failed' },
 ];
 
+/** An arrow stays lit for so long. */
+const LIT_MS = 3000;
+
+/** Messages one way; the arrow is lit while there are new ones. */
+const Arrow: Component<{ sign: string; word: string; count: number }> = (props) => {
+	const [at, setAt] = createSignal(0);
+	onChange(
+		() => props.count,
+		() => setAt(now()),
+	);
+	const lit = () => now() - at() < LIT_MS;
+	return (
+		<span class="arrow" classList={{ lit: lit() }} data-arrow={props.word}>
+			<span class="arrow-sign" aria-hidden="true">
+				{props.sign}
+			</span>{' '}
+			{props.count} <span class="muted">{props.word}</span>
+		</span>
+	);
+};
+
+const total = (messages: VppMessages[], way: 'sent' | 'received'): number =>
+	messages.reduce((sum, one) => sum + num(one[way]), 0);
+
 const Vpp: Component<{ info: VppInfo }> = (props) => (
 	<>
 		<dl class="facts">
@@ -157,6 +181,10 @@ const Vpp: Component<{ info: VppInfo }> = (props) => (
 				<Ago of={props.info.boottime_ns} />
 			</Fact>
 			<Fact term="Process">{props.info.pid || '–'}</Fact>
+			<Fact term="Messages">
+				<Arrow sign="↑" word="sent" count={total(props.info.messages ?? [], 'sent')} />{' '}
+				<Arrow sign="↓" word="received" count={total(props.info.messages ?? [], 'received')} />
+			</Fact>
 		</dl>
 		<Show when={props.info.messages?.length}>
 			<details>

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small pieces that every view uses.
-import { type Component, createEffect, type JSX, on, type ParentComponent, Show } from 'solid-js';
+import {
+	type Component,
+	createEffect,
+	type JSX,
+	type ParentComponent,
+	Show,
+	untrack,
+} from 'solid-js';
 import type { Int64, Override } from '../api/types.ts';
 import { isFolded, toggleFold } from '../folds.ts';
 import { age, dateTime, ms, num, span } from '../model/format.ts';
@@ -17,15 +24,22 @@ function pulse(element: HTMLElement | undefined, from: Keyframe, duration: numbe
 const FLASH: Keyframe = { backgroundColor: 'var(--flash)', boxShadow: '0 0 0 4px var(--flash)' };
 const BEAT: Keyframe = { opacity: 1, transform: 'scale(1.9)' };
 
+/** Runs when a value becomes another one: not at first, nor when the same is only said again. */
+export function onChange<T>(value: () => T, run: () => void): void {
+	let before = untrack(value);
+	createEffect(() => {
+		const after = value();
+		if (after !== before) untrack(run);
+		before = after;
+	});
+}
+
 /** Lights up when its value changes, though not when it first appears. */
 export const Flash: ParentComponent<{ on: unknown; class?: string }> = (props) => {
 	let element: HTMLSpanElement | undefined;
-	createEffect(
-		on(
-			() => props.on,
-			() => pulse(element, FLASH, 2400),
-			{ defer: true },
-		),
+	onChange(
+		() => props.on,
+		() => pulse(element, FLASH, 2400),
 	);
 	return (
 		<span ref={element} class={`flash ${props.class ?? ''}`}>
@@ -37,12 +51,9 @@ export const Flash: ParentComponent<{ on: unknown; class?: string }> = (props) =
 /** A dot that beats with every probe; none where there are no probes. */
 export const Heartbeat: Component<{ beat: Int64 }> = (props) => {
 	let element: HTMLSpanElement | undefined;
-	createEffect(
-		on(
-			() => num(props.beat),
-			() => pulse(element, BEAT, 700),
-			{ defer: true },
-		),
+	onChange(
+		() => num(props.beat),
+		() => pulse(element, BEAT, 700),
 	);
 	return (
 		<Show when={num(props.beat) > 0}>
