@@ -185,3 +185,19 @@ def test_a_probe_beats_and_what_changes_lights_up(visit, dashboard, web):
     page.wait('[aria-label="a down"]')
     until(lambda: {'flash dot', 'flashbackends'} <= moved(page), what='what changed lights up')
     assert 'flashfrontends' not in moved(page), 'as many as before are up'
+
+
+def test_who_wants_no_motion_sees_none(visit, dashboard, web):
+    page = visit(dashboard.port, motion='reduce')
+    page.wait('[data-frontend=www]')
+    page.evaluate(WATCH)
+    web[0].refuse()
+    page.wait('[aria-label="a down"]')
+    page.press('2')
+    for state in ('up', 'down'):
+        getattr(web[0], {'up': 'listen', 'down': 'refuse'}[state])()
+        page.wait(f'[data-backend=a][data-state={state}]')
+    assert moved(page) == set()
+    page.evaluate('location.hash = "#/here/frontend/www"')
+    page.wait('.path-link')
+    assert page.evaluate('getComputedStyle(document.querySelector(".path-link")).transitionDuration') == '0s'

@@ -20,9 +20,10 @@ const FLAGS = [
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: FLAGS });
 const pages = [];
 
-async function open({ url, scheme, width, height, user, password }) {
+async function open({ url, scheme, motion, width, height, user, password }) {
 	const context = await browser.newContext({
 		colorScheme: scheme,
+		reducedMotion: motion,
 		viewport: { width, height },
 		...(user ? { httpCredentials: { username: user, password } } : {}),
 	});

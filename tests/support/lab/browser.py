@@ -84,8 +84,8 @@ class Browser:
         assert 'error' not in answer, f'{order} {more}: {answer["error"]}'
         return answer.get('result')
 
-    def open(self, port, path='/view/', scheme='dark', width=1280, height=900, **credentials):
-        return Page(self, path, port, scheme=scheme, width=width, height=height, **credentials)
+    def open(self, port, path='/view/', scheme='dark', motion='no-preference', width=1280, height=900, **credentials):
+        return Page(self, path, port, scheme=scheme, motion=motion, width=width, height=height, **credentials)
 
     def close(self):
         self.process.stdin.close()
