@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The dashboard's pages in Chromium: how they are laid out and used, and what they keep."""
 import os
+import signal
 import time
 
 import pytest
 
 from lab import VIP, config, frontend, pool, until
-from lab.dashboard import CREDENTIALS
+from lab.dashboard import CREDENTIALS, PASSWORD, USER
 from lab.visits import OTHER, SHOTS, browser, daemon, dashboard, visit, web  # noqa: F401
 
 # where the cells of each row of the pools begin; rows that name a pool have only one
@@ -201,3 +202,86 @@ def test_who_wants_no_motion_sees_none(visit, dashboard, web):
     page.evaluate('location.hash = "#/here/frontend/www"')
     page.wait('.path-link')
     assert page.evaluate('getComputedStyle(document.querySelector(".path-link")).transitionDuration') == '0s'
+
+
+def test_events_follow_the_newest_unless_the_reader_scrolled_away(visit, start_dashboard, daemon):
+    """Of probes, as they come: oldest first"""
+    dashboard = start_dashboard(f'here=127.0.0.1:{daemon.api_port}', args=('--events-level', 'debug'))
+    page = visit(dashboard.port, '/view/#/here/events', height=400)
+    page.choose('.toolbar select', 'debug')
+    left = '(list => list.scrollHeight - list.clientHeight - list.scrollTop)(document.querySelector(".events"))'
+    count = 'document.querySelectorAll(".event").length'
+    until(lambda: page.evaluate('document.querySelector(".events").scrollTop') > 100, what='more than fits')
+    assert page.evaluate(left) < 40, 'it follows'
+    times = page.evaluate('[...document.querySelectorAll(".event time")].map(one => one.innerText)')
+    assert times == sorted(times)
+    page.evaluate('document.querySelector(".events").scrollTop = 0')
+    before = page.evaluate(count)
+    until(lambda: page.evaluate(count) > before + 10, what='more events')
+    assert page.evaluate('document.querySelector(".events").scrollTop') == 0, 'the reader is left alone'
+    page.click('button:text("To the newest"):not(:disabled)')
+    page.wait('button:text("To the newest"):disabled')
+    before = page.evaluate(count)
+    until(lambda: page.evaluate(count) > before + 10, what='more events')
+    assert page.evaluate(left) < 40, 'it follows again'
+
+
+def choose_act(page, backend, act):
+    page.click(f'[data-backend={backend}] .menu-button')
+    page.click(f'[role=menuitem]:has-text("{act}")')
+    page.wait('dialog')
+
+
+def test_a_backend_is_disabled_enabled_and_its_flows_are_cut(visit, dashboard, daemon, web):
+    page = visit(dashboard.port, '/admin/#/here/frontend/www', user=USER, password=PASSWORD)
+    choose_act(page, 'a', 'Weight')
+    page.click('dialog input[type=checkbox]')
+    page.wait('dialog .effects:has-text("cut")')
+    page.fill('dialog input[name=weight]', '20')
+    page.click('dialog button[type=submit]')
+    daemon.plane.wait_journal(f'as-weight {VIP}:80/tcp {web[0].address} 100->20 flush')
+    page.wait_gone('dialog')
+    choose_act(page, 'a', 'Disable')
+    page.click('dialog button[type=submit]')
+    page.wait('[data-backend=a][data-state=disabled]')
+    choose_act(page, 'a', 'Enable')
+    page.click('dialog button[type=submit]')
+    page.wait('[data-backend=a][data-state=up]')
+    assert page.count('.toast.shown') == 1
+
+
+def names(page):
+    return page.evaluate('[...document.querySelectorAll(".tile")].map(tile => tile.dataset.frontend)')
+
+
+def listed(daemon):
+    return [one.name for one in daemon.api.call('ListFrontends').frontends]
+
+
+def test_a_reload_behind_its_back_is_followed_in_the_order_of_the_server(visit, dashboard, daemon):
+    page = visit(dashboard.port)
+    page.wait('[data-frontend=www]')
+    page.evaluate('window.mark = 1')
+    assert names(page) == listed(daemon) == ['api', 'www']
+    with open(daemon.path, encoding='utf-8') as file:
+        text = file.read()
+    daemon.write(text.replace('"api"', '"zulu"').replace('the site', 'the new site'))
+    daemon.signal(signal.SIGHUP)
+    page.wait('[data-frontend=zulu]')
+    page.wait_gone('[data-frontend=api]')
+    assert names(page) == listed(daemon) == ['www', 'zulu']
+    page.click('[data-frontend=www]')
+    page.wait('main :text("the new site")')
+    assert page.evaluate('window.mark') == 1, 'the page was not loaded anew'
+
+
+def test_ages_go_on_by_themselves(visit, dashboard, web):
+    page = visit(dashboard.port)
+    page.wait('[data-frontend=www]')
+    web[0].refuse()
+    newest = '.recent li:first-child:has-text("up → down") time'
+    page.wait(newest)
+    seen = [page.text(newest)]
+    for _ in range(3):
+        seen.append(until(lambda: page.text(newest) != seen[-1] and page.text(newest), what='another age'))
+    assert all(one == 'now' or one.endswith('s') for one in seen), seen

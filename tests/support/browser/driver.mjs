@@ -47,6 +47,7 @@ const orders = {
 		page.waitForSelector(selector, { state, timeout }).then(() => null),
 	click: (page, { selector, timeout }) => page.click(selector, { timeout }),
 	fill: (page, { selector, text }) => page.fill(selector, text),
+	choose: (page, { selector, value }) => page.selectOption(selector, value).then(() => null),
 	press: (page, { key }) => page.keyboard.press(key),
 	text: (page, { selector }) => page.innerText(selector),
 	count: (page, { selector }) => page.locator(selector).count(),

@@ -42,6 +42,9 @@ class Page:
     def fill(self, selector, text):
         self.order('fill', selector=selector, text=text)
 
+    def choose(self, selector, value):
+        self.order('choose', selector=selector, value=value)
+
     def press(self, key):
         self.order('press', key=key)
 

@@ -65,13 +65,16 @@ export const Events: Component<{ scope: string; many: boolean }> = (props) => {
 			? 'No event fits.'
 			: 'Nothing has happened yet.';
 
-	let atEnd = true;
+	const [atEnd, setAtEnd] = createSignal(true);
 	const onScroll = () => {
-		if (list) atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 40;
+		if (list) setAtEnd(list.scrollHeight - list.scrollTop - list.clientHeight < 40);
+	};
+	const toEnd = () => {
+		if (list) list.scrollTop = list.scrollHeight;
 	};
 	createEffect(
 		on(lines, () => {
-			if (list && atEnd) list.scrollTop = list.scrollHeight;
+			if (atEnd()) toEnd();
 		}),
 	);
 
@@ -119,6 +122,9 @@ export const Events: Component<{ scope: string; many: boolean }> = (props) => {
 					</For>
 				</span>
 				<span class="muted">{plural(lines().length, 'event')}</span>
+				<button type="button" disabled={atEnd()} onClick={toEnd}>
+					To the newest
+				</button>
 			</div>
 			<ul
 				ref={list}
