@@ -8,6 +8,7 @@ import type { Snapshot, StreamEvent } from './api/types.ts';
 import { append, EMPTY_LOG, type Line, type Log, lineOf, lineOfChange } from './model/events.ts';
 import { ms, num, parseDuration } from './model/format.ts';
 import { type Health, healthOf, type ServerHealth } from './model/health.ts';
+import { patchesOf, shownOf } from './model/patch.ts';
 import { latencyKey, newRing, push, type Ring, ratesOf } from './model/series.ts';
 import {
 	EMPTY,
@@ -132,13 +133,21 @@ function judge(): void {
 }
 
 /** reconcile() changes what it was given before, so it gets copies, and of what changed alone. */
+function patch(index: number, before: ServerView, after: ServerView): void {
+	const set = setServers as (...path: unknown[]) => void;
+	for (const { path, value } of patchesOf(before, after))
+		set('list', index, ...path, reconcile(structuredClone(value), { key: 'name' }));
+}
+
 function show(): void {
 	const names = (list: ServerView[]) => list.map((one) => one.name).join('\n');
-	if (names(shown) !== names(current.servers)) setServers('list', structuredClone(current.servers));
-	current.servers.forEach((server, index) => {
-		if (shown[index] === server) return;
-		setServers('list', index, reconcile(structuredClone(server), { key: 'name' }));
-	});
+	if (names(shown) !== names(current.servers)) {
+		setServers('list', structuredClone(current.servers.map(shownOf)));
+	} else {
+		current.servers.forEach((server, index) => {
+			patch(index, shown[index] as ServerView, server);
+		});
+	}
 	shown = current.servers;
 	judge();
 	setDrawn((count) => count + 1);

@@ -141,15 +141,16 @@ function changeItems<T extends { name: string }>(list: T[], changed: Changed<T>[
 	});
 }
 
-function onUpdate(server: ServerView, update: Update, at: number): ServerView {
+function onUpdate(server: ServerView, update: Update): ServerView {
 	const { frontends, backends, healthchecks, ...rest } = update;
-	const part: Partial<Server> = {
+	const known = server.backends;
+	return {
+		...server,
 		...rest,
 		frontends: changeItems(server.frontends, frontends),
+		backends: backends ? mergeBackends(changeItems(known, backends), known) : known,
 		healthchecks: changeItems(server.healthchecks, healthchecks),
 	};
-	if (backends) part.backends = changeItems(server.backends, backends);
-	return onRefresh(server, part, at);
 }
 
 function onEvent(server: ServerView, event: StreamEvent): ServerView {
@@ -167,7 +168,7 @@ function onEvent(server: ServerView, event: StreamEvent): ServerView {
 		case 'counters':
 			return { ...server, counters: event.payload };
 		case 'update':
-			return onUpdate(server, event.payload, ms(event.at_ns));
+			return onUpdate(server, event.payload);
 		case 'server':
 		case 'refresh':
 		case 'lb':

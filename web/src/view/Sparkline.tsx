@@ -6,7 +6,7 @@ import { drawn, ringOf } from '../store.ts';
 
 const WIDTH = 160;
 const HEIGHT = 28;
-const POINTS = 120;
+const POINTS = 60;
 
 /** The path of the sum of all lines but those left out; gaps break it. */
 export function sparkPath(ring: Ring, lines: number[]): string {
@@ -34,8 +34,13 @@ export function sparkPath(ring: Ring, lines: number[]): string {
 }
 
 export const Sparkline: Component<{ of: string; lines: number[] }> = (props) => {
-	const path = createMemo(() => {
+	/** Most of what is drawn brings nothing for one line. */
+	const newest = createMemo(() => {
 		drawn();
+		return ringOf(props.of)?.times.at(-1);
+	});
+	const path = createMemo(() => {
+		newest();
 		const ring = ringOf(props.of);
 		return ring && ring.times.length > 1 ? sparkPath(ring, props.lines) : '';
 	});

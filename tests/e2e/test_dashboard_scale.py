@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Three servers with two hundred frontends of five backends each, all probed: the page stays usable."""
+import socket
+import statistics
+import threading
+
+import pytest
+
+from lab import Check, config, frontend, pool, until
+from lab.visits import browser, visit  # noqa: F401
+
+SERVERS, FRONTENDS, BACKENDS = 3, 200, 5
+BUDGET, SECONDS = 200, 15  # ms of a task that holds the page up; time of a measurement
+WATCH = '''{
+    window.tasks = []
+    new PerformanceObserver(list => window.tasks.push(...list.getEntries().map(one => Math.round(one.duration))))
+        .observe({ type: 'longtask' })
+}'''
+
+
+@pytest.fixture
+def listener():
+    """A port of every address of the loopback, where whoever comes is sent away."""
+    it = socket.create_server(('0.0.0.0', 0), backlog=4096)
+
+    def accept():
+        try:
+            while True:
+                it.accept()[0].close()
+        except OSError:
+            pass
+    thread = threading.Thread(target=accept, daemon=True)
+    thread.start()
+    yield it.getsockname()[1]
+    it.shutdown(socket.SHUT_RDWR)
+    thread.join()
+    it.close()
+
+
+def large(number, port):
+    """Backends 127.N.x.y, each probed each 2 s."""
+    names = [f'b{n:04}' for n in range(FRONTENDS * BACKENDS)]
+    check = Check(type='tcp', port=port, interval=2, fast=2, down=2)
+    vips = {f'f{n:03}': frontend('203.0.113.1', pool('first', *names[n * BACKENDS:(n + 1) * BACKENDS - 1]),
+                                 pool('second', names[(n + 1) * BACKENDS - 1]), port=n + 1) for n in range(FRONTENDS)}
+    backends = {name: (f'127.{number}.{n // 250}.{n % 250 + 1}', 'tcp') for n, name in enumerate(names)}
+    return config({'tcp': check}, backends, vips, dataplane='vpp', lb={'sync-interval': '1h'})
+
+
+@pytest.fixture
+def daemons(start_api, listener):
+    return [start_api(large(10 + n, listener), level='info') for n in range(SERVERS)]
+
+
+def tasks_over(page, daemons, seconds):
+    """Long tasks of that many seconds, in ms, while everything is probed and counted."""
+    page.evaluate('window.tasks = []; window.end = performance.now() + %d' % (seconds * 1000))
+
+    def is_over():
+        for daemon in daemons:
+            daemon.plane.seed(['counters 31', f'count-many {FRONTENDS} {BACKENDS}'])
+        return page.evaluate('performance.now() > window.end')
+    until(is_over, 4 * seconds, 'the end of the measurement')
+    return sorted(page.evaluate('window.tasks'))
+
+
+@pytest.mark.parametrize('view', ['overview', 'backends'])
+def test_the_page_stays_usable_with_three_thousand_backends(visit, start_dashboard, daemons, view):
+    """Of the tasks that hold it up: the median, since a busy machine makes some of them long"""
+    dashboard = start_dashboard(*(f'lb{n}=127.0.0.1:{daemon.api_port}' for n, daemon in enumerate(daemons)))
+    page = visit(dashboard.port, height=1200)
+    page.wait(f'.count-card:has-text("{SERVERS * FRONTENDS * BACKENDS} up")')
+    page.evaluate(WATCH)
+    page.evaluate(f'location.hash = "#/-/{view}"')
+    tasks = tasks_over(page, daemons, SECONDS)
+    print(f'{view}: {len(tasks)} long tasks in {SECONDS} s, {sum(tasks)} ms, the longest {tasks[-3:]} ms')
+    assert statistics.median(tasks or [0]) < BUDGET, tasks
