@@ -285,3 +285,46 @@ def test_ages_go_on_by_themselves(visit, dashboard, web):
     for _ in range(3):
         seen.append(until(lambda: page.text(newest) != seen[-1] and page.text(newest), what='another age'))
     assert all(one == 'now' or one.endswith('s') for one in seen), seen
+
+
+# each that Tab should lead to gets a number; then it is said which one has the focus and whether that is to be seen
+NUMBER = '''[...document.querySelectorAll('a[href], button, select, input, summary, [tabindex="0"]')]
+    .filter(it => it.checkVisibility({ contentVisibilityAuto: true }) && !it.disabled)
+    .map((it, index) => (it.dataset.number = index, it.innerText || it.getAttribute('aria-label') || it.outerHTML))'''
+FOCUSED = '''(it => [Number(it.dataset.number ?? -1), getComputedStyle(it).outlineStyle !== 'none'
+    && parseFloat(getComputedStyle(it).outlineWidth) >= 1])(document.activeElement)'''
+
+
+@pytest.mark.parametrize('place', ['-/overview', '-/backends', '-/dataplane', '-/events', 'here/frontend/www', 'here/backend/b'])
+def test_everything_is_reached_by_keyboard_and_one_sees_where_one_is(visit, dashboard, place):
+    page = visit(dashboard.port, f'/admin/#/{place}', user=USER, password=PASSWORD, height=2000)
+    page.wait('.who-name:has-text("operator")')
+    page.wait({'here/frontend/www': '.path-backend', 'here/backend/b': 'main h1:text("b")'}.get(place, 'main h1'))
+    there = page.evaluate(NUMBER)
+    reached, hidden = set(), []
+    for _ in range(2 * len(there)):
+        page.press('Tab')
+        number, is_seen = page.evaluate(FOCUSED)
+        if number in reached:
+            break
+        reached.add(number)
+        hidden += [] if is_seen or number < 0 else [there[number]]
+    assert not hidden, 'one does not see that they have the focus'
+    assert not [name for number, name in enumerate(there) if number not in reached]
+
+
+def test_the_keys_are_listed_and_closed_again(visit, dashboard):
+    page = visit(dashboard.port)
+    page.wait('[data-frontend=www]')
+    page.evaluate('document.querySelector("[data-frontend=www]").focus()')
+    page.press('?')
+    page.wait('dialog[open]:has-text("pause the events")')
+    page.press('2')
+    assert page.evaluate('location.hash') == '', 'a question is answered first'
+    assert page.violations() == []
+    page.press('Escape')
+    page.wait_gone('dialog[open]')
+    assert page.evaluate('document.activeElement.dataset.frontend') == 'www', 'the focus is back'
+    for key, place in (('2', 'backends'), ('3', 'dataplane'), ('4', 'events'), ('1', 'overview')):
+        page.press(key)
+        page.wait(f'.views [aria-current][href$={place}]')

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
-import { patchesOf } from './patch.ts';
+import { patchesOf, reused } from './patch.ts';
 import { reduce } from './state.ts';
 import { backend, event, frontend, server } from './testing.ts';
 
@@ -34,6 +34,13 @@ it('a transition touches the backend and the frontends that have it', () => {
 
 it('other names are another list', () => {
 	expect(paths(event('refresh', { backends: [backend('a'), backend('z')] }))).toEqual(['backends']);
+});
+
+it('what is the same stays the same object, also when others come before it', () => {
+	const before = [{ name: 'a' }, { name: 'b' }];
+	const after = reused(before, [{ name: 'new' }, { name: 'a' }]);
+	expect(after[1]).toBe(before[0]);
+	expect(after[0]).toEqual({ name: 'new' });
 });
 
 it('nothing new is nothing to do', () => {

@@ -33,6 +33,12 @@ export const shownOf = (server: ServerView): ServerView => ({
 	counters: withoutFigures(server.counters),
 });
 
+/** The new list, with the old object for each that is the same: rows stay, and so does the focus. */
+export function reused<T>(before: T[], after: T[]): T[] {
+	const known = new Map(before.map((one) => [JSON.stringify(one), one]));
+	return after.map((one) => known.get(JSON.stringify(one)) ?? one);
+}
+
 export function patchesOf(before: ServerView, after: ServerView): Patch[] {
 	return (Object.keys(after) as (keyof ServerView)[]).flatMap((key) => {
 		const value = after[key];

@@ -26,6 +26,7 @@ import { DataPlane } from './DataPlane.tsx';
 import { Events } from './Events.tsx';
 import { FrontendPage } from './FrontendPage.tsx';
 import { VerdictIcon } from './Icons.tsx';
+import { Keys, onKey } from './Keys.tsx';
 import { Overview } from './Overview.tsx';
 
 const NAMES: Record<(typeof VIEWS)[number], string> = {
@@ -196,26 +197,10 @@ const Footer: Component = () => {
 					</span>
 				)}
 			</Show>
-			<span class="keys">
-				<kbd>/</kbd> search <kbd>p</kbd> pause events <kbd>1</kbd>–<kbd>4</kbd> views
-			</span>
+			<Keys />
 		</footer>
 	);
 };
-
-const isTyping = (target: EventTarget | null): boolean =>
-	target instanceof HTMLElement &&
-	target.closest('input, select, textarea, dialog, [role=menu]') !== null;
-
-function onKey(event: KeyboardEvent): void {
-	if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
-	const view = VIEWS[Number(event.key) - 1];
-	if (view) location.hash = linkTo(route().scope, view);
-	else if (event.key === '/') document.querySelector<HTMLElement>('[data-search]')?.focus();
-	else if (event.key === 'p') document.querySelector<HTMLElement>('[data-pause]')?.click();
-	else return;
-	event.preventDefault();
-}
 
 /** The title says how it is, so that the tab does. */
 const SIGNS: Record<Verdict, string> = {

@@ -6,8 +6,9 @@ import type { Frontend } from '../api/types.ts';
 import { isFolded } from '../folds.ts';
 import { num, plural, scaled, vipText } from '../model/format.ts';
 import { countStates, type Verdict } from '../model/health.ts';
+import { reused } from '../model/patch.ts';
 import { frontendKey, latest } from '../model/series.ts';
-import { recentChanges, type ServerView } from '../model/state.ts';
+import { type Change, recentChanges, type ServerView } from '../model/state.ts';
 import { linkTo } from '../route.ts';
 import { drawn, frontendHealth, plainServers, ringOf, serverHealth } from '../store.ts';
 import { ServerActions } from './Actions.tsx';
@@ -93,11 +94,12 @@ function concernsOf(server: ServerView): Concern[] {
 const GRAVITY: Verdict[] = ['critical', 'warning', 'degraded'];
 
 const Attention: Component<{ servers: ServerView[] }> = (props) => {
-	const concerns = createMemo(() =>
-		props.servers
+	const concerns = createMemo<Concern[]>((before) => {
+		const found = props.servers
 			.flatMap(concernsOf)
-			.sort((a, b) => GRAVITY.indexOf(a.verdict) - GRAVITY.indexOf(b.verdict)),
-	);
+			.sort((a, b) => GRAVITY.indexOf(a.verdict) - GRAVITY.indexOf(b.verdict));
+		return reused(before, found);
+	}, []);
 	const frontends = () => props.servers.reduce((sum, one) => sum + one.frontends.length, 0);
 	return (
 		<section class="attention" aria-label="Needs attention" aria-live="polite">
@@ -249,10 +251,10 @@ const ServerSection: Component<{ server: ServerView }> = (props) => (
 );
 
 const Recent: Component<{ servers: ServerView[]; scope: string }> = (props) => {
-	const changes = createMemo(() => {
+	const changes = createMemo<Change[]>((before) => {
 		const inScope = plainServers().filter((one) => !props.scope || one.name === props.scope);
-		return recentChanges(inScope, RECENT);
-	});
+		return reused(before, recentChanges(inScope, RECENT));
+	}, []);
 	return (
 		<Panel title="Last changes" aside={<a href={linkTo(props.scope, 'events')}>events</a>}>
 			<ul class="recent">

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys that the page knows, and a list of them.
+import { type Component, For } from 'solid-js';
+import { linkTo, route, VIEWS } from '../route.ts';
+
+const KEYS: [string, string][] = [
+	['1 2 3 4', 'overview, backends, data plane, events'],
+	['/', 'search, among backends and events'],
+	['p', 'pause the events, and go on'],
+	['?', 'this list'],
+	['Tab Enter Space', 'go to what can be done, and do it'],
+	['↑ ↓ Home End', 'move in a menu'],
+	['Esc', 'close a menu or a question'],
+];
+
+const isTyping = (target: EventTarget | null): boolean =>
+	target instanceof HTMLElement &&
+	target.closest('input, select, textarea, dialog, [role=menu]') !== null;
+
+const find = (what: string) => document.querySelector<HTMLElement>(`[data-${what}]`);
+
+export function onKey(event: KeyboardEvent): void {
+	if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+	const view = VIEWS[Number(event.key) - 1];
+	if (view) location.hash = linkTo(route().scope, view);
+	else if (event.key === '/') find('search')?.focus();
+	else if (event.key === 'p') find('pause')?.click();
+	else if (event.key === '?') find('keys')?.click();
+	else return;
+	event.preventDefault();
+}
+
+export const Keys: Component = () => {
+	let dialog: HTMLDialogElement | undefined;
+	return (
+		<>
+			<button type="button" class="keys" data-keys onClick={() => dialog?.showModal()}>
+				Keys <kbd>?</kbd>
+			</button>
+			<dialog ref={dialog} class="dialog" aria-labelledby="keys-title">
+				<form method="dialog">
+					<h2 id="keys-title">Keys</h2>
+					<dl class="key-list">
+						<For each={KEYS}>
+							{([keys, what]) => (
+								<div>
+									<dt>
+										<For each={keys.split(' ')}>{(key) => <kbd>{key}</kbd>}</For>
+									</dt>
+									<dd>{what}</dd>
+								</div>
+							)}
+						</For>
+					</dl>
+					<div class="dialog-buttons">
+						<button type="submit" class="primary">
+							Close
+						</button>
+					</div>
+				</form>
+			</dialog>
+		</>
+	);
+};
