@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <locale.h>
 #include <ncursesw/curses.h>
+#include <ncursesw/term.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +58,19 @@ static void set_characters(void)
 		setlocale(LC_CTYPE, "C.UTF-8");
 }
 
+/* Whether the terminal is one that can put a character where it is wanted. */
+static bool can_move(void)
+{
+	int error;
+	bool can;
+
+	if (setupterm(NULL, STDOUT_FILENO, &error) != OK)
+		return false;
+	can = tigetstr("cup") != NULL;
+	del_curterm(cur_term);
+	return can;
+}
+
 int tui_new(struct tui **ret)
 {
 	struct tui *t;
@@ -65,7 +79,7 @@ int tui_new(struct tui **ret)
 	assert(ret);
 
 	set_characters();
-	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !can_move())
 		return -ENOTTY;
 	set_escdelay(50);
 	screen = newterm(NULL, stdout, stdin);

@@ -328,6 +328,13 @@ def test_any_tally_keeps_to_its_lines(net, servers, write, screen):
     leave(it)
 
 
+@pytest.mark.parametrize('kind', ['dumb', 'nonsense'])
+def test_a_terminal_that_cannot_show_it_is_refused(net, write, terminal, kind):
+    it = terminal(command(net, '--config', write({'a': frontend('127.0.0.1', port=9)})), env={'TERM': kind})
+    it.wait_text('maglevt: this needs a terminal; without one use --batch')
+    assert it.end() == 2
+
+
 def test_it_follows_the_size_of_the_window(net, servers, write, screen):
     a = servers.open()
     it = screen(write({'a': a}))
