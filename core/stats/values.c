@@ -30,6 +30,7 @@ void values_add(struct values *v, const char *text, int64_t now)
 
 	if (!known && v->n == VALUES_MAX) {
 		v->others++;
+		v->others_last = now;
 		return;
 	}
 	if (!known)

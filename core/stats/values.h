@@ -22,6 +22,7 @@ struct values {
 	struct value items[VALUES_MAX]; /* by text */
 	size_t n;
 	uint64_t others;
+	int64_t others_last; /* when one of them was seen */
 };
 
 void values_add(struct values *v, const char *text, int64_t now);

@@ -35,6 +35,7 @@ static void there_are_only_so_many(void **state)
 	values_add(&v, "web00", 200);
 	assert_int_equal(v.n, VALUES_MAX);
 	assert_int_equal(v.others, 100 - VALUES_MAX);
+	assert_int_equal(v.others_last, 99);
 	assert_int_equal(v.items[0].n, 2);
 }
 

@@ -225,6 +225,7 @@ static struct piece piece_of(const struct vip *v, size_t i, int64_t now)
 	struct piece p = { .text = "others" };
 
 	if (i == v->headers.n) {
+		p.recent = now - v->headers.others_last <= RECENT;
 		figure_count(v->headers.others, p.count);
 		return p;
 	}

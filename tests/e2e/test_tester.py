@@ -321,7 +321,7 @@ def test_any_tally_keeps_to_its_lines(net, servers, write, screen):
     assert len(lines) == 24 and max(map(len, lines)) <= 80
     assert lines[2].startswith(f'http {a.address}:{a.port} ') and lines[23].startswith(' q quit')
     assert 'Zürich-東京 ' in it.text and '???x ' in it.text and 'x' * 63 + ' ' in it.text
-    it.wait(lambda s: s.style_of('frontend-00') == '2' and s.style_of('web2 ') == '1', 'a faint one and a bright one')
+    it.wait(lambda s: s.style_of('frontend-00') == '2' and s.style_of('web2 ') == '1' and s.style_of('others ') == '1', 'a faint one and a bright one')
     it.resize(40, 10)
     it.wait(lambda s: len(s.text.splitlines()) == 10 and re.search(r'\n  .*\+\d+\n', s.text), 'one line')
     assert max(map(len, it.text.splitlines())) <= 40
