@@ -141,6 +141,16 @@ def test_https_other_ports_and_keepalive(net, servers, write, authority):
     assert len(plain.connections) - before <= kept['ok'] / 5
 
 
+def test_the_port_says_how_to_ask(net, servers, write, authority):
+    """In a namespace of its own every port is free"""
+    address, kinds = net.address(), {80: 'http', 8080: 'http', 443: 'https', 8443: 'https', 25: 'tcp'}
+    made = {f'p{port}': servers.open(address=address, port=port, certificate=authority.good if kind == 'https' else None)
+            for port, kind in kinds.items()}
+    vips = batch(net, '--config', write(made), '--insecure')
+    assert {vip['port']: vip['scheme'] for vip in vips} == kinds
+    assert all(bool(made[f'p{port}'].requests) == (kind != 'tcp') for port, kind in kinds.items())
+
+
 def test_several_files_and_mistakes_elsewhere(net, servers, write):
     """Each VIP once; what else is wrong in a file does not matter here"""
     a, b = servers.open(), servers.open()
