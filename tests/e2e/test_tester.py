@@ -320,10 +320,11 @@ def test_a_long_address_has_a_line_of_its_own(net, servers, write, screen):
 def test_any_tally_keeps_to_its_lines(net, servers, write, screen):
     """Many values, long ones, and bytes that are no text; those of the last 5 s stand out"""
     a, b = servers.open(), servers.open()
+    a.answer(headers=['X-IPng-Frontend: Zürich-東京'])
     b.answer(headers=[WEB2])
     it = screen(write({'a': a, 'b': b}), '--scheme', 'http')
-    names = [f'frontend-{i:02}' for i in range(40)]
-    for name in ['Zürich-東京', '\x85\u202e\u0301x', 'x' * 300, *names]:
+    it.wait_text('Zürich-東京 ')
+    for name in ['\x85\u202e\u0301x', 'x' * 300, *(f'frontend-{i:02}' for i in range(40))]:
         a.answer(headers=[f'X-IPng-Frontend: {name}'])
         a.wait_more(2)
     it.wait(lambda s: re.search(r'frontend-28 \d[^+]* others \d+\nhttp ', s.text), 'all 32, and the others')
