@@ -81,26 +81,38 @@ void http__route(struct http_exchange *x, const struct http_request *request)
 		http_reply_status(x, 404);
 }
 
-/* RFC 9112 §3.2.2: a server must understand the absolute form, too. */
+/* "http://" or "https://", whoever terminates TLS. */
+static size_t scheme_len(struct str target)
+{
+	static const struct str schemes[] = { { "http://", 7 }, { "https://", 8 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++)
+		if (target.n >= schemes[i].n &&
+		    str_ieq((struct str){ target.p, schemes[i].n }, schemes[i]))
+			return schemes[i].n;
+	return 0;
+}
+
+/*
+ * RFC 9112 §3.2.2: a server must understand the absolute form, too. The authority ends at a slash
+ * or a question mark.
+ */
 static struct str without_origin(struct str target)
 {
-	struct str scheme = STR("http://");
-	const char *slash;
+	size_t at = scheme_len(target);
 
-	if (target.n < scheme.n || !str_ieq((struct str){ target.p, scheme.n }, scheme))
-		return target;
-	target.p += scheme.n;
-	target.n -= scheme.n;
-	slash = target.n ? memchr(target.p, '/', target.n) : NULL;
-	if (!slash)
-		return STR("/");
-	return (struct str){ slash, target.n - (size_t)(slash - target.p) };
+	while (at && at < target.n && target.p[at] != '/' && target.p[at] != '?')
+		at++;
+	return (struct str){ target.p + at, target.n - at };
 }
 
 void http__split_target(struct str target, struct http_request *ret)
 {
 	struct str rest = without_origin(target);
+	bool absolute = rest.p != target.p;
 
 	str_cut(&rest, '?', &ret->path);
+	if (absolute && !ret->path.n)
+		ret->path = STR("/");
 	ret->query = rest.p ? rest : STR("");
 }

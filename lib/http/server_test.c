@@ -62,9 +62,10 @@ static void on_large(struct http_exchange *x, const struct http_request *request
 }
 
 static const struct http_route routes[] = {
-	{ HTTP_GET, "/hello", on_hello },     { HTTP_GET | HTTP_POST, "/echo", on_echo },
-	{ HTTP_PUT, "/echo", on_echo },	      { HTTP_GET, "/files/*", on_echo },
-	{ HTTP_GET, "/headers", on_headers }, { HTTP_GET, "/large", on_large },
+	{ HTTP_GET, "/hello", on_hello }, { HTTP_GET | HTTP_POST, "/echo", on_echo },
+	{ HTTP_PUT, "/echo", on_echo },	  { HTTP_GET, "/files/*", on_echo },
+	{ HTTP_GET, "/", on_echo },	  { HTTP_GET, "/headers", on_headers },
+	{ HTTP_GET, "/large", on_large },
 };
 
 static struct http_server_config plain(void)
@@ -185,6 +186,37 @@ static void the_table_of_routes_decides(void **state)
 	client_expect_close(c);
 	assert_int_equal(client_count(c, "HTTP/1.1 404"), 2);
 	client_free(c);
+	kit_stop(&kit);
+}
+
+/* RFC 9112 §3.2.2: whatever stands in the authority or in the query is no path. */
+static void the_absolute_form_is_understood(void **state)
+{
+	static const struct {
+		const char *target, *answer;
+	} rows[] = {
+		{ "http://a/echo?x", "GET|/echo|x||end" },
+		{ "HTTP://a.example:80/echo", "GET|/echo|||end" },
+		{ "https://[2001:db8::1]:443/echo?x=/hello", "GET|/echo|x=/hello||end" },
+		{ "HttpS://a/echo", "GET|/echo|||end" },
+		{ "http://a?x=/hello", "GET|/|x=/hello||end" },
+		{ "https://a", "GET|/|||end" },
+		{ "http://a/", "GET|/|||end" },
+		{ "ftp://a/echo", "404 Not Found\n" },
+		{ "?x=/hello", "404 Not Found\n" },
+	};
+	struct kit kit;
+
+	kit_start(&kit, plain());
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct client *c = client_new(&kit);
+		char text[256];
+
+		snprintf(text, sizeof(text), "GET %s HTTP/1.0\r\n\r\n", rows[i].target);
+		client_send(c, text);
+		client_expect(c, rows[i].answer);
+		client_free(c);
+	}
 	kit_stop(&kit);
 }
 
@@ -614,6 +646,7 @@ int main(void)
 		cmocka_unit_test(requests_sent_ahead_are_answered_in_order),
 		cmocka_unit_test(head_has_the_length_but_no_content),
 		cmocka_unit_test(the_table_of_routes_decides),
+		cmocka_unit_test(the_absolute_form_is_understood),
 		cmocka_unit_test(bodies_come_by_length_and_in_chunks),
 		cmocka_unit_test(a_request_byte_by_byte_is_the_same_request),
 		cmocka_unit_test(continue_is_said_before_the_body),
