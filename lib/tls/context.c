@@ -15,7 +15,9 @@
 
 #include "lib/tls/tls_private.h"
 
+/* What is spoken inside, the best first, each with its length in front. */
 static const unsigned char http11[] = "\x08http/1.1";
+static const unsigned char http1[] = "\x08http/1.1\x08http/1.0";
 static const unsigned char h2[] = "\x02h2";
 
 static SSL_CTX *new_ctx(const SSL_METHOD *method)
@@ -97,11 +99,11 @@ static int check_pair(const struct tls_files *files, bool needed, const struct c
 static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_n,
 		   const unsigned char *in, unsigned in_n, void *arg)
 {
+	unsigned ours = (unsigned)strlen(arg);
 	unsigned char *chosen;
 
 	(void)ssl;
-	if (SSL_select_next_proto(&chosen, out_n, arg, 1U + *(const unsigned char *)arg, in,
-				  in_n) != OPENSSL_NPN_NEGOTIATED)
+	if (SSL_select_next_proto(&chosen, out_n, arg, ours, in, in_n) != OPENSSL_NPN_NEGOTIATED)
 		return SSL_TLSEXT_ERR_ALERT_FATAL;
 	*out = chosen;
 	return SSL_TLSEXT_ERR_OK;
@@ -114,9 +116,8 @@ static void demand_certificates(SSL_CTX *ctx, const char *ca)
 	SSL_CTX_set_client_CA_list(ctx, SSL_load_client_CA_file(ca));
 }
 
-/* protocol: the one that is spoken, its length in front. */
-static int set_up_server(SSL_CTX *ctx, const struct tls_files *files, const unsigned char *protocol,
-			 const struct complaint *to)
+static int set_up_server(SSL_CTX *ctx, const struct tls_files *files,
+			 const unsigned char *protocols, const struct complaint *to)
 {
 	int r = check_pair(files, true, to);
 
@@ -126,7 +127,7 @@ static int set_up_server(SSL_CTX *ctx, const struct tls_files *files, const unsi
 		return r;
 	if (files->ca)
 		demand_certificates(ctx, files->ca);
-	SSL_CTX_set_alpn_select_cb(ctx, on_alpn, (void *)(uintptr_t)protocol);
+	SSL_CTX_set_alpn_select_cb(ctx, on_alpn, (void *)(uintptr_t)protocols);
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET | SSL_OP_CIPHER_SERVER_PREFERENCE);
 	SSL_CTX_set_num_tickets(ctx, 0);
@@ -141,7 +142,7 @@ static int set_up_h2_server(SSL_CTX *ctx, const struct tls_files *files, const s
 static int set_up_http_server(SSL_CTX *ctx, const struct tls_files *files,
 			      const struct complaint *to)
 {
-	return set_up_server(ctx, files, http11, to);
+	return set_up_server(ctx, files, http1, to);
 }
 
 static int set_up_client(SSL_CTX *ctx, const struct tls_files *files, const struct complaint *to)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <openssl/ssl.h>
 
 #include "lib/tls/testkit.h"
 #include "lib/tls/tls.h"
@@ -117,6 +118,35 @@ static void a_client_that_speaks_no_h2_is_refused(void **state)
 	part(&e);
 }
 
+/* What a server of HTTP/1 chooses when a client offers this; "" when they cannot agree. */
+static void expect_choice(const char *offer, const char *choice)
+{
+	struct tls_files files = { pki_file(&pki, "server.pem"), pki_file(&pki, "server.key"),
+				   NULL };
+	struct tls_context *client = tls_client_context_new(false), *server;
+	char reason[128];
+	struct ends e;
+	int c, s;
+
+	assert_int_equal(tls_http_server_context_new(&files, &server, reason, sizeof(reason)), 0);
+	SSL_CTX_set_alpn_protos((SSL_CTX *)client, (const unsigned char *)offer,
+				(unsigned)strlen(offer));
+	join(&e, server, client, "localhost");
+	shake(&e, &c, &s);
+	assert_int_equal(s, *choice ? 0 : -EPROTO);
+	assert_true(str_eq(tls_protocol(e.server), str_of(choice)));
+	part(&e);
+}
+
+static void a_server_of_http1_takes_both_of_its_versions(void **state)
+{
+	expect_choice("\x08http/1.1", "http/1.1");
+	expect_choice("\x08http/1.0", "http/1.0");
+	expect_choice("\x08http/1.0\x08http/1.1", "http/1.1");
+	expect_choice("\x02h2\x08http/1.0", "http/1.0");
+	expect_choice("\x02h2", "");
+}
+
 static void a_server_of_another_authority_is_refused(void **state)
 {
 	struct ends e;
@@ -215,6 +245,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_ends_agree_on_h2),
 		cmocka_unit_test(a_client_that_speaks_no_h2_is_refused),
+		cmocka_unit_test(a_server_of_http1_takes_both_of_its_versions),
 		cmocka_unit_test(a_server_of_another_authority_is_refused),
 		cmocka_unit_test(a_client_is_known_by_its_certificate),
 		cmocka_unit_test(a_client_without_a_certificate_of_ours_is_refused),

@@ -46,7 +46,10 @@ struct tls_files {
  */
 int tls_server_context_new(const struct tls_files *files, struct tls_context **ret, char *reason,
 			   size_t reason_size);
-/* The same with ALPN http/1.1 in the place of h2; clients without ALPN are welcome in both. */
+/*
+ * The same with ALPN http/1.1 or http/1.0 in the place of h2, the newer one where a client offers
+ * both. Clients without ALPN are welcome in both contexts.
+ */
 int tls_http_server_context_new(const struct tls_files *files, struct tls_context **ret,
 				char *reason, size_t reason_size);
 int tls_h2_client_context_new(const struct tls_files *files, struct tls_context **ret, char *reason,
