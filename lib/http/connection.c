@@ -225,6 +225,8 @@ static enum step step_head(struct http__conn *c)
 		return need_input(c);
 	if (r < 0)
 		return refuse_malformed(c, r == -E2BIG ? 431 : 400);
+	if (s->head.expect_other)
+		return refuse_malformed(c, 417);
 	c->head_len = (size_t)r;
 	http_body_init(&c->body, &s->head, s->head.method);
 	if (c->body.kind == HTTP_BODY_LENGTH && c->body.left > s->config.max_body)

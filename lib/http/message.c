@@ -236,8 +236,14 @@ static int note_host(struct facts *f, struct str value)
 
 static int note_expect(struct facts *f, struct str value)
 {
-	if (f->head->minor >= 1 && str_ieq(value, STR("100-continue")))
-		f->head->expect_continue = true;
+	struct str member;
+
+	while (f->head->minor >= 1 && str_cut(&value, ',', &member)) {
+		bool known = str_ieq(str_trim(member), STR("100-continue"));
+
+		f->head->expect_continue |= known;
+		f->head->expect_other |= !known && str_trim(member).n;
+	}
 	return 0;
 }
 
@@ -320,7 +326,8 @@ static int finish(struct http_head *h)
 
 	if (h->n_headers > HTTP_HEADERS_MAX)
 		return -E2BIG;
-	h->chunked = h->has_length = h->upgrade = h->expect_continue = false;
+	h->chunked = h->has_length = h->upgrade = false;
+	h->expect_continue = h->expect_other = false;
 	h->length = 0;
 	r = note_headers(&f);
 	if (r < 0)

@@ -44,6 +44,7 @@ struct http_head {
 	uint64_t length;      /* of Content-Length; at most INT64_MAX */
 	bool upgrade;	      /* Connection: upgrade */
 	bool expect_continue; /* HTTP/1.1 and Expect: 100-continue */
+	bool expect_other;    /* HTTP/1.1 and Expect: anything else */
 };
 
 /*

@@ -30,6 +30,7 @@ static void assert_same_head(const struct http_head *a, const char *base_a,
 	assert_int_equal(a->length, b->length);
 	assert_int_equal(a->upgrade, b->upgrade);
 	assert_int_equal(a->expect_continue, b->expect_continue);
+	assert_int_equal(a->expect_other, b->expect_other);
 	for (size_t i = 0; i < a->n_headers; i++) {
 		assert_true(same_slice(a->headers[i].name, base_a, b->headers[i].name, base_b));
 		assert_true(same_slice(a->headers[i].value, base_a, b->headers[i].value, base_b));
@@ -106,7 +107,7 @@ static void a_request_is_read_in_place(void **state)
 	assert_str(http_header(&h, STR("X-HIGH")), "caf\xc3\xa9");
 	assert_null(http_header(&h, STR("absent")).p);
 	assert_true(h.keep_alive);
-	assert_false(h.chunked || h.has_length || h.upgrade || h.expect_continue);
+	assert_false(h.chunked || h.has_length || h.upgrade || h.expect_continue || h.expect_other);
 }
 
 static void a_response_is_read_in_place(void **state)
@@ -420,9 +421,14 @@ static void upgrade_and_expect_are_seen(void **state)
 	assert_true(response_with("Connection: Upgrade, keep-alive\r\n", &h) > 0);
 	assert_true(h.upgrade && h.keep_alive);
 	assert_true(request("PUT / HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\n\r\n", &h) > 0);
-	assert_true(h.expect_continue);
-	assert_true(request("PUT / HTTP/1.0\r\nExpect: 100-continue\r\n\r\n", &h) > 0);
-	assert_false(h.expect_continue);
+	assert_true(h.expect_continue && !h.expect_other);
+	assert_true(request("PUT / HTTP/1.0\r\nExpect: 100-continue, x\r\n\r\n", &h) > 0);
+	assert_false(h.expect_continue || h.expect_other);
+	assert_true(request("PUT / HTTP/1.1\r\nHost: a\r\nExpect: x, 100-continue\r\n\r\n", &h) >
+		    0);
+	assert_true(h.expect_continue && h.expect_other);
+	assert_true(request("PUT / HTTP/1.1\r\nHost: a\r\nExpect: ,100-continue \r\n\r\n", &h) > 0);
+	assert_true(h.expect_continue && !h.expect_other);
 }
 
 static void too_many_headers_are_too_big(void **state)

@@ -4,7 +4,7 @@
  *
  * One server is one listening socket on one loop; everything runs on that loop's thread and nothing
  * blocks. A table of routes says who answers what; the server itself answers 404, 405, 400, 408,
- * 413, 431 and 503. A handler is called once per request, when all of it has come, and answers
+ * 413, 417, 431 and 503. A handler is called once per request, when all of it has come, and answers
  * either whole (http_reply) or with a stream whose producer is asked for the next slice when the
  * last one has gone (http_reply_stream): before it returns or, if it says so (http_reply_later),
  * when it has what it needs. Requests of one connection are answered in order.
@@ -95,7 +95,7 @@ struct http_server_stats {
 	uint64_t evicted;	/* answered ones closed to make room */
 	uint64_t accept_errors; /* out of descriptors or memory; accepting then pauses */
 	uint64_t requests;	/* that reached routing */
-	uint64_t malformed;	/* answered 400, 413 or 431 by the server */
+	uint64_t malformed;	/* answered 400, 413, 417 or 431 by the server */
 	uint64_t timeouts;	/* of any kind but idle */
 	uint64_t cancelled;	/* streams and later answers that did not reach their end */
 	uint64_t tls_failures;	/* handshakes */

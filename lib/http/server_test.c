@@ -290,6 +290,8 @@ static void bad_requests_are_told_so_and_closed(void **state)
 		  "HTTP/1.1 413 Content Too Large\r\n" },
 		{ "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
 		  "HTTP/1.1 400 Bad Request\r\n" },
+		{ "GET /hello HTTP/1.1\r\nHost: a\r\nExpect: the-unexpected\r\n\r\n",
+		  "HTTP/1.1 417 Expectation Failed\r\n" },
 	};
 	struct http_server_config config = plain();
 	struct kit kit;
