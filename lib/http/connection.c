@@ -47,23 +47,53 @@ static void set_deadline(struct http__conn *c, int64_t ns)
 	ev_timer_again(c->server->loop, &c->deadline); /* stops it when repeat is 0 */
 }
 
-/* In or out of the list of those that may be closed for others. */
-static void set_spare(struct http__conn *c, bool spare)
+/* A stream that has more to say than the client has taken. */
+static bool is_producing(const struct http__conn *c)
 {
-	if (c->spare == spare)
+	return c->state == HTTP__ANSWER && c->x.streaming && !c->x.ended && !c->x.waiting;
+}
+
+static enum http__rank rank_of(const struct http__conn *c)
+{
+	if (c->refused) /* gives no room */
+		return HTTP__RANKS;
+
+	switch (c->state) {
+	case HTTP__IDLE:
+		return c->served ? HTTP__SPARE : HTTP__ASKING;
+	case HTTP__HEAD:
+	case HTTP__BODY:
+		return HTTP__ASKING;
+	case HTTP__ANSWER:
+		return has_output(c) || is_producing(c) ? HTTP__TAKING : HTTP__RANKS;
+	case HTTP__LINGER:
+		return c->shut ? HTTP__SPARE : HTTP__TAKING;
+	case HTTP__STATES:
+		break;
+	}
+	assert(false);
+	return HTTP__RANKS;
+}
+
+static void set_rank(struct http__conn *c, enum http__rank rank)
+{
+	struct http_server *s = c->server;
+
+	if (c->rank == rank && !c->moved)
 		return;
-	if (spare)
-		TAILQ_INSERT_TAIL(&c->server->spare, c, spares);
-	else
-		TAILQ_REMOVE(&c->server->spare, c, spares);
-	c->spare = spare;
+	if (c->rank < HTTP__RANKS)
+		TAILQ_REMOVE(&s->ranks[c->rank], c, ranked);
+	if (rank < HTTP__RANKS)
+		TAILQ_INSERT_TAIL(&s->ranks[rank], c, ranked);
+	c->rank = rank;
+	c->since = ev_now(s->loop);
+	c->moved = false;
 }
 
 static void set_state(struct http__conn *c, enum http__state state)
 {
 	const struct http_server_config *config = &c->server->config;
 
-	set_spare(c, state == HTTP__IDLE);
 	c->state = state;
 
 	switch (state) {
@@ -126,6 +156,7 @@ static bool flush(struct http__conn *c)
 		return false;
 	c->out_at += (size_t)n;
 	c->gone += (size_t)n;
+	c->moved |= n > 0;
 	c->server->stats.bytes_sent += (uint64_t)n;
 	if (!has_output(c))
 		c->out.n = c->out_at = 0;
@@ -160,6 +191,7 @@ static void trace(struct http__conn *c, struct str method, struct str target)
 static enum step refuse(struct http__conn *c, unsigned status)
 {
 	c->x = (struct http_exchange){ .conn = c, .minor = 1, .close = true };
+	c->served = true;
 	set_state(c, HTTP__LINGER);
 	http_reply_status(&c->x, status);
 	trace(c, STR(""), STR(""));
@@ -192,6 +224,7 @@ static enum step handle(struct http__conn *c)
 		.close = !s->head.keep_alive || s->draining,
 	};
 	s->stats.requests++;
+	c->served = true;
 	set_state(c, HTTP__ANSWER);
 	http__route(&c->x, &request);
 	assert(c->x.answered || c->x.later);
@@ -314,7 +347,6 @@ static enum step step_linger(struct http__conn *c)
 	if (!c->shut) {
 		shutdown(c->fd, SHUT_WR);
 		c->shut = true;
-		set_spare(c, !c->refused); /* those over the limit give no room */
 		set_deadline(c, LINGER_TIME);
 	}
 	return need_input(c);
@@ -327,10 +359,9 @@ static enum step (*const steps[HTTP__STATES])(struct http__conn *c) = {
 
 void http__conn_watch(struct http__conn *c, bool also_write)
 {
-	bool stream = c->state == HTTP__ANSWER && c->x.streaming && !c->x.ended && !c->x.waiting;
 	bool room = c->state != HTTP__ANSWER || c->in.n < HTTP_HEAD_MAX;
 	int events = (room && !c->peer_closed ? EV_READ : 0) |
-		     (also_write || stream || has_output(c) ? EV_WRITE : 0);
+		     (also_write || is_producing(c) || has_output(c) ? EV_WRITE : 0);
 
 	if (!c->secured)
 		events = tls_wants_write(c->tls) ? EV_WRITE : EV_READ;
@@ -349,10 +380,12 @@ static void advance(struct http__conn *c)
 
 	for (int i = 0; step == AGAIN && i < STEPS_PER_TURN; i++)
 		step = flush(c) ? steps[c->state](c) : CLOSE;
-	if (step == CLOSE)
+	if (step == CLOSE) {
 		http__conn_close(c);
-	else
-		http__conn_watch(c, step == AGAIN);
+		return;
+	}
+	set_rank(c, rank_of(c));
+	http__conn_watch(c, step == AGAIN);
 }
 
 /* True when bytes can go both ways; otherwise the connection waits, or is gone. */
@@ -388,7 +421,7 @@ static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 	struct http__conn *c = container_of(w, struct http__conn, deadline);
 	bool in_request = c->state == HTTP__HEAD || c->state == HTTP__BODY;
 
-	if (!c->spare && !c->shut)
+	if (c->rank != HTTP__SPARE && !c->shut)
 		c->server->stats.timeouts++;
 	if (in_request)
 		http__conn_refuse(c, 408);
@@ -419,6 +452,8 @@ struct http__conn *http__conn_new(struct http_server *s, int fd, struct endpoint
 	bound_unsent(fd);
 	TAILQ_INSERT_TAIL(&s->conns, c, all);
 	s->stats.connections++;
+	c->rank = HTTP__RANKS;
+	set_rank(c, rank_of(c));
 	ev_init(&c->deadline, on_deadline);
 	set_deadline(c, s->config.request_timeout);
 	ev_init(&c->io, on_io);
@@ -431,7 +466,7 @@ void http__conn_close(struct http__conn *c)
 {
 	struct http_server *s = c->server;
 
-	set_spare(c, false);
+	set_rank(c, HTTP__RANKS);
 	ev_io_stop(s->loop, &c->io);
 	ev_timer_stop(s->loop, &c->deadline);
 	tls_free(c->tls);

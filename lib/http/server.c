@@ -2,10 +2,12 @@
 /*
  * server: the listening socket, who is let in, and how it ends.
  *
- * The server owns its connections; they live in a list, and those that were answered and may be
- * closed without harm also in a second one, oldest first, from which room is made. Over the limit a
- * few more are let in to be told 503; beyond those, closing is all that is left. When descriptors
- * run out, the oldest of the second list goes as well.
+ * The server owns its connections; they live in a list, and each that waits for its client also in
+ * that of its rank, oldest first. At the limit, and when descriptors run out, one of these makes
+ * room for whoever is new: an idle one, which was answered; else one whose request is not whole,
+ * so that those who never finish asking keep nobody out; else one whose client has not taken
+ * anything of its answer for a while. Where there is none, a few more are let in to be told 503;
+ * beyond those, closing is all that is left.
  */
 #include "lib/http/server.h"
 
@@ -18,6 +20,7 @@
 #include "lib/http/server_private.h"
 
 #define REFUSED_MAX 64 /* connections over the limit that are open to be told so */
+#define STALLED 1.0    /* s without progress of an answer, that others do not have to wait for */
 
 static const struct http_server_config defaults = {
 	.max_connections = 1000,
@@ -41,13 +44,28 @@ static void apply_defaults(struct http_server_config *c)
 		c->write_timeout = defaults.write_timeout;
 }
 
-static bool evict_oldest(struct http_server *s)
+/* Whoever others may do without most; NULL: nobody. */
+static struct http__conn *find_victim(const struct http_server *s)
 {
-	struct http__conn *c = TAILQ_FIRST(&s->spare);
+	struct http__conn *c = NULL;
+
+	for (enum http__rank rank = 0; !c && rank < HTTP__RANKS; rank++)
+		c = TAILQ_FIRST(&s->ranks[rank]);
+	if (c && c->rank == HTTP__TAKING && ev_now(s->loop) - c->since < STALLED)
+		return NULL;
+	return c;
+}
+
+static bool make_room(struct http_server *s)
+{
+	struct http__conn *c = find_victim(s);
 
 	if (!c)
 		return false;
-	s->stats.evicted++;
+	if (c->rank == HTTP__SPARE)
+		s->stats.evicted++;
+	else
+		s->stats.cut++;
 	http__conn_close(c);
 	return true;
 }
@@ -59,7 +77,7 @@ static void on_accepted(int fd, struct endpoint peer, void *user)
 	struct http__conn *c;
 
 	s->stats.accepted++;
-	if (!over || evict_oldest(s)) {
+	if (!over || make_room(s)) {
 		http__conn_new(s, fd, peer);
 		return;
 	}
@@ -79,7 +97,7 @@ static void on_starved(int error, void *user)
 	struct http_server *s = user;
 
 	s->stats.accept_errors++;
-	evict_oldest(s);
+	make_room(s);
 }
 
 static void on_drained(struct ev_loop *loop, ev_timer *w, int revents)
@@ -116,7 +134,8 @@ int http_server_new(struct ev_loop *loop, const struct http_server_config *confi
 	s->config = *config;
 	apply_defaults(&s->config);
 	TAILQ_INIT(&s->conns);
-	TAILQ_INIT(&s->spare);
+	for (enum http__rank rank = 0; rank < HTTP__RANKS; rank++)
+		TAILQ_INIT(&s->ranks[rank]);
 	ev_timer_init(&s->drained, on_drained, 0, 0);
 	r = net_listener_open(&s->listener, loop, config->listen, &events);
 	if (r < 0)

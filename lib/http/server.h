@@ -12,6 +12,10 @@
  * Bounds: connections, size of head and body of a request, time to send a request, time to take an
  * answer (per HTTP_SLICE bytes), idle time. What a stream has not produced needs no memory.
  *
+ * At the limit of connections a new one takes the place of the oldest that is idle, else of the
+ * oldest whose request is not whole, else of one whose client takes nothing of its answer for a
+ * second. Only where all others wait for their answers is it refused.
+ *
  * The library never logs: it counts (http_server_stats) and, if wanted, traces.
  */
 #pragma once
@@ -80,7 +84,7 @@ struct http_server_config {
 	struct tls_context *tls;	   /* NULL: plaintext; borrowed */
 	const struct http_header *headers; /* of every answer, the server's own too; borrowed */
 	size_t n_headers;
-	size_t max_connections;	 /* 1000; above, the oldest idle one makes room, or it is 503 */
+	size_t max_connections;	 /* 1000; above, somebody makes room (see below), or it is 503 */
 	size_t max_body;	 /* 64 KiB; of a request */
 	int64_t request_timeout; /* 10 s: from the first byte of a request to its last */
 	int64_t idle_timeout;	 /* 60 s: between two requests of one connection */
@@ -93,6 +97,7 @@ struct http_server_stats {
 	uint64_t accepted;
 	uint64_t refused;	/* over the limit: answered 503, or closed */
 	uint64_t evicted;	/* answered ones closed to make room */
+	uint64_t cut;		/* others closed to make room */
 	uint64_t accept_errors; /* out of descriptors or memory; accepting then pauses */
 	uint64_t requests;	/* that reached routing */
 	uint64_t malformed;	/* answered 400, 413, 417 or 431 by the server */

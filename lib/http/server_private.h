@@ -21,6 +21,14 @@ enum http__state {
 	HTTP__STATES
 };
 
+/* Who makes room: the first rank first, and within it whoever has been there for longest. */
+enum http__rank {
+	HTTP__SPARE,  /* answered: idle, or lingering */
+	HTTP__ASKING, /* nothing of its request has come, or not all */
+	HTTP__TAKING, /* it is the client's turn to take what there is of its answer */
+	HTTP__RANKS,  /* none of them: the answer is awaited, or it is over the limit */
+};
+
 struct http_exchange {
 	struct http__conn *conn;
 	unsigned minor;	  /* of the client's version */
@@ -42,7 +50,9 @@ struct http_exchange {
 
 struct http__conn {
 	struct http_server *server;
-	TAILQ_ENTRY(http__conn) all, spares;
+	TAILQ_ENTRY(http__conn) all, ranked;
+	enum http__rank rank;
+	ev_tstamp since; /* of the rank, or of its last answer or progress in it */
 	enum http__state state;
 	int fd;
 	struct tls *tls; /* NULL: plaintext */
@@ -59,7 +69,8 @@ struct http__conn {
 	size_t out_at;		/* what has gone */
 	size_t gone;		/* since the deadline was set */
 	struct http_exchange x; /* while answering */
-	bool spare;		/* may be closed to make room: idle or lingering, and answered */
+	bool served;		/* an answer has gone out, or begun to */
+	bool moved;		/* so has something since the rank was last looked at */
 	bool refused;		/* over the limit */
 	bool peer_closed;	/* nothing more will come in */
 	bool shut;		/* nothing more will go out */
@@ -72,7 +83,7 @@ struct http_server {
 	struct http_server_config config;
 	struct net_listener listener; /* closed once draining */
 	struct http__conns conns;
-	struct http__conns spare; /* oldest first */
+	struct http__conns ranks[HTTP__RANKS]; /* oldest first */
 	size_t n_refused;
 	struct http_server_stats stats;
 	struct http_head head; /* of the request being handled: one at a time */

@@ -480,65 +480,6 @@ static void handlers_may_add_headers_but_not_inject(void **state)
 	kit_stop(&kit);
 }
 
-static void over_the_limit_an_idle_connection_makes_room(void **state)
-{
-	struct http_server_config config = plain();
-	struct kit kit;
-	struct client *older, *old, *new;
-
-	config.max_connections = 2;
-	kit_start(&kit, config);
-	older = client_new(&kit);
-	client_send(older, "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
-	client_expect(older, "hello\n");
-	old = client_new(&kit);
-	client_send(old, "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
-	client_expect(old, "hello\n");
-	new = client_new(&kit);
-	client_send(new, "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
-	client_expect(new, "hello\n");
-	client_expect_close(older);
-	assert_false(old->closed);
-	assert_int_equal(http_server_stats(kit.server)->evicted, 1);
-	assert_int_equal(http_server_stats(kit.server)->refused, 0);
-	client_free(older);
-	client_free(old);
-	client_free(new);
-	kit_stop(&kit);
-}
-
-static void over_the_limit_of_busy_connections_it_is_503(void **state)
-{
-	struct http_server_config config = plain();
-	struct client *busy[2], *refused, *later;
-	struct kit kit;
-
-	config.max_connections = 2;
-	kit_start(&kit, config);
-	for (size_t i = 0; i < ARRAY_SIZE(busy); i++) {
-		busy[i] = client_new(&kit);
-		client_send(busy[i], "GET /hello HTTP/1.1\r\n");
-	}
-	refused = client_new(&kit);
-	client_send(refused, "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
-	client_expect_close(refused);
-	assert_false(refused->reset);
-	assert_int_equal(client_count(refused, "HTTP/1.1 503 Service Unavailable\r\n"), 1);
-	assert_int_equal(http_server_stats(kit.server)->refused, 1);
-
-	client_send(busy[0], "Host: a\r\nConnection: close\r\n\r\n");
-	client_expect_close(busy[0]);
-	assert_int_equal(client_count(busy[0], "hello\n"), 1);
-	later = client_new(&kit);
-	client_send(later, "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
-	client_expect(later, "hello\n");
-	client_free(busy[0]);
-	client_free(busy[1]);
-	client_free(refused);
-	client_free(later);
-	kit_stop(&kit);
-}
-
 static bool has_accept_error(void *arg)
 {
 	return http_server_stats(arg)->accept_errors > 0;
@@ -661,8 +602,6 @@ int main(void)
 		cmocka_unit_test(a_large_answer_may_take_longer_than_the_timeout),
 		cmocka_unit_test(a_client_that_leaves_mid_request_is_forgotten),
 		cmocka_unit_test(handlers_may_add_headers_but_not_inject),
-		cmocka_unit_test(over_the_limit_an_idle_connection_makes_room),
-		cmocka_unit_test(over_the_limit_of_busy_connections_it_is_503),
 		cmocka_unit_test(without_descriptors_accepting_pauses),
 		cmocka_unit_test(any_address_is_both_families),
 		cmocka_unit_test(a_taken_port_is_an_error),

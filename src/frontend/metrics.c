@@ -129,6 +129,11 @@ static uint64_t refused(const struct dashboard *d)
 	return http_server_stats(d->server)->refused;
 }
 
+static uint64_t cut(const struct dashboard *d)
+{
+	return http_server_stats(d->server)->cut;
+}
+
 static uint64_t sent(const struct dashboard *d)
 {
 	return http_server_stats(d->server)->bytes_sent;
@@ -186,6 +191,9 @@ static const struct family families[] = {
 	  requests, NULL },
 	{ "maglev_dashboard_http_refused_total", METRICS_COUNTER,
 	  "Connections that were one too many.", write_value, refused, NULL },
+	{ "maglev_dashboard_http_cut_total", METRICS_COUNTER,
+	  "Connections that were closed under way to make room for others.", write_value, cut,
+	  NULL },
 	{ "maglev_dashboard_http_bytes_sent_total", METRICS_COUNTER, "Bytes sent to browsers.",
 	  write_value, sent, NULL },
 	{ "maglev_dashboard_login_failures_total", METRICS_COUNTER,

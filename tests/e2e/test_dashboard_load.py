@@ -129,6 +129,24 @@ def test_a_thousand_browsers_one_slow(start_api, start_dashboard):
     until(lambda: dashboard.metrics().one('maglev_dashboard_browsers') == 0, what='all leaving')
 
 
+def test_those_who_never_finish_asking_keep_nobody_out(start_dashboard):
+    """more connections than are let in, and of no request more than its first bytes"""
+    dashboard = start_dashboard('lon=127.0.0.1:1')
+    crowd = []
+    try:
+        for _ in range(4300):
+            crowd.append(socket.create_connection(('127.0.0.1', dashboard.port), PATIENCE))
+            crowd[-1].sendall(b'GET / HT')
+        before = time.monotonic()
+        assert dashboard.get('/healthz') == (200, 'ok\n') and time.monotonic() - before < SLACK
+        page = dashboard.metrics()
+        assert page.one('maglev_dashboard_http_cut_total') > 4300 - 4096
+        assert page.one('maglev_dashboard_http_refused_total') == 0
+    finally:
+        for s in crowd:
+            s.close()
+
+
 def test_a_browser_that_takes_nothing_does_not_hold_the_end_up(start_api, start_dashboard):
     daemon = start_api(CROWD)
     dashboard = start_dashboard(f'lon=127.0.0.1:{daemon.api_port}')
