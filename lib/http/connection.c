@@ -30,7 +30,6 @@
 
 #define STEPS_PER_TURN 64
 #define SEND_MAX ((size_t)256 * 1024)
-#define KEEP_MAX ((size_t)4096) /* a larger buffer is given back between requests */
 #define LINGER_TIME (1 * NSEC_PER_SEC)
 
 enum step { AGAIN, WAIT, CLOSE };
@@ -65,7 +64,9 @@ static enum http__rank rank_of(const struct http__conn *c)
 	case HTTP__BODY:
 		return HTTP__ASKING;
 	case HTTP__ANSWER:
-		return has_output(c) || is_producing(c) ? HTTP__TAKING : HTTP__RANKS;
+		if (has_output(c) || is_producing(c) || c->in.n > HTTP__KEEP_MAX)
+			return HTTP__TAKING;
+		return HTTP__RANKS;
 	case HTTP__LINGER:
 		return c->shut ? HTTP__SPARE : HTTP__TAKING;
 	case HTTP__STATES:
@@ -114,10 +115,35 @@ static void set_state(struct http__conn *c, enum http__state state)
 	}
 }
 
+/* Gives back what a buffer does not need, when that is more than half of it. */
 static void shrink(struct buf *b)
 {
-	if (!b->n && b->cap > KEEP_MAX)
+	if (b->cap <= HTTP__KEEP_MAX || b->n > b->cap / 2)
+		return;
+	if (!b->n) {
 		buf_free(b);
+		return;
+	}
+	b->cap = b->n;
+	b->p = mem_resize(b->p, b->cap, 1);
+}
+
+static size_t weight(const struct buf *b)
+{
+	return b->cap > HTTP__KEEP_MAX ? b->cap : 0;
+}
+
+/* A client may be slow for minutes: only what it has not sent or taken yet stays here. */
+static void shrink_all(struct http__conn *c)
+{
+	if (c->out_at > c->out.n / 2) {
+		buf_consume(&c->out, c->out_at);
+		c->out_at = 0;
+	}
+	shrink(&c->in);
+	shrink(&c->content);
+	shrink(&c->out);
+	http__server_hold(c->server, c, weight(&c->in) + weight(&c->content) + weight(&c->out));
 }
 
 /* Bytes that went, 0 for none right now, or a negative errno. */
@@ -311,7 +337,6 @@ static enum step step_body(struct http__conn *c)
 static enum step step_stream(struct http__conn *c)
 {
 	if (c->x.waiting) {
-		shrink(&c->out); /* many may wait at once, and for long */
 		set_deadline(c, 0);
 		return c->peer_closed || c->server->draining ? CLOSE : WAIT;
 	}
@@ -334,8 +359,6 @@ static enum step step_answer(struct http__conn *c)
 	if (c->x.streaming && !c->x.ended)
 		return step_stream(c);
 	http__exchange_end(&c->x, true);
-	shrink(&c->in);
-	shrink(&c->out);
 	set_state(c, c->x.close || c->server->draining ? HTTP__LINGER : HTTP__IDLE);
 	return AGAIN;
 }
@@ -386,6 +409,7 @@ static void advance(struct http__conn *c)
 	}
 	set_rank(c, rank_of(c));
 	http__conn_watch(c, step == AGAIN);
+	shrink_all(c);
 }
 
 /* True when bytes can go both ways; otherwise the connection waits, or is gone. */
@@ -467,6 +491,7 @@ void http__conn_close(struct http__conn *c)
 	struct http_server *s = c->server;
 
 	set_rank(c, HTTP__RANKS);
+	http__server_hold(s, c, 0);
 	ev_io_stop(s->loop, &c->io);
 	ev_timer_stop(s->loop, &c->deadline);
 	tls_free(c->tls);

@@ -56,6 +56,13 @@ static void start(struct kit *kit, size_t max_connections)
 						    .max_connections = max_connections });
 }
 
+static void start_holding(struct kit *kit, size_t max_held)
+{
+	kit_start(kit, (struct http_server_config){ .routes = routes,
+						    .n_routes = ARRAY_SIZE(routes),
+						    .max_held = max_held });
+}
+
 struct count {
 	struct http_server *server;
 	uint64_t accepted;
@@ -210,6 +217,100 @@ static void over_the_limit_a_client_that_takes_nothing_makes_room(void **state)
 	kit_stop(&kit);
 }
 
+struct growth {
+	struct client *client;
+	size_t n;
+};
+
+static bool has_grown(void *arg)
+{
+	const struct growth *g = arg;
+
+	return g->client->in.n >= g->n;
+}
+
+/* Each that takes nothing costs those before it, not the one that goes on taking. */
+static void of_those_who_take_nothing_only_so_many_are_held(void **state)
+{
+	static const char ask[] = "GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+	struct client *reader, *stalled[8];
+	struct kit kit;
+
+	start_holding(&kit, 6 * LARGE);
+	reader = client_that_sent(&kit, ask);
+	client_set_slow(reader);
+	for (size_t i = 0; i < ARRAY_SIZE(stalled); i++) {
+		stalled[i] = client_that_sent(&kit, ask);
+		client_set_reading(stalled[i], false);
+		kit_wait(&kit, has_grown, &(struct growth){ reader, reader->in.n + LARGE / 16 });
+		assert_true(http_server_stats(kit.server)->held <= 6 * LARGE);
+	}
+	client_expect_close(reader);
+	assert_true(reader->in.n > LARGE);
+	assert_true(http_server_stats(kit.server)->cut >= ARRAY_SIZE(stalled) - 6);
+	assert_true(http_server_stats(kit.server)->cut < ARRAY_SIZE(stalled));
+	client_set_reading(stalled[0], true);
+	client_expect_close(stalled[0]);
+	assert_true(stalled[0]->in.n < LARGE);
+	client_set_reading(stalled[7], true);
+	client_expect_close(stalled[7]);
+	assert_true(stalled[7]->in.n > LARGE);
+	for (size_t i = 0; i < ARRAY_SIZE(stalled); i++)
+		client_free(stalled[i]);
+	client_free(reader);
+	kit_stop(&kit);
+}
+
+/* A crowd of which each sends this, and nothing more, costs max_held; others are served. */
+static void expect_bounded(const char *text, size_t each)
+{
+	struct client *crowd[40], *c;
+	struct kit kit;
+
+	start_holding(&kit, 10 * each);
+	for (size_t i = 0; i < ARRAY_SIZE(crowd); i++) {
+		crowd[i] = client_that_sent(&kit, text);
+		assert_true(http_server_stats(kit.server)->held <= 10 * each);
+	}
+	client_expect_close(crowd[0]);
+	assert_true(http_server_stats(kit.server)->held >= each);
+	assert_true(http_server_stats(kit.server)->cut >= ARRAY_SIZE(crowd) - 10);
+	c = client_new(&kit);
+	client_send(c, HELLO);
+	client_expect(c, "hello\n");
+	for (size_t i = 0; i < ARRAY_SIZE(crowd); i++)
+		client_free(crowd[i]);
+	client_free(c);
+	kit_stop(&kit);
+}
+
+static void of_requests_that_do_not_end_only_so_much_is_held(void **state)
+{
+	struct buf text = { 0 };
+
+	buf_adds(&text, "GET /hello HTTP/1.1\r\nX: ");
+	while (text.n < 10000)
+		buf_addc(&text, 'x');
+	expect_bounded(buf_cstr(&text), 10000);
+	text.n = 0;
+	buf_adds(&text, "POST /hello HTTP/1.1\r\nHost: a\r\nContent-Length: 12000\r\n\r\n");
+	while (text.n < 10000)
+		buf_addc(&text, 'x');
+	expect_bounded(buf_cstr(&text), 9000);
+	buf_free(&text);
+}
+
+static void of_requests_sent_ahead_only_so_much_is_held(void **state)
+{
+	struct buf text = { 0 };
+
+	buf_adds(&text, "GET /later HTTP/1.1\r\nHost: a\r\n\r\n");
+	while (text.n < 10000)
+		buf_addc(&text, 'x');
+	expect_bounded(buf_cstr(&text), 9000);
+	buf_free(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +319,9 @@ int main(void)
 		cmocka_unit_test(those_who_never_finish_asking_keep_nobody_out),
 		cmocka_unit_test(over_the_limit_of_those_who_wait_it_is_503),
 		cmocka_unit_test(over_the_limit_a_client_that_takes_nothing_makes_room),
+		cmocka_unit_test(of_those_who_take_nothing_only_so_many_are_held),
+		cmocka_unit_test(of_requests_that_do_not_end_only_so_much_is_held),
+		cmocka_unit_test(of_requests_sent_ahead_only_so_much_is_held),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,6 +25,7 @@
 static const struct http_server_config defaults = {
 	.max_connections = 1000,
 	.max_body = (size_t)64 * 1024,
+	.max_held = (size_t)64 * 1024 * 1024,
 	.request_timeout = 10 * NSEC_PER_SEC,
 	.idle_timeout = 60 * NSEC_PER_SEC,
 	.write_timeout = 30 * NSEC_PER_SEC,
@@ -36,6 +37,8 @@ static void apply_defaults(struct http_server_config *c)
 		c->max_connections = defaults.max_connections;
 	if (!c->max_body)
 		c->max_body = defaults.max_body;
+	if (!c->max_held)
+		c->max_held = defaults.max_held;
 	if (!c->request_timeout)
 		c->request_timeout = defaults.request_timeout;
 	if (!c->idle_timeout)
@@ -68,6 +71,42 @@ static bool make_room(struct http_server *s)
 		s->stats.cut++;
 	http__conn_close(c);
 	return true;
+}
+
+/* The one of that rank, but for c, that holds something and has been there for longest. */
+static struct http__conn *oldest_holder(const struct http_server *s, enum http__rank rank,
+					const struct http__conn *but)
+{
+	struct http__conn *c;
+
+	for (c = TAILQ_FIRST(&s->ranks[rank]); c; c = TAILQ_NEXT(c, ranked))
+		if (c->held && c != but)
+			return c;
+	return NULL;
+}
+
+/* NULL when c alone holds what is held. */
+static struct http__conn *find_hoarder(const struct http_server *s, const struct http__conn *but)
+{
+	struct http__conn *asking = oldest_holder(s, HTTP__ASKING, but);
+	struct http__conn *taking = oldest_holder(s, HTTP__TAKING, but);
+
+	if (!asking || !taking)
+		return asking ? asking : taking;
+	return asking->since < taking->since ? asking : taking;
+}
+
+void http__server_hold(struct http_server *s, struct http__conn *c, size_t bytes)
+{
+	struct http__conn *other;
+
+	assert(s->stats.held >= c->held);
+	s->stats.held += bytes - c->held;
+	c->held = bytes;
+	while (bytes && s->stats.held > s->config.max_held && (other = find_hoarder(s, c))) {
+		s->stats.cut++;
+		http__conn_close(other);
+	}
 }
 
 static void on_accepted(int fd, struct endpoint peer, void *user)

@@ -14,7 +14,9 @@
  *
  * At the limit of connections a new one takes the place of the oldest that is idle, else of the
  * oldest whose request is not whole, else of one whose client takes nothing of its answer for a
- * second. Only where all others wait for their answers is it refused.
+ * second. Only where all others wait for their answers is it refused. What requests and answers
+ * take up in all is bounded, too: beyond max_held it is the connection that has been without
+ * progress for longest which ends.
  *
  * The library never logs: it counts (http_server_stats) and, if wanted, traces.
  */
@@ -86,6 +88,7 @@ struct http_server_config {
 	size_t n_headers;
 	size_t max_connections;	 /* 1000; above, somebody makes room (see below), or it is 503 */
 	size_t max_body;	 /* 64 KiB; of a request */
+	size_t max_held;	 /* 64 MiB; of all connections, each has 4 KiB a buffer beside */
 	int64_t request_timeout; /* 10 s: from the first byte of a request to its last */
 	int64_t idle_timeout;	 /* 60 s: between two requests of one connection */
 	int64_t write_timeout;	 /* 30 s: for the client to take HTTP_SLICE bytes */
@@ -94,6 +97,7 @@ struct http_server_config {
 
 struct http_server_stats {
 	size_t connections; /* open now */
+	size_t held;	    /* bytes of requests and answers; see max_held */
 	uint64_t accepted;
 	uint64_t refused;	/* over the limit: answered 503, or closed */
 	uint64_t evicted;	/* answered ones closed to make room */

@@ -10,6 +10,7 @@
 
 #define HTTP__READ_SIZE ((size_t)16 * 1024)
 #define HTTP__DATE_SIZE 64
+#define HTTP__KEEP_MAX ((size_t)4096) /* of a buffer; a larger one is given back when it can be */
 
 /* A connection is in exactly one; http__conn_advance() runs its step. */
 enum http__state {
@@ -25,7 +26,7 @@ enum http__state {
 enum http__rank {
 	HTTP__SPARE,  /* answered: idle, or lingering */
 	HTTP__ASKING, /* nothing of its request has come, or not all */
-	HTTP__TAKING, /* it is the client's turn to take what there is of its answer */
+	HTTP__TAKING, /* it is the client's turn to take its answer, before it asks for more */
 	HTTP__RANKS,  /* none of them: the answer is awaited, or it is over the limit */
 };
 
@@ -68,6 +69,7 @@ struct http__conn {
 	struct buf out;		/* the answer */
 	size_t out_at;		/* what has gone */
 	size_t gone;		/* since the deadline was set */
+	size_t held;		/* of stats.held */
 	struct http_exchange x; /* while answering */
 	bool served;		/* an answer has gone out, or begun to */
 	bool moved;		/* so has something since the rank was last looked at */
@@ -109,6 +111,8 @@ void http__conn_answered(struct http__conn *c);
 void http__conn_watch(struct http__conn *c, bool also_write);
 
 /* server.c */
+/* So much is held by this connection from now on; others may have to go for it. */
+void http__server_hold(struct http_server *s, struct http__conn *c, size_t bytes);
 void http__server_forget(struct http_server *s, struct http__conn *c);
 
 /* reply.c */

@@ -119,6 +119,11 @@ static uint64_t connections(const struct dashboard *d)
 	return http_server_stats(d->server)->connections;
 }
 
+static uint64_t held(const struct dashboard *d)
+{
+	return http_server_stats(d->server)->held;
+}
+
 static uint64_t requests(const struct dashboard *d)
 {
 	return http_server_stats(d->server)->requests;
@@ -187,6 +192,9 @@ static const struct family families[] = {
 	  "Times a browser was told to read the state anew.", write_value, resyncs, NULL },
 	{ "maglev_dashboard_http_connections", METRICS_GAUGE, "Connections that are open.",
 	  write_value, connections, NULL },
+	{ "maglev_dashboard_http_held_bytes", METRICS_GAUGE,
+	  "Requests that are not whole, and answers that were not taken yet.", write_value, held,
+	  NULL },
 	{ "maglev_dashboard_http_requests_total", METRICS_COUNTER, "Requests.", write_value,
 	  requests, NULL },
 	{ "maglev_dashboard_http_refused_total", METRICS_COUNTER,
