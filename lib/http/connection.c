@@ -342,7 +342,7 @@ static enum step step_stream(struct http__conn *c)
 	}
 	http__produce(&c->x);
 	set_deadline(c, c->server->config.write_timeout);
-	if (!flush(c))
+	if (c->x.lost || !flush(c))
 		return CLOSE;
 	/* one slice a turn: a stream with more to say is called when the socket can take it */
 	return has_output(c) || !(c->x.waiting || c->x.ended) ? WAIT : AGAIN;

@@ -163,7 +163,9 @@ static void a_later_answer_may_be_a_stream(void **state)
 
 	start(&d);
 	c = ask(&d, "GET /later HTTP/1.1\r\nHost: a\r\n\r\n");
-	http_reply_stream(d.x, 200, "text/plain", &(struct http_stream){ produce, on_closed, &d });
+	http_reply_stream(
+		d.x, 200, "text/plain",
+		&(struct http_stream){ .produce = produce, .closed = on_closed, .user = &d });
 	client_expect(c, "streamed\r\n0\r\n\r\n");
 	client_free(c);
 	kit_stop(&d.kit);

@@ -123,6 +123,19 @@ static void add_head(struct http_exchange *x, unsigned status, const char *conte
 	buf_free(&x->extra);
 }
 
+static void add_length(struct buf *out, uint64_t length)
+{
+	buf_add_lit(out, "Content-Length: ");
+	buf_addu(out, length);
+	buf_add_lit(out, "\r\n");
+}
+
+/* Of a stream: how its end is told. */
+static bool is_chunked(const struct http_exchange *x)
+{
+	return x->minor >= 1 && !x->stream.length;
+}
+
 static bool has_no_content(unsigned status)
 {
 	return status == 204 || status == 304;
@@ -166,11 +179,8 @@ void http_reply(struct http_exchange *x, unsigned status, const char *content_ty
 
 	assert(!has_no_content(status) || !body.n);
 	add_head(x, status, content_type);
-	if (!has_no_content(status)) {
-		buf_add_lit(out, "Content-Length: ");
-		buf_addu(out, body.n);
-		buf_add_lit(out, "\r\n");
-	}
+	if (!has_no_content(status))
+		add_length(out, body.n);
 	buf_add_lit(out, "\r\n");
 	if (!x->head_only)
 		buf_add(out, body.p, body.n);
@@ -193,13 +203,15 @@ void http_reply_stream(struct http_exchange *x, unsigned status, const char *con
 {
 	assert(stream->produce && stream->closed && !has_no_content(status));
 
-	if (x->minor == 0)
+	x->stream = *stream;
+	if (x->minor == 0 && !stream->length)
 		x->close = true;
 	add_head(x, status, content_type);
-	if (x->minor >= 1)
+	if (is_chunked(x))
 		add_header(&x->conn->out, "Transfer-Encoding", "chunked");
+	else if (stream->length)
+		add_length(&x->conn->out, stream->length);
 	buf_add_lit(&x->conn->out, "\r\n");
-	x->stream = *stream;
 	x->streaming = true;
 	x->ended = x->head_only;
 	tell_if_late(x);
@@ -220,10 +232,16 @@ static void fill_chunk_line(char *p, size_t size)
 /* Asks the stream to add to out; x keeps what it said. */
 static void ask(struct http_exchange *x)
 {
+	size_t before = x->conn->out.n;
 	enum http_stream_state state = x->stream.produce(&x->conn->out, x->stream.user);
 
+	assert(x->conn->out.n >= before);
+	x->made += x->conn->out.n - before;
 	x->ended = state == HTTP_STREAM_END;
+	x->lost = state == HTTP_STREAM_LOST;
 	x->waiting = state == HTTP_STREAM_WAIT;
+	assert(!x->stream.length || x->lost ||
+	       (x->ended ? x->made == x->stream.length : x->made <= x->stream.length));
 }
 
 void http__produce(struct http_exchange *x)
@@ -233,14 +251,13 @@ void http__produce(struct http_exchange *x)
 	size_t size;
 
 	assert(x->streaming && !x->ended && !x->waiting);
-	if (x->minor == 0) {
+	if (!is_chunked(x)) {
 		ask(x);
 		return;
 	}
 	buf_reserve(out, CHUNK_LINE);
 	out->n += CHUNK_LINE;
 	ask(x);
-	assert(out->n >= line + CHUNK_LINE);
 	size = out->n - line - CHUNK_LINE;
 	assert(size <= UINT32_MAX);
 	if (size) {

@@ -149,6 +149,7 @@ enum http_stream_state {
 	HTTP_STREAM_MORE, /* ask again when this has gone */
 	HTTP_STREAM_WAIT, /* ask again after http_wake() */
 	HTTP_STREAM_END,  /* that was all */
+	HTTP_STREAM_LOST, /* the rest is not there any more: the connection ends before its time */
 };
 
 struct http_stream {
@@ -164,9 +165,13 @@ struct http_stream {
 	 */
 	void (*closed)(bool whole, void *user);
 	void *user;
+	uint64_t length; /* of all that will be produced, exactly; 0: not known */
 };
 
-/* Chunked for HTTP/1.1, ended by the connection's end for HTTP/1.0. x lives until closed(). */
+/*
+ * Where the length is not known: chunked for HTTP/1.1, ended by the connection's end for HTTP/1.0.
+ * x lives until closed().
+ */
 void http_reply_stream(struct http_exchange *x, unsigned status, const char *content_type,
 		       const struct http_stream *stream);
 /* There is more for a stream that waits. From anywhere on the thread; does not call produce. */

@@ -46,6 +46,8 @@ struct http_exchange {
 	struct http_stream stream;
 	bool streaming; /* closed() is owed */
 	bool ended;	/* nothing more to produce */
+	bool lost;	/* there would be, but it is gone */
+	uint64_t made;	/* bytes that the stream has produced */
 	bool waiting;	/* for http_wake() */
 };
 

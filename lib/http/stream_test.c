@@ -21,6 +21,8 @@ struct source {
 	struct http_exchange *x;
 	bool waits;	   /* says WAIT when it has nothing, instead of END */
 	bool drain_within; /* drains the server from within the producer */
+	bool known;	   /* tells the length */
+	size_t lost_at;	   /* from here on it is gone; 0: never */
 	unsigned closed;
 	int64_t closed_at;
 	bool whole;
@@ -43,6 +45,8 @@ static enum http_stream_state produce(struct buf *out, void *user)
 	size_t n = s->total - s->made < HTTP_SLICE ? s->total - s->made : HTTP_SLICE;
 
 	s->calls++;
+	if (s->lost_at && s->made >= s->lost_at)
+		return HTTP_STREAM_LOST;
 	if (s->drain_within)
 		http_server_drain(s->kit.server, on_drained, s);
 	s->drain_within = false;
@@ -71,7 +75,9 @@ static void on_stream(struct http_exchange *x, const struct http_request *reques
 	struct source *s = user;
 
 	s->x = x;
-	http_reply_stream(x, 200, "text/plain", &(struct http_stream){ produce, on_closed, user });
+	http_reply_stream(x, 200, "text/plain",
+			  &(struct http_stream){ produce, on_closed, user,
+						 s->known ? s->total : 0 });
 }
 
 static void on_hello(struct http_exchange *x, const struct http_request *request, void *user)
@@ -184,6 +190,70 @@ static void for_http_1_0_the_end_of_the_connection_ends_it(void **state)
 	assert_true(s.closed == 1 && s.whole);
 	client_free(c);
 	kit_stop(&s.kit);
+}
+
+/* Then there is no need for chunks, nor for the connection's end. */
+static void a_stream_may_tell_its_length(void **state)
+{
+	static const char *const asks[] = {
+		"GET /stream HTTP/1.1\r\nHost: a\r\n\r\n",
+		"GET /stream HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(asks); i++) {
+		struct source s = { .total = 300 * 1000, .known = true };
+		struct client *c;
+
+		start(&s, (struct http_server_config){ 0 });
+		c = client_new(&s.kit);
+		client_send(c, asks[i]);
+		kit_wait(&s.kit, is_closed, &s);
+		client_send(c, "GET /hello HTTP/1.0\r\n\r\n");
+		client_expect_close(c);
+		assert_int_equal(client_count(c, "Content-Length: 300000\r\n"), 1);
+		assert_int_equal(client_count(c, "Transfer-Encoding"), 0);
+		assert_content(&s, client_text(c) + head_len(c), s.total);
+		assert_int_equal(client_count(c, "\r\n\r\nhello\n"), 1);
+		assert_true(s.closed == 1 && s.whole);
+		client_free(c);
+		kit_stop(&s.kit);
+	}
+}
+
+static void head_of_a_stream_may_tell_its_length(void **state)
+{
+	struct source s = { .total = 1000, .known = true };
+	struct client *c;
+
+	start(&s, (struct http_server_config){ 0 });
+	c = client_new(&s.kit);
+	client_send(c, "HEAD /stream HTTP/1.0\r\n\r\n");
+	client_expect_close(c);
+	assert_int_equal(client_count(c, "Content-Length: 1000\r\n"), 1);
+	assert_int_equal(c->in.n, head_len(c));
+	assert_int_equal(s.calls, 0);
+	client_free(c);
+	kit_stop(&s.kit);
+}
+
+/* The client can tell: the length is not reached, the last chunk does not come. */
+static void what_is_lost_ends_the_connection_before_its_time(void **state)
+{
+	for (int known = 0; known <= 1; known++) {
+		struct source s = { .total = 1000 * 1000, .known = known, .lost_at = 500 * 1000 };
+		struct client *c;
+
+		start(&s, (struct http_server_config){ 0 });
+		c = client_new(&s.kit);
+		client_send(c, "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n");
+		client_expect_close(c);
+		assert_int_equal(client_count(c, "\r\n0\r\n\r\n"), 0);
+		assert_in_range(c->in.n, 400 * 1000, 600 * 1000);
+		assert_true(s.closed == 1 && !s.whole);
+		assert_int_equal(http_server_stats(s.kit.server)->cancelled, 1);
+		client_free(c);
+		kit_stop(&s.kit);
+	}
 }
 
 static void head_of_a_stream_produces_nothing(void **state)
@@ -466,6 +536,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stream_is_chunked_and_the_connection_kept),
 		cmocka_unit_test(for_http_1_0_the_end_of_the_connection_ends_it),
+		cmocka_unit_test(a_stream_may_tell_its_length),
+		cmocka_unit_test(head_of_a_stream_may_tell_its_length),
+		cmocka_unit_test(what_is_lost_ends_the_connection_before_its_time),
 		cmocka_unit_test(head_of_a_stream_produces_nothing),
 		cmocka_unit_test(an_empty_stream_is_an_empty_body),
 		cmocka_unit_test(a_reader_that_stops_is_given_up_and_costs_no_memory),
