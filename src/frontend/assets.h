@@ -3,7 +3,8 @@
  * assets: the files of the web application, inside the program.
  *
  * The table is generated from the built application by tools/embed-web; without Node there is a
- * page in its place that says how to build it (assets_none.c).
+ * page in its place that says how to build it (assets_none.c). They are sent from where they are:
+ * a client that is slow to take one costs no copy of it.
  */
 #pragma once
 

@@ -52,7 +52,7 @@ void dashboard__reply_file(struct http_exchange *x, const struct http_request *r
 		http_reply_header(x, "Vary", STR("Accept-Encoding"));
 	if (gzip)
 		http_reply_header(x, "Content-Encoding", STR("gzip"));
-	http_reply(x, 200, a->content_type,
-		   (struct str){ (const char *)(gzip ? a->gzip : a->bytes),
-				 gzip ? a->n_gzip : a->n });
+	reply_static(x, a->content_type,
+		     (struct str){ (const char *)(gzip ? a->gzip : a->bytes),
+				   gzip ? a->n_gzip : a->n });
 }

@@ -27,19 +27,19 @@ void reply_error(struct http_exchange *x, unsigned status, const char *text)
 }
 
 struct reader {
-	struct blob *blob;
-	size_t at;
+	struct str left;
+	struct blob *blob; /* whose text it is; NULL: it is the program's */
 };
 
 static enum http_stream_state on_produce(struct buf *out, void *user)
 {
 	struct reader *r = user;
-	size_t left = r->blob->n - r->at;
-	size_t n = left < HTTP_SLICE ? left : HTTP_SLICE;
+	size_t n = r->left.n < HTTP_SLICE ? r->left.n : HTTP_SLICE;
 
-	buf_add(out, r->blob->bytes + r->at, n);
-	r->at += n;
-	return r->at < r->blob->n ? HTTP_STREAM_MORE : HTTP_STREAM_END;
+	buf_add(out, r->left.p, n);
+	r->left.p += n;
+	r->left.n -= n;
+	return r->left.n ? HTTP_STREAM_MORE : HTTP_STREAM_END;
 }
 
 static void on_closed(bool whole, void *user)
@@ -50,19 +50,25 @@ static void on_closed(bool whole, void *user)
 	free(r);
 }
 
+static void reply_slices(struct http_exchange *x, const char *content_type, struct str text,
+			 struct blob *blob)
+{
+	struct reader *r = mem_zalloc(sizeof(*r));
+	const struct http_stream stream = { on_produce, on_closed, r, text.n };
+
+	*r = (struct reader){ text, blob };
+	http_reply_stream(x, 200, content_type, &stream);
+}
+
 void reply_blob(struct http_exchange *x, struct blob *json)
 {
-	struct reader *r;
-
-	if (json->n <= HTTP_SLICE) {
-		reply_json(x, 200, (struct str){ json->bytes, json->n });
-		return;
-	}
-	r = mem_zalloc(sizeof(*r));
-	r->blob = blob_ref(json);
 	http_reply_header(x, "Cache-Control", STR("no-store"));
-	http_reply_stream(x, 200, "application/json",
-			  &(struct http_stream){ on_produce, on_closed, r });
+	reply_slices(x, "application/json", (struct str){ json->bytes, json->n }, blob_ref(json));
+}
+
+void reply_static(struct http_exchange *x, const char *content_type, struct str bytes)
+{
+	reply_slices(x, content_type, bytes, NULL);
 }
 
 struct str reply_query(struct str query, struct str name)

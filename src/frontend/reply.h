@@ -13,6 +13,8 @@ void reply_error(struct http_exchange *x, unsigned status, const char *text);
 void reply_json(struct http_exchange *x, unsigned status, struct str json);
 /* The same from a text that others have, too; in slices, so that a slow client costs one slice. */
 void reply_blob(struct http_exchange *x, struct blob *json);
+/* Bytes that stay where they are for as long as the program runs; in slices, too. */
+void reply_static(struct http_exchange *x, const char *content_type, struct str bytes);
 
 /* The value of a parameter of the query, as sent; empty when it is not there. */
 struct str reply_query(struct str query, struct str name);

@@ -101,6 +101,7 @@ def test_head_is_get_without_the_content(dashboard):
     for path in ('/view/', '/view/api/state', '/view/api/events', '/metrics'):
         answer = dashboard.ask('HEAD', path)
         assert answer.status == 200 and answer.body == b'', path
+    assert int(dashboard.ask('HEAD', '/view/').headers['Content-Length']) == len(dashboard.ask('GET', '/view/').body)
 
 
 def test_every_answer_has_the_security_headers(dashboard):
