@@ -13,14 +13,14 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "lib/json/json.h"
-#include "src/frontend/blob.h"
 
 struct broker {
 	int64_t epoch;
 	uint64_t newest;
 	size_t kept, bytes;
 	struct {
-		struct blob *text;
+		char *text;
+		size_t n;
 		int64_t at; /* monotonic */
 	} ring[BROKER_EVENTS_MAX];
 };
@@ -46,11 +46,10 @@ static uint64_t oldest(const struct broker *b)
 static void drop_oldest(struct broker *b)
 {
 	size_t slot = slot_of(oldest(b));
-	struct blob *text = TAKE_PTR(b->ring[slot].text);
 
-	b->bytes -= text->n;
+	b->bytes -= b->ring[slot].n;
 	b->kept--;
-	blob_unref(text);
+	free(TAKE_PTR(b->ring[slot].text));
 }
 
 static void drop_old(struct broker *b, int64_t now)
@@ -110,18 +109,19 @@ void broker_publish(struct broker *b, const struct broker_event *event, int64_t 
 	while (b->kept && (b->kept == BROKER_EVENTS_MAX || b->bytes + text.n > BROKER_BYTES_MAX))
 		drop_oldest(b);
 	b->newest++;
-	b->ring[slot_of(b->newest)].text = blob_new((struct str){ text.p, text.n });
+	b->ring[slot_of(b->newest)].text = mem_copy(text.p, text.n);
+	b->ring[slot_of(b->newest)].n = text.n;
 	b->ring[slot_of(b->newest)].at = now;
 	b->kept++;
 	b->bytes += text.n;
 	buf_free(&text);
 }
 
-struct blob *broker_event(const struct broker *b, uint64_t seq)
+struct str broker_event(const struct broker *b, uint64_t seq)
 {
 	if (seq > b->newest || seq < oldest(b))
-		return NULL;
-	return b->ring[slot_of(seq)].text;
+		return (struct str){ NULL, 0 };
+	return (struct str){ b->ring[slot_of(seq)].text, b->ring[slot_of(seq)].n };
 }
 
 bool broker_resume(struct broker *b, struct str id, int64_t now, uint64_t *ret_next)

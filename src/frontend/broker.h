@@ -3,7 +3,8 @@
  * broker: everything that happened lately, numbered, ready to be sent.
  *
  * All servers publish into one sequence. An event is kept as the text that browsers get; they share
- * it. The ring is bounded by count, age and bytes; who asks for what has left it has to start over.
+ * it, and nobody keeps it but the ring. That is bounded by count, age and bytes; who asks for what
+ * has left it has to start over.
  * An id is "epoch-seq": the epoch is when this process began, so that the numbers of an earlier one
  * are never taken for ours.
  *
@@ -16,7 +17,6 @@
 
 #include "base/str.h"
 
-struct blob;
 struct broker;
 
 #define BROKER_EVENTS_MAX 2000
@@ -40,8 +40,8 @@ size_t broker_kept(const struct broker *b);
 size_t broker_bytes(const struct broker *b);
 
 void broker_publish(struct broker *b, const struct broker_event *event, int64_t now);
-/* The event of that number as it is sent; NULL when it has left the ring. Borrowed. */
-struct blob *broker_event(const struct broker *b, uint64_t seq);
+/* The event of that number as it is sent, until the next is published; {NULL, 0}: not there. */
+struct str broker_event(const struct broker *b, uint64_t seq);
 /*
  * The number that follows the one of an id. False when what lies between is not there any more, or
  * the id is not one of ours.

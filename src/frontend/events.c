@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "lib/http/server.h"
-#include "src/frontend/blob.h"
 #include "src/frontend/broker.h"
 #include "src/frontend/reply.h"
 
@@ -18,11 +17,10 @@ struct subscriber {
 	TAILQ_ENTRY(subscriber) all;
 	struct events *events;
 	struct http_exchange *x;
-	uint64_t next;	   /* the event to send */
-	uint64_t lag_max;  /* how far it may be behind */
-	struct blob *part; /* an event that did not fit into one slice */
-	size_t part_at;
-	bool opened, resync, ping;
+	uint64_t next;	  /* the event to send */
+	size_t at;	  /* how much of it has been */
+	uint64_t lag_max; /* how far it may be behind */
+	bool opened, resync, ping, lost;
 };
 
 TAILQ_HEAD(subscribers, subscriber);
@@ -47,20 +45,6 @@ static void on_ping(struct ev_loop *loop, ev_timer *w, int revents)
 	}
 }
 
-/* As much of the current event as there is room for. */
-static void add_part(struct subscriber *s, struct buf *out, size_t room)
-{
-	size_t left = s->part->n - s->part_at;
-	size_t n = left < room ? left : room;
-
-	buf_add(out, s->part->bytes + s->part_at, n);
-	s->part_at += n;
-	if (s->part_at < s->part->n)
-		return;
-	blob_unref(TAKE_PTR(s->part));
-	s->part_at = 0;
-}
-
 static void add_resync(struct subscriber *s, struct buf *out)
 {
 	struct broker *b = s->events->broker;
@@ -71,35 +55,39 @@ static void add_resync(struct subscriber *s, struct buf *out)
 	s->events->stats.resyncs++;
 }
 
-/* Takes the next event in hand. False when there is none. */
-static bool take_next(struct subscriber *s)
+/* As much of the event as there is room for. */
+static void add_part(struct subscriber *s, struct str text, struct buf *out, size_t room)
+{
+	size_t left = text.n - s->at;
+	size_t n = left < room ? left : room;
+
+	buf_add(out, text.p + s->at, n);
+	s->at += n;
+	if (s->at < text.n)
+		return;
+	s->next++;
+	s->at = 0;
+}
+
+/* What comes next. False when there is nothing, or when an event went away half sent. */
+static bool add_next(struct subscriber *s, struct buf *out, size_t room)
 {
 	struct broker *b = s->events->broker;
 	uint64_t newest = broker_newest(b);
-	struct blob *text;
+	struct str text = broker_event(b, s->next);
 
-	if (s->next > newest) {
+	if (s->next > newest && !s->resync) {
 		s->lag_max = EVENTS_LAG_MAX; /* it has caught up */
 		return false;
 	}
-	text = broker_event(b, s->next);
-	if (!text || newest - s->next >= s->lag_max) {
-		s->resync = true;
+	s->lost = s->at && !text.p;
+	if (s->lost)
 		return false;
-	}
-	s->part = blob_ref(text);
-	s->next++;
+	if (s->resync || !text.p || (!s->at && newest - s->next >= s->lag_max))
+		add_resync(s, out);
+	else
+		add_part(s, text, out, room);
 	return true;
-}
-
-static void add_events(struct subscriber *s, struct buf *out, size_t end)
-{
-	while (out->n < end && (s->part || s->resync || take_next(s) || s->resync)) {
-		if (s->part)
-			add_part(s, out, end - out->n);
-		else
-			add_resync(s, out);
-	}
 }
 
 static enum http_stream_state produce(struct buf *out, void *user)
@@ -110,12 +98,15 @@ static enum http_stream_state produce(struct buf *out, void *user)
 	if (!s->opened)
 		buf_add_lit(out, "retry: 2000\n\n");
 	s->opened = true;
-	add_events(s, out, start + HTTP_SLICE);
+	while (out->n < start + HTTP_SLICE && add_next(s, out, start + HTTP_SLICE - out->n))
+		;
+	s->events->stats.lost += s->lost;
+	if (s->lost)
+		return HTTP_STREAM_LOST;
 	if (s->ping && out->n == start)
 		buf_add_lit(out, ": ping\n\n");
 	s->ping = false;
-	return s->part || s->next <= broker_newest(s->events->broker) ? HTTP_STREAM_MORE
-								      : HTTP_STREAM_WAIT;
+	return s->next <= broker_newest(s->events->broker) ? HTTP_STREAM_MORE : HTTP_STREAM_WAIT;
 }
 
 static void on_closed(bool whole, void *user)
@@ -124,7 +115,6 @@ static void on_closed(bool whole, void *user)
 
 	TAILQ_REMOVE(&s->events->subscribers, s, all);
 	s->events->stats.subscribers--;
-	blob_unref(s->part);
 	free(s);
 }
 

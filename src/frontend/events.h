@@ -4,7 +4,8 @@
  *
  * A browser is a place in the broker's sequence and costs no queue: it falls behind by at most
  * EVENTS_LAG_MAX events (a replay may begin further back) before it is told to start over, and what
- * it has not taken of one slice within the server's write timeout ends its connection.
+ * it has not taken of one slice within the server's write timeout ends its connection. So does an
+ * event that leaves the broker's ring while it is half sent: nobody keeps it for the slow.
  */
 #pragma once
 
@@ -26,6 +27,7 @@ struct events_stats {
 	uint64_t subscribed;
 	uint64_t resumed; /* with what they had missed */
 	uint64_t resyncs; /* told to start over */
+	uint64_t lost;	  /* ended, since an event had left the ring half sent */
 	uint64_t refused; /* over the limit */
 };
 

@@ -170,6 +170,39 @@ static void a_slow_browser_is_cut_off_and_others_are_not(void **state)
 	stop(&d);
 }
 
+/* Half of an event is out when the ring moves on: nobody keeps the rest. */
+static void what_leaves_the_ring_half_sent_ends_the_stream(void **state)
+{
+	struct buf large = { 0 };
+	struct client *slow;
+	struct desk d;
+
+	buf_addc(&large, '"');
+	for (size_t i = 0; i < BROKER_BYTES_MAX / 4; i++)
+		buf_addc(&large, 'x');
+	buf_addc(&large, '"');
+	start(&d);
+	slow = subscribe(&d, "", "");
+	client_set_reading(slow, false);
+	publish(&d, buf_cstr(&large));
+	ev_run(d.kit.loop, EVRUN_NOWAIT);
+	for (int i = 0; i < 4; i++)
+		publish(&d, buf_cstr(&large));
+	assert_null(broker_event(d.broker, 1).p);
+	client_set_reading(slow, true);
+	client_expect_close(slow);
+	assert_true(slow->in.n < BROKER_BYTES_MAX / 4);
+	assert_int_equal(client_count(slow, "000-1\n"), 1);
+	assert_int_equal(client_count(slow, "resync"), 0);
+	assert_int_equal(events_stats(d.events)->lost, 1);
+	client_free(slow);
+	slow = subscribe(&d, "", "Last-Event-ID: 1700000000000000000-0\r\n");
+	client_expect(slow, "resync");
+	client_free(slow);
+	buf_free(&large);
+	stop(&d);
+}
+
 static bool has_none(void *arg)
 {
 	return events_stats(((struct desk *)arg)->events)->subscribers == 0;
@@ -193,6 +226,7 @@ int main(void)
 		cmocka_unit_test(what_was_missed_is_replayed),
 		cmocka_unit_test(an_unknown_epoch_is_told_to_start_over),
 		cmocka_unit_test(a_slow_browser_is_cut_off_and_others_are_not),
+		cmocka_unit_test(what_leaves_the_ring_half_sent_ends_the_stream),
 		cmocka_unit_test(a_browser_that_leaves_is_forgotten),
 	};
 

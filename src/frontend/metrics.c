@@ -114,6 +114,11 @@ static uint64_t resyncs(const struct dashboard *d)
 	return events_stats(d->events)->resyncs;
 }
 
+static uint64_t lost(const struct dashboard *d)
+{
+	return events_stats(d->events)->lost;
+}
+
 static uint64_t connections(const struct dashboard *d)
 {
 	return http_server_stats(d->server)->connections;
@@ -190,6 +195,9 @@ static const struct family families[] = {
 	  NULL },
 	{ "maglev_dashboard_resyncs_total", METRICS_COUNTER,
 	  "Times a browser was told to read the state anew.", write_value, resyncs, NULL },
+	{ "maglev_dashboard_streams_lost_total", METRICS_COUNTER,
+	  "Event streams that ended, since an event had left the ring half sent.", write_value,
+	  lost, NULL },
 	{ "maglev_dashboard_http_connections", METRICS_GAUGE, "Connections that are open.",
 	  write_value, connections, NULL },
 	{ "maglev_dashboard_http_held_bytes", METRICS_GAUGE,
