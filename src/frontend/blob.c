@@ -4,16 +4,34 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/mem.h"
 
-struct blob *blob_new(struct str text)
+void blobs_init(struct blobs *set)
 {
-	struct blob *b = mem_alloc(sizeof(*b) + text.n);
+	*set = (struct blobs){ .all = TAILQ_HEAD_INITIALIZER(set->all) };
+}
 
-	b->refs = 1;
-	b->n = text.n;
-	if (text.n)
-		memcpy(b->bytes, text.p, text.n);
+static void let_go(struct blob *b)
+{
+	TAILQ_REMOVE(&b->set->all, b, all);
+	b->set->bytes -= b->n;
+	free(TAKE_PTR(b->bytes));
+}
+
+struct blob *blob_new(struct blobs *set, struct buf *text)
+{
+	struct blob *b = mem_zalloc(sizeof(*b));
+
+	*b = (struct blob){ .set = set, .refs = 1, .n = text->n };
+	b->bytes = mem_resize(text->p, text->n, 1); /* what it has grown into may be twice that */
+	*text = (struct buf){ 0 };
+	TAILQ_INSERT_TAIL(&set->all, b, all);
+	set->bytes += b->n;
+	while (set->bytes > BLOBS_BYTES_MAX && TAILQ_FIRST(&set->all) != b) {
+		let_go(TAILQ_FIRST(&set->all));
+		set->dropped++;
+	}
 	return b;
 }
 
@@ -28,6 +46,9 @@ void blob_unref(struct blob *b)
 	if (!b)
 		return;
 	assert(b->refs > 0);
-	if (--b->refs == 0)
-		free(b);
+	if (--b->refs)
+		return;
+	if (b->bytes)
+		let_go(b);
+	free(b);
 }

@@ -21,7 +21,6 @@
 #include "base/mem.h"
 #include "lib/daemon/daemon.h"
 #include "lib/log/log.h"
-#include "src/frontend/blob.h"
 #include "src/frontend/broker.h"
 #include "src/frontend/dashboard_private.h"
 #include "src/frontend/events.h"
@@ -71,6 +70,7 @@ static void start_upstreams(struct dashboard *d)
 
 	d->n_upstreams = targets->items.n;
 	d->upstreams = mem_zalloc(d->n_upstreams * sizeof(*d->upstreams));
+	d->states = mem_zalloc(d->n_upstreams * sizeof(*d->states));
 	for (size_t i = 0; i < d->n_upstreams; i++) {
 		const struct upstream_config config = {
 			.name = targets->items.items[i].name,
@@ -256,6 +256,7 @@ int dashboard_new(struct ev_loop *loop, const struct options *options, struct da
 
 	d->loop = loop;
 	d->options = options;
+	blobs_init(&d->texts);
 	d->broker = broker_new(loop_realtime());
 	d->events = events_new(loop, d->broker);
 	if (*options->auth.user && *options->auth.password)
@@ -273,6 +274,14 @@ int dashboard_new(struct ev_loop *loop, const struct options *options, struct da
 	return 0;
 }
 
+static void free_texts(struct dashboard *d)
+{
+	blob_unref(d->state.blob);
+	for (size_t i = 0; i < d->n_upstreams; i++)
+		blob_unref(d->states[i].blob);
+	free(d->states);
+}
+
 /* Browsers first: what they wait for belongs to the others. */
 void dashboard_free(struct dashboard *d)
 {
@@ -282,11 +291,11 @@ void dashboard_free(struct dashboard *d)
 	for (size_t i = 0; i < d->n_upstreams; i++)
 		upstream_free(d->upstreams[i]);
 	free(d->upstreams);
+	free_texts(d);
 	dashboard__metrics_stop(d);
 	login_free(d->login);
 	events_free(d->events);
 	broker_free(d->broker);
-	blob_unref(d->state);
 	free_tls(d);
 	free(d);
 }

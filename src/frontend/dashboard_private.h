@@ -4,13 +4,20 @@
 
 #include "lib/http/server.h"
 #include "lib/metrics/metrics.h"
+#include "src/frontend/blob.h"
 #include "src/frontend/dashboard.h"
 
-struct blob;
 struct broker;
 struct events;
 struct login;
 struct upstream;
+
+/* A text as it was last asked for. */
+struct dashboard__text {
+	struct blob *blob; /* NULL: not yet */
+	uint64_t seq;	   /* the newest event then */
+	int64_t at;	   /* monotonic ns */
+};
 
 struct dashboard {
 	struct ev_loop *loop;
@@ -25,9 +32,9 @@ struct dashboard {
 	struct upstream **upstreams;
 	size_t n_upstreams;
 
-	struct blob *state; /* as last asked for; NULL: not yet */
-	uint64_t state_seq;
-	int64_t state_at; /* monotonic ns */
+	struct blobs texts;
+	struct dashboard__text state;	/* of all servers */
+	struct dashboard__text *states; /* of each */
 
 	struct loop_lag lag;
 	struct metrics_histogram turns;

@@ -4,6 +4,7 @@
  * maglevds, and the loop. Stop: answers under way go out, streams end, browsers come back by
  * themselves.
  */
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -129,11 +130,21 @@ static int serve(struct frontend *f)
 	return r < 0 ? EXIT_START_FAILED : 0;
 }
 
+/*
+ * Texts of a megabyte come and go with those who read them. Left alone, malloc soon takes even such
+ * from its heap, where one small block behind them keeps them from the system.
+ */
+static void give_back_large_blocks(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+}
+
 int main(int argc, char *argv[])
 {
 	struct frontend f = { 0 };
 	int r;
 
+	give_back_large_blocks();
 	options_parse(&f.options, argc, argv);
 	if (f.options.check)
 		return check(&f.options);

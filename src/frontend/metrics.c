@@ -119,6 +119,16 @@ static uint64_t lost(const struct dashboard *d)
 	return events_stats(d->events)->lost;
 }
 
+static uint64_t state_bytes(const struct dashboard *d)
+{
+	return d->texts.bytes;
+}
+
+static uint64_t states_dropped(const struct dashboard *d)
+{
+	return d->texts.dropped;
+}
+
 static uint64_t connections(const struct dashboard *d)
 {
 	return http_server_stats(d->server)->connections;
@@ -198,6 +208,12 @@ static const struct family families[] = {
 	{ "maglev_dashboard_streams_lost_total", METRICS_COUNTER,
 	  "Event streams that ended, since an event had left the ring half sent.", write_value,
 	  lost, NULL },
+	{ "maglev_dashboard_state_bytes", METRICS_GAUGE,
+	  "Texts of the state: the newest ones, and those that are still being read.", write_value,
+	  state_bytes, NULL },
+	{ "maglev_dashboard_states_dropped_total", METRICS_COUNTER,
+	  "Texts of the state that were let go before their time, since there were too many.",
+	  write_value, states_dropped, NULL },
 	{ "maglev_dashboard_http_connections", METRICS_GAUGE, "Connections that are open.",
 	  write_value, connections, NULL },
 	{ "maglev_dashboard_http_held_bytes", METRICS_GAUGE,

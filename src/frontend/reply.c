@@ -36,6 +36,8 @@ static enum http_stream_state on_produce(struct buf *out, void *user)
 	struct reader *r = user;
 	size_t n = r->left.n < HTTP_SLICE ? r->left.n : HTTP_SLICE;
 
+	if (r->blob && !r->blob->bytes)
+		return HTTP_STREAM_LOST;
 	buf_add(out, r->left.p, n);
 	r->left.p += n;
 	r->left.n -= n;

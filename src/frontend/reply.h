@@ -11,7 +11,10 @@ struct http_exchange;
 void reply_error(struct http_exchange *x, unsigned status, const char *text);
 /* JSON that nobody may keep. */
 void reply_json(struct http_exchange *x, unsigned status, struct str json);
-/* The same from a text that others have, too; in slices, so that a slow client costs one slice. */
+/*
+ * The same from a text that others have, too; in slices, so that a slow client costs one slice. If
+ * the text is let go meanwhile, the connection ends.
+ */
 void reply_blob(struct http_exchange *x, struct blob *json);
 /* Bytes that stay where they are for as long as the program runs; in slices, too. */
 void reply_static(struct http_exchange *x, const char *content_type, struct str bytes);

@@ -2,9 +2,10 @@
 /*
  * view: the read-only JSON API.
  *
- * The state of all servers is put together from texts that are there already, at most once for each
- * event, and shared by all who ask for it meanwhile: a thousand browsers that start over at once
- * cost one text.
+ * The state, of all servers and of each, is put together from texts that are there already, at most
+ * once for each event, and shared by all who ask for it meanwhile: a thousand browsers that start
+ * over at once cost one text. Those that are slow to read keep theirs; how much of that there is in
+ * all is bounded (blob.h).
  */
 #include <inttypes.h>
 
@@ -12,7 +13,6 @@
 #include "base/units.h"
 #include "lib/cli/cli.h"
 #include "lib/json/json.h"
-#include "src/frontend/blob.h"
 #include "src/frontend/broker.h"
 #include "src/frontend/dashboard_private.h"
 #include "src/frontend/events.h"
@@ -78,23 +78,29 @@ static void write_state(const struct dashboard *d, struct buf *out)
 			buf_addc(out, ',');
 		add_server(out, upstream_view(d->upstreams[i]));
 	}
-	buf_add_lit(out, "]}\n");
+	buf_add_lit(out, "]}");
 }
 
-static struct blob *current_state(struct dashboard *d)
+/* u: the server whose state it is; NULL: of all of them. */
+static struct blob *current(struct dashboard *d, struct dashboard__text *t,
+			    const struct upstream *u)
 {
-	_cleanup_(buf_free) struct buf text = { 0 };
+	struct buf text = { 0 };
 	uint64_t newest = broker_newest(d->broker);
 	int64_t now = loop_monotonic();
 
-	if (d->state && d->state_seq == newest && now - d->state_at < STATE_AGE_MAX)
-		return d->state;
-	write_state(d, &text);
-	blob_unref(d->state);
-	d->state = blob_new((struct str){ text.p, text.n });
-	d->state_seq = newest;
-	d->state_at = now;
-	return d->state;
+	if (t->blob && t->blob->bytes && t->seq == newest && now - t->at < STATE_AGE_MAX)
+		return t->blob;
+	if (u)
+		add_server(&text, upstream_view(u));
+	else
+		write_state(d, &text);
+	buf_addc(&text, '\n');
+	blob_unref(t->blob);
+	t->blob = blob_new(&d->texts, &text);
+	t->seq = newest;
+	t->at = now;
+	return t->blob;
 }
 
 void dashboard__on_version(struct http_exchange *x, const struct http_request *request, void *user)
@@ -127,28 +133,29 @@ void dashboard__on_maglevds(struct http_exchange *x, const struct http_request *
 
 void dashboard__on_state(struct http_exchange *x, const struct http_request *request, void *user)
 {
-	reply_blob(x, current_state(user));
+	struct dashboard *d = user;
+
+	reply_blob(x, current(d, &d->state, NULL));
 }
 
 void dashboard__on_state_of(struct http_exchange *x, const struct http_request *request, void *user)
 {
 	static const struct str prefix = { "/view/api/state/", 16 };
 	struct str part = { request->path.p + prefix.n, request->path.n - prefix.n };
-	_cleanup_(buf_free) struct buf name = { 0 }, out = { 0 };
+	_cleanup_(buf_free) struct buf name = { 0 };
 	const struct upstream *u = NULL;
-	struct blob *text;
+	struct dashboard *d = user;
+	size_t i = 0;
 
 	if (reply_decode(part, &name) == 0)
-		u = dashboard__find(user, (struct str){ name.p, name.n });
+		u = dashboard__find(d, (struct str){ name.p, name.n });
 	if (!u) {
 		reply_error(x, 404, "there is no server of that name");
 		return;
 	}
-	add_server(&out, upstream_view(u));
-	buf_addc(&out, '\n');
-	text = blob_new((struct str){ out.p, out.n });
-	reply_blob(x, text);
-	blob_unref(text);
+	while (d->upstreams[i] != u)
+		i++;
+	reply_blob(x, current(d, &d->states[i], u));
 }
 
 void dashboard__on_events(struct http_exchange *x, const struct http_request *request, void *user)

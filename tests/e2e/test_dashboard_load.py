@@ -17,6 +17,9 @@ ACTS, AT_ONCE = 200, 5
 NAMES = [f'backend-{i:02}' for i in range(20)]
 CROWD = config(backends={name: f'10.99.1.{i}' for i, name in enumerate(NAMES, 1)},
                frontends={'www': frontend(VIP, pool('all', *NAMES))}, dataplane='vpp')
+MANY = [f'backend-{i:04}' for i in range(2000)]
+LARGE = config(backends={name: f'10.98.{i // 250}.{i % 250}' for i, name in enumerate(MANY)},
+               frontends={'www': frontend(VIP, pool('all', *MANY))}, dataplane='vpp')
 SMALL = {'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') + ':quarantine_size_mb=1'}  # so that memory can be weighed
 REQUEST = b'GET /view/api/events HTTP/1.1\r\nHost: x\r\n\r\n'
 MARK = re.compile(rb'"reason":"mark-(\d+)"')
@@ -67,12 +70,12 @@ class Browsers:
         self.selector.close()
 
 
-def slow_browser(port):
+def slow_browser(port, path='/view/api/events'):
     """Takes nothing, through a narrow window."""
     s = socket.socket()
     s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     s.connect(('127.0.0.1', port))
-    s.sendall(REQUEST)
+    s.sendall(f'GET {path} HTTP/1.1\r\nHost: x\r\n\r\n'.encode())
     return s
 
 
@@ -127,6 +130,46 @@ def test_a_thousand_browsers_one_slow(start_api, start_dashboard):
         browsers.close()
         slow.close()
     until(lambda: dashboard.metrics().one('maglev_dashboard_browsers') == 0, what='all leaving')
+
+
+def test_a_thousand_that_read_nothing(start_api, start_dashboard):
+    """what they ask for is large, and another one each time: it is bounded in all, and given back"""
+    daemon = start_api(LARGE)
+    dashboard = start_dashboard(f'lon=127.0.0.1:{daemon.api_port}', env=SMALL)
+    dashboard.wait_connected('lon')
+    until(lambda: len(dashboard.state('lon')['backends']) == len(MANY), what='all backends')
+    script = re.search(r'src="\./(assets/[^"]+)"', dashboard.get('/view/')[1])
+    paths = ['/view/api/state/lon', '/view/api/state', '/view/' + script[1] if script else '/view/', '/view/api/events']
+    crowd, empty = [], memory(dashboard)
+
+    def four_more():
+        daemon.api.call(('Pause', 'Resume')[len(crowd) // 4 % 2] + 'Backend', name=MANY[0])
+        crowd.extend(slow_browser(dashboard.port, path) for path in paths)
+
+    def is_full():
+        four_more()
+        return dashboard.metrics().one('maglev_dashboard_states_dropped_total') > 0
+
+    try:
+        while len(crowd) < BROWSERS:
+            four_more()
+        until(is_full, what='a text that is let go')
+        page = dashboard.metrics()
+        full = page.one('process_resident_memory_bytes')
+        print(f'\nresident memory {empty / 2**20:.1f} MiB alone, {full / 2**20:.1f} with {len(crowd)} that read nothing; '
+              f'states {page.one("maglev_dashboard_state_bytes") / 2**20:.1f} MiB, answers '
+              f'{page.one("maglev_dashboard_http_held_bytes") / 2**20:.1f} MiB')
+        assert page.one('maglev_dashboard_state_bytes') <= 64 * 2**20
+        assert page.one('maglev_dashboard_http_held_bytes') <= 64 * 2**20
+        assert full - empty < (64 + 64 + 32) * 2**20 + page.one('maglev_dashboard_ring_bytes')
+        assert len(dashboard.state('lon')['backends']) == len(MANY)  # whoever reads gets all of it
+    finally:
+        for s in crowd:
+            s.close()
+    until(lambda: dashboard.metrics().one('maglev_dashboard_http_connections') == 1, what='all leaving')
+    until(lambda: memory(dashboard) - empty < 16 * 2**20 + dashboard.metrics().one('maglev_dashboard_ring_bytes'),
+          2 * PATIENCE, 'memory given back')
+    print(f'resident memory {memory(dashboard) / 2**20:.1f} MiB after they left')
 
 
 def test_those_who_never_finish_asking_keep_nobody_out(start_dashboard):
