@@ -219,7 +219,7 @@ static enum step refuse(struct http__conn *c, unsigned status)
 	c->x = (struct http_exchange){ .conn = c, .minor = 1, .close = true };
 	c->served = true;
 	set_state(c, HTTP__LINGER);
-	http_reply_status(&c->x, status);
+	http__reply_error(&c->x, status);
 	trace(c, STR(""), STR(""));
 	buf_free(&c->in);
 	buf_free(&c->content);

@@ -198,6 +198,17 @@ void http_reply_status(struct http_exchange *x, unsigned status)
 	buf_free(&text);
 }
 
+void http__reply_error(struct http_exchange *x, unsigned status)
+{
+	const struct http_server_config *config = &x->conn->server->config;
+
+	if (config->error)
+		config->error(x, status, config->user);
+	else
+		http_reply_status(x, status);
+	assert(x->answered);
+}
+
 void http_reply_stream(struct http_exchange *x, unsigned status, const char *content_type,
 		       const struct http_stream *stream)
 {

@@ -54,7 +54,7 @@ static void reply_not_allowed(struct http_exchange *x, unsigned allowed)
 	}
 	r = http_reply_header(x, "Allow", (struct str){ list.p, list.n });
 	assert(r == 0);
-	http_reply_status(x, 405);
+	http__reply_error(x, 405);
 	buf_free(&list);
 }
 
@@ -78,7 +78,7 @@ void http__route(struct http_exchange *x, const struct http_request *request)
 	if (allowed)
 		reply_not_allowed(x, allowed);
 	else
-		http_reply_status(x, 404);
+		http__reply_error(x, 404);
 }
 
 /* "http://" or "https://", whoever terminates TLS. */

@@ -82,7 +82,7 @@ struct http_server_config {
 	struct endpoint listen;		 /* no address: any, both families; port 0: any free one */
 	const struct http_route *routes; /* borrowed */
 	size_t n_routes;
-	void *user;			   /* of handlers and of trace */
+	void *user;			   /* of handlers, trace and error */
 	struct tls_context *tls;	   /* NULL: plaintext; borrowed */
 	const struct http_header *headers; /* of every answer, the server's own too; borrowed */
 	size_t n_headers;
@@ -93,6 +93,8 @@ struct http_server_config {
 	int64_t idle_timeout;	 /* 60 s: between two requests of one connection */
 	int64_t write_timeout;	 /* 30 s: for the client to take HTTP_SLICE bytes */
 	void (*trace)(const struct http_trace *trace, void *user);
+	/* Answers x with an error of the server's own, by http_reply(); NULL: plain text. */
+	void (*error)(struct http_exchange *x, unsigned status, void *user);
 };
 
 struct http_server_stats {

@@ -123,6 +123,9 @@ void http__produce(struct http_exchange *x);
 /* The exchange is over; tells the stream, if there is one. */
 void http__exchange_end(struct http_exchange *x, bool whole);
 
+/* Answers with a status of the server's own. */
+void http__reply_error(struct http_exchange *x, unsigned status);
+
 /* route.c */
 /* Finds the handler, or answers itself. */
 void http__route(struct http_exchange *x, const struct http_request *request);

@@ -334,6 +334,48 @@ static void a_body_of_the_limit_is_fine_and_one_byte_more_is_not(void **state)
 	kit_stop(&kit);
 }
 
+static void on_error(struct http_exchange *x, unsigned status, void *user)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s<%u>", (const char *)user, status);
+	assert_int_equal(http_reply_header(x, "X-Mine", STR("yes")), 0);
+	http_reply(x, status, "text/x-mine", str_of(text));
+}
+
+/* Whoever finds the error: the routes, the parser, the clock. */
+static void errors_may_look_as_the_program_wants(void **state)
+{
+	static const struct {
+		const char *text, *body;
+	} rows[] = {
+		{ "GET /nothing HTTP/1.0\r\n\r\n", "own<404>" },
+		{ "PUT /hello HTTP/1.0\r\n\r\n", "own<405>" },
+		{ "GET / HTTP/1.1\r\n\r\n", "own<400>" },
+		{ "GET /hello", "own<408>" },
+	};
+	static char user[] = "own";
+	struct http_server_config config = plain();
+	struct kit kit;
+
+	config.error = on_error;
+	config.user = user;
+	config.request_timeout = 100 * NSEC_PER_MSEC;
+	kit_start(&kit, config);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct client *c = client_new(&kit);
+
+		client_send(c, rows[i].text);
+		client_expect_close(c);
+		assert_int_equal(client_count(c, rows[i].body), 1);
+		assert_int_equal(client_count(c, "Content-Type: text/x-mine\r\n"), 1);
+		assert_int_equal(client_count(c, "X-Mine: yes\r\n"), 1);
+		assert_int_equal(client_count(c, "Allow: GET, HEAD\r\n"), i == 1);
+		client_free(c);
+	}
+	kit_stop(&kit);
+}
+
 static void an_oversized_head_is_refused_while_it_comes(void **state)
 {
 	struct buf text = { 0 };
@@ -595,6 +637,7 @@ int main(void)
 		cmocka_unit_test(continue_is_said_before_the_body),
 		cmocka_unit_test(bad_requests_are_told_so_and_closed),
 		cmocka_unit_test(a_body_of_the_limit_is_fine_and_one_byte_more_is_not),
+		cmocka_unit_test(errors_may_look_as_the_program_wants),
 		cmocka_unit_test(an_oversized_head_is_refused_while_it_comes),
 		cmocka_unit_test(a_trickling_request_runs_into_its_deadline),
 		cmocka_unit_test(silent_and_idle_connections_end),

@@ -187,7 +187,7 @@ void dashboard__on_admin(struct http_exchange *x, const struct http_request *req
 		reply_api(d, x, request, path);
 	} else if (str_eq(request->head->method, STR("POST"))) {
 		http_reply_header(x, "Allow", STR("GET, HEAD"));
-		http_reply_status(x, 405);
+		reply_status(x, 405);
 	} else {
 		dashboard__reply_file(x, request, path);
 	}

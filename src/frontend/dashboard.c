@@ -25,6 +25,7 @@
 #include "src/frontend/dashboard_private.h"
 #include "src/frontend/events.h"
 #include "src/frontend/login.h"
+#include "src/frontend/reply.h"
 #include "src/frontend/upstream.h"
 
 #define CONNECTIONS_MAX 4096
@@ -122,6 +123,11 @@ static void on_view(struct http_exchange *x, const struct http_request *request,
 			      (struct str){ request->path.p + prefix, request->path.n - prefix });
 }
 
+static void on_error(struct http_exchange *x, unsigned status, void *user)
+{
+	reply_status(x, status);
+}
+
 /* The first that matches answers; those of /admin/ come last and are left out where it is off. */
 static const struct http_route routes[] = {
 	{ HTTP_GET, "/", on_root },
@@ -176,6 +182,7 @@ static int start_server(struct dashboard *d, struct buf *why)
 		.n_headers = ARRAY_SIZE(headers) - !d->tls,
 		.max_connections = CONNECTIONS_MAX,
 		.trace = daemon_log_request,
+		.error = on_error,
 	};
 	int r = endpoint_parse(d->options->listen, &config.listen);
 

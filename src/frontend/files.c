@@ -41,7 +41,7 @@ void dashboard__reply_file(struct http_exchange *x, const struct http_request *r
 	bool gzip = a && a->gzip && takes_gzip(request->head);
 
 	if (!a) {
-		http_reply_status(x, 404);
+		reply_status(x, 404);
 		return;
 	}
 	http_reply_header(x, "Cache-Control",

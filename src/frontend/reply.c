@@ -26,6 +26,31 @@ void reply_error(struct http_exchange *x, unsigned status, const char *text)
 	reply_json(x, status, (struct str){ json.p, json.n });
 }
 
+void reply_status(struct http_exchange *x, unsigned status)
+{
+	static const struct {
+		unsigned status;
+		const char *text;
+	} sentences[] = {
+		{ 400, "this is not a well-formed HTTP/1.1 request" },
+		{ 404, "there is nothing at this path" },
+		{ 405, "this path does not take that method" },
+		{ 408, "the request did not come in time" },
+		{ 413, "the body of the request is too large" },
+		{ 417, "only 100-continue can be expected" },
+		{ 431, "the head of the request is too large" },
+		{ 503, "too many connections" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(sentences); i++) {
+		if (sentences[i].status == status) {
+			reply_error(x, status, sentences[i].text);
+			return;
+		}
+	}
+	reply_error(x, status, http_status_reason(status));
+}
+
 struct reader {
 	struct str left;
 	struct blob *blob; /* whose text it is; NULL: it is the program's */

@@ -9,6 +9,8 @@ struct http_exchange;
 
 /* {"error":"text"} */
 void reply_error(struct http_exchange *x, unsigned status, const char *text);
+/* The same where the status says it all, with a sentence of its own. */
+void reply_status(struct http_exchange *x, unsigned status);
 /* JSON that nobody may keep. */
 void reply_json(struct http_exchange *x, unsigned status, struct str json);
 /*

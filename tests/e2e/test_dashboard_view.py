@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The dashboard for everybody: what a maglevd says, as JSON and as it happens; reading only."""
 import gzip
+import http.client
+import json
 import re
 import signal
+import socket
 import subprocess
 import time
 
 import pytest
 
-from lab import SLACK, VIP, config, frontend, pool, program, until
+from lab import PATIENCE, SLACK, VIP, config, frontend, pool, program, until
 from lab.api import as_json
 
 A, B = '10.99.0.11', '10.99.0.12'
@@ -95,6 +98,22 @@ def test_below_view_there_is_only_reading(dashboard, method):
     for path in ('/view/', '/view/api/state', '/view/api/state/lon', '/view/api/events', '/view/api/anything'):
         answer = dashboard.ask(method, path, {'X-Maglev-Admin': '1'})
         assert answer.status == 405 and answer.headers['Allow'] == 'GET, HEAD', path
+
+
+@pytest.mark.parametrize('request_, status', [
+    (b'GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n', 404), (b'GET /view/nothing HTTP/1.1\r\nHost: x\r\n\r\n', 404),
+    (b'PUT /healthz HTTP/1.1\r\nHost: x\r\n\r\n', 405), (b'GET / HTTP/1.1\r\n\r\n', 400), (b'nonsense\r\n\r\n', 400),
+    (b'GET / HTTP/1.1\r\nHost: x\r\nExpect: nothing\r\n\r\n', 417),
+    (b'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999\r\n\r\n', 413),
+    (b'GET / HTTP/1.1\r\nHost: x\r\nX: ' + 20000 * b'x' + b'\r\n\r\n', 431)])
+def test_every_error_is_a_sentence(dashboard, request_, status):
+    with socket.create_connection(('127.0.0.1', dashboard.port), PATIENCE) as s:
+        s.sendall(request_)
+        answer = http.client.HTTPResponse(s)
+        answer.begin()
+        said = json.loads(answer.read())
+        assert answer.status == status and answer.headers['Content-Type'] == 'application/json'
+        assert list(said) == ['error'] and ' ' in said['error']
 
 
 def test_head_is_get_without_the_content(dashboard):
