@@ -114,6 +114,11 @@ static uint64_t resyncs(const struct dashboard *d)
 	return events_stats(d->events)->resyncs;
 }
 
+static uint64_t streams_refused(const struct dashboard *d)
+{
+	return events_stats(d->events)->refused;
+}
+
 static uint64_t lost(const struct dashboard *d)
 {
 	return events_stats(d->events)->lost;
@@ -205,6 +210,8 @@ static const struct family families[] = {
 	  NULL },
 	{ "maglev_dashboard_resyncs_total", METRICS_COUNTER,
 	  "Times a browser was told to read the state anew.", write_value, resyncs, NULL },
+	{ "maglev_dashboard_streams_refused_total", METRICS_COUNTER,
+	  "Event streams that were one too many.", write_value, streams_refused, NULL },
 	{ "maglev_dashboard_streams_lost_total", METRICS_COUNTER,
 	  "Event streams that ended, since an event had left the ring half sent.", write_value,
 	  lost, NULL },

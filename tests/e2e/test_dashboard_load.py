@@ -132,6 +132,18 @@ def test_a_thousand_browsers_one_slow(start_api, start_dashboard):
     until(lambda: dashboard.metrics().one('maglev_dashboard_browsers') == 0, what='all leaving')
 
 
+def test_a_stream_too_many_is_told_so_and_counted(start_dashboard):
+    dashboard = start_dashboard('lon=127.0.0.1:1')
+    browsers = Browsers(dashboard.port, 3000)
+    try:
+        until(lambda: dashboard.metrics().one('maglev_dashboard_browsers') == 3000, what='all of them')
+        answer = dashboard.ask('GET', '/view/api/events')
+        assert answer.status == 503 and answer.headers['Retry-After'] and answer.json['error'] == 'too many browsers'
+        assert dashboard.metrics().one('maglev_dashboard_streams_refused_total') == 1
+    finally:
+        browsers.close()
+
+
 def test_a_thousand_that_read_nothing(start_api, start_dashboard):
     """what they ask for is large, and another one each time: it is bounded in all, and given back"""
     daemon = start_api(LARGE)
