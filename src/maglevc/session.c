@@ -234,16 +234,22 @@ enum status session_connect(struct session *s)
 
 static void cancel(struct run *r)
 {
-	if (r->call)
-		grpc_client_cancel(TAKE_PTR(r->call));
+	if (!r->call)
+		return;
+	grpc_client_cancel(TAKE_PTR(r->call));
 	if (!r->action->method.server_streaming)
 		session_complain(r->session, "interrupted; it may have been done all the same");
 	finish(r, r->action->method.server_streaming ? STATUS_DONE : STATUS_REFUSED);
 }
 
+/* Who sits at a terminal and presses Ctrl-C has had enough of this command only. */
 static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
 {
-	cancel(w->data);
+	struct run *r = w->data;
+
+	if (w->signum != SIGINT || !r->session->keys)
+		r->session->ended = true;
+	cancel(r);
 }
 
 static void on_key(void *user)
@@ -251,27 +257,41 @@ static void on_key(void *user)
 	cancel(user);
 }
 
-/* A watch is ended by Ctrl-C; so is, in the shell, all else that takes its time. */
+#define SIGNALS 3
+
+/*
+ * A watch is ended by a signal; so is, in the shell, all else that takes its time. Only a shell on
+ * a terminal has to notice that this is gone: the rest dies of SIGHUP, or is under nohup.
+ */
+static size_t watch_signals(struct run *r, ev_signal signals[SIGNALS])
+{
+	static const int numbers[SIGNALS] = { SIGINT, SIGTERM, SIGHUP };
+	size_t n = r->session->keys ? SIGNALS : SIGNALS - 1;
+
+	if (!r->action->method.server_streaming && !r->session->shell)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		ev_signal_init(&signals[i], on_signal, numbers[i]);
+		signals[i].data = r;
+		ev_signal_start(r->session->loop, &signals[i]);
+	}
+	return n;
+}
+
 static void wait_for_end(struct run *r)
 {
 	struct ev_loop *loop = r->session->loop;
-	ev_signal interrupt, terminate;
+	ev_signal signals[SIGNALS];
+	size_t n = watch_signals(r, signals);
 	struct keys keys;
 
-	ev_signal_init(&interrupt, on_signal, SIGINT);
-	ev_signal_init(&terminate, on_signal, SIGTERM);
-	interrupt.data = terminate.data = r;
-	if (r->action->method.server_streaming || r->session->shell) {
-		ev_signal_start(loop, &interrupt);
-		ev_signal_start(loop, &terminate);
-	}
 	keys_start(&keys, loop,
 		   r->session->keys && r->action->method.server_streaming ? STDIN_FILENO : -1,
 		   on_key, r);
 	ev_run(loop, 0);
 	keys_stop(&keys);
-	ev_signal_stop(loop, &interrupt);
-	ev_signal_stop(loop, &terminate);
+	while (n)
+		ev_signal_stop(loop, &signals[--n]);
 }
 
 static enum status call(struct session *s, const struct command *c, const struct action *a)

@@ -19,8 +19,9 @@ struct session {
 	struct ev_loop *loop;
 	const struct options *options;
 	FILE *out, *err;
-	bool shell;    /* commands of the shell, too; Ctrl-C ends any of them and only that */
+	bool shell;    /* commands of the shell, too, each of which a signal can end */
 	bool keys;     /* standard input is a terminal, where any key ends a watch */
+	bool ended;    /* by a signal that means more than the command: no other shall follow */
 	unsigned line; /* of a script, for complaints; 0: none */
 
 	struct tls_context *tls;

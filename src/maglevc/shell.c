@@ -190,7 +190,7 @@ static void read_lines(struct shell *sh)
 	struct session *s = sh->session;
 	enum editor_result r;
 
-	while (!sh->over && (r = editor_read(sh->editor, &line)) != EDITOR_END) {
+	while (!sh->over && !s->ended && (r = editor_read(sh->editor, &line)) != EDITOR_END) {
 		if (r == EDITOR_INTERRUPTED)
 			continue;
 		if (str_trim((struct str){ line.p, line.n }).n)
@@ -270,7 +270,8 @@ enum status shell_run_script(struct session *s, FILE *in)
 
 	assert(s && in);
 
-	while (status == STATUS_DONE && !over && (n = getline(&line, &size, in)) >= 0) {
+	while (status == STATUS_DONE && !over && !s->ended &&
+	       (n = getline(&line, &size, in)) >= 0) {
 		s->line++;
 		status = run_line(s, (struct str){ line, (size_t)n }, &over);
 	}

@@ -291,6 +291,23 @@ def test_signals_leave_the_terminal_as_it_was(daemon, shell):
         assert it.end() == 0
 
 
+@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_shell_whatever_it_does(daemon, shell, number):
+    """Not only the command: nobody is there to press a key behind it"""
+    it = shell(daemon.api_port)
+    it.type('watch events frontend', 'Enter')
+    it.wait(lambda screen: '"frontend":"www"' in screen.text.replace('\n', ''), 'an event')
+    it.process.send_signal(number)
+    assert it.end() == 0
+    it = shell(daemon.api_port)
+    daemon.signal(signal.SIGSTOP)
+    it.type('show frontends', 'Enter')
+    until(lambda: it.makes_signals, what='the command')
+    it.process.send_signal(number)
+    assert it.end(2) == 0
+    daemon.signal(signal.SIGCONT)
+
+
 # ---- without a terminal ----
 
 def run(port, script, *flags):
@@ -313,6 +330,19 @@ def test_a_script_on_standard_input(daemon):
     assert done.returncode == 2 and done.stderr == 'maglevc: line 2: there is no closing "\n'
     assert run(daemon.api_port, '').returncode == 0
     assert run(1, 'show backends\n').returncode == 3
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_script(daemon, number):
+    """Nobody wants what stands behind the watch to be done because of it"""
+    with subprocess.Popen([program('maglevc'), '--server', f'localhost:{daemon.api_port}'], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as it:
+        it.stdin.write('watch events frontend\nset backend web1 disable\n')
+        it.stdin.close()
+        assert '"frontend"' in it.stdout.readline()
+        it.send_signal(number)
+        assert it.wait(PATIENCE) == 0
+    assert daemon.api.backend('web1').state == 'up'
 
 
 # ---- completion of other shells ----
