@@ -36,6 +36,7 @@ struct editor {
 	ev_signal signals[5];
 	mbstate_t shift;
 	struct buf prompt; /* as it was drawn */
+	struct buf unread; /* comes before what the terminal has */
 	bool ansi;	   /* the cursor can be moved */
 	bool reading, has_key, interrupted, ended;
 };
@@ -205,9 +206,25 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 	container_of(w, struct editor, readable)->has_key = true;
 }
 
+void editor_unread(struct editor *e, struct buf *bytes)
+{
+	buf_add(&e->unread, bytes->p, bytes->n);
+	bytes->n = 0;
+}
+
+/* As read(). */
+static ssize_t take_byte(struct editor *e, char *ret)
+{
+	if (!e->unread.n)
+		return read(fileno(e->in), ret, 1);
+	*ret = e->unread.p[0];
+	memmove(e->unread.p, e->unread.p + 1, --e->unread.n);
+	return 1;
+}
+
 static void wait_for_key(struct editor *e)
 {
-	e->has_key = false;
+	e->has_key = e->unread.n > 0;
 	ev_io_start(e->loop, &e->readable);
 	while (!e->has_key && !e->interrupted && !e->ended) {
 		ev_run(e->loop, EVRUN_ONCE);
@@ -237,7 +254,7 @@ static int read_byte(struct editor *e, char *ret)
 		wait_for_key(e);
 		if (e->interrupted)
 			return -EINTR;
-		n = e->ended ? 0 : read(fileno(e->in), ret, 1);
+		n = e->ended ? 0 : take_byte(e, ret);
 	} while ((n < 0 && (errno == EINTR || errno == EAGAIN)) || (n > 0 && is_signal(e, *ret)));
 	if (n <= 0)
 		e->ended = true;
@@ -383,6 +400,7 @@ void editor_free(struct editor *e)
 	el_end(e->el);
 	history_end(e->history);
 	buf_free(&e->prompt);
+	buf_free(&e->unread);
 	free(e);
 }
 

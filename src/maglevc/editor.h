@@ -41,6 +41,9 @@ enum editor_result {
 /* Replaces what is in line, without the newline. */
 enum editor_result editor_read(struct editor *e, struct buf *line);
 
+/* Takes bytes that somebody else has read from the terminal: editor_read() gets them first. */
+void editor_unread(struct editor *e, struct buf *bytes);
+
 /* ---- for tab() and help() ---- */
 
 /* What stands before the cursor; valid until the line changes. */

@@ -1,19 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/maglevc/keys.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 
+static bool has_more(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0 && p.revents & POLLIN;
+}
+
+/* ESC [ ... letter, ESC O letter, or ESC and the key that Alt was held for. */
+static bool is_whole_sequence(const char *key, size_t n)
+{
+	if (n < 2)
+		return false;
+	if (key[1] == '[')
+		return n > 2 && key[n - 1] >= '@' && key[n - 1] <= '~';
+	return key[1] != 'O' || n == 3;
+}
+
+static bool is_whole(const char *key, size_t n)
+{
+	unsigned char first = (unsigned char)key[0];
+
+	if (first == '\033')
+		return is_whole_sequence(key, n);
+	if (first < 0xc0)
+		return true;
+	return n >= (first < 0xe0 ? 2u : first < 0xf0 ? 3u : 4u);
+}
+
+/* Byte by byte: what is behind the key is for whoever reads next. -1 when there is none yet. */
+static int read_key(struct keys *k)
+{
+	ssize_t n;
+
+	do {
+		n = read(k->fd, k->key + k->n, 1);
+		if (n < 0 && !k->n && (errno == EAGAIN || errno == EINTR))
+			return -1;
+		k->n += n > 0;
+	} while (n > 0 && k->n < sizeof(k->key) && !is_whole(k->key, k->n) && has_more(k->fd));
+	return 0;
+}
+
+/* A terminal that is gone is like a key. */
 static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct keys *k = container_of(w, struct keys, readable);
-	char some[64];
 
+	if (read_key(k) < 0)
+		return;
 	ev_io_stop(loop, w);
-	/* an arrow is several bytes: they are one key */
-	if (read(k->fd, some, sizeof(some)) >= 0)
-		k->pressed(k->user);
+	k->more = k->n && has_more(k->fd);
+	k->pressed(k->user);
 }
 
 void keys_start(struct keys *k, struct ev_loop *loop, int fd, void (*pressed)(void *user),

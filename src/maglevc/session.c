@@ -290,6 +290,9 @@ static void wait_for_end(struct run *r)
 		   on_key, r);
 	ev_run(loop, 0);
 	keys_stop(&keys);
+	/* a key that ends a watch is gone, but not a line that was pasted behind it */
+	if (keys.more)
+		buf_add(&r->session->typed, keys.key, keys.n);
 	while (n)
 		ev_signal_stop(loop, &signals[--n]);
 }
@@ -332,6 +335,7 @@ void session_end(struct session *s)
 		grpc_client_free(s->client);
 	if (s->tls)
 		tls_context_free(s->tls);
+	buf_free(&s->typed);
 	s->client = NULL;
 	s->tls = NULL;
 }

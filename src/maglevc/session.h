@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "base/str.h"
 #include "lib/loop/loop.h"
 #include "src/maglevc/command.h"
 #include "src/maglevc/options.h"
@@ -19,10 +20,11 @@ struct session {
 	struct ev_loop *loop;
 	const struct options *options;
 	FILE *out, *err;
-	bool shell;    /* commands of the shell, too, each of which a signal can end */
-	bool keys;     /* standard input is a terminal, where any key ends a watch */
-	bool ended;    /* by a signal that means more than the command: no other shall follow */
-	unsigned line; /* of a script, for complaints; 0: none */
+	bool shell;	  /* commands of the shell, too, each of which a signal can end */
+	bool keys;	  /* standard input is a terminal, where any key ends a watch */
+	bool ended;	  /* by a signal that means more than the command: no other shall follow */
+	struct buf typed; /* while a watch ran, and not only to end it: for who reads keys next */
+	unsigned line;	  /* of a script, for complaints; 0: none */
 
 	struct tls_context *tls;
 	struct grpc_client *client; /* NULL until needed */

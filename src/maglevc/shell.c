@@ -196,6 +196,7 @@ static void read_lines(struct shell *sh)
 		if (str_trim((struct str){ line.p, line.n }).n)
 			editor_remember(sh->editor, buf_cstr(&line));
 		run_line(s, (struct str){ line.p, line.n }, &sh->over);
+		editor_unread(sh->editor, &s->typed);
 	}
 }
 

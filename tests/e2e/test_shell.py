@@ -152,6 +152,16 @@ def test_ctrl_c_ends_a_watch_and_not_the_shell(daemon, shell):
     leave(it)
 
 
+def test_lines_behind_a_watch_are_not_lost(daemon, shell):
+    """They end it, as any key does, and are all run as they were pasted"""
+    it = shell(daemon.api_port)
+    it.type('watch events\rset backend web1 pause\rset backend web2 pause\rshow ver')
+    it.wait_last(f'{it.prompt}show ver')
+    assert daemon.api.backend('web1').state == daemon.api.backend('web2').state == 'paused'
+    it.type('^U')
+    leave(it)
+
+
 def test_a_stream_goes_on_while_it_is_shown(daemon, shell):
     it = shell(daemon.api_port)
     it.type('watch events num 20 backend frontend', 'Enter')
