@@ -6,58 +6,74 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "src/maglevc/complete.h"
 
 static const struct {
 	const char *shell, *script;
 } scripts[] = {
-	{ "bash",
-	  "# bash completion for maglevc\n"
-	  "_maglevc() {\n"
-	  "\tlocal cur=${COMP_WORDS[COMP_CWORD]} words cword line\n"
-	  "\t# a : is a part of our words, though bash takes it for a word of its own\n"
-	  "\tif declare -F _get_comp_words_by_ref >/dev/null; then\n"
-	  "\t\t_get_comp_words_by_ref -n := cur words cword\n"
-	  "\telse\n"
-	  "\t\twords=(\"${COMP_WORDS[@]}\") cword=$COMP_CWORD\n"
-	  "\tfi\n"
-	  "\tCOMPREPLY=()\n"
-	  "\twhile IFS= read -r line; do\n"
-	  "\t\tline=${line%%$'\\t'*}\n"
-	  "\t\t[[ $cur == [\\\"\\']* ]] || printf -v line %q \"$line\"\n"
-	  "\t\tCOMPREPLY+=(\"$line\")\n"
-	  "\tdone < <(\"${words[0]}\" __complete \"${words[@]:1:cword-1}\" \"$cur\" 2>/dev/null)\n"
-	  "\tif declare -F __ltrim_colon_completions >/dev/null; then\n"
-	  "\t\t__ltrim_colon_completions \"$cur\"\n"
-	  "\tfi\n"
-	  "}\n"
-	  "complete -o default -F _maglevc maglevc\n" },
+	{ "bash", "# bash completion for maglevc\n"
+		  "_maglevc() {\n"
+		  "\tlocal line=${COMP_LINE:0:COMP_POINT} word=${COMP_WORDS[COMP_CWORD]} answer "
+		  "typed= head=\n"
+		  "\tlocal last='([^[:space:]\\\\]|\\\\.)*$' breaks=${COMP_WORDBREAKS//[^:=]/}\n"
+		  "\t# bash begins a word behind : and =, which are a part of ours\n"
+		  "\t[[ $line =~ $last ]] && typed=${BASH_REMATCH[0]}\n"
+		  "\t[[ $breaks && $typed == *[$breaks]* && $typed != *[\\\"\\']* ]] &&\n"
+		  "\t\thead=${typed%\"${typed##*[$breaks]}\"}\n"
+		  "\tCOMPREPLY=()\n"
+		  "\twhile IFS= read -r answer; do\n"
+		  "\t\tanswer=${answer%%$'\\t'*}\n"
+		  "\t\tif [[ ! $answer ]]; then\n"
+		  "\t\t\tcompopt -o default\n"
+		  "\t\t\treturn\n"
+		  "\t\tfi\n"
+		  "\t\t[[ $word == [\\\"\\']* ]] || printf -v answer %q \"$answer\"\n"
+		  "\t\tCOMPREPLY+=(\"${answer#\"$head\"}\")\n"
+		  "\tdone < <(\"${COMP_WORDS[0]}\" __complete \"$line\" 2>/dev/null)\n"
+		  "}\n"
+		  "complete -F _maglevc maglevc\n" },
 	{ "zsh", "#compdef maglevc\n"
 		 "_maglevc() {\n"
-		 "\tlocal line\n"
+		 "\tlocal answer file\n"
 		 "\tlocal -a described plain\n"
-		 "\twhile IFS= read -r line; do\n"
-		 "\t\tif [[ $line == *$'\\t'?* ]]; then\n"
-		 "\t\t\tdescribed+=(\"${${line%%$'\\t'*}//:/\\\\:}:${line#*$'\\t'}\")\n"
+		 "\twhile IFS= read -r answer; do\n"
+		 "\t\tif [[ $answer == $'\\t'* ]]; then\n"
+		 "\t\t\tfile=1\n"
+		 "\t\telif [[ $answer == *$'\\t'?* ]]; then\n"
+		 "\t\t\tdescribed+=(\"${${answer%%$'\\t'*}//:/\\\\:}:${answer#*$'\\t'}\")\n"
 		 "\t\telse\n"
-		 "\t\t\tplain+=(\"${line%%$'\\t'*}\")\n"
+		 "\t\t\tplain+=(\"${answer%%$'\\t'*}\")\n"
 		 "\t\tfi\n"
-		 "\tdone < <(\"${words[1]}\" __complete \"${(@Q)words[2,CURRENT-1]}\" "
-		 "\"${(Q)words[CURRENT]}\" 2>/dev/null)\n"
+		 "\tdone < <(\"${words[1]}\" __complete \"${(j: :)words[1,CURRENT-1]} "
+		 "$QIPREFIX$PREFIX\" 2>/dev/null)\n"
+		 "\tif [[ $file ]]; then\n"
+		 "\t\tcompset -P '-[^=]##='\n"
+		 "\t\t_files\n"
+		 "\t\treturn\n"
+		 "\tfi\n"
 		 "\t(( $#described )) && _describe maglevc described\n"
 		 "\t(( $#plain )) && compadd -a plain\n"
-		 "\t(( $#described + $#plain )) || _files\n"
 		 "}\n"
 		 "if [[ $zsh_eval_context[-1] == loadautofunc ]]; then\n"
 		 "\t_maglevc \"$@\"\n"
 		 "else\n"
 		 "\tcompdef _maglevc maglevc\n"
 		 "fi\n" },
-	{ "fish", "# fish completion for maglevc\n"
-		  "function __maglevc_complete\n"
-		  "\tset -l words (commandline -opc)\n"
-		  "\t$words[1] __complete $words[2..-1] (commandline -ct) 2>/dev/null\n"
-		  "end\n"
-		  "complete -c maglevc -f -a '(__maglevc_complete)'\n" },
+	{ "fish",
+	  "# fish completion for maglevc\n"
+	  "function __maglevc_complete\n"
+	  "\tset -l words (commandline -opc)\n"
+	  "\tset -l answers ($words[1] __complete (commandline -cp | string collect) 2>/dev/null)\n"
+	  "\tif test \"$answers\" = \\tfile\n"
+	  "\t\tset -l token (commandline -ct)\n"
+	  "\t\tset -l flag (string match -r -- '^-[^=]*=' $token)\n"
+	  "\t\tprintf '%s\\n' \"$flag\"(__fish_complete_path (string replace -r -- '^-[^=]*=' '' "
+	  "$token))\n"
+	  "\telse\n"
+	  "\t\tprintf '%s\\n' $answers\n"
+	  "\tend\n"
+	  "end\n"
+	  "complete -c maglevc -f -a '(__maglevc_complete)'\n" },
 };
 
 int completion_write(const char *shell, struct buf *out)
@@ -70,4 +86,17 @@ int completion_write(const char *shell, struct buf *out)
 			return 0;
 		}
 	return -EINVAL;
+}
+
+void completion_complete(const struct typing *t, struct candidates *out)
+{
+	assert(t && out);
+
+	if (t->n == 0 && strncmp("completion", t->begin, strlen(t->begin)) == 0)
+		candidates_add(out, "completion", "what makes another shell complete maglevc");
+	if (t->n != 1 || strcmp(t->words[0], "completion") != 0)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(scripts); i++)
+		if (strncmp(scripts[i].shell, t->begin, strlen(t->begin)) == 0)
+			candidates_add(out, scripts[i].shell, "");
 }

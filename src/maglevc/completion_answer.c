@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -34,6 +33,7 @@ static void ask_names(enum node_kind kind, const struct command *c, struct candi
 		names_ask(kind, c, out, s);
 }
 
+/* Commands, and names of the server that the flags among the words say. */
 static void find(const struct options *o, const char *begin, struct candidates *ret)
 {
 	_cleanup_(cleanup_free) char *said = NULL;
@@ -47,54 +47,48 @@ static void find(const struct options *o, const char *begin, struct candidates *
 				  .begin = begin };
 
 	complete(&t, ask_names, &s, ret);
+	completion_complete(&t, ret);
 	session_end(&s);
 	fclose(nobody);
 }
 
-/* A word as it was typed, with its quotes and backslashes, without them. */
-static char *unquote(struct arena *arena, const char *typed)
+/* The first n words are the program's name and what is finished behind it. */
+static void answer(const struct words *w, size_t n, FILE *out)
 {
-	char *plain;
-	struct words w;
-
-	words_split(&w, str_of(typed));
-	plain = arena_strdup(arena, w.n == 1 ? w.items[0] : typed);
-	words_free(&w);
-	return plain;
-}
-
-static void answer(int argc, char *const argv[], const char *begin, FILE *out)
-{
+	const struct typing t = { .words = w->items + 1,
+				  .n = n - 1,
+				  .begin = n < w->n ? w->items[n] : "" };
 	_cleanup_(buf_free) struct buf text = { 0 };
+	char **argv = arena_array_of(w->arena, n, char *);
 	struct candidates c = { 0 };
 	struct options o;
 
-	if (options_parse(&o, argc, argv, &text) != CLI_OK)
-		return;
-	if (*begin == '-')
-		options_complete(begin, &c);
-	else
-		find(&o, begin, &c);
+	for (size_t i = 0; i < n; i++)
+		argv[i] = arena_strdup(w->arena, w->items[i]);
+	if (!options_complete(&t, &c) && options_parse(&o, (int)n, argv, &text) == CLI_OK) {
+		find(&o, t.begin, &c);
+		options_free(&o);
+	}
 	for (size_t i = 0; i < c.n; i++)
 		fprintf(out, "%s\t%s\n", c.items[i].word, c.items[i].help);
 	candidates_free(&c);
-	options_free(&o);
 }
 
 enum status completion_answer(int argc, char *const argv[], FILE *out)
 {
 	const struct sigaction action = { .sa_handler = on_alarm };
-	_cleanup_(arena_freep) struct arena *arena = arena_new();
-	char **words = arena_array_of(arena, (size_t)argc, char *);
-	int n = 0;
+	struct words w;
+	size_t n;
 
 	assert(argc > 1 && out);
 
 	sigaction(SIGALRM, &action, NULL);
 	alarm(PATIENCE);
-	for (int i = 1; i < argc; i++)
-		words[n++] = unquote(arena, argv[i]);
-	/* the first stands for the program, the last is the one that is being typed */
-	answer(n > 1 ? n - 1 : 1, words, n > 1 ? words[n - 1] : "", out);
+	words_split(&w, str_of(argc > 2 ? argv[2] : ""));
+	/* the last word is the one that is being typed, or that is still to come */
+	n = w.n && w.touching ? w.n - 1 : w.n;
+	if (n > 0 && !w.comment)
+		answer(&w, n, out);
+	words_free(&w);
 	return fflush(out) == 0 ? STATUS_DONE : STATUS_REFUSED;
 }

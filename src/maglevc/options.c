@@ -171,18 +171,110 @@ void options_free(struct options *o)
 	cli_list_free(&o->words);
 }
 
-void options_complete(const char *begin, struct candidates *out)
+/* ---- what is being typed ---- */
+
+static bool begins_with(const char *word, const char *begin)
+{
+	return strncmp(word, begin, strlen(begin)) == 0;
+}
+
+/* The flag that a word is; NULL: unknown, or none. *ret_value is behind its "=", NULL: none. */
+static const struct cli_option *flag_of(const struct cli_option table[FLAGS], const char *word,
+					const char **ret_value)
+{
+	const char *name = word + (word[0] == '-') + (word[0] == '-' && word[1] == '-');
+	const char *equals = strchr(name, '=');
+	struct str flag = { name, equals ? (size_t)(equals - name) : strlen(name) };
+
+	*ret_value = equals ? equals + 1 : NULL;
+	for (size_t i = 0; name != word && i < FLAGS; i++)
+		if (str_eq(flag, str_of(table[i].name)) ||
+		    (flag.n == 1 && table[i].letter == *name))
+			return &table[i];
+	return NULL;
+}
+
+/* Behind what is typed already, "--x=" or nothing. */
+static void add_values(const struct cli_option *o, struct str typed, const char *begin,
+		       struct candidates *out)
+{
+	static const char *const truths[] = { "true", "false", NULL };
+	static const char *const formats[] = { "text", "json", NULL };
+	const char *const *values = NULL;
+
+	if (o->kind == CLI_BOOL)
+		values = truths;
+	else if (strcmp(o->name, "output") == 0)
+		values = formats;
+	else if (o->argument && strcmp(o->argument, "FILE") == 0)
+		candidates_add(out, "", "file");
+	for (; values && *values; values++) {
+		_cleanup_(buf_free) struct buf word = { 0 };
+
+		buf_printf(&word, "%.*s%s", (int)typed.n, typed.p, *values);
+		if (begins_with(*values, begin))
+			candidates_add(out, buf_cstr(&word), "");
+	}
+}
+
+static void add_flag(const char *name, const char *help, const char *begin, struct candidates *out)
+{
+	_cleanup_(buf_free) struct buf flag = { 0 };
+
+	buf_printf(&flag, "--%s", name);
+	if (begins_with(buf_cstr(&flag), begin))
+		candidates_add(out, buf_cstr(&flag), help);
+}
+
+static void add_flags(const struct cli_option table[FLAGS], const char *begin,
+		      struct candidates *out)
+{
+	for (size_t i = 0; i < FLAGS; i++)
+		add_flag(table[i].name, table[i].help, begin, out);
+	add_flag("help", "show flags and commands, and exit", begin, out);
+	add_flag("version", "show the version, and exit", begin, out);
+}
+
+/* The flag whose value comes next, or NULL; *ret_over when there is no flag from there on. */
+static const struct cli_option *awaits_value(const struct cli_option table[FLAGS],
+					     const struct typing *t, bool *ret_over)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		const char *value;
+		const struct cli_option *o = flag_of(table, t->words[i], &value);
+
+		if (strcmp(t->words[i], "--") == 0) {
+			*ret_over = true;
+			return NULL;
+		}
+		/* the word behind it is its value */
+		if (o && !value && o->kind != CLI_BOOL && ++i == t->n)
+			return o;
+	}
+	*ret_over = false;
+	return NULL;
+}
+
+bool options_complete(const struct typing *t, struct candidates *out)
 {
 	struct cli_option table[FLAGS];
 	struct options o = { 0 };
-	const char *output;
+	const char *output, *value;
+	const struct cli_option *flag;
+	bool over = false;
 
 	write_table(&o, &output, table);
-	for (size_t i = 0; i < FLAGS; i++) {
-		_cleanup_(buf_free) struct buf flag = { 0 };
-
-		buf_printf(&flag, "--%s", table[i].name);
-		if (strncmp(buf_cstr(&flag), begin, strlen(begin)) == 0)
-			candidates_add(out, buf_cstr(&flag), table[i].help);
+	flag = awaits_value(table, t, &over);
+	if (flag) {
+		add_values(flag, STR(""), t->begin, out);
+		return true;
 	}
+	if (over || *t->begin != '-')
+		return false;
+	flag = flag_of(table, t->begin, &value);
+	if (!value)
+		add_flags(table, t->begin, out);
+	else if (flag)
+		add_values(flag, (struct str){ t->begin, (size_t)(value - t->begin) }, value, out);
+	return true;
 }

@@ -36,7 +36,12 @@ struct options {
 enum cli_verdict options_parse(struct options *o, int argc, char *const argv[], struct buf *out);
 void options_free(struct options *o);
 
+struct typing;
 struct candidates;
 
-/* Adds the flags, "--x", that begin so. */
-void options_complete(const char *begin, struct candidates *out);
+/*
+ * Where a flag stands, or the value of one: adds those that begin so, and returns true. An empty
+ * word stands for the name of a file, which is not looked for here. False where a word of the
+ * command stands, and nothing is added. The words are those behind the program's name.
+ */
+bool options_complete(const struct typing *t, struct candidates *out);

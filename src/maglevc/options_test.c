@@ -104,16 +104,58 @@ static void a_history_is_kept_where_it_is_said(void **state)
 	assert_string_equal(o.history, "h");
 }
 
-static void every_flag_can_be_completed(void **state)
+/* What may stand behind the words, each with a blank behind it; "-": a word of the command. */
+static void check_typing(const char *const *words, size_t n, const char *expected)
 {
+	const struct typing t = { .words = words, .n = n - 1, .begin = words[n - 1] };
+	_cleanup_(buf_free) struct buf found = { 0 };
 	struct candidates c = { 0 };
 
-	options_complete("--tls-c", &c);
-	assert_int_equal(c.n, 2);
-	assert_string_equal(c.items[0].word, "--tls-ca");
-	assert_string_equal(c.items[1].word, "--tls-cert");
-	assert_string_equal(c.items[1].help, "our certificate");
+	if (!options_complete(&t, &c))
+		buf_addc(&found, '-');
+	for (size_t i = 0; i < c.n; i++)
+		buf_printf(&found, "%s ", *c.items[i].word ? c.items[i].word : c.items[i].help);
+	assert_string_equal(buf_cstr(&found), expected);
 	candidates_free(&c);
+}
+
+#define TYPING(expected, ...)                                                                      \
+	check_typing((const char *const[]){ __VA_ARGS__ },                                         \
+		     ARRAY_SIZE(((const char *const[]){ __VA_ARGS__ })), expected)
+
+static void every_flag_can_be_completed(void **state)
+{
+	TYPING("--tls-ca --tls-cert ", "--tls-c");
+	TYPING("--timeout --tls --tls-ca --tls-cert --tls-key --tls-name ", "show", "--t");
+	TYPING("--history --help ", "--h");
+	TYPING("--version ", "--server=x", "--v");
+	TYPING("", "--nonsense");
+	TYPING("-", "show");
+	TYPING("-", "");
+	TYPING("-", "--", "--t");
+}
+
+static void values_that_are_known_can_be_completed(void **state)
+{
+	TYPING("text json ", "--output", "");
+	TYPING("json ", "show", "-o", "j");
+	TYPING("--output=json ", "--output=j");
+	TYPING("-output=text -output=json ", "-output=");
+	TYPING("--color=true --color=false ", "--color=");
+	TYPING("-", "--color", "");
+	TYPING("", "--timeout", "");
+	TYPING("", "--nonsense=");
+	/* what stands behind a flag is its value, whatever it looks like */
+	TYPING("text json ", "--tls-name", "--server", "-o", "");
+	TYPING("-", "--tls-name", "-o", "");
+}
+
+static void where_a_file_is_wanted_that_is_said(void **state)
+{
+	TYPING("file ", "--tls-ca", "");
+	TYPING("file ", "--tls-cert", "/etc/x");
+	TYPING("file ", "--tls-key=/etc/x");
+	TYPING("file ", "--history", "x");
 }
 
 static void any_flag_of_tls_means_tls(void **state)
@@ -162,6 +204,8 @@ int main(void)
 		CASE(whether_colour_was_said_is_known),
 		CASE(a_history_is_kept_where_it_is_said),
 		CASE(every_flag_can_be_completed),
+		CASE(values_that_are_known_can_be_completed),
+		CASE(where_a_file_is_wanted_that_is_said),
 		CASE(any_flag_of_tls_means_tls),
 		CASE(flags_that_make_no_sense_are_refused),
 		CASE(help_shows_flags_and_commands),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shell of maglevc, by somebody who sits at a terminal."""
+import itertools
 import json
 import os
 import re
@@ -357,23 +358,29 @@ def test_a_signal_ends_a_script(daemon, number):
 
 # ---- completion of other shells ----
 
-def answers(port, *words):
-    done = subprocess.run([program('maglevc'), '__complete', '--server', f'localhost:{port}', *words], text=True,
+def answers(port, line):
+    """What may follow, as other shells are told when somebody has typed that much."""
+    done = subprocess.run([program('maglevc'), '__complete', f'maglevc --server localhost:{port} {line}'], text=True,
                           capture_output=True, timeout=PATIENCE, check=True)
     assert not done.stderr
     return [line.split('\t')[0] for line in done.stdout.splitlines()]
 
 
 def test_what_other_shells_are_told(daemon):
-    assert answers(daemon.api_port, 'show', 'fr') == ['frontends']
-    assert answers(daemon.api_port, 'show', 'frontends', '') == ['wiki', 'www']
-    assert answers(daemon.api_port, 'show', 'backends', 'web') == ['web three', 'web1', 'web2']
-    assert answers(daemon.api_port, '-o', 'json', 'set', 'frontend', 'www', 'pool', '') == ['primary', 'fallback']
+    assert answers(daemon.api_port, 'show fr') == ['frontends']
+    assert answers(daemon.api_port, 'show frontends ') == ['wiki', 'www']
+    assert answers(daemon.api_port, 'show backends web') == ['web three', 'web1', 'web2']
+    assert answers(daemon.api_port, 'show backends "web t') == answers(daemon.api_port, 'show backends web\\ t') == ['web three']
+    assert answers(daemon.api_port, '-o json set frontend www pool ') == ['primary', 'fallback']
     assert answers(daemon.api_port, '--col') == ['--color']
+    assert answers(daemon.api_port, 'co') == ['config', 'completion']
+    assert answers(daemon.api_port, 'completion ') == ['bash', 'zsh', 'fish']
+    assert answers(daemon.api_port, 'completion fish ') == []
     assert answers(daemon.api_port, 'e') == []  # no exit outside the shell
-    assert answers(1, 'show', 'frontends', '') == []
-    assert answers('x', 'show', 'frontends', '') == []
-    assert answers(daemon.api_port, '--nonsense', 'show', '') == []
+    assert answers(1, 'show frontends ') == []
+    assert answers('x', 'show frontends ') == []
+    assert answers(daemon.api_port, '--nonsense show ') == []
+    assert answers(daemon.api_port, 'show # ') == []
 
 
 def script_of(shell, folder):
@@ -389,22 +396,90 @@ SETUP = {'bash': ['PS1="$ "; . {0}'], 'zsh': ['PROMPT="$ "; autoload -U compinit
          'fish': ['function fish_prompt; echo -n \'$ \'; end; source {0}']}
 
 
+@pytest.fixture
+def other(terminal, folders):
+    """Starts another shell, in a folder of its own, that has been told how maglevc is completed."""
+
+    def other(shell, **env):
+        folder = folders()
+        path = f'{os.path.dirname(program("maglevc"))}:{os.environ["PATH"]}'
+        it = terminal(STARTS[shell], columns=120, cwd=folder, env={'PATH': path, 'HOME': folder, **env})
+        it.type(SETUP[shell][0].format(script_of(shell, folder)), 'Enter')
+        with open(os.path.join(folder, 'authority one.pem'), 'w', encoding='ascii'):
+            pass
+        clear(it)
+        return it
+
+    return other
+
+
+NUMBERS = itertools.count()
+
+
+def clear(it):
+    """Gives up the line; the number is there only once the shell has done so."""
+    number = next(NUMBERS)
+    it.type('^U', f'clear; echo {number}', 'Enter')
+    it.wait(lambda screen: screen.text == f'{number}\n$', 'a prompt')
+
+
+def becomes(it, typed, line):
+    """With a Tab behind it, the one line is the other."""
+    it.type(typed, 'Tab')
+    it.wait(lambda screen: screen.text.rsplit('\n', 1)[-1].startswith('$ ' + line), line)
+    clear(it)
+
+
+def offers(it, typed, *words):
+    it.type(typed, 'Tab', 'Tab')
+    it.wait(lambda screen: set(words) <= set(re.split(r'\s+', screen.text)), f'{words} behind {typed!r}')
+    clear(it)
+
+
 @pytest.mark.parametrize('shell', ['bash', 'zsh', 'fish'])
-def test_other_shells_complete(daemon, terminal, folders, shell):
+def test_other_shells_complete(daemon, other, shell):
     """FR-7.1: one-shot mode, commands and names"""
-    folder = folders()
-    path = f'{os.path.dirname(program("maglevc"))}:{os.environ["PATH"]}'
-    it = terminal(STARTS[shell], columns=120, cwd=folder, env={
-        'PATH': path, 'HOME': folder, 'MAGLEV_SERVER': f'localhost:{daemon.api_port}',
-        'BASH_SILENCE_DEPRECATION_WARNING': '1', 'TERM': 'xterm'})
-    it.type(SETUP[shell][0].format(script_of(shell, folder)), 'Enter', 'clear', 'Enter')
-    it.wait(lambda screen: screen.text == '$', 'a prompt')
+    it = other(shell, MAGLEV_SERVER=f'localhost:{daemon.api_port}')
     it.type('maglevc sho', 'Tab', 'fro', 'Tab', 'ww', 'Tab', 'Enter')
     it.wait_text('name           www')
-    it.type('clear', 'Enter')
-    it.wait(lambda screen: screen.text == '$', 'a prompt')
+    clear(it)
     it.type('maglevc show backends web\\ t', 'Tab', 'Enter')
     it.wait_text('name         web three')
-    it.wait_last('$')
-    it.type('maglevc show ', 'Tab', 'Tab')
-    it.wait_text('healthchecks')
+    clear(it)
+    it.type('maglevc show backends "web t', 'Tab', 'Enter')
+    it.wait_text('name         web three')
+    clear(it)
+    offers(it, 'maglevc show ', 'healthchecks', 'vpp')
+
+
+@pytest.mark.parametrize('shell', ['bash', 'zsh', 'fish'])
+def test_other_shells_complete_flags_and_their_values(other, shell):
+    it = other(shell)
+    becomes(it, 'maglevc --ver', 'maglevc --version')
+    becomes(it, 'maglevc --he', 'maglevc --help')
+    becomes(it, 'true && maglevc --he', 'true && maglevc --help')
+    becomes(it, 'MAGLEV_TLS=1 maglevc --he', 'MAGLEV_TLS=1 maglevc --help')
+    becomes(it, 'maglevc comp', 'maglevc completion')
+    offers(it, 'maglevc completion ', 'bash', 'zsh', 'fish')
+    becomes(it, 'maglevc completion z', 'maglevc completion zsh')
+    becomes(it, 'maglevc --output j', 'maglevc --output json')
+    becomes(it, 'maglevc -o t', 'maglevc -o text')
+    becomes(it, 'maglevc --output=j', 'maglevc --output=json')
+    becomes(it, 'maglevc --color=f', 'maglevc --color=false')
+    for flag in ('--tls-ca', '--tls-cert', '--tls-key', '--history'):
+        becomes(it, f'maglevc {flag} auth', f'maglevc {flag} authority\\ one.pem')
+    becomes(it, 'maglevc --tls-ca=auth', 'maglevc --tls-ca=authority\\ one.pem')
+    it.type('maglevc show version auth', 'Tab', 'Enter')  # where no file can stand none is offered
+    it.wait_text('"auth"')
+
+
+@pytest.mark.parametrize('shell', ['bash', 'zsh', 'fish'])
+def test_a_colon_is_a_part_of_a_word(start_api, other, shell):
+    """In bash without help of the package that has some for this"""
+    port = start_api(config({}, {'lab:one': A, 'lab:two': B}, {'www': frontend(VIP, pool('p', 'lab:one'))},
+                            dataplane='vpp')).api_port
+    it = other(shell)
+    becomes(it, f'maglevc --server localhost:{port} show frontends w', f'maglevc --server localhost:{port} show frontends www')
+    becomes(it, f'maglevc --server=localhost:{port} show frontends w', f'maglevc --server=localhost:{port} show frontends www')
+    it.type(f'maglevc --server localhost:{port} show backends la', 'Tab', 'o', 'Tab', 'Enter')
+    it.wait_text('name         lab:one')
