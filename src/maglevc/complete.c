@@ -13,8 +13,6 @@
 #include "src/maglevc/columns.h"
 #include "src/maglevc/text.h"
 
-#define LISTED 200 /* nobody reads more */
-
 void candidates_add(struct candidates *c, const char *word, const char *help)
 {
 	if (!c->arena)
@@ -152,32 +150,43 @@ static size_t width_of(const char *word)
 	return n;
 }
 
-static void list_words(const struct candidates *c, size_t indent, size_t width, struct buf *out)
+static size_t widest_of(const struct candidates *c)
 {
-	size_t n = c->n < LISTED ? c->n : LISTED, widest = 0, per_line;
+	size_t widest = 0;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < c->n; i++)
 		if (width_of(c->items[i].word) > widest)
 			widest = width_of(c->items[i].word);
-	per_line = width > indent ? (width - indent) / (widest + 2) : 0;
-	if (!per_line)
-		per_line = 1;
-	for (size_t i = 0; i < n; i++) {
-		const char *word = c->items[i].word;
-		bool ends = (i + 1) % per_line == 0 || i + 1 == n;
+	return widest;
+}
 
-		if (i % per_line == 0)
-			buf_printf(out, "%*s", (int)indent, "");
-		buf_printf(out, "%s%*s", word, ends ? 0 : (int)(widest + 2 - width_of(word)), "");
-		buf_adds(out, ends ? "\n" : "");
+static void list_line(const struct candidate *words, size_t n, size_t each, struct buf *out)
+{
+	for (size_t i = 0; i + 1 < n; i++)
+		buf_printf(out, "%s%*s", words[i].word, (int)(each - width_of(words[i].word)), "");
+	buf_printf(out, "%s\n", words[n - 1].word);
+}
+
+static void list_words(const struct candidates *c, size_t indent, struct area area, struct buf *out)
+{
+	size_t each = widest_of(c) + 2, n = c->n;
+	size_t per_line = area.width > indent + each ? (area.width - indent) / each : 1;
+
+	if ((n + per_line - 1) / per_line > area.height)
+		n = (area.height - 1) * per_line;
+	for (size_t i = 0; i < n; i += per_line) {
+		buf_printf(out, "%*s", (int)indent, "");
+		list_line(c->items + i, n - i < per_line ? n - i : per_line, each, out);
 	}
 	if (c->n > n)
 		buf_printf(out, "%*s... and %zu more\n", (int)indent, "", c->n - n);
 }
 
-void complete_list(const struct candidates *c, size_t width, struct buf *out)
+void complete_list(const struct candidates *c, struct area area, struct buf *out)
 {
-	list_words(c, 0, width, out);
+	assert(c && area.height && out);
+
+	list_words(c, 0, area, out);
 }
 
 static void add_row(struct columns *rows, const char *word, const char *help)
@@ -205,19 +214,26 @@ static bool add_rows(struct columns *rows, const struct node *const nodes[], siz
 	return any;
 }
 
-static void explain_names(const struct asking *a, const struct walk *w,
-			  const struct node *const nodes[], size_t n, size_t width, struct buf *out)
+static void add_all_names(const struct asking *a, const struct walk *w,
+			  const struct node *const nodes[], size_t n, struct candidates *out)
 {
-	struct candidates names = { 0 };
-
 	for (size_t i = 0; i < n; i++)
 		if (has_names(nodes[i]->kind))
-			add_names(a, w, nodes[i]->kind, &names);
-	list_words(&names, 4, width, out);
-	candidates_free(&names);
+			add_names(a, w, nodes[i]->kind, out);
 }
 
-void complete_explain(const struct typing *t, names_fn names, void *user, size_t width,
+/* What is left of the area below the lines of text; one at least. */
+static struct area below(struct area area, const struct buf *text)
+{
+	size_t lines = 0;
+
+	for (size_t i = 0; i < text->n; i++)
+		lines += text->p[i] == '\n';
+	area.height = area.height > lines ? area.height - lines : 1;
+	return area;
+}
+
+void complete_explain(const struct typing *t, names_fn names, void *user, struct area area,
 		      struct buf *out)
 {
 	_cleanup_(columns_freep) struct columns *rows = columns_new(false);
@@ -225,6 +241,7 @@ void complete_explain(const struct typing *t, names_fn names, void *user, size_t
 	const struct node *nodes[WALK_NEXT_MAX];
 	struct typing rest = *t;
 	const struct asking a = { .typing = &rest, .names = names, .user = user };
+	struct candidates found = { 0 };
 	struct walk w;
 	size_t n = 0;
 	bool any;
@@ -242,5 +259,7 @@ void complete_explain(const struct typing *t, names_fn names, void *user, size_t
 	if (!any)
 		columns_line(rows, TINT_NONE, "nothing here begins with \"%s\"", rest.begin);
 	columns_write(rows, 2, out);
-	explain_names(&a, &w, nodes, n, width, out);
+	add_all_names(&a, &w, nodes, n, &found);
+	list_words(&found, 4, below(area, out), out);
+	candidates_free(&found);
 }

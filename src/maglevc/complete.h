@@ -45,11 +45,17 @@ void candidates_free(struct candidates *c);
 void complete(const struct typing *t, names_fn names, void *user, struct candidates *ret);
 /* What all of them begin with, as far as they agree; at least one. The length of it in bytes. */
 size_t complete_common(const struct candidates *c);
-/* Candidates beside each other, in lines of that width. */
-void complete_list(const struct candidates *c, size_t width, struct buf *out);
+
+/* Where a list is shown. */
+struct area {
+	size_t width, height;
+};
+
+/* Candidates beside each other; what is too many for the area is counted in its last line. */
+void complete_list(const struct candidates *c, struct area area, struct buf *out);
 /*
  * What may come next with what each is for, and the names that fit where a name may stand; or why
  * the words lead nowhere.
  */
-void complete_explain(const struct typing *t, names_fn names, void *user, size_t width,
+void complete_explain(const struct typing *t, names_fn names, void *user, struct area area,
 		      struct buf *out);

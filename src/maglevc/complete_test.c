@@ -138,26 +138,46 @@ static void a_list_fills_its_lines(void **state)
 		       "b",
 		       "");
 	candidates_add(&c, "c", "");
-	complete_list(&c, 10, &out);
+	complete_list(&c, (struct area){ 10, 24 }, &out);
 	assert_string_equal(buf_cstr(&out), "a    b\xc3\xbc"
 					    "b\nc\n");
 	out.n = 0;
-	complete_list(&c, 1, &out);
+	complete_list(&c, (struct area){ 1, 3 }, &out);
 	assert_string_equal(buf_cstr(&out), "a\nb\xc3\xbc"
 					    "b\nc\n");
 	candidates_free(&c);
 }
 
-static void a_long_list_is_cut(void **state)
+static void a_list_that_does_not_fit_is_cut(void **state)
 {
 	_cleanup_(buf_free) struct buf out = { 0 };
 	struct candidates c = { 0 };
 
-	for (size_t i = 0; i < 1234; i++)
+	for (size_t i = 0; i < 10; i++)
 		candidates_add(&c, "web", "");
-	complete_list(&c, 80, &out);
-	assert_non_null(strstr(buf_cstr(&out), "web\n... and 1034 more\n"));
+	complete_list(&c, (struct area){ 10, 3 }, &out);
+	assert_string_equal(buf_cstr(&out), "web  web\nweb  web\n... and 6 more\n");
+	out.n = 0;
+	complete_list(&c, (struct area){ 10, 5 }, &out);
+	assert_string_equal(buf_cstr(&out), "web  web\nweb  web\nweb  web\nweb  web\nweb  web\n");
+	out.n = 0;
+	complete_list(&c, (struct area){ 10, 1 }, &out);
+	assert_string_equal(buf_cstr(&out), "... and 10 more\n");
 	candidates_free(&c);
+}
+
+/* What a word is for is more than one of many names. */
+static void names_take_what_help_leaves(void **state)
+{
+	const char *const words[] = { "show", "frontends" };
+	const struct typing t = { .words = words, .n = 2, .begin = "", .shell = true };
+	_cleanup_(buf_free) struct buf out = { 0 };
+
+	complete_explain(&t, give_names, NULL, (struct area){ 12, 4 }, &out);
+	assert_string_equal(buf_cstr(&out), "  <name>   one frontend, its pools and backends\n"
+					    "  <Enter>  all frontends\n"
+					    "    www\n"
+					    "    ... and 2 more\n");
 }
 
 static void check_help(const char *line, const char *begin, const char *expected)
@@ -167,7 +187,7 @@ static void check_help(const char *line, const char *begin, const char *expected
 	const char *words[16];
 	struct typing t = typing(text, words, begin, true);
 
-	complete_explain(&t, give_names, NULL, 80, &out);
+	complete_explain(&t, give_names, NULL, (struct area){ 80, 24 }, &out);
 	assert_string_equal(buf_cstr(&out), expected);
 }
 
@@ -208,7 +228,8 @@ int main(void)
 		cmocka_unit_test(behind_help_stands_what_can_be_said),
 		cmocka_unit_test(the_common_beginning_ends_with_a_whole_character),
 		cmocka_unit_test(a_list_fills_its_lines),
-		cmocka_unit_test(a_long_list_is_cut),
+		cmocka_unit_test(a_list_that_does_not_fit_is_cut),
+		cmocka_unit_test(names_take_what_help_leaves),
 		cmocka_unit_test(help_tells_what_each_word_is_for),
 		cmocka_unit_test(help_shows_names_where_one_may_stand),
 		cmocka_unit_test(help_says_why_there_is_none),

@@ -59,6 +59,14 @@ size_t editor_width(struct editor *e)
 	return width > 0 ? (size_t)width : 80;
 }
 
+size_t editor_height(struct editor *e)
+{
+	int height = 0;
+
+	el_get(e->el, EL_GETTC, "li", &height, NULL);
+	return height > 0 ? (size_t)height : 24;
+}
+
 /* Columns that a text takes; what stands between two LITERAL takes none. */
 static size_t columns_of(const char *text, size_t n)
 {

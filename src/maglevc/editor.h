@@ -53,7 +53,9 @@ void editor_replace(struct editor *e, size_t bytes, const char *text);
 /* Lines shown below; the line that is being edited is drawn anew behind them. */
 void editor_show(struct editor *e, const char *lines);
 void editor_beep(struct editor *e);
+/* Of the terminal, in characters. */
 size_t editor_width(struct editor *e);
+size_t editor_height(struct editor *e);
 
 /* ---- history ---- */
 

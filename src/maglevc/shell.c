@@ -108,6 +108,14 @@ static struct typing typing_of(const struct words *w)
 				.shell = true };
 }
 
+/* A list is not to push the line that it is for, or its own beginning, off the screen. */
+static struct area area_of(struct editor *e)
+{
+	size_t height = editor_height(e);
+
+	return (struct area){ .width = editor_width(e), .height = height > 4 ? height - 2 : 2 };
+}
+
 /* What can be added is; what cannot is shown. */
 static void offer(struct editor *e, const struct words *w, const struct candidates *c)
 {
@@ -123,7 +131,7 @@ static void offer(struct editor *e, const struct words *w, const struct candidat
 		editor_replace(e, typed, buf_cstr(&text));
 		return;
 	}
-	complete_list(c, editor_width(e), &lines);
+	complete_list(c, area_of(e), &lines);
 	editor_show(e, buf_cstr(&lines));
 }
 
@@ -155,7 +163,7 @@ static bool on_help(struct editor *e, void *user)
 	if (!literal) {
 		struct typing t = typing_of(&w);
 
-		complete_explain(&t, ask_names, user, editor_width(e), &lines);
+		complete_explain(&t, ask_names, user, area_of(e), &lines);
 		editor_show(e, buf_cstr(&lines));
 	}
 	words_free(&w);

@@ -110,6 +110,24 @@ def test_tab_completes_commands_and_names(daemon, shell):
     leave(it)
 
 
+def test_a_thousand_names_fit_on_the_screen(start_api, shell):
+    """What is listed stays in sight, below the line that it is for"""
+    port = start_api(config({}, {f'web{n:04}': A for n in range(1000)}, {'www': frontend(VIP, pool('p', 'web0000'))},
+                            dataplane='vpp')).api_port
+    it = shell(port)
+    it.type('^L', 'show backends w', 'Tab', 'Tab')
+    line = f'{it.prompt}show backends web0'
+    it.wait(lambda screen: screen.lines[0] == screen.lines[-1] == line, 'the line above and below the list')
+    lines = it.text.splitlines()
+    assert lines[1].split()[0] == 'web0000' and lines[-2] == f'... and {1000 - 21 * 8} more'
+    it.type('^U', '^L', 'show backends ?')
+    line = f'{it.prompt}show backends'
+    it.wait(lambda screen: screen.lines[0] == screen.lines[-1] == line, 'the line above and below the help')
+    assert it.text.splitlines()[1].split()[0] == '<name>'
+    it.type('^U')
+    leave(it)
+
+
 def test_a_question_mark_helps_and_is_not_entered(daemon, shell):
     """FR-7.1: help inline; but between quotes it is a character"""
     it = shell(daemon.api_port)
