@@ -317,16 +317,33 @@ struct str editor_before_cursor(struct editor *e)
 	return (struct str){ line->buffer, (size_t)(line->cursor - line->buffer) };
 }
 
-void editor_replace(struct editor *e, size_t bytes, const char *text)
+struct str editor_behind_cursor(struct editor *e)
 {
-	struct str before = editor_before_cursor(e);
+	const LineInfo *line = el_line(e->el);
+
+	return (struct str){ line->cursor, (size_t)(line->lastchar - line->cursor) };
+}
+
+static int characters_of(const char *text, size_t n)
+{
 	int characters = 0;
 
-	assert(bytes <= before.n);
-	for (size_t i = before.n - bytes; i < before.n; i++)
-		characters += ((unsigned char)before.p[i] & 0xc0) != 0x80;
-	if (characters)
-		el_deletestr(e->el, characters);
+	for (size_t i = 0; i < n; i++)
+		characters += ((unsigned char)text[i] & 0xc0) != 0x80;
+	return characters;
+}
+
+void editor_replace(struct editor *e, size_t before, size_t behind, const char *text)
+{
+	struct str left = editor_before_cursor(e), right = editor_behind_cursor(e);
+	int over, all;
+
+	assert(before <= left.n && behind <= right.n);
+	over = characters_of(right.p, behind);
+	all = over + characters_of(left.p + left.n - before, before);
+	el_cursor(e->el, over);
+	if (all)
+		el_deletestr(e->el, all);
 	el_insertstr(e->el, text);
 }
 

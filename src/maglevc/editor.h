@@ -46,10 +46,11 @@ void editor_unread(struct editor *e, struct buf *bytes);
 
 /* ---- for tab() and help() ---- */
 
-/* What stands before the cursor; valid until the line changes. */
+/* What stands before the cursor and behind it; valid until the line changes. */
 struct str editor_before_cursor(struct editor *e);
-/* Puts text in the place of so many bytes before the cursor. */
-void editor_replace(struct editor *e, size_t bytes, const char *text);
+struct str editor_behind_cursor(struct editor *e);
+/* Puts text in the place of so many bytes before the cursor and behind it. */
+void editor_replace(struct editor *e, size_t before, size_t behind, const char *text);
 /* Lines shown below; the line that is being edited is drawn anew behind them. */
 void editor_show(struct editor *e, const char *lines);
 void editor_beep(struct editor *e);

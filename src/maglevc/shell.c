@@ -116,6 +116,26 @@ static struct area area_of(struct editor *e)
 	return (struct area){ .width = editor_width(e), .height = height > 4 ? height - 2 : 2 };
 }
 
+/*
+ * What stands behind the cursor already of what is to be added, so that a Tab in the middle of a
+ * word does not write its end twice: bytes.
+ */
+static size_t overlap(struct str behind, const char *added, char quote, bool finished)
+{
+	size_t n = 0;
+
+	while (n < behind.n && added[n] && behind.p[n] == added[n])
+		n++;
+	/* not through the middle of a character */
+	while (n && n < behind.n && ((unsigned char)behind.p[n] & 0xc0) == 0x80)
+		n--;
+	if (!finished || added[n])
+		return n;
+	if (quote && n < behind.n && behind.p[n] == quote)
+		n++;
+	return n < behind.n && behind.p[n] == ' ' ? n + 1 : n;
+}
+
 /* What can be added is; what cannot is shown. */
 static void offer(struct editor *e, const struct words *w, const struct candidates *c)
 {
@@ -128,7 +148,10 @@ static void offer(struct editor *e, const struct words *w, const struct candidat
 		words_add_typed(&text, common, w->quote, c->n == 1);
 		if (c->n == 1)
 			buf_addc(&text, ' ');
-		editor_replace(e, typed, buf_cstr(&text));
+		editor_replace(e, typed,
+			       overlap(editor_behind_cursor(e), common + strlen(t.begin), w->quote,
+				       c->n == 1),
+			       buf_cstr(&text));
 		return;
 	}
 	complete_list(c, area_of(e), &lines);

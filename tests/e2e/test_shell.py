@@ -110,6 +110,21 @@ def test_tab_completes_commands_and_names(daemon, shell):
     leave(it)
 
 
+def test_tab_in_the_middle_of_a_word_does_not_double_its_end(daemon, shell):
+    it = shell(daemon.api_port)
+    for line, back, seen in (('show frontends www', 6, 'show frontends |www'),
+                             ('show frontends www', 11, 'show frontends |www'),
+                             ('show frontends www', 2, 'show frontends w|ww'),  # there is wiki, too
+                             ('show backends "web three" x', 6, 'show backends "web three" |x'),
+                             ('show backends web1', 2, 'show backends web|1'),
+                             ('show fronx www', 5, 'show frontends |x www')):
+        it.type(line, *['^B'] * back, 'Tab', '|')
+        it.wait_last(it.prompt + seen)
+        it.type('^A', '^K')
+        it.wait_last(it.prompt.rstrip())
+    leave(it)
+
+
 def test_a_thousand_names_fit_on_the_screen(start_api, shell):
     """What is listed stays in sight, below the line that it is for"""
     port = start_api(config({}, {f'web{n:04}': A for n in range(1000)}, {'www': frontend(VIP, pool('p', 'web0000'))},
