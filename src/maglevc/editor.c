@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <termios.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -30,6 +31,7 @@ struct editor {
 	EditLine *el;
 	History *history;
 	FILE *in, *out;
+	struct termios before; /* of the terminal, and before the editor */
 	struct ev_loop *loop;
 	struct editor_events events;
 	ev_io readable;
@@ -164,12 +166,21 @@ static void on_resize(struct ev_loop *loop, ev_signal *w, int revents)
 		draw_again(e);
 }
 
-/* Whoever gets the terminal next should find it as it was. */
+/*
+ * Whoever gets the terminal next should find it as it was before us, and a command that reads keys
+ * should have it back as it left it: not every shell sees to that.
+ */
 static void suspend(struct editor *e)
 {
+	int fd = fileno(e->in);
+	struct termios now;
+
 	if (e->reading)
 		el_set(e->el, EL_PREP_TERM, 0);
+	tcgetattr(fd, &now);
+	tcsetattr(fd, TCSADRAIN, &e->before);
 	kill(getpid(), SIGSTOP);
+	tcsetattr(fd, TCSADRAIN, &now);
 	if (!e->reading)
 		return;
 	el_set(e->el, EL_PREP_TERM, 1);
@@ -393,14 +404,18 @@ struct editor *editor_new(struct ev_loop *loop, FILE *in, FILE *out,
 	struct editor *e;
 	EditLine *el;
 	HistEvent event;
+	struct termios before;
 
 	assert(loop && in && out && events && events->prompt && events->tab && events->help);
 
+	if (tcgetattr(fileno(in), &before) < 0)
+		return NULL;
 	el = el_init("maglevc", in, out, stderr);
 	if (!el)
 		return NULL;
 	e = mem_zalloc(sizeof(*e));
 	*e = (struct editor){ .el = el, .in = in, .out = out, .loop = loop, .events = *events };
+	e->before = before;
 	e->ansi = can_move();
 	e->history = history_init();
 	history(e->history, &event, H_SETSIZE, HISTORY);

@@ -335,6 +335,41 @@ def test_signals_leave_the_terminal_as_it_was(daemon, shell):
         assert it.end() == 0
 
 
+# As a shell that leaves the terminal as a job that was stopped has left it: bash and others repair it.
+JOBS = """import os, signal, sys, termios
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, setpgroup=0, setsigdef=[signal.SIGTTOU])
+while True:
+    os.tcsetpgrp(0, pid)
+    os.kill(pid, signal.SIGCONT)
+    status = os.waitpid(pid, os.WUNTRACED)[1]
+    os.tcsetpgrp(0, os.getpgrp())
+    if not os.WIFSTOPPED(status):
+        sys.exit(os.waitstatus_to_exitcode(status))
+    flags = termios.tcgetattr(0)[3]
+    input('\\nstopped; ' + ('sane' if flags & termios.ICANON and flags & termios.ECHO else 'strange'))
+"""
+
+
+def test_ctrl_z_gives_the_terminal_back_and_takes_it_again(daemon, terminal):
+    it = terminal(['/usr/bin/python3', '-c', JOBS, program('maglevc'), '--server', f'localhost:{daemon.api_port}'])
+    it.prompt = f'localhost:{daemon.api_port}> '
+    it.wait_last(it.prompt.rstrip())
+    it.type('show ver', '^Z')
+    it.wait_last('stopped; sane')
+    it.type('Enter')
+    it.wait_last(f'{it.prompt}show ver')
+    it.type('sion', 'Enter', 'watch events frontend', 'Enter')
+    it.wait(lambda screen: '"frontend":"www"' in screen.text.replace('\n', ''), 'an event')
+    it.type('^Z')
+    it.wait_last('stopped; sane')
+    it.type('Enter')
+    until(lambda: not it.echoes, what='the terminal of the watch')
+    it.type('q')
+    it.wait_last(it.prompt.rstrip())
+    leave(it)
+
+
 @pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_shell_whatever_it_does(daemon, shell, number):
     """Not only the command: nobody is there to press a key behind it"""
