@@ -51,6 +51,14 @@ static void set_characters(void)
 		setlocale(LC_CTYPE, "C.UTF-8");
 }
 
+/* In the shell, unless a flag, its variable or the one that many programs know says otherwise. */
+static bool wants_color(const struct options *o)
+{
+	const char *none = getenv("NO_COLOR");
+
+	return o->color_given ? o->color : !(none && *none);
+}
+
 static enum status run(struct options *o)
 {
 	struct session s = {
@@ -66,8 +74,7 @@ static enum status run(struct options *o)
 	} else if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) {
 		set_characters();
 		s.keys = true;
-		if (!o->color_given)
-			o->color = true;
+		o->color = wants_color(o);
 		status = shell_run(&s);
 	} else {
 		status = shell_run_script(&s, stdin);

@@ -75,10 +75,15 @@ def test_it_runs_commands_in_colour(daemon, shell):
     assert it.end() == 0
 
 
-def test_without_colour(daemon, shell):
-    it = shell(daemon.api_port, '--color=false')
+@pytest.mark.parametrize('flags, env, coloured', [
+    (['--color=false'], {}, False), ([], {'MAGLEV_COLOR': 'false'}, False), ([], {'NO_COLOR': '1'}, False),
+    ([], {'NO_COLOR': ''}, True), (['--color'], {'NO_COLOR': '1'}, True)])
+def test_without_colour(daemon, shell, flags, env, coloured):
+    it = shell(daemon.api_port, *flags, env=env)
     say(it, 'show backends')
-    assert it.style_of('NAME') == it.style_of('localhost:') == ''
+    say(it, 'nonsense')
+    assert [it.style_of(text) for text in ('NAME', 'localhost:', 'unknown word')] == \
+        ([BLUE, GREEN, RED] if coloured else ['', '', ''])
     it.type('quit', 'Enter')
     assert it.end() == 0
 
