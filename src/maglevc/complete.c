@@ -172,6 +172,9 @@ static void list_words(const struct candidates *c, size_t indent, struct area ar
 	size_t each = widest_of(c) + 2, n = c->n;
 	size_t per_line = area.width > indent + each ? (area.width - indent) / each : 1;
 
+	assert(area.height);
+	if (!n)
+		return;
 	if ((n + per_line - 1) / per_line > area.height)
 		n = (area.height - 1) * per_line;
 	for (size_t i = 0; i < n; i += per_line) {
@@ -184,7 +187,7 @@ static void list_words(const struct candidates *c, size_t indent, struct area ar
 
 void complete_list(const struct candidates *c, struct area area, struct buf *out)
 {
-	assert(c && area.height && out);
+	assert(c && out);
 
 	list_words(c, 0, area, out);
 }
