@@ -150,14 +150,25 @@ static size_t width_of(const char *word)
 	return n;
 }
 
-static size_t widest_of(const struct candidates *c)
+/* Of the first n. */
+static size_t widest_of(const struct candidates *c, size_t n)
 {
 	size_t widest = 0;
 
-	for (size_t i = 0; i < c->n; i++)
+	for (size_t i = 0; i < n && i < c->n; i++)
 		if (width_of(c->items[i].word) > widest)
 			widest = width_of(c->items[i].word);
 	return widest;
+}
+
+/* How many have room beside each other; a long one that is not shown takes none. */
+static size_t words_per_line(const struct candidates *c, struct area area)
+{
+	size_t n = area.width / 3;
+
+	while (n > 1 && n * (widest_of(c, n * area.height) + 2) > area.width)
+		n--;
+	return n ? n : 1;
 }
 
 static void list_line(const struct candidate *words, size_t n, size_t each, struct buf *out)
@@ -169,14 +180,16 @@ static void list_line(const struct candidate *words, size_t n, size_t each, stru
 
 static void list_words(const struct candidates *c, size_t indent, struct area area, struct buf *out)
 {
-	size_t each = widest_of(c) + 2, n = c->n;
-	size_t per_line = area.width > indent + each ? (area.width - indent) / each : 1;
+	size_t per_line, each, n = c->n;
 
 	assert(area.height);
 	if (!n)
 		return;
+	area.width = area.width > indent ? area.width - indent : 0;
+	per_line = words_per_line(c, area);
 	if ((n + per_line - 1) / per_line > area.height)
 		n = (area.height - 1) * per_line;
+	each = widest_of(c, n) + 2;
 	for (size_t i = 0; i < n; i += per_line) {
 		buf_printf(out, "%*s", (int)indent, "");
 		list_line(c->items + i, n - i < per_line ? n - i : per_line, each, out);

@@ -166,6 +166,22 @@ static void a_list_that_does_not_fit_is_cut(void **state)
 	candidates_free(&c);
 }
 
+static void a_long_name_makes_only_its_own_list_wide(void **state)
+{
+	_cleanup_(buf_free) struct buf out = { 0 };
+	struct candidates c = { 0 };
+
+	for (size_t i = 0; i < 10; i++)
+		candidates_add(&c, "web", "");
+	candidates_add(&c, "a-long-name", "");
+	complete_list(&c, (struct area){ 16, 3 }, &out);
+	assert_string_equal(buf_cstr(&out), "web  web  web\nweb  web  web\n... and 5 more\n");
+	out.n = 0;
+	complete_list(&c, (struct area){ 26, 24 }, &out);
+	assert_non_null(strstr(buf_cstr(&out), "web          web\na-long-name\n"));
+	candidates_free(&c);
+}
+
 /* What a word is for is more than one of many names. */
 static void names_take_what_help_leaves(void **state)
 {
@@ -229,6 +245,7 @@ int main(void)
 		cmocka_unit_test(the_common_beginning_ends_with_a_whole_character),
 		cmocka_unit_test(a_list_fills_its_lines),
 		cmocka_unit_test(a_list_that_does_not_fit_is_cut),
+		cmocka_unit_test(a_long_name_makes_only_its_own_list_wide),
 		cmocka_unit_test(names_take_what_help_leaves),
 		cmocka_unit_test(help_tells_what_each_word_is_for),
 		cmocka_unit_test(help_shows_names_where_one_may_stand),
