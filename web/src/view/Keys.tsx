@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keys that the page knows, and a list of them.
-import { type Component, For } from 'solid-js';
+import { type Component, createSignal, For, onMount, Show } from 'solid-js';
 import { linkTo, route, VIEWS } from '../route.ts';
 
 const KEYS: [string, string][] = [
@@ -30,35 +30,50 @@ export function onKey(event: KeyboardEvent): void {
 	event.preventDefault();
 }
 
-export const Keys: Component = () => {
+const KeyList: Component<{ onClose: () => void }> = (props) => {
 	let dialog: HTMLDialogElement | undefined;
+	onMount(() => dialog?.showModal());
+	return (
+		<dialog
+			ref={dialog}
+			class="dialog"
+			aria-labelledby="keys-title"
+			onClose={() => props.onClose()}
+		>
+			<form method="dialog">
+				<h2 id="keys-title">Keys</h2>
+				<dl class="key-list">
+					<For each={KEYS}>
+						{([keys, what]) => (
+							<div>
+								<dt>
+									<For each={keys.split(' ')}>{(key) => <kbd>{key}</kbd>}</For>
+								</dt>
+								<dd>{what}</dd>
+							</div>
+						)}
+					</For>
+				</dl>
+				<div class="dialog-buttons">
+					<button type="submit" class="primary">
+						Close
+					</button>
+				</div>
+			</form>
+		</dialog>
+	);
+};
+
+export const Keys: Component = () => {
+	const [isOpen, setOpen] = createSignal(false);
 	return (
 		<>
-			<button type="button" class="keys" data-keys onClick={() => dialog?.showModal()}>
+			<button type="button" class="keys" data-keys onClick={() => setOpen(true)}>
 				Keys <kbd>?</kbd>
 			</button>
-			<dialog ref={dialog} class="dialog" aria-labelledby="keys-title">
-				<form method="dialog">
-					<h2 id="keys-title">Keys</h2>
-					<dl class="key-list">
-						<For each={KEYS}>
-							{([keys, what]) => (
-								<div>
-									<dt>
-										<For each={keys.split(' ')}>{(key) => <kbd>{key}</kbd>}</For>
-									</dt>
-									<dd>{what}</dd>
-								</div>
-							)}
-						</For>
-					</dl>
-					<div class="dialog-buttons">
-						<button type="submit" class="primary">
-							Close
-						</button>
-					</div>
-				</form>
-			</dialog>
+			<Show when={isOpen()}>
+				<KeyList onClose={() => setOpen(false)} />
+			</Show>
 		</>
 	);
 };
