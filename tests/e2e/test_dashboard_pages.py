@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from lab import VIP, config, frontend, pool, until
-from lab.dashboard import CREDENTIALS, PASSWORD, USER
-from lab.visits import OTHER, SHOTS, browser, daemon, dashboard, visit, web  # noqa: F401
+from lab import VIP, until
+from lab.dashboard import PASSWORD, USER
+from lab.visits import SHOTS, browser, daemon, dashboard, two, visit, web  # noqa: F401
 
 # where the cells of each row of the pools begin; rows that name a pool have only one
 COLUMNS = '[...document.querySelectorAll("[data-pool] tr[data-backend]")].map(row =>' \
@@ -25,16 +25,6 @@ def test_pools_share_their_columns_and_fit_a_phone(visit, dashboard, width):
     assert len(rows) == 3 and len(set(rows)) == 1, rows
     hidden = page.evaluate('[...document.querySelectorAll(".table-wrap")].map(it => it.scrollWidth - it.clientWidth)')
     assert hidden[0] == 0, 'of the pools'
-
-
-@pytest.fixture
-def two(start_dashboard, start_api, daemon):
-    """Two servers: one, with www and api, and two, with dns."""
-    dns = frontend(OTHER, pool('only', 'x'), port=53, protocol='udp')
-    second = start_api(config({}, {'x': '10.99.0.21'}, {'dns': dns}, dataplane='vpp'))
-    it = start_dashboard(f'one=127.0.0.1:{daemon.api_port}', f'two=127.0.0.1:{second.api_port}', env=CREDENTIALS)
-    it.wait_connected('one', 'two')
-    return it
 
 
 def test_the_chosen_server_is_remembered_where_the_address_does_not_say(visit, two):

@@ -60,3 +60,14 @@ def dashboard(start_dashboard, daemon):
     it = start_dashboard(f'here=127.0.0.1:{daemon.api_port}', env=CREDENTIALS)
     it.wait_connected('here')
     return it
+
+
+@pytest.fixture
+def two(start_dashboard, start_api, daemon):
+    """Two servers: one, with www and api, and two, with dns. It has both as .daemons."""
+    dns = frontend(OTHER, pool('only', 'x'), port=53, protocol='udp')
+    second = start_api(config({}, {'x': '10.99.0.21'}, {'dns': dns}, dataplane='vpp'))
+    it = start_dashboard(f'one=127.0.0.1:{daemon.api_port}', f'two=127.0.0.1:{second.api_port}', env=CREDENTIALS)
+    it.daemons = (daemon, second)
+    it.wait_connected('one', 'two')
+    return it
