@@ -64,7 +64,7 @@ def tasks_over(page, daemons, seconds):
     return sorted(page.evaluate('window.tasks'))
 
 
-@pytest.mark.parametrize('view', ['overview', 'backends'])
+@pytest.mark.parametrize('view', ['overview', 'backends', 'dataplane'])
 def test_the_page_stays_usable_with_three_thousand_backends(visit, start_dashboard, daemons, view):
     """Of the tasks that hold it up: the median, since a busy machine makes some of them long"""
     dashboard = start_dashboard(*(f'lb{n}=127.0.0.1:{daemon.api_port}' for n, daemon in enumerate(daemons)))
@@ -75,3 +75,17 @@ def test_the_page_stays_usable_with_three_thousand_backends(visit, start_dashboa
     tasks = tasks_over(page, daemons, SECONDS)
     print(f'{view}: {len(tasks)} long tasks in {SECONDS} s, {sum(tasks)} ms, the longest {tasks[-3:]} ms')
     assert statistics.median(tasks or [0]) < BUDGET, tasks
+
+
+def test_of_many_vips_the_first_are_drawn_and_those_that_differ(visit, start_dashboard, start_api, listener):
+    daemon = start_api(large(10, listener), level='info')
+    dashboard = start_dashboard(f'here=127.0.0.1:{daemon.api_port}')
+    page = visit(dashboard.port, '/view/#/here/dataplane')
+    page.wait('button:text("Show all 200 VIPs")')
+    page.wait('[data-differences="0"]')
+    assert 0 < page.count('tbody [scope=rowgroup]') < FRONTENDS
+    daemon.plane.ask(f'as 203.0.113.1 6 {FRONTENDS} 127.10.3.246 7')
+    page.wait(f'tbody:has-text("203.0.113.1:{FRONTENDS} tcp") tr.differs')
+    page.click('button:text("Show all 200 VIPs")')
+    page.wait(f'tbody:has-text("203.0.113.1:{FRONTENDS - 1} tcp")')
+    assert page.count('tbody [scope=rowgroup]') == FRONTENDS

@@ -82,7 +82,7 @@ const Probes: Component<{ backend: Backend; check: HealthCheck | undefined }> = 
 	</Panel>
 );
 
-const HISTORY: Head[] = ['When', { number: 'Ago' }, 'Change', 'Code', 'Reason'];
+const HISTORY: Head[] = [{ number: 'Ago' }, 'Change', 'Code', 'Reason', 'When'];
 
 const History: Component<{ backend: Backend }> = (props) => (
 	<Panel title="Transitions">
@@ -94,7 +94,6 @@ const History: Component<{ backend: Backend }> = (props) => (
 				>
 					{(one, index) => (
 						<tr>
-							<td class="mono">{dateTime(ms(one.at))}</td>
 							<td class="number">
 								<Age of={one.at} />
 							</td>
@@ -105,6 +104,7 @@ const History: Component<{ backend: Backend }> = (props) => (
 							</td>
 							<td class="mono">{one.code}</td>
 							<td class="reason">{reasonOf(props.backend, index()) || '–'}</td>
+							<td class="mono">{dateTime(ms(one.at))}</td>
 						</tr>
 					)}
 				</For>

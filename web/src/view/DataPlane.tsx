@@ -18,7 +18,7 @@ import { now } from '../store.ts';
 import { SyncAction } from './Actions.tsx';
 import { VerdictIcon } from './Icons.tsx';
 import { Age, Ago, Fact, Flash, onChange, Panel } from './parts.tsx';
-import { type Head, Table } from './Table.tsx';
+import { GroupHead, type Head, Table } from './Table.tsx';
 
 const WORDS: Record<Difference, string> = {
 	missing: 'missing in the data plane',
@@ -83,12 +83,12 @@ const ServerRow: Component<{ server: ServerView; vip: LbVip; one: LbServer }> = 
 					{weightText(props.one.present && known(), props.one.weight)}
 				</Flash>
 			</td>
-			<Counted server={props.server} lb={there()} />
 			<td class="verdict">
 				<Show when={known()} fallback={<span class="muted">not known</span>}>
 					<Verdict kind={kind()} since={props.server.drift[rowKey(props.vip, props.one)]} />
 				</Show>
 			</td>
+			<Counted server={props.server} lb={there()} />
 		</tr>
 	);
 };
@@ -98,39 +98,47 @@ const heads = (server: ServerView): Head[] => [
 	'Address',
 	{ number: 'Wanted' },
 	{ number: 'Present' },
-	...counted(server),
 	'Verdict',
+	...counted(server),
 ];
 
-const VipCaption: Component<{ server: ServerView; vip: LbVip }> = (props) => (
-	<>
-		<span class="mono">{vipText(props.vip)}</span>{' '}
-		<Show when={props.vip.frontend} fallback={<span class="muted">no frontend</span>}>
-			<a href={linkTo(props.server.name, 'frontend', props.vip.frontend)}>{props.vip.frontend}</a>
-		</Show>{' '}
-		<span class="muted">{props.vip.encap}</span>{' '}
-		<Show when={differenceOf(props.vip) && props.server.lb?.connected}>
-			<Verdict kind={differenceOf(props.vip)} since={props.server.drift[vipKey(props.vip)]} />
-		</Show>
-	</>
-);
+interface VipProps {
+	server: ServerView;
+	onlyDifferences: boolean;
+}
 
-export const VipTable: Component<{ server: ServerView; vip: LbVip; onlyDifferences: boolean }> = (
-	props,
-) => {
+const VipRows: Component<VipProps & { vip: LbVip; columns: number }> = (props) => {
 	const rows = () =>
 		props.vip.application_servers.filter((one) => !props.onlyDifferences || differenceOf(one));
 	return (
-		<Table
-			label={vipText(props.vip)}
-			heads={heads(props.server)}
-			caption={<VipCaption server={props.server} vip={props.vip} />}
-		>
-			<tbody>
-				<For each={rows()}>
-					{(one) => <ServerRow server={props.server} vip={props.vip} one={one} />}
-				</For>
-			</tbody>
+		<tbody>
+			<GroupHead columns={props.columns}>
+				<span class="mono">{vipText(props.vip)}</span>{' '}
+				<Show when={props.vip.frontend} fallback={<span class="muted">no frontend</span>}>
+					<a href={linkTo(props.server.name, 'frontend', props.vip.frontend)}>
+						{props.vip.frontend}
+					</a>
+				</Show>{' '}
+				<span class="muted">{props.vip.encap}</span>{' '}
+				<Show when={differenceOf(props.vip) && props.server.lb?.connected}>
+					<Verdict kind={differenceOf(props.vip)} since={props.server.drift[vipKey(props.vip)]} />
+				</Show>
+			</GroupHead>
+			<For each={rows()}>
+				{(one) => <ServerRow server={props.server} vip={props.vip} one={one} />}
+			</For>
+		</tbody>
+	);
+};
+
+/** VIPs with their servers, wanted and present; a group of rows for each. */
+export const VipTable: Component<VipProps & { vips: LbVip[] }> = (props) => {
+	const columns = createMemo(() => heads(props.server));
+	return (
+		<Table label="In the data plane" heads={columns()}>
+			<For each={props.vips}>
+				{(vip) => <VipRows {...props} vip={vip} columns={columns().length} />}
+			</For>
 		</Table>
 	);
 };
@@ -264,12 +272,17 @@ const Fates: Component<{ server: ServerView }> = (props) => (
 	</Show>
 );
 
+/** More VIPs than anybody reads; those that differ are always among what is drawn. */
+const DRAWN = 40;
+
 const PlanePanel: Component<{ server: ServerView; onlyDifferences: boolean }> = (props) => {
 	const found = createMemo(() => differences(props.server.lb));
+	const [all, setAll] = createSignal(false);
+	const count = () => props.server.lb?.vips.length ?? 0;
 	const vips = () =>
 		(props.server.lb?.vips ?? []).filter(
-			(vip) =>
-				!props.onlyDifferences ||
+			(vip, index) =>
+				(!props.onlyDifferences && (all() || index < DRAWN)) ||
 				differenceOf(vip) ||
 				vip.application_servers.some((one) => differenceOf(one)),
 		);
@@ -299,11 +312,14 @@ const PlanePanel: Component<{ server: ServerView; onlyDifferences: boolean }> = 
 				<Settings server={props.server} />
 				<Show when={props.server.vpp}>{(info) => <Vpp info={info()} />}</Show>
 				<Fates server={props.server} />
-				<For each={vips()} fallback={<p class="muted">Nothing to show.</p>}>
-					{(vip) => (
-						<VipTable server={props.server} vip={vip} onlyDifferences={props.onlyDifferences} />
-					)}
-				</For>
+				<Show when={vips().length} fallback={<p class="muted">Nothing to show.</p>}>
+					<VipTable server={props.server} vips={vips()} onlyDifferences={props.onlyDifferences} />
+				</Show>
+				<Show when={!props.onlyDifferences && !all() && count() > DRAWN}>
+					<button type="button" onClick={() => setAll(true)}>
+						Show all {count()} VIPs
+					</button>
+				</Show>
 			</Show>
 		</Panel>
 	);

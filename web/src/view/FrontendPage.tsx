@@ -13,7 +13,7 @@ import { Counted, counted, VipTable } from './DataPlane.tsx';
 import { VerdictIcon } from './Icons.tsx';
 import { PathPicture } from './PathPicture.tsx';
 import { Age, Flash, Heartbeat, OverrideNote, Panel, StateWord } from './parts.tsx';
-import { type Head, Table } from './Table.tsx';
+import { GroupHead, type Head, Table } from './Table.tsx';
 
 const TRAFFIC = ['new flows', 'known flows', 'untracked', 'no server'];
 const BITS = 4;
@@ -100,14 +100,12 @@ const PoolRows: Component<PoolsProps & { pool: Pool; columns: number }> = (props
 			?.application_servers.find((one) => one.backend === name);
 	return (
 		<tbody data-pool={props.pool.name}>
-			<tr class="group-head">
-				<th scope="rowgroup" colspan={props.columns}>
-					Pool {props.pool.name}{' '}
-					<Show when={props.pool.active}>
-						<span class="chip chip-ok">active</span>
-					</Show>
-				</th>
-			</tr>
+			<GroupHead columns={props.columns}>
+				Pool {props.pool.name}{' '}
+				<Show when={props.pool.active}>
+					<span class="chip chip-ok">active</span>
+				</Show>
+			</GroupHead>
 			<For each={props.pool.backends}>
 				{(one) => (
 					<PoolRow
@@ -228,7 +226,7 @@ export const FrontendPage: Component<{ server: ServerView; frontend: Frontend }>
 			<Show when={vip()}>
 				{(it) => (
 					<Panel title="In the data plane">
-						<VipTable server={props.server} vip={it()} onlyDifferences={false} />
+						<VipTable server={props.server} vips={[it()]} onlyDifferences={false} />
 					</Panel>
 				)}
 			</Show>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables: the names of the columns from a list, and a frame in which a wide one scrolls.
-import { type Component, For, type JSX, type ParentComponent, Show } from 'solid-js';
+import { type Component, For, type ParentComponent } from 'solid-js';
 
 /** What stands above a column; of figures; or said by screen readers alone. */
 export type Head = string | { number: string } | { unseen: string };
@@ -32,20 +32,25 @@ export const Heads: Component<{ of: Head[] }> = (props) => (
 interface TableProps {
 	label: string;
 	heads: Head[];
-	caption?: JSX.Element;
 }
 
 /** Its children are its <tbody>s. On a narrow screen it scrolls by itself, by keyboard too. */
 export const Table: ParentComponent<TableProps> = (props) => (
 	<div class="table-wrap" role="region" aria-label={props.label} tabindex="0">
 		<table>
-			<Show when={props.caption}>
-				<caption>{props.caption}</caption>
-			</Show>
 			<Heads of={props.heads} />
 			{props.children}
 		</table>
 	</div>
+);
+
+/** Above the rows of one group, in its own <tbody>: groups share their columns. */
+export const GroupHead: ParentComponent<{ columns: number }> = (props) => (
+	<tr class="group-head">
+		<th scope="rowgroup" colspan={props.columns}>
+			{props.children}
+		</th>
+	</tr>
 );
 
 /** The one row of a table that has none. */
