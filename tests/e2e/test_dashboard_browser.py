@@ -208,7 +208,8 @@ def test_nobody_is_kept_out_and_it_looks_well(visit, two, web, scheme, width):
     web[1].refuse()
     started = f'{int(time.time() - 90) * 10**9} {int(time.time() - 30) * 10**9}'
     two.daemons[0].plane.seed([f'info 26.10-rc0 2026-04-01 /build 4711 {started} -', 'message control_ping 5 0 4 0',
-                               f'as {VIP} 6 80 {web[0].address} 7', 'counters 31', f'count-vip {VIP} 6 80 9 1 0 0 600 1024'])
+                               f'as {VIP} 6 80 {web[0].address} 7',
+                               'counters 31', f'count-vip {VIP} 6 80 9 1 0 0 600 1024'])
     page = visit(two.port, '/admin/', scheme=scheme, width=width, user=USER, password=PASSWORD)
     name = 'phone' if width < 500 else scheme
     page.wait('[aria-label="b down"]')

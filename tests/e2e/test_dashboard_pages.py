@@ -147,12 +147,12 @@ def test_the_panel_of_vpp_says_whether_it_is_there_and_talks(visit, dashboard, d
     page.wait('.fact:has-text("Data plane") .chip-bad:text-is("not connected")')
 
 
-# what moves from now on: the class of each animated element, and for those in a card of counts what is counted there
+# what moves from now on: the class of each animated element, and in a card of counts what is said there
 WATCH = '''{
     window.moved = []
     const real = Element.prototype.animate
     Element.prototype.animate = function (...how) {
-        window.moved.push(this.className.trim() + (this.closest('.count-card')?.querySelector('.count-term').innerText ?? ''))
+        window.moved.push(this.closest('.count-card') ? this.innerText : this.className.trim())
         return real.apply(this, how)
     }
 }'''
@@ -162,7 +162,8 @@ def moved(page):
     return set(page.evaluate('window.moved'))
 
 
-def test_a_probe_beats_and_what_changes_lights_up(visit, dashboard, web):
+def test_a_probe_beats_and_what_changes_lights_up(visit, dashboard, daemon, web):
+    daemon.api.call('PauseBackend', name='spare')
     page = visit(dashboard.port, '/view/#/-/backends')
     page.wait('[data-backend=a] .heartbeat')
     assert page.count('[data-backend=spare] .heartbeat') == 0, 'it is not probed'
@@ -170,12 +171,12 @@ def test_a_probe_beats_and_what_changes_lights_up(visit, dashboard, web):
     until(lambda: 'heartbeat' in moved(page), what='a beat')
     assert moved(page) == {'heartbeat'}, 'nothing else changed'
     page.press('1')
-    page.wait('[data-frontend=www]')
+    page.wait('.count-card:has-text("2 up 1 paused")')
     page.evaluate('window.moved = []')
     web[0].refuse()
     page.wait('[aria-label="a down"]')
-    until(lambda: {'flash dot', 'flashbackends'} <= moved(page), what='what changed lights up')
-    assert 'flashfrontends' not in moved(page), 'as many as before are up'
+    until(lambda: {'flash dot', '1 up'} <= moved(page), what='what changed lights up')
+    assert '1 paused' not in moved(page), 'as many as before'
 
 
 def test_who_wants_no_motion_sees_none(visit, dashboard, web):
@@ -285,7 +286,8 @@ FOCUSED = '''(it => [Number(it.dataset.number ?? -1), getComputedStyle(it).outli
     && parseFloat(getComputedStyle(it).outlineWidth) >= 1])(document.activeElement)'''
 
 
-@pytest.mark.parametrize('place', ['-/overview', '-/backends', '-/dataplane', '-/events', 'here/frontend/www', 'here/backend/b'])
+@pytest.mark.parametrize('place', ['-/overview', '-/backends', '-/dataplane', '-/events', 'here/frontend/www',
+                                   'here/backend/b'])
 def test_everything_is_reached_by_keyboard_and_one_sees_where_one_is(visit, dashboard, place):
     page = visit(dashboard.port, f'/admin/#/{place}', user=USER, password=PASSWORD, height=2000)
     page.wait('.who-name:has-text("operator")')
