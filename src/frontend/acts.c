@@ -22,46 +22,58 @@ union request {
 	Maglev__SyncVPPLBStateRequest sync;
 };
 
-typedef void (*fill_fn)(const struct acts_words *w, const ProtobufCMessage *body, union request *r);
+/* NULL, or what is wrong with the body. */
+typedef const char *(*fill_fn)(const struct acts_words *w, const ProtobufCMessage *body,
+			       union request *r);
 
 static char *borrow(const char *s)
 {
 	return (char *)(uintptr_t)s;
 }
 
-static void fill_act(const struct acts_words *w, const ProtobufCMessage *body, union request *r)
+static const char *fill_act(const struct acts_words *w, const ProtobufCMessage *body,
+			    union request *r)
 {
 	const Dashboard__Act *act = (const Dashboard__Act *)body;
 
+	if (act->until_s < 0)
+		return "until_s: Unix time, or 0 for an override that somebody ends";
 	r->backend.name = borrow(w->items[2]);
 	r->backend.reason = act->reason;
-	if (act->until_s > 0)
-		r->backend.until = act->until_s < INT64_MAX / NSEC_PER_SEC
-					   ? act->until_s * NSEC_PER_SEC
-					   : INT64_MAX;
+	r->backend.until =
+		act->until_s < INT64_MAX / NSEC_PER_SEC ? act->until_s * NSEC_PER_SEC : INT64_MAX;
+	return NULL;
 }
 
-static void fill_weight(const struct acts_words *w, const ProtobufCMessage *body, union request *r)
+static const char *fill_weight(const struct acts_words *w, const ProtobufCMessage *body,
+			       union request *r)
 {
 	const Dashboard__Weight *weight = (const Dashboard__Weight *)body;
 
+	if (weight->wanted_case != DASHBOARD__WEIGHT__WANTED_WEIGHT)
+		return "weight: it is missing";
 	r->weight.frontend = borrow(w->items[2]);
 	r->weight.pool = borrow(w->items[4]);
 	r->weight.backend = borrow(w->items[6]);
 	r->weight.weight = weight->weight;
 	r->weight.flush = weight->flush;
+	return NULL;
 }
 
-static void fill_nothing(const struct acts_words *w, const ProtobufCMessage *body, union request *r)
+static const char *fill_nothing(const struct acts_words *w, const ProtobufCMessage *body,
+				union request *r)
 {
+	return NULL;
 }
 
-static void fill_sync(const struct acts_words *w, const ProtobufCMessage *body, union request *r)
+static const char *fill_sync(const struct acts_words *w, const ProtobufCMessage *body,
+			     union request *r)
 {
 	const Dashboard__Sync *sync = (const Dashboard__Sync *)body;
 
 	r->sync.frontend = sync->frontend;
 	r->sync.plan = sync->plan;
+	return NULL;
 }
 
 #define METHOD(name, takes, gives)                                                                 \
@@ -165,6 +177,7 @@ int act_request(const struct act *act, const struct acts_words *words, struct st
 {
 	union request *r = arena_alloc(arena, sizeof(*r));
 	ProtobufCMessage *message;
+	const char *wrong;
 	char text[256];
 
 	if (pb_json_read(act->body, body.n ? body : STR("{}"), arena, &message, text,
@@ -173,7 +186,11 @@ int act_request(const struct act *act, const struct acts_words *words, struct st
 		return -EINVAL;
 	}
 	protobuf_c_message_init(act->method.request, r);
-	act->fill(words, message, r);
+	wrong = act->fill(words, message, r);
+	if (wrong) {
+		buf_adds(reason, wrong);
+		return -EINVAL;
+	}
 	*ret = &r->base;
 	return 0;
 }

@@ -27,6 +27,9 @@ int acts_split(struct str path, struct arena *arena, struct acts_words *ret);
 const struct act *acts_find(const struct acts_words *words);
 const struct grpc_method *act_method(const struct act *act);
 int64_t act_timeout(const struct act *act); /* ns */
-/* The request, in the arena. -EINVAL with the trouble in reason. An empty body is as good as {}. */
+/*
+ * The request, in the arena. An empty body is as good as {}. -EINVAL with the key and the trouble
+ * in reason; *ret untouched then.
+ */
 int act_request(const struct act *act, const struct acts_words *words, struct str body,
 		struct arena *arena, ProtobufCMessage **ret, struct buf *reason);

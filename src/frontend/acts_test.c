@@ -153,6 +153,33 @@ static void a_body_that_makes_no_sense_is_refused(void **state)
 	}
 }
 
+/* 0 is a weight, too: it drains the backend, and nobody says so by leaving it out. */
+static void a_weight_that_is_not_there_is_missed(void **state)
+{
+	static const char *const bodies[] = { "", "{}", "{\"flush\":true}", "{\"weight\":null}" };
+	static const char path[] = "lon/frontends/f/pools/p/backends/b/weight";
+	struct made m = make(path, "{\"weight\":0}");
+
+	assert_int_equal(m.r, 0);
+	drop(&m);
+	for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
+		m = make(path, bodies[i]);
+		assert_int_equal(m.r, -EINVAL);
+		assert_string_equal(buf_cstr(&m.reason), "weight: it is missing");
+		assert_null(m.request);
+		drop(&m);
+	}
+}
+
+static void an_end_before_all_time_is_refused(void **state)
+{
+	struct made m = make("lon/backends/b/pause", "{\"until_s\":-5}");
+
+	assert_int_equal(m.r, -EINVAL);
+	assert_non_null(strstr(buf_cstr(&m.reason), "until_s"));
+	drop(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -164,6 +191,8 @@ int main(void)
 		cmocka_unit_test(what_is_no_act_is_not_found),
 		cmocka_unit_test(a_path_of_too_many_or_bad_words_is_refused),
 		cmocka_unit_test(a_body_that_makes_no_sense_is_refused),
+		cmocka_unit_test(a_weight_that_is_not_there_is_missed),
+		cmocka_unit_test(an_end_before_all_time_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

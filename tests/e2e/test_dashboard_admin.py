@@ -122,7 +122,11 @@ def test_a_weight(daemon, dashboard):
     rows = {row['name']: row for row in answer.json['pools'][0]['backends']}
     assert rows['a']['weight'] == 30 and rows['a']['mutated'] and rows['b/1']['weight'] == 100
     daemon.plane.wait_journal('100->30 flush')
-    assert dashboard.act('lon/frontends/www/pools/all/backends/a/weight', {'weight': 101}).status == 400
+    for body in ({'weight': 101}, {}, {'flush': True}, {'weight': None}):
+        refused = dashboard.act('lon/frontends/www/pools/all/backends/a/weight', body)
+        assert refused.status == 400 and 'weight' in refused.json['error'], (body, refused.body)
+    assert dashboard.act('lon/frontends/www/pools/all/backends/a/weight', {'weight': 0}).status == 200
+    daemon.plane.wait_weights(VIP, {A: 0, B: 100})
 
 
 def test_the_configuration_and_the_data_plane(daemon, dashboard):
@@ -146,6 +150,8 @@ def test_what_cannot_be_done_is_said(daemon, dashboard):
     for path, body, status in (('ams/check', {}, 404), ('lon/backends/nobody/pause', {}, 404),
                                ('lon/explode', {}, 404), ('lon/backends/a/pause', {'nonsense': 1}, 400),
                                ('lon/backends/a/pause', {'until_s': 'soon'}, 400),
+                               ('lon/backends/a/pause', {'until_s': -5}, 400),
+                               ('lon/backends/a/pause', {'until_s': 1}, 400),  # 1970
                                ('lon/frontends/www/pools/none/backends/a/weight', {'weight': 1}, 404)):
         answer = dashboard.act(path, body)
         assert answer.status == status and answer.json['error'], (path, answer.status, answer.body)
