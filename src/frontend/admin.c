@@ -80,12 +80,18 @@ static void on_gone(void *user)
 	doing_free(d);
 }
 
+static struct addr client_of(const struct dashboard *d, const struct http_request *request)
+{
+	return proxies_client(&d->options->proxies, &request->peer.addr, request->head);
+}
+
 static void log_act(const struct dashboard *d, const struct http_request *request)
 {
-	char peer[ENDPOINT_STRLEN];
+	struct addr client = client_of(d, request);
+	char peer[ADDR_STRLEN];
 
 	log_info("admin-act", LOG_S("user", d->options->auth.user),
-		 LOG_S("peer", endpoint_format(&request->peer, peer)),
+		 LOG_S("peer", addr_format(&client, peer)),
 		 LOG_SN("path", request->path.p, request->path.n),
 		 LOG_SN("body", request->body.p, request->body.n));
 }
@@ -179,11 +185,13 @@ void dashboard__on_admin(struct http_exchange *x, const struct http_request *req
 {
 	struct dashboard *d = user;
 	struct str path = request->path;
+	struct addr client = client_of(d, request);
 
-	if (!login_let_in(d->login, x, request))
+	if (!login_let_in(d->login, x, request->head, &client))
 		return;
 	cut_start(&path, STR("/admin/"));
 	if (cut_start(&path, STR("api/"))) {
+		login_give_pass(d->login, x, request->head); /* files may be cached */
 		reply_api(d, x, request, path);
 	} else if (str_eq(request->head->method, STR("POST"))) {
 		http_reply_header(x, "Allow", STR("GET, HEAD"));

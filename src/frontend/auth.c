@@ -63,6 +63,18 @@ enum auth_verdict auth_check(const struct auth *a, const struct http_head *head)
 	return valid && same ? AUTH_OK : AUTH_WRONG;
 }
 
+bool auth_has_cookie(const struct http_head *head, struct str name, struct str value)
+{
+	struct str cookies = http_header(head, STR("Cookie")), one, key;
+
+	while (str_cut(&cookies, ';', &one)) {
+		one = str_trim(one);
+		if (str_cut(&one, '=', &key) && str_eq(key, name) && equal(one, value))
+			return true;
+	}
+	return false;
+}
+
 /* Behind the scheme; empty when it is none of the web's. */
 static struct str authority_of(struct str origin)
 {

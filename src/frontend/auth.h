@@ -24,6 +24,9 @@ enum auth_verdict {
 
 enum auth_verdict auth_check(const struct auth *a, const struct http_head *head);
 
+/* Whether the cookie of that name has that value, which is not empty. */
+bool auth_has_cookie(const struct http_head *head, struct str name, struct str value);
+
 /*
  * NULL when the request can only have come from our own pages or from a program: it has the header
  * that no foreign page can set, and nothing says that it comes from elsewhere. Otherwise why not.

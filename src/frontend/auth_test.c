@@ -76,6 +76,26 @@ static void everything_else_is_wrong(void **state)
 	}
 }
 
+static bool has_pass(const char *lines)
+{
+	struct http_head head;
+
+	parse(lines, &head);
+	return auth_has_cookie(&head, STR("pass"), STR("0123"));
+}
+
+static void a_cookie_is_found_among_others(void **state)
+{
+	assert_true(has_pass("Host: a\r\nCookie: pass=0123\r\n"));
+	assert_true(has_pass("Host: a\r\nCookie: x=1; pass=0123; y\r\n"));
+	assert_true(has_pass("Host: a\r\nCookie: pass=old; pass=0123\r\n"));
+	assert_false(has_pass("Host: a\r\n"));
+	assert_false(has_pass("Host: a\r\nCookie: pass\r\n"));
+	assert_false(has_pass("Host: a\r\nCookie: pass=\r\n"));
+	assert_false(has_pass("Host: a\r\nCookie: pass=01234\r\n"));
+	assert_false(has_pass("Host: a\r\nCookie: xpass=0123; Pass=0123\r\n"));
+}
+
 #define OURS "Host: a:8080\r\nX-Maglev-Admin: 1\r\nContent-Type: application/json\r\n"
 
 static void our_own_pages_and_programs_may_act(void **state)
@@ -114,6 +134,7 @@ int main(void)
 		cmocka_unit_test(the_right_credentials_are_let_in),
 		cmocka_unit_test(none_and_other_kinds_are_missing),
 		cmocka_unit_test(everything_else_is_wrong),
+		cmocka_unit_test(a_cookie_is_found_among_others),
 		cmocka_unit_test(our_own_pages_and_programs_may_act),
 		cmocka_unit_test(other_pages_may_not),
 	};

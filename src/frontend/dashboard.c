@@ -267,7 +267,7 @@ int dashboard_new(struct ev_loop *loop, const struct options *options, struct da
 	d->broker = broker_new(loop_realtime());
 	d->events = events_new(loop, d->broker);
 	if (*options->auth.user && *options->auth.password)
-		d->login = login_new(loop, &options->auth);
+		d->login = login_new(loop, &options->auth, options->tls.certificate);
 	dashboard__metrics_start(d);
 	r = load_tls(d, why);
 	if (r == 0)

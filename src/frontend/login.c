@@ -4,33 +4,100 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <sys/queue.h>
+#include <sys/random.h>
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "lib/http/server.h"
 #include "lib/log/log.h"
 #include "src/frontend/reply.h"
 
 #define FAILURE_DELAY 1.0 /* s */
+#define KNOWN_FOR (3600 * NSEC_PER_SEC)
+#define PASS_NAME "maglev-pass"
+#define PASS_DIGITS 32
 
 /* An answer to wrong credentials, on its way. */
 struct failure {
 	TAILQ_ENTRY(failure) all;
 	struct login *login;
 	struct http_exchange *x; /* NULL: nobody waits for it any more */
-	struct addr peer;
+	struct addr network;
 	ev_timer due;
 };
 
 TAILQ_HEAD(failures, failure);
 
+/* A network that had the right password. */
+struct known {
+	struct addr network;
+	int64_t until; /* monotonic ns; 0: a free place */
+};
+
 struct login {
 	struct ev_loop *loop;
 	const struct auth *auth;
+	bool encrypted;
+	char pass[PASS_DIGITS + 1];
+	struct known known[LOGIN_KNOWN_MAX];
 	struct failures failures;
 	size_t n_failures;
 	struct login_stats stats;
 };
+
+/* Whoever has one IPv6 address has 2^64 of them. */
+static struct addr network_of(const struct addr *client)
+{
+	struct addr network = *client;
+
+	if (network.family == AF_INET6)
+		memset(network.bytes + 8, 0, 8);
+	return network;
+}
+
+/* ---- who had the right password ---- */
+
+static bool is_known(const struct login *l, const struct addr *network)
+{
+	for (size_t i = 0; i < LOGIN_KNOWN_MAX; i++)
+		if (addr_cmp(&l->known[i].network, network) == 0)
+			return l->known[i].until > loop_monotonic();
+	return false;
+}
+
+static void remember(struct login *l, const struct addr *network)
+{
+	struct known *place = &l->known[0];
+
+	for (size_t i = 0; i < LOGIN_KNOWN_MAX; i++) {
+		if (addr_cmp(&l->known[i].network, network) == 0) {
+			place = &l->known[i];
+			break;
+		}
+		if (l->known[i].until < place->until)
+			place = &l->known[i];
+	}
+	*place = (struct known){ *network, loop_monotonic() + KNOWN_FOR };
+}
+
+static bool has_pass(const struct login *l, const struct http_head *head)
+{
+	return auth_has_cookie(head, STR(PASS_NAME), str_of(l->pass));
+}
+
+static void make_pass(struct login *l)
+{
+	static const char digits[] = "0123456789abcdef";
+	uint8_t random[PASS_DIGITS];
+
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		abort(); /* by contract whole up to 256 bytes */
+	for (size_t i = 0; i < PASS_DIGITS; i++)
+		l->pass[i] = digits[random[i] & 0xf];
+}
+
+/* ---- who had a wrong one ---- */
 
 static void reply_unauthorised(struct http_exchange *x)
 {
@@ -62,16 +129,16 @@ static void on_failure_gone(void *user)
 	((struct failure *)user)->x = NULL;
 }
 
-static void reply_failure(struct login *l, struct http_exchange *x, const struct addr *peer)
+static void reply_failure(struct login *l, struct http_exchange *x, const struct addr *client)
 {
 	struct failure *f = mem_zalloc(sizeof(*f));
 	char text[ADDR_STRLEN];
 
-	log_warn("login-failed", LOG_S("peer", addr_format(peer, text)));
+	log_warn("login-failed", LOG_S("peer", addr_format(client, text)));
 	l->stats.failures++;
 	f->login = l;
 	f->x = x;
-	f->peer = *peer;
+	f->network = network_of(client);
 	TAILQ_INSERT_TAIL(&l->failures, f, all);
 	l->n_failures++;
 	http_reply_later(x, on_failure_gone, f);
@@ -79,46 +146,67 @@ static void reply_failure(struct login *l, struct http_exchange *x, const struct
 	ev_timer_start(l->loop, &f->due);
 }
 
-static bool is_guessing(const struct login *l, const struct addr *peer)
+static bool is_guessing(const struct login *l, const struct addr *network)
 {
 	const struct failure *f;
 	unsigned owed = 0;
 
-	if (l->n_failures >= LOGIN_FAILURES_MAX)
+	if (l->n_failures >= LOGIN_FAILURES_MAX && !is_known(l, network))
 		return true;
 	for (f = TAILQ_FIRST(&l->failures); f; f = TAILQ_NEXT(f, all))
-		owed += addr_cmp(&f->peer, peer) == 0;
+		owed += addr_cmp(&f->network, network) == 0;
 	return owed >= LOGIN_FAILURES_OF_ONE_MAX;
 }
 
-bool login_let_in(struct login *l, struct http_exchange *x, const struct http_request *request)
+static void refuse(struct login *l, struct http_exchange *x)
 {
-	if (is_guessing(l, &request->peer.addr)) {
-		l->stats.refused++;
-		http_reply_header(x, "Retry-After", STR("1"));
-		reply_error(x, 429, "too many wrong passwords from this address");
-		return false;
-	}
-	switch (auth_check(l->auth, request->head)) {
-	case AUTH_OK:
-		return true;
-	case AUTH_MISSING:
-		reply_unauthorised(x);
-		return false;
-	case AUTH_WRONG:
-		reply_failure(l, x, &request->peer.addr);
-		return false;
-	}
-	abort();
+	l->stats.refused++;
+	http_reply_header(x, "Retry-After", STR("1"));
+	reply_error(x, 429, "too many wrong passwords");
 }
 
-struct login *login_new(struct ev_loop *loop, const struct auth *auth)
+/* ---- the door ---- */
+
+bool login_let_in(struct login *l, struct http_exchange *x, const struct http_head *head,
+		  const struct addr *client)
+{
+	enum auth_verdict verdict = auth_check(l->auth, head);
+	struct addr network = network_of(client);
+	bool right = verdict == AUTH_OK;
+
+	if (verdict == AUTH_MISSING) {
+		reply_unauthorised(x); /* nothing was guessed */
+	} else if (is_guessing(l, &network) && !(right && has_pass(l, head))) {
+		refuse(l, x); /* the verdict stays unsaid */
+	} else if (!right) {
+		reply_failure(l, x, client);
+	} else {
+		remember(l, &network);
+		return true;
+	}
+	return false;
+}
+
+void login_give_pass(const struct login *l, struct http_exchange *x, const struct http_head *head)
+{
+	_cleanup_(buf_free) struct buf cookie = { 0 };
+
+	if (has_pass(l, head))
+		return;
+	buf_printf(&cookie, PASS_NAME "=%s; Path=/admin/; HttpOnly; SameSite=Lax%s", l->pass,
+		   l->encrypted ? "; Secure" : "");
+	http_reply_header(x, "Set-Cookie", (struct str){ cookie.p, cookie.n });
+}
+
+struct login *login_new(struct ev_loop *loop, const struct auth *auth, bool encrypted)
 {
 	struct login *l = mem_zalloc(sizeof(*l));
 
 	assert(*auth->user && *auth->password);
 	l->loop = loop;
 	l->auth = auth;
+	l->encrypted = encrypted;
+	make_pass(l);
 	TAILQ_INIT(&l->failures);
 	return l;
 }

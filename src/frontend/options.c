@@ -40,6 +40,12 @@ static const struct cli_option table[] = {
 	  .argument = "FILE",
 	  .help = "key of that certificate",
 	  .string = &values.tls.key },
+	{ .name = "trusted-proxy",
+	  .kind = CLI_LIST,
+	  .env = "MAGLEV_FRONTEND_TRUSTED_PROXY",
+	  .argument = "ADDR[/LEN],...",
+	  .help = "proxies whose X-Forwarded-For says who the client is",
+	  .list = &values.trusted_proxies },
 	{ .name = "grpc-tls",
 	  .kind = CLI_BOOL,
 	  .env = "MAGLEV_FRONTEND_GRPC_TLS",
@@ -135,6 +141,16 @@ static void read_targets(struct options *o)
 	}
 }
 
+static void read_proxies(struct options *o)
+{
+	_cleanup_(buf_free) struct buf why = { 0 };
+
+	if (proxies_parse(o->trusted_proxies.items, o->trusted_proxies.n, &o->proxies, &why) < 0) {
+		fprintf(stderr, "maglevd-frontend: --trusted-proxy: %s\n", buf_cstr(&why));
+		exit(CLI_STATUS_USAGE);
+	}
+}
+
 void options_parse(struct options *o, int argc, char *const argv[])
 {
 	const struct cli_program program = {
@@ -148,11 +164,14 @@ void options_parse(struct options *o, int argc, char *const argv[])
 	check_tls(&values);
 	read_credentials(&values);
 	read_targets(&values);
+	read_proxies(&values);
 	*o = values;
 }
 
 void options_free(struct options *o)
 {
 	targets_free(&o->targets);
+	proxies_free(&o->proxies);
+	cli_list_free(&o->trusted_proxies);
 	cli_list_free(&o->servers);
 }

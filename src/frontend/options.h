@@ -5,13 +5,16 @@
 #include "lib/cli/cli.h"
 #include "lib/tls/tls.h"
 #include "src/frontend/auth.h"
+#include "src/frontend/proxies.h"
 #include "src/frontend/targets.h"
 
 struct options {
 	struct cli_list servers;
 	struct targets targets; /* of servers */
 	const char *listen;
-	struct tls_files tls; /* of the HTTP server; no certificate: plaintext */
+	struct cli_list trusted_proxies;
+	struct proxies proxies; /* of trusted_proxies */
+	struct tls_files tls;	/* of the HTTP server; no certificate: plaintext */
 	bool grpc_tls;
 	struct tls_files grpc_files;
 	enum log_level log_level, events_level;

@@ -50,6 +50,7 @@ def test_everything_works_inside_of_tls(start_api, start_tls):
     stream.wait('backend', lambda e: e['payload']['to'] == 'paused')
     page = dashboard.ask('GET', '/admin/', basic())
     assert page.status == 200 and page.headers['Strict-Transport-Security']
+    assert '; Secure' in dashboard.ask('GET', '/admin/api/whoami', basic()).headers['Set-Cookie']
 
 
 def test_plaintext_is_turned_away(start_tls):
