@@ -275,3 +275,9 @@ void grpc_client_free(struct grpc_client *c)
 	free((void *)(uintptr_t)c->config.user_agent);
 	free(c);
 }
+
+void grpc_client_set_tls(struct grpc_client *c, struct tls_context *tls)
+{
+	assert(!tls == !c->config.tls);
+	c->config.tls = tls;
+}

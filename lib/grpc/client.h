@@ -39,6 +39,8 @@ int grpc_client_new(struct ev_loop *loop, const struct grpc_client_config *confi
 		    struct grpc_client **ret);
 /* Calls under way are dropped without done(). */
 void grpc_client_free(struct grpc_client *c);
+/* Where there was one: connections made from now on use it; one that is there keeps its own. */
+void grpc_client_set_tls(struct grpc_client *c, struct tls_context *tls);
 
 struct grpc_client_events {
 	/* A message; decoded, gone when this returns. Once for unary methods. */

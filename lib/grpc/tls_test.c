@@ -142,6 +142,35 @@ static void a_new_context_serves_new_connections(void **state)
 	tls_context_free(client);
 }
 
+/* The same on the other side: who was refused shows another certificate. */
+static void a_client_with_a_new_context_connects_with_it(void **state)
+{
+	struct tls_context *server = server_context("server", "ca.pem");
+	struct tls_context *first = client_context(""), *second = client_context("alice"),
+			   *third = client_context("bob");
+	struct heard refused = { 0 }, alice = { 0 }, still = { 0 };
+	struct kit kit;
+
+	kit_start(&kit, (struct grpc_server_config){ .tls = server });
+	kit_reconnect(&kit, (struct grpc_client_config){ .tls = first });
+	kit_call(&kit, &refused, &kit_who, "", 0, 0);
+	kit_wait_done(&kit, &refused);
+	assert_int_equal(refused.status, GRPC_UNAVAILABLE);
+	grpc_client_set_tls(kit.client, second);
+	tls_context_free(first);
+	kit_call(&kit, &alice, &kit_who, "", 0, 0);
+	kit_wait_done(&kit, &alice);
+	assert_string_equal(alice.note, "alice");
+	grpc_client_set_tls(kit.client, third);
+	tls_context_free(second);
+	kit_call(&kit, &still, &kit_who, "", 0, 0);
+	kit_wait_done(&kit, &still);
+	assert_string_equal(still.note, "alice");
+	kit_stop(&kit);
+	tls_context_free(third);
+	tls_context_free(server);
+}
+
 static void tls_and_plain_do_not_mix(void **state)
 {
 	struct tls_context *server = server_context("server", NULL);
@@ -184,6 +213,7 @@ int main(void)
 		cmocka_unit_test(a_client_is_known_by_its_certificate),
 		cmocka_unit_test(a_server_that_is_not_trusted_is_not_talked_to),
 		cmocka_unit_test(a_new_context_serves_new_connections),
+		cmocka_unit_test(a_client_with_a_new_context_connects_with_it),
 		cmocka_unit_test(tls_and_plain_do_not_mix),
 	};
 
