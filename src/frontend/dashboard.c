@@ -171,7 +171,7 @@ static const struct http_header headers[] = {
 	HEADER("Strict-Transport-Security", "max-age=31536000"),
 };
 
-static int start_server(struct dashboard *d, struct buf *why)
+static int start_server(struct dashboard *d)
 {
 	struct http_server_config config = {
 		.routes = routes,
@@ -184,79 +184,31 @@ static int start_server(struct dashboard *d, struct buf *why)
 		.trace = daemon_log_request,
 		.error = on_error,
 	};
-	int r = endpoint_parse(d->options->listen, &config.listen);
+	bool valid = endpoint_parse(d->options->listen, &config.listen) == 0;
+	int r = valid ? http_server_new(d->loop, &config, &d->server) : -EINVAL;
 
-	if (r < 0) {
-		buf_adds(why, "not an address");
-		return r;
-	}
-	r = http_server_new(d->loop, &config, &d->server);
 	if (r < 0)
-		buf_adds(why, strerror(-r));
+		log_error("listen-failed", LOG_S("flag", "--listen"),
+			  LOG_S("addr", d->options->listen),
+			  LOG_S("error", valid ? strerror(-r) : "not an address"));
 	return r;
-}
-
-/* ---- certificates ---- */
-
-static int load_tls(struct dashboard *d, struct buf *why)
-{
-	const struct options *o = d->options;
-	char reason[256] = "";
-	int r = 0;
-
-	if (o->grpc_tls)
-		r = tls_h2_client_context_new(&o->grpc_files, &d->grpc_tls, reason, sizeof(reason));
-	if (r == 0 && o->tls.certificate)
-		r = tls_http_server_context_new(&o->tls, &d->tls, reason, sizeof(reason));
-	if (r < 0)
-		buf_adds(why, reason);
-	return r;
-}
-
-static void free_tls(struct dashboard *d)
-{
-	if (d->tls)
-		tls_context_free(d->tls);
-	if (d->grpc_tls)
-		tls_context_free(d->grpc_tls);
-}
-
-int dashboard_reload_tls(struct dashboard *d, struct buf *why)
-{
-	struct tls_context *old = d->tls;
-	char reason[256] = "";
-	int r;
-
-	if (!old)
-		return 0;
-	r = tls_http_server_context_new(&d->options->tls, &d->tls, reason, sizeof(reason));
-	if (r < 0) {
-		buf_adds(why, reason);
-		return r;
-	}
-	http_server_set_tls(d->server, d->tls);
-	tls_context_free(old);
-	return 0;
 }
 
 /* ---- the whole ---- */
 
 int dashboard_check(const struct options *options, struct buf *why)
 {
-	struct dashboard d = { .options = options };
 	struct endpoint at;
 	int r = endpoint_parse(options->listen, &at);
 
 	if (r < 0)
 		buf_printf(why, "--listen: %s is not an address", options->listen);
 	else
-		r = load_tls(&d, why);
-	free_tls(&d);
+		r = dashboard__check_certificates(options, why);
 	return r;
 }
 
-int dashboard_new(struct ev_loop *loop, const struct options *options, struct dashboard **ret,
-		  struct buf *why)
+int dashboard_new(struct ev_loop *loop, const struct options *options, struct dashboard **ret)
 {
 	struct dashboard *d = mem_zalloc(sizeof(*d));
 	int r;
@@ -269,9 +221,9 @@ int dashboard_new(struct ev_loop *loop, const struct options *options, struct da
 	if (*options->auth.user && *options->auth.password)
 		d->login = login_new(loop, &options->auth, options->tls.certificate);
 	dashboard__metrics_start(d);
-	r = load_tls(d, why);
+	r = dashboard__read_certificates(d, false);
 	if (r == 0)
-		r = start_server(d, why);
+		r = start_server(d);
 	if (r < 0) {
 		dashboard_free(d);
 		return r;
@@ -303,13 +255,18 @@ void dashboard_free(struct dashboard *d)
 	login_free(d->login);
 	events_free(d->events);
 	broker_free(d->broker);
-	free_tls(d);
+	dashboard__free_certificates(d);
 	free(d);
 }
 
 struct endpoint dashboard_endpoint(const struct dashboard *d)
 {
 	return http_server_endpoint(d->server);
+}
+
+void dashboard_reload_tls(struct dashboard *d)
+{
+	dashboard__read_certificates(d, true);
 }
 
 void dashboard_drain(struct dashboard *d, void (*done)(void *user), void *user)

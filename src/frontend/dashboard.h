@@ -16,15 +16,11 @@ struct dashboard;
 
 /* Whether the address and the certificates of the options can be used; otherwise why not. */
 int dashboard_check(const struct options *options, struct buf *why);
-/*
- * Listens and begins to connect. -errno with a sentence in why; *ret untouched then. options are
- * borrowed.
- */
-int dashboard_new(struct ev_loop *loop, const struct options *options, struct dashboard **ret,
-		  struct buf *why);
+/* Listens and begins to connect. -errno, logged; *ret untouched then. options are borrowed. */
+int dashboard_new(struct ev_loop *loop, const struct options *options, struct dashboard **ret);
 void dashboard_free(struct dashboard *d);
 struct endpoint dashboard_endpoint(const struct dashboard *d);
-/* Reads the certificates of the HTTP server anew; those that were stay when that fails. */
-int dashboard_reload_tls(struct dashboard *d, struct buf *why);
+/* Reads the certificates of both sides anew, and logs it; where that fails, they stay. */
+void dashboard_reload_tls(struct dashboard *d);
 /* Streams end, answers under way go out; done() once, from the loop. */
 void dashboard_drain(struct dashboard *d, void (*done)(void *user), void *user);

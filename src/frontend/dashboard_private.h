@@ -59,6 +59,13 @@ void dashboard__reply_file(struct http_exchange *x, const struct http_request *r
 /* admin.c */
 void dashboard__on_admin(struct http_exchange *x, const struct http_request *request, void *user);
 
+/* certificates.c */
+/* Whether they can be used; otherwise the first file that cannot, and why. */
+int dashboard__check_certificates(const struct options *o, struct buf *why);
+/* Of both sides. What cannot be used is logged, and the first error returned. */
+int dashboard__read_certificates(struct dashboard *d, bool anew);
+void dashboard__free_certificates(struct dashboard *d);
+
 /* metrics.c */
 void dashboard__on_metrics(struct http_exchange *x, const struct http_request *request, void *user);
 void dashboard__metrics_start(struct dashboard *d);

@@ -63,12 +63,10 @@ static void on_stop(int signo, void *user)
 
 static void on_hangup(void *user)
 {
-	_cleanup_(buf_free) struct buf why = { 0 };
 	struct frontend *f = user;
 
 	daemon_reloading();
-	if (dashboard_reload_tls(f->dashboard, &why) < 0)
-		log_error("tls-failed", LOG_S("error", buf_cstr(&why)));
+	dashboard_reload_tls(f->dashboard);
 	daemon_ready("serving");
 }
 
@@ -90,16 +88,12 @@ static void warn_if_open(const struct options *o, const struct endpoint *at)
 
 static int start(struct frontend *f)
 {
-	_cleanup_(buf_free) struct buf why = { 0 };
 	char text[ENDPOINT_STRLEN];
 	struct endpoint at;
-	int r = dashboard_new(f->loop, &f->options, &f->dashboard, &why);
+	int r = dashboard_new(f->loop, &f->options, &f->dashboard);
 
-	if (r < 0) {
-		log_error("listen-failed", LOG_S("flag", "--listen"),
-			  LOG_S("addr", f->options.listen), LOG_S("error", buf_cstr(&why)));
+	if (r < 0)
 		return r;
-	}
 	at = dashboard_endpoint(f->dashboard);
 	log_info("listening", LOG_S("for", "http"), LOG_S("addr", endpoint_format(&at, text)),
 		 LOG_B("admin", *f->options.auth.user && *f->options.auth.password));

@@ -407,6 +407,13 @@ void upstream_free(struct upstream *u)
 	free(u);
 }
 
+void upstream_set_tls(struct upstream *u, struct tls_context *tls)
+{
+	u->config.tls = tls;
+	if (u->client)
+		grpc_client_set_tls(u->client, tls);
+}
+
 const struct upstream_view *upstream_view(const struct upstream *u)
 {
 	return &u->view;

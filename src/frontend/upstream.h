@@ -60,6 +60,8 @@ struct upstream_config {
 
 struct upstream *upstream_new(struct ev_loop *loop, const struct upstream_config *config);
 void upstream_free(struct upstream *u);
+/* Where there was one: for connections to come; one that is there keeps its own. */
+void upstream_set_tls(struct upstream *u, struct tls_context *tls);
 const struct upstream_view *upstream_view(const struct upstream *u);
 const struct upstream_stats *upstream_stats(const struct upstream *u);
 

@@ -26,10 +26,10 @@ def certificates(tmp_path_factory):
 @pytest.fixture
 def start_tls(start_dashboard, certificates, folders):
     """A dashboard with copies of its files, that a story may replace."""
-    def start_tls(*servers, **options):
+    def start_tls(*servers, more=(), **options):
         files = [shutil.copy(path, folders()) for path in certificates.good]
         dashboard = start_dashboard(*servers, tls=certificates.ca, env=CREDENTIALS,
-                                    args=['--tls-cert', files[0], '--tls-key', files[1]], **options)
+                                    args=['--tls-cert', files[0], '--tls-key', files[1], *more], **options)
         dashboard.files = files
         return dashboard
     return start_tls
@@ -69,13 +69,13 @@ def test_certificates_are_replaced_under_way(start_tls, certificates):
     for path, copy in zip(certificates.issue('next', 'localhost'), dashboard.files):
         shutil.copy(path, copy)
     dashboard.signal(signal.SIGHUP)
-    until(lambda: serial(dashboard, certificates.ca) != old, what='the new certificate')
+    dashboard.wait('tls-reloaded', **{'for': 'http'})
     new = serial(dashboard, certificates.ca)
     with open(dashboard.files[0], 'w', encoding='ascii') as file:
         file.write('nonsense')
     dashboard.signal(signal.SIGHUP)
-    assert dashboard.files[0] in dashboard.wait('tls-failed')['error']
-    assert serial(dashboard, certificates.ca) == new
+    assert dashboard.files[0] in dashboard.wait('tls-failed', **{'for': 'http'})['error']
+    assert serial(dashboard, certificates.ca) == new != old
     assert not stream.ended
 
 
@@ -83,6 +83,53 @@ def test_without_certificates_a_hangup_changes_nothing(start_dashboard):
     dashboard = start_dashboard('lon=127.0.0.1:1')
     dashboard.signal(signal.SIGHUP)
     assert dashboard.get('/healthz')[0] == 200
+    assert not dashboard.all('tls-reloaded')
+
+
+def test_certificates_towards_maglevds_are_replaced_under_way(start_api, start_dashboard, certificates, folders):
+    """SIGHUP: the connection goes on as who it was, the next one is made as somebody else; a bad file changes nothing"""
+    daemon = start_api(STATIC, args=['--grpc-tls-cert', certificates.good[0], '--grpc-tls-key', certificates.good[1],
+                                     '--grpc-client-ca', certificates.ca, '--grpc-operators', 'operator'])
+    files = [shutil.copy(path, folder) for folder in [folders()] for path in certificates.reader]
+    dashboard = start_dashboard(f'lon=localhost:{daemon.api_port}', env=CREDENTIALS,
+                                args=['--grpc-ca', certificates.ca, '--grpc-cert', files[0], '--grpc-key', files[1]])
+    dashboard.wait_connected('lon')
+
+    def come_back():
+        daemon.kill()
+        dashboard.wait_connected('lon', connected=False)
+        daemon.command[daemon.command.index('--grpc-addr') + 1] = f'127.0.0.1:{daemon.api_port}'
+        daemon.start()
+        dashboard.wait_connected('lon')
+
+    for path, copy in zip(certificates.operator, files):
+        shutil.copy(path, copy)
+    dashboard.signal(signal.SIGHUP)
+    dashboard.wait('tls-reloaded', **{'for': 'grpc'})
+    assert dashboard.act('lon/backends/a/pause').status == 403
+    assert not dashboard.all('server-lost')
+    come_back()
+    assert dashboard.act('lon/backends/a/pause').status == 200
+    with open(files[1], 'w', encoding='ascii') as file:
+        file.write('nonsense')
+    dashboard.signal(signal.SIGHUP)
+    assert files[1] in dashboard.wait('tls-failed', **{'for': 'grpc'})['error']
+    come_back()
+    assert dashboard.act('lon/backends/a/disable').status == 200
+
+
+def test_one_side_that_cannot_be_read_does_not_keep_the_other_from_it(start_tls, certificates, folders):
+    ca = shutil.copy(certificates.ca, folders())
+    dashboard = start_tls('lon=127.0.0.1:1', more=['--grpc-ca', ca])
+    old = serial(dashboard, certificates.ca)
+    for path, copy in zip(certificates.issue('third', 'localhost'), dashboard.files):
+        shutil.copy(path, copy)
+    with open(ca, 'w', encoding='ascii') as file:
+        file.write('nonsense')
+    dashboard.signal(signal.SIGHUP)
+    assert ca in dashboard.wait('tls-failed', **{'for': 'grpc'})['error']
+    dashboard.wait('tls-reloaded', **{'for': 'http'})
+    assert serial(dashboard, certificates.ca) != old
 
 
 def test_maglevds_behind_tls(start_api, start_dashboard, certificates):

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * certificates: of the two sides of the dashboard, towards browsers and towards maglevds.
+ *
+ * Each side is read by itself, at the start and on SIGHUP. What is read is for connections to come:
+ * those that are there keep what they were made with. A file that cannot be used changes nothing.
+ */
+#include "base/cleanup.h"
+#include "lib/log/log.h"
+#include "lib/tls/tls.h"
+#include "src/frontend/dashboard_private.h"
+#include "src/frontend/upstream.h"
+
+#define REASON_MAX 256
+
+struct side {
+	const char *name;
+	/* *ret stays NULL where this side is plaintext; -EINVAL with the file and the trouble. */
+	int (*load)(const struct options *o, struct tls_context **ret, char *reason, size_t size);
+	struct tls_context **(*place)(struct dashboard *d);
+	void (*use)(struct dashboard *d, struct tls_context *tls);
+};
+
+static int load_http(const struct options *o, struct tls_context **ret, char *reason, size_t size)
+{
+	return o->tls.certificate ? tls_http_server_context_new(&o->tls, ret, reason, size) : 0;
+}
+
+static struct tls_context **place_http(struct dashboard *d)
+{
+	return &d->tls;
+}
+
+static void use_http(struct dashboard *d, struct tls_context *tls)
+{
+	if (d->server)
+		http_server_set_tls(d->server, tls);
+}
+
+static int load_grpc(const struct options *o, struct tls_context **ret, char *reason, size_t size)
+{
+	return o->grpc_tls ? tls_h2_client_context_new(&o->grpc_files, ret, reason, size) : 0;
+}
+
+static struct tls_context **place_grpc(struct dashboard *d)
+{
+	return &d->grpc_tls;
+}
+
+static void use_grpc(struct dashboard *d, struct tls_context *tls)
+{
+	for (size_t i = 0; i < d->n_upstreams; i++)
+		upstream_set_tls(d->upstreams[i], tls);
+}
+
+static const struct side sides[] = {
+	{ "http", load_http, place_http, use_http },
+	{ "grpc", load_grpc, place_grpc, use_grpc },
+};
+
+static int read_side(struct dashboard *d, const struct side *side, bool anew)
+{
+	struct tls_context **place = side->place(d), *fresh = NULL;
+	char reason[REASON_MAX] = "";
+	int r = side->load(d->options, &fresh, reason, sizeof(reason));
+
+	if (r < 0) {
+		log_error("tls-failed", LOG_S("for", side->name), LOG_S("error", reason));
+		return r;
+	}
+	if (!fresh)
+		return 0;
+	side->use(d, fresh);
+	if (*place)
+		tls_context_free(*place);
+	*place = fresh;
+	if (anew)
+		log_info("tls-reloaded", LOG_S("for", side->name));
+	return 0;
+}
+
+int dashboard__check_certificates(const struct options *o, struct buf *why)
+{
+	char reason[REASON_MAX] = "";
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(sides); i++) {
+		struct tls_context *tls = NULL;
+
+		r = sides[i].load(o, &tls, reason, sizeof(reason));
+		if (tls)
+			tls_context_free(tls);
+	}
+	if (r < 0)
+		buf_adds(why, reason);
+	return r;
+}
+
+int dashboard__read_certificates(struct dashboard *d, bool anew)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(sides); i++) {
+		int one = read_side(d, &sides[i], anew);
+
+		r = r < 0 ? r : one;
+	}
+	return r;
+}
+
+void dashboard__free_certificates(struct dashboard *d)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(sides); i++) {
+		struct tls_context **place = sides[i].place(d);
+
+		if (*place)
+			tls_context_free(*place);
+	}
+}
