@@ -79,6 +79,16 @@ def test_certificates_are_replaced_under_way(start_tls, certificates):
     assert not stream.ended
 
 
+@pytest.mark.parametrize('side, flags', [('http', ('--tls-cert', '--tls-key')), ('grpc', ('--grpc-cert', '--grpc-key'))])
+def test_a_certificate_that_cannot_be_used_ends_the_start(start_dashboard, certificates, side, flags):
+    """and is not taken for an address that cannot be listened on; a key that is another's is no better than none"""
+    key = certificates.operator[1]
+    dashboard = start_dashboard('lon=127.0.0.1:1', args=[flags[0], certificates.good[0], flags[1], key], ready=False)
+    assert dashboard.end() == 3
+    assert key in dashboard.wait('tls-failed', **{'for': side})['error']
+    assert not dashboard.all('listen-failed') and not dashboard.all('listening')
+
+
 def test_without_certificates_a_hangup_changes_nothing(start_dashboard):
     dashboard = start_dashboard('lon=127.0.0.1:1')
     dashboard.signal(signal.SIGHUP)
