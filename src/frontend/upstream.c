@@ -267,6 +267,15 @@ static void end_call(struct upstream_call *c, enum grpc_status status, const cha
 		events.done(status, text, events.user);
 }
 
+/* The request was on its way, and no answer came: whether it was carried out is not known. */
+static void end_in_doubt(struct upstream_call *c, enum grpc_status status, const char *text)
+{
+	_cleanup_(buf_free) struct buf doubt = { 0 };
+
+	buf_printf(&doubt, "%s; it may have been done all the same", text);
+	end_call(c, status, buf_cstr(&doubt));
+}
+
 static void on_call_message(const ProtobufCMessage *message, void *user)
 {
 	struct upstream_call *c = user;
@@ -281,7 +290,10 @@ static void on_call_done(enum grpc_status status, const char *text, void *user)
 	struct upstream *u = c->upstream;
 
 	u->stats.refusals += status != GRPC_OK;
-	end_call(c, status, text);
+	if (status == GRPC_DEADLINE_EXCEEDED || (status == GRPC_UNAVAILABLE && !u->open))
+		end_in_doubt(c, status, text);
+	else
+		end_call(c, status, text);
 	on_change(u);
 }
 
@@ -328,7 +340,7 @@ void upstream__lose(struct upstream *u, const char *why)
 
 	drop_connection(u);
 	while ((c = TAILQ_FIRST(&u->calls)))
-		end_call(c, GRPC_UNAVAILABLE, text);
+		end_in_doubt(c, GRPC_UNAVAILABLE, text);
 	upstream__set_connected(u, false, text);
 	ev_timer_set(&u->retry, RETRY, 0);
 	ev_timer_start(u->loop, &u->retry);

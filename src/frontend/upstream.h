@@ -67,8 +67,8 @@ const struct upstream_stats *upstream_stats(const struct upstream *u);
 
 /*
  * A call for somebody else. NULL when there is no connection, nor one on its way; otherwise done()
- * comes, also when the connection is lost (UNAVAILABLE). What it may have changed is read anew
- * behind it.
+ * comes, also when the connection is lost (UNAVAILABLE). Where no answer came, the text says that
+ * it may have been done all the same. What it may have changed is read anew behind it.
  */
 struct upstream_call;
 struct upstream_call *upstream_call(struct upstream *u, const struct grpc_method *method,

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """/admin/: not there without credentials, closed to other sites; and what it does."""
+import concurrent.futures
 import json
+import signal
 import time
 
 import pytest
 
 from lab import VIP, config, frontend, pool, until
+from lab.api import Status
 from lab.dashboard import ACT, CREDENTIALS, USER, basic
+from lab.liar import Liar, Refuse, answers
 
 A, B = '10.99.0.11', '10.99.0.12'
 STATIC = config(backends={'a': A, 'b/1': B}, frontends={'www': frontend(VIP, pool('all', 'a', 'b/1'))}, dataplane='vpp')
@@ -123,6 +127,44 @@ def test_what_cannot_be_done_is_said(daemon, dashboard):
     dashboard.wait_connected('lon', connected=False)
     answer = dashboard.act('lon/check')
     assert answer.status == 502 and answer.json['error']
+
+
+def under_way(dashboard, threads):
+    """An act on lon that is sent, and not answered yet."""
+    sent = dashboard.metrics().one('maglev_dashboard_acts_total')
+    act = threads.submit(dashboard.act, 'lon/check')
+    until(lambda: dashboard.metrics().one('maglev_dashboard_acts_total') == sent + 1, what='the act')
+    return act
+
+
+def test_what_was_under_way_may_have_been_done(daemon, dashboard):
+    """the connection is lost, or no answer comes: nobody knows"""
+    with concurrent.futures.ThreadPoolExecutor(1) as threads:
+        daemon.signal(signal.SIGSTOP)
+        act = under_way(dashboard, threads)
+        daemon.kill()
+        assert act.result().status == 502
+        assert act.result().json['error'].endswith('; it may have been done all the same')
+        daemon.command[daemon.command.index('--grpc-addr') + 1] = f'127.0.0.1:{daemon.api_port}'
+        daemon.start()
+        dashboard.wait_connected('lon')
+        daemon.signal(signal.SIGSTOP)
+        act = under_way(dashboard, threads)
+        assert act.result().status == 502  # the server is given up before the act is
+        assert act.result().json['error'] == 'it does not answer; it may have been done all the same'
+        daemon.signal(signal.SIGCONT)
+
+
+def test_what_maglevd_refuses_was_not_done(start_dashboard):
+    """also where it says UNAVAILABLE itself"""
+    def refuse():
+        raise Refuse(Status.UNAVAILABLE, 'try again')
+    liar = Liar(**answers(), SyncVPPLBState=refuse)
+    dashboard = start_dashboard(f'lon=127.0.0.1:{liar.port}', env=CREDENTIALS)
+    dashboard.wait_connected('lon')
+    refused = dashboard.act('lon/sync')
+    assert (refused.status, refused.json) == (502, {'error': 'try again'})
+    liar.close()
 
 
 @pytest.mark.parametrize('headers', [
