@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * admin: what becomes of an act. It is passed on to its maglevd, and the answer is that one's, as
- * JSON. A browser that does not wait for the answer changes nothing.
+ * JSON. A browser that does not wait for the answer changes nothing. When it is over, however it
+ * ended, it is logged with who asked for it.
  */
-#include <assert.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -17,9 +17,12 @@
 #include "src/frontend/reply.h"
 #include "src/frontend/upstream.h"
 
+/* An act that is tried. */
 struct doing {
-	struct http_exchange *x;
-	struct upstream_call *call;
+	struct dashboard *dashboard;
+	struct http_exchange *x; /* NULL: nobody waits for the answer any more */
+	struct addr client;
+	struct buf path, body; /* as they came: bounded by the HTTP server, cut by the log */
 	struct buf answer;
 };
 
@@ -47,8 +50,44 @@ static unsigned http_status_of(enum grpc_status status)
 	return 502;
 }
 
-static void doing_free(struct doing *d)
+static struct addr client_of(const struct dashboard *d, const struct http_request *request)
 {
+	return proxies_client(&d->options->proxies, &request->peer.addr, request->head);
+}
+
+static struct doing *begin(struct dashboard *dashboard, struct http_exchange *x,
+			   const struct http_request *request)
+{
+	struct doing *d = mem_zalloc(sizeof(*d));
+
+	d->dashboard = dashboard;
+	d->x = x;
+	d->client = client_of(dashboard, request);
+	buf_add(&d->path, request->path.p, request->path.n);
+	buf_add(&d->body, request->body.p, request->body.n);
+	return d;
+}
+
+static void log_act(const struct doing *d, unsigned status, const char *error)
+{
+	char peer[ADDR_STRLEN];
+
+	log_info("admin-act", LOG_S("user", d->dashboard->options->auth.user),
+		 LOG_S("peer", addr_format(&d->client, peer)), LOG_SN("path", d->path.p, d->path.n),
+		 LOG_SN("body", d->body.p, d->body.n), LOG_U("status", status),
+		 LOG_S("error", error));
+}
+
+/* error: NULL when it was done. */
+static void end(struct doing *d, unsigned status, const char *error)
+{
+	log_act(d, status, error);
+	if (d->x && error)
+		reply_error(d->x, status, error);
+	else if (d->x)
+		reply_json(d->x, status, (struct str){ d->answer.p, d->answer.n });
+	buf_free(&d->path);
+	buf_free(&d->body);
 	buf_free(&d->answer);
 	free(d);
 }
@@ -63,54 +102,30 @@ static void on_answer(const ProtobufCMessage *message, void *user)
 
 static void on_done(enum grpc_status status, const char *text, void *user)
 {
-	struct doing *d = user;
-
 	if (status == GRPC_OK)
-		reply_json(d->x, 200, (struct str){ d->answer.p, d->answer.n });
+		end(user, 200, NULL);
 	else
-		reply_error(d->x, http_status_of(status), *text ? text : grpc_status_name(status));
-	doing_free(d);
+		end(user, http_status_of(status), *text ? text : grpc_status_name(status));
 }
 
 static void on_gone(void *user)
 {
-	struct doing *d = user;
-
-	upstream_call_forget(d->call);
-	doing_free(d);
+	((struct doing *)user)->x = NULL;
 }
 
-static struct addr client_of(const struct dashboard *d, const struct http_request *request)
-{
-	return proxies_client(&d->options->proxies, &request->peer.addr, request->head);
-}
-
-static void log_act(const struct dashboard *d, const struct http_request *request)
-{
-	struct addr client = client_of(d, request);
-	char peer[ADDR_STRLEN];
-
-	log_info("admin-act", LOG_S("user", d->options->auth.user),
-		 LOG_S("peer", addr_format(&client, peer)),
-		 LOG_SN("path", request->path.p, request->path.n),
-		 LOG_SN("body", request->body.p, request->body.n));
-}
-
-static void carry_out(struct http_exchange *x, struct upstream *u, const struct act *act,
+static void carry_out(struct doing *d, struct upstream *u, const struct act *act,
 		      const ProtobufCMessage *request)
 {
-	struct doing *d = mem_zalloc(sizeof(*d));
+	const struct grpc_client_events events = { .message = on_answer,
+						   .done = on_done,
+						   .user = d };
 
-	d->x = x;
-	d->call = upstream_call(
-		u, act_method(act), request, act_timeout(act),
-		&(struct grpc_client_events){ .message = on_answer, .done = on_done, .user = d });
-	if (d->call) {
-		http_reply_later(x, on_gone, d);
+	if (!upstream_call(u, act_method(act), request, act_timeout(act), &events)) {
+		end(d, 502, "this server cannot be reached right now");
 		return;
 	}
-	reply_error(x, 502, "this server cannot be reached right now");
-	doing_free(d);
+	d->dashboard->acts++;
+	http_reply_later(d->x, on_gone, d);
 }
 
 static void act_on(struct dashboard *d, struct http_exchange *x, const struct http_request *request,
@@ -126,9 +141,7 @@ static void act_on(struct dashboard *d, struct http_exchange *x, const struct ht
 	} else if (act_request(act, words, request->body, arena, &message, &reason) < 0) {
 		reply_error(x, 400, buf_cstr(&reason));
 	} else {
-		d->acts++;
-		log_act(d, request);
-		carry_out(x, u, act, message);
+		carry_out(begin(d, x, request), u, act, message);
 	}
 }
 

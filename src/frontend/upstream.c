@@ -259,12 +259,10 @@ static void end_call(struct upstream_call *c, enum grpc_status status, const cha
 {
 	struct grpc_client_events events = c->events;
 	struct upstream *u = c->upstream;
-	bool forgotten = c->forgotten;
 
 	TAILQ_REMOVE(&u->calls, c, all);
 	free(c);
-	if (!forgotten)
-		events.done(status, text, events.user);
+	events.done(status, text, events.user);
 }
 
 /* The request was on its way, and no answer came: whether it was carried out is not known. */
@@ -280,7 +278,7 @@ static void on_call_message(const ProtobufCMessage *message, void *user)
 {
 	struct upstream_call *c = user;
 
-	if (!c->forgotten && c->events.message)
+	if (c->events.message)
 		c->events.message(message, c->events.user);
 }
 
@@ -297,14 +295,14 @@ static void on_call_done(enum grpc_status status, const char *text, void *user)
 	on_change(u);
 }
 
-struct upstream_call *upstream_call(struct upstream *u, const struct grpc_method *method,
-				    const ProtobufCMessage *request, int64_t timeout,
-				    const struct grpc_client_events *events)
+bool upstream_call(struct upstream *u, const struct grpc_method *method,
+		   const ProtobufCMessage *request, int64_t timeout,
+		   const struct grpc_client_events *events)
 {
 	struct upstream_call *c;
 
 	if (!u->client || !u->view.connected)
-		return NULL;
+		return false;
 	c = mem_zalloc(sizeof(*c));
 	c->upstream = u;
 	c->events = *events;
@@ -313,12 +311,7 @@ struct upstream_call *upstream_call(struct upstream *u, const struct grpc_method
 	grpc_client_call(u->client, method, request, timeout,
 			 &(struct grpc_client_events){
 				 .message = on_call_message, .done = on_call_done, .user = c });
-	return c;
-}
-
-void upstream_call_forget(struct upstream_call *c)
-{
-	c->forgotten = true;
+	return true;
 }
 
 /* ---- the end of a connection ---- */
@@ -398,10 +391,8 @@ void upstream_free(struct upstream *u)
 	if (!u)
 		return;
 	drop_connection(u);
-	while ((c = TAILQ_FIRST(&u->calls))) {
-		c->forgotten = true;
-		end_call(c, GRPC_CANCELLED, "");
-	}
+	while ((c = TAILQ_FIRST(&u->calls)))
+		end_in_doubt(c, GRPC_CANCELLED, "the dashboard ends");
 	ev_timer_stop(u->loop, &u->retry);
 	for (size_t i = 0; i < UPSTREAM_LISTS; i++)
 		listing_free(&u->view.lists[i]);

@@ -66,13 +66,11 @@ const struct upstream_view *upstream_view(const struct upstream *u);
 const struct upstream_stats *upstream_stats(const struct upstream *u);
 
 /*
- * A call for somebody else. NULL when there is no connection, nor one on its way; otherwise done()
- * comes, also when the connection is lost (UNAVAILABLE). Where no answer came, the text says that
- * it may have been done all the same. What it may have changed is read anew behind it.
+ * A call for somebody else. False when there is no connection, nor one on its way; otherwise done()
+ * comes, from the loop, also when the connection is lost (UNAVAILABLE) and, from upstream_free(),
+ * when all ends (CANCELLED). Where no answer came, the text says that it may have been done all the
+ * same. What it may have changed is read anew behind it.
  */
-struct upstream_call;
-struct upstream_call *upstream_call(struct upstream *u, const struct grpc_method *method,
-				    const ProtobufCMessage *request, int64_t timeout,
-				    const struct grpc_client_events *events);
-/* Nobody wants to hear of it any more; it is carried out all the same. */
-void upstream_call_forget(struct upstream_call *c);
+bool upstream_call(struct upstream *u, const struct grpc_method *method,
+		   const ProtobufCMessage *request, int64_t timeout,
+		   const struct grpc_client_events *events);

@@ -33,7 +33,6 @@ struct upstream_call {
 	TAILQ_ENTRY(upstream_call) all;
 	struct upstream *upstream;
 	struct grpc_client_events events;
-	bool forgotten;
 };
 
 TAILQ_HEAD(upstream__calls, upstream_call);

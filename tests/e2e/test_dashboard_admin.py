@@ -3,12 +3,15 @@
 import concurrent.futures
 import json
 import signal
+import socket
+import struct
+import threading
 import time
 
 import pytest
 
-from lab import VIP, config, frontend, pool, until
-from lab.api import Status
+from lab import PATIENCE, VIP, config, frontend, pool, until
+from lab.api import Status, message
 from lab.dashboard import ACT, CREDENTIALS, USER, basic
 from lab.liar import Liar, Refuse, answers
 
@@ -79,7 +82,52 @@ def test_acts_on_a_backend(daemon, dashboard):
     assert refused.status == 409 and 'disabled' in refused.json['error']
     assert dashboard.act('lon/backends/a/enable').json['state'] == 'up'
     line = dashboard.wait('admin-act', path='/admin/api/lon/backends/b%2F1/pause')
-    assert line['user'] == USER and 'new disk' in line['body']
+    assert line['user'] == USER and line['peer'] == '127.0.0.1' and 'new disk' in line['body']
+    assert line['status'] == 200 and 'error' not in line
+
+
+def test_every_act_is_logged_when_it_is_over(daemon, dashboard):
+    """with what became of it; counted is only what was sent"""
+    def lines(**fields):
+        return [(line['status'], line.get('error')) for line in dashboard.all('admin-act', **fields)]
+    assert dashboard.act('lon/backends/a/disable').status == 200
+    refused = dashboard.act('lon/backends/a/pause', {'reason': 'x' * 10000})
+    assert refused.status == 409
+    assert lines() == [(200, None), (409, refused.json['error'])]
+    assert len(dashboard.all('admin-act')[1]['body'].encode()) <= 4096 + len('…'.encode())
+    assert dashboard.ask('POST', '/admin/api/lon/check', {**basic(), **ACT}).status == 200  # no body at all
+    assert lines(path='/admin/api/lon/check') == [(200, None)]
+    assert dashboard.act('lon/backends/a/pause', {'nonsense': 1}).status == 400
+    assert dashboard.act('ams/check').status == 404
+    assert len(lines()) == 3 == dashboard.metrics().one('maglev_dashboard_acts_total')
+    daemon.kill()
+    dashboard.wait_connected('lon', connected=False)
+    assert dashboard.act('lon/check').status == 502
+    assert lines()[3:] == [(502, 'this server cannot be reached right now')]
+    assert dashboard.metrics().one('maglev_dashboard_acts_total') == 3
+
+
+def test_an_act_is_logged_though_nobody_waits_for_its_answer(start_dashboard):
+    """and when the dashboard ends before it is over"""
+    go_on = threading.Event()
+    liar = Liar(**answers(), CheckConfig=lambda: go_on.wait(PATIENCE) and message('CheckConfigResponse')())
+    liar.answers['ReloadConfig'] = liar.hang
+    dashboard = start_dashboard(f'lon=127.0.0.1:{liar.port}', env=CREDENTIALS)
+    dashboard.wait_connected('lon')
+    for name in ('check', 'reload'):
+        browser = dashboard.connect()
+        browser.request('POST', f'/admin/api/lon/{name}', '{}', {**basic(), **ACT})
+        until(lambda name=name: liar.calls[f'{name.capitalize()}Config'] == 1, what='the act')
+        browser.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))  # reset
+        browser.close()
+    until(lambda: dashboard.metrics().one('maglev_dashboard_http_connections') == 1, what='the end of both')
+    assert not dashboard.all('admin-act')
+    go_on.set()
+    assert dashboard.wait('admin-act', path='/admin/api/lon/check')['status'] == 200
+    dashboard.stop()
+    line = dashboard.wait('admin-act', path='/admin/api/lon/reload')
+    assert line['status'] == 502 and line['error'] == 'the dashboard ends; it may have been done all the same'
+    liar.close()
 
 
 def test_a_weight(daemon, dashboard):
