@@ -235,3 +235,18 @@ def start_dashboard(folders):
     yield start_dashboard
     for dashboard in running:
         dashboard.stop()
+
+
+@pytest.fixture
+def lie():
+    """Starts a server that says it is a maglevd: answers as of one that is well, but for others."""
+    from lab.liar import Liar, answers
+    running = []
+
+    def lie(backends=1, **others):
+        running.append(Liar(**{**answers(backends), **others}))
+        return running[-1]
+
+    yield lie
+    for one in running:
+        one.close()

@@ -13,7 +13,7 @@ import pytest
 from lab import PATIENCE, VIP, config, frontend, pool, until
 from lab.api import Status, message
 from lab.dashboard import ACT, CREDENTIALS, USER, basic
-from lab.liar import Liar, Refuse, answers
+from lab.liar import Refuse
 
 A, B = '10.99.0.11', '10.99.0.12'
 STATIC = config(backends={'a': A, 'b/1': B}, frontends={'www': frontend(VIP, pool('all', 'a', 'b/1'))}, dataplane='vpp')
@@ -107,10 +107,10 @@ def test_every_act_is_logged_when_it_is_over(daemon, dashboard):
     assert dashboard.metrics().one('maglev_dashboard_acts_total') == 3
 
 
-def test_an_act_is_logged_though_nobody_waits_for_its_answer(start_dashboard):
+def test_an_act_is_logged_though_nobody_waits_for_its_answer(lie, start_dashboard):
     """and when the dashboard ends before it is over"""
     go_on = threading.Event()
-    liar = Liar(**answers(), CheckConfig=lambda: go_on.wait(PATIENCE) and message('CheckConfigResponse')())
+    liar = lie(CheckConfig=lambda: go_on.wait(PATIENCE) and message('CheckConfigResponse')())
     liar.answers['ReloadConfig'] = liar.hang
     dashboard = start_dashboard(f'lon=127.0.0.1:{liar.port}', env=CREDENTIALS)
     dashboard.wait_connected('lon')
@@ -127,7 +127,6 @@ def test_an_act_is_logged_though_nobody_waits_for_its_answer(start_dashboard):
     dashboard.stop()
     line = dashboard.wait('admin-act', path='/admin/api/lon/reload')
     assert line['status'] == 502 and line['error'] == 'the dashboard ends; it may have been done all the same'
-    liar.close()
 
 
 def test_a_weight(daemon, dashboard):
@@ -203,16 +202,15 @@ def test_what_was_under_way_may_have_been_done(daemon, dashboard):
         daemon.signal(signal.SIGCONT)
 
 
-def test_what_maglevd_refuses_was_not_done(start_dashboard):
+def test_what_maglevd_refuses_was_not_done(lie, start_dashboard):
     """also where it says UNAVAILABLE itself"""
     def refuse():
         raise Refuse(Status.UNAVAILABLE, 'try again')
-    liar = Liar(**answers(), SyncVPPLBState=refuse)
+    liar = lie(SyncVPPLBState=refuse)
     dashboard = start_dashboard(f'lon=127.0.0.1:{liar.port}', env=CREDENTIALS)
     dashboard.wait_connected('lon')
     refused = dashboard.act('lon/sync')
     assert (refused.status, refused.json) == (502, {'error': 'try again'})
-    liar.close()
 
 
 @pytest.mark.parametrize('headers', [

@@ -6,22 +6,8 @@ import pytest
 
 from lab import until
 from lab.api import Status, message
-from lab.liar import Liar, Refuse, answers
+from lab.liar import Refuse
 from lab.turns import long_turns
-
-
-@pytest.fixture
-def lie():
-    """Starts one, with the answers of one that is well, and others."""
-    running = []
-
-    def lie(backends=1, **others):
-        running.append(Liar(**{**answers(backends), **others}))
-        return running[-1]
-
-    yield lie
-    for one in running:
-        one.close()
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import threading
 from concurrent import futures
 
 from lab.api import METHODS, Status, grpc, message
+from lab.wait import PATIENCE
 
 
 class Refuse(Exception):
@@ -59,7 +60,7 @@ class Liar(grpc.GenericRpcHandler):
 
     def hang(self):
         """To be called for an answer that does not come."""
-        self.closed.wait()
+        self.closed.wait(PATIENCE)
         raise Refuse(Status.UNAVAILABLE)
 
     def close(self):
