@@ -169,6 +169,11 @@ static uint64_t logins_failed(const struct dashboard *d)
 	return d->login ? login_stats(d->login)->failures : 0;
 }
 
+static uint64_t logins_refused(const struct dashboard *d)
+{
+	return d->login ? login_stats(d->login)->refused : 0;
+}
+
 static uint64_t acts(const struct dashboard *d)
 {
 	return d->acts;
@@ -237,6 +242,9 @@ static const struct family families[] = {
 	  write_value, sent, NULL },
 	{ "maglev_dashboard_login_failures_total", METRICS_COUNTER,
 	  "Requests with wrong credentials.", write_value, logins_failed, NULL },
+	{ "maglev_dashboard_login_refused_total", METRICS_COUNTER,
+	  "Requests with credentials that were not looked at, since too many had been wrong.",
+	  write_value, logins_refused, NULL },
 	{ "maglev_dashboard_acts_total", METRICS_COUNTER, "Acts that were passed on to a maglevd.",
 	  write_value, acts, NULL },
 	{ "maglev_dashboard_log_dropped_total", METRICS_COUNTER,

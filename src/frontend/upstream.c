@@ -61,7 +61,6 @@ void upstream__set_connected(struct upstream *u, bool connected, const char *err
 		return;
 	if (u->view.connected != connected)
 		u->view.since = now;
-	u->stats.connects += connected && !u->view.connected;
 	u->stats.losses += !connected && u->view.connected;
 	u->view.connected = connected;
 	set_error(u, error);

@@ -40,7 +40,6 @@ struct upstream_view {
 };
 
 struct upstream_stats {
-	uint64_t connects;
 	uint64_t losses;
 	uint64_t calls;
 	uint64_t refusals;	 /* calls that did not end with OK */

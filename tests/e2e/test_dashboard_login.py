@@ -79,6 +79,7 @@ def test_guessing_with_many_connections_is_no_faster(dashboard):
     assert set(statuses) == {401, 429} and statuses.count(401) <= 16
     assert all(a.headers['Retry-After'] == '1' for a in answers if a.status == 429)
     assert dashboard.metrics().one('maglev_dashboard_login_failures_total') == statuses.count(401)
+    assert dashboard.metrics().one('maglev_dashboard_login_refused_total') == statuses.count(429)
     until(lambda: dashboard.ask('GET', '/admin/api/whoami', basic()).status == 200, what='being let in again')
 
 
