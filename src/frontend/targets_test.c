@@ -55,8 +55,38 @@ static void a_name_may_be_given(void **state)
 
 static void what_makes_no_sense_is_refused(void **state)
 {
-	static const char *const bad[] = { "",	     "host", ":9090", "host:0", "host:x",
-					   "::1:80", "=a:1", "x=",    "[]:1",	"host:70000" };
+	static const char *const bad[] = {
+		"",
+		"host",
+		":9090",
+		"host:0",
+		"host:x",
+		"::1:80",
+		"=a:1",
+		"x=",
+		"[]:1",
+		"host:70000",
+		"a b:1",
+		" a:1",
+		"a/b:1",
+		"a\nb:1",
+		"a\x7f:1",
+		"[::1%lo]:1",
+		"[host]:1",
+		"[::1\n]:1",
+		"x=a=b:1",
+		"x y=a:1",
+		"x/y=a:1",
+		"x,y=a:1",
+		"x\ty=a:1",
+		"x\x1b[2J=a:1",
+		"\x7f=a:1",
+		"\xff=a:1",
+		"\xc2\x85=a:1",
+		"\xc2\xa0=a:1",
+		"m\xc3\xbcnchen:1",
+		"[1.2.3.4]:1",
+	};
 	struct targets t = { 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -65,9 +95,51 @@ static void what_makes_no_sense_is_refused(void **state)
 
 		assert_int_equal(targets_parse(&item, 1, &t, &why), -EINVAL);
 		assert_true(why.n > 0);
+		for (size_t k = 0; k < why.n; k++)
+			assert_false((unsigned char)why.p[k] < ' ' || why.p[k] == 0x7f);
 		assert_int_equal(t.items.n, 0);
 		buf_free(&why);
 	}
+}
+
+static void the_item_that_is_wrong_is_named(void **state)
+{
+	static char bad[] = "x\x1b=a:1";
+	struct targets t = { 0 };
+	struct buf why = { 0 };
+
+	assert_int_equal(targets_parse(ITEMS(a9090, bad, b9090), 3, &t, &why), -EINVAL);
+	assert_int_equal(strncmp(buf_cstr(&why), "x?=a:1: a name has ", 19), 0);
+	buf_free(&why);
+}
+
+static void a_name_has_up_to_64_characters(void **state)
+{
+	static char item[64 * 2 + sizeof("=a:1") + 2];
+	struct targets t = { 0 };
+	struct buf why = { 0 };
+
+	for (size_t i = 0; i < 64; i++)
+		memcpy(item + 2 * i, "\xc3\xbc", 2);
+	memcpy(item + 128, "=a:1", 5);
+	assert_int_equal(targets_parse(ITEMS(item), 1, &t, &why), 0);
+	targets_free(&t);
+	memcpy(item + 128, "x=a:1", 6);
+	assert_int_equal(targets_parse(ITEMS(item), 1, &t, &why), -EINVAL);
+	buf_free(&why);
+}
+
+static void case_tells_no_hosts_apart(void **state)
+{
+	static char small[] = "a:1", large[] = "A:2", same[] = "A:1", lon[] = "lon=a:1",
+		    loud[] = "LON=b:1";
+	struct targets t = { 0 };
+	struct buf why = { 0 };
+
+	expect_names(ITEMS(small, large), 2, NAMES("a:1", "A:2"));
+	assert_int_equal(targets_parse(ITEMS(small, same), 2, &t, &why), -EINVAL);
+	assert_int_equal(targets_parse(ITEMS(lon, loud), 2, &t, &why), -EINVAL);
+	buf_free(&why);
 }
 
 static void no_two_have_one_name(void **state)
@@ -89,6 +161,9 @@ int main(void)
 		cmocka_unit_test(two_of_one_host_have_their_ports_too),
 		cmocka_unit_test(a_name_may_be_given),
 		cmocka_unit_test(what_makes_no_sense_is_refused),
+		cmocka_unit_test(the_item_that_is_wrong_is_named),
+		cmocka_unit_test(a_name_has_up_to_64_characters),
+		cmocka_unit_test(case_tells_no_hosts_apart),
 		cmocka_unit_test(no_two_have_one_name),
 	};
 

@@ -191,7 +191,9 @@ def test_metrics_and_the_end(dashboard):
 
 
 @pytest.mark.parametrize('args, word', [
-    ([], '--server'), (['--server', 'nonsense'], 'host:port'), (['--server', 'a:1,a:1'], 'two servers'),
+    ([], '--server'), (['--server', 'nonsense'], 'host:port'), (['--server', 'a:1,A:1'], 'two servers'),
+    (['--server', 'a:1,x/y=b:1'], 'x/y=b:1: a name has'), (['--server', 'a:1,b c:1'], 'b c:1: not of the form'),
+    (['--server', 'a:1', '--trusted-proxy', '10.0.0.0/33'], '10.0.0.0/33'),
     (['--server', 'a:1', '--tls-cert', 'x'], 'go together'), (['--server', 'a:1', '--grpc-key', 'x'], 'go together'),
     (['--server', 'a:1', '--log-level', 'loud'], 'log-level')])
 def test_flags_that_make_no_sense(args, word):
