@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """maglevd --check and the command line: what is refused, where, and with which exit code."""
 import os
+import re
 import resource
 import subprocess
 import textwrap
@@ -278,14 +279,22 @@ def test_a_daemon_does_not_start_on_a_broken_file(tmp_path):
 
 # ---- the command line ----
 
-def test_help_names_every_flag_and_its_variable():
+@pytest.mark.parametrize('name, prefix, some', [
+    ('maglevd', 'MAGLEV_', {'config', 'grpc-addr', 'metrics-addr', 'vpp-api-addr', 'vpp-stats-addr', 'log-level', 'check'}),
+    ('maglevc', 'MAGLEV_', {'server', 'output', 'color'}), ('maglevt', 'MAGLEVT_', {'config', 'interval', 'batch'}),
+    ('maglevd-frontend', 'MAGLEV_FRONTEND_', {'server', 'listen', 'log-level'})])
+def test_help_names_every_flag_and_its_variable(name, prefix, some):
     """NFR-5.1"""
-    done = run('--help')
-    assert done.returncode == 0 and not done.stderr
-    for flag in ('config', 'grpc-addr', 'metrics-addr', 'vpp-api-addr', 'vpp-stats-addr', 'log-level', 'check'):
-        assert f'--{flag}' in done.stdout
-        assert 'MAGLEV_' + flag.upper().replace('-', '_') in done.stdout
-    assert run('-h').stdout == run('-help').stdout == done.stdout
+    texts = []
+    for word in ('--help', '-help', '-h'):
+        done = subprocess.run([program(name), word], capture_output=True, text=True, timeout=30, check=True)
+        assert not done.stderr
+        texts.append(done.stdout)
+    assert texts[0] == texts[1] == texts[2]
+    entries = re.findall(r'^  (?:-\w, )?--([\w-]+)(.*\n(?:    .*\n)*)', texts[0], re.M)
+    variables = {flag: re.findall(r'env\s+(\w+)\)', text) for flag, text in entries}
+    assert variables.pop('help') == variables.pop('version') == [] and some <= set(variables)
+    assert variables == {flag: [prefix + flag.upper().replace('-', '_')] for flag in variables}
 
 
 def test_version_is_told():

@@ -197,7 +197,7 @@ def test_metrics_and_the_end(dashboard):
     (['--server', 'a:1', '--tls-cert', 'x'], 'go together'), (['--server', 'a:1', '--grpc-key', 'x'], 'go together'),
     (['--server', 'a:1', '--log-level', 'loud'], 'log-level')])
 def test_flags_that_make_no_sense(args, word):
-    done = subprocess.run([program('maglevd-frontend'), *args], capture_output=True, text=True, check=False)
+    done = subprocess.run([program('maglevd-frontend'), *args], capture_output=True, text=True, check=False, timeout=30)
     assert done.returncode == 64 and word in done.stderr and not done.stdout
 
 
