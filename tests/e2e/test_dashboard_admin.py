@@ -88,22 +88,23 @@ def test_acts_on_a_backend(daemon, dashboard):
 
 def test_every_act_is_logged_when_it_is_over(daemon, dashboard):
     """with what became of it; counted is only what was sent"""
-    def lines(**fields):
+    def lines(count, **fields):
+        until(lambda: len(dashboard.all('admin-act', **fields)) >= count, what='the line')
         return [(line['status'], line.get('error')) for line in dashboard.all('admin-act', **fields)]
     assert dashboard.act('lon/backends/a/disable').status == 200
     refused = dashboard.act('lon/backends/a/pause', {'reason': 'x' * 10000})
     assert refused.status == 409
-    assert lines() == [(200, None), (409, refused.json['error'])]
+    assert lines(2) == [(200, None), (409, refused.json['error'])]
     assert len(dashboard.all('admin-act')[1]['body'].encode()) <= 4096 + len('…'.encode())
     assert dashboard.ask('POST', '/admin/api/lon/check', {**basic(), **ACT}).status == 200  # no body at all
-    assert lines(path='/admin/api/lon/check') == [(200, None)]
+    assert lines(1, path='/admin/api/lon/check') == [(200, None)]
     assert dashboard.act('lon/backends/a/pause', {'nonsense': 1}).status == 400
     assert dashboard.act('ams/check').status == 404
-    assert len(lines()) == 3 == dashboard.metrics().one('maglev_dashboard_acts_total')
+    assert len(lines(3)) == 3 == dashboard.metrics().one('maglev_dashboard_acts_total')
     daemon.kill()
     dashboard.wait_connected('lon', connected=False)
     assert dashboard.act('lon/check').status == 502
-    assert lines()[3:] == [(502, 'this server cannot be reached right now')]
+    assert lines(4)[3:] == [(502, 'this server cannot be reached right now')]
     assert dashboard.metrics().one('maglev_dashboard_acts_total') == 3
 
 

@@ -23,7 +23,8 @@ class Liar(grpc.GenericRpcHandler):
     def __init__(self, **answers):
         self.answers, self.calls = answers, collections.Counter()
         self.closed = threading.Event()
-        self.server = grpc.server(futures.ThreadPoolExecutor(16))
+        self.workers = futures.ThreadPoolExecutor(16)
+        self.server = grpc.server(self.workers)
         self.server.add_generic_rpc_handlers((self,))
         self.port = self.server.add_insecure_port('127.0.0.1:0')
         self.server.start()
@@ -64,8 +65,11 @@ class Liar(grpc.GenericRpcHandler):
         raise Refuse(Status.UNAVAILABLE)
 
     def close(self):
+        """grpcio's server must not go while somebody still answers for it."""
         self.closed.set()
         self.server.stop(0).wait()
+        self.workers.shutdown()
+        self.server.wait_for_termination()
 
 
 def answers(backends=1):
