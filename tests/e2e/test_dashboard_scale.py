@@ -10,11 +10,10 @@ from lab import Check, config, frontend, pool, until
 from lab.visits import browser, visit  # noqa: F401
 
 SERVERS, FRONTENDS, BACKENDS = 3, 200, 5
-BUDGET, SECONDS = 200, 15  # ms of a task that holds the page up; time of a measurement
+BUDGET, SECONDS = 200, 5  # ms of a task that holds the page up; time of a measurement
 WATCH = '''{
     window.tasks = []
-    new PerformanceObserver(list => window.tasks.push(...list.getEntries().map(one => Math.round(one.duration))))
-        .observe({ type: 'longtask' })
+    new PerformanceObserver(list => window.tasks.push(...list.getEntries())).observe({ type: 'longtask' })
 }'''
 
 
@@ -54,27 +53,28 @@ def daemons(start_api, listener):
 
 def tasks_over(page, daemons, seconds):
     """Long tasks of that many seconds, in ms, while everything is probed and counted."""
-    page.evaluate('window.tasks = []; window.end = performance.now() + %d' % (seconds * 1000))
+    page.evaluate('window.begin = performance.now(); window.end = window.begin + %d' % (seconds * 1000))
 
     def is_over():
         for daemon in daemons:
             daemon.plane.seed(['counters 31', f'count-many {FRONTENDS} {BACKENDS}'])
         return page.evaluate('performance.now() > window.end')
     until(is_over, 4 * seconds, 'the end of the measurement')
-    return sorted(page.evaluate('window.tasks'))
+    return sorted(page.evaluate('window.tasks.filter(one => one.startTime > window.begin).map(one => Math.round(one.duration))'))
 
 
-@pytest.mark.parametrize('view', ['overview', 'backends', 'dataplane'])
-def test_the_page_stays_usable_with_three_thousand_backends(visit, start_dashboard, daemons, view):
+def test_the_page_stays_usable_with_three_thousand_backends(visit, start_dashboard, daemons):
     """Of the tasks that hold it up: the median, since a busy machine makes some of them long"""
     dashboard = start_dashboard(*(f'lb{n}=127.0.0.1:{daemon.api_port}' for n, daemon in enumerate(daemons)))
     page = visit(dashboard.port, height=1200)
     page.wait(f'.count-card:has-text("{SERVERS * FRONTENDS * BACKENDS} up")')
     page.evaluate(WATCH)
-    page.evaluate(f'location.hash = "#/-/{view}"')
-    tasks = tasks_over(page, daemons, SECONDS)
-    print(f'{view}: {len(tasks)} long tasks in {SECONDS} s, {sum(tasks)} ms, the longest {tasks[-3:]} ms')
-    assert statistics.median(tasks or [0]) < BUDGET, tasks
+    for view in ('overview', 'backends', 'dataplane'):
+        page.evaluate(f'location.hash = "#/-/{view}"')
+        page.wait(f'.views a[href$="/{view}"][aria-current]')
+        tasks = tasks_over(page, daemons, SECONDS)
+        print(f'{view}: {len(tasks)} long tasks in {SECONDS} s, {sum(tasks)} ms, the longest {tasks[-3:]} ms')
+        assert statistics.median(tasks or [0]) < BUDGET, (view, tasks)
 
 
 def test_of_many_vips_the_first_are_drawn_and_those_that_differ(visit, start_dashboard, start_api, listener):
