@@ -79,6 +79,8 @@ def test_the_page_stays_usable_with_three_thousand_backends(visit, start_dashboa
 
 def test_of_many_vips_the_first_are_drawn_and_those_that_differ(visit, start_dashboard, start_api, listener):
     daemon = start_api(large(10, listener), level='info')
+    until(lambda: all(one.state == 'up' for one in daemon.api.call('ListBackends').backends))
+    daemon.api.call('SyncVPPLBState')  # nothing is left to be written: what is changed by hand stays
     dashboard = start_dashboard(f'here=127.0.0.1:{daemon.api_port}')
     page = visit(dashboard.port, '/view/#/here/dataplane')
     page.wait('button:text("Show all 200 VIPs")')
