@@ -100,6 +100,7 @@ def test_acts_are_idempotent(pair):
     pair.start()
     for act, state in (('Pause', 'paused'), ('Disable', 'disabled')):
         first = pair.api.call(f'{act}Backend', name='a')
+        pair.daemon.wait_state('a', state)  # its line may come behind its answer
         mark = pair.daemon.mark()
         second = pair.api.call(f'{act}Backend', name='a')
         assert (first.state, first.since, first.override.at) == (state, second.since, second.override.at)
