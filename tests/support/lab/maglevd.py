@@ -4,7 +4,6 @@
 Every line it ever writes must be UTF-8 and a JSON object with time, level and msg; it must end
 with 0 when told to, and have nothing to say on standard error (where sanitizers report).
 """
-import ctypes
 import datetime
 import fcntl
 import http.client
@@ -29,15 +28,13 @@ PROGRAMS = {'maglevd': 'src/maglevd/maglevd', 'maglevc': 'src/maglevc/maglevc', 
 PIPE = 1 << 20
 LEVELS = ('DEBUG', 'INFO', 'WARN', 'ERROR')
 
-_libc = ctypes.CDLL(None)
-
 
 def program(name='maglevd', build=BUILD):
     return os.path.join(build, PROGRAMS[name])
 
 
-def _die_with_parent():
-    _libc.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+# by a program: code of ours between fork and exec is none where grpcio has threads
+DIE_WITH_PARENT = ['setpriv', '--pdeathsig', 'KILL']
 
 
 def parse_time(text):
@@ -94,14 +91,19 @@ class Maglevd:
     def start(self, ready=True):
         self.errors = open(os.path.join(self.folder, 'stderr'), 'w+', encoding='utf-8', errors='replace')
         self.started = time.time()
-        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=self.errors, env=self.env, preexec_fn=_die_with_parent)
+        self.process = subprocess.Popen([*DIE_WITH_PARENT, *self.command], stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=self.errors, env=self.env)
         fcntl.fcntl(self.process.stdout, fcntl.F_SETPIPE_SZ, PIPE)  # it drops lines rather than wait for us
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
         if ready:
             self.port = int(self.wait('listening', **{'for': 'metrics'})['addr'].rsplit(':', 1)[1])
         return self
+
+    def said(self):
+        """The end of what it wrote on standard error."""
+        with open(self.errors.name, encoding='utf-8', errors='replace') as file:
+            return file.read()[-2000:]
 
     def _read(self):
         for raw in self.process.stdout:
@@ -171,7 +173,8 @@ class Maglevd:
                     return found[count - 1]
                 left = end - time.monotonic()
                 if left <= 0 or (not self.reader.is_alive() and self.process.poll() is not None):
-                    raise AssertionError(f'no {count}. line {msg} {fields} in {timeout:.1f} s; the last ones:\n' +
+                    raise AssertionError(f'no {count}. line {msg} {fields} in {timeout:.1f} s (exit status '
+                                         f'{self.process.poll()}, said {self.said()!r}); the last ones:\n' +
                                          '\n'.join(line.raw.decode()[:300].rstrip() for line in self.lines[-30:]))
                 self._changed.wait(left)
 

@@ -11,7 +11,7 @@ import signal
 import socket
 import subprocess
 
-from lab.maglevd import _die_with_parent, program
+from lab.maglevd import DIE_WITH_PARENT, program
 from lab.vpp_text import parse_vips
 from lab.wait import PATIENCE, until
 
@@ -33,8 +33,8 @@ class _Plane:
 
     def _run(self, *command):
         self.errors = open(os.path.join(self.folder, 'stderr'), 'a+', encoding='utf-8')
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.errors, stderr=self.errors,
-                                        preexec_fn=_die_with_parent)
+        self.process = subprocess.Popen([*DIE_WITH_PARENT, *command], stdin=subprocess.DEVNULL, stdout=self.errors,
+                                        stderr=self.errors)
 
     def said(self):
         self.errors.seek(0)
