@@ -191,6 +191,15 @@ static void stop_reading(struct upstream__asking *a)
 	a->reading = false;
 }
 
+/* In the next turn of the loop. */
+static void read_later(struct upstream *u)
+{
+	if (ev_is_active(&u->slice))
+		return;
+	ev_timer_set(&u->slice, 0., 0.);
+	ev_timer_start(u->loop, &u->slice);
+}
+
 static void on_content(struct str bytes, void *user)
 {
 	struct upstream__asking *a = user;
@@ -204,8 +213,7 @@ static void on_content(struct str bytes, void *user)
 	if (q->list != UPSTREAM_LISTS)
 		listing_begin(&u->view.lists[q->list]);
 	u->pending[q->round]++;
-	ev_timer_set(&u->slice, 0., 0.);
-	ev_timer_start(u->loop, &u->slice);
+	read_later(u);
 }
 
 static void take_piece(struct upstream__asking *a, const ProtobufCFieldDescriptor *field,
@@ -300,8 +308,7 @@ void upstream__on_slice(struct ev_loop *loop, ev_timer *w, int revents)
 	for (unsigned i = 0; i < ARRAY_SIZE(queries); i++) {
 		while (u->asking[i].reading) {
 			if (loop_monotonic() >= until) {
-				ev_timer_set(w, 0., 0.);
-				ev_timer_start(loop, w);
+				read_later(u);
 				return;
 			}
 			if (read_on(&u->asking[i]) < 0) {
