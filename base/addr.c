@@ -44,6 +44,15 @@ bool addr_is_loopback(const struct addr *a)
 	return a->family == AF_INET6 && memcmp(a->bytes, one, sizeof(one)) == 0;
 }
 
+bool addr_is_in(const struct addr *a, const struct addr *network, unsigned bits)
+{
+	unsigned whole = bits / 8, rest = bits % 8;
+
+	assert(bits <= 8 * sizeof(a->bytes));
+	return a->family == network->family && memcmp(a->bytes, network->bytes, whole) == 0 &&
+	       (!rest || (a->bytes[whole] ^ network->bytes[whole]) >> (8 - rest) == 0);
+}
+
 /* "[v6]" or "v4" or "", as they stand before the colon of the port. */
 static int parse_host(struct str host, struct addr *ret)
 {

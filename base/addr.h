@@ -30,6 +30,8 @@ static inline bool addr_is_set(const struct addr *a)
 	return a->family != AF_UNSPEC;
 }
 bool addr_is_loopback(const struct addr *a);
+/* Whether the first bits are those of the network; its other bits do not matter. */
+bool addr_is_in(const struct addr *a, const struct addr *network, unsigned bits);
 
 struct endpoint {
 	struct addr addr; /* none: any address, both families */

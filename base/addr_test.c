@@ -242,9 +242,34 @@ static void other_families_are_refused(void **state)
 	assert_int_equal(e.port, 7);
 }
 
+static bool is_in(const char *text, const char *network, unsigned bits)
+{
+	struct addr a, n;
+
+	assert_int_equal(addr_parse(text, &a), 0);
+	assert_int_equal(addr_parse(network, &n), 0);
+	return addr_is_in(&a, &n, bits);
+}
+
+static void a_network_is_its_first_bits(void **state)
+{
+	assert_true(is_in("10.1.2.3", "10.0.0.0", 8));
+	assert_false(is_in("11.1.2.3", "10.0.0.0", 8));
+	assert_true(is_in("192.0.2.127", "192.0.2.64", 26));
+	assert_false(is_in("192.0.2.128", "192.0.2.64", 26));
+	assert_true(is_in("192.0.2.1", "192.0.2.1", 32));
+	assert_false(is_in("192.0.2.0", "192.0.2.1", 32));
+	assert_true(is_in("203.0.113.1", "10.9.8.7", 0));
+	assert_true(is_in("2001:db8::1", "2001:db8::", 127));
+	assert_false(is_in("2001:db8::2", "2001:db8::1", 127));
+	assert_true(is_in("2001:db8::1", "2001:db8::1", 128));
+	assert_false(is_in("::1", "0.0.0.1", 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_network_is_its_first_bits),
 		cmocka_unit_test(addresses_come_back_in_canonical_form),
 		cmocka_unit_test(what_is_not_one_plain_address_is_refused),
 		cmocka_unit_test(a_zeroed_address_is_none),

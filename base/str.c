@@ -13,6 +13,11 @@ bool str_eq(struct str a, struct str b)
 	return a.n == b.n && (!a.n || memcmp(a.p, b.p, a.n) == 0);
 }
 
+bool str_starts(struct str s, struct str start)
+{
+	return s.n >= start.n && str_eq((struct str){ s.p, start.n }, start);
+}
+
 static char lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;

@@ -26,6 +26,7 @@ static inline struct str str_of(const char *s)
 }
 
 bool str_eq(struct str a, struct str b);
+bool str_starts(struct str s, struct str start);
 /* ASCII case-insensitive, whatever the locale. */
 bool str_ieq(struct str a, struct str b);
 /* Without spaces and tabs at both ends. */

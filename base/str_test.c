@@ -257,9 +257,20 @@ static void reserved_room_is_not_allocated_again(void **state)
 	assert_int_equal(b.n, 100000);
 }
 
+static void a_start_is_all_of_what_it_is(void **state)
+{
+	assert_true(str_starts(STR("prefix"), STR("pre")));
+	assert_true(str_starts(STR("pre"), STR("pre")));
+	assert_true(str_starts(STR("pre"), STR("")));
+	assert_true(str_starts(STR(""), STR("")));
+	assert_false(str_starts(STR("pr"), STR("pre")));
+	assert_false(str_starts(STR("Prefix"), STR("pre")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_start_is_all_of_what_it_is),
 		cmocka_unit_test(equality_compares_length_and_bytes),
 		cmocka_unit_test(ascii_case_is_ignored_and_nothing_else),
 		cmocka_unit_test(trim_takes_spaces_and_tabs_off_both_ends),

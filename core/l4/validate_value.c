@@ -162,34 +162,25 @@ int l4__choose(struct l4__build *b, const struct l4__spot *in, const struct l4__
 
 /* Leading bits that make an address useless to talk to. */
 static const struct {
-	int family;
+	struct addr network;
 	uint8_t bits;
-	uint8_t bytes[16];
 	const char *text;
 } useless[] = {
-	{ AF_INET, 32, { 0 }, "is the unspecified address" },
-	{ AF_INET, 4, { 224 }, "is a multicast address" },
-	{ AF_INET, 32, { 255, 255, 255, 255 }, "is the broadcast address" },
-	{ AF_INET6, 128, { 0 }, "is the unspecified address" },
-	{ AF_INET6, 8, { 0xff }, "is a multicast address" },
-	{ AF_INET6, 10, { 0xfe, 0x80 }, "is link-local, which means nothing without an interface" },
-	{ AF_INET6, 96, { [10] = 0xff, 0xff }, "is IPv4 in IPv6 clothes; write it as IPv4" },
+	{ { AF_INET, { 0 } }, 32, "is the unspecified address" },
+	{ { AF_INET, { 224 } }, 4, "is a multicast address" },
+	{ { AF_INET, { 255, 255, 255, 255 } }, 32, "is the broadcast address" },
+	{ { AF_INET6, { 0 } }, 128, "is the unspecified address" },
+	{ { AF_INET6, { 0xff } }, 8, "is a multicast address" },
+	{ { AF_INET6, { 0xfe, 0x80 } },
+	  10,
+	  "is link-local, which means nothing without an interface" },
+	{ { AF_INET6, { [10] = 0xff, 0xff } }, 96, "is IPv4 in IPv6 clothes; write it as IPv4" },
 };
-
-static bool begins_with(const uint8_t *bytes, const uint8_t *prefix, uint8_t bits)
-{
-	uint8_t whole = bits / 8, rest = bits % 8;
-
-	if (memcmp(bytes, prefix, whole) != 0)
-		return false;
-	return !rest || ((bytes[whole] ^ prefix[whole]) >> (8 - rest)) == 0;
-}
 
 static const char *why_useless(const struct addr *a)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(useless); i++)
-		if (a->family == useless[i].family &&
-		    begins_with(a->bytes, useless[i].bytes, useless[i].bits))
+		if (addr_is_in(a, &useless[i].network, useless[i].bits))
 			return useless[i].text;
 	return NULL;
 }

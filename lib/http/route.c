@@ -25,11 +25,6 @@ static unsigned method_bit(struct str name)
 	return 0;
 }
 
-static bool starts_with(struct str s, struct str prefix)
-{
-	return s.n >= prefix.n && str_eq((struct str){ s.p, prefix.n }, prefix);
-}
-
 static bool path_matches(const char *pattern, struct str path)
 {
 	struct str want = str_of(pattern);
@@ -37,7 +32,7 @@ static bool path_matches(const char *pattern, struct str path)
 	if (!want.n || want.p[want.n - 1] != '*')
 		return str_eq(want, path);
 	want.n--;
-	return starts_with(path, want);
+	return str_starts(path, want);
 }
 
 static void reply_not_allowed(struct http_exchange *x, unsigned allowed)

@@ -187,7 +187,7 @@ static void reply_api(struct dashboard *d, struct http_exchange *x,
 
 static bool cut_start(struct str *s, struct str start)
 {
-	if (s->n < start.n || !str_eq((struct str){ s->p, start.n }, start))
+	if (!str_starts(*s, start))
 		return false;
 	s->p += start.n;
 	s->n -= start.n;

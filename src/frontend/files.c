@@ -15,11 +15,6 @@ static const struct asset *find(struct str path)
 	return NULL;
 }
 
-static bool starts_with(struct str s, struct str start)
-{
-	return s.n >= start.n && str_eq((struct str){ s.p, start.n }, start);
-}
-
 /* "gzip" among the codings, unless with a weight of 0. */
 static bool takes_gzip(const struct http_head *head)
 {
@@ -45,7 +40,7 @@ void dashboard__reply_file(struct http_exchange *x, const struct http_request *r
 		return;
 	}
 	http_reply_header(x, "Cache-Control",
-			  starts_with(path, STR("assets/"))
+			  str_starts(path, STR("assets/"))
 				  ? STR("public, max-age=31536000, immutable")
 				  : STR("no-cache"));
 	if (a->gzip)

@@ -65,18 +65,10 @@ void proxies_free(struct proxies *p)
 	vec_free(&p->items);
 }
 
-static bool covers(const struct proxy *p, const struct addr *a)
-{
-	unsigned whole = p->bits / 8, rest = p->bits % 8;
-
-	return p->addr.family == a->family && memcmp(p->addr.bytes, a->bytes, whole) == 0 &&
-	       (!rest || (p->addr.bytes[whole] ^ a->bytes[whole]) >> (8 - rest) == 0);
-}
-
 static bool trusts(const struct proxies *p, const struct addr *a)
 {
 	for (size_t i = 0; i < p->items.n; i++)
-		if (covers(&p->items.items[i], a))
+		if (addr_is_in(a, &p->items.items[i].addr, p->items.items[i].bits))
 			return true;
 	return false;
 }

@@ -78,11 +78,6 @@ static void on_change(struct upstream *u)
 		pace_want(&u->rounds[i]);
 }
 
-static bool starts_with(const char *text, const char *start)
-{
-	return strncmp(text, start, strlen(start)) == 0;
-}
-
 /* Lines behind which the data plane, or all of the configuration, may look different. */
 static bool is_about_change(const Maglev__LogEvent *line)
 {
@@ -91,7 +86,7 @@ static bool is_about_change(const Maglev__LogEvent *line)
 	if (strcmp(line->level, "debug") == 0)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
-		if (starts_with(line->msg, starts[i]))
+		if (str_starts(str_of(line->msg), str_of(starts[i])))
 			return true;
 	return false;
 }

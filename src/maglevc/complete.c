@@ -27,11 +27,6 @@ void candidates_free(struct candidates *c)
 	c->arena = NULL;
 }
 
-static bool begins_with(const char *word, const char *begin)
-{
-	return strncmp(word, begin, strlen(begin)) == 0;
-}
-
 static bool has_names(enum node_kind kind)
 {
 	return kind == NODE_FRONTEND || kind == NODE_BACKEND || kind == NODE_HEALTHCHECK ||
@@ -60,7 +55,7 @@ static void add_names(const struct asking *a, const struct walk *w, enum node_ki
 
 	a->names(kind, &w->command, &all, a->user);
 	for (size_t i = 0; i < all.n; i++)
-		if (begins_with(all.items[i].word, a->typing->begin) &&
+		if (str_starts(str_of(all.items[i].word), str_of(a->typing->begin)) &&
 		    is_typable(all.items[i].word))
 			candidates_add(out, all.items[i].word, "");
 	candidates_free(&all);
@@ -69,10 +64,10 @@ static void add_names(const struct asking *a, const struct walk *w, enum node_ki
 static void add_node(const struct asking *a, const struct walk *w, const struct node *node,
 		     struct candidates *out)
 {
-	if (node->kind == NODE_KEYWORD && begins_with(node->word, a->typing->begin))
+	if (node->kind == NODE_KEYWORD && str_starts(str_of(node->word), str_of(a->typing->begin)))
 		candidates_add(out, node->word, node->help);
 	for (size_t i = 0; node->kind == NODE_CHOICE && node->choices[i]; i++)
-		if (begins_with(node->choices[i], a->typing->begin))
+		if (str_starts(str_of(node->choices[i]), str_of(a->typing->begin)))
 			candidates_add(out, node->choices[i], "");
 	if (has_names(node->kind))
 		add_names(a, w, node->kind, out);
@@ -221,7 +216,8 @@ static bool add_rows(struct columns *rows, const struct node *const nodes[], siz
 	for (size_t i = 0; i < n; i++) {
 		_cleanup_(buf_free) struct buf word = { 0 };
 
-		if (nodes[i]->kind == NODE_KEYWORD && !begins_with(nodes[i]->word, begin))
+		if (nodes[i]->kind == NODE_KEYWORD &&
+		    !str_starts(str_of(nodes[i]->word), str_of(begin)))
 			continue;
 		command_write_word(nodes[i], &word);
 		add_row(rows, buf_cstr(&word), nodes[i]->help);

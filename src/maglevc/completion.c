@@ -92,11 +92,11 @@ void completion_complete(const struct typing *t, struct candidates *out)
 {
 	assert(t && out);
 
-	if (t->n == 0 && strncmp("completion", t->begin, strlen(t->begin)) == 0)
+	if (t->n == 0 && str_starts(STR("completion"), str_of(t->begin)))
 		candidates_add(out, "completion", "what makes another shell complete maglevc");
 	if (t->n != 1 || strcmp(t->words[0], "completion") != 0)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(scripts); i++)
-		if (strncmp(scripts[i].shell, t->begin, strlen(t->begin)) == 0)
+		if (str_starts(str_of(scripts[i].shell), str_of(t->begin)))
 			candidates_add(out, scripts[i].shell, "");
 }

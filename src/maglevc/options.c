@@ -173,11 +173,6 @@ void options_free(struct options *o)
 
 /* ---- what is being typed ---- */
 
-static bool begins_with(const char *word, const char *begin)
-{
-	return strncmp(word, begin, strlen(begin)) == 0;
-}
-
 /* The flag that a word is; NULL: unknown, or none. *ret_value is behind its "=", NULL: none. */
 static const struct cli_option *flag_of(const struct cli_option table[FLAGS], const char *word,
 					const char **ret_value)
@@ -212,7 +207,7 @@ static void add_values(const struct cli_option *o, struct str typed, const char 
 		_cleanup_(buf_free) struct buf word = { 0 };
 
 		buf_printf(&word, "%.*s%s", (int)typed.n, typed.p, *values);
-		if (begins_with(*values, begin))
+		if (str_starts(str_of(*values), str_of(begin)))
 			candidates_add(out, buf_cstr(&word), "");
 	}
 }
@@ -222,7 +217,7 @@ static void add_flag(const char *name, const char *help, const char *begin, stru
 	_cleanup_(buf_free) struct buf flag = { 0 };
 
 	buf_printf(&flag, "--%s", name);
-	if (begins_with(buf_cstr(&flag), begin))
+	if (str_starts(str_of(buf_cstr(&flag)), str_of(begin)))
 		candidates_add(out, buf_cstr(&flag), help);
 }
 
