@@ -1,27 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """A page of metrics, taken apart."""
+import functools
 import re
 
 _SAMPLE = re.compile(r'^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$')
 _LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)",?')
 
 
+def _sample(line):
+    name, labels, value = _SAMPLE.match(line).groups()
+    return name, dict(_LABEL.findall(labels or '')), float(value)
+
+
 class Metrics:
+    """Only the lines that are asked for are taken apart: ten thousand backends have hundreds of thousands."""
+
     def __init__(self, text):
         self.text = text
-        self.samples = []
-        for line in text.splitlines():
-            if line and not line.startswith('#'):
-                name, labels, value = _SAMPLE.match(line).groups()
-                self.samples.append((name, dict(_LABEL.findall(labels or '')), float(value)))
+
+    @functools.cached_property
+    def samples(self):
+        return [_sample(line) for line in self.text.splitlines() if line and not line.startswith('#')]
 
     def names(self):
         return {name for name, _, _ in self.samples}
 
     def of(self, name, **labels):
         """(labels, value) of every sample of that name with these labels."""
-        return [(have, value) for got, have, value in self.samples
-                if got == name and all(have.get(k) == v for k, v in labels.items())]
+        lines = re.findall(rf'^{re.escape(name)}[{{ ].*$', self.text, re.MULTILINE)
+        return [(have, value) for _, have, value in map(_sample, lines)
+                if all(have.get(k) == v for k, v in labels.items())]
 
     def sum(self, name, **labels):
         return sum(value for _, value in self.of(name, **labels))

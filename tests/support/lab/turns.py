@@ -19,8 +19,9 @@ class Turns:
 
 def long_turns(daemon, act):
     """Turns over the limit while act() ran. An attempt in which the process waited for a processor says nothing."""
+    after = Turns(daemon)
     for _ in range(ATTEMPTS):
-        before = Turns(daemon)
+        before = after
         act()
         after = Turns(daemon)
         over = (after.all - after.short) - (before.all - before.short)
