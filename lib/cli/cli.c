@@ -45,14 +45,24 @@ const struct cli_option cli__builtins[CLI__BUILTINS] = {
 	{ .name = "version", .kind = CLI_BOOL, .help = "show the version and exit" },
 };
 
-static int parse_string(const char *text, union value *ret)
+static int parse_string(const struct cli_option *o, const char *text, union value *ret)
 {
 	ret->string = text;
 	return 0;
 }
 
+static int parse_choice(const struct cli_option *o, const char *text, union value *ret)
+{
+	for (size_t i = 0; o->choices[i]; i++)
+		if (strcmp(text, o->choices[i]) == 0) {
+			ret->string = text;
+			return 0;
+		}
+	return -EINVAL;
+}
+
 /* The words of Go's strconv.ParseBool: false at even places, true at odd ones. */
-static int parse_bool(const char *text, union value *ret)
+static int parse_bool(const struct cli_option *o, const char *text, union value *ret)
 {
 	static const char *const words[] = { "0",     "1",    "f",     "t",    "F",	"T",
 					     "FALSE", "TRUE", "false", "true", "False", "True" };
@@ -65,23 +75,24 @@ static int parse_bool(const char *text, union value *ret)
 	return -EINVAL;
 }
 
-static int parse_duration(const char *text, union value *ret)
+static int parse_duration(const struct cli_option *o, const char *text, union value *ret)
 {
 	return duration_parse(text, &ret->duration);
 }
 
-static int parse_level(const char *text, union value *ret)
+static int parse_level(const struct cli_option *o, const char *text, union value *ret)
 {
 	return log_level_parse(text, &ret->level);
 }
 
 static const struct kind {
-	int (*parse)(const char *text, union value *ret);
+	int (*parse)(const struct cli_option *o, const char *text, union value *ret);
 	const char *argument;
-	const char *expected; /* "... is not ..." */
+	const char *expected; /* "... is not ..."; NULL: one of the choices */
 	bool empty_is_set;
 } kinds[] = {
 	[CLI_STRING] = { parse_string, "TEXT", "a string", true },
+	[CLI_CHOICE] = { parse_choice, "TEXT", NULL, false },
 	[CLI_LIST] = { parse_string, "TEXT,...", "a list", true },
 	[CLI_BOOL] = { parse_bool, NULL, "true or false", false },
 	[CLI_DURATION] = { parse_duration, "DURATION", "a duration such as 1m30s or 200ms", false },
@@ -130,15 +141,33 @@ static enum cli_verdict complain(struct reader *r, const char *fmt, ...)
 	return CLI_EXIT_USAGE;
 }
 
+/* "a, b or c", or the word for the kind. */
+static void write_expected(const struct cli_option *o, struct buf *out)
+{
+	if (kinds[o->kind].expected) {
+		buf_adds(out, kinds[o->kind].expected);
+		return;
+	}
+	for (size_t i = 0; o->choices[i]; i++)
+		buf_printf(out, "%s%s",
+			   i == 0	       ? ""
+			   : o->choices[i + 1] ? ", "
+					       : " or ",
+			   o->choices[i]);
+}
+
 /* One value for one option; dashes and origin are how the user knows it: "--" "config". */
 static enum cli_verdict collect(struct reader *r, const struct cli_option *o, const char *dashes,
 				const char *origin, const char *text)
 {
+	_cleanup_(buf_free) struct buf expected = { 0 };
 	struct setting s = { .option = o };
 
-	if (kinds[o->kind].parse(text, &s.value) < 0)
+	if (kinds[o->kind].parse(o, text, &s.value) < 0) {
+		write_expected(o, &expected);
 		return complain(r, "%s%s: \"%s\" is not %s", dashes, origin, text,
-				kinds[o->kind].expected);
+				buf_cstr(&expected));
+	}
 	vec_push(&r->settings, s);
 	return CLI_OK;
 }
@@ -285,6 +314,7 @@ static void apply(const struct setting *s)
 		*s->option->given = true;
 	switch (s->option->kind) {
 	case CLI_STRING:
+	case CLI_CHOICE:
 		*s->option->string = s->value.string;
 		break;
 	case CLI_LIST:

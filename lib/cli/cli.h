@@ -25,6 +25,7 @@
 
 enum cli_kind {
 	CLI_STRING,
+	CLI_CHOICE,   /* a string that is one of the choices */
 	CLI_LIST,     /* of strings: may be given again, and each time with commas */
 	CLI_BOOL,     /* 1 t T TRUE true True, 0 f F FALSE false False */
 	CLI_DURATION, /* as in Go: 1m30s */
@@ -47,6 +48,7 @@ struct cli_option {
 	const char *fallback; /* as one would write it; NULL: the value stays as it was */
 	const char *argument; /* what --help calls the value; NULL: a word for the kind */
 	const char *help;
+	const char *const *choices; /* up to NULL; of a CLI_CHOICE only */
 	bool *given; /* becomes true when a flag or the variable said it; NULL: nobody asks */
 	union {	     /* where the value goes, by kind; strings are borrowed from argv or environ */
 		const char **string;

@@ -87,13 +87,23 @@ static const struct cli_program shell = {
 
 static struct cli_list words;
 
+static const char *const two[] = { "text", "json", NULL };
+static const char *const three[] = { "http", "https", "tcp", NULL };
+
 static const struct cli_option tool_options[] = {
 	{ .name = "output",
 	  .letter = 'o',
-	  .kind = CLI_STRING,
+	  .kind = CLI_CHOICE,
+	  .choices = two,
 	  .fallback = "text",
 	  .help = "how to answer",
 	  .string = &got.config },
+	{ .name = "scheme",
+	  .kind = CLI_CHOICE,
+	  .choices = three,
+	  .env = "CLITEST_SCHEME",
+	  .help = "how to ask",
+	  .string = &got.metrics },
 };
 
 static const struct cli_program tool = {
@@ -187,6 +197,25 @@ static void booleans_take_the_words_of_go_behind_an_equals_sign_only(void **stat
 	REFUSED("--check: \"yes\" is not true or false", "--check=yes");
 	REFUSED("--check: \"\" is not true or false", "--check=");
 	REFUSED("unexpected argument \"false\"", "--check", "false");
+}
+
+static void a_choice_is_one_of_its_words(void **state)
+{
+	assert_int_equal(parse(&tool, ARGV("-o", "json", "--scheme=tcp")), CLI_OK);
+	assert_string_equal(got.config, "json");
+	assert_string_equal(got.metrics, "tcp");
+	assert_int_equal(parse(&tool, ARGV("-o", "JSON")), CLI_EXIT_USAGE);
+	assert_string_equal(text,
+			    "prog: --output: \"JSON\" is not text or json\nTry 'prog --help'.\n");
+	setenv("CLITEST_SCHEME", "ftp", 1);
+	assert_int_equal(parse(&tool, ARGV("show")), CLI_EXIT_USAGE);
+	assert_string_equal(text, "prog: CLITEST_SCHEME: \"ftp\" is not http, https or tcp\n"
+				  "Try 'prog --help'.\n");
+	setenv("CLITEST_SCHEME", "", 1);
+	got.metrics = NULL;
+	assert_int_equal(parse(&tool, ARGV("show")), CLI_OK);
+	assert_null(got.metrics);
+	unsetenv("CLITEST_SCHEME");
 }
 
 static void the_last_of_a_repeated_flag_counts(void **state)
@@ -331,6 +360,7 @@ static void help_shows_the_letter_of_a_flag_and_what_the_program_has_to_add(void
 			    "\n"
 			    "Flags:\n"
 			    "  -o, --output TEXT  how to answer (default text)\n"
+			    "  --scheme TEXT      how to ask (env CLITEST_SCHEME)\n"
 			    "  --help             show this text and exit\n"
 			    "  --version          show the version and exit\n"
 			    "\n"
@@ -450,6 +480,7 @@ int main(void)
 		CASE(without_arguments_the_fallbacks_apply),
 		CASE(a_flag_is_written_in_four_ways),
 		CASE(booleans_take_the_words_of_go_behind_an_equals_sign_only),
+		CASE(a_choice_is_one_of_its_words),
 		CASE(the_last_of_a_repeated_flag_counts),
 		CASE(a_list_grows_with_each_flag_and_at_each_comma),
 		CASE(the_environment_sets_what_no_flag_sets),

@@ -25,8 +25,6 @@ static enum cli_verdict complain(struct buf *out, const char *text)
 static enum cli_verdict check(struct options *o, const char *output, struct buf *out)
 {
 	o->json = strcmp(output, "json") == 0;
-	if (!o->json && strcmp(output, "text") != 0)
-		return complain(out, "--output is text or json");
 	if (o->timeout <= 0)
 		return complain(out, "--timeout has to be more than 0");
 	if (!o->tls_files.certificate != !o->tls_files.key)
@@ -56,6 +54,8 @@ static void write_commands(struct buf *out)
 
 #define FLAGS 10
 
+static const char *const formats[] = { "text", "json", NULL };
+
 static void write_table(struct options *o, const char **output, struct cli_option table[FLAGS])
 {
 	const struct cli_option flags[FLAGS] = {
@@ -68,7 +68,8 @@ static void write_table(struct options *o, const char **output, struct cli_optio
 		  .string = &o->server },
 		{ .name = "output",
 		  .letter = 'o',
-		  .kind = CLI_STRING,
+		  .kind = CLI_CHOICE,
+		  .choices = formats,
 		  .env = "MAGLEV_OUTPUT",
 		  .fallback = "text",
 		  .argument = "FORMAT",
@@ -194,14 +195,9 @@ static void add_values(const struct cli_option *o, struct str typed, const char 
 		       struct candidates *out)
 {
 	static const char *const truths[] = { "true", "false", NULL };
-	static const char *const formats[] = { "text", "json", NULL };
-	const char *const *values = NULL;
+	const char *const *values = o->kind == CLI_BOOL ? truths : o->choices;
 
-	if (o->kind == CLI_BOOL)
-		values = truths;
-	else if (strcmp(o->name, "output") == 0)
-		values = formats;
-	else if (o->argument && strcmp(o->argument, "FILE") == 0)
+	if (o->argument && strcmp(o->argument, "FILE") == 0)
 		candidates_add(out, "", "file");
 	for (; values && *values; values++) {
 		_cleanup_(buf_free) struct buf word = { 0 };

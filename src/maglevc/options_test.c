@@ -175,8 +175,9 @@ static void any_flag_of_tls_means_tls(void **state)
 static void flags_that_make_no_sense_are_refused(void **state)
 {
 	assert_int_equal(PARSE("-o", "yaml"), CLI_EXIT_USAGE);
-	assert_string_equal(buf_cstr(&text),
-			    "maglevc: --output is text or json\nTry 'maglevc --help'.\n");
+	assert_string_equal(
+		buf_cstr(&text),
+		"maglevc: --output: \"yaml\" is not text or json\nTry 'maglevc --help'.\n");
 	assert_int_equal(PARSE("--timeout=0s", "show"), CLI_EXIT_USAGE);
 	assert_int_equal(PARSE("--timeout=-1s"), CLI_EXIT_USAGE);
 	assert_int_equal(PARSE("--tls-cert=c.pem"), CLI_EXIT_USAGE);

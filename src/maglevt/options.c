@@ -29,6 +29,9 @@ static struct {
 
 static struct options values; /* where the table puts them */
 
+static const char *const formats[] = { "text", "json", NULL };
+static const char *const schemes[] = { "http", "https", "tcp", NULL };
+
 static const struct cli_option table[] = {
 	{ .name = "config",
 	  .kind = CLI_LIST,
@@ -57,7 +60,8 @@ static const struct cli_option table[] = {
 	  .help = "how long an answer may take",
 	  .duration = &values.timeout },
 	{ .name = "scheme",
-	  .kind = CLI_STRING,
+	  .kind = CLI_CHOICE,
+	  .choices = schemes,
 	  .env = "MAGLEVT_SCHEME",
 	  .help = "http, https or tcp for all; default: https on 443 and 8443, http on 80 "
 		  "and 8080, else a TCP connection",
@@ -125,7 +129,8 @@ static const struct cli_option table[] = {
 	  .duration = &values.duration },
 	{ .name = "output",
 	  .letter = 'o',
-	  .kind = CLI_STRING,
+	  .kind = CLI_CHOICE,
+	  .choices = formats,
 	  .env = "MAGLEVT_OUTPUT",
 	  .fallback = "text",
 	  .argument = "FORMAT",
@@ -152,11 +157,6 @@ static enum cli_verdict complain(struct buf *out, const char *text)
 	return CLI_EXIT_USAGE;
 }
 
-static bool is_scheme(const char *text)
-{
-	return strcmp(text, "http") == 0 || strcmp(text, "https") == 0 || strcmp(text, "tcp") == 0;
-}
-
 static int parse_percent(const char *text, double *ret)
 {
 	char *end;
@@ -174,8 +174,6 @@ static int parse_percent(const char *text, double *ret)
 static enum cli_verdict check(struct options *o, struct buf *out)
 {
 	o->json = strcmp(texts.output, "json") == 0;
-	if (!o->json && strcmp(texts.output, "text") != 0)
-		return complain(out, "--output is text or json");
 	if (o->json && !o->batch)
 		return complain(out, "--output json needs --batch");
 	if (parse_percent(texts.min_success, &o->min_success) < 0)
@@ -186,8 +184,6 @@ static enum cli_verdict check(struct options *o, struct buf *out)
 				"than 0");
 	if (o->max_p99 < 0)
 		return complain(out, "--max-p99 cannot be less than 0");
-	if (o->scheme && !is_scheme(o->scheme))
-		return complain(out, "--scheme is http, https or tcp");
 	if (o->uri[0] != '/')
 		return complain(out, "--uri begins with a /");
 	return CLI_OK;
@@ -210,7 +206,6 @@ static void default_config(struct options *o)
 
 static void drop_empty_texts(struct options *o)
 {
-	drop_empty(&o->scheme);
 	drop_empty(&o->host);
 	drop_empty(&o->uri);
 	drop_empty(&o->filter);

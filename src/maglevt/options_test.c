@@ -87,14 +87,14 @@ static void check_refused(const char *flag, const char *expected)
 
 static void flags_that_make_no_sense_are_refused(void **state)
 {
-	check_refused("--output=yaml", "--output is text or json");
+	check_refused("--output=yaml", "\"yaml\" is not text or json");
 	check_refused("--output=json", "needs --batch");
 	check_refused("--min-success=101", "from 0 to 100");
 	check_refused("--min-success=x", "from 0 to 100");
 	check_refused("--min-success=nan", "from 0 to 100");
 	check_refused("--interval=0s", "more than 0");
 	check_refused("--duration=-1s", "more than 0");
-	check_refused("--scheme=ftp", "http, https or tcp");
+	check_refused("--scheme=ftp", "\"ftp\" is not http, https or tcp");
 	check_refused("--uri=x", "begins with a /");
 	check_refused("word", "unexpected argument");
 }
