@@ -63,7 +63,9 @@ static struct place place_of_offset(struct str input, size_t offset)
 	struct place at = { 1, 1 };
 
 	for (size_t i = 0; i < offset && i < input.n; i++) {
-		if (input.p[i] == '\n')
+		bool pair = input.p[i] == '\r' && i + 1 < input.n && input.p[i + 1] == '\n';
+
+		if (input.p[i] == '\n' || (input.p[i] == '\r' && !pair))
 			at = (struct place){ at.line + 1, 1 };
 		else
 			at.column += ((unsigned char)input.p[i] & 0xc0) != 0x80;
@@ -86,6 +88,24 @@ static int complain_syntax(struct builder *b)
 	else
 		errs_add(b->errors, place_of(p->problem_mark), "", "%s", p->problem);
 	return -EINVAL;
+}
+
+/*
+ * libyaml compares each %TAG with all before it, before it hands out an event: they are counted
+ * here, and so is the word anywhere else, where nobody writes it.
+ */
+static int check_directives(struct builder *b)
+{
+	static const char word[] = "%TAG";
+	const char *p = b->input.p, *end = p + b->input.n;
+
+	for (int n = 0; (p = memmem(p, (size_t)(end - p), word, sizeof(word) - 1)); p++)
+		if (++n > YAML_MAX_TAG_DIRECTIVES) {
+			errs_add(b->errors, place_of_offset(b->input, (size_t)(p - b->input.p)), "",
+				 "more than %d %%TAG directives", YAML_MAX_TAG_DIRECTIVES);
+			return -EINVAL;
+		}
+	return 0;
 }
 
 static bool key_is_next(const struct frame *f)
@@ -336,6 +356,8 @@ static int build(struct builder *b)
 	yaml_event_type_t type;
 	int r;
 
+	if (check_directives(b) < 0)
+		return -EINVAL;
 	do {
 		yaml_event_t event;
 

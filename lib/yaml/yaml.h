@@ -19,6 +19,7 @@
 #define YAML_MAX_NODES ((size_t)1000000) /* aliases followed */
 #define YAML_MAX_DEPTH 64
 #define YAML_MAX_KEY 1024 /* bytes of one key */
+#define YAML_MAX_TAG_DIRECTIVES 16
 
 enum yaml_kind { YAML_SCALAR, YAML_SEQUENCE, YAML_MAPPING };
 enum yaml_type { YAML_NULL, YAML_BOOL, YAML_INT, YAML_FLOAT, YAML_TEXT };
@@ -61,7 +62,7 @@ struct yaml_path {
 
 /* "servers.www.pools[0].name"; "" for NULL. */
 const char *yaml_path_format(const struct yaml_path *path, struct arena *arena);
-/* A copy fit for a message: control characters replaced, cut when long. */
+/* A copy fit for a message: control characters and bad UTF-8 replaced, cut when long. */
 const char *yaml_shown(const char *text, struct arena *arena);
 /* No control characters. */
 bool yaml_printable(const char *text);

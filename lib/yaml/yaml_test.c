@@ -204,6 +204,7 @@ static void bytes_that_are_no_text_are_told_with_their_place(void **state)
 	struct parsed p;
 
 	assert_refused("a: 1\nb: \xc3\xbc\xff\n", 2, 5, "invalid leading UTF-8 octet");
+	assert_refused("a: 1\r\nb: 1\rc: \xff\n", 3, 4, "invalid leading UTF-8 octet");
 	assert_refused("a: \x01\n", 1, 4, "control characters are not allowed");
 	assert_refused("a: \xed\xa0\x80\n", 1, 4, "invalid Unicode character");
 	assert_refused("a: \"x\\0y\"\n", 1, 4, "must not contain NUL");
@@ -222,6 +223,30 @@ static void unknown_tags_and_lying_tags_are_refused(void **state)
 	assert_refused("a: !!set {x}", 1, 4, "is not known");
 	assert_refused("a: !!map [x]", 1, 4, "is not known");
 	arena_free(parse_good("a: !!map {b: !!seq [c]}").arena);
+}
+
+/* What a tag escapes may be no UTF-8, the one text that libyaml does not look at. */
+static void a_tag_that_is_no_text_is_shown_with_question_marks(void **state)
+{
+	assert_refused("a: !%c0%80 x", 1, 4, "tag '!?\?' is not known");
+	assert_refused("a: !%ed%a0%80 {}", 1, 4, "tag '!?\?\?' is not known");
+	assert_refused("a: !%f7%bf%bf%bf []", 1, 4, "tag '!?\?\?\?' is not known");
+	assert_refused("%TAG !e! tag:%c0%80,\n--- !e!x y", 2, 5, "tag 'tag:??,x' is not known");
+}
+
+/* libyaml compares each with all before it. */
+static void tag_directives_are_few(void **state)
+{
+	struct buf text = { 0 };
+	struct parsed p;
+
+	for (int i = 0; i < 17; i++)
+		buf_printf(&text, "%%TAG !a%d! b\n", i);
+	buf_adds(&text, "--- x");
+	assert_refused(buf_cstr(&text), 17, 1, "more than 16 %TAG directives");
+	p = parse_good(buf_cstr(&text) + sizeof("%TAG !a0! b"));
+	arena_free(p.arena);
+	buf_free(&text);
 }
 
 static void keys_are_single_words_of_bounded_length(void **state)
@@ -391,6 +416,8 @@ int main(void)
 		cmocka_unit_test(broken_syntax_is_told_with_its_place),
 		cmocka_unit_test(bytes_that_are_no_text_are_told_with_their_place),
 		cmocka_unit_test(unknown_tags_and_lying_tags_are_refused),
+		cmocka_unit_test(a_tag_that_is_no_text_is_shown_with_question_marks),
+		cmocka_unit_test(tag_directives_are_few),
 		cmocka_unit_test(keys_are_single_words_of_bounded_length),
 		cmocka_unit_test(an_alias_needs_a_finished_anchor),
 		cmocka_unit_test(nesting_is_bounded_also_through_aliases),

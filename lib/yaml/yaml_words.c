@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Words for messages. What a document says may be repeated in a complaint, but a complaint is one
- * readable line: control characters are shown as '?' and long texts are cut.
+ * readable line: long texts are cut, and control characters are shown as '?', as is what an escaped
+ * tag holds that is no UTF-8.
  */
 #include "lib/yaml/yaml.h"
 
@@ -33,18 +34,15 @@ const char *yaml_shown(const char *text, struct arena *arena)
 	char *shown = arena_alloc(arena, SHOWN_MAX + sizeof("..."));
 
 	for (; n; text += step, n -= step) {
-		step = utf8_char(text, n);
-		assert(step);
+		bool plain = utf8_char(text, n) && !is_control(text);
+
+		step = utf8_char(text, n) ?: 1;
 		if (used + step > SHOWN_MAX) {
 			memcpy(shown + used, "...", sizeof("..."));
 			break;
 		}
-		if (is_control(text)) {
-			shown[used++] = '?';
-			continue;
-		}
-		memcpy(shown + used, text, step);
-		used += step;
+		memcpy(shown + used, plain ? text : "?", plain ? step : 1);
+		used += plain ? step : 1;
 	}
 	return shown;
 }

@@ -233,6 +233,8 @@ HOSTILE = {
     'billion_laughs': laughs(12),
     'an_alias_to_itself': 'maglev: &a\n  healthchecks: *a\n',
     'a_long_key': 'maglev:\n  ' + 'k' * 100_000 + ': 1\n',
+    'a_tag_that_is_no_text': 'maglev: !%c0%80 x\n',
+    'many_tag_directives': ''.join(f'%TAG !a{i}! b\n' for i in range(200_000)) + '--- x\n',
     'many_documents': '---\n' * 100_000,
     'many_anchors': 'maglev: [' + ', '.join(f'&a{i} x' for i in range(50_000)) + ']\n',
 }
