@@ -63,7 +63,7 @@ struct api_config {
 	const char *file;
 	const struct errs *parse_errors, *semantic_errors, *warnings; /* NULL: none */
 	const struct l4_changes *changes;			      /* NULL: not known */
-	const char *reload_error; /* of a reload: why it was not taken; NULL: it was */
+	const char *reload_error; /* why a good file is not taken; NULL: it is */
 };
 
 Maglev__CheckConfigResponse *api_check_config(const struct api_config *c, struct arena *a);

@@ -16,11 +16,13 @@ static char *text_of(const struct errs *errors, const char *file, struct arena *
 	return copy;
 }
 
+#define LINES_MAX (ERRS_MAX + 2) /* one for those that were dropped, one for add_refusal() */
+
 /* One line each, the last for those that were dropped. */
 static char **lines_of(const struct errs *errors, const char *file, struct arena *a, size_t *ret_n)
 {
 	struct str rest = str_of(text_of(errors, file, a)), line;
-	char **lines = arena_array_of(a, ERRS_MAX + 1, char *);
+	char **lines = arena_array_of(a, LINES_MAX, char *);
 	size_t n = 0;
 
 	while (rest.n && n <= ERRS_MAX && str_cut(&rest, '\n', &line))
@@ -29,10 +31,18 @@ static char **lines_of(const struct errs *errors, const char *file, struct arena
 	return lines;
 }
 
+/* Who checks a good file wants to know that a reload would not take it. */
+static void add_refusal(const struct api_config *c, struct arena *a, char **lines, size_t *n)
+{
+	if (c->reload_error)
+		lines[(*n)++] = arena_printf(a, "%s: a reload would be refused: %s", c->file,
+					     c->reload_error);
+}
+
 static bool is_good(const struct api_config *c)
 {
 	return !(c->parse_errors && c->parse_errors->n) &&
-	       !(c->semantic_errors && c->semantic_errors->n) && !c->reload_error;
+	       !(c->semantic_errors && c->semantic_errors->n);
 }
 
 static char **changes_of(const struct api_config *c, struct arena *a, size_t *ret_n)
@@ -55,6 +65,7 @@ Maglev__CheckConfigResponse *api_check_config(const struct api_config *c, struct
 	r->parse_error = text_of(c->parse_errors, c->file, a);
 	r->semantic_error = text_of(c->semantic_errors, c->file, a);
 	r->warnings = lines_of(c->warnings, c->file, a, &r->n_warnings);
+	add_refusal(c, a, r->warnings, &r->n_warnings);
 	r->changes = changes_of(c, a, &r->n_changes);
 	return r;
 }
@@ -64,11 +75,12 @@ Maglev__ReloadConfigResponse *api_reload_config(const struct api_config *c, stru
 	Maglev__ReloadConfigResponse *r =
 		API__NEW(a, Maglev__ReloadConfigResponse, maglev__reload_config_response__init);
 
-	r->ok = is_good(c);
+	r->ok = is_good(c) && !c->reload_error;
 	r->parse_error = text_of(c->parse_errors, c->file, a);
 	r->semantic_error = text_of(c->semantic_errors, c->file, a);
 	r->reload_error = api__text(c->reload_error);
 	r->warnings = lines_of(c->warnings, c->file, a, &r->n_warnings);
-	r->changes = changes_of(c, a, &r->n_changes);
+	if (r->ok)
+		r->changes = changes_of(c, a, &r->n_changes);
 	return r;
 }

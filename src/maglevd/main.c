@@ -108,8 +108,7 @@ static void on_hangup(void *user)
 
 	daemon_reloading();
 	reload_certificates(m);
-	if (reload_request(m->reload, on_reloaded, m) < 0)
-		log_error("config-reload-failed", LOG_S("error", "too many reloads are waiting"));
+	reload_hangup(m->reload, on_reloaded, m);
 }
 
 static void on_drained(void *user)

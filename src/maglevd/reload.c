@@ -94,28 +94,34 @@ static bool anybody_takes(const struct reload *r)
 	return false;
 }
 
-/* Tells those who were served, each once, and forgets them. A callback may ask again. */
+/*
+ * Tells those who were served, each once, and forgets them. A callback may ask again: it waits
+ * behind them, and the next reading does not begin before all are told.
+ */
 static void tell(struct reload *r, const struct reload_report *report)
 {
-	while (r->n_served) {
+	for (; r->n_served; r->n_served--) {
 		struct waiter w = r->waiting.items[0];
 
 		vec_remove_at(&r->waiting, 0);
-		r->n_served--;
 		if (w.done)
 			w.done(report, w.user);
 	}
 }
 
+static void note_refusal(struct reload *r, const char *refusal)
+{
+	r->stats.failed++;
+	log_error("config-reload-failed", LOG_S("file", r->source->path), LOG_S("error", refusal));
+}
+
+/* There is nothing to show: the file was not read to its end. */
 static void refuse(struct reload *r, const char *refusal)
 {
 	const struct reload_report report = { .result = RELOAD_REFUSED, .refusal = refusal };
 
-	if (anybody_takes(r)) {
-		r->stats.failed++;
-		log_error("config-reload-failed", LOG_S("file", r->source->path),
-			  LOG_S("error", refusal));
-	}
+	if (anybody_takes(r))
+		note_refusal(r, refusal);
 	tell(r, &report);
 }
 
@@ -136,52 +142,47 @@ static void report_errors(struct reload *r, struct snapshot_load *load)
 	snapshot_load_free(load);
 }
 
-/* The report is made while both configurations are there; the warnings live as long as the new. */
-static void on_accepted(struct reload *r, struct snapshot_load *load)
+static void take(struct reload *r, struct snapshot_load *load)
 {
-	_cleanup_(arena_freep) struct arena *arena = arena_new();
-	const struct l4_changes changes = l4_changes(engine_model(r->engine), &load->config, arena);
-	const struct reload_report report = { .result = RELOAD_OK,
-					      .warnings = &load->warnings,
-					      .changes = &changes };
-
-	if (!anybody_takes(r)) {
-		tell(r, &report);
-		snapshot_load_free(load);
-		return;
-	}
 	reload_log_load(load, r->source->path, "config-reload-failed");
 	r->stats.succeeded++;
 	r->stats.last_success = loop_realtime();
 	engine_reload(r->engine, snapshot_take(load));
-	tell(r, &report);
 }
 
+/* The report is made while both configurations are there; the warnings live as long as the new. */
 static void on_good(struct reload *r, struct snapshot_load *load)
 {
-	struct buf text = { 0 };
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+	_cleanup_(buf_free) struct buf text = { 0 };
+	const struct l4_changes changes = l4_changes(engine_model(r->engine), &load->config, arena);
 	const char *refusal = objection(r, &load->config, &text);
+	const struct reload_report report = { .result = refusal ? RELOAD_REFUSED : RELOAD_OK,
+					      .refusal = refusal,
+					      .warnings = &load->warnings,
+					      .changes = &changes };
+	bool wanted = anybody_takes(r);
 
-	if (refusal) {
+	if (wanted && refusal)
+		note_refusal(r, refusal);
+	else if (wanted)
+		take(r, load);
+	tell(r, &report);
+	if (!wanted || refusal)
 		snapshot_load_free(load);
-		refuse(r, refusal);
-	} else {
-		on_accepted(r, load);
-	}
-	buf_free(&text);
 }
 
 /* Reads for all who wait now. */
 static void start(struct reload *r)
 {
-	int err;
+	while (r->waiting.n && !r->n_served) {
+		int err;
 
-	if (!r->waiting.n || snapshot_loader_busy(r->loader))
-		return;
-	r->n_served = r->waiting.n;
-	err = snapshot_loader_start(r->loader, r->source);
-	if (err < 0)
-		refuse(r, strerror(-err));
+		r->n_served = r->waiting.n;
+		err = snapshot_loader_start(r->loader, r->source);
+		if (err < 0)
+			refuse(r, strerror(-err));
+	}
 }
 
 static void on_loaded(void *user, struct snapshot_load *load, const char *reason)
@@ -235,6 +236,18 @@ int reload_request(struct reload *r, reload_done_fn done, void *user)
 int reload_check(struct reload *r, reload_done_fn done, void *user)
 {
 	return ask(r, &(struct waiter){ .done = done, .user = user });
+}
+
+void reload_hangup(struct reload *r, reload_done_fn done, void *user)
+{
+	for (size_t i = r->n_served; i < r->waiting.n; i++) {
+		const struct waiter *w = &r->waiting.items[i];
+
+		if (w->take && w->done == done && w->user == user)
+			return;
+	}
+	vec_push(&r->waiting, (struct waiter){ .take = true, .done = done, .user = user });
+	start(r);
 }
 
 void reload_forget(struct reload *r, void *user)

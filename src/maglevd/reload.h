@@ -23,7 +23,8 @@ enum reload_result {
 	RELOAD_OK, /* good; taken if that was asked for */
 	RELOAD_PARSE_ERROR,
 	RELOAD_SEMANTIC_ERROR,
-	RELOAD_REFUSED, /* a good file that this process cannot take, or it could not be read */
+	RELOAD_REFUSED, /* a good file that this process cannot take (there are changes), or
+			 * reading it came to no end */
 };
 
 /* What came of it; all of it is gone when the callback returns. */
@@ -32,7 +33,7 @@ struct reload_report {
 	const struct errs *errors;	  /* of the two error results */
 	const struct errs *warnings;	  /* NULL when there is none to show */
 	const char *refusal;		  /* RELOAD_REFUSED */
-	const struct l4_changes *changes; /* RELOAD_OK: what it changed, or would */
+	const struct l4_changes *changes; /* of a good file: what it changed, or would */
 };
 
 typedef void (*reload_done_fn)(const struct reload_report *report, void *user);
@@ -53,6 +54,8 @@ void reload_free(struct reload *r);
 int reload_request(struct reload *r, reload_done_fn done, void *user);
 /* The same without taking it. */
 int reload_check(struct reload *r, reload_done_fn done, void *user);
+/* A request that is never refused: all with this done and user until the next reading are one. */
+void reload_hangup(struct reload *r, reload_done_fn done, void *user);
 /* Whoever it was is not told any more. */
 void reload_forget(struct reload *r, void *user);
 const struct reload_stats *reload_stats(const struct reload *r);

@@ -78,7 +78,11 @@ def test_a_good_file_that_this_process_cannot_take_is_refused(daemon):
     answer = daemon.api.call('ReloadConfig')
     assert not answer.ok and 'data plane' in answer.reload_error and not answer.parse_error + answer.semantic_error
     assert daemon.api.call('GetVPPLBState').dataplane != 'none'
+    assert not answer.changes
     daemon.maglevc.refused(1, answer.reload_error, 'config', 'reload')
+    check = daemon.api.call('CheckConfig')
+    assert check.ok and list(check.changes) == ['dataplane: vpp -> none'], check
+    assert list(check.warnings) == [f'{daemon.path}: a reload would be refused: {answer.reload_error}'], check
 
 
 def test_warnings_are_answered(daemon):

@@ -36,7 +36,7 @@ static void on_done(const struct reload_report *report, void *user)
 
 	if (w->reload)
 		grpc_reply(w->call, &api_reload_config(&c, api__scratch(w->api))->base);
-	else if (report->result == RELOAD_REFUSED)
+	else if (report->result == RELOAD_REFUSED && !report->changes)
 		grpc_fail(w->call, GRPC_INTERNAL, "%s", report->refusal);
 	else
 		grpc_reply(w->call, &api_check_config(&c, api__scratch(w->api))->base);

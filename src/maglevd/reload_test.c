@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "core/l4/changes.h"
+#include "src/maglevd/engine.h"
+#include "src/maglevd/reload.h"
+#include "src/maglevd/testing.h"
+
+#define CONFIG(address) "maglev: { dataplane: none, backends: { a: { address: " address " } } }\n"
+#define OTHER_PLANE                                                                                \
+	"maglev: { dataplane: xdp, xdp: { interfaces: [lo] }, backends: { a: { address: "          \
+	"10.0.0.1 } } }\n"
+
+struct fixture {
+	char path[64];
+	struct snapshot_source source;
+	struct engine *engine;
+	struct reload *reload;
+	unsigned told, wanted;
+	enum reload_result result;
+	size_t n_changes; /* SIZE_MAX: there were none to tell */
+	bool again;	  /* ask once more when told */
+};
+
+static void put(const struct fixture *f, const char *text)
+{
+	FILE *file = fopen(f->path, "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	int fd;
+
+	snprintf(f->path, sizeof(f->path), "%s", "/tmp/maglev-reload-XXXXXX");
+	fd = mkstemp(f->path);
+	assert_true(fd >= 0);
+	close(fd);
+	put(f, CONFIG("10.0.0.1"));
+	f->source.path = f->path;
+	f->engine = engine_new(EV_DEFAULT, testing_snapshot(CONFIG("10.0.0.1")));
+	f->reload = reload_new(EV_DEFAULT, f->engine, &f->source);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	reload_free(f->reload);
+	engine_free(f->engine);
+	unlink(f->path);
+	free(f);
+	return 0;
+}
+
+static void on_done(const struct reload_report *report, void *user)
+{
+	struct fixture *f = user;
+
+	f->told++;
+	f->result = report->result;
+	f->n_changes = report->changes ? report->changes->n : SIZE_MAX;
+	if (f->again) {
+		f->again = false;
+		put(f, CONFIG("10.0.0.2"));
+		assert_int_equal(reload_check(f->reload, on_done, f), 0);
+	}
+}
+
+static bool all_are_told(void *user)
+{
+	struct fixture *f = user;
+
+	return f->told >= f->wanted;
+}
+
+static void wait_told(struct fixture *f, unsigned n)
+{
+	f->wanted = n;
+	assert_true(testing_wait(EV_DEFAULT, all_are_told, f));
+	assert_int_equal(f->told, n);
+}
+
+static unsigned last_byte(const struct fixture *f)
+{
+	return engine_model(f->engine)->config->backends[0].address.bytes[3];
+}
+
+/* FR-5.3: nobody who asks through the API keeps the operator's signal out */
+static void a_hangup_is_heard_however_many_wait(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < RELOAD_WAITING_MAX; i++)
+		assert_int_equal(reload_check(f->reload, on_done, f), 0);
+	assert_int_equal(reload_check(f->reload, on_done, f), -EBUSY);
+	put(f, CONFIG("10.0.0.9"));
+	reload_hangup(f->reload, NULL, NULL);
+	wait_told(f, RELOAD_WAITING_MAX);
+	assert_int_equal(last_byte(f), 9);
+	assert_int_equal(reload_stats(f->reload)->succeeded, 1);
+}
+
+/* The first is being read; all others are one more reading. */
+static void a_hundred_hangups_are_two_readings(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 100; i++)
+		reload_hangup(f->reload, on_done, f);
+	wait_told(f, 2);
+	assert_int_equal(reload_stats(f->reload)->succeeded, 2);
+}
+
+/* Those who were served get the answer to their question, who asks in between to his. */
+static void who_asks_while_others_are_told_is_answered_by_the_next_reading(void **state)
+{
+	struct fixture *f = *state;
+
+	f->again = true;
+	assert_int_equal(reload_check(f->reload, on_done, f), 0);
+	wait_told(f, 1);
+	assert_int_equal(f->n_changes, 0);
+	wait_told(f, 2);
+	assert_int_equal(f->n_changes, 1);
+
+	put(f, CONFIG("10.0.0.1"));
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(reload_check(f->reload, on_done, f), 0);
+	wait_told(f, 3);
+	f->again = true;
+	wait_told(f, 5);
+	assert_int_equal(f->n_changes, 0);
+	wait_told(f, 6);
+	assert_int_equal(f->n_changes, 1);
+}
+
+/* FR-5.5: a check of it is no failure */
+static void what_this_process_cannot_take_is_told_with_its_changes(void **state)
+{
+	struct fixture *f = *state;
+
+	put(f, OTHER_PLANE);
+	assert_int_equal(reload_check(f->reload, on_done, f), 0);
+	wait_told(f, 1);
+	assert_int_equal(f->result, RELOAD_REFUSED);
+	assert_int_equal(f->n_changes, 2);
+	assert_int_equal(reload_stats(f->reload)->failed, 0);
+	assert_int_equal(reload_request(f->reload, on_done, f), 0);
+	wait_told(f, 2);
+	assert_int_equal(f->result, RELOAD_REFUSED);
+	assert_int_equal(reload_stats(f->reload)->failed, 1);
+	assert_int_equal(engine_model(f->engine)->config->dataplane, L4_DATAPLANE_NONE);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(a_hangup_is_heard_however_many_wait),
+		T(a_hundred_hangups_are_two_readings),
+		T(who_asks_while_others_are_told_is_answered_by_the_next_reading),
+		T(what_this_process_cannot_take_is_told_with_its_changes),
+	};
+
+	return cmocka_run_group_tests_name("reload", tests, NULL, NULL);
+}
