@@ -174,8 +174,6 @@ int l4_config_build(const struct l4_doc *doc, const struct l4_rules *rules, stru
 
 	index_references(&b);
 	l4_names_build(&config, b.frontends, arena);
-	if (rules->no_dataplane)
-		config.dataplane = L4_DATAPLANE_NONE;
 	l4__find_doubts(&b);
 	errs_sort(warnings);
 	*ret = config;

@@ -19,8 +19,8 @@ struct l4_rules {
 	 */
 	bool (*regexp_ok)(const char *pattern, char *reason, size_t reason_size);
 	/*
-	 * The program was told to use no data plane (--vpp-api-addr ""): no source address is
-	 * needed, and the result says L4_DATAPLANE_NONE whatever the file says.
+	 * The program was told to use no data plane (--vpp-api-addr ""): the rules and the result
+	 * are those of L4_DATAPLANE_NONE, whatever the file says.
 	 */
 	bool no_dataplane;
 };

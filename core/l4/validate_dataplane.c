@@ -21,18 +21,22 @@ static const struct l4__spot xdp = { .in = &l4__root, .name = "xdp" };
 
 void l4__build_dataplane(struct l4__build *b)
 {
-	static const char *const list[] = { "vpp", "xdp", "none" };
+	static const char *const list[] = {
+		[L4_DATAPLANE_VPP] = "vpp",
+		[L4_DATAPLANE_XDP] = "xdp",
+		[L4_DATAPLANE_NONE] = "none",
+	};
 	static const struct l4__words words = { "dataplane", list, ARRAY_SIZE(list) };
-	static const enum l4_dataplane values[] = { L4_DATAPLANE_VPP, L4_DATAPLANE_XDP,
-						    L4_DATAPLANE_NONE };
 	const struct doc_text *d = &b->doc->dataplane;
 	int i = b->doc->xdp.set ? L4_DATAPLANE_XDP : L4_DATAPLANE_VPP;
 
 	if (d->set)
 		i = l4__choose(b, &l4__root, &words, d);
+	if (b->rules->no_dataplane)
+		i = L4_DATAPLANE_NONE;
 	b->dataplane_known = i >= 0;
 	if (i >= 0)
-		b->config->dataplane = values[i];
+		b->config->dataplane = (enum l4_dataplane)i;
 }
 
 static bool is_power_of_two(int64_t v)
@@ -95,7 +99,7 @@ static bool sends_to(const struct l4__build *b, int family)
 
 static bool needs_source(const struct l4__build *b, int family)
 {
-	if (!b->dataplane_known || b->rules->no_dataplane)
+	if (!b->dataplane_known)
 		return false;
 	switch (b->config->dataplane) {
 	case L4_DATAPLANE_VPP:

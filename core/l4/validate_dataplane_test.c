@@ -208,6 +208,34 @@ static void no_dataplane_wins_over_the_file(void **state)
 	fixture_end(&f);
 }
 
+static void told_to_use_none(struct fixture *f)
+{
+	f->rules.no_dataplane = true;
+}
+
+static void xdp_without_interfaces_and_told_to_use_none(struct fixture *f)
+{
+	use_xdp(f);
+	f->doc.xdp.n_interfaces = 0;
+	told_to_use_none(f);
+}
+
+/* What only the data plane of the file could not take is taken, and the file still read. */
+static void no_dataplane_has_no_rules_of_its_own(void **state)
+{
+	static const struct row good[] = {
+		SET_TEXT(told_to_use_none, backend[SIX].address, "::1", NULL, NULL),
+		JUST(xdp_without_interfaces_and_told_to_use_none, NULL, NULL),
+	};
+	static const struct row bad[] = {
+		SET_TEXT(told_to_use_none, doc.dataplane, "fake", "maglev.dataplane",
+			 "is not one of"),
+	};
+
+	EACH(good, assert_accepted);
+	EACH(bad, assert_refused);
+}
+
 /* ---- warnings ---- */
 
 static void many_heavy_members(struct fixture *f, size_t n)
@@ -345,6 +373,7 @@ int main(void)
 		cmocka_unit_test(dataplane_rules),
 		cmocka_unit_test(xdp_rules),
 		cmocka_unit_test(no_dataplane_wins_over_the_file),
+		cmocka_unit_test(no_dataplane_has_no_rules_of_its_own),
 		cmocka_unit_test(doubts_are_warned_about),
 		cmocka_unit_test(http_checks_carry_nothing_of_tls),
 	};
