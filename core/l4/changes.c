@@ -3,17 +3,19 @@
  * Every key of the file is a row in a table: its name, its kind, and where it stands in the struct.
  * Two structs are compared row by row, and only what differs is turned into text. Named things are
  * sorted in both configurations, so one walk over two lists finds what came, what went and what
- * stayed; pools, which keep the order of the file, are found by name, as there are few.
+ * stayed; only pools, which keep the order of the file, are found by a map.
  *
  * changes_kind.c knows how values of a kind compare and look.
  */
 #include "core/l4/changes.h"
 
 #include <assert.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/map.h"
 #include "base/str.h"
 #include "core/l4/changes_kind.h"
 
@@ -291,13 +293,13 @@ static void compare_pool(struct list *list, const struct frontends *f, size_t ol
 	leave(list, outer);
 }
 
-static size_t find_pool(const struct l4_frontend *f, const char *name)
+static struct map map_pools(const struct l4_frontend *f)
 {
-	size_t i = 0;
+	struct map by_name = { 0 };
 
-	while (i < f->n_pools && strcmp(f->pools[i].name, name) != 0)
-		i++;
-	return i;
+	for (size_t i = 0; i < f->n_pools; i++)
+		map_put(&by_name, f->pools[i].name, (void *)(uintptr_t)&f->pools[i]);
+	return by_name;
 }
 
 static void add_names(struct buf *out, const struct l4_frontend *f)
@@ -318,27 +320,56 @@ static void add_order(struct list *list, const struct frontends *f)
 	buf_free(&text);
 }
 
-static void compare_pools(struct list *list, const struct frontends *f)
+static void tell_removed_pools(struct list *list, const struct frontends *f)
 {
-	bool moved = false;
-	size_t last = 0;
+	_cleanup_(map_free) struct map now = map_pools(f->is);
 
 	for (size_t o = 0; o < f->was->n_pools; o++)
-		if (find_pool(f->is, f->was->pools[o].name) == f->is->n_pools)
+		if (!map_get(&now, f->was->pools[o].name))
 			add_about(list, "pool", f->was->pools[o].name, STR("removed"));
-	for (size_t n = 0; n < f->is->n_pools; n++) {
-		size_t o = find_pool(f->was, f->is->pools[n].name);
+}
 
-		if (o == f->was->n_pools) {
+/* Names and order as they were, which is the rule: nothing needs to be looked up. */
+static bool same_pools(const struct frontends *f)
+{
+	if (f->was->n_pools != f->is->n_pools)
+		return false;
+	for (size_t i = 0; i < f->is->n_pools; i++)
+		if (strcmp(f->was->pools[i].name, f->is->pools[i].name) != 0)
+			return false;
+	return true;
+}
+
+static void compare_other_pools(struct list *list, const struct frontends *f)
+{
+	_cleanup_(map_free) struct map before = map_pools(f->was);
+	const struct l4_pool *last = f->was->pools;
+	bool moved = false;
+
+	tell_removed_pools(list, f);
+	for (size_t n = 0; n < f->is->n_pools; n++) {
+		const struct l4_pool *was = map_get(&before, f->is->pools[n].name);
+
+		if (!was) {
 			add_about(list, "pool", f->is->pools[n].name, STR("added"));
 			continue;
 		}
-		moved |= o < last;
-		last = o;
-		compare_pool(list, f, o, n);
+		moved |= was < last;
+		last = was;
+		compare_pool(list, f, (size_t)(was - f->was->pools), n);
 	}
 	if (moved)
 		add_order(list, f);
+}
+
+static void compare_pools(struct list *list, const struct frontends *f)
+{
+	if (!same_pools(f)) {
+		compare_other_pools(list, f);
+		return;
+	}
+	for (size_t i = 0; i < f->is->n_pools; i++)
+		compare_pool(list, f, i, i);
 }
 
 static void compare_frontends(struct list *list, const struct l4_model *m,

@@ -203,6 +203,29 @@ static void a_pool_that_went_is_told_and_the_order_is_not(void **state)
 	assert_lines(&now, &next, "frontend www: pool fallback: removed\n");
 }
 
+/* Found by name, not by looking at all of them each: that would take minutes here. */
+static void pools_without_number_are_compared_in_time(void **state)
+{
+	enum { MANY = 100000 };
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+	struct scene now = set_scene(), next = set_scene();
+	struct l4_pool *pools = arena_array_of(arena, MANY, struct l4_pool);
+	struct l4_frontend *www;
+
+	for (size_t i = 0; i < MANY; i++)
+		pools[i].name = arena_printf(arena, "pool%zu", i);
+	now.config = fixture_config(now.f);
+	next.config = fixture_config(next.f);
+	www = (struct l4_frontend *)(uintptr_t)&now.config->frontends[1];
+	www->pools = pools;
+	www->n_pools = MANY - 1;
+	www = (struct l4_frontend *)(uintptr_t)&next.config->frontends[1];
+	www->pools = pools + 1;
+	www->n_pools = MANY - 1;
+	assert_lines(&now, &next,
+		     "frontend www: pool pool0: removed\nfrontend www: pool pool99999: added\n");
+}
+
 /* What was set at run time wins over the file. */
 static void what_stays_as_it_was_set_is_told(void **state)
 {
@@ -269,6 +292,7 @@ int main(void)
 		cmocka_unit_test(each_key_of_the_daemon_has_its_line),
 		cmocka_unit_test(what_comes_and_goes_is_told_by_name),
 		cmocka_unit_test(a_pool_that_went_is_told_and_the_order_is_not),
+		cmocka_unit_test(pools_without_number_are_compared_in_time),
 		cmocka_unit_test(what_stays_as_it_was_set_is_told),
 		cmocka_unit_test(a_long_list_ends_with_how_many_more_there_are),
 	};
