@@ -97,7 +97,7 @@ static const struct row weight_row = ROW("weight", UINT, l4_member, weight);
 
 /* ---- lines ---- */
 
-/* What is past the bound is counted only. */
+/* What is past the bound is counted only, and not worth its words: ask before making them. */
 static bool is_full(struct list *list)
 {
 	if (list->n < L4_CHANGES_MAX)
@@ -110,10 +110,8 @@ static void add(struct list *list, struct str text)
 {
 	struct buf *prefix = &list->prefix;
 
-	if (!is_full(list))
-		list->lines[list->n++] =
-			arena_printf(list->arena, "%.*s%.*s", (int)prefix->n,
-				     prefix->p ? prefix->p : "", (int)text.n, text.p);
+	list->lines[list->n++] = arena_printf(list->arena, "%.*s%.*s", (int)prefix->n,
+					      prefix->p ? prefix->p : "", (int)text.n, text.p);
 }
 
 /* "backend web1: " before all lines until leave(), which gets what this returns. */
@@ -139,7 +137,7 @@ static void compare_row(struct list *list, const struct row *row, const void *ol
 	const void *a = (const char *)old + row->offset, *b = (const char *)new + row->offset;
 	struct buf text = { 0 };
 
-	if (l4__kind_equal(row->kind, a, b))
+	if (l4__kind_equal(row->kind, a, b) || is_full(list))
 		return;
 	buf_printf(&text, "%s%s", row->name, list->prefix.n ? " " : ": ");
 	l4__kind_print(row->kind, a, &text);
@@ -164,8 +162,11 @@ static void compare_rows(struct list *list, const struct row *rows, size_t n, co
 
 static void add_about(struct list *list, const char *what, const char *name, struct str text)
 {
-	size_t outer = enter(list, what, name);
+	size_t outer;
 
+	if (is_full(list))
+		return;
+	outer = enter(list, what, name);
 	add(list, text);
 	leave(list, outer);
 }
@@ -312,6 +313,8 @@ static void add_order(struct list *list, const struct frontends *f)
 {
 	struct buf text = { 0 };
 
+	if (is_full(list))
+		return;
 	buf_adds(&text, "order of pools ");
 	add_names(&text, f->was);
 	buf_adds(&text, " -> ");

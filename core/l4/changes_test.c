@@ -263,23 +263,38 @@ static void what_stays_as_it_was_set_is_told(void **state)
 	fixture_free(next.f);
 }
 
-static void a_long_list_ends_with_how_many_more_there_are(void **state)
+/* That many backends at address, which is NULL for none at all. */
+static struct fixture *many_backends(const char *address, struct arena *arena)
+{
+	struct fixture *f = fixture_new();
+
+	for (unsigned i = 0; address && i < L4_CHANGES_MAX + 5; i++)
+		fixture_backend(f, arena_printf(arena, "b%u", i), address, NULL);
+	return f;
+}
+
+static void assert_many(const char *from, const char *to, const char *first)
 {
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
-	struct scene now = { .f = fixture_new() }, next = { .f = fixture_new() };
+	struct fixture *now = many_backends(from, arena), *next = many_backends(to, arena);
 	struct l4_changes c;
 	struct l4_model m;
 
-	for (unsigned i = 0; i < L4_CHANGES_MAX + 5; i++)
-		fixture_backend(next.f, arena_printf(arena, "b%u", i), "10.0.0.1", NULL);
-	l4_model_init(&m, fixture_config(now.f), 1);
-	c = l4_changes(&m, fixture_config(next.f), arena);
+	l4_model_init(&m, fixture_config(now), 1);
+	c = l4_changes(&m, fixture_config(next), arena);
 	assert_int_equal(c.n, L4_CHANGES_MAX + 1);
-	assert_string_equal(c.lines[0], "backend b0: added");
+	assert_string_equal(c.lines[0], first);
 	assert_string_equal(c.lines[L4_CHANGES_MAX], "and 5 more");
 	l4_model_free(&m);
-	fixture_free(now.f);
-	fixture_free(next.f);
+	fixture_free(now);
+	fixture_free(next);
+}
+
+static void a_long_list_ends_with_how_many_more_there_are(void **state)
+{
+	assert_many(NULL, "10.0.0.1", "backend b0: added");
+	assert_many("10.0.0.1", NULL, "backend b0: removed");
+	assert_many("10.0.0.1", "10.0.0.2", "backend b0: address 10.0.0.1 -> 10.0.0.2");
 }
 
 int main(void)
