@@ -75,9 +75,14 @@ static void on_watchdog(struct ev_loop *loop, ev_timer *w, int revents)
 static void catch_signal(struct daemon *d, ev_signal *w, int signo,
 			 void (*fn)(struct ev_loop *, ev_signal *, int))
 {
+	sigset_t one;
+
 	ev_signal_init(w, fn, signo);
 	w->data = d;
 	ev_signal_start(d->loop, w);
+	sigemptyset(&one);
+	sigaddset(&one, signo);
+	sigprocmask(SIG_UNBLOCK, &one, NULL); /* by daemon_begin(), or by whoever started us */
 }
 
 static void ignore_signal(int signo)

@@ -57,7 +57,10 @@ void daemon_reloading(void);
 /* One line for `systemctl status`; a newline in it becomes a space. */
 void daemon_status(const char *status);
 
-/* Logs to standard output from here on, says what starts, and takes all the files it may. */
+/*
+ * Logs to standard output from here on, says what starts, and takes all the files it may. A SIGHUP
+ * between this and daemon_start() is kept for then.
+ */
 void daemon_begin(enum log_level level);
 /* For http_server_config.trace: each request is a line, from debug on. */
 void daemon_log_request(const struct http_trace *trace, void *user);

@@ -149,6 +149,23 @@ static void hangup_asks_to_reload_each_time_but_not_while_stopping(void **state)
 	daemon_end(&w->daemon);
 }
 
+/* A configuration takes time to read, and nobody may be killed for asking to read it again. */
+static void a_hangup_between_begin_and_start_is_kept(void **state)
+{
+	struct sigaction usual = { .sa_handler = SIG_DFL };
+	struct world *w = *state;
+
+	sigaction(SIGHUP, &usual, NULL); /* as in a process that begins */
+	daemon_begin(LOG_ERROR);
+	raise(SIGHUP);
+	begin(w);
+	ev_run(w->loop, EVRUN_NOWAIT);
+	assert_int_equal(w->reloads, 1);
+	send_and_turn(w, SIGHUP);
+	assert_int_equal(w->reloads, 2);
+	daemon_end(&w->daemon);
+}
+
 static void without_a_reload_call_hangup_is_ignored(void **state)
 {
 	struct world *w = *state;
@@ -366,6 +383,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(the_first_stop_signal_asks_to_stop_and_tells_systemd),
 		CASE(hangup_asks_to_reload_each_time_but_not_while_stopping),
+		CASE(a_hangup_between_begin_and_start_is_kept),
 		CASE(without_a_reload_call_hangup_is_ignored),
 		CASE(a_broken_pipe_is_an_error_and_not_the_end),
 		CASE(after_the_end_nothing_keeps_the_loop),

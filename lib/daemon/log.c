@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log: the lines that every daemon writes, in the same words. */
+/* log: how every daemon begins, and the lines that all of them write, in the same words. */
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -7,11 +8,22 @@
 #include "lib/daemon/daemon.h"
 #include "lib/http/server.h"
 
+/* Until daemon_start() a hangup waits; the default would be to end. */
+static void hold_hangup(void)
+{
+	sigset_t hangup;
+
+	sigemptyset(&hangup);
+	sigaddset(&hangup, SIGHUP);
+	sigprocmask(SIG_BLOCK, &hangup, NULL);
+}
+
 void daemon_begin(enum log_level level)
 {
 	uint64_t files;
 	int r;
 
+	hold_hangup();
 	log_to_fd(STDOUT_FILENO, level);
 	log_info("starting", LOG_S("version", cli_version.version),
 		 LOG_S("commit", cli_version.commit), LOG_S("date", cli_version.date));

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """SIGHUP: all of the new file or nothing, and what did not change is not disturbed."""
 import copy
+import json
 import os
 import signal
+import subprocess
 import threading
 
 import pytest
 
-from lab import SLACK, VIP, Check, config, frontend, pool
+from lab import SLACK, VIP, Check, config, frontend, pool, program
 
 SLOW = {'interval': 0.4, 'fast': 0.4, 'down': 0.4}
 
@@ -95,6 +97,25 @@ def test_a_missing_file_changes_nothing(two):
     two.daemon.wait('config-reload-failed', mark)
     two.a.wait_more(3)
     assert two.daemon.state('a') == 'up'
+
+
+def test_a_signal_before_the_first_file_is_read_is_a_reload(tmp_path):
+    """FR-5.3: whoever asks for a reload while maglevd starts neither ends it nor is forgotten"""
+    file = tmp_path / 'maglev.yaml'
+    many = {f'b{i}': f'10.1.{i // 250}.{i % 250 + 1}' for i in range(5000)}
+    file.write_text(json.dumps(config({}, many)))
+    daemon = subprocess.Popen([program(), '--config', str(file), '--grpc-addr=', '--metrics-addr='], text=True,
+                              stdout=subprocess.PIPE)
+    loaded = 0
+    for line in map(json.loads, daemon.stdout):
+        if line['msg'] == 'starting':
+            daemon.send_signal(signal.SIGHUP)
+        loaded += line['msg'] == 'config-loaded'
+        if loaded == 2:
+            daemon.terminate()
+            break
+    daemon.stdout.close()
+    assert loaded == 2 and daemon.wait(30) == 0
 
 
 def test_a_removed_backend_is_told_and_leaves_the_data_plane(two):
