@@ -25,7 +25,6 @@
 #include "wire/config_yaml.h"
 
 #define ARENA_LIMIT ((size_t)1 << 30) /* address space, not memory */
-#define LOAD_DEADLINE 30.0	      /* s; ten thousand backends take a tenth of one */
 
 static bool regexp_ok(const char *pattern, char *reason, size_t reason_size)
 {
@@ -105,7 +104,7 @@ struct snapshot_loader {
 	struct snapshot_load *load; /* being made by the child; NULL when idle */
 	pid_t pid;
 	ev_child child;
-	ev_timer deadline;
+	ev_timer deadline; /* no longer active: the child took too long and was killed */
 };
 
 static void finish(struct snapshot_loader *l, const char *reason)
@@ -128,6 +127,10 @@ static void on_child_exit(struct ev_loop *loop, ev_child *w, int events)
 
 	if (WIFEXITED(w->rstatus) && WEXITSTATUS(w->rstatus) == 0) {
 		finish(l, NULL);
+		return;
+	}
+	if (!ev_is_active(&l->deadline)) {
+		finish(l, "reading the configuration took too long");
 		return;
 	}
 	snprintf(reason, sizeof(reason), "reading the configuration ended by %s %d",
@@ -200,7 +203,7 @@ int snapshot_loader_start(struct snapshot_loader *l, const struct snapshot_sourc
 	}
 	ev_child_set(&l->child, l->pid, 0);
 	ev_child_start(l->loop, &l->child);
-	ev_timer_set(&l->deadline, LOAD_DEADLINE, 0.);
+	ev_timer_set(&l->deadline, source->limit > 0. ? source->limit : SNAPSHOT_LIMIT, 0.);
 	ev_timer_start(l->loop, &l->deadline);
 	return 0;
 }

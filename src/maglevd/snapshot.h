@@ -38,7 +38,10 @@ struct snapshot_load {
 struct snapshot_source {
 	const char *path;
 	bool no_dataplane; /* see struct l4_rules */
+	double limit;	   /* s that a child may take; 0: SNAPSHOT_LIMIT */
 };
+
+#define SNAPSHOT_LIMIT 30. /* ten thousand backends take a tenth of a second */
 
 /* Reads, parses and checks, here and now. Free with snapshot_load_free(). */
 struct snapshot_load *snapshot_load(const struct snapshot_source *source);

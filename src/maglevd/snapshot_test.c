@@ -133,20 +133,26 @@ static void on_kill(struct ev_loop *loop, ev_timer *w, int events)
 }
 
 /* A file large enough that the child is still at it when it is killed. */
-static void a_child_that_dies_is_a_reason_and_no_configuration(void **state)
+static void put_large(const struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct buf big = { 0 };
-	char command[64];
-	pid_t pid = 0;
-	ev_timer timer;
-	FILE *p;
 
 	buf_adds(&big, "maglev:\n  dataplane: none\n  backends:\n");
 	for (int i = 0; i < 20000; i++)
 		buf_printf(&big, "    b%d: { address: 10.%d.%d.1 }\n", i, i / 200, i % 200);
 	put(f, buf_cstr(&big));
 	buf_free(&big);
+}
+
+static void a_child_that_dies_is_a_reason_and_no_configuration(void **state)
+{
+	struct fixture *f = *state;
+	char command[64];
+	pid_t pid = 0;
+	ev_timer timer;
+	FILE *p;
+
+	put_large(f);
 	assert_int_equal(
 		snapshot_loader_start(f->loader, &(struct snapshot_source){ .path = f->path }), 0);
 	snprintf(command, sizeof(command), "/proc/self/task/%d/children", getpid());
@@ -160,6 +166,18 @@ static void a_child_that_dies_is_a_reason_and_no_configuration(void **state)
 	assert_true(testing_wait(f->loop, was_called, f));
 	assert_null(f->load);
 	assert_string_equal(f->reason, "reading the configuration ended by signal 9");
+}
+
+static void a_child_that_takes_too_long_is_ended_and_told_so(void **state)
+{
+	struct fixture *f = *state;
+	const struct snapshot_source source = { .path = f->path, .limit = 0.001 };
+
+	put_large(f);
+	assert_int_equal(snapshot_loader_start(f->loader, &source), 0);
+	assert_true(testing_wait(f->loop, was_called, f));
+	assert_null(f->load);
+	assert_string_equal(f->reason, "reading the configuration took too long");
 }
 
 static void a_loader_is_freed_with_its_child_under_way(void **state)
@@ -179,6 +197,7 @@ int main(void)
 		T(a_child_hands_over_the_whole_configuration),
 		T(a_child_hands_over_the_errors),
 		T(a_child_that_dies_is_a_reason_and_no_configuration),
+		T(a_child_that_takes_too_long_is_ended_and_told_so),
 		T(a_loader_is_freed_with_its_child_under_way),
 	};
 
