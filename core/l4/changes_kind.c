@@ -12,14 +12,9 @@
 
 #define AS(type, value) (*(type const *)(value))
 
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 static bool text_equal(const void *a, const void *b)
 {
-	return same_text(AS(char *, a), AS(char *, b));
+	return l4__same_text(AS(char *, a), AS(char *, b));
 }
 
 /* In quotes, with dots for what would break the line. */
@@ -108,7 +103,7 @@ static const char *check_name(const void *value)
 
 static bool check_equal(const void *a, const void *b)
 {
-	return same_text(check_name(a), check_name(b));
+	return l4__same_text(check_name(a), check_name(b));
 }
 
 static void check_print(const void *value, struct buf *out)
@@ -130,10 +125,7 @@ static void check_type_print(const void *value, struct buf *out)
 
 static bool codes_equal(const void *a, const void *b)
 {
-	const struct l4_http_params *x = a, *y = b;
-
-	return x->n_codes == y->n_codes &&
-	       (!x->n_codes || memcmp(x->codes, y->codes, x->n_codes * sizeof(*x->codes)) == 0);
+	return l4__same_codes(a, b);
 }
 
 static void codes_print(const void *value, struct buf *out)

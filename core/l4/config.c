@@ -124,13 +124,12 @@ size_t l4_config_frontend_behind(const struct l4_config *c, const char *name)
 	return name ? behind(c, frontend_at, c->n_frontends, name) : 0;
 }
 
-/* Two optional texts. */
-static bool same_text(const char *a, const char *b)
+bool l4__same_text(const char *a, const char *b)
 {
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-static bool same_codes(const struct l4_http_params *a, const struct l4_http_params *b)
+bool l4__same_codes(const struct l4_http_params *a, const struct l4_http_params *b)
 {
 	if (a->n_codes != b->n_codes)
 		return false;
@@ -142,9 +141,10 @@ static bool same_codes(const struct l4_http_params *a, const struct l4_http_para
 
 static bool same_http(const struct l4_http_params *a, const struct l4_http_params *b)
 {
-	return same_text(a->path, b->path) && same_text(a->host, b->host) &&
-	       same_text(a->server_name, b->server_name) && same_text(a->regexp, b->regexp) &&
-	       same_codes(a, b) && a->insecure_skip_verify == b->insecure_skip_verify;
+	return l4__same_text(a->path, b->path) && l4__same_text(a->host, b->host) &&
+	       l4__same_text(a->server_name, b->server_name) &&
+	       l4__same_text(a->regexp, b->regexp) && l4__same_codes(a, b) &&
+	       a->insecure_skip_verify == b->insecure_skip_verify;
 }
 
 static bool same_schedule(const struct schedule *a, const struct schedule *b)

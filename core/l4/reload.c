@@ -27,11 +27,6 @@ static int name_cmp(const char *old, const char *new)
 	return old ? -1 : 1;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 /* ---- backends ---- */
 
 static struct l4_backend_state *new_backend(const struct l4_backend *config, int64_t now)
@@ -64,7 +59,7 @@ static bool probe_changed(const struct l4_config *old_config, const struct l4_ch
 {
 	if (!old || !new)
 		return old != new;
-	return !l4_check_equal(old, new) || !same_text(old_config->netns, new_config->netns);
+	return !l4_check_equal(old, new) || !l4__same_text(old_config->netns, new_config->netns);
 }
 
 /* Brings the state in line with whether the backend is to be enabled now. */
