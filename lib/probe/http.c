@@ -7,8 +7,6 @@
  * read, in the environment's buffer; only a head that comes in pieces is collected, and content
  * only for a pattern. probe.h says when an answer is judged by what; redirects are not followed,
  * interim answers (1xx) are skipped.
- *
- * Functions that return bool say whether the connection's part is over; then the probe may be gone.
  */
 #include <assert.h>
 #include <errno.h>
@@ -190,7 +188,7 @@ static void collect(struct probe *p, struct str content)
 		buf_add(&a->content, content.p, content.n < room ? content.n : room);
 }
 
-static bool take_body(struct probe *p, struct str in)
+static void take_body(struct probe *p, struct str in)
 {
 	struct probe__answer *a = p->answer;
 	struct str content;
@@ -205,18 +203,17 @@ static bool take_body(struct probe *p, struct str in)
 			else
 				probe__fail(p, PROBE_STAGE_HTTP, PROBE_ERR_MALFORMED, 0,
 					    "malformed chunk in the body");
-			return true;
+			return;
 		}
 		collect(p, content);
 		in.p += used;
 		in.n -= (size_t)used;
 	}
 	if (!a->body.done && a->seen < PROBE_BODY_MAX)
-		return false;
+		return;
 	/* Bytes that nobody asked for make the connection useless, as does a body not read. */
 	p->keep = p->keep && a->body.done && !in.n;
 	judge_content(p);
-	return true;
 }
 
 static void keep_header(struct probe *p, const struct http_head *head)
@@ -230,30 +227,30 @@ static void keep_header(struct probe *p, const struct http_head *head)
 		 value.n ? value.p : "");
 }
 
-static bool on_head(struct probe *p, const struct http_head *head, struct str rest)
+static void on_head(struct probe *p, const struct http_head *head, struct str rest)
 {
 	struct probe__answer *a = p->answer;
 
 	/* Written before the request came: the server had waited long enough (RFC 9110, 15.5.9). */
 	if (p->reused && head->status == 408) {
 		ask_anew(p);
-		return true;
+		return;
 	}
 	p->status = (uint16_t)head->status;
 	keep_header(p, head);
 	if (!is_wanted(&p->spec, head->status)) {
 		fail_status(p);
-		return true;
+		return;
 	}
 	http_body_init(&a->body, head, STR("GET"));
 	p->keep = may_keep(p) && head->keep_alive && head->status != 101 &&
 		  a->body.kind != HTTP_BODY_CLOSE;
 	if (!p->spec.body && !p->keep) {
 		probe__succeed(p);
-		return true;
+		return;
 	}
 	p->state = STATE_BODY;
-	return take_body(p, rest);
+	take_body(p, rest);
 }
 
 /* What is left of the input belongs to a head that is not whole; in may lie in a->head itself. */
@@ -265,7 +262,7 @@ static void collect_head(struct probe__answer *a, struct str in)
 		buf_add(&a->head, in.p, in.n);
 }
 
-static bool take_head(struct probe *p, struct str in)
+static void take_head(struct probe *p, struct str in)
 {
 	struct probe__answer *a = p->answer;
 	struct http_head head;
@@ -279,8 +276,10 @@ static bool take_head(struct probe *p, struct str in)
 		in.p += len;
 		in.n -= (size_t)len;
 		a->scanned = 0;
-		if (head.status >= 200 || head.status == 101)
-			return on_head(p, &head, in);
+		if (head.status >= 200 || head.status == 101) {
+			on_head(p, &head, in);
+			return;
+		}
 		if (++a->interim > PROBE_INTERIM_MAX) {
 			len = -EBADMSG;
 			break;
@@ -288,7 +287,7 @@ static bool take_head(struct probe *p, struct str in)
 	}
 	if (len == 0) {
 		collect_head(a, in);
-		return false;
+		return;
 	}
 	if (len == -E2BIG)
 		probe__fail(p, PROBE_STAGE_HTTP, PROBE_ERR_TOO_LARGE, 0, "header block too large");
@@ -296,7 +295,6 @@ static bool take_head(struct probe *p, struct str in)
 		probe__fail(p, PROBE_STAGE_HTTP, PROBE_ERR_MALFORMED, 0, "%s",
 			    a->interim > PROBE_INTERIM_MAX ? "too many interim answers"
 							   : "answer is not HTTP");
-	return true;
 }
 
 /* End of file (err 0) or an error before the answer was judged. */
@@ -316,29 +314,31 @@ static void on_closed(struct probe *p, int err)
 		fail_transport(p, p->state == STATE_BODY ? "body from" : "answer of", err);
 }
 
+/*
+ * One read per turn. OpenSSL reads record by record and the input holds a whole one, so that what
+ * is left shows in the socket.
+ */
 void probe__http_receive(struct probe *p)
 {
-	bool more;
+	ssize_t n = receive_some(p);
+	struct str in;
 
-	do {
-		ssize_t n = receive_some(p);
-
-		if (n == -EAGAIN || n == -EINTR) {
-			probe__wait(p, p->tls && tls_wants_write(p->tls) ? EV_WRITE : EV_READ);
-			return;
-		}
-		if (n <= 0) {
-			on_closed(p, (int)-n);
-			return;
-		}
-		if (!p->answer)
-			p->answer = mem_zalloc(sizeof(*p->answer));
-		/* TLS may hold more than the socket shows; plain bytes come with the next turn. */
-		more = p->tls;
-		if ((p->state == STATE_HEAD ? take_head : take_body)(p, (struct str){ p->env->input,
-										      (size_t)n }))
-			return;
-	} while (more);
+	if (n == -EAGAIN || n == -EINTR) {
+		probe__wait(p, p->tls && tls_wants_write(p->tls) ? EV_WRITE : EV_READ);
+		return;
+	}
+	if (n <= 0) {
+		on_closed(p, (int)-n);
+		return;
+	}
+	if (!p->answer)
+		p->answer = mem_zalloc(sizeof(*p->answer));
+	probe__wait(p, EV_READ);
+	in = (struct str){ p->env->input, (size_t)n };
+	if (p->state == STATE_HEAD)
+		take_head(p, in);
+	else
+		take_body(p, in);
 }
 
 void probe__http_deadline(struct probe *p)

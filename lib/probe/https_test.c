@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "lib/probe/internal.h"
 #include "lib/probe/test_server.h"
+#include "lib/regex/regex.h"
 
 #define MS INT64_C(1000000)
 #define SECOND (1000 * MS)
@@ -273,6 +274,31 @@ static void closed_after_the_handshake_is_a_failure_of_http(void **state)
 	bench_expect(ask_once(b, &spec), PROBE_STAGE_HTTP, PROBE_ERR_TIMEOUT);
 }
 
+/* All of them wait in the socket; each still costs a turn of the loop, which others have too. */
+static void an_answer_in_many_records_leaves_turns_to_others(void **state)
+{
+	static struct step script[100];
+	static const struct step head[] = {
+		STEP(REQUEST), STEP_WITH(SEND, "HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n")
+	};
+	_cleanup_(regex_freep) struct regex *body = NULL;
+	char reason[REGEX_REASON_SIZE];
+	struct bench *b = *state;
+	struct probe_spec spec;
+	unsigned before;
+
+	memcpy(script, head, sizeof(head));
+	for (size_t i = 0; i < 90; i++)
+		script[ARRAY_SIZE(head) + i] = (struct step)STEP_WITH(SEND, "x");
+	start(b, AF_INET, TLS1_3_VERSION, script);
+	assert_int_equal(regex_compile("^x{90}$", &body, reason, sizeof(reason)), 0);
+	spec = named_spec(b);
+	spec.body = body;
+	before = ev_iteration(b->loop);
+	bench_expect(ask_once(b, &spec), PROBE_STAGE_DONE, PROBE_OK);
+	assert_true(ev_iteration(b->loop) - before >= 90);
+}
+
 /* ---- sessions ---- */
 
 static int64_t leap; /* how far the clock of the probes runs ahead */
@@ -465,6 +491,7 @@ int main(void)
 		ON_BENCH(what_is_not_tls_fails_in_the_handshake),
 		ON_BENCH(a_server_that_wants_another_version_fails_with_its_alert),
 		ON_BENCH(closed_after_the_handshake_is_a_failure_of_http),
+		ON_BENCH(an_answer_in_many_records_leaves_turns_to_others),
 		ON_BENCH(sessions_are_resumed_with_both_versions),
 		ON_BENCH(a_full_handshake_comes_within_sixty_seconds),
 		ON_BENCH(an_expired_certificate_is_seen_within_sixty_seconds),
