@@ -5,7 +5,8 @@
  * Contexts belong to the environment, one that verifies and one that does not. A probe keeps one
  * session, and only after a success: any failure drops it, so that the next question sees the
  * certificate. A session is also dropped when the certificate would not be seen again within 60 s,
- * reckoned with the gap between the last two questions; a kept connection goes with it.
+ * reckoned with the gap between the last two questions; a kept connection goes with it. The next
+ * gap may be a quarter longer than the last: whoever asks evenly still jitters by a tenth.
  */
 #include <assert.h>
 #include <errno.h>
@@ -126,7 +127,7 @@ void probe__tls_prepare(struct probe *p)
 	int64_t since = p->started - p->full_handshake;
 	int64_t gap = p->started - p->previous;
 
-	if (p->spec.kind != PROBE_HTTPS || since + gap <= PROBE_FULL_HANDSHAKE)
+	if (p->spec.kind != PROBE_HTTPS || since + gap + gap / 4 <= PROBE_FULL_HANDSHAKE)
 		return;
 	probe__tls_forget(p);
 	probe__disconnect(p);
