@@ -3,8 +3,13 @@
  * regex: a compiled pattern, with the workspace that one search needs.
  *
  * The pattern is translated to machine code where the kernel allows that (a hardened service may
- * not map writable code); elsewhere PCRE2's interpreter takes over, under the same limits. Steps
- * and memory of a search are bounded, so a bad pattern costs a verdict and not a hang.
+ * not map writable code); elsewhere PCRE2's interpreter takes over, under the same limits. Steps,
+ * memory and time of a search are bounded, so a bad pattern costs a verdict and not a hang.
+ *
+ * PCRE2 counts steps anew for each place where a match could start, and a large subject has many.
+ * So every pattern begins with a callout, which PCRE2 passes once for each such place, and there
+ * the time is looked at: the processor's, not the clock's, since a busy machine must not change a
+ * verdict.
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "lib/regex/regex.h"
@@ -14,10 +19,16 @@
 #include <pcre2.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "base/mem.h"
+#include "base/str.h"
+#include "base/units.h"
 
 #define HEAP_LIMIT_KIB 1024
+#define TIME_LIMIT (10 * NSEC_PER_MSEC)
+#define PLACES_PER_LOOK 16 /* a look at the time costs as much as some steps */
 
 struct regex {
 	pcre2_code *code;
@@ -25,12 +36,78 @@ struct regex {
 	pcre2_match_data *workspace; /* of the search going on; nothing in it outlives that */
 };
 
-static void say_why(int error, size_t offset, char *reason, size_t size)
+struct complaint {
+	char *reason;
+	size_t size;
+};
+
+static pcre2_code *compile(struct str pattern, const struct complaint *to)
 {
 	PCRE2_UCHAR words[REGEX_REASON_SIZE - 32];
+	size_t offset;
+	int error;
+	pcre2_code *code = pcre2_compile((PCRE2_SPTR)pattern.p, pattern.n, PCRE2_NEVER_UTF, &error,
+					 &offset, NULL);
 
+	if (code)
+		return code;
 	pcre2_get_error_message(error, words, sizeof(words));
-	snprintf(reason, size, "%s at offset %zu", (const char *)words, offset);
+	snprintf(to->reason, to->size, "%s at offset %zu", (const char *)words, offset);
+	return NULL;
+}
+
+/* Options such as (*CRLF) have to stay in front. */
+static size_t leading_options(const char *pattern)
+{
+	const char *at = pattern;
+
+	while (at[0] == '(' && at[1] == '*') {
+		size_t n = strspn(at + 2, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_=0123456789");
+
+		if (at[2 + n] != ')')
+			break;
+		at += n + 3;
+	}
+	return (size_t)(at - pattern);
+}
+
+/* The same pattern with the callout in front. */
+static pcre2_code *compile_bounded(const char *pattern, const struct complaint *to)
+{
+	size_t options = leading_options(pattern);
+	struct buf b = { 0 };
+	pcre2_code *code;
+
+	buf_add(&b, pattern, options);
+	buf_add_lit(&b, "(?C)");
+	buf_adds(&b, pattern + options);
+	code = compile((struct str){ b.p, b.n }, to);
+	buf_free(&b);
+	return code;
+}
+
+struct search {
+	unsigned places;
+	int64_t until; /* processor time */
+};
+
+static int64_t processor_time(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+}
+
+static int on_place(pcre2_callout_block *block, void *user)
+{
+	struct search *s = user;
+
+	if (++s->places % PLACES_PER_LOOK)
+		return 0;
+	if (!s->until)
+		s->until = processor_time() + TIME_LIMIT;
+	return processor_time() > s->until ? PCRE2_ERROR_MATCHLIMIT : 0;
 }
 
 static struct regex *wrap(pcre2_code *code)
@@ -49,18 +126,19 @@ static struct regex *wrap(pcre2_code *code)
 
 int regex_compile(const char *pattern, struct regex **ret, char *reason, size_t reason_size)
 {
+	const struct complaint to = { reason, reason_size };
 	pcre2_code *code;
-	size_t offset;
-	int error;
 
 	assert(pattern && ret && reason && reason_size);
 
-	code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, PCRE2_NEVER_UTF, &error,
-			     &offset, NULL);
-	if (!code) {
-		say_why(error, offset, reason, reason_size);
+	/* As it was written, so that offsets are those of the one who wrote it. */
+	code = compile(str_of(pattern), &to);
+	if (!code)
 		return -EINVAL;
-	}
+	pcre2_code_free(code);
+	code = compile_bounded(pattern, &to);
+	if (!code)
+		return -EINVAL;
 	/* Without machine code the interpreter searches: slower, and nothing else. */
 	(void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
 	*ret = wrap(code);
@@ -84,13 +162,15 @@ void regex_freep(struct regex **re)
 
 enum regex_result regex_match(const struct regex *re, const void *p, size_t n)
 {
+	struct search search = { 0 };
 	int r;
 
 	assert(re && (p || !n));
 
+	pcre2_set_callout(re->limits, on_place, &search);
 	r = pcre2_match(re->code, n ? p : "", n, 0, 0, re->workspace, re->limits);
 	if (r == PCRE2_ERROR_NOMATCH)
 		return REGEX_NO_MATCH;
-	/* Every other error is a bound that was met: steps, heap, or stack of the machine code. */
+	/* Every other error is a bound: steps, time, heap, or stack of the machine code. */
 	return r < 0 ? REGEX_LIMIT : REGEX_MATCH;
 }

@@ -18,7 +18,7 @@ struct regex;
 enum regex_result {
 	REGEX_NO_MATCH,
 	REGEX_MATCH,
-	REGEX_LIMIT, /* gave up: too many steps or too much memory; neither yes nor no */
+	REGEX_LIMIT, /* gave up: too many steps, too much time or memory; neither yes nor no */
 };
 
 #define REGEX_MATCH_LIMIT 20000

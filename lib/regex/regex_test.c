@@ -6,10 +6,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "lib/regex/regex.h"
 
 static enum regex_result search(const char *pattern, const void *p, size_t n)
@@ -77,6 +79,50 @@ static void a_search_without_end_meets_the_limit(void **state)
 	assert_int_equal(search("(*NO_JIT)(a|aa)+$", body + 40, sizeof(body) - 40), REGEX_LIMIT);
 }
 
+static int64_t processor_time(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+}
+
+/* Each place costs less than the limit of steps, and there are 64 Ki of them. */
+static void a_search_that_is_slow_everywhere_ends_in_time(void **state)
+{
+	static const char *const patterns[] = { "(*NO_JIT)a.*b", "[a]{1,19000}?bc",
+						"a.{0,18000}bc" };
+	char body[64 * 1024];
+
+	memset(body, 'a', sizeof(body));
+	for (size_t i = 18000; i < sizeof(body); i += 18000)
+		body[i] = '\n';
+	memcpy(body + sizeof(body) - 3, "\nbc", 3);
+	for (size_t i = 0; i < ARRAY_SIZE(patterns); i++) {
+		int64_t began = processor_time();
+
+		assert_int_equal(search(patterns[i], body, sizeof(body)), REGEX_LIMIT);
+		assert_true(processor_time() - began < 200 * NSEC_PER_MSEC);
+	}
+}
+
+static void where_a_match_starts_does_not_matter(void **state)
+{
+	char body[1000];
+
+	for (size_t i = 0; i + 2 <= sizeof(body); i++) {
+		memset(body, 'a', sizeof(body));
+		memcpy(body + i, "ok", 2);
+		assert_int_equal(search("(?<!b)ok", body, sizeof(body)), REGEX_MATCH);
+		assert_int_equal(search("^ok", body, sizeof(body)),
+				 i ? REGEX_NO_MATCH : REGEX_MATCH);
+		assert_int_equal(search("\\Gok", body, sizeof(body)),
+				 i ? REGEX_NO_MATCH : REGEX_MATCH);
+		assert_int_equal(search("no|ok$", body, i + 2), REGEX_MATCH);
+		assert_int_equal(search("$", body, i), REGEX_MATCH);
+	}
+}
+
 static void an_ordinary_search_of_a_large_body_stays_below_the_limit(void **state)
 {
 	char body[64 * 1024];
@@ -109,6 +155,8 @@ int main(void)
 		cmocka_unit_test(a_broken_pattern_is_told_with_reason_and_offset),
 		cmocka_unit_test(a_pattern_cannot_switch_on_utf),
 		cmocka_unit_test(a_search_without_end_meets_the_limit),
+		cmocka_unit_test(a_search_that_is_slow_everywhere_ends_in_time),
+		cmocka_unit_test(where_a_match_starts_does_not_matter),
 		cmocka_unit_test(an_ordinary_search_of_a_large_body_stays_below_the_limit),
 		cmocka_unit_test(a_pattern_serves_many_searches),
 	};
