@@ -7,6 +7,11 @@
  * after the handshake, while the answer is read); the newest one waits in the struct tls until it
  * is taken. OpenSSL's own caches stay off.
  *
+ * One call reads a bounded number of bytes. Without that bound OpenSSL would go on for as long as
+ * the other side sends what it passes over or keeps for itself (hello requests, tickets), and the
+ * caller's loop would never turn; so the socket is said to be empty, and the caller waits for it to
+ * be readable, which it is.
+ *
  * A struct tls_session is an SSL_SESSION under another name. A struct tls_context is an SSL_CTX;
  * context.c makes them.
  */
@@ -27,11 +32,14 @@
 #include "base/mem.h"
 #include "lib/tls/tls_private.h"
 
+#define READ_PER_CALL ((size_t)64 * 1024)
+
 struct tls {
 	SSL *ssl;
 	int fd;
 	int sys_errno; /* of the last call on the socket that failed */
 	bool ended;    /* the socket gave end of file */
+	size_t got;    /* bytes that this call has read from the socket */
 	SSL_SESSION *offered;
 	char *peer_name; /* once asked for */
 	char reason[96];
@@ -57,10 +65,16 @@ static int on_bio_write(BIO *bio, const char *p, size_t n, size_t *ret_n)
 static int on_bio_read(BIO *bio, char *p, size_t n, size_t *ret_n)
 {
 	struct tls *t = BIO_get_data(bio);
-	ssize_t got = recv(t->fd, p, n, 0);
+	ssize_t got;
 
 	BIO_clear_retry_flags(bio);
+	if (t->got >= READ_PER_CALL) {
+		BIO_set_retry_read(bio);
+		return 0;
+	}
+	got = recv(t->fd, p, n, 0);
 	if (got > 0) {
+		t->got += (size_t)got;
 		*ret_n = (size_t)got;
 		return 1;
 	}
@@ -199,6 +213,13 @@ static int protocol_failure(struct tls *t)
 	return -EPROTO;
 }
 
+/* Before each call that may use the socket. */
+static void begin_call(struct tls *t)
+{
+	ERR_clear_error();
+	t->got = 0;
+}
+
 /* What the call on t->ssl that returned r means; 0 is the orderly end. */
 static int judge(struct tls *t, int r)
 {
@@ -224,7 +245,7 @@ int tls_handshake(struct tls *t)
 	int r;
 
 	assert(t);
-	ERR_clear_error();
+	begin_call(t);
 	r = SSL_do_handshake(t->ssl);
 	if (r == 1)
 		return 0;
@@ -290,7 +311,7 @@ ssize_t tls_write(struct tls *t, const void *p, size_t n)
 	int r;
 
 	assert(t && p && n);
-	ERR_clear_error();
+	begin_call(t);
 	r = SSL_write_ex(t->ssl, p, n, &done);
 	if (r == 1)
 		return (ssize_t)done;
@@ -304,7 +325,7 @@ ssize_t tls_read(struct tls *t, void *p, size_t n)
 	int r;
 
 	assert(t && p && n);
-	ERR_clear_error();
+	begin_call(t);
 	r = SSL_read_ex(t->ssl, p, n, &done);
 	return r == 1 ? (ssize_t)done : judge(t, r);
 }

@@ -12,6 +12,7 @@
 #include <openssl/x509.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -171,6 +172,39 @@ static void what_is_not_tls_has_a_word(void **state)
 	assert_string_equal(tls_reason(p->client), "wrong version number");
 }
 
+static size_t unread(int fd)
+{
+	int n;
+
+	assert_int_equal(ioctl(fd, FIONREAD, &n), 0);
+	return (size_t)n;
+}
+
+/* "Hello again", which a client that is shaking hands passes over, as often as the socket takes. */
+static void flood(int fd)
+{
+	static const unsigned char header[] = { 22, 3, 3, 0x40, 0 };
+	unsigned char record[sizeof(header) + 0x4000] = { 0 };
+
+	memcpy(record, header, sizeof(header));
+	while (write(fd, record, sizeof(record)) == sizeof(record))
+		;
+}
+
+static void a_flood_does_not_keep_a_call_from_returning(void **state)
+{
+	struct pair *p = *state;
+	size_t before;
+
+	assert_int_equal(tls_handshake(p->client), -EAGAIN);
+	flood(p->fds[1]);
+	before = unread(p->fds[0]);
+	assert_true(before > 100000);
+	assert_int_equal(tls_handshake(p->client), -EAGAIN);
+	assert_false(tls_wants_write(p->client));
+	assert_in_range(unread(p->fds[0]), before - 70000, before - 1);
+}
+
 static void each_connection_offers_the_session_for_the_next(void **state)
 {
 	struct pair *p = *state;
@@ -209,6 +243,7 @@ int main(void)
 		ON_PAIR(writing_to_a_closed_socket_is_an_error_and_no_signal),
 		ON_PAIR(closed_in_the_handshake_is_a_reset),
 		ON_PAIR(what_is_not_tls_has_a_word),
+		ON_PAIR(a_flood_does_not_keep_a_call_from_returning),
 		ON_PAIR(each_connection_offers_the_session_for_the_next),
 		ON_PAIR(an_empty_name_is_refused),
 	};
