@@ -95,6 +95,15 @@ def test_a_server_that_accepts_and_never_shakes_hands_times_out_in_tls(watch, se
     story.expect_up(server.answer(), silent=True)
 
 
+def test_a_server_that_floods_the_handshake_times_out_and_holds_up_nobody(watch, server):
+    """FR-1.4: L6TOUT; what TLS passes over in silence comes without end."""
+    story = watch(server, timeout=0.3).settle()
+    story.expect_down(server.behave('tls-flood'), 'L6TOUT', silent=True)
+    story.expect_up(server.answer(), silent=True)
+    lag = story.daemon.metrics()
+    assert lag.one('maglev_loop_lag_seconds_count') == lag.one('maglev_loop_lag_seconds_bucket', le='0.5')
+
+
 def test_a_server_that_speaks_no_tls_is_told_apart(watch, servers):
     """FR-1.1: L6RSP"""
     server = servers.open()

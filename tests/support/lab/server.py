@@ -101,6 +101,13 @@ async def headers(b, how, out):
         await out.drain()
 
 
+async def flood(sock):
+    """In the place of a handshake: hello requests without end, which a client passes over."""
+    record = b'\x16\x03\x03\x40\x00' + bytes(0x4000)
+    while True:
+        await asyncio.get_running_loop().sock_sendall(sock, record * 64)
+
+
 MODES = {f.__name__: f
          for f in (answer, flap, late, hang, drip, close, cut, reset, raw, endless, headers)}
 
@@ -152,6 +159,8 @@ class Backend:
         try:
             if self.how['mode'] == 'tls-hang':
                 await self.never.wait()
+            if self.how['mode'] == 'tls-flood':
+                await flood(sock)
             loop = asyncio.get_running_loop()
             reader = asyncio.StreamReader()
             protocol = asyncio.StreamReaderProtocol(reader)
