@@ -277,7 +277,7 @@ static void on_backend(void *user, struct l4_backend_state *b, const struct heal
 	if (health_is_operator(change->to))
 		rest(w);
 	else if (change->to == HEALTH_UNKNOWN && !w->probe)
-		begin(w, false);
+		begin(w, change->why == CODE_RELOADED); /* the operator waits; a file has many */
 }
 
 static void apply_change(struct prober *p, const struct l4_reload_change *change)

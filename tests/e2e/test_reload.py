@@ -368,3 +368,17 @@ def test_a_family_flip_rebuilds_the_vip(two, servers):
     two.plane.wait_weights(VIP, {six.address: 100})
     assert any(line == f'vip {VIP} 6 80 gre6 0' for line in two.plane.dump())
     assert not two.daemon.all('lb-sync-failed')
+
+
+def test_probes_of_backends_that_a_file_enables_are_spread_over_the_interval(start_fake, net, servers):
+    """NFR-2.3: a file may enable thousands; one that the operator enables is probed at once."""
+    server = servers.open()
+    check = Check(port=server.port, interval=0.5, fast=0.5)
+    backends = {f'b{i}': {'address': server.address, 'healthcheck': 'c', 'enabled': False} for i in range(30)}
+    daemon = start_fake(config({'c': check}, backends, netns=net.probes.name, dataplane='vpp'))
+    for backend in backends.values():
+        backend['enabled'] = True
+    mark = reload(daemon, config({'c': check}, backends, netns=net.probes.name, dataplane='vpp'))
+    first = [daemon.wait('probe-start', mark, backend=name).at for name in backends]
+    assert 0.5 / 4 < max(first) - min(first) < 0.5 + SLACK
+    assert len({round(at, 3) for at in first}) > 10
