@@ -348,6 +348,7 @@ void prober_start(struct prober *p)
 {
 	const struct l4_model *m = engine_model(p->engine);
 
+	ev_now_update(p->loop); /* it has not turned since a large file was read */
 	for (size_t i = 0; i < m->config->n_backends; i++) {
 		struct worker *w = m->backends[i]->user;
 
