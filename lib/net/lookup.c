@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The child writes one struct answer, far below what a pipe takes at once, and exits. What is
- * shorter than that at the end of the pipe means that it died; the deadline makes it die.
+ * shorter than that at the end of the pipe means that it died; the deadline makes it die. It is
+ * known by a descriptor: a default loop reaps children as soon as they are gone, and their numbers
+ * may then be those of others.
  */
 #include "lib/net/lookup.h"
 
@@ -14,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,7 +35,7 @@ struct net_lookup {
 	struct ev_loop *loop;
 	net_lookup_fn done;
 	void *user;
-	pid_t pid;
+	int child; /* pidfd */
 	int fd;
 	ev_io readable;
 	ev_timer deadline;
@@ -80,15 +83,23 @@ static _Noreturn void run(const char *host, uint16_t port, int fd)
 
 /* ---- in the parent ---- */
 
+static void kill_child(const struct net_lookup *l)
+{
+	pidfd_send_signal(l->child, SIGKILL, NULL, 0);
+}
+
 void net_lookup_cancel(struct net_lookup *l)
 {
+	siginfo_t ended;
+
 	if (!l)
 		return;
 	ev_io_stop(l->loop, &l->readable);
 	ev_timer_stop(l->loop, &l->deadline);
 	close(l->fd);
-	kill(l->pid, SIGKILL);
-	waitpid(l->pid, NULL, 0); /* the default loop may have done so */
+	kill_child(l);
+	waitid(P_PIDFD, (id_t)l->child, &ended, WEXITED);
+	close(l->child);
 	free(l);
 }
 
@@ -112,7 +123,26 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 /* The end of the pipe that follows is told by on_readable(). */
 static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 {
-	kill(container_of(w, struct net_lookup, deadline)->pid, SIGKILL);
+	kill_child(container_of(w, struct net_lookup, deadline));
+}
+
+/* Returns its descriptor. Nobody has reaped it yet. */
+static int start_child(const struct net_lookup_query *query, int out)
+{
+	pid_t pid = fork();
+	int child;
+
+	if (pid < 0)
+		return -errno;
+	if (pid == 0)
+		run(query->host, query->port, out);
+	child = pidfd_open(pid, 0);
+	if (child < 0) {
+		child = -errno;
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	return child;
 }
 
 int net_lookup_start(struct ev_loop *loop, const struct net_lookup_query *query,
@@ -120,24 +150,21 @@ int net_lookup_start(struct ev_loop *loop, const struct net_lookup_query *query,
 {
 	_cleanup_(cleanup_fd) int in = -1, out = -1;
 	struct net_lookup *l;
-	int fds[2];
-	pid_t pid;
+	int fds[2], child;
 
 	assert(loop && query->host && query->timeout > 0 && query->done && ret);
 	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -errno;
 	in = fds[0];
 	out = fds[1];
-	pid = fork();
-	if (pid < 0)
-		return -errno;
-	if (pid == 0)
-		run(query->host, query->port, out);
+	child = start_child(query, out);
+	if (child < 0)
+		return child;
 	l = mem_zalloc(sizeof(*l));
 	l->loop = loop;
 	l->done = query->done;
 	l->user = query->user;
-	l->pid = pid;
+	l->child = child;
 	l->fd = TAKE_FD(in);
 	ev_io_init(&l->readable, on_readable, l->fd, EV_READ);
 	ev_io_start(loop, &l->readable);

@@ -6,6 +6,10 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/units.h"
 #include "lib/net/lookup.h"
@@ -94,6 +98,31 @@ static void a_cancelled_lookup_is_silent(void **state)
 	assert_int_equal(h.times, 0);
 }
 
+static unsigned strangers_killed;
+
+/* In the place of libc's: a number whose process is gone may be another's by now. */
+int kill(pid_t pid, int number)
+{
+	strangers_killed += syscall(SYS_kill, pid, 0) < 0;
+	return (int)syscall(SYS_kill, pid, number);
+}
+
+/* The default loop reaps every child, and does so before anybody reads what it left. */
+static void a_child_that_was_reaped_is_not_killed(void **state)
+{
+	struct heard h = { .loop = ev_default_loop(EVFLAG_AUTO) };
+	const struct net_lookup_query query = { "192.0.2.7", 1, PATIENCE, on_done, &h };
+	struct net_lookup *l;
+	siginfo_t ended;
+
+	assert_int_equal(net_lookup_start(h.loop, &query, &l), 0);
+	assert_int_equal(waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT), 0);
+	ev_run(h.loop, 0);
+	assert_int_equal(h.n, 1);
+	assert_int_equal(strangers_killed, 0);
+	ev_loop_destroy(h.loop);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -102,6 +131,7 @@ int main(void)
 		cmocka_unit_test(a_name_that_is_none_has_a_reason),
 		cmocka_unit_test(a_lookup_that_takes_too_long_is_ended),
 		cmocka_unit_test(a_cancelled_lookup_is_silent),
+		cmocka_unit_test(a_child_that_was_reaped_is_not_killed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
