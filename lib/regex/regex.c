@@ -26,9 +26,11 @@
 #include "base/str.h"
 #include "base/units.h"
 
-#define HEAP_LIMIT_KIB 1024
+/* Enough for patterns that remember something of every byte of 64 KiB, as (.|\n)* does. */
+#define STACK_MAX ((size_t)16 * 1024 * 1024) /* of the machine code */
+#define HEAP_LIMIT_KIB (32 * 1024)	     /* of the interpreter */
 #define TIME_LIMIT (10 * NSEC_PER_MSEC)
-#define PLACES_PER_LOOK 16 /* a look at the time costs as much as some steps */
+#define PLACES_PER_LOOK 8 /* a look at the time costs as much as many steps */
 
 struct regex {
 	pcre2_code *code;
@@ -110,6 +112,16 @@ static int on_place(pcre2_callout_block *block, void *user)
 	return processor_time() > s->until ? PCRE2_ERROR_MATCHLIMIT : 0;
 }
 
+/* One for the process, since there is one search at a time. NULL where there is no machine code. */
+static pcre2_jit_stack *shared_stack(void)
+{
+	static pcre2_jit_stack *stack;
+
+	if (!stack)
+		stack = pcre2_jit_stack_create((size_t)32 * 1024, STACK_MAX, NULL);
+	return stack;
+}
+
 static struct regex *wrap(pcre2_code *code)
 {
 	struct regex *re = mem_zalloc(sizeof(*re));
@@ -121,6 +133,7 @@ static struct regex *wrap(pcre2_code *code)
 		abort();
 	pcre2_set_match_limit(re->limits, REGEX_MATCH_LIMIT);
 	pcre2_set_heap_limit(re->limits, HEAP_LIMIT_KIB);
+	pcre2_jit_stack_assign(re->limits, NULL, shared_stack());
 	return re;
 }
 

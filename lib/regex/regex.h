@@ -7,7 +7,7 @@
  * in the pattern is the bytes it is written with. ^ and $ are the ends of the subject, as usual,
  * unless the pattern says (?m).
  *
- * A struct regex may be used by one thread at a time.
+ * For one thread.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ enum regex_result {
 	REGEX_LIMIT, /* gave up: too many steps, too much time or memory; neither yes nor no */
 };
 
-#define REGEX_MATCH_LIMIT 20000
+#define REGEX_MATCH_LIMIT 100000
 #define REGEX_REASON_SIZE 160 /* enough for every reason */
 
 /* -EINVAL, and why and where in reason, when pattern does not compile; *ret untouched then. */

@@ -134,6 +134,30 @@ static void an_ordinary_search_of_a_large_body_stays_below_the_limit(void **stat
 	assert_int_equal(search("^a.*1$", body, sizeof(body)), REGEX_MATCH);
 }
 
+/* As people write it who do not know (?s): every byte of the body is a step, and is remembered. */
+static void a_pattern_may_span_the_lines_of_a_large_body(void **state)
+{
+	static const struct {
+		const char *pattern;
+		size_t body;
+	} rows[] = {
+		{ "(.|\\n)*healthy", (size_t)64 * 1024 },
+		{ "^(\\w|\\s)+healthy$", (size_t)64 * 1024 },
+		{ "^([^<]|<)*healthy", (size_t)64 * 1024 },
+		{ "(*NO_JIT)(.|\\n)*healthy", (size_t)32 * 1024 },
+		{ "(*NO_JIT)^(\\w|\\s)+healthy$", (size_t)32 * 1024 },
+	};
+	char body[64 * 1024];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		for (size_t at = 0; at < rows[i].body; at++)
+			body[at] = "word word\n"[at % 10];
+		memcpy(body + rows[i].body - 7, "healthy", 7);
+		if (search(rows[i].pattern, body, rows[i].body) != REGEX_MATCH)
+			fail_msg("%s", rows[i].pattern);
+	}
+}
+
 static void a_pattern_serves_many_searches(void **state)
 {
 	_cleanup_(regex_freep) struct regex *re = NULL;
@@ -158,6 +182,7 @@ int main(void)
 		cmocka_unit_test(a_search_that_is_slow_everywhere_ends_in_time),
 		cmocka_unit_test(where_a_match_starts_does_not_matter),
 		cmocka_unit_test(an_ordinary_search_of_a_large_body_stays_below_the_limit),
+		cmocka_unit_test(a_pattern_may_span_the_lines_of_a_large_body),
 		cmocka_unit_test(a_pattern_serves_many_searches),
 	};
 
