@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A data plane that fails, is changed behind our back and goes away; and who asks meanwhile. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "src/maglevd/testing.h"
+#include "src/maglevd/world.h"
+
+/* An operator's flush is done again when the request that carried it failed. */
+static void a_failed_flush_is_sent_again(void **state)
+{
+	struct world *w = *state;
+	const struct engine_weight set = { "www", "primary", "b1", 100, true };
+
+	world_start_warm(w);
+	fake_plane_clear_journal(&w->plane);
+	w->plane.fail_applies = 1;
+	assert_int_equal(engine_set_weight(w->engine, &set), 0);
+	world_settle(w);
+	assert_true(fake_plane_find(&w->plane, "10.0.0.1 100->100 flush", 0) != SIZE_MAX);
+	assert_int_equal(w->plane.journal.n, 1);
+	world_stop(w);
+}
+
+/* A VIP that the plane refuses is tried again; the others do not wait for it. */
+static void a_failing_vip_does_not_hold_the_others(void **state)
+{
+	struct world *w = *state;
+
+	w->plane.fail_match = "192.0.2.10:80/tcp 10.0.0.1";
+	world_start(w, CONFIG(WARM), loop_monotonic());
+	world_all_up(w);
+	testing_pass(w->loop, 0.1);
+	assert_int_equal(fake_plane_weight(&w->plane, "192.0.2.20", "10.0.1.1"), 100);
+	assert_true(reconcile_stats(w->reconcile)->failures > 0);
+	w->plane.fail_match = NULL;
+	world_settle(w);
+	assert_int_equal(world_weight(w, "10.0.0.1"), 100);
+	world_stop(w);
+}
+
+static void failures_are_retried(void **state)
+{
+	struct world *w = *state;
+
+	world_start_warm(w);
+	w->plane.fail_applies = 2;
+	w->plane.fail_observes = 1;
+	world_feed(w, "b1", CODE_L4CON, 3);
+	world_feed(w, "b2", CODE_L4CON, 3);
+	world_settle(w);
+	assert_int_equal(world_weight(w, "10.0.0.1"), 0);
+	assert_int_equal(world_weight(w, "10.0.0.9"), 100);
+	assert_int_equal(w->plane.fail_applies, 0);
+	assert_int_equal(w->plane.fail_observes, 0);
+	world_stop(w);
+}
+
+/* FR-4.2: what was changed behind our back is put right by the next full sync */
+static void drift_is_repaired(void **state)
+{
+	struct world *w = *state;
+	const struct lb_vip_key stray = { .protocol = 17, .port = 5, .address.family = AF_INET };
+
+	world_start_warm(w);
+	fake_plane_set_weight(&w->plane, "192.0.2.10", "10.0.0.1", 3);
+	lb_state_put_vip(&w->plane.state, &stray);
+	reconcile_sync_all(w->reconcile);
+	world_settle(w);
+	assert_int_equal(world_weight(w, "10.0.0.1"), 100);
+	assert_null(lb_state_vip(&w->plane.state, &stray));
+	world_stop(w);
+}
+
+/* FR-4.4: the plane goes away in the middle of a request, empty, and comes back */
+static void a_lost_connection_heals(void **state)
+{
+	struct world *w = *state;
+
+	world_start_warm(w);
+	w->plane.hang = true;
+	world_feed(w, "b1", CODE_L4CON, 3);
+	testing_pass(w->loop, 0.02);
+	fake_plane_set_up(&w->plane, false);
+	assert_false(reconcile_connected(w->reconcile));
+	lb_state_free(&w->plane.state);
+	w->plane.state = (struct lb_state){ 0 };
+	world_feed(w, "b2", CODE_L4CON, 3); /* while nobody listens */
+	w->plane.hang = false;
+	fake_plane_set_up(&w->plane, true);
+	world_settle(w);
+	assert_int_equal(world_weight(w, "10.0.0.1"), 0);
+	assert_int_equal(world_weight(w, "10.0.0.2"), 0);
+	assert_int_equal(world_weight(w, "10.0.0.9"), 100);
+	assert_int_equal(fake_plane_weight(&w->plane, "192.0.2.20", "10.0.1.1"), 100);
+	world_stop(w);
+}
+
+struct heard {
+	unsigned calls;
+	int err;
+	size_t n_ops;
+	enum lb_op_kind first;
+};
+
+static void on_synced(int err, const struct lb_ops *ops, void *user)
+{
+	struct heard *h = user;
+
+	h->calls++;
+	h->err = err;
+	h->n_ops = ops->list.n;
+	h->first = ops->list.n ? ops->list.items[0].kind : LB_OP_CONF;
+}
+
+static bool was_heard(void *user)
+{
+	return ((struct heard *)user)->calls > 0;
+}
+
+/* A plan shows what a sync would do and does nothing; the sync then does that, and says so. */
+static void a_plan_is_what_a_sync_then_does(void **state)
+{
+	struct world *w = *state;
+	struct lb_ops ops = { 0 };
+	struct heard one = { 0 }, all = { 0 };
+	size_t www;
+
+	world_start_warm(w);
+	www = l4_config_frontend(engine_model(w->engine)->config, "www");
+	fake_plane_set_weight(&w->plane, "192.0.2.10", "10.0.0.1", 3);
+	reconcile_sync_all(w->reconcile); /* reads back, and repairs */
+	world_settle(w);
+	assert_int_equal(reconcile_plan(w->reconcile, RECONCILE_EVERYTHING, &ops), 0);
+	assert_int_equal(ops.list.n, 0);
+	vec_free(&ops.list);
+
+	fake_plane_clear_journal(&w->plane);
+	fake_plane_set_weight(&w->plane, "192.0.2.10", "10.0.0.1", 3);
+	fake_plane_set_weight(&w->plane, "192.0.2.20", "10.0.1.1", 4);
+	assert_int_equal(reconcile_sync(w->reconcile, www, on_synced, &one), 0);
+	assert_int_equal(one.calls, 0); /* never from within */
+	assert_true(testing_wait(w->loop, was_heard, &one));
+	assert_int_equal(one.err, 0);
+	assert_int_equal(one.n_ops, 1);
+	assert_int_equal(one.first, LB_OP_AS_WEIGHT);
+	assert_int_equal(fake_plane_weight(&w->plane, "192.0.2.20", "10.0.1.1"), 4);
+
+	assert_int_equal(reconcile_sync(w->reconcile, RECONCILE_EVERYTHING, on_synced, &all), 0);
+	assert_true(testing_wait(w->loop, was_heard, &all));
+	assert_int_equal(all.n_ops, 1);
+	assert_int_equal(fake_plane_weight(&w->plane, "192.0.2.20", "10.0.1.1"), 100);
+	world_stop(w);
+}
+
+static void who_waits_for_a_sync_hears_of_failure(void **state)
+{
+	struct world *w = *state;
+	struct heard failed = { 0 }, gone = { 0 }, forgotten = { 0 };
+
+	world_start_warm(w);
+	fake_plane_set_weight(&w->plane, "192.0.2.10", "10.0.0.1", 3);
+	w->plane.fail_applies = 1;
+	assert_int_equal(reconcile_sync(w->reconcile, RECONCILE_EVERYTHING, on_synced, &failed), 0);
+	assert_true(testing_wait(w->loop, was_heard, &failed));
+	assert_int_equal(failed.err, -EIO);
+
+	w->plane.hang = true;
+	assert_int_equal(reconcile_sync(w->reconcile, RECONCILE_EVERYTHING, on_synced, &gone), 0);
+	assert_int_equal(reconcile_sync(w->reconcile, RECONCILE_EVERYTHING, on_synced, &forgotten),
+			 0);
+	reconcile_forget(w->reconcile, &forgotten);
+	testing_pass(w->loop, 0.01);
+	fake_plane_set_up(&w->plane, false);
+	assert_int_equal(gone.err, -ENOTCONN);
+	assert_int_equal(forgotten.calls, 0);
+	assert_int_equal(reconcile_sync(w->reconcile, RECONCILE_EVERYTHING, on_synced, &gone),
+			 -ENOTCONN);
+	world_stop(w);
+}
+
+/* What others changed is seen, and neither repaired nor forgotten to be. */
+static void a_look_reads_back_and_writes_nothing(void **state)
+{
+	struct world *w = *state;
+	struct heard seen = { 0 }, failed = { 0 }, gone = { 0 };
+	struct lb_ops ops = { 0 };
+
+	world_start_warm(w);
+	fake_plane_clear_journal(&w->plane);
+	fake_plane_set_weight(&w->plane, "192.0.2.10", "10.0.0.1", 3);
+	assert_int_equal(reconcile_look(w->reconcile, on_synced, &seen), 0);
+	assert_int_equal(seen.calls, 0); /* never from within */
+	assert_true(testing_wait(w->loop, was_heard, &seen));
+	assert_int_equal(seen.err, 0);
+	assert_int_equal(reconcile_plan(w->reconcile, RECONCILE_EVERYTHING, &ops), 0);
+	assert_int_equal(ops.list.n, 1);
+	assert_int_equal(w->plane.journal.n, 0);
+	vec_free(&ops.list);
+
+	w->plane.fail_observes = 1;
+	assert_int_equal(reconcile_look(w->reconcile, on_synced, &failed), 0);
+	assert_true(testing_wait(w->loop, was_heard, &failed));
+	assert_int_equal(failed.err, -EIO);
+	assert_int_equal(reconcile_look(w->reconcile, on_synced, &gone),
+			 -EIO); /* until the retry */
+	fake_plane_set_up(&w->plane, false);
+	assert_int_equal(reconcile_look(w->reconcile, on_synced, &gone), -ENOTCONN);
+	assert_int_equal(gone.calls, 0);
+	world_stop(w);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(a_failed_flush_is_sent_again),
+		T(a_failing_vip_does_not_hold_the_others),
+		T(failures_are_retried),
+		T(drift_is_repaired),
+		T(a_lost_connection_heals),
+		T(a_plan_is_what_a_sync_then_does),
+		T(who_waits_for_a_sync_hears_of_failure),
+		T(a_look_reads_back_and_writes_nothing),
+	};
+
+	return cmocka_run_group_tests_name("reconcile_faults", tests, NULL, NULL);
+}
