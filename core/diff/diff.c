@@ -59,11 +59,6 @@ static uint8_t target(const struct pair *p)
 	return p->want->weight;
 }
 
-static bool wants_flush(const struct lb_as *want)
-{
-	return want->flush && !want->hold;
-}
-
 /* ---- what is written down ---- */
 
 static void push_add(struct lb_ops *out, const struct lb_vip *vip, const struct pair *p)
@@ -84,7 +79,7 @@ static void push_weight(struct lb_ops *out, const struct lb_vip *vip, const stru
 				     .as = p->want->address,
 				     .weight = target(p),
 				     .old_weight = p->have ? p->have->weight : target(p),
-				     .flush = wants_flush(p->want),
+				     .flush = p->want->flush,
 			     });
 }
 
@@ -117,7 +112,7 @@ static void build_vip(const struct lb_vip *want, const struct lb_vip *held, stru
 			push_add(out, want, &p);
 
 	for (size_t i = 0; i < want->as.n; i++)
-		if (wants_flush(&want->as.items[i]))
+		if (want->as.items[i].flush)
 			push_weight(out, want, &(struct pair){ .want = &want->as.items[i] });
 }
 
@@ -137,13 +132,11 @@ static void add_and_raise(const struct lb_vip *want, const struct lb_vip *have, 
 /* Whether the second pass has to touch a wanted AS; a raise was dealt with in the first. */
 static bool lowers(const struct pair *p)
 {
-	bool flush = wants_flush(p->want);
-
 	if (!p->have)
-		return flush;
+		return p->want->flush;
 	if (target(p) != p->have->weight)
 		return target(p) < p->have->weight;
-	return flush && !p->have->flush;
+	return p->want->flush && !p->have->flush;
 }
 
 static void lower_and_remove(const struct lb_vip *want, const struct lb_vip *have,

@@ -171,11 +171,12 @@ static void a_flush_for_once_goes_with_any_weight(void **state)
 	assert_ops("10.0.0.1=40!", "10.0.0.1=50", "as-weight " VIP " 10.0.0.1 50->40 flush\n");
 }
 
-/* DESIGN 4, All-down guard: no lowering, no flush */
+/* DESIGN 4, All-down guard: no lowering, and no flush but the operator's */
 static void what_is_held_keeps_its_weight(void **state)
 {
-	assert_ops("10.0.0.1=0~ 10.0.0.2=0!~ 10.0.0.3=0~", "10.0.0.1=100 10.0.0.2=0 10.0.0.3=0!",
+	assert_ops("10.0.0.1=0~ 10.0.0.2=0~ 10.0.0.3=0~", "10.0.0.1=100 10.0.0.2=0 10.0.0.3=0!",
 		   "");
+	assert_ops("10.0.0.1=0!~", "10.0.0.1=100", "as-weight " VIP " 10.0.0.1 100->100 flush\n");
 }
 
 static void what_is_held_and_absent_is_added_at_zero(void **state)

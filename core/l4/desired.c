@@ -15,13 +15,15 @@
 #include "base/units.h"
 #include "core/l4/weight.h"
 
-/* By address; of one address the heavier first. */
+/* By address; of one address the heavier first, then what is held: it may have some. */
 static int as_cmp(const void *a, const void *b)
 {
 	const struct lb_as *x = a, *y = b;
 	int order = addr_cmp(&x->address, &y->address);
 
-	return order ? order : (x->weight < y->weight) - (x->weight > y->weight);
+	if (order == 0)
+		order = (x->weight < y->weight) - (x->weight > y->weight);
+	return order ? order : y->hold - x->hold;
 }
 
 static void sort_and_merge(struct lb_vip *v)
@@ -36,18 +38,26 @@ static void sort_and_merge(struct lb_vip *v)
 	v->as.n = kept;
 }
 
-static struct lb_as wanted_as(const struct l4_model *m, size_t backend, struct l4_effective e,
-			      bool guard)
+struct wish {
+	bool active; /* the pool is the one that serves */
+	bool guard;
+	bool flush_on_down;
+};
+
+static struct lb_as wanted_as(const struct l4_model *m, size_t backend, unsigned configured,
+			      const struct wish *wish)
 {
-	/* only what probes say is held: the operator's acts count as ever */
 	const struct l4_backend_state *b = m->backends[backend];
-	bool hold = (guard || b->spared) && b->health.state == HEALTH_DOWN;
+	struct l4_effective e =
+		l4_effective_weight(b->health.state, wish->active, configured, wish->flush_on_down);
+	bool doubted = (wish->guard || b->spared) && b->health.state == HEALTH_DOWN;
 
 	return (struct lb_as){
 		.address = m->config->backends[backend].address,
 		.weight = (uint8_t)e.weight,
-		.flush = e.flush && !hold,
-		.hold = hold,
+		.flush = e.flush && !doubted,
+		/* only what probes say is held: a weight of 0 is the operator's word */
+		.hold = doubted && configured > 0,
 	};
 }
 
@@ -55,17 +65,12 @@ static void want_pool(const struct l4_model *m, size_t frontend, size_t pool, bo
 		      bool guard, struct lb_vip *ret)
 {
 	const struct l4_frontend *f = &m->config->frontends[frontend];
+	const struct l4_weight *weights = m->frontends[frontend].weights[pool];
 	const struct l4_pool *p = &f->pools[pool];
+	const struct wish wish = { active, guard, f->flush_on_down };
 
-	for (size_t i = 0; i < p->n_members; i++) {
-		size_t backend = p->members[i].backend;
-		struct l4_effective e =
-			l4_effective_weight(m->backends[backend]->health.state, active,
-					    m->frontends[frontend].weights[pool][i].value,
-					    f->flush_on_down);
-
-		vec_push(&ret->as, wanted_as(m, backend, e, guard));
-	}
+	for (size_t i = 0; i < p->n_members; i++)
+		vec_push(&ret->as, wanted_as(m, p->members[i].backend, weights[i].value, &wish));
 }
 
 void l4_desired_conf(const struct l4_config *c, struct lb_conf *ret)

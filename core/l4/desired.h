@@ -14,7 +14,7 @@ struct lb_vip_key l4_frontend_key(const struct l4_frontend *f);
 /*
  * Fills *ret (zeroed by the caller, freed with lb_vip_free()) with what frontend i should be. An
  * AS of two pools has its largest effective weight; flush only if the backend's own state asks for
- * it. With guard set, an AS whose backend is down by probe has hold set instead. False for a
- * frontend without pools, which is not programmed.
+ * it. With guard set, an AS whose backend is down by probe is not flushed, and has hold set unless
+ * the weight in force is 0. False for a frontend without pools, which is not programmed.
  */
 bool l4_desired_vip(const struct l4_model *m, size_t frontend, bool guard, struct lb_vip *ret);

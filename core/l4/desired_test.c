@@ -145,6 +145,19 @@ static void the_guard_holds_what_is_down_and_nothing_else(void **state)
 	assert_wanted(with(state, "P?U"), true, "10.0.0.1=10 10.0.0.3=0 10.0.0.20=0");
 }
 
+/* DESIGN 4, All-down guard: a weight of 0 is the operator's, and no reason to flush */
+static void a_weight_of_zero_is_not_held(void **state)
+{
+	struct l4_model *m = with(state, "DDD");
+
+	assert_int_equal(l4_model_set_weight(m, "www", "primary", "a", 0), 0);
+	assert_int_equal(l4_model_set_weight(m, "www", "fallback", "b", 0), 0);
+	assert_wanted(m, true, "10.0.0.1=0~ 10.0.0.3=0~ 10.0.0.20=0");
+	assert_int_equal(l4_model_set_weight(m, "www", "primary", "b", 0), 0);
+	assert_wanted(m, true, "10.0.0.1=0~ 10.0.0.3=0 10.0.0.20=0");
+	assert_wanted(m, false, "10.0.0.1=0! 10.0.0.3=0! 10.0.0.20=0!");
+}
+
 /* facts 13: encapsulation by the family of the backends, not of the VIP */
 static void encapsulation_follows_the_backends(void **state)
 {
@@ -217,6 +230,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(without_flush_on_down_only_disabled_flushes,
 						build_gentle, tear_down),
 		story(the_guard_holds_what_is_down_and_nothing_else),
+		story(a_weight_of_zero_is_not_held),
 		story(encapsulation_follows_the_backends),
 		story(only_vpp_is_told_how_long_a_table_is),
 		story(a_frontend_without_pools_is_not_programmed),

@@ -35,7 +35,7 @@ struct lb_as {
 	 * above 0 it is an order for once: it never shows as done, so whoever sets it clears it.
 	 */
 	bool flush;
-	bool hold; /* wanted only: the guard keeps whatever weight is there, no flush */
+	bool hold; /* wanted only: the guard keeps whatever weight is there */
 };
 
 struct lb_vip {

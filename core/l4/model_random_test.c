@@ -390,21 +390,23 @@ static void slow_wanted(const struct slow *s, unsigned f, struct buf *out)
 
 	for (int b = BACKENDS - 1; b >= 0; b--) {
 		enum health_state state = s->b[b].state;
-		bool member = false, flush, hold = slow_guard(s) && state == HEALTH_DOWN;
+		bool doubted = slow_guard(s) && state == HEALTH_DOWN;
+		bool member = false, weighs = false, flush;
 		unsigned weight = 0;
 
 		for (unsigned i = 0; i < s->plan.n_pools[f]; i++) {
 			if (s->plan.weight[f][i][b] == NOWHERE)
 				continue;
 			member = true;
+			weighs = weighs || weight_in_force(s, f, i, (unsigned)b) > 0;
 			if ((int)i == active && state == HEALTH_UP)
 				weight = weight_in_force(s, f, i, (unsigned)b);
 		}
 		flush = state == HEALTH_DISABLED ||
-			(state == HEALTH_DOWN && s->plan.flush_on_down[f] && !hold);
+			(state == HEALTH_DOWN && s->plan.flush_on_down[f] && !doubted);
 		if (member)
 			buf_printf(out, "%s=%u%s%s ", address_of(&s->plan, (unsigned)b, text),
-				   weight, flush ? "!" : "", hold ? "~" : "");
+				   weight, flush ? "!" : "", doubted && weighs ? "~" : "");
 	}
 }
 

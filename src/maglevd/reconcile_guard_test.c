@@ -93,6 +93,37 @@ static void a_real_outage_of_all_backends_is_no_guard(void **state)
 	world_stop(w);
 }
 
+/* The operator's word counts as ever, also about what is held. */
+static void the_operator_may_drain_and_flush_what_is_held(void **state)
+{
+	struct world *w = *state;
+
+	world_start_warm(w);
+	world_fail_here(w, 3);
+	world_settle(w);
+	assert_int_equal(world_weight(w, "10.0.0.1"), 100);
+	fake_plane_clear_journal(&w->plane);
+
+	/* drained: flows go on, whatever flush-on-down says, as nobody knows that it is down */
+	assert_int_equal(engine_set_weight(w->engine, &(struct engine_weight){ "www", "primary",
+									       "b1", 0, false }),
+			 0);
+	world_settle(w);
+	assert_int_equal(w->plane.journal.n, 1);
+	assert_string_equal(w->plane.journal.items[0],
+			    "as-weight 192.0.2.10:80/tcp 10.0.0.1 100->0");
+
+	/* flushed, at the weight that is held */
+	assert_int_equal(engine_set_weight(w->engine, &(struct engine_weight){ "www", "primary",
+									       "b2", 50, true }),
+			 0);
+	world_settle(w);
+	assert_int_equal(w->plane.journal.n, 2);
+	assert_string_equal(w->plane.journal.items[1],
+			    "as-weight 192.0.2.10:80/tcp 10.0.0.2 50->50 flush");
+	world_stop(w);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
 
 int main(void)
@@ -101,6 +132,7 @@ int main(void)
 		T(the_guard_holds_back_only_our_own_faults),
 		T(healing_takes_nothing_away),
 		T(a_real_outage_of_all_backends_is_no_guard),
+		T(the_operator_may_drain_and_flush_what_is_held),
 	};
 
 	return cmocka_run_group_tests_name("reconcile_guard", tests, NULL, NULL);
