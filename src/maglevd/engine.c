@@ -121,6 +121,12 @@ static void judge_frontends_of(struct engine *e, const struct l4_backend_state *
 		judge_frontend(e, config->frontends[i], now);
 }
 
+/* NULL: the field is left out. */
+static const char *names_in(const struct buf *names)
+{
+	return names->n ? names->p : NULL;
+}
+
 static void log_transition(struct engine *e, const struct l4_backend_state *b,
 			   const struct health_change *change, const char *reason)
 {
@@ -129,8 +135,8 @@ static void log_transition(struct engine *e, const struct l4_backend_state *b,
 		 LOG_S("to", health_state_name(change->to)),
 		 LOG_S("code", health_code_name(change->why)),
 		 LOG_S("reason", *reason ? reason : NULL), LOG_U("counter", b->health.counter),
-		 LOG_SN("frontends_up", e->went_up.n ? e->went_up.p : NULL, e->went_up.n),
-		 LOG_SN("frontends_down", e->went_down.n ? e->went_down.p : NULL, e->went_down.n));
+		 LOG_SN("frontends_up", names_in(&e->went_up), e->went_up.n),
+		 LOG_SN("frontends_down", names_in(&e->went_down), e->went_down.n));
 }
 
 /* Every change of a backend's state passes here, and only here. */
@@ -289,10 +295,12 @@ int engine_set_weight(struct engine *e, const struct engine_weight *w)
 	if (r < 0)
 		return r;
 	frontend = l4_config_frontend(e->model.config, w->frontend);
-	log_info("weight-set", LOG_S("frontend", w->frontend), LOG_S("pool", w->pool),
-		 LOG_S("backend", w->backend), LOG_U("weight", w->weight),
-		 LOG_B("flush", w->flush));
+	e->went_up.n = e->went_down.n = 0;
 	judge_frontend(e, frontend, loop_realtime());
+	log_info("weight-set", LOG_S("frontend", w->frontend), LOG_S("pool", w->pool),
+		 LOG_S("backend", w->backend), LOG_U("weight", w->weight), LOG_B("flush", w->flush),
+		 LOG_SN("frontends_up", names_in(&e->went_up), e->went_up.n),
+		 LOG_SN("frontends_down", names_in(&e->went_down), e->went_down.n));
 	TELL(e, weight, frontend, l4_config_backend(e->model.config, w->backend), w->flush);
 	return 0;
 }
@@ -320,9 +328,10 @@ void engine_reload(struct engine *e, struct snapshot *next)
 	e->snapshot = next;
 	l4_model_reload(&e->model, &next->config, now, &reload);
 	TELL(e, reloaded, &reload); /* first: observers keep tables by index */
+	tell_changes(e, &reload);
+	/* last, when static backends are up: whoever follows a frontend is not told of half */
 	for (size_t i = 0; i < next->config.n_frontends; i++)
 		judge_frontend(e, i, now);
-	tell_changes(e, &reload);
 	update_guard(e);
 	watch_expiry(e);
 	vec_free(&reload.changes);

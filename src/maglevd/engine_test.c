@@ -270,6 +270,34 @@ static void a_reload_tells_what_it_changed(void **state)
 	assert_int_equal(engine_model(e)->config->n_backends, 2);
 }
 
+/* Whoever follows a frontend does not see it go while its static backends only get other names. */
+static void a_reload_judges_when_all_of_it_is_known(void **state)
+{
+	struct engine *e = *state;
+
+	told.n = 0;
+	engine_reload(e,
+		      testing_snapshot(
+			      HEAD
+			      "  backends: { t: { address: 10.0.0.3 }, u: { address: 10.0.0.4 } }\n"
+			      "  frontends: { fix: { address: 192.0.2.3, pools: "
+			      "[{ name: p, backends: { t: {}, u: {} } }] } }\n"));
+	expect_told("reloaded:5 a:unknown>removed:removed b:unknown>removed:removed "
+		    "s:up>removed:removed t:unknown>up:static u:unknown>up:static ");
+}
+
+/* FR-6.1: and so is a weight that takes a frontend down */
+static void a_weight_is_one_line(void **state)
+{
+	struct engine *e = *state;
+
+	feed(e, "a", CODE_L4OK, false);
+	logged.n = 0;
+	assert_int_equal(engine_set_weight(e, &(struct engine_weight){ "one", "p", "a", 0, true }),
+			 0);
+	assert_non_null(strstr(buf_cstr(&logged), "\"flush\":true,\"frontends_down\":\"one\"}"));
+}
+
 /* A probed backend that becomes static is up at once, whatever it was. */
 static void a_check_taken_away_means_up(void **state)
 {
@@ -340,6 +368,8 @@ int main(void)
 		T(a_static_backend_resumes_into_up),
 		T(a_weight_of_zero_takes_the_frontend_down),
 		T(a_reload_tells_what_it_changed),
+		T(a_reload_judges_when_all_of_it_is_known),
+		T(a_weight_is_one_line),
 		T(a_check_taken_away_means_up),
 		T(the_guard_follows_local_failures),
 		T(the_guard_comes_before_the_transition),
