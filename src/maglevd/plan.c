@@ -72,6 +72,44 @@ size_t plan_order_find(const struct plan_order *o, const struct l4_config *c,
 	return key_at(o, c, position, key) ? o->frontends[position] : SIZE_MAX;
 }
 
+void plan_flush_ask(struct plan_flushes *flushes, const struct l4_config *c, size_t frontend,
+		    size_t backend)
+{
+	struct plan_flush one = { .vip = l4_frontend_key(&c->frontends[frontend]),
+				  .as = c->backends[backend].address };
+
+	for (size_t i = 0; i < flushes->list.n; i++) {
+		struct plan_flush *f = &flushes->list.items[i];
+
+		if (lb_vip_key_cmp(&f->vip, &one.vip) == 0 && addr_cmp(&f->as, &one.as) == 0) {
+			f->under_way = false; /* what is under way was for the first */
+			return;
+		}
+	}
+	vec_push(&flushes->list, one);
+}
+
+static bool has_as(const struct l4_config *c, const struct l4_frontend *f, const struct addr *as)
+{
+	for (size_t p = 0; p < f->n_pools; p++)
+		for (size_t i = 0; i < f->pools[p].n_members; i++)
+			if (addr_cmp(&c->backends[f->pools[p].members[i].backend].address, as) == 0)
+				return true;
+	return false;
+}
+
+void plan_flushes_keep(struct plan_flushes *flushes, const struct plan_order *o,
+		       const struct l4_config *c)
+{
+	for (size_t i = flushes->list.n; i-- > 0;) {
+		const struct plan_flush *f = &flushes->list.items[i];
+		size_t frontend = plan_order_find(o, c, &f->vip);
+
+		if (frontend == SIZE_MAX || !has_as(c, &c->frontends[frontend], &f->as))
+			vec_remove_at(&flushes->list, i);
+	}
+}
+
 static void add_flushes(struct plan_flushes *flushes, struct lb_vip *want)
 {
 	for (size_t i = 0; i < flushes->list.n; i++) {

@@ -34,9 +34,16 @@ struct plan_flush {
 	bool under_way;
 };
 
+/* At most one for each AS of the configuration: one that still waits is not asked for twice. */
 struct plan_flushes {
 	VEC(struct plan_flush) list;
 };
+
+void plan_flush_ask(struct plan_flushes *flushes, const struct l4_config *c, size_t frontend,
+		    size_t backend);
+/* Another configuration: those of an AS that it does not have are forgotten. */
+void plan_flushes_keep(struct plan_flushes *flushes, const struct plan_order *o,
+		       const struct l4_config *c);
 
 struct plan_facts {
 	const struct l4_model *model;

@@ -508,9 +508,7 @@ static void on_weight(void *user, size_t frontend, size_t backend, bool flush)
 	const struct l4_config *c = model(r)->config;
 
 	if (flush)
-		vec_push(&r->flushes.list,
-			 (struct plan_flush){ .vip = l4_frontend_key(&c->frontends[frontend]),
-					      .as = c->backends[backend].address });
+		plan_flush_ask(&r->flushes, c, frontend, backend);
 	dirty_mark(&r->dirty, frontend, DIRTY_WAITING);
 	step(r);
 }
@@ -538,6 +536,7 @@ static void on_reloaded(void *user, const struct l4_reload *reload)
 	struct reconcile *r = user;
 
 	take_config(r);
+	plan_flushes_keep(&r->flushes, &r->dirty.order, model(r)->config);
 	r->driver->reconfigure(r->dp, model(r)->config);
 	reconcile_sync_all(r);
 }
