@@ -20,15 +20,34 @@ void dirty_free(struct dirty *d)
 	*d = (struct dirty){ 0 };
 }
 
-void dirty_mark(struct dirty *d, size_t frontend, enum dirty_mark mark)
+static bool waits(uint8_t mark)
+{
+	return mark == DIRTY_WAITING || mark == DIRTY_AGAIN;
+}
+
+static void set_mark(struct dirty *d, size_t frontend, enum dirty_mark mark)
 {
 	size_t position = d->order.positions[frontend];
 
 	if (position == SIZE_MAX)
 		return;
 	d->marks[frontend] = (uint8_t)mark;
-	if (mark == DIRTY_WAITING && position < d->first)
+	if (waits(d->marks[frontend]) && position < d->first)
 		d->first = position;
+}
+
+void dirty_mark(struct dirty *d, size_t frontend, enum dirty_mark mark)
+{
+	if (mark == DIRTY_WAITING || !waits(d->marks[frontend]))
+		set_mark(d, frontend, mark);
+}
+
+bool dirty_take(struct dirty *d, size_t frontend)
+{
+	uint8_t was = d->marks[frontend];
+
+	set_mark(d, frontend, DIRTY_NOT);
+	return was == DIRTY_FAILED || was == DIRTY_AGAIN;
 }
 
 void dirty_mark_all(struct dirty *d)
@@ -41,13 +60,13 @@ void dirty_retry(struct dirty *d)
 {
 	for (size_t i = 0; i < d->order.n; i++)
 		if (d->marks[d->order.frontends[i]] == DIRTY_FAILED)
-			dirty_mark(d, d->order.frontends[i], DIRTY_WAITING);
+			set_mark(d, d->order.frontends[i], DIRTY_AGAIN);
 }
 
 /* Moves first to the first position that waits, released or not. */
 static void skip_clean(struct dirty *d)
 {
-	while (d->first < d->order.n && d->marks[d->order.frontends[d->first]] != DIRTY_WAITING)
+	while (d->first < d->order.n && !waits(d->marks[d->order.frontends[d->first]]))
 		d->first++;
 }
 
@@ -57,7 +76,7 @@ size_t dirty_first(struct dirty *d, const struct l4_model *m)
 	for (size_t i = d->first; i < d->order.n; i++) {
 		size_t frontend = d->order.frontends[i];
 
-		if (d->marks[frontend] == DIRTY_WAITING && m->frontends[frontend].released)
+		if (waits(d->marks[frontend]) && m->frontends[frontend].released)
 			return frontend;
 	}
 	return SIZE_MAX;
@@ -66,7 +85,7 @@ size_t dirty_first(struct dirty *d, const struct l4_model *m)
 bool dirty_none(const struct dirty *d)
 {
 	for (size_t i = d->first; i < d->order.n; i++)
-		if (d->marks[d->order.frontends[i]] == DIRTY_WAITING)
+		if (waits(d->marks[d->order.frontends[i]]))
 			return false;
 	return true;
 }

@@ -13,7 +13,8 @@
 enum dirty_mark {
 	DIRTY_NOT,
 	DIRTY_WAITING, /* for its turn */
-	DIRTY_FAILED,  /* for dirty_retry() */
+	DIRTY_FAILED,  /* waits for dirty_retry() */
+	DIRTY_AGAIN,   /* failed, and waits for its turn again */
 };
 
 struct dirty {
@@ -25,8 +26,13 @@ struct dirty {
 /* For another configuration; all marks are gone. */
 void dirty_build(struct dirty *d, const struct l4_config *c);
 void dirty_free(struct dirty *d);
-/* Frontends that are not programmed are never marked. */
+/*
+ * Waiting or failed. Frontends that are not programmed are never marked; one that waits goes on
+ * waiting whatever failed, since it changed after that was tried.
+ */
 void dirty_mark(struct dirty *d, size_t frontend, enum dirty_mark mark);
+/* It has its turn: the mark goes. True when it failed the last time and is the same since. */
+bool dirty_take(struct dirty *d, size_t frontend);
 void dirty_mark_all(struct dirty *d);
 /* What failed waits again. */
 void dirty_retry(struct dirty *d);

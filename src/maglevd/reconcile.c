@@ -17,7 +17,11 @@
  * A VIP is marked clean when its operations are issued, not when they are done: a change of health
  * that comes in between makes it dirty again and is not lost. If they fail it is marked failed, and
  * a timer with a growing delay makes it dirty again; others do not wait for it. Only when the state
- * cannot be read back, or the global configuration is not taken, everything waits for that timer.
+ * cannot be read back, or the global configuration is not taken, everything waits, for a timer of
+ * its own: the gate.
+ *
+ * What the engine tells only leaves marks, and is acted upon in the next turn of the loop: one
+ * result, one act or one reload is told in several parts, and nothing is written about half of it.
  *
  * Until the warm-up (core/l4/warmup) releases a frontend nothing is written for it; what nobody
  * asks for is removed only when the warm-up is over.
@@ -43,6 +47,11 @@
 
 enum work { NOTHING, OBSERVING, APPLYING };
 
+struct backoff {
+	ev_timer timer;
+	double delay; /* s, of its next run */
+};
+
 struct batch { /* what the log line at the end of a run of work will say */
 	uint64_t vips, ops[LB_OP_KINDS];
 	bool any;
@@ -58,7 +67,6 @@ struct reconcile {
 	struct reconcile_stats stats;
 
 	bool connected, trusted;
-	bool gated; /* until the retry timer: reading back or the configuration failed */
 	struct lb_state observed;
 	int64_t observed_at; /* unix ns; 0: nothing was read since it was connected */
 
@@ -70,14 +78,17 @@ struct reconcile {
 	struct lb_ops ops;	   /* being applied */
 	struct lb_vip_key current; /* whose they are */
 	enum reconcile_scope scope;
+	bool repeated;	/* the last time they failed as well */
+	bool unremoved; /* a VIP that nobody asks for could not be removed */
 
 	bool full_wanted, full_running, full_started;
 	struct lb_vip_key cursor;
 	struct batch batches[RECONCILE_SCOPES];
 
 	enum warmup_phase phase; /* last acted upon */
-	double retry_delay;
-	ev_timer again, retry, periodic, warmup;
+	struct backoff retry;	 /* of what failed */
+	struct backoff gate; /* active: reading back or the configuration failed, nothing is done */
+	ev_timer again, periodic, warmup;
 };
 
 static void step(struct reconcile *r);
@@ -126,13 +137,52 @@ static void settle_flushes(struct reconcile *r, bool done)
 	}
 }
 
-static void schedule_retry(struct reconcile *r)
+/* Starts the timer, unless it runs already. Returns the seconds until it is over. */
+static double back_off(struct reconcile *r, struct backoff *b)
 {
-	if (ev_is_active(&r->retry))
-		return;
-	ev_timer_set(&r->retry, r->retry_delay, 0.);
-	ev_timer_start(r->loop, &r->retry);
-	r->retry_delay = r->retry_delay * 2 < RETRY_LAST ? r->retry_delay * 2 : RETRY_LAST;
+	double delay = b->delay;
+
+	if (ev_is_active(&b->timer))
+		return ev_timer_remaining(r->loop, &b->timer);
+	ev_timer_set(&b->timer, delay, 0.);
+	ev_timer_start(r->loop, &b->timer);
+	b->delay = delay * 2 < RETRY_LAST ? delay * 2 : RETRY_LAST;
+	return delay;
+}
+
+static void calm_down(struct reconcile *r, struct backoff *b)
+{
+	ev_timer_stop(r->loop, &b->timer);
+	b->delay = RETRY_FIRST;
+}
+
+static bool is_gated(struct reconcile *r)
+{
+	return ev_is_active(&r->gate.timer);
+}
+
+/* Who fails for the first time does not wait as long as what fails again and again. */
+static double retry_later(struct reconcile *r)
+{
+	if (!r->repeated && (!ev_is_active(&r->retry.timer) ||
+			     ev_timer_remaining(r->loop, &r->retry.timer) > RETRY_FIRST))
+		calm_down(r, &r->retry);
+	return back_off(r, &r->retry);
+}
+
+static void log_failure(struct reconcile *r, int err, const char *op, double retry)
+{
+	r->stats.failures++;
+	log_warn("lb-sync-failed", LOG_S("dataplane", r->driver->name), LOG_S("op", op),
+		 LOG_S("error", strerror(-err)), LOG_D("retry_seconds", retry));
+}
+
+/* Nobody is left waiting for what may take long. */
+static void close_gate(struct reconcile *r, int err, const char *op)
+{
+	log_failure(r, err, op, back_off(r, &r->gate));
+	waiters_fail_all(&r->waiters, -EIO);
+	waiters_fail_all(&r->lookers, -EIO);
 }
 
 static void on_apply_failed(struct reconcile *r, int err, const struct lb_op *op)
@@ -140,19 +190,19 @@ static void on_apply_failed(struct reconcile *r, int err, const struct lb_op *op
 	size_t frontend = plan_order_find(&r->dirty.order, model(r)->config, &r->current);
 	struct buf text = { 0 };
 
-	r->stats.failures++;
 	r->trusted = false;
-	waiters_note_failure(&r->waiters, &r->current);
 	lb_op_print(op, &text);
-	log_warn("lb-sync-failed", LOG_S("dataplane", r->driver->name),
-		 LOG_SN("op", text.p, text.n), LOG_S("error", strerror(-err)),
-		 LOG_D("retry_seconds", r->retry_delay));
+	if (op->kind == LB_OP_CONF) {
+		close_gate(r, err, buf_cstr(&text));
+	} else {
+		waiters_note_failure(&r->waiters, &r->current);
+		if (frontend != SIZE_MAX)
+			dirty_mark(&r->dirty, frontend, DIRTY_FAILED);
+		else
+			r->unremoved = true;
+		log_failure(r, err, buf_cstr(&text), retry_later(r));
+	}
 	buf_free(&text);
-	if (op->kind == LB_OP_CONF)
-		r->gated = true;
-	if (frontend != SIZE_MAX)
-		dirty_mark(&r->dirty, frontend, DIRTY_FAILED);
-	schedule_retry(r);
 }
 
 static void on_applied(void *user, int err, size_t n_done)
@@ -170,8 +220,6 @@ static void on_applied(void *user, int err, size_t n_done)
 	if (err)
 		on_apply_failed(r, err,
 				&r->ops.list.items[n_done < r->ops.list.n ? n_done : n_done - 1]);
-	else
-		r->retry_delay = RETRY_FIRST;
 	step(r);
 }
 
@@ -199,13 +247,7 @@ static void on_observed(void *user, int err, const struct lb_state *state)
 	r->work = NOTHING;
 	r->stats.observes++;
 	if (err) {
-		r->stats.failures++;
-		log_warn("lb-sync-failed", LOG_S("dataplane", r->driver->name),
-			 LOG_S("op", "observe"), LOG_S("error", strerror(-err)),
-			 LOG_D("retry_seconds", r->retry_delay));
-		r->gated = true;
-		schedule_retry(r);
-		waiters_fail_all(&r->lookers, -EIO);
+		close_gate(r, err, "observe");
 		return;
 	}
 	lb_state_copy(state, &fresh);
@@ -218,6 +260,33 @@ static void on_observed(void *user, int err, const struct lb_state *state)
 	step(r);
 }
 
+/* One line for a run of work that changed something; a debug one for a full sync that did not. */
+static void log_batch(struct reconcile *r, enum reconcile_scope scope)
+{
+	struct batch *b = &r->batches[scope];
+
+	if (b->any || (scope == RECONCILE_ALL && b->vips))
+		log_at(b->any ? LOG_INFO : LOG_DEBUG,
+		       scope == RECONCILE_ALL ? "lb-sync-all" : "lb-sync-vip",
+		       LOG_S("dataplane", r->driver->name), LOG_U("vips", b->vips),
+		       LOG_U("conf_updated", b->ops[LB_OP_CONF]),
+		       LOG_U("vip_added", b->ops[LB_OP_VIP_ADD]),
+		       LOG_U("vip_removed", b->ops[LB_OP_VIP_DEL]),
+		       LOG_U("as_added", b->ops[LB_OP_AS_ADD]),
+		       LOG_U("as_removed", b->ops[LB_OP_AS_DEL]),
+		       LOG_U("as_weight_updated", b->ops[LB_OP_AS_WEIGHT]),
+		       LOG_B("held", engine_guard(r->engine)));
+	*b = (struct batch){ 0 };
+}
+
+/* What was written before it went; half a full sync that wrote nothing is not worth a line. */
+static void close_batch(struct reconcile *r, enum reconcile_scope scope)
+{
+	if (r->batches[scope].any)
+		log_batch(r, scope);
+	r->batches[scope] = (struct batch){ 0 };
+}
+
 static void on_up(void *user)
 {
 	struct reconcile *r = user;
@@ -225,9 +294,8 @@ static void on_up(void *user)
 	r->connected = true;
 	r->trusted = false;
 	r->full_wanted = true;
-	r->gated = false;
-	r->retry_delay = RETRY_FIRST;
-	ev_timer_stop(r->loop, &r->retry);
+	calm_down(r, &r->gate);
+	calm_down(r, &r->retry); /* the full sync comes by what failed */
 	log_info("dataplane-connect", LOG_S("dataplane", r->driver->name));
 	step(r);
 }
@@ -241,6 +309,8 @@ static void on_down(void *user, const char *why)
 	r->work = NOTHING;
 	r->stats.disconnects++;
 	settle_flushes(r, false);
+	close_batch(r, RECONCILE_VIP);
+	close_batch(r, RECONCILE_ALL);
 	/* what was flushed there is not known any more; saying it again does no harm */
 	lb_state_free(&r->observed);
 	r->observed_at = 0;
@@ -287,7 +357,7 @@ static bool sync_frontend(struct reconcile *r, size_t frontend, enum reconcile_s
 	struct plan_facts f = facts(r);
 
 	r->ops.list.n = 0;
-	dirty_mark(&r->dirty, frontend, DIRTY_NOT);
+	r->repeated = dirty_take(&r->dirty, frontend);
 	plan_frontend(&f, frontend, &r->ops);
 	r->batches[scope].vips++;
 	return apply(r, &key, scope);
@@ -300,27 +370,9 @@ static bool remove_stale(struct reconcile *r, const struct lb_vip_key *key)
 	if (r->phase != WARMUP_DONE || !have)
 		return false;
 	r->ops.list.n = 0;
+	r->repeated = true; /* what nobody asks for can wait as long as anything */
 	diff_remove_vip(have, &r->ops);
 	return apply(r, key, RECONCILE_ALL);
-}
-
-/* One line for a run of work that changed something; a debug one for a full sync that did not. */
-static void log_batch(struct reconcile *r, enum reconcile_scope scope)
-{
-	struct batch *b = &r->batches[scope];
-
-	if (b->any || (scope == RECONCILE_ALL && b->vips))
-		log_at(b->any ? LOG_INFO : LOG_DEBUG,
-		       scope == RECONCILE_ALL ? "lb-sync-all" : "lb-sync-vip",
-		       LOG_S("dataplane", r->driver->name), LOG_U("vips", b->vips),
-		       LOG_U("conf_updated", b->ops[LB_OP_CONF]),
-		       LOG_U("vip_added", b->ops[LB_OP_VIP_ADD]),
-		       LOG_U("vip_removed", b->ops[LB_OP_VIP_DEL]),
-		       LOG_U("as_added", b->ops[LB_OP_AS_ADD]),
-		       LOG_U("as_removed", b->ops[LB_OP_AS_DEL]),
-		       LOG_U("as_weight_updated", b->ops[LB_OP_AS_WEIGHT]),
-		       LOG_B("held", engine_guard(r->engine)));
-	*b = (struct batch){ 0 };
 }
 
 static void full_sync_start(struct reconcile *r)
@@ -328,6 +380,7 @@ static void full_sync_start(struct reconcile *r)
 	r->full_wanted = false;
 	r->full_running = true;
 	r->full_started = false;
+	r->unremoved = false;
 	r->trusted = false;
 	waiters_full_begins(&r->waiters);
 }
@@ -370,6 +423,7 @@ static bool step_once(struct reconcile *r)
 	}
 	if (sync_conf(r))
 		return false;
+	r->gate.delay = RETRY_FIRST;
 	dirty = dirty_first(&r->dirty, model(r));
 	if (dirty != SIZE_MAX)
 		return !sync_frontend(r, dirty, RECONCILE_VIP);
@@ -384,9 +438,14 @@ static bool step_once(struct reconcile *r)
 	return r->full_running;
 }
 
-static bool may_work(const struct reconcile *r)
+static bool may_work(struct reconcile *r)
 {
-	return r->connected && !r->gated && r->work == NOTHING;
+	return r->connected && !is_gated(r) && r->work == NOTHING;
+}
+
+static void step_soon(struct reconcile *r)
+{
+	ev_timer_start(r->loop, &r->again);
 }
 
 static void step(struct reconcile *r)
@@ -402,7 +461,7 @@ static void step(struct reconcile *r)
 		if (!step_once(r))
 			return;
 		if (loop_monotonic() > until) {
-			ev_timer_start(r->loop, &r->again);
+			step_soon(r);
 			return;
 		}
 	}
@@ -499,7 +558,7 @@ static void on_backend(void *user, struct l4_backend_state *b, const struct heal
 		release_if_ready(r, config->frontends[i], &released);
 	}
 	log_released(&released);
-	step(r);
+	step_soon(r);
 }
 
 static void on_weight(void *user, size_t frontend, size_t backend, bool flush)
@@ -510,7 +569,7 @@ static void on_weight(void *user, size_t frontend, size_t backend, bool flush)
 	if (flush)
 		plan_flush_ask(&r->flushes, c, frontend, backend);
 	dirty_mark(&r->dirty, frontend, DIRTY_WAITING);
-	step(r);
+	step_soon(r);
 }
 
 static void start_periodic(struct reconcile *r)
@@ -531,11 +590,28 @@ static void take_config(struct reconcile *r)
 	release_all_ready(r);
 }
 
+/* The marks are gone with the old configuration. */
+static void mark_awaited(struct reconcile *r)
+{
+	for (size_t i = 0; i < r->waiters.list.n; i++) {
+		const struct waiter *one = &r->waiters.list.items[i];
+		size_t frontend = one->everything ? SIZE_MAX
+						  : plan_order_find(&r->dirty.order,
+								    model(r)->config, &one->vip);
+
+		if (frontend != SIZE_MAX)
+			dirty_mark(&r->dirty, frontend, DIRTY_WAITING);
+	}
+}
+
 static void on_reloaded(void *user, const struct l4_reload *reload)
 {
 	struct reconcile *r = user;
 
 	take_config(r);
+	calm_down(r, &r->gate); /* it may be what was wrong */
+	calm_down(r, &r->retry);
+	mark_awaited(r);
 	plan_flushes_keep(&r->flushes, &r->dirty.order, model(r)->config);
 	r->driver->reconfigure(r->dp, model(r)->config);
 	reconcile_sync_all(r);
@@ -546,7 +622,7 @@ static void on_guard(void *user, bool active)
 	struct reconcile *r = user;
 
 	dirty_mark_all(&r->dirty);
-	step(r);
+	step_soon(r);
 }
 
 static void on_unspared(void *user, const struct l4_backend_state *b)
@@ -556,7 +632,7 @@ static void on_unspared(void *user, const struct l4_backend_state *b)
 
 	for (size_t i = 0; i < config->n_frontends; i++)
 		dirty_mark(&r->dirty, config->frontends[i], DIRTY_WAITING);
-	step(r);
+	step_soon(r);
 }
 
 /* ---- timers, beginning and end ---- */
@@ -570,9 +646,14 @@ static void on_retry(struct ev_loop *loop, ev_timer *w, int events)
 {
 	struct reconcile *r = w->data;
 
-	r->gated = false;
 	dirty_retry(&r->dirty);
+	r->full_wanted |= r->unremoved;
 	step(r);
+}
+
+static void on_gate(struct ev_loop *loop, ev_timer *w, int events)
+{
+	step(w->data);
 }
 
 static void on_periodic(struct ev_loop *loop, ev_timer *w, int events)
@@ -583,10 +664,13 @@ static void on_periodic(struct ev_loop *loop, ev_timer *w, int events)
 static void init_timers(struct reconcile *r)
 {
 	ev_init(&r->again, on_again);
-	ev_init(&r->retry, on_retry);
+	ev_init(&r->retry.timer, on_retry);
+	ev_init(&r->gate.timer, on_gate);
 	ev_init(&r->periodic, on_periodic);
 	ev_init(&r->warmup, on_warmup);
-	r->again.data = r->retry.data = r->periodic.data = r->warmup.data = r;
+	r->again.data = r->periodic.data = r->warmup.data = r;
+	r->retry.timer.data = r->gate.timer.data = r;
+	r->retry.delay = r->gate.delay = RETRY_FIRST;
 }
 
 struct reconcile *reconcile_new(const struct reconcile_setup *setup)
@@ -598,7 +682,6 @@ struct reconcile *reconcile_new(const struct reconcile_setup *setup)
 	r->engine = setup->engine;
 	r->driver = setup->driver;
 	r->started = setup->started;
-	r->retry_delay = RETRY_FIRST;
 	init_timers(r);
 	take_config(r);
 	r->observer = (struct engine_observer){ .backend = on_backend,
@@ -618,7 +701,8 @@ void reconcile_free(struct reconcile *r)
 		return;
 	r->driver->stop(r->dp);
 	ev_timer_stop(r->loop, &r->again);
-	ev_timer_stop(r->loop, &r->retry);
+	ev_timer_stop(r->loop, &r->retry.timer);
+	ev_timer_stop(r->loop, &r->gate.timer);
 	ev_timer_stop(r->loop, &r->periodic);
 	ev_timer_stop(r->loop, &r->warmup);
 	lb_state_free(&r->observed);
@@ -633,17 +717,17 @@ void reconcile_free(struct reconcile *r)
 void reconcile_sync_all(struct reconcile *r)
 {
 	r->full_wanted = true;
-	step(r);
+	step_soon(r);
 }
 
 int reconcile_look(struct reconcile *r, waiter_done_fn done, void *user)
 {
-	int err = !r->connected ? -ENOTCONN : r->gated ? -EIO : 0;
+	int err = !r->connected ? -ENOTCONN : is_gated(r) ? -EIO : 0;
 
 	if (err == 0)
 		err = waiters_add(&r->lookers, NULL, done, user);
 	if (err == 0)
-		ev_timer_start(r->loop, &r->again); /* so that done is not called from within */
+		step_soon(r); /* so that done is not called from within */
 	return err;
 }
 
@@ -670,6 +754,8 @@ int reconcile_sync(struct reconcile *r, size_t frontend, waiter_done_fn done, vo
 
 	if (!r->connected)
 		return -ENOTCONN;
+	if (is_gated(r))
+		return -EIO;
 	if (r->phase == WARMUP_HANDS_OFF ||
 	    (!everything && !model(r)->frontends[frontend].released))
 		return -EAGAIN;
@@ -683,8 +769,8 @@ int reconcile_sync(struct reconcile *r, size_t frontend, waiter_done_fn done, vo
 	else
 		dirty_mark(&r->dirty, frontend, DIRTY_WAITING);
 	if (r->work == NOTHING)
-		r->trusted = false;	    /* who asks wants it looked at anew */
-	ev_timer_start(r->loop, &r->again); /* so that done is not called from within */
+		r->trusted = false; /* who asks wants it looked at anew */
+	step_soon(r);		    /* so that done is not called from within */
 	return 0;
 }
 
@@ -743,5 +829,5 @@ bool reconcile_has_info(const struct reconcile *r)
 bool reconcile_idle(struct reconcile *r)
 {
 	return r->work == NOTHING && !r->full_running && !r->full_wanted && dirty_none(&r->dirty) &&
-	       !ev_is_active(&r->retry);
+	       !ev_is_active(&r->retry.timer) && !is_gated(r);
 }

@@ -59,8 +59,9 @@ int reconcile_plan(struct reconcile *r, size_t frontend, struct lb_ops *out);
 /*
  * Syncs now, and tells when that is done: err is 0, -EIO when something was refused (it is tried
  * again later), -ENOTCONN when the data plane went away. ops are those carried out meanwhile, for
- * the frontend or for all. Refused with -ENOTCONN without a data plane, -EAGAIN while the warm-up
- * holds it, -EBUSY when too many wait.
+ * the frontend or for all. Refused with -ENOTCONN without a data plane, -EIO while it cannot be
+ * read or does not take the global configuration, -EAGAIN while the warm-up holds it, -EBUSY when
+ * too many wait.
  */
 int reconcile_sync(struct reconcile *r, size_t frontend, waiter_done_fn done, void *user);
 /* Whoever it was is not told any more. */

@@ -218,6 +218,153 @@ static void a_look_reads_back_and_writes_nothing(void **state)
 	world_stop(w);
 }
 
+/* What cannot be removed is tried again, too, long before the next periodic sync. */
+static void a_removal_that_failed_is_tried_again(void **state)
+{
+	struct world *w = *state;
+	const struct lb_vip_key stray = { .protocol = 17, .port = 5, .address.family = AF_INET };
+
+	world_start_warm(w);
+	lb_state_put_vip(&w->plane.state, &stray);
+	w->plane.fail_applies = 1;
+	reconcile_sync_all(w->reconcile);
+	world_settle(w);
+	assert_int_equal(w->plane.fail_applies, 0);
+	assert_null(lb_state_vip(&w->plane.state, &stray));
+	world_stop(w);
+}
+
+/* An operator's flush that could not be done is done when the data plane is back, and once. */
+static void a_flush_waits_for_the_data_plane(void **state)
+{
+	struct world *w = *state;
+	const struct engine_weight set = { "www", "primary", "b1", 100, true };
+
+	world_start_warm(w);
+	fake_plane_clear_journal(&w->plane);
+	fake_plane_set_up(&w->plane, false);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(engine_set_weight(w->engine, &set), 0);
+	fake_plane_set_up(&w->plane, true);
+	world_settle(w);
+	assert_int_equal(w->plane.journal.n, 1);
+	assert_non_null(strstr(w->plane.journal.items[0], "10.0.0.1 100->100 flush"));
+	world_stop(w);
+}
+
+static bool b1_is_out(void *user)
+{
+	return world_weight(user, "10.0.0.1") == 0;
+}
+
+static bool b1_is_in(void *user)
+{
+	return world_weight(user, "10.0.0.1") == 100;
+}
+
+/* What changes while a request is under way does not wait for the retry of that request. */
+static void a_change_during_a_failure_does_not_wait_for_the_retry(void **state)
+{
+	struct world *w = *state;
+	int64_t before;
+
+	world_start_warm(w);
+	w->plane.lag = 0.02;
+	w->plane.fail_applies = 1;
+	world_feed(w, "b2", CODE_L4CON, 3);
+	testing_pass(w->loop, 0.005);
+	world_feed(w, "b1", CODE_L4CON, 3);
+	before = loop_monotonic();
+	assert_true(testing_wait(w->loop, b1_is_out, w));
+	assert_true(loop_monotonic() - before < 200 * NSEC_PER_MSEC);
+	world_stop(w);
+}
+
+static bool failed_thrice(void *user)
+{
+	return reconcile_stats(((struct world *)user)->reconcile)->failures >= 3;
+}
+
+/* One VIP that is refused for ever makes neither the others nor reading back wait as long as it. */
+static void a_vip_that_is_refused_for_ever_slows_nobody_else(void **state)
+{
+	struct world *w = *state;
+	int64_t before;
+
+	world_start_warm(w);
+	w->plane.fail_match = "192.0.2.20";
+	world_feed(w, "other", CODE_L4CON, 3);
+	assert_true(testing_wait(w->loop, failed_thrice, w)); /* the next is a second away */
+	w->plane.fail_observes = 1;
+	reconcile_sync_all(w->reconcile);
+	world_feed(w, "b1", CODE_L4CON, 3);
+	before = loop_monotonic();
+	assert_true(testing_wait(w->loop, b1_is_out, w));
+	assert_true(loop_monotonic() - before < 600 * NSEC_PER_MSEC);
+
+	w->plane.fail_applies = 1;
+	world_feed(w, "b1", CODE_L4OK, 2);
+	before = loop_monotonic();
+	assert_true(testing_wait(w->loop, b1_is_in, w));
+	assert_true(loop_monotonic() - before < 600 * NSEC_PER_MSEC);
+	world_stop(w);
+}
+
+/* A reload may be the cure: it does not wait for the timer of what was wrong before. */
+static void a_reload_is_a_new_try(void **state)
+{
+	struct world *w = *state;
+	int64_t before;
+
+	w->plane.fail_match = "timeout 40s";
+	world_start(w, CONFIG(WARM), loop_monotonic());
+	world_all_up(w);
+	assert_true(testing_wait(w->loop, failed_thrice, w)); /* the next is a second away */
+	world_reload_with(w, "sync-interval", "flow-timeout: 50s, sync-interval");
+	before = loop_monotonic();
+	world_settle(w);
+	assert_true(loop_monotonic() - before < 600 * NSEC_PER_MSEC);
+	assert_int_equal(world_weight(w, "10.0.0.1"), 100);
+	world_stop(w);
+}
+
+/* Nobody who asks is left waiting for a data plane that can neither be read nor configured. */
+static void who_asks_is_not_left_waiting(void **state)
+{
+	struct world *w = *state;
+	struct heard all = { 0 }, one = { 0 }, late = { 0 };
+
+	world_start_warm(w);
+	w->plane.fail_observes = 100;
+	assert_int_equal(reconcile_sync(w->reconcile, RECONCILE_EVERYTHING, on_synced, &all), 0);
+	assert_int_equal(reconcile_sync(w->reconcile, 0, on_synced, &one), 0);
+	assert_true(testing_wait(w->loop, was_heard, &all));
+	assert_true(testing_wait(w->loop, was_heard, &one));
+	assert_int_equal(all.err, -EIO);
+	assert_int_equal(one.err, -EIO);
+	assert_int_equal(reconcile_sync(w->reconcile, 0, on_synced, &late), -EIO);
+	world_stop(w);
+}
+
+/* A reload between the question and the sync does not lose the question. */
+static void who_waits_for_a_vip_outlives_a_reload(void **state)
+{
+	struct world *w = *state;
+	struct heard one = { 0 };
+	size_t www;
+
+	world_start_warm(w);
+	www = l4_config_frontend(engine_model(w->engine)->config, "www");
+	fake_plane_set_weight(&w->plane, "192.0.2.10", "10.0.0.1", 3);
+	assert_int_equal(reconcile_sync(w->reconcile, www, on_synced, &one), 0);
+	world_reload_with(w, "10.0.1.1,", "10.0.1.2,");
+	assert_true(testing_wait(w->loop, was_heard, &one));
+	assert_int_equal(one.err, 0);
+	assert_int_equal(one.n_ops, 1);
+	assert_int_equal(world_weight(w, "10.0.0.1"), 100);
+	world_stop(w);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
 
 int main(void)
@@ -231,6 +378,13 @@ int main(void)
 		T(a_plan_is_what_a_sync_then_does),
 		T(who_waits_for_a_sync_hears_of_failure),
 		T(a_look_reads_back_and_writes_nothing),
+		T(a_removal_that_failed_is_tried_again),
+		T(a_flush_waits_for_the_data_plane),
+		T(a_change_during_a_failure_does_not_wait_for_the_retry),
+		T(a_vip_that_is_refused_for_ever_slows_nobody_else),
+		T(a_reload_is_a_new_try),
+		T(who_asks_is_not_left_waiting),
+		T(who_waits_for_a_vip_outlives_a_reload),
 	};
 
 	return cmocka_run_group_tests_name("reconcile_faults", tests, NULL, NULL);

@@ -29,9 +29,7 @@ static void the_guard_holds_back_only_our_own_faults(void **state)
 	world_settle(w);
 	reconcile_sync_all(w->reconcile);
 	world_settle(w);
-	/* while b9 was the last one up it was raised; nothing was lowered, nothing flushed */
-	assert_int_equal(w->plane.journal.n, 1);
-	assert_non_null(strstr(w->plane.journal.items[0], "10.0.0.9 0->100"));
+	assert_int_equal(w->plane.journal.n, 0);
 	assert_int_equal(world_weight(w, "10.0.0.1"), 100);
 	assert_int_equal(world_weight(w, "10.0.0.2"), 50);
 
