@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -365,6 +366,165 @@ static void who_waits_for_a_vip_outlives_a_reload(void **state)
 	world_stop(w);
 }
 
+/* ---- everything at once ---- */
+
+struct storm {
+	struct world *w;
+	const char *name; /* of some backend */
+	unsigned dice;
+	struct heard heard;
+	unsigned asked;
+};
+
+static void storm_pause(struct storm *s)
+{
+	engine_pause(s->w->engine, s->name, NULL);
+}
+
+static void storm_resume(struct storm *s)
+{
+	engine_resume(s->w->engine, s->name, NULL);
+}
+
+static void storm_disable(struct storm *s)
+{
+	engine_disable(s->w->engine, s->name, NULL);
+}
+
+static void storm_enable(struct storm *s)
+{
+	engine_enable(s->w->engine, s->name, NULL);
+}
+
+static void storm_probe(struct storm *s)
+{
+	world_feed(s->w, s->name, s->dice % 2 ? CODE_L4OK : CODE_L4CON, 1);
+}
+
+static void storm_fail_here(struct storm *s)
+{
+	world_fail_here(s->w, 1);
+}
+
+static void storm_weight(struct storm *s)
+{
+	const struct engine_weight set = { "www", "primary", "b1", s->dice % 3 * 50, s->dice & 1 };
+
+	engine_set_weight(s->w->engine, &set);
+}
+
+static void storm_reload(struct storm *s)
+{
+	world_reload_with(s->w, "10.0.1.1,", s->dice % 2 ? "10.0.1.1," : "10.0.1.2,");
+}
+
+static void storm_sync(struct storm *s)
+{
+	size_t frontend = s->dice % 3 ? s->dice % 2 : RECONCILE_EVERYTHING;
+
+	s->asked += reconcile_sync(s->w->reconcile, frontend, on_synced, &s->heard) == 0;
+}
+
+static void storm_look(struct storm *s)
+{
+	s->asked += reconcile_look(s->w->reconcile, on_synced, &s->heard) == 0;
+}
+
+static void storm_refuse(struct storm *s)
+{
+	s->w->plane.fail_applies += s->dice % 10 == 0;
+	s->w->plane.fail_observes += s->dice % 40 == 1;
+}
+
+static void storm_flap(struct storm *s)
+{
+	if (s->dice % 8)
+		return;
+	fake_plane_set_up(&s->w->plane, false);
+	fake_plane_set_up(&s->w->plane, true);
+}
+
+static void (*const storm_acts[])(struct storm *) = {
+	storm_pause,  storm_resume, storm_disable, storm_enable,    storm_probe,
+	storm_probe,  storm_probe,  storm_weight,  storm_fail_here, /* these leave marks only */
+	storm_reload, storm_sync,   storm_look,	   storm_refuse,    storm_flap,
+};
+#define STORM_MARKS 9
+
+static void rage(struct storm *s, size_t n_acts, int times, unsigned *seed)
+{
+	static const char *const names[] = { "b1", "b2", "b9", "other" };
+
+	for (int i = 0; i < times; i++) {
+		s->name = names[(unsigned)rand_r(seed) % ARRAY_SIZE(names)];
+		s->dice = (unsigned)rand_r(seed);
+		storm_acts[(unsigned)rand_r(seed) % n_acts](s);
+		ev_run(s->w->loop, EVRUN_NOWAIT);
+	}
+}
+
+/* Nothing fails any more, and no retry is far away. */
+static void mend(struct storm *s)
+{
+	s->w->plane.fail_applies = s->w->plane.fail_observes = 0;
+	fake_plane_set_up(&s->w->plane, false);
+	fake_plane_set_up(&s->w->plane, true);
+	world_settle(s->w);
+}
+
+static void all_is_well(struct storm *s)
+{
+	const struct l4_config *c = engine_model(s->w->engine)->config;
+
+	for (size_t i = 0; i < c->n_backends; i++) {
+		engine_enable(s->w->engine, c->backends[i].name, NULL);
+		engine_resume(s->w->engine, c->backends[i].name, NULL);
+	}
+	engine_set_weight(s->w->engine,
+			  &(struct engine_weight){ "www", "primary", "b1", 100, false });
+	world_all_up(s->w);
+	world_settle(s->w);
+}
+
+static void assert_nothing_to_do(struct storm *s)
+{
+	struct lb_ops ops = { 0 };
+
+	assert_int_equal(reconcile_plan(s->w->reconcile, RECONCILE_EVERYTHING, &ops), 0);
+	assert_int_equal(ops.list.n, 0);
+	vec_free(&ops.list);
+}
+
+/* NFR-2.4: the fake asserts that no two requests overlap, and whoever asked is told, once */
+static void a_storm_ends_in_the_wanted_state(void **state)
+{
+	struct storm s = { .w = *state };
+	uint64_t full_syncs;
+	unsigned seed = 7;
+
+	world_start_warm(s.w);
+	s.w->plane.lag = 0.0002;
+	rage(&s, ARRAY_SIZE(storm_acts), 3000, &seed);
+	mend(&s);
+	assert_true(s.asked > 0);
+	assert_int_equal(s.heard.calls, s.asked);
+
+	/* and no mark is lost: there is no full sync to make up for it */
+	full_syncs = reconcile_stats(s.w->reconcile)->full_syncs;
+	for (int gust = 0; gust < 100; gust++) {
+		rage(&s, STORM_MARKS, 20, &seed);
+		world_settle(s.w);
+		assert_nothing_to_do(&s);
+	}
+	all_is_well(&s);
+	assert_nothing_to_do(&s);
+	assert_int_equal(reconcile_stats(s.w->reconcile)->full_syncs, full_syncs);
+	assert_int_equal(world_weight(s.w, "10.0.0.1"), 100);
+	assert_int_equal(world_weight(s.w, "10.0.0.2"), 50);
+	assert_int_equal(world_weight(s.w, "10.0.0.9"), 0);
+	world_stop(s.w);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
 
 int main(void)
@@ -385,6 +545,7 @@ int main(void)
 		T(a_reload_is_a_new_try),
 		T(who_asks_is_not_left_waiting),
 		T(who_waits_for_a_vip_outlives_a_reload),
+		T(a_storm_ends_in_the_wanted_state),
 	};
 
 	return cmocka_run_group_tests_name("reconcile_faults", tests, NULL, NULL);

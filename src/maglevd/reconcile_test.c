@@ -367,46 +367,6 @@ static void a_full_sync_yields_to_a_transition(void **state)
 	free(yaml);
 }
 
-/* NFR-2.4: acts, transitions and syncs from all sides; the fake asserts that none overlap */
-static void a_storm_ends_in_the_wanted_state(void **state)
-{
-	struct world *w = *state;
-	static const char *const names[] = { "b1", "b2", "b9", "other" };
-	unsigned seed = 7;
-
-	world_start_warm(w);
-	w->plane.lag = 0.0002;
-	for (int i = 0; i < 600; i++) {
-		const char *name = names[rand_r(&seed) % 4];
-
-		switch (rand_r(&seed) % 6) {
-		case 0:
-			engine_pause(w->engine, name, NULL);
-			break;
-		case 1:
-			engine_resume(w->engine, name, NULL);
-			break;
-		case 2:
-			reconcile_sync_all(w->reconcile);
-			break;
-		case 3:
-			w->plane.fail_applies += rand_r(&seed) % 20 == 0;
-			break;
-		default:
-			world_feed(w, name, rand_r(&seed) % 2 ? CODE_L4OK : CODE_L4CON, 1);
-		}
-		ev_run(w->loop, EVRUN_NOWAIT);
-	}
-	for (size_t i = 0; i < 4; i++)
-		engine_resume(w->engine, names[i], NULL);
-	world_all_up(w);
-	world_settle(w);
-	assert_int_equal(world_weight(w, "10.0.0.1"), 100);
-	assert_int_equal(world_weight(w, "10.0.0.2"), 50);
-	assert_int_equal(world_weight(w, "10.0.0.9"), 0);
-	world_stop(w);
-}
-
 /* NFR-1.1: stopping leaves everything as it is */
 static void stopping_leaves_the_plane_alone(void **state)
 {
@@ -469,7 +429,6 @@ int main(void)
 		T(other_names_for_static_backends_move_no_weight),
 		T(two_instances_issue_the_same_sequence),
 		T(a_full_sync_yields_to_a_transition),
-		T(a_storm_ends_in_the_wanted_state),
 		T(stopping_leaves_the_plane_alone),
 		T(what_a_driver_tells_is_passed_on),
 		T(a_driver_without_the_verbs_tells_nothing),
