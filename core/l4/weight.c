@@ -71,18 +71,6 @@ size_t l4_active_pool(const struct l4_model *m, size_t frontend)
 	return SIZE_MAX;
 }
 
-struct l4_effective l4_tuple_effective(const struct l4_model *m, size_t frontend, size_t pool,
-				       size_t member)
-{
-	const struct l4_frontend *f = &m->config->frontends[frontend];
-
-	assert(pool < f->n_pools && member < f->pools[pool].n_members);
-	return l4_effective_weight(member_state(m, &f->pools[pool], member),
-				   l4_active_pool(m, frontend) == pool,
-				   m->frontends[frontend].weights[pool][member].value,
-				   f->flush_on_down);
-}
-
 enum l4_frontend_health l4_frontend_judge(const struct l4_model *m, size_t frontend)
 {
 	/* a pool is active exactly when some tuple has an effective weight */

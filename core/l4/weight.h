@@ -18,15 +18,8 @@ struct l4_effective {
 struct l4_effective l4_effective_weight(enum health_state state, bool pool_active,
 					unsigned configured, bool flush_on_down);
 
-/* The first pool of frontend i with an up member of non-zero weight; SIZE_MAX if none. */
+/* The first pool of a frontend with an up member of non-zero weight; SIZE_MAX if none. */
 size_t l4_active_pool(const struct l4_model *m, size_t frontend);
-
-/*
- * Of one tuple; pool and member are indices. Whoever walks a whole frontend finds its active pool
- * once and uses l4_effective_weight().
- */
-struct l4_effective l4_tuple_effective(const struct l4_model *m, size_t frontend, size_t pool,
-				       size_t member);
 
 /* FR-2.4, computed from scratch. */
 enum l4_frontend_health l4_frontend_judge(const struct l4_model *m, size_t frontend);

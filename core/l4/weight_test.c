@@ -139,24 +139,6 @@ static void a_weight_set_at_run_time_can_make_a_pool_active(void **state)
 
 	assert_int_equal(l4_model_set_weight(m, "www", "last", "d", 1), 0);
 	assert_int_equal(l4_active_pool(m, WWW), 2);
-	assert_int_equal(l4_tuple_effective(m, WWW, 2, 0).weight, 1);
-}
-
-/* FR-2.3 */
-static void only_the_active_pool_has_effective_weight(void **state)
-{
-	struct l4_model *m = with(state, "UUUUU");
-
-	assert_int_equal(l4_tuple_effective(m, WWW, 0, 0).weight, 100);
-	assert_int_equal(l4_tuple_effective(m, WWW, 0, 1).weight, 50);
-	assert_int_equal(l4_tuple_effective(m, WWW, 1, 0).weight, 0);
-	assert_int_equal(l4_tuple_effective(m, WWW, 1, 1).weight, 0);
-	assert_false(l4_tuple_effective(m, WWW, 1, 1).flush);
-	m = with(state, "DXUUU");
-	assert_int_equal(l4_tuple_effective(m, WWW, 0, 0).weight, 0);
-	assert_true(l4_tuple_effective(m, WWW, 0, 0).flush);
-	assert_int_equal(l4_tuple_effective(m, WWW, 1, 1).weight, 10);
-	assert_true(l4_tuple_effective(m, WWW, 1, 0).flush);
 }
 
 /* FR-2.4 */
@@ -193,7 +175,6 @@ int main(void)
 		story(the_first_pool_with_an_up_member_is_active),
 		story(a_pool_whose_up_members_weigh_nothing_is_not_active),
 		story(a_weight_set_at_run_time_can_make_a_pool_active),
-		story(only_the_active_pool_has_effective_weight),
 		story(a_frontend_is_judged_by_its_backends),
 		story(a_frontend_without_pools_is_unknown),
 	};

@@ -164,7 +164,7 @@ static void pass_if_static(struct engine *e, struct l4_backend_state *b)
 
 static void update_guard(struct engine *e)
 {
-	bool active = e->model.config->all_down_guard && l4_guard_active(&e->model);
+	bool active = l4_guard_active(&e->model);
 
 	if (active == e->guard)
 		return;
