@@ -13,6 +13,13 @@ void dirty_build(struct dirty *d, const struct l4_config *c)
 	d->first = d->order.n;
 }
 
+void dirty_clear(struct dirty *d)
+{
+	for (size_t i = 0; i < d->order.n; i++)
+		d->marks[d->order.frontends[i]] = DIRTY_NOT;
+	d->first = d->order.n;
+}
+
 void dirty_free(struct dirty *d)
 {
 	plan_order_free(&d->order);

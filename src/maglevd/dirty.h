@@ -25,6 +25,8 @@ struct dirty {
 
 /* For another configuration; all marks are gone. */
 void dirty_build(struct dirty *d, const struct l4_config *c);
+/* All marks are gone. */
+void dirty_clear(struct dirty *d);
 void dirty_free(struct dirty *d);
 /*
  * Waiting or failed. Frontends that are not programmed are never marked; one that waits goes on

@@ -609,6 +609,11 @@ static void on_reloaded(void *user, const struct l4_reload *reload)
 	struct reconcile *r = user;
 
 	take_config(r);
+	/*
+	 * What is new is left to the full sync, in its order: a VIP that is gone may be in the way
+	 * of a new one.
+	 */
+	dirty_clear(&r->dirty);
 	calm_down(r, &r->gate); /* it may be what was wrong */
 	calm_down(r, &r->retry);
 	mark_awaited(r);

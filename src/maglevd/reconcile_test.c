@@ -228,6 +228,17 @@ static void a_new_address_comes_before_the_old_one_goes(void **state)
 	world_stop(w);
 }
 
+#define TWO_PORTS(backend)                                                                         \
+	"maglev:\n"                                                                                \
+	"  backends: { b: { address: " backend " } }\n"                                            \
+	"  frontends:\n"                                                                           \
+	"    f: { address: 192.0.2.10, protocol: tcp, port: 80, pools: [{ name: p, backends: "     \
+	"{ b: {} } }] }\n"                                                                         \
+	"    g: { address: 192.0.2.10, protocol: tcp, port: 443, pools: [{ name: p, backends: "    \
+	"{ b: {} } }] }\n"                                                                         \
+	"  vpp: { lb: { ipv4-src-address: 192.0.2.1, ipv6-src-address: \"2001:db8::1\",\n"         \
+	"               sync-interval: 1h, " WARM " } }\n"
+
 /* A family flip once wedged the sync of others: the VIP is torn down and made anew. */
 static void backends_may_change_their_family(void **state)
 {
@@ -239,6 +250,45 @@ static void backends_may_change_their_family(void **state)
 	assert_int_equal(fake_plane_weight(&w->plane, "192.0.2.20", "2001:db8::11"), 100);
 	assert_int_equal(fake_plane_weight(&w->plane, "192.0.2.20", "10.0.1.1"), -1);
 	assert_int_equal(reconcile_stats(w->reconcile)->failures, 0);
+	world_stop(w);
+}
+
+/* facts 13, and VPP's -73: two ports of one address can only change together */
+static void two_ports_of_one_address_change_their_family(void **state)
+{
+	struct world *w = *state;
+	const struct lb_vip_key *first;
+
+	world_start(w, TWO_PORTS("10.0.0.1"), loop_monotonic());
+	world_settle(w);
+	engine_reload(w->engine, testing_snapshot(TWO_PORTS("\"2001:db8::11\"")));
+	world_settle(w);
+	assert_int_equal(w->plane.state.vips.n, 2);
+	first = &w->plane.state.vips.items[0].key;
+	assert_int_equal(first->port, 80);
+	assert_int_equal(world_weight(w, "2001:db8::11"), 100);
+	assert_int_equal(w->plane.state.vips.items[1].encap, LB_ENCAP_GRE6);
+	world_stop(w);
+}
+
+/* VPP's -81: all ports of an address and one of them exclude each other */
+static void one_port_becomes_all_and_back(void **state)
+{
+	struct world *w = *state;
+	uint64_t failures;
+
+	world_start_warm(w);
+	world_reload_with(w, "      protocol: tcp\n      port: 80\n", "");
+	world_settle(w);
+	assert_int_equal(w->plane.state.vips.items[0].key.port, 0);
+	assert_int_equal(world_weight(w, "10.0.0.1"), 100);
+	failures = reconcile_stats(w->reconcile)->failures;
+	world_reload_with(w, "port: 80", "port: 80"); /* as it was */
+	world_settle(w);
+	assert_int_equal(w->plane.state.vips.items[0].key.port, 80);
+	assert_int_equal(world_weight(w, "10.0.0.1"), 100);
+	/* in the order of the full sync nothing is in the way */
+	assert_int_equal(reconcile_stats(w->reconcile)->failures, failures);
 	world_stop(w);
 }
 
@@ -424,6 +474,8 @@ int main(void)
 		T(nothing_resets_the_warmup_clock),
 		T(a_new_address_comes_before_the_old_one_goes),
 		T(backends_may_change_their_family),
+		T(two_ports_of_one_address_change_their_family),
+		T(one_port_becomes_all_and_back),
 		T(a_frontend_that_left_the_file_is_removed),
 		T(changing_a_shared_check_moves_no_weight),
 		T(other_names_for_static_backends_move_no_weight),

@@ -42,6 +42,19 @@ static bool matches_family(const struct fake_plane *p, const struct lb_op *op)
 	return vip && (vip->encap == LB_ENCAP_GRE4) == (op->as.family == AF_INET);
 }
 
+/* VPP: one encapsulation for an address, and all of its ports or some, not both. */
+static bool fits_address(const struct fake_plane *p, const struct lb_op *op)
+{
+	for (size_t i = 0; i < p->state.vips.n; i++) {
+		const struct lb_vip *other = &p->state.vips.items[i];
+
+		if (addr_cmp(&other->key.address, &op->vip.address) == 0 &&
+		    (other->encap != op->encap || !other->key.port != !op->vip.port))
+			return false;
+	}
+	return true;
+}
+
 /* 0, or the errno a real plane would answer with. */
 static int carry_out(struct fake_plane *p, const struct lb_op *op)
 {
@@ -53,6 +66,8 @@ static int carry_out(struct fake_plane *p, const struct lb_op *op)
 		err = -EIO;
 	else if (op->kind == LB_OP_VIP_ADD && !p->state.has_conf)
 		err = -EPROTO;
+	else if (op->kind == LB_OP_VIP_ADD && !fits_address(p, op))
+		err = -EEXIST;
 	else if (op->kind == LB_OP_AS_ADD && !matches_family(p, op))
 		err = -EAFNOSUPPORT;
 	else if (!lb_state_apply(&p->state, op))
