@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/cleanup.h"
 #include "core/l4/changes.h"
 #include "src/maglevd/engine.h"
 #include "src/maglevd/reload.h"
@@ -27,8 +28,8 @@ struct fixture {
 	struct reload *reload;
 	unsigned told, wanted;
 	enum reload_result result;
-	size_t n_changes; /* SIZE_MAX: there were none to tell */
-	bool again;	  /* ask once more when told */
+	size_t changes[8]; /* that the first were told of, from 1; SIZE_MAX: not of any */
+	unsigned again;	   /* who asks once more when told, from 1 */
 };
 
 static void put(const struct fixture *f, const char *text)
@@ -74,9 +75,9 @@ static void on_done(const struct reload_report *report, void *user)
 
 	f->told++;
 	f->result = report->result;
-	f->n_changes = report->changes ? report->changes->n : SIZE_MAX;
-	if (f->again) {
-		f->again = false;
+	if (f->told < ARRAY_SIZE(f->changes))
+		f->changes[f->told] = report->changes ? report->changes->n : SIZE_MAX;
+	if (f->told == f->again) {
 		put(f, CONFIG("10.0.0.2"));
 		assert_int_equal(reload_check(f->reload, on_done, f), 0);
 	}
@@ -132,22 +133,22 @@ static void who_asks_while_others_are_told_is_answered_by_the_next_reading(void 
 {
 	struct fixture *f = *state;
 
-	f->again = true;
+	f->again = 1;
 	assert_int_equal(reload_check(f->reload, on_done, f), 0);
-	wait_told(f, 1);
-	assert_int_equal(f->n_changes, 0);
 	wait_told(f, 2);
-	assert_int_equal(f->n_changes, 1);
+	assert_int_equal(f->changes[1], 0);
+	assert_int_equal(f->changes[2], 1);
 
+	/* one reading for the first, one for the two behind it, and one for who asks in that */
 	put(f, CONFIG("10.0.0.1"));
+	f->again = 4;
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(reload_check(f->reload, on_done, f), 0);
-	wait_told(f, 3);
-	f->again = true;
-	wait_told(f, 5);
-	assert_int_equal(f->n_changes, 0);
 	wait_told(f, 6);
-	assert_int_equal(f->n_changes, 1);
+	assert_int_equal(f->changes[3], 0);
+	assert_int_equal(f->changes[4], 0);
+	assert_int_equal(f->changes[5], 0);
+	assert_int_equal(f->changes[6], 1);
 }
 
 /* FR-5.5: a check of it is no failure */
@@ -159,7 +160,7 @@ static void what_this_process_cannot_take_is_told_with_its_changes(void **state)
 	assert_int_equal(reload_check(f->reload, on_done, f), 0);
 	wait_told(f, 1);
 	assert_int_equal(f->result, RELOAD_REFUSED);
-	assert_int_equal(f->n_changes, 2);
+	assert_int_equal(f->changes[1], 2);
 	assert_int_equal(reload_stats(f->reload)->failed, 0);
 	assert_int_equal(reload_request(f->reload, on_done, f), 0);
 	wait_told(f, 2);
