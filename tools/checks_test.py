@@ -82,6 +82,9 @@ def test_layers_allow(check, path, header):
     ('lib/http/message.c', 'cmocka.h', False),
     ('lib/http/message_test.c', 'cmocka.h', True),
     ('core/health/health.c', 'time.h', False),
+    ('core/health/health.c', 'sys/socket.h', False),
+    ('wire/config.c', 'sys/socket.h', False),
+    ('core/health/health.c', 'netinet/in.h', True),
     ('lib/net/net.c', 'time.h', True),
 ])
 def test_a_third_party_header_stays_in_its_room(check, path, header, fine):
@@ -95,6 +98,14 @@ def test_an_include_carries_its_room(check):
 
 def test_a_room_that_no_row_knows_is_refused(check):
     one(check('check-layers', {'lib/misc/misc.c': ''}), 'lib/misc stands in no "order" row')
+
+
+@pytest.mark.parametrize('path,ours', [
+    ('core/distance/a.c', True), ('lib/builder/a.c', True), ('tests/build/a.c', True),
+    ('build-asan/a.c', False), ('web/dist/a.c', False), ('web/node_modules/x/a.c', False), ('.git/a.c', False),
+])
+def test_only_what_is_generated_is_not_looked_at(check, path, ours):
+    assert bool(check('check-text', {path: 'int x;\n'}, 'spdx')) == ours
 
 
 def test_an_empty_room_is_refused(check):

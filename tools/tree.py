@@ -4,14 +4,20 @@ import os
 import re
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-NOT_OURS = ('build', 'node_modules', 'dist', '__pycache__')
+NOT_OURS = ('node_modules', 'dist', '__pycache__')
+
+
+def is_ours(root, here, folder):
+    if folder[0] == '.':
+        return folder == '.ci'
+    return folder not in NOT_OURS and not (here == root and folder.startswith('build'))
 
 
 def files(root, *endings):
-    """Paths relative to root, sorted; hidden folders and what is generated are left out."""
+    """Paths relative to root, sorted; hidden folders, build trees and what is generated are left out."""
     found = []
     for here, folders, names in os.walk(root):
-        folders[:] = [f for f in folders if not f.startswith(NOT_OURS) and (f[0] != '.' or f == '.ci')]
+        folders[:] = [f for f in folders if is_ours(root, here, f)]
         found += [os.path.relpath(os.path.join(here, name), root) for name in names
                   if not endings or name.endswith(endings)]
     return sorted(found)
