@@ -5,9 +5,9 @@
  * All of it is libev watchers inside of struct daemon, which the program owns; nothing runs in
  * signal context but libev's own handler. The watchers keep the loop alive until daemon_end().
  *
- * The way out has three doors: the program drains and leaves its loop (the normal one); the
- * deadline fires; a second signal arrives. The last two end in abandon(), which does not return: no
- * exit handlers, since whatever hangs may hang there too.
+ * The way out has three doors: the program drains and leaves its loop; the deadline leaves it, as a
+ * loop that still turns waits for nothing but clients, and none of these may spoil the end; a
+ * second signal ends the process without exit handlers, since whatever hangs may hang there too.
  *
  * The watchdog is fed by a timer of the loop, so that a loop that no longer turns starves it.
  */
@@ -18,25 +18,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/units.h"
 #include "lib/daemon/notify.h"
 
-const char *daemon_reason_text(enum daemon_reason r)
+static _Noreturn void abandon(void)
 {
-	static const char *const texts[] = {
-		[DAEMON_SECOND_SIGNAL] = "second signal while stopping",
-		[DAEMON_OVERDUE] = "not drained in time",
-	};
-
-	assert((size_t)r < ARRAY_SIZE(texts));
-	return texts[r];
-}
-
-static _Noreturn void abandon(struct daemon *d, enum daemon_reason why)
-{
-	if (d->calls.abandon)
-		d->calls.abandon(why, d->calls.user);
+	log_warn("stopped-at-once", LOG_S("reason", "second signal while stopping"));
 	_exit(EXIT_FAILURE);
 }
 
@@ -45,7 +32,7 @@ static void on_stop_signal(struct ev_loop *loop, ev_signal *w, int revents)
 	struct daemon *d = w->data;
 
 	if (d->stopping)
-		abandon(d, DAEMON_SECOND_SIGNAL);
+		abandon();
 	d->stopping = true;
 	daemon__notify_stopping();
 	/* the loop's clock is as old as this turn; the drain gets its full time */
@@ -64,7 +51,7 @@ static void on_hangup(struct ev_loop *loop, ev_signal *w, int revents)
 
 static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 {
-	abandon(w->data, DAEMON_OVERDUE);
+	ev_break(loop, EVBREAK_ALL);
 }
 
 static void on_watchdog(struct ev_loop *loop, ev_timer *w, int revents)
@@ -119,7 +106,6 @@ void daemon_start(struct daemon *d, struct ev_loop *loop, const struct daemon_ca
 	catch_signal(d, &d->interrupt, SIGINT, on_stop_signal);
 	catch_signal(d, &d->hangup, SIGHUP, on_hangup);
 	ev_timer_init(&d->deadline, on_deadline, loop_seconds(calls->drain_limit), 0.);
-	d->deadline.data = d;
 	ev_timer_init(&d->watchdog, on_watchdog, each, each);
 	if (period > 0)
 		ev_timer_start(loop, &d->watchdog);

@@ -3,10 +3,11 @@
  * daemon: what every daemon does: signals, systemd, limits, and some lines of the log.
  *
  * Signals arrive on the loop. The first SIGTERM or SIGINT calls stop(), once: the program drains
- * and, when done, calls daemon_end() and leaves its loop. A second one, or a drain that takes
- * longer than drain_limit, ends the process at once with status 1, after abandon() had a chance to
- * say so. SIGHUP calls reload(), but not while stopping. SIGPIPE is ignored: children that are
- * executed inherit that and must set it back.
+ * and, when done, leaves its loop and calls daemon_end(). A drain that takes longer than
+ * drain_limit is over: the loop is left for it, and what clients have not taken is lost to them. A
+ * second signal logs that and ends the process at once, with status 1. SIGHUP calls reload(), but
+ * not while stopping. SIGPIPE is ignored: children that are executed inherit that and must set it
+ * back.
  *
  * To systemd: STOPPING=1 when the drain begins and WATCHDOG=1 twice per watchdog period, both by
  * themselves; the rest when the program says so. Without systemd all of that does nothing.
@@ -21,17 +22,9 @@
 
 struct http_trace;
 
-enum daemon_reason {
-	DAEMON_SECOND_SIGNAL, /* asked to stop while it was stopping */
-	DAEMON_OVERDUE	      /* the drain took longer than drain_limit */
-};
-
-const char *daemon_reason_text(enum daemon_reason r);
-
 struct daemon_calls {
 	void (*stop)(int signo, void *user);
-	void (*reload)(void *user);			     /* NULL: SIGHUP is ignored */
-	void (*abandon)(enum daemon_reason why, void *user); /* NULL: nothing to say */
+	void (*reload)(void *user); /* NULL: SIGHUP is ignored */
 	void *user;
 	int64_t drain_limit; /* ns, > 0 */
 };

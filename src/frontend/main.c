@@ -14,8 +14,7 @@
 #include "lib/log/log.h"
 #include "src/frontend/dashboard.h"
 
-#define DRAIN_LIMIT (10 * NSEC_PER_SEC)
-#define DRAIN_PATIENCE 5.0 /* s: browsers that take nothing do not hold the end up */
+#define DRAIN_LIMIT (5 * NSEC_PER_SEC)
 #define EXIT_START_FAILED 3
 
 struct frontend {
@@ -23,7 +22,6 @@ struct frontend {
 	struct ev_loop *loop;
 	struct daemon daemon;
 	struct dashboard *dashboard;
-	ev_timer patience; /* while draining */
 };
 
 /* --check: what a start would trip over, as far as files and flags go. */
@@ -47,17 +45,11 @@ static void on_drained(void *user)
 	ev_break(f->loop, EVBREAK_ALL);
 }
 
-static void on_out_of_patience(struct ev_loop *loop, ev_timer *w, int revents)
-{
-	ev_break(loop, EVBREAK_ALL);
-}
-
 static void on_stop(int signo, void *user)
 {
 	struct frontend *f = user;
 
 	log_info("stopping", LOG_S("signal", strsignal(signo)));
-	ev_timer_start(f->loop, &f->patience);
 	dashboard_drain(f->dashboard, on_drained, f);
 }
 
@@ -68,11 +60,6 @@ static void on_hangup(void *user)
 	daemon_reloading();
 	dashboard_reload_tls(f->dashboard);
 	daemon_ready("serving");
-}
-
-static void on_abandon(enum daemon_reason why, void *user)
-{
-	log_warn("stopped-at-once", LOG_S("reason", daemon_reason_text(why)));
 }
 
 /* Basic authentication is as secret as the connection. */
@@ -103,21 +90,17 @@ static int start(struct frontend *f)
 
 static int serve(struct frontend *f)
 {
-	const struct daemon_calls calls = { .stop = on_stop,
-					    .reload = on_hangup,
-					    .abandon = on_abandon,
-					    .user = f,
-					    .drain_limit = DRAIN_LIMIT };
+	const struct daemon_calls calls = {
+		.stop = on_stop, .reload = on_hangup, .user = f, .drain_limit = DRAIN_LIMIT
+	};
 	int r;
 
-	ev_timer_init(&f->patience, on_out_of_patience, DRAIN_PATIENCE, 0);
 	daemon_start(&f->daemon, f->loop, &calls); /* before anybody is told that we are here */
 	r = start(f);
 	if (r == 0) {
 		daemon_ready("serving");
 		ev_run(f->loop, 0);
 	}
-	ev_timer_stop(f->loop, &f->patience);
 	dashboard_free(f->dashboard);
 	daemon_end(&f->daemon);
 	log_info("stopped");

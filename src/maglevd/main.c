@@ -28,7 +28,7 @@
 #include "src/maglevd/reload.h"
 #include "src/maglevd/snapshot.h"
 
-#define DRAIN_LIMIT (10 * NSEC_PER_SEC)
+#define DRAIN_LIMIT (5 * NSEC_PER_SEC)
 #define EXIT_START_FAILED 3
 
 struct maglevd {
@@ -139,11 +139,6 @@ static void on_stop(int signo, void *user)
 		on_api_drained(m);
 }
 
-static void on_abandon(enum daemon_reason why, void *user)
-{
-	log_warn("stopped-at-once", LOG_S("reason", daemon_reason_text(why)));
-}
-
 /* Off by default, as the network is the operator's; but who can reach it can drain everything. */
 static void warn_if_open(const struct maglevd *m, const struct endpoint *at)
 {
@@ -241,11 +236,9 @@ static void disassemble(struct maglevd *m)
 /* Before anybody is told that we are here: from then on a signal may come. */
 static void watch_signals(struct maglevd *m)
 {
-	const struct daemon_calls calls = { .stop = on_stop,
-					    .reload = on_hangup,
-					    .abandon = on_abandon,
-					    .user = m,
-					    .drain_limit = DRAIN_LIMIT };
+	const struct daemon_calls calls = {
+		.stop = on_stop, .reload = on_hangup, .user = m, .drain_limit = DRAIN_LIMIT
+	};
 
 	daemon_start(&m->daemon, m->loop, &calls);
 }

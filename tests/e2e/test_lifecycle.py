@@ -107,6 +107,21 @@ def test_a_request_under_way_is_finished(start):
     assert daemon.end() == 0
 
 
+def test_clients_that_never_finish_do_not_spoil_the_end(start):
+    """DESIGN 3: half a request and an answer that nobody takes: the drain is bounded, and the end is one with 0"""
+    backends = {f'b{i}': f'10.{i // 65536}.{i // 256 % 256}.{i % 256}' for i in range(1, 4001)}
+    daemon = start(config({}, backends), level='info')
+    with socket.socket() as deaf, socket.create_connection(('127.0.0.1', daemon.port)) as half:
+        half.sendall(b'GET /metr')
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        deaf.connect(('127.0.0.1', daemon.port))
+        deaf.sendall(b'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n')
+        deaf.recv(1)
+        daemon.signal(signal.SIGTERM)
+        assert daemon.end() == 0
+    assert daemon.lines[-1]['msg'] == 'stopped'
+
+
 def test_a_hangup_during_the_end_is_ignored(start):
     daemon = start(PLAIN)
     daemon.signal(signal.SIGTERM)
