@@ -58,5 +58,7 @@ void daemon_begin(enum log_level level);
 /* For http_server_config.trace: each request is a line, from debug on. */
 void daemon_log_request(const struct http_trace *trace, void *user);
 
+/* Standard descriptors that are closed lead nowhere from now on, not to what is opened next. */
+void daemon_fill_standard(void);
 /* Raises the soft limit of open files to the hard one and tells it; negative errno on failure. */
 int daemon_raise_nofile(uint64_t *ret_limit);

@@ -6,6 +6,7 @@
 #include "lib/daemon/daemon.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -348,6 +350,29 @@ static void a_watchdog_meant_for_another_process_is_left_alone(void **state)
 	daemon_end(&w->daemon);
 }
 
+/* A child without standard output; the parent's is TAP's. */
+static _Noreturn void be_without_output(void)
+{
+	struct stat null, out;
+
+	close(STDOUT_FILENO);
+	daemon_fill_standard();
+	_exit(stat("/dev/null", &null) < 0 || fstat(STDOUT_FILENO, &out) < 0 ||
+	      out.st_rdev != null.st_rdev || fcntl(STDIN_FILENO, F_GETFD) < 0);
+}
+
+static void a_closed_standard_descriptor_is_not_taken_by_another(void **state)
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0)
+		be_without_output();
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 static void the_limit_of_open_files_rises_to_the_hard_one(void **state)
 {
 	struct rlimit before, after;
@@ -382,6 +407,7 @@ int main(void)
 		CASE(without_systemd_nothing_is_said),
 		CASE(the_watchdog_is_fed_from_the_loop),
 		CASE(a_watchdog_meant_for_another_process_is_left_alone),
+		CASE(a_closed_standard_descriptor_is_not_taken_by_another),
 		CASE(the_limit_of_open_files_rises_to_the_hard_one),
 	};
 

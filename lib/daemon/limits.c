@@ -2,9 +2,22 @@
 /* limits: what the process asks of the kernel at its start. */
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "lib/daemon/daemon.h"
+
+void daemon_fill_standard(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR); /* the lowest that is free; stays open */
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
 
 int daemon_raise_nofile(uint64_t *ret_limit)
 {

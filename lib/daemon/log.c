@@ -24,6 +24,7 @@ void daemon_begin(enum log_level level)
 	int r;
 
 	hold_hangup();
+	daemon_fill_standard();
 	log_to_fd(STDOUT_FILENO, level);
 	log_info("starting", LOG_S("version", cli_version.version),
 		 LOG_S("commit", cli_version.commit), LOG_S("date", cli_version.date));

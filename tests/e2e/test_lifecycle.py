@@ -163,6 +163,14 @@ def test_an_output_that_nobody_reads_holds_nothing_up(start, net, servers):
     daemon.wait_settled('b0', check)
 
 
+def test_a_standard_output_that_is_closed_is_nobody_elses(start):
+    """FR-6.1: what is logged never goes to a socket or into the event loop"""
+    daemon = start(PLAIN, prefix=('sh', '-c', 'exec "$0" "$@" >&-'), ready=False)
+    folder = f'/proc/{daemon.process.pid}/fd'
+    until(lambda: len(os.listdir(folder)) > 5, what='listeners')
+    assert os.readlink(f'{folder}/1') == '/dev/null'
+
+
 def test_systemd_is_told(start, tmp_path):
     """DESIGN 3: READY=1 at the start, RELOADING and READY around a reload, STOPPING at the end"""
     path = str(tmp_path / 'notify')
