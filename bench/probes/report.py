@@ -14,13 +14,18 @@ TARGETS = {('http', 10000): 1.0, ('keep-alive', 10000): 0.5}
 GROWTH = 0.25
 
 
+def system():
+    try:
+        return platform.freedesktop_os_release()['PRETTY_NAME']
+    except OSError:
+        return platform.system()
+
+
 def machine():
     """Where, with what."""
     model = re.search(r'^model name\s*: (.*)$', read_file('/proc/cpuinfo'), re.M)
-    with open('/etc/os-release', encoding='utf-8') as f:
-        system = re.search(r'^PRETTY_NAME="(.*)"$', f.read(), re.M)
     return {'cpu': model[1] if model else platform.machine(), 'cores': os.cpu_count(),
-            'kernel': platform.release().split('-')[0], 'system': system[1] if system else platform.system(),
+            'kernel': platform.release().split('-')[0], 'system': system(),
             'haproxy': version(['haproxy', '-v'], r'version (\S+)'),
             'nginx': version(['nginx', '-v'], r'nginx/(\S+)'),
             'openssl': version(['openssl', 'version'], r'OpenSSL (\S+)'),
