@@ -363,6 +363,7 @@ struct family {
 	metrics_plane_fn counted;   /* while the data plane has counted ... */
 	metrics_plane_info_fn info; /* where it is VPP */
 
+	bool vpp;		      /* a whole one that is there only where it is VPP */
 	enum metrics_plane_walk walk; /* of counted */
 	unsigned has;		      /* ... these figures: enum lb_has */
 };
@@ -472,6 +473,8 @@ static const struct family families[] = {
 	  .info = metrics_plane_vpp_info },
 	{ "maglev_vpp_api_total", METRICS_COUNTER, "Messages of VPP's binary API.",
 	  .info = metrics_plane_vpp_api },
+	{ "maglev_vpp_lbsync_total", METRICS_COUNTER, "Operations carried out on VPP.",
+	  .whole = write_lbsync, .vpp = true },
 };
 
 /* ---- the walk ---- */
@@ -517,7 +520,7 @@ static bool is_there(const struct maglevd_metrics *m, const struct family *f)
 
 	if (f->counted)
 		return c && (c->has & f->has) == f->has;
-	return !f->info || reconcile_has_info(m->from.reconcile);
+	return !(f->info || f->vpp) || reconcile_has_info(m->from.reconcile);
 }
 
 /* True when the family is at its end. */

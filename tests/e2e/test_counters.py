@@ -52,7 +52,7 @@ def test_before_the_first_reading_it_says_so(daemon):
     daemon.maglevc.refused(1, 'not been read yet', 'show', 'lb', 'counters')
     page = daemon.metrics()
     assert not {name for name in page.names() if name.startswith(('maglev_vip_', 'maglev_server_', 'maglev_vpp_'))} - \
-        {'maglev_vpp_connected', 'maglev_vpp_problem'}
+        {'maglev_vpp_connected', 'maglev_vpp_problem', 'maglev_vpp_lbsync_total'}
     assert page.one('maglev_vpp_connected') == page.one('maglev_vpp_problem') == 0
     check_page(page.text)
 

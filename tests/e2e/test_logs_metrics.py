@@ -19,6 +19,7 @@ NAMES = {
     'maglev_frontend_state': {'frontend', 'state'},
     'maglev_frontend_pool_backend_weight': {'frontend', 'pool', 'backend'},
     'maglev_lbsync_total': {'scope', 'kind'},
+    'maglev_vpp_lbsync_total': {'scope', 'kind'},
     'maglev_guard_active': set(),
     'maglev_build_info': {'version', 'commit', 'date'},
     'maglev_loop_lag_seconds_count': set(),

@@ -89,6 +89,16 @@ def test_what_the_api_says_is_what_vpp_has(vpp, start_on):
     assert page.one('maglev_vpp_info', version=info.version, pid=str(info.pid)) == 1
 
 
+def test_every_message_is_in_the_log_and_in_the_metrics(vpp, start_on):
+    """FR-6.1, facts 8: the level debug has what was said to VPP and what it answered"""
+    daemon = settled(start_on(vpp, file(PLAIN, NEVER)))
+    said, heard = daemon.all('vpp-api-send'), daemon.all('vpp-api-recv')
+    assert said and heard and {line['level'] for line in said + heard} == {'DEBUG'}
+    assert [line['result'] for line in said if line['message'].startswith('lb_add_del_as')] == ['success'] * 4
+    counted = {(have['msg'], have['direction']) for have, _ in daemon.metrics().of('maglev_vpp_api_total')}
+    assert {(line['message'], 'send') for line in said} | {(line['message'], 'recv') for line in heard} <= counted
+
+
 def test_a_weight_reaches_vpp_at_once(vpp, start_on):
     """FR-4.1, facts 13: not with the next full sync"""
     daemon = settled(start_on(vpp, file(PLAIN, NEVER)))

@@ -89,11 +89,21 @@ static struct dataplane_messages *find(struct vpplb__who *who, const char *name)
 	return NULL;
 }
 
+static void log_message(enum vpp_trace what, const char *name, bool said_no)
+{
+	bool sent = what == VPP_SENT || what == VPP_SEND_FAILED;
+	bool fine = what == VPP_SENT || (what == VPP_RECEIVED && !said_no);
+
+	log_debug(sent ? "vpp-api-send" : "vpp-api-recv", LOG_S("message", name),
+		  LOG_S("result", fine ? "success" : "failure"));
+}
+
 void vpplb__who_count(void *user, enum vpp_trace what, const char *name)
 {
 	struct dataplane *dp = user;
 	struct dataplane_messages *m = find(&dp->who, name);
 
+	log_message(what, name, dp->who.said_no);
 	switch (what) {
 	case VPP_SENT:
 		m->sent++;
