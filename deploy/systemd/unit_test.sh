@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# unit_test.sh UNIT...: what systemd says of our units. Answers in TAP.
+# unit_test.sh UNIT...: what systemd says of our units, and whether they grant what the programs ask for. Answers in TAP.
 #
 # The programs need not be installed: a stand-in takes their place. Anything else that
 # systemd-analyze has to say is a failure.
@@ -8,17 +8,39 @@ set -u
 
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
+needs=$(dirname "$0")/../../src/maglevd/capability.c
 count=0
 
-echo "1..$#"
-for unit in "$@"; do
-	name=$(basename "$unit")
+# tell NAME COMPLAINTS: one case, well when there are none.
+tell()
+{
 	count=$((count + 1))
-	sed -E 's,/usr/sbin/[a-z-]+,/bin/true,' "$unit" >"$folder/$name"
-	if said=$(systemd-analyze verify --man=no --recursive-errors=no "$folder/$name" 2>&1) && [ -z "$said" ]; then
-		echo "ok $count - systemd takes $name"
-	else
-		echo "not ok $count - systemd takes $name"
-		echo "$said" | sed 's/^/# /'
-	fi
+	[ -z "$2" ] && echo "ok $count - $1" && return
+	echo "not ok $count - $1"
+	echo "$2" | sed 's/^/# /'
+}
+
+verify()
+{
+	sed -E 's,/usr/sbin/[a-z-]+,/bin/true,' "$1" >"$folder/$(basename "$1")"
+	systemd-analyze verify --man=no --recursive-errors=no "$folder/$(basename "$1")" 2>&1 || echo "ended with $?"
+}
+
+# lacks UNIT: what every unit of ours has, and the capabilities that maglevd may need and is not granted.
+lacks()
+{
+	grep -q '^ExecStartPre=/usr/sbin/.* --check$' "$1" || echo "no check before the start"
+	grep -q '^ExecReload=/bin/kill -HUP [$]MAINPID$' "$1" || echo "no reload"
+	[ "$(basename "$1")" = maglevd.service ] || return
+	grep -o '"CAP_[A-Z_]*"' "$needs" | tr -d '"' | while read -r capability; do
+		for set in AmbientCapabilities CapabilityBoundingSet; do
+			grep -qw "^$set=.*$capability" "$1" || echo "$set lacks $capability"
+		done
+	done
+}
+
+echo "1..$(($# * 2))"
+for unit in "$@"; do
+	tell "systemd takes $(basename "$unit")" "$(verify "$unit")"
+	tell "$(basename "$unit") checks, reloads and grants what is needed" "$(lacks "$unit")"
 done
