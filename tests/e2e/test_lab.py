@@ -172,6 +172,7 @@ def test_packets_go_where_the_lab_says(packets):
     lab.paste('without maglevd')
     lab.wait('maglevd ended with 0')
     assert set(lab.who()) == {'web1', 'web3'}
+    lab.wait('-- maglevd runs as process')
     lab.paste('a dead server')
     lab.wait('web1 ended')
     lab.wait(r'xdp-open .*adopted')

@@ -189,6 +189,8 @@ class Packets(Demo):
             self.daemon = child(self.balancer.command(self.maglevd, '--config', self.config, '--metrics-addr',
                                                       '127.0.0.1:9091', '--grpc-addr', '127.0.0.1:9090'),
                                 stdout=subprocess.PIPE)
+            if self.window:
+                say(f'-- maglevd runs as process {self.daemon.pid}')
             self.show_log()
             status = self.daemon.wait()
             if not self.window:
