@@ -6,8 +6,8 @@
  *	                       any -> LINGER -> closed
  *
  * Each state has a step, which does what can be done without waiting and says whether to go on,
- * to wait for the loop, or to close. One turn of the loop runs a bounded number of steps and asks
- * a stream for at most one slice, so that no client holds the loop.
+ * to wait for the loop, or to close. One turn of the loop runs a bounded number of steps; slices of
+ * streams are asked for in turn, by the server, so that neither one client nor many hold the loop.
  *
  * Requests that were sent ahead wait in `in` (bounded: reading stops at one head's size) until
  * the answer before them has gone. The server always closes by LINGER: an answer followed by a
@@ -340,11 +340,14 @@ static enum step step_stream(struct http__conn *c)
 		set_deadline(c, 0);
 		return c->peer_closed || c->server->draining ? CLOSE : WAIT;
 	}
+	if (!c->its_turn && !http__server_turn(c->server, c))
+		return WAIT;
+	c->its_turn = false;
 	http__produce(&c->x);
 	set_deadline(c, c->server->config.write_timeout);
 	if (c->x.lost || !flush(c))
 		return CLOSE;
-	/* one slice a turn: a stream with more to say is called when the socket can take it */
+	/* one slice a turn: a stream with more to say is queued when the socket can take it */
 	return has_output(c) || !(c->x.waiting || c->x.ended) ? WAIT : AGAIN;
 }
 
@@ -383,8 +386,9 @@ static enum step (*const steps[HTTP__STATES])(struct http__conn *c) = {
 void http__conn_watch(struct http__conn *c, bool also_write)
 {
 	bool room = c->state != HTTP__ANSWER || c->in.n < HTTP_HEAD_MAX;
-	int events = (room && !c->peer_closed ? EV_READ : 0) |
-		     (also_write || is_producing(c) || has_output(c) ? EV_WRITE : 0);
+	int events =
+		(room && !c->peer_closed ? EV_READ : 0) |
+		(also_write || (is_producing(c) && !c->in_queue) || has_output(c) ? EV_WRITE : 0);
 
 	if (!c->secured)
 		events = tls_wants_write(c->tls) ? EV_WRITE : EV_READ;
@@ -491,6 +495,7 @@ void http__conn_close(struct http__conn *c)
 	struct http_server *s = c->server;
 
 	set_rank(c, HTTP__RANKS);
+	http__server_unqueue(s, c);
 	http__server_hold(s, c, 0);
 	ev_io_stop(s->loop, &c->io);
 	ev_timer_stop(s->loop, &c->deadline);
@@ -507,6 +512,12 @@ void http__conn_close(struct http__conn *c)
 void http__conn_refuse(struct http__conn *c, unsigned status)
 {
 	refuse(c, status);
+	advance(c);
+}
+
+void http__conn_produce(struct http__conn *c)
+{
+	c->its_turn = true;
 	advance(c);
 }
 

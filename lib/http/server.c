@@ -2,6 +2,9 @@
 /*
  * server: the listening socket, who is let in, and how it ends.
  *
+ * Streams are asked for their slices one after the other, each once before any is asked again, and
+ * for a bounded time in one turn of the loop, however many there are.
+ *
  * The server owns its connections; they live in a list, and each that waits for its client also in
  * that of its rank, oldest first. At the limit, and when descriptors run out, one of these makes
  * room for whoever is new: an idle one, which was answered; else one whose request is not whole,
@@ -19,8 +22,9 @@
 #include "base/units.h"
 #include "lib/http/server_private.h"
 
-#define REFUSED_MAX 64 /* connections over the limit that are open to be told so */
-#define STALLED 1.0    /* s without progress of an answer, that others do not have to wait for */
+#define REFUSED_MAX 64			/* connections over the limit that are open to be told so */
+#define ASKING_TIME (2 * NSEC_PER_MSEC) /* for streams, in one turn of the loop */
+#define STALLED 1.0 /* s without progress of an answer, that others do not have to wait for */
 
 static const struct http_server_config defaults = {
 	.max_connections = 1000,
@@ -139,6 +143,59 @@ static void on_starved(int error, void *user)
 	make_room(s);
 }
 
+/* The time for slices runs from the first that is wanted in a turn of the loop. */
+static void begin_turn(struct http_server *s)
+{
+	unsigned turn = ev_iteration(s->loop);
+
+	if (turn == s->turn)
+		return;
+	s->turn = turn;
+	s->turn_ends = loop_monotonic() + ASKING_TIME;
+}
+
+static bool has_time(const struct http_server *s)
+{
+	return loop_monotonic() < s->turn_ends;
+}
+
+bool http__server_turn(struct http_server *s, struct http__conn *c)
+{
+	begin_turn(s);
+	if (TAILQ_EMPTY(&s->queue) && has_time(s))
+		return true;
+	if (!c->in_queue)
+		TAILQ_INSERT_TAIL(&s->queue, c, queued);
+	c->in_queue = true;
+	if (!ev_is_active(&s->asking))
+		ev_timer_start(s->loop, &s->asking);
+	return false;
+}
+
+void http__server_unqueue(struct http_server *s, struct http__conn *c)
+{
+	if (c->in_queue)
+		TAILQ_REMOVE(&s->queue, c, queued);
+	c->in_queue = false;
+}
+
+/* At least one stream, and more while there is time: what is left goes on in the next turn. */
+static void on_asking(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct http_server *s = container_of(w, struct http_server, asking);
+	struct http__conn *c;
+
+	begin_turn(s);
+	while ((c = TAILQ_FIRST(&s->queue))) {
+		http__server_unqueue(s, c);
+		http__conn_produce(c);
+		if (!has_time(s))
+			break;
+	}
+	if (!TAILQ_EMPTY(&s->queue) && !ev_is_active(w))
+		ev_timer_start(loop, w);
+}
+
 static void on_drained(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct http_server *s = container_of(w, struct http_server, drained);
@@ -175,6 +232,8 @@ int http_server_new(struct ev_loop *loop, const struct http_server_config *confi
 	TAILQ_INIT(&s->conns);
 	for (enum http__rank rank = 0; rank < HTTP__RANKS; rank++)
 		TAILQ_INIT(&s->ranks[rank]);
+	TAILQ_INIT(&s->queue);
+	ev_timer_init(&s->asking, on_asking, 0, 0);
 	ev_timer_init(&s->drained, on_drained, 0, 0);
 	r = net_listener_open(&s->listener, loop, config->listen, &events);
 	if (r < 0)
@@ -193,6 +252,7 @@ void http_server_free(struct http_server *s)
 	net_listener_close(&s->listener);
 	while ((c = TAILQ_FIRST(&s->conns)))
 		http__conn_close(c);
+	ev_timer_stop(s->loop, &s->asking);
 	ev_timer_stop(s->loop, &s->drained);
 	free(s);
 }

@@ -53,7 +53,7 @@ struct http_exchange {
 
 struct http__conn {
 	struct http_server *server;
-	TAILQ_ENTRY(http__conn) all, ranked;
+	TAILQ_ENTRY(http__conn) all, ranked, queued;
 	enum http__rank rank;
 	ev_tstamp since; /* of the rank, or of its last answer or progress in it */
 	enum http__state state;
@@ -73,6 +73,8 @@ struct http__conn {
 	size_t gone;		/* since the deadline was set */
 	size_t held;		/* of stats.held */
 	struct http_exchange x; /* while answering */
+	bool in_queue;		/* its stream's next slice is wanted, and not its turn yet */
+	bool its_turn;		/* it is */
 	bool served;		/* an answer has gone out, or begun to */
 	bool moved;		/* so has something since the rank was last looked at */
 	bool refused;		/* over the limit */
@@ -88,6 +90,10 @@ struct http_server {
 	struct net_listener listener; /* closed once draining */
 	struct http__conns conns;
 	struct http__conns ranks[HTTP__RANKS]; /* oldest first */
+	struct http__conns queue;	       /* whose streams are to be asked, in turn */
+	ev_timer asking;		       /* active while there are any */
+	unsigned turn;			       /* of the loop, in which streams were last asked */
+	int64_t turn_ends; /* monotonic ns: from then on they wait for the next one */
 	size_t n_refused;
 	struct http_server_stats stats;
 	struct http_head head; /* of the request being handled: one at a time */
@@ -109,12 +115,17 @@ void http__conn_refuse(struct http__conn *c, unsigned status);
 void http__conn_drain(struct http__conn *c);
 /* A later answer has come. */
 void http__conn_answered(struct http__conn *c);
+/* It is its stream's turn to be asked for a slice. */
+void http__conn_produce(struct http__conn *c);
 /* Says to the loop what the connection waits for. */
 void http__conn_watch(struct http__conn *c, bool also_write);
 
 /* server.c */
 /* So much is held by this connection from now on; others may have to go for it. */
 void http__server_hold(struct http_server *s, struct http__conn *c, size_t bytes);
+/* Whether its stream may be asked for a slice now; otherwise it is queued, behind those who are. */
+bool http__server_turn(struct http_server *s, struct http__conn *c);
+void http__server_unqueue(struct http_server *s, struct http__conn *c);
 void http__server_forget(struct http_server *s, struct http__conn *c);
 
 /* reply.c */

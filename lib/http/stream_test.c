@@ -531,6 +531,94 @@ static void draining_serves_requests_that_already_arrived(void **state)
 	kit_stop(&s.kit);
 }
 
+/* Many streams at once, each slice of which takes all the time that a turn has for them. */
+#define CROWD 8
+#define CROWD_SLICES 6
+
+struct crowd {
+	struct kit kit;
+	struct member {
+		struct crowd *crowd;
+		unsigned made;
+	} members[CROWD];
+	unsigned n, ended;
+	unsigned turn, in_turn, most_in_turn; /* slices */
+	unsigned fewest;		      /* slices of any member when the first ended */
+};
+
+static void burn(int64_t ns)
+{
+	int64_t until = loop_monotonic() + ns;
+
+	while (loop_monotonic() < until)
+		;
+}
+
+static void note_turn(struct crowd *c)
+{
+	if (ev_iteration(c->kit.loop) != c->turn)
+		c->in_turn = 0;
+	c->turn = ev_iteration(c->kit.loop);
+	if (++c->in_turn > c->most_in_turn)
+		c->most_in_turn = c->in_turn;
+}
+
+static enum http_stream_state produce_slowly(struct buf *out, void *user)
+{
+	struct member *m = user;
+
+	note_turn(m->crowd);
+	burn(2 * NSEC_PER_MSEC);
+	buf_addc(out, 'x');
+	return ++m->made < CROWD_SLICES ? HTTP_STREAM_MORE : HTTP_STREAM_END;
+}
+
+static void on_member_closed(bool whole, void *user)
+{
+	struct crowd *c = ((struct member *)user)->crowd;
+
+	assert_true(whole);
+	for (size_t i = 0; !c->ended && i < CROWD; i++)
+		if (c->members[i].made < c->fewest)
+			c->fewest = c->members[i].made;
+	c->ended++;
+}
+
+static void on_crowd(struct http_exchange *x, const struct http_request *request, void *user)
+{
+	struct crowd *c = user;
+	struct member *m = &c->members[c->n++];
+
+	m->crowd = c;
+	http_reply_stream(x, 200, "text/plain",
+			  &(struct http_stream){ produce_slowly, on_member_closed, m, 0 });
+}
+
+static bool is_crowd_served(void *arg)
+{
+	return ((struct crowd *)arg)->ended == CROWD;
+}
+
+static void many_streams_take_turns_and_no_turn_of_the_loop_is_long(void **state)
+{
+	static const struct http_route crowd_routes[] = { { HTTP_GET, "/crowd", on_crowd } };
+	struct crowd c = { .fewest = CROWD_SLICES };
+	struct client *clients[CROWD];
+
+	kit_start(&c.kit,
+		  (struct http_server_config){ .routes = crowd_routes, .n_routes = 1, .user = &c });
+	for (size_t i = 0; i < CROWD; i++) {
+		clients[i] = client_new(&c.kit);
+		client_send(clients[i], "GET /crowd HTTP/1.1\r\nHost: x\r\n\r\n");
+	}
+	kit_wait(&c.kit, is_crowd_served, &c);
+	assert_int_equal(c.most_in_turn, 1);
+	assert_true(c.fewest >= CROWD_SLICES - 2);
+	for (size_t i = 0; i < CROWD; i++)
+		client_free(clients[i]);
+	kit_stop(&c.kit);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -553,6 +641,7 @@ int main(void)
 		cmocka_unit_test(a_producer_may_drain_its_server),
 		cmocka_unit_test(a_stream_that_comes_to_wait_while_draining_is_cancelled),
 		cmocka_unit_test(draining_serves_requests_that_already_arrived),
+		cmocka_unit_test(many_streams_take_turns_and_no_turn_of_the_loop_is_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
