@@ -162,9 +162,15 @@ def test_banned(check, line, fine):
 
 
 def test_spdx_opens_every_source_and_script(check):
-    good = {'base/a.c': f'/* {SPDX} */\n', 'tools/b': f'#!/bin/bash\n# {SPDX}\n', 'meson.build': '', 'README.md': ''}
+    good = {'base/a.c': f'/* {SPDX} */\n', 'tools/b': f'#!/bin/bash\n# {SPDX}\n', 'meson.build': f'# {SPDX}\n',
+            'README.md': '', 'tests/fuzz/corpus/config/a.yaml': ''}
     assert not check('check-text', good, 'spdx')
     one(check('check-text', {'base/a.h': 'int x;\n'}, 'spdx'), 'base/a.h:1: ')
+
+
+@pytest.mark.parametrize('path', ['lib/x/meson.build', 'deploy/examples/a.yaml', 'deploy/systemd/a.service'])
+def test_spdx_opens_what_is_built_and_deployed_from_too(check, path):
+    one(check('check-text', {path: '\n'}, 'spdx'), f'{path}:1: ')
 
 
 def test_spdx_is_the_second_line_of_a_script(check):
