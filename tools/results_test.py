@@ -101,9 +101,11 @@ def test_requirements_complain(tmp_path):
     rows = dict.fromkeys(required(), 'issue API')
     rows['FR-1.1'] = '`unit core/health::gone`'
     rows['FR-1.2'] = 'surely'
+    rows['FR-1.3'] = '`unit core/health::a`, `units core/health::a`'
     del rows['NFR-5.4']
     assert requirements(tmp_path, rows, 'unit core/health a\n') == [
         'r.md:1: FR-1.1: `unit core/health::gone` does not exist or did not run',
         'r.md:2: FR-1.2 names neither a test nor an issue',
+        'r.md:3: FR-1.3: `units core/health::a` does not exist or did not run',
         'r.md:1: NFR-5.4 has no row',
     ]
