@@ -9,6 +9,8 @@
  * loop that still turns waits for nothing but clients, and none of these may spoil the end; a
  * second signal ends the process without exit handlers, since whatever hangs may hang there too.
  *
+ * What standard output did not take of the log goes out when it can take more.
+ *
  * The watchdog is fed by a timer of the loop, so that a loop that no longer turns starves it.
  */
 #include "lib/daemon/daemon.h"
@@ -57,6 +59,21 @@ static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 static void on_watchdog(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	daemon__notify_watchdog();
+}
+
+static void on_before_poll(struct ev_loop *loop, ev_prepare *w, int revents)
+{
+	struct daemon *d = w->data;
+
+	if (log_pending() && !ev_is_active(&d->output))
+		ev_io_start(loop, &d->output);
+}
+
+static void on_output(struct ev_loop *loop, ev_io *w, int revents)
+{
+	log_flush();
+	if (!log_pending())
+		ev_io_stop(loop, w);
 }
 
 static void catch_signal(struct daemon *d, ev_signal *w, int signo,
@@ -109,6 +126,10 @@ void daemon_start(struct daemon *d, struct ev_loop *loop, const struct daemon_ca
 	ev_timer_init(&d->watchdog, on_watchdog, each, each);
 	if (period > 0)
 		ev_timer_start(loop, &d->watchdog);
+	ev_io_init(&d->output, on_output, STDOUT_FILENO, EV_WRITE);
+	ev_prepare_init(&d->before_poll, on_before_poll);
+	d->before_poll.data = d;
+	ev_prepare_start(loop, &d->before_poll);
 }
 
 void daemon_end(struct daemon *d)
@@ -120,4 +141,6 @@ void daemon_end(struct daemon *d)
 	let_go(d, &d->hangup);
 	ev_timer_stop(d->loop, &d->deadline);
 	ev_timer_stop(d->loop, &d->watchdog);
+	ev_prepare_stop(d->loop, &d->before_poll);
+	ev_io_stop(d->loop, &d->output);
 }

@@ -36,6 +36,8 @@ struct daemon {
 	ev_signal term, interrupt, hangup;
 	ev_timer watchdog; /* active while systemd wants it */
 	ev_timer deadline; /* active while draining */
+	ev_prepare before_poll;
+	ev_io output; /* active while the log has lines that wait */
 	bool stopping;
 };
 
@@ -55,6 +57,8 @@ void daemon_status(const char *status);
  * between this and daemon_start() is kept for then.
  */
 void daemon_begin(enum log_level level);
+/* Says that it is over, and gives whoever reads the log up to a second to take the rest of it. */
+void daemon_finish(void);
 /* For http_server_config.trace: each request is a line, from debug on. */
 void daemon_log_request(const struct http_trace *trace, void *user);
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log: how every daemon begins, and the lines that all of them write, in the same words. */
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "lib/cli/cli.h"
 #include "lib/daemon/daemon.h"
 #include "lib/http/server.h"
@@ -31,6 +33,19 @@ void daemon_begin(enum log_level level)
 	r = daemon_raise_nofile(&files);
 	if (r < 0)
 		log_warn("nofile-limit", LOG_S("error", strerror(-r)));
+}
+
+void daemon_finish(void)
+{
+	struct pollfd output = { .fd = STDOUT_FILENO, .events = POLLOUT };
+	int64_t until = loop_monotonic() + NSEC_PER_SEC, left = NSEC_PER_SEC;
+
+	log_info("stopped");
+	while (log_pending() && left > 0) {
+		poll(&output, 1, (int)(left / NSEC_PER_MSEC) + 1);
+		log_flush();
+		left = until - loop_monotonic();
+	}
 }
 
 void daemon_log_request(const struct http_trace *trace, void *user)

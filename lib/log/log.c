@@ -6,8 +6,10 @@
  * buffers that are kept from line to line, so that a warm logger does not allocate. A line is
  * formatted once, then given to the descriptor and to each sink that wants its level.
  *
- * Lines on the descriptor stay whole: if a write stops in the middle of a line, its rest waits in
- * `rest` and goes out before anything else; until then further lines are dropped.
+ * Lines on the descriptor stay whole and in order: what it does not take at once waits in `rest`,
+ * from `gone` on, and goes out before anything else, with the next line or by log_flush(). Ten
+ * thousand backends that change at once are more than a pipe holds, and a reader that is there
+ * shall get all of them. When `rest` is full, further lines are dropped.
  *
  * A program that logs from inside a sink would never come back if sinks heard of that too. While
  * sinks are told (`telling`), a line goes to the descriptor alone; `line` is still theirs, so it is
@@ -41,6 +43,7 @@ static struct logger {
 	struct buf line;
 	struct buf inner; /* logged inside a sink */
 	struct buf rest;
+	size_t gone;	/* of rest */
 	struct buf cut; /* a shortened value */
 	bool telling;
 	uint64_t dropped;
@@ -85,7 +88,7 @@ void log_to_fd(int fd, enum log_level level)
 
 	unblock(fd);
 	if (fd != logger.fd)
-		logger.rest.n = 0;
+		logger.rest.n = logger.gone = 0;
 	logger.fd = fd;
 	logger.fd_level = level;
 }
@@ -216,7 +219,7 @@ static void format_line(struct buf *out, const struct log_line *line)
 	buf_add_lit(out, "}\n");
 }
 
-/* How many bytes went out before the descriptor refused; n when it took them all. */
+/* How many bytes went out before the descriptor refused, by errno; n when it took them all. */
 static size_t write_all(int fd, const char *p, size_t n)
 {
 	size_t done = 0;
@@ -233,13 +236,51 @@ static size_t write_all(int fd, const char *p, size_t n)
 	return done;
 }
 
+/* Nobody is there to take what waits. */
+static void drop_rest(void)
+{
+	for (size_t i = logger.gone; i < logger.rest.n; i++)
+		logger.dropped += logger.rest.p[i] == '\n';
+	buf_free(&logger.rest);
+	logger.gone = 0;
+}
+
+void log_flush(void)
+{
+	struct buf *rest = &logger.rest;
+
+	if (!log_pending())
+		return;
+	logger.gone += write_all(logger.fd, rest->p + logger.gone, rest->n - logger.gone);
+	if (logger.gone == rest->n) {
+		buf_free(rest);
+		logger.gone = 0;
+	} else if (errno != EAGAIN) {
+		drop_rest();
+	} else if (logger.gone > rest->n / 2) {
+		buf_consume(rest, logger.gone);
+		logger.gone = 0;
+	}
+}
+
+bool log_pending(void)
+{
+	return logger.gone < logger.rest.n;
+}
+
 static void to_fd(struct str json)
 {
-	size_t done;
+	size_t done = 0;
+	bool waits = true;
 
-	buf_consume(&logger.rest, write_all(logger.fd, logger.rest.p, logger.rest.n));
-	done = logger.rest.n ? 0 : write_all(logger.fd, json.p, json.n);
-	if (!done)
+	log_flush();
+	if (!log_pending()) {
+		done = write_all(logger.fd, json.p, json.n);
+		waits = done == json.n || errno == EAGAIN;
+	}
+	if (done == json.n)
+		return;
+	if (!done && (!waits || logger.rest.n - logger.gone + json.n > LOG_REST_MAX))
 		logger.dropped++;
 	else
 		buf_add(&logger.rest, json.p + done, json.n - done);

@@ -95,9 +95,10 @@ int log_level_parse(const char *text, enum log_level *ret);
 /*
  * The first sink: whole lines to a descriptor, one write() each; -1 for none. The descriptor stays
  * the caller's. A log that nobody reads must not hold the program up: a pipe or socket is made not
- * to block, and a line that it does not take at once is dropped and counted; what was begun is
- * finished before the next line. Terminals and files are left as they are.
+ * to block. What it does not take at once waits, up to LOG_REST_MAX bytes; lines beyond are dropped
+ * and counted. Terminals and files are left as they are.
  */
+#define LOG_REST_MAX ((size_t)4 * 1024 * 1024)
 void log_to_fd(int fd, enum log_level level);
 /*
  * More sinks; at most LOG_SINKS_MAX. A sink may add and remove sinks, itself too. What is logged
@@ -114,6 +115,9 @@ void log_remove_sink(int id);
 bool log_wants(enum log_level level);
 /* fields ends with LOG_KIND_END, or is NULL for none. */
 void log_write(enum log_level level, const char *msg, const struct log_field *fields);
+/* Whether something waits for the descriptor; log_flush() writes what it takes now. */
+bool log_pending(void);
+void log_flush(void);
 /* Lines that the descriptor wanted and did not take, since the start. */
 uint64_t log_dropped(void);
 

@@ -103,7 +103,7 @@ static int serve(struct frontend *f)
 	}
 	dashboard_free(f->dashboard);
 	daemon_end(&f->daemon);
-	log_info("stopped");
+	daemon_finish();
 	return r < 0 ? EXIT_START_FAILED : 0;
 }
 

@@ -273,7 +273,7 @@ static int serve(struct maglevd *m)
 	}
 	disassemble(m);
 	daemon_end(&m->daemon);
-	log_info("stopped");
+	daemon_finish();
 	return r < 0 ? EXIT_START_FAILED : 0;
 }
 

@@ -151,16 +151,26 @@ def test_slow_and_rude_clients_hold_nothing_up(start, net, servers):
 
 
 def test_an_output_that_nobody_reads_holds_nothing_up(start, net, servers):
-    """FR-6.1: lines are dropped and counted; probes go on"""
+    """FR-6.1: some lines wait, then they are dropped and counted; probes go on"""
     server = servers.open()
     check = Check(port=server.port, interval=0.02, fast=0.02)
-    daemon = start(config({f'c{i}': check for i in range(10)},
-                          {f'b{i}': (server.address, f'c{i}') for i in range(10)}, netns=net.probes.name))
+    daemon = start(config({'c': check}, {'b': (server.address, 'c')}, netns=net.probes.name))
     fcntl.fcntl(daemon.process.stdout, fcntl.F_SETPIPE_SZ, 4096)
     with daemon.unread():
-        until(lambda: daemon.metrics().one('maglev_log_dropped_total') > 0)
+        until(lambda: [daemon.get('/' + 'x' * 4000) for _ in range(100)] and
+              daemon.metrics().one('maglev_log_dropped_total') > 0)
         server.wait_more(10)
-    daemon.wait_settled('b0', check)
+    daemon.wait_settled('b', check)
+
+
+def test_a_burst_of_lines_is_not_lost(start):
+    """FR-6.1: more backends change at once than a pipe has room for; the reader gets the line of each"""
+    backends = {f'b{i}': f'10.{i // 65536}.{i // 256 % 256}.{i % 256}' for i in range(1, 4001)}
+    daemon = start(config({}, backends), level='info', ready=False)
+    fcntl.fcntl(daemon.process.stdout, fcntl.F_SETPIPE_SZ, 4096)
+    daemon.wait('backend-transition', count=len(backends))
+    daemon.signal(signal.SIGTERM)
+    assert daemon.end() == 0 and daemon.lines[-1]['msg'] == 'stopped'
 
 
 def test_a_standard_output_that_is_closed_is_nobody_elses(start):
