@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The engine holds the model and the snapshot that the model's configuration lives in. Observers
- * (prober, reconciler, metrics, later the API's event hub) are a short fixed list, added before the
+ * (prober, reconciler, metrics, the API's event hub) are a short fixed list, added before the
  * start and told in that order, so that the order of effects is the same in every run.
  *
  * tell_backend() is the only place where a backend's change of state becomes known: history, log
@@ -27,6 +27,8 @@
 #include "lib/log/log.h"
 #include "lib/loop/loop.h"
 #include "src/maglevd/snapshot.h"
+
+#define ENDS_PER_TURN 16
 
 struct engine {
 	struct ev_loop *loop;
@@ -214,13 +216,14 @@ static void watch_expiry(struct engine *e)
 	ev_periodic_start(e->loop, &e->expiry);
 }
 
+/* Who acts on many at once has all of them end at once: some in each turn of the loop. */
 static void on_expiry(struct ev_loop *loop, ev_periodic *w, int events)
 {
 	struct engine *e = w->data;
 	struct l4_backend_state *b;
 	int64_t now = loop_realtime();
 
-	while ((b = l4_model_expired(&e->model, now))) {
+	for (int n = 0; n < ENDS_PER_TURN && (b = l4_model_expired(&e->model, now)); n++) {
 		struct health_change change;
 
 		if (!l4_backend_expire(&e->model, b, now, &change))

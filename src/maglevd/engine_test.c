@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -221,6 +222,51 @@ static void an_override_ends_by_itself(void **state)
 	assert_null(s->pause.reason);
 }
 
+static unsigned count_up(const struct engine *e)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < engine_model(e)->config->n_backends; i++)
+		n += engine_model(e)->backends[i]->health.state == HEALTH_UP;
+	return n;
+}
+
+static bool all_are_up(void *user)
+{
+	return count_up(user) == engine_model(user)->config->n_backends;
+}
+
+static struct engine *new_with_static(unsigned n)
+{
+	struct buf text = { 0 };
+	struct engine *e;
+
+	buf_adds(&text, HEAD "  backends:\n");
+	for (unsigned i = 0; i < n; i++)
+		buf_printf(&text, "    b%u: { address: 10.0.0.%u }\n", i, i + 1);
+	e = start(buf_cstr(&text));
+	buf_free(&text);
+	return e;
+}
+
+static void overrides_that_end_together_are_ended_in_several_turns(void **state)
+{
+	const struct engine_note note = { "all of them", loop_realtime() + NSEC_PER_MSEC };
+	struct engine *e = new_with_static(100);
+	char name[16];
+
+	for (unsigned i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "b%u", i);
+		assert_int_equal(engine_pause(e, name, &note), 0);
+	}
+	assert_int_equal(count_up(e), 0);
+	while (!count_up(e))
+		ev_run(EV_DEFAULT, EVRUN_ONCE);
+	assert_in_range(count_up(e), 1, 50);
+	assert_true(testing_wait(EV_DEFAULT, all_are_up, e));
+	engine_free(e);
+}
+
 /* FR-1.7: a static backend honours pause, and comes back by its synthetic pass */
 static void a_static_backend_resumes_into_up(void **state)
 {
@@ -365,6 +411,7 @@ int main(void)
 		T(the_history_is_bounded),
 		T(operators_act_by_name),
 		T(an_override_ends_by_itself),
+		T(overrides_that_end_together_are_ended_in_several_turns),
 		T(a_static_backend_resumes_into_up),
 		T(a_weight_of_zero_takes_the_frontend_down),
 		T(a_reload_tells_what_it_changed),
