@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Chromium, without a screen: tests/support/browser/driver.mjs does what pages are told here."""
+import glob
 import json
 import os
 import socket
@@ -76,6 +77,22 @@ class Page:
         assert not bad, bad
 
 
+def read_file(path):
+    """Nothing of a process that has ended."""
+    try:
+        with open(path, encoding='utf-8') as file:
+            return file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return ''
+
+
+def descendants(pid):
+    for path in glob.glob(f'/proc/{pid}/task/*/children'):
+        for child in read_file(path).split():
+            yield child
+            yield from descendants(child)
+
+
 class Browser:
     def __init__(self):
         self.process = subprocess.Popen(['node', DRIVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -86,6 +103,15 @@ class Browser:
         answer = json.loads(self.process.stdout.readline())
         assert 'error' not in answer, f'{order} {more}: {answer["error"]}'
         return answer.get('result')
+
+    def processor_time(self):
+        """Seconds in which the main threads of pages had a processor, and in which they waited for one."""
+        had = waited = 0
+        for pid in descendants(self.process.pid):
+            if '--type=renderer' in read_file(f'/proc/{pid}/cmdline'):
+                mine = read_file(f'/proc/{pid}/schedstat').split() or (0, 0)
+                had, waited = had + int(mine[0]) / 1e9, waited + int(mine[1]) / 1e9
+        return had, waited
 
     def open(self, port, path='/view/', scheme='dark', motion='no-preference', width=1280, height=900, **credentials):
         return Page(self, path, port, scheme=scheme, motion=motion, width=width, height=height, **credentials)
