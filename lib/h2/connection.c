@@ -182,8 +182,10 @@ static void gather(struct h2_conn *c)
 	const uint8_t *p;
 	ssize_t n;
 
-	if (!has_output(c))
-		c->out.n = c->out_at = 0;
+	if (c->out_at > c->out.n / 2) {
+		buf_consume(&c->out, c->out_at);
+		c->out_at = 0;
+	}
 	c->busy = true;
 	while (c->out.n - c->out_at < OUT_MAX && (n = nghttp2_session_mem_send(c->session, &p)) > 0)
 		buf_add(&c->out, p, (size_t)n);
@@ -333,10 +335,11 @@ static void secure(struct h2_conn *c)
 
 static void on_connected(struct h2_conn *c)
 {
-	int error = 0;
+	int error = c->connect_error;
 	socklen_t len = sizeof(error);
 
-	getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len);
+	if (!error)
+		getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len);
 	if (error)
 		fail(c, "connect", -error);
 	else

@@ -33,6 +33,7 @@ struct h2_stream {
 	bool deferred;	    /* nghttp2 waits to be told of data */
 	bool ended;	    /* h2_end() */
 	bool headers_sent;  /* ours are on the wire */
+	bool local_ended;   /* and all of a server's answer is */
 	bool remote_ended;  /* theirs is over */
 	alignas(max_align_t) char area[];
 };
@@ -56,6 +57,7 @@ struct h2_conn {
 	int64_t heard;		/* bytes came last */
 	int64_t pinged;		/* a PING of ours waits for its answer; 0: none */
 	int64_t headers_since;	/* a block of headers has begun and is not whole; 0: none */
+	int32_t headers_of;	/* the stream of that block */
 	int64_t idle_since;	/* no streams; 0: some */
 	int64_t drain_since;	/* the first GOAWAY of a drain was queued; 0: not draining */
 	int64_t drain_due;	/* the second one goes out, whether the PING was answered or not */

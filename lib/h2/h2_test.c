@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "lib/h2/h2_private.h"
 
 #define PATIENCE 20.0 /* s */
 #define MS NSEC_PER_MSEC
@@ -183,6 +184,19 @@ static void wait_for(struct pair *p, const int *number, int n)
 	assert_false(too_long);
 }
 
+static void turn_for(struct pair *p, int64_t ns)
+{
+	bool over = false;
+	ev_timer timer;
+
+	ev_timer_init(&timer, on_out_of_patience, loop_seconds(ns), 0);
+	timer.data = &over;
+	ev_now_update(p->loop);
+	ev_timer_start(p->loop, &timer);
+	while (!over)
+		ev_run(p->loop, EVRUN_ONCE);
+}
+
 static struct h2_conn *join(struct pair *p)
 {
 	struct h2_conn *c = h2_connect(p->client, h2_endpoint(p->server), NULL, NULL);
@@ -224,6 +238,9 @@ static void say(int fd, struct str bytes)
 
 static const struct str preface = STR("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0");
 
+/* HEADERS of a whole request. */
+static const struct str request = STR("\0\0\6\1\5\0\0\0\1\x83\x86\x84\x41\1a");
+
 /* ---- tests ---- */
 
 static void a_request_is_answered_with_trailers(void **state)
@@ -245,6 +262,7 @@ static void a_request_is_answered_with_trailers(void **state)
 	assert_int_equal(p.s.closed, 1);
 	assert_int_equal(h2_host_stats(p.server)->streams, 0);
 	assert_int_equal(h2_host_stats(p.server)->opened, 1);
+	assert_int_equal(h2_host_stats(p.server)->resets, 0);
 	stop(&p);
 }
 
@@ -351,6 +369,25 @@ static void an_address_without_a_way_is_told_from_the_loop(void **state)
 	wait_for(&p, &p.c.lost, 1);
 	assert_memory_equal(p.c.why, "connect: ", 9);
 	stop(&p);
+}
+
+/* Who wants TLS and has no name to verify does not get a connection without it. */
+static void a_name_that_cannot_be_verified_is_not_connected_to_in_plaintext(void **state)
+{
+	struct tls_context *tls;
+	char reason[128];
+	struct pair p;
+
+	start(&p, (struct h2_config){ 0 });
+	assert_int_equal(tls_h2_client_context_new(&(struct tls_files){ 0 }, &tls, reason,
+						   sizeof(reason)),
+			 0);
+	h2_connect(p.client, h2_endpoint(p.server), tls, "");
+	wait_for(&p, &p.c.lost, 1);
+	assert_int_equal(p.c.open, 0);
+	assert_memory_equal(p.c.why, "connect: ", 9);
+	stop(&p);
+	tls_context_free(tls);
 }
 
 static void leaving_waits_for_the_last_stream(void **state)
@@ -485,6 +522,59 @@ static void headers_that_do_not_end_are_closed(void **state)
 	stop(&p);
 }
 
+/* A request that is refused for its headers has whole ones: the others of its connection go on. */
+static void headers_that_are_refused_close_nothing_later(void **state)
+{
+	struct pair p;
+	int fd;
+
+	start(&p, (struct h2_config){ .handshake_timeout = 30 * MS, .keepalive = 100 * MS });
+	p.s.silent = true;
+	fd = adopt(&p);
+	say(fd, preface);
+	say(fd, request);
+	wait_for(&p, &p.s.ended, 1);
+	say(fd, STR("\0\0\1\1\5\0\0\0\3\x83")); /* there is neither scheme nor path */
+	wait_for(&p, &p.s.closed, 1);
+	assert_int_equal(p.s.error, H2_PROTOCOL_ERROR);
+	turn_for(&p, 60 * MS);
+	assert_int_equal(p.s.lost, 0);
+	close(fd);
+	stop(&p);
+}
+
+#define GREAT_WINDOWS "\0\0\6\4\0\0\0\0\0\0\4\x7f\xff\xff\xff\0\0\4\x8\0\0\0\0\0\x7f\xff\0\0"
+
+/* However much goes through it, a connection keeps no more than what waits. */
+static void a_slow_reader_of_much_costs_no_more_than_what_waits(void **state)
+{
+	const struct h2_field status = { ":status", STR("200") };
+	char taken[16384];
+	struct h2_stream *s;
+	struct pair p;
+	int fd;
+
+	start(&p, (struct h2_config){ 0 });
+	p.s.silent = true;
+	fd = adopt(&p);
+	say(fd, preface);
+	say(fd, STR(GREAT_WINDOWS));
+	say(fd, request);
+	wait_for(&p, &p.s.ended, 1);
+	s = p.s.stream;
+	h2_respond(s, &status, 1, false);
+	add_many(h2_out(s), 'x', (size_t)1 << 20);
+	for (int i = 0; i < 1000; i++) {
+		add_many(h2_out(s), 'x', sizeof(taken));
+		h2_sent(s);
+		ev_run(p.loop, EVRUN_NOWAIT);
+		assert_true(recv(fd, taken, sizeof(taken), 0) > 0);
+	}
+	assert_in_range(h2_stream_conn(s)->out.cap, 1, 512 * 1024);
+	close(fd);
+	stop(&p);
+}
+
 struct listener {
 	ev_io io;
 	struct buf in;
@@ -586,12 +676,15 @@ int main(void)
 		cmocka_unit_test(a_reset_is_heard_by_the_other_side_only),
 		cmocka_unit_test(a_refused_connection_is_told_from_the_loop),
 		cmocka_unit_test(an_address_without_a_way_is_told_from_the_loop),
+		cmocka_unit_test(a_name_that_cannot_be_verified_is_not_connected_to_in_plaintext),
 		cmocka_unit_test(leaving_waits_for_the_last_stream),
 		cmocka_unit_test(draining_says_goodbye_and_waits),
 		cmocka_unit_test(draining_does_not_wait_for_the_deaf),
 		cmocka_unit_test(draining_does_not_wait_for_bystanders),
 		cmocka_unit_test(who_says_nothing_is_closed),
 		cmocka_unit_test(headers_that_do_not_end_are_closed),
+		cmocka_unit_test(headers_that_are_refused_close_nothing_later),
+		cmocka_unit_test(a_slow_reader_of_much_costs_no_more_than_what_waits),
 		cmocka_unit_test(silence_is_asked_about),
 		cmocka_unit_test(idle_connections_are_told_to_go),
 		cmocka_unit_test(over_the_limit_the_longest_idle_makes_room),

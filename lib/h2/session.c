@@ -56,6 +56,7 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
 	struct h2_stream *s;
 
 	c->headers_since = c->heard;
+	c->headers_of = frame->hd.stream_id;
 	if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) {
 		s = find(session, frame->hd.stream_id);
 		if (s)
@@ -200,15 +201,29 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 	return 0;
 }
 
+/*
+ * The word that a stream ended with, as it is meant: a request of ours that has never left was
+ * refused, and "no error" before all of our answer has gone is the client giving up.
+ */
+static uint32_t judge_end(const struct h2_stream *s, uint32_t error)
+{
+	if (!config_of(s->conn)->server)
+		return s->headers_sent ? error : H2_REFUSED_STREAM;
+	return error == H2_NO_ERROR && !s->local_ended ? H2_CANCEL : error;
+}
+
+/* Headers that were refused are whole as well, and on_headers() does not hear of them. */
 static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t error, void *user)
 {
 	struct h2_conn *c = user;
 	struct h2_stream *s = nghttp2_session_get_stream_user_data(session, id);
 
-	if (s && !s->headers_sent && !config_of(c)->server)
-		error = H2_REFUSED_STREAM; /* it has never left us */
-	if (s)
+	if (id == c->headers_of)
+		c->headers_since = 0;
+	if (s) {
+		error = judge_end(s, error);
 		h2__stream_close(s, error);
+	}
 	if (error != H2_NO_ERROR && config_of(c)->server)
 		count(c, &c->resets, config_of(c)->max_resets, "streams reset");
 	return 0;
@@ -231,8 +246,10 @@ static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, v
 
 	if (frame->hd.type == NGHTTP2_HEADERS) {
 		s = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
-		if (s)
+		if (s) {
 			s->headers_sent = true;
+			s->local_ended = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;
+		}
 		refuse_the_rest(c, frame);
 	}
 	if (frame->hd.type != NGHTTP2_GOAWAY || frame->goaway.error_code == NGHTTP2_NO_ERROR)
