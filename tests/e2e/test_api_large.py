@@ -6,7 +6,7 @@ import pytest
 
 from lab import config, frontend, pool, until
 from lab.api import as_json
-from lab.h2 import Connection, request
+from lab.h2 import DATA, Connection, request
 from lab.turns import Turns, long_turns
 
 BACKENDS, FRONTENDS = 10000, 1000
@@ -51,6 +51,22 @@ def test_a_long_answer_is_made_in_slices(daemon, method, rows):
     assert as_json(daemon.api.call(method)) == daemon.maglevc.json('show', *{
         'ListBackends': ['backends'], 'ListFrontends': ['frontends'], 'GetVPPLBState': ['lb', 'state'],
         'GetVPPLBCounters': ['lb', 'counters']}[method])
+
+
+def test_plans_for_many_are_made_one_by_one(daemon):
+    """One reading of the data plane serves all 64 who wait for it; their plans are not made in one turn"""
+    def over(limit):
+        page = daemon.metrics()
+        return page.one(f'{daemon.turns}_count') - page.one(f'{daemon.turns}_bucket', le=limit)
+
+    before = over('0.25')
+    client = Connection(daemon.api_port)
+    client.send(b''.join(request('/maglev.Maglev/SyncVPPLBState', b'\x10\x01', stream=2 * n + 1) for n in range(64)))
+    for _ in range(64):
+        client.wait(DATA)
+    client.close()
+    daemon.wait_metric('maglev_grpc_calls_total', 64, method='SyncVPPLBState', status='OK')
+    assert over('0.25') == before
 
 
 def test_replays_to_many_are_made_in_slices(daemon):

@@ -34,6 +34,7 @@ static void forget(struct api__answer *w)
 	TAILQ_REMOVE(&w->api->answers, w, queue);
 	api_lb_walk_end(&w->walk);
 	buf_free(&w->bytes);
+	free(w->name);
 	free(w);
 }
 
@@ -48,6 +49,7 @@ static void step(struct api__answer *w)
 	struct grpc_call *call = w->call;
 	const ProtobufCMessage *part;
 	struct buf bytes;
+	bool refused;
 
 	if (w->generation != w->api->generation)
 		begin(w);
@@ -58,8 +60,10 @@ static void step(struct api__answer *w)
 	}
 	bytes = w->bytes;
 	w->bytes = (struct buf){ 0 };
+	refused = w->refused;
 	forget(w);
-	grpc_reply_encoded(call, (struct str){ bytes.p, bytes.n });
+	if (!refused)
+		grpc_reply_encoded(call, (struct str){ bytes.p, bytes.n });
 	buf_free(&bytes);
 }
 
@@ -77,7 +81,7 @@ void api__work(struct api *a)
 		ev_timer_start(loop, &a->more);
 }
 
-void api__answer(struct api *a, struct grpc_call *call, api__part_fn part, int err)
+void api__answer(struct api *a, struct grpc_call *call, api__part_fn part, int err, char *name)
 {
 	struct api__answer *w = mem_zalloc(sizeof(*w));
 
@@ -85,6 +89,7 @@ void api__answer(struct api *a, struct grpc_call *call, api__part_fn part, int e
 	w->call = call;
 	w->part = part;
 	w->err = err;
+	w->name = name;
 	begin(w);
 	TAILQ_INSERT_TAIL(&a->answers, w, queue);
 	grpc_on_cancel(call, on_cancelled, w);

@@ -4,11 +4,13 @@
  *
  * State and plan have it read first, which waits for what is under way. A state is not waited for
  * longer than LOOK_PATIENCE: it is then the last one that was read, and says so. A plan made from
- * that might be wrong, and fails.
+ * that might be wrong, and fails. Both are answers that take time (answer.c): one reading serves
+ * all who wait for it, and they are not all answered in one turn.
  */
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/mem.h"
 #include "src/maglevd/api/internal.h"
 #include "src/maglevd/engine.h"
@@ -104,7 +106,7 @@ API_HANDLER(get_lb_counters)
 	const struct reconcile *r = a->setup.reconcile;
 
 	if (reconcile_counters(r))
-		api__answer(a, call, more_counters, 0);
+		api__answer(a, call, more_counters, 0, NULL);
 	else if (reconcile_counts(r))
 		grpc_fail(call, GRPC_UNAVAILABLE,
 			  "the counters of the data plane %s have not been read yet",
@@ -188,7 +190,7 @@ static void on_look_cancelled(void *user)
 	looking_free(l);
 }
 
-static void plan(struct api *a, struct grpc_call *call, const char *frontend);
+static const ProtobufCMessage *whole_plan(struct api__answer *w, struct arena *arena);
 static void fail(struct grpc_call *call, int err);
 
 static void on_looked(int err, const struct lb_ops *ops, void *user)
@@ -196,11 +198,11 @@ static void on_looked(int err, const struct lb_ops *ops, void *user)
 	struct looking *l = user;
 
 	if (!l->frontend)
-		api__answer(l->api, l->call, more_state, err);
+		api__answer(l->api, l->call, more_state, err, NULL);
 	else if (err < 0)
 		fail(l->call, err);
 	else
-		plan(l->api, l->call, l->frontend);
+		api__answer(l->api, l->call, whole_plan, 0, TAKE_PTR(l->frontend));
 	looking_free(l);
 }
 
@@ -266,13 +268,14 @@ static void add_withheld(const struct api *a, size_t frontend, Maglev__SyncVPPLB
 						 "machine itself, so no weight is lowered");
 }
 
-static void reply(struct api *a, struct grpc_call *call, size_t frontend, const struct lb_ops *ops)
+/* In the scratch arena. */
+static const ProtobufCMessage *operations(struct api *a, size_t frontend, const struct lb_ops *ops)
 {
 	Maglev__SyncVPPLBStateResponse *r =
 		api_lb_operations(reconcile_dataplane(a->setup.reconcile), ops, api__scratch(a));
 
 	add_withheld(a, frontend, r);
-	grpc_reply(call, &r->base);
+	return &r->base;
 }
 
 struct waiting {
@@ -312,7 +315,7 @@ static void on_synced(int err, const struct lb_ops *ops, void *user)
 	if (err < 0)
 		fail(w->call, err);
 	else
-		reply(w->api, w->call, w->frontend, ops);
+		grpc_reply(w->call, operations(w->api, w->frontend, ops));
 	free(w);
 }
 
@@ -331,21 +334,35 @@ static bool find(struct api *a, struct grpc_call *call, const char *name, size_t
 	return !*name || *ret != SIZE_MAX;
 }
 
-/* A reload may have come since it was asked for. */
-static void plan(struct api *a, struct grpc_call *call, const char *name)
+static int plan(struct api *a, size_t frontend, struct lb_ops *ops)
 {
+	const struct reconcile *rec = a->setup.reconcile;
+	int r = reconcile_plan(a->setup.reconcile, frontend, ops);
+
+	return r == -ENOTCONN && reconcile_connected(rec) ? -ETIMEDOUT : r; /* a sync has begun */
+}
+
+/* A reload may have come since it was asked for. */
+static const ProtobufCMessage *whole_plan(struct api__answer *w, struct arena *arena)
+{
+	const ProtobufCMessage *answer = NULL;
 	struct lb_ops ops = { 0 };
 	size_t frontend;
 	int r;
 
-	if (!find(a, call, name, &frontend))
-		return;
-	r = reconcile_plan(a->setup.reconcile, frontend, &ops);
+	if (w->at++)
+		return NULL;
+	w->refused = !find(w->api, w->call, w->name, &frontend);
+	if (w->refused)
+		return NULL;
+	r = plan(w->api, frontend, &ops);
+	w->refused = r < 0;
 	if (r < 0)
-		fail(call, r);
+		fail(w->call, r);
 	else
-		reply(a, call, frontend, &ops);
+		answer = operations(w->api, frontend, &ops);
 	vec_free(&ops.list);
+	return answer;
 }
 
 static void sync_now(struct api *a, struct grpc_call *call, size_t frontend)

@@ -39,13 +39,15 @@ struct api__answer {
 	size_t at;		 /* the part's own: 0 at first, and when it begins anew */
 	struct api_lb_walk walk; /* the same; empty at first */
 	int64_t reading;	 /* of counters: when they were read */
+	char *name;		 /* of a plan: the frontend; "": all */
 	int err;
+	bool refused;	     /* the part, its last one, has failed the call */
 	uint64_t generation; /* that it is of */
 	struct buf bytes;
 };
 
-/* Makes the answer from parts, now or over some turns of the loop, and sends it. */
-void api__answer(struct api *a, struct grpc_call *call, api__part_fn part, int err);
+/* Makes the answer from parts, now or over some turns of the loop, and sends it. name is taken. */
+void api__answer(struct api *a, struct grpc_call *call, api__part_fn part, int err, char *name);
 /* Goes on with those that are being made. */
 void api__work(struct api *a);
 

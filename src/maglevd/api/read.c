@@ -23,7 +23,7 @@ static const ProtobufCMessage *more_frontends(struct api__answer *w, struct aren
 
 API_HANDLER(list_frontends)
 {
-	api__answer(user, call, more_frontends, 0);
+	api__answer(user, call, more_frontends, 0, NULL);
 }
 
 API_HANDLER(get_frontend)
@@ -46,7 +46,7 @@ static const ProtobufCMessage *more_backends(struct api__answer *w, struct arena
 
 API_HANDLER(list_backends)
 {
-	api__answer(user, call, more_backends, 0);
+	api__answer(user, call, more_backends, 0, NULL);
 }
 
 API_HANDLER(get_backend)
