@@ -346,6 +346,40 @@ static void answers_that_nobody_reads_are_bounded_in_all(void **state)
 	kit_stop(&kit);
 }
 
+#define LONGEST 200000 /* of a request */
+#define PIECES 4       /* of 16,000 bytes, that come of one; the rest does not */
+
+/* Five requests that do not come to their end. */
+static struct raw *withholding(struct kit *kit)
+{
+	static const char piece[16000] = "\0\0\3\x0d\x40"; /* 200,000 bytes will come */
+	struct raw *r = greeted(kit);
+
+	for (uint32_t id = 1; id < 10; id += 2) {
+		raw_request(r, id, ECHO_PATH, STR(""), false);
+		for (int i = 0; i < PIECES; i++)
+			raw_frame(r, DATA, 0, id, (struct str){ piece, sizeof(piece) });
+	}
+	return r;
+}
+
+/* When requests that are not whole are too many in all, who holds little is served. */
+static void requests_that_do_not_end_are_bounded_and_harm_nobody_else(void **state)
+{
+	struct raw *clients[14];
+	struct kit kit;
+
+	kit_start(&kit, (struct grpc_server_config){ .max_message = LONGEST });
+	for (size_t i = 0; i < ARRAY_SIZE(clients); i++)
+		clients[i] = withholding(&kit);
+	kit_wait_int(&kit, &kit.traced, 1);
+	assert_int_equal(kit.traced_status, GRPC_RESOURCE_EXHAUSTED);
+	check_others_are_served(&kit);
+	for (size_t i = 0; i < ARRAY_SIZE(clients); i++)
+		raw_free(clients[i]);
+	kit_stop(&kit);
+}
+
 static void more_streams_than_allowed_are_refused(void **state)
 {
 	struct kit kit;
@@ -572,6 +606,7 @@ int main(void)
 		cmocka_unit_test(answers_that_are_not_taken_are_bounded),
 		cmocka_unit_test(answers_that_nobody_reads_are_bounded),
 		cmocka_unit_test(answers_that_nobody_reads_are_bounded_in_all),
+		cmocka_unit_test(requests_that_do_not_end_are_bounded_and_harm_nobody_else),
 		cmocka_unit_test(more_streams_than_allowed_are_refused),
 		cmocka_unit_test(requests_that_are_none_have_a_status),
 		cmocka_unit_test(headers_that_are_wrong_have_a_status),

@@ -7,7 +7,8 @@
  * grpc__end(): the clock, the limits, the end of the server. What comes after its end is ignored.
  *
  * Requests that are not whole are counted, by connection and in all: over the bound, the call whose
- * bytes were too many ends. A handler gets its request when all of it has come.
+ * bytes were too many ends, unless its connection holds no more than a share that everybody has,
+ * whatever the others hold. A handler gets its request when all of it has come.
  */
 #include <assert.h>
 #include <errno.h>
@@ -19,8 +20,9 @@
 #include "lib/grpc/server_private.h"
 #include "lib/pb/pb.h"
 
-#define HELD_FACTOR 2	   /* whole requests of the largest size, by one connection */
-#define HELD_FACTOR_ALL 16 /* and by all */
+#define HELD_FACTOR 2		       /* whole requests of the largest size, by one connection */
+#define HELD_FACTOR_ALL 16	       /* and by all */
+#define HELD_SHARE ((size_t)64 * 1024) /* that each connection may hold in any case */
 #define UNREAD "read the answers that wait first"
 
 static struct h2_stream *stream_of(struct grpc_call *call)
@@ -299,6 +301,8 @@ static bool holds_too_much(struct grpc_call *call)
 	const struct grpc__peer *peer = h2_conn_area(h2_stream_conn(stream_of(call)));
 	size_t max = call->server->config.max_message;
 
+	if (peer->held <= HELD_SHARE)
+		return false;
 	return peer->held > HELD_FACTOR * max || call->server->held > HELD_FACTOR_ALL * max;
 }
 

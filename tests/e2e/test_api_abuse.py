@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clients that do it wrong, on purpose or not, and the end of the server: nobody else is harmed."""
 import contextlib
+import gzip
 import os
 import resource
 import signal
@@ -14,7 +15,7 @@ import pytest
 
 from lab import PATIENCE, SLACK, VIP, config, frontend, pool, until
 from lab.api import Api, Refused, Status
-from lab.h2 import DATA, END_HEADERS, GOAWAY, HEADERS, PREFACE, RST_STREAM, Connection, field, frame, request
+from lab.h2 import DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PREFACE, RST_STREAM, Connection, field, frame, request
 
 A = '10.99.0.11'
 FILE = config(backends={'a': A}, frontends={'www': frontend(VIP, pool('all', 'a'))}, dataplane='vpp')
@@ -88,9 +89,19 @@ def test_what_is_not_there_is_unimplemented(daemon):
 
 def test_a_request_that_is_too_long_is_refused_and_the_connection_stays(daemon):
     with pytest.raises(Refused) as refused:
-        daemon.api.raw(GET, b'\x0a' + b'\xff\xff\x7f' + b'x' * (5 << 20))
-    assert refused.value.status == Status.RESOURCE_EXHAUSTED
+        daemon.api.raw(GET, b'\x0a\x81\x20' + b'x' * 4097)
+    assert refused.value.status == Status.RESOURCE_EXHAUSTED and '4096 bytes' in refused.value.text
     assert daemon.api.backend('a').state == 'up'
+
+
+def test_a_request_that_is_too_long_unpacked_is_refused(daemon, connect):
+    """What a few bytes may become is bounded: otherwise those of one read would hold the loop"""
+    bomb = gzip.compress(b'\x1a\0' * 2049)
+    one = connect()
+    one.send(request(GET, b'', grpc_encoding='gzip').split(frame(DATA, END_STREAM, 1, bytes(5)))[0] +
+             frame(DATA, END_STREAM, 1, struct.pack('>BI', 1, len(bomb)) + bomb))
+    one.wait(HEADERS)
+    daemon.wait_metric('maglev_grpc_calls_total', 1, method='GetBackend', status='RESOURCE_EXHAUSTED')
 
 
 def test_another_content_type_gets_http_415(connect):

@@ -18,6 +18,13 @@
 #include "src/maglevd/api/internal.h"
 #include "src/maglevd/engine.h"
 
+/*
+ * Names have up to 128 bytes, a reason has one less, and nothing else in a request is long. What is
+ * compressed may grow to a thousand times its size: were more allowed, the requests of one read
+ * could take long to unpack.
+ */
+#define REQUEST_MAX ((size_t)4096)
+
 static void watch_events(struct grpc_call *call, const ProtobufCMessage *request, void *user)
 {
 	struct api *a = user;
@@ -131,6 +138,7 @@ static int open_server(struct api *a)
 		.n_routes = ARRAY_SIZE(routes),
 		.user = a,
 		.tls = a->tls,
+		.max_message = REQUEST_MAX,
 		.descriptor_set = a->setup.reflection ? maglev_descriptors : NULL,
 		.descriptor_set_size = a->setup.reflection ? maglev_descriptors_size : 0,
 		.trace = on_trace,
