@@ -6,7 +6,7 @@ import pytest
 
 from lab import config, frontend, pool, until
 from lab.api import as_json
-from lab.h2 import DATA, Connection, request
+from lab.h2 import DATA, Connection, messages, request
 from lab.turns import Turns, long_turns
 
 BACKENDS, FRONTENDS = 10000, 1000
@@ -81,6 +81,20 @@ def test_replays_to_many_are_made_in_slices(daemon):
         daemon.wait_metric('maglev_watch_subscribers', 0)
 
     assert long_turns(daemon, watch) == 0
+
+
+def test_replays_are_not_put_off_by_later_ones(daemon):
+    """Who came first is served first: otherwise those who come and go could keep a replay from ever ending"""
+    client, left, told = Connection(daemon.api_port), {}, {}
+    streams = [2 * n + 1 for n in range(8)]
+    client.send(b''.join(request('/maglev.Maglev/WatchEvents', b'\x18\x01\x20\x01', stream=s) for s in streams))
+    while max(told.values(), default=0) < BACKENDS + FRONTENDS:
+        for kind, _, stream, payload in client.take(client.socket.recv(65536)):
+            if kind == DATA:
+                events, left[stream] = messages(left.get(stream, b'') + payload)
+                told[stream] = told.get(stream, 0) + len(events)
+    assert max(told, key=told.get) == streams[0], told
+    client.close()
 
 
 def test_long_answers_that_nobody_reads_are_bounded(daemon):

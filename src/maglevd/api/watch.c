@@ -5,9 +5,10 @@
  *
  * The replay of current states may be long (ten thousand backends in a thousand frontends), so it
  * is sent in slices, as far as the subscriber's queue takes it, by name: frontends first, then
- * backends. What happens meanwhile to a backend or frontend whose turn has come already is sent
- * like any event; of one whose turn is still to come nothing is sent, since the replay will tell
- * its state as it is then. So nothing is missing and nothing comes twice.
+ * backends. Who came first is served first, so that nobody's replay is put off by later ones. What
+ * happens meanwhile to a backend or frontend whose turn has come already is sent like any event; of
+ * one whose turn is still to come nothing is sent, since the replay will tell its state as it is
+ * then. So nothing is missing and nothing comes twice.
  *
  * Queues are bounded by the server (max_queued); who does not keep up is dropped with a status that
  * says so, and nobody else waits. That happens in the next turn: the end of a call is a log line,
@@ -53,7 +54,7 @@ struct watch {
 	struct ev_loop *loop;
 	struct engine *engine;
 	struct engine_observer observer;
-	struct subscriber *subscribers;
+	struct subscriber *subscribers, **end; /* who came first stands first */
 	struct watch_stats stats;
 	struct buf encoded;	    /* the event being sent */
 	struct arena *arena, *line; /* of the event being made; a log line may come in between */
@@ -68,6 +69,8 @@ static void unsubscribe(struct subscriber *s)
 	*s->back = s->next;
 	if (s->next)
 		s->next->back = s->back;
+	else
+		s->watch->end = s->back;
 	s->watch->stats.subscribers--;
 	ev_timer_start(s->watch->loop, &s->watch->soon); /* perhaps nobody wants the log any more */
 	free(s->cursor);
@@ -361,7 +364,7 @@ static void on_cancelled(void *user)
 	unsubscribe(user);
 }
 
-/* Nothing set means everything; a level alone means that log lines are meant. */
+/* No family set means all; the level is that of log lines, whoever else is wanted. */
 static int read_filter(struct subscriber *s, const Maglev__WatchRequest *request)
 {
 	bool all = !request->log && !request->backend && !request->frontend;
@@ -393,11 +396,9 @@ void watch_subscribe(struct watch *w, struct grpc_call *call, const Maglev__Watc
 	}
 	s->watch = w;
 	s->call = call;
-	s->next = w->subscribers;
-	s->back = &w->subscribers;
-	if (s->next)
-		s->next->back = &s->next;
-	w->subscribers = s;
+	s->back = w->end;
+	*w->end = s;
+	w->end = &s->next;
 	w->stats.subscribers++;
 	grpc_on_cancel(call, on_cancelled, s);
 	ev_timer_start(w->loop, &w->soon);
@@ -410,6 +411,7 @@ struct watch *watch_new(struct ev_loop *loop, struct engine *engine)
 	w->loop = loop;
 	w->engine = engine;
 	w->sink = -1;
+	w->end = &w->subscribers;
 	w->arena = arena_new();
 	w->line = arena_new();
 	ev_timer_init(&w->soon, on_soon, 0., 0.);

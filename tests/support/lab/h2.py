@@ -41,6 +41,15 @@ def request(path, message=b'', stream=1, **more):
         frame(DATA, END_STREAM, stream, struct.pack('>BI', 0, len(message)) + message)
 
 
+def messages(data):
+    """Those of a stream that are whole by now, and the rest."""
+    found, at = [], 0
+    while len(data) - at >= 5 and len(data) - at - 5 >= (n := int.from_bytes(data[at + 1:at + 5], 'big')):
+        found.append(data[at + 5:at + 5 + n])
+        at += 5 + n
+    return found, data[at:]
+
+
 class Connection:
     def __init__(self, port, preface=True, wide=True):
         """wide: takes what comes; otherwise as much as HTTP/2 gives a peer that says nothing."""
