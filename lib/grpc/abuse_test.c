@@ -346,6 +346,40 @@ static void answers_that_nobody_reads_are_bounded_in_all(void **state)
 	kit_stop(&kit);
 }
 
+/* Sends until no more is taken: how often it was. */
+static int send_all(struct kit *kit)
+{
+	int n = 0;
+
+	while (kit_send(kit, "much", 50000) == 0) {
+		n++;
+		kit_turn(kit);
+	}
+	return n;
+}
+
+/* What streams have waiting counts as well, whoever has little of it may go on. */
+static void streams_that_nobody_reads_are_bounded_in_all(void **state)
+{
+	struct raw *clients[3];
+	struct kit kit;
+
+	kit_start(&kit, (struct grpc_server_config){ .max_unread_all = 300000 });
+	for (int i = 0; i < (int)ARRAY_SIZE(clients); i++) {
+		int room = WINDOW + (i == 0 ? 300000 : 0);
+
+		clients[i] = greeted(&kit);
+		raw_request(clients[i], 1, "/grpc_test.Test/Watch", STR(""), false);
+		raw_frame(clients[i], DATA, END_STREAM, 1, STR("\0\0\0\0\0"));
+		kit_wait_int(&kit, &kit.handled, i + 1);
+		assert_in_range(send_all(&kit), room / 50000, room / 50000 + 2);
+	}
+	check_others_are_served(&kit);
+	for (size_t i = 0; i < ARRAY_SIZE(clients); i++)
+		raw_free(clients[i]);
+	kit_stop(&kit);
+}
+
 #define LONGEST 200000 /* of a request */
 #define PIECES 4       /* of 16,000 bytes, that come of one; the rest does not */
 
@@ -606,6 +640,7 @@ int main(void)
 		cmocka_unit_test(answers_that_are_not_taken_are_bounded),
 		cmocka_unit_test(answers_that_nobody_reads_are_bounded),
 		cmocka_unit_test(answers_that_nobody_reads_are_bounded_in_all),
+		cmocka_unit_test(streams_that_nobody_reads_are_bounded_in_all),
 		cmocka_unit_test(requests_that_do_not_end_are_bounded_and_harm_nobody_else),
 		cmocka_unit_test(more_streams_than_allowed_are_refused),
 		cmocka_unit_test(requests_that_are_none_have_a_status),

@@ -20,9 +20,10 @@
 #include "lib/grpc/server_private.h"
 #include "lib/pb/pb.h"
 
-#define HELD_FACTOR 2		       /* whole requests of the largest size, by one connection */
-#define HELD_FACTOR_ALL 16	       /* and by all */
-#define HELD_SHARE ((size_t)64 * 1024) /* that each connection may hold in any case */
+#define HELD_FACTOR 2			 /* whole requests of the largest size, by one connection */
+#define HELD_FACTOR_ALL 16		 /* and by all */
+#define HELD_SHARE ((size_t)64 * 1024)	 /* that each connection may hold in any case */
+#define UNREAD_SHARE ((size_t)64 * 1024) /* that each stream may have waiting in any case */
 #define UNREAD "read the answers that wait first"
 
 static struct h2_stream *stream_of(struct grpc_call *call)
@@ -524,12 +525,24 @@ void grpc_fail(struct grpc_call *call, enum grpc_status status, const char *fmt,
 	buf_free(&text);
 }
 
+/* A stream with so much waiting takes no more. */
+static bool is_behind(struct grpc_call *call, size_t queued)
+{
+	const struct grpc_server_config *config = &call->server->config;
+	size_t own = h2_conn_queued(h2_stream_conn(stream_of(call)));
+
+	if (queued > config->max_queued || queued <= UNREAD_SHARE)
+		return queued > config->max_queued;
+	return own > config->max_unread ||
+	       h2_host_stats(call->server->host)->queued > config->max_unread_all;
+}
+
 /* Keeps what was added since `before`, if it is not too much. */
 static int keep_queued(struct grpc_call *call, struct buf *out, size_t before)
 {
 	struct h2_stream *stream = stream_of(call);
 
-	if (h2_queued(stream) > call->server->config.max_queued) {
+	if (is_behind(call, h2_queued(stream))) {
 		out->n = before;
 		return -ENOBUFS;
 	}
@@ -554,7 +567,7 @@ int grpc_send_encoded(struct grpc_call *call, struct str shared, struct str own)
 	size_t before = out->n;
 
 	assert(!call->ended);
-	if (h2_queued(stream_of(call)) + shared.n + own.n > call->server->config.max_queued)
+	if (is_behind(call, h2_queued(stream_of(call)) + shared.n + own.n))
 		return -ENOBUFS;
 	grpc__frame_parts(out, shared, own);
 	return keep_queued(call, out, before);

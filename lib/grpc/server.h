@@ -103,7 +103,10 @@ void grpc_reply_encoded(struct grpc_call *call, struct str message);
 /* Ends the call without an answer, or a stream early. The text is made valid UTF-8. */
 void grpc_fail(struct grpc_call *call, enum grpc_status status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* One more message of a stream. -ENOBUFS, and nothing queued, when max_queued would be exceeded. */
+/*
+ * One more message of a stream. -ENOBUFS, and nothing queued, when max_queued would be exceeded, or
+ * max_unread or max_unread_all are by now and this call has more than 64 KiB of it.
+ */
 int grpc_send(struct grpc_call *call, const ProtobufCMessage *message);
 /* The same with bytes that are a message already, in two parts: what is shared, and what is not. */
 int grpc_send_encoded(struct grpc_call *call, struct str shared, struct str own);

@@ -32,9 +32,9 @@
 #include "src/maglevd/engine.h"
 #include "wire/api.h"
 
-#define REPLAY_SLICE (2 * NSEC_PER_MSEC)   /* a turn, for all subscribers */
-#define REPLAY_QUEUED ((size_t)256 * 1024) /* more is not put into a queue by the replay */
-#define ATTRS_MAX 32			   /* of a log line */
+#define REPLAY_SLICE (2 * NSEC_PER_MSEC)  /* a turn, for all subscribers */
+#define REPLAY_QUEUED ((size_t)32 * 1024) /* more is not put into a queue by the replay */
+#define ATTRS_MAX 32			  /* of a log line */
 
 enum replay { REPLAY_FRONTENDS, REPLAY_BACKENDS, REPLAY_DONE };
 
