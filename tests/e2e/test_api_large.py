@@ -83,6 +83,18 @@ def test_replays_to_many_are_made_in_slices(daemon):
     assert long_turns(daemon, watch) == 0
 
 
+def test_who_reads_is_not_dropped_by_a_reload(daemon):
+    """It changes ten thousand backends in one turn; each is an event and a line of the log"""
+    call = daemon.api.start('WatchEvents', timeout=60)
+    while next(call).backend.backend != NAMES[-1]:
+        pass
+    daemon.write(config(backends={'other': '10.0.0.1'}, frontends={}, dataplane='vpp'))
+    daemon.api.call('ReloadConfig', timeout=60)
+    removed = (event.backend.backend for event in call if event.backend.to == 'removed')
+    assert set(itertools.islice(removed, BACKENDS)) == set(NAMES)
+    call.cancel()
+
+
 def test_replays_are_not_put_off_by_later_ones(daemon):
     """Who came first is served first: otherwise those who come and go could keep a replay from ever ending"""
     client, left, told = Connection(daemon.api_port), {}, {}

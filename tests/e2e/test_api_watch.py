@@ -241,7 +241,7 @@ def test_one_that_never_reads_is_dropped_and_500_others_are_in_time(start_api):
             most.read(changes[act])
             keen.read(changes[act] + states * (alone + shared))
             worst = max(worst, time.monotonic() - began)
-        assert acts < 200, 'the stuck one was never dropped'
+        assert acts < 600, 'the stuck one was never dropped'
     assert worst < 1 + SLACK, worst
     assert rss(daemon) - before < 32 << 20
     most.complete()

@@ -24,6 +24,11 @@
  * could take long to unpack.
  */
 #define REQUEST_MAX ((size_t)4096)
+/*
+ * A reload may change ten thousand backends in one turn, each with an event and a line of the log:
+ * who reads as fast as anybody can still has all of that waiting then.
+ */
+#define EVENTS_MAX ((size_t)8 * 1024 * 1024)
 
 static void watch_events(struct grpc_call *call, const ProtobufCMessage *request, void *user)
 {
@@ -139,6 +144,7 @@ static int open_server(struct api *a)
 		.user = a,
 		.tls = a->tls,
 		.max_message = REQUEST_MAX,
+		.max_queued = EVENTS_MAX,
 		.descriptor_set = a->setup.reflection ? maglev_descriptors : NULL,
 		.descriptor_set_size = a->setup.reflection ? maglev_descriptors_size : 0,
 		.trace = on_trace,
