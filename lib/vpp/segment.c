@@ -28,12 +28,12 @@
 #define VERSION 2
 #define NAME_SIZE 128
 #define VECTOR_LENGTH_BEFORE 8
-#define DIRECTORY_MAX ((uint32_t)1 << 20)
+#define DIRECTORY_MAX ((uint32_t)1 << 18) /* VPP has some 5,000, and 25 for an interface */
 #define THREADS_MAX 1024
 #define ENTRIES_AT_ONCE 28
 #define BLOCK_SIZE ((size_t)4096)
 
-enum { SCALAR = 1, SIMPLE = 2, COMBINED = 3, NAMES = 4, GAUGE = 9 };
+enum { SCALAR = 1, SIMPLE = 2, COMBINED = 3, GAUGE = 9 };
 
 struct header {
 	uint64_t version, base, epoch, in_progress, directory;
@@ -184,18 +184,23 @@ static int find(struct vpp_segment *s, struct vpp_entry *e, struct directory_ent
 	return r;
 }
 
-static int find_counters(struct vpp_segment *s, struct vpp_entry *e, uint32_t type,
-			 struct vector *ret)
+/* The counters of one thread. */
+static int find_thread(struct vpp_segment *s, struct vpp_entry *e, uint32_t type, uint32_t thread,
+		       struct vector *ret)
 {
 	struct directory_entry d;
+	struct vector threads;
 	int r = find(s, e, &d);
 
 	if (r < 0)
 		return r;
-	if (d.type != type)
+	if (d.type != type || find_vector(s, d.value, sizeof(uint64_t), &threads) < 0 ||
+	    threads.n > THREADS_MAX)
 		return -EBADMSG;
-	r = find_vector(s, d.value, sizeof(uint64_t), ret);
-	return r == 0 && type != NAMES && ret->n > THREADS_MAX ? -EBADMSG : r;
+	if (thread >= threads.n)
+		return -ERANGE;
+	return follow(s, &threads, thread,
+		      type == SIMPLE ? sizeof(uint64_t) : sizeof(struct vpp_count), ret);
 }
 
 /* ---- beginning and end ---- */
@@ -300,63 +305,35 @@ int vpp_segment_scalar(struct vpp_segment *s, struct vpp_entry *e, uint64_t *ret
 	return 0;
 }
 
-int vpp_segment_simple(struct vpp_segment *s, struct vpp_entry *e, const uint32_t *columns,
-		       size_t n, uint64_t *ret)
+int vpp_segment_simple(struct vpp_segment *s, struct vpp_entry *e, uint32_t thread,
+		       const uint32_t *columns, size_t n, uint64_t *sum)
 {
-	struct vector threads, v;
-	int r = find_counters(s, e, SIMPLE, &threads);
+	struct vector v;
+	int r = find_thread(s, e, SIMPLE, thread, &v);
 
-	memset(ret, 0, n * sizeof(*ret));
-	for (uint32_t t = 0; r == 0 && t < threads.n; t++) {
-		r = follow(s, &threads, t, sizeof(uint64_t), &v);
-		for (size_t i = 0; r == 0 && i < n; i++) {
-			uint64_t count = 0;
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		uint64_t count = 0;
 
-			if (columns[i] < v.n)
-				r = fetch(s, v.at + columns[i] * sizeof(count), &count,
-					  sizeof(count));
-			ret[i] += count;
-		}
+		if (columns[i] < v.n)
+			r = fetch(s, v.at + columns[i] * sizeof(count), &count, sizeof(count));
+		sum[i] += count;
 	}
 	return r;
 }
 
-int vpp_segment_combined(struct vpp_segment *s, struct vpp_entry *e, const uint32_t *columns,
-			 size_t n, struct vpp_count *ret)
+int vpp_segment_combined(struct vpp_segment *s, struct vpp_entry *e, uint32_t thread,
+			 const uint32_t *columns, size_t n, struct vpp_count *sum)
 {
-	struct vector threads, v;
-	int r = find_counters(s, e, COMBINED, &threads);
+	struct vector v;
+	int r = find_thread(s, e, COMBINED, thread, &v);
 
-	memset(ret, 0, n * sizeof(*ret));
-	for (uint32_t t = 0; r == 0 && t < threads.n; t++) {
-		r = follow(s, &threads, t, sizeof(struct vpp_count), &v);
-		for (size_t i = 0; r == 0 && i < n; i++) {
-			struct vpp_count count = { 0 };
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct vpp_count count = { 0 };
 
-			if (columns[i] < v.n)
-				r = fetch(s, v.at + columns[i] * sizeof(count), &count,
-					  sizeof(count));
-			ret[i].packets += count.packets;
-			ret[i].bytes += count.bytes;
-		}
+		if (columns[i] < v.n)
+			r = fetch(s, v.at + columns[i] * sizeof(count), &count, sizeof(count));
+		sum[i].packets += count.packets;
+		sum[i].bytes += count.bytes;
 	}
-	return r;
-}
-
-int vpp_segment_name(struct vpp_segment *s, struct vpp_entry *e, uint32_t i, char *ret, size_t size)
-{
-	struct vector names, text;
-	int r = find_counters(s, e, NAMES, &names);
-	size_t n;
-
-	if (r == 0 && i >= names.n)
-		r = -ERANGE;
-	if (r == 0)
-		r = follow(s, &names, i, 1, &text);
-	if (r < 0)
-		return r;
-	n = text.n < size ? text.n : size - 1;
-	r = fetch(s, text.at, ret, n);
-	ret[r < 0 ? 0 : n] = '\0';
 	return r;
 }

@@ -50,13 +50,11 @@ int vpp_segment_end(struct vpp_segment *s);
 int vpp_segment_scalar(struct vpp_segment *s, struct vpp_entry *e, uint64_t *ret);
 #define VPP_NO_COLUMN UINT32_MAX
 /*
- * The sum over VPP's threads of each of n columns; 0 for one that no thread has. What is in ret is
- * undefined on failure.
+ * Adds what one of VPP's threads has counted, in each of n columns, to sum; a column that it does
+ * not have counts nothing. -ERANGE behind the last thread. One thread at a time, as there may be
+ * many of both; what is in sum is undefined on another failure.
  */
-int vpp_segment_simple(struct vpp_segment *s, struct vpp_entry *e, const uint32_t *columns,
-		       size_t n, uint64_t *ret);
-int vpp_segment_combined(struct vpp_segment *s, struct vpp_entry *e, const uint32_t *columns,
-			 size_t n, struct vpp_count *ret);
-/* Name number i of a vector of names, cut to what fits; "" for one without. -ERANGE behind them. */
-int vpp_segment_name(struct vpp_segment *s, struct vpp_entry *e, uint32_t i, char *ret,
-		     size_t size);
+int vpp_segment_simple(struct vpp_segment *s, struct vpp_entry *e, uint32_t thread,
+		       const uint32_t *columns, size_t n, uint64_t *sum);
+int vpp_segment_combined(struct vpp_segment *s, struct vpp_entry *e, uint32_t thread,
+			 const uint32_t *columns, size_t n, struct vpp_count *sum);

@@ -18,15 +18,14 @@ static const uint32_t columns[] = { 0, 1, 1000, VPP_NO_COLUMN };
 
 static void read_as_everything(struct vpp_segment *s, struct vpp_entry *e)
 {
-	struct vpp_count traffic[ARRAY_SIZE(columns)];
-	uint64_t counts[ARRAY_SIZE(columns)];
-	char text[16];
+	struct vpp_count traffic[ARRAY_SIZE(columns)] = { 0 };
+	uint64_t counts[ARRAY_SIZE(columns)] = { 0 };
 
 	vpp_segment_scalar(s, e, counts);
-	vpp_segment_simple(s, e, columns, ARRAY_SIZE(columns), counts);
-	vpp_segment_combined(s, e, columns, ARRAY_SIZE(columns), traffic);
-	vpp_segment_name(s, e, 0, text, sizeof(text));
-	vpp_segment_name(s, e, 1, text, sizeof(text));
+	for (uint32_t t = 0; t < 4; t++) {
+		vpp_segment_simple(s, e, t, columns, ARRAY_SIZE(columns), counts);
+		vpp_segment_combined(s, e, t, columns, ARRAY_SIZE(columns), traffic);
+	}
 }
 
 static int make_file(const uint8_t *data, size_t size)

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -465,7 +466,7 @@ static const char counted[] = " ip4-gre4 [3] " VIP "/32\n"
 			      "    10.0.0.1 weight:100 buckets:10000 flows:7 dpo:1 used\n"
 			      "    10.0.0.2 weight:50 buckets:6384 flows:2 dpo:2 used\n";
 
-static void counters_are_read_in_one_go(void **state)
+static void counters_are_those_of_the_text_and_the_segment(void **state)
 {
 	const struct lb_vip_key key = www();
 	const struct lb_vip_counters *vip;
@@ -576,6 +577,83 @@ static void a_long_text_is_asked_for_less_often(void **state)
 	buf_free(&text);
 }
 
+/* The longest turn of a loop, in time of the processor: what others run does not count. */
+struct longest {
+	ev_prepare before;
+	ev_check after;
+	int64_t began, ns;
+};
+
+static int64_t processor_time(void)
+{
+	struct timespec t;
+
+	assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t), 0);
+	return (int64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+}
+
+static void on_woken(struct ev_loop *loop, ev_check *w, int revents)
+{
+	((struct longest *)w->data)->began = processor_time();
+}
+
+static void on_about_to_poll(struct ev_loop *loop, ev_prepare *w, int revents)
+{
+	struct longest *l = w->data;
+	int64_t took = l->began ? processor_time() - l->began : 0;
+
+	l->ns = took > l->ns ? took : l->ns;
+}
+
+static void longest_begin(struct longest *l, struct ev_loop *loop)
+{
+	*l = (struct longest){ 0 };
+	ev_prepare_init(&l->before, on_about_to_poll);
+	ev_check_init(&l->after, on_woken);
+	ev_set_priority(&l->before, EV_MINPRI);
+	ev_set_priority(&l->after, EV_MAXPRI);
+	l->before.data = l->after.data = l;
+	ev_prepare_start(loop, &l->before);
+	ev_check_start(loop, &l->after);
+}
+
+static void longest_end(struct longest *l, struct ev_loop *loop)
+{
+	ev_prepare_stop(loop, &l->before);
+	ev_check_stop(loop, &l->after);
+}
+
+/* 1,000 threads of 500 VIPs are some million numbers */
+static void a_large_segment_is_read_in_slices(void **state)
+{
+	const struct lb_counters *c;
+	struct buf text = { 0 };
+	struct longest l;
+	struct kit k;
+
+	kit_begin(&k);
+	for (unsigned i = 0; i < 500; i++)
+		buf_printf(&text, " ip4-gre4 [%u] 192.0.2.1/32\n  protocol:6 port:%u\n",
+			   i % KIT_COLUMNS, i + 1);
+	k.text = buf_cstr(&text);
+	kit_set_threads(&k, 1000);
+	kit_set_packets(&k, LB_PACKETS_FIRST, 3, 7);
+	kit_set_route(&k, false, 1, 2, 3);
+	kit_start_up(&k);
+	longest_begin(&l, k.loop);
+	kit_wait_counters(&k);
+	longest_end(&l, k.loop);
+	assert_true(l.ns < 10 * NSEC_PER_MSEC);
+	c = dataplane_vpp.counters(k.dp);
+	assert_int_equal(c->vips.n, 500);
+	assert_int_equal(c->vips.items[2].packets[LB_PACKETS_FIRST], 0);
+	assert_int_equal(c->vips.items[3].packets[LB_PACKETS_FIRST], 7000);
+	assert_int_equal(c->vips.items[499].packets[LB_PACKETS_FIRST], 7000);
+	assert_int_equal(c->vips.items[499].bytes, 3000);
+	kit_end(&k);
+	buf_free(&text);
+}
+
 static void a_segment_that_is_being_changed_is_read_later(void **state)
 {
 	const struct lb_counters *c;
@@ -681,10 +759,11 @@ int main(void)
 		cmocka_unit_test(a_vip_with_many_servers_takes_few_round_trips),
 		cmocka_unit_test(what_is_gone_needs_no_deletion),
 		cmocka_unit_test(what_may_not_be_said_is_not_sent),
-		cmocka_unit_test(counters_are_read_in_one_go),
+		cmocka_unit_test(counters_are_those_of_the_text_and_the_segment),
 		cmocka_unit_test(routes_are_looked_up_until_something_moves),
 		cmocka_unit_test(what_is_new_is_counted_soon),
 		cmocka_unit_test(a_long_text_is_asked_for_less_often),
+		cmocka_unit_test(a_large_segment_is_read_in_slices),
 		cmocka_unit_test(a_segment_that_is_being_changed_is_read_later),
 		cmocka_unit_test(a_broken_segment_leaves_the_last_counters),
 		cmocka_unit_test(counters_stay_when_vpp_has_gone),

@@ -7,8 +7,8 @@
  * The text says which VIP is which column of VPP's counters, and how many flows a server has. VPP
  * stands still while it prints it, so a long text is asked for less often (TEXT_PAUSE). Then the
  * routes of the VIPs and servers are looked up, whose columns have the bytes; they are known until
- * something moves. Then the stats segment is read in one go; while VPP changes it, a timer comes
- * back.
+ * something moves. Then the stats segment is read, one of VPP's threads after the other, in slices:
+ * there may be many of them. When VPP changes it meanwhile, a timer begins again.
  *
  * A reading replaces the newest counters as a whole; until then, and after VPP has gone, the last
  * ones stay, with their age.
@@ -28,6 +28,7 @@
 #define SOON 0.5			/* s */
 #define AGAIN 0.02			/* s */
 #define TRIES 10
+#define SLICE (2 * NSEC_PER_MSEC) /* of reading, before others get the loop */
 #define HAS (LB_HAS_VIP_BYTES | LB_HAS_AS_BUCKETS | LB_HAS_AS_FLOWS | LB_HAS_SERVER_TRAFFIC)
 
 static const char *const entry_names[VPPLB__ENTRIES] = {
@@ -69,17 +70,7 @@ static void go_on(struct dataplane *dp, enum vpplb__gathering step, double after
 
 /* ---- reading the segment ---- */
 
-/* What one reading takes from the segment, column by column. */
-struct reading {
-	size_t n_vips, n_routes;
-	uint32_t *vip_columns; /* and one more, for VIP 0 */
-	uint64_t *packets[LB_PACKETS_KINDS];
-	uint32_t *route_columns;
-	struct vpp_count *to, *via; /* of the routes */
-	uint64_t boot_time;
-};
-
-static void reading_free(struct reading *r)
+static void reading_free(struct vpplb__reading *r)
 {
 	free(r->vip_columns);
 	free(r->route_columns);
@@ -87,13 +78,19 @@ static void reading_free(struct reading *r)
 		free(r->packets[i]);
 	free(r->to);
 	free(r->via);
+	*r = (struct vpplb__reading){ 0 };
 }
 
-static void reading_init(struct reading *r, const struct vpplb__gather *g)
+static void *zeros(size_t n, size_t size)
+{
+	return memset(mem_resize(NULL, n, size), 0, n * size);
+}
+
+static void reading_init(struct vpplb__reading *r, const struct vpplb__gather *g)
 {
 	size_t n_vips = g->text.vips.n + 1, n_routes = g->routes.n;
 
-	*r = (struct reading){ .n_vips = n_vips, .n_routes = n_routes };
+	*r = (struct vpplb__reading){ .n_vips = n_vips, .n_routes = n_routes };
 	r->vip_columns = mem_resize(NULL, n_vips, sizeof(*r->vip_columns));
 	for (size_t i = 0; i < g->text.vips.n; i++)
 		r->vip_columns[i] = g->text.vips.items[i].index;
@@ -102,44 +99,42 @@ static void reading_init(struct reading *r, const struct vpplb__gather *g)
 	for (size_t i = 0; i < n_routes; i++)
 		r->route_columns[i] = g->routes.items[i].column;
 	for (size_t i = 0; i < LB_PACKETS_KINDS; i++)
-		r->packets[i] = mem_resize(NULL, n_vips, sizeof(*r->packets[i]));
-	r->to = mem_resize(NULL, n_routes, sizeof(*r->to));
-	r->via = mem_resize(NULL, n_routes, sizeof(*r->via));
+		r->packets[i] = zeros(n_vips, sizeof(*r->packets[i]));
+	r->to = zeros(n_routes, sizeof(*r->to));
+	r->via = zeros(n_routes, sizeof(*r->via));
 }
 
-/* What is not there counts nothing: VPP makes counters when it first needs them. */
-static int absent_is_fine(int err)
+/* What is counted by one thread. -ERANGE: there is no such thread. */
+static int read_part(struct vpp_segment *s, struct vpp_entry *e, struct vpplb__reading *r)
 {
-	return err == -ENOENT ? 0 : err;
+	if (r->entry == VPPLB__BOOT_TIME)
+		return r->thread ? -ERANGE : vpp_segment_scalar(s, e, &r->boot_time);
+	if (r->entry < LB_PACKETS_KINDS)
+		return vpp_segment_simple(s, e, r->thread, r->vip_columns, r->n_vips,
+					  r->packets[r->entry]);
+	return vpp_segment_combined(s, e, r->thread, r->route_columns, r->n_routes,
+				    r->entry == VPPLB__ROUTE_TO ? r->to : r->via);
 }
 
-static int read_columns(struct vpp_segment *s, struct vpp_entry *e, struct reading *r)
-{
-	int err = absent_is_fine(vpp_segment_scalar(s, &e[VPPLB__BOOT_TIME], &r->boot_time));
-
-	for (size_t i = 0; err == 0 && i < LB_PACKETS_KINDS; i++)
-		err = absent_is_fine(
-			vpp_segment_simple(s, &e[i], r->vip_columns, r->n_vips, r->packets[i]));
-	if (err == 0)
-		err = absent_is_fine(vpp_segment_combined(s, &e[VPPLB__ROUTE_TO], r->route_columns,
-							  r->n_routes, r->to));
-	if (err == 0)
-		err = absent_is_fine(vpp_segment_combined(s, &e[VPPLB__ROUTE_VIA], r->route_columns,
-							  r->n_routes, r->via));
-	return err;
-}
-
-/* -EAGAIN: VPP is at it. */
-static int read_segment(struct vpp_segment *s, struct vpp_entry *entries, struct reading *r)
+/* The next part. -EAGAIN: VPP is at it, and what was read so far is worth nothing. */
+static int read_next(struct vpp_segment *s, struct vpp_entry *entries, struct vpplb__reading *r)
 {
 	int begin = vpp_segment_begin(s);
 	int err, end;
 
 	if (begin < 0)
 		return begin;
-	err = read_columns(s, entries, r);
+	err = read_part(s, &entries[r->entry], r);
 	end = vpp_segment_end(s);
-	return end < 0 ? end : err;
+	if (end < 0)
+		return end;
+	r->thread++;
+	/* what is not there counts nothing: VPP makes counters when it first needs them */
+	if (err != -ERANGE && err != -ENOENT)
+		return err;
+	r->entry++;
+	r->thread = 0;
+	return 0;
 }
 
 /* ---- from columns to counters ---- */
@@ -150,7 +145,7 @@ static size_t route_place(const struct vpplb__gather *g, const struct addr *host
 }
 
 /* All in order already, so that nothing is searched for. */
-static void count_vip(const struct vpplb__gather *g, const struct reading *r, size_t i,
+static void count_vip(const struct vpplb__gather *g, const struct vpplb__reading *r, size_t i,
 		      struct lb_counters *out)
 {
 	const struct vpplb_text_vip *vip = &g->text.vips.items[i];
@@ -170,7 +165,7 @@ static void count_vip(const struct vpplb__gather *g, const struct reading *r, si
 	vec_push(&out->vips, to);
 }
 
-static void count_servers(const struct vpplb__gather *g, const struct reading *r,
+static void count_servers(const struct vpplb__gather *g, const struct vpplb__reading *r,
 			  struct lb_counters *out)
 {
 	for (size_t i = 0; i < g->routes.n; i++)
@@ -181,7 +176,7 @@ static void count_servers(const struct vpplb__gather *g, const struct reading *r
 							      .bytes = r->via[i].bytes });
 }
 
-static void publish(struct dataplane *dp, const struct reading *r)
+static void publish(struct dataplane *dp, const struct vpplb__reading *r)
 {
 	struct vpplb__gather *g = &dp->gather;
 	struct lb_counters fresh = { .at = loop_realtime(), .has = HAS };
@@ -201,26 +196,43 @@ static void publish(struct dataplane *dp, const struct reading *r)
 	set_boot_time(dp, r->boot_time);
 }
 
-static void read_now(struct dataplane *dp)
+static void begin_reading(struct dataplane *dp, double after)
+{
+	reading_free(&dp->gather.reading);
+	reading_init(&dp->gather.reading, &dp->gather);
+	go_on(dp, VPPLB__READING, after);
+}
+
+static void end_reading(struct dataplane *dp, int err)
 {
 	struct vpplb__gather *g = &dp->gather;
-	struct reading r;
-	int err;
 
-	reading_init(&r, g);
-	err = read_segment(dp->segment, g->entries, &r);
-	if (err == 0)
-		publish(dp, &r);
-	reading_free(&r);
 	if (err == -EAGAIN && ++g->tries < TRIES) {
-		go_on(dp, VPPLB__READING, AGAIN);
+		begin_reading(dp, AGAIN);
 		return;
 	}
+	if (err == 0)
+		publish(dp, &g->reading);
+	reading_free(&g->reading);
 	rest(dp);
 	if (err < 0 && err != -EAGAIN && !g->broken) {
 		g->broken = true;
 		log_warn("vpp-stats-failed", LOG_S("error", strerror(-err)));
 	}
+}
+
+static void read_slice(struct dataplane *dp)
+{
+	struct vpplb__gather *g = &dp->gather;
+	int64_t until = loop_monotonic() + SLICE;
+	int err = 0;
+
+	while (err == 0 && g->reading.entry < VPPLB__ENTRIES && loop_monotonic() < until)
+		err = read_next(dp->segment, g->entries, &g->reading);
+	if (err == 0 && g->reading.entry < VPPLB__ENTRIES)
+		go_on(dp, VPPLB__READING, 0.);
+	else
+		end_reading(dp, err);
 }
 
 /* ---- routes ---- */
@@ -275,7 +287,7 @@ static void ask_routes(struct dataplane *dp)
 		g->route_at = g->routes.n; /* VPP has no such message, or too much waits */
 	if (!g->routes_under_way) {
 		g->tries = 0;
-		go_on(dp, VPPLB__READING, 0.);
+		begin_reading(dp, 0.);
 	}
 }
 
@@ -406,7 +418,7 @@ static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
 	if (dp->gather.step == VPPLB__LIST)
 		begin_routes(dp);
 	else
-		read_now(dp);
+		read_slice(dp);
 }
 
 /* ---- beginning and end ---- */
@@ -445,6 +457,7 @@ void vpplb__gather_drop(struct dataplane *dp)
 	ev_timer_stop(dp->loop, &g->again);
 	vpplb_text_free(&g->text);
 	vec_free(&g->routes);
+	reading_free(&g->reading);
 	g->routes_under_way = 0;
 	rest(dp);
 }

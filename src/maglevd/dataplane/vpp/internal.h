@@ -53,6 +53,18 @@ enum vpplb__entry {
 	VPPLB__ENTRIES
 };
 
+/* What is taken from the segment, column by column, each a sum over VPP's threads. */
+struct vpplb__reading {
+	size_t n_vips, n_routes;
+	uint32_t *vip_columns; /* and one more, for VIP 0 */
+	uint64_t *packets[LB_PACKETS_KINDS];
+	uint32_t *route_columns;
+	struct vpp_count *to, *via; /* of the routes */
+	uint64_t boot_time;
+	unsigned entry; /* what comes next, and of which thread */
+	uint32_t thread;
+};
+
 /* Each in turns of the loop of its own. */
 enum vpplb__gathering { VPPLB__IDLE, VPPLB__TEXT, VPPLB__LIST, VPPLB__ROUTES, VPPLB__READING };
 
@@ -60,6 +72,7 @@ struct vpplb__gather {
 	ev_timer tick, again;
 	enum vpplb__gathering step;
 	struct vpp_entry entries[VPPLB__ENTRIES];
+	struct vpplb__reading reading;
 	unsigned tries; /* of reading the segment, this time */
 	struct vpplb_text text;
 	bool text_due, text_fresh,

@@ -81,3 +81,5 @@ struct addr kit_addr(const char *text);
 void kit_set_packets(struct kit *k, unsigned kind, unsigned column, uint64_t packets);
 void kit_set_route(struct kit *k, bool via, unsigned column, uint64_t packets, uint64_t bytes);
 #define KIT_COLUMNS 16
+/* So many threads, at most 1,024, that all have counted the same. */
+void kit_set_threads(struct kit *k, unsigned n);

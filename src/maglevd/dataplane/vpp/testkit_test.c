@@ -20,7 +20,7 @@
 #define MS NSEC_PER_MSEC
 #define CHECKSUM_SIZE 9
 
-#define IMAGE_SIZE ((size_t)16 * 1024)
+#define IMAGE_SIZE ((size_t)128 * 1024)
 #define BASE ((uint64_t)0x7f0000000000)
 
 static const char *const counter_names[] = {
@@ -34,6 +34,7 @@ static const char *const counter_names[] = {
 #define DIRECTORY_AT 64
 #define THREADS_AT(i) (2048 + 64 * (size_t)(i))
 #define COLUMNS_AT(i) (4096 + 1024 * (size_t)(i))
+#define MANY_THREADS_AT(i) (16384 + 16384 * (size_t)(i) + 8)
 
 static void put_u64(struct kit *k, size_t at, uint64_t v)
 {
@@ -65,6 +66,16 @@ static void make_segment(struct kit *k)
 		put_u64(k, THREADS_AT(i) - 8, 1);
 		put_u64(k, THREADS_AT(i), BASE + COLUMNS_AT(i));
 		put_u64(k, COLUMNS_AT(i) - 8, KIT_COLUMNS);
+	}
+}
+
+void kit_set_threads(struct kit *k, unsigned n)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(counter_names); i++) {
+		put_entry(k, 1 + i, i < 4 ? 2 : 3, BASE + MANY_THREADS_AT(i), counter_names[i]);
+		put_u64(k, MANY_THREADS_AT(i) - 8, n);
+		for (size_t t = 0; t < n; t++)
+			put_u64(k, MANY_THREADS_AT(i) + 8 * t, BASE + COLUMNS_AT(i));
 	}
 }
 
