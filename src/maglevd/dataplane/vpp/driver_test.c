@@ -577,6 +577,42 @@ static void a_long_text_is_asked_for_less_often(void **state)
 	buf_free(&text);
 }
 
+/* nor may whoever looks at it through the API have it printed at will */
+static void a_long_text_is_not_printed_for_everybody_who_looks(void **state)
+{
+	const struct lb_op add = op(LB_OP_AS_ADD, "10.0.0.9", 0, 50);
+	struct buf text = { 0 };
+	struct kit k;
+	size_t asked;
+
+	kit_begin(&k);
+	kit_put_vip(&k, VIP, 80, 32, 0);
+	buf_adds(&text, " ip4-gre4 [1] " VIP "/32 src_ip_sticky\n  protocol:6 port:80\n");
+	while (text.n < 1000000) /* good for 20 s */
+		buf_adds(&text, "something that nobody understands, to make it long\n");
+	k.text = buf_cstr(&text);
+	kit_start_up(&k);
+	kit_wait_counters(&k);
+	asked = kit_count(&k, "cli_inband");
+	for (int i = 1; i <= 5; i++) {
+		kit_observe(&k);
+		kit_wait(&k, &k.observed, i);
+		assert_int_equal(k.err, 0);
+		assert_int_equal(k.state.vips.n, 1);
+		assert_true(k.state.vips.items[0].src_ip_sticky); /* as the last text said */
+	}
+	assert_int_equal(kit_count(&k, "cli_inband"), asked);
+	/* but what was changed by us is looked at anew */
+	buf_free(&text);
+	k.text = " ip4-gre4 [1] " VIP "/32\n  protocol:6 port:80\n";
+	kit_apply(&k, &add, 1);
+	kit_wait(&k, &k.applied, 1);
+	kit_observe(&k);
+	kit_wait(&k, &k.observed, 6);
+	assert_false(k.state.vips.items[0].src_ip_sticky);
+	kit_end(&k);
+}
+
 /* The longest turn of a loop, in time of the processor: what others run does not count. */
 struct longest {
 	ev_prepare before;
@@ -763,6 +799,7 @@ int main(void)
 		cmocka_unit_test(routes_are_looked_up_until_something_moves),
 		cmocka_unit_test(what_is_new_is_counted_soon),
 		cmocka_unit_test(a_long_text_is_asked_for_less_often),
+		cmocka_unit_test(a_long_text_is_not_printed_for_everybody_who_looks),
 		cmocka_unit_test(a_large_segment_is_read_in_slices),
 		cmocka_unit_test(a_segment_that_is_being_changed_is_read_later),
 		cmocka_unit_test(a_broken_segment_leaves_the_last_counters),

@@ -7,8 +7,9 @@
  * The text says which VIP is which column of VPP's counters, and how many flows a server has. VPP
  * stands still while it prints it, so a long text is asked for less often (TEXT_PAUSE). Then the
  * routes of the VIPs and servers are looked up, whose columns have the bytes; they are known until
- * something moves. Then the stats segment is read, one of VPP's threads after the other, in slices:
- * there may be many of them. When VPP changes it meanwhile, a timer begins again.
+ * something moves, and looked up anew now and then for what others moved. Then the stats segment
+ * is read, one of VPP's threads after the other, in slices: there may be many of them. When VPP
+ * changes it meanwhile, a timer begins again.
  *
  * A reading replaces the newest counters as a whole; until then, and after VPP has gone, the last
  * ones stay, with their age.
@@ -25,8 +26,10 @@
 
 #define READING (5 * NSEC_PER_SEC)
 #define TEXT_PAUSE (20 * NSEC_PER_USEC) /* for each byte: 1.5 MB every 30 s */
-#define SOON 0.5			/* s */
-#define AGAIN 0.02			/* s */
+#define TEXT_SHORT 50000		/* bytes; not worth sparing VPP */
+#define ROUTES_PAUSE (30 * NSEC_PER_SEC)
+#define SOON 0.5   /* s */
+#define AGAIN 0.02 /* s */
 #define TRIES 10
 #define SLICE (2 * NSEC_PER_MSEC) /* of reading, before others get the loop */
 #define HAS (LB_HAS_VIP_BYTES | LB_HAS_AS_BUCKETS | LB_HAS_AS_FLOWS | LB_HAS_SERVER_TRAFFIC)
@@ -349,10 +352,16 @@ static void list_routes(struct vpplb__gather *g)
 
 static void begin_routes(struct dataplane *dp)
 {
-	if (dp->gather.text_fresh || dp->gather.routes_due)
-		list_routes(&dp->gather);
-	dp->gather.step = VPPLB__ROUTES;
-	dp->gather.route_at = 0;
+	struct vpplb__gather *g = &dp->gather;
+	int64_t now = loop_monotonic();
+
+	g->routes_due |= now >= g->routes_next;
+	if (g->routes_due)
+		g->routes_next = now + ROUTES_PAUSE;
+	if (g->text_fresh || g->routes_due)
+		list_routes(g);
+	g->step = VPPLB__ROUTES;
+	g->route_at = 0;
 	ask_routes(dp);
 }
 
@@ -365,6 +374,7 @@ static void keep_text(struct vpplb__gather *g, struct vpplb_text *text, size_t s
 	*text = (struct vpplb_text){ 0 };
 	g->text_due = false;
 	g->text_fresh = true;
+	g->text_long = size > TEXT_SHORT;
 	g->text_next = loop_monotonic() + (int64_t)size * TEXT_PAUSE;
 }
 
@@ -482,11 +492,16 @@ void vpplb__gather_moved(struct dataplane *dp)
 	ev_timer_start(dp->loop, &g->tick);
 }
 
+bool vpplb__gather_knows(const struct dataplane *dp)
+{
+	const struct vpplb__gather *g = &dp->gather;
+
+	return g->text_long && !g->text_due && loop_monotonic() < g->text_next;
+}
+
 void vpplb__gather_take(struct dataplane *dp, struct vpplb_text *text, size_t size)
 {
 	/* while routes are looked up or columns read, theirs is the text they began with */
-	if (dp->gather.step == VPPLB__IDLE) {
+	if (dp->gather.step == VPPLB__IDLE)
 		keep_text(&dp->gather, text, size);
-		dp->gather.routes_due = true;
-	}
 }

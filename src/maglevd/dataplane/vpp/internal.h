@@ -18,6 +18,7 @@ struct vpplb__observe {
 	struct lb_state state;
 	struct vpplb_text text;
 	size_t text_size;
+	bool text_known; /* not asked for: gather has one that will do */
 	int err;
 };
 
@@ -77,7 +78,8 @@ struct vpplb__gather {
 	struct vpplb_text text;
 	bool text_due, text_fresh,
 		routes_due;		 /* to be asked for; not listed yet; to be found anew */
-	int64_t text_next;		 /* monotonic ns: not asked for before, unless it is due */
+	bool text_long;			 /* worth sparing VPP */
+	int64_t text_next, routes_next;	 /* monotonic ns: not asked for before, unless due */
 	VEC(struct vpplb__route) routes; /* by address */
 	size_t route_at, routes_asked, routes_under_way;
 	struct vpplb__slot slots[VPPLB__WINDOW];
@@ -133,6 +135,8 @@ void vpplb__gather_drop(struct dataplane *dp);
 void vpplb__gather_free(struct dataplane *dp);
 /* VIPs or servers came or went: columns have to be found anew. */
 void vpplb__gather_moved(struct dataplane *dp);
+/* Whether the text is long, still true as far as we know, and not to be asked for again yet. */
+bool vpplb__gather_knows(const struct dataplane *dp);
 /* A text that somebody else has read; taken over. */
 void vpplb__gather_take(struct dataplane *dp, struct vpplb_text *text, size_t size);
 

@@ -3,9 +3,12 @@
  * observe: four requests behind each other, and one answer to whoever asked.
  *
  * The global configuration, all VIPs, all servers, and the text that has what the dumps lack. VPP
- * works in order, so the last answer is the end. Servers that are deleted and wait to be collected
- * are not there; VIPs that are not a single address are somebody else's, and left alone. Where the
- * text does not tell whether a VIP is sticky, it is taken to be as configured.
+ * works in order, so the last answer is the end. VPP stands still while it prints the text, and
+ * whoever uses the API may ask at any rate: a long text that gather has read a while ago will do.
+ *
+ * Servers that are deleted and wait to be collected are not there; VIPs that are not a single
+ * address are somebody else's, and left alone. Where the text does not tell whether a VIP is
+ * sticky, it is taken to be as configured.
  */
 #include <assert.h>
 #include <errno.h>
@@ -23,7 +26,9 @@ static void clear(struct vpplb__observe *o)
 
 static bool is_sticky(const struct dataplane *dp, const struct lb_vip_key *key)
 {
-	const struct vpplb_text_vip *told = vpplb_text_find(&dp->observe.text, key);
+	const struct vpplb_text *text =
+		dp->observe.text_known ? &dp->gather.text : &dp->observe.text;
+	const struct vpplb_text_vip *told = vpplb_text_find(text, key);
 	size_t frontend = l4_frontend_of(dp->config, key);
 
 	if (told)
@@ -120,9 +125,12 @@ static void on_text(void *user, struct vpp_reader *r)
 static void on_servers_end(void *user)
 {
 	struct dataplane *dp = user;
-	int r = vpplb__ask_text(dp, on_text);
+	int r = 0;
 
-	if (r < 0 && r != -ENOTCONN)
+	dp->observe.text_known = vpplb__gather_knows(dp);
+	if (!dp->observe.text_known)
+		r = vpplb__ask_text(dp, on_text);
+	if (dp->observe.text_known || (r < 0 && r != -ENOTCONN))
 		ev_timer_start(dp->loop, &dp->tell);
 }
 
