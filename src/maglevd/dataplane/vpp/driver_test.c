@@ -285,7 +285,7 @@ static void vips_of_others_are_left_alone_or_told_apart(void **state)
 }
 
 /* the text is for people: where it does not tell, nothing is torn down for it */
-static void a_vip_that_the_text_does_not_have_is_as_sticky_as_configured(void **state)
+static void expect_as_sticky_as_configured(const char *text)
 {
 	struct l4_frontend frontend = { .name = "www",
 					.address = kit_addr(VIP),
@@ -297,7 +297,7 @@ static void a_vip_that_the_text_does_not_have_is_as_sticky_as_configured(void **
 
 	kit_begin(&k);
 	k.config = (struct l4_config){ .frontends = &frontend, .n_frontends = 1, .by_vip = by_vip };
-	k.text = "this VPP prints something else";
+	k.text = text;
 	kit_put_vip(&k, VIP, 80, 32, 0);
 	kit_put_vip(&k, "192.0.2.77", 80, 32, 0); /* nobody's */
 	kit_start_up(&k);
@@ -307,6 +307,17 @@ static void a_vip_that_the_text_does_not_have_is_as_sticky_as_configured(void **
 	assert_false(k.state.vips.items[0].src_ip_sticky);
 	assert_true(k.state.vips.items[1].src_ip_sticky);
 	kit_end(&k);
+}
+
+static void a_vip_that_the_text_does_not_have_is_as_sticky_as_configured(void **state)
+{
+	expect_as_sticky_as_configured("this VPP prints something else");
+}
+
+static void a_vip_in_words_that_are_not_known_is_as_sticky_as_configured(void **state)
+{
+	expect_as_sticky_as_configured(" ip4-gre4 [1] " VIP "/32 sticky:src-ip\n"
+				       "  protocol:6 port:80\n");
 }
 
 static void a_vpp_without_a_command_line_is_read_all_the_same(void **state)
@@ -788,6 +799,7 @@ int main(void)
 		cmocka_unit_test(what_is_programmed_is_read_back),
 		cmocka_unit_test(vips_of_others_are_left_alone_or_told_apart),
 		cmocka_unit_test(a_vip_that_the_text_does_not_have_is_as_sticky_as_configured),
+		cmocka_unit_test(a_vip_in_words_that_are_not_known_is_as_sticky_as_configured),
 		cmocka_unit_test(a_vpp_without_a_command_line_is_read_all_the_same),
 		cmocka_unit_test(a_configuration_that_cannot_be_read_is_a_failure),
 		cmocka_unit_test(operations_are_carried_out_in_order),

@@ -31,7 +31,7 @@ static bool is_sticky(const struct dataplane *dp, const struct lb_vip_key *key)
 	const struct vpplb_text_vip *told = vpplb_text_find(text, key);
 	size_t frontend = l4_frontend_of(dp->config, key);
 
-	if (told)
+	if (told && told->sticky_told)
 		return told->src_ip_sticky;
 	return frontend != SIZE_MAX && dp->config->frontends[frontend].src_ip_sticky;
 }

@@ -85,7 +85,7 @@ static bool parse_vip(struct line *l, struct vpplb_text_vip *ret)
 {
 	struct str word;
 
-	*ret = (struct vpplb_text_vip){ .key.protocol = L4_PROTOCOL_ANY };
+	*ret = (struct vpplb_text_vip){ .key.protocol = L4_PROTOCOL_ANY, .sticky_told = true };
 	if (!next_word(l, &word) || !parse_index(word, &ret->index) || !next_word(l, &word) ||
 	    !parse_host(word, &ret->key.address))
 		return false;
@@ -94,6 +94,8 @@ static bool parse_vip(struct line *l, struct vpplb_text_vip *ret)
 			return false;
 		if (str_eq(word, STR("src_ip_sticky")))
 			ret->src_ip_sticky = true;
+		else
+			ret->sticky_told = false; /* it may mean just that */
 	}
 	return true;
 }

@@ -3,8 +3,8 @@
  * text: what VPP prints for "show lb vips verbose", which has what its dumps lack: the index of a
  * VIP, which is the column of its counters, whether it is sticky, and the live flows of a server.
  *
- * It is text for people, and may change with every version: whatever is not understood is left out,
- * and nothing that is programmed depends on it.
+ * It is text for people, and may change with every version: whatever is not understood is left out.
+ * Only one thing that is programmed depends on it: a VIP that it says to be sticky, or not to be.
  */
 #pragma once
 
@@ -21,10 +21,10 @@ struct vpplb_text_as {
 struct vpplb_text_vip {
 	struct lb_vip_key key;
 	uint32_t index;
-	uint32_t buckets; /* of all */
-	bool src_ip_sticky;
-	size_t as_first, n_as; /* in as */
-	size_t route;	       /* for who keeps routes: nothing of the text */
+	uint32_t buckets;		 /* of all */
+	bool src_ip_sticky, sticky_told; /* in words that are known */
+	size_t as_first, n_as;		 /* in as */
+	size_t route;			 /* for who keeps routes: nothing of the text */
 };
 
 /* VIPs by key, each once; the servers of a VIP by address, each once. Removed ones are left out. */
