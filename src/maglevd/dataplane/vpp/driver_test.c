@@ -466,6 +466,12 @@ static void what_may_not_be_said_is_not_sent(void **state)
 	assert_int_equal(k.err, -EINVAL);
 	assert_int_equal(k.n_done, 1);
 	assert_int_equal(kit_count(&k, "lb_add_del_vip_v2"), 1);
+	k.no = "lb_add_del_vip_v2"; /* whatever is found first, the first in order is told */
+	k.retval = -81;
+	kit_apply(&k, ops, 2);
+	kit_wait(&k, &k.applied, 3);
+	assert_int_equal(k.err, -EEXIST);
+	assert_int_equal(k.n_done, 0);
 	kit_end(&k);
 }
 
@@ -622,6 +628,29 @@ static void a_long_text_is_not_printed_for_everybody_who_looks(void **state)
 	kit_wait(&k, &k.observed, 6);
 	assert_false(k.state.vips.items[0].src_ip_sticky);
 	kit_end(&k);
+}
+
+/* printing a short one costs VPP little, and what others changed shows at once */
+static void a_short_text_is_asked_for_by_everybody_who_looks(void **state)
+{
+	struct buf text = { 0 };
+	struct kit k;
+	size_t asked;
+
+	kit_begin(&k);
+	while (text.n < 40000) /* good for 0.8 s */
+		buf_adds(&text, "something that nobody understands, to make it long\n");
+	k.text = buf_cstr(&text);
+	k.reading = 3600 * NSEC_PER_SEC;
+	kit_start_up(&k);
+	while (!dataplane_vpp.counters(k.dp))
+		ev_run(k.loop, EVRUN_ONCE);
+	asked = kit_count(&k, "cli_inband");
+	kit_observe(&k);
+	kit_wait(&k, &k.observed, 1);
+	assert_int_equal(kit_count(&k, "cli_inband"), asked + 1);
+	kit_end(&k);
+	buf_free(&text);
 }
 
 /* The longest turn of a loop, in time of the processor: what others run does not count. */
@@ -812,6 +841,7 @@ int main(void)
 		cmocka_unit_test(what_is_new_is_counted_soon),
 		cmocka_unit_test(a_long_text_is_asked_for_less_often),
 		cmocka_unit_test(a_long_text_is_not_printed_for_everybody_who_looks),
+		cmocka_unit_test(a_short_text_is_asked_for_by_everybody_who_looks),
 		cmocka_unit_test(a_large_segment_is_read_in_slices),
 		cmocka_unit_test(a_segment_that_is_being_changed_is_read_later),
 		cmocka_unit_test(a_broken_segment_leaves_the_last_counters),
