@@ -31,6 +31,20 @@ def test_a_vpp_without_the_messages_that_we_need(personality, vpps, start_on):
     assert len(daemon.all('vpp-unsupported')) == 1 and not daemon.all('dataplane-connect')
 
 
+@pytest.mark.parametrize('mode', ['close', 'hang'])
+def test_nor_does_it_hand_out_statistics(mode, vpps, start_on):
+    """Of two things that are wrong the first is told, once, and not both in turns with every attempt"""
+    vpp = vpps('none')
+    vpp.ask(f'stats {mode}')
+    daemon = start_on(vpp, FILE, brisk=True)
+    daemon.wait_metric('maglev_vpp_connected', 1)
+    assert WORDS['none'] in daemon.api.call('GetVPPInfo').problem
+    assert len(daemon.all('vpp-unsupported')) == 1 and not daemon.all('vpp-connect-failed')
+    vpp.ask('stats good')
+    vpp.restart('new')
+    vpp.wait_weights(VIP, {A: 100})
+
+
 def test_it_is_programmed_once_it_is_another_one(vpps, start_on):
     """Upgraded and restarted, and seen without a restart of ours; and back"""
     vpp = vpps('old')

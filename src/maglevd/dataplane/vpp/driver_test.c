@@ -155,6 +155,27 @@ static void an_old_vpp_is_never_told_anything(void **state)
 	}
 }
 
+/* two things that are wrong are not told in turns, for ever */
+static void an_old_vpp_is_known_without_its_segment(void **state)
+{
+	const struct dataplane_info *info;
+	struct kit k;
+
+	kit_begin(&k);
+	cleanup_fd(&k.segment);
+	k.segment = -1;
+	k.leave_out = "lb_";
+	kit_start(&k);
+	info = dataplane_vpp.info(k.dp);
+	while (!info->connect_time)
+		ev_run(k.loop, EVRUN_ONCE);
+	assert_string_equal(info->problem, "the lb plugin is not loaded in VPP");
+	assert_string_equal(info->version, "26.10");
+	assert_int_equal(k.accepted, 1);
+	assert_int_equal(k.ups, 0);
+	kit_end(&k);
+}
+
 static void an_answer_that_never_comes_is_a_vpp_that_is_down(void **state)
 {
 	struct lb_op weight = op(LB_OP_AS_WEIGHT, "10.0.0.1", 100, 0);
@@ -821,6 +842,7 @@ int main(void)
 		cmocka_unit_test(a_vpp_that_dies_is_down_and_comes_back_empty),
 		cmocka_unit_test(without_the_stats_segment_it_is_not_up),
 		cmocka_unit_test(an_old_vpp_is_never_told_anything),
+		cmocka_unit_test(an_old_vpp_is_known_without_its_segment),
 		cmocka_unit_test(an_answer_that_never_comes_is_a_vpp_that_is_down),
 		cmocka_unit_test(a_connection_cut_in_the_middle_of_an_answer_heals),
 		cmocka_unit_test(a_vpp_that_is_silent_at_first_is_tried_again),

@@ -6,8 +6,8 @@
  *	dial -> API ready -> who are you? -> the segment -> up -> ... -> down -> dial
  *
  * A VPP without the messages that are needed is never up: nothing is sent that it might take for
- * something else. It is kept company all the same, so that its restart is seen at once; what is
- * missing stands in one log line and in info().
+ * something else. It is kept company all the same, with or without a segment, so that its restart
+ * is seen at once; what is missing stands in one log line and in info().
  *
  * observe.c and apply.c are the reconciler's one request at a time; gather.c asks between them.
  * They share the connection, and VPP answers in order. What is programmed there stays when we go.
@@ -76,19 +76,15 @@ static void on_api_ended(void *user, enum vpp_end why, const char *text)
 	go_down(user, text);
 }
 
-static void on_stats_failed(void *user, const char *text)
-{
-	go_down(user, text);
-}
-
 /* ---- up ---- */
 
 static void go_up_if_complete(struct dataplane *dp)
 {
-	if (!dp->known || !dp->segment)
+	if (!dp->known || dp->stats)
 		return;
 	dp->who.info.connect_time = loop_realtime();
-	vpplb__gather_attach(dp);
+	if (dp->segment)
+		vpplb__gather_attach(dp);
 	if (!dp->supported)
 		return;
 	vpplb__gather_start(dp);
@@ -103,6 +99,18 @@ static void on_stats_ready(void *user, struct vpp_segment *segment)
 
 	dp->segment = segment;
 	vpp_stats_free(TAKE_PTR(dp->stats));
+	go_up_if_complete(dp);
+}
+
+static void on_stats_failed(void *user, const char *text)
+{
+	struct dataplane *dp = user;
+
+	if (dp->supported) {
+		go_down(dp, text);
+		return;
+	}
+	vpp_stats_free(TAKE_PTR(dp->stats)); /* what is wrong with this VPP is known already */
 	go_up_if_complete(dp);
 }
 
