@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "src/maglevd/dataplane/vpp/internal.h"
 #include "src/maglevd/dataplane/vpp/testkit.h"
 
 #define VIP "198.51.100.10"
@@ -571,6 +572,23 @@ static void routes_are_looked_up_until_something_moves(void **state)
 	kit_end(&k);
 }
 
+/* their columns belong to one life of a route, and others may end it */
+static void routes_are_looked_up_again_after_a_while(void **state)
+{
+	struct kit k;
+
+	kit_begin(&k);
+	k.text = counted;
+	kit_start_up(&k);
+	kit_wait_counters(&k);
+	assert_true(k.dp->gather.routes_next > loop_monotonic() + 20 * NSEC_PER_SEC);
+	k.dp->gather.routes_next = loop_monotonic(); /* and so it has come */
+	kit_wait_counters(&k);
+	kit_wait_counters(&k);
+	assert_int_equal(kit_count(&k, "ip_route_lookup"), 6);
+	kit_end(&k);
+}
+
 /* whoever made a VIP need not wait for a whole period to see it counted */
 static void what_is_new_is_counted_soon(void **state)
 {
@@ -860,6 +878,7 @@ int main(void)
 		cmocka_unit_test(what_may_not_be_said_is_not_sent),
 		cmocka_unit_test(counters_are_those_of_the_text_and_the_segment),
 		cmocka_unit_test(routes_are_looked_up_until_something_moves),
+		cmocka_unit_test(routes_are_looked_up_again_after_a_while),
 		cmocka_unit_test(what_is_new_is_counted_soon),
 		cmocka_unit_test(a_long_text_is_asked_for_less_often),
 		cmocka_unit_test(a_long_text_is_not_printed_for_everybody_who_looks),
