@@ -24,7 +24,7 @@
 
 #define VPP_API_PENDING_MAX 1024
 #define VPP_API_REQUEST_MAX ((size_t)64 * 1024)
-#define VPP_API_DETAILS_MAX ((size_t)1000000)
+#define VPP_API_DETAILS_MAX ((size_t)1 << 18)
 
 struct vpp_api;
 

@@ -560,6 +560,30 @@ static void a_dump_without_end_ends_the_connection(void **state)
 	finish(&t);
 }
 
+/* nor are more than anybody has, however fast they come */
+static void a_dump_of_too_many_records_ends_the_connection(void **state)
+{
+	struct test t = { 0 };
+	struct buf some = { 0 };
+
+	begin(&t);
+	vpp_api_dump(t.api, &thing_dump, NULL, on_answer, on_done, &t);
+	for (unsigned i = 0; i < 1024; i++) {
+		size_t frame = vpp_frame_begin(&some);
+
+		vpp_put_u16(&some, 106);
+		vpp_put_u32(&some, 1);
+		vpp_put_u32(&some, 0);
+		vpp_frame_end(&some, frame);
+	}
+	for (size_t n = 0; n <= VPP_API_DETAILS_MAX; n += 1024)
+		say(&t, some.p, some.n);
+	assert_ended(&t, VPP_END_GARBAGE, "lb_vip_details_1329ec9b has no end");
+	assert_int_equal(t.answers, VPP_API_DETAILS_MAX);
+	buf_free(&some);
+	finish(&t);
+}
+
 static void silence_is_asked_for_a_sign_of_life(void **state)
 {
 	struct test t = { 0 };
@@ -782,6 +806,7 @@ int main(void)
 		cmocka_unit_test(an_answer_that_does_not_come_ends_the_connection),
 		cmocka_unit_test(a_greeting_that_is_not_answered_ends_the_connection),
 		cmocka_unit_test(a_dump_without_end_ends_the_connection),
+		cmocka_unit_test(a_dump_of_too_many_records_ends_the_connection),
 		cmocka_unit_test(silence_is_asked_for_a_sign_of_life),
 		cmocka_unit_test(a_peer_that_closes_is_told),
 		cmocka_unit_test(a_peer_that_closes_in_the_middle_of_a_message_is_told),
