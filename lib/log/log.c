@@ -44,6 +44,7 @@ static struct logger {
 	struct buf inner; /* logged inside a sink */
 	struct buf rest;
 	size_t gone;	/* of rest */
+	bool held;	/* lines are added to rest while there is room */
 	struct buf cut; /* a shortened value */
 	bool telling;
 	uint64_t dropped;
@@ -268,11 +269,32 @@ bool log_pending(void)
 	return logger.gone < logger.rest.n;
 }
 
+void log_hold(void)
+{
+	assert(!logger.held);
+	logger.held = true;
+}
+
+void log_release(void)
+{
+	logger.held = false;
+	log_flush();
+}
+
+static bool is_held(struct str json)
+{
+	return logger.held && logger.rest.n - logger.gone + json.n <= LOG_HELD_MAX;
+}
+
 static void to_fd(struct str json)
 {
 	size_t done = 0;
 	bool waits = true;
 
+	if (is_held(json)) {
+		buf_add(&logger.rest, json.p, json.n);
+		return;
+	}
 	log_flush();
 	if (!log_pending()) {
 		done = write_all(logger.fd, json.p, json.n);

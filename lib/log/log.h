@@ -115,6 +115,13 @@ void log_remove_sink(int id);
 bool log_wants(enum log_level level);
 /* fields ends with LOG_KIND_END, or is NULL for none. */
 void log_write(enum log_level level, const char *msg, const struct log_field *fields);
+/*
+ * Around what may log thousands of lines: those for the descriptor are written together, up to
+ * LOG_HELD_MAX bytes of them. Each by itself would cost a call, and the reader that it wakes.
+ */
+#define LOG_HELD_MAX ((size_t)64 * 1024)
+void log_hold(void);
+void log_release(void);
 /* Whether something waits for the descriptor; log_flush() writes what it takes now. */
 bool log_pending(void);
 void log_flush(void);

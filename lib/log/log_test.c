@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -269,6 +270,36 @@ static void what_a_pipe_does_not_take_at_once_waits(void **state)
 	assert_int_equal(log_dropped() - before, 0);
 }
 
+static size_t unread(int fd)
+{
+	int n;
+
+	assert_int_equal(ioctl(fd, FIONREAD, &n), 0);
+	return (size_t)n;
+}
+
+static void lines_that_are_held_are_written_together(void **state)
+{
+	struct ends *e = *state;
+	unsigned n;
+
+	log_hold();
+	log_info("first");
+	log_info("second");
+	assert_int_equal(unread(e->reader), 0);
+	log_release();
+	assert_int_equal(count_lines(e->reader), 2);
+
+	log_hold();
+	for (n = 0; !unread(e->reader); n++)
+		log_info("filler");
+	assert_true(n > 100);
+	log_release();
+	assert_int_equal(count_lines(e->reader), n);
+	log_info("at once");
+	assert_true(unread(e->reader) > 0);
+}
+
 static void what_waits_is_bounded_and_lines_beyond_are_dropped_whole_and_counted(void **state)
 {
 	struct ends *e = *state;
@@ -480,6 +511,7 @@ int main(void)
 		PIPED(a_value_of_the_largest_size_is_not_cut),
 		PIPED(a_warm_logger_does_not_allocate),
 		PIPED(what_a_pipe_does_not_take_at_once_waits),
+		PIPED(lines_that_are_held_are_written_together),
 		PIPED(what_waits_is_bounded_and_lines_beyond_are_dropped_whole_and_counted),
 		PIPED(a_reader_that_leaves_costs_all_that_waits),
 		PIPED(a_line_that_was_begun_is_finished_before_the_next),

@@ -22,6 +22,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec.h"
 #include "core/l4/guard.h"
 #include "core/l4/override.h"
 #include "lib/log/log.h"
@@ -29,6 +30,7 @@
 #include "src/maglevd/snapshot.h"
 
 #define ENDS_PER_TURN 16
+#define FAREWELLS_PER_TURN 500
 
 struct engine {
 	struct ev_loop *loop;
@@ -38,11 +40,15 @@ struct engine {
 	const struct engine_observer *observers[ENGINE_OBSERVERS_MAX];
 	size_t n_observers;
 	bool guard;
+	VEC(struct l4_reload_change) leaving; /* removed by a reload, and not all told yet */
+	size_t n_left;			      /* of them: told and freed */
+	ev_timer farewell;		      /* active while there are more */
 	/* names of frontends that changed with the transition being told, for its log line */
 	struct buf went_up, went_down;
 };
 
 static void on_expiry(struct ev_loop *loop, ev_periodic *w, int events);
+static void on_farewell(struct ev_loop *loop, ev_timer *w, int events);
 
 struct engine *engine_new(struct ev_loop *loop, struct snapshot *first)
 {
@@ -51,6 +57,8 @@ struct engine *engine_new(struct ev_loop *loop, struct snapshot *first)
 	e->loop = loop;
 	ev_periodic_init(&e->expiry, on_expiry, 0., 0., NULL);
 	e->expiry.data = e;
+	ev_timer_init(&e->farewell, on_farewell, 0., 0.);
+	e->farewell.data = e;
 	e->snapshot = first;
 	l4_model_init(&e->model, &first->config, loop_realtime());
 	return e;
@@ -61,6 +69,10 @@ void engine_free(struct engine *e)
 	if (!e)
 		return;
 	ev_periodic_stop(e->loop, &e->expiry);
+	ev_timer_stop(e->loop, &e->farewell);
+	for (; e->n_left < e->leaving.n; e->n_left++)
+		l4_backend_state_free(e->leaving.items[e->n_left].backend);
+	vec_free(&e->leaving);
 	l4_model_free(&e->model);
 	snapshot_free(e->snapshot);
 	buf_free(&e->went_up);
@@ -308,18 +320,46 @@ int engine_set_weight(struct engine *e, const struct engine_weight *w)
 	return 0;
 }
 
+/* Tells of some that are gone. Nobody acts upon that, and there may be ten thousand. */
+static void say_farewells(struct engine *e, size_t n)
+{
+	for (; n && e->n_left < e->leaving.n; n--, e->n_left++) {
+		const struct l4_reload_change *change = &e->leaving.items[e->n_left];
+
+		tell_backend(e, change->backend, &change->transition, "configuration");
+		l4_backend_state_free(change->backend);
+	}
+	if (e->n_left < e->leaving.n) {
+		ev_timer_start(e->loop, &e->farewell);
+		return;
+	}
+	vec_free(&e->leaving);
+	e->n_left = 0;
+}
+
+static void on_farewell(struct ev_loop *loop, ev_timer *w, int events)
+{
+	log_hold();
+	say_farewells(w->data, FAREWELLS_PER_TURN);
+	log_release();
+}
+
+/* What was removed comes last. */
 static void tell_changes(struct engine *e, const struct l4_reload *reload)
 {
 	for (size_t i = 0; i < reload->changes.n; i++) {
 		const struct l4_reload_change *change = &reload->changes.items[i];
 
+		if (change->removed) {
+			assert(change->has_transition);
+			vec_push(&e->leaving, *change);
+			continue;
+		}
 		if (change->has_transition)
 			tell_backend(e, change->backend, &change->transition, "configuration");
-		if (change->removed)
-			l4_backend_state_free(change->backend);
-		else
-			pass_if_static(e, change->backend);
+		pass_if_static(e, change->backend);
 	}
+	say_farewells(e, FAREWELLS_PER_TURN);
 }
 
 void engine_reload(struct engine *e, struct snapshot *next)
@@ -329,6 +369,8 @@ void engine_reload(struct engine *e, struct snapshot *next)
 	struct l4_reload reload = { 0 };
 
 	e->snapshot = next;
+	log_hold();
+	say_farewells(e, SIZE_MAX); /* of the reload before: a name that comes back is another */
 	l4_model_reload(&e->model, &next->config, now, &reload);
 	TELL(e, reloaded, &reload); /* first: observers keep tables by index */
 	tell_changes(e, &reload);
@@ -336,6 +378,7 @@ void engine_reload(struct engine *e, struct snapshot *next)
 	for (size_t i = 0; i < next->config.n_frontends; i++)
 		judge_frontend(e, i, now);
 	update_guard(e);
+	log_release();
 	watch_expiry(e);
 	vec_free(&reload.changes);
 	snapshot_free(old);

@@ -243,7 +243,7 @@ static struct engine *new_with_static(unsigned n)
 
 	buf_adds(&text, HEAD "  backends:\n");
 	for (unsigned i = 0; i < n; i++)
-		buf_printf(&text, "    b%u: { address: 10.0.0.%u }\n", i, i + 1);
+		buf_printf(&text, "    b%u: { address: 10.0.%u.%u }\n", i, i / 200, 1 + i % 200);
 	e = start(buf_cstr(&text));
 	buf_free(&text);
 	return e;
@@ -264,6 +264,43 @@ static void overrides_that_end_together_are_ended_in_several_turns(void **state)
 		ev_run(EV_DEFAULT, EVRUN_ONCE);
 	assert_in_range(count_up(e), 1, 50);
 	assert_true(testing_wait(EV_DEFAULT, all_are_up, e));
+	engine_free(e);
+}
+
+static unsigned count_removed(void)
+{
+	unsigned n = 0;
+
+	for (const char *p = buf_cstr(&told); (p = strstr(p, ">removed:")); p++)
+		n++;
+	return n;
+}
+
+static bool all_are_removed(void *user)
+{
+	return count_removed() == 1200;
+}
+
+/* FR-5.3: each is told, and before a name comes back */
+static void ten_thousand_that_go_are_told_in_several_turns(void **state)
+{
+	struct engine *e = new_with_static(1200);
+
+	told.n = 0;
+	engine_reload(e, testing_snapshot(CONFIG));
+	assert_in_range(count_removed(), 1, 600);
+	assert_true(testing_wait(EV_DEFAULT, all_are_removed, NULL));
+	engine_free(e);
+
+	e = new_with_static(1200);
+	told.n = 0;
+	engine_reload(e, testing_snapshot(CONFIG));
+	engine_reload(e, testing_snapshot(CONFIG));
+	assert_int_equal(count_removed(), 1200);
+	engine_free(e);
+
+	e = new_with_static(1200);
+	engine_reload(e, testing_snapshot(CONFIG));
 	engine_free(e);
 }
 
@@ -310,7 +347,7 @@ static void a_reload_tells_what_it_changed(void **state)
 					       "  frontends:\n"
 					       "    one: { address: 192.0.2.1, pools: "
 					       "[{ name: p, backends: { a: {}, n: {} } }] }\n"));
-	expect_told("reloaded:4 b:up>removed:removed one=up n:unknown>up:static "
+	expect_told("reloaded:4 one=up n:unknown>up:static b:up>removed:removed "
 		    "s:up>removed:removed ");
 	assert_int_equal(backend(e, "a")->health.state, HEALTH_PAUSED);
 	assert_int_equal(engine_model(e)->config->n_backends, 2);
@@ -328,8 +365,8 @@ static void a_reload_judges_when_all_of_it_is_known(void **state)
 			      "  backends: { t: { address: 10.0.0.3 }, u: { address: 10.0.0.4 } }\n"
 			      "  frontends: { fix: { address: 192.0.2.3, pools: "
 			      "[{ name: p, backends: { t: {}, u: {} } }] } }\n"));
-	expect_told("reloaded:5 a:unknown>removed:removed b:unknown>removed:removed "
-		    "s:up>removed:removed t:unknown>up:static u:unknown>up:static ");
+	expect_told("reloaded:5 t:unknown>up:static u:unknown>up:static a:unknown>removed:removed "
+		    "b:unknown>removed:removed s:up>removed:removed ");
 }
 
 /* FR-6.1: and so is a weight that takes a frontend down */
@@ -412,6 +449,7 @@ int main(void)
 		T(operators_act_by_name),
 		T(an_override_ends_by_itself),
 		T(overrides_that_end_together_are_ended_in_several_turns),
+		T(ten_thousand_that_go_are_told_in_several_turns),
 		T(a_static_backend_resumes_into_up),
 		T(a_weight_of_zero_takes_the_frontend_down),
 		T(a_reload_tells_what_it_changed),
