@@ -452,6 +452,7 @@ int plane__book_import(struct plane_book *b, const struct plane_book *from)
 	const struct plane_maps *m = from->maps;
 	int r = 0;
 
+	put_settings(b, settings(from));
 	memcpy(b->maps->servers, m->servers, m->sizes.servers * sizeof(*m->servers));
 	for (uint32_t i = 1; i < m->sizes.vips && r == 0; i++) {
 		if (!from->vips[i].used)

@@ -457,10 +457,10 @@ static void on_work(struct ev_loop *loop, ev_timer *w, int events)
 		pace = step(dp);
 		now = loop_monotonic();
 	}
-	if (!dp->set || pace == PLANE_DONE)
+	if (!dp->set || (pace == PLANE_DONE && !dp->has_next))
 		return;
 	ev_now_update(loop);
-	schedule(dp, pace == PLANE_MORE || dp->set->book.wait < now
+	schedule(dp, pace != PLANE_WAIT || dp->set->book.wait < now
 			     ? 0.
 			     : loop_seconds(dp->set->book.wait - now));
 }

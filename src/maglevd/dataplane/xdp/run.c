@@ -212,9 +212,10 @@ enum plane_pace plane__run_step(struct plane_run *run)
 	return PLANE_DONE;
 }
 
+/* What is built while nothing is under way is somebody else's. */
 void plane__run_stop(struct plane_run *run)
 {
-	if (run->table)
+	if (run->book)
 		plane__table_stop(run->table);
 	run->book = NULL;
 	run->vip = 0;

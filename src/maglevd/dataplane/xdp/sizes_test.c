@@ -148,6 +148,74 @@ static void requests_go_on_meanwhile(void **state)
 	check_www(w);
 }
 
+/* A request is applied to the old maps, and the new ones were made before it. */
+static void settings_that_change_meanwhile_are_those_of_the_new_maps(void **state)
+{
+	struct world *w = *state;
+	const struct world_config larger = { .table_size = 65537 };
+	const struct lb_op conf = op_conf(77);
+
+	start_with_www(w, &usual);
+	world_reconfigure(w, &larger);
+	world_do(w, &conf, 1);
+	assert_false(world_logged(w, "xdp-remade"));
+	wait_remade(w);
+	world_observe(w);
+	assert_int_equal(w->state.conf.flow_timeout_s, 77);
+}
+
+/* Waits for tables until the new maps are there; nobody asks for anything after it. */
+static void new_maps_take_over_when_the_request_under_way_is_done(void **state)
+{
+	struct world *w = *state;
+	const struct world_config larger = { .table_size = 65537 };
+	struct lb_op ops[80];
+
+	for (unsigned i = 0; i < ARRAY_SIZE(ops); i += 2) {
+		ops[i] = op_conf(40);
+		ops[i + 1] = op_as(LB_OP_AS_WEIGHT, WORLD_VIP, 80, "10.0.0.1", i % 4 ? 100 : 50);
+	}
+	start_with_www(w, &usual);
+	world_reconfigure(w, &larger);
+	world_do(w, ops, ARRAY_SIZE(ops));
+	wait_remade(w);
+}
+
+/* The servers are in the new maps, and their table is not. */
+static bool is_remaking(void *user)
+{
+	const struct world *w = user;
+	struct xdp_map map;
+	struct abi_as server = { 0 };
+	char path[128];
+	bool found = false;
+
+	snprintf(path, sizeof(path), "%s/next/%s", w->pin, ABI_MAP_SERVERS);
+	if (xdp_map_open(path, &map) < 0)
+		return false;
+	for (uint32_t id = 1; id < map.entries && !found; id++)
+		found = xdp_map_read(&map, &id, &server) == 0 && server.vip;
+	xdp_map_close(&map);
+	return found;
+}
+
+static void an_interface_that_goes_meanwhile_costs_no_table(void **state)
+{
+	struct world *w = *state;
+	const struct world_config larger = { .table_size = 655373 };
+
+	start_with_www(w, &usual);
+	world_reconfigure(w, &larger);
+	assert_true(testing_wait(w->loop, is_remaking, w));
+	testing_run("ip link del d0");
+	world_reconfigure(w, &larger); /* looks at once */
+	world_wait_down(w);
+	wait_remade(w);
+	testing_run("ip link add d0 type veth peer name d1 && ip link set d0 up");
+	world_wait_up(w);
+	world_check_tables(w);
+}
+
 static void what_an_interrupted_remake_has_left_is_cleaned_up(void **state)
 {
 	struct world *w = *state;
@@ -309,6 +377,9 @@ int main(void)
 		IN_WORLD(more_frontends_make_more_room),
 		IN_WORLD(sizes_that_changed_over_a_restart_are_taken_on),
 		IN_WORLD(requests_go_on_meanwhile),
+		IN_WORLD(settings_that_change_meanwhile_are_those_of_the_new_maps),
+		IN_WORLD(new_maps_take_over_when_the_request_under_way_is_done),
+		IN_WORLD(an_interface_that_goes_meanwhile_costs_no_table),
 		IN_WORLD(what_an_interrupted_remake_has_left_is_cleaned_up),
 		IN_WORLD(a_large_table_is_built_in_slices),
 		IN_WORLD(too_much_is_told_with_the_limit),
