@@ -8,9 +8,9 @@
  * upgrade is a load and a switch of the links, and what a former program looked like is of no
  * interest.
  *
- * New maps are pinned in a folder of their own first, which is renamed when all is there: a crash
- * leaves a folder that is whole. Capabilities are in force for the load alone: maps are made and
- * programs checked there. All that comes later goes by descriptors and by permissions of pins.
+ * New maps are pinned in a folder of their own first, which gets its name when all is there: a
+ * crash leaves a folder that is whole. Capabilities are in force for the load alone: maps are made
+ * and programs checked there. All that comes later goes by descriptors and by permissions of pins.
  */
 #include "src/maglevd/dataplane/xdp/load.h"
 
@@ -301,6 +301,13 @@ static int make_into(struct xdp_object *object, const struct plane_folder *f,
 	return r;
 }
 
+/* Also what one that ended in the middle has left: never in force, and who knows if whole. */
+static void unpin_next(const struct plane_folder *f)
+{
+	if (access(f->next, F_OK) == 0)
+		xdp_unpin(f->next);
+}
+
 int plane__load_next(const struct plane_folder *f, const struct plane_sizes *sizes,
 		     const struct plane_heirloom *heirloom, struct plane_why *why)
 {
@@ -309,22 +316,12 @@ int plane__load_next(const struct plane_folder *f, const struct plane_sizes *siz
 
 	if (r < 0)
 		return r;
-	if (access(f->next, F_OK) == 0)
-		xdp_unpin(f->next);
+	unpin_next(f);
 	r = make_into(object, f, sizes, heirloom, why);
 	xdp_object_free(object);
-	if (r < 0 && access(f->next, F_OK) == 0)
-		xdp_unpin(f->next);
+	if (r < 0)
+		unpin_next(f);
 	return r;
-}
-
-/* What one that ended in the middle of making maps anew has left. */
-static void clean_up(const struct plane_folder *f)
-{
-	if (access(f->next, F_OK) < 0)
-		return;
-	if (access(f->maps, F_OK) == 0 || rename(f->next, f->maps) < 0)
-		xdp_unpin(f->next);
 }
 
 int plane__load(const struct plane_folder *f, const struct plane_sizes *sizes,
@@ -333,7 +330,7 @@ int plane__load(const struct plane_folder *f, const struct plane_sizes *sizes,
 	int r;
 
 	*ret = (struct plane_loaded){ 0 };
-	clean_up(f);
+	unpin_next(f);
 	r = adopt(f, ret, why);
 	if (r == -ENODATA) {
 		snprintf(ret->lost, sizeof(ret->lost), "%.100s", why->text);

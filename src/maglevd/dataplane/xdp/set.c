@@ -4,13 +4,15 @@
  * old ones, filled under the same indexes, ids and generations, and each interface is switched to a
  * program over the new ones: a packet sees one set or the other. The flow table is part of both if
  * its size is the same, so that flows stay; with another size it starts empty. The new pins lie
- * in a folder of their own until all is done, and are renamed then: a crash leaves the old folder,
- * or the new one, whole. load.h makes them; here they are filled and switched to.
+ * in a folder of their own until all is done, and change places with the old ones then: a crash
+ * leaves the old ones, or the new ones, whole. load.h makes them; here they are filled and switched
+ * to.
  */
 #include "src/maglevd/dataplane/xdp/set.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,15 +120,24 @@ enum plane_pace plane__remake_step(struct plane_remake *r)
 	return PLANE_MORE;
 }
 
+/* At once: who comes after a crash finds the old ones under the name, or the new ones. */
+static int exchange_pins(const struct plane_folder *f)
+{
+	if (renameat2(AT_FDCWD, f->next, AT_FDCWD, f->maps, RENAME_EXCHANGE) == 0)
+		return xdp_unpin(f->next);
+	return rename(f->next, f->maps) < 0 ? -errno : 0; /* somebody has removed the old ones */
+}
+
 struct plane_set *plane__remake_finish(struct plane_remake *r, const struct plane_folder *f,
 				       struct plane_links *links)
 {
 	struct plane_set *set = r->set;
+	int err;
 
 	plane__links_switch(links, &set->maps);
-	xdp_unpin(f->maps);
-	if (rename(f->next, f->maps) < 0)
-		log_warn("xdp-repair", LOG_S("map", f->next), LOG_S("reason", strerror(errno)));
+	err = exchange_pins(f);
+	if (err < 0)
+		log_warn("xdp-repair", LOG_S("map", f->next), LOG_S("reason", strerror(-err)));
 	plane__set_close(r->from);
 	r->set = r->from = NULL;
 	return set;

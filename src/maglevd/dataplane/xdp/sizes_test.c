@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -219,12 +220,11 @@ static void an_interface_that_goes_meanwhile_costs_no_table(void **state)
 static void what_an_interrupted_remake_has_left_is_cleaned_up(void **state)
 {
 	struct world *w = *state;
-	char maps[128], next[128];
+	char next[128];
 	struct plane_why why;
 
 	start_with_www(w, &usual);
 	drain_first(w);
-	snprintf(maps, sizeof(maps), "%s/maps", w->pin);
 	snprintf(next, sizeof(next), "%s/next", w->pin);
 	world_share(w, world_www(), "10.0.0.1");
 	assert_int_equal(plane__maps_pin(&w->maps, next, &why), 0);
@@ -232,11 +232,46 @@ static void what_an_interrupted_remake_has_left_is_cleaned_up(void **state)
 	world_start(w, &usual);
 	world_wait_up(w);
 	assert_int_equal(access(next, F_OK), -1);
+	check_www(w);
+}
+
+/* A maglevd that ended before the first maps had their name, or what goes into them. */
+static void what_an_interrupted_start_has_left_is_cleaned_up(void **state)
+{
+	struct world *w = *state;
+	char maps[128], next[128];
+
+	start_with_www(w, &usual);
+	world_share(w, world_www(), "10.0.0.1");
+	w->maps.config->layout = 0;
 	world_stop(w);
-	assert_int_equal(rename(maps, next), 0); /* between removal and renaming */
+	snprintf(maps, sizeof(maps), "%s/maps", w->pin);
+	snprintf(next, sizeof(next), "%s/next", w->pin);
+	assert_int_equal(rename(maps, next), 0);
 	world_start(w, &usual);
 	world_wait_up(w);
-	check_www(w);
+	assert_int_equal(access(next, F_OK), -1);
+	world_forget_maps(w);
+	world_make_www(w);
+	world_check_tables(w);
+}
+
+/* The new ones come in one step, whatever becomes of the old ones. */
+static void there_are_maps_at_any_time(void **state)
+{
+	struct world *w = *state;
+	const struct world_config larger = { .table_size = 2003 };
+	char maps[128], stranger[128];
+
+	start_with_www(w, &usual);
+	snprintf(maps, sizeof(maps), "%s/maps", w->pin);
+	snprintf(stranger, sizeof(stranger), "%s/maps/stranger", w->pin);
+	assert_int_equal(mkdir(stranger, 0700), 0); /* the old folder cannot be removed */
+	world_reconfigure(w, &larger);
+	wait_remade(w);
+	assert_null(plane__maps_unpinned(maps));
+	snprintf(stranger, sizeof(stranger), "%s/next/stranger", w->pin);
+	assert_int_equal(rmdir(stranger), 0);
 }
 
 static void a_large_table_is_built_in_slices(void **state)
@@ -381,6 +416,8 @@ int main(void)
 		IN_WORLD(new_maps_take_over_when_the_request_under_way_is_done),
 		IN_WORLD(an_interface_that_goes_meanwhile_costs_no_table),
 		IN_WORLD(what_an_interrupted_remake_has_left_is_cleaned_up),
+		IN_WORLD(what_an_interrupted_start_has_left_is_cleaned_up),
+		IN_WORLD(there_are_maps_at_any_time),
 		IN_WORLD(a_large_table_is_built_in_slices),
 		IN_WORLD(too_much_is_told_with_the_limit),
 		IN_WORLD(too_many_vips_are_told_with_the_limit),
