@@ -156,13 +156,27 @@ static void load_next(const void *order, struct plane_report *report)
 }
 
 /* Less and less often, as each attempt may load the program. */
-static void open_failed(struct dataplane *dp, const struct plane_why *why)
+static void put_off(struct dataplane *dp)
 {
-	plane__folder_unlock(&dp->folder);
 	dp->retry = dp->retry ? dp->retry * 2 : 1;
 	if (dp->retry > RETRY_LAST)
 		dp->retry = RETRY_LAST;
 	dp->retry_in = dp->retry;
+}
+
+/* Asked once a second. */
+static bool is_put_off(struct dataplane *dp)
+{
+	if (dp->retry_in <= 1)
+		return false;
+	dp->retry_in--;
+	return true;
+}
+
+static void open_failed(struct dataplane *dp, const struct plane_why *why)
+{
+	plane__folder_unlock(&dp->folder);
+	put_off(dp);
 	set_problem(dp, why);
 }
 
@@ -172,12 +186,8 @@ static void try_to_open(struct dataplane *dp)
 	struct plane_why why = { 0 };
 	int r;
 
-	if (plane__loader_busy(&dp->loader))
+	if (plane__loader_busy(&dp->loader) || is_put_off(dp))
 		return;
-	if (dp->retry_in > 1) {
-		dp->retry_in--;
-		return;
-	}
 	r = plane__folder_lock(&dp->folder, &why);
 	if (r == 0) {
 		plane__sizes_for(dp->config, &order.sizes);
@@ -192,6 +202,7 @@ static void try_to_open(struct dataplane *dp)
 static void remake_failed(struct dataplane *dp, const char *why)
 {
 	plane__remake_stop(&dp->remake);
+	put_off(dp);
 	log_error("xdp-remake-failed", LOG_S("pin", dp->folder.pin), LOG_S("error", why));
 }
 
@@ -202,7 +213,7 @@ static void ask_for_sizes(struct dataplane *dp)
 	const struct plane_maps *m;
 	int r;
 
-	if (!dp->set || plane__loader_busy(&dp->loader) || dp->remake.set ||
+	if (!dp->set || plane__loader_busy(&dp->loader) || dp->has_next || dp->remake.set ||
 	    plane__sizes_do(&dp->set->maps.sizes, dp->config))
 		return;
 	m = &dp->set->maps;
@@ -318,6 +329,8 @@ static void on_look(struct ev_loop *loop, ev_timer *w, int events)
 		attached = plane__links_check(&dp->links, &dp->set->maps);
 		if (!attached)
 			plane__links_explain(&dp->links, &why);
+		if (!is_put_off(dp))
+			ask_for_sizes(dp);
 	}
 	if (dp->set || dp->connected)
 		set_connected(dp, attached > 0, &why);
@@ -414,6 +427,7 @@ static void remake_done(struct dataplane *dp)
 {
 	const struct plane_sizes *s;
 
+	dp->retry = dp->retry_in = 0;
 	dp->set = plane__remake_finish(&dp->remake, &dp->folder, &dp->links);
 	s = &dp->set->maps.sizes;
 	log_info("xdp-remade", LOG_S("pin", dp->folder.pin), LOG_U("vips", s->vips - 1),

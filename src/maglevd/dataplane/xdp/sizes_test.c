@@ -274,6 +274,25 @@ static void there_are_maps_at_any_time(void **state)
 	assert_int_equal(rmdir(stranger), 0);
 }
 
+static void what_could_not_be_made_anew_is_tried_again(void **state)
+{
+	struct world *w = *state;
+	const struct world_config larger = { .table_size = 2003 };
+	char next[128], obstacle[128];
+
+	start_with_www(w, &usual);
+	snprintf(next, sizeof(next), "%s/next", w->pin);
+	snprintf(obstacle, sizeof(obstacle), "%s/next/%s", w->pin, ABI_MAP_CONFIG);
+	assert_int_equal(mkdir(next, 0700), 0);
+	assert_int_equal(mkdir(obstacle, 0700), 0);
+	world_reconfigure(w, &larger);
+	world_wait_log(w, "xdp-remake-failed");
+	assert_int_equal(rmdir(obstacle), 0);
+	wait_remade(w);
+	world_check_tables(w);
+	assert_int_equal(w->maps.sizes.table_size, 2003);
+}
+
 static void a_large_table_is_built_in_slices(void **state)
 {
 	struct world *w = *state;
@@ -418,6 +437,7 @@ int main(void)
 		IN_WORLD(what_an_interrupted_remake_has_left_is_cleaned_up),
 		IN_WORLD(what_an_interrupted_start_has_left_is_cleaned_up),
 		IN_WORLD(there_are_maps_at_any_time),
+		IN_WORLD(what_could_not_be_made_anew_is_tried_again),
 		IN_WORLD(a_large_table_is_built_in_slices),
 		IN_WORLD(too_much_is_told_with_the_limit),
 		IN_WORLD(too_many_vips_are_told_with_the_limit),
