@@ -309,6 +309,20 @@ uint32_t plane__book_server(const struct plane_book *b, uint32_t vip, const stru
 	return v->servers.items[at];
 }
 
+size_t plane__book_servers_after(const struct plane_book *b, uint32_t vip, const struct addr *a)
+{
+	const struct plane_vip *v = &b->vips[vip];
+	__u32 bits[4];
+	size_t at;
+
+	if (!addr_is_set(a))
+		return 0;
+	plane__put_address(a, bits);
+	at = server_place(b, vip, bits);
+	return at < v->servers.n && compare_address(b, v->servers.items[at], bits) == 0 ? at + 1
+											: at;
+}
+
 /* ---- settings ---- */
 
 /* Into the half that is idle, which is then that in force. */

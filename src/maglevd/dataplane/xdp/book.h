@@ -56,6 +56,9 @@ int plane__book_import(struct plane_book *b, const struct plane_book *from);
 uint32_t plane__book_vip(const struct plane_book *b, const struct lb_vip_key *key);
 uint32_t plane__book_server(const struct plane_book *b, uint32_t vip, const struct addr *address);
 
+/* Where the servers of a VIP behind that address begin; all of them if it is not set. */
+size_t plane__book_servers_after(const struct plane_book *b, uint32_t vip, const struct addr *a);
+
 int plane__book_conf(struct plane_book *b, const struct lb_conf *conf);
 /* Whether the program looks egress devices up (lb_links). */
 void plane__book_set_links(struct plane_book *b, bool on);

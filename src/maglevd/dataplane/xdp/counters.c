@@ -7,6 +7,8 @@
 #include "base/cleanup.h"
 #include "lib/loop/loop.h"
 
+#define SERVERS_OF_STEP 64 /* each is a call into the kernel */
+
 _Static_assert((int)ABI_KIND_NEXT == LB_PACKETS_NEXT && (int)ABI_KIND_FIRST == LB_PACKETS_FIRST &&
 		       (int)ABI_KIND_UNTRACKED == LB_PACKETS_UNTRACKED &&
 		       (int)ABI_KIND_NO_SERVER == LB_PACKETS_NO_SERVER &&
@@ -58,6 +60,7 @@ void plane__counters_begin(struct plane_counters *c, const struct plane_book *b)
 	if (c->vips.n)
 		qsort_r(c->vips.items, c->vips.n, sizeof(*c->vips.items), by_key, b->vips);
 	c->next = 0;
+	c->vip = 0;
 	c->under_way = true;
 }
 
@@ -79,7 +82,8 @@ static bool is_in_order(const struct lb_counters *out, const struct lb_vip_key *
 	return !out->vips.n || lb_vip_key_cmp(&out->vips.items[out->vips.n - 1].key, key) < 0;
 }
 
-static void read_vip(const struct plane_book *b, uint32_t i, struct lb_counters *out)
+/* Whether it is there; its servers come next. */
+static bool read_vip(const struct plane_book *b, uint32_t i, struct lb_counters *out)
 {
 	const struct plane_vip *v = &b->vips[i];
 	struct lb_vip_counters ret = { .key = v->key };
@@ -87,13 +91,31 @@ static void read_vip(const struct plane_book *b, uint32_t i, struct lb_counters 
 
 	if (!v->used || !is_in_order(out, &v->key) ||
 	    xdp_map_sum(&b->maps->map[PLANE_VIP_COUNTS], i, words, ARRAY_SIZE(words)) < 0)
-		return;
+		return false;
 	for (size_t kind = 0; kind < ABI_KINDS; kind++)
 		ret.packets[kind] = words[kind];
 	ret.bytes = words[ABI_KINDS];
-	for (size_t k = 0; k < v->servers.n; k++)
-		read_server(b, v->servers.items[k], &ret);
 	vec_push(&out->vips, ret);
+	return true;
+}
+
+/* Those behind the last one. Servers may come and go between two steps, and VIPs too. */
+static bool read_servers(struct plane_counters *c, const struct plane_book *b)
+{
+	const struct plane_vip *v = &b->vips[c->vip];
+	struct lb_vip_counters *ret = &c->fresh.vips.items[c->fresh.vips.n - 1];
+	size_t at = plane__book_servers_after(b, c->vip, &c->after);
+	size_t end = at + SERVERS_OF_STEP < v->servers.n ? at + SERVERS_OF_STEP : v->servers.n;
+
+	if (!v->used || lb_vip_key_cmp(&v->key, &ret->key) != 0)
+		return true;
+	for (; at < end; at++) {
+		uint32_t id = v->servers.items[at];
+
+		c->after = plane__get_address(b->maps->servers[id].address);
+		read_server(b, id, ret);
+	}
+	return at == v->servers.n;
 }
 
 static void read_events(const struct plane_book *b, struct lb_counters *out)
@@ -109,8 +131,16 @@ static void read_events(const struct plane_book *b, struct lb_counters *out)
 bool plane__counters_step(struct plane_counters *c, const struct plane_book *b)
 {
 	assert(c->under_way);
+	if (c->vip) {
+		if (read_servers(c, b))
+			c->vip = 0;
+		return false;
+	}
 	if (c->next < c->vips.n) {
-		read_vip(b, c->vips.items[c->next++], &c->fresh);
+		uint32_t vip = c->vips.items[c->next++];
+
+		c->vip = read_vip(b, vip, &c->fresh) ? vip : 0;
+		c->after = (struct addr){ 0 };
 		return false;
 	}
 	read_events(b, &c->fresh);

@@ -10,11 +10,13 @@ struct plane_counters {
 	struct lb_counters fresh; /* being read */
 	VEC(uint32_t) vips;	  /* indexes, in the order of keys */
 	size_t next;		  /* of them */
+	uint32_t vip;		  /* whose servers are being read; 0: none */
+	struct addr after;	  /* the last of them that was; not set: none */
 	bool under_way;
 };
 
 void plane__counters_begin(struct plane_counters *c, const struct plane_book *b);
-/* One VIP more. True when all are read: they are the ready ones then. */
+/* One VIP more, or some of its servers. True when all are read: they are the ready ones then. */
 bool plane__counters_step(struct plane_counters *c, const struct plane_book *b);
 void plane__counters_stop(struct plane_counters *c);
 void plane__counters_free(struct plane_counters *c);

@@ -310,6 +310,49 @@ static void counters_are_read_and_begin_with_the_vip(void **state)
 	plane__book_close(&b);
 }
 
+static void make_many_servers(struct world *w, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		char server[32];
+		struct lb_op op;
+
+		snprintf(server, sizeof(server), "10.0.1.%u", i);
+		op = op_as(LB_OP_AS_ADD, WORLD_VIP, 80, server, 0);
+		world_do(w, &op, 1);
+	}
+}
+
+/* No step reads all servers of a VIP; who comes or goes between two steps moves nobody else. */
+static void counters_of_many_servers_are_read_in_steps(void **state)
+{
+	struct world *w = *state;
+	const struct world_config roomy = { .frontends = 64 };
+	const struct lb_op gone = op_as(LB_OP_AS_DEL, WORLD_VIP, 80, "10.0.0.1", 0);
+	struct plane_counters c = { 0 };
+	struct plane_book b;
+
+	world_start(w, &roomy);
+	world_wait_up(w);
+	world_make_www(w);
+	make_many_servers(w, 198);
+	world_share(w, world_www(), "10.0.0.1");
+	plane__book_open(&b, &w->maps, false);
+	plane__counters_begin(&c, &b);
+	for (unsigned i = 0; i < 3; i++)
+		assert_false(plane__counters_step(&c, &b));
+	assert_in_range(c.fresh.vips.items[0].as.n, 1, 199);
+	world_do(w, &gone, 1);
+	plane__book_read(&b);
+	while (!plane__counters_step(&c, &b))
+		;
+	assert_int_equal(c.ready.vips.items[0].as.n, 200);
+	for (size_t i = 1; i < 200; i++)
+		assert_true(addr_cmp(&c.ready.vips.items[0].as.items[i - 1].address,
+				     &c.ready.vips.items[0].as.items[i].address) < 0);
+	plane__counters_free(&c);
+	plane__book_close(&b);
+}
+
 static bool has_counted(void *user)
 {
 	struct world *w = user;
@@ -438,6 +481,7 @@ int main(void)
 		IN_WORLD(ipv6_is_forwarded_too),
 		IN_WORLD(packets_to_a_vlan_get_its_tag),
 		IN_WORLD(counters_are_read_and_begin_with_the_vip),
+		IN_WORLD(counters_of_many_servers_are_read_in_steps),
 		IN_WORLD(the_first_reading_comes_with_the_connection),
 		IN_WORLD(any_operations_lead_where_the_model_says),
 	};
