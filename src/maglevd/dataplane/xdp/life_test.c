@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -488,6 +489,43 @@ static void the_process_that_loads_reports_or_is_missed(void **state)
 	assert_int_equal(report.err, 1);
 }
 
+static unsigned strangers_killed;
+
+/* In the place of libc's: a number whose process is gone may be another's by now. */
+int kill(pid_t pid, int number)
+{
+	strangers_killed += syscall(SYS_kill, pid, 0) < 0;
+	return (int)syscall(SYS_kill, pid, number);
+}
+
+static void stop_loader(struct ev_loop *loop, ev_child *w, int events)
+{
+	plane__loader_stop(w->data);
+}
+
+/* The default loop reaps every child, and tells of it before its report is read. */
+static void a_process_that_was_reaped_is_not_killed(void **state)
+{
+	struct plane_report report = { .err = 1 };
+	struct plane_loader l = { .loop = ev_default_loop(EVFLAG_AUTO),
+				  .done = on_loaded,
+				  .user = &report };
+	siginfo_t ended;
+	ev_child gone;
+
+	assert_int_equal(plane__loader_start(&l, answer, "done"), 0);
+	ev_child_init(&gone, stop_loader, 0, 0);
+	ev_set_priority(&gone, EV_MAXPRI);
+	gone.data = &l;
+	ev_child_start(l.loop, &gone);
+	assert_int_equal(waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT), 0);
+	ev_run(l.loop, EVRUN_ONCE);
+	assert_false(plane__loader_busy(&l));
+	assert_int_equal(strangers_killed, 0);
+	ev_child_stop(l.loop, &gone);
+	ev_loop_destroy(l.loop);
+}
+
 /* In the middle of the load; the next one finds a folder that it can use. */
 static void an_end_while_loading_does_no_harm(void **state)
 {
@@ -554,6 +592,7 @@ int main(void)
 		IN_WORLD(flows_and_counters_can_be_lost_alone),
 		IN_WORLD(a_folder_elsewhere_is_refused_with_a_word),
 		IN_WORLD(the_process_that_loads_reports_or_is_missed),
+		IN_WORLD(a_process_that_was_reaped_is_not_killed),
 		IN_WORLD(an_end_while_loading_does_no_harm),
 		IN_WORLD(removing_leaves_nothing),
 	};

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The child is forked, so it has our descriptors, the lock on the folder and the capabilities. It
- * reports by one write into a pipe. The end of the pipe without a report is a child that died.
+ * reports by one write into a pipe. The end of the pipe without a report is a child that died. It
+ * is known by a descriptor: a default loop reaps children as soon as they are gone, and their
+ * numbers may then be those of others.
  */
 #include "src/maglevd/dataplane/xdp/loader.h"
 
@@ -11,6 +13,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,10 +21,13 @@ _Static_assert(sizeof(struct plane_report) <= PIPE_BUF, "a report is one write")
 
 static void end_watch(struct plane_loader *l)
 {
+	siginfo_t ended;
+
 	ev_io_stop(l->loop, &l->io);
 	close(l->io.fd);
-	waitpid(l->pid, NULL, 0);
-	l->pid = 0;
+	waitid(P_PIDFD, (id_t)l->child, &ended, WEXITED);
+	close(l->child);
+	l->busy = false;
 }
 
 static void on_report(struct ev_loop *loop, ev_io *w, int events)
@@ -50,25 +56,40 @@ static void work(plane_job_fn job, const void *order, int fd)
 	_exit(0);
 }
 
+/* Its descriptor; nobody has reaped it yet. */
+static int start_child(plane_job_fn job, const void *order, int out)
+{
+	pid_t pid = fork();
+	int child;
+
+	if (pid < 0)
+		return -errno;
+	if (pid == 0)
+		work(job, order, out);
+	child = pidfd_open(pid, 0);
+	if (child < 0) {
+		child = -errno;
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	return child;
+}
+
 int plane__loader_start(struct plane_loader *l, plane_job_fn job, const void *order)
 {
-	int fds[2];
+	int fds[2], child;
 
-	assert(!l->pid);
+	assert(!l->busy);
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
-	l->pid = fork();
-	if (l->pid < 0) {
-		int r = -errno;
-
-		l->pid = 0;
-		close(fds[0]);
-		close(fds[1]);
-		return r;
-	}
-	if (l->pid == 0)
-		work(job, order, fds[1]);
+	child = start_child(job, order, fds[1]);
 	close(fds[1]);
+	if (child < 0) {
+		close(fds[0]);
+		return child;
+	}
+	l->child = child;
+	l->busy = true;
 	ev_io_init(&l->io, on_report, fds[0], EV_READ);
 	l->io.data = l;
 	ev_io_start(l->loop, &l->io);
@@ -77,13 +98,13 @@ int plane__loader_start(struct plane_loader *l, plane_job_fn job, const void *or
 
 bool plane__loader_busy(const struct plane_loader *l)
 {
-	return l->pid != 0;
+	return l->busy;
 }
 
 void plane__loader_stop(struct plane_loader *l)
 {
-	if (!l->pid)
+	if (!l->busy)
 		return;
-	kill(l->pid, SIGKILL);
+	pidfd_send_signal(l->child, SIGKILL, NULL, 0);
 	end_watch(l);
 }

@@ -21,7 +21,8 @@ struct plane_loader {
 	struct ev_loop *loop;
 	plane_loaded_fn done;
 	void *user;
-	pid_t pid; /* 0: none */
+	bool busy;
+	int child; /* pidfd, while busy */
 	ev_io io;
 };
 
