@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * nexthop: the way to a server, from the kernel's FIB. One answer serves a CPU for one tick: the
- * lookup costs as much as all the rest, and a route need not count sooner.
+ * nexthop: the way to a server, from the kernel's FIB. One answer serves a CPU for a quarter of a
+ * tick: the lookup costs as much as all the rest, and a route need not count sooner.
  */
 #pragma once
 

@@ -3,7 +3,6 @@
  * Which data plane it is, and the sections vpp.lb and xdp: what its driver will be told. VPP
  * checks next to nothing of what it is sent, so the bounds here are what keeps it alive.
  */
-#include <limits.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -13,6 +12,7 @@
 
 #define DAY (24 * 3600 * NSEC_PER_SEC)
 #define INTERFACES_MAX 64
+#define PIN_MAX 400	   /* names of pins come behind it */
 #define INTERFACE_BYTES 15 /* IFNAMSIZ - 1 */
 
 static const struct l4__spot vpp = { .in = &l4__root, .name = "vpp" };
@@ -201,7 +201,7 @@ static const char *build_pin(struct l4__build *b, const struct doc_text *d)
 {
 	if (!d->set)
 		return "/sys/fs/bpf/maglev";
-	if (l4__token(b, &xdp, "pin", d, PATH_MAX - 1) && *d->v != '/')
+	if (l4__token(b, &xdp, "pin", d, PIN_MAX) && *d->v != '/')
 		l4__fail(b, &xdp, "pin", d->at, "%s is not an absolute path", l4__quote(b, d->v));
 	return arena_strdup(b->arena, d->v);
 }

@@ -162,6 +162,7 @@ static void xdp_rules(void **state)
 	static const char iface[] = "maglev.xdp.interfaces[1]",
 			  name[] = "not the name of an interface";
 	static const char table[] = "maglev.xdp.table-size", flows[] = "maglev.xdp.flow-table-size";
+	static char long_pin[402];
 	static const struct row bad[] = {
 		SET_TEXT(two_interfaces, interface[1], "", iface, "must not be empty"),
 		SET_TEXT(two_interfaces, interface[1], "sixteen-letters-", iface,
@@ -176,6 +177,7 @@ static void xdp_rules(void **state)
 		SET_TEXT(use_xdp, doc.xdp.pin, "maglev", "maglev.xdp.pin",
 			 "is not an absolute path"),
 		SET_TEXT(use_xdp, doc.xdp.pin, "", "maglev.xdp.pin", "must not be empty"),
+		SET_TEXT(use_xdp, doc.xdp.pin, long_pin, "maglev.xdp.pin", "longer than 400"),
 		SET_NUMBER(use_xdp, doc.xdp.table_size, 65536, table,
 			   "must be a prime, not 65536; 65537 is one"),
 		SET_NUMBER(use_xdp, doc.xdp.table_size, 5000012, table, "between 251 and 5000011"),
@@ -192,6 +194,7 @@ static void xdp_rules(void **state)
 		SET_NUMBER(use_xdp, doc.xdp.table_size, 251, NULL, NULL),
 	};
 
+	memset(long_pin, '/', sizeof(long_pin) - 1);
 	EACH(bad, assert_refused);
 	EACH(good, assert_accepted);
 }

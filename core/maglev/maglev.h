@@ -2,7 +2,7 @@
 /*
  * maglev: the table that spreads packets over weighted members.
  *
- * A packet's hash, modulo the size of the table, picks a slot, and the slot names a member. The
+ * A packet's hash, scaled to the size of the table, picks a slot, and the slot names a member. The
  * table is a function of addresses and weights alone: no seed, no clock, no history, the same on
  * every machine and in every version, so that balancers which have never heard of each other send
  * a flow to the same server. docs/design/tables.md has the rule and what it was measured against.
@@ -31,8 +31,7 @@ struct maglev_member {
  *
  * A member has its share by weight, rounded to a whole slot, and at least one; where there are more
  * members with weight than slots, the heaviest have one each and the rest none. The order of the
- * members does not matter, beyond the indexes. Any size in the bounds works; choose a prime, as
- * packets are hashed modulo size.
+ * members does not matter, beyond the indexes. Any size in the bounds works.
  */
 void maglev_build(const struct maglev_member *members, size_t n, uint16_t *table, size_t size);
 
