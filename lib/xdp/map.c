@@ -42,6 +42,30 @@ void xdp_map_unmap(const struct xdp_map *m, void *memory)
 		munmap(memory, memory_size(m));
 }
 
+int xdp_window_open(const struct xdp_map *m, uint32_t first, uint32_t n, struct xdp_window *ret)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t from = padded(m) * first, to = from + padded(m) * n, start = from / page * page;
+	void *p;
+
+	assert(n > 0 && first < m->entries && n <= m->entries - first);
+	p = mmap(NULL, to - start, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, (off_t)start);
+	if (p == MAP_FAILED)
+		return -errno;
+	madvise(p, to - start, MADV_DONTFORK);
+	*ret = (struct xdp_window){ .values = (char *)p + (from - start),
+				    .memory = p,
+				    .size = to - start };
+	return 0;
+}
+
+void xdp_window_close(struct xdp_window *w)
+{
+	if (w->memory)
+		munmap(w->memory, w->size);
+	w->memory = NULL;
+}
+
 int xdp_map_open(const char *path, struct xdp_map *ret)
 {
 	_cleanup_(cleanup_fd) int fd = bpf_obj_get(path);

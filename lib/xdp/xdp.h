@@ -63,6 +63,15 @@ int xdp_map_pin(const struct xdp_map *m, const char *path);
  */
 int xdp_map_memory(const struct xdp_map *m, void **ret);
 void xdp_map_unmap(const struct xdp_map *m, void *memory);
+/* The same of some values: a large array takes the kernel long to map as a whole. */
+struct xdp_window {
+	void *values;
+	void *memory; /* the pages that hold them; NULL: closed */
+	size_t size;
+};
+int xdp_window_open(const struct xdp_map *m, uint32_t first, uint32_t n, struct xdp_window *ret);
+/* Twice is fine. */
+void xdp_window_close(struct xdp_window *w);
 int xdp_map_read(const struct xdp_map *m, const void *key, void *value);
 int xdp_map_write(const struct xdp_map *m, const void *key, const void *value);
 int xdp_map_delete(const struct xdp_map *m, const void *key);

@@ -151,6 +151,29 @@ static void memory_of_a_map_is_what_the_program_sees(void **state)
 	xdp_object_free(o);
 }
 
+/* Across pages, and not from the first value of one. */
+static void a_window_shows_the_values_that_it_is_opened_for(void **state)
+{
+	struct xdp_object *o = opened();
+	struct xdp_window w = { 0 };
+	struct xdp_map m;
+
+	assert_int_equal(xdp_object_resize(o, "numbers", 4096), 0);
+	assert_int_equal(xdp_object_load(o), 0);
+	m = map_of(o, "numbers");
+	for (uint32_t i = 0; i < m.entries; i++) {
+		const uint64_t value = i;
+
+		assert_int_equal(xdp_map_write(&m, &i, &value), 0);
+	}
+	assert_int_equal(xdp_window_open(&m, 1000, 3096, &w), 0);
+	for (uint64_t i = 0; i < 3096; i++)
+		assert_int_equal(((uint64_t *)w.values)[i], 1000 + i);
+	xdp_window_close(&w);
+	xdp_window_close(&w);
+	xdp_object_free(o);
+}
+
 static void counters_of_all_cpus_add_up_and_are_cleared(void **state)
 {
 	struct xdp_object *o = loaded();
@@ -553,6 +576,7 @@ int main(void)
 		WITH_DEVICES(maps_take_the_size_they_are_given),
 		WITH_DEVICES(a_hash_is_written_walked_and_emptied),
 		WITH_DEVICES(memory_of_a_map_is_what_the_program_sees),
+		WITH_DEVICES(a_window_shows_the_values_that_it_is_opened_for),
 		WITH_DEVICES(counters_of_all_cpus_add_up_and_are_cleared),
 		WITH_DEVICES(pinned_maps_are_adopted_with_what_is_in_them),
 		WITH_DEVICES(a_map_that_was_deleted_is_made_and_pinned_again),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A set owns descriptors of all its maps and of the program, and has five of the maps in memory:
- * those that hold what is programmed. They are opened by their pins, so that whoever made them need
- * not be this process.
+ * A set owns descriptors of all its maps and of the program, and has four of the maps in memory:
+ * those that hold what is programmed, but for the tables, which are large and looked at one by one.
+ * They are opened by their pins, so that whoever made them need not be this process.
  */
 #include "src/maglevd/dataplane/xdp/maps.h"
 
@@ -163,9 +163,10 @@ static int map_memory(struct plane_maps *m)
 		enum plane_map map;
 		void **memory;
 	} table[] = {
-		{ PLANE_CONFIG, (void **)&m->config }, { PLANE_CELLS, (void **)&m->cells },
-		{ PLANE_VIPS, (void **)&m->vips },     { PLANE_SERVERS, (void **)&m->servers },
-		{ PLANE_TABLES, (void **)&m->tables },
+		{ PLANE_CONFIG, (void **)&m->config },
+		{ PLANE_CELLS, (void **)&m->cells },
+		{ PLANE_VIPS, (void **)&m->vips },
+		{ PLANE_SERVERS, (void **)&m->servers },
 	};
 	int r = 0;
 
@@ -220,6 +221,14 @@ int plane__maps_open(const char *folder, const char *program, struct plane_maps 
 	return 0;
 }
 
+int plane__maps_table(const struct plane_maps *m, uint32_t table, struct xdp_window *ret)
+{
+	const struct plane_sizes *s = &m->sizes;
+
+	assert(table < s->tables);
+	return xdp_window_open(&m->map[PLANE_TABLES], table * s->table_lines, s->table_lines, ret);
+}
+
 int plane__maps_pin(const struct plane_maps *m, const char *folder, struct plane_why *why)
 {
 	char path[PATH_SIZE];
@@ -253,7 +262,6 @@ void plane__maps_close(struct plane_maps *m)
 	xdp_map_unmap(&m->map[PLANE_CELLS], m->cells);
 	xdp_map_unmap(&m->map[PLANE_VIPS], m->vips);
 	xdp_map_unmap(&m->map[PLANE_SERVERS], m->servers);
-	xdp_map_unmap(&m->map[PLANE_TABLES], m->tables);
 	for (size_t i = 0; i < PLANE_MAPS && m->program >= 0; i++)
 		xdp_map_close(&m->map[i]);
 	if (m->program >= 0)

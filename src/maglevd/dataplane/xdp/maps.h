@@ -59,13 +59,14 @@ struct plane_maps {
 	struct abi_vip_cell *cells;
 	struct abi_vip *vips;
 	struct abi_as *servers;
-	struct abi_table_line *tables;
 };
 
 unsigned plane__hz(void);
 /* What is pinned in a folder, and under the path of the program; that pin is removed. */
 int plane__maps_open(const char *folder, const char *program, struct plane_maps *ret,
 		     struct plane_why *why);
+/* The lines of one table, as memory shared with the kernel. */
+int plane__maps_table(const struct plane_maps *m, uint32_t table, struct xdp_window *ret);
 /* Pins what is not pinned in the folder; makes it if it must. */
 int plane__maps_pin(const struct plane_maps *m, const char *folder, struct plane_why *why);
 /* The name of a map that has no pin in the folder, NULL when all have. */

@@ -78,17 +78,26 @@ static void copy_counters(const struct plane_remake *r)
 }
 
 /* Under the same number. */
-static void copy_table(const struct plane_remake *r)
+static int copy_table(const struct plane_remake *r)
 {
 	const struct plane_maps *from = &r->from->maps, *to = &r->set->maps;
 	uint32_t table = from->vips[r->vip].table;
-	size_t lines = from->sizes.table_lines;
+	struct xdp_window source = { 0 }, target = { 0 };
+	int err;
 
 	if (!table || table > from->sizes.tables)
-		return;
-	memcpy(&to->tables[(table - 1) * lines], &from->tables[(table - 1) * lines],
-	       lines * sizeof(*to->tables));
-	to->vips[r->vip].table = table;
+		return 0;
+	err = plane__maps_table(from, table - 1, &source);
+	if (err == 0)
+		err = plane__maps_table(to, table - 1, &target);
+	if (err == 0) {
+		memcpy(target.values, source.values,
+		       from->sizes.table_lines * sizeof(struct abi_table_line));
+		to->vips[r->vip].table = table;
+	}
+	xdp_window_close(&source);
+	xdp_window_close(&target);
+	return err;
 }
 
 /* The next VIP that is used; false: there is none. */
@@ -113,9 +122,8 @@ enum plane_pace plane__remake_step(struct plane_remake *r)
 		return PLANE_DONE;
 	}
 	copy_counters(r);
-	if (r->same_size)
-		copy_table(r);
-	else if (plane__table_begin(r->table, &r->set->book, r->vip) < 0)
+	if ((r->same_size ? copy_table(r) : plane__table_begin(r->table, &r->set->book, r->vip)) <
+	    0)
 		plane__book_set_changing(&r->set->book, r->vip, true);
 	return PLANE_MORE;
 }

@@ -308,6 +308,29 @@ static void a_large_table_is_built_in_slices(void **state)
 	assert_int_equal(world_share(w, world_www(), "10.0.0.1"), 100);
 }
 
+static size_t mapped(void)
+{
+	FILE *f = fopen("/proc/self/statm", "re");
+	unsigned long pages;
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%lu", &pages), 1);
+	fclose(f);
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* To map them all took the loop longer than it may: 10 ms for 1,000 VIPs. */
+static void tables_are_mapped_one_by_one(void **state)
+{
+	struct world *w = *state;
+	const struct world_config largest = { .table_size = 5000011, .frontends = 1 };
+	size_t before = mapped();
+
+	world_start(w, &largest);
+	world_wait_up(w);
+	assert_true(mapped() < before + (32 << 20)); /* there are ten tables of 10 MB */
+}
+
 /* ---- limits ---- */
 
 static void too_much_is_told_with_the_limit(void **state)
@@ -439,6 +462,7 @@ int main(void)
 		IN_WORLD(there_are_maps_at_any_time),
 		IN_WORLD(what_could_not_be_made_anew_is_tried_again),
 		IN_WORLD(a_large_table_is_built_in_slices),
+		IN_WORLD(tables_are_mapped_one_by_one),
 		IN_WORLD(too_much_is_told_with_the_limit),
 		IN_WORLD(too_many_vips_are_told_with_the_limit),
 		IN_WORLD(many_changes_in_a_second_wait_for_tables),

@@ -27,10 +27,23 @@ static void gather(struct plane_table *t)
 	}
 }
 
+/* A table to build in, if anybody will be in it. */
+static int take_table(struct plane_table *t)
+{
+	int r = t->members.n ? plane__book_table(t->book, &t->number) : 0;
+
+	if (r < 0 || t->number == UINT32_MAX)
+		return r;
+	r = plane__maps_table(t->book->maps, t->number, &t->lines);
+	if (r < 0)
+		t->book->tables.rest[t->number] = 0;
+	return r;
+}
+
 int plane__table_begin(struct plane_table *t, struct plane_book *b, uint32_t vip)
 {
 	uint32_t size = b->maps->sizes.table_size;
-	int r = 0;
+	int r;
 
 	assert(!t->book);
 	t->book = b;
@@ -38,8 +51,7 @@ int plane__table_begin(struct plane_table *t, struct plane_book *b, uint32_t vip
 	t->number = UINT32_MAX;
 	t->written = 0;
 	gather(t);
-	if (t->members.n)
-		r = plane__book_table(b, &t->number);
+	r = take_table(t);
 	if (r < 0) {
 		t->book = NULL;
 		return r;
@@ -55,8 +67,7 @@ int plane__table_begin(struct plane_table *t, struct plane_book *b, uint32_t vip
 /* True when all are there. The lines of the table were nobody's until now. */
 static bool write_slots(struct plane_table *t)
 {
-	const struct plane_maps *m = t->book->maps;
-	struct abi_table_line *lines = &m->tables[(size_t)t->number * m->sizes.table_lines];
+	struct abi_table_line *lines = t->lines.values;
 	uint32_t end = t->written + SLOTS_OF_STEP < t->size ? t->written + SLOTS_OF_STEP : t->size;
 
 	for (; t->written < end; t->written++) {
@@ -80,6 +91,7 @@ bool plane__table_step(struct plane_table *t)
 	if (t->number != UINT32_MAX && !write_slots(t))
 		return false;
 	plane__book_switch(t->book, t->vip, t->number);
+	xdp_window_close(&t->lines);
 	t->book = NULL;
 	return true;
 }
@@ -90,6 +102,7 @@ void plane__table_stop(struct plane_table *t)
 	t->work = NULL;
 	if (t->book && t->number != UINT32_MAX)
 		t->book->tables.rest[t->number] = 0;
+	xdp_window_close(&t->lines);
 	t->book = NULL;
 }
 

@@ -11,6 +11,7 @@
 struct plane_table {
 	struct plane_book *book; /* NULL: nothing is being built */
 	uint32_t vip, number;
+	struct xdp_window lines; /* of it */
 	VEC(struct maglev_member) members;
 	VEC(uint16_t) ids; /* of the members */
 	uint16_t *slots;   /* by member; kept from one build to the next */
@@ -19,7 +20,7 @@ struct plane_table {
 	uint32_t written; /* slots that are in the map */
 };
 
-/* -EAGAIN, -ENOSPC: there is no table to build in, see plane__book_table(). */
+/* -EAGAIN, -ENOSPC: there is no table to build in, see plane__book_table(). Others of mmap(). */
 int plane__table_begin(struct plane_table *t, struct plane_book *b, uint32_t vip);
 /* About half a millisecond of work. True when the VIP has its new table. */
 bool plane__table_step(struct plane_table *t);

@@ -542,8 +542,12 @@ static void check_table(const struct plane_book *b, uint32_t vip)
 	struct maglev_member *members = mem_zalloc((v->servers.n + 1) * sizeof(*members));
 	uint16_t *want = mem_zalloc(m->sizes.table_size * sizeof(*want));
 	uint32_t table = m->vips[vip].table;
-	const struct abi_table_line *lines = &m->tables[(table - 1) * (size_t)m->sizes.table_lines];
+	struct xdp_window window = { 0 };
+	const struct abi_table_line *lines;
 
+	if (table)
+		assert_int_equal(plane__maps_table(m, table - 1, &window), 0);
+	lines = window.values;
 	for (size_t i = 0; i < v->servers.n; i++)
 		members[i] = (struct maglev_member){
 			.address = plane__get_address(m->servers[v->servers.items[i]].address),
@@ -554,6 +558,7 @@ static void check_table(const struct plane_book *b, uint32_t vip)
 	for (uint32_t i = 0; table && i < m->sizes.table_size; i++)
 		assert_int_equal(lines[i / ABI_LINE_SLOTS].as[i % ABI_LINE_SLOTS],
 				 v->servers.items[want[i]]);
+	xdp_window_close(&window);
 	free(members);
 	free(want);
 }
