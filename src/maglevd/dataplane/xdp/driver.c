@@ -307,10 +307,8 @@ static void look_at_pins(struct dataplane *dp, struct plane_why *why)
 		}
 	}
 	missing = plane__maps_unpinned(dp->folder.maps);
-	if (!missing)
-		return;
-	log_warn("xdp-repair", LOG_S("map", missing), LOG_S("reason", "its pin was gone"));
-	plane__maps_pin(&dp->set->maps, dp->folder.maps, why);
+	if (missing && plane__maps_pin(&dp->set->maps, dp->folder.maps, why) == 0)
+		log_warn("xdp-repair", LOG_S("map", missing), LOG_S("reason", "its pin was gone"));
 }
 
 static void on_look(struct ev_loop *loop, ev_timer *w, int events)

@@ -214,6 +214,26 @@ static void pins_that_are_removed_come_back(void **state)
 	assert_int_equal(w->state.vips.items[0].as.n, 2);
 }
 
+/* Tried every second, and not said to be done before it is. */
+static void pins_that_cannot_come_back_are_told_once(void **state)
+{
+	struct world *w = *state;
+
+	start_with_www(w);
+	world_share(w, world_www(), "10.0.0.1"); /* finds the maps */
+	assert_int_equal(xdp_unpin(path_of(w, "maps")), 0);
+	assert_int_equal(xdp_map_pin(&w->maps.map[PLANE_VIPS], path_of(w, "maps")), 0);
+	world_forget_log(w);
+	world_wait_log(w, "cannot pin the maps");
+	world_forget_log(w);
+	testing_pass(w->loop, 1.5);
+	assert_int_equal(w->log.n, 0);
+	assert_int_equal(w->downs, 0);
+	assert_int_equal(unlink(path_of(w, "maps")), 0);
+	world_wait_log(w, "its pin was gone");
+	assert_null(plane__maps_unpinned(path_of(w, "maps")));
+}
+
 static void a_folder_that_is_removed_comes_back_with_everything(void **state)
 {
 	struct world *w = *state;
@@ -578,6 +598,7 @@ int main(void)
 		IN_WORLD(one_folder_has_one_driver),
 		IN_WORLD(a_program_that_is_detached_comes_back),
 		IN_WORLD(pins_that_are_removed_come_back),
+		IN_WORLD(pins_that_cannot_come_back_are_told_once),
 		IN_WORLD(a_folder_that_is_removed_comes_back_with_everything),
 		IN_WORLD(without_an_interface_it_is_down_and_says_why),
 		IN_WORLD(one_interface_does_not_wait_for_another),
