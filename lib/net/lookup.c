@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The child writes one struct answer, far below what a pipe takes at once, and exits. What is
- * shorter than that at the end of the pipe means that it died; the deadline makes it die. It is
- * known by a descriptor: a default loop reaps children as soon as they are gone, and their numbers
- * may then be those of others.
+ * shorter than that at the end of the pipe means that it died; the deadline makes it die.
  */
 #include "lib/net/lookup.h"
 
@@ -12,16 +10,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <netdb.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "lib/loop/child.h"
 
 struct answer {
 	size_t n;
@@ -35,7 +31,7 @@ struct net_lookup {
 	struct ev_loop *loop;
 	net_lookup_fn done;
 	void *user;
-	int child; /* pidfd */
+	int child;
 	int fd;
 	ev_io readable;
 	ev_timer deadline;
@@ -83,23 +79,14 @@ static _Noreturn void run(const char *host, uint16_t port, int fd)
 
 /* ---- in the parent ---- */
 
-static void kill_child(const struct net_lookup *l)
-{
-	pidfd_send_signal(l->child, SIGKILL, NULL, 0);
-}
-
 void net_lookup_cancel(struct net_lookup *l)
 {
-	siginfo_t ended;
-
 	if (!l)
 		return;
 	ev_io_stop(l->loop, &l->readable);
 	ev_timer_stop(l->loop, &l->deadline);
 	close(l->fd);
-	kill_child(l);
-	waitid(P_PIDFD, (id_t)l->child, &ended, WEXITED);
-	close(l->child);
+	child_end(l->child);
 	free(l);
 }
 
@@ -123,26 +110,7 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 /* The end of the pipe that follows is told by on_readable(). */
 static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 {
-	kill_child(container_of(w, struct net_lookup, deadline));
-}
-
-/* Returns its descriptor. Nobody has reaped it yet. */
-static int start_child(const struct net_lookup_query *query, int out)
-{
-	pid_t pid = fork();
-	int child;
-
-	if (pid < 0)
-		return -errno;
-	if (pid == 0)
-		run(query->host, query->port, out);
-	child = pidfd_open(pid, 0);
-	if (child < 0) {
-		child = -errno;
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-	}
-	return child;
+	child_kill(container_of(w, struct net_lookup, deadline)->child);
 }
 
 int net_lookup_start(struct ev_loop *loop, const struct net_lookup_query *query,
@@ -150,16 +118,18 @@ int net_lookup_start(struct ev_loop *loop, const struct net_lookup_query *query,
 {
 	_cleanup_(cleanup_fd) int in = -1, out = -1;
 	struct net_lookup *l;
-	int fds[2], child;
+	int fds[2], child, r;
 
 	assert(loop && query->host && query->timeout > 0 && query->done && ret);
 	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -errno;
 	in = fds[0];
 	out = fds[1];
-	child = start_child(query, out);
-	if (child < 0)
-		return child;
+	r = child_fork(&child);
+	if (r < 0)
+		return r;
+	if (r == 0)
+		run(query->host, query->port, out);
 	l = mem_zalloc(sizeof(*l));
 	l->loop = loop;
 	l->done = query->done;

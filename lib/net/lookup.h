@@ -28,10 +28,7 @@ struct net_lookup_query {
 	void *user;
 };
 
-/*
- * Calls done once, from the loop, unless cancelled. -errno of pipe, fork or pidfd_open; *ret
- * untouched then.
- */
+/* Calls done once, from the loop, unless cancelled. -errno of pipe or fork; *ret untouched then. */
 int net_lookup_start(struct ev_loop *loop, const struct net_lookup_query *query,
 		     struct net_lookup **ret);
 /* No done() any more. NULL is fine. */

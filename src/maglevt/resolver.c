@@ -14,19 +14,20 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "lib/loop/child.h"
 
 #define MESSAGE_MAX 512
 
 struct resolver {
 	struct ev_loop *loop;
-	pid_t child; /* 0: none */
+	bool serves; /* there is a child */
+	int child;
 	ev_io answers;
 	struct map names; /* address → name, "" for none or not yet */
 	struct arena *arena;
@@ -91,7 +92,7 @@ __attribute__((noreturn)) static void serve(int fd)
 /* False while the child has more questions than its socket holds. */
 static bool ask(struct resolver *r, const char *question)
 {
-	return r->child && send(r->answers.fd, question, strlen(question), MSG_NOSIGNAL) >= 0;
+	return r->serves && send(r->answers.fd, question, strlen(question), MSG_NOSIGNAL) >= 0;
 }
 
 static void take_answer(struct resolver *r, char *answer)
@@ -124,21 +125,21 @@ static void on_answers(struct ev_loop *loop, ev_io *w, int revents)
 
 static void start_child(struct resolver *r)
 {
-	int pair[2];
+	int pair[2], forked;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return;
-	r->child = fork();
-	if (r->child == 0) {
+	forked = child_fork(&r->child);
+	if (forked == 0) {
 		close(pair[0]);
 		serve(pair[1]);
 	}
 	close(pair[1]);
-	if (r->child < 0) {
-		r->child = 0;
+	if (forked < 0) {
 		close(pair[0]);
 		return;
 	}
+	r->serves = true;
 	fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	ev_io_init(&r->answers, on_answers, pair[0], EV_READ);
 	ev_io_start(r->loop, &r->answers);
@@ -158,11 +159,10 @@ struct resolver *resolver_new(struct ev_loop *loop)
 
 void resolver_free(struct resolver *r)
 {
-	if (r->child) {
+	if (r->serves) {
 		ev_io_stop(r->loop, &r->answers);
 		close(r->answers.fd);
-		kill(r->child, SIGKILL);
-		waitpid(r->child, NULL, 0);
+		child_end(r->child);
 	}
 	map_free(&r->names);
 	arena_free(r->arena);

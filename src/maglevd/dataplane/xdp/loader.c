@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The child is forked, so it has our descriptors, the lock on the folder and the capabilities. It
- * reports by one write into a pipe. The end of the pipe without a report is a child that died. It
- * is known by a descriptor: a default loop reaps children as soon as they are gone, and their
- * numbers may then be those of others.
+ * reports by one write into a pipe. The end of the pipe without a report is a child that died.
  */
 #include "src/maglevd/dataplane/xdp/loader.h"
 
@@ -11,22 +9,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/pidfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include "lib/loop/child.h"
 
 _Static_assert(sizeof(struct plane_report) <= PIPE_BUF, "a report is one write");
 
 static void end_watch(struct plane_loader *l)
 {
-	siginfo_t ended;
-
 	ev_io_stop(l->loop, &l->io);
 	close(l->io.fd);
-	waitid(P_PIDFD, (id_t)l->child, &ended, WEXITED);
-	close(l->child);
+	child_end(l->child);
 	l->busy = false;
 }
 
@@ -56,39 +50,21 @@ static void work(plane_job_fn job, const void *order, int fd)
 	_exit(0);
 }
 
-/* Its descriptor; nobody has reaped it yet. */
-static int start_child(plane_job_fn job, const void *order, int out)
-{
-	pid_t pid = fork();
-	int child;
-
-	if (pid < 0)
-		return -errno;
-	if (pid == 0)
-		work(job, order, out);
-	child = pidfd_open(pid, 0);
-	if (child < 0) {
-		child = -errno;
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-	}
-	return child;
-}
-
 int plane__loader_start(struct plane_loader *l, plane_job_fn job, const void *order)
 {
-	int fds[2], child;
+	int fds[2], r;
 
 	assert(!l->busy);
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
-	child = start_child(job, order, fds[1]);
+	r = child_fork(&l->child);
+	if (r == 0)
+		work(job, order, fds[1]);
 	close(fds[1]);
-	if (child < 0) {
+	if (r < 0) {
 		close(fds[0]);
-		return child;
+		return r;
 	}
-	l->child = child;
 	l->busy = true;
 	ev_io_init(&l->io, on_report, fds[0], EV_READ);
 	l->io.data = l;
@@ -105,6 +81,5 @@ void plane__loader_stop(struct plane_loader *l)
 {
 	if (!l->busy)
 		return;
-	pidfd_send_signal(l->child, SIGKILL, NULL, 0);
 	end_watch(l);
 }

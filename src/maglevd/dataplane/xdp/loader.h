@@ -22,7 +22,7 @@ struct plane_loader {
 	plane_loaded_fn done;
 	void *user;
 	bool busy;
-	int child; /* pidfd, while busy */
+	int child; /* while busy */
 	ev_io io;
 };
 
