@@ -92,7 +92,7 @@ def test_every_act_is_logged_when_it_is_over(daemon, dashboard):
         until(lambda: len(dashboard.all('admin-act', **fields)) >= count, what='the line')
         return [(line['status'], line.get('error')) for line in dashboard.all('admin-act', **fields)]
     assert dashboard.act('lon/backends/a/disable').status == 200
-    refused = dashboard.act('lon/backends/a/pause', {'reason': 'x' * 10000})
+    refused = dashboard.act('lon/backends/a/pause', {'reason': 'é' * 1000})  # six bytes each, as it is sent
     assert refused.status == 409
     assert lines(2) == [(200, None), (409, refused.json['error'])]
     assert len(dashboard.all('admin-act')[1]['body'].encode()) <= 4096 + len('…'.encode())
