@@ -287,6 +287,7 @@ def test_a_file_that_is_replaced_while_it_is_read_is_one_or_the_other(two):
             two.daemon.write(versions[turn % 2])
             turn += 1
 
+    two.daemon.write(versions[0])
     thread = threading.Thread(target=replace)
     thread.start()
     mark = two.daemon.mark()

@@ -102,8 +102,8 @@ class Demo:
         self.over.set()
         for process in [*self.servers.values(), self.daemon, self.window and self.window.process]:
             if process and process.poll() is None:
+                process.send_signal(signal.SIGCONT)  # first: LeakSanitizer stops who ends, and would wait for ever
                 process.terminate()
-                process.send_signal(signal.SIGCONT)
                 process.wait()
 
 
