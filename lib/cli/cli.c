@@ -148,12 +148,11 @@ static void write_expected(const struct cli_option *o, struct buf *out)
 		buf_adds(out, kinds[o->kind].expected);
 		return;
 	}
-	for (size_t i = 0; o->choices[i]; i++)
-		buf_printf(out, "%s%s",
-			   i == 0	       ? ""
-			   : o->choices[i + 1] ? ", "
-					       : " or ",
-			   o->choices[i]);
+	for (size_t i = 0; o->choices[i]; i++) {
+		if (i)
+			buf_adds(out, o->choices[i + 1] ? ", " : " or ");
+		buf_adds(out, o->choices[i]);
+	}
 }
 
 /* One value for one option; dashes and origin are how the user knows it: "--" "config". */

@@ -531,10 +531,11 @@ static bool is_behind(struct grpc_call *call, size_t queued)
 	const struct grpc_server_config *config = &call->server->config;
 	size_t own = h2_conn_queued(h2_stream_conn(stream_of(call)));
 
-	if (queued > config->max_queued || queued <= UNREAD_SHARE)
-		return queued > config->max_queued;
-	return own > config->max_unread ||
-	       h2_host_stats(call->server->host)->queued > config->max_unread_all;
+	if (queued > config->max_queued)
+		return true;
+	return queued > UNREAD_SHARE &&
+	       (own > config->max_unread ||
+		h2_host_stats(call->server->host)->queued > config->max_unread_all);
 }
 
 /* Keeps what was added since `before`, if it is not too much. */

@@ -609,6 +609,12 @@ static void what_is_new_is_counted_soon(void **state)
 	kit_end(&k);
 }
 
+static void make_long(struct buf *text, size_t n)
+{
+	while (text->n < n)
+		buf_adds(text, "something that nobody understands, to make it long\n");
+}
+
 /* VPP stands still while it prints */
 static void a_long_text_is_asked_for_less_often(void **state)
 {
@@ -618,8 +624,7 @@ static void a_long_text_is_asked_for_less_often(void **state)
 
 	kit_begin(&k);
 	buf_adds(&text, counted);
-	while (text.n < 1000000) /* good for 20 s */
-		buf_adds(&text, "something that nobody understands, to make it long\n");
+	make_long(&text, 1000000); /* good for 20 s */
 	k.text = buf_cstr(&text);
 	kit_start_up(&k);
 	kit_wait_counters(&k);
@@ -644,8 +649,7 @@ static void a_long_text_is_not_printed_for_everybody_who_looks(void **state)
 	kit_begin(&k);
 	kit_put_vip(&k, VIP, 80, 32, 0);
 	buf_adds(&text, " ip4-gre4 [1] " VIP "/32 src_ip_sticky\n  protocol:6 port:80\n");
-	while (text.n < 1000000) /* good for 20 s */
-		buf_adds(&text, "something that nobody understands, to make it long\n");
+	make_long(&text, 1000000); /* good for 20 s */
 	k.text = buf_cstr(&text);
 	kit_start_up(&k);
 	kit_wait_counters(&k);
@@ -677,8 +681,7 @@ static void a_short_text_is_asked_for_by_everybody_who_looks(void **state)
 	size_t asked;
 
 	kit_begin(&k);
-	while (text.n < 40000) /* good for 0.8 s */
-		buf_adds(&text, "something that nobody understands, to make it long\n");
+	make_long(&text, 40000); /* good for 0.8 s */
 	k.text = buf_cstr(&text);
 	k.reading = 3600 * NSEC_PER_SEC;
 	kit_start_up(&k);
