@@ -66,15 +66,21 @@ export const Events: Component<{ scope: string; many: boolean }> = (props) => {
 			: 'Nothing has happened yet.';
 
 	const [atEnd, setAtEnd] = createSignal(true);
+	let seen = 0; // how far it was scrolled when we last knew
 	const onScroll = () => {
-		if (list) setAtEnd(list.scrollHeight - list.scrollTop - list.clientHeight < 40);
+		if (!list) return;
+		seen = list.scrollTop;
+		setAtEnd(list.scrollHeight - list.scrollTop - list.clientHeight < 40);
 	};
 	const toEnd = () => {
-		if (list) list.scrollTop = list.scrollHeight;
+		if (!list) return;
+		list.scrollTop = list.scrollHeight;
+		seen = list.scrollTop;
 	};
 	createEffect(
 		on(lines, () => {
-			if (atEnd()) toEnd();
+			// the reader may have scrolled away, and the event of it still be on its way
+			if (atEnd() && list && list.scrollTop >= seen) toEnd();
 		}),
 	);
 
