@@ -29,7 +29,7 @@ lint: ## only the checks of the source
 	@tools/run-tests lint
 
 fuzz: ## each fuzz harness for FUZZ_SECONDS (600)
-	@tools/run-tests --fuzz-seconds $(FUZZ_SECONDS) fuzz
+	@tools/run-tests --again --fuzz-seconds $(FUZZ_SECONDS) fuzz
 
 bench: deps $(patsubst bench/%/run,bench-%,$(wildcard bench/*/run)) ## all benchmarks, one after the other
 

@@ -13,7 +13,7 @@ import urllib.request
 import pytest
 
 from lab import BUILD, VIPS4, program, until
-from lab.maglevd import ROOT
+from lab.maglevd import RELEASE, ROOT
 from lab.net import Namespace
 from lab.wait import PATIENCE
 
@@ -66,6 +66,7 @@ class Lab:
 
     def run(self, label):
         """What the lab says to try under that label, as it stands, in a shell."""
+        program('maglevc', RELEASE)  # which the shell finds in build/bin
         first = self.wait(r'first +(export .*)')[1]
         command = re.split(r' {4}\(', self.wait(rf'\n    {label} +(\S.*)')[1])[0]
         return command, subprocess.run(['bash', '-ec', f'{first}\n{command}'], capture_output=True, text=True,

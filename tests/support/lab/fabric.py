@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-from lab.maglevd import BUILD
+from lab.maglevd import program
 from lab.net import Namespace
 
 VIPS4, VIPS6 = ['198.51.100.10', '198.51.100.11'], ['2001:db8:100::10', '2001:db8:100::11']
@@ -173,7 +173,7 @@ class Fabric:
         os.mkdir(os.path.join(self.folder, 'pins'))
         subprocess.run(['mount', '-t', 'bpf', 'bpf', os.path.join(self.folder, 'pins')], check=True)
         self.decap = os.path.join(self.folder, 'pins', 'decap')
-        done = subprocess.run(['bpftool', 'prog', 'load', os.path.join(BUILD, 'bpf/decap.bpf.o'), self.decap, 'type',
+        done = subprocess.run(['bpftool', 'prog', 'load', program('decap'), self.decap, 'type',
                                'xdp'], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
 

@@ -24,13 +24,19 @@ BUILD = os.path.abspath(os.environ.get('MAGLEV_BUILD', os.path.join(ROOT, 'build
 RELEASE = os.path.join(ROOT, 'build')
 PROGRAMS = {'maglevd': 'src/maglevd/maglevd', 'maglevc': 'src/maglevc/maglevc', 'maglevt': 'src/maglevt/maglevt',
             'maglevd-fake': 'tests/support/fake/maglevd-fake', 'vpp-standin': 'tests/support/vpp/vpp-standin',
-            'maglevd-brisk': 'tests/support/vpp/maglevd-brisk', 'maglevd-frontend': 'src/frontend/maglevd-frontend'}
+            'maglevd-brisk': 'tests/support/vpp/maglevd-brisk', 'maglevd-frontend': 'src/frontend/maglevd-frontend',
+            'decap': 'bpf/decap.bpf.o'}
 PIPE = 1 << 20
 LEVELS = ('DEBUG', 'INFO', 'WARN', 'ERROR')
 
 
 def program(name='maglevd', build=BUILD):
-    return os.path.join(build, PROGRAMS[name])
+    """Where it is. Whoever runs the stories may want to know what they used: a line for each."""
+    path = os.path.join(build, PROGRAMS[name])
+    if 'MAGLEV_PROGRAMS_USED' in os.environ:
+        with open(os.environ['MAGLEV_PROGRAMS_USED'], 'a', encoding='utf-8') as note:
+            note.write(os.path.relpath(path, ROOT) + '\n')
+    return path
 
 
 # by a program: code of ours between fork and exec is none where grpcio has threads
