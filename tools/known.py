@@ -61,11 +61,11 @@ def of_story(root, path):
 
 
 def is_read(name, text):
-    """True for a file of the tree that counts for a story with that text: of documents and stories, who is named."""
+    """True for a file that counts for a story with that text: of documents, tools and stories, what is named."""
     stem, ending = os.path.splitext(os.path.basename(name))
     if name.startswith('tests/e2e/'):
         return stem == 'conftest' or stem in text
-    if name.startswith('docs/') or ending == '.md':
+    if name.startswith(('docs/', 'tools/')) or ending == '.md':
         return stem + ending in text
     return not name.startswith(NOT_OF_STORIES) and not name.endswith(NOT_READ_BY_STORIES)
 

@@ -18,8 +18,9 @@ build a: copy room/a.c.o lib/version.c.o
 '''
 STORY = 'tests/e2e/test_a.py'
 TREE = {'a.c': 'a', 'version.c': '1', 'build-x/build.ninja': NINJA, 'README.md': 'read', 'docs/man/a.1': 'a page',
-        'tests/support/lab.py': 'lab', 'tests/e2e/conftest.py': 'fixtures', 'tests/e2e/test_b.py': 'b',
-        STORY: "look('docs/man/a.1')\n"}
+        'tests/support/lab.py': 'lab', 'tools/check': 'a tool', 'tools/run': 'another',
+        'tests/e2e/conftest.py': 'fixtures', 'tests/e2e/test_b.py': 'b',
+        STORY: "look('docs/man/a.1', 'tools/run')\n"}
 
 
 @pytest.fixture
@@ -124,8 +125,8 @@ def test_half_a_note_is_none(memory):
 
 
 @pytest.mark.parametrize('path, counts', [
-    (STORY, True), ('docs/man/a.1', True), ('README.md', False), ('tests/support/lab.py', True),
-    ('tests/support/new.py', True), ('tests/e2e/conftest.py', True), ('tests/e2e/test_b.py', False), ('a.c', False)])
+    (STORY, True), ('docs/man/a.1', True), ('README.md', False), ('tools/run', True), ('tools/check', False),
+    ('tests/support/lab.py', True), ('tests/support/new.py', True), ('tests/e2e/conftest.py', True), ('tests/e2e/test_b.py', False), ('a.c', False)])
 def test_what_counts_for_a_story(root, path, counts):
     before = known.of_story(str(root), STORY)
     write(root, path, TREE.get(path, '') + '\n')

@@ -23,17 +23,27 @@ def large():
 
 @pytest.fixture
 def daemon(start_api):
-    daemon = start_api(large(), level='info')
+    return started(start_api)
+
+
+@pytest.fixture
+def shipped(start_api):
+    """For promises in milliseconds."""
+    return started(start_api, measured=True)
+
+
+def started(start_api, **options):
+    daemon = start_api(large(), level='info', **options)
     daemon.wait('lb-sync-all', timeout=60)
     return daemon
 
 
 @pytest.mark.parametrize('method, rows', [('ListBackends', BACKENDS), ('ListFrontends', FRONTENDS),
                                           ('GetVPPLBState', FRONTENDS), ('GetVPPLBCounters', FRONTENDS)])
-def test_a_long_answer_is_made_in_slices(daemon, method, rows):
+def test_a_long_answer_is_made_in_slices(shipped, method, rows):
     """Several at once; whole, in order, and each turn of the loop is short"""
-    clients = [daemon.connect() for _ in range(4)]
-    daemon.plane.seed(['counters 2', f'count-many {FRONTENDS} {BACKENDS // FRONTENDS}'])
+    clients = [shipped.connect() for _ in range(4)]
+    shipped.plane.seed(['counters 2', f'count-many {FRONTENDS} {BACKENDS // FRONTENDS}'])
 
     def ask():
         calls = [client.start(method) for client in clients]
@@ -44,11 +54,11 @@ def test_a_long_answer_is_made_in_slices(daemon, method, rows):
             if field != 'vips':
                 assert [one.name for one in many] == sorted(one.name for one in many)
 
-    before = Turns(daemon).all
+    before = Turns(shipped).all
     ask()
-    assert Turns(daemon).all - before > 8, 'it is made in one turn'
-    assert long_turns(daemon, ask) == 0
-    assert as_json(daemon.api.call(method)) == daemon.maglevc.json('show', *{
+    assert Turns(shipped).all - before > 8, 'it is made in one turn'
+    assert long_turns(shipped, ask) == 0
+    assert as_json(shipped.api.call(method)) == shipped.maglevc.json('show', *{
         'ListBackends': ['backends'], 'ListFrontends': ['frontends'], 'GetVPPLBState': ['lb', 'state'],
         'GetVPPLBCounters': ['lb', 'counters']}[method])
 
@@ -69,18 +79,18 @@ def test_plans_for_many_are_made_one_by_one(daemon):
     assert over('0.25') == before
 
 
-def test_replays_to_many_are_made_in_slices(daemon):
+def test_replays_to_many_are_made_in_slices(shipped):
     """4 subscribers at once, each with 11,000 events"""
     everything = b'\x18\x01\x20\x01'  # backend, frontend
 
     def watch():
-        start = daemon.api.channel.unary_stream('/maglev.Maglev/WatchEvents')
+        start = shipped.api.channel.unary_stream('/maglev.Maglev/WatchEvents')
         for call in [start(everything, timeout=60) for _ in range(4)]:
             assert len(list(itertools.islice(call, BACKENDS + FRONTENDS))) == BACKENDS + FRONTENDS
             call.cancel()
-        daemon.wait_metric('maglev_watch_subscribers', 0)
+        shipped.wait_metric('maglev_watch_subscribers', 0)
 
-    assert long_turns(daemon, watch) == 0
+    assert long_turns(shipped, watch) == 0
 
 
 def test_who_reads_is_not_dropped_by_a_reload(daemon):

@@ -83,6 +83,7 @@ def test_two_instances_write_the_same_bytes(vpps, start_on):
                                       frontends={k: frontends[k] for k in order(list(frontends))}, dataplane='vpp'))
         daemon.wait('lb-sync-all')
         daemon.api.call('SetFrontendPoolBackendWeight', frontend='f3', pool='p', backend=names[4], weight=33)
+        daemon.api.call('SyncVPPLBState')  # it is there: two acts at once would be written VIP by VIP
         daemon.api.call('DisableBackend', name=names[5])
         daemon.api.call('SyncVPPLBState')
         return vpp.writes()
