@@ -18,6 +18,11 @@ bool str_starts(struct str s, struct str start)
 	return s.n >= start.n && str_eq((struct str){ s.p, start.n }, start);
 }
 
+bool cstr_eq(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
 static char lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;

@@ -27,6 +27,8 @@ static inline struct str str_of(const char *s)
 
 bool str_eq(struct str a, struct str b);
 bool str_starts(struct str s, struct str start);
+/* Two C strings, either of which may be NULL: that is like no other but NULL. */
+bool cstr_eq(const char *a, const char *b);
 /* ASCII case-insensitive, whatever the locale. */
 bool str_ieq(struct str a, struct str b);
 /* Without spaces and tabs at both ends. */

@@ -267,9 +267,21 @@ static void a_start_is_all_of_what_it_is(void **state)
 	assert_false(str_starts(STR("Prefix"), STR("pre")));
 }
 
+static void nothing_is_like_nothing_only(void **state)
+{
+	char a[] = "a", other[] = "a";
+
+	assert_true(cstr_eq(a, other));
+	assert_false(cstr_eq(a, "b"));
+	assert_false(cstr_eq(a, NULL));
+	assert_false(cstr_eq(NULL, ""));
+	assert_true(cstr_eq(NULL, NULL));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_is_like_nothing_only),
 		cmocka_unit_test(a_start_is_all_of_what_it_is),
 		cmocka_unit_test(equality_compares_length_and_bytes),
 		cmocka_unit_test(ascii_case_is_ignored_and_nothing_else),

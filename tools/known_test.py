@@ -126,7 +126,8 @@ def test_half_a_note_is_none(memory):
 
 @pytest.mark.parametrize('path, counts', [
     (STORY, True), ('docs/man/a.1', True), ('README.md', False), ('tools/run', True), ('tools/check', False),
-    ('tests/support/lab.py', True), ('tests/support/new.py', True), ('tests/e2e/conftest.py', True), ('tests/e2e/test_b.py', False), ('a.c', False)])
+    ('tests/support/lab.py', True), ('tests/support/new.py', True), ('tests/e2e/conftest.py', True),
+    ('tests/e2e/test_b.py', False), ('a.c', False)])
 def test_what_counts_for_a_story(root, path, counts):
     before = known.of_story(str(root), STORY)
     write(root, path, TREE.get(path, '') + '\n')

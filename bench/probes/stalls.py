@@ -100,22 +100,34 @@ class Stalls:
             write_file(self.process.config, self.config(timeout=timeout))
             self.reload()
 
-    def reload_fewer(self):
-        """Half of the backends go, and come back."""
+    def reload_fewer(self, n):
+        """All but n of the backends go, and come back."""
         whole = self.scenario
-        self.scenario = Scenario(whole.kind, whole.n // 2)
+        self.scenario = Scenario(whole.kind, n)
         write_file(self.process.config, self.config())
         self.scenario = whole
         self.reload()
         write_file(self.process.config, self.config())
         self.reload()
 
+    def reload_half(self):
+        self.reload_fewer(self.scenario.n // 2)
+
+    def reload_all(self):
+        self.reload_fewer(1)
+
+    def reload_disabled(self):
+        """All are disabled by the file, and enabled again."""
+        for enabled in (False, True):
+            write_file(self.process.config, self.config(enabled=enabled))
+            self.reload()
+
     def full_syncs(self):
         done = read_head().value('maglev_lbsync_full_total')
         self.process.wait_until(lambda: read_head().value('maglev_lbsync_full_total') >= done + 5, 'five full syncs')
 
     def start(self, **changes):
-        return Maglevd(self.options.maglevd_fake, self.config(**changes), self.folder, self.options.realtime)
+        return Maglevd(self.options.maglevd_fake, self.config(**changes), self.folder, self.options.realtime, 'info')
 
     def run_kind(self, kind, sink, say):
         self.scenario = Scenario(kind, 1000 if self.options.quick else 10000)
@@ -125,7 +137,9 @@ class Stalls:
             self.phase('3 scrapes', self.scrape, say)
             self.phase('3 reloads, nothing changed', self.reload_same, say)
             self.phase('3 reloads, every check changed', self.reload_changed, say)
-            self.phase('2 reloads, half of the backends go and come', self.reload_fewer, say)
+            self.phase('2 reloads, half of the backends go and come', self.reload_half, say)
+            self.phase('2 reloads, all backends but one go and come', self.reload_all, say)
+            self.phase('2 reloads, all are disabled and enabled', self.reload_disabled, say)
         with self.start(sync_interval='1s') as self.process:
             wait_for_probes(self.process, sink.answered, 5 * self.scenario.n)
             self.phase('5 full syncs', self.full_syncs, say)

@@ -91,11 +91,12 @@ CHECKS = {
 }
 
 
-def maglevd_config(scenario, timeout='1s', dataplane='none', sync_interval='1h'):
+def maglevd_config(scenario, timeout='1s', dataplane='none', sync_interval='1h', enabled=True):
     params = ''
     if scenario.kind != 'tcp':
         name = f', server-name: {SERVER_NAME}' if scenario.kind == 'https' else ''
         params = f', params: {{ path: /, host: {SERVER_NAME}, response-code: 200-399{name} }}'
+    off = '' if enabled else ', enabled: false'
     lines = [f'''maglev:
   dataplane: {dataplane}
   vpp:
@@ -104,7 +105,7 @@ def maglevd_config(scenario, timeout='1s', dataplane='none', sync_interval='1h')
   healthchecks:
     web: {{ {CHECKS[scenario.kind]}, port: {scenario.port}, interval: 1s, timeout: {timeout}{params} }}
   backends:''']
-    lines += [f'    s{i}: {{ address: {target(i)}, healthcheck: web }}' for i in range(scenario.n)]
+    lines += [f'    s{i}: {{ address: {target(i)}, healthcheck: web{off} }}' for i in range(scenario.n)]
     lines.append('  frontends:')
     for f in range(-(-scenario.n // PER_FRONTEND)):
         members = range(f * PER_FRONTEND, min((f + 1) * PER_FRONTEND, scenario.n))
@@ -117,11 +118,11 @@ def maglevd_config(scenario, timeout='1s', dataplane='none', sync_interval='1h')
 class Maglevd(Process):
     title = 'maglevd'
 
-    def __init__(self, program, config, folder, realtime):
+    def __init__(self, program, config, folder, realtime, level='warn'):
         self.config = os.path.join(folder, 'maglevd.yaml')
         write_file(self.config, config)
         super().__init__([program, '--config', self.config, '--metrics-addr', f'127.0.0.1:{ADMIN_PORT}',
-                          '--log-level', 'warn'], SUBJECT_CPU, os.path.join(folder, 'maglevd.log'), realtime,
+                          '--log-level', level], SUBJECT_CPU, os.path.join(folder, 'maglevd.log'), realtime,
                          env={'SSL_CERT_FILE': os.path.join(folder, 'server.pem')})
         self.wait_until(lambda: is_listening(ADMIN_PORT), 'listening')
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "base/units.h"
 #include "core/l4/config.h"
 
@@ -14,7 +15,7 @@
 
 static bool text_equal(const void *a, const void *b)
 {
-	return l4__same_text(AS(char *, a), AS(char *, b));
+	return cstr_eq(AS(char *, a), AS(char *, b));
 }
 
 /* In quotes, with dots for what would break the line. */
@@ -103,7 +104,7 @@ static const char *check_name(const void *value)
 
 static bool check_equal(const void *a, const void *b)
 {
-	return l4__same_text(check_name(a), check_name(b));
+	return cstr_eq(check_name(a), check_name(b));
 }
 
 static void check_print(const void *value, struct buf *out)

@@ -9,6 +9,8 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "base/str.h"
+
 const char *l4_check_type_name(enum l4_check_type t)
 {
 	static const char *const names[] = {
@@ -124,11 +126,6 @@ size_t l4_config_frontend_behind(const struct l4_config *c, const char *name)
 	return name ? behind(c, frontend_at, c->n_frontends, name) : 0;
 }
 
-bool l4__same_text(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 bool l4__same_codes(const struct l4_http_params *a, const struct l4_http_params *b)
 {
 	if (a->n_codes != b->n_codes)
@@ -141,10 +138,9 @@ bool l4__same_codes(const struct l4_http_params *a, const struct l4_http_params 
 
 static bool same_http(const struct l4_http_params *a, const struct l4_http_params *b)
 {
-	return l4__same_text(a->path, b->path) && l4__same_text(a->host, b->host) &&
-	       l4__same_text(a->server_name, b->server_name) &&
-	       l4__same_text(a->regexp, b->regexp) && l4__same_codes(a, b) &&
-	       a->insecure_skip_verify == b->insecure_skip_verify;
+	return cstr_eq(a->path, b->path) && cstr_eq(a->host, b->host) &&
+	       cstr_eq(a->server_name, b->server_name) && cstr_eq(a->regexp, b->regexp) &&
+	       l4__same_codes(a, b) && a->insecure_skip_verify == b->insecure_skip_verify;
 }
 
 static bool same_schedule(const struct schedule *a, const struct schedule *b)

@@ -137,6 +137,4 @@ size_t l4_config_frontend_behind(const struct l4_config *c, const char *name);
 
 /* Whether a probe under a would be any different under b (name apart). */
 bool l4_check_equal(const struct l4_check *a, const struct l4_check *b);
-/* Two texts, either of which may be NULL. */
-bool l4__same_text(const char *a, const char *b);
 bool l4__same_codes(const struct l4_http_params *a, const struct l4_http_params *b);

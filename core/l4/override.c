@@ -122,7 +122,8 @@ void l4__begin_override(struct l4_override *o, int64_t now)
 
 static void forget(struct l4_override *o)
 {
-	l4__begin_override(o, 0);
+	if (o->reason || o->at || o->until)
+		l4__begin_override(o, 0);
 }
 
 void l4__settle_overrides(struct l4_backend_state *b)

@@ -6,6 +6,8 @@
  * so each kind is one walk over two lists; only pools, which keep the order of the file, are found
  * by a map. The walk yields pairs: old alone is gone, new alone is new, both is kept. The start of
  * a model is a reload from nothing.
+ *
+ * What stays as it is is not written: a process that has just forked pays for every page.
  */
 #include "core/l4/model.h"
 
@@ -16,6 +18,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "core/l4/desired.h"
 #include "core/l4/override.h"
 
@@ -46,7 +49,8 @@ static void bound_history(struct l4_backend_state *b, size_t cap)
 	size_t extra = b->n_history > cap ? b->n_history - cap : 0;
 
 	assert(cap > 0);
-	b->history_cap = cap;
+	if (b->history_cap != cap)
+		b->history_cap = cap;
 	if (extra == 0)
 		return;
 	memmove(b->history, b->history + extra, cap * sizeof(*b->history));
@@ -59,7 +63,7 @@ static bool probe_changed(const struct l4_config *old_config, const struct l4_ch
 {
 	if (!old || !new)
 		return old != new;
-	return !l4_check_equal(old, new) || !l4__same_text(old_config->netns, new_config->netns);
+	return !l4_check_equal(old, new) || !cstr_eq(old_config->netns, new_config->netns);
 }
 
 /* Brings the state in line with whether the backend is to be enabled now. */
@@ -123,7 +127,8 @@ static void reload_backends(struct l4_model *m, const struct l4_config *old,
 			struct l4_backend_state *b =
 				added ? new_backend(&new->backends[n], now) : states[o];
 
-			b->index = n;
+			if (b->index != n)
+				b->index = n;
 			bound_history(b, new->transition_history);
 			m->backends[n++] = b;
 			if (added)

@@ -8,6 +8,10 @@
  * line, observers. The frontends that reference the backend are judged right after, and what
  * changed there is part of the same log line: one incident, one line.
  *
+ * A reload changes the model at once, and may change ten thousand backends: what there is to tell
+ * of them waits in a list and is told some in each turn of the loop. Everybody else's news of one
+ * of them come behind its own.
+ *
  * Overrides that end by themselves share one timer, set to the first of them. It counts in the time
  * of the wall clock, since that is what the operator said.
  *
@@ -20,6 +24,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -30,7 +35,13 @@
 #include "src/maglevd/snapshot.h"
 
 #define ENDS_PER_TURN 16
-#define FAREWELLS_PER_TURN 500
+#define NEWS_PER_TURN 200
+
+struct news {
+	struct l4_backend_state *backend; /* NULL: it was told before its turn */
+	struct health_change change;
+	const char *reason;
+};
 
 struct engine {
 	struct ev_loop *loop;
@@ -40,15 +51,15 @@ struct engine {
 	const struct engine_observer *observers[ENGINE_OBSERVERS_MAX];
 	size_t n_observers;
 	bool guard;
-	VEC(struct l4_reload_change) leaving; /* removed by a reload, and not all told yet */
-	size_t n_left;			      /* of them: told and freed */
-	ev_timer farewell;		      /* active while there are more */
+	VEC(struct news) news; /* of a reload; what was removed is freed when that is told */
+	size_t n_told;	       /* of them */
+	ev_timer teller;       /* active while there are more */
 	/* names of frontends that changed with the transition being told, for its log line */
 	struct buf went_up, went_down;
 };
 
 static void on_expiry(struct ev_loop *loop, ev_periodic *w, int events);
-static void on_farewell(struct ev_loop *loop, ev_timer *w, int events);
+static void on_teller(struct ev_loop *loop, ev_timer *w, int events);
 
 struct engine *engine_new(struct ev_loop *loop, struct snapshot *first)
 {
@@ -57,11 +68,17 @@ struct engine *engine_new(struct ev_loop *loop, struct snapshot *first)
 	e->loop = loop;
 	ev_periodic_init(&e->expiry, on_expiry, 0., 0., NULL);
 	e->expiry.data = e;
-	ev_timer_init(&e->farewell, on_farewell, 0., 0.);
-	e->farewell.data = e;
+	ev_timer_init(&e->teller, on_teller, 0., 0.);
+	e->teller.data = e;
 	e->snapshot = first;
 	l4_model_init(&e->model, &first->config, loop_realtime());
 	return e;
+}
+
+static void free_if_removed(struct l4_backend_state *b)
+{
+	if (b && b->index == SIZE_MAX)
+		l4_backend_state_free(b);
 }
 
 void engine_free(struct engine *e)
@@ -69,10 +86,10 @@ void engine_free(struct engine *e)
 	if (!e)
 		return;
 	ev_periodic_stop(e->loop, &e->expiry);
-	ev_timer_stop(e->loop, &e->farewell);
-	for (; e->n_left < e->leaving.n; e->n_left++)
-		l4_backend_state_free(e->leaving.items[e->n_left].backend);
-	vec_free(&e->leaving);
+	ev_timer_stop(e->loop, &e->teller);
+	for (; e->n_told < e->news.n; e->n_told++)
+		free_if_removed(e->news.items[e->n_told].backend);
+	vec_free(&e->news);
 	l4_model_free(&e->model);
 	snapshot_free(e->snapshot);
 	buf_free(&e->went_up);
@@ -154,8 +171,8 @@ static void log_transition(struct engine *e, const struct l4_backend_state *b,
 }
 
 /* Every change of a backend's state passes here, and only here. */
-static void tell_backend(struct engine *e, struct l4_backend_state *b,
-			 const struct health_change *change, const char *reason)
+static void tell(struct engine *e, struct l4_backend_state *b, const struct health_change *change,
+		 const char *reason)
 {
 	l4_backend_remember(b, change);
 	e->went_up.n = e->went_down.n = 0;
@@ -165,14 +182,32 @@ static void tell_backend(struct engine *e, struct l4_backend_state *b,
 	TELL(e, backend, b, change);
 }
 
+/* Behind what a reload did to it, if that still waits. */
+static void tell_backend(struct engine *e, struct l4_backend_state *b,
+			 const struct health_change *change, const char *reason)
+{
+	for (size_t i = e->n_told; i < e->news.n; i++) {
+		struct news *news = &e->news.items[i];
+
+		if (news->backend == b)
+			tell(e, TAKE_PTR(news->backend), &news->change, news->reason);
+	}
+	tell(e, b, change, reason);
+}
+
 /* A backend without a check is up as soon as nothing holds it. */
+static bool passes_as_static(struct engine *e, struct l4_backend_state *b,
+			     struct health_change *ret)
+{
+	return !l4_backend_config(&e->model, b)->check &&
+	       l4_backend_record(&e->model, b, CODE_STATIC, false, loop_realtime(), ret);
+}
+
 static void pass_if_static(struct engine *e, struct l4_backend_state *b)
 {
 	struct health_change change;
 
-	if (l4_backend_config(&e->model, b)->check)
-		return;
-	if (l4_backend_record(&e->model, b, CODE_STATIC, false, loop_realtime(), &change))
+	if (passes_as_static(e, b, &change))
 		tell_backend(e, b, &change, "");
 }
 
@@ -320,64 +355,82 @@ int engine_set_weight(struct engine *e, const struct engine_weight *w)
 	return 0;
 }
 
-/* Tells of some that are gone. Nobody acts upon that, and there may be ten thousand. */
-static void say_farewells(struct engine *e, size_t n)
+static void judge_frontends(struct engine *e)
 {
-	for (; n && e->n_left < e->leaving.n; n--, e->n_left++) {
-		const struct l4_reload_change *change = &e->leaving.items[e->n_left];
+	int64_t now = loop_realtime();
 
-		tell_backend(e, change->backend, &change->transition, "configuration");
-		l4_backend_state_free(change->backend);
-	}
-	if (e->n_left < e->leaving.n) {
-		ev_timer_start(e->loop, &e->farewell);
-		return;
-	}
-	vec_free(&e->leaving);
-	e->n_left = 0;
+	for (size_t i = 0; i < e->model.config->n_frontends; i++)
+		judge_frontend(e, i, now);
 }
 
-static void on_farewell(struct ev_loop *loop, ev_timer *w, int events)
+/* Some of the news, and when those are all told what a reload may have done to frontends alone. */
+static void tell_news(struct engine *e, size_t n)
+{
+	for (; n && e->n_told < e->news.n; n--, e->n_told++) {
+		const struct news *news = &e->news.items[e->n_told];
+
+		if (!news->backend)
+			continue;
+		tell(e, news->backend, &news->change, news->reason);
+		free_if_removed(news->backend);
+	}
+	if (e->n_told < e->news.n) {
+		ev_timer_start(e->loop, &e->teller);
+		return;
+	}
+	ev_timer_stop(e->loop, &e->teller);
+	vec_free(&e->news);
+	e->n_told = 0;
+	judge_frontends(e);
+}
+
+static void on_teller(struct ev_loop *loop, ev_timer *w, int events)
 {
 	log_hold();
-	say_farewells(w->data, FAREWELLS_PER_TURN);
+	tell_news(w->data, NEWS_PER_TURN);
 	log_release();
 }
 
 /* What was removed comes last. */
-static void tell_changes(struct engine *e, const struct l4_reload *reload)
+static void gather_news(struct engine *e, const struct l4_reload *reload)
 {
-	for (size_t i = 0; i < reload->changes.n; i++) {
-		const struct l4_reload_change *change = &reload->changes.items[i];
+	struct health_change passed;
 
-		if (change->removed) {
-			assert(change->has_transition);
-			vec_push(&e->leaving, *change);
+	for (size_t i = 0; i < reload->changes.n; i++) {
+		const struct l4_reload_change *c = &reload->changes.items[i];
+
+		if (c->removed)
 			continue;
-		}
-		if (change->has_transition)
-			tell_backend(e, change->backend, &change->transition, "configuration");
-		pass_if_static(e, change->backend);
+		if (c->has_transition)
+			vec_push(&e->news,
+				 (struct news){ c->backend, c->transition, "configuration" });
+		if (passes_as_static(e, c->backend, &passed))
+			vec_push(&e->news, (struct news){ c->backend, passed, "" });
 	}
-	say_farewells(e, FAREWELLS_PER_TURN);
+	for (size_t i = 0; i < reload->changes.n; i++) {
+		const struct l4_reload_change *c = &reload->changes.items[i];
+
+		assert(!c->removed || c->has_transition);
+		if (c->removed)
+			vec_push(&e->news,
+				 (struct news){ c->backend, c->transition, "configuration" });
+	}
 }
 
 void engine_reload(struct engine *e, struct snapshot *next)
 {
 	struct snapshot *old = e->snapshot;
-	int64_t now = loop_realtime();
 	struct l4_reload reload = { 0 };
 
-	e->snapshot = next;
 	log_hold();
-	say_farewells(e, SIZE_MAX); /* of the reload before: a name that comes back is another */
-	l4_model_reload(&e->model, &next->config, now, &reload);
+	if (e->news.n)
+		tell_news(e, SIZE_MAX); /* a name that comes back is another */
+	e->snapshot = next;
+	l4_model_reload(&e->model, &next->config, loop_realtime(), &reload);
 	TELL(e, reloaded, &reload); /* first: observers keep tables by index */
-	tell_changes(e, &reload);
-	/* last, when static backends are up: whoever follows a frontend is not told of half */
-	for (size_t i = 0; i < next->config.n_frontends; i++)
-		judge_frontend(e, i, now);
+	gather_news(e, &reload);
 	update_guard(e);
+	tell_news(e, NEWS_PER_TURN);
 	log_release();
 	watch_expiry(e);
 	vec_free(&reload.changes);

@@ -28,7 +28,8 @@ struct engine_observer {
 	void (*weight)(void *user, size_t frontend, size_t backend, bool flush);
 	/*
 	 * A new configuration is in force; model and indices are the new ones. Told before the
-	 * transitions that the reload brings.
+	 * transitions that the reload brings, which are told in the turns of the loop that follow
+	 * if they are many.
 	 */
 	void (*reloaded)(void *user, const struct l4_reload *reload);
 	/* The all-down guard changed. */

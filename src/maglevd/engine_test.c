@@ -80,9 +80,9 @@ static struct engine_observer observer = { .backend = on_backend,
 					   .guard = on_guard };
 static int sink;
 
-static struct engine *start(const char *yaml)
+static struct engine *start(struct snapshot *first)
 {
-	struct engine *e = engine_new(EV_DEFAULT, testing_snapshot(yaml));
+	struct engine *e = engine_new(EV_DEFAULT, first);
 
 	observer.user = e;
 	engine_observe(e, &observer);
@@ -93,7 +93,7 @@ static struct engine *start(const char *yaml)
 static int setup(void **state)
 {
 	sink = log_add_sink(LOG_INFO, on_line, NULL);
-	*state = start(CONFIG);
+	*state = start(testing_snapshot(CONFIG));
 	return 0;
 }
 
@@ -236,17 +236,35 @@ static bool all_are_up(void *user)
 	return count_up(user) == engine_model(user)->config->n_backends;
 }
 
-static struct engine *new_with_static(unsigned n)
+/* b0, b1 ..., and a frontend with all of them */
+static struct snapshot *many_static(unsigned n, const char *more)
 {
 	struct buf text = { 0 };
-	struct engine *e;
+	struct snapshot *s;
 
 	buf_adds(&text, HEAD "  backends:\n");
 	for (unsigned i = 0; i < n; i++)
-		buf_printf(&text, "    b%u: { address: 10.0.%u.%u }\n", i, i / 200, 1 + i % 200);
-	e = start(buf_cstr(&text));
+		buf_printf(&text, "    b%u: { address: 10.0.%u.%u%s }\n", i, i / 200, 1 + i % 200,
+			   more);
+	buf_adds(&text,
+		 "  frontends:\n    all: { address: 192.0.2.1, pools: [{ name: p, backends: {");
+	for (unsigned i = 0; i < n; i++)
+		buf_printf(&text, "%s b%u: {}", i ? "," : "", i);
+	buf_adds(&text, " } }] }\n");
+	s = testing_snapshot(buf_cstr(&text));
 	buf_free(&text);
-	return e;
+	return s;
+}
+
+static struct engine *new_with_static(unsigned n)
+{
+	return start(many_static(n, ""));
+}
+
+static void reload_static(struct engine *e, unsigned n, const char *more)
+{
+	told.n = logged.n = 0;
+	engine_reload(e, many_static(n, more));
 }
 
 static void overrides_that_end_together_are_ended_in_several_turns(void **state)
@@ -267,18 +285,72 @@ static void overrides_that_end_together_are_ended_in_several_turns(void **state)
 	engine_free(e);
 }
 
-static unsigned count_removed(void)
+static unsigned count_told(const char *what)
 {
 	unsigned n = 0;
 
-	for (const char *p = buf_cstr(&told); (p = strstr(p, ">removed:")); p++)
+	for (const char *p = buf_cstr(&told); (p = strstr(p, what)); p++)
 		n++;
 	return n;
+}
+
+static unsigned count_removed(void)
+{
+	return count_told(">removed:");
 }
 
 static bool all_are_removed(void *user)
 {
 	return count_removed() == 1200;
+}
+
+static bool all_are_told_up(void *user)
+{
+	return count_told("unknown>up:") == 1200;
+}
+
+/* The model is whole at once; who listens is told in time, and of frontends with their backend. */
+static void ten_thousand_that_come_are_told_in_several_turns(void **state)
+{
+	struct engine *e = *state;
+
+	reload_static(e, 1200, "");
+	assert_int_equal(count_up(e), 1200);
+	assert_in_range(count_told("unknown>up:"), 1, 600);
+	assert_true(testing_wait(EV_DEFAULT, all_are_told_up, NULL));
+	assert_int_equal(count_told("all=up b0:unknown>up:static "), 1);
+	assert_int_equal(count_told("all="), 1);
+	assert_non_null(strstr(buf_cstr(&logged), "\"frontends_up\":\"all\""));
+	assert_int_equal(backend(e, "b1199")->n_history, 1);
+}
+
+/* Whatever happens to one of them meanwhile comes behind it, and nothing is told twice. */
+static void what_a_reload_did_is_told_before_what_came_later(void **state)
+{
+	struct engine *e = *state;
+
+	reload_static(e, 1200, "");
+	assert_int_equal(count_told(" b999:"), 0);
+	assert_int_equal(engine_pause(e, "b999", NULL), 0);
+	assert_int_equal(count_told(" b999:unknown>up:static b999:up>paused:paused "), 1);
+	assert_true(testing_wait(EV_DEFAULT, all_are_told_up, NULL));
+	assert_int_equal(count_told(" b999:"), 2);
+	assert_int_equal(backend(e, "b999")->n_history, 2);
+}
+
+/* Two words about each: off by the file, then on again and up */
+static void ten_thousand_that_are_enabled_are_told_in_order(void **state)
+{
+	struct engine *e = *state;
+
+	reload_static(e, 1200, "");
+	reload_static(e, 1200, ", enabled: false");
+	assert_int_equal(count_up(e), 0);
+	assert_int_equal(count_told("unknown>up:static"), 1000); /* which were still to be told */
+	reload_static(e, 1200, "");
+	assert_int_equal(count_told("up>disabled:reloaded"), 1000);
+	assert_true(testing_wait(EV_DEFAULT, all_are_told_up, NULL));
+	assert_int_equal(count_told("b7:disabled>unknown:reloaded b7:unknown>up:static "), 1);
 }
 
 /* FR-5.3: each is told, and before a name comes back */
@@ -450,6 +522,9 @@ int main(void)
 		T(an_override_ends_by_itself),
 		T(overrides_that_end_together_are_ended_in_several_turns),
 		T(ten_thousand_that_go_are_told_in_several_turns),
+		T(ten_thousand_that_come_are_told_in_several_turns),
+		T(what_a_reload_did_is_told_before_what_came_later),
+		T(ten_thousand_that_are_enabled_are_told_in_order),
 		T(a_static_backend_resumes_into_up),
 		T(a_weight_of_zero_takes_the_frontend_down),
 		T(a_reload_tells_what_it_changed),

@@ -8,6 +8,12 @@
  * A worker is always in one of three conditions: resting (no probe: static, or the operator's
  * state), waiting (timer running), asking (probe in flight). Never two questions at once: the timer
  * is started again only when the answer is in.
+ *
+ * A reload may bring, change and take away ten thousand backends. So that is seen to some in each
+ * turn of the loop, in the order of the configuration: each worker is compared with what is wanted
+ * of it now. One whose timer or answer comes before its turn is seen to then, so that nobody asks
+ * or answers for a configuration that is gone. That of a backend that was removed goes when the
+ * engine tells of it.
  */
 #include "src/maglevd/prober.h"
 
@@ -19,6 +25,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "base/str.h"
 #include "core/health/schedule.h"
 #include "lib/log/log.h"
 #include "lib/probe/probe.h"
@@ -26,9 +33,12 @@
 #include "src/maglevd/engine.h"
 #include "src/maglevd/outcome.h"
 
+#define WORKERS_PER_TURN 200
+
 struct check {
 	struct arena *arena;
 	struct l4_check config; /* a copy with its own strings */
+	const char *netns;	/* the same */
 	struct probe_code_range *codes;
 	struct regex *body;
 	size_t refs;
@@ -41,15 +51,22 @@ struct prober {
 	struct probe_env *env;
 	const char *user_agent;
 	struct map checks; /* name -> struct check, the newest of that name */
+	struct worker *workers;
+	uint64_t round; /* of seeing to the workers: one more with each reload */
+	ev_timer hand;	/* active while the round is not at its end */
+	size_t next;	/* the backend where it goes on */
 	struct prober_stats stats;
 	uint64_t random;
 };
 
 struct worker {
+	struct worker *next, **link; /* in prober.workers */
 	struct prober *prober;
+	uint64_t round; /* in which it was seen to */
 	struct l4_backend_state *backend;
 	struct check *check;
 	struct probe *probe; /* NULL while resting */
+	struct addr address; /* that is asked */
 	ev_timer timer;
 	int64_t planned, began, interval; /* monotonic ns of the next start, of the last; ns */
 	struct prober_counts counts;
@@ -57,6 +74,7 @@ struct worker {
 
 static const double duration_le[] = { .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5 };
 static const struct metrics_bounds duration_bounds = { duration_le, ARRAY_SIZE(duration_le) };
+static const struct prober_counts no_counts = { .duration.bounds = &duration_bounds };
 
 /* ---- checks, shared by their workers ---- */
 
@@ -65,7 +83,7 @@ static char *copy_text(struct arena *a, const char *s)
 	return s ? arena_strdup(a, s) : NULL;
 }
 
-static struct check *check_new(const struct l4_check *config)
+static struct check *check_new(const struct l4_check *config, const char *netns)
 {
 	struct arena *a = arena_new();
 	struct check *c = arena_new_of(a, struct check);
@@ -74,6 +92,7 @@ static struct check *check_new(const struct l4_check *config)
 	c->arena = a;
 	c->config = *config;
 	c->config.name = arena_strdup(a, config->name);
+	c->netns = copy_text(a, netns);
 	c->config.http.path = copy_text(a, config->http.path);
 	c->config.http.host = copy_text(a, config->http.host);
 	c->config.http.server_name = copy_text(a, config->http.server_name);
@@ -93,12 +112,18 @@ static struct check *check_new(const struct l4_check *config)
 	return c;
 }
 
+static bool is_check(const struct check *c, const struct l4_check *config, const char *netns)
+{
+	return l4_check_equal(&c->config, config) && cstr_eq(c->netns, netns);
+}
+
 static struct check *check_ref(struct prober *p, const struct l4_check *config)
 {
+	const char *netns = engine_model(p->engine)->config->netns;
 	struct check *c = map_get(&p->checks, config->name);
 
-	if (!c || !l4_check_equal(&c->config, config)) {
-		c = check_new(config);
+	if (!c || !is_check(c, config, netns)) {
+		c = check_new(config, netns);
 		map_put(&p->checks, c->config.name, c);
 	}
 	c->refs++;
@@ -127,13 +152,11 @@ static const enum probe_kind probe_kinds[] = {
 static struct probe_spec spec_of(const struct worker *w)
 {
 	const struct l4_check *c = &w->check->config;
-	const struct addr *to =
-		&l4_backend_config(engine_model(w->prober->engine), w->backend)->address;
 
 	return (struct probe_spec){
 		.kind = probe_kinds[c->type],
-		.target = { *to, c->port },
-		.source = to->family == AF_INET ? c->src4 : c->src6,
+		.target = { w->address, c->port },
+		.source = w->address.family == AF_INET ? c->src4 : c->src6,
 		.timeout = c->timeout,
 		.keep_alive = c->keep_alive,
 		.path = c->http.path,
@@ -168,9 +191,8 @@ static void arm_next(struct worker *w)
 	arm(w, schedule_next(w->interval, w->began, now, random_next(&w->prober->random)), now);
 }
 
-static void on_done(struct probe *probe, const struct probe_outcome *outcome, void *user)
+static void note(struct worker *w, const struct probe_outcome *outcome)
 {
-	struct worker *w = user;
 	enum health_code code = outcome_code(probe_kinds[w->check->config.type], outcome);
 	const struct engine_result result = { .code = code,
 					      .local = probe_outcome_is_local(outcome),
@@ -185,13 +207,36 @@ static void on_done(struct probe *probe, const struct probe_outcome *outcome, vo
 		  LOG_U("status", outcome->status),
 		  LOG_S("reason", *outcome->reason ? outcome->reason : NULL));
 	engine_record(w->prober->engine, w->backend, &result);
-	arm_next(w);
+}
+
+static bool review(struct worker *w);
+
+static bool is_gone(const struct worker *w)
+{
+	return w->backend->index == SIZE_MAX;
+}
+
+static void on_done(struct probe *probe, const struct probe_outcome *outcome, void *user)
+{
+	struct worker *w = user;
+
+	if (is_gone(w))
+		return;
+	if (review(w))
+		note(w, outcome);
+	if (w->probe && !ev_is_active(&w->timer))
+		arm_next(w);
 }
 
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct worker *w = timer->data;
 
+	if (is_gone(w))
+		return;
+	review(w);
+	if (!w->probe || ev_is_active(timer))
+		return;
 	w->began = loop_monotonic();
 	w->prober->stats.started++;
 	w->prober->stats.late += w->began - w->planned > w->interval / 20;
@@ -216,9 +261,11 @@ static void begin(struct worker *w, bool spread)
 	struct probe_spec spec;
 
 	assert(!w->probe);
+	w->round = p->round;
 	if (!config->check || health_is_operator(w->backend->health.state))
 		return;
 	w->check = check_ref(p, config->check);
+	w->address = config->address;
 	spec = spec_of(w);
 	w->probe = probe_new(p->env, &spec, on_done, w);
 	w->interval = interval_of(w);
@@ -226,14 +273,12 @@ static void begin(struct worker *w, bool spread)
 }
 
 /* Another address: the answer on its way is of no use, the schedule goes on. */
-static void move_target(struct worker *w)
+static void move(struct worker *w, const struct addr *to)
 {
+	bool asking = probe_in_flight(w->probe);
 	struct probe_spec spec;
-	bool asking;
 
-	if (!w->probe)
-		return;
-	asking = probe_in_flight(w->probe);
+	w->address = *to;
 	if (asking)
 		probe_cancel(w->probe);
 	spec = spec_of(w);
@@ -242,7 +287,31 @@ static void move_target(struct worker *w)
 		arm_next(w);
 }
 
-static void worker_new(struct prober *p, struct l4_backend_state *b)
+/*
+ * Brings it in line with the configuration, once after each reload. False when it was not: an
+ * answer to what it asked before is of no use.
+ */
+static bool review(struct worker *w)
+{
+	const struct l4_model *m = engine_model(w->prober->engine);
+	const struct l4_backend *config;
+
+	if (w->round == w->prober->round)
+		return true;
+	w->round = w->prober->round;
+	config = l4_backend_config(m, w->backend);
+	if (!w->probe || !config->check || !is_check(w->check, config->check, m->config->netns)) {
+		rest(w);
+		begin(w, true);
+		return false;
+	}
+	if (addr_cmp(&w->address, &config->address) == 0)
+		return true;
+	move(w, &config->address);
+	return false;
+}
+
+static struct worker *worker_new(struct prober *p, struct l4_backend_state *b)
 {
 	struct worker *w = mem_zalloc(sizeof(*w));
 
@@ -251,28 +320,63 @@ static void worker_new(struct prober *p, struct l4_backend_state *b)
 	metrics_histogram_init(&w->counts.duration, &duration_bounds);
 	ev_init(&w->timer, on_timer);
 	w->timer.data = w;
+	w->link = &p->workers;
+	w->next = p->workers;
+	if (w->next)
+		w->next->link = &w->next;
+	p->workers = w;
 	b->user = w;
+	return w;
 }
 
-static void worker_free(struct l4_backend_state *b)
+static void worker_free(struct worker *w)
 {
-	struct worker *w = b->user;
-
-	if (!w)
-		return;
 	rest(w);
+	*w->link = w->next;
+	if (w->next)
+		w->next->link = w->link;
+	w->backend->user = NULL;
 	free(w);
-	b->user = NULL;
+}
+
+/* ---- rounds ---- */
+
+static struct worker *worker_of(struct prober *p, struct l4_backend_state *b)
+{
+	return b->user ? b->user : worker_new(p, b);
+}
+
+static void on_hand(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct prober *p = timer->data;
+	const struct l4_model *m = engine_model(p->engine);
+
+	for (int n = 0; n < WORKERS_PER_TURN && p->next < m->config->n_backends; n++)
+		review(worker_of(p, m->backends[p->next++]));
+	if (p->next < m->config->n_backends)
+		ev_timer_start(loop, timer);
+}
+
+static void start_round(struct prober *p)
+{
+	p->round++;
+	p->next = 0;
+	ev_timer_start(p->loop, &p->hand);
 }
 
 /* ---- what the engine tells ---- */
 
 static void on_backend(void *user, struct l4_backend_state *b, const struct health_change *change)
 {
+	struct prober *p = user;
 	struct worker *w = b->user;
 
-	if (!w)
-		return; /* removed: on_reloaded() took its worker away */
+	if (change->to == HEALTH_REMOVED) {
+		if (w)
+			worker_free(w);
+		return;
+	}
+	w = worker_of(p, b);
 	w->counts.transitions[change->from][change->to]++;
 	if (health_is_operator(change->to))
 		rest(w);
@@ -280,32 +384,12 @@ static void on_backend(void *user, struct l4_backend_state *b, const struct heal
 		begin(w, change->why == CODE_RELOADED); /* the operator waits; a file has many */
 }
 
-static void apply_change(struct prober *p, const struct l4_reload_change *change)
-{
-	struct worker *w;
-
-	if (change->removed) {
-		worker_free(change->backend);
-		return;
-	}
-	if (change->added)
-		worker_new(p, change->backend);
-	w = change->backend->user;
-	if (change->added || change->probe_changed) {
-		rest(w);
-		begin(w, true);
-	} else if (change->address_changed) {
-		move_target(w);
-	}
-}
-
 static void on_reloaded(void *user, const struct l4_reload *reload)
 {
 	struct prober *p = user;
 
 	probe_env_set_netns(p->env, engine_model(p->engine)->config->netns);
-	for (size_t i = 0; i < reload->changes.n; i++)
-		apply_change(p, &reload->changes.items[i]);
+	start_round(p);
 }
 
 /* ---- beginning and end ---- */
@@ -313,16 +397,15 @@ static void on_reloaded(void *user, const struct l4_reload *reload)
 struct prober *prober_new(struct ev_loop *loop, struct engine *engine, const char *user_agent)
 {
 	struct prober *p = mem_zalloc(sizeof(*p));
-	const struct l4_model *m = engine_model(engine);
 
 	p->loop = loop;
 	p->engine = engine;
 	p->user_agent = user_agent;
 	if (getrandom(&p->random, sizeof(p->random), GRND_NONBLOCK) < 0)
 		p->random = (uint64_t)loop_realtime();
-	p->env = probe_env_new(loop, m->config->netns);
-	for (size_t i = 0; i < m->config->n_backends; i++)
-		worker_new(p, m->backends[i]);
+	p->env = probe_env_new(loop, engine_model(engine)->config->netns);
+	ev_timer_init(&p->hand, on_hand, 0., 0.);
+	p->hand.data = p;
 	p->observer = (struct engine_observer){ .backend = on_backend,
 						.reloaded = on_reloaded,
 						.user = p };
@@ -332,13 +415,11 @@ struct prober *prober_new(struct ev_loop *loop, struct engine *engine, const cha
 
 void prober_free(struct prober *p)
 {
-	const struct l4_model *m;
-
 	if (!p)
 		return;
-	m = engine_model(p->engine);
-	for (size_t i = 0; i < m->config->n_backends; i++)
-		worker_free(m->backends[i]);
+	ev_timer_stop(p->loop, &p->hand);
+	while (p->workers)
+		worker_free(p->workers);
 	probe_env_free(p->env);
 	map_free(&p->checks);
 	free(p);
@@ -346,15 +427,7 @@ void prober_free(struct prober *p)
 
 void prober_start(struct prober *p)
 {
-	const struct l4_model *m = engine_model(p->engine);
-
-	ev_now_update(p->loop); /* it has not turned since a large file was read */
-	for (size_t i = 0; i < m->config->n_backends; i++) {
-		struct worker *w = m->backends[i]->user;
-
-		if (!w->probe)
-			begin(w, true);
-	}
+	start_round(p);
 }
 
 const struct prober_stats *prober_stats(const struct prober *p)
@@ -366,5 +439,5 @@ const struct prober_counts *prober_counts(const struct l4_backend_state *b)
 {
 	const struct worker *w = b->user;
 
-	return &w->counts;
+	return w ? &w->counts : &no_counts;
 }

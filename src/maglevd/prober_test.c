@@ -12,24 +12,53 @@
 #include "src/maglevd/prober.h"
 #include "src/maglevd/testing.h"
 
-#define BACKENDS 500
+#define BACKENDS 1200
+
+struct fixture {
+	struct ev_loop *loop;
+	struct engine *engine;
+	struct prober *prober;
+};
 
 /* Each is probed once a second. Nobody listens there, which does not matter. */
-static struct snapshot *many_backends(void)
+static struct snapshot *many_backends(unsigned n, unsigned net, const char *timeout)
 {
 	struct snapshot *s;
 	struct buf b = { 0 };
 
-	buf_adds(&b, "maglev:\n"
-		     "  dataplane: none\n"
-		     "  healthchecks: { c: { type: tcp, port: 1, interval: 1s } }\n"
-		     "  backends:\n");
-	for (unsigned i = 0; i < BACKENDS; i++)
-		buf_printf(&b, "    b%u: { address: 127.0.%u.%u, healthcheck: c }\n", i, i / 250,
-			   1 + i % 250);
+	buf_printf(&b,
+		   "maglev:\n"
+		   "  dataplane: none\n"
+		   "  healthchecks: { c: { type: tcp, port: 1, interval: 1s, timeout: %s } }\n"
+		   "  backends:\n",
+		   timeout);
+	for (unsigned i = 0; i < n; i++)
+		buf_printf(&b, "    b%u: { address: 127.%u.%u.%u, healthcheck: c }\n", i, net,
+			   i / 250, 1 + i % 250);
 	s = testing_snapshot(buf_cstr(&b));
 	buf_free(&b);
 	return s;
+}
+
+static int setup(void **state)
+{
+	static struct fixture f;
+
+	f.loop = ev_loop_new(EVFLAG_AUTO);
+	f.engine = engine_new(f.loop, many_backends(BACKENDS, 0, "1s"));
+	f.prober = prober_new(f.loop, f.engine, "test");
+	*state = &f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	prober_free(f->prober);
+	engine_free(f->engine);
+	ev_loop_destroy(f->loop);
+	return 0;
 }
 
 /* A loop that has not turned for a while takes it to be earlier than it is. */
@@ -39,25 +68,109 @@ static void rest_for(int64_t duration)
 		;
 }
 
+static unsigned count_workers(const struct fixture *f)
+{
+	const struct l4_model *m = engine_model(f->engine);
+	unsigned n = 0;
+
+	for (size_t i = 0; i < m->config->n_backends; i++)
+		n += m->backends[i]->user != NULL;
+	return n;
+}
+
+static bool all_have_workers(void *user)
+{
+	struct fixture *f = user;
+
+	return count_workers(f) == engine_model(f->engine)->config->n_backends;
+}
+
+/* All have begun, and all are due. */
+static uint64_t start_and_rest(struct fixture *f)
+{
+	prober_start(f->prober);
+	assert_true(testing_wait(f->loop, all_have_workers, f));
+	rest_for(1200 * NSEC_PER_MSEC);
+	return prober_stats(f->prober)->started;
+}
+
 static void first_probes_are_spread_however_long_the_loop_rested(void **state)
 {
-	struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO);
-	struct engine *e = engine_new(loop, many_backends());
-	struct prober *p = prober_new(loop, e, "test");
+	struct fixture *f = *state;
 
 	rest_for(400 * NSEC_PER_MSEC);
-	prober_start(p);
-	ev_run(loop, EVRUN_NOWAIT);
-	assert_true(prober_stats(p)->started < BACKENDS / 5);
-	prober_free(p);
-	engine_free(e);
-	ev_loop_destroy(loop);
+	prober_start(f->prober);
+	while (!all_have_workers(f))
+		ev_run(f->loop, EVRUN_NOWAIT);
+	ev_run(f->loop, EVRUN_NOWAIT);
+	assert_true(prober_stats(f->prober)->started < BACKENDS / 5);
 }
+
+/* NFR-3: the loop is free between any two steps */
+static void ten_thousand_begin_in_several_turns(void **state)
+{
+	struct fixture *f = *state;
+
+	prober_start(f->prober);
+	assert_int_equal(count_workers(f), 0);
+	ev_run(f->loop, EVRUN_NOWAIT);
+	assert_in_range(count_workers(f), 1, 600);
+	assert_true(testing_wait(f->loop, all_have_workers, f));
+}
+
+/* FR-5.3: what a reload did not change goes on as it was */
+static void those_that_are_due_ask_after_a_reload_of_the_same(void **state)
+{
+	struct fixture *f = *state;
+	assert_true(start_and_rest(f) < BACKENDS / 5);
+	engine_reload(f->engine, many_backends(BACKENDS, 0, "1s"));
+	ev_run(f->loop, EVRUN_NOWAIT);
+	assert_true(prober_stats(f->prober)->started >= BACKENDS);
+}
+
+/* Another address: the schedule goes on, at the new one. */
+static void those_that_are_due_ask_at_another_address(void **state)
+{
+	struct fixture *f = *state;
+	assert_true(start_and_rest(f) < BACKENDS / 5);
+	engine_reload(f->engine, many_backends(BACKENDS, 1, "1s"));
+	ev_run(f->loop, EVRUN_NOWAIT);
+	assert_true(prober_stats(f->prober)->started >= BACKENDS);
+}
+
+/* Another check: each begins anew, whether its turn came or its timer. */
+static void nobody_asks_by_a_check_that_is_gone(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t before = start_and_rest(f);
+
+	engine_reload(f->engine, many_backends(BACKENDS, 0, "2s"));
+	ev_run(f->loop, EVRUN_NOWAIT);
+	assert_true(prober_stats(f->prober)->started - before < BACKENDS / 5);
+}
+
+static void nobody_asks_for_a_backend_that_is_gone(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t before = start_and_rest(f);
+
+	engine_reload(f->engine, many_backends(1, 0, "1s"));
+	for (int i = 0; i < 20; i++)
+		ev_run(f->loop, EVRUN_NOWAIT);
+	assert_in_range(prober_stats(f->prober)->started - before, 0, 1);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(first_probes_are_spread_however_long_the_loop_rested),
+		T(first_probes_are_spread_however_long_the_loop_rested),
+		T(ten_thousand_begin_in_several_turns),
+		T(those_that_are_due_ask_after_a_reload_of_the_same),
+		T(those_that_are_due_ask_at_another_address),
+		T(nobody_asks_by_a_check_that_is_gone),
+		T(nobody_asks_for_a_backend_that_is_gone),
 	};
 
 	return cmocka_run_group_tests_name("prober", tests, NULL, NULL);

@@ -19,7 +19,8 @@
 #include "src/maglevd/engine.h"
 
 struct waiter {
-	bool take; /* not only check */
+	bool take;  /* not only check */
+	bool shown; /* what it changes */
 	reload_done_fn done;
 	void *user;
 };
@@ -94,6 +95,14 @@ static bool anybody_takes(const struct reload *r)
 	return false;
 }
 
+static bool anybody_is_shown(const struct reload *r)
+{
+	for (size_t i = 0; i < r->n_served; i++)
+		if (r->waiting.items[i].shown)
+			return true;
+	return false;
+}
+
 /*
  * Tells those who were served, each once, and forgets them. A callback may ask again: it waits
  * behind them, and the next reading does not begin before all are told.
@@ -155,12 +164,15 @@ static void on_good(struct reload *r, struct snapshot_load *load)
 {
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
 	_cleanup_(buf_free) struct buf text = { 0 };
-	const struct l4_changes changes = l4_changes(engine_model(r->engine), &load->config, arena);
+	bool shown = anybody_is_shown(r);
+	const struct l4_changes changes =
+		shown ? l4_changes(engine_model(r->engine), &load->config, arena)
+		      : (struct l4_changes){ 0 };
 	const char *refusal = objection(r, &load->config, &text);
 	const struct reload_report report = { .result = refusal ? RELOAD_REFUSED : RELOAD_OK,
 					      .refusal = refusal,
 					      .warnings = &load->warnings,
-					      .changes = &changes };
+					      .changes = shown ? &changes : NULL };
 	bool wanted = anybody_takes(r);
 
 	if (wanted && refusal)
@@ -230,12 +242,12 @@ static int ask(struct reload *r, const struct waiter *w)
 
 int reload_request(struct reload *r, reload_done_fn done, void *user)
 {
-	return ask(r, &(struct waiter){ .take = true, .done = done, .user = user });
+	return ask(r, &(struct waiter){ true, true, done, user });
 }
 
 int reload_check(struct reload *r, reload_done_fn done, void *user)
 {
-	return ask(r, &(struct waiter){ .done = done, .user = user });
+	return ask(r, &(struct waiter){ false, true, done, user });
 }
 
 void reload_hangup(struct reload *r, reload_done_fn done, void *user)

@@ -30,10 +30,11 @@ enum reload_result {
 /* What came of it; all of it is gone when the callback returns. */
 struct reload_report {
 	enum reload_result result;
-	const struct errs *errors;	  /* of the two error results */
-	const struct errs *warnings;	  /* NULL when there is none to show */
-	const char *refusal;		  /* RELOAD_REFUSED */
-	const struct l4_changes *changes; /* of a good file: what it changed, or would */
+	const struct errs *errors;   /* of the two error results */
+	const struct errs *warnings; /* NULL when there is none to show */
+	const char *refusal;	     /* RELOAD_REFUSED */
+	/* Of a good file: what it changed, or would. NULL when nobody but reload_hangup() asked. */
+	const struct l4_changes *changes;
 };
 
 typedef void (*reload_done_fn)(const struct reload_report *report, void *user);
