@@ -14,6 +14,9 @@
  * of it now. One whose timer or answer comes before its turn is seen to then, so that nobody asks
  * or answers for a configuration that is gone. That of a backend that was removed goes when the
  * engine tells of it.
+ *
+ * Where the process was not let on a processor for a while, all are due at once: they start some in
+ * each turn, so that answers and everybody else come in between.
  */
 #include "src/maglevd/prober.h"
 
@@ -34,6 +37,7 @@
 #include "src/maglevd/outcome.h"
 
 #define WORKERS_PER_TURN 200
+#define STARTS_PER_TURN 64
 
 struct check {
 	struct arena *arena;
@@ -55,6 +59,8 @@ struct prober {
 	uint64_t round; /* of seeing to the workers: one more with each reload */
 	ev_timer hand;	/* active while the round is not at its end */
 	size_t next;	/* the backend where it goes on */
+	unsigned turn;	/* of the loop: the last in which a probe was due */
+	unsigned n_due; /* in it */
 	struct prober_stats stats;
 	uint64_t random;
 };
@@ -228,12 +234,29 @@ static void on_done(struct probe *probe, const struct probe_outcome *outcome, vo
 		arm_next(w);
 }
 
+/* True once enough have started in this turn of the loop. */
+static bool is_crowded(struct prober *p)
+{
+	unsigned turn = ev_iteration(p->loop);
+
+	if (turn != p->turn) {
+		p->turn = turn;
+		p->n_due = 0;
+	}
+	return p->n_due++ >= STARTS_PER_TURN;
+}
+
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct worker *w = timer->data;
 
 	if (is_gone(w))
 		return;
+	if (is_crowded(w->prober)) {
+		ev_timer_set(timer, 0., 0.);
+		ev_timer_start(loop, timer);
+		return;
+	}
 	review(w);
 	if (!w->probe || ev_is_active(timer))
 		return;

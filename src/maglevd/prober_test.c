@@ -118,13 +118,20 @@ static void ten_thousand_begin_in_several_turns(void **state)
 	assert_true(testing_wait(f->loop, all_have_workers, f));
 }
 
+static void run_turns(struct fixture *f, int n)
+{
+	while (n--)
+		ev_run(f->loop, EVRUN_NOWAIT);
+}
+
 /* FR-5.3: what a reload did not change goes on as it was */
 static void those_that_are_due_ask_after_a_reload_of_the_same(void **state)
 {
 	struct fixture *f = *state;
+
 	assert_true(start_and_rest(f) < BACKENDS / 5);
 	engine_reload(f->engine, many_backends(BACKENDS, 0, "1s"));
-	ev_run(f->loop, EVRUN_NOWAIT);
+	run_turns(f, 20);
 	assert_true(prober_stats(f->prober)->started >= BACKENDS);
 }
 
@@ -132,9 +139,22 @@ static void those_that_are_due_ask_after_a_reload_of_the_same(void **state)
 static void those_that_are_due_ask_at_another_address(void **state)
 {
 	struct fixture *f = *state;
+
 	assert_true(start_and_rest(f) < BACKENDS / 5);
 	engine_reload(f->engine, many_backends(BACKENDS, 1, "1s"));
-	ev_run(f->loop, EVRUN_NOWAIT);
+	run_turns(f, 20);
+	assert_true(prober_stats(f->prober)->started >= BACKENDS);
+}
+
+/* NFR-3: as after a time in which the process was stopped */
+static void those_that_are_due_at_once_start_in_several_turns(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t before = start_and_rest(f);
+
+	run_turns(f, 1);
+	assert_in_range(prober_stats(f->prober)->started - before, 1, 100);
+	run_turns(f, 20);
 	assert_true(prober_stats(f->prober)->started >= BACKENDS);
 }
 
@@ -145,7 +165,7 @@ static void nobody_asks_by_a_check_that_is_gone(void **state)
 	uint64_t before = start_and_rest(f);
 
 	engine_reload(f->engine, many_backends(BACKENDS, 0, "2s"));
-	ev_run(f->loop, EVRUN_NOWAIT);
+	run_turns(f, 20);
 	assert_true(prober_stats(f->prober)->started - before < BACKENDS / 5);
 }
 
@@ -155,8 +175,7 @@ static void nobody_asks_for_a_backend_that_is_gone(void **state)
 	uint64_t before = start_and_rest(f);
 
 	engine_reload(f->engine, many_backends(1, 0, "1s"));
-	for (int i = 0; i < 20; i++)
-		ev_run(f->loop, EVRUN_NOWAIT);
+	run_turns(f, 20);
 	assert_in_range(prober_stats(f->prober)->started - before, 0, 1);
 }
 
@@ -169,6 +188,7 @@ int main(void)
 		T(ten_thousand_begin_in_several_turns),
 		T(those_that_are_due_ask_after_a_reload_of_the_same),
 		T(those_that_are_due_ask_at_another_address),
+		T(those_that_are_due_at_once_start_in_several_turns),
 		T(nobody_asks_by_a_check_that_is_gone),
 		T(nobody_asks_for_a_backend_that_is_gone),
 	};
