@@ -430,7 +430,7 @@ void engine_reload(struct engine *e, struct snapshot *next)
 	TELL(e, reloaded, &reload); /* first: observers keep tables by index */
 	gather_news(e, &reload);
 	update_guard(e);
-	tell_news(e, NEWS_PER_TURN);
+	tell_news(e, e->news.n > NEWS_PER_TURN ? 0 : SIZE_MAX); /* this turn was long enough */
 	log_release();
 	watch_expiry(e);
 	vec_free(&reload.changes);

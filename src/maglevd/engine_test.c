@@ -316,6 +316,8 @@ static void ten_thousand_that_come_are_told_in_several_turns(void **state)
 
 	reload_static(e, 1200, "");
 	assert_int_equal(count_up(e), 1200);
+	assert_in_range(count_told("unknown>up:"), 0, 600);
+	ev_run(EV_DEFAULT, EVRUN_ONCE);
 	assert_in_range(count_told("unknown>up:"), 1, 600);
 	assert_true(testing_wait(EV_DEFAULT, all_are_told_up, NULL));
 	assert_int_equal(count_told("all=up b0:unknown>up:static "), 1);
@@ -346,9 +348,9 @@ static void ten_thousand_that_are_enabled_are_told_in_order(void **state)
 	reload_static(e, 1200, "");
 	reload_static(e, 1200, ", enabled: false");
 	assert_int_equal(count_up(e), 0);
-	assert_int_equal(count_told("unknown>up:static"), 1000); /* which were still to be told */
+	assert_true(all_are_told_up(NULL)); /* before what came later */
 	reload_static(e, 1200, "");
-	assert_int_equal(count_told("up>disabled:reloaded"), 1000);
+	assert_int_equal(count_told("up>disabled:reloaded"), 1200);
 	assert_true(testing_wait(EV_DEFAULT, all_are_told_up, NULL));
 	assert_int_equal(count_told("b7:disabled>unknown:reloaded b7:unknown>up:static "), 1);
 }
@@ -360,7 +362,7 @@ static void ten_thousand_that_go_are_told_in_several_turns(void **state)
 
 	told.n = 0;
 	engine_reload(e, testing_snapshot(CONFIG));
-	assert_in_range(count_removed(), 1, 600);
+	assert_in_range(count_removed(), 0, 600);
 	assert_true(testing_wait(EV_DEFAULT, all_are_removed, NULL));
 	engine_free(e);
 

@@ -37,7 +37,7 @@
 #include "src/maglevd/outcome.h"
 
 #define WORKERS_PER_TURN 200
-#define STARTS_PER_TURN 64
+#define STARTS_PER_TURN 32
 
 struct check {
 	struct arena *arena;

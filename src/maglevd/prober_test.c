@@ -131,7 +131,7 @@ static void those_that_are_due_ask_after_a_reload_of_the_same(void **state)
 
 	assert_true(start_and_rest(f) < BACKENDS / 5);
 	engine_reload(f->engine, many_backends(BACKENDS, 0, "1s"));
-	run_turns(f, 20);
+	run_turns(f, 40);
 	assert_true(prober_stats(f->prober)->started >= BACKENDS);
 }
 
@@ -142,7 +142,7 @@ static void those_that_are_due_ask_at_another_address(void **state)
 
 	assert_true(start_and_rest(f) < BACKENDS / 5);
 	engine_reload(f->engine, many_backends(BACKENDS, 1, "1s"));
-	run_turns(f, 20);
+	run_turns(f, 40);
 	assert_true(prober_stats(f->prober)->started >= BACKENDS);
 }
 
@@ -154,7 +154,7 @@ static void those_that_are_due_at_once_start_in_several_turns(void **state)
 
 	run_turns(f, 1);
 	assert_in_range(prober_stats(f->prober)->started - before, 1, 100);
-	run_turns(f, 20);
+	run_turns(f, 40);
 	assert_true(prober_stats(f->prober)->started >= BACKENDS);
 }
 
@@ -165,7 +165,7 @@ static void nobody_asks_by_a_check_that_is_gone(void **state)
 	uint64_t before = start_and_rest(f);
 
 	engine_reload(f->engine, many_backends(BACKENDS, 0, "2s"));
-	run_turns(f, 20);
+	run_turns(f, 40);
 	assert_true(prober_stats(f->prober)->started - before < BACKENDS / 5);
 }
 
@@ -175,7 +175,7 @@ static void nobody_asks_for_a_backend_that_is_gone(void **state)
 	uint64_t before = start_and_rest(f);
 
 	engine_reload(f->engine, many_backends(1, 0, "1s"));
-	run_turns(f, 20);
+	run_turns(f, 40);
 	assert_in_range(prober_stats(f->prober)->started - before, 0, 1);
 }
 
