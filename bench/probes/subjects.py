@@ -118,11 +118,11 @@ def maglevd_config(scenario, timeout='1s', dataplane='none', sync_interval='1h',
 class Maglevd(Process):
     title = 'maglevd'
 
-    def __init__(self, program, config, folder, realtime, level='warn'):
+    def __init__(self, program, config, folder, realtime, level='warn', cpus=SUBJECT_CPU):
         self.config = os.path.join(folder, 'maglevd.yaml')
         write_file(self.config, config)
         super().__init__([program, '--config', self.config, '--metrics-addr', f'127.0.0.1:{ADMIN_PORT}',
-                          '--log-level', level], SUBJECT_CPU, os.path.join(folder, 'maglevd.log'), realtime,
+                          '--log-level', level], cpus, os.path.join(folder, 'maglevd.log'), realtime,
                          env={'SSL_CERT_FILE': os.path.join(folder, 'server.pem')})
         self.wait_until(lambda: is_listening(ADMIN_PORT), 'listening')
 
