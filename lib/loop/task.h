@@ -56,6 +56,7 @@ void task_init(struct task *t, struct ev_loop *loop, enum task_rank rank, task_s
 void task_wake(struct task *t);
 /* Takes it out of the line; the step under way, if it is its own, is the last. Twice is fine. */
 void task_cancel(struct task *t);
+struct ev_loop *task_loop(const struct task *t);
 static inline bool task_is_woken(const struct task *t)
 {
 	return t->woken;
