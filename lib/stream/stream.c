@@ -283,7 +283,9 @@ ssize_t stream_read(struct stream *s, void *p, size_t n)
 
 static bool tell_closed(struct stream *s, const bool *gone, int error)
 {
+	s->failed_in = s->state;
 	s->state = STREAM_FAILED;
+	s->error = 0;
 	watch(s);
 	s->events->closed(s, error);
 	return !*gone;
@@ -491,11 +493,17 @@ void stream_connect(struct stream *s, const struct sockaddr *to, socklen_t len)
 
 	assert(s->events->opened);
 	begin(s, fd, STREAM_CONNECTING);
-	s->error = r;
 	if (r < 0)
-		task_wake(&s->task);
+		stream_fail(s, r);
 	else
 		watch(s);
+}
+
+void stream_fail(struct stream *s, int error)
+{
+	assert(error < 0);
+	s->error = error;
+	task_wake(&s->task);
 }
 
 void stream_secure(struct stream *s, struct tls *tls)

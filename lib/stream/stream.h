@@ -64,7 +64,7 @@ enum stream_state {
 	STREAM_FAILED, /* told so; waits to be closed */
 };
 
-/* Fields are the room's own, but fd, tls, state and sent may be read. */
+/* Fields are the room's own, but fd, tls, state, failed_in and sent may be read. */
 struct stream {
 	struct task task;
 	const struct stream_events *events;
@@ -78,6 +78,7 @@ struct stream {
 	int fd;			 /* -1: none */
 	int error;		 /* to be reported; 0: none */
 	uint8_t state;		 /* enum stream_state */
+	uint8_t failed_in;	 /* the state before STREAM_FAILED */
 	uint8_t want;		 /* STREAM_READ, STREAM_WRITE */
 	uint8_t seen;		 /* STREAM_READ, STREAM_WRITE, STREAM_WAKE since the last step */
 	bool due;		 /* the deadline has passed, and nobody was told */
@@ -99,6 +100,8 @@ void stream_adopt(struct stream *s, int fd);
  * told by closed() as well, from the loop.
  */
 void stream_connect(struct stream *s, const struct sockaddr *to, socklen_t len);
+/* closed(error) comes from the loop: the owner could not set the stream up. */
+void stream_fail(struct stream *s, int error);
 /* Takes tls, made for the stream's socket. The handshake follows; opened() tells. */
 void stream_secure(struct stream *s, struct tls *tls);
 /* Closes the socket; drops what is queued. The deadline stays. The stream can be used again. */
@@ -150,5 +153,5 @@ void stream_shutdown(struct stream *s);
  */
 void stream_linger(struct stream *s, int64_t ns);
 
-/* Words for an error of closed(), stream_read() or stream_send(): TLS's own where there are some. */
+/* Words for an error of closed(), stream_read() or stream_send(); TLS's own where it has some. */
 const char *stream_reason(const struct stream *s, int error);

@@ -433,7 +433,7 @@ static void on_turn(int64_t ns, void *user)
 	*longest = ns > *longest ? ns : *longest;
 }
 
-/* A handshake in records of one byte: each step takes a few of them, and the loop goes on turning. */
+/* A handshake in records of one byte: a step takes a few, and the loop keeps turning. */
 static void tiny_records_do_not_hold_the_loop(void **state)
 {
 	/* a record of one byte: handshake, TLS 1.0, length 1; a ClientHello of 100,000 bytes */

@@ -7,10 +7,10 @@
  * after the handshake, while the answer is read); the newest one waits in the struct tls until it
  * is taken. OpenSSL's own caches stay off.
  *
- * One call reads a bounded number of times and bytes. Without these bounds OpenSSL would go on for as
- * long as the other side sends what it skips or collects (hello requests, tickets, a ClientHello in
- * records of one byte), and the caller's loop would stand still. At the bound the socket is said to
- * be empty and tls_has_more() is true.
+ * One call reads a bounded number of times and bytes. Without these bounds OpenSSL would go on for
+ * as long as the other side sends what it skips or collects (hello requests, tickets, a ClientHello
+ * in records of one byte), and the caller's loop would stand still. At the bound the socket is said
+ * to be empty and tls_has_more() is true.
  *
  * A struct tls_session is an SSL_SESSION under another name. A struct tls_context is an SSL_CTX;
  * context.c makes them.
