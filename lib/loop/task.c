@@ -182,6 +182,11 @@ struct ev_loop *task_loop(const struct task *t)
 	return t->queue->loop;
 }
 
+bool task_is_running(struct ev_loop *loop, const struct task *t)
+{
+	return queue_of(loop)->running == t;
+}
+
 bool task_has_time(struct ev_loop *loop)
 {
 	return loop_monotonic() < queue_of(loop)->step_ends;

@@ -62,6 +62,11 @@ static inline bool task_is_woken(const struct task *t)
 	return t->woken;
 }
 
+/*
+ * Whether the step under way is t's and has not cancelled it. A step asks this after a callback that
+ * may have ended its owner; t itself is not looked at.
+ */
+bool task_is_running(struct ev_loop *loop, const struct task *t);
 /* Whether the step that is running may do another part. False outside of steps. */
 bool task_has_time(struct ev_loop *loop);
 

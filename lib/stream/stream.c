@@ -6,9 +6,8 @@
  * it looks at the state, does one bounded piece of work, and reports. Within a step the order is
  * fixed: output first, then what the owner waits for, then the deadline.
  *
- * A callback may end the stream and free the memory that it lives in. stream_end() says so through
- * `gone`, which points to a local of the step under way; after each callback the step looks there
- * before it touches the stream again.
+ * A callback may end the stream and free the memory that it lives in. So after each callback the
+ * step asks whether its task is still there (is_there()) before it touches the stream again.
  *
  * The queue is made when the socket does not take everything at once, or when the owner wants to
  * append to it. Most streams of probes never have one.
@@ -281,33 +280,38 @@ ssize_t stream_read(struct stream *s, void *p, size_t n)
 
 /* ---- the steps; each says whether the stream is still there ---- */
 
-static bool tell_closed(struct stream *s, const bool *gone, int error)
+static bool is_there(const struct stream *s, struct ev_loop *loop)
+{
+	return task_is_running(loop, &s->task);
+}
+
+static bool tell_closed(struct stream *s, struct ev_loop *loop, int error)
 {
 	s->failed_in = s->state;
 	s->state = STREAM_FAILED;
 	s->error = 0;
 	watch(s);
 	s->events->closed(s, error);
-	return !*gone;
+	return is_there(s, loop);
 }
 
-static bool tell_opened(struct stream *s, const bool *gone)
+static bool tell_opened(struct stream *s, struct ev_loop *loop)
 {
 	s->state = STREAM_OPEN;
 	s->events->opened(s);
-	return !*gone;
+	return is_there(s, loop);
 }
 
-static bool step_secure(struct stream *s, unsigned seen, const bool *gone)
+static bool step_secure(struct stream *s, unsigned seen, struct ev_loop *loop)
 {
 	int r = tls_handshake(s->tls);
 
 	if (r == -EAGAIN)
 		return true;
-	return r < 0 ? tell_closed(s, gone, r) : tell_opened(s, gone);
+	return r < 0 ? tell_closed(s, loop, r) : tell_opened(s, loop);
 }
 
-static bool step_connect(struct stream *s, unsigned seen, const bool *gone)
+static bool step_connect(struct stream *s, unsigned seen, struct ev_loop *loop)
 {
 	int error = 0;
 	socklen_t len = sizeof(error);
@@ -316,11 +320,11 @@ static bool step_connect(struct stream *s, unsigned seen, const bool *gone)
 		return true;
 	getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &error, &len);
 	if (error)
-		return tell_closed(s, gone, -error);
+		return tell_closed(s, loop, -error);
 	if (!s->tls)
-		return tell_opened(s, gone);
+		return tell_opened(s, loop);
 	s->state = STREAM_SECURING;
-	return step_secure(s, 0, gone);
+	return step_secure(s, 0, loop);
 }
 
 /* The part of `seen` that the owner waits for. */
@@ -336,7 +340,7 @@ static unsigned to_tell(const struct stream *s, unsigned seen)
 	return what;
 }
 
-static bool step_open(struct stream *s, unsigned seen, const bool *gone)
+static bool step_open(struct stream *s, unsigned seen, struct ev_loop *loop)
 {
 	unsigned what;
 	int r = 0;
@@ -344,14 +348,14 @@ static bool step_open(struct stream *s, unsigned seen, const bool *gone)
 	if (seen & STREAM_WRITE)
 		r = stream_flush(s);
 	if (r < 0 && r != -EAGAIN)
-		return tell_closed(s, gone, r);
+		return tell_closed(s, loop, r);
 	what = to_tell(s, seen);
 	if (what)
 		s->events->ready(s, what);
-	return !*gone;
+	return is_there(s, loop);
 }
 
-static bool step_linger(struct stream *s, unsigned seen, const bool *gone)
+static bool step_linger(struct stream *s, unsigned seen, struct ev_loop *loop)
 {
 	char nowhere[DISCARD_SIZE];
 	ssize_t n;
@@ -360,30 +364,30 @@ static bool step_linger(struct stream *s, unsigned seen, const bool *gone)
 	if (seen & STREAM_WRITE)
 		r = stream_flush(s);
 	if (r < 0 && r != -EAGAIN)
-		return tell_closed(s, gone, 0);
+		return tell_closed(s, loop, 0);
 	if (!(seen & STREAM_READ))
 		return true;
 	n = recv(s->fd, nowhere, sizeof(nowhere), 0);
 	if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
 		return true;
 	s->eof = true;
-	return n == 0 && has_output(s) ? true : tell_closed(s, gone, 0);
+	return n == 0 && has_output(s) ? true : tell_closed(s, loop, 0);
 }
 
 /* Without a socket only a wake-up can be told. */
-static bool step_closed(struct stream *s, unsigned seen, const bool *gone)
+static bool step_closed(struct stream *s, unsigned seen, struct ev_loop *loop)
 {
 	if (seen & STREAM_WAKE)
 		s->events->ready(s, STREAM_WAKE);
-	return !*gone;
+	return is_there(s, loop);
 }
 
-static bool step_failed(struct stream *s, unsigned seen, const bool *gone)
+static bool step_failed(struct stream *s, unsigned seen, struct ev_loop *loop)
 {
 	return true;
 }
 
-static bool (*const steps[])(struct stream *s, unsigned seen, const bool *gone) = {
+static bool (*const steps[])(struct stream *s, unsigned seen, struct ev_loop *loop) = {
 	[STREAM_CLOSED] = step_closed,	  [STREAM_CONNECTING] = step_connect,
 	[STREAM_SECURING] = step_secure,  [STREAM_OPEN] = step_open,
 	[STREAM_LINGERING] = step_linger, [STREAM_FAILED] = step_failed,
@@ -395,25 +399,25 @@ static bool is_on_its_way(const struct stream *s)
 	return s->state == STREAM_CONNECTING || s->state == STREAM_SECURING;
 }
 
-static bool step_state(struct stream *s, const bool *gone)
+static bool step_state(struct stream *s, struct ev_loop *loop)
 {
 	unsigned seen = s->seen;
 
 	if (s->error)
-		return tell_closed(s, gone, s->error);
+		return tell_closed(s, loop, s->error);
 	s->seen = is_on_its_way(s) ? seen & STREAM_WAKE : 0;
-	return steps[s->state](s, seen, gone);
+	return steps[s->state](s, seen, loop);
 }
 
-static bool step_deadline(struct stream *s, const bool *gone)
+static bool step_deadline(struct stream *s, struct ev_loop *loop)
 {
 	if (!s->due)
 		return true;
 	s->due = false;
 	if (s->state == STREAM_LINGERING)
-		return tell_closed(s, gone, 0);
+		return tell_closed(s, loop, 0);
 	s->events->expired(s);
-	return !*gone;
+	return is_there(s, loop);
 }
 
 /* Whether another step is needed that no watcher will ask for. */
@@ -431,12 +435,10 @@ static bool has_more(struct stream *s)
 static bool on_step(struct task *t)
 {
 	struct stream *s = container_of(t, struct stream, task);
-	bool gone = false;
+	struct ev_loop *loop = task_loop(t);
 
-	s->gone = &gone;
-	if (!step_state(s, &gone) || !step_deadline(s, &gone))
+	if (!step_state(s, loop) || !step_deadline(s, loop))
 		return false;
-	s->gone = NULL;
 	if (s->state != STREAM_CLOSED)
 		watch(s);
 	return has_more(s);
@@ -557,9 +559,6 @@ void stream_end(struct stream *s)
 	s->seen = 0;
 	s->due = false;
 	free(TAKE_PTR(s->out));
-	if (s->gone)
-		*s->gone = true;
-	s->gone = NULL;
 }
 
 void stream_want(struct stream *s, unsigned what)

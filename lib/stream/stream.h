@@ -74,7 +74,6 @@ struct stream {
 	struct stream__out *out; /* NULL: nothing is queued, and no marks are set */
 	uint64_t sent;		 /* bytes that the socket took */
 	int64_t due_at;		 /* monotonic ns of the deadline */
-	bool *gone;		 /* set when the stream ends in a callback */
 	int fd;			 /* -1: none */
 	int error;		 /* to be reported; 0: none */
 	uint8_t state;		 /* enum stream_state */

@@ -162,6 +162,11 @@ static void write_late(const struct maglevd_metrics *m, const char *name, struct
 	metrics_u64(out, name, NULL, 0, prober_stats(m->from.prober)->late);
 }
 
+static void write_extended(const struct maglevd_metrics *m, const char *name, struct buf *out)
+{
+	metrics_u64(out, name, NULL, 0, prober_stats(m->from.prober)->extended);
+}
+
 static void write_lag(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
 	metrics_histogram(out, name, NULL, 0, &m->lag_seconds);
@@ -396,6 +401,9 @@ static const struct family families[] = {
 	{ "maglev_probes_late_total", METRICS_COUNTER,
 	  "Probes started more than 5 % of their interval after their planned time.",
 	  .whole = write_late },
+	{ "maglev_probes_extended_total", METRICS_COUNTER,
+	  "Probes that got more time than their timeout, because maglevd itself was late.",
+	  .whole = write_extended },
 	{ "maglev_loop_lag_seconds", METRICS_HISTOGRAM,
 	  "How long one turn of the event loop kept everything else waiting.", .whole = write_lag },
 	{ "maglev_log_dropped_total", METRICS_COUNTER,

@@ -28,6 +28,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "base/units.h"
 #include "base/str.h"
 #include "core/health/schedule.h"
 #include "lib/log/log.h"
@@ -38,6 +39,7 @@
 
 #define WORKERS_PER_TURN 200
 #define STARTS_PER_TURN 32
+#define EXTENDED_LOG_GAP (60 * NSEC_PER_SEC) /* one line for many probes */
 
 struct check {
 	struct arena *arena;
@@ -62,6 +64,7 @@ struct prober {
 	unsigned turn;	/* of the loop: the last in which a probe was due */
 	unsigned n_due; /* in it */
 	struct prober_stats stats;
+	int64_t extended_logged; /* monotonic ns of the last line about it; 0: none */
 	uint64_t random;
 };
 
@@ -197,6 +200,20 @@ static void arm_next(struct worker *w)
 	arm(w, schedule_next(w->interval, w->began, now, random_next(&w->prober->random)), now);
 }
 
+/* One line for a stall, however many probes were under way in it. */
+static void note_extended(struct prober *p, int64_t granted)
+{
+	int64_t now = loop_monotonic();
+
+	p->stats.extended++;
+	if (p->extended_logged && now - p->extended_logged < EXTENDED_LOG_GAP)
+		return;
+	p->extended_logged = now;
+	log_warn("probes-extended", LOG_T("granted", granted),
+		 LOG_S("reason", "this program was late, so probes got more time than their "
+				 "timeout"));
+}
+
 static void note(struct worker *w, const struct probe_outcome *outcome)
 {
 	enum health_code code = outcome_code(probe_kinds[w->check->config.type], outcome);
@@ -205,6 +222,8 @@ static void note(struct worker *w, const struct probe_outcome *outcome)
 					      .reason = outcome->reason,
 					      .duration = outcome->rtt };
 
+	if (outcome->granted)
+		note_extended(w->prober, outcome->granted);
 	w->counts.by_code[code]++;
 	metrics_observe(&w->counts.duration, loop_seconds(outcome->rtt));
 	log_debug("probe-done", LOG_S("backend", w->backend->name),
