@@ -21,7 +21,7 @@ struct fixture {
 	struct prober *prober;
 };
 
-/* Each is probed as `times` says. Nothing listens at their addresses; results do not matter here. */
+/* Each is probed as `times` says. Nothing listens at their addresses: results do not matter. */
 static struct snapshot *many_backends(unsigned n, unsigned net, const char *times)
 {
 	struct snapshot *s;

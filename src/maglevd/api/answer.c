@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Long answers, made part by part: a list of ten thousand backends would hold the loop for too long.
+ * Long answers, made part by part: a list of ten thousand backends would hold the loop too long.
  *
  * Encoded protobuf messages that are concatenated are one message with the fields of all. So a list
  * is encoded part by part, and the bytes are collected until the last part. Then the length of the
@@ -50,7 +50,7 @@ static void finish(struct api__answer *w)
 	bool refused = w->refused;
 
 	w->bytes = (struct buf){ 0 };
-	forget(w); /* first: the reply ends the call, and with it the right to cancel */
+	forget(w); /* first: the reply ends the call */
 	if (!refused)
 		grpc_reply_encoded(call, (struct str){ bytes.p, bytes.n });
 }

@@ -19,9 +19,9 @@
 #include "src/maglevd/engine.h"
 
 /*
- * Names have up to 128 bytes, reasons up to 127, and nothing else in a request is long. A compressed
- * request may grow to a thousand times its size, so a higher limit would let the requests of one
- * read take long to unpack.
+ * Names have up to 128 bytes, reasons up to 127, and nothing else in a request is long. Compressed
+ * requests may grow to a thousand times their size, so with a higher limit the requests of one read
+ * could take long to unpack.
  */
 #define REQUEST_MAX ((size_t)4096)
 /*

@@ -8,7 +8,7 @@
  * stands still while it prints the text, so a long text is asked for less often (TEXT_PAUSE). The
  * routes of VIPs and servers are looked up next, because their columns count the bytes. Columns are
  * remembered until VIPs or servers change, and looked up again now and then in case somebody else
- * changed the routes. Then the stats segment is read, one of VPP's threads after the other. When VPP
+ * changed the routes. Then the stats segment is read, one of VPP's threads after the other. If VPP
  * changes the segment meanwhile, reading starts again after a short while.
  *
  * LIST and READING are steps of a task: with ten thousand VIPs, or many threads, they take long. In

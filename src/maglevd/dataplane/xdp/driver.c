@@ -197,7 +197,7 @@ static void remake_failed(struct dataplane *dp, const char *why)
 }
 
 /*
- * Has larger maps loaded in the background, if those that are there are too small for the
+ * Has new maps loaded in the background, if the sizes of the present ones do not suit the
  * configuration. Requests are served meanwhile.
  */
 static void ask_for_sizes(struct dataplane *dp)
