@@ -177,6 +177,16 @@ void task_cancel(struct task *t)
 		t->queue->running = NULL;
 }
 
+struct ev_loop *task_loop(const struct task *t)
+{
+	return t->queue->loop;
+}
+
+bool task_is_running(struct ev_loop *loop, const struct task *t)
+{
+	return queue_of(loop)->running == t;
+}
+
 bool task_has_time(struct ev_loop *loop)
 {
 	return loop_monotonic() < queue_of(loop)->step_ends;

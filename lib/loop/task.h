@@ -56,11 +56,17 @@ void task_init(struct task *t, struct ev_loop *loop, enum task_rank rank, task_s
 void task_wake(struct task *t);
 /* Takes it out of the line; the step under way, if it is its own, is the last. Twice is fine. */
 void task_cancel(struct task *t);
+struct ev_loop *task_loop(const struct task *t);
 static inline bool task_is_woken(const struct task *t)
 {
 	return t->woken;
 }
 
+/*
+ * Whether the step under way is t's and has not cancelled it. A step asks this after a callback that
+ * may have ended its owner; t itself is not looked at.
+ */
+bool task_is_running(struct ev_loop *loop, const struct task *t);
 /* Whether the step that is running may do another part. False outside of steps. */
 bool task_has_time(struct ev_loop *loop);
 

@@ -128,6 +128,7 @@ bool engine_guard(const struct engine *e)
 
 #define NAMES_SHOWN ((size_t)512) /* bytes in a log line; events name all frontends */
 
+/* Appends a name to the list of a log line, which is cut when it becomes too long. */
 static void add_name(struct buf *names, const char *name)
 {
 	if (names->n > NAMES_SHOWN)
@@ -153,6 +154,7 @@ static void judge_frontend(struct engine *e, size_t i, int64_t now)
 	TELL(e, frontend, i, from, to, now);
 }
 
+/* A change of a backend can change the state of every frontend that references it. */
 static void judge_frontends_of(struct engine *e, const struct l4_backend_state *b, int64_t now)
 {
 	const struct l4_backend *config = l4_backend_config(&e->model, b);
@@ -167,6 +169,7 @@ static const char *names_in(const struct buf *names)
 	return names->n ? names->p : NULL;
 }
 
+/* One line for the whole incident: the backend, why, and the frontends that changed with it. */
 static void log_transition(struct engine *e, const struct l4_backend_state *b,
 			   const struct health_change *change, const char *reason)
 {
@@ -212,6 +215,7 @@ static bool passes_as_static(struct engine *e, struct l4_backend_state *b,
 	       l4_backend_record(&e->model, b, CODE_STATIC, false, loop_realtime(), ret);
 }
 
+/* The same for a transition that is told now. */
 static void pass_if_static(struct engine *e, struct l4_backend_state *b)
 {
 	struct health_change change;
@@ -273,6 +277,7 @@ static void watch_expiry(struct engine *e)
 	ev_periodic_start(e->loop, &e->expiry);
 }
 
+/* The timer has reached the end of the first override; there may be more with the same end. */
 static void on_expiry(struct ev_loop *loop, ev_periodic *w, int events)
 {
 	struct engine *e = w->data;
@@ -295,6 +300,7 @@ static bool expire_one(struct engine *e, int64_t now)
 	return true;
 }
 
+/* Ends overrides while there is time. The timer is set again when none is left. */
 static bool expire_step(struct task *t)
 {
 	struct engine *e = container_of(t, struct engine, expire);
@@ -386,6 +392,7 @@ int engine_set_weight(struct engine *e, const struct engine_weight *w)
 	return 0;
 }
 
+/* Frontends may have changed with the configuration alone: other pools, other weights. */
 static void judge_frontends(struct engine *e)
 {
 	int64_t now = loop_realtime();
@@ -429,6 +436,7 @@ static void tell_all_pending(struct engine *e)
 	end_pending(e);
 }
 
+/* Tells pending transitions while there is time; log lines of one step are written together. */
 static bool announce_step(struct task *t)
 {
 	struct engine *e = container_of(t, struct engine, announce);
@@ -469,6 +477,10 @@ static void collect_pending(struct engine *e, const struct l4_reload *reload)
 	}
 }
 
+/*
+ * Reload: the model changes at once, so that all decisions from now on use the new configuration.
+ * Only the telling may take several turns.
+ */
 void engine_reload(struct engine *e, struct snapshot *next)
 {
 	struct snapshot *old = e->snapshot;

@@ -116,6 +116,7 @@ static void write_connected(const struct maglevd_metrics *m, const char *name, s
 		    1, reconcile_connected(m->from.reconcile));
 }
 
+/* Only kinds that occurred: most never do. */
 static void write_lbsync(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
 	static const char *const scopes[] = { [RECONCILE_ALL] = "all", [RECONCILE_VIP] = "vip" };
@@ -163,6 +164,11 @@ static void write_late(const struct maglevd_metrics *m, const char *name, struct
 	metrics_u64(out, name, NULL, 0, prober_stats(m->from.prober)->late);
 }
 
+static void write_extended(const struct maglevd_metrics *m, const char *name, struct buf *out)
+{
+	metrics_u64(out, name, NULL, 0, prober_stats(m->from.prober)->extended);
+}
+
 static void write_lag(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
 	metrics_histogram(out, name, NULL, 0, &m->lag_seconds);
@@ -173,6 +179,7 @@ static void write_log_dropped(const struct maglevd_metrics *m, const char *name,
 	metrics_u64(out, name, NULL, 0, log_dropped());
 }
 
+/* Only pairs that occurred: 18 methods with 17 statuses each would be mostly zeros. */
 static void write_grpc_calls(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
 	for (size_t i = 0; m->api && i < API_METHODS; i++)
@@ -241,6 +248,7 @@ static void write_backend_enabled(const struct maglevd_metrics *m, size_t i, con
 	metrics_u64(out, name, &LABEL("backend", b->name), 1, b->health.state != HEALTH_DISABLED);
 }
 
+/* Only pairs that occurred. */
 static void write_transitions(const struct maglevd_metrics *m, size_t i, const char *name,
 			      struct buf *out)
 {
@@ -266,6 +274,7 @@ static const char *check_type(const struct maglevd_metrics *m, size_t i)
 	return check ? l4_check_type_name(check->type) : NULL;
 }
 
+/* Only codes that occurred, and none for a static backend. */
 static void write_probes(const struct maglevd_metrics *m, size_t i, const char *name,
 			 struct buf *out)
 {
@@ -313,6 +322,7 @@ static void write_frontend_state(const struct maglevd_metrics *m, size_t i, cons
 		     model(m)->frontends[i].health, frontend_state_name, L4_FRONTEND_DOWN + 1);
 }
 
+/* Configured weights, or effective ones: what pool failover and health make of them. */
 static void write_tuples(const struct maglevd_metrics *m, size_t i, const char *name,
 			 struct buf *out, bool effective)
 {
@@ -397,6 +407,9 @@ static const struct family families[] = {
 	{ "maglev_probes_late_total", METRICS_COUNTER,
 	  "Probes started more than 5 % of their interval after their planned time.",
 	  .whole = write_late },
+	{ "maglev_probes_extended_total", METRICS_COUNTER,
+	  "Probes that got more time than their timeout, because maglevd itself was late.",
+	  .whole = write_extended },
 	{ "maglev_loop_lag_seconds", METRICS_HISTOGRAM,
 	  "How long one turn of the event loop kept everything else waiting.", .whole = write_lag },
 	{ "maglev_log_dropped_total", METRICS_COUNTER,

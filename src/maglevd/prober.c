@@ -32,6 +32,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "core/health/schedule.h"
 #include "lib/log/log.h"
 #include "lib/loop/task.h"
@@ -39,6 +40,8 @@
 #include "lib/regex/regex.h"
 #include "src/maglevd/engine.h"
 #include "src/maglevd/outcome.h"
+
+#define EXTENDED_LOG_GAP (60 * NSEC_PER_SEC) /* one line for many probes */
 
 struct check {
 	struct arena *arena;
@@ -63,6 +66,7 @@ struct prober {
 	struct task starts;  /* starts the workers of `due` */
 	TAILQ_HEAD(, worker) due;
 	struct prober_stats stats;
+	int64_t extended_logged; /* monotonic ns of the last line about it; 0: none */
 	uint64_t random;
 };
 
@@ -93,6 +97,7 @@ static char *copy_text(struct arena *a, const char *s)
 	return s ? arena_strdup(a, s) : NULL;
 }
 
+/* A copy of everything that a worker needs, in one arena; no reference yet. */
 static struct check *check_new(const struct l4_check *config, const char *netns)
 {
 	struct arena *a = arena_new();
@@ -122,6 +127,7 @@ static struct check *check_new(const struct l4_check *config, const char *netns)
 	return c;
 }
 
+/* Whether a worker with this check may go on as it is. */
 static bool is_check(const struct check *c, const struct l4_check *config, const char *netns)
 {
 	return l4_check_equal(&c->config, config) && cstr_eq(c->netns, netns);
@@ -141,6 +147,7 @@ static struct check *check_ref(struct prober *p, const struct l4_check *config)
 	return c;
 }
 
+/* The last worker frees it. A check of the same name may have replaced it in the map. */
 static void check_unref(struct prober *p, struct check *c)
 {
 	if (!c || --c->refs)
@@ -160,6 +167,7 @@ static const enum probe_kind probe_kinds[] = {
 	[L4_CHECK_HTTPS] = PROBE_HTTPS,
 };
 
+/* Everything is borrowed from the worker and its check, which outlive the probe. */
 static struct probe_spec spec_of(const struct worker *w)
 {
 	const struct l4_check *c = &w->check->config;
@@ -189,18 +197,34 @@ static void arm(struct worker *w, int64_t planned, int64_t now)
 	ev_timer_start(w->prober->loop, &w->timer);
 }
 
+/* Depends on the state: failing backends may be probed faster or slower. */
 static int64_t interval_of(const struct worker *w)
 {
 	return schedule_interval(&w->check->config.schedule, &w->backend->health,
 				 &w->check->config.rule);
 }
 
+/* After a result: one interval from the last start, not from the result. */
 static void arm_next(struct worker *w)
 {
 	int64_t now = loop_monotonic();
 
 	w->interval = interval_of(w);
 	arm(w, schedule_next(w->interval, w->began, now, random_next(&w->prober->random)), now);
+}
+
+/* One line for a stall, however many probes were under way in it. */
+static void note_extended(struct prober *p, int64_t granted)
+{
+	int64_t now = loop_monotonic();
+
+	p->stats.extended++;
+	if (p->extended_logged && now - p->extended_logged < EXTENDED_LOG_GAP)
+		return;
+	p->extended_logged = now;
+	log_warn("probes-extended", LOG_T("granted", granted),
+		 LOG_S("reason", "this program was late, so probes got more time than their "
+				 "timeout"));
 }
 
 /* Counts and logs a result, and gives it to the engine. */
@@ -212,6 +236,8 @@ static void note(struct worker *w, const struct probe_outcome *outcome)
 					      .reason = outcome->reason,
 					      .duration = outcome->rtt };
 
+	if (outcome->granted)
+		note_extended(w->prober, outcome->granted);
 	w->counts.by_code[code]++;
 	metrics_observe(&w->counts.duration, loop_seconds(outcome->rtt));
 	log_debug("probe-done", LOG_S("backend", w->backend->name),
@@ -230,6 +256,7 @@ static bool is_gone(const struct worker *w)
 	return w->backend->index == SIZE_MAX;
 }
 
+/* A probe has ended. It is counted only if it asked for what the configuration still wants. */
 static void on_done(struct probe *probe, const struct probe_outcome *outcome, void *user)
 {
 	struct worker *w = user;
@@ -242,6 +269,7 @@ static void on_done(struct probe *probe, const struct probe_outcome *outcome, vo
 		arm_next(w);
 }
 
+/* Starts a probe that is due, after the review that a reload may have made necessary. */
 static void start(struct worker *w)
 {
 	if (is_gone(w))
@@ -265,6 +293,7 @@ static void leave_line(struct worker *w)
 	w->is_due = false;
 }
 
+/* Starts those that wait in line while there is time: one at least. */
 static bool starts_step(struct task *t)
 {
 	struct prober *p = container_of(t, struct prober, starts);
@@ -297,6 +326,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	start(w);
 }
 
+/* No probe any more: static, operator's state, another check, or the end of the worker. */
 static void rest(struct worker *w)
 {
 	ev_timer_stop(w->prober->loop, &w->timer);
@@ -402,6 +432,7 @@ static struct worker *worker_of(struct prober *p, struct l4_backend_state *b)
 	return b->user ? b->user : worker_new(p, b);
 }
 
+/* Reviews workers while there is time, and makes those that are missing. */
 static bool reviews_step(struct task *t)
 {
 	struct prober *p = container_of(t, struct prober, reviews);
@@ -425,6 +456,7 @@ static void start_round(struct prober *p)
 
 /* ---- what the engine tells ---- */
 
+/* Also counts transitions, because workers live as long as their backends. */
 static void on_backend(void *user, struct l4_backend_state *b, const struct health_change *change)
 {
 	struct prober *p = user;

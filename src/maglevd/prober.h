@@ -27,7 +27,8 @@ struct prober_counts {
 
 struct prober_stats {
 	uint64_t started;
-	uint64_t late; /* started more than 5 % of their interval after their planned time */
+	uint64_t late;	   /* started more than 5 % of their interval after their planned time */
+	uint64_t extended; /* given more time than their timeout, since this program was late */
 };
 
 /* user_agent is borrowed. */

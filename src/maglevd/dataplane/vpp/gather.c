@@ -49,6 +49,7 @@ static const char *const entry_names[VPPLB__ENTRIES] = {
 /* Packets to the address of a VIP, but to none of its ports; VPP counts them for its VIP 0. */
 #define EVENT_NO_VIP "no-vip"
 
+/* Tests set a shorter one. */
 static int64_t period(const struct dataplane *dp)
 {
 	return dp->setup.reading ? dp->setup.reading : READING;
@@ -61,6 +62,7 @@ static void set_boot_time(struct dataplane *dp, uint64_t seconds)
 		seconds < INT64_MAX / NSEC_PER_SEC ? (int64_t)seconds * NSEC_PER_SEC : 0;
 }
 
+/* No reading is under way; the next tick begins one. */
 static void rest(struct dataplane *dp)
 {
 	dp->gather.step = VPPLB__IDLE;
@@ -91,6 +93,7 @@ static void *zeros(size_t n, size_t size)
 	return memset(mem_resize(NULL, n, size), 0, n * size);
 }
 
+/* Columns are fixed for one reading: text and routes do not change meanwhile. */
 static void reading_init(struct vpplb__reading *r, const struct vpplb__gather *g)
 {
 	size_t n_vips = g->text.vips.n + 1, n_routes = g->routes.n;
@@ -170,6 +173,7 @@ static void count_vip(const struct vpplb__gather *g, const struct vpplb__reading
 	vec_push(&out->vips, to);
 }
 
+/* Routes of VIPs only are left out: what they count is in the VIP already. */
 static void count_servers(const struct vpplb__gather *g, const struct vpplb__reading *r,
 			  struct lb_counters *out)
 {
@@ -181,6 +185,7 @@ static void count_servers(const struct vpplb__gather *g, const struct vpplb__rea
 							      .bytes = r->via[i].bytes });
 }
 
+/* The previous counters stay for callers that still look at them in this turn. */
 static void publish(struct dataplane *dp, const struct vpplb__reading *r)
 {
 	struct vpplb__gather *g = &dp->gather;
@@ -226,6 +231,7 @@ static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
 	go_on(w->data, VPPLB__READING);
 }
 
+/* Gives up after TRIES attempts; a failure of another kind is logged once. */
 static void end_reading(struct dataplane *dp, int err)
 {
 	struct vpplb__gather *g = &dp->gather;
@@ -264,6 +270,7 @@ static bool read_parts(struct dataplane *dp)
 
 static void ask_routes(struct dataplane *dp);
 
+/* An answer to a lookup: its place in the window is free for the next one. */
 static void on_route(void *user, struct vpp_reader *r)
 {
 	const struct vpplb__slot *slot = user;
@@ -372,6 +379,7 @@ static void list_routes(struct vpplb__gather *g)
 	vec_free(&old.routes);
 }
 
+/* Lists hosts only when the text is new, or when all routes are to be looked up again. */
 static void begin_routes(struct dataplane *dp)
 {
 	struct vpplb__gather *g = &dp->gather;
@@ -389,6 +397,7 @@ static void begin_routes(struct dataplane *dp)
 
 /* ---- the text ---- */
 
+/* Takes over the text. Its size decides when it is asked for again. */
 static void keep_text(struct vpplb__gather *g, struct vpplb_text *text, size_t size)
 {
 	vpplb_text_free(&g->text);
@@ -420,6 +429,7 @@ static void on_text(void *user, struct vpp_reader *r)
 	go_on(dp, VPPLB__LIST);
 }
 
+/* If VPP cannot print the text, the routes of the last one are used. */
 static void begin_text(struct dataplane *dp)
 {
 	int r;
@@ -443,6 +453,7 @@ static void on_tick(struct ev_loop *loop, ev_timer *w, int revents)
 		begin_routes(dp);
 }
 
+/* LIST or READING; other states wait for VPP. */
 static bool gather_step(struct task *t)
 {
 	struct dataplane *dp = container_of(t, struct dataplane, gather.work);

@@ -76,6 +76,7 @@ struct dataplane {
 
 /* ---- up and down ---- */
 
+/* A change that is dropped in the middle leaves a mark in the maps, and is repaired later. */
 static void drop_request(struct dataplane *dp)
 {
 	plane__run_stop(&dp->run);
@@ -83,6 +84,7 @@ static void drop_request(struct dataplane *dp)
 	dp->applied = NULL;
 }
 
+/* Logs a problem once, when it is new. */
 static void set_problem(struct dataplane *dp, const struct plane_why *why)
 {
 	if (strcmp(dp->problem.text, why->text) == 0)
@@ -110,6 +112,7 @@ static void set_connected(struct dataplane *dp, bool connected, const struct pla
 	dp->events.down(dp->events.user, why->text);
 }
 
+/* Everything that uses the maps stops first. Pins and links stay: packets are forwarded. */
 static void close_set(struct dataplane *dp)
 {
 	plane__loader_stop(&dp->loader);
@@ -131,6 +134,7 @@ struct order {
 	struct plane_heirloom heirloom;
 };
 
+/* Runs in the child process; `order` is copied by fork(). */
 static void load_first(const void *order, struct plane_report *report)
 {
 	const struct order *o = order;
@@ -163,6 +167,7 @@ static bool is_put_off(struct dataplane *dp)
 	return true;
 }
 
+/* Gives the folder up, so that another maglevd can have it meanwhile. */
 static void open_failed(struct dataplane *dp, const struct plane_why *why)
 {
 	plane__folder_unlock(&dp->folder);
@@ -170,6 +175,7 @@ static void open_failed(struct dataplane *dp, const struct plane_why *why)
 	set_problem(dp, why);
 }
 
+/* Starts the loader, unless it is running or was put off. on_opened() goes on. */
 static void try_to_open(struct dataplane *dp)
 {
 	struct order order = { .folder = &dp->folder };
@@ -189,6 +195,7 @@ static void try_to_open(struct dataplane *dp)
 		open_failed(dp, &why);
 }
 
+/* The old maps stay in use; another attempt follows later. */
 static void remake_failed(struct dataplane *dp, const char *why)
 {
 	plane__remake_stop(&dp->remake);
@@ -237,6 +244,7 @@ static void tell_loaded(const struct dataplane *dp, const struct plane_loaded *l
 		 LOG_U("flows", (uint64_t)s->buckets * ABI_BUCKET_FLOWS));
 }
 
+/* The child has made or adopted the maps: opens them by their pins. */
 static void on_opened(struct dataplane *dp, const struct plane_report *report)
 {
 	struct plane_why why = report->why;
@@ -304,6 +312,7 @@ static void look_at_pins(struct dataplane *dp, struct plane_why *why)
 		log_warn("xdp-repair", LOG_S("map", missing), LOG_S("reason", "its pin was gone"));
 }
 
+/* Once a second, and at once after a reload or when maps were opened. */
 static void on_look(struct ev_loop *loop, ev_timer *w, int events)
 {
 	struct dataplane *dp = w->data;
@@ -329,6 +338,7 @@ static void on_look(struct ev_loop *loop, ev_timer *w, int events)
 
 /* ---- requests ---- */
 
+/* The state is a copy: it is valid during the callback only. */
 static void answer_observe(struct dataplane *dp)
 {
 	dataplane_observed_fn observed = dp->observed;
@@ -377,6 +387,7 @@ static enum plane_pace step_observe(struct dataplane *dp)
 	return PLANE_MORE;
 }
 
+/* Says what there is no room for, and how much room there is. */
 static void tell_limit(const struct dataplane *dp)
 {
 	const struct plane_sizes *s = &dp->set->maps.sizes;
@@ -385,6 +396,7 @@ static void tell_limit(const struct dataplane *dp)
 		  LOG_U("servers", s->servers - 1), LOG_U("tables", s->tables));
 }
 
+/* The sticky buckets are remembered here, because nothing in the maps depends on them. */
 static enum plane_pace step_apply(struct dataplane *dp)
 {
 	dataplane_applied_fn applied = dp->applied;
@@ -404,6 +416,7 @@ static enum plane_pace step_apply(struct dataplane *dp)
 
 /* ---- replacing the maps ---- */
 
+/* Copies what is in the old maps; counters are read again from the new ones. */
 static void remake_begin(struct dataplane *dp)
 {
 	int r;
@@ -415,6 +428,7 @@ static void remake_begin(struct dataplane *dp)
 		remake_failed(dp, strerror(-r));
 }
 
+/* The new maps are complete: interfaces are switched to them. */
 static void remake_done(struct dataplane *dp)
 {
 	const struct plane_sizes *s;
