@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A page is a walk over one table of families; a family is written whole, or backend by backend, or
- * frontend by frontend, or along what the data plane counted (metrics_plane). With ten thousand
- * backends a page has some hundred thousand lines, so it is written in slices between which the
- * loop turns. A reload may come in between: the place is therefore kept as a name, not as an index,
- * and since backends and frontends are sorted by name no sample is written twice. What the page
- * says of two backends may be a few turns apart.
+ * A page is a walk over one table of families. A family is written whole, or backend by backend, or
+ * frontend by frontend, or along the counters of the data plane (metrics_plane). With ten thousand
+ * backends a page has several hundred thousand lines, so it is written in parts, and the server
+ * decides when the next one is due: other work runs in between. A reload may come in between too.
+ * The position is therefore kept as a name, not as an index; backends and frontends are sorted by
+ * name, so no sample is written twice. Samples of two backends may be from different turns of the
+ * loop.
  */
 #include "src/maglevd/metrics.h"
 
@@ -14,10 +15,10 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
-#include "base/units.h"
 #include "core/l4/weight.h"
 #include "lib/cli/cli.h"
 #include "lib/log/log.h"
+#include "lib/loop/task.h"
 #include "lib/metrics/metrics.h"
 #include "src/maglevd/api/api.h"
 #include "src/maglevd/engine.h"
@@ -26,7 +27,7 @@
 #include "src/maglevd/reconcile.h"
 #include "src/maglevd/reload.h"
 
-#define SLICE (2 * NSEC_PER_MSEC)
+#define ITEMS_OF_PART 16 /* backends, frontends or counters; some microseconds each */
 
 static const double lag_le[] = { .0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5 };
 static const struct metrics_bounds lag_bounds = { lag_le, ARRAY_SIZE(lag_le) };
@@ -45,7 +46,7 @@ struct scrape {
 	size_t family;
 	bool begun; /* the family's header is written */
 	char *last; /* name of the last backend or frontend written; NULL before the first */
-	struct metrics_plane_place place; /* of a walk along the data plane's counters */
+	struct metrics_plane_place place; /* in a walk along the data plane's counters */
 };
 
 #define LABEL(k, v) ((struct metrics_label){ (k), str_of(v) })
@@ -115,6 +116,7 @@ static void write_connected(const struct maglevd_metrics *m, const char *name, s
 		    1, reconcile_connected(m->from.reconcile));
 }
 
+/* Only kinds that occurred: most never do. */
 static void write_lbsync(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
 	static const char *const scopes[] = { [RECONCILE_ALL] = "all", [RECONCILE_VIP] = "vip" };
@@ -177,6 +179,7 @@ static void write_log_dropped(const struct maglevd_metrics *m, const char *name,
 	metrics_u64(out, name, NULL, 0, log_dropped());
 }
 
+/* Only pairs that occurred: 18 methods with 17 statuses each would be mostly zeros. */
 static void write_grpc_calls(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
 	for (size_t i = 0; m->api && i < API_METHODS; i++)
@@ -245,6 +248,7 @@ static void write_backend_enabled(const struct maglevd_metrics *m, size_t i, con
 	metrics_u64(out, name, &LABEL("backend", b->name), 1, b->health.state != HEALTH_DISABLED);
 }
 
+/* Only pairs that occurred. */
 static void write_transitions(const struct maglevd_metrics *m, size_t i, const char *name,
 			      struct buf *out)
 {
@@ -270,6 +274,7 @@ static const char *check_type(const struct maglevd_metrics *m, size_t i)
 	return check ? l4_check_type_name(check->type) : NULL;
 }
 
+/* Only codes that occurred, and none for a static backend. */
 static void write_probes(const struct maglevd_metrics *m, size_t i, const char *name,
 			 struct buf *out)
 {
@@ -317,6 +322,7 @@ static void write_frontend_state(const struct maglevd_metrics *m, size_t i, cons
 		     model(m)->frontends[i].health, frontend_state_name, L4_FRONTEND_DOWN + 1);
 }
 
+/* Configured weights, or effective ones: what pool failover and health make of them. */
 static void write_tuples(const struct maglevd_metrics *m, size_t i, const char *name,
 			 struct buf *out, bool effective)
 {
@@ -487,17 +493,23 @@ static const struct family families[] = {
 
 /* ---- the walk ---- */
 
-/* Items of a family until its end (true) or until the slice is full. */
-static bool write_items(struct scrape *s, const struct family *f, int64_t until, struct buf *out)
+/* Whether a part that began at out->n == begin, and has n items now, takes no more. */
+static bool is_full(const struct buf *out, size_t begin, size_t n)
+{
+	return n >= ITEMS_OF_PART || out->n - begin >= HTTP_SLICE;
+}
+
+/* The next backends or frontends of a family. True when it is at its end. */
+static bool write_items(struct scrape *s, const struct family *f, struct buf *out)
 {
 	const struct l4_config *c = model(s->m)->config;
 	size_t n = f->backend ? c->n_backends : c->n_frontends, begin = out->n;
-	size_t i = f->backend ? l4_config_backend_behind(c, s->last)
-			      : l4_config_frontend_behind(c, s->last);
+	size_t first = f->backend ? l4_config_backend_behind(c, s->last)
+				  : l4_config_frontend_behind(c, s->last);
 
-	for (; i < n; i++) {
+	for (size_t i = first; i < n; i++) {
 		(f->backend ? f->backend : f->frontend)(s->m, i, f->name, out);
-		if (out->n - begin < HTTP_SLICE && loop_monotonic() < until)
+		if (!is_full(out, begin, i + 1 - first))
 			continue;
 		free(s->last);
 		s->last = mem_strdup(f->backend ? c->backends[i].name : c->frontends[i].name);
@@ -506,22 +518,22 @@ static bool write_items(struct scrape *s, const struct family *f, int64_t until,
 	return true;
 }
 
-/* The same along the newest counters. They may be gone since the last slice. */
-static bool write_counted(struct scrape *s, const struct family *f, int64_t until, struct buf *out)
+/* The same along the newest counters. They may be gone since the last part. */
+static bool write_counted(struct scrape *s, const struct family *f, struct buf *out)
 {
 	const struct lb_counters *c = reconcile_counters(s->m->from.reconcile);
 	struct metrics_plane_item item;
-	size_t begin = out->n;
+	size_t begin = out->n, n = 0;
 
 	while (c && metrics_plane_next(c, f->walk, &s->place, &item)) {
 		f->counted(&item, model(s->m)->config, f->name, out);
-		if (out->n - begin >= HTTP_SLICE || loop_monotonic() >= until)
+		if (is_full(out, begin, ++n))
 			return false;
 	}
 	return true;
 }
 
-/* Families of what the data plane does not tell are not on the page at all. */
+/* Families that the data plane has no figures for are left out of the page. */
 static bool is_there(const struct maglevd_metrics *m, const struct family *f)
 {
 	const struct lb_counters *c = f->counted ? reconcile_counters(m->from.reconcile) : NULL;
@@ -532,12 +544,12 @@ static bool is_there(const struct maglevd_metrics *m, const struct family *f)
 }
 
 /* True when the family is at its end. */
-static bool write_samples(struct scrape *s, const struct family *f, int64_t until, struct buf *out)
+static bool write_samples(struct scrape *s, const struct family *f, struct buf *out)
 {
 	if (f->counted)
-		return write_counted(s, f, until, out);
+		return write_counted(s, f, out);
 	if (f->backend || f->frontend)
-		return write_items(s, f, until, out);
+		return write_items(s, f, out);
 	if (f->info)
 		f->info(reconcile_info(s->m->from.reconcile), f->name, out);
 	else
@@ -545,14 +557,15 @@ static bool write_samples(struct scrape *s, const struct family *f, int64_t unti
 	return true;
 }
 
-static bool write_family(struct scrape *s, const struct family *f, int64_t until, struct buf *out)
+/* The next part of a family, its header first. True when the family is at its end. */
+static bool write_family(struct scrape *s, const struct family *f, struct buf *out)
 {
 	if (!s->begun && !is_there(s->m, f))
 		return true;
 	if (!s->begun)
 		metrics_family(out, f->name, f->type, f->help);
 	s->begun = true;
-	if (!write_samples(s, f, until, out))
+	if (!write_samples(s, f, out))
 		return false;
 	s->begun = false;
 	s->place.begun = false;
@@ -560,17 +573,16 @@ static bool write_family(struct scrape *s, const struct family *f, int64_t until
 	return true;
 }
 
+/* One part at least, and more while the step that this is called from has time. */
 static enum http_stream_state on_produce(struct buf *out, void *user)
 {
 	struct scrape *s = user;
-	int64_t until = loop_monotonic() + SLICE;
 	size_t begin = out->n;
 
 	while (s->family < ARRAY_SIZE(families)) {
-		if (!write_family(s, &families[s->family], until, out))
-			return HTTP_STREAM_MORE;
-		s->family++;
-		if (out->n - begin >= HTTP_SLICE || loop_monotonic() >= until)
+		if (write_family(s, &families[s->family], out))
+			s->family++;
+		if (out->n - begin >= HTTP_SLICE || !task_has_time(s->m->loop))
 			return HTTP_STREAM_MORE;
 	}
 	metrics_process(out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of methods, who may change anything, certificates, and what is counted. The handlers
- * stand in read.c, operate.c, config.c and dataplane.c; each that changes something asks
- * api__may_change() first. Long answers are made in answer.c.
+ * The table of methods, the rule for which clients may change anything, certificates, and counters
+ * of calls. The handlers are in read.c, operate.c, config.c and dataplane.c; each one that changes
+ * something calls api__may_change() first. Long answers are made in answer.c, events in watch.c.
  */
 #include "src/maglevd/api/api.h"
 
@@ -19,14 +19,14 @@
 #include "src/maglevd/engine.h"
 
 /*
- * Names have up to 128 bytes, a reason has one less, and nothing else in a request is long. What is
- * compressed may grow to a thousand times its size: were more allowed, the requests of one read
+ * Names have up to 128 bytes, reasons up to 127, and nothing else in a request is long. Compressed
+ * requests may grow to a thousand times their size, so with a higher limit the requests of one read
  * could take long to unpack.
  */
 #define REQUEST_MAX ((size_t)4096)
 /*
- * A reload may change ten thousand backends in one turn, each with an event and a line of the log:
- * who reads as fast as anybody can still has all of that waiting then.
+ * A reload may change ten thousand backends within milliseconds, each with an event and a log line.
+ * Even a client that reads as fast as possible has most of them waiting for a moment.
  */
 #define EVENTS_MAX ((size_t)8 * 1024 * 1024)
 
@@ -113,7 +113,7 @@ struct arena *api__scratch(struct api *a)
 
 /* ---- the server ---- */
 
-/* Health and reflection are not counted: they are not of the table. */
+/* Called at the end of each call. Health and reflection are not in the table and not counted. */
 static void on_trace(const struct grpc_trace *trace, void *user)
 {
 	struct api *a = user;
@@ -160,16 +160,8 @@ static void on_reloaded(void *user, const struct l4_reload *reload)
 	a->generation++;
 }
 
-static void on_more(struct ev_loop *loop, ev_timer *t, int events)
+static void observe_reloads(struct api *a)
 {
-	api__work(t->data);
-}
-
-static void prepare_answers(struct api *a)
-{
-	TAILQ_INIT(&a->answers);
-	ev_timer_init(&a->more, on_more, 0, 0);
-	a->more.data = a;
 	a->observer = (struct engine_observer){ .reloaded = on_reloaded, .user = a };
 	engine_observe(a->setup.engine, &a->observer);
 }
@@ -191,7 +183,8 @@ int api_new(const struct api_setup *setup, struct api **ret, char *reason, size_
 		return r;
 	}
 	a->scratch = arena_new();
-	prepare_answers(a);
+	api__answers_init(a);
+	observe_reloads(a);
 	a->watch = watch_new(setup->loop, setup->engine);
 	*ret = a;
 	return 0;
@@ -202,7 +195,7 @@ void api_free(struct api *a)
 	if (!a)
 		return;
 	grpc_server_free(a->server);
-	ev_timer_stop(a->setup.loop, &a->more);
+	api__answers_stop(a);
 	watch_free(a->watch);
 	tls_context_free(a->tls);
 	arena_free(a->scratch);
