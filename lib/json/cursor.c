@@ -56,6 +56,7 @@ void json__add_step(struct buf *path, const char *key, size_t index, struct aren
 		buf_printf(path, "[%zu]", index);
 }
 
+/* From the root down; the chain of cursors goes up, and is turned around first. */
 const char *json_path(const struct json_cursor *c, struct arena *arena)
 {
 	const struct json_cursor *chain[JSON_DEPTH_MAX + 1];
@@ -99,6 +100,7 @@ int json_require(const struct json_cursor *c)
 
 /* ---- values ---- */
 
+/* All getters come through here: absent and null are 0, another kind is a complaint. */
 int json_get_kind(const struct json_cursor *c, enum json_kind kind)
 {
 	if (!c->node || c->node->kind == JSON_KIND_NULL)
@@ -127,6 +129,7 @@ int json_get_bool(const struct json_cursor *c, bool *ret)
 	return r;
 }
 
+/* One complaint for every way to be wrong: a fraction, out of range, too large for the type. */
 int json_get_i64(const struct json_cursor *c, int64_t min, int64_t max, int64_t *ret)
 {
 	int r = json_get_kind(c, JSON_KIND_NUMBER);

@@ -27,6 +27,7 @@
 #include "base/mem.h"
 #include "lib/json/scan.h"
 
+/* What may come next. EXPECT_VALUE is after a colon, or after the comma of an array. */
 enum expect {
 	EXPECT_DOCUMENT,
 	EXPECT_VALUE,
@@ -51,7 +52,10 @@ static const char *const wanted[] = {
 	[EXPECT_NOTHING] = "the end of the text",
 };
 
-/* What a step came to; errors are negative. */
+/*
+ * What a step came to; errors are negative. STEP_ON: something was taken that is not a token, or a
+ * token that is being skipped, and the next step can be made at once.
+ */
 enum { STEP_MORE, STEP_TOKEN, STEP_ON };
 
 struct json_reader {
@@ -119,6 +123,10 @@ static int fail_in_token(struct json_reader *r, const char *text)
 	return fail_at(r, place_of(r, r->at + r->scan.n, r->scan.wide), "%s", text);
 }
 
+/*
+ * Only ASCII is shown as it is: of a longer character the other bytes may not be there yet, and the
+ * words must not depend on that.
+ */
 static int fail_unexpected(struct json_reader *r)
 {
 	unsigned char c = (unsigned char)r->in.p[r->at];
@@ -143,6 +151,7 @@ static int need_more(struct json_reader *r, const char *at_end)
 	return STEP_MORE;
 }
 
+/* For strings, keys and numbers. The place is that of the beginning, where a reader will look. */
 static int fail_too_long(struct json_reader *r)
 {
 	return fail_at(r, place_of(r, r->at, 0), "longer than %zu bytes", r->limits.string);
@@ -158,6 +167,7 @@ static void set_window(struct json_reader *r)
 	r->end = r->in_document && left < r->in.n ? (size_t)left : r->in.n;
 }
 
+/* Whether the innermost open level is an object. Outside of all levels it is not. */
 static bool in_object(const struct json_reader *r)
 {
 	unsigned level = r->depth - 1;
@@ -165,6 +175,7 @@ static bool in_object(const struct json_reader *r)
 	return r->depth && r->objects[level / 64] >> level % 64 & 1;
 }
 
+/* One more member or element; what a tree costs is bounded by their number. */
 static int count_member(struct json_reader *r)
 {
 	if (r->members == r->limits.members)
@@ -174,7 +185,10 @@ static int count_member(struct json_reader *r)
 	return 0;
 }
 
-/* A value is complete: what may follow depends on where it stands. */
+/*
+ * A value is complete: what may follow depends on where it stands. That a document is complete is
+ * told by a token of its own, which the next step gives out before it looks at any byte.
+ */
 static void expect_after_value(struct json_reader *r)
 {
 	if (!r->depth)
@@ -183,7 +197,10 @@ static void expect_after_value(struct json_reader *r)
 		r->expect = in_object(r) ? EXPECT_NEXT_MEMBER : EXPECT_NEXT_ELEMENT;
 }
 
-/* Fills in the token of n bytes at r->at and uses them up. */
+/*
+ * Fills in the token of n bytes at r->at and uses them up. A skipped token is not made: what
+ * remains of a step then is the check of the text.
+ */
 static int give(struct json_reader *r, enum json_token_kind kind, size_t n, struct json_token *ret)
 {
 	r->last = kind;
@@ -278,6 +295,10 @@ static int take_number(struct json_reader *r, struct json_token *ret)
 	return give_text(r, JSON_TOKEN_NUMBER, 0, ret);
 }
 
+/*
+ * true, false or null; the first letter is known. A word is so short that it is compared from its
+ * beginning again when more bytes have come.
+ */
 static int take_word(struct json_reader *r, struct str word, enum json_token_kind kind,
 		     struct json_token *ret)
 {
@@ -292,6 +313,7 @@ static int take_word(struct json_reader *r, struct str word, enum json_token_kin
 	return give(r, kind, word.n, ret);
 }
 
+/* Whether a level is an object is kept in one bit, since its end must match. */
 static int open_level(struct json_reader *r, bool object, struct json_token *ret)
 {
 	uint64_t bit = (uint64_t)1 << r->depth % 64, *word = &r->objects[r->depth / 64];
@@ -337,6 +359,10 @@ static int take_value(struct json_reader *r, struct json_token *ret)
 	}
 }
 
+/*
+ * The first value of a document. Two documents may touch each other, as in {}{}, unless the first
+ * is a word or a number and the second begins with a letter, a digit or a sign: truefalse is wrong.
+ */
 static int take_document(struct json_reader *r, struct json_token *ret)
 {
 	char c = r->in.p[r->at];
@@ -385,6 +411,7 @@ static int take_key(struct json_reader *r, struct json_token *ret)
 	return give_text(r, JSON_TOKEN_KEY, 1, ret);
 }
 
+/* A comma or colon is taken and gives no token. */
 static int pass(struct json_reader *r, enum expect next)
 {
 	r->at++;
@@ -423,6 +450,10 @@ static int take_next(struct json_reader *r, struct json_token *ret)
 	abort();
 }
 
+/*
+ * Newlines occur only here: a raw one in a string is an error. So this is the only place that
+ * counts lines, and it forgets what was counted for the columns of the line before.
+ */
 static void skip_space(struct json_reader *r)
 {
 	for (; r->at < r->end; r->at++) {
@@ -439,6 +470,7 @@ static void skip_space(struct json_reader *r)
 	}
 }
 
+/* The limits of the document no longer hide any bytes. */
 static int give_document_end(struct json_reader *r, struct json_token *ret)
 {
 	r->document_ended = false;
@@ -454,6 +486,10 @@ static bool may_end(const struct json_reader *r)
 	return r->expect == EXPECT_NOTHING || (r->stream && r->expect == EXPECT_DOCUMENT);
 }
 
+/*
+ * Takes one token, comma or colon. When the bytes end, that is right only between documents and
+ * when no more will come; else more are needed, or the text is cut off.
+ */
 static int step(struct json_reader *r, struct json_token *ret)
 {
 	if (r->document_ended)
@@ -468,7 +504,11 @@ static int step(struct json_reader *r, struct json_token *ret)
 	return r->ended && may_end(r) ? STEP_MORE : need_more(r, "");
 }
 
-/* The piece is the caller's again: what is left of it is kept here. */
+/*
+ * The piece is the caller's again: what is left of it, a token that was begun, is kept here. In
+ * `own` the used bytes before it are dropped, so that it never has more than one token and one
+ * piece.
+ */
 static void keep_rest(struct json_reader *r)
 {
 	struct str rest = { r->in.p + r->at, r->in.n - r->at };
@@ -551,6 +591,7 @@ int json_next(struct json_reader *r, struct json_token *ret)
 
 	if (r->failed)
 		return -EINVAL;
+	/* a skipped value is over when the depth is again what it was before the value */
 	do {
 		e = step(r, ret);
 		if (e == STEP_TOKEN && r->skipping) {

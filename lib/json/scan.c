@@ -87,6 +87,7 @@ static bool is_low(unsigned unit)
 	return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
+/* in begins with the first half of a surrogate pair, which is complete. */
 static int take_pair(struct str in, struct json__scan *scan, const char **wrong)
 {
 	unsigned second;
@@ -122,6 +123,7 @@ static int take_unicode(struct str in, bool no_nul, struct json__scan *scan, con
 	return *wrong ? -EINVAL : 1;
 }
 
+/* in begins with a backslash; a unit that is cut is left alone until more has come. */
 static int take_escape(struct str in, bool no_nul, struct json__scan *scan, const char **wrong)
 {
 	scan->escaped = true;
@@ -147,6 +149,7 @@ static bool may_be_completed(struct str in)
 	return in.n < 4 && utf8_broken(in.p, in.n) == in.n;
 }
 
+/* in begins with a byte above 0x7f. Only the first byte of a character is a column. */
 static int take_wide(struct str in, struct json__scan *scan, const char **wrong)
 {
 	size_t len = utf8_char(in.p, in.n);
@@ -192,6 +195,7 @@ int json__scan_string(struct str in, bool no_nul, struct json__scan *scan, const
 	return r;
 }
 
+/* The character as UTF-8. */
 static void add_character(struct buf *out, unsigned c)
 {
 	char bytes[4];

@@ -42,6 +42,10 @@ struct json_builder {
 
 /* ---- texts ---- */
 
+/*
+ * Room for n bytes. Chunks double from a small one, so that a tree of three words does not hold
+ * kilobytes; a long text has memory of its own and leaves the rest of the chunk to short ones.
+ */
 static char *text_room(struct json_builder *b, size_t n)
 {
 	char *room;
@@ -59,6 +63,7 @@ static char *text_room(struct json_builder *b, size_t n)
 	return room;
 }
 
+/* With a NUL after it, so that trees can be used with functions for C strings. */
 static const char *keep_text(struct json_builder *b, struct str text)
 {
 	char *copy = text_room(b, text.n + 1);
@@ -86,6 +91,7 @@ static const char *path_of_key(const struct json_builder *b, const char *key)
 	return arena_strdup(arena, buf_cstr(&path));
 }
 
+/* The first one in the text is right; the complaint is about the other. */
 static void complain_duplicate(struct json_builder *b, const struct json_member *one,
 			       const struct json_member *other)
 {
@@ -120,6 +126,7 @@ static int member_cmp(const void *a, const void *b)
 	return r ? r : x < y ? -1 : x > y;
 }
 
+/* After sorting, equal keys stand side by side, the first one of the text first. */
 static void check_many(struct json_builder *b, const struct json_member *members, size_t n)
 {
 	const struct json_member **sorted = mem_resize(NULL, n, sizeof(struct json_member *));
@@ -153,6 +160,7 @@ static struct json_node *add_node(struct json_builder *b, enum json_kind kind, s
 	return node;
 }
 
+/* The member is on the stack before its value is known; add_node() fills the value in. */
 static void add_key(struct json_builder *b, const struct json_token *t)
 {
 	vec_push(&b->open, (struct json_member){ .key = keep_text(b, t->text), .at = t->at });
@@ -167,12 +175,14 @@ static void add_text(struct json_builder *b, enum json_kind kind, const struct j
 	node->n = (uint32_t)t->text.n;
 }
 
+/* The container waits on the stack below its children. */
 static void open_node(struct json_builder *b, enum json_kind kind, const struct json_token *t)
 {
 	add_node(b, kind, t->at);
 	vec_push(&b->levels, b->open.n - 1);
 }
 
+/* Elements have no key: only the nodes are kept. */
 static void seal_array(struct json_builder *b, struct json_node *node,
 		       const struct json_member *children)
 {
@@ -183,6 +193,7 @@ static void seal_array(struct json_builder *b, struct json_node *node,
 	node->items = items;
 }
 
+/* All children are complete: they leave the stack, and the container takes them. */
 static void close_node(struct json_builder *b)
 {
 	size_t level = b->levels.items[b->levels.n - 1];
@@ -201,6 +212,7 @@ static void close_node(struct json_builder *b)
 	b->levels.n--;
 }
 
+/* One token of the value. The value is complete when no container is open after it. */
 static void add_token(struct json_builder *b, const struct json_token *t)
 {
 	switch (t->kind) {
@@ -265,6 +277,10 @@ void json_builder_freep(struct json_builder **b)
 	json_builder_free(*b);
 }
 
+/*
+ * A new value. Chunks are not carried over from the last tree, whose arena may be gone; the vectors
+ * are, since their memory is the builder's.
+ */
 static void start(struct json_builder *b, const struct json_token *first, struct arena *arena)
 {
 	b->arena = arena;
@@ -276,6 +292,7 @@ static void start(struct json_builder *b, const struct json_token *first, struct
 		add_token(b, first);
 }
 
+/* The reader has failed; so has the value. */
 static int complain(struct json_builder *b)
 {
 	const struct err *e = json_error(b->reader);
@@ -322,6 +339,7 @@ int json_parse(struct str bytes, const struct json_options *options, struct aren
 	const struct json_node *root = NULL;
 	struct json_token t;
 
+	/* text after the document is looked at even when it has duplicate keys: both are told */
 	o.stream = false;
 	o.no_nul = true;
 	r = json_reader_new(&o);

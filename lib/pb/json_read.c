@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Messages from JSON. lib/json makes a tree of the text (it refuses broken UTF-8, NULs and keys
- * given twice); the values then go where the descriptor says. A cursor goes down the tree beside the
+ * given twice); the values then go where the descriptor says. A cursor goes down the tree with the
  * descriptor and knows the path for complaints. json_number.c reads numbers into types.
  */
 #include <assert.h>
