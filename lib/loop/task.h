@@ -5,8 +5,8 @@
  * A turn of the loop is: poll, run the watchers that are ready, run tasks, poll again. Watchers of
  * the program's own purpose (timers of probes, signals) do their work directly. Everything that
  * others can cause in any amount (reading, TLS, decoding, handlers, writing, long answers) and
- * every long walk over the model is a task. All tasks of a loop share TASK_TURN_TIME in one turn, however
- * many there are, so that a busy client cannot delay the next poll.
+ * every long walk over the model is a task. All tasks of a loop share TASK_TURN_TIME in one turn,
+ * however many there are, so that a busy client cannot delay the next poll.
  *
  * A task waits until task_wake(). Its step then does a part of the work and says whether there is
  * more. Tasks run in the order in which they were woken; one with more to do goes to the end of the
