@@ -5,7 +5,8 @@
  * backends a page has some hundred thousand lines, so it is written in slices between which the
  * loop turns. A reload may come in between: the place is therefore kept as a name, not as an index,
  * and since backends and frontends are sorted by name no sample is written twice. What the page
- * says of two backends may be a few turns apart.
+ * says of two backends may be a few turns apart. The families that every daemon has come before
+ * these, from lib/admin.
  */
 #include "src/maglevd/metrics.h"
 
@@ -16,8 +17,6 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "core/l4/weight.h"
-#include "lib/cli/cli.h"
-#include "lib/log/log.h"
 #include "lib/metrics/metrics.h"
 #include "src/maglevd/api/api.h"
 #include "src/maglevd/engine.h"
@@ -28,15 +27,9 @@
 
 #define SLICE (2 * NSEC_PER_MSEC)
 
-static const double lag_le[] = { .0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5 };
-static const struct metrics_bounds lag_bounds = { lag_le, ARRAY_SIZE(lag_le) };
-
 struct maglevd_metrics {
-	struct ev_loop *loop;
 	struct maglevd_metrics_sources from;
 	const struct api *api; /* NULL: not served */
-	struct loop_lag lag;
-	struct metrics_histogram lag_seconds;
 };
 
 /* A page being written. */
@@ -67,15 +60,6 @@ static void write_states(struct buf *out, const char *name, struct metrics_label
 }
 
 /* ---- of the whole ---- */
-
-static void write_build_info(const struct maglevd_metrics *m, const char *name, struct buf *out)
-{
-	const struct metrics_label labels[] = { LABEL("version", cli_version.version),
-						LABEL("commit", cli_version.commit),
-						LABEL("date", cli_version.date) };
-
-	metrics_u64(out, name, labels, ARRAY_SIZE(labels), 1);
-}
 
 static void write_reloads(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
@@ -160,16 +144,6 @@ static void write_started(const struct maglevd_metrics *m, const char *name, str
 static void write_late(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
 	metrics_u64(out, name, NULL, 0, prober_stats(m->from.prober)->late);
-}
-
-static void write_lag(const struct maglevd_metrics *m, const char *name, struct buf *out)
-{
-	metrics_histogram(out, name, NULL, 0, &m->lag_seconds);
-}
-
-static void write_log_dropped(const struct maglevd_metrics *m, const char *name, struct buf *out)
-{
-	metrics_u64(out, name, NULL, 0, log_dropped());
 }
 
 static void write_grpc_calls(const struct maglevd_metrics *m, const char *name, struct buf *out)
@@ -369,8 +343,6 @@ struct family {
 };
 
 static const struct family families[] = {
-	{ "maglev_build_info", METRICS_GAUGE, "Version of this maglevd; always 1.",
-	  .whole = write_build_info },
 	{ "maglev_config_reloads_total", METRICS_COUNTER, "Reloads of the configuration.",
 	  .whole = write_reloads },
 	{ "maglev_config_last_success_timestamp_seconds", METRICS_GAUGE,
@@ -396,10 +368,6 @@ static const struct family families[] = {
 	{ "maglev_probes_late_total", METRICS_COUNTER,
 	  "Probes started more than 5 % of their interval after their planned time.",
 	  .whole = write_late },
-	{ "maglev_loop_lag_seconds", METRICS_HISTOGRAM,
-	  "How long one turn of the event loop kept everything else waiting.", .whole = write_lag },
-	{ "maglev_log_dropped_total", METRICS_COUNTER,
-	  "Log lines that standard output did not take.", .whole = write_log_dropped },
 	{ "maglev_grpc_calls_total", METRICS_COUNTER, "Calls of the API that ended.",
 	  .whole = write_grpc_calls },
 	{ "maglev_grpc_connections", METRICS_GAUGE, "Open connections to the API.",
@@ -409,7 +377,7 @@ static const struct family families[] = {
 	{ "maglev_watch_events_total", METRICS_COUNTER, "Events sent, over all that watch.",
 	  .whole = write_events },
 	{ "maglev_watch_dropped_total", METRICS_COUNTER,
-	  "Clients that were dropped since they did not keep up.", .whole = write_dropped },
+	  "Clients that were dropped because they fell behind.", .whole = write_dropped },
 	{ "maglev_backend_state", METRICS_GAUGE, "State of a backend; 1 for the current one.",
 	  .backend = write_backend_state },
 	{ "maglev_backend_health", METRICS_GAUGE, "Rise/fall counter of a backend.",
@@ -565,7 +533,6 @@ static enum http_stream_state on_produce(struct buf *out, void *user)
 		if (out->n - begin >= HTTP_SLICE || loop_monotonic() >= until)
 			return HTTP_STREAM_MORE;
 	}
-	metrics_process(out);
 	return HTTP_STREAM_END;
 }
 
@@ -577,22 +544,11 @@ static void on_closed(bool whole, void *user)
 	free(s);
 }
 
-static void on_turn(int64_t ns, void *user)
-{
-	struct maglevd_metrics *m = user;
-
-	metrics_observe(&m->lag_seconds, loop_seconds(ns));
-}
-
-struct maglevd_metrics *maglevd_metrics_new(struct ev_loop *loop,
-					    const struct maglevd_metrics_sources *sources)
+struct maglevd_metrics *maglevd_metrics_new(const struct maglevd_metrics_sources *sources)
 {
 	struct maglevd_metrics *m = mem_zalloc(sizeof(*m));
 
-	m->loop = loop;
 	m->from = *sources;
-	metrics_histogram_init(&m->lag_seconds, &lag_bounds);
-	loop_lag_start(&m->lag, loop, on_turn, m);
 	return m;
 }
 
@@ -603,16 +559,13 @@ void maglevd_metrics_set_api(struct maglevd_metrics *m, const struct api *api)
 
 void maglevd_metrics_free(struct maglevd_metrics *m)
 {
-	if (!m)
-		return;
-	loop_lag_stop(&m->lag, m->loop);
 	free(m);
 }
 
-struct http_stream maglevd_metrics_stream(struct maglevd_metrics *m)
+struct http_stream maglevd_metrics_stream(void *user)
 {
 	struct scrape *s = mem_zalloc(sizeof(*s));
 
-	s->m = m;
+	s->m = user;
 	return (struct http_stream){ .produce = on_produce, .closed = on_closed, .user = s };
 }

@@ -35,9 +35,10 @@ class Dashboard(Maglevd):
     """servers: as --server has them. tls: the authority's certificate to trust, or None."""
     turns = 'maglev_dashboard_loop_lag_seconds'
 
-    def __init__(self, folder, servers, env=None, args=(), tls=None, measured=False):
+    def __init__(self, folder, servers, env=None, args=(), tls=None, measured=False, namespace=None):
         self.folder, self.name, self.tls = str(folder), 'maglevd-frontend', tls
-        self.command = [*runner(self.name, measured), '--server', ','.join(servers), '--listen', '127.0.0.1:0',
+        self.namespace, prefix = namespace, namespace.command() if namespace else ()
+        self.command = [*prefix, *runner(self.name, measured), '--server', ','.join(servers), '--listen', '127.0.0.1:0',
                         '--log-level', 'debug', *args]
         self.env = {**{k: v for k, v in os.environ.items() if not k.startswith('MAGLEV_FRONTEND_')}, **(env or {})}
         self.lines, self.broken, self.port, self.streams = [], [], None, []
