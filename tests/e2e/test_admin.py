@@ -40,7 +40,7 @@ class Frontend:
     def __init__(self, stories):
         start = stories('start_dashboard')
         self.start = lambda listen='127.0.0.1:0', level='info', namespace=None: start(
-            '127.0.0.1:1', args=['--metrics-addr', listen, '--log-level', level], namespace=namespace)
+            '127.0.0.1:1', metrics=listen, level=level, namespace=namespace)
 
     def start_held(self):
         daemon = self.start()
@@ -55,22 +55,11 @@ def kind(request):
     return request.param(request.getfixturevalue)
 
 
-def admin_port(daemon):
-    return int(daemon.wait('listening', **{'for': 'metrics'})['addr'].rsplit(':', 1)[1])
-
-
-def ask(daemon, method, path, body=None, address='127.0.0.1', namespace=None, **headers):
-    """(status, body); headers with _ for -"""
-    port = admin_port(daemon)
-    connection = http.client.HTTPConnection(address, port, timeout=PATIENCE)
-    if namespace:
-        connection.sock = namespace.inside(socket.create_connection, (address, port), PATIENCE)
-    try:
-        connection.request(method, path, body, {name.replace('_', '-'): value for name, value in headers.items()})
-        answer = connection.getresponse()
-        return answer.status, answer.read().decode()
-    finally:
-        connection.close()
+def ask(daemon, method, path, body=None, address='127.0.0.1', inside=None, **headers):
+    """(status, body) of the operators' listener; headers with _ for -"""
+    answer = daemon.ask(method, path, {name.replace('_', '-'): value for name, value in headers.items()}, body,
+                        port=daemon.port_of('metrics'), address=address, inside=inside)
+    return answer.status, answer.text
 
 
 def test_health_readiness_and_metrics(kind):
@@ -140,11 +129,11 @@ def test_other_machines_may_read_the_level_and_not_change_it(kind, net):
     address = net.address()
     daemon = kind.start(listen=f'{address}:0', namespace=net.servers)
     for inside in (net.servers, net.probes):
-        assert ask(daemon, 'GET', '/loglevel', address=address, namespace=inside) == (200, 'info\n')
+        assert ask(daemon, 'GET', '/loglevel', address=address, inside=inside) == (200, 'info\n')
         for host in (address, 'localhost'):
             status, text = ask(daemon, 'PUT', '/loglevel', 'debug', address, inside, Host=host)
             assert status == 403 and 'this machine only' in text
-    assert ask(daemon, 'GET', '/loglevel', address=address, namespace=net.probes) == (200, 'info\n')
+    assert ask(daemon, 'GET', '/loglevel', address=address, inside=net.probes) == (200, 'info\n')
     assert not daemon.all('log-level-changed')
 
 
@@ -161,7 +150,7 @@ def test_what_a_proxy_or_a_web_page_passes_on_changes_nothing(kind, headers):
 def test_a_daemon_that_stops_is_not_ready(kind):
     """DESIGN 3: new and old connections are told so, for as long as another listener's client holds up the end"""
     daemon, release = kind.start_held()
-    with socket.create_connection(('127.0.0.1', admin_port(daemon)), PATIENCE) as half:
+    with socket.create_connection(('127.0.0.1', daemon.port_of('metrics')), PATIENCE) as half:
         half.sendall(b'GET /readyz HTTP/1.1\r\nHost: x\r\n')
         assert ask(daemon, 'GET', '/readyz') == (200, 'ok\n')
         daemon.signal(signal.SIGTERM)
@@ -189,7 +178,7 @@ def test_beside_the_dashboard_there_is_no_level(start_dashboard):
 @pytest.mark.parametrize('address', ['nonsense', '127.0.0.1', '127.0.0.1:70000', '192.0.2.1:1'])
 def test_an_address_that_cannot_be_used_ends_the_start(start_dashboard, address):
     """as of maglevd, see test_lifecycle.py"""
-    dashboard = start_dashboard('127.0.0.1:1', args=['--metrics-addr', address], ready=False)
+    dashboard = start_dashboard('127.0.0.1:1', metrics=address, ready=False)
     failed = dashboard.wait('listen-failed')
     assert (failed['flag'], failed['addr']) == ('--metrics-addr', address)
     assert dashboard.end() == 3

@@ -11,20 +11,16 @@ STATIC = config(backends={'a': '10.99.0.11'}, frontends={'www': frontend(VIP, po
 
 
 @pytest.fixture
-def start_told(folders):
+def start_told(running, folders):
     """With these variables, without the prefix, and flags; and with no others."""
-    running = []
 
     def start_told(*flags, tls=None, **variables):
         env = {**CREDENTIALS, **{f'MAGLEV_FRONTEND_{name}': value for name, value in variables.items()}}
         dashboard = Dashboard(folders(), [], env=env, tls=tls)
         dashboard.command = [program('maglevd-frontend'), *flags]
-        running.append(dashboard)
-        return dashboard.start()
+        return running(dashboard).start()
 
-    yield start_told
-    for dashboard in running:
-        dashboard.stop()
+    return start_told
 
 
 def test_every_flag_can_be_a_variable(start_api, start_told, tmp_path):
