@@ -53,23 +53,35 @@ static void reply_not_allowed(struct http_exchange *x, unsigned allowed)
 	buf_free(&list);
 }
 
-void http__route(struct http_exchange *x, const struct http_request *request)
+/* Whether one of these routes has answered; *allowed gets the methods of those with the path. */
+static bool try_routes(const struct http_mount *m, struct http_exchange *x,
+		       const struct http_request *request, unsigned *allowed)
 {
-	const struct http_server_config *config = &x->conn->server->config;
 	unsigned method = method_bit(request->head->method);
-	unsigned allowed = 0;
 
-	for (size_t i = 0; i < config->n_routes; i++) {
-		const struct http_route *route = &config->routes[i];
+	for (size_t i = 0; i < m->n_routes; i++) {
+		const struct http_route *route = &m->routes[i];
 
 		if (!path_matches(route->path, request->path))
 			continue;
 		if (route->methods & method) {
-			route->handler(x, request, config->user);
-			return;
+			route->handler(x, request, m->user);
+			return true;
 		}
-		allowed |= route->methods;
+		*allowed |= route->methods;
 	}
+	return false;
+}
+
+void http__route(struct http_exchange *x, const struct http_request *request)
+{
+	const struct http_server_config *config = &x->conn->server->config;
+	const struct http_mount own = { config->routes, config->n_routes, config->user };
+	unsigned allowed = 0;
+
+	if (try_routes(&config->mount, x, request, &allowed) ||
+	    try_routes(&own, x, request, &allowed))
+		return;
 	if (allowed)
 		reply_not_allowed(x, allowed);
 	else

@@ -70,6 +70,16 @@ struct http_route {
 	http_handler_fn handler;
 };
 
+/*
+ * Routes that another room brings to a server, with a user of their own. They are looked at before
+ * the server's own, and together with those for 405.
+ */
+struct http_mount {
+	const struct http_route *routes; /* borrowed */
+	size_t n_routes;
+	void *user; /* of their handlers */
+};
+
 /* An answer has been decided on; strings live during the call. method is empty if none was read. */
 struct http_trace {
 	struct endpoint peer;
@@ -83,6 +93,7 @@ struct http_server_config {
 	const struct http_route *routes; /* borrowed */
 	size_t n_routes;
 	void *user;			   /* of handlers, trace and error */
+	struct http_mount mount;	   /* zeroed: none */
 	struct tls_context *tls;	   /* NULL: plaintext; borrowed */
 	const struct http_header *headers; /* of every answer, the server's own too; borrowed */
 	size_t n_headers;

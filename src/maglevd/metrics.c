@@ -6,7 +6,7 @@
  * decides when the next one is due: other work runs in between. A reload may come in between too.
  * The position is therefore kept as a name, not as an index; backends and frontends are sorted by
  * name, so no sample is written twice. Samples of two backends may be from different turns of the
- * loop.
+ * loop. The families that every daemon has come before these, from lib/admin.
  */
 #include "src/maglevd/metrics.h"
 
@@ -16,8 +16,6 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "core/l4/weight.h"
-#include "lib/cli/cli.h"
-#include "lib/log/log.h"
 #include "lib/loop/task.h"
 #include "lib/metrics/metrics.h"
 #include "src/maglevd/api/api.h"
@@ -29,15 +27,9 @@
 
 #define ITEMS_OF_PART 16 /* backends, frontends or counters; some microseconds each */
 
-static const double lag_le[] = { .0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5 };
-static const struct metrics_bounds lag_bounds = { lag_le, ARRAY_SIZE(lag_le) };
-
 struct maglevd_metrics {
-	struct ev_loop *loop;
 	struct maglevd_metrics_sources from;
 	const struct api *api; /* NULL: not served */
-	struct loop_lag lag;
-	struct metrics_histogram lag_seconds;
 };
 
 /* A page being written. */
@@ -68,15 +60,6 @@ static void write_states(struct buf *out, const char *name, struct metrics_label
 }
 
 /* ---- of the whole ---- */
-
-static void write_build_info(const struct maglevd_metrics *m, const char *name, struct buf *out)
-{
-	const struct metrics_label labels[] = { LABEL("version", cli_version.version),
-						LABEL("commit", cli_version.commit),
-						LABEL("date", cli_version.date) };
-
-	metrics_u64(out, name, labels, ARRAY_SIZE(labels), 1);
-}
 
 static void write_reloads(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
@@ -167,16 +150,6 @@ static void write_late(const struct maglevd_metrics *m, const char *name, struct
 static void write_extended(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
 	metrics_u64(out, name, NULL, 0, prober_stats(m->from.prober)->extended);
-}
-
-static void write_lag(const struct maglevd_metrics *m, const char *name, struct buf *out)
-{
-	metrics_histogram(out, name, NULL, 0, &m->lag_seconds);
-}
-
-static void write_log_dropped(const struct maglevd_metrics *m, const char *name, struct buf *out)
-{
-	metrics_u64(out, name, NULL, 0, log_dropped());
 }
 
 /* Only pairs that occurred: 18 methods with 17 statuses each would be mostly zeros. */
@@ -380,8 +353,6 @@ struct family {
 };
 
 static const struct family families[] = {
-	{ "maglev_build_info", METRICS_GAUGE, "Version of this maglevd; always 1.",
-	  .whole = write_build_info },
 	{ "maglev_config_reloads_total", METRICS_COUNTER, "Reloads of the configuration.",
 	  .whole = write_reloads },
 	{ "maglev_config_last_success_timestamp_seconds", METRICS_GAUGE,
@@ -410,10 +381,6 @@ static const struct family families[] = {
 	{ "maglev_probes_extended_total", METRICS_COUNTER,
 	  "Probes that got more time than their timeout, because maglevd itself was late.",
 	  .whole = write_extended },
-	{ "maglev_loop_lag_seconds", METRICS_HISTOGRAM,
-	  "How long one turn of the event loop kept everything else waiting.", .whole = write_lag },
-	{ "maglev_log_dropped_total", METRICS_COUNTER,
-	  "Log lines that standard output did not take.", .whole = write_log_dropped },
 	{ "maglev_grpc_calls_total", METRICS_COUNTER, "Calls of the API that ended.",
 	  .whole = write_grpc_calls },
 	{ "maglev_grpc_connections", METRICS_GAUGE, "Open connections to the API.",
@@ -423,7 +390,7 @@ static const struct family families[] = {
 	{ "maglev_watch_events_total", METRICS_COUNTER, "Events sent, over all that watch.",
 	  .whole = write_events },
 	{ "maglev_watch_dropped_total", METRICS_COUNTER,
-	  "Clients that were dropped since they did not keep up.", .whole = write_dropped },
+	  "Clients that were dropped because they fell behind.", .whole = write_dropped },
 	{ "maglev_backend_state", METRICS_GAUGE, "State of a backend; 1 for the current one.",
 	  .backend = write_backend_state },
 	{ "maglev_backend_health", METRICS_GAUGE, "Rise/fall counter of a backend.",
@@ -582,10 +549,9 @@ static enum http_stream_state on_produce(struct buf *out, void *user)
 	while (s->family < ARRAY_SIZE(families)) {
 		if (write_family(s, &families[s->family], out))
 			s->family++;
-		if (out->n - begin >= HTTP_SLICE || !task_has_time(s->m->loop))
+		if (out->n - begin >= HTTP_SLICE || !task_has_time(s->m->from.loop))
 			return HTTP_STREAM_MORE;
 	}
-	metrics_process(out);
 	return HTTP_STREAM_END;
 }
 
@@ -597,22 +563,11 @@ static void on_closed(bool whole, void *user)
 	free(s);
 }
 
-static void on_turn(int64_t ns, void *user)
-{
-	struct maglevd_metrics *m = user;
-
-	metrics_observe(&m->lag_seconds, loop_seconds(ns));
-}
-
-struct maglevd_metrics *maglevd_metrics_new(struct ev_loop *loop,
-					    const struct maglevd_metrics_sources *sources)
+struct maglevd_metrics *maglevd_metrics_new(const struct maglevd_metrics_sources *sources)
 {
 	struct maglevd_metrics *m = mem_zalloc(sizeof(*m));
 
-	m->loop = loop;
 	m->from = *sources;
-	metrics_histogram_init(&m->lag_seconds, &lag_bounds);
-	loop_lag_start(&m->lag, loop, on_turn, m);
 	return m;
 }
 
@@ -623,16 +578,13 @@ void maglevd_metrics_set_api(struct maglevd_metrics *m, const struct api *api)
 
 void maglevd_metrics_free(struct maglevd_metrics *m)
 {
-	if (!m)
-		return;
-	loop_lag_stop(&m->lag, m->loop);
 	free(m);
 }
 
-struct http_stream maglevd_metrics_stream(struct maglevd_metrics *m)
+struct http_stream maglevd_metrics_stream(void *user)
 {
 	struct scrape *s = mem_zalloc(sizeof(*s));
 
-	s->m = m;
+	s->m = user;
 	return (struct http_stream){ .produce = on_produce, .closed = on_closed, .user = s };
 }

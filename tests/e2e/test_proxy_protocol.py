@@ -11,7 +11,7 @@ import threading
 import pytest
 
 from lab import PATIENCE, program
-from lab.maglevd import DIE_WITH_PARENT
+from lab.process import DIE_WITH_PARENT
 
 OPTIONS = 'proxy-v2-options ssl,cert-cn,ssl-cipher,cert-sig,cert-key,authority,crc32c,unique-id'
 
