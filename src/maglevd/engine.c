@@ -8,14 +8,14 @@
  * line, observers. The frontends that reference the backend are judged right after, and what
  * changed there is part of the same log line: one incident, one line.
  *
- * A reload changes the model at once, and may change ten thousand backends: what there is to tell
- * of them waits in a list and is told some in each turn of the loop. Everybody else's news of one
- * of them come behind its own.
+ * A reload changes the model at once, and may change ten thousand backends: their transitions wait
+ * in a list, and some of them are told in each turn of the loop. A later transition of such a
+ * backend is told after the one that waits.
  *
  * Overrides that end by themselves share one timer, set to the first of them. It counts in the time
  * of the wall clock, since that is what the operator said.
  *
- * The guard depends on the last result of every probed backend. It is judged anew only when a
+ * The guard depends on the last result of every probed backend. It is judged again only when a
  * backend's part in it changed, and the judge stops at the first backend that speaks against it.
  */
 #include "src/maglevd/engine.h"
@@ -51,6 +51,7 @@ struct engine {
 	const struct engine_observer *observers[ENGINE_OBSERVERS_MAX];
 	size_t n_observers;
 	bool guard;
+	uint64_t generation;
 	VEC(struct news) news; /* of a reload; what was removed is freed when that is told */
 	size_t n_told;	       /* of them */
 	ev_timer teller;       /* active while there are more */
@@ -71,6 +72,7 @@ struct engine *engine_new(struct ev_loop *loop, struct snapshot *first)
 	ev_timer_init(&e->teller, on_teller, 0., 0.);
 	e->teller.data = e;
 	e->snapshot = first;
+	e->generation = 1;
 	l4_model_init(&e->model, &first->config, loop_realtime());
 	return e;
 }
@@ -106,6 +108,11 @@ void engine_observe(struct engine *e, const struct engine_observer *observer)
 const struct l4_model *engine_model(const struct engine *e)
 {
 	return &e->model;
+}
+
+uint64_t engine_generation(const struct engine *e)
+{
+	return e->generation;
 }
 
 bool engine_guard(const struct engine *e)
@@ -242,6 +249,7 @@ void engine_record(struct engine *e, struct l4_backend_state *b, const struct en
 	bool changed = l4_backend_record(&e->model, b, result->code, result->local, now, &change);
 
 	l4_backend_note_probe(b, result->reason, now, result->duration);
+	TELL(e, probed, b);
 	/* before anybody acts on the change: a guard that comes into force must hold it back */
 	if (was_local != b->last_local || was_unknown)
 		update_guard(e);
@@ -273,8 +281,10 @@ static void on_expiry(struct ev_loop *loop, ev_periodic *w, int events)
 	for (int n = 0; n < ENDS_PER_TURN && (b = l4_model_expired(&e->model, now)); n++) {
 		struct health_change change;
 
-		if (!l4_backend_expire(&e->model, b, now, &change))
+		if (!l4_backend_expire(&e->model, b, now, &change)) {
+			TELL(e, annotated, b);
 			continue;
+		}
 		tell_backend(e, b, &change, "its time is over");
 		pass_if_static(e, b);
 	}
@@ -312,6 +322,8 @@ static int act(struct engine *e, const char *backend, act_fn fn, enum l4_act as,
 		tell_backend(e, b, &change, note && *note->reason ? note->reason : "operator");
 		pass_if_static(e, b);
 		update_guard(e);
+	} else {
+		TELL(e, annotated, b);
 	}
 	watch_expiry(e);
 	return 0;
@@ -426,6 +438,7 @@ void engine_reload(struct engine *e, struct snapshot *next)
 	if (e->news.n)
 		tell_news(e, SIZE_MAX); /* a name that comes back is another */
 	e->snapshot = next;
+	e->generation++;
 	l4_model_reload(&e->model, &next->config, loop_realtime(), &reload);
 	TELL(e, reloaded, &reload); /* first: observers keep tables by index */
 	gather_news(e, &reload);
@@ -437,7 +450,13 @@ void engine_reload(struct engine *e, struct snapshot *next)
 	snapshot_free(old);
 }
 
+void engine_refuse(struct engine *e, const struct engine_refusal *why)
+{
+	TELL(e, refused, why);
+}
+
 void engine_release(struct engine *e, size_t frontend)
 {
 	e->model.frontends[frontend].released = true;
+	TELL(e, released, frontend);
 }

@@ -63,6 +63,8 @@ struct reconcile {
 	const struct dataplane_driver *driver;
 	struct dataplane *dp;
 	struct engine_observer observer;
+	reconcile_observer_fn told; /* of what becomes known; NULL: nobody */
+	void *told_user;
 	int64_t started;
 	struct reconcile_stats stats;
 
@@ -104,6 +106,18 @@ static struct plan_facts facts(struct reconcile *r)
 				    .observed = &r->observed,
 				    .flushes = &r->flushes,
 				    .guard = engine_guard(r->engine) };
+}
+
+static void notify(const struct reconcile *r, const struct reconcile_event *event)
+{
+	if (r->told)
+		r->told(event, r->told_user);
+}
+
+static void notify_change(const struct reconcile *r, enum reconcile_change change,
+			  const char *reason)
+{
+	notify(r, &(struct reconcile_event){ .change = change, .reason = reason });
 }
 
 /* ---- what the driver tells ---- */
@@ -172,9 +186,13 @@ static double retry_later(struct reconcile *r)
 
 static void log_failure(struct reconcile *r, int err, const char *op, double retry)
 {
+	_cleanup_(buf_free) struct buf reason = { 0 };
+
 	r->stats.failures++;
 	log_warn("lb-sync-failed", LOG_S("dataplane", r->driver->name), LOG_S("op", op),
 		 LOG_S("error", strerror(-err)), LOG_D("retry_seconds", retry));
+	buf_printf(&reason, "%s: %s", op, strerror(-err));
+	notify_change(r, RECONCILE_FAILED, buf_cstr(&reason));
 }
 
 /* Nobody is left waiting for what may take long. */
@@ -276,6 +294,12 @@ static void log_batch(struct reconcile *r, enum reconcile_scope scope)
 		       LOG_U("as_removed", b->ops[LB_OP_AS_DEL]),
 		       LOG_U("as_weight_updated", b->ops[LB_OP_AS_WEIGHT]),
 		       LOG_B("held", engine_guard(r->engine)));
+	if (b->any || (scope == RECONCILE_ALL && b->vips))
+		notify(r, &(struct reconcile_event){ .change = RECONCILE_SYNCED,
+						     .reason = "",
+						     .scope = scope,
+						     .vips = b->vips,
+						     .ops = b->ops });
 	*b = (struct batch){ 0 };
 }
 
@@ -297,6 +321,7 @@ static void on_up(void *user)
 	calm_down(r, &r->gate);
 	calm_down(r, &r->retry); /* the full sync comes by what failed */
 	log_info("dataplane-connect", LOG_S("dataplane", r->driver->name));
+	notify_change(r, RECONCILE_CONNECTED, "");
 	step(r);
 }
 
@@ -317,6 +342,12 @@ static void on_down(void *user, const char *why)
 	waiters_fail_all(&r->waiters, -ENOTCONN);
 	waiters_fail_all(&r->lookers, -ENOTCONN);
 	log_warn("dataplane-disconnect", LOG_S("dataplane", r->driver->name), LOG_S("reason", why));
+	notify_change(r, RECONCILE_DISCONNECTED, why);
+}
+
+static void on_problem(void *user)
+{
+	notify_change(user, RECONCILE_PROBLEM, "");
 }
 
 /* ---- the work ---- */
@@ -526,6 +557,7 @@ static void advance_phase(struct reconcile *r)
 	if (r->phase == WARMUP_HANDS_OFF)
 		r->trusted = false; /* whoever looked until now, it was not for writing */
 	r->phase = phase;
+	notify_change(r, RECONCILE_WARMUP, "");
 	release_all_ready(r);
 	if (phase != WARMUP_DONE)
 		return;
@@ -681,7 +713,9 @@ static void init_timers(struct reconcile *r)
 struct reconcile *reconcile_new(const struct reconcile_setup *setup)
 {
 	struct reconcile *r = mem_zalloc(sizeof(*r));
-	const struct dataplane_events events = { .up = on_up, .down = on_down, .user = r };
+	const struct dataplane_events events = {
+		.up = on_up, .down = on_down, .problem = on_problem, .user = r
+	};
 
 	r->loop = setup->loop;
 	r->engine = setup->engine;
@@ -717,6 +751,12 @@ void reconcile_free(struct reconcile *r)
 	waiters_free(&r->waiters);
 	waiters_free(&r->lookers);
 	free(r);
+}
+
+void reconcile_observe(struct reconcile *r, reconcile_observer_fn observer, void *user)
+{
+	r->told = observer;
+	r->told_user = user;
 }
 
 void reconcile_sync_all(struct reconcile *r)

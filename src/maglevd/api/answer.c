@@ -26,7 +26,7 @@ static void begin(struct api__answer *w)
 	api_lb_walk_end(&w->walk);
 	w->bytes.n = 0;
 	w->at = 0;
-	w->generation = w->api->generation;
+	w->generation = engine_generation(w->api->setup.engine);
 }
 
 static void forget(struct api__answer *w)
@@ -51,7 +51,7 @@ static void step(struct api__answer *w)
 	struct buf bytes;
 	bool refused;
 
-	if (w->generation != w->api->generation)
+	if (w->generation != engine_generation(w->api->setup.engine))
 		begin(w);
 	part = w->part(w, api__scratch(w->api));
 	if (part) {
