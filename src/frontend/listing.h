@@ -41,12 +41,12 @@ struct listing_news {
 
 /* The first field of an item, which is its name. */
 const char *listing_name(const ProtobufCMessage *item);
-/* A list begins to come. One that did not end before is in doubt. */
+/* A list begins to come. If the former one did not end, this one is told whole. */
 void listing_begin(struct listing *l);
 /* The next item. */
 void listing_put(struct listing *l, const ProtobufCMessage *item);
 /*
- * That was the last. What changed is added to out as a JSON array: for each item that did its name
+ * That was the last item. What changed is added to out as a JSON array: for each item that did its name
  * and the fields that are not as they were (null: not there any more), or all items; nothing when
  * nothing changed.
  */
@@ -57,7 +57,7 @@ enum listing_change listing_end(struct listing *l, struct buf *out);
  * added, when nothing changed or there is no such item.
  */
 bool listing_apply(struct listing *l, const struct listing_news *news, struct buf *out);
-/* Whoever was told of changes may have missed some. */
+/* Browsers may have missed changes: the next list is told whole. */
 void listing_doubt(struct listing *l);
 /* All items, as a JSON array. */
 void listing_write(const struct listing *l, struct buf *out);

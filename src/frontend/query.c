@@ -346,7 +346,7 @@ void upstream__forget(struct upstream *u)
 
 /* ---- asking ---- */
 
-/* UNAVAILABLE is the server's own word while we are connected. */
+/* While there is a connection, UNAVAILABLE is the server's own answer. */
 static bool is_lost(const struct upstream *u, const struct query *q, enum grpc_status status)
 {
 	if (status == GRPC_UNAVAILABLE && !u->open)

@@ -2,11 +2,15 @@
 /*
  * upstream: the life of a connection to one maglevd.
  *
- *	connected by the first call -> rounds and the stream -> lost -> connected ...
+ *	connected by the first call -> lists and the stream of events -> lost -> connected ...
  *
- * A client of gRPC lives for one connection. Whatever shows that it is of no use (refused, reset,
- * silent past a deadline) leads to upstream__lose(), which drops the client with all its calls;
- * nobody is asked whether the old connection is really dead. Calls made for others are told.
+ * A client of gRPC lives for one connection. Whatever shows that the connection is of no use
+ * (refused, reset, silent past a deadline) leads to upstream__lose(), which drops the client with
+ * all its calls, whether the connection is really dead or not. Calls made for others end with an
+ * error.
+ *
+ * The stream is opened before lists are read, so that no change falls between the two. What its
+ * events say of single items is the work of items.c; what has to be asked for is that of query.c.
  */
 #include "src/frontend/upstream.h"
 
@@ -26,9 +30,9 @@
 #define RETRY 1.0   /* s */
 #define REWATCH 1.0 /* s */
 #define CONNECT_TIMEOUT (5 * NSEC_PER_SEC)
-#define STREAM_STANDS (2 * NSEC_PER_SEC) /* then it is taken for one that was not refused */
+#define STREAM_STANDS (2 * NSEC_PER_SEC) /* a stream of this age was not refused */
 
-/* Browsers share what they are sent: no server may fill it with its log. */
+/* Browsers share what they are sent: no server may fill that with its log. */
 #define LINE_EVERY (5 * NSEC_PER_MSEC)
 #define LINES_AHEAD (2 * NSEC_PER_SEC) /* that may come at once */
 
@@ -303,7 +307,7 @@ static void end_call(struct upstream_call *c, enum grpc_status status, const cha
 	events.done(status, text, events.user);
 }
 
-/* The request was on its way, and no answer came: whether it was carried out is not known. */
+/* The request was sent and no answer came: whether it was carried out is not known. */
 static void end_in_doubt(struct upstream_call *c, enum grpc_status status, const char *text)
 {
 	_cleanup_(buf_free) struct buf doubt = { 0 };

@@ -89,7 +89,7 @@ void upstream__add_key(struct buf *out, const char *key);
 void upstream__begin(struct upstream *u, enum upstream__round round);
 /* For ev_timer slice. */
 void upstream__on_slice(struct ev_loop *loop, ev_timer *w, int revents);
-/* Whatever is under way or being read is nobody's any more. */
+/* Drops whatever is under way or being read. */
 void upstream__forget(struct upstream *u);
 
 /* items.c */
@@ -102,7 +102,7 @@ void upstream__take_late(struct upstream *u);
 void upstream__tell_items(struct upstream *u);
 /* For ev_timer tell. */
 void upstream__on_tell(struct ev_loop *loop, ev_timer *w, int revents);
-/* What waits is nobody's any more, and the lists it is of are in doubt. */
+/* Drops what waits; the next lists are told whole. */
 void upstream__forget_items(struct upstream *u);
 
 /* upstream.c */

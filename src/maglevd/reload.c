@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who asks is put into a list; a reading serves all who were in it when it began, those who only
- * check and those who take alike: what one of them wants taken is taken. A start that fails at once
- * (no process to be had) is told like one that failed later.
+ * Requests wait in a list. A reading serves all that were in it when it began, checks and reloads
+ * alike: if one of them wants the file taken, it is taken. A reading that cannot be started (no
+ * process to be had) is reported like one that failed later.
  */
 #include "src/maglevd/reload.h"
 
@@ -62,7 +62,7 @@ void reload_log_load(const struct snapshot_load *load, const char *path, const c
 			  LOG_S("error", load->errors.n ? load->errors.items[0].text : ""));
 }
 
-/* A word against it, or NULL: what a running process cannot change any more. */
+/* Why a running process cannot take this configuration; NULL: it can. */
 static const char *objection(struct reload *r, const struct l4_config *next, struct buf *text)
 {
 	const struct l4_config *current = engine_model(r->engine)->config;
@@ -104,8 +104,8 @@ static bool anybody_is_shown(const struct reload *r)
 }
 
 /*
- * Tells those who were served, each once, and forgets them. A callback may ask again: it waits
- * behind them, and the next reading does not begin before all are told.
+ * Reports to those that were served, each once, and forgets them. A callback may ask again: its
+ * request comes after them, and the next reading does not begin before all have their report.
  */
 static void tell(struct reload *r, const struct reload_report *report)
 {

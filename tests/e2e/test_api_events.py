@@ -98,6 +98,23 @@ def test_the_warm_up_is_told_by_its_phases(start_api):
     watch.wait('dataplane', change='warmup', warmup='done')
 
 
+def test_infos_go_on_after_a_reload(daemon):
+    """with more frontends and backends than there were, which the reload itself releases to the data plane"""
+    watch = daemon.api.watch(config=True, info=True)
+    many = {f'n{i:03}': f'10.97.0.{i + 1}' for i in range(150)}
+    daemon.write(config(backends={**BACKENDS, **many}, dataplane='vpp', frontends={
+        **FRONTENDS, **{f'f{i:03}': frontend(f'198.51.101.{i + 1}', pool('all', f'n{i:03}')) for i in range(150)}}))
+    assert daemon.api.call('ReloadConfig').ok
+    assert watch.wait('config', generation=2).backends_added == 150
+    assert watch.wait('backend_info', name='n149').state == 'up'  # a transition behind the reload
+    daemon.api.call('PauseBackend', name='n149')
+    assert watch.wait('frontend_info', name='f149', state='down') == daemon.api.frontend('f149')
+    daemon.write(STATIC)
+    assert daemon.api.call('ReloadConfig').ok
+    daemon.api.call('PauseBackend', name='lonely')
+    watch.wait('backend_info', name='lonely', state='paused')
+
+
 def pause(daemon, **fields):
     daemon.api.call('PauseBackend', name='a', **fields)
 

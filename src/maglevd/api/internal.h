@@ -36,7 +36,7 @@ struct api__answer {
 	struct api *api;
 	struct grpc_call *call;
 	api__part_fn part;
-	size_t at;		 /* the part's own: 0 at first, and when it begins anew */
+	size_t at;		 /* the part's own: 0 at first, and when it begins again */
 	struct api_lb_walk walk; /* the same; empty at first */
 	int64_t reading;	 /* of counters: when they were read */
 	char *name;		 /* of a plan: the frontend; "": all */

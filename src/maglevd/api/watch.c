@@ -118,8 +118,14 @@ static size_t info_of_backend(const struct watch *w, const struct l4_backend_sta
 	return engine_model(w->engine)->config->n_frontends + b->index;
 }
 
+/*
+ * Other observers of a reload may change something while it is being told, and the sets are still
+ * those of the former configuration then. Lists have to be read again anyway.
+ */
 static void mark_info(struct watch *w, size_t i)
 {
+	if (w->loaded.generation != engine_generation(w->engine))
+		return;
 	for (struct subscriber *s = w->subscribers; s; s = s->next) {
 		if (!s->info)
 			continue;
