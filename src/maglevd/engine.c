@@ -55,6 +55,7 @@ struct engine {
 	const struct engine_observer *observers[ENGINE_OBSERVERS_MAX];
 	size_t n_observers;
 	bool guard;
+	uint64_t generation;
 	VEC(struct transition) pending; /* of the last reload; owns the backends it removed */
 	size_t next_pending;		/* the first one that was not told yet */
 	struct task announce;		/* tells them */
@@ -76,6 +77,7 @@ struct engine *engine_new(struct ev_loop *loop, struct snapshot *first)
 	task_init(&e->expire, loop, TASK_ORDINARY, expire_step);
 	task_init(&e->announce, loop, TASK_ORDINARY, announce_step);
 	e->snapshot = first;
+	e->generation = 1;
 	l4_model_init(&e->model, &first->config, loop_realtime());
 	return e;
 }
@@ -113,6 +115,11 @@ void engine_observe(struct engine *e, const struct engine_observer *observer)
 const struct l4_model *engine_model(const struct engine *e)
 {
 	return &e->model;
+}
+
+uint64_t engine_generation(const struct engine *e)
+{
+	return e->generation;
 }
 
 bool engine_guard(const struct engine *e)
@@ -256,6 +263,7 @@ void engine_record(struct engine *e, struct l4_backend_state *b, const struct en
 	bool changed = l4_backend_record(&e->model, b, result->code, result->local, now, &change);
 
 	l4_backend_note_probe(b, result->reason, now, result->duration);
+	TELL(e, probed, b);
 	/* first: a guard that comes into force must hold back what observers do next */
 	if (was_local != b->last_local || was_unknown)
 		update_guard(e);
@@ -296,6 +304,8 @@ static bool expire_one(struct engine *e, int64_t now)
 	if (l4_backend_expire(&e->model, b, now, &change)) {
 		tell_backend(e, b, &change, "its time is over");
 		pass_if_static(e, b);
+	} else {
+		TELL(e, annotated, b);
 	}
 	return true;
 }
@@ -349,6 +359,8 @@ static int act(struct engine *e, const char *backend, act_fn fn, enum l4_act as,
 		tell_backend(e, b, &change, note && *note->reason ? note->reason : "operator");
 		pass_if_static(e, b);
 		update_guard(e);
+	} else {
+		TELL(e, annotated, b);
 	}
 	watch_expiry(e);
 	return 0;
@@ -490,6 +502,7 @@ void engine_reload(struct engine *e, struct snapshot *next)
 	if (has_pending(e))
 		tell_all_pending(e); /* a backend that comes back by name is another backend */
 	e->snapshot = next;
+	e->generation++;
 	l4_model_reload(&e->model, &next->config, loop_realtime(), &reload);
 	TELL(e, reloaded, &reload); /* first: observers keep tables by index */
 	collect_pending(e, &reload);
@@ -504,7 +517,13 @@ void engine_reload(struct engine *e, struct snapshot *next)
 	snapshot_free(old);
 }
 
+void engine_refuse(struct engine *e, const struct engine_refusal *why)
+{
+	TELL(e, refused, why);
+}
+
 void engine_release(struct engine *e, size_t frontend)
 {
 	e->model.frontends[frontend].released = true;
+	TELL(e, released, frontend);
 }

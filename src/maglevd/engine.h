@@ -19,6 +19,13 @@
 struct engine;
 struct snapshot;
 
+/* Why a file was not taken. */
+struct engine_refusal {
+	const char *error; /* the first mistake with its place, or why a good file cannot be used */
+	size_t n_errors;
+	int64_t at; /* unix ns */
+};
+
 struct engine_observer {
 	/* A backend changed state. For CODE_REMOVED b is freed after the last observer. */
 	void (*backend)(void *user, struct l4_backend_state *b, const struct health_change *change);
@@ -36,6 +43,14 @@ struct engine_observer {
 	void (*guard)(void *user, bool active);
 	/* A backend is no longer spared (core/l4/guard.h); its state did not change. */
 	void (*unspared)(void *user, const struct l4_backend_state *b);
+	/* An override of a backend may have another reason or end; its state stays. */
+	void (*annotated)(void *user, const struct l4_backend_state *b);
+	/* A probe ended; told before the change of state that it may bring. */
+	void (*probed)(void *user, const struct l4_backend_state *b);
+	/* The warm-up has let go of a frontend. */
+	void (*released)(void *user, size_t frontend);
+	/* A reload was refused; the configuration in force stays. */
+	void (*refused)(void *user, const struct engine_refusal *why);
 	void *user;
 };
 #define ENGINE_OBSERVERS_MAX 8
@@ -49,6 +64,8 @@ void engine_observe(struct engine *e, const struct engine_observer *observer);
 void engine_start(struct engine *e);
 
 const struct l4_model *engine_model(const struct engine *e);
+/* Of the configuration in force: 1 at the start, one more with each reload. */
+uint64_t engine_generation(const struct engine *e);
 /* Whether the all-down guard is active: all probes fail because of this machine itself. */
 bool engine_guard(const struct engine *e);
 
@@ -84,6 +101,8 @@ int engine_set_weight(struct engine *e, const struct engine_weight *w);
 
 /* Takes over the snapshot and frees the old one. Cannot fail. */
 void engine_reload(struct engine *e, struct snapshot *next);
+/* A file was read to be taken and is not; observers are told, nothing else happens. */
+void engine_refuse(struct engine *e, const struct engine_refusal *why);
 
 /* The warm-up of a frontend is over, for good. */
 void engine_release(struct engine *e, size_t frontend);

@@ -73,6 +73,28 @@ static void on_guard(void *user, bool active)
 	buf_printf(&told, "guard:%d ", active);
 }
 
+static void on_annotated(void *user, const struct l4_backend_state *b)
+{
+	buf_printf(&told, "annotated:%s ", b->name);
+}
+
+static void on_released(void *user, size_t frontend)
+{
+	buf_printf(&told, "released:%s ", engine_model(user)->config->frontends[frontend].name);
+}
+
+static void on_refused(void *user, const struct engine_refusal *why)
+{
+	buf_printf(&told, "refused:%s:%zu ", why->error, why->n_errors);
+}
+
+static unsigned n_probed;
+
+static void on_probed(void *user, const struct l4_backend_state *b)
+{
+	n_probed++;
+}
+
 static void on_line(const struct log_line *line, void *user)
 {
 	buf_add(&logged, line->json.p, line->json.n);
@@ -82,7 +104,11 @@ static struct engine_observer observer = { .backend = on_backend,
 					   .frontend = on_frontend,
 					   .weight = on_weight,
 					   .reloaded = on_reloaded,
-					   .guard = on_guard };
+					   .guard = on_guard,
+					   .annotated = on_annotated,
+					   .probed = on_probed,
+					   .released = on_released,
+					   .refused = on_refused };
 static int sink;
 
 static struct engine *start(struct snapshot *first)
@@ -189,8 +215,8 @@ static void operators_act_by_name(void **state)
 	assert_int_equal(engine_pause(e, "nobody", NULL), -ENOENT);
 	assert_int_equal(engine_pause(e, "a", NULL), 0);
 	expect_told("one=down two=down a:up>paused:paused ");
-	assert_int_equal(engine_pause(e, "a", NULL), 0); /* nothing to do, nothing told */
-	expect_told("");
+	assert_int_equal(engine_pause(e, "a", NULL), 0); /* the state stays, the reason may not */
+	expect_told("annotated:a ");
 	feed(e, "a", CODE_L4CON, false); /* a result on its way when it was paused */
 	expect_told("");
 	assert_int_equal(engine_disable(e, "a", NULL), 0);
@@ -206,7 +232,40 @@ static bool is_up_again(void *user)
 	return backend(user, "s")->health.state == HEALTH_UP;
 }
 
-/* An override may say why, and when it ends by itself; said again, it is said anew. */
+/* Of each probe, whatever came of it. */
+static void every_probe_is_told(void **state)
+{
+	struct engine *e = *state;
+
+	n_probed = 0;
+	feed(e, "a", CODE_L4OK, false);
+	feed(e, "a", CODE_L4OK, false);
+	feed(e, "b", CODE_L4CON, false);
+	assert_int_equal(n_probed, 3);
+}
+
+static void a_release_and_a_refusal_are_told(void **state)
+{
+	struct engine *e = *state;
+
+	told.n = 0;
+	engine_release(e, 0);
+	engine_refuse(e, &(struct engine_refusal){ "m.yaml:1:1: no", 2, 5 });
+	expect_told("released:fix refused:m.yaml:1:1: no:2 ");
+}
+
+static void each_reload_is_a_generation(void **state)
+{
+	struct engine *e = *state;
+
+	assert_int_equal(engine_generation(e), 1);
+	engine_refuse(e, &(struct engine_refusal){ "no", 1, 5 });
+	assert_int_equal(engine_generation(e), 1);
+	engine_reload(e, testing_snapshot(CONFIG));
+	assert_int_equal(engine_generation(e), 2);
+}
+
+/* An override may say why, and when it ends by itself; the last one that was said counts. */
 static void an_override_ends_by_itself(void **state)
 {
 	struct engine *e = *state;
@@ -220,7 +279,7 @@ static void an_override_ends_by_itself(void **state)
 	note = (struct engine_note){ "quick look", loop_realtime() + 50 * NSEC_PER_MSEC };
 	assert_int_equal(engine_pause(e, "s", &note), 0);
 	assert_string_equal(s->pause.reason, "quick look");
-	expect_told("");
+	expect_told("annotated:s ");
 	assert_true(testing_wait(EV_DEFAULT, is_up_again, e));
 	assert_true(loop_realtime() >= note.until);
 	expect_told("fix=unknown s:paused>unknown:resumed fix=up s:unknown>up:static ");
@@ -543,6 +602,9 @@ int main(void)
 		T(the_history_is_bounded),
 		T(operators_act_by_name),
 		T(an_override_ends_by_itself),
+		T(every_probe_is_told),
+		T(a_release_and_a_refusal_are_told),
+		T(each_reload_is_a_generation),
 		T(overrides_that_end_together_are_ended_in_several_turns),
 		T(ten_thousand_that_go_are_told_in_several_turns),
 		T(ten_thousand_that_come_are_told_in_several_turns),

@@ -24,7 +24,7 @@ static void begin(struct api__answer *w)
 	api_lb_walk_end(&w->walk);
 	w->bytes.n = 0;
 	w->at = 0;
-	w->generation = w->api->generation;
+	w->generation = engine_generation(w->api->setup.engine);
 }
 
 static void forget(struct api__answer *w)
@@ -60,7 +60,7 @@ static void advance(struct api__answer *w)
 {
 	const ProtobufCMessage *part;
 
-	if (w->generation != w->api->generation)
+	if (w->generation != engine_generation(w->api->setup.engine))
 		begin(w);
 	part = w->part(w, api__scratch(w->api));
 	if (part)

@@ -9,18 +9,18 @@
 #include "src/maglevd/api/api.h"
 #include "src/maglevd/engine.h"
 #include "wire/api.h"
+#include "wire/api_methods.h"
 
 TAILQ_HEAD(api__answers, api__answer);
 
 struct api {
 	struct api_setup setup;
 	struct grpc_server *server;
+	struct grpc_route routes[API_METHODS];
 	struct tls_context *tls;
 	struct watch *watch;
 	struct arena *scratch; /* for one answer, or one part of it, at a time */
 	struct api_stats stats;
-	struct engine_observer observer;
-	uint64_t generation;	     /* of the configuration: one more with each reload */
 	struct api__answers answers; /* that are being made, oldest first */
 	struct task work;	     /* makes the answers */
 };
@@ -55,34 +55,15 @@ void api__answers_init(struct api *a);
 /* All calls must have ended. */
 void api__answers_stop(struct api *a);
 
-/* Handlers, one per method; see the table in api.c. user is the struct api. */
+/*
+ * Handlers, one for each row of API_METHODS_LIST, in read.c, operate.c, config.c, dataplane.c and
+ * api.c. user is the struct api.
+ */
 #define API_HANDLER(name)                                                                          \
 	void api__##name(struct grpc_call *call, const ProtobufCMessage *request, void *user)
 
-/* read.c */
-API_HANDLER(list_frontends);
-API_HANDLER(get_frontend);
-API_HANDLER(list_backends);
-API_HANDLER(get_backend);
-API_HANDLER(list_health_checks);
-API_HANDLER(get_health_check);
-
-/* operate.c */
-API_HANDLER(pause_backend);
-API_HANDLER(resume_backend);
-API_HANDLER(enable_backend);
-API_HANDLER(disable_backend);
-API_HANDLER(set_weight);
-
-/* config.c */
-API_HANDLER(check_config);
-API_HANDLER(reload_config);
-
-/* dataplane.c */
-API_HANDLER(get_vpp_info);
-API_HANDLER(get_lb_state);
-API_HANDLER(sync_lb_state);
-API_HANDLER(get_lb_counters);
+#define API__DECLARE(number, name, handler, takes, gives, stream) API_HANDLER(handler);
+API_METHODS_LIST(API__DECLARE)
 
 /* False when this client may only read; the call has failed with PERMISSION_DENIED then. */
 bool api__may_change(struct api *a, struct grpc_call *call);

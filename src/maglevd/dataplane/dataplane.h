@@ -33,6 +33,8 @@ struct dataplane;
 struct dataplane_events {
 	void (*up)(void *user);
 	void (*down)(void *user, const char *why);
+	/* What info() says of a problem is new, and neither up() nor down() says so. */
+	void (*problem)(void *user);
 	void *user;
 };
 

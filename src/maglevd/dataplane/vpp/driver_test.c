@@ -146,6 +146,7 @@ static void an_old_vpp_is_never_told_anything(void **state)
 			ev_run(k.loop, EVRUN_NOWAIT);
 		assert_string_equal(buf_cstr(&k.heard), "show_version control_ping ");
 		assert_int_equal(k.ups, 0);
+		assert_int_equal(k.problems, 1); /* told once */
 
 		k.leave_out = NULL; /* a newer one is installed */
 		kit_die(&k);
