@@ -2,9 +2,9 @@
 /*
  * reply: answers, from what a handler says to bytes in the connection's output.
  *
- * Nothing is sent here: bytes are added to conn->out, and the connection sends them when its turn
- * comes. A slice of a stream is added in place: its chunk line is written first with room for the
- * size, which is filled in when the producer has returned.
+ * Nothing is sent here: bytes are added to the queue of the connection's stream, and go out in its
+ * next step. A slice of an answer is added in place: its chunk line is written first with room for
+ * the size, which is filled in when the producer has returned.
  */
 #include <assert.h>
 #include <errno.h>
@@ -63,6 +63,11 @@ const char *http_status_reason(unsigned status)
 	return "";
 }
 
+static struct buf *out_of(const struct http_exchange *x)
+{
+	return stream_out(&x->conn->stream);
+}
+
 /* The Date header's value (RFC 9110 §5.6.7), made once a second; English in any locale. */
 static const char *date(struct http_server *s)
 {
@@ -100,7 +105,7 @@ static void add_header(struct buf *out, const char *name, const char *value)
 static void add_head(struct http_exchange *x, unsigned status, const char *content_type)
 {
 	const struct http_server_config *config = &x->conn->server->config;
-	struct buf *out = &x->conn->out;
+	struct buf *out = out_of(x);
 
 	assert(!x->answered && status >= 200 && status <= 999);
 	x->answered = true;
@@ -164,7 +169,7 @@ void http_reply_later(struct http_exchange *x, void (*gone)(void *user), void *u
 	buf_add(&x->asked, head->target.p, head->target.n);
 }
 
-/* The handler has returned long ago: the connection waits for this. */
+/* The handler has returned before: the connection waits for this answer. */
 static void tell_if_late(struct http_exchange *x)
 {
 	if (!x->later)
@@ -175,7 +180,7 @@ static void tell_if_late(struct http_exchange *x)
 
 void http_reply(struct http_exchange *x, unsigned status, const char *content_type, struct str body)
 {
-	struct buf *out = &x->conn->out;
+	struct buf *out = out_of(x);
 
 	assert(!has_no_content(status) || !body.n);
 	add_head(x, status, content_type);
@@ -219,10 +224,10 @@ void http_reply_stream(struct http_exchange *x, unsigned status, const char *con
 		x->close = true;
 	add_head(x, status, content_type);
 	if (is_chunked(x))
-		add_header(&x->conn->out, "Transfer-Encoding", "chunked");
+		add_header(out_of(x), "Transfer-Encoding", "chunked");
 	else if (stream->length)
-		add_length(&x->conn->out, stream->length);
-	buf_add_lit(&x->conn->out, "\r\n");
+		add_length(out_of(x), stream->length);
+	buf_add_lit(out_of(x), "\r\n");
 	x->streaming = true;
 	x->ended = x->head_only;
 	tell_if_late(x);
@@ -240,14 +245,14 @@ static void fill_chunk_line(char *p, size_t size)
 	p[9] = '\n';
 }
 
-/* Asks the stream to add to out; x keeps what it said. */
-static void ask(struct http_exchange *x)
+/* Asks the producer to add to out; x keeps what it said. */
+static void ask(struct http_exchange *x, struct buf *out)
 {
-	size_t before = x->conn->out.n;
-	enum http_stream_state state = x->stream.produce(&x->conn->out, x->stream.user);
+	size_t before = out->n;
+	enum http_stream_state state = x->stream.produce(out, x->stream.user);
 
-	assert(x->conn->out.n >= before);
-	x->made += x->conn->out.n - before;
+	assert(out->n >= before);
+	x->made += out->n - before;
 	x->ended = state == HTTP_STREAM_END;
 	x->lost = state == HTTP_STREAM_LOST;
 	x->waiting = state == HTTP_STREAM_WAIT;
@@ -257,18 +262,18 @@ static void ask(struct http_exchange *x)
 
 void http__produce(struct http_exchange *x)
 {
-	struct buf *out = &x->conn->out;
+	struct buf *out = out_of(x);
 	size_t line = out->n;
 	size_t size;
 
 	assert(x->streaming && !x->ended && !x->waiting);
 	if (!is_chunked(x)) {
-		ask(x);
+		ask(x, out);
 		return;
 	}
 	buf_reserve(out, CHUNK_LINE);
 	out->n += CHUNK_LINE;
-	ask(x);
+	ask(x, out);
 	size = out->n - line - CHUNK_LINE;
 	assert(size <= UINT32_MAX);
 	if (size) {
@@ -304,5 +309,5 @@ void http_wake(struct http_exchange *x)
 	if (!x->waiting)
 		return;
 	x->waiting = false;
-	http__conn_watch(x->conn, true);
+	stream_wake(&x->conn->stream);
 }

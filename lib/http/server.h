@@ -3,8 +3,9 @@
  * server: a small HTTP/1.1 server for admin, metrics and dashboard endpoints.
  *
  * One server is one listening socket on one loop; everything runs on that loop's thread and nothing
- * blocks. A table of routes says who answers what; the server itself answers 404, 405, 400, 408,
- * 413, 417, 431 and 503. A handler is called once per request, when all of it has come, and answers
+ * blocks. All work of a connection, handlers included, is done in steps of a task (lib/stream), so
+ * that connections take turns and share one budget of time per turn of the loop. A table of routes
+ * names the handlers; the server itself answers 404, 405, 400, 408, 413, 417, 431 and 503. A handler is called once per request, when all of it has come, and answers
  * either whole (http_reply) or with a stream whose producer is asked for the next slice when the
  * last one has gone (http_reply_stream): before it returns or, if it says so (http_reply_later),
  * when it has what it needs. Requests of one connection are answered in order.
@@ -14,9 +15,9 @@
  *
  * At the limit of connections a new one takes the place of the oldest that is idle, else of the
  * oldest whose request is not whole, else of one whose client takes nothing of its answer for a
- * second. Only where all others wait for their answers is it refused. What requests and answers
- * take up in all is bounded, too: beyond max_held it is the connection that has been without
- * progress for longest which ends.
+ * second. Only where all others wait for their answers is it refused. The memory of all requests
+ * and answers together is bounded, too: beyond max_held, the connection that has been without
+ * progress for longest is closed.
  *
  * The library never logs: it counts (http_server_stats) and, if wanted, traces.
  */
@@ -130,7 +131,8 @@ void http_server_set_tls(struct http_server *s, struct tls_context *tls);
  * Stops listening, closes idle connections, cancels streams that wait, and lets requests and
  * answers under way finish, each the last of its connection. `done` is called once, from the loop,
  * never from within this call, when no connection is left; it may free the server. How long to
- * wait for that is the caller's choice: http_server_free() ends it. Call it once.
+ * wait for that is the caller's choice: http_server_free() ends it. Call it once. Handshakes that
+ * are under way, and clients that do not close after their last answer, get 0.3 s.
  */
 void http_server_drain(struct http_server *s, void (*done)(void *user), void *user);
 
@@ -156,8 +158,8 @@ enum http_stream_state {
 
 struct http_stream {
 	/*
-	 * Adds a slice to out: about HTTP_SLICE bytes, and not for longer than a few ms. Called
-	 * from the loop, never from within another call. Whatever out holds before is not its own.
+	 * Adds a slice to out: about HTTP_SLICE bytes, and in about TASK_STEP_TIME. Called from a
+	 * step of a task, never from within another call. It leaves alone what out holds already.
 	 */
 	enum http_stream_state (*produce)(struct buf *out, void *user);
 	/*
