@@ -51,6 +51,12 @@ static bool is_producing(const struct http__conn *c)
 	return c->state == HTTP__ANSWER && c->x.streaming && !c->x.ended && !c->x.waiting;
 }
 
+/* The handler waits for a piece of the body before it can answer. */
+static bool awaits_body(const struct http__conn *c)
+{
+	return c->state == HTTP__ANSWER && c->x.later && c->x.receiving && !c->x.paused;
+}
+
 static enum http__rank rank_of(const struct http__conn *c)
 {
 	if (c->refused) /* gives no room */
@@ -63,11 +69,15 @@ static enum http__rank rank_of(const struct http__conn *c)
 	case HTTP__BODY:
 		return HTTP__ASKING;
 	case HTTP__ANSWER:
+		if (awaits_body(c))
+			return HTTP__ASKING;
 		if (has_output(c) || is_producing(c) || c->in.n > HTTP__KEEP_MAX)
 			return HTTP__TAKING;
 		return HTTP__RANKS;
 	case HTTP__LINGER:
 		return c->stream.state == STREAM_LINGERING ? HTTP__SPARE : HTTP__TAKING;
+	case HTTP__MOVED:
+		return HTTP__RANKS;
 	case HTTP__STATES:
 		break;
 	}
@@ -109,6 +119,7 @@ static void set_state(struct http__conn *c, enum http__state state)
 	case HTTP__LINGER:
 		set_deadline(c, config->write_timeout);
 		break;
+	case HTTP__MOVED:
 	case HTTP__STATES:
 		assert(false);
 	}
@@ -139,10 +150,11 @@ static void shrink_all(struct http__conn *c)
 
 	shrink(&c->in);
 	shrink(&c->content);
+	shrink(&c->trailers);
 	stream_shrink(&c->stream);
 	queue = stream_held(&c->stream);
 	http__server_hold(c->server, c,
-			  weight(&c->in) + weight(&c->content) +
+			  weight(&c->in) + weight(&c->content) + weight(&c->trailers) +
 				  (queue > HTTP__KEEP_MAX ? queue : 0));
 }
 
@@ -170,6 +182,14 @@ static bool flush(struct http__conn *c)
 	return r == 0 || r == -EAGAIN;
 }
 
+/* A client that goes on sending its body gets more time. */
+static void note_body(struct http__conn *c, size_t n)
+{
+	c->taken += n;
+	if (c->taken >= HTTP_SLICE)
+		set_deadline(c, c->server->config.request_timeout);
+}
+
 /* Takes what has come. False when the connection is broken. */
 static bool receive(struct http__conn *c)
 {
@@ -181,6 +201,8 @@ static bool receive(struct http__conn *c)
 		c->peer_closed = true;
 	else if (c->state != HTTP__LINGER)
 		buf_add(&c->in, c->server->input, (size_t)n);
+	if (awaits_body(c))
+		note_body(c, (size_t)n);
 	return true;
 }
 
@@ -195,6 +217,7 @@ static void trace(struct http__conn *c, struct str method, struct str target)
 
 static enum step refuse(struct http__conn *c, unsigned status)
 {
+	http__exchange_end(&c->x, false); /* a handler may be receiving the body */
 	c->x = (struct http_exchange){ .conn = c, .minor = 1, .close = true };
 	c->served = true;
 	set_state(c, HTTP__LINGER);
@@ -202,6 +225,7 @@ static enum step refuse(struct http__conn *c, unsigned status)
 	trace(c, STR(""), STR(""));
 	buf_free(&c->in);
 	buf_free(&c->content);
+	buf_free(&c->trailers);
 	return AGAIN;
 }
 
@@ -211,22 +235,37 @@ static enum step refuse_malformed(struct http__conn *c, unsigned status)
 	return refuse(c, status);
 }
 
-/* The request is whole, its head parsed into the server's. */
+/* The status for what http_parse_request() and its like say. */
+static unsigned status_of(int error)
+{
+	return error == -E2BIG ? 431 : 400;
+}
+
+/*
+ * The request is whole, or its handler takes the body in pieces; its head is parsed into the
+ * server's.
+ */
 static enum step handle(struct http__conn *c)
 {
 	struct http_server *s = c->server;
+	int n = http_parse_trailers(c->trailers.p, c->trailers.n, s->trailers);
 	struct http_request request = {
 		.head = &s->head,
 		.body = { c->content.p, c->content.n },
+		.trailers = s->trailers,
+		.n_trailers = (size_t)n,
 		.peer = c->peer,
 	};
 
+	if (n < 0)
+		return refuse_malformed(c, status_of(n));
 	http__split_target(s->head.target, &request);
 	c->x = (struct http_exchange){
 		.conn = c,
 		.minor = s->head.minor,
 		.head_only = str_eq(s->head.method, STR("HEAD")),
 		.close = !s->head.keep_alive || s->draining,
+		.upgrade = s->head.upgrade && s->head.minor >= 1,
 	};
 	s->stats.requests++;
 	c->served = true;
@@ -236,7 +275,11 @@ static enum step handle(struct http__conn *c)
 	if (c->x.answered)
 		trace(c, s->head.method, s->head.target);
 	buf_consume(&c->in, c->head_len);
+	c->head_len = 0;
 	buf_free(&c->content);
+	buf_free(&c->trailers);
+	if (awaits_body(c))
+		set_deadline(c, s->config.request_timeout);
 	return AGAIN;
 }
 
@@ -254,6 +297,18 @@ static enum step step_idle(struct http__conn *c)
 	return AGAIN;
 }
 
+/* Whether the handler of the request whose head has come takes the body in pieces. */
+static bool wants_pieces(const struct http_server *s)
+{
+	struct http_request request = { .head = &s->head };
+	const struct http_route *route;
+	unsigned allowed;
+
+	http__split_target(s->head.target, &request);
+	route = http__find_route(s, &request, &allowed);
+	return route && route->methods & HTTP_IN_PIECES;
+}
+
 static enum step step_head(struct http__conn *c)
 {
 	struct http_server *s = c->server;
@@ -262,15 +317,15 @@ static enum step step_head(struct http__conn *c)
 	if (r == 0)
 		return need_input(c);
 	if (r < 0)
-		return refuse_malformed(c, r == -E2BIG ? 431 : 400);
+		return refuse_malformed(c, status_of(r));
 	if (s->head.expect_other)
 		return refuse_malformed(c, 417);
 	c->head_len = (size_t)r;
 	http_body_init(&c->body, &s->head, s->head.method);
+	if (c->body.done || wants_pieces(s))
+		return handle(c);
 	if (c->body.kind == HTTP_BODY_LENGTH && c->body.left > s->config.max_body)
 		return refuse_malformed(c, 413);
-	if (c->body.done)
-		return handle(c);
 	if (s->head.expect_continue && c->in.n == c->head_len)
 		buf_add_lit(stream_out(&c->stream), "HTTP/1.1 100 Continue\r\n\r\n");
 	set_state(c, HTTP__BODY);
@@ -291,6 +346,7 @@ static unsigned take_body(struct http__conn *c)
 		if (part.n > c->server->config.max_body - c->content.n)
 			return 413;
 		buf_add(&c->content, part.p, part.n);
+		buf_add(&c->trailers, c->body.trailer.p, c->body.trailer.n);
 		at += (size_t)r;
 	}
 	memmove(c->in.p + c->head_len, c->in.p + at, c->in.n - at);
@@ -327,19 +383,59 @@ static enum step step_stream(struct http__conn *c)
 	return has_output(c) || is_producing(c) ? WAIT : AGAIN;
 }
 
-static enum step step_answer(struct http__conn *c)
+/* The answer is out. Where some of the body was not taken there can be no next request. */
+static enum step end_answer(struct http__conn *c)
+{
+	bool last = c->x.close || c->x.receiving || c->server->draining;
+
+	http__exchange_end(&c->x, true);
+	set_state(c, last ? HTTP__LINGER : HTTP__IDLE);
+	if (last)
+		buf_free(&c->in);
+	return AGAIN;
+}
+
+static enum step step_reply(struct http__conn *c)
 {
 	if (has_output(c))
 		return WAIT;
 	if (c->x.later) {
-		set_deadline(c, 0);
+		if (!awaits_body(c))
+			set_deadline(c, 0);
 		return WAIT;
 	}
 	if (c->x.streaming && !c->x.ended)
 		return step_stream(c);
-	http__exchange_end(&c->x, true);
-	set_state(c, c->x.close || c->server->draining ? HTTP__LINGER : HTTP__IDLE);
-	return AGAIN;
+	return end_answer(c);
+}
+
+/* A body in pieces: WAIT where it needs nothing more now. */
+static enum step step_receive(struct http__conn *c)
+{
+	int r = http__receive(c);
+
+	if (r < 0)
+		return c->x.answered ? CLOSE : refuse_malformed(c, status_of(r));
+	if (r > 0)
+		return AGAIN;
+	return c->x.receiving && !c->x.paused ? need_input(c) : WAIT;
+}
+
+/* Both directions go on beside each other. */
+static enum step step_answer(struct http__conn *c)
+{
+	enum step in = c->x.receiving ? step_receive(c) : WAIT;
+	enum step out;
+
+	if (in == CLOSE || c->state != HTTP__ANSWER)
+		return in;
+	out = step_reply(c);
+	return out == WAIT ? in : out;
+}
+
+static enum step step_moved(struct http__conn *c)
+{
+	return CLOSE;
 }
 
 /* The rest of the answer has its time as any other; then the stream ends the connection. */
@@ -355,7 +451,7 @@ static enum step step_linger(struct http__conn *c)
 
 static enum step (*const steps[HTTP__STATES])(struct http__conn *c) = {
 	[HTTP__IDLE] = step_idle,     [HTTP__HEAD] = step_head,	    [HTTP__BODY] = step_body,
-	[HTTP__ANSWER] = step_answer, [HTTP__LINGER] = step_linger,
+	[HTTP__ANSWER] = step_answer, [HTTP__LINGER] = step_linger, [HTTP__MOVED] = step_moved,
 };
 
 /* Tells the stream what the connection waits for. */
@@ -424,7 +520,7 @@ static void on_expired(struct stream *stream)
 
 	if (c->rank != HTTP__SPARE)
 		c->server->stats.timeouts++;
-	if (c->state == HTTP__HEAD || c->state == HTTP__BODY)
+	if (c->state == HTTP__HEAD || c->state == HTTP__BODY || awaits_body(c))
 		http__conn_refuse(c, 408);
 	else
 		http__conn_close(c);
@@ -482,6 +578,7 @@ void http__conn_close(struct http__conn *c)
 	http__exchange_end(&c->x, false);
 	buf_free(&c->in);
 	buf_free(&c->content);
+	buf_free(&c->trailers);
 	free(c);
 }
 
@@ -499,6 +596,13 @@ void http__conn_answered(struct http__conn *c)
 	trace(c, (struct str){ x->asked.p, x->method_n },
 	      (struct str){ x->asked.p + x->method_n, x->asked.n - x->method_n });
 	set_deadline(c, c->server->config.write_timeout);
+	stream_wake(&c->stream);
+}
+
+void http__conn_resumed(struct http__conn *c)
+{
+	if (awaits_body(c))
+		set_deadline(c, c->server->config.request_timeout);
 	stream_wake(&c->stream);
 }
 

@@ -178,11 +178,20 @@ static void tell_if_late(struct http_exchange *x)
 	http__conn_answered(x->conn);
 }
 
+/* With the rest of a body in the way there can be no next request. */
+static void end_receiving(struct http_exchange *x)
+{
+	if (x->receiving || (x->pieces && !x->conn->body.done))
+		x->close = true;
+	x->receiving = false;
+}
+
 void http_reply(struct http_exchange *x, unsigned status, const char *content_type, struct str body)
 {
 	struct buf *out = out_of(x);
 
 	assert(!has_no_content(status) || !body.n);
+	end_receiving(x);
 	add_head(x, status, content_type);
 	if (!has_no_content(status))
 		add_length(out, body.n);
@@ -290,6 +299,7 @@ void http__exchange_end(struct http_exchange *x, bool whole)
 {
 	buf_free(&x->extra);
 	buf_free(&x->asked);
+	x->receiving = false;
 	if (x->later) {
 		x->later = false;
 		x->conn->server->stats.cancelled++;
@@ -301,6 +311,40 @@ void http__exchange_end(struct http_exchange *x, bool whole)
 	if (!whole)
 		x->conn->server->stats.cancelled++;
 	x->stream.closed(whole, x->stream.user);
+}
+
+/* No length and no date: the answer is a head alone. */
+static void add_switching_head(struct http_exchange *x, const char *protocol)
+{
+	const struct http_server_config *config = &x->conn->server->config;
+	struct buf *out = out_of(x);
+
+	buf_add_lit(out, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n");
+	add_header(out, "Upgrade", protocol);
+	for (size_t i = 0; i < config->n_headers; i++)
+		add_field(out, config->headers[i].name, config->headers[i].value);
+	buf_add(out, x->extra.p, x->extra.n);
+	buf_free(&x->extra);
+	buf_add_lit(out, "\r\n");
+}
+
+int http_upgrade(struct http_exchange *x, const char *protocol, struct stream *to,
+		 struct buf *ret_early)
+{
+	struct http__conn *c = x->conn;
+
+	assert(http_is_value(str_of(protocol)) && !x->answered && to->fd < 0);
+	if (!x->upgrade || !c->body.done || x->receiving)
+		return -EINVAL;
+	add_switching_head(x, protocol);
+	x->answered = true;
+	x->status = 101;
+	buf_add(ret_early, c->in.p + c->head_len, c->in.n - c->head_len);
+	c->server->stats.upgraded++;
+	c->state = HTTP__MOVED;
+	stream_move(to, &c->stream);
+	tell_if_late(x);
+	return 0;
 }
 
 void http_wake(struct http_exchange *x)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* route: who answers a request; 404 and 405 are answered here. */
+/* route: which handler answers a request; 404 and 405 are answered here. */
 #include <assert.h>
 
 #include "base/cleanup.h"
@@ -53,27 +53,38 @@ static void reply_not_allowed(struct http_exchange *x, unsigned allowed)
 	buf_free(&list);
 }
 
-void http__route(struct http_exchange *x, const struct http_request *request)
+const struct http_route *http__find_route(const struct http_server *s,
+					  const struct http_request *request, unsigned *ret_allowed)
 {
-	const struct http_server_config *config = &x->conn->server->config;
 	unsigned method = method_bit(request->head->method);
-	unsigned allowed = 0;
 
-	for (size_t i = 0; i < config->n_routes; i++) {
-		const struct http_route *route = &config->routes[i];
+	*ret_allowed = 0;
+	for (size_t i = 0; i < s->config.n_routes; i++) {
+		const struct http_route *route = &s->config.routes[i];
 
 		if (!path_matches(route->path, request->path))
 			continue;
-		if (route->methods & method) {
-			route->handler(x, request, config->user);
-			return;
-		}
-		allowed |= route->methods;
+		if (route->methods & method)
+			return route;
+		*ret_allowed |= route->methods;
 	}
-	if (allowed)
+	return NULL;
+}
+
+void http__route(struct http_exchange *x, const struct http_request *request)
+{
+	const struct http_server *s = x->conn->server;
+	unsigned allowed;
+	const struct http_route *route = http__find_route(s, request, &allowed);
+
+	if (route) {
+		x->pieces = route->methods & HTTP_IN_PIECES;
+		route->handler(x, request, s->config.user);
+	} else if (allowed) {
 		reply_not_allowed(x, allowed);
-	else
+	} else {
 		http__reply_error(x, 404);
+	}
 }
 
 /* "http://" or "https://", whoever terminates TLS. */

@@ -180,7 +180,9 @@ int http_server_new(struct ev_loop *loop, const struct http_server_config *confi
 {
 	_cleanup_(cleanup_free) struct http_server *s = mem_zalloc(sizeof(*s));
 	const struct stream_listener_events events = { on_accepted, on_starved, s, NULL };
-	const struct stream_listener_config at = { .at = config->listen };
+	const struct stream_listener_config at = { .at = config->listen,
+						   .path = config->path,
+						   .mode = config->mode };
 	int r;
 
 	assert(loop && config && ret && (config->routes || !config->n_routes));

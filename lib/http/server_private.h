@@ -20,6 +20,7 @@ enum http__state {
 	HTTP__BODY,   /* the head has come, the body is not whole */
 	HTTP__ANSWER, /* the answer is on its way */
 	HTTP__LINGER, /* the last answer goes out; what comes in is thrown away */
+	HTTP__MOVED,  /* http_upgrade() has handed the socket over */
 	HTTP__STATES
 };
 
@@ -53,6 +54,11 @@ struct http_exchange {
 	bool lost;	/* there would be, but it is gone */
 	uint64_t made;	/* bytes that the stream has produced */
 	bool waiting;	/* for http_wake() */
+	bool upgrade;	/* the client has asked for one */
+	bool pieces;	/* the route takes bodies in pieces */
+	struct http_sink sink;
+	bool receiving; /* take() and end() are still to be called */
+	bool paused;	/* until http_resume() */
 };
 
 struct http__conn {
@@ -68,8 +74,10 @@ struct http__conn {
 	size_t scanned;		/* see http_parse_request() */
 	struct http_body body;	/* of the request */
 	struct buf content;	/* its bytes so far */
+	struct buf trailers;	/* its trailer lines so far */
+	size_t fed;		/* see receive.c */
 	uint64_t counted;	/* bytes sent that are part of stats.bytes_sent */
-	size_t taken;		/* by the client since the deadline was set */
+	size_t taken;		/* by the client, or of its body, since the deadline was set */
 	size_t held;		/* of stats.held */
 	struct http_exchange x; /* while answering */
 	bool secured;		/* its TLS handshake is done, or there is none */
@@ -91,6 +99,7 @@ struct http_server {
 	size_t n_refused;
 	struct http_server_stats stats;
 	struct http_head head; /* of the request being handled: one at a time */
+	struct http_header trailers[HTTP_HEADERS_MAX]; /* of the same request */
 	char input[HTTP__READ_SIZE];
 	int64_t date_at; /* second of `date` */
 	char date[HTTP__DATE_SIZE];
@@ -110,11 +119,20 @@ void http__conn_refuse(struct http__conn *c, unsigned status);
 void http__conn_drain(struct http__conn *c);
 /* A later answer has come. */
 void http__conn_answered(struct http__conn *c);
+/* The handler takes more of the body. */
+void http__conn_resumed(struct http__conn *c);
 
 /* server.c */
 /* This connection holds so much from now on; others are closed when all hold too much. */
 void http__server_hold(struct http_server *s, struct http__conn *c, size_t bytes);
 void http__server_forget(struct http_server *s, struct http__conn *c);
+
+/* receive.c */
+/*
+ * Hands over what has come of the body. 1 when there was no time for all of it, 0 when there is
+ * nothing more to do now, or a negative errno as of http_body_feed() and http_parse_trailers().
+ */
+int http__receive(struct http__conn *c);
 
 /* reply.c */
 /* Asks the stream for its next slice, framed. */
@@ -126,6 +144,10 @@ void http__exchange_end(struct http_exchange *x, bool whole);
 void http__reply_error(struct http_exchange *x, unsigned status);
 
 /* route.c */
+/* NULL when there is none; *ret_allowed has the methods that would have one, 0: none. */
+const struct http_route *http__find_route(const struct http_server *s,
+					  const struct http_request *request,
+					  unsigned *ret_allowed);
 /* Finds the handler, or answers itself. */
 void http__route(struct http_exchange *x, const struct http_request *request);
 /* Fills path and query from the target. */
