@@ -476,3 +476,8 @@ bool http_is_value(struct str s)
 {
 	return all_are(s, VALUE);
 }
+
+bool http_is_target(struct str s)
+{
+	return s.n && all_are(s, TARGET);
+}

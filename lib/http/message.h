@@ -63,9 +63,10 @@ int http_parse_response(const char *p, size_t n, size_t *scanned, struct http_he
 /* The value of the first header of that name, or {NULL, 0}. */
 struct str http_header(const struct http_head *h, struct str name);
 
-/* May it stand as a header's name, or as its value? */
+/* May it stand as a header's name (or as a method), as its value, as a request's target? */
 bool http_is_token(struct str s);
 bool http_is_value(struct str s);
+bool http_is_target(struct str s);
 
 /* How the body of a message ends; a machine fed with bytes. */
 enum http_body_kind { HTTP_BODY_NONE, HTTP_BODY_LENGTH, HTTP_BODY_CHUNKED, HTTP_BODY_CLOSE };

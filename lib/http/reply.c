@@ -3,8 +3,7 @@
  * reply: answers, from what a handler says to bytes in the connection's output.
  *
  * Nothing is sent here: bytes are added to the queue of the connection's stream, and go out in its
- * next step. A slice of an answer is added in place: its chunk line is written first with room for
- * the size, which is filled in when the producer has returned.
+ * next step.
  */
 #include <assert.h>
 #include <errno.h>
@@ -242,57 +241,15 @@ void http_reply_stream(struct http_exchange *x, unsigned status, const char *con
 	tell_if_late(x);
 }
 
-#define CHUNK_LINE 10 /* eight digits, CR, LF */
-
-static void fill_chunk_line(char *p, size_t size)
+void http__produce(struct http_exchange *x)
 {
-	static const char digits[] = "0123456789abcdef";
+	enum http_stream_state state;
 
-	for (int i = 7; i >= 0; i--, size >>= 4)
-		p[i] = digits[size & 15];
-	p[8] = '\r';
-	p[9] = '\n';
-}
-
-/* Asks the producer to add to out; x keeps what it said. */
-static void ask(struct http_exchange *x, struct buf *out)
-{
-	size_t before = out->n;
-	enum http_stream_state state = x->stream.produce(out, x->stream.user);
-
-	assert(out->n >= before);
-	x->made += out->n - before;
+	assert(x->streaming && !x->ended && !x->waiting);
+	state = http__slice(&x->stream, out_of(x), is_chunked(x), &x->made);
 	x->ended = state == HTTP_STREAM_END;
 	x->lost = state == HTTP_STREAM_LOST;
 	x->waiting = state == HTTP_STREAM_WAIT;
-	assert(!x->stream.length || x->lost ||
-	       (x->ended ? x->made == x->stream.length : x->made <= x->stream.length));
-}
-
-void http__produce(struct http_exchange *x)
-{
-	struct buf *out = out_of(x);
-	size_t line = out->n;
-	size_t size;
-
-	assert(x->streaming && !x->ended && !x->waiting);
-	if (!is_chunked(x)) {
-		ask(x, out);
-		return;
-	}
-	buf_reserve(out, CHUNK_LINE);
-	out->n += CHUNK_LINE;
-	ask(x, out);
-	size = out->n - line - CHUNK_LINE;
-	assert(size <= UINT32_MAX);
-	if (size) {
-		fill_chunk_line(out->p + line, size);
-		buf_add_lit(out, "\r\n");
-	} else {
-		out->n = line; /* a chunk of no size would end the body */
-	}
-	if (x->ended)
-		buf_add_lit(out, "0\r\n\r\n");
 }
 
 void http__exchange_end(struct http_exchange *x, bool whole)

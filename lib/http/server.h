@@ -32,15 +32,13 @@
 #include "base/addr.h"
 #include "base/str.h"
 #include "lib/http/message.h"
+#include "lib/http/slice.h"
 #include "lib/loop/loop.h"
 
 struct http_server;
 struct http_exchange; /* one request and its answer */
 struct stream;
 struct tls_context;
-
-/* What a stream's producer aims to add at a time, and never far exceeds. */
-#define HTTP_SLICE ((size_t)64 * 1024)
 
 enum http_method {
 	HTTP_GET = 1 << 0, /* HEAD too: the server drops the content */
@@ -168,29 +166,6 @@ void http_reply(struct http_exchange *x, unsigned status, const char *content_ty
 void http_reply_later(struct http_exchange *x, void (*gone)(void *user), void *user);
 /* As http_reply(), with the status and its reason as a line of plain text. */
 void http_reply_status(struct http_exchange *x, unsigned status);
-
-enum http_stream_state {
-	HTTP_STREAM_MORE, /* ask again when this has gone */
-	HTTP_STREAM_WAIT, /* ask again after http_wake() */
-	HTTP_STREAM_END,  /* that was all */
-	HTTP_STREAM_LOST, /* the rest is not there any more: the connection ends before its time */
-};
-
-struct http_stream {
-	/*
-	 * Adds a slice to out: about HTTP_SLICE bytes, and in about TASK_STEP_TIME. Called from a
-	 * step of a task, never from within another call. It leaves alone what out holds already.
-	 */
-	enum http_stream_state (*produce)(struct buf *out, void *user);
-	/*
-	 * The last call, exactly one, for every stream, also where nothing was produced (HEAD).
-	 * whole: all was sent. Otherwise the client went away or was too slow, or the server is
-	 * closing. x is gone.
-	 */
-	void (*closed)(bool whole, void *user);
-	void *user;
-	uint64_t length; /* of all that will be produced, exactly; 0: not known */
-};
 
 /*
  * Where the length is not known: chunked for HTTP/1.1, ended by the connection's end for HTTP/1.0.
