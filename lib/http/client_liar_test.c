@@ -484,11 +484,11 @@ static void bytes_on_a_kept_connection_end_it(void **state)
 
 static void interim_answers_and_trailers_are_handled(void **state)
 {
-	static const struct act acts[] = {
-		{ .first = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: "
-			   "a\r\n\r\n" OK "Transfer-Encoding: "
-					  "chunked\r\n\r\n2;x=y\r\nok\r\n0\r\nX-Sum: 7\r\n\r\n" }
-	};
+	static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n"
+				   "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n"
+				   "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+				   "2;x=y\r\nok\r\n0\r\nX-Sum: 7\r\n\r\n";
+	static const struct act acts[] = { { .first = text } };
 	struct liar l;
 
 	start(&l, acts, 1);

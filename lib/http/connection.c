@@ -272,7 +272,7 @@ static enum step handle(struct http__conn *c)
 	set_state(c, HTTP__ANSWER);
 	http__route(&c->x, &request);
 	assert(c->x.answered || c->x.later);
-	if (c->x.answered)
+	if (c->x.answered && !c->x.asked.n) /* a later answer is traced by itself */
 		trace(c, s->head.method, s->head.target);
 	buf_consume(&c->in, c->head_len);
 	c->head_len = 0;

@@ -20,7 +20,7 @@ struct taker {
 	struct kit kit;
 	struct http_exchange *x; /* while an answer is owed */
 	struct buf got;
-	unsigned pieces, ended, gone, closed;
+	unsigned pieces, ended, gone, closed, traced;
 	char trailers[256];
 	size_t takes_at_most; /* of one piece; 0: all */
 	bool stops;	      /* takes nothing */
@@ -371,12 +371,17 @@ static void an_early_answer_is_the_last_one(void **state)
 	stop(&t, c);
 }
 
+static void on_trace(const struct http_trace *trace, void *user)
+{
+	((struct taker *)user)->traced++;
+}
+
 static void an_answer_may_stream_while_the_body_comes(void **state)
 {
 	struct taker t = { 0 };
 	struct client *c;
 
-	start(&t, (struct http_server_config){ 0 });
+	start(&t, (struct http_server_config){ .trace = on_trace });
 	c = client_new(&t.kit);
 	client_send(c, "PUT /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
 		       "3\r\none\r\n");
@@ -387,6 +392,7 @@ static void an_answer_may_stream_while_the_body_comes(void **state)
 	client_expect(c, "0\r\n\r\nHTTP/1.1 200 OK\r\n");
 	client_expect(c, "hello\n");
 	assert_true(t.closed == 1 && t.whole && t.ended == 1 && !t.gone);
+	assert_int_equal(t.traced, 2);
 	stop(&t, c);
 }
 
