@@ -557,6 +557,29 @@ int stream_release(struct stream *s, struct tls **ret_tls)
 	return fd;
 }
 
+void stream_move(struct stream *to, struct stream *from)
+{
+	uint64_t sent = from->sent;
+	bool shut = from->shut;
+	struct tls *tls;
+	int fd;
+
+	assert(from->state == STREAM_OPEN && loop_of(to) == loop_of(from));
+	if (has_output(from)) {
+		buf_free(&have_out(to)->queue);
+		to->out->queue = from->out->queue;
+		to->out->at = from->out->at;
+		from->out->queue = (struct buf){ 0 };
+		from->out->at = 0;
+	}
+	fd = stream_release(from, &tls);
+	begin(to, fd, STREAM_OPEN);
+	to->tls = tls;
+	to->sent = sent;
+	to->shut = shut;
+	watch(to);
+}
+
 void stream_close(struct stream *s)
 {
 	struct tls *tls;

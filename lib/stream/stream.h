@@ -136,6 +136,11 @@ void stream_close(struct stream *s);
 void stream_reset(struct stream *s);
 /* Takes socket and TLS away from the stream, which is closed then. -1 when there is none. */
 int stream_release(struct stream *s, struct tls **ret_tls);
+/*
+ * Hands socket, TLS and queue of an OPEN stream over to a closed one of the same loop, which is
+ * OPEN then and wants nothing yet; what is queued goes out. `from` is closed; its deadline stays.
+ */
+void stream_move(struct stream *to, struct stream *from);
 
 /* STREAM_READ, STREAM_WRITE, both or 0. What is queued goes out without it. */
 void stream_want(struct stream *s, unsigned what);

@@ -183,6 +183,33 @@ static void what_the_socket_does_not_take_follows_in_order(void **state)
 	free(bytes);
 }
 
+static void a_stream_that_moves_takes_its_queue_along(void **state)
+{
+	struct bench *b = *state;
+	size_t n = (size_t)4 << 20;
+	char *bytes = malloc(n);
+	struct stream old;
+
+	fill(bytes, n);
+	stream_init(&old, b->loop, TASK_ORDINARY, &events);
+	stream_adopt(&old, TAKE_FD(b->fds[0]));
+	stream_adopt(&b->b.stream, TAKE_FD(b->fds[1]));
+	stream_want(&b->b.stream, STREAM_READ);
+	assert_int_equal(stream_send(&old, bytes, n), 0);
+	assert_true(stream_unsent(&old) > 0);
+	stream_move(&b->a.stream, &old);
+	assert_int_equal(old.fd, -1);
+	assert_int_equal(stream_unsent(&old), 0);
+	stream_end(&old);
+	memset(&old, 0xa5, sizeof(old)); /* nobody may look at it any more */
+	stream_shutdown(&b->a.stream);
+	turn_until(b, b_read_end);
+	assert_int_equal(b->b.in.n, n);
+	assert_memory_equal(b->b.in.p, bytes, n);
+	assert_int_equal(b->a.stream.sent, n);
+	free(bytes);
+}
+
 static bool a_is_writable(const struct bench *b)
 {
 	return b->a.writable > 0;
@@ -410,6 +437,44 @@ static void bytes_go_both_ways_in_tls(void **state)
 	free(bytes);
 }
 
+static bool both_opened(const struct bench *b)
+{
+	return b->a.opened && b->b.opened;
+}
+
+static bool moved_has_read(const struct bench *b)
+{
+	return b->b.in.n == 5;
+}
+
+/* Also decrypted bytes that the first owner did not read. */
+static void a_stream_in_tls_moves(void **state)
+{
+	struct bench *b = *state;
+	struct tls_context *client = tls_client_context_new(false);
+	struct pki pki;
+	struct tls_context *server = server_context(&pki);
+	struct stream old;
+	char byte;
+
+	secure(b, client, server);
+	turn_until(b, both_opened);
+	stream_want(&b->b.stream, 0);
+	assert_int_equal(stream_send(&b->a.stream, "hello!", 6), 0);
+	while (stream_read(&b->b.stream, &byte, 1) != 1)
+		ev_run(b->loop, EVRUN_NOWAIT);
+	stream_init(&old, b->loop, TASK_ORDINARY, &events);
+	stream_move(&old, &b->b.stream);
+	stream_move(&b->b.stream, &old);
+	stream_end(&old);
+	stream_want(&b->b.stream, STREAM_READ);
+	turn_until(b, moved_has_read);
+	assert_memory_equal(b->b.in.p, "ello!", 5);
+	tls_context_free(client);
+	tls_context_free(server);
+	pki_remove(&pki);
+}
+
 static void a_peer_that_does_not_speak_tls_has_words(void **state)
 {
 	struct bench *b = *state;
@@ -475,6 +540,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		test(what_the_socket_does_not_take_follows_in_order),
+		test(a_stream_that_moves_takes_its_queue_along),
 		test(the_low_mark_is_told_and_not_before),
 		test(nothing_is_read_that_is_not_wanted),
 		test(a_stream_without_a_socket_wakes_and_expires),
@@ -486,6 +552,7 @@ int main(void)
 		test(a_linger_sends_the_rest_and_waits_for_the_peer),
 		test(a_linger_ends_by_itself),
 		test(bytes_go_both_ways_in_tls),
+		test(a_stream_in_tls_moves),
 		test(a_peer_that_does_not_speak_tls_has_words),
 		test(tiny_records_do_not_hold_the_loop),
 	};

@@ -9,7 +9,7 @@ RELEASE = os.path.join(ROOT, 'build')
 # those that are not src/ROOM/NAME
 ELSEWHERE = {'maglevd-fake': 'tests/support/fake/maglevd-fake', 'maglevd-brisk': 'tests/support/vpp/maglevd-brisk',
              'vpp-standin': 'tests/support/vpp/vpp-standin', 'decap': 'bpf/decap.bpf.o',
-             'proxy-peer': 'tests/support/proxy/proxy-peer'}
+             'proxy-peer': 'tests/support/proxy/proxy-peer', 'ask': 'tests/support/ask/ask'}
 
 
 def _find(name, build):
