@@ -531,11 +531,6 @@ static void on_ready(struct stream *s, unsigned what)
 		advance(call);
 }
 
-static bool is_of_tls(int error)
-{
-	return error == -EKEYREJECTED || error == -EPROTO;
-}
-
 static void on_closed(struct stream *s, int error)
 {
 	struct http__link *l = container_of(s, struct http__link, stream);
@@ -546,7 +541,7 @@ static void on_closed(struct stream *s, int error)
 		http__link_drop(l);
 	} else if (call->phase >= HTTP__RESPONSE) {
 		broken(call, error, words);
-	} else if (is_of_tls(error) || call->tried == call->n_found) {
+	} else if (s->failed_in != STREAM_CONNECTING || call->tried == call->n_found) {
 		fail(call, error, words);
 	} else {
 		stream_close(s);

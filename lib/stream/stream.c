@@ -559,6 +559,7 @@ int stream_release(struct stream *s, struct tls **ret_tls)
 
 void stream_move(struct stream *to, struct stream *from)
 {
+	struct stream__proxy *proxy = TAKE_PTR(from->proxy);
 	uint64_t sent = from->sent;
 	bool shut = from->shut;
 	struct tls *tls;
@@ -575,6 +576,7 @@ void stream_move(struct stream *to, struct stream *from)
 	fd = stream_release(from, &tls);
 	begin(to, fd, STREAM_OPEN);
 	to->tls = tls;
+	to->proxy = proxy;
 	to->sent = sent;
 	to->shut = shut;
 	watch(to);

@@ -137,8 +137,9 @@ void stream_reset(struct stream *s);
 /* Takes socket and TLS away from the stream, which is closed then. -1 when there is none. */
 int stream_release(struct stream *s, struct tls **ret_tls);
 /*
- * Hands socket, TLS and queue of an OPEN stream over to a closed one of the same loop, which is
- * OPEN then and wants nothing yet; what is queued goes out. `from` is closed; its deadline stays.
+ * Hands socket, TLS, PROXY header and queue of an OPEN stream over to a closed one of the same
+ * loop, which is OPEN then and wants nothing yet; what is queued goes out. `from` is closed; its
+ * deadline stays.
  */
 void stream_move(struct stream *to, struct stream *from);
 

@@ -210,6 +210,27 @@ static void a_stream_that_moves_takes_its_queue_along(void **state)
 	free(bytes);
 }
 
+static bool a_has_opened(const struct bench *b)
+{
+	return b->a.opened > 0;
+}
+
+static void a_stream_that_moves_keeps_its_proxy_header(void **state)
+{
+	static const char header[] = "PROXY TCP4 192.0.2.1 192.0.2.2 1000 80\r\n";
+	struct bench *b = *state;
+	struct endpoint peer;
+
+	stream_adopt(&b->a.stream, TAKE_FD(b->fds[0]));
+	stream_expect_proxy(&b->a.stream);
+	assert_int_equal(write(b->fds[1], header, strlen(header)), strlen(header));
+	turn_until(b, a_has_opened);
+	stream_move(&b->b.stream, &b->a.stream);
+	assert_null(stream_proxy_header(&b->a.stream));
+	assert_int_equal(stream_peer(&b->b.stream, &peer), 0);
+	assert_int_equal(peer.port, 1000);
+}
+
 static bool a_is_writable(const struct bench *b)
 {
 	return b->a.writable > 0;
@@ -541,6 +562,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		test(what_the_socket_does_not_take_follows_in_order),
 		test(a_stream_that_moves_takes_its_queue_along),
+		test(a_stream_that_moves_keeps_its_proxy_header),
 		test(the_low_mark_is_told_and_not_before),
 		test(nothing_is_read_that_is_not_wanted),
 		test(a_stream_without_a_socket_wakes_and_expires),

@@ -4,9 +4,9 @@
  *
  *	ask HOST PORT [SOCKET [SERVER-NAME]]
  *
- * PORT 0 with a SOCKET asks a Unix socket; a SERVER-NAME means TLS. Each line of the input is "METHOD
- * PATH" or "METHOD PATH BYTES", with a body of that many bytes in slices. Each answer is a line
- * "STATUS LENGTH" with the body after it, or "error REASON"; at the end there is a line of figures.
+ * PORT 0 with a SOCKET asks a Unix socket; a SERVER-NAME means TLS. Each line of the input is
+ * "METHOD PATH" or "METHOD PATH BYTES", with a body of that many bytes in slices. Each answer is a
+ * line "STATUS LENGTH" with the body after it, or "error REASON"; the last line has figures.
  *
  * Between two calls the program blocks. What happened to kept connections meanwhile is only found
  * when the next request is sent: that is what a busy program sees, too.
