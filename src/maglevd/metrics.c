@@ -27,7 +27,7 @@
 #include "src/maglevd/reconcile.h"
 #include "src/maglevd/reload.h"
 
-#define ITEMS_OF_PART 16 /* backends, frontends or counters; some microseconds each */
+#define ITEMS_OF_PART 64 /* backends, frontends or counters; a few microseconds each */
 
 static const double lag_le[] = { .0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5 };
 static const struct metrics_bounds lag_bounds = { lag_le, ARRAY_SIZE(lag_le) };
