@@ -7,7 +7,7 @@
 #include <sys/queue.h>
 
 #include "lib/h2/h2.h"
-#include "lib/net/listener.h"
+#include "lib/stream/listener.h"
 #include "lib/stream/stream.h"
 #include "lib/tls/tls.h"
 
@@ -79,7 +79,7 @@ struct h2_host {
 	struct ev_loop *loop;
 	struct h2_config config;
 	struct h2_stats stats;
-	struct net_listener listener;
+	struct stream_listener listener;
 	struct tls_context *tls;
 	struct h2__conns conns;
 	struct h2__conns idle; /* longest first */

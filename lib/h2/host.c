@@ -77,7 +77,7 @@ void h2_host_free(struct h2_host *h)
 	if (!h)
 		return;
 	h->draining = false; /* the caller knows; done() is not called */
-	net_listener_close(&h->listener);
+	stream_listener_close(&h->listener);
 	while ((c = TAILQ_FIRST(&h->conns)))
 		h2__conn_close(c, "closed here");
 	ev_timer_stop(h->loop, &h->drained);
@@ -157,10 +157,11 @@ static void on_starved(int error, void *user)
 
 int h2_listen(struct h2_host *h, struct endpoint at)
 {
-	const struct net_listener_events events = { on_accepted, on_starved, h };
+	const struct stream_listener_events events = { on_accepted, on_starved, h, NULL };
+	const struct stream_listener_config config = { .at = at };
 
 	assert(h && h->config.server && h->listener.fd < 0);
-	return net_listener_open(&h->listener, h->loop, at, &events);
+	return stream_listener_open(&h->listener, h->loop, &config, &events);
 }
 
 struct endpoint h2_endpoint(const struct h2_host *h)
@@ -182,7 +183,7 @@ void h2_drain(struct h2_host *h, void (*done)(void *user), void *user)
 	h->done = done;
 	h->done_user = user;
 	if (h->listener.fd >= 0)
-		net_listener_drain(&h->listener);
+		stream_listener_drain(&h->listener);
 	for (c = TAILQ_FIRST(&h->conns); c; c = next) {
 		next = TAILQ_NEXT(c, all);
 		h2__conn_drain(c);

@@ -222,7 +222,8 @@ int http_server_new(struct ev_loop *loop, const struct http_server_config *confi
 		    struct http_server **ret)
 {
 	_cleanup_(cleanup_free) struct http_server *s = mem_zalloc(sizeof(*s));
-	const struct net_listener_events events = { on_accepted, on_starved, s };
+	const struct stream_listener_events events = { on_accepted, on_starved, s, NULL };
+	const struct stream_listener_config at = { .at = config->listen };
 	int r;
 
 	assert(loop && config && ret && (config->routes || !config->n_routes));
@@ -235,7 +236,7 @@ int http_server_new(struct ev_loop *loop, const struct http_server_config *confi
 	TAILQ_INIT(&s->queue);
 	ev_timer_init(&s->asking, on_asking, 0, 0);
 	ev_timer_init(&s->drained, on_drained, 0, 0);
-	r = net_listener_open(&s->listener, loop, config->listen, &events);
+	r = stream_listener_open(&s->listener, loop, &at, &events);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(s);
@@ -249,7 +250,7 @@ void http_server_free(struct http_server *s)
 	if (!s)
 		return;
 	s->draining = false; /* whom it concerns is calling */
-	net_listener_close(&s->listener);
+	stream_listener_close(&s->listener);
 	while ((c = TAILQ_FIRST(&s->conns)))
 		http__conn_close(c);
 	ev_timer_stop(s->loop, &s->asking);
@@ -281,7 +282,7 @@ void http_server_drain(struct http_server *s, void (*done)(void *user), void *us
 	s->draining = true;
 	s->done = done;
 	s->done_user = user;
-	net_listener_drain(&s->listener);
+	stream_listener_drain(&s->listener);
 	for (c = TAILQ_FIRST(&s->conns); c; c = next) {
 		next = TAILQ_NEXT(c, all);
 		http__conn_drain(c);

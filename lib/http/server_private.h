@@ -5,7 +5,7 @@
 #include <sys/queue.h>
 
 #include "lib/http/server.h"
-#include "lib/net/listener.h"
+#include "lib/stream/listener.h"
 #include "lib/tls/tls.h"
 
 #define HTTP__READ_SIZE ((size_t)16 * 1024)
@@ -87,7 +87,7 @@ TAILQ_HEAD(http__conns, http__conn);
 struct http_server {
 	struct ev_loop *loop;
 	struct http_server_config config;
-	struct net_listener listener; /* closed once draining */
+	struct stream_listener listener; /* closed once draining */
 	struct http__conns conns;
 	struct http__conns ranks[HTTP__RANKS]; /* oldest first */
 	struct http__conns queue;	       /* whose streams are to be asked, in turn */

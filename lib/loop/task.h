@@ -4,9 +4,9 @@
  *
  * A turn of the loop is: poll, run the watchers that are ready, run tasks, poll again. Watchers of
  * the program's own purpose (timers of probes, signals) do their work directly. Everything that
- * others can cause in any amount (reading, TLS, decoding, handlers, writing, long answers) and every
- * long walk over the model is a task. All tasks of a loop share TASK_TURN_TIME in one turn, however
- * many there are, so that a busy client cannot delay the next poll.
+ * others can cause in any amount (reading, TLS, decoding, handlers, writing, long answers) and
+ * every long walk over the model is a task. All tasks of a loop share TASK_TURN_TIME in one turn,
+ * however many there are, so that a busy client cannot delay the next poll.
  *
  * A task waits until task_wake(). Its step then does a part of the work and says whether there is
  * more. Tasks run in the order in which they were woken; one with more to do goes to the end of the
@@ -63,8 +63,8 @@ static inline bool task_is_woken(const struct task *t)
 }
 
 /*
- * Whether the step under way is t's and has not cancelled it. A step asks this after a callback that
- * may have ended its owner; t itself is not looked at.
+ * Whether the step under way is t's and has not cancelled it. A step asks this after a callback
+ * that may have ended its owner; t itself is not looked at.
  */
 bool task_is_running(struct ev_loop *loop, const struct task *t);
 /* Whether the step that is running may do another part. False outside of steps. */

@@ -24,6 +24,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "lib/net/net.h"
+#include "lib/stream/stream_private.h"
 #include "lib/tls/tls.h"
 
 #define FLUSH_MAX ((size_t)256 * 1024) /* bytes in one call; TLS encrypts about 1 GB/s */
@@ -54,6 +55,8 @@ static int wanted_events(const struct stream *s)
 	switch ((enum stream_state)s->state) {
 	case STREAM_CONNECTING:
 		return EV_WRITE;
+	case STREAM_PROXY:
+		return stream__proxy_sends(s) ? EV_WRITE : EV_READ;
 	case STREAM_SECURING:
 		return tls_wants_write(s->tls) ? EV_WRITE : EV_READ;
 	case STREAM_OPEN:
@@ -311,6 +314,24 @@ static bool step_secure(struct stream *s, unsigned seen, struct ev_loop *loop)
 	return r < 0 ? tell_closed(s, loop, r) : tell_opened(s, loop);
 }
 
+/* What comes after the header, or without one after the connect. */
+static bool step_onward(struct stream *s, struct ev_loop *loop)
+{
+	if (!s->tls)
+		return tell_opened(s, loop);
+	s->state = STREAM_SECURING;
+	return step_secure(s, 0, loop);
+}
+
+static bool step_proxy(struct stream *s, unsigned seen, struct ev_loop *loop)
+{
+	int r = stream__proxy_step(s);
+
+	if (r == -EAGAIN)
+		return true;
+	return r < 0 ? tell_closed(s, loop, r) : step_onward(s, loop);
+}
+
 static bool step_connect(struct stream *s, unsigned seen, struct ev_loop *loop)
 {
 	int error = 0;
@@ -321,10 +342,10 @@ static bool step_connect(struct stream *s, unsigned seen, struct ev_loop *loop)
 	getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &error, &len);
 	if (error)
 		return tell_closed(s, loop, -error);
-	if (!s->tls)
-		return tell_opened(s, loop);
-	s->state = STREAM_SECURING;
-	return step_secure(s, 0, loop);
+	if (!s->proxy)
+		return step_onward(s, loop);
+	s->state = STREAM_PROXY;
+	return step_proxy(s, 0, loop);
 }
 
 /* The part of `seen` that the owner waits for. */
@@ -388,15 +409,17 @@ static bool step_failed(struct stream *s, unsigned seen, struct ev_loop *loop)
 }
 
 static bool (*const steps[])(struct stream *s, unsigned seen, struct ev_loop *loop) = {
-	[STREAM_CLOSED] = step_closed,	  [STREAM_CONNECTING] = step_connect,
-	[STREAM_SECURING] = step_secure,  [STREAM_OPEN] = step_open,
-	[STREAM_LINGERING] = step_linger, [STREAM_FAILED] = step_failed,
+	[STREAM_CLOSED] = step_closed, [STREAM_CONNECTING] = step_connect,
+	[STREAM_PROXY] = step_proxy,   [STREAM_SECURING] = step_secure,
+	[STREAM_OPEN] = step_open,     [STREAM_LINGERING] = step_linger,
+	[STREAM_FAILED] = step_failed,
 };
 
 /* On the way to OPEN a wake-up is kept until it can be told. */
 static bool is_on_its_way(const struct stream *s)
 {
-	return s->state == STREAM_CONNECTING || s->state == STREAM_SECURING;
+	return s->state == STREAM_CONNECTING || s->state == STREAM_PROXY ||
+	       s->state == STREAM_SECURING;
 }
 
 static bool step_state(struct stream *s, struct ev_loop *loop)
@@ -525,6 +548,7 @@ int stream_release(struct stream *s, struct tls **ret_tls)
 	if (fd >= 0)
 		ev_io_stop(loop_of(s), &s->io);
 	*ret_tls = TAKE_PTR(s->tls);
+	stream__proxy_free(s);
 	drop_out(s);
 	s->state = STREAM_CLOSED;
 	s->seen &= STREAM_WAKE;
@@ -608,7 +632,10 @@ void stream_linger(struct stream *s, int64_t ns)
 
 const char *stream_reason(const struct stream *s, int error)
 {
+	const char *header = stream__proxy_reason(s);
 	const char *word = s->tls ? tls_reason(s->tls) : "";
 
+	if (header)
+		return header;
 	return *word ? word : net_error_word(-error);
 }

@@ -9,7 +9,7 @@
  *
  * The way of a stream:
  *
- *	closed -> [CONNECTING] -> [SECURING] -> OPEN -> [LINGERING] -> closed
+ *	closed -> [CONNECTING] -> [PROXY] -> [SECURING] -> OPEN -> [LINGERING] -> closed
  *
  * stream_adopt() begins at OPEN, stream_connect() at CONNECTING. The owner of an OPEN stream says
  * with stream_want() what it waits for, and reads with stream_read() when it is told. Output is
@@ -25,9 +25,11 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include "base/addr.h"
 #include "base/str.h"
 #include "lib/loop/task.h"
 
+struct stream_proxy;
 struct tls;
 struct stream;
 
@@ -44,7 +46,10 @@ enum {
  * stream and may free its memory after stream_end().
  */
 struct stream_events {
-	/* Connected and secured: bytes can go both ways. After stream_connect(), stream_secure(). */
+	/*
+	 * Connected and secured: bytes can go both ways. After stream_connect(), stream_secure()
+	 * and stream_expect_proxy().
+	 */
 	void (*opened)(struct stream *s);
 	void (*ready)(struct stream *s, unsigned what);
 	/*
@@ -58,6 +63,7 @@ struct stream_events {
 enum stream_state {
 	STREAM_CLOSED, /* no socket */
 	STREAM_CONNECTING,
+	STREAM_PROXY, /* the header of the PROXY protocol comes, or goes */
 	STREAM_SECURING,
 	STREAM_OPEN,
 	STREAM_LINGERING,
@@ -68,7 +74,8 @@ enum stream_state {
 struct stream {
 	struct task task;
 	const struct stream_events *events;
-	struct tls *tls; /* NULL: plain */
+	struct tls *tls;	     /* NULL: plain */
+	struct stream__proxy *proxy; /* NULL: no header of the PROXY protocol */
 	ev_io io;
 	ev_timer deadline;
 	struct stream__out *out; /* NULL: nothing is queued, and no marks are set */
@@ -92,7 +99,7 @@ void stream_init(struct stream *s, struct ev_loop *loop, enum task_rank rank,
 /* Closes it and stops the deadline. No callback comes after this. Twice is fine. */
 void stream_end(struct stream *s);
 
-/* Takes a connected, non-blocking socket; or any other that the owner watches with stream_want(). */
+/* Takes a connected, non-blocking socket, or any that the owner watches with stream_want(). */
 void stream_adopt(struct stream *s, int fd);
 /*
  * Connects; opened() or closed() tells how it went. A failure of socket() or connect() itself is
@@ -103,6 +110,26 @@ void stream_connect(struct stream *s, const struct sockaddr *to, socklen_t len);
 void stream_fail(struct stream *s, int error);
 /* Takes tls, made for the stream's socket. The handshake follows; opened() tells. */
 void stream_secure(struct stream *s, struct tls *tls);
+/*
+ * The peer is a proxy that sends a header of the PROXY protocol first (lib/stream/proxy.h). Right
+ * after stream_adopt(); opened() follows when the header has come and, with stream_secure(), TLS is
+ * ready. What comes after the header is left for TLS or the owner. Without a whole and valid header
+ * the stream is closed with -EPROTO; the time is bounded by the owner's deadline.
+ */
+void stream_expect_proxy(struct stream *s);
+/*
+ * Sends a header of the PROXY protocol before everything else, TLS as well. Right after
+ * stream_connect(). -EINVAL or -EMSGSIZE of stream_proxy_format(); no header is sent then.
+ */
+int stream_send_proxy(struct stream *s, const struct stream_proxy *header);
+/* The header that has come, NULL when none has. Lives until the stream is closed or released. */
+const struct stream_proxy *stream_proxy_header(const struct stream *s);
+/*
+ * Addresses of the two sides: those of the header when it has some, else the socket's own. The
+ * errno of the socket, or -EAFNOSUPPORT for a Unix socket.
+ */
+int stream_peer(const struct stream *s, struct endpoint *ret);
+int stream_local(const struct stream *s, struct endpoint *ret);
 /* Closes the socket; drops what is queued. The deadline stays. The stream can be used again. */
 void stream_close(struct stream *s);
 /* The same by reset: the peer sees an error, and no TIME_WAIT is left. */
@@ -152,5 +179,8 @@ void stream_shutdown(struct stream *s);
  */
 void stream_linger(struct stream *s, int64_t ns);
 
-/* Words for an error of closed(), stream_read() or stream_send(); TLS's own where it has some. */
+/*
+ * Words for an error of closed(), stream_read() or stream_send(); those of the PROXY header or of
+ * TLS where there are some.
+ */
 const char *stream_reason(const struct stream *s, int error);

@@ -25,7 +25,7 @@ RELEASE = os.path.join(ROOT, 'build')
 PROGRAMS = {'maglevd': 'src/maglevd/maglevd', 'maglevc': 'src/maglevc/maglevc', 'maglevt': 'src/maglevt/maglevt',
             'maglevd-fake': 'tests/support/fake/maglevd-fake', 'vpp-standin': 'tests/support/vpp/vpp-standin',
             'maglevd-brisk': 'tests/support/vpp/maglevd-brisk', 'maglevd-frontend': 'src/frontend/maglevd-frontend',
-            'decap': 'bpf/decap.bpf.o'}
+            'decap': 'bpf/decap.bpf.o', 'proxy-peer': 'tests/support/proxy/proxy-peer'}
 PIPE = 1 << 20
 LEVELS = ('DEBUG', 'INFO', 'WARN', 'ERROR')
 

@@ -27,7 +27,9 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "lib/log/log.h"
+#include "lib/loop/backoff.h"
 #include "lib/loop/task.h"
 #include "src/maglevd/dataplane/drivers.h"
 #include "src/maglevd/dataplane/xdp/counters.h"
@@ -37,7 +39,10 @@
 
 #define LOOK_EVERY 1.0	/* s */
 #define COUNT_EVERY 5.0 /* s */
-#define RETRY_LAST 30	/* s between attempts to open that fail */
+
+/* Between attempts to open that fail: less and less often, as each may load the program. */
+static const struct backoff_policy retry_policy = { .first = NSEC_PER_SEC,
+						    .last = 30 * NSEC_PER_SEC };
 
 struct dataplane {
 	struct ev_loop *loop;
@@ -48,7 +53,7 @@ struct dataplane {
 	struct plane_set *set; /* NULL: not open */
 	bool connected;
 	struct plane_why problem; /* "": none */
-	unsigned retry, retry_in; /* s */
+	struct backoff retry;	  /* of opening and of making maps again */
 
 	struct plane_table table;
 	struct plane_run run;
@@ -149,30 +154,23 @@ static void load_next(const void *order, struct plane_report *report)
 	report->err = plane__load_next(o->folder, &o->sizes, &o->heirloom, &report->why);
 }
 
-/* Attempts become rarer, because each one may load the program. */
-static void put_off(struct dataplane *dp)
-{
-	dp->retry = dp->retry ? dp->retry * 2 : 1;
-	if (dp->retry > RETRY_LAST)
-		dp->retry = RETRY_LAST;
-	dp->retry_in = dp->retry;
-}
-
-/* Called once a second. */
-static bool is_put_off(struct dataplane *dp)
-{
-	if (dp->retry_in <= 1)
-		return false;
-	dp->retry_in--;
-	return true;
-}
-
 /* Gives the folder up, so that another maglevd can have it meanwhile. */
 static void open_failed(struct dataplane *dp, const struct plane_why *why)
 {
 	plane__folder_unlock(&dp->folder);
-	put_off(dp);
+	backoff_start(&dp->retry);
 	set_problem(dp, why);
+}
+
+static int start_loader(struct dataplane *dp, plane_job_fn work, const struct order *order)
+{
+	struct plane_loader *l = &dp->loader;
+
+	l->n_keep = 0;
+	l->keep[l->n_keep++] = dp->folder.lock;
+	if (order->heirloom.has_flows)
+		l->keep[l->n_keep++] = order->heirloom.flows.fd;
+	return plane__loader_start(l, work, order);
 }
 
 /* Starts the loader, unless it is running or was put off. on_opened() goes on. */
@@ -182,12 +180,12 @@ static void try_to_open(struct dataplane *dp)
 	struct plane_why why = { 0 };
 	int r;
 
-	if (plane__loader_busy(&dp->loader) || is_put_off(dp))
+	if (plane__loader_busy(&dp->loader) || backoff_waits(&dp->retry))
 		return;
 	r = plane__folder_lock(&dp->folder, &why);
 	if (r == 0) {
 		plane__sizes_for(dp->config, &order.sizes);
-		r = plane__loader_start(&dp->loader, load_first, &order);
+		r = start_loader(dp, load_first, &order);
 		if (r < 0)
 			plane__explain(&why, "cannot start a process: %s", strerror(-r));
 	}
@@ -199,7 +197,7 @@ static void try_to_open(struct dataplane *dp)
 static void remake_failed(struct dataplane *dp, const char *why)
 {
 	plane__remake_stop(&dp->remake);
-	put_off(dp);
+	backoff_start(&dp->retry);
 	log_error("xdp-remake-failed", LOG_S("pin", dp->folder.pin), LOG_S("error", why));
 }
 
@@ -223,7 +221,7 @@ static void ask_for_sizes(struct dataplane *dp)
 		(struct plane_heirloom){ .config = *m->config,
 					 .flows = m->map[PLANE_FLOWS],
 					 .has_flows = order.sizes.buckets == m->sizes.buckets };
-	r = plane__loader_start(&dp->loader, load_next, &order);
+	r = start_loader(dp, load_next, &order);
 	if (r < 0)
 		remake_failed(dp, strerror(-r));
 }
@@ -257,7 +255,7 @@ static void on_opened(struct dataplane *dp, const struct plane_report *report)
 		open_failed(dp, &why);
 		return;
 	}
-	dp->retry = dp->retry_in = 0;
+	backoff_reset(&dp->retry);
 	dp->set = plane__set_new(&maps, !report->loaded.adopted);
 	tell_loaded(dp, &report->loaded);
 	plane__links_tidy(&dp->links);
@@ -329,7 +327,7 @@ static void on_look(struct ev_loop *loop, ev_timer *w, int events)
 		attached = plane__links_check(&dp->links, &dp->set->maps);
 		if (!attached)
 			plane__links_explain(&dp->links, &why);
-		if (!is_put_off(dp))
+		if (!backoff_waits(&dp->retry))
 			ask_for_sizes(dp);
 	}
 	if (dp->set || dp->connected)
@@ -433,7 +431,7 @@ static void remake_done(struct dataplane *dp)
 {
 	const struct plane_sizes *s;
 
-	dp->retry = dp->retry_in = 0;
+	backoff_reset(&dp->retry);
 	dp->set = plane__remake_finish(&dp->remake, &dp->folder, &dp->links);
 	s = &dp->set->maps.sizes;
 	log_info("xdp-remade", LOG_S("pin", dp->folder.pin), LOG_U("vips", s->vips - 1),
@@ -530,10 +528,18 @@ static bool count_step(struct task *t)
 
 /* ---- the verbs ---- */
 
+static void on_retry(void *user)
+{
+	struct dataplane *dp = user;
+
+	ev_feed_event(dp->loop, &dp->look, EV_TIMER);
+}
+
 static void start_watching(struct dataplane *dp)
 {
 	task_init(&dp->work, dp->loop, TASK_ORDINARY, work_step);
 	task_init(&dp->count, dp->loop, TASK_ORDINARY, count_step);
+	backoff_init(&dp->retry, dp->loop, &retry_policy, on_retry, dp);
 	ev_timer_init(&dp->look, on_look, 0., LOOK_EVERY);
 	ev_init(&dp->resume, on_resume);
 	ev_init(&dp->next_count, on_next_count);
@@ -548,6 +554,7 @@ static void stop_watching(struct dataplane *dp)
 	ev_timer_stop(dp->loop, &dp->look);
 	ev_timer_stop(dp->loop, &dp->resume);
 	ev_timer_stop(dp->loop, &dp->next_count);
+	backoff_stop(&dp->retry);
 }
 
 static struct dataplane *plane_start(struct ev_loop *loop, const struct l4_config *config,
