@@ -25,7 +25,7 @@
 #include "src/maglevd/reconcile.h"
 #include "src/maglevd/reload.h"
 
-#define ITEMS_OF_PART 16 /* backends, frontends or counters; some microseconds each */
+#define ITEMS_OF_PART 64 /* backends, frontends or counters; a few microseconds each */
 
 struct maglevd_metrics {
 	struct maglevd_metrics_sources from;
