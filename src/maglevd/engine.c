@@ -38,6 +38,8 @@
 
 /* A reload with at most this many transitions tells them before engine_reload() returns. */
 #define TOLD_AT_ONCE 200
+/* Told at least in one step, also when urgent tasks leave no time; some microseconds each. */
+#define TOLD_OF_PART 16
 
 /* A transition that a reload brought. */
 struct transition {
@@ -455,7 +457,8 @@ static bool announce_step(struct task *t)
 
 	log_hold();
 	do {
-		tell_next(e);
+		for (int n = 0; n < TOLD_OF_PART && has_pending(e); n++)
+			tell_next(e);
 	} while (has_pending(e) && task_has_time(e->loop));
 	if (!has_pending(e))
 		end_pending(e);

@@ -66,7 +66,7 @@ void testing_pass(struct ev_loop *loop, double seconds)
 		ev_run(loop, EVRUN_ONCE);
 }
 
-static int64_t cpu_time(void)
+int64_t testing_cpu_time(void)
 {
 	struct timespec t;
 
@@ -77,13 +77,13 @@ static int64_t cpu_time(void)
 
 static void on_woken(struct ev_loop *loop, ev_check *w, int events)
 {
-	((struct testing_turns *)w->data)->began = cpu_time();
+	((struct testing_turns *)w->data)->began = testing_cpu_time();
 }
 
 static void on_about_to_poll(struct ev_loop *loop, ev_prepare *w, int events)
 {
 	struct testing_turns *t = w->data;
-	int64_t took = t->began ? cpu_time() - t->began : 0;
+	int64_t took = t->began ? testing_cpu_time() - t->began : 0;
 
 	t->longest = took > t->longest ? took : t->longest;
 	t->began = 0;

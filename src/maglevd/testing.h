@@ -16,7 +16,10 @@ bool testing_wait(struct ev_loop *loop, bool (*cond)(void *user), void *user);
 /* Turns the loop for that long: for showing that something does not happen. */
 void testing_pass(struct ev_loop *loop, double seconds);
 
-/* The longest turn of a loop, in CPU time: what other processes do in between does not count. */
+/* ns that this thread has used: what other processes do in between does not count. */
+int64_t testing_cpu_time(void);
+
+/* The longest turn of a loop, in CPU time. */
 struct testing_turns {
 	ev_prepare before;
 	ev_check after;
