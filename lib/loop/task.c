@@ -51,6 +51,14 @@ static void dequeue(struct task *t)
 	TAILQ_REMOVE(&t->queue->lines[t->rank], t, next);
 }
 
+/* The one step that others have when urgent tasks took all the time is not cut short. */
+static int64_t end_of_step(const struct task_queue *q, int64_t now)
+{
+	int64_t end = now + TASK_STEP_TIME;
+
+	return end < q->turn_ends || now >= q->turn_ends ? end : q->turn_ends;
+}
+
 static void run_step(struct task *t, int64_t now)
 {
 	struct task_queue *q = t->queue;
@@ -58,7 +66,7 @@ static void run_step(struct task *t, int64_t now)
 
 	dequeue(t);
 	q->running = t;
-	q->step_ends = now + TASK_STEP_TIME < q->turn_ends ? now + TASK_STEP_TIME : q->turn_ends;
+	q->step_ends = end_of_step(q, now);
 	more = t->step(t);
 	q->step_ends = 0;
 	if (more && q->running && !t->woken)
@@ -78,12 +86,22 @@ static struct task *choose(struct task_queue *q, int64_t now, bool *others_ran)
 	return TAILQ_FIRST(&q->lines[TASK_ORDINARY]);
 }
 
+/* A turn that was long before the tasks leaves them less time: a step, and at most the budget. */
+static int64_t end_of_turn(const struct task_queue *q, int64_t now)
+{
+	int64_t end = q->woke + 2 * TASK_TURN_TIME;
+
+	if (end > now + TASK_TURN_TIME)
+		return now + TASK_TURN_TIME;
+	return end > now + TASK_STEP_TIME ? end : now + TASK_STEP_TIME;
+}
+
 static void run_tasks(struct task_queue *q, int64_t now)
 {
 	bool others_ran = false;
 	struct task *t;
 
-	q->turn_ends = now + TASK_TURN_TIME;
+	q->turn_ends = end_of_turn(q, now);
 	while ((t = choose(q, now, &others_ran))) {
 		run_step(t, now);
 		now = loop_monotonic();

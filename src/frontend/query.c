@@ -25,7 +25,6 @@
 #include "wire/api_methods.h"
 
 #define TIMEOUT (5 * NSEC_PER_SEC)
-#define SLICE (1 * NSEC_PER_MSEC) /* of one turn, for each server */
 
 /* ---- lists ---- */
 
@@ -204,10 +203,7 @@ static void stop_reading(struct upstream__asking *a)
 /* In the next turn of the loop. */
 static void read_later(struct upstream *u)
 {
-	if (ev_is_active(&u->slice))
-		return;
-	ev_timer_set(&u->slice, 0., 0.);
-	ev_timer_start(u->loop, &u->slice);
+	task_wake(&u->reading);
 }
 
 static void on_content(struct str bytes, void *user)
@@ -310,28 +306,26 @@ static int read_on(struct upstream__asking *a)
 	return r;
 }
 
-void upstream__on_slice(struct ev_loop *loop, ev_timer *w, int revents)
+bool upstream__read_step(struct task *t)
 {
-	struct upstream *u = container_of(w, struct upstream, slice);
-	int64_t until = loop_monotonic() + SLICE;
+	struct upstream *u = container_of(t, struct upstream, reading);
 
 	for (unsigned i = 0; i < ARRAY_SIZE(queries); i++) {
 		while (u->asking[i].reading) {
-			if (loop_monotonic() >= until) {
-				read_later(u);
-				return;
-			}
+			if (!task_has_time(u->loop))
+				return true;
 			if (read_on(&u->asking[i]) < 0) {
 				upstream__lose(u, "its answer makes no sense");
-				return;
+				return false;
 			}
 		}
 	}
+	return false;
 }
 
 void upstream__forget(struct upstream *u)
 {
-	ev_timer_stop(u->loop, &u->slice);
+	task_cancel(&u->reading);
 	for (unsigned i = 0; i < ARRAY_SIZE(queries); i++) {
 		stop_reading(&u->asking[i]);
 		u->asking[i].under_way = false;

@@ -425,7 +425,7 @@ struct upstream *upstream_new(struct ev_loop *loop, const struct upstream_config
 	for (enum upstream__round i = 0; i < UPSTREAM__ROUNDS; i++)
 		pace_init(&u->rounds[i], loop, paces[i].gap, paces[i].period, begins[i]);
 	backoff_init(&u->rewatch, loop, &retry_policy, on_rewatch, u);
-	ev_init(&u->slice, upstream__on_slice);
+	task_init(&u->reading, loop, TASK_ORDINARY, upstream__read_step);
 	ev_init(&u->tell, upstream__on_tell);
 	u->scratch = arena_new();
 	backoff_init(&u->retry, loop, &retry_policy, on_retry, u);

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "lib/loop/backoff.h"
+#include "lib/loop/task.h"
 #include "lib/pb/pb.h"
 #include "proto/maglev.pb-c.h"
 #include "src/frontend/pace.h"
@@ -68,7 +69,7 @@ struct upstream {
 	struct pace rounds[UPSTREAM__ROUNDS];
 	unsigned pending[UPSTREAM__ROUNDS]; /* that have not been answered, or read */
 	struct upstream__asking asking[UPSTREAM__QUERIES];
-	ev_timer slice; /* of the reading */
+	struct task reading; /* reads long answers, piece by piece */
 	struct arena *scratch;
 	struct buf news, all_news;	 /* of the lists, while their round is under way */
 	VEC(struct upstream__late) late; /* the same; in the order in which they came */
@@ -88,8 +89,8 @@ extern const char *const upstream__keys[UPSTREAM_LISTS]; /* "frontends", ... */
 /* Opens the member of that key in an object that is being written. */
 void upstream__add_key(struct buf *out, const char *key);
 void upstream__begin(struct upstream *u, enum upstream__round round);
-/* For ev_timer slice. */
-void upstream__on_slice(struct ev_loop *loop, ev_timer *w, int revents);
+/* Of the task `reading`. */
+bool upstream__read_step(struct task *t);
 /* Drops whatever is under way or being read. */
 void upstream__forget(struct upstream *u);
 

@@ -8,8 +8,8 @@
  * happened. While nothing is under way it chooses, in this order: read the state back if the
  * picture is not trusted; send the global configuration if it differs; bring the next VIP of the
  * queue into line; take one more VIP of the full sync. So a full sync yields to a change of health
- * between any two VIPs. A long run of VIPs with nothing to do is cut into slices by a timer of zero
- * seconds.
+ * between any two VIPs. A long run of VIPs with nothing to do is spread over several steps of an
+ * urgent task.
  *
  * A picture is trusted from the read-back that made it until the connection goes or an operation
  * fails. A single-VIP sync needs no read-back, which makes a failover one round trip. Changes that
@@ -20,8 +20,8 @@
  * VIPs do not wait for it. Only when the state cannot be read back, or the global configuration is
  * not taken, does everything wait, for a timer of its own: the gate.
  *
- * What the engine tells only adds to the queue, and is acted upon in the next turn of the loop: one
- * result, one act or one reload is told in several parts, and nothing is written about half of it.
+ * What the engine tells only adds to the queue, and is acted upon in a step of the task: one result,
+ * one act or one reload is told in several parts, and nothing is written about half of it.
  *
  * Until the warm-up (core/l4/warmup) releases a frontend nothing is written for it; VIPs that are
  * not configured are removed only after the warm-up.
@@ -30,6 +30,7 @@
 
 #include <errno.h>
 
+#include "base/cleanup.h"
 #include "base/mem.h"
 #include "lib/log/log.h"
 #include "src/maglevd/reconcile_private.h"
@@ -137,9 +138,10 @@ static void on_unspared(void *user, const struct l4_backend_state *b)
 
 /* ---- timers, beginning and end ---- */
 
-static void on_again(struct ev_loop *loop, ev_timer *w, int events)
+static bool on_step(struct task *t)
 {
-	reconcile__step(w->data);
+	reconcile__step(container_of(t, struct reconcile, task));
+	return false;
 }
 
 static void on_gate(void *user)
@@ -183,10 +185,10 @@ static void init_timers(struct reconcile *r)
 	queue_init(&r->queue, r->loop, &spec);
 	backoff_init(&r->gate, r->loop, &reconcile__retry, on_gate, r);
 	backoff_init(&r->removal, r->loop, &reconcile__retry, on_removal, r);
-	ev_init(&r->again, on_again);
+	task_init(&r->task, r->loop, TASK_URGENT, on_step);
 	ev_init(&r->periodic, on_periodic);
 	ev_init(&r->warmup, on_warmup);
-	r->again.data = r->periodic.data = r->warmup.data = r;
+	r->periodic.data = r->warmup.data = r;
 }
 
 struct reconcile *reconcile_new(const struct reconcile_setup *setup)
@@ -221,7 +223,7 @@ void reconcile_free(struct reconcile *r)
 	if (!r)
 		return;
 	r->driver->stop(r->dp);
-	ev_timer_stop(r->loop, &r->again);
+	task_cancel(&r->task);
 	backoff_stop(&r->gate);
 	backoff_stop(&r->removal);
 	queue_stop(&r->queue);

@@ -7,6 +7,7 @@
 
 #include "lib/loop/backoff.h"
 #include "lib/loop/queue.h"
+#include "lib/loop/task.h"
 #include "src/maglevd/engine.h"
 #include "src/maglevd/plan.h"
 #include "src/maglevd/reconcile.h"
@@ -68,7 +69,8 @@ struct reconcile {
 	enum warmup_phase phase; /* last acted upon */
 	struct backoff gate; /* waits: reading back or the configuration failed, nothing is done */
 	struct backoff removal; /* waits: a VIP that is not configured could not be removed */
-	ev_timer again, periodic, warmup;
+	struct task task;	/* goes on with the work */
+	ev_timer periodic, warmup;
 };
 
 const struct l4_model *reconcile__model(const struct reconcile *r);
@@ -80,7 +82,7 @@ extern const struct backoff_policy reconcile__retry;
 
 /* Does what can be done now; called whenever something has happened. */
 void reconcile__step(struct reconcile *r);
-/* The same in the next turn of the loop. */
+/* The same in a step of the task. */
 void reconcile__step_soon(struct reconcile *r);
 bool reconcile__is_gated(struct reconcile *r);
 

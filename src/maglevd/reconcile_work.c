@@ -19,8 +19,6 @@
 #include "lib/log/log.h"
 #include "src/maglevd/reconcile_private.h"
 
-#define SLICE (2 * NSEC_PER_MSEC) /* of VIPs with nothing to do, before others get the loop */
-
 /* The data plane is on this machine and ours alone: there is no crowd that jitter would spread. */
 const struct backoff_policy reconcile__retry = { .first = 250 * NSEC_PER_MSEC,
 						 .last = 30 * NSEC_PER_SEC };
@@ -483,13 +481,11 @@ static bool may_work(struct reconcile *r)
 
 void reconcile__step_soon(struct reconcile *r)
 {
-	ev_timer_start(r->loop, &r->again);
+	task_wake(&r->task);
 }
 
 void reconcile__step(struct reconcile *r)
 {
-	int64_t until = loop_monotonic() + SLICE;
-
 	if (r->phase == WARMUP_HANDS_OFF) {
 		if (may_work(r) && waiters_any(&r->lookers))
 			observe(r);
@@ -498,7 +494,7 @@ void reconcile__step(struct reconcile *r)
 	while (may_work(r)) {
 		if (!step_once(r))
 			return;
-		if (loop_monotonic() > until) {
+		if (!task_has_time(r->loop)) {
 			reconcile__step_soon(r);
 			return;
 		}

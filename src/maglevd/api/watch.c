@@ -27,8 +27,7 @@
 #include "lib/pb/pb.h"
 #include "src/maglevd/api/watch_private.h"
 
-#define TURN (2 * NSEC_PER_MSEC) /* of the loop, for what is sent in slices, for all subscribers */
-#define PROBES_PERIOD 1.	 /* s */
+#define PROBES_PERIOD 1. /* s */
 
 /* ---- sending ---- */
 
@@ -40,7 +39,7 @@ static void unsubscribe(struct subscriber *s)
 	else
 		s->watch->end = s->back;
 	s->watch->stats.subscribers--;
-	ev_timer_start(s->watch->loop, &s->watch->soon); /* perhaps nobody wants the log any more */
+	task_wake(&s->watch->soon); /* perhaps nobody wants the log any more */
 	s->watch->n_probes -= s->probes;
 	if (!s->watch->n_probes)
 		ev_timer_stop(s->watch->loop, &s->watch->tick);
@@ -84,7 +83,7 @@ bool watch__send(struct subscriber *s)
 	if (grpc_send_encoded(s->call, (struct str){ shared->p, shared->n },
 			      (struct str){ (const char *)seq, n }) < 0) {
 		s->lagging = true;
-		ev_timer_start(s->watch->loop, &s->watch->soon);
+		task_wake(&s->watch->soon);
 		return false;
 	}
 	s->seq++;
@@ -130,7 +129,7 @@ static void mark_info(struct watch *w, size_t i)
 		if (!s->info)
 			continue;
 		stale_mark(&s->infos, i);
-		ev_timer_start(w->loop, &w->soon);
+		task_wake(&w->soon);
 	}
 }
 
@@ -179,7 +178,7 @@ static void on_tick(struct ev_loop *loop, ev_timer *t, int events)
 
 	for (struct subscriber *s = w->subscribers; s; s = s->next)
 		s->probes_due |= s->probes;
-	ev_timer_start(loop, &w->soon);
+	task_wake(&w->soon);
 }
 
 /* What waited was of the former configuration, and lists have to be read again anyway. */
@@ -334,18 +333,18 @@ static void on_backend(void *user, struct l4_backend_state *b, const struct heal
 	}
 }
 
-static void on_soon(struct ev_loop *loop, ev_timer *t, int events)
+static bool on_soon(struct task *t)
 {
-	struct watch *w = t->data;
-	int64_t until = loop_monotonic() + TURN;
+	struct watch *w = container_of(t, struct watch, soon);
 
 	watch__listen(w);
 	for (struct subscriber *s = w->subscribers, *next; s; s = next) {
 		next = s->next;
-		watch__serve(s, until);
+		watch__serve(s);
 		if (s->lagging)
 			drop(s);
 	}
+	return false; /* a subscriber that is not served to its end has woken it again */
 }
 
 /* ---- subscribers ---- */
@@ -401,7 +400,7 @@ void watch_subscribe(struct watch *w, struct grpc_call *call, const Maglev__Watc
 		ev_timer_again(w->loop, &w->tick);
 	reset_sets(w, s);
 	grpc_on_cancel(call, on_cancelled, s);
-	ev_timer_start(w->loop, &w->soon);
+	task_wake(&w->soon);
 }
 
 struct watch *watch_new(struct ev_loop *loop, struct engine *engine, struct reconcile *reconcile)
@@ -417,8 +416,7 @@ struct watch *watch_new(struct ev_loop *loop, struct engine *engine, struct reco
 	w->end = &w->subscribers;
 	w->arena = arena_new();
 	w->line = arena_new();
-	ev_timer_init(&w->soon, on_soon, 0., 0.);
-	w->soon.data = w;
+	task_init(&w->soon, loop, TASK_ORDINARY, on_soon);
 	ev_timer_init(&w->tick, on_tick, PROBES_PERIOD, PROBES_PERIOD);
 	w->tick.data = w;
 	w->observer = (struct engine_observer){ .backend = on_backend,
@@ -444,7 +442,7 @@ void watch_free(struct watch *w)
 	if (w->sink >= 0)
 		log_remove_sink(w->sink);
 	reconcile_observe(w->reconcile, NULL, NULL);
-	ev_timer_stop(w->loop, &w->soon);
+	task_cancel(&w->soon);
 	ev_timer_stop(w->loop, &w->tick);
 	free(w->refusal);
 	buf_free(&w->encoded);

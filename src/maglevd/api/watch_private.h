@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "lib/log/log.h"
+#include "lib/loop/task.h"
 #include "src/maglevd/api/stale.h"
 #include "src/maglevd/api/watch.h"
 #include "src/maglevd/engine.h"
@@ -46,10 +47,10 @@ struct watch {
 	struct watch_stats stats;
 	struct buf encoded;	    /* the event being sent */
 	struct arena *arena, *line; /* of the event being made; a log line may come in between */
-	ev_timer soon;	 /* the next turn: replays go on, the log is listened to as needed */
-	ev_timer tick;	 /* each second, while somebody wants probes */
-	size_t n_probes; /* subscribers that want them */
-	int sink;	 /* of the log; -1 while nobody wants it */
+	struct task soon;	    /* replays go on, the log is listened to as needed */
+	ev_timer tick;		    /* each second, while somebody wants probes */
+	size_t n_probes;	    /* subscribers that want them */
+	int sink;		    /* of the log; -1 while nobody wants it */
 
 	/* what came of the last attempt to load a configuration */
 	struct api_config_news loaded; /* without config and replay */
@@ -72,6 +73,6 @@ void watch__listen(struct watch *w);
 
 /* watch_turns.c */
 /* Sends what may take long: the replay, then infos and results of probes that wait. */
-void watch__serve(struct subscriber *s, int64_t until);
+void watch__serve(struct subscriber *s);
 /* Whether the replay has told of this name already, so that its events belong into the stream. */
 bool watch__was_told(const struct subscriber *s, enum watch__replay kind, const char *name);

@@ -172,12 +172,12 @@ static void on_drained(void *user)
 {
 	struct subscriber *s = user;
 
-	ev_timer_start(s->watch->loop, &s->watch->soon);
+	task_wake(&s->watch->soon);
 }
 
-void watch__serve(struct subscriber *s, int64_t until)
+void watch__serve(struct subscriber *s)
 {
-	while (has_more(s) && loop_monotonic() < until) {
+	while (has_more(s) && task_has_time(s->watch->loop)) {
 		if (grpc_queued(s->call) > QUEUED) {
 			grpc_on_drained(s->call, on_drained, s);
 			return;
@@ -186,5 +186,5 @@ void watch__serve(struct subscriber *s, int64_t until)
 			return;
 	}
 	if (has_more(s))
-		ev_timer_start(s->watch->loop, &s->watch->soon);
+		task_wake(&s->watch->soon);
 }
