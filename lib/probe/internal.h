@@ -62,9 +62,11 @@ struct probe {
 	struct probe__answer *answer;
 	struct tls_session *session;
 	int64_t full_handshake; /* when the certificate was last seen */
-	uint64_t cookie;	/* of the echo */
-	ino_t place;		/* the namespace of a kept connection */
-	uint16_t sequence;	/* of the echo */
+	union {
+		uint64_t cookie; /* of the echo */
+		ino_t place;	 /* the namespace of a kept connection; echoes have none */
+	};
+	uint16_t sequence; /* of the echo */
 	uint16_t status;
 	uint8_t state;
 	uint8_t questions; /* that have ended; wraps */
