@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The routes, who may change anything, certificates, and what is counted. The methods are those of
- * wire/api_methods.h; their handlers are in read.c, operate.c, config.c and dataplane.c. Each handler
- * that changes something asks api__may_change() first. Long answers are made in answer.c.
+ * wire/api_methods.h; their handlers are in read.c, operate.c, config.c and dataplane.c. Each
+ * handler that changes something asks api__may_change() first. Long answers are made in answer.c.
  */
 #include "src/maglevd/api/api.h"
 
