@@ -2,9 +2,9 @@
 /*
  * items: what events say of single backends and frontends.
  *
- * An item that an event tells of replaces the one that is kept, and browsers are sent what is not as
- * it was. Changes that come within a moment are told together: a reload or an outage changes many
- * items at once, and browsers have to keep up.
+ * An item that an event tells of replaces the one that is kept, and browsers are sent what is not
+ * as it was. Changes that come within a moment are told together: a reload or an outage changes
+ * many items at once, and browsers have to keep up.
  *
  * While lists are being read, the answer may be older than an event that comes before it, or newer.
  * So events wait until the lists are there and are applied after them. Every change is followed by

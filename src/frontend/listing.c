@@ -167,20 +167,40 @@ static struct listing_item *find(struct listing *l, const char *name)
 	return NULL;
 }
 
-/* The item's text with some of its members replaced. */
-static void write_merged(struct str kept, struct str fields, struct buf *out)
+/*
+ * Replaces some members of the item's text. This happens with every probe, so the difference is
+ * written along the way instead of comparing two whole texts.
+ */
+static bool merge(struct listing *l, struct buf *kept, struct str fields, struct buf *out)
 {
+	size_t start = out->n, changed = 0;
 	struct members old, new;
+	struct buf spare = *kept;
 
-	members_split(&old, kept);
+	members_split(&old, text_of(kept));
 	members_split(&new, fields);
+	add_separator(out, 0);
 	buf_addc(out, '{');
+	members_add(out, old.items[0].key, old.items[0].value);
+	buf_addc(&l->spare, '{');
 	for (size_t i = 0; i < old.n; i++) {
 		const struct member *fresh = members_find(&new, old.items[i].key);
+		bool differs = fresh && !str_eq(fresh->value, old.items[i].value);
 
-		members_add(out, old.items[i].key, fresh ? fresh->value : old.items[i].value);
+		members_add(&l->spare, old.items[i].key, (fresh ? fresh : &old.items[i])->value);
+		changed += differs;
+		if (differs)
+			members_add(out, fresh->key, fresh->value);
 	}
+	buf_addc(&l->spare, '}');
 	buf_addc(out, '}');
+	if (!changed) {
+		out->n = start;
+		return false;
+	}
+	*kept = l->spare;
+	l->spare = spare;
+	return true;
 }
 
 bool listing_apply(struct listing *l, const struct listing_news *news, struct buf *out)
@@ -190,10 +210,9 @@ bool listing_apply(struct listing *l, const struct listing_news *news, struct bu
 	if (!item)
 		return false;
 	l->spare.n = 0;
-	if (news->whole)
-		buf_add(&l->spare, news->json.p, news->json.n);
-	else
-		write_merged(text_of(&item->json), news->json, &l->spare);
+	if (!news->whole)
+		return merge(l, &item->json, news->json, out);
+	buf_add(&l->spare, news->json.p, news->json.n);
 	return replace_by_spare(l, &item->json, out);
 }
 

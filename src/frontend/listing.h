@@ -46,9 +46,9 @@ void listing_begin(struct listing *l);
 /* The next item. */
 void listing_put(struct listing *l, const ProtobufCMessage *item);
 /*
- * That was the last item. What changed is added to out as a JSON array: for each item that did its name
- * and the fields that are not as they were (null: not there any more), or all items; nothing when
- * nothing changed.
+ * That was the last item. What changed is added to out as a JSON array: for each item that did its
+ * name and the fields that are not as they were (null: not there any more), or all items; nothing
+ * when nothing changed.
  */
 enum listing_change listing_end(struct listing *l, struct buf *out);
 /*

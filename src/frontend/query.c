@@ -7,12 +7,12 @@
  * and its pace says when it begins again: lists only when an event, or the end of a stream of
  * events, makes that necessary; the rest, of which there are no events, from time to time.
  *
- * Lists have to be answered: a server that refuses them is of no use. So is one that does not answer
- * in time when it is asked for them or for what it knows of VPP, which it has in memory and is asked
- * for each second. The data plane may have nothing to say, which is then shown as such.
+ * Lists have to be answered: a server that refuses them is of no use. So is one that does not
+ * answer in time when it is asked for them or for what it knows of VPP, which it has in memory and
+ * is asked for each second. The data plane may have nothing to say, which is then shown as such.
  *
- * Ten thousand backends would hold the loop for too long. So an answer is kept as its bytes and read
- * in slices, one piece after the other, whatever its length.
+ * Ten thousand backends would hold the loop for too long. So an answer is kept as its bytes and
+ * read in slices, one piece after the other, whatever its length.
  */
 #include <assert.h>
 

@@ -2,10 +2,10 @@
 /*
  * upstream: one maglevd: a connection, the stream of its events, and what it last said.
  *
- * Each has its own connection, calls and timers on the one loop, and shares nothing with the others.
- * While it cannot be reached, or does not answer in time, it is marked so, what it last said stays,
- * and a new connection is tried every second. All state is the server's (NFR-5.4); what is kept here
- * is a copy.
+ * Each has its own connection, calls and timers on the one loop, and shares nothing with the
+ * others. While it cannot be reached, or does not answer in time, it is marked so, what it last
+ * said stays, and a new connection is tried every second. All state is the server's (NFR-5.4); what
+ * is kept here is a copy.
  */
 #pragma once
 

@@ -46,7 +46,7 @@ struct reconcile_event {
 	const uint64_t *ops; /* LB_OP_KINDS of them; NULL in all other events */
 };
 
-/* Called from the loop; the event lives during the call. Nothing of reconcile may be called back. */
+/* The event lives during the call, from which the reconciler may be read but not asked to act. */
 typedef void (*reconcile_observer_fn)(const struct reconcile_event *event, void *user);
 
 struct reconcile_setup {

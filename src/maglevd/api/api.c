@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The routes, the rule for which clients may change anything, certificates, and counters of calls.
- * The methods are those of wire/api_methods.h; their handlers are in read.c, operate.c, config.c and
- * dataplane.c. Each handler that changes something calls api__may_change() first. Long answers are
- * made in answer.c, events in watch.c.
+ * The methods are those of wire/api_methods.h; their handlers are in read.c, operate.c, config.c
+ * and dataplane.c. Each handler that changes something calls api__may_change() first. Long answers
+ * are made in answer.c, events in watch.c.
  */
 #include "src/maglevd/api/api.h"
 

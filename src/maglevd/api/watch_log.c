@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Log lines as events. Lines that are logged while a line is being sent go to standard output and do
- * not become events: lib/log does not call a sink from within a sink.
+ * Log lines as events. Lines that are logged while a line is being sent go to standard output and
+ * do not become events: lib/log does not call a sink from within a sink.
  */
 #include "base/units.h"
 #include "src/maglevd/api/watch_private.h"

@@ -149,7 +149,7 @@ describe('an event of the data plane', () => {
 
 it('an event of a kind that is not known changes nothing', () => {
 	const before = world();
-	const unknown = { ...event('log', {}), type: 'weather' } as unknown as StreamEvent;
+	const unknown = { ...event('counters', null), type: 'weather' } as unknown as StreamEvent;
 	expect(reduce(before, unknown)).toBe(before);
 });
 
