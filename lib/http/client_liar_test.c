@@ -382,7 +382,8 @@ static void a_connection_that_does_not_come_is_given_up(void **state)
 	sa.sin_port = htons(l.port);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-		connect(fds[i], (struct sockaddr *)&sa, sizeof(sa));
+		assert_int_equal(connect(fds[i], (struct sockaddr *)&sa, sizeof(sa)), -1);
+		assert_int_equal(errno, EINPROGRESS);
 	}
 	c = to(&l, "GET");
 	c.connect_timeout = 50 * NSEC_PER_MSEC;

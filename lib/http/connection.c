@@ -29,8 +29,8 @@
 #include "lib/http/server_private.h"
 
 #define LINGER_TIME (1 * NSEC_PER_SEC)
-#define DRAIN_LINGER_TIME (300 * NSEC_PER_MSEC)	   /* the same while the server drains */
-#define DRAIN_HANDSHAKE_TIME (300 * NSEC_PER_MSEC) /* for a handshake that it finds under way */
+/* While the server drains: to close after the last answer, or to finish a handshake. */
+#define DRAIN_PATIENCE (300 * NSEC_PER_MSEC)
 
 enum step { AGAIN, WAIT, CLOSE };
 
@@ -444,7 +444,7 @@ static enum step step_linger(struct http__conn *c)
 		return WAIT;
 	if (c->peer_closed)
 		return CLOSE;
-	stream_linger(&c->stream, c->server->draining ? DRAIN_LINGER_TIME : LINGER_TIME);
+	stream_linger(&c->stream, c->server->draining ? DRAIN_PATIENCE : LINGER_TIME);
 	return WAIT;
 }
 
@@ -619,8 +619,6 @@ void http__conn_drain(struct http__conn *c)
 
 	if ((c->state == HTTP__IDLE && !has_unread(c)) || waits)
 		http__conn_close(c);
-	else if (!c->secured)
-		set_deadline(c, DRAIN_HANDSHAKE_TIME);
-	else if (c->stream.state == STREAM_LINGERING)
-		set_deadline(c, DRAIN_LINGER_TIME);
+	else if (!c->secured || c->stream.state == STREAM_LINGERING)
+		set_deadline(c, DRAIN_PATIENCE);
 }

@@ -100,11 +100,13 @@ static struct str slice(const struct buf *b)
 static void check_trailers(const struct fed *f)
 {
 	struct http_header found[HTTP_HEADERS_MAX];
-	char *copy = malloc(f->trailers.n);
+	char *copy;
 	int r;
 
-	if (f->trailers.n)
-		memcpy(copy, f->trailers.p, f->trailers.n);
+	if (!f->trailers.n)
+		return;
+	copy = malloc(f->trailers.n);
+	memcpy(copy, f->trailers.p, f->trailers.n);
 	r = http_parse_trailers(copy, f->trailers.n, found);
 	check(f->trailers.n <= HTTP_TRAILERS_MAX && r <= HTTP_HEADERS_MAX);
 	for (int i = 0; i < r; i++)
