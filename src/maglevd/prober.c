@@ -41,8 +41,8 @@
 
 struct check {
 	struct arena *arena;
-	struct l4_check config; /* a copy with its own strings */
-	const char *netns;	/* the same */
+	const struct l4_check *config; /* both are copies in arena */
+	const char *netns;
 	struct probe_code_range *codes;
 	struct regex *body;
 	size_t refs;
@@ -84,31 +84,20 @@ static const struct prober_counts no_counts = { .duration.bounds = &duration_bou
 
 /* ---- checks, shared by their workers ---- */
 
-static char *copy_text(struct arena *a, const char *s)
-{
-	return s ? arena_strdup(a, s) : NULL;
-}
-
 static struct check *check_new(const struct l4_check *config, const char *netns)
 {
 	struct arena *a = arena_new();
 	struct check *c = arena_new_of(a, struct check);
+	const struct l4_codes *codes = &config->http.codes;
 	char reason[REGEX_REASON_SIZE];
 
 	c->arena = a;
-	c->config = *config;
-	c->config.name = arena_strdup(a, config->name);
-	c->netns = copy_text(a, netns);
-	c->config.http.path = copy_text(a, config->http.path);
-	c->config.http.host = copy_text(a, config->http.host);
-	c->config.http.server_name = copy_text(a, config->http.server_name);
-	c->config.http.regexp = copy_text(a, config->http.regexp);
-	c->config.http.codes = arena_copy(a, config->http.codes,
-					  config->http.n_codes * sizeof(*config->http.codes));
-	c->codes = arena_array_of(a, config->http.n_codes, struct probe_code_range);
-	for (size_t i = 0; i < config->http.n_codes; i++)
-		c->codes[i] = (struct probe_code_range){ config->http.codes[i].first,
-							 config->http.codes[i].last };
+	c->config = l4_check_copy(config, a);
+	c->netns = netns ? arena_strdup(a, netns) : NULL;
+	c->codes = arena_array_of(a, codes->n, struct probe_code_range);
+	for (size_t i = 0; i < codes->n; i++)
+		c->codes[i] =
+			(struct probe_code_range){ codes->items[i].first, codes->items[i].last };
 	if (config->http.regexp) {
 		int r = regex_compile(config->http.regexp, &c->body, reason, sizeof(reason));
 
@@ -120,7 +109,7 @@ static struct check *check_new(const struct l4_check *config, const char *netns)
 
 static bool is_check(const struct check *c, const struct l4_check *config, const char *netns)
 {
-	return l4_check_equal(&c->config, config) && cstr_eq(c->netns, netns);
+	return l4_check_equal(c->config, config) && cstr_eq(c->netns, netns);
 }
 
 static struct check *check_ref(struct prober *p, const struct l4_check *config)
@@ -130,7 +119,7 @@ static struct check *check_ref(struct prober *p, const struct l4_check *config)
 
 	if (!c || !is_check(c, config, netns)) {
 		c = check_new(config, netns);
-		map_put(&p->checks, c->config.name, c);
+		map_put(&p->checks, c->config->name, c);
 	}
 	c->refs++;
 	return c;
@@ -140,8 +129,8 @@ static void check_unref(struct prober *p, struct check *c)
 {
 	if (!c || --c->refs)
 		return;
-	if (map_get(&p->checks, c->config.name) == c)
-		map_remove(&p->checks, c->config.name);
+	if (map_get(&p->checks, c->config->name) == c)
+		map_remove(&p->checks, c->config->name);
 	regex_free(c->body);
 	arena_free(c->arena);
 }
@@ -157,7 +146,7 @@ static const enum probe_kind probe_kinds[] = {
 
 static struct probe_spec spec_of(const struct worker *w)
 {
-	const struct l4_check *c = &w->check->config;
+	const struct l4_check *c = w->check->config;
 
 	return (struct probe_spec){
 		.kind = probe_kinds[c->type],
@@ -169,7 +158,7 @@ static struct probe_spec spec_of(const struct worker *w)
 		.host = c->http.host,
 		.user_agent = w->prober->user_agent,
 		.codes = w->check->codes,
-		.n_codes = c->http.n_codes,
+		.n_codes = c->http.codes.n,
 		.body = w->check->body,
 		.server_name = c->http.server_name,
 		.insecure_skip_verify = c->http.insecure_skip_verify,
@@ -185,8 +174,8 @@ static void arm(struct worker *w, int64_t planned, int64_t now)
 
 static int64_t interval_of(const struct worker *w)
 {
-	return schedule_interval(&w->check->config.schedule, &w->backend->health,
-				 &w->check->config.rule);
+	return schedule_interval(&w->check->config->schedule, &w->backend->health,
+				 &w->check->config->rule);
 }
 
 static void arm_next(struct worker *w)
@@ -199,7 +188,7 @@ static void arm_next(struct worker *w)
 
 static void note(struct worker *w, const struct probe_outcome *outcome)
 {
-	enum health_code code = outcome_code(probe_kinds[w->check->config.type], outcome);
+	enum health_code code = outcome_code(probe_kinds[w->check->config->type], outcome);
 	const struct engine_result result = { .code = code,
 					      .local = probe_outcome_is_local(outcome),
 					      .reason = outcome->reason,
@@ -208,7 +197,7 @@ static void note(struct worker *w, const struct probe_outcome *outcome)
 	w->counts.by_code[code]++;
 	metrics_observe(&w->counts.duration, loop_seconds(outcome->rtt));
 	log_debug("probe-done", LOG_S("backend", w->backend->name),
-		  LOG_S("type", l4_check_type_name(w->check->config.type)),
+		  LOG_S("type", l4_check_type_name(w->check->config->type)),
 		  LOG_S("code", health_code_name(code)), LOG_T("duration", outcome->rtt),
 		  LOG_U("status", outcome->status),
 		  LOG_S("reason", *outcome->reason ? outcome->reason : NULL));
@@ -264,7 +253,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	w->prober->stats.started++;
 	w->prober->stats.late += w->began - w->planned > w->interval / 20;
 	log_debug("probe-start", LOG_S("backend", w->backend->name),
-		  LOG_S("type", l4_check_type_name(w->check->config.type)));
+		  LOG_S("type", l4_check_type_name(w->check->config->type)));
 	probe_start(w->probe);
 }
 
