@@ -2,24 +2,23 @@
 /*
  * A load is made in one arena: the errors and the configuration live there and die together. The
  * document they were made of is as large as all the rest and goes before the load is handed out.
- * snapshot_load() makes it in the calling process. The loader makes it in a child, inside a shared
- * arena that the parent mapped before it forked; the struct snapshot_load is the first thing in it,
- * so the parent knows where to look when the child has exited with 0.
+ * snapshot_load() makes it in the calling process. The loader makes it in a job, inside a shared
+ * arena that the parent mapped before; the struct snapshot_load is the first thing in it, so the
+ * parent knows where to look when the job is done.
  *
- * The child calls only pure code: no log, no loop, no descriptors but the file it reads.
+ * The job calls only pure code: no log, no loop, no descriptors but the file it reads.
  */
 #include "src/maglevd/snapshot.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "core/l4/validate.h"
+#include "lib/loop/job.h"
 #include "lib/regex/regex.h"
 #include "lib/yaml/yaml_file.h"
 #include "wire/config_yaml.h"
@@ -101,50 +100,32 @@ struct snapshot_loader {
 	struct ev_loop *loop;
 	snapshot_loaded_fn done;
 	void *user;
-	struct snapshot_load *load; /* being made by the child; NULL when idle */
-	pid_t pid;
-	ev_child child;
-	ev_timer deadline; /* no longer active: the child took too long and was killed */
+	const struct snapshot_source *source; /* the caller's: only the child may read it */
+	struct snapshot_load *load;	      /* being made by the child; NULL when idle */
+	struct job *job;		      /* while there is a load */
 };
 
-static void finish(struct snapshot_loader *l, const char *reason)
+static int work(int out, void *user)
 {
-	struct snapshot_load *load = TAKE_PTR(l->load);
+	struct snapshot_loader *l = user;
 
-	ev_child_stop(l->loop, &l->child);
-	ev_timer_stop(l->loop, &l->deadline);
-	if (reason) {
-		snapshot_load_free(load);
-		load = NULL;
-	}
-	l->done(l->user, load, reason);
+	load_run(l->load, l->source);
+	return 0;
 }
 
-static void on_child_exit(struct ev_loop *loop, ev_child *w, int events)
+static void on_done(const struct job_result *result, void *user)
 {
-	struct snapshot_loader *l = w->data;
+	struct snapshot_loader *l = user;
+	struct snapshot_load *load = TAKE_PTR(l->load);
 	char reason[80];
 
-	if (WIFEXITED(w->rstatus) && WEXITSTATUS(w->rstatus) == 0) {
-		finish(l, NULL);
+	if (result->end == JOB_DONE) {
+		l->done(l->user, load, NULL);
 		return;
 	}
-	if (!ev_is_active(&l->deadline)) {
-		finish(l, "reading the configuration took too long");
-		return;
-	}
-	snprintf(reason, sizeof(reason), "reading the configuration ended by %s %d",
-		 WIFSIGNALED(w->rstatus) ? "signal" : "exit code",
-		 WIFSIGNALED(w->rstatus) ? WTERMSIG(w->rstatus) : WEXITSTATUS(w->rstatus));
-	finish(l, reason);
-}
-
-/* The exit that follows is reported by on_child_exit(). */
-static void on_deadline(struct ev_loop *loop, ev_timer *w, int events)
-{
-	struct snapshot_loader *l = w->data;
-
-	kill(l->pid, SIGKILL);
+	snapshot_load_free(load);
+	snprintf(reason, sizeof(reason), "reading the configuration %s", result->reason);
+	l->done(l->user, NULL, reason);
 }
 
 struct snapshot_loader *snapshot_loader_new(struct ev_loop *loop, snapshot_loaded_fn done,
@@ -155,9 +136,6 @@ struct snapshot_loader *snapshot_loader_new(struct ev_loop *loop, snapshot_loade
 	l->loop = loop;
 	l->done = done;
 	l->user = user;
-	ev_init(&l->child, on_child_exit);
-	ev_init(&l->deadline, on_deadline);
-	l->child.data = l->deadline.data = l;
 	return l;
 }
 
@@ -166,10 +144,7 @@ void snapshot_loader_free(struct snapshot_loader *l)
 	if (!l)
 		return;
 	if (l->load) {
-		ev_child_stop(l->loop, &l->child);
-		ev_timer_stop(l->loop, &l->deadline);
-		kill(l->pid, SIGKILL);
-		waitpid(l->pid, NULL, 0);
+		job_cancel(l->job);
 		snapshot_load_free(l->load);
 	}
 	free(l);
@@ -182,28 +157,21 @@ bool snapshot_loader_busy(const struct snapshot_loader *l)
 
 int snapshot_loader_start(struct snapshot_loader *l, const struct snapshot_source *source)
 {
+	double limit = source->limit > 0. ? source->limit : SNAPSHOT_LIMIT;
+	const struct job_spec spec = {
+		.work = work, .done = on_done, .user = l, .timeout = (int64_t)(limit * NSEC_PER_SEC)
+	};
 	struct arena *arena;
+	int r;
 
 	assert(!l->load);
 	arena = arena_new_shared(ARENA_LIMIT);
 	if (!arena)
 		return -ENOMEM;
 	l->load = load_new(arena);
-
-	l->pid = fork();
-	if (l->pid == 0) {
-		load_run(l->load, source);
-		_exit(0);
-	}
-	if (l->pid < 0) {
-		int err = -errno;
-
+	l->source = source;
+	r = job_start(l->loop, &spec, &l->job);
+	if (r < 0)
 		snapshot_load_free(TAKE_PTR(l->load));
-		return err;
-	}
-	ev_child_set(&l->child, l->pid, 0);
-	ev_child_start(l->loop, &l->child);
-	ev_timer_set(&l->deadline, source->limit > 0. ? source->limit : SNAPSHOT_LIMIT, 0.);
-	ev_timer_start(l->loop, &l->deadline);
-	return 0;
+	return r;
 }

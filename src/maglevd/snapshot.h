@@ -4,8 +4,8 @@
  *
  * Parsing and checking ten thousand backends takes longer than a loop may stand still. So a reload
  * reads the file in a child process, which builds the snapshot in memory that both share and then
- * exits: the parent gets it whole, at the same address, without copying. Whatever the file makes
- * the parser do, the daemon that is running is not there when it happens.
+ * exits: the parent gets it whole, at the same address, without copying. A file that crashes the
+ * parser or makes it run forever does not harm the daemon.
  */
 #pragma once
 
@@ -52,8 +52,7 @@ void snapshot_free(struct snapshot *s);
 
 /*
  * The same in a child process. done gets the load (its own from then on), or NULL with a reason
- * when the child died or took too long. One at a time per loader; the default loop is needed for
- * child watchers.
+ * when the child died or took too long. One at a time per loader.
  */
 struct snapshot_loader;
 typedef void (*snapshot_loaded_fn)(void *user, struct snapshot_load *load, const char *reason);

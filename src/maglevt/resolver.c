@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * resolver: parent and child talk over a socket pair that keeps messages apart. A question is an
- * address as text, or "." for this machine; the answer is the question, a space, and the name if
- * there is one. The child answers one after the other; the parent asks each only once.
+ * resolver: a job without a deadline. Parent and child talk over a socket pair that keeps messages
+ * apart. A question is an address as text, or "." for this machine; the answer is the question, a
+ * space, and the name if there is one. The child answers the questions in order; the parent asks
+ * each only once.
  */
 #include "src/maglevt/resolver.h"
 
 #include <fcntl.h>
 #include <netdb.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,14 +19,14 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "lib/loop/child.h"
+#include "lib/loop/job.h"
 
 #define MESSAGE_MAX 512
 
 struct resolver {
 	struct ev_loop *loop;
-	bool serves; /* there is a child */
-	int child;
+	struct job *job; /* NULL: there is no child */
+	int child_end;	 /* of the socket pair; open here only while the job starts */
 	ev_io answers;
 	struct map names; /* address → name, "" for none or not yet */
 	struct arena *arena;
@@ -65,15 +64,13 @@ static void find_host(char *ret, size_t size)
 	snprintf(ret, size, "%s", name);
 }
 
-__attribute__((noreturn)) static void serve(int fd)
+static int serve(int out, void *user)
 {
-	static const int usual[] = { SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP };
+	const struct resolver *r = user;
 	char question[MESSAGE_MAX], name[NI_MAXHOST], answer[2 * MESSAGE_MAX + NI_MAXHOST];
+	int fd = r->child_end;
 	ssize_t n;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
-		sigaction(usual[i], &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
 	while ((n = recv(fd, question, sizeof(question) - 1, 0)) > 0) {
 		question[n] = '\0';
 		if (question[0] == '.')
@@ -84,7 +81,7 @@ __attribute__((noreturn)) static void serve(int fd)
 		if (send(fd, answer, (size_t)n, MSG_NOSIGNAL) < 0)
 			break;
 	}
-	_exit(0);
+	return 0;
 }
 
 /* ---- the parent ---- */
@@ -92,7 +89,7 @@ __attribute__((noreturn)) static void serve(int fd)
 /* False while the child has more questions than its socket holds. */
 static bool ask(struct resolver *r, const char *question)
 {
-	return r->serves && send(r->answers.fd, question, strlen(question), MSG_NOSIGNAL) >= 0;
+	return r->job && send(r->answers.fd, question, strlen(question), MSG_NOSIGNAL) >= 0;
 }
 
 static void take_answer(struct resolver *r, char *answer)
@@ -123,23 +120,37 @@ static void on_answers(struct ev_loop *loop, ev_io *w, int revents)
 	}
 }
 
+static void stop_answers(struct resolver *r)
+{
+	ev_io_stop(r->loop, &r->answers);
+	close(r->answers.fd);
+}
+
+/* There are no names from now on. */
+static void on_ended(const struct job_result *result, void *user)
+{
+	struct resolver *r = user;
+
+	r->job = NULL;
+	stop_answers(r);
+}
+
 static void start_child(struct resolver *r)
 {
-	int pair[2], forked;
+	const struct job_spec spec = {
+		.work = serve, .done = on_ended, .user = r, .keep = &r->child_end, .n_keep = 1
+	};
+	int pair[2], started;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return;
-	forked = child_fork(&r->child);
-	if (forked == 0) {
-		close(pair[0]);
-		serve(pair[1]);
-	}
+	r->child_end = pair[1];
+	started = job_start(r->loop, &spec, &r->job);
 	close(pair[1]);
-	if (forked < 0) {
+	if (started < 0) {
 		close(pair[0]);
 		return;
 	}
-	r->serves = true;
 	fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	ev_io_init(&r->answers, on_answers, pair[0], EV_READ);
 	ev_io_start(r->loop, &r->answers);
@@ -159,10 +170,9 @@ struct resolver *resolver_new(struct ev_loop *loop)
 
 void resolver_free(struct resolver *r)
 {
-	if (r->serves) {
-		ev_io_stop(r->loop, &r->answers);
-		close(r->answers.fd);
-		child_end(r->child);
+	if (r->job) {
+		job_cancel(r->job);
+		stop_answers(r);
 	}
 	map_free(&r->names);
 	arena_free(r->arena);

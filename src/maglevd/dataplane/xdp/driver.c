@@ -180,6 +180,17 @@ static void open_failed(struct dataplane *dp, const struct plane_why *why)
 	set_problem(dp, why);
 }
 
+static int start_loader(struct dataplane *dp, plane_job_fn work, const struct order *order)
+{
+	struct plane_loader *l = &dp->loader;
+
+	l->n_keep = 0;
+	l->keep[l->n_keep++] = dp->folder.lock;
+	if (order->heirloom.has_flows)
+		l->keep[l->n_keep++] = order->heirloom.flows.fd;
+	return plane__loader_start(l, work, order);
+}
+
 static void try_to_open(struct dataplane *dp)
 {
 	struct order order = { .folder = &dp->folder };
@@ -191,7 +202,7 @@ static void try_to_open(struct dataplane *dp)
 	r = plane__folder_lock(&dp->folder, &why);
 	if (r == 0) {
 		plane__sizes_for(dp->config, &order.sizes);
-		r = plane__loader_start(&dp->loader, load_first, &order);
+		r = start_loader(dp, load_first, &order);
 		if (r < 0)
 			plane__explain(&why, "cannot start a process: %s", strerror(-r));
 	}
@@ -223,7 +234,7 @@ static void ask_for_sizes(struct dataplane *dp)
 		(struct plane_heirloom){ .config = *m->config,
 					 .flows = m->map[PLANE_FLOWS],
 					 .has_flows = order.sizes.buckets == m->sizes.buckets };
-	r = plane__loader_start(&dp->loader, load_next, &order);
+	r = start_loader(dp, load_next, &order);
 	if (r < 0)
 		remake_failed(dp, strerror(-r));
 }

@@ -1,85 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The child is forked, so it has our descriptors, the lock on the folder and the capabilities. It
- * reports by one write into a pipe. The end of the pipe without a report is a child that died.
+ * A job that answers with one struct plane_report. It inherits the capabilities of the parent, and
+ * keeps the lock on the folder as long as it runs: no other maglevd can take the folder before a
+ * child that still writes there has ended.
  */
 #include "src/maglevd/dataplane/xdp/loader.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "lib/loop/child.h"
+#include "base/cleanup.h"
 
-_Static_assert(sizeof(struct plane_report) <= PIPE_BUF, "a report is one write");
-
-static void end_watch(struct plane_loader *l)
+static int work(int out, void *user)
 {
-	ev_io_stop(l->loop, &l->io);
-	close(l->io.fd);
-	child_end(l->child);
-	l->busy = false;
+	const struct plane_loader *l = user;
+	struct plane_report report;
+
+	memset(&report, 0, sizeof(report));
+	l->work(l->order, &report);
+	return job_write(out, &report, sizeof(report)) < 0;
 }
 
-static void on_report(struct ev_loop *loop, ev_io *w, int events)
+static void on_done(const struct job_result *result, void *user)
 {
-	struct plane_loader *l = w->data;
+	struct plane_loader *l = user;
 	struct plane_report report = { .err = -ECHILD };
-	ssize_t n = read(w->fd, &report, sizeof(report));
 
-	if (n < 0 && errno == EINTR)
-		return;
-	end_watch(l);
-	if (n != sizeof(report)) {
-		report = (struct plane_report){ .err = -ECHILD };
-		plane__explain(&report.why, "the process that loads the program ended early");
-	}
+	l->job = NULL;
+	if (result->end == JOB_DONE && result->n == sizeof(report))
+		memcpy(&report, result->bytes, sizeof(report));
+	else
+		plane__explain(&report.why, "the process that loads the program %s",
+			       result->reason);
 	l->done(l->user, &report);
-}
-
-static void work(plane_job_fn job, const void *order, int fd)
-{
-	struct plane_report report = { 0 };
-
-	job(order, &report);
-	if (write(fd, &report, sizeof(report)) != sizeof(report))
-		_exit(1);
-	_exit(0);
 }
 
 int plane__loader_start(struct plane_loader *l, plane_job_fn job, const void *order)
 {
-	int fds[2], r;
+	const struct job_spec spec = { .work = work,
+				       .done = on_done,
+				       .user = l,
+				       .result_max = sizeof(struct plane_report),
+				       .keep = l->keep,
+				       .n_keep = l->n_keep };
 
-	assert(!l->busy);
-	if (pipe2(fds, O_CLOEXEC) < 0)
-		return -errno;
-	r = child_fork(&l->child);
-	if (r == 0)
-		work(job, order, fds[1]);
-	close(fds[1]);
-	if (r < 0) {
-		close(fds[0]);
-		return r;
-	}
-	l->busy = true;
-	ev_io_init(&l->io, on_report, fds[0], EV_READ);
-	l->io.data = l;
-	ev_io_start(l->loop, &l->io);
-	return 0;
+	assert(!l->job && l->n_keep <= PLANE_KEEP_MAX);
+	l->work = job;
+	l->order = order;
+	return job_start(l->loop, &spec, &l->job);
 }
 
 bool plane__loader_busy(const struct plane_loader *l)
 {
-	return l->busy;
+	return l->job != NULL;
 }
 
 void plane__loader_stop(struct plane_loader *l)
 {
-	if (!l->busy)
-		return;
-	end_watch(l);
+	job_cancel(TAKE_PTR(l->job));
 }

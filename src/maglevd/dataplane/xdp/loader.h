@@ -4,8 +4,10 @@
  */
 #pragma once
 
-#include "lib/loop/loop.h"
+#include "lib/loop/job.h"
 #include "src/maglevd/dataplane/xdp/load.h"
+
+#define PLANE_KEEP_MAX 2 /* the lock of the folder, the flow table */
 
 struct plane_report {
 	int err;
@@ -21,12 +23,18 @@ struct plane_loader {
 	struct ev_loop *loop;
 	plane_loaded_fn done;
 	void *user;
-	bool busy;
-	int child; /* while busy */
-	ev_io io;
+	int keep[PLANE_KEEP_MAX]; /* descriptors that the child needs */
+	size_t n_keep;
+	/* own: */
+	plane_job_fn work;
+	const void *order; /* the caller's: only the child may read it */
+	struct job *job;   /* NULL: not busy */
 };
 
-/* done is called from the loop, once. Whatever order points to is as it was at this moment. */
+/*
+ * done is called from the loop, once. The child sees what order points to as it is at this moment.
+ * -errno when there is no child; done is not called then.
+ */
 int plane__loader_start(struct plane_loader *l, plane_job_fn job, const void *order);
 bool plane__loader_busy(const struct plane_loader *l);
 /* Ends the child, and done is not called. */

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A job is a forked child, a pidfd by which it is known, and perhaps a pipe for its answer.
+ *
+ * The pidfd becomes readable when the child has ended; that is the one event that finishes a job.
+ * The pipe is read as bytes come, so that a child with a long answer never waits for us, and once
+ * more at the end. The end of the pipe says nothing: the child may close it early, and a process
+ * that it started may hold it open for longer.
+ *
+ * The child is killed through the pidfd, never by number: a number may belong to another process as
+ * soon as somebody has waited for the child. A default loop of libev does that for every child of
+ * the process, and keeps the status only for those with an ev_child. So a job on a default loop has
+ * one, which does nothing but keep the status until the pidfd is looked at.
+ */
+#include "lib/loop/job.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+
+#define CHUNK ((size_t)16 * 1024) /* the first size of the buffer for an answer */
+#define FIRST_FD 3		  /* the standard ones stay, so that an abort() is heard */
+
+struct job {
+	struct ev_loop *loop;
+	job_done_fn done;
+	void *user;
+	ev_io ended;	   /* on the pidfd */
+	ev_io readable;	   /* on the pipe; its fd is -1 without one */
+	ev_timer deadline; /* only with a timeout */
+	ev_child status;   /* keeps the status that a default loop took; else not active */
+	enum job_end why;  /* it was killed: JOB_TIMEOUT or JOB_OVERFLOW; else JOB_DONE */
+	size_t result_max;
+	char *bytes;
+	size_t n, size;
+};
+
+/* ---- in the child ---- */
+
+static int compare_fds(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* A socket that the parent closes must be closed then: a copy in the child would hold it open. */
+static void close_others(const struct job_spec *spec, int out)
+{
+	int keep[JOB_KEEP_MAX + 1];
+	unsigned next = FIRST_FD;
+	size_t n = 0;
+
+	for (; n < spec->n_keep; n++)
+		keep[n] = spec->keep[n];
+	if (out >= 0)
+		keep[n++] = out;
+	qsort(keep, n, sizeof(keep[0]), compare_fds);
+	for (size_t i = 0; i < n; i++) {
+		if (keep[i] > (int)next)
+			close_range(next, (unsigned)keep[i] - 1, 0);
+		if (keep[i] >= (int)next)
+			next = (unsigned)keep[i] + 1;
+	}
+	close_range(next, UINT_MAX, 0);
+}
+
+/* Faults keep their handler, which a sanitizer may have set to print a report. */
+static bool is_fault(int s)
+{
+	return s == SIGSEGV || s == SIGBUS || s == SIGFPE || s == SIGILL || s == SIGABRT;
+}
+
+/*
+ * The handlers are those of the parent and would wake its loop. Signals that a terminal or a service
+ * manager sends to all processes at once are for the parent to decide on; the child ends with it.
+ * SIGPIPE is ignored, so that a write to a parent that has closed its end is an error.
+ */
+static void reset_signals(void)
+{
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGPIPE };
+	sigset_t none;
+
+	for (int s = 1; s <= SIGRTMAX; s++)
+		if (!is_fault(s))
+			sigaction(s, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+		sigaction(ignored[i], &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static _Noreturn void run(const struct job_spec *spec, int out, pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent) /* it ended before the line above: no signal will come */
+		_exit(1);
+	reset_signals();
+	close_others(spec, out);
+	_exit(spec->work(out, spec->user));
+}
+
+int job_write(int out, const void *bytes, size_t n)
+{
+	const char *p = bytes;
+
+	while (n) {
+		ssize_t written = write(out, p, n);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0)
+			return -errno;
+		p += written;
+		n -= (size_t)written;
+	}
+	return 0;
+}
+
+/* ---- in the parent ---- */
+
+static void job_kill(struct job *j, enum job_end why)
+{
+	if (j->why == JOB_DONE)
+		j->why = why;
+	pidfd_send_signal(j->ended.fd, SIGKILL, NULL, 0);
+}
+
+/* One byte more than allowed, so that an answer that is too long is seen. */
+static void make_room(struct job *j)
+{
+	size_t most = j->result_max + 1;
+
+	if (j->n < j->size || j->size == most)
+		return;
+	j->size = j->size ? 2 * j->size : CHUNK;
+	if (j->size > most)
+		j->size = most;
+	j->bytes = mem_resize(j->bytes, j->size, 1);
+}
+
+/* Reads once. False when there is nothing more to read for now. */
+static bool take(struct job *j)
+{
+	ssize_t n;
+
+	make_room(j);
+	n = read(j->readable.fd, j->bytes + j->n, j->size - j->n);
+	if (n > 0)
+		j->n += (size_t)n;
+	if (n > 0 && j->n <= j->result_max)
+		return true;
+	if (n > 0) {
+		j->n = j->result_max;
+		job_kill(j, JOB_OVERFLOW);
+	}
+	if (n >= 0)
+		ev_io_stop(j->loop, &j->readable);
+	return false;
+}
+
+/* One read per turn of the loop: a long answer must not hold up the others. */
+static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+{
+	take(container_of(w, struct job, readable));
+}
+
+/* The end of the child, which follows, is seen by on_ended(). */
+static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	job_kill(container_of(w, struct job, deadline), JOB_TIMEOUT);
+}
+
+/* The status stays in the watcher until on_ended() looks there. */
+static void on_status(struct ev_loop *loop, ev_child *w, int revents)
+{
+}
+
+/* How it ended. A child that was done before the signal reached it has succeeded. */
+static void judge(const struct job *j, const siginfo_t *info, struct job_result *result)
+{
+	bool exited = info->si_code == CLD_EXITED;
+
+	result->number = info->si_status;
+	if (exited && info->si_status == 0 && j->why != JOB_OVERFLOW)
+		result->end = JOB_DONE;
+	else if (j->why != JOB_DONE)
+		result->end = j->why;
+	else
+		result->end = exited ? JOB_EXIT : JOB_SIGNAL;
+}
+
+static siginfo_t from_status(int status)
+{
+	bool exited = WIFEXITED(status);
+	siginfo_t info = { .si_code = exited ? CLD_EXITED : CLD_KILLED };
+
+	info.si_status = exited ? WEXITSTATUS(status) : WTERMSIG(status);
+	return info;
+}
+
+static void find_end(const struct job *j, struct job_result *result)
+{
+	siginfo_t info = { 0 };
+	int r;
+
+	do
+		r = waitid(P_PIDFD, (id_t)j->ended.fd, &info, WEXITED);
+	while (r < 0 && errno == EINTR);
+	if (r == 0)
+		judge(j, &info, result);
+	else if (j->status.rpid) {
+		info = from_status(j->status.rstatus);
+		judge(j, &info, result);
+	} else {
+		result->end = j->why != JOB_DONE ? j->why : JOB_UNKNOWN;
+	}
+}
+
+static const char *explain(const struct job_result *result, char *text, size_t size)
+{
+	switch (result->end) {
+	case JOB_DONE:
+		return "";
+	case JOB_TIMEOUT:
+		return "took too long";
+	case JOB_OVERFLOW:
+		return "gave an answer that is too long";
+	case JOB_UNKNOWN:
+		return "ended in an unknown way";
+	case JOB_SIGNAL:
+	case JOB_EXIT:
+		snprintf(text, size, "ended by %s %d",
+			 result->end == JOB_SIGNAL ? "signal" : "exit code", result->number);
+		return text;
+	}
+	return "";
+}
+
+/* The child has ended and was waited for. */
+static void job_free(struct job *j)
+{
+	ev_io_stop(j->loop, &j->ended);
+	ev_timer_stop(j->loop, &j->deadline);
+	ev_child_stop(j->loop, &j->status);
+	close(j->ended.fd);
+	if (j->readable.fd >= 0) {
+		ev_io_stop(j->loop, &j->readable);
+		close(j->readable.fd);
+	}
+	free(j->bytes);
+	free(j);
+}
+
+static void on_ended(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct job *j = container_of(w, struct job, ended);
+	_cleanup_(cleanup_free) char *bytes = NULL;
+	struct job_result result = { 0 };
+	job_done_fn done = j->done;
+	void *user = j->user;
+	char text[64];
+
+	while (ev_is_active(&j->readable) && take(j))
+		;
+	find_end(j, &result);
+	result.reason = explain(&result, text, sizeof(text));
+	result.n = j->n;
+	result.bytes = bytes = TAKE_PTR(j->bytes);
+	job_free(j);
+	done(&result, user);
+}
+
+static void watch(struct job *j, const struct job_spec *spec, pid_t pid)
+{
+	ev_io_start(j->loop, &j->ended);
+	if (j->readable.fd >= 0)
+		ev_io_start(j->loop, &j->readable);
+	ev_init(&j->deadline, on_deadline);
+	if (spec->timeout) {
+		/* a timer counts from the loop's idea of now, which may be old */
+		ev_now_update(j->loop);
+		ev_timer_set(&j->deadline, loop_seconds(spec->timeout), 0.);
+		ev_timer_start(j->loop, &j->deadline);
+	}
+	ev_child_init(&j->status, on_status, pid, 0);
+	if (ev_is_default_loop(j->loop))
+		ev_child_start(j->loop, &j->status);
+}
+
+/* Between fork() and this no loop turns, so that the number is still the child's. */
+static int know(pid_t pid)
+{
+	int fd = pidfd_open(pid, 0);
+
+	if (fd < 0) {
+		fd = -errno;
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	return fd;
+}
+
+static int open_pipe(size_t result_max, int *ret_in, int *ret_out)
+{
+	int fds[2];
+
+	if (result_max == 0)
+		return 0;
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -errno;
+	fcntl(fds[0], F_SETFL, O_NONBLOCK);
+	*ret_in = fds[0];
+	*ret_out = fds[1];
+	return 0;
+}
+
+int job_start(struct ev_loop *loop, const struct job_spec *spec, struct job **ret)
+{
+	_cleanup_(cleanup_fd) int in = -1, out = -1;
+	pid_t parent = getpid(), pid;
+	struct job *j;
+	int r, child;
+
+	assert(loop && spec->work && spec->done && spec->timeout >= 0 && ret);
+	assert(spec->n_keep <= JOB_KEEP_MAX);
+	r = open_pipe(spec->result_max, &in, &out);
+	if (r < 0)
+		return r;
+	pid = fork();
+	if (pid == 0)
+		run(spec, out, parent);
+	child = pid < 0 ? -errno : know(pid);
+	if (child < 0)
+		return child;
+	j = mem_zalloc(sizeof(*j));
+	j->loop = loop;
+	j->done = spec->done;
+	j->user = spec->user;
+	j->result_max = spec->result_max;
+	ev_io_init(&j->ended, on_ended, child, EV_READ);
+	ev_io_init(&j->readable, on_readable, TAKE_FD(in), EV_READ);
+	watch(j, spec, pid);
+	*ret = j;
+	return 0;
+}
+
+void job_cancel(struct job *j)
+{
+	struct job_result ignored;
+
+	if (!j)
+		return;
+	job_kill(j, JOB_TIMEOUT);
+	find_end(j, &ignored);
+	job_free(j);
+}
