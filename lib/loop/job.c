@@ -84,8 +84,9 @@ static bool is_fault(int s)
 }
 
 /*
- * The handlers are those of the parent and would wake its loop. Signals that a terminal or a service
- * manager sends to all processes at once are for the parent to decide on; the child ends with it.
+ * The handlers are those of the parent and would wake its loop. Signals that a terminal or a
+ * service manager sends to all processes at once are for the parent to decide on; the child ends
+ * with it.
  * SIGPIPE is ignored, so that a write to a parent that has closed its end is an error.
  */
 static void reset_signals(void)

@@ -22,14 +22,17 @@
 #include "lib/pb/pb.h"
 #include "src/frontend/upstream_private.h"
 
-#define RETRY 1.0   /* s */
-#define REWATCH 1.0 /* s */
 #define CONNECT_TIMEOUT (5 * NSEC_PER_SEC)
 #define STREAM_STANDS (2 * NSEC_PER_SEC) /* then it is taken for one that was not refused */
 
 /* Browsers share what they are sent: no server may fill it with its log. */
 #define LINE_EVERY (5 * NSEC_PER_MSEC)
 #define LINES_AHEAD (2 * NSEC_PER_SEC) /* that may come at once */
+
+/* Of the connection, and of its stream. Jitter: many dashboards may have lost the same maglevd. */
+static const struct backoff_policy retry_policy = { .first = NSEC_PER_SEC,
+						    .last = NSEC_PER_SEC,
+						    .jitter = 20 };
 
 static const struct {
 	int64_t gap, period;
@@ -165,8 +168,7 @@ static void on_watch_done(enum grpc_status status, const char *text, void *user)
 	u->watching = 0;
 	u->no_stream.n = 0;
 	buf_printf(&u->no_stream, "its events do not come: %s", *text ? text : "it ended them");
-	ev_timer_set(&u->rewatch, REWATCH, 0);
-	ev_timer_start(u->loop, &u->rewatch);
+	backoff_start(&u->rewatch);
 }
 
 const char *upstream__no_stream(struct upstream *u)
@@ -200,9 +202,9 @@ static void watch(struct upstream *u)
 				 .message = on_event, .done = on_watch_done, .user = u });
 }
 
-static void on_rewatch(struct ev_loop *loop, ev_timer *w, int revents)
+static void on_rewatch(void *user)
 {
-	struct upstream *u = container_of(w, struct upstream, rewatch);
+	struct upstream *u = user;
 
 	watch(u);
 	on_change(u);
@@ -236,9 +238,9 @@ static struct grpc_client *make_client(struct upstream *u)
 	return client;
 }
 
-static void on_retry(struct ev_loop *loop, ev_timer *w, int revents)
+static void on_retry(void *user)
 {
-	struct upstream *u = container_of(w, struct upstream, retry);
+	struct upstream *u = user;
 
 	u->client = make_client(u);
 	u->no_stream.n = 0;
@@ -315,7 +317,7 @@ static void drop_connection(struct upstream *u)
 	for (enum upstream__round i = 0; i < UPSTREAM__ROUNDS; i++)
 		pace_stop(&u->rounds[i]);
 	upstream__forget(u);
-	ev_timer_stop(u->loop, &u->rewatch);
+	backoff_reset(&u->rewatch);
 	grpc_client_free(TAKE_PTR(u->client));
 	u->open = false;
 }
@@ -329,8 +331,7 @@ void upstream__lose(struct upstream *u, const char *why)
 	while ((c = TAILQ_FIRST(&u->calls)))
 		end_in_doubt(c, GRPC_UNAVAILABLE, text);
 	upstream__set_connected(u, false, text);
-	ev_timer_set(&u->retry, RETRY, 0);
-	ev_timer_start(u->loop, &u->retry);
+	backoff_start(&u->retry);
 }
 
 /* ---- the door ---- */
@@ -370,11 +371,11 @@ struct upstream *upstream_new(struct ev_loop *loop, const struct upstream_config
 	TAILQ_INIT(&u->calls);
 	for (enum upstream__round i = 0; i < UPSTREAM__ROUNDS; i++)
 		pace_init(&u->rounds[i], loop, paces[i].gap, paces[i].period, begins[i]);
-	ev_init(&u->rewatch, on_rewatch);
+	backoff_init(&u->rewatch, loop, &retry_policy, on_rewatch, u);
 	ev_init(&u->slice, upstream__on_slice);
 	u->scratch = arena_new();
-	ev_timer_init(&u->retry, on_retry, 0, 0);
-	ev_timer_start(loop, &u->retry);
+	backoff_init(&u->retry, loop, &retry_policy, on_retry, u);
+	backoff_now(&u->retry);
 	return u;
 }
 
@@ -387,7 +388,7 @@ void upstream_free(struct upstream *u)
 	drop_connection(u);
 	while ((c = TAILQ_FIRST(&u->calls)))
 		end_in_doubt(c, GRPC_CANCELLED, "the dashboard ends");
-	ev_timer_stop(u->loop, &u->retry);
+	backoff_stop(&u->retry);
 	for (size_t i = 0; i < UPSTREAM_LISTS; i++)
 		listing_free(&u->view.lists[i]);
 	buf_free(&u->view.vpp);

@@ -5,6 +5,7 @@
 #include <sys/queue.h>
 
 #include "base/arena.h"
+#include "lib/loop/backoff.h"
 #include "lib/pb/pb.h"
 #include "proto/maglev.pb-c.h"
 #include "src/frontend/pace.h"
@@ -46,8 +47,8 @@ struct upstream {
 
 	struct grpc_client *client; /* NULL between attempts */
 	bool open;		    /* its connection */
-	ev_timer retry;		    /* of the connection */
-	ev_timer rewatch;	    /* of the stream */
+	struct backoff retry;	    /* of the connection */
+	struct backoff rewatch;	    /* of the stream */
 
 	struct pace rounds[UPSTREAM__ROUNDS];
 	unsigned pending[UPSTREAM__ROUNDS]; /* that have not been answered, or read */

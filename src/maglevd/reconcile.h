@@ -3,8 +3,8 @@
  * reconcile: drives the data plane to what configuration and health want (FR-4, NFR-1, NFR-2).
  *
  * One piece of work at a time, so nothing interleaves (NFR-2.4): read the state back, or bring one
- * VIP into line. A change of health makes its VIPs dirty and they go first; a full sync walks all
- * VIPs in order behind them and removes what nobody asks for. What failed is tried again.
+ * VIP into line. VIPs whose health changed go first; a full sync walks over all VIPs in order after
+ * them and removes those that are not configured. What failed is tried again.
  */
 #pragma once
 
@@ -42,13 +42,13 @@ void reconcile_free(struct reconcile *r);
 /* A full sync as soon as the warm-up and the work under way allow. */
 void reconcile_sync_all(struct reconcile *r);
 
-/* One frontend, or all of them and what nobody asks for. */
+/* In the place of a frontend: all of them, and VIPs that are not configured. */
 #define RECONCILE_EVERYTHING SIZE_MAX
 
 /*
- * Reads the state back, also while the warm-up keeps its hands off, writes nothing, and tells when
- * that is done: err is 0, and reconcile_observed() what is there, -EIO or -ENOTCONN; there are no
- * ops. It waits for what is under way. Refused with -ENOTCONN without a data plane, -EIO while it
+ * Reads the state back, also while the warm-up allows no writes, writes nothing, and calls done()
+ * afterwards: err is 0, and reconcile_observed() says what is there; or it is -EIO or -ENOTCONN.
+ * There are no ops. It waits for the work under way. Refused with -ENOTCONN without a data plane, -EIO while it
  * cannot be read, -EBUSY when too many wait.
  */
 int reconcile_look(struct reconcile *r, waiter_done_fn done, void *user);
@@ -57,14 +57,14 @@ int reconcile_look(struct reconcile *r, waiter_done_fn done, void *user);
 int reconcile_plan(struct reconcile *r, size_t frontend, struct lb_ops *out);
 
 /*
- * Syncs now, and tells when that is done: err is 0, -EIO when something was refused (it is tried
+ * Syncs now, and calls done() afterwards: err is 0, -EIO when something was refused (it is tried
  * again later), -ENOTCONN when the data plane went away. ops are those carried out meanwhile, for
  * the frontend or for all. Refused with -ENOTCONN without a data plane, -EIO while it cannot be
  * read or does not take the global configuration, -EAGAIN while the warm-up holds it, -EBUSY when
  * too many wait.
  */
 int reconcile_sync(struct reconcile *r, size_t frontend, waiter_done_fn done, void *user);
-/* Whoever it was is not told any more. */
+/* The callers with this user are not told any more. */
 void reconcile_forget(struct reconcile *r, void *user);
 
 const struct reconcile_stats *reconcile_stats(const struct reconcile *r);
@@ -78,8 +78,8 @@ enum warmup_phase reconcile_phase(const struct reconcile *r);
  */
 const struct lb_state *reconcile_observed(const struct reconcile *r, int64_t *ret_at);
 /*
- * What the driver tells, until the next turn of the loop; NULL while nothing is known, and always
- * when it has no such verb, which the other two say.
+ * What the driver reports, valid until the next turn of the loop. NULL while nothing is known, and
+ * always for a driver without that verb; the other two functions say whether it has it.
  */
 const struct lb_counters *reconcile_counters(const struct reconcile *r);
 const struct dataplane_info *reconcile_info(const struct reconcile *r);

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who asks is put into a list; a reading serves all who were in it when it began, those who only
- * check and those who take alike: what one of them wants taken is taken. A start that fails at once
- * (no process to be had) is told like one that failed later.
+ * Callers wait in a list. A reading serves all that were in it when it began, checks and reloads
+ * alike: if one of them is a reload, the configuration is taken. A start that fails at once (no
+ * process can be made) is told like one that failed later.
+ *
+ *	IDLE -> READING -> TELLING -> IDLE
+ *
+ * A callback may ask again. It waits for the next reading, which does not begin before all callers
+ * of the last one are told.
  */
 #include "src/maglevd/reload.h"
 
@@ -12,25 +17,28 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
-#include "base/vec.h"
 #include "core/l4/changes.h"
 #include "lib/log/log.h"
+#include "lib/loop/waitlist.h"
 #include "src/maglevd/capability.h"
 #include "src/maglevd/engine.h"
 
-struct waiter {
-	bool take;  /* not only check */
-	bool shown; /* what it changes */
-	reload_done_fn done;
-	void *user;
+enum state { IDLE, READING, TELLING };
+
+struct asker {
+	struct waitlist_item waiting;
+	bool take;	     /* not only check */
+	bool shown;	     /* what it changes */
+	reload_done_fn done; /* may be NULL */
 };
 
 struct reload {
 	struct engine *engine;
 	const struct snapshot_source *source;
 	struct snapshot_loader *loader;
-	VEC(struct waiter) waiting; /* the first n_served are served by the reading under way */
-	size_t n_served;
+	enum state state;
+	struct waitlist waiting;
+	uint64_t round; /* of the waitlist: callers below it are served by the reading under way */
 	struct reload_stats stats;
 };
 
@@ -62,7 +70,7 @@ void reload_log_load(const struct snapshot_load *load, const char *path, const c
 			  LOG_S("error", load->errors.n ? load->errors.items[0].text : ""));
 }
 
-/* A word against it, or NULL: what a running process cannot change any more. */
+/* Why a running process cannot take this configuration; NULL if it can. */
 static const char *objection(struct reload *r, const struct l4_config *next, struct buf *text)
 {
 	const struct l4_config *current = engine_model(r->engine)->config;
@@ -87,35 +95,41 @@ static const char *objection(struct reload *r, const struct l4_config *next, str
 	return NULL;
 }
 
+static struct asker *asker_of(struct waitlist_item *w)
+{
+	return container_of(w, struct asker, waiting);
+}
+
 static bool anybody_takes(const struct reload *r)
 {
-	for (size_t i = 0; i < r->n_served; i++)
-		if (r->waiting.items[i].take)
+	for (struct waitlist_item *w = r->waiting.first; w && w->number < r->round; w = w->next)
+		if (asker_of(w)->take)
 			return true;
 	return false;
 }
 
 static bool anybody_is_shown(const struct reload *r)
 {
-	for (size_t i = 0; i < r->n_served; i++)
-		if (r->waiting.items[i].shown)
+	for (struct waitlist_item *w = r->waiting.first; w && w->number < r->round; w = w->next)
+		if (asker_of(w)->shown)
 			return true;
 	return false;
 }
 
-/*
- * Tells those who were served, each once, and forgets them. A callback may ask again: it waits
- * behind them, and the next reading does not begin before all are told.
- */
+/* Tells the callers that were served, each once, and forgets them. */
 static void tell(struct reload *r, const struct reload_report *report)
 {
-	for (; r->n_served; r->n_served--) {
-		struct waiter w = r->waiting.items[0];
+	struct waitlist_item *w;
 
-		vec_remove_at(&r->waiting, 0);
-		if (w.done)
-			w.done(report, w.user);
+	r->state = TELLING;
+	while ((w = waitlist_take(&r->waiting, r->round, NULL))) {
+		struct asker *a = asker_of(w);
+
+		if (a->done && !w->forgotten)
+			a->done(report, w->user);
+		free(a);
 	}
+	r->state = IDLE;
 }
 
 static void note_refusal(struct reload *r, const char *refusal)
@@ -184,13 +198,14 @@ static void on_good(struct reload *r, struct snapshot_load *load)
 		snapshot_load_free(load);
 }
 
-/* Reads for all who wait now. */
+/* Reads for all callers that wait now. */
 static void start(struct reload *r)
 {
-	while (r->waiting.n && !r->n_served) {
+	while (r->waiting.n && r->state == IDLE) {
 		int err;
 
-		r->n_served = r->waiting.n;
+		r->state = READING;
+		r->round = waitlist_round(&r->waiting);
 		err = snapshot_loader_start(r->loader, r->source);
 		if (err < 0)
 			refuse(r, strerror(-err));
@@ -217,6 +232,7 @@ struct reload *reload_new(struct ev_loop *loop, struct engine *engine,
 
 	r->engine = engine;
 	r->source = source;
+	r->waiting.max = RELOAD_WAITING_MAX;
 	r->stats.last_success = loop_realtime();
 	r->loader = snapshot_loader_new(loop, on_loaded, r);
 	return r;
@@ -224,49 +240,64 @@ struct reload *reload_new(struct ev_loop *loop, struct engine *engine,
 
 void reload_free(struct reload *r)
 {
+	struct waitlist_item *w;
+
 	if (!r)
 		return;
 	snapshot_loader_free(r->loader);
-	vec_free(&r->waiting);
+	while ((w = waitlist_take(&r->waiting, waitlist_round(&r->waiting), NULL)))
+		free(asker_of(w));
 	free(r);
 }
 
-static int ask(struct reload *r, const struct waiter *w)
+static struct asker *asker_new(bool take, bool shown, reload_done_fn done)
 {
-	if (r->waiting.n >= RELOAD_WAITING_MAX)
-		return -EBUSY;
-	vec_push(&r->waiting, *w);
-	start(r);
-	return 0;
+	struct asker *a = mem_zalloc(sizeof(*a));
+
+	a->take = take;
+	a->shown = shown;
+	a->done = done;
+	return a;
+}
+
+static int ask(struct reload *r, struct asker *a, void *user)
+{
+	int err = waitlist_add(&r->waiting, &a->waiting, user);
+
+	if (err < 0)
+		free(a);
+	else
+		start(r);
+	return err;
 }
 
 int reload_request(struct reload *r, reload_done_fn done, void *user)
 {
-	return ask(r, &(struct waiter){ true, true, done, user });
+	return ask(r, asker_new(true, true, done), user);
 }
 
 int reload_check(struct reload *r, reload_done_fn done, void *user)
 {
-	return ask(r, &(struct waiter){ false, true, done, user });
+	return ask(r, asker_new(false, true, done), user);
 }
 
 void reload_hangup(struct reload *r, reload_done_fn done, void *user)
 {
-	for (size_t i = r->n_served; i < r->waiting.n; i++) {
-		const struct waiter *w = &r->waiting.items[i];
+	for (struct waitlist_item *w = r->waiting.first; w; w = w->next) {
+		const struct asker *a = asker_of(w);
 
-		if (w->take && w->done == done && w->user == user)
+		if (w->number >= r->round && !w->forgotten && w->user == user && a->take &&
+		    a->done == done)
 			return;
 	}
-	vec_push(&r->waiting, (struct waiter){ .take = true, .done = done, .user = user });
+	/* there is at most one of these for each done and user, however full the list is */
+	waitlist_add_always(&r->waiting, &asker_new(true, false, done)->waiting, user);
 	start(r);
 }
 
 void reload_forget(struct reload *r, void *user)
 {
-	for (size_t i = 0; i < r->waiting.n; i++)
-		if (r->waiting.items[i].user == user)
-			r->waiting.items[i].done = NULL;
+	waitlist_forget(&r->waiting, user);
 }
 
 const struct reload_stats *reload_stats(const struct reload *r)

@@ -3,9 +3,9 @@
  * reload: the one path by which a running maglevd looks at its file again, to check it or to take
  * it (FR-5.3 .. FR-5.5).
  *
- * The file is read in a child process (snapshot.h); all of it is taken or nothing. Who asks while a
- * reading is under way is answered by one more that follows it, so the last word on disk always
- * counts, and a hundred that ask at once cost one reading.
+ * The file is read in a child process (snapshot.h); all of it is taken or nothing. A caller that
+ * asks during a reading is answered by one more reading after it, so the newest file always counts,
+ * and a hundred callers at once cost one reading.
  */
 #pragma once
 
@@ -23,8 +23,8 @@ enum reload_result {
 	RELOAD_OK, /* good; taken if that was asked for */
 	RELOAD_PARSE_ERROR,
 	RELOAD_SEMANTIC_ERROR,
-	RELOAD_REFUSED, /* a good file that this process cannot take (there are changes), or
-			 * reading it came to no end */
+	RELOAD_REFUSED, /* a good file that this process cannot take (there are changes), or the
+			 * file could not be read to its end */
 };
 
 /* What came of it; all of it is gone when the callback returns. */
@@ -49,7 +49,7 @@ struct reload_stats {
 /* source is borrowed. */
 struct reload *reload_new(struct ev_loop *loop, struct engine *engine,
 			  const struct snapshot_source *source);
-/* Who waits is not told any more. */
+/* Callers that wait are not told any more. */
 void reload_free(struct reload *r);
 /* -EBUSY when RELOAD_WAITING_MAX wait already. done may be NULL. */
 int reload_request(struct reload *r, reload_done_fn done, void *user);
@@ -57,7 +57,7 @@ int reload_request(struct reload *r, reload_done_fn done, void *user);
 int reload_check(struct reload *r, reload_done_fn done, void *user);
 /* A request that is never refused: all with this done and user until the next reading are one. */
 void reload_hangup(struct reload *r, reload_done_fn done, void *user);
-/* Whoever it was is not told any more. */
+/* The callers with this user are not told any more. */
 void reload_forget(struct reload *r, void *user);
 const struct reload_stats *reload_stats(const struct reload *r);
 

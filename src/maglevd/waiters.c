@@ -2,31 +2,67 @@
 #include "src/maglevd/waiters.h"
 
 #include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+
+static struct waiter *waiter_of(struct waitlist_item *w)
+{
+	return container_of(w, struct waiter, waiting);
+}
+
+static void waiter_free(struct waiter *one)
+{
+	vec_free(&one->ops.list);
+	free(one);
+}
+
+void waiters_init(struct waiters *w)
+{
+	*w = (struct waiters){ .list.max = WAITERS_MAX };
+}
+
+void waiters_free(struct waiters *w)
+{
+	struct waitlist_item *one;
+
+	while ((one = waitlist_take(&w->list, waitlist_round(&w->list), NULL)))
+		waiter_free(waiter_of(one));
+}
 
 int waiters_add(struct waiters *w, const struct lb_vip_key *vip, waiter_done_fn done, void *user)
 {
-	struct waiter one = { .everything = !vip, .done = done, .user = user };
+	struct waiter *one = mem_zalloc(sizeof(*one));
+	int r = waitlist_add(&w->list, &one->waiting, user);
 
-	if (w->list.n >= WAITERS_MAX)
-		return -EBUSY;
+	if (r < 0) {
+		free(one);
+		return r;
+	}
+	one->everything = !vip;
+	one->done = done;
 	if (vip)
-		one.vip = *vip;
-	vec_push(&w->list, one);
+		one->vip = *vip;
 	return 0;
 }
 
 void waiters_forget(struct waiters *w, void *user)
 {
-	for (size_t i = 0; i < w->list.n; i++)
-		if (w->list.items[i].user == user)
-			w->list.items[i].done = NULL;
+	waitlist_forget(&w->list, user);
 }
 
-void waiters_free(struct waiters *w)
+bool waiters_any(const struct waiters *w)
 {
-	for (size_t i = 0; i < w->list.n; i++)
-		vec_free(&w->list.items[i].ops.list);
-	vec_free(&w->list);
+	return w->list.n > 0;
+}
+
+void waiters_each_vip(const struct waiters *w, void (*fn)(const struct lb_vip_key *vip, void *user),
+		      void *user)
+{
+	for (struct waitlist_item *i = w->list.first; i; i = i->next)
+		if (!waiter_of(i)->everything)
+			fn(&waiter_of(i)->vip, user);
 }
 
 static bool concerns(const struct waiter *one, const struct lb_vip_key *vip)
@@ -36,8 +72,8 @@ static bool concerns(const struct waiter *one, const struct lb_vip_key *vip)
 
 void waiters_note(struct waiters *w, const struct lb_op *op)
 {
-	for (size_t i = 0; i < w->list.n; i++) {
-		struct waiter *one = &w->list.items[i];
+	for (struct waitlist_item *i = w->list.first; i; i = i->next) {
+		struct waiter *one = waiter_of(i);
 
 		if (concerns(one, &op->vip) && one->ops.list.n < WAITER_OPS_MAX)
 			vec_push(&one->ops.list, *op);
@@ -46,47 +82,39 @@ void waiters_note(struct waiters *w, const struct lb_op *op)
 
 void waiters_note_failure(struct waiters *w, const struct lb_vip_key *vip)
 {
-	for (size_t i = 0; i < w->list.n; i++)
-		if (concerns(&w->list.items[i], vip))
-			w->list.items[i].failed = true;
+	for (struct waitlist_item *i = w->list.first; i; i = i->next)
+		if (concerns(waiter_of(i), vip))
+			waiter_of(i)->failed = true;
 }
 
 void waiters_full_begins(struct waiters *w)
 {
-	for (size_t i = 0; i < w->list.n; i++)
-		w->list.items[i].served = w->list.items[i].everything;
+	for (struct waitlist_item *i = w->list.first; i; i = i->next)
+		waiter_of(i)->served = waiter_of(i)->everything;
 }
 
-/* A callback may ask again: what it adds stands behind, and is not looked at here. */
-static void tell(struct waiters *w, bool (*ready)(const struct waiter *one), int err)
+static void tell(struct waiters *w, bool (*ready)(struct waitlist_item *one), int err)
 {
-	for (size_t left = w->list.n, i = 0; left; left--) {
-		struct waiter one = w->list.items[i];
+	uint64_t round = waitlist_round(&w->list);
+	struct waitlist_item *i;
 
-		if (!ready(&one)) {
-			i++;
-			continue;
-		}
-		vec_remove_at(&w->list, i);
-		if (one.done)
-			one.done(err ? err : one.failed ? -EIO : 0, &one.ops, one.user);
-		vec_free(&one.ops.list);
+	while ((i = waitlist_take(&w->list, round, ready))) {
+		struct waiter *one = waiter_of(i);
+
+		if (!i->forgotten)
+			one->done(err ? err : one->failed ? -EIO : 0, &one->ops, i->user);
+		waiter_free(one);
 	}
 }
 
-static bool is_served(const struct waiter *one)
+static bool is_served(struct waitlist_item *w)
 {
-	return one->served;
+	return waiter_of(w)->served;
 }
 
-static bool is_single(const struct waiter *one)
+static bool is_single(struct waitlist_item *w)
 {
-	return !one->everything;
-}
-
-static bool is_any(const struct waiter *one)
-{
-	return true;
+	return !waiter_of(w)->everything;
 }
 
 void waiters_full_ended(struct waiters *w)
@@ -101,5 +129,5 @@ void waiters_vips_ended(struct waiters *w)
 
 void waiters_fail_all(struct waiters *w, int err)
 {
-	tell(w, is_any, err);
+	tell(w, NULL, err);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/str.h"
+#include "lib/loop/backoff.h"
 #include "lib/vpp/api.h"
 #include "lib/vpp/stats.h"
 #include "src/maglevd/dataplane/vpp/messages.h"
@@ -108,7 +109,7 @@ struct dataplane {
 	struct vpp_segment *segment; /* once it is there */
 	bool known;		     /* VPP has told who it is */
 	bool supported, up;
-	ev_timer retry;
+	struct backoff retry;
 	ev_timer tell; /* what became of a request, in a turn of its own */
 
 	struct vpplb__who who;

@@ -33,11 +33,6 @@ void dataplane_vpp_use(const struct dataplane_vpp_setup *setup)
 	next_setup = *setup;
 }
 
-static double retry_seconds(const struct dataplane *dp)
-{
-	return loop_seconds(dp->setup.retry ? dp->setup.retry : RETRY);
-}
-
 /* ---- down ---- */
 
 /* Lets go of the connection and of what was under way on it. */
@@ -58,17 +53,17 @@ static void let_go(struct dataplane *dp)
 static void go_down(struct dataplane *dp, const char *why)
 {
 	bool was_up = dp->up;
+	int64_t retry;
 
 	vpplb__who_trouble(&dp->who, why);
 	dp->up = false;
 	let_go(dp);
-	ev_timer_set(&dp->retry, retry_seconds(dp), 0.);
-	ev_timer_start(dp->loop, &dp->retry);
+	retry = backoff_start(&dp->retry);
 	if (was_up)
 		dp->events.down(dp->events.user, dp->who.info.problem);
 	else if (vpplb__who_news(&dp->who, dp->who.info.problem))
 		log_warn("vpp-connect-failed", LOG_S("error", dp->who.info.problem),
-			 LOG_D("retry_seconds", retry_seconds(dp)));
+			 LOG_D("retry_seconds", loop_seconds(retry)));
 }
 
 static void on_api_ended(void *user, enum vpp_end why, const char *text)
@@ -90,6 +85,7 @@ static void go_up_if_complete(struct dataplane *dp)
 	vpplb__gather_start(dp);
 	vpplb__who_news(&dp->who, "");
 	dp->up = true;
+	backoff_reset(&dp->retry);
 	dp->events.up(dp->events.user);
 }
 
@@ -179,9 +175,9 @@ static void dial(struct dataplane *dp)
 	dp->api = vpp_api_connect(dp->loop, &config);
 }
 
-static void on_retry(struct ev_loop *loop, ev_timer *w, int revents)
+static void on_retry(void *user)
 {
-	dial(w->data);
+	dial(user);
 }
 
 static void on_tell(struct ev_loop *loop, ev_timer *w, int revents)
@@ -200,14 +196,16 @@ static struct dataplane *vpp_start(struct ev_loop *loop, const struct l4_config 
 				   const struct dataplane_events *events)
 {
 	struct dataplane *dp = mem_zalloc(sizeof(*dp));
+	struct backoff_policy retry = { 0 }; /* VPP is on this machine: always the same delay */
 
 	dp->loop = loop;
 	dp->events = *events;
 	dp->config = config;
 	dp->setup = next_setup;
-	ev_init(&dp->retry, on_retry);
+	retry.first = retry.last = dp->setup.retry ? dp->setup.retry : RETRY;
+	backoff_init(&dp->retry, loop, &retry, on_retry, dp);
 	ev_timer_init(&dp->tell, on_tell, 0., 0.);
-	dp->retry.data = dp->tell.data = dp;
+	dp->tell.data = dp;
 	vpplb__who_init(&dp->who);
 	vpplb__gather_init(dp);
 	dial(dp);
@@ -231,7 +229,7 @@ static const struct dataplane_info *vpp_info(struct dataplane *dp)
 
 static void vpp_stop(struct dataplane *dp)
 {
-	ev_timer_stop(dp->loop, &dp->retry);
+	backoff_stop(&dp->retry);
 	let_go(dp);
 	vpplb__gather_free(dp);
 	vpplb__who_free(&dp->who);

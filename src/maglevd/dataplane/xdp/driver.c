@@ -28,6 +28,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "lib/log/log.h"
+#include "lib/loop/backoff.h"
 #include "src/maglevd/dataplane/drivers.h"
 #include "src/maglevd/dataplane/xdp/counters.h"
 #include "src/maglevd/dataplane/xdp/loader.h"
@@ -36,8 +37,11 @@
 
 #define LOOK_EVERY 1.0	/* s */
 #define COUNT_EVERY 5.0 /* s */
-#define RETRY_LAST 30	/* s between attempts to open that fail */
 #define SLICE (2 * NSEC_PER_MSEC)
+
+/* Between attempts to open that fail: less and less often, as each may load the program. */
+static const struct backoff_policy retry_policy = { .first = NSEC_PER_SEC,
+						    .last = 30 * NSEC_PER_SEC };
 
 struct dataplane {
 	struct ev_loop *loop;
@@ -48,7 +52,7 @@ struct dataplane {
 	struct plane_set *set; /* NULL: not open */
 	bool connected;
 	struct plane_why problem; /* "": none */
-	unsigned retry, retry_in; /* s */
+	struct backoff retry;	  /* of opening and of making maps again */
 
 	struct plane_table table;
 	struct plane_run run;
@@ -155,28 +159,10 @@ static void load_next(const void *order, struct plane_report *report)
 	report->err = plane__load_next(o->folder, &o->sizes, &o->heirloom, &report->why);
 }
 
-/* Less and less often, as each attempt may load the program. */
-static void put_off(struct dataplane *dp)
-{
-	dp->retry = dp->retry ? dp->retry * 2 : 1;
-	if (dp->retry > RETRY_LAST)
-		dp->retry = RETRY_LAST;
-	dp->retry_in = dp->retry;
-}
-
-/* Asked once a second. */
-static bool is_put_off(struct dataplane *dp)
-{
-	if (dp->retry_in <= 1)
-		return false;
-	dp->retry_in--;
-	return true;
-}
-
 static void open_failed(struct dataplane *dp, const struct plane_why *why)
 {
 	plane__folder_unlock(&dp->folder);
-	put_off(dp);
+	backoff_start(&dp->retry);
 	set_problem(dp, why);
 }
 
@@ -197,7 +183,7 @@ static void try_to_open(struct dataplane *dp)
 	struct plane_why why = { 0 };
 	int r;
 
-	if (plane__loader_busy(&dp->loader) || is_put_off(dp))
+	if (plane__loader_busy(&dp->loader) || backoff_waits(&dp->retry))
 		return;
 	r = plane__folder_lock(&dp->folder, &why);
 	if (r == 0) {
@@ -213,7 +199,7 @@ static void try_to_open(struct dataplane *dp)
 static void remake_failed(struct dataplane *dp, const char *why)
 {
 	plane__remake_stop(&dp->remake);
-	put_off(dp);
+	backoff_start(&dp->retry);
 	log_error("xdp-remake-failed", LOG_S("pin", dp->folder.pin), LOG_S("error", why));
 }
 
@@ -267,7 +253,7 @@ static void on_opened(struct dataplane *dp, const struct plane_report *report)
 		open_failed(dp, &why);
 		return;
 	}
-	dp->retry = dp->retry_in = 0;
+	backoff_reset(&dp->retry);
 	dp->set = plane__set_new(&maps, !report->loaded.adopted);
 	tell_loaded(dp, &report->loaded);
 	plane__links_tidy(&dp->links);
@@ -338,7 +324,7 @@ static void on_look(struct ev_loop *loop, ev_timer *w, int events)
 		attached = plane__links_check(&dp->links, &dp->set->maps);
 		if (!attached)
 			plane__links_explain(&dp->links, &why);
-		if (!is_put_off(dp))
+		if (!backoff_waits(&dp->retry))
 			ask_for_sizes(dp);
 	}
 	if (dp->set || dp->connected)
@@ -436,7 +422,7 @@ static void remake_done(struct dataplane *dp)
 {
 	const struct plane_sizes *s;
 
-	dp->retry = dp->retry_in = 0;
+	backoff_reset(&dp->retry);
 	dp->set = plane__remake_finish(&dp->remake, &dp->folder, &dp->links);
 	s = &dp->set->maps.sizes;
 	log_info("xdp-remade", LOG_S("pin", dp->folder.pin), LOG_U("vips", s->vips - 1),
@@ -504,8 +490,16 @@ static void on_count(struct ev_loop *loop, ev_timer *w, int events)
 
 /* ---- the verbs ---- */
 
+static void on_retry(void *user)
+{
+	struct dataplane *dp = user;
+
+	ev_feed_event(dp->loop, &dp->look, EV_TIMER);
+}
+
 static void init_timers(struct dataplane *dp)
 {
+	backoff_init(&dp->retry, dp->loop, &retry_policy, on_retry, dp);
 	ev_timer_init(&dp->look, on_look, 0., LOOK_EVERY);
 	ev_init(&dp->work, on_work);
 	ev_init(&dp->count, on_count);
@@ -569,6 +563,7 @@ static void plane_stop(struct dataplane *dp)
 	ev_timer_stop(dp->loop, &dp->look);
 	ev_timer_stop(dp->loop, &dp->work);
 	ev_timer_stop(dp->loop, &dp->count);
+	backoff_stop(&dp->retry);
 	close_set(dp);
 	plane__links_close(&dp->links);
 	plane__folder_unlock(&dp->folder);
