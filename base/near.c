@@ -9,8 +9,9 @@
 
 #include <assert.h>
 #include <stdbool.h>
+#include <stdint.h>
 
-typedef size_t near_row[NEAR_BYTES + 2]; /* one column to the right of the band is written */
+typedef uint16_t near_row[NEAR_BYTES + 2]; /* one column to the right of the band is written */
 
 static size_t min(size_t a, size_t b)
 {
@@ -30,11 +31,12 @@ static bool is_swap(struct str a, struct str b, size_t i, size_t j)
 /* Fills the band of row i from the two rows above; returns the smallest cost in it. */
 static size_t fill_row(struct str a, struct str b, size_t i, size_t limit, near_row *const rows[3])
 {
-	const size_t *above = *rows[1], *above2 = *rows[2];
+	const uint16_t *above = *rows[1], *above2 = *rows[2];
 	size_t first = i > limit ? i - limit : 1, last = min(b.n, i + limit);
-	size_t *row = *rows[0], best;
+	uint16_t *row = *rows[0];
+	size_t best;
 
-	row[first - 1] = first == 1 ? i : limit + 1;
+	row[first - 1] = (uint16_t)(first == 1 ? i : limit + 1);
 	best = row[first - 1];
 	for (size_t j = first; j <= last; j++) {
 		size_t cost = above[j - 1] + (a.p[i - 1] != b.p[j - 1]);
@@ -42,22 +44,24 @@ static size_t fill_row(struct str a, struct str b, size_t i, size_t limit, near_
 		cost = min(cost, min(above[j], row[j - 1]) + 1);
 		if (is_swap(a, b, i, j))
 			cost = min(cost, above2[j - 2] + 1);
-		row[j] = cost;
+		row[j] = (uint16_t)cost;
 		best = min(best, cost);
 	}
-	row[last + 1] = limit + 1; /* outside of the band: too far, whatever it would be */
+	row[last + 1] =
+		(uint16_t)(limit + 1); /* outside of the band: too far, whatever it would be */
 	return best;
 }
 
 size_t near_distance(struct str a, struct str b, size_t limit)
 {
-	near_row cells[3];
+	near_row cells[3] = { 0 };
 	near_row *rows[3] = { &cells[0], &cells[1], &cells[2] };
 
 	if (a.n > NEAR_BYTES || b.n > NEAR_BYTES || difference(a.n, b.n) > limit)
 		return limit + 1;
+	limit = min(limit, NEAR_BYTES); /* which no distance exceeds */
 	for (size_t j = 0; j <= b.n + 1; j++)
-		cells[0][j] = j;
+		cells[0][j] = (uint16_t)j;
 	for (size_t i = 1; i <= a.n; i++) {
 		near_row *oldest = rows[2];
 

@@ -11,7 +11,8 @@ int config_yaml_parse(const char *bytes, size_t n, enum config_mode mode, struct
 		      struct l4_doc *ret, struct errs *errors)
 {
 	struct l4_doc doc = { 0 };
-	int r = config_document_parse(bytes, n, mode, &l4_schema, arena, &doc, errors);
+	int r = config_document_parse((struct str){ bytes, n }, mode, &l4_schema, arena, &doc,
+				      errors);
 
 	if (r == 0)
 		*ret = doc;

@@ -16,8 +16,8 @@
 
 /*
  * Fills *ret, which lives in arena. -EINVAL and *ret untouched when anything was added to errors,
- * which come sorted by place, each with the dotted path of its key. A lenient reader is strict about
- * what addresses a frontend (address, protocol, port); lib/config/document.h says the rest.
+ * which come sorted by place, each with the dotted path of its key. A lenient reader is strict
+ * about what addresses a frontend (address, protocol, port); lib/config/document.h says the rest.
  */
 int config_yaml_parse(const char *bytes, size_t n, enum config_mode mode, struct arena *arena,
 		      struct l4_doc *ret, struct errs *errors);

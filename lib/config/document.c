@@ -248,8 +248,10 @@ static const char *nearest_key(const struct schema_section *s, const char *key)
 	size_t limit = strlen(key) / 3 + 1;
 
 	for (size_t i = 0; i < s->n_fields; i++) {
-		size_t rest = strlen(s->fields[i].key) - 1;
+		size_t rest;
 
+		assert(s->fields[i].key);
+		rest = strlen(s->fields[i].key) - 1;
 		/* a key of which no letter would be left is not near */
 		near.limit = limit < rest ? limit : rest;
 		near_consider(&near, s->fields[i].key);
@@ -417,7 +419,7 @@ static void read_document(const struct reader *r, const struct yaml_node *node,
 	}
 }
 
-int config_document_parse(const char *bytes, size_t n, enum config_mode mode,
+int config_document_parse(struct str bytes, enum config_mode mode,
 			  const struct schema_section *root, struct arena *arena, void *ret,
 			  struct errs *errors)
 {
@@ -427,7 +429,7 @@ int config_document_parse(const char *bytes, size_t n, enum config_mode mode,
 
 	assert(root && arena && ret);
 
-	if (yaml_parse(bytes, n, arena, &node, errors) == 0)
+	if (yaml_parse(bytes.p, bytes.n, arena, &node, errors) == 0)
 		read_document(&r, node, root, ret);
 	errs_sort(errors);
 	return errors->n + errors->dropped == before ? 0 : -EINVAL;

@@ -21,13 +21,13 @@ enum config_mode {
 
 /*
  * Fills *ret, the struct that root describes (all zero before), which lives in arena. -EINVAL when
- * anything was added to errors; *ret then holds what could be read. The errors come sorted by place,
- * each with the dotted path of its key.
+ * anything was added to errors; *ret then holds what could be read. The errors come sorted by
+ * place, each with the dotted path of its key.
  *
  * A section without a value is an empty one. A scalar without a value is an error, since it would
  * look like a setting and be none. Lenient: unknown keys are not errors, nor are values of the
  * wrong type, except those of vital fields in vital sections.
  */
-int config_document_parse(const char *bytes, size_t n, enum config_mode mode,
+int config_document_parse(struct str bytes, enum config_mode mode,
 			  const struct schema_section *root, struct arena *arena, void *ret,
 			  struct errs *errors);

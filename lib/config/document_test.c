@@ -68,7 +68,7 @@ static struct parsed parse(const char *text, const struct schema_section *root,
 	struct parsed p = { .arena = arena_new() };
 
 	p.errors.arena = p.arena;
-	p.r = config_document_parse(text, strlen(text), mode, root, p.arena, &p.doc, &p.errors);
+	p.r = config_document_parse(str_of(text), mode, root, p.arena, &p.doc, &p.errors);
 	return p;
 }
 

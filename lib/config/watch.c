@@ -2,10 +2,10 @@
 /*
  * watch: inotify on the folders that lead to a file.
  *
- * follow() walks the path name by name as the kernel would. Before a name is looked at, its folder is
- * watched: whatever changes after the look is then reported. A name that turns out to be a symbolic
- * link is replaced by its target and the walk goes on from there. The result is a list of (watch,
- * name); an event that matches none of them is about some other file of the same folder.
+ * follow() walks the path name by name as the kernel would. Before a name is looked at, its folder
+ * is watched: whatever changes after the look is then reported. A name that turns out to be a
+ * symbolic link is replaced by its target and the walk goes on from there. The result is a list of
+ * (watch, name); an event that matches none of them is about some other file of the same folder.
  *
  * A matching event only arms the timer. When the timer expires, the path is followed again, since
  * folders and links may be others now, and then the file is compared with the one of the last time.
