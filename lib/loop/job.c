@@ -268,20 +268,20 @@ static void job_free(struct job *j)
 static void on_ended(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct job *j = container_of(w, struct job, ended);
-	_cleanup_(cleanup_free) char *bytes = NULL;
 	struct job_result result = { 0 };
 	job_done_fn done = j->done;
 	void *user = j->user;
-	char text[64];
+	char text[64], *bytes;
 
 	while (ev_is_active(&j->readable) && take(j))
 		;
 	find_end(j, &result);
 	result.reason = explain(&result, text, sizeof(text));
 	result.n = j->n;
-	result.bytes = bytes = TAKE_PTR(j->bytes);
+	result.bytes = bytes = TAKE_PTR(j->bytes); /* they outlive the job, until done() returns */
 	job_free(j);
 	done(&result, user);
+	free(bytes);
 }
 
 static void watch(struct job *j, const struct job_spec *spec, pid_t pid)

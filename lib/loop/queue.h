@@ -2,10 +2,10 @@
 /*
  * queue: keys to be worked on, the heart of a reconciler.
  *
- * A key is a struct queue_item in a struct of the owner: a VIP, an object of Kubernetes. Adding a
- * key says "look at it again". However often it is added before its turn, it has one turn; added
- * during its turn it has one more afterwards. A key that failed has its next turn after a delay
- * that grows with each failure, and other keys do not wait for it.
+ * A key is a struct queue_item in a struct of the owner, for example one for each object that is to
+ * be kept in line. Adding a key says "look at it again". However often it is added before its turn,
+ * it has one turn; added during its turn it has one more afterwards. A key that failed has its next
+ * turn after a delay that grows with each failure, and other keys do not wait for it.
  *
  *	IDLE --add--> WAITING --run--> RUNNING --done--> IDLE
  *	                 ^                 |  |
@@ -17,8 +17,8 @@
  * place in an order that the owner wants kept; keys of a low rank that are added all the time keep
  * those of a higher rank waiting.
  *
- * The queue allocates nothing and takes no turns by itself: it says wake(), and the owner calls
- * queue_run() when it has time. It is as large as the owner's set of keys.
+ * The queue allocates nothing and takes no turns by itself: it calls wake(), and the owner calls
+ * queue_run() when it has time. Its bound is the owner's: it holds each key at most once.
  */
 #pragma once
 

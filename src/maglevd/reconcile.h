@@ -48,8 +48,8 @@ void reconcile_sync_all(struct reconcile *r);
 /*
  * Reads the state back, also while the warm-up allows no writes, writes nothing, and calls done()
  * afterwards: err is 0, and reconcile_observed() says what is there; or it is -EIO or -ENOTCONN.
- * There are no ops. It waits for the work under way. Refused with -ENOTCONN without a data plane, -EIO while it
- * cannot be read, -EBUSY when too many wait.
+ * There are no ops. It waits for the work under way. Refused with -ENOTCONN without a data plane,
+ * -EIO while it cannot be read, -EBUSY when too many wait.
  */
 int reconcile_look(struct reconcile *r, waiter_done_fn done, void *user);
 

@@ -36,7 +36,7 @@ void waiters_free(struct waiters *w);
 int waiters_add(struct waiters *w, const struct lb_vip_key *vip, waiter_done_fn done, void *user);
 void waiters_forget(struct waiters *w, void *user);
 bool waiters_any(const struct waiters *w);
-/* The VIP of each who waits for one, in the order of asking. */
+/* Calls fn with the VIP of every caller that waits for one, in the order of asking. */
 void waiters_each_vip(const struct waiters *w, void (*fn)(const struct lb_vip_key *vip, void *user),
 		      void *user);
 
