@@ -4,7 +4,7 @@
  *
  * These are the rules that every configuration needs: a number in its range, one of some words, an
  * address that can be talked to. A program's own rules (core/l4/validate.c) are written with them.
- * A value that breaks a rule is told once and replaced by a default, so that the rest of the
+ * A value that breaks a rule is reported once and replaced by a default, so that the rest of the
  * document can still be looked at.
  *
  * The text of a complaint follows "file:line:column: key: ", so it begins with a verb where it can
@@ -103,7 +103,7 @@ struct rule_entry {
 
 /*
  * The n structs at docs, which section describes, sorted by name, in scratch. Names that are not
- * printable, too long or there twice are told; spot is where the names stand.
+ * printable, too long or there twice are reported; spot is where the names stand.
  */
 const struct rule_entry *rule_entries(struct rule_sink *s, const struct rule_spot *spot,
 				      const struct schema_section *section, const void *docs,

@@ -63,7 +63,7 @@ static const char *frontend_at(const struct l4_config *c, size_t i)
 	return c->frontends[i].name;
 }
 
-/* Index of the first name that is behind name. */
+/* Index of the first name that comes after name. */
 static size_t behind(const struct l4_config *c, name_at_fn name_at, size_t n, const char *name)
 {
 	size_t lo = 0, hi = n;

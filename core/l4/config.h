@@ -133,7 +133,7 @@ const struct l4_check *l4_config_check(const struct l4_config *c, const char *na
 size_t l4_config_backend(const struct l4_config *c, const char *name);
 size_t l4_config_frontend(const struct l4_config *c, const char *name);
 /*
- * The index of the first one behind name, which need not be there (NULL: the very first): how a
+ * The index of the first one after name, which need not exist (NULL: the very first): how a
  * walk in slices goes on after a reload.
  */
 size_t l4_config_backend_behind(const struct l4_config *c, const char *name);

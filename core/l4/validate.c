@@ -15,7 +15,7 @@
  *
  * What any document needs (what one value may be, how a complaint is worded) is in base/rule.h.
  *
- * All mistakes are told in one pass. A value that is wrong is told once and then counts as not
+ * All mistakes are reported in one pass. A wrong value is reported once and then counts as not
  * given: an entry keeps its name, so references to it resolve, and rules that would have to
  * compare a wrong value are left out. No rule compares everything with everything; what must be
  * compared is sorted first.
@@ -42,7 +42,7 @@ const struct rule_spot l4__frontends_spot = { .in = &l4__root, .name = "frontend
 
 static const struct rule_spot healthchecker = { .in = &l4__root, .name = "healthchecker" };
 
-#define NEAR_ERRORS 20 /* errors after which nobody reads it any more */
+#define NEAR_ERRORS 20 /* after so many errors suggestions are left out */
 
 /* The shorter the name, the fewer edits it may have. */
 const char *l4__near(struct l4__build *b, const char *name, const struct rule_entry *entries,
@@ -52,7 +52,7 @@ const char *l4__near(struct l4__build *b, const char *name, const struct rule_en
 			     .limit = strlen(name) < 4 ? 1 : 2,
 			     .max = NEAR_MAX };
 
-	/* every name is looked at, so a file full of wrong ones would take long */
+	/* each suggestion compares all names: a file full of wrong ones would take long */
 	if (b->sink.errors->n >= NEAR_ERRORS)
 		return "";
 	for (size_t i = 0; i < n; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The section healthchecks: how to ask a server whether it is well (FR-1.1 .. FR-1.4). */
+/* The section healthchecks: how servers are probed (FR-1.1 .. FR-1.4). */
 #include <assert.h>
 #include <errno.h>
 
@@ -13,7 +13,7 @@
 #define CODE_MIN 100
 #define CODE_MAX 599
 
-/* False when there is no knowing what the check is; its other values are looked at all the same. */
+/* False when the type is missing or unknown; the other values are checked anyway. */
 static bool build_type(struct l4__build *b, const struct rule_spot *spot, const struct doc_check *d,
 		       struct l4_check *c)
 {

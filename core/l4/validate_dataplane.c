@@ -12,7 +12,7 @@
 
 #define DAY (24 * 3600 * NSEC_PER_SEC)
 #define INTERFACES_MAX 64
-#define PIN_MAX 400	   /* names of pins come behind it */
+#define PIN_MAX 400	   /* the names of pins are appended to it */
 #define INTERFACE_BYTES 15 /* IFNAMSIZ - 1 */
 
 static const struct rule_spot vpp = { .in = &l4__root, .name = "vpp" };

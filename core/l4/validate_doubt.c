@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Warnings: what is allowed and yet hardly meant. Looked for only in a configuration without
- * errors, so that a misspelt name is not followed by "nobody uses it".
+ * Warnings: what is allowed but probably not intended. Looked for only in a configuration without
+ * errors, so that a misspelt name does not also cause "no backend uses it".
  */
 #include "base/units.h"
 #include "core/l4/validate_build.h"
 
-/* What is known of a backend while the frontends are gone through. */
+/* How a backend is used by the frontends that were visited so far. */
 struct use {
 	size_t frontend; /* index + 1 of the last that names it; 0: none does */
 	unsigned weight; /* its largest there */

@@ -4,7 +4,7 @@
  *
  * Whether two backends of a frontend share an address is asked of every member. So backends are
  * sorted by address once and each learns its twin, the first backend with its address; a frontend
- * then marks the twins it has met.
+ * then marks the twins that it has seen.
  */
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -16,13 +16,13 @@
 
 #define NO_TWIN SIZE_MAX /* the backend's address is not known */
 
-/* What a twin was last met by. */
+/* The last frontend that named a twin, and by which backend. */
 struct mark {
 	size_t frontend; /* index + 1; 0: by none */
 	size_t backend;
 };
 
-/* One frontend while its members are gone through, in the order of the file. */
+/* The visit of one frontend: its members are visited in the order of the file. */
 struct walk {
 	struct l4__build *b;
 	const size_t *twins; /* per backend */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What frontends may not do to each other. They are sorted by address, protocol and port; each run
- * of one address is then looked at alone. Of two that clash, the later one in the file is told.
+ * of one address is then looked at alone. Of two that clash, the later one in the file is reported.
  */
 #include <stdlib.h>
 

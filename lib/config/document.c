@@ -2,10 +2,10 @@
 /*
  * document: a walk over the YAML tree along the tables of a schema.
  *
- * Each value is met with the field that its key names; the field's shape chooses the function that
- * reads it, and its offset says where in the struct of the enclosing section the result goes. A
- * value that cannot be read leaves a complaint and an unset field, and the walk goes on: all
- * mistakes of a file are told at once. A lenient reader reports complaints about vital fields only.
+ * A key names a field of the table; the field's shape chooses the function that reads the value,
+ * and its offset says where in the struct of the enclosing section the result goes. A value that
+ * cannot be read leaves a complaint and an unset field, and the walk goes on: all mistakes of a file
+ * are reported at once. A lenient reader reports complaints about vital fields only.
  *
  * Texts in the result are those of the tree; both live in the caller's arena.
  */

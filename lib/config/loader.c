@@ -7,12 +7,12 @@
  * where to look when the child has exited with 0.
  *
  * Callers wait in a list. A reading serves all that were in it when it began. A start that fails at
- * once (no process can be made) is told like one that failed later.
+ * once (no process can be made) is reported like one that failed later.
  *
  *	IDLE -> READING -> TELLING -> IDLE
  *
  * A callback may ask again. It waits for the next reading, which does not begin before all callers
- * of the last one are told.
+ * of the last one have their answer.
  */
 #include "lib/config/loader.h"
 

@@ -108,7 +108,7 @@ int config_loader_ask(struct config_loader *l, unsigned wishes, config_done_fn d
  * user until the next reading are one.
  */
 void config_loader_hangup(struct config_loader *l, config_done_fn done, void *user);
-/* The callers of this user are not told any more; what they asked for happens all the same. */
+/* The callers of this user are not told any more; what they asked for still happens. */
 void config_loader_forget(struct config_loader *l, const void *user);
 /* For calls.ended: answers all callers of the reading, each once. */
 void config_loader_answer(struct config_loader *l, const void *report);

@@ -63,7 +63,7 @@ struct config_watch {
 	struct steps steps;
 	struct print last; /* of the file, when the callback was last called */
 	ev_io events;
-	ev_timer quiet;	    /* active after a change, until it is told */
+	ev_timer quiet;	    /* active after a change, until it is reported */
 	ev_tstamp patience; /* when the wait for quiet ends anyway */
 };
 
