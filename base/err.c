@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#define SHOWN_MAX 64 /* bytes of a text in a complaint */
+
 void errs_add(struct errs *e, struct place at, const char *key, const char *fmt, ...)
 {
 	va_list ap;
@@ -62,4 +64,23 @@ void errs_print(const struct errs *e, const char *file, struct buf *out)
 	}
 	if (e->dropped)
 		buf_printf(out, "%s: and %zu more\n", file, e->dropped);
+}
+
+const char *err_shown(const char *text, struct arena *arena)
+{
+	size_t n = strlen(text), used = 0, step;
+	char *shown = arena_alloc(arena, SHOWN_MAX + sizeof("..."));
+
+	for (; n; text += step, n -= step) {
+		bool plain = utf8_char(text, n) && !utf8_is_control(text);
+
+		step = utf8_char(text, n) ?: 1;
+		if (used + step > SHOWN_MAX) {
+			memcpy(shown + used, "...", sizeof("..."));
+			break;
+		}
+		memcpy(shown + used, plain ? text : "?", plain ? step : 1);
+		used += plain ? step : 1;
+	}
+	return shown;
 }

@@ -41,3 +41,8 @@ void errs_sort(struct errs *e);
  * known of the place or the key is left out.
  */
 void errs_print(const struct errs *e, const char *file, struct buf *out);
+/*
+ * A copy of somebody's text that is fit for a complaint, which is one readable line: a long text is
+ * cut, and control characters and bytes that are not UTF-8 are shown as '?'.
+ */
+const char *err_shown(const char *text, struct arena *arena);

@@ -94,6 +94,19 @@ static void an_empty_list_sorts_and_prints_nothing(void **state)
 	assert_int_equal(f->out.n, 0);
 }
 
+static void a_text_is_shown_in_one_readable_line(void **state)
+{
+	struct fixture *f = *state;
+	char text[100] = "";
+
+	assert_string_equal(err_shown("gr\xc3\xbcn", f->errs.arena), "gr\xc3\xbcn");
+	assert_string_equal(err_shown("a\nb\x7f\xc2\x85\xff", f->errs.arena), "a?b???");
+	memset(text, 'x', sizeof(text) - 1);
+	assert_int_equal(strlen(err_shown(text, f->errs.arena)), 64 + 3);
+	text[64] = '\0';
+	assert_string_equal(err_shown(text, f->errs.arena), text);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -104,6 +117,7 @@ int main(void)
 		TEST(sorting_goes_by_place_and_keeps_the_order_within_one),
 		TEST(past_the_bound_complaints_are_only_counted),
 		TEST(an_empty_list_sorts_and_prints_nothing),
+		TEST(a_text_is_shown_in_one_readable_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

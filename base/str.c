@@ -164,6 +164,14 @@ size_t utf8_broken(const char *p, size_t n)
 	return 1;
 }
 
+/* UTF-8 writes C1 in two bytes. */
+bool utf8_is_control(const char *p)
+{
+	unsigned char c = (unsigned char)p[0];
+
+	return c < 0x20 || c == 0x7f || (c == 0xc2 && (unsigned char)p[1] < 0xa0);
+}
+
 void buf_free(struct buf *b)
 {
 	free(b->p);

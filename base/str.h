@@ -52,6 +52,8 @@ bool utf8_valid(const char *p, size_t n);
  * some other bytes would have completed, or one byte. One U+FFFD stands for it, as browsers do it.
  */
 size_t utf8_broken(const char *p, size_t n);
+/* Whether p, NUL-terminated, begins with a control character: C0, DEL or C1. */
+bool utf8_is_control(const char *p);
 #define UTF8_REPLACEMENT "\xef\xbf\xbd"
 
 struct buf {

@@ -54,7 +54,7 @@ def every_metric_has_its_labels():
 
 
 def every_metric_that_is_spoken_of_exists():
-    known = {**facts.metrics(), **facts.metrics('src/frontend/metrics.c')}
+    known = {**facts.metrics(), **facts.metrics('src/frontend/metrics.c', 'maglev_dashboard')}
     for path in PAGES + ['deploy/alerts/maglevd.rules.yml', 'deploy/alerts/maglevd.rules_test.yml']:
         for name in re.findall(r'\b(?:maglev|process)_[a-z_]+\b', facts.read(path)):
             if name not in known and re.sub('_(bucket|sum|count)$', '', name) not in known:
@@ -97,7 +97,7 @@ def every_flag_is_in_the_man_page():
 def every_metric_and_log_message_of_the_dashboard_is_in_its_page():
     page = [(quoted(cells[0])[0], cells) for heading, cells in rows(DASHBOARD) if heading in ('Metrics', 'Logs')]
     yield from differences({name: cells[1] for name, cells in page if name.startswith('maglev_')},
-                           {name: kind for name, kind in facts.metrics('src/frontend/metrics.c').items()
+                           {name: kind for name, kind in facts.metrics('src/frontend/metrics.c', 'maglev_dashboard').items()
                             if name.startswith('maglev_')})
     messages = facts.log_messages('src/frontend')
     lines = {name: cells for name, cells in page if not name.startswith('maglev_')}

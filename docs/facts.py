@@ -44,9 +44,11 @@ def config_keys():
     return keys
 
 
-def metrics(source='src/maglevd/metrics.c'):
-    """{name: type} of every family."""
+def metrics(source='src/maglevd/metrics.c', prefix='maglev'):
+    """{name: type} of every family: the program's own, and with its prefix those of every daemon."""
     rows = re.findall(r'\{ "(maglev_\w+)", METRICS_(\w+),', read(source))
+    rows += [(f'{prefix}_{name}', kind) for name, kind in
+             re.findall(r'\{ "(\w+)", METRICS_(\w+),', read('lib/admin/metrics.c'))]
     rows += re.findall(r'add\(out, "(process_\w+)", METRICS_(\w+),', read('lib/metrics/process.c'))
     return {name: kind.lower() for name, kind in rows}
 
@@ -81,7 +83,8 @@ def words_of(expression):
 
 def log_messages(folder='src/maglevd'):
     """{message: set of (level, fields)}, with those of every daemon; a message that is a parameter is looked up where it is given."""
-    paths = sorted(path for place in (folder, 'lib/daemon') for path in glob.glob(f'{place}/**/*.c', root_dir=ROOT, recursive=True))
+    paths = sorted(path for place in (folder, 'lib/admin', 'lib/daemon')
+                   for path in glob.glob(f'{place}/**/*.c', root_dir=ROOT, recursive=True))
     sources = [read(path) for path in paths if not re.search(r'test(ing)?\.c$|/fake/', path)]
     found = {}
     for text in sources:

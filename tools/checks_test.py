@@ -208,3 +208,38 @@ def test_a_header_that_leans_on_others_is_found(check, tmp_path):
     lines = check('check-headers', files, '--build', str(commands.parent))
     assert lines[0] == 'base/bad.h:1: does not compile alone'
     assert not any('good.h' in line for line in lines)
+
+
+@pytest.fixture(name='subjects')
+def subjects_fixture(tmp_path):
+    """subjects(subject...): what is said about commits of these after the one that brought the check."""
+    def git(*words):
+        subprocess.run(['git', '-C', tmp_path, '-c', 'user.name=x', '-c', 'user.email=x@example.net', *words], check=True,
+                       capture_output=True)
+
+    def subjects(*subjects):
+        (tmp_path / 'tools').mkdir()
+        (tmp_path / 'tools/check-commits').write_text('')
+        git('init', '-q')
+        git('commit', '-q', '--allow-empty', '-m', 'Whatever stood here before is left alone, however long it may be.')
+        git('add', '.')
+        git('commit', '-q', '-m', 'The one that brings the check')
+        for subject in subjects:
+            git('commit', '-q', '--allow-empty', '-m', subject)
+        done = subprocess.run([f'{TOOLS}/check-commits', '--root', tmp_path], capture_output=True, text=True, check=False)
+        assert (done.returncode != 0) == bool(done.stdout)
+        return done.stdout.splitlines()
+    return subjects
+
+
+@pytest.mark.parametrize('subject, fault', [
+    ('maglevd: spread the events of a reload over several turns of it', '63 characters'),
+    ('No area here', 'form'), ('maglevd: ends in a stop.', 'form'), ('wip: half of it', 'unfinished'),
+    ('maglevd: tables are built anew', 'again'), ('api: who watches first is told first', 'a name'),
+])
+def test_a_subject_that_a_stranger_stumbles_over(subjects, subject, fault):
+    one(subjects(subject), subject, fault)
+
+
+def test_subjects_as_they_should_be(subjects):
+    assert not subjects('maglevd: deliver events in the order of subscription', 'lib/http, h2: close idle connections')

@@ -56,6 +56,45 @@ struct api_events api_backend_events(const struct l4_model *m, const struct l4_b
 Maglev__Event *api_frontend_event(const struct l4_model *m, size_t frontend,
 				  enum l4_frontend_health from, struct arena *a);
 
+/* What came of the last attempt to load the file. */
+struct api_config_news {
+	int64_t at; /* unix ns, as since: of the configuration in force */
+	int64_t since;
+	uint64_t generation;
+	const struct l4_config *config; /* in force */
+	const char *error;		/* why the file was refused; NULL: it was taken */
+	size_t n_errors;
+	size_t added, removed, changed; /* backends */
+	bool replay;
+};
+Maglev__Event *api_config_event(const struct api_config_news *news, struct arena *a);
+
+/* What became known of the data plane. */
+struct api_dataplane_news {
+	int64_t at;	       /* unix ns, as since and last_full_sync */
+	const char *dataplane; /* the name of its driver */
+	const char *change;    /* the word of the .proto file; NULL: the replay of what is so */
+	const char *reason;    /* "": none */
+	const char *problem;   /* "": none */
+	bool connected, guard;
+	int64_t since;
+	enum warmup_phase warmup;
+	int64_t last_full_sync;
+	const char *scope; /* of a sync, as the next two; NULL: it is none */
+	uint64_t vips;
+	const uint64_t *ops; /* LB_OP_KINDS of them */
+};
+Maglev__Event *api_dataplane_event(const struct api_dataplane_news *news, struct arena *a);
+
+/* Everything about one backend or frontend, as the lists have it. */
+Maglev__Event *api_backend_info_event(const struct l4_model *m, size_t backend, int64_t at,
+				      struct arena *a);
+Maglev__Event *api_frontend_info_event(const struct l4_model *m, size_t frontend, int64_t at,
+				       struct arena *a);
+/* The last results of the probes of some backends, by index. */
+Maglev__Event *api_probes_event(const struct l4_model *m, const size_t *backends, size_t n,
+				int64_t at, struct arena *a);
+
 /* ---- configuration ---- */
 
 /* What came of reading the file. */

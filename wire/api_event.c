@@ -98,3 +98,111 @@ Maglev__Event *api_frontend_event(const struct l4_model *m, size_t frontend,
 	e->frontend->replay = from == f->health;
 	return e;
 }
+
+Maglev__Event *api_config_event(const struct api_config_news *news, struct arena *a)
+{
+	Maglev__Event *e = event(news->at, MAGLEV__EVENT__EVENT_CONFIG, a);
+	Maglev__ConfigEvent *c = API__NEW(a, Maglev__ConfigEvent, maglev__config_event__init);
+
+	c->generation = news->generation;
+	c->ok = !news->error;
+	c->error = api__text(news->error);
+	c->errors = (uint32_t)news->n_errors;
+	c->since = news->since;
+	c->frontends = (uint32_t)news->config->n_frontends;
+	c->backends = (uint32_t)news->config->n_backends;
+	c->healthchecks = (uint32_t)news->config->n_checks;
+	c->backends_added = (uint32_t)news->added;
+	c->backends_removed = (uint32_t)news->removed;
+	c->backends_changed = (uint32_t)news->changed;
+	c->replay = news->replay;
+	e->config = c;
+	return e;
+}
+
+/* Kinds of which there was none are left out. */
+static void set_operations(Maglev__DataplaneEvent *d, const uint64_t *ops, struct arena *a)
+{
+	d->operations = arena_array_of(a, LB_OP_KINDS, Maglev__DataplaneEvent__OperationsEntry *);
+	for (size_t i = 0; i < LB_OP_KINDS; i++) {
+		Maglev__DataplaneEvent__OperationsEntry *entry;
+
+		if (!ops[i])
+			continue;
+		entry = API__NEW(a, Maglev__DataplaneEvent__OperationsEntry,
+				 maglev__dataplane_event__operations_entry__init);
+		entry->key = api__text(lb_op_kind_name((enum lb_op_kind)i));
+		entry->value = ops[i];
+		d->operations[d->n_operations++] = entry;
+	}
+}
+
+Maglev__Event *api_dataplane_event(const struct api_dataplane_news *news, struct arena *a)
+{
+	Maglev__Event *e = event(news->at, MAGLEV__EVENT__EVENT_DATAPLANE, a);
+	Maglev__DataplaneEvent *d =
+		API__NEW(a, Maglev__DataplaneEvent, maglev__dataplane_event__init);
+
+	d->dataplane = api__text(news->dataplane);
+	d->change = api__text(news->change);
+	d->reason = api__text(news->reason);
+	d->connected = news->connected;
+	d->since = news->since;
+	d->problem = api__text(news->problem);
+	d->warmup = api__text(warmup_phase_name(news->warmup));
+	d->held = news->guard;
+	d->last_full_sync = news->last_full_sync;
+	d->scope = api__text(news->scope);
+	d->vips = news->vips;
+	d->replay = !news->change;
+	if (news->ops)
+		set_operations(d, news->ops, a);
+	e->dataplane = d;
+	return e;
+}
+
+Maglev__Event *api_backend_info_event(const struct l4_model *m, size_t backend, int64_t at,
+				      struct arena *a)
+{
+	Maglev__Event *e = event(at, MAGLEV__EVENT__EVENT_BACKEND_INFO, a);
+
+	e->backend_info = api_backend(m, backend, a);
+	return e;
+}
+
+Maglev__Event *api_frontend_info_event(const struct l4_model *m, size_t frontend, int64_t at,
+				       struct arena *a)
+{
+	Maglev__Event *e = event(at, MAGLEV__EVENT__EVENT_FRONTEND_INFO, a);
+
+	e->frontend_info = api_frontend(m, frontend, a);
+	return e;
+}
+
+static Maglev__ProbeInfo *probe(const struct l4_backend_state *b, struct arena *a)
+{
+	Maglev__ProbeInfo *p = API__NEW(a, Maglev__ProbeInfo, maglev__probe_info__init);
+
+	p->name = api__text(b->name);
+	p->counter = b->health.counter;
+	p->last_code = api__text(b->has_result ? health_code_name(b->last_code) : "");
+	p->last_reason = api__text(b->last_reason);
+	p->last_probe = b->last_probe;
+	p->last_duration = b->last_duration;
+	return p;
+}
+
+Maglev__Event *api_probes_event(const struct l4_model *m, const size_t *backends, size_t n,
+				int64_t at, struct arena *a)
+{
+	Maglev__Event *e = event(at, MAGLEV__EVENT__EVENT_PROBES, a);
+
+	e->probes = API__NEW(a, Maglev__ProbesEvent, maglev__probes_event__init);
+	e->probes->n_probes = n;
+	e->probes->probes = arena_array_of(a, n, Maglev__ProbeInfo *);
+	for (size_t i = 0; i < n; i++) {
+		assert(backends[i] < m->config->n_backends);
+		e->probes->probes[i] = probe(m->backends[backends[i]], a);
+	}
+	return e;
+}

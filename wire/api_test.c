@@ -303,6 +303,110 @@ static void a_frontend_has_its_events_too(void **state)
 		    "\"from\":\"unknown\",\"to\":\"up\",\"replay\":false}}");
 }
 
+static void a_configuration_event_says_what_is_in_force(void **state)
+{
+	struct world *w = *state;
+	struct api_config_news news = { .at = 9,
+					.since = 9,
+					.generation = 2,
+					.config = w->model.config,
+					.added = 1,
+					.removed = 2,
+					.changed = 3 };
+
+	assert_json(&api_config_event(&news, w->arena)->base,
+		    "{\"seq\":\"0\",\"at\":\"9\",\"config\":{\"generation\":\"2\",\"ok\":true,"
+		    "\"error\":\"\",\"errors\":0,\"since\":\"9\",\"frontends\":1,\"backends\":3,"
+		    "\"healthchecks\":2,\"backends_added\":1,\"backends_removed\":2,"
+		    "\"backends_changed\":3,\"replay\":false}}");
+	news = (struct api_config_news){ .at = 10,
+					 .since = 9,
+					 .generation = 2,
+					 .config = w->model.config,
+					 .error = "m.yaml:1:2: x: no such key",
+					 .n_errors = 4,
+					 .replay = true };
+	assert_json(&api_config_event(&news, w->arena)->base,
+		    "{\"seq\":\"0\",\"at\":\"10\",\"config\":{\"generation\":\"2\",\"ok\":false,"
+		    "\"error\":\"m.yaml:1:2: x: no such key\",\"errors\":4,\"since\":\"9\","
+		    "\"frontends\":1,\"backends\":3,\"healthchecks\":2,\"backends_added\":0,"
+		    "\"backends_removed\":0,\"backends_changed\":0,\"replay\":true}}");
+}
+
+static void a_sync_counts_the_operations_that_there_were(void **state)
+{
+	struct world *w = *state;
+	const uint64_t ops[LB_OP_KINDS] = { [LB_OP_VIP_ADD] = 1, [LB_OP_AS_WEIGHT] = 7 };
+	const struct api_dataplane_news news = { .at = 9,
+						 .dataplane = "vpp",
+						 .change = "synced",
+						 .reason = "",
+						 .problem = "",
+						 .connected = true,
+						 .since = 4,
+						 .warmup = WARMUP_DONE,
+						 .last_full_sync = 8,
+						 .scope = "all",
+						 .vips = 3,
+						 .ops = ops };
+
+	assert_json(&api_dataplane_event(&news, w->arena)->base,
+		    "{\"seq\":\"0\",\"at\":\"9\",\"dataplane\":{\"dataplane\":\"vpp\","
+		    "\"change\":\"synced\",\"reason\":\"\",\"connected\":true,\"since\":\"4\","
+		    "\"problem\":\"\",\"warmup\":\"done\",\"held\":false,\"last_full_sync\":\"8\","
+		    "\"scope\":\"all\",\"vips\":\"3\",\"operations\":{\"as-weight\":\"7\","
+		    "\"vip-add\":\"1\"},\"replay\":false}}");
+}
+
+static void the_replay_of_a_data_plane_has_no_change(void **state)
+{
+	struct world *w = *state;
+	const struct api_dataplane_news news = { .at = 4,
+						 .dataplane = "vpp",
+						 .reason = "",
+						 .problem = "no such socket",
+						 .guard = true,
+						 .since = 4,
+						 .warmup = WARMUP_HANDS_OFF };
+
+	assert_json(&api_dataplane_event(&news, w->arena)->base,
+		    "{\"seq\":\"0\",\"at\":\"4\",\"dataplane\":{\"dataplane\":\"vpp\","
+		    "\"change\":\"\",\"reason\":\"\",\"connected\":false,\"since\":\"4\","
+		    "\"problem\":\"no such socket\",\"warmup\":\"hands-off\",\"held\":true,"
+		    "\"last_full_sync\":\"0\",\"scope\":\"\",\"vips\":\"0\",\"operations\":{},"
+		    "\"replay\":true}}");
+}
+
+static void an_info_is_the_row_of_the_list(void **state)
+{
+	struct world *w = *state;
+	Maglev__Event *backend = api_backend_info_event(&w->model, 0, 7, w->arena);
+	Maglev__Event *frontend = api_frontend_info_event(&w->model, 0, 7, w->arena);
+
+	assert_int_equal(backend->event_case, MAGLEV__EVENT__EVENT_BACKEND_INFO);
+	assert_int_equal(frontend->event_case, MAGLEV__EVENT__EVENT_FRONTEND_INFO);
+	assert_int_equal(backend->at, 7);
+	assert_string_equal(backend->backend_info->name, "a");
+	assert_string_equal(frontend->frontend_info->name, "www");
+	assert_int_equal(frontend->frontend_info->n_pools, 2);
+}
+
+static void probes_tell_what_they_changed_in_a_backend(void **state)
+{
+	struct world *w = *state;
+	const size_t both[] = { 0, 2 };
+	struct health_change change;
+
+	l4_backend_record(&w->model, w->a, CODE_L7STS, false, 5, &change);
+	l4_backend_note_probe(w->a, "503", 5, 1000);
+	assert_json(&api_probes_event(&w->model, both, 2, 6, w->arena)->base,
+		    "{\"seq\":\"0\",\"at\":\"6\",\"probes\":{\"probes\":[{\"name\":\"a\","
+		    "\"counter\":0,\"last_code\":\"L7STS\",\"last_reason\":\"503\","
+		    "\"last_probe\":\"5\",\"last_duration\":\"1000\"},{\"name\":\"s\","
+		    "\"counter\":0,\"last_code\":\"\",\"last_reason\":\"\",\"last_probe\":\"0\","
+		    "\"last_duration\":\"0\"}]}}");
+}
+
 static void errors_of_each_phase_stand_apart(void **state)
 {
 	struct world *w = *state;
@@ -349,6 +453,11 @@ int main(void)
 		STORY(a_replay_goes_from_a_state_to_itself),
 		STORY(an_act_carries_the_operators_reason_and_no_other),
 		STORY(a_frontend_has_its_events_too),
+		STORY(a_configuration_event_says_what_is_in_force),
+		STORY(a_sync_counts_the_operations_that_there_were),
+		STORY(the_replay_of_a_data_plane_has_no_change),
+		STORY(an_info_is_the_row_of_the_list),
+		STORY(probes_tell_what_they_changed_in_a_backend),
 		STORY(errors_of_each_phase_stand_apart),
 	};
 

@@ -15,7 +15,7 @@ from subjects import ADMIN_PORT, HTTP_PORT, Maglevd, Metrics, Scenario, fetch, m
 
 LIMIT = 0.01
 ATTEMPTS = 5
-HEAD_END = 'maglev_log_dropped_total '  # behind the families that are looked at here
+HEAD_END = 'maglev_watch_dropped_total '  # the last family before those of single backends
 
 
 def read_head():

@@ -4,8 +4,8 @@
  *
  * A key names a field of the table; the field's shape chooses the function that reads the value,
  * and its offset says where in the struct of the enclosing section the result goes. A value that
- * cannot be read leaves a complaint and an unset field, and the walk goes on: all mistakes of a file
- * are reported at once. A lenient reader reports complaints about vital fields only.
+ * cannot be read leaves a complaint and an unset field, and the walk goes on: all mistakes of a
+ * file are reported at once. A lenient reader reports complaints about vital fields only.
  *
  * Texts in the result are those of the tree; both live in the caller's arena.
  */

@@ -144,22 +144,26 @@ static void a_frame_that_is_too_long_is_refused(void **state)
 	kit_stop(&kit);
 }
 
-/* One large field that is named again and again costs a byte each. */
-static void a_header_bomb_resets_its_stream(void **state)
+/* One large field of 3000 bytes that is named again and again, for a byte each time. */
+static void add_bomb(struct buf *block, int times)
 {
-	struct buf block = { 0 }, value = { 0 };
+	buf_add_lit(block, "\x40\x01x\x7f"); /* literal, to be indexed */
+	buf_add_lit(block, "\xb9\x16");	     /* 127 + 57 + 22 * 128 = 3000 */
+	for (int i = 0; i < 3000; i++)
+		buf_addc(block, 'x');
+	for (int i = 0; i < times; i++)
+		buf_addc(block, '\xbe');
+}
+
+static void headers_over_the_limit_reset_their_stream(void **state)
+{
+	struct buf block = { 0 };
 	struct kit kit;
 	struct raw *r;
 
 	kit_start(&kit, plain);
 	r = greeted(&kit);
-	for (int i = 0; i < 3000; i++)
-		buf_addc(&value, 'x');
-	buf_add_lit(&block, "\x40\x01x\x7f"); /* literal, to be indexed */
-	buf_add_lit(&block, "\xb9\x16");      /* 127 + 57 + 22 * 128 = 3000 */
-	buf_add(&block, value.p, value.n);
-	for (int i = 0; i < 10000; i++)
-		buf_addc(&block, '\xbe');
+	add_bomb(&block, 10);
 	raw_request(r, 1, ECHO_PATH, (struct str){ block.p, block.n }, true);
 	while (!raw_count(r, RST_STREAM, 1, NULL))
 		ev_run(kit.loop, EVRUN_ONCE);
@@ -171,8 +175,23 @@ static void a_header_bomb_resets_its_stream(void **state)
 	kit_wait_int(&kit, &kit.handled, 1);
 	raw_free(r);
 	buf_free(&block);
-	buf_free(&value);
 	check_others_are_served(&kit);
+	kit_stop(&kit);
+}
+
+/* HPACK has to decode refused headers as well, so that too many of them end the connection. */
+static void a_header_bomb_ends_the_connection(void **state)
+{
+	struct buf block = { 0 };
+	struct kit kit;
+	struct raw *r;
+
+	kit_start(&kit, plain);
+	r = greeted(&kit);
+	add_bomb(&block, 10000);
+	raw_request(r, 1, ECHO_PATH, (struct str){ block.p, block.n }, true);
+	assert_int_equal(wait_goaway(r), H2_ENHANCE_YOUR_CALM);
+	buf_free(&block);
 	kit_stop(&kit);
 }
 
@@ -632,7 +651,8 @@ int main(void)
 		cmocka_unit_test(a_first_frame_that_is_not_settings_is_an_error),
 		cmocka_unit_test(frames_against_the_protocol_end_the_connection),
 		cmocka_unit_test(a_frame_that_is_too_long_is_refused),
-		cmocka_unit_test(a_header_bomb_resets_its_stream),
+		cmocka_unit_test(headers_over_the_limit_reset_their_stream),
+		cmocka_unit_test(a_header_bomb_ends_the_connection),
 		cmocka_unit_test(a_continuation_flood_ends_the_connection),
 		cmocka_unit_test(rapid_resets_end_the_connection),
 		cmocka_unit_test(resets_that_we_are_made_to_send_count_as_well),

@@ -17,7 +17,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "lib/grpc/testkit.h"
-#include "lib/net/listener.h"
+#include "lib/stream/listener.h"
 
 static const struct grpc_server_config plain;
 
@@ -179,7 +179,7 @@ static void done_may_free_the_client(void **state)
 /* ---- a server that says what the test wants ---- */
 
 struct liar {
-	struct net_listener listener;
+	struct stream_listener listener;
 	int fd;
 	struct str says; /* when a call has come */
 	struct ev_loop *loop;
@@ -244,16 +244,17 @@ static void what_is_no_grpc_answer_has_a_status(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct endpoint loopback = { .addr = { AF_INET, { 127, 0, 0, 1 } } };
+		const struct stream_listener_config at = { .at.addr = { AF_INET,
+									{ 127, 0, 0, 1 } } };
 		struct liar l = { .fd = -1, .says = rows[i].says };
-		const struct net_listener_events events = { on_accepted, on_starved, &l };
+		const struct stream_listener_events events = { on_accepted, on_starved, &l, NULL };
 		char target[ENDPOINT_STRLEN];
 		struct heard h = { 0 };
 		struct kit kit;
 
 		kit_start(&kit, plain);
 		l.loop = kit.loop;
-		assert_int_equal(net_listener_open(&l.listener, kit.loop, loopback, &events), 0);
+		assert_int_equal(stream_listener_open(&l.listener, kit.loop, &at, &events), 0);
 		endpoint_format(&l.listener.bound, target);
 		kit_reconnect(&kit, (struct grpc_client_config){ .target = target });
 		kit_call(&kit, &h, &kit_echo, "x", 0, 0);
@@ -261,7 +262,7 @@ static void what_is_no_grpc_answer_has_a_status(void **state)
 		assert_int_equal(h.status, rows[i].status);
 		if (!strstr(h.text, rows[i].words))
 			fail_msg("%zu: '%s' without '%s'", i, h.text, rows[i].words);
-		net_listener_close(&l.listener);
+		stream_listener_close(&l.listener);
 		ev_io_stop(kit.loop, &l.io);
 		cleanup_fd(&l.fd);
 		kit_stop(&kit);

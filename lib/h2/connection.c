@@ -2,34 +2,32 @@
 /*
  * connection: the life of one connection.
  *
- *	[CONNECTING ->] [SECURING ->] GREETING -> OPEN [-> LINGER] -> closed
+ *	OPENING -> GREETING -> OPEN [-> LINGER] -> closed
  *
- * Bytes come in through the host's one buffer into nghttp2, which calls back; what it has to say is
- * gathered in `out` and sent, once at the end of that, or before the loop polls when somebody else
- * has queued something (h2__conn_touch). A peer that does not take our answers is not read from any
- * more once there are too many of them.
+ * Everything happens in steps of the connection's stream. Bytes are read into the host's one buffer
+ * and fed to nghttp2 in pieces, which calls back. When the time of the step is over, the rest is
+ * kept for the next step: a piece may hold thousands of header fields or dozens of requests. What
+ * nghttp2 has to say goes into the stream's queue, once at the end of a step, or in a step of its
+ * own when somebody else has queued something (h2__conn_touch). A peer that does not take our
+ * answers is not read from any more once there are too many of them.
  *
- * One timer serves all that can become due; it is set to the nearest and, when it fires, looks
- * again. So that what was sent last is not destroyed by a reset, a server that ends a connection
- * shuts its own side, and for a moment throws away what comes. Who has asked nothing when the host
- * ends is not waited for like that: an idle client may not even be reading.
+ * One deadline serves all that can become due; it is set to the nearest and, when it has passed,
+ * looks again. A server that ends a connection lingers, so that what was sent last is not destroyed
+ * by a reset. A connection on which nothing was asked when the host drains is not waited for like
+ * that: an idle client may not even be reading.
  */
 #include <assert.h>
 #include <errno.h>
 #include <linux/sockios.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "lib/h2/h2_private.h"
-#include "lib/net/net.h"
 
-#define OUT_MAX ((size_t)64 * 1024)
-#define ROUNDS_PER_FLUSH 4
+#define PIECE ((size_t)2 * 1024) /* fed to nghttp2 before the clock is looked at */
 #define UNSENT_MAX 2000 /* frames; more than all streams and acknowledgements of a fair peer */
 #define PING_PATIENCE (20 * NSEC_PER_SEC)
 #define DRAIN_PATIENCE (1 * NSEC_PER_SEC)	  /* for the answer to the PING of a drain */
@@ -38,7 +36,7 @@
 
 static bool has_output(const struct h2_conn *c)
 {
-	return c->out_at < c->out.n;
+	return stream_unsent(&c->stream) > 0;
 }
 
 static bool has_session(const struct h2_conn *c)
@@ -75,51 +73,21 @@ static void part(struct h2_conn *c, const char *why)
 
 void h2__conn_close(struct h2_conn *c, const char *why)
 {
-	struct ev_loop *loop = c->host->loop;
-
 	assert(!c->busy);
 	if (c->state != H2__LINGER)
 		part(c, why);
-	ev_io_stop(loop, &c->io);
-	ev_timer_stop(loop, &c->timer);
+	stream_end(&c->stream);
 	nghttp2_session_del(c->session);
-	tls_free(c->tls);
-	cleanup_fd(&c->fd);
 	h2__forget(c);
-	buf_free(&c->out);
+	buf_free(&c->rest);
 	free(c);
-}
-
-static ssize_t transport_read(struct h2_conn *c, char *p, size_t n)
-{
-	ssize_t r;
-
-	if (c->tls && c->state != H2__LINGER)
-		return tls_read(c->tls, p, n);
-	r = recv(c->fd, p, n, 0);
-	if (r >= 0)
-		return r;
-	return errno == EINTR ? -EAGAIN : -errno;
-}
-
-static ssize_t transport_write(struct h2_conn *c, const char *p, size_t n)
-{
-	ssize_t r;
-
-	if (c->tls)
-		return tls_write(c->tls, p, n);
-	r = send(c->fd, p, n, MSG_NOSIGNAL);
-	if (r >= 0)
-		return r;
-	return errno == EINTR ? -EAGAIN : -errno;
 }
 
 static void fail(struct h2_conn *c, const char *doing, int error)
 {
 	char why[160];
-	const char *word = c->tls ? tls_reason(c->tls) : "";
 
-	snprintf(why, sizeof(why), "%s: %s", doing, *word ? word : net_error_word(-error));
+	snprintf(why, sizeof(why), "%s: %s", doing, stream_reason(&c->stream, error));
 	h2__conn_close(c, why);
 }
 
@@ -129,32 +97,9 @@ static bool may_read(const struct h2_conn *c)
 	       nghttp2_session_get_outbound_queue_size(c->session) < UNSENT_MAX;
 }
 
-static int wanted_events(const struct h2_conn *c)
-{
-	switch (c->state) {
-	case H2__CONNECTING:
-		return EV_WRITE;
-	case H2__SECURING:
-		return tls_wants_write(c->tls) ? EV_WRITE : EV_READ;
-	case H2__GREETING:
-	case H2__OPEN:
-		return (may_read(c) ? EV_READ : 0) |
-		       (has_output(c) || nghttp2_session_want_write(c->session) ? EV_WRITE : 0);
-	case H2__LINGER:
-		return EV_READ;
-	}
-	return EV_READ;
-}
-
 static void watch(struct h2_conn *c)
 {
-	int events = wanted_events(c);
-
-	if (ev_is_active(&c->io) && (c->io.events & (EV_READ | EV_WRITE)) == events)
-		return;
-	ev_io_stop(c->host->loop, &c->io);
-	ev_io_set(&c->io, c->fd, events);
-	ev_io_start(c->host->loop, &c->io);
+	stream_want(&c->stream, (may_read(c) ? STREAM_READ : 0) | STREAM_WRITE * has_output(c));
 }
 
 /* Everything has been said. */
@@ -169,44 +114,27 @@ static void finish(struct h2_conn *c)
 		return;
 	}
 	part(c, "closed in good order");
-	buf_free(&c->out);
-	c->out_at = 0;
-	shutdown(c->fd, SHUT_WR);
-	set_state(c, H2__LINGER);
-	watch(c);
+	c->state = H2__LINGER;
+	stream_linger(&c->stream, LINGER_TIME);
 }
 
-/* Has nghttp2 fill `out`. */
+/* Has nghttp2 fill the stream's queue. */
 static void gather(struct h2_conn *c)
 {
+	struct buf *out = stream_out(&c->stream);
 	const uint8_t *p;
 	ssize_t n;
 
-	if (c->out_at > c->out.n / 2) {
-		buf_consume(&c->out, c->out_at);
-		c->out_at = 0;
-	}
 	c->busy = true;
-	while (c->out.n - c->out_at < OUT_MAX && (n = nghttp2_session_mem_send(c->session, &p)) > 0)
-		buf_add(&c->out, p, (size_t)n);
+	while (!stream_is_full(&c->stream) && (n = nghttp2_session_mem_send(c->session, &p)) > 0)
+		buf_add(out, p, (size_t)n);
 	c->busy = false;
 }
 
-/* 0 when all of `out` has gone, -EAGAIN, or the error. */
-static int send_out(struct h2_conn *c)
+static void count_sent(struct h2_conn *c)
 {
-	while (has_output(c)) {
-		ssize_t n = transport_write(c, c->out.p + c->out_at, c->out.n - c->out_at);
-
-		if (n < 0)
-			return (int)n;
-		c->out_at += (size_t)n;
-		c->host->stats.bytes_out += (uint64_t)n;
-	}
-	c->out.n = c->out_at = 0;
-	if (c->out.cap > H2__KEEP_MAX)
-		buf_free(&c->out);
-	return 0;
+	c->host->stats.bytes_out += c->stream.sent - c->counted;
+	c->counted = c->stream.sent;
 }
 
 static bool is_over(const struct h2_conn *c)
@@ -221,7 +149,7 @@ static void end_badly(struct h2_conn *c)
 {
 	nghttp2_session_terminate_session(c->session, (uint32_t)c->error);
 	gather(c);
-	send_out(c);
+	stream_flush(&c->stream);
 	finish(c);
 }
 
@@ -237,33 +165,33 @@ static void after_flush(struct h2_conn *c, int r)
 		watch(c);
 }
 
-void h2__conn_flush(struct h2_conn *c)
+/* Sends what there is, as far as the socket takes it and for the time of this step. */
+static void flush(struct h2_conn *c)
 {
+	bool more;
 	int r = 0;
 
-	if (c->dirty)
-		TAILQ_REMOVE(&c->host->dirty, c, dirties);
-	c->dirty = false;
 	if (!has_session(c)) {
 		if (c->leaving && !c->n_streams)
 			h2__conn_close(c, "left");
 		return;
 	}
-	for (int i = 0; i < ROUNDS_PER_FLUSH && r == 0 && !c->error; i++) {
+	do {
 		gather(c);
-		if (!has_output(c))
-			break;
-		r = send_out(c);
-	}
+		more = has_output(c);
+		if (more)
+			r = stream_flush(&c->stream);
+	} while (more && r == 0 && !c->error && task_has_time(c->host->loop));
+	if (more && r == 0)
+		stream_wake(&c->stream); /* the time was over before nghttp2 had said everything */
+	count_sent(c);
 	after_flush(c, r);
 }
 
 void h2__conn_touch(struct h2_conn *c)
 {
-	if (c->busy || c->dirty)
-		return; /* who is busy flushes when done */
-	TAILQ_INSERT_TAIL(&c->host->dirty, c, dirties);
-	c->dirty = true;
+	if (!c->busy) /* a connection that is busy flushes when done */
+		stream_wake(&c->stream);
 }
 
 /* nghttp2 has given up: its errors, or a callback's. */
@@ -281,9 +209,51 @@ static void on_refused(struct h2_conn *c, int error)
 	end_badly(c);
 }
 
+/* Feeds pieces while there is time. The number of bytes that nghttp2 took, or its error. */
+static ssize_t feed(struct h2_conn *c, const char *p, size_t n)
+{
+	size_t done = 0;
+	ssize_t r = 0;
+
+	c->busy = true;
+	do {
+		size_t piece = n - done < PIECE ? n - done : PIECE;
+
+		r = nghttp2_session_mem_recv(c->session, (const uint8_t *)p + done, piece);
+		done += r < 0 ? 0 : (size_t)r;
+	} while (r >= 0 && !c->error && done < n && task_has_time(c->host->loop));
+	c->busy = false;
+	return r < 0 ? r : (ssize_t)done;
+}
+
+static void after_feed(struct h2_conn *c, ssize_t r)
+{
+	if (r < 0) {
+		on_refused(c, (int)r);
+		return;
+	}
+	if (c->headers_since)
+		h2__conn_rearm(c);
+	if (c->rest.n)
+		stream_wake(&c->stream);
+	flush(c);
+}
+
+/* What the time of an earlier step did not suffice for. */
+static void feed_rest(struct h2_conn *c)
+{
+	ssize_t r = feed(c, c->rest.p, c->rest.n);
+
+	if (r > 0)
+		buf_consume(&c->rest, (size_t)r);
+	if (!c->rest.n)
+		buf_free(&c->rest);
+	after_feed(c, r);
+}
+
 static void receive(struct h2_conn *c)
 {
-	ssize_t n = transport_read(c, c->host->input, sizeof(c->host->input));
+	ssize_t n = stream_read(&c->stream, c->host->input, sizeof(c->host->input));
 	ssize_t r;
 
 	if (n == -EAGAIN) {
@@ -300,93 +270,55 @@ static void receive(struct h2_conn *c)
 	c->heard = loop_monotonic();
 	c->pinged = 0;
 	c->host->stats.bytes_in += (uint64_t)n;
-	c->busy = true;
-	r = nghttp2_session_mem_recv(c->session, (uint8_t *)c->host->input, (size_t)n);
-	c->busy = false;
-	if (r < 0) {
-		on_refused(c, (int)r);
-		return;
-	}
-	if (c->headers_since)
-		h2__conn_rearm(c);
-	h2__conn_flush(c);
+	r = feed(c, c->host->input, (size_t)n);
+	if (r >= 0 && r < n)
+		buf_add(&c->rest, c->host->input + r, (size_t)(n - r));
+	after_feed(c, r);
 }
 
-static void greet(struct h2_conn *c)
+void h2__conn_greet(struct h2_conn *c)
 {
 	h2__session_new(c);
 	set_state(c, H2__GREETING);
-	h2__conn_flush(c);
+	flush(c);
 }
 
-static void secure(struct h2_conn *c)
+static void on_opened(struct stream *s)
 {
-	int r = tls_handshake(c->tls);
+	struct h2_conn *c = container_of(s, struct h2_conn, stream);
 
-	if (r == -EAGAIN)
-		watch(c);
-	else if (r < 0)
-		fail(c, "TLS", r);
-	else if (!str_eq(tls_protocol(c->tls), STR("h2")))
+	if (s->tls && !str_eq(tls_protocol(s->tls), STR("h2")))
 		h2__conn_close(c, "TLS: the peer does not speak HTTP/2");
 	else
-		greet(c);
+		h2__conn_greet(c);
 }
 
-static void on_connected(struct h2_conn *c)
+static void on_ready(struct stream *s, unsigned what)
 {
-	int error = c->connect_error;
-	socklen_t len = sizeof(error);
+	struct h2_conn *c = container_of(s, struct h2_conn, stream);
 
-	if (!error)
-		getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len);
-	if (error)
-		fail(c, "connect", -error);
+	if (c->rest.n)
+		feed_rest(c);
+	else if (what & STREAM_READ)
+		receive(c);
 	else
-		h2__conn_start(c, c->tls);
+		flush(c);
 }
 
-static void linger(struct h2_conn *c)
+static void on_closed(struct stream *s, int error)
 {
-	ssize_t n = transport_read(c, c->host->input, sizeof(c->host->input));
+	static const char *const doing[] = {
+		[STREAM_CLOSED] = "connect", /* no socket could be had */
+		[STREAM_CONNECTING] = "connect",
+		[STREAM_SECURING] = "TLS",
+		[STREAM_OPEN] = "send",
+	};
+	struct h2_conn *c = container_of(s, struct h2_conn, stream);
 
-	if (n <= 0 && n != -EAGAIN)
+	if (c->state == H2__LINGER)
 		h2__conn_close(c, "");
-}
-
-static void on_io(struct ev_loop *loop, ev_io *w, int revents)
-{
-	struct h2_conn *c = container_of(w, struct h2_conn, io);
-
-	switch (c->state) {
-	case H2__CONNECTING:
-		on_connected(c);
-		break;
-	case H2__SECURING:
-		secure(c);
-		break;
-	case H2__GREETING:
-	case H2__OPEN:
-		if (revents & EV_READ)
-			receive(c);
-		else
-			h2__conn_flush(c);
-		break;
-	case H2__LINGER:
-		linger(c);
-		break;
-	}
-}
-
-void h2__conn_start(struct h2_conn *c, struct tls *tls)
-{
-	c->tls = tls;
-	if (!tls) {
-		greet(c);
-		return;
-	}
-	set_state(c, H2__SECURING);
-	secure(c);
+	else
+		fail(c, doing[s->failed_in], error);
 }
 
 static void nearer(int64_t *due, int64_t at)
@@ -401,10 +333,6 @@ static int64_t next_due(const struct h2_conn *c)
 	const struct h2_config *config = &c->host->config;
 	int64_t due;
 
-	if (c->connect_error)
-		return 0;
-	if (c->state == H2__LINGER)
-		return c->since + LINGER_TIME;
 	if (c->state != H2__OPEN)
 		return c->since + config->handshake_timeout;
 	due = c->pinged ? c->pinged + PING_PATIENCE : c->heard + config->keepalive;
@@ -421,9 +349,7 @@ void h2__conn_rearm(struct h2_conn *c)
 {
 	int64_t left = next_due(c) - loop_monotonic();
 
-	ev_timer_stop(c->host->loop, &c->timer);
-	ev_timer_set(&c->timer, left > 0 ? loop_seconds(left) : 0, 0);
-	ev_timer_start(c->host->loop, &c->timer);
+	stream_set_deadline(&c->stream, left > 0 ? left : 1);
 }
 
 static void time_out(struct h2_conn *c, const char *why)
@@ -451,21 +377,18 @@ static void look_after(struct h2_conn *c, int64_t now)
 	h2__conn_touch(c);
 }
 
-static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
+static void on_expired(struct stream *s)
 {
-	struct h2_conn *c = container_of(w, struct h2_conn, timer);
+	struct h2_conn *c = container_of(s, struct h2_conn, stream);
 	const struct h2_config *config = &c->host->config;
 	int64_t now = loop_monotonic();
 
-	if (c->connect_error)
-		fail(c, "connect", -c->connect_error);
-	else if (now < next_due(c))
+	if (now < next_due(c))
 		h2__conn_rearm(c);
-	else if (c->state == H2__LINGER)
-		h2__conn_close(c, "");
+	else if (c->state == H2__OPENING && s->state == STREAM_CONNECTING)
+		time_out(c, "connect: timed out");
 	else if (c->state != H2__OPEN)
-		time_out(c,
-			 c->state == H2__CONNECTING ? "connect: timed out" : "handshake timed out");
+		time_out(c, "handshake timed out");
 	else if (c->headers_since && now >= c->headers_since + config->handshake_timeout)
 		time_out(c, "headers did not come in time");
 	else if (c->pinged && now >= c->pinged + PING_PATIENCE)
@@ -474,23 +397,23 @@ static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
 		look_after(c, now);
 }
 
-struct h2_conn *h2__conn_new(struct h2_host *h, int fd, struct endpoint peer)
+static const struct stream_events stream_events = {
+	.opened = on_opened, .ready = on_ready, .closed = on_closed, .expired = on_expired
+};
+
+struct h2_conn *h2__conn_new(struct h2_host *h, struct endpoint peer)
 {
 	struct h2_conn *c = mem_zalloc(sizeof(*c) + h->config.conn_area);
 
 	c->host = h;
-	c->fd = fd;
 	c->peer = peer;
 	c->since = c->heard = loop_monotonic();
 	LIST_INIT(&c->streams);
 	TAILQ_INSERT_TAIL(&h->conns, c, all);
 	h->stats.connections++;
 	h2__set_idle(c, true);
-	ev_init(&c->timer, on_timer);
-	ev_init(&c->io, on_io);
-	ev_set_priority(&c->io, 1); /* after a stall, what has come counts before a timer */
-	if (!h->config.server && fd >= 0)
-		watch(c);
+	stream_init(&c->stream, h->loop, TASK_ORDINARY, &stream_events);
+	h2__conn_rearm(c);
 	return c;
 }
 
@@ -500,7 +423,8 @@ bool h2__conn_is_bystander(const struct h2_conn *c)
 
 	if (!c->host->draining || !c->idle_since || c->idle_since > c->drain_since)
 		return false;
-	return !has_output(c) && ioctl(c->fd, SIOCOUTQ, &unacknowledged) == 0 && !unacknowledged;
+	return !has_output(c) && ioctl(c->stream.fd, SIOCOUTQ, &unacknowledged) == 0 &&
+	       !unacknowledged;
 }
 
 void h2__conn_drain(struct h2_conn *c)
@@ -534,7 +458,7 @@ struct endpoint h2_conn_peer(const struct h2_conn *c)
 
 const char *h2_conn_peer_name(struct h2_conn *c)
 {
-	return c->tls ? tls_peer_name(c->tls) : NULL;
+	return c->stream.tls ? tls_peer_name(c->stream.tls) : NULL;
 }
 
 size_t h2_conn_queued(const struct h2_conn *c)

@@ -7,16 +7,16 @@
 #include <sys/queue.h>
 
 #include "lib/h2/h2.h"
-#include "lib/net/listener.h"
+#include "lib/stream/listener.h"
+#include "lib/stream/stream.h"
 #include "lib/tls/tls.h"
 
-#define H2__READ_SIZE ((size_t)32 * 1024) /* no smaller than a TLS record */
+#define H2__READ_SIZE ((size_t)16 * 1024) /* a TLS record */
 #define H2__KEEP_MAX ((size_t)4096)	  /* a larger buffer is given back when empty */
 
 enum h2__state {
-	H2__CONNECTING, /* client: TCP */
-	H2__SECURING,	/* TLS */
-	H2__GREETING,	/* the peer's SETTINGS have not come */
+	H2__OPENING,  /* the stream connects, or the TLS handshake is under way */
+	H2__GREETING, /* the peer's SETTINGS have not come */
 	H2__OPEN,
 	H2__LINGER, /* the last has been sent; what comes is thrown away */
 };
@@ -40,32 +40,29 @@ struct h2_stream {
 
 struct h2_conn {
 	struct h2_host *host;
-	TAILQ_ENTRY(h2_conn) all, idles, dirties;
+	TAILQ_ENTRY(h2_conn) all, idles;
+	struct stream stream; /* its deadline is the nearest of all that can become due */
 	enum h2__state state;
-	int fd;
-	struct tls *tls;
 	nghttp2_session *session;
 	struct endpoint peer;
-	ev_io io;
-	ev_timer timer;
+	struct buf rest; /* of what was read, when the time of a step was over; mostly empty */
 	LIST_HEAD(, h2_stream) streams;
 	size_t n_streams;
-	size_t queued;	/* by all of them */
-	struct buf out; /* for the socket */
-	size_t out_at;
+	size_t queued;		/* by all of them */
+	uint64_t counted;	/* of stream.sent, in the host's stats */
 	int64_t since;		/* when the state was entered; monotonic ns, as all of these */
 	int64_t heard;		/* bytes came last */
 	int64_t pinged;		/* a PING of ours waits for its answer; 0: none */
 	int64_t headers_since;	/* a block of headers has begun and is not whole; 0: none */
 	int32_t headers_of;	/* the stream of that block */
+	size_t headers_size;	/* of that block, refused fields included */
 	int64_t idle_since;	/* no streams; 0: some */
 	int64_t drain_since;	/* the first GOAWAY of a drain was queued; 0: not draining */
 	int64_t drain_due;	/* the second one goes out, whether the PING was answered or not */
 	int64_t window_start;	/* of counting abuse */
 	unsigned resets, noise; /* in that window */
 	enum h2_error error;	/* that it is to end with; 0: not */
-	int connect_error;
-	bool dirty, idle;
+	bool idle;
 	bool busy;	  /* inside nghttp2: neither flush nor free */
 	bool final_sent;  /* the second GOAWAY of a drain */
 	bool bystander;	  /* of a drain: not waited for when the last word has been sent */
@@ -82,12 +79,10 @@ struct h2_host {
 	struct ev_loop *loop;
 	struct h2_config config;
 	struct h2_stats stats;
-	struct net_listener listener;
+	struct stream_listener listener;
 	struct tls_context *tls;
 	struct h2__conns conns;
-	struct h2__conns idle;	/* longest first */
-	struct h2__conns dirty; /* with something to send */
-	ev_prepare flush;
+	struct h2__conns idle; /* longest first */
 	nghttp2_session_callbacks *callbacks;
 	nghttp2_option *option;
 	bool draining;
@@ -103,16 +98,14 @@ void h2__forget(struct h2_conn *c);
 void h2__set_idle(struct h2_conn *c, bool idle);
 
 /* connection.c; all but new may free the connection */
-struct h2_conn *h2__conn_new(struct h2_host *h, int fd, struct endpoint peer);
-/* After it was set up: TLS or preface begins. */
-void h2__conn_start(struct h2_conn *c, struct tls *tls);
+struct h2_conn *h2__conn_new(struct h2_host *h, struct endpoint peer);
+/* Bytes can go both ways: the preface. */
+void h2__conn_greet(struct h2_conn *c);
 void h2__conn_close(struct h2_conn *c, const char *why);
-/* Sends what there is, as far as the socket takes it. */
-void h2__conn_flush(struct h2_conn *c);
 void h2__conn_drain(struct h2_conn *c);
 /* Nothing was asked since the host's drain began, and the peer's kernel has all that was sent. */
 bool h2__conn_is_bystander(const struct h2_conn *c);
-/* Has it flushed before the loop polls again. */
+/* There is something to send: that happens in a step of the connection. */
 void h2__conn_touch(struct h2_conn *c);
 /* When the next thing is due has come nearer. */
 void h2__conn_rearm(struct h2_conn *c);

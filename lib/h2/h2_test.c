@@ -570,7 +570,7 @@ static void a_slow_reader_of_much_costs_no_more_than_what_waits(void **state)
 		ev_run(p.loop, EVRUN_NOWAIT);
 		assert_true(recv(fd, taken, sizeof(taken), 0) > 0);
 	}
-	assert_in_range(h2_stream_conn(s)->out.cap, 1, 512 * 1024);
+	assert_in_range(stream_held(&h2_stream_conn(s)->stream), 1, 512 * 1024);
 	close(fd);
 	stop(&p);
 }

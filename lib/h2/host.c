@@ -4,13 +4,10 @@
  *
  * The host owns its connections. Those without streams are also in a list of idle ones, longest
  * idle first: when there are too many connections, or descriptors run out, these make room, since
- * their clients lose nothing and connect again when they have something to ask. Those with
- * something to send are in a third list; before the loop polls, each of them sends once.
+ * their clients lose nothing and connect again when they have something to ask.
  */
 #include <assert.h>
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -44,15 +41,6 @@ static void apply_defaults(struct h2_config *c)
 		c->handshake_timeout = defaults.handshake_timeout;
 }
 
-static void on_about_to_poll(struct ev_loop *loop, ev_prepare *w, int revents)
-{
-	struct h2_host *h = container_of(w, struct h2_host, flush);
-	struct h2_conn *c;
-
-	while ((c = TAILQ_FIRST(&h->dirty)))
-		h2__conn_flush(c);
-}
-
 static void on_drained(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct h2_host *h = container_of(w, struct h2_host, drained);
@@ -77,13 +65,8 @@ struct h2_host *h2_host_new(struct ev_loop *loop, const struct h2_config *config
 	h->listener.fd = -1;
 	TAILQ_INIT(&h->conns);
 	TAILQ_INIT(&h->idle);
-	TAILQ_INIT(&h->dirty);
 	h2__session_prepare(h);
 	ev_timer_init(&h->drained, on_drained, 0, 0);
-	ev_prepare_init(&h->flush, on_about_to_poll);
-	ev_set_priority(&h->flush, EV_MINPRI); /* after everybody else has said what to send */
-	ev_prepare_start(loop, &h->flush);
-	ev_unref(loop); /* alone it keeps nobody alive */
 	return h;
 }
 
@@ -93,13 +76,11 @@ void h2_host_free(struct h2_host *h)
 
 	if (!h)
 		return;
-	h->draining = false; /* whom it concerns is calling */
-	net_listener_close(&h->listener);
+	h->draining = false; /* the caller knows; done() is not called */
+	stream_listener_close(&h->listener);
 	while ((c = TAILQ_FIRST(&h->conns)))
 		h2__conn_close(c, "closed here");
 	ev_timer_stop(h->loop, &h->drained);
-	ev_ref(h->loop);
-	ev_prepare_stop(h->loop, &h->flush);
 	nghttp2_session_callbacks_del(h->callbacks);
 	nghttp2_option_del(h->option);
 	free(h);
@@ -127,8 +108,6 @@ void h2__forget(struct h2_conn *c)
 
 	TAILQ_REMOVE(&h->conns, c, all);
 	h2__set_idle(c, false);
-	if (c->dirty)
-		TAILQ_REMOVE(&h->dirty, c, dirties);
 	h->stats.connections--;
 	tell_if_drained(h);
 }
@@ -155,8 +134,12 @@ void h2_adopt(struct h2_host *h, int fd, struct endpoint peer)
 		close(fd);
 		return;
 	}
-	c = h2__conn_new(h, fd, peer);
-	h2__conn_start(c, h->tls ? tls_accept(h->tls, fd) : NULL);
+	c = h2__conn_new(h, peer);
+	stream_adopt(&c->stream, fd);
+	if (h->tls)
+		stream_secure(&c->stream, tls_accept(h->tls, fd));
+	else
+		h2__conn_greet(c);
 }
 
 static void on_accepted(int fd, struct endpoint peer, void *user)
@@ -174,10 +157,11 @@ static void on_starved(int error, void *user)
 
 int h2_listen(struct h2_host *h, struct endpoint at)
 {
-	const struct net_listener_events events = { on_accepted, on_starved, h };
+	const struct stream_listener_events events = { on_accepted, on_starved, h, NULL };
+	const struct stream_listener_config config = { .at = at };
 
 	assert(h && h->config.server && h->listener.fd < 0);
-	return net_listener_open(&h->listener, h->loop, at, &events);
+	return stream_listener_open(&h->listener, h->loop, &config, &events);
 }
 
 struct endpoint h2_endpoint(const struct h2_host *h)
@@ -199,7 +183,7 @@ void h2_drain(struct h2_host *h, void (*done)(void *user), void *user)
 	h->done = done;
 	h->done_user = user;
 	if (h->listener.fd >= 0)
-		net_listener_drain(&h->listener);
+		stream_listener_drain(&h->listener);
 	for (c = TAILQ_FIRST(&h->conns); c; c = next) {
 		next = TAILQ_NEXT(c, all);
 		h2__conn_drain(c);
@@ -207,37 +191,22 @@ void h2_drain(struct h2_host *h, void (*done)(void *user), void *user)
 	tell_if_drained(h);
 }
 
-/* The descriptor, or -1 with *ret_error. */
-static int begin_connect(struct endpoint to, int *ret_error)
-{
-	struct sockaddr_storage sa;
-	socklen_t len = endpoint_to_sockaddr(&to, &sa);
-	int on = 1;
-	int fd = socket(sa.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	if (fd >= 0) {
-		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-		if (connect(fd, (struct sockaddr *)&sa, len) == 0 || errno == EINPROGRESS)
-			return fd;
-	}
-	*ret_error = errno;
-	cleanup_fd(&fd);
-	return -1;
-}
-
 struct h2_conn *h2_connect(struct h2_host *h, struct endpoint to, struct tls_context *tls,
 			   const char *tls_name)
 {
-	struct h2_conn *c;
-	int error = 0;
-	int fd = begin_connect(to, &error);
+	struct h2_conn *c = h2__conn_new(h, to);
+	struct sockaddr_storage sa;
+	socklen_t len = endpoint_to_sockaddr(&to, &sa);
+	struct tls *secured;
 
 	assert(!h->config.server && (!tls || tls_name));
-	c = h2__conn_new(h, fd, to);
-	c->connect_error = error;
-	if (fd >= 0 && tls && tls_connect(tls, fd, tls_name, NULL, &c->tls) < 0)
-		c->connect_error = EINVAL;
-	h2__conn_rearm(c);
+	stream_connect(&c->stream, (struct sockaddr *)&sa, len);
+	if (!tls || c->stream.fd < 0)
+		return c;
+	if (tls_connect(tls, c->stream.fd, tls_name, NULL, &secured) < 0)
+		stream_fail(&c->stream, -EINVAL);
+	else
+		stream_secure(&c->stream, secured);
 	return c;
 }
 

@@ -19,6 +19,7 @@
 #define ABUSE_WINDOW (10 * NSEC_PER_SEC)
 #define CONNECTION_WINDOW (1024 * 1024)
 #define FIELD_OVERHEAD 32 /* RFC 9113 §6.5.2 */
+#define REFUSED_FACTOR 4  /* of max_header_list: more in one block ends the connection */
 #define MAX_UNSENT_ACKS 1000
 
 static const struct h2_config *config_of(const struct h2_conn *c)
@@ -57,6 +58,7 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
 
 	c->headers_since = c->heard;
 	c->headers_of = frame->hd.stream_id;
+	c->headers_size = 0;
 	if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) {
 		s = find(session, frame->hd.stream_id);
 		if (s)
@@ -85,8 +87,16 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, nghtt
 	struct str v = text_of(value);
 	struct h2_conn *c = user;
 	const struct h2_config *config = config_of(c);
-	struct h2_stream *s = find(session, frame->hd.stream_id);
+	struct h2_stream *s;
 
+	/* a refused block is decoded to its end all the same, for HPACK's sake: up to a point */
+	c->headers_size += n.n + v.n + FIELD_OVERHEAD;
+	if (c->headers_size > REFUSED_FACTOR * (size_t)config->max_header_list) {
+		c->error = H2_ENHANCE_YOUR_CALM;
+		snprintf(c->why, sizeof(c->why), "headers without end");
+		return NGHTTP2_ERR_CALLBACK_FAILURE;
+	}
+	s = find(session, frame->hd.stream_id);
 	if (!s)
 		return 0;
 	s->header_size += n.n + v.n + FIELD_OVERHEAD;

@@ -19,11 +19,11 @@ enum state {
 	BAD,
 	SIZE_FIRST, /* at least one digit */
 	SIZE,	    /* more digits */
-	SIZE_PAD,   /* blanks behind the size */
+	SIZE_PAD,   /* blanks after the size */
 	EXTENSION,  /* anything printable */
 	SIZE_LF,    /* LF of the size line */
 	DATA,	    /* `left` bytes of content */
-	DATA_CR,    /* CRLF behind the content */
+	DATA_CR,    /* CRLF after the content */
 	DATA_LF,    /* its LF */
 	TRAILER,    /* start of a trailer line, or of the empty line */
 	TRAILER_NAME,
@@ -103,14 +103,27 @@ static enum state step(struct http_body *b, char c)
 	return s == DATA && !b->left ? TRAILER : s;
 }
 
+/* Trailer lines, up to the empty one. Returns the bytes consumed. */
+static size_t feed_trailers(struct http_body *b, const char *p, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && b->state != END && b->state != BAD)
+		b->state = step(b, p[i++]);
+	b->trailer = (struct str){ p, i };
+	return i;
+}
+
 /* Framing up to the next content, then as much of that as there is. */
 static ssize_t feed_chunked(struct http_body *b, const char *p, size_t n, struct str *ret_content)
 {
 	size_t i = 0;
 	size_t take;
 
-	while (i < n && b->state != DATA && b->state != END && b->state != BAD)
+	while (i < n && b->state != DATA && b->state < TRAILER && b->state != BAD)
 		b->state = step(b, p[i++]);
+	if (b->state >= TRAILER)
+		i += feed_trailers(b, p + i, n - i);
 	if (b->state == BAD)
 		return -EBADMSG;
 	b->done = b->state == END;
@@ -156,7 +169,7 @@ ssize_t http_body_feed(struct http_body *b, const char *p, size_t n, struct str 
 {
 	assert(b && (p || !n) && n <= SSIZE_MAX && ret_content);
 
-	*ret_content = (struct str){ p, 0 };
+	*ret_content = b->trailer = (struct str){ p, 0 };
 	if (b->done || !n)
 		return 0;
 	if (b->kind == HTTP_BODY_CHUNKED)

@@ -330,6 +330,79 @@ static void a_request_without_length_has_no_body(void **state)
 	assert_true(http_body_eof(&b));
 }
 
+/* Every cut of the bytes yields the same trailer lines. */
+static void trailer_lines_can_be_kept(void **state)
+{
+	static const char text[] = "3\r\nabc\r\n0\r\nX-A: 1\r\nX-B:2 \r\n\r\nGET";
+	const struct http_head h = { .minor = 1, .chunked = true };
+
+	for (size_t piece = 1; piece < sizeof(text); piece++) {
+		struct http_header found[HTTP_HEADERS_MAX];
+		struct buf lines = { 0 };
+		struct http_body b;
+		size_t at = 0;
+
+		http_body_init(&b, &h, STR("PUT"));
+		while (!b.done) {
+			size_t left = sizeof(text) - 1 - at;
+			struct str content;
+			ssize_t r = http_body_feed(&b, text + at, left < piece ? left : piece,
+						   &content);
+
+			assert_true(r > 0);
+			buf_add(&lines, b.trailer.p, b.trailer.n);
+			at += (size_t)r;
+		}
+		assert_string_equal(text + at, "GET");
+		assert_string_equal(buf_cstr(&lines), "X-A: 1\r\nX-B:2 \r\n\r\n");
+		assert_int_equal(http_parse_trailers(lines.p, lines.n, found), 2);
+		assert_true(str_eq(found[1].name, STR("X-B")));
+		assert_true(str_eq(found[1].value, STR("2")));
+		buf_free(&lines);
+	}
+}
+
+static void trailers_that_cannot_be_are_refused(void **state)
+{
+	static const struct {
+		const char *text;
+		int want;
+	} rows[] = {
+		{ "", 0 },
+		{ "\r\n", 0 },
+		{ "a:\r\n\r\n", 1 },
+		{ "a: b\r\n", -EBADMSG },
+		{ "a: b", -EBADMSG },
+		{ "a b: c\r\n\r\n", -EBADMSG },
+		{ "a: b\n\r\n", -EBADMSG },
+		{ "\r\nx", -EBADMSG },
+		{ "Content-Length: 1\r\n\r\n", -EBADMSG },
+		{ "transfer-encoding: chunked\r\n\r\n", -EBADMSG },
+		{ "HOST: a\r\n\r\n", -EBADMSG },
+		{ "a: b\r\nAuthorization: c\r\n\r\n", -EBADMSG },
+	};
+	struct http_header found[HTTP_HEADERS_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_int_equal(http_parse_trailers(rows[i].text, strlen(rows[i].text), found),
+				 rows[i].want);
+}
+
+static void trailers_are_counted(void **state)
+{
+	struct http_header found[HTTP_HEADERS_MAX];
+	struct buf lines = { 0 };
+
+	for (size_t i = 0; i < HTTP_HEADERS_MAX; i++)
+		buf_adds(&lines, "a: b\r\n");
+	buf_adds(&lines, "\r\n");
+	assert_int_equal(http_parse_trailers(lines.p, lines.n, found), HTTP_HEADERS_MAX);
+	lines.n -= 2;
+	buf_adds(&lines, "a: b\r\n\r\n");
+	assert_int_equal(http_parse_trailers(lines.p, lines.n, found), -E2BIG);
+	buf_free(&lines);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -346,6 +419,9 @@ int main(void)
 		cmocka_unit_test(an_unfinished_chunked_body_is_not_whole),
 		cmocka_unit_test(some_messages_never_have_a_body),
 		cmocka_unit_test(a_request_without_length_has_no_body),
+		cmocka_unit_test(trailer_lines_can_be_kept),
+		cmocka_unit_test(trailers_that_cannot_be_are_refused),
+		cmocka_unit_test(trailers_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

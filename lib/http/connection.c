@@ -5,51 +5,56 @@
  *	IDLE -> HEAD -> [BODY] -> ANSWER -> IDLE ...
  *	                       any -> LINGER -> closed
  *
- * Each state has a step, which does what can be done without waiting and says whether to go on,
- * to wait for the loop, or to close. One turn of the loop runs a bounded number of steps; slices of
- * streams are asked for in turn, by the server, so that neither one client nor many hold the loop.
+ * Each state has a step, which does what can be done without waiting and says whether to go on, to
+ * wait for the loop, or to close. All of them run in steps of the stream's task, while there is
+ * time; a connection that has more to do then goes to the end of the line of tasks. One slice of an
+ * answer is produced in such a step, and the next one when the socket can take more.
  *
- * Requests that were sent ahead wait in `in` (bounded: reading stops at one head's size) until
- * the answer before them has gone. The server always closes by LINGER: an answer followed by a
- * close at once would be destroyed on its way when the client is still sending.
+ * Requests that were sent ahead wait in `in` (bounded: reading stops at one head's size) until the
+ * answer before them has gone. The server always closes by LINGER: an answer followed by a close at
+ * once would be destroyed on its way when the client is still sending.
  *
- * The one deadline of a connection means what its state says: to finish the request (from its
- * first byte: a trickle does not help), to take HTTP_SLICE bytes of the answer, to ask again.
+ * The one deadline of a connection means what its state says: to finish the request (from its first
+ * byte: a trickle does not help), to take HTTP_SLICE bytes of the answer, to send another request.
  */
 #include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "lib/http/server_private.h"
 
-#define STEPS_PER_TURN 64
-#define SEND_MAX ((size_t)256 * 1024)
 #define LINGER_TIME (1 * NSEC_PER_SEC)
+#define DRAIN_LINGER_TIME (300 * NSEC_PER_MSEC)	   /* the same while the server drains */
+#define DRAIN_HANDSHAKE_TIME (300 * NSEC_PER_MSEC) /* for a handshake that it finds under way */
 
 enum step { AGAIN, WAIT, CLOSE };
 
 static bool has_output(const struct http__conn *c)
 {
-	return c->out_at < c->out.n;
+	return stream_unsent(&c->stream) > 0;
 }
 
 static void set_deadline(struct http__conn *c, int64_t ns)
 {
-	c->gone = 0;
-	c->deadline.repeat = loop_seconds(ns);
-	ev_timer_again(c->server->loop, &c->deadline); /* stops it when repeat is 0 */
+	c->taken = 0;
+	stream_set_deadline(&c->stream, ns);
 }
 
-/* A stream that has more to say than the client has taken. */
+/* An answer in slices that has another one now. */
 static bool is_producing(const struct http__conn *c)
 {
 	return c->state == HTTP__ANSWER && c->x.streaming && !c->x.ended && !c->x.waiting;
+}
+
+/* The handler waits for a piece of the body before it can answer. */
+static bool awaits_body(const struct http__conn *c)
+{
+	return c->state == HTTP__ANSWER && c->x.later && c->x.receiving && !c->x.paused;
 }
 
 static enum http__rank rank_of(const struct http__conn *c)
@@ -64,11 +69,15 @@ static enum http__rank rank_of(const struct http__conn *c)
 	case HTTP__BODY:
 		return HTTP__ASKING;
 	case HTTP__ANSWER:
+		if (awaits_body(c))
+			return HTTP__ASKING;
 		if (has_output(c) || is_producing(c) || c->in.n > HTTP__KEEP_MAX)
 			return HTTP__TAKING;
 		return HTTP__RANKS;
 	case HTTP__LINGER:
-		return c->shut ? HTTP__SPARE : HTTP__TAKING;
+		return c->stream.state == STREAM_LINGERING ? HTTP__SPARE : HTTP__TAKING;
+	case HTTP__MOVED:
+		return HTTP__RANKS;
 	case HTTP__STATES:
 		break;
 	}
@@ -110,6 +119,7 @@ static void set_state(struct http__conn *c, enum http__state state)
 	case HTTP__LINGER:
 		set_deadline(c, config->write_timeout);
 		break;
+	case HTTP__MOVED:
 	case HTTP__STATES:
 		assert(false);
 	}
@@ -136,65 +146,54 @@ static size_t weight(const struct buf *b)
 /* A client may be slow for minutes: only what it has not sent or taken yet stays here. */
 static void shrink_all(struct http__conn *c)
 {
-	if (c->out_at > c->out.n / 2) {
-		buf_consume(&c->out, c->out_at);
-		c->out_at = 0;
-	}
+	size_t queue;
+
 	shrink(&c->in);
 	shrink(&c->content);
-	shrink(&c->out);
-	http__server_hold(c->server, c, weight(&c->in) + weight(&c->content) + weight(&c->out));
+	shrink(&c->trailers);
+	stream_shrink(&c->stream);
+	queue = stream_held(&c->stream);
+	http__server_hold(c->server, c,
+			  weight(&c->in) + weight(&c->content) + weight(&c->trailers) +
+				  (queue > HTTP__KEEP_MAX ? queue : 0));
 }
 
-/* Bytes that went, 0 for none right now, or a negative errno. */
-static ssize_t send_some(struct http__conn *c, const char *p, size_t n)
+/* Counts what the stream has sent since, and gives a client that takes its answer more time. */
+static void note_sent(struct http__conn *c)
 {
-	ssize_t r = c->tls ? tls_write(c->tls, p, n) : send(c->fd, p, n, MSG_NOSIGNAL);
+	uint64_t n = c->stream.sent - c->counted;
 
-	if (!c->tls && r < 0)
-		r = errno == EINTR ? -EAGAIN : -errno;
-	return r == -EAGAIN ? 0 : r;
-}
-
-/* Bytes that came, 0 at the end, or a negative errno; -EAGAIN for none right now. */
-static ssize_t receive_some(struct http__conn *c, char *p, size_t n)
-{
-	ssize_t r;
-
-	if (c->tls)
-		return tls_read(c->tls, p, n);
-	r = recv(c->fd, p, n, 0);
-	if (r < 0)
-		r = errno == EINTR ? -EAGAIN : -errno;
-	return r;
+	if (!n)
+		return;
+	c->counted += n;
+	c->taken += n;
+	c->moved = true;
+	c->server->stats.bytes_sent += n;
+	if (c->taken >= HTTP_SLICE && c->state >= HTTP__ANSWER)
+		set_deadline(c, c->server->config.write_timeout);
 }
 
 /* Sends some of the output. False when the connection is broken. */
 static bool flush(struct http__conn *c)
 {
-	size_t left = c->out.n - c->out_at;
-	ssize_t n;
+	int r = stream_flush(&c->stream);
 
-	if (!left || !c->secured)
-		return true;
-	n = send_some(c, c->out.p + c->out_at, left < SEND_MAX ? left : SEND_MAX);
-	if (n < 0)
-		return false;
-	c->out_at += (size_t)n;
-	c->gone += (size_t)n;
-	c->moved |= n > 0;
-	c->server->stats.bytes_sent += (uint64_t)n;
-	if (!has_output(c))
-		c->out.n = c->out_at = 0;
-	if (c->gone >= HTTP_SLICE && c->state >= HTTP__ANSWER)
-		set_deadline(c, c->server->config.write_timeout);
-	return true;
+	note_sent(c);
+	return r == 0 || r == -EAGAIN;
+}
+
+/* A client that goes on sending its body gets more time. */
+static void note_body(struct http__conn *c, size_t n)
+{
+	c->taken += n;
+	if (c->taken >= HTTP_SLICE)
+		set_deadline(c, c->server->config.request_timeout);
 }
 
 /* Takes what has come. False when the connection is broken. */
 static bool receive(struct http__conn *c)
 {
-	ssize_t n = receive_some(c, c->server->input, sizeof(c->server->input));
+	ssize_t n = stream_read(&c->stream, c->server->input, sizeof(c->server->input));
 
 	if (n < 0)
 		return n == -EAGAIN;
@@ -202,6 +201,8 @@ static bool receive(struct http__conn *c)
 		c->peer_closed = true;
 	else if (c->state != HTTP__LINGER)
 		buf_add(&c->in, c->server->input, (size_t)n);
+	if (awaits_body(c))
+		note_body(c, (size_t)n);
 	return true;
 }
 
@@ -216,6 +217,7 @@ static void trace(struct http__conn *c, struct str method, struct str target)
 
 static enum step refuse(struct http__conn *c, unsigned status)
 {
+	http__exchange_end(&c->x, false); /* a handler may be receiving the body */
 	c->x = (struct http_exchange){ .conn = c, .minor = 1, .close = true };
 	c->served = true;
 	set_state(c, HTTP__LINGER);
@@ -223,6 +225,7 @@ static enum step refuse(struct http__conn *c, unsigned status)
 	trace(c, STR(""), STR(""));
 	buf_free(&c->in);
 	buf_free(&c->content);
+	buf_free(&c->trailers);
 	return AGAIN;
 }
 
@@ -232,32 +235,51 @@ static enum step refuse_malformed(struct http__conn *c, unsigned status)
 	return refuse(c, status);
 }
 
-/* The request is whole, its head parsed into the server's. */
+/* The status for what http_parse_request() and its like say. */
+static unsigned status_of(int error)
+{
+	return error == -E2BIG ? 431 : 400;
+}
+
+/*
+ * The request is whole, or its handler takes the body in pieces; its head is parsed into the
+ * server's.
+ */
 static enum step handle(struct http__conn *c)
 {
 	struct http_server *s = c->server;
+	int n = http_parse_trailers(c->trailers.p, c->trailers.n, s->trailers);
 	struct http_request request = {
 		.head = &s->head,
 		.body = { c->content.p, c->content.n },
+		.trailers = s->trailers,
+		.n_trailers = (size_t)n,
 		.peer = c->peer,
 	};
 
+	if (n < 0)
+		return refuse_malformed(c, status_of(n));
 	http__split_target(s->head.target, &request);
 	c->x = (struct http_exchange){
 		.conn = c,
 		.minor = s->head.minor,
 		.head_only = str_eq(s->head.method, STR("HEAD")),
 		.close = !s->head.keep_alive || s->draining,
+		.upgrade = s->head.upgrade && s->head.minor >= 1,
 	};
 	s->stats.requests++;
 	c->served = true;
 	set_state(c, HTTP__ANSWER);
 	http__route(&c->x, &request);
 	assert(c->x.answered || c->x.later);
-	if (c->x.answered)
+	if (c->x.answered && !c->x.asked.n) /* a later answer is traced by itself */
 		trace(c, s->head.method, s->head.target);
 	buf_consume(&c->in, c->head_len);
+	c->head_len = 0;
 	buf_free(&c->content);
+	buf_free(&c->trailers);
+	if (awaits_body(c))
+		set_deadline(c, s->config.request_timeout);
 	return AGAIN;
 }
 
@@ -275,6 +297,17 @@ static enum step step_idle(struct http__conn *c)
 	return AGAIN;
 }
 
+/* Whether the handler of the request whose head has come takes the body in pieces. */
+static bool wants_pieces(const struct http_server *s)
+{
+	struct http_request request = { .head = &s->head };
+	const struct http_route *route;
+
+	http__split_target(s->head.target, &request);
+	route = http__find_route(s, &request).route;
+	return route && route->methods & HTTP_IN_PIECES;
+}
+
 static enum step step_head(struct http__conn *c)
 {
 	struct http_server *s = c->server;
@@ -283,22 +316,22 @@ static enum step step_head(struct http__conn *c)
 	if (r == 0)
 		return need_input(c);
 	if (r < 0)
-		return refuse_malformed(c, r == -E2BIG ? 431 : 400);
+		return refuse_malformed(c, status_of(r));
 	if (s->head.expect_other)
 		return refuse_malformed(c, 417);
 	c->head_len = (size_t)r;
 	http_body_init(&c->body, &s->head, s->head.method);
+	if (c->body.done || wants_pieces(s))
+		return handle(c);
 	if (c->body.kind == HTTP_BODY_LENGTH && c->body.left > s->config.max_body)
 		return refuse_malformed(c, 413);
-	if (c->body.done)
-		return handle(c);
 	if (s->head.expect_continue && c->in.n == c->head_len)
-		buf_add_lit(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
+		buf_add_lit(stream_out(&c->stream), "HTTP/1.1 100 Continue\r\n\r\n");
 	set_state(c, HTTP__BODY);
 	return AGAIN;
 }
 
-/* Moves body bytes from behind the head to content. 0, or the status to refuse with. */
+/* Moves body bytes from after the head to content. 0, or the status to refuse with. */
 static unsigned take_body(struct http__conn *c)
 {
 	size_t at = c->head_len;
@@ -312,6 +345,7 @@ static unsigned take_body(struct http__conn *c)
 		if (part.n > c->server->config.max_body - c->content.n)
 			return 413;
 		buf_add(&c->content, part.p, part.n);
+		buf_add(&c->trailers, c->body.trailer.p, c->body.trailer.n);
 		at += (size_t)r;
 	}
 	memmove(c->in.p + c->head_len, c->in.p + at, c->in.n - at);
@@ -328,7 +362,7 @@ static enum step step_body(struct http__conn *c)
 		return refuse_malformed(c, status);
 	if (!c->body.done)
 		return need_input(c);
-	/* `in` has moved since: the head's slices must point into it anew */
+	/* `in` may have moved since, and the slices of the head point into it */
 	r = http_parse_request(c->in.p, c->head_len, NULL, &c->server->head);
 	assert(r > 0 && (size_t)r == c->head_len);
 	return handle(c);
@@ -340,126 +374,167 @@ static enum step step_stream(struct http__conn *c)
 		set_deadline(c, 0);
 		return c->peer_closed || c->server->draining ? CLOSE : WAIT;
 	}
-	if (!c->its_turn && !http__server_turn(c->server, c))
-		return WAIT;
-	c->its_turn = false;
 	http__produce(&c->x);
 	set_deadline(c, c->server->config.write_timeout);
 	if (c->x.lost || !flush(c))
 		return CLOSE;
-	/* one slice a turn: a stream with more to say is queued when the socket can take it */
-	return has_output(c) || !(c->x.waiting || c->x.ended) ? WAIT : AGAIN;
+	/* one slice in a step: the next one is produced when the socket can take it */
+	return has_output(c) || is_producing(c) ? WAIT : AGAIN;
 }
 
-static enum step step_answer(struct http__conn *c)
+/* The answer is out. Where some of the body was not taken there can be no next request. */
+static enum step end_answer(struct http__conn *c)
+{
+	bool last = c->x.close || c->x.receiving || c->server->draining;
+
+	http__exchange_end(&c->x, true);
+	set_state(c, last ? HTTP__LINGER : HTTP__IDLE);
+	if (last)
+		buf_free(&c->in);
+	return AGAIN;
+}
+
+static enum step step_reply(struct http__conn *c)
 {
 	if (has_output(c))
 		return WAIT;
 	if (c->x.later) {
-		set_deadline(c, 0);
+		if (!awaits_body(c))
+			set_deadline(c, 0);
 		return WAIT;
 	}
 	if (c->x.streaming && !c->x.ended)
 		return step_stream(c);
-	http__exchange_end(&c->x, true);
-	set_state(c, c->x.close || c->server->draining ? HTTP__LINGER : HTTP__IDLE);
-	return AGAIN;
+	return end_answer(c);
 }
 
+/* A body in pieces: WAIT where it needs nothing more now. */
+static enum step step_receive(struct http__conn *c)
+{
+	int r = http__receive(c);
+
+	if (r < 0)
+		return c->x.answered ? CLOSE : refuse_malformed(c, status_of(r));
+	if (r > 0)
+		return AGAIN;
+	return c->x.receiving && !c->x.paused ? need_input(c) : WAIT;
+}
+
+/* Both directions go on beside each other. */
+static enum step step_answer(struct http__conn *c)
+{
+	enum step in = c->x.receiving ? step_receive(c) : WAIT;
+	enum step out;
+
+	if (in == CLOSE || c->state != HTTP__ANSWER)
+		return in;
+	out = step_reply(c);
+	return out == WAIT ? in : out;
+}
+
+static enum step step_moved(struct http__conn *c)
+{
+	return CLOSE;
+}
+
+/* The rest of the answer has its time as any other; then the stream ends the connection. */
 static enum step step_linger(struct http__conn *c)
 {
-	if (has_output(c))
+	if (has_output(c) || c->stream.state == STREAM_LINGERING)
 		return WAIT;
-	if (!c->shut) {
-		shutdown(c->fd, SHUT_WR);
-		c->shut = true;
-		set_deadline(c, LINGER_TIME);
-	}
-	return need_input(c);
+	if (c->peer_closed)
+		return CLOSE;
+	stream_linger(&c->stream, c->server->draining ? DRAIN_LINGER_TIME : LINGER_TIME);
+	return WAIT;
 }
 
 static enum step (*const steps[HTTP__STATES])(struct http__conn *c) = {
 	[HTTP__IDLE] = step_idle,     [HTTP__HEAD] = step_head,	    [HTTP__BODY] = step_body,
-	[HTTP__ANSWER] = step_answer, [HTTP__LINGER] = step_linger,
+	[HTTP__ANSWER] = step_answer, [HTTP__LINGER] = step_linger, [HTTP__MOVED] = step_moved,
 };
 
-void http__conn_watch(struct http__conn *c, bool also_write)
+/* Tells the stream what the connection waits for. */
+static void watch(struct http__conn *c)
 {
 	bool room = c->state != HTTP__ANSWER || c->in.n < HTTP_HEAD_MAX;
-	int events =
-		(room && !c->peer_closed ? EV_READ : 0) |
-		(also_write || (is_producing(c) && !c->in_queue) || has_output(c) ? EV_WRITE : 0);
 
-	if (!c->secured)
-		events = tls_wants_write(c->tls) ? EV_WRITE : EV_READ;
-	if (ev_is_active(&c->io) && (c->io.events & (EV_READ | EV_WRITE)) == events)
-		return;
-	ev_io_stop(c->server->loop, &c->io);
-	ev_io_set(&c->io, c->fd, events);
-	if (events)
-		ev_io_start(c->server->loop, &c->io);
+	stream_want(&c->stream, (room && !c->peer_closed ? STREAM_READ : 0) |
+					(is_producing(c) || has_output(c) ? STREAM_WRITE : 0));
 }
 
-/* All that can be done now. May free the connection. */
+/* All that can be done now: at least one step, and more while there is time. May free c. */
 static void advance(struct http__conn *c)
 {
-	enum step step = AGAIN;
+	struct http_server *s = c->server;
+	enum step step;
 
-	for (int i = 0; step == AGAIN && i < STEPS_PER_TURN; i++)
+	s->running = c;
+	do {
 		step = flush(c) ? steps[c->state](c) : CLOSE;
+	} while (step == AGAIN && task_has_time(s->loop));
+	s->running = NULL;
 	if (step == CLOSE) {
 		http__conn_close(c);
 		return;
 	}
 	set_rank(c, rank_of(c));
-	http__conn_watch(c, step == AGAIN);
+	watch(c);
+	if (step == AGAIN)
+		stream_wake(&c->stream);
 	shrink_all(c);
 }
 
-/* True when bytes can go both ways; otherwise the connection waits, or is gone. */
-static bool secure(struct http__conn *c)
+static void on_opened(struct stream *stream)
 {
-	int r = tls_handshake(c->tls);
+	struct http__conn *c = container_of(stream, struct http__conn, stream);
 
-	c->secured = r == 0;
-	if (r == -EAGAIN) {
-		http__conn_watch(c, false);
-	} else if (r < 0) {
-		c->server->stats.tls_failures++;
-		http__conn_close(c);
-	}
-	return r == 0;
+	c->secured = true;
+	watch(c);
 }
 
-static void on_io(struct ev_loop *loop, ev_io *w, int revents)
+static void on_ready(struct stream *stream, unsigned what)
 {
-	struct http__conn *c = container_of(w, struct http__conn, io);
+	struct http__conn *c = container_of(stream, struct http__conn, stream);
 
-	if (!c->secured && !secure(c))
-		return;
-	if ((revents & EV_READ) && !receive(c))
+	note_sent(c); /* the stream has sent by itself */
+	if ((what & STREAM_READ) && !receive(c))
 		http__conn_close(c);
 	else
 		advance(c);
 }
 
-/* Only a request that has begun gets an answer; idleness and lingering just end. */
-static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
+static void on_closed(struct stream *stream, int error)
 {
-	struct http__conn *c = container_of(w, struct http__conn, deadline);
-	bool in_request = c->state == HTTP__HEAD || c->state == HTTP__BODY;
+	struct http__conn *c = container_of(stream, struct http__conn, stream);
 
-	if (c->rank != HTTP__SPARE && !c->shut)
+	if (!c->secured)
+		c->server->stats.tls_failures++;
+	http__conn_close(c);
+}
+
+/* Only a request that has begun gets an answer; an idle connection just ends. */
+static void on_expired(struct stream *stream)
+{
+	struct http__conn *c = container_of(stream, struct http__conn, stream);
+
+	if (c->rank != HTTP__SPARE)
 		c->server->stats.timeouts++;
-	if (in_request)
+	if (c->state == HTTP__HEAD || c->state == HTTP__BODY || awaits_body(c))
 		http__conn_refuse(c, 408);
 	else
 		http__conn_close(c);
 }
 
+static const struct stream_events events = {
+	.opened = on_opened,
+	.ready = on_ready,
+	.closed = on_closed,
+	.expired = on_expired,
+};
+
 /*
- * What a client does not take waits with whoever produces it, not in the kernel: that is megabytes
- * a connection, and what is sent at last would be old.
+ * What a client does not take is not produced, rather than kept by the kernel: that would be
+ * megabytes for each connection, and old by the time it is sent.
  */
 static void bound_unsent(int fd)
 {
@@ -473,20 +548,20 @@ struct http__conn *http__conn_new(struct http_server *s, int fd, struct endpoint
 	struct http__conn *c = mem_zalloc(sizeof(*c));
 
 	c->server = s;
-	c->fd = fd;
 	c->peer = peer;
-	c->tls = s->config.tls ? tls_accept(s->config.tls, fd) : NULL;
-	c->secured = !c->tls;
 	bound_unsent(fd);
+	stream_init(&c->stream, s->loop, TASK_ORDINARY, &events);
+	stream_set_marks(&c->stream, HTTP_SLICE, SIZE_MAX); /* every progress is told */
+	stream_adopt(&c->stream, fd);
+	c->secured = !s->config.tls;
+	if (s->config.tls)
+		stream_secure(&c->stream, tls_accept(s->config.tls, fd));
 	TAILQ_INSERT_TAIL(&s->conns, c, all);
 	s->stats.connections++;
 	c->rank = HTTP__RANKS;
 	set_rank(c, rank_of(c));
-	ev_init(&c->deadline, on_deadline);
 	set_deadline(c, s->config.request_timeout);
-	ev_init(&c->io, on_io);
-	ev_set_priority(&c->io, 1); /* after a stall, what has come counts before the deadline */
-	http__conn_watch(c, false);
+	watch(c);
 	return c;
 }
 
@@ -494,31 +569,23 @@ void http__conn_close(struct http__conn *c)
 {
 	struct http_server *s = c->server;
 
+	note_sent(c);
 	set_rank(c, HTTP__RANKS);
-	http__server_unqueue(s, c);
 	http__server_hold(s, c, 0);
-	ev_io_stop(s->loop, &c->io);
-	ev_timer_stop(s->loop, &c->deadline);
-	tls_free(c->tls);
-	close(c->fd);
+	stream_end(&c->stream);
 	http__server_forget(s, c);
 	http__exchange_end(&c->x, false);
 	buf_free(&c->in);
 	buf_free(&c->content);
-	buf_free(&c->out);
+	buf_free(&c->trailers);
 	free(c);
 }
 
 void http__conn_refuse(struct http__conn *c, unsigned status)
 {
 	refuse(c, status);
-	advance(c);
-}
-
-void http__conn_produce(struct http__conn *c)
-{
-	c->its_turn = true;
-	advance(c);
+	set_rank(c, rank_of(c));
+	stream_wake(&c->stream);
 }
 
 void http__conn_answered(struct http__conn *c)
@@ -528,17 +595,32 @@ void http__conn_answered(struct http__conn *c)
 	trace(c, (struct str){ x->asked.p, x->method_n },
 	      (struct str){ x->asked.p + x->method_n, x->asked.n - x->method_n });
 	set_deadline(c, c->server->config.write_timeout);
-	http__conn_watch(c, true);
+	stream_wake(&c->stream);
+}
+
+void http__conn_resumed(struct http__conn *c)
+{
+	if (awaits_body(c))
+		set_deadline(c, c->server->config.request_timeout);
+	stream_wake(&c->stream);
+}
+
+/* A request may have come that was not read yet: it is under way as well. */
+static bool has_unread(const struct http__conn *c)
+{
+	char byte;
+
+	return recv(c->stream.fd, &byte, 1, MSG_PEEK) > 0;
 }
 
 void http__conn_drain(struct http__conn *c)
 {
-	char byte;
 	bool waits = c->state == HTTP__ANSWER && c->x.streaming && c->x.waiting && !has_output(c);
 
-	/* a request may have come that was not read yet: it is under way, too */
-	if (c->state == HTTP__IDLE && recv(c->fd, &byte, 1, MSG_PEEK) > 0)
-		return;
-	if (c->state == HTTP__IDLE || waits)
+	if ((c->state == HTTP__IDLE && !has_unread(c)) || waits)
 		http__conn_close(c);
+	else if (!c->secured)
+		set_deadline(c, DRAIN_HANDSHAKE_TIME);
+	else if (c->stream.state == STREAM_LINGERING)
+		set_deadline(c, DRAIN_LINGER_TIME);
 }

@@ -8,7 +8,7 @@
  * yet whole: only a line whose LF has come is judged (line_is_whole()). Hence the answer does not
  * depend on how the bytes were cut on their way.
  *
- * A head that came in pieces is not walked anew for each piece: resume() judges every line once,
+ * A head that came in pieces is not walked again for each piece: resume() judges every line once,
  * when its LF comes, and only the last piece starts the walk that fills in the struct.
  *
  * What headers mean together (framing, Host, Connection) is judged when the head is whole, in
@@ -355,7 +355,7 @@ static int need_more(const struct reader *r, const char *p)
 	return (size_t)(r->end - p) < HTTP_HEAD_MAX ? 0 : -E2BIG;
 }
 
-/* r begins at p, or behind the empty line that may stand before a request. */
+/* r begins at p, or after the empty line that may stand before a request. */
 static int parse(struct reader r, const char *p, size_t *scanned, struct http_head *ret)
 {
 	size_t none = 0;
@@ -407,6 +407,50 @@ int http_parse_response(const char *p, size_t n, size_t *scanned, struct http_he
 	return n ? parse(reader_of(p, n, true), p, scanned, ret) : 0;
 }
 
+static bool may_be_trailer(struct str name)
+{
+	static const struct str never[] = {
+		{ "content-length", 14 },
+		{ "transfer-encoding", 17 },
+		{ "host", 4 },
+		{ "trailer", 7 },
+		{ "te", 2 },
+		{ "connection", 10 },
+		{ "upgrade", 7 },
+		{ "expect", 6 },
+		{ "content-encoding", 16 },
+		{ "content-type", 12 },
+		{ "content-range", 13 },
+		{ "authorization", 13 },
+		{ "cookie", 6 },
+		{ "set-cookie", 10 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(never); i++)
+		if (str_ieq(name, never[i]))
+			return false;
+	return true;
+}
+
+int http_parse_trailers(const char *p, size_t n, struct http_header ret[static HTTP_HEADERS_MAX])
+{
+	struct reader r = { p, p, .response = false };
+	struct http_header h;
+	int found = 0;
+
+	assert(p || !n);
+	if (!n)
+		return 0;
+	for (r.end = p + n; !at_empty_line(&r); found++) {
+		if (!take_header_line(&r, &h) || !may_be_trailer(h.name))
+			return -EBADMSG;
+		if (found == HTTP_HEADERS_MAX)
+			return -E2BIG;
+		ret[found] = h;
+	}
+	return take_line_end(&r) && r.at == r.end ? found : -EBADMSG;
+}
+
 struct str http_header(const struct http_head *h, struct str name)
 {
 	for (size_t i = 0; i < h->n_headers; i++)
@@ -431,4 +475,9 @@ bool http_is_token(struct str s)
 bool http_is_value(struct str s)
 {
 	return all_are(s, VALUE);
+}
+
+bool http_is_target(struct str s)
+{
+	return s.n && all_are(s, TARGET);
 }

@@ -63,9 +63,10 @@ int http_parse_response(const char *p, size_t n, size_t *scanned, struct http_he
 /* The value of the first header of that name, or {NULL, 0}. */
 struct str http_header(const struct http_head *h, struct str name);
 
-/* May it stand as a header's name, or as its value? */
+/* May it stand as a header's name (or as a method), as its value, as a request's target? */
 bool http_is_token(struct str s);
 bool http_is_value(struct str s);
+bool http_is_target(struct str s);
 
 /* How the body of a message ends; a machine fed with bytes. */
 enum http_body_kind { HTTP_BODY_NONE, HTTP_BODY_LENGTH, HTTP_BODY_CHUNKED, HTTP_BODY_CLOSE };
@@ -78,6 +79,8 @@ struct http_body {
 	uint64_t left; /* bytes to come of the body, or of the chunk */
 	uint8_t state; /* of the chunk machine */
 	unsigned line; /* bytes of the current chunk line, or of all trailers; bounded */
+	struct str
+		trailer; /* of the last feed: what of it is trailer lines, the empty one included */
 	bool done;
 };
 
@@ -89,10 +92,19 @@ void http_body_init(struct http_body *b, const struct http_head *h, struct str m
 /*
  * Takes bytes: consumes up to n of p, and says which slice of them is content (may be empty).
  * Returns the bytes consumed (> 0 unless n is 0 or the body is done), or -EBADMSG, from then on
- * for ever. Call again with the rest until everything is consumed or b->done; what lies behind the
- * body is left alone. Chunk lines end in CRLF, here without leniency; extensions and trailers are
- * checked, bounded and dropped.
+ * for ever. Call again with the rest until everything is consumed or b->done; what follows the body
+ * is left alone. Content, if any, is the end of what was consumed. Chunk lines end in CRLF, here
+ * without leniency; extensions are checked, bounded and dropped, trailers are checked and bounded.
+ * A caller that wants trailers adds up b->trailer after each call, and parses that when b->done.
  */
 ssize_t http_body_feed(struct http_body *b, const char *p, size_t n, struct str *ret_content);
 /* The peer closed: true when the body is whole. */
 bool http_body_eof(struct http_body *b);
+/*
+ * The trailers of a whole chunked body: all lines, the empty one included; nothing at all is no
+ * trailer. Returns how many there are, at most HTTP_HEADERS_MAX, as slices of p; -E2BIG above that,
+ * -EBADMSG when malformed, or when one of them tells what must be known before the body (its length
+ * and framing, the host, credentials; RFC 9110 §6.5.1): a reader that merged it with the head would
+ * see another message.
+ */
+int http_parse_trailers(const char *p, size_t n, struct http_header ret[static HTTP_HEADERS_MAX]);

@@ -2,9 +2,8 @@
 /*
  * reply: answers, from what a handler says to bytes in the connection's output.
  *
- * Nothing is sent here: bytes are added to conn->out, and the connection sends them when its turn
- * comes. A slice of a stream is added in place: its chunk line is written first with room for the
- * size, which is filled in when the producer has returned.
+ * Nothing is sent here: bytes are added to the queue of the connection's stream, and go out in its
+ * next step.
  */
 #include <assert.h>
 #include <errno.h>
@@ -63,6 +62,11 @@ const char *http_status_reason(unsigned status)
 	return "";
 }
 
+static struct buf *out_of(const struct http_exchange *x)
+{
+	return stream_out(&x->conn->stream);
+}
+
 /* The Date header's value (RFC 9110 §5.6.7), made once a second; English in any locale. */
 static const char *date(struct http_server *s)
 {
@@ -100,7 +104,7 @@ static void add_header(struct buf *out, const char *name, const char *value)
 static void add_head(struct http_exchange *x, unsigned status, const char *content_type)
 {
 	const struct http_server_config *config = &x->conn->server->config;
-	struct buf *out = &x->conn->out;
+	struct buf *out = out_of(x);
 
 	assert(!x->answered && status >= 200 && status <= 999);
 	x->answered = true;
@@ -164,7 +168,7 @@ void http_reply_later(struct http_exchange *x, void (*gone)(void *user), void *u
 	buf_add(&x->asked, head->target.p, head->target.n);
 }
 
-/* The handler has returned long ago: the connection waits for this. */
+/* The handler has returned before: the connection waits for this answer. */
 static void tell_if_late(struct http_exchange *x)
 {
 	if (!x->later)
@@ -173,11 +177,20 @@ static void tell_if_late(struct http_exchange *x)
 	http__conn_answered(x->conn);
 }
 
+/* With the rest of a body in the way there can be no next request. */
+static void end_receiving(struct http_exchange *x)
+{
+	if (x->receiving || (x->pieces && !x->conn->body.done))
+		x->close = true;
+	x->receiving = false;
+}
+
 void http_reply(struct http_exchange *x, unsigned status, const char *content_type, struct str body)
 {
-	struct buf *out = &x->conn->out;
+	struct buf *out = out_of(x);
 
 	assert(!has_no_content(status) || !body.n);
+	end_receiving(x);
 	add_head(x, status, content_type);
 	if (!has_no_content(status))
 		add_length(out, body.n);
@@ -219,72 +232,31 @@ void http_reply_stream(struct http_exchange *x, unsigned status, const char *con
 		x->close = true;
 	add_head(x, status, content_type);
 	if (is_chunked(x))
-		add_header(&x->conn->out, "Transfer-Encoding", "chunked");
+		add_header(out_of(x), "Transfer-Encoding", "chunked");
 	else if (stream->length)
-		add_length(&x->conn->out, stream->length);
-	buf_add_lit(&x->conn->out, "\r\n");
+		add_length(out_of(x), stream->length);
+	buf_add_lit(out_of(x), "\r\n");
 	x->streaming = true;
 	x->ended = x->head_only;
 	tell_if_late(x);
 }
 
-#define CHUNK_LINE 10 /* eight digits, CR, LF */
-
-static void fill_chunk_line(char *p, size_t size)
+void http__produce(struct http_exchange *x)
 {
-	static const char digits[] = "0123456789abcdef";
+	enum http_stream_state state;
 
-	for (int i = 7; i >= 0; i--, size >>= 4)
-		p[i] = digits[size & 15];
-	p[8] = '\r';
-	p[9] = '\n';
-}
-
-/* Asks the stream to add to out; x keeps what it said. */
-static void ask(struct http_exchange *x)
-{
-	size_t before = x->conn->out.n;
-	enum http_stream_state state = x->stream.produce(&x->conn->out, x->stream.user);
-
-	assert(x->conn->out.n >= before);
-	x->made += x->conn->out.n - before;
+	assert(x->streaming && !x->ended && !x->waiting);
+	state = http__slice(&x->stream, out_of(x), is_chunked(x), &x->made);
 	x->ended = state == HTTP_STREAM_END;
 	x->lost = state == HTTP_STREAM_LOST;
 	x->waiting = state == HTTP_STREAM_WAIT;
-	assert(!x->stream.length || x->lost ||
-	       (x->ended ? x->made == x->stream.length : x->made <= x->stream.length));
-}
-
-void http__produce(struct http_exchange *x)
-{
-	struct buf *out = &x->conn->out;
-	size_t line = out->n;
-	size_t size;
-
-	assert(x->streaming && !x->ended && !x->waiting);
-	if (!is_chunked(x)) {
-		ask(x);
-		return;
-	}
-	buf_reserve(out, CHUNK_LINE);
-	out->n += CHUNK_LINE;
-	ask(x);
-	size = out->n - line - CHUNK_LINE;
-	assert(size <= UINT32_MAX);
-	if (size) {
-		fill_chunk_line(out->p + line, size);
-		buf_add_lit(out, "\r\n");
-	} else {
-		out->n = line; /* a chunk of no size would end the body */
-	}
-	if (x->ended)
-		buf_add_lit(out, "0\r\n\r\n");
 }
 
 void http__exchange_end(struct http_exchange *x, bool whole)
 {
 	buf_free(&x->extra);
 	buf_free(&x->asked);
+	x->receiving = false;
 	if (x->later) {
 		x->later = false;
 		x->conn->server->stats.cancelled++;
@@ -298,11 +270,45 @@ void http__exchange_end(struct http_exchange *x, bool whole)
 	x->stream.closed(whole, x->stream.user);
 }
 
+/* No length and no date: the answer is a head alone. */
+static void add_switching_head(struct http_exchange *x, const char *protocol)
+{
+	const struct http_server_config *config = &x->conn->server->config;
+	struct buf *out = out_of(x);
+
+	buf_add_lit(out, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n");
+	add_header(out, "Upgrade", protocol);
+	for (size_t i = 0; i < config->n_headers; i++)
+		add_field(out, config->headers[i].name, config->headers[i].value);
+	buf_add(out, x->extra.p, x->extra.n);
+	buf_free(&x->extra);
+	buf_add_lit(out, "\r\n");
+}
+
+int http_upgrade(struct http_exchange *x, const char *protocol, struct stream *to,
+		 struct buf *ret_early)
+{
+	struct http__conn *c = x->conn;
+
+	assert(http_is_value(str_of(protocol)) && !x->answered && to->fd < 0);
+	if (!x->upgrade || !c->body.done || x->receiving)
+		return -EINVAL;
+	add_switching_head(x, protocol);
+	x->answered = true;
+	x->status = 101;
+	buf_add(ret_early, c->in.p + c->head_len, c->in.n - c->head_len);
+	c->server->stats.upgraded++;
+	c->state = HTTP__MOVED;
+	stream_move(to, &c->stream);
+	tell_if_late(x);
+	return 0;
+}
+
 void http_wake(struct http_exchange *x)
 {
 	assert(x->streaming);
 	if (!x->waiting)
 		return;
 	x->waiting = false;
-	http__conn_watch(x->conn, true);
+	stream_wake(&x->conn->stream);
 }

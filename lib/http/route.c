@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* route: who answers a request; 404 and 405 are answered here. */
+/* route: which handler answers a request; 404 and 405 are answered here. */
 #include <assert.h>
 
 #include "base/cleanup.h"
@@ -53,27 +53,51 @@ static void reply_not_allowed(struct http_exchange *x, unsigned allowed)
 	buf_free(&list);
 }
 
-void http__route(struct http_exchange *x, const struct http_request *request)
+/* The first of these routes that fits; *allowed gets the methods of others with the path. */
+static const struct http_route *search(const struct http_mount *m,
+				       const struct http_request *request, unsigned *allowed)
 {
-	const struct http_server_config *config = &x->conn->server->config;
 	unsigned method = method_bit(request->head->method);
-	unsigned allowed = 0;
 
-	for (size_t i = 0; i < config->n_routes; i++) {
-		const struct http_route *route = &config->routes[i];
+	for (size_t i = 0; i < m->n_routes; i++) {
+		const struct http_route *route = &m->routes[i];
 
 		if (!path_matches(route->path, request->path))
 			continue;
-		if (route->methods & method) {
-			route->handler(x, request, config->user);
-			return;
-		}
-		allowed |= route->methods;
+		if (route->methods & method)
+			return route;
+		*allowed |= route->methods;
 	}
-	if (allowed)
-		reply_not_allowed(x, allowed);
-	else
+	return NULL;
+}
+
+/* What is mounted comes first: a route of the program's own may take everything. */
+struct http__choice http__find_route(const struct http_server *s,
+				     const struct http_request *request)
+{
+	const struct http_mount own = { s->config.routes, s->config.n_routes, s->config.user };
+	struct http__choice c = { .user = s->config.mount.user };
+
+	c.route = search(&s->config.mount, request, &c.allowed);
+	if (c.route)
+		return c;
+	c.user = own.user;
+	c.route = search(&own, request, &c.allowed);
+	return c;
+}
+
+void http__route(struct http_exchange *x, const struct http_request *request)
+{
+	const struct http__choice c = http__find_route(x->conn->server, request);
+
+	if (c.route) {
+		x->pieces = c.route->methods & HTTP_IN_PIECES;
+		c.route->handler(x, request, c.user);
+	} else if (c.allowed) {
+		reply_not_allowed(x, c.allowed);
+	} else {
 		http__reply_error(x, 404);
+	}
 }
 
 /* "http://" or "https://", whoever terminates TLS. */

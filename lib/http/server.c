@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * server: the listening socket, who is let in, and how it ends.
+ * server: the listening socket, which connections are let in, and how the server ends.
  *
- * Streams are asked for their slices one after the other, each once before any is asked again, and
- * for a bounded time in one turn of the loop, however many there are.
+ * The server owns its connections. They live in a list; each that waits for its client is also in
+ * the list of its rank, oldest first. At the limit of connections, and when descriptors run out,
+ * one of these is closed to make room for the new one: an idle one, which was answered; else one
+ * whose request is not whole, so that clients that never finish a request keep no others out; else
+ * one whose client has not taken anything of its answer for a while. If there is none, the new
+ * connection is told 503; at most REFUSED_MAX of those are open at a time, others are just closed.
  *
- * The server owns its connections; they live in a list, and each that waits for its client also in
- * that of its rank, oldest first. At the limit, and when descriptors run out, one of these makes
- * room for whoever is new: an idle one, which was answered; else one whose request is not whole,
- * so that those who never finish asking keep nobody out; else one whose client has not taken
- * anything of its answer for a while. Where there is none, a few more are let in to be told 503;
- * beyond those, closing is all that is left.
+ * All work of a connection is done in steps of its stream's task (connection.c), so the server
+ * needs no order of its own among them.
  */
 #include "lib/http/server.h"
 
@@ -22,9 +22,8 @@
 #include "base/units.h"
 #include "lib/http/server_private.h"
 
-#define REFUSED_MAX 64			/* connections over the limit that are open to be told so */
-#define ASKING_TIME (2 * NSEC_PER_MSEC) /* for streams, in one turn of the loop */
-#define STALLED 1.0 /* s without progress of an answer, that others do not have to wait for */
+#define REFUSED_MAX 64 /* connections over the limit that are open to be told so */
+#define STALLED 1.0    /* s; an answer without progress for that long may be cut for others */
 
 static const struct http_server_config defaults = {
 	.max_connections = 1000,
@@ -51,13 +50,24 @@ static void apply_defaults(struct http_server_config *c)
 		c->write_timeout = defaults.write_timeout;
 }
 
-/* Whoever others may do without most; NULL: nobody. */
+/*
+ * The connection of that rank that has been in it for longest. The one whose step is under way does
+ * not count: a handler may drain the server, which accepts connections.
+ */
+static struct http__conn *oldest(const struct http_server *s, enum http__rank rank)
+{
+	struct http__conn *c = TAILQ_FIRST(&s->ranks[rank]);
+
+	return c && c == s->running ? TAILQ_NEXT(c, ranked) : c;
+}
+
+/* The connection that is to be closed for a new one; NULL: none. */
 static struct http__conn *find_victim(const struct http_server *s)
 {
 	struct http__conn *c = NULL;
 
 	for (enum http__rank rank = 0; !c && rank < HTTP__RANKS; rank++)
-		c = TAILQ_FIRST(&s->ranks[rank]);
+		c = oldest(s, rank);
 	if (c && c->rank == HTTP__TAKING && ev_now(s->loop) - c->since < STALLED)
 		return NULL;
 	return c;
@@ -77,7 +87,7 @@ static bool make_room(struct http_server *s)
 	return true;
 }
 
-/* The one of that rank, but for c, that holds something and has been there for longest. */
+/* Of that rank, except `but`: the one that holds something and has been there for longest. */
 static struct http__conn *oldest_holder(const struct http_server *s, enum http__rank rank,
 					const struct http__conn *but)
 {
@@ -143,59 +153,6 @@ static void on_starved(int error, void *user)
 	make_room(s);
 }
 
-/* The time for slices runs from the first that is wanted in a turn of the loop. */
-static void begin_turn(struct http_server *s)
-{
-	unsigned turn = ev_iteration(s->loop);
-
-	if (turn == s->turn)
-		return;
-	s->turn = turn;
-	s->turn_ends = loop_monotonic() + ASKING_TIME;
-}
-
-static bool has_time(const struct http_server *s)
-{
-	return loop_monotonic() < s->turn_ends;
-}
-
-bool http__server_turn(struct http_server *s, struct http__conn *c)
-{
-	begin_turn(s);
-	if (TAILQ_EMPTY(&s->queue) && has_time(s))
-		return true;
-	if (!c->in_queue)
-		TAILQ_INSERT_TAIL(&s->queue, c, queued);
-	c->in_queue = true;
-	if (!ev_is_active(&s->asking))
-		ev_timer_start(s->loop, &s->asking);
-	return false;
-}
-
-void http__server_unqueue(struct http_server *s, struct http__conn *c)
-{
-	if (c->in_queue)
-		TAILQ_REMOVE(&s->queue, c, queued);
-	c->in_queue = false;
-}
-
-/* At least one stream, and more while there is time: what is left goes on in the next turn. */
-static void on_asking(struct ev_loop *loop, ev_timer *w, int revents)
-{
-	struct http_server *s = container_of(w, struct http_server, asking);
-	struct http__conn *c;
-
-	begin_turn(s);
-	while ((c = TAILQ_FIRST(&s->queue))) {
-		http__server_unqueue(s, c);
-		http__conn_produce(c);
-		if (!has_time(s))
-			break;
-	}
-	if (!TAILQ_EMPTY(&s->queue) && !ev_is_active(w))
-		ev_timer_start(loop, w);
-}
-
 static void on_drained(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct http_server *s = container_of(w, struct http_server, drained);
@@ -222,7 +179,10 @@ int http_server_new(struct ev_loop *loop, const struct http_server_config *confi
 		    struct http_server **ret)
 {
 	_cleanup_(cleanup_free) struct http_server *s = mem_zalloc(sizeof(*s));
-	const struct net_listener_events events = { on_accepted, on_starved, s };
+	const struct stream_listener_events events = { on_accepted, on_starved, s, NULL };
+	const struct stream_listener_config at = { .at = config->listen,
+						   .path = config->path,
+						   .mode = config->mode };
 	int r;
 
 	assert(loop && config && ret && (config->routes || !config->n_routes));
@@ -232,10 +192,8 @@ int http_server_new(struct ev_loop *loop, const struct http_server_config *confi
 	TAILQ_INIT(&s->conns);
 	for (enum http__rank rank = 0; rank < HTTP__RANKS; rank++)
 		TAILQ_INIT(&s->ranks[rank]);
-	TAILQ_INIT(&s->queue);
-	ev_timer_init(&s->asking, on_asking, 0, 0);
 	ev_timer_init(&s->drained, on_drained, 0, 0);
-	r = net_listener_open(&s->listener, loop, config->listen, &events);
+	r = stream_listener_open(&s->listener, loop, &at, &events);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(s);
@@ -248,11 +206,10 @@ void http_server_free(struct http_server *s)
 
 	if (!s)
 		return;
-	s->draining = false; /* whom it concerns is calling */
-	net_listener_close(&s->listener);
+	s->draining = false; /* done() is not called any more: the caller knows */
+	stream_listener_close(&s->listener);
 	while ((c = TAILQ_FIRST(&s->conns)))
 		http__conn_close(c);
-	ev_timer_stop(s->loop, &s->asking);
 	ev_timer_stop(s->loop, &s->drained);
 	free(s);
 }
@@ -281,7 +238,7 @@ void http_server_drain(struct http_server *s, void (*done)(void *user), void *us
 	s->draining = true;
 	s->done = done;
 	s->done_user = user;
-	net_listener_drain(&s->listener);
+	stream_listener_drain(&s->listener);
 	for (c = TAILQ_FIRST(&s->conns); c; c = next) {
 		next = TAILQ_NEXT(c, all);
 		http__conn_drain(c);

@@ -3,20 +3,22 @@
  * server: a small HTTP/1.1 server for admin, metrics and dashboard endpoints.
  *
  * One server is one listening socket on one loop; everything runs on that loop's thread and nothing
- * blocks. A table of routes says who answers what; the server itself answers 404, 405, 400, 408,
- * 413, 417, 431 and 503. A handler is called once per request, when all of it has come, and answers
- * either whole (http_reply) or with a stream whose producer is asked for the next slice when the
- * last one has gone (http_reply_stream): before it returns or, if it says so (http_reply_later),
- * when it has what it needs. Requests of one connection are answered in order.
+ * blocks. All work of a connection, handlers included, is done in steps of a task (lib/stream), so
+ * that connections take turns and share one budget of time per turn of the loop. A table of routes
+ * names the handlers; the server itself answers 404, 405, 400, 408, 413, 417, 431 and 503. A
+ * handler is called once per request, when all of it has come (or its head: see HTTP_IN_PIECES). It
+ * answers either whole (http_reply) or with a stream whose producer is asked for the next slice
+ * when the last one has gone (http_reply_stream): before it returns or, if it says so
+ * (http_reply_later), when it has what it needs. Requests of one connection are answered in order.
  *
  * Bounds: connections, size of head and body of a request, time to send a request, time to take an
  * answer (per HTTP_SLICE bytes), idle time. What a stream has not produced needs no memory.
  *
  * At the limit of connections a new one takes the place of the oldest that is idle, else of the
  * oldest whose request is not whole, else of one whose client takes nothing of its answer for a
- * second. Only where all others wait for their answers is it refused. What requests and answers
- * take up in all is bounded, too: beyond max_held it is the connection that has been without
- * progress for longest which ends.
+ * second. Only where all others wait for their answers is it refused. The memory of all requests
+ * and answers together is bounded, too: beyond max_held, the connection that has been without
+ * progress for longest is closed.
  *
  * The library never logs: it counts (http_server_stats) and, if wanted, traces.
  */
@@ -25,18 +27,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/addr.h"
 #include "base/str.h"
 #include "lib/http/message.h"
+#include "lib/http/slice.h"
 #include "lib/loop/loop.h"
 
 struct http_server;
 struct http_exchange; /* one request and its answer */
+struct stream;
 struct tls_context;
-
-/* What a stream's producer aims to add at a time, and never far exceeds. */
-#define HTTP_SLICE ((size_t)64 * 1024)
 
 enum http_method {
 	HTTP_GET = 1 << 0, /* HEAD too: the server drops the content */
@@ -47,13 +49,23 @@ enum http_method {
 	HTTP_OPTIONS = 1 << 5,
 };
 
+/*
+ * Beside the methods of a route: its handler is called as soon as the head has come, without body
+ * and trailers, and takes the body by http_receive(), whatever its size. An answer that it gives
+ * without that is the last of the connection, unless the request has no body.
+ */
+#define HTTP_IN_PIECES (1U << 16)
+
 /* A request as its handler sees it. All of it is gone when the handler returns. */
 struct http_request {
 	const struct http_head *head;
 	struct str path;  /* as sent, up to the '?'; without scheme and host */
-	struct str query; /* behind the '?', or empty */
+	struct str query; /* after the '?', or empty */
 	struct str body;
-	struct endpoint peer; /* an IPv4 client is IPv4, also on a dual-stack socket */
+	const struct http_header *trailers; /* of a chunked body */
+	size_t n_trailers;
+	/* An IPv4 client is IPv4, also on a dual-stack socket; none on a Unix socket. */
+	struct endpoint peer;
 };
 
 /*
@@ -65,9 +77,19 @@ typedef void (*http_handler_fn)(struct http_exchange *x, const struct http_reque
 
 /* The first route whose path matches and that takes the method answers. */
 struct http_route {
-	unsigned methods; /* of enum http_method */
+	unsigned methods; /* of enum http_method, and maybe HTTP_IN_PIECES */
 	const char *path; /* exact; or "/some/" and "*" for all that begins so */
 	http_handler_fn handler;
+};
+
+/*
+ * Routes that another room brings to a server, with a user of their own. They are looked at before
+ * the server's own, and together with those for 405.
+ */
+struct http_mount {
+	const struct http_route *routes; /* borrowed */
+	size_t n_routes;
+	void *user; /* of their handlers */
 };
 
 /* An answer has been decided on; strings live during the call. method is empty if none was read. */
@@ -80,18 +102,25 @@ struct http_trace {
 /* Zero means the default. Times are ns. */
 struct http_server_config {
 	struct endpoint listen;		 /* no address: any, both families; port 0: any free one */
+	const char *path;		 /* a Unix socket instead; see lib/stream/listener.h */
+	mode_t mode;			 /* of its file; 0: 0600 */
 	const struct http_route *routes; /* borrowed */
 	size_t n_routes;
 	void *user;			   /* of handlers, trace and error */
+	struct http_mount mount;	   /* zeroed: none */
 	struct tls_context *tls;	   /* NULL: plaintext; borrowed */
 	const struct http_header *headers; /* of every answer, the server's own too; borrowed */
 	size_t n_headers;
-	size_t max_connections;	 /* 1000; above, somebody makes room (see below), or it is 503 */
-	size_t max_body;	 /* 64 KiB; of a request */
-	size_t max_held;	 /* 64 MiB; of all connections, each has 4 KiB a buffer beside */
-	int64_t request_timeout; /* 10 s: from the first byte of a request to its last */
-	int64_t idle_timeout;	 /* 60 s: between two requests of one connection */
-	int64_t write_timeout;	 /* 30 s: for the client to take HTTP_SLICE bytes */
+	size_t max_connections; /* 1000; above, somebody makes room (see below), or it is 503 */
+	size_t max_body;	/* 64 KiB; of a request */
+	size_t max_held;	/* 64 MiB; of all connections, each has 4 KiB a buffer beside */
+	/*
+	 * 10 s: from the first byte of a request to its last. A body in pieces has that time for
+	 * each HTTP_SLICE bytes, and none while its handler does not take them.
+	 */
+	int64_t request_timeout;
+	int64_t idle_timeout;  /* 60 s: between two requests of one connection */
+	int64_t write_timeout; /* 30 s: for the client to take HTTP_SLICE bytes */
 	void (*trace)(const struct http_trace *trace, void *user);
 	/* Answers x with an error of the server's own, by http_reply(); NULL: plain text. */
 	void (*error)(struct http_exchange *x, unsigned status, void *user);
@@ -108,12 +137,13 @@ struct http_server_stats {
 	uint64_t requests;	/* that reached routing */
 	uint64_t malformed;	/* answered 400, 413, 417 or 431 by the server */
 	uint64_t timeouts;	/* of any kind but idle */
-	uint64_t cancelled;	/* streams and later answers that did not reach their end */
+	uint64_t cancelled;	/* streams, bodies and later answers that did not reach their end */
+	uint64_t upgraded;	/* connections handed over */
 	uint64_t tls_failures;	/* handshakes */
 	uint64_t bytes_sent;
 };
 
-/* Listens. -errno of socket, bind or listen; *ret untouched then. */
+/* Listens. -errno as of stream_listener_open(); *ret untouched then. */
 int http_server_new(struct ev_loop *loop, const struct http_server_config *config,
 		    struct http_server **ret);
 /*
@@ -121,7 +151,7 @@ int http_server_new(struct ev_loop *loop, const struct http_server_config *confi
  * own, but for drain's `done`.
  */
 void http_server_free(struct http_server *s);
-/* Where it listens, with the port that was found. */
+/* Where it listens, with the port that was found; none on a Unix socket. */
 struct endpoint http_server_endpoint(const struct http_server *s);
 const struct http_server_stats *http_server_stats(const struct http_server *s);
 /* For connections to come; those that are there keep theirs. Only where there was one. */
@@ -130,7 +160,8 @@ void http_server_set_tls(struct http_server *s, struct tls_context *tls);
  * Stops listening, closes idle connections, cancels streams that wait, and lets requests and
  * answers under way finish, each the last of its connection. `done` is called once, from the loop,
  * never from within this call, when no connection is left; it may free the server. How long to
- * wait for that is the caller's choice: http_server_free() ends it. Call it once.
+ * wait for that is the caller's choice: http_server_free() ends it. Call it once. Handshakes that
+ * are under way, and clients that do not close after their last answer, get 0.3 s.
  */
 void http_server_drain(struct http_server *s, void (*done)(void *user), void *user);
 
@@ -147,29 +178,6 @@ void http_reply_later(struct http_exchange *x, void (*gone)(void *user), void *u
 /* As http_reply(), with the status and its reason as a line of plain text. */
 void http_reply_status(struct http_exchange *x, unsigned status);
 
-enum http_stream_state {
-	HTTP_STREAM_MORE, /* ask again when this has gone */
-	HTTP_STREAM_WAIT, /* ask again after http_wake() */
-	HTTP_STREAM_END,  /* that was all */
-	HTTP_STREAM_LOST, /* the rest is not there any more: the connection ends before its time */
-};
-
-struct http_stream {
-	/*
-	 * Adds a slice to out: about HTTP_SLICE bytes, and not for longer than a few ms. Called
-	 * from the loop, never from within another call. Whatever out holds before is not its own.
-	 */
-	enum http_stream_state (*produce)(struct buf *out, void *user);
-	/*
-	 * The last call, exactly one, for every stream, also where nothing was produced (HEAD).
-	 * whole: all was sent. Otherwise the client went away or was too slow, or the server is
-	 * closing. x is gone.
-	 */
-	void (*closed)(bool whole, void *user);
-	void *user;
-	uint64_t length; /* of all that will be produced, exactly; 0: not known */
-};
-
 /*
  * Where the length is not known: chunked for HTTP/1.1, ended by the connection's end for HTTP/1.0.
  * x lives until closed().
@@ -178,6 +186,44 @@ void http_reply_stream(struct http_exchange *x, unsigned status, const char *con
 		       const struct http_stream *stream);
 /* There is more for a stream that waits. From anywhere on the thread; does not call produce. */
 void http_wake(struct http_exchange *x);
+
+/*
+ * The body of a request, taken in pieces. All calls come from a step of a task; each may answer. An
+ * answer that is whole ends the receiving, and is the last of the connection when it comes before
+ * end(). Beside an answer in slices the receiving goes on, up to the answer's end.
+ */
+struct http_sink {
+	/*
+	 * Takes the first bytes of piece, and returns how many. If that is less than all, no more
+	 * is read from the client until http_resume().
+	 */
+	size_t (*take)(struct str piece, void *user);
+	/* All of it was taken. The trailers live during the call. */
+	void (*end)(const struct http_header *trailers, size_t n, void *user);
+	/* As of http_reply_later(): the client is gone, too slow, or its body is malformed. */
+	void (*gone)(void *user);
+	void *user;
+};
+
+/*
+ * From within the handler of a route with HTTP_IN_PIECES; it includes http_reply_later(). A client
+ * that waits for "100 Continue" is sent it now.
+ */
+void http_receive(struct http_exchange *x, const struct http_sink *sink);
+/* take() is called again, from the loop. From anywhere on the thread; nothing if it was not due. */
+void http_resume(struct http_exchange *x);
+
+/*
+ * Answers 101 with the headers added before, and hands the connection over to the caller's closed
+ * stream: it is OPEN then, the answer is in its queue, and each side ends on its own as in any
+ * stream. Bytes that the client sent ahead are added to ret_early. The server does not count the
+ * connection any more, nor wait for it when it drains. x is gone.
+ *
+ * -EINVAL when the client has not asked to upgrade, or its request has a body that was not taken;
+ * nothing is done then, and x is still to be answered.
+ */
+int http_upgrade(struct http_exchange *x, const char *protocol, struct stream *to,
+		 struct buf *ret_early);
 
 /* "Not Found"; "" for codes that are not known. */
 const char *http_status_reason(unsigned status);

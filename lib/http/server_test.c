@@ -190,6 +190,43 @@ static void the_table_of_routes_decides(void **state)
 }
 
 /* RFC 9112 §3.2.2: whatever stands in the authority or in the query is no path. */
+static void on_user(struct http_exchange *x, const struct http_request *request, void *user)
+{
+	http_reply(x, 200, "text/plain", str_of(user));
+}
+
+/* The mounted routes come first, have their own user, and share the 405 with the server's own. */
+static void routes_can_be_mounted_beside_the_own_ones(void **state)
+{
+	static const struct http_route mounted[] = { { HTTP_GET, "/both", on_user },
+						     { HTTP_PUT, "/split", on_user } };
+	static const struct http_route own[] = { { HTTP_GET, "/both", on_user },
+						 { HTTP_POST, "/split", on_user },
+						 { HTTP_GET, "/own", on_user } };
+	static char of_server[] = "of the server", of_mount[] = "of the mount";
+	struct kit kit;
+	struct client *c;
+
+	kit_start(&kit, (struct http_server_config){
+				.routes = own,
+				.n_routes = ARRAY_SIZE(own),
+				.user = of_server,
+				.mount = { mounted, ARRAY_SIZE(mounted), of_mount } });
+	c = client_new(&kit);
+	client_send(c, "GET /both HTTP/1.1\r\nHost: a\r\n\r\n");
+	client_expect(c, "of the mount");
+	client_send(c, "GET /own HTTP/1.1\r\nHost: a\r\n\r\n");
+	client_expect(c, "of the server");
+	client_send(c, "POST /split HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"
+		       "DELETE /split HTTP/1.1\r\nHost: a\r\n\r\n");
+	client_expect(c, "Allow: POST, PUT\r\n");
+	assert_int_equal(client_count(c, "of the server"), 2);
+	client_send(c, "GET /neither HTTP/1.1\r\nHost: a\r\n\r\n");
+	client_expect(c, "HTTP/1.1 404 Not Found\r\n");
+	client_free(c);
+	kit_stop(&kit);
+}
+
 static void the_absolute_form_is_understood(void **state)
 {
 	static const struct {
@@ -631,6 +668,7 @@ int main(void)
 		cmocka_unit_test(requests_sent_ahead_are_answered_in_order),
 		cmocka_unit_test(head_has_the_length_but_no_content),
 		cmocka_unit_test(the_table_of_routes_decides),
+		cmocka_unit_test(routes_can_be_mounted_beside_the_own_ones),
 		cmocka_unit_test(the_absolute_form_is_understood),
 		cmocka_unit_test(bodies_come_by_length_and_in_chunks),
 		cmocka_unit_test(a_request_byte_by_byte_is_the_same_request),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -619,6 +620,76 @@ static void many_streams_take_turns_and_no_turn_of_the_loop_is_long(void **state
 	kit_stop(&c.kit);
 }
 
+/* Sends requests as fast as the socket takes them, throws the answers away and never closes. */
+struct flooder {
+	int fd;
+	size_t at; /* of what it sends again and again */
+	ev_io io;
+};
+
+#define FLOODERS 50
+#define FLOOD_REQUESTS 200
+
+static void on_flooder(struct ev_loop *loop, ev_io *w, int revents)
+{
+	static const char request[] = "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n";
+	struct flooder *f = container_of(w, struct flooder, io);
+	static char many[FLOOD_REQUESTS * (sizeof(request) - 1)];
+	static char nowhere[65536];
+	ssize_t n;
+
+	for (size_t i = 0; i < sizeof(many); i++)
+		many[i] = request[i % (sizeof(request) - 1)];
+	if (recv(f->fd, nowhere, sizeof(nowhere), 0) == 0) {
+		ev_io_stop(loop, w); /* it still does not close its side */
+		return;
+	}
+	n = send(f->fd, many + f->at, sizeof(many) - f->at, MSG_NOSIGNAL);
+	if (n > 0)
+		f->at = (f->at + (size_t)n) % sizeof(many);
+}
+
+static struct flooder *flooder_start(struct flooder *f, struct kit *kit)
+{
+	struct endpoint at = http_server_endpoint(kit->server);
+	struct sockaddr_storage sa;
+	socklen_t len = endpoint_to_sockaddr(&at, &sa);
+
+	f->at = 0;
+	f->fd = socket(sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(connect(f->fd, (struct sockaddr *)&sa, len), 0);
+	assert_int_equal(fcntl(f->fd, F_SETFL, O_NONBLOCK), 0);
+	ev_io_init(&f->io, on_flooder, f->fd, EV_READ | EV_WRITE);
+	ev_io_start(kit->loop, &f->io);
+	return f;
+}
+
+static bool has_served_many(void *arg)
+{
+	return http_server_stats(((struct source *)arg)->kit.server)->requests > 5000;
+}
+
+static void draining_is_fast_while_clients_flood(void **state)
+{
+	struct flooder flooders[FLOODERS];
+	struct source s = { 0 };
+	int64_t began;
+
+	start(&s, (struct http_server_config){ 0 });
+	for (size_t i = 0; i < FLOODERS; i++)
+		flooder_start(&flooders[i], &s.kit);
+	kit_wait(&s.kit, has_served_many, &s);
+	began = loop_monotonic();
+	http_server_drain(s.kit.server, on_drained, &s);
+	kit_wait(&s.kit, is_drained, &s);
+	assert_true(loop_monotonic() - began < NSEC_PER_SEC);
+	for (size_t i = 0; i < FLOODERS; i++) {
+		ev_io_stop(s.kit.loop, &flooders[i].io);
+		close(flooders[i].fd);
+	}
+	kit_stop(&s.kit);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -642,6 +713,7 @@ int main(void)
 		cmocka_unit_test(a_stream_that_comes_to_wait_while_draining_is_cancelled),
 		cmocka_unit_test(draining_serves_requests_that_already_arrived),
 		cmocka_unit_test(many_streams_take_turns_and_no_turn_of_the_loop_is_long),
+		cmocka_unit_test(draining_is_fast_while_clients_flood),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

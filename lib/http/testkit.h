@@ -26,7 +26,7 @@ struct client {
 	bool reset;
 };
 
-/* Listens on 127.0.0.1, port 0, with what else config says. */
+/* Listens on 127.0.0.1, port 0, or where config says. */
 void kit_start(struct kit *kit, struct http_server_config config);
 void kit_stop(struct kit *kit);
 
@@ -36,6 +36,7 @@ void kit_wait(struct kit *kit, bool (*cond)(void *arg), void *arg);
 struct client *client_new(struct kit *kit);
 /* Connects to another address that reaches the server. NULL when there is no such address here. */
 struct client *client_new_at(struct kit *kit, struct endpoint e);
+struct client *client_new_unix(struct kit *kit, const char *path);
 void client_free(struct client *c);
 void client_send(struct client *c, const char *text);
 /* Stops or resumes taking what the server sends. */

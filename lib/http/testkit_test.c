@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -22,7 +23,7 @@ void kit_start(struct kit *kit, struct http_server_config config)
 	if (!addr_is_set(&config.listen.addr))
 		config.listen.addr = loopback;
 	assert_int_equal(http_server_new(kit->loop, &config, &kit->server), 0);
-	assert_int_not_equal(http_server_endpoint(kit->server).port, 0);
+	assert_true(config.path || http_server_endpoint(kit->server).port);
 }
 
 void kit_stop(struct kit *kit)
@@ -76,15 +77,13 @@ static void on_sip(struct ev_loop *loop, ev_timer *w, int revents)
 	take_some(container_of(w, struct client, sip));
 }
 
-struct client *client_new_at(struct kit *kit, struct endpoint e)
+static struct client *connect_to(struct kit *kit, const struct sockaddr *sa, socklen_t len)
 {
 	struct client *c = mem_zalloc(sizeof(*c));
-	struct sockaddr_storage sa;
-	socklen_t len = endpoint_to_sockaddr(&e, &sa);
 
 	c->kit = kit;
-	c->fd = socket(sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&sa, len) < 0) {
+	c->fd = socket(sa->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (c->fd < 0 || connect(c->fd, sa, len) < 0) {
 		close(c->fd);
 		free(c);
 		return NULL;
@@ -93,6 +92,26 @@ struct client *client_new_at(struct kit *kit, struct endpoint e)
 	ev_io_init(&c->io, on_client_readable, c->fd, EV_READ);
 	ev_io_start(kit->loop, &c->io);
 	ev_timer_init(&c->sip, on_sip, 0.01, 0.01);
+	return c;
+}
+
+struct client *client_new_at(struct kit *kit, struct endpoint e)
+{
+	struct sockaddr_storage sa;
+	socklen_t len = endpoint_to_sockaddr(&e, &sa);
+
+	return connect_to(kit, (struct sockaddr *)&sa, len);
+}
+
+struct client *client_new_unix(struct kit *kit, const char *path)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	struct client *c;
+
+	assert_true(strlen(path) < sizeof(sa.sun_path));
+	memcpy(sa.sun_path, path, strlen(path));
+	c = connect_to(kit, (struct sockaddr *)&sa, sizeof(sa));
+	assert_non_null(c);
 	return c;
 }
 

@@ -57,10 +57,23 @@ static const char *const level_names[] = {
 	[LOG_ERROR] = "ERROR",
 };
 
+static const char *const level_words[] = {
+	[LOG_DEBUG] = "debug",
+	[LOG_INFO] = "info",
+	[LOG_WARN] = "warn",
+	[LOG_ERROR] = "error",
+};
+
 const char *log_level_name(enum log_level l)
 {
 	assert((size_t)l < ARRAY_SIZE(level_names));
 	return level_names[l];
+}
+
+const char *log_level_word(enum log_level l)
+{
+	assert((size_t)l < ARRAY_SIZE(level_words));
+	return level_words[l];
 }
 
 int log_level_parse(const char *text, enum log_level *ret)
@@ -91,6 +104,17 @@ void log_to_fd(int fd, enum log_level level)
 	if (fd != logger.fd)
 		logger.rest.n = logger.gone = 0;
 	logger.fd = fd;
+	logger.fd_level = level;
+}
+
+enum log_level log_get_level(void)
+{
+	return logger.fd_level;
+}
+
+void log_set_level(enum log_level level)
+{
+	assert((size_t)level < ARRAY_SIZE(level_names));
 	logger.fd_level = level;
 }
 

@@ -89,6 +89,7 @@ struct log_line {
 typedef void (*log_sink_fn)(const struct log_line *line, void *user);
 
 const char *log_level_name(enum log_level l); /* "DEBUG", "INFO", "WARN", "ERROR", as slog prints */
+const char *log_level_word(enum log_level l); /* "debug", "info", "warn", "error", as in flags */
 /* debug, info, warn, error in any case; -EINVAL otherwise. */
 int log_level_parse(const char *text, enum log_level *ret);
 
@@ -100,6 +101,9 @@ int log_level_parse(const char *text, enum log_level *ret);
  */
 #define LOG_REST_MAX ((size_t)4 * 1024 * 1024)
 void log_to_fd(int fd, enum log_level level);
+/* The level of that first sink, also while there is none. */
+enum log_level log_get_level(void);
+void log_set_level(enum log_level level);
 /*
  * More sinks; at most LOG_SINKS_MAX. A sink may add and remove sinks, itself too. What is logged
  * inside a sink goes to the descriptor and to no sink. Returns an id, or -ENOSPC.

@@ -180,6 +180,21 @@ static void lines_below_the_level_are_not_written(void **state)
 	assert_int_equal(count_lines(e->reader), 1);
 }
 
+static void the_level_can_change_at_any_time(void **state)
+{
+	struct ends *e = *state;
+
+	assert_int_equal(log_get_level(), LOG_INFO);
+	log_set_level(LOG_DEBUG);
+	assert_int_equal(log_get_level(), LOG_DEBUG);
+	log_debug("probe-start");
+	assert_int_equal(count_lines(e->reader), 1);
+	log_set_level(LOG_ERROR);
+	log_warn("server-lost");
+	assert_false(log_wants(LOG_WARN));
+	assert_int_equal(count_lines(e->reader), 0);
+}
+
 static void whatever_bytes_a_value_holds_the_line_is_valid(void **state)
 {
 	struct ends *e = *state;
@@ -496,6 +511,8 @@ static void levels_are_read_in_any_case(void **state)
 	assert_int_equal(log_level_parse("warning", &level), -EINVAL);
 	assert_int_equal(log_level_parse("", &level), -EINVAL);
 	assert_int_equal(level, LOG_ERROR);
+	assert_int_equal(log_level_parse(log_level_word(LOG_INFO), &level), 0);
+	assert_int_equal(level, LOG_INFO);
 }
 
 #define PIPED(f) cmocka_unit_test_setup_teardown(f, open_pipe, close_pipe)
@@ -506,6 +523,7 @@ int main(void)
 		PIPED(a_line_has_time_level_msg_and_then_the_fields_in_order),
 		PIPED(a_line_without_fields_is_complete),
 		PIPED(lines_below_the_level_are_not_written),
+		PIPED(the_level_can_change_at_any_time),
 		PIPED(whatever_bytes_a_value_holds_the_line_is_valid),
 		PIPED(a_long_value_is_cut_between_characters),
 		PIPED(a_value_of_the_largest_size_is_not_cut),

@@ -45,31 +45,34 @@ static int integer_of_text(const char *text, struct integer *ret)
 	return e;
 }
 
-static int integer_of_real(double v, struct integer *ret)
+/* A JSON number is exact: 1e3 is 1000, and digits are not rounded on their way. */
+static int integer_of_number(struct str text, struct integer *ret)
 {
-	if (v != trunc(v))
-		return -EINVAL;
-	if (fabs(v) >= 0x1p64)
-		return -ERANGE;
-	*ret = (struct integer){ v < 0, (uint64_t)fabs(v) };
-	return 0;
+	int64_t negative;
+	uint64_t v;
+	int e = json_to_u64(text, &v);
+
+	if (e == 0) {
+		*ret = (struct integer){ false, v };
+		return 0;
+	}
+	if (*text.p == '-')
+		e = json_to_i64(text, &negative);
+	if (e == 0)
+		*ret = (struct integer){ true, -(uint64_t)negative };
+	return e;
 }
 
-static int integer_of(const json_t *json, struct integer *ret)
+static int integer_of(const struct json_node *json, struct integer *ret)
 {
-	json_int_t v = json_integer_value(json);
-
-	if (json_is_string(json))
-		return integer_of_text(json_string_value(json), ret);
-	if (json_is_real(json))
-		return integer_of_real(json_real_value(json), ret);
-	if (!json_is_integer(json))
-		return -EINVAL;
-	*ret = (struct integer){ v < 0, v < 0 ? -(uint64_t)v : (uint64_t)v };
-	return 0;
+	if (json->kind == JSON_KIND_STRING)
+		return integer_of_text(json->text, ret);
+	if (json->kind == JSON_KIND_NUMBER)
+		return integer_of_number(json_text(json), ret);
+	return -EINVAL;
 }
 
-static int read_integer(ProtobufCType type, const json_t *json, void *slot)
+static int read_integer(ProtobufCType type, const struct json_node *json, void *slot)
 {
 	struct integer i = { 0 };
 	uint64_t bits;
@@ -113,15 +116,15 @@ static int real_of_text(const char *text, double *ret)
 	return 0;
 }
 
-static int read_real(ProtobufCType type, const json_t *json, void *slot)
+static int read_real(ProtobufCType type, const struct json_node *json, void *slot)
 {
-	double v = json_number_value(json);
-	int e = 0;
+	double v = 0;
+	int e = -EINVAL;
 
-	if (json_is_string(json))
-		e = real_of_text(json_string_value(json), &v);
-	else if (!json_is_number(json))
-		e = -EINVAL;
+	if (json->kind == JSON_KIND_STRING)
+		e = real_of_text(json->text, &v);
+	else if (json->kind == JSON_KIND_NUMBER)
+		e = json_to_double(json_text(json), &v);
 	if (e < 0)
 		return e;
 	if (type == PROTOBUF_C_TYPE_DOUBLE) {
@@ -135,7 +138,7 @@ static int read_real(ProtobufCType type, const json_t *json, void *slot)
 	return 0;
 }
 
-int pb__json_number(ProtobufCType type, const json_t *json, void *slot)
+int pb__json_number(ProtobufCType type, const struct json_node *json, void *slot)
 {
 	assert((size_t)type < ARRAY_SIZE(ranges));
 	return ranges[type].integer ? read_integer(type, json, slot) : read_real(type, json, slot);

@@ -1,118 +1,105 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages from JSON. jansson reads the text (it refuses broken UTF-8, NULs and names given twice);
- * the values then go where the descriptor says. json_number.c reads what must fit into a type.
+ * Messages from JSON. lib/json makes a tree of the text (it refuses broken UTF-8, NULs and keys
+ * given twice); the values then go where the descriptor says. A cursor goes down the tree with the
+ * descriptor and knows the path for complaints. json_number.c reads numbers into types.
  */
 #include <assert.h>
 #include <errno.h>
-#include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "lib/json/cursor.h"
 #include "lib/pb/internal.h"
 #include "lib/pb/json_read.h"
 #include "lib/pb/pb.h"
 
-/* A place in the document: a name, or the index of an element when name is NULL. */
-struct step {
-	const struct step *up;
-	const char *name;
-	size_t index;
-};
+/*
+ * Arrays and objects within each other: more than PB__DEPTH_MAX messages can have, even when each
+ * is in a list or a map.
+ */
+#define JSON_DEPTH 128
 
 struct reader {
-	struct arena *arena;
-	const struct step *at;
+	struct arena *arena;   /* of the message */
+	struct arena *scratch; /* of the tree and of what is needed to read it */
 	unsigned depth;
 	char *reason;
 	size_t reason_size;
 };
 
-static void add_path(struct buf *out, const struct step *s)
+static int fail(const struct reader *r, const struct json_cursor *at, const char *text)
 {
-	if (s->up)
-		add_path(out, s->up);
-	if (!s->name)
-		buf_printf(out, "[%zu]", s->index);
-	else
-		buf_printf(out, "%s%s", s->up ? "." : "", s->name);
-}
+	const char *path = json_path(at, r->scratch);
 
-static int fail(const struct reader *r, const char *text)
-{
-	struct buf path = { 0 };
-
-	if (r->at) {
-		add_path(&path, r->at);
-		buf_add_lit(&path, ": ");
-	}
-	snprintf(r->reason, r->reason_size, "%s%s", buf_cstr(&path), text);
-	buf_free(&path);
+	snprintf(r->reason, r->reason_size, "%s%s%s", path, *path ? ": " : "", text);
 	return -EINVAL;
 }
 
 /* ---- values ---- */
 
-static int read_bool(const struct reader *r, json_t *json, void *slot)
+static int read_bool(const struct reader *r, const struct json_cursor *json, void *slot)
 {
-	if (!json_is_boolean(json))
-		return fail(r, "true or false is wanted");
-	*(protobuf_c_boolean *)slot = json_is_true(json);
+	if (json->node->kind != JSON_KIND_BOOL)
+		return fail(r, json, "true or false is wanted");
+	*(protobuf_c_boolean *)slot = json->node->truth;
 	return 0;
 }
 
-static int read_string(const struct reader *r, json_t *json, void *slot)
+static int read_string(const struct reader *r, const struct json_cursor *json, void *slot)
 {
-	if (!json_is_string(json))
-		return fail(r, "a string is wanted");
-	*(char **)slot = arena_strdup(r->arena, json_string_value(json));
+	if (json->node->kind != JSON_KIND_STRING)
+		return fail(r, json, "a string is wanted");
+	*(char **)slot = arena_strndup(r->arena, json->node->text, json->node->n);
 	return 0;
 }
 
-static int read_bytes(const struct reader *r, json_t *json, void *slot)
+static int read_bytes(const struct reader *r, const struct json_cursor *json, void *slot)
 {
 	ProtobufCBinaryData bytes;
 
-	if (!json_is_string(json))
-		return fail(r, "a string of base64 is wanted");
-	bytes.data = arena_alloc(r->arena, json_string_length(json));
-	if (!pb__from_base64((struct str){ json_string_value(json), json_string_length(json) },
-			     bytes.data, &bytes.len))
-		return fail(r, "this is not base64");
+	if (json->node->kind != JSON_KIND_STRING)
+		return fail(r, json, "a string of base64 is wanted");
+	bytes.data = arena_alloc(r->arena, json->node->n);
+	if (!pb__from_base64(json_text(json->node), bytes.data, &bytes.len))
+		return fail(r, json, "this is not base64");
 	*(ProtobufCBinaryData *)slot = bytes;
 	return 0;
 }
 
-static int read_enum(const struct reader *r, json_t *json, const ProtobufCEnumDescriptor *type,
-		     int *slot)
+static int read_enum(const struct reader *r, const struct json_cursor *json,
+		     const ProtobufCEnumDescriptor *type, int *slot)
 {
 	const ProtobufCEnumValue *value;
 
-	if (!json_is_string(json))
-		return pb__json_number(PROTOBUF_C_TYPE_INT32, json, slot) == 0
+	if (json->node->kind != JSON_KIND_STRING)
+		return pb__json_number(PROTOBUF_C_TYPE_INT32, json->node, slot) == 0
 			       ? 0
-			       : fail(r, "the name of a value is wanted, or its number");
-	value = protobuf_c_enum_descriptor_get_value_by_name(type, json_string_value(json));
+			       : fail(r, json, "the name of a value is wanted, or its number");
+	value = protobuf_c_enum_descriptor_get_value_by_name(type, json->node->text);
 	if (!value)
-		return fail(r, "there is no value of this name");
+		return fail(r, json, "there is no value of this name");
 	*slot = value->value;
 	return 0;
 }
 
-static int read_number(const struct reader *r, ProtobufCType type, json_t *json, void *slot)
+static int read_number(const struct reader *r, ProtobufCType type, const struct json_cursor *json,
+		       void *slot)
 {
-	int e = pb__json_number(type, json, slot);
+	int e = pb__json_number(type, json->node, slot);
 
 	if (e == -ERANGE)
-		return fail(r, "the number does not fit");
-	return e < 0 ? fail(r, "a number is wanted") : 0;
+		return fail(r, json, "the number does not fit");
+	return e < 0 ? fail(r, json, "a number is wanted") : 0;
 }
 
-static int read_message(struct reader *r, const ProtobufCMessageDescriptor *type, json_t *json,
-			ProtobufCMessage **ret);
+static int read_message(struct reader *r, const ProtobufCMessageDescriptor *type,
+			const struct json_cursor *json, ProtobufCMessage **ret);
 
-static int read_value(struct reader *r, const ProtobufCFieldDescriptor *f, json_t *json, void *slot)
+static int read_value(struct reader *r, const ProtobufCFieldDescriptor *f,
+		      const struct json_cursor *json, void *slot)
 {
 	switch (f->type) {
 	case PROTOBUF_C_TYPE_BOOL:
@@ -148,85 +135,80 @@ static void make_room(struct reader *r, ProtobufCMessage *m, const ProtobufCFiel
 	*(size_t *)((char *)m + f->quantifier_offset) = n;
 }
 
-static int read_list(struct reader *r, const ProtobufCFieldDescriptor *f, json_t *json,
-		     ProtobufCMessage *m)
+static int read_list(struct reader *r, const ProtobufCFieldDescriptor *f,
+		     const struct json_cursor *json, ProtobufCMessage *m)
 {
-	struct step here = { .up = r->at };
 	int e = 0;
 
-	if (!json_is_array(json))
-		return fail(r, "an array is wanted");
-	make_room(r, m, f, json_array_size(json));
-	r->at = &here;
-	for (; e == 0 && here.index < json_array_size(json); here.index++)
-		e = read_value(r, f, json_array_get(json, here.index), pb__slot(m, f, here.index));
-	r->at = here.up;
+	if (json->node->kind != JSON_KIND_ARRAY)
+		return fail(r, json, "an array is wanted");
+	make_room(r, m, f, json->node->n);
+	for (size_t i = 0; e == 0 && i < json->node->n; i++) {
+		struct json_cursor item = json_item(json, i);
+
+		e = read_value(r, f, &item, pb__slot(m, f, i));
+	}
 	return e;
 }
 
-static int read_key(struct reader *r, const ProtobufCFieldDescriptor *f, const char *key,
-		    void *slot)
+/* JSON has only strings as keys; a key of another type is read as a string with that value is. */
+static int read_key(struct reader *r, const ProtobufCFieldDescriptor *f,
+		    const struct json_cursor *json, void *slot)
 {
-	json_t *text;
-	int e;
+	struct json_node text = { .kind = JSON_KIND_STRING, .text = json->key };
+	struct json_cursor key = *json;
 
 	if (f->type == PROTOBUF_C_TYPE_BOOL) {
-		*(protobuf_c_boolean *)slot = strcmp(key, "true") == 0;
-		return strcmp(key, "true") == 0 || strcmp(key, "false") == 0
+		bool truth = strcmp(json->key, "true") == 0;
+
+		*(protobuf_c_boolean *)slot = truth;
+		return truth || strcmp(json->key, "false") == 0
 			       ? 0
-			       : fail(r, "the key is neither true nor false");
+			       : fail(r, json, "the key is neither true nor false");
 	}
-	text = json_string(key);
-	e = read_value(r, f, text, slot);
-	json_decref(text);
-	return e;
+	text.n = (uint32_t)strlen(json->key);
+	key.node = &text;
+	return read_value(r, f, &key, slot);
 }
 
-static int read_entry(struct reader *r, const ProtobufCMessageDescriptor *type, const char *key,
-		      json_t *value, ProtobufCMessage **ret)
+static int read_entry(struct reader *r, const ProtobufCMessageDescriptor *type,
+		      const struct json_cursor *json, ProtobufCMessage **ret)
 {
 	ProtobufCMessage *entry = new_message(r->arena, type);
 	const ProtobufCFieldDescriptor *k = pb__map_key(type), *v = pb__map_value(type);
-	struct step here = { .up = r->at, .name = key };
-	int e;
+	int e = read_key(r, k, json, (char *)entry + k->offset);
 
-	r->at = &here;
-	e = read_key(r, k, key, (char *)entry + k->offset);
 	if (e == 0)
-		e = read_value(r, v, value, (char *)entry + v->offset);
-	r->at = here.up;
+		e = read_value(r, v, json, (char *)entry + v->offset);
 	if (e == 0)
 		*ret = entry;
 	return e;
 }
 
-static int read_map(struct reader *r, const ProtobufCFieldDescriptor *f, json_t *json,
-		    ProtobufCMessage *m)
+static int read_map(struct reader *r, const ProtobufCFieldDescriptor *f,
+		    const struct json_cursor *json, ProtobufCMessage *m)
 {
-	const char *key;
-	json_t *value;
-	size_t i = 0;
 	int e = 0;
 
-	if (!json_is_object(json))
-		return fail(r, "an object is wanted");
-	make_room(r, m, f, json_object_size(json));
-	json_object_foreach(json, key, value)
-	{
-		if (e == 0)
-			e = read_entry(r, f->descriptor, key, value, pb__slot(m, f, i++));
+	if (json->node->kind != JSON_KIND_OBJECT)
+		return fail(r, json, "an object is wanted");
+	make_room(r, m, f, json->node->n);
+	for (size_t i = 0; e == 0 && i < json->node->n; i++) {
+		struct json_cursor member = json_member_at(json, i);
+
+		e = read_entry(r, f->descriptor, &member, pb__slot(m, f, i));
 	}
 	return e;
 }
 
-static int read_single(struct reader *r, const ProtobufCFieldDescriptor *f, json_t *json,
-		       ProtobufCMessage *m)
+static int read_single(struct reader *r, const ProtobufCFieldDescriptor *f,
+		       const struct json_cursor *json, ProtobufCMessage *m)
 {
 	uint32_t *chosen = (uint32_t *)((char *)m + f->quantifier_offset);
 
 	if (f->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) {
 		if (*chosen)
-			return fail(r, "another field of the same oneof is there");
+			return fail(r, json, "another field of the same oneof is there");
 		*chosen = f->id;
 	} else if (f->label == PROTOBUF_C_LABEL_OPTIONAL && f->quantifier_offset) {
 		*(protobuf_c_boolean *)chosen = true;
@@ -254,16 +236,16 @@ static const ProtobufCFieldDescriptor *find_field(const ProtobufCMessageDescript
 	return f;
 }
 
-/* Both spellings of a name are two names to jansson. */
-static int read_field(struct reader *r, const ProtobufCFieldDescriptor *f, json_t *json,
-		      ProtobufCMessage *m, bool *seen)
+/* The two spellings of a name are two keys to the parser. */
+static int read_field(struct reader *r, const ProtobufCFieldDescriptor *f,
+		      const struct json_cursor *json, ProtobufCMessage *m, bool *seen)
 {
 	if (!f)
-		return fail(r, "there is no field of this name");
-	if (json_is_null(json))
+		return fail(r, json, "there is no field of this name");
+	if (json->node->kind == JSON_KIND_NULL)
 		return 0;
 	if (seen[f - m->descriptor->fields])
-		return fail(r, "the field is there twice");
+		return fail(r, json, "the field is there twice");
 	seen[f - m->descriptor->fields] = true;
 	if (pb__map_entry(m->descriptor, f))
 		return read_map(r, f, json, m);
@@ -272,37 +254,30 @@ static int read_field(struct reader *r, const ProtobufCFieldDescriptor *f, json_
 	return read_single(r, f, json, m);
 }
 
-static int read_fields(struct reader *r, json_t *json, ProtobufCMessage *m)
+static int read_fields(struct reader *r, const struct json_cursor *json, ProtobufCMessage *m)
 {
-	bool *seen = arena_array_of(r->arena, m->descriptor->n_fields, bool);
-	struct step here = { .up = r->at };
-	const char *key;
-	json_t *value;
+	bool *seen = arena_array_of(r->scratch, m->descriptor->n_fields, bool);
 	int e = 0;
 
-	r->at = &here;
-	json_object_foreach(json, key, value)
-	{
-		if (e < 0)
-			break;
-		here.name = key;
-		e = read_field(r, find_field(m->descriptor, key), value, m, seen);
+	for (size_t i = 0; e == 0 && i < json->node->n; i++) {
+		struct json_cursor member = json_member_at(json, i);
+
+		e = read_field(r, find_field(m->descriptor, member.key), &member, m, seen);
 	}
-	r->at = here.up;
 	return e;
 }
 
 /* At most PB__DEPTH_MAX deep. */
-static int read_message(struct reader *r, const ProtobufCMessageDescriptor *type, json_t *json,
-			ProtobufCMessage **ret)
+static int read_message(struct reader *r, const ProtobufCMessageDescriptor *type,
+			const struct json_cursor *json, ProtobufCMessage **ret)
 {
 	ProtobufCMessage *m;
 	int e;
 
-	if (!json_is_object(json))
-		return fail(r, "an object is wanted");
+	if (json->node->kind != JSON_KIND_OBJECT)
+		return fail(r, json, "an object is wanted");
 	if (r->depth == PB__DEPTH_MAX)
-		return fail(r, "too many objects within objects");
+		return fail(r, json, "too many objects within objects");
 	m = new_message(r->arena, type);
 	r->depth++;
 	e = read_fields(r, json, m);
@@ -312,23 +287,37 @@ static int read_message(struct reader *r, const ProtobufCMessageDescriptor *type
 	return e;
 }
 
+/* How large the text may be is the caller's to say, so it is its own limit. */
+static int parse(struct str json, struct arena *arena, const struct json_node **ret,
+		 struct errs *errors)
+{
+	size_t most = json.n < UINT32_MAX - 1 ? json.n + 1 : UINT32_MAX - 1;
+	struct json_options options = {
+		.limits = { .bytes = most, .string = most, .members = most, .depth = JSON_DEPTH },
+	};
+
+	return json_parse(json, &options, arena, ret, errors);
+}
+
 int pb_json_read(const ProtobufCMessageDescriptor *type, struct str json, struct arena *arena,
 		 ProtobufCMessage **ret, char *reason, size_t reason_size)
 {
-	struct reader r = { .arena = arena, .reason = reason, .reason_size = reason_size };
-	json_error_t error;
-	json_t *document;
-	int e;
+	_cleanup_(arena_freep) struct arena *scratch = arena_new();
+	struct reader r = {
+		.arena = arena, .scratch = scratch, .reason = reason, .reason_size = reason_size
+	};
+	struct errs errors = { .arena = scratch };
+	const struct json_node *tree;
+	struct json_cursor root;
 
 	assert(type && arena && ret && (reason || !reason_size) && (json.p || !json.n));
-	document = json_loadb(json.n ? json.p : "", json.n,
-			      JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
-	if (!document) {
-		snprintf(reason, reason_size, "line %d, column %d: %s", error.line, error.column,
-			 error.text);
+	if (parse(json, scratch, &tree, &errors) < 0) {
+		const struct err *first = &errors.items[0];
+
+		snprintf(reason, reason_size, "line %u, column %u: %s%s%s", first->at.line,
+			 first->at.column, first->key, *first->key ? ": " : "", first->text);
 		return -EINVAL;
 	}
-	e = read_message(&r, type, document, ret);
-	json_decref(document);
-	return e;
+	root = json_cursor_of(tree, NULL);
+	return read_message(&r, type, &root, ret);
 }

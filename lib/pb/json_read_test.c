@@ -50,6 +50,18 @@ static void numbers_are_read_as_numbers_or_strings_in_either_spelling(void **sta
 	assert_true(s->a_double == 1500);
 }
 
+static void whole_numbers_are_not_rounded(void **state)
+{
+	_cleanup_(arena_freep) struct arena *a = arena_new();
+	const Pbtest__Scalars *s = READ(a, scalars,
+					"{\"a_uint64\":18446744073709551615,\"a_int64\":"
+					"-9007199254740993,\"a_sint64\":9007199254740993.0}");
+
+	assert_true(s->a_uint64 == UINT64_MAX);
+	assert_true(s->a_int64 == -9007199254740993);
+	assert_true(s->a_sint64 == 9007199254740993);
+}
+
 static void other_values_are_read(void **state)
 {
 	_cleanup_(arena_freep) struct arena *a = arena_new();
@@ -184,6 +196,29 @@ static void what_is_no_json_is_refused(void **state)
 	}
 }
 
+static void the_place_of_a_mistake_in_the_text_is_told(void **state)
+{
+	static const struct {
+		const char *json, *reason;
+	} rows[] = {
+		{ "{\n \"name\": \"a\",\n}",
+		  "line 3, column 1: a key in double quotes is wanted, not '}'" },
+		{ "{\"left\":{\"name\":\"\",\n\"name\":\"\"}}",
+		  "line 2, column 1: left.name: duplicate key, first at line 1, column 10" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(arena_freep) struct arena *a = arena_new();
+		ProtobufCMessage *message = NULL;
+		char reason[200] = "";
+
+		assert_int_equal(pb_json_read(&pbtest__tree__descriptor, str_of(rows[i].json), a,
+					      &message, reason, sizeof(reason)),
+				 -EINVAL);
+		assert_string_equal(reason, rows[i].reason);
+	}
+}
+
 static void objects_nest_so_deep_and_no_deeper(void **state)
 {
 	for (int depth = 32; depth <= 33; depth++) {
@@ -208,11 +243,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_are_read_as_numbers_or_strings_in_either_spelling),
+		cmocka_unit_test(whole_numbers_are_not_rounded),
 		cmocka_unit_test(other_values_are_read),
 		cmocka_unit_test(base64_is_read_with_and_without_padding),
 		cmocka_unit_test(maps_lists_and_oneofs_are_read),
 		cmocka_unit_test(a_mistake_is_named_with_its_place),
 		cmocka_unit_test(what_is_no_json_is_refused),
+		cmocka_unit_test(the_place_of_a_mistake_in_the_text_is_told),
 		cmocka_unit_test(objects_nest_so_deep_and_no_deeper),
 	};
 

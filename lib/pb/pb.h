@@ -58,10 +58,12 @@ enum pb_json_style {
 void pb_json_write(const ProtobufCMessage *message, enum pb_json_style style, struct buf *out);
 
 /*
- * The way back: field names of the .proto file or in lowerCamelCase; numbers as numbers or strings
- * (above INT64_MAX only as strings); null is as if the field were not there. -EINVAL with the place
- * in reason, "pools[0].name: a string is wanted": an unknown field, a value of the wrong type or
- * out of range, a field or two members of a oneof given twice, not JSON.
+ * The way back: field names of the .proto file or in lowerCamelCase; numbers as numbers or strings,
+ * both exact; null is as if the field were not there. -EINVAL with the path in reason,
+ * "pools[0].name: a string is wanted": an unknown field, a value of the wrong type or out of range,
+ * a field or two members of a oneof given twice. For a text that is not JSON, or has a key twice,
+ * the reason begins with the place, "line 3, column 7: ". The size of the text is bounded by the
+ * caller.
  */
 int pb_json_read(const ProtobufCMessageDescriptor *type, struct str json, struct arena *arena,
 		 ProtobufCMessage **ret, char *reason, size_t reason_size);

@@ -9,9 +9,9 @@
  * since servers that answer in several small writes wait for them. Every connection is ended by
  * reset (SO_LINGER 0), which leaves no TIME_WAIT behind.
  *
- * Closing a connection costs more than all else that ends a probe. A question that is over closes
- * its own; what is let go of between questions, perhaps with that of thousands of other probes, is
- * closed in slices, by a timer of the environment.
+ * Closing a connection costs more than everything else that ends a probe. A question that is over
+ * closes its own. A connection that is let go of between questions, perhaps with those of thousands
+ * of other probes, is closed by a task of the environment.
  */
 #include <assert.h>
 #include <errno.h>
@@ -21,10 +21,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/units.h"
 #include "lib/probe/internal.h"
-
-#define CLOSE_SLICE (2 * NSEC_PER_MSEC)
 
 void probe__fail_socket(struct probe *p, bool entered, int err)
 {
@@ -72,10 +69,10 @@ static void fail_connect(struct probe *p, int err)
 }
 
 /*
- * A reset in the handshake is a refusal; one by that name came behind it, before the loop had
- * turned, and belongs to what was to follow.
+ * A reset in the handshake is reported as a refusal. An error that is called a reset came after the
+ * handshake, before the loop had turned, and belongs to the next stage.
  */
-static void fail_behind_handshake(struct probe *p, int err)
+static void fail_after_handshake(struct probe *p, int err)
 {
 	static const struct {
 		enum probe_stage stage;
@@ -102,7 +99,7 @@ static bool is_own_echo(const struct probe *p)
 	socklen_t len = sizeof(own);
 	struct endpoint e;
 
-	if (getsockname(p->io.fd, (struct sockaddr *)&own, &len) < 0 ||
+	if (getsockname(p->stream.fd, (struct sockaddr *)&own, &len) < 0 ||
 	    endpoint_from_sockaddr((struct sockaddr *)&own, &e) < 0)
 		return false;
 	return e.port == p->spec.target.port && addr_cmp(&e.addr, &p->spec.target.addr) == 0;
@@ -118,7 +115,6 @@ static void on_connected(struct probe *p)
 			probe__succeed(p);
 		break;
 	case PROBE_HTTP:
-		p->state = STATE_SEND;
 		probe__http_send(p);
 		break;
 	case PROBE_HTTPS:
@@ -134,7 +130,7 @@ static int call_connect(const struct probe *p)
 	struct sockaddr_storage sa;
 	socklen_t len = endpoint_to_sockaddr(&p->spec.target, &sa);
 
-	return connect(p->io.fd, (struct sockaddr *)&sa, len) < 0 ? -errno : 0;
+	return connect(p->stream.fd, (struct sockaddr *)&sa, len) < 0 ? -errno : 0;
 }
 
 /* connect() again tells how the first one ended: 0, EALREADY while it has not, or its error. */
@@ -145,9 +141,9 @@ void probe__on_connecting(struct probe *p)
 	if (r == 0 || r == -EISCONN)
 		on_connected(p);
 	else if (r == -EALREADY || r == -EINPROGRESS || r == -EINTR)
-		probe__wait(p, EV_WRITE);
+		stream_want(&p->stream, STREAM_WRITE);
 	else if (r == -ECONNRESET || r == -EPIPE)
-		fail_behind_handshake(p, -r);
+		fail_after_handshake(p, -r);
 	else
 		fail_connect(p, -r);
 }
@@ -161,14 +157,14 @@ static int bind_source(const struct probe *p)
 
 	if (!addr_is_set(&p->spec.source))
 		return 0;
-	setsockopt(p->io.fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &(int){ 1 }, sizeof(int));
+	setsockopt(p->stream.fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &(int){ 1 }, sizeof(int));
 	len = endpoint_to_sockaddr(&source, &sa);
-	return bind(p->io.fd, (struct sockaddr *)&sa, len) < 0 ? -errno : 0;
+	return bind(p->stream.fd, (struct sockaddr *)&sa, len) < 0 ? -errno : 0;
 }
 
 static void set_quick_ack(const struct probe *p, int on)
 {
-	setsockopt(p->io.fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
+	setsockopt(p->stream.fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
 }
 
 void probe__on_asked(const struct probe *p)
@@ -183,7 +179,7 @@ static void prepare(const struct probe *p)
 		set_quick_ack(p, 0);
 	/* The request follows the last word of the handshake, and must not wait for its ACK. */
 	if (p->spec.kind == PROBE_HTTPS)
-		setsockopt(p->io.fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
+		setsockopt(p->stream.fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
 }
 
 /* Which namespace a connection opened now would be in; 0 for one's own, -1 when it is gone. */
@@ -196,7 +192,7 @@ static ino_t place(const struct probe *p)
 
 bool probe__connection_is_here(const struct probe *p)
 {
-	return p->io.fd >= 0 && p->place == place(p);
+	return p->stream.fd >= 0 && p->place == place(p);
 }
 
 static void close_by_reset(int fd, struct tls *tls)
@@ -208,32 +204,21 @@ static void close_by_reset(int fd, struct tls *tls)
 	close(fd);
 }
 
-/* The probe is without a connection from now on. */
-static struct probe__left take_connection(struct probe *p)
-{
-	struct probe__left left = { p->io.fd, TAKE_PTR(p->tls) };
-
-	ev_io_stop(p->env->loop, &p->io);
-	ev_io_set(&p->io, -1, EV_READ);
-	return left;
-}
-
 void probe__disconnect(struct probe *p)
 {
-	struct probe__left left;
-
-	if (p->io.fd < 0)
-		return;
-	left = take_connection(p);
-	close_by_reset(left.fd, left.tls);
+	if (p->stream.fd >= 0)
+		stream_reset(&p->stream);
 }
 
 void probe__let_go(struct probe *p)
 {
-	if (p->io.fd < 0)
+	struct probe__left left;
+
+	if (p->stream.fd < 0)
 		return;
-	vec_push(&p->env->left, take_connection(p));
-	ev_timer_start(p->env->loop, &p->env->closer);
+	left.fd = stream_release(&p->stream, &left.tls);
+	vec_push(&p->env->left, left);
+	task_wake(&p->env->closer);
 }
 
 static void close_one_left(struct probe_env *env)
@@ -245,26 +230,26 @@ static void close_one_left(struct probe_env *env)
 		vec_free(&env->left);
 }
 
-static void on_close_left(struct ev_loop *loop, ev_timer *w, int events)
+static bool on_close_left(struct task *t)
 {
-	struct probe_env *env = w->data;
-	int64_t until = loop_monotonic() + CLOSE_SLICE;
+	struct probe_env *env = container_of(t, struct probe_env, closer);
 
-	while (env->left.n && loop_monotonic() < until)
+	while (env->left.n) {
 		close_one_left(env);
-	if (env->left.n)
-		ev_timer_start(loop, w);
+		if (!task_has_time(env->loop))
+			break;
+	}
+	return env->left.n > 0;
 }
 
 void probe__left_init(struct probe_env *env)
 {
-	ev_timer_init(&env->closer, on_close_left, 0., 0.);
-	env->closer.data = env;
+	task_init(&env->closer, env->loop, TASK_ORDINARY, on_close_left);
 }
 
 void probe__left_free(struct probe_env *env)
 {
-	ev_timer_stop(env->loop, &env->closer);
+	task_cancel(&env->closer);
 	while (env->left.n)
 		close_one_left(env);
 }
@@ -287,7 +272,7 @@ void probe__connect(struct probe *p)
 	bool entered;
 	int r;
 
-	assert(p->io.fd < 0);
+	assert(p->stream.fd < 0);
 	if (p->spec.keep_alive)
 		p->place = place(p);
 	r = open_socket(p, &entered);
@@ -295,7 +280,7 @@ void probe__connect(struct probe *p)
 		probe__fail_socket(p, entered, -r);
 		return;
 	}
-	ev_io_set(&p->io, r, EV_WRITE);
+	stream_adopt(&p->stream, r);
 	p->state = STATE_CONNECT;
 	p->served = 1;
 	prepare(p);
@@ -312,5 +297,5 @@ void probe__connect(struct probe *p)
 	else if (r != -EINPROGRESS && r != -EINTR)
 		probe__fail_local(p, "connect to", -r);
 	else
-		probe__wait(p, EV_WRITE);
+		stream_want(&p->stream, STREAM_WRITE);
 }

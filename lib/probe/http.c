@@ -2,10 +2,10 @@
 /*
  * http: one GET and its answer, over plain TCP or TLS.
  *
- * The request is written anew into the environment's buffer for every send; it depends on the spec
- * only, so that one sent in pieces needs nothing but an offset. The answer is parsed where it was
- * read, in the environment's buffer; only a head that comes in pieces is collected, and content
- * only for a pattern. probe.h says when an answer is judged by what; redirects are not followed,
+ * The request is written into the environment's buffer and sent from there; only what the socket
+ * does not take at once is kept, in the stream's queue. The answer is parsed where it was read, in
+ * the environment's buffer; only a head that comes in pieces is collected, and content only for a
+ * pattern. probe.h says when an answer is judged by what; redirects are not followed,
  * interim answers (1xx) are skipped.
  */
 #include <assert.h>
@@ -59,31 +59,11 @@ static void write_request(const struct probe *p, struct buf *b)
 	buf_add_lit(b, "\r\n\r\n");
 }
 
-static ssize_t send_some(struct probe *p, const char *bytes, size_t n)
-{
-	ssize_t r;
-
-	if (p->tls)
-		return tls_write(p->tls, bytes, n);
-	r = send(p->io.fd, bytes, n, MSG_NOSIGNAL);
-	return r < 0 ? -errno : r;
-}
-
-static ssize_t receive_some(struct probe *p)
-{
-	ssize_t r;
-
-	if (p->tls)
-		return tls_read(p->tls, p->env->input, sizeof(p->env->input));
-	r = recv(p->io.fd, p->env->input, sizeof(p->env->input), 0);
-	return r < 0 ? -errno : r;
-}
-
 static void fail_transport(struct probe *p, const char *doing, int err)
 {
 	char text[ENDPOINT_STRLEN];
 	enum probe_error error = err == ETIMEDOUT ? PROBE_ERR_TIMEOUT : PROBE_ERR_RESET;
-	const char *word = err == EPROTO || err == EKEYREJECTED ? tls_reason(p->tls)
+	const char *word = err == EPROTO || err == EKEYREJECTED ? tls_reason(p->stream.tls)
 			   : err				? net_error_word(err)
 								: "closed by the server";
 
@@ -92,39 +72,44 @@ static void fail_transport(struct probe *p, const char *doing, int err)
 }
 
 /* The server ended the kept connection between two questions: not its fault, and asked again. */
-static void ask_anew(struct probe *p)
+static void ask_again(struct probe *p)
 {
 	if (p->answer)
 		probe__answer_free(TAKE_PTR(p->answer));
 	p->reused = false;
-	p->sent = 0;
 	probe__disconnect(p);
 	probe__connect(p);
+}
+
+void probe__http_sent(struct probe *p)
+{
+	p->state = STATE_HEAD;
+	probe__on_asked(p);
+	stream_want(&p->stream, STREAM_READ);
+}
+
+void probe__http_send_failed(struct probe *p, int err)
+{
+	if (p->reused)
+		ask_again(p);
+	else
+		fail_transport(p, "send request to", err);
 }
 
 void probe__http_send(struct probe *p)
 {
 	struct buf *request = &p->env->request;
-	ssize_t r = 0;
+	int r;
 
+	p->state = STATE_SEND;
 	write_request(p, request);
-	while (p->sent < request->n) {
-		r = send_some(p, request->p + p->sent, request->n - p->sent);
-		if (r < 0)
-			break;
-		p->sent += (size_t)r;
-	}
-	if (r == -EAGAIN || r == -EINTR) {
-		probe__wait(p, p->tls && !tls_wants_write(p->tls) ? EV_READ : EV_WRITE);
-	} else if (r < 0 && p->reused) {
-		ask_anew(p);
-	} else if (r < 0) {
-		fail_transport(p, "send request to", (int)-r);
-	} else {
-		p->state = STATE_HEAD;
-		probe__on_asked(p);
-		probe__wait(p, EV_READ);
-	}
+	r = stream_send(&p->stream, request->p, request->n);
+	if (r < 0)
+		probe__http_send_failed(p, -r);
+	else if (stream_unsent(&p->stream))
+		stream_want(&p->stream, STREAM_WRITE);
+	else
+		probe__http_sent(p);
 }
 
 static bool is_wanted(const struct probe_spec *spec, unsigned status)
@@ -233,7 +218,7 @@ static void on_head(struct probe *p, const struct http_head *head, struct str re
 
 	/* Written before the request came: the server had waited long enough (RFC 9110, 15.5.9). */
 	if (p->reused && head->status == 408) {
-		ask_anew(p);
+		ask_again(p);
 		return;
 	}
 	p->status = (uint16_t)head->status;
@@ -302,7 +287,7 @@ static void on_closed(struct probe *p, int err)
 {
 	if (!p->answer) {
 		if (p->reused && err != ETIMEDOUT)
-			ask_anew(p);
+			ask_again(p);
 		else
 			fail_transport(p, "answer of", err);
 		return;
@@ -314,26 +299,20 @@ static void on_closed(struct probe *p, int err)
 		fail_transport(p, p->state == STATE_BODY ? "body from" : "answer of", err);
 }
 
-/*
- * One read per turn. OpenSSL reads record by record and the input holds a whole one, so that what
- * is left shows in the socket.
- */
+/* One read per step. */
 void probe__http_receive(struct probe *p)
 {
-	ssize_t n = receive_some(p);
+	ssize_t n = stream_read(&p->stream, p->env->input, sizeof(p->env->input));
 	struct str in;
 
-	if (n == -EAGAIN || n == -EINTR) {
-		probe__wait(p, p->tls && tls_wants_write(p->tls) ? EV_WRITE : EV_READ);
+	if (n == -EAGAIN)
 		return;
-	}
 	if (n <= 0) {
 		on_closed(p, (int)-n);
 		return;
 	}
 	if (!p->answer)
 		p->answer = mem_zalloc(sizeof(*p->answer));
-	probe__wait(p, EV_READ);
 	in = (struct str){ p->env->input, (size_t)n };
 	if (p->state == STATE_HEAD)
 		take_head(p, in);

@@ -61,49 +61,40 @@ void probe__tls_start(struct probe *p)
 {
 	struct tls_context *context = context_for(p->env, !p->spec.insecure_skip_verify);
 	char name[NAME_MAX_LEN];
+	struct tls *tls;
 
 	if (!context || !server_name(&p->spec, name) ||
-	    tls_connect(context, p->io.fd, name, p->session, &p->tls) < 0) {
+	    tls_connect(context, p->stream.fd, name, p->session, &tls) < 0) {
 		probe__fail(p, PROBE_STAGE_LOCAL, PROBE_ERR_TLS, EINVAL, "TLS set-up: %s",
 			    context ? "not a server name" : "broken OpenSSL configuration");
 		return;
 	}
 	p->state = STATE_TLS;
-	probe__on_handshake(p);
+	stream_secure(&p->stream, tls);
 }
 
-static void fail_handshake(struct probe *p, int err)
+void probe__on_handshake_failed(struct probe *p, int err)
 {
 	char text[ENDPOINT_STRLEN];
 
 	endpoint_format(&p->spec.target, text);
 	if (err == EKEYREJECTED)
-		probe__fail(p, PROBE_STAGE_TLS, PROBE_ERR_CERTIFICATE, 0, "%s", tls_reason(p->tls));
+		probe__fail(p, PROBE_STAGE_TLS, PROBE_ERR_CERTIFICATE, 0, "%s",
+			    tls_reason(p->stream.tls));
 	else if (err == EPROTO)
 		probe__fail(p, PROBE_STAGE_TLS, PROBE_ERR_TLS, 0, "TLS handshake with %s: %s", text,
-			    tls_reason(p->tls));
+			    tls_reason(p->stream.tls));
 	else
 		probe__fail(p, PROBE_STAGE_TLS,
 			    err == ETIMEDOUT ? PROBE_ERR_TIMEOUT : PROBE_ERR_RESET, err,
 			    "TLS handshake with %s: %s", text, net_error_word(err));
 }
 
-void probe__on_handshake(struct probe *p)
+void probe__on_secured(struct probe *p)
 {
-	int r = tls_handshake(p->tls);
-
-	if (r == -EAGAIN) {
-		probe__wait(p, tls_wants_write(p->tls) ? EV_WRITE : EV_READ);
-		return;
-	}
-	if (r < 0) {
-		fail_handshake(p, -r);
-		return;
-	}
-	p->resumed = tls_resumed(p->tls);
+	p->resumed = tls_resumed(p->stream.tls);
 	if (!p->resumed)
 		p->full_handshake = p->started;
-	p->state = STATE_SEND;
 	probe__http_send(p);
 }
 
@@ -115,7 +106,7 @@ void probe__tls_end(struct probe *p, bool good)
 		probe__tls_forget(p);
 		return;
 	}
-	fresh = p->tls ? tls_take_session(p->tls) : NULL;
+	fresh = p->stream.tls ? tls_take_session(p->stream.tls) : NULL;
 	if (fresh) {
 		probe__tls_forget(p);
 		p->session = fresh;

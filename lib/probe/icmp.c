@@ -3,14 +3,14 @@
  * icmp: echo requests and what comes back for them.
  *
  * The environment has one raw socket per family, opened when first needed, in its namespace; when
- * the namespace behind the path is another one by now, or the socket failed, the next question
- * opens it anew. Raw sockets see the echoes of everybody on the machine: the kernel is told to pass
+ * the path stands for another namespace by now, or the socket failed, the next question opens it
+ * again. Raw sockets see the echoes of everybody on the machine: the kernel is told to pass
  * on only the types that matter here, and a reply counts when identifier (random per environment),
  * sequence number, the random cookie in its payload, and the sender's address all are right. The
  * sequence number is the index into the table of questions in flight, which grows with their
  * number. Errors from routers quote our packet; they count when the quote fits a question.
  *
- * Replies are taken in batches, and a bounded number of those per turn.
+ * Replies are taken in batches, one in each step of an urgent task.
  */
 #include <assert.h>
 #include <errno.h>
@@ -30,7 +30,7 @@
 #include "lib/probe/internal.h"
 
 #define ECHOES_FIRST 64	   /* size of the table at first */
-#define BATCHES_PER_TURN 8 /* then others have their turn */
+#define BATCHES_PER_LOOK 8 /* that a question takes before it is given up */
 #define PACKET_MAX 192	   /* more than two IPv4 headers with all options, and two of ICMP */
 #define RECEIVE_BUFFER (1 << 20)
 
@@ -214,6 +214,7 @@ static void close_socket(struct probe_env *env, struct probe__echo_socket *s)
 	if (s->io.fd < 0)
 		return;
 	ev_io_stop(env->loop, &s->io);
+	task_cancel(&s->task);
 	close(s->io.fd);
 	ev_io_set(&s->io, -1, EV_READ);
 }
@@ -239,23 +240,40 @@ static unsigned receive_batch(struct probe_env *env, struct probe__echo_socket *
 	return n > 0 ? (unsigned)n : 0;
 }
 
-/* A callback may have the sockets closed, or others opened: looked at anew for every batch. */
-static void on_readable(struct ev_loop *loop, ev_io *w, int events)
+/*
+ * One batch. True when there may be more. A callback may have the socket closed, or another one
+ * opened.
+ */
+static bool take_batch(struct probe_env *env, struct probe__echo_socket *s)
 {
-	struct probe_env *env = w->data;
-	struct probe__echo_socket *s = container_of(w, struct probe__echo_socket, io);
 	const struct family *f = &families[s - env->echoes.sockets];
 	const struct probe__batch *b = env->echoes.batch;
+	unsigned n = s->io.fd < 0 ? 0 : receive_batch(env, s);
 
-	for (unsigned turn = 0; turn < BATCHES_PER_TURN && s->io.fd >= 0; turn++) {
-		unsigned n = receive_batch(env, s);
+	for (unsigned i = 0; i < n; i++)
+		on_packet(&env->echoes, f, b->packets[i], b->messages[i].msg_len, &b->senders[i]);
+	return n == PROBE_ECHO_BATCH;
+}
 
-		for (unsigned i = 0; i < n; i++)
-			on_packet(&env->echoes, f, b->packets[i], b->messages[i].msg_len,
-				  &b->senders[i]);
-		if (n < PROBE_ECHO_BATCH)
-			break;
-	}
+static bool on_step(struct task *t)
+{
+	struct probe__echo_socket *s = container_of(t, struct probe__echo_socket, task);
+
+	return take_batch(s->env, s);
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *w, int events)
+{
+	task_wake(&container_of(w, struct probe__echo_socket, io)->task);
+}
+
+void probe__echo_look(struct probe *p)
+{
+	struct probe_env *env = p->env;
+	struct probe__echo_socket *s = &env->echoes.sockets[family_index(p)];
+
+	for (int i = 0; i < BATCHES_PER_LOOK && take_batch(env, s); i++)
+		;
 }
 
 /* ---- the sockets ---- */
@@ -398,8 +416,9 @@ void probe__echo_init(struct probe_env *env)
 	if (getrandom(&e->id, sizeof(e->id), 0) != sizeof(e->id))
 		abort();
 	for (size_t i = 0; i < ARRAY_SIZE(e->sockets); i++) {
+		e->sockets[i].env = env;
 		ev_io_init(&e->sockets[i].io, on_readable, -1, EV_READ);
-		e->sockets[i].io.data = env;
+		task_init(&e->sockets[i].task, env->loop, TASK_URGENT, on_step);
 	}
 }
 

@@ -16,6 +16,7 @@
 #include "lib/http/message.h"
 #include "lib/net/net.h"
 #include "lib/probe/probe.h"
+#include "lib/stream/stream.h"
 #include "lib/tls/tls.h"
 
 #define PROBE_BODY_MAX ((size_t)64 * 1024)
@@ -52,30 +53,32 @@ struct probe {
 	struct probe_spec spec;
 	probe_done_fn done;
 	void *user;
-	ev_timer timer; /* the deadline; in STATE_READY the next turn */
-	ev_io io;	/* fd -1: no connection; idle with one: kept alive */
+	struct stream stream; /* idle with a socket: kept alive; its deadline is the question's */
 	int64_t started;
-	int64_t previous; /* start of the question before */
+	int64_t granted;     /* ns beyond the timeout, for lateness of our own */
+	int64_t late_before; /* of the loop, when the question began or was granted more */
+	int64_t previous;    /* start of the question before */
 	struct probe_outcome *ready;
 	struct probe__answer *answer;
-	struct tls *tls;
 	struct tls_session *session;
 	int64_t full_handshake; /* when the certificate was last seen */
 	uint64_t cookie;	/* of the echo */
 	ino_t place;		/* the namespace of a kept connection */
-	size_t sent;		/* bytes of the request */
 	uint16_t sequence;	/* of the echo */
 	uint16_t status;
 	uint8_t state;
-	uint8_t served; /* questions that the connection has carried */
-	bool starting;	/* no callback now */
-	bool reused;	/* this question goes over a kept connection */
+	uint8_t questions; /* that have ended; wraps */
+	uint8_t served;	   /* questions that the connection has carried */
+	bool starting;	   /* no callback now */
+	bool reused;	   /* this question goes over a kept connection */
 	bool resumed;
 	bool keep; /* the connection is fit to serve again */
 };
 
 struct probe__echo_socket {
-	ev_io io; /* fd -1: none */
+	struct probe_env *env;
+	struct task task; /* takes a batch of replies in each step */
+	ev_io io;	  /* fd -1: none */
 	struct net_ns_id where;
 };
 
@@ -103,7 +106,7 @@ struct probe_env {
 	int64_t (*clock)(void); /* monotonic ns; tests put their own here */
 	size_t n_probes;
 	VEC(struct probe__left) left;
-	ev_timer closer;    /* runs while there are any */
+	struct task closer; /* closes them */
 	struct buf request; /* the one being sent */
 	char input[32 * 1024];
 };
@@ -112,8 +115,6 @@ struct probe_env {
 void probe__fail(struct probe *p, enum probe_stage stage, enum probe_error error, int sys_errno,
 		 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 void probe__succeed(struct probe *p);
-/* Has the io watcher wait for these events; cheap when it already does. */
-void probe__wait(struct probe *p, int events);
 
 /* connect.c: a connection, from socket() to the first byte that may be sent. */
 void probe__connect(struct probe *p);
@@ -135,13 +136,16 @@ void probe__fail_socket(struct probe *p, bool entered, int err);
 
 /* https.c */
 void probe__tls_start(struct probe *p);
-void probe__on_handshake(struct probe *p);
+void probe__on_secured(struct probe *p);
+void probe__on_handshake_failed(struct probe *p, int err);
 void probe__tls_end(struct probe *p, bool good); /* keeps the session, or drops it */
 void probe__tls_prepare(struct probe *p);	 /* drops what may not be resumed any longer */
 void probe__tls_forget(struct probe *p);
 
 /* http.c */
 void probe__http_send(struct probe *p);
+void probe__http_sent(struct probe *p);
+void probe__http_send_failed(struct probe *p, int err);
 void probe__http_receive(struct probe *p);
 void probe__http_deadline(struct probe *p);
 void probe__answer_free(struct probe__answer *a);
@@ -151,4 +155,6 @@ void probe__echo_init(struct probe_env *env);
 void probe__echo_close(struct probe_env *env); /* sockets only */
 void probe__echo_free(struct probe_env *env);
 void probe__echo_start(struct probe *p);
+/* Takes replies that wait; the question may be over then. */
+void probe__echo_look(struct probe *p);
 void probe__echo_forget(struct probe *p);

@@ -4,10 +4,9 @@
  *
  * There are two things. The environment (struct probe_env) belongs to a loop and is lent to all
  * probes: read buffer, request buffer, ICMP sockets and the table of echoes, TLS contexts,
- * namespace. The probe belongs to its target: spec, one timer, one io watcher, and between
- * questions nothing more than perhaps a connection (keep-alive) and a TLS session. A probe is a few
- * hundred bytes; a question in flight adds a descriptor, and memory only when its answer does not
- * come in one piece.
+ * namespace. The probe belongs to its target: spec, one stream, and between questions nothing more
+ * than perhaps a connection (keep-alive) and a TLS session. A probe is a few hundred bytes; a
+ * question in flight adds a descriptor, and memory only when its answer does not come in one piece.
  *
  * The files here follow a question on its way: connect.c opens the connection, https.c shakes
  * hands, http.c asks and judges the answer; icmp.c does the same for echoes. Whatever happens, the
@@ -15,9 +14,11 @@
  * do to the probe what it likes. What ends within probe_start() is told with the next turn of the
  * loop.
  *
- * One timer covers all stages. It runs behind the io watchers of the same turn, so that an answer
- * that was there in time counts even when the loop was late; and since libev counts from the start
- * of its turn, a timer that comes early is set again for the rest.
+ * Streams of probes are urgent tasks: their steps run before those of all clients of the program.
+ *
+ * One deadline covers all stages. Before it counts, on_expired() tries to go on once more: after a
+ * long turn of the loop the answer may be there without having been reported, since one poll
+ * reports a bounded number of sockets. Then it asks whether we were late ourselves.
  */
 #include "lib/probe/probe.h"
 
@@ -32,23 +33,19 @@
 #include "base/units.h"
 #include "lib/probe/internal.h"
 
-static void arm(struct probe *p, int64_t after)
-{
-	ev_timer_stop(p->env->loop, &p->timer);
-	ev_timer_set(&p->timer, loop_seconds(after > 0 ? after : 0), 0.);
-	ev_timer_start(p->env->loop, &p->timer);
-}
+#define LATE_PART 10 /* of the timeout: what we may be late before the server gets more time */
 
 /* Clears away what belongs to the question only. */
 static void end_question(struct probe *p)
 {
-	ev_timer_stop(p->env->loop, &p->timer);
+	stream_set_deadline(&p->stream, 0);
 	if (p->state == STATE_ECHO)
 		probe__echo_forget(p);
 	if (p->answer)
 		probe__answer_free(TAKE_PTR(p->answer));
 	free(TAKE_PTR(p->ready));
 	p->state = STATE_IDLE;
+	p->questions++;
 }
 
 /* What would steer a terminal: the old control characters, and those between 0x80 and 0x9f. */
@@ -86,6 +83,7 @@ static void conclude(struct probe *p, struct probe_outcome *o)
 	o->reused = p->reused;
 	o->resumed = p->resumed;
 	o->rtt = p->env->clock() - p->started;
+	o->granted = p->granted;
 	o->header[0] = '\0';
 	if (p->answer && p->answer->header[0]) {
 		memcpy(o->header, p->answer->header, sizeof(o->header));
@@ -101,7 +99,7 @@ static void conclude(struct probe *p, struct probe_outcome *o)
 	}
 	p->ready = mem_copy(o, sizeof(*o));
 	p->state = STATE_READY;
-	arm(p, 0);
+	stream_wake(&p->stream);
 }
 
 void probe__fail(struct probe *p, enum probe_stage stage, enum probe_error error, int sys_errno,
@@ -130,51 +128,84 @@ void probe__succeed(struct probe *p)
 	conclude(p, &o);
 }
 
-void probe__wait(struct probe *p, int events)
-{
-	if (ev_is_active(&p->io) && (p->io.events & (EV_READ | EV_WRITE)) == events)
-		return;
-	ev_io_stop(p->env->loop, &p->io);
-	ev_io_set(&p->io, p->io.fd, events);
-	ev_io_start(p->env->loop, &p->io);
-}
-
-/* A kept connection speaks up between questions: it was closed, or it brings a TLS ticket. */
+/* A kept connection has news between questions: it was closed, or it brings a TLS ticket. */
 static void on_idle(struct probe *p)
 {
 	char byte;
 
-	if (p->tls && tls_read(p->tls, &byte, 1) == -EAGAIN)
+	if (stream_read(&p->stream, &byte, 1) == -EAGAIN)
 		probe__tls_end(p, true);
 	else
 		probe__disconnect(p);
 }
 
-static void on_io(struct ev_loop *loop, ev_io *w, int events)
+static void tell_ready(struct probe *p)
 {
-	struct probe *p = w->data;
+	struct probe_outcome o = *p->ready;
 
+	end_question(p);
+	p->done(p, &o, p->user);
+}
+
+/* Goes on as far as can be without waiting. The question may be over then. */
+static void advance(struct probe *p)
+{
 	switch ((enum probe__state)p->state) {
-	case STATE_IDLE:
-	case STATE_READY:
-		on_idle(p);
-		break;
 	case STATE_CONNECT:
 		probe__on_connecting(p);
 		break;
-	case STATE_TLS:
-		probe__on_handshake(p);
-		break;
 	case STATE_SEND:
-		probe__http_send(p);
+		if (!stream_unsent(&p->stream))
+			probe__http_sent(p);
 		break;
 	case STATE_HEAD:
 	case STATE_BODY:
 		probe__http_receive(p);
 		break;
-	case STATE_ECHO: /* has no connection */
-		assert(!"io without a connection");
+	case STATE_ECHO:
+		probe__echo_look(p);
+		break;
+	case STATE_TLS: /* the stream tries in each of its steps */
+	case STATE_IDLE:
+	case STATE_READY:
+		break;
 	}
+}
+
+static struct probe *probe_of(struct stream *s)
+{
+	return container_of(s, struct probe, stream);
+}
+
+static void on_ready(struct stream *s, unsigned what)
+{
+	struct probe *p = probe_of(s);
+
+	if (p->state == STATE_READY && (what & STREAM_WAKE))
+		tell_ready(p);
+	else if (p->state == STATE_IDLE || p->state == STATE_READY) {
+		if (what & STREAM_READ)
+			on_idle(p);
+	} else if (what & (STREAM_READ | STREAM_WRITE))
+		advance(p);
+}
+
+static void on_opened(struct stream *s)
+{
+	probe__on_secured(probe_of(s));
+}
+
+/* The stream itself failed; errors of reading are found by the one who reads. */
+static void on_closed(struct stream *s, int error)
+{
+	struct probe *p = probe_of(s);
+
+	if (p->state == STATE_TLS)
+		probe__on_handshake_failed(p, -error);
+	else if (p->state == STATE_SEND)
+		probe__http_send_failed(p, -error);
+	else
+		probe__disconnect(p);
 }
 
 static void on_deadline(struct probe *p)
@@ -200,26 +231,55 @@ static void on_deadline(struct probe *p)
 		    waits[p->state].what, text, duration_format(p->spec.timeout, duration));
 }
 
-static void on_timer(struct ev_loop *loop, ev_timer *w, int events)
+/*
+ * How much of the time since the question began, or was granted more, was lost by us: in long turns
+ * of the loop, and by coming late to this deadline.
+ */
+static int64_t own_lateness(const struct probe *p, int64_t overdue)
 {
-	struct probe *p = w->data;
-	int64_t left;
+	int64_t late = loop_late(p->env->loop) - p->late_before + overdue;
+	int64_t bound = p->spec.timeout / LATE_PART;
 
-	if (p->state == STATE_READY) {
-		struct probe_outcome o = *p->ready;
+	return late > (bound > LOOP_LATE ? bound : LOOP_LATE) ? late : 0;
+}
 
-		end_question(p);
-		p->done(p, &o, p->user);
+/* The server gets the time that we lost, at most one timeout more each time. */
+static void grant(struct probe *p, int64_t late)
+{
+	int64_t more = late < p->spec.timeout ? late : p->spec.timeout;
+
+	p->granted = p->env->clock() - p->started - p->spec.timeout + more;
+	p->late_before = loop_late(p->env->loop);
+	stream_set_deadline(&p->stream, more);
+}
+
+static void on_expired(struct stream *s)
+{
+	struct probe *p = probe_of(s);
+	int64_t left = p->started + p->spec.timeout + p->granted - p->env->clock();
+	struct ev_loop *loop = p->env->loop;
+	uint8_t questions = p->questions;
+	int64_t late;
+
+	if (left > 0) {
+		stream_set_deadline(s, left);
 		return;
 	}
-	left = p->started + p->spec.timeout - p->env->clock();
-	if (left > 0)
-		arm(p, left);
+	advance(p);
+	if (!task_is_running(loop, &s->task) || p->questions != questions)
+		return; /* it has ended, and the probe may be gone with it */
+	late = own_lateness(p, -left);
+	if (late)
+		grant(p, late);
 	else if (p->state == STATE_BODY)
 		probe__http_deadline(p);
 	else
 		on_deadline(p);
 }
+
+static const struct stream_events stream_events = {
+	.opened = on_opened, .ready = on_ready, .closed = on_closed, .expired = on_expired
+};
 
 struct probe_env *probe_env_new(struct ev_loop *loop, const char *netns)
 {
@@ -278,11 +338,7 @@ struct probe *probe_new(struct probe_env *env, const struct probe_spec *spec, pr
 	p->spec = *spec;
 	p->done = done;
 	p->user = user;
-	ev_init(&p->timer, on_timer);
-	ev_set_priority(&p->timer, -1);
-	p->timer.data = p;
-	ev_io_init(&p->io, on_io, -1, EV_READ);
-	p->io.data = p;
+	stream_init(&p->stream, env->loop, TASK_URGENT, &stream_events);
 	env->n_probes++;
 	return p;
 }
@@ -294,6 +350,7 @@ void probe_free(struct probe *p)
 	end_question(p);
 	probe__let_go(p);
 	probe__tls_forget(p);
+	stream_end(&p->stream);
 	p->env->n_probes--;
 	free(p);
 }
@@ -308,7 +365,6 @@ static void ask(struct probe *p)
 	}
 	p->reused = true;
 	p->served++;
-	p->state = STATE_SEND;
 	probe__http_send(p);
 }
 
@@ -317,7 +373,8 @@ static void begin(struct probe *p)
 	p->starting = true;
 	p->previous = p->started;
 	p->started = p->env->clock();
-	p->sent = 0;
+	p->granted = 0;
+	p->late_before = loop_late(p->env->loop);
 	p->status = 0;
 	p->reused = p->resumed = p->keep = false;
 	if (p->spec.kind == PROBE_ICMP)
@@ -328,7 +385,7 @@ static void begin(struct probe *p)
 	}
 	p->starting = false;
 	if (p->state != STATE_READY)
-		arm(p, p->spec.timeout);
+		stream_set_deadline(&p->stream, p->spec.timeout);
 }
 
 void probe_start(struct probe *p)

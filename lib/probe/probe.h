@@ -21,6 +21,10 @@
  * sees the certificate) after every failure and so often that 60 s never pass without one while
  * questions come evenly.
  *
+ * The timeout counts the server's time, not ours. When it is over, what has already arrived is
+ * looked at first. When this program was late meanwhile, by more than a tenth of the timeout, the
+ * question goes on for as long as we were late; the outcome says so.
+ *
  * An outcome says how far it got (stage), what went wrong there (error), and a reason for people.
  * What that means for a load balancer is the caller's business.
  */
@@ -71,6 +75,7 @@ struct probe_outcome {
 	int sys_errno;			/* 0 when none */
 	unsigned status;		/* HTTP status, 0 before there was one */
 	int64_t rtt;			/* ns from start to end */
+	int64_t granted;		/* ns beyond the timeout, because we were late ourselves */
 	bool reused;			/* asked over a kept-alive connection */
 	bool resumed;			/* TLS session was resumed */
 	char reason[128];		/* one valid UTF-8 line for people; "" on success */
@@ -109,7 +114,7 @@ struct probe_spec {
 typedef void (*probe_done_fn)(struct probe *p, const struct probe_outcome *outcome, void *user);
 
 /*
- * netns: NULL, a name under /run/netns, or an absolute path; copied. It is opened anew for every
+ * netns: NULL, a name under /run/netns, or an absolute path; copied. It is opened again for every
  * socket, so that one that vanished fails the probe and one that came back heals it.
  */
 struct probe_env *probe_env_new(struct ev_loop *loop, const char *netns);
@@ -126,7 +131,7 @@ void probe_start(struct probe *p);
 bool probe_in_flight(const struct probe *p);
 void probe_cancel(struct probe *p);
 /*
- * Asks another question from now on; drops connection and TLS session. One in flight starts anew
+ * Asks another question from now on; drops connection and TLS session. One in flight starts again
  * with it, so that nothing of the old spec is needed any longer.
  */
 void probe_set_spec(struct probe *p, const struct probe_spec *spec);

@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "lib/probe/internal.h"
 #include "lib/probe/test_server.h"
 
@@ -362,6 +363,55 @@ static void many_at_once_are_all_answered(void **state)
 		probe_free(probes[i]);
 }
 
+/* Keeps the loop from turning, as a long turn or a stopped process does. */
+static void stall(int64_t ns)
+{
+	int64_t end = loop_monotonic() + ns;
+
+	while (loop_monotonic() < end)
+		;
+}
+
+/* The server answers after our stall, which is longer than the timeout. */
+static void our_own_lateness_is_not_the_servers(void **state)
+{
+	static const struct step answers[] = { STEP(REQUEST),
+					       STEP_WITH(SEND, "HTTP/1.1 200 OK\r\n\r\n"),
+					       STEP(END) };
+	struct bench *b = *state;
+	struct probe_spec spec;
+	struct probe *p;
+
+	server_start(&b->server, b->loop, AF_INET, answers);
+	spec = bench_spec(b, PROBE_HTTP);
+	spec.timeout = 50 * NSEC_PER_MSEC;
+	p = bench_probe(b, &spec);
+	probe_start(p);
+	stall(200 * NSEC_PER_MSEC);
+	bench_run_until(b, &b->answers, 1);
+	bench_expect(&b->outcome, PROBE_STAGE_DONE, PROBE_OK);
+	probe_free(p);
+}
+
+/* It gets the time that we lost, once, and then it is a timeout like any other. */
+static void a_silent_server_times_out_after_our_lateness(void **state)
+{
+	struct bench *b = *state;
+	struct probe_spec spec;
+	struct probe *p;
+
+	server_start(&b->server, b->loop, AF_INET, silent);
+	spec = bench_spec(b, PROBE_HTTP);
+	spec.timeout = 50 * NSEC_PER_MSEC;
+	p = bench_probe(b, &spec);
+	probe_start(p);
+	stall(200 * NSEC_PER_MSEC);
+	bench_run_until(b, &b->answers, 1);
+	bench_expect(&b->outcome, PROBE_STAGE_HTTP, PROBE_ERR_TIMEOUT);
+	assert_true(b->outcome.granted >= 150 * NSEC_PER_MSEC);
+	probe_free(p);
+}
+
 static void a_probe_stays_small(void **state)
 {
 	assert_true(sizeof(struct probe) <= 448);
@@ -385,6 +435,8 @@ int main(void)
 		ON_BENCH(a_reason_is_one_line_of_utf8),
 		ON_BENCH(running_out_of_descriptors_is_local_and_heals),
 		ON_BENCH(many_at_once_are_all_answered),
+		ON_BENCH(our_own_lateness_is_not_the_servers),
+		ON_BENCH(a_silent_server_times_out_after_our_lateness),
 		cmocka_unit_test(a_probe_stays_small),
 	};
 

@@ -103,10 +103,10 @@ static bool client_has_read_all(const struct server_connection *c)
 	socklen_t len = sizeof(info);
 	int unread;
 
-	if (!p || p->io.fd < 0 || c->ssl)
+	if (!p || p->stream.fd < 0 || c->ssl)
 		return true;
-	assert_int_equal(getsockopt(p->io.fd, IPPROTO_TCP, TCP_INFO, &info, &len), 0);
-	assert_int_equal(ioctl(p->io.fd, FIONREAD, &unread), 0);
+	assert_int_equal(getsockopt(p->stream.fd, IPPROTO_TCP, TCP_INFO, &info, &len), 0);
+	assert_int_equal(ioctl(p->stream.fd, FIONREAD, &unread), 0);
 	return info.tcpi_bytes_received >= c->given && unread == 0;
 }
 

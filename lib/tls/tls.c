@@ -7,10 +7,10 @@
  * after the handshake, while the answer is read); the newest one waits in the struct tls until it
  * is taken. OpenSSL's own caches stay off.
  *
- * One call reads a bounded number of bytes. Without that bound OpenSSL would go on for as long as
- * the other side sends what it passes over or keeps for itself (hello requests, tickets), and the
- * caller's loop would never turn; so the socket is said to be empty, and the caller waits for it to
- * be readable, which it is.
+ * One call reads a bounded number of times and bytes. Without these bounds OpenSSL would go on for
+ * as long as the other side sends what it skips or collects (hello requests, tickets, a ClientHello
+ * in records of one byte), and the caller's loop would stand still. At the bound the socket is said
+ * to be empty and tls_has_more() is true.
  *
  * A struct tls_session is an SSL_SESSION under another name. A struct tls_context is an SSL_CTX;
  * context.c makes them.
@@ -33,13 +33,16 @@
 #include "lib/tls/tls_private.h"
 
 #define READ_PER_CALL ((size_t)64 * 1024)
+#define READS_PER_CALL 32 /* two for each record: its head, and the rest */
 
 struct tls {
 	SSL *ssl;
 	int fd;
-	int sys_errno; /* of the last call on the socket that failed */
-	bool ended;    /* the socket gave end of file */
-	size_t got;    /* bytes that this call has read from the socket */
+	int sys_errno;	/* of the last call on the socket that failed */
+	bool ended;	/* the socket gave end of file */
+	size_t got;	/* bytes that this call has read from the socket */
+	unsigned reads; /* and how often it has */
+	bool cut;	/* the call stopped at one of its bounds */
 	SSL_SESSION *offered;
 	char *peer_name; /* once asked for */
 	char reason[96];
@@ -68,10 +71,12 @@ static int on_bio_read(BIO *bio, char *p, size_t n, size_t *ret_n)
 	ssize_t got;
 
 	BIO_clear_retry_flags(bio);
-	if (t->got >= READ_PER_CALL) {
+	if (t->got >= READ_PER_CALL || t->reads >= READS_PER_CALL) {
+		t->cut = true;
 		BIO_set_retry_read(bio);
 		return 0;
 	}
+	t->reads++;
 	got = recv(t->fd, p, n, 0);
 	if (got > 0) {
 		t->got += (size_t)got;
@@ -218,6 +223,8 @@ static void begin_call(struct tls *t)
 {
 	ERR_clear_error();
 	t->got = 0;
+	t->reads = 0;
+	t->cut = false;
 }
 
 /* What the call on t->ssl that returned r means; 0 is the orderly end. */
@@ -333,6 +340,11 @@ ssize_t tls_read(struct tls *t, void *p, size_t n)
 bool tls_wants_write(const struct tls *t)
 {
 	return SSL_want_write(t->ssl);
+}
+
+bool tls_has_more(const struct tls *t)
+{
+	return t->cut || SSL_pending(t->ssl) > 0;
 }
 
 struct tls_session *tls_take_session(struct tls *t)

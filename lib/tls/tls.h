@@ -84,6 +84,12 @@ const char *tls_peer_name(struct tls *t);
 ssize_t tls_write(struct tls *t, const void *p, size_t n);
 ssize_t tls_read(struct tls *t, void *p, size_t n);
 bool tls_wants_write(const struct tls *t);
+/*
+ * Going on makes sense although the socket may never be readable again: decrypted bytes wait, or
+ * the last call stopped at its bound. One call reads at most a bounded number of times from the
+ * socket, so that tiny records cannot keep it busy.
+ */
+bool tls_has_more(const struct tls *t);
 
 /* The newest session that the server offered, for the caller to keep; NULL when none (or taken). */
 struct tls_session *tls_take_session(struct tls *t);

@@ -7,8 +7,8 @@
 #include "base/units.h"
 #include "lib/pb/pb.h"
 #include "proto/dashboard.pb-c.h"
-#include "proto/maglev.pb-c.h"
 #include "src/frontend/reply.h"
+#include "wire/api_methods.h"
 
 #define TIMEOUT (10 * NSEC_PER_SEC)
 #define CONFIG_TIMEOUT (30 * NSEC_PER_SEC)
@@ -76,54 +76,48 @@ static const char *fill_sync(const struct acts_words *w, const ProtobufCMessage 
 	return NULL;
 }
 
-#define METHOD(name, takes, gives)                                                                 \
+#define ACT_ON_BACKEND(word, number)                                                               \
 	{                                                                                          \
-		.path = "/maglev.Maglev/" name, .request = &maglev__##takes##__descriptor,         \
-		.response = &maglev__##gives##__descriptor                                         \
-	}
-
-#define ACT_ON_BACKEND(word, name)                                                                 \
-	{                                                                                          \
-		{ "*", "backends", "*", word }, 4, &dashboard__act__descriptor,                    \
-			METHOD(name, backend_request, backend_info), fill_act, TIMEOUT             \
+		{ "*", "backends", "*", word }, 4, &dashboard__act__descriptor, API_##number,      \
+			fill_act, TIMEOUT                                                          \
 	}
 
 struct act {
 	const char *path[ACTS_WORDS_MAX]; /* "*" stands for a name; the first one is the server's */
 	size_t n_path;
 	const ProtobufCMessageDescriptor *body;
-	struct grpc_method method;
+	enum api_method method;
 	fill_fn fill;
 	int64_t timeout;
 };
 
 static const struct act acts[] = {
-	ACT_ON_BACKEND("pause", "PauseBackend"),
-	ACT_ON_BACKEND("resume", "ResumeBackend"),
-	ACT_ON_BACKEND("enable", "EnableBackend"),
-	ACT_ON_BACKEND("disable", "DisableBackend"),
+	ACT_ON_BACKEND("pause", PAUSE_BACKEND),
+	ACT_ON_BACKEND("resume", RESUME_BACKEND),
+	ACT_ON_BACKEND("enable", ENABLE_BACKEND),
+	ACT_ON_BACKEND("disable", DISABLE_BACKEND),
 	{ { "*", "frontends", "*", "pools", "*", "backends", "*", "weight" },
 	  8,
 	  &dashboard__weight__descriptor,
-	  METHOD("SetFrontendPoolBackendWeight", set_weight_request, frontend_info),
+	  API_SET_WEIGHT,
 	  fill_weight,
 	  TIMEOUT },
 	{ { "*", "check" },
 	  2,
 	  &dashboard__nothing__descriptor,
-	  METHOD("CheckConfig", check_config_request, check_config_response),
+	  API_CHECK_CONFIG,
 	  fill_nothing,
 	  CONFIG_TIMEOUT },
 	{ { "*", "reload" },
 	  2,
 	  &dashboard__nothing__descriptor,
-	  METHOD("ReloadConfig", reload_config_request, reload_config_response),
+	  API_RELOAD_CONFIG,
 	  fill_nothing,
 	  CONFIG_TIMEOUT },
 	{ { "*", "sync" },
 	  2,
 	  &dashboard__sync__descriptor,
-	  METHOD("SyncVPPLBState", sync_vpplbstate_request, sync_vpplbstate_response),
+	  API_SYNC_LB_STATE,
 	  fill_sync,
 	  CONFIG_TIMEOUT },
 };
@@ -164,7 +158,7 @@ const struct act *acts_find(const struct acts_words *words)
 
 const struct grpc_method *act_method(const struct act *act)
 {
-	return &act->method;
+	return &api_methods[act->method];
 }
 
 int64_t act_timeout(const struct act *act)
@@ -185,7 +179,7 @@ int act_request(const struct act *act, const struct acts_words *words, struct st
 		buf_adds(reason, text);
 		return -EINVAL;
 	}
-	protobuf_c_message_init(act->method.request, r);
+	protobuf_c_message_init(api_methods[act->method].request, r);
 	wrong = act->fill(words, message, r);
 	if (wrong) {
 		buf_adds(reason, wrong);

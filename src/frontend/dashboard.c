@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "lib/admin/admin.h"
 #include "lib/daemon/daemon.h"
 #include "lib/log/log.h"
 #include "src/frontend/broker.h"
@@ -64,10 +65,6 @@ static void on_changed(const struct upstream_view *v, const char *type, int64_t 
 static void start_upstreams(struct dashboard *d)
 {
 	const struct targets *targets = &d->options->targets;
-	static const char *const levels[] = { [LOG_DEBUG] = "debug",
-					      [LOG_INFO] = "info",
-					      [LOG_WARN] = "warn",
-					      [LOG_ERROR] = "error" };
 
 	d->n_upstreams = targets->items.n;
 	d->upstreams = mem_zalloc(d->n_upstreams * sizeof(*d->upstreams));
@@ -77,7 +74,7 @@ static void start_upstreams(struct dashboard *d)
 			.name = targets->items.items[i].name,
 			.address = targets->items.items[i].address,
 			.tls = d->grpc_tls,
-			.events_level = levels[d->options->events_level],
+			.events_level = log_level_word(d->options->events_level),
 			.changed = on_changed,
 			.user = d,
 		};
@@ -104,12 +101,6 @@ static void on_admin_root(struct http_exchange *x, const struct http_request *re
 	redirect(x, STR("/admin/"));
 }
 
-/* The process lives as long as its loop turns; it is ready as soon as it listens. */
-static void on_health(struct http_exchange *x, const struct http_request *request, void *user)
-{
-	http_reply(x, 200, "text/plain; charset=utf-8", STR("ok\n"));
-}
-
 static void on_icon(struct http_exchange *x, const struct http_request *request, void *user)
 {
 	dashboard__reply_file(x, request, STR("favicon.svg"));
@@ -131,9 +122,6 @@ static void on_error(struct http_exchange *x, unsigned status, void *user)
 /* The first that matches answers; those of /admin/ come last and are left out where it is off. */
 static const struct http_route routes[] = {
 	{ HTTP_GET, "/", on_root },
-	{ HTTP_GET, "/healthz", on_health },
-	{ HTTP_GET, "/readyz", on_health },
-	{ HTTP_GET, "/metrics", dashboard__on_metrics },
 	{ HTTP_GET, "/favicon.ico", on_icon },
 	{ HTTP_GET, "/view", on_root },
 	{ HTTP_GET, "/view/api/version", dashboard__on_version },
@@ -171,12 +159,25 @@ static const struct http_header headers[] = {
 	HEADER("Strict-Transport-Security", "max-age=31536000"),
 };
 
+/* Part of it for everybody, beside the dashboard; all of it for operators on --metrics-addr. */
+static int start_admin(struct dashboard *d, const struct daemon *daemon)
+{
+	return admin_new(&(struct admin_config){ .daemon = daemon,
+						 .prefix = "maglev_dashboard",
+						 .listen = d->options->metrics_addr,
+						 .flag = "--metrics-addr",
+						 .metrics = dashboard__metrics,
+						 .user = d },
+			 &d->admin);
+}
+
 static int start_server(struct dashboard *d)
 {
 	struct http_server_config config = {
 		.routes = routes,
 		.n_routes = ARRAY_SIZE(routes) - (d->login ? 0 : N_ADMIN_ROUTES),
 		.user = d,
+		.mount = admin_mount(d->admin),
 		.tls = d->tls,
 		.headers = headers,
 		.n_headers = ARRAY_SIZE(headers) - !d->tls,
@@ -201,27 +202,33 @@ int dashboard_check(const struct options *options, struct buf *why)
 	struct endpoint at;
 	int r = endpoint_parse(options->listen, &at);
 
-	if (r < 0)
+	if (r < 0) {
 		buf_printf(why, "--listen: %s is not an address", options->listen);
-	else
-		r = dashboard__check_certificates(options, why);
-	return r;
+		return r;
+	}
+	if (*options->metrics_addr && endpoint_parse(options->metrics_addr, &at) < 0) {
+		buf_printf(why, "--metrics-addr: %s is not an address", options->metrics_addr);
+		return -EINVAL;
+	}
+	return dashboard__check_certificates(options, why);
 }
 
-int dashboard_new(struct ev_loop *loop, const struct options *options, struct dashboard **ret)
+int dashboard_new(const struct daemon *daemon, const struct options *options,
+		  struct dashboard **ret)
 {
 	struct dashboard *d = mem_zalloc(sizeof(*d));
 	int r;
 
-	d->loop = loop;
+	d->loop = daemon->loop;
 	d->options = options;
 	blobs_init(&d->texts);
 	d->broker = broker_new(loop_realtime());
-	d->events = events_new(loop, d->broker);
+	d->events = events_new(d->loop, d->broker);
 	if (*options->auth.user && *options->auth.password)
-		d->login = login_new(loop, &options->auth, options->tls.certificate);
-	dashboard__metrics_start(d);
+		d->login = login_new(d->loop, &options->auth, options->tls.certificate);
 	r = dashboard__read_certificates(d, false);
+	if (r == 0)
+		r = start_admin(d, daemon);
 	if (r == 0)
 		r = start_server(d);
 	if (r < 0) {
@@ -247,11 +254,11 @@ void dashboard_free(struct dashboard *d)
 	if (!d)
 		return;
 	http_server_free(d->server);
+	admin_free(d->admin);
 	for (size_t i = 0; i < d->n_upstreams; i++)
 		upstream_free(d->upstreams[i]);
 	free(d->upstreams);
 	free_texts(d);
-	dashboard__metrics_stop(d);
 	login_free(d->login);
 	events_free(d->events);
 	broker_free(d->broker);
@@ -269,7 +276,17 @@ void dashboard_reload_tls(struct dashboard *d)
 	dashboard__read_certificates(d, true);
 }
 
+static void on_browsers_gone(void *user)
+{
+	struct dashboard *d = user;
+
+	admin_drain(d->admin, d->drained, d->drained_user);
+}
+
+/* The operators' listener is the last one, so that /readyz says what goes on. */
 void dashboard_drain(struct dashboard *d, void (*done)(void *user), void *user)
 {
-	http_server_drain(d->server, done, user);
+	d->drained = done;
+	d->drained_user = user;
+	http_server_drain(d->server, on_browsers_gone, d);
 }

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "lib/http/server.h"
-#include "lib/metrics/metrics.h"
 #include "src/frontend/blob.h"
 #include "src/frontend/dashboard.h"
 
+struct admin;
 struct broker;
 struct events;
 struct login;
@@ -25,6 +25,7 @@ struct dashboard {
 	struct tls_context *grpc_tls; /* towards maglevds; NULL: plaintext */
 	struct tls_context *tls;      /* towards browsers; NULL: plaintext */
 	struct http_server *server;
+	struct admin *admin;
 	struct broker *broker;
 	struct events *events;
 	struct login *login; /* NULL: there is no /admin/ */
@@ -36,8 +37,8 @@ struct dashboard {
 	struct dashboard__text state;	/* of all servers */
 	struct dashboard__text *states; /* of each */
 
-	struct loop_lag lag;
-	struct metrics_histogram turns;
+	void (*drained)(void *user); /* set by dashboard_drain() */
+	void *drained_user;
 };
 
 /* By name; NULL when there is none. */
@@ -66,7 +67,5 @@ int dashboard__check_certificates(const struct options *o, struct buf *why);
 int dashboard__read_certificates(struct dashboard *d, bool anew);
 void dashboard__free_certificates(struct dashboard *d);
 
-/* metrics.c */
-void dashboard__on_metrics(struct http_exchange *x, const struct http_request *request, void *user);
-void dashboard__metrics_start(struct dashboard *d);
-void dashboard__metrics_stop(struct dashboard *d);
+/* metrics.c: a page of the dashboard's own families; user is the struct dashboard */
+struct http_stream dashboard__metrics(void *user);

@@ -6,7 +6,7 @@
 #include "lib/pb/pb.h"
 #include "src/frontend/members.h"
 
-static const char *name_of(const ProtobufCMessage *message)
+const char *listing_name(const ProtobufCMessage *message)
 {
 	const ProtobufCFieldDescriptor *first = &message->descriptor->fields[0];
 
@@ -77,23 +77,30 @@ void listing_begin(struct listing *l)
 	drop_fresh(l);
 }
 
-static void change(struct listing *l, struct buf *kept, const ProtobufCMessage *item)
+/* The spare text takes the place of the kept one, and the difference is added to out. */
+static bool replace_by_spare(struct listing *l, struct buf *kept, struct buf *out)
 {
 	struct buf old = *kept;
 
-	l->spare.n = 0;
-	pb_json_write(item, PB_JSON_COMPACT, &l->spare);
 	if (str_eq(text_of(&l->spare), text_of(&old)))
-		return;
-	add_separator(&l->changes, 0);
-	add_difference(&l->changes, text_of(&old), text_of(&l->spare));
+		return false;
+	add_separator(out, 0);
+	add_difference(out, text_of(&old), text_of(&l->spare));
 	*kept = l->spare;
 	l->spare = old; /* its memory serves the next one */
+	return true;
+}
+
+static void change(struct listing *l, struct buf *kept, const ProtobufCMessage *item)
+{
+	l->spare.n = 0;
+	pb_json_write(item, PB_JSON_COMPACT, &l->spare);
+	replace_by_spare(l, kept, &l->changes);
 }
 
 void listing_put(struct listing *l, const ProtobufCMessage *item)
 {
-	const char *name = name_of(item);
+	const char *name = listing_name(item);
 	struct listing_item fresh = { 0 };
 
 	if (!l->fresh.n && l->at < l->items.n && strcmp(l->items.items[l->at].name, name) == 0) {
@@ -137,6 +144,57 @@ enum listing_change listing_end(struct listing *l, struct buf *out)
 	if (all)
 		return LISTING_ALL;
 	return some ? LISTING_SOME : LISTING_SAME;
+}
+
+/* ---- one item ---- */
+
+/* Lists are sorted by name. NULL: there is none. */
+static struct listing_item *find(struct listing *l, const char *name)
+{
+	size_t from = 0, to = l->items.n;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+		int order = strcmp(name, l->items.items[middle].name);
+
+		if (order == 0)
+			return &l->items.items[middle];
+		if (order < 0)
+			to = middle;
+		else
+			from = middle + 1;
+	}
+	return NULL;
+}
+
+/* The item's text with some of its members replaced. */
+static void write_merged(struct str kept, struct str fields, struct buf *out)
+{
+	struct members old, new;
+
+	members_split(&old, kept);
+	members_split(&new, fields);
+	buf_addc(out, '{');
+	for (size_t i = 0; i < old.n; i++) {
+		const struct member *fresh = members_find(&new, old.items[i].key);
+
+		members_add(out, old.items[i].key, fresh ? fresh->value : old.items[i].value);
+	}
+	buf_addc(out, '}');
+}
+
+bool listing_apply(struct listing *l, const struct listing_news *news, struct buf *out)
+{
+	struct listing_item *item = find(l, news->name);
+
+	if (!item)
+		return false;
+	l->spare.n = 0;
+	if (news->whole)
+		buf_add(&l->spare, news->json.p, news->json.n);
+	else
+		write_merged(text_of(&item->json), news->json, &l->spare);
+	return replace_by_spare(l, &item->json, out);
 }
 
 void listing_doubt(struct listing *l)

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "lib/pb/pb.h"
 #include "proto/maglev.pb-c.h"
 #include "src/frontend/listing.h"
 
@@ -186,6 +187,69 @@ static void another_order_or_other_names_are_a_new_list(void **state)
 	buf_free(&out);
 }
 
+static bool apply(struct listing *l, const char *name, const char *json, bool whole,
+		  struct buf *out)
+{
+	return listing_apply(l, &(struct listing_news){ name, str_of(json), whole }, out);
+}
+
+static void one_item_is_replaced_in_its_place(void **state)
+{
+	_cleanup_(buf_free) struct buf json = { 0 }, out = { 0 }, all = { 0 };
+	struct listing l = { 0 };
+
+	make("a", "b", "c");
+	take(&l, 3, &out);
+	out.n = 0;
+	items[1].port = 80;
+	pb_json_write(messages[1], PB_JSON_COMPACT, &json);
+	assert_true(apply(&l, "b", buf_cstr(&json), true, &out));
+	assert_string_equal(buf_cstr(&out), "[{\"name\":\"b\",\"port\":80}");
+	assert_false(apply(&l, "b", buf_cstr(&json), true, &out)); /* it is so already */
+	assert_string_equal(buf_cstr(&out), "[{\"name\":\"b\",\"port\":80}");
+	listing_write(&l, &all);
+	assert_non_null(strstr(buf_cstr(&all), buf_cstr(&json)));
+	assert_int_equal(take(&l, 3, &out), LISTING_SAME);
+	listing_free(&l);
+}
+
+static void some_fields_leave_the_others_alone(void **state)
+{
+	_cleanup_(buf_free) struct buf out = { 0 }, all = { 0 };
+	static char text[] = "public";
+	struct listing l = { 0 };
+
+	make("a", "b", "c");
+	items[0].description = text;
+	take(&l, 3, &out);
+	out.n = 0;
+	assert_true(apply(&l, "c", "{\"name\":\"c\",\"state\":\"up\",\"nothing\":1}", false, &out));
+	assert_true(apply(&l, "a", "{\"name\":\"a\",\"port\":8,\"state\":\"\"}", false, &out));
+	assert_string_equal(buf_cstr(&out), "[{\"name\":\"c\",\"state\":\"up\"},"
+					    "{\"name\":\"a\",\"port\":8}");
+	listing_write(&l, &all);
+	assert_non_null(strstr(buf_cstr(&all), "\"port\":8,"));
+	assert_non_null(strstr(buf_cstr(&all), "\"description\":\"public\""));
+	assert_null(strstr(buf_cstr(&all), "nothing"));
+	listing_free(&l);
+}
+
+static void an_item_that_is_not_there_changes_nothing(void **state)
+{
+	_cleanup_(buf_free) struct buf out = { 0 };
+	struct listing l = { 0 };
+
+	assert_false(apply(&l, "b", "{\"name\":\"b\"}", true, &out));
+	make("a", "c", "e");
+	take(&l, 3, &out);
+	out.n = 0;
+	for (const char *const *name = (const char *const[]){ "", "b", "d", "f", NULL }; *name;
+	     name++)
+		assert_false(apply(&l, *name, "{\"name\":\"x\"}", false, &out));
+	assert_int_equal(out.n, 0);
+	listing_free(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,6 +260,9 @@ int main(void)
 		cmocka_unit_test(a_field_that_goes_away_is_null),
 		cmocka_unit_test(a_list_that_did_not_end_is_in_doubt),
 		cmocka_unit_test(a_list_in_doubt_is_told_whole_once),
+		cmocka_unit_test(one_item_is_replaced_in_its_place),
+		cmocka_unit_test(some_fields_leave_the_others_alone),
+		cmocka_unit_test(an_item_that_is_not_there_changes_nothing),
 		cmocka_unit_test(another_order_or_other_names_are_a_new_list),
 	};
 

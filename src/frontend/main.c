@@ -77,7 +77,7 @@ static int start(struct frontend *f)
 {
 	char text[ENDPOINT_STRLEN];
 	struct endpoint at;
-	int r = dashboard_new(f->loop, &f->options, &f->dashboard);
+	int r = dashboard_new(&f->daemon, &f->options, &f->dashboard);
 
 	if (r < 0)
 		return r;
@@ -95,7 +95,7 @@ static int serve(struct frontend *f)
 	};
 	int r;
 
-	daemon_start(&f->daemon, f->loop, &calls); /* before anybody is told that we are here */
+	daemon_start(&f->daemon, f->loop, &calls); /* before the first client can come */
 	r = start(f);
 	if (r == 0) {
 		daemon_ready("serving");

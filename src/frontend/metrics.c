@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics: what the dashboard counts, as one table. */
+/* metrics: what the dashboard counts, as one table; lib/admin has what every daemon counts. */
+#include "lib/metrics/metrics.h"
 #include "base/cleanup.h"
-#include "lib/cli/cli.h"
-#include "lib/log/log.h"
 #include "src/frontend/broker.h"
 #include "src/frontend/dashboard_private.h"
 #include "src/frontend/events.h"
 #include "src/frontend/login.h"
 #include "src/frontend/upstream.h"
-
-static const double turn_bounds[] = { 0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5 };
-static const struct metrics_bounds turns = { turn_bounds, ARRAY_SIZE(turn_bounds) };
 
 struct family {
 	const char *name;
@@ -34,19 +30,6 @@ static void write_servers(const struct family *f, const struct dashboard *d, str
 
 		metrics_u64(out, f->name, &label, 1, f->of_server(u));
 	}
-}
-
-static void write_build(const struct family *f, const struct dashboard *d, struct buf *out)
-{
-	const struct metrics_label labels[] = { { "version", str_of(cli_version.version) },
-						{ "commit", str_of(cli_version.commit) } };
-
-	metrics_u64(out, f->name, labels, ARRAY_SIZE(labels), 1);
-}
-
-static void write_turns(const struct family *f, const struct dashboard *d, struct buf *out)
-{
-	metrics_histogram(out, f->name, NULL, 0, &d->turns);
 }
 
 static uint64_t connected(const struct upstream *u)
@@ -179,14 +162,7 @@ static uint64_t acts(const struct dashboard *d)
 	return d->acts;
 }
 
-static uint64_t lines_dropped(const struct dashboard *d)
-{
-	return log_dropped();
-}
-
 static const struct family families[] = {
-	{ "maglev_dashboard_build_info", METRICS_GAUGE, "Always 1; what runs is in the labels.",
-	  write_build, NULL, NULL },
 	{ "maglev_dashboard_server_connected", METRICS_GAUGE, "1 while a maglevd answers.",
 	  write_servers, NULL, connected },
 	{ "maglev_dashboard_server_losses_total", METRICS_COUNTER,
@@ -214,7 +190,7 @@ static const struct family families[] = {
 	  "Event streams that went on where an earlier one had ended.", write_value, resumed,
 	  NULL },
 	{ "maglev_dashboard_resyncs_total", METRICS_COUNTER,
-	  "Times a browser was told to read the state anew.", write_value, resyncs, NULL },
+	  "Times a browser was told to read the state again.", write_value, resyncs, NULL },
 	{ "maglev_dashboard_streams_refused_total", METRICS_COUNTER,
 	  "Event streams that were one too many.", write_value, streams_refused, NULL },
 	{ "maglev_dashboard_streams_lost_total", METRICS_COUNTER,
@@ -247,37 +223,21 @@ static const struct family families[] = {
 	  write_value, logins_refused, NULL },
 	{ "maglev_dashboard_acts_total", METRICS_COUNTER, "Acts that were passed on to a maglevd.",
 	  write_value, acts, NULL },
-	{ "maglev_dashboard_log_dropped_total", METRICS_COUNTER,
-	  "Lines of the log that could not be written.", write_value, lines_dropped, NULL },
-	{ "maglev_dashboard_loop_lag_seconds", METRICS_HISTOGRAM,
-	  "How long each turn of the loop kept others waiting.", write_turns, NULL, NULL },
 };
 
-void dashboard__on_metrics(struct http_exchange *x, const struct http_request *request, void *user)
+/* All at once: 256 servers at most have some hundred kilobytes. */
+static enum http_stream_state on_produce(struct buf *out, void *user)
 {
-	_cleanup_(buf_free) struct buf out = { 0 };
 	const struct dashboard *d = user;
 
 	for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
-		metrics_family(&out, families[i].name, families[i].type, families[i].help);
-		families[i].write(&families[i], d, &out);
+		metrics_family(out, families[i].name, families[i].type, families[i].help);
+		families[i].write(&families[i], d, out);
 	}
-	metrics_process(&out);
-	http_reply(x, 200, METRICS_CONTENT_TYPE, (struct str){ out.p, out.n });
+	return HTTP_STREAM_END;
 }
 
-static void on_turn(int64_t ns, void *user)
+struct http_stream dashboard__metrics(void *user)
 {
-	metrics_observe(user, loop_seconds(ns));
-}
-
-void dashboard__metrics_start(struct dashboard *d)
-{
-	metrics_histogram_init(&d->turns, &turns);
-	loop_lag_start(&d->lag, d->loop, on_turn, &d->turns);
-}
-
-void dashboard__metrics_stop(struct dashboard *d)
-{
-	loop_lag_stop(&d->lag, d->loop);
+	return (struct http_stream){ .produce = on_produce, .user = user };
 }

@@ -8,9 +8,9 @@
 
 static const char about[] =
 	"Shows one or many maglevds in a browser: /view/ for everybody to read, and /admin/ to "
-	"act, "
-	"which is there only while MAGLEV_FRONTEND_USER and MAGLEV_FRONTEND_PASSWORD are both set. "
-	"SIGHUP reads the certificates anew.";
+	"act, which is there only while MAGLEV_FRONTEND_USER and MAGLEV_FRONTEND_PASSWORD are both "
+	"set. "
+	"SIGHUP reads the certificates again.";
 
 static struct options values; /* where the table puts them */
 
@@ -28,6 +28,15 @@ static const struct cli_option table[] = {
 	  .argument = "ADDR",
 	  .help = "where the dashboard is served",
 	  .string = &values.listen },
+	{ .name = "metrics-addr",
+	  .kind = CLI_STRING,
+	  .env = "MAGLEV_FRONTEND_METRICS_ADDR",
+	  .fallback = "",
+	  .argument = "ADDR",
+	  .help = "where /metrics, /healthz, /readyz and /loglevel are served for operators, "
+		  "beside "
+		  "the first three on --listen; empty: nowhere",
+	  .string = &values.metrics_addr },
 	{ .name = "tls-cert",
 	  .kind = CLI_STRING,
 	  .env = "MAGLEV_FRONTEND_TLS_CERT",

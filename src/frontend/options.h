@@ -10,8 +10,8 @@
 
 struct options {
 	struct cli_list servers;
-	struct targets targets; /* of servers */
-	const char *listen;
+	struct targets targets;		   /* of servers */
+	const char *listen, *metrics_addr; /* metrics_addr: empty: not served */
 	struct cli_list trusted_proxies;
 	struct proxies proxies; /* of trusted_proxies */
 	struct tls_files tls;	/* of the HTTP server; no certificate: plaintext */

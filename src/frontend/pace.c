@@ -60,5 +60,6 @@ void pace_end(struct pace *p)
 {
 	assert(p->running && p->under_way);
 	p->under_way = false;
-	set_due(p, p->wanted ? p->gap : p->period);
+	if (p->wanted || p->period)
+		set_due(p, p->wanted ? p->gap : p->period);
 }

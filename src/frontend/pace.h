@@ -2,9 +2,10 @@
 /*
  * pace: how often something is asked for.
  *
- * It is asked for when its period has passed, or at once when somebody wants it (the leading edge),
- * but never while it is under way and never sooner than a gap after it last began; who wants it
- * meanwhile gets it once more afterwards (the trailing edge).
+ * It is asked for when its period has passed, or at once when it is wanted (the leading edge), but
+ * never while it is under way and never sooner than a gap after it last began. If it was wanted
+ * meanwhile, it is asked for once more afterwards (the trailing edge). Without a period it is asked
+ * for at the start and whenever it is wanted, and not otherwise.
  */
 #pragma once
 
@@ -16,7 +17,7 @@
 struct pace {
 	struct ev_loop *loop;
 	ev_timer due;
-	int64_t gap, period; /* ns */
+	int64_t gap, period; /* ns; period 0: none */
 	int64_t began;	     /* monotonic ns */
 	bool running, under_way, wanted;
 	void (*begin)(struct pace *p);

@@ -108,6 +108,22 @@ static void it_is_never_under_way_twice(void **state)
 	stop(&r);
 }
 
+static void without_a_period_it_begins_only_when_wanted(void **state)
+{
+	struct run r = { .stop_at = 8 };
+
+	r.loop = ev_loop_new(EVFLAG_AUTO);
+	pace_init(&r.pace, r.loop, GAP, 0, on_begin);
+	pace_start(&r.pace);
+	ev_run(r.loop, 0); /* returns, since nothing is left to wait for */
+	assert_int_equal(r.n, 1);
+	pace_want(&r.pace);
+	ev_run(r.loop, 0);
+	assert_int_equal(r.n, 2);
+	assert_true(r.at[1] - r.at[0] >= GAP);
+	stop(&r);
+}
+
 static void once_stopped_it_is_silent(void **state)
 {
 	struct run r = { .stop_at = 1 };
@@ -128,6 +144,7 @@ int main(void)
 		cmocka_unit_test(who_wants_it_gets_it_after_the_gap),
 		cmocka_unit_test(what_is_wanted_meanwhile_comes_once_more),
 		cmocka_unit_test(it_is_never_under_way_twice),
+		cmocka_unit_test(without_a_period_it_begins_only_when_wanted),
 		cmocka_unit_test(once_stopped_it_is_silent),
 	};
 

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * query: what is read from a maglevd, over and over.
+ * query: what is read from a maglevd.
  *
  * A table says how each question is asked and what becomes of its answer. Questions of one round
- * are asked together; when all have been answered and read, the round tells what changed, and its
- * pace says when it begins again. Lists have to be answered: a server that refuses them, or does
- * not answer in time, is of no use. The data plane may have nothing to say, which is then shown as
- * such.
+ * are asked together. When all of them have been answered and read, the round tells what changed,
+ * and its pace says when it begins again: lists only when an event, or the end of a stream of
+ * events, makes that necessary; the rest, of which there are no events, from time to time.
  *
- * Ten thousand backends would hold the loop for longer than anybody may wait. So an answer is kept
- * as its bytes and read in slices, a piece after the other, whatever its length.
+ * Lists have to be answered: a server that refuses them is of no use. So is one that does not answer
+ * in time when it is asked for them or for what it knows of VPP, which it has in memory and is asked
+ * for each second. The data plane may have nothing to say, which is then shown as such.
+ *
+ * Ten thousand backends would hold the loop for too long. So an answer is kept as its bytes and read
+ * in slices, one piece after the other, whatever its length.
  */
 #include <assert.h>
 
@@ -19,20 +22,20 @@
 #include "lib/pb/pb.h"
 #include "src/frontend/members.h"
 #include "src/frontend/upstream_private.h"
+#include "wire/api_methods.h"
 
 #define TIMEOUT (5 * NSEC_PER_SEC)
 #define SLICE (1 * NSEC_PER_MSEC) /* of one turn, for each server */
 
 /* ---- lists ---- */
 
-static const char *const keys[UPSTREAM_LISTS] = {
+const char *const upstream__keys[UPSTREAM_LISTS] = {
 	[UPSTREAM_FRONTENDS] = "frontends",
 	[UPSTREAM_BACKENDS] = "backends",
 	[UPSTREAM_HEALTHCHECKS] = "healthchecks",
 };
 
-/* Opens the member of an object that is being written. */
-static void add_key(struct buf *out, const char *key)
+void upstream__add_key(struct buf *out, const char *key)
 {
 	buf_addc(out, out->n ? ',' : '{');
 	buf_printf(out, "\"%s\":", key);
@@ -46,7 +49,7 @@ static void end_list(struct upstream *u, enum upstream_list list)
 
 	if (change == LISTING_SAME)
 		return;
-	add_key(news, keys[list]);
+	upstream__add_key(news, upstream__keys[list]);
 	buf_add(news, text.p, text.n);
 }
 
@@ -72,7 +75,6 @@ static void add_or_null(struct buf *out, const struct buf *json)
 		buf_add_lit(out, "null");
 }
 
-/* Told at once, and not with the lists: what is kept has been told. */
 static void keep_vpp(struct upstream *u, struct buf *text, const char *error)
 {
 	_cleanup_(buf_free) struct buf out = { 0 };
@@ -120,35 +122,27 @@ static void keep_counters(struct upstream *u, struct buf *text, const char *erro
 
 /* ---- the table ---- */
 
-#define METHOD(name, takes, gives)                                                                 \
-	{                                                                                          \
-		.path = "/maglev.Maglev/" name, .request = &maglev__##takes##__descriptor,         \
-		.response = &maglev__##gives##__descriptor                                         \
-	}
-
 static const struct query {
 	enum upstream__round round;
-	struct grpc_method method;
+	enum api_method method;
 	enum upstream_list list; /* UPSTREAM_LISTS: none, but a text */
 	/* Its JSON, empty for none and why; NULL: it has to be answered. */
 	void (*keep)(struct upstream *u, struct buf *text, const char *error);
 } queries[] = {
-	{ UPSTREAM__LISTS, METHOD("ListFrontends", list_frontends_request, list_frontends_response),
-	  UPSTREAM_FRONTENDS, NULL },
-	{ UPSTREAM__LISTS, METHOD("ListBackends", list_backends_request, list_backends_response),
-	  UPSTREAM_BACKENDS, NULL },
-	{ UPSTREAM__LISTS,
-	  METHOD("ListHealthChecks", list_health_checks_request, list_health_checks_response),
-	  UPSTREAM_HEALTHCHECKS, NULL },
-	{ UPSTREAM__LISTS, METHOD("GetVPPInfo", get_vppinfo_request, vppinfo), UPSTREAM_LISTS,
-	  keep_vpp },
-	{ UPSTREAM__LB, METHOD("GetVPPLBState", get_vpplbstate_request, vpplbstate), UPSTREAM_LISTS,
-	  keep_lb },
-	{ UPSTREAM__COUNTERS, METHOD("GetVPPLBCounters", get_vpplbcounters_request, vpplbcounters),
-	  UPSTREAM_LISTS, keep_counters },
+	{ UPSTREAM__LISTS, API_LIST_FRONTENDS, UPSTREAM_FRONTENDS, NULL },
+	{ UPSTREAM__LISTS, API_LIST_BACKENDS, UPSTREAM_BACKENDS, NULL },
+	{ UPSTREAM__LISTS, API_LIST_HEALTH_CHECKS, UPSTREAM_HEALTHCHECKS, NULL },
+	{ UPSTREAM__VPP, API_GET_VPP_INFO, UPSTREAM_LISTS, keep_vpp },
+	{ UPSTREAM__LB, API_GET_LB_STATE, UPSTREAM_LISTS, keep_lb },
+	{ UPSTREAM__COUNTERS, API_GET_LB_COUNTERS, UPSTREAM_LISTS, keep_counters },
 };
 
 static_assert(ARRAY_SIZE(queries) == UPSTREAM__QUERIES, "one place for each");
+
+static const struct grpc_method *method_of(const struct query *q)
+{
+	return &api_methods[q->method];
+}
 
 /* ---- a round ---- */
 
@@ -161,15 +155,31 @@ static void tell_lists(struct upstream *u, const char *type, struct buf *news)
 	news->n = 0;
 }
 
+static void end_lists(struct upstream *u)
+{
+	u->view.refreshed = loop_realtime();
+	upstream__set_connected(u, true, upstream__no_stream(u));
+	tell_lists(u, "refresh", &u->all_news);
+	tell_lists(u, "update", &u->news);
+	buf_free(&u->all_news); /* large, and rare */
+	upstream__take_late(u);
+}
+
+/* It answers: what events said until now is what is so. */
+static void end_vpp(struct upstream *u)
+{
+	if (!u->view.connected)
+		return; /* the lists say so when they are there */
+	u->view.refreshed = loop_realtime();
+	upstream__set_connected(u, true, upstream__no_stream(u));
+}
+
 static void end_round(struct upstream *u, enum upstream__round round)
 {
-	if (round == UPSTREAM__LISTS) {
-		u->view.refreshed = loop_realtime();
-		upstream__set_connected(u, true, upstream__no_stream(u));
-		tell_lists(u, "refresh", &u->all_news);
-		tell_lists(u, "update", &u->news);
-		buf_free(&u->all_news); /* large, and rare */
-	}
+	if (round == UPSTREAM__LISTS)
+		end_lists(u);
+	else if (round == UPSTREAM__VPP)
+		end_vpp(u);
 	pace_end(&u->rounds[round]);
 }
 
@@ -206,10 +216,10 @@ static void on_content(struct str bytes, void *user)
 	const struct query *q = &queries[a->query];
 	struct upstream *u = a->upstream;
 
-	assert(!a->reading && q->method.response->n_fields <= UPSTREAM__FIELDS);
+	assert(!a->reading && method_of(q)->response->n_fields <= UPSTREAM__FIELDS);
 	a->reading = true;
 	buf_add(&a->bytes, bytes.p, bytes.n);
-	a->pieces = (struct pb_pieces){ q->method.response, { a->bytes.p, a->bytes.n }, { 0 } };
+	a->pieces = (struct pb_pieces){ method_of(q)->response, { a->bytes.p, a->bytes.n }, { 0 } };
 	if (q->list != UPSTREAM_LISTS)
 		listing_begin(&u->view.lists[q->list]);
 	u->pending[q->round]++;
@@ -220,7 +230,7 @@ static void take_piece(struct upstream__asking *a, const ProtobufCFieldDescripto
 		       const ProtobufCMessage *piece)
 {
 	const struct query *q = &queries[a->query];
-	struct buf *array = &a->arrays[field - q->method.response->fields];
+	struct buf *array = &a->arrays[field - method_of(q)->response->fields];
 
 	if (q->list != UPSTREAM_LISTS) {
 		listing_put(&a->upstream->view.lists[q->list], piece);
@@ -233,7 +243,7 @@ static void take_piece(struct upstream__asking *a, const ProtobufCFieldDescripto
 /* What the pieces of the field of that key are; empty: it has none. */
 static struct str array_of(struct upstream__asking *a, struct str key)
 {
-	const ProtobufCMessageDescriptor *type = queries[a->query].method.response;
+	const ProtobufCMessageDescriptor *type = method_of(&queries[a->query])->response;
 	struct str name = { key.p + 1, key.n - 2 };
 
 	for (size_t i = 0; i < type->n_fields; i++)
@@ -331,14 +341,17 @@ void upstream__forget(struct upstream *u)
 	for (size_t i = 0; (u->news.n || u->all_news.n) && i < UPSTREAM_LISTS; i++)
 		listing_doubt(&u->view.lists[i]);
 	u->news.n = u->all_news.n = 0;
+	upstream__forget_items(u);
 }
 
 /* ---- asking ---- */
 
-/* UNAVAILABLE is the server's own word while we are connected. */
+/* While there is a connection, UNAVAILABLE is the server's own answer. */
 static bool is_lost(const struct upstream *u, const struct query *q, enum grpc_status status)
 {
 	if (status == GRPC_UNAVAILABLE && !u->open)
+		return true;
+	if (status == GRPC_DEADLINE_EXCEEDED && q->round == UPSTREAM__VPP)
 		return true;
 	return status != GRPC_OK && !q->keep;
 }
@@ -369,7 +382,7 @@ static void on_done(enum grpc_status status, const char *text, void *user)
 static void ask(struct upstream *u, unsigned query)
 {
 	_Alignas(max_align_t) char space[256] = { 0 };
-	const ProtobufCMessageDescriptor *type = queries[query].method.request;
+	const ProtobufCMessageDescriptor *type = method_of(&queries[query])->request;
 	ProtobufCMessage *request = (ProtobufCMessage *)space;
 	struct upstream__asking *a = &u->asking[query];
 	const struct grpc_client_events events = { .done = on_done,
@@ -383,7 +396,7 @@ static void ask(struct upstream *u, unsigned query)
 	a->under_way = true;
 	u->pending[queries[query].round]++;
 	u->stats.calls++;
-	grpc_client_call(u->client, &queries[query].method, request, TIMEOUT, &events);
+	grpc_client_call(u->client, method_of(&queries[query]), request, TIMEOUT, &events);
 }
 
 void upstream__begin(struct upstream *u, enum upstream__round round)

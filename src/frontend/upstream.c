@@ -2,11 +2,15 @@
 /*
  * upstream: the life of a connection to one maglevd.
  *
- *	connected by the first call -> rounds and the stream -> lost -> connected ...
+ *	connected by the first call -> lists and the stream of events -> lost -> connected ...
  *
- * A client of gRPC lives for one connection. Whatever shows that it is of no use (refused, reset,
- * silent past a deadline) leads to upstream__lose(), which drops the client with all its calls;
- * nobody is asked whether the old connection is really dead. Calls made for others are told.
+ * A client of gRPC lives for one connection. Whatever shows that the connection is of no use
+ * (refused, reset, silent past a deadline) leads to upstream__lose(), which drops the client with
+ * all its calls, whether the connection is really dead or not. Calls made for others end with an
+ * error.
+ *
+ * The stream is opened before lists are read, so that no change falls between the two. What its
+ * events say of single items is the work of items.c; what has to be asked for is that of query.c.
  */
 #include "src/frontend/upstream.h"
 
@@ -21,11 +25,12 @@
 #include "lib/json/json.h"
 #include "lib/pb/pb.h"
 #include "src/frontend/upstream_private.h"
+#include "wire/api_methods.h"
 
 #define CONNECT_TIMEOUT (5 * NSEC_PER_SEC)
-#define STREAM_STANDS (2 * NSEC_PER_SEC) /* then it is taken for one that was not refused */
+#define STREAM_STANDS (2 * NSEC_PER_SEC) /* a stream of this age was not refused */
 
-/* Browsers share what they are sent: no server may fill it with its log. */
+/* Browsers share what they are sent: no server may fill that with its log. */
 #define LINE_EVERY (5 * NSEC_PER_MSEC)
 #define LINES_AHEAD (2 * NSEC_PER_SEC) /* that may come at once */
 
@@ -34,10 +39,12 @@ static const struct backoff_policy retry_policy = { .first = NSEC_PER_SEC,
 						    .last = NSEC_PER_SEC,
 						    .jitter = 20 };
 
+/* Lists are read at the start, after a reload and with a new stream of events. */
 static const struct {
 	int64_t gap, period;
 } paces[UPSTREAM__ROUNDS] = {
-	[UPSTREAM__LISTS] = { 200 * NSEC_PER_MSEC, NSEC_PER_SEC },
+	[UPSTREAM__LISTS] = { 200 * NSEC_PER_MSEC, 0 },
+	[UPSTREAM__VPP] = { 200 * NSEC_PER_MSEC, NSEC_PER_SEC },
 	[UPSTREAM__LB] = { NSEC_PER_SEC, 5 * NSEC_PER_SEC },
 	[UPSTREAM__COUNTERS] = { NSEC_PER_SEC, 2 * NSEC_PER_SEC },
 };
@@ -75,23 +82,16 @@ void upstream__set_connected(struct upstream *u, bool connected, const char *err
 
 /* ---- the stream ---- */
 
-static void on_change(struct upstream *u)
+void upstream__want(struct upstream *u, enum upstream__round round)
 {
-	for (enum upstream__round i = 0; i < UPSTREAM__ROUNDS; i++)
-		pace_want(&u->rounds[i]);
+	pace_want(&u->rounds[round]);
 }
 
-/* Lines behind which the data plane, or all of the configuration, may look different. */
-static bool is_about_change(const Maglev__LogEvent *line)
+/* Everything may look different. */
+static void want_all(struct upstream *u)
 {
-	static const char *const starts[] = { "config-", "dataplane-", "lb-", "vpp-", "xdp-" };
-
-	if (strcmp(line->level, "debug") == 0)
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
-		if (str_starts(str_of(line->msg), str_of(starts[i])))
-			return true;
-	return false;
+	for (enum upstream__round i = 0; i < UPSTREAM__ROUNDS; i++)
+		upstream__want(u, i);
 }
 
 static void tell_event(struct upstream *u, const char *type, int64_t at,
@@ -119,16 +119,51 @@ static void on_line(struct upstream *u, int64_t at, const Maglev__LogEvent *line
 		tell_event(u, "log", at, &line->base);
 	else
 		u->stats.lines_left_out++;
-	if (is_about_change(line))
-		on_change(u);
 }
 
+/*
+ * What waits to be told of items is older than this. Without a connection to a data plane its state
+ * is what should be there, and nothing but this event says that it changed.
+ */
 static void on_state_event(struct upstream *u, const char *type, int64_t at,
 			   const ProtobufCMessage *event)
 {
+	upstream__tell_items(u);
 	tell_event(u, type, at, event);
 	u->told = true;
-	on_change(u);
+	upstream__want(u, UPSTREAM__LB);
+}
+
+static void on_config(struct upstream *u, int64_t at, const Maglev__ConfigEvent *event)
+{
+	if (event->replay)
+		return;
+	tell_event(u, "config", at, &event->base);
+	if (event->ok)
+		want_all(u);
+}
+
+static void on_dataplane(struct upstream *u, int64_t at, const Maglev__DataplaneEvent *event)
+{
+	if (event->replay)
+		return;
+	tell_event(u, "dataplane", at, &event->base);
+	upstream__want(u, UPSTREAM__VPP);
+	upstream__want(u, UPSTREAM__LB);
+	upstream__want(u, UPSTREAM__COUNTERS);
+}
+
+/* Weights, too: the state of a data plane that is not connected shows what they should be. */
+static void on_frontend_info(struct upstream *u, const Maglev__FrontendInfo *info)
+{
+	upstream__take_item(u, UPSTREAM_FRONTENDS, &info->base, true);
+	upstream__want(u, UPSTREAM__LB);
+}
+
+static void on_probes(struct upstream *u, const Maglev__ProbesEvent *event)
+{
+	for (size_t i = 0; i < event->n_probes; i++)
+		upstream__take_item(u, UPSTREAM_BACKENDS, &event->probes[i]->base, false);
 }
 
 /* States at the time of the subscription are told by the lists. */
@@ -149,6 +184,21 @@ static void on_event(const ProtobufCMessage *message, void *user)
 	case MAGLEV__EVENT__EVENT_FRONTEND:
 		if (!e->frontend->replay)
 			on_state_event(u, "frontend", e->at, &e->frontend->base);
+		break;
+	case MAGLEV__EVENT__EVENT_CONFIG:
+		on_config(u, e->at, e->config);
+		break;
+	case MAGLEV__EVENT__EVENT_DATAPLANE:
+		on_dataplane(u, e->at, e->dataplane);
+		break;
+	case MAGLEV__EVENT__EVENT_BACKEND_INFO:
+		upstream__take_item(u, UPSTREAM_BACKENDS, &e->backend_info->base, true);
+		break;
+	case MAGLEV__EVENT__EVENT_FRONTEND_INFO:
+		on_frontend_info(u, e->frontend_info);
+		break;
+	case MAGLEV__EVENT__EVENT_PROBES:
+		on_probes(u, e->probes);
 		break;
 	case MAGLEV__EVENT__EVENT__NOT_SET:
 	case _MAGLEV__EVENT__EVENT__CASE_IS_INT_SIZE:
@@ -178,15 +228,12 @@ const char *upstream__no_stream(struct upstream *u)
 	return buf_cstr(&u->no_stream);
 }
 
-/* Browsers take states from events, too: what fell between two streams is mended by whole lists. */
+/*
+ * Browsers take states from events, too: what fell between two streams is mended by whole lists,
+ * which have to be asked for after this.
+ */
 static void watch(struct upstream *u)
 {
-	static const struct grpc_method method = {
-		.path = "/maglev.Maglev/WatchEvents",
-		.request = &maglev__watch_request__descriptor,
-		.response = &maglev__event__descriptor,
-		.server_streaming = true,
-	};
 	Maglev__WatchRequest request;
 
 	for (size_t i = 0; u->told && i < UPSTREAM_LISTS; i++)
@@ -195,9 +242,10 @@ static void watch(struct upstream *u)
 	u->watching = loop_monotonic();
 	maglev__watch_request__init(&request);
 	request.log = request.backend = request.frontend = true;
+	request.config = request.dataplane = request.info = request.probes = true;
 	request.log_level = (char *)(uintptr_t)u->config.events_level;
 	u->stats.calls++;
-	grpc_client_call(u->client, &method, &request.base, 0,
+	grpc_client_call(u->client, &api_methods[API_WATCH_EVENTS], &request.base, 0,
 			 &(struct grpc_client_events){
 				 .message = on_event, .done = on_watch_done, .user = u });
 }
@@ -207,7 +255,7 @@ static void on_rewatch(void *user)
 	struct upstream *u = user;
 
 	watch(u);
-	on_change(u);
+	want_all(u);
 }
 
 /* ---- the connection ---- */
@@ -261,7 +309,7 @@ static void end_call(struct upstream_call *c, enum grpc_status status, const cha
 	events.done(status, text, events.user);
 }
 
-/* The request was on its way, and no answer came: whether it was carried out is not known. */
+/* The request was sent and no answer came: whether it was carried out is not known. */
 static void end_in_doubt(struct upstream_call *c, enum grpc_status status, const char *text)
 {
 	_cleanup_(buf_free) struct buf doubt = { 0 };
@@ -288,7 +336,6 @@ static void on_call_done(enum grpc_status status, const char *text, void *user)
 		end_in_doubt(c, status, text);
 	else
 		end_call(c, status, text);
-	on_change(u);
 }
 
 bool upstream_call(struct upstream *u, const struct grpc_method *method,
@@ -341,6 +388,11 @@ static void begin_lists(struct pace *p)
 	upstream__begin(container_of(p, struct upstream, rounds[UPSTREAM__LISTS]), UPSTREAM__LISTS);
 }
 
+static void begin_vpp(struct pace *p)
+{
+	upstream__begin(container_of(p, struct upstream, rounds[UPSTREAM__VPP]), UPSTREAM__VPP);
+}
+
 static void begin_lb(struct pace *p)
 {
 	upstream__begin(container_of(p, struct upstream, rounds[UPSTREAM__LB]), UPSTREAM__LB);
@@ -354,6 +406,7 @@ static void begin_counters(struct pace *p)
 
 static void (*const begins[UPSTREAM__ROUNDS])(struct pace *p) = {
 	[UPSTREAM__LISTS] = begin_lists,
+	[UPSTREAM__VPP] = begin_vpp,
 	[UPSTREAM__LB] = begin_lb,
 	[UPSTREAM__COUNTERS] = begin_counters,
 };
@@ -373,6 +426,7 @@ struct upstream *upstream_new(struct ev_loop *loop, const struct upstream_config
 		pace_init(&u->rounds[i], loop, paces[i].gap, paces[i].period, begins[i]);
 	backoff_init(&u->rewatch, loop, &retry_policy, on_rewatch, u);
 	ev_init(&u->slice, upstream__on_slice);
+	ev_init(&u->tell, upstream__on_tell);
 	u->scratch = arena_new();
 	backoff_init(&u->retry, loop, &retry_policy, on_retry, u);
 	backoff_now(&u->retry);

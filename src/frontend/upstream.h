@@ -2,10 +2,10 @@
 /*
  * upstream: one maglevd: a connection, the stream of its events, and what it last said.
  *
- * Each has its own connection, calls and timers on the one loop; what happens to one is no concern
- * of the others. While it cannot be reached, or does not answer in time, it is marked so, what it
- * last said stays, and a new connection is tried every second. Nothing here is truth: all of it is
- * the server's (NFR-5.4).
+ * Each has its own connection, calls and timers on the one loop, and shares nothing with the others.
+ * While it cannot be reached, or does not answer in time, it is marked so, what it last said stays,
+ * and a new connection is tried every second. All state is the server's (NFR-5.4); what is kept here
+ * is a copy.
  */
 #pragma once
 
@@ -34,7 +34,7 @@ struct upstream_view {
 	bool connected;
 	const char *error; /* why not, or what is missing all the same; empty: all is well */
 	int64_t since;	   /* unix ns, of connected */
-	int64_t refreshed; /* unix ns; 0: never */
+	int64_t refreshed; /* unix ns: when it was last known to be current; 0: never */
 	struct listing lists[UPSTREAM_LISTS];
 	struct buf vpp, lb, lb_error, counters;
 };
@@ -68,7 +68,7 @@ const struct upstream_stats *upstream_stats(const struct upstream *u);
  * A call for somebody else. False when there is no connection, nor one on its way; otherwise done()
  * comes, from the loop, also when the connection is lost (UNAVAILABLE) and, from upstream_free(),
  * when all ends (CANCELLED). Where no answer came, the text says that it may have been done all the
- * same. What it may have changed is read anew behind it.
+ * same. What it changed is told by the server's events.
  */
 bool upstream_call(struct upstream *u, const struct grpc_method *method,
 		   const ProtobufCMessage *request, int64_t timeout,

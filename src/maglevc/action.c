@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/units.h"
-#include "proto/maglev.pb-c.h"
+#include "wire/api_methods.h"
 
 /* protobuf-c has no const strings; requests are only read. */
 static char *borrow(const char *s)
@@ -68,6 +68,10 @@ static void fill_watch(const struct command *c, int64_t now, ProtobufCMessage *r
 	m->log_level = borrow(c->args[SLOT_LEVEL]);
 	m->backend = c->args[SLOT_WATCH_BACKEND] != NULL;
 	m->frontend = c->args[SLOT_WATCH_FRONTEND] != NULL;
+	m->config = c->args[SLOT_WATCH_CONFIG] != NULL;
+	m->dataplane = c->args[SLOT_WATCH_DATAPLANE] != NULL;
+	m->info = c->args[SLOT_WATCH_INFO] != NULL;
+	m->probes = c->args[SLOT_WATCH_PROBES] != NULL;
 }
 
 static void fill_sync(const struct command *c, int64_t now, ProtobufCMessage *request)
@@ -88,87 +92,43 @@ static bool is_reloaded(const ProtobufCMessage *answer)
 	return ((const Maglev__ReloadConfigResponse *)answer)->ok;
 }
 
-#define METHOD(name, takes, gives)                                                                 \
-	{                                                                                          \
-		.path = "/maglev.Maglev/" name, .request = &maglev__##takes##__descriptor,         \
-		.response = &maglev__##gives##__descriptor                                         \
-	}
-
-#define ACT_ON_BACKEND(name) METHOD(name, backend_request, backend_info)
+#define METHOD(number) .method = &api_methods[API_##number]
 
 static const struct action actions[ACTS] = {
-	[ACT_FRONTENDS] = { .method = METHOD("ListFrontends", list_frontends_request,
-					     list_frontends_response),
-			    .render = render_frontends },
-	[ACT_FRONTEND] = { .method = METHOD("GetFrontend", get_frontend_request, frontend_info),
-			   .fill = fill_frontend,
-			   .render = render_frontend },
-	[ACT_BACKENDS] = { .method = METHOD("ListBackends", list_backends_request,
-					    list_backends_response),
-			   .render = render_backends },
-	[ACT_BACKEND] = { .method = METHOD("GetBackend", get_backend_request, backend_info),
-			  .fill = fill_backend,
-			  .render = render_backend },
-	[ACT_HEALTHCHECKS] = { .method = METHOD("ListHealthChecks", list_health_checks_request,
-						list_health_checks_response),
-			       .render = render_healthchecks },
-	[ACT_HEALTHCHECK] = { .method = METHOD("GetHealthCheck", get_health_check_request,
-					       health_check_info),
-			      .fill = fill_healthcheck,
+	[ACT_FRONTENDS] = { METHOD(LIST_FRONTENDS), .render = render_frontends },
+	[ACT_FRONTEND] = { METHOD(GET_FRONTEND), .fill = fill_frontend, .render = render_frontend },
+	[ACT_BACKENDS] = { METHOD(LIST_BACKENDS), .render = render_backends },
+	[ACT_BACKEND] = { METHOD(GET_BACKEND), .fill = fill_backend, .render = render_backend },
+	[ACT_HEALTHCHECKS] = { METHOD(LIST_HEALTH_CHECKS), .render = render_healthchecks },
+	[ACT_HEALTHCHECK] = { METHOD(GET_HEALTH_CHECK), .fill = fill_healthcheck,
 			      .render = render_healthcheck },
-	[ACT_VPP_INFO] = { .method = METHOD("GetVPPInfo", get_vppinfo_request, vppinfo),
-			   .render = render_vpp_info },
-	[ACT_LB_STATE] = { .method = METHOD("GetVPPLBState", get_vpplbstate_request, vpplbstate),
-			   .render = render_lb_state },
-	[ACT_LB_COUNTERS] = { .method = METHOD("GetVPPLBCounters", get_vpplbcounters_request,
-					       vpplbcounters),
-			      .render = render_lb_counters },
-	[ACT_SYNC] = { .method = METHOD("SyncVPPLBState", sync_vpplbstate_request,
-					sync_vpplbstate_response),
-		       .fill = fill_sync,
-		       .render = render_sync },
-	[ACT_PAUSE] = { .method = ACT_ON_BACKEND("PauseBackend"),
-			.fill = fill_act,
-			.render = render_act },
-	[ACT_RESUME] = { .method = ACT_ON_BACKEND("ResumeBackend"),
-			 .fill = fill_act,
-			 .render = render_act },
-	[ACT_ENABLE] = { .method = ACT_ON_BACKEND("EnableBackend"),
-			 .fill = fill_act,
-			 .render = render_act },
-	[ACT_DISABLE] = { .method = ACT_ON_BACKEND("DisableBackend"),
-			  .fill = fill_act,
-			  .render = render_act },
-	[ACT_WEIGHT] = { .method = METHOD("SetFrontendPoolBackendWeight", set_weight_request,
-					  frontend_info),
-			 .fill = fill_weight,
-			 .render = render_weight },
-	[ACT_WATCH] = { .method = { .path = "/maglev.Maglev/WatchEvents",
-				    .request = &maglev__watch_request__descriptor,
-				    .response = &maglev__event__descriptor,
-				    .server_streaming = true },
-			.fill = fill_watch },
-	[ACT_CONFIG_CHECK] = { .method = METHOD("CheckConfig", check_config_request,
-						check_config_response),
-			       .render = render_config_check,
+	[ACT_VPP_INFO] = { METHOD(GET_VPP_INFO), .render = render_vpp_info },
+	[ACT_LB_STATE] = { METHOD(GET_LB_STATE), .render = render_lb_state },
+	[ACT_LB_COUNTERS] = { METHOD(GET_LB_COUNTERS), .render = render_lb_counters },
+	[ACT_SYNC] = { METHOD(SYNC_LB_STATE), .fill = fill_sync, .render = render_sync },
+	[ACT_PAUSE] = { METHOD(PAUSE_BACKEND), .fill = fill_act, .render = render_act },
+	[ACT_RESUME] = { METHOD(RESUME_BACKEND), .fill = fill_act, .render = render_act },
+	[ACT_ENABLE] = { METHOD(ENABLE_BACKEND), .fill = fill_act, .render = render_act },
+	[ACT_DISABLE] = { METHOD(DISABLE_BACKEND), .fill = fill_act, .render = render_act },
+	[ACT_WEIGHT] = { METHOD(SET_WEIGHT), .fill = fill_weight, .render = render_weight },
+	[ACT_WATCH] = { METHOD(WATCH_EVENTS), .fill = fill_watch },
+	[ACT_CONFIG_CHECK] = { METHOD(CHECK_CONFIG), .render = render_config_check,
 			       .accepted = is_checked },
-	[ACT_CONFIG_RELOAD] = { .method = METHOD("ReloadConfig", reload_config_request,
-						 reload_config_response),
-				.render = render_config_reload,
+	[ACT_CONFIG_RELOAD] = { METHOD(RELOAD_CONFIG), .render = render_config_reload,
 				.accepted = is_reloaded },
 };
 
 const struct action *action_of(enum act act)
 {
 	assert(act < ACTS);
-	return actions[act].method.path ? &actions[act] : NULL;
+	return actions[act].method ? &actions[act] : NULL;
 }
 
 ProtobufCMessage *action_request(const struct action *a, const struct command *c, int64_t now)
 {
-	ProtobufCMessage *request = mem_zalloc(a->method.request->sizeof_message);
+	ProtobufCMessage *request = mem_zalloc(a->method->request->sizeof_message);
 
-	protobuf_c_message_init(a->method.request, request);
+	protobuf_c_message_init(a->method->request, request);
 	if (a->fill)
 		a->fill(c, now, request);
 	return request;

@@ -13,7 +13,7 @@
 #include "src/maglevc/render.h"
 
 struct action {
-	struct grpc_method method;
+	const struct grpc_method *method; /* of wire/api_methods.h */
 	/* Fills an initialised request; strings are the command's. NULL: stays empty. */
 	void (*fill)(const struct command *c, int64_t now, ProtobufCMessage *request);
 	render_fn render; /* NULL: a stream, shown as JSON lines */

@@ -35,7 +35,7 @@ static void *request_of(const char *const *words, size_t n)
 static const struct action *find_action(const char *path)
 {
 	for (size_t i = 0; i < ACTS; i++)
-		if (action_of(i) && strcmp(action_of(i)->method.path, path) == 0)
+		if (action_of(i) && strcmp(action_of(i)->method->path, path) == 0)
 			return action_of(i);
 	return NULL;
 }
@@ -57,9 +57,9 @@ static void every_method_of_the_service_has_its_command(void **state)
 			fail_msg("no command calls %s", path);
 			return;
 		}
-		assert_ptr_equal(a->method.request, m->input);
-		assert_ptr_equal(a->method.response, m->output);
-		assert_true(a->render || a->method.server_streaming);
+		assert_ptr_equal(a->method->request, m->input);
+		assert_ptr_equal(a->method->response, m->output);
+		assert_true(a->render || a->method->server_streaming);
 	}
 	for (size_t i = 0; i < ACTS; i++)
 		known += action_of(i) != NULL;
@@ -126,8 +126,16 @@ static void a_watch_asks_for_what_was_named(void **state)
 		REQUEST("watch", "events", "log", "level", "debug", "frontend");
 	_cleanup_(cleanup_free) Maglev__WatchRequest *backend =
 		REQUEST("watch", "events", "backend");
+	_cleanup_(cleanup_free) Maglev__WatchRequest *whole =
+		REQUEST("watch", "events", "config", "info");
+	_cleanup_(cleanup_free) Maglev__WatchRequest *plane =
+		REQUEST("watch", "events", "probes", "dataplane");
 
-	assert_false(all->log || all->backend || all->frontend);
+	assert_false(all->log || all->backend || all->frontend || all->config || all->dataplane);
+	assert_false(all->info || all->probes);
+	assert_true(whole->config && whole->info && !whole->dataplane && !whole->probes);
+	assert_true(plane->dataplane && plane->probes && !plane->config && !plane->info);
+	assert_false(plane->log || plane->backend || plane->frontend);
 	assert_string_equal(all->log_level, "");
 	assert_true(some->log && some->frontend && !some->backend);
 	assert_string_equal(some->log_level, "debug");

@@ -138,6 +138,12 @@ static void commands_lead_to_their_act_and_arguments(void **state)
 		    { SLOT_LEVEL, "debug" },
 		    { SLOT_WATCH_BACKEND, "backend" },
 		    { SLOT_WATCH_FRONTEND, "frontend" } } },
+		{ "watch events config probes dataplane info",
+		  ACT_WATCH,
+		  { { SLOT_WATCH_CONFIG, "config" },
+		    { SLOT_WATCH_DATAPLANE, "dataplane" },
+		    { SLOT_WATCH_INFO, "info" },
+		    { SLOT_WATCH_PROBES, "probes" } } },
 		{ "watch events frontend log num 1",
 		  ACT_WATCH,
 		  { { SLOT_COUNT, "1" },
@@ -225,13 +231,13 @@ static void a_wrong_word_is_named_with_what_was_possible(void **state)
 		  "4294967295" },
 		{ "watch events level debug",
 		  "unknown word \"level\" after \"watch events\"; possible: num, log, backend, "
-		  "frontend" },
+		  "frontend, config, dataplane, info, probes" },
 		{ "watch events log level loud",
 		  "bad word \"loud\" after \"watch events log level\", expected debug, "
 		  "info, warn or error" },
 		{ "watch events log backend level info",
 		  "unknown word \"level\" after \"watch events log backend\"; possible: num, "
-		  "frontend" },
+		  "frontend, config, dataplane, info, probes" },
 		{ "sync lb state ~",
 		  "bad word \"\" after \"sync lb state\", expected the name of a frontend" },
 		{ "show backends \xff",
@@ -309,7 +315,8 @@ static void help_shows_every_command_with_its_options(void **state)
 		   "                              take it out and tear its flows down\n"
 		   "set frontend <name> pool <pool> backend <name> weight <0-100> [flush]\n"
 		   "                              set the weight of a backend in a pool\n"
-		   "watch events [num <n>] [log [level <level>]] [backend] [frontend]\n"
+		   "watch events [num <n>] [log [level <level>]] [backend] [frontend] [config] "
+		   "[dataplane] [info] [probes]\n"
 		   "                              states, then what happens, as lines of JSON\n"
 		   "config check                  is the file good, what would a reload change\n"
 		   "config reload                 have the server read its file again\n"
@@ -338,12 +345,17 @@ static void help_shows_what_follows_some_words(void **state)
 static void help_of_one_command_explains_its_options(void **state)
 {
 	static const char want[] =
-		"watch events [num <n>] [log [level <level>]] [backend] [frontend]\n"
+		"watch events [num <n>] [log [level <level>]] [backend] [frontend] [config] "
+		"[dataplane] [info] [probes]\n"
 		"                              states, then what happens, as lines of JSON\n"
 		"  num <n>                     end after that many events\n"
 		"  log [level <level>]         lines of the log (from info up)\n"
 		"  backend                     transitions of backends\n"
-		"  frontend                    transitions of frontends\n";
+		"  frontend                    transitions of frontends\n"
+		"  config                      files taken and refused\n"
+		"  dataplane                   connections, syncs and problems\n"
+		"  info                        all about what changed\n"
+		"  probes                      results, once a second\n";
 
 	check_help("watch events", want);
 	check_help("watch events log level", want);

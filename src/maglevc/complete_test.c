@@ -94,7 +94,7 @@ static void options_are_offered_until_they_are_used(void **state)
 	check("sync lb state", "", "www wiki dns plan");
 	check("sync lb state plan", "", "www wiki dns");
 	check("sync lb state plan www", "", "");
-	check("watch events log", "", "level num backend frontend");
+	check("watch events log", "", "level num backend frontend config dataplane info probes");
 	check("watch events log level", "", "debug info warn error");
 	check("watch events log level", "e", "error");
 }

@@ -114,7 +114,7 @@ void names_ask(enum node_kind kind, const struct command *c, struct candidates *
 	if (!s->client)
 		return;
 	request = action_request(a, c, 0);
-	grpc_client_call(s->client, &a->method, request, PATIENCE, &events);
+	grpc_client_call(s->client, a->method, request, PATIENCE, &events);
 	while (!q.over)
 		ev_run(s->loop, 0);
 }

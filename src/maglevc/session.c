@@ -146,7 +146,7 @@ static void on_message(const ProtobufCMessage *message, void *user)
 
 	if (!r->call)
 		return; /* the last one that was asked for has been shown */
-	if (r->action->method.server_streaming)
+	if (r->action->method->server_streaming)
 		show_event(r, message);
 	else
 		r->status = show_answer(r, message);
@@ -237,9 +237,9 @@ static void cancel(struct run *r)
 	if (!r->call)
 		return;
 	grpc_client_cancel(TAKE_PTR(r->call));
-	if (!r->action->method.server_streaming)
+	if (!r->action->method->server_streaming)
 		session_complain(r->session, "interrupted; it may have been done all the same");
-	finish(r, r->action->method.server_streaming ? STATUS_DONE : STATUS_REFUSED);
+	finish(r, r->action->method->server_streaming ? STATUS_DONE : STATUS_REFUSED);
 }
 
 /* Who sits at a terminal and presses Ctrl-C has had enough of this command only. */
@@ -268,7 +268,7 @@ static size_t watch_signals(struct run *r, ev_signal signals[SIGNALS])
 	static const int numbers[SIGNALS] = { SIGINT, SIGTERM, SIGHUP };
 	size_t n = r->session->keys ? SIGNALS : SIGNALS - 1;
 
-	if (!r->action->method.server_streaming && !r->session->shell)
+	if (!r->action->method->server_streaming && !r->session->shell)
 		return 0;
 	for (size_t i = 0; i < n; i++) {
 		ev_signal_init(&signals[i], on_signal, numbers[i]);
@@ -286,7 +286,7 @@ static void wait_for_end(struct run *r)
 	struct keys keys;
 
 	keys_start(&keys, loop,
-		   r->session->keys && r->action->method.server_streaming ? STDIN_FILENO : -1,
+		   r->session->keys && r->action->method->server_streaming ? STDIN_FILENO : -1,
 		   on_key, r);
 	ev_run(loop, 0);
 	keys_stop(&keys);
@@ -307,8 +307,8 @@ static enum status call(struct session *s, const struct command *c, const struct
 
 	if (c->args[SLOT_COUNT])
 		str_to_u64(str_of(c->args[SLOT_COUNT]), UINT32_MAX, &r.left);
-	r.call = grpc_client_call(s->client, &a->method, request,
-				  a->method.server_streaming ? 0 : s->options->timeout, &events);
+	r.call = grpc_client_call(s->client, a->method, request,
+				  a->method->server_streaming ? 0 : s->options->timeout, &events);
 	wait_for_end(&r);
 	return r.status;
 }

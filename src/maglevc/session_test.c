@@ -297,7 +297,8 @@ static void a_server_that_dies_on_us_is_3(void **state)
 static void a_watch_ends_after_as_many_events_as_asked_for(void **state)
 {
 	check_call("watch events num 2 log level debug backend", ACT_WATCH,
-		   "{\"log\":true,\"log_level\":\"debug\",\"backend\":true,\"frontend\":false}",
+		   "{\"log\":true,\"log_level\":\"debug\",\"backend\":true,\"frontend\":false,"
+		   "\"config\":false,\"dataplane\":false,\"info\":false,\"probes\":false}",
 		   EVENT("1"));
 	assert_string_equal(out, EVENT("1") EVENT("2"));
 	options.json = true;

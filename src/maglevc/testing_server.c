@@ -209,7 +209,7 @@ void testing_server_start(struct testing_server *t, struct ev_loop *loop, struct
 	for (size_t i = 0; i < ACTS; i++)
 		if (handlers[i])
 			routes[config.n_routes++] =
-				(struct grpc_route){ .method = action_of(i)->method,
+				(struct grpc_route){ .method = *action_of(i)->method,
 						     .handler = handlers[i] };
 	assert(endpoint_parse("127.0.0.1:0", &config.listen) == 0);
 	assert(grpc_server_new(loop, &config, &t->server) == 0);

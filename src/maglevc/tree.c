@@ -232,6 +232,12 @@ static const struct node watch_options[] = {
 	  .options = true },
 	{ .word = "backend", .help = "transitions of backends", .slot = SLOT_WATCH_BACKEND },
 	{ .word = "frontend", .help = "transitions of frontends", .slot = SLOT_WATCH_FRONTEND },
+	{ .word = "config", .help = "files taken and refused", .slot = SLOT_WATCH_CONFIG },
+	{ .word = "dataplane",
+	  .help = "connections, syncs and problems",
+	  .slot = SLOT_WATCH_DATAPLANE },
+	{ .word = "info", .help = "all about what changed", .slot = SLOT_WATCH_INFO },
+	{ .word = "probes", .help = "results, once a second", .slot = SLOT_WATCH_PROBES },
 	{ 0 },
 };
 

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The engine holds the model and the snapshot that the model's configuration lives in. Observers
- * (prober, reconciler, metrics, the API's event hub) are a short fixed list, added before the
- * start and told in that order, so that the order of effects is the same in every run.
+ * The engine owns the model, and the snapshot that holds the model's configuration. Observers
+ * (prober, reconciler, metrics, event hub of the API) are a short fixed list. They are added before
+ * the start and notified in that order, so that the order of effects is the same in every run.
  *
- * tell_backend() is the only place where a backend's change of state becomes known: history, log
- * line, observers. The frontends that reference the backend are judged right after, and what
- * changed there is part of the same log line: one incident, one line.
+ * Every change of a backend's state passes through tell(): history, frontends that use the backend,
+ * log line, observers. Frontends that change with the backend are named in the same log line, so
+ * that one incident is one line.
  *
- * A reload changes the model at once, and may change ten thousand backends: what there is to tell
- * of them waits in a list and is told some in each turn of the loop. Everybody else's news of one
- * of them come behind its own.
+ * A reload changes the model at once and may change ten thousand backends. The transitions that it
+ * brings are kept in a list (pending) and told by a task. A later transition of one of these
+ * backends is told after the pending ones of the same backend.
  *
- * Overrides that end by themselves share one timer, set to the first of them. It counts in the time
- * of the wall clock, since that is what the operator said.
+ * Overrides that end by themselves share one timer, which is set to the first of them. It follows
+ * the wall clock, because the operator gave a time of day. The timer wakes a task, because an
+ * operator may have set ten thousand overrides with the same end.
  *
- * The guard depends on the last result of every probed backend. It is judged anew only when a
- * backend's part in it changed, and the judge stops at the first backend that speaks against it.
+ * The guard depends on the last result of every probed backend. It is evaluated again only when a
+ * backend's part in it changed, and the evaluation stops at the first backend that contradicts it.
  */
 #include "src/maglevd/engine.h"
 
@@ -32,13 +33,15 @@
 #include "core/l4/override.h"
 #include "lib/log/log.h"
 #include "lib/loop/loop.h"
+#include "lib/loop/task.h"
 #include "src/maglevd/snapshot.h"
 
-#define ENDS_PER_TURN 16
-#define NEWS_PER_TURN 200
+/* A reload with at most this many transitions tells them before engine_reload() returns. */
+#define TOLD_AT_ONCE 200
 
-struct news {
-	struct l4_backend_state *backend; /* NULL: it was told before its turn */
+/* A transition that a reload brought. */
+struct transition {
+	struct l4_backend_state *backend; /* NULL: told already, ahead of its place in the list */
 	struct health_change change;
 	const char *reason;
 };
@@ -46,20 +49,23 @@ struct news {
 struct engine {
 	struct ev_loop *loop;
 	ev_periodic expiry; /* active while an override ends by itself */
+	struct task expire; /* ends the overrides whose time is over */
 	struct snapshot *snapshot;
 	struct l4_model model;
 	const struct engine_observer *observers[ENGINE_OBSERVERS_MAX];
 	size_t n_observers;
 	bool guard;
-	VEC(struct news) news; /* of a reload; what was removed is freed when that is told */
-	size_t n_told;	       /* of them */
-	ev_timer teller;       /* active while there are more */
-	/* names of frontends that changed with the transition being told, for its log line */
+	uint64_t generation;
+	VEC(struct transition) pending; /* of the last reload; owns the backends it removed */
+	size_t next_pending;		/* the first one that was not told yet */
+	struct task announce;		/* tells them */
+	/* names of frontends that change with the transition being told, for its log line */
 	struct buf went_up, went_down;
 };
 
 static void on_expiry(struct ev_loop *loop, ev_periodic *w, int events);
-static void on_teller(struct ev_loop *loop, ev_timer *w, int events);
+static bool expire_step(struct task *t);
+static bool announce_step(struct task *t);
 
 struct engine *engine_new(struct ev_loop *loop, struct snapshot *first)
 {
@@ -68,13 +74,15 @@ struct engine *engine_new(struct ev_loop *loop, struct snapshot *first)
 	e->loop = loop;
 	ev_periodic_init(&e->expiry, on_expiry, 0., 0., NULL);
 	e->expiry.data = e;
-	ev_timer_init(&e->teller, on_teller, 0., 0.);
-	e->teller.data = e;
+	task_init(&e->expire, loop, TASK_ORDINARY, expire_step);
+	task_init(&e->announce, loop, TASK_ORDINARY, announce_step);
 	e->snapshot = first;
+	e->generation = 1;
 	l4_model_init(&e->model, &first->config, loop_realtime());
 	return e;
 }
 
+/* A backend that a reload removed is no longer part of the model, which would free it otherwise. */
 static void free_if_removed(struct l4_backend_state *b)
 {
 	if (b && b->index == SIZE_MAX)
@@ -86,10 +94,11 @@ void engine_free(struct engine *e)
 	if (!e)
 		return;
 	ev_periodic_stop(e->loop, &e->expiry);
-	ev_timer_stop(e->loop, &e->teller);
-	for (; e->n_told < e->news.n; e->n_told++)
-		free_if_removed(e->news.items[e->n_told].backend);
-	vec_free(&e->news);
+	task_cancel(&e->expire);
+	task_cancel(&e->announce);
+	for (; e->next_pending < e->pending.n; e->next_pending++)
+		free_if_removed(e->pending.items[e->next_pending].backend);
+	vec_free(&e->pending);
 	l4_model_free(&e->model);
 	snapshot_free(e->snapshot);
 	buf_free(&e->went_up);
@@ -108,18 +117,25 @@ const struct l4_model *engine_model(const struct engine *e)
 	return &e->model;
 }
 
+uint64_t engine_generation(const struct engine *e)
+{
+	return e->generation;
+}
+
 bool engine_guard(const struct engine *e)
 {
 	return e->guard;
 }
 
+/* Calls one callback of every observer that has it. */
 #define TELL(e, callback, ...)                                                                     \
 	for (size_t i_ = 0; i_ < (e)->n_observers; i_++)                                           \
 		if ((e)->observers[i_]->callback)                                                  \
 	(e)->observers[i_]->callback((e)->observers[i_]->user, __VA_ARGS__)
 
-#define NAMES_SHOWN ((size_t)512) /* of a log line; the events have them all */
+#define NAMES_SHOWN ((size_t)512) /* bytes in a log line; events name all frontends */
 
+/* Appends a name to the list of a log line, which is cut when it becomes too long. */
 static void add_name(struct buf *names, const char *name)
 {
 	if (names->n > NAMES_SHOWN)
@@ -129,6 +145,7 @@ static void add_name(struct buf *names, const char *name)
 	buf_adds(names, name);
 }
 
+/* Computes the state of a frontend again, and tells it if it changed. */
 static void judge_frontend(struct engine *e, size_t i, int64_t now)
 {
 	enum l4_frontend_health from, to;
@@ -144,6 +161,7 @@ static void judge_frontend(struct engine *e, size_t i, int64_t now)
 	TELL(e, frontend, i, from, to, now);
 }
 
+/* A change of a backend can change the state of every frontend that references it. */
 static void judge_frontends_of(struct engine *e, const struct l4_backend_state *b, int64_t now)
 {
 	const struct l4_backend *config = l4_backend_config(&e->model, b);
@@ -152,12 +170,13 @@ static void judge_frontends_of(struct engine *e, const struct l4_backend_state *
 		judge_frontend(e, config->frontends[i], now);
 }
 
-/* NULL: the field is left out. */
+/* NULL makes the logger leave the field out. */
 static const char *names_in(const struct buf *names)
 {
 	return names->n ? names->p : NULL;
 }
 
+/* One line for the whole incident: the backend, why, and the frontends that changed with it. */
 static void log_transition(struct engine *e, const struct l4_backend_state *b,
 			   const struct health_change *change, const char *reason)
 {
@@ -182,20 +201,20 @@ static void tell(struct engine *e, struct l4_backend_state *b, const struct heal
 	TELL(e, backend, b, change);
 }
 
-/* Behind what a reload did to it, if that still waits. */
+/* The same for a change that is not pending. Pending changes of the backend are told first. */
 static void tell_backend(struct engine *e, struct l4_backend_state *b,
 			 const struct health_change *change, const char *reason)
 {
-	for (size_t i = e->n_told; i < e->news.n; i++) {
-		struct news *news = &e->news.items[i];
+	for (size_t i = e->next_pending; i < e->pending.n; i++) {
+		struct transition *t = &e->pending.items[i];
 
-		if (news->backend == b)
-			tell(e, TAKE_PTR(news->backend), &news->change, news->reason);
+		if (t->backend == b)
+			tell(e, TAKE_PTR(t->backend), &t->change, t->reason);
 	}
 	tell(e, b, change, reason);
 }
 
-/* A backend without a check is up as soon as nothing holds it. */
+/* FR-1.7: a backend without a check is up as long as no operator's state is in force. */
 static bool passes_as_static(struct engine *e, struct l4_backend_state *b,
 			     struct health_change *ret)
 {
@@ -203,6 +222,7 @@ static bool passes_as_static(struct engine *e, struct l4_backend_state *b,
 	       l4_backend_record(&e->model, b, CODE_STATIC, false, loop_realtime(), ret);
 }
 
+/* The same for a transition that is told now. */
 static void pass_if_static(struct engine *e, struct l4_backend_state *b)
 {
 	struct health_change change;
@@ -211,6 +231,7 @@ static void pass_if_static(struct engine *e, struct l4_backend_state *b)
 		tell_backend(e, b, &change, "");
 }
 
+/* Must run after every change of a result that counts for the guard (core/l4/guard.h). */
 static void update_guard(struct engine *e)
 {
 	bool active = l4_guard_active(&e->model);
@@ -242,7 +263,8 @@ void engine_record(struct engine *e, struct l4_backend_state *b, const struct en
 	bool changed = l4_backend_record(&e->model, b, result->code, result->local, now, &change);
 
 	l4_backend_note_probe(b, result->reason, now, result->duration);
-	/* before anybody acts on the change: a guard that comes into force must hold it back */
+	TELL(e, probed, b);
+	/* first: a guard that comes into force must hold back what observers do next */
 	if (was_local != b->last_local || was_unknown)
 		update_guard(e);
 	if (changed)
@@ -263,23 +285,47 @@ static void watch_expiry(struct engine *e)
 	ev_periodic_start(e->loop, &e->expiry);
 }
 
-/* Who acts on many at once has all of them end at once: some in each turn of the loop. */
+/* The timer has reached the end of the first override; there may be more with the same end. */
 static void on_expiry(struct ev_loop *loop, ev_periodic *w, int events)
 {
 	struct engine *e = w->data;
-	struct l4_backend_state *b;
-	int64_t now = loop_realtime();
 
-	for (int n = 0; n < ENDS_PER_TURN && (b = l4_model_expired(&e->model, now)); n++) {
-		struct health_change change;
+	task_wake(&e->expire);
+}
 
-		if (!l4_backend_expire(&e->model, b, now, &change))
-			continue;
+/* Ends one override whose time is over. False: there is none. */
+static bool expire_one(struct engine *e, int64_t now)
+{
+	struct l4_backend_state *b = l4_model_expired(&e->model, now);
+	struct health_change change;
+
+	if (!b)
+		return false;
+	if (l4_backend_expire(&e->model, b, now, &change)) {
 		tell_backend(e, b, &change, "its time is over");
 		pass_if_static(e, b);
+	} else {
+		TELL(e, annotated, b);
 	}
+	return true;
+}
+
+/* Ends overrides while there is time. The timer is set again when none is left. */
+static bool expire_step(struct task *t)
+{
+	struct engine *e = container_of(t, struct engine, expire);
+	int64_t now = loop_realtime();
+	bool more;
+
+	log_hold();
+	do {
+		more = expire_one(e, now);
+	} while (more && task_has_time(e->loop));
+	log_release();
 	update_guard(e);
-	watch_expiry(e);
+	if (!more)
+		watch_expiry(e);
+	return more;
 }
 
 typedef int (*act_fn)(const struct l4_model *m, struct l4_backend_state *b, int64_t now,
@@ -297,6 +343,7 @@ static int resume_backend(const struct l4_model *m, struct l4_backend_state *b, 
 	return l4_backend_resume(b, now, ret);
 }
 
+/* What the four acts of an operator have in common; fn decides whether anything changes. */
 static int act(struct engine *e, const char *backend, act_fn fn, enum l4_act as,
 	       const struct engine_note *note)
 {
@@ -312,6 +359,8 @@ static int act(struct engine *e, const char *backend, act_fn fn, enum l4_act as,
 		tell_backend(e, b, &change, note && *note->reason ? note->reason : "operator");
 		pass_if_static(e, b);
 		update_guard(e);
+	} else {
+		TELL(e, annotated, b);
 	}
 	watch_expiry(e);
 	return 0;
@@ -355,6 +404,7 @@ int engine_set_weight(struct engine *e, const struct engine_weight *w)
 	return 0;
 }
 
+/* Frontends may have changed with the configuration alone: other pools, other weights. */
 static void judge_frontends(struct engine *e)
 {
 	int64_t now = loop_realtime();
@@ -363,36 +413,58 @@ static void judge_frontends(struct engine *e)
 		judge_frontend(e, i, now);
 }
 
-/* Some of the news, and when those are all told what a reload may have done to frontends alone. */
-static void tell_news(struct engine *e, size_t n)
+/* Tells the next pending transition, if it was not told ahead of its place. */
+static void tell_next(struct engine *e)
 {
-	for (; n && e->n_told < e->news.n; n--, e->n_told++) {
-		const struct news *news = &e->news.items[e->n_told];
+	const struct transition *t = &e->pending.items[e->next_pending++];
 
-		if (!news->backend)
-			continue;
-		tell(e, news->backend, &news->change, news->reason);
-		free_if_removed(news->backend);
-	}
-	if (e->n_told < e->news.n) {
-		ev_timer_start(e->loop, &e->teller);
+	if (!t->backend)
 		return;
-	}
-	ev_timer_stop(e->loop, &e->teller);
-	vec_free(&e->news);
-	e->n_told = 0;
+	tell(e, t->backend, &t->change, t->reason);
+	free_if_removed(t->backend);
+}
+
+static bool has_pending(const struct engine *e)
+{
+	return e->next_pending < e->pending.n;
+}
+
+/*
+ * All were told. Frontends are judged at the very end too: a reload may change one without changing
+ * the state of any of its backends.
+ */
+static void end_pending(struct engine *e)
+{
+	task_cancel(&e->announce);
+	vec_free(&e->pending);
+	e->next_pending = 0;
 	judge_frontends(e);
 }
 
-static void on_teller(struct ev_loop *loop, ev_timer *w, int events)
+static void tell_all_pending(struct engine *e)
 {
-	log_hold();
-	tell_news(w->data, NEWS_PER_TURN);
-	log_release();
+	while (has_pending(e))
+		tell_next(e);
+	end_pending(e);
 }
 
-/* What was removed comes last. */
-static void gather_news(struct engine *e, const struct l4_reload *reload)
+/* Tells pending transitions while there is time; log lines of one step are written together. */
+static bool announce_step(struct task *t)
+{
+	struct engine *e = container_of(t, struct engine, announce);
+
+	log_hold();
+	do {
+		tell_next(e);
+	} while (has_pending(e) && task_has_time(e->loop));
+	if (!has_pending(e))
+		end_pending(e);
+	log_release();
+	return has_pending(e);
+}
+
+/* Removed backends come last, so that frontends are judged by the backends that replace them. */
+static void collect_pending(struct engine *e, const struct l4_reload *reload)
 {
 	struct health_change passed;
 
@@ -402,42 +474,56 @@ static void gather_news(struct engine *e, const struct l4_reload *reload)
 		if (c->removed)
 			continue;
 		if (c->has_transition)
-			vec_push(&e->news,
-				 (struct news){ c->backend, c->transition, "configuration" });
+			vec_push(&e->pending,
+				 (struct transition){ c->backend, c->transition, "configuration" });
 		if (passes_as_static(e, c->backend, &passed))
-			vec_push(&e->news, (struct news){ c->backend, passed, "" });
+			vec_push(&e->pending, (struct transition){ c->backend, passed, "" });
 	}
 	for (size_t i = 0; i < reload->changes.n; i++) {
 		const struct l4_reload_change *c = &reload->changes.items[i];
 
 		assert(!c->removed || c->has_transition);
 		if (c->removed)
-			vec_push(&e->news,
-				 (struct news){ c->backend, c->transition, "configuration" });
+			vec_push(&e->pending,
+				 (struct transition){ c->backend, c->transition, "configuration" });
 	}
 }
 
+/*
+ * Reload: the model changes at once, so that all decisions from now on use the new configuration.
+ * Only the telling may take several turns.
+ */
 void engine_reload(struct engine *e, struct snapshot *next)
 {
 	struct snapshot *old = e->snapshot;
 	struct l4_reload reload = { 0 };
 
 	log_hold();
-	if (e->news.n)
-		tell_news(e, SIZE_MAX); /* a name that comes back is another */
+	if (has_pending(e))
+		tell_all_pending(e); /* a backend that comes back by name is another backend */
 	e->snapshot = next;
+	e->generation++;
 	l4_model_reload(&e->model, &next->config, loop_realtime(), &reload);
 	TELL(e, reloaded, &reload); /* first: observers keep tables by index */
-	gather_news(e, &reload);
+	collect_pending(e, &reload);
 	update_guard(e);
-	tell_news(e, e->news.n > NEWS_PER_TURN ? 0 : SIZE_MAX); /* this turn was long enough */
+	if (e->pending.n > TOLD_AT_ONCE)
+		task_wake(&e->announce);
+	else
+		tell_all_pending(e);
 	log_release();
 	watch_expiry(e);
 	vec_free(&reload.changes);
 	snapshot_free(old);
 }
 
+void engine_refuse(struct engine *e, const struct engine_refusal *why)
+{
+	TELL(e, refused, why);
+}
+
 void engine_release(struct engine *e, size_t frontend)
 {
 	e->model.frontends[frontend].released = true;
+	TELL(e, released, frontend);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * engine: the owner of the model, and the one door through which it changes.
+ * engine: owns the model; all changes of the model go through it.
  *
- * Probe results, the operator's acts and reloads come in here; core decides; every change of state
- * then passes one function that stamps it, remembers it, logs it and tells the observers. Observers
- * are told after the model is consistent again and may read it, but must not call back into the
+ * Probe results, the operator's acts and reloads come in here, and core decides. Every change of
+ * state then passes one function, which stamps it, remembers it, logs it and tells the observers.
+ * Observers are called when the model is consistent again. They may read it, but must not call the
  * functions that change it.
  */
 #pragma once
@@ -19,37 +19,54 @@
 struct engine;
 struct snapshot;
 
+/* Why a file was not taken. */
+struct engine_refusal {
+	const char *error; /* the first mistake with its place, or why a good file cannot be used */
+	size_t n_errors;
+	int64_t at; /* unix ns */
+};
+
 struct engine_observer {
-	/* A backend changed state; for CODE_REMOVED b is freed when all observers were told. */
+	/* A backend changed state. For CODE_REMOVED b is freed after the last observer. */
 	void (*backend)(void *user, struct l4_backend_state *b, const struct health_change *change);
 	void (*frontend)(void *user, size_t frontend, enum l4_frontend_health from,
 			 enum l4_frontend_health to, int64_t at);
-	/* The weight of a tuple was set; flush asks to tear its flows down once. */
+	/* The weight of a backend in a frontend was set; flush: its flows are to end once. */
 	void (*weight)(void *user, size_t frontend, size_t backend, bool flush);
 	/*
-	 * A new configuration is in force; model and indices are the new ones. Told before the
-	 * transitions that the reload brings, which are told in the turns of the loop that follow
-	 * if they are many.
+	 * A new configuration is in force; model and indices are the new ones. Called before the
+	 * transitions that the reload brings. If these are many they follow in later turns of the
+	 * loop, else before engine_reload() returns.
 	 */
 	void (*reloaded)(void *user, const struct l4_reload *reload);
 	/* The all-down guard changed. */
 	void (*guard)(void *user, bool active);
-	/* A backend that the guard's end had spared is not spared any more; its state stays. */
+	/* A backend is no longer spared (core/l4/guard.h); its state did not change. */
 	void (*unspared)(void *user, const struct l4_backend_state *b);
+	/* An override of a backend may have another reason or end; its state stays. */
+	void (*annotated)(void *user, const struct l4_backend_state *b);
+	/* A probe ended; told before the change of state that it may bring. */
+	void (*probed)(void *user, const struct l4_backend_state *b);
+	/* The warm-up has let go of a frontend. */
+	void (*released)(void *user, size_t frontend);
+	/* A reload was refused; the configuration in force stays. */
+	void (*refused)(void *user, const struct engine_refusal *why);
 	void *user;
 };
 #define ENGINE_OBSERVERS_MAX 8
 
-/* Takes over the snapshot. Nothing is told to anybody before engine_start(). */
+/* Takes over the snapshot. No observer is called before engine_start(). */
 struct engine *engine_new(struct ev_loop *loop, struct snapshot *first);
 void engine_free(struct engine *e);
-/* Any callback may be NULL. The observer is borrowed. Told in the order they were added. */
+/* Any callback may be NULL. The observer is borrowed. Observers are called in this order. */
 void engine_observe(struct engine *e, const struct engine_observer *observer);
 /* Static backends get their synthetic pass. */
 void engine_start(struct engine *e);
 
 const struct l4_model *engine_model(const struct engine *e);
-/* The guard is on and every probed backend fails by this machine's own fault. */
+/* Of the configuration in force: 1 at the start, one more with each reload. */
+uint64_t engine_generation(const struct engine *e);
+/* Whether the all-down guard is active: all probes fail because of this machine itself. */
 bool engine_guard(const struct engine *e);
 
 struct engine_result {
@@ -62,14 +79,14 @@ void engine_record(struct engine *e, struct l4_backend_state *b,
 		   const struct engine_result *result);
 
 /*
- * FR-3. 0 also when there was nothing to do; -ENOENT for an unknown name, -EPERM for pause and
- * resume of a disabled backend, -ERANGE for a weight above 100. What the operator says about a
- * pause, a disable or an enable is kept with it, and said again replaces it; with `until` (unix ns)
- * it ends by itself. note may be NULL.
+ * FR-3. They return 0 also when there was nothing to do; -ENOENT for an unknown name, -EPERM for
+ * pause and resume of a disabled backend, -ERANGE for a weight above 100. The operator's note on a
+ * pause, a disable or an enable is kept with it; a later note replaces it. With `until` (unix ns)
+ * the override ends by itself. note may be NULL.
  */
 struct engine_note {
 	const char *reason; /* "": none */
-	int64_t until;	    /* 0: when somebody ends it */
+	int64_t until;	    /* 0: it does not end by itself */
 };
 int engine_pause(struct engine *e, const char *backend, const struct engine_note *note);
 int engine_resume(struct engine *e, const char *backend, const struct engine_note *note);
@@ -84,6 +101,8 @@ int engine_set_weight(struct engine *e, const struct engine_weight *w);
 
 /* Takes over the snapshot and frees the old one. Cannot fail. */
 void engine_reload(struct engine *e, struct snapshot *next);
+/* A file was read to be taken and is not; observers are told, nothing else happens. */
+void engine_refuse(struct engine *e, const struct engine_refusal *why);
 
-/* The warm-up lets go of a frontend; it stays released. */
+/* The warm-up of a frontend is over, for good. */
 void engine_release(struct engine *e, size_t frontend);

@@ -12,10 +12,10 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "lib/admin/admin.h"
 #include "lib/cli/cli.h"
 #include "lib/daemon/daemon.h"
 #include "lib/log/log.h"
-#include "src/maglevd/admin.h"
 #include "src/maglevd/api/api.h"
 #include "src/maglevd/capability.h"
 #include "src/maglevd/dataplane/drivers.h"
@@ -44,8 +44,8 @@ struct maglevd {
 	struct reconcile *reconcile;
 	struct reload *reload;
 	struct maglevd_metrics *metrics;
-	struct api *api;     /* NULL without --grpc-addr */
-	struct admin *admin; /* NULL without --metrics-addr */
+	struct api *api; /* NULL without --grpc-addr */
+	struct admin *admin;
 };
 
 /* --check: the complaints on stderr, and the exit code that packaging relies on (NFR-5.2). */
@@ -122,10 +122,7 @@ static void on_api_drained(void *user)
 {
 	struct maglevd *m = user;
 
-	if (m->admin)
-		admin_drain(m->admin, on_drained, m);
-	else
-		ev_break(m->loop, EVBREAK_ALL);
+	admin_drain(m->admin, on_drained, m);
 }
 
 static void on_stop(int signo, void *user)
@@ -182,25 +179,16 @@ static int listen_api(struct maglevd *m)
 	return 0;
 }
 
+/* Last of the listeners: whoever gets an answer there knows that the others are open (/readyz). */
 static int listen_admin(struct maglevd *m)
 {
-	char text[ENDPOINT_STRLEN];
-	struct endpoint at;
-	int r;
-
-	if (!*m->options.metrics_addr)
-		return 0;
-	r = endpoint_parse(m->options.metrics_addr, &at);
-	if (r == 0)
-		r = admin_new(m->loop, &at, m->metrics, &m->admin);
-	if (r < 0) {
-		log_error("listen-failed", LOG_S("flag", "--metrics-addr"),
-			  LOG_S("addr", m->options.metrics_addr), LOG_S("error", strerror(-r)));
-		return r;
-	}
-	at = admin_endpoint(m->admin);
-	log_info("listening", LOG_S("for", "metrics"), LOG_S("addr", endpoint_format(&at, text)));
-	return 0;
+	return admin_new(&(struct admin_config){ .daemon = &m->daemon,
+						 .prefix = "maglev",
+						 .listen = m->options.metrics_addr,
+						 .flag = "--metrics-addr",
+						 .metrics = maglevd_metrics_stream,
+						 .user = m->metrics },
+			 &m->admin);
 }
 
 static void assemble(struct maglevd *m, struct snapshot *snapshot)
@@ -215,11 +203,12 @@ static void assemble(struct maglevd *m, struct snapshot *snapshot)
 					   .driver = dataplane_find(snapshot->config.dataplane),
 					   .started = m->started });
 	m->reload = reload_new(m->loop, m->engine, &m->source);
-	m->metrics = maglevd_metrics_new(
-		m->loop, &(struct maglevd_metrics_sources){ .engine = m->engine,
-							    .prober = m->prober,
-							    .reconcile = m->reconcile,
-							    .reload = m->reload });
+	m->metrics =
+		maglevd_metrics_new(&(struct maglevd_metrics_sources){ .loop = m->loop,
+								       .engine = m->engine,
+								       .prober = m->prober,
+								       .reconcile = m->reconcile,
+								       .reload = m->reload });
 }
 
 static void disassemble(struct maglevd *m)

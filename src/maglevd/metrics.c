@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A page is a walk over one table of families; a family is written whole, or backend by backend, or
- * frontend by frontend, or along what the data plane counted (metrics_plane). With ten thousand
- * backends a page has some hundred thousand lines, so it is written in slices between which the
- * loop turns. A reload may come in between: the place is therefore kept as a name, not as an index,
- * and since backends and frontends are sorted by name no sample is written twice. What the page
- * says of two backends may be a few turns apart.
+ * A page is a walk over one table of families. A family is written whole, or backend by backend, or
+ * frontend by frontend, or along the counters of the data plane (metrics_plane). With ten thousand
+ * backends a page has several hundred thousand lines, so it is written in parts, and the server
+ * decides when the next one is due: other work runs in between. A reload may come in between too.
+ * The position is therefore kept as a name, not as an index; backends and frontends are sorted by
+ * name, so no sample is written twice. Samples of two backends may be from different turns of the
+ * loop. The families that every daemon has come before these, from lib/admin.
  */
 #include "src/maglevd/metrics.h"
 
@@ -14,10 +15,8 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
-#include "base/units.h"
 #include "core/l4/weight.h"
-#include "lib/cli/cli.h"
-#include "lib/log/log.h"
+#include "lib/loop/task.h"
 #include "lib/metrics/metrics.h"
 #include "src/maglevd/api/api.h"
 #include "src/maglevd/engine.h"
@@ -26,17 +25,11 @@
 #include "src/maglevd/reconcile.h"
 #include "src/maglevd/reload.h"
 
-#define SLICE (2 * NSEC_PER_MSEC)
-
-static const double lag_le[] = { .0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5 };
-static const struct metrics_bounds lag_bounds = { lag_le, ARRAY_SIZE(lag_le) };
+#define ITEMS_OF_PART 64 /* backends, frontends or counters; a few microseconds each */
 
 struct maglevd_metrics {
-	struct ev_loop *loop;
 	struct maglevd_metrics_sources from;
 	const struct api *api; /* NULL: not served */
-	struct loop_lag lag;
-	struct metrics_histogram lag_seconds;
 };
 
 /* A page being written. */
@@ -45,7 +38,7 @@ struct scrape {
 	size_t family;
 	bool begun; /* the family's header is written */
 	char *last; /* name of the last backend or frontend written; NULL before the first */
-	struct metrics_plane_place place; /* of a walk along the data plane's counters */
+	struct metrics_plane_place place; /* in a walk along the data plane's counters */
 };
 
 #define LABEL(k, v) ((struct metrics_label){ (k), str_of(v) })
@@ -67,15 +60,6 @@ static void write_states(struct buf *out, const char *name, struct metrics_label
 }
 
 /* ---- of the whole ---- */
-
-static void write_build_info(const struct maglevd_metrics *m, const char *name, struct buf *out)
-{
-	const struct metrics_label labels[] = { LABEL("version", cli_version.version),
-						LABEL("commit", cli_version.commit),
-						LABEL("date", cli_version.date) };
-
-	metrics_u64(out, name, labels, ARRAY_SIZE(labels), 1);
-}
 
 static void write_reloads(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
@@ -115,6 +99,7 @@ static void write_connected(const struct maglevd_metrics *m, const char *name, s
 		    1, reconcile_connected(m->from.reconcile));
 }
 
+/* Only kinds that occurred: most never do. */
 static void write_lbsync(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
 	static const char *const scopes[] = { [RECONCILE_ALL] = "all", [RECONCILE_VIP] = "vip" };
@@ -162,16 +147,12 @@ static void write_late(const struct maglevd_metrics *m, const char *name, struct
 	metrics_u64(out, name, NULL, 0, prober_stats(m->from.prober)->late);
 }
 
-static void write_lag(const struct maglevd_metrics *m, const char *name, struct buf *out)
+static void write_extended(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
-	metrics_histogram(out, name, NULL, 0, &m->lag_seconds);
+	metrics_u64(out, name, NULL, 0, prober_stats(m->from.prober)->extended);
 }
 
-static void write_log_dropped(const struct maglevd_metrics *m, const char *name, struct buf *out)
-{
-	metrics_u64(out, name, NULL, 0, log_dropped());
-}
-
+/* Only pairs that occurred: 18 methods with 17 statuses each would be mostly zeros. */
 static void write_grpc_calls(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
 	for (size_t i = 0; m->api && i < API_METHODS; i++)
@@ -240,6 +221,7 @@ static void write_backend_enabled(const struct maglevd_metrics *m, size_t i, con
 	metrics_u64(out, name, &LABEL("backend", b->name), 1, b->health.state != HEALTH_DISABLED);
 }
 
+/* Only pairs that occurred. */
 static void write_transitions(const struct maglevd_metrics *m, size_t i, const char *name,
 			      struct buf *out)
 {
@@ -265,6 +247,7 @@ static const char *check_type(const struct maglevd_metrics *m, size_t i)
 	return check ? l4_check_type_name(check->type) : NULL;
 }
 
+/* Only codes that occurred, and none for a static backend. */
 static void write_probes(const struct maglevd_metrics *m, size_t i, const char *name,
 			 struct buf *out)
 {
@@ -312,6 +295,7 @@ static void write_frontend_state(const struct maglevd_metrics *m, size_t i, cons
 		     model(m)->frontends[i].health, frontend_state_name, L4_FRONTEND_DOWN + 1);
 }
 
+/* Configured weights, or effective ones: what pool failover and health make of them. */
 static void write_tuples(const struct maglevd_metrics *m, size_t i, const char *name,
 			 struct buf *out, bool effective)
 {
@@ -369,8 +353,6 @@ struct family {
 };
 
 static const struct family families[] = {
-	{ "maglev_build_info", METRICS_GAUGE, "Version of this maglevd; always 1.",
-	  .whole = write_build_info },
 	{ "maglev_config_reloads_total", METRICS_COUNTER, "Reloads of the configuration.",
 	  .whole = write_reloads },
 	{ "maglev_config_last_success_timestamp_seconds", METRICS_GAUGE,
@@ -396,10 +378,9 @@ static const struct family families[] = {
 	{ "maglev_probes_late_total", METRICS_COUNTER,
 	  "Probes started more than 5 % of their interval after their planned time.",
 	  .whole = write_late },
-	{ "maglev_loop_lag_seconds", METRICS_HISTOGRAM,
-	  "How long one turn of the event loop kept everything else waiting.", .whole = write_lag },
-	{ "maglev_log_dropped_total", METRICS_COUNTER,
-	  "Log lines that standard output did not take.", .whole = write_log_dropped },
+	{ "maglev_probes_extended_total", METRICS_COUNTER,
+	  "Probes that got more time than their timeout, because maglevd itself was late.",
+	  .whole = write_extended },
 	{ "maglev_grpc_calls_total", METRICS_COUNTER, "Calls of the API that ended.",
 	  .whole = write_grpc_calls },
 	{ "maglev_grpc_connections", METRICS_GAUGE, "Open connections to the API.",
@@ -409,7 +390,7 @@ static const struct family families[] = {
 	{ "maglev_watch_events_total", METRICS_COUNTER, "Events sent, over all that watch.",
 	  .whole = write_events },
 	{ "maglev_watch_dropped_total", METRICS_COUNTER,
-	  "Clients that were dropped since they did not keep up.", .whole = write_dropped },
+	  "Clients that were dropped because they fell behind.", .whole = write_dropped },
 	{ "maglev_backend_state", METRICS_GAUGE, "State of a backend; 1 for the current one.",
 	  .backend = write_backend_state },
 	{ "maglev_backend_health", METRICS_GAUGE, "Rise/fall counter of a backend.",
@@ -479,17 +460,23 @@ static const struct family families[] = {
 
 /* ---- the walk ---- */
 
-/* Items of a family until its end (true) or until the slice is full. */
-static bool write_items(struct scrape *s, const struct family *f, int64_t until, struct buf *out)
+/* Whether a part that began at out->n == begin, and has n items now, takes no more. */
+static bool is_full(const struct buf *out, size_t begin, size_t n)
+{
+	return n >= ITEMS_OF_PART || out->n - begin >= HTTP_SLICE;
+}
+
+/* The next backends or frontends of a family. True when it is at its end. */
+static bool write_items(struct scrape *s, const struct family *f, struct buf *out)
 {
 	const struct l4_config *c = model(s->m)->config;
 	size_t n = f->backend ? c->n_backends : c->n_frontends, begin = out->n;
-	size_t i = f->backend ? l4_config_backend_behind(c, s->last)
-			      : l4_config_frontend_behind(c, s->last);
+	size_t first = f->backend ? l4_config_backend_behind(c, s->last)
+				  : l4_config_frontend_behind(c, s->last);
 
-	for (; i < n; i++) {
+	for (size_t i = first; i < n; i++) {
 		(f->backend ? f->backend : f->frontend)(s->m, i, f->name, out);
-		if (out->n - begin < HTTP_SLICE && loop_monotonic() < until)
+		if (!is_full(out, begin, i + 1 - first))
 			continue;
 		free(s->last);
 		s->last = mem_strdup(f->backend ? c->backends[i].name : c->frontends[i].name);
@@ -498,22 +485,22 @@ static bool write_items(struct scrape *s, const struct family *f, int64_t until,
 	return true;
 }
 
-/* The same along the newest counters. They may be gone since the last slice. */
-static bool write_counted(struct scrape *s, const struct family *f, int64_t until, struct buf *out)
+/* The same along the newest counters. They may be gone since the last part. */
+static bool write_counted(struct scrape *s, const struct family *f, struct buf *out)
 {
 	const struct lb_counters *c = reconcile_counters(s->m->from.reconcile);
 	struct metrics_plane_item item;
-	size_t begin = out->n;
+	size_t begin = out->n, n = 0;
 
 	while (c && metrics_plane_next(c, f->walk, &s->place, &item)) {
 		f->counted(&item, model(s->m)->config, f->name, out);
-		if (out->n - begin >= HTTP_SLICE || loop_monotonic() >= until)
+		if (is_full(out, begin, ++n))
 			return false;
 	}
 	return true;
 }
 
-/* Families of what the data plane does not tell are not on the page at all. */
+/* Families that the data plane has no figures for are left out of the page. */
 static bool is_there(const struct maglevd_metrics *m, const struct family *f)
 {
 	const struct lb_counters *c = f->counted ? reconcile_counters(m->from.reconcile) : NULL;
@@ -524,12 +511,12 @@ static bool is_there(const struct maglevd_metrics *m, const struct family *f)
 }
 
 /* True when the family is at its end. */
-static bool write_samples(struct scrape *s, const struct family *f, int64_t until, struct buf *out)
+static bool write_samples(struct scrape *s, const struct family *f, struct buf *out)
 {
 	if (f->counted)
-		return write_counted(s, f, until, out);
+		return write_counted(s, f, out);
 	if (f->backend || f->frontend)
-		return write_items(s, f, until, out);
+		return write_items(s, f, out);
 	if (f->info)
 		f->info(reconcile_info(s->m->from.reconcile), f->name, out);
 	else
@@ -537,14 +524,15 @@ static bool write_samples(struct scrape *s, const struct family *f, int64_t unti
 	return true;
 }
 
-static bool write_family(struct scrape *s, const struct family *f, int64_t until, struct buf *out)
+/* The next part of a family, its header first. True when the family is at its end. */
+static bool write_family(struct scrape *s, const struct family *f, struct buf *out)
 {
 	if (!s->begun && !is_there(s->m, f))
 		return true;
 	if (!s->begun)
 		metrics_family(out, f->name, f->type, f->help);
 	s->begun = true;
-	if (!write_samples(s, f, until, out))
+	if (!write_samples(s, f, out))
 		return false;
 	s->begun = false;
 	s->place.begun = false;
@@ -552,20 +540,18 @@ static bool write_family(struct scrape *s, const struct family *f, int64_t until
 	return true;
 }
 
+/* One part at least, and more while the step that this is called from has time. */
 static enum http_stream_state on_produce(struct buf *out, void *user)
 {
 	struct scrape *s = user;
-	int64_t until = loop_monotonic() + SLICE;
 	size_t begin = out->n;
 
 	while (s->family < ARRAY_SIZE(families)) {
-		if (!write_family(s, &families[s->family], until, out))
-			return HTTP_STREAM_MORE;
-		s->family++;
-		if (out->n - begin >= HTTP_SLICE || loop_monotonic() >= until)
+		if (write_family(s, &families[s->family], out))
+			s->family++;
+		if (out->n - begin >= HTTP_SLICE || !task_has_time(s->m->from.loop))
 			return HTTP_STREAM_MORE;
 	}
-	metrics_process(out);
 	return HTTP_STREAM_END;
 }
 
@@ -577,22 +563,11 @@ static void on_closed(bool whole, void *user)
 	free(s);
 }
 
-static void on_turn(int64_t ns, void *user)
-{
-	struct maglevd_metrics *m = user;
-
-	metrics_observe(&m->lag_seconds, loop_seconds(ns));
-}
-
-struct maglevd_metrics *maglevd_metrics_new(struct ev_loop *loop,
-					    const struct maglevd_metrics_sources *sources)
+struct maglevd_metrics *maglevd_metrics_new(const struct maglevd_metrics_sources *sources)
 {
 	struct maglevd_metrics *m = mem_zalloc(sizeof(*m));
 
-	m->loop = loop;
 	m->from = *sources;
-	metrics_histogram_init(&m->lag_seconds, &lag_bounds);
-	loop_lag_start(&m->lag, loop, on_turn, m);
 	return m;
 }
 
@@ -603,16 +578,13 @@ void maglevd_metrics_set_api(struct maglevd_metrics *m, const struct api *api)
 
 void maglevd_metrics_free(struct maglevd_metrics *m)
 {
-	if (!m)
-		return;
-	loop_lag_stop(&m->lag, m->loop);
 	free(m);
 }
 
-struct http_stream maglevd_metrics_stream(struct maglevd_metrics *m)
+struct http_stream maglevd_metrics_stream(void *user)
 {
 	struct scrape *s = mem_zalloc(sizeof(*s));
 
-	s->m = m;
+	s->m = user;
 	return (struct http_stream){ .produce = on_produce, .closed = on_closed, .user = s };
 }

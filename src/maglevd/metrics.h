@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * metrics: what maglevd shows to Prometheus (FR-6.2). The one table of every family is in
- * metrics.c; docs/reference/metrics.md describes them.
+ * metrics: the metrics of maglevd for Prometheus (FR-6.2). The table of maglevd's own families is in
+ * metrics.c, those that every daemon has are in lib/admin; docs/reference/metrics.md describes all.
  */
 #pragma once
 
 #include "lib/http/server.h"
-#include "lib/loop/loop.h"
 
 struct api;
 struct engine;
@@ -16,18 +15,21 @@ struct reconcile;
 struct reload;
 
 struct maglevd_metrics_sources {
+	struct ev_loop *loop;
 	struct engine *engine;
 	const struct prober *prober;
 	const struct reconcile *reconcile;
 	const struct reload *reload;
 };
 
-/* Watches the loop's lag from now on. */
-struct maglevd_metrics *maglevd_metrics_new(struct ev_loop *loop,
-					    const struct maglevd_metrics_sources *sources);
-/* Shows the API's numbers too, from now on; NULL: there is none. */
+struct maglevd_metrics *maglevd_metrics_new(const struct maglevd_metrics_sources *sources);
+/* Shows the API's counters too from now on. NULL: there is no API. */
 void maglevd_metrics_set_api(struct maglevd_metrics *m, const struct api *api);
-/* No stream may be open any more. */
+/* All streams must have been closed. */
 void maglevd_metrics_free(struct maglevd_metrics *m);
-/* One page, computed from live state in slices as the client takes it. */
-struct http_stream maglevd_metrics_stream(struct maglevd_metrics *m);
+/*
+ * One page, written part by part from the live state as the client takes it. Each part is small
+ * unless the producer is called from a task's step that has time left. user is the struct
+ * maglevd_metrics, as admin_config.metrics has it.
+ */
+struct http_stream maglevd_metrics_stream(void *user);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A walk finds its next item by the key of the last one, in whatever counters are the newest: they
- * live for one turn of the loop only, and a page takes many. All lists are in the order of their
- * keys, so no sample is written twice. What a page says of two servers may be from two readings.
+ * A walk finds its next item by the key of the last one, in the newest counters: a page takes many
+ * steps, and counters may be replaced between two of them. All lists are sorted by key, so no
+ * sample is written twice. Samples of two servers may be from two readings.
  */
 #include "src/maglevd/metrics_plane.h"
 
@@ -37,7 +37,7 @@ static bool next_vip(const struct lb_counters *c, struct metrics_plane_place *pl
 	return true;
 }
 
-/* The rest of the VIP where the last one stood, then the VIPs behind that. */
+/* The rest of the VIP that the last item belonged to, then the VIPs after it. */
 static bool next_as(const struct lb_counters *c, struct metrics_plane_place *place,
 		    struct metrics_plane_item *ret)
 {
@@ -107,7 +107,7 @@ void metrics_plane_events(const struct metrics_plane_item *item, const struct l4
 	}
 }
 
-/* A VIP as labels, and the texts behind them. */
+/* The labels of a VIP, and the buffers that they point to. */
 #define VIP_LABELS 3
 
 struct vip_text {
@@ -158,7 +158,7 @@ void metrics_plane_vip_buckets(const struct metrics_plane_item *item, const stru
 	write_vip(item, name, item->vip->buckets, out);
 }
 
-/* "" for nobody's. */
+/* "" when the address belongs to no backend of the configuration. */
 static const char *backend_name(const struct l4_config *c, const struct metrics_plane_item *item)
 {
 	size_t frontend = l4_frontend_of(c, &item->vip->key), backend = SIZE_MAX;
@@ -244,7 +244,7 @@ void metrics_plane_vpp_problem(const struct dataplane_info *info, const char *na
 	metrics_u64(out, name, NULL, 0, info && *info->problem);
 }
 
-/* Clocks may be set: never below 0. */
+/* The clock may have been set back: never below 0. */
 static void write_age(int64_t since, const char *name, struct buf *out)
 {
 	int64_t age = loop_realtime() - since;

@@ -20,7 +20,7 @@ enum metrics_plane_walk {
 	METRICS_PLANE_SERVERS,
 };
 
-/* The last one written: by key, as the next slice may have newer counters. */
+/* The last item written, by key, because newer counters may come before the next part. */
 struct metrics_plane_place {
 	bool begun;
 	struct lb_vip_key vip;

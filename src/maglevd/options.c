@@ -68,7 +68,8 @@ static const struct cli_option table[] = {
 	  .env = "MAGLEV_METRICS_ADDR",
 	  .fallback = ":9091",
 	  .argument = "ADDR",
-	  .help = "where /metrics, /healthz and /readyz are served; empty: nowhere",
+	  .help = "where /metrics, /healthz, /readyz and /loglevel are served, for operators; "
+		  "empty: nowhere",
 	  .string = &values.metrics_addr },
 	{ .name = "vpp-api-addr",
 	  .kind = CLI_STRING,

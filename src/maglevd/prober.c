@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What exists: a worker per backend, hung on l4_backend_state.user for as long as the backend
- * lives; a probe in it while the backend is probed; and per distinct check one struct check, a deep
- * copy that all workers of that check share. The copy is why a reload leaves unchanged workers
- * alone: they do not point into the configuration that is going away.
+ * What exists: one worker per backend, stored in l4_backend_state.user for as long as the backend
+ * lives; a probe in the worker while the backend is probed; and one struct check per distinct
+ * check, a deep copy that all workers of that check share. Because of the copy a reload leaves
+ * unchanged workers alone: they do not point into the configuration that goes away.
  *
- * A worker is always in one of three conditions: resting (no probe: static, or the operator's
- * state), waiting (timer running), asking (probe in flight). Never two questions at once: the timer
- * is started again only when the answer is in.
+ * A worker is always in one of four conditions: resting (no probe: static, or the operator's
+ * state), waiting (timer running), due (in the line of those that start), asking (probe in flight).
+ * There are never two questions at once: the timer is started again only after the answer.
  *
- * A reload may bring, change and take away ten thousand backends. So that is seen to some in each
- * turn of the loop, in the order of the configuration: each worker is compared with what is wanted
- * of it now. One whose timer or answer comes before its turn is seen to then, so that nobody asks
- * or answers for a configuration that is gone. That of a backend that was removed goes when the
- * engine tells of it.
+ * A reload may add, change and remove ten thousand backends. So a task reviews the workers in the
+ * order of the configuration: each worker is compared with what the configuration wants of it now.
+ * A worker whose timer or answer comes before its review is reviewed then, so that no probe is sent
+ * or counted for a configuration that is gone. The worker of a removed backend is freed when the
+ * engine tells that the backend was removed.
  *
- * Where the process was not let on a processor for a while, all are due at once: they start some in
- * each turn, so that answers and everybody else come in between.
+ * A probe starts as soon as its timer fires. But when the process did not run for a while, all
+ * timers fire in the same turn of the loop. Only the first of a turn starts directly then; the
+ * others go into a line and are started by an urgent task, so that answers and everything else are
+ * handled in between.
  */
 #include "src/maglevd/prober.h"
 
 #include <assert.h>
+#include <sys/queue.h>
 #include <sys/random.h>
 
 #include "base/arena.h"
@@ -29,15 +32,16 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "core/health/schedule.h"
 #include "lib/log/log.h"
+#include "lib/loop/task.h"
 #include "lib/probe/probe.h"
 #include "lib/regex/regex.h"
 #include "src/maglevd/engine.h"
 #include "src/maglevd/outcome.h"
 
-#define WORKERS_PER_TURN 200
-#define STARTS_PER_TURN 32
+#define EXTENDED_LOG_GAP (60 * NSEC_PER_SEC) /* one line for many probes */
 
 struct check {
 	struct arena *arena;
@@ -56,25 +60,29 @@ struct prober {
 	const char *user_agent;
 	struct map checks; /* name -> struct check, the newest of that name */
 	struct worker *workers;
-	uint64_t round; /* of seeing to the workers: one more with each reload */
-	ev_timer hand;	/* active while the round is not at its end */
-	size_t next;	/* the backend where it goes on */
-	unsigned turn;	/* of the loop: the last in which a probe was due */
-	unsigned n_due; /* in it */
+	uint64_t round;	     /* number of the review; one more with each reload */
+	struct task reviews; /* goes through the workers, one round */
+	size_t next_backend; /* where it goes on */
+	struct task starts;  /* starts the workers of `due` */
+	TAILQ_HEAD(, worker) due;
 	struct prober_stats stats;
+	int64_t extended_logged; /* monotonic ns of the last line about it; 0: none */
 	uint64_t random;
 };
 
 struct worker {
 	struct worker *next, **link; /* in prober.workers */
 	struct prober *prober;
-	uint64_t round; /* in which it was seen to */
+	TAILQ_ENTRY(worker) in_due; /* in prober.due, if is_due */
+	bool is_due;
+	uint64_t round; /* of its last review */
 	struct l4_backend_state *backend;
 	struct check *check;
 	struct probe *probe; /* NULL while resting */
-	struct addr address; /* that is asked */
+	struct addr address; /* where the probe goes */
 	ev_timer timer;
-	int64_t planned, began, interval; /* monotonic ns of the next start, of the last; ns */
+	int64_t planned, began; /* monotonic ns: of the next start, of the last one */
+	int64_t interval;	/* ns */
 	struct prober_counts counts;
 };
 
@@ -84,6 +92,7 @@ static const struct prober_counts no_counts = { .duration.bounds = &duration_bou
 
 /* ---- checks, shared by their workers ---- */
 
+/* A copy of everything that a worker needs, in one arena; no reference yet. */
 static struct check *check_new(const struct l4_check *config, const char *netns)
 {
 	struct arena *a = arena_new();
@@ -107,11 +116,13 @@ static struct check *check_new(const struct l4_check *config, const char *netns)
 	return c;
 }
 
+/* Whether a worker with this check may go on as it is. */
 static bool is_check(const struct check *c, const struct l4_check *config, const char *netns)
 {
 	return l4_check_equal(c->config, config) && cstr_eq(c->netns, netns);
 }
 
+/* The check as it is in the configuration now, with a reference for one worker. */
 static struct check *check_ref(struct prober *p, const struct l4_check *config)
 {
 	const char *netns = engine_model(p->engine)->config->netns;
@@ -125,6 +136,7 @@ static struct check *check_ref(struct prober *p, const struct l4_check *config)
 	return c;
 }
 
+/* The last worker frees it. A check of the same name may have replaced it in the map. */
 static void check_unref(struct prober *p, struct check *c)
 {
 	if (!c || --c->refs)
@@ -144,6 +156,7 @@ static const enum probe_kind probe_kinds[] = {
 	[L4_CHECK_HTTPS] = PROBE_HTTPS,
 };
 
+/* Everything is borrowed from the worker and its check, which outlive the probe. */
 static struct probe_spec spec_of(const struct worker *w)
 {
 	const struct l4_check *c = w->check->config;
@@ -165,6 +178,7 @@ static struct probe_spec spec_of(const struct worker *w)
 	};
 }
 
+/* Sets the timer; a planned time that has passed means now. */
 static void arm(struct worker *w, int64_t planned, int64_t now)
 {
 	w->planned = planned;
@@ -172,12 +186,14 @@ static void arm(struct worker *w, int64_t planned, int64_t now)
 	ev_timer_start(w->prober->loop, &w->timer);
 }
 
+/* Depends on the state: failing backends may be probed faster or slower. */
 static int64_t interval_of(const struct worker *w)
 {
 	return schedule_interval(&w->check->config->schedule, &w->backend->health,
 				 &w->check->config->rule);
 }
 
+/* After a result: one interval from the last start, not from the result. */
 static void arm_next(struct worker *w)
 {
 	int64_t now = loop_monotonic();
@@ -186,6 +202,21 @@ static void arm_next(struct worker *w)
 	arm(w, schedule_next(w->interval, w->began, now, random_next(&w->prober->random)), now);
 }
 
+/* One line for a stall, however many probes were under way in it. */
+static void note_extended(struct prober *p, int64_t granted)
+{
+	int64_t now = loop_monotonic();
+
+	p->stats.extended++;
+	if (p->extended_logged && now - p->extended_logged < EXTENDED_LOG_GAP)
+		return;
+	p->extended_logged = now;
+	log_warn("probes-extended", LOG_T("granted", granted),
+		 LOG_S("reason", "this program was late, so probes got more time than their "
+				 "timeout"));
+}
+
+/* Counts and logs a result, and gives it to the engine. */
 static void note(struct worker *w, const struct probe_outcome *outcome)
 {
 	enum health_code code = outcome_code(probe_kinds[w->check->config->type], outcome);
@@ -194,6 +225,8 @@ static void note(struct worker *w, const struct probe_outcome *outcome)
 					      .reason = outcome->reason,
 					      .duration = outcome->rtt };
 
+	if (outcome->granted)
+		note_extended(w->prober, outcome->granted);
 	w->counts.by_code[code]++;
 	metrics_observe(&w->counts.duration, loop_seconds(outcome->rtt));
 	log_debug("probe-done", LOG_S("backend", w->backend->name),
@@ -206,11 +239,13 @@ static void note(struct worker *w, const struct probe_outcome *outcome)
 
 static bool review(struct worker *w);
 
+/* The backend was removed and the engine has not told it yet. */
 static bool is_gone(const struct worker *w)
 {
 	return w->backend->index == SIZE_MAX;
 }
 
+/* A probe has ended. It is counted only if it asked for what the configuration still wants. */
 static void on_done(struct probe *probe, const struct probe_outcome *outcome, void *user)
 {
 	struct worker *w = user;
@@ -223,31 +258,14 @@ static void on_done(struct probe *probe, const struct probe_outcome *outcome, vo
 		arm_next(w);
 }
 
-/* True once enough have started in this turn of the loop. */
-static bool is_crowded(struct prober *p)
+/* Starts a probe that is due, after the review that a reload may have made necessary. */
+static void start(struct worker *w)
 {
-	unsigned turn = ev_iteration(p->loop);
-
-	if (turn != p->turn) {
-		p->turn = turn;
-		p->n_due = 0;
-	}
-	return p->n_due++ >= STARTS_PER_TURN;
-}
-
-static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
-{
-	struct worker *w = timer->data;
-
 	if (is_gone(w))
 		return;
-	if (is_crowded(w->prober)) {
-		ev_timer_set(timer, 0., 0.);
-		ev_timer_start(loop, timer);
-		return;
-	}
 	review(w);
-	if (!w->probe || ev_is_active(timer))
+	/* the review may have stopped it, or set its timer because it has another check */
+	if (!w->probe || ev_is_active(&w->timer))
 		return;
 	w->began = loop_monotonic();
 	w->prober->stats.started++;
@@ -257,14 +275,59 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	probe_start(w->probe);
 }
 
+static void leave_line(struct worker *w)
+{
+	if (w->is_due)
+		TAILQ_REMOVE(&w->prober->due, w, in_due);
+	w->is_due = false;
+}
+
+/* Starts those that wait in line while there is time: one at least. */
+static bool starts_step(struct task *t)
+{
+	struct prober *p = container_of(t, struct prober, starts);
+	struct worker *w;
+
+	while ((w = TAILQ_FIRST(&p->due))) {
+		leave_line(w);
+		start(w);
+		if (!task_has_time(p->loop))
+			break;
+	}
+	return !TAILQ_EMPTY(&p->due);
+}
+
+/*
+ * The task is woken with every start, so that it is in its queue until the end of the turn: timers
+ * that fire meanwhile see that they are not the first.
+ */
+static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct worker *w = timer->data;
+	struct prober *p = w->prober;
+
+	if (task_is_woken(&p->starts)) {
+		w->is_due = true;
+		TAILQ_INSERT_TAIL(&p->due, w, in_due);
+		return;
+	}
+	task_wake(&p->starts);
+	start(w);
+}
+
+/* No probe any more: static, operator's state, another check, or the end of the worker. */
 static void rest(struct worker *w)
 {
 	ev_timer_stop(w->prober->loop, &w->timer);
+	leave_line(w);
 	probe_free(TAKE_PTR(w->probe));
 	check_unref(w->prober, TAKE_PTR(w->check));
 }
 
-/* Begins to probe as the configuration now says, if it says so; spread over the interval or now. */
+/*
+ * Begins to probe, if the configuration and the operator want that. The first probe is sent at a
+ * random time within the interval (spread), or now.
+ */
 static void begin(struct worker *w, bool spread)
 {
 	struct prober *p = w->prober;
@@ -284,7 +347,7 @@ static void begin(struct worker *w, bool spread)
 	arm(w, spread ? schedule_first(w->interval, now, random_next(&p->random)) : now, now);
 }
 
-/* Another address: the answer on its way is of no use, the schedule goes on. */
+/* The backend has another address: a probe in flight is cancelled, the schedule stays. */
 static void move(struct worker *w, const struct addr *to)
 {
 	bool asking = probe_in_flight(w->probe);
@@ -300,8 +363,8 @@ static void move(struct worker *w, const struct addr *to)
 }
 
 /*
- * Brings it in line with the configuration, once after each reload. False when it was not: an
- * answer to what it asked before is of no use.
+ * Brings a worker in line with the configuration, once after each reload. False when it probed
+ * something else until now: the answer to that must not be used.
  */
 static bool review(struct worker *w)
 {
@@ -351,33 +414,38 @@ static void worker_free(struct worker *w)
 	free(w);
 }
 
-/* ---- rounds ---- */
+/* ---- reviews ---- */
 
 static struct worker *worker_of(struct prober *p, struct l4_backend_state *b)
 {
 	return b->user ? b->user : worker_new(p, b);
 }
 
-static void on_hand(struct ev_loop *loop, ev_timer *timer, int events)
+/* Reviews workers while there is time, and makes those that are missing. */
+static bool reviews_step(struct task *t)
 {
-	struct prober *p = timer->data;
+	struct prober *p = container_of(t, struct prober, reviews);
 	const struct l4_model *m = engine_model(p->engine);
 
-	for (int n = 0; n < WORKERS_PER_TURN && p->next < m->config->n_backends; n++)
-		review(worker_of(p, m->backends[p->next++]));
-	if (p->next < m->config->n_backends)
-		ev_timer_start(loop, timer);
+	while (p->next_backend < m->config->n_backends) {
+		review(worker_of(p, m->backends[p->next_backend++]));
+		if (!task_has_time(p->loop))
+			break;
+	}
+	return p->next_backend < m->config->n_backends;
 }
 
+/* Begins at the first backend, also when the last round is not at its end. */
 static void start_round(struct prober *p)
 {
 	p->round++;
-	p->next = 0;
-	ev_timer_start(p->loop, &p->hand);
+	p->next_backend = 0;
+	task_wake(&p->reviews);
 }
 
 /* ---- what the engine tells ---- */
 
+/* Also counts transitions, because workers live as long as their backends. */
 static void on_backend(void *user, struct l4_backend_state *b, const struct health_change *change)
 {
 	struct prober *p = user;
@@ -393,7 +461,8 @@ static void on_backend(void *user, struct l4_backend_state *b, const struct heal
 	if (health_is_operator(change->to))
 		rest(w);
 	else if (change->to == HEALTH_UNKNOWN && !w->probe)
-		begin(w, change->why == CODE_RELOADED); /* the operator waits; a file has many */
+		/* an operator waits for the result; a reload may enable thousands */
+		begin(w, change->why == CODE_RELOADED);
 }
 
 static void on_reloaded(void *user, const struct l4_reload *reload)
@@ -416,8 +485,9 @@ struct prober *prober_new(struct ev_loop *loop, struct engine *engine, const cha
 	if (getrandom(&p->random, sizeof(p->random), GRND_NONBLOCK) < 0)
 		p->random = (uint64_t)loop_realtime();
 	p->env = probe_env_new(loop, engine_model(engine)->config->netns);
-	ev_timer_init(&p->hand, on_hand, 0., 0.);
-	p->hand.data = p;
+	task_init(&p->reviews, loop, TASK_ORDINARY, reviews_step);
+	task_init(&p->starts, loop, TASK_URGENT, starts_step);
+	TAILQ_INIT(&p->due);
 	p->observer = (struct engine_observer){ .backend = on_backend,
 						.reloaded = on_reloaded,
 						.user = p };
@@ -429,7 +499,8 @@ void prober_free(struct prober *p)
 {
 	if (!p)
 		return;
-	ev_timer_stop(p->loop, &p->hand);
+	task_cancel(&p->reviews);
+	task_cancel(&p->starts);
 	while (p->workers)
 		worker_free(p->workers);
 	probe_env_free(p->env);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * prober: one worker per backend (FR-1), whatever number of frontends use it.
+ * prober: one worker per backend (FR-1), however many frontends use the backend.
  *
- * Observes the engine: starts, stops and restarts workers as states and configuration say, and
- * gives every result to engine_record(). A backend that a reload did not change is not disturbed,
- * not even its timer.
+ * Observes the engine: starts, stops and restarts workers as states and configuration require, and
+ * gives every result to engine_record(). A reload does not disturb a backend that it did not
+ * change, not even its timer. Never blocks; long work is done by tasks.
  */
 #pragma once
 
@@ -18,7 +18,7 @@
 struct engine;
 struct prober;
 
-/* What is counted per backend. It outlives pauses and dies with the backend. */
+/* Counters of one backend. They survive pauses and are freed with the backend. */
 struct prober_counts {
 	uint64_t by_code[HEALTH_CODES];
 	struct metrics_histogram duration;
@@ -27,14 +27,15 @@ struct prober_counts {
 
 struct prober_stats {
 	uint64_t started;
-	uint64_t late; /* started more than 5 % of their interval after their planned time */
+	uint64_t late;	   /* started more than 5 % of their interval after their planned time */
+	uint64_t extended; /* given more time than their timeout, since this program was late */
 };
 
 /* user_agent is borrowed. */
 struct prober *prober_new(struct ev_loop *loop, struct engine *engine, const char *user_agent);
-/* Cancels every probe in flight. To be freed before the engine. */
+/* Cancels every probe in flight. The engine must still exist. */
 void prober_free(struct prober *p);
-/* First probes, spread over their intervals. */
+/* Begins to probe. The first probes are spread over their intervals. */
 void prober_start(struct prober *p);
 
 const struct prober_stats *prober_stats(const struct prober *p);

@@ -194,6 +194,7 @@ struct reconcile *reconcile_new(const struct reconcile_setup *setup)
 	struct reconcile *r = mem_zalloc(sizeof(*r));
 	const struct dataplane_events events = { .up = reconcile__up,
 						 .down = reconcile__down,
+						 .problem = reconcile__problem,
 						 .user = r };
 
 	r->loop = setup->loop;
@@ -234,6 +235,12 @@ void reconcile_free(struct reconcile *r)
 	waiters_free(&r->waiters);
 	waiters_free(&r->lookers);
 	free(r);
+}
+
+void reconcile_observe(struct reconcile *r, reconcile_observer_fn observer, void *user)
+{
+	r->told = observer;
+	r->told_user = user;
 }
 
 void reconcile_sync_all(struct reconcile *r)

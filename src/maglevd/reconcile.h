@@ -27,6 +27,28 @@ struct reconcile_stats {
 	int64_t last_full_sync; /* unix ns; 0 before the first */
 };
 
+/* What became known of the data plane. */
+enum reconcile_change {
+	RECONCILE_CONNECTED,
+	RECONCILE_DISCONNECTED,
+	RECONCILE_PROBLEM, /* what reconcile_info() says of it may be another one */
+	RECONCILE_SYNCED,  /* something was written, or a full sync ended */
+	RECONCILE_FAILED,
+	RECONCILE_WARMUP, /* another phase */
+};
+
+struct reconcile_event {
+	enum reconcile_change change;
+	const char *reason; /* of DISCONNECTED and FAILED; "" otherwise */
+	/* of SYNCED */
+	enum reconcile_scope scope;
+	uint64_t vips;
+	const uint64_t *ops; /* LB_OP_KINDS of them; NULL in all other events */
+};
+
+/* Called from the loop; the event lives during the call. Nothing of reconcile may be called back. */
+typedef void (*reconcile_observer_fn)(const struct reconcile_event *event, void *user);
+
 struct reconcile_setup {
 	struct ev_loop *loop;
 	struct engine *engine;
@@ -38,6 +60,9 @@ struct reconcile_setup {
 struct reconcile *reconcile_new(const struct reconcile_setup *setup);
 /* Stops the driver; what is programmed stays (NFR-1.1). To be freed before the engine. */
 void reconcile_free(struct reconcile *r);
+
+/* At most one observer, until reconcile_free(); NULL: none any more. */
+void reconcile_observe(struct reconcile *r, reconcile_observer_fn observer, void *user);
 
 /* A full sync as soon as the warm-up and the work under way allow. */
 void reconcile_sync_all(struct reconcile *r);

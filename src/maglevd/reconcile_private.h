@@ -40,6 +40,8 @@ struct reconcile {
 	const struct dataplane_driver *driver;
 	struct dataplane *dp;
 	struct engine_observer observer;
+	reconcile_observer_fn told; /* of what becomes known; NULL: nobody */
+	void *told_user;
 	int64_t started;
 	struct reconcile_stats stats;
 
@@ -101,6 +103,9 @@ enum queue_result reconcile__turn(struct queue_item *item, void *user);
 
 void reconcile__up(void *user);
 void reconcile__down(void *user, const char *why);
+void reconcile__problem(void *user);
+/* Tells the observer. */
+void reconcile__notify(const struct reconcile *r, enum reconcile_change change, const char *reason);
 
 /* ---- reconcile_warmup.c ---- */
 

@@ -461,10 +461,61 @@ static void a_driver_without_the_verbs_tells_nothing(void **state)
 	engine_free(engine);
 }
 
+/* "connected synced:all:vip-add=2,..." */
+static void on_told(const struct reconcile_event *event, void *user)
+{
+	static const char *const words[] = { "connected", "disconnected", "problem",
+					     "synced",	  "failed",	  "warmup" };
+	struct buf *out = user;
+
+	buf_printf(out, "%s", words[event->change]);
+	if (*event->reason)
+		buf_printf(out, "(%s)", event->reason);
+	if (event->ops) {
+		buf_printf(out, ":%s:%d", event->scope == RECONCILE_ALL ? "all" : "vip",
+			   (int)event->vips);
+		for (size_t i = 0; i < LB_OP_KINDS; i++)
+			if (event->ops[i])
+				buf_printf(out, ":%s=%d", lb_op_kind_name((enum lb_op_kind)i),
+					   (int)event->ops[i]);
+	}
+	buf_addc(out, ' ');
+}
+
+static void what_becomes_known_is_told(void **state)
+{
+	_cleanup_(buf_free) struct buf told = { 0 };
+	struct world *w = *state;
+
+	world_start(w, CONFIG(WARM), 0);
+	reconcile_observe(w->reconcile, on_told, &told);
+	world_settle(w);
+	assert_true(str_starts(str_of(buf_cstr(&told)), STR("connected ")));
+	world_all_up(w);
+	world_settle(w);
+	told.n = 0;
+	world_feed(w, "b2", CODE_L4CON, 3);
+	world_settle(w);
+	assert_string_equal(buf_cstr(&told), "synced:vip:1:as-weight=1 ");
+	told.n = 0;
+	reconcile_sync_all(w->reconcile);
+	world_settle(w);
+	assert_string_equal(buf_cstr(&told), "synced:all:2 "); /* with nothing to do */
+	told.n = 0;
+	fake_plane_set_up(&w->plane, false);
+	assert_string_equal(buf_cstr(&told), "disconnected(the fake was told to go) ");
+	reconcile_observe(w->reconcile, NULL, NULL);
+	fake_plane_set_up(&w->plane, true);
+	world_settle(w);
+	assert_string_equal(buf_cstr(&told), "disconnected(the fake was told to go) ");
+	world_stop(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(health_becomes_weights),
+		T(what_becomes_known_is_told),
 		T(failover_raises_the_standby_first),
 		T(flush_follows_the_cause),
 		T(a_weight_is_set_with_and_without_flush),

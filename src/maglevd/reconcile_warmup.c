@@ -66,6 +66,7 @@ void reconcile__advance_phase(struct reconcile *r)
 	if (r->phase == WARMUP_HANDS_OFF)
 		reconcile__distrust(r); /* what was read until now was not for writing */
 	r->phase = phase;
+	reconcile__notify(r, RECONCILE_WARMUP, "");
 	reconcile__release_all_ready(r);
 	if (phase != WARMUP_DONE)
 		return;

@@ -159,11 +159,26 @@ bool reconcile__is_gated(struct reconcile *r)
 	return backoff_waits(&r->gate);
 }
 
+static void notify(const struct reconcile *r, const struct reconcile_event *event)
+{
+	if (r->told)
+		r->told(event, r->told_user);
+}
+
+void reconcile__notify(const struct reconcile *r, enum reconcile_change change, const char *reason)
+{
+	notify(r, &(struct reconcile_event){ .change = change, .reason = reason });
+}
+
 static void log_failure(struct reconcile *r, int err, const char *op, int64_t retry)
 {
+	_cleanup_(buf_free) struct buf reason = { 0 };
+
 	r->stats.failures++;
 	log_warn("lb-sync-failed", LOG_S("dataplane", r->driver->name), LOG_S("op", op),
 		 LOG_S("error", strerror(-err)), LOG_D("retry_seconds", loop_seconds(retry)));
+	buf_printf(&reason, "%s: %s", op, strerror(-err));
+	reconcile__notify(r, RECONCILE_FAILED, buf_cstr(&reason));
 }
 
 /* Callers do not wait for what may take long. */
@@ -265,6 +280,12 @@ static void log_batch(struct reconcile *r, enum reconcile_scope scope)
 		       LOG_U("as_removed", b->ops[LB_OP_AS_DEL]),
 		       LOG_U("as_weight_updated", b->ops[LB_OP_AS_WEIGHT]),
 		       LOG_B("held", engine_guard(r->engine)));
+	if (b->any || (scope == RECONCILE_ALL && b->vips))
+		notify(r, &(struct reconcile_event){ .change = RECONCILE_SYNCED,
+						     .reason = "",
+						     .scope = scope,
+						     .vips = b->vips,
+						     .ops = b->ops });
 	*b = (struct reconcile__batch){ 0 };
 }
 
@@ -287,6 +308,7 @@ void reconcile__up(void *user)
 	backoff_reset(&r->removal);
 	queue_forget_delayed(&r->queue);
 	log_info("dataplane-connect", LOG_S("dataplane", r->driver->name));
+	reconcile__notify(r, RECONCILE_CONNECTED, "");
 	reconcile__step(r);
 }
 
@@ -309,6 +331,12 @@ void reconcile__down(void *user, const char *why)
 	waiters_fail_all(&r->waiters, -ENOTCONN);
 	waiters_fail_all(&r->lookers, -ENOTCONN);
 	log_warn("dataplane-disconnect", LOG_S("dataplane", r->driver->name), LOG_S("reason", why));
+	reconcile__notify(r, RECONCILE_DISCONNECTED, why);
+}
+
+void reconcile__problem(void *user)
+{
+	reconcile__notify(user, RECONCILE_PROBLEM, "");
 }
 
 /* ---- the work ---- */

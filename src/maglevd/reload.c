@@ -84,6 +84,25 @@ static void note_refusal(struct reload *r, const char *refusal)
 {
 	r->stats.failed++;
 	log_error("config-reload-failed", LOG_S("file", r->source->path), LOG_S("error", refusal));
+	engine_refuse(r->engine, &(struct engine_refusal){ refusal, 1, loop_realtime() });
+}
+
+/* Observers get the first mistake alone; whoever asked for the reload gets all of them. */
+static void note_errors(struct reload *r, const struct config_load *load)
+{
+	struct errs first = load->errors;
+	_cleanup_(buf_free) struct buf text = { 0 };
+
+	r->stats.failed++;
+	reload_log_load(load, r->source->path, "config-reload-failed");
+	first.n = first.n ? 1 : 0;
+	first.dropped = 0;
+	errs_print(&first, r->source->path, &text);
+	if (text.n && text.p[text.n - 1] == '\n')
+		text.n--;
+	engine_refuse(r->engine, &(struct engine_refusal){ buf_cstr(&text),
+							   load->errors.n + load->errors.dropped,
+							   loop_realtime() });
 }
 
 /* There is nothing to show: the file was not read to its end. */
@@ -107,10 +126,8 @@ static void report_errors(struct reload *r, const struct config_reading *reading
 		.warnings = &load->warnings,
 	};
 
-	if (reading->take) {
-		r->stats.failed++;
-		reload_log_load(load, r->source->path, "config-reload-failed");
-	}
+	if (reading->take)
+		note_errors(r, load);
 	config_loader_answer(r->loader, &report);
 	config_load_free(load);
 }

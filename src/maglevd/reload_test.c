@@ -30,7 +30,18 @@ struct fixture {
 	enum reload_result result;
 	size_t changes[8]; /* that the first were told of, from 1; SIZE_MAX: not of any */
 	unsigned again;	   /* who asks once more when told, from 1 */
+	struct engine_observer observer;
+	char refusal[256];
+	size_t n_errors;
 };
+
+static void on_refused(void *user, const struct engine_refusal *why)
+{
+	struct fixture *f = user;
+
+	snprintf(f->refusal, sizeof(f->refusal), "%s", why->error);
+	f->n_errors = why->n_errors;
+}
 
 static void put(const struct fixture *f, const char *text)
 {
@@ -53,6 +64,8 @@ static int setup(void **state)
 	put(f, CONFIG("10.0.0.1"));
 	f->source = snapshot_source(f->path, false);
 	f->engine = engine_new(EV_DEFAULT, testing_snapshot(CONFIG("10.0.0.1")));
+	f->observer = (struct engine_observer){ .refused = on_refused, .user = f };
+	engine_observe(f->engine, &f->observer);
 	f->reload = reload_new(EV_DEFAULT, f->engine, &f->source);
 	*state = f;
 	return 0;
@@ -170,6 +183,27 @@ static void what_this_process_cannot_take_is_told_with_its_changes(void **state)
 	assert_int_equal(engine_model(f->engine)->config->dataplane, L4_DATAPLANE_NONE);
 }
 
+/* A check is no attempt; the place of the first mistake is told, and how many there are. */
+static void observers_are_told_of_a_file_that_is_refused(void **state)
+{
+	struct fixture *f = *state;
+
+	put(f, "maglev:\n  nothing: 1\n  dataplane: 7\n");
+	assert_int_equal(reload_check(f->reload, on_done, f), 0);
+	wait_told(f, 1);
+	assert_string_equal(f->refusal, "");
+	assert_int_equal(reload_request(f->reload, on_done, f), 0);
+	wait_told(f, 2);
+	assert_non_null(strstr(f->refusal, ":2:3: "));
+	assert_null(strchr(f->refusal, '\n'));
+	assert_true(f->n_errors >= 2);
+	put(f, OTHER_PLANE);
+	assert_int_equal(reload_request(f->reload, on_done, f), 0);
+	wait_told(f, 3);
+	assert_non_null(strstr(f->refusal, "restart maglevd"));
+	assert_int_equal(f->n_errors, 1);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -179,6 +213,7 @@ int main(void)
 		T(a_hundred_hangups_are_two_readings),
 		T(who_asks_while_others_are_told_is_answered_by_the_next_reading),
 		T(what_this_process_cannot_take_is_told_with_its_changes),
+		T(observers_are_told_of_a_file_that_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("reload", tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/units.h"
 #include "core/l4/validate.h"
@@ -63,4 +64,47 @@ void testing_pass(struct ev_loop *loop, double seconds)
 	ev_timer_start(loop, &deadline);
 	while (!over)
 		ev_run(loop, EVRUN_ONCE);
+}
+
+static int64_t cpu_time(void)
+{
+	struct timespec t;
+
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) < 0)
+		abort();
+	return (int64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+}
+
+static void on_woken(struct ev_loop *loop, ev_check *w, int events)
+{
+	((struct testing_turns *)w->data)->began = cpu_time();
+}
+
+static void on_about_to_poll(struct ev_loop *loop, ev_prepare *w, int events)
+{
+	struct testing_turns *t = w->data;
+	int64_t took = t->began ? cpu_time() - t->began : 0;
+
+	t->longest = took > t->longest ? took : t->longest;
+	t->began = 0;
+}
+
+void testing_turns_begin(struct testing_turns *t, struct ev_loop *loop)
+{
+	*t = (struct testing_turns){ 0 };
+	ev_prepare_init(&t->before, on_about_to_poll);
+	ev_check_init(&t->after, on_woken);
+	ev_set_priority(&t->before, EV_MINPRI);
+	ev_set_priority(&t->after, EV_MAXPRI);
+	t->before.data = t->after.data = t;
+	ev_prepare_start(loop, &t->before);
+	ev_check_start(loop, &t->after);
+}
+
+int64_t testing_turns_end(struct testing_turns *t, struct ev_loop *loop)
+{
+	on_about_to_poll(loop, &t->before, 0); /* the last turn, if no poll followed it */
+	ev_prepare_stop(loop, &t->before);
+	ev_check_stop(loop, &t->after);
+	return t->longest;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* testing: a configuration from a string, and waiting on a loop, for the tests of this room. */
+/* testing: a configuration from a string, and helpers around a loop, for tests of this room. */
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "lib/loop/loop.h"
 #include "src/maglevd/snapshot.h"
@@ -14,3 +15,13 @@ struct snapshot *testing_snapshot(const char *yaml);
 bool testing_wait(struct ev_loop *loop, bool (*cond)(void *user), void *user);
 /* Turns the loop for that long: for showing that something does not happen. */
 void testing_pass(struct ev_loop *loop, double seconds);
+
+/* The longest turn of a loop, in CPU time: what other processes do in between does not count. */
+struct testing_turns {
+	ev_prepare before;
+	ev_check after;
+	int64_t began, longest; /* ns */
+};
+void testing_turns_begin(struct testing_turns *t, struct ev_loop *loop);
+/* Returns the longest turn since testing_turns_begin(), ns. */
+int64_t testing_turns_end(struct testing_turns *t, struct ev_loop *loop);

@@ -68,18 +68,24 @@ def folders():
 
 
 @pytest.fixture
-def start(folders):
-    """Starts a maglevd on a configuration; in the end each is stopped and looked at."""
-    running = []
+def running(folders):
+    """Takes processes that are about to be started; in the end each is stopped and looked at."""
+    it = lab.Running()
+    yield it.add
+    it.stop()
 
-    def start(config, ready=True, **options):
-        daemon = lab.Maglevd(folders(), config, **options)
-        running.append(daemon)
-        return daemon.start(ready)
 
-    yield start
-    for daemon in running:
-        daemon.stop()
+@pytest.fixture
+def start_daemon(running, folders):
+    """Starts any program by its name, with arguments; ready=False: does not wait until it listens."""
+    return lambda name, *args, ready=True, **options: \
+        running(lab.Daemon(folders(), name, *args, **options)).start(ready)
+
+
+@pytest.fixture
+def start(running, folders):
+    """Starts a maglevd on a configuration."""
+    return lambda config, ready=True, **options: running(lab.Maglevd(folders(), config, **options)).start(ready)
 
 
 @pytest.fixture(scope='session')
@@ -156,17 +162,9 @@ def start_api(start_fake, with_api):
 
 
 @pytest.fixture
-def vpps(folders):
-    """Makes stand-ins of VPP; in the end each is stopped and asked whether it was treated well."""
-    made = []
-
-    def vpps(personality='new'):
-        made.append(lab.Standin(folders(), personality))
-        return made[-1]
-
-    yield vpps
-    for one in made:
-        one.stop()
+def vpps(running, folders):
+    """Starts stand-ins of VPP; in the end each is asked whether it was treated well."""
+    return lambda personality='new': running(lab.Standin(folders(), personality)).start()
 
 
 @pytest.fixture
@@ -175,20 +173,16 @@ def standin(vpps):
 
 
 @pytest.fixture(params=['standin', 'real'])
-def vpp(request, vpps, folders):
+def vpp(request, vpps, running, folders):
     """The stand-in; and where it is installed, with the lb plugin and its weights, VPP itself."""
     if request.param == 'standin':
-        yield vpps()
-        return
+        return vpps()
     if not lab.find_vpp():
         pytest.skip('no vpp on PATH, and MAGLEV_TEST_VPP is not set')
-    it = lab.RealVpp(folders())
-    try:
-        if not it.has_weights():
-            pytest.skip(f'{lab.find_vpp()} has no lb plugin with weights (26.10 or newer)')
-        yield it
-    finally:
-        it.stop()
+    it = running(lab.RealVpp(folders())).start()
+    if not it.has_weights():
+        pytest.skip(f'{lab.find_vpp()} has no lb plugin with weights (26.10 or newer)')
+    return it
 
 
 @pytest.fixture
@@ -222,19 +216,15 @@ def on_vpp(standin, start_on, net, servers):
 
 
 @pytest.fixture
-def start_dashboard(folders):
-    """Starts a maglevd-frontend over servers (maglevds, or what --server takes); looked at in the end."""
+def start_dashboard(running, folders):
+    """Starts a maglevd-frontend over servers (maglevds, or what --server takes)."""
     from lab.dashboard import Dashboard
-    running = []
 
     def start_dashboard(*servers, ready=True, **options):
         names = [one if isinstance(one, str) else f'127.0.0.1:{one.grpc_port()}' for one in servers]
-        running.append(Dashboard(folders(), names, **options))
-        return running[-1].start(ready)
+        return running(Dashboard(folders(), names, **options)).start(ready)
 
-    yield start_dashboard
-    for dashboard in running:
-        dashboard.stop()
+    return start_dashboard
 
 
 @pytest.fixture

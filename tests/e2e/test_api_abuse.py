@@ -24,11 +24,6 @@ NAME_A = b'\x0a\x01a'  # field 1, "a"
 PER_CONNECTION = 64 << 10  # bytes; about 25 KiB are taken, more under the sanitizers
 
 
-def memory(daemon):
-    with open(f'/proc/{daemon.process.pid}/smaps_rollup', encoding='ascii') as file:
-        return next(int(line.split()[1]) for line in file if line.startswith('Rss:')) << 10
-
-
 @pytest.fixture
 def daemon(start_api):
     daemon = start_api(FILE)
@@ -55,7 +50,7 @@ def others_are_unharmed(daemon):
     watch = daemon.api.watch(backend=True)
     watch.wait('backend', backend='a', replay=True)
     yield
-    if daemon.process.poll() is None:
+    if daemon.is_running():
         daemon.api.call('PauseBackend', name='a')
         watch.wait('backend', to='paused', replay=False)
         assert daemon.connect().backend('a').state == 'paused'
@@ -183,7 +178,7 @@ def test_crowds_that_vanish_in_the_middle(daemon, folders):
 
 def test_slow_ones_and_1000_idle_connections_hold_nobody_up(daemon):
     """Slow-loris: half a preface, half a header block; and many who only connect. 4096 are let in"""
-    before = memory(daemon)
+    before = daemon.rss()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
     crowd = []
@@ -198,7 +193,7 @@ def test_slow_ones_and_1000_idle_connections_hold_nobody_up(daemon):
         until(lambda: daemon.metrics().one('maglev_grpc_connections') >= 1000, what='1000 connections')
         calls = [daemon.api.start('GetBackend', 1, name='a') for _ in range(100)]
         assert all(call.result().name == 'a' for call in calls)
-        assert memory(daemon) - before < 1000 * PER_CONNECTION
+        assert daemon.rss() - before < 1000 * PER_CONNECTION
     finally:
         for one in crowd:
             one.close()
@@ -234,7 +229,7 @@ def test_a_second_signal_does_not_wait_for_calls_under_way(daemon):
     daemon.api.backend('a')  # behind it on the same connection
     daemon.signal(signal.SIGTERM)
     daemon.wait('stopping')
-    assert daemon.process.poll() is None and not sync.done()
+    assert daemon.is_running() and not sync.done()
     daemon.signal(signal.SIGTERM)
     assert daemon.end() == 1
     assert daemon.wait('stopped-at-once')['reason'] == 'second signal while stopping'

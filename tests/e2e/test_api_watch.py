@@ -209,11 +209,6 @@ class Crowd:
             member.close()
 
 
-def rss(daemon):
-    with open(f'/proc/{daemon.process.pid}/statm', encoding='ascii') as file:
-        return int(file.read().split()[1]) * 4096
-
-
 def rest(call):
     """What a subscriber that wakes up still gets, and the status in the end."""
     with contextlib.suppress(RpcError):
@@ -232,7 +227,7 @@ def test_one_that_never_reads_is_dropped_and_500_others_are_in_time(start_api):
     most = Crowd(daemon.api_port, 480, states, frontend=True)
     keen = Crowd(daemon.api_port, 20, both, frontend=True, backend=True)
     changes = {'Pause': alone, 'Resume': 2 * alone}  # of frontends: down; unknown, up
-    before, worst, acts = rss(daemon), 0, 0
+    before, worst, acts = daemon.rss(), 0, 0
     while daemon.metrics().one('maglev_watch_dropped_total') == 0:
         for act, states in (('Pause', 1), ('Resume', 2)):  # unknown, and up at once
             daemon.api.call(f'{act}Backend', name=name, reason='x' * LONG)
@@ -243,7 +238,7 @@ def test_one_that_never_reads_is_dropped_and_500_others_are_in_time(start_api):
             worst = max(worst, time.monotonic() - began)
         assert acts < 600, 'the stuck one was never dropped'
     assert worst < 1 + SLACK, worst
-    assert rss(daemon) - before < 32 << 20
+    assert daemon.rss() - before < 32 << 20
     most.complete()
     keen.complete()
     assert list(rest(stuck))[-1] == Status.RESOURCE_EXHAUSTED and 'too slow' in stuck.details()

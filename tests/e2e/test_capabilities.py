@@ -19,8 +19,7 @@ def as_nobody(*capabilities):
 
 
 def sets_of(daemon):
-    with open(f'/proc/{daemon.process.pid}/status', encoding='ascii') as status:
-        return {k: int(v, 16) for k, v in re.findall(r'^Cap(\w+):\s*([0-9a-f]+)', status.read(), re.M)}
+    return {k: int(v, 16) for k, v in re.findall(r'^Cap(\w+):\s*([0-9a-f]+)', daemon.proc('status'), re.M)}
 
 
 def inside(net, prefix):

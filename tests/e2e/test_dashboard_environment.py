@@ -11,20 +11,16 @@ STATIC = config(backends={'a': '10.99.0.11'}, frontends={'www': frontend(VIP, po
 
 
 @pytest.fixture
-def start_told(folders):
+def start_told(running, folders):
     """With these variables, without the prefix, and flags; and with no others."""
-    running = []
 
     def start_told(*flags, tls=None, **variables):
         env = {**CREDENTIALS, **{f'MAGLEV_FRONTEND_{name}': value for name, value in variables.items()}}
         dashboard = Dashboard(folders(), [], env=env, tls=tls)
         dashboard.command = [program('maglevd-frontend'), *flags]
-        running.append(dashboard)
-        return dashboard.start()
+        return running(dashboard).start()
 
-    yield start_told
-    for dashboard in running:
-        dashboard.stop()
+    return start_told
 
 
 def test_every_flag_can_be_a_variable(start_api, start_told, tmp_path):
@@ -34,8 +30,9 @@ def test_every_flag_can_be_a_variable(start_api, start_told, tmp_path):
     daemon = start_api(STATIC, args=['--grpc-tls-cert', authority.good[0], '--grpc-tls-key', authority.good[1],
                                      '--grpc-client-ca', authority.ca, '--grpc-operators', 'operator'])
     variables = {'SERVER': f'lon=localhost:{daemon.api_port},ams=127.0.0.1:1', 'LISTEN': '127.0.0.1:0',
-                 'TLS_CERT': authority.good[0], 'TLS_KEY': authority.good[1], 'TRUSTED_PROXY': '127.0.0.1',
-                 'GRPC_CA': authority.ca, 'GRPC_CERT': operator[0], 'GRPC_KEY': operator[1],
+                 'METRICS_ADDR': '127.0.0.1:0', 'TLS_CERT': authority.good[0], 'TLS_KEY': authority.good[1],
+                 'TRUSTED_PROXY': '127.0.0.1', 'GRPC_CA': authority.ca, 'GRPC_CERT': operator[0],
+                 'GRPC_KEY': operator[1],
                  'EVENTS_LEVEL': 'error', 'LOG_LEVEL': 'warn', 'CHECK': 'false'}
     dashboard = start_told('--log-level', 'info', tls=authority.ca, **variables)
     dashboard.wait_connected('lon')
@@ -49,7 +46,8 @@ def test_every_flag_can_be_a_variable(start_api, start_told, tmp_path):
     assert {line['level'] for line in dashboard.lines} == {'INFO', 'WARN'}  # the flag won
     other = start_told('--server', f'ber=localhost:{daemon.api_port}', '--listen=[::1]:0', tls=authority.ca,
                   **{**variables, 'LOG_LEVEL': 'info'})
-    assert other.wait('listening')['addr'].startswith('[::1]:')
+    assert other.wait('listening', **{'for': 'http'})['addr'].startswith('[::1]:')
+    assert other.wait('listening', **{'for': 'metrics'})['addr'].startswith('127.0.0.1:')
     assert other.wait('server-connected')['server'] == 'ber'
 
 
@@ -72,8 +70,9 @@ def test_a_check_can_be_asked_for(tmp_path):
     env = {'MAGLEV_FRONTEND_SERVER': 'a:1', 'MAGLEV_FRONTEND_CHECK': 'true'}
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30, env=env)
     assert (done.returncode, done.stdout) == (0, 'ok\n')
-    for name, value in (('LISTEN', 'x'), ('GRPC_CA', '/nowhere'), ('LOG_LEVEL', 'loud'), ('EVENTS_LEVEL', 'loud'),
-                        ('SERVER', 'x'), ('TLS_CERT', 'x'), ('TRUSTED_PROXY', 'x'), ('USER', 'a:b')):
+    for name, value in (('LISTEN', 'x'), ('METRICS_ADDR', 'x'), ('GRPC_CA', '/nowhere'),
+                        ('LOG_LEVEL', 'loud'), ('EVENTS_LEVEL', 'loud'), ('SERVER', 'x'), ('TLS_CERT', 'x'),
+                        ('TRUSTED_PROXY', 'x'), ('USER', 'a:b')):
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30,
                               env={**env, f'MAGLEV_FRONTEND_{name}': value})
         assert done.returncode in (1, 64) and done.stderr and not done.stdout, name

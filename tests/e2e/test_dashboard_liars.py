@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers that say they are a maglevd: refusing, hanging, changing, sending nonsense and far too much."""
+import threading
 import time
 
 import pytest
 
-from lab import until
+from lab import PATIENCE, until
 from lab.api import Status, message
 from lab.liar import Refuse
 from lab.turns import long_turns
@@ -27,6 +28,16 @@ def refuse(status, text=''):
     return answer
 
 
+def reloads(wanted):
+    """A stream that tells of a reload whenever the event wanted is set, so that lists are read again."""
+    def events():
+        while wanted.wait(PATIENCE):
+            wanted.clear()
+            yield message('Event')(config={'generation': 2, 'ok': True})
+
+    return events
+
+
 def test_events_that_are_refused_are_asked_for_once_a_second_and_missed(lie, show):
     liar = lie(WatchEvents=refuse(Status.RESOURCE_EXHAUSTED, 'too many watch'))
     dashboard = show(liar)
@@ -44,16 +55,69 @@ def test_events_that_are_refused_are_asked_for_once_a_second_and_missed(lie, sho
 
 def test_what_changed_is_told_though_the_connection_is_then_lost(lie, show):
     """VPPInfo is of another version while a list does not come, until the server is given up"""
-    info = message('VPPInfo')(version='one')
-    liar = lie(GetVPPInfo=lambda: info)
+    info, reload = message('VPPInfo')(version='one'), threading.Event()
+    liar = lie(GetVPPInfo=lambda: info, WatchEvents=reloads(reload))
     dashboard = show(liar)
     stream = dashboard.watch()
     until(lambda: dashboard.state('odd')['vpp']['version'] == 'one')
     liar.answers['ListHealthChecks'] = liar.hang
     info.version = 'two'
+    reload.set()
     assert stream.wait('update', lambda e: 'vpp' in e['payload'])['payload']['vpp']['version'] == 'two'
     stream.wait('server', lambda e: not e['payload']['connected'])
     assert dashboard.state('odd')['error'] == 'it does not answer'
+
+
+def test_a_server_that_falls_silent_is_given_up(lie, show):
+    """lists are not read all the time: what it knows of VPP is, and has to be answered in time"""
+    liar = lie()
+    dashboard = show(liar)
+    stream, began = dashboard.watch(), time.monotonic()
+    liar.answers['GetVPPInfo'] = liar.hang
+    stream.wait('server', lambda e: not e['payload']['connected'])
+    assert 4.9 < time.monotonic() - began and dashboard.state('odd')['error'] == 'it does not answer'
+
+
+def test_at_rest_lists_are_read_once(lie, show):
+    """NFR-5.3: events say what changed; only what has no events is asked for again"""
+    liar = lie()
+    dashboard = show(liar)
+    before = liar.calls['GetVPPInfo']
+    until(lambda: liar.calls['GetVPPInfo'] >= before + 4)
+    lists = ('ListFrontends', 'ListBackends', 'ListHealthChecks')
+    assert [liar.calls[one] for one in (*lists, 'WatchEvents')] == [1, 1, 1, 1]
+    assert dashboard.state('odd')['connected']
+
+
+def test_events_between_a_list_and_its_answer_are_not_lost(lie, show):
+    """a list that was made before an event and comes after it does not undo it"""
+    reload, read, told = (threading.Event() for _ in range(3))
+    old = message('ListBackendsResponse')()
+    old.backends.add(name='b0', address='192.0.2.1', state='up')
+
+    def events():
+        reload.wait(PATIENCE)
+        yield message('Event')(config={'generation': 2, 'ok': True})
+        read.wait(PATIENCE)
+        yield message('Event')(backend_info={'name': 'b0', 'address': '192.0.2.1', 'state': 'down'})
+        yield message('Event')(probes={'probes': [{'name': 'b0', 'last_code': 'L4CON', 'counter': 3}]})
+        yield message('Event')(log={'level': 'info', 'msg': 'told'})
+
+    def answer():
+        if reload.is_set():
+            read.set()
+            told.wait(PATIENCE)
+        return old
+
+    dashboard = show(lie(WatchEvents=events, ListBackends=answer))
+    stream = dashboard.watch()
+    reload.set()
+    stream.wait('log', lambda e: e['payload']['msg'] == 'told')
+    assert dashboard.backend('odd', 'b0')['state'] == 'up'
+    told.set()
+    stream.wait('update', lambda e: any(one.get('state') == 'down' for one in e['payload'].get('backends', [])))
+    shown = dashboard.backend('odd', 'b0')
+    assert (shown['state'], shown['last_code'], shown['counter']) == ('down', 'L4CON', 3)
 
 
 def test_a_data_plane_that_hangs_is_not_the_server(lie, show):
@@ -79,12 +143,20 @@ def test_answers_that_make_no_sense(lie, start_dashboard, method, answer):
 
 def test_long_answers_are_read_in_slices(lie, show):
     """Lists, a data plane and counters of ten thousand: whole, and others have their turn in between"""
+    again = threading.Event()
+    again.set()
+
+    def checks():
+        again.set()  # what is read is told to be out of date
+        return message('ListHealthChecksResponse')()
+
     vips = [{'address': f'198.51.{i >> 8}.{i & 255}', 'port': 80, 'application_servers': [
         {'address': f'10.0.0.{j}', 'weight': i % 100} for j in range(10)]} for i in range(1000)]
     counts = [{'address': one['address'], 'port': 80, 'next_packets': 5, 'application_servers': [
         {'address': f'10.0.0.{j}', 'packets': j} for j in range(10)]} for one in vips]
     dashboard = show(lie(10_000, GetVPPLBState=message('VPPLBState')(dataplane='xdp', vips=vips, warmup='done'),
-                         GetVPPLBCounters=message('VPPLBCounters')(dataplane='xdp', vips=counts, has_as_traffic=True)), measured=True)
+                         GetVPPLBCounters=message('VPPLBCounters')(dataplane='xdp', vips=counts, has_as_traffic=True),
+                         WatchEvents=reloads(again), ListHealthChecks=checks), measured=True)
     until(lambda: dashboard.state('odd')['counters'])
     state = dashboard.state('odd')
     assert [one['name'] for one in state['backends']] == [f'b{i}' for i in range(10_000)]

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """The all-down guard and the probes' namespace: when this machine itself is at fault."""
-import os
 import resource
 import socket
 import time
@@ -54,13 +53,6 @@ def guard(daemon):
     return daemon.metrics().one('maglev_guard_active')
 
 
-def cpu(pid):
-    """Seconds of processor time."""
-    with open(f'/proc/{pid}/stat', encoding='ascii') as file:
-        fields = file.read().rsplit(')', 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
-
-
 def assert_held(farm, mark):
     farm.daemon.wait('guard-active', mark)
     lines = farm.all_down(mark)
@@ -105,9 +97,9 @@ def test_running_out_of_descriptors_holds_all_weights(farm):
         daemon.wait('guard-active', mark)
         for line in farm.all_down(mark):
             assert line['code'] == 'SOCKERR' and 'too many open files' in line['reason'].lower()
-        used, began = cpu(pid), time.monotonic()
+        used, began = daemon.cpu(), time.monotonic()
         daemon.wait('probe-done', daemon.mark(), count=10)
-        assert cpu(pid) - used < 0.5 * (time.monotonic() - began) + 0.05
+        assert daemon.cpu() - used < 0.5 * (time.monotonic() - began) + 0.05
     mark = daemon.mark()
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (hard, hard))
     assert_released(farm, mark)

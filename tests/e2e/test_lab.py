@@ -13,7 +13,7 @@ import urllib.request
 import pytest
 
 from lab import BUILD, VIPS4, program, until
-from lab.maglevd import RELEASE, ROOT
+from lab.programs import RELEASE, ROOT
 from lab.net import Namespace
 from lab.wait import PATIENCE
 

@@ -2,7 +2,6 @@
 """Start, listeners, signals, end."""
 import fcntl
 import http.client
-import os
 import signal
 import socket
 import time
@@ -46,11 +45,9 @@ def test_without_a_metrics_address_nothing_listens(start, net, servers):
                    metrics='', grpc='', ready=False)
     daemon.wait_state('b', 'up')
     assert not daemon.all('listening')
-    folder = f'/proc/{daemon.process.pid}/fd'
-    sockets = [os.readlink(f'{folder}/{fd}') for fd in os.listdir(folder)]
     listening = [line.split()[9] for line in open('/proc/net/tcp', encoding='ascii').readlines()[1:]
                  if line.split()[3] == '0A']
-    assert not [s for s in sockets if s[8:-1] in listening]
+    assert not [one for one in daemon.fds().values() if one[8:-1] in listening]
 
 
 @pytest.mark.parametrize('address', ['[::1]:0', 'localhost:http', '127.0.0.1', 'nonsense', '127.0.0.1:70000'])
@@ -181,7 +178,7 @@ def test_a_standard_output_that_is_closed_is_nobody_elses(start, tmp_path):
         s.settimeout(10)
         daemon = start(PLAIN, prefix=('sh', '-c', 'exec "$0" "$@" >&-'), ready=False, env={'NOTIFY_SOCKET': path})
         assert 'READY=1' in s.recv(4096).decode()
-    assert os.readlink(f'/proc/{daemon.process.pid}/fd/1') == '/dev/null'
+    assert daemon.fds()[1] == '/dev/null'
 
 
 def test_systemd_is_told(start, tmp_path):
@@ -214,7 +211,7 @@ def test_nothing_grows_while_probes_run(start, net, servers):
     daemon = start(config({'c': check, 'i': Check('icmp', interval=0.02, fast=0.02)},
                           {'b': (server.address, 'c'), 'i': (server.address, 'i')}, netns=net.probes.name))
     daemon.wait_settled('b', check)
-    fds = len(os.listdir(f'/proc/{daemon.process.pid}/fd'))
+    fds = len(daemon.fds())
     for mode in ('hang', 'reset', 'close', 'endless', 'raw', 'answer'):
         server.behave(mode, bytes='ff')
         server.wait_more(5)
@@ -222,4 +219,4 @@ def test_nothing_grows_while_probes_run(start, net, servers):
     daemon.wait('probe-done', daemon.mark(), code='L4CON', count=5)
     server.listen()
     daemon.wait_settled('b', check)
-    until(lambda: len(os.listdir(f'/proc/{daemon.process.pid}/fd')) <= fds + 1, what='descriptors being closed')
+    until(lambda: len(daemon.fds()) <= fds + 1, what='descriptors being closed')

@@ -4,12 +4,11 @@ import copy
 import json
 import os
 import signal
-import subprocess
 import threading
 
 import pytest
 
-from lab import SLACK, VIP, Check, config, frontend, pool, program
+from lab import SLACK, VIP, Check, config, frontend, pool
 
 SLOW = {'interval': 0.4, 'fast': 0.4, 'down': 0.4}
 
@@ -102,23 +101,15 @@ def test_what_is_no_file_changes_nothing(put, two):
     assert two.daemon.state('a') == 'up'
 
 
-def test_a_signal_before_the_first_file_is_read_is_a_reload(tmp_path):
+def test_a_signal_before_the_first_file_is_read_is_a_reload(start):
     """FR-5.3: whoever asks for a reload while maglevd starts neither ends it nor is forgotten"""
-    file = tmp_path / 'maglev.yaml'
     many = {f'b{i}': f'10.1.{i // 250}.{i % 250 + 1}' for i in range(5000)}
-    file.write_text(json.dumps(config({}, many)))
-    daemon = subprocess.Popen([program(), '--config', str(file), '--grpc-addr=', '--metrics-addr='], text=True,
-                              stdout=subprocess.PIPE)
-    loaded = 0
-    for line in map(json.loads, daemon.stdout):
-        if line['msg'] == 'starting':
-            daemon.send_signal(signal.SIGHUP)
-        loaded += line['msg'] == 'config-loaded'
-        if loaded == 2:
-            daemon.terminate()
-            break
-    daemon.stdout.close()
-    assert loaded == 2 and daemon.wait(30) == 0
+    daemon = start(config({}, many), grpc='', metrics='', level='info', ready=False)
+    daemon.wait('starting')
+    daemon.signal(signal.SIGHUP)
+    daemon.wait('config-loaded', count=2)
+    daemon.signal(signal.SIGTERM)
+    assert daemon.end() == 0
 
 
 def test_a_removed_backend_is_told_and_leaves_the_data_plane(two):

@@ -132,11 +132,11 @@ def test_other_vpps_have_other_tables(personality, lacks, has, vpps):
 
 
 def test_what_crashes_vpp_ends_it(folders):
-    standin = Standin(folders())
+    standin = Standin(folders()).start()
     client = Client(standin.api)
     client.send('lb_add_del_vip_v2', VIP + struct.pack('>IBIHHIBB', 0, 0, 0, 0, 0, 0, 0, 0))
     assert client.receive() is None
-    assert standin.process.wait(20) == 70 and 'a table length of 0' in standin.said()
+    assert standin.end() == 70 and 'a table length of 0' in standin.said()
     client.close()
 
 

@@ -6,7 +6,7 @@ import { createStore, reconcile } from 'solid-js/store';
 import { type Link, openStream } from './api/stream.ts';
 import type { Snapshot, StreamEvent } from './api/types.ts';
 import { append, EMPTY_LOG, type Line, type Log, lineOf, lineOfChange } from './model/events.ts';
-import { ms, num, parseDuration } from './model/format.ts';
+import { ms, num } from './model/format.ts';
 import { type Health, healthOf, type ServerHealth } from './model/health.ts';
 import { patchesOf, shownOf } from './model/patch.ts';
 import { latencyKey, newRing, push, type Ring, ratesOf } from './model/series.ts';
@@ -22,7 +22,7 @@ import {
 const GATHER_MS = 60;
 /** So many changes from before the page was opened are among the events. */
 const EARLIER = 200;
-/** Two points of one probe: the log line and the refresh behind it. */
+/** An update for another reason tells of the last probe once more. */
 const SAME_PROBE_S = 0.02;
 
 let current: State = EMPTY;
@@ -73,27 +73,13 @@ function ringFor(key: string, lines: number): Ring {
 	return ring;
 }
 
-/** A point of latency: a failed probe is a gap, since its time says how long we waited. */
-function pointOfProbe(
-	server: string,
-	backend: string,
-	at: number,
-	ns: number,
-	passed: boolean,
-): void {
-	if (Number.isNaN(ns)) return;
-	push(
-		ringFor(latencyKey(server, backend), 1),
-		at / 1000,
-		[passed ? ns / 1e6 : null],
-		SAME_PROBE_S,
-	);
-}
-
+/** Points of latency: a failed probe is a gap, since its time says how long we waited. */
 function pointsOfBackends(server: string, backends: ServerView['backends']): void {
 	for (const one of backends) {
 		if (num(one.last_probe) === 0) continue;
-		pointOfProbe(server, one.name, ms(one.last_probe), num(one.last_duration), !one.last_reason);
+		const value = one.last_reason ? null : num(one.last_duration) / 1e6;
+		const ring = ringFor(latencyKey(server, one.name), 1);
+		push(ring, ms(one.last_probe) / 1000, [value], SAME_PROBE_S);
 	}
 }
 
@@ -102,17 +88,7 @@ const serverIn = (state: State, name: string): ServerView | undefined =>
 
 /** before: the state that the event changed to what is now the current one. */
 function pointsOf(event: StreamEvent, before: State): void {
-	if (event.type === 'log' && event.payload.msg === 'probe-done') {
-		const { backend, code, duration } = event.payload.attrs;
-		const passed = (code ?? '').endsWith('OK');
-		pointOfProbe(
-			event.server,
-			backend ?? '',
-			ms(event.at_ns),
-			parseDuration(duration ?? ''),
-			passed,
-		);
-	} else if ((event.type === 'refresh' || event.type === 'update') && event.payload.backends) {
+	if ((event.type === 'refresh' || event.type === 'update') && event.payload.backends) {
 		const told = new Set(event.payload.backends.map((one) => one.name));
 		const backends = serverIn(current, event.server)?.backends ?? [];
 		pointsOfBackends(

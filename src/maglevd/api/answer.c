@@ -1,32 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Long answers, made in slices: ten thousand backends would hold the loop for longer than anybody
- * may wait.
+ * Long answers, made part by part: a list of ten thousand backends would hold the loop too long.
  *
- * Messages that are encoded one behind the other are one message with the fields of all. So a list
- * is made part by part, and its bytes are gathered until the last part, when the length of the
- * answer is known and it is sent. All that are being made stand in one queue; the first one is
- * worked on, and for one slice in a turn of the loop, however many there are. A short answer is
- * thereby made and sent before its handler returns.
+ * Encoded protobuf messages that are concatenated are one message with the fields of all. So a list
+ * is encoded part by part, and the bytes are collected until the last part. Then the length of the
+ * answer is known and it is sent. All answers being made are in one queue, and one task makes them,
+ * in the order in which they were asked for. A short answer is sent in the turn of its request.
  *
- * Each part shows what is so when it is made. A reload in between would make it a mixture of two
- * configurations, so it begins anew then.
+ * Each part shows the state at the time when it is made. After a reload the answer would be a
+ * mixture of two configurations, so it is started again from the beginning.
  */
+#include <assert.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/mem.h"
-#include "base/units.h"
 #include "lib/pb/pb.h"
 #include "src/maglevd/api/internal.h"
 
-#define SLICE (2 * NSEC_PER_MSEC) /* in one turn, for all */
-
+/* From the beginning: parts that were made for an older configuration are thrown away. */
 static void begin(struct api__answer *w)
 {
 	api_lb_walk_end(&w->walk);
 	w->bytes.n = 0;
 	w->at = 0;
-	w->generation = w->api->generation;
+	w->generation = engine_generation(w->api->setup.engine);
 }
 
 static void forget(struct api__answer *w)
@@ -38,47 +36,61 @@ static void forget(struct api__answer *w)
 	free(w);
 }
 
+/* The client has gone. */
 static void on_cancelled(void *user)
 {
 	forget(user);
 }
 
-/* One part more, or the end. */
-static void step(struct api__answer *w)
+/* Sends the collected parts, unless the last part has failed the call. */
+static void finish(struct api__answer *w)
 {
 	struct grpc_call *call = w->call;
-	const ProtobufCMessage *part;
-	struct buf bytes;
-	bool refused;
+	_cleanup_(buf_free) struct buf bytes = w->bytes;
+	bool refused = w->refused;
 
-	if (w->generation != w->api->generation)
-		begin(w);
-	part = w->part(w, api__scratch(w->api));
-	if (part) {
-		pb_encode(part, &w->bytes);
-		return;
-	}
-	bytes = w->bytes;
 	w->bytes = (struct buf){ 0 };
-	refused = w->refused;
-	forget(w);
+	forget(w); /* first: the reply ends the call */
 	if (!refused)
 		grpc_reply_encoded(call, (struct str){ bytes.p, bytes.n });
-	buf_free(&bytes);
 }
 
-void api__work(struct api *a)
+/* Makes one more part, or sends the answer when there is none. */
+static void advance(struct api__answer *w)
 {
-	struct ev_loop *loop = a->setup.loop;
+	const ProtobufCMessage *part;
 
-	if (a->turn != ev_now(loop)) {
-		a->turn = ev_now(loop);
-		a->until = loop_monotonic() + SLICE;
+	if (w->generation != engine_generation(w->api->setup.engine))
+		begin(w);
+	part = w->part(w, api__scratch(w->api));
+	if (part)
+		pb_encode(part, &w->bytes);
+	else
+		finish(w);
+}
+
+static bool answers_step(struct task *t)
+{
+	struct api *a = container_of(t, struct api, work);
+
+	while (!TAILQ_EMPTY(&a->answers)) {
+		advance(TAILQ_FIRST(&a->answers));
+		if (!task_has_time(a->setup.loop))
+			break;
 	}
-	while (!TAILQ_EMPTY(&a->answers) && loop_monotonic() < a->until)
-		step(TAILQ_FIRST(&a->answers));
-	if (!TAILQ_EMPTY(&a->answers))
-		ev_timer_start(loop, &a->more);
+	return !TAILQ_EMPTY(&a->answers);
+}
+
+void api__answers_init(struct api *a)
+{
+	TAILQ_INIT(&a->answers);
+	task_init(&a->work, a->setup.loop, TASK_ORDINARY, answers_step);
+}
+
+void api__answers_stop(struct api *a)
+{
+	assert(TAILQ_EMPTY(&a->answers));
+	task_cancel(&a->work);
 }
 
 void api__answer(struct api *a, struct grpc_call *call, api__part_fn part, int err, char *name)
@@ -93,5 +105,5 @@ void api__answer(struct api *a, struct grpc_call *call, api__part_fn part, int e
 	begin(w);
 	TAILQ_INSERT_TAIL(&a->answers, w, queue);
 	grpc_on_cancel(call, on_cancelled, w);
-	api__work(a);
+	task_wake(&a->work);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of methods, who may change anything, certificates, and what is counted. The handlers
- * stand in read.c, operate.c, config.c and dataplane.c; each that changes something asks
- * api__may_change() first. Long answers are made in answer.c.
+ * The routes, the rule for which clients may change anything, certificates, and counters of calls.
+ * The methods are those of wire/api_methods.h; their handlers are in read.c, operate.c, config.c and
+ * dataplane.c. Each handler that changes something calls api__may_change() first. Long answers are
+ * made in answer.c, events in watch.c.
  */
 #include "src/maglevd/api/api.h"
 
@@ -19,58 +20,30 @@
 #include "src/maglevd/engine.h"
 
 /*
- * Names have up to 128 bytes, a reason has one less, and nothing else in a request is long. What is
- * compressed may grow to a thousand times its size: were more allowed, the requests of one read
+ * Names have up to 128 bytes, reasons up to 127, and nothing else in a request is long. Compressed
+ * requests may grow to a thousand times their size, so with a higher limit the requests of one read
  * could take long to unpack.
  */
 #define REQUEST_MAX ((size_t)4096)
 /*
- * A reload may change ten thousand backends in one turn, each with an event and a line of the log:
- * who reads as fast as anybody can still has all of that waiting then.
+ * A reload may change ten thousand backends within milliseconds, each with an event and a log line.
+ * Even a client that reads as fast as possible has most of them waiting for a moment.
  */
 #define EVENTS_MAX ((size_t)8 * 1024 * 1024)
 
-static void watch_events(struct grpc_call *call, const ProtobufCMessage *request, void *user)
+/* One for each method; a handler that is missing does not link. */
+API_HANDLER(watch_events)
 {
 	struct api *a = user;
 
 	watch_subscribe(a->watch, call, (const Maglev__WatchRequest *)request);
 }
 
-#define METHOD(name, in, out, handler)                                                             \
-	{                                                                                          \
-		{ "/maglev.Maglev/" name, &maglev__##in##__descriptor,                             \
-		  &maglev__##out##__descriptor, false },                                           \
-			handler                                                                    \
-	}
-
-static const struct grpc_route routes[] = {
-	METHOD("ListFrontends", list_frontends_request, list_frontends_response,
-	       api__list_frontends),
-	METHOD("GetFrontend", get_frontend_request, frontend_info, api__get_frontend),
-	METHOD("ListBackends", list_backends_request, list_backends_response, api__list_backends),
-	METHOD("GetBackend", get_backend_request, backend_info, api__get_backend),
-	METHOD("PauseBackend", backend_request, backend_info, api__pause_backend),
-	METHOD("ResumeBackend", backend_request, backend_info, api__resume_backend),
-	METHOD("EnableBackend", backend_request, backend_info, api__enable_backend),
-	METHOD("DisableBackend", backend_request, backend_info, api__disable_backend),
-	METHOD("ListHealthChecks", list_health_checks_request, list_health_checks_response,
-	       api__list_health_checks),
-	METHOD("GetHealthCheck", get_health_check_request, health_check_info,
-	       api__get_health_check),
-	METHOD("SetFrontendPoolBackendWeight", set_weight_request, frontend_info, api__set_weight),
-	{ { "/maglev.Maglev/WatchEvents", &maglev__watch_request__descriptor,
-	    &maglev__event__descriptor, true },
-	  watch_events },
-	METHOD("CheckConfig", check_config_request, check_config_response, api__check_config),
-	METHOD("ReloadConfig", reload_config_request, reload_config_response, api__reload_config),
-	METHOD("GetVPPInfo", get_vppinfo_request, vppinfo, api__get_vpp_info),
-	METHOD("GetVPPLBState", get_vpplbstate_request, vpplbstate, api__get_lb_state),
-	METHOD("SyncVPPLBState", sync_vpplbstate_request, sync_vpplbstate_response,
-	       api__sync_lb_state),
-	METHOD("GetVPPLBCounters", get_vpplbcounters_request, vpplbcounters, api__get_lb_counters),
+static const grpc_handler_fn handlers[API_METHODS] = {
+#define ROW(number, name, handler, takes, gives, stream) [API_##number] = api__##handler,
+	API_METHODS_LIST(ROW)
+#undef ROW
 };
-_Static_assert(ARRAY_SIZE(routes) == API_METHODS, "struct api_stats has a row for each");
 
 size_t api__frontend(struct api *a, struct grpc_call *call, const char *name)
 {
@@ -113,14 +86,14 @@ struct arena *api__scratch(struct api *a)
 
 /* ---- the server ---- */
 
-/* Health and reflection are not counted: they are not of the table. */
+/* Called at the end of each call. Health and reflection are not in the table and not counted. */
 static void on_trace(const struct grpc_trace *trace, void *user)
 {
 	struct api *a = user;
 	char peer[ENDPOINT_STRLEN];
 
 	for (size_t i = 0; i < API_METHODS; i++)
-		if (strcmp(routes[i].method.path, trace->path) == 0)
+		if (strcmp(api_methods[i].path, trace->path) == 0)
 			a->stats.calls[i][trace->status]++;
 	log_debug("grpc-call", LOG_S("peer", endpoint_format(&trace->peer, peer)),
 		  LOG_S("method", trace->path), LOG_S("status", grpc_status_name(trace->status)),
@@ -139,8 +112,8 @@ static int open_server(struct api *a)
 {
 	const struct grpc_server_config config = {
 		.listen = a->setup.listen,
-		.routes = routes,
-		.n_routes = ARRAY_SIZE(routes),
+		.routes = a->routes,
+		.n_routes = ARRAY_SIZE(a->routes),
 		.user = a,
 		.tls = a->tls,
 		.max_message = REQUEST_MAX,
@@ -150,28 +123,9 @@ static int open_server(struct api *a)
 		.trace = on_trace,
 	};
 
+	for (size_t i = 0; i < API_METHODS; i++)
+		a->routes[i] = (struct grpc_route){ api_methods[i], handlers[i] };
 	return grpc_server_new(a->setup.loop, &config, &a->server);
-}
-
-static void on_reloaded(void *user, const struct l4_reload *reload)
-{
-	struct api *a = user;
-
-	a->generation++;
-}
-
-static void on_more(struct ev_loop *loop, ev_timer *t, int events)
-{
-	api__work(t->data);
-}
-
-static void prepare_answers(struct api *a)
-{
-	TAILQ_INIT(&a->answers);
-	ev_timer_init(&a->more, on_more, 0, 0);
-	a->more.data = a;
-	a->observer = (struct engine_observer){ .reloaded = on_reloaded, .user = a };
-	engine_observe(a->setup.engine, &a->observer);
 }
 
 int api_new(const struct api_setup *setup, struct api **ret, char *reason, size_t reason_size)
@@ -191,8 +145,8 @@ int api_new(const struct api_setup *setup, struct api **ret, char *reason, size_
 		return r;
 	}
 	a->scratch = arena_new();
-	prepare_answers(a);
-	a->watch = watch_new(setup->loop, setup->engine);
+	api__answers_init(a);
+	a->watch = watch_new(setup->loop, setup->engine, setup->reconcile);
 	*ret = a;
 	return 0;
 }
@@ -202,7 +156,7 @@ void api_free(struct api *a)
 	if (!a)
 		return;
 	grpc_server_free(a->server);
-	ev_timer_stop(a->setup.loop, &a->more);
+	api__answers_stop(a);
 	watch_free(a->watch);
 	tls_context_free(a->tls);
 	arena_free(a->scratch);
@@ -230,11 +184,6 @@ int api_reload_tls(struct api *a, char *reason, size_t reason_size)
 void api_drain(struct api *a, void (*done)(void *user), void *user)
 {
 	grpc_server_drain(a->server, done, user);
-}
-
-const char *api_method_name(size_t i)
-{
-	return strrchr(routes[i].method.path, '/') + 1;
 }
 
 const struct api_stats *api_stats(const struct api *a)

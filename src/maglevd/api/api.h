@@ -16,6 +16,7 @@
 #include "lib/loop/loop.h"
 #include "lib/tls/tls.h"
 #include "src/maglevd/api/watch.h"
+#include "wire/api_methods.h"
 
 struct api;
 struct engine;
@@ -44,13 +45,10 @@ int api_reload_tls(struct api *a, char *reason, size_t reason_size);
 /* Watchers are let go, calls under way finish; done is called from the loop. */
 void api_drain(struct api *a, void (*done)(void *user), void *user);
 
-#define API_METHODS 18
-
 struct api_stats {
 	uint64_t calls[API_METHODS][GRPC_UNAUTHENTICATED + 1]; /* ended, by method and status */
 };
 
-const char *api_method_name(size_t i);
 const struct api_stats *api_stats(const struct api *a);
 const struct grpc_server_stats *api_server_stats(const struct api *a);
 const struct watch_stats *api_watch_stats(const struct api *a);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The active data plane, whichever it is, beside what is wanted of it.
+ * The state of the active data plane, whichever it is, beside the state that is wanted.
  *
- * State and plan have it read first, which waits for what is under way. A state is not waited for
- * longer than LOOK_PATIENCE: it is then the last one that was read, and says so. A plan made from
- * that might be wrong, and fails. Both are answers that take time (answer.c): one reading serves
- * all who wait for it, and they are not all answered in one turn.
+ * For a state and for a plan the data plane is read first; that waits for the request under way. A
+ * call for the state waits LOOK_PATIENCE at most. It then shows the last state that was read, and
+ * says so. A plan made from an old state might be wrong, so the call for a plan fails. Both answers
+ * are made by the task in answer.c: one reading serves all calls that wait for it, and these are
+ * not all answered in one turn of the loop.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static const struct l4_model *model(const struct api *a)
 	return engine_model(a->setup.engine);
 }
 
-/* protobuf-c has no word for "only read". */
+/* protobuf-c has no const strings, and never writes to them. */
 static char *borrowed(const char *text)
 {
 	return (char *)(uintptr_t)text;
@@ -66,7 +67,7 @@ static void reply_info(struct api *a, struct grpc_call *call, const struct datap
 	grpc_reply(call, &v.base);
 }
 
-/* VPP's alone. What is wrong with it is an answer, not a failure: that is how people find out. */
+/* Only for VPP. A problem of VPP is part of the answer, not a failure of the call. */
 API_HANDLER(get_vpp_info)
 {
 	struct api *a = user;
@@ -83,7 +84,7 @@ API_HANDLER(get_vpp_info)
 			  reconcile_dataplane(r));
 }
 
-/* All of it is of one reading: where a newer one has come meanwhile it begins anew. */
+/* All parts are of one reading: when there is a newer one, the answer starts again with it. */
 static const ProtobufCMessage *more_counters(struct api__answer *w, struct arena *arena)
 {
 	const struct reconcile *r = w->api->setup.reconcile;
@@ -214,7 +215,7 @@ static void on_look_late(struct ev_loop *loop, ev_timer *t, int events)
 	on_looked(-ETIMEDOUT, NULL, l);
 }
 
-/* Has the data plane read anew first: the last picture may be as old as sync-interval. */
+/* Reads the data plane first, because the last state may be as old as sync-interval. */
 static void look(struct api *a, struct grpc_call *call, const char *frontend)
 {
 	struct looking *l = mem_zalloc(sizeof(*l));
@@ -250,7 +251,7 @@ static size_t held_by_warmup(const struct api *a, size_t frontend)
 	return n;
 }
 
-/* What the operations leave out, and why. */
+/* Adds what the operations leave out, and why. */
 static void add_withheld(const struct api *a, size_t frontend, Maglev__SyncVPPLBStateResponse *r)
 {
 	size_t held = held_by_warmup(a, frontend);
@@ -268,7 +269,7 @@ static void add_withheld(const struct api *a, size_t frontend, Maglev__SyncVPPLB
 						 "machine itself, so no weight is lowered");
 }
 
-/* In the scratch arena. */
+/* Allocated in the scratch arena. */
 static const ProtobufCMessage *operations(struct api *a, size_t frontend, const struct lb_ops *ops)
 {
 	Maglev__SyncVPPLBStateResponse *r =
@@ -327,7 +328,7 @@ static void on_cancelled(void *user)
 	free(w);
 }
 
-/* The frontend "", or none: all. NOT_FOUND has been answered when it is false. */
+/* An empty name means all frontends. False: the call has failed with NOT_FOUND. */
 static bool find(struct api *a, struct grpc_call *call, const char *name, size_t *ret)
 {
 	*ret = *name ? api__frontend(a, call, name) : RECONCILE_EVERYTHING;
@@ -342,7 +343,7 @@ static int plan(struct api *a, size_t frontend, struct lb_ops *ops)
 	return r == -ENOTCONN && reconcile_connected(rec) ? -ETIMEDOUT : r; /* a sync has begun */
 }
 
-/* A reload may have come since it was asked for. */
+/* The only part of a plan. Finds the frontend by name again: there may have been a reload. */
 static const ProtobufCMessage *whole_plan(struct api__answer *w, struct arena *arena)
 {
 	const ProtobufCMessage *answer = NULL;

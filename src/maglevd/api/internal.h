@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of this room share. */
+/* Shared by the files of this room. */
 #pragma once
 
 #include <sys/queue.h>
 
 #include "base/arena.h"
+#include "lib/loop/task.h"
 #include "src/maglevd/api/api.h"
 #include "src/maglevd/engine.h"
 #include "wire/api.h"
+#include "wire/api_methods.h"
 
 TAILQ_HEAD(api__answers, api__answer);
 
 struct api {
 	struct api_setup setup;
 	struct grpc_server *server;
+	struct grpc_route routes[API_METHODS];
 	struct tls_context *tls;
 	struct watch *watch;
-	struct arena *scratch; /* of the answer being made */
+	struct arena *scratch; /* for one answer, or one part of it, at a time */
 	struct api_stats stats;
-	struct engine_observer observer;
-	uint64_t generation; /* of the configuration */
-	struct api__answers answers;
-	ev_timer more;	/* the next turn: answers are worked on */
-	ev_tstamp turn; /* the last one in which that was done ... */
-	int64_t until;	/* ... and how long it may be; monotonic ns */
+	struct api__answers answers; /* that are being made, oldest first */
+	struct task work;	     /* makes the answers */
 };
 
 /* A long answer that is being made; see answer.c. */
 struct api__answer;
-/* The next part of it, in arena; NULL: that was all. */
+/* The next part of it, allocated in arena; NULL: there are no more parts. */
 typedef const ProtobufCMessage *(*api__part_fn)(struct api__answer *answer, struct arena *arena);
 
 struct api__answer {
@@ -36,54 +35,40 @@ struct api__answer {
 	struct api *api;
 	struct grpc_call *call;
 	api__part_fn part;
-	size_t at;		 /* the part's own: 0 at first, and when it begins anew */
-	struct api_lb_walk walk; /* the same; empty at first */
-	int64_t reading;	 /* of counters: when they were read */
-	char *name;		 /* of a plan: the frontend; "": all */
+	/* for the use of part() alone; 0 and empty at the first part, also of a second beginning */
+	size_t at;
+	struct api_lb_walk walk;
+	int64_t reading; /* when the counters that the parts show were read */
+	char *name;	 /* of a plan: the frontend; "": all */
 	int err;
-	bool refused;	     /* the part, its last one, has failed the call */
-	uint64_t generation; /* that it is of */
-	struct buf bytes;
+	bool refused;	     /* set by the last part: it has failed the call */
+	uint64_t generation; /* of the configuration that the parts show */
+	struct buf bytes;    /* the parts so far, encoded */
 };
 
-/* Makes the answer from parts, now or over some turns of the loop, and sends it. name is taken. */
+/*
+ * Makes the answer from parts and sends it: in this turn of the loop, or over some turns when it is
+ * long. Takes over name, and the call's grpc_on_cancel().
+ */
 void api__answer(struct api *a, struct grpc_call *call, api__part_fn part, int err, char *name);
-/* Goes on with those that are being made. */
-void api__work(struct api *a);
+void api__answers_init(struct api *a);
+/* All calls must have ended. */
+void api__answers_stop(struct api *a);
 
-/* Handlers, one per method; see the table in api.c. user is the struct api. */
+/*
+ * Handlers, one for each row of API_METHODS_LIST, in read.c, operate.c, config.c, dataplane.c and
+ * api.c. user is the struct api.
+ */
 #define API_HANDLER(name)                                                                          \
 	void api__##name(struct grpc_call *call, const ProtobufCMessage *request, void *user)
 
-/* read.c */
-API_HANDLER(list_frontends);
-API_HANDLER(get_frontend);
-API_HANDLER(list_backends);
-API_HANDLER(get_backend);
-API_HANDLER(list_health_checks);
-API_HANDLER(get_health_check);
+#define API__DECLARE(number, name, handler, takes, gives, stream) API_HANDLER(handler);
+API_METHODS_LIST(API__DECLARE)
 
-/* operate.c */
-API_HANDLER(pause_backend);
-API_HANDLER(resume_backend);
-API_HANDLER(enable_backend);
-API_HANDLER(disable_backend);
-API_HANDLER(set_weight);
-
-/* config.c */
-API_HANDLER(check_config);
-API_HANDLER(reload_config);
-
-/* dataplane.c */
-API_HANDLER(get_vpp_info);
-API_HANDLER(get_lb_state);
-API_HANDLER(sync_lb_state);
-API_HANDLER(get_lb_counters);
-
-/* False, and the call failed with PERMISSION_DENIED, when this client may only read. */
+/* False when this client may only read; the call has failed with PERMISSION_DENIED then. */
 bool api__may_change(struct api *a, struct grpc_call *call);
-/* For an answer that is sent before the handler returns; emptied with every call. */
+/* For an answer or a part that is encoded at once: the next call of this function empties it. */
 struct arena *api__scratch(struct api *a);
-/* The frontend of that name; SIZE_MAX, and the call failed with NOT_FOUND, when there is none. */
+/* The index of that name. SIZE_MAX: there is none, and the call has failed with NOT_FOUND. */
 size_t api__frontend(struct api *a, struct grpc_call *call, const char *name);
 size_t api__backend(struct api *a, struct grpc_call *call, const char *name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is so: straight from the model, through wire/api. */
+/* Calls that read: from the model, through wire/api. */
 #include "src/maglevd/api/internal.h"
 #include "src/maglevd/engine.h"
 #include "wire/api.h"

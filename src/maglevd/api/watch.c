@@ -1,66 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An event is encoded once and sent to all who want it; only its number in the stream is each
- * subscriber's own, and protobuf lets that field follow the rest.
+ * An event is encoded once and sent to all subscribers that want it; only its number in the stream
+ * is each subscriber's own, and protobuf lets that field follow the rest.
  *
- * The replay of current states may be long (ten thousand backends in a thousand frontends), so it
- * is sent in slices, as far as the subscriber's queue takes it, by name: frontends first, then
- * backends. Who came first is served first, so that nobody's replay is put off by later ones. What
- * happens meanwhile to a backend or frontend whose turn has come already is sent like any event; of
- * one whose turn is still to come nothing is sent, since the replay will tell its state as it is
- * then. So nothing is missing and nothing comes twice.
+ * Events come from three places: the engine and the reconciler, which are observed here, and the
+ * log (watch_log.c). The replay, and the kinds of events of which only the newest counts, are sent
+ * in slices (watch_turns.c), to the subscribers in the order in which they came, so that a replay
+ * is not put off by later ones.
  *
- * Queues are bounded by the server (max_queued); who does not keep up is dropped with a status that
- * says so, and nobody else waits. That happens in the next turn: the end of a call is a log line,
- * and so perhaps an event, which may not come in the middle of sending another one. What is logged
- * while a log line is being sent goes to standard output and does not become an event: lib/log does
- * not call a sink from within a sink.
+ * Queues are bounded by the server (max_queued). A subscriber that falls behind is dropped with a
+ * status that says so, and no other subscriber waits. That happens in the next turn: the end of a
+ * call is a log line, and so perhaps an event, which may not come in the middle of sending another
+ * one.
  */
 #include "src/maglevd/api/watch.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "lib/grpc/server.h"
-#include "lib/log/log.h"
 #include "lib/pb/pb.h"
-#include "src/maglevd/engine.h"
-#include "wire/api.h"
+#include "src/maglevd/api/watch_private.h"
 
-#define REPLAY_SLICE (2 * NSEC_PER_MSEC)  /* a turn, for all subscribers */
-#define REPLAY_QUEUED ((size_t)32 * 1024) /* more is not put into a queue by the replay */
-#define ATTRS_MAX 32			  /* of a log line */
-
-enum replay { REPLAY_FRONTENDS, REPLAY_BACKENDS, REPLAY_DONE };
-
-struct subscriber {
-	struct subscriber *next, **back;
-	struct watch *watch;
-	struct grpc_call *call;
-	uint64_t seq;
-	bool log, backend, frontend;
-	bool lagging; /* to be dropped; is sent nothing any more */
-	enum log_level level;
-	enum replay replay;
-	char *cursor; /* name of the last one replayed of the current kind; NULL before the first */
-};
-
-struct watch {
-	struct ev_loop *loop;
-	struct engine *engine;
-	struct engine_observer observer;
-	struct subscriber *subscribers, **end; /* who came first stands first */
-	struct watch_stats stats;
-	struct buf encoded;	    /* the event being sent */
-	struct arena *arena, *line; /* of the event being made; a log line may come in between */
-	ev_timer soon; /* the next turn: replays go on, the log is listened to as needed */
-	int sink;      /* of the log; -1 while nobody wants it */
-};
+#define TURN (2 * NSEC_PER_MSEC) /* of the loop, for what is sent in slices, for all subscribers */
+#define PROBES_PERIOD 1.	 /* s */
 
 /* ---- sending ---- */
 
@@ -73,6 +41,11 @@ static void unsubscribe(struct subscriber *s)
 		s->watch->end = s->back;
 	s->watch->stats.subscribers--;
 	ev_timer_start(s->watch->loop, &s->watch->soon); /* perhaps nobody wants the log any more */
+	s->watch->n_probes -= s->probes;
+	if (!s->watch->n_probes)
+		ev_timer_stop(s->watch->loop, &s->watch->tick);
+	stale_free(&s->infos);
+	stale_free(&s->probed);
 	free(s->cursor);
 	free(s);
 }
@@ -100,8 +73,7 @@ static size_t encode_seq(uint64_t seq, uint8_t out[static 11])
 	return n;
 }
 
-/* False when the subscriber does not take it any more. */
-static bool send_encoded(struct subscriber *s)
+bool watch__send(struct subscriber *s)
 {
 	const struct buf *shared = &s->watch->encoded;
 	uint8_t seq[11];
@@ -120,26 +92,212 @@ static bool send_encoded(struct subscriber *s)
 	return true;
 }
 
-static void encode(struct watch *w, const Maglev__Event *event)
+void watch__encode(struct watch *w, const Maglev__Event *event)
 {
 	w->encoded.n = 0;
 	pb_encode(&event->base, &w->encoded);
 }
 
-static char *text(const char *s)
+/* To all subscribers that want this kind of event, and were told its state by the replay. */
+static void broadcast(struct watch *w, enum watch__replay kind, const Maglev__Event *event)
 {
-	return (char *)(uintptr_t)s; /* what is only encoded is not written to */
+	watch__encode(w, event);
+	for (struct subscriber *s = w->subscribers; s; s = s->next) {
+		bool wanted = kind == WATCH__CONFIG ? s->config : s->dataplane;
+
+		if (wanted && s->replay > kind)
+			watch__send(s);
+	}
 }
 
-/* Whether the replay has told of this name already, so that news of it belong into the stream. */
-static bool was_told(const struct subscriber *s, enum replay kind, const char *name)
+/* ---- infos and probes ---- */
+
+/* Where each has its place in the set of infos. */
+static size_t info_of_backend(const struct watch *w, const struct l4_backend_state *b)
 {
-	if (s->replay != kind)
-		return s->replay > kind;
-	return s->cursor && strcmp(name, s->cursor) <= 0;
+	return engine_model(w->engine)->config->n_frontends + b->index;
 }
 
-/* ---- what happens ---- */
+/*
+ * Other observers of a reload may change something while it is being told, and the sets are still
+ * those of the former configuration then. Lists have to be read again anyway.
+ */
+static void mark_info(struct watch *w, size_t i)
+{
+	if (w->loaded.generation != engine_generation(w->engine))
+		return;
+	for (struct subscriber *s = w->subscribers; s; s = s->next) {
+		if (!s->info)
+			continue;
+		stale_mark(&s->infos, i);
+		ev_timer_start(w->loop, &w->soon);
+	}
+}
+
+/* The frontends, too: their pools show state, weight and override of the backend. */
+static void mark_backend(struct watch *w, const struct l4_backend_state *b)
+{
+	const struct l4_backend *config;
+
+	if (b->index == SIZE_MAX)
+		return;
+	config = l4_backend_config(engine_model(w->engine), b);
+	mark_info(w, info_of_backend(w, b));
+	for (size_t i = 0; i < config->n_frontends; i++)
+		mark_info(w, config->frontends[i]);
+}
+
+static void on_annotated(void *user, const struct l4_backend_state *b)
+{
+	mark_backend(user, b);
+}
+
+static void on_weight(void *user, size_t frontend, size_t backend, bool flush)
+{
+	mark_info(user, frontend);
+}
+
+static void on_released(void *user, size_t frontend)
+{
+	mark_info(user, frontend);
+}
+
+static void on_probed(void *user, const struct l4_backend_state *b)
+{
+	struct watch *w = user;
+
+	if (!w->n_probes || b->index == SIZE_MAX)
+		return;
+	for (struct subscriber *s = w->subscribers; s; s = s->next)
+		if (s->probes)
+			stale_mark(&s->probed, b->index);
+}
+
+static void on_tick(struct ev_loop *loop, ev_timer *t, int events)
+{
+	struct watch *w = t->data;
+
+	for (struct subscriber *s = w->subscribers; s; s = s->next)
+		s->probes_due |= s->probes;
+	ev_timer_start(loop, &w->soon);
+}
+
+/* What waited was of the former configuration, and lists have to be read again anyway. */
+static void reset_sets(const struct watch *w, struct subscriber *s)
+{
+	const struct l4_config *c = engine_model(w->engine)->config;
+
+	if (s->info)
+		stale_reset(&s->infos, c->n_frontends + c->n_backends);
+	if (s->probes)
+		stale_reset(&s->probed, c->n_backends);
+}
+
+/* ---- the configuration and the data plane ---- */
+
+Maglev__Event *watch__config_event(struct watch *w, bool replay)
+{
+	struct api_config_news news = w->loaded;
+
+	news.config = engine_model(w->engine)->config;
+	news.error = w->refusal;
+	news.replay = replay;
+	arena_reset(w->arena);
+	return api_config_event(&news, w->arena);
+}
+
+static void count_changes(const struct l4_reload *reload, struct api_config_news *news)
+{
+	for (size_t i = 0; i < reload->changes.n; i++) {
+		const struct l4_reload_change *c = &reload->changes.items[i];
+
+		news->added += c->added;
+		news->removed += c->removed;
+		news->changed +=
+			!c->added && !c->removed && (c->probe_changed || c->address_changed);
+	}
+}
+
+static void on_reloaded(void *user, const struct l4_reload *reload)
+{
+	struct watch *w = user;
+	int64_t now = loop_realtime();
+
+	for (struct subscriber *s = w->subscribers; s; s = s->next)
+		reset_sets(w, s);
+	w->loaded = (struct api_config_news){ .at = now,
+					      .since = now,
+					      .generation = engine_generation(w->engine) };
+	free(TAKE_PTR(w->refusal));
+	count_changes(reload, &w->loaded);
+	broadcast(w, WATCH__CONFIG, watch__config_event(w, false));
+}
+
+static void on_refused(void *user, const struct engine_refusal *why)
+{
+	struct watch *w = user;
+
+	w->loaded = (struct api_config_news){ .at = why->at,
+					      .since = w->loaded.since,
+					      .generation = w->loaded.generation,
+					      .n_errors = why->n_errors };
+	free(w->refusal);
+	w->refusal = mem_strdup(why->error);
+	broadcast(w, WATCH__CONFIG, watch__config_event(w, false));
+}
+
+Maglev__Event *watch__dataplane_event(struct watch *w, const char *change,
+				      const struct reconcile_event *event)
+{
+	static const char *const scopes[RECONCILE_SCOPES] = {
+		[RECONCILE_ALL] = "all", [RECONCILE_VIP] = "vip"
+	};
+	const struct dataplane_info *info = reconcile_info(w->reconcile);
+	const struct api_dataplane_news news = {
+		.at = change ? loop_realtime() : w->dataplane_since,
+		.dataplane = reconcile_dataplane(w->reconcile),
+		.change = change,
+		.reason = event ? event->reason : "",
+		.problem = info ? info->problem : "",
+		.connected = reconcile_connected(w->reconcile),
+		.since = w->dataplane_since,
+		.warmup = reconcile_phase(w->reconcile),
+		.guard = engine_guard(w->engine),
+		.last_full_sync = reconcile_stats(w->reconcile)->last_full_sync,
+		.scope = event && event->ops ? scopes[event->scope] : NULL,
+		.vips = event ? event->vips : 0,
+		.ops = event ? event->ops : NULL,
+	};
+
+	arena_reset(w->arena);
+	return api_dataplane_event(&news, w->arena);
+}
+
+static void on_dataplane(const struct reconcile_event *event, void *user)
+{
+	static const char *const words[] = {
+		[RECONCILE_CONNECTED] = "connected", [RECONCILE_DISCONNECTED] = "disconnected",
+		[RECONCILE_PROBLEM] = "problem",     [RECONCILE_SYNCED] = "synced",
+		[RECONCILE_FAILED] = "sync-failed",  [RECONCILE_WARMUP] = "warmup",
+	};
+	struct watch *w = user;
+
+	if (event->change == RECONCILE_CONNECTED || event->change == RECONCILE_DISCONNECTED)
+		w->dataplane_since = loop_realtime();
+	if (w->subscribers)
+		broadcast(w, WATCH__DATAPLANE,
+			  watch__dataplane_event(w, words[event->change], event));
+}
+
+static void on_guard(void *user, bool active)
+{
+	struct watch *w = user;
+
+	if (w->subscribers)
+		broadcast(w, WATCH__DATAPLANE, watch__dataplane_event(w, "guard", NULL));
+}
+
+/* ---- transitions ---- */
 
 static void on_frontend(void *user, size_t frontend, enum l4_frontend_health from,
 			enum l4_frontend_health to, int64_t at)
@@ -150,11 +308,12 @@ static void on_frontend(void *user, size_t frontend, enum l4_frontend_health fro
 
 	if (!w->subscribers)
 		return;
+	mark_info(w, frontend);
 	arena_reset(w->arena);
-	encode(w, api_frontend_event(m, frontend, from, w->arena));
+	watch__encode(w, api_frontend_event(m, frontend, from, w->arena));
 	for (struct subscriber *s = w->subscribers; s; s = s->next)
-		if (s->frontend && was_told(s, REPLAY_FRONTENDS, name))
-			send_encoded(s);
+		if (s->frontend && watch__was_told(s, WATCH__FRONTENDS, name))
+			watch__send(s);
 }
 
 static void on_backend(void *user, struct l4_backend_state *b, const struct health_change *change)
@@ -164,194 +323,26 @@ static void on_backend(void *user, struct l4_backend_state *b, const struct heal
 
 	if (!w->subscribers)
 		return;
+	mark_backend(w, b);
 	arena_reset(w->arena);
 	events = api_backend_events(engine_model(w->engine), b, change, w->arena);
 	for (size_t i = 0; i < events.n; i++) {
-		encode(w, events.items[i]);
+		watch__encode(w, events.items[i]);
 		for (struct subscriber *s = w->subscribers; s; s = s->next)
-			if (s->backend && was_told(s, REPLAY_BACKENDS, b->name))
-				send_encoded(s);
+			if (s->backend && watch__was_told(s, WATCH__BACKENDS, b->name))
+				watch__send(s);
 	}
-}
-
-/* ---- log lines ---- */
-
-/* The value of a field as text, in buf where it is not text already. */
-static char *field_text(const struct log_field *f, struct arena *a)
-{
-	char duration[DURATION_STRLEN];
-
-	switch (f->kind) {
-	case LOG_KIND_STR:
-		return arena_strndup(a, f->s.p, f->s.n);
-	case LOG_KIND_INT:
-		return arena_printf(a, "%lld", (long long)f->i);
-	case LOG_KIND_UINT:
-		return arena_printf(a, "%llu", (unsigned long long)f->u);
-	case LOG_KIND_DOUBLE:
-		return arena_printf(a, "%g", f->d);
-	case LOG_KIND_BOOL:
-		return arena_strdup(a, f->b ? "true" : "false");
-	case LOG_KIND_DURATION:
-		return arena_strdup(a, duration_format(f->i, duration));
-	case LOG_KIND_END:
-		break;
-	}
-	return arena_strdup(a, "");
-}
-
-static void encode_line(struct watch *w, const struct log_line *line)
-{
-	static const char *const levels[] = { "debug", "info", "warn", "error" };
-	Maglev__LogEvent__AttrsEntry entries[ATTRS_MAX], *list[ATTRS_MAX];
-	Maglev__Event event;
-	Maglev__LogEvent body;
-
-	maglev__event__init(&event);
-	maglev__log_event__init(&body);
-	arena_reset(w->line);
-	for (const struct log_field *f = line->fields; f->kind != LOG_KIND_END; f++) {
-		if (body.n_attrs == ATTRS_MAX || (f->kind == LOG_KIND_STR && !f->s.p))
-			continue;
-		maglev__log_event__attrs_entry__init(&entries[body.n_attrs]);
-		entries[body.n_attrs].key = text(f->key);
-		entries[body.n_attrs].value = field_text(f, w->line);
-		list[body.n_attrs] = &entries[body.n_attrs];
-		body.n_attrs++;
-	}
-	body.attrs = list;
-	body.level = text(levels[line->level]);
-	body.msg = text(line->msg);
-	event.at = line->at;
-	event.event_case = MAGLEV__EVENT__EVENT_LOG;
-	event.log = &body;
-	encode(w, &event);
-}
-
-static void on_line(const struct log_line *line, void *user)
-{
-	struct watch *w = user;
-	bool encoded = false;
-
-	for (struct subscriber *s = w->subscribers; s; s = s->next) {
-		if (!s->log || line->level < s->level)
-			continue;
-		if (!encoded)
-			encode_line(w, line);
-		encoded = true;
-		send_encoded(s);
-	}
-}
-
-/* At the lowest level that anybody wants, and not at all when nobody does. */
-static void listen_to_log(struct watch *w)
-{
-	enum log_level lowest = LOG_ERROR;
-	bool wanted = false;
-
-	for (const struct subscriber *s = w->subscribers; s; s = s->next) {
-		if (!s->log)
-			continue;
-		wanted = true;
-		lowest = s->level < lowest ? s->level : lowest;
-	}
-	if (!wanted && w->sink >= 0) {
-		log_remove_sink(w->sink);
-		w->sink = -1;
-	} else if (wanted && w->sink < 0) {
-		w->sink = log_add_sink(lowest, on_line, w);
-	} else if (wanted) {
-		log_set_sink_level(w->sink, lowest);
-	}
-}
-
-/* ---- the replay ---- */
-
-static bool replay_frontend(struct subscriber *s, size_t i)
-{
-	struct watch *w = s->watch;
-	const struct l4_model *m = engine_model(w->engine);
-
-	arena_reset(w->arena);
-	encode(w, api_frontend_event(m, i, m->frontends[i].health, w->arena));
-	return send_encoded(s);
-}
-
-static bool replay_backend(struct subscriber *s, size_t i)
-{
-	struct watch *w = s->watch;
-	const struct l4_model *m = engine_model(w->engine);
-	struct api_events events;
-
-	arena_reset(w->arena);
-	events = api_backend_events(m, m->backends[i], NULL, w->arena);
-	for (size_t e = 0; e < events.n; e++) {
-		encode(w, events.items[e]);
-		if (!send_encoded(s))
-			return false;
-	}
-	return true;
-}
-
-static void next_kind(struct subscriber *s)
-{
-	free(TAKE_PTR(s->cursor));
-	s->replay++;
-}
-
-/* One frontend or backend, or the step to the next kind. False when the subscriber lags behind. */
-static bool replay_one(struct subscriber *s)
-{
-	const struct l4_config *c = engine_model(s->watch->engine)->config;
-	bool frontends = s->replay == REPLAY_FRONTENDS;
-	bool wanted = frontends ? s->frontend : s->backend;
-	size_t i = frontends ? l4_config_frontend_behind(c, s->cursor)
-			     : l4_config_backend_behind(c, s->cursor);
-	size_t n = !wanted ? 0 : frontends ? c->n_frontends : c->n_backends;
-	const char *name;
-
-	if (i >= n) {
-		next_kind(s);
-		return true;
-	}
-	if (!(frontends ? replay_frontend : replay_backend)(s, i))
-		return false;
-	name = frontends ? c->frontends[i].name : c->backends[i].name;
-	free(s->cursor);
-	s->cursor = mem_strdup(name);
-	return true;
-}
-
-static void on_drained(void *user)
-{
-	struct subscriber *s = user;
-
-	ev_timer_start(s->watch->loop, &s->watch->soon);
-}
-
-static void replay_until(struct subscriber *s, int64_t until)
-{
-	while (s->replay != REPLAY_DONE && loop_monotonic() < until) {
-		if (grpc_queued(s->call) > REPLAY_QUEUED) {
-			grpc_on_drained(s->call, on_drained, s);
-			return;
-		}
-		if (!replay_one(s))
-			return;
-	}
-	if (s->replay != REPLAY_DONE)
-		ev_timer_start(s->watch->loop, &s->watch->soon);
 }
 
 static void on_soon(struct ev_loop *loop, ev_timer *t, int events)
 {
 	struct watch *w = t->data;
-	int64_t until = loop_monotonic() + REPLAY_SLICE;
+	int64_t until = loop_monotonic() + TURN;
 
-	listen_to_log(w);
+	watch__listen(w);
 	for (struct subscriber *s = w->subscribers, *next; s; s = next) {
 		next = s->next;
-		replay_until(s, until);
+		watch__serve(s, until);
 		if (s->lagging)
 			drop(s);
 	}
@@ -364,10 +355,11 @@ static void on_cancelled(void *user)
 	unsubscribe(user);
 }
 
-/* No family set means all; the level is that of log lines, whoever else is wanted. */
+/* No family set means all but infos and probes, of which there are many. */
 static int read_filter(struct subscriber *s, const Maglev__WatchRequest *request)
 {
-	bool all = !request->log && !request->backend && !request->frontend;
+	bool all = !request->log && !request->backend && !request->frontend && !request->config &&
+		   !request->dataplane && !request->info && !request->probes;
 
 	s->level = LOG_INFO;
 	if (*request->log_level && log_level_parse(request->log_level, &s->level) < 0)
@@ -375,6 +367,10 @@ static int read_filter(struct subscriber *s, const Maglev__WatchRequest *request
 	s->log = all || request->log;
 	s->backend = all || request->backend;
 	s->frontend = all || request->frontend;
+	s->config = all || request->config;
+	s->dataplane = all || request->dataplane;
+	s->info = request->info;
+	s->probes = request->probes;
 	return 0;
 }
 
@@ -400,26 +396,43 @@ void watch_subscribe(struct watch *w, struct grpc_call *call, const Maglev__Watc
 	*w->end = s;
 	w->end = &s->next;
 	w->stats.subscribers++;
+	w->n_probes += s->probes;
+	if (s->probes && !ev_is_active(&w->tick))
+		ev_timer_again(w->loop, &w->tick);
+	reset_sets(w, s);
 	grpc_on_cancel(call, on_cancelled, s);
 	ev_timer_start(w->loop, &w->soon);
 }
 
-struct watch *watch_new(struct ev_loop *loop, struct engine *engine)
+struct watch *watch_new(struct ev_loop *loop, struct engine *engine, struct reconcile *reconcile)
 {
 	struct watch *w = mem_zalloc(sizeof(*w));
 
 	w->loop = loop;
 	w->engine = engine;
+	w->reconcile = reconcile;
+	w->loaded.at = w->loaded.since = w->dataplane_since = loop_realtime();
+	w->loaded.generation = engine_generation(engine);
 	w->sink = -1;
 	w->end = &w->subscribers;
 	w->arena = arena_new();
 	w->line = arena_new();
 	ev_timer_init(&w->soon, on_soon, 0., 0.);
 	w->soon.data = w;
+	ev_timer_init(&w->tick, on_tick, PROBES_PERIOD, PROBES_PERIOD);
+	w->tick.data = w;
 	w->observer = (struct engine_observer){ .backend = on_backend,
 						.frontend = on_frontend,
+						.weight = on_weight,
+						.reloaded = on_reloaded,
+						.guard = on_guard,
+						.annotated = on_annotated,
+						.probed = on_probed,
+						.released = on_released,
+						.refused = on_refused,
 						.user = w };
 	engine_observe(engine, &w->observer);
+	reconcile_observe(reconcile, on_dataplane, w);
 	return w;
 }
 
@@ -430,7 +443,10 @@ void watch_free(struct watch *w)
 	assert(!w->subscribers);
 	if (w->sink >= 0)
 		log_remove_sink(w->sink);
+	reconcile_observe(w->reconcile, NULL, NULL);
 	ev_timer_stop(w->loop, &w->soon);
+	ev_timer_stop(w->loop, &w->tick);
+	free(w->refusal);
 	buf_free(&w->encoded);
 	arena_free(w->arena);
 	arena_free(w->line);

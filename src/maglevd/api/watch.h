@@ -2,8 +2,8 @@
 /*
  * watch: the event hub behind WatchEvents (FR-6.3, NFR-3.2, NFR-3.4).
  *
- * Observes the engine and, while somebody asks for log lines, the log. Every subscriber first gets
- * the current states, then what happens, without a gap and without a double.
+ * Observes the engine, the reconciler and, while a subscriber asks for log lines, the log. Every
+ * subscriber first gets the current states, then what happens, without a gap and without a double.
  */
 #pragma once
 
@@ -15,17 +15,19 @@
 
 struct engine;
 struct grpc_call;
+struct reconcile;
 struct watch;
 
 struct watch_stats {
 	size_t subscribers;
 	uint64_t events;  /* sent, over all subscribers */
-	uint64_t dropped; /* subscribers that did not keep up */
+	uint64_t dropped; /* subscribers that fell behind */
 };
 
 #define WATCH_SUBSCRIBERS_MAX 4096
 
-struct watch *watch_new(struct ev_loop *loop, struct engine *engine);
+/* Both outlive it. It is the only observer of the reconciler. */
+struct watch *watch_new(struct ev_loop *loop, struct engine *engine, struct reconcile *reconcile);
 /* No subscriber may be left: the server is drained or freed before. */
 void watch_free(struct watch *w);
 /* Handles the call from here on. */

@@ -33,6 +33,8 @@ struct dataplane;
 struct dataplane_events {
 	void (*up)(void *user);
 	void (*down)(void *user, const char *why);
+	/* What info() says of a problem is new, and neither up() nor down() says so. */
+	void (*problem)(void *user);
 	void *user;
 };
 
@@ -73,9 +75,9 @@ struct dataplane_driver {
 		      dataplane_applied_fn done, void *user);
 	/*
 	 * The newest counters that were read, which the driver does on its own every few seconds
-	 * while there is a data plane; NULL before the first. They live until the next turn of the
-	 * loop: who needs longer than that goes on by key with what is the newest then. The verb is
-	 * NULL in a driver that counts nothing.
+	 * while there is a data plane; NULL before the first. They are valid until the caller
+	 * returns to the loop, or its step ends: a longer walk gets the newest ones again and goes
+	 * on by key. The verb is NULL in a driver that counts nothing.
 	 */
 	const struct lb_counters *(*counters)(struct dataplane *dp);
 	/* Like counters; the verb is NULL where there is nobody to tell of. */

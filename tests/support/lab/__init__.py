@@ -1,25 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stories are told with: namespaces, servers that can lie, maglevd and its data plane.
+"""What stories are told with: namespaces, servers that can lie, daemons, and maglevd's data plane.
 
 A story makes a Net (two namespaces and a link between them), puts servers on one side, writes a
-configuration with Check and config(), starts a Maglevd on it and waits for what it says. Stories of
-packets have a Fabric instead, and a Balanced on it. Nothing
+configuration with Check and config(), starts a Maglevd on it and waits for what it says. Any other
+program of ours is a Daemon. Stories of packets have a Fabric instead, and a Balanced on it. Nothing
 sleeps: everything waits for something, with a deadline.
 """
 from lab.balanced import Balanced
 from lab.certs import Authority
 from lab.config import Check, config, frontend, pool, seconds
+from lab.daemon import Daemon
 from lab.fabric import VIPS4, VIPS6, Fabric
-from lab.maglevd import BUILD, Maglevd, program
+from lab.maglevd import Maglevd
 from lab.metrics import Metrics
 from lab.net import Net, sweep
 from lab.plane import Plane
+from lab.process import Process, Running
+from lab.programs import BUILD, program
 from lab.servers import Servers
 from lab.story import SPARE, VIP, OnVpp, Watched
 from lab.terminal import Terminal
 from lab.vpp import RealVpp, Standin, find_vpp
 from lab.wait import PATIENCE, SLACK, until
 
-__all__ = ['Authority', 'BUILD', 'Balanced', 'Check', 'Fabric', 'Maglevd', 'Metrics', 'Net', 'OnVpp', 'PATIENCE',
-           'Plane', 'RealVpp', 'SLACK', 'SPARE', 'Servers', 'Standin', 'Terminal', 'VIP', 'VIPS4', 'VIPS6', 'Watched',
-           'config', 'find_vpp', 'frontend', 'pool', 'program', 'seconds', 'sweep', 'until']
+__all__ = ['Authority', 'BUILD', 'Balanced', 'Check', 'Daemon', 'Fabric', 'Maglevd', 'Metrics', 'Net', 'OnVpp',
+           'PATIENCE', 'Plane', 'Process', 'RealVpp', 'Running', 'SLACK', 'SPARE', 'Servers', 'Standin',
+           'Terminal', 'VIP', 'VIPS4', 'VIPS6', 'Watched', 'config', 'find_vpp', 'frontend', 'pool',
+           'program', 'seconds', 'sweep', 'until']

@@ -15,7 +15,7 @@ os.environ.setdefault('GRPC_VERBOSITY', 'NONE')  # a connection that is refused 
 import grpc  # noqa: E402
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory  # noqa: E402
 
-from lab.maglevd import program  # noqa: E402
+from lab.programs import program  # noqa: E402
 from lab.wait import PATIENCE  # noqa: E402
 
 Status, RpcError = grpc.StatusCode, grpc.RpcError

@@ -7,7 +7,7 @@ import subprocess
 from lab import flows
 from lab.config import Check, config, frontend, pool
 from lab.fabric import VIPS4, VIPS6
-from lab.maglevd import program
+from lab.programs import program
 from lab.wait import PATIENCE, until
 
 

@@ -8,7 +8,7 @@ import subprocess
 import threading
 import urllib.parse
 
-from lab.maglevd import ROOT
+from lab.programs import ROOT
 from lab.wait import PATIENCE
 
 DRIVER = os.path.join(ROOT, 'tests/support/browser/driver.mjs')

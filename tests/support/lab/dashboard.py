@@ -9,8 +9,7 @@ import ssl
 import threading
 import time
 
-from lab.maglevd import Maglevd, runner
-from lab.metrics import Metrics
+from lab.daemon import Daemon
 from lab.wait import PATIENCE, until
 
 ACT = {'X-Maglev-Admin': '1', 'Content-Type': 'application/json'}
@@ -22,32 +21,15 @@ def basic(user=USER, password=PASSWORD):
     return {'Authorization': 'Basic ' + base64.b64encode(f'{user}:{password}'.encode()).decode()}
 
 
-class Answer:
-    def __init__(self, answer):
-        self.status, self.headers, self.body = answer.status, answer.headers, answer.read()
+class Dashboard(Daemon):
+    """servers: as --server has them. tls: the authority's certificate to trust, or None. options: as of Daemon."""
+    listener = 'http'
 
-    @property
-    def json(self):
-        return json.loads(self.body)
-
-
-class Dashboard(Maglevd):
-    """servers: as --server has them. tls: the authority's certificate to trust, or None."""
-    turns = 'maglev_dashboard_loop_lag_seconds'
-
-    def __init__(self, folder, servers, env=None, args=(), tls=None, measured=False):
-        self.folder, self.name, self.tls = str(folder), 'maglevd-frontend', tls
-        self.command = [*runner(self.name, measured), '--server', ','.join(servers), '--listen', '127.0.0.1:0',
-                        '--log-level', 'debug', *args]
+    def __init__(self, folder, servers, env=None, args=(), tls=None, metrics=None, **options):
+        super().__init__(folder, 'maglevd-frontend', '--server', ','.join(servers), '--listen', '127.0.0.1:0', *args,
+                         metrics=metrics, **options)
         self.env = {**{k: v for k, v in os.environ.items() if not k.startswith('MAGLEV_FRONTEND_')}, **(env or {})}
-        self.lines, self.broken, self.port, self.streams = [], [], None, []
-        self._changed = threading.Condition()
-
-    def start(self, ready=True):
-        super().start(False)
-        if ready:
-            self.port = int(self.wait('listening', **{'for': 'http'})['addr'].rsplit(':', 1)[1])
-        return self
+        self.tls, self.streams = tls, []
 
     def stop(self):
         for stream in self.streams:
@@ -56,32 +38,17 @@ class Dashboard(Maglevd):
 
     # ---- as a browser ----
 
-    def connect(self, timeout=PATIENCE):
+    def http(self, port=None, timeout=PATIENCE, **where):
         if not self.tls:
-            return http.client.HTTPConnection('127.0.0.1', self.port, timeout=timeout)
+            return super().http(port, timeout=timeout, **where)
         context = ssl.create_default_context(cafile=self.tls)
-        return http.client.HTTPSConnection('localhost', self.port, timeout=timeout, context=context)
-
-    def ask(self, method, path, headers=None, body=None):
-        connection = self.connect()
-        try:
-            connection.request(method, path, body, headers or {})
-            return Answer(connection.getresponse())
-        finally:
-            connection.close()
-
-    def get(self, path, timeout=PATIENCE):
-        answer = self.ask('GET', path)
-        return answer.status, answer.body.decode()
+        return http.client.HTTPSConnection('localhost', port or self.port, timeout=timeout, context=context)
 
     def act(self, path, body=None, **headers):
         """POST with everything that it takes; headers with _ for - are added or replaced, None: left out."""
         given = {**ACT, **basic(), **{k.replace('_', '-'): v for k, v in headers.items()}}
         return self.ask('POST', f'/admin/api/{path}', {k: v for k, v in given.items() if v is not None},
                         json.dumps(body if body is not None else {}))
-
-    def metrics(self):
-        return Metrics(self.get('/metrics')[1])
 
     def state(self, name=None):
         """Of one server, or of all."""
@@ -108,7 +75,7 @@ class EventStream:
     def __init__(self, dashboard, last=None, query=''):
         self.events, self.comments, self.times, self.ended = [], [], [], False
         self._changed = threading.Condition()
-        self.connection = dashboard.connect(timeout=3 * PATIENCE)
+        self.connection = dashboard.http(timeout=3 * PATIENCE)
         self.connection.request('GET', '/view/api/events' + query, headers={'Last-Event-ID': last} if last else {})
         self.answer = self.connection.getresponse()
         assert self.answer.status == 200

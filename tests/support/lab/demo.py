@@ -18,7 +18,7 @@ import tempfile
 import threading
 
 from lab.fabric import VIPS4, VIPS6, Fabric, child
-from lab.maglevd import ROOT, program
+from lab.programs import ROOT, program
 from lab.window import Window
 
 RESTART = 10  # seconds after which what was killed is back, as its supervisor would bring it

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-from lab.maglevd import program
+from lab.programs import program
 from lab.net import Namespace
 
 VIPS4, VIPS6 = ['198.51.100.10', '198.51.100.11'], ['2001:db8:100::10', '2001:db8:100::11']

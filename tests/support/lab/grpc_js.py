@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 
-from lab.maglevd import BUILD, ROOT
+from lab.programs import BUILD, ROOT
 from lab.wait import PATIENCE
 
 HERE = os.path.join(ROOT, 'tests/support/grpc-js')

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from lab.maglevd import BUILD
+from lab.programs import BUILD
 from lab.wait import PATIENCE
 
 MODULE, VERSION = 'github.com/fullstorydev/grpcurl/cmd/grpcurl', 'v1.9.1'  # for Go 1.19, Debian 12's, and later

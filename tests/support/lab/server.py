@@ -108,6 +108,40 @@ async def flood(sock):
         await asyncio.get_running_loop().sock_sendall(sock, record * 64)
 
 
+async def crumbs(sock):
+    """In the place of a handshake: a ServerHello of 16,000 bytes in records of one byte, again and again."""
+    hello = b'\x02\x00\x3e\x80\x03\x03' + bytes(0x3e80)
+    records = b''.join(b'\x16\x03\x03\x00\x01' + bytes([byte]) for byte in hello)
+    while True:
+        await asyncio.get_running_loop().sock_sendall(sock, records)
+
+
+async def tls_crumbs(context, sock):
+    """A handshake, and then an answer without end, in records of one byte. Records are made ahead and sent many at a time."""
+    loop = asyncio.get_running_loop()
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = context.wrap_bio(incoming, outgoing, server_side=True)
+
+    async def go_on(call):
+        while True:
+            try:
+                return call()
+            except ssl.SSLWantReadError:
+                await loop.sock_sendall(sock, outgoing.read())
+                data = await loop.sock_recv(sock, 65536)
+                if not data:
+                    raise ConnectionResetError from None
+                incoming.write(data)
+
+    await go_on(tls.do_handshake)
+    await go_on(lambda: tls.read(65536))
+    tls.write(b'HTTP/1.1 200 OK\r\n\r\n')
+    while True:
+        for _ in range(2000):
+            tls.write(b'x')
+        await loop.sock_sendall(sock, outgoing.read())
+
+
 MODES = {f.__name__: f
          for f in (answer, flap, late, hang, drip, close, cut, reset, raw, endless, headers)}
 
@@ -161,6 +195,10 @@ class Backend:
                 await self.never.wait()
             if self.how['mode'] == 'tls-flood':
                 await flood(sock)
+            if self.how['mode'] == 'tls-hello-crumbs':
+                await crumbs(sock)
+            if self.how['mode'] == 'tls-crumbs':
+                await tls_crumbs(self.context, sock)
             loop = asyncio.get_running_loop()
             reader = asyncio.StreamReader()
             protocol = asyncio.StreamReaderProtocol(reader)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long the turns of a daemon's loop are."""
+"""How long the turns of a daemon's loop are: every daemon counts them in PREFIX_loop_lag_seconds."""
 import os
+import re
 
 LIMIT, ATTEMPTS = '0.01', 4
 
@@ -11,10 +12,12 @@ class Turns:
 
     def __init__(self, daemon):
         page = daemon.metrics()
-        self.all = page.one(f'{daemon.turns}_count')
-        self.short = page.one(f'{daemon.turns}_bucket', le=LIMIT)
-        with open(f'/proc/{daemon.process.pid}/schedstat', encoding='ascii') as own, open('/proc/stat', encoding='ascii') as all_:
-            self.waited = int(own.read().split()[1]) / 1e9 + int(all_.readline().split()[8]) / os.sysconf('SC_CLK_TCK')
+        name = re.search(r'^(\w+_loop_lag_seconds)_count ', page.text, re.MULTILINE)[1]
+        self.all = page.one(f'{name}_count')
+        self.short = page.one(f'{name}_bucket', le=LIMIT)
+        with open('/proc/stat', encoding='ascii') as all_:
+            stolen = int(all_.readline().split()[8]) / os.sysconf('SC_CLK_TCK')
+        self.waited = int(daemon.proc('schedstat').split()[1]) / 1e9 + stolen
 
 
 def long_turns(daemon, act):

@@ -11,7 +11,8 @@ import signal
 import socket
 import subprocess
 
-from lab.maglevd import DIE_WITH_PARENT, program
+from lab.process import Process
+from lab.programs import program
 from lab.vpp_text import parse_vips
 from lab.wait import PATIENCE, until
 
@@ -21,24 +22,20 @@ WRITES = ('lb_conf', 'lb_add_del_vip', 'lb_add_del_vip_v2', 'lb_add_del_as', 'lb
 HEADER = 10  # of a request: id, client index, context
 
 
-class _Plane:
-    """What both have. cli() is theirs."""
+class _Plane(Process):
+    """What both have. cli() and is_there() are theirs."""
 
-    def __init__(self, folder):
-        self.folder, self.process = str(folder), None
-        self.api, self.stats = (os.path.join(self.folder, name) for name in ('api.sock', 'stats.sock'))
+    def __init__(self, folder, name, *command):
+        super().__init__(folder, name, command)
+        self.api, self.stats = (os.path.join(self.folder, one) for one in ('api.sock', 'stats.sock'))
+
+    def start(self, stdout=None):
+        super().start(stdout)
+        until(self.is_there, what=f'the sockets of {self.name}')
+        return self
 
     def environment(self):
         return {'MAGLEV_VPP_API_ADDR': self.api, 'MAGLEV_VPP_STATS_ADDR': self.stats}
-
-    def _run(self, *command):
-        self.errors = open(os.path.join(self.folder, 'stderr'), 'a+', encoding='utf-8')
-        self.process = subprocess.Popen([*DIE_WITH_PARENT, *command], stdin=subprocess.DEVNULL, stdout=self.errors,
-                                        stderr=self.errors)
-
-    def said(self):
-        self.errors.seek(0)
-        return self.errors.read()
 
     def vips(self, removed=False):
         return [vip for vip in parse_vips(self.cli('show lb vips verbose')) if vip.used or removed]
@@ -78,13 +75,11 @@ class Standin(_Plane):
     kind = 'standin'
 
     def __init__(self, folder, personality='new'):
-        super().__init__(folder)
+        super().__init__(folder, 'vpp-standin', program('vpp-standin'), str(folder), personality)
         self.control = os.path.join(self.folder, 'control.sock')
-        self._run(program('vpp-standin'), self.folder, personality)
-        until(self.is_there, what='the control socket of the stand-in')
 
     def is_there(self):
-        assert self.process.poll() is None, self.said()
+        assert self.is_running(), self.said()
         try:
             self.ask('clients')
             return True
@@ -146,12 +141,10 @@ class Standin(_Plane):
 
     def stop(self):
         """It is still there, and nobody sent what only a VPP would take."""
-        assert self.process.poll() is None, self.said()
+        assert self.is_running(), self.said()
         if self.process_is_up():
             assert self.ask('misuse') == ''
-        self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(PATIENCE) == 0 and not self.said(), self.said()
-        self.errors.close()
+        super().stop()
 
     def process_is_up(self):
         with socket.socket(socket.AF_UNIX) as s:
@@ -167,20 +160,15 @@ class RealVpp(_Plane):
     kind = 'real'
 
     def __init__(self, folder):
-        super().__init__(folder)
+        super().__init__(folder, 'vpp', find_vpp())
         self.cli_socket = os.path.join(self.folder, 'cli.sock')
-        self.start()
-
-    def start(self):
-        tag = f'mgl{os.getpid()}'
-        self._run(find_vpp(), f'unix {{ nodaemon cli-listen {self.cli_socket} runtime-dir {self.folder} }} '
-                  f'api-segment {{ prefix {tag} }} socksvr {{ socket-name {self.api} }} '
-                  f'statseg {{ socket-name {self.stats} }} cpu {{ main-core 0 }} '
-                  'plugins { plugin default { disable } plugin lb_plugin.so { enable } }')
-        until(self.is_there, what='VPP')
+        self.command.append(f'unix {{ nodaemon cli-listen {self.cli_socket} runtime-dir {self.folder} }} '
+                            f'api-segment {{ prefix mgl{os.getpid()} }} socksvr {{ socket-name {self.api} }} '
+                            f'statseg {{ socket-name {self.stats} }} cpu {{ main-core 0 }} '
+                            'plugins { plugin default { disable } plugin lb_plugin.so { enable } }')
 
     def is_there(self):
-        assert self.process.poll() is None, self.said()
+        assert self.is_running(), self.said()
         return os.path.exists(self.api) and os.path.exists(self.stats) and bool(self.cli('show version'))
 
     def cli(self, line):
@@ -193,14 +181,14 @@ class RealVpp(_Plane):
         return 'lb_plugin' in self.cli('show plugins') and 'lb_as_set_weight' in self.cli('show api message-table')
 
     def crash(self):
-        self.process.kill()
-        self.process.wait()
+        self.kill()
 
     def restart(self):
         self.crash()
         self.start()
 
     def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(PATIENCE)
-        self.errors.close()
+        """It talks, and how it ends is not ours to judge."""
+        if self.is_running():
+            self.signal(signal.SIGTERM)
+            self.end()

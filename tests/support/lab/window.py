@@ -9,7 +9,7 @@ import subprocess
 import threading
 
 from lab.fabric import child
-from lab.maglevd import program
+from lab.programs import program
 
 
 class Window:

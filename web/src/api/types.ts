@@ -234,6 +234,23 @@ export interface FrontendPayload {
 	replay: boolean;
 }
 
+export interface ConfigPayload {
+	generation: Int64;
+	ok: boolean;
+	error: string;
+}
+
+export interface DataplanePayload {
+	dataplane: string;
+	change: string;
+	reason: string;
+	connected: boolean;
+	problem: string;
+	warmup: string;
+	held: boolean;
+	last_full_sync: Int64;
+}
+
 interface Envelope<T extends string, P> {
 	server: string;
 	type: T;
@@ -241,7 +258,10 @@ interface Envelope<T extends string, P> {
 	payload: P;
 }
 
-/** An item of a list that changed: its name, and the fields that are not as they were; null: gone. */
+/**
+ * An item of a list that changed: its name, and the fields that are not as they were; null: gone.
+ * The same item may come twice; the later one counts.
+ */
 export type Changed<T extends { name: string }> = Pick<T, 'name'> & {
 	[K in keyof T]?: T[K] | null;
 };
@@ -257,6 +277,8 @@ export type StreamEvent =
 	| Envelope<'log', LogPayload>
 	| Envelope<'backend', BackendPayload>
 	| Envelope<'frontend', FrontendPayload>
+	| Envelope<'config', ConfigPayload>
+	| Envelope<'dataplane', DataplanePayload>
 	| Envelope<'server', Pick<Server, 'connected' | 'error' | 'since_ns'>>
 	| Envelope<'refresh', Partial<Server>>
 	| Envelope<'update', Update>

@@ -83,6 +83,8 @@ function tell(event: StreamEvent): Told | null {
 			return tellFrontend(event.payload);
 		case 'server':
 			return tellServer(event.server, event.payload.connected, event.payload.error);
+		case 'config': // the log has a line of these two
+		case 'dataplane':
 		case 'refresh':
 		case 'update':
 		case 'lb':

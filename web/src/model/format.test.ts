@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
-import { age, duration, parseDuration, scaled, span, vipText } from './format.ts';
+import { age, duration, scaled, span, vipText } from './format.ts';
 
 it('an age has its two largest units', () => {
 	expect(span(999)).toBe('now');
@@ -19,13 +19,6 @@ it('durations and rates have three digits', () => {
 	expect(scaled(0, 'pkt/s')).toBe('0 pkt/s');
 	expect(scaled(12_345, 'pkt/s')).toBe('12.3 kpkt/s');
 	expect(scaled(999_999_999, 'bit/s')).toBe('1000 Mbit/s');
-});
-
-it('durations of log lines are read', () => {
-	expect(parseDuration('829.998µs')).toBeCloseTo(829_998);
-	expect(parseDuration('1m2.5s')).toBe(62.5e9);
-	expect(parseDuration('soon')).toBeNaN();
-	expect(parseDuration('')).toBeNaN();
 });
 
 it('a VIP is written as it is typed', () => {

@@ -61,25 +61,6 @@ export function scaled(value: number, unit: string): string {
 	return `${value < 0 ? '−' : ''}${text} ${PREFIXES[step]}${unit}`.trim();
 }
 
-const GO_UNITS: Record<string, number> = {
-	h: 3.6e12,
-	m: 6e10,
-	s: 1e9,
-	ms: 1e6,
-	us: 1e3,
-	µs: 1e3,
-	ns: 1,
-};
-
-/** Nanoseconds of "1m2.5s" or "829.998µs", as log lines have them; NaN when it is none. */
-export function parseDuration(text: string): number {
-	if (!/^(\d+(\.\d+)?(h|ms|m|s|us|µs|ns))+$/.test(text)) return Number.NaN;
-	let total = 0;
-	for (const [, value, unit] of text.matchAll(/(\d+(?:\.\d+)?)(h|ms|m|s|us|µs|ns)/g))
-		total += Number(value) * (GO_UNITS[unit as string] as number);
-	return total;
-}
-
 const two = (value: number): string => String(value).padStart(2, '0');
 
 /** Time of day in this browser's zone. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
+import type { StreamEvent } from '../api/types.ts';
 import { EMPTY, fromSnapshot, recentChanges, reduce, type State } from './state.ts';
 import { backend, event, frontend, lb, lbServer, SECOND, server } from './testing.ts';
 
@@ -83,6 +84,19 @@ describe('lists that come anew', () => {
 		expect(one(after).frontends).toBe(one(before).frontends);
 	});
 
+	it('in two parts of one event are both taken', () => {
+		const after = reduce(
+			world(),
+			event('update', {
+				backends: [
+					{ name: 'b', state: 'paused' },
+					{ name: 'b', counter: 2 },
+				],
+			}),
+		);
+		expect(one(after).backends[1]).toEqual(backend('b', { state: 'paused', counter: 2 }));
+	});
+
 	it('take away what is told as null', () => {
 		const override = { act: 'paused', reason: '', at: 1, until: 0 };
 		const paused = reduce(world(), event('update', { backends: [{ name: 'a', override }] }));
@@ -105,6 +119,38 @@ describe('a difference in the data plane', () => {
 		const mended = event('lb', { lb: lb([lbServer('1')]), lb_error: '' }, 20);
 		expect(one(reduce(reduce(world(), differs), mended)).drift).toEqual({});
 	});
+});
+
+describe('an event of the data plane', () => {
+	const payload = {
+		dataplane: 'vpp',
+		change: 'disconnected',
+		reason: 'gone',
+		connected: false,
+		problem: '',
+		warmup: 'done',
+		held: true,
+		last_full_sync: '7',
+	};
+
+	it('is seen before its state is read', () => {
+		const before = reduce(world(), event('lb', { lb: lb([lbServer('1')]), lb_error: '' }));
+		const after = one(reduce(before, event('dataplane', payload)));
+		expect(after.lb).toMatchObject({ connected: false, held: true, last_full_sync: '7' });
+		expect(after.lb?.vips).toBe(one(before).lb?.vips);
+	});
+
+	it('changes nothing while nothing was read', () => {
+		const before = world();
+		const unread = { ...before, servers: [{ ...one(before), lb: null }] };
+		expect(reduce(unread, event('dataplane', payload))).toBe(unread);
+	});
+});
+
+it('an event of a kind that is not known changes nothing', () => {
+	const before = world();
+	const unknown = { ...event('log', {}), type: 'weather' } as unknown as StreamEvent;
+	expect(reduce(before, unknown)).toBe(before);
 });
 
 it('a server that is lost is marked, and what was known of it stays', () => {

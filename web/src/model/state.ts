@@ -5,6 +5,7 @@ import type {
 	Backend,
 	BackendPayload,
 	Changed,
+	DataplanePayload,
 	Frontend,
 	Pool,
 	Server,
@@ -134,7 +135,8 @@ function change<T extends { name: string }>(item: T, changed: Changed<T>): T {
 /** The list with those items changed of which something is told; none appears or goes that way. */
 function changeItems<T extends { name: string }>(list: T[], changed: Changed<T>[] = []): T[] {
 	if (changed.length === 0) return list;
-	const byName = new Map(changed.map((one) => [one.name, one]));
+	const byName = new Map<string, Changed<T>>();
+	for (const one of changed) byName.set(one.name, { ...byName.get(one.name), ...one });
 	return list.map((one) => {
 		const found = byName.get(one.name);
 		return found ? change(one, found) : one;
@@ -153,6 +155,14 @@ function onUpdate(server: ServerView, update: Update): ServerView {
 	};
 }
 
+/** What it says of the data plane as a whole; its VIPs are read behind it. */
+function onDataplane(server: ServerView, event: DataplanePayload): ServerView {
+	if (!server.lb) return server;
+	const { connected, warmup, held, last_full_sync } = event;
+	const problem = event.problem || (connected ? '' : server.lb.problem);
+	return { ...server, lb: { ...server.lb, connected, problem, warmup, held, last_full_sync } };
+}
+
 function onEvent(server: ServerView, event: StreamEvent): ServerView {
 	switch (event.type) {
 		case 'backend':
@@ -165,6 +175,8 @@ function onEvent(server: ServerView, event: StreamEvent): ServerView {
 			);
 			return { ...server, frontends };
 		}
+		case 'dataplane':
+			return onDataplane(server, event.payload);
 		case 'counters':
 			return { ...server, counters: event.payload };
 		case 'update':
@@ -173,6 +185,7 @@ function onEvent(server: ServerView, event: StreamEvent): ServerView {
 		case 'refresh':
 		case 'lb':
 			return onRefresh(server, event.payload, ms(event.at_ns));
+		case 'config': // lists come behind it
 		case 'log':
 		case 'resync':
 			return server;
@@ -183,8 +196,8 @@ function onEvent(server: ServerView, event: StreamEvent): ServerView {
 export function reduce(state: State, event: StreamEvent): State {
 	const server = state.servers.find((one) => one.name === event.server);
 	if (!server) return state;
-	const changed = onEvent(server, event);
-	if (changed === server) return state;
+	const changed = onEvent(server, event) as ServerView | undefined;
+	if (!changed || changed === server) return state; // a newer dashboard has kinds that are not known here
 	return { ...state, servers: state.servers.map((one) => (one === server ? changed : one)) };
 }
 

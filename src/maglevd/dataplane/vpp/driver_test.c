@@ -4,7 +4,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -12,6 +11,7 @@
 #include "base/units.h"
 #include "src/maglevd/dataplane/vpp/internal.h"
 #include "src/maglevd/dataplane/vpp/testkit.h"
+#include "src/maglevd/testing.h"
 
 #define VIP "198.51.100.10"
 
@@ -146,6 +146,7 @@ static void an_old_vpp_is_never_told_anything(void **state)
 			ev_run(k.loop, EVRUN_NOWAIT);
 		assert_string_equal(buf_cstr(&k.heard), "show_version control_ping ");
 		assert_int_equal(k.ups, 0);
+		assert_int_equal(k.problems, 1); /* told once */
 
 		k.leave_out = NULL; /* a newer one is installed */
 		kit_die(&k);
@@ -695,58 +696,12 @@ static void a_short_text_is_asked_for_by_everybody_who_looks(void **state)
 	buf_free(&text);
 }
 
-/* The longest turn of a loop, in time of the processor: what others run does not count. */
-struct longest {
-	ev_prepare before;
-	ev_check after;
-	int64_t began, ns;
-};
-
-static int64_t processor_time(void)
-{
-	struct timespec t;
-
-	assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t), 0);
-	return (int64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-}
-
-static void on_woken(struct ev_loop *loop, ev_check *w, int revents)
-{
-	((struct longest *)w->data)->began = processor_time();
-}
-
-static void on_about_to_poll(struct ev_loop *loop, ev_prepare *w, int revents)
-{
-	struct longest *l = w->data;
-	int64_t took = l->began ? processor_time() - l->began : 0;
-
-	l->ns = took > l->ns ? took : l->ns;
-}
-
-static void longest_begin(struct longest *l, struct ev_loop *loop)
-{
-	*l = (struct longest){ 0 };
-	ev_prepare_init(&l->before, on_about_to_poll);
-	ev_check_init(&l->after, on_woken);
-	ev_set_priority(&l->before, EV_MINPRI);
-	ev_set_priority(&l->after, EV_MAXPRI);
-	l->before.data = l->after.data = l;
-	ev_prepare_start(loop, &l->before);
-	ev_check_start(loop, &l->after);
-}
-
-static void longest_end(struct longest *l, struct ev_loop *loop)
-{
-	ev_prepare_stop(loop, &l->before);
-	ev_check_stop(loop, &l->after);
-}
-
 /* 1,000 threads of 500 VIPs are some million numbers */
 static void a_large_segment_is_read_in_slices(void **state)
 {
 	const struct lb_counters *c;
 	struct buf text = { 0 };
-	struct longest l;
+	struct testing_turns turns;
 	struct kit k;
 
 	kit_begin(&k);
@@ -758,10 +713,9 @@ static void a_large_segment_is_read_in_slices(void **state)
 	kit_set_packets(&k, LB_PACKETS_FIRST, 3, 7);
 	kit_set_route(&k, false, 1, 2, 3);
 	kit_start_up(&k);
-	longest_begin(&l, k.loop);
+	testing_turns_begin(&turns, k.loop);
 	kit_wait_counters(&k);
-	longest_end(&l, k.loop);
-	assert_true(l.ns < 10 * NSEC_PER_MSEC);
+	assert_in_range(testing_turns_end(&turns, k.loop), 0, 10 * NSEC_PER_MSEC);
 	c = dataplane_vpp.counters(k.dp);
 	assert_int_equal(c->vips.n, 500);
 	assert_int_equal(c->vips.items[2].packets[LB_PACKETS_FIRST], 0);

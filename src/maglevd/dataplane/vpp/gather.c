@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gather: counters, every few seconds, step by step.
+ * gather: reads the counters every few seconds, step by step.
  *
  *	IDLE -> TEXT -> LIST -> ROUTES -> READING -> IDLE
  *
  * The text says which VIP is which column of VPP's counters, and how many flows a server has. VPP
- * stands still while it prints it, so a long text is asked for less often (TEXT_PAUSE). Then the
- * routes of the VIPs and servers are looked up, whose columns have the bytes; they are known until
- * something moves, and looked up anew now and then for what others moved. Then the stats segment
- * is read, one of VPP's threads after the other, in slices: there may be many of them. When VPP
- * changes it meanwhile, a timer begins again.
+ * stands still while it prints the text, so a long text is asked for less often (TEXT_PAUSE). The
+ * routes of VIPs and servers are looked up next, because their columns count the bytes. Columns are
+ * remembered until VIPs or servers change, and looked up again now and then in case somebody else
+ * changed the routes. Then the stats segment is read, one of VPP's threads after the other. If VPP
+ * changes the segment meanwhile, reading starts again after a short while.
  *
- * A reading replaces the newest counters as a whole; until then, and after VPP has gone, the last
- * ones stay, with their age.
+ * LIST and READING are steps of a task: with ten thousand VIPs, or many threads, they take long. In
+ * TEXT and ROUTES the driver waits for answers of VPP.
+ *
+ * A reading replaces the newest counters as a whole. Until then, and after VPP has gone, the last
+ * counters stay, and show when they were read.
  */
 #include <assert.h>
 #include <errno.h>
@@ -22,16 +25,16 @@
 #include "base/sorted.h"
 #include "base/units.h"
 #include "lib/log/log.h"
+#include "lib/loop/task.h"
 #include "src/maglevd/dataplane/vpp/internal.h"
 
 #define READING (5 * NSEC_PER_SEC)
 #define TEXT_PAUSE (20 * NSEC_PER_USEC) /* for each byte: 1.5 MB every 30 s */
 #define TEXT_SHORT 50000		/* bytes; not worth sparing VPP */
 #define ROUTES_PAUSE (30 * NSEC_PER_SEC)
-#define SOON 0.5   /* s */
-#define AGAIN 0.02 /* s */
-#define TRIES 10
-#define SLICE (2 * NSEC_PER_MSEC) /* of reading, before others get the loop */
+#define SOON 0.5   /* s from a change of VIPs or servers to the next reading */
+#define AGAIN 0.02 /* s between two attempts to read the segment, of which there are ... */
+#define TRIES 10   /* ... at most this many */
 #define HAS (LB_HAS_VIP_BYTES | LB_HAS_AS_BUCKETS | LB_HAS_AS_FLOWS | LB_HAS_SERVER_TRAFFIC)
 
 static const char *const entry_names[VPPLB__ENTRIES] = {
@@ -46,29 +49,30 @@ static const char *const entry_names[VPPLB__ENTRIES] = {
 /* Packets to the address of a VIP, but to none of its ports; VPP counts them for its VIP 0. */
 #define EVENT_NO_VIP "no-vip"
 
+/* Tests set a shorter one. */
 static int64_t period(const struct dataplane *dp)
 {
 	return dp->setup.reading ? dp->setup.reading : READING;
 }
 
-/* Nonsense is not known. */
+/* Values that cannot be a time are treated as unknown. */
 static void set_boot_time(struct dataplane *dp, uint64_t seconds)
 {
 	dp->who.info.boot_time =
 		seconds < INT64_MAX / NSEC_PER_SEC ? (int64_t)seconds * NSEC_PER_SEC : 0;
 }
 
+/* No reading is under way; the next tick begins one. */
 static void rest(struct dataplane *dp)
 {
 	dp->gather.step = VPPLB__IDLE;
 }
 
-/* The next step, in another turn of the loop. */
-static void go_on(struct dataplane *dp, enum vpplb__gathering step, double after)
+/* The task does the next step: one that is not done by an answer of VPP. */
+static void go_on(struct dataplane *dp, enum vpplb__gathering step)
 {
 	dp->gather.step = step;
-	ev_timer_set(&dp->gather.again, after, 0.);
-	ev_timer_start(dp->loop, &dp->gather.again);
+	task_wake(&dp->gather.work);
 }
 
 /* ---- reading the segment ---- */
@@ -89,6 +93,7 @@ static void *zeros(size_t n, size_t size)
 	return memset(mem_resize(NULL, n, size), 0, n * size);
 }
 
+/* Columns are fixed for one reading: text and routes do not change meanwhile. */
 static void reading_init(struct vpplb__reading *r, const struct vpplb__gather *g)
 {
 	size_t n_vips = g->text.vips.n + 1, n_routes = g->routes.n;
@@ -107,7 +112,7 @@ static void reading_init(struct vpplb__reading *r, const struct vpplb__gather *g
 	r->via = zeros(n_routes, sizeof(*r->via));
 }
 
-/* What is counted by one thread. -ERANGE: there is no such thread. */
+/* What one thread of VPP has counted. -ERANGE: there is no such thread. */
 static int read_part(struct vpp_segment *s, struct vpp_entry *e, struct vpplb__reading *r)
 {
 	if (r->entry == VPPLB__BOOT_TIME)
@@ -119,7 +124,7 @@ static int read_part(struct vpp_segment *s, struct vpp_entry *e, struct vpplb__r
 				    r->entry == VPPLB__ROUTE_TO ? r->to : r->via);
 }
 
-/* The next part. -EAGAIN: VPP is at it, and what was read so far is worth nothing. */
+/* The next part. -EAGAIN: VPP is changing the segment, so all parts must be read again. */
 static int read_next(struct vpp_segment *s, struct vpp_entry *entries, struct vpplb__reading *r)
 {
 	int begin = vpp_segment_begin(s);
@@ -132,7 +137,7 @@ static int read_next(struct vpp_segment *s, struct vpp_entry *entries, struct vp
 	if (end < 0)
 		return end;
 	r->thread++;
-	/* what is not there counts nothing: VPP makes counters when it first needs them */
+	/* a counter that does not exist is 0: VPP creates it when it first counts */
 	if (err != -ERANGE && err != -ENOENT)
 		return err;
 	r->entry++;
@@ -147,7 +152,7 @@ static size_t route_place(const struct vpplb__gather *g, const struct addr *host
 	return sorted_place(g->routes.n, i, addr_cmp(&g->routes.items[i].host, host) < 0);
 }
 
-/* All in order already, so that nothing is searched for. */
+/* The text is sorted by key and address, as counters must be: appending is enough. */
 static void count_vip(const struct vpplb__gather *g, const struct vpplb__reading *r, size_t i,
 		      struct lb_counters *out)
 {
@@ -168,6 +173,7 @@ static void count_vip(const struct vpplb__gather *g, const struct vpplb__reading
 	vec_push(&out->vips, to);
 }
 
+/* Routes of VIPs only are left out: what they count is in the VIP already. */
 static void count_servers(const struct vpplb__gather *g, const struct vpplb__reading *r,
 			  struct lb_counters *out)
 {
@@ -179,6 +185,7 @@ static void count_servers(const struct vpplb__gather *g, const struct vpplb__rea
 							      .bytes = r->via[i].bytes });
 }
 
+/* The previous counters stay for callers that still look at them in this turn. */
 static void publish(struct dataplane *dp, const struct vpplb__reading *r)
 {
 	struct vpplb__gather *g = &dp->gather;
@@ -199,19 +206,38 @@ static void publish(struct dataplane *dp, const struct vpplb__reading *r)
 	set_boot_time(dp, r->boot_time);
 }
 
-static void begin_reading(struct dataplane *dp, double after)
+static void prepare_reading(struct vpplb__gather *g)
 {
-	reading_free(&dp->gather.reading);
-	reading_init(&dp->gather.reading, &dp->gather);
-	go_on(dp, VPPLB__READING, after);
+	reading_free(&g->reading);
+	reading_init(&g->reading, g);
 }
 
+static void begin_reading(struct dataplane *dp)
+{
+	prepare_reading(&dp->gather);
+	go_on(dp, VPPLB__READING);
+}
+
+/* VPP was changing the segment. */
+static void read_again_later(struct dataplane *dp)
+{
+	prepare_reading(&dp->gather);
+	ev_timer_set(&dp->gather.again, AGAIN, 0.);
+	ev_timer_start(dp->loop, &dp->gather.again);
+}
+
+static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	go_on(w->data, VPPLB__READING);
+}
+
+/* Gives up after TRIES attempts; a failure of another kind is logged once. */
 static void end_reading(struct dataplane *dp, int err)
 {
 	struct vpplb__gather *g = &dp->gather;
 
 	if (err == -EAGAIN && ++g->tries < TRIES) {
-		begin_reading(dp, AGAIN);
+		read_again_later(dp);
 		return;
 	}
 	if (err == 0)
@@ -224,24 +250,27 @@ static void end_reading(struct dataplane *dp, int err)
 	}
 }
 
-static void read_slice(struct dataplane *dp)
+/* Reads some parts. True: there are more. */
+static bool read_parts(struct dataplane *dp)
 {
 	struct vpplb__gather *g = &dp->gather;
-	int64_t until = loop_monotonic() + SLICE;
-	int err = 0;
+	int err;
 
-	while (err == 0 && g->reading.entry < VPPLB__ENTRIES && loop_monotonic() < until)
+	do {
 		err = read_next(dp->segment, g->entries, &g->reading);
-	if (err == 0 && g->reading.entry < VPPLB__ENTRIES)
-		go_on(dp, VPPLB__READING, 0.);
-	else
-		end_reading(dp, err);
+		if (err < 0 || g->reading.entry == VPPLB__ENTRIES) {
+			end_reading(dp, err);
+			return false;
+		}
+	} while (task_has_time(dp->loop));
+	return true;
 }
 
 /* ---- routes ---- */
 
 static void ask_routes(struct dataplane *dp);
 
+/* An answer to a lookup: its place in the window is free for the next one. */
 static void on_route(void *user, struct vpp_reader *r)
 {
 	const struct vpplb__slot *slot = user;
@@ -273,7 +302,7 @@ static int ask_route(struct dataplane *dp, size_t i)
 	return r;
 }
 
-/* Keeps as many lookups under way as may be; a place in the window is taken until its answer. */
+/* Keeps as many lookups under way as the window has places; each is taken until its answer. */
 static void ask_routes(struct dataplane *dp)
 {
 	struct vpplb__gather *g = &dp->gather;
@@ -285,12 +314,12 @@ static void ask_routes(struct dataplane *dp)
 		g->route_at++;
 	}
 	if (r == -ENOTCONN)
-		return; /* all of this is dropped soon */
+		return; /* vpplb__gather_drop() follows */
 	if (r < 0)
 		g->route_at = g->routes.n; /* VPP has no such message, or too much waits */
 	if (!g->routes_under_way) {
 		g->tries = 0;
-		begin_reading(dp, 0.);
+		begin_reading(dp);
 	}
 }
 
@@ -307,7 +336,7 @@ static void add_host(struct vpplb__gather *g, const struct addr *host, bool serv
 		 (struct vpplb__route){ .host = *host, .column = VPP_NO_COLUMN, .server = server });
 }
 
-/* The hosts of the text, each once. */
+/* Lists the hosts of the text, each of them once. */
 static void list_hosts(struct vpplb__gather *g)
 {
 	size_t kept = 0;
@@ -329,7 +358,7 @@ static void list_hosts(struct vpplb__gather *g)
 		g->text.vips.items[i].route = route_place(g, &g->text.vips.items[i].key.address);
 }
 
-/* What is known of a host stays, unless it is to be found anew. */
+/* The column of a host that was listed before stays, unless all are to be looked up again. */
 static void list_routes(struct vpplb__gather *g)
 {
 	struct vpplb__gather old = { .routes.items = g->routes.items, .routes.n = g->routes.n };
@@ -350,6 +379,7 @@ static void list_routes(struct vpplb__gather *g)
 	vec_free(&old.routes);
 }
 
+/* Lists hosts only when the text is new, or when all routes are to be looked up again. */
 static void begin_routes(struct dataplane *dp)
 {
 	struct vpplb__gather *g = &dp->gather;
@@ -367,6 +397,7 @@ static void begin_routes(struct dataplane *dp)
 
 /* ---- the text ---- */
 
+/* Takes over the text. Its size decides when it is asked for again. */
 static void keep_text(struct vpplb__gather *g, struct vpplb_text *text, size_t size)
 {
 	vpplb_text_free(&g->text);
@@ -395,9 +426,10 @@ static void on_text(void *user, struct vpp_reader *r)
 		return;
 	if (text.p)
 		take_text(&dp->gather, text);
-	go_on(dp, VPPLB__LIST, 0.);
+	go_on(dp, VPPLB__LIST);
 }
 
+/* If VPP cannot print the text, the routes of the last one are used. */
 static void begin_text(struct dataplane *dp)
 {
 	int r;
@@ -414,21 +446,22 @@ static void on_tick(struct ev_loop *loop, ev_timer *w, int revents)
 	struct vpplb__gather *g = &dp->gather;
 
 	if (g->step != VPPLB__IDLE)
-		return; /* still at the last one */
+		return; /* the last reading is not at its end */
 	if (g->text_due || loop_monotonic() >= g->text_next)
 		begin_text(dp);
 	else
 		begin_routes(dp);
 }
 
-static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
+/* LIST or READING; other states wait for VPP. */
+static bool gather_step(struct task *t)
 {
-	struct dataplane *dp = w->data;
+	struct dataplane *dp = container_of(t, struct dataplane, gather.work);
 
-	if (dp->gather.step == VPPLB__LIST)
-		begin_routes(dp);
-	else
-		read_slice(dp);
+	if (dp->gather.step == VPPLB__READING)
+		return read_parts(dp);
+	begin_routes(dp);
+	return false;
 }
 
 /* ---- beginning and end ---- */
@@ -437,6 +470,7 @@ void vpplb__gather_init(struct dataplane *dp)
 {
 	ev_init(&dp->gather.tick, on_tick);
 	ev_init(&dp->gather.again, on_again);
+	task_init(&dp->gather.work, dp->loop, TASK_ORDINARY, gather_step);
 	dp->gather.tick.data = dp->gather.again.data = dp;
 }
 
@@ -444,7 +478,8 @@ void vpplb__gather_attach(struct dataplane *dp)
 {
 	uint64_t seconds = 0;
 
-	for (size_t i = 0; i < VPPLB__ENTRIES; i++) /* another VPP, another directory */
+	/* where an entry is in the segment is different in every VPP */
+	for (size_t i = 0; i < VPPLB__ENTRIES; i++)
 		dp->gather.entries[i] = (struct vpp_entry){ .name = entry_names[i] };
 	if (vpp_segment_begin(dp->segment) == 0 &&
 	    vpp_segment_scalar(dp->segment, &dp->gather.entries[VPPLB__BOOT_TIME], &seconds) == 0 &&
@@ -465,6 +500,7 @@ void vpplb__gather_drop(struct dataplane *dp)
 
 	ev_timer_stop(dp->loop, &g->tick);
 	ev_timer_stop(dp->loop, &g->again);
+	task_cancel(&g->work);
 	vpplb_text_free(&g->text);
 	vec_free(&g->routes);
 	reading_free(&g->reading);
@@ -484,7 +520,7 @@ void vpplb__gather_moved(struct dataplane *dp)
 	struct vpplb__gather *g = &dp->gather;
 
 	g->text_due = g->routes_due = true;
-	/* what is new shows soon, unless that would have a long text printed too often */
+	/* read soon, unless VPP would have to print a long text too often */
 	if (ev_timer_remaining(dp->loop, &g->tick) < SOON || loop_monotonic() < g->text_next)
 		return;
 	ev_timer_stop(dp->loop, &g->tick);
@@ -501,7 +537,7 @@ bool vpplb__gather_knows(const struct dataplane *dp)
 
 void vpplb__gather_take(struct dataplane *dp, struct vpplb_text *text, size_t size)
 {
-	/* while routes are looked up or columns read, theirs is the text they began with */
+	/* routes and columns that are being read belong to the text that is there */
 	if (dp->gather.step == VPPLB__IDLE)
 		keep_text(&dp->gather, text, size);
 }

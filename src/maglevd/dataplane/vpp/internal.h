@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the driver share. */
+/* Shared by the files of the driver. */
 #pragma once
 
 #include "base/str.h"
 #include "lib/loop/backoff.h"
+#include "lib/loop/task.h"
 #include "lib/vpp/api.h"
 #include "lib/vpp/stats.h"
 #include "src/maglevd/dataplane/vpp/messages.h"
@@ -67,11 +68,13 @@ struct vpplb__reading {
 	uint32_t thread;
 };
 
-/* Each in turns of the loop of its own. */
+/* What gather is doing; see the essay in gather.c. */
 enum vpplb__gathering { VPPLB__IDLE, VPPLB__TEXT, VPPLB__LIST, VPPLB__ROUTES, VPPLB__READING };
 
 struct vpplb__gather {
-	ev_timer tick, again;
+	ev_timer tick;	  /* begins a reading */
+	ev_timer again;	  /* the segment was being changed: reads it again */
+	struct task work; /* does LIST and READING */
 	enum vpplb__gathering step;
 	struct vpp_entry entries[VPPLB__ENTRIES];
 	struct vpplb__reading reading;

@@ -43,7 +43,7 @@ struct kit {
 	struct dataplane *dp;
 	int64_t timeout, reading; /* for an answer: long; between two readings: short */
 	struct l4_config config;
-	int ups, downs, observed, applied;
+	int ups, downs, problems, observed, applied;
 	char why[128];
 	int err;
 	size_t n_done;

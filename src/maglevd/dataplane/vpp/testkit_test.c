@@ -414,6 +414,11 @@ static void on_down(void *user, const char *why)
 	snprintf(k->why, sizeof(k->why), "%s", why);
 }
 
+static void on_problem(void *user)
+{
+	((struct kit *)user)->problems++;
+}
+
 static void on_observed(void *user, int err, const struct lb_state *state)
 {
 	struct kit *k = user;
@@ -490,7 +495,9 @@ void kit_end(struct kit *k)
 
 void kit_start(struct kit *k)
 {
-	const struct dataplane_events events = { .up = on_up, .down = on_down, .user = k };
+	const struct dataplane_events events = {
+		.up = on_up, .down = on_down, .problem = on_problem, .user = k
+	};
 	const struct dataplane_vpp_setup setup = { .api_addr = k->api_at.sun_path,
 						   .stats_addr = k->stats_at.sun_path,
 						   .retry = 10 * MS,

@@ -59,11 +59,15 @@ static void go_down(struct dataplane *dp, const char *why)
 	dp->up = false;
 	let_go(dp);
 	retry = backoff_start(&dp->retry);
-	if (was_up)
+	if (was_up) {
 		dp->events.down(dp->events.user, dp->who.info.problem);
-	else if (vpplb__who_news(&dp->who, dp->who.info.problem))
+		return;
+	}
+	if (vpplb__who_news(&dp->who, dp->who.info.problem)) {
 		log_warn("vpp-connect-failed", LOG_S("error", dp->who.info.problem),
 			 LOG_D("retry_seconds", loop_seconds(retry)));
+		dp->events.problem(dp->events.user);
+	}
 }
 
 static void on_api_ended(void *user, enum vpp_end why, const char *text)
@@ -131,9 +135,11 @@ static void on_pid(void *user, struct vpp_reader *r)
 		return;
 	dp->who.info.pid = pid;
 	dp->known = true;
-	if (!dp->supported && vpplb__who_news(&dp->who, dp->who.info.problem))
+	if (!dp->supported && vpplb__who_news(&dp->who, dp->who.info.problem)) {
 		log_error("vpp-unsupported", LOG_S("problem", dp->who.info.problem),
 			  LOG_S("version", dp->who.info.version));
+		dp->events.problem(dp->events.user);
+	}
 	go_up_if_complete(dp);
 }
 

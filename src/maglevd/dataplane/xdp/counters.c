@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "lib/loop/loop.h"
 
-#define SERVERS_OF_STEP 64 /* each is a call into the kernel */
+#define SERVERS_OF_STEP 64 /* each takes a system call */
 
 _Static_assert((int)ABI_KIND_NEXT == LB_PACKETS_NEXT && (int)ABI_KIND_FIRST == LB_PACKETS_FIRST &&
 		       (int)ABI_KIND_UNTRACKED == LB_PACKETS_UNTRACKED &&
@@ -76,13 +76,13 @@ static void read_server(const struct plane_book *b, uint32_t id, struct lb_vip_c
 	vec_push(&ret->as, as);
 }
 
-/* An index may have become that of another VIP since they were put in order. */
+/* Since the indexes were sorted by key, one may have become that of another VIP. */
 static bool is_in_order(const struct lb_counters *out, const struct lb_vip_key *key)
 {
 	return !out->vips.n || lb_vip_key_cmp(&out->vips.items[out->vips.n - 1].key, key) < 0;
 }
 
-/* Whether it is there; its servers come next. */
+/* False: the VIP is gone. Its servers are read next otherwise. */
 static bool read_vip(const struct plane_book *b, uint32_t i, struct lb_counters *out)
 {
 	const struct plane_vip *v = &b->vips[i];
@@ -99,7 +99,7 @@ static bool read_vip(const struct plane_book *b, uint32_t i, struct lb_counters 
 	return true;
 }
 
-/* Those behind the last one. Servers may come and go between two steps, and VIPs too. */
+/* The servers after the last one, by address: servers and VIPs may change between two steps. */
 static bool read_servers(struct plane_counters *c, const struct plane_book *b)
 {
 	const struct plane_vip *v = &b->vips[c->vip];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* counters: what the program has counted, read in slices. */
+/* counters: the counters of the program in the kernel, read step by step. */
 #pragma once
 
 #include "core/l4/counters.h"
@@ -9,14 +9,17 @@ struct plane_counters {
 	struct lb_counters ready; /* the newest that are whole; at 0: none yet */
 	struct lb_counters fresh; /* being read */
 	VEC(uint32_t) vips;	  /* indexes, in the order of keys */
-	size_t next;		  /* of them */
-	uint32_t vip;		  /* whose servers are being read; 0: none */
-	struct addr after;	  /* the last of them that was; not set: none */
-	bool under_way;
+	size_t next;		  /* the next of them */
+	uint32_t vip;		  /* index of the VIP whose servers are being read; 0: none */
+	struct addr after;	  /* the last server that was read; not set: none */
+	bool under_way;		  /* a reading has begun */
 };
 
 void plane__counters_begin(struct plane_counters *c, const struct plane_book *b);
-/* One VIP more, or some of its servers. True when all are read: they are the ready ones then. */
+/*
+ * Reads the next VIP, or some of its servers. True when all are read; they have replaced the ready
+ * ones then.
+ */
 bool plane__counters_step(struct plane_counters *c, const struct plane_book *b);
 void plane__counters_stop(struct plane_counters *c);
 void plane__counters_free(struct plane_counters *c);

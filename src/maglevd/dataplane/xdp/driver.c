@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The XDP data plane behind the verbs of dataplane.h: maglevd's own program in the kernel
- * (bpf/lb.bpf.c), programmed through its maps. docs/design/xdp.md tells how.
+ * (bpf/lb.bpf.c), programmed through its maps. docs/design/xdp.md describes how.
  *
- *	load	maps are made or adopted, the program is loaded; in a child process (loader)
- *	maps	one set of maps, and the program over them, as the child has pinned them
- *	book	what is in them, and what is free
- *	table	a VIP's table, in slices
- *	run	operations, in slices
- *	set	maps and book, and how one set takes the place of another
+ *	load	makes or adopts the maps and loads the program; in a child process (loader)
+ *	maps	one set of maps and the program over them, as the child has pinned them
+ *	book	what is in the maps, and which places are free
+ *	table	builds the table of a VIP, step by step
+ *	run	carries out operations, step by step
+ *	set	maps and book, and how one set replaces another
  *	links	the program on the interfaces
  *
- * There is nobody at the other end: the driver is connected while it has the maps and the program
- * is on one interface at least. A timer looks every second whether that is still so, puts right
- * what can be, and says when nothing can be forwarded any more. What is programmed does not need
- * us.
+ * There is no process at the other end: the driver is connected while it has the maps and the
+ * program is attached to at least one interface. A timer checks that every second, repairs what can
+ * be repaired, and reports when nothing can be forwarded any more. What is programmed keeps working
+ * without this process.
  *
- * Work is done in slices from one other timer: first maps that are made anew, then the request.
- * What takes longer than a slice is switching a link (some ten milliseconds), which happens at a
- * start, a repair, and when sizes change.
+ * Two tasks do the long work. One replaces the maps when a new set is loaded, and carries out the
+ * request; the other reads the counters every few seconds. Only switching a link takes longer than
+ * a step should (some ten milliseconds). It happens at a start, at a repair, and when sizes change.
  */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "lib/log/log.h"
 #include "lib/loop/backoff.h"
+#include "lib/loop/task.h"
 #include "src/maglevd/dataplane/drivers.h"
 #include "src/maglevd/dataplane/xdp/counters.h"
 #include "src/maglevd/dataplane/xdp/loader.h"
@@ -37,7 +39,6 @@
 
 #define LOOK_EVERY 1.0	/* s */
 #define COUNT_EVERY 5.0 /* s */
-#define SLICE (2 * NSEC_PER_MSEC)
 
 /* Between attempts to open that fail: less and less often, as each may load the program. */
 static const struct backoff_policy retry_policy = { .first = NSEC_PER_SEC,
@@ -57,25 +58,30 @@ struct dataplane {
 	struct plane_table table;
 	struct plane_run run;
 	struct plane_remake remake;
-	struct plane_maps next; /* for it, ... */
-	bool has_next;		/* ... loaded and not begun */
+	struct plane_maps next; /* the maps for it, if has_next: loaded, and not begun yet */
+	bool has_next;
 	struct plane_loader loader;
 	struct plane_counters counters;
 	struct plane_vlans vlans;
 
-	/* the request, one of the two */
+	/* the request: one of the two, or none */
 	dataplane_observed_fn observed;
 	dataplane_applied_fn applied;
 	void *user;
 	const struct lb_op *ops;
 	size_t n_ops;
-	uint32_t buckets_per_core; /* as last set: nothing that the maps know of */
+	uint32_t buckets_per_core; /* as last set; the maps have no place for it */
 
-	ev_timer look, work, count;
+	ev_timer look;
+	struct task work; /* new maps and requests */
+	ev_timer resume;  /* wakes it when a place that it waits for is free */
+	struct task count;
+	ev_timer next_count; /* wakes it for the next reading */
 };
 
 /* ---- up and down ---- */
 
+/* A change that is dropped in the middle leaves a mark in the maps, and is repaired later. */
 static void drop_request(struct dataplane *dp)
 {
 	plane__run_stop(&dp->run);
@@ -83,6 +89,7 @@ static void drop_request(struct dataplane *dp)
 	dp->applied = NULL;
 }
 
+/* Logs a problem once, when it is new. */
 static void set_problem(struct dataplane *dp, const struct plane_why *why)
 {
 	if (strcmp(dp->problem.text, why->text) == 0)
@@ -90,13 +97,6 @@ static void set_problem(struct dataplane *dp, const struct plane_why *why)
 	dp->problem = *why;
 	if (*why->text)
 		log_error("xdp-down", LOG_S("pin", dp->folder.pin), LOG_S("error", why->text));
-}
-
-static void count_in(struct dataplane *dp, double seconds)
-{
-	ev_timer_stop(dp->loop, &dp->count);
-	ev_timer_set(&dp->count, seconds, 0.);
-	ev_timer_start(dp->loop, &dp->count);
 }
 
 /* The one place where the driver goes up or down. */
@@ -109,7 +109,7 @@ static void set_connected(struct dataplane *dp, bool connected, const struct pla
 	if (was == connected)
 		return;
 	if (connected) {
-		count_in(dp, 0.);
+		task_wake(&dp->count);
 		dp->events.up(dp->events.user);
 		return;
 	}
@@ -117,6 +117,7 @@ static void set_connected(struct dataplane *dp, bool connected, const struct pla
 	dp->events.down(dp->events.user, why->text);
 }
 
+/* Everything that uses the maps stops first. Pins and links stay: packets are forwarded. */
 static void close_set(struct dataplane *dp)
 {
 	plane__loader_stop(&dp->loader);
@@ -130,13 +131,6 @@ static void close_set(struct dataplane *dp)
 	dp->set = NULL;
 }
 
-static void schedule(struct dataplane *dp, double in)
-{
-	ev_timer_stop(dp->loop, &dp->work);
-	ev_timer_set(&dp->work, in, 0.);
-	ev_timer_start(dp->loop, &dp->work);
-}
-
 /* ---- loading ---- */
 
 struct order {
@@ -145,6 +139,7 @@ struct order {
 	struct plane_heirloom heirloom;
 };
 
+/* Runs in the child process; `order` is copied by fork(). */
 static void load_first(const void *order, struct plane_report *report)
 {
 	const struct order *o = order;
@@ -159,6 +154,7 @@ static void load_next(const void *order, struct plane_report *report)
 	report->err = plane__load_next(o->folder, &o->sizes, &o->heirloom, &report->why);
 }
 
+/* Gives the folder up, so that another maglevd can have it meanwhile. */
 static void open_failed(struct dataplane *dp, const struct plane_why *why)
 {
 	plane__folder_unlock(&dp->folder);
@@ -177,6 +173,7 @@ static int start_loader(struct dataplane *dp, plane_job_fn work, const struct or
 	return plane__loader_start(l, work, order);
 }
 
+/* Starts the loader, unless it is running or was put off. on_opened() goes on. */
 static void try_to_open(struct dataplane *dp)
 {
 	struct order order = { .folder = &dp->folder };
@@ -196,6 +193,7 @@ static void try_to_open(struct dataplane *dp)
 		open_failed(dp, &why);
 }
 
+/* The old maps stay in use; another attempt follows later. */
 static void remake_failed(struct dataplane *dp, const char *why)
 {
 	plane__remake_stop(&dp->remake);
@@ -203,7 +201,10 @@ static void remake_failed(struct dataplane *dp, const char *why)
 	log_error("xdp-remake-failed", LOG_S("pin", dp->folder.pin), LOG_S("error", why));
 }
 
-/* In the background, if the maps that are there do not do; requests are served meanwhile. */
+/*
+ * Has new maps loaded in the background, if the sizes of the present ones do not suit the
+ * configuration. Requests are served meanwhile.
+ */
 static void ask_for_sizes(struct dataplane *dp)
 {
 	struct order order = { .folder = &dp->folder };
@@ -241,6 +242,7 @@ static void tell_loaded(const struct dataplane *dp, const struct plane_loaded *l
 		 LOG_U("flows", (uint64_t)s->buckets * ABI_BUCKET_FLOWS));
 }
 
+/* The child has made or adopted the maps: opens them by their pins. */
 static void on_opened(struct dataplane *dp, const struct plane_report *report)
 {
 	struct plane_why why = report->why;
@@ -261,7 +263,7 @@ static void on_opened(struct dataplane *dp, const struct plane_report *report)
 	ev_feed_event(dp->loop, &dp->look, EV_TIMER);
 }
 
-/* From here on requests wait until the new maps are those in force. */
+/* From here on new requests wait until the new maps have replaced the old ones. */
 static void on_next_loaded(struct dataplane *dp, const struct plane_report *report)
 {
 	struct plane_why why = report->why;
@@ -276,7 +278,7 @@ static void on_next_loaded(struct dataplane *dp, const struct plane_report *repo
 	}
 	dp->next = maps;
 	dp->has_next = true;
-	schedule(dp, 0.);
+	task_wake(&dp->work);
 }
 
 static void on_loaded(void *user, const struct plane_report *report)
@@ -291,7 +293,7 @@ static void on_loaded(void *user, const struct plane_report *report)
 
 /* ---- looking ---- */
 
-/* Pins that somebody has removed come back: the descriptors are here. */
+/* Pins that were removed by somebody else are made again: the descriptors are still open. */
 static void look_at_pins(struct dataplane *dp, struct plane_why *why)
 {
 	const char *missing;
@@ -308,6 +310,7 @@ static void look_at_pins(struct dataplane *dp, struct plane_why *why)
 		log_warn("xdp-repair", LOG_S("map", missing), LOG_S("reason", "its pin was gone"));
 }
 
+/* Once a second, and at once after a reload or when maps were opened. */
 static void on_look(struct ev_loop *loop, ev_timer *w, int events)
 {
 	struct dataplane *dp = w->data;
@@ -333,6 +336,7 @@ static void on_look(struct ev_loop *loop, ev_timer *w, int events)
 
 /* ---- requests ---- */
 
+/* The state is a copy: it is valid during the callback only. */
 static void answer_observe(struct dataplane *dp)
 {
 	dataplane_observed_fn observed = dp->observed;
@@ -345,7 +349,7 @@ static void answer_observe(struct dataplane *dp)
 	lb_state_free(&state);
 }
 
-/* The next VIP whose table is not that of its servers; 0: none. */
+/* The next VIP whose table does not match its servers, after a crash; 0: none. */
 static uint32_t next_changing(const struct plane_book *b)
 {
 	for (uint32_t i = 1; i < b->maps->sizes.vips; i++)
@@ -354,6 +358,7 @@ static uint32_t next_changing(const struct plane_book *b)
 	return 0;
 }
 
+/* Repairs first, so that the state that is read back is what packets meet. */
 static enum plane_pace step_observe(struct dataplane *dp)
 {
 	uint32_t vip;
@@ -380,6 +385,7 @@ static enum plane_pace step_observe(struct dataplane *dp)
 	return PLANE_MORE;
 }
 
+/* Says what there is no room for, and how much room there is. */
 static void tell_limit(const struct dataplane *dp)
 {
 	const struct plane_sizes *s = &dp->set->maps.sizes;
@@ -388,6 +394,7 @@ static void tell_limit(const struct dataplane *dp)
 		  LOG_U("servers", s->servers - 1), LOG_U("tables", s->tables));
 }
 
+/* The sticky buckets are remembered here, because nothing in the maps depends on them. */
 static enum plane_pace step_apply(struct dataplane *dp)
 {
 	dataplane_applied_fn applied = dp->applied;
@@ -405,8 +412,9 @@ static enum plane_pace step_apply(struct dataplane *dp)
 	return PLANE_DONE;
 }
 
-/* ---- maps made anew ---- */
+/* ---- replacing the maps ---- */
 
+/* Copies what is in the old maps; counters are read again from the new ones. */
 static void remake_begin(struct dataplane *dp)
 {
 	int r;
@@ -418,6 +426,7 @@ static void remake_begin(struct dataplane *dp)
 		remake_failed(dp, strerror(-r));
 }
 
+/* The new maps are complete: interfaces are switched to them. */
 static void remake_done(struct dataplane *dp)
 {
 	const struct plane_sizes *s;
@@ -444,7 +453,7 @@ static enum plane_pace step_remake(struct dataplane *dp)
 
 /* ---- the work ---- */
 
-/* A request that has begun is finished before maps are made anew. */
+/* One small part of the work. A request that has begun is finished before maps are replaced. */
 static enum plane_pace step(struct dataplane *dp)
 {
 	if (dp->remake.set || (dp->has_next && !dp->run.book))
@@ -456,36 +465,65 @@ static enum plane_pace step(struct dataplane *dp)
 	return dp->applied ? step_apply(dp) : PLANE_DONE;
 }
 
-static void on_work(struct ev_loop *loop, ev_timer *w, int events)
+/* All free places are resting: goes on when the rest of the first of them is over. */
+static void wait_for_place(struct dataplane *dp)
 {
-	struct dataplane *dp = w->data;
-	int64_t now = loop_monotonic(), until = now + SLICE;
-	enum plane_pace pace = PLANE_MORE;
+	int64_t left = dp->set->book.wait - loop_monotonic();
 
-	while (dp->set && pace == PLANE_MORE && now < until) {
-		pace = step(dp);
-		now = loop_monotonic();
-	}
-	if (!dp->set || (pace == PLANE_DONE && !dp->has_next))
-		return;
-	ev_now_update(loop);
-	schedule(dp, pace != PLANE_WAIT || dp->set->book.wait < now
-			     ? 0.
-			     : loop_seconds(dp->set->book.wait - now));
+	ev_now_update(dp->loop);
+	ev_timer_set(&dp->resume, left > 0 ? loop_seconds(left) : 0., 0.);
+	ev_timer_start(dp->loop, &dp->resume);
 }
 
-/* Between two readings the timer is that of the next, during one it gives the loop to others. */
-static void on_count(struct ev_loop *loop, ev_timer *w, int events)
+static void on_resume(struct ev_loop *loop, ev_timer *w, int events)
 {
 	struct dataplane *dp = w->data;
-	int64_t until = loop_monotonic() + SLICE;
+
+	task_wake(&dp->work);
+}
+
+static bool work_step(struct task *t)
+{
+	struct dataplane *dp = container_of(t, struct dataplane, work);
+	enum plane_pace pace;
+
+	ev_timer_stop(dp->loop, &dp->resume);
+	if (!dp->set)
+		return false;
+	do {
+		pace = step(dp);
+	} while (pace == PLANE_MORE && task_has_time(dp->loop));
+	if (pace == PLANE_WAIT)
+		wait_for_place(dp);
+	return pace == PLANE_MORE || (pace == PLANE_DONE && dp->has_next);
+}
+
+static void on_next_count(struct ev_loop *loop, ev_timer *w, int events)
+{
+	struct dataplane *dp = w->data;
+
+	task_wake(&dp->count);
+}
+
+/* Nothing is read while maps are replaced: counters move from one set to the other then. */
+static bool count_step(struct task *t)
+{
+	struct dataplane *dp = container_of(t, struct dataplane, count);
 	bool done = !dp->set || dp->remake.set;
 
+	ev_timer_stop(dp->loop, &dp->next_count);
 	if (!done && !dp->counters.under_way)
 		plane__counters_begin(&dp->counters, &dp->set->book);
-	while (!done && loop_monotonic() < until)
+	while (!done) {
 		done = plane__counters_step(&dp->counters, &dp->set->book);
-	count_in(dp, done ? COUNT_EVERY : 0.);
+		if (!task_has_time(dp->loop))
+			break;
+	}
+	if (done) {
+		ev_timer_set(&dp->next_count, COUNT_EVERY, 0.);
+		ev_timer_start(dp->loop, &dp->next_count);
+	}
+	return !done;
 }
 
 /* ---- the verbs ---- */
@@ -497,14 +535,26 @@ static void on_retry(void *user)
 	ev_feed_event(dp->loop, &dp->look, EV_TIMER);
 }
 
-static void init_timers(struct dataplane *dp)
+static void start_watching(struct dataplane *dp)
 {
+	task_init(&dp->work, dp->loop, TASK_ORDINARY, work_step);
+	task_init(&dp->count, dp->loop, TASK_ORDINARY, count_step);
 	backoff_init(&dp->retry, dp->loop, &retry_policy, on_retry, dp);
 	ev_timer_init(&dp->look, on_look, 0., LOOK_EVERY);
-	ev_init(&dp->work, on_work);
-	ev_init(&dp->count, on_count);
-	dp->look.data = dp->work.data = dp->count.data = dp;
+	ev_init(&dp->resume, on_resume);
+	ev_init(&dp->next_count, on_next_count);
+	dp->look.data = dp->resume.data = dp->next_count.data = dp;
 	ev_timer_start(dp->loop, &dp->look);
+}
+
+static void stop_watching(struct dataplane *dp)
+{
+	task_cancel(&dp->work);
+	task_cancel(&dp->count);
+	ev_timer_stop(dp->loop, &dp->look);
+	ev_timer_stop(dp->loop, &dp->resume);
+	ev_timer_stop(dp->loop, &dp->next_count);
+	backoff_stop(&dp->retry);
 }
 
 static struct dataplane *plane_start(struct ev_loop *loop, const struct l4_config *config,
@@ -521,7 +571,7 @@ static struct dataplane *plane_start(struct ev_loop *loop, const struct l4_confi
 	plane__folder_init(&dp->folder, config->xdp.pin);
 	dp->links.folder = dp->folder.pin;
 	plane__links_set(&dp->links, &config->xdp);
-	init_timers(dp);
+	start_watching(dp);
 	return dp;
 }
 
@@ -539,7 +589,7 @@ static void plane_observe(struct dataplane *dp, dataplane_observed_fn done, void
 	dp->observed = done;
 	dp->user = user;
 	plane__book_read(&dp->set->book);
-	schedule(dp, 0.);
+	task_wake(&dp->work);
 }
 
 static void plane_apply(struct dataplane *dp, const struct lb_op *ops, size_t n,
@@ -550,7 +600,7 @@ static void plane_apply(struct dataplane *dp, const struct lb_op *ops, size_t n,
 	dp->user = user;
 	dp->ops = ops;
 	dp->n_ops = n;
-	schedule(dp, 0.);
+	task_wake(&dp->work);
 }
 
 static const struct lb_counters *plane_counters(struct dataplane *dp)
@@ -560,10 +610,7 @@ static const struct lb_counters *plane_counters(struct dataplane *dp)
 
 static void plane_stop(struct dataplane *dp)
 {
-	ev_timer_stop(dp->loop, &dp->look);
-	ev_timer_stop(dp->loop, &dp->work);
-	ev_timer_stop(dp->loop, &dp->count);
-	backoff_stop(&dp->retry);
+	stop_watching(dp);
 	close_set(dp);
 	plane__links_close(&dp->links);
 	plane__folder_unlock(&dp->folder);

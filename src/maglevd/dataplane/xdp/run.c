@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A change of a VIP: it is marked as changing, its servers are written, its table is built and
- * switched to, flows are torn down, servers that go are let go of, the mark is removed. Whoever
- * finds the mark after a crash builds the table again from the servers that are there.
+ * A change of a VIP: the VIP is marked as changing, its servers are written, its table is built and
+ * put in use, flows are ended, removed servers are freed, and the mark is removed. A maglevd that
+ * finds the mark after a crash builds the table again from the servers in the maps.
  *
- * A server that goes has weight 0 until then, so that the table is built without it.
+ * A server that is to be removed gets weight 0 first, so that the new table does not contain it.
  */
 #include "src/maglevd/dataplane/xdp/run.h"
 
@@ -107,13 +107,14 @@ static int run_as_del(struct plane_run *run, const struct lb_op *op)
 
 static const struct {
 	op_fn run;
-	bool on_server; /* part of a change */
+	bool on_server; /* can be part of a change of a VIP */
 } verbs[LB_OP_KINDS] = {
 	[LB_OP_CONF] = { run_conf, false },	  [LB_OP_VIP_ADD] = { run_vip_add, false },
 	[LB_OP_VIP_DEL] = { run_vip_del, false }, [LB_OP_AS_ADD] = { run_as_add, true },
 	[LB_OP_AS_DEL] = { run_as_del, true },	  [LB_OP_AS_WEIGHT] = { run_as_weight, true },
 };
 
+/* A server that is removed and added again in one request needs two changes. */
 static bool is_going(const struct plane_run *run, const struct addr *address)
 {
 	uint32_t id = plane__book_server(run->book, run->vip, address);
@@ -172,7 +173,7 @@ static enum plane_pace one_op(struct plane_run *run)
 	return PLANE_MORE;
 }
 
-/* Nothing that was done to the VIP counts without its table: the maps stay marked. */
+/* Without a table nothing of the change counts as done. The VIP stays marked in the maps. */
 static enum plane_pace change_failed(struct plane_run *run, int err)
 {
 	run->err = err;
@@ -182,6 +183,7 @@ static enum plane_pace change_failed(struct plane_run *run, int err)
 	return PLANE_MORE;
 }
 
+/* Operations first, then the table, then the end of the change. */
 static enum plane_pace change_step(struct plane_run *run)
 {
 	int r = 0;
@@ -212,7 +214,7 @@ enum plane_pace plane__run_step(struct plane_run *run)
 	return PLANE_DONE;
 }
 
-/* What is built while nothing is under way is somebody else's. */
+/* The table builder is shared with plane_remake: it is stopped only if it is used here. */
 void plane__run_stop(struct plane_run *run)
 {
 	if (run->book)

@@ -8,6 +8,7 @@
 
 #define SLOTS_OF_STEP 262144
 
+/* Takes the servers with weight from the book. */
 static void gather(struct plane_table *t)
 {
 	const struct plane_vip *v = &t->book->vips[t->vip];
@@ -27,7 +28,7 @@ static void gather(struct plane_table *t)
 	}
 }
 
-/* A table to build in, if anybody will be in it. */
+/* Takes a free table of the maps. A VIP whose servers all have weight 0 needs none. */
 static int take_table(struct plane_table *t)
 {
 	int r = t->members.n ? plane__book_table(t->book, &t->number) : 0;
@@ -64,7 +65,7 @@ int plane__table_begin(struct plane_table *t, struct plane_book *b, uint32_t vip
 	return 0;
 }
 
-/* True when all are there. The lines of the table were nobody's until now. */
+/* True when all slots are written. No packet uses the table yet. */
 static bool write_slots(struct plane_table *t)
 {
 	struct abi_table_line *lines = t->lines.values;

@@ -172,7 +172,7 @@ static struct snapshot *snapshot_of(const struct world *w, const struct world_co
 
 void world_start(struct world *w, const struct world_config *c)
 {
-	const struct dataplane_events events = { on_up, on_down, w };
+	const struct dataplane_events events = { .up = on_up, .down = on_down, .user = w };
 
 	assert_null(w->dp);
 	snapshot_free(w->snapshot);

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * listener: accepting, as steps of a task, within limits.
+ *
+ * The owner embeds the struct; the loop holds its two watchers. `acceptable` only wakes the task.
+ * It is active unless accepting pauses: `pause` runs after descriptors or memory ran out, and
+ * `open` is at its bound when the listener is full. watch() derives the one from the others.
+ *
+ * A callback may close the listener and free its memory. Closing says so through `gone`, which
+ * points to a local of the loop that accepts.
+ */
+#include "lib/stream/listener.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "lib/stream/listener_private.h"
+
+#define ACCEPTS_PER_STEP 64
+#define ACCEPT_PAUSE 0.1 /* s */
+#define PREFIX_BYTES 8	 /* of IPv6: a /64 is one source */
+
+/*
+ * The connections of one source; at most as many sources as open connections. They are in a tree,
+ * because strangers choose the keys and could fill one chain of a hash table.
+ */
+struct source {
+	struct addr net;
+	unsigned n;
+};
+
+static struct ev_loop *loop_of(const struct stream_listener *l)
+{
+	return task_loop(&l->task);
+}
+
+/* ---- limits ---- */
+
+static bool counts(const struct stream_listener *l)
+{
+	return l->max_open || l->max_per_source;
+}
+
+static bool is_full(const struct stream_listener *l)
+{
+	return l->max_open && l->open >= l->max_open;
+}
+
+static bool is_paused(struct stream_listener *l)
+{
+	return is_full(l) || ev_is_active(&l->pause);
+}
+
+/* A host has a whole /64 of IPv6 to itself, so that single addresses would bound nothing. */
+static struct source source_of(const struct endpoint *peer)
+{
+	struct source s = { .net = peer->addr };
+
+	if (s.net.family == AF_INET6)
+		memset(s.net.bytes + PREFIX_BYTES, 0, sizeof(s.net.bytes) - PREFIX_BYTES);
+	return s;
+}
+
+static int compare_sources(const void *a, const void *b)
+{
+	return addr_cmp(&((const struct source *)a)->net, &((const struct source *)b)->net);
+}
+
+static struct source *have_source(struct stream_listener *l, const struct source *key)
+{
+	struct source **node = tfind(key, &l->sources, compare_sources);
+
+	if (!node)
+		node = tsearch(mem_copy(key, sizeof(*key)), &l->sources, compare_sources);
+	assert(node);
+	return *node;
+}
+
+/* False when the source has as many as it may. */
+static bool count_source(struct stream_listener *l, const struct endpoint *peer)
+{
+	struct source key = source_of(peer);
+	struct source *source;
+
+	if (!l->max_per_source || !addr_is_set(&peer->addr))
+		return true;
+	source = have_source(l, &key);
+	if (source->n >= l->max_per_source)
+		return false;
+	source->n++;
+	return true;
+}
+
+static void discount_source(struct stream_listener *l, const struct endpoint *peer)
+{
+	struct source key = source_of(peer);
+	struct source *source;
+
+	if (!l->max_per_source || !addr_is_set(&peer->addr))
+		return;
+	source = have_source(l, &key);
+	assert(source->n);
+	if (--source->n)
+		return;
+	tdelete(source, &l->sources, compare_sources);
+	free(source);
+}
+
+/* ---- accepting ---- */
+
+static void watch(struct stream_listener *l)
+{
+	bool wanted = l->fd >= 0 && !is_paused(l);
+
+	if (wanted)
+		ev_io_start(loop_of(l), &l->acceptable);
+	else
+		ev_io_stop(loop_of(l), &l->acceptable);
+}
+
+static void on_acceptable(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct stream_listener *l = container_of(w, struct stream_listener, acceptable);
+
+	task_wake(&l->task);
+}
+
+static void on_pause_over(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	watch(container_of(w, struct stream_listener, pause));
+}
+
+/* Errors of a connection that died in the queue, as opposed to ours. */
+static bool is_of_the_peer(int error)
+{
+	static const int errors[] = { EINTR,	   ECONNABORTED, EPROTO, ENETDOWN,
+				      ENOPROTOOPT, EHOSTDOWN,	 ENONET, EHOSTUNREACH,
+				      EOPNOTSUPP,  ENETUNREACH,	 EPERM };
+
+	for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
+		if (errors[i] == error)
+			return true;
+	return false;
+}
+
+/* What became of one attempt to accept. */
+enum attempt {
+	AGAIN, /* there may be more */
+	DONE,  /* nothing more for now */
+	GONE,  /* a callback closed the listener: it must not be touched any more */
+};
+
+static enum attempt pause_accepting(struct stream_listener *l, int error, const bool *gone)
+{
+	ev_timer_set(&l->pause, ACCEPT_PAUSE, 0);
+	ev_timer_start(loop_of(l), &l->pause);
+	watch(l);
+	l->events.starved(error, l->events.user);
+	return *gone ? GONE : DONE;
+}
+
+/* The last one that fits tells that it is full, after it was handed over. */
+static enum attempt hand_over(struct stream_listener *l, int fd, struct endpoint peer,
+			      const bool *gone)
+{
+	if (is_full(l) || !count_source(l, &peer)) {
+		l->refused++;
+		close(fd);
+		return AGAIN;
+	}
+	l->open += counts(l);
+	watch(l);
+	l->events.accepted(fd, peer, l->events.user);
+	if (*gone)
+		return GONE;
+	if (!is_full(l) || !l->events.full)
+		return AGAIN;
+	l->events.full(l->events.user);
+	return *gone ? GONE : AGAIN;
+}
+
+static enum attempt accept_one(struct stream_listener *l, const bool *gone)
+{
+	struct sockaddr_storage sa = { 0 };
+	socklen_t len = sizeof(sa);
+	int fd = accept4(l->fd, (struct sockaddr *)&sa, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	struct endpoint peer = { 0 };
+
+	if (fd >= 0) {
+		endpoint_from_sockaddr((struct sockaddr *)&sa, &peer);
+		return hand_over(l, fd, peer, gone);
+	}
+	if (is_of_the_peer(errno))
+		return AGAIN;
+	return errno == EAGAIN ? DONE : pause_accepting(l, errno, gone);
+}
+
+/* No more than there is time for. What is left shows in the socket at the next poll. */
+static bool on_step(struct task *t)
+{
+	struct stream_listener *l = container_of(t, struct stream_listener, task);
+	struct ev_loop *loop = loop_of(l);
+	enum attempt last = AGAIN;
+	bool gone = false;
+
+	l->gone = &gone;
+	for (int i = 0; i < ACCEPTS_PER_STEP && last == AGAIN && !is_paused(l); i++) {
+		last = accept_one(l, &gone);
+		if (last == GONE)
+			return false;
+		if (!task_has_time(loop))
+			break;
+	}
+	l->gone = NULL;
+	return false;
+}
+
+/* ---- life ---- */
+
+static void begin(struct stream_listener *l, struct ev_loop *loop,
+		  const struct stream_listener_config *config,
+		  const struct stream_listener_events *events)
+{
+	*l = (struct stream_listener){
+		.events = *events,
+		.backlog = config->backlog ? config->backlog : STREAM__BACKLOG,
+		.max_open = config->max_open,
+		.max_per_source = config->max_per_source,
+	};
+	task_init(&l->task, loop, TASK_ORDINARY, on_step);
+	ev_init(&l->pause, on_pause_over);
+}
+
+static void start(struct stream_listener *l, int fd)
+{
+	l->fd = fd;
+	ev_io_init(&l->acceptable, on_acceptable, fd, EV_READ);
+	watch(l);
+}
+
+int stream_listener_open(struct stream_listener *l, struct ev_loop *loop,
+			 const struct stream_listener_config *config,
+			 const struct stream_listener_events *events)
+{
+	struct stream__bound bound;
+	int r;
+
+	assert(l && loop && config && events && events->accepted && events->starved);
+	if (config->path)
+		r = stream__listen_unix(config, &bound);
+	else
+		r = stream__listen_tcp(config, &bound);
+	if (r < 0)
+		return r;
+	begin(l, loop, config, events);
+	l->bound = bound.at;
+	l->path = config->path ? mem_strdup(config->path) : NULL;
+	l->file_dev = bound.dev;
+	l->file_ino = bound.ino;
+	start(l, bound.fd);
+	return 0;
+}
+
+int stream_listener_adopt(struct stream_listener *l, struct ev_loop *loop, int fd,
+			  const struct stream_listener_config *config,
+			  const struct stream_listener_events *events)
+{
+	struct endpoint at;
+	char *path;
+	int r;
+
+	assert(l && loop && config && events && events->accepted && events->starved);
+	r = stream__inspect(fd, &at, &path);
+	if (r < 0)
+		return r;
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	begin(l, loop, config, events);
+	l->bound = at;
+	l->path = path;
+	start(l, fd);
+	return 0;
+}
+
+int stream_listener_give(struct stream_listener *l)
+{
+	int fd = TAKE_FD(l->fd);
+
+	if (fd < 0)
+		return -1;
+	ev_io_stop(loop_of(l), &l->acceptable);
+	ev_timer_stop(loop_of(l), &l->pause);
+	task_cancel(&l->task);
+	tdestroy(TAKE_PTR(l->sources), free);
+	free(TAKE_PTR(l->path));
+	if (l->gone)
+		*l->gone = true;
+	l->gone = NULL;
+	return fd;
+}
+
+void stream_listener_release(struct stream_listener *l, const struct endpoint *peer)
+{
+	if (l->fd < 0 || !counts(l))
+		return;
+	assert(l->open);
+	l->open--;
+	discount_source(l, peer);
+	watch(l);
+}
+
+void stream_listener_drain(struct stream_listener *l)
+{
+	enum attempt last = AGAIN;
+	bool gone = false;
+
+	assert(l->fd >= 0);
+	if (l->gone)
+		*l->gone = true; /* a callback of a step drains: that step is over */
+	l->gone = &gone;
+	for (unsigned i = 0; i < l->backlog && last == AGAIN; i++) {
+		last = accept_one(l, &gone);
+		if (last == GONE)
+			return;
+	}
+	l->gone = NULL;
+	stream_listener_close(l);
+}
+
+void stream_listener_close(struct stream_listener *l)
+{
+	int fd;
+
+	if (l->fd < 0)
+		return;
+	if (l->file_ino)
+		stream__remove_file(l->path, l->file_dev, l->file_ino);
+	fd = stream_listener_give(l);
+	cleanup_fd(&fd);
+}

@@ -1,0 +1,583 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two streams over a pair of sockets, or one and a bare socket that misbehaves. */
+#include "lib/stream/stream.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "lib/tls/testkit.h"
+#include "lib/tls/tls.h"
+
+#define PATIENCE 20. /* s */
+
+/* One end: what it has read, and what it was told. */
+struct end {
+	struct stream stream;
+	struct buf in;
+	unsigned opened, writable, woken, expired, reads;
+	bool eof, closed;
+	int error;
+	bool ends_itself; /* in its next callback */
+};
+
+struct bench {
+	struct ev_loop *loop;
+	struct end a, b;
+	int fds[2];
+};
+
+static struct end *end_of(struct stream *s)
+{
+	return container_of(s, struct end, stream);
+}
+
+static void on_opened(struct stream *s)
+{
+	end_of(s)->opened++;
+	stream_want(s, STREAM_READ);
+}
+
+static void read_once(struct end *e)
+{
+	char bytes[4096];
+	ssize_t n = stream_read(&e->stream, bytes, sizeof(bytes));
+
+	e->reads++;
+	if (n > 0)
+		buf_add(&e->in, bytes, (size_t)n);
+	else if (n != -EAGAIN) {
+		e->eof = n == 0;
+		e->error = (int)n;
+		stream_want(&e->stream, 0);
+	}
+}
+
+static void on_ready(struct stream *s, unsigned what)
+{
+	struct end *e = end_of(s);
+
+	if (e->ends_itself) {
+		stream_end(s);
+		memset(s, 0xa5, sizeof(*s)); /* nobody may look at it any more */
+		e->closed = true;
+		return;
+	}
+	e->writable += (what & STREAM_WRITE) != 0;
+	e->woken += (what & STREAM_WAKE) != 0;
+	if (what & STREAM_READ)
+		read_once(e);
+}
+
+static void on_closed(struct stream *s, int error)
+{
+	struct end *e = end_of(s);
+
+	e->closed = true;
+	e->error = error;
+	stream_close(s);
+}
+
+static void on_expired(struct stream *s)
+{
+	end_of(s)->expired++;
+}
+
+static const struct stream_events events = {
+	.opened = on_opened, .ready = on_ready, .closed = on_closed, .expired = on_expired
+};
+
+static int setup(void **state)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+
+	b->loop = ev_loop_new(EVFLAG_AUTO);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, b->fds),
+			 0);
+	stream_init(&b->a.stream, b->loop, TASK_ORDINARY, &events);
+	stream_init(&b->b.stream, b->loop, TASK_ORDINARY, &events);
+	*state = b;
+	return 0;
+}
+
+static void finish(struct end *e)
+{
+	if (!e->ends_itself)
+		stream_end(&e->stream);
+	buf_free(&e->in);
+}
+
+static int teardown(void **state)
+{
+	struct bench *b = *state;
+
+	finish(&b->a);
+	finish(&b->b);
+	for (int i = 0; i < 2; i++)
+		cleanup_fd(&b->fds[i]);
+	ev_loop_destroy(b->loop);
+	free(b);
+	return 0;
+}
+
+/* Both ends are streams. */
+static void join(struct bench *b)
+{
+	stream_adopt(&b->a.stream, TAKE_FD(b->fds[0]));
+	stream_adopt(&b->b.stream, TAKE_FD(b->fds[1]));
+	stream_want(&b->b.stream, STREAM_READ);
+}
+
+static void turn_until(struct bench *b, bool (*cond)(const struct bench *b))
+{
+	int64_t end = loop_monotonic() + (int64_t)(PATIENCE * NSEC_PER_SEC);
+
+	while (!cond(b)) {
+		assert_true(loop_monotonic() < end);
+		ev_run(b->loop, EVRUN_NOWAIT);
+	}
+}
+
+static bool b_read_end(const struct bench *b)
+{
+	return b->b.eof;
+}
+
+static bool a_closed(const struct bench *b)
+{
+	return b->a.closed;
+}
+
+static void fill(char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		p[i] = (char)(i * 2654435761u >> 24);
+}
+
+static void what_the_socket_does_not_take_follows_in_order(void **state)
+{
+	struct bench *b = *state;
+	size_t n = (size_t)4 << 20;
+	char *bytes = malloc(n);
+
+	fill(bytes, n);
+	join(b);
+	assert_int_equal(stream_send(&b->a.stream, bytes, n), 0);
+	assert_true(stream_unsent(&b->a.stream) > 0);
+	assert_true(stream_is_full(&b->a.stream));
+	stream_shutdown(&b->a.stream); /* after all of it */
+	turn_until(b, b_read_end);
+	assert_int_equal(b->b.in.n, n);
+	assert_memory_equal(b->b.in.p, bytes, n);
+	assert_int_equal(b->a.stream.sent, n);
+	assert_int_equal(stream_unsent(&b->a.stream), 0);
+	free(bytes);
+}
+
+static void a_stream_that_moves_takes_its_queue_along(void **state)
+{
+	struct bench *b = *state;
+	size_t n = (size_t)4 << 20;
+	char *bytes = malloc(n);
+	struct stream old;
+
+	fill(bytes, n);
+	stream_init(&old, b->loop, TASK_ORDINARY, &events);
+	stream_adopt(&old, TAKE_FD(b->fds[0]));
+	stream_adopt(&b->b.stream, TAKE_FD(b->fds[1]));
+	stream_want(&b->b.stream, STREAM_READ);
+	assert_int_equal(stream_send(&old, bytes, n), 0);
+	assert_true(stream_unsent(&old) > 0);
+	stream_move(&b->a.stream, &old);
+	assert_int_equal(old.fd, -1);
+	assert_int_equal(stream_unsent(&old), 0);
+	stream_end(&old);
+	memset(&old, 0xa5, sizeof(old)); /* nobody may look at it any more */
+	stream_shutdown(&b->a.stream);
+	turn_until(b, b_read_end);
+	assert_int_equal(b->b.in.n, n);
+	assert_memory_equal(b->b.in.p, bytes, n);
+	assert_int_equal(b->a.stream.sent, n);
+	free(bytes);
+}
+
+static bool a_has_opened(const struct bench *b)
+{
+	return b->a.opened > 0;
+}
+
+static void a_stream_that_moves_keeps_its_proxy_header(void **state)
+{
+	static const char header[] = "PROXY TCP4 192.0.2.1 192.0.2.2 1000 80\r\n";
+	struct bench *b = *state;
+	struct endpoint peer;
+
+	stream_adopt(&b->a.stream, TAKE_FD(b->fds[0]));
+	stream_expect_proxy(&b->a.stream);
+	assert_int_equal(write(b->fds[1], header, strlen(header)), strlen(header));
+	turn_until(b, a_has_opened);
+	stream_move(&b->b.stream, &b->a.stream);
+	assert_null(stream_proxy_header(&b->a.stream));
+	assert_int_equal(stream_peer(&b->b.stream, &peer), 0);
+	assert_int_equal(peer.port, 1000);
+}
+
+static bool a_is_writable(const struct bench *b)
+{
+	return b->a.writable > 0;
+}
+
+static void the_low_mark_is_told_and_not_before(void **state)
+{
+	struct bench *b = *state;
+	size_t n = (size_t)4 << 20;
+	char *bytes = calloc(1, n);
+
+	join(b);
+	stream_set_marks(&b->a.stream, n, 1000);
+	stream_want(&b->a.stream, STREAM_WRITE);
+	assert_int_equal(stream_send(&b->a.stream, bytes, n), 0);
+	turn_until(b, a_is_writable);
+	assert_true(stream_unsent(&b->a.stream) <= 1000);
+	free(bytes);
+}
+
+static void nothing_is_read_that_is_not_wanted(void **state)
+{
+	struct bench *b = *state;
+
+	join(b);
+	stream_want(&b->b.stream, 0);
+	assert_int_equal(stream_send(&b->a.stream, "x", 1), 0);
+	for (int i = 0; i < 5; i++)
+		ev_run(b->loop, EVRUN_NOWAIT);
+	assert_int_equal(b->b.reads, 0);
+	stream_want(&b->b.stream, STREAM_READ);
+	stream_shutdown(&b->a.stream);
+	turn_until(b, b_read_end);
+	assert_string_equal(buf_cstr(&b->b.in), "x");
+}
+
+static bool a_was_woken(const struct bench *b)
+{
+	return b->a.woken > 0;
+}
+
+static bool a_expired(const struct bench *b)
+{
+	return b->a.expired > 0;
+}
+
+static void a_stream_without_a_socket_wakes_and_expires(void **state)
+{
+	struct bench *b = *state;
+	int64_t before = loop_monotonic();
+
+	stream_wake(&b->a.stream);
+	stream_set_deadline(&b->a.stream, 20 * NSEC_PER_MSEC);
+	turn_until(b, a_was_woken);
+	turn_until(b, a_expired);
+	assert_true(loop_monotonic() - before >= 20 * NSEC_PER_MSEC);
+	assert_int_equal(b->a.expired, 1);
+}
+
+/* What came in time counts, however late the loop is. */
+static void input_goes_before_a_deadline_that_has_passed(void **state)
+{
+	struct bench *b = *state;
+	int64_t end;
+
+	stream_adopt(&b->a.stream, TAKE_FD(b->fds[0]));
+	stream_want(&b->a.stream, STREAM_READ);
+	stream_set_deadline(&b->a.stream, NSEC_PER_MSEC);
+	b->a.ends_itself = true; /* when it reads */
+	assert_int_equal(write(b->fds[1], "x", 1), 1);
+	for (end = loop_monotonic() + 5 * NSEC_PER_MSEC; loop_monotonic() < end;)
+		;
+	turn_until(b, a_closed);
+	assert_int_equal(b->a.expired, 0);
+}
+
+static void a_stream_may_end_in_its_own_callback(void **state)
+{
+	struct bench *b = *state;
+
+	join(b);
+	b->b.ends_itself = true;
+	stream_send(&b->a.stream, "x", 1);
+	for (int i = 0; i < 5; i++)
+		ev_run(b->loop, EVRUN_NOWAIT);
+	assert_true(b->b.closed);
+}
+
+static bool a_opened(const struct bench *b)
+{
+	return b->a.opened > 0;
+}
+
+static int listen_on(struct sockaddr_in *at)
+{
+	socklen_t len = sizeof(*at);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	*at = (struct sockaddr_in){ .sin_family = AF_INET };
+	at->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(bind(fd, (struct sockaddr *)at, len), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)at, &len), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	return fd;
+}
+
+static void a_connection_is_opened_once(void **state)
+{
+	struct bench *b = *state;
+	struct sockaddr_in at;
+	int fd = listen_on(&at);
+
+	stream_connect(&b->a.stream, (struct sockaddr *)&at, sizeof(at));
+	stream_wake(&b->a.stream); /* kept until it is open */
+	turn_until(b, a_was_woken);
+	assert_int_equal(b->a.opened, 1);
+	close(fd);
+}
+
+static void a_refusal_is_told_from_the_loop(void **state)
+{
+	struct bench *b = *state;
+	struct sockaddr_in at;
+
+	close(listen_on(&at));
+	stream_connect(&b->a.stream, (struct sockaddr *)&at, sizeof(at));
+	assert_false(b->a.closed);
+	turn_until(b, a_closed);
+	assert_int_equal(b->a.error, -ECONNREFUSED);
+	assert_string_equal(stream_reason(&b->a.stream, -ECONNREFUSED), "connection refused");
+}
+
+static void an_address_that_cannot_be_is_told_from_the_loop(void **state)
+{
+	struct bench *b = *state;
+	const struct sockaddr_storage nowhere = { .ss_family = AF_INET };
+
+	stream_connect(&b->a.stream, (const struct sockaddr *)&nowhere, 1);
+	assert_false(b->a.closed);
+	turn_until(b, a_closed);
+	assert_int_equal(b->a.error, -EINVAL);
+}
+
+static void a_linger_sends_the_rest_and_waits_for_the_peer(void **state)
+{
+	struct bench *b = *state;
+	size_t n = (size_t)1 << 20;
+	char *bytes = calloc(1, n);
+
+	join(b);
+	assert_int_equal(stream_send(&b->b.stream, "thrown away", 11), 0);
+	assert_int_equal(stream_send(&b->a.stream, bytes, n), 0);
+	stream_linger(&b->a.stream, 10 * NSEC_PER_SEC);
+	turn_until(b, b_read_end);
+	assert_int_equal(b->b.in.n, n);
+	assert_false(b->a.closed);
+	stream_close(&b->b.stream);
+	turn_until(b, a_closed);
+	assert_int_equal(b->a.error, 0);
+	free(bytes);
+}
+
+static void a_linger_ends_by_itself(void **state)
+{
+	struct bench *b = *state;
+
+	join(b);
+	stream_linger(&b->a.stream, 10 * NSEC_PER_MSEC);
+	turn_until(b, a_closed);
+	assert_int_equal(b->a.error, 0);
+	assert_int_equal(b->a.expired, 0);
+}
+
+/* ---- TLS ---- */
+
+static void secure(struct bench *b, struct tls_context *client, struct tls_context *server)
+{
+	struct tls *tls;
+
+	stream_adopt(&b->a.stream, TAKE_FD(b->fds[0]));
+	assert_int_equal(tls_connect(client, b->a.stream.fd, "localhost", NULL, &tls), 0);
+	stream_secure(&b->a.stream, tls);
+	if (!server)
+		return;
+	stream_adopt(&b->b.stream, TAKE_FD(b->fds[1]));
+	stream_secure(&b->b.stream, tls_accept(server, b->b.stream.fd));
+}
+
+static struct tls_context *server_context(struct pki *pki)
+{
+	struct tls_files files;
+	struct tls_context *context;
+	char reason[256];
+
+	pki_make(pki);
+	pki_issue(pki, NULL, "ca");
+	pki_issue(pki, "ca", "server");
+	files = (struct tls_files){ .certificate = pki_file(pki, "server.pem"),
+				    .key = pki_file(pki, "server.key") };
+	assert_int_equal(tls_http_server_context_new(&files, &context, reason, sizeof(reason)), 0);
+	return context;
+}
+
+static void bytes_go_both_ways_in_tls(void **state)
+{
+	struct bench *b = *state;
+	struct tls_context *client = tls_client_context_new(false);
+	size_t n = (size_t)3 << 20;
+	char *bytes = malloc(n);
+	struct pki pki;
+	struct tls_context *server = server_context(&pki);
+
+	fill(bytes, n);
+	secure(b, client, server);
+	turn_until(b, a_opened);
+	assert_int_equal(stream_send(&b->a.stream, bytes, n), 0);
+	stream_shutdown(&b->a.stream);
+	turn_until(b, b_read_end);
+	assert_int_equal(b->b.opened, 1);
+	assert_int_equal(b->b.in.n, n);
+	assert_memory_equal(b->b.in.p, bytes, n);
+	tls_context_free(client);
+	tls_context_free(server);
+	pki_remove(&pki);
+	free(bytes);
+}
+
+static bool both_opened(const struct bench *b)
+{
+	return b->a.opened && b->b.opened;
+}
+
+static bool moved_has_read(const struct bench *b)
+{
+	return b->b.in.n == 5;
+}
+
+/* Also decrypted bytes that the first owner did not read. */
+static void a_stream_in_tls_moves(void **state)
+{
+	struct bench *b = *state;
+	struct tls_context *client = tls_client_context_new(false);
+	struct pki pki;
+	struct tls_context *server = server_context(&pki);
+	struct stream old;
+	char byte;
+
+	secure(b, client, server);
+	turn_until(b, both_opened);
+	stream_want(&b->b.stream, 0);
+	assert_int_equal(stream_send(&b->a.stream, "hello!", 6), 0);
+	while (stream_read(&b->b.stream, &byte, 1) != 1)
+		ev_run(b->loop, EVRUN_NOWAIT);
+	stream_init(&old, b->loop, TASK_ORDINARY, &events);
+	stream_move(&old, &b->b.stream);
+	stream_move(&b->b.stream, &old);
+	stream_end(&old);
+	stream_want(&b->b.stream, STREAM_READ);
+	turn_until(b, moved_has_read);
+	assert_memory_equal(b->b.in.p, "ello!", 5);
+	tls_context_free(client);
+	tls_context_free(server);
+	pki_remove(&pki);
+}
+
+static void a_peer_that_does_not_speak_tls_has_words(void **state)
+{
+	struct bench *b = *state;
+	struct tls_context *client = tls_client_context_new(false);
+	int fd = b->fds[1];
+
+	assert_int_equal(write(fd, "HTTP/1.1 400 Bad Request\r\n\r\n", 28), 28);
+	secure(b, client, NULL);
+	turn_until(b, a_closed);
+	assert_int_equal(b->a.error, -EPROTO);
+	tls_context_free(client);
+}
+
+static unsigned turns;
+
+static void on_turn(int64_t ns, void *user)
+{
+	int64_t *longest = user;
+
+	turns++;
+	*longest = ns > *longest ? ns : *longest;
+}
+
+/* A handshake in records of one byte: a step takes a few, and the loop keeps turning. */
+static void tiny_records_do_not_hold_the_loop(void **state)
+{
+	/* a record of one byte: handshake, TLS 1.0, length 1; a ClientHello of 100,000 bytes */
+	static const unsigned char hello[] = { 1, 1, 0x86, 0xa0, 3, 3 };
+	struct bench *b = *state;
+	struct pki pki;
+	struct tls_context *server = server_context(&pki);
+	unsigned char records[6 * 4000];
+	struct loop_lag lag;
+	int64_t longest = 0;
+
+	for (size_t i = 0; i < sizeof(records) / 6; i++) {
+		const unsigned char one[] = { 22, 3, 1, 0, 1, i < sizeof(hello) ? hello[i] : 0 };
+
+		memcpy(records + 6 * i, one, sizeof(one));
+	}
+	stream_adopt(&b->a.stream, TAKE_FD(b->fds[0]));
+	stream_secure(&b->a.stream, tls_accept(server, b->a.stream.fd));
+	assert_int_equal(write(b->fds[1], records, sizeof(records)), sizeof(records));
+	loop_lag_start(&lag, b->loop, on_turn, &longest);
+	turns = 0;
+	/* all of them have been read, without a word to the owner: the message is not whole */
+	for (ssize_t left = 1; left > 0 && turns < 100000;) {
+		char byte;
+
+		ev_run(b->loop, EVRUN_NOWAIT);
+		left = recv(b->a.stream.fd, &byte, 1, MSG_PEEK);
+	}
+	loop_lag_stop(&lag, b->loop);
+	assert_true(turns > 1); /* it took several turns, each of a bounded time */
+	assert_false(b->a.closed);
+	tls_context_free(server);
+	pki_remove(&pki);
+}
+
+#define test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		test(what_the_socket_does_not_take_follows_in_order),
+		test(a_stream_that_moves_takes_its_queue_along),
+		test(a_stream_that_moves_keeps_its_proxy_header),
+		test(the_low_mark_is_told_and_not_before),
+		test(nothing_is_read_that_is_not_wanted),
+		test(a_stream_without_a_socket_wakes_and_expires),
+		test(input_goes_before_a_deadline_that_has_passed),
+		test(a_stream_may_end_in_its_own_callback),
+		test(a_connection_is_opened_once),
+		test(a_refusal_is_told_from_the_loop),
+		test(an_address_that_cannot_be_is_told_from_the_loop),
+		test(a_linger_sends_the_rest_and_waits_for_the_peer),
+		test(a_linger_ends_by_itself),
+		test(bytes_go_both_ways_in_tls),
+		test(a_stream_in_tls_moves),
+		test(a_peer_that_does_not_speak_tls_has_words),
+		test(tiny_records_do_not_hold_the_loop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Any daemon of ours as a child process: its log as it comes, its ports, its metrics, its signals, its end.
+
+Every daemon takes --log-level and --metrics-addr, writes JSON lines with time, level and msg to standard output, logs
+`listening` with `for` and `addr` for each listener, and ends with 0 on SIGTERM. So a story needs no more than
+
+    router = start_daemon('maglev-router', '--config', path)
+    router.wait('route-added', host='example.net')
+    assert router.metrics().one('maglev_router_routes') == 1
+
+and the fixture stops it in the end and checks what it said.
+"""
+import fcntl
+import http.client
+import json
+import socket
+import subprocess
+
+from lab.log import Log
+from lab.metrics import Metrics
+from lab.process import Process
+from lab.programs import runner
+from lab.wait import PATIENCE, until
+
+PIPE = 1 << 20
+
+
+class Answer:
+    def __init__(self, answer):
+        self.status, self.headers, self.body = answer.status, answer.headers, answer.read()
+
+    @property
+    def text(self):
+        return self.body.decode()
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+
+class Daemon(Process):
+    """listener: the one that says that it is ready, and whose port is .port."""
+    listener = 'metrics'
+
+    def __init__(self, folder, name, *args, level='debug', metrics='127.0.0.1:0', env=None, prefix=(), namespace=None,
+                 measured=False):
+        """metrics: for --metrics-addr; None: without that flag. prefix: a command that runs it. measured: see runner().
+        """
+        given = ('--log-level', level, *(('--metrics-addr', metrics) if metrics is not None else ()))
+        super().__init__(folder, name, [*prefix, *runner(name, measured), *given, *args], env, namespace)
+        self.log, self.port = Log(), None
+
+    # ---- life ----
+
+    def start(self, ready=True):
+        """ready: returns when it listens."""
+        self._began = self.mark()
+        super().start(subprocess.PIPE)
+        fcntl.fcntl(self.process.stdout, fcntl.F_SETPIPE_SZ, PIPE)  # it drops lines rather than wait for us
+        self.log.follow(self.process.stdout)
+        if ready:
+            self.port = self.port_of(self.listener)
+        return self
+
+    def end(self, timeout=PATIENCE):
+        """Waits for the end and returns the exit status, with everything read that was written."""
+        status = super().end(timeout)
+        self.log.join(timeout)
+        return status
+
+    def check_words(self):
+        self.log.join()
+        super().check_words()
+        assert not self.broken, f'{self.name} wrote broken lines: {self.broken[:3]}'
+
+    # ---- what it says ----
+
+    @property
+    def lines(self):
+        return self.log.lines
+
+    @property
+    def broken(self):
+        return self.log.broken
+
+    def unread(self):
+        """As a context: nobody reads the log, and the pipe fills up."""
+        return self.log.changed
+
+    def mark(self):
+        """A place in the log, to look only at what comes after."""
+        return self.log.mark()
+
+    def all(self, msg, since=0, **fields):
+        """The lines with that message and these fields."""
+        return self.log.all(msg, since, **fields)
+
+    def wait(self, msg, since=0, timeout=PATIENCE, count=1, **fields):
+        """The count-th such line after since, as soon as it is there."""
+        return self.log.wait(msg, since, timeout, count,
+                             lambda: f'exit status {self.process.poll()}, said {self.said()[-2000:]!r}', **fields)
+
+    def port_of(self, listener):
+        """The port of its listener for that, from the log, as soon as it is there."""
+        return int(self.wait('listening', self._began, **{'for': listener})['addr'].rsplit(':', 1)[1])
+
+    # ---- what it serves ----
+
+    def http(self, port=None, address='127.0.0.1', inside=None, timeout=PATIENCE):
+        """An HTTP connection to it, from where it lives, or from inside another namespace."""
+        connection = http.client.HTTPConnection(address, port or self.port, timeout=timeout)
+        namespace = inside or self.namespace
+        if namespace:
+            connection.sock = namespace.inside(socket.create_connection, (address, port or self.port), timeout)
+        return connection
+
+    def ask(self, method, path, headers=None, body=None, **where):
+        """where: as of http()."""
+        connection = self.http(**where)
+        try:
+            connection.request(method, path, body, headers or {})
+            return Answer(connection.getresponse())
+        finally:
+            connection.close()
+
+    def get(self, path, **where):
+        """(status, body as text)"""
+        answer = self.ask('GET', path, **where)
+        return answer.status, answer.text
+
+    def metrics(self):
+        status, text = self.get('/metrics')
+        assert status == 200, text
+        return Metrics(text)
+
+    def wait_metric(self, name, expected, timeout=PATIENCE, **labels):
+        return until(lambda: self.metrics().one(name, **labels) == expected, timeout,
+                     f'{name}{labels} becoming {expected}')

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the programs under test are."""
+import glob
+import os
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), '../../..'))
+BUILD = os.path.abspath(os.environ.get('MAGLEV_BUILD', os.path.join(ROOT, 'build-asan')))
+RELEASE = os.path.join(ROOT, 'build')
+# those that are not src/ROOM/NAME
+ELSEWHERE = {'maglevd-fake': 'tests/support/fake/maglevd-fake', 'maglevd-brisk': 'tests/support/vpp/maglevd-brisk',
+             'vpp-standin': 'tests/support/vpp/vpp-standin', 'decap': 'bpf/decap.bpf.o',
+             'proxy-peer': 'tests/support/proxy/proxy-peer', 'ask': 'tests/support/ask/ask'}
+
+
+def _find(name, build):
+    if name in ELSEWHERE:
+        return os.path.join(build, ELSEWHERE[name])
+    found = glob.glob(os.path.join(build, 'src', '*', name))
+    assert len(found) == 1, f'{build} has {found or "no program"} for {name}'
+    return found[0]
+
+
+def program(name='maglevd', build=BUILD):
+    """The path of a program. tools/run-tests wants to know what each story used: it gets a line for each."""
+    path = _find(name, build)
+    if 'MAGLEV_PROGRAMS_USED' in os.environ:
+        with open(os.environ['MAGLEV_PROGRAMS_USED'], 'a', encoding='utf-8') as note:
+            note.write(os.path.relpath(path, ROOT) + '\n')
+    return path
+
+
+def runner(name, measured=False):
+    """The command that starts it. measured: the release build with real-time priority, because a promise in
+    milliseconds does not hold with sanitizers, nor while others have the processors."""
+    return ['chrt', '--fifo', '1', program(name, RELEASE)] if measured else [program(name)]

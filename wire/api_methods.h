@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_methods: the methods of the service maglev.Maglev, once for the server and all its clients.
+ *
+ * A new method is a line in proto/maglev.proto and a line here. maglevd makes its routes from this
+ * list and so needs a handler for each (a missing one does not link); clients refer to a method by
+ * its number. api_methods_test.c compares the list with what protoc made of the .proto file.
+ */
+#pragma once
+
+#include "lib/grpc/grpc.h"
+#include "proto/maglev.pb-c.h"
+
+/*
+ * X(number, name, handler, request, response, is the answer a stream), in the order of the .proto
+ * file. The request and the response are the names that protobuf-c gives to the messages.
+ */
+#define API_METHODS_LIST(X)                                                                        \
+	X(LIST_FRONTENDS, "ListFrontends", list_frontends, list_frontends_request,                 \
+	  list_frontends_response, false)                                                          \
+	X(GET_FRONTEND, "GetFrontend", get_frontend, get_frontend_request, frontend_info, false)   \
+	X(LIST_BACKENDS, "ListBackends", list_backends, list_backends_request,                     \
+	  list_backends_response, false)                                                           \
+	X(GET_BACKEND, "GetBackend", get_backend, get_backend_request, backend_info, false)        \
+	X(PAUSE_BACKEND, "PauseBackend", pause_backend, backend_request, backend_info, false)      \
+	X(RESUME_BACKEND, "ResumeBackend", resume_backend, backend_request, backend_info, false)   \
+	X(ENABLE_BACKEND, "EnableBackend", enable_backend, backend_request, backend_info, false)   \
+	X(DISABLE_BACKEND, "DisableBackend", disable_backend, backend_request, backend_info,       \
+	  false)                                                                                   \
+	X(LIST_HEALTH_CHECKS, "ListHealthChecks", list_health_checks, list_health_checks_request,  \
+	  list_health_checks_response, false)                                                      \
+	X(GET_HEALTH_CHECK, "GetHealthCheck", get_health_check, get_health_check_request,          \
+	  health_check_info, false)                                                                \
+	X(SET_WEIGHT, "SetFrontendPoolBackendWeight", set_weight, set_weight_request,              \
+	  frontend_info, false)                                                                    \
+	X(WATCH_EVENTS, "WatchEvents", watch_events, watch_request, event, true)                   \
+	X(CHECK_CONFIG, "CheckConfig", check_config, check_config_request, check_config_response,  \
+	  false)                                                                                   \
+	X(RELOAD_CONFIG, "ReloadConfig", reload_config, reload_config_request,                     \
+	  reload_config_response, false)                                                           \
+	X(GET_VPP_INFO, "GetVPPInfo", get_vpp_info, get_vppinfo_request, vppinfo, false)           \
+	X(GET_LB_STATE, "GetVPPLBState", get_lb_state, get_vpplbstate_request, vpplbstate, false)  \
+	X(SYNC_LB_STATE, "SyncVPPLBState", sync_lb_state, sync_vpplbstate_request,                 \
+	  sync_vpplbstate_response, false)                                                         \
+	X(GET_LB_COUNTERS, "GetVPPLBCounters", get_lb_counters, get_vpplbcounters_request,         \
+	  vpplbcounters, false)
+
+#define API__NUMBER(number, name, handler, request, response, stream) API_##number,
+
+enum api_method { API_METHODS_LIST(API__NUMBER) API_METHODS };
+
+/* By number; as calls of a client and routes of a server want them. */
+extern const struct grpc_method api_methods[API_METHODS];
+/* The name alone: "ListFrontends". */
+const char *api_method_name(enum api_method method);
