@@ -20,19 +20,25 @@ def read(path):
 
 
 def config_keys():
-    """{'maglev.backends.NAME.address': 'text', ...} along the tables of the schema."""
-    text = read('wire/config_schema.c')
-    tables = dict(re.findall(r'config_field (\w+)_fields\[\] = \{\n(.*?)\n\};', text, re.S))
-    row = re.compile(r'(?:FIELD\(|ARRAY\(|\.key = )"([\w-]+)",\s*(?:\.shape = CONFIG_)?(\w+)([^\n]*)')
+    """{'maglev.backends.NAME.address': 'text', ...} along the tables of the schema, whose rows are in keys.h."""
+    rows = dict(re.findall(r'#define (L4_\w+_KEYS)\(X\)(.*?[^\\])\n', read('core/l4/keys.h'), re.S))
+    text = read('core/l4/schema.c')
+    tables = dict(re.findall(r'schema_field (\w+)_fields\[\] = \{(.*?)\};\n', text, re.S))
     inside = {'NAMED': '.NAME', 'LIST': '[]'}
     keys = {}
 
     def walk(table, path):
-        for key, shape, rest in row.findall(tables[table]):
+        body = tables[table]
+        for macro in re.findall(r'\b(L4_\w+_KEYS)\(', body):
+            for key, shape in re.findall(r'\bX\("([\w-]+)", (\w+),', rows[macro]):
+                keys[path + key] = TYPES[shape]
+        sections = [(key, 'SECTION', name) for key, name in
+                    re.findall(r'SCHEMA_NESTED\("([\w-]+)", \w+, \w+, (\w+)\)', body) +
+                    re.findall(r'\.key = "([\w-]+)", \.shape = SCHEMA_SECTION, \.section = &(\w+)', body)]
+        sections += re.findall(r'SCHEMA_ARRAY\("([\w-]+)", (\w+), \w+, \w+, (\w+)', body)
+        for key, shape, section in sections:
             keys[path + key] = TYPES[shape]
-            section = re.search(r'\.section = &(\w+)', rest)
-            if section:
-                walk(section[1], path + key + inside.get(shape, '') + '.')
+            walk(section.removeprefix('l4_schema_'), path + key + inside.get(shape, '') + '.')
 
     walk('root', '')
     return keys

@@ -20,7 +20,7 @@ static void set_http(Maglev__HealthCheckInfo *info, const struct l4_http_params 
 {
 	struct buf codes = { 0 };
 
-	l4_codes_print(http, &codes);
+	l4_codes_print(&http->codes, &codes);
 	info->path = api__text(http->path);
 	info->host = api__text(http->host);
 	info->response_code = arena_strndup(a, codes.p, codes.n);

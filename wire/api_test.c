@@ -33,7 +33,8 @@ static struct l4_config *file(struct fixture *f)
 	web->type = L4_CHECK_HTTPS;
 	web->port = 443;
 	web->keep_alive = true;
-	web->http = (struct l4_http_params){ "/up", NULL, "www.example", "^OK", codes, 2, true };
+	web->http =
+		(struct l4_http_params){ "/up", NULL, "www.example", "^OK", { codes, 2 }, true };
 	web->src4 = (struct addr){ AF_INET, { 192, 0, 2, 1 } };
 	fixture_check(f, "ping", 1, 1);
 	fixture_backend(f, "a", "10.0.0.1", "web");

@@ -211,8 +211,8 @@ static void every_key_of_the_data_planes_is_read_to_its_place(void **state)
 	assert_int_equal(lb->new_flows_table_length.v, 16384);
 	assert_text(&p.doc.dataplane, "xdp", 41, 14);
 	assert_true(xdp->set);
-	assert_int_equal(xdp->n_interfaces, 2);
-	assert_text(&xdp->interfaces[1], "eth1", 42, 29);
+	assert_int_equal(xdp->interfaces.n, 2);
+	assert_text(&xdp->interfaces.items[1], "eth1", 42, 29);
 	assert_text(&xdp->mode, "auto", 42, 42);
 	assert_text(&xdp->pin, "/sys/fs/bpf/maglev", 42, 53);
 	assert_int_equal(xdp->table_size.v, 65537);

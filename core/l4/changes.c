@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every key of the file is a row in a table: its name, its kind, and where it stands in the struct.
- * Two structs are compared row by row, and only what differs is turned into text. Named things are
- * sorted in both configurations, so one walk over two lists finds what came, what went and what
- * stayed; only pools, which keep the order of the file, are found by a map.
- *
- * changes_kind.c knows how values of a kind compare and look.
+ * Two structs are compared row by row along the tables of the schema (schema.h), and only what
+ * differs is turned into text. Named things are sorted in both configurations, so one walk over two
+ * lists finds what came, what went and what stayed; only pools, which keep the order of the file,
+ * are found by a map.
  */
 #include "core/l4/changes.h"
 
@@ -17,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/str.h"
-#include "core/l4/changes_kind.h"
+#include "core/l4/schema.h"
 
 struct list {
 	struct arena *arena;
@@ -26,74 +24,11 @@ struct list {
 	size_t n, more;
 };
 
-struct row {
-	const char *name;
-	enum l4__kind kind;
-	size_t offset;
+/* Words after the change of one value, which is known by its offset in the struct. */
+struct remark {
+	size_t at;
+	const char *text;
 };
-
-#define ROW(name, kind, type, member)                                                              \
-	{                                                                                          \
-		name, L4__KIND_##kind, offsetof(struct type, member)                               \
-	}
-
-static const struct row global_rows[] = {
-	ROW("healthchecker.transition-history", UINT, l4_config, transition_history),
-	ROW("healthchecker.netns", TEXT, l4_config, netns),
-	ROW("healthchecker.all-down-guard", BOOL, l4_config, all_down_guard),
-	ROW("dataplane", DATAPLANE, l4_config, dataplane),
-	ROW("vpp.lb.ipv4-src-address", ADDR, l4_config, lb.src4),
-	ROW("vpp.lb.ipv6-src-address", ADDR, l4_config, lb.src6),
-	ROW("vpp.lb.sync-interval", DURATION, l4_config, lb.sync_interval),
-	ROW("vpp.lb.flow-timeout", DURATION, l4_config, lb.flow_timeout),
-	ROW("vpp.lb.sticky-buckets-per-core", UINT, l4_config, lb.sticky_buckets_per_core),
-	ROW("vpp.lb.new-flows-table-length", UINT, l4_config, lb.new_flows_table_length),
-	ROW("vpp.lb.startup-min-delay", DURATION, l4_config, lb.startup_min_delay),
-	ROW("vpp.lb.startup-max-delay", DURATION, l4_config, lb.startup_max_delay),
-	ROW("xdp.interfaces", INTERFACES, l4_config, xdp),
-	ROW("xdp.mode", XDP_MODE, l4_config, xdp.mode),
-	ROW("xdp.pin", TEXT, l4_config, xdp.pin),
-	ROW("xdp.table-size", UINT, l4_config, xdp.table_size),
-	ROW("xdp.flow-table-size", UINT, l4_config, xdp.flow_table_size),
-};
-
-static const struct row check_rows[] = {
-	ROW("type", CHECK_TYPE, l4_check, type),
-	ROW("port", PORT, l4_check, port),
-	ROW("interval", DURATION, l4_check, schedule.interval),
-	ROW("fast-interval", DURATION, l4_check, schedule.fast_interval),
-	ROW("down-interval", DURATION, l4_check, schedule.down_interval),
-	ROW("timeout", DURATION, l4_check, timeout),
-	ROW("rise", UINT, l4_check, rule.rise),
-	ROW("fall", UINT, l4_check, rule.fall),
-	ROW("keep-alive", BOOL, l4_check, keep_alive),
-	ROW("probe-ipv4-src", ADDR, l4_check, src4),
-	ROW("probe-ipv6-src", ADDR, l4_check, src6),
-	ROW("path", TEXT, l4_check, http.path),
-	ROW("host", TEXT, l4_check, http.host),
-	ROW("response-code", CODES, l4_check, http),
-	ROW("response-regexp", TEXT, l4_check, http.regexp),
-	ROW("server-name", TEXT, l4_check, http.server_name),
-	ROW("insecure-skip-verify", BOOL, l4_check, http.insecure_skip_verify),
-};
-
-static const struct row backend_rows[] = {
-	ROW("address", ADDR, l4_backend, address),
-	ROW("healthcheck", CHECK, l4_backend, check),
-};
-
-static const struct row enabled_row = ROW("enabled", BOOL, l4_backend, enabled);
-
-static const struct row frontend_rows[] = {
-	ROW("description", TEXT, l4_frontend, description),
-	ROW("address", ADDR, l4_frontend, address),
-	ROW("protocol", PROTOCOL, l4_frontend, protocol),
-	ROW("port", PORT, l4_frontend, port),
-	ROW("src-ip-sticky", BOOL, l4_frontend, src_ip_sticky),
-	ROW("flush-on-down", BOOL, l4_frontend, flush_on_down),
-};
-
-static const struct row weight_row = ROW("weight", UINT, l4_member, weight);
 
 /* ---- lines ---- */
 
@@ -131,32 +66,60 @@ static void leave(struct list *list, size_t outer)
 	list->prefix.n = outer;
 }
 
-static void compare_row(struct list *list, const struct row *row, const void *old, const void *new,
-			const char *remark)
+/*
+ * What is compared: a struct of the old configuration and of the new one, and the keys that lead to
+ * the section at hand, as they are shown ("vpp.lb."). Within a named thing only the last key is.
+ */
+struct comparison {
+	struct list *list;
+	const void *old, *new;
+	const struct remark *remark;
+	struct buf keys;
+};
+
+static void add_difference(struct comparison *c, const struct schema_field *f)
 {
-	const void *a = (const char *)old + row->offset, *b = (const char *)new + row->offset;
+	struct list *list = c->list;
 	struct buf text = { 0 };
 
-	if (l4__kind_equal(row->kind, a, b) || is_full(list))
+	if (is_full(list))
 		return;
-	buf_printf(&text, "%s%s", row->name, list->prefix.n ? " " : ": ");
-	l4__kind_print(row->kind, a, &text);
+	buf_add(&text, c->keys.p, c->keys.n);
+	buf_printf(&text, "%s%s", f->key, list->prefix.n ? " " : ": ");
+	f->kind->print(f->kind, (const char *)c->old + f->at, &text);
 	buf_adds(&text, " -> ");
-	l4__kind_print(row->kind, b, &text);
-	buf_adds(&text, remark);
+	f->kind->print(f->kind, (const char *)c->new + f->at, &text);
+	if (c->remark && c->remark->at == f->at)
+		buf_adds(&text, c->remark->text);
 	add(list, (struct str){ text.p, text.n });
 	buf_free(&text);
 }
 
-static void compare_rows(struct list *list, const struct row *rows, size_t n, const void *old,
-			 const void *new)
+static void compare_fields(struct comparison *c, const struct schema_section *s)
 {
-	for (size_t i = 0; i < n; i++)
-		compare_row(list, &rows[i], old, new, "");
+	for (size_t i = 0; i < s->n_fields; i++) {
+		const struct schema_field *f = &s->fields[i];
+		size_t outer = c->keys.n;
+
+		if (f->shape == SCHEMA_SECTION) {
+			if (!c->list->prefix.n)
+				buf_printf(&c->keys, "%s.", f->key);
+			compare_fields(c, f->section);
+			c->keys.n = outer;
+		} else if (f->kind && !schema_field_equal(f, c->old, c->new)) {
+			add_difference(c, f);
+		}
+	}
 }
 
-#define COMPARE_ROWS(list, rows, old, new)                                                         \
-	compare_rows((list), (rows), ARRAY_SIZE(rows), (old), (new))
+static void compare(struct list *list, const struct schema_section *s, const void *old,
+		    const void *new, const struct remark *remark)
+{
+	struct comparison c = { .list = list, .old = old, .new = new, .remark = remark };
+
+	compare_fields(&c, s);
+	buf_free(&c.keys);
+}
 
 /* ---- two sorted lists of named things ---- */
 
@@ -207,7 +170,7 @@ static void compare_checks(struct list *list, const struct l4_config *old,
 		if (order == 0) {
 			size_t outer = enter(list, "healthcheck", old->checks[o].name);
 
-			COMPARE_ROWS(list, check_rows, &old->checks[o], &new->checks[n]);
+			compare(list, &l4_schema_check, &old->checks[o], &new->checks[n], NULL);
 			leave(list, outer);
 		}
 		o += order <= 0;
@@ -223,10 +186,11 @@ static void compare_backend(struct list *list, const struct l4_backend_state *st
 		[L4_ENABLE_FORCED_ON] = " (enabled at run time, which stays)",
 		[L4_ENABLE_FORCED_OFF] = " (disabled at run time, which stays)",
 	};
+	const struct remark remark = { offsetof(struct l4_backend, enabled),
+				       remarks[state->enable] };
 	size_t outer = enter(list, "backend", is->name);
 
-	COMPARE_ROWS(list, backend_rows, was, is);
-	compare_row(list, &enabled_row, was, is, remarks[state->enable]);
+	compare(list, &l4_schema_backend, was, is, &remark);
 	leave(list, outer);
 }
 
@@ -259,12 +223,13 @@ struct frontends {
 static void compare_weight(struct list *list, const struct l4_weight *weight,
 			   const struct l4_member *was, const struct l4_member *is)
 {
-	char remark[64] = "";
+	char text[64] = "";
+	const struct remark remark = { offsetof(struct l4_member, weight), text };
 
 	if (weight->mutated && weight->value != is->weight)
-		snprintf(remark, sizeof(remark), " (set to %u at run time, which stays)",
+		snprintf(text, sizeof(text), " (set to %u at run time, which stays)",
 			 weight->value);
-	compare_row(list, &weight_row, was, is, remark);
+	compare(list, &l4_schema_member, was, is, &remark);
 }
 
 static const char *member_name(const struct l4_config *c, const struct l4_pool *p, size_t i)
@@ -390,7 +355,7 @@ static void compare_frontends(struct list *list, const struct l4_model *m,
 					       m->frontends[o].weights };
 			size_t outer = enter(list, "frontend", f.is->name);
 
-			COMPARE_ROWS(list, frontend_rows, f.was, f.is);
+			compare(list, &l4_schema_frontend, f.was, f.is, NULL);
 			compare_pools(list, &f);
 			leave(list, outer);
 		}
@@ -406,7 +371,7 @@ struct l4_changes l4_changes(const struct l4_model *running, const struct l4_con
 
 	assert(running && next && arena);
 	list.lines = arena_array_of(arena, L4_CHANGES_MAX + 1, const char *);
-	COMPARE_ROWS(&list, global_rows, running->config, next);
+	compare(&list, &l4_schema_maglev, running->config, next, NULL);
 	compare_checks(&list, running->config, next);
 	compare_backends(&list, running, next);
 	compare_frontends(&list, running, next);

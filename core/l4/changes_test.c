@@ -34,8 +34,7 @@ static void set_checks(struct scene *s)
 	s->ping->port = 0;
 	s->web = fixture_check(s->f, "web", 2, 3);
 	s->web->type = L4_CHECK_HTTP;
-	s->web->http =
-		(struct l4_http_params){ .path = "/", .host = "www", .codes = codes, .n_codes = 2 };
+	s->web->http = (struct l4_http_params){ .path = "/", .host = "www", .codes = { codes, 2 } };
 }
 
 static struct scene set_scene(void)
@@ -116,8 +115,8 @@ static void each_key_of_a_check_has_its_line(void **state)
 	LINE(web->src6 = next.b->address, "healthcheck web: probe-ipv6-src none -> 2001:db8::2");
 	LINE(web->http.path = "/x", "healthcheck web: path \"/\" -> \"/x\"");
 	LINE(web->http.host = NULL, "healthcheck web: host \"www\" -> none");
-	LINE(web->http.codes = other;
-	     next.web->http.n_codes = 1, "healthcheck web: response-code 200-299,304 -> 204");
+	LINE(web->http.codes.items = other;
+	     next.web->http.codes.n = 1, "healthcheck web: response-code 200-299,304 -> 204");
 	LINE(web->http.regexp = "^OK\n", "healthcheck web: response-regexp none -> \"^OK.\"");
 	LINE(web->http.server_name = "w", "healthcheck web: server-name none -> \"w\"");
 	LINE(web->http.insecure_skip_verify = true,
@@ -156,8 +155,8 @@ static void each_key_of_the_daemon_has_its_line(void **state)
 	GLOBAL_LINE(lb.new_flows_table_length = 7, "vpp.lb.new-flows-table-length: 16384 -> 7");
 	GLOBAL_LINE(lb.startup_min_delay = 0, "vpp.lb.startup-min-delay: 5s -> 0s");
 	GLOBAL_LINE(lb.startup_max_delay = 0, "vpp.lb.startup-max-delay: 30s -> 0s");
-	GLOBAL_LINE(xdp.n_interfaces = 2;
-		    next.config->xdp.interfaces = interfaces, "xdp.interfaces: none -> eth0,eth1");
+	GLOBAL_LINE(xdp.interfaces.n = 2; next.config->xdp.interfaces.items = interfaces,
+					  "xdp.interfaces: none -> eth0,eth1");
 	GLOBAL_LINE(xdp.mode = L4_XDP_NATIVE, "xdp.mode: auto -> native");
 	GLOBAL_LINE(xdp.pin = "/p", "xdp.pin: none -> \"/p\"");
 	GLOBAL_LINE(xdp.table_size = 7, "xdp.table-size: 0 -> 7");

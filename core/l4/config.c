@@ -10,18 +10,12 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "core/l4/schema.h"
 
 const char *l4_check_type_name(enum l4_check_type t)
 {
-	static const char *const names[] = {
-		[L4_CHECK_ICMP] = "icmp",
-		[L4_CHECK_TCP] = "tcp",
-		[L4_CHECK_HTTP] = "http",
-		[L4_CHECK_HTTPS] = "https",
-	};
-
-	assert((size_t)t < sizeof(names) / sizeof(names[0]));
-	return names[t];
+	assert((size_t)t < l4_kind_check_type.n_words);
+	return l4_kind_check_type.words[t];
 }
 
 const char *l4_protocol_name(uint8_t protocol)
@@ -34,20 +28,14 @@ const char *l4_protocol_name(uint8_t protocol)
 
 const char *l4_dataplane_name(enum l4_dataplane d)
 {
-	static const char *const names[] = {
-		[L4_DATAPLANE_VPP] = "vpp",
-		[L4_DATAPLANE_XDP] = "xdp",
-		[L4_DATAPLANE_NONE] = "none",
-	};
-
-	assert((size_t)d < sizeof(names) / sizeof(names[0]));
-	return names[d];
+	assert((size_t)d < l4_kind_dataplane.n_words);
+	return l4_kind_dataplane.words[d];
 }
 
-void l4_codes_print(const struct l4_http_params *p, struct buf *out)
+void l4_codes_print(const struct l4_codes *codes, struct buf *out)
 {
-	for (size_t i = 0; i < p->n_codes; i++) {
-		const struct l4_code_range *r = &p->codes[i];
+	for (size_t i = 0; i < codes->n; i++) {
+		const struct l4_code_range *r = &codes->items[i];
 
 		if (i)
 			buf_addc(out, ',');
@@ -75,7 +63,7 @@ static const char *frontend_at(const struct l4_config *c, size_t i)
 	return c->frontends[i].name;
 }
 
-/* Index of the first name that is behind name. */
+/* Index of the first name that comes after name. */
 static size_t behind(const struct l4_config *c, name_at_fn name_at, size_t n, const char *name)
 {
 	size_t lo = 0, hi = n;
@@ -126,36 +114,16 @@ size_t l4_config_frontend_behind(const struct l4_config *c, const char *name)
 	return name ? behind(c, frontend_at, c->n_frontends, name) : 0;
 }
 
-bool l4__same_codes(const struct l4_http_params *a, const struct l4_http_params *b)
-{
-	if (a->n_codes != b->n_codes)
-		return false;
-	for (size_t i = 0; i < a->n_codes; i++)
-		if (a->codes[i].first != b->codes[i].first || a->codes[i].last != b->codes[i].last)
-			return false;
-	return true;
-}
-
-static bool same_http(const struct l4_http_params *a, const struct l4_http_params *b)
-{
-	return cstr_eq(a->path, b->path) && cstr_eq(a->host, b->host) &&
-	       cstr_eq(a->server_name, b->server_name) && cstr_eq(a->regexp, b->regexp) &&
-	       l4__same_codes(a, b) && a->insecure_skip_verify == b->insecure_skip_verify;
-}
-
-static bool same_schedule(const struct schedule *a, const struct schedule *b)
-{
-	return a->interval == b->interval && a->fast_interval == b->fast_interval &&
-	       a->down_interval == b->down_interval;
-}
-
-/* http is zeroed for the types that have none, so it can always be compared. */
 bool l4_check_equal(const struct l4_check *a, const struct l4_check *b)
 {
 	assert(a && b);
-	return a->type == b->type && a->port == b->port &&
-	       same_schedule(&a->schedule, &b->schedule) && a->rule.rise == b->rule.rise &&
-	       a->rule.fall == b->rule.fall && a->timeout == b->timeout &&
-	       a->keep_alive == b->keep_alive && addr_cmp(&a->src4, &b->src4) == 0 &&
-	       addr_cmp(&a->src6, &b->src6) == 0 && same_http(&a->http, &b->http);
+	return schema_equal(&l4_schema_check, a, b);
+}
+
+struct l4_check *l4_check_copy(const struct l4_check *config, struct arena *arena)
+{
+	struct l4_check *copy = arena_new_of(arena, struct l4_check);
+
+	schema_copy(&l4_schema_check, copy, config, arena);
+	return copy;
 }

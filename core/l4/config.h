@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/addr.h"
+#include "base/schema.h"
 #include "base/str.h"
 #include "core/health/health.h"
 #include "core/health/schedule.h"
@@ -25,13 +26,17 @@ struct l4_code_range {
 	uint16_t first, last; /* 100..599, first <= last */
 };
 
+struct l4_codes {
+	const struct l4_code_range *items;
+	size_t n;
+};
+
 struct l4_http_params {
 	const char *path;	 /* begins with '/' */
 	const char *host;	 /* NULL: the backend's address */
 	const char *server_name; /* NULL: none given; always so for http */
 	const char *regexp;	 /* NULL: the body does not matter */
-	const struct l4_code_range *codes;
-	size_t n_codes; /* at least 1 */
+	struct l4_codes codes;	 /* at least 1 */
 	bool insecure_skip_verify;
 };
 
@@ -92,8 +97,7 @@ enum l4_dataplane { L4_DATAPLANE_VPP, L4_DATAPLANE_XDP, L4_DATAPLANE_NONE };
 enum l4_xdp_mode { L4_XDP_AUTO, L4_XDP_NATIVE, L4_XDP_GENERIC };
 
 struct l4_xdp {
-	const char *const *interfaces;
-	size_t n_interfaces;
+	struct schema_texts interfaces;
 	enum l4_xdp_mode mode;
 	const char *pin;
 	uint32_t table_size, flow_table_size;
@@ -122,14 +126,14 @@ const char *l4_check_type_name(enum l4_check_type t); /* "icmp" ... */
 const char *l4_protocol_name(uint8_t protocol);	      /* "tcp", "udp", "any" */
 const char *l4_dataplane_name(enum l4_dataplane d);   /* "vpp", "xdp", "none" */
 /* As the file has them: "200-299,404". */
-void l4_codes_print(const struct l4_http_params *p, struct buf *out);
+void l4_codes_print(const struct l4_codes *codes, struct buf *out);
 
 /* By name; NULL, or SIZE_MAX for the index form, when there is none. */
 const struct l4_check *l4_config_check(const struct l4_config *c, const char *name);
 size_t l4_config_backend(const struct l4_config *c, const char *name);
 size_t l4_config_frontend(const struct l4_config *c, const char *name);
 /*
- * The index of the first one behind name, which need not be there (NULL: the very first): how a
+ * The index of the first one after name, which need not exist (NULL: the very first): how a
  * walk in slices goes on after a reload.
  */
 size_t l4_config_backend_behind(const struct l4_config *c, const char *name);
@@ -137,4 +141,8 @@ size_t l4_config_frontend_behind(const struct l4_config *c, const char *name);
 
 /* Whether a probe under a would be any different under b (name apart). */
 bool l4_check_equal(const struct l4_check *a, const struct l4_check *b);
-bool l4__same_codes(const struct l4_http_params *a, const struct l4_http_params *b);
+/*
+ * A copy of config that lives in arena and outlives the configuration: it is made along the table
+ * of the schema, so that no member can be left out.
+ */
+struct l4_check *l4_check_copy(const struct l4_check *config, struct arena *arena);

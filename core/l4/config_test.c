@@ -85,7 +85,7 @@ static const struct l4_check full = {
 	.keep_alive = true,
 	.src4 = { AF_INET, { 192, 0, 2, 1 } },
 	.src6 = { AF_INET6, { 0x20, 0x01 } },
-	.http = { "/", "www", "sni", "^OK", codes, ARRAY_SIZE(codes), true },
+	.http = { "/", "www", "sni", "^OK", { codes, ARRAY_SIZE(codes) }, true },
 };
 
 /* FR-5.3: a check that would be probed the same way does not restart its workers */
@@ -96,7 +96,7 @@ static void a_copy_under_another_name_is_equal(void **state)
 	struct l4_check copy = full;
 
 	copy.name = "other";
-	copy.http = (struct l4_http_params){ path, host, sni, regexp, same_codes, 2, true };
+	copy.http = (struct l4_http_params){ path, host, sni, regexp, { same_codes, 2 }, true };
 	assert_true(l4_check_equal(&full, &copy));
 	assert_true(l4_check_equal(&checks[0], &checks[1]));
 }
@@ -132,9 +132,9 @@ static void each_difference_that_probing_sees_counts(void **state)
 	DIFFERS(http.host = "ww");
 	DIFFERS(http.server_name = NULL);
 	DIFFERS(http.regexp = NULL);
-	DIFFERS(http.codes = other_first);
-	DIFFERS(http.codes = other_last);
-	DIFFERS(http.n_codes = 1);
+	DIFFERS(http.codes.items = other_first);
+	DIFFERS(http.codes.items = other_last);
+	DIFFERS(http.codes.n = 1);
 	DIFFERS(http.insecure_skip_verify = false);
 }
 

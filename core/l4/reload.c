@@ -58,12 +58,29 @@ static void bound_history(struct l4_backend_state *b, size_t cap)
 	b->n_history = cap;
 }
 
-static bool probe_changed(const struct l4_config *old_config, const struct l4_check *old,
-			  const struct l4_config *new_config, const struct l4_check *new)
+/* Thousands of backends share a check: two that were just compared are not compared again. */
+struct compared {
+	const struct l4_check *old, *new;
+	bool changed;
+};
+
+static bool check_changed(struct compared *last, const struct l4_check *old,
+			  const struct l4_check *new)
 {
 	if (!old || !new)
 		return old != new;
-	return !l4_check_equal(old, new) || !cstr_eq(old_config->netns, new_config->netns);
+	if (last->old != old || last->new != new)
+		*last = (struct compared){ old, new, !l4_check_equal(old, new) };
+	return last->changed;
+}
+
+/* A backend that has no check is not probed, in whichever namespace. */
+static bool probe_changed(struct compared *last, const struct l4_config *old_config,
+			  const struct l4_check *old, const struct l4_config *new_config,
+			  const struct l4_check *new)
+{
+	return check_changed(last, old, new) ||
+	       (old && !cstr_eq(old_config->netns, new_config->netns));
 }
 
 /* Brings the state in line with whether the backend is to be enabled now. */
@@ -80,12 +97,13 @@ static bool apply_enabled(struct l4_backend_state *b, bool file, int64_t now,
 /* Both m->config and b->index are the new ones by now; was is the backend's old entry. */
 static struct l4_reload_change keep_backend(const struct l4_model *m, struct l4_backend_state *b,
 					    const struct l4_config *old_config,
-					    const struct l4_backend *was, int64_t now)
+					    const struct l4_backend *was, struct compared *last,
+					    int64_t now)
 {
 	const struct l4_backend *is = l4_backend_config(m, b);
 	struct l4_reload_change c = { .backend = b };
 
-	c.probe_changed = probe_changed(old_config, was->check, m->config, is->check);
+	c.probe_changed = probe_changed(last, old_config, was->check, m->config, is->check);
 	c.address_changed = addr_cmp(&was->address, &is->address) != 0;
 	if (c.probe_changed)
 		health_rule_changed(&b->health, l4_backend_rule(m, b));
@@ -113,6 +131,7 @@ static void reload_backends(struct l4_model *m, const struct l4_config *old,
 			    struct l4_backend_state **states, int64_t now, struct l4_reload *ret)
 {
 	const struct l4_config *new = m->config;
+	struct compared last = { 0 };
 	size_t o = 0, n = 0;
 
 	while (o < old->n_backends || n < new->n_backends) {
@@ -134,7 +153,7 @@ static void reload_backends(struct l4_model *m, const struct l4_config *old,
 			if (added)
 				c = (struct l4_reload_change){ .backend = b, .added = true };
 			else
-				c = keep_backend(m, b, old, &old->backends[o++], now);
+				c = keep_backend(m, b, old, &old->backends[o++], &last, now);
 		}
 		if (has_something_to_do(&c))
 			vec_push(&ret->changes, c);

@@ -12,10 +12,10 @@
  *	validate_frontend.c	frontends, pools, members, and the backends they name
  *	validate_vip.c		what frontends may not do to each other
  *	validate_doubt.c	warnings, once there is no error
- *	validate_value.c	what one value may be; how a complaint is worded
- *	validate_near.c		"did you mean"
  *
- * All mistakes are told in one pass. A value that is wrong is told once and then counts as not
+ * What any document needs (what one value may be, how a complaint is worded) is in base/rule.h.
+ *
+ * All mistakes are reported in one pass. A wrong value is reported once and then counts as not
  * given: an entry keeps its name, so references to it resolve, and rules that would have to
  * compare a wrong value are left out. No rule compares everything with everything; what must be
  * compared is sorted first.
@@ -35,62 +35,72 @@
 #include "core/l4/names.h"
 #include "core/l4/validate_build.h"
 
-const struct l4__spot l4__root = { .name = "maglev" };
-const struct l4__spot l4__checks_spot = { .in = &l4__root, .name = "healthchecks" };
-const struct l4__spot l4__backends_spot = { .in = &l4__root, .name = "backends" };
-const struct l4__spot l4__frontends_spot = { .in = &l4__root, .name = "frontends" };
+const struct rule_spot l4__root = { .name = "maglev" };
+const struct rule_spot l4__checks_spot = { .in = &l4__root, .name = "healthchecks" };
+const struct rule_spot l4__backends_spot = { .in = &l4__root, .name = "backends" };
+const struct rule_spot l4__frontends_spot = { .in = &l4__root, .name = "frontends" };
 
-static const struct l4__spot healthchecker = { .in = &l4__root, .name = "healthchecker" };
+static const struct rule_spot healthchecker = { .in = &l4__root, .name = "healthchecker" };
 
-static int by_name(const void *pa, const void *pb)
+#define NEAR_ERRORS 20 /* after so many errors suggestions are left out */
+
+/* The shorter the name, the fewer edits it may have. */
+const char *l4__near(struct l4__build *b, const char *name, const struct rule_entry *entries,
+		     size_t n)
 {
-	const struct l4__entry *a = pa, *b = pb;
-	int cmp = strcmp(a->name, b->name);
+	struct near near = { .wanted = str_of(name),
+			     .limit = strlen(name) < 4 ? 1 : 2,
+			     .max = NEAR_MAX };
 
-	if (cmp)
-		return cmp;
-	/* all docs of a section are in one array, in the order of the file */
-	return (const char *)a->doc < (const char *)b->doc ? -1 : 1;
+	/* each suggestion compares all names: a file full of wrong ones would take long */
+	if (b->sink.errors->n >= NEAR_ERRORS)
+		return "";
+	for (size_t i = 0; i < n; i++)
+		near_consider(&near, entries[i].name);
+	return rule_near(&b->sink, &near);
 }
 
-void l4__sort_entries(struct l4__build *b, const struct l4__spot *section,
-		      struct l4__entry *entries, size_t n)
+bool l4__host(struct l4__build *b, const struct rule_spot *in, const char *word,
+	      const struct doc_text *d, struct addr *ret)
 {
-	if (n)
-		qsort(entries, n, sizeof(*entries), by_name);
-	for (size_t i = 0; i < n; i++) {
-		struct l4__spot spot = { .in = section, .name = entries[i].name };
+	static const uint8_t zero[12];
+	bool vpp = b->dataplane_known && b->config->dataplane == L4_DATAPLANE_VPP;
+	struct addr a = { 0 };
 
-		l4__printable(b, &spot, NULL, entries[i].at, entries[i].name, L4__NAME_MAX);
-		if (i && strcmp(entries[i - 1].name, entries[i].name) == 0)
-			l4__fail(b, &spot, NULL, entries[i].at,
-				 "is there twice, for the first time on line %u",
-				 entries[i - 1].at.line);
+	if (!rule_address(&b->sink, in, word, AF_UNSPEC, d, &a))
+		return false;
+	if (vpp && a.family == AF_INET6 && memcmp(a.bytes, zero, sizeof(zero)) == 0) {
+		rule_fail(&b->sink, in, word, d->at, "%s is inside ::/96, which VPP takes for IPv4",
+			  rule_quote(&b->sink, d->v));
+		return false;
 	}
+	*ret = a;
+	return true;
 }
 
 /* A name as `ip netns` takes it, or an absolute path. */
 static bool netns_ok(struct l4__build *b, const struct doc_text *d)
 {
-	if (!l4__token(b, &healthchecker, "netns", d, *d->v == '/' ? PATH_MAX - 1 : NAME_MAX))
+	if (!rule_token(&b->sink, &healthchecker, "netns", d,
+			*d->v == '/' ? PATH_MAX - 1 : NAME_MAX))
 		return false;
 	if (*d->v == '/' ||
 	    (!strchr(d->v, '/') && strcmp(d->v, ".") != 0 && strcmp(d->v, "..") != 0))
 		return true;
-	l4__fail(b, &healthchecker, "netns", d->at,
-		 "%s is neither the name of a network namespace nor an absolute path",
-		 l4__quote(b, d->v));
+	rule_fail(&b->sink, &healthchecker, "netns", d->at,
+		  "%s is neither the name of a network namespace nor an absolute path",
+		  rule_quote(&b->sink, d->v));
 	return false;
 }
 
 static void build_healthchecker(struct l4__build *b)
 {
-	static const struct l4__range history = { "transition-history", 1, 10000, 5 };
+	static const struct rule_range history = { "transition-history", 1, 10000, 5 };
 	const struct doc_text *netns = &b->doc->netns;
 
-	b->config->transition_history =
-		(unsigned)l4__number(b, &healthchecker, &history, &b->doc->transition_history);
-	b->config->all_down_guard = l4__flag(&b->doc->all_down_guard, true);
+	b->config->transition_history = (unsigned)rule_number(&b->sink, &healthchecker, &history,
+							      &b->doc->transition_history);
+	b->config->all_down_guard = rule_flag(&b->doc->all_down_guard, true);
 	if (netns->set && *netns->v && netns_ok(b, netns))
 		b->config->netns = arena_strdup(b->arena, netns->v);
 }
@@ -157,19 +167,17 @@ int l4_config_build(const struct l4_doc *doc, const struct l4_rules *rules, stru
 		.doc = doc,
 		.rules = rules,
 		.arena = arena,
-		.scratch = scratch,
-		.errors = errors,
-		.warnings = warnings,
+		.sink = { scratch, errors, warnings },
 		.config = &config,
 	};
 	size_t before;
 
 	assert(doc && rules && rules->regexp_ok && arena && ret && errors && warnings);
 
-	before = l4__errors(&b);
+	before = rule_errors(&b.sink);
 	build_sections(&b);
 	errs_sort(errors);
-	if (l4__errors(&b) != before)
+	if (rule_errors(&b.sink) != before)
 		return -EINVAL;
 
 	index_references(&b);

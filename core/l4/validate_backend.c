@@ -2,29 +2,29 @@
 /* The section backends: the servers, and the checks they name. */
 #include "core/l4/validate_build.h"
 
-static const struct l4_check *find_check(struct l4__build *b, const struct l4__spot *spot,
+static const struct l4_check *find_check(struct l4__build *b, const struct rule_spot *spot,
 					 const struct doc_text *d)
 {
 	const struct l4_check *check = l4_config_check(b->config, d->v);
 
 	if (!check)
-		l4__fail(b, spot, "healthcheck", d->at, "there is no healthcheck %s%s",
-			 l4__quote(b, d->v),
-			 l4__near(b, d->v, b->check_entries, b->config->n_checks));
+		rule_fail(&b->sink, spot, "healthcheck", d->at, "there is no healthcheck %s%s",
+			  rule_quote(&b->sink, d->v),
+			  l4__near(b, d->v, b->check_entries, b->config->n_checks));
 	return check;
 }
 
 static void build_backend(struct l4__build *b, const struct doc_backend *d,
 			  struct l4_backend *backend)
 {
-	struct l4__spot spot = { .in = &l4__backends_spot, .name = d->name };
+	struct rule_spot spot = { .in = &l4__backends_spot, .name = d->name };
 
 	backend->name = arena_strdup(b->arena, d->name);
-	backend->enabled = l4__flag(&d->enabled, true);
+	backend->enabled = rule_flag(&d->enabled, true);
 	if (d->address.set)
 		l4__host(b, &spot, "address", &d->address, &backend->address);
 	else
-		l4__fail(b, &spot, "address", d->at, "is required");
+		rule_fail(&b->sink, &spot, "address", d->at, "is required");
 	if (d->healthcheck.set)
 		backend->check = find_check(b, &spot, &d->healthcheck);
 }
@@ -32,14 +32,9 @@ static void build_backend(struct l4__build *b, const struct doc_backend *d,
 void l4__build_backends(struct l4__build *b)
 {
 	size_t n = b->doc->n_backends;
-	struct l4__entry *entries = arena_array_of(b->scratch, n, struct l4__entry);
+	const struct rule_entry *entries =
+		rule_entries(&b->sink, &l4__backends_spot, &l4_schema_backend, b->doc->backends, n);
 
-	for (size_t i = 0; i < n; i++) {
-		const struct doc_backend *d = &b->doc->backends[i];
-
-		entries[i] = (struct l4__entry){ d->name, d->at, d };
-	}
-	l4__sort_entries(b, &l4__backends_spot, entries, n);
 	b->backend_entries = entries;
 	b->backends = arena_array_of(b->arena, n, struct l4_backend);
 	for (size_t i = 0; i < n; i++)

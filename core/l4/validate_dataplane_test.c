@@ -118,7 +118,7 @@ static void say_xdp_without_section(struct fixture *f)
 static void no_interfaces(struct fixture *f)
 {
 	use_xdp(f);
-	f->doc.xdp.n_interfaces = 0;
+	f->doc.xdp.interfaces.n = 0;
 	f->touched = f->doc.xdp.at;
 }
 
@@ -127,13 +127,13 @@ static void many_interfaces(struct fixture *f)
 	use_xdp(f);
 	for (size_t i = 0; i < 65; i++)
 		set_text(f, &f->interface[i], arena_printf(f->arena, "eth%zu", i));
-	f->doc.xdp.n_interfaces = 65;
+	f->doc.xdp.interfaces.n = 65;
 }
 
 static void two_interfaces(struct fixture *f)
 {
 	use_xdp(f);
-	f->doc.xdp.n_interfaces = 2;
+	f->doc.xdp.interfaces.n = 2;
 }
 
 /* DESIGN 4: which data plane, and what xdp needs */
@@ -219,7 +219,7 @@ static void told_to_use_none(struct fixture *f)
 static void xdp_without_interfaces_and_told_to_use_none(struct fixture *f)
 {
 	use_xdp(f);
-	f->doc.xdp.n_interfaces = 0;
+	f->doc.xdp.interfaces.n = 0;
 	told_to_use_none(f);
 }
 

@@ -205,8 +205,8 @@ void use_xdp(struct fixture *f)
 	f->doc.xdp.set = true;
 	f->doc.xdp.at = next_place(f);
 	set_text(f, &f->interface[0], "eth0");
-	f->doc.xdp.interfaces = f->interface;
-	f->doc.xdp.n_interfaces = 1;
+	f->doc.xdp.interfaces.items = f->interface;
+	f->doc.xdp.interfaces.n = 1;
 }
 
 void use_none(struct fixture *f)

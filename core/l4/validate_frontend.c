@@ -4,7 +4,7 @@
  *
  * Whether two backends of a frontend share an address is asked of every member. So backends are
  * sorted by address once and each learns its twin, the first backend with its address; a frontend
- * then marks the twins it has met.
+ * then marks the twins that it has seen.
  */
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -16,13 +16,13 @@
 
 #define NO_TWIN SIZE_MAX /* the backend's address is not known */
 
-/* What a twin was last met by. */
+/* The last frontend that named a twin, and by which backend. */
 struct mark {
 	size_t frontend; /* index + 1; 0: by none */
 	size_t backend;
 };
 
-/* One frontend while its members are gone through, in the order of the file. */
+/* The visit of one frontend: its members are visited in the order of the file. */
 struct walk {
 	struct l4__build *b;
 	const size_t *twins; /* per backend */
@@ -48,8 +48,8 @@ static int by_address(const void *pa, const void *pb)
 static const size_t *find_twins(struct l4__build *b)
 {
 	size_t n = b->config->n_backends;
-	struct located *list = arena_array_of(b->scratch, n, struct located);
-	size_t *twins = arena_array_of(b->scratch, n, size_t);
+	struct located *list = arena_array_of(b->sink.scratch, n, struct located);
+	size_t *twins = arena_array_of(b->sink.scratch, n, size_t);
 
 	for (size_t i = 0; i < n; i++)
 		list[i] = (struct located){ &b->backends[i].address, i };
@@ -67,7 +67,8 @@ static const size_t *find_twins(struct l4__build *b)
 	return twins;
 }
 
-static void check_twin(struct walk *w, const struct l4__spot *spot, struct place at, size_t backend)
+static void check_twin(struct walk *w, const struct rule_spot *spot, struct place at,
+		       size_t backend)
 {
 	size_t twin = w->twins[backend];
 	struct mark *mark;
@@ -76,14 +77,15 @@ static void check_twin(struct walk *w, const struct l4__spot *spot, struct place
 		return;
 	mark = &w->marks[twin];
 	if (mark->frontend == w->frontend + 1 && mark->backend != backend)
-		l4__fail(w->b, spot, NULL, at, "has the same address as %s of this frontend",
-			 l4__quote(w->b, w->b->backends[mark->backend].name));
+		rule_fail(&w->b->sink, spot, NULL, at,
+			  "has the same address as %s of this frontend",
+			  rule_quote(&w->b->sink, w->b->backends[mark->backend].name));
 	else
 		*mark = (struct mark){ w->frontend + 1, backend };
 }
 
 /* One error for a frontend, however many members are of the other family. */
-static void check_family(struct walk *w, const struct l4__spot *spot, struct place at,
+static void check_family(struct walk *w, const struct rule_spot *spot, struct place at,
 			 size_t backend)
 {
 	const struct l4_backend *first, *this = &w->b->backends[backend];
@@ -96,26 +98,26 @@ static void check_family(struct walk *w, const struct l4__spot *spot, struct pla
 	if (first->address.family == this->address.family)
 		return;
 	w->mixed = true;
-	l4__fail(w->b, spot, NULL, at, "is %s, but %s of this frontend is %s",
-		 l4__family_name(this->address.family), l4__quote(w->b, first->name),
-		 l4__family_name(first->address.family));
+	rule_fail(&w->b->sink, spot, NULL, at, "is %s, but %s of this frontend is %s",
+		  l4__family_name(this->address.family), rule_quote(&w->b->sink, first->name),
+		  l4__family_name(first->address.family));
 }
 
 /* False when there is no such backend. */
-static bool build_member(struct walk *w, const struct l4__spot *pool, const struct doc_member *d,
+static bool build_member(struct walk *w, const struct rule_spot *pool, const struct doc_member *d,
 			 struct l4_member *ret)
 {
-	static const struct l4__range weight = { "weight", 0, 100, 100 };
-	struct l4__spot backends = { .in = pool, .name = "backends" };
-	struct l4__spot spot = { .in = &backends, .name = d->backend };
+	static const struct rule_range weight = { "weight", 0, 100, 100 };
+	struct rule_spot backends = { .in = pool, .name = "backends" };
+	struct rule_spot spot = { .in = &backends, .name = d->backend };
 	struct l4__build *b = w->b;
 	size_t i = l4_config_backend(b->config, d->backend);
 
-	ret->weight = (unsigned)l4__number(b, &spot, &weight, &d->weight);
+	ret->weight = (unsigned)rule_number(&b->sink, &spot, &weight, &d->weight);
 	if (i == SIZE_MAX) {
-		l4__fail(b, &spot, NULL, d->at, "there is no backend %s%s",
-			 l4__quote(b, d->backend),
-			 l4__near(b, d->backend, b->backend_entries, b->config->n_backends));
+		rule_fail(&b->sink, &spot, NULL, d->at, "there is no backend %s%s",
+			  rule_quote(&b->sink, d->backend),
+			  l4__near(b, d->backend, b->backend_entries, b->config->n_backends));
 		return false;
 	}
 	ret->backend = i;
@@ -132,18 +134,18 @@ static int by_backend(const void *pa, const void *pb)
 	return (a->backend > b->backend) - (a->backend < b->backend);
 }
 
-static void sort_members(struct walk *w, const struct l4__spot *spot, const struct doc_pool *d,
+static void sort_members(struct walk *w, const struct rule_spot *spot, const struct doc_pool *d,
 			 struct l4_member *members, size_t n)
 {
 	if (n)
 		qsort(members, n, sizeof(*members), by_backend);
 	for (size_t i = 1; i < n; i++)
 		if (members[i - 1].backend == members[i].backend)
-			l4__fail(w->b, spot, "backends", d->at, "%s is in this pool twice",
-				 l4__quote(w->b, w->b->backends[members[i].backend].name));
+			rule_fail(&w->b->sink, spot, "backends", d->at, "%s is in this pool twice",
+				  rule_quote(&w->b->sink, w->b->backends[members[i].backend].name));
 }
 
-static void build_pool(struct walk *w, const struct l4__spot *spot, const struct doc_pool *d,
+static void build_pool(struct walk *w, const struct rule_spot *spot, const struct doc_pool *d,
 		       struct l4_pool *pool)
 {
 	struct l4_member *members = arena_array_of(w->b->arena, d->n_members, struct l4_member);
@@ -155,34 +157,35 @@ static void build_pool(struct walk *w, const struct l4__spot *spot, const struct
 	pool->members = members;
 	pool->n_members = n;
 	if (!d->n_members)
-		l4__fail(w->b, spot, "backends", d->at, "must name at least one backend");
+		rule_fail(&w->b->sink, spot, "backends", d->at, "must name at least one backend");
 }
 
 /* names: the pools of this frontend so far. */
-static void build_pool_name(struct walk *w, const struct l4__spot *spot, const struct doc_pool *d,
+static void build_pool_name(struct walk *w, const struct rule_spot *spot, const struct doc_pool *d,
 			    struct map *names, struct l4_pool *pool)
 {
 	if (!d->name.set) {
-		l4__fail(w->b, spot, "name", d->at, "is required");
+		rule_fail(&w->b->sink, spot, "name", d->at, "is required");
 		return;
 	}
-	if (!l4__printable(w->b, spot, "name", d->name.at, d->name.v, L4__NAME_MAX))
+	if (!rule_printable(&w->b->sink, spot, "name", d->name.at, d->name.v, RULE_NAME_MAX))
 		return;
 	pool->name = arena_strdup(w->b->arena, d->name.v);
 	if (map_put(names, pool->name, pool))
-		l4__fail(w->b, spot, "name", d->name.at, "%s is already a pool of this frontend",
-			 l4__quote(w->b, d->name.v));
+		rule_fail(&w->b->sink, spot, "name", d->name.at,
+			  "%s is already a pool of this frontend",
+			  rule_quote(&w->b->sink, d->name.v));
 }
 
-static void build_pools(struct walk *w, const struct l4__spot *frontend,
+static void build_pools(struct walk *w, const struct rule_spot *frontend,
 			const struct doc_frontend *d, struct l4_frontend *f)
 {
 	struct l4_pool *pools = arena_array_of(w->b->arena, d->n_pools, struct l4_pool);
-	struct l4__spot list = { .in = frontend, .name = "pools" };
+	struct rule_spot list = { .in = frontend, .name = "pools" };
 	_cleanup_(map_free) struct map names = { 0 };
 
 	for (size_t i = 0; i < d->n_pools; i++) {
-		struct l4__spot spot = { .in = &list, .index = i };
+		struct rule_spot spot = { .in = &list, .index = i };
 
 		build_pool_name(w, &spot, &d->pools[i], &names, &pools[i]);
 		build_pool(w, &spot, &d->pools[i], &pools[i]);
@@ -192,43 +195,43 @@ static void build_pools(struct walk *w, const struct l4__spot *frontend,
 }
 
 /* Whether protocol and port make sense, each and together. */
-static bool build_key(struct l4__build *b, const struct l4__spot *spot,
+static bool build_key(struct l4__build *b, const struct rule_spot *spot,
 		      const struct doc_frontend *d, struct l4_frontend *f)
 {
 	static const char *const list[] = { "tcp", "udp" };
-	static const struct l4__words words = { "protocol", list, ARRAY_SIZE(list) };
-	static const struct l4__range range = { "port", 1, UINT16_MAX, 0 };
+	static const struct rule_words words = { "protocol", list, ARRAY_SIZE(list) };
+	static const struct rule_range range = { "port", 1, UINT16_MAX, 0 };
 	static const uint8_t values[] = { IPPROTO_TCP, IPPROTO_UDP };
-	size_t before = l4__errors(b);
-	int i = d->protocol.set ? l4__choose(b, spot, &words, &d->protocol) : -1;
+	size_t before = rule_errors(&b->sink);
+	int i = d->protocol.set ? rule_choose(&b->sink, spot, &words, &d->protocol) : -1;
 
-	f->port = (uint16_t)l4__number(b, spot, &range, &d->port);
+	f->port = (uint16_t)rule_number(&b->sink, spot, &range, &d->port);
 	f->protocol = i >= 0 ? values[i] : L4_PROTOCOL_ANY;
 	if (d->protocol.set && !d->port.set)
-		l4__fail(b, spot, "port", d->protocol.at,
-			 "is required with a protocol; without both, the VIP is for all ports");
+		rule_fail(&b->sink, spot, "port", d->protocol.at,
+			  "is required with a protocol; without both, the VIP is for all ports");
 	if (d->port.set && !d->protocol.set)
-		l4__fail(b, spot, "protocol", d->port.at,
-			 "is required with a port: one of %s; without both, the VIP is for all "
-			 "ports",
-			 l4__list(b, &words));
-	return l4__errors(b) == before;
+		rule_fail(&b->sink, spot, "protocol", d->port.at,
+			  "is required with a port: one of %s; without both, the VIP is for all "
+			  "ports",
+			  rule_list(&b->sink, &words));
+	return rule_errors(&b->sink) == before;
 }
 
 static void build_frontend(struct walk *w, const struct doc_frontend *d, struct l4_frontend *f)
 {
-	struct l4__spot spot = { .in = &l4__frontends_spot, .name = d->name };
+	struct rule_spot spot = { .in = &l4__frontends_spot, .name = d->name };
 	struct l4__build *b = w->b;
 	struct l4__vip *vip = &b->vips[w->frontend];
 
 	f->name = arena_strdup(b->arena, d->name);
 	f->description = arena_strdup(b->arena, d->description.set ? d->description.v : "");
-	f->src_ip_sticky = l4__flag(&d->src_ip_sticky, false);
-	f->flush_on_down = l4__flag(&d->flush_on_down, true);
+	f->src_ip_sticky = rule_flag(&d->src_ip_sticky, false);
+	f->flush_on_down = rule_flag(&d->flush_on_down, true);
 	if (d->address.set)
 		l4__host(b, &spot, "address", &d->address, &f->address);
 	else
-		l4__fail(b, &spot, "address", d->at, "is required");
+		rule_fail(&b->sink, &spot, "address", d->at, "is required");
 	vip->has_key = build_key(b, &spot, d, f);
 	build_pools(w, &spot, d, f);
 	if (w->first != SIZE_MAX && !w->mixed)
@@ -238,22 +241,17 @@ static void build_frontend(struct walk *w, const struct doc_frontend *d, struct 
 void l4__build_frontends(struct l4__build *b)
 {
 	size_t n = b->doc->n_frontends;
-	struct l4__entry *entries = arena_array_of(b->scratch, n, struct l4__entry);
+	const struct rule_entry *entries = rule_entries(&b->sink, &l4__frontends_spot,
+							&l4_schema_frontend, b->doc->frontends, n);
 	struct walk w = {
 		.b = b,
 		.twins = find_twins(b),
-		.marks = arena_array_of(b->scratch, b->config->n_backends, struct mark),
+		.marks = arena_array_of(b->sink.scratch, b->config->n_backends, struct mark),
 	};
 
-	for (size_t i = 0; i < n; i++) {
-		const struct doc_frontend *d = &b->doc->frontends[i];
-
-		entries[i] = (struct l4__entry){ d->name, d->at, d };
-	}
-	l4__sort_entries(b, &l4__frontends_spot, entries, n);
 	b->frontend_entries = entries;
 	b->frontends = arena_array_of(b->arena, n, struct l4_frontend);
-	b->vips = arena_array_of(b->scratch, n, struct l4__vip);
+	b->vips = arena_array_of(b->sink.scratch, n, struct l4__vip);
 	for (w.frontend = 0; w.frontend < n; w.frontend++) {
 		w.first = SIZE_MAX;
 		w.mixed = false;

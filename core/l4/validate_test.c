@@ -48,12 +48,12 @@ static void a_check_carries_what_was_written(void **state)
 	assert_string_equal(c->http.server_name, "sni.example.net");
 	assert_string_equal(c->http.regexp, "^OK");
 	assert_true(c->http.insecure_skip_verify);
-	assert_int_equal(c->http.n_codes, 3);
-	assert_int_equal(c->http.codes[0].first, 200);
-	assert_int_equal(c->http.codes[0].last, 200);
-	assert_int_equal(c->http.codes[1].first, 204);
-	assert_int_equal(c->http.codes[2].first, 300);
-	assert_int_equal(c->http.codes[2].last, 399);
+	assert_int_equal(c->http.codes.n, 3);
+	assert_int_equal(c->http.codes.items[0].first, 200);
+	assert_int_equal(c->http.codes.items[0].last, 200);
+	assert_int_equal(c->http.codes.items[1].first, 204);
+	assert_int_equal(c->http.codes.items[2].first, 300);
+	assert_int_equal(c->http.codes.items[2].last, 399);
 	fixture_end(&f);
 }
 
@@ -83,13 +83,13 @@ static void a_check_is_filled_with_defaults(void **state)
 	assert_null(c->http.server_name);
 	assert_null(c->http.regexp);
 	assert_false(c->http.insecure_skip_verify);
-	assert_int_equal(c->http.n_codes, 1);
-	assert_int_equal(c->http.codes[0].first, 200);
-	assert_int_equal(c->http.codes[0].last, 399);
+	assert_int_equal(c->http.codes.n, 1);
+	assert_int_equal(c->http.codes.items[0].first, 200);
+	assert_int_equal(c->http.codes.items[0].last, 399);
 	c = l4_config_check(&f.config, "ping");
 	assert_int_equal(c->type, L4_CHECK_ICMP);
 	assert_int_equal(c->port, 0);
-	assert_int_equal(c->http.n_codes, 0);
+	assert_int_equal(c->http.codes.n, 0);
 	fixture_end(&f);
 }
 
@@ -188,7 +188,7 @@ static void settings_have_their_defaults(void **state)
 	assert_int_equal(f.config.lb.sticky_buckets_per_core, 1024);
 	assert_int_equal(f.config.lb.new_flows_table_length, 16384);
 	assert_int_equal(f.config.xdp.mode, L4_XDP_AUTO);
-	assert_int_equal(f.config.xdp.n_interfaces, 0);
+	assert_int_equal(f.config.xdp.interfaces.n, 0);
 	assert_string_equal(f.config.xdp.pin, "/sys/fs/bpf/maglev");
 	assert_int_equal(f.config.xdp.table_size, 65537);
 	assert_int_equal(f.config.xdp.flow_table_size, 1000000);
@@ -211,7 +211,7 @@ static void settings_carry_what_was_written(void **state)
 	set_number(&f, &f.doc.lb.sticky_buckets_per_core, 1);
 	set_number(&f, &f.doc.lb.new_flows_table_length, 32768);
 	set_text(&f, &f.interface[1], "ens1f0.100");
-	f.doc.xdp.n_interfaces = 2;
+	f.doc.xdp.interfaces.n = 2;
 	set_text(&f, &f.doc.xdp.mode, "generic");
 	set_text(&f, &f.doc.xdp.pin, "/sys/fs/bpf/other");
 	set_number(&f, &f.doc.xdp.table_size, 5000011);
@@ -227,9 +227,9 @@ static void settings_carry_what_was_written(void **state)
 	assert_int_equal(f.config.lb.sticky_buckets_per_core, 1);
 	assert_int_equal(f.config.lb.new_flows_table_length, 32768);
 	assert_int_equal(f.config.dataplane, L4_DATAPLANE_XDP);
-	assert_int_equal(f.config.xdp.n_interfaces, 2);
-	assert_string_equal(f.config.xdp.interfaces[0], "eth0");
-	assert_string_equal(f.config.xdp.interfaces[1], "ens1f0.100");
+	assert_int_equal(f.config.xdp.interfaces.n, 2);
+	assert_string_equal(f.config.xdp.interfaces.items[0], "eth0");
+	assert_string_equal(f.config.xdp.interfaces.items[1], "ens1f0.100");
 	assert_int_equal(f.config.xdp.mode, L4_XDP_GENERIC);
 	assert_string_equal(f.config.xdp.pin, "/sys/fs/bpf/other");
 	assert_int_equal(f.config.xdp.table_size, 5000011);

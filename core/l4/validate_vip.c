@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What frontends may not do to each other. They are sorted by address, protocol and port; each run
- * of one address is then looked at alone. Of two that clash, the later one in the file is told.
+ * of one address is then looked at alone. Of two that clash, the later one in the file is reported.
  */
 #include <stdlib.h>
 
@@ -39,12 +39,12 @@ static bool same_key(const struct ref *a, const struct ref *b)
 static void find_duplicates(struct l4__build *b, const struct ref *run, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
-		struct l4__spot spot = { .in = &l4__frontends_spot, .name = run[i].doc->name };
+		struct rule_spot spot = { .in = &l4__frontends_spot, .name = run[i].doc->name };
 
 		if (same_key(&run[i - 1], &run[i]))
-			l4__fail(b, &spot, "address", run[i].doc->address.at,
-				 "frontend %s has the same address, protocol and port",
-				 l4__quote(b, run[i - 1].f->name));
+			rule_fail(&b->sink, &spot, "address", run[i].doc->address.at,
+				  "frontend %s has the same address, protocol and port",
+				  rule_quote(&b->sink, run[i - 1].f->name));
 	}
 }
 
@@ -63,17 +63,17 @@ static void find_all_port(struct l4__build *b, const struct ref *run, size_t n)
 {
 	const struct ref *one = find_per_port(run, n);
 	const struct ref *later, *other;
-	struct l4__spot spot = { .in = &l4__frontends_spot };
+	struct rule_spot spot = { .in = &l4__frontends_spot };
 
 	if (!one)
 		return;
 	later = one->doc > run->doc ? one : run;
 	other = later == one ? run : one;
 	spot.name = later->doc->name;
-	l4__fail(b, &spot, "address", later->doc->address.at,
-		 "%s here and %s in frontend %s exclude each other on one address",
-		 later == one ? "one port" : "all ports", later == one ? "all ports" : "one port",
-		 l4__quote(b, other->f->name));
+	rule_fail(&b->sink, &spot, "address", later->doc->address.at,
+		  "%s here and %s in frontend %s exclude each other on one address",
+		  later == one ? "one port" : "all ports", later == one ? "all ports" : "one port",
+		  rule_quote(&b->sink, other->f->name));
 }
 
 /* The frontend with a known family that comes first in the file sets it for the run. */
@@ -92,14 +92,14 @@ static void find_other_family(struct l4__build *b, const struct ref *run, size_t
 	const struct ref *first = first_family(run, n);
 
 	for (size_t i = 0; i < n; i++) {
-		struct l4__spot spot = { .in = &l4__frontends_spot, .name = run[i].doc->name };
+		struct rule_spot spot = { .in = &l4__frontends_spot, .name = run[i].doc->name };
 
 		if (run[i].vip->family == AF_UNSPEC || run[i].vip->family == first->vip->family)
 			continue;
-		l4__fail(b, &spot, "address", run[i].doc->address.at,
-			 "its backends are %s, those of frontend %s on the same address %s",
-			 l4__family_name(run[i].vip->family), l4__quote(b, first->f->name),
-			 l4__family_name(first->vip->family));
+		rule_fail(&b->sink, &spot, "address", run[i].doc->address.at,
+			  "its backends are %s, those of frontend %s on the same address %s",
+			  l4__family_name(run[i].vip->family), rule_quote(&b->sink, first->f->name),
+			  l4__family_name(first->vip->family));
 	}
 }
 
@@ -112,7 +112,7 @@ static void compare_run(struct l4__build *b, const struct ref *run, size_t n)
 
 void l4__compare_vips(struct l4__build *b)
 {
-	struct ref *refs = arena_array_of(b->scratch, b->config->n_frontends, struct ref);
+	struct ref *refs = arena_array_of(b->sink.scratch, b->config->n_frontends, struct ref);
 	size_t n = 0, end;
 
 	for (size_t i = 0; i < b->config->n_frontends; i++)

@@ -33,7 +33,7 @@
 
 struct maglevd {
 	struct options options;
-	struct snapshot_source source;
+	struct config_source source;
 	char user_agent[64];
 	int64_t started; /* monotonic ns */
 
@@ -49,10 +49,10 @@ struct maglevd {
 };
 
 /* --check: the complaints on stderr, and the exit code that packaging relies on (NFR-5.2). */
-static int check(const struct snapshot_source *source)
+static int check(const struct config_source *source)
 {
-	struct snapshot_load *load = snapshot_load(source);
-	enum snapshot_result result = load->result;
+	struct config_load *load = config_load(source);
+	enum config_result result = load->result;
 	struct buf text = { 0 };
 
 	errs_print(&load->errors, source->path, &text);
@@ -61,35 +61,35 @@ static int check(const struct snapshot_source *source)
 			arena_printf(load->arena, "warning: %s", load->warnings.items[i].text);
 	errs_print(&load->warnings, source->path, &text);
 	fputs(buf_cstr(&text), stderr);
-	if (result == SNAPSHOT_OK)
+	if (result == CONFIG_OK)
 		printf("%s: ok\n", source->path);
 	buf_free(&text);
-	snapshot_load_free(load);
+	config_load_free(load);
 	return (int)result;
 }
 
 /* --xdp-detach: what the XDP data plane has left in the kernel goes, whatever drives it now. */
-static int detach(const struct snapshot_source *source)
+static int detach(const struct config_source *source)
 {
 	const struct dataplane_driver *driver = dataplane_find(L4_DATAPLANE_XDP);
-	struct snapshot_load *load = snapshot_load(source);
+	struct config_load *load = config_load(source);
 	struct buf text = { 0 };
 	int r = (int)load->result;
 
 	errs_print(&load->errors, source->path, &text);
-	if (r == SNAPSHOT_OK && !driver->remove) {
+	if (r == CONFIG_OK && !driver->remove) {
 		buf_adds(&text, "this maglevd was built without the data plane xdp\n");
 		r = EXIT_START_FAILED;
-	} else if (r == SNAPSHOT_OK && driver->remove(&load->config, &text) < 0) {
+	} else if (r == CONFIG_OK && driver->remove(snapshot_config(load), &text) < 0) {
 		r = EXIT_START_FAILED;
 	}
-	fputs(buf_cstr(&text), r == SNAPSHOT_OK ? stdout : stderr);
+	fputs(buf_cstr(&text), r == CONFIG_OK ? stdout : stderr);
 	buf_free(&text);
-	snapshot_load_free(load);
+	config_load_free(load);
 	return r;
 }
 
-static void on_reloaded(const struct reload_report *report, void *user)
+static void on_reloaded(const void *report, void *user)
 {
 	daemon_ready("serving");
 }
@@ -242,13 +242,13 @@ static void run(struct maglevd *m)
 
 static int serve(struct maglevd *m)
 {
-	struct snapshot_load *load = snapshot_load(&m->source);
+	struct config_load *load = config_load(&m->source);
 	int r;
 
 	reload_log_load(load, m->source.path, "config-load-failed");
-	if (load->result != SNAPSHOT_OK) {
+	if (load->result != CONFIG_OK) {
 		r = (int)load->result;
-		snapshot_load_free(load);
+		config_load_free(load);
 		return r;
 	}
 	assemble(m, snapshot_take(load));
@@ -272,8 +272,7 @@ int main(int argc, char *argv[])
 	int r;
 
 	options_parse(&m.options, argc, argv);
-	m.source = (struct snapshot_source){ .path = m.options.config,
-					     .no_dataplane = !*m.options.vpp_api_addr };
+	m.source = snapshot_source(m.options.config, !*m.options.vpp_api_addr);
 	if (m.options.check)
 		return check(&m.source);
 	if (m.options.xdp_detach)

@@ -47,8 +47,8 @@
 
 struct check {
 	struct arena *arena;
-	struct l4_check config; /* a copy with its own strings */
-	const char *netns;	/* the same */
+	const struct l4_check *config; /* both are copies in arena */
+	const char *netns;
 	struct probe_code_range *codes;
 	struct regex *body;
 	size_t refs;
@@ -94,32 +94,21 @@ static const struct prober_counts no_counts = { .duration.bounds = &duration_bou
 
 /* ---- checks, shared by their workers ---- */
 
-static char *copy_text(struct arena *a, const char *s)
-{
-	return s ? arena_strdup(a, s) : NULL;
-}
-
 /* A copy of everything that a worker needs, in one arena; no reference yet. */
 static struct check *check_new(const struct l4_check *config, const char *netns)
 {
 	struct arena *a = arena_new();
 	struct check *c = arena_new_of(a, struct check);
+	const struct l4_codes *codes = &config->http.codes;
 	char reason[REGEX_REASON_SIZE];
 
 	c->arena = a;
-	c->config = *config;
-	c->config.name = arena_strdup(a, config->name);
-	c->netns = copy_text(a, netns);
-	c->config.http.path = copy_text(a, config->http.path);
-	c->config.http.host = copy_text(a, config->http.host);
-	c->config.http.server_name = copy_text(a, config->http.server_name);
-	c->config.http.regexp = copy_text(a, config->http.regexp);
-	c->config.http.codes = arena_copy(a, config->http.codes,
-					  config->http.n_codes * sizeof(*config->http.codes));
-	c->codes = arena_array_of(a, config->http.n_codes, struct probe_code_range);
-	for (size_t i = 0; i < config->http.n_codes; i++)
-		c->codes[i] = (struct probe_code_range){ config->http.codes[i].first,
-							 config->http.codes[i].last };
+	c->config = l4_check_copy(config, a);
+	c->netns = netns ? arena_strdup(a, netns) : NULL;
+	c->codes = arena_array_of(a, codes->n, struct probe_code_range);
+	for (size_t i = 0; i < codes->n; i++)
+		c->codes[i] =
+			(struct probe_code_range){ codes->items[i].first, codes->items[i].last };
 	if (config->http.regexp) {
 		int r = regex_compile(config->http.regexp, &c->body, reason, sizeof(reason));
 
@@ -132,7 +121,7 @@ static struct check *check_new(const struct l4_check *config, const char *netns)
 /* Whether a worker with this check may go on as it is. */
 static bool is_check(const struct check *c, const struct l4_check *config, const char *netns)
 {
-	return l4_check_equal(&c->config, config) && cstr_eq(c->netns, netns);
+	return l4_check_equal(c->config, config) && cstr_eq(c->netns, netns);
 }
 
 /* The check as it is in the configuration now, with a reference for one worker. */
@@ -143,7 +132,7 @@ static struct check *check_ref(struct prober *p, const struct l4_check *config)
 
 	if (!c || !is_check(c, config, netns)) {
 		c = check_new(config, netns);
-		map_put(&p->checks, c->config.name, c);
+		map_put(&p->checks, c->config->name, c);
 	}
 	c->refs++;
 	return c;
@@ -154,8 +143,8 @@ static void check_unref(struct prober *p, struct check *c)
 {
 	if (!c || --c->refs)
 		return;
-	if (map_get(&p->checks, c->config.name) == c)
-		map_remove(&p->checks, c->config.name);
+	if (map_get(&p->checks, c->config->name) == c)
+		map_remove(&p->checks, c->config->name);
 	regex_free(c->body);
 	arena_free(c->arena);
 }
@@ -172,7 +161,7 @@ static const enum probe_kind probe_kinds[] = {
 /* Everything is borrowed from the worker and its check, which outlive the probe. */
 static struct probe_spec spec_of(const struct worker *w)
 {
-	const struct l4_check *c = &w->check->config;
+	const struct l4_check *c = w->check->config;
 
 	return (struct probe_spec){
 		.kind = probe_kinds[c->type],
@@ -184,7 +173,7 @@ static struct probe_spec spec_of(const struct worker *w)
 		.host = c->http.host,
 		.user_agent = w->prober->user_agent,
 		.codes = w->check->codes,
-		.n_codes = c->http.n_codes,
+		.n_codes = c->http.codes.n,
 		.body = w->check->body,
 		.server_name = c->http.server_name,
 		.insecure_skip_verify = c->http.insecure_skip_verify,
@@ -202,8 +191,8 @@ static void arm(struct worker *w, int64_t planned, int64_t now)
 /* Depends on the state: failing backends may be probed faster or slower. */
 static int64_t interval_of(const struct worker *w)
 {
-	return schedule_interval(&w->check->config.schedule, &w->backend->health,
-				 &w->check->config.rule);
+	return schedule_interval(&w->check->config->schedule, &w->backend->health,
+				 &w->check->config->rule);
 }
 
 /* After a result: one interval from the last start, not from the result. */
@@ -232,7 +221,7 @@ static void note_extended(struct prober *p, int64_t granted)
 /* Counts and logs a result, and gives it to the engine. */
 static void note(struct worker *w, const struct probe_outcome *outcome)
 {
-	enum health_code code = outcome_code(probe_kinds[w->check->config.type], outcome);
+	enum health_code code = outcome_code(probe_kinds[w->check->config->type], outcome);
 	const struct engine_result result = { .code = code,
 					      .local = probe_outcome_is_local(outcome),
 					      .reason = outcome->reason,
@@ -243,7 +232,7 @@ static void note(struct worker *w, const struct probe_outcome *outcome)
 	w->counts.by_code[code]++;
 	metrics_observe(&w->counts.duration, loop_seconds(outcome->rtt));
 	log_debug("probe-done", LOG_S("backend", w->backend->name),
-		  LOG_S("type", l4_check_type_name(w->check->config.type)),
+		  LOG_S("type", l4_check_type_name(w->check->config->type)),
 		  LOG_S("code", health_code_name(code)), LOG_T("duration", outcome->rtt),
 		  LOG_U("status", outcome->status),
 		  LOG_S("reason", *outcome->reason ? outcome->reason : NULL));
@@ -284,7 +273,7 @@ static void start(struct worker *w)
 	w->prober->stats.started++;
 	w->prober->stats.late += w->began - w->planned > w->interval / 20;
 	log_debug("probe-start", LOG_S("backend", w->backend->name),
-		  LOG_S("type", l4_check_type_name(w->check->config.type)));
+		  LOG_S("type", l4_check_type_name(w->check->config->type)));
 	probe_start(w->probe);
 }
 

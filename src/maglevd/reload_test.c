@@ -23,7 +23,7 @@
 
 struct fixture {
 	char path[64];
-	struct snapshot_source source;
+	struct config_source source;
 	struct engine *engine;
 	struct reload *reload;
 	unsigned told, wanted;
@@ -62,7 +62,7 @@ static int setup(void **state)
 	assert_true(fd >= 0);
 	close(fd);
 	put(f, CONFIG("10.0.0.1"));
-	f->source.path = f->path;
+	f->source = snapshot_source(f->path, false);
 	f->engine = engine_new(EV_DEFAULT, testing_snapshot(CONFIG("10.0.0.1")));
 	f->observer = (struct engine_observer){ .refused = on_refused, .user = f };
 	engine_observe(f->engine, &f->observer);
@@ -82,8 +82,9 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void on_done(const struct reload_report *report, void *user)
+static void on_done(const void *p, void *user)
 {
+	const struct reload_report *report = p;
 	struct fixture *f = user;
 
 	f->told++;
@@ -120,12 +121,12 @@ static void a_hangup_is_heard_however_many_wait(void **state)
 {
 	struct fixture *f = *state;
 
-	for (int i = 0; i < RELOAD_WAITING_MAX; i++)
+	for (int i = 0; i < CONFIG_WAITING_MAX; i++)
 		assert_int_equal(reload_check(f->reload, on_done, f), 0);
 	assert_int_equal(reload_check(f->reload, on_done, f), -EBUSY);
 	put(f, CONFIG("10.0.0.9"));
 	reload_hangup(f->reload, NULL, NULL);
-	wait_told(f, RELOAD_WAITING_MAX);
+	wait_told(f, CONFIG_WAITING_MAX);
 	assert_int_equal(last_byte(f), 9);
 	assert_int_equal(reload_stats(f->reload)->succeeded, 1);
 }

@@ -21,25 +21,28 @@
 
 struct fixture {
 	char path[64];
+	struct config_source source;
 	struct ev_loop *loop;
-	struct snapshot_loader *loader;
+	struct config_loader *loader;
 	unsigned calls;
-	struct snapshot_load *load;
+	struct config_load *load;
 	char reason[128];
 };
 
-static void on_loaded(void *user, struct snapshot_load *load, const char *reason)
+static void on_ended(const struct config_reading *reading, void *user)
 {
 	struct fixture *f = user;
 
 	f->calls++;
-	f->load = load;
-	snprintf(f->reason, sizeof(f->reason), "%s", reason ? reason : "");
+	f->load = reading->load;
+	snprintf(f->reason, sizeof(f->reason), "%s", reading->reason ? reading->reason : "");
+	config_loader_answer(f->loader, NULL);
 }
 
 static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
+	const struct config_loader_calls calls = { .ended = on_ended, .user = f };
 	int fd;
 
 	snprintf(f->path, sizeof(f->path), "%s", "/tmp/maglev-snapshot-XXXXXX");
@@ -47,7 +50,8 @@ static int setup(void **state)
 	assert_true(fd >= 0);
 	close(fd);
 	f->loop = ev_default_loop(0);
-	f->loader = snapshot_loader_new(f->loop, on_loaded, f);
+	f->source = snapshot_source(f->path, false);
+	f->loader = config_loader_new(f->loop, &f->source, &calls);
 	*state = f;
 	return 0;
 }
@@ -56,8 +60,8 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	snapshot_loader_free(f->loader);
-	snapshot_load_free(f->load);
+	config_loader_free(f->loader);
+	config_load_free(f->load);
 	unlink(f->path);
 	free(f);
 	return 0;
@@ -77,14 +81,15 @@ static bool was_called(void *user)
 	return ((struct fixture *)user)->calls > 0;
 }
 
+static void start(struct fixture *f)
+{
+	assert_int_equal(config_loader_ask(f->loader, CONFIG_CHECK, NULL, NULL), 0);
+}
+
 static void load_in_child(struct fixture *f)
 {
-	const struct snapshot_source source = { .path = f->path };
-
-	assert_int_equal(snapshot_loader_start(f->loader, &source), 0);
-	assert_true(snapshot_loader_busy(f->loader));
+	start(f);
 	assert_true(testing_wait(f->loop, was_called, f));
-	assert_false(snapshot_loader_busy(f->loader));
 }
 
 static void a_child_hands_over_the_whole_configuration(void **state)
@@ -95,7 +100,7 @@ static void a_child_hands_over_the_whole_configuration(void **state)
 	put(f, GOOD);
 	load_in_child(f);
 	assert_non_null(f->load);
-	assert_int_equal(f->load->result, SNAPSHOT_OK);
+	assert_int_equal(f->load->result, CONFIG_OK);
 	s = snapshot_take(f->load);
 	f->load = NULL;
 	assert_string_equal(s->config.backends[0].name, "a");
@@ -113,16 +118,16 @@ static void a_child_hands_over_the_errors(void **state)
 
 	put(f, "maglev:\n  backends: { a: { address: nowhere } }\n  dataplane: none\n");
 	load_in_child(f);
-	assert_int_equal(f->load->result, SNAPSHOT_SEMANTIC_ERROR);
+	assert_int_equal(f->load->result, CONFIG_SEMANTIC_ERROR);
 	assert_int_equal(f->load->errors.n, 1);
 	assert_int_equal(f->load->errors.items[0].at.line, 2);
 	assert_string_equal(f->load->errors.items[0].key, "maglev.backends.a.address");
-	snapshot_load_free(f->load);
+	config_load_free(f->load);
 
 	f->calls = 0;
 	put(f, "maglev: [\n");
 	load_in_child(f);
-	assert_int_equal(f->load->result, SNAPSHOT_PARSE_ERROR);
+	assert_int_equal(f->load->result, CONFIG_PARSE_ERROR);
 }
 
 static void on_kill(struct ev_loop *loop, ev_timer *w, int events)
@@ -153,8 +158,7 @@ static void a_child_that_dies_is_a_reason_and_no_configuration(void **state)
 	FILE *p;
 
 	put_large(f);
-	assert_int_equal(
-		snapshot_loader_start(f->loader, &(struct snapshot_source){ .path = f->path }), 0);
+	start(f);
 	snprintf(command, sizeof(command), "/proc/self/task/%d/children", getpid());
 	p = fopen(command, "r");
 	assert_non_null(p);
@@ -171,10 +175,10 @@ static void a_child_that_dies_is_a_reason_and_no_configuration(void **state)
 static void a_child_that_takes_too_long_is_ended_and_told_so(void **state)
 {
 	struct fixture *f = *state;
-	const struct snapshot_source source = { .path = f->path, .limit = 0.001 };
 
+	f->source.limit = 0.001;
 	put_large(f);
-	assert_int_equal(snapshot_loader_start(f->loader, &source), 0);
+	start(f);
 	assert_true(testing_wait(f->loop, was_called, f));
 	assert_null(f->load);
 	assert_string_equal(f->reason, "reading the configuration took too long");
@@ -185,8 +189,7 @@ static void a_loader_is_freed_with_its_child_under_way(void **state)
 	struct fixture *f = *state;
 
 	put(f, GOOD);
-	assert_int_equal(
-		snapshot_loader_start(f->loader, &(struct snapshot_source){ .path = f->path }), 0);
+	start(f);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -54,8 +54,8 @@ static void check_checks(const struct l4_config *c)
 		require(check->schedule.interval > 0 && check->schedule.fast_interval > 0);
 		require(check->schedule.down_interval > 0 && check->timeout > 0);
 		require(check->rule.rise > 0 && check->rule.fall > 0);
-		require(http ? check->http.n_codes && *check->http.path == '/'
-			     : !check->http.path && !check->http.n_codes);
+		require(http ? check->http.codes.n && *check->http.path == '/'
+			     : !check->http.path && !check->http.codes.n);
 	}
 }
 

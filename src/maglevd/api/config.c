@@ -29,8 +29,9 @@ static struct api_config summary(const struct api *a, const struct reload_report
 	};
 }
 
-static void on_done(const struct reload_report *report, void *user)
+static void on_done(const void *p, void *user)
 {
+	const struct reload_report *report = p;
 	struct waiting *w = user;
 	struct api_config c = summary(w->api, report);
 
@@ -62,7 +63,7 @@ static void ask(struct api *a, struct grpc_call *call, bool reload)
 	if (r == 0)
 		return;
 	grpc_fail(call, GRPC_RESOURCE_EXHAUSTED, "%d wait for the file already; try again later",
-		  RELOAD_WAITING_MAX);
+		  CONFIG_WAITING_MAX);
 	free(w);
 }
 

@@ -86,8 +86,8 @@ static void detach(const struct plane_links *l, struct plane_link *k)
 
 static bool is_listed(const struct l4_xdp *c, const char *name)
 {
-	for (size_t i = 0; i < c->n_interfaces; i++)
-		if (strcmp(c->interfaces[i], name) == 0)
+	for (size_t i = 0; i < c->interfaces.n; i++)
+		if (strcmp(c->interfaces.items[i], name) == 0)
 			return true;
 	return false;
 }
@@ -105,12 +105,12 @@ void plane__links_set(struct plane_links *l, const struct l4_xdp *c)
 		detach(l, &l->list.items[i]);
 		vec_remove_at(&l->list, i);
 	}
-	for (size_t i = 0; i < c->n_interfaces; i++) {
+	for (size_t i = 0; i < c->interfaces.n; i++) {
 		struct plane_link fresh = { 0 };
 
-		if (find(l, c->interfaces[i]))
+		if (find(l, c->interfaces.items[i]))
 			continue;
-		snprintf(fresh.name, sizeof(fresh.name), "%s", c->interfaces[i]);
+		snprintf(fresh.name, sizeof(fresh.name), "%s", c->interfaces.items[i]);
 		vec_push(&l->list, fresh);
 	}
 	for (size_t i = 0; i < l->list.n; i++)

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * schema: tables that describe a configuration: its keys, how each is written, how it is kept.
+ *
+ * A row (struct schema_field) says where a value stands in two structs: in the document, as it was
+ * written (base/doc.h), and in the configuration, as it is meant. Everything that has to treat all
+ * keys alike follows the rows: the reader of the file (lib/config/document.h), the comparison of
+ * two configurations, copies. A new key cannot be forgotten by any of them.
+ *
+ * The vocabulary is here and not in lib/config because the tables describe structs of core, and
+ * core may include nothing but base.
+ *
+ * The rows of one mapping are written once, as a list of macro calls, from which both the members
+ * of the document's struct and the table are made:
+ *
+ *	#define DOOR_KEYS(X)                                              \
+ *		X("width", INT, width, schema_uint, size.width)           \
+ *		X("opens", DURATION, opens, schema_duration, opens)
+ *
+ *	struct doc_door { struct place at; DOOR_KEYS(SCHEMA_MEMBER) };
+ *
+ *	#define DOOR(...) SCHEMA_ROW(doc_door, door, __VA_ARGS__)
+ *	static const struct schema_field door_fields[] = { DOOR_KEYS(DOOR) };
+ *
+ * Tables are constant and live as long as the program.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/doc.h"
+#include "base/str.h"
+
+enum schema_shape {
+	SCHEMA_TEXT,	 /* struct doc_text */
+	SCHEMA_WORD,	 /* struct doc_text: a name or free words, which may look like a number */
+	SCHEMA_INT,	 /* struct doc_int */
+	SCHEMA_BOOL,	 /* struct doc_bool */
+	SCHEMA_DURATION, /* struct doc_duration */
+	SCHEMA_WORDS,	 /* struct doc_words: a list of words */
+	SCHEMA_SECTION,	 /* a mapping with keys of its own */
+	SCHEMA_NAMED,	 /* a mapping from names to sections: an array of structs */
+	SCHEMA_LIST,	 /* a list of sections: an array of structs */
+};
+
+/* How a value is kept in the configuration. */
+struct schema_kind {
+	size_t size;
+	bool (*equal)(const void *a, const void *b); /* NULL: equal bytes are equal values */
+	/* One line of valid UTF-8, whatever the value. */
+	void (*print)(const struct schema_kind *kind, const void *value, struct buf *out);
+	/* Replaces what *value points to by copies in arena; NULL: it points to nothing. */
+	void (*copy)(void *value, struct arena *arena);
+	const char *const *words; /* of an enum, by value */
+	size_t n_words;
+};
+
+struct schema_texts {
+	const char *const *items;
+	size_t n;
+};
+
+extern const struct schema_kind schema_text;	 /* const char *; NULL: none */
+extern const struct schema_kind schema_texts;	 /* struct schema_texts */
+extern const struct schema_kind schema_bool;	 /* bool */
+extern const struct schema_kind schema_uint;	 /* unsigned */
+extern const struct schema_kind schema_u16;	 /* uint16_t */
+extern const struct schema_kind schema_duration; /* int64_t, ns */
+extern const struct schema_kind schema_addr;	 /* struct addr; none: not set */
+
+/* An enum whose values are the indices of words. */
+#define SCHEMA_ENUM(list)                                                                          \
+	{                                                                                          \
+		.size = sizeof(int), .print = schema_print_word, .words = (list),                  \
+		.n_words = sizeof(list) / sizeof((list)[0]),                                       \
+	}
+
+void schema_print_word(const struct schema_kind *kind, const void *value, struct buf *out);
+
+struct schema_section;
+
+struct schema_field {
+	const char *key;
+	enum schema_shape shape;
+	/* in the document's struct: of the value, or of the pointer to the array */
+	size_t offset;
+	size_t count; /* of the array's length, likewise */
+	const struct schema_section *section;
+	bool vital; /* a lenient reader needs it, too */
+	/* in the configuration's struct; a field without a kind has no value there */
+	const struct schema_kind *kind;
+	size_t at, size;
+};
+
+struct schema_section {
+	const struct schema_field *fields;
+	size_t n_fields;
+	/* the struct of the document that it fills */
+	size_t doc_size;
+	size_t doc_at;	 /* offset of its struct place, where it has one */
+	size_t doc_name; /* SCHEMA_NAMED: offset of its name */
+	size_t doc_set;	 /* offset of its presence bit, where it has one */
+	bool has_set, has_at;
+	bool needs_first; /* of the whole document: its first key must be there */
+	/*
+	 * the struct of the configuration that its values, and those of the sections in it, stand
+	 * in; 0 for a section that has no struct of its own there
+	 */
+	size_t config_size;
+	size_t config_name; /* offset of its name, a const char *, where it has one */
+	bool has_config_name;
+};
+
+#define SCHEMA_FIELDS(table) .fields = (table), .n_fields = sizeof(table) / sizeof((table)[0])
+
+/* The member of the document's struct for one row. */
+#define SCHEMA_MEMBER(key_, shape_, member_, ...) SCHEMA_DOC_##shape_ member_;
+#define SCHEMA_DOC_TEXT struct doc_text
+#define SCHEMA_DOC_WORD struct doc_text
+#define SCHEMA_DOC_INT struct doc_int
+#define SCHEMA_DOC_BOOL struct doc_bool
+#define SCHEMA_DOC_DURATION struct doc_duration
+#define SCHEMA_DOC_WORDS struct doc_words
+
+/* The row itself. */
+#define SCHEMA_ROW(doc_, config_, key_, shape_, member_, kind_, at_, ...)                          \
+	{ .key = key_,                                                                             \
+	  .shape = SCHEMA_##shape_,                                                                \
+	  .offset = offsetof(struct doc_, member_),                                                \
+	  .kind = &(kind_),                                                                        \
+	  .at = offsetof(struct config_, at_),                                                     \
+	  .size = sizeof(((struct config_ *)0)->at_),                                              \
+	  __VA_ARGS__ },
+
+/* Rows without a value: a mapping in a struct of its own; an array, with its length in n_member. */
+#define SCHEMA_NESTED(key_, doc_, member_, section_)                                               \
+	{                                                                                          \
+		.key = (key_), .shape = SCHEMA_SECTION, .offset = offsetof(struct doc_, member_),  \
+		.section = &(section_)                                                             \
+	}
+#define SCHEMA_ARRAY(key_, shape_, doc_, member_, section_, ...)                                   \
+	{                                                                                          \
+		.key = (key_), .shape = SCHEMA_##shape_, .offset = offsetof(struct doc_, member_), \
+		.count = offsetof(struct doc_, n_##member_), .section = &(section_), ##__VA_ARGS__ \
+	}
+
+/* Whether the value of a field that has a kind is the same in two structs of the configuration. */
+bool schema_field_equal(const struct schema_field *f, const void *a, const void *b);
+/* The field of this key; NULL when there is none. */
+const struct schema_field *schema_find(const struct schema_section *s, const char *key);
+/* Whether and where the value of a field (not an array of sections) was written. */
+const struct doc_any *schema_written(const struct schema_field *f, const void *doc);
+
+/*
+ * What follows looks at the values of one struct of the configuration: those of section s, which
+ * has such a struct, and of the sections in it, but not at its arrays of sections and its name.
+ */
+bool schema_equal(const struct schema_section *s, const void *a, const void *b);
+/*
+ * Makes *to a copy of *from that points to nothing outside of arena. References to other parts of
+ * the configuration are NULL in it. A member that no row describes is zero in the copy, not an old
+ * pointer; and schema_gap() is asserted to be none.
+ */
+void schema_copy(const struct schema_section *s, void *to, const void *from, struct arena *arena);
+/*
+ * The offset of the first word of the struct in which a pointer could stand and which no row
+ * describes, or config_size when there is none. Rows whose kind is not of the size of their member
+ * describe nothing.
+ */
+size_t schema_gap(const struct schema_section *s);

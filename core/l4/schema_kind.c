@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kinds of values that only this configuration has; see base/schema_kind.c for the others. */
+#include <string.h>
+
+#include "core/l4/config.h"
+#include "core/l4/schema.h"
+
+#define AS(type, value) (*(type const *)(value))
+
+static const char *const check_types[] = {
+	[L4_CHECK_ICMP] = "icmp",
+	[L4_CHECK_TCP] = "tcp",
+	[L4_CHECK_HTTP] = "http",
+	[L4_CHECK_HTTPS] = "https",
+};
+
+const struct schema_kind l4_kind_check_type = SCHEMA_ENUM(check_types);
+
+static const char *const dataplanes[] = {
+	[L4_DATAPLANE_VPP] = "vpp",
+	[L4_DATAPLANE_XDP] = "xdp",
+	[L4_DATAPLANE_NONE] = "none",
+};
+
+const struct schema_kind l4_kind_dataplane = SCHEMA_ENUM(dataplanes);
+
+static const char *const xdp_modes[] = {
+	[L4_XDP_AUTO] = "auto",
+	[L4_XDP_NATIVE] = "native",
+	[L4_XDP_GENERIC] = "generic",
+};
+
+const struct schema_kind l4_kind_xdp_mode = SCHEMA_ENUM(xdp_modes);
+
+/* The range is two 16-bit numbers without padding, so ranges compare as bytes. */
+static bool codes_equal(const void *a, const void *b)
+{
+	const struct l4_codes *x = a, *y = b;
+
+	return x->n == y->n && (!x->n || memcmp(x->items, y->items, x->n * sizeof(*x->items)) == 0);
+}
+
+static void codes_print(const struct schema_kind *kind, const void *value, struct buf *out)
+{
+	const struct l4_codes *codes = value;
+
+	if (!codes->n)
+		buf_adds(out, "none");
+	else
+		l4_codes_print(codes, out);
+}
+
+static void codes_copy(void *value, struct arena *arena)
+{
+	struct l4_codes *codes = value;
+
+	codes->items = arena_copy(arena, codes->items, codes->n * sizeof(*codes->items));
+}
+
+const struct schema_kind l4_kind_codes = {
+	.size = sizeof(struct l4_codes),
+	.equal = codes_equal,
+	.print = codes_print,
+	.copy = codes_copy,
+};
+
+/* Two configurations refer to the same check when the name is the same. */
+static const char *check_name(const void *value)
+{
+	const struct l4_check *check = AS(struct l4_check *, value);
+
+	return check ? check->name : NULL;
+}
+
+static bool check_equal(const void *a, const void *b)
+{
+	return cstr_eq(check_name(a), check_name(b));
+}
+
+static void check_print(const struct schema_kind *kind, const void *value, struct buf *out)
+{
+	const char *name = check_name(value);
+
+	buf_adds(out, name ? name : "none");
+}
+
+/* The check stays with its configuration: a copy of the reference must not outlive that. */
+static void check_forget(void *value, struct arena *arena)
+{
+	*(const struct l4_check **)value = NULL;
+}
+
+const struct schema_kind l4_kind_check = {
+	.size = sizeof(const struct l4_check *),
+	.equal = check_equal,
+	.print = check_print,
+	.copy = check_forget,
+};
+
+static void protocol_print(const struct schema_kind *kind, const void *value, struct buf *out)
+{
+	buf_adds(out, l4_protocol_name(AS(uint8_t, value)));
+}
+
+const struct schema_kind l4_kind_protocol = { .size = sizeof(uint8_t), .print = protocol_print };

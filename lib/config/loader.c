@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A load is made in one arena: the errors and the configuration live there and die together. The
+ * bytes of the file are freed before the load is handed out. config_load() makes it in the calling
+ * process. The loader makes it in a child (lib/loop/job), inside a shared arena that the parent
+ * mapped before it forked; the struct config_load is the first thing in it, so the parent knows
+ * where to look when the child has exited with 0.
+ *
+ * Callers wait in a list. A reading serves all that were in it when it began. A start that fails at
+ * once (no process can be made) is reported like one that failed later.
+ *
+ *	IDLE -> READING -> TELLING -> IDLE
+ *
+ * A callback may ask again. It waits for the next reading, which does not begin before all callers
+ * of the last one have their answer.
+ */
+#include "lib/config/loader.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "lib/config/watch.h"
+#include "lib/loop/job.h"
+#include "lib/loop/waitlist.h"
+#include "lib/yaml/yaml_file.h"
+
+#define ARENA_LIMIT ((size_t)1 << 30) /* address space, not memory */
+
+/* ---- one load ---- */
+
+static struct config_load *load_new(struct arena *arena)
+{
+	struct config_load *load = arena_new_of(arena, struct config_load);
+
+	load->arena = arena;
+	load->errors.arena = load->warnings.arena = arena;
+	return load;
+}
+
+static void load_run(struct config_load *load, const struct config_source *source)
+{
+	_cleanup_(buf_free) struct buf bytes = { 0 };
+
+	load->result = CONFIG_PARSE_ERROR;
+	if (yaml_read_file(source->path, &bytes, &load->errors) == 0)
+		load->result = source->build((struct str){ bytes.p, bytes.n }, load, source->user);
+	assert((load->result == CONFIG_OK) == (load->config != NULL));
+	errs_sort(&load->errors);
+	errs_sort(&load->warnings);
+}
+
+struct config_load *config_load(const struct config_source *source)
+{
+	struct config_load *load = load_new(arena_new());
+
+	load_run(load, source);
+	return load;
+}
+
+void config_load_free(struct config_load *load)
+{
+	if (load)
+		arena_free(load->arena);
+}
+
+/* ---- readings in a child ---- */
+
+enum state { IDLE, READING, TELLING };
+
+struct asker {
+	struct waitlist_item waiting;
+	unsigned wishes;
+	config_done_fn done; /* may be NULL */
+};
+
+struct config_loader {
+	struct ev_loop *loop;
+	const struct config_source *source;
+	struct config_loader_calls calls;
+	enum state state;
+	struct waitlist waiting;
+	uint64_t round;		  /* of the waitlist: callers below it are served by the reading */
+	struct config_load *load; /* being made by the child; NULL when there is none */
+	struct job *job;	  /* while there is a load */
+	struct config_watch *watch;
+	config_done_fn watch_done;
+	void *watch_user;
+};
+
+static struct asker *asker_of(struct waitlist_item *w)
+{
+	return container_of(w, struct asker, waiting);
+}
+
+/* What the callers of the reading under way want, together. */
+static unsigned wishes_of(const struct config_loader *l)
+{
+	unsigned all = 0;
+
+	for (struct waitlist_item *w = l->waiting.first; w && w->number < l->round; w = w->next)
+		all |= asker_of(w)->wishes;
+	return all;
+}
+
+void config_loader_answer(struct config_loader *l, const void *report)
+{
+	struct waitlist_item *w;
+
+	assert(l->state == READING);
+	l->state = TELLING;
+	while ((w = waitlist_take(&l->waiting, l->round, NULL))) {
+		struct asker *a = asker_of(w);
+
+		if (a->done && !w->forgotten)
+			a->done(report, w->user);
+		free(a);
+	}
+	l->state = IDLE;
+}
+
+static void end_reading(struct config_loader *l, struct config_load *load, const char *reason)
+{
+	unsigned wishes = wishes_of(l);
+	const struct config_reading reading = { .load = load,
+						.reason = reason,
+						.take = wishes & CONFIG_TAKE,
+						.detail = wishes & CONFIG_DETAIL };
+
+	l->calls.ended(&reading, l->calls.user);
+	assert(l->state == IDLE); /* it was answered */
+}
+
+/* In the child. */
+static int work(int out, void *user)
+{
+	struct config_loader *l = user;
+
+	load_run(l->load, l->source);
+	return 0;
+}
+
+static void start(struct config_loader *l);
+
+static void on_done(const struct job_result *result, void *user)
+{
+	struct config_loader *l = user;
+	struct config_load *load = TAKE_PTR(l->load);
+	char reason[80];
+
+	if (result->end == JOB_DONE) {
+		end_reading(l, load, NULL);
+	} else {
+		config_load_free(load);
+		snprintf(reason, sizeof(reason), "reading the configuration %s", result->reason);
+		end_reading(l, NULL, reason);
+	}
+	start(l);
+}
+
+static int start_job(struct config_loader *l)
+{
+	double limit = l->source->limit > 0. ? l->source->limit : CONFIG_LOAD_LIMIT;
+	const struct job_spec spec = {
+		.work = work, .done = on_done, .user = l, .timeout = (int64_t)(limit * NSEC_PER_SEC)
+	};
+	struct arena *arena = arena_new_shared(ARENA_LIMIT);
+	int r;
+
+	if (!arena)
+		return -ENOMEM;
+	l->load = load_new(arena);
+	r = job_start(l->loop, &spec, &l->job);
+	if (r < 0)
+		config_load_free(TAKE_PTR(l->load));
+	return r;
+}
+
+/* Reads for all callers that wait now. */
+static void start(struct config_loader *l)
+{
+	while (l->waiting.n && l->state == IDLE) {
+		int err;
+
+		l->state = READING;
+		l->round = waitlist_round(&l->waiting);
+		err = start_job(l);
+		if (err < 0)
+			end_reading(l, NULL, strerror(-err));
+	}
+}
+
+/* ---- beginning and end ---- */
+
+struct config_loader *config_loader_new(struct ev_loop *loop, const struct config_source *source,
+					const struct config_loader_calls *calls)
+{
+	struct config_loader *l = mem_zalloc(sizeof(*l));
+
+	assert(source->path && source->build && calls->ended);
+	l->loop = loop;
+	l->source = source;
+	l->calls = *calls;
+	l->waiting.max = CONFIG_WAITING_MAX;
+	return l;
+}
+
+void config_loader_free(struct config_loader *l)
+{
+	struct waitlist_item *w;
+
+	if (!l)
+		return;
+	config_watch_free(l->watch);
+	if (l->load) {
+		job_cancel(l->job);
+		config_load_free(l->load);
+	}
+	while ((w = waitlist_take(&l->waiting, waitlist_round(&l->waiting), NULL)))
+		free(asker_of(w));
+	free(l);
+}
+
+/* ---- callers ---- */
+
+static struct asker *asker_new(unsigned wishes, config_done_fn done)
+{
+	struct asker *a = mem_zalloc(sizeof(*a));
+
+	a->wishes = wishes;
+	a->done = done;
+	return a;
+}
+
+int config_loader_ask(struct config_loader *l, unsigned wishes, config_done_fn done, void *user)
+{
+	struct asker *a = asker_new(wishes, done);
+	int err = waitlist_add(&l->waiting, &a->waiting, user);
+
+	if (err < 0)
+		free(a);
+	else
+		start(l);
+	return err;
+}
+
+void config_loader_hangup(struct config_loader *l, config_done_fn done, void *user)
+{
+	for (struct waitlist_item *w = l->waiting.first; w; w = w->next) {
+		const struct asker *a = asker_of(w);
+
+		if (w->number >= l->round && !w->forgotten && w->user == user &&
+		    (a->wishes & CONFIG_TAKE) && a->done == done)
+			return;
+	}
+	/* there is at most one of these for each done and user, however full the list is */
+	waitlist_add_always(&l->waiting, &asker_new(CONFIG_TAKE, done)->waiting, user);
+	start(l);
+}
+
+void config_loader_forget(struct config_loader *l, const void *user)
+{
+	waitlist_forget(&l->waiting, user);
+}
+
+static void on_changed(void *user)
+{
+	struct config_loader *l = user;
+
+	config_loader_hangup(l, l->watch_done, l->watch_user);
+}
+
+int config_loader_watch(struct config_loader *l, double settle, config_done_fn done, void *user)
+{
+	assert(!l->watch);
+	l->watch_done = done;
+	l->watch_user = user;
+	return config_watch_new(l->loop, l->source->path, settle, on_changed, l, &l->watch);
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "lib/config/loader.h"
+
+/* A configuration is one word. "bad" breaks a rule, "hang" never ends, "die" kills the child. */
+struct word {
+	char *text;
+};
+
+static enum config_result build(struct str bytes, struct config_load *load, const void *user)
+{
+	struct word *w;
+
+	assert_string_equal(user, "user");
+	if (!bytes.n) {
+		errs_add(&load->errors, (struct place){ 1, 1 }, "", "is empty");
+		return CONFIG_PARSE_ERROR;
+	}
+	if (str_eq(bytes, STR("bad"))) {
+		errs_add(&load->errors, (struct place){ 2, 1 }, "b", "is bad");
+		errs_add(&load->errors, (struct place){ 1, 1 }, "a", "is worse");
+		return CONFIG_SEMANTIC_ERROR;
+	}
+	if (str_eq(bytes, STR("hang")))
+		for (;;)
+			pause();
+	if (str_eq(bytes, STR("die")))
+		raise(SIGKILL);
+	w = arena_new_of(load->arena, struct word);
+	w->text = arena_strndup(load->arena, bytes.p, bytes.n);
+	errs_add(&load->warnings, (struct place){ 1, 1 }, "", "is only a word");
+	load->config = w;
+	return CONFIG_OK;
+}
+
+struct fixture {
+	char path[64];
+	struct config_source source;
+	struct config_loader *loader;
+	struct config_load *load; /* of the last reading */
+	char reason[128], text[64];
+	bool take, detail;
+	unsigned readings, told;
+	unsigned again; /* the caller that asks once more when it is told, from 1 */
+	struct fixture *forget;
+};
+
+static void put(const struct fixture *f, const char *text)
+{
+	FILE *file = fopen(f->path, "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static void on_ended(const struct config_reading *reading, void *user)
+{
+	struct fixture *f = user;
+
+	f->readings++;
+	f->take = reading->take;
+	f->detail = reading->detail;
+	config_load_free(f->load);
+	f->load = reading->load;
+	snprintf(f->reason, sizeof(f->reason), "%s", reading->reason ? reading->reason : "");
+	if (f->load && f->load->config)
+		snprintf(f->text, sizeof(f->text), "%s", ((struct word *)f->load->config)->text);
+	config_loader_answer(f->loader, f->text);
+}
+
+static void on_told(const void *report, void *user)
+{
+	struct fixture *f = user;
+
+	assert_ptr_equal(report, f->text);
+	f->told++;
+	if (f->forget)
+		config_loader_forget(f->loader, f->forget);
+	if (f->told == f->again)
+		assert_int_equal(config_loader_ask(f->loader, CONFIG_CHECK, on_told, f), 0);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	const struct config_loader_calls calls = { .ended = on_ended, .user = f };
+	int fd;
+
+	snprintf(f->path, sizeof(f->path), "%s", "/tmp/maglev-loader-XXXXXX");
+	fd = mkstemp(f->path);
+	assert_true(fd >= 0);
+	close(fd);
+	f->source = (struct config_source){ .path = f->path, .build = build, .user = "user" };
+	f->loader = config_loader_new(ev_default_loop(0), &f->source, &calls);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	config_loader_free(f->loader);
+	config_load_free(f->load);
+	unlink(f->path);
+	free(f);
+	return 0;
+}
+
+static void on_late(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	fail_msg("it takes too long");
+}
+
+/* Runs the loop until a count is reached. */
+static void wait_for(const unsigned *count, unsigned n)
+{
+	ev_timer late;
+
+	ev_timer_init(&late, on_late, 20., 0.);
+	ev_now_update(EV_DEFAULT);
+	ev_timer_start(EV_DEFAULT, &late);
+	while (*count < n)
+		ev_run(EV_DEFAULT, EVRUN_ONCE);
+	ev_timer_stop(EV_DEFAULT, &late);
+	assert_int_equal(*count, n);
+}
+
+static void ask(struct fixture *f, unsigned wishes)
+{
+	assert_int_equal(config_loader_ask(f->loader, wishes, on_told, f), 0);
+}
+
+static void read_in_child(struct fixture *f)
+{
+	unsigned n = f->told + 1;
+
+	ask(f, CONFIG_CHECK);
+	assert_int_equal(f->told, n - 1); /* the caller is never told before it returns */
+	wait_for(&f->told, n);
+}
+
+static void a_load_in_this_process_is_complete(void **state)
+{
+	struct fixture *f = *state;
+	struct config_load *load;
+
+	put(f, "hello");
+	load = config_load(&f->source);
+	assert_int_equal(load->result, CONFIG_OK);
+	assert_string_equal(((struct word *)load->config)->text, "hello");
+	assert_int_equal(load->warnings.n, 1);
+	config_load_free(load);
+	unlink(f->path);
+	load = config_load(&f->source);
+	assert_int_equal(load->result, CONFIG_PARSE_ERROR);
+	assert_null(load->config);
+	assert_int_equal(load->errors.n, 1);
+	config_load_free(load);
+}
+
+static void a_child_hands_over_what_it_built(void **state)
+{
+	struct fixture *f = *state;
+
+	put(f, "hello");
+	read_in_child(f);
+	assert_int_equal(f->load->result, CONFIG_OK);
+	assert_string_equal(((struct word *)f->load->config)->text, "hello");
+	assert_int_equal(f->load->warnings.n, 1);
+}
+
+static void a_child_hands_over_errors_sorted_by_place(void **state)
+{
+	struct fixture *f = *state;
+
+	put(f, "bad");
+	read_in_child(f);
+	assert_int_equal(f->load->result, CONFIG_SEMANTIC_ERROR);
+	assert_null(f->load->config);
+	assert_int_equal(f->load->errors.n, 2);
+	assert_string_equal(f->load->errors.items[0].text, "is worse");
+	put(f, "");
+	read_in_child(f);
+	assert_int_equal(f->load->result, CONFIG_PARSE_ERROR);
+}
+
+static void a_child_that_dies_gives_a_reason(void **state)
+{
+	struct fixture *f = *state;
+
+	put(f, "die");
+	read_in_child(f);
+	assert_null(f->load);
+	assert_string_equal(f->reason, "reading the configuration ended by signal 9");
+	put(f, "hello");
+	read_in_child(f);
+	assert_int_equal(f->load->result, CONFIG_OK);
+}
+
+static void a_child_that_hangs_is_ended(void **state)
+{
+	struct fixture *f = *state;
+
+	f->source.limit = .05;
+	put(f, "hang");
+	read_in_child(f);
+	assert_null(f->load);
+	assert_string_equal(f->reason, "reading the configuration took too long");
+}
+
+static void a_loader_is_freed_with_its_child_under_way(void **state)
+{
+	struct fixture *f = *state;
+
+	put(f, "hang");
+	ask(f, CONFIG_CHECK);
+	ask(f, CONFIG_CHECK);
+}
+
+/* Those that come while the first reading is under way are served together by the second. */
+static void callers_that_come_late_share_the_next_reading(void **state)
+{
+	struct fixture *f = *state;
+
+	put(f, "one");
+	ask(f, CONFIG_CHECK);
+	for (int i = 0; i < 10; i++)
+		ask(f, i == 5 ? CONFIG_TAKE : i == 6 ? CONFIG_DETAIL : CONFIG_CHECK);
+	wait_for(&f->told, 1);
+	assert_false(f->take || f->detail);
+	put(f, "two");
+	wait_for(&f->told, 11);
+	assert_int_equal(f->readings, 2);
+	assert_true(f->take && f->detail);
+}
+
+/* Who asks from a callback asks about the file as it is then. */
+static void a_caller_may_ask_again_when_it_is_told(void **state)
+{
+	struct fixture *f = *state;
+
+	f->again = 2;
+	put(f, "one");
+	for (int i = 0; i < 3; i++)
+		ask(f, CONFIG_CHECK);
+	wait_for(&f->told, 4);
+	assert_int_equal(f->readings,
+			 3); /* the first; the two after it; the one that asked again */
+}
+
+static void the_number_of_callers_is_bounded_but_for_hangups(void **state)
+{
+	struct fixture *f = *state;
+
+	put(f, "one");
+	for (int i = 0; i < CONFIG_WAITING_MAX; i++)
+		ask(f, CONFIG_CHECK);
+	assert_int_equal(config_loader_ask(f->loader, CONFIG_TAKE, on_told, f), -EBUSY);
+	for (int i = 0; i < 100; i++)
+		config_loader_hangup(f->loader, on_told, f);
+	wait_for(&f->told, CONFIG_WAITING_MAX + 1);
+	assert_int_equal(f->readings, 2);
+	assert_true(f->take);
+}
+
+static void a_caller_that_is_forgotten_is_not_told(void **state)
+{
+	struct fixture *f = *state, other = { 0 };
+
+	put(f, "one");
+	f->forget = &other;
+	ask(f, CONFIG_CHECK);
+	assert_int_equal(config_loader_ask(f->loader, CONFIG_TAKE, on_told, &other), 0);
+	ask(f, CONFIG_CHECK);
+	wait_for(&f->told, 2);
+	assert_int_equal(other.told, 0);
+	assert_true(f->take); /* what it asked for happens all the same */
+}
+
+static void a_watched_file_is_read_when_it_changes(void **state)
+{
+	struct fixture *f = *state;
+
+	put(f, "one");
+	assert_int_equal(config_loader_watch(f->loader, .02, on_told, f), 0);
+	put(f, "two");
+	wait_for(&f->told, 1);
+	assert_string_equal(f->text, "two");
+	assert_true(f->take);
+	assert_false(f->detail);
+	put(f, "bad");
+	wait_for(&f->told, 2);
+	assert_int_equal(f->load->result, CONFIG_SEMANTIC_ERROR);
+	put(f, "three");
+	wait_for(&f->told, 3);
+	assert_string_equal(f->text, "three");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(a_load_in_this_process_is_complete),
+		TEST(a_child_hands_over_what_it_built),
+		TEST(a_child_hands_over_errors_sorted_by_place),
+		TEST(a_child_that_dies_gives_a_reason),
+		TEST(a_child_that_hangs_is_ended),
+		TEST(a_loader_is_freed_with_its_child_under_way),
+		TEST(callers_that_come_late_share_the_next_reading),
+		TEST(a_caller_may_ask_again_when_it_is_told),
+		TEST(the_number_of_callers_is_bounded_but_for_hangups),
+		TEST(a_caller_that_is_forgotten_is_not_told),
+		TEST(a_watched_file_is_read_when_it_changes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

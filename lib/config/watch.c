@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * watch: inotify on the folders that lead to a file.
+ *
+ * follow() walks the path name by name as the kernel would. Before a name is looked at, its folder
+ * is watched: whatever changes after the look is then reported. A name that turns out to be a
+ * symbolic link is replaced by its target and the walk goes on from there. The result is a list of
+ * (watch, name); an event that matches none of them is about some other file of the same folder.
+ *
+ * A matching event only arms the timer. When the timer expires, the path is followed again, since
+ * folders and links may be others now, and then the file is compared with the one of the last time.
+ * In this order a change between the two is seen by the comparison or by the new watches.
+ */
+#include "lib/config/watch.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+#define LINKS_MAX 40	  /* as the kernel follows */
+#define READS_PER_TURN 16 /* of up to 4 KiB of events */
+
+/* A folder that comes, goes or is replaced; and what happens to the file itself. */
+#define FOLDER_EVENTS (IN_CREATE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE)
+#define FILE_EVENTS (FOLDER_EVENTS | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB)
+/* For events on the folder itself: it was deleted or moved, or its file system is gone. */
+#define OWN_EVENTS (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT)
+
+/* One name on the way to the file, and the watch of the folder that it stands in. */
+struct step {
+	int wd;
+	char *name;
+};
+
+struct steps {
+	VEC(struct step) list;
+};
+
+/* What tells one state of the file from another; all zero when there is no file. */
+struct print {
+	dev_t device;
+	ino_t inode;
+	off_t size;
+	struct timespec modified, changed;
+};
+
+struct config_watch {
+	struct ev_loop *loop;
+	char *path;
+	double settle;
+	config_watch_fn changed;
+	void *user;
+	int fd, error;
+	struct steps steps;
+	struct print last; /* of the file, when the callback was last called */
+	ev_io events;
+	ev_timer quiet;	    /* active after a change, until it is reported */
+	ev_tstamp patience; /* when the wait for quiet ends anyway */
+};
+
+/* ---- following the path ---- */
+
+/* The walk: the folder reached so far, without links in it, and what is left of the path. */
+struct walk {
+	struct buf folder, rest;
+	unsigned links;
+	int error; /* of the last folder that was to be watched */
+	struct steps steps;
+};
+
+static void free_steps(struct steps *s)
+{
+	for (size_t i = 0; i < s->list.n; i++)
+		free(s->list.items[i].name);
+	vec_free(&s->list);
+}
+
+/* Takes the first name off the rest of the path; false at its end. The caller frees the name. */
+static bool next_name(struct walk *walk, char **ret)
+{
+	size_t start = 0, end;
+
+	while (start < walk->rest.n && walk->rest.p[start] == '/')
+		start++;
+	for (end = start; end < walk->rest.n && walk->rest.p[end] != '/';)
+		end++;
+	if (start == end)
+		return false;
+	*ret = mem_zalloc(end - start + 1);
+	memcpy(*ret, walk->rest.p + start, end - start);
+	buf_consume(&walk->rest, end);
+	return true;
+}
+
+static bool is_last(const struct walk *walk)
+{
+	for (size_t i = 0; i < walk->rest.n; i++)
+		if (walk->rest.p[i] != '/')
+			return false;
+	return true;
+}
+
+/* Goes on with the target of a link, in place of the name that it stood for. */
+static void follow_link(struct walk *walk, const char *target, size_t n)
+{
+	struct buf rest = { 0 };
+
+	if (*target == '/') {
+		walk->folder.n = 0;
+		buf_addc(&walk->folder, '/');
+	}
+	buf_add(&rest, target, n);
+	buf_addc(&rest, '/');
+	buf_add(&rest, walk->rest.p, walk->rest.n);
+	buf_free(&walk->rest);
+	walk->rest = rest;
+}
+
+/* Watches the folder of one name, then looks at the name. False: the walk ends here. */
+static bool follow_name(struct config_watch *w, struct walk *walk, char *name)
+{
+	uint32_t events = is_last(walk) ? FILE_EVENTS : FOLDER_EVENTS;
+	char target[PATH_MAX];
+	ssize_t n;
+	int wd = inotify_add_watch(w->fd, buf_cstr(&walk->folder),
+				   events | OWN_EVENTS | IN_ONLYDIR | IN_MASK_ADD);
+
+	/* an unreadable folder on the way is passed: only the last one is needed */
+	walk->error = wd < 0 ? -errno : 0;
+	if (walk->error == -ENOENT || walk->error == -ENOTDIR)
+		return false;
+	if (wd >= 0)
+		vec_push(&walk->steps.list, (struct step){ wd, mem_strdup(name) });
+	buf_printf(&walk->folder, "/%s", name);
+	n = readlink(buf_cstr(&walk->folder), target, sizeof(target));
+	if (n <= 0 || n == sizeof(target))
+		return true;
+	if (++walk->links > LINKS_MAX)
+		return false;
+	walk->folder.n -= strlen(name) + 1;
+	follow_link(walk, target, (size_t)n);
+	return true;
+}
+
+static bool has_watch(const struct steps *s, int wd)
+{
+	for (size_t i = 0; i < s->list.n; i++)
+		if (s->list.items[i].wd == wd)
+			return true;
+	return false;
+}
+
+static void drop_watches(struct config_watch *w, const struct steps *old)
+{
+	for (size_t i = 0; i < old->list.n; i++)
+		if (!has_watch(&w->steps, old->list.items[i].wd))
+			inotify_rm_watch(w->fd, old->list.items[i].wd);
+}
+
+static void follow(struct config_watch *w)
+{
+	struct walk walk = { 0 };
+	struct steps old = w->steps;
+	bool more = true;
+	char *name;
+
+	buf_adds(&walk.folder, *w->path == '/' ? "/" : ".");
+	buf_adds(&walk.rest, w->path);
+	while (more && next_name(&walk, &name)) {
+		if (strcmp(name, "..") == 0)
+			buf_adds(&walk.folder, "/..");
+		else if (strcmp(name, ".") != 0)
+			more = follow_name(w, &walk, name);
+		free(name);
+	}
+	w->steps = walk.steps;
+	w->error = walk.error == -ENOENT || walk.error == -ENOTDIR ? 0 : walk.error;
+	drop_watches(w, &old);
+	free_steps(&old);
+	buf_free(&walk.folder);
+	buf_free(&walk.rest);
+}
+
+/* ---- changes ---- */
+
+static struct print print_of(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return (struct print){ 0 };
+	return (struct print){ st.st_dev, st.st_ino, st.st_size, st.st_mtim, st.st_ctim };
+}
+
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+static bool same_print(const struct print *a, const struct print *b)
+{
+	return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+	       same_time(&a->modified, &b->modified) && same_time(&a->changed, &b->changed);
+}
+
+static void on_quiet(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct config_watch *w = timer->data;
+	struct print now;
+
+	follow(w);
+	now = print_of(w->path);
+	if (!now.inode || same_print(&now, &w->last))
+		return;
+	w->last = now;
+	w->changed(w->user);
+}
+
+/* Waits for quiet, but not for ever: each event puts the callback off. */
+static void note_change(struct config_watch *w)
+{
+	ev_tstamp now = ev_now(w->loop), wait = w->settle;
+
+	if (!ev_is_active(&w->quiet))
+		w->patience = now + w->settle * CONFIG_WATCH_PATIENCE;
+	if (now + wait > w->patience)
+		wait = w->patience > now ? w->patience - now : 0.;
+	ev_timer_stop(w->loop, &w->quiet);
+	ev_timer_set(&w->quiet, wait, 0.);
+	ev_timer_start(w->loop, &w->quiet);
+}
+
+static bool concerns(const struct config_watch *w, const struct inotify_event *event)
+{
+	if (event->mask & IN_Q_OVERFLOW)
+		return true;
+	for (size_t i = 0; i < w->steps.list.n; i++) {
+		const struct step *s = &w->steps.list.items[i];
+
+		if (s->wd != event->wd)
+			continue;
+		if (!event->len || strcmp(event->name, s->name) == 0)
+			return true; /* without a name: the folder itself */
+	}
+	return false;
+}
+
+/* False when there was nothing to read. */
+static bool read_events(struct config_watch *w)
+{
+	_Alignas(struct inotify_event) char bytes[4096];
+	ssize_t n = read(w->fd, bytes, sizeof(bytes));
+	const struct inotify_event *event;
+
+	for (ssize_t at = 0; at < n; at += (ssize_t)(sizeof(*event) + event->len)) {
+		event = (const struct inotify_event *)(bytes + at);
+		if (concerns(w, event))
+			note_change(w);
+	}
+	return n > 0;
+}
+
+static void on_events(struct ev_loop *loop, ev_io *io, int events)
+{
+	for (int i = 0; i < READS_PER_TURN && read_events(io->data); i++)
+		;
+}
+
+/* ---- beginning and end ---- */
+
+int config_watch_new(struct ev_loop *loop, const char *path, double settle, config_watch_fn changed,
+		     void *user, struct config_watch **ret)
+{
+	struct config_watch *w;
+	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), error;
+
+	assert(*path && settle >= 0. && changed);
+	if (fd < 0)
+		return -errno;
+	w = mem_zalloc(sizeof(*w));
+	*w = (struct config_watch){ .loop = loop,
+				    .path = mem_strdup(path),
+				    .settle = settle,
+				    .changed = changed,
+				    .user = user,
+				    .fd = fd };
+	ev_io_init(&w->events, on_events, fd, EV_READ);
+	ev_init(&w->quiet, on_quiet);
+	w->events.data = w->quiet.data = w;
+	ev_io_start(loop, &w->events);
+	follow(w);
+	w->last = print_of(path);
+	error = w->error;
+	if (error < 0)
+		config_watch_free(w);
+	else
+		*ret = w;
+	return error;
+}
+
+void config_watch_free(struct config_watch *w)
+{
+	if (!w)
+		return;
+	ev_io_stop(w->loop, &w->events);
+	ev_timer_stop(w->loop, &w->quiet);
+	close(w->fd);
+	free_steps(&w->steps);
+	free(w->path);
+	free(w);
+}
+
+int config_watch_error(const struct config_watch *w)
+{
+	return w->error;
+}
