@@ -25,23 +25,23 @@
 
 /* ---- frontends, backends, checks: by index, and all of them ---- */
 
-Maglev__FrontendInfo *api_frontend(const struct l4_model *m, size_t frontend, struct arena *a);
-Maglev__BackendInfo *api_backend(const struct l4_model *m, size_t backend, struct arena *a);
-Maglev__HealthCheckInfo *api_check(const struct l4_config *c, size_t check, struct arena *a);
+Maglev__FrontendInfo *wire_frontend(const struct l4_model *m, size_t frontend, struct arena *a);
+Maglev__BackendInfo *wire_backend(const struct l4_model *m, size_t backend, struct arena *a);
+Maglev__HealthCheckInfo *wire_check(const struct l4_config *c, size_t check, struct arena *a);
 
 /*
  * Some of them: n from first on, or as many as there are. Messages of one list, encoded one behind
  * the other, are the message of the whole list: a long one can be made a part at a time.
  */
-Maglev__ListFrontendsResponse *api_frontends(const struct l4_model *m, size_t first, size_t n,
-					     struct arena *a);
-Maglev__ListBackendsResponse *api_backends(const struct l4_model *m, size_t first, size_t n,
-					   struct arena *a);
-Maglev__ListHealthChecksResponse *api_checks(const struct l4_config *c, struct arena *a);
+Maglev__ListFrontendsResponse *wire_frontends(const struct l4_model *m, size_t first, size_t n,
+					      struct arena *a);
+Maglev__ListBackendsResponse *wire_backends(const struct l4_model *m, size_t first, size_t n,
+					    struct arena *a);
+Maglev__ListHealthChecksResponse *wire_checks(const struct l4_config *c, struct arena *a);
 
 /* ---- events; seq is the stream's own ---- */
 
-struct api_events {
+struct wire_events {
 	Maglev__Event **items;
 	size_t n;
 };
@@ -50,14 +50,14 @@ struct api_events {
  * A change of state as those who watch see it: one event for each frontend that references the
  * backend, one with an empty frontend when none does. change NULL: the replay of its state.
  */
-struct api_events api_backend_events(const struct l4_model *m, const struct l4_backend_state *b,
-				     const struct health_change *change, struct arena *a);
+struct wire_events wire_backend_events(const struct l4_model *m, const struct l4_backend_state *b,
+				       const struct health_change *change, struct arena *a);
 /* from equal to what the frontend is now: the replay of its state. */
-Maglev__Event *api_frontend_event(const struct l4_model *m, size_t frontend,
-				  enum l4_frontend_health from, struct arena *a);
+Maglev__Event *wire_frontend_event(const struct l4_model *m, size_t frontend,
+				   enum l4_frontend_health from, struct arena *a);
 
 /* What came of the last attempt to load the file. */
-struct api_config_news {
+struct wire_config_news {
 	int64_t at; /* unix ns, as since: of the configuration in force */
 	int64_t since;
 	uint64_t generation;
@@ -67,10 +67,10 @@ struct api_config_news {
 	size_t added, removed, changed; /* backends */
 	bool replay;
 };
-Maglev__Event *api_config_event(const struct api_config_news *news, struct arena *a);
+Maglev__Event *wire_config_event(const struct wire_config_news *news, struct arena *a);
 
 /* What became known of the data plane. */
-struct api_dataplane_news {
+struct wire_dataplane_news {
 	int64_t at;	       /* unix ns, as since and last_full_sync */
 	const char *dataplane; /* the name of its driver */
 	const char *change;    /* the word of the .proto file; NULL: the replay of what is so */
@@ -84,33 +84,33 @@ struct api_dataplane_news {
 	uint64_t vips;
 	const uint64_t *ops; /* LB_OP_KINDS of them */
 };
-Maglev__Event *api_dataplane_event(const struct api_dataplane_news *news, struct arena *a);
+Maglev__Event *wire_dataplane_event(const struct wire_dataplane_news *news, struct arena *a);
 
 /* Everything about one backend or frontend, as the lists have it. */
-Maglev__Event *api_backend_info_event(const struct l4_model *m, size_t backend, int64_t at,
-				      struct arena *a);
-Maglev__Event *api_frontend_info_event(const struct l4_model *m, size_t frontend, int64_t at,
+Maglev__Event *wire_backend_info_event(const struct l4_model *m, size_t backend, int64_t at,
 				       struct arena *a);
+Maglev__Event *wire_frontend_info_event(const struct l4_model *m, size_t frontend, int64_t at,
+					struct arena *a);
 /* The last results of the probes of some backends, by index. */
-Maglev__Event *api_probes_event(const struct l4_model *m, const size_t *backends, size_t n,
-				int64_t at, struct arena *a);
+Maglev__Event *wire_probes_event(const struct l4_model *m, const size_t *backends, size_t n,
+				 int64_t at, struct arena *a);
 
 /* ---- configuration ---- */
 
 /* What came of reading the file. */
-struct api_config {
+struct wire_config {
 	const char *file;
 	const struct errs *parse_errors, *semantic_errors, *warnings; /* NULL: none */
 	const struct l4_changes *changes;			      /* NULL: not known */
 	const char *reload_error; /* why a good file is not taken; NULL: it is */
 };
 
-Maglev__CheckConfigResponse *api_check_config(const struct api_config *c, struct arena *a);
-Maglev__ReloadConfigResponse *api_reload_config(const struct api_config *c, struct arena *a);
+Maglev__CheckConfigResponse *wire_check_config(const struct wire_config *c, struct arena *a);
+Maglev__ReloadConfigResponse *wire_reload_config(const struct wire_config *c, struct arena *a);
 
 /* ---- the data plane ---- */
 
-struct api_lb {
+struct wire_lb {
 	const char *dataplane; /* the name of its driver */
 	const struct l4_model *model;
 	const struct lb_state *observed;    /* NULL: not known */
@@ -123,33 +123,33 @@ struct api_lb {
 };
 
 /* All but the VIPs: these follow, some at a time, encoded behind it as parts of a list are. */
-Maglev__VPPLBState *api_lb_state(const struct api_lb *lb, struct arena *a);
+Maglev__VPPLBState *wire_lb_state(const struct wire_lb *lb, struct arena *a);
 
 /* Where it has come to; begins with a configuration, and ends with it at the latest. */
-struct api_lb_walk {
+struct wire_lb_walk {
 	size_t *frontends; /* by key */
 	size_t n, at;
 	bool begun;
 	struct lb_vip_key after; /* the last one shown */
 };
 
-void api_lb_walk_begin(struct api_lb_walk *w, const struct l4_config *c);
-void api_lb_walk_end(struct api_lb_walk *w);
+void wire_lb_walk_begin(struct wire_lb_walk *w, const struct l4_config *c);
+void wire_lb_walk_end(struct wire_lb_walk *w);
 /* The next VIPs, at most max, and nothing else; NULL when there are no more. */
-Maglev__VPPLBState *api_lb_vips(struct api_lb_walk *w, const struct api_lb *lb, size_t max,
-				struct arena *a);
+Maglev__VPPLBState *wire_lb_vips(struct wire_lb_walk *w, const struct wire_lb *lb, size_t max,
+				 struct arena *a);
 
 /*
  * Rows [first, first + max) of the VIPs and, behind them, the servers, as parts of a list are; with
  * the first also what there is but once. NULL when there are no more. Names are those of c.
  */
-struct api_counted {
+struct wire_counted {
 	const char *dataplane;
 	const struct l4_config *config;
 	const struct lb_counters *counters;
 };
-Maglev__VPPLBCounters *api_lb_counters(const struct api_counted *from, size_t first, size_t max,
-				       struct arena *a);
+Maglev__VPPLBCounters *wire_lb_counters(const struct wire_counted *from, size_t first, size_t max,
+					struct arena *a);
 /* The operations as text, in their order. */
-Maglev__SyncVPPLBStateResponse *api_lb_operations(const char *dataplane, const struct lb_ops *ops,
-						  struct arena *a);
+Maglev__SyncVPPLBStateResponse *wire_lb_operations(const char *dataplane, const struct lb_ops *ops,
+						   struct arena *a);

@@ -9,9 +9,9 @@ static Maglev__Transition *transition(const struct health_change *change, struct
 {
 	Maglev__Transition *t = API__NEW(a, Maglev__Transition, maglev__transition__init);
 
-	t->from = api__text(health_state_name(change->from));
-	t->to = api__text(health_state_name(change->to));
-	t->code = api__text(health_code_name(change->why));
+	t->from = wire__text(health_state_name(change->from));
+	t->to = wire__text(health_state_name(change->to));
+	t->code = wire__text(health_code_name(change->why));
 	t->at = change->at;
 	return t;
 }
@@ -25,7 +25,7 @@ static void set_transitions(Maglev__BackendInfo *info, const struct l4_backend_s
 		info->transitions[i] = transition(&b->history[b->n_history - 1 - i], a);
 }
 
-Maglev__Override *api__override(const struct l4_backend_state *b, struct arena *a)
+Maglev__Override *wire__override(const struct l4_backend_state *b, struct arena *a)
 {
 	const struct l4_override *o;
 	Maglev__Override *info;
@@ -34,8 +34,8 @@ Maglev__Override *api__override(const struct l4_backend_state *b, struct arena *
 	if (!l4_backend_override(b, &act, &o))
 		return NULL;
 	info = API__NEW(a, Maglev__Override, maglev__override__init);
-	info->act = api__text(l4_act_name(act));
-	info->reason = api__text(o->reason);
+	info->act = wire__text(l4_act_name(act));
+	info->reason = wire__text(o->reason);
 	info->at = o->at;
 	info->until = o->until;
 	return info;
@@ -47,7 +47,7 @@ static void set_frontends(Maglev__BackendInfo *info, const struct l4_model *m,
 	info->n_frontends = config->n_frontends;
 	info->frontends = arena_array_of(a, config->n_frontends, char *);
 	for (size_t i = 0; i < config->n_frontends; i++)
-		info->frontends[i] = api__text(m->config->frontends[config->frontends[i]].name);
+		info->frontends[i] = wire__text(m->config->frontends[config->frontends[i]].name);
 }
 
 static void set_health(Maglev__BackendInfo *info, const struct l4_model *m,
@@ -55,44 +55,44 @@ static void set_health(Maglev__BackendInfo *info, const struct l4_model *m,
 {
 	const struct health_rule *rule = l4_backend_rule(m, b);
 
-	info->state = api__text(health_state_name(b->health.state));
+	info->state = wire__text(health_state_name(b->health.state));
 	info->enabled = b->health.state != HEALTH_DISABLED;
 	info->counter = b->health.counter;
 	info->rise = rule->rise;
 	info->fall = rule->fall;
 	info->since = b->health.since;
-	info->last_code = api__text(b->has_result ? health_code_name(b->last_code) : "");
-	info->last_reason = api__text(b->last_reason);
+	info->last_code = wire__text(b->has_result ? health_code_name(b->last_code) : "");
+	info->last_reason = wire__text(b->last_reason);
 	info->last_probe = b->last_probe;
 	info->last_duration = b->last_duration;
 }
 
-Maglev__BackendInfo *api_backend(const struct l4_model *m, size_t backend, struct arena *a)
+Maglev__BackendInfo *wire_backend(const struct l4_model *m, size_t backend, struct arena *a)
 {
 	Maglev__BackendInfo *info = API__NEW(a, Maglev__BackendInfo, maglev__backend_info__init);
 	const struct l4_backend_state *b = m->backends[backend];
 	const struct l4_backend *config = &m->config->backends[backend];
 
 	assert(backend < m->config->n_backends);
-	info->name = api__text(config->name);
-	info->address = api__addr(&config->address, a);
-	info->healthcheck = api__text(config->check ? config->check->name : "");
+	info->name = wire__text(config->name);
+	info->address = wire__addr(&config->address, a);
+	info->healthcheck = wire__text(config->check ? config->check->name : "");
 	set_health(info, m, b);
 	set_transitions(info, b, a);
 	set_frontends(info, m, config, a);
-	info->override = api__override(b, a);
+	info->override = wire__override(b, a);
 	return info;
 }
 
-Maglev__ListBackendsResponse *api_backends(const struct l4_model *m, size_t first, size_t n,
-					   struct arena *a)
+Maglev__ListBackendsResponse *wire_backends(const struct l4_model *m, size_t first, size_t n,
+					    struct arena *a)
 {
 	Maglev__ListBackendsResponse *list =
 		API__NEW(a, Maglev__ListBackendsResponse, maglev__list_backends_response__init);
 
-	list->n_backends = api__rows(m->config->n_backends, first, n);
+	list->n_backends = wire__rows(m->config->n_backends, first, n);
 	list->backends = arena_array_of(a, list->n_backends, Maglev__BackendInfo *);
 	for (size_t i = 0; i < list->n_backends; i++)
-		list->backends[i] = api_backend(m, first + i, a);
+		list->backends[i] = wire_backend(m, first + i, a);
 	return list;
 }

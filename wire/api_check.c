@@ -21,11 +21,11 @@ static void set_http(Maglev__HealthCheckInfo *info, const struct l4_http_params 
 	struct buf codes = { 0 };
 
 	l4_codes_print(&http->codes, &codes);
-	info->path = api__text(http->path);
-	info->host = api__text(http->host);
+	info->path = wire__text(http->path);
+	info->host = wire__text(http->host);
 	info->response_code = arena_strndup(a, codes.p, codes.n);
-	info->response_regexp = api__text(http->regexp);
-	info->server_name = api__text(http->server_name);
+	info->response_regexp = wire__text(http->regexp);
+	info->server_name = wire__text(http->server_name);
 	info->insecure_skip_verify = http->insecure_skip_verify;
 	buf_free(&codes);
 }
@@ -40,21 +40,21 @@ static void set_backends(Maglev__HealthCheckInfo *info, const struct l4_config *
 	info->backends = arena_array_of(a, n, char *);
 	for (size_t i = 0; i < c->n_backends; i++)
 		if (c->backends[i].check == check)
-			info->backends[info->n_backends++] = api__text(c->backends[i].name);
+			info->backends[info->n_backends++] = wire__text(c->backends[i].name);
 }
 
-Maglev__HealthCheckInfo *api_check(const struct l4_config *c, size_t check, struct arena *a)
+Maglev__HealthCheckInfo *wire_check(const struct l4_config *c, size_t check, struct arena *a)
 {
 	Maglev__HealthCheckInfo *info =
 		API__NEW(a, Maglev__HealthCheckInfo, maglev__health_check_info__init);
 	const struct l4_check *config = &c->checks[check];
 
 	assert(check < c->n_checks);
-	info->name = api__text(config->name);
-	info->type = api__text(l4_check_type_name(config->type));
+	info->name = wire__text(config->name);
+	info->type = wire__text(l4_check_type_name(config->type));
 	info->port = config->port;
-	info->probe_ipv4_src = api__addr(&config->src4, a);
-	info->probe_ipv6_src = api__addr(&config->src6, a);
+	info->probe_ipv4_src = wire__addr(&config->src4, a);
+	info->probe_ipv6_src = wire__addr(&config->src6, a);
 	info->keep_alive = config->keep_alive;
 	set_times(info, config);
 	set_http(info, &config->http, a);
@@ -62,7 +62,7 @@ Maglev__HealthCheckInfo *api_check(const struct l4_config *c, size_t check, stru
 	return info;
 }
 
-Maglev__ListHealthChecksResponse *api_checks(const struct l4_config *c, struct arena *a)
+Maglev__ListHealthChecksResponse *wire_checks(const struct l4_config *c, struct arena *a)
 {
 	Maglev__ListHealthChecksResponse *list = API__NEW(
 		a, Maglev__ListHealthChecksResponse, maglev__list_health_checks_response__init);
@@ -70,6 +70,6 @@ Maglev__ListHealthChecksResponse *api_checks(const struct l4_config *c, struct a
 	list->n_healthchecks = c->n_checks;
 	list->healthchecks = arena_array_of(a, c->n_checks, Maglev__HealthCheckInfo *);
 	for (size_t i = 0; i < c->n_checks; i++)
-		list->healthchecks[i] = api_check(c, i, a);
+		list->healthchecks[i] = wire_check(c, i, a);
 	return list;
 }

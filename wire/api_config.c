@@ -32,31 +32,31 @@ static char **lines_of(const struct errs *errors, const char *file, struct arena
 }
 
 /* Who checks a good file wants to know that a reload would not take it. */
-static void add_refusal(const struct api_config *c, struct arena *a, char **lines, size_t *n)
+static void add_refusal(const struct wire_config *c, struct arena *a, char **lines, size_t *n)
 {
 	if (c->reload_error)
 		lines[(*n)++] = arena_printf(a, "%s: a reload would be refused: %s", c->file,
 					     c->reload_error);
 }
 
-static bool is_good(const struct api_config *c)
+static bool is_good(const struct wire_config *c)
 {
 	return !(c->parse_errors && c->parse_errors->n) &&
 	       !(c->semantic_errors && c->semantic_errors->n);
 }
 
-static char **changes_of(const struct api_config *c, struct arena *a, size_t *ret_n)
+static char **changes_of(const struct wire_config *c, struct arena *a, size_t *ret_n)
 {
 	size_t n = c->changes ? c->changes->n : 0;
 	char **lines = arena_array_of(a, n, char *);
 
 	for (size_t i = 0; i < n; i++)
-		lines[i] = api__text(c->changes->lines[i]);
+		lines[i] = wire__text(c->changes->lines[i]);
 	*ret_n = n;
 	return lines;
 }
 
-Maglev__CheckConfigResponse *api_check_config(const struct api_config *c, struct arena *a)
+Maglev__CheckConfigResponse *wire_check_config(const struct wire_config *c, struct arena *a)
 {
 	Maglev__CheckConfigResponse *r =
 		API__NEW(a, Maglev__CheckConfigResponse, maglev__check_config_response__init);
@@ -70,7 +70,7 @@ Maglev__CheckConfigResponse *api_check_config(const struct api_config *c, struct
 	return r;
 }
 
-Maglev__ReloadConfigResponse *api_reload_config(const struct api_config *c, struct arena *a)
+Maglev__ReloadConfigResponse *wire_reload_config(const struct wire_config *c, struct arena *a)
 {
 	Maglev__ReloadConfigResponse *r =
 		API__NEW(a, Maglev__ReloadConfigResponse, maglev__reload_config_response__init);
@@ -78,7 +78,7 @@ Maglev__ReloadConfigResponse *api_reload_config(const struct api_config *c, stru
 	r->ok = is_good(c) && !c->reload_error;
 	r->parse_error = text_of(c->parse_errors, c->file, a);
 	r->semantic_error = text_of(c->semantic_errors, c->file, a);
-	r->reload_error = api__text(c->reload_error);
+	r->reload_error = wire__text(c->reload_error);
 	r->warnings = lines_of(c->warnings, c->file, a, &r->n_warnings);
 	if (r->ok)
 		r->changes = changes_of(c, a, &r->n_changes);

@@ -6,16 +6,16 @@
 #include "wire/api.h"
 #include "wire/api_private.h"
 
-char *api__frontend_name(const struct l4_config *c, size_t frontend)
+char *wire__frontend_name(const struct l4_config *c, size_t frontend)
 {
-	return api__text(frontend == SIZE_MAX ? "" : c->frontends[frontend].name);
+	return wire__text(frontend == SIZE_MAX ? "" : c->frontends[frontend].name);
 }
 
-char *api__backend_name(const struct l4_config *c, size_t frontend, const struct addr *address)
+char *wire__backend_name(const struct l4_config *c, size_t frontend, const struct addr *address)
 {
 	size_t backend = frontend == SIZE_MAX ? SIZE_MAX : l4_backend_of(c, frontend, address);
 
-	return api__text(backend == SIZE_MAX ? "" : c->backends[backend].name);
+	return wire__text(backend == SIZE_MAX ? "" : c->backends[backend].name);
 }
 
 static void set_servers_of_vip(const struct l4_config *c, size_t frontend,
@@ -29,8 +29,8 @@ static void set_servers_of_vip(const struct l4_config *c, size_t frontend,
 		Maglev__VPPLBASCounters *as =
 			API__NEW(a, Maglev__VPPLBASCounters, maglev__vpplbascounters__init);
 
-		as->address = api__addr(&counted->address, a);
-		as->backend = api__backend_name(c, frontend, &counted->address);
+		as->address = wire__addr(&counted->address, a);
+		as->backend = wire__backend_name(c, frontend, &counted->address);
 		as->packets = counted->packets;
 		as->bytes = counted->bytes;
 		as->buckets = counted->buckets;
@@ -46,10 +46,10 @@ static Maglev__VPPLBVIPCounters *one_vip(const struct l4_config *c,
 		API__NEW(a, Maglev__VPPLBVIPCounters, maglev__vpplbvipcounters__init);
 	size_t frontend = l4_frontend_of(c, &from->key);
 
-	vip->address = api__addr(&from->key.address, a);
-	vip->protocol = api__protocol(from->key.protocol, a);
+	vip->address = wire__addr(&from->key.address, a);
+	vip->protocol = wire__protocol(from->key.protocol, a);
 	vip->port = from->key.port;
-	vip->frontend = api__frontend_name(c, frontend);
+	vip->frontend = wire__frontend_name(c, frontend);
 	vip->next_packets = from->packets[LB_PACKETS_NEXT];
 	vip->first_packets = from->packets[LB_PACKETS_FIRST];
 	vip->untracked_packets = from->packets[LB_PACKETS_UNTRACKED];
@@ -70,15 +70,15 @@ one_server(const struct l4_config *c, const struct lb_server_counters *from, str
 	server->n_backends = n;
 	server->backends = arena_array_of(a, n, char *);
 	for (size_t i = 0; i < n; i++)
-		server->backends[i] = api__text(c->backends[c->by_address[first + i]].name);
-	server->address = api__addr(&from->address, a);
+		server->backends[i] = wire__text(c->backends[c->by_address[first + i]].name);
+	server->address = wire__addr(&from->address, a);
 	server->packets = from->packets;
 	server->bytes = from->bytes;
 	return server;
 }
 
 /* n of the servers, from the first on. */
-static void set_servers(const struct api_counted *from, size_t first, size_t n, struct arena *a,
+static void set_servers(const struct wire_counted *from, size_t first, size_t n, struct arena *a,
 			Maglev__VPPLBCounters *all)
 {
 	const struct lb_server_counters *servers = &from->counters->servers.items[first];
@@ -89,7 +89,7 @@ static void set_servers(const struct api_counted *from, size_t first, size_t n, 
 		all->servers[i] = one_server(from->config, &servers[i], a);
 }
 
-static void set_vips(const struct api_counted *from, size_t first, size_t n, struct arena *a,
+static void set_vips(const struct wire_counted *from, size_t first, size_t n, struct arena *a,
 		     Maglev__VPPLBCounters *all)
 {
 	all->n_vips = n;
@@ -105,7 +105,7 @@ static void set_events(const struct lb_counters *from, struct arena *a, Maglev__
 	for (size_t i = 0; i < from->events.n; i++) {
 		all->events[i] =
 			API__NEW(a, Maglev__VPPLBEventCounter, maglev__vpplbevent_counter__init);
-		all->events[i]->name = api__text(from->events.items[i].name);
+		all->events[i]->name = wire__text(from->events.items[i].name);
 		all->events[i]->packets = from->events.items[i].packets;
 	}
 }
@@ -115,11 +115,11 @@ static bool has(const struct lb_counters *counters, enum lb_has figure)
 	return counters->has & (unsigned)figure;
 }
 
-static void set_head(const struct api_counted *from, struct arena *a, Maglev__VPPLBCounters *all)
+static void set_head(const struct wire_counted *from, struct arena *a, Maglev__VPPLBCounters *all)
 {
 	const struct lb_counters *counters = from->counters;
 
-	all->dataplane = api__text(from->dataplane);
+	all->dataplane = wire__text(from->dataplane);
 	all->at = counters->at;
 	all->has_vip_bytes = has(counters, LB_HAS_VIP_BYTES);
 	all->has_as_traffic = has(counters, LB_HAS_AS_TRAFFIC);
@@ -134,8 +134,8 @@ static size_t smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-Maglev__VPPLBCounters *api_lb_counters(const struct api_counted *from, size_t first, size_t max,
-				       struct arena *a)
+Maglev__VPPLBCounters *wire_lb_counters(const struct wire_counted *from, size_t first, size_t max,
+					struct arena *a)
 {
 	size_t vips = from->counters->vips.n, servers = from->counters->servers.n, n;
 	Maglev__VPPLBCounters *all;

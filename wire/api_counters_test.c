@@ -54,9 +54,9 @@ static int tear_down(void **state)
 
 static Maglev__VPPLBCounters *rows(struct world *w, const char *dataplane, size_t first, size_t max)
 {
-	const struct api_counted from = { dataplane, w->config, &w->counters };
+	const struct wire_counted from = { dataplane, w->config, &w->counters };
 
-	return api_lb_counters(&from, first, max, w->arena);
+	return wire_lb_counters(&from, first, max, w->arena);
 }
 
 static Maglev__VPPLBCounters *show(struct world *w, const char *dataplane)

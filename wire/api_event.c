@@ -51,22 +51,22 @@ static Maglev__Event *backend_event(const struct l4_backend_state *b, const char
 	Maglev__Event *e = event(change->at, MAGLEV__EVENT__EVENT_BACKEND, a);
 
 	e->backend = API__NEW(a, Maglev__BackendEvent, maglev__backend_event__init);
-	e->backend->backend = api__text(b->name);
-	e->backend->frontend = api__text(frontend);
-	e->backend->from = api__text(health_state_name(change->from));
-	e->backend->to = api__text(health_state_name(change->to));
-	e->backend->code = api__text(health_code_name(change->why));
-	e->backend->reason = api__text(reason_of(b, change->why));
+	e->backend->backend = wire__text(b->name);
+	e->backend->frontend = wire__text(frontend);
+	e->backend->from = wire__text(health_state_name(change->from));
+	e->backend->to = wire__text(health_state_name(change->to));
+	e->backend->code = wire__text(health_code_name(change->why));
+	e->backend->reason = wire__text(reason_of(b, change->why));
 	return e;
 }
 
-struct api_events api_backend_events(const struct l4_model *m, const struct l4_backend_state *b,
-				     const struct health_change *change, struct arena *a)
+struct wire_events wire_backend_events(const struct l4_model *m, const struct l4_backend_state *b,
+				       const struct health_change *change, struct arena *a)
 {
 	bool removed = b->index == SIZE_MAX;
 	const struct l4_backend *config = removed ? NULL : l4_backend_config(m, b);
 	size_t n = config && config->n_frontends ? config->n_frontends : 1;
-	struct api_events events = { arena_array_of(a, n, Maglev__Event *), n };
+	struct wire_events events = { arena_array_of(a, n, Maglev__Event *), n };
 	struct health_change replay;
 	bool has_code = true;
 
@@ -79,34 +79,34 @@ struct api_events api_backend_events(const struct l4_model *m, const struct l4_b
 		events.items[i] = backend_event(b, frontend, change ? change : &replay, a);
 		events.items[i]->backend->replay = !change;
 		if (!has_code)
-			events.items[i]->backend->code = api__text("");
+			events.items[i]->backend->code = wire__text("");
 	}
 	return events;
 }
 
-Maglev__Event *api_frontend_event(const struct l4_model *m, size_t frontend,
-				  enum l4_frontend_health from, struct arena *a)
+Maglev__Event *wire_frontend_event(const struct l4_model *m, size_t frontend,
+				   enum l4_frontend_health from, struct arena *a)
 {
 	const struct l4_frontend_state *f = &m->frontends[frontend];
 	Maglev__Event *e = event(f->since, MAGLEV__EVENT__EVENT_FRONTEND, a);
 
 	assert(frontend < m->config->n_frontends);
 	e->frontend = API__NEW(a, Maglev__FrontendEvent, maglev__frontend_event__init);
-	e->frontend->frontend = api__text(m->config->frontends[frontend].name);
-	e->frontend->from = api__text(l4_frontend_health_name(from));
-	e->frontend->to = api__text(l4_frontend_health_name(f->health));
+	e->frontend->frontend = wire__text(m->config->frontends[frontend].name);
+	e->frontend->from = wire__text(l4_frontend_health_name(from));
+	e->frontend->to = wire__text(l4_frontend_health_name(f->health));
 	e->frontend->replay = from == f->health;
 	return e;
 }
 
-Maglev__Event *api_config_event(const struct api_config_news *news, struct arena *a)
+Maglev__Event *wire_config_event(const struct wire_config_news *news, struct arena *a)
 {
 	Maglev__Event *e = event(news->at, MAGLEV__EVENT__EVENT_CONFIG, a);
 	Maglev__ConfigEvent *c = API__NEW(a, Maglev__ConfigEvent, maglev__config_event__init);
 
 	c->generation = news->generation;
 	c->ok = !news->error;
-	c->error = api__text(news->error);
+	c->error = wire__text(news->error);
 	c->errors = (uint32_t)news->n_errors;
 	c->since = news->since;
 	c->frontends = (uint32_t)news->config->n_frontends;
@@ -131,28 +131,28 @@ static void set_operations(Maglev__DataplaneEvent *d, const uint64_t *ops, struc
 			continue;
 		entry = API__NEW(a, Maglev__DataplaneEvent__OperationsEntry,
 				 maglev__dataplane_event__operations_entry__init);
-		entry->key = api__text(lb_op_kind_name((enum lb_op_kind)i));
+		entry->key = wire__text(lb_op_kind_name((enum lb_op_kind)i));
 		entry->value = ops[i];
 		d->operations[d->n_operations++] = entry;
 	}
 }
 
-Maglev__Event *api_dataplane_event(const struct api_dataplane_news *news, struct arena *a)
+Maglev__Event *wire_dataplane_event(const struct wire_dataplane_news *news, struct arena *a)
 {
 	Maglev__Event *e = event(news->at, MAGLEV__EVENT__EVENT_DATAPLANE, a);
 	Maglev__DataplaneEvent *d =
 		API__NEW(a, Maglev__DataplaneEvent, maglev__dataplane_event__init);
 
-	d->dataplane = api__text(news->dataplane);
-	d->change = api__text(news->change);
-	d->reason = api__text(news->reason);
+	d->dataplane = wire__text(news->dataplane);
+	d->change = wire__text(news->change);
+	d->reason = wire__text(news->reason);
 	d->connected = news->connected;
 	d->since = news->since;
-	d->problem = api__text(news->problem);
-	d->warmup = api__text(warmup_phase_name(news->warmup));
+	d->problem = wire__text(news->problem);
+	d->warmup = wire__text(warmup_phase_name(news->warmup));
 	d->held = news->guard;
 	d->last_full_sync = news->last_full_sync;
-	d->scope = api__text(news->scope);
+	d->scope = wire__text(news->scope);
 	d->vips = news->vips;
 	d->replay = !news->change;
 	if (news->ops)
@@ -161,21 +161,21 @@ Maglev__Event *api_dataplane_event(const struct api_dataplane_news *news, struct
 	return e;
 }
 
-Maglev__Event *api_backend_info_event(const struct l4_model *m, size_t backend, int64_t at,
-				      struct arena *a)
+Maglev__Event *wire_backend_info_event(const struct l4_model *m, size_t backend, int64_t at,
+				       struct arena *a)
 {
 	Maglev__Event *e = event(at, MAGLEV__EVENT__EVENT_BACKEND_INFO, a);
 
-	e->backend_info = api_backend(m, backend, a);
+	e->backend_info = wire_backend(m, backend, a);
 	return e;
 }
 
-Maglev__Event *api_frontend_info_event(const struct l4_model *m, size_t frontend, int64_t at,
-				       struct arena *a)
+Maglev__Event *wire_frontend_info_event(const struct l4_model *m, size_t frontend, int64_t at,
+					struct arena *a)
 {
 	Maglev__Event *e = event(at, MAGLEV__EVENT__EVENT_FRONTEND_INFO, a);
 
-	e->frontend_info = api_frontend(m, frontend, a);
+	e->frontend_info = wire_frontend(m, frontend, a);
 	return e;
 }
 
@@ -183,17 +183,17 @@ static Maglev__ProbeInfo *probe(const struct l4_backend_state *b, struct arena *
 {
 	Maglev__ProbeInfo *p = API__NEW(a, Maglev__ProbeInfo, maglev__probe_info__init);
 
-	p->name = api__text(b->name);
+	p->name = wire__text(b->name);
 	p->counter = b->health.counter;
-	p->last_code = api__text(b->has_result ? health_code_name(b->last_code) : "");
-	p->last_reason = api__text(b->last_reason);
+	p->last_code = wire__text(b->has_result ? health_code_name(b->last_code) : "");
+	p->last_reason = wire__text(b->last_reason);
 	p->last_probe = b->last_probe;
 	p->last_duration = b->last_duration;
 	return p;
 }
 
-Maglev__Event *api_probes_event(const struct l4_model *m, const size_t *backends, size_t n,
-				int64_t at, struct arena *a)
+Maglev__Event *wire_probes_event(const struct l4_model *m, const size_t *backends, size_t n,
+				 int64_t at, struct arena *a)
 {
 	Maglev__Event *e = event(at, MAGLEV__EVENT__EVENT_PROBES, a);
 

@@ -25,16 +25,16 @@ static Maglev__PoolBackendInfo *member(const struct l4_model *m, const struct po
 		API__NEW(a, Maglev__PoolBackendInfo, maglev__pool_backend_info__init);
 	const struct l4_backend_state *b = m->backends[p->config->members[i].backend];
 
-	info->name = api__text(b->name);
+	info->name = wire__text(b->name);
 	info->weight = p->weights[i].value;
 	info->effective_weight =
 		l4_effective_weight(b->health.state, p->active, p->weights[i].value,
 				    p->frontend->flush_on_down)
 			.weight;
 	info->configured_weight = p->config->members[i].weight;
-	info->state = api__text(health_state_name(b->health.state));
+	info->state = wire__text(health_state_name(b->health.state));
 	info->mutated = p->weights[i].mutated;
-	info->override = api__override(b, a);
+	info->override = wire__override(b, a);
 	return info;
 }
 
@@ -42,7 +42,7 @@ static Maglev__PoolInfo *pool(const struct l4_model *m, const struct pool *p, st
 {
 	Maglev__PoolInfo *info = API__NEW(a, Maglev__PoolInfo, maglev__pool_info__init);
 
-	info->name = api__text(p->config->name);
+	info->name = wire__text(p->config->name);
 	info->active = p->active;
 	info->n_backends = p->config->n_members;
 	info->backends = arena_array_of(a, info->n_backends, Maglev__PoolBackendInfo *);
@@ -65,39 +65,39 @@ static void set_pools(Maglev__FrontendInfo *info, const struct l4_model *m, size
 
 		info->pools[i] = pool(m, &p, a);
 	}
-	info->active_pool = api__text(active < config->n_pools ? config->pools[active].name : "");
+	info->active_pool = wire__text(active < config->n_pools ? config->pools[active].name : "");
 }
 
-Maglev__FrontendInfo *api_frontend(const struct l4_model *m, size_t frontend, struct arena *a)
+Maglev__FrontendInfo *wire_frontend(const struct l4_model *m, size_t frontend, struct arena *a)
 {
 	Maglev__FrontendInfo *info = API__NEW(a, Maglev__FrontendInfo, maglev__frontend_info__init);
 	const struct l4_frontend *config = &m->config->frontends[frontend];
 	const struct l4_frontend_state *f = &m->frontends[frontend];
 
 	assert(frontend < m->config->n_frontends);
-	info->name = api__text(config->name);
-	info->address = api__addr(&config->address, a);
-	info->protocol = api__text(l4_protocol_name(config->protocol));
+	info->name = wire__text(config->name);
+	info->address = wire__addr(&config->address, a);
+	info->protocol = wire__text(l4_protocol_name(config->protocol));
 	info->port = config->port;
-	info->description = api__text(config->description);
+	info->description = wire__text(config->description);
 	info->src_ip_sticky = config->src_ip_sticky;
 	info->flush_on_down = config->flush_on_down;
-	info->state = api__text(l4_frontend_health_name(f->health));
+	info->state = wire__text(l4_frontend_health_name(f->health));
 	info->since = f->since;
 	info->released = f->released;
 	set_pools(info, m, frontend, a);
 	return info;
 }
 
-Maglev__ListFrontendsResponse *api_frontends(const struct l4_model *m, size_t first, size_t n,
-					     struct arena *a)
+Maglev__ListFrontendsResponse *wire_frontends(const struct l4_model *m, size_t first, size_t n,
+					      struct arena *a)
 {
 	Maglev__ListFrontendsResponse *list =
 		API__NEW(a, Maglev__ListFrontendsResponse, maglev__list_frontends_response__init);
 
-	list->n_frontends = api__rows(m->config->n_frontends, first, n);
+	list->n_frontends = wire__rows(m->config->n_frontends, first, n);
 	list->frontends = arena_array_of(a, list->n_frontends, Maglev__FrontendInfo *);
 	for (size_t i = 0; i < list->n_frontends; i++)
-		list->frontends[i] = api_frontend(m, first + i, a);
+		list->frontends[i] = wire_frontend(m, first + i, a);
 	return list;
 }

@@ -43,8 +43,8 @@ static Maglev__VPPLBAS *one_as(const struct side *side, const struct lb_as *want
 		side->counters ? lb_counters_as(side->counters, address) : NULL;
 
 	assert(want || have);
-	as->address = api__addr(address, a);
-	as->backend = api__backend_name(side->making->config, side->frontend, address);
+	as->address = wire__addr(address, a);
+	as->backend = wire__backend_name(side->making->config, side->frontend, address);
 	as->buckets = counted ? counted->buckets : 0;
 	as->flows = counted ? counted->flows : 0;
 	as->wanted = want != NULL;
@@ -95,12 +95,12 @@ static Maglev__VPPLBVIP *one_vip(const struct making *making, const struct wante
 	assert(want || have);
 	if (making->counters)
 		side.counters = lb_counters_vip(making->counters, &shown->key);
-	vip->address = api__addr(&shown->key.address, a);
-	vip->protocol = api__protocol(shown->key.protocol, a);
+	vip->address = wire__addr(&shown->key.address, a);
+	vip->protocol = wire__protocol(shown->key.protocol, a);
 	vip->port = shown->key.port;
-	vip->encap = api__text(lb_encap_name(shown->encap));
+	vip->encap = wire__text(lb_encap_name(shown->encap));
 	vip->src_ip_sticky = shown->src_ip_sticky;
-	vip->frontend = api__frontend_name(making->config, side.frontend);
+	vip->frontend = wire__frontend_name(making->config, side.frontend);
 	vip->present = have != NULL;
 	vip->wanted = want != NULL;
 	set_servers(&side, want ? &want->vip : NULL, have, vip);
@@ -119,11 +119,11 @@ static int keyed_cmp(const void *a, const void *b)
 	return lb_vip_key_cmp(&x->key, &y->key);
 }
 
-void api_lb_walk_begin(struct api_lb_walk *w, const struct l4_config *c)
+void wire_lb_walk_begin(struct wire_lb_walk *w, const struct l4_config *c)
 {
 	struct keyed *list = mem_zalloc((c->n_frontends + 1) * sizeof(*list));
 
-	*w = (struct api_lb_walk){ .n = c->n_frontends };
+	*w = (struct wire_lb_walk){ .n = c->n_frontends };
 	w->frontends = mem_zalloc((w->n + 1) * sizeof(*w->frontends));
 	for (size_t i = 0; i < w->n; i++)
 		list[i] = (struct keyed){ l4_frontend_key(&c->frontends[i]), i };
@@ -133,14 +133,14 @@ void api_lb_walk_begin(struct api_lb_walk *w, const struct l4_config *c)
 	free(list);
 }
 
-void api_lb_walk_end(struct api_lb_walk *w)
+void wire_lb_walk_end(struct wire_lb_walk *w)
 {
 	free(w->frontends);
-	*w = (struct api_lb_walk){ 0 };
+	*w = (struct wire_lb_walk){ 0 };
 }
 
 /* The next that should be there; its VIP is the caller's to free. False when there is none. */
-static bool next_wanted(const struct api_lb_walk *w, const struct api_lb *lb, size_t *at,
+static bool next_wanted(const struct wire_lb_walk *w, const struct wire_lb *lb, size_t *at,
 			struct wanted *ret)
 {
 	for (*at = w->at; *at < w->n; ++*at) {
@@ -152,7 +152,7 @@ static bool next_wanted(const struct api_lb_walk *w, const struct api_lb *lb, si
 }
 
 /* The next that is there; what was observed may be another than at the last step. */
-static const struct lb_vip *next_observed(const struct api_lb_walk *w, const struct api_lb *lb)
+static const struct lb_vip *next_observed(const struct wire_lb_walk *w, const struct wire_lb *lb)
 {
 	const struct lb_state *s = lb->observed;
 	size_t i =
@@ -171,7 +171,7 @@ static int vip_pair(const struct wanted *want, const struct lb_vip *have)
 }
 
 /* One more VIP; NULL when there is none. */
-static Maglev__VPPLBVIP *step(struct api_lb_walk *w, const struct api_lb *lb, struct arena *a)
+static Maglev__VPPLBVIP *step(struct wire_lb_walk *w, const struct wire_lb *lb, struct arena *a)
 {
 	const struct making making = { lb->model->config, lb->counters, a };
 	const struct lb_vip *have = next_observed(w, lb);
@@ -193,8 +193,8 @@ static Maglev__VPPLBVIP *step(struct api_lb_walk *w, const struct api_lb *lb, st
 	return vip;
 }
 
-Maglev__VPPLBState *api_lb_vips(struct api_lb_walk *w, const struct api_lb *lb, size_t max,
-				struct arena *a)
+Maglev__VPPLBState *wire_lb_vips(struct wire_lb_walk *w, const struct wire_lb *lb, size_t max,
+				 struct arena *a)
 {
 	Maglev__VPPLBState *state = API__NEW(a, Maglev__VPPLBState, maglev__vpplbstate__init);
 	Maglev__VPPLBVIP *vip;
@@ -205,7 +205,7 @@ Maglev__VPPLBState *api_lb_vips(struct api_lb_walk *w, const struct api_lb *lb, 
 	return state->n_vips ? state : NULL;
 }
 
-static void set_conf(Maglev__VPPLBState *state, const struct api_lb *lb, struct arena *a)
+static void set_conf(Maglev__VPPLBState *state, const struct wire_lb *lb, struct arena *a)
 {
 	struct lb_conf conf;
 
@@ -213,35 +213,35 @@ static void set_conf(Maglev__VPPLBState *state, const struct api_lb *lb, struct 
 		conf = lb->observed->conf;
 	else
 		l4_desired_conf(lb->model->config, &conf);
-	state->ipv4_src_address = api__addr(&conf.src4, a);
-	state->ipv6_src_address = api__addr(&conf.src6, a);
+	state->ipv4_src_address = wire__addr(&conf.src4, a);
+	state->ipv6_src_address = wire__addr(&conf.src6, a);
 	state->sticky_buckets_per_core = conf.sticky_buckets_per_core;
 	state->flow_timeout = conf.flow_timeout_s;
 }
 
-Maglev__VPPLBState *api_lb_state(const struct api_lb *lb, struct arena *a)
+Maglev__VPPLBState *wire_lb_state(const struct wire_lb *lb, struct arena *a)
 {
 	Maglev__VPPLBState *state = API__NEW(a, Maglev__VPPLBState, maglev__vpplbstate__init);
 
-	state->dataplane = api__text(lb->dataplane);
+	state->dataplane = wire__text(lb->dataplane);
 	state->connected = lb->connected;
 	state->held = lb->guard;
-	state->warmup = api__text(warmup_phase_name(lb->warmup));
+	state->warmup = wire__text(warmup_phase_name(lb->warmup));
 	state->last_full_sync = lb->last_full_sync;
-	state->problem = api__text(lb->problem);
+	state->problem = wire__text(lb->problem);
 	state->as_of = lb->as_of;
 	set_conf(state, lb, a);
 	return state;
 }
 
-Maglev__SyncVPPLBStateResponse *api_lb_operations(const char *dataplane, const struct lb_ops *ops,
-						  struct arena *a)
+Maglev__SyncVPPLBStateResponse *wire_lb_operations(const char *dataplane, const struct lb_ops *ops,
+						   struct arena *a)
 {
 	Maglev__SyncVPPLBStateResponse *r =
 		API__NEW(a, Maglev__SyncVPPLBStateResponse, maglev__sync_vpplbstate_response__init);
 	struct buf text = { 0 };
 
-	r->dataplane = api__text(dataplane);
+	r->dataplane = wire__text(dataplane);
 	r->n_operations = ops->list.n;
 	r->operations = arena_array_of(a, ops->list.n, char *);
 	for (size_t i = 0; i < ops->list.n; i++) {

@@ -18,7 +18,7 @@ struct world {
 	struct arena *arena;
 	struct l4_model model;
 	struct lb_state observed;
-	struct api_lb lb;
+	struct wire_lb lb;
 };
 
 static int build(void **state)
@@ -39,13 +39,13 @@ static int build(void **state)
 	l4_model_init(&w->model, fixture_config(w->fixture), 1);
 	l4_backend_record(&w->model, w->model.backends[0], CODE_L4OK, false, 2, &change);
 	l4_backend_record(&w->model, w->model.backends[1], CODE_L4CON, true, 2, &change);
-	w->lb = (struct api_lb){ .dataplane = "vpp",
-				 .model = &w->model,
-				 .observed = &w->observed,
-				 .connected = true,
-				 .warmup = WARMUP_DONE,
-				 .last_full_sync = 77,
-				 .problem = "" };
+	w->lb = (struct wire_lb){ .dataplane = "vpp",
+				  .model = &w->model,
+				  .observed = &w->observed,
+				  .connected = true,
+				  .warmup = WARMUP_DONE,
+				  .last_full_sync = 77,
+				  .problem = "" };
 	*state = w;
 	return 0;
 }
@@ -81,17 +81,17 @@ static void observe_as(struct lb_vip *vip, const char *address, uint8_t weight)
 /* The VIPs, made one at a time. */
 static Maglev__VPPLBState *all_vips(struct world *w)
 {
-	Maglev__VPPLBState *all = api_lb_state(&w->lb, w->arena), *part;
-	struct api_lb_walk walk;
+	Maglev__VPPLBState *all = wire_lb_state(&w->lb, w->arena), *part;
+	struct wire_lb_walk walk;
 
 	assert_int_equal(all->n_vips, 0);
 	all->vips = arena_array_of(w->arena, 16, Maglev__VPPLBVIP *);
-	api_lb_walk_begin(&walk, w->model.config);
-	while ((part = api_lb_vips(&walk, &w->lb, 1, w->arena))) {
+	wire_lb_walk_begin(&walk, w->model.config);
+	while ((part = wire_lb_vips(&walk, &w->lb, 1, w->arena))) {
 		assert_int_equal(part->n_vips, 1);
 		all->vips[all->n_vips++] = part->vips[0];
 	}
-	api_lb_walk_end(&walk);
+	wire_lb_walk_end(&walk);
 	return all;
 }
 
@@ -170,7 +170,7 @@ static void assert_json(const ProtobufCMessage *message, const char *wanted)
 static void the_conf_is_the_observed_one_or_else_the_wanted_one(void **state)
 {
 	struct world *w = *state;
-	Maglev__VPPLBState *s = api_lb_state(&w->lb, w->arena);
+	Maglev__VPPLBState *s = wire_lb_state(&w->lb, w->arena);
 
 	assert_json(&s->base, "{\"dataplane\":\"vpp\",\"connected\":true,"
 			      "\"ipv4_src_address\":\"\",\"ipv6_src_address\":\"\","
@@ -185,7 +185,7 @@ static void the_conf_is_the_observed_one_or_else_the_wanted_one(void **state)
 	w->lb.problem = "too old";
 	w->lb.as_of = 5;
 	w->lb.connected = false;
-	s = api_lb_state(&w->lb, w->arena);
+	s = wire_lb_state(&w->lb, w->arena);
 	assert_json(&s->base, "{\"dataplane\":\"vpp\",\"connected\":false,"
 			      "\"ipv4_src_address\":\"\",\"ipv6_src_address\":\"2001:db8::1\","
 			      "\"sticky_buckets_per_core\":7,\"flow_timeout\":8,\"vips\":[],"
@@ -245,7 +245,7 @@ static void operations_are_told_in_their_order(void **state)
 	assert_true(l4_desired_vip(&w->model, 1, false, &want));
 	diff_vip(&want, NULL, &ops);
 	ops.list.n = 2;
-	assert_json(&api_lb_operations("xdp", &ops, w->arena)->base,
+	assert_json(&wire_lb_operations("xdp", &ops, w->arena)->base,
 		    "{\"dataplane\":\"xdp\",\"operations\":["
 		    "\"vip-add 198.51.100.5:80/tcp gre4\","
 		    "\"as-add 198.51.100.5:80/tcp 10.0.0.1 100\"],\"withheld\":[]}");

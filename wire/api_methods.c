@@ -15,7 +15,7 @@
 
 const struct grpc_method api_methods[API_METHODS] = { API_METHODS_LIST(ROW) };
 
-const char *api_method_name(enum api_method method)
+const char *wire_method_name(enum wire_method method)
 {
 	assert(method < API_METHODS);
 	return api_methods[method].path + sizeof(PACKAGE) - 1;

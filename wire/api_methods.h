@@ -47,9 +47,9 @@
 
 #define API__NUMBER(number, name, handler, request, response, stream) API_##number,
 
-enum api_method { API_METHODS_LIST(API__NUMBER) API_METHODS };
+enum wire_method { API_METHODS_LIST(API__NUMBER) API_METHODS };
 
 /* By number; as calls of a client and routes of a server want them. */
 extern const struct grpc_method api_methods[API_METHODS];
 /* The name alone: "ListFrontends". */
-const char *api_method_name(enum api_method method);
+const char *wire_method_name(enum wire_method method);

@@ -20,7 +20,7 @@ static void the_list_is_that_of_the_proto_file(void **state)
 
 		snprintf(path, sizeof(path), "/%s/%s", service->name, service->methods[i].name);
 		assert_string_equal(api_methods[i].path, path);
-		assert_string_equal(api_method_name(i), service->methods[i].name);
+		assert_string_equal(wire_method_name(i), service->methods[i].name);
 		assert_ptr_equal(api_methods[i].request, service->methods[i].input);
 		assert_ptr_equal(api_methods[i].response, service->methods[i].output);
 	}

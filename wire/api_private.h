@@ -11,13 +11,13 @@
 #include "proto/maglev.pb-c.h"
 
 /* protobuf-c has no word for "only read": a text that is borrowed. NULL is the empty one. */
-static inline char *api__text(const char *text)
+static inline char *wire__text(const char *text)
 {
 	return (char *)(uintptr_t)(text ? text : "");
 }
 
 /* How many of total there are from first on, up to n. */
-static inline size_t api__rows(size_t total, size_t first, size_t n)
+static inline size_t wire__rows(size_t total, size_t first, size_t n)
 {
 	size_t left = first < total ? total - first : 0;
 
@@ -25,14 +25,14 @@ static inline size_t api__rows(size_t total, size_t first, size_t n)
 }
 
 /* Empty for none. */
-static inline char *api__addr(const struct addr *address, struct arena *a)
+static inline char *wire__addr(const struct addr *address, struct arena *a)
 {
 	char text[ADDR_STRLEN];
 
-	return addr_is_set(address) ? arena_strdup(a, addr_format(address, text)) : api__text("");
+	return addr_is_set(address) ? arena_strdup(a, addr_format(address, text)) : wire__text("");
 }
 
-static inline char *api__protocol(uint8_t protocol, struct arena *a)
+static inline char *wire__protocol(uint8_t protocol, struct arena *a)
 {
 	char text[LB_PROTOCOL_STRLEN];
 
@@ -48,8 +48,8 @@ static inline char *api__protocol(uint8_t protocol, struct arena *a)
 	})
 
 /* What an operator said of the backend; NULL for nothing. */
-Maglev__Override *api__override(const struct l4_backend_state *b, struct arena *a);
+Maglev__Override *wire__override(const struct l4_backend_state *b, struct arena *a);
 
 /* Whose a VIP (frontend SIZE_MAX: nobody's) or an address of its is; "" for nobody's. */
-char *api__frontend_name(const struct l4_config *c, size_t frontend);
-char *api__backend_name(const struct l4_config *c, size_t frontend, const struct addr *address);
+char *wire__frontend_name(const struct l4_config *c, size_t frontend);
+char *wire__backend_name(const struct l4_config *c, size_t frontend, const struct addr *address);

@@ -105,7 +105,7 @@ static void a_frontend_shows_its_pools_and_what_their_weights_come_to(void **sta
 	l4_model_set_weight(&w->model, "www", "primary", "a", 30);
 	l4_model_judge_frontend(&w->model, 0, 9, &from);
 	w->model.frontends[0].released = true;
-	assert_json(&api_frontend(&w->model, 0, w->arena)->base,
+	assert_json(&wire_frontend(&w->model, 0, w->arena)->base,
 		    "{\"name\":\"www\",\"address\":\"198.51.100.1\",\"protocol\":\"tcp\","
 		    "\"port\":80,\"pools\":["
 		    "{\"name\":\"primary\",\"backends\":["
@@ -126,7 +126,7 @@ static void a_frontend_shows_its_pools_and_what_their_weights_come_to(void **sta
 static void a_frontend_without_an_up_backend_has_no_active_pool(void **state)
 {
 	struct world *w = *state;
-	Maglev__FrontendInfo *info = api_frontends(&w->model, 0, SIZE_MAX, w->arena)->frontends[0];
+	Maglev__FrontendInfo *info = wire_frontends(&w->model, 0, SIZE_MAX, w->arena)->frontends[0];
 
 	assert_string_equal(info->active_pool, "");
 	assert_false(info->pools[0]->active);
@@ -140,7 +140,7 @@ static void a_backend_shows_its_probe_and_its_history_newest_first(void **state)
 	record(w, w->a, CODE_L7OK, "", 5);
 	for (int64_t i = 0; i < 4; i++)
 		record(w, w->a, CODE_L7STS, "503 instead of 200-299,404", 6 + i);
-	assert_json(&api_backend(&w->model, 0, w->arena)->base,
+	assert_json(&wire_backend(&w->model, 0, w->arena)->base,
 		    "{\"name\":\"a\",\"address\":\"10.0.0.1\",\"healthcheck\":\"web\","
 		    "\"state\":\"down\",\"enabled\":true,\"counter\":0,\"rise\":2,\"fall\":3,"
 		    "\"since\":\"6\",\"last_code\":\"L7STS\","
@@ -154,7 +154,7 @@ static void a_backend_without_a_result_has_no_code(void **state)
 {
 	struct world *w = *state;
 
-	assert_json(&api_backend(&w->model, 1, w->arena)->base,
+	assert_json(&wire_backend(&w->model, 1, w->arena)->base,
 		    "{\"name\":\"b\",\"address\":\"2001:db8::2\",\"healthcheck\":\"ping\","
 		    "\"state\":\"unknown\",\"enabled\":true,\"counter\":0,\"rise\":1,\"fall\":1,"
 		    "\"since\":\"1\",\"last_code\":\"\",\"last_reason\":\"\",\"transitions\":[],"
@@ -171,7 +171,7 @@ static void a_backend_shows_what_the_operator_said(void **state)
 
 	l4_backend_disable(&w->model, w->s, 5, &change);
 	l4_backend_annotate(w->s, L4_ACT_DISABLED, "new disk", 99);
-	info = api_backends(&w->model, 0, SIZE_MAX, w->arena)->backends[2];
+	info = wire_backends(&w->model, 0, SIZE_MAX, w->arena)->backends[2];
 	assert_string_equal(info->healthcheck, "");
 	assert_string_equal(info->state, "disabled");
 	assert_false(info->enabled);
@@ -180,7 +180,7 @@ static void a_backend_shows_what_the_operator_said(void **state)
 
 static void encode_backends(struct world *w, size_t first, size_t n, struct buf *out)
 {
-	pb_encode(&api_backends(&w->model, first, n, w->arena)->base, out);
+	pb_encode(&wire_backends(&w->model, first, n, w->arena)->base, out);
 }
 
 static void parts_of_a_list_one_behind_the_other_are_the_list(void **state)
@@ -196,8 +196,8 @@ static void parts_of_a_list_one_behind_the_other_are_the_list(void **state)
 	encode_backends(w, n, 100, &parts);
 	assert_int_equal(whole.n, parts.n);
 	assert_memory_equal(whole.p, parts.p, whole.n);
-	assert_int_equal(api_frontends(&w->model, 0, 1, w->arena)->n_frontends, 1);
-	assert_int_equal(api_frontends(&w->model, 1000, 1, w->arena)->n_frontends, 0);
+	assert_int_equal(wire_frontends(&w->model, 0, 1, w->arena)->n_frontends, 1);
+	assert_int_equal(wire_frontends(&w->model, 1000, 1, w->arena)->n_frontends, 0);
 }
 
 static void a_frontend_shows_what_the_operator_said_of_its_backends(void **state)
@@ -208,7 +208,7 @@ static void a_frontend_shows_what_the_operator_said_of_its_backends(void **state
 
 	l4_backend_disable(&w->model, w->s, 5, &change);
 	l4_backend_annotate(w->s, L4_ACT_DISABLED, "new disk", 99);
-	info = api_frontends(&w->model, 0, SIZE_MAX, w->arena)->frontends[0];
+	info = wire_frontends(&w->model, 0, SIZE_MAX, w->arena)->frontends[0];
 	assert_null(info->pools[0]->backends[0]->override);
 	assert_json(&info->pools[1]->backends[0]->override->base, DISABLED);
 }
@@ -216,7 +216,7 @@ static void a_frontend_shows_what_the_operator_said_of_its_backends(void **state
 static void a_check_shows_its_parameters_and_who_uses_it(void **state)
 {
 	struct world *w = *state;
-	Maglev__ListHealthChecksResponse *all = api_checks(w->model.config, w->arena);
+	Maglev__ListHealthChecksResponse *all = wire_checks(w->model.config, w->arena);
 
 	assert_int_equal(all->n_healthchecks, 2);
 	assert_json(&all->healthchecks[1]->base,
@@ -236,20 +236,20 @@ static void a_transition_is_an_event_for_each_frontend_or_one_without(void **sta
 {
 	struct world *w = *state;
 	struct health_change change = { HEALTH_UP, HEALTH_DOWN, CODE_L4CON, 8 };
-	struct api_events events;
+	struct wire_events events;
 
 	l4_backend_note_probe(w->a, "refused", 8, 1);
-	events = api_backend_events(&w->model, w->a, &change, w->arena);
+	events = wire_backend_events(&w->model, w->a, &change, w->arena);
 	assert_int_equal(events.n, 1);
 	assert_json(&events.items[0]->base,
 		    "{\"seq\":\"0\",\"at\":\"8\",\"backend\":{\"backend\":\"a\","
 		    "\"frontend\":\"www\",\"from\":\"up\",\"to\":\"down\",\"code\":\"L4CON\","
 		    "\"replay\":false,\"reason\":\"refused\"}}");
-	events = api_backend_events(&w->model, w->b, &change, w->arena);
+	events = wire_backend_events(&w->model, w->b, &change, w->arena);
 	assert_int_equal(events.n, 1);
 	assert_string_equal(events.items[0]->backend->frontend, "");
 	w->a->index = SIZE_MAX; /* removed */
-	events = api_backend_events(&w->model, w->a, &change, w->arena);
+	events = wire_backend_events(&w->model, w->a, &change, w->arena);
 	w->a->index = 0;
 	assert_int_equal(events.n, 1);
 	assert_string_equal(events.items[0]->backend->frontend, "");
@@ -258,14 +258,14 @@ static void a_transition_is_an_event_for_each_frontend_or_one_without(void **sta
 static void a_replay_goes_from_a_state_to_itself(void **state)
 {
 	struct world *w = *state;
-	struct api_events events = api_backend_events(&w->model, w->b, NULL, w->arena);
+	struct wire_events events = wire_backend_events(&w->model, w->b, NULL, w->arena);
 
 	assert_json(&events.items[0]->base,
 		    "{\"seq\":\"0\",\"at\":\"1\",\"backend\":{\"backend\":\"b\","
 		    "\"frontend\":\"\",\"from\":\"unknown\",\"to\":\"unknown\",\"code\":\"\","
 		    "\"replay\":true,\"reason\":\"\"}}");
 	record(w, w->a, CODE_L4TOUT, "no answer", 5);
-	events = api_backend_events(&w->model, w->a, NULL, w->arena);
+	events = wire_backend_events(&w->model, w->a, NULL, w->arena);
 	assert_json(&events.items[0]->base,
 		    "{\"seq\":\"0\",\"at\":\"5\",\"backend\":{\"backend\":\"a\","
 		    "\"frontend\":\"www\",\"from\":\"down\",\"to\":\"down\",\"code\":\"L4TOUT\","
@@ -276,15 +276,15 @@ static void an_act_carries_the_operators_reason_and_no_other(void **state)
 {
 	struct world *w = *state;
 	struct health_change change;
-	struct api_events events;
+	struct wire_events events;
 
 	l4_backend_note_probe(w->a, "refused", 8, 1);
 	l4_backend_pause(w->a, 5, &change);
 	l4_backend_annotate(w->a, L4_ACT_PAUSED, "kernel", 0);
-	events = api_backend_events(&w->model, w->a, &change, w->arena);
+	events = wire_backend_events(&w->model, w->a, &change, w->arena);
 	assert_string_equal(events.items[0]->backend->reason, "kernel");
 	l4_backend_resume(w->a, 6, &change);
-	events = api_backend_events(&w->model, w->a, &change, w->arena);
+	events = wire_backend_events(&w->model, w->a, &change, w->arena);
 	assert_string_equal(events.items[0]->backend->code, "resumed");
 	assert_string_equal(events.items[0]->backend->reason, "");
 }
@@ -295,10 +295,10 @@ static void a_frontend_has_its_events_too(void **state)
 	enum l4_frontend_health from;
 
 	assert_true(
-		api_frontend_event(&w->model, 0, L4_FRONTEND_UNKNOWN, w->arena)->frontend->replay);
+		wire_frontend_event(&w->model, 0, L4_FRONTEND_UNKNOWN, w->arena)->frontend->replay);
 	record(w, w->a, CODE_L7OK, "", 5);
 	assert_true(l4_model_judge_frontend(&w->model, 0, 5, &from));
-	assert_json(&api_frontend_event(&w->model, 0, from, w->arena)->base,
+	assert_json(&wire_frontend_event(&w->model, 0, from, w->arena)->base,
 		    "{\"seq\":\"0\",\"at\":\"5\",\"frontend\":{\"frontend\":\"www\","
 		    "\"from\":\"unknown\",\"to\":\"up\",\"replay\":false}}");
 }
@@ -306,27 +306,27 @@ static void a_frontend_has_its_events_too(void **state)
 static void a_configuration_event_says_what_is_in_force(void **state)
 {
 	struct world *w = *state;
-	struct api_config_news news = { .at = 9,
-					.since = 9,
-					.generation = 2,
-					.config = w->model.config,
-					.added = 1,
-					.removed = 2,
-					.changed = 3 };
+	struct wire_config_news news = { .at = 9,
+					 .since = 9,
+					 .generation = 2,
+					 .config = w->model.config,
+					 .added = 1,
+					 .removed = 2,
+					 .changed = 3 };
 
-	assert_json(&api_config_event(&news, w->arena)->base,
+	assert_json(&wire_config_event(&news, w->arena)->base,
 		    "{\"seq\":\"0\",\"at\":\"9\",\"config\":{\"generation\":\"2\",\"ok\":true,"
 		    "\"error\":\"\",\"errors\":0,\"since\":\"9\",\"frontends\":1,\"backends\":3,"
 		    "\"healthchecks\":2,\"backends_added\":1,\"backends_removed\":2,"
 		    "\"backends_changed\":3,\"replay\":false}}");
-	news = (struct api_config_news){ .at = 10,
-					 .since = 9,
-					 .generation = 2,
-					 .config = w->model.config,
-					 .error = "m.yaml:1:2: x: no such key",
-					 .n_errors = 4,
-					 .replay = true };
-	assert_json(&api_config_event(&news, w->arena)->base,
+	news = (struct wire_config_news){ .at = 10,
+					  .since = 9,
+					  .generation = 2,
+					  .config = w->model.config,
+					  .error = "m.yaml:1:2: x: no such key",
+					  .n_errors = 4,
+					  .replay = true };
+	assert_json(&wire_config_event(&news, w->arena)->base,
 		    "{\"seq\":\"0\",\"at\":\"10\",\"config\":{\"generation\":\"2\",\"ok\":false,"
 		    "\"error\":\"m.yaml:1:2: x: no such key\",\"errors\":4,\"since\":\"9\","
 		    "\"frontends\":1,\"backends\":3,\"healthchecks\":2,\"backends_added\":0,"
@@ -337,20 +337,20 @@ static void a_sync_counts_the_operations_that_there_were(void **state)
 {
 	struct world *w = *state;
 	const uint64_t ops[LB_OP_KINDS] = { [LB_OP_VIP_ADD] = 1, [LB_OP_AS_WEIGHT] = 7 };
-	const struct api_dataplane_news news = { .at = 9,
-						 .dataplane = "vpp",
-						 .change = "synced",
-						 .reason = "",
-						 .problem = "",
-						 .connected = true,
-						 .since = 4,
-						 .warmup = WARMUP_DONE,
-						 .last_full_sync = 8,
-						 .scope = "all",
-						 .vips = 3,
-						 .ops = ops };
+	const struct wire_dataplane_news news = { .at = 9,
+						  .dataplane = "vpp",
+						  .change = "synced",
+						  .reason = "",
+						  .problem = "",
+						  .connected = true,
+						  .since = 4,
+						  .warmup = WARMUP_DONE,
+						  .last_full_sync = 8,
+						  .scope = "all",
+						  .vips = 3,
+						  .ops = ops };
 
-	assert_json(&api_dataplane_event(&news, w->arena)->base,
+	assert_json(&wire_dataplane_event(&news, w->arena)->base,
 		    "{\"seq\":\"0\",\"at\":\"9\",\"dataplane\":{\"dataplane\":\"vpp\","
 		    "\"change\":\"synced\",\"reason\":\"\",\"connected\":true,\"since\":\"4\","
 		    "\"problem\":\"\",\"warmup\":\"done\",\"held\":false,\"last_full_sync\":\"8\","
@@ -361,15 +361,15 @@ static void a_sync_counts_the_operations_that_there_were(void **state)
 static void the_replay_of_a_data_plane_has_no_change(void **state)
 {
 	struct world *w = *state;
-	const struct api_dataplane_news news = { .at = 4,
-						 .dataplane = "vpp",
-						 .reason = "",
-						 .problem = "no such socket",
-						 .guard = true,
-						 .since = 4,
-						 .warmup = WARMUP_HANDS_OFF };
+	const struct wire_dataplane_news news = { .at = 4,
+						  .dataplane = "vpp",
+						  .reason = "",
+						  .problem = "no such socket",
+						  .guard = true,
+						  .since = 4,
+						  .warmup = WARMUP_HANDS_OFF };
 
-	assert_json(&api_dataplane_event(&news, w->arena)->base,
+	assert_json(&wire_dataplane_event(&news, w->arena)->base,
 		    "{\"seq\":\"0\",\"at\":\"4\",\"dataplane\":{\"dataplane\":\"vpp\","
 		    "\"change\":\"\",\"reason\":\"\",\"connected\":false,\"since\":\"4\","
 		    "\"problem\":\"no such socket\",\"warmup\":\"hands-off\",\"held\":true,"
@@ -380,8 +380,8 @@ static void the_replay_of_a_data_plane_has_no_change(void **state)
 static void an_info_is_the_row_of_the_list(void **state)
 {
 	struct world *w = *state;
-	Maglev__Event *backend = api_backend_info_event(&w->model, 0, 7, w->arena);
-	Maglev__Event *frontend = api_frontend_info_event(&w->model, 0, 7, w->arena);
+	Maglev__Event *backend = wire_backend_info_event(&w->model, 0, 7, w->arena);
+	Maglev__Event *frontend = wire_frontend_info_event(&w->model, 0, 7, w->arena);
 
 	assert_int_equal(backend->event_case, MAGLEV__EVENT__EVENT_BACKEND_INFO);
 	assert_int_equal(frontend->event_case, MAGLEV__EVENT__EVENT_FRONTEND_INFO);
@@ -399,7 +399,7 @@ static void probes_tell_what_they_changed_in_a_backend(void **state)
 
 	l4_backend_record(&w->model, w->a, CODE_L7STS, false, 5, &change);
 	l4_backend_note_probe(w->a, "503", 5, 1000);
-	assert_json(&api_probes_event(&w->model, both, 2, 6, w->arena)->base,
+	assert_json(&wire_probes_event(&w->model, both, 2, 6, w->arena)->base,
 		    "{\"seq\":\"0\",\"at\":\"6\",\"probes\":{\"probes\":[{\"name\":\"a\","
 		    "\"counter\":0,\"last_code\":\"L7STS\",\"last_reason\":\"503\","
 		    "\"last_probe\":\"5\",\"last_duration\":\"1000\"},{\"name\":\"s\","
@@ -413,27 +413,27 @@ static void errors_of_each_phase_stand_apart(void **state)
 	struct errs parse = { .arena = w->arena }, doubts = { .arena = w->arena };
 	const char *lines[] = { "backend a: removed" };
 	struct l4_changes changes = { lines, 1 };
-	struct api_config c = { .file = "m.yaml", .warnings = &doubts, .changes = &changes };
+	struct wire_config c = { .file = "m.yaml", .warnings = &doubts, .changes = &changes };
 
 	errs_add(&doubts, (struct place){ 3, 1 }, "a", "doubtful");
 	errs_add(&doubts, (struct place){ 4, 1 }, "b", "odd");
-	assert_json(&api_check_config(&c, w->arena)->base,
+	assert_json(&wire_check_config(&c, w->arena)->base,
 		    "{\"ok\":true,\"parse_error\":\"\",\"semantic_error\":\"\",\"warnings\":["
 		    "\"m.yaml:3:1: a: doubtful\",\"m.yaml:4:1: b: odd\"],"
 		    "\"changes\":[\"backend a: removed\"]}");
 	errs_add(&parse, (struct place){ 1, 2 }, "x", "no such key");
-	c = (struct api_config){ .file = "m.yaml", .parse_errors = &parse };
+	c = (struct wire_config){ .file = "m.yaml", .parse_errors = &parse };
 	assert_json(
-		&api_reload_config(&c, w->arena)->base,
+		&wire_reload_config(&c, w->arena)->base,
 		"{\"ok\":false,\"parse_error\":\"m.yaml:1:2: x: no such key\","
 		"\"semantic_error\":\"\",\"reload_error\":\"\",\"warnings\":[],\"changes\":[]}");
-	c = (struct api_config){ .file = "m.yaml", .semantic_errors = &parse };
-	assert_string_equal(api_check_config(&c, w->arena)->semantic_error,
+	c = (struct wire_config){ .file = "m.yaml", .semantic_errors = &parse };
+	assert_string_equal(wire_check_config(&c, w->arena)->semantic_error,
 			    "m.yaml:1:2: x: no such key");
-	assert_false(api_check_config(&c, w->arena)->ok);
-	c = (struct api_config){ .file = "m.yaml", .reload_error = "busy" };
-	assert_false(api_reload_config(&c, w->arena)->ok);
-	assert_string_equal(api_reload_config(&c, w->arena)->reload_error, "busy");
+	assert_false(wire_check_config(&c, w->arena)->ok);
+	c = (struct wire_config){ .file = "m.yaml", .reload_error = "busy" };
+	assert_false(wire_reload_config(&c, w->arena)->ok);
+	assert_string_equal(wire_reload_config(&c, w->arena)->reload_error, "busy");
 }
 
 #define STORY(name) cmocka_unit_test_setup_teardown(name, build, tear_down)

@@ -33,7 +33,7 @@ static struct tls_context *server_context(const char *name, const char *client_c
 	struct tls_context *c;
 	char reason[128];
 
-	assert_int_equal(tls_server_context_new(&files, &c, reason, sizeof(reason)), 0);
+	assert_int_equal(tls_h2_server_context_new(&files, &c, reason, sizeof(reason)), 0);
 	return c;
 }
 

@@ -181,8 +181,8 @@ static int make(const SSL_METHOD *method, set_up_fn set_up, const struct tls_fil
 	return r;
 }
 
-int tls_server_context_new(const struct tls_files *files, struct tls_context **ret, char *reason,
-			   size_t reason_size)
+int tls_h2_server_context_new(const struct tls_files *files, struct tls_context **ret, char *reason,
+			      size_t reason_size)
 {
 	const struct complaint to = { reason, reason_size };
 

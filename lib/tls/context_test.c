@@ -34,7 +34,7 @@ static struct tls_context *server_of(const char *name, const char *ca)
 	snprintf(key, sizeof(key), "%s.key", name);
 	files = (struct tls_files){ pki_file(&pki, pem), pki_file(&pki, key),
 				    ca ? pki_file(&pki, ca) : NULL };
-	assert_int_equal(tls_server_context_new(&files, &c, reason, sizeof(reason)), 0);
+	assert_int_equal(tls_h2_server_context_new(&files, &c, reason, sizeof(reason)), 0);
 	return c;
 }
 
@@ -214,7 +214,7 @@ static void what_is_wrong_with_a_file_is_said(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		int r = tls_server_context_new(&rows[i].files, &c, reason, sizeof(reason));
+		int r = tls_h2_server_context_new(&rows[i].files, &c, reason, sizeof(reason));
 
 		assert_int_equal(r, -EINVAL);
 		assert_null(c);

@@ -44,8 +44,8 @@ struct tls_files {
  * without one, the system's trust store; certificate and key, if given, are shown when asked for.
  * -EINVAL with the file and the trouble in reason; *ret untouched then.
  */
-int tls_server_context_new(const struct tls_files *files, struct tls_context **ret, char *reason,
-			   size_t reason_size);
+int tls_h2_server_context_new(const struct tls_files *files, struct tls_context **ret, char *reason,
+			      size_t reason_size);
 /*
  * The same with ALPN http/1.1 or http/1.0 in the place of h2, the newer one where a client offers
  * both. Clients without ALPN are welcome in both contexts.

@@ -86,7 +86,7 @@ struct act {
 	const char *path[ACTS_WORDS_MAX]; /* "*" stands for a name; the first one is the server's */
 	size_t n_path;
 	const ProtobufCMessageDescriptor *body;
-	enum api_method method;
+	enum wire_method method;
 	fill_fn fill;
 	int64_t timeout;
 };

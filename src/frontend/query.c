@@ -123,7 +123,7 @@ static void keep_counters(struct upstream *u, struct buf *text, const char *erro
 
 static const struct query {
 	enum upstream__round round;
-	enum api_method method;
+	enum wire_method method;
 	enum upstream_list list; /* UPSTREAM_LISTS: none, but a text */
 	/* Its JSON, empty for none and why; NULL: it has to be answered. */
 	void (*keep)(struct upstream *u, struct buf *text, const char *error);

@@ -439,7 +439,7 @@ static int start_tls(void **state)
 	files = (struct tls_files){ .certificate = pki_file(&pki, "server.pem"),
 				    .key = pki_file(&pki, "server.key"),
 				    .ca = pki_file(&pki, "ca.pem") };
-	assert_int_equal(tls_server_context_new(&files, &server_tls, reason, sizeof(reason)), 0);
+	assert_int_equal(tls_h2_server_context_new(&files, &server_tls, reason, sizeof(reason)), 0);
 	loop = ev_loop_new(0);
 	testing_server_start(&server, loop, server_tls);
 	options = (struct options){ .server = server.address, .timeout = PATIENCE, .tls = true };

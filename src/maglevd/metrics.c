@@ -158,7 +158,7 @@ static void write_grpc_calls(const struct maglevd_metrics *m, const char *name, 
 	for (size_t i = 0; m->api && i < API_METHODS; i++)
 		for (size_t s = 0; s <= GRPC_UNAUTHENTICATED; s++) {
 			const struct metrics_label labels[] = {
-				LABEL("method", api_method_name(i)),
+				LABEL("method", wire_method_name(i)),
 				LABEL("status", grpc_status_name((enum grpc_status)s))
 			};
 

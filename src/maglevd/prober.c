@@ -318,7 +318,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 }
 
 /* No probe any more: static, operator's state, another check, or the end of the worker. */
-static void rest(struct worker *w)
+static void stop_probing(struct worker *w)
 {
 	ev_timer_stop(w->prober->loop, &w->timer);
 	leave_line(w);
@@ -378,7 +378,7 @@ static bool review(struct worker *w)
 	w->round = w->prober->round;
 	config = l4_backend_config(m, w->backend);
 	if (!w->probe || !config->check || !is_check(w->check, config->check, m->config->netns)) {
-		rest(w);
+		stop_probing(w);
 		begin(w, true);
 		return false;
 	}
@@ -408,7 +408,7 @@ static struct worker *worker_new(struct prober *p, struct l4_backend_state *b)
 
 static void worker_free(struct worker *w)
 {
-	rest(w);
+	stop_probing(w);
 	*w->link = w->next;
 	if (w->next)
 		w->next->link = w->link;
@@ -460,7 +460,7 @@ static void on_backend(void *user, struct l4_backend_state *b, const struct heal
 	w = worker_of(p, b);
 	w->counts.transitions[change->from][change->to]++;
 	if (health_is_operator(change->to))
-		rest(w);
+		stop_probing(w);
 	else if (change->to == HEALTH_UNKNOWN && !w->probe)
 		/* an operator waits for the result; a reload may enable thousands */
 		begin(w, change->why == CODE_RELOADED);

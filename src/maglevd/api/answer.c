@@ -21,7 +21,7 @@
 /* From the beginning: parts that were made for an older configuration are thrown away. */
 static void begin(struct api__answer *w)
 {
-	api_lb_walk_end(&w->walk);
+	wire_lb_walk_end(&w->walk);
 	w->bytes.n = 0;
 	w->at = 0;
 	w->generation = engine_generation(w->api->setup.engine);
@@ -30,7 +30,7 @@ static void begin(struct api__answer *w)
 static void forget(struct api__answer *w)
 {
 	TAILQ_REMOVE(&w->api->answers, w, queue);
-	api_lb_walk_end(&w->walk);
+	wire_lb_walk_end(&w->walk);
 	buf_free(&w->bytes);
 	free(w->name);
 	free(w);

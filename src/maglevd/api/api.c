@@ -105,7 +105,7 @@ static int load_tls(const struct api *a, struct tls_context **ret, char *reason,
 	*ret = NULL;
 	if (!a->setup.tls.certificate)
 		return 0;
-	return tls_server_context_new(&a->setup.tls, ret, reason, reason_size);
+	return tls_h2_server_context_new(&a->setup.tls, ret, reason, reason_size);
 }
 
 static int open_server(struct api *a)

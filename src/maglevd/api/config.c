@@ -17,9 +17,9 @@ struct waiting {
 	bool reload;
 };
 
-static struct api_config summary(const struct api *a, const struct reload_report *report)
+static struct wire_config summary(const struct api *a, const struct reload_report *report)
 {
-	return (struct api_config){
+	return (struct wire_config){
 		.file = a->setup.config_path,
 		.parse_errors = report->result == RELOAD_PARSE_ERROR ? report->errors : NULL,
 		.semantic_errors = report->result == RELOAD_SEMANTIC_ERROR ? report->errors : NULL,
@@ -33,14 +33,14 @@ static void on_done(const void *p, void *user)
 {
 	const struct reload_report *report = p;
 	struct waiting *w = user;
-	struct api_config c = summary(w->api, report);
+	struct wire_config c = summary(w->api, report);
 
 	if (w->reload)
-		grpc_reply(w->call, &api_reload_config(&c, api__scratch(w->api))->base);
+		grpc_reply(w->call, &wire_reload_config(&c, api__scratch(w->api))->base);
 	else if (report->result == RELOAD_REFUSED && !report->changes)
 		grpc_fail(w->call, GRPC_INTERNAL, "%s", report->refusal);
 	else
-		grpc_reply(w->call, &api_check_config(&c, api__scratch(w->api))->base);
+		grpc_reply(w->call, &wire_check_config(&c, api__scratch(w->api))->base);
 	free(w);
 }
 

@@ -88,15 +88,15 @@ API_HANDLER(get_vpp_info)
 static const ProtobufCMessage *more_counters(struct api__answer *w, struct arena *arena)
 {
 	const struct reconcile *r = w->api->setup.reconcile;
-	const struct api_counted from = { reconcile_dataplane(r), model(w->api)->config,
-					  reconcile_counters(r) };
+	const struct wire_counted from = { reconcile_dataplane(r), model(w->api)->config,
+					   reconcile_counters(r) };
 	Maglev__VPPLBCounters *part;
 
 	if (w->at == 0 || w->reading != from.counters->at) {
 		w->reading = from.counters->at;
 		w->bytes.n = w->at = 0;
 	}
-	part = api_lb_counters(&from, w->at, VIPS_AT_ONCE, arena);
+	part = wire_lb_counters(&from, w->at, VIPS_AT_ONCE, arena);
 	w->at += VIPS_AT_ONCE;
 	return part ? &part->base : NULL;
 }
@@ -133,14 +133,14 @@ static const char *unread(int err)
 }
 
 /* err: why it was not read just now; 0 when it was. */
-static struct api_lb facts(struct api *a, int err)
+static struct wire_lb facts(struct api *a, int err)
 {
 	struct reconcile *r = a->setup.reconcile;
 	const struct dataplane_info *info = reconcile_info(r);
 	int64_t at;
 	const struct lb_state *observed = reconcile_observed(r, &at);
 
-	return (struct api_lb){
+	return (struct wire_lb){
 		.dataplane = reconcile_dataplane(r),
 		.model = model(a),
 		.observed = observed,
@@ -158,14 +158,14 @@ static struct api_lb facts(struct api *a, int err)
 
 static const ProtobufCMessage *more_state(struct api__answer *w, struct arena *arena)
 {
-	const struct api_lb lb = facts(w->api, w->err);
+	const struct wire_lb lb = facts(w->api, w->err);
 	Maglev__VPPLBState *vips;
 
 	if (w->at++ == 0) {
-		api_lb_walk_begin(&w->walk, lb.model->config);
-		return &api_lb_state(&lb, arena)->base;
+		wire_lb_walk_begin(&w->walk, lb.model->config);
+		return &wire_lb_state(&lb, arena)->base;
 	}
-	vips = api_lb_vips(&w->walk, &lb, VIPS_AT_ONCE, arena);
+	vips = wire_lb_vips(&w->walk, &lb, VIPS_AT_ONCE, arena);
 	return vips ? &vips->base : NULL;
 }
 
@@ -273,7 +273,7 @@ static void add_withheld(const struct api *a, size_t frontend, Maglev__SyncVPPLB
 static const ProtobufCMessage *operations(struct api *a, size_t frontend, const struct lb_ops *ops)
 {
 	Maglev__SyncVPPLBStateResponse *r =
-		api_lb_operations(reconcile_dataplane(a->setup.reconcile), ops, api__scratch(a));
+		wire_lb_operations(reconcile_dataplane(a->setup.reconcile), ops, api__scratch(a));
 
 	add_withheld(a, frontend, r);
 	return &r->base;

@@ -37,7 +37,7 @@ struct api__answer {
 	api__part_fn part;
 	/* for the use of part() alone; 0 and empty at the first part, also of a second beginning */
 	size_t at;
-	struct api_lb_walk walk;
+	struct wire_lb_walk walk;
 	int64_t reading; /* when the counters that the parts show were read */
 	char *name;	 /* of a plan: the frontend; "": all */
 	int err;

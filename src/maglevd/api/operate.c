@@ -37,7 +37,7 @@ static void act(struct grpc_call *call, const ProtobufCMessage *message, struct 
 			  "backend \"%s\" is disabled: enable it first", request->name);
 	else
 		grpc_reply(call,
-			   &api_backend(engine_model(a->setup.engine), i, api__scratch(a))->base);
+			   &wire_backend(engine_model(a->setup.engine), i, api__scratch(a))->base);
 }
 
 API_HANDLER(pause_backend)
@@ -83,5 +83,5 @@ API_HANDLER(set_weight)
 			  w->backend, w->pool);
 	else
 		grpc_reply(call,
-			   &api_frontend(engine_model(a->setup.engine), i, api__scratch(a))->base);
+			   &wire_frontend(engine_model(a->setup.engine), i, api__scratch(a))->base);
 }

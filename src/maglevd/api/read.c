@@ -15,7 +15,7 @@ static const struct l4_model *model(const struct api *a)
 static const ProtobufCMessage *more_frontends(struct api__answer *w, struct arena *arena)
 {
 	Maglev__ListFrontendsResponse *list =
-		api_frontends(model(w->api), w->at, FRONTENDS_AT_ONCE, arena);
+		wire_frontends(model(w->api), w->at, FRONTENDS_AT_ONCE, arena);
 
 	w->at += list->n_frontends;
 	return list->n_frontends ? &list->base : NULL;
@@ -32,13 +32,13 @@ API_HANDLER(get_frontend)
 	size_t i = api__frontend(a, call, ((const Maglev__GetFrontendRequest *)request)->name);
 
 	if (i != SIZE_MAX)
-		grpc_reply(call, &api_frontend(model(a), i, api__scratch(a))->base);
+		grpc_reply(call, &wire_frontend(model(a), i, api__scratch(a))->base);
 }
 
 static const ProtobufCMessage *more_backends(struct api__answer *w, struct arena *arena)
 {
 	Maglev__ListBackendsResponse *list =
-		api_backends(model(w->api), w->at, BACKENDS_AT_ONCE, arena);
+		wire_backends(model(w->api), w->at, BACKENDS_AT_ONCE, arena);
 
 	w->at += list->n_backends;
 	return list->n_backends ? &list->base : NULL;
@@ -55,14 +55,14 @@ API_HANDLER(get_backend)
 	size_t i = api__backend(a, call, ((const Maglev__GetBackendRequest *)request)->name);
 
 	if (i != SIZE_MAX)
-		grpc_reply(call, &api_backend(model(a), i, api__scratch(a))->base);
+		grpc_reply(call, &wire_backend(model(a), i, api__scratch(a))->base);
 }
 
 API_HANDLER(list_health_checks)
 {
 	struct api *a = user;
 
-	grpc_reply(call, &api_checks(model(a)->config, api__scratch(a))->base);
+	grpc_reply(call, &wire_checks(model(a)->config, api__scratch(a))->base);
 }
 
 API_HANDLER(get_health_check)
@@ -75,5 +75,6 @@ API_HANDLER(get_health_check)
 	if (!check)
 		grpc_fail(call, GRPC_NOT_FOUND, "no health check is called \"%s\"", name);
 	else
-		grpc_reply(call, &api_check(c, (size_t)(check - c->checks), api__scratch(a))->base);
+		grpc_reply(call,
+			   &wire_check(c, (size_t)(check - c->checks), api__scratch(a))->base);
 }

@@ -196,16 +196,16 @@ static void reset_sets(const struct watch *w, struct subscriber *s)
 
 Maglev__Event *watch__config_event(struct watch *w, bool replay)
 {
-	struct api_config_news news = w->loaded;
+	struct wire_config_news news = w->loaded;
 
 	news.config = engine_model(w->engine)->config;
 	news.error = w->refusal;
 	news.replay = replay;
 	arena_reset(w->arena);
-	return api_config_event(&news, w->arena);
+	return wire_config_event(&news, w->arena);
 }
 
-static void count_changes(const struct l4_reload *reload, struct api_config_news *news)
+static void count_changes(const struct l4_reload *reload, struct wire_config_news *news)
 {
 	for (size_t i = 0; i < reload->changes.n; i++) {
 		const struct l4_reload_change *c = &reload->changes.items[i];
@@ -224,9 +224,9 @@ static void on_reloaded(void *user, const struct l4_reload *reload)
 
 	for (struct subscriber *s = w->subscribers; s; s = s->next)
 		reset_sets(w, s);
-	w->loaded = (struct api_config_news){ .at = now,
-					      .since = now,
-					      .generation = engine_generation(w->engine) };
+	w->loaded = (struct wire_config_news){ .at = now,
+					       .since = now,
+					       .generation = engine_generation(w->engine) };
 	free(TAKE_PTR(w->refusal));
 	count_changes(reload, &w->loaded);
 	broadcast(w, WATCH__CONFIG, watch__config_event(w, false));
@@ -236,10 +236,10 @@ static void on_refused(void *user, const struct engine_refusal *why)
 {
 	struct watch *w = user;
 
-	w->loaded = (struct api_config_news){ .at = why->at,
-					      .since = w->loaded.since,
-					      .generation = w->loaded.generation,
-					      .n_errors = why->n_errors };
+	w->loaded = (struct wire_config_news){ .at = why->at,
+					       .since = w->loaded.since,
+					       .generation = w->loaded.generation,
+					       .n_errors = why->n_errors };
 	free(w->refusal);
 	w->refusal = mem_strdup(why->error);
 	broadcast(w, WATCH__CONFIG, watch__config_event(w, false));
@@ -252,7 +252,7 @@ Maglev__Event *watch__dataplane_event(struct watch *w, const char *change,
 		[RECONCILE_ALL] = "all", [RECONCILE_VIP] = "vip"
 	};
 	const struct dataplane_info *info = reconcile_info(w->reconcile);
-	const struct api_dataplane_news news = {
+	const struct wire_dataplane_news news = {
 		.at = change ? loop_realtime() : w->dataplane_since,
 		.dataplane = reconcile_dataplane(w->reconcile),
 		.change = change,
@@ -269,7 +269,7 @@ Maglev__Event *watch__dataplane_event(struct watch *w, const char *change,
 	};
 
 	arena_reset(w->arena);
-	return api_dataplane_event(&news, w->arena);
+	return wire_dataplane_event(&news, w->arena);
 }
 
 static void on_dataplane(const struct reconcile_event *event, void *user)
@@ -309,7 +309,7 @@ static void on_frontend(void *user, size_t frontend, enum l4_frontend_health fro
 		return;
 	mark_info(w, frontend);
 	arena_reset(w->arena);
-	watch__encode(w, api_frontend_event(m, frontend, from, w->arena));
+	watch__encode(w, wire_frontend_event(m, frontend, from, w->arena));
 	for (struct subscriber *s = w->subscribers; s; s = s->next)
 		if (s->frontend && watch__was_told(s, WATCH__FRONTENDS, name))
 			watch__send(s);
@@ -318,13 +318,13 @@ static void on_frontend(void *user, size_t frontend, enum l4_frontend_health fro
 static void on_backend(void *user, struct l4_backend_state *b, const struct health_change *change)
 {
 	struct watch *w = user;
-	struct api_events events;
+	struct wire_events events;
 
 	if (!w->subscribers)
 		return;
 	mark_backend(w, b);
 	arena_reset(w->arena);
-	events = api_backend_events(engine_model(w->engine), b, change, w->arena);
+	events = wire_backend_events(engine_model(w->engine), b, change, w->arena);
 	for (size_t i = 0; i < events.n; i++) {
 		watch__encode(w, events.items[i]);
 		for (struct subscriber *s = w->subscribers; s; s = s->next)

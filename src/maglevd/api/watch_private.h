@@ -53,9 +53,9 @@ struct watch {
 	int sink;		    /* of the log; -1 while nobody wants it */
 
 	/* what came of the last attempt to load a configuration */
-	struct api_config_news loaded; /* without config and replay */
-	char *refusal;		       /* loaded.error */
-	int64_t dataplane_since;       /* unix ns: when it was connected or disconnected */
+	struct wire_config_news loaded; /* without config and replay */
+	char *refusal;			/* loaded.error */
+	int64_t dataplane_since;	/* unix ns: when it was connected or disconnected */
 };
 
 /* watch.c */

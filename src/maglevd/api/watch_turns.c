@@ -37,7 +37,7 @@ static bool replay_frontend(struct subscriber *s, size_t i)
 	const struct l4_model *m = engine_model(w->engine);
 
 	arena_reset(w->arena);
-	watch__encode(w, api_frontend_event(m, i, m->frontends[i].health, w->arena));
+	watch__encode(w, wire_frontend_event(m, i, m->frontends[i].health, w->arena));
 	return watch__send(s);
 }
 
@@ -45,10 +45,10 @@ static bool replay_backend(struct subscriber *s, size_t i)
 {
 	struct watch *w = s->watch;
 	const struct l4_model *m = engine_model(w->engine);
-	struct api_events events;
+	struct wire_events events;
 
 	arena_reset(w->arena);
-	events = api_backend_events(m, m->backends[i], NULL, w->arena);
+	events = wire_backend_events(m, m->backends[i], NULL, w->arena);
 	for (size_t e = 0; e < events.n; e++) {
 		watch__encode(w, events.items[e]);
 		if (!watch__send(s))
@@ -134,8 +134,8 @@ static bool send_info(struct subscriber *s)
 	int64_t now = loop_realtime();
 
 	arena_reset(w->arena);
-	watch__encode(w, i < n ? api_frontend_info_event(m, i, now, w->arena)
-			       : api_backend_info_event(m, i - n, now, w->arena));
+	watch__encode(w, i < n ? wire_frontend_info_event(m, i, now, w->arena)
+			       : wire_backend_info_event(m, i - n, now, w->arena));
 	return watch__send(s);
 }
 
@@ -148,8 +148,8 @@ static bool send_probes(struct subscriber *s)
 		backends[n++] = stale_take(&s->probed);
 	s->probes_due = s->probed.waiting > 0;
 	arena_reset(w->arena);
-	watch__encode(w, api_probes_event(engine_model(w->engine), backends, n, loop_realtime(),
-					  w->arena));
+	watch__encode(w, wire_probes_event(engine_model(w->engine), backends, n, loop_realtime(),
+					   w->arena));
 	return watch__send(s);
 }
 

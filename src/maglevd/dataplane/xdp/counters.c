@@ -15,7 +15,7 @@ _Static_assert((int)ABI_KIND_NEXT == LB_PACKETS_NEXT && (int)ABI_KIND_FIRST == L
 		       (int)ABI_KINDS == LB_PACKETS_KINDS,
 	       "kinds of packets");
 
-const char *plane__event_name(enum abi_event event)
+const char *xdplb__event_name(enum abi_event event)
 {
 	static const char *const names[ABI_EVENTS] = {
 		[ABI_DROP_MALFORMED] = "drop-malformed",
@@ -45,12 +45,12 @@ const char *plane__event_name(enum abi_event event)
 
 static int by_key(const void *a, const void *b, void *vips)
 {
-	const struct plane_vip *v = vips;
+	const struct xdplb_vip *v = vips;
 
 	return lb_vip_key_cmp(&v[*(const uint32_t *)a].key, &v[*(const uint32_t *)b].key);
 }
 
-void plane__counters_begin(struct plane_counters *c, const struct plane_book *b)
+void xdplb__counters_begin(struct xdplb_counters *c, const struct xdplb_inventory *b)
 {
 	lb_counters_free(&c->fresh);
 	c->vips.n = 0;
@@ -64,9 +64,9 @@ void plane__counters_begin(struct plane_counters *c, const struct plane_book *b)
 	c->under_way = true;
 }
 
-static void read_server(const struct plane_book *b, uint32_t id, struct lb_vip_counters *ret)
+static void read_server(const struct xdplb_inventory *b, uint32_t id, struct lb_vip_counters *ret)
 {
-	struct lb_as_counters as = { .address = plane__get_address(b->maps->servers[id].address) };
+	struct lb_as_counters as = { .address = xdplb__get_address(b->maps->servers[id].address) };
 	uint64_t words[2];
 
 	if (xdp_map_sum(&b->maps->map[PLANE_AS_LOCAL], id, words, ARRAY_SIZE(words)) < 0)
@@ -83,9 +83,9 @@ static bool is_in_order(const struct lb_counters *out, const struct lb_vip_key *
 }
 
 /* False: the VIP is gone. Its servers are read next otherwise. */
-static bool read_vip(const struct plane_book *b, uint32_t i, struct lb_counters *out)
+static bool read_vip(const struct xdplb_inventory *b, uint32_t i, struct lb_counters *out)
 {
-	const struct plane_vip *v = &b->vips[i];
+	const struct xdplb_vip *v = &b->vips[i];
 	struct lb_vip_counters ret = { .key = v->key };
 	uint64_t words[ABI_KINDS + 1];
 
@@ -100,11 +100,11 @@ static bool read_vip(const struct plane_book *b, uint32_t i, struct lb_counters 
 }
 
 /* The servers after the last one, by address: servers and VIPs may change between two steps. */
-static bool read_servers(struct plane_counters *c, const struct plane_book *b)
+static bool read_servers(struct xdplb_counters *c, const struct xdplb_inventory *b)
 {
-	const struct plane_vip *v = &b->vips[c->vip];
+	const struct xdplb_vip *v = &b->vips[c->vip];
 	struct lb_vip_counters *ret = &c->fresh.vips.items[c->fresh.vips.n - 1];
-	size_t at = plane__book_servers_after(b, c->vip, &c->after);
+	size_t at = xdplb__inventory_servers_after(b, c->vip, &c->after);
 	size_t end = at + SERVERS_OF_STEP < v->servers.n ? at + SERVERS_OF_STEP : v->servers.n;
 
 	if (!v->used || lb_vip_key_cmp(&v->key, &ret->key) != 0)
@@ -112,23 +112,23 @@ static bool read_servers(struct plane_counters *c, const struct plane_book *b)
 	for (; at < end; at++) {
 		uint32_t id = v->servers.items[at];
 
-		c->after = plane__get_address(b->maps->servers[id].address);
+		c->after = xdplb__get_address(b->maps->servers[id].address);
 		read_server(b, id, ret);
 	}
 	return at == v->servers.n;
 }
 
-static void read_events(const struct plane_book *b, struct lb_counters *out)
+static void read_events(const struct xdplb_inventory *b, struct lb_counters *out)
 {
 	for (uint32_t i = 0; i < ABI_EVENTS; i++) {
-		struct lb_event_counter event = { .name = plane__event_name(i) };
+		struct lb_event_counter event = { .name = xdplb__event_name(i) };
 
 		if (xdp_map_sum(&b->maps->map[PLANE_EVENTS], i, &event.packets, 1) == 0)
 			vec_push(&out->events, event);
 	}
 }
 
-bool plane__counters_step(struct plane_counters *c, const struct plane_book *b)
+bool xdplb__counters_step(struct xdplb_counters *c, const struct xdplb_inventory *b)
 {
 	assert(c->under_way);
 	if (c->vip) {
@@ -153,15 +153,15 @@ bool plane__counters_step(struct plane_counters *c, const struct plane_book *b)
 	return true;
 }
 
-void plane__counters_stop(struct plane_counters *c)
+void xdplb__counters_stop(struct xdplb_counters *c)
 {
 	lb_counters_free(&c->fresh);
 	c->under_way = false;
 }
 
-void plane__counters_free(struct plane_counters *c)
+void xdplb__counters_free(struct xdplb_counters *c)
 {
-	plane__counters_stop(c);
+	xdplb__counters_stop(c);
 	lb_counters_free(&c->ready);
 	vec_free(&c->vips);
 }

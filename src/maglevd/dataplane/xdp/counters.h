@@ -3,9 +3,9 @@
 #pragma once
 
 #include "core/l4/counters.h"
-#include "src/maglevd/dataplane/xdp/book.h"
+#include "src/maglevd/dataplane/xdp/inventory.h"
 
-struct plane_counters {
+struct xdplb_counters {
 	struct lb_counters ready; /* the newest that are whole; at 0: none yet */
 	struct lb_counters fresh; /* being read */
 	VEC(uint32_t) vips;	  /* indexes, in the order of keys */
@@ -15,14 +15,14 @@ struct plane_counters {
 	bool under_way;		  /* a reading has begun */
 };
 
-void plane__counters_begin(struct plane_counters *c, const struct plane_book *b);
+void xdplb__counters_begin(struct xdplb_counters *c, const struct xdplb_inventory *b);
 /*
  * Reads the next VIP, or some of its servers. True when all are read; they have replaced the ready
  * ones then.
  */
-bool plane__counters_step(struct plane_counters *c, const struct plane_book *b);
-void plane__counters_stop(struct plane_counters *c);
-void plane__counters_free(struct plane_counters *c);
+bool xdplb__counters_step(struct xdplb_counters *c, const struct xdplb_inventory *b);
+void xdplb__counters_stop(struct xdplb_counters *c);
+void xdplb__counters_free(struct xdplb_counters *c);
 
 /* "drop-no-route" ... */
-const char *plane__event_name(enum abi_event event);
+const char *xdplb__event_name(enum abi_event event);

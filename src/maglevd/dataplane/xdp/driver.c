@@ -5,10 +5,10 @@
  *
  *	load	makes or adopts the maps and loads the program; in a child process (loader)
  *	maps	one set of maps and the program over them, as the child has pinned them
- *	book	what is in the maps, and which places are free
+ *	inventory	what is in the maps, and which places are free
  *	table	builds the table of a VIP, step by step
  *	run	carries out operations, step by step
- *	set	maps and book, and how one set replaces another
+ *	set	maps and inventory, and how one set replaces another
  *	links	the program on the interfaces
  *
  * There is no process at the other end: the driver is connected while it has the maps and the
@@ -48,21 +48,21 @@ struct dataplane {
 	struct ev_loop *loop;
 	struct dataplane_events events;
 	const struct l4_config *config;
-	struct plane_folder folder;
-	struct plane_links links;
-	struct plane_set *set; /* NULL: not open */
+	struct xdplb_folder folder;
+	struct xdplb_links links;
+	struct xdplb_set *set; /* NULL: not open */
 	bool connected;
-	struct plane_why problem; /* "": none */
+	struct xdplb_why problem; /* "": none */
 	struct backoff retry;	  /* of opening and of making maps again */
 
-	struct plane_table table;
-	struct plane_run run;
-	struct plane_remake remake;
-	struct plane_maps next; /* the maps for it, if has_next: loaded, and not begun yet */
+	struct xdplb_table table;
+	struct xdplb_run run;
+	struct xdplb_remake remake;
+	struct xdplb_maps next; /* the maps for it, if has_next: loaded, and not begun yet */
 	bool has_next;
-	struct plane_loader loader;
-	struct plane_counters counters;
-	struct plane_vlans vlans;
+	struct xdplb_loader loader;
+	struct xdplb_counters counters;
+	struct xdplb_vlans vlans;
 
 	/* the request: one of the two, or none */
 	dataplane_observed_fn observed;
@@ -84,13 +84,13 @@ struct dataplane {
 /* A change that is dropped in the middle leaves a mark in the maps, and is repaired later. */
 static void drop_request(struct dataplane *dp)
 {
-	plane__run_stop(&dp->run);
+	xdplb__run_stop(&dp->run);
 	dp->observed = NULL;
 	dp->applied = NULL;
 }
 
 /* Logs a problem once, when it is new. */
-static void set_problem(struct dataplane *dp, const struct plane_why *why)
+static void set_problem(struct dataplane *dp, const struct xdplb_why *why)
 {
 	if (strcmp(dp->problem.text, why->text) == 0)
 		return;
@@ -100,7 +100,7 @@ static void set_problem(struct dataplane *dp, const struct plane_why *why)
 }
 
 /* The one place where the driver goes up or down. */
-static void set_connected(struct dataplane *dp, bool connected, const struct plane_why *why)
+static void set_connected(struct dataplane *dp, bool connected, const struct xdplb_why *why)
 {
 	bool was = dp->connected;
 
@@ -120,74 +120,74 @@ static void set_connected(struct dataplane *dp, bool connected, const struct pla
 /* Everything that uses the maps stops first. Pins and links stay: packets are forwarded. */
 static void close_set(struct dataplane *dp)
 {
-	plane__loader_stop(&dp->loader);
-	plane__remake_stop(&dp->remake);
+	xdplb__loader_stop(&dp->loader);
+	xdplb__remake_stop(&dp->remake);
 	if (dp->has_next)
-		plane__maps_close(&dp->next);
+		xdplb__maps_close(&dp->next);
 	dp->has_next = false;
-	plane__run_stop(&dp->run);
-	plane__counters_stop(&dp->counters);
-	plane__set_close(dp->set);
+	xdplb__run_stop(&dp->run);
+	xdplb__counters_stop(&dp->counters);
+	xdplb__set_close(dp->set);
 	dp->set = NULL;
 }
 
 /* ---- loading ---- */
 
 struct order {
-	const struct plane_folder *folder;
-	struct plane_sizes sizes;
-	struct plane_heirloom heirloom;
+	const struct xdplb_folder *folder;
+	struct xdplb_sizes sizes;
+	struct xdplb_inherited inherited;
 };
 
 /* Runs in the child process; `order` is copied by fork(). */
-static void load_first(const void *order, struct plane_report *report)
+static void load_first(const void *order, struct xdplb_report *report)
 {
 	const struct order *o = order;
 
-	report->err = plane__load(o->folder, &o->sizes, &report->loaded, &report->why);
+	report->err = xdplb__load(o->folder, &o->sizes, &report->loaded, &report->why);
 }
 
-static void load_next(const void *order, struct plane_report *report)
+static void load_next(const void *order, struct xdplb_report *report)
 {
 	const struct order *o = order;
 
-	report->err = plane__load_next(o->folder, &o->sizes, &o->heirloom, &report->why);
+	report->err = xdplb__load_next(o->folder, &o->sizes, &o->inherited, &report->why);
 }
 
 /* Gives the folder up, so that another maglevd can have it meanwhile. */
-static void open_failed(struct dataplane *dp, const struct plane_why *why)
+static void open_failed(struct dataplane *dp, const struct xdplb_why *why)
 {
-	plane__folder_unlock(&dp->folder);
+	xdplb__folder_unlock(&dp->folder);
 	backoff_start(&dp->retry);
 	set_problem(dp, why);
 }
 
-static int start_loader(struct dataplane *dp, plane_job_fn work, const struct order *order)
+static int start_loader(struct dataplane *dp, xdplb_job_fn work, const struct order *order)
 {
-	struct plane_loader *l = &dp->loader;
+	struct xdplb_loader *l = &dp->loader;
 
 	l->n_keep = 0;
 	l->keep[l->n_keep++] = dp->folder.lock;
-	if (order->heirloom.has_flows)
-		l->keep[l->n_keep++] = order->heirloom.flows.fd;
-	return plane__loader_start(l, work, order);
+	if (order->inherited.has_flows)
+		l->keep[l->n_keep++] = order->inherited.flows.fd;
+	return xdplb__loader_start(l, work, order);
 }
 
 /* Starts the loader, unless it is running or was put off. on_opened() goes on. */
 static void try_to_open(struct dataplane *dp)
 {
 	struct order order = { .folder = &dp->folder };
-	struct plane_why why = { 0 };
+	struct xdplb_why why = { 0 };
 	int r;
 
-	if (plane__loader_busy(&dp->loader) || backoff_waits(&dp->retry))
+	if (xdplb__loader_busy(&dp->loader) || backoff_waits(&dp->retry))
 		return;
-	r = plane__folder_lock(&dp->folder, &why);
+	r = xdplb__folder_lock(&dp->folder, &why);
 	if (r == 0) {
-		plane__sizes_for(dp->config, &order.sizes);
+		xdplb__sizes_for(dp->config, &order.sizes);
 		r = start_loader(dp, load_first, &order);
 		if (r < 0)
-			plane__explain(&why, "cannot start a process: %s", strerror(-r));
+			xdplb__explain(&why, "cannot start a process: %s", strerror(-r));
 	}
 	if (r < 0)
 		open_failed(dp, &why);
@@ -196,7 +196,7 @@ static void try_to_open(struct dataplane *dp)
 /* The old maps stay in use; another attempt follows later. */
 static void remake_failed(struct dataplane *dp, const char *why)
 {
-	plane__remake_stop(&dp->remake);
+	xdplb__remake_stop(&dp->remake);
 	backoff_start(&dp->retry);
 	log_error("xdp-remake-failed", LOG_S("pin", dp->folder.pin), LOG_S("error", why));
 }
@@ -208,27 +208,27 @@ static void remake_failed(struct dataplane *dp, const char *why)
 static void ask_for_sizes(struct dataplane *dp)
 {
 	struct order order = { .folder = &dp->folder };
-	const struct plane_maps *m;
+	const struct xdplb_maps *m;
 	int r;
 
-	if (!dp->set || plane__loader_busy(&dp->loader) || dp->has_next || dp->remake.set ||
-	    plane__sizes_do(&dp->set->maps.sizes, dp->config))
+	if (!dp->set || xdplb__loader_busy(&dp->loader) || dp->has_next || dp->remake.set ||
+	    xdplb__sizes_do(&dp->set->maps.sizes, dp->config))
 		return;
 	m = &dp->set->maps;
-	plane__sizes_for(dp->config, &order.sizes);
-	plane__sizes_grow(&order.sizes, &m->sizes);
-	order.heirloom =
-		(struct plane_heirloom){ .config = *m->config,
-					 .flows = m->map[PLANE_FLOWS],
-					 .has_flows = order.sizes.buckets == m->sizes.buckets };
+	xdplb__sizes_for(dp->config, &order.sizes);
+	xdplb__sizes_grow(&order.sizes, &m->sizes);
+	order.inherited =
+		(struct xdplb_inherited){ .config = *m->config,
+					  .flows = m->map[PLANE_FLOWS],
+					  .has_flows = order.sizes.buckets == m->sizes.buckets };
 	r = start_loader(dp, load_next, &order);
 	if (r < 0)
 		remake_failed(dp, strerror(-r));
 }
 
-static void tell_loaded(const struct dataplane *dp, const struct plane_loaded *loaded)
+static void tell_loaded(const struct dataplane *dp, const struct xdplb_loaded *loaded)
 {
-	const struct plane_sizes *s = &dp->set->maps.sizes;
+	const struct xdplb_sizes *s = &dp->set->maps.sizes;
 
 	if (*loaded->lost)
 		log_warn("xdp-maps-lost", LOG_S("pin", dp->folder.pin),
@@ -243,35 +243,35 @@ static void tell_loaded(const struct dataplane *dp, const struct plane_loaded *l
 }
 
 /* The child has made or adopted the maps: opens them by their pins. */
-static void on_opened(struct dataplane *dp, const struct plane_report *report)
+static void on_opened(struct dataplane *dp, const struct xdplb_report *report)
 {
-	struct plane_why why = report->why;
-	struct plane_maps maps;
+	struct xdplb_why why = report->why;
+	struct xdplb_maps maps;
 	int r = report->err;
 
 	if (r == 0)
-		r = plane__maps_open(dp->folder.maps, dp->folder.program, &maps, &why);
+		r = xdplb__maps_open(dp->folder.maps, dp->folder.program, &maps, &why);
 	if (r < 0) {
 		open_failed(dp, &why);
 		return;
 	}
 	backoff_reset(&dp->retry);
-	dp->set = plane__set_new(&maps, !report->loaded.adopted);
+	dp->set = xdplb__set_new(&maps, !report->loaded.adopted);
 	tell_loaded(dp, &report->loaded);
-	plane__links_tidy(&dp->links);
+	xdplb__links_tidy(&dp->links);
 	ask_for_sizes(dp);
 	ev_feed_event(dp->loop, &dp->look, EV_TIMER);
 }
 
 /* From here on new requests wait until the new maps have replaced the old ones. */
-static void on_next_loaded(struct dataplane *dp, const struct plane_report *report)
+static void on_next_loaded(struct dataplane *dp, const struct xdplb_report *report)
 {
-	struct plane_why why = report->why;
-	struct plane_maps maps;
+	struct xdplb_why why = report->why;
+	struct xdplb_maps maps;
 	int r = report->err;
 
 	if (r == 0)
-		r = plane__maps_open(dp->folder.next, dp->folder.program, &maps, &why);
+		r = xdplb__maps_open(dp->folder.next, dp->folder.program, &maps, &why);
 	if (r < 0) {
 		remake_failed(dp, why.text);
 		return;
@@ -281,7 +281,7 @@ static void on_next_loaded(struct dataplane *dp, const struct plane_report *repo
 	task_wake(&dp->work);
 }
 
-static void on_loaded(void *user, const struct plane_report *report)
+static void on_loaded(void *user, const struct xdplb_report *report)
 {
 	struct dataplane *dp = user;
 
@@ -294,19 +294,19 @@ static void on_loaded(void *user, const struct plane_report *report)
 /* ---- looking ---- */
 
 /* Pins that were removed by somebody else are made again: the descriptors are still open. */
-static void look_at_pins(struct dataplane *dp, struct plane_why *why)
+static void look_at_pins(struct dataplane *dp, struct xdplb_why *why)
 {
 	const char *missing;
 
-	if (!plane__folder_holds(&dp->folder)) {
-		plane__folder_unlock(&dp->folder);
-		if (plane__folder_lock(&dp->folder, why) < 0) {
+	if (!xdplb__folder_holds(&dp->folder)) {
+		xdplb__folder_unlock(&dp->folder);
+		if (xdplb__folder_lock(&dp->folder, why) < 0) {
 			close_set(dp);
 			return;
 		}
 	}
-	missing = plane__maps_unpinned(dp->folder.maps);
-	if (missing && plane__maps_pin(&dp->set->maps, dp->folder.maps, why) == 0)
+	missing = xdplb__maps_unpinned(dp->folder.maps);
+	if (missing && xdplb__maps_pin(&dp->set->maps, dp->folder.maps, why) == 0)
 		log_warn("xdp-repair", LOG_S("map", missing), LOG_S("reason", "its pin was gone"));
 }
 
@@ -314,7 +314,7 @@ static void look_at_pins(struct dataplane *dp, struct plane_why *why)
 static void on_look(struct ev_loop *loop, ev_timer *w, int events)
 {
 	struct dataplane *dp = w->data;
-	struct plane_why why = { 0 };
+	struct xdplb_why why = { 0 };
 	size_t attached = 0;
 
 	if (dp->set)
@@ -322,11 +322,11 @@ static void on_look(struct ev_loop *loop, ev_timer *w, int events)
 	if (!dp->set)
 		try_to_open(dp);
 	if (dp->set) {
-		if (plane__vlans_find(&dp->vlans) == 0)
-			plane__vlans_put(&dp->vlans, &dp->set->book);
-		attached = plane__links_check(&dp->links, &dp->set->maps);
+		if (xdplb__vlans_find(&dp->vlans) == 0)
+			xdplb__vlans_put(&dp->vlans, &dp->set->inventory);
+		attached = xdplb__links_check(&dp->links, &dp->set->maps);
 		if (!attached)
-			plane__links_explain(&dp->links, &why);
+			xdplb__links_explain(&dp->links, &why);
 		if (!backoff_waits(&dp->retry))
 			ask_for_sizes(dp);
 	}
@@ -343,14 +343,14 @@ static void answer_observe(struct dataplane *dp)
 	struct lb_state state = { 0 };
 
 	dp->observed = NULL;
-	plane__book_state(&dp->set->book, &state);
+	xdplb__inventory_state(&dp->set->inventory, &state);
 	state.conf.sticky_buckets_per_core = dp->buckets_per_core;
 	observed(dp->user, 0, &state);
 	lb_state_free(&state);
 }
 
 /* The next VIP whose table does not match its servers, after a crash; 0: none. */
-static uint32_t next_changing(const struct plane_book *b)
+static uint32_t next_changing(const struct xdplb_inventory *b)
 {
 	for (uint32_t i = 1; i < b->maps->sizes.vips; i++)
 		if (b->vips[i].used && b->maps->vips[i].flags & ABI_VIP_CHANGING)
@@ -359,20 +359,20 @@ static uint32_t next_changing(const struct plane_book *b)
 }
 
 /* Repairs first, so that the state that is read back is what packets meet. */
-static enum plane_pace step_observe(struct dataplane *dp)
+static enum xdplb_pace step_observe(struct dataplane *dp)
 {
 	uint32_t vip;
-	enum plane_pace pace;
+	enum xdplb_pace pace;
 
-	if (!dp->run.book) {
-		vip = next_changing(&dp->set->book);
+	if (!dp->run.inventory) {
+		vip = next_changing(&dp->set->inventory);
 		if (!vip) {
 			answer_observe(dp);
 			return PLANE_DONE;
 		}
-		plane__run_begin_repair(&dp->run, &dp->set->book, vip);
+		xdplb__run_begin_repair(&dp->run, &dp->set->inventory, vip);
 	}
-	pace = plane__run_step(&dp->run);
+	pace = xdplb__run_step(&dp->run);
 	if (pace != PLANE_DONE)
 		return pace;
 	if (dp->run.err) {
@@ -388,17 +388,17 @@ static enum plane_pace step_observe(struct dataplane *dp)
 /* Says what there is no room for, and how much room there is. */
 static void tell_limit(const struct dataplane *dp)
 {
-	const struct plane_sizes *s = &dp->set->maps.sizes;
+	const struct xdplb_sizes *s = &dp->set->maps.sizes;
 
-	log_error("xdp-full", LOG_S("limit", dp->set->book.full), LOG_U("vips", s->vips - 1),
+	log_error("xdp-full", LOG_S("limit", dp->set->inventory.full), LOG_U("vips", s->vips - 1),
 		  LOG_U("servers", s->servers - 1), LOG_U("tables", s->tables));
 }
 
 /* The sticky buckets are remembered here, because nothing in the maps depends on them. */
-static enum plane_pace step_apply(struct dataplane *dp)
+static enum xdplb_pace step_apply(struct dataplane *dp)
 {
 	dataplane_applied_fn applied = dp->applied;
-	enum plane_pace pace = plane__run_step(&dp->run);
+	enum xdplb_pace pace = xdplb__run_step(&dp->run);
 
 	if (pace != PLANE_DONE)
 		return pace;
@@ -419,9 +419,9 @@ static void remake_begin(struct dataplane *dp)
 {
 	int r;
 
-	plane__counters_stop(&dp->counters);
+	xdplb__counters_stop(&dp->counters);
 	dp->has_next = false;
-	r = plane__remake_begin(&dp->remake, dp->set, &dp->next);
+	r = xdplb__remake_begin(&dp->remake, dp->set, &dp->next);
 	if (r < 0)
 		remake_failed(dp, strerror(-r));
 }
@@ -429,24 +429,24 @@ static void remake_begin(struct dataplane *dp)
 /* The new maps are complete: interfaces are switched to them. */
 static void remake_done(struct dataplane *dp)
 {
-	const struct plane_sizes *s;
+	const struct xdplb_sizes *s;
 
 	backoff_reset(&dp->retry);
-	dp->set = plane__remake_finish(&dp->remake, &dp->folder, &dp->links);
+	dp->set = xdplb__remake_finish(&dp->remake, &dp->folder, &dp->links);
 	s = &dp->set->maps.sizes;
 	log_info("xdp-remade", LOG_S("pin", dp->folder.pin), LOG_U("vips", s->vips - 1),
 		 LOG_U("servers", s->servers - 1), LOG_U("tables", s->tables),
 		 LOG_U("table_size", s->table_size),
 		 LOG_U("flows", (uint64_t)s->buckets * ABI_BUCKET_FLOWS));
-	plane__vlans_put(&dp->vlans, &dp->set->book);
+	xdplb__vlans_put(&dp->vlans, &dp->set->inventory);
 	ask_for_sizes(dp);
 }
 
-static enum plane_pace step_remake(struct dataplane *dp)
+static enum xdplb_pace step_remake(struct dataplane *dp)
 {
 	if (!dp->remake.set)
 		remake_begin(dp);
-	else if (plane__remake_step(&dp->remake) == PLANE_DONE)
+	else if (xdplb__remake_step(&dp->remake) == PLANE_DONE)
 		remake_done(dp);
 	return PLANE_MORE;
 }
@@ -454,21 +454,21 @@ static enum plane_pace step_remake(struct dataplane *dp)
 /* ---- the work ---- */
 
 /* One small part of the work. A request that has begun is finished before maps are replaced. */
-static enum plane_pace step(struct dataplane *dp)
+static enum xdplb_pace step(struct dataplane *dp)
 {
-	if (dp->remake.set || (dp->has_next && !dp->run.book))
+	if (dp->remake.set || (dp->has_next && !dp->run.inventory))
 		return step_remake(dp);
 	if (dp->observed)
 		return step_observe(dp);
-	if (dp->applied && !dp->run.book)
-		plane__run_begin(&dp->run, &dp->set->book, dp->ops, dp->n_ops);
+	if (dp->applied && !dp->run.inventory)
+		xdplb__run_begin(&dp->run, &dp->set->inventory, dp->ops, dp->n_ops);
 	return dp->applied ? step_apply(dp) : PLANE_DONE;
 }
 
 /* All free places are resting: goes on when the rest of the first of them is over. */
 static void wait_for_place(struct dataplane *dp)
 {
-	int64_t left = dp->set->book.wait - loop_monotonic();
+	int64_t left = dp->set->inventory.wait - loop_monotonic();
 
 	ev_now_update(dp->loop);
 	ev_timer_set(&dp->resume, left > 0 ? loop_seconds(left) : 0., 0.);
@@ -485,7 +485,7 @@ static void on_resume(struct ev_loop *loop, ev_timer *w, int events)
 static bool work_step(struct task *t)
 {
 	struct dataplane *dp = container_of(t, struct dataplane, work);
-	enum plane_pace pace;
+	enum xdplb_pace pace;
 
 	ev_timer_stop(dp->loop, &dp->resume);
 	if (!dp->set)
@@ -513,9 +513,9 @@ static bool count_step(struct task *t)
 
 	ev_timer_stop(dp->loop, &dp->next_count);
 	if (!done && !dp->counters.under_way)
-		plane__counters_begin(&dp->counters, &dp->set->book);
+		xdplb__counters_begin(&dp->counters, &dp->set->inventory);
 	while (!done) {
-		done = plane__counters_step(&dp->counters, &dp->set->book);
+		done = xdplb__counters_step(&dp->counters, &dp->set->inventory);
 		if (!task_has_time(dp->loop))
 			break;
 	}
@@ -557,7 +557,7 @@ static void stop_watching(struct dataplane *dp)
 	backoff_stop(&dp->retry);
 }
 
-static struct dataplane *plane_start(struct ev_loop *loop, const struct l4_config *config,
+static struct dataplane *xdplb_start(struct ev_loop *loop, const struct l4_config *config,
 				     const struct dataplane_events *events)
 {
 	struct dataplane *dp = mem_zalloc(sizeof(*dp));
@@ -567,32 +567,32 @@ static struct dataplane *plane_start(struct ev_loop *loop, const struct l4_confi
 	dp->config = config;
 	dp->buckets_per_core = config->lb.sticky_buckets_per_core;
 	dp->run.table = dp->remake.table = &dp->table;
-	dp->loader = (struct plane_loader){ .loop = loop, .done = on_loaded, .user = dp };
-	plane__folder_init(&dp->folder, config->xdp.pin);
+	dp->loader = (struct xdplb_loader){ .loop = loop, .done = on_loaded, .user = dp };
+	xdplb__folder_init(&dp->folder, config->xdp.pin);
 	dp->links.folder = dp->folder.pin;
-	plane__links_set(&dp->links, &config->xdp);
+	xdplb__links_set(&dp->links, &config->xdp);
 	start_watching(dp);
 	return dp;
 }
 
-static void plane_reconfigure(struct dataplane *dp, const struct l4_config *config)
+static void xdplb_reconfigure(struct dataplane *dp, const struct l4_config *config)
 {
 	dp->config = config;
-	plane__links_set(&dp->links, &config->xdp);
+	xdplb__links_set(&dp->links, &config->xdp);
 	ask_for_sizes(dp);
 	ev_feed_event(dp->loop, &dp->look, EV_TIMER);
 }
 
-static void plane_observe(struct dataplane *dp, dataplane_observed_fn done, void *user)
+static void xdplb_observe(struct dataplane *dp, dataplane_observed_fn done, void *user)
 {
 	assert(dp->connected && !dp->observed && !dp->applied);
 	dp->observed = done;
 	dp->user = user;
-	plane__book_read(&dp->set->book);
+	xdplb__inventory_read(&dp->set->inventory);
 	task_wake(&dp->work);
 }
 
-static void plane_apply(struct dataplane *dp, const struct lb_op *ops, size_t n,
+static void xdplb_apply(struct dataplane *dp, const struct lb_op *ops, size_t n,
 			dataplane_applied_fn done, void *user)
 {
 	assert(dp->connected && !dp->observed && !dp->applied && n > 0);
@@ -603,20 +603,20 @@ static void plane_apply(struct dataplane *dp, const struct lb_op *ops, size_t n,
 	task_wake(&dp->work);
 }
 
-static const struct lb_counters *plane_counters(struct dataplane *dp)
+static const struct lb_counters *xdplb_counters(struct dataplane *dp)
 {
 	return dp->counters.ready.at ? &dp->counters.ready : NULL;
 }
 
-static void plane_stop(struct dataplane *dp)
+static void xdplb_stop(struct dataplane *dp)
 {
 	stop_watching(dp);
 	close_set(dp);
-	plane__links_close(&dp->links);
-	plane__folder_unlock(&dp->folder);
-	plane__run_free(&dp->run);
-	plane__table_free(&dp->table);
-	plane__counters_free(&dp->counters);
+	xdplb__links_close(&dp->links);
+	xdplb__folder_unlock(&dp->folder);
+	xdplb__run_free(&dp->run);
+	xdplb__table_free(&dp->table);
+	xdplb__counters_free(&dp->counters);
 	vec_free(&dp->vlans.list);
 	free(dp);
 }
@@ -630,9 +630,9 @@ static int unpin(const char *folder)
 	return r == -ENOENT ? 0 : r;
 }
 
-static int remove_all(const struct plane_folder *f, struct buf *out)
+static int remove_all(const struct xdplb_folder *f, struct buf *out)
 {
-	int r = plane__links_remove(f->pin, out);
+	int r = xdplb__links_remove(f->pin, out);
 
 	if (r >= 0)
 		r = unpin(f->maps);
@@ -648,33 +648,33 @@ static int remove_all(const struct plane_folder *f, struct buf *out)
 	return r;
 }
 
-static int plane_remove(const struct l4_config *config, struct buf *out)
+static int xdplb_remove(const struct l4_config *config, struct buf *out)
 {
-	struct plane_folder f;
-	struct plane_why why = { 0 };
+	struct xdplb_folder f;
+	struct xdplb_why why = { 0 };
 	int r;
 
-	plane__folder_init(&f, config->xdp.pin);
+	xdplb__folder_init(&f, config->xdp.pin);
 	if (access(f.pin, F_OK) < 0 && errno == ENOENT) {
 		buf_printf(out, "%s: there is nothing\n", f.pin);
 		return 0;
 	}
-	r = plane__folder_lock(&f, &why);
+	r = xdplb__folder_lock(&f, &why);
 	if (r < 0)
 		buf_printf(out, "%s%s\n", why.text, r == -EBUSY ? ": stop it first" : "");
 	else
 		r = remove_all(&f, out);
-	plane__folder_unlock(&f);
+	xdplb__folder_unlock(&f);
 	return r;
 }
 
 const struct dataplane_driver dataplane_xdp = {
 	.name = "xdp",
-	.start = plane_start,
-	.reconfigure = plane_reconfigure,
-	.observe = plane_observe,
-	.apply = plane_apply,
-	.counters = plane_counters,
-	.stop = plane_stop,
-	.remove = plane_remove,
+	.start = xdplb_start,
+	.reconfigure = xdplb_reconfigure,
+	.observe = xdplb_observe,
+	.apply = xdplb_apply,
+	.counters = xdplb_counters,
+	.stop = xdplb_stop,
+	.remove = xdplb_remove,
 };

@@ -248,27 +248,27 @@ static void ipv6_is_forwarded_too(void **state)
 static void packets_to_a_vlan_get_its_tag(void **state)
 {
 	struct world *w = *state;
-	struct plane_vlans vlans = { 0 };
-	struct plane_book b;
+	struct xdplb_vlans vlans = { 0 };
+	struct xdplb_inventory b;
 
 	make_www(w);
 	assert_int_equal(world_share(w, world_www(), "10.0.0.1") > 0, 1);
-	plane__book_open(&b, &w->maps, false);
+	xdplb__inventory_open(&b, &w->maps, false);
 	vec_push(&vlans.list, (struct xdp_vlan){ .ifindex = if_nametoindex("d0"),
 						 .below = if_nametoindex("d0"),
 						 .id = 5,
 						 .tag_type = htons(0x8100) });
 	vec_push(&vlans.list, (struct xdp_vlan){ .ifindex = 77, .below = 1, .id = 6 });
-	plane__vlans_put(&vlans, &b);
+	xdplb__vlans_put(&vlans, &b);
 	world_send(w, "203.0.113.7", world_www(), 5000, 2);
 	assert_int_equal(w->vlan, 5);
 	vlans.list.n = 0;
-	plane__vlans_put(&vlans, &b);
+	xdplb__vlans_put(&vlans, &b);
 	world_send(w, "203.0.113.7", world_www(), 5001, 2);
 	assert_int_equal(w->vlan, 0);
 	assert_int_equal(xdp_map_next(&b.maps->map[PLANE_LINKS], NULL, &(uint32_t){ 0 }), -ENOENT);
 	vec_free(&vlans.list);
-	plane__book_close(&b);
+	xdplb__inventory_close(&b);
 	world_observe(w);
 	assert_int_equal(w->state.conf.flow_timeout_s, 40);
 }
@@ -282,14 +282,14 @@ static void counters_are_read_and_begin_with_the_vip(void **state)
 				      op_vip(LB_OP_VIP_DEL, VIP, 80) };
 	const struct lb_op back[] = { op_vip(LB_OP_VIP_ADD, VIP, 80),
 				      op_as(LB_OP_AS_ADD, VIP, 80, "10.0.0.1", 1) };
-	struct plane_counters c = { 0 };
-	struct plane_book b;
+	struct xdplb_counters c = { 0 };
+	struct xdplb_inventory b;
 
 	make_www(w);
 	world_share(w, world_www(), "10.0.0.1");
-	plane__book_open(&b, &w->maps, false);
-	plane__counters_begin(&c, &b);
-	while (!plane__counters_step(&c, &b))
+	xdplb__inventory_open(&b, &w->maps, false);
+	xdplb__counters_begin(&c, &b);
+	while (!xdplb__counters_step(&c, &b))
 		;
 	assert_int_equal(c.ready.vips.n, 1);
 	assert_int_equal(c.ready.vips.items[0].packets[LB_PACKETS_FIRST], 100);
@@ -300,14 +300,14 @@ static void counters_are_read_and_begin_with_the_vip(void **state)
 	assert_int_equal(c.ready.events.n, ABI_EVENTS);
 	world_do(w, away, ARRAY_SIZE(away));
 	world_do(w, back, ARRAY_SIZE(back));
-	plane__book_read(&b);
-	plane__counters_begin(&c, &b);
-	while (!plane__counters_step(&c, &b))
+	xdplb__inventory_read(&b);
+	xdplb__counters_begin(&c, &b);
+	while (!xdplb__counters_step(&c, &b))
 		;
 	assert_int_equal(c.ready.vips.items[0].packets[LB_PACKETS_FIRST], 0);
 	assert_int_equal(c.ready.vips.items[0].as.items[0].packets, 0);
-	plane__counters_free(&c);
-	plane__book_close(&b);
+	xdplb__counters_free(&c);
+	xdplb__inventory_close(&b);
 }
 
 static void make_many_servers(struct world *w, unsigned n)
@@ -328,29 +328,29 @@ static void counters_of_many_servers_are_read_in_steps(void **state)
 	struct world *w = *state;
 	const struct world_config roomy = { .frontends = 64 };
 	const struct lb_op gone = op_as(LB_OP_AS_DEL, WORLD_VIP, 80, "10.0.0.1", 0);
-	struct plane_counters c = { 0 };
-	struct plane_book b;
+	struct xdplb_counters c = { 0 };
+	struct xdplb_inventory b;
 
 	world_start(w, &roomy);
 	world_wait_up(w);
 	world_make_www(w);
 	make_many_servers(w, 198);
 	world_share(w, world_www(), "10.0.0.1");
-	plane__book_open(&b, &w->maps, false);
-	plane__counters_begin(&c, &b);
+	xdplb__inventory_open(&b, &w->maps, false);
+	xdplb__counters_begin(&c, &b);
 	for (unsigned i = 0; i < 3; i++)
-		assert_false(plane__counters_step(&c, &b));
+		assert_false(xdplb__counters_step(&c, &b));
 	assert_in_range(c.fresh.vips.items[0].as.n, 1, 199);
 	world_do(w, &gone, 1);
-	plane__book_read(&b);
-	while (!plane__counters_step(&c, &b))
+	xdplb__inventory_read(&b);
+	while (!xdplb__counters_step(&c, &b))
 		;
 	assert_int_equal(c.ready.vips.items[0].as.n, 200);
 	for (size_t i = 1; i < 200; i++)
 		assert_true(addr_cmp(&c.ready.vips.items[0].as.items[i - 1].address,
 				     &c.ready.vips.items[0].as.items[i].address) < 0);
-	plane__counters_free(&c);
-	plane__book_close(&b);
+	xdplb__counters_free(&c);
+	xdplb__inventory_close(&b);
 }
 
 static bool has_counted(void *user)

@@ -17,7 +17,7 @@
 
 #include "base/cleanup.h"
 
-void plane__folder_init(struct plane_folder *f, const char *pin)
+void xdplb__folder_init(struct xdplb_folder *f, const char *pin)
 {
 	snprintf(f->pin, sizeof(f->pin), "%s", pin);
 	snprintf(f->maps, sizeof(f->maps), "%s/maps", f->pin);
@@ -33,44 +33,44 @@ static bool is_bpf_filesystem(int fd)
 	return fstatfs(fd, &fs) == 0 && (unsigned long)fs.f_type == BPF_FS_MAGIC;
 }
 
-static int open_folder(const struct plane_folder *f, struct plane_why *why)
+static int open_folder(const struct xdplb_folder *f, struct xdplb_why *why)
 {
 	int fd;
 
 	if (mkdir(f->pin, 0700) < 0 && errno != EEXIST) {
 		int r = -errno;
 
-		plane__explain(why, "cannot make %s: %s", f->pin, strerror(-r));
+		xdplb__explain(why, "cannot make %s: %s", f->pin, strerror(-r));
 		return r;
 	}
 	fd = open(f->pin, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) {
-		plane__explain(why, "cannot open %s: %s", f->pin, strerror(errno));
+		xdplb__explain(why, "cannot open %s: %s", f->pin, strerror(errno));
 		return -errno;
 	}
 	if (is_bpf_filesystem(fd))
 		return fd;
-	plane__explain(why, "%s is not in a BPF file system: see xdp.pin, or mount one", f->pin);
+	xdplb__explain(why, "%s is not in a BPF file system: see xdp.pin, or mount one", f->pin);
 	rmdir(f->pin);
 	close(fd);
 	return -EINVAL;
 }
 
-int plane__folder_lock(struct plane_folder *f, struct plane_why *why)
+int xdplb__folder_lock(struct xdplb_folder *f, struct xdplb_why *why)
 {
 	_cleanup_(cleanup_fd) int fd = open_folder(f, why);
 
 	if (fd < 0)
 		return fd;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		plane__explain(why, "another maglevd drives %s", f->pin);
+		xdplb__explain(why, "another maglevd drives %s", f->pin);
 		return -EBUSY;
 	}
 	f->lock = TAKE_FD(fd);
 	return 0;
 }
 
-bool plane__folder_holds(const struct plane_folder *f)
+bool xdplb__folder_holds(const struct xdplb_folder *f)
 {
 	struct stat held, there;
 
@@ -78,7 +78,7 @@ bool plane__folder_holds(const struct plane_folder *f)
 	       held.st_ino == there.st_ino && held.st_dev == there.st_dev;
 }
 
-void plane__folder_unlock(struct plane_folder *f)
+void xdplb__folder_unlock(struct xdplb_folder *f)
 {
 	if (f->lock >= 0)
 		close(f->lock);

@@ -13,15 +13,15 @@
 
 #define PLANE_PATH_SIZE 512
 
-struct plane_folder {
+struct xdplb_folder {
 	char pin[PLANE_PATH_SIZE - 80];
 	char maps[PLANE_PATH_SIZE], next[PLANE_PATH_SIZE], program[PLANE_PATH_SIZE];
 	int lock; /* -1: not held */
 };
 
-void plane__folder_init(struct plane_folder *f, const char *pin);
+void xdplb__folder_init(struct xdplb_folder *f, const char *pin);
 /* Makes the folder if it must, and locks it. -EBUSY: another maglevd has it. */
-int plane__folder_lock(struct plane_folder *f, struct plane_why *why);
+int xdplb__folder_lock(struct xdplb_folder *f, struct xdplb_why *why);
 /* Whether it is still the folder that was locked; somebody may have removed it. */
-bool plane__folder_holds(const struct plane_folder *f);
-void plane__folder_unlock(struct plane_folder *f);
+bool xdplb__folder_holds(const struct xdplb_folder *f);
+void xdplb__folder_unlock(struct xdplb_folder *f);

@@ -231,7 +231,7 @@ static void pins_that_cannot_come_back_are_told_once(void **state)
 	assert_int_equal(w->downs, 0);
 	assert_int_equal(unlink(path_of(w, "maps")), 0);
 	world_wait_log(w, "its pin was gone");
-	assert_null(plane__maps_unpinned(path_of(w, "maps")));
+	assert_null(xdplb__maps_unpinned(path_of(w, "maps")));
 }
 
 static void a_folder_that_is_removed_comes_back_with_everything(void **state)
@@ -339,7 +339,7 @@ static void the_mode_is_as_configured(void **state)
 static void an_interface_that_is_taken_is_told_and_waited_for(void **state)
 {
 	struct world *w = *state;
-	struct plane_maps other;
+	struct xdplb_maps other;
 	struct xdp_link *link;
 	char elsewhere[80];
 
@@ -352,7 +352,7 @@ static void an_interface_that_is_taken_is_told_and_waited_for(void **state)
 	assert_int_equal(w->ups, 0);
 	xdp_link_detach(link);
 	xdp_link_free(link);
-	plane__maps_close(&other);
+	xdplb__maps_close(&other);
 	snprintf(elsewhere, sizeof(elsewhere), "%s-other/maps", w->pin);
 	assert_int_equal(xdp_unpin(elsewhere), 0);
 	world_wait_up(w);
@@ -457,31 +457,31 @@ static void a_folder_elsewhere_is_refused_with_a_word(void **state)
 
 /* ---- the process that loads ---- */
 
-static void on_loaded(void *user, const struct plane_report *report)
+static void on_loaded(void *user, const struct xdplb_report *report)
 {
-	struct plane_report *ret = user;
+	struct xdplb_report *ret = user;
 
 	*ret = *report;
 }
 
-static void answer(const void *order, struct plane_report *report)
+static void answer(const void *order, struct xdplb_report *report)
 {
-	plane__explain(&report->why, "%s", (const char *)order);
+	xdplb__explain(&report->why, "%s", (const char *)order);
 }
 
-static void die(const void *order, struct plane_report *report)
+static void die(const void *order, struct xdplb_report *report)
 {
 	_exit(7);
 }
 
-static void hang(const void *order, struct plane_report *report)
+static void hang(const void *order, struct xdplb_report *report)
 {
 	pause();
 }
 
 static bool is_reported(void *user)
 {
-	const struct plane_report *report = user;
+	const struct xdplb_report *report = user;
 
 	return report->err != 1;
 }
@@ -489,23 +489,23 @@ static bool is_reported(void *user)
 static void the_process_that_loads_reports_or_is_missed(void **state)
 {
 	struct world *w = *state;
-	struct plane_report report = { .err = 1 };
-	struct plane_loader l = { .loop = w->loop, .done = on_loaded, .user = &report };
+	struct xdplb_report report = { .err = 1 };
+	struct xdplb_loader l = { .loop = w->loop, .done = on_loaded, .user = &report };
 
-	assert_int_equal(plane__loader_start(&l, answer, "done"), 0);
-	assert_true(plane__loader_busy(&l));
+	assert_int_equal(xdplb__loader_start(&l, answer, "done"), 0);
+	assert_true(xdplb__loader_busy(&l));
 	assert_true(testing_wait(w->loop, is_reported, &report));
 	assert_int_equal(report.err, 0);
 	assert_string_equal(report.why.text, "done");
 	report.err = 1;
-	assert_int_equal(plane__loader_start(&l, die, NULL), 0);
+	assert_int_equal(xdplb__loader_start(&l, die, NULL), 0);
 	assert_true(testing_wait(w->loop, is_reported, &report));
 	assert_int_equal(report.err, -ECHILD);
 	report.err = 1;
-	assert_int_equal(plane__loader_start(&l, hang, NULL), 0);
-	plane__loader_stop(&l);
-	plane__loader_stop(&l);
-	assert_false(plane__loader_busy(&l));
+	assert_int_equal(xdplb__loader_start(&l, hang, NULL), 0);
+	xdplb__loader_stop(&l);
+	xdplb__loader_stop(&l);
+	assert_false(xdplb__loader_busy(&l));
 	assert_int_equal(report.err, 1);
 }
 
@@ -520,27 +520,27 @@ int kill(pid_t pid, int number)
 
 static void stop_loader(struct ev_loop *loop, ev_child *w, int events)
 {
-	plane__loader_stop(w->data);
+	xdplb__loader_stop(w->data);
 }
 
 /* The default loop reaps every child, and tells of it before its report is read. */
 static void a_process_that_was_reaped_is_not_killed(void **state)
 {
-	struct plane_report report = { .err = 1 };
-	struct plane_loader l = { .loop = ev_default_loop(EVFLAG_AUTO),
+	struct xdplb_report report = { .err = 1 };
+	struct xdplb_loader l = { .loop = ev_default_loop(EVFLAG_AUTO),
 				  .done = on_loaded,
 				  .user = &report };
 	siginfo_t ended;
 	ev_child gone;
 
-	assert_int_equal(plane__loader_start(&l, answer, "done"), 0);
+	assert_int_equal(xdplb__loader_start(&l, answer, "done"), 0);
 	ev_child_init(&gone, stop_loader, 0, 0);
 	ev_set_priority(&gone, EV_MAXPRI);
 	gone.data = &l;
 	ev_child_start(l.loop, &gone);
 	assert_int_equal(waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT), 0);
 	ev_run(l.loop, EVRUN_ONCE);
-	assert_false(plane__loader_busy(&l));
+	assert_false(xdplb__loader_busy(&l));
 	assert_int_equal(strangers_killed, 0);
 	ev_child_stop(l.loop, &gone);
 	ev_loop_destroy(l.loop);

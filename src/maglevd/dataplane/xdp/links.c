@@ -52,7 +52,7 @@ static bool interface_of(const char *pin, char ret[static IFNAMSIZ])
 	return n > 0;
 }
 
-static void pin_path(const struct plane_links *l, const char *interface,
+static void pin_path(const struct xdplb_links *l, const char *interface,
 		     char ret[static PLANE_PATH_SIZE])
 {
 	char name[ESCAPED_SIZE];
@@ -63,7 +63,7 @@ static void pin_path(const struct plane_links *l, const char *interface,
 
 /* ---- which interfaces ---- */
 
-static struct plane_link *find(const struct plane_links *l, const char *name)
+static struct xdplb_link *find(const struct xdplb_links *l, const char *name)
 {
 	for (size_t i = 0; i < l->list.n; i++)
 		if (strcmp(l->list.items[i].name, name) == 0)
@@ -71,7 +71,7 @@ static struct plane_link *find(const struct plane_links *l, const char *name)
 	return NULL;
 }
 
-static void detach(const struct plane_links *l, struct plane_link *k)
+static void detach(const struct xdplb_links *l, struct xdplb_link *k)
 {
 	char path[PLANE_PATH_SIZE];
 
@@ -92,7 +92,7 @@ static bool is_listed(const struct l4_xdp *c, const char *name)
 	return false;
 }
 
-void plane__links_set(struct plane_links *l, const struct l4_xdp *c)
+void xdplb__links_set(struct xdplb_links *l, const struct l4_xdp *c)
 {
 	static const enum xdp_mode modes[] = { [L4_XDP_AUTO] = XDP_MODE_AUTO,
 					       [L4_XDP_NATIVE] = XDP_MODE_NATIVE,
@@ -106,7 +106,7 @@ void plane__links_set(struct plane_links *l, const struct l4_xdp *c)
 		vec_remove_at(&l->list, i);
 	}
 	for (size_t i = 0; i < c->interfaces.n; i++) {
-		struct plane_link fresh = { 0 };
+		struct xdplb_link fresh = { 0 };
 
 		if (find(l, c->interfaces.items[i]))
 			continue;
@@ -118,7 +118,7 @@ void plane__links_set(struct plane_links *l, const struct l4_xdp *c)
 	l->mode = modes[c->mode];
 }
 
-void plane__links_tidy(const struct plane_links *l)
+void xdplb__links_tidy(const struct xdplb_links *l)
 {
 	DIR *dir = opendir(l->folder);
 	struct dirent *entry;
@@ -157,7 +157,7 @@ static const char *reason_of(int err)
 }
 
 /* Once for each new reason. */
-static void complain(struct plane_link *k, const char *reason)
+static void complain(struct xdplb_link *k, const char *reason)
 {
 	if (strcmp(k->problem, reason) == 0)
 		return;
@@ -170,13 +170,13 @@ static void note_repair(const char *what, const char *name)
 	log_warn("xdp-repair", LOG_S("interface", name), LOG_S("reason", what));
 }
 
-static void remember_queues(struct plane_link *k)
+static void remember_queues(struct xdplb_link *k)
 {
 	if (xdp_device_queues(k->name, &k->queues) < 0)
 		k->queues = 0;
 }
 
-static void on_attached(struct plane_link *k, unsigned ifindex, bool adopted)
+static void on_attached(struct xdplb_link *k, unsigned ifindex, bool adopted)
 {
 	struct xdp_device_state state = { .mode = XDP_MODE_AUTO };
 
@@ -189,8 +189,8 @@ static void on_attached(struct plane_link *k, unsigned ifindex, bool adopted)
 		 LOG_B("adopted", adopted));
 }
 
-static void attach(const struct plane_links *l, struct plane_link *k, unsigned ifindex,
-		   const struct plane_maps *m)
+static void attach(const struct xdplb_links *l, struct xdplb_link *k, unsigned ifindex,
+		   const struct xdplb_maps *m)
 {
 	char path[PLANE_PATH_SIZE];
 	struct xdp_link *link;
@@ -214,7 +214,7 @@ static void attach(const struct plane_links *l, struct plane_link *k, unsigned i
 
 /* ---- looking after what is attached ---- */
 
-static bool is_in_mode(const struct plane_links *l, unsigned ifindex)
+static bool is_in_mode(const struct xdplb_links *l, unsigned ifindex)
 {
 	struct xdp_device_state state;
 
@@ -223,8 +223,8 @@ static bool is_in_mode(const struct plane_links *l, unsigned ifindex)
 }
 
 /* What an earlier maglevd has pinned, if it is on the interface of today. */
-static void adopt(const struct plane_links *l, struct plane_link *k, unsigned ifindex,
-		  const struct plane_maps *m)
+static void adopt(const struct xdplb_links *l, struct xdplb_link *k, unsigned ifindex,
+		  const struct xdplb_maps *m)
 {
 	char path[PLANE_PATH_SIZE];
 	struct xdp_link_state state = { 0 };
@@ -245,7 +245,7 @@ static void adopt(const struct plane_links *l, struct plane_link *k, unsigned if
 	xdp_link_free(link);
 }
 
-static void update(struct plane_link *k, const struct plane_maps *m, const char *why)
+static void update(struct xdplb_link *k, const struct xdplb_maps *m, const char *why)
 {
 	int r = xdp_link_update(k->link, m->program);
 
@@ -257,7 +257,7 @@ static void update(struct plane_link *k, const struct plane_maps *m, const char 
 	remember_queues(k);
 }
 
-static void repin(const struct plane_links *l, const struct plane_link *k)
+static void repin(const struct xdplb_links *l, const struct xdplb_link *k)
 {
 	char path[PLANE_PATH_SIZE];
 
@@ -268,8 +268,8 @@ static void repin(const struct plane_links *l, const struct plane_link *k)
 	xdp_link_pin(k->link, path);
 }
 
-static void look_after(const struct plane_links *l, struct plane_link *k, unsigned ifindex,
-		       const struct plane_maps *m)
+static void look_after(const struct xdplb_links *l, struct xdplb_link *k, unsigned ifindex,
+		       const struct xdplb_maps *m)
 {
 	struct xdp_link_state state = { 0 };
 	uint32_t queues;
@@ -294,7 +294,7 @@ static void look_after(const struct plane_links *l, struct plane_link *k, unsign
 	repin(l, k);
 }
 
-static void check_one(const struct plane_links *l, struct plane_link *k, const struct plane_maps *m)
+static void check_one(const struct xdplb_links *l, struct xdplb_link *k, const struct xdplb_maps *m)
 {
 	unsigned ifindex = if_nametoindex(k->name);
 
@@ -312,7 +312,7 @@ static void check_one(const struct plane_links *l, struct plane_link *k, const s
 		complain(k, "there is no such interface");
 }
 
-size_t plane__links_check(struct plane_links *l, const struct plane_maps *m)
+size_t xdplb__links_check(struct xdplb_links *l, const struct xdplb_maps *m)
 {
 	size_t attached = 0;
 
@@ -323,25 +323,25 @@ size_t plane__links_check(struct plane_links *l, const struct plane_maps *m)
 	return attached;
 }
 
-void plane__links_switch(struct plane_links *l, const struct plane_maps *m)
+void xdplb__links_switch(struct xdplb_links *l, const struct xdplb_maps *m)
 {
 	for (size_t i = 0; i < l->list.n; i++)
 		if (l->list.items[i].link)
 			update(&l->list.items[i], m, NULL);
 }
 
-void plane__links_explain(const struct plane_links *l, struct plane_why *why)
+void xdplb__links_explain(const struct xdplb_links *l, struct xdplb_why *why)
 {
-	const struct plane_link *k = &l->list.items[0];
+	const struct xdplb_link *k = &l->list.items[0];
 
 	if (l->list.n == 1)
-		plane__explain(why, "the program is not on %s: %s", k->name, k->problem);
+		xdplb__explain(why, "the program is not on %s: %s", k->name, k->problem);
 	else
-		plane__explain(why, "the program is on none of the %zu interfaces; %s: %s",
+		xdplb__explain(why, "the program is on none of the %zu interfaces; %s: %s",
 			       l->list.n, k->name, k->problem);
 }
 
-void plane__links_close(struct plane_links *l)
+void xdplb__links_close(struct xdplb_links *l)
 {
 	for (size_t i = 0; i < l->list.n; i++)
 		xdp_link_free(l->list.items[i].link);
@@ -364,7 +364,7 @@ static int remove_one(const char *folder, const char *pin, const char *name, str
 	return 0;
 }
 
-int plane__links_remove(const char *folder, struct buf *out)
+int xdplb__links_remove(const char *folder, struct buf *out)
 {
 	DIR *dir = opendir(folder);
 	struct dirent *entry;

@@ -16,7 +16,7 @@
 #include "base/vec.h"
 #include "src/maglevd/dataplane/xdp/folder.h"
 
-struct plane_link {
+struct xdplb_link {
 	char name[IFNAMSIZ];
 	struct xdp_link *link; /* NULL: not attached */
 	uint32_t queues;       /* when it was attached or last updated; 0: not known */
@@ -24,24 +24,24 @@ struct plane_link {
 	char problem[128];     /* why it is not attached; "": it is */
 };
 
-struct plane_links {
+struct xdplb_links {
 	const char *folder; /* the caller's */
 	enum xdp_mode mode;
-	VEC(struct plane_link) list;
+	VEC(struct xdplb_link) list;
 };
 
 /* Takes the interfaces and the mode of a configuration; lets go of those that it has not. */
-void plane__links_set(struct plane_links *l, const struct l4_xdp *c);
+void xdplb__links_set(struct xdplb_links *l, const struct l4_xdp *c);
 /* Unpins, and thereby detaches, links in the folder of interfaces that are not ours. */
-void plane__links_tidy(const struct plane_links *l);
+void xdplb__links_tidy(const struct xdplb_links *l);
 /* Looks after all of them. How many are attached. */
-size_t plane__links_check(struct plane_links *l, const struct plane_maps *m);
+size_t xdplb__links_check(struct xdplb_links *l, const struct xdplb_maps *m);
 /* Puts the program of these maps in the place of that of others, between two packets. */
-void plane__links_switch(struct plane_links *l, const struct plane_maps *m);
+void xdplb__links_switch(struct xdplb_links *l, const struct xdplb_maps *m);
 /* Why none is attached. */
-void plane__links_explain(const struct plane_links *l, struct plane_why *why);
+void xdplb__links_explain(const struct xdplb_links *l, struct xdplb_why *why);
 /* Links stay where they are pinned. */
-void plane__links_close(struct plane_links *l);
+void xdplb__links_close(struct xdplb_links *l);
 
 /* Detaches and unpins every link in the folder; a line for each into out. */
-int plane__links_remove(const char *folder, struct buf *out);
+int xdplb__links_remove(const char *folder, struct buf *out);

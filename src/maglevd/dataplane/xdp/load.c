@@ -56,33 +56,33 @@ static const char *last_words(void)
 	return n > LAST_WORDS ? all + n - LAST_WORDS : all;
 }
 
-static int load(struct xdp_object *object, struct plane_why *why)
+static int load(struct xdp_object *object, struct xdplb_why *why)
 {
 	uint64_t raised = raise_all();
 	int r = xdp_object_load(object);
 
 	lower_all(raised);
 	if (r == -EPERM || (r == -EACCES && !privilege_held(CAP_PERFMON)))
-		plane__explain(why,
+		xdplb__explain(why,
 			       "the kernel does not let us load the program: that takes CAP_BPF, "
 			       "CAP_NET_ADMIN and CAP_PERFMON");
 	else if (r < 0)
-		plane__explain(why, "cannot load the program: %s: %s", strerror(-r), last_words());
+		xdplb__explain(why, "cannot load the program: %s: %s", strerror(-r), last_words());
 	return r;
 }
 
-static int open_object(struct xdp_object **ret, struct plane_why *why)
+static int open_object(struct xdp_object **ret, struct xdplb_why *why)
 {
 	size_t size;
 	const void *elf = lb__elf_bytes(&size);
 	int r = xdp_object_open(elf, size, ret);
 
 	if (r < 0)
-		plane__explain(why, "cannot open the program: %s: %s", strerror(-r), xdp_why());
+		xdplb__explain(why, "cannot open the program: %s: %s", strerror(-r), xdp_why());
 	return r;
 }
 
-static int resize(struct xdp_object *object, const struct plane_sizes *s)
+static int resize(struct xdp_object *object, const struct xdplb_sizes *s)
 {
 	const uint32_t entries[PLANE_MAPS] = {
 		[PLANE_CONFIG] = 1,
@@ -97,27 +97,27 @@ static int resize(struct xdp_object *object, const struct plane_sizes *s)
 	struct xdp_map adopted;
 	int r = 0;
 
-	for (enum plane_map i = 0; i < PLANE_MAPS && r == 0; i++)
-		if (entries[i] && xdp_map(object, plane__map_name(i), &adopted) < 0)
-			r = xdp_object_resize(object, plane__map_name(i), entries[i]);
+	for (enum xdplb_map i = 0; i < PLANE_MAPS && r == 0; i++)
+		if (entries[i] && xdp_map(object, xdplb__map_name(i), &adopted) < 0)
+			r = xdp_object_resize(object, xdplb__map_name(i), entries[i]);
 	return r;
 }
 
-static int pin_program(const struct xdp_object *object, const struct plane_folder *f,
-		       struct plane_why *why)
+static int pin_program(const struct xdp_object *object, const struct xdplb_folder *f,
+		       struct xdplb_why *why)
 {
 	int r;
 
 	unlink(f->program);
 	r = xdp_program_pin(xdp_object_program(object, ABI_PROGRAM), f->program);
 	if (r < 0)
-		plane__explain(why, "cannot pin the program in %s: %s", f->pin, strerror(-r));
+		xdplb__explain(why, "cannot pin the program in %s: %s", f->pin, strerror(-r));
 	return r;
 }
 
 /* Loads, and leaves it all to whoever looks for the pins. */
-static int load_and_pin(struct xdp_object *object, const struct plane_folder *f, const char *maps,
-			struct plane_why *why)
+static int load_and_pin(struct xdp_object *object, const struct xdplb_folder *f, const char *maps,
+			struct xdplb_why *why)
 {
 	int r = load(object, why);
 
@@ -125,20 +125,20 @@ static int load_and_pin(struct xdp_object *object, const struct plane_folder *f,
 		return r;
 	r = xdp_object_pin(object, maps);
 	if (r < 0)
-		plane__explain(why, "cannot pin the maps in %s: %s", maps, strerror(-r));
+		xdplb__explain(why, "cannot pin the maps in %s: %s", maps, strerror(-r));
 	return r < 0 ? r : pin_program(object, f, why);
 }
 
 /* ---- maps that are there ---- */
 
-static int check_essentials(const struct xdp_object *object, struct plane_why *why)
+static int check_essentials(const struct xdp_object *object, struct xdplb_why *why)
 {
 	struct xdp_map map;
 
-	for (enum plane_map i = PLANE_CONFIG; i <= PLANE_TABLES; i++) {
-		if (xdp_map(object, plane__map_name(i), &map) == 0)
+	for (enum xdplb_map i = PLANE_CONFIG; i <= PLANE_TABLES; i++) {
+		if (xdp_map(object, xdplb__map_name(i), &map) == 0)
 			continue;
-		plane__explain(why, "the pin of %s is gone", plane__map_name(i));
+		xdplb__explain(why, "the pin of %s is gone", xdplb__map_name(i));
 		return -ENODATA;
 	}
 	return 0;
@@ -153,9 +153,9 @@ static uint32_t entries_of(const struct xdp_object *object, const char *name, ui
 
 /* From the maps that are there; the others are made to match. */
 static void read_sizes(const struct xdp_object *object, const struct abi_config *c,
-		       struct plane_sizes *ret)
+		       struct xdplb_sizes *ret)
 {
-	*ret = (struct plane_sizes){
+	*ret = (struct xdplb_sizes){
 		.vips = entries_of(object, ABI_MAP_VIPS, 0),
 		.servers = entries_of(object, ABI_MAP_SERVERS, 0),
 		.cells = c->vip_mask + 1,
@@ -167,7 +167,7 @@ static void read_sizes(const struct xdp_object *object, const struct abi_config 
 		ret->tables = entries_of(object, ABI_MAP_TABLES, 0) / c->table_lines;
 }
 
-static bool is_of_one_piece(const struct xdp_object *object, const struct plane_sizes *s)
+static bool is_of_one_piece(const struct xdp_object *object, const struct xdplb_sizes *s)
 {
 	return s->vips > 1 && s->servers > 1 && s->tables > 0 && s->table_size > 0 &&
 	       (uint64_t)s->table_lines * ABI_LINE_SLOTS >= s->table_size && s->buckets > 0 &&
@@ -178,7 +178,7 @@ static bool is_of_one_piece(const struct xdp_object *object, const struct plane_
 }
 
 static int check_layout(const struct xdp_object *object, const char *folder,
-			struct plane_sizes *ret, struct plane_why *why)
+			struct xdplb_sizes *ret, struct xdplb_why *why)
 {
 	struct abi_config config = { 0 };
 	struct xdp_map map;
@@ -188,12 +188,12 @@ static int check_layout(const struct xdp_object *object, const char *folder,
 	if (r == 0)
 		r = xdp_map_read(&map, &zero, &config);
 	if (r < 0) {
-		plane__explain(why, "cannot read %s in %s: %s", ABI_MAP_CONFIG, folder,
+		xdplb__explain(why, "cannot read %s in %s: %s", ABI_MAP_CONFIG, folder,
 			       strerror(-r));
 		return r;
 	}
 	if (config.layout != ABI_LAYOUT) {
-		plane__explain(why,
+		xdplb__explain(why,
 			       "the maps in %s have layout %u, and this maglevd knows %d: "
 			       "\"maglevd --xdp-detach\" takes them away",
 			       folder, config.layout, ABI_LAYOUT);
@@ -202,33 +202,33 @@ static int check_layout(const struct xdp_object *object, const char *folder,
 	read_sizes(object, &config, ret);
 	if (is_of_one_piece(object, ret))
 		return 0;
-	plane__explain(why,
+	xdplb__explain(why,
 		       "the maps in %s do not belong together: \"maglevd --xdp-detach\" takes "
 		       "them away",
 		       folder);
 	return -ESTALE;
 }
 
-static int take_pins(struct xdp_object *object, const char *folder, struct plane_why *why)
+static int take_pins(struct xdp_object *object, const char *folder, struct xdplb_why *why)
 {
 	int r = xdp_object_adopt(object, folder);
 
 	if (r == -ESTALE)
-		plane__explain(why,
+		xdplb__explain(why,
 			       "the maps in %s are not ours: %s: \"maglevd --xdp-detach\" "
 			       "takes them away",
 			       folder, xdp_why());
 	else if (r < 0)
-		plane__explain(why, "cannot open the maps in %s: %s", folder, strerror(-r));
+		xdplb__explain(why, "cannot open the maps in %s: %s", folder, strerror(-r));
 	if (r < 0)
 		return r;
 	return r == 0 ? -ENOENT : 0;
 }
 
-static int adopt_into(struct xdp_object *object, const struct plane_folder *f,
-		      struct plane_why *why)
+static int adopt_into(struct xdp_object *object, const struct xdplb_folder *f,
+		      struct xdplb_why *why)
 {
-	struct plane_sizes sizes;
+	struct xdplb_sizes sizes;
 	int r = take_pins(object, f->maps, why);
 
 	if (r == 0)
@@ -241,9 +241,9 @@ static int adopt_into(struct xdp_object *object, const struct plane_folder *f,
 }
 
 /* -ENOENT: there are none; -ENODATA: not all that it takes. */
-static int adopt(const struct plane_folder *f, struct plane_loaded *ret, struct plane_why *why)
+static int adopt(const struct xdplb_folder *f, struct xdplb_loaded *ret, struct xdplb_why *why)
 {
-	const char *missing = plane__maps_unpinned(f->maps);
+	const char *missing = xdplb__maps_unpinned(f->maps);
 	struct xdp_object *object;
 	int r = open_object(&object, why);
 
@@ -260,16 +260,16 @@ static int adopt(const struct plane_folder *f, struct plane_loaded *ret, struct 
 /* ---- new ones ---- */
 
 /* What is written once. The seed goes with the flow table, whose places it decides. */
-static int write_config(const struct xdp_object *object, const struct plane_sizes *s,
-			const struct plane_heirloom *heirloom)
+static int write_config(const struct xdp_object *object, const struct xdplb_sizes *s,
+			const struct xdplb_inherited *inherited)
 {
 	struct abi_config c = { 0 };
 	struct xdp_map map;
 	uint32_t zero = 0;
 	int r = xdp_map(object, ABI_MAP_CONFIG, &map);
 
-	if (heirloom)
-		c = heirloom->config;
+	if (inherited)
+		c = inherited->config;
 	else if (getrandom(c.seed, sizeof(c.seed), 0) != sizeof(c.seed))
 		return -EIO;
 	c.layout = ABI_LAYOUT;
@@ -277,39 +277,39 @@ static int write_config(const struct xdp_object *object, const struct plane_size
 	c.table_lines = s->table_lines;
 	c.flow_mask = s->buckets - 1;
 	c.vip_mask = s->cells - 1;
-	c.clock_shift = ABI_CLOCK_SHIFT(plane__hz());
+	c.clock_shift = ABI_CLOCK_SHIFT(xdplb__hz());
 	return r < 0 ? r : xdp_map_write(&map, &zero, &c);
 }
 
-static int make_into(struct xdp_object *object, const struct plane_folder *f,
-		     const struct plane_sizes *sizes, const struct plane_heirloom *heirloom,
-		     struct plane_why *why)
+static int make_into(struct xdp_object *object, const struct xdplb_folder *f,
+		     const struct xdplb_sizes *sizes, const struct xdplb_inherited *inherited,
+		     struct xdplb_why *why)
 {
 	int r = 0;
 
-	if (heirloom && heirloom->has_flows)
-		r = xdp_object_share(object, ABI_MAP_FLOWS, &heirloom->flows);
+	if (inherited && inherited->has_flows)
+		r = xdp_object_share(object, ABI_MAP_FLOWS, &inherited->flows);
 	if (r == 0)
 		r = resize(object, sizes);
 	if (r == 0)
 		r = load_and_pin(object, f, f->next, why);
 	if (r == 0) {
-		r = write_config(object, sizes, heirloom);
+		r = write_config(object, sizes, inherited);
 		if (r < 0)
-			plane__explain(why, "cannot write the maps: %s", strerror(-r));
+			xdplb__explain(why, "cannot write the maps: %s", strerror(-r));
 	}
 	return r;
 }
 
 /* Also what one that ended in the middle has left: never in force, and who knows if whole. */
-static void unpin_next(const struct plane_folder *f)
+static void unpin_next(const struct xdplb_folder *f)
 {
 	if (access(f->next, F_OK) == 0)
 		xdp_unpin(f->next);
 }
 
-int plane__load_next(const struct plane_folder *f, const struct plane_sizes *sizes,
-		     const struct plane_heirloom *heirloom, struct plane_why *why)
+int xdplb__load_next(const struct xdplb_folder *f, const struct xdplb_sizes *sizes,
+		     const struct xdplb_inherited *inherited, struct xdplb_why *why)
 {
 	struct xdp_object *object;
 	int r = open_object(&object, why);
@@ -317,19 +317,19 @@ int plane__load_next(const struct plane_folder *f, const struct plane_sizes *siz
 	if (r < 0)
 		return r;
 	unpin_next(f);
-	r = make_into(object, f, sizes, heirloom, why);
+	r = make_into(object, f, sizes, inherited, why);
 	xdp_object_free(object);
 	if (r < 0)
 		unpin_next(f);
 	return r;
 }
 
-int plane__load(const struct plane_folder *f, const struct plane_sizes *sizes,
-		struct plane_loaded *ret, struct plane_why *why)
+int xdplb__load(const struct xdplb_folder *f, const struct xdplb_sizes *sizes,
+		struct xdplb_loaded *ret, struct xdplb_why *why)
 {
 	int r;
 
-	*ret = (struct plane_loaded){ 0 };
+	*ret = (struct xdplb_loaded){ 0 };
 	unpin_next(f);
 	r = adopt(f, ret, why);
 	if (r == -ENODATA) {
@@ -338,10 +338,10 @@ int plane__load(const struct plane_folder *f, const struct plane_sizes *sizes,
 	}
 	if (r != -ENOENT && r != -ENODATA)
 		return r;
-	r = plane__load_next(f, sizes, NULL, why);
+	r = xdplb__load_next(f, sizes, NULL, why);
 	if (r == 0 && rename(f->next, f->maps) < 0) {
 		r = -errno;
-		plane__explain(why, "cannot rename %s: %s", f->next, strerror(-r));
+		xdplb__explain(why, "cannot rename %s: %s", f->next, strerror(-r));
 	}
 	return r;
 }

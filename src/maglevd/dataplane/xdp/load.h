@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * load: makes maps, loads the program over them, and leaves all of it pinned in the folder, for
- * plane__maps_open(). The kernel's check of the program takes some tenths of a second: a child
+ * xdplb__maps_open(). The kernel's check of the program takes some tenths of a second: a child
  * process does it (loader.h).
  */
 #pragma once
 
 #include "src/maglevd/dataplane/xdp/folder.h"
 
-struct plane_loaded {
+struct xdplb_loaded {
 	bool adopted;
 	char lost[128];	   /* why maps that were there were given up; "": they were not */
 	char repaired[32]; /* a map that was missing and is empty now; "": none */
@@ -19,16 +19,16 @@ struct plane_loaded {
  * missing without which the others are worth nothing. -ESTALE: of a layout that is not ours, or
  * not of one piece.
  */
-int plane__load(const struct plane_folder *f, const struct plane_sizes *sizes,
-		struct plane_loaded *ret, struct plane_why *why);
+int xdplb__load(const struct xdplb_folder *f, const struct xdplb_sizes *sizes,
+		struct xdplb_loaded *ret, struct xdplb_why *why);
 
 /* What new maps take over from those in force: settings, seed, and perhaps the flow table. */
-struct plane_heirloom {
+struct xdplb_inherited {
 	struct abi_config config;
 	struct xdp_map flows;
 	bool has_flows;
 };
 
 /* Over new maps, in the folder for the next. */
-int plane__load_next(const struct plane_folder *f, const struct plane_sizes *sizes,
-		     const struct plane_heirloom *heirloom, struct plane_why *why);
+int xdplb__load_next(const struct xdplb_folder *f, const struct xdplb_sizes *sizes,
+		     const struct xdplb_inherited *inherited, struct xdplb_why *why);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A job that answers with one struct plane_report. It inherits the capabilities of the parent, and
+ * A job that answers with one struct xdplb_report. It inherits the capabilities of the parent, and
  * keeps the lock on the folder as long as it runs: no other maglevd can take the folder before a
  * child that still writes there has ended.
  */
@@ -14,8 +14,8 @@
 
 static int work(int out, void *user)
 {
-	const struct plane_loader *l = user;
-	struct plane_report report;
+	const struct xdplb_loader *l = user;
+	struct xdplb_report report;
 
 	memset(&report, 0, sizeof(report));
 	l->work(l->order, &report);
@@ -24,24 +24,24 @@ static int work(int out, void *user)
 
 static void on_done(const struct job_result *result, void *user)
 {
-	struct plane_loader *l = user;
-	struct plane_report report = { .err = -ECHILD };
+	struct xdplb_loader *l = user;
+	struct xdplb_report report = { .err = -ECHILD };
 
 	l->job = NULL;
 	if (result->end == JOB_DONE && result->n == sizeof(report))
 		memcpy(&report, result->bytes, sizeof(report));
 	else
-		plane__explain(&report.why, "the process that loads the program %s",
+		xdplb__explain(&report.why, "the process that loads the program %s",
 			       result->reason);
 	l->done(l->user, &report);
 }
 
-int plane__loader_start(struct plane_loader *l, plane_job_fn job, const void *order)
+int xdplb__loader_start(struct xdplb_loader *l, xdplb_job_fn job, const void *order)
 {
 	const struct job_spec spec = { .work = work,
 				       .done = on_done,
 				       .user = l,
-				       .result_max = sizeof(struct plane_report),
+				       .result_max = sizeof(struct xdplb_report),
 				       .keep = l->keep,
 				       .n_keep = l->n_keep };
 
@@ -51,12 +51,12 @@ int plane__loader_start(struct plane_loader *l, plane_job_fn job, const void *or
 	return job_start(l->loop, &spec, &l->job);
 }
 
-bool plane__loader_busy(const struct plane_loader *l)
+bool xdplb__loader_busy(const struct xdplb_loader *l)
 {
 	return l->job != NULL;
 }
 
-void plane__loader_stop(struct plane_loader *l)
+void xdplb__loader_stop(struct xdplb_loader *l)
 {
 	job_cancel(TAKE_PTR(l->job));
 }

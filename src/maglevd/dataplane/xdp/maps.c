@@ -26,7 +26,7 @@
 #define CELLS_LEAST 1024
 #define PATH_SIZE 512
 
-void plane__explain(struct plane_why *why, const char *fmt, ...)
+void xdplb__explain(struct xdplb_why *why, const char *fmt, ...)
 {
 	va_list args;
 
@@ -35,7 +35,7 @@ void plane__explain(struct plane_why *why, const char *fmt, ...)
 	va_end(args);
 }
 
-const char *plane__map_name(enum plane_map map)
+const char *xdplb__map_name(enum xdplb_map map)
 {
 	static const char *const names[PLANE_MAPS] = {
 		[PLANE_CONFIG] = ABI_MAP_CONFIG,     [PLANE_CELLS] = ABI_MAP_VIP_CELLS,
@@ -84,11 +84,11 @@ static uint32_t spare_tables(uint32_t vips)
 	return (vips < SPARE_TABLES ? vips : SPARE_TABLES) + SPARE_TABLES_LEAST;
 }
 
-void plane__sizes_for(const struct l4_config *c, struct plane_sizes *ret)
+void xdplb__sizes_for(const struct l4_config *c, struct xdplb_sizes *ret)
 {
 	uint32_t vips = (uint32_t)c->n_frontends;
 
-	*ret = (struct plane_sizes){
+	*ret = (struct xdplb_sizes){
 		.vips = roomy(vips + 1, UINT32_MAX),
 		.servers = roomy(count_servers(c) + 1, ABI_MAX_AS + 1),
 		.tables = vips + spare_tables(vips),
@@ -101,12 +101,12 @@ void plane__sizes_for(const struct l4_config *c, struct plane_sizes *ret)
 		ret->cells = CELLS_LEAST;
 }
 
-bool plane__sizes_do(const struct plane_sizes *have, const struct l4_config *c)
+bool xdplb__sizes_do(const struct xdplb_sizes *have, const struct l4_config *c)
 {
 	uint32_t vips = (uint32_t)c->n_frontends, servers = count_servers(c) + 1;
-	struct plane_sizes want;
+	struct xdplb_sizes want;
 
-	plane__sizes_for(c, &want);
+	xdplb__sizes_for(c, &want);
 	return have->table_size == want.table_size && have->buckets == want.buckets &&
 	       have->vips > vips + vips / 16 &&
 	       (have->servers > servers + servers / 16 || have->servers >= want.servers) &&
@@ -119,7 +119,7 @@ static void grow(uint32_t *n, uint32_t have)
 		*n = have;
 }
 
-void plane__sizes_grow(struct plane_sizes *s, const struct plane_sizes *have)
+void xdplb__sizes_grow(struct xdplb_sizes *s, const struct xdplb_sizes *have)
 {
 	grow(&s->vips, have->vips);
 	grow(&s->servers, have->servers);
@@ -132,7 +132,7 @@ void plane__sizes_grow(struct plane_sizes *s, const struct plane_sizes *have)
 
 /* ---- opening ---- */
 
-unsigned plane__hz(void)
+unsigned xdplb__hz(void)
 {
 	struct timespec tick;
 
@@ -140,27 +140,27 @@ unsigned plane__hz(void)
 	return (unsigned)(NSEC_PER_SEC / tick.tv_nsec);
 }
 
-static void pin_path(char path[static PATH_SIZE], const char *folder, enum plane_map map)
+static void pin_path(char path[static PATH_SIZE], const char *folder, enum xdplb_map map)
 {
-	snprintf(path, PATH_SIZE, "%s/%s", folder, plane__map_name(map));
+	snprintf(path, PATH_SIZE, "%s/%s", folder, xdplb__map_name(map));
 }
 
-static int open_maps(struct plane_maps *m, const char *folder)
+static int open_maps(struct xdplb_maps *m, const char *folder)
 {
 	char path[PATH_SIZE];
 	int r = 0;
 
-	for (enum plane_map i = 0; i < PLANE_MAPS && r == 0; i++) {
+	for (enum xdplb_map i = 0; i < PLANE_MAPS && r == 0; i++) {
 		pin_path(path, folder, i);
 		r = xdp_map_open(path, &m->map[i]);
 	}
 	return r;
 }
 
-static int map_memory(struct plane_maps *m)
+static int map_memory(struct xdplb_maps *m)
 {
 	const struct {
-		enum plane_map map;
+		enum xdplb_map map;
 		void **memory;
 	} table[] = {
 		{ PLANE_CONFIG, (void **)&m->config },
@@ -175,7 +175,7 @@ static int map_memory(struct plane_maps *m)
 	return r;
 }
 
-static int open_program(struct plane_maps *m, const char *program)
+static int open_program(struct xdplb_maps *m, const char *program)
 {
 	m->program = xdp_program_open(program);
 	unlink(program);
@@ -183,11 +183,11 @@ static int open_program(struct plane_maps *m, const char *program)
 }
 
 /* Whoever made them has seen to it that they belong together. */
-static void read_sizes(struct plane_maps *m)
+static void read_sizes(struct xdplb_maps *m)
 {
 	const struct abi_config *c = m->config;
 
-	m->sizes = (struct plane_sizes){
+	m->sizes = (struct xdplb_sizes){
 		.vips = m->map[PLANE_VIPS].entries,
 		.servers = m->map[PLANE_SERVERS].entries,
 		.cells = m->map[PLANE_CELLS].entries,
@@ -198,10 +198,10 @@ static void read_sizes(struct plane_maps *m)
 	};
 }
 
-int plane__maps_open(const char *folder, const char *program, struct plane_maps *ret,
-		     struct plane_why *why)
+int xdplb__maps_open(const char *folder, const char *program, struct xdplb_maps *ret,
+		     struct xdplb_why *why)
 {
-	struct plane_maps m = { .program = -1, .hz = plane__hz() };
+	struct xdplb_maps m = { .program = -1, .hz = xdplb__hz() };
 	int r;
 
 	for (size_t i = 0; i < PLANE_MAPS; i++)
@@ -212,8 +212,8 @@ int plane__maps_open(const char *folder, const char *program, struct plane_maps 
 	if (r == 0)
 		r = map_memory(&m);
 	if (r < 0) {
-		plane__explain(why, "cannot open the maps in %s: %s", folder, strerror(-r));
-		plane__maps_close(&m);
+		xdplb__explain(why, "cannot open the maps in %s: %s", folder, strerror(-r));
+		xdplb__maps_close(&m);
 		return r;
 	}
 	read_sizes(&m);
@@ -221,42 +221,42 @@ int plane__maps_open(const char *folder, const char *program, struct plane_maps 
 	return 0;
 }
 
-int plane__maps_table(const struct plane_maps *m, uint32_t table, struct xdp_window *ret)
+int xdplb__maps_table(const struct xdplb_maps *m, uint32_t table, struct xdp_window *ret)
 {
-	const struct plane_sizes *s = &m->sizes;
+	const struct xdplb_sizes *s = &m->sizes;
 
 	assert(table < s->tables);
 	return xdp_window_open(&m->map[PLANE_TABLES], table * s->table_lines, s->table_lines, ret);
 }
 
-int plane__maps_pin(const struct plane_maps *m, const char *folder, struct plane_why *why)
+int xdplb__maps_pin(const struct xdplb_maps *m, const char *folder, struct xdplb_why *why)
 {
 	char path[PATH_SIZE];
 	int r = mkdir(folder, 0700) < 0 && errno != EEXIST ? -errno : 0;
 
-	for (enum plane_map i = 0; i < PLANE_MAPS && r == 0; i++) {
+	for (enum xdplb_map i = 0; i < PLANE_MAPS && r == 0; i++) {
 		pin_path(path, folder, i);
 		if (access(path, F_OK) < 0)
 			r = xdp_map_pin(&m->map[i], path);
 	}
 	if (r < 0)
-		plane__explain(why, "cannot pin the maps in %s: %s", folder, strerror(-r));
+		xdplb__explain(why, "cannot pin the maps in %s: %s", folder, strerror(-r));
 	return r;
 }
 
-const char *plane__maps_unpinned(const char *folder)
+const char *xdplb__maps_unpinned(const char *folder)
 {
 	char path[PATH_SIZE];
 
-	for (enum plane_map i = 0; i < PLANE_MAPS; i++) {
+	for (enum xdplb_map i = 0; i < PLANE_MAPS; i++) {
 		pin_path(path, folder, i);
 		if (access(path, F_OK) < 0)
-			return plane__map_name(i);
+			return xdplb__map_name(i);
 	}
 	return NULL;
 }
 
-void plane__maps_close(struct plane_maps *m)
+void xdplb__maps_close(struct xdplb_maps *m)
 {
 	xdp_map_unmap(&m->map[PLANE_CONFIG], m->config);
 	xdp_map_unmap(&m->map[PLANE_CELLS], m->cells);
@@ -266,12 +266,12 @@ void plane__maps_close(struct plane_maps *m)
 		xdp_map_close(&m->map[i]);
 	if (m->program >= 0)
 		close(m->program);
-	*m = (struct plane_maps){ .program = -1 };
+	*m = (struct xdplb_maps){ .program = -1 };
 }
 
 /* ---- addresses ---- */
 
-void plane__put_address(const struct addr *a, __u32 ret[static 4])
+void xdplb__put_address(const struct addr *a, __u32 ret[static 4])
 {
 	memset(ret, 0, 16);
 	if (a->family == AF_INET6) {
@@ -282,7 +282,7 @@ void plane__put_address(const struct addr *a, __u32 ret[static 4])
 	}
 }
 
-struct addr plane__get_address(const __u32 bits[static 4])
+struct addr xdplb__get_address(const __u32 bits[static 4])
 {
 	struct addr a = { .family = AF_INET6 };
 

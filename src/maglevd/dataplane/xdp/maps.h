@@ -12,13 +12,13 @@
 #include "lib/xdp/xdp.h"
 
 /* Why something did not work, for log and API. */
-struct plane_why {
+struct xdplb_why {
 	char text[512];
 };
-void plane__explain(struct plane_why *why, const char *fmt, ...)
+void xdplb__explain(struct xdplb_why *why, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-struct plane_sizes {
+struct xdplb_sizes {
 	uint32_t vips, servers; /* entries; index 0 of each is nobody */
 	uint32_t cells;
 	uint32_t tables, table_size, table_lines;
@@ -26,13 +26,13 @@ struct plane_sizes {
 };
 
 /* What maps for a configuration are made with: room to grow and to build in. */
-void plane__sizes_for(const struct l4_config *c, struct plane_sizes *ret);
+void xdplb__sizes_for(const struct l4_config *c, struct xdplb_sizes *ret);
 /* Whether maps that are there do for the configuration. */
-bool plane__sizes_do(const struct plane_sizes *have, const struct l4_config *c);
+bool xdplb__sizes_do(const struct xdplb_sizes *have, const struct l4_config *c);
 /* More entries where have has more, as indexes are kept when maps are made anew. */
-void plane__sizes_grow(struct plane_sizes *s, const struct plane_sizes *have);
+void xdplb__sizes_grow(struct xdplb_sizes *s, const struct xdplb_sizes *have);
 
-enum plane_map {
+enum xdplb_map {
 	PLANE_CONFIG,
 	PLANE_CELLS,
 	PLANE_VIPS,
@@ -46,12 +46,12 @@ enum plane_map {
 	PLANE_CPU,
 	PLANE_MAPS
 };
-const char *plane__map_name(enum plane_map map); /* "lb_config" ... */
+const char *xdplb__map_name(enum xdplb_map map); /* "lb_config" ... */
 
-struct plane_maps {
+struct xdplb_maps {
 	int program; /* -1: not open */
 	uint32_t program_id;
-	struct plane_sizes sizes;
+	struct xdplb_sizes sizes;
 	unsigned hz; /* of the kernel's tick */
 	struct xdp_map map[PLANE_MAPS];
 	/* shared with the kernel */
@@ -61,19 +61,19 @@ struct plane_maps {
 	struct abi_as *servers;
 };
 
-unsigned plane__hz(void);
+unsigned xdplb__hz(void);
 /* What is pinned in a folder, and under the path of the program; that pin is removed. */
-int plane__maps_open(const char *folder, const char *program, struct plane_maps *ret,
-		     struct plane_why *why);
+int xdplb__maps_open(const char *folder, const char *program, struct xdplb_maps *ret,
+		     struct xdplb_why *why);
 /* The lines of one table, as memory shared with the kernel. */
-int plane__maps_table(const struct plane_maps *m, uint32_t table, struct xdp_window *ret);
+int xdplb__maps_table(const struct xdplb_maps *m, uint32_t table, struct xdp_window *ret);
 /* Pins what is not pinned in the folder; makes it if it must. */
-int plane__maps_pin(const struct plane_maps *m, const char *folder, struct plane_why *why);
+int xdplb__maps_pin(const struct xdplb_maps *m, const char *folder, struct xdplb_why *why);
 /* The name of a map that has no pin in the folder, NULL when all have. */
-const char *plane__maps_unpinned(const char *folder);
+const char *xdplb__maps_unpinned(const char *folder);
 /* Pins stay. Twice is fine. */
-void plane__maps_close(struct plane_maps *m);
+void xdplb__maps_close(struct xdplb_maps *m);
 
 /* 128 bits, as the maps have addresses. */
-void plane__put_address(const struct addr *a, __u32 ret[static 4]);
-struct addr plane__get_address(const __u32 bits[static 4]);
+void xdplb__put_address(const struct addr *a, __u32 ret[static 4]);
+struct addr xdplb__get_address(const __u32 bits[static 4]);

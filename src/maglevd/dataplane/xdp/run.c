@@ -13,13 +13,13 @@
 
 #include "base/cleanup.h"
 
-typedef int (*op_fn)(struct plane_run *run, const struct lb_op *op);
+typedef int (*op_fn)(struct xdplb_run *run, const struct lb_op *op);
 
-void plane__run_begin(struct plane_run *run, struct plane_book *book, const struct lb_op *ops,
-		      size_t n)
+void xdplb__run_begin(struct xdplb_run *run, struct xdplb_inventory *inventory,
+		      const struct lb_op *ops, size_t n)
 {
-	assert(!run->book);
-	run->book = book;
+	assert(!run->inventory);
+	run->inventory = inventory;
 	run->ops = ops;
 	run->n = n;
 	run->done = 0;
@@ -27,58 +27,58 @@ void plane__run_begin(struct plane_run *run, struct plane_book *book, const stru
 	run->vip = 0;
 }
 
-static void change_begin(struct plane_run *run, uint32_t vip)
+static void change_begin(struct xdplb_run *run, uint32_t vip)
 {
 	run->vip = vip;
 	run->first = run->done;
 	run->ended = run->rebuild = false;
 	run->flush.n = run->gone.n = 0;
-	plane__book_set_changing(run->book, vip, true);
+	xdplb__inventory_set_changing(run->inventory, vip, true);
 }
 
-void plane__run_begin_repair(struct plane_run *run, struct plane_book *book, uint32_t vip)
+void xdplb__run_begin_repair(struct xdplb_run *run, struct xdplb_inventory *inventory, uint32_t vip)
 {
-	plane__run_begin(run, book, NULL, 0);
+	xdplb__run_begin(run, inventory, NULL, 0);
 	change_begin(run, vip);
 	run->rebuild = run->ended = true;
 }
 
-static int run_conf(struct plane_run *run, const struct lb_op *op)
+static int run_conf(struct xdplb_run *run, const struct lb_op *op)
 {
-	return plane__book_conf(run->book, &op->conf);
+	return xdplb__inventory_conf(run->inventory, &op->conf);
 }
 
-static int run_vip_add(struct plane_run *run, const struct lb_op *op)
+static int run_vip_add(struct xdplb_run *run, const struct lb_op *op)
 {
-	return plane__book_vip_add(run->book, op);
+	return xdplb__inventory_vip_add(run->inventory, op);
 }
 
-static int run_vip_del(struct plane_run *run, const struct lb_op *op)
+static int run_vip_del(struct xdplb_run *run, const struct lb_op *op)
 {
-	uint32_t vip = plane__book_vip(run->book, &op->vip);
+	uint32_t vip = xdplb__inventory_vip(run->inventory, &op->vip);
 
 	if (!vip)
 		return -ENOENT;
-	if (run->book->vips[vip].servers.n)
+	if (run->inventory->vips[vip].servers.n)
 		return -EBUSY;
-	plane__book_vip_del(run->book, vip);
+	xdplb__inventory_vip_del(run->inventory, vip);
 	return 0;
 }
 
-static int run_as_add(struct plane_run *run, const struct lb_op *op)
+static int run_as_add(struct xdplb_run *run, const struct lb_op *op)
 {
 	uint32_t id;
-	int r = plane__book_server_add(run->book, run->vip, op, &id);
+	int r = xdplb__inventory_server_add(run->inventory, run->vip, op, &id);
 
 	if (r == 0 && op->weight)
 		run->rebuild = true;
 	return r;
 }
 
-static int run_as_weight(struct plane_run *run, const struct lb_op *op)
+static int run_as_weight(struct xdplb_run *run, const struct lb_op *op)
 {
-	uint32_t id = plane__book_server(run->book, run->vip, &op->as);
-	struct abi_as *s = &run->book->maps->servers[id];
+	uint32_t id = xdplb__inventory_server(run->inventory, run->vip, &op->as);
+	struct abi_as *s = &run->inventory->maps->servers[id];
 
 	if (!id)
 		return -ENOENT;
@@ -91,10 +91,10 @@ static int run_as_weight(struct plane_run *run, const struct lb_op *op)
 	return 0;
 }
 
-static int run_as_del(struct plane_run *run, const struct lb_op *op)
+static int run_as_del(struct xdplb_run *run, const struct lb_op *op)
 {
-	uint32_t id = plane__book_server(run->book, run->vip, &op->as);
-	struct abi_as *s = &run->book->maps->servers[id];
+	uint32_t id = xdplb__inventory_server(run->inventory, run->vip, &op->as);
+	struct abi_as *s = &run->inventory->maps->servers[id];
 
 	if (!id)
 		return -ENOENT;
@@ -115,9 +115,9 @@ static const struct {
 };
 
 /* A server that is removed and added again in one request needs two changes. */
-static bool is_going(const struct plane_run *run, const struct addr *address)
+static bool is_going(const struct xdplb_run *run, const struct addr *address)
 {
-	uint32_t id = plane__book_server(run->book, run->vip, address);
+	uint32_t id = xdplb__inventory_server(run->inventory, run->vip, address);
 
 	for (size_t i = 0; i < run->gone.n; i++)
 		if (run->gone.items[i] == id)
@@ -126,7 +126,7 @@ static bool is_going(const struct plane_run *run, const struct addr *address)
 }
 
 /* Whether the next operation is part of the change under way. */
-static bool belongs(const struct plane_run *run)
+static bool belongs(const struct xdplb_run *run)
 {
 	const struct lb_op *op;
 
@@ -134,28 +134,28 @@ static bool belongs(const struct plane_run *run)
 		return false;
 	op = &run->ops[run->done];
 	return verbs[op->kind].on_server &&
-	       lb_vip_key_cmp(&op->vip, &run->book->vips[run->vip].key) == 0 &&
+	       lb_vip_key_cmp(&op->vip, &run->inventory->vips[run->vip].key) == 0 &&
 	       !is_going(run, &op->as);
 }
 
-static void change_end(struct plane_run *run)
+static void change_end(struct xdplb_run *run)
 {
 	for (size_t i = 0; i < run->flush.n; i++)
-		plane__book_flush(run->book, run->flush.items[i]);
+		xdplb__inventory_flush(run->inventory, run->flush.items[i]);
 	for (size_t i = 0; i < run->gone.n; i++)
-		plane__book_server_del(run->book, run->gone.items[i]);
-	plane__book_set_changing(run->book, run->vip, false);
+		xdplb__inventory_server_del(run->inventory, run->gone.items[i]);
+	xdplb__inventory_set_changing(run->inventory, run->vip, false);
 	run->vip = 0;
 }
 
-static enum plane_pace one_op(struct plane_run *run)
+static enum xdplb_pace one_op(struct xdplb_run *run)
 {
 	const struct lb_op *op = &run->ops[run->done];
 	int r;
 
 	assert((size_t)op->kind < ARRAY_SIZE(verbs));
 	if (verbs[op->kind].on_server && !run->vip) {
-		uint32_t vip = plane__book_vip(run->book, &op->vip);
+		uint32_t vip = xdplb__inventory_vip(run->inventory, &op->vip);
 
 		if (!vip) {
 			run->err = -ENOENT;
@@ -174,17 +174,17 @@ static enum plane_pace one_op(struct plane_run *run)
 }
 
 /* Without a table nothing of the change counts as done. The VIP stays marked in the maps. */
-static enum plane_pace change_failed(struct plane_run *run, int err)
+static enum xdplb_pace change_failed(struct xdplb_run *run, int err)
 {
 	run->err = err;
 	run->done = run->first;
 	run->vip = 0;
-	run->book->full = "tables";
+	run->inventory->full = "tables";
 	return PLANE_MORE;
 }
 
 /* Operations first, then the table, then the end of the change. */
-static enum plane_pace change_step(struct plane_run *run)
+static enum xdplb_pace change_step(struct xdplb_run *run)
 {
 	int r = 0;
 
@@ -192,40 +192,40 @@ static enum plane_pace change_step(struct plane_run *run)
 		return one_op(run);
 	run->ended = true;
 	if (run->rebuild) {
-		if (!run->table->book)
-			r = plane__table_begin(run->table, run->book, run->vip);
+		if (!run->table->inventory)
+			r = xdplb__table_begin(run->table, run->inventory, run->vip);
 		if (r < 0)
 			return r == -EAGAIN ? PLANE_WAIT : change_failed(run, r);
-		if (!plane__table_step(run->table))
+		if (!xdplb__table_step(run->table))
 			return PLANE_MORE;
 	}
 	change_end(run);
 	return PLANE_MORE;
 }
 
-enum plane_pace plane__run_step(struct plane_run *run)
+enum xdplb_pace xdplb__run_step(struct xdplb_run *run)
 {
-	assert(run->book);
+	assert(run->inventory);
 	if (run->vip)
 		return change_step(run);
 	if (!run->err && run->done < run->n)
 		return one_op(run);
-	run->book = NULL;
+	run->inventory = NULL;
 	return PLANE_DONE;
 }
 
-/* The table builder is shared with plane_remake: it is stopped only if it is used here. */
-void plane__run_stop(struct plane_run *run)
+/* The table builder is shared with xdplb_remake: it is stopped only if it is used here. */
+void xdplb__run_stop(struct xdplb_run *run)
 {
-	if (run->book)
-		plane__table_stop(run->table);
-	run->book = NULL;
+	if (run->inventory)
+		xdplb__table_stop(run->table);
+	run->inventory = NULL;
 	run->vip = 0;
 }
 
-void plane__run_free(struct plane_run *run)
+void xdplb__run_free(struct xdplb_run *run)
 {
-	plane__run_stop(run);
+	xdplb__run_stop(run);
 	vec_free(&run->flush);
 	vec_free(&run->gone);
 }

@@ -10,15 +10,15 @@
 #include "core/diff/diff.h"
 #include "src/maglevd/dataplane/xdp/table.h"
 
-enum plane_pace {
+enum xdplb_pace {
 	PLANE_DONE,
 	PLANE_MORE, /* there is another step */
-	PLANE_WAIT, /* no step before book->wait: all free places are resting */
+	PLANE_WAIT, /* no step before inventory->wait: all free places are resting */
 };
 
-struct plane_run {
-	struct plane_book *book; /* NULL: nothing is under way */
-	struct plane_table *table;
+struct xdplb_run {
+	struct xdplb_inventory *inventory; /* NULL: nothing is under way */
+	struct xdplb_table *table;
 	const struct lb_op *ops;
 	size_t n, done; /* done: carried out, if the change under way succeeds */
 	int err;	/* why the operation after those failed */
@@ -30,12 +30,13 @@ struct plane_run {
 	VEC(uint16_t) flush, gone; /* ids: flows to end, servers to remove */
 };
 
-void plane__run_begin(struct plane_run *run, struct plane_book *book, const struct lb_op *ops,
-		      size_t n);
+void xdplb__run_begin(struct xdplb_run *run, struct xdplb_inventory *inventory,
+		      const struct lb_op *ops, size_t n);
 /* Builds the table of a VIP again from its servers. */
-void plane__run_begin_repair(struct plane_run *run, struct plane_book *book, uint32_t vip);
+void xdplb__run_begin_repair(struct xdplb_run *run, struct xdplb_inventory *inventory,
+			     uint32_t vip);
 /* About half a millisecond; with PLANE_DONE the outcome is in done and err. */
-enum plane_pace plane__run_step(struct plane_run *run);
+enum xdplb_pace xdplb__run_step(struct xdplb_run *run);
 /* Stops in the middle. A change that is not complete stays marked in the maps. */
-void plane__run_stop(struct plane_run *run);
-void plane__run_free(struct plane_run *run);
+void xdplb__run_stop(struct xdplb_run *run);
+void xdplb__run_free(struct xdplb_run *run);

@@ -21,41 +21,41 @@
 #include "base/mem.h"
 #include "lib/log/log.h"
 
-struct plane_set *plane__set_new(const struct plane_maps *maps, bool fresh)
+struct xdplb_set *xdplb__set_new(const struct xdplb_maps *maps, bool fresh)
 {
-	struct plane_set *s = mem_zalloc(sizeof(*s));
+	struct xdplb_set *s = mem_zalloc(sizeof(*s));
 
 	s->maps = *maps;
-	plane__book_open(&s->book, &s->maps, fresh);
+	xdplb__inventory_open(&s->inventory, &s->maps, fresh);
 	return s;
 }
 
-void plane__set_close(struct plane_set *s)
+void xdplb__set_close(struct xdplb_set *s)
 {
 	if (!s)
 		return;
-	plane__book_close(&s->book);
-	plane__maps_close(&s->maps);
+	xdplb__inventory_close(&s->inventory);
+	xdplb__maps_close(&s->maps);
 	free(s);
 }
 
 /* ---- one in the place of another ---- */
 
-static void copy_events(const struct plane_maps *from, const struct plane_maps *to)
+static void copy_events(const struct xdplb_maps *from, const struct xdplb_maps *to)
 {
 	for (uint32_t i = 0; i < ABI_EVENTS; i++)
 		xdp_map_copy(&from->map[PLANE_EVENTS], i, &to->map[PLANE_EVENTS]);
 }
 
-int plane__remake_begin(struct plane_remake *r, struct plane_set *from,
-			const struct plane_maps *maps)
+int xdplb__remake_begin(struct xdplb_remake *r, struct xdplb_set *from,
+			const struct xdplb_maps *maps)
 {
-	struct plane_set *s = plane__set_new(maps, true);
-	int err = plane__book_import(&s->book, &from->book);
+	struct xdplb_set *s = xdplb__set_new(maps, true);
+	int err = xdplb__inventory_import(&s->inventory, &from->inventory);
 
 	assert(!r->set);
 	if (err < 0) {
-		plane__set_close(s);
+		xdplb__set_close(s);
 		return err;
 	}
 	copy_events(&from->maps, &s->maps);
@@ -66,10 +66,10 @@ int plane__remake_begin(struct plane_remake *r, struct plane_set *from,
 	return 0;
 }
 
-static void copy_counters(const struct plane_remake *r)
+static void copy_counters(const struct xdplb_remake *r)
 {
-	const struct plane_vip *v = &r->set->book.vips[r->vip];
-	const struct plane_maps *from = &r->from->maps, *to = &r->set->maps;
+	const struct xdplb_vip *v = &r->set->inventory.vips[r->vip];
+	const struct xdplb_maps *from = &r->from->maps, *to = &r->set->maps;
 
 	xdp_map_copy(&from->map[PLANE_VIP_COUNTS], r->vip, &to->map[PLANE_VIP_COUNTS]);
 	for (size_t i = 0; i < v->servers.n; i++)
@@ -78,18 +78,18 @@ static void copy_counters(const struct plane_remake *r)
 }
 
 /* Under the same number. */
-static int copy_table(const struct plane_remake *r)
+static int copy_table(const struct xdplb_remake *r)
 {
-	const struct plane_maps *from = &r->from->maps, *to = &r->set->maps;
+	const struct xdplb_maps *from = &r->from->maps, *to = &r->set->maps;
 	uint32_t table = from->vips[r->vip].table;
 	struct xdp_window source = { 0 }, target = { 0 };
 	int err;
 
 	if (!table || table > from->sizes.tables)
 		return 0;
-	err = plane__maps_table(from, table - 1, &source);
+	err = xdplb__maps_table(from, table - 1, &source);
 	if (err == 0)
-		err = plane__maps_table(to, table - 1, &target);
+		err = xdplb__maps_table(to, table - 1, &target);
 	if (err == 0) {
 		memcpy(target.values, source.values,
 		       from->sizes.table_lines * sizeof(struct abi_table_line));
@@ -101,9 +101,9 @@ static int copy_table(const struct plane_remake *r)
 }
 
 /* The next VIP that is used; false: there is none. */
-static bool next_vip(struct plane_remake *r)
+static bool next_vip(struct xdplb_remake *r)
 {
-	const struct plane_book *b = &r->set->book;
+	const struct xdplb_inventory *b = &r->set->inventory;
 
 	do {
 		r->vip++;
@@ -111,50 +111,50 @@ static bool next_vip(struct plane_remake *r)
 	return r->vip < b->maps->sizes.vips;
 }
 
-enum plane_pace plane__remake_step(struct plane_remake *r)
+enum xdplb_pace xdplb__remake_step(struct xdplb_remake *r)
 {
-	if (r->table->book) {
-		plane__table_step(r->table);
+	if (r->table->inventory) {
+		xdplb__table_step(r->table);
 		return PLANE_MORE;
 	}
 	if (!next_vip(r)) {
-		plane__book_read(&r->set->book);
+		xdplb__inventory_read(&r->set->inventory);
 		return PLANE_DONE;
 	}
 	copy_counters(r);
-	if ((r->same_size ? copy_table(r) : plane__table_begin(r->table, &r->set->book, r->vip)) <
-	    0)
-		plane__book_set_changing(&r->set->book, r->vip, true);
+	if ((r->same_size ? copy_table(r)
+			  : xdplb__table_begin(r->table, &r->set->inventory, r->vip)) < 0)
+		xdplb__inventory_set_changing(&r->set->inventory, r->vip, true);
 	return PLANE_MORE;
 }
 
 /* At once: who comes after a crash finds the old ones under the name, or the new ones. */
-static int exchange_pins(const struct plane_folder *f)
+static int exchange_pins(const struct xdplb_folder *f)
 {
 	if (renameat2(AT_FDCWD, f->next, AT_FDCWD, f->maps, RENAME_EXCHANGE) == 0)
 		return xdp_unpin(f->next);
 	return rename(f->next, f->maps) < 0 ? -errno : 0; /* somebody has removed the old ones */
 }
 
-struct plane_set *plane__remake_finish(struct plane_remake *r, const struct plane_folder *f,
-				       struct plane_links *links)
+struct xdplb_set *xdplb__remake_finish(struct xdplb_remake *r, const struct xdplb_folder *f,
+				       struct xdplb_links *links)
 {
-	struct plane_set *set = r->set;
+	struct xdplb_set *set = r->set;
 	int err;
 
-	plane__links_switch(links, &set->maps);
+	xdplb__links_switch(links, &set->maps);
 	err = exchange_pins(f);
 	if (err < 0)
 		log_warn("xdp-repair", LOG_S("map", f->next), LOG_S("reason", strerror(-err)));
-	plane__set_close(r->from);
+	xdplb__set_close(r->from);
 	r->set = r->from = NULL;
 	return set;
 }
 
-void plane__remake_stop(struct plane_remake *r)
+void xdplb__remake_stop(struct xdplb_remake *r)
 {
 	if (r->table && r->set)
-		plane__table_stop(r->table);
-	plane__set_close(r->set);
+		xdplb__table_stop(r->table);
+	xdplb__set_close(r->set);
 	r->set = r->from = NULL;
 }

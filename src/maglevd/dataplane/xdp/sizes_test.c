@@ -221,13 +221,13 @@ static void what_an_interrupted_remake_has_left_is_cleaned_up(void **state)
 {
 	struct world *w = *state;
 	char next[128];
-	struct plane_why why;
+	struct xdplb_why why;
 
 	start_with_www(w, &usual);
 	drain_first(w);
 	snprintf(next, sizeof(next), "%s/next", w->pin);
 	world_share(w, world_www(), "10.0.0.1");
-	assert_int_equal(plane__maps_pin(&w->maps, next, &why), 0);
+	assert_int_equal(xdplb__maps_pin(&w->maps, next, &why), 0);
 	world_stop(w);
 	world_start(w, &usual);
 	world_wait_up(w);
@@ -269,7 +269,7 @@ static void there_are_maps_at_any_time(void **state)
 	assert_int_equal(mkdir(stranger, 0700), 0); /* the old folder cannot be removed */
 	world_reconfigure(w, &larger);
 	wait_remade(w);
-	assert_null(plane__maps_unpinned(maps));
+	assert_null(xdplb__maps_unpinned(maps));
 	snprintf(stranger, sizeof(stranger), "%s/next/stranger", w->pin);
 	assert_int_equal(rmdir(stranger), 0);
 }

@@ -8,19 +8,19 @@
 
 #define SLOTS_OF_STEP 262144
 
-/* Takes the servers with weight from the book. */
-static void gather(struct plane_table *t)
+/* Takes the servers with weight from the inventory. */
+static void gather(struct xdplb_table *t)
 {
-	const struct plane_vip *v = &t->book->vips[t->vip];
+	const struct xdplb_vip *v = &t->inventory->vips[t->vip];
 
 	t->members.n = t->ids.n = 0;
 	for (size_t i = 0; i < v->servers.n; i++) {
-		const struct abi_as *s = &t->book->maps->servers[v->servers.items[i]];
+		const struct abi_as *s = &t->inventory->maps->servers[v->servers.items[i]];
 
 		if (s->weight == 0)
 			continue;
 		vec_push(&t->members,
-			 (struct maglev_member){ .address = plane__get_address(s->address),
+			 (struct maglev_member){ .address = xdplb__get_address(s->address),
 						 .weight = s->weight <= MAGLEV_WEIGHT_MAX
 								   ? s->weight
 								   : MAGLEV_WEIGHT_MAX });
@@ -29,32 +29,32 @@ static void gather(struct plane_table *t)
 }
 
 /* Takes a free table of the maps. A VIP whose servers all have weight 0 needs none. */
-static int take_table(struct plane_table *t)
+static int take_table(struct xdplb_table *t)
 {
-	int r = t->members.n ? plane__book_table(t->book, &t->number) : 0;
+	int r = t->members.n ? xdplb__inventory_table(t->inventory, &t->number) : 0;
 
 	if (r < 0 || t->number == UINT32_MAX)
 		return r;
-	r = plane__maps_table(t->book->maps, t->number, &t->lines);
+	r = xdplb__maps_table(t->inventory->maps, t->number, &t->lines);
 	if (r < 0)
-		t->book->tables.rest[t->number] = 0;
+		t->inventory->tables.rest[t->number] = 0;
 	return r;
 }
 
-int plane__table_begin(struct plane_table *t, struct plane_book *b, uint32_t vip)
+int xdplb__table_begin(struct xdplb_table *t, struct xdplb_inventory *b, uint32_t vip)
 {
 	uint32_t size = b->maps->sizes.table_size;
 	int r;
 
-	assert(!t->book);
-	t->book = b;
+	assert(!t->inventory);
+	t->inventory = b;
 	t->vip = vip;
 	t->number = UINT32_MAX;
 	t->written = 0;
 	gather(t);
 	r = take_table(t);
 	if (r < 0) {
-		t->book = NULL;
+		t->inventory = NULL;
 		return r;
 	}
 	if (t->size != size)
@@ -66,7 +66,7 @@ int plane__table_begin(struct plane_table *t, struct plane_book *b, uint32_t vip
 }
 
 /* True when all slots are written. No packet uses the table yet. */
-static bool write_slots(struct plane_table *t)
+static bool write_slots(struct xdplb_table *t)
 {
 	struct abi_table_line *lines = t->lines.values;
 	uint32_t end = t->written + SLOTS_OF_STEP < t->size ? t->written + SLOTS_OF_STEP : t->size;
@@ -80,9 +80,9 @@ static bool write_slots(struct plane_table *t)
 	return end == t->size;
 }
 
-bool plane__table_step(struct plane_table *t)
+bool xdplb__table_step(struct xdplb_table *t)
 {
-	assert(t->book);
+	assert(t->inventory);
 	if (t->work) {
 		if (!maglev_step(t->work))
 			return false;
@@ -91,25 +91,25 @@ bool plane__table_step(struct plane_table *t)
 	}
 	if (t->number != UINT32_MAX && !write_slots(t))
 		return false;
-	plane__book_switch(t->book, t->vip, t->number);
+	xdplb__inventory_switch(t->inventory, t->vip, t->number);
 	xdp_window_close(&t->lines);
-	t->book = NULL;
+	t->inventory = NULL;
 	return true;
 }
 
-void plane__table_stop(struct plane_table *t)
+void xdplb__table_stop(struct xdplb_table *t)
 {
 	maglev_end(t->work);
 	t->work = NULL;
-	if (t->book && t->number != UINT32_MAX)
-		t->book->tables.rest[t->number] = 0;
+	if (t->inventory && t->number != UINT32_MAX)
+		t->inventory->tables.rest[t->number] = 0;
 	xdp_window_close(&t->lines);
-	t->book = NULL;
+	t->inventory = NULL;
 }
 
-void plane__table_free(struct plane_table *t)
+void xdplb__table_free(struct xdplb_table *t)
 {
-	plane__table_stop(t);
+	xdplb__table_stop(t);
 	vec_free(&t->members);
 	vec_free(&t->ids);
 	free(t->slots);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * table: the Maglev table of a VIP, built from the servers in the book step by step, and then put
+ * table: the Maglev table of a VIP, built from the servers in the inventory step by step, and then put
  * in use at once.
  */
 #pragma once
 
 #include "core/maglev/maglev.h"
-#include "src/maglevd/dataplane/xdp/book.h"
+#include "src/maglevd/dataplane/xdp/inventory.h"
 
-struct plane_table {
-	struct plane_book *book; /* NULL: nothing is being built */
+struct xdplb_table {
+	struct xdplb_inventory *inventory; /* NULL: nothing is being built */
 	uint32_t vip;
 	uint32_t number;	 /* of the table in the maps; UINT32_MAX: the VIP needs none */
 	struct xdp_window lines; /* its lines, mapped */
@@ -21,10 +21,10 @@ struct plane_table {
 	uint32_t written;	  /* slots that are in the map */
 };
 
-/* -EAGAIN, -ENOSPC: no table is free, see plane__book_table(). Other errors are of mmap(). */
-int plane__table_begin(struct plane_table *t, struct plane_book *b, uint32_t vip);
+/* -EAGAIN, -ENOSPC: no table is free, see xdplb__inventory_table(). Other errors are of mmap(). */
+int xdplb__table_begin(struct xdplb_table *t, struct xdplb_inventory *b, uint32_t vip);
 /* Up to a millisecond of work. True when the VIP uses its new table. */
-bool plane__table_step(struct plane_table *t);
+bool xdplb__table_step(struct xdplb_table *t);
 /* Gives up a table that is not complete. */
-void plane__table_stop(struct plane_table *t);
-void plane__table_free(struct plane_table *t);
+void xdplb__table_stop(struct xdplb_table *t);
+void xdplb__table_free(struct xdplb_table *t);

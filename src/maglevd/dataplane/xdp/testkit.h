@@ -33,7 +33,7 @@ struct world {
 	int err;
 	size_t done;
 	struct lb_state state;	/* as last observed */
-	struct plane_maps maps; /* to run packets through */
+	struct xdplb_maps maps; /* to run packets through */
 	unsigned vlan;		/* tag of the last packet that was sent; 0: none */
 	struct buf log;		/* what was logged since world_forget_log() */
 	int sink;
@@ -98,7 +98,7 @@ unsigned world_open_flow(struct world *w);
 /* The last byte of the server that a packet of such a flow goes to. */
 unsigned world_flow_server(struct world *w, unsigned port);
 /* A program of the test's own over the maps of a folder, or over new ones. */
-void testing_load(const char *pin, struct plane_maps *ret);
+void testing_load(const char *pin, struct xdplb_maps *ret);
 /* Fails unless each VIP has the table of its servers, and just that. */
 void world_check_tables(struct world *w);
 struct addr testing_address(const char *text);

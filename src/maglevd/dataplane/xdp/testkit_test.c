@@ -414,20 +414,20 @@ static void build_frame(struct frame *f, const struct addr *client, unsigned cli
 
 void world_forget_maps(struct world *w)
 {
-	plane__maps_close(&w->maps);
+	xdplb__maps_close(&w->maps);
 }
 
-void testing_load(const char *pin, struct plane_maps *ret)
+void testing_load(const char *pin, struct xdplb_maps *ret)
 {
-	const struct plane_sizes sizes = { 64, 64, 1024, 8, 1009, 32, 128 };
-	struct plane_folder folder;
-	struct plane_loaded loaded;
-	struct plane_why why;
+	const struct xdplb_sizes sizes = { 64, 64, 1024, 8, 1009, 32, 128 };
+	struct xdplb_folder folder;
+	struct xdplb_loaded loaded;
+	struct xdplb_why why;
 
-	plane__folder_init(&folder, pin);
+	xdplb__folder_init(&folder, pin);
 	snprintf(folder.program, sizeof(folder.program), "%s/test", pin);
-	if (plane__load(&folder, &sizes, &loaded, &why) < 0 ||
-	    plane__maps_open(folder.maps, folder.program, ret, &why) < 0)
+	if (xdplb__load(&folder, &sizes, &loaded, &why) < 0 ||
+	    xdplb__maps_open(folder.maps, folder.program, ret, &why) < 0)
 		fail_msg("%s", why.text);
 }
 
@@ -535,10 +535,10 @@ unsigned world_flow_server(struct world *w, unsigned port)
 	return world_send(w, "203.0.113.7", world_www(), port, 16).bytes[3];
 }
 
-static void check_table(const struct plane_book *b, uint32_t vip)
+static void check_table(const struct xdplb_inventory *b, uint32_t vip)
 {
-	const struct plane_maps *m = b->maps;
-	const struct plane_vip *v = &b->vips[vip];
+	const struct xdplb_maps *m = b->maps;
+	const struct xdplb_vip *v = &b->vips[vip];
 	struct maglev_member *members = mem_zalloc((v->servers.n + 1) * sizeof(*members));
 	uint16_t *want = mem_zalloc(m->sizes.table_size * sizeof(*want));
 	uint32_t table = m->vips[vip].table;
@@ -546,11 +546,11 @@ static void check_table(const struct plane_book *b, uint32_t vip)
 	const struct abi_table_line *lines;
 
 	if (table)
-		assert_int_equal(plane__maps_table(m, table - 1, &window), 0);
+		assert_int_equal(xdplb__maps_table(m, table - 1, &window), 0);
 	lines = window.values;
 	for (size_t i = 0; i < v->servers.n; i++)
 		members[i] = (struct maglev_member){
-			.address = plane__get_address(m->servers[v->servers.items[i]].address),
+			.address = xdplb__get_address(m->servers[v->servers.items[i]].address),
 			.weight = m->servers[v->servers.items[i]].weight
 		};
 	maglev_build(members, v->servers.n, want, m->sizes.table_size);
@@ -565,12 +565,12 @@ static void check_table(const struct plane_book *b, uint32_t vip)
 
 void world_check_tables(struct world *w)
 {
-	struct plane_book b;
+	struct xdplb_inventory b;
 
 	find_maps(w);
-	plane__book_open(&b, &w->maps, false);
+	xdplb__inventory_open(&b, &w->maps, false);
 	for (uint32_t i = 1; i < w->maps.sizes.vips; i++)
 		if (b.vips[i].used)
 			check_table(&b, i);
-	plane__book_close(&b);
+	xdplb__inventory_close(&b);
 }

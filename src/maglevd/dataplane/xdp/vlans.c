@@ -5,18 +5,18 @@
 
 static void on_found(const struct xdp_vlan *vlan, void *user)
 {
-	struct plane_vlans *v = user;
+	struct xdplb_vlans *v = user;
 
 	vec_push(&v->list, *vlan);
 }
 
-int plane__vlans_find(struct plane_vlans *ret)
+int xdplb__vlans_find(struct xdplb_vlans *ret)
 {
 	ret->list.n = 0;
 	return xdp_vlans(on_found, ret);
 }
 
-static bool is_listed(const struct plane_vlans *v, uint32_t ifindex)
+static bool is_listed(const struct xdplb_vlans *v, uint32_t ifindex)
 {
 	for (size_t i = 0; i < v->list.n; i++)
 		if (v->list.items[i].ifindex == ifindex)
@@ -37,7 +37,7 @@ static void put(const struct xdp_map *map, const struct xdp_vlan *vlan)
 }
 
 /* A walk does not survive the removal of its key: it begins again. */
-static void remove_others(const struct xdp_map *map, const struct plane_vlans *v)
+static void remove_others(const struct xdp_map *map, const struct xdplb_vlans *v)
 {
 	uint32_t key, next;
 	bool first = true;
@@ -51,13 +51,13 @@ static void remove_others(const struct xdp_map *map, const struct plane_vlans *v
 }
 
 /* The flag costs packets a lookup, so it is only set where there are any: last, and gone first. */
-void plane__vlans_put(const struct plane_vlans *v, struct plane_book *b)
+void xdplb__vlans_put(const struct xdplb_vlans *v, struct xdplb_inventory *b)
 {
 	if (!v->list.n)
-		plane__book_set_links(b, false);
+		xdplb__inventory_set_links(b, false);
 	for (size_t i = 0; i < v->list.n; i++)
 		put(&b->maps->map[PLANE_LINKS], &v->list.items[i]);
 	remove_others(&b->maps->map[PLANE_LINKS], v);
 	if (v->list.n)
-		plane__book_set_links(b, true);
+		xdplb__inventory_set_links(b, true);
 }

@@ -5,13 +5,13 @@
  */
 #pragma once
 
-#include "src/maglevd/dataplane/xdp/book.h"
+#include "src/maglevd/dataplane/xdp/inventory.h"
 
-struct plane_vlans {
+struct xdplb_vlans {
 	VEC(struct xdp_vlan) list;
 };
 
 /* The VLANs of this network namespace. */
-int plane__vlans_find(struct plane_vlans *ret);
+int xdplb__vlans_find(struct xdplb_vlans *ret);
 /* The map holds these and no others from now on, as far as it has room. */
-void plane__vlans_put(const struct plane_vlans *v, struct plane_book *b);
+void xdplb__vlans_put(const struct xdplb_vlans *v, struct xdplb_inventory *b);

@@ -10,7 +10,7 @@
  * Places are handed out in turns rather than lowest first, so that hardly anything has to wait for
  * a rest to be over.
  */
-#include "src/maglevd/dataplane/xdp/book.h"
+#include "src/maglevd/dataplane/xdp/inventory.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -32,16 +32,16 @@
 
 /* ---- places ---- */
 
-static void places_open(struct plane_places *p, uint32_t first, uint32_t n, int64_t until)
+static void places_open(struct xdplb_places *p, uint32_t first, uint32_t n, int64_t until)
 {
-	*p = (struct plane_places){ .n = n, .first = first, .next = first };
+	*p = (struct xdplb_places){ .n = n, .first = first, .next = first };
 	p->rest = mem_resize(NULL, n, sizeof(*p->rest));
 	for (uint32_t i = 0; i < n; i++)
 		p->rest[i] = until;
 }
 
 /* In use are only those that the maps name; what was and is not any more rests from now on. */
-static void places_forget(struct plane_places *p)
+static void places_forget(struct xdplb_places *p)
 {
 	int64_t until = loop_monotonic() + REST;
 
@@ -50,7 +50,7 @@ static void places_forget(struct plane_places *p)
 			p->rest[i] = until;
 }
 
-static int places_take(struct plane_book *b, struct plane_places *p, const char *what,
+static int places_take(struct xdplb_inventory *b, struct xdplb_places *p, const char *what,
 		       uint32_t *ret)
 {
 	int64_t now = loop_monotonic(), soonest = IN_USE;
@@ -72,7 +72,7 @@ static int places_take(struct plane_book *b, struct plane_places *p, const char 
 	return soonest == IN_USE ? -ENOSPC : -EAGAIN;
 }
 
-static void places_let_go(struct plane_places *p, uint32_t i)
+static void places_let_go(struct xdplb_places *p, uint32_t i)
 {
 	p->rest[i] = loop_monotonic() + REST;
 }
@@ -83,7 +83,7 @@ static struct abi_vip_key abi_key(const struct lb_vip_key *key)
 {
 	struct abi_vip_key ret = { .port = htons(key->port), .protocol = key->protocol };
 
-	plane__put_address(&key->address, ret.address);
+	xdplb__put_address(&key->address, ret.address);
 	return ret;
 }
 
@@ -101,7 +101,7 @@ static bool is_all_port(const struct lb_vip_key *key)
 	return key->port == 0 && key->protocol == 0;
 }
 
-static uint32_t cell_at(const struct plane_book *b, uint32_t home, uint32_t probe)
+static uint32_t cell_at(const struct xdplb_inventory *b, uint32_t home, uint32_t probe)
 {
 	return (home + probe) & (b->maps->sizes.cells - 1);
 }
@@ -113,7 +113,8 @@ static bool holds_key(const struct abi_vip_cell *cell, const struct abi_vip_key 
 }
 
 /* NULL: none. */
-static struct abi_vip_cell *find_cell(const struct plane_book *b, const struct abi_vip_key *key)
+static struct abi_vip_cell *find_cell(const struct xdplb_inventory *b,
+				      const struct abi_vip_key *key)
 {
 	uint32_t home = abi_vip_home(key);
 
@@ -129,7 +130,7 @@ static struct abi_vip_cell *find_cell(const struct plane_book *b, const struct a
 }
 
 /* A free cell for a key that has none; a key is never put behind an empty cell. */
-static int find_free_cell(struct plane_book *b, const struct abi_vip_key *key,
+static int find_free_cell(struct xdplb_inventory *b, const struct abi_vip_key *key,
 			  struct abi_vip_cell **ret)
 {
 	uint32_t home = abi_vip_home(key);
@@ -162,7 +163,7 @@ static void fill_cell(struct abi_vip_cell *cell, const struct abi_vip_key *key, 
 }
 
 /* Empty, and with it those gone before it, if nobody behind can be looked for from here. */
-static void empty_cell(struct plane_book *b, struct abi_vip_cell *cell)
+static void empty_cell(struct xdplb_inventory *b, struct abi_vip_cell *cell)
 {
 	uint32_t at = (uint32_t)(cell - b->maps->cells);
 
@@ -179,7 +180,7 @@ static void empty_cell(struct plane_book *b, struct abi_vip_cell *cell)
 
 /* ---- reading ---- */
 
-static void forget_vips(struct plane_book *b)
+static void forget_vips(struct xdplb_inventory *b)
 {
 	for (uint32_t i = 0; i < b->maps->sizes.vips; i++) {
 		b->vips[i].used = false;
@@ -187,21 +188,21 @@ static void forget_vips(struct plane_book *b)
 	}
 }
 
-static void read_cell(struct plane_book *b, const struct abi_vip_cell *cell)
+static void read_cell(struct xdplb_inventory *b, const struct abi_vip_cell *cell)
 {
-	struct plane_vip *vip;
+	struct xdplb_vip *vip;
 
 	if (cell->vip == ABI_CELL_EMPTY || cell->vip >= b->maps->sizes.vips)
 		return;
 	vip = &b->vips[cell->vip];
 	vip->used = true;
-	vip->key = (struct lb_vip_key){ .address = plane__get_address(cell->key.address),
+	vip->key = (struct lb_vip_key){ .address = xdplb__get_address(cell->key.address),
 					.protocol = cell->key.protocol,
 					.port = ntohs(cell->key.port) };
 	b->indexes.rest[cell->vip] = IN_USE;
 }
 
-static void read_table(struct plane_book *b, uint32_t vip)
+static void read_table(struct xdplb_inventory *b, uint32_t vip)
 {
 	uint32_t table = b->maps->vips[vip].table;
 
@@ -209,15 +210,15 @@ static void read_table(struct plane_book *b, uint32_t vip)
 		b->tables.rest[table - 1] = IN_USE;
 }
 
-static int compare_address(const struct plane_book *b, uint16_t id, const __u32 *address)
+static int compare_address(const struct xdplb_inventory *b, uint16_t id, const __u32 *address)
 {
 	return memcmp(b->maps->servers[id].address, address, 16);
 }
 
 /* Where the server with that address is, or would be. */
-static size_t server_place(const struct plane_book *b, uint32_t vip, const __u32 *address)
+static size_t server_place(const struct xdplb_inventory *b, uint32_t vip, const __u32 *address)
 {
-	const struct plane_vip *v = &b->vips[vip];
+	const struct xdplb_vip *v = &b->vips[vip];
 	size_t low = 0, high = v->servers.n;
 
 	while (low < high) {
@@ -231,10 +232,10 @@ static size_t server_place(const struct plane_book *b, uint32_t vip, const __u32
 	return low;
 }
 
-static void list_server(struct plane_book *b, uint32_t id)
+static void list_server(struct xdplb_inventory *b, uint32_t id)
 {
 	const struct abi_as *s = &b->maps->servers[id];
-	struct plane_vip *v = &b->vips[s->vip];
+	struct xdplb_vip *v = &b->vips[s->vip];
 	size_t at = server_place(b, s->vip, s->address);
 
 	vec_insert_at(&v->servers, at);
@@ -242,9 +243,9 @@ static void list_server(struct plane_book *b, uint32_t id)
 	b->ids.rest[id] = IN_USE;
 }
 
-void plane__book_read(struct plane_book *b)
+void xdplb__inventory_read(struct xdplb_inventory *b)
 {
-	const struct plane_maps *m = b->maps;
+	const struct xdplb_maps *m = b->maps;
 
 	forget_vips(b);
 	places_forget(&b->indexes);
@@ -260,23 +261,23 @@ void plane__book_read(struct plane_book *b)
 			list_server(b, id);
 }
 
-void plane__book_open(struct plane_book *b, struct plane_maps *maps, bool fresh)
+void xdplb__inventory_open(struct xdplb_inventory *b, struct xdplb_maps *maps, bool fresh)
 {
-	const struct plane_sizes *s = &maps->sizes;
+	const struct xdplb_sizes *s = &maps->sizes;
 	int64_t until = fresh ? 0 : loop_monotonic() + REST;
-	struct plane_places cells;
+	struct xdplb_places cells;
 
-	*b = (struct plane_book){ .maps = maps };
+	*b = (struct xdplb_inventory){ .maps = maps };
 	b->vips = mem_zalloc(s->vips * sizeof(*b->vips));
 	places_open(&b->indexes, 1, s->vips, until);
 	places_open(&b->ids, 1, s->servers, until);
 	places_open(&b->tables, 0, s->tables, until);
 	places_open(&cells, 0, s->cells, until);
 	b->cell_rest = cells.rest;
-	plane__book_read(b);
+	xdplb__inventory_read(b);
 }
 
-void plane__book_close(struct plane_book *b)
+void xdplb__inventory_close(struct xdplb_inventory *b)
 {
 	for (uint32_t i = 0; b->vips && i < b->indexes.n; i++)
 		vec_free(&b->vips[i].servers);
@@ -285,10 +286,10 @@ void plane__book_close(struct plane_book *b)
 	free(b->ids.rest);
 	free(b->tables.rest);
 	free(b->cell_rest);
-	*b = (struct plane_book){ 0 };
+	*b = (struct xdplb_inventory){ 0 };
 }
 
-uint32_t plane__book_vip(const struct plane_book *b, const struct lb_vip_key *key)
+uint32_t xdplb__inventory_vip(const struct xdplb_inventory *b, const struct lb_vip_key *key)
 {
 	struct abi_vip_key k = abi_key(key);
 	const struct abi_vip_cell *cell = find_cell(b, &k);
@@ -296,28 +297,30 @@ uint32_t plane__book_vip(const struct plane_book *b, const struct lb_vip_key *ke
 	return cell && cell->vip != ABI_CELL_BY_PORT ? cell->vip : 0;
 }
 
-uint32_t plane__book_server(const struct plane_book *b, uint32_t vip, const struct addr *address)
+uint32_t xdplb__inventory_server(const struct xdplb_inventory *b, uint32_t vip,
+				 const struct addr *address)
 {
-	const struct plane_vip *v = &b->vips[vip];
+	const struct xdplb_vip *v = &b->vips[vip];
 	__u32 bits[4];
 	size_t at;
 
-	plane__put_address(address, bits);
+	xdplb__put_address(address, bits);
 	at = server_place(b, vip, bits);
 	if (at == v->servers.n || compare_address(b, v->servers.items[at], bits) != 0)
 		return 0;
 	return v->servers.items[at];
 }
 
-size_t plane__book_servers_after(const struct plane_book *b, uint32_t vip, const struct addr *a)
+size_t xdplb__inventory_servers_after(const struct xdplb_inventory *b, uint32_t vip,
+				      const struct addr *a)
 {
-	const struct plane_vip *v = &b->vips[vip];
+	const struct xdplb_vip *v = &b->vips[vip];
 	__u32 bits[4];
 	size_t at;
 
 	if (!addr_is_set(a))
 		return 0;
-	plane__put_address(a, bits);
+	xdplb__put_address(a, bits);
 	at = server_place(b, vip, bits);
 	return at < v->servers.n && compare_address(b, v->servers.items[at], bits) == 0 ? at + 1
 											: at;
@@ -326,7 +329,7 @@ size_t plane__book_servers_after(const struct plane_book *b, uint32_t vip, const
 /* ---- settings ---- */
 
 /* Into the half that is idle, which is then that in force. */
-static void put_settings(struct plane_book *b, const struct abi_settings *s)
+static void put_settings(struct xdplb_inventory *b, const struct abi_settings *s)
 {
 	struct abi_config *c = b->maps->config;
 	uint32_t idle = !c->active;
@@ -335,14 +338,14 @@ static void put_settings(struct plane_book *b, const struct abi_settings *s)
 	STORE(c->active, idle);
 }
 
-static const struct abi_settings *settings(const struct plane_book *b)
+static const struct abi_settings *settings(const struct xdplb_inventory *b)
 {
 	const struct abi_config *c = b->maps->config;
 
 	return &c->settings[c->active & 1];
 }
 
-int plane__book_conf(struct plane_book *b, const struct lb_conf *conf)
+int xdplb__inventory_conf(struct xdplb_inventory *b, const struct lb_conf *conf)
 {
 	unsigned hz = b->maps->hz;
 	struct abi_settings s = {
@@ -354,14 +357,14 @@ int plane__book_conf(struct plane_book *b, const struct lb_conf *conf)
 	};
 	__u32 mapped[4];
 
-	plane__put_address(&conf->src4, mapped);
+	xdplb__put_address(&conf->src4, mapped);
 	s.source4 = mapped[3];
-	plane__put_address(&conf->src6, s.source6);
+	xdplb__put_address(&conf->src6, s.source6);
 	put_settings(b, &s);
 	return 0;
 }
 
-void plane__book_set_links(struct plane_book *b, bool on)
+void xdplb__inventory_set_links(struct xdplb_inventory *b, bool on)
 {
 	struct abi_settings s = *settings(b);
 
@@ -379,7 +382,7 @@ static struct addr address_or_none(struct addr a)
 }
 
 /* A tick is at most a second, so the seconds are the first at which the ticks come out. */
-static void read_conf(const struct plane_book *b, struct lb_state *ret)
+static void read_conf(const struct xdplb_inventory *b, struct lb_state *ret)
 {
 	const struct abi_config *c = b->maps->config;
 	const struct abi_settings *s = settings(b);
@@ -405,13 +408,13 @@ static bool is_representable(const struct addr *a)
 	__u32 bits[4];
 	struct addr back;
 
-	plane__put_address(a, bits);
-	back = plane__get_address(bits);
+	xdplb__put_address(a, bits);
+	back = xdplb__get_address(bits);
 	return addr_cmp(&back, a) == 0;
 }
 
 /* Whether an address has a VIP by port. */
-static bool has_ports(const struct plane_book *b, const struct addr *address)
+static bool has_ports(const struct xdplb_inventory *b, const struct addr *address)
 {
 	for (uint32_t i = 1; i < b->maps->sizes.vips; i++)
 		if (b->vips[i].used && !is_all_port(&b->vips[i].key) &&
@@ -420,7 +423,7 @@ static bool has_ports(const struct plane_book *b, const struct addr *address)
 	return false;
 }
 
-static int put_cell(struct plane_book *b, const struct abi_vip_key *key, uint32_t vip)
+static int put_cell(struct xdplb_inventory *b, const struct abi_vip_key *key, uint32_t vip)
 {
 	struct abi_vip_cell *cell = find_cell(b, key);
 	int r;
@@ -436,7 +439,7 @@ static int put_cell(struct plane_book *b, const struct abi_vip_key *key, uint32_
 }
 
 /* The address first: a packet that finds the VIP by port must not be the only one that is ours. */
-static int put_cells(struct plane_book *b, const struct lb_vip_key *key, uint32_t vip)
+static int put_cells(struct xdplb_inventory *b, const struct lb_vip_key *key, uint32_t vip)
 {
 	struct abi_vip_key whole = abi_key(key), address = address_key(key);
 	int r = 0;
@@ -447,7 +450,7 @@ static int put_cells(struct plane_book *b, const struct lb_vip_key *key, uint32_
 }
 
 /* The cell of an address follows from the VIPs that are left. */
-static void settle_address(struct plane_book *b, const struct lb_vip_key *key)
+static void settle_address(struct xdplb_inventory *b, const struct lb_vip_key *key)
 {
 	struct abi_vip_key address = address_key(key);
 	struct abi_vip_cell *cell = find_cell(b, &address);
@@ -461,9 +464,9 @@ static void settle_address(struct plane_book *b, const struct lb_vip_key *key)
 		empty_cell(b, cell);
 }
 
-int plane__book_import(struct plane_book *b, const struct plane_book *from)
+int xdplb__inventory_import(struct xdplb_inventory *b, const struct xdplb_inventory *from)
 {
-	const struct plane_maps *m = from->maps;
+	const struct xdplb_maps *m = from->maps;
 	int r = 0;
 
 	put_settings(b, settings(from));
@@ -474,16 +477,16 @@ int plane__book_import(struct plane_book *b, const struct plane_book *from)
 		b->maps->vips[i].flags = m->vips[i].flags;
 		r = put_cells(b, &from->vips[i].key, i);
 	}
-	plane__book_read(b);
+	xdplb__inventory_read(b);
 	return r;
 }
 
-int plane__book_vip_add(struct plane_book *b, const struct lb_op *op)
+int xdplb__inventory_vip_add(struct xdplb_inventory *b, const struct lb_op *op)
 {
 	uint32_t i;
 	int r;
 
-	if (plane__book_vip(b, &op->vip))
+	if (xdplb__inventory_vip(b, &op->vip))
 		return -EEXIST;
 	if (!is_representable(&op->vip.address))
 		return -EAFNOSUPPORT;
@@ -506,7 +509,7 @@ int plane__book_vip_add(struct plane_book *b, const struct lb_op *op)
 	return 0;
 }
 
-void plane__book_vip_del(struct plane_book *b, uint32_t vip)
+void xdplb__inventory_vip_del(struct xdplb_inventory *b, uint32_t vip)
 {
 	struct lb_vip_key key = b->vips[vip].key;
 	struct abi_vip_key whole = abi_key(&key);
@@ -516,11 +519,11 @@ void plane__book_vip_del(struct plane_book *b, uint32_t vip)
 	if (!is_all_port(&key))
 		empty_cell(b, find_cell(b, &whole));
 	settle_address(b, &key);
-	plane__book_switch(b, vip, UINT32_MAX);
+	xdplb__inventory_switch(b, vip, UINT32_MAX);
 	places_let_go(&b->indexes, vip);
 }
 
-void plane__book_set_changing(struct plane_book *b, uint32_t vip, bool changing)
+void xdplb__inventory_set_changing(struct xdplb_inventory *b, uint32_t vip, bool changing)
 {
 	__u32 flags = b->maps->vips[vip].flags & ~ABI_VIP_CHANGING;
 
@@ -529,15 +532,15 @@ void plane__book_set_changing(struct plane_book *b, uint32_t vip, bool changing)
 
 /* ---- servers ---- */
 
-int plane__book_server_add(struct plane_book *b, uint32_t vip, const struct lb_op *op,
-			   uint32_t *ret)
+int xdplb__inventory_server_add(struct xdplb_inventory *b, uint32_t vip, const struct lb_op *op,
+				uint32_t *ret)
 {
 	bool gre6 = b->maps->vips[vip].flags & ABI_VIP_GRE6;
 	struct abi_as *s;
 	uint32_t id;
 	int r;
 
-	if (plane__book_server(b, vip, &op->as))
+	if (xdplb__inventory_server(b, vip, &op->as))
 		return -EEXIST;
 	if ((op->as.family == AF_INET6) != gre6 || !is_representable(&op->as))
 		return -EAFNOSUPPORT;
@@ -547,7 +550,7 @@ int plane__book_server_add(struct plane_book *b, uint32_t vip, const struct lb_o
 	if (r < 0)
 		return r;
 	s = &b->maps->servers[id];
-	plane__put_address(&op->as, s->address);
+	xdplb__put_address(&op->as, s->address);
 	s->family = gre6 ? 6 : 4;
 	s->weight = op->weight;
 	s->flags = 0;
@@ -559,10 +562,10 @@ int plane__book_server_add(struct plane_book *b, uint32_t vip, const struct lb_o
 	return 0;
 }
 
-void plane__book_server_del(struct plane_book *b, uint32_t id)
+void xdplb__inventory_server_del(struct xdplb_inventory *b, uint32_t id)
 {
 	struct abi_as *s = &b->maps->servers[id];
-	struct plane_vip *v = &b->vips[s->vip];
+	struct xdplb_vip *v = &b->vips[s->vip];
 	size_t at = server_place(b, s->vip, s->address);
 
 	assert(at < v->servers.n && v->servers.items[at] == id);
@@ -572,7 +575,7 @@ void plane__book_server_del(struct plane_book *b, uint32_t id)
 	places_let_go(&b->ids, id);
 }
 
-void plane__book_flush(struct plane_book *b, uint32_t id)
+void xdplb__inventory_flush(struct xdplb_inventory *b, uint32_t id)
 {
 	struct abi_as *s = &b->maps->servers[id];
 
@@ -583,12 +586,12 @@ void plane__book_flush(struct plane_book *b, uint32_t id)
 
 /* ---- tables ---- */
 
-int plane__book_table(struct plane_book *b, uint32_t *ret)
+int xdplb__inventory_table(struct xdplb_inventory *b, uint32_t *ret)
 {
 	return places_take(b, &b->tables, "tables", ret);
 }
 
-void plane__book_switch(struct plane_book *b, uint32_t vip, uint32_t table)
+void xdplb__inventory_switch(struct xdplb_inventory *b, uint32_t vip, uint32_t table)
 {
 	uint32_t old = b->maps->vips[vip].table;
 
@@ -599,14 +602,14 @@ void plane__book_switch(struct plane_book *b, uint32_t vip, uint32_t table)
 
 /* ---- all of it ---- */
 
-static void read_servers(const struct plane_book *b, uint32_t index, struct lb_vip *ret)
+static void read_servers(const struct xdplb_inventory *b, uint32_t index, struct lb_vip *ret)
 {
-	const struct plane_vip *v = &b->vips[index];
+	const struct xdplb_vip *v = &b->vips[index];
 
 	vec_reserve(&ret->as, v->servers.n);
 	for (size_t i = 0; i < v->servers.n; i++) {
 		const struct abi_as *s = &b->maps->servers[v->servers.items[i]];
-		struct addr address = plane__get_address(s->address);
+		struct addr address = xdplb__get_address(s->address);
 		struct lb_as *as = lb_vip_put_as(ret, &address);
 
 		as->weight = s->weight <= 100 ? s->weight : 100;
@@ -614,7 +617,7 @@ static void read_servers(const struct plane_book *b, uint32_t index, struct lb_v
 	}
 }
 
-void plane__book_state(const struct plane_book *b, struct lb_state *ret)
+void xdplb__inventory_state(const struct xdplb_inventory *b, struct lb_state *ret)
 {
 	read_conf(b, ret);
 	for (uint32_t i = 1; i < b->maps->sizes.vips; i++) {
