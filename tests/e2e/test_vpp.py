@@ -304,9 +304,11 @@ def test_packets_and_bytes_are_counted(standin, start_on):
 
     def counted():
         vips = {vip.address: vip for vip in daemon.api.call('GetVPPLBCounters').vips}
-        return VIP in vips and vips[VIP].first_packets == 30 and vips
+        # a reading may fall between the packets; those to port 81 are the last, and show in the bytes alone
+        return VIP in vips and vips[VIP].bytes >= 53 * 100 and vips
 
-    vips = until(counted, what='the flows')
+    vips = until(counted, what='the last packets')
+    assert vips[VIP].first_packets == 30
     assert (vips[VIP].next_packets, vips[VIP].untracked_packets, vips[VIP].no_server_packets) == (20, 0, 0)
     assert vips[VIP].bytes == 53 * 100, 'to the address, whatever the port'
     assert (vips[OTHER].first_packets, vips[OTHER].bytes) == (5, 5000)
