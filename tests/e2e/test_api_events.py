@@ -101,6 +101,7 @@ def test_the_warm_up_is_told_by_its_phases(start_api):
 def test_infos_go_on_after_a_reload(daemon):
     """with more frontends and backends than there were, which the reload itself releases to the data plane"""
     watch = daemon.api.watch(config=True, info=True)
+    subscribed(daemon, 1)
     many = {f'n{i:03}': f'10.97.0.{i + 1}' for i in range(150)}
     daemon.write(config(backends={**BACKENDS, **many}, dataplane='vpp', frontends={
         **FRONTENDS, **{f'f{i:03}': frontend(f'198.51.101.{i + 1}', pool('all', f'n{i:03}')) for i in range(150)}}))
@@ -115,6 +116,11 @@ def test_infos_go_on_after_a_reload(daemon):
     watch.wait('backend_info', name='lonely', state='paused')
 
 
+def subscribed(daemon, n):
+    """Infos have no replay: what happens before the server knows of a subscriber is not told."""
+    until(lambda: daemon.metrics().one('maglev_watch_subscribers') == n, what=f'{n} subscribers')
+
+
 def pause(daemon, **fields):
     daemon.api.call('PauseBackend', name='a', **fields)
 
@@ -122,6 +128,7 @@ def pause(daemon, **fields):
 def test_infos_tell_all_of_what_changed_and_of_nothing_else(daemon):
     """FR-6.3, NFR-5.3: states, weights and overrides of those who have them, as the lists show them"""
     watch = daemon.api.watch(info=True)
+    subscribed(daemon, 1)
     daemon.api.call('SetFrontendPoolBackendWeight', frontend='www', pool='all', backend='b', weight=7)
     member = watch.wait('frontend_info', name='www').pools[0].backends[1]
     assert (member.name, member.weight, member.effective_weight, member.mutated) == ('b', 7, 7, True)
@@ -145,6 +152,7 @@ def test_many_changes_of_one_are_one_info_for_a_slow_reader(start_api):
     daemon = start_api(STATIC)
     slow = daemon.connect(narrow=True).start('WatchEvents', None, info=True)
     quick = daemon.api.watch(info=True)
+    subscribed(daemon, 2)
     for _ in range(2000):
         pause(daemon, reason='x' * 100)
         daemon.api.call('ResumeBackend', name='a')
