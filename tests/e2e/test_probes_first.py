@@ -96,23 +96,25 @@ def test_very_many_calls(start, net, servers, folders):
     pair = Pair(start, net, servers)
     body = os.path.join(folders(), 'body')
     with open(body, 'wb') as file:
-        file.write(struct.pack('>BI', 0, 0))
+        file.write(struct.pack('>BI', 0, 5) + b'\x0a\x03one')
     pair.survives(running('h2load', '-c', '250', '-m', '100', '-D', '60', '-d', body,
                           '-H', 'content-type: application/grpc', '-H', 'te: trailers',
-                          f'http://127.0.0.1:{pair.attacked.grpc_port()}/maglev.Maglev/ListBackends'))
+                          f'http://127.0.0.1:{pair.attacked.grpc_port()}/maglev.Maglev/GetBackend'))
 
 
 def test_headers_of_one_byte_references(start, net, servers):
-    """Ten connections that send header blocks in which every byte is a field"""
+    """Ten connections that send header blocks in which every byte is a field of 3,900 bytes"""
     pair = Pair(start, net, servers)
     port = pair.attacked.grpc_port()
-    bomb = b''.join(frame(HEADERS, END_HEADERS, stream, b'\x82' * 16000) for stream in range(1, 41, 2))
+    large = b'\x40\x01x\x7f\xbd\x1d' + b'x' * 3900  # x: 127 + 61 + 29 * 128 bytes, to be indexed
+    blocks = [large + b'\xbe' * 12000] + [b'\xbe' * 16000] * 20
+    bomb = b''.join(frame(HEADERS, END_HEADERS, 2 * n + 1, block) for n, block in enumerate(blocks))
 
     def client():
         with socket.create_connection(('127.0.0.1', port), 10) as connection:
-            connection.sendall(PREFACE + frame(SETTINGS))
-            while True:
-                connection.sendall(bomb)
+            connection.sendall(PREFACE + frame(SETTINGS) + bomb)
+            while connection.recv(65536):
+                pass
 
     pair.survives(many(10, client))
 
