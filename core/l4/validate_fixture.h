@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * validate_fixture: a good document for the tests of validate, and rows that spoil it.
+ * validate_fixture: a valid document for the tests of validate, and rows that spoil it.
  *
  * Every value has a line of its own. fixture.touched is the place of the value that was set last;
- * that is where a complaint about it must stand.
+ * a complaint about it must have that place.
  */
 #pragma once
 
