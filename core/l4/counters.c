@@ -85,9 +85,7 @@ struct lb_vip_counters *lb_counters_put_vip(struct lb_counters *c, const struct 
 	size_t i = vip_place(c, key);
 
 	if (!vip_is_at(c, i, key)) {
-		struct lb_vip_counters fresh = {
-			.key = *key
-		}; /* key may point into the array that grows */
+		struct lb_vip_counters fresh = { .key = *key }; /* may point into the array */
 
 		vec_insert_at(&c->vips, i);
 		c->vips.items[i] = fresh;
