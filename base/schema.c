@@ -98,9 +98,7 @@ static bool describes(const struct schema_section *s, size_t offset)
 	return false;
 }
 
-/*
- * A row whose size differs from its kind's is not counted: copying it by kind would miss a part.
- */
+/* A row whose size differs from its kind's is not counted: copying it by kind would miss a part. */
 size_t schema_gap(const struct schema_section *s)
 {
 	for (size_t at = 0; at + sizeof(void *) <= s->config_size; at += sizeof(void *)) {

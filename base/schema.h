@@ -52,9 +52,7 @@ struct schema_kind {
 	bool (*equal)(const void *a, const void *b); /* NULL: equal bytes are equal values */
 	/* Prints one line of valid UTF-8 for every possible value. */
 	void (*print)(const struct schema_kind *kind, const void *value, struct buf *out);
-	/*
-	 * Replaces what *value points to by copies in arena; NULL if the value holds no pointer.
-	 */
+	/* Replaces what *value points to by copies in arena; NULL if the value holds no pointer. */
 	void (*copy)(void *value, struct arena *arena);
 	const char *const *words; /* of an enum, by value */
 	size_t n_words;
@@ -144,9 +142,7 @@ struct schema_section {
 	  .size = sizeof(((struct config_ *)0)->at_),                                              \
 	  __VA_ARGS__ },
 
-/*
- * Rows without a value of their own: a nested mapping, and an array whose length is in n_member.
- */
+/* Rows without a value of their own: a nested mapping, and an array whose length is in n_member. */
 #define SCHEMA_NESTED(key_, doc_, member_, section_)                                               \
 	{                                                                                          \
 		.key = (key_), .shape = SCHEMA_SECTION, .offset = offsetof(struct doc_, member_),  \

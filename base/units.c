@@ -98,9 +98,7 @@ static int cut_group(const char **p, uint64_t *ret)
 	return 0;
 }
 
-/*
- * The sum of all groups. Comparing each sum with LIMIT keeps the additions from wrapping around.
- */
+/* The sum of all groups. Comparing each sum with LIMIT keeps the additions from wrapping around. */
 static int sum_groups(const char *text, uint64_t *ret)
 {
 	uint64_t sum = 0, group;

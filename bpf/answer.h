@@ -12,9 +12,7 @@
 #define QUOTE6 1232   /* 1280 in all (RFC 4443) */
 #define ICMP_TOS 0xc0 /* internetwork control (RFC 1812, 4.3.2.5) */
 
-/*
- * The error: type and code for both families, and the MTU for a packet that is too big (0 else).
- */
+/* The error: type and code for both families, and the MTU for a packet that is too big (0 else). */
 struct answer {
 	__u8 type4, code4, type6;
 	__u32 mtu;

@@ -169,9 +169,7 @@ static __always_inline struct abi_cpu *cpu_of(__u32 now)
 	return cpu;
 }
 
-/*
- * Whether so many flows are new that a connection must show a second packet before it is stored.
- */
+/* Whether so many flows are new that a connection must show a second packet before it is stored. */
 static __always_inline int is_flood(const struct abi_settings *s, __u32 now)
 {
 	const struct abi_cpu *cpu = cpu_of(now);
@@ -179,9 +177,7 @@ static __always_inline int is_flood(const struct abi_settings *s, __u32 now)
 	return cpu && cpu->new_flows >= s->new_flows;
 }
 
-/*
- * Stores the flow at its place: that of the stale entry with its tag, or one that is made free.
- */
+/* Stores the flow at its place: that of the stale entry with its tag, or one that is made free. */
 static __always_inline void store(struct place *at, __u32 now, struct choice *c)
 {
 	struct abi_cpu *cpu = cpu_of(now);

@@ -17,9 +17,7 @@
 
 #include "bpf/forward.h"
 
-/*
- * Whether the ICMP type is an error. Other types, such as echo requests, are left to the kernel.
- */
+/* Whether the ICMP type is an error. Other types, such as echo requests, are left to the kernel. */
 static __always_inline int is_icmp_error(const struct packet *p, __u8 type)
 {
 	if (p->type == bpf_htons(ETH_P_IPV6))

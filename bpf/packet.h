@@ -80,9 +80,7 @@ struct icmp {
 	__be32 data; /* the MTU of a packet that is too big */
 };
 
-/*
- * The beginning that all extension headers share; fragment is used in the fragment header only.
- */
+/* The beginning that all extension headers share; fragment is used in the fragment header only. */
 struct extension {
 	__u8 next, length;
 	__be16 fragment;

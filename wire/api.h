@@ -53,9 +53,7 @@ struct wire_events {
  */
 struct wire_events wire_backend_events(const struct l4_model *m, const struct l4_backend_state *b,
 				       const struct health_change *change, struct arena *a);
-/*
- * The event of a frontend's change of health. If from equals the current health, it is a replay.
- */
+/* The event of a frontend's change of health. If from equals the current health, it is a replay. */
 Maglev__Event *wire_frontend_event(const struct l4_model *m, size_t frontend,
 				   enum l4_frontend_health from, struct arena *a);
 
@@ -126,9 +124,7 @@ struct wire_lb {
 	int64_t as_of;		/* when observed was read; 0: just now */
 };
 
-/*
- * Everything except the VIPs. These are encoded after it, some at a time, like parts of a list.
- */
+/* Everything except the VIPs. These are encoded after it, some at a time, like parts of a list. */
 Maglev__VPPLBState *wire_lb_state(const struct wire_lb *lb, struct arena *a);
 
 /*

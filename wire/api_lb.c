@@ -122,9 +122,7 @@ static int keyed_cmp(const void *a, const void *b)
 	return lb_vip_key_cmp(&x->key, &y->key);
 }
 
-/*
- * Sorts the frontends by VIP key. The + 1 keeps the arrays from being NULL when there are none.
- */
+/* Sorts the frontends by VIP key. The + 1 keeps the arrays from being NULL when there are none. */
 void wire_lb_walk_begin(struct wire_lb_walk *w, const struct l4_config *c)
 {
 	struct keyed *list = mem_zalloc((c->n_frontends + 1) * sizeof(*list));

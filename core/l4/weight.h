@@ -18,9 +18,7 @@ struct l4_effective {
 struct l4_effective l4_effective_weight(enum health_state state, bool pool_active,
 					unsigned configured, bool flush_on_down);
 
-/*
- * The first pool of a frontend with an up member of non-zero weight; SIZE_MAX if there is none.
- */
+/* The first pool of a frontend with an up member of non-zero weight; SIZE_MAX if there is none. */
 size_t l4_active_pool(const struct l4_model *m, size_t frontend);
 
 /* The health of a frontend (FR-2.4), computed from the model. */
