@@ -76,8 +76,8 @@ static __noinline __u32 find_quoted(struct xdp_md *ctx, const struct abi_config 
 }
 
 /*
- * Packets without ports, and malformed ones, are ours by their address alone. Fragments to an
- * address with per-port VIPs are dropped, because their VIP is not known.
+ * Packets without ports are ours by their address alone. Malformed ones are dropped, and so are
+ * fragments to an address with per-port VIPs, because their VIP is not known.
  */
 static __noinline __u32 find_portless(const struct abi_config *config, const struct packet *p,
 				      enum parsed parsed)

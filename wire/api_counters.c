@@ -120,8 +120,8 @@ static bool has(const struct lb_counters *counters, enum lb_has figure)
 }
 
 /*
- * Fields that occur once in the message, hence only in its first part: a later part would be
- * merged over them.
+ * The fields that occur once, and the events. They belong to the first part only, because a
+ * decoder would append the events again.
  */
 static void set_head(const struct wire_counted *from, struct arena *a, Maglev__VPPLBCounters *all)
 {

@@ -42,7 +42,7 @@ static const struct {
 	[CODE_RELOADED] = { "reloaded", false },
 };
 
-/* The largest value of the counter: fall failures below it are one below rise. */
+/* The largest value of the counter: fall failures from there lead to rise - 1, which is down. */
 static unsigned full(const struct health_rule *rule)
 {
 	assert(rule->rise > 0 && rule->fall > 0);

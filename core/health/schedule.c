@@ -11,7 +11,9 @@
 
 #include "base/units.h"
 
-/* Bounds of a slot's width. Below 1 ms batching gains nothing over the timer's own granularity. */
+/*
+ * Bounds of a slot's width. An interval whose slots would be narrower than the minimum has none.
+ */
 #define SLOT_MAX (4 * NSEC_PER_MSEC)
 #define SLOT_MIN (1 * NSEC_PER_MSEC)
 

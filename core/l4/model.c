@@ -59,7 +59,7 @@ const char *l4_frontend_health_name(enum l4_frontend_health h)
 	return frontend_health_names[h];
 }
 
-/* The history is an array and not a ring: it is short, and readers get it in order. */
+/* The history is an array and not a ring: it is usually short, and readers get it in order. */
 void l4_backend_remember(struct l4_backend_state *b, const struct health_change *change)
 {
 	assert(b->history_cap > 0);

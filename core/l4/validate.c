@@ -130,8 +130,8 @@ static void count_reference(struct l4__build *b, size_t backend, size_t frontend
 }
 
 /*
- * A backend in two pools of one frontend is one reference. Such members are visited one after the
- * other with respect to the backend's list, so looking at its last entry is enough.
+ * A backend in two pools of one frontend is one reference. All members of a frontend are visited
+ * before those of the next, so looking at the last entry is enough.
  */
 static void add_reference(struct l4__build *b, size_t backend, size_t frontend)
 {

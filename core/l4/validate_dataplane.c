@@ -96,7 +96,7 @@ static bool sends_to(const struct l4__build *b, int family)
 	return false;
 }
 
-/* VPP sets both addresses in one message and needs both; XDP needs that of the families in use. */
+/* VPP is always given both addresses; XDP needs those of the families in use. */
 static bool needs_source(const struct l4__build *b, int family)
 {
 	if (!b->dataplane_known)

@@ -2,7 +2,7 @@
 /*
  * Quotas: how many slots each member gets.
  *
- * They follow the Webster method (Sainte-Laguë) of dividing seats among states. Imagine a common
+ * They follow the Webster method (Sainte-Lague) of dividing seats among states. Imagine a common
  * time that increases from 0: a member of weight w gets its next slot whenever time * w passes a
  * half-integer, and time stops when all slots are handed out. So each share is rounded to the
  * nearest slot, and unlike with the method of largest remainders, no member loses a slot because

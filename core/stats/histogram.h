@@ -27,7 +27,7 @@ void histogram_merge(struct histogram *into, const struct histogram *from);
 /* 0 if the histogram is empty. */
 int64_t histogram_mean(const struct histogram *h);
 /*
- * The duration that a share of q (0 to 1) of the values did not exceed; 0 if there are none.
- * Always between the minimum and the maximum.
+ * The duration that a share of at least q (0 to 1) of the values did not exceed; 0 if there are
+ * none. Always between the minimum and the maximum.
  */
 int64_t histogram_quantile(const struct histogram *h, double q);
