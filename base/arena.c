@@ -2,9 +2,8 @@
 /*
  * An arena is a list of blocks, newest first. Small requests are cut from the newest block. A
  * request larger than a quarter of a block that does not fit into the newest one gets a block of
- * its own after it in the list, so that a large array does not waste the rest of the current
- * block. A shared arena is a single block that fills its mapping, with the struct arena at the
- * front.
+ * its own after it in the list, so that a large array does not waste the rest of the current block.
+ * A shared arena is a single block that fills its mapping, with the struct arena at the front.
  */
 #include "base/arena.h"
 

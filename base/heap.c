@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A pairing heap: a tree in which no node is smaller than its parent. Adding a node makes a tree
- * of one and links it with the root. Removing a node leaves its children, which are linked in
- * pairs from the left, and the pairs then into one tree from the right; this two-pass scheme
- * gives the amortized logarithmic cost. There is no recursion, because the depth of the tree is
- * not bounded.
+ * A pairing heap: a tree in which no node is smaller than its parent. Adding a node makes a tree of
+ * one and links it with the root. Removing a node leaves its children, which are linked in pairs
+ * from the left, and the pairs then into one tree from the right; this two-pass scheme gives the
+ * amortized logarithmic cost. There is no recursion, because the depth of the tree is not bounded.
  */
 #include "base/heap.h"
 

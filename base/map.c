@@ -2,7 +2,7 @@
 /*
  * Open addressing with linear probing, at most three quarters full. Removal moves the following
  * entries back, so there are no tombstones. The hash is FNV-1a without a secret: the names come
- * from the operator's own file, so nobody can provoke collisions on purpose.
+ * from the operator's own file, so collisions cannot be provoked from outside.
  */
 #include "base/map.h"
 

@@ -30,9 +30,8 @@ static bool is_swap(struct str a, struct str b, size_t i, size_t j)
 }
 
 /*
- * Fills the band of row i from the two rows above it (rows[1] and rows[2]) and returns the
- * smallest cost in it. The cells next to the band are set to limit + 1, because the next row
- * reads them.
+ * Fills the band of row i from the two rows above it (rows[1] and rows[2]) and returns the smallest
+ * cost in it. The cells next to the band are set to limit + 1, because the next row reads them.
  */
 static size_t fill_row(struct str a, struct str b, size_t i, size_t limit, near_row *const rows[3])
 {

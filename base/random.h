@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * random: splitmix64, a small pseudo-random generator whose sequence follows from its seed. It is
- * good enough to spread things in time or over a table and costs a few instructions. Not for
- * secrets.
+ * random: splitmix64, a small pseudo-random generator whose sequence follows from its seed.
+ * It is good enough to spread things in time or over a table and costs a few instructions.
+ * Not for secrets.
  */
 #pragma once
 

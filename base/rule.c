@@ -16,9 +16,9 @@
 #define QUOTE_MAX 80 /* bytes of the document's text that one complaint repeats */
 
 /*
- * The length of the printable character at p; 0 if it is a control character or not UTF-8. U+2028
- * and U+2029 (line and paragraph separator) count as control characters, because a complaint is
- * one line.
+ * The length of the printable character at p; 0 if it is a control character or not UTF-8.
+ * U+2028 and U+2029 (line and paragraph separator) count as control characters, because a
+ * complaint is one line.
  */
 static size_t printable_char(const char *p, size_t n)
 {

@@ -43,8 +43,8 @@ struct rule_spot {
 };
 
 /*
- * Report an error, or a doubt (a warning), at the key `word` of `in`, or at `in` itself if word
- * is NULL.
+ * Report an error, or a doubt (a warning), at the key `word` of `in`, or at `in` itself
+ * if word is NULL.
  */
 void rule_fail(struct rule_sink *s, const struct rule_spot *in, const char *word, struct place at,
 	       const char *fmt, ...) __attribute__((format(printf, 5, 6)));

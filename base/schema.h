@@ -155,8 +155,8 @@ struct schema_section {
 	}
 
 /*
- * Whether the value of a field is the same in two structs of the configuration. The field must
- * have a kind.
+ * Whether the value of a field is the same in two structs of the configuration. The field
+ * must have a kind.
  */
 bool schema_field_equal(const struct schema_field *f, const void *a, const void *b);
 /* The field of this key; NULL if there is none. */

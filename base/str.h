@@ -35,9 +35,8 @@ bool str_ieq(struct str a, struct str b);
 /* s without spaces and tabs at both ends. */
 struct str str_trim(struct str s);
 /*
- * Cuts the part before the first c off *rest into *ret_part; without a c, all that is left.
- * Returns false, with *ret_part untouched, after the last part. A loop over "a,,b" yields three
- * parts.
+ * Cuts the part before the first c off *rest into *ret_part; without a c, all that is left. Returns
+ * false, with *ret_part untouched, after the last part. A loop over "a,,b" yields three parts.
  */
 bool str_cut(struct str *rest, char c, struct str *ret_part);
 /*

@@ -159,9 +159,8 @@ static void format_decimal(char *buf, uint64_t ns, int64_t unit, const char *nam
 }
 
 /*
- * The unit is the largest one that leaves a digit before the point; from one minute on the
- * seconds follow "1h2m" or "2m". The precisions of %s bound the length for the compiler's format
- * check.
+ * The unit is the largest one that leaves a digit before the point; from one minute on the seconds
+ * follow "1h2m" or "2m". The precisions of %s bound the length for the compiler's format check.
  */
 const char *duration_format(int64_t ns, char buf[static DURATION_STRLEN])
 {

@@ -121,8 +121,8 @@ _Static_assert(__builtin_offsetof(struct abi_as, generation) == 21, "abi_as.gene
 
 /*
  * Table n is the lines [n * table_lines, (n + 1) * table_lines) of the map. The slot of a new
- * flow is a fixed function of its packet, the same on every balancer: see bpf/hash.h. A line is a
- * cache line.
+ * flow is a fixed function of its packet, the same on every balancer: see bpf/hash.h. A line
+ * is a cache line.
  */
 #define ABI_LINE_SLOTS 32
 struct abi_table_line {
@@ -156,9 +156,9 @@ _Static_assert(sizeof(struct abi_bucket) == 64, "abi_bucket");
 	 (__u64)((stamp)&ABI_FLOW_STAMP_MASK) << 24 | (__u64)(tag) << 40)
 
 /*
- * The program's clock is the kernel's jiffies, which are free to read, while asking for the time
- * costs a call. Their number per second is 10^9 / clock_getres(CLOCK_MONOTONIC_COARSE) in
- * nanoseconds.
+ * The program's clock is the kernel's jiffies, which are free to read, while asking for
+ * the time costs a call. Their number per second is 10^9 /
+ * clock_getres(CLOCK_MONOTONIC_COARSE) in nanoseconds.
  */
 #define ABI_CLOCK_SHIFT(hz) ((hz) < 128 ? 6u : (hz) < 256 ? 7u : (hz) < 512 ? 8u : 9u)
 /* Seconds in ticks of the flow clock, rounded up: a flow lives at least that long. */
@@ -261,9 +261,8 @@ struct abi_cpu {
 _Static_assert(sizeof(struct abi_cpu) == 16, "abi_cpu");
 
 /*
- * What happened to packets for our VIPs, besides being sent. Drops come first, then packets
- * handed to the kernel in a GRE header, then answers, then notes that do not decide a packet's
- * fate.
+ * What happened to packets for our VIPs, besides being sent. Drops come first, then packets handed
+ * to the kernel in a GRE header, then answers, then notes that do not decide a packet's fate.
  */
 enum abi_event {
 	ABI_DROP_MALFORMED,	 /* truncated TCP or UDP header, or too many extension headers */

@@ -9,8 +9,8 @@
 #include "bpf/hash.h"
 
 /*
- * Results of find() in place of a VIP, besides ABI_CELL_BY_PORT: not one of our addresses; to be
- * dropped.
+ * Results of find() in place of a VIP, besides ABI_CELL_BY_PORT: not one of our
+ * addresses; to be dropped.
  */
 #define NOT_OURS ABI_CELL_EMPTY
 #define NOT_WANTED ABI_CELL_GONE

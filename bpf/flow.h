@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * flow: a bucket of stored flows, which is one cache line. Words are read and written whole. If
- * two CPUs write the same slot, the last one wins, and the next packet of the other flow stores
- * it again.
+ * flow: a bucket of stored flows, which is one cache line. Words are read and written whole.
+ * If two CPUs write the same slot, the last one wins, and the next packet of the other flow
+ * stores it again.
  */
 #pragma once
 
@@ -65,9 +65,9 @@ static __always_inline void flow_touch(const struct place *at)
 }
 
 /*
- * Chooses the slot of a new flow: an empty one, or that of a dead flow; else that of the oldest
- * flow with a single packet; else none. A flood of single packets so cannot evict established
- * flows.
+ * Chooses the slot of a new flow: an empty one, or that of a dead flow; else that of the
+ * oldest flow with a single packet; else none. A flood of single packets so cannot evict
+ * established flows.
  */
 static __always_inline void flow_make_room(struct place *at)
 {

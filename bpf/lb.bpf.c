@@ -51,8 +51,7 @@ static __always_inline int parse_quoted(struct xdp_md *ctx, const struct packet 
 /*
  * An ICMP error to one of our addresses belongs to the flow that it quotes: the server sent the
  * quoted packet from the VIP to the client. The error takes on the tuple of that flow as the
- * client's packets have it, so that it reaches the same server (path MTU discovery depends on
- * it).
+ * client's packets have it, so that it reaches the same server (path MTU discovery depends on it).
  */
 static __noinline __u32 find_quoted(struct xdp_md *ctx, const struct abi_config *config,
 				    struct packet *p)

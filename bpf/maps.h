@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * maps: the maps of bpf/abi.h. The sizes here are for tests; user space sets its own before
- * loading. Mappable arrays start at a page boundary, so that their 64-byte values are cache
- * lines.
+ * loading. Mappable arrays start at a page boundary, so that their 64-byte values are cache lines.
  */
 #pragma once
 

@@ -146,9 +146,9 @@ Maglev__VPPLBState *wire_lb_vips(struct wire_lb_walk *w, const struct wire_lb *l
 				 struct arena *a);
 
 /*
- * Rows [first, first + max) of the VIPs followed by the servers, like parts of a list. The part
- * with first 0 also has the fields that occur once. NULL if there are no more. Names are those of
- * config.
+ * Rows [first, first + max) of the VIPs followed by the servers, like parts of a list. The
+ * part with first 0 also has the fields that occur once. NULL if there are no more. Names are
+ * those of config.
  */
 struct wire_counted {
 	const char *dataplane;

@@ -16,9 +16,8 @@ static Maglev__Event *event(int64_t at, Maglev__Event__EventCase kind, struct ar
 }
 
 /*
- * The reason of a change: for a probe result that of the probe, for a command that of the
- * operator. The override is compared with the command, because a newer one may be in force by
- * now.
+ * The reason of a change: for a probe result that of the probe, for a command that of the operator.
+ * The override is compared with the command, because a newer one may be in force by now.
  */
 static const char *reason_of(const struct l4_backend_state *b, enum health_code why)
 {

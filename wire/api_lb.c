@@ -159,8 +159,8 @@ static bool next_wanted(const struct wire_lb_walk *w, const struct wire_lb *lb, 
 }
 
 /*
- * The next observed VIP, found by key: the observed state may have been replaced since the last
- * step.
+ * The next observed VIP, found by key: the observed state may have been replaced
+ * since the last step.
  */
 static const struct lb_vip *next_observed(const struct wire_lb_walk *w, const struct wire_lb *lb)
 {

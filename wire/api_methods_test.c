@@ -27,8 +27,8 @@ static void the_list_is_that_of_the_proto_file(void **state)
 }
 
 /*
- * protobuf-c's descriptors do not tell which methods stream; in this service those that return
- * events.
+ * protobuf-c's descriptors do not tell which methods stream; in this service those
+ * that return events.
  */
 static void what_gives_events_is_a_stream(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config_yaml: connects the schema of maglev.yaml (core/l4/schema.h), which does not depend on
- * YAML, to the reader of documents (lib/config/document.h), which does not depend on load
- * balancing.
+ * config_yaml: connects the schema of maglev.yaml (core/l4/schema.h), which does not
+ * depend on YAML, to the reader of documents (lib/config/document.h), which does not
+ * depend on load balancing.
  */
 #include "wire/config_yaml.h"
 

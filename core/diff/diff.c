@@ -90,8 +90,8 @@ static void push_weight(struct lb_ops *out, const struct lb_vip *vip, const stru
 }
 
 /*
- * Deletions always flush: the data plane would otherwise keep sending known flows to the old
- * server.
+ * Deletions always flush: the data plane would otherwise keep sending known flows
+ * to the old server.
  */
 static void push_delete(struct lb_ops *out, const struct lb_vip *vip, const struct lb_as *have)
 {
@@ -144,9 +144,8 @@ static void add_and_raise(const struct lb_vip *want, const struct lb_vip *have, 
 }
 
 /*
- * Whether the second pass has to touch a wanted AS. Raises were handled in the first pass; a new
- * AS is touched only if a flush is wanted. At an equal weight a flush is sent until it is known
- * done.
+ * Whether the second pass has to touch a wanted AS. Raises were handled in the first pass; a new AS
+ * is touched only if a flush is wanted. At an equal weight a flush is sent until it is known done.
  */
 static bool lowers(const struct pair *p)
 {

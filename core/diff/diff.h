@@ -67,7 +67,6 @@ void lb_op_print(const struct lb_op *op, struct buf *out);
 
 /*
  * Applies op to s. Returns false, with s untouched, if op does not fit: an add of something that
- * exists, a change or removal of something that does not, the removal of a VIP that still has
- * ASes.
+ * exists, a change or removal of something that does not, the removal of a VIP that still has ASes.
  */
 bool lb_state_apply(struct lb_state *s, const struct lb_op *op);

@@ -88,7 +88,7 @@ bool health_remove(struct health *h, int64_t now, struct health_change *ret);
 
 /*
  * To be called after the check of a backend changed. The state stays; the counter moves to its
- * end (full if up, 0 if down), and the next result counts by the ordinary rules. Never a change
- * of state.
+ * end (full if up, 0 if down), and the next result counts by the ordinary rules. Never a
+ * change of state.
  */
 void health_rule_changed(struct health *h, const struct health_rule *rule);

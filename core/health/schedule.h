@@ -27,8 +27,8 @@ int64_t schedule_interval(const struct schedule *s, const struct health *h,
 			  const struct health_rule *rule);
 
 /*
- * The planned start of the first probe: spread evenly over one interval after now. random may be
- * any number.
+ * The planned start of the first probe: spread evenly over one interval after now. random
+ * may be any number.
  */
 int64_t schedule_first(int64_t interval, int64_t now, uint64_t random);
 

@@ -142,9 +142,9 @@ static void add_about(struct list *list, const char *what, const char *name, str
 }
 
 /*
- * One step of the walk: below 0, old was removed; above 0, new was added; 0, both have the same
- * name. Either may be NULL (past its end), but not both. Added and removed entries get their line
- * here.
+ * One step of the walk: below 0, old was removed; above 0, new was added; 0, both have the
+ * same name. Either may be NULL (past its end), but not both. Added and removed entries get
+ * their line here.
  */
 static int pair(struct list *list, const char *what, const char *old, const char *new)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two identical scenes with checks web and ping, backends a, b and c, frontends dns and www. A
- * test changes the second one before it becomes a configuration, and lists the lines that it
- * expects.
+ * Two identical scenes with checks web and ping, backends a, b and c, frontends dns and www. A test
+ * changes the second one before it becomes a configuration, and lists the lines that it expects.
  */
 #include "core/l4/changes.h"
 

@@ -78,8 +78,8 @@ const struct lb_vip_counters *lb_counters_vip(const struct lb_counters *c,
 const struct lb_as_counters *lb_counters_as(const struct lb_vip_counters *v,
 					    const struct addr *address);
 /*
- * Finds the entry or inserts a zeroed one in order. The pointer is valid until the next change of
- * the list.
+ * Finds the entry or inserts a zeroed one in order. The pointer is valid until the next
+ * change of the list.
  */
 struct lb_vip_counters *lb_counters_put_vip(struct lb_counters *c, const struct lb_vip_key *key);
 struct lb_as_counters *lb_counters_put_as(struct lb_vip_counters *v, const struct addr *address);

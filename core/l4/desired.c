@@ -114,8 +114,8 @@ bool l4_desired_vip(const struct l4_model *m, size_t frontend, bool guard, struc
 		want_pool(m, frontend, p, p == active, guard, ret);
 	sort_and_merge(ret);
 	/*
-	 * the encapsulation follows the family of the backends, not of the VIP; validation allows
-	 * only one
+	 * the encapsulation follows the family of the backends, not of the VIP;
+	 * validation allows only one
 	 */
 	ret->encap = ret->as.items[0].address.family == AF_INET6 ? LB_ENCAP_GRE6 : LB_ENCAP_GRE4;
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * desired: from configuration and health to the wanted state of the data plane (FR-4.1), as pure
- * functions.
+ * desired: from configuration and health to the wanted state of the data plane (FR-4.1),
+ * as pure functions.
  */
 #pragma once
 

@@ -110,8 +110,8 @@ static void a_paused_or_disabled_backend_has_no_say(void **state)
 }
 
 /*
- * Otherwise resuming or adding a backend while the guard is active would drop every weight it
- * holds.
+ * Otherwise resuming or adding a backend while the guard is active would drop every
+ * weight it holds.
  */
 static void an_unknown_backend_has_no_say_yet(void **state)
 {

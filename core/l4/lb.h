@@ -81,8 +81,8 @@ void lb_vip_free(struct lb_vip *v);
 /* Lookups return NULL if there is no such entry; removals return false then. */
 struct lb_vip *lb_state_vip(const struct lb_state *s, const struct lb_vip_key *key);
 /*
- * Finds the entry or inserts a zeroed one in order. The pointer is valid until the next change of
- * the list.
+ * Finds the entry or inserts a zeroed one in order. The pointer is valid until the next
+ * change of the list.
  */
 struct lb_vip *lb_state_put_vip(struct lb_state *s, const struct lb_vip_key *key);
 bool lb_state_remove_vip(struct lb_state *s, const struct lb_vip_key *key);

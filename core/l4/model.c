@@ -29,8 +29,8 @@ static const char *const frontend_health_names[] = {
 };
 
 /*
- * The index of the member for backend, in a list sorted by backend; SIZE_MAX if it is not in the
- * pool.
+ * The index of the member for backend, in a list sorted by backend; SIZE_MAX if it is
+ * not in the pool.
  */
 static size_t find_member(const struct l4_pool *p, size_t backend)
 {

@@ -84,8 +84,8 @@ void l4_model_init(struct l4_model *m, const struct l4_config *config, int64_t n
 void l4_model_free(struct l4_model *m);
 
 /*
- * The effect of a reload on one backend, on which the engine acts. Changes are in the order of
- * the names.
+ * The effect of a reload on one backend, on which the engine acts. Changes are in the
+ * order of the names.
  */
 struct l4_reload_change {
 	struct l4_backend_state *backend; /* the caller frees it if it was removed */

@@ -20,8 +20,8 @@ static struct addr ip(const char *text)
 }
 
 /*
- * Two backends share an address, in two frontends; b is in two pools; names and addresses sort
- * differently.
+ * Two backends share an address, in two frontends; b is in two pools; names and addresses
+ * sort differently.
  */
 static const struct l4_config *build(struct fixture *f)
 {

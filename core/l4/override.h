@@ -19,8 +19,8 @@ enum l4_act { L4_ACT_PAUSED, L4_ACT_DISABLED, L4_ACT_ENABLED };
 const char *l4_act_name(enum l4_act a); /* "paused", "disabled", "enabled" */
 
 /*
- * The override in force: the pause if there are two. Returns false, with nothing filled, if the
- * file decides.
+ * The override in force: the pause if there are two. Returns false, with nothing filled, if
+ * the file decides.
  */
 bool l4_backend_override(const struct l4_backend_state *b, enum l4_act *ret_act,
 			 const struct l4_override **ret);

@@ -24,8 +24,8 @@
 #include "core/l4/override.h"
 
 /*
- * strcmp() for a walk in which either side may be past its end (NULL): the rest of the other side
- * comes first.
+ * strcmp() for a walk in which either side may be past its end (NULL): the rest of the other
+ * side comes first.
  */
 static int name_cmp(const char *old, const char *new)
 {

@@ -231,8 +231,8 @@ static void build_check(struct l4__build *b, const struct doc_check *d, struct l
 		return;
 	}
 	/*
-	 * If the type is unknown, the HTTP values are checked anyway, to report all mistakes at
-	 * once.
+	 * If the type is unknown, the HTTP values are checked anyway, to report all
+	 * mistakes at once.
 	 */
 	c->keep_alive = rule_flag(&d->keep_alive, false);
 	build_http(b, &params, &d->params, c);

@@ -143,8 +143,8 @@ void l4__build_lb(struct l4__build *b)
 }
 
 /*
- * Whether the kernel accepts the name for an interface: at most 15 bytes, no '/', no ':', not "."
- * or "..".
+ * Whether the kernel accepts the name for an interface: at most 15 bytes, no '/', no ':',
+ * not "." or "..".
  */
 static bool interface_ok(struct l4__build *b, const struct rule_spot *spot,
 			 const struct doc_text *d)

@@ -224,8 +224,8 @@ static void xdp_without_interfaces_and_told_to_use_none(struct fixture *f)
 }
 
 /*
- * Values that only the data plane in the file would refuse are accepted, and the file is still
- * read.
+ * Values that only the data plane in the file would refuse are accepted, and the
+ * file is still read.
  */
 static void no_dataplane_has_no_rules_of_its_own(void **state)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Conflicts between frontends. They are sorted by address, protocol and port; each run of one
- * address is then checked on its own. Of two that conflict, the later one in the file is
- * reported.
+ * address is then checked on its own. Of two that conflict, the later one in the file is reported.
  */
 #include <stdlib.h>
 
@@ -15,8 +14,8 @@ struct ref {
 };
 
 /*
- * Within an address: frontends with a valid key first, all-port before per-port, then the order
- * of the file.
+ * Within an address: frontends with a valid key first, all-port before per-port, then the
+ * order of the file.
  */
 static int by_key(const void *pa, const void *pb)
 {

@@ -22,7 +22,7 @@ enum warmup_phase warmup_phase(const struct l4_lb *lb, int64_t start, int64_t no
 /* Monotonic ns of the next change of phase after now; INT64_MAX when there is none. */
 int64_t warmup_next(const struct l4_lb *lb, int64_t start, int64_t now);
 /*
- * Whether every backend of the frontend has had a result. Static, paused and disabled ones do not
- * delay it.
+ * Whether every backend of the frontend has had a result. Static, paused and disabled ones
+ * do not delay it.
  */
 bool warmup_vip_ready(const struct l4_model *m, size_t frontend);

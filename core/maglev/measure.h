@@ -25,8 +25,8 @@ void measure_fleet(enum measure_mix mix, uint64_t seed, struct maglev_member *me
 /* Counts the slots of each of n members. Every slot must have a member. */
 void measure_counts(const uint16_t *table, size_t size, size_t *counts, size_t n);
 /*
- * The largest number of slots per weight divided by the smallest, among members with weight: 1 is
- * perfect.
+ * The largest number of slots per weight divided by the smallest, among members with
+ * weight: 1 is perfect.
  */
 double measure_balance(const struct maglev_member *members, size_t n, const uint16_t *table,
 		       size_t size);

@@ -14,8 +14,8 @@
 #include "core/maglev/race.h"
 
 /*
- * Fraction bits of the time: enough to distinguish any two moments (2k + 1) / 2w at which a slot
- * is due.
+ * Fraction bits of the time: enough to distinguish any two moments (2k + 1) / 2w at
+ * which a slot is due.
  */
 #define TIME_BITS 20
 

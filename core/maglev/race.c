@@ -21,8 +21,8 @@ static unsigned common_divisor(unsigned a, unsigned b)
 }
 
 /*
- * How often the walkers of a group step in one period: the smallest integers with the ratio of
- * the weights.
+ * How often the walkers of a group step in one period: the smallest integers with the
+ * ratio of the weights.
  */
 static size_t steps_of(const struct maglev_race *r, size_t group)
 {
@@ -211,9 +211,8 @@ void maglev__start(struct maglev_race *r)
 				     .n_walkers = r->under_way,
 				     .n_free = r->size };
 	/*
-	 * Walking ends when about half the square root of the size is free: up to there, draws
-	 * hit often enough, and the rest is few enough for rendezvous, which looks at every
-	 * walker.
+	 * Walking ends when about half the square root of the size is free: up to there, draws hit
+	 * often enough, and the rest is few enough for rendezvous, which looks at every walker.
 	 */
 	while (4 * c->few * c->few < r->size)
 		c->few++;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * histogram: the buckets are log-linear. Up to 2 * HISTOGRAM_PARTS microseconds each has a bucket
- * of its own; above that, the five bits after the leading one select the bucket within the
- * octave.
+ * of its own; above that, the five bits after the leading one select the bucket within the octave.
  */
 #include "core/stats/histogram.h"
 

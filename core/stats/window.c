@@ -4,8 +4,8 @@
 #include <assert.h>
 
 /*
- * Clears the slices that were skipped since the last call, each at most once, and moves to the
- * slice of now.
+ * Clears the slices that were skipped since the last call, each at most once, and moves to
+ * the slice of now.
  */
 static void advance(struct window *w, int64_t now)
 {
