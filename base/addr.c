@@ -10,6 +10,7 @@
 
 #include "base/str.h"
 
+/* inet_pton() accepts neither a zone nor "010" octets, so its idea of an address is ours. */
 int addr_parse(const char *text, struct addr *ret)
 {
 	struct addr a = { 0 };
@@ -28,6 +29,10 @@ const char *addr_format(const struct addr *a, char buf[static ADDR_STRLEN])
 	return buf;
 }
 
+/*
+ * The order of the families relies on their numbers on Linux: 0, 2 and 10. Bytes are in network
+ * order, so memcmp() compares numbers.
+ */
 int addr_cmp(const struct addr *a, const struct addr *b)
 {
 	if (a->family != b->family) /* AF_UNSPEC < AF_INET < AF_INET6 */
@@ -44,6 +49,7 @@ bool addr_is_loopback(const struct addr *a)
 	return a->family == AF_INET6 && memcmp(a->bytes, one, sizeof(one)) == 0;
 }
 
+/* Compares the whole bytes first, then the leading bits of the last one. */
 bool addr_is_in(const struct addr *a, const struct addr *network, unsigned bits)
 {
 	unsigned whole = bits / 8, rest = bits % 8;
@@ -53,7 +59,10 @@ bool addr_is_in(const struct addr *a, const struct addr *network, unsigned bits)
 	       (!rest || (a->bytes[whole] ^ network->bytes[whole]) >> (8 - rest) == 0);
 }
 
-/* "[v6]" or "v4" or "", as they stand before the colon of the port. */
+/*
+ * Parses the host part before the colon of the port: "[v6]", "v4" or "". Brackets are required
+ * for IPv6 and refused for IPv4; "[]" is an error.
+ */
 static int parse_host(struct str host, struct addr *ret)
 {
 	char text[ADDR_STRLEN];
@@ -78,6 +87,7 @@ static int parse_host(struct str host, struct addr *ret)
 	return 0;
 }
 
+/* The last colon separates the port, since an IPv6 address has colons of its own. */
 int endpoint_parse(const char *text, struct endpoint *ret)
 {
 	const char *colon = strrchr(text, ':');
@@ -122,6 +132,10 @@ socklen_t endpoint_to_sockaddr(const struct endpoint *e, struct sockaddr_storage
 	return sizeof(*in6);
 }
 
+/*
+ * Unwraps an IPv4-mapped address, so that an IPv4 client looks the same on a dual-stack socket
+ * and on an IPv4 socket.
+ */
 static void addr_of_in6(const struct in6_addr *in6, struct addr *ret)
 {
 	bool mapped = IN6_IS_ADDR_V4MAPPED(in6);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An arena is a list of blocks, newest first. Small requests are cut from the newest block; a
- * request larger than a quarter of a block gets a block of its own behind it, so that a large
- * array does not throw away the rest of the current one. A shared arena is a single block that
- * fills its mapping, with the arena itself at the front.
+ * An arena is a list of blocks, newest first. Small requests are cut from the newest block. A
+ * request larger than a quarter of a block that does not fit into the newest one gets a block of
+ * its own after it in the list, so that a large array does not waste the rest of the current block.
+ * A shared arena is a single block that fills its mapping, with the struct arena at the front.
  */
 #include "base/arena.h"
 
@@ -22,7 +22,7 @@
 
 struct block {
 	struct block *next;
-	size_t size; /* usable bytes behind the header */
+	size_t size; /* usable bytes after the header */
 	size_t used;
 	alignas(max_align_t) unsigned char bytes[];
 };
@@ -30,9 +30,13 @@ struct block {
 struct arena {
 	struct block *blocks;
 	size_t used;
-	size_t mapping; /* bytes of the mapping that a shared arena fills; 0 otherwise */
+	size_t mapping; /* bytes of a shared arena's mapping; 0 otherwise */
 };
 
+/*
+ * mem_resize() and not mem_zalloc(): arena_alloc() clears each piece when it hands it out, which
+ * a block that is used again after arena_reset() needs anyway.
+ */
 static struct block *block_new(size_t size)
 {
 	struct block *b = mem_resize(NULL, 1, sizeof(*b) + size);
@@ -48,6 +52,10 @@ struct arena *arena_new(void)
 	return mem_zalloc(sizeof(struct arena));
 }
 
+/*
+ * MAP_NORESERVE, because limit is a generous bound of which most is never touched. The mapping is
+ * made before fork(), so both processes have it at the same address and pointers stay valid.
+ */
 struct arena *arena_new_shared(size_t limit)
 {
 	size_t room = (sizeof(struct arena) + ALIGN - 1) & ~(ALIGN - 1);
@@ -107,7 +115,7 @@ size_t arena_used(const struct arena *a)
 	return a->used;
 }
 
-/* Puts a block of its own behind the newest one, which stays open for small requests. */
+/* Inserts a block of its own after the newest one, which stays open for small requests. */
 static struct block *add_large(struct arena *a, size_t size)
 {
 	struct block *b = block_new(size);
@@ -121,6 +129,10 @@ static struct block *add_large(struct arena *a, size_t size)
 	return b;
 }
 
+/*
+ * The block from which size bytes can be cut. Only the newest block is tried: what is left over
+ * in older ones is small.
+ */
 static struct block *block_for(struct arena *a, size_t size)
 {
 	struct block *b = a->blocks;
@@ -128,7 +140,7 @@ static struct block *block_for(struct arena *a, size_t size)
 	if (b && b->size - b->used >= size)
 		return b;
 	if (a->mapping)
-		abort(); /* the caller's limit */
+		abort(); /* more than the caller's limit */
 	if (size > BLOCK_SIZE / 4)
 		return add_large(a, size);
 
@@ -138,6 +150,7 @@ static struct block *block_for(struct arena *a, size_t size)
 	return b;
 }
 
+/* Sizes are rounded up so that the next piece is aligned again. */
 void *arena_alloc(struct arena *a, size_t size)
 {
 	struct block *b;
@@ -189,6 +202,7 @@ char *arena_strndup(struct arena *a, const char *s, size_t n)
 	return copy;
 }
 
+/* Formats twice: once for the length, once into place. */
 char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
 {
 	va_list again;

@@ -2,8 +2,9 @@
 /*
  * arena: memory with one lifetime.
  *
- * Everything allocated from an arena dies with it; nothing is freed alone. A configuration
- * snapshot is one arena, a sync pass another. Memory is zeroed and aligned for any type.
+ * Everything allocated from an arena is freed together with it; nothing is freed on its own. A
+ * configuration snapshot is one arena, a sync pass another. Memory is zeroed and aligned for any
+ * type. Allocation never returns NULL (base/mem.h).
  */
 #pragma once
 
@@ -14,24 +15,31 @@ struct arena;
 
 struct arena *arena_new(void);
 /*
- * An arena in one mapping that a child process shares: what the child allocates there, the parent
- * has at the same address. NULL when there is no address space for it; asking for
- * more than limit in all aborts. The pages cost nothing until they are touched.
+ * An arena in one mapping that a child process shares: the parent finds what the child allocates
+ * there at the same address. Returns NULL if there is no address space for it. Allocating more
+ * than limit bytes in all aborts. The pages cost nothing until they are touched.
  */
 struct arena *arena_new_shared(size_t limit);
-/* Frees everything that came from it. NULL is fine. */
+/* Frees the arena and everything allocated from it. NULL is allowed. */
 void arena_free(struct arena *a);
 void arena_freep(struct arena **a); /* for _cleanup_ */
-/* Forgets everything but keeps one block for reuse. */
+/*
+ * Frees all allocations, but keeps one block for reuse: a loop that resets its arena in every
+ * turn does not call malloc() again.
+ */
 void arena_reset(struct arena *a);
-/* Bytes handed out so far: what a bound is checked against. */
+/*
+ * Bytes allocated since arena_new() or arena_reset(), padding included. Callers check their
+ * bounds against it.
+ */
 size_t arena_used(const struct arena *a);
 
 void *arena_alloc(struct arena *a, size_t size);
-/* n items of size bytes each; aborts when the product overflows. */
+/* n items of size bytes each; aborts if the product overflows. */
 void *arena_array(struct arena *a, size_t n, size_t size);
 void *arena_copy(struct arena *a, const void *p, size_t size);
 char *arena_strdup(struct arena *a, const char *s);
+/* n bytes of s and a NUL; s need not be terminated. */
 char *arena_strndup(struct arena *a, const char *s, size_t n);
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)

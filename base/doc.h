@@ -2,9 +2,10 @@
 /*
  * doc: single values of a document as they were written, each with its place.
  *
- * A program's document is a struct of these (core/l4/doc.h). A value that was not written has
- * set == false, so "not given" and "0" differ. All of them begin with the members of struct
- * doc_any. Texts and arrays live in the arena of the document.
+ * A program's document is a struct of these (core/l4/doc.h). A value that was not written has set
+ * == false, so that "not given" and "0" differ. Every struct here begins with the members of
+ * struct doc_any, so that schema_written() can look at any of them. Texts and arrays are
+ * allocated from the arena of the document.
  */
 #pragma once
 
@@ -14,6 +15,7 @@
 
 #include "base/err.h"
 
+/* The common beginning: whether the value was written, and where. */
 struct doc_any {
 	bool set;
 	struct place at;
@@ -43,6 +45,7 @@ struct doc_duration {
 	int64_t v; /* ns */
 };
 
+/* A list of words; each item has its own place for complaints. */
 struct doc_words {
 	bool set;
 	struct place at;

@@ -4,8 +4,12 @@
 #include <assert.h>
 #include <string.h>
 
-#define SHOWN_MAX 64 /* bytes of a text in a complaint */
+#define SHOWN_MAX 64 /* bytes of foreign text in one complaint */
 
+/*
+ * The array is allocated at its full size with the first complaint: arena memory cannot grow in
+ * place, and documents without mistakes pay nothing.
+ */
 void errs_add(struct errs *e, struct place at, const char *key, const char *fmt, ...)
 {
 	va_list ap;
@@ -66,6 +70,7 @@ void errs_print(const struct errs *e, const char *file, struct buf *out)
 		buf_printf(out, "%s: and %zu more\n", file, e->dropped);
 }
 
+/* A bad byte is stepped over alone, so that the text after it is still shown. */
 const char *err_shown(const char *text, struct arena *arena)
 {
 	size_t n = strlen(text), used = 0, step;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * err: complaints about somebody's input, each with its place.
+ * err: complaints about input, each with its place.
  *
- * Functions report failure by a negative errno; what is wrong with a document, and where, goes into
- * a list like this, so that all mistakes are told at once. The list is bounded: what comes after
- * ERRS_MAX is only counted.
+ * Functions report failure by a negative errno. What is wrong with a document, and where, is
+ * added to a list like this one, so that the user sees all mistakes at once. The list is bounded:
+ * after ERRS_MAX entries, further ones are only counted.
  */
 #pragma once
 
@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 
+/* The position of a value in the file that was read. */
 struct place {
 	unsigned line, column; /* from 1; 0 = not known */
 };
@@ -29,20 +30,23 @@ struct errs {
 	struct arena *arena; /* owns the texts; set by the caller */
 	struct err *items;
 	size_t n;
-	size_t dropped;
+	size_t dropped; /* complaints after the first ERRS_MAX */
 };
 
+/* Adds a complaint. key and the formatted text are copied into the arena of the list. */
 void errs_add(struct errs *e, struct place at, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-/* By line, then column; those of one place stay in the order they were found. */
+/*
+ * Sorts by line, then column; complaints about one place keep the order in which they were added.
+ */
 void errs_sort(struct errs *e);
 /*
- * "file:line:column: key: text", one line each, and a last one for what was dropped. What is not
- * known of the place or the key is left out.
+ * Appends "file:line:column: key: text", one line each, and a last line that counts the dropped
+ * ones. Parts of the place or the key that are not known are left out.
  */
 void errs_print(const struct errs *e, const char *file, struct buf *out);
 /*
- * A copy of somebody's text that is fit for a complaint, which is one readable line: a long text is
- * cut, and control characters and bytes that are not UTF-8 are shown as '?'.
+ * A copy of text from outside that is fit for a complaint, which is one readable line: a long
+ * text is cut, and control characters and bytes that are not UTF-8 become '?'.
  */
 const char *err_shown(const char *text, struct arena *arena);

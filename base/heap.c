@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A pairing heap: a tree in which no node is smaller than its parent. Adding makes a tree of one
- * and links it with the root. Removing a node leaves its children, which are linked in pairs from
- * the left and then into one from the right; that is what keeps the tree flat. No recursion: the
- * depth of the tree is not bounded.
+ * A pairing heap: a tree in which no node is smaller than its parent. Adding a node makes a tree of
+ * one and links it with the root. Removing a node leaves its children, which are linked in pairs
+ * from the left, and the pairs then into one tree from the right; this two-pass scheme gives the
+ * amortized logarithmic cost. There is no recursion, because the depth of the tree is not bounded.
  */
 #include "base/heap.h"
 
@@ -31,7 +31,10 @@ static struct heap_node *link_two(struct heap_node *a, struct heap_node *b)
 	return a;
 }
 
-/* Links pairs of siblings; the results are chained by next, the last one first. */
+/*
+ * First pass: links pairs of siblings. The results are chained by next in reverse order, which is
+ * the order that the second pass needs.
+ */
 static struct heap_node *link_pairs(struct heap_node *first)
 {
 	struct heap_node *pairs = NULL;
@@ -51,6 +54,7 @@ static struct heap_node *link_pairs(struct heap_node *first)
 	return pairs;
 }
 
+/* Second pass: links the pairs into one tree, from the last to the first. */
 static struct heap_node *link_all(struct heap_node *first)
 {
 	struct heap_node *pairs = link_pairs(first), *root = NULL;
@@ -65,7 +69,10 @@ static struct heap_node *link_all(struct heap_node *first)
 	return root;
 }
 
-/* Takes a node that is not the root out of the list of its siblings. */
+/*
+ * Unlinks a node that is not the root from its siblings. A first child is recognized by its prev,
+ * which is the parent and has it as child.
+ */
 static void cut(struct heap_node *node)
 {
 	if (node->prev->child == node)
@@ -83,6 +90,10 @@ void heap_add(struct heap *h, struct heap_node *node)
 	h->n++;
 }
 
+/*
+ * A removed inner node is unlinked with its subtree, and the tree of its children is linked with
+ * the root again.
+ */
 void heap_remove(struct heap *h, struct heap_node *node)
 {
 	struct heap_node *left;

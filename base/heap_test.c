@@ -53,7 +53,7 @@ static void the_major_number_counts_before_the_minor(void **state)
 	assert_ptr_equal(heap_take(&heap), &things[0].node);
 }
 
-/* By looking at all of them. */
+/* The reference: the smallest node, found by a scan over all of them. */
 static size_t smallest(void)
 {
 	size_t best = N;
@@ -79,7 +79,7 @@ static void take_and_compare(void)
 	things[expected].in = false;
 }
 
-/* Against the slow way, with additions, removals and takes in any order. */
+/* Random additions, removals and takes, compared with the scan. */
 static void whatever_happens_the_smallest_comes_first(void **state)
 {
 	uint64_t random = 11, count = 0;

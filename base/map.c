@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Open addressing with linear probing, at most three quarters full; removal moves the following
- * entries back, so there are no tombstones. The hash is FNV-1a: names come from the operator's own
- * file, not from strangers.
+ * Open addressing with linear probing, at most three quarters full. Removal moves the following
+ * entries back, so there are no tombstones. The hash is FNV-1a without a secret: the names come
+ * from the operator's own file, so collisions cannot be provoked from outside.
  */
 #include "base/map.h"
 
@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 
+/* FNV-1a, 64 bits. Its low bits select the slot, so the high half is folded into them. */
 static size_t hash(const char *key)
 {
 	uint64_t h = 0xcbf29ce484222325u;
@@ -22,7 +23,10 @@ static size_t hash(const char *key)
 	return (size_t)(h ^ (h >> 32));
 }
 
-/* The slot that holds key, or the empty one where it would go. */
+/*
+ * The slot that holds key, or the empty one where it would be inserted. Terminates because at
+ * least a quarter of the slots is empty. The map must have slots.
+ */
 static size_t find(const struct map *m, const char *key)
 {
 	size_t i = hash(key) & (m->cap - 1);
@@ -32,6 +36,7 @@ static size_t find(const struct map *m, const char *key)
 	return i;
 }
 
+/* Doubles the slots and inserts every entry again. */
 static void grow(struct map *m)
 {
 	struct map bigger = { .cap = m->cap ? m->cap * 2 : 16, .n = m->n };
@@ -71,7 +76,11 @@ void *map_put(struct map *m, const char *key, void *value)
 	return old;
 }
 
-/* Moves back what probing had pushed past the hole, so that lookups still find it. */
+/*
+ * Fills the hole with a later entry of the same run that probing had pushed past it, and repeats
+ * this for the hole that the move leaves, so that lookups do not stop short. An entry whose home
+ * slot lies cyclically after the hole must stay where it is.
+ */
 static void close_hole(struct map *m, size_t hole)
 {
 	size_t mask = m->cap - 1;

@@ -83,7 +83,10 @@ static uint32_t next_random(uint32_t *seed)
 	return *seed >> 8;
 }
 
-/* Few names and many removals: runs of neighbours form, wrap around the end, and get holes. */
+/*
+ * Few names and many removals: runs of neighbours form, wrap around the end of the
+ * slots and get holes.
+ */
 static void random_puts_and_removes_agree_with_a_slow_model(void **state)
 {
 	for (uint32_t seed = 1; seed <= 50; seed++) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* malloc(0) and calloc() of 0 bytes may return NULL, which is not a failure. */
 static void *checked(void *p, size_t size)
 {
 	if (p || !size)
@@ -25,6 +26,7 @@ void *mem_zalloc(size_t size)
 	return checked(calloc(1, size), size);
 }
 
+/* A size of 0 becomes 1, because realloc(p, 0) would free p. */
 void *mem_resize(void *p, size_t n, size_t size)
 {
 	size_t total;

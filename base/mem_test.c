@@ -60,7 +60,7 @@ static void capacity_doubles_until_it_holds_the_need(void **state)
 	assert_int_equal(mem_grown(64, 8, 1000), 1024);
 }
 
-/* Runs f in a child whose last words go nowhere; true when it aborted. */
+/* Runs f in a child process with stderr closed off; true if it aborted. */
 static bool aborts(void (*f)(void))
 {
 	pid_t pid = fork();

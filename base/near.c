@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The distance is computed row by row over the usual matrix (rows: characters of a, columns: those
- * of b). A path through the matrix that leaves the diagonal by more than limit costs more than
- * limit, so only that band is computed: a list of ten thousand names is gone through quickly when
- * the limit is small.
+ * The distance is the "optimal string alignment" distance, computed row by row over the usual
+ * matrix (rows: characters of a, columns: those of b). A path through the matrix that leaves the
+ * diagonal by more than limit costs more than limit, so only that band is computed: ten thousand
+ * names are compared quickly if the limit is small.
  */
 #include "base/near.h"
 
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef uint16_t near_row[NEAR_BYTES + 2]; /* one column to the right of the band is written */
+typedef uint16_t near_row[NEAR_BYTES + 2]; /* the column to the right of the band is written, too */
 
 static size_t min(size_t a, size_t b)
 {
@@ -23,12 +23,16 @@ static size_t difference(size_t a, size_t b)
 	return a > b ? a - b : b - a;
 }
 
+/* Whether the last two characters of both prefixes are the same, swapped. */
 static bool is_swap(struct str a, struct str b, size_t i, size_t j)
 {
 	return i > 1 && j > 1 && a.p[i - 1] == b.p[j - 2] && a.p[i - 2] == b.p[j - 1];
 }
 
-/* Fills the band of row i from the two rows above; returns the smallest cost in it. */
+/*
+ * Fills the band of row i from the two rows above it (rows[1] and rows[2]) and returns the smallest
+ * cost in it. The cells next to the band are set to limit + 1, because the next row reads them.
+ */
 static size_t fill_row(struct str a, struct str b, size_t i, size_t limit, near_row *const rows[3])
 {
 	const uint16_t *above = *rows[1], *above2 = *rows[2];
@@ -59,7 +63,7 @@ size_t near_distance(struct str a, struct str b, size_t limit)
 
 	if (a.n > NEAR_BYTES || b.n > NEAR_BYTES || difference(a.n, b.n) > limit)
 		return limit + 1;
-	limit = min(limit, NEAR_BYTES); /* which no distance exceeds */
+	limit = min(limit, NEAR_BYTES); /* no distance is larger */
 	for (size_t j = 0; j <= b.n + 1; j++)
 		cells[0][j] = (uint16_t)j;
 	for (size_t i = 1; i <= a.n; i++) {
@@ -68,7 +72,10 @@ size_t near_distance(struct str a, struct str b, size_t limit)
 		rows[2] = rows[1];
 		rows[1] = rows[0];
 		rows[0] = oldest;
-		/* costs never fall from one row to the next */
+		/*
+		 * the least cost of a row never decreases, so no later row can be within the
+		 * limit
+		 */
 		if (fill_row(a, b, i, limit, rows) > limit)
 			return limit + 1;
 	}
@@ -81,7 +88,7 @@ void near_consider(struct near *near, const char *name)
 
 	assert(near->max >= 1 && near->max <= NEAR_MAX);
 
-	/* once the list is full, only a name that is nearer than its last one is of interest */
+	/* once the list is full, only a name that is nearer than its last one is kept */
 	if (near->n == near->max) {
 		size_t last = near->found[near->n - 1].distance;
 

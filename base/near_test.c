@@ -25,7 +25,7 @@ static void each_edit_counts_one(void **state)
 	assert_int_equal(distance("port", "prot", 3), 1);
 	assert_int_equal(distance("", "abc", 3), 3);
 	assert_int_equal(distance("kitten", "sitting", 9), 3);
-	assert_int_equal(distance("ca", "abc", 9), 3); /* what was swapped is not edited again */
+	assert_int_equal(distance("ca", "abc", 9), 3); /* swapped characters are not edited again */
 }
 
 static void more_than_the_limit_is_one_more(void **state)
@@ -52,7 +52,7 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* The definition, without a band. */
+/* The definition of the distance over the full matrix, without the band. */
 static size_t by_definition(const char *a, const char *b)
 {
 	size_t n = strlen(a), m = strlen(b), cost[16][16];

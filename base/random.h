@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * random: numbers that look random and can be had again: splitmix64. Good enough to spread things
- * in time or in a table, and a step costs nothing; not for secrets.
+ * random: splitmix64, a small pseudo-random generator whose sequence follows from its seed.
+ * It is good enough to spread things in time or over a table and costs a few instructions.
+ * Not for secrets.
  */
 #pragma once
 
 #include <stdint.h>
 
-/* The next one. The state may start as anything; its numbers are one to one with those returned. */
+/*
+ * Advances the state and returns the next number. Any initial state is fine. The mapping from
+ * states to results is a bijection.
+ */
 static inline uint64_t random_next(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15u;

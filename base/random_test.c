@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-/* Tables of data planes rest on these numbers: they never change. */
+/* The Maglev tables of all releases depend on these numbers, so they must never change. */
 static void the_numbers_are_those_of_splitmix64(void **state)
 {
 	static const uint64_t expected[] = { 6457827717110365317u, 3203168211198807973u,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rules of one value. Paths and quotes are made only for a complaint: a good document costs no
- * text at all.
+ * The rules of one value. Paths and quotes are formatted only for a complaint, so a document
+ * without mistakes costs no text at all.
  */
 #include "base/rule.h"
 
@@ -15,7 +15,11 @@
 
 #define QUOTE_MAX 80 /* bytes of the document's text that one complaint repeats */
 
-/* Length of the printable character at p, 0 when it is a control character or no UTF-8. */
+/*
+ * The length of the printable character at p; 0 if it is a control character or not UTF-8.
+ * U+2028 and U+2029 (line and paragraph separator) count as control characters, because a
+ * complaint is one line.
+ */
 static size_t printable_char(const char *p, size_t n)
 {
 	const unsigned char *u = (const unsigned char *)p;
@@ -30,7 +34,10 @@ static size_t printable_char(const char *p, size_t n)
 	return len;
 }
 
-/* Appends text without what would break a line, at most max bytes of it. */
+/*
+ * Appends at most max bytes of text. Characters that are not printable become '?', byte by byte
+ * if they are not UTF-8.
+ */
 static void add_clean(struct buf *out, const char *text, size_t max)
 {
 	size_t n = strlen(text), len;
@@ -51,6 +58,7 @@ static void add_clean(struct buf *out, const char *text, size_t max)
 	}
 }
 
+/* Writes "a.b[2].c". The recursion is as deep as the document's tree, which the schema bounds. */
 static void add_spot(struct buf *out, const struct rule_spot *spot)
 {
 	if (spot->in)
@@ -64,6 +72,7 @@ static void add_spot(struct buf *out, const struct rule_spot *spot)
 	add_clean(out, spot->name, RULE_NAME_MAX);
 }
 
+/* Adds one complaint; errs_add() copies key and text. */
 static void tell(struct errs *list, const struct rule_spot *in, const char *word, struct place at,
 		 const char *text)
 {
@@ -175,7 +184,7 @@ int rule_choose(struct rule_sink *s, const struct rule_spot *in, const struct ru
 	return -1;
 }
 
-/* Leading bits that make an address useless to talk to. */
+/* Networks whose addresses cannot belong to a host that is probed or balanced to. */
 static const struct {
 	struct addr network;
 	uint8_t bits;
@@ -200,11 +209,15 @@ static const char *why_useless(const struct addr *a)
 	return NULL;
 }
 
-/* What is wrong with it, as the words after the address; NULL: nothing, and *ret is filled. */
+/*
+ * What is wrong with the address, as words that follow it in the complaint; NULL if nothing, and
+ * *ret is filled.
+ */
 static const char *why_no_address(const char *text, int family, struct addr *ret)
 {
 	struct addr a;
 
+	/* A network ("10.0.0.0/8") has a message of its own, because it is a likely mistake. */
 	if (strchr(text, '/'))
 		return "is not a single address";
 	if (addr_parse(text, &a) < 0)
@@ -272,10 +285,11 @@ static int by_name(const void *pa, const void *pb)
 
 	if (cmp)
 		return cmp;
-	/* all of them are in one array, in the order of the file */
+	/* equal names keep the order of the file: all entries are in one array */
 	return (const char *)a->doc < (const char *)b->doc ? -1 : 1;
 }
 
+/* Name and place of one struct of the document, found through the offsets of its section. */
 static struct rule_entry entry_of(const struct schema_section *section, const char *doc)
 {
 	return (struct rule_entry){

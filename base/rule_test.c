@@ -41,7 +41,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* What was told since the last time, as the operator would read it. */
+/* Compares the complaints since the last call, as the operator would read them. */
 static void assert_told(struct fixture *f, const char *want)
 {
 	struct buf out = { 0 };

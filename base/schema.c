@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What can be done with a struct of which only its table is known. Each function is the same walk
- * over the rows of a section and of the mappings in it; arrays of sections have structs of their
- * own and are not entered.
+ * Operations on structs that are known only by their table. Each function is the same walk over
+ * the rows of a section and of the mappings nested in it, which share its struct. Arrays of
+ * sections have structs of their own and are not entered.
  */
 #include "base/schema.h"
 
@@ -24,6 +24,7 @@ const struct doc_any *schema_written(const struct schema_field *f, const void *d
 	return (const struct doc_any *)((const char *)doc + f->offset);
 }
 
+/* A kind without an equal operation is compared as memory; it must not have padding. */
 bool schema_field_equal(const struct schema_field *f, const void *a, const void *b)
 {
 	const void *x = (const char *)a + f->at, *y = (const char *)b + f->at;
@@ -49,6 +50,7 @@ bool schema_equal(const struct schema_section *s, const void *a, const void *b)
 	return true;
 }
 
+/* Copies each value as memory, then lets its kind replace the pointers in the copy. */
 static void copy_fields(const struct schema_section *s, char *to, const char *from,
 			struct arena *arena)
 {
@@ -78,7 +80,10 @@ void schema_copy(const struct schema_section *s, void *to, const void *from, str
 	copy_fields(s, to, from, arena);
 }
 
-/* Whether any row has a byte of the word at offset; a pointer fills all of a word. */
+/*
+ * Whether any row covers a byte of the word at offset. A pointer is aligned and fills a whole
+ * word, so a word that is partly covered by a smaller value holds no pointer.
+ */
 static bool describes(const struct schema_section *s, size_t offset)
 {
 	for (size_t i = 0; i < s->n_fields; i++) {
@@ -93,6 +98,7 @@ static bool describes(const struct schema_section *s, size_t offset)
 	return false;
 }
 
+/* A row whose size differs from its kind's is not counted: copying it by kind would miss a part. */
 size_t schema_gap(const struct schema_section *s)
 {
 	for (size_t at = 0; at + sizeof(void *) <= s->config_size; at += sizeof(void *)) {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * schema: tables that describe a configuration: its keys, how each is written, how it is kept.
+ * schema: tables that describe a configuration: its keys, how each is written, how it is stored.
  *
- * A row (struct schema_field) says where a value stands in two structs: in the document, as it was
- * written (base/doc.h), and in the configuration, as it is meant. Everything that has to treat all
- * keys alike follows the rows: the reader of the file (lib/config/document.h), the comparison of
- * two configurations, copies. A new key cannot be forgotten by any of them.
+ * A row (struct schema_field) gives the place of a value in two structs: in the document, as it
+ * was written (base/doc.h), and in the configuration, after validation. All code that treats
+ * every key alike follows the rows: the reader of the file (lib/config/document.h), the
+ * comparison of two configurations, and copies. None of them can miss a new key.
  *
- * The vocabulary is here and not in lib/config because the tables describe structs of core, and
+ * The tables are declared here and not in lib/config because they describe structs of core, and
  * core may include nothing but base.
  *
- * The rows of one mapping are written once, as a list of macro calls, from which both the members
- * of the document's struct and the table are made:
+ * The rows of one mapping are written once, as a list of macro calls. Both the members of the
+ * document's struct and the table are generated from it:
  *
  *	#define DOOR_KEYS(X)                                              \
  *		X("width", INT, width, schema_uint, size.width)           \
@@ -33,6 +33,7 @@
 #include "base/doc.h"
 #include "base/str.h"
 
+/* How a value is written in the document, and the type of the member that receives it. */
 enum schema_shape {
 	SCHEMA_TEXT,	 /* struct doc_text */
 	SCHEMA_WORD,	 /* struct doc_text: a name or free words, which may look like a number */
@@ -45,18 +46,19 @@ enum schema_shape {
 	SCHEMA_LIST,	 /* a list of sections: an array of structs */
 };
 
-/* How a value is kept in the configuration. */
+/* How a value is stored in the configuration: its size, and the operations on it. */
 struct schema_kind {
 	size_t size;
 	bool (*equal)(const void *a, const void *b); /* NULL: equal bytes are equal values */
-	/* One line of valid UTF-8, whatever the value. */
+	/* Prints one line of valid UTF-8 for every possible value. */
 	void (*print)(const struct schema_kind *kind, const void *value, struct buf *out);
-	/* Replaces what *value points to by copies in arena; NULL: it points to nothing. */
+	/* Replaces what *value points to by copies in arena; NULL if the value holds no pointer. */
 	void (*copy)(void *value, struct arena *arena);
 	const char *const *words; /* of an enum, by value */
 	size_t n_words;
 };
 
+/* The value of schema_texts: n strings in the arena of the configuration. */
 struct schema_texts {
 	const char *const *items;
 	size_t n;
@@ -70,52 +72,58 @@ extern const struct schema_kind schema_u16;	 /* uint16_t */
 extern const struct schema_kind schema_duration; /* int64_t, ns */
 extern const struct schema_kind schema_addr;	 /* struct addr; none: not set */
 
-/* An enum whose values are the indices of words. */
+/* The kind of an enum whose values are the indices of a list of words. */
 #define SCHEMA_ENUM(list)                                                                          \
 	{                                                                                          \
 		.size = sizeof(int), .print = schema_print_word, .words = (list),                  \
 		.n_words = sizeof(list) / sizeof((list)[0]),                                       \
 	}
 
+/* The print operation of SCHEMA_ENUM kinds. */
 void schema_print_word(const struct schema_kind *kind, const void *value, struct buf *out);
 
 struct schema_section;
 
+/* One key of a mapping. */
 struct schema_field {
 	const char *key;
 	enum schema_shape shape;
-	/* in the document's struct: of the value, or of the pointer to the array */
+	/* offset in the document's struct: of the value, or of the pointer to the array */
 	size_t offset;
-	size_t count; /* of the array's length, likewise */
+	size_t count; /* offset of the array's length (SCHEMA_NAMED, SCHEMA_LIST) */
 	const struct schema_section *section;
-	bool vital; /* a lenient reader needs it, too */
-	/* in the configuration's struct; a field without a kind has no value there */
+	bool vital; /* a lenient reader needs this key, too */
+	/*
+	 * offset and size in the configuration's struct; a field without a kind has no value
+	 * there
+	 */
 	const struct schema_kind *kind;
 	size_t at, size;
 };
 
+/* One mapping of the document: its keys and the structs that they fill. */
 struct schema_section {
 	const struct schema_field *fields;
 	size_t n_fields;
-	/* the struct of the document that it fills */
+	/* the document's struct that this section fills */
 	size_t doc_size;
-	size_t doc_at;	 /* offset of its struct place, where it has one */
-	size_t doc_name; /* SCHEMA_NAMED: offset of its name */
-	size_t doc_set;	 /* offset of its presence bit, where it has one */
+	size_t doc_at;	 /* offset of its struct place, if has_at */
+	size_t doc_name; /* SCHEMA_NAMED: offset of its name, a const char * */
+	size_t doc_set;	 /* offset of its presence bit, if has_set */
 	bool has_set, has_at;
-	bool needs_first; /* of the whole document: its first key must be there */
+	bool needs_first; /* for the whole document: the first key must be present */
 	/*
-	 * the struct of the configuration that its values, and those of the sections in it, stand
-	 * in; 0 for a section that has no struct of its own there
+	 * the size of the configuration's struct that holds the values of this section and of the
+	 * mappings nested in it; 0 for a section that has no struct of its own there
 	 */
 	size_t config_size;
-	size_t config_name; /* offset of its name, a const char *, where it has one */
+	size_t config_name; /* offset of its name, a const char *, if has_config_name */
 	bool has_config_name;
 };
 
 #define SCHEMA_FIELDS(table) .fields = (table), .n_fields = sizeof(table) / sizeof((table)[0])
 
-/* The member of the document's struct for one row. */
+/* Expands a row to the member of the document's struct. */
 #define SCHEMA_MEMBER(key_, shape_, member_, ...) SCHEMA_DOC_##shape_ member_;
 #define SCHEMA_DOC_TEXT struct doc_text
 #define SCHEMA_DOC_WORD struct doc_text
@@ -124,7 +132,7 @@ struct schema_section {
 #define SCHEMA_DOC_DURATION struct doc_duration
 #define SCHEMA_DOC_WORDS struct doc_words
 
-/* The row itself. */
+/* Expands a row to its entry in the table; further designators (".vital = true") may follow. */
 #define SCHEMA_ROW(doc_, config_, key_, shape_, member_, kind_, at_, ...)                          \
 	{ .key = key_,                                                                             \
 	  .shape = SCHEMA_##shape_,                                                                \
@@ -134,7 +142,7 @@ struct schema_section {
 	  .size = sizeof(((struct config_ *)0)->at_),                                              \
 	  __VA_ARGS__ },
 
-/* Rows without a value: a mapping in a struct of its own; an array, with its length in n_member. */
+/* Rows without a value of their own: a nested mapping, and an array whose length is in n_member. */
 #define SCHEMA_NESTED(key_, doc_, member_, section_)                                               \
 	{                                                                                          \
 		.key = (key_), .shape = SCHEMA_SECTION, .offset = offsetof(struct doc_, member_),  \
@@ -146,27 +154,30 @@ struct schema_section {
 		.count = offsetof(struct doc_, n_##member_), .section = &(section_), ##__VA_ARGS__ \
 	}
 
-/* Whether the value of a field that has a kind is the same in two structs of the configuration. */
+/*
+ * Whether the value of a field is the same in two structs of the configuration. The field
+ * must have a kind.
+ */
 bool schema_field_equal(const struct schema_field *f, const void *a, const void *b);
-/* The field of this key; NULL when there is none. */
+/* The field of this key; NULL if there is none. */
 const struct schema_field *schema_find(const struct schema_section *s, const char *key);
-/* Whether and where the value of a field (not an array of sections) was written. */
+/* Whether and where the value of a field was written. Not for sections and arrays of sections. */
 const struct doc_any *schema_written(const struct schema_field *f, const void *doc);
 
 /*
- * What follows looks at the values of one struct of the configuration: those of section s, which
- * has such a struct, and of the sections in it, but not at its arrays of sections and its name.
+ * The functions below act on one struct of the configuration: on the values of section s, which
+ * has such a struct, and of the mappings nested in it, but not on its arrays of sections.
+ * schema_equal() ignores the name of the section.
  */
 bool schema_equal(const struct schema_section *s, const void *a, const void *b);
 /*
  * Makes *to a copy of *from that points to nothing outside of arena. References to other parts of
- * the configuration are NULL in it. A member that no row describes is zero in the copy, not an old
- * pointer; and schema_gap() is asserted to be none.
+ * the configuration are NULL in the copy. A member that no row describes is zero there instead of
+ * a stale pointer; the function asserts that schema_gap() finds no such member.
  */
 void schema_copy(const struct schema_section *s, void *to, const void *from, struct arena *arena);
 /*
- * The offset of the first word of the struct in which a pointer could stand and which no row
- * describes, or config_size when there is none. Rows whose kind is not of the size of their member
- * describe nothing.
+ * The offset of the first pointer-sized word of the struct that no row describes, or config_size
+ * if there is none. A row whose kind does not have the size of its member describes nothing.
  */
 size_t schema_gap(const struct schema_section *s);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kinds of values that every configuration has. */
+/*
+ * The kinds of values that every configuration has. Those without an equal operation have no
+ * padding and are compared as memory; those without a copy operation hold no pointers.
+ */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
@@ -8,11 +11,12 @@
 #include "base/schema.h"
 #include "base/units.h"
 
-#define TEXT_SHOWN 80 /* bytes of a text that are shown */
+#define TEXT_SHOWN 80 /* bytes of a text that are printed */
 
+/* Reads the value that a row's offset points to. */
 #define AS(type, value) (*(type const *)(value))
 
-/* In quotes, with dots for what would break the line. */
+/* Prints text in quotes, with dots for control characters and invalid bytes. */
 static void print_quoted(const char *text, struct buf *out)
 {
 	size_t n = strlen(text), used = 0;
@@ -70,6 +74,7 @@ static bool texts_equal(const void *a, const void *b)
 	return true;
 }
 
+/* The words are from a fixed vocabulary or interface names, which need no quotes. */
 static void texts_print(const struct schema_kind *kind, const void *value, struct buf *out)
 {
 	const struct schema_texts *list = value;
@@ -127,6 +132,7 @@ static void duration_print(const struct schema_kind *kind, const void *value, st
 
 const struct schema_kind schema_duration = { .size = sizeof(int64_t), .print = duration_print };
 
+/* Not as memory: the comparison is that of addr.h, whatever the struct looks like. */
 static bool addr_equal(const void *a, const void *b)
 {
 	return addr_cmp(a, b) == 0;

@@ -11,7 +11,7 @@
 #include "base/schema.h"
 #include "base/units.h"
 
-/* A door with a lock; the lock's values stand in the door's struct. */
+/* A door with a lock; the values of the lock are members of the door's struct. */
 enum swing { INWARDS, OUTWARDS };
 
 static const char *const swings[] = { [INWARDS] = "inwards", [OUTWARDS] = "outwards" };
@@ -114,7 +114,7 @@ static void equal_doors_are_equal_wherever_they_live(void **state)
 	struct arena *a = arena_new(), *b = arena_new();
 	struct door x = make_door(a), y = make_door(b);
 
-	y.name = "back"; /* is what it is called by, not what it is */
+	y.name = "back"; /* the name is not compared */
 	assert_true(schema_equal(&door, &x, &y));
 	arena_free(a);
 	arena_free(b);
@@ -144,7 +144,7 @@ static void each_row_can_tell_two_doors_apart(void **state)
 	arena_free(a);
 }
 
-/* The sanitizer would tell of a pointer into the memory that is gone. */
+/* The address sanitizer reports a copy that still points into the freed memory. */
 static void a_copy_outlives_the_original(void **state)
 {
 	struct arena *a = arena_new(), *b = arena_new(), *c = arena_new();
@@ -172,7 +172,7 @@ static void nothing_is_copied_as_nothing(void **state)
 	arena_free(b);
 }
 
-/* The same struct with one row less: a string that is left out is found, whichever it is. */
+/* The same struct with one row less: schema_gap() finds the missing string, whichever it is. */
 static void a_string_that_is_left_out_is_found(void **state)
 {
 	struct schema_field fields[sizeof(door_fields) / sizeof(door_fields[0])];

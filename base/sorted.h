@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sorted: the place of a key in what is sorted, found by halving.
+ * sorted: binary search for the place of a key in a sorted list.
  *
  *	sorted_place(list->n, i, key_cmp(&list->items[i].key, key) < 0)
  *
- * is the first index of list that is not before key: there key is, or there it would go. `before`
- * is an expression in the index `i`, true up to some index and false from there on.
+ * is the first index in list whose item is not before key: key is there, or would be inserted
+ * there. `before` is an expression in the index `i`; it must be true up to some index and false
+ * from there on.
  */
 #pragma once
 

@@ -23,6 +23,7 @@ bool cstr_eq(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
+/* tolower() depends on the locale; protocol keywords do not. */
 static char lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
@@ -54,6 +55,7 @@ struct str str_trim(struct str s)
 	return s;
 }
 
+/* rest->p == NULL marks the end, so that an empty last part ("a," has two) is still returned. */
 bool str_cut(struct str *rest, char c, struct str *ret_part)
 {
 	const char *at;
@@ -73,6 +75,7 @@ bool str_cut(struct str *rest, char c, struct str *ret_part)
 	return true;
 }
 
+/* All digits are checked before the range, so that "99...9x" is -EINVAL and not -ERANGE. */
 int str_to_u64(struct str s, uint64_t max, uint64_t *ret)
 {
 	uint64_t v = 0;
@@ -92,7 +95,11 @@ int str_to_u64(struct str s, uint64_t max, uint64_t *ret)
 	return 0;
 }
 
-/* Lead byte ranges of RFC 3629, table 3-7 of Unicode: what the second byte may be after each. */
+/*
+ * The well-formed byte sequences of RFC 3629 (table 3-7 of the Unicode standard): the ranges of
+ * the lead byte, the length, and the range of the second byte. The other bytes are 80..BF. The
+ * limits of the second byte exclude overlong forms, surrogates and code points above U+10FFFF.
+ */
 static const struct {
 	unsigned char lead_lo, lead_hi, len, second_lo, second_hi;
 } utf8_rows[] = {
@@ -121,7 +128,10 @@ size_t utf8_char(const char *p, size_t n)
 	return utf8_rows[row].len;
 }
 
-/* How many bytes of ASCII p begins with, in steps of a word: most text is nothing else. */
+/*
+ * The length of the ASCII run at p, in whole words: most text is ASCII, and this is several times
+ * faster than the table. A shorter rest is left to utf8_char().
+ */
 static size_t ascii_run(const char *p, size_t n)
 {
 	size_t run = 0;
@@ -150,7 +160,10 @@ bool utf8_valid(const char *p, size_t n)
 	return true;
 }
 
-/* 0x80 completes whatever can be completed. */
+/*
+ * A prefix is a subpart if some continuation makes it valid. 80 is tried as continuation:
+ * whenever a prefix of two or three bytes can be completed, 80 bytes complete it.
+ */
 size_t utf8_broken(const char *p, size_t n)
 {
 	assert(n && !utf8_char(p, n));
@@ -164,7 +177,10 @@ size_t utf8_broken(const char *p, size_t n)
 	return 1;
 }
 
-/* UTF-8 writes C1 in two bytes. */
+/*
+ * C1 (U+0080..U+009F) is C2 80..9F in UTF-8. A lone C2 before the NUL counts as a control
+ * character, too.
+ */
 bool utf8_is_control(const char *p)
 {
 	unsigned char c = (unsigned char)p[0];
@@ -207,6 +223,7 @@ void buf_addc(struct buf *b, char c)
 	b->p[b->n++] = c;
 }
 
+/* Formats twice: once for the length, once into place. The NUL is written but not counted. */
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap)
 {
 	va_list again;
@@ -246,6 +263,7 @@ void buf_add_utf8(struct buf *b, const char *p, size_t n)
 	}
 }
 
+/* 20 digits hold UINT64_MAX. */
 void buf_addu(struct buf *b, uint64_t v)
 {
 	char digits[20];

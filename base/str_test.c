@@ -97,7 +97,9 @@ static void numbers_up_to_max_are_read(void **state)
 	}
 }
 
-/* Encodes any value up to 0x1fffff, valid or not, in the length that its size asks for. */
+/*
+ * Encodes any value up to 0x1fffff, valid or not, in the number of bytes that its size requires.
+ */
 static size_t encode(uint32_t c, char out[4])
 {
 	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
@@ -158,7 +160,7 @@ static void text_is_valid_when_all_its_characters_are(void **state)
 	assert_true(utf8_valid("grün €\xf0\x9f\x92\xa9", 14));
 	assert_false(utf8_valid("gr\xfcn", 4));
 	assert_false(utf8_valid("ok\xe2\x82", 4));
-	for (size_t i = 0; i < 24; i++) { /* wherever it stands among whole words of ASCII */
+	for (size_t i = 0; i < 24; i++) { /* at any position among whole words of ASCII */
 		char text[] = "abcdefghijklmnopqrstuvwx";
 
 		assert_true(utf8_valid(text, i));

@@ -6,14 +6,17 @@
 #include <string.h>
 #include <time.h>
 
-/* What a negative duration may reach; a positive one stops one below. */
+/*
+ * The magnitude of INT64_MIN, which a negative duration may reach; a positive one stops one
+ * below.
+ */
 #define LIMIT ((uint64_t)1 << 63)
 
 static const struct unit {
 	const char *name;
 	int64_t ns;
 } units[] = {
-	/* a name that begins with another stands before it */
+	/* the first match wins: "ms" stands before "m" */
 	{ "ns", 1 },
 	{ "us", NSEC_PER_USEC },
 	{ "µs", NSEC_PER_USEC }, /* U+00B5 */
@@ -37,7 +40,7 @@ static const struct unit *cut_unit(const char **p)
 	return NULL;
 }
 
-/* Digits into *ret; the number of digits, or -ERANGE. */
+/* Parses digits into *ret; returns their number, or -ERANGE. */
 static int cut_digits(const char **p, uint64_t *ret)
 {
 	int digits = 0;
@@ -49,7 +52,10 @@ static int cut_digits(const char **p, uint64_t *ret)
 	return digits;
 }
 
-/* The fraction's digits as value over scale; digits that no longer fit cannot matter. */
+/*
+ * Parses the digits of a fraction as *ret over *ret_scale. Digits that no longer fit are skipped:
+ * they are far below a nanosecond. Go does the same, down to the rounding.
+ */
 static int cut_fraction(const char **p, uint64_t *ret, double *ret_scale)
 {
 	bool full = false;
@@ -67,7 +73,7 @@ static int cut_fraction(const char **p, uint64_t *ret, double *ret_scale)
 	return digits;
 }
 
-/* One "number unit" group, in nanoseconds. */
+/* Parses one group of number and unit, in nanoseconds. "1.s" and ".5s" are valid, ".s" is not. */
 static int cut_group(const char **p, uint64_t *ret)
 {
 	uint64_t whole, part = 0;
@@ -92,7 +98,7 @@ static int cut_group(const char **p, uint64_t *ret)
 	return 0;
 }
 
-/* All groups, added up. */
+/* The sum of all groups. Comparing each sum with LIMIT keeps the additions from wrapping around. */
 static int sum_groups(const char *text, uint64_t *ret)
 {
 	uint64_t sum = 0, group;
@@ -111,6 +117,10 @@ static int sum_groups(const char *text, uint64_t *ret)
 	return 0;
 }
 
+/*
+ * The sum is unsigned, so that -2562047h47m16.854775808s (INT64_MIN) can be parsed; its negation
+ * is computed modulo 2^64.
+ */
 int duration_parse(const char *text, int64_t *ret)
 {
 	bool negative = *text == '-';
@@ -129,7 +139,10 @@ int duration_parse(const char *text, int64_t *ret)
 	return 0;
 }
 
-/* "1.5" with a unit: value is a count of unit/1000^k, shown with as many decimals as it needs. */
+/*
+ * Writes ns in units of `unit` ns, with as many decimals as it needs ("1.5ms"). unit is 1 or a
+ * power of 1000.
+ */
 static void format_decimal(char *buf, uint64_t ns, int64_t unit, const char *name)
 {
 	char digits[24] = "";
@@ -145,6 +158,10 @@ static void format_decimal(char *buf, uint64_t ns, int64_t unit, const char *nam
 	snprintf(buf, DURATION_STRLEN, "%lld%s%s", (long long)whole, digits, name);
 }
 
+/*
+ * The unit is the largest one that leaves a digit before the point; from one minute on the seconds
+ * follow "1h2m" or "2m". The precisions of %s bound the length for the compiler's format check.
+ */
 const char *duration_format(int64_t ns, char buf[static DURATION_STRLEN])
 {
 	uint64_t abs = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
@@ -173,6 +190,9 @@ const char *duration_format(int64_t ns, char buf[static DURATION_STRLEN])
 	return buf;
 }
 
+/*
+ * The division rounds toward zero, so times before 1970 need the remainder moved to 0..999999999.
+ */
 const char *time_format(int64_t unix_ns, char buf[static TIME_STRLEN])
 {
 	time_t seconds = (time_t)(unix_ns / NSEC_PER_SEC);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * units: durations and the time they are added to.
+ * units: durations and points in time, and their text forms.
  *
- * Every time and every duration in Maglev is a count of nanoseconds. A point in time is either
- * monotonic (schedules) or since the Unix epoch (what people see); the name of the variable says
- * which.
+ * Every time and every duration in Maglev is a count of nanoseconds in an int64_t. A point in
+ * time is either monotonic (schedules) or since the Unix epoch (what people see); the name of the
+ * variable says which.
  */
 #pragma once
 
@@ -18,12 +18,12 @@
 #define DURATION_STRLEN 32
 
 /*
- * Go's grammar: an optional sign, then numbers with an optional fraction and a unit each (ns, us,
- * µs, ms, s, m, h): "1m30s", "1.5s", "-200ms", "0". A bare number other than 0 is refused.
- * -EINVAL on bad syntax, -ERANGE when it does not fit.
+ * Parses Go's grammar for durations: an optional sign, then numbers with an optional fraction and
+ * a unit each (ns, us, µs, ms, s, m, h): "1m30s", "1.5s", "-200ms", "0". A bare number other than
+ * 0 is refused. -EINVAL on bad syntax, -ERANGE if the value does not fit; *ret is untouched then.
  */
 int duration_parse(const char *text, int64_t *ret);
-/* As Go prints it: "1m30s", "1.5s", "200ms", "0s"; returns buf. */
+/* Writes the duration as Go prints it: "1m30s", "1.5s", "200ms", "0s"; returns buf. */
 const char *duration_format(int64_t ns, char buf[static DURATION_STRLEN]);
 
 #define TIME_STRLEN 40

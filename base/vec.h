@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vec: a growing array of one type.
+ * vec: a growing array of one type. A zeroed struct is empty; growth moves items, so pointers
+ * into it are valid only until the next push or insert.
  *
  *	VEC(struct op) ops = { 0 };
  *	vec_push(&ops, op);
@@ -22,6 +23,7 @@
 		size_t n, cap;                                                                     \
 	}
 
+/* The type-independent part of vec_reserve(). The capacity doubles, so n pushes cost O(n). */
 static inline void *vec__grow(void *items, size_t *cap, size_t need, size_t size)
 {
 	if (need <= *cap)
@@ -30,6 +32,7 @@ static inline void *vec__grow(void *items, size_t *cap, size_t need, size_t size
 	return mem_resize(items, *cap, size);
 }
 
+/* Makes room for need items in all. */
 #define vec_reserve(v, need)                                                                       \
 	((v)->items = vec__grow((v)->items, &(v)->cap, (need), sizeof((v)->items[0])))
 
@@ -39,7 +42,7 @@ static inline void *vec__grow(void *items, size_t *cap, size_t need, size_t size
 		(v)->items[(v)->n++] = (__VA_ARGS__);                                              \
 	} while (0)
 
-/* Opens a hole at index i; the caller fills items[i]. */
+/* Moves the items from index i up by one; the caller fills items[i]. */
 #define vec_insert_at(v, i)                                                                        \
 	do {                                                                                       \
 		assert((i) <= (v)->n);                                                             \
@@ -49,6 +52,7 @@ static inline void *vec__grow(void *items, size_t *cap, size_t need, size_t size
 		(v)->n++;                                                                          \
 	} while (0)
 
+/* Removes items[i] and keeps the order of the others. The item itself is not freed. */
 #define vec_remove_at(v, i)                                                                        \
 	do {                                                                                       \
 		assert((i) < (v)->n);                                                              \
@@ -57,6 +61,7 @@ static inline void *vec__grow(void *items, size_t *cap, size_t need, size_t size
 		(v)->n--;                                                                          \
 	} while (0)
 
+/* Frees the array, not what its items own, and leaves an empty vec. */
 #define vec_free(v)                                                                                \
 	do {                                                                                       \
 		free((v)->items);                                                                  \

@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * answer: ICMP errors of our own. The packet is cut and becomes the quotation in an error from the
- * VIP, which goes back the way it came.
+ * answer: ICMP errors that the program sends itself. The packet is truncated and becomes the
+ * quotation in an error from the VIP, which is sent back to where the packet came from.
  */
 #pragma once
 
 #include "bpf/encap.h"
 #include "bpf/link.h"
 
-#define QUOTE4 548  /* 576 in all (RFC 1812) */
-#define QUOTE6 1232 /* 1280 in all (RFC 4443) */
-#define ICMP_TOS 0xc0
+#define QUOTE4 548    /* 576 in all (RFC 1812) */
+#define QUOTE6 1232   /* 1280 in all (RFC 4443) */
+#define ICMP_TOS 0xc0 /* internetwork control (RFC 1812, 4.3.2.5) */
 
-/* What to say. Type and code for both families; the MTU of a packet that is too big. */
+/* The error: type and code for both families, and the MTU for a packet that is too big (0 else). */
 struct answer {
 	__u8 type4, code4, type6;
 	__u32 mtu;
 };
 
-/* Of all that this CPU says. */
+/*
+ * A token bucket for all ICMP errors of this CPU: icmp_due is the time at which the next error
+ * would be on schedule; it may run ahead of the clock by the burst. Routers must limit the rate
+ * of ICMP errors (RFC 1812, 4.3.2.8; RFC 4443, 2.4(f)).
+ */
 static __always_inline int is_over_limit(const struct abi_settings *s)
 {
 	__u64 now = bpf_ktime_get_coarse_ns(), due;
@@ -34,7 +38,10 @@ static __always_inline int is_over_limit(const struct abi_settings *s)
 	return 0;
 }
 
-/* Nobody answers to these (RFC 1812, RFC 4443): ICMP errors, later fragments, odd sources. */
+/*
+ * Errors must not be sent in reply to ICMP errors, later fragments, or packets whose source is
+ * not a single host (RFC 1812, 4.3.2.7; RFC 4443, 2.4(e)).
+ */
 static __always_inline int may_answer(const struct packet *p)
 {
 	__u32 first;
@@ -49,8 +56,9 @@ static __always_inline int may_answer(const struct packet *p)
 }
 
 /*
- * The sum of the 16-bit words of length bytes at an offset, not folded; length is a multiple of 4.
- * Global, so that the verifier walks the loop once and not for each way that leads here.
+ * The sum of the 16-bit words of length bytes at an offset, not folded; length is a multiple of
+ * 4. A global function, so that the verifier checks the loop once and not for each path that
+ * leads here. The masks bound the offsets for the verifier.
  */
 __noinline __u32 sum_frame(struct xdp_md *ctx, __u32 at, __u32 length)
 {
@@ -67,6 +75,10 @@ __noinline __u32 sum_frame(struct xdp_md *ctx, __u32 at, __u32 length)
 	return halves(sum) + halves(sum >> 32);
 }
 
+/*
+ * The checksum of the IPv4 header is summed from the fields just written. ICMP has no
+ * pseudo-header.
+ */
 static __always_inline int write_icmp4(struct xdp_md *ctx, const struct packet *p,
 				       const struct answer *a, __u32 quote)
 {
@@ -106,6 +118,7 @@ static __always_inline __u32 sum_words(const __u32 *word, int n)
 	return sum;
 }
 
+/* ICMPv6 sums a pseudo-header of addresses, length and protocol as well (RFC 8200, 8.1). */
 static __always_inline int write_icmp6(struct xdp_md *ctx, const struct packet *p,
 				       const struct answer *a, __u32 quote)
 {
@@ -131,7 +144,10 @@ static __always_inline int write_icmp6(struct xdp_md *ctx, const struct packet *
 	return 0;
 }
 
-/* Cuts the packet to its quotation and makes room for the headers before it. */
+/*
+ * Truncates the packet to its quotation and makes room for the headers before it. The link header
+ * has its addresses swapped: the frame goes back to the sender's router.
+ */
 static __always_inline int make_quotation(struct xdp_md *ctx, const struct packet *p, __u32 quote,
 					  __u32 room)
 {
@@ -148,7 +164,10 @@ static __always_inline int make_quotation(struct xdp_md *ctx, const struct packe
 	return link_restore(ctx, &saved, p->at, p->type);
 }
 
-/* The verdict; a drop with its reason, or the frame on its way back. */
+/*
+ * Returns the verdict: a drop with its reason, or the error on its way back. The quotation is
+ * rounded down to a multiple of 4 for sum_frame().
+ */
 static __noinline int answer(struct xdp_md *ctx, const struct packet *p,
 			     const struct abi_settings *s, const struct answer *a)
 {

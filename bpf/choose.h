@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * choose: which VIP a packet is for, and which of its servers gets it.
+ * choose: which VIP a packet is for, and which of its servers gets it. A known flow keeps its
+ * server; a new one goes to the server of its slot in the VIP's table.
  */
 #pragma once
 
 #include "bpf/flow.h"
 #include "bpf/hash.h"
 
-/* In place of a VIP, beside ABI_CELL_BY_PORT: an address of ours without this port. */
+/*
+ * Results of find() in place of a VIP, besides ABI_CELL_BY_PORT: not one of our
+ * addresses; to be dropped.
+ */
 #define NOT_OURS ABI_CELL_EMPTY
 #define NOT_WANTED ABI_CELL_GONE
 
@@ -17,7 +21,7 @@ static __always_inline int is_vip(__u32 vip)
 }
 
 struct choice {
-	const struct abi_as *server; /* NULL: nobody */
+	const struct abi_as *server; /* NULL: none */
 	__u32 id;
 	enum abi_kind kind;
 };
@@ -29,6 +33,10 @@ static __always_inline int is_key(const struct abi_vip_key *a, const struct abi_
 	       a->port == b->port && a->protocol == b->protocol;
 }
 
+/*
+ * Lookup with at most ABI_VIP_PROBES probes. vip is read once, as volatile: user space may change
+ * the cell between two reads. Not unrolled, to keep the program small for the verifier.
+ */
 static __always_inline __u32 find_key(const struct abi_config *config,
 				      const struct abi_vip_key *key)
 {
@@ -50,6 +58,7 @@ static __always_inline __u32 find_key(const struct abi_config *config,
 	return NOT_OURS;
 }
 
+/* The all-port VIP of the destination, or ABI_CELL_BY_PORT, or NOT_OURS. */
 static __always_inline __u32 find_address(const struct abi_config *config, const struct packet *p)
 {
 	struct abi_vip_key key = { 0 };
@@ -58,6 +67,7 @@ static __always_inline __u32 find_address(const struct abi_config *config, const
 	return find_key(config, &key);
 }
 
+/* The per-port VIP of the packet; else what its address has. */
 static __always_inline __u32 find_vip(const struct abi_config *config, const struct packet *p)
 {
 	struct abi_vip_key key = { .port = p->ports[1], .protocol = p->protocol };
@@ -68,6 +78,7 @@ static __always_inline __u32 find_vip(const struct abi_config *config, const str
 	return vip ? vip : find_address(config, p);
 }
 
+/* The mask proves to the verifier that the index is in bounds. */
 static __always_inline void count_vip(__u32 vip, enum abi_kind kind, __u32 bytes)
 {
 	struct abi_vip_counts *counts = bpf_map_lookup_elem(&lb_vip_counts, &vip);
@@ -78,7 +89,10 @@ static __always_inline void count_vip(__u32 vip, enum abi_kind kind, __u32 bytes
 	counts->bytes += bytes;
 }
 
-/* An AS as long as it is one of this VIP; NULL otherwise. */
+/*
+ * The AS if it belongs to this VIP; else NULL. Guards against an index that was given to another
+ * VIP in the meantime.
+ */
 static __always_inline const struct abi_as *server_of(__u32 id, __u32 vip)
 {
 	const struct abi_as *server = bpf_map_lookup_elem(&lb_servers, &id);
@@ -86,7 +100,10 @@ static __always_inline const struct abi_as *server_of(__u32 id, __u32 vip)
 	return server && server->vip == vip ? server : NULL;
 }
 
-/* What the table says. */
+/*
+ * Chooses by the table. Fragments and VIPs with source stickiness are hashed by source address
+ * alone. table is read once: it is the word by which user space switches tables.
+ */
 static __always_inline void choose_by_table(const struct abi_config *config, __u32 vip,
 					    const struct packet *p, struct choice *c)
 {
@@ -111,7 +128,10 @@ static __always_inline void choose_by_table(const struct abi_config *config, __u
 		c->kind = ABI_KIND_UNTRACKED;
 }
 
-/* True when the packet is of a flow that is known and still has its server. */
+/*
+ * Chooses by the flow; true if the packet belongs to a known flow whose server still accepts it.
+ * A changed generation means that the AS was flushed or its index was given to another server.
+ */
 static __always_inline int choose_by_flow(struct place *at, __u32 vip, const struct packet *p,
 					  struct choice *c)
 {
@@ -123,7 +143,7 @@ static __always_inline int choose_by_flow(struct place *at, __u32 vip, const str
 	c->server = bpf_map_lookup_elem(&lb_servers, &c->id);
 	if (!c->server || c->server->generation != ABI_FLOW_GENERATION(at->flow))
 		return 0;
-	if (c->server->vip != vip) { /* a false hit: leave the other flow alone */
+	if (c->server->vip != vip) { /* the tags collide: leave the other VIP's flow alone */
 		at->slot = -1;
 		return 0;
 	}
@@ -133,7 +153,10 @@ static __always_inline int choose_by_flow(struct place *at, __u32 vip, const str
 	return 1;
 }
 
-/* What this CPU has stored in the current quarter of a tick; NULL never, but for the verifier. */
+/*
+ * The state of this CPU, with the count of new flows cleared in a new quarter of a tick. Never
+ * NULL, but the verifier wants the check.
+ */
 static __always_inline struct abi_cpu *cpu_of(__u32 now)
 {
 	__u32 key = 0;
@@ -146,7 +169,7 @@ static __always_inline struct abi_cpu *cpu_of(__u32 now)
 	return cpu;
 }
 
-/* So many flows are new that a connection must show a second packet before it is stored. */
+/* Whether so many flows are new that a connection must show a second packet before it is stored. */
 static __always_inline int is_flood(const struct abi_settings *s, __u32 now)
 {
 	const struct abi_cpu *cpu = cpu_of(now);
@@ -154,6 +177,7 @@ static __always_inline int is_flood(const struct abi_settings *s, __u32 now)
 	return cpu && cpu->new_flows >= s->new_flows;
 }
 
+/* Stores the flow at its place: that of the stale entry with its tag, or one that is made free. */
 static __always_inline void store(struct place *at, __u32 now, struct choice *c)
 {
 	struct abi_cpu *cpu = cpu_of(now);
@@ -168,6 +192,10 @@ static __always_inline void store(struct place *at, __u32 now, struct choice *c)
 		cpu->new_flows++;
 }
 
+/*
+ * Fragments, and new connections during a flood, are sent by the table alone. All others look for
+ * their flow first. Packets that only find (ICMP errors) never store one.
+ */
 static __always_inline void choose(const struct abi_config *config, const struct abi_settings *s,
 				   __u32 vip, const struct packet *p, struct choice *c)
 {

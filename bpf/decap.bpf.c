@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * decap: for servers behind the balancer whose kernel has no GRE. Takes the outer header and GRE
- * off, both families outside and inside; all other packets pass untouched.
+ * decap: for servers behind the balancer whose kernel has no GRE. Removes the outer header and
+ * GRE, both families outside and inside; all other packets pass untouched.
  *
- * Only what the balancer sends is taken: no VLAN tags, IPv4 options, IPv6 extension headers, outer
- * fragments, or GRE with fields that are optional. Who may send GRE to the server is for its
- * firewall and the network to say. No map, no state: attach it and forget it.
+ * Only what the balancer sends is decapsulated: no VLAN tags, IPv4 options, IPv6 extension
+ * headers, outer fragments, or GRE with optional fields. Which hosts may send GRE to the server
+ * is up to its firewall and the network. There is no map and no state.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -22,7 +22,7 @@ struct gre {
 	__be16 flags, type;
 };
 
-/* The length of an outer header that has GRE behind it, or 0. */
+/* The length of an outer header that is followed by GRE, or 0. */
 static __always_inline __u32 outer_of(const struct ethhdr *eth, const void *end)
 {
 	const struct iphdr *v4 = (const void *)(eth + 1);
@@ -42,6 +42,10 @@ static __always_inline __u32 outer_of(const struct ethhdr *eth, const void *end)
 	return 0;
 }
 
+/*
+ * The link header is saved before the head moves, and written in front of the inner packet with
+ * its EtherType. After adjust_head all pointers are invalid and must be derived from ctx again.
+ */
 SEC("xdp")
 int maglev_decap(struct xdp_md *ctx)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * encap: the outer headers, and the way out.
+ * encap: builds the outer headers and sends the frame.
  */
 #pragma once
 
@@ -8,9 +8,9 @@
 #include "bpf/packet.h"
 
 #define OUTER_TTL 64
-#define DSCP 0xfc /* the other two bits of TOS are ECN */
-#define GRE4 24	  /* what an outer header adds */
-#define GRE6 44
+#define DSCP 0xfc /* the other two bits of TOS are ECN, which is not copied */
+#define GRE4 24	  /* bytes that the outer IPv4 header and GRE add */
+#define GRE6 44	  /* the same for IPv6 */
 
 struct gre {
 	__be16 flags, type;
@@ -21,17 +21,23 @@ static __always_inline __u32 overhead_of(const struct abi_as *server)
 	return server->family == 4 ? GRE4 : GRE6;
 }
 
+/* The ones' complement checksum of a sum of 16-bit words (RFC 1071). */
 static __always_inline __u16 fold(__u32 sum)
 {
 	sum = (sum & 0xffff) + (sum >> 16);
 	return ~((sum & 0xffff) + (sum >> 16));
 }
 
+/* The two 16-bit words of a 32-bit one, added. */
 static __always_inline __u32 halves(__u32 word)
 {
 	return (word & 0xffff) + (word >> 16);
 }
 
+/*
+ * The identification is copied from the inner packet, so no counter is needed. DF is set unless
+ * the inner packet may be fragmented. The first two bytes are written as one word.
+ */
 static __always_inline void write_outer4(struct iphdr *o, const struct packet *p, __u32 source,
 					 __u32 destination)
 {
@@ -52,6 +58,7 @@ static __always_inline void write_outer4(struct iphdr *o, const struct packet *p
 			halves(destination));
 }
 
+/* The flow label is 0. IPv6 has no header checksum. */
 static __always_inline void write_outer6(struct ipv6hdr *o, const struct packet *p,
 					 const __u32 source[4], const __u32 destination[4])
 {
@@ -63,7 +70,10 @@ static __always_inline void write_outer6(struct ipv6hdr *o, const struct packet 
 	__builtin_memcpy(&o->daddr, destination, sizeof(o->daddr));
 }
 
-/* One hop less, as in any router. */
+/*
+ * Decrements TTL or hop limit, as any router does. The IPv4 checksum is updated incrementally
+ * (RFC 1624): TTL is the high byte of its word, so the sum rises by 0x0100.
+ */
 static __always_inline void lower_ttl(void *inner, const struct packet *p)
 {
 	struct iphdr *v4 = inner;
@@ -79,7 +89,7 @@ static __always_inline void lower_ttl(void *inner, const struct packet *p)
 	v4->check = sum + (sum >= 0xffff);
 }
 
-/* 0 when the GRE source of the server's family is not set. */
+/* Whether the GRE source address of the server's family is set. */
 static __always_inline int has_source(const struct abi_as *server, const struct abi_settings *s)
 {
 	const __u32 *a = s->source6;
@@ -88,8 +98,8 @@ static __always_inline int has_source(const struct abi_as *server, const struct 
 }
 
 /*
- * Makes the frame [link bytes to be written][outer header][GRE][inner packet]. 0, or -1 with the
- * frame as it was.
+ * Makes the frame [link bytes, not written yet][outer header][GRE][inner packet]. The head moves
+ * once, by the difference of old and new headers. Returns 0, or -1 if there is no room.
  */
 static __always_inline int push_outer(struct xdp_md *ctx, const struct packet *p,
 				      const struct abi_as *server, const struct abi_settings *s,
@@ -124,6 +134,10 @@ static __always_inline __u16 outer_type(const struct abi_as *server)
 	return server->family == 4 ? bpf_htons(ETH_P_IP) : bpf_htons(ETH_P_IPV6);
 }
 
+/*
+ * XDP_TX is faster than a redirect on NICs, but a veth drops such frames unless its peer has an
+ * XDP program, too: user space sets the flag.
+ */
 static __always_inline int leave(const struct xdp_md *ctx, const struct abi_settings *s,
 				 __u32 ifindex)
 {
@@ -132,7 +146,10 @@ static __always_inline int leave(const struct xdp_md *ctx, const struct abi_sett
 	return bpf_redirect(ifindex, 0);
 }
 
-/* Out of a VLAN: by the device below it, with the tag. Out of any other device: no tag. */
+/*
+ * Sends through a VLAN device by the device below it, with the tag; through any other device
+ * without a tag. XDP cannot redirect to a VLAN device itself.
+ */
 static __noinline int send_by_link(struct xdp_md *ctx, const struct packet *p,
 				   const struct abi_as *server, const struct abi_settings *s,
 				   const struct abi_nexthop *hop)
@@ -159,6 +176,10 @@ static __noinline int send_by_link(struct xdp_md *ctx, const struct packet *p,
 	return leave(ctx, s, link->ifindex);
 }
 
+/*
+ * The common case: no VLAN devices are in use. dmac and smac are adjacent in struct abi_nexthop,
+ * so one copy writes both.
+ */
 static __always_inline int send(struct xdp_md *ctx, const struct packet *p,
 				const struct abi_as *server, const struct abi_settings *s,
 				const struct abi_nexthop *hop)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * flow: one cache line of remembered flows. Words are read and written whole; between CPUs the last
- * writer wins, and the flow that lost is stored again by its next packet.
+ * flow: a bucket of stored flows, which is one cache line. Words are read and written whole.
+ * If two CPUs write the same slot, the last one wins, and the next packet of the other flow
+ * stores it again.
  */
 #pragma once
 
 #include "bpf/maps.h"
 
-/* A flow that is known, or the place where to put it. */
+/* A flow that was found, or the slot where it can be stored. */
 struct place {
 	struct abi_bucket *bucket;
 	__u64 flow; /* as found; 0: not found */
@@ -16,18 +17,22 @@ struct place {
 	__u32 now, timeout;
 };
 
+/* The mask proves to the verifier that the slot is in bounds. */
 static __always_inline __u64 flow_read(const struct abi_bucket *b, __u32 slot)
 {
 	return *(const volatile __u64 *)&b->flow[slot & (ABI_BUCKET_FLOWS - 1)];
 }
 
-/* Another CPU's clock may be a tick ahead. */
+/*
+ * Whether the flow was seen within the timeout. Stamps have 15 bits and wrap around. The clock of
+ * another CPU may be ahead by a tick, which the 2 on both sides allows for.
+ */
 static __always_inline int flow_is_alive(const struct place *at, __u64 flow)
 {
 	return ((at->now + 2 - ABI_FLOW_STAMP(flow)) & ABI_FLOW_STAMP_MASK) <= at->timeout + 2;
 }
 
-/* A tag is never 0, so that an empty place has none. */
+/* Looks for the tag of the hash. A tag is never 0, so it cannot match an empty slot. */
 static __always_inline void flow_find(struct place *at, __u64 hash)
 {
 	at->tag = hash >> 40 ? hash >> 40 : 1;
@@ -45,7 +50,10 @@ static __always_inline void flow_find(struct place *at, __u64 hash)
 	}
 }
 
-/* Seen again: stamped anew, but at most once a tick, so that the line stays shared. */
+/*
+ * Refreshes the stamp and marks the flow as confirmed. The word is written only if it changes, at
+ * most once per tick, so that the cache line stays shared between CPUs.
+ */
 static __always_inline void flow_touch(const struct place *at)
 {
 	__u64 flow =
@@ -57,8 +65,9 @@ static __always_inline void flow_touch(const struct place *at)
 }
 
 /*
- * Where a new flow goes: an empty place, or that of a dead flow; else of the oldest that was seen
- * only once; else nowhere.
+ * Chooses the slot of a new flow: an empty one, or that of a dead flow; else that of the
+ * oldest flow with a single packet; else none. A flood of single packets so cannot evict
+ * established flows.
  */
 static __always_inline void flow_make_room(struct place *at)
 {
@@ -84,6 +93,7 @@ static __always_inline void flow_make_room(struct place *at)
 		count(ABI_NOTE_EVICTED);
 }
 
+/* A new flow is not confirmed: its stamp is set, the flag is not. */
 static __always_inline void flow_store(const struct place *at, __u32 as, __u8 generation)
 {
 	at->bucket->flow[at->slot & (ABI_BUCKET_FLOWS - 1)] =

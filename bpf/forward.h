@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * forward: a packet with its server, sent, handed to the kernel, answered or dropped.
+ * forward: sends a packet to its server, hands it to the kernel, answers it or drops it.
  */
 #pragma once
 
 #include "bpf/answer.h"
 #include "bpf/choose.h"
 
+/*
+ * The active half of the settings. The index is read once per packet, so the packet sees one
+ * half.
+ */
 static __always_inline const struct abi_settings *settings_of(const struct abi_config *config)
 {
 	return &config->settings[*(const volatile __u32 *)&config->active & 1];
 }
 
+/* Now, in quarters of a tick of the flow clock. */
 static __always_inline __u32 short_ticks(const struct abi_config *config)
 {
 	return bpf_jiffies64() >> ((config->clock_shift - ABI_SHORT_TICKS) & 31);
@@ -23,7 +28,10 @@ static __always_inline void count_sent(struct abi_as_local *local, const struct 
 	local->bytes += p->length;
 }
 
-/* To the kernel in its outer header, with MAC addresses and tags as they came. */
+/*
+ * Hands the encapsulated packet to the kernel, with MAC addresses and tags as received, so that
+ * the kernel accepts the frame and forwards it.
+ */
 static __noinline int pass_encapsulated(struct xdp_md *ctx, const struct packet *p,
 					const struct abi_as *server, const struct abi_settings *s)
 {
@@ -35,6 +43,10 @@ static __noinline int pass_encapsulated(struct xdp_md *ctx, const struct packet 
 	return XDP_PASS;
 }
 
+/*
+ * Without a neighbour entry the kernel gets the packet, because forwarding it makes the kernel
+ * resolve the neighbour; XDP cannot.
+ */
 static __always_inline int forward_without_way(struct xdp_md *ctx, const struct packet *p,
 					       const struct abi_as *server,
 					       const struct abi_settings *s, int code)
@@ -45,7 +57,10 @@ static __always_inline int forward_without_way(struct xdp_md *ctx, const struct 
 	return event == ABI_PASS_NO_NEIGHBOUR ? pass_encapsulated(ctx, p, server, s) : XDP_DROP;
 }
 
-/* Only IPv4 in IPv4 can be cut, and the kernel does it. */
+/*
+ * Only IPv4 in IPv4 may be fragmented on the way, and the kernel does it. Otherwise the sender is
+ * told the MTU that fits.
+ */
 static __always_inline int forward_too_big(struct xdp_md *ctx, const struct packet *p,
 					   const struct abi_as *server,
 					   const struct abi_settings *s, __u32 mtu)
@@ -56,6 +71,10 @@ static __always_inline int forward_too_big(struct xdp_md *ctx, const struct pack
 	return pass_encapsulated(ctx, p, server, s);
 }
 
+/*
+ * The order of the checks matters: the MTU is known only with a next hop, and bytes are counted
+ * only for packets that are sent.
+ */
 static __always_inline int forward(struct xdp_md *ctx, const struct packet *p,
 				   const struct abi_settings *s, const struct choice *c, __u32 now)
 {
@@ -78,6 +97,7 @@ static __always_inline int forward(struct xdp_md *ctx, const struct packet *p,
 	return send(ctx, p, c->server, s, &local->hop);
 }
 
+/* TTL 1 would expire here, as in any router; the answer comes before a server is chosen. */
 static __always_inline int balance(struct xdp_md *ctx, const struct abi_config *config,
 				   const struct packet *p, __u32 vip)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * lb: the Maglev data plane. A packet to a VIP gets a GRE header and goes to one of the VIP's
+ * lb: the Maglev data plane. A packet to a VIP gets a GRE header and is sent to one of the VIP's
  * servers, which answers the client directly; all other packets pass untouched.
  *
- *	packet.h	what the frame is: addresses, protocol, ports
- *	choose.h	whose it is: VIP, flow (flow.h) or table slot (hash.h), server
- *	forward.h	where it goes: next hop (nexthop.h), outer headers (encap.h), or an
+ *	packet.h	parses the frame: addresses, protocol, ports
+ *	choose.h	finds the VIP, the flow (flow.h) or table slot (hash.h), the server
+ *	forward.h	sends it: next hop (nexthop.h), outer headers (encap.h), or an
  *			ICMP error back to the client (answer.h)
  *
- * User space owns the maps of bpf/abi.h and is not needed while packets flow. The rules, with the
- * reasons, are in docs/design/xdp.md.
+ * User space owns the maps of bpf/abi.h and is not needed while packets flow. The rules and the
+ * reasons are in docs/design/xdp.md.
  */
 #include <linux/bpf.h>
 
@@ -17,7 +17,7 @@
 
 #include "bpf/forward.h"
 
-/* ICMP errors, of which there are few kinds. */
+/* Whether the ICMP type is an error. Other types, such as echo requests, are left to the kernel. */
 static __always_inline int is_icmp_error(const struct packet *p, __u8 type)
 {
 	if (p->type == bpf_htons(ETH_P_IPV6))
@@ -25,7 +25,10 @@ static __always_inline int is_icmp_error(const struct packet *p, __u8 type)
 	return type == ICMP4_UNREACHABLE || type == ICMP4_TIME_EXCEEDED || type == ICMP4_PARAMETER;
 }
 
-/* The packet that an ICMP error of ours quotes. 0, or -1: it quotes none that came from there. */
+/*
+ * Parses the packet that an ICMP error to a VIP quotes. Returns 0, or -1 if the quotation is too
+ * short or is not a packet from that VIP.
+ */
 static __always_inline int parse_quoted(struct xdp_md *ctx, const struct packet *p,
 					struct packet *quoted)
 {
@@ -46,8 +49,9 @@ static __always_inline int parse_quoted(struct xdp_md *ctx, const struct packet 
 }
 
 /*
- * An ICMP error to an address of ours belongs to the flow that it quotes. The error takes on the
- * tuple of that flow, as the client's packets have it.
+ * An ICMP error to one of our addresses belongs to the flow that it quotes: the server sent the
+ * quoted packet from the VIP to the client. The error takes on the tuple of that flow as the
+ * client's packets have it, so that it reaches the same server (path MTU discovery depends on it).
  */
 static __noinline __u32 find_quoted(struct xdp_md *ctx, const struct abi_config *config,
 				    struct packet *p)
@@ -70,7 +74,10 @@ static __noinline __u32 find_quoted(struct xdp_md *ctx, const struct abi_config 
 	return vip;
 }
 
-/* What has no ports is ours by its address. */
+/*
+ * Packets without ports are ours by their address alone. Malformed ones are dropped, and so are
+ * fragments to an address with per-port VIPs, because their VIP is not known.
+ */
 static __noinline __u32 find_portless(const struct abi_config *config, const struct packet *p,
 				      enum parsed parsed)
 {
@@ -89,6 +96,7 @@ static __noinline __u32 find_portless(const struct abi_config *config, const str
 	return vip;
 }
 
+/* Finds the VIP; NOT_OURS: pass, NOT_WANTED: drop, which was counted already. */
 static __always_inline __u32 find(struct xdp_md *ctx, const struct abi_config *config,
 				  struct packet *p, enum parsed parsed)
 {
@@ -116,5 +124,5 @@ int maglev_lb(struct xdp_md *ctx)
 	return balance(ctx, config, &p, vip);
 }
 
-/* The kernel lends bpf_fib_lookup() to GPL programs only; this one is under either licence. */
+/* The kernel allows bpf_fib_lookup() to GPL programs only; this one is under either licence. */
 char LICENSE[] SEC("license") = "GPL";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * link: Ethernet header and tags of a frame that goes back, or to the kernel, with new headers
- * behind them.
+ * link: keeps the Ethernet header and VLAN tags of a frame while the headers after them are
+ * replaced. All loops run over the longest header, because the verifier wants constant bounds.
  */
 #pragma once
 
@@ -13,6 +13,7 @@ struct link_header {
 	__u16 half[MAX_LINK / 2];
 };
 
+/* Copies the longest possible header, whatever its real length. -1 if the frame is shorter. */
 static __always_inline int link_save(const struct xdp_md *ctx, struct link_header *saved)
 {
 	const __u16 *half = frame_start(ctx);
@@ -25,6 +26,7 @@ static __always_inline int link_save(const struct xdp_md *ctx, struct link_heade
 	return 0;
 }
 
+/* Swaps source and destination address. */
 static __always_inline void link_swap(struct link_header *saved)
 {
 #pragma unroll
@@ -36,7 +38,7 @@ static __always_inline void link_swap(struct link_header *saved)
 	}
 }
 
-/* length bytes of it, the last two being type. */
+/* Writes the first length bytes back, the last two of which are the EtherType `type`. */
 static __always_inline int link_restore(const struct xdp_md *ctx, const struct link_header *saved,
 					__u32 length, __u16 type)
 {

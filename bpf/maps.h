@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * maps: as bpf/abi.h tells. Sizes are for tests; user space sets its own before loading. Arrays
- * that can be mapped start at a page, so that their 64-byte values are cache lines.
+ * maps: the maps of bpf/abi.h. The sizes here are for tests; user space sets its own before
+ * loading. Mappable arrays start at a page boundary, so that their 64-byte values are cache lines.
  */
 #pragma once
 
@@ -94,6 +94,7 @@ struct {
 	__type(value, struct abi_cpu);
 } lb_cpu SEC(".maps");
 
+/* Per CPU, hence without atomics. */
 static __always_inline void count(enum abi_event event)
 {
 	__u32 key = event;
@@ -103,7 +104,7 @@ static __always_inline void count(enum abi_event event)
 		*value += 1;
 }
 
-/* A drop has its reason. */
+/* Every drop is counted with its reason. */
 static __always_inline int drop(enum abi_event reason)
 {
 	count(reason);

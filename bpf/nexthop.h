@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * nexthop: the way to a server, from the kernel's FIB. One answer serves a CPU for a quarter of a
- * tick: the lookup costs as much as all the rest, and a route need not count sooner.
+ * nexthop: the route to a server, from the kernel's FIB. One answer is used by a CPU for a
+ * quarter of a tick: the lookup costs as much as everything else together, and a change of routes
+ * need not take effect sooner.
  */
 #pragma once
 
@@ -13,6 +14,7 @@
 #define AF_INET6 10
 #endif
 
+/* The route depends on the ingress device; a new generation may be another server. */
 static __always_inline int nexthop_is_fresh(const struct abi_nexthop *hop, __u32 now,
 					    const struct xdp_md *ctx, const struct abi_as *server)
 {
@@ -20,6 +22,10 @@ static __always_inline int nexthop_is_fresh(const struct abi_nexthop *hop, __u32
 	       hop->generation == server->generation;
 }
 
+/*
+ * Describes the outer packet to the FIB. tot_len stays 0, which passes the kernel's check of the
+ * MTU; mtu_result, in the same union, returns the MTU.
+ */
 static __always_inline void fib_question(struct bpf_fib_lookup *fib, const struct abi_as *server,
 					 const struct abi_settings *s)
 {
@@ -35,7 +41,7 @@ static __always_inline void fib_question(struct bpf_fib_lookup *fib, const struc
 	__builtin_memcpy(fib->ipv6_dst, server->address, sizeof(fib->ipv6_dst));
 }
 
-/* Asks the FIB; 0 with *hop filled, or a BPF_FIB_LKUP_RET_*. */
+/* Asks the FIB. Returns 0 with *hop filled, or a BPF_FIB_LKUP_RET_*. */
 static __noinline int nexthop_ask(struct xdp_md *ctx, const struct abi_as *server,
 				  const struct abi_settings *s, struct abi_nexthop *hop, __u32 now)
 {
@@ -59,6 +65,7 @@ static __noinline int nexthop_ask(struct xdp_md *ctx, const struct abi_as *serve
 	return 0;
 }
 
+/* BPF_FIB_LKUP_RET_FRAG_NEEDED cannot occur, see fib_question(). */
 static __always_inline enum abi_event fib_event(int code)
 {
 	switch (code) {

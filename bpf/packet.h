@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * packet: from a frame to addresses, protocol and ports. Judges nothing but shape: whether a packet
- * is ours is decided by who knows the VIPs.
+ * packet: from a frame to addresses, protocol and ports. Only the form is checked here; whether a
+ * packet is for a VIP is decided in choose.h.
  */
 #pragma once
 
@@ -22,15 +22,15 @@
 #define IP_FRAGMENT 0x3fff	 /* more fragments, or an offset */
 #define IP_OFFSET 0x1fff
 #define IP_DF 0x4000
-#define FRAGMENT6 0xfff9 /* the same of IPv6 */
+#define FRAGMENT6 0xfff9 /* the same for IPv6 */
 #define NEXT_FRAGMENT 44
 #define TCP_SYN 0x02
 #define TCP_ACK 0x10
 #define NEXT_AH 51
 
-/* <linux/icmp.h> leads to libc's headers, which know no BPF. */
+/* <linux/icmp.h> includes headers of libc, which cannot be compiled for BPF. */
 #define ICMP4_UNREACHABLE 3
-#define ICMP4_FRAG_NEEDED 4 /* a code of it */
+#define ICMP4_FRAG_NEEDED 4 /* a code of ICMP4_UNREACHABLE */
 #define ICMP4_TIME_EXCEEDED 11
 #define ICMP4_PARAMETER 12
 #define ICMP6_UNREACHABLE 1
@@ -39,25 +39,26 @@
 #define ICMP6_PARAMETER 4
 
 enum parsed {
-	PARSED_OTHER,	  /* not for us to judge */
+	PARSED_OTHER,	  /* not IP, or broken: left to the kernel */
 	PARSED_PORTS,	  /* TCP or UDP */
-	PARSED_PROTOCOL,  /* something else */
-	PARSED_ICMP,	  /* of either version */
+	PARSED_PROTOCOL,  /* another protocol */
+	PARSED_ICMP,	  /* ICMP or ICMPv6 */
 	PARSED_FRAGMENT,  /* first or later */
-	PARSED_MALFORMED, /* addresses are known, and nothing more */
+	PARSED_MALFORMED, /* only the addresses are known */
 };
 
+/* How a packet uses the flow table. */
 enum tracking {
 	TRACK,	    /* find the flow, or store it */
-	TRACK_FIND, /* find it, but leave no trace: an ICMP error, which is never answered either */
-	TRACK_NONE, /* by source address alone: a fragment */
+	TRACK_FIND, /* find it, but store nothing: an ICMP error, which is never answered either */
+	TRACK_NONE, /* no flow, by source address alone: a fragment */
 };
 
 struct packet {
 	__u32 source[4], destination[4];
-	__u16 ports[2]; /* source, destination; network order; 0 where there are none */
-	__u16 at;	/* where the IP header starts in the frame */
-	__u16 payload;	/* where its payload starts, from there */
+	__u16 ports[2]; /* source, destination; network order; 0 if there are none */
+	__u16 at;	/* offset of the IP header in the frame */
+	__u16 payload;	/* offset of its payload from the IP header */
 	__u16 length;	/* of the IP packet */
 	__u16 type;	/* ETH_P_*, network order */
 	__u16 id;	/* IPv4 */
@@ -76,9 +77,10 @@ struct vlan_tag {
 struct icmp {
 	__u8 type, code;
 	__sum16 checksum;
-	__be32 data; /* an MTU, where there is one */
+	__be32 data; /* the MTU of a packet that is too big */
 };
 
+/* The beginning that all extension headers share; fragment is used in the fragment header only. */
 struct extension {
 	__u8 next, length;
 	__be16 fragment;
@@ -94,7 +96,9 @@ static __always_inline void *frame_end(const struct xdp_md *ctx)
 	return (void *)(long)ctx->data_end;
 }
 
-/* The same numbers, with a bound that the verifier sees also where it has lost sight of them. */
+/*
+ * The offsets with a bound that the verifier can see even where it has lost track of their range.
+ */
 static __always_inline __u32 header_at(const struct packet *p)
 {
 	return p->at & 0x3fff;
@@ -110,7 +114,7 @@ static __always_inline __u32 ports_of(const struct packet *p)
 	return (__u32)bpf_ntohs(p->ports[0]) << 16 | bpf_ntohs(p->ports[1]);
 }
 
-/* Past Ethernet header and tags; sets at and type. */
+/* Skips the Ethernet header and up to two tags; sets at and type. */
 static __always_inline int parse_link(struct xdp_md *ctx, struct packet *p)
 {
 	void *data = frame_start(ctx), *end = frame_end(ctx);
@@ -134,7 +138,10 @@ static __always_inline int parse_link(struct xdp_md *ctx, struct packet *p)
 	return 0;
 }
 
-/* The whole packet is in the frame, maybe in buffers behind the first. */
+/*
+ * Whether the whole packet is in the frame, perhaps in buffers after the first (multi-buffer
+ * XDP).
+ */
 static __always_inline int is_whole(struct xdp_md *ctx, const struct packet *p)
 {
 	__u32 need = p->at + p->length;
@@ -142,7 +149,10 @@ static __always_inline int is_whole(struct xdp_md *ctx, const struct packet *p)
 	return need <= frame_end(ctx) - frame_start(ctx) || need <= bpf_xdp_get_buff_len(ctx);
 }
 
-/* Ports, when there are min bytes of a TCP or UDP header. */
+/*
+ * Reads the ports if the packet has at least min bytes of a TCP or UDP header. The seventh word
+ * of TCP has the flags.
+ */
 static __always_inline enum parsed parse_ports(struct xdp_md *ctx, struct packet *p, __u32 min)
 {
 	__u16 *ports = frame_start(ctx) + payload_at(p);
@@ -156,7 +166,7 @@ static __always_inline enum parsed parse_ports(struct xdp_md *ctx, struct packet
 	return PARSED_PORTS;
 }
 
-/* A quoted packet needs only the ports of the header. */
+/* In a quoted packet only the first bytes of the header are guaranteed: the ports are enough. */
 static __always_inline enum parsed parse_transport(struct xdp_md *ctx, struct packet *p, int quoted)
 {
 	if (p->protocol == IPPROTO_TCP)
@@ -168,6 +178,7 @@ static __always_inline enum parsed parse_transport(struct xdp_md *ctx, struct pa
 	return PARSED_PROTOCOL;
 }
 
+/* A packet with a wrong length or version is left to the kernel, which drops and counts it. */
 static __always_inline enum parsed parse_v4(struct xdp_md *ctx, struct packet *p, int quoted)
 {
 	struct iphdr *ip = frame_start(ctx) + header_at(p);
@@ -200,6 +211,7 @@ static __always_inline int is_extension(__u8 protocol)
 	       protocol == IPPROTO_DSTOPTS || protocol == NEXT_FRAGMENT || protocol == NEXT_AH;
 }
 
+/* AH counts in units of 4 bytes, the others in units of 8 (RFC 4302, 2.2; RFC 8200, 4). */
 static __always_inline __u32 extension_length(__u8 protocol, __u8 length)
 {
 	if (protocol == NEXT_FRAGMENT)
@@ -207,7 +219,11 @@ static __always_inline __u32 extension_length(__u8 protocol, __u8 length)
 	return protocol == NEXT_AH ? ((__u32)length + 2) * 4 : ((__u32)length + 1) * 8;
 }
 
-/* Past the extension headers, which most packets do not have. */
+/*
+ * Skips the extension headers, which most packets do not have; hence not inlined. At most
+ * MAX_EXTENSIONS; a packet with more is malformed. A fragment header of an unfragmented packet
+ * ("atomic fragment") is skipped.
+ */
 static __noinline enum parsed parse_extensions(struct xdp_md *ctx, struct packet *p, int quoted)
 {
 	__u32 at = payload_at(p), length;
@@ -230,7 +246,9 @@ static __noinline enum parsed parse_extensions(struct xdp_md *ctx, struct packet
 	return is_extension(p->protocol) ? PARSED_MALFORMED : parse_transport(ctx, p, quoted);
 }
 
-/* No such address is ever on a wire; here it would be taken for an IPv4 one. */
+/*
+ * IPv4-mapped addresses must not appear on the wire; here one would be taken for an IPv4 address.
+ */
 static __always_inline int is_mapped(const __u32 address[4])
 {
 	return address[2] == MAPPED && !address[0] && !address[1];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api: what core knows, as messages of proto/maglev.proto.
+ * api: converts the structs of core to messages of proto/maglev.proto.
  *
- * Pure: structs in, a message out, in the caller's arena. Texts that stand in the model or in the
- * configuration are borrowed, not copied: a message is to be encoded, or shown, before the model
- * changes. Texts from outside (why a probe failed) go in as they are; pb_encode() and
- * pb_json_write() make them valid.
+ * Pure: structs in, a message out, in the caller's arena. Texts that belong to the model or to
+ * the configuration are borrowed, not copied: a message must be encoded, or printed, before the
+ * model changes. Texts from outside (why a probe failed) are passed on as they are; pb_encode()
+ * and pb_json_write() make them valid UTF-8.
  */
 #pragma once
 
@@ -23,15 +23,16 @@
 #include "core/l4/warmup.h"
 #include "proto/maglev.pb-c.h"
 
-/* ---- frontends, backends, checks: by index, and all of them ---- */
+/* ---- frontends, backends, checks: one by index, and lists ---- */
 
 Maglev__FrontendInfo *wire_frontend(const struct l4_model *m, size_t frontend, struct arena *a);
 Maglev__BackendInfo *wire_backend(const struct l4_model *m, size_t backend, struct arena *a);
 Maglev__HealthCheckInfo *wire_check(const struct l4_config *c, size_t check, struct arena *a);
 
 /*
- * Some of them: n from first on, or as many as there are. Messages of one list, encoded one behind
- * the other, are the message of the whole list: a long one can be made a part at a time.
+ * A part of the list: n entries from first on, or as many as there are. The encoded messages of
+ * the parts, concatenated, are the message of the whole list (protobuf merges repeated fields),
+ * so a long list can be produced a part at a time.
  */
 Maglev__ListFrontendsResponse *wire_frontends(const struct l4_model *m, size_t first, size_t n,
 					      struct arena *a);
@@ -39,7 +40,7 @@ Maglev__ListBackendsResponse *wire_backends(const struct l4_model *m, size_t fir
 					    struct arena *a);
 Maglev__ListHealthChecksResponse *wire_checks(const struct l4_config *c, struct arena *a);
 
-/* ---- events; seq is the stream's own ---- */
+/* ---- events; the stream sets seq ---- */
 
 struct wire_events {
 	Maglev__Event **items;
@@ -47,46 +48,46 @@ struct wire_events {
 };
 
 /*
- * A change of state as those who watch see it: one event for each frontend that references the
- * backend, one with an empty frontend when none does. change NULL: the replay of its state.
+ * The events of a backend's change of state: one for each frontend that references the backend,
+ * or one with an empty frontend if none does. change NULL: the replay of its state.
  */
 struct wire_events wire_backend_events(const struct l4_model *m, const struct l4_backend_state *b,
 				       const struct health_change *change, struct arena *a);
-/* from equal to what the frontend is now: the replay of its state. */
+/* The event of a frontend's change of health. If from equals the current health, it is a replay. */
 Maglev__Event *wire_frontend_event(const struct l4_model *m, size_t frontend,
 				   enum l4_frontend_health from, struct arena *a);
 
-/* What came of the last attempt to load the file. */
+/* The result of the last attempt to load the file. */
 struct wire_config_news {
-	int64_t at; /* unix ns, as since: of the configuration in force */
-	int64_t since;
+	int64_t at;    /* unix ns of the attempt */
+	int64_t since; /* unix ns: when the configuration in force was loaded */
 	uint64_t generation;
-	const struct l4_config *config; /* in force */
-	const char *error;		/* why the file was refused; NULL: it was taken */
+	const struct l4_config *config; /* the configuration in force */
+	const char *error;		/* why the file was refused; NULL: it was accepted */
 	size_t n_errors;
 	size_t added, removed, changed; /* backends */
 	bool replay;
 };
 Maglev__Event *wire_config_event(const struct wire_config_news *news, struct arena *a);
 
-/* What became known of the data plane. */
+/* A change of the data plane, or of the connection to it. */
 struct wire_dataplane_news {
 	int64_t at;	       /* unix ns, as since and last_full_sync */
 	const char *dataplane; /* the name of its driver */
-	const char *change;    /* the word of the .proto file; NULL: the replay of what is so */
-	const char *reason;    /* "": none */
-	const char *problem;   /* "": none */
+	const char *change;  /* the word of the .proto file; NULL: a replay of the current state */
+	const char *reason;  /* "": none */
+	const char *problem; /* "": none */
 	bool connected, guard;
 	int64_t since;
 	enum warmup_phase warmup;
 	int64_t last_full_sync;
-	const char *scope; /* of a sync, as the next two; NULL: it is none */
+	const char *scope; /* of a sync, as the next two; NULL: not a sync */
 	uint64_t vips;
-	const uint64_t *ops; /* LB_OP_KINDS of them */
+	const uint64_t *ops; /* LB_OP_KINDS counters; NULL: none */
 };
 Maglev__Event *wire_dataplane_event(const struct wire_dataplane_news *news, struct arena *a);
 
-/* Everything about one backend or frontend, as the lists have it. */
+/* Everything about one backend or frontend, as in the lists. */
 Maglev__Event *wire_backend_info_event(const struct l4_model *m, size_t backend, int64_t at,
 				       struct arena *a);
 Maglev__Event *wire_frontend_info_event(const struct l4_model *m, size_t frontend, int64_t at,
@@ -97,12 +98,12 @@ Maglev__Event *wire_probes_event(const struct l4_model *m, const size_t *backend
 
 /* ---- configuration ---- */
 
-/* What came of reading the file. */
+/* The result of reading the file. */
 struct wire_config {
 	const char *file;
 	const struct errs *parse_errors, *semantic_errors, *warnings; /* NULL: none */
 	const struct l4_changes *changes;			      /* NULL: not known */
-	const char *reload_error; /* why a good file is not taken; NULL: it is */
+	const char *reload_error; /* why a valid file is not accepted; NULL: it is */
 };
 
 Maglev__CheckConfigResponse *wire_check_config(const struct wire_config *c, struct arena *a);
@@ -110,6 +111,7 @@ Maglev__ReloadConfigResponse *wire_reload_config(const struct wire_config *c, st
 
 /* ---- the data plane ---- */
 
+/* The input of a response about the data plane's state. All of it is borrowed. */
 struct wire_lb {
 	const char *dataplane; /* the name of its driver */
 	const struct l4_model *model;
@@ -119,29 +121,34 @@ struct wire_lb {
 	enum warmup_phase warmup;
 	int64_t last_full_sync; /* unix ns, as as_of */
 	const char *problem;	/* "": none */
-	int64_t as_of;		/* observed is from then; 0: from now */
+	int64_t as_of;		/* when observed was read; 0: just now */
 };
 
-/* All but the VIPs: these follow, some at a time, encoded behind it as parts of a list are. */
+/* Everything except the VIPs. These are encoded after it, some at a time, like parts of a list. */
 Maglev__VPPLBState *wire_lb_state(const struct wire_lb *lb, struct arena *a);
 
-/* Where it has come to; begins with a configuration, and ends with it at the latest. */
+/*
+ * The position of a walk over the VIPs. It is valid for one configuration: the walk must end
+ * before a reload.
+ */
 struct wire_lb_walk {
-	size_t *frontends; /* by key */
+	size_t *frontends; /* indices, sorted by VIP key */
 	size_t n, at;
 	bool begun;
-	struct lb_vip_key after; /* the last one shown */
+	struct lb_vip_key after; /* the key of the last VIP that was returned */
 };
 
+/* Begin allocates, end frees; a walk may be ended at any point. */
 void wire_lb_walk_begin(struct wire_lb_walk *w, const struct l4_config *c);
 void wire_lb_walk_end(struct wire_lb_walk *w);
-/* The next VIPs, at most max, and nothing else; NULL when there are no more. */
+/* The next VIPs, at most max, without the other fields; NULL if there are no more. */
 Maglev__VPPLBState *wire_lb_vips(struct wire_lb_walk *w, const struct wire_lb *lb, size_t max,
 				 struct arena *a);
 
 /*
- * Rows [first, first + max) of the VIPs and, behind them, the servers, as parts of a list are; with
- * the first also what there is but once. NULL when there are no more. Names are those of c.
+ * Rows [first, first + max) of the VIPs followed by the servers, like parts of a list. The
+ * part with first 0 also has the fields that occur once. NULL if there are no more. Names are
+ * those of config.
  */
 struct wire_counted {
 	const char *dataplane;

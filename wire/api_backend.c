@@ -16,6 +16,7 @@ static Maglev__Transition *transition(const struct health_change *change, struct
 	return t;
 }
 
+/* The API has the newest transition first, the model has it last. */
 static void set_transitions(Maglev__BackendInfo *info, const struct l4_backend_state *b,
 			    struct arena *a)
 {
@@ -50,6 +51,7 @@ static void set_frontends(Maglev__BackendInfo *info, const struct l4_model *m,
 		info->frontends[i] = wire__text(m->config->frontends[config->frontends[i]].name);
 }
 
+/* last_code is empty before the first result, because 0 is a valid code. */
 static void set_health(Maglev__BackendInfo *info, const struct l4_model *m,
 		       const struct l4_backend_state *b)
 {

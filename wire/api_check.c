@@ -15,6 +15,7 @@ static void set_times(Maglev__HealthCheckInfo *info, const struct l4_check *chec
 	info->fall = check->rule.fall;
 }
 
+/* Always fills the HTTP fields: for other types they are zeroed, which reads as empty. */
 static void set_http(Maglev__HealthCheckInfo *info, const struct l4_http_params *http,
 		     struct arena *a)
 {
@@ -30,6 +31,10 @@ static void set_http(Maglev__HealthCheckInfo *info, const struct l4_http_params 
 	buf_free(&codes);
 }
 
+/*
+ * Checks do not know their backends, so all backends are compared. References are pointers into
+ * the same configuration.
+ */
 static void set_backends(Maglev__HealthCheckInfo *info, const struct l4_config *c,
 			 const struct l4_check *check, struct arena *a)
 {

@@ -2,6 +2,7 @@
 #include "wire/api.h"
 #include "wire/api_private.h"
 
+/* All errors as one text, one line each, without the last newline; "" if there are none. */
 static char *text_of(const struct errs *errors, const char *file, struct arena *a)
 {
 	struct buf text = { 0 };
@@ -16,9 +17,9 @@ static char *text_of(const struct errs *errors, const char *file, struct arena *
 	return copy;
 }
 
-#define LINES_MAX (ERRS_MAX + 2) /* one for those that were dropped, one for add_refusal() */
+#define LINES_MAX (ERRS_MAX + 2) /* one more for the dropped ones, one for add_refusal() */
 
-/* One line each, the last for those that were dropped. */
+/* The errors as lines, the last of which counts those that were dropped. */
 static char **lines_of(const struct errs *errors, const char *file, struct arena *a, size_t *ret_n)
 {
 	struct str rest = str_of(text_of(errors, file, a)), line;
@@ -31,7 +32,7 @@ static char **lines_of(const struct errs *errors, const char *file, struct arena
 	return lines;
 }
 
-/* Who checks a good file wants to know that a reload would not take it. */
+/* A check of a valid file also reports that a reload would refuse it. */
 static void add_refusal(const struct wire_config *c, struct arena *a, char **lines, size_t *n)
 {
 	if (c->reload_error)
@@ -39,12 +40,14 @@ static void add_refusal(const struct wire_config *c, struct arena *a, char **lin
 					     c->reload_error);
 }
 
+/* Valid if both lists are empty. A list that dropped errors is full, so n is enough. */
 static bool is_good(const struct wire_config *c)
 {
 	return !(c->parse_errors && c->parse_errors->n) &&
 	       !(c->semantic_errors && c->semantic_errors->n);
 }
 
+/* The lines are borrowed from c->changes. */
 static char **changes_of(const struct wire_config *c, struct arena *a, size_t *ret_n)
 {
 	size_t n = c->changes ? c->changes->n : 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the data plane counted, with the names of the configuration. */
+/*
+ * The counters of the data plane, with the names of the configuration. A VIP or server that the
+ * configuration does not have gets an empty name, because a data plane may hold foreign ones.
+ */
 #include <stdlib.h>
 
 #include "core/l4/names.h"
@@ -60,6 +63,7 @@ static Maglev__VPPLBVIPCounters *one_vip(const struct l4_config *c,
 	return vip;
 }
 
+/* Several backends may share an address; the server is counted once for all of them. */
 static Maglev__VPPLBServerCounters *
 one_server(const struct l4_config *c, const struct lb_server_counters *from, struct arena *a)
 {
@@ -77,7 +81,7 @@ one_server(const struct l4_config *c, const struct lb_server_counters *from, str
 	return server;
 }
 
-/* n of the servers, from the first on. */
+/* n servers, from index first on. */
 static void set_servers(const struct wire_counted *from, size_t first, size_t n, struct arena *a,
 			Maglev__VPPLBCounters *all)
 {
@@ -115,6 +119,10 @@ static bool has(const struct lb_counters *counters, enum lb_has figure)
 	return counters->has & (unsigned)figure;
 }
 
+/*
+ * The fields that occur once, and the events. They belong to the first part only, because a
+ * decoder would append the events again.
+ */
 static void set_head(const struct wire_counted *from, struct arena *a, Maglev__VPPLBCounters *all)
 {
 	const struct lb_counters *counters = from->counters;
@@ -147,7 +155,7 @@ Maglev__VPPLBCounters *wire_lb_counters(const struct wire_counted *from, size_t 
 		set_head(from, a, all);
 	n = first < vips ? smaller(vips - first, max) : 0;
 	set_vips(from, first, n, a, all);
-	first = first + n - vips; /* of the servers, if it has come to them */
+	first = first + n - vips; /* index of the server; wraps to a huge number before the first */
 	if (n < max && first < servers)
 		set_servers(from, first, smaller(servers - first, max - n), a, all);
 	return all;

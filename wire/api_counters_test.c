@@ -123,7 +123,7 @@ static void every_figure_gets_into_its_field(void **state)
 		    "\"has_server_traffic\":false,\"servers\":[],\"events\":[]}");
 }
 
-/* Each flag alone, so that none stands for another. */
+/* Each flag is set alone, so that no flag is mistaken for another. */
 static void what_the_data_plane_has_is_told(void **state)
 {
 	struct world *w = *state;
@@ -208,7 +208,7 @@ static void events_keep_their_order(void **state)
 	assert_string_equal(all->events[1]->name, "fragment");
 }
 
-/* Parts of any size are together what one of all is. */
+/* Parts of any size, concatenated, equal the whole. */
 static void rows_come_in_parts(void **state)
 {
 	struct world *w = *state;

@@ -5,6 +5,7 @@
 #include "wire/api.h"
 #include "wire/api_private.h"
 
+/* An event without seq, which the stream adds. */
 static Maglev__Event *event(int64_t at, Maglev__Event__EventCase kind, struct arena *a)
 {
 	Maglev__Event *e = API__NEW(a, Maglev__Event, maglev__event__init);
@@ -14,7 +15,10 @@ static Maglev__Event *event(int64_t at, Maglev__Event__EventCase kind, struct ar
 	return e;
 }
 
-/* What the operator said about an act; what a probe had to complain about otherwise. */
+/*
+ * The reason of a change: for a probe result that of the probe, for a command that of the operator.
+ * The override is compared with the command, because a newer one may be in force by now.
+ */
 static const char *reason_of(const struct l4_backend_state *b, enum health_code why)
 {
 	static const enum l4_act acts[HEALTH_CODES] = {
@@ -31,7 +35,10 @@ static const char *reason_of(const struct l4_backend_state *b, enum health_code 
 	return is_act && l4_backend_override(b, &act, &o) && act == acts[why] ? o->reason : "";
 }
 
-/* The state that a backend is in, as a change to itself; false when it never changed. */
+/*
+ * The current state of a backend, as a change to itself. Returns false if it never changed, so
+ * that there is no code.
+ */
 static bool replay_of(const struct l4_backend_state *b, struct health_change *ret)
 {
 	const struct health_change *last = b->n_history ? &b->history[b->n_history - 1] : NULL;
@@ -60,6 +67,7 @@ static Maglev__Event *backend_event(const struct l4_backend_state *b, const char
 	return e;
 }
 
+/* A removed backend has no configuration any more and so no frontends; it gets one event. */
 struct wire_events wire_backend_events(const struct l4_model *m, const struct l4_backend_state *b,
 				       const struct health_change *change, struct arena *a)
 {
@@ -120,7 +128,7 @@ Maglev__Event *wire_config_event(const struct wire_config_news *news, struct are
 	return e;
 }
 
-/* Kinds of which there was none are left out. */
+/* Kinds without any operation are left out. */
 static void set_operations(Maglev__DataplaneEvent *d, const uint64_t *ops, struct arena *a)
 {
 	d->operations = arena_array_of(a, LB_OP_KINDS, Maglev__DataplaneEvent__OperationsEntry *);

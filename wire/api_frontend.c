@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api: messages from what core knows, one file for each family of them: frontends here, then
- * api_backend.c, api_check.c, api_event.c, api_config.c, api_lb.c. Nothing is kept: a message and
- * all that is not borrowed lives in the arena of the caller.
+ * api: converts core's structs to messages, one file for each group of them: frontends here, then
+ * api_backend.c, api_check.c, api_event.c, api_config.c, api_counters.c, api_lb.c. There is no
+ * state: a message and everything in it that is not borrowed lives in the caller's arena.
  */
 #include <assert.h>
 
@@ -10,7 +10,7 @@
 #include "wire/api.h"
 #include "wire/api_private.h"
 
-/* A pool of a frontend, with what all its members share. */
+/* A pool of a frontend, with the properties that its members share. */
 struct pool {
 	const struct l4_frontend *frontend;
 	const struct l4_pool *config;
@@ -18,6 +18,7 @@ struct pool {
 	bool active;
 };
 
+/* The effective weight is computed and not stored, so that it always fits the current health. */
 static Maglev__PoolBackendInfo *member(const struct l4_model *m, const struct pool *p, size_t i,
 				       struct arena *a)
 {

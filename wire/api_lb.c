@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state of the data plane: what should be there, made from the model, beside what is there.
- * Both are sorted lists of VIPs, and of ASes in each; a walk over the two puts them side by side, a
- * few VIPs at a time, since it may be long.
+ * The state of the data plane: the wanted state, computed from the model, beside the observed
+ * one. Both are sorted lists of VIPs, and of ASes in each. A walk merges the two, a few VIPs at a
+ * time, because the list may be long.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -13,26 +13,27 @@
 #include "wire/api.h"
 #include "wire/api_private.h"
 
+/* The wanted state of one frontend. */
 struct wanted {
 	struct lb_vip vip;
 	size_t frontend;
 };
 
-/* What one_vip() and below need beside the two lists. */
+/* The context of one_vip() and its callees. */
 struct making {
 	const struct l4_config *config;
 	const struct lb_counters *counters; /* may be NULL */
 	struct arena *arena;
 };
 
-/* The VIP being made. */
+/* The VIP whose ASes are being converted. */
 struct side {
 	const struct making *making;
-	size_t frontend;			/* SIZE_MAX: nobody's */
+	size_t frontend;			/* SIZE_MAX: no frontend */
 	const struct lb_vip_counters *counters; /* may be NULL */
 };
 
-/* Either may be NULL, but not both. */
+/* One AS, wanted or observed or both: either may be NULL, but not both. */
 static Maglev__VPPLBAS *one_as(const struct side *side, const struct lb_as *want,
 			       const struct lb_as *have)
 {
@@ -51,12 +52,12 @@ static Maglev__VPPLBAS *one_as(const struct side *side, const struct lb_as *want
 	as->present = have != NULL;
 	as->weight = have ? have->weight : 0;
 	as->wanted_weight = want ? want->weight : 0;
-	if (want && want->hold && have) /* the guard wants what is there */
+	if (want && want->hold && have) /* the guard keeps the observed weight */
 		as->wanted_weight = have->weight;
 	return as;
 }
 
-/* Below 0: only want is there; above: only have; 0: both. */
+/* Below 0: only want has the address; above 0: only have; 0: both. */
 static int as_pair(const struct lb_as *want, const struct lb_as *have)
 {
 	if (want && have)
@@ -64,6 +65,7 @@ static int as_pair(const struct lb_as *want, const struct lb_as *have)
 	return want ? -1 : 1;
 }
 
+/* The merge of both lists of ASes. */
 static void set_servers(const struct side *side, const struct lb_vip *want,
 			const struct lb_vip *have, Maglev__VPPLBVIP *vip)
 {
@@ -84,6 +86,7 @@ static void set_servers(const struct side *side, const struct lb_vip *want,
 	}
 }
 
+/* Encapsulation and stickiness are the observed ones if the VIP exists. */
 static Maglev__VPPLBVIP *one_vip(const struct making *making, const struct wanted *want,
 				 const struct lb_vip *have)
 {
@@ -119,6 +122,7 @@ static int keyed_cmp(const void *a, const void *b)
 	return lb_vip_key_cmp(&x->key, &y->key);
 }
 
+/* Sorts the frontends by VIP key. The + 1 keeps the arrays from being NULL when there are none. */
 void wire_lb_walk_begin(struct wire_lb_walk *w, const struct l4_config *c)
 {
 	struct keyed *list = mem_zalloc((c->n_frontends + 1) * sizeof(*list));
@@ -139,7 +143,10 @@ void wire_lb_walk_end(struct wire_lb_walk *w)
 	*w = (struct wire_lb_walk){ 0 };
 }
 
-/* The next that should be there; its VIP is the caller's to free. False when there is none. */
+/*
+ * The next wanted VIP and its position in the walk; the caller frees its VIP. Frontends without
+ * pools are skipped. Returns false if there is none.
+ */
 static bool next_wanted(const struct wire_lb_walk *w, const struct wire_lb *lb, size_t *at,
 			struct wanted *ret)
 {
@@ -151,7 +158,10 @@ static bool next_wanted(const struct wire_lb_walk *w, const struct wire_lb *lb, 
 	return false;
 }
 
-/* The next that is there; what was observed may be another than at the last step. */
+/*
+ * The next observed VIP, found by key: the observed state may have been replaced
+ * since the last step.
+ */
 static const struct lb_vip *next_observed(const struct wire_lb_walk *w, const struct wire_lb *lb)
 {
 	const struct lb_state *s = lb->observed;
@@ -170,7 +180,10 @@ static int vip_pair(const struct wanted *want, const struct lb_vip *have)
 	return want ? -1 : 1;
 }
 
-/* One more VIP; NULL when there is none. */
+/*
+ * The next VIP of the merge; NULL if there is none. wanted is computed again in each step, so
+ * that it reflects the current health.
+ */
 static Maglev__VPPLBVIP *step(struct wire_lb_walk *w, const struct wire_lb *lb, struct arena *a)
 {
 	const struct making making = { lb->model->config, lb->counters, a };
@@ -205,6 +218,7 @@ Maglev__VPPLBState *wire_lb_vips(struct wire_lb_walk *w, const struct wire_lb *l
 	return state->n_vips ? state : NULL;
 }
 
+/* The observed settings if there are any, else the wanted ones. */
 static void set_conf(Maglev__VPPLBState *state, const struct wire_lb *lb, struct arena *a)
 {
 	struct lb_conf conf;

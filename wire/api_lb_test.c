@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frontend www with backends a (up) and b (down); what is observed differs from test to test. */
+/*
+ * Frontend www with backends a (up) and b (down); the observed state differs from test to test.
+ */
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -78,7 +80,7 @@ static void observe_as(struct lb_vip *vip, const char *address, uint8_t weight)
 	lb_vip_put_as(vip, &a)->weight = weight;
 }
 
-/* The VIPs, made one at a time. */
+/* The VIPs, converted one at a time. */
 static Maglev__VPPLBState *all_vips(struct world *w)
 {
 	Maglev__VPPLBState *all = wire_lb_state(&w->lb, w->arena), *part;
@@ -227,7 +229,7 @@ static void buckets_and_flows_come_from_the_counters(void **state)
 	assert_int_equal(shown->application_servers[1]->buckets, 0);
 }
 
-/* What somebody else put there is shown as it is. */
+/* Entries that maglevd did not make are shown as they are. */
 static void a_protocol_that_is_not_ours_is_shown_by_number(void **state)
 {
 	struct world *w = *state;

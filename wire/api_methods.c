@@ -15,6 +15,7 @@
 
 const struct grpc_method api_methods[API_METHODS] = { API_METHODS_LIST(ROW) };
 
+/* The name is the rest of the path, so that it need not be stored twice. */
 const char *wire_method_name(enum wire_method method)
 {
 	assert(method < API_METHODS);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api_methods: the methods of the service maglev.Maglev, once for the server and all its clients.
+ * api_methods: the methods of the service maglev.Maglev, in one list for the server and all
+ * clients.
  *
- * A new method is a line in proto/maglev.proto and a line here. maglevd makes its routes from this
- * list and so needs a handler for each (a missing one does not link); clients refer to a method by
- * its number. api_methods_test.c compares the list with what protoc made of the .proto file.
+ * A new method is a line in proto/maglev.proto and a line here. maglevd generates its routes from
+ * this list and so needs a handler for each (a missing one does not link); clients refer to a
+ * method by its number. api_methods_test.c compares the list with the code that protoc generated.
  */
 #pragma once
 
@@ -12,8 +13,8 @@
 #include "proto/maglev.pb-c.h"
 
 /*
- * X(number, name, handler, request, response, is the answer a stream), in the order of the .proto
- * file. The request and the response are the names that protobuf-c gives to the messages.
+ * X(number, name, handler, request, response, whether the response is a stream), in the order of
+ * the .proto file. request and response are the names that protobuf-c gives to the messages.
  */
 #define API_METHODS_LIST(X)                                                                        \
 	X(LIST_FRONTENDS, "ListFrontends", list_frontends, list_frontends_request,                 \
@@ -49,7 +50,7 @@
 
 enum wire_method { API_METHODS_LIST(API__NUMBER) API_METHODS };
 
-/* By number; as calls of a client and routes of a server want them. */
+/* Indexed by number, in the form that clients and routes of a server use. */
 extern const struct grpc_method api_methods[API_METHODS];
 /* The name alone: "ListFrontends". */
 const char *wire_method_name(enum wire_method method);

@@ -26,7 +26,10 @@ static void the_list_is_that_of_the_proto_file(void **state)
 	}
 }
 
-/* protobuf-c's descriptors do not say what is a stream: a stream of this service gives events. */
+/*
+ * protobuf-c's descriptors do not tell which methods stream; in this service those
+ * that return events.
+ */
 static void what_gives_events_is_a_stream(void **state)
 {
 	for (unsigned i = 0; i < API_METHODS; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of api share: how texts and lists get into a message. */
+/* Shared by the files of api: how texts and lists are put into a message. */
 #pragma once
 
 #include <stdint.h>
@@ -10,13 +10,16 @@
 #include "core/l4/model.h"
 #include "proto/maglev.pb-c.h"
 
-/* protobuf-c has no word for "only read": a text that is borrowed. NULL is the empty one. */
+/*
+ * A borrowed text. The members of protobuf-c's structs are not const, although encoding only
+ * reads them. NULL becomes the empty text.
+ */
 static inline char *wire__text(const char *text)
 {
 	return (char *)(uintptr_t)(text ? text : "");
 }
 
-/* How many of total there are from first on, up to n. */
+/* The number of rows from first on, at most n, of total. */
 static inline size_t wire__rows(size_t total, size_t first, size_t n)
 {
 	size_t left = first < total ? total - first : 0;
@@ -24,7 +27,7 @@ static inline size_t wire__rows(size_t total, size_t first, size_t n)
 	return n < left ? n : left;
 }
 
-/* Empty for none. */
+/* The text of an address; empty for none. */
 static inline char *wire__addr(const struct addr *address, struct arena *a)
 {
 	char text[ADDR_STRLEN];
@@ -39,7 +42,7 @@ static inline char *wire__protocol(uint8_t protocol, struct arena *a)
 	return arena_strdup(a, lb_protocol_format(protocol, text));
 }
 
-/* A message of that type, initialised by protobuf-c. */
+/* Allocates a message of that type and initializes it with protobuf-c's function. */
 #define API__NEW(a, type, init)                                                                    \
 	({                                                                                         \
 		type *new_ = arena_new_of((a), type);                                              \
@@ -47,9 +50,12 @@ static inline char *wire__protocol(uint8_t protocol, struct arena *a)
 		new_;                                                                              \
 	})
 
-/* What an operator said of the backend; NULL for nothing. */
+/* The operator's override of the backend; NULL if there is none. */
 Maglev__Override *wire__override(const struct l4_backend_state *b, struct arena *a);
 
-/* Whose a VIP (frontend SIZE_MAX: nobody's) or an address of its is; "" for nobody's. */
+/*
+ * The name of the frontend that owns a VIP (SIZE_MAX: none), and of its backend with the address;
+ * "" if there is none.
+ */
 char *wire__frontend_name(const struct l4_config *c, size_t frontend);
 char *wire__backend_name(const struct l4_config *c, size_t frontend, const struct addr *address);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks web (https) and ping, backends a (web), b (ping, in no frontend) and s (static), frontend
- * www with pools primary (a 100, s 0) and fallback (s 50). Messages are compared as JSON, where
- * every field shows.
+ * Checks web (https) and ping, backends a (web), b (ping, in no frontend) and s (static),
+ * frontend www with pools primary (a 100, s 0) and fallback (s 50). Messages are compared as
+ * JSON, which shows every field.
  */
 #include "wire/api.h"
 
@@ -82,7 +82,7 @@ static void assert_json(const ProtobufCMessage *message, const char *wanted)
 	assert_string_equal(buf_cstr(&text), wanted);
 }
 
-/* A result with all that belongs to it, as the engine hands it over. */
+/* A result with all its details, as the engine records it. */
 static void record(struct world *w, struct l4_backend_state *b, enum health_code code,
 		   const char *reason, int64_t now)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config_yaml: where the schema of maglev.yaml (core/l4/schema.h), which knows nothing of YAML,
- * meets the reader of documents (lib/config/document.h), which knows nothing of load balancers.
+ * config_yaml: connects the schema of maglev.yaml (core/l4/schema.h), which does not
+ * depend on YAML, to the reader of documents (lib/config/document.h), which does not
+ * depend on load balancing.
  */
 #include "wire/config_yaml.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config_yaml: the bytes of a configuration file into the values that were written there.
+ * config_yaml: parses the bytes of a configuration file into a document.
  *
- * The parse phase only: each value has the type its key wants, and its place. What the values mean
- * is core/l4/validate.h's.
+ * This is the parse phase only: each value has the type that its key wants, and its place. The
+ * rules about values are in core/l4/validate.h.
  */
 #pragma once
 
@@ -15,9 +15,10 @@
 #include "lib/config/document.h"
 
 /*
- * Fills *ret, which lives in arena. -EINVAL and *ret untouched when anything was added to errors,
- * which come sorted by place, each with the dotted path of its key. A lenient reader is strict
- * about what addresses a frontend (address, protocol, port); lib/config/document.h says the rest.
+ * Fills *ret, whose contents live in arena. Returns -EINVAL, with *ret untouched, if anything was
+ * added to errors. They are sorted by place, each with the dotted path of its key. A lenient
+ * reader is strict only about the keys that address a frontend (address, protocol, port); see
+ * lib/config/document.h.
  */
 int config_yaml_parse(const char *bytes, size_t n, enum config_mode mode, struct arena *arena,
 		      struct l4_doc *ret, struct errs *errors);

@@ -57,7 +57,7 @@ static struct parsed parse_good(const char *text)
 	return p;
 }
 
-/* All complaints as the operator would read them. */
+/* Compares all complaints, as the operator would read them. */
 static void assert_complaints(const char *text, const char *want)
 {
 	static const struct l4_doc untouched;
@@ -550,7 +550,7 @@ static int64_t cpu_ns(void)
 	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
 }
 
-/* A release build needs some 40 ms of CPU; the bound is for sanitizers on a slow machine. */
+/* A release build needs about 40 ms of CPU; the bound allows for sanitizers on a slow machine. */
 static void ten_thousand_backends_cost_little_time_and_memory(void **state)
 {
 	struct buf text = many_backends(10000);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * apply: what an operation means, on a state in memory.
+ * apply: the meaning of an operation, on a state in memory.
  *
- * The memory of flushes is kept here: one that was done holds while the weight stays 0, since no
- * new flow comes to such an AS; everything that lets flows in again forgets it.
+ * The record of flushes is kept here: a flush that was done stays valid while the weight is 0,
+ * because such an AS gets no new flows. Every operation that lets flows in again clears it.
  */
 #include "core/diff/diff.h"
 
@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 
+/* vip is the VIP of the operation in s, or NULL if it is not there. */
 typedef bool (*apply_fn)(struct lb_state *s, struct lb_vip *vip, const struct lb_op *op);
 
 static bool apply_conf(struct lb_state *s, struct lb_vip *vip, const struct lb_op *op)
@@ -49,6 +50,9 @@ static bool apply_as_del(struct lb_state *s, struct lb_vip *vip, const struct lb
 	return vip && lb_vip_remove_as(vip, &op->as);
 }
 
+/*
+ * The weight decides whether a flush is remembered: at a weight above 0 new flows arrive at once.
+ */
 static bool apply_as_weight(struct lb_state *s, struct lb_vip *vip, const struct lb_op *op)
 {
 	struct lb_as *as = vip ? lb_vip_as(vip, &op->as) : NULL;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * diff: from wanted and observed to a list of operations.
+ * diff: from wanted and observed state to a list of operations.
  *
- * Both sides come sorted, so a VIP is one walk over pairs of ASes: wanted alone is new, observed
- * alone is stale, both may differ. The walk is made twice. The first time only adds and raises are
- * written down, the second time only what takes away: whoever carries the list out step by step
- * never has less in service than the smaller of what was there and what is wanted.
+ * Both sides are sorted, so a VIP is one walk over pairs of ASes: one that is only wanted is new,
+ * one that is only observed is stale, and a pair may differ. The walk is made twice. The first
+ * pass emits only adds and raises, the second only lowers and removals. If the list is carried
+ * out step by step, there is never less in service than the smaller of what was there and what is
+ * wanted.
  *
- * Operations are plain values, without pointers into either side. lb_state_apply() says what each
- * of them means.
+ * Operations are plain values, without pointers into either side. lb_state_apply() defines what
+ * each of them means.
  */
 #include "core/diff/diff.h"
 
@@ -23,16 +24,18 @@ static const char *const kind_names[LB_OP_KINDS] = {
 
 /* ---- the walk ---- */
 
+/* A position in both lists of ASes. */
 struct walk {
 	const struct lb_vip *want, *have; /* have may be NULL */
 	size_t w, h;
 };
 
-/* One address: at least one of the two is set. */
+/* The ASes of one address: at least one of the two is set. */
 struct pair {
 	const struct lb_as *want, *have;
 };
 
+/* The usual merge step: the smaller address comes first, equal addresses form one pair. */
 static bool next_pair(struct walk *walk, struct pair *ret)
 {
 	const struct lb_as *want =
@@ -51,7 +54,10 @@ static bool next_pair(struct walk *walk, struct pair *ret)
 	return want || have;
 }
 
-/* The weight to end with: the guard keeps what is there. */
+/*
+ * The weight that the AS is to have. Under the all-down guard it keeps the weight it has; an AS
+ * that does not exist yet is then added with weight 0.
+ */
 static uint8_t target(const struct pair *p)
 {
 	if (p->want->hold)
@@ -59,7 +65,7 @@ static uint8_t target(const struct pair *p)
 	return p->want->weight;
 }
 
-/* ---- what is written down ---- */
+/* ---- operations ---- */
 
 static void push_add(struct lb_ops *out, const struct lb_vip *vip, const struct pair *p)
 {
@@ -83,6 +89,10 @@ static void push_weight(struct lb_ops *out, const struct lb_vip *vip, const stru
 			     });
 }
 
+/*
+ * Deletions always flush: the data plane would otherwise keep sending known flows
+ * to the old server.
+ */
 static void push_delete(struct lb_ops *out, const struct lb_vip *vip, const struct lb_as *have)
 {
 	vec_push(&out->list, (struct lb_op){
@@ -94,7 +104,10 @@ static void push_delete(struct lb_ops *out, const struct lb_vip *vip, const stru
 			     });
 }
 
-/* A VIP that is not there. held: where it was torn down, for the weights the guard keeps. */
+/*
+ * Creates a VIP. held is the old VIP if it was torn down for this, because the guard keeps its
+ * weights; otherwise NULL. Flushes come last, after all ASes are in service.
+ */
 static void build_vip(const struct lb_vip *want, const struct lb_vip *held, struct lb_ops *out)
 {
 	struct walk walk = { .want = want, .have = held };
@@ -116,6 +129,7 @@ static void build_vip(const struct lb_vip *want, const struct lb_vip *held, stru
 			push_weight(out, want, &(struct pair){ .want = &want->as.items[i] });
 }
 
+/* First pass. A raise also carries a wanted flush, so the second pass can leave the AS alone. */
 static void add_and_raise(const struct lb_vip *want, const struct lb_vip *have, struct lb_ops *out)
 {
 	struct walk walk = { .want = want, .have = have };
@@ -129,7 +143,10 @@ static void add_and_raise(const struct lb_vip *want, const struct lb_vip *have, 
 	}
 }
 
-/* Whether the second pass has to touch a wanted AS; a raise was dealt with in the first. */
+/*
+ * Whether the second pass has to touch a wanted AS. Raises were handled in the first pass; a new AS
+ * is touched only if a flush is wanted. At an equal weight a flush is sent until it is known done.
+ */
 static bool lowers(const struct pair *p)
 {
 	if (!p->have)
@@ -153,7 +170,10 @@ static void lower_and_remove(const struct lb_vip *want, const struct lb_vip *hav
 	}
 }
 
-/* What a data plane takes only when a VIP is made. */
+/*
+ * Whether a property differs that a data plane accepts only when a VIP is created. A table length
+ * of 0 is unknown on that side and is not compared.
+ */
 static bool made_differently(const struct lb_vip *want, const struct lb_vip *have)
 {
 	bool lengths_known = want->table_length && have->table_length;

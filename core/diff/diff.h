@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * diff: from wanted and observed to a list of operations, in an order that two instances share
- * (NFR-2.1) and that never passes through all weights zero.
+ * diff: from wanted and observed state to a list of operations, in an order that two instances
+ * share (NFR-2.1) and that never passes through a state in which all weights are zero.
  *
- * VIPs by address, protocol, port. Within a VIP two passes, each in AS order: first adds and
- * raises, then lowers (drains and flushes among them) and removals. A VIP whose encapsulation,
- * stickiness or length of table changed is torn down (ASes with flush, then the VIP) and made
- * anew, as that is the only way a data plane takes it. An AS that is not wanted any more is deleted
- * with flush.
+ * VIPs are ordered by address, protocol, port. Within a VIP there are two passes, each in AS
+ * order: first adds and raises, then lowers (including drains and flushes) and removals. A VIP
+ * whose encapsulation, stickiness or table length changed is torn down (ASes with flush, then the
+ * VIP) and created again, because a data plane accepts these only at creation. An AS that is no
+ * longer wanted is deleted with flush.
  *
- * A wanted flush is sent unless it is known to be done, also where the weight does not change, and
- * also after an add: data planes hand a forgotten AS its old place back, flows and all.
+ * A wanted flush is sent unless it is known to be done, even if the weight does not change, and
+ * even after an add: data planes may give an AS that was deleted its old slot back, together with
+ * its flows.
  */
 #pragma once
 
@@ -31,27 +32,33 @@ enum lb_op_kind {
 };
 #define LB_OP_KINDS 6
 
+/* A plain value without pointers. The comment of a member names the kinds that use it. */
 struct lb_op {
 	enum lb_op_kind kind;
 	struct lb_vip_key vip; /* all but CONF */
 	struct lb_conf conf;   /* CONF */
 	enum lb_encap encap;   /* VIP_ADD */
 	bool src_ip_sticky;    /* VIP_ADD */
-	uint32_t table_length; /* VIP_ADD; 0: the data plane's own affair */
+	uint32_t table_length; /* VIP_ADD; 0: the data plane decides */
 	struct addr as;	       /* AS_* */
 	uint8_t weight;	       /* AS_ADD, AS_WEIGHT */
 	uint8_t old_weight;    /* AS_WEIGHT, AS_DEL: what was observed */
 	bool flush;	       /* AS_DEL, AS_WEIGHT */
 };
 
+/* Ordered; the caller frees list with vec_free(). */
 struct lb_ops {
 	VEC(struct lb_op) list;
 };
 
+/* Appends LB_OP_CONF if the wanted global settings are not those observed. */
 void diff_conf(const struct lb_conf *want, const struct lb_state *have, struct lb_ops *out);
-/* have may be NULL: the VIP is not there. */
+/*
+ * Appends the operations that turn have into want. have may be NULL if the VIP does not exist;
+ * otherwise both have the same key.
+ */
 void diff_vip(const struct lb_vip *want, const struct lb_vip *have, struct lb_ops *out);
-/* The operations that remove a VIP: ASes with flush, then the VIP. */
+/* Appends the operations that remove a VIP: its ASes with flush, then the VIP. */
 void diff_remove_vip(const struct lb_vip *have, struct lb_ops *out);
 
 const char *lb_op_kind_name(enum lb_op_kind k); /* "conf", "vip-add", "as-weight", ... */
@@ -59,7 +66,7 @@ const char *lb_op_kind_name(enum lb_op_kind k); /* "conf", "vip-add", "as-weight
 void lb_op_print(const struct lb_op *op, struct buf *out);
 
 /*
- * What a state is after op. False, and s untouched, when op does not fit: an add of what is there,
- * a change or removal of what is not, the removal of a VIP that still has ASes.
+ * Applies op to s. Returns false, with s untouched, if op does not fit: an add of something that
+ * exists, a change or removal of something that does not, the removal of a VIP that still has ASes.
  */
 bool lb_state_apply(struct lb_state *s, const struct lb_op *op);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Properties of the difference over random pairs of wanted and observed VIPs: carried out it leads
- * to what is wanted, a second one is empty, service never stops on the way, and neither the order
- * in which the two were written down nor anything else changes the list.
+ * Properties of the difference over random pairs of wanted and observed VIPs: applying it leads
+ * to the wanted state, a second difference is empty, service never stops in between, and the list
+ * does not depend on the order in which the two states were built.
  */
 #include "core/diff/diff.h"
 
@@ -20,7 +20,7 @@
 #define ROUNDS 5000
 #define SERVERS 8
 
-/* What one VIP is, by server number: the simple form everything is compared with. */
+/* One VIP by server number: the simple form that results are compared with. */
 struct sketch {
 	bool there[SERVERS], flush[SERVERS], hold[SERVERS];
 	uint8_t weight[SERVERS];
@@ -100,7 +100,7 @@ static void free_ops(struct lb_ops *ops)
 	vec_free(&ops->list);
 }
 
-/* What should be there in the end, said server by server. */
+/* Whether the final state is right, checked server by server. */
 static bool as_it_should_be(const struct sketch *want, const struct sketch *had,
 			    const struct lb_vip *now)
 {
@@ -130,7 +130,7 @@ static void check(bool holds, const struct dice *d, unsigned round, const char *
 		fail_msg("seed %llu round %u: %s", (unsigned long long)d->seed, round, what);
 }
 
-/* Carries ops out one by one; whether some weight was there all the time. */
+/* Applies ops one by one; returns whether some weight was above 0 all the time. */
 static bool apply_all(struct lb_state *s, const struct lb_ops *ops, bool *ret_served)
 {
 	bool served = total_weight(s) > 0;
@@ -166,7 +166,7 @@ static void one_round(struct dice *d, unsigned round)
 	check(again.list.n == 0, d, round, "the second difference is not empty");
 }
 
-/* FR-4.1, FR-4.2 and DESIGN 4, Order of operations */
+/* FR-4.1, FR-4.2 */
 static void carrying_out_the_difference_leads_to_what_is_wanted(void **state)
 {
 	for (unsigned run = 0; run < DICE_RUNS; run++) {
@@ -188,7 +188,7 @@ static bool same_ops(const struct lb_ops *a, const struct lb_ops *b)
 	return a->list.n == b->list.n && strcmp(buf_cstr(&x), buf_cstr(&y)) == 0;
 }
 
-/* NFR-2.1: two instances that learnt the same in another order issue the same sequence */
+/* NFR-2.1: two instances that learned the same facts in another order issue the same sequence */
 static void the_order_in_which_things_were_learnt_does_not_matter(void **state)
 {
 	struct dice d = dice_of_run(1);

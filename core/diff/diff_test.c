@@ -109,7 +109,7 @@ static void a_missing_vip_is_made_with_its_servers_in_numeric_order(void **state
 					    "as-add " VIP " 10.0.0.20 5\n");
 }
 
-/* DESIGN 4, Order of operations: a failover does not pass through all weights zero */
+/* a failover never passes through a state in which all weights are zero */
 static void raises_come_before_lowers(void **state)
 {
 	assert_ops("10.0.0.1=0! 10.0.0.2=100", "10.0.0.1=100 10.0.0.2=0",
@@ -117,7 +117,7 @@ static void raises_come_before_lowers(void **state)
 		   "as-weight " VIP " 10.0.0.1 100->0 flush\n");
 }
 
-/* DESIGN 4, Reload: the new address is added before the old one goes; it goes with flush */
+/* the new address is added before the old one is removed, with flush */
 static void a_server_that_moved_is_added_before_it_is_removed(void **state)
 {
 	assert_ops("10.0.0.9=100", "10.0.0.1=100",
@@ -143,13 +143,13 @@ static void a_drain_does_not_flush(void **state)
 	assert_ops("10.0.0.1=0", "10.0.0.1=100", "as-weight " VIP " 10.0.0.1 100->0\n");
 }
 
-/* facts 13: flush was missed where the weight was 0 already (a standby that is disabled) */
+/* a standby that is disabled has weight 0 already and still needs its flush */
 static void a_wanted_flush_is_sent_even_at_weight_zero(void **state)
 {
 	assert_ops("10.0.0.1=0!", "10.0.0.1=0", "as-weight " VIP " 10.0.0.1 0->0 flush\n");
 }
 
-/* facts 9: and once only, so that the periodic sync has nothing to do */
+/* only once, so that the periodic sync has nothing to do */
 static void a_flush_that_was_done_is_not_sent_again(void **state)
 {
 	assert_ops("10.0.0.1=0!", "10.0.0.1=0!", "");
@@ -163,7 +163,7 @@ static void a_server_added_with_a_wanted_flush_gets_it(void **state)
 		   "as-weight " VIP " 10.0.0.1 0->0 flush\n");
 }
 
-/* facts 4: the operator's flush beside a weight is sent whatever the weight does */
+/* the operator's flush beside a weight is sent whatever the weight does */
 static void a_flush_for_once_goes_with_any_weight(void **state)
 {
 	assert_ops("10.0.0.1=50!", "10.0.0.1=50", "as-weight " VIP " 10.0.0.1 50->50 flush\n");
@@ -171,7 +171,7 @@ static void a_flush_for_once_goes_with_any_weight(void **state)
 	assert_ops("10.0.0.1=40!", "10.0.0.1=50", "as-weight " VIP " 10.0.0.1 50->40 flush\n");
 }
 
-/* DESIGN 4, All-down guard: no lowering, and no flush but the operator's */
+/* all-down guard: no lowering, and no flush but the operator's */
 static void what_is_held_keeps_its_weight(void **state)
 {
 	assert_ops("10.0.0.1=0~ 10.0.0.2=0~ 10.0.0.3=0~", "10.0.0.1=100 10.0.0.2=0 10.0.0.3=0!",
@@ -201,7 +201,7 @@ static void another_encapsulation_tears_the_vip_down_and_makes_it_anew(void **st
 					    "as-add " VIP " 2001:db8::1 9\n");
 }
 
-/* the length of its table is given when a VIP is made, and a dump may not tell it */
+/* the table length is fixed when a VIP is created, and a dump may not contain it */
 static void another_length_of_table_makes_a_vip_anew(void **state)
 {
 	_cleanup_(lb_vip_free) struct lb_vip want = vip("10.0.0.1=5"), have = vip("10.0.0.1=5");
@@ -256,7 +256,7 @@ static void a_rebuilt_vip_keeps_the_weights_that_are_held(void **state)
 					    "as-weight " VIP " 10.0.0.2 0->0 flush\n");
 }
 
-/* facts 9: deleting a VIP alone would leave its flows */
+/* deleting only the VIP would leave its flows */
 static void a_vip_is_removed_after_its_servers(void **state)
 {
 	_cleanup_(lb_vip_free) struct lb_vip have = vip("10.0.0.1=5 10.0.0.2=0!");
@@ -270,7 +270,7 @@ static void a_vip_is_removed_after_its_servers(void **state)
 					    "vip-del " VIP "\n");
 }
 
-/* facts 9: the configuration is sent only where it differs */
+/* the configuration is sent only if it differs */
 static void the_configuration_is_set_once(void **state)
 {
 	struct lb_conf want = { ip("192.0.2.1"), ip("2001:db8::1"), 1024, 40 };

@@ -2,14 +2,14 @@
 /*
  * health: the rise/fall machine of one backend.
  *
- * A struct health is owned by whoever probes the backend. Results come in through health_record(),
- * the operator's and the reload's acts through their own verbs; every one of them ends in
- * change_state(), the only place where a state is written. What comes out is a struct
- * health_change, for the caller to log, count and tell.
+ * The program that probes the backend owns its struct health. Results arrive through
+ * health_record(), commands of the operator and of a reload through their own functions. All of
+ * them end in change_state(), the only place that writes a state. The result is a struct
+ * health_change, which the caller logs, counts and publishes.
  *
- * The counter means something only while the backend is up or down. In unknown it is 0 and unused,
- * since the first result sets it; in paused it is frozen (FR-3.1) and only shown. In every state it
- * stays within [0, rise + fall - 1].
+ * The counter has a meaning only while the backend is up or down. In unknown it is 0 and unused,
+ * because the first result sets it; in paused it is frozen (FR-3.1) and only shown. In every
+ * state it stays within [0, rise + fall - 1].
  */
 #include "core/health/health.h"
 
@@ -24,6 +24,9 @@ static const char *const state_names[HEALTH_STATES] = {
 	[HEALTH_DISABLED] = "disabled", [HEALTH_REMOVED] = "removed",
 };
 
+/*
+ * Only results of probes can pass; the causes after CODE_STATIC are never fed to health_record().
+ */
 static const struct {
 	const char *name;
 	bool pass;
@@ -39,12 +42,14 @@ static const struct {
 	[CODE_RELOADED] = { "reloaded", false },
 };
 
+/* The largest value of the counter: fall failures from there lead to rise - 1, which is down. */
 static unsigned full(const struct health_rule *rule)
 {
 	assert(rule->rise > 0 && rule->fall > 0);
 	return rule->rise + rule->fall - 1;
 }
 
+/* One result moves the counter by one and saturates at both ends. */
 static unsigned step(unsigned counter, const struct health_rule *rule, bool pass)
 {
 	if (pass)
@@ -57,6 +62,7 @@ static enum health_state judge(unsigned counter, const struct health_rule *rule)
 	return counter >= rule->rise ? HEALTH_UP : HEALTH_DOWN;
 }
 
+/* The only function that writes a state; a change to the same state is none. */
 static bool change_state(struct health *h, enum health_state to, enum health_code why, int64_t now,
 			 struct health_change *ret)
 {
@@ -68,7 +74,7 @@ static bool change_state(struct health *h, enum health_state to, enum health_cod
 	return true;
 }
 
-/* As if new: the next result decides. */
+/* Back to unknown, as if the backend were new: the next result decides. */
 static bool start_again(struct health *h, enum health_code why, int64_t now,
 			struct health_change *ret)
 {
@@ -113,6 +119,10 @@ bool health_record(struct health *h, const struct health_rule *rule, enum health
 	if (health_is_operator(h->state))
 		return false;
 
+	/*
+	 * FR-1.6: the first result decides alone. A pass sets the counter to rise, the lowest
+	 * value that is up, so that a single failure after it takes the backend down again.
+	 */
 	if (h->state == HEALTH_UNKNOWN)
 		h->counter = pass ? rule->rise : 0;
 	else
@@ -155,6 +165,7 @@ bool health_remove(struct health *h, int64_t now, struct health_change *ret)
 	return change_state(h, HEALTH_REMOVED, CODE_REMOVED, now, ret);
 }
 
+/* The rules may have become smaller, so a counter that is frozen by a pause is clamped, too. */
 void health_rule_changed(struct health *h, const struct health_rule *rule)
 {
 	unsigned most = full(rule);

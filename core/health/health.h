@@ -2,9 +2,9 @@
 /*
  * health: the rise/fall machine of one backend (FR-1.2 .. FR-1.7, FR-3.1, FR-3.2).
  *
- * A backend carries one counter in [0, rise + fall - 1] and is up while the counter is at or above
- * rise. The first result after unknown decides at once. Paused, disabled and removed are the
- * operator's: results are ignored there.
+ * A backend has one counter in [0, rise + fall - 1] and is up while the counter is at or above
+ * rise. The first result after unknown decides at once. Paused, disabled and removed are set by
+ * the operator (or a reload): probe results are ignored in these states.
  *
  * Pure: the caller owns the struct, passes the time, and acts on the change that is returned.
  */
@@ -23,18 +23,18 @@ enum health_state {
 };
 #define HEALTH_STATES 6
 
-/* HAProxy's words for how a probe ended; below them, those for what was not a probe. */
+/* HAProxy's names for the outcome of a probe, and after them the causes that are not probes. */
 enum health_code {
 	CODE_L4OK,    /* icmp answered, tcp connected */
-	CODE_L7OK,    /* http(s): code and body as wanted */
-	CODE_L4TOUT,  /* nothing came back while connecting, or no echo */
+	CODE_L7OK,    /* http(s): code and body as configured */
+	CODE_L4TOUT,  /* connect timed out, or no echo reply */
 	CODE_L4CON,   /* refused, reset, unreachable, or the namespace could not be entered */
 	CODE_L6TOUT,  /* TLS handshake not finished in time */
 	CODE_L6RSP,   /* TLS handshake failed, certificate included */
-	CODE_L7TOUT,  /* no whole answer in time */
+	CODE_L7TOUT,  /* no complete response in time */
 	CODE_L7RSP,   /* not HTTP, cut short, too large, or the body does not match */
-	CODE_L7STS,   /* a code outside the wanted range */
-	CODE_SOCKERR, /* this machine could not even try: descriptors, memory, permission */
+	CODE_L7STS,   /* a code outside the configured ranges */
+	CODE_SOCKERR, /* a local failure: descriptors, memory, permission */
 	CODE_STATIC,  /* the synthetic pass of a backend without a check */
 	CODE_PAUSED,
 	CODE_RESUMED,
@@ -57,7 +57,7 @@ struct health {
 
 struct health_change {
 	enum health_state from, to;
-	enum health_code why; /* the result that tipped it, or the operator's act */
+	enum health_code why; /* the result that caused it, or the operator's command */
 	int64_t at;	      /* unix ns */
 };
 
@@ -68,14 +68,17 @@ bool health_is_operator(enum health_state s); /* paused, disabled, removed */
 
 void health_init(struct health *h, int64_t now);
 
-/* Feed one result. True, with *ret filled, when the state changed; *ret untouched otherwise. */
+/*
+ * Records one probe result (a code up to CODE_STATIC). Returns true, with *ret filled, if the
+ * state changed; *ret is untouched otherwise.
+ */
 bool health_record(struct health *h, const struct health_rule *rule, enum health_code code,
 		   int64_t now, struct health_change *ret);
 
 /*
- * The operator's acts, and reload's. Each returns true with *ret filled when the state changed.
- * Pausing keeps the counter; resuming and enabling start again in unknown. Pause and resume of a
- * disabled or removed backend change nothing: the caller refuses them before.
+ * Commands of the operator, and of a reload. Each returns true, with *ret filled, if the state
+ * changed. Pausing keeps the counter; resuming and enabling start again in unknown. Pause and
+ * resume of a disabled or removed backend change nothing: the caller refuses them before.
  */
 bool health_pause(struct health *h, int64_t now, struct health_change *ret);
 bool health_resume(struct health *h, int64_t now, struct health_change *ret);
@@ -84,7 +87,8 @@ bool health_enable(struct health *h, enum health_code why, int64_t now, struct h
 bool health_remove(struct health *h, int64_t now, struct health_change *ret);
 
 /*
- * The check behind a backend changed: the state stays, the counter goes to its far end (full when
- * up, 0 when down), and the next result decides by the ordinary rules. Never a change of state.
+ * To be called after the check of a backend changed. The state stays; the counter moves to its
+ * end (full if up, 0 if down), and the next result counts by the ordinary rules. Never a
+ * change of state.
  */
 void health_rule_changed(struct health *h, const struct health_rule *rule);

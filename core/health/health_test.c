@@ -18,7 +18,7 @@ static struct health in_state(enum health_state state, unsigned counter)
 	return (struct health){ .state = state, .counter = counter, .since = 1 };
 }
 
-/* Feeds one result and says which state follows. */
+/* Feeds one result and returns the state after it. */
 static enum health_state after(struct health *h, enum health_code code)
 {
 	struct health_change change;
@@ -63,7 +63,7 @@ static void first_failure_takes_unknown_down_with_the_counter_at_zero(void **sta
 	assert_int_equal(h.counter, 0);
 }
 
-/* FR-1.2, and not upstream's shortcut: down from unknown needs rise passes like any other */
+/* FR-1.2: down from unknown needs rise passes like any other down, without a shortcut */
 static void down_from_unknown_needs_rise_passes_to_recover(void **state)
 {
 	struct health h;
@@ -106,7 +106,7 @@ static void the_counter_saturates_at_both_ends(void **state)
 	assert_int_equal(down.counter, 0);
 }
 
-/* FR-1.2: one failure between passes does not start the count again, it takes one off */
+/* FR-1.2: one failure between passes takes one step back and does not restart the count */
 static void a_single_failure_costs_one_step_only(void **state)
 {
 	struct health h = in_state(HEALTH_UP, 4);
@@ -142,7 +142,7 @@ static void a_result_that_changes_nothing_leaves_since_and_the_output_alone(void
 	assert_int_equal(h.since, 1);
 }
 
-/* facts 6: results arriving in paused, disabled and removed are ignored */
+/* results that arrive in paused, disabled and removed are ignored */
 static void results_are_ignored_in_the_operators_states(void **state)
 {
 	static const enum health_state theirs[] = { HEALTH_PAUSED, HEALTH_DISABLED,
@@ -199,7 +199,7 @@ static void a_paused_backend_can_be_disabled(void **state)
 	assert_change(&change, HEALTH_PAUSED, HEALTH_DISABLED, CODE_DISABLED);
 }
 
-/* facts 6: a no-op emits no transition */
+/* a command without effect emits no transition */
 static void acts_that_do_not_fit_the_state_change_nothing(void **state)
 {
 	struct health_change change;
@@ -237,7 +237,7 @@ static void removal_is_final_from_every_state(void **state)
 	}
 }
 
-/* DESIGN 4, Reload: the state stays, the counter goes to its far end */
+/* reload: the state stays, the counter moves to its end */
 static void a_changed_rule_moves_the_counter_but_never_the_state(void **state)
 {
 	static const struct health_rule new_rule = { .rise = 4, .fall = 2 };
@@ -293,8 +293,8 @@ static void only_ok_codes_and_the_synthetic_one_pass(void **state)
 }
 
 /*
- * The slow model: it remembers every result since the last fresh start and replays them all, in
- * the words of the seed, to know the state.
+ * The slow model: it stores every result since the last fresh start and replays them all to
+ * compute the state.
  */
 struct slow {
 	bool results[512];
@@ -320,7 +320,7 @@ static enum health_state replay(const struct slow *s, const struct health_rule *
 	return c >= (int)r->rise ? HEALTH_UP : HEALTH_DOWN;
 }
 
-/* The operator's acts on the slow model: 0 pause, 1 resume, 2 disable, 3 enable. */
+/* The operator's commands on the slow model: 0 pause, 1 resume, 2 disable, 3 enable. */
 static void slow_act(struct slow *s, unsigned act)
 {
 	if (act == 0 && s->overlay == HEALTH_UNKNOWN)
@@ -345,7 +345,7 @@ static bool act_on(struct health *h, unsigned act, int64_t now, struct health_ch
 	return health_enable(h, CODE_ENABLED, now, ret);
 }
 
-/* One random event on both; true when the machine says that the state changed. */
+/* One random event on both models; true if the machine reports a change of state. */
 static bool stir(struct dice *d, struct health *h, struct slow *s, const struct health_rule *r,
 		 int64_t now)
 {

@@ -2,8 +2,8 @@
 /*
  * schedule: when the next probe of a backend starts.
  *
- * Nothing is kept here: intervals, clock and random number are parameters, planned starts are the
- * results. Sums saturate at INT64_MAX (a start that never comes), whatever interval was configured.
+ * There is no state: intervals, clock and random number are parameters, planned starts are the
+ * results. Sums saturate at INT64_MAX (a start that never comes) for any configured interval.
  */
 #include "core/health/schedule.h"
 
@@ -11,6 +11,9 @@
 
 #include "base/units.h"
 
+/*
+ * Bounds of a slot's width. An interval whose slots would be narrower than the minimum has none.
+ */
 #define SLOT_MAX (4 * NSEC_PER_MSEC)
 #define SLOT_MIN (1 * NSEC_PER_MSEC)
 
@@ -20,6 +23,7 @@ static uint64_t spread(uint64_t range, uint64_t random)
 	return (uint64_t)(((unsigned __int128)range * random) >> 64);
 }
 
+/* at + gap, saturated. */
 static int64_t later(int64_t at, uint64_t gap)
 {
 	assert(at >= 0);
@@ -42,7 +46,11 @@ int64_t schedule_first(int64_t interval, int64_t now, uint64_t random)
 	return later(now, spread((uint64_t)interval, random));
 }
 
-/* The nearest slot, unless it lies outside the bounds or the interval is too short for slots. */
+/*
+ * Rounds to the nearest slot, unless that lies outside [earliest, latest] or the interval is too
+ * short for slots of 1 ms. The width halves until it is at most 1 % of the interval, so rounding
+ * stays small against the jitter of 10 %.
+ */
 static int64_t to_slot(int64_t planned, int64_t interval, int64_t earliest, int64_t latest)
 {
 	int64_t slot = SLOT_MAX, nearest;

@@ -77,7 +77,7 @@ static void jitter_is_evenly_spread(void **state)
 		assert_in_range(hits[i], 800, 1200);
 }
 
-/* FR-1.4, seed: start to start, the latency of the probe is deducted */
+/* FR-1.4: intervals run from start to start, so the duration of the probe is deducted */
 static void latency_of_the_probe_does_not_push_the_schedule(void **state)
 {
 	assert_int_equal(schedule_next(1000, 5000, 5001, 0), schedule_next(1000, 5000, 5700, 0));
@@ -94,7 +94,7 @@ static void an_endless_interval_does_not_overflow(void **state)
 	assert_int_equal(schedule_first(INT64_MAX, INT64_MAX - 1, UINT64_MAX), INT64_MAX);
 }
 
-/* Thousands of probes shall not wake the program one by one. */
+/* Thousands of probes must not wake the program one by one. */
 static void planned_starts_share_slots_of_a_hundredth_of_the_interval(void **state)
 {
 	static const struct {
@@ -112,7 +112,7 @@ static void planned_starts_share_slots_of_a_hundredth_of_the_interval(void **sta
 		assert_int_equal(schedule_next(rows[i].interval, started, 0, UINT64_MAX / 3) %
 					 rows[i].slot,
 				 0);
-	/* too short: to the nanosecond */
+	/* too short for slots: not rounded */
 	assert_int_equal(schedule_next(99 * NSEC_PER_MSEC, started, 0, 0),
 			 started + 99 * NSEC_PER_MSEC - 9900000);
 }

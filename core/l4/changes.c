@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two structs are compared row by row along the tables of the schema (schema.h), and only what
- * differs is turned into text. Named things are sorted in both configurations, so one walk over two
- * lists finds what came, what went and what stayed; only pools, which keep the order of the file,
- * are found by a map.
+ * Two structs are compared row by row along the tables of the schema (schema.h), and only the
+ * differences become text. Named entries are sorted in both configurations, so one walk over two
+ * lists finds added, removed and kept entries. Only pools, which keep the order of the file, are
+ * looked up in a map.
  */
 #include "core/l4/changes.h"
 
@@ -17,14 +17,15 @@
 #include "base/str.h"
 #include "core/l4/schema.h"
 
+/* The lines so far; more counts those past L4_CHANGES_MAX. */
 struct list {
 	struct arena *arena;
-	struct buf prefix; /* of what is being compared: "backend web1: " */
+	struct buf prefix; /* what is being compared: "backend web1: " */
 	const char **lines;
 	size_t n, more;
 };
 
-/* Words after the change of one value, which is known by its offset in the struct. */
+/* A note after the change of one value, which is identified by its offset in the struct. */
 struct remark {
 	size_t at;
 	const char *text;
@@ -32,7 +33,10 @@ struct remark {
 
 /* ---- lines ---- */
 
-/* What is past the bound is counted only, and not worth its words: ask before making them. */
+/*
+ * Lines past the bound are only counted. Callers ask before they format a line, so that a file in
+ * which everything changed does not cost the text of all lines.
+ */
 static bool is_full(struct list *list)
 {
 	if (list->n < L4_CHANGES_MAX)
@@ -49,7 +53,9 @@ static void add(struct list *list, struct str text)
 					      prefix->p ? prefix->p : "", (int)text.n, text.p);
 }
 
-/* "backend web1: " before all lines until leave(), which gets what this returns. */
+/*
+ * Adds "backend web1: " to the prefix of all lines until leave(), which gets the returned length.
+ */
 static size_t enter(struct list *list, const char *what, const char *name)
 {
 	size_t outer = list->prefix.n;
@@ -67,8 +73,8 @@ static void leave(struct list *list, size_t outer)
 }
 
 /*
- * What is compared: a struct of the old configuration and of the new one, and the keys that lead to
- * the section at hand, as they are shown ("vpp.lb."). Within a named thing only the last key is.
+ * The two structs that are compared, and the keys that lead to the current section, as shown
+ * ("vpp.lb."). Within a named entry only the last key is shown.
  */
 struct comparison {
 	struct list *list;
@@ -77,6 +83,7 @@ struct comparison {
 	struct buf keys;
 };
 
+/* One line "key old -> new", with the remark if it is about this value. */
 static void add_difference(struct comparison *c, const struct schema_field *f)
 {
 	struct list *list = c->list;
@@ -121,7 +128,7 @@ static void compare(struct list *list, const struct schema_section *s, const voi
 	buf_free(&c.keys);
 }
 
-/* ---- two sorted lists of named things ---- */
+/* ---- two sorted lists of named entries ---- */
 
 static void add_about(struct list *list, const char *what, const char *name, struct str text)
 {
@@ -135,8 +142,9 @@ static void add_about(struct list *list, const char *what, const char *name, str
 }
 
 /*
- * Below 0: old is gone; above: new has come; 0: both are the same. Either may be NULL, past its
- * end, but not both. What came and what went gets its line here.
+ * One step of the walk: below 0, old was removed; above 0, new was added; 0, both have the
+ * same name. Either may be NULL (past its end), but not both. Added and removed entries get
+ * their line here.
  */
 static int pair(struct list *list, const char *what, const char *old, const char *new)
 {
@@ -156,6 +164,7 @@ static int pair(struct list *list, const char *what, const char *old, const char
 	return 0;
 }
 
+/* The name of entry i; NULL past the end. */
 #define NAME_AT(array, i, n) ((i) < (n) ? (array)[i].name : NULL)
 
 static void compare_checks(struct list *list, const struct l4_config *old,
@@ -178,6 +187,7 @@ static void compare_checks(struct list *list, const struct l4_config *old,
 	}
 }
 
+/* The remark tells that an enable or disable at run time outlives the reload. */
 static void compare_backend(struct list *list, const struct l4_backend_state *state,
 			    const struct l4_backend *was, const struct l4_backend *is)
 {
@@ -213,7 +223,7 @@ static void compare_backends(struct list *list, const struct l4_model *m,
 
 /* ---- frontends ---- */
 
-/* A frontend that is in both; the weights are those in force. */
+/* A frontend that is in both configurations; weights are those in force. */
 struct frontends {
 	const struct l4_config *old, *new;
 	const struct l4_frontend *was, *is;
@@ -259,6 +269,7 @@ static void compare_pool(struct list *list, const struct frontends *f, size_t ol
 	leave(list, outer);
 }
 
+/* The pools of f by name; the values point into f. */
 static struct map map_pools(const struct l4_frontend *f)
 {
 	struct map by_name = { 0 };
@@ -297,7 +308,7 @@ static void tell_removed_pools(struct list *list, const struct frontends *f)
 			add_about(list, "pool", f->was->pools[o].name, STR("removed"));
 }
 
-/* Names and order as they were, which is the rule: nothing needs to be looked up. */
+/* Whether names and order are unchanged. That is the usual case and needs no map. */
 static bool same_pools(const struct frontends *f)
 {
 	if (f->was->n_pools != f->is->n_pools)
@@ -308,6 +319,7 @@ static bool same_pools(const struct frontends *f)
 	return true;
 }
 
+/* The order is reported if some kept pool comes before one that it used to follow. */
 static void compare_other_pools(struct list *list, const struct frontends *f)
 {
 	_cleanup_(map_free) struct map before = map_pools(f->was);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two scenes that are the same, checks web and ping, backends a, b and c, frontends dns and www;
- * the test changes the second before it is a configuration, and names the lines it expects.
+ * Two identical scenes with checks web and ping, backends a, b and c, frontends dns and www. A test
+ * changes the second one before it becomes a configuration, and lists the lines that it expects.
  */
 #include "core/l4/changes.h"
 
@@ -55,7 +55,7 @@ static struct scene set_scene(void)
 	return s;
 }
 
-/* The scene as a model, and next as what it is to become: all lines, a newline after each. */
+/* Makes a model of now, compares it with next, and checks all lines, each with a newline. */
 static void assert_lines(struct scene *now, struct scene *next, const char *wanted)
 {
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
@@ -73,7 +73,7 @@ static void assert_lines(struct scene *now, struct scene *next, const char *want
 	fixture_free(next->f);
 }
 
-/* One change of what a scene has, and its line. */
+/* One change in a scene, and its line. */
 #define LINE(change, line)                                                                         \
 	do {                                                                                       \
 		struct scene now = set_scene(), next = set_scene();                                \
@@ -81,7 +81,7 @@ static void assert_lines(struct scene *now, struct scene *next, const char *want
 		assert_lines(&now, &next, line "\n");                                              \
 	} while (0)
 
-/* The same for what is not of one name. */
+/* The same for a setting that is not part of a named entry. */
 #define GLOBAL_LINE(change, line)                                                                  \
 	do {                                                                                       \
 		struct scene now = set_scene(), next = set_scene();                                \
@@ -202,7 +202,7 @@ static void a_pool_that_went_is_told_and_the_order_is_not(void **state)
 	assert_lines(&now, &next, "frontend www: pool fallback: removed\n");
 }
 
-/* Found by name, not by looking at all of them each: that would take minutes here. */
+/* Pools are found by a map: a search through all of them for each one would take minutes here. */
 static void pools_without_number_are_compared_in_time(void **state)
 {
 	enum { MANY = 100000 };
@@ -225,7 +225,7 @@ static void pools_without_number_are_compared_in_time(void **state)
 		     "frontend www: pool pool0: removed\nfrontend www: pool pool99999: added\n");
 }
 
-/* What was set at run time wins over the file. */
+/* A value set at run time wins over the file. */
 static void what_stays_as_it_was_set_is_told(void **state)
 {
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
@@ -262,7 +262,7 @@ static void what_stays_as_it_was_set_is_told(void **state)
 	fixture_free(next.f);
 }
 
-/* That many backends at address, which is NULL for none at all. */
+/* So many backends at address; NULL: none at all. */
 static struct fixture *many_backends(const char *address, struct arena *arena)
 {
 	struct fixture *f = fixture_new();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lookups and comparisons over a finished configuration. The arrays are sorted by name, so a name
- * is found by halving.
+ * Lookups and comparisons over a finished configuration. The arrays are sorted by name, so names
+ * are found by binary search.
  */
 #include "core/l4/config.h"
 
@@ -45,7 +45,7 @@ void l4_codes_print(const struct l4_codes *codes, struct buf *out)
 	}
 }
 
-/* The three kinds of entry, each with its name, seen alike: a name by index. */
+/* Checks, backends and frontends share one search: it gets names by index through this. */
 typedef const char *(*name_at_fn)(const struct l4_config *c, size_t i);
 
 static const char *check_at(const struct l4_config *c, size_t i)
@@ -63,7 +63,7 @@ static const char *frontend_at(const struct l4_config *c, size_t i)
 	return c->frontends[i].name;
 }
 
-/* Index of the first name that comes after name. */
+/* The index of the first entry whose name comes after name (an upper bound). */
 static size_t behind(const struct l4_config *c, name_at_fn name_at, size_t n, const char *name)
 {
 	size_t lo = 0, hi = n;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config: what the operator asked for, checked and resolved.
+ * config: the operator's configuration, checked and resolved.
  *
- * A struct l4_config is immutable and lives in one arena; every name is a valid NUL-terminated
+ * A struct l4_config is immutable and lives in one arena. Every name is a valid NUL-terminated
  * string in it, every reference is resolved, every default is filled in. Checks, backends and
- * frontends are sorted by name, and so are the members of a pool by that of their backend; the
- * pools of a frontend are in the order of the file, which is the order of failover. It is made by
- * l4_config_build() (validate.h) and by nothing else.
+ * frontends are sorted by name, and the members of a pool by the name of their backend. The pools
+ * of a frontend are in the order of the file, which is the order of failover. Only
+ * l4_config_build() (validate.h) makes one.
  */
 #pragma once
 
@@ -34,8 +34,8 @@ struct l4_codes {
 struct l4_http_params {
 	const char *path;	 /* begins with '/' */
 	const char *host;	 /* NULL: the backend's address */
-	const char *server_name; /* NULL: none given; always so for http */
-	const char *regexp;	 /* NULL: the body does not matter */
+	const char *server_name; /* NULL: none given; always NULL for http */
+	const char *regexp;	 /* NULL: any body passes */
 	struct l4_codes codes;	 /* at least 1 */
 	bool insecure_skip_verify;
 };
@@ -57,7 +57,7 @@ struct l4_backend {
 	struct addr address;
 	const struct l4_check *check; /* NULL: static, always up */
 	bool enabled;
-	const size_t *frontends; /* indices of those that reference it, ascending */
+	const size_t *frontends; /* indices of the frontends that reference it, ascending */
 	size_t n_frontends;
 };
 
@@ -81,13 +81,14 @@ struct l4_frontend {
 	uint16_t port; /* 0 with L4_PROTOCOL_ANY */
 	bool src_ip_sticky, flush_on_down;
 	const struct l4_pool *pools;
-	size_t n_pools;		  /* 0: valid, unknown, not programmed */
-	const size_t *by_address; /* its backends, each once, by address: names.h */
+	size_t n_pools;		  /* 0 is valid: the health is unknown, the VIP is not programmed */
+	const size_t *by_address; /* its backends, each once, sorted by address: names.h */
 	size_t n_backends;
 };
 
+/* The section vpp.lb; every data plane uses parts of it. */
 struct l4_lb {
-	struct addr src4, src6; /* may be none where the data plane needs none */
+	struct addr src4, src6; /* may be none if the data plane needs none */
 	int64_t sync_interval, flow_timeout, startup_min_delay, startup_max_delay; /* ns */
 	uint32_t sticky_buckets_per_core;
 	uint32_t new_flows_table_length;
@@ -105,7 +106,7 @@ struct l4_xdp {
 
 struct l4_config {
 	unsigned transition_history;
-	const char *netns; /* NULL: the current one; else a name or an absolute path */
+	const char *netns; /* of the probes. NULL: the current one; else a name or a path */
 	bool all_down_guard;
 
 	const struct l4_check *checks;
@@ -114,8 +115,8 @@ struct l4_config {
 	size_t n_backends;
 	const struct l4_frontend *frontends;
 	size_t n_frontends;
-	const size_t *by_vip;	  /* the frontends by the key of their VIP: names.h */
-	const size_t *by_address; /* the backends by address, those of one address by name */
+	const size_t *by_vip;	  /* indices of the frontends, sorted by VIP key: names.h */
+	const size_t *by_address; /* indices of the backends, sorted by address, then by name */
 
 	struct l4_lb lb;
 	enum l4_dataplane dataplane;
@@ -125,24 +126,24 @@ struct l4_config {
 const char *l4_check_type_name(enum l4_check_type t); /* "icmp" ... */
 const char *l4_protocol_name(uint8_t protocol);	      /* "tcp", "udp", "any" */
 const char *l4_dataplane_name(enum l4_dataplane d);   /* "vpp", "xdp", "none" */
-/* As the file has them: "200-299,404". */
+/* Appends the codes as the file has them: "200-299,404". */
 void l4_codes_print(const struct l4_codes *codes, struct buf *out);
 
-/* By name; NULL, or SIZE_MAX for the index form, when there is none. */
+/* Lookup by name; NULL, or SIZE_MAX for an index, if there is none. */
 const struct l4_check *l4_config_check(const struct l4_config *c, const char *name);
 size_t l4_config_backend(const struct l4_config *c, const char *name);
 size_t l4_config_frontend(const struct l4_config *c, const char *name);
 /*
- * The index of the first one after name, which need not exist (NULL: the very first): how a
- * walk in slices goes on after a reload.
+ * The index of the first entry after name, which need not exist (NULL: the very first). A walk in
+ * slices remembers the last name and continues here after a reload.
  */
 size_t l4_config_backend_behind(const struct l4_config *c, const char *name);
 size_t l4_config_frontend_behind(const struct l4_config *c, const char *name);
 
-/* Whether a probe under a would be any different under b (name apart). */
+/* Whether probes under a and b behave the same. The names are not compared. */
 bool l4_check_equal(const struct l4_check *a, const struct l4_check *b);
 /*
- * A copy of config that lives in arena and outlives the configuration: it is made along the table
- * of the schema, so that no member can be left out.
+ * A copy that lives in arena and outlives the configuration. It is made along the table of the
+ * schema, so that no member can be missed.
  */
 struct l4_check *l4_check_copy(const struct l4_check *config, struct arena *arena);

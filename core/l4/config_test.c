@@ -109,7 +109,7 @@ static void a_copy_under_another_name_is_equal(void **state)
 		assert_false(l4_check_equal(&c, &full));                                           \
 	} while (0)
 
-/* FR-5.3: whatever a probe would notice makes a check another one */
+/* FR-5.3: every difference that affects a probe makes checks unequal */
 static void each_difference_that_probing_sees_counts(void **state)
 {
 	static const struct l4_code_range other_first[] = { { 201, 299 }, { 304, 304 } };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counters: what a data plane counted, as sorted lists like those of lb.c: VIPs, ASes in each, and
- * servers. Everything is found by halving, so that who walks them in slices can go on by key.
+ * counters: sorted lists like those of lb.c: VIPs, the ASes of each, and servers. Everything is
+ * found by binary search, so that a walk in slices can continue by key.
  */
 #include "core/l4/counters.h"
 
@@ -33,7 +33,7 @@ void lb_counters_free(struct lb_counters *c)
 	vec_free(&c->events);
 }
 
-/* Where key is, or would go: the first VIP not before it. */
+/* The index of key, or where it would be inserted: the first VIP that is not before it. */
 static size_t vip_place(const struct lb_counters *c, const struct lb_vip_key *key)
 {
 	return sorted_place(c->vips.n, i, lb_vip_key_cmp(&c->vips.items[i].key, key) < 0);
@@ -85,7 +85,7 @@ struct lb_vip_counters *lb_counters_put_vip(struct lb_counters *c, const struct 
 	size_t i = vip_place(c, key);
 
 	if (!vip_is_at(c, i, key)) {
-		struct lb_vip_counters fresh = { .key = *key }; /* key may point into what moves */
+		struct lb_vip_counters fresh = { .key = *key }; /* may point into the array */
 
 		vec_insert_at(&c->vips, i);
 		c->vips.items[i] = fresh;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counters: what a data plane has counted, at one moment.
+ * counters: the counters of a data plane at one moment.
  *
- * Everything counts from the start of the data plane, or of the VIP or AS in it, and never falls
- * but there. Which figures a data plane has is in `has`: the others are 0 and mean nothing. VIPs
- * and ASes are in the order of struct lb_state, servers by address, events as the driver likes but
- * always in the same order and each once. The containers own their arrays.
+ * Counters count from the start of the data plane, or from the creation of the VIP or AS in it,
+ * and fall only when that restarts. `has` tells which figures a data plane provides: the others
+ * are 0 and mean nothing. VIPs and ASes are in the order of struct lb_state, servers by address,
+ * events in an order that the driver chooses but never changes, each once. The containers own
+ * their arrays.
  */
 #pragma once
 
@@ -16,11 +17,12 @@
 #include "base/vec.h"
 #include "core/l4/lb.h"
 
+/* The fate of a packet to a VIP. */
 enum lb_packets {
-	LB_PACKETS_NEXT,      /* of known flows */
-	LB_PACKETS_FIRST,     /* that began a flow */
-	LB_PACKETS_UNTRACKED, /* that no flow could be kept for */
-	LB_PACKETS_NO_SERVER  /* dropped: nobody to send them to */
+	LB_PACKETS_NEXT,      /* packets of known flows */
+	LB_PACKETS_FIRST,     /* packets that began a flow */
+	LB_PACKETS_UNTRACKED, /* forwarded without a flow entry: none could be kept */
+	LB_PACKETS_NO_SERVER  /* dropped: the VIP has no server with weight */
 };
 #define LB_PACKETS_KINDS 4
 
@@ -30,7 +32,7 @@ const char *lb_packets_name(enum lb_packets kind);
 enum lb_has {
 	LB_HAS_VIP_BYTES = 1 << 0,
 	LB_HAS_AS_TRAFFIC = 1 << 1,	/* packets and bytes per (VIP, AS) */
-	LB_HAS_AS_BUCKETS = 1 << 2,	/* share of the table */
+	LB_HAS_AS_BUCKETS = 1 << 2,	/* slots of the table per (VIP, AS) */
 	LB_HAS_AS_FLOWS = 1 << 3,	/* live flows per (VIP, AS) */
 	LB_HAS_SERVER_TRAFFIC = 1 << 4, /* packets and bytes per server over all VIPs */
 };
@@ -45,19 +47,19 @@ struct lb_vip_counters {
 	struct lb_vip_key key;
 	uint64_t packets[LB_PACKETS_KINDS];
 	uint64_t bytes;
-	uint32_t buckets; /* of all */
+	uint32_t buckets; /* size of the table */
 	VEC(struct lb_as_counters) as;
 };
 
-/* To one server for all VIPs together, encapsulation included. */
+/* Traffic to one server for all VIPs together, encapsulation included. */
 struct lb_server_counters {
 	struct addr address;
 	uint64_t packets, bytes;
 };
 
-/* Packets that met another fate than being balanced, by its name, in words-with-dashes. */
+/* Packets that were not balanced, by cause. Names are words-with-dashes. */
 struct lb_event_counter {
-	const char *name; /* lives as long as the program */
+	const char *name; /* static storage */
 	uint64_t packets;
 };
 
@@ -70,20 +72,23 @@ struct lb_counters {
 };
 
 void lb_counters_free(struct lb_counters *c);
-/* NULL when it is not there. */
+/* Lookup by key; NULL if there is none. */
 const struct lb_vip_counters *lb_counters_vip(const struct lb_counters *c,
 					      const struct lb_vip_key *key);
 const struct lb_as_counters *lb_counters_as(const struct lb_vip_counters *v,
 					    const struct addr *address);
-/* Finds or inserts in order. The pointer lives until the next change of the list. */
+/*
+ * Finds the entry or inserts a zeroed one in order. The pointer is valid until the next
+ * change of the list.
+ */
 struct lb_vip_counters *lb_counters_put_vip(struct lb_counters *c, const struct lb_vip_key *key);
 struct lb_as_counters *lb_counters_put_as(struct lb_vip_counters *v, const struct addr *address);
 struct lb_server_counters *lb_counters_put_server(struct lb_counters *c,
 						  const struct addr *address);
 
 /*
- * The index of the first one behind, which need not be there (NULL: the very first): how a walk in
- * slices goes on when newer counters have come in between.
+ * The index of the first entry after key, which need not exist (NULL: the very first). A walk in
+ * slices continues here after newer counters have arrived.
  */
 size_t lb_counters_vip_behind(const struct lb_counters *c, const struct lb_vip_key *key);
 size_t lb_counters_as_behind(const struct lb_vip_counters *v, const struct addr *address);

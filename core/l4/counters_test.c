@@ -31,7 +31,7 @@ static void each_kind_of_packet_has_its_word(void **state)
 	assert_string_equal(lb_packets_name(LB_PACKETS_NO_SERVER), "no-server");
 }
 
-/* VIPs 10.0.0.1 to 10.0.0.5, put in another order, each with a port as its packets. */
+/* VIPs 10.0.0.1 to 10.0.0.5, added in another order, each with its port as packet count. */
 static void put_vips(struct lb_counters *c)
 {
 	static const uint16_t order[] = { 3, 1, 5, 4, 2 };
@@ -104,7 +104,7 @@ static void servers_over_all_vips_are_kept_by_address(void **state)
 	assert_int_equal(lb_counters_server_behind(&c, &none), 2);
 }
 
-/* A walk that was interrupted goes on, whether the last one is still there or not. */
+/* An interrupted walk continues, whether or not the last entry still exists. */
 static void what_is_behind_is_found_without_what_was_before(void **state)
 {
 	_cleanup_(lb_counters_free) struct lb_counters c = { 0 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * desired: what the data plane should be.
+ * desired: the wanted state of the data plane.
  *
  * Every backend of every pool is an AS of the VIP, whatever its weight, so that a failover only
- * moves weights. The list is filled in the order of the file, then sorted, heaviest first among
- * equals, and the first of each address stays: that makes one AS of a backend in two pools, with
- * its largest effective weight.
+ * changes weights. The list is filled in the order of the file, then sorted, the heaviest first
+ * among equal addresses, and the first of each address is kept: a backend in two pools becomes
+ * one AS with its largest effective weight.
  */
 #include "core/l4/desired.h"
 
@@ -15,7 +15,10 @@
 #include "base/units.h"
 #include "core/l4/weight.h"
 
-/* By address; of one address the heavier first, then what is held: it may have some. */
+/*
+ * By address; within an address the heavier first, then one that is held: its weight in the data
+ * plane may be above 0.
+ */
 static int as_cmp(const void *a, const void *b)
 {
 	const struct lb_as *x = a, *y = b;
@@ -26,6 +29,7 @@ static int as_cmp(const void *a, const void *b)
 	return order ? order : y->hold - x->hold;
 }
 
+/* Keeps the first AS of each address. */
 static void sort_and_merge(struct lb_vip *v)
 {
 	size_t kept = 0;
@@ -38,12 +42,17 @@ static void sort_and_merge(struct lb_vip *v)
 	v->as.n = kept;
 }
 
+/* The properties of frontend and pool that decide about a member. */
 struct wish {
-	bool active; /* the pool is the one that serves */
+	bool active; /* this pool is the active one */
 	bool guard;
 	bool flush_on_down;
 };
 
+/*
+ * A backend is doubted while the guard says that its failures are local, or it is spared from the
+ * time of the guard (guard.h): then a probe result must not take weight or flows away.
+ */
 static struct lb_as wanted_as(const struct l4_model *m, size_t backend, unsigned configured,
 			      const struct wish *wish)
 {
@@ -56,7 +65,7 @@ static struct lb_as wanted_as(const struct l4_model *m, size_t backend, unsigned
 		.address = m->config->backends[backend].address,
 		.weight = (uint8_t)e.weight,
 		.flush = e.flush && !doubted,
-		/* only what probes say is held: a weight of 0 is the operator's word */
+		/* only the effect of probes is held: a weight of 0 is the operator's decision */
 		.hold = doubted && configured > 0,
 	};
 }
@@ -104,7 +113,10 @@ bool l4_desired_vip(const struct l4_model *m, size_t frontend, bool guard, struc
 	for (size_t p = 0; p < f->n_pools; p++)
 		want_pool(m, frontend, p, p == active, guard, ret);
 	sort_and_merge(ret);
-	/* by the family of the backends, not of the VIP; the configuration lets only one in */
+	/*
+	 * the encapsulation follows the family of the backends, not of the VIP;
+	 * validation allows only one
+	 */
 	ret->encap = ret->as.items[0].address.family == AF_INET6 ? LB_ENCAP_GRE6 : LB_ENCAP_GRE4;
 	return true;
 }

@@ -34,7 +34,7 @@ static int build_with(void **state, bool flush_on_down)
 	struct fixture *f = w->fixture = fixture_new();
 
 	fixture_check(f, "tcp", 1, 1);
-	fixture_backend(f, "c", "10.0.0.1", "tcp"); /* names and addresses in other orders */
+	fixture_backend(f, "c", "10.0.0.1", "tcp"); /* names and addresses sort differently */
 	fixture_backend(f, "a", "10.0.0.20", "tcp");
 	fixture_backend(f, "b", "10.0.0.3", "tcp");
 	fixture_backend(f, "z", "2001:db8::5", "tcp");
@@ -115,7 +115,7 @@ static void a_failover_moves_the_weights_to_the_next_pool(void **state)
 	assert_wanted(with(state, "DDU"), false, "10.0.0.1=10 10.0.0.3=0! 10.0.0.20=0!");
 }
 
-/* DESIGN 4: a backend in two pools has its largest effective weight */
+/* a backend in two pools has its largest effective weight */
 static void a_backend_in_two_pools_is_one_server(void **state)
 {
 	assert_wanted(with(state, "DUD"), false, "10.0.0.1=0! 10.0.0.3=50 10.0.0.20=0!");
@@ -137,7 +137,7 @@ static void without_flush_on_down_only_disabled_flushes(void **state)
 	assert_wanted(with(state, "DXU"), false, "10.0.0.1=10 10.0.0.3=0! 10.0.0.20=0");
 }
 
-/* DESIGN 4, All-down guard: down by probe is held, the operator's acts count */
+/* all-down guard: down by probe is held, the operator's commands count */
 static void the_guard_holds_what_is_down_and_nothing_else(void **state)
 {
 	assert_wanted(with(state, "DXU"), true, "10.0.0.1=10 10.0.0.3=0! 10.0.0.20=0~");
@@ -145,7 +145,7 @@ static void the_guard_holds_what_is_down_and_nothing_else(void **state)
 	assert_wanted(with(state, "P?U"), true, "10.0.0.1=10 10.0.0.3=0 10.0.0.20=0");
 }
 
-/* DESIGN 4, All-down guard: a weight of 0 is the operator's, and no reason to flush */
+/* all-down guard: a weight of 0 is the operator's, and no reason to flush */
 static void a_weight_of_zero_is_not_held(void **state)
 {
 	struct l4_model *m = with(state, "DDD");
@@ -158,7 +158,7 @@ static void a_weight_of_zero_is_not_held(void **state)
 	assert_wanted(m, false, "10.0.0.1=0! 10.0.0.3=0! 10.0.0.20=0!");
 }
 
-/* facts 13: encapsulation by the family of the backends, not of the VIP */
+/* the encapsulation follows the family of the backends, not of the VIP */
 static void encapsulation_follows_the_backends(void **state)
 {
 	struct l4_model *m = with(state, "UUU");
@@ -194,7 +194,7 @@ static void only_vpp_is_told_how_long_a_table_is(void **state)
 	m->config = real;
 }
 
-/* DESIGN 4 */
+/* there is nothing to send to */
 static void a_frontend_without_pools_is_not_programmed(void **state)
 {
 	struct lb_vip v = { 0 };

@@ -2,10 +2,10 @@
 /*
  * doc: a configuration as it was written, value by value, each with its place.
  *
- * The parse phase (wire/config_yaml) fills it: every value has the right type (a number is a
- * number, a duration a duration) but means nothing yet. The semantic phase (validate.h) reads it.
- * The members for single values come from the rows of keys.h, under the names given there.
- * Everything lives in the caller's arena.
+ * The parse phase (wire/config_yaml) fills it: every value has the right type (a number, a
+ * duration) but is not checked yet. The semantic phase (validate.h) reads it. The members for
+ * single values are generated from the rows of keys.h, under the names given there. Everything
+ * lives in the caller's arena. The member `at` of a struct is the place of its name or key.
  */
 #pragma once
 

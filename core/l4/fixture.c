@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fixture: entries are collected as pointers, so that what was returned stays valid while the lists
- * grow; fixture_config() copies them into the sorted arrays of a configuration.
+ * fixture: entries are collected as pointers, so that returned pointers stay valid while the
+ * lists grow. fixture_config() copies them into the sorted arrays of a configuration.
  */
 #include "core/l4/fixture.h"
 
@@ -142,6 +142,7 @@ void fixture_member(struct fixture *f, const char *backend, unsigned weight)
 	vec_push(&p->members, (struct member){ arena_strdup(f->arena, backend), weight });
 }
 
+/* Works for checks, backends and frontends, because the name is the first member of all three. */
 static int by_name(const void *a, const void *b)
 {
 	const char *const *x = a, *const *y = b;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * guard: a vote of all probed backends; a single one that sees the world outvotes the rest.
+ * guard: a vote of all probed backends; a single one with a result from outside outvotes the
+ * rest.
  */
 #include "core/l4/guard.h"
 
-/* Probed, and with a result since it last started in unknown. */
+/* Whether the backend is probed and has had a result since it last was unknown. */
 static bool has_a_say(const struct l4_model *m, size_t backend)
 {
 	enum health_state state = m->backends[backend]->health.state;
@@ -29,6 +30,10 @@ bool l4_guard_active(const struct l4_model *m)
 	return any;
 }
 
+/*
+ * A backend whose last result is a pass is spared, too: it is on its way up and down only because
+ * of earlier local failures.
+ */
 void l4_guard_lowered(struct l4_model *m)
 {
 	for (size_t i = 0; i < m->config->n_backends; i++) {

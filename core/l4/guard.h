@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * guard: do not act on a world that only this machine sees (the all-down guard).
+ * guard: the all-down guard: do not act on failures that only this machine sees.
  *
- * True while at least one probed backend has had a result, and the last result of every one that
- * has is a failure of this machine's own making (l4_backend_state.last_local). An unknown backend
- * has no say yet, so that adding or resuming one in the middle of it lets nothing loose; static,
- * paused and disabled ones are not probed. Never true where the configuration switches it off.
+ * The guard is active while at least one probed backend has had a result, and the last result of
+ * every such backend is a local failure (l4_backend_state.last_local). An unknown backend does
+ * not count yet, so adding or resuming one does not lower the guard; static, paused and disabled
+ * backends are not probed and do not count. The guard is never active if the configuration turns
+ * it off.
  *
- * Stops at the first backend that contradicts; its value can change only where a state or a
- * last_local does.
+ * The scan stops at the first backend that contradicts. The value can change only when a state or
+ * a last_local changes.
  *
- * When the guard is lowered the others are still down, for the faults of this machine alone; to act
- * on that now would take everything away at the very moment it heals. So they are spared
- * (l4_backend_state.spared): each stays held until its own next failure, of whatever kind, or until
- * it is up.
+ * When the guard is lowered, the other backends are still down because of local failures alone.
+ * To act on that now would remove all servers just as the machine recovers. So they are spared
+ * (l4_backend_state.spared): each is held until its own next failure, of any kind, or until it is
+ * up.
  */
 #pragma once
 
@@ -22,5 +23,5 @@
 #include "core/l4/model.h"
 
 bool l4_guard_active(const struct l4_model *m);
-/* The guard was active and is not any more. */
+/* To be called when the guard was active and no longer is: marks the backends that are spared. */
 void l4_guard_lowered(struct l4_model *m);

@@ -109,7 +109,10 @@ static void a_paused_or_disabled_backend_has_no_say(void **state)
 	assert_false(l4_guard_active(m));
 }
 
-/* Otherwise resuming or adding one in the middle of it would drop every weight that is held */
+/*
+ * Otherwise resuming or adding a backend while the guard is active would drop every
+ * weight it holds.
+ */
 static void an_unknown_backend_has_no_say_yet(void **state)
 {
 	struct l4_model *m = &((struct world *)*state)->model;
@@ -133,11 +136,11 @@ static void who_heals_is_spared_until_his_own_next_failure(void **state)
 
 	result(m, 0, CODE_SOCKERR, true);
 	result(m, 1, CODE_SOCKERR, true);
-	result(m, 1, CODE_L4TOUT, false); /* seen to be dead: not spared */
+	result(m, 1, CODE_L4TOUT, false); /* a failure seen from outside: not spared */
 	l4_guard_lowered(m);
 	assert_true(a->spared);
 	assert_false(b->spared);
-	result(m, 0, CODE_SOCKERR, true); /* others see the world by now */
+	result(m, 0, CODE_SOCKERR, true); /* other backends have results from outside by now */
 	assert_false(a->spared);
 
 	result(m, 1, CODE_SOCKERR, true);

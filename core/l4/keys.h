@@ -5,12 +5,12 @@
  *	X(key, shape, member of the document, kind, member of the configuration)
  *
  * The rows become the members of the document's structs (doc.h) and the tables of schema.c, which
- * the reader of the file, the comparison of two configurations and copies of a part of one follow.
- * A new key is a row here, a member in config.h, a rule in validate_*.c, and a row in
+ * the reader of the file, the comparison of two configurations and partial copies follow. A new
+ * key needs a row here, a member in config.h, a rule in validate_*.c, and a row in
  * docs/reference/configuration.md.
  *
- * The order is the one in which `config reload` lists changes. .vital: a reader that only wants to
- * know the frontends needs it.
+ * The order is the one in which `config reload` lists changes. .vital marks keys that a reader
+ * needs even if it only wants to know the frontends.
  */
 #pragma once
 

@@ -2,9 +2,9 @@
 /*
  * lb: the state of a data plane as two levels of sorted lists.
  *
- * A struct lb_state owns its VIPs, a VIP its ASes. Everything is found by halving; what is put goes
- * where its key belongs, so whoever fills a state need not sort it, and whoever fills it in order
- * pays nothing for that.
+ * A struct lb_state owns its VIPs, a VIP owns its ASes. Everything is found by binary search, and
+ * new entries are inserted where their key belongs: a caller need not sort, and one that adds
+ * entries in order pays nothing for it, because nothing has to move.
  */
 #include "core/l4/lb.h"
 
@@ -21,7 +21,7 @@ static const char *const encap_names[] = {
 	[LB_ENCAP_GRE4] = "gre4", [LB_ENCAP_GRE6] = "gre6", [LB_ENCAP_OTHER] = "other"
 };
 
-/* Where key is, or would go: the first VIP not before it. */
+/* The index of key, or where it would be inserted: the first VIP that is not before it. */
 static size_t vip_place(const struct lb_state *s, const struct lb_vip_key *key)
 {
 	return sorted_place(s->vips.n, i, lb_vip_key_cmp(&s->vips.items[i].key, key) < 0);
@@ -73,7 +73,7 @@ const char *lb_protocol_format(uint8_t protocol, char buf[static LB_PROTOCOL_STR
 			 protocol == IPPROTO_TCP   ? "tcp"
 			 : protocol == IPPROTO_UDP ? "udp"
 						   : "any");
-	else /* not ours, but a data plane may hold it */
+	else /* never wanted, but a data plane may hold it */
 		snprintf(buf, LB_PROTOCOL_STRLEN, "%u", protocol);
 	return buf;
 }
@@ -132,7 +132,7 @@ struct lb_vip *lb_state_put_vip(struct lb_state *s, const struct lb_vip_key *key
 	size_t i = vip_place(s, key);
 
 	if (!vip_is_at(s, i, key)) {
-		struct lb_vip fresh = { .key = *key }; /* key may point into what moves */
+		struct lb_vip fresh = { .key = *key }; /* key may point into the array that grows */
 
 		vec_insert_at(&s->vips, i);
 		s->vips.items[i] = fresh;

@@ -44,7 +44,7 @@ static void servers_are_kept_by_number_with_ipv4_first(void **state)
 	assert_int_equal(v.as.items[0].weight, 5);
 }
 
-/* DESIGN 4: VIPs by address, protocol, port */
+/* VIPs are sorted by address, protocol, port */
 static void vips_are_kept_by_address_then_protocol_then_port(void **state)
 {
 	struct lb_vip_key sorted[] = {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * model: what is so, beside what was asked.
+ * model: the run-time state that belongs to a configuration.
  *
- * Two arrays run parallel to those of the configuration: pointers to backend states, each allocated
- * on its own so that it stays where it is, and frontend states with their weights. The model owns
- * all of them, and borrows the configuration. reload.c makes it, moves it from one configuration to
- * the next, and frees it; here is everything that happens in between: results, the operator's acts,
- * weights, the aggregate state of a frontend.
+ * Two arrays run parallel to those of the configuration: pointers to backend states, each
+ * allocated on its own so that it stays in place, and frontend states with their weights. The
+ * model owns them and borrows the configuration. reload.c creates a model, moves it from one
+ * configuration to the next, and frees it. This file has everything in between: results, commands
+ * of the operator, weights, the aggregate state of a frontend.
  */
 #include "core/l4/model.h"
 
@@ -28,7 +28,10 @@ static const char *const frontend_health_names[] = {
 	[L4_FRONTEND_DOWN] = "down",
 };
 
-/* Where the member for backend is, in a list sorted by it; SIZE_MAX when it is not in the pool. */
+/*
+ * The index of the member for backend, in a list sorted by backend; SIZE_MAX if it is
+ * not in the pool.
+ */
 static size_t find_member(const struct l4_pool *p, size_t backend)
 {
 	size_t at = sorted_place(p->n_members, i, p->members[i].backend < backend);
@@ -44,7 +47,7 @@ static size_t find_pool(const struct l4_frontend *f, const char *name)
 	return SIZE_MAX;
 }
 
-/* Pause and resume are not for a disabled backend. */
+/* Pause and resume are refused for a disabled backend. */
 static bool is_off(const struct l4_backend_state *b)
 {
 	return b->health.state == HEALTH_DISABLED || b->health.state == HEALTH_REMOVED;
@@ -56,6 +59,7 @@ const char *l4_frontend_health_name(enum l4_frontend_health h)
 	return frontend_health_names[h];
 }
 
+/* The history is an array and not a ring: it is usually short, and readers get it in order. */
 void l4_backend_remember(struct l4_backend_state *b, const struct health_change *change)
 {
 	assert(b->history_cap > 0);
@@ -77,6 +81,7 @@ bool l4_backend_record(const struct l4_model *m, struct l4_backend_state *b, enu
 	b->has_result = true;
 	b->last_code = code;
 	b->last_local = local;
+	/* A failure ends the sparing: from now on the backend is down by its own result. */
 	b->spared = b->spared && health_code_is_pass(code);
 	return health_record(&b->health, l4_backend_rule(m, b), code, now, ret);
 }
@@ -111,6 +116,10 @@ int l4_backend_resume(struct l4_backend_state *b, int64_t now, struct health_cha
 	return 1;
 }
 
+/*
+ * Called after the state has changed: settling drops a pause that disabling has ended, and the
+ * details of an override that agrees with the file.
+ */
 static void force(struct l4_backend_state *b, enum l4_enable enable, int64_t now)
 {
 	b->enable = enable;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * model: what is so, beside what was asked (config.h).
+ * model: the run-time state that belongs to a configuration (config.h).
  *
- * One struct l4_model per daemon: the running configuration, the state of each backend with its
- * history, the operator's overrides, the aggregate state of each frontend. backends[i] belongs to
- * config->backends[i], frontends[i] to config->frontends[i]. A struct l4_backend_state is allocated
- * once per backend and stays where it is over every reload that keeps the backend, so programs may
- * hold pointers to it until they are told that it was removed.
+ * There is one struct l4_model per daemon: the running configuration, the state of each backend
+ * with its history, the operator's overrides, the aggregate state of each frontend. backends[i]
+ * belongs to config->backends[i], frontends[i] to config->frontends[i]. A struct l4_backend_state
+ * is allocated once per backend and stays in place over every reload that keeps the backend, so
+ * programs may hold pointers to it until a reload reports it as removed.
  *
- * Pure: changes are made by the functions below on behalf of the one engine that owns the model.
- * Those that change a state return the change; the engine stamps it into the history
- * (l4_backend_remember()), logs, counts and tells.
+ * Pure: the functions below change the model on behalf of the one engine that owns it. Those that
+ * change a state return the change; the engine adds it to the history (l4_backend_remember()),
+ * logs, counts and publishes it.
  */
 #pragma once
 
@@ -24,15 +24,15 @@
 
 enum l4_frontend_health { L4_FRONTEND_UNKNOWN, L4_FRONTEND_UP, L4_FRONTEND_DOWN };
 
-/* What the operator said at run time about a backend being enabled; the file's word otherwise. */
+/* Whether the operator enabled or disabled a backend at run time; otherwise the file decides. */
 enum l4_enable { L4_ENABLE_CONFIGURED, L4_ENABLE_FORCED_ON, L4_ENABLE_FORCED_OFF };
 
 #define L4_REASON_SIZE 128 /* with its NUL; longer ones are cut */
 
-/* What came along with an act of the operator (override.h). */
+/* The details of an operator's command (override.h). */
 struct l4_override {
 	int64_t at;    /* unix ns: since when it is in force */
-	int64_t until; /* unix ns: it ends by itself; 0: when somebody ends it */
+	int64_t until; /* unix ns: when it ends by itself; 0: only by command */
 	char *reason;  /* NULL: none given */
 };
 
@@ -43,31 +43,32 @@ struct l4_backend_state {
 	enum l4_enable enable;
 	struct l4_override pause;    /* zeroed unless paused */
 	struct l4_override enabling; /* zeroed unless enable is forced */
-	bool has_result;	     /* there was one: the fields last_... mean something */
+	bool has_result;	     /* there was a result: the members last_... are valid */
 	enum health_code last_code;  /* of the last result */
-	bool last_local;   /* the last result was a failure of this machine's own making */
-	bool spared;	   /* down by the guard's faults alone: see guard.h */
-	char *last_reason; /* for people; NULL when it passed */
+	bool last_local;	     /* the last result was a failure on this machine's side */
+	bool spared;		     /* down because of local failures only: see guard.h */
+	char *last_reason;	     /* for people; NULL if it passed */
 	int64_t last_probe, last_duration; /* unix ns when the last probe ended, and ns it took */
 	/* newest last, at most history_cap (transition-history of the configuration) */
 	struct health_change *history;
 	size_t n_history, history_cap;
-	void *user; /* the program's own (its probe worker, its counters) */
+	void *user; /* for the program (its probe worker, its counters) */
 };
 
 struct l4_weight {
 	unsigned value; /* in force */
-	bool mutated;	/* set at run time; survives reload until it equals the file again */
+	bool mutated;	/* set at run time; survives reloads until it equals the file again */
 };
 
 struct l4_frontend_state {
 	enum l4_frontend_health health;
 	int64_t since;		    /* unix ns */
-	bool released;		    /* by the warm-up; stays so */
+	bool released;		    /* by the warm-up (warmup.h); stays set */
 	struct l4_weight **weights; /* [pool][member], as in config; NULL without pools */
 };
 
 struct l4_model {
+	/* borrowed: the caller owns it */
 	const struct l4_config *config;
 	struct l4_backend_state **backends;
 	struct l4_frontend_state *frontends;
@@ -76,70 +77,78 @@ struct l4_model {
 const char *l4_frontend_health_name(enum l4_frontend_health h); /* "unknown", "up", "down" */
 
 void l4_model_init(struct l4_model *m, const struct l4_config *config, int64_t now);
-/* Frees what the model owns; not config (still needed here), not backend user pointers. */
+/*
+ * Frees what the model owns, but neither config, which is still needed here, nor the user
+ * pointers of the backends.
+ */
 void l4_model_free(struct l4_model *m);
 
-/* What a reload did to one backend, for the engine to act on, in the order of their names. */
+/*
+ * The effect of a reload on one backend, on which the engine acts. Changes are in the
+ * order of the names.
+ */
 struct l4_reload_change {
-	struct l4_backend_state *backend; /* removed ones are the caller's to free */
+	struct l4_backend_state *backend; /* the caller frees it if it was removed */
 	bool added, removed;
 	/*
 	 * Another check, other parameters, another namespace, or static turned probed or back:
-	 * restart the worker. One that became static gets its synthetic pass from the engine.
+	 * the engine restarts the probe worker. It feeds the synthetic pass to a backend that
+	 * became static.
 	 */
 	bool probe_changed;
-	bool address_changed; /* result in flight is of no use; schedule undisturbed */
+	bool address_changed; /* the result in flight is useless; the schedule stays */
 	bool has_transition;  /* enabled, disabled, removed */
 	struct health_change transition;
 };
 
 struct l4_reload {
-	VEC(struct l4_reload_change) changes; /* only backends with something to do */
+	VEC(struct l4_reload_change) changes; /* only backends for which there is something to do */
 };
 
 /*
- * Moves the model to a new configuration. Cannot fail. *ret is the caller's to vec_free(); the old
- * config may be freed afterwards. What survives (FR-3.4):
+ * Moves the model to a new configuration. Cannot fail. The caller frees *ret with vec_free(); the
+ * old config may be freed afterwards. What survives (FR-3.4):
  *
- *	a backend that stays	its state; pause and run-time enable or disable with what was said
- *				about them; the newest of its history that fit. `enabled` of the
- *				file counts unless overridden.
- *				Another check moves only the counter (health_rule_changed()).
- *	a tuple that stays	a weight set at run time (by names of frontend, pool and backend),
- *				unless the file now says the same, which ends it
- *	a frontend that stays	its health and since; `released` too, unless the VIP is another
+ *	a backend that stays	its state; pause and run-time enable or disable with their
+ *				reason and end; the newest of its history that fit. `enabled`
+ *				of the file counts unless overridden.
+ *				Another check changes only the counter
+ *				(health_rule_changed()).
+ *	a tuple that stays	a weight set at run time (by names of frontend, pool and
+ *				backend), unless the file now says the same, which ends it
+ *	a frontend that stays	its health and since; `released` too, unless its VIP changed
  *
- * A backend that comes back after it was removed is a new one. New ones are unknown, or disabled
- * where the file says so; neither is a transition.
+ * A backend that is added again after it was removed is a new one. New backends are unknown, or
+ * disabled if the file says so; neither is a transition.
  */
 void l4_model_reload(struct l4_model *m, const struct l4_config *config, int64_t now,
 		     struct l4_reload *ret);
 void l4_backend_state_free(struct l4_backend_state *b);
 
-/* Appends to the bounded history; the oldest makes room. */
+/* Appends to the bounded history; the oldest change is dropped if it is full. */
 void l4_backend_remember(struct l4_backend_state *b, const struct health_change *change);
 
 /*
- * One result of a probe, or the synthetic pass of a static backend. local: a failure of this
- * machine's own making. Ignored in paused, disabled and removed. True, with *ret filled, when the
- * state changed.
+ * Records one result of a probe, or the synthetic pass of a static backend. local: a failure on
+ * this machine's side. Ignored in paused, disabled and removed. Returns true, with *ret filled,
+ * if the state changed.
  */
 bool l4_backend_record(const struct l4_model *m, struct l4_backend_state *b, enum health_code code,
 		       bool local, int64_t now, struct health_change *ret);
 
 /*
- * What there is to tell about the probe behind the result that was just recorded; reason may be
- * any bytes, and is cut where it is too long. Ignored in paused, disabled and removed.
+ * Adds details of the probe whose result was just recorded. reason may be any bytes and is cut if
+ * it is too long. Ignored in paused, disabled and removed.
  */
 void l4_backend_note_probe(struct l4_backend_state *b, const char *reason, int64_t ended,
 			   int64_t duration);
 
 /*
- * The operator's acts: 1 with *ret filled when the state changed, 0 when there was nothing to do.
- * Pause and resume of a disabled backend are refused with -EPERM; disabling ends a pause. Enable
- * and disable go by the state: one that changes it holds over reloads until the opposite act; where
- * it says what the file says, the file is in charge again. What the operator has to say about it is
- * added with l4_backend_annotate() (override.h).
+ * Commands of the operator. They return 1 with *ret filled if the state changed, 0 if there was
+ * nothing to do. Pause and resume of a disabled backend fail with -EPERM; disabling ends a pause.
+ * An enable or disable that changes the state holds over reloads until the opposite command; if
+ * it agrees with the file, the file decides again. Reason and end are added with
+ * l4_backend_annotate() (override.h).
  */
 int l4_backend_pause(struct l4_backend_state *b, int64_t now, struct health_change *ret);
 int l4_backend_resume(struct l4_backend_state *b, int64_t now, struct health_change *ret);
@@ -149,15 +158,16 @@ int l4_backend_enable(const struct l4_model *m, struct l4_backend_state *b, int6
 		      struct health_change *ret);
 
 /*
- * Sets the weight of a tuple (FR-3.3). -ENOENT when there is no such tuple, -ERANGE above 100.
- * Setting it to what the file says ends the mutation.
+ * Sets the weight of a tuple (FR-3.3). -ENOENT if there is no such tuple, -ERANGE above 100. A
+ * weight that equals the file's ends the mutation.
  */
 int l4_model_set_weight(struct l4_model *m, const char *frontend, const char *pool,
 			const char *backend, unsigned weight);
 
-/* The rule of the backend's check; a static one has {1, 1}. */
+/* The rule of the backend's check; {1, 1} for a static backend. */
 const struct health_rule *l4_backend_rule(const struct l4_model *m,
 					  const struct l4_backend_state *b);
+/* The configuration of a backend that is not removed. */
 static inline const struct l4_backend *l4_backend_config(const struct l4_model *m,
 							 const struct l4_backend_state *b)
 {
@@ -165,8 +175,8 @@ static inline const struct l4_backend *l4_backend_config(const struct l4_model *
 }
 
 /*
- * Re-judges frontend i (FR-2.4). True, with *ret_from filled, when its health changed; the model
- * is updated.
+ * Computes the health of frontend i again (FR-2.4) and stores it. Returns true, with *ret_from
+ * filled, if it changed.
  */
 bool l4_model_judge_frontend(struct l4_model *m, size_t i, int64_t now,
 			     enum l4_frontend_health *ret_from);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random results, acts, weights and reloads, on the model and on a second one that is slow and
- * obvious: flat arrays over every name there could be, no pointers, no sorting, rules written down
- * as the seed says them. After every step the two have to agree in everything that can be seen.
+ * Random results, commands, weights and reloads, on the model and on a second one that is slow
+ * and obvious: flat arrays over every possible name, no pointers, no sorting, rules written down
+ * literally. After every step the two must agree in everything that is visible.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@
 #define CHECKS 3
 #define NOWHERE (-1)
 
-/* ---- what a configuration says, as plain numbers ---- */
+/* ---- a configuration as plain numbers ---- */
 
 static const struct health_rule rules[CHECKS] = { { 1, 1 }, { 2, 3 }, { 4, 2 } };
 
@@ -92,7 +92,7 @@ static struct plan roll_plan(struct dice *d)
 	return p;
 }
 
-/* Half of the time only a backend and a frontend change, as an operator would. */
+/* Half of the time only one backend and one frontend change, as an operator would do it. */
 static struct plan roll_next_plan(struct dice *d, const struct plan *old)
 {
 	struct plan p = *old;
@@ -110,7 +110,9 @@ static const char *name_of(char kind, unsigned i, char buf[static 16])
 	return buf;
 }
 
-/* Each backend has two addresses of its own; a higher number of backend is a lower address. */
+/*
+ * Each backend has two addresses of its own; a backend with a higher number has a lower address.
+ */
 static const char *address_of(const struct plan *p, unsigned b, char buf[static 16])
 {
 	snprintf(buf, 16, "10.0.%u.%u", BACKENDS - b, p->address[b]);
@@ -236,7 +238,7 @@ static bool slow_enable(struct slow *s, unsigned b, int64_t now)
 	return slow_become(s, b, HEALTH_UNKNOWN, now);
 }
 
-/* 0 pause, 1 resume, 2 disable, 3 enable; 1, 0 or a refusal. */
+/* act: 0 pause, 1 resume, 2 disable, 3 enable. Returns 1, 0 or a refusal. */
 static int slow_act(struct slow *s, unsigned b, unsigned act, int64_t now)
 {
 	struct slow_backend *x = &s->b[b];
@@ -277,7 +279,7 @@ static void slow_trim(struct slow *s, unsigned b)
 	}
 }
 
-/* The plan is the new one already; old_check is what probed it so far. */
+/* The plan is already the new one; old_check is the check that probed it so far. */
 static void slow_stay(struct slow *s, unsigned b, int old_check, int64_t now)
 {
 	struct slow_backend *x = &s->b[b];
@@ -297,7 +299,7 @@ static void slow_stay(struct slow *s, unsigned b, int old_check, int64_t now)
 		slow_become(s, b, HEALTH_DISABLED, now);
 }
 
-/* What the file says for a tuple, by name of the pool; NOWHERE when there is no such tuple. */
+/* The weight of a tuple in the file, by name of the pool; NOWHERE if there is no such tuple. */
 static int written_weight(const struct plan *p, unsigned f, unsigned pool, unsigned b)
 {
 	for (unsigned i = 0; p->vip[f] && i < p->n_pools[f]; i++)
@@ -510,7 +512,7 @@ static bool slow_ready(const struct slow *s, unsigned f)
 	return true;
 }
 
-/* Judges it on both sides and compares everything about it. */
+/* Computes the health on both sides and compares everything about the frontend. */
 static void compare_frontend(struct pair *t, unsigned f, int64_t now)
 {
 	char name[16];
@@ -594,7 +596,7 @@ static void random_weight(struct pair *t)
 		t->slow.set[f][pool][b] = (int)weight == written ? NOWHERE : (int)weight;
 }
 
-/* What the engine would do with the answer of a reload, checked against both plans. */
+/* Acts on one change of a reload as the engine would, and checks it against both plans. */
 static void take_change(struct pair *t, const struct plan *old, struct l4_reload_change *c)
 {
 	unsigned b = (unsigned)(c->backend->name[1] - '0');

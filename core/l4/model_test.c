@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A world starts with backends a, b (probed, rise 2, fall 3) and s (static), all in pool "primary"
- * of frontend "www" with weight 100. A test that reloads writes down the second configuration in
- * next, with the same beginning, and changes what its story is about.
+ * A world starts with backends a, b (probed, rise 2, fall 3) and s (static), all in pool
+ * "primary" of frontend "www" with weight 100. A test that reloads builds the second
+ * configuration in next, from the same beginning, and changes what it is about.
  */
 #include "core/l4/model.h"
 
@@ -82,7 +82,7 @@ static struct l4_backend_state *backend(struct world *w, const char *name)
 	return i == SIZE_MAX ? NULL : w->model.backends[i];
 }
 
-/* Feeds results, '+' and '-', and says which state they lead to. */
+/* Feeds results, '+' and '-', and returns the state after them. */
 static enum health_state feed(struct world *w, const char *name, const char *results)
 {
 	struct l4_backend_state *b = backend(w, name);
@@ -95,7 +95,7 @@ static enum health_state feed(struct world *w, const char *name, const char *res
 	return b->health.state;
 }
 
-/* Reloads to next; the old configuration is gone afterwards, as the contract allows. */
+/* Reloads to next and frees the old configuration afterwards, as the contract allows. */
 static void reload_to(struct world *w, struct l4_config *config)
 {
 	l4_model_reload(&w->model, config, 100, &w->reload);
@@ -194,7 +194,7 @@ static void pause_and_resume_happen_once(void **state)
 	assert_int_equal(a->health.state, HEALTH_UNKNOWN);
 }
 
-/* facts 13: pause of a disabled backend */
+/* a disabled backend cannot be paused */
 static void pause_and_resume_of_a_disabled_backend_are_refused(void **state)
 {
 	struct world *w = *state;
@@ -208,7 +208,7 @@ static void pause_and_resume_of_a_disabled_backend_are_refused(void **state)
 	assert_int_equal(a->health.since, 3);
 }
 
-/* FR-3.2, facts 6: idempotent, keyed on the state */
+/* FR-3.2: idempotent, decided by the state */
 static void enable_and_disable_happen_once(void **state)
 {
 	struct world *w = *state;
@@ -242,7 +242,7 @@ static void a_weight_can_be_set_within_its_range(void **state)
 	assert_int_equal(l4_model_set_weight(&w->model, "www", "primary", "nope", 1), -ENOENT);
 }
 
-/* DESIGN 4, Reload */
+/* a weight that equals the file's is not a mutation any more */
 static void setting_what_the_file_says_ends_the_mutation(void **state)
 {
 	struct world *w = *state;
@@ -269,7 +269,7 @@ static void the_same_configuration_again_is_nothing_to_do(void **state)
 	assert_int_equal(a->health.since, 2);
 }
 
-/* Issue story: changing one shared check moves no weight */
+/* changing a check that many backends share moves no weight */
 static void a_changed_check_restarts_probes_but_moves_no_state(void **state)
 {
 	struct world *w = *state;
@@ -327,7 +327,7 @@ static void another_namespace_restarts_every_probe(void **state)
 	assert_true(w->reload.changes.items[0].probe_changed);
 }
 
-/* facts 13: reload left the old address in GetBackend */
+/* the new address must be visible after a reload */
 static void a_new_address_is_told_and_the_state_stays(void **state)
 {
 	struct world *w = *state;
@@ -346,7 +346,9 @@ static void a_new_address_is_told_and_the_state_stays(void **state)
 			    "10.9.9.9");
 }
 
-/* Becoming static is told as a change of the probe; the engine then feeds the synthetic pass. */
+/*
+ * Becoming static is reported as a change of the probe; the engine then feeds the synthetic pass.
+ */
 static void a_backend_may_become_static_and_probed_again(void **state)
 {
 	struct world *w = *state;
@@ -373,7 +375,7 @@ static void a_backend_may_become_static_and_probed_again(void **state)
 	assert_int_equal(backend(w, "s")->health.counter, 4);
 }
 
-/* Seed: Removed is the last transition; who comes back is new */
+/* removed is the last transition; a backend that is added again is new */
 static void a_removed_backend_says_so_and_comes_back_fresh(void **state)
 {
 	struct world *w = *state;
@@ -408,7 +410,7 @@ static void a_removed_backend_says_so_and_comes_back_fresh(void **state)
 	assert_int_equal(backend(w, "b")->health.state, HEALTH_UP);
 }
 
-/* DESIGN 4: `enabled` of the file applies in place */
+/* `enabled` of the file is applied in place */
 static void the_file_disables_and_enables(void **state)
 {
 	struct world *w = *state;
@@ -429,14 +431,14 @@ static void the_file_disables_and_enables(void **state)
 	w->next = third;
 }
 
-/* FR-3.4, facts 13: reload reset the runtime enable flag */
+/* FR-3.4: a reload keeps what was enabled or disabled at run time */
 static void what_the_operator_disabled_stays_so_whatever_the_file_says(void **state)
 {
 	struct world *w = *state;
 	struct health_change change;
 
 	l4_backend_disable(&w->model, backend(w, "a"), 3, &change);
-	w->next.check->timeout = 5; /* upstream lost it where the check changed, too */
+	w->next.check->timeout = 5; /* also if the check changes */
 	reload(w);
 	assert_int_equal(w->reload.changes.items[0].has_transition, false);
 	assert_int_equal(backend(w, "a")->health.state, HEALTH_DISABLED);
@@ -478,7 +480,7 @@ static void a_pause_survives_and_its_counter_stays_in_range(void **state)
 	assert_int_equal(backend(w, "a")->health.counter, 1);
 }
 
-/* FR-3.4: by the names of frontend, pool and backend, wherever they stand in the file */
+/* FR-3.4: matched by the names of frontend, pool and backend, at any position in the file */
 static void a_mutated_weight_follows_its_tuple(void **state)
 {
 	struct world *w = *state;
@@ -494,7 +496,7 @@ static void a_mutated_weight_follows_its_tuple(void **state)
 	fixture_member(f, "s", 50);
 	fixture_pool(f, "primary");
 	fixture_member(f, "0new", 60);
-	fixture_member(f, "b", 90); /* changed in the file as well: the operator's wins */
+	fixture_member(f, "b", 90); /* changed in the file as well: the operator's value wins */
 	fixture_member(f, "s", 8);  /* the file says it now: the mutation ends */
 	fixture_free(w->next.fixture);
 	w->next.fixture = f;

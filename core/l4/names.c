@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists of indices in the configuration's arena: all frontends by the key of their VIP, all
- * backends by address, and for each frontend its backends by address, each once, in however many
- * pools it is. Two backends of one frontend never share an address, two frontends never a VIP.
+ * Lists of indices in the configuration's arena: all frontends by VIP key, all backends by
+ * address, and for each frontend its backends by address, each once even if it is in several
+ * pools. Validation guarantees that two backends of one frontend never share an address and two
+ * frontends never a VIP.
  */
 #include "core/l4/names.h"
 
@@ -22,7 +23,7 @@ static int frontend_cmp(const void *a, const void *b, void *config)
 	return lb_vip_key_cmp(&x, &y);
 }
 
-/* They stand by name. */
+/* Indices follow the names, so equal addresses are ordered by name. */
 static int backend_cmp(const void *a, const void *b, void *config)
 {
 	const struct l4_config *c = config;
@@ -57,7 +58,7 @@ static void build_by_address(struct l4_config *c, struct l4_frontend *f, struct 
 	f->n_backends = unique;
 }
 
-/* 0 to n - 1, in the order of cmp. */
+/* The indices 0 to n - 1, sorted by cmp. */
 static size_t *sorted(struct l4_config *c, size_t n, int (*cmp)(const void *, const void *, void *),
 		      struct arena *a)
 {

@@ -19,7 +19,10 @@ static struct addr ip(const char *text)
 	return a;
 }
 
-/* Two backends behind one address, in two frontends; b in two pools; names against addresses. */
+/*
+ * Two backends share an address, in two frontends; b is in two pools; names and addresses
+ * sort differently.
+ */
 static const struct l4_config *build(struct fixture *f)
 {
 	fixture_backend(f, "a", "10.0.0.9", NULL);

@@ -33,7 +33,7 @@ static bool is_in_force(const struct l4_backend_state *b, enum l4_act act)
 	return false;
 }
 
-/* When an override ends; those that end by hand, and those that are not there, never do. */
+/* When an override ends. One that ends only by command, or is not in force, never does. */
 static int64_t end_of(const struct l4_override *o)
 {
 	return o->until ? o->until : INT64_MAX;
@@ -97,6 +97,10 @@ struct l4_backend_state *l4_model_expired(const struct l4_model *m, int64_t now)
 	return NULL;
 }
 
+/*
+ * Only one override per call, so that each change of state is reported on its own; the caller
+ * asks l4_model_expired() again.
+ */
 int l4_backend_expire(const struct l4_model *m, struct l4_backend_state *b, int64_t now,
 		      struct health_change *ret)
 {
@@ -120,6 +124,7 @@ void l4__begin_override(struct l4_override *o, int64_t now)
 	*o = (struct l4_override){ .at = now };
 }
 
+/* Avoids writing to pages that a forked process shares. */
 static void forget(struct l4_override *o)
 {
 	if (o->reason || o->at || o->until)
@@ -134,7 +139,10 @@ void l4__settle_overrides(struct l4_backend_state *b)
 		forget(&b->enabling);
 }
 
-/* Up to what fits, whole characters only; a broken byte is mended where it goes out. */
+/*
+ * The length of the longest prefix that fits, in whole characters. Invalid bytes are kept here
+ * and replaced where the text is sent.
+ */
 static size_t fitting(const char *text)
 {
 	size_t n = strlen(text), used = 0;

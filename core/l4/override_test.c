@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two backends, on (enabled in the file) and off (disabled there); next is the same file again. */
+/*
+ * Two backends, on (enabled in the file) and off (disabled in the file); next is the
+ * same file again.
+ */
 #include "core/l4/override.h"
 
 #include <setjmp.h>

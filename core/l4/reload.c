@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reload: from one configuration to the next, keeping what is to be kept.
+ * reload: moves the model from one configuration to the next and keeps the state that survives.
  *
- * Backends and frontends are sorted by name in both configurations, members of a pool by backend,
- * so each kind is one walk over two lists; only pools, which keep the order of the file, are found
- * by a map. The walk yields pairs: old alone is gone, new alone is new, both is kept. The start of
- * a model is a reload from nothing.
+ * Backends and frontends are sorted by name in both configurations, and members of a pool by
+ * backend, so each kind is one walk over two lists. Only pools, which keep the order of the file,
+ * are looked up in a map. The walk yields pairs: only old was removed, only new was added, both
+ * is kept. The start of a model is a reload from an empty configuration.
  *
- * What stays as it is is not written: a process that has just forked pays for every page.
+ * State that does not change is not written, because after a fork() every page that is written
+ * has to be copied.
  */
 #include "core/l4/model.h"
 
@@ -22,7 +23,10 @@
 #include "core/l4/desired.h"
 #include "core/l4/override.h"
 
-/* strcmp where either side may be past its end: what is left of the other comes first. */
+/*
+ * strcmp() for a walk in which either side may be past its end (NULL): the rest of the other
+ * side comes first.
+ */
 static int name_cmp(const char *old, const char *new)
 {
 	if (old && new)
@@ -32,6 +36,7 @@ static int name_cmp(const char *old, const char *new)
 
 /* ---- backends ---- */
 
+/* A disabled backend starts as such; that is not a transition, so the change is dropped. */
 static struct l4_backend_state *new_backend(const struct l4_backend *config, int64_t now)
 {
 	struct l4_backend_state *b = mem_zalloc(sizeof(*b));
@@ -44,6 +49,7 @@ static struct l4_backend_state *new_backend(const struct l4_backend *config, int
 	return b;
 }
 
+/* Applies a new transition-history; the newest changes are kept. */
 static void bound_history(struct l4_backend_state *b, size_t cap)
 {
 	size_t extra = b->n_history > cap ? b->n_history - cap : 0;
@@ -58,7 +64,10 @@ static void bound_history(struct l4_backend_state *b, size_t cap)
 	b->n_history = cap;
 }
 
-/* Thousands of backends share a check: two that were just compared are not compared again. */
+/*
+ * The last comparison of two checks. Thousands of backends share a check, and the same pair need
+ * not be compared for each of them.
+ */
 struct compared {
 	const struct l4_check *old, *new;
 	bool changed;
@@ -74,7 +83,7 @@ static bool check_changed(struct compared *last, const struct l4_check *old,
 	return last->changed;
 }
 
-/* A backend that has no check is not probed, in whichever namespace. */
+/* A change of the namespace matters only to a backend that is probed. */
 static bool probe_changed(struct compared *last, const struct l4_config *old_config,
 			  const struct l4_check *old, const struct l4_config *new_config,
 			  const struct l4_check *new)
@@ -94,7 +103,10 @@ static bool apply_enabled(struct l4_backend_state *b, bool file, int64_t now,
 	return health_disable(&b->health, CODE_RELOADED, now, ret);
 }
 
-/* Both m->config and b->index are the new ones by now; was is the backend's old entry. */
+/*
+ * m->config and b->index are already the new ones; was is the backend's entry in the old
+ * configuration.
+ */
 static struct l4_reload_change keep_backend(const struct l4_model *m, struct l4_backend_state *b,
 					    const struct l4_config *old_config,
 					    const struct l4_backend *was, struct compared *last,
@@ -112,6 +124,7 @@ static struct l4_reload_change keep_backend(const struct l4_model *m, struct l4_
 	return c;
 }
 
+/* The state is not freed: the engine still needs it and frees it after acting on the change. */
 static struct l4_reload_change remove_backend(struct l4_backend_state *b, int64_t now)
 {
 	struct l4_reload_change c = { .backend = b, .removed = true };
@@ -169,6 +182,7 @@ static void free_weights(struct l4_frontend_state *f)
 	free(f->weights);
 }
 
+/* The weights of all pools are one block, of which weights[p] are slices. */
 static void new_weights(const struct l4_frontend *f, struct l4_frontend_state *ret)
 {
 	size_t total = 0;
@@ -193,7 +207,7 @@ struct old_pool {
 	const struct l4_weight *weights;
 };
 
-/* What was set at run time wins, unless the file says the same by now. */
+/* A weight set at run time wins, unless the file now says the same. */
 static void keep_pool_weights(const struct old_pool *was, const struct l4_config *config,
 			      const struct l4_pool *pool, struct l4_weight *weights)
 {
@@ -212,6 +226,7 @@ static void keep_pool_weights(const struct old_pool *was, const struct l4_config
 	}
 }
 
+/* Matches pools by name, since they may have moved in the order of failover. */
 static void keep_weights(const struct l4_config *old, const struct l4_frontend *was,
 			 const struct l4_frontend_state *had, const struct l4_config *new,
 			 const struct l4_frontend *is, struct l4_frontend_state *has)
@@ -233,6 +248,7 @@ static void keep_weights(const struct l4_config *old, const struct l4_frontend *
 	free(pools);
 }
 
+/* A VIP that changed its key is new to the data plane, so the warm-up has to release it again. */
 static void keep_frontend(const struct l4_frontend *was, const struct l4_frontend_state *had,
 			  const struct l4_frontend *is, struct l4_frontend_state *has)
 {

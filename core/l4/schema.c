@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The grammar of maglev.yaml: which mappings there are and what is in them, innermost first. Keys
- * with a value are the rows of keys.h; here stand only the mappings and lists that they are in.
+ * with a value are rows of keys.h; this file has only the mappings and lists that contain them.
  */
 #include "core/l4/schema.h"
 
@@ -112,7 +112,10 @@ static const struct schema_section xdp = {
 	.doc_at = offsetof(struct doc_xdp, at),
 };
 
-/* These two have no struct of their own: their values stand in struct l4_doc itself. */
+/*
+ * "healthchecker" and "vpp" have no struct of their own: their values are in struct l4_doc
+ * itself.
+ */
 #define TOP(...) SCHEMA_ROW(l4_doc, l4_config, __VA_ARGS__)
 static const struct schema_field healthchecker_fields[] = { L4_HEALTHCHECKER_KEYS(TOP) };
 static const struct schema_section healthchecker = { SCHEMA_FIELDS(healthchecker_fields) };
@@ -125,7 +128,7 @@ static const struct schema_field maglev_fields[] = {
 	SCHEMA_ARRAY("healthchecks", NAMED, l4_doc, checks, l4_schema_check),
 	SCHEMA_ARRAY("backends", NAMED, l4_doc, backends, l4_schema_backend),
 	SCHEMA_ARRAY("frontends", NAMED, l4_doc, frontends, l4_schema_frontend, .vital = true),
-	L4_DATAPLANE_KEYS(TOP) /* which ends with a comma */
+	L4_DATAPLANE_KEYS(TOP) /* the macro ends with a comma */
 	{ .key = "vpp", .shape = SCHEMA_SECTION, .section = &vpp },
 	SCHEMA_NESTED("xdp", l4_doc, xdp, xdp),
 };

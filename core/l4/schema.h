@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schema: the tables of maglev.yaml, made of the rows of keys.h (base/schema.h says what for). */
+/* schema: the tables of maglev.yaml, generated from the rows of keys.h (see base/schema.h). */
 #pragma once
 
 #include "base/schema.h"
 
-/* The mapping that is the whole document: it fills a struct l4_doc. */
+/* The mapping that is the whole document; it fills a struct l4_doc. */
 extern const struct schema_section l4_schema;
-/* Its one key; the values of the sections in it stand in a struct l4_config. */
+/* Its only key, "maglev"; the values of the mappings in it are in struct l4_config. */
 extern const struct schema_section l4_schema_maglev;
 /* Entries: struct doc_check and l4_check, doc_backend and l4_backend, and so on. */
 extern const struct schema_section l4_schema_check, l4_schema_params, l4_schema_backend,

@@ -32,7 +32,7 @@ static const char *const xdp_modes[] = {
 
 const struct schema_kind l4_kind_xdp_mode = SCHEMA_ENUM(xdp_modes);
 
-/* The range is two 16-bit numbers without padding, so ranges compare as bytes. */
+/* A range is two 16-bit numbers without padding, so ranges can be compared as memory. */
 static bool codes_equal(const void *a, const void *b)
 {
 	const struct l4_codes *x = a, *y = b;
@@ -64,7 +64,7 @@ const struct schema_kind l4_kind_codes = {
 	.copy = codes_copy,
 };
 
-/* Two configurations refer to the same check when the name is the same. */
+/* References of two configurations are equal if the names are: the pointers always differ. */
 static const char *check_name(const void *value)
 {
 	const struct l4_check *check = AS(struct l4_check *, value);
@@ -84,7 +84,9 @@ static void check_print(const struct schema_kind *kind, const void *value, struc
 	buf_adds(out, name ? name : "none");
 }
 
-/* The check stays with its configuration: a copy of the reference must not outlive that. */
+/*
+ * The check belongs to its configuration; a copied pointer would outlive it, so the copy is NULL.
+ */
 static void check_forget(void *value, struct arena *arena)
 {
 	*(const struct l4_check **)value = NULL;

@@ -48,13 +48,13 @@ static void every_key_has_the_kind_of_its_member(void **state)
 	assert_in_range(checked, 40, 1000);
 }
 
-/* A string that was added to struct l4_check without a row would be NULL in the prober's copy. */
+/* A string in struct l4_check without a row would be NULL in the prober's copy. */
 static void every_member_of_a_check_has_a_row(void **state)
 {
 	assert_int_equal(schema_gap(&l4_schema_check), sizeof(struct l4_check));
 }
 
-/* Gives one value of a check something that is neither zero nor what other members have. */
+/* Sets one value of a check to something that is neither zero nor equal to another member. */
 struct filling {
 	struct l4_check *check;
 	struct arena *arena;
@@ -86,7 +86,7 @@ static struct l4_check filled_check(struct arena *arena)
 	return check;
 }
 
-/* The sanitizer would tell of a pointer into the memory that is gone. */
+/* The address sanitizer reports a copy that still points into the freed memory. */
 static void a_copy_of_a_check_outlives_its_configuration(void **state)
 {
 	struct arena *old = arena_new(), *own = arena_new(), *other = arena_new();

@@ -2,26 +2,27 @@
 /*
  * validate: the semantic phase of the configuration (FR-5.2).
  *
- * In comes a struct l4_doc, where every value has its type and its place; out goes a struct
- * l4_config, where every value has its meaning. Between them stands one struct l4__build, passed
- * to one function per section:
+ * The input is a struct l4_doc, where every value has its type and its place; the output is a
+ * struct l4_config, where every value is checked and resolved. A struct l4__build is passed to
+ * one function per section:
  *
  *	validate_dataplane.c	which data plane; vpp.lb, xdp, the source addresses they need
  *	validate_check.c	healthchecks
  *	validate_backend.c	backends, and the checks they name
  *	validate_frontend.c	frontends, pools, members, and the backends they name
- *	validate_vip.c		what frontends may not do to each other
- *	validate_doubt.c	warnings, once there is no error
+ *	validate_vip.c		conflicts between frontends
+ *	validate_doubt.c	warnings, if there is no error
  *
- * What any document needs (what one value may be, how a complaint is worded) is in base/rule.h.
+ * Rules that any document needs (ranges, words, addresses, the wording of complaints) are in
+ * base/rule.h.
  *
- * All mistakes are reported in one pass. A wrong value is reported once and then counts as not
+ * All mistakes are reported in one pass. An invalid value is reported once and then counts as not
  * given: an entry keeps its name, so references to it resolve, and rules that would have to
- * compare a wrong value are left out. No rule compares everything with everything; what must be
- * compared is sorted first.
+ * compare an invalid value are skipped. No rule compares all pairs; entries are sorted before
+ * they are compared.
  *
- * The result lives in the caller's arena and holds nothing of the document. What only the build
- * needs lives in an arena of its own and goes with it.
+ * The result lives in the caller's arena and refers to nothing in the document. Temporary data
+ * lives in an arena that is freed at the end of the build.
  */
 #include "core/l4/validate.h"
 
@@ -42,9 +43,9 @@ const struct rule_spot l4__frontends_spot = { .in = &l4__root, .name = "frontend
 
 static const struct rule_spot healthchecker = { .in = &l4__root, .name = "healthchecker" };
 
-#define NEAR_ERRORS 20 /* after so many errors suggestions are left out */
+#define NEAR_ERRORS 20 /* after this many errors, suggestions are left out */
 
-/* The shorter the name, the fewer edits it may have. */
+/* Fewer edits are allowed for a short name, which resembles too many others. */
 const char *l4__near(struct l4__build *b, const char *name, const struct rule_entry *entries,
 		     size_t n)
 {
@@ -60,6 +61,10 @@ const char *l4__near(struct l4__build *b, const char *name, const struct rule_en
 	return rule_near(&b->sink, &near);
 }
 
+/*
+ * VPP recognizes an IPv4 address in its API by 12 leading zero bytes, so an IPv6 address in ::/96
+ * would silently become IPv4.
+ */
 bool l4__host(struct l4__build *b, const struct rule_spot *in, const char *word,
 	      const struct doc_text *d, struct addr *ret)
 {
@@ -78,7 +83,7 @@ bool l4__host(struct l4__build *b, const struct rule_spot *in, const char *word,
 	return true;
 }
 
-/* A name as `ip netns` takes it, or an absolute path. */
+/* Whether the value is a name for `ip netns` or an absolute path. */
 static bool netns_ok(struct l4__build *b, const struct doc_text *d)
 {
 	if (!rule_token(&b->sink, &healthchecker, "netns", d,
@@ -107,7 +112,7 @@ static void build_healthchecker(struct l4__build *b)
 
 typedef void (*member_fn)(struct l4__build *b, size_t backend, size_t frontend);
 
-/* Calls fn once for each backend that a frontend references, frontends in ascending order. */
+/* Calls fn for each member of each frontend, frontends in ascending order. */
 static void each_reference(struct l4__build *b, member_fn fn)
 {
 	for (size_t f = 0; f < b->config->n_frontends; f++)
@@ -124,7 +129,10 @@ static void count_reference(struct l4__build *b, size_t backend, size_t frontend
 	b->backends[backend].n_frontends++;
 }
 
-/* A backend in two pools of one frontend is one reference: they come one after the other. */
+/*
+ * A backend in two pools of one frontend is one reference. All members of a frontend are visited
+ * before those of the next, so looking at the last entry is enough.
+ */
 static void add_reference(struct l4__build *b, size_t backend, size_t frontend)
 {
 	struct l4_backend *to = &b->backends[backend];
@@ -135,6 +143,9 @@ static void add_reference(struct l4__build *b, size_t backend, size_t frontend)
 	list[to->n_frontends++] = frontend;
 }
 
+/*
+ * Counts first, to allocate each list once. The count may be too large, which wastes a few bytes.
+ */
 static void index_references(struct l4__build *b)
 {
 	each_reference(b, count_reference);
@@ -146,6 +157,10 @@ static void index_references(struct l4__build *b)
 	each_reference(b, add_reference);
 }
 
+/*
+ * Order matters: addresses need the data plane (l4__host()), references need their targets, and
+ * source addresses need the families of the frontends.
+ */
 static void build_sections(struct l4__build *b)
 {
 	build_healthchecker(b);

@@ -2,6 +2,10 @@
 /* The section backends: the servers, and the checks they name. */
 #include "core/l4/validate_build.h"
 
+/*
+ * An unknown check is reported; the backend then counts as static, which is harmless because the
+ * configuration is refused anyway.
+ */
 static const struct l4_check *find_check(struct l4__build *b, const struct rule_spot *spot,
 					 const struct doc_text *d)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * validate_build: what the files of the semantic phase share (private to core/l4/validate*.c).
+ * validate_build: shared by the files of the semantic phase (private to core/l4/validate*.c).
  *
- * A struct l4__build lives for one l4_config_build(). Each section has one function that reads its
- * part of the document and fills its part of the configuration, with the rules of base/rule.h.
+ * A struct l4__build lives for one l4_config_build(). Each section has one function that reads
+ * its part of the document and fills its part of the configuration, with the rules of
+ * base/rule.h.
  */
 #pragma once
 
@@ -16,19 +17,19 @@
 #include "core/l4/schema.h"
 #include "core/l4/validate.h"
 
-/* What is known of frontend i beyond its struct, for the rules that compare frontends. */
+/* Properties of frontend i beyond its struct, for the rules that compare frontends. */
 struct l4__vip {
 	int family;   /* of its backends; AF_UNSPEC: none, or mixed */
-	bool has_key; /* protocol and port are right */
+	bool has_key; /* protocol and port are valid */
 };
 
 struct l4__build {
 	const struct l4_doc *doc;
 	const struct l4_rules *rules;
-	struct arena *arena; /* of the result; what only this build needs is in sink.scratch */
+	struct arena *arena; /* for the result; temporary data is in sink.scratch */
 	struct rule_sink sink;
 	struct l4_config *config;
-	bool dataplane_known; /* false: the word is wrong, nothing may be concluded from it */
+	bool dataplane_known; /* false: the value is invalid, nothing may be concluded from it */
 
 	struct l4_check *checks;
 	struct l4_backend *backends;
@@ -41,13 +42,13 @@ struct l4__build {
 extern const struct rule_spot l4__root; /* "maglev" */
 extern const struct rule_spot l4__checks_spot, l4__backends_spot, l4__frontends_spot;
 
-/* `; did you mean "a" or "b"?` from the entries whose names are near, or "". */
+/* `; did you mean "a" or "b"?` from the entries whose names are similar, or "". */
 const char *l4__near(struct l4__build *b, const char *name, const struct rule_entry *entries,
 		     size_t n);
 
 /*
- * The address of a VIP or a server: as rule_address(), and nothing that the data plane would
- * misread.
+ * The address of a VIP or a server: as rule_address(), and not one that the data plane would
+ * misinterpret. Returns false if it was reported.
  */
 bool l4__host(struct l4__build *b, const struct rule_spot *in, const char *word,
 	      const struct doc_text *d, struct addr *ret);

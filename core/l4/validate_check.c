@@ -10,10 +10,11 @@
 #define DAY (24 * 3600 * NSEC_PER_SEC)
 #define PATH_BYTES 2048
 #define HOST_BYTES 255
+/* HTTP status codes have three digits and five classes (RFC 9110, section 15). */
 #define CODE_MIN 100
 #define CODE_MAX 599
 
-/* False when the type is missing or unknown; the other values are checked anyway. */
+/* Returns false if the type is missing or unknown; the other values are checked anyway. */
 static bool build_type(struct l4__build *b, const struct rule_spot *spot, const struct doc_check *d,
 		       struct l4_check *c)
 {
@@ -37,6 +38,7 @@ static bool speaks_http(const struct l4_check *c)
 	return c->type == L4_CHECK_HTTP || c->type == L4_CHECK_HTTPS;
 }
 
+/* The port of an icmp check is ignored (with a warning, validate_doubt.c). */
 static void build_port(struct l4__build *b, const struct rule_spot *spot, const struct doc_check *d,
 		       bool typed, struct l4_check *c)
 {
@@ -49,6 +51,7 @@ static void build_port(struct l4__build *b, const struct rule_spot *spot, const 
 	c->port = typed && c->type == L4_CHECK_ICMP ? 0 : port;
 }
 
+/* fast-interval and down-interval default to the interval. */
 static void build_timing(struct l4__build *b, const struct rule_spot *spot,
 			 const struct doc_check *d, struct l4_check *c)
 {
@@ -79,7 +82,10 @@ static void build_sources(struct l4__build *b, const struct rule_spot *spot,
 			     &c->src6);
 }
 
-/* "200" or "200-299". -EINVAL: not that; -ERANGE: not HTTP's numbers, or the wrong way round. */
+/*
+ * Parses "200" or "200-299". -EINVAL on bad syntax, -ERANGE if a code is out of bounds or the
+ * range descends.
+ */
 static int parse_range(struct str part, struct l4_code_range *ret)
 {
 	struct str first, last = str_trim(part);
@@ -111,6 +117,7 @@ static size_t count_parts(struct str text)
 	return n;
 }
 
+/* One complaint about the list is enough: parsing stops at the first invalid part. */
 static void build_codes(struct l4__build *b, const struct rule_spot *spot, const struct doc_text *d,
 			struct l4_http_params *http)
 {
@@ -147,7 +154,7 @@ static const char *build_path(struct l4__build *b, const struct rule_spot *spot,
 	return arena_strdup(b->arena, d->v);
 }
 
-/* A name for a header or for TLS; a URL is a common slip. */
+/* A name for a header or for TLS. A slash is refused, because a URL is a common mistake. */
 static const char *build_host(struct l4__build *b, const struct rule_spot *spot, const char *word,
 			      const struct doc_text *d)
 {
@@ -188,7 +195,10 @@ static void build_http(struct l4__build *b, const struct rule_spot *spot,
 	}
 }
 
-/* icmp and tcp have none of these. */
+/*
+ * icmp and tcp checks have none of these keys. The table of the schema lists them, so that a new
+ * key is refused, too.
+ */
 static void refuse_http(struct l4__build *b, const struct rule_spot *spot,
 			const struct rule_spot *params, const struct doc_check *d)
 {
@@ -220,6 +230,10 @@ static void build_check(struct l4__build *b, const struct doc_check *d, struct l
 		refuse_http(b, &spot, &params, d);
 		return;
 	}
+	/*
+	 * If the type is unknown, the HTTP values are checked anyway, to report all
+	 * mistakes at once.
+	 */
 	c->keep_alive = rule_flag(&d->keep_alive, false);
 	build_http(b, &params, &d->params, c);
 }

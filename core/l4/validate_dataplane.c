@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which data plane it is, and the sections vpp.lb and xdp: what its driver will be told. VPP
- * checks next to nothing of what it is sent, so the bounds here are what keeps it alive.
+ * Which data plane is used, and the sections vpp.lb and xdp, which its driver gets. VPP checks
+ * almost nothing that it receives and may crash, so the bounds are enforced here.
  */
 #include <stdint.h>
 #include <string.h>
@@ -12,13 +12,14 @@
 
 #define DAY (24 * 3600 * NSEC_PER_SEC)
 #define INTERFACES_MAX 64
-#define PIN_MAX 400	   /* the names of pins are appended to it */
+#define PIN_MAX 400	   /* the names of pins are appended to it, and paths are bounded */
 #define INTERFACE_BYTES 15 /* IFNAMSIZ - 1 */
 
 static const struct rule_spot vpp = { .in = &l4__root, .name = "vpp" };
 static const struct rule_spot lb = { .in = &vpp, .name = "lb" };
 static const struct rule_spot xdp = { .in = &l4__root, .name = "xdp" };
 
+/* Without the key `dataplane`, a section xdp selects XDP. The command line overrides both. */
 void l4__build_dataplane(struct l4__build *b)
 {
 	const struct rule_words words = { "dataplane", l4_kind_dataplane.words,
@@ -40,6 +41,7 @@ static bool is_power_of_two(int64_t v)
 	return v > 0 && (v & (v - 1)) == 0;
 }
 
+/* Only a value that was in range is checked further, so that it is reported once. */
 static uint32_t build_power(struct l4__build *b, const struct rule_range *range,
 			    const struct doc_int *d)
 {
@@ -52,7 +54,7 @@ static uint32_t build_power(struct l4__build *b, const struct rule_range *range,
 	return (uint32_t)v;
 }
 
-/* Whole seconds, since that is what a data plane takes. */
+/* Data planes take whole seconds. */
 static int64_t build_flow_timeout(struct l4__build *b, const struct doc_duration *d)
 {
 	static const struct rule_range range = { "flow-timeout", NSEC_PER_SEC, 120 * NSEC_PER_SEC,
@@ -66,6 +68,7 @@ static int64_t build_flow_timeout(struct l4__build *b, const struct doc_duration
 	return v;
 }
 
+/* The maximum may be below the minimum only by default: then the place is that of the minimum. */
 static void build_delays(struct l4__build *b, const struct doc_lb *d, struct l4_lb *ret)
 {
 	static const struct rule_range min = { "startup-min-delay", 0, DAY, 5 * NSEC_PER_SEC };
@@ -93,6 +96,7 @@ static bool sends_to(const struct l4__build *b, int family)
 	return false;
 }
 
+/* VPP is always given both addresses; XDP needs those of the families in use. */
 static bool needs_source(const struct l4__build *b, int family)
 {
 	if (!b->dataplane_known)
@@ -138,7 +142,10 @@ void l4__build_lb(struct l4__build *b)
 	ret->new_flows_table_length = build_power(b, &length, &d->new_flows_table_length);
 }
 
-/* What the kernel takes as the name of an interface. */
+/*
+ * Whether the kernel accepts the name for an interface: at most 15 bytes, no '/', no ':',
+ * not "." or "..".
+ */
 static bool interface_ok(struct l4__build *b, const struct rule_spot *spot,
 			 const struct doc_text *d)
 {
@@ -213,7 +220,10 @@ static bool is_prime(int64_t v)
 	return v >= 2;
 }
 
-/* The hash walks the table in steps of any length, which visits every place only if it is prime. */
+/*
+ * The Maglev paper requires a prime size, because its permutations step through the table. The
+ * build of core/maglev works with any size; the rule is part of the documented format.
+ */
 static uint32_t build_table_size(struct l4__build *b, const struct doc_int *d)
 {
 	static const struct rule_range range = { "table-size", 251, 5000011, 65537 };

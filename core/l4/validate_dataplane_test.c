@@ -13,7 +13,7 @@
 
 /* ---- the data plane ---- */
 
-/* seed: VPP LB knobs MUST satisfy plugin constraints; facts vpp 0.5: VPP itself checks nothing */
+/* VPP itself checks nothing, so the constraints of its plugin are checked here */
 static void lb_rules(void **state)
 {
 	static const char whole[] = "must be whole seconds", power[] = "must be a power of two";
@@ -80,7 +80,7 @@ static void no_sources_and_told_so(struct fixture *f)
 	f->rules.no_dataplane = true;
 }
 
-/* DESIGN 4: source addresses: both for vpp, for xdp the families of its backends, else none */
+/* source addresses: both for vpp, for xdp those of its backends' families, else none */
 static void source_address_rules(void **state)
 {
 	static const char v4[] = LB_KEY "ipv4-src-address", v6[] = LB_KEY "ipv6-src-address";
@@ -136,7 +136,7 @@ static void two_interfaces(struct fixture *f)
 	f->doc.xdp.interfaces.n = 2;
 }
 
-/* DESIGN 4: which data plane, and what xdp needs */
+/* which data plane, and what xdp needs */
 static void dataplane_rules(void **state)
 {
 	static const struct row bad[] = {
@@ -156,7 +156,7 @@ static void dataplane_rules(void **state)
 	EACH(good, assert_accepted);
 }
 
-/* DESIGN 4: the keys of the section xdp */
+/* the keys of the section xdp */
 static void xdp_rules(void **state)
 {
 	static const char iface[] = "maglev.xdp.interfaces[1]",
@@ -199,7 +199,7 @@ static void xdp_rules(void **state)
 	EACH(good, assert_accepted);
 }
 
-/* DESIGN 4: an empty --vpp-api-addr means the same as dataplane: none */
+/* an empty --vpp-api-addr means the same as dataplane: none */
 static void no_dataplane_wins_over_the_file(void **state)
 {
 	struct fixture f;
@@ -223,7 +223,10 @@ static void xdp_without_interfaces_and_told_to_use_none(struct fixture *f)
 	told_to_use_none(f);
 }
 
-/* What only the data plane of the file could not take is taken, and the file still read. */
+/*
+ * Values that only the data plane in the file would refuse are accepted, and the
+ * file is still read.
+ */
 static void no_dataplane_has_no_rules_of_its_own(void **state)
 {
 	static const struct row good[] = {
@@ -273,7 +276,7 @@ static void sum_above_table_in_xdp(struct fixture *f)
 	sum_above_table(f);
 }
 
-/* Twice in the frontend, counted once and with the larger weight: 10 x 100 <= 1024. */
+/* In the frontend twice, but counted once with the larger weight: 10 x 100 <= 1024. */
 static void same_members_in_two_pools(struct fixture *f)
 {
 	struct doc_pool *pools = arena_array_of(f->arena, 2, struct doc_pool);
@@ -322,7 +325,7 @@ static void plain_http(struct fixture *f)
 		false;
 }
 
-/* DESIGN 4: --check warns where weights sum above the VPP table length */
+/* weights that sum above the table length of VPP are warned about */
 static void doubts_are_warned_about(void **state)
 {
 	static const struct row rows[] = {
@@ -355,7 +358,7 @@ static void doubts_are_warned_about(void **state)
 	EACH(good, assert_accepted);
 }
 
-/* FR-1.1: what plain http ignores does not make it another check */
+/* FR-1.1: values that plain http ignores do not change the check */
 static void http_checks_carry_nothing_of_tls(void **state)
 {
 	struct fixture f;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Warnings: what is allowed but probably not intended. Looked for only in a configuration without
- * errors, so that a misspelt name does not also cause "no backend uses it".
+ * Warnings: values that are allowed but probably not intended. They are looked for only in a
+ * configuration without errors, so that a misspelt name does not also cause "no backend uses it".
  */
 #include "base/units.h"
 #include "core/l4/validate_build.h"
 
 /* How a backend is used by the frontends that were visited so far. */
 struct use {
-	size_t frontend; /* index + 1 of the last that names it; 0: none does */
-	unsigned weight; /* its largest there */
+	size_t frontend; /* index + 1 of the last frontend that names it; 0: none */
+	unsigned weight; /* its largest weight there */
 };
 
 static void doubt_ignored(struct l4__build *b, const struct rule_spot *spot,
@@ -59,7 +59,10 @@ static void doubt_checks(struct l4__build *b)
 		doubt_check(b, i, used[i]);
 }
 
-/* The sum of the weights of frontend i, of each backend its largest. */
+/*
+ * Adds the weights of one pool of frontend i, where each backend counts once over all pools, with
+ * its largest weight. Returns what the pool adds to the sum.
+ */
 static size_t sum_pool(const struct l4_pool *pool, size_t i, struct use *uses)
 {
 	size_t sum = 0;

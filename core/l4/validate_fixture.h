@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * validate_fixture: a good document for the tests of validate, and rows that spoil it.
+ * validate_fixture: a valid document for the tests of validate, and rows that spoil it.
  *
  * Every value has a line of its own. fixture.touched is the place of the value that was set last;
- * that is where a complaint about it must stand.
+ * a complaint about it must have that place.
  */
 #pragma once
 
@@ -47,14 +47,14 @@ void set_flag(struct fixture *f, struct doc_bool *d, bool v);
 void make_pool(struct fixture *f, struct doc_pool *pool, const char *name,
 	       struct doc_member *members, size_t n);
 
-/* Changes that many rows begin with. */
+/* Changes with which many rows begin. */
 void use_xdp(struct fixture *f);
 void use_none(struct fixture *f);
 
 void fixture_begin(struct fixture *f);
 void fixture_end(struct fixture *f);
 int fixture_build(struct fixture *f);
-/* Builds; there must be neither error nor warning. */
+/* Builds; there must be neither an error nor a warning. */
 void assert_clean(struct fixture *f);
 
 #define WEB_KEY "maglev.healthchecks.web."
@@ -68,8 +68,8 @@ enum kind { CHANGE, TEXT, NUMBER, DURATION, FLAG, MISSING };
 
 struct row {
 	enum kind kind;
-	size_t field; /* of struct fixture: the value that is set, or whose "set" goes */
-	size_t owner; /* MISSING: the place that is told instead */
+	size_t field; /* offset in struct fixture of the value to set or to clear */
+	size_t owner; /* MISSING: the place that is reported instead */
 	const char *text;
 	int64_t number;
 	void (*change)(struct fixture *f); /* runs before the value is set */
@@ -93,9 +93,9 @@ struct row {
 #define LEAVE_OUT(change, member, owner_at, key, fragment)                                         \
 	ROW(MISSING, change, key, fragment, .field = AT(member.set), .owner = AT(owner_at))
 
-/* The one entry of list has the row's key, words and place. */
+/* The only entry of list has the row's key, text and place. */
 void assert_told(const struct fixture *f, const struct errs *list, const struct row *row);
-/* One error, no warning, and the result left alone. */
+/* One error, no warning, and the result is untouched. */
 void assert_refused(const struct row *row);
 /* One warning and no error. */
 void assert_doubted(const struct row *row);
@@ -103,5 +103,5 @@ void assert_accepted(const struct row *row);
 void each(const struct row *rows, size_t n, void (*assert_row)(const struct row *row));
 #define EACH(rows, assert_row) each(rows, ARRAY_SIZE(rows), assert_row)
 
-/* n times c, until the next call. */
+/* A string of n times c, valid until the next call. */
 const char *repeat(char c, size_t n);

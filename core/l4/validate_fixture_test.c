@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The good document, and what a row does to it. */
+/* The valid document, and what a row does to it. */
 #include "core/l4/validate_fixture.h"
 
 #include <setjmp.h>
@@ -38,7 +38,7 @@ void set_flag(struct fixture *f, struct doc_bool *d, bool v)
 	*d = (struct doc_bool){ true, next_place(f), v };
 }
 
-/* Stands in for the library that knows regular expressions. */
+/* Replaces the library that compiles regular expressions. */
 static bool regexp_ok(const char *pattern, char *reason, size_t reason_size)
 {
 	if (!strchr(pattern, '('))
@@ -188,7 +188,7 @@ static void print_all(const struct fixture *f)
 		print_message("# %s", buf_cstr(&out));
 }
 
-/* A document without mistakes is accepted without a word. */
+/* A document without mistakes is accepted without a complaint. */
 void assert_clean(struct fixture *f)
 {
 	int r = fixture_build(f);

@@ -2,9 +2,9 @@
 /*
  * The section frontends: VIPs, their pools, and the backends they name (FR-2.1, FR-2.2).
  *
- * Whether two backends of a frontend share an address is asked of every member. So backends are
- * sorted by address once and each learns its twin, the first backend with its address; a frontend
- * then marks the twins that it has seen.
+ * For every member the question is whether another backend of the frontend has the same address.
+ * So backends are sorted by address once, and each gets its twin: the first backend with its
+ * address. A frontend then marks the twins that it has seen, which makes the check linear.
  */
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -18,18 +18,18 @@
 
 /* The last frontend that named a twin, and by which backend. */
 struct mark {
-	size_t frontend; /* index + 1; 0: by none */
+	size_t frontend; /* index + 1; 0: none */
 	size_t backend;
 };
 
-/* The visit of one frontend: its members are visited in the order of the file. */
+/* The state of the visit of one frontend. Its members are visited in the order of the file. */
 struct walk {
 	struct l4__build *b;
 	const size_t *twins; /* per backend */
 	struct mark *marks;  /* per backend */
 	size_t frontend;
 	size_t first; /* the first backend whose family is known; SIZE_MAX: none yet */
-	bool mixed;   /* told already */
+	bool mixed;   /* reported already */
 };
 
 struct located {
@@ -45,6 +45,7 @@ static int by_address(const void *pa, const void *pb)
 	return cmp ? cmp : (a->backend > b->backend) - (a->backend < b->backend);
 }
 
+/* The twin of each backend. Twins are indices of backends, so marks need no other table. */
 static const size_t *find_twins(struct l4__build *b)
 {
 	size_t n = b->config->n_backends;
@@ -67,6 +68,10 @@ static const size_t *find_twins(struct l4__build *b)
 	return twins;
 }
 
+/*
+ * The same backend in two pools is allowed; two backends with one address are not, since the data
+ * plane could not tell them apart.
+ */
 static void check_twin(struct walk *w, const struct rule_spot *spot, struct place at,
 		       size_t backend)
 {
@@ -84,7 +89,10 @@ static void check_twin(struct walk *w, const struct rule_spot *spot, struct plac
 		*mark = (struct mark){ w->frontend + 1, backend };
 }
 
-/* One error for a frontend, however many members are of the other family. */
+/*
+ * The encapsulation of a VIP is that of one family. One error per frontend, however many members
+ * are of the other family.
+ */
 static void check_family(struct walk *w, const struct rule_spot *spot, struct place at,
 			 size_t backend)
 {
@@ -103,7 +111,7 @@ static void check_family(struct walk *w, const struct rule_spot *spot, struct pl
 		  l4__family_name(first->address.family));
 }
 
-/* False when there is no such backend. */
+/* Returns false if there is no such backend. */
 static bool build_member(struct walk *w, const struct rule_spot *pool, const struct doc_member *d,
 			 struct l4_member *ret)
 {
@@ -160,7 +168,7 @@ static void build_pool(struct walk *w, const struct rule_spot *spot, const struc
 		rule_fail(&w->b->sink, spot, "backends", d->at, "must name at least one backend");
 }
 
-/* names: the pools of this frontend so far. */
+/* names holds the pools of this frontend so far. */
 static void build_pool_name(struct walk *w, const struct rule_spot *spot, const struct doc_pool *d,
 			    struct map *names, struct l4_pool *pool)
 {
@@ -194,7 +202,7 @@ static void build_pools(struct walk *w, const struct rule_spot *frontend,
 	f->n_pools = d->n_pools;
 }
 
-/* Whether protocol and port make sense, each and together. */
+/* Whether protocol and port are valid, each and together. */
 static bool build_key(struct l4__build *b, const struct rule_spot *spot,
 		      const struct doc_frontend *d, struct l4_frontend *f)
 {

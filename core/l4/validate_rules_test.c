@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The semantic rules, row by row: each row breaks one thing in a good document and says which key
- * is told, and in which words. Every row also shows that the error stands where the value stands,
- * that it is the only one, and that the result is left alone.
+ * The semantic rules, row by row: each row breaks one thing in a valid document and names the key
+ * and the text of the complaint. Every row also checks that the error has the place of the value,
+ * that it is the only one, and that the result is untouched.
  */
 #include "core/l4/validate_fixture.h"
 
@@ -17,7 +17,7 @@
 
 /* ---- healthchecker ---- */
 
-/* FR-5.2, seed "Configuration and Reload": transition-history; netns per DESIGN 4 */
+/* FR-5.2: transition-history and netns */
 static void healthchecker_rules(void **state)
 {
 	static const char history[] = "maglev.healthchecker.transition-history";
@@ -99,7 +99,7 @@ static void check_timing_rules(void **state)
 	EACH(good, assert_accepted);
 }
 
-/* DESIGN 4: probe sources are of their family */
+/* probe sources must be of their family */
 static void probe_source_rules(void **state)
 {
 	static const char v4[] = WEB_KEY "probe-ipv4-src", v6[] = WEB_KEY "probe-ipv6-src";
@@ -118,7 +118,7 @@ static void probe_source_rules(void **state)
 	EACH(bad, assert_refused);
 }
 
-/* FR-1.1: response-code is codes and ranges of codes */
+/* FR-1.1: response-code is a list of codes and ranges */
 static void response_code_rules(void **state)
 {
 	static const char like[] = "is not like \"200\", \"200-299\"", range[] = "100 to 599";
@@ -144,7 +144,7 @@ static void response_code_rules(void **state)
 	EACH(good, assert_accepted);
 }
 
-/* FR-1.1: what goes into a request cannot carry more than itself */
+/* FR-1.1: text in a request cannot smuggle in more than itself */
 static void http_params_rules(void **state)
 {
 	const struct row bad[] = {
@@ -177,7 +177,7 @@ static void http_params_rules(void **state)
 	EACH(bad, assert_refused);
 }
 
-/* DESIGN 4: params and keep-alive are for http and https */
+/* params and keep-alive are for http and https */
 static void checks_without_http_take_none_of_its_keys(void **state)
 {
 	static const char only[] = "is only for http and https, not for tcp";
@@ -215,14 +215,14 @@ static void name_backend(struct fixture *f, const char *name)
 	f->touched = f->backend[WEB9].at;
 }
 
-/* facts 2: names are arbitrary, as long as they can be shown */
+/* names are arbitrary, as long as they can be printed */
 static void name_rules(void **state)
 {
 	static const char long_name[129 + 1] =
 		"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 		"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
 	static const struct {
-		const char *name, *key, *fragment; /* no fragment: good */
+		const char *name, *key, *fragment; /* no fragment: valid */
 	} rows[] = {
 		{ "", "maglev.backends.", "must not be empty" },
 		{ "a\nb", "maglev.backends.a?b", "control character" },
@@ -269,7 +269,7 @@ static void same_member(struct fixture *f)
 	f->touched = f->www_pool[0].at;
 }
 
-/* The reader refuses these already; whoever else fills a document gets an error all the same. */
+/* The reader already refuses these, but a document may come from elsewhere. */
 static void names_are_unique(void **state)
 {
 	static const struct row bad[] = {
@@ -283,7 +283,7 @@ static void names_are_unique(void **state)
 
 /* ---- backends ---- */
 
-/* DESIGN 4: an address that no server can have is refused */
+/* an address that no server can have is refused */
 static void backend_address_rules(void **state)
 {
 	static const char not_ip[] = "is not an IP address";
@@ -331,7 +331,7 @@ static void backend_addresses_that_are_fine(void **state)
 	EACH(good, assert_accepted);
 }
 
-/* seed: every referenced health check MUST exist */
+/* every referenced health check must exist */
 static void unknown_healthchecks_are_told_with_near_names(void **state)
 {
 	static const char key[] = "maglev.backends.web1.healthcheck";
@@ -349,7 +349,7 @@ static void unknown_healthchecks_are_told_with_near_names(void **state)
 
 /* ---- frontends ---- */
 
-/* DESIGN 4: one host address; protocol and port together or not at all */
+/* one host address; protocol and port together or not at all */
 static void frontend_key_rules(void **state)
 {
 	static const struct row bad[] = {
@@ -448,7 +448,7 @@ static void same_address_in_second_pool(struct fixture *f)
 	f->touched = f->fallback[0].at;
 }
 
-/* FR-2.1: one family in a frontend; DESIGN 4: no two backends with one address */
+/* FR-2.1: one family in a frontend, and no two backends with one address */
 static void members_of_a_frontend_fit_together(void **state)
 {
 	static const struct row bad[] = {
@@ -465,7 +465,7 @@ static void members_of_a_frontend_fit_together(void **state)
 	EACH(bad, assert_refused);
 }
 
-/* DESIGN 4: a backend may be in two pools; two frontends may have backends with one address */
+/* a backend may be in two pools; two frontends may have backends with one address */
 static void what_members_may_share(void **state)
 {
 	struct doc_backend backends[5];
@@ -528,7 +528,7 @@ static void other_family_on_address(struct fixture *f)
 	f->touched = f->frontend[F_SIX].address.at;
 }
 
-/* seed: VIPs that share an address use backends of one family; DESIGN 4: keys are unique */
+/* VIPs that share an address use backends of one family, and their keys are unique */
 static void frontends_do_not_clash(void **state)
 {
 	static const struct row bad[] = {
@@ -600,7 +600,7 @@ static void short_max_delay(struct fixture *f)
 	set_duration(f, &f->doc.lb.startup_max_delay, 2 * S);
 }
 
-/* One mistake, one error: what follows from a wrong value is not told again. */
+/* One mistake, one error: consequences of an invalid value are not reported again. */
 static void mistakes_do_not_breed(void **state)
 {
 	static const struct row bad[] = {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a good document becomes; what becomes of several mistakes; what size costs. */
+/*
+ * The result of a valid document, the reports of several mistakes, and the cost of large
+ * documents.
+ */
 #include "core/l4/validate_fixture.h"
 
 #include <setjmp.h>
@@ -13,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- the good document ---- */
+/* ---- the valid document ---- */
 
 static void assert_address(const struct addr *a, const char *text)
 {
@@ -93,7 +96,7 @@ static void a_check_is_filled_with_defaults(void **state)
 	fixture_end(&f);
 }
 
-/* FR-2.1: backends are sorted and know their check */
+/* FR-2.1: backends are sorted and their checks resolved */
 static void backends_are_sorted_and_resolved(void **state)
 {
 	static const char *const names[] = { "six", "web1", "web2", "web9" };
@@ -239,7 +242,7 @@ static void settings_carry_what_was_written(void **state)
 
 /* ---- all at once ---- */
 
-/* FR-5.2: all errors in one pass, in the order of the file, and no doubts beside them */
+/* FR-5.2: all errors in one pass, in the order of the file, without warnings */
 static void all_errors_are_told_in_the_order_of_the_file(void **state)
 {
 	static const char *const keys[] = {
@@ -267,7 +270,7 @@ static void all_errors_are_told_in_the_order_of_the_file(void **state)
 	fixture_end(&f);
 }
 
-/* Text of the document is repeated cut and clean, so that a complaint stays one short line. */
+/* Text of the document is cut and cleaned, so that a complaint stays one short line. */
 static void complaints_stay_one_short_line(void **state)
 {
 	struct fixture f;
@@ -283,7 +286,7 @@ static void complaints_stay_one_short_line(void **state)
 	fixture_end(&f);
 }
 
-/* NFR-5.2: an empty document is a configuration, once its data plane needs nothing */
+/* NFR-5.2: an empty document is valid if the data plane needs nothing */
 static void an_empty_document_is_fine_for_none(void **state)
 {
 	struct fixture f;
@@ -303,9 +306,9 @@ static void an_empty_document_is_fine_for_none(void **state)
 /* ---- size ---- */
 
 #define MANY 40000
-#define CPU_SECONDS 3 /* many times what it takes, far below what comparing pairs would */
+#define CPU_SECONDS 3 /* much more than needed, far less than comparing pairs would take */
 
-/* Frontend i is on one of two addresses, so that runs of one address are long too. */
+/* Frontend i has one of two addresses, so that the runs of one address are long, too. */
 static void make_many(struct fixture *f, const char *reference)
 {
 	struct doc_backend *backends = arena_array_of(f->arena, MANY, struct doc_backend);
@@ -361,7 +364,7 @@ static int build_in_time(struct fixture *f)
 	return r;
 }
 
-/* DESIGN 3: no stall, whatever the size: nothing is compared with everything */
+/* no stall at any size: no rule compares all pairs */
 static void size_costs_no_more_than_sorting(void **state)
 {
 	struct fixture f;

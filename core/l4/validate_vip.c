@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What frontends may not do to each other. They are sorted by address, protocol and port; each run
- * of one address is then looked at alone. Of two that clash, the later one in the file is reported.
+ * Conflicts between frontends. They are sorted by address, protocol and port; each run of one
+ * address is then checked on its own. Of two that conflict, the later one in the file is reported.
  */
 #include <stdlib.h>
 
@@ -13,7 +13,10 @@ struct ref {
 	const struct doc_frontend *doc;
 };
 
-/* Within an address: those whose key is known first, all-port before per-port, then file order. */
+/*
+ * Within an address: frontends with a valid key first, all-port before per-port, then the
+ * order of the file.
+ */
 static int by_key(const void *pa, const void *pb)
 {
 	const struct ref *a = pa, *b = pb;
@@ -48,7 +51,9 @@ static void find_duplicates(struct l4__build *b, const struct ref *run, size_t n
 	}
 }
 
-/* The first per-port VIP of a run that begins with an all-port one; NULL: nothing clashes. */
+/*
+ * The first per-port VIP of a run that begins with an all-port one; NULL if there is no conflict.
+ */
 static const struct ref *find_per_port(const struct ref *run, size_t n)
 {
 	if (!run[0].vip->has_key || run[0].f->protocol != L4_PROTOCOL_ANY)
@@ -76,7 +81,7 @@ static void find_all_port(struct l4__build *b, const struct ref *run, size_t n)
 		  rule_quote(&b->sink, other->f->name));
 }
 
-/* The frontend with a known family that comes first in the file sets it for the run. */
+/* The first frontend of the file with a known family sets it for the run. */
 static const struct ref *first_family(const struct ref *run, size_t n)
 {
 	const struct ref *first = NULL;

@@ -2,8 +2,8 @@
 /*
  * warmup: what may be written to the data plane after a start.
  *
- * The clock is two parameters, so nothing here could reset it (NFR-1.3). The caller asks for the
- * phase, waits for warmup_next(), and marks frontends as released in the model.
+ * The clock is passed as two parameters, so nothing here can reset it (NFR-1.3). The caller asks
+ * for the phase, waits for warmup_next(), and marks frontends as released in the model.
  */
 #include "core/l4/warmup.h"
 
@@ -17,6 +17,7 @@ static const char *const phase_names[] = {
 	[WARMUP_DONE] = "done",
 };
 
+/* at + delay, saturated. */
 static int64_t later(int64_t at, int64_t delay)
 {
 	int64_t sum;
@@ -24,6 +25,7 @@ static int64_t later(int64_t at, int64_t delay)
 	return __builtin_add_overflow(at, delay, &sum) ? INT64_MAX : sum;
 }
 
+/* Whether the backend is probed and has no result yet. */
 static bool holds(const struct l4_model *m, size_t backend)
 {
 	return m->config->backends[backend].check != NULL &&

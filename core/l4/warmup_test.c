@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "core/l4/fixture.h"
 
-/* Seed, "Startup Warmup": hands off until min, release until max, then free */
+/* nothing is written until min, VIPs are released until max, then everything is written */
 static void the_phases_follow_the_two_delays(void **state)
 {
 	static const struct {
@@ -91,7 +91,7 @@ static void set(struct l4_model *m, const char *name, enum health_state s)
 	m->backends[l4_config_backend(m->config, name)]->health.state = s;
 }
 
-/* Seed: a VIP is released once none of its backends, in any pool, is unknown */
+/* a VIP is released once none of its backends, in any pool, is unknown */
 static void a_vip_is_ready_when_all_its_backends_have_a_result(void **state)
 {
 	struct l4_model *m = &((struct world *)*state)->model;
@@ -100,10 +100,10 @@ static void a_vip_is_ready_when_all_its_backends_have_a_result(void **state)
 	set(m, "a", HEALTH_UP);
 	assert_false(warmup_vip_ready(m, 1));
 	set(m, "b", HEALTH_DOWN);
-	assert_true(warmup_vip_ready(m, 1)); /* "other" and "static" are unknown still */
+	assert_true(warmup_vip_ready(m, 1)); /* "other" and "static" are still unknown */
 }
 
-/* DESIGN 4, Counter */
+/* paused and disabled backends are not probed, so waiting for them would never end */
 static void paused_and_disabled_backends_do_not_hold(void **state)
 {
 	struct l4_model *m = &((struct world *)*state)->model;

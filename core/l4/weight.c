@@ -2,9 +2,9 @@
 /*
  * weight: from health to weights.
  *
- * Nothing is kept: the active pool and the aggregate state are computed from the model each time.
- * The weight that counts is always the one in force (the file's, or what the operator set), never
- * the file's beside it.
+ * There is no state: the active pool and the aggregate state are computed from the model each
+ * time. The weight that counts is always the one in force: the operator's if set at run time,
+ * else the file's.
  */
 #include "core/l4/weight.h"
 
@@ -15,9 +15,12 @@
 
 enum flush { FLUSH_NEVER, FLUSH_IF_ASKED, FLUSH_ALWAYS };
 
-/* Seed, "Aggregation to Frontend State": what serves, and what is torn down. */
+/*
+ * What each state means for new flows (serves) and for existing ones (flush): a down backend is
+ * flushed if flush-on-down is set, a paused one drains, a disabled one is always flushed.
+ */
 static const struct {
-	bool serves; /* where its pool is active */
+	bool serves; /* if its pool is active */
 	enum flush flush;
 } table[HEALTH_STATES] = {
 	[HEALTH_UNKNOWN] = { false, FLUSH_NEVER },   [HEALTH_UP] = { true, FLUSH_NEVER },
@@ -73,7 +76,7 @@ size_t l4_active_pool(const struct l4_model *m, size_t frontend)
 
 enum l4_frontend_health l4_frontend_judge(const struct l4_model *m, size_t frontend)
 {
-	/* a pool is active exactly when some tuple has an effective weight */
+	/* a pool is active exactly if some tuple has an effective weight above 0 */
 	if (l4_active_pool(m, frontend) != SIZE_MAX)
 		return L4_FRONTEND_UP;
 	return all_unknown(m, &m->config->frontends[frontend]) ? L4_FRONTEND_UNKNOWN

@@ -11,15 +11,15 @@
 
 struct l4_effective {
 	unsigned weight;
-	bool flush; /* existing flows are torn down */
+	bool flush; /* tear existing flows down */
 };
 
-/* The whole truth table in one place. */
+/* The complete truth table. configured is the weight in force. */
 struct l4_effective l4_effective_weight(enum health_state state, bool pool_active,
 					unsigned configured, bool flush_on_down);
 
-/* The first pool of a frontend with an up member of non-zero weight; SIZE_MAX if none. */
+/* The first pool of a frontend with an up member of non-zero weight; SIZE_MAX if there is none. */
 size_t l4_active_pool(const struct l4_model *m, size_t frontend);
 
-/* FR-2.4, computed from scratch. */
+/* The health of a frontend (FR-2.4), computed from the model. */
 enum l4_frontend_health l4_frontend_judge(const struct l4_model *m, size_t frontend);

@@ -69,7 +69,7 @@ static struct l4_model *with(void **state, const char *letters)
 	return &w->model;
 }
 
-/* FR-2.3, FR-4.3: every row of the seed's table */
+/* FR-2.3, FR-4.3: every row of the table */
 static void the_truth_table_holds_row_by_row(void **state)
 {
 	static const struct {
@@ -122,7 +122,7 @@ static void the_first_pool_with_an_up_member_is_active(void **state)
 		assert_int_equal(l4_active_pool(with(state, rows[i].states), WWW), rows[i].active);
 }
 
-/* FR-2.2, and a bug others met: a pool whose up members all weigh 0 stayed active */
+/* FR-2.2: a pool whose up members all have weight 0 is not active */
 static void a_pool_whose_up_members_weigh_nothing_is_not_active(void **state)
 {
 	struct l4_model *m = with(state, "UDUDD");
@@ -159,7 +159,7 @@ static void a_frontend_is_judged_by_its_backends(void **state)
 				 rows[i].health);
 }
 
-/* FR-2.4, DESIGN 4 */
+/* FR-2.4 */
 static void a_frontend_without_pools_is_unknown(void **state)
 {
 	assert_int_equal(l4_frontend_judge(with(state, "UUUUU"), 0), L4_FRONTEND_UNKNOWN);

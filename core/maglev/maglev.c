@@ -3,17 +3,17 @@
  * Building a table is a race for slots.
  *
  * Every member with weight walks over the slots on a path of its own: a pseudo-random sequence
- * that begins with the hash of its address. It takes the slots on it that are free. All walk at a
- * pace that goes with their weight, so that the chance to be the first at a slot does too. Chance
- * alone would be uneven: a quota, computed beforehand (quota.c), ends the walk of who has its
- * share. When a member goes, the others find its slots on the paths that they walk anyhow (race.c),
- * at the times they always had, and little else moves.
+ * that begins with the hash of its address. It takes the free slots on its path. Members walk at
+ * a pace proportional to their weight, so their chance to be first at a slot is, too. Chance
+ * alone would be uneven, so a quota (quota.c) ends the walk of a member that has its share. When
+ * a member is removed, the others find its slots on the paths that they walk anyway (race.c), in
+ * the same order as before, and few other slots move.
  *
- * Here the walkers get their hashes and their order: by weight, the heaviest first, then by hash.
- * Nothing is kept: a build owns its working memory and frees it. It is done in steps (struct
- * maglev_work), so that a large table need not be built at one go. Every number in this room is
- * part of a contract between balancers: to change one is to move most flows wherever two versions
- * meet. The vectors of maglev_test.c stand guard.
+ * This file gives the walkers their hashes and their order: by weight, the heaviest first, then
+ * by hash. A build owns its working memory and frees it. It runs in steps (struct maglev_work),
+ * so that a large table does not stall its caller. Every constant in this folder is part of a
+ * contract between balancers: changing one moves most flows wherever two versions are in use
+ * together. The vectors in maglev_test.c detect such a change.
  */
 #include "core/maglev/maglev.h"
 
@@ -25,6 +25,10 @@
 #include "base/mem.h"
 #include "core/maglev/race.h"
 
+/*
+ * Addresses are hashed as numbers, so that the result does not depend on the machine's byte
+ * order.
+ */
 static uint64_t big_endian(const uint8_t *bytes, size_t n)
 {
 	uint64_t number = 0;
@@ -34,6 +38,7 @@ static uint64_t big_endian(const uint8_t *bytes, size_t n)
 	return number;
 }
 
+/* The family is hashed first: 10.0.0.1 and ::a00:1 must not have the same path. */
 static uint64_t hash_address(const struct addr *a)
 {
 	uint64_t hash = maglev__stir(a->family == AF_INET ? 4 : 16);
@@ -45,7 +50,7 @@ static uint64_t hash_address(const struct addr *a)
 	return maglev__stir(hash ^ big_endian(a->bytes + 8, 8));
 }
 
-/* Those with weight; returns how many. */
+/* Makes a walker of every member with weight; returns their number. */
 static size_t enter(const struct maglev_member *members, size_t n, struct maglev_walker *walkers)
 {
 	size_t entered = 0;
@@ -67,7 +72,10 @@ static size_t enter(const struct maglev_member *members, size_t n, struct maglev
 	return entered;
 }
 
-/* By hash; by address should two hashes ever be the same. Never equal: addresses are different. */
+/*
+ * Orders by hash, and by address if two hashes are equal. Addresses differ, so the order is
+ * total.
+ */
 static bool stands_before(const struct maglev_walker *a, const struct maglev_walker *b,
 			  const struct maglev_member *members)
 {
@@ -81,8 +89,9 @@ static bool stands_before(const struct maglev_walker *a, const struct maglev_wal
 }
 
 /*
- * Hashes are spread evenly, so each tells about where it will stand. Put there, hardly any has to
- * move. This is ten times faster than qsort(), which would take longer than the race.
+ * A bucket sort: hashes are evenly distributed, so each one tells its approximate rank. After
+ * that the insertion sort moves hardly anything. This is ten times faster than qsort(), which
+ * would take longer than the race.
  */
 static void sort_by_hash(const struct maglev_walker *from, size_t n, struct maglev_walker *to,
 			 const struct maglev_member *members)
@@ -105,7 +114,7 @@ static void sort_by_hash(const struct maglev_walker *from, size_t n, struct magl
 	}
 }
 
-/* Into to, the heaviest first, keeping the order of those that weigh the same. */
+/* A stable counting sort by weight, the heaviest first, which also fills the groups. */
 static void group_by_weight(struct maglev_race *r, const struct maglev_walker *from, size_t n,
 			    struct maglev_walker *to)
 {
@@ -124,7 +133,7 @@ static void group_by_weight(struct maglev_race *r, const struct maglev_walker *f
 		to[next[from[i].weight]++] = from[i];
 }
 
-/* More than there are slots: the lightest stay away. */
+/* More walkers than slots: only the first ones, the heaviest, take part. */
 static void stay_away(struct maglev_race *r)
 {
 	struct maglev_group *last = &r->groups[r->n_groups - 1];
@@ -140,6 +149,7 @@ struct maglev_work {
 	bool done;
 };
 
+/* Sorts the walkers and sets their quotas. Members without weight are not among the walkers. */
 static void line_up(struct maglev_race *r, const struct maglev_member *members, size_t n)
 {
 	_cleanup_(cleanup_free) struct maglev_walker *sorted = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Properties of the tables over random fleets: shares follow weights, the order of the members does
- * not matter, and little moves. The bounds of what moves are the worst that was measured over many
- * fleets, and half as much again (docs/design/tables.md).
+ * Properties of the tables over random fleets: shares follow weights, the order of the members
+ * does not matter, and few slots move. The bounds are 1.5 times the worst that was measured over
+ * many fleets (docs/design/tables.md).
  */
 #include "core/maglev/maglev.h"
 
@@ -30,7 +30,7 @@ struct fleet {
 	size_t size;
 };
 
-/* Some weigh nothing; in some fleets many weigh the same. */
+/* Some members have weight 0; in some fleets many have the same weight. */
 static void roll_fleet(struct dice *d, struct fleet *f)
 {
 	static const size_t sizes[] = { 251, 1021, SLOTS };
@@ -59,7 +59,7 @@ static size_t with_weight(const struct fleet *f)
 	return n;
 }
 
-/* There is a number of slots per weight from which all shares come by rounding. */
+/* Whether some number of slots per weight exists from which all shares follow by rounding. */
 static bool shares_are_rounded(const struct fleet *f)
 {
 	double low = 0, high = (double)f->size;
@@ -151,7 +151,10 @@ static void nobody_loses_slots_when_another_goes(void **state)
 	}
 }
 
-/* By the paper's rule of a hundred slots for a member, no share is off by more than 1 %. */
+/*
+ * With a hundred slots per member, as the Maglev paper suggests, no share is off by more than 1
+ * %.
+ */
 static void equal_shares_are_even(void **state)
 {
 	static const struct {

@@ -46,8 +46,8 @@ static uint64_t digest(const uint16_t *table, size_t size)
 }
 
 /*
- * The vectors: two balancers of different versions must agree, so what is here never changes. A
- * build that fails them sends flows of a half upgraded fleet to two servers.
+ * The vectors: two balancers of different versions must agree, so these values never change. A
+ * build that fails them would split the flows of a half-upgraded fleet between two servers.
  */
 static void a_small_table_is_as_it_always_was(void **state)
 {
@@ -133,7 +133,7 @@ static void the_largest_table_is_filled(void **state)
 	assert_int_equal(count(table, MAGLEV_SIZE_MAX, 0), MAGLEV_SIZE_MAX);
 }
 
-/* Two at once, and one that is given up. */
+/* Two builds at once, and one that is ended early. */
 static void a_table_is_the_same_in_steps(void **state)
 {
 	struct maglev_member members[200];

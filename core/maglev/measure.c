@@ -68,6 +68,7 @@ double measure_balance(const struct maglev_member *members, size_t n, const uint
 	return most / least;
 }
 
+/* The share of the member that is due by weight alone, from 0 to 1. */
 static double share(const struct maglev_member *members, size_t n, size_t member)
 {
 	double sum = 0;
@@ -77,6 +78,7 @@ static double share(const struct maglev_member *members, size_t n, size_t member
 	return members[member].weight / sum;
 }
 
+/* The difference of the ideal shares is the least that any algorithm has to move. */
 double measure_disruption(measure_build *build, struct maglev_member *members, size_t n,
 			  size_t member, uint8_t weight, size_t size)
 {

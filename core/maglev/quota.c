@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Quotas: how many slots each member will have.
+ * Quotas: how many slots each member gets.
  *
- * They are those of Webster, who divided seats among states. All count up together; a member of
- * weight w gets its next slot whenever time * w passes a half; the count stops when all slots are
- * handed out. So each share is rounded to the nearest slot, and, unlike with the largest
- * remainders, nobody ever loses a slot because somebody else went. Who would have none gets one.
+ * They follow the Webster method (Sainte-Lague) of dividing seats among states. Imagine a common
+ * time that increases from 0: a member of weight w gets its next slot whenever time * w passes a
+ * half-integer, and time stops when all slots are handed out. So each share is rounded to the
+ * nearest slot, and unlike with the method of largest remainders, no member loses a slot because
+ * another member was removed. A member that would get none gets one.
  */
 #include <assert.h>
 #include <stdbool.h>
 
 #include "core/maglev/race.h"
 
-/* Enough fraction bits to tell apart any two moments (2k + 1) / 2w at which a slot is due. */
+/*
+ * Fraction bits of the time: enough to distinguish any two moments (2k + 1) / 2w at
+ * which a slot is due.
+ */
 #define TIME_BITS 20
 
+/* time * weight, rounded half up, but at least 1. */
 static uint32_t quota_at(uint64_t time, unsigned weight)
 {
 	uint64_t quota = (time * weight + (1u << (TIME_BITS - 1))) >> TIME_BITS;
@@ -31,7 +36,10 @@ static uint64_t handed_out(const struct maglev_race *r, uint64_t time)
 	return sum;
 }
 
-/* The last moment at which no more is handed out than there is. */
+/*
+ * The last time at which the sum of the quotas does not exceed the size, by bisection: the sum
+ * never falls as time increases.
+ */
 static uint64_t stop_time(const struct maglev_race *r)
 {
 	uint64_t low = 0, high = (uint64_t)(r->size + 1) << TIME_BITS;
@@ -47,7 +55,10 @@ static uint64_t stop_time(const struct maglev_race *r)
 	return low;
 }
 
-/* At the moment after that, several are due at once: what is left goes to the first of them. */
+/*
+ * One tick later several walkers may be due at once, and more than there are slots left. The
+ * slots go to the first of them, which are the heaviest and then those with the smallest hash.
+ */
 void maglev__set_quotas(struct maglev_race *r)
 {
 	uint64_t time = stop_time(r), left = r->size - handed_out(r, time);

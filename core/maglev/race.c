@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The race: who gets which slot.
+ * The race: which walker gets which slot.
  *
- * The order of steps is planned for one period, in which a walker of weight w makes w steps, and
- * gone through again and again; who has its quota leaves the order now and then. The last few slots
- * would take more looking than all before them. They are settled the other way round: each of them
- * picks a walker.
+ * The order of steps is planned for one period, in which a walker of weight w makes w steps
+ * (divided by the common divisor of all weights), and is repeated. Walkers that have reached
+ * their quota are removed from the order from time to time. Random draws would need very long to
+ * hit the last few free slots, so these are settled the other way round: each of them picks a
+ * walker.
  */
 #include <assert.h>
 #include <stdbool.h>
@@ -19,7 +20,10 @@ static unsigned common_divisor(unsigned a, unsigned b)
 	return b ? common_divisor(b, a % b) : a;
 }
 
-/* How often the walkers of a group step in a period; the smallest numbers that have the ratio. */
+/*
+ * How often the walkers of a group step in one period: the smallest integers with the
+ * ratio of the weights.
+ */
 static size_t steps_of(const struct maglev_race *r, size_t group)
 {
 	unsigned unit = 0;
@@ -30,6 +34,7 @@ static size_t steps_of(const struct maglev_race *r, size_t group)
 	return r->groups[group].weight / unit;
 }
 
+/* Adds one step for each walker of the group. */
 static void append(struct maglev_course *c, const struct maglev_group *g)
 {
 	for (size_t i = 0; i < g->n; i++)
@@ -37,8 +42,8 @@ static void append(struct maglev_course *c, const struct maglev_group *g)
 }
 
 /*
- * The steps of each are spread evenly over the period: every turn all groups earn their weight, and
- * those that have earned as much as the heaviest pay that and step.
+ * Spreads the steps of each walker evenly over the period: every turn all groups earn their
+ * weight, and a group that has earned as much as the heaviest weighs pays that and steps.
  */
 static void plan(const struct maglev_race *r, struct maglev_course *c)
 {
@@ -60,7 +65,10 @@ static void plan(const struct maglev_race *r, struct maglev_course *c)
 	assert(c->n == n);
 }
 
-/* Takes the slot that was drawn if it is free and the walker under way. False: few are left. */
+/*
+ * Takes the drawn slot if it is free and the walker's quota is not used up. Returns false when
+ * only few slots are left.
+ */
 static inline bool look(struct maglev_race *r, struct maglev_course *c, struct maglev_walker *w,
 			uint32_t draw)
 {
@@ -74,8 +82,9 @@ static inline bool look(struct maglev_race *r, struct maglev_course *c, struct m
 }
 
 /*
- * Some steps of the order. The path is Knuth's generator of MMIX; both its halves are drawn from,
- * so a step is two looks. False: few slots are left.
+ * Makes the steps from..to of the order. The path is Knuth's linear congruential generator from
+ * MMIX; both halves of its state are used, so a step draws two slots. Returns false when few
+ * slots are left.
  */
 static bool walk(struct maglev_race *r, struct maglev_course *c, size_t from, size_t to)
 {
@@ -90,7 +99,7 @@ static bool walk(struct maglev_race *r, struct maglev_course *c, size_t from, si
 	return true;
 }
 
-/* Those with a full quota leave the order. Returns where the step at is then. */
+/* Removes walkers without quota from the order. Returns the new index of the step `at`. */
 static size_t close_ranks(const struct maglev_race *r, struct maglev_course *c, size_t at)
 {
 	size_t n = 0, moved = 0;
@@ -107,12 +116,15 @@ static size_t close_ranks(const struct maglev_race *r, struct maglev_course *c, 
 }
 
 /*
- * A period of many heavy members is longer than the race: so the order is also put right when half
- * of its walkers have gone, looked at every so many steps.
+ * The period of many heavy members is longer than the whole race. So the order is also compacted
+ * when half of its walkers are done, which is checked every so many steps.
  */
 #define STEPS 65536
 
-/* To the end of the period, if that is not too far. How many steps it was. */
+/*
+ * Walks to the end of the period, but at most STEPS steps; returns how many. The points at which
+ * the order is compacted do not affect the table: a walker without quota takes nothing anyway.
+ */
 static size_t walk_stretch(struct maglev_race *r)
 {
 	struct maglev_course *c = &r->course;
@@ -127,13 +139,17 @@ static size_t walk_stretch(struct maglev_race *r)
 	return end - from;
 }
 
+/* One step of the public interface, about STEPS steps of the race. */
 static void walk_on(struct maglev_race *r)
 {
 	for (size_t steps = 0; steps < STEPS && !r->course.walked;)
 		steps += walk_stretch(r);
 }
 
-/* By weighted rendezvous: the smallest draw over weight. */
+/*
+ * Weighted rendezvous hashing: the walker with the smallest draw / weight. The comparison
+ * multiplies crosswise to stay in integers; draws have 32 bits, so nothing overflows.
+ */
 static size_t pick(const struct maglev_walker *walkers, size_t n, uint64_t slot)
 {
 	uint64_t least = maglev__stir(walkers[0].hash ^ slot) >> 32;
@@ -150,7 +166,7 @@ static size_t pick(const struct maglev_walker *walkers, size_t n, uint64_t slot)
 	return best;
 }
 
-/* Those whose quota is full are of no use to what is left. */
+/* Compacts the walkers to those that still have quota, in their order. */
 static void rally(struct maglev_race *r)
 {
 	struct maglev_course *c = &r->course;
@@ -162,7 +178,10 @@ static void rally(struct maglev_race *r)
 	c->n_walkers = n;
 }
 
-/* The slots that are still free, from the first to the last, for about half a millisecond. */
+/*
+ * Settles the slots that are still free, in ascending order, for about half a millisecond per
+ * call.
+ */
 #define LOOKS 131072
 
 static void settle_on(struct maglev_race *r)
@@ -191,6 +210,10 @@ void maglev__start(struct maglev_race *r)
 	*c = (struct maglev_course){ .listed = r->under_way,
 				     .n_walkers = r->under_way,
 				     .n_free = r->size };
+	/*
+	 * Walking ends when about half the square root of the size is free: up to there, draws hit
+	 * often enough, and the rest is few enough for rendezvous, which looks at every walker.
+	 */
 	while (4 * c->few * c->few < r->size)
 		c->few++;
 	plan(r, c);

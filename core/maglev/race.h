@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of core/maglev: what its files share while a table is built. */
+/* Internals of core/maglev that its files share while a table is built. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,10 +9,10 @@
 #include "base/random.h"
 #include "core/maglev/maglev.h"
 
-/* A member that has weight, on its way over the slots. */
+/* A member with weight, and its position in its pseudo-random sequence of slots. */
 struct maglev_walker {
 	uint64_t hash;	/* of the address */
-	uint64_t path;	/* where the next step leads */
+	uint64_t path;	/* state of its generator, from which the next slots are drawn */
 	uint32_t quota; /* slots still to take */
 	uint16_t index; /* of the member */
 	uint8_t weight;
@@ -24,17 +24,17 @@ struct maglev_group {
 	unsigned weight;
 };
 
-/* How far the race is. */
+/* The progress of the race. */
 struct maglev_course {
-	uint16_t *order; /* of steps in a period, by walker */
+	uint16_t *order; /* the walkers' steps of one period, as indices of walkers */
 	size_t n;
-	size_t at;	  /* the next step of the order */
-	size_t listed;	  /* walkers that were under way when the order was last put right */
-	size_t n_free;	  /* slots */
+	size_t at;	  /* index of the next step in order */
+	size_t listed;	  /* walkers in the order when it was last compacted */
+	size_t n_free;	  /* free slots */
 	size_t few;	  /* the number of free slots at which walking ends */
-	bool walked;	  /* few are left */
-	size_t slot;	  /* when it is so: the next to be settled, ... */
-	size_t n_walkers; /* ... by these */
+	bool walked;	  /* the free slots are few: the rest is settled by rendezvous */
+	size_t slot;	  /* then: the next slot to settle ... */
+	size_t n_walkers; /* ... among the first so many walkers */
 };
 
 struct maglev_race {
@@ -47,17 +47,17 @@ struct maglev_race {
 	struct maglev_course course;
 };
 
-/* One to one, and every bit of z stirs all bits of the result. */
+/* A bijection in which every bit of z affects all bits of the result. */
 static inline uint64_t maglev__stir(uint64_t z)
 {
 	return random_next(&z);
 }
 
-/* Gives each walker the number of slots that it will have; the sum is the size of the table. */
+/* Sets the quota of each walker; the sum is the size of the table. */
 void maglev__set_quotas(struct maglev_race *r);
-/* At the start: the table is empty, the quotas are set. The walkers will be used up. */
+/* Prepares the race: the table is empty and the quotas are set. The race consumes the walkers. */
 void maglev__start(struct maglev_race *r);
-/* Goes on filling the table; true when it is full. */
+/* Fills some more slots; true when the table is full. */
 bool maglev__go_on(struct maglev_race *r);
-/* Forgets what maglev__start() made. */
+/* Frees what maglev__start() allocated. */
 void maglev__end(struct maglev_race *r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * histogram: buckets are log-linear. Up to HISTOGRAM_PARTS microseconds each has one; from there on
- * the five bits behind the leading one choose among those of its octave.
+ * histogram: the buckets are log-linear. Up to 2 * HISTOGRAM_PARTS microseconds each has a bucket
+ * of its own; above that, the five bits after the leading one select the bucket within the octave.
  */
 #include "core/stats/histogram.h"
 
@@ -13,11 +13,13 @@
 
 static_assert(HISTOGRAM_PARTS == 1 << PART_BITS, "a part is chosen by its bits");
 
+/* The number of significant bits; 1 for 0. */
 static unsigned bits_of(uint64_t v)
 {
 	return 64 - (unsigned)__builtin_clzll(v | 1);
 }
 
+/* us >> shift is in 32..63 as soon as shift is above 0, so consecutive octaves are adjacent. */
 static size_t bucket_of(int64_t ns)
 {
 	uint64_t us = ns > 0 ? (uint64_t)ns / NSEC : 0;
@@ -70,6 +72,7 @@ int64_t histogram_mean(const struct histogram *h)
 	return h->n ? h->sum / (int64_t)h->n : 0;
 }
 
+/* The middle of a bucket can lie outside of what was really seen. */
 static int64_t clamp(const struct histogram *h, int64_t ns)
 {
 	if (ns < h->min)

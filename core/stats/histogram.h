@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * histogram: how long things took, in bounded memory however many there were.
+ * histogram: a distribution of durations in constant memory.
  *
- * Each doubling of time is cut into 32 equal parts, so that a quantile is off by at most a 32nd of
- * itself, from 1 us to 134 s; what is shorter or longer counts at these ends. Least, largest and
- * sum are exact.
+ * Each octave (doubling) of time is divided into 32 equal buckets, so a quantile is off by at
+ * most 1/32 of itself, from 1 us to 134 s. Shorter and longer values count in the buckets at
+ * these ends. Minimum, maximum and sum are exact.
  *
- * Pure; a zeroed struct is an empty one.
+ * Pure; a zeroed struct is an empty histogram.
  */
 #pragma once
 
@@ -21,11 +21,13 @@ struct histogram {
 	uint32_t buckets[HISTOGRAM_BUCKETS];
 };
 
+/* ns must not be negative. A bucket that reaches UINT32_MAX stays there. */
 void histogram_add(struct histogram *h, int64_t ns);
 void histogram_merge(struct histogram *into, const struct histogram *from);
+/* 0 if the histogram is empty. */
 int64_t histogram_mean(const struct histogram *h);
 /*
- * The time that a share of at least q (0 to 1) did not exceed; 0 when there were none. Never below
- * the least nor above the largest.
+ * The duration that a share of at least q (0 to 1) of the values did not exceed; 0 if there are
+ * none. Always between the minimum and the maximum.
  */
 int64_t histogram_quantile(const struct histogram *h, double q);

@@ -58,7 +58,7 @@ static void check_at(int64_t ns)
 	check_near(histogram_quantile(&h, 0.5), ns);
 }
 
-/* Over the whole range, and at every border between buckets. */
+/* Checked over the whole range and at every boundary between buckets. */
 static void no_time_is_off_by_more_than_a_32nd(void **state)
 {
 	for (int64_t us = 1; us < 134 * 1000000; us += us / 40 + 1)

@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-/* Where text is, or where it belongs. */
+/*
+ * The index of text, or where it would be inserted. Comparing only the bytes that are kept makes
+ * a long text find its cut copy again.
+ */
 static size_t place_of(const struct values *v, const char *text)
 {
 	size_t i = 0;

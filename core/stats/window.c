@@ -3,7 +3,10 @@
 
 #include <assert.h>
 
-/* Forgets the slices between the one that was filled and the one that now is. */
+/*
+ * Clears the slices that were skipped since the last call, each at most once, and moves to
+ * the slice of now.
+ */
 static void advance(struct window *w, int64_t now)
 {
 	int64_t number = now / w->slice;

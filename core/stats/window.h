@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * window: results of the last minute or so, and of all time.
+ * window: results of about the last minute, and since the start.
  *
- * Time is cut into slices; a slice that leaves the window is forgotten as a whole, so the window is
- * between (WINDOW_SLICES - 1) and WINDOW_SLICES slices long. Monotonic ns, which may stand still
- * but not go back.
+ * Time is divided into slices; a slice that leaves the window is dropped as a whole, so the
+ * window is between (WINDOW_SLICES - 1) and WINDOW_SLICES slices long. Times are monotonic ns;
+ * they may repeat but not decrease.
  *
- * Pure; zeroed but for slice, which is more than 0, it is empty.
+ * Pure; a struct that is zeroed except for slice, which must be above 0, is empty.
  */
 #pragma once
 
@@ -18,7 +18,7 @@
 
 struct tally {
 	uint64_t failed;
-	struct histogram passed; /* how long those took that passed */
+	struct histogram passed; /* durations of the results that passed */
 };
 
 struct window {
@@ -28,10 +28,10 @@ struct window {
 	struct tally lifetime;
 };
 
-/* rtt counts when it passed. */
+/* Adds one result; rtt (ns) is ignored if it failed. */
 void window_add(struct window *w, int64_t now, bool passed, int64_t rtt);
-/* The sum of what is in the window at that time. */
+/* The sum over the window as of now. Also drops old slices, hence w is not const. */
 void window_sum(struct window *w, int64_t now, struct tally *ret);
 
-/* 0 to 1; 1 when there was nothing. */
+/* The share of results that passed, 0 to 1; 1 if there are none. */
 double tally_success(const struct tally *t);

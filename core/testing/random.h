@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * random: repeatable dice for the property tests of core; no program includes it.
+ * random: repeatable random numbers for the property tests of core; no program includes it.
  *
- * A property runs once with a fixed seed and a few times with seeds of the day. Whoever sees one
- * fail sees the seed in the message, and runs it again with MAGLEV_TEST_SEED set to it.
+ * A property runs once with a fixed seed and a few times with fresh seeds. The message of a
+ * failed run contains the seed; setting MAGLEV_TEST_SEED to it repeats the run.
  */
 #pragma once
 
@@ -13,6 +13,7 @@
 
 #include "base/random.h"
 
+/* seed is kept for the message, state advances. */
 struct dice {
 	uint64_t seed, state;
 };
