@@ -65,8 +65,8 @@ struct cli_program {
 	const char *operands; /* as shown in the usage line; NULL: none are accepted */
 	const char *about;    /* one paragraph for --help */
 	const char *more;     /* printed verbatim after the flags; NULL: nothing */
-	struct cli_list *
-		words; /* receives the operands, between which flags may stand; NULL: flags come first */
+	struct cli_list
+		*words; /* receives the operands; flags may stand between them; may be NULL */
 	const struct cli_option *options;
 	size_t n_options;
 };
