@@ -302,7 +302,7 @@ static bool is_collected(const struct reader *r, const struct cli_option *o)
 	return false;
 }
 
-/* Fallbacks are parsed like user input, so a wrong one in the table is noticed by every test. */
+/* Fallbacks are parsed like user input, so a wrong one in the table is reported at every start. */
 static enum cli_verdict collect_fallback(struct reader *r, const struct cli_option *o)
 {
 	enum cli_verdict v = collect(r, o, "--", o->name, o->fallback);

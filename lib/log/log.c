@@ -52,7 +52,7 @@ static struct logger {
 	uint64_t dropped; /* lines, since the start */
 } logger = { .fd = -1 };
 
-/* As Go's slog prints them, because existing log consumers expect these. */
+/* In capitals, as Go's slog prints them. */
 static const char *const level_names[] = {
 	[LOG_DEBUG] = "DEBUG",
 	[LOG_INFO] = "INFO",

@@ -65,7 +65,7 @@ int net_ns_identify(const struct net_ns *ns, struct net_ns_id *ret)
 	return 0;
 }
 
-/* If the capability is missing, socket() is still tried: ping sockets and tests run without it. */
+/* socket() is tried even without the capability; its errno then says what is missing. */
 static int open_socket(int family, int type, int protocol)
 {
 	int raised = type == SOCK_RAW ? privilege_raise(CAP_NET_RAW) : 0;

@@ -27,8 +27,8 @@ void net_ns_init(struct net_ns *ns, const char *name);
 void net_ns_free(struct net_ns *ns);
 
 /*
- * The identity of the namespace behind the file at this moment. All zero for the process's own.
- * It changes when a namespace is deleted and created again under the same name.
+ * The identity of the namespace that the file refers to now. All zero for the process's own. It
+ * changes when a namespace is deleted and created again under the same name.
  */
 struct net_ns_id {
 	dev_t dev;

@@ -34,7 +34,7 @@ int regex_compile(const char *pattern, struct regex **ret, char *reason, size_t 
 void regex_free(struct regex *re);
 void regex_freep(struct regex **re); /* for _cleanup_ */
 /*
- * Whether the pattern is found anywhere in the n bytes at p. Costs at most about 10 ms of
+ * Whether the pattern is found anywhere in the n bytes at p. Gives up after about 10 ms of
  * processor time.
  */
 enum regex_result regex_match(const struct regex *re, const void *p, size_t n);

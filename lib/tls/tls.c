@@ -358,7 +358,7 @@ bool tls_has_more(const struct tls *t)
 	return t->cut || SSL_pending(t->ssl) > 0;
 }
 
-/* A server may offer a session and then declare it not resumable. */
+/* OpenSSL may hand out sessions that cannot be resumed; the caller never gets those. */
 struct tls_session *tls_take_session(struct tls *t)
 {
 	SSL_SESSION *s = TAKE_PTR(t->offered);

@@ -33,7 +33,7 @@
 #define ENTRIES_AT_ONCE 28
 #define BLOCK_SIZE ((size_t)4096)
 
-/* Types of directory entries, from VPP's stat_client. */
+/* The types of directory entries, as VPP numbers them; others are not read. */
 enum { SCALAR = 1, SIMPLE = 2, COMBINED = 3, GAUGE = 9 };
 
 /*

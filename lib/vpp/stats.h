@@ -25,5 +25,5 @@ struct vpp_stats_config {
 };
 
 struct vpp_stats *vpp_stats_connect(struct ev_loop *loop, const struct vpp_stats_config *config);
-/* Ends the attempt without a callback, also after one was called. NULL is allowed. */
+/* Frees the attempt; no callback is called any more. NULL is allowed. */
 void vpp_stats_free(struct vpp_stats *s);

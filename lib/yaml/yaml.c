@@ -25,7 +25,7 @@
 #include "base/vec.h"
 #include "lib/yaml/yaml_build.h"
 
-/* A node and what the bounds need. The node is first, so its address is that of the whole. */
+/* A node and what the bounds need to know about it. */
 struct built {
 	struct yaml_node node;
 	size_t nodes;	 /* with aliases followed; 0 while the collection is open */

@@ -33,7 +33,7 @@ struct yaml_pair {
 	const struct yaml_node *value;
 };
 
-/* Borrowed by every alias of it; nothing may change a node after yaml_parse(). */
+/* Shared with all its aliases, so it must not be changed. */
 struct yaml_node {
 	enum yaml_kind kind;
 	struct place at;

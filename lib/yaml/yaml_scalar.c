@@ -52,7 +52,10 @@ static const char *skip_sign(const char *text)
 	return *text == '-' || *text == '+' ? text + 1 : text;
 }
 
-/* Only the decimal form takes a sign in the core schema. The range is checked by the user. */
+/*
+ * Only the decimal form takes a sign in the core schema. The range is checked when it is
+ * converted.
+ */
 static bool reads_int(const char *text)
 {
 	if (strncmp(text, "0o", 2) == 0)
