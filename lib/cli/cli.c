@@ -356,6 +356,7 @@ static enum cli_verdict read_all(struct reader *r, int argc, char *const argv[],
 	return v;
 }
 
+/* Nothing is written to the program's variables before everything has been parsed. */
 enum cli_verdict cli_parse(const struct cli_program *p, int argc, char *const argv[], int *ret_rest,
 			   struct buf *out)
 {

@@ -115,6 +115,7 @@ static void let_go(struct daemon *d, ev_signal *w)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
+/* Half the watchdog period is what sd_watchdog_enabled(3) recommends. */
 void daemon_start(struct daemon *d, struct ev_loop *loop, const struct daemon_calls *calls)
 {
 	int64_t period = daemon__watchdog_period();

@@ -418,6 +418,7 @@ static int pass(struct json_reader *r, enum expect next)
 	return STEP_ON;
 }
 
+/* No default: the compiler reports a forgotten state. */
 static int take_next(struct json_reader *r, struct json_token *ret)
 {
 	char c = r->in.p[r->at];

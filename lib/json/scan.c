@@ -171,6 +171,7 @@ static int take_wide(struct str in, struct json__scan *scan, const char **wrong)
 	return 1;
 }
 
+/* Each round skips a plain run and takes one unit; scan->n only moves past complete units. */
 int json__scan_string(struct str in, bool no_nul, struct json__scan *scan, const char **wrong)
 {
 	int r;

@@ -302,6 +302,9 @@ static int complain(struct json_builder *b)
 	return -EINVAL;
 }
 
+/*
+ * b->open is empty before the first token; from then on a repeated call continues the same value.
+ */
 int json_build(struct json_builder *b, const struct json_token *first, struct arena *arena,
 	       const struct json_node **ret)
 {

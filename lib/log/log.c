@@ -374,6 +374,7 @@ static int64_t realtime(void)
 	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
 }
 
+/* errno is restored, because callers log between a failed call and its check. */
 void log_write(enum log_level level, const char *msg, const struct log_field *fields)
 {
 	static const struct log_field none = { 0 };

@@ -331,6 +331,9 @@ static int open_pipe(size_t result_max, int *ret_in, int *ret_out)
 	return 0;
 }
 
+/*
+ * The parent's copy of the writing end closes with its scope; otherwise the pipe would never end.
+ */
 int job_start(struct ev_loop *loop, const struct job_spec *spec, struct job **ret)
 {
 	_cleanup_(cleanup_fd) int in = -1, out = -1;

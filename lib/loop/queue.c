@@ -119,6 +119,7 @@ void queue_stop(struct queue *q)
 	queue_clear(q);
 }
 
+/* A running key only changes its state: its rank takes effect when the turn has ended. */
 void queue_add(struct queue *q, struct queue_item *item, uint64_t rank)
 {
 	item->failures = 0;

@@ -67,6 +67,7 @@ static void add_printed(struct buf *out, double v)
 	buf_add(out, text, (size_t)n);
 }
 
+/* Negative zero is written as 0: the text format has no use for its sign. */
 void metrics_add_double(struct buf *out, double value)
 {
 	double v = fabs(value);

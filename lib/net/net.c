@@ -106,6 +106,7 @@ static void come_home(const struct net_ns *ns)
 	abort();
 }
 
+/* CAP_SYS_ADMIN stays raised until the process is back, because the return needs it as well. */
 int net_socket(struct net_ns *ns, int family, int type, int protocol, bool *ret_entered)
 {
 	int raised, r;

@@ -176,6 +176,7 @@ static int check_message(struct walk *w, const ProtobufCMessageDescriptor *type,
 	return r;
 }
 
+/* The walk checks depth, memory and strings before protobuf-c allocates anything. */
 int pb_decode(const ProtobufCMessageDescriptor *type, struct str bytes, struct arena *arena,
 	      ProtobufCMessage **ret, const char **ret_where)
 {
@@ -207,6 +208,7 @@ static bool is_piece(const struct item *item)
 	       item->wire == PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED;
 }
 
+/* Fields that are no pieces are collected as bytes, in their order, and decoded at the end. */
 int pb_pieces_next(struct pb_pieces *p, struct arena *arena,
 		   const ProtobufCFieldDescriptor **ret_field, ProtobufCMessage **ret)
 {

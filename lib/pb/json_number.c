@@ -95,6 +95,7 @@ static int read_integer(ProtobufCType type, const struct json_node *json, void *
 	return 0;
 }
 
+/* Only for numbers in strings; a JSON number has been checked by the parser. */
 static int real_of_text(const char *text, double *ret)
 {
 	static const struct {

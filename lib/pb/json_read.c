@@ -138,6 +138,7 @@ static void make_room(struct reader *r, ProtobufCMessage *m, const ProtobufCFiel
 	*(size_t *)((char *)m + f->quantifier_offset) = n;
 }
 
+/* On an error the field may be half filled, but then the whole message is discarded. */
 static int read_list(struct reader *r, const ProtobufCFieldDescriptor *f,
 		     const struct json_cursor *json, ProtobufCMessage *m)
 {
@@ -306,6 +307,7 @@ static int parse(struct str json, struct arena *arena, const struct json_node **
 	return json_parse(json, &options, arena, ret, errors);
 }
 
+/* The JSON tree lives in a scratch arena, so that the caller's arena holds only the message. */
 int pb_json_read(const ProtobufCMessageDescriptor *type, struct str json, struct arena *arena,
 		 ProtobufCMessage **ret, char *reason, size_t reason_size)
 {

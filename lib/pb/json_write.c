@@ -140,6 +140,7 @@ static void write_string(struct buf *out, const char *text)
 
 static void write_message(struct writer *w, const ProtobufCMessage *m);
 
+/* protojson writes 64-bit integers as strings, because JavaScript cannot hold them as numbers. */
 static void write_value(struct writer *w, const ProtobufCFieldDescriptor *f, const void *v)
 {
 	const ProtobufCBinaryData *bytes = v;
@@ -258,6 +259,7 @@ static void write_entry(struct writer *w, const ProtobufCMessage *entry)
 		buf_add_lit(w->out, "{}"); /* an entry may omit an empty message on the wire */
 }
 
+/* Pointers to the entries are sorted, so that the message itself is not changed. */
 static void write_map(struct writer *w, const ProtobufCMessage *m,
 		      const ProtobufCFieldDescriptor *f)
 {
@@ -282,6 +284,7 @@ static void write_map(struct writer *w, const ProtobufCMessage *m,
 
 /* ---- messages ---- */
 
+/* An empty list is written too: consumers need not tell absent from empty. */
 static void write_list(struct writer *w, const ProtobufCMessage *m,
 		       const ProtobufCFieldDescriptor *f)
 {

@@ -66,6 +66,7 @@ static int on_bio_write(BIO *bio, const char *p, size_t n, size_t *ret_n)
 	return 0;
 }
 
+/* At a bound it behaves like an empty socket; `cut` makes tls_has_more() true. */
 static int on_bio_read(BIO *bio, char *p, size_t n, size_t *ret_n)
 {
 	struct tls *t = BIO_get_data(bio);

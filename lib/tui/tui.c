@@ -207,6 +207,7 @@ static size_t write_within(const char *text, size_t room)
 	return used;
 }
 
+/* The ellipsis takes the last column, so the text is cut one column earlier. */
 size_t tui_put(struct tui *t, struct tui_place at, enum tui_style style, const char *fmt, ...)
 {
 	_cleanup_(buf_free) struct buf text = { 0 };

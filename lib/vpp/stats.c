@@ -118,6 +118,7 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 		open_segment(s, fd);
 }
 
+/* A failed connect is reported from the loop as well, so callers have one path for failures. */
 struct vpp_stats *vpp_stats_connect(struct ev_loop *loop, const struct vpp_stats_config *config)
 {
 	struct vpp_stats *s = mem_zalloc(sizeof(*s));

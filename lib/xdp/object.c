@@ -195,6 +195,7 @@ int xdp_object_load(struct xdp_object *o)
 	return bpf_object__load(o->bpf);
 }
 
+/* A pin that exists is left alone: after xdp_object_adopt() it is the same map. */
 int xdp_object_pin(const struct xdp_object *o, const char *folder)
 {
 	struct bpf_map *m;

@@ -57,6 +57,10 @@ static bool is_vlan(struct rtattr *word)
 		((const char *)RTA_DATA(word))[sizeof(kind) - 1] == 0);
 }
 
+/*
+ * IFLA_LINK is the device below; IFLA_LINKINFO nests the kind and, under IFLA_INFO_DATA, id and
+ * protocol.
+ */
 bool xdp__read_vlan(struct nlmsghdr *m, struct xdp_vlan *ret)
 {
 	struct attributes link, info, data;
@@ -81,6 +85,7 @@ bool xdp__read_vlan(struct nlmsghdr *m, struct xdp_vlan *ret)
 	return true;
 }
 
+/* A dump filtered by IFLA_INFO_KIND. The text is padded to the alignment of attributes, 4 bytes. */
 static int ask(int fd)
 {
 	struct {

@@ -73,6 +73,7 @@ static int read_all(int fd, struct buf *into)
 	return 0;
 }
 
+/* O_NOCTTY because the path of a terminal must not become our controlling terminal. */
 int yaml_read_file(const char *path, struct buf *ret, struct errs *errors)
 {
 	_cleanup_(cleanup_fd) int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
