@@ -87,8 +87,7 @@ static void catch_signal(struct daemon *d, ev_signal *w, int signo,
 	ev_signal_start(d->loop, w);
 	sigemptyset(&one);
 	sigaddset(&one, signo);
-	sigprocmask(SIG_UNBLOCK, &one,
-		    NULL); /* blocked by daemon_begin() or by the parent process */
+	sigprocmask(SIG_UNBLOCK, &one, NULL); /* blocked by daemon_begin() or the parent */
 }
 
 static void ignore_signal(int signo)

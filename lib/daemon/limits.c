@@ -13,8 +13,7 @@ void daemon_fill_standard(void)
 	int fd;
 
 	do
-		fd = open("/dev/null",
-			  O_RDWR); /* the lowest free number; stays open if it is a standard one */
+		fd = open("/dev/null", O_RDWR); /* the lowest free number; stays open */
 	while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd > STDERR_FILENO)
 		close(fd);

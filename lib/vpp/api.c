@@ -66,8 +66,7 @@ struct vpp_api {
 	struct vpp_table table;
 	uint32_t client_index; /* opaque: sent back as received */
 	struct pending ring[VPP_API_PENDING_MAX];
-	uint32_t first,
-		next; /* contexts of the oldest outstanding and of the next request; both wrap */
+	uint32_t first, next; /* contexts: oldest outstanding, next request; both wrap */
 	enum vpp_end why;
 	char text[TEXT_SIZE];
 };

@@ -12,7 +12,7 @@
  * parsed also ends it.
  *
  * All callbacks come from the loop, never from inside a function of this header. A callback may
- * call any function except vpp_api_free(), which only ended() may call. Nothing blocks.
+ * call any function except vpp_api_free(); ended() may call that one, too. Nothing blocks.
  *
  * Bounds: VPP_API_PENDING_MAX outstanding requests, the size of a message in either direction,
  * the records of a dump, and one read of 64 KiB per turn of the loop.

@@ -558,8 +558,7 @@ static void a_dump_without_end_ends_the_connection(void **state)
 	wait_for(&t, &t.ended, 1);
 	ev_timer_stop(t.loop, &trickle.timer);
 	assert_int_equal(t.why, VPP_END_TIMEOUT);
-	assert_in_range(t.answers, 1,
-			2 * 60 / 5); /* otherwise a stall of the test machine has ended it */
+	assert_in_range(t.answers, 1, 2 * 60 / 5); /* outside: the test stalled */
 	assert_int_equal(t.dones, 0);
 	finish(&t);
 }

@@ -300,8 +300,7 @@ static void lies_are_found_out(void **state)
 		begin_recorded(&m);
 		put(&m, lies[i].at, &lies[i].value, lies[i].width);
 		assert_int_equal(sum_simple(&m, &first, columns, 2, counts), -EBADMSG);
-		assert_int_equal(vpp_segment_end(m.segment),
-				 0); /* so trying again would not help */
+		assert_int_equal(vpp_segment_end(m.segment), 0); /* so a retry would not help */
 		image_end(&m);
 	}
 }
