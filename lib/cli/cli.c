@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli: reading flags.
+ * cli: parsing flags.
  *
- * Two passes. The first walks argv and then the table, and collects settings: an option and the
- * value it will get, already parsed. Only when all of that went well does the second one write the
- * values to where the program wants them, so that a usage error leaves nothing half set. The texts
- * (help, version, the nearest flag) are in help.c and nearest.c.
+ * There are two passes. The first walks argv and then the table, and collects settings: an option
+ * and its parsed value. Only if all of that succeeds, the second pass writes the values to the
+ * program's variables, so that a usage error leaves nothing half set. The texts (help, version,
+ * the nearest flag) are in help.c and nearest.c.
  */
 #include "lib/cli/cli.h"
 
@@ -27,12 +27,14 @@ union value {
 	enum log_level level;
 };
 
+/* A value that is parsed but not yet stored. */
 struct setting {
 	const struct cli_option *option;
 	union value value;
-	bool fallback; /* nobody has said it */
+	bool fallback; /* from the table, not from the user */
 };
 
+/* The state of one cli_parse(). */
 struct reader {
 	const struct cli_program *program;
 	struct buf *out;
@@ -61,7 +63,7 @@ static int parse_choice(const struct cli_option *o, const char *text, union valu
 	return -EINVAL;
 }
 
-/* The words of Go's strconv.ParseBool: false at even places, true at odd ones. */
+/* The words of Go's strconv.ParseBool: false at even indexes, true at odd ones. */
 static int parse_bool(const struct cli_option *o, const char *text, union value *ret)
 {
 	static const char *const words[] = { "0",     "1",    "f",     "t",    "F",	"T",
@@ -88,8 +90,8 @@ static int parse_level(const struct cli_option *o, const char *text, union value
 static const struct kind {
 	int (*parse)(const struct cli_option *o, const char *text, union value *ret);
 	const char *argument;
-	const char *expected; /* "... is not ..."; NULL: one of the choices */
-	bool empty_is_set;
+	const char *expected; /* completes "... is not ..."; NULL: the list of choices */
+	bool empty_is_set;    /* an empty environment variable counts as a value */
 } kinds[] = {
 	[CLI_STRING] = { parse_string, "TEXT", "a string", true },
 	[CLI_CHOICE] = { parse_choice, "TEXT", NULL, false },
@@ -111,6 +113,7 @@ void cli_list_free(struct cli_list *l)
 	vec_free(l);
 }
 
+/* Empty parts are dropped, so that "a,,b" and a trailing comma are harmless. */
 static void append(struct cli_list *l, const char *text)
 {
 	struct str rest = str_of(text), part;
@@ -141,7 +144,7 @@ static enum cli_verdict complain(struct reader *r, const char *fmt, ...)
 	return CLI_EXIT_USAGE;
 }
 
-/* "a, b or c", or the word for the kind. */
+/* Writes "a, b or c" for choices, otherwise the kind's text. */
 static void write_expected(const struct cli_option *o, struct buf *out)
 {
 	if (kinds[o->kind].expected) {
@@ -155,7 +158,10 @@ static void write_expected(const struct cli_option *o, struct buf *out)
 	}
 }
 
-/* One value for one option; dashes and origin are how the user knows it: "--" "config". */
+/*
+ * Parses one value for an option. dashes and origin name it in a complaint: "--" and "config", or
+ * "" and the environment variable.
+ */
 static enum cli_verdict collect(struct reader *r, const struct cli_option *o, const char *dashes,
 				const char *origin, const char *text)
 {
@@ -180,6 +186,7 @@ static const struct cli_option *find_in(const struct cli_option *options, size_t
 	return NULL;
 }
 
+/* The program's own options come first: it may use -h for something else. */
 static const struct cli_option *find(const struct cli_program *p, struct str name)
 {
 	const struct cli_option *o = find_in(p->options, p->n_options, name);
@@ -198,7 +205,10 @@ static enum cli_verdict refuse_unknown(struct reader *r, struct str name)
 	return complain(r, "unknown flag --%.*s; did you mean --%s?", (int)name.n, name.p, nearest);
 }
 
-/* What the setting just collected asks for at once, if it is one of the builtins and is true. */
+/*
+ * Handles --help or --version, which was just collected; --help=false is allowed and does
+ * nothing.
+ */
 static enum cli_verdict obey_builtin(struct reader *r)
 {
 	const struct setting *last = &r->settings.items[r->settings.n - 1];
@@ -217,7 +227,7 @@ static bool is_builtin(const struct cli_option *o)
 	return o >= cli__builtins && o < cli__builtins + CLI__BUILTINS;
 }
 
-/* The flag at argv[*at]; moves *at behind it and its value. */
+/* Parses the flag at argv[*at]; moves *at past it and its value. */
 static enum cli_verdict read_flag(struct reader *r, int argc, char *const argv[], int *at)
 {
 	const char *text = argv[*at] + (argv[*at][1] == '-' ? 2 : 1);
@@ -241,12 +251,16 @@ static enum cli_verdict read_flag(struct reader *r, int argc, char *const argv[]
 	return v == CLI_OK && is_builtin(o) ? obey_builtin(r) : v;
 }
 
+/* A single "-" is an operand; by convention it names standard input. */
 static bool is_flag(const char *word)
 {
 	return word[0] == '-' && word[1];
 }
 
-/* Flags up to the first operand; in a program with words all flags, and the words beside them. */
+/*
+ * Parses flags up to the first operand; if the program has words, all flags and the words between
+ * them.
+ */
 static enum cli_verdict read_flags(struct reader *r, int argc, char *const argv[], int *at)
 {
 	enum cli_verdict v = CLI_OK;
@@ -288,6 +302,7 @@ static bool is_collected(const struct reader *r, const struct cli_option *o)
 	return false;
 }
 
+/* Fallbacks are parsed like user input, so a wrong one in the table is reported at every start. */
 static enum cli_verdict collect_fallback(struct reader *r, const struct cli_option *o)
 {
 	enum cli_verdict v = collect(r, o, "--", o->name, o->fallback);
@@ -297,7 +312,7 @@ static enum cli_verdict collect_fallback(struct reader *r, const struct cli_opti
 	return v;
 }
 
-/* For an option that no flag has set. */
+/* Only for an option that no flag has set. */
 static enum cli_verdict read_environment(struct reader *r, const struct cli_option *o)
 {
 	const char *text = o->env ? getenv(o->env) : NULL;
@@ -341,6 +356,7 @@ static enum cli_verdict read_all(struct reader *r, int argc, char *const argv[],
 	return v;
 }
 
+/* Nothing is written to the program's variables before everything has been parsed. */
 enum cli_verdict cli_parse(const struct cli_program *p, int argc, char *const argv[], int *ret_rest,
 			   struct buf *out)
 {

@@ -415,7 +415,7 @@ static void version_names_program_version_commit_and_date(void **state)
 	assert_true(*cli_version.commit && *cli_version.date);
 }
 
-/* What a child that runs cli_parse_or_exit() prints on fd, and its status. */
+/* The output on fd of a child that runs cli_parse_or_exit(), and its status. */
 static int run_child(const char *const args[], int fd, struct buf *ret_printed)
 {
 	int ends[2], status;

@@ -17,7 +17,10 @@ static void add_spaces(struct buf *out, size_t n)
 		buf_addc(out, ' ');
 }
 
-/* Words of text from column indent on, where the cursor already is; ends the line. */
+/*
+ * Writes the words of text, wrapped, starting at column indent where the cursor already is; ends
+ * the line.
+ */
 static void write_wrapped(struct buf *out, const char *text, size_t indent)
 {
 	struct str rest = str_of(text), word;
@@ -38,7 +41,7 @@ static void write_wrapped(struct buf *out, const char *text, size_t indent)
 	buf_addc(out, '\n');
 }
 
-/* "-n, --name VALUE" */
+/* Writes "-n, --name VALUE". */
 static void write_flag(struct buf *out, const struct cli_option *o)
 {
 	const char *argument = cli__argument(o);
@@ -68,7 +71,7 @@ static size_t widest_flag(const struct cli_option *options, size_t n)
 	return widest;
 }
 
-/* The help sentence, and behind it "(default X; env Y)" as far as there is one. */
+/* The help sentence, followed by "(default X; env Y)" as far as they exist. */
 static void write_sentence(struct buf *out, const struct cli_option *o)
 {
 	buf_adds(out, o->help);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nearest: what a mistyped flag was meant to be. */
+/* nearest: suggests a flag for a mistyped one. */
 #include "base/near.h"
 #include "lib/cli/cli_internal.h"
 
+/* One edit, plus one for every four characters; single letters resemble everything. */
 const char *cli__nearest(const struct cli_program *p, struct str name)
 {
 	struct near near = { .wanted = name, .limit = 1 + name.n / 4, .max = 1 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* testing: command lines for the tests of who parses them; no program includes it. */
+/* testing: command lines for the tests of programs that use cli; no program includes it. */
 #pragma once
 
 #include <assert.h>
@@ -9,7 +9,7 @@
 #define CLI_ARGS_MAX 16
 #define CLI_ARGS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-/* main() gets its strings without const, tests have theirs with it. The number of words. */
+/* Copies args into argv, which like main()'s is not const, and returns the number of words. */
 static inline int cli_copy_args(const char *const args[], char *argv[static CLI_ARGS_MAX])
 {
 	int argc = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this build is. Apart from the rest, since a new commit compiles this file again. */
+/* The version of this build. In a file of its own, because each commit compiles it again. */
 #include "lib/cli/version.h"
 #include "lib/cli/cli.h"
 

@@ -3,10 +3,10 @@
 #
 # version.sh VERSION SOURCE-DIR
 #
-# Prints what version.h says of a build, as three C strings: the version, the commit and the date.
-# The date is SOURCE_DATE_EPOCH where that is set, else the commit's: two builds of one commit are
-# the same. Outside of a checkout of its own (a tarball inside of another repository) both are
-# "unknown".
+# Prints the contents of version.h as three C strings: the version, the commit and the date. The
+# date is SOURCE_DATE_EPOCH if that is set, otherwise that of the commit, so that two builds of one
+# commit are identical. Outside of a checkout of its own (a tarball inside another repository) both
+# are "unknown", except for a date from SOURCE_DATE_EPOCH.
 set -eu
 
 version=$1

@@ -2,16 +2,16 @@
 /*
  * daemon: signals, the drain deadline and the watchdog of one process.
  *
- * All of it is libev watchers inside of struct daemon, which the program owns; nothing runs in
- * signal context but libev's own handler. The watchers keep the loop alive until daemon_end().
+ * Everything is libev watchers inside struct daemon, which the program owns; only libev's own
+ * handler runs in signal context. The watchers keep the loop alive until daemon_end().
  *
- * The way out has three doors: the program drains and leaves its loop; the deadline leaves it, as a
- * loop that still turns waits for nothing but clients, and none of these may spoil the end; a
- * second signal ends the process without exit handlers, since whatever hangs may hang there too.
+ * There are three ways out. The program drains and leaves its loop. The deadline leaves the loop:
+ * a loop that still turns then waits only for clients, which must not delay the end. A second
+ * signal ends the process without exit handlers, because they may hang as well.
  *
- * What standard output did not take of the log goes out when it can take more.
+ * Log lines that standard output did not accept are written when it becomes writable.
  *
- * The watchdog is fed by a timer of the loop, so that a loop that no longer turns starves it.
+ * A timer of the loop sends the watchdog message, so a loop that no longer turns is noticed.
  */
 #include "lib/daemon/daemon.h"
 
@@ -37,7 +37,7 @@ static void on_stop_signal(struct ev_loop *loop, ev_signal *w, int revents)
 		abandon();
 	d->stopping = true;
 	daemon__notify_stopping();
-	/* the loop's clock is as old as this turn; the drain gets its full time */
+	/* ev_now() is the start of this turn; without the update the drain would be cut short */
 	ev_now_update(loop);
 	ev_timer_start(loop, &d->deadline);
 	d->calls.stop(w->signum, d->calls.user);
@@ -61,6 +61,7 @@ static void on_watchdog(struct ev_loop *loop, ev_timer *w, int revents)
 	daemon__notify_watchdog();
 }
 
+/* Before each poll, because any callback of this turn may have logged. */
 static void on_before_poll(struct ev_loop *loop, ev_prepare *w, int revents)
 {
 	struct daemon *d = w->data;
@@ -86,7 +87,7 @@ static void catch_signal(struct daemon *d, ev_signal *w, int signo,
 	ev_signal_start(d->loop, w);
 	sigemptyset(&one);
 	sigaddset(&one, signo);
-	sigprocmask(SIG_UNBLOCK, &one, NULL); /* by daemon_begin(), or by whoever started us */
+	sigprocmask(SIG_UNBLOCK, &one, NULL); /* blocked by daemon_begin() or the parent */
 }
 
 static void ignore_signal(int signo)
@@ -97,7 +98,10 @@ static void ignore_signal(int signo)
 	assert(r == 0);
 }
 
-/* libev sets the default action, which would end us with a status that nobody meant. */
+/*
+ * ev_signal_stop() restores the default action, which would end the process with the wrong
+ * status. The signal is blocked until it is ignored, so that none arrives in between.
+ */
 static void let_go(struct daemon *d, ev_signal *w)
 {
 	sigset_t one, before;
@@ -110,6 +114,7 @@ static void let_go(struct daemon *d, ev_signal *w)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
+/* Half the watchdog period is what sd_watchdog_enabled(3) recommends. */
 void daemon_start(struct daemon *d, struct ev_loop *loop, const struct daemon_calls *calls)
 {
 	int64_t period = daemon__watchdog_period();

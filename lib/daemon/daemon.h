@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * daemon: what every daemon does: signals, systemd, limits, and some lines of the log.
+ * daemon: what every daemon needs: signals, systemd, limits, and some log lines.
  *
- * Signals arrive on the loop. The first SIGTERM or SIGINT calls stop(), once: the program drains
- * and, when done, leaves its loop and calls daemon_end(). A drain that takes longer than
- * drain_limit is over: the loop is left for it, and what clients have not taken is lost to them. A
- * second signal logs that and ends the process at once, with status 1. SIGHUP calls reload(), but
- * not while stopping. SIGPIPE is ignored: children that are executed inherit that and must set it
- * back.
+ * Signals arrive on the loop. The first SIGTERM or SIGINT calls stop() once: the program drains,
+ * leaves its loop and calls daemon_end(). If the drain takes longer than drain_limit, the loop is
+ * left with ev_break(), and pending output to clients is lost. A second signal is logged and ends
+ * the process at once with status 1. SIGHUP calls reload(), but not while stopping. SIGPIPE is
+ * ignored; executed children inherit that and must reset it.
  *
- * To systemd: STOPPING=1 when the drain begins and WATCHDOG=1 twice per watchdog period, both by
- * themselves; the rest when the program says so. Without systemd all of that does nothing.
+ * To systemd, STOPPING=1 is sent when the drain begins and WATCHDOG=1 twice per watchdog period,
+ * both automatically; the rest is sent by the functions below. Without systemd they do nothing.
  */
 #pragma once
 
@@ -29,40 +28,55 @@ struct daemon_calls {
 	int64_t drain_limit; /* ns, > 0 */
 };
 
-/* Lives in the program, at one place; at most one per process. */
+/* Owned by the program; must not move. At most one per process. */
 struct daemon {
 	struct ev_loop *loop;
 	struct daemon_calls calls;
 	ev_signal term, interrupt, hangup;
-	ev_timer watchdog; /* active while systemd wants it */
-	ev_timer deadline; /* active while draining */
-	ev_prepare before_poll;
-	ev_io output; /* active while the log has lines that wait */
+	ev_timer watchdog;	/* active if systemd set a watchdog period */
+	ev_timer deadline;	/* active while draining */
+	ev_prepare before_poll; /* starts output when needed */
+	ev_io output;		/* active while log lines wait for standard output */
 	bool stopping;
 };
 
+/* Installs the handlers and timers on the loop, which they keep alive until daemon_end(). */
 void daemon_start(struct daemon *d, struct ev_loop *loop, const struct daemon_calls *calls);
-/* Takes everything off the loop again. Signals from then on change nothing: the end is near. */
+/*
+ * Removes everything from the loop. The signals are ignored from then on, because the process is
+ * about to exit.
+ */
 void daemon_end(struct daemon *d);
 
-/* Serving: after the start, and after each reload, whether that went well or not. */
+/*
+ * READY=1 with a status: call it after the start, and after each reload whether it succeeded or
+ * not.
+ */
 void daemon_ready(const char *status);
-/* A reload begins; daemon_ready() ends it. */
+/* RELOADING=1; daemon_ready() ends the reload. */
 void daemon_reloading(void);
-/* One line for `systemctl status`; a newline in it becomes a space. */
+/* One line for `systemctl status`; newlines become spaces. */
 void daemon_status(const char *status);
 
 /*
- * Logs to standard output from here on, says what starts, and takes all the files it may. A SIGHUP
- * between this and daemon_start() is kept for then.
+ * Sends the log to standard output, logs the start, and raises the limit of open files. A SIGHUP
+ * between this call and daemon_start() stays pending until then.
  */
 void daemon_begin(enum log_level level);
-/* Says that it is over, and gives whoever reads the log up to a second to take the rest of it. */
+/*
+ * Logs the stop, and waits up to one second for the reader of the log to accept the rest. Blocks.
+ */
 void daemon_finish(void);
-/* For http_server_config.trace: each request is a line, from debug on. */
+/* For http_server_config.trace: logs each request at debug level. */
 void daemon_log_request(const struct http_trace *trace, void *user);
 
-/* Standard descriptors that are closed lead nowhere from now on, not to what is opened next. */
+/*
+ * Opens /dev/null for standard descriptors that are closed. Otherwise the next socket would get
+ * number 1, and the log would be written to it.
+ */
 void daemon_fill_standard(void);
-/* Raises the soft limit of open files to the hard one and tells it; negative errno on failure. */
+/*
+ * Raises the soft limit of open files to the hard limit and returns it; negative errno on
+ * failure.
+ */
 int daemon_raise_nofile(uint64_t *ret_limit);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Real signals, sent by the process to itself, and a datagram socket in the place of systemd. What
- * ends the process is tried in a child.
+ * Real signals, which the process sends to itself, and a datagram socket instead of systemd.
+ * Tests that end the process run in a child.
  */
 #include "lib/daemon/daemon.h"
 
@@ -29,11 +29,11 @@
 struct world {
 	struct daemon daemon;
 	struct ev_loop *loop;
-	int manager; /* the end that systemd would hold */
+	int manager; /* systemd's end */
 	int stops, reloads, feedings, last_signal;
 };
 
-/* An abstract socket: the kernel finds a free name. */
+/* An abstract socket: the kernel chooses a free name. */
 static int open_manager(void)
 {
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };
@@ -112,7 +112,7 @@ static void begin(struct world *w)
 	daemon_start(&w->daemon, w->loop, &calls);
 }
 
-/* Sends a signal and gives the loop turns until it was handled. */
+/* Sends a signal and runs the loop until it is handled. */
 static void send_and_turn(struct world *w, int signo)
 {
 	kill(getpid(), signo);
@@ -151,13 +151,13 @@ static void hangup_asks_to_reload_each_time_but_not_while_stopping(void **state)
 	daemon_end(&w->daemon);
 }
 
-/* A configuration takes time to read, and nobody may be killed for asking to read it again. */
+/* Reading a configuration takes time; a SIGHUP meanwhile must not end the process. */
 static void a_hangup_between_begin_and_start_is_kept(void **state)
 {
 	struct sigaction usual = { .sa_handler = SIG_DFL };
 	struct world *w = *state;
 
-	sigaction(SIGHUP, &usual, NULL); /* as in a process that begins */
+	sigaction(SIGHUP, &usual, NULL); /* the default action, as at the start of a process */
 	daemon_begin(LOG_ERROR);
 	raise(SIGHUP);
 	begin(w);
@@ -209,7 +209,7 @@ static void on_stop_again(int signo, void *user)
 	kill(getpid(), SIGINT);
 }
 
-/* Told to stop twice while it stops; it logs to out. */
+/* Gets a second signal while it stops; logs to out. */
 static _Noreturn void be_told_twice(int out)
 {
 	struct daemon_calls calls = { on_stop_again, NULL, NULL, 3600 * NSEC_PER_SEC };
@@ -350,7 +350,7 @@ static void a_watchdog_meant_for_another_process_is_left_alone(void **state)
 	daemon_end(&w->daemon);
 }
 
-/* A child without standard output; the parent's is TAP's. */
+/* Runs in a child without standard output; the parent needs its own for TAP. */
 static _Noreturn void be_without_output(void)
 {
 	struct stat null, out;

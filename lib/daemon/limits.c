@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* limits: what the process asks of the kernel at its start. */
+/* limits: descriptors and resource limits at the start of the process. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,12 +13,13 @@ void daemon_fill_standard(void)
 	int fd;
 
 	do
-		fd = open("/dev/null", O_RDWR); /* the lowest that is free; stays open */
+		fd = open("/dev/null", O_RDWR); /* the lowest free number; stays open */
 	while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd > STDERR_FILENO)
 		close(fd);
 }
 
+/* The default soft limit of 1024 protects programs that use select(); libev uses epoll. */
 int daemon_raise_nofile(uint64_t *ret_limit)
 {
 	struct rlimit limit;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log: how every daemon begins, and the lines that all of them write, in the same words. */
+/* log: the start of every daemon, and the log lines that all of them share. */
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "lib/daemon/daemon.h"
 #include "lib/http/server.h"
 
-/* Until daemon_start() a hangup waits; the default would be to end. */
+/* Blocks SIGHUP until daemon_start(); its default action would end the process. */
 static void hold_hangup(void)
 {
 	sigset_t hangup;

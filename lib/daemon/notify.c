@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * notify: what the service manager is told (sd_notify(3)).
+ * notify: messages to the service manager (sd_notify(3)).
  *
- * Every message is fire and forget: without NOTIFY_SOCKET it goes nowhere, and a daemon does not
- * change its mind because its manager did not listen.
+ * Errors are ignored: without NOTIFY_SOCKET nothing is sent, and a daemon must not behave
+ * differently because its manager does not listen.
  */
 #include "lib/daemon/notify.h"
 
@@ -16,7 +16,7 @@
 #include "base/units.h"
 #include "lib/daemon/daemon.h"
 
-/* A newline would begin another assignment. */
+/* A newline in the status would begin another assignment. */
 static void add_status(struct buf *out, const char *status)
 {
 	struct str rest = str_of(status), line;
@@ -40,6 +40,7 @@ void daemon_ready(const char *status)
 	sd_notify(0, buf_cstr(&out));
 }
 
+/* Type=notify-reload needs MONOTONIC_USEC to match the message with its reload request. */
 void daemon_reloading(void)
 {
 	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRId64, loop_monotonic() / NSEC_PER_USEC);

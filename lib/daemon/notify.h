@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words for systemd that daemon.c says by itself. */
+/* Messages to systemd that daemon.c sends automatically. */
 #pragma once
 
 #include <stdint.h>
 
 void daemon__notify_stopping(void);
 void daemon__notify_watchdog(void);
-/* ns between two feedings at most; 0 when nobody watches. */
+/* The watchdog period in ns: the longest time between two messages; 0 if there is no watchdog. */
 int64_t daemon__watchdog_period(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nodes do not know their parents, which keeps them small; a cursor is made on the way down and
- * knows the way back. The path is written only when there is a complaint.
+ * cursor: nodes have no pointer to their parent, which keeps them small. A cursor is made on the
+ * way down and knows the way back. The path is formatted only for a complaint.
  */
 #include "lib/json/cursor.h"
 
@@ -56,7 +56,7 @@ void json__add_step(struct buf *path, const char *key, size_t index, struct aren
 		buf_printf(path, "[%zu]", index);
 }
 
-/* From the root down; the chain of cursors goes up, and is turned around first. */
+/* The chain of cursors leads up and the text leads down, so the steps are collected first. */
 const char *json_path(const struct json_cursor *c, struct arena *arena)
 {
 	const struct json_cursor *chain[JSON_DEPTH_MAX + 1];
@@ -72,7 +72,7 @@ const char *json_path(const struct json_cursor *c, struct arena *arena)
 	return arena_strdup(arena, buf_cstr(&path));
 }
 
-/* The place of the value, or of the nearest one around it that is there. */
+/* The place of the value, or of the nearest enclosing value that exists. */
 static struct place place_of(const struct json_cursor *c)
 {
 	while (c && !c->node)
@@ -100,7 +100,7 @@ int json_require(const struct json_cursor *c)
 
 /* ---- values ---- */
 
-/* All getters come through here: absent and null are 0, another kind is a complaint. */
+/* All getters use this: absent and null give 0, another kind gives a complaint. */
 int json_get_kind(const struct json_cursor *c, enum json_kind kind)
 {
 	if (!c->node || c->node->kind == JSON_KIND_NULL)
@@ -129,7 +129,7 @@ int json_get_bool(const struct json_cursor *c, bool *ret)
 	return r;
 }
 
-/* One complaint for every way to be wrong: a fraction, out of range, too large for the type. */
+/* One complaint covers a fraction, a number out of range, and one too large for the type. */
 int json_get_i64(const struct json_cursor *c, int64_t min, int64_t max, int64_t *ret)
 {
 	int r = json_get_kind(c, JSON_KIND_NUMBER);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * json: values as JSON text (RFC 8259), added to a buffer.
+ * json: values as JSON text (RFC 8259), appended to a buffer.
  *
- * Whatever bytes come in, what goes out is valid UTF-8 JSON. Objects and arrays are the caller's
- * braces and commas.
+ * The output is valid UTF-8 JSON whatever bytes come in. The caller writes the braces, brackets
+ * and commas of objects and arrays.
  */
 #pragma once
 
@@ -12,13 +12,14 @@
 #include "base/str.h"
 
 /*
- * The n bytes as a string, with its quotes. Quote, backslash and control characters are escaped;
- * bytes that are not UTF-8 become U+FFFD, one for each maximal subpart, as browsers do it.
+ * Appends the n bytes as a quoted string. Quotes, backslashes and control characters are escaped.
+ * Bytes that are not UTF-8 become U+FFFD, one for each maximal subpart as the Unicode standard
+ * recommends.
  */
 void json_write_string(struct buf *out, const char *p, size_t n);
 
 /*
- * The shortest number that reads back as v. JSON has no word for what is not finite: that becomes
- * the string "NaN", "+Inf" or "-Inf". The program leaves LC_NUMERIC alone.
+ * Appends the shortest number that parses to v. JSON has no form for values that are not finite:
+ * they become the strings "NaN", "+Inf" and "-Inf". LC_NUMERIC must be "C", as it is by default.
  */
 void json_write_double(struct buf *out, double v);

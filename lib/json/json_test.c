@@ -42,7 +42,7 @@ static void quotes_backslashes_and_controls_are_escaped(void **state)
 	EXPECT("a\0b\x01\x1f\x1b[0m", "\"a\\u0000b\\u0001\\u001f\\u001b[0m\"");
 }
 
-/* The examples of the Unicode standard, table 3-8, and one of each way to be broken. */
+/* Examples of the Unicode standard, table 3-8, and one of each kind of invalid UTF-8. */
 static void each_maximal_subpart_becomes_one_replacement(void **state)
 {
 	EXPECT("a\xf1\x80\x80\xe1\x80\xc2"
@@ -60,7 +60,7 @@ static void each_maximal_subpart_becomes_one_replacement(void **state)
 	EXPECT("\xf0\x9f\x99", "\"" FFFD "\"");
 }
 
-/* jansson refuses bad UTF-8 and bad JSON by code that is not ours. */
+/* jansson is an independent check: it refuses invalid UTF-8 and invalid JSON. */
 static void any_bytes_give_a_string_that_another_parser_takes(void **state)
 {
 	srandom(1);

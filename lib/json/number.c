@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers from their text.
+ * number: integers and doubles from the text of a JSON number.
  *
- * Whole numbers never go through a double: the digits are read as they are, and the exponent moves
- * the point. 9007199254740993 stays what it is, and 1e3 is 1000.
+ * Whole numbers never pass through a double: the digits are read as they are, and the exponent
+ * moves the point. So 9007199254740993 keeps its value, and 1e3 is 1000.
  */
 #include <errno.h>
 #include <math.h>
@@ -14,10 +14,10 @@
 #include "lib/json/reader.h"
 #include "lib/json/scan.h"
 
-/* An exponent beyond this makes any text that fits into memory zero or too large. */
+/* A text that fits into memory and has a larger exponent is zero or out of range in any case. */
 #define EXPONENT_MAX ((int64_t)1 << 62)
 
-/* digits × 10^scale; the digits may have a point in between, which is not counted. */
+/* digits × 10^scale; a point between the digits is ignored. */
 struct decimal {
 	bool negative;
 	struct str digits;
@@ -32,6 +32,7 @@ static bool is_number(struct str text)
 	return json__scan_number(text, &scan, &wrong) == 0 && json__number_complete(&scan, &wrong);
 }
 
+/* Further digits are ignored once the value is large enough, so it cannot overflow. */
 static int64_t exponent_of(struct str text)
 {
 	bool negative = text.n && *text.p == '-';
@@ -43,7 +44,7 @@ static int64_t exponent_of(struct str text)
 	return negative ? -v : v;
 }
 
-/* text is a JSON number. */
+/* text must be a valid JSON number. */
 static struct decimal split(struct str text)
 {
 	struct decimal d = { .negative = *text.p == '-' };
@@ -63,7 +64,10 @@ static struct decimal split(struct str text)
 	return d;
 }
 
-/* Zeros at the end become part of the scale, so that a scale below 0 means a fraction. */
+/*
+ * Removes zeros at both ends; those at the end go into the scale. A scale below 0 then means a
+ * fraction.
+ */
 static void normalise(struct decimal *d)
 {
 	while (d->digits.n && (d->digits.p[0] == '0' || d->digits.p[0] == '.')) {
@@ -80,6 +84,7 @@ static void normalise(struct decimal *d)
 	}
 }
 
+/* The digits are not all zero, so even a huge scale overflows after 20 steps. */
 static int magnitude_of(const struct decimal *d, uint64_t *ret)
 {
 	bool fits = true;
@@ -140,7 +145,7 @@ int json_to_u64(struct str number, uint64_t *ret)
 	return 0;
 }
 
-/* strtod() wants a NUL after the text, which a slice does not have. */
+/* strtod() needs a terminating NUL, which a slice does not have. */
 int json_to_double(struct str number, double *ret)
 {
 	_cleanup_(cleanup_free) char *text = NULL;

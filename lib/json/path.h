@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* path: how the way to a value is written in complaints: "spec.ports[2].port". */
+/* path: the path to a value in complaints: "spec.ports[2].port". Private to lib/json. */
 #pragma once
 
 #include <stddef.h>
@@ -7,5 +7,5 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-/* One more step: to a member, or with key NULL to an element. arena is for a short copy of key. */
+/* Appends one step: a member, or if key is NULL an element. arena is for a short copy of key. */
 void json__add_step(struct buf *path, const char *key, size_t index, struct arena *arena);

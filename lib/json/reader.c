@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reader: the grammar of JSON as a small machine.
+ * reader: the grammar of JSON as a small state machine.
  *
- * The machine knows what may come next (enum expect) and, one bit for each level, whether the
- * level is an object; that is all the state that nesting needs. One step skips white space and
- * takes one token or one comma or colon. A token is taken only when it is complete: until then its
- * bytes stay where they are, scan remembers how many of them are known to be fine, and the place of
- * its beginning can always be told.
+ * The machine knows what may come next (enum expect) and, in one bit per level, whether the level
+ * is an object; nesting needs no other state. One step skips white space and takes one token,
+ * comma or colon. A token is taken only when it is complete. Until then its bytes stay in place,
+ * scan remembers how many of them are valid, and the place of its beginning is known.
  *
- * Bytes: `in` is what has not been used up. It is the caller's own piece as long as that is
- * possible. When a piece ends inside a token, the rest of the piece is copied into `own` and the
- * next piece is added there.
+ * Bytes: `in` is the unused input. It is the caller's own piece where possible. When a piece ends
+ * inside a token, the rest of the piece is copied into `own` and the next piece is appended
+ * there.
  *
- * Limits work by hiding bytes: the machine never looks past the last byte that a document may have
- * (`end`), or past the longest string. A token that does not end before that is over the limit. So
- * a text fails with the same words at the same place, however it was cut into pieces.
+ * Limits work by hiding bytes: the machine never looks past the last byte that a document may
+ * have (`end`), or past the longest string. A token that does not end before that exceeds the
+ * limit. So a text fails with the same message at the same place, however it was cut into pieces.
  */
 #include "lib/json/reader.h"
 
@@ -27,7 +26,7 @@
 #include "base/mem.h"
 #include "lib/json/scan.h"
 
-/* What may come next. EXPECT_VALUE is after a colon, or after the comma of an array. */
+/* What may come next. EXPECT_VALUE comes after a colon or after a comma in an array. */
 enum expect {
 	EXPECT_DOCUMENT,
 	EXPECT_VALUE,
@@ -53,8 +52,8 @@ static const char *const wanted[] = {
 };
 
 /*
- * What a step came to; errors are negative. STEP_ON: something was taken that is not a token, or a
- * token that is being skipped, and the next step can be made at once.
+ * The result of a step; errors are negative. STEP_ON: a comma, a colon or a skipped token was
+ * taken, and the next step can follow at once.
  */
 enum { STEP_MORE, STEP_TOKEN, STEP_ON };
 
@@ -65,38 +64,38 @@ struct json_reader {
 	bool failed;
 
 	struct str in;
-	size_t at;     /* bytes of in that are used up */
-	size_t end;    /* bytes of in that may be looked at */
-	uint64_t base; /* offset of in's first byte */
-	struct buf own;
+	size_t at;	 /* bytes of in that are used */
+	size_t end;	 /* bytes of in that may be read */
+	uint64_t base;	 /* offset of in's first byte */
+	struct buf own;	 /* copy of the input when a piece ended inside a token */
 	struct buf text; /* of the last string that had escapes */
 
 	enum expect expect;
 	bool in_document;
-	bool document_ended; /* which is still to be told */
-	bool tight;	/* the last document was a word or a number, and nothing came after it */
+	bool document_ended; /* JSON_TOKEN_DOCUMENT_END is due */
+	bool tight;	/* the last document was a word or number, without white space after it */
 	uint64_t begin; /* offset of the document */
-	size_t members;
+	size_t members; /* in this document, against the limit */
 	struct json__scan scan;
 
 	unsigned depth;
-	uint64_t objects[JSON_DEPTH_MAX / 64];
+	uint64_t objects[JSON_DEPTH_MAX / 64]; /* one bit per level: it is an object */
 
 	enum json_token_kind last;
 	bool skipping;
-	unsigned skip_to; /* the depth at which the skipped value is over */
+	unsigned skip_to; /* the depth at which the skipped value ends */
 
 	unsigned line;
 	uint64_t line_begin;
-	uint64_t wide; /* bytes of the line that are no column */
+	uint64_t wide; /* continuation bytes of the line, which are no columns */
 
 	struct err error;
-	char words[160];
+	char words[160]; /* text of the error */
 };
 
 /* ---- places and errors ---- */
 
-/* The place of a byte of the current line, wide of whose bytes since r->at are no columns. */
+/* The place of a byte of the current line; `wide` counts the continuation bytes since r->at. */
 static struct place place_of(const struct json_reader *r, size_t index, size_t wide)
 {
 	uint64_t column = r->base + index - r->line_begin - r->wide - wide + 1;
@@ -117,15 +116,15 @@ __attribute__((format(printf, 3, 4))) static int fail_at(struct json_reader *r, 
 	return -EINVAL;
 }
 
-/* At the place that the scan of the current token has reached. */
+/* Fails at the place that the scan of the current token has reached. */
 static int fail_in_token(struct json_reader *r, const char *text)
 {
 	return fail_at(r, place_of(r, r->at + r->scan.n, r->scan.wide), "%s", text);
 }
 
 /*
- * Only ASCII is shown as it is: of a longer character the other bytes may not be there yet, and the
- * words must not depend on that.
+ * Only ASCII is quoted: the other bytes of a longer character may not have arrived, and the
+ * message must not depend on that.
  */
 static int fail_unexpected(struct json_reader *r)
 {
@@ -138,8 +137,8 @@ static int fail_unexpected(struct json_reader *r)
 }
 
 /*
- * The bytes do not suffice for what is being read: more must come, unless the document has reached
- * its limit, or at_end says what is wrong when no more will come.
+ * More bytes are needed for the current token. That is an error if the document has reached its
+ * limit, or if no more will come; at_end is the message for the latter.
  */
 static int need_more(struct json_reader *r, const char *at_end)
 {
@@ -151,7 +150,7 @@ static int need_more(struct json_reader *r, const char *at_end)
 	return STEP_MORE;
 }
 
-/* For strings, keys and numbers. The place is that of the beginning, where a reader will look. */
+/* For strings, keys and numbers. The place is the beginning, where a user looks for the error. */
 static int fail_too_long(struct json_reader *r)
 {
 	return fail_at(r, place_of(r, r->at, 0), "longer than %zu bytes", r->limits.string);
@@ -159,7 +158,7 @@ static int fail_too_long(struct json_reader *r)
 
 /* ---- the state ---- */
 
-/* As much of in as the document may have. */
+/* Limits the visible part of in to what the document may have. */
 static void set_window(struct json_reader *r)
 {
 	uint64_t left = r->begin + r->limits.bytes - r->base;
@@ -167,7 +166,7 @@ static void set_window(struct json_reader *r)
 	r->end = r->in_document && left < r->in.n ? (size_t)left : r->in.n;
 }
 
-/* Whether the innermost open level is an object. Outside of all levels it is not. */
+/* Whether the innermost open level is an object; false at the top. */
 static bool in_object(const struct json_reader *r)
 {
 	unsigned level = r->depth - 1;
@@ -175,7 +174,7 @@ static bool in_object(const struct json_reader *r)
 	return r->depth && r->objects[level / 64] >> level % 64 & 1;
 }
 
-/* One more member or element; what a tree costs is bounded by their number. */
+/* Counts a member or element; their number bounds the cost of a tree. */
 static int count_member(struct json_reader *r)
 {
 	if (r->members == r->limits.members)
@@ -186,8 +185,8 @@ static int count_member(struct json_reader *r)
 }
 
 /*
- * A value is complete: what may follow depends on where it stands. That a document is complete is
- * told by a token of its own, which the next step gives out before it looks at any byte.
+ * A value is complete: what may follow depends on its container. The end of a document has a
+ * token of its own, which the next step returns before it looks at any byte.
  */
 static void expect_after_value(struct json_reader *r)
 {
@@ -198,8 +197,8 @@ static void expect_after_value(struct json_reader *r)
 }
 
 /*
- * Fills in the token of n bytes at r->at and uses them up. A skipped token is not made: what
- * remains of a step then is the check of the text.
+ * Fills in the token of n bytes at r->at and uses the bytes. A skipped token is not filled in;
+ * the step then only checks the text.
  */
 static int give(struct json_reader *r, enum json_token_kind kind, size_t n, struct json_token *ret)
 {
@@ -214,7 +213,7 @@ static int give(struct json_reader *r, enum json_token_kind kind, size_t n, stru
 	return STEP_TOKEN;
 }
 
-/* The string or number of scan.n bytes at r->at; trim is 1 where it has quotes. */
+/* The token of the scanned string or number at r->at; trim is 1 if it has quotes. */
 static int give_text(struct json_reader *r, enum json_token_kind kind, size_t trim,
 		     struct json_token *ret)
 {
@@ -236,7 +235,7 @@ static int give_text(struct json_reader *r, enum json_token_kind kind, size_t tr
 
 /* ---- tokens ---- */
 
-/* A string or key; r->at is its opening quote. Returns 1 when it is complete, as scan says. */
+/* Scans a string or key; r->at is its opening quote. 1 if it is complete. */
 static int complete_string(struct json_reader *r)
 {
 	size_t most = r->limits.string + 2, n = r->end - r->at;
@@ -252,8 +251,8 @@ static int complete_string(struct json_reader *r)
 }
 
 /*
- * A number is complete when a byte is seen that does not belong to it; this byte may lie just
- * outside the document's limit.
+ * A number is complete when the next byte does not belong to it; that byte may be just outside
+ * the document's limit.
  */
 static int complete_number(struct json_reader *r)
 {
@@ -296,8 +295,8 @@ static int take_number(struct json_reader *r, struct json_token *ret)
 }
 
 /*
- * true, false or null; the first letter is known. A word is so short that it is compared from its
- * beginning again when more bytes have come.
+ * true, false or null; the first letter is known. A word is short enough to be compared from its
+ * beginning again when more bytes have arrived.
  */
 static int take_word(struct json_reader *r, struct str word, enum json_token_kind kind,
 		     struct json_token *ret)
@@ -313,7 +312,7 @@ static int take_word(struct json_reader *r, struct str word, enum json_token_kin
 	return give(r, kind, word.n, ret);
 }
 
-/* Whether a level is an object is kept in one bit, since its end must match. */
+/* The kind of a level is kept in one bit, because its closing bracket must match. */
 static int open_level(struct json_reader *r, bool object, struct json_token *ret)
 {
 	uint64_t bit = (uint64_t)1 << r->depth % 64, *word = &r->objects[r->depth / 64];
@@ -360,8 +359,8 @@ static int take_value(struct json_reader *r, struct json_token *ret)
 }
 
 /*
- * The first value of a document. Two documents may touch each other, as in {}{}, unless the first
- * is a word or a number and the second begins with a letter, a digit or a sign: truefalse is wrong.
+ * The first value of a document. Two documents may touch, as in {}{}, unless the first is a word
+ * or a number and the second is one too: truefalse is an error.
  */
 static int take_document(struct json_reader *r, struct json_token *ret)
 {
@@ -381,8 +380,8 @@ static int take_document(struct json_reader *r, struct json_token *ret)
 }
 
 /*
- * An element counts when its token is complete; its number is taken back when more bytes are
- * needed, since the step is then made again.
+ * An element is counted when its token is complete; if more bytes are needed the count is taken
+ * back, since the step is repeated.
  */
 static int take_element(struct json_reader *r, struct json_token *ret)
 {
@@ -411,7 +410,7 @@ static int take_key(struct json_reader *r, struct json_token *ret)
 	return give_text(r, JSON_TOKEN_KEY, 1, ret);
 }
 
-/* A comma or colon is taken and gives no token. */
+/* Takes a comma or colon, which yields no token. */
 static int pass(struct json_reader *r, enum expect next)
 {
 	r->at++;
@@ -419,6 +418,7 @@ static int pass(struct json_reader *r, enum expect next)
 	return STEP_ON;
 }
 
+/* No default: the compiler reports a forgotten state. */
 static int take_next(struct json_reader *r, struct json_token *ret)
 {
 	char c = r->in.p[r->at];
@@ -451,8 +451,8 @@ static int take_next(struct json_reader *r, struct json_token *ret)
 }
 
 /*
- * Newlines occur only here: a raw one in a string is an error. So this is the only place that
- * counts lines, and it forgets what was counted for the columns of the line before.
+ * Newlines occur only between tokens, since a raw newline in a string is an error. So lines are
+ * counted only here, and the counts for columns start again.
  */
 static void skip_space(struct json_reader *r)
 {
@@ -470,7 +470,7 @@ static void skip_space(struct json_reader *r)
 	}
 }
 
-/* The limits of the document no longer hide any bytes. */
+/* After this the limits of the document hide no bytes any more. */
 static int give_document_end(struct json_reader *r, struct json_token *ret)
 {
 	r->document_ended = false;
@@ -480,21 +480,21 @@ static int give_document_end(struct json_reader *r, struct json_token *ret)
 	return give(r, JSON_TOKEN_DOCUMENT_END, 0, ret);
 }
 
-/* Between documents the text may end, but where one is wanted there must be one. */
+/* The text may end between documents, but a single document must be present. */
 static bool may_end(const struct json_reader *r)
 {
 	return r->expect == EXPECT_NOTHING || (r->stream && r->expect == EXPECT_DOCUMENT);
 }
 
 /*
- * Takes one token, comma or colon. When the bytes end, that is right only between documents and
- * when no more will come; else more are needed, or the text is cut off.
+ * Takes one token, comma or colon. The end of the bytes is correct only between documents and
+ * after json_end(); otherwise more bytes are needed, or the text is cut off.
  */
 static int step(struct json_reader *r, struct json_token *ret)
 {
 	if (r->document_ended)
 		return give_document_end(r, ret);
-	/* a token that was begun is at r->at, without white space before it */
+	/* an incomplete token is at r->at, without white space before it */
 	skip_space(r);
 	if (r->at < r->end)
 		return take_next(r, ret);
@@ -505,9 +505,8 @@ static int step(struct json_reader *r, struct json_token *ret)
 }
 
 /*
- * The piece is the caller's again: what is left of it, a token that was begun, is kept here. In
- * `own` the used bytes before it are dropped, so that it never has more than one token and one
- * piece.
+ * The caller gets its piece back: the rest of it, an incomplete token, is copied. The used bytes
+ * in `own` are removed, so that it never holds more than one token and one piece.
  */
 static void keep_rest(struct json_reader *r)
 {
@@ -591,7 +590,7 @@ int json_next(struct json_reader *r, struct json_token *ret)
 
 	if (r->failed)
 		return -EINVAL;
-	/* a skipped value is over when the depth is again what it was before the value */
+	/* a skipped value ends when the depth is what it was before the value */
 	do {
 		e = step(r, ret);
 		if (e == STEP_TOKEN && r->skipping) {

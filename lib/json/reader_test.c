@@ -22,7 +22,7 @@
 		"" literal, sizeof(literal) - 1                                                    \
 	}
 
-/* One value each, with the same text after rewriting. */
+/* Valid texts of one value each, with the same text after rewriting. */
 static const struct {
 	struct str text;
 	const char *rewritten;
@@ -254,7 +254,7 @@ static void check_pieces(struct str text, const struct json_options *options)
 	}
 }
 
-/* Skipping everything that can be skipped finds the same errors. */
+/* Skipping everything still finds the same errors. */
 static void check_skipping(struct str text, const struct json_options *options)
 {
 	_cleanup_(buf_free) struct buf whole = { 0 };
@@ -333,7 +333,7 @@ static void another_parser_reads_the_same_values(void **state)
 	}
 }
 
-/* Every beginning of a text that is longer than itself is refused, or a number. */
+/* Every proper prefix of a valid text is refused, or is a number. */
 static void a_text_that_is_cut_off_is_refused(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(accepted); i++)
@@ -367,7 +367,7 @@ static void tokens_have_places_and_texts(void **state)
 					    "end 2:22 @46 \"\"\n");
 }
 
-/* Whether a string is a slice of the input shows in its address. */
+/* The address shows whether a string is a slice of the input. */
 static void a_string_without_escapes_is_not_copied(void **state)
 {
 	static const char text[] = "[\"plain gr\xc3\xbcn\",\"esc\\n\",12]";
@@ -449,7 +449,7 @@ static void wrong_streams_are_refused(void **state)
 	}
 }
 
-/* How many bytes had to arrive before the end of a document was told; 0: only at the end. */
+/* The number of bytes after which the end of a document is reported; 0: only at json_end(). */
 static size_t told_after(const char *text)
 {
 	struct json_options options = { .stream = true };
@@ -490,7 +490,7 @@ static void limits_are_kept_to_the_byte(void **state)
 	static const struct {
 		struct json_limits limits;
 		const char *text;
-		const char *error; /* NULL: just within */
+		const char *error; /* NULL: within the limit */
 	} rows[] = {
 		{ { .bytes = 6 }, " [1, 2] ", NULL },
 		{ { .bytes = 5 }, " [1, 2] ", "1:7: the document has more than 5 bytes" },
@@ -565,7 +565,7 @@ static void nesting_costs_no_stack(void **state)
 	}
 }
 
-/* A string of a megabyte that comes byte by byte is looked at once; twice would take minutes. */
+/* A string of 1 MiB that arrives byte by byte is scanned once; rescanning would take minutes. */
 static void a_long_token_in_bytes_takes_linear_time(void **state)
 {
 	_cleanup_(buf_free) struct buf text = { 0 }, out = { 0 };
@@ -624,7 +624,7 @@ static void skipping_goes_on_after_the_value(void **state)
 	}
 }
 
-/* ---- texts made at random ---- */
+/* ---- random texts ---- */
 
 static uint64_t dice;
 
@@ -674,7 +674,7 @@ static void add_random_value(struct buf *out, unsigned depth)
 	}
 }
 
-/* As it is, and with one byte changed: whatever that makes of it, jansson must agree. */
+/* Each text unchanged and with one byte changed: in both cases jansson must agree. */
 static void random_texts_are_read_as_another_parser_does(void **state)
 {
 	static const char bytes[] = "{}[],:\"\\\n 0-e.tu\x80\xc3";

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Strings and numbers, byte by byte where they need it.
+ * scan: strings and numbers.
  *
- * Most bytes of a string stand for themselves; they are passed over eight at a time. What remains
- * is taken in units: an escape (with both halves of a surrogate pair) or a character of UTF-8. A
- * unit that is not complete is left for the next call; a unit is refused at its first byte.
+ * Most bytes of a string need no interpretation; they are skipped eight at a time. The rest is
+ * handled in units: an escape (with both halves of a surrogate pair) or a UTF-8 character. An
+ * incomplete unit is left for the next call; an invalid unit is reported at its first byte.
  */
 #include "lib/json/scan.h"
 
@@ -16,13 +16,19 @@
 
 #define EACH(byte) (0x0101010101010101u * (byte))
 
-/* The highest bit of each byte that is zero; exact up to the first one. */
+/*
+ * Sets the highest bit of each byte that is zero; exact up to the first such byte, because a
+ * borrow can only affect bytes above it.
+ */
 static uint64_t zero_bytes(uint64_t word)
 {
 	return (word - EACH(0x01)) & ~word & EACH(0x80);
 }
 
-/* The highest bit of each byte that ends a plain run; exact up to the first one. */
+/*
+ * Sets the highest bit of each byte that ends a plain run: control characters, quote, backslash
+ * and non-ASCII. Exact up to the first one.
+ */
 static uint64_t special_bytes(uint64_t word)
 {
 	uint64_t control = (word - EACH(0x20)) & ~word & EACH(0x80);
@@ -31,7 +37,7 @@ static uint64_t special_bytes(uint64_t word)
 	       zero_bytes(word ^ EACH('\\'));
 }
 
-/* How many bytes are ASCII and stand for themselves. */
+/* The number of bytes that are ASCII and need no escaping. */
 static size_t plain_run(const char *p, size_t n)
 {
 	size_t i = 0;
@@ -61,7 +67,7 @@ static int digit_of(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The unit \uXXXX at p. 1, 0 when the bytes so far may become one, -EINVAL when they cannot. */
+/* Reads the unit \uXXXX. 1; 0 if the bytes so far may become one; -EINVAL if they cannot. */
 static int read_unit(struct str in, unsigned *ret)
 {
 	unsigned value = 0;
@@ -87,7 +93,7 @@ static bool is_low(unsigned unit)
 	return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-/* in begins with the first half of a surrogate pair, which is complete. */
+/* in begins with the complete first half of a surrogate pair (RFC 8259, section 7). */
 static int take_pair(struct str in, struct json__scan *scan, const char **wrong)
 {
 	unsigned second;
@@ -123,7 +129,7 @@ static int take_unicode(struct str in, bool no_nul, struct json__scan *scan, con
 	return *wrong ? -EINVAL : 1;
 }
 
-/* in begins with a backslash; a unit that is cut is left alone until more has come. */
+/* in begins with a backslash. An incomplete escape is left until more bytes arrive. */
 static int take_escape(struct str in, bool no_nul, struct json__scan *scan, const char **wrong)
 {
 	scan->escaped = true;
@@ -139,7 +145,7 @@ static int take_escape(struct str in, bool no_nul, struct json__scan *scan, cons
 	return 1;
 }
 
-/* Whether other bytes could complete the character that these begin. */
+/* Whether more bytes could complete the character that these begin. */
 static bool may_be_completed(struct str in)
 {
 	unsigned char lead = (unsigned char)in.p[0];
@@ -149,7 +155,7 @@ static bool may_be_completed(struct str in)
 	return in.n < 4 && utf8_broken(in.p, in.n) == in.n;
 }
 
-/* in begins with a byte above 0x7f. Only the first byte of a character is a column. */
+/* in begins with a byte above 0x7f. Only the first byte of a character counts as a column. */
 static int take_wide(struct str in, struct json__scan *scan, const char **wrong)
 {
 	size_t len = utf8_char(in.p, in.n);
@@ -165,6 +171,7 @@ static int take_wide(struct str in, struct json__scan *scan, const char **wrong)
 	return 1;
 }
 
+/* Each round skips a plain run and takes one unit; scan->n only moves past complete units. */
 int json__scan_string(struct str in, bool no_nul, struct json__scan *scan, const char **wrong)
 {
 	int r;
@@ -195,7 +202,7 @@ int json__scan_string(struct str in, bool no_nul, struct json__scan *scan, const
 	return r;
 }
 
-/* The character as UTF-8. */
+/* Appends a code point as UTF-8. */
 static void add_character(struct buf *out, unsigned c)
 {
 	char bytes[4];
@@ -208,7 +215,7 @@ static void add_character(struct buf *out, unsigned c)
 	buf_add(out, bytes, n);
 }
 
-/* One escape of a scanned string; returns its length. */
+/* Appends one escape of a scanned, and therefore valid, string; returns its length. */
 static size_t add_escape(struct str in, struct buf *out)
 {
 	static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
@@ -245,11 +252,11 @@ void json__unescape(struct str inside, struct buf *out)
 
 /* ---- numbers ---- */
 
-/* What has been read so far. */
+/* States: the part of the number that was read last (RFC 8259, section 6). */
 enum { START, MINUS, ZERO, WHOLE, POINT, FRACTION, EXPONENT, SIGN, POWER, STATES };
 enum { OTHER, DIGIT_0, DIGIT, DASH, PLUS, DOT, LETTER_E, CLASSES };
 
-#define NO 0xff	 /* the byte is wrong here */
+#define NO 0xff	 /* the byte is not allowed here */
 #define END 0xfe /* the number ends before it */
 
 static const unsigned char number_steps[STATES][CLASSES] = {
@@ -284,6 +291,7 @@ static unsigned class_of(char c)
 	}
 }
 
+/* A state in which any other byte ends the number is a complete number. */
 bool json__number_complete(const struct json__scan *scan, const char **wrong)
 {
 	*wrong = scan->state == ZERO ? "a number must not begin with 0 and another digit"

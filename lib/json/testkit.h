@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * testkit: what the tests and the fuzzer of the reader share. Everything that was read is printed,
- * so that two ways of reading can be compared as texts; jansson, code that is not ours, is the
- * judge.
+ * testkit: shared by the tests and the fuzzer of the reader. Everything that was read is printed,
+ * so that two ways of reading can be compared as text; jansson, an independent parser, is the
+ * reference.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ int kit_tokens(struct str text, size_t piece, const struct json_options *options
 /* The same, with json_skip() after every token at that depth. */
 int kit_tokens_skipping(struct str text, size_t piece, const struct json_options *options,
 			unsigned depth, struct buf *out);
-/* All documents without white space, each with a newline after it. */
+/* Writes all documents without white space, each followed by a newline. */
 int kit_rewrite(struct str text, const struct json_options *options, struct buf *out);
 
 enum kit_verdict {
@@ -27,8 +27,10 @@ enum kit_verdict {
 	 * strings, which it loses right after a word or a number.
 	 */
 	KIT_EXCUSED,
-	KIT_DIFFERENT, /* one of both is wrong */
+	KIT_DIFFERENT, /* one of the two is wrong */
 };
 
-/* Has jansson read the text, too. tree is what ours read, NULL when it refused. */
+/*
+ * Parses the text with jansson too, and compares. tree is our result, NULL if our parser refused.
+ */
 enum kit_verdict kit_judge(struct str text, const struct json_node *tree);

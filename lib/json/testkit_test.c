@@ -22,7 +22,7 @@ static const char *const names[] = {
 	[JSON_TOKEN_DOCUMENT_END] = "end",
 };
 
-/* Bytes that arrive, cut into pieces. */
+/* The text, fed in pieces. */
 struct feed {
 	struct str rest;
 	size_t piece;
@@ -35,7 +35,7 @@ static void drop_piece(struct feed *f)
 	f->copy = NULL;
 }
 
-/* A copy of exact size: the sanitizer sees whoever reads past it, or after it is gone. */
+/* A copy of exact size, so that the sanitizer reports reads past its end or after it is freed. */
 static void feed_next(struct feed *f, struct json_reader *r)
 {
 	size_t n = f->piece && f->piece < f->rest.n ? f->piece : f->rest.n;
@@ -51,7 +51,7 @@ static void feed_next(struct feed *f, struct json_reader *r)
 	json_feed(r, f->copy, n);
 }
 
-/* The next token, whatever has to be fed for it; 0 when nothing is left. */
+/* The next token, feeding as many pieces as needed; 0 at the end. */
 static int next_token(struct feed *f, struct json_reader *r, struct json_token *ret)
 {
 	for (;;) {
@@ -80,7 +80,7 @@ int kit_tokens_skipping(struct str text, size_t piece, const struct json_options
 	struct json_token t;
 	int e;
 
-	/* the end is told with the last piece, or there is nothing to feed */
+	/* json_end() comes with the last piece, or if there is nothing to feed */
 	feed_next(&f, r);
 	while ((e = next_token(&f, r, &t)) > 0) {
 		print_token(&t, out);
@@ -99,7 +99,7 @@ int kit_tokens(struct str text, size_t piece, const struct json_options *options
 	return kit_tokens_skipping(text, piece, options, NO_SKIP, out);
 }
 
-/* Whether a comma belongs before the token. */
+/* Whether a comma has to precede the token. */
 static bool wants_comma(const struct json_token *t, bool after_value)
 {
 	return after_value && t->kind != JSON_TOKEN_OBJECT_END && t->kind != JSON_TOKEN_ARRAY_END &&
@@ -120,7 +120,7 @@ static void rewrite_token(const struct json_token *t, struct buf *out)
 	case JSON_TOKEN_DOCUMENT_END:
 		buf_addc(out, '\n');
 		break;
-	default: /* those that are their own names */
+	default: /* tokens that are written as their names */
 		buf_adds(out, names[t->kind]);
 	}
 }
@@ -144,7 +144,7 @@ int kit_rewrite(struct str text, const struct json_options *options, struct buf 
 	return e;
 }
 
-/* ---- the judge ---- */
+/* ---- comparison with jansson ---- */
 
 static bool same_value(const struct json_node *ours, json_t *theirs);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tree: the reader's tokens into nodes.
+ * tree: builds nodes from the reader's tokens.
  *
- * All values whose container is still open stand on one stack, outermost first; `levels` has the
- * index of each open container in it. The children of a container are what stands above it; its end
- * copies them into the arena side by side and takes them off the stack. An object is then checked
- * for duplicate keys: small ones by comparing each pair, others by sorting, so that the time is
- * bounded whatever the keys are.
+ * All values whose container is still open are on one stack, outermost first; `levels` has the
+ * index of each open container in it. The children of a container are the values above it; at its
+ * end they are copied into the arena as one array and removed from the stack. An object is then
+ * checked for duplicate keys: a small one by comparing all pairs, a larger one by sorting, so
+ * that the time is bounded for any keys.
  *
- * Texts are packed into chunks of the arena without alignment: most are shorter than the 16 bytes
- * that an allocation of its own would take.
+ * Texts are packed into chunks of the arena without alignment, because most are shorter than the
+ * 16 bytes that an allocation of their own would take.
  */
 #include "lib/json/tree.h"
 
@@ -23,28 +23,28 @@
 #include "lib/json/path.h"
 #include "lib/json/scan.h"
 
-#define FEW 12 /* members whose keys are compared each with each */
+#define FEW 12 /* up to so many members all pairs are compared */
 #define FIRST_CHUNK 128
 #define MOST_CHUNK 8192
 
 struct json_builder {
 	struct json_reader *reader;
 	struct errs *errors;
-	struct arena *arena; /* of the current tree; NULL between two */
-	VEC(struct json_member) open;
-	VEC(size_t) levels;
-	bool keyed; /* the last of open has its key and waits for its value */
-	bool duplicates;
-	bool built; /* the value is complete; the end of its document is still to be read */
-	char *chunk;
+	struct arena *arena;	      /* of the current tree; NULL between two trees */
+	VEC(struct json_member) open; /* the stack; elements of arrays have no key */
+	VEC(size_t) levels;	      /* indexes of the open containers in it */
+	bool keyed;		      /* the top of the stack has a key and no value yet */
+	bool duplicates;	      /* a key occurred twice in this tree */
+	bool built;  /* the value is complete; the end of its document may not be read yet */
+	char *chunk; /* where the next text goes */
 	size_t chunk_left, chunk_size;
 };
 
 /* ---- texts ---- */
 
 /*
- * Room for n bytes. Chunks double from a small one, so that a tree of three words does not hold
- * kilobytes; a long text has memory of its own and leaves the rest of the chunk to short ones.
+ * Allocates n bytes for a text. Chunks grow from a small one, so that a tree of three words does
+ * not hold kilobytes; a long text gets its own memory and leaves the chunk to short ones.
  */
 static char *text_room(struct json_builder *b, size_t n)
 {
@@ -63,7 +63,7 @@ static char *text_room(struct json_builder *b, size_t n)
 	return room;
 }
 
-/* With a NUL after it, so that trees can be used with functions for C strings. */
+/* The copy is NUL-terminated, so that it can be used as a C string. */
 static const char *keep_text(struct json_builder *b, struct str text)
 {
 	char *copy = text_room(b, text.n + 1);
@@ -76,7 +76,7 @@ static const char *keep_text(struct json_builder *b, struct str text)
 
 /* ---- duplicate keys ---- */
 
-/* The way from the root to the innermost open container, and to key within it. */
+/* The path from the root to the innermost open container and to key in it. */
 static const char *path_of_key(const struct json_builder *b, const char *key)
 {
 	_cleanup_(buf_free) struct buf path = { 0 };
@@ -91,7 +91,7 @@ static const char *path_of_key(const struct json_builder *b, const char *key)
 	return arena_strdup(arena, buf_cstr(&path));
 }
 
-/* The first one in the text is right; the complaint is about the other. */
+/* The complaint is about the later of the two; the order in memory is the order in the text. */
 static void complain_duplicate(struct json_builder *b, const struct json_member *one,
 			       const struct json_member *other)
 {
@@ -99,12 +99,12 @@ static void complain_duplicate(struct json_builder *b, const struct json_member 
 	const struct json_member *again = one < other ? other : one;
 
 	b->duplicates = true;
-	/* complaints past the bound are only counted, and need no words */
+	/* complaints past ERRS_MAX are only counted, so their path is not formatted */
 	errs_add(b->errors, again->at, b->errors->n == ERRS_MAX ? "" : path_of_key(b, again->key),
 		 "duplicate key, first at line %u, column %u", first->at.line, first->at.column);
 }
 
-/* Each key is compared with those before it, until one is equal. */
+/* Compares each key with those before it, until one is equal. */
 static void check_few(struct json_builder *b, const struct json_member *members, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
@@ -116,7 +116,7 @@ static void check_few(struct json_builder *b, const struct json_member *members,
 			}
 }
 
-/* By key; those of one key in the order of the text, which is that in memory. */
+/* By key, then in the order of the text, which is the order in memory. */
 static int member_cmp(const void *a, const void *b)
 {
 	const struct json_member *x = *(const struct json_member *const *)a;
@@ -126,7 +126,7 @@ static int member_cmp(const void *a, const void *b)
 	return r ? r : x < y ? -1 : x > y;
 }
 
-/* After sorting, equal keys stand side by side, the first one of the text first. */
+/* After sorting, equal keys are adjacent, the first one of the text first. */
 static void check_many(struct json_builder *b, const struct json_member *members, size_t n)
 {
 	const struct json_member **sorted = mem_resize(NULL, n, sizeof(struct json_member *));
@@ -146,7 +146,7 @@ static void check_many(struct json_builder *b, const struct json_member *members
 
 /* ---- nodes ---- */
 
-/* Where the next value goes: to its key, or as a new element. */
+/* The node for the next value: that of the pending key, or a new element. */
 static struct json_node *add_node(struct json_builder *b, enum json_kind kind, struct place at)
 {
 	struct json_node *node;
@@ -160,7 +160,7 @@ static struct json_node *add_node(struct json_builder *b, enum json_kind kind, s
 	return node;
 }
 
-/* The member is on the stack before its value is known; add_node() fills the value in. */
+/* The member is pushed before its value is known; add_node() fills the value in. */
 static void add_key(struct json_builder *b, const struct json_token *t)
 {
 	vec_push(&b->open, (struct json_member){ .key = keep_text(b, t->text), .at = t->at });
@@ -175,14 +175,14 @@ static void add_text(struct json_builder *b, enum json_kind kind, const struct j
 	node->n = (uint32_t)t->text.n;
 }
 
-/* The container waits on the stack below its children. */
+/* The container stays on the stack below its children. */
 static void open_node(struct json_builder *b, enum json_kind kind, const struct json_token *t)
 {
 	add_node(b, kind, t->at);
 	vec_push(&b->levels, b->open.n - 1);
 }
 
-/* Elements have no key: only the nodes are kept. */
+/* Elements have no key, so only their nodes are copied. */
 static void seal_array(struct json_builder *b, struct json_node *node,
 		       const struct json_member *children)
 {
@@ -193,7 +193,7 @@ static void seal_array(struct json_builder *b, struct json_node *node,
 	node->items = items;
 }
 
-/* All children are complete: they leave the stack, and the container takes them. */
+/* All children are complete: they move from the stack into the container. */
 static void close_node(struct json_builder *b)
 {
 	size_t level = b->levels.items[b->levels.n - 1];
@@ -212,7 +212,7 @@ static void close_node(struct json_builder *b)
 	b->levels.n--;
 }
 
-/* One token of the value. The value is complete when no container is open after it. */
+/* Adds one token of the value, which is complete when no container is open afterwards. */
 static void add_token(struct json_builder *b, const struct json_token *t)
 {
 	switch (t->kind) {
@@ -278,8 +278,8 @@ void json_builder_freep(struct json_builder **b)
 }
 
 /*
- * A new value. Chunks are not carried over from the last tree, whose arena may be gone; the vectors
- * are, since their memory is the builder's.
+ * Starts a new value. The chunk of the last tree is not reused, because its arena may be gone;
+ * the vectors are, because the builder owns them.
  */
 static void start(struct json_builder *b, const struct json_token *first, struct arena *arena)
 {
@@ -292,7 +292,7 @@ static void start(struct json_builder *b, const struct json_token *first, struct
 		add_token(b, first);
 }
 
-/* The reader has failed; so has the value. */
+/* Passes on the reader's error and gives up the value. */
 static int complain(struct json_builder *b)
 {
 	const struct err *e = json_error(b->reader);
@@ -302,6 +302,9 @@ static int complain(struct json_builder *b)
 	return -EINVAL;
 }
 
+/*
+ * b->open is empty before the first token; from then on a repeated call continues the same value.
+ */
 int json_build(struct json_builder *b, const struct json_token *first, struct arena *arena,
 	       const struct json_node **ret)
 {
@@ -316,7 +319,7 @@ int json_build(struct json_builder *b, const struct json_token *first, struct ar
 		if (r > 0)
 			add_token(b, &t);
 	}
-	/* the end of a document needs no more bytes */
+	/* the end of a document needs no further bytes */
 	if (r > 0 && json_depth(b->reader) == 0)
 		r = json_next(b->reader, &t);
 	if (r < 0)
@@ -339,7 +342,9 @@ int json_parse(struct str bytes, const struct json_options *options, struct aren
 	const struct json_node *root = NULL;
 	struct json_token t;
 
-	/* text after the document is looked at even when it has duplicate keys: both are told */
+	/*
+	 * text after the document is checked even after duplicate keys, so that both are reported
+	 */
 	o.stream = false;
 	o.no_nul = true;
 	r = json_reader_new(&o);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tree: a JSON value as an immutable tree, each part with its place.
+ * tree: a JSON value as an immutable tree; each value knows its place.
  *
- * Everything lives in the caller's arena; the text that was read is not referred to. An object has
- * each key once: a second one is an error. Strings have no NUL inside. A node is 24 bytes, a member
- * of an object 40, beside the bytes of keys, strings and numbers; the reader's limits bound what a
- * text can cost.
+ * Everything lives in the caller's arena, and nothing points to the parsed text. An object has
+ * each key once: a duplicate is an error. Strings contain no NUL. A node takes 24 bytes and a
+ * member of an object 40, plus the bytes of keys, strings and numbers; the reader's limits bound
+ * what a text can cost.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ enum json_kind {
 
 struct json_node {
 	enum json_kind kind : 8;
-	bool truth; /* of a bool */
+	bool truth; /* value of a bool */
 	struct place at;
 	uint32_t n; /* bytes of text, number of items or members */
 	union {
@@ -45,16 +45,16 @@ struct json_member {
 };
 
 /*
- * Parses exactly one document. options may be NULL; stream and no_nul are set here. -EINVAL, every
- * complaint in errors and *ret untouched, when the bytes are not one.
+ * Parses exactly one document. options may be NULL; stream and no_nul are overridden. -EINVAL,
+ * with every complaint in errors and *ret untouched, if the bytes are not one valid document.
  */
 int json_parse(struct str bytes, const struct json_options *options, struct arena *arena,
 	       const struct json_node **ret, struct errs *errors);
 
 /*
- * Trees from a reader that is fed in pieces: one for each document of a stream, or only for the
- * values that the caller wants of a larger text. The reader was made with no_nul and outlives the
- * builder; so does errors.
+ * Trees from a reader that is fed in pieces: one for each document of a stream, or only for
+ * selected values of a larger text. The reader must be made with no_nul and outlive the builder,
+ * as must errors.
  */
 struct json_builder;
 
@@ -63,19 +63,24 @@ void json_builder_free(struct json_builder *b);
 void json_builder_freep(struct json_builder **b); /* for _cleanup_ */
 
 /*
- * Builds the value that first begins, a token that json_next() has just given; with NULL the value
- * that comes next, which is the next document, or the value of the key just read. Of a document its
- * end is read as well. 1 with *ret; 0 when all bytes are used up: more are needed, and the call is
- * then repeated with the same arena (first is not looked at again), or after json_end() nothing is
- * left; -EINVAL with complaints in errors. After duplicate keys the reader can go on after the
- * value: json_error() is then NULL.
+ * Builds one value. first is the token that begins it, just returned by json_next(); with NULL it
+ * is the next value, that is the next document, or the value of the key just read. For a document
+ * its end is read as well.
+ *
+ * 1 with *ret; 0 if all bytes are used: more are needed, and the call is repeated with the same
+ * arena (first is then ignored), or after json_end() nothing is left; -EINVAL with complaints in
+ * errors. After duplicate keys the reader can continue after the value: json_error() is then
+ * NULL.
  */
 int json_build(struct json_builder *b, const struct json_token *first, struct arena *arena,
 	       const struct json_node **ret);
 
-/* The value of a member; NULL when there is none, or the node is NULL or not an object. */
+/*
+ * The value of a member; NULL if there is none, or if node is NULL or not an object. Linear in
+ * the number of members.
+ */
 const struct json_node *json_find(const struct json_node *node, const char *key);
-/* The text of a string or number. */
+/* The text of a string or number, borrowed from the tree. */
 struct str json_text(const struct json_node *node);
 /* "an object", "an array", "a string", "a number", "true or false", "null" */
 const char *json_describe(enum json_kind kind);

@@ -123,7 +123,7 @@ static void every_duplicate_key_is_told_with_its_path(void **state)
 		"x.json:1:30: x[1].b: duplicate key, first at line 1, column 12\n"
 		"x.json:2:10: x: duplicate key, first at line 1, column 2\n"
 		"x.json:2:18: y: duplicate key, first at line 2, column 2\n");
-	/* the text after a duplicate is still looked at */
+	/* the text after a duplicate is still checked */
 	check_complaints(*state, "[{\"a\":1,\"a\":2}",
 			 "x.json:1:9: [0].a: duplicate key, first at line 1, column 3\n"
 			 "x.json:1:15: ',' or ']' is wanted, not the end of the text\n");
@@ -194,7 +194,7 @@ static void trees_come_out_of_a_stream_as_they_are_complete(void **state)
 	assert_null(json_error(r));
 }
 
-/* Only what the caller wants becomes a tree; the list around it never is in memory as a whole. */
+/* Only the selected values become trees; the list around them is never in memory as a whole. */
 static void parts_of_a_text_can_be_built(void **state)
 {
 	static const char text[] =
@@ -261,7 +261,7 @@ static void a_stream_goes_on_after_duplicate_keys(void **state)
 	assert_int_equal(f->errors.n, 2);
 }
 
-/* Texts of all lengths around the size of a chunk stay whole beside each other. */
+/* Texts of all lengths around the size of a chunk do not overwrite each other. */
 static void texts_of_any_length_are_kept(void **state)
 {
 	struct fixture *f = *state;

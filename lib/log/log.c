@@ -2,18 +2,20 @@
 /*
  * log: the one logger of a process.
  *
- * There is one struct logger, static: a descriptor with its level, a fixed table of sinks, and some
- * buffers that are kept from line to line, so that a warm logger does not allocate. A line is
- * formatted once, then given to the descriptor and to each sink that wants its level.
+ * There is one static struct logger. It owns a table of sinks and some buffers, which are kept
+ * from line to line so that a warm logger does not allocate; the descriptor belongs to the
+ * program. A line is formatted once, then given to the descriptor and to each sink that wants its
+ * level.
  *
- * Lines on the descriptor stay whole and in order: what it does not take at once waits in `rest`,
- * from `gone` on, and goes out before anything else, with the next line or by log_flush(). Ten
- * thousand backends that change at once are more than a pipe holds, and a reader that is there
- * shall get all of them. When `rest` is full, further lines are dropped.
+ * Lines on the descriptor stay whole and in order. Bytes that it does not accept at once wait in
+ * `rest`, from offset `gone` on, and go out before any later line, with the next line or by
+ * log_flush(). Ten thousand backends that change at once produce more lines than a pipe holds,
+ * and a reader that keeps reading must get all of them. When `rest` is full, further lines are
+ * dropped.
  *
- * A program that logs from inside a sink would never come back if sinks heard of that too. While
- * sinks are told (`telling`), a line goes to the descriptor alone; `line` is still theirs, so it is
- * formatted in `inner`.
+ * A sink that logs would call itself without end. While the sinks run (`telling`), a line
+ * therefore goes to the descriptor alone. The sinks still use `line` at that time, so the inner
+ * line is formatted in `inner`.
  */
 #include "lib/log/log.h"
 
@@ -40,16 +42,17 @@ static struct logger {
 	int fd;
 	enum log_level fd_level;
 	struct sink sinks[LOG_SINKS_MAX];
-	struct buf line;
-	struct buf inner; /* logged inside a sink */
-	struct buf rest;
-	size_t gone;	/* of rest */
-	bool held;	/* lines are added to rest while there is room */
-	struct buf cut; /* a shortened value */
-	bool telling;
-	uint64_t dropped;
+	struct buf line;  /* the current line, as JSON */
+	struct buf inner; /* a line logged inside a sink */
+	struct buf rest;  /* bytes that wait for the descriptor */
+	size_t gone;	  /* bytes of rest already written */
+	bool held;	  /* between log_hold() and log_release() */
+	struct buf cut;	  /* a shortened value */
+	bool telling;	  /* the sinks are being called */
+	uint64_t dropped; /* lines, since the start */
 } logger = { .fd = -1 };
 
+/* In capitals, as Go's slog prints them. */
 static const char *const level_names[] = {
 	[LOG_DEBUG] = "DEBUG",
 	[LOG_INFO] = "INFO",
@@ -88,6 +91,10 @@ int log_level_parse(const char *text, enum log_level *ret)
 	return -EINVAL;
 }
 
+/*
+ * Sets O_NONBLOCK on pipes and sockets only. On a terminal the flag would change the open file
+ * description that the shell and other programs share; on a regular file it has no effect.
+ */
 static void unblock(int fd)
 {
 	struct stat st;
@@ -166,7 +173,10 @@ bool log_wants(enum log_level level)
 	return false;
 }
 
-/* The last place at or before LOG_VALUE_MAX where no character is cut in two. */
+/*
+ * The last offset at or before LOG_VALUE_MAX that does not split a UTF-8 character: bytes of the
+ * form 10xxxxxx continue a character, and a character has at most three of them.
+ */
 static size_t cut_at(const char *p)
 {
 	size_t n = LOG_VALUE_MAX;
@@ -187,6 +197,7 @@ static void write_text(struct buf *out, struct str s)
 	json_write_string(out, s.p, s.n);
 }
 
+/* The negation is done on the unsigned type because -INT64_MIN overflows. */
 static void write_int(struct buf *out, int64_t v)
 {
 	if (v < 0)
@@ -222,6 +233,7 @@ static void write_value(struct buf *out, const struct log_field *f)
 	}
 }
 
+/* Keys and msg pass through write_text() too: they may come from a caller's data. */
 static void format_line(struct buf *out, const struct log_line *line)
 {
 	char time[TIME_STRLEN];
@@ -244,7 +256,7 @@ static void format_line(struct buf *out, const struct log_line *line)
 	buf_add_lit(out, "}\n");
 }
 
-/* How many bytes went out before the descriptor refused, by errno; n when it took them all. */
+/* Returns the number of bytes written; if fewer than n, errno says why the descriptor refused. */
 static size_t write_all(int fd, const char *p, size_t n)
 {
 	size_t done = 0;
@@ -261,7 +273,10 @@ static size_t write_all(int fd, const char *p, size_t n)
 	return done;
 }
 
-/* Nobody is there to take what waits. */
+/*
+ * The descriptor failed for good (EPIPE, EIO). Counts the waiting lines as dropped and frees
+ * them.
+ */
 static void drop_rest(void)
 {
 	for (size_t i = logger.gone; i < logger.rest.n; i++)
@@ -270,6 +285,10 @@ static void drop_rest(void)
 	logger.gone = 0;
 }
 
+/*
+ * The memory of an emptied buffer is freed, because a burst may have grown it to LOG_REST_MAX.
+ * The written part is removed only when it is more than half, which keeps the copying linear.
+ */
 void log_flush(void)
 {
 	struct buf *rest = &logger.rest;
@@ -305,11 +324,16 @@ void log_release(void)
 	log_flush();
 }
 
+/* Whether the line may join the held ones; past LOG_HELD_MAX the buffer is written out first. */
 static bool is_held(struct str json)
 {
 	return logger.held && logger.rest.n - logger.gone + json.n <= LOG_HELD_MAX;
 }
 
+/*
+ * A line of which some bytes were written must be completed, or the next line would continue it;
+ * it is kept even when `rest` is past its bound. Only untouched lines are dropped.
+ */
 static void to_fd(struct str json)
 {
 	size_t done = 0;
@@ -332,6 +356,7 @@ static void to_fd(struct str json)
 		buf_add(&logger.rest, json.p + done, json.n - done);
 }
 
+/* The slot is read again for each sink, since a sink may add or remove sinks during the walk. */
 static void to_sinks(const struct log_line *line)
 {
 	logger.telling = true;
@@ -349,6 +374,7 @@ static int64_t realtime(void)
 	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
 }
 
+/* errno is restored, because callers log between a failed call and its check. */
 void log_write(enum log_level level, const char *msg, const struct log_field *fields)
 {
 	static const struct log_field none = { 0 };

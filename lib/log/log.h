@@ -4,11 +4,11 @@
  *
  *	log_info("config-loaded", LOG_S("file", path), LOG_U("backends", n));
  *
- * A line is formatted only if some sink wants its level. Whatever bytes a value holds, the line is
- * valid UTF-8 JSON: bytes that are not UTF-8 become U+FFFD, and a string longer than
- * LOG_VALUE_MAX is cut, with an ellipsis. A string that is NULL is left out. That a key is not
- * used twice is the caller's care. Only programs log; libraries return. One logger per process,
- * one thread.
+ * A line is formatted only if a sink wants its level. The line is valid UTF-8 JSON whatever bytes
+ * a value holds: bytes that are not UTF-8 become U+FFFD, and a string longer than LOG_VALUE_MAX
+ * is cut and ends with an ellipsis. A field whose string is NULL is left out. The caller must not
+ * use a key twice in one line. Only programs log; libraries return errors. There is one logger
+ * per process, and it is for one thread.
  */
 #pragma once
 
@@ -20,6 +20,7 @@
 
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 
+/* The type of a field's value; it selects the member of the union below. */
 enum log_kind {
 	LOG_KIND_END,
 	LOG_KIND_STR,
@@ -30,6 +31,7 @@ enum log_kind {
 	LOG_KIND_DURATION
 };
 
+/* One key and its value. The logger borrows both strings for the duration of the call. */
 struct log_field {
 	enum log_kind kind;
 	const char *key;
@@ -42,6 +44,7 @@ struct log_field {
 	};
 };
 
+/* Initialisers of one field. LOG_S takes a C string or NULL, LOG_SN a pointer and a length. */
 #define LOG_S(k, v)                                                                                \
 	{                                                                                          \
 		.kind = LOG_KIND_STR, .key = (k), .s = log__str(v)                                 \
@@ -66,7 +69,7 @@ struct log_field {
 	{                                                                                          \
 		.kind = LOG_KIND_BOOL, .key = (k), .b = (v)                                        \
 	}
-/* nanoseconds, shown as Go shows a duration: "1.5s" */
+/* A duration in nanoseconds, formatted as Go formats it: "1.5s". */
 #define LOG_T(k, v)                                                                                \
 	{                                                                                          \
 		.kind = LOG_KIND_DURATION, .key = (k), .i = (v)                                    \
@@ -77,7 +80,10 @@ static inline struct str log__str(const char *s)
 	return s ? str_of(s) : (struct str){ 0 };
 }
 
-/* What a sink gets: the finished line (with newline) and its parts. Valid during the call only. */
+/*
+ * The argument of a sink: the finished line with its newline, and its parts. It is valid only
+ * during the call; a sink that keeps a line must copy it.
+ */
 struct log_line {
 	enum log_level level;
 	int64_t at; /* unix ns */
@@ -90,48 +96,59 @@ typedef void (*log_sink_fn)(const struct log_line *line, void *user);
 
 const char *log_level_name(enum log_level l); /* "DEBUG", "INFO", "WARN", "ERROR", as slog prints */
 const char *log_level_word(enum log_level l); /* "debug", "info", "warn", "error", as in flags */
-/* debug, info, warn, error in any case; -EINVAL otherwise. */
+/* Parses debug, info, warn or error in any case. -EINVAL otherwise; *ret is then untouched. */
 int log_level_parse(const char *text, enum log_level *ret);
 
 /*
- * The first sink: whole lines to a descriptor, one write() each; -1 for none. The descriptor stays
- * the caller's. A log that nobody reads must not hold the program up: a pipe or socket is made not
- * to block. What it does not take at once waits, up to LOG_REST_MAX bytes; lines beyond are dropped
- * and counted. Terminals and files are left as they are.
+ * The first sink writes whole lines to a descriptor, one write() each; -1 turns it off. The
+ * caller keeps the ownership of the descriptor. A slow reader must not block the program, so a
+ * pipe or socket is set to O_NONBLOCK; terminals and files are left as they are. Bytes that the
+ * descriptor does not accept at once wait in memory, at most LOG_REST_MAX; further lines are
+ * dropped and counted. A change of the descriptor discards the bytes that waited for the old one.
  */
 #define LOG_REST_MAX ((size_t)4 * 1024 * 1024)
 void log_to_fd(int fd, enum log_level level);
-/* The level of that first sink, also while there is none. */
+/* The level of the first sink. It can be read and set also while there is no descriptor. */
 enum log_level log_get_level(void);
 void log_set_level(enum log_level level);
 /*
- * More sinks; at most LOG_SINKS_MAX. A sink may add and remove sinks, itself too. What is logged
- * inside a sink goes to the descriptor and to no sink. Returns an id, or -ENOSPC.
+ * More sinks, at most LOG_SINKS_MAX. A sink may add and remove sinks, itself included. A line
+ * that is logged inside a sink goes to the descriptor and to no sink. Returns an id, or -ENOSPC.
  */
 #define LOG_SINKS_MAX 8
 int log_add_sink(enum log_level level, log_sink_fn fn, void *user);
+/* Both need an id that log_add_sink() returned and that has not been removed. */
 void log_set_sink_level(int id, enum log_level level);
 void log_remove_sink(int id);
 
 #define LOG_VALUE_MAX 4096 /* bytes of one string, before escaping */
 
-/* Whether anybody is there for a line of that level; inside a sink that is the descriptor alone. */
+/* Whether a sink wants lines of this level; inside a sink only the descriptor counts. */
 bool log_wants(enum log_level level);
-/* fields ends with LOG_KIND_END, or is NULL for none. */
+/*
+ * Formats and delivers one line. fields ends with LOG_KIND_END, or is NULL for none. errno is
+ * kept.
+ */
 void log_write(enum log_level level, const char *msg, const struct log_field *fields);
 /*
- * Around what may log thousands of lines: those for the descriptor are written together, up to
- * LOG_HELD_MAX bytes of them. Each by itself would cost a call, and the reader that it wakes.
+ * Between log_hold() and log_release() the lines for the descriptor are collected, up to
+ * LOG_HELD_MAX bytes, and written together. A program uses this around work that may log
+ * thousands of lines: each write() costs a system call and wakes the reader. The calls do not
+ * nest.
  */
 #define LOG_HELD_MAX ((size_t)64 * 1024)
 void log_hold(void);
 void log_release(void);
-/* Whether something waits for the descriptor; log_flush() writes what it takes now. */
+/*
+ * Whether bytes wait for the descriptor. log_flush() writes as many as it accepts now, and does
+ * not block on a pipe or socket.
+ */
 bool log_pending(void);
 void log_flush(void);
-/* Lines that the descriptor wanted and did not take, since the start. */
+/* Lines lost since the start, because the descriptor failed or too much was waiting for it. */
 uint64_t log_dropped(void);
 
+/* The field expressions are evaluated only if a sink wants the level. */
 #define log_at(level, msg, ...)                                                                    \
 	do {                                                                                       \
 		if (log_wants(level))                                                              \

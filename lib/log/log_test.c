@@ -45,7 +45,7 @@ void *__wrap_realloc(void *p, size_t size)
 	return __real_realloc(p, size);
 }
 
-/* What each test works on: a pipe with the logger, which makes its end not block, at one end. */
+/* The fixture: a pipe whose writing end is the logger's descriptor, and thus does not block. */
 struct ends {
 	int reader, writer;
 };
@@ -76,7 +76,7 @@ static int close_pipe(void **state)
 	return 0;
 }
 
-/* Everything that is in the pipe now, and all that waits for it. */
+/* Reads everything from the pipe, flushing the lines that wait for it. */
 static struct buf drain(int fd)
 {
 	struct buf all = { 0 };
@@ -90,7 +90,7 @@ static struct buf drain(int fd)
 	return all;
 }
 
-/* The text must be one line that another JSON parser takes; NULL when it is not. */
+/* Parses the text, which must be one line, with another JSON parser; NULL if that refuses it. */
 static json_t *parse_line(struct str text)
 {
 	if (!text.n || memchr(text.p, '\n', text.n) != text.p + text.n - 1)
@@ -128,7 +128,7 @@ static void assert_text(json_t *object, const char *key, const char *want)
 	assert_string_equal(json_string_value(json_object_get(object, key)), want);
 }
 
-/* FR-6.1: what slog would have written */
+/* FR-6.1: the format of Go's slog. */
 static void a_line_has_time_level_msg_and_then_the_fields_in_order(void **state)
 {
 	struct ends *e = *state;
@@ -348,7 +348,7 @@ static void a_reader_that_leaves_costs_all_that_waits(void **state)
 	assert_int_equal(log_dropped() - before, 2);
 }
 
-/* Longer than PIPE_BUF, so that the kernel may take a part of it. */
+/* Longer than PIPE_BUF, so that the kernel may accept only a part of it. */
 static void a_line_that_was_begun_is_finished_before_the_next(void **state)
 {
 	struct ends *e = *state;
@@ -464,7 +464,10 @@ static void on_line_log_again(const struct log_line *line, void *user)
 	snprintf(t->json, sizeof(t->json), "%.*s", (int)line->json.n, line->json.p);
 }
 
-/* Nothing is lost: the descriptor has both lines, whole; no sink hears of what it said itself. */
+/*
+ * Both lines reach the descriptor, whole; a sink is not called for the line that it logged
+ * itself.
+ */
 static void what_a_sink_logs_is_written_and_told_to_no_sink(void **state)
 {
 	struct ends *e = *state;

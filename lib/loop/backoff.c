@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arithmetic is pure, so that a queue can use it for many keys with one count each; struct
- * backoff adds a timer for the usual case of a single thing that is tried again.
+ * backoff: the arithmetic is a pure function, so that a queue can use it for many keys with one
+ * count each; struct backoff adds a timer for the usual case of one operation.
  */
 #include "lib/loop/backoff.h"
 
@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "base/units.h"
 
-/* Doubling stops at last, before it could overflow. */
+/* Stops at `last`, before the doubling could overflow. */
 static int64_t doubled(const struct backoff_policy *p, unsigned failures)
 {
 	int64_t delay = p->first;

@@ -141,7 +141,7 @@ static void success_begins_with_the_first_delay_again(void **state)
 	assert_false(backoff_waits(&f->b));
 	assert_int_equal(backoff_start(&f->b), exact.first);
 	backoff_reset(&f->b);
-	ev_run(f->loop, 0); /* nothing is left on it */
+	ev_run(f->loop, 0); /* returns: no watcher is left */
 	assert_int_equal(f->calls, 0);
 }
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A job is a forked child, a pidfd by which it is known, and perhaps a pipe for its answer.
+ * job: a forked child, the pidfd that identifies it, and perhaps a pipe for its result.
  *
- * The pidfd becomes readable when the child has ended; that is the one event that finishes a job.
- * The pipe is read as bytes come, so that a child with a long answer never waits for us, and once
- * more at the end. The end of the pipe says nothing: the child may close it early, and a process
- * that it started may hold it open for longer.
+ * The pidfd becomes readable when the child has ended; that is the only event that finishes a
+ * job. The pipe is read as bytes arrive, so that a child with a long result does not wait, and
+ * once more at the end. The end of the pipe means nothing: the child may close it early, and a
+ * process that it started may hold it open longer.
  *
- * The child is killed through the pidfd, never by number: a number may belong to another process as
- * soon as somebody has waited for the child. A default loop of libev does that for every child of
- * the process, and keeps the status only for those with an ev_child. So a job on a default loop has
- * one, which does nothing but keep the status until the pidfd is looked at.
+ * The child is killed through the pidfd, never by its pid: once the child is reaped, the pid may
+ * belong to another process. A default loop of libev reaps every child of the process, and keeps
+ * the status only for those with an ev_child. So a job on a default loop has one, which only
+ * keeps the status until the pidfd is handled.
  */
 #include "lib/loop/job.h"
 
@@ -30,8 +30,8 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 
-#define CHUNK ((size_t)16 * 1024) /* the first size of the buffer for an answer */
-#define FIRST_FD 3		  /* the standard ones stay, so that an abort() is heard */
+#define CHUNK ((size_t)16 * 1024) /* initial size of the result buffer */
+#define FIRST_FD 3 /* standard descriptors stay, so that messages of abort() are seen */
 
 struct job {
 	struct ev_loop *loop;
@@ -40,8 +40,8 @@ struct job {
 	ev_io ended;	   /* on the pidfd */
 	ev_io readable;	   /* on the pipe; its fd is -1 without one */
 	ev_timer deadline; /* only with a timeout */
-	ev_child status;   /* keeps the status that a default loop took; else not active */
-	enum job_end why;  /* it was killed: JOB_TIMEOUT or JOB_OVERFLOW; else JOB_DONE */
+	ev_child status;   /* keeps the status that a default loop reaped; otherwise inactive */
+	enum job_end why; /* why it was killed: JOB_TIMEOUT or JOB_OVERFLOW; JOB_DONE: it was not */
 	size_t result_max;
 	char *bytes;
 	size_t n, size;
@@ -56,7 +56,10 @@ static int compare_fds(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A socket that the parent closes must be closed then: a copy in the child would hold it open. */
+/*
+ * Closes all descriptors except those to keep. A copy of the parent's socket in the child would
+ * keep the connection open after the parent has closed it.
+ */
 static void close_others(const struct job_spec *spec, int out)
 {
 	int keep[JOB_KEEP_MAX + 1];
@@ -77,17 +80,16 @@ static void close_others(const struct job_spec *spec, int out)
 	close_range(next, UINT_MAX, 0);
 }
 
-/* Faults keep their handler, which a sanitizer may have set to print a report. */
+/* Fatal errors keep their handlers, because a sanitizer may print a report there. */
 static bool is_fault(int s)
 {
 	return s == SIGSEGV || s == SIGBUS || s == SIGFPE || s == SIGILL || s == SIGABRT;
 }
 
 /*
- * The handlers are those of the parent and would wake its loop. Signals that a terminal or a
- * service manager sends to all processes at once are for the parent to decide on; the child ends
- * with it.
- * SIGPIPE is ignored, so that a write to a parent that has closed its end is an error.
+ * The inherited handlers would wake the parent's loop. Signals that a terminal or a service
+ * manager sends to all processes are the parent's to handle; the child ends with it. SIGPIPE is
+ * ignored, so that a write after the parent has closed its end returns an error.
  */
 static void reset_signals(void)
 {
@@ -106,7 +108,7 @@ static void reset_signals(void)
 static _Noreturn void run(const struct job_spec *spec, int out, pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent) /* it ended before the line above: no signal will come */
+	if (getppid() != parent) /* the parent ended before prctl(): no signal will come */
 		_exit(1);
 	reset_signals();
 	close_others(spec, out);
@@ -139,7 +141,7 @@ static void job_kill(struct job *j, enum job_end why)
 	pidfd_send_signal(j->ended.fd, SIGKILL, NULL, 0);
 }
 
-/* One byte more than allowed, so that an answer that is too long is seen. */
+/* One byte more than allowed, so that a result that is too long is noticed. */
 static void make_room(struct job *j)
 {
 	size_t most = j->result_max + 1;
@@ -152,7 +154,7 @@ static void make_room(struct job *j)
 	j->bytes = mem_resize(j->bytes, j->size, 1);
 }
 
-/* Reads once. False when there is nothing more to read for now. */
+/* Reads once. False if there is nothing more to read now. */
 static bool take(struct job *j)
 {
 	ssize_t n;
@@ -172,24 +174,24 @@ static bool take(struct job *j)
 	return false;
 }
 
-/* One read per turn of the loop: a long answer must not hold up the others. */
+/* One read per turn of the loop, so that a long result does not delay other watchers. */
 static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
 	take(container_of(w, struct job, readable));
 }
 
-/* The end of the child, which follows, is seen by on_ended(). */
+/* The child ends soon after, and on_ended() handles that. */
 static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	job_kill(container_of(w, struct job, deadline), JOB_TIMEOUT);
 }
 
-/* The status stays in the watcher until on_ended() looks there. */
+/* The status stays in the watcher, where find_end() reads it. */
 static void on_status(struct ev_loop *loop, ev_child *w, int revents)
 {
 }
 
-/* How it ended. A child that was done before the signal reached it has succeeded. */
+/* A child that finished successfully before the signal reached it has succeeded. */
 static void judge(const struct job *j, const siginfo_t *info, struct job_result *result)
 {
 	bool exited = info->si_code == CLD_EXITED;
@@ -212,6 +214,7 @@ static siginfo_t from_status(int status)
 	return info;
 }
 
+/* waitid() fails with ECHILD if a default loop or other code has already reaped the child. */
 static void find_end(const struct job *j, struct job_result *result)
 {
 	siginfo_t info = { 0 };
@@ -250,7 +253,7 @@ static const char *explain(const struct job_result *result, char *text, size_t s
 	return "";
 }
 
-/* The child has ended and was waited for. */
+/* The child must have ended and been reaped. */
 static void job_free(struct job *j)
 {
 	ev_io_stop(j->loop, &j->ended);
@@ -278,7 +281,7 @@ static void on_ended(struct ev_loop *loop, ev_io *w, int revents)
 	find_end(j, &result);
 	result.reason = explain(&result, text, sizeof(text));
 	result.n = j->n;
-	result.bytes = bytes = TAKE_PTR(j->bytes); /* they outlive the job, until done() returns */
+	result.bytes = bytes = TAKE_PTR(j->bytes); /* freed after done() returns */
 	job_free(j);
 	done(&result, user);
 	free(bytes);
@@ -291,7 +294,7 @@ static void watch(struct job *j, const struct job_spec *spec, pid_t pid)
 		ev_io_start(j->loop, &j->readable);
 	ev_init(&j->deadline, on_deadline);
 	if (spec->timeout) {
-		/* a timer counts from the loop's idea of now, which may be old */
+		/* a timer counts from the start of this turn, which may be long ago */
 		ev_now_update(j->loop);
 		ev_timer_set(&j->deadline, loop_seconds(spec->timeout), 0.);
 		ev_timer_start(j->loop, &j->deadline);
@@ -301,7 +304,7 @@ static void watch(struct job *j, const struct job_spec *spec, pid_t pid)
 		ev_child_start(j->loop, &j->status);
 }
 
-/* Between fork() and this no loop turns, so that the number is still the child's. */
+/* No loop runs between fork() and this call, so the pid is still that of the child. */
 static int know(pid_t pid)
 {
 	int fd = pidfd_open(pid, 0);
@@ -328,6 +331,9 @@ static int open_pipe(size_t result_max, int *ret_in, int *ret_out)
 	return 0;
 }
 
+/*
+ * The parent's copy of the writing end closes with its scope; otherwise the pipe would never end.
+ */
 int job_start(struct ev_loop *loop, const struct job_spec *spec, struct job **ret)
 {
 	_cleanup_(cleanup_fd) int in = -1, out = -1;

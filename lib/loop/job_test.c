@@ -50,7 +50,7 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	/* whatever a test did, its child is gone and was waited for */
+	/* every test must leave its child ended and reaped */
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
 	ev_loop_destroy(f->loop);
@@ -85,7 +85,7 @@ static struct job_spec spec_of(struct fixture *f, job_work_fn work)
 				  .timeout = PATIENCE };
 }
 
-/* The loop ends by itself: a job leaves nothing on it. */
+/* ev_run() returns by itself, because a job leaves no watcher. */
 static void run(struct fixture *f, const struct job_spec *spec)
 {
 	f->calls = 0;
@@ -113,7 +113,7 @@ static int say_much(int out, void *user)
 
 static int hang(int out, void *user)
 {
-	pause(); /* no signal that it would survive has a handler */
+	pause(); /* the child has no handlers, so only a fatal signal ends this */
 	return 0;
 }
 
@@ -169,7 +169,7 @@ static void an_answer_longer_than_its_bound_ends_the_job(void **state)
 	assert_int_equal(f->end, JOB_OVERFLOW);
 	assert_string_equal(f->reason, "gave an answer that is too long");
 	assert_int_equal(f->n, 4999);
-	f->length = (size_t)-1 / 2 / 1000 * 1000; /* it would never end */
+	f->length = (size_t)-1 / 2 / 1000 * 1000; /* far more than it can write */
 	run(f, &spec);
 	assert_int_equal(f->end, JOB_OVERFLOW);
 }
@@ -179,7 +179,7 @@ static int write_into_arena(int out, void *user)
 	struct fixture *f = user;
 
 	*f->shared = arena_strdup(f->arena, "made by the child");
-	return out == -1 ? 0 : 1; /* there is no pipe without a result */
+	return out == -1 ? 0 : 1; /* no pipe without a result */
 }
 
 static void a_shared_arena_is_a_result_too(void **state)
@@ -216,7 +216,7 @@ static void each_end_has_its_reason(void **state)
 	assert_string_equal(f->reason, "took too long");
 }
 
-/* It takes the status of every child before a job can ask for it. */
+/* The default loop reaps every child before the job can wait for it. */
 static void the_reason_is_known_on_a_default_loop(void **state)
 {
 	struct fixture *f = *state;
@@ -251,7 +251,7 @@ static void a_status_that_others_took_is_unknown(void **state)
 	assert_int_equal(f->calls, 1);
 	assert_int_equal(f->end, JOB_UNKNOWN);
 	assert_string_equal(f->bytes, "hello");
-	/* nor does a cancel wait for what is gone */
+	/* a cancel does not wait for a child that is already reaped */
 	assert_int_equal(job_start(f->loop, &spec, &f->job), 0);
 	assert_true(waitpid(-1, NULL, 0) > 0);
 	job_cancel(f->job);
@@ -367,7 +367,7 @@ static void a_child_ends_with_its_parent(void **state)
 	close(fds[0]);
 }
 
-/* ---- what may happen around the end ---- */
+/* ---- races around the end ---- */
 
 static int leave_a_grandchild(int out, void *user)
 {

@@ -2,10 +2,10 @@
 /*
  * loop: clocks in nanoseconds, and a stopwatch for the turns of a libev loop.
  *
- * A turn begins when the poll returns and ends when the loop is about to poll again; whoever was
- * ready in the meantime waited for that long. libev calls check watchers right after the poll and
- * prepare watchers right before it, so one of each, at the outer priorities, is the stopwatch. The
- * time spent inside the poll is idleness and is not counted.
+ * A turn begins when the poll returns and ends when the loop is about to poll again; an event
+ * that arrives in between waits for that long. libev calls check watchers right after the poll
+ * and prepare watchers right before it, so one of each, at the outermost priorities, makes the
+ * stopwatch. The time inside the poll is idle time and is not counted.
  *
  * The watchers do not keep the loop alive: ev_run() returns when only they are left.
  */
@@ -53,7 +53,7 @@ static void on_about_to_poll(struct ev_loop *loop, ev_prepare *w, int revents)
 	struct loop_lag *lag = container_of(w, struct loop_lag, before);
 	int64_t took;
 
-	if (!lag->woke) /* the first poll: no turn lies before it */
+	if (!lag->woke) /* the first poll: there was no turn before it */
 		return;
 
 	took = loop_monotonic() - lag->woke;
@@ -77,6 +77,7 @@ void loop_lag_start(struct loop_lag *lag, struct ev_loop *loop,
 	ev_unref(loop);
 }
 
+/* ev_ref() before each stop undoes the ev_unref() of the start; libev requires this order. */
 void loop_lag_stop(struct loop_lag *lag, struct ev_loop *loop)
 {
 	assert(lag && loop);

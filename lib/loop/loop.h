@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * loop: the one door to libev, and the clocks read through it.
+ * loop: the only include of libev, and clocks.
  *
- * Everybody uses libev's watchers as they are. Times of the project are ns; libev's are seconds.
+ * Programs use libev's watchers directly. Times in the project are ns; libev's are seconds.
  */
 #pragma once
 
 #include <stdint.h>
 
-/* libev's macros cast watchers in ways that our warnings dislike. */
+/* libev's macros cast watchers in ways that our warnings reject. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wstrict-aliasing"
 #define EV_COMPAT3 0
@@ -20,8 +20,9 @@ int64_t loop_realtime(void);  /* ns since the Unix epoch, now */
 double loop_seconds(int64_t ns);
 
 /*
- * Loop lag: how long each turn of the loop, from the return of the poll to the next poll, kept
- * others waiting. turn() is told when a turn is over; it should do next to nothing.
+ * Loop lag: the duration of each turn of the loop, from the return of the poll to the next poll;
+ * events that arrive meanwhile wait that long. turn() is called at the end of each turn and
+ * should be cheap.
  */
 struct loop_lag {
 	ev_prepare before;
@@ -31,8 +32,8 @@ struct loop_lag {
 	void *user;
 };
 
-/* *lag must stay in place until stopped. Does not keep ev_run() alive. */
+/* *lag must not move until it is stopped. It does not keep ev_run() alive. */
 void loop_lag_start(struct loop_lag *lag, struct ev_loop *loop,
 		    void (*turn)(int64_t ns, void *user), void *user);
-/* Stopping twice is fine. */
+/* Stopping twice is allowed. */
 void loop_lag_stop(struct loop_lag *lag, struct ev_loop *loop);

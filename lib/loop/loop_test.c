@@ -35,7 +35,7 @@ static void on_turn(int64_t ns, void *user)
 	t->max_ns = ns > t->max_ns ? ns : t->max_ns;
 }
 
-/* Turns until a timer that waits for `idle` seconds has fired; the loop then ends by itself. */
+/* Runs the loop until a timer of `idle` seconds has fired; then the loop ends by itself. */
 static struct turns run_with_timer(double idle, int64_t busy_ns)
 {
 	struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO);
@@ -72,7 +72,7 @@ static void idle_waiting_is_not_lag(void **state)
 
 	assert_true(turns.n >= 1);
 	assert_true(elapsed >= 0.1);
-	/* however slow the machine, the wait itself is not in the sum */
+	/* even on a slow machine the wait itself is not in the sum */
 	assert_true(turns.sum_seconds <= elapsed - 0.05);
 }
 

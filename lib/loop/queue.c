@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two heaps hold the keys that are neither idle nor running: those that wait, by rank and then by
- * the order in which they began to wait; and those that failed, by the time of their next turn.
- * One timer runs for the first of the latter.
+ * queue: two heaps hold the keys that are neither idle nor running: waiting keys by rank and then
+ * in the order in which they began to wait, and failed keys by the time of their next turn. One
+ * timer runs for the first of the latter.
  */
 #include "lib/loop/queue.h"
 
@@ -33,7 +33,7 @@ bool queue_is_running(const struct queue_item *item)
 
 /* ---- the ways from state to state ---- */
 
-/* Out of the heap that it is in. */
+/* Removes the key from its heap, if any. The timer may then fire early, which on_due() handles. */
 static void leave(struct queue *q, struct queue_item *item)
 {
 	if (item->state == QUEUE_WAITING)
@@ -53,6 +53,10 @@ static void wait_at(struct queue *q, struct queue_item *item, uint64_t rank)
 	q->spec.wake(q->spec.user);
 }
 
+/*
+ * libev counts from the start of this turn, so the timer may fire a little early; on_due()
+ * checks.
+ */
 static void start_timer(struct queue *q)
 {
 	const struct heap_node *first = q->delayed.first;
@@ -82,7 +86,10 @@ static int64_t put_off(struct queue *q, struct queue_item *item)
 	return delay;
 }
 
-/* All whose delay is over wait again, with their failures, at the rank that they had. */
+/*
+ * Keys whose delay is over wait again at their old rank, with their failures. ev_now_update()
+ * keeps an early timer from firing again and again with a stale clock.
+ */
 static void on_due(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct queue *q = container_of(w, struct queue, due);
@@ -112,6 +119,7 @@ void queue_stop(struct queue *q)
 	queue_clear(q);
 }
 
+/* A running key only changes its state: its rank takes effect when the turn has ended. */
 void queue_add(struct queue *q, struct queue_item *item, uint64_t rank)
 {
 	item->failures = 0;

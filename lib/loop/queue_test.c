@@ -17,7 +17,7 @@
 struct key {
 	struct queue_item item;
 	char name;
-	enum queue_result answer; /* of its next turn; then QUEUE_DONE */
+	enum queue_result answer; /* result of its next turn; then QUEUE_DONE */
 	bool adds_itself;
 };
 
@@ -75,7 +75,7 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 
 	queue_stop(&f->q);
-	ev_run(f->loop, 0); /* nothing is left on it */
+	ev_run(f->loop, 0); /* returns: no watcher is left */
 	ev_loop_destroy(f->loop);
 	return 0;
 }
@@ -91,7 +91,7 @@ static void add(struct fixture *f, const char *names, uint64_t rank)
 		queue_add(&f->q, item(f, *names), rank);
 }
 
-/* Everything that can be worked on now. */
+/* Runs all turns that are possible now. */
 static const char *work(struct fixture *f)
 {
 	f->worked[0] = '\0';
@@ -314,9 +314,9 @@ static void states_have_names(void **state)
 	assert_string_equal(queue_state_name(QUEUE_DELAYED), "delayed");
 }
 
-/* ---- everything at once ---- */
+/* ---- random operations ---- */
 
-/* What was added is worked on after that, whatever else happens. */
+/* Every key that was added gets a turn afterwards, whatever else happens. */
 static void no_addition_is_lost(void **state)
 {
 	struct fixture *f = *state;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * task: one line of tasks per rank and loop, and the watchers that run them.
+ * task: one queue of tasks per rank and loop, and the watchers that run them.
  *
- * libev calls the watchers that are ready in the order of their priorities, the check watchers with
- * them. So a check watcher of the lowest priority runs when everything else of the turn is done: it
- * runs the tasks. Another one of the highest priority notes when the turn began. While tasks wait,
- * an idle watcher keeps the poll from blocking; it has nothing else to do.
+ * libev calls the ready watchers, check watchers included, in the order of their priorities. So a
+ * check watcher of the lowest priority runs after everything else in the turn: it runs the tasks.
+ * Another one of the highest priority records the beginning of the turn. While tasks are queued,
+ * an idle watcher keeps the poll from blocking; its callback does nothing.
  *
- * The queue belongs to the loop (ev_userdata) and goes with it.
+ * The queue belongs to the loop (ev_userdata) and is freed with it.
  */
 #include "lib/loop/task.h"
 
@@ -20,13 +20,13 @@
 struct task_queue {
 	struct ev_loop *loop;
 	TAILQ_HEAD(, task) lines[TASK_RANKS];
-	struct task *running; /* whose step is under way; NULL: none, or it was cancelled */
+	struct task *running; /* its step is running; NULL: none, or it was cancelled */
 	int64_t woke;	      /* monotonic ns when this turn began */
-	int64_t turn_ends;    /* no further step after that */
+	int64_t turn_ends;    /* no step begins after this time */
 	int64_t step_ends;    /* 0 outside of steps */
-	int64_t late;
+	int64_t late;	      /* total, see loop_late() */
 	ev_check first, last;
-	ev_idle waiting; /* active while a task waits */
+	ev_idle waiting; /* active while a task is queued */
 	ev_cleanup end;
 };
 
@@ -51,7 +51,7 @@ static void dequeue(struct task *t)
 	TAILQ_REMOVE(&t->queue->lines[t->rank], t, next);
 }
 
-/* The one step that others have when urgent tasks took all the time is not cut short. */
+/* The single step that ordinary tasks get after urgent ones used up the turn has its full time. */
 static int64_t end_of_step(const struct task_queue *q, int64_t now)
 {
 	int64_t end = now + TASK_STEP_TIME;
@@ -59,6 +59,7 @@ static int64_t end_of_step(const struct task_queue *q, int64_t now)
 	return end < q->turn_ends || now >= q->turn_ends ? end : q->turn_ends;
 }
 
+/* The step may free t: q->running is NULL then, and t is not touched. */
 static void run_step(struct task *t, int64_t now)
 {
 	struct task_queue *q = t->queue;
@@ -74,7 +75,7 @@ static void run_step(struct task *t, int64_t now)
 	q->running = NULL;
 }
 
-/* The next task, or NULL. After the end of the budget only an ordinary one that had no turn yet. */
+/* The next task, or NULL. After the budget is used up, only one ordinary task, if none ran yet. */
 static struct task *choose(struct task_queue *q, int64_t now, bool *others_ran)
 {
 	bool over = now >= q->turn_ends;
@@ -86,7 +87,10 @@ static struct task *choose(struct task_queue *q, int64_t now, bool *others_ran)
 	return TAILQ_FIRST(&q->lines[TASK_ORDINARY]);
 }
 
-/* A turn that was long before the tasks leaves them less time: a step, and at most the budget. */
+/*
+ * If the watchers of this turn took long, tasks get less time: at least one step, at most the
+ * budget.
+ */
 static int64_t end_of_turn(const struct task_queue *q, int64_t now)
 {
 	int64_t end = q->woke + 2 * TASK_TURN_TIME;
@@ -141,7 +145,7 @@ static void on_loop_ends(struct ev_loop *loop, ev_cleanup *w, int revents)
 	free(q);
 }
 
-/* Watchers that serve the others do not keep the loop alive. */
+/* The check watchers must not keep the loop alive. */
 static void start_check(struct task_queue *q, ev_check *w, int priority)
 {
 	ev_set_priority(w, priority);
@@ -156,7 +160,7 @@ static struct task_queue *queue_new(struct ev_loop *loop)
 	q->loop = loop;
 	for (enum task_rank rank = 0; rank < TASK_RANKS; rank++)
 		TAILQ_INIT(&q->lines[rank]);
-	q->woke = loop_monotonic(); /* a turn may be under way */
+	q->woke = loop_monotonic(); /* a turn may already have begun */
 	ev_check_init(&q->first, on_turn_begins);
 	start_check(q, &q->first, EV_MAXPRI);
 	ev_check_init(&q->last, on_turn_ends);

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * task: work in steps, under one budget of time per turn of the loop.
+ * task: work in steps, under one time budget per turn of the loop.
  *
- * A turn of the loop is: poll, run the watchers that are ready, run tasks, poll again. Watchers of
- * the program's own purpose (timers of probes, signals) do their work directly. Everything that
- * others can cause in any amount (reading, TLS, decoding, handlers, writing, long answers) and
+ * A turn of the loop is: poll, run the watchers that are ready, run tasks, poll again. Watchers
+ * for the program's own purpose (timers of probes, signals) do their work directly. Work that
+ * peers can cause in any amount (reading, TLS, decoding, handlers, writing, long answers) and
  * every long walk over the model is a task. All tasks of a loop share TASK_TURN_TIME in one turn,
  * however many there are, so that a busy client cannot delay the next poll.
  *
- * A task waits until task_wake(). Its step then does a part of the work and says whether there is
- * more. Tasks run in the order in which they were woken; one with more to do goes to the end of the
- * line, so that a busy connection and a quiet one get the same number of steps. Urgent tasks (the
- * sockets of probes) run before all others; the others still get one step in every turn.
+ * A task sleeps until task_wake(). Its step then does a part of the work and returns whether
+ * there is more. Tasks run in the order in which they were woken; one with more to do goes to the
+ * end of the queue, so that a busy connection and a quiet one get the same number of steps.
+ * Urgent tasks (sockets of probes) run before all others; the others still get one step in every
+ * turn.
  *
- * A step should take at most TASK_STEP_TIME: it either does one small part, or many while
- * task_has_time(). Steps never run inside each other, nor inside another callback.
+ * A step should take at most TASK_STEP_TIME: it does either one small part, or many while
+ * task_has_time(). Steps never run inside each other or inside another callback.
  *
- * For one thread; a loop's queue is made with its first task and freed by ev_loop_destroy().
+ * For one thread. A loop's queue is created with its first task and freed by ev_loop_destroy().
  */
 #pragma once
 
@@ -32,7 +33,7 @@
 struct task;
 struct task_queue;
 
-/* True when there is more to do. It may cancel, free or wake its own task and others. */
+/* Returns true if there is more to do. It may cancel, free or wake its own task and others. */
 typedef bool (*task_step_fn)(struct task *t);
 
 enum task_rank {
@@ -41,20 +42,23 @@ enum task_rank {
 	TASK_RANKS,
 };
 
-/* Embedded in its owner, which finds itself with container_of(). */
+/* Embedded in a struct of its owner, which the step finds with container_of(). */
 struct task {
 	struct task_queue *queue;
 	TAILQ_ENTRY(task) next;
 	task_step_fn step;
 	enum task_rank rank;
-	bool woken; /* in the line */
+	bool woken; /* in the queue */
 };
 
-/* *t must stay in place until task_cancel(). */
+/* *t must not move until task_cancel(). */
 void task_init(struct task *t, struct ev_loop *loop, enum task_rank rank, task_step_fn step);
-/* Puts it at the end of the line. No effect when it is there already. */
+/* Puts the task at the end of its queue. No effect if it is already queued. */
 void task_wake(struct task *t);
-/* Takes it out of the line; the step under way, if it is its own, is the last. Twice is fine. */
+/*
+ * Removes the task from the queue; if its own step is running, that step is the last. Cancelling
+ * twice is allowed.
+ */
 void task_cancel(struct task *t);
 struct ev_loop *task_loop(const struct task *t);
 static inline bool task_is_woken(const struct task *t)
@@ -63,16 +67,17 @@ static inline bool task_is_woken(const struct task *t)
 }
 
 /*
- * Whether the step under way is t's and has not cancelled it. A step asks this after a callback
- * that may have ended its owner; t itself is not looked at.
+ * Whether the running step is that of t and t was not cancelled. A step calls this after a
+ * callback that may have freed its owner; t is only compared, never dereferenced.
  */
 bool task_is_running(struct ev_loop *loop, const struct task *t);
-/* Whether the step that is running may do another part. False outside of steps. */
+/* Whether the running step may do another part. False outside of steps. */
 bool task_has_time(struct ev_loop *loop);
 
 /*
- * How late the loop was in all since its first task, ns: of each turn longer than LOOP_LATE what it
- * took beyond that. Who waits for somebody else's answer adds the difference to its patience.
+ * The total lateness of the loop since its first task, in ns: for each turn longer than
+ * LOOP_LATE, the time beyond that. A timeout for a peer's answer is extended by the increase,
+ * since the peer is not to blame for it.
  */
 #define LOOP_LATE INT64_C(10000000)
 int64_t loop_late(struct ev_loop *loop);

@@ -13,13 +13,13 @@
 #include "base/str.h"
 #include "base/units.h"
 
-/* A task that writes its letter with every step, and keeps the loop busy for a while if told so. */
+/* A task that writes its letter with every step, and optionally keeps the loop busy for a while. */
 struct worker {
 	struct task task;
 	struct buf *out;
 	char letter;
-	int steps;    /* that it wants; -1: without end */
-	int64_t spin; /* ns of each step */
+	int steps;    /* steps that it needs; -1: endless */
+	int64_t spin; /* ns that each step takes */
 };
 
 static void spin(int64_t ns)
@@ -140,7 +140,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int revents)
 	buf_addc(&b->out, 'T');
 }
 
-/* What is due runs between the turns of a task that never ends. */
+/* Timers that are due run between the turns of an endless task. */
 static void timers_do_not_wait_for_tasks(void **state)
 {
 	struct bench *b = *state;
@@ -192,7 +192,7 @@ static bool free_myself(struct task *t)
 	buf_addc(w->out, w->letter);
 	task_cancel(&w->task);
 	free(w);
-	return true; /* not looked at any more */
+	return true; /* ignored, since the task is cancelled */
 }
 
 static void a_task_may_go_in_its_own_step(void **state)
@@ -257,7 +257,7 @@ static void a_task_woken_in_its_step_runs_again(void **state)
 	ev_run(b->loop, EVRUN_NOWAIT);
 	assert_true(b->out.n > 1);
 	task_cancel(&x.task);
-	ev_run(b->loop, 0); /* and without it the loop ends */
+	ev_run(b->loop, 0); /* and without it ev_run() returns */
 }
 
 static void on_long_timer(struct ev_loop *loop, ev_timer *timer, int revents)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A list in the order of the numbers, which only grow: that is what makes a round a comparison.
- * Taking one out walks the list from its start; lists are bounded and short.
+ * waitlist: a list in the order of its numbers, which only grow, so that membership in a round is
+ * a comparison. Taking a caller walks the list from its start; lists are bounded and short.
  */
 #include "lib/loop/waitlist.h"
 

@@ -2,9 +2,9 @@
 /*
  * waitlist: callers that wait for an answer.
  *
- * A caller is a struct of the owner of the list, with a struct waitlist_item in it. The owner keeps
- * its callback and whatever else it needs there, allocates it and frees it. The list keeps callers
- * in the order in which they asked. They are told by taking them out one after the other:
+ * A caller is a struct of the list's owner, with a struct waitlist_item in it. The owner keeps
+ * the callback there, allocates the struct and frees it. The list keeps callers in the order in
+ * which they were added. The owner answers them by taking them out one after the other:
  *
  *	uint64_t round = waitlist_round(l);
  *
@@ -16,8 +16,8 @@
  *		free(a);
  *	}
  *
- * So everyone is told once, and a callback may do anything with the list: a caller that it adds
- * belongs to the next round, and one that it forgets is not told.
+ * So each caller is answered once, and a callback may do anything with the list: a caller that it
+ * adds belongs to the next round, and one that it forgets is not answered.
  */
 #pragma once
 
@@ -27,30 +27,33 @@
 
 struct waitlist_item {
 	struct waitlist_item *next;
-	uint64_t number; /* counts all that were ever added to the list */
+	uint64_t number; /* sequence number in this list, from 0 */
 	void *user;
-	bool forgotten; /* still takes part, but is not told */
+	bool forgotten; /* still in the list, but must not be answered */
 };
 
-/* All zeros is an empty list, but for max. Nothing is allocated. */
+/* All zeros except max is an empty list. Nothing is allocated. */
 struct waitlist {
 	struct waitlist_item *first, *last;
 	size_t n, max;
-	uint64_t added;
+	uint64_t added; /* number of the next item */
 };
 
-/* -EBUSY when max wait already; *w is not taken then. */
+/* -EBUSY if max callers already wait; *w is then not added. */
 int waitlist_add(struct waitlist *l, struct waitlist_item *w, void *user);
-/* The same beyond max, for callers of which there can only be a few. */
+/* The same without the bound, for callers of which there are only a few by construction. */
 void waitlist_add_always(struct waitlist *l, struct waitlist_item *w, void *user);
-/* The callers of this user are not told any more. Their place in the list stays. */
+/*
+ * Callers with this user will not be answered any more. They stay in the list until they are
+ * taken.
+ */
 void waitlist_forget(struct waitlist *l, const void *user);
 
-/* Everyone who waits now has a number below this, and everyone who comes later has not. */
+/* A number that separates callers: those in the list now have a lower number, later ones do not. */
 uint64_t waitlist_round(const struct waitlist *l);
 /*
- * Takes the first caller of this round out of the list, of those for whom ready() says so if there
- * is such a function. NULL: there is none left.
+ * Removes and returns the first caller of this round; with ready, the first for which it returns
+ * true. NULL if there is none left. The owner then owns the item again.
  */
 struct waitlist_item *waitlist_take(struct waitlist *l, uint64_t round,
 				    bool (*ready)(struct waitlist_item *w));

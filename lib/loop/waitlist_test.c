@@ -34,7 +34,7 @@ static void add(struct asker *a)
 	assert_int_equal(waitlist_add(&list, &a->waiting, a), 0);
 }
 
-/* The callback: says its name, and does what its asker wants done. */
+/* The callback: records its name and does what its asker requests. */
 static void hear(struct asker *a)
 {
 	size_t n = strlen(heard);

@@ -2,9 +2,9 @@
 /*
  * metrics: families, samples, labels and histograms as text.
  *
- * A page has some hundred thousand samples at most, written in one go by the scrape: so digits are
- * made by hand, and text is copied in runs, up to the next byte that needs care. Pure but for
- * process.c: the caller owns the buffer and the numbers.
+ * A page has up to some hundred thousand samples, all written during one scrape. So digits are
+ * written without printf, and text is copied in runs up to the next byte that needs escaping.
+ * Apart from process.c there is no state and no I/O: the caller owns the buffer and the numbers.
  */
 #include "lib/metrics/metrics.h"
 
@@ -18,6 +18,7 @@ static const char *const type_names[] = {
 	[METRICS_HISTOGRAM] = "histogram",
 };
 
+/* [a-zA-Z_:][a-zA-Z0-9_:]*, the metric names of the data model. */
 static bool is_name(const char *s)
 {
 	for (const char *p = s; *p; p++) {
@@ -30,7 +31,10 @@ static bool is_name(const char *s)
 	return *s;
 }
 
-/* Which bytes cannot be copied as they are: escaped, or not ASCII and so to be looked at. */
+/*
+ * Bytes that cannot be copied as they are: those to escape, and non-ASCII, which may be invalid.
+ * The format escapes a double quote in label values but not in help texts.
+ */
 enum { IN_HELP = 1 << 0, IN_LABEL = 1 << 1 };
 
 static const uint8_t needs_care[256] = {
@@ -40,7 +44,10 @@ static const uint8_t needs_care[256] = {
 	[0x80 ... 0xff] = IN_HELP | IN_LABEL,
 };
 
-/* Writes the character at the start of s as UTF-8; returns the bytes it took of s. */
+/*
+ * Writes the character at the start of s, escaped, or U+FFFD for one invalid byte. Returns the
+ * number of bytes consumed.
+ */
 static size_t add_char(struct buf *out, struct str s)
 {
 	size_t len = utf8_char(s.p, s.n);
@@ -88,7 +95,7 @@ void metrics_family(struct buf *out, const char *name, enum metrics_type type, c
 	buf_addc(out, '\n');
 }
 
-/* name="value", with a comma before all but the first. */
+/* Writes {name="value" for the first label and ,name="value" for the others. */
 static void add_label(struct buf *out, bool first, const struct metrics_label *label)
 {
 	assert(is_name(label->name));
@@ -99,7 +106,7 @@ static void add_label(struct buf *out, bool first, const struct metrics_label *l
 	buf_addc(out, '"');
 }
 
-/* Everything before the value of a sample. le: NULL, or one more label. */
+/* Writes everything before the value of a sample. le is one more label, or NULL. */
 static void open_sample(struct buf *out, const char *name, const char *suffix,
 			const struct metrics_label *labels, size_t n, const struct str *le)
 {
@@ -152,6 +159,7 @@ void metrics_observe(struct metrics_histogram *h, double value)
 	h->sum += value;
 }
 
+/* The format wants cumulative buckets, and +Inf's equals the count. */
 void metrics_histogram(struct buf *out, const char *name, const struct metrics_label *labels,
 		       size_t n, const struct metrics_histogram *h)
 {

@@ -111,7 +111,7 @@ static void doubles_are_written_short(void **state)
 	assert_double(-INFINITY, "-Inf");
 }
 
-/* Digits that count: without sign, point, exponent and the zeros at both ends. */
+/* Significant digits: without sign, point, exponent and the zeros at both ends. */
 static size_t significant(const char *text)
 {
 	char digits[64];
@@ -250,7 +250,7 @@ static void open_descriptors_are_counted(void **state)
 	buf_free(&page);
 }
 
-/* Feeds the page to promtool, which must have nothing to say. */
+/* Feeds the page to promtool, which must not complain. */
 static int check_with_promtool(struct buf *page, const char *command)
 {
 	FILE *tool = popen(command, "w");
@@ -280,7 +280,7 @@ static void promtool_accepts_the_page(void **state)
 	metrics_family(&page, "maglev_probe_duration_seconds", METRICS_HISTOGRAM, "Time.");
 	metrics_histogram(&page, "maglev_probe_duration_seconds", odd, 2, &h);
 	assert_int_equal(check_with_promtool(&page, "promtool check metrics >&2"), 0);
-	/* the tool does look */
+	/* promtool does report errors */
 	buf_adds(&page, "maglev_weight_ratio{ 1\n");
 	assert_int_not_equal(check_with_promtool(&page, "promtool check metrics >&2 2>/dev/null"),
 			     0);

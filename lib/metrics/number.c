@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * number: a double as the shortest decimal that reads back as the same double.
+ * number: a double as the shortest decimal that parses to the same double.
  *
- * Whole numbers are written as such. Most others have few decimals: with m whole and below 2^53,
- * and 10^k exact (k <= 22), the division m / 10^k is rounded correctly, as reading "m e-k" would
- * be; so the first k for which it gives the value back is the shortest. What is left (17 digits,
- * or far from 1) goes through printf with growing precision.
+ * Whole numbers are written as such. Most others have few decimals: if m is a whole number below
+ * 2^53 and 10^k is exact (k <= 22), the division m / 10^k is rounded correctly, exactly as
+ * parsing "m e-k" is. So the first k that gives the value back yields the shortest form. The
+ * remaining values (17 digits, or far from 1) go through printf with growing precision.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 #define WHOLE_MAX 9007199254740992.0 /* 2^53: up to here every whole number is a double */
 #define DECIMALS_MAX 22		     /* 10^22 is the last power of ten that is */
 
-/* m with the last k digits behind the point. */
+/* Writes m with its last k digits after the point. */
 static void add_fixed(struct buf *out, uint64_t m, unsigned k)
 {
 	char digits[DECIMALS_MAX + 2];
@@ -30,7 +30,7 @@ static void add_fixed(struct buf *out, uint64_t m, unsigned k)
 	buf_add(out, p, (size_t)(digits + sizeof(digits) - p));
 }
 
-/* v > 0. False when there is no short form. */
+/* v > 0. Returns false, with nothing written, if there is no short form. */
 static bool add_short(struct buf *out, double v)
 {
 	double power = 1;
@@ -50,10 +50,10 @@ static bool add_short(struct buf *out, double v)
 	return false;
 }
 
-/* v > 0. The point may be another sign in the locale of the moment. */
+/* v > 0. printf uses the decimal point of the locale, so any other character becomes a point. */
 static void add_printed(struct buf *out, double v)
 {
-	/* in this range add_short() has seen all that have up to 15 digits */
+	/* in this range add_short() has tried every form of up to 15 digits */
 	int precision = v >= 1e-6 && v < 1e15 ? 16 : 1;
 	char text[32];
 	int n;
@@ -67,6 +67,7 @@ static void add_printed(struct buf *out, double v)
 	buf_add(out, text, (size_t)n);
 }
 
+/* Negative zero is written as 0: the text format has no use for its sign. */
 void metrics_add_double(struct buf *out, double value)
 {
 	double v = fabs(value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process: what the kernel says about this process, in the names that Prometheus' clients use. */
+/* process: the process_* families, named as the Prometheus client libraries name them. */
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
@@ -13,9 +13,10 @@
 #include "base/cleanup.h"
 #include "lib/metrics/metrics.h"
 
-/* Fields of /proc/self/stat behind the name, counted from 0 (proc(5) counts them from 3). */
+/* Fields of /proc/self/stat after the name, counted from 0; proc(5) counts them from 3. */
 enum { STAT_UTIME = 11, STAT_STIME = 12, STAT_START = 19, STAT_VSIZE = 20, STAT_RSS = 21, STAT_N };
 
+/* Files in /proc report size 0, so this reads until the end. */
 static int read_file(const char *path, struct buf *out)
 {
 	_cleanup_(cleanup_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -33,7 +34,7 @@ static int read_file(const char *path, struct buf *out)
 	return 0;
 }
 
-/* The process' name stands in parentheses and may hold anything, also those. */
+/* The process name is in parentheses and may itself contain them, so the last ')' ends it. */
 static bool parse_stat(struct str text, uint64_t ret[static STAT_N])
 {
 	const char *name_end = text.n ? memrchr(text.p, ')', text.n) : NULL;
@@ -45,7 +46,7 @@ static bool parse_stat(struct str text, uint64_t ret[static STAT_N])
 	rest = (struct str){ name_end + 2, text.n - (size_t)(name_end + 2 - text.p) };
 	for (i = 0; i < STAT_N && str_cut(&rest, ' ', &field); i++)
 		if (str_to_u64(field, UINT64_MAX, &ret[i]) < 0)
-			ret[i] = 0; /* a letter or a negative number: none that is shown */
+			ret[i] = 0; /* the state letter or a negative number: not used here */
 	return i == STAT_N;
 }
 
@@ -59,7 +60,7 @@ static bool read_stat(uint64_t ret[static STAT_N])
 	return fine;
 }
 
-/* Seconds since the Unix epoch, of the machine's start; 0 when not known. */
+/* The boot time in seconds since the Unix epoch; 0 if it is not known. */
 static uint64_t boot_time(void)
 {
 	struct buf text = { 0 };
@@ -76,7 +77,10 @@ static uint64_t boot_time(void)
 	return t;
 }
 
-/* Since Linux 6.2 the folder's size is the count; before that, it is read. 0 when not known. */
+/*
+ * Since Linux 6.2 the size of /proc/self/fd is the number of open descriptors; older kernels
+ * report 0 and the directory is counted. Returns 0 if it is not known.
+ */
 static uint64_t count_descriptors(void)
 {
 	struct stat st;
@@ -91,7 +95,7 @@ static uint64_t count_descriptors(void)
 	for (const struct dirent *e = readdir(dir); e; e = readdir(dir))
 		n += e->d_name[0] != '.';
 	closedir(dir);
-	return n - 1; /* the one that it was read through */
+	return n - 1; /* without the descriptor of the directory itself */
 }
 
 static void add(struct buf *out, const char *name, enum metrics_type type, const char *help,
@@ -101,6 +105,7 @@ static void add(struct buf *out, const char *name, enum metrics_type type, const
 	metrics_double(out, name, NULL, 0, value);
 }
 
+/* utime, stime and the start time are in clock ticks, the resident size is in pages (proc(5)). */
 static void add_stat(struct buf *out, const uint64_t stat[static STAT_N])
 {
 	double tick = (double)sysconf(_SC_CLK_TCK);

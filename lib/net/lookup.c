@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job that asks the resolver and answers with one struct answer. */
+/* lookup: a job (lib/loop/job.h) that calls the resolver and answers with one struct answer. */
 #include "lib/net/lookup.h"
 
 #include <assert.h>
@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "lib/loop/job.h"
 
+/* Written to the pipe as it is: both ends are the same program. */
 struct answer {
 	size_t n;
 	struct endpoint found[NET_LOOKUP_MAX];
@@ -19,7 +20,7 @@ struct answer {
 };
 
 struct net_lookup {
-	struct net_lookup_query query; /* host is the caller's: only the child may read it */
+	struct net_lookup_query query; /* host is borrowed; only the forked child reads it */
 	struct job *job;
 };
 
@@ -33,6 +34,10 @@ static bool is_known(const struct answer *a, const struct endpoint *e)
 	return false;
 }
 
+/*
+ * getaddrinfo() may list an address several times; duplicates are dropped. Its order (RFC 6724)
+ * is kept.
+ */
 static void look_up(const char *host, uint16_t port, struct answer *a)
 {
 	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
@@ -50,6 +55,7 @@ static void look_up(const char *host, uint16_t port, struct answer *a)
 	snprintf(a->why, sizeof(a->why), "%s: %s", host, r ? gai_strerror(r) : "no address");
 }
 
+/* The struct is zeroed with memset() so that its padding does not leak memory into the pipe. */
 static int work(int out, void *user)
 {
 	const struct net_lookup *l = user;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lookup: the addresses of a name, without holding the loop.
+ * lookup: resolves a name to addresses without blocking the loop.
  *
- * The resolver of the C library blocks, for as long as its servers are silent; so it is asked in a
- * child process, which has nothing of ours open but the pipe on which it answers.
+ * The C library's resolver blocks for as long as its servers do not answer. So it runs in a child
+ * process, which has none of our descriptors except the standard ones and the pipe for its
+ * answer.
  */
 #pragma once
 
@@ -17,19 +18,26 @@ struct net_lookup;
 
 #define NET_LOOKUP_MAX 16 /* addresses */
 
-/* n is 0 when there are none: why says so. The lookup is gone when this is called. */
+/*
+ * n is 0 if no address was found; why then says the reason. found and why are valid only during
+ * the call. The lookup is already freed: it must not be cancelled any more.
+ */
 typedef void (*net_lookup_fn)(const struct endpoint *found, size_t n, const char *why, void *user);
 
 struct net_lookup_query {
 	const char *host; /* a name, or an address without brackets */
-	uint16_t port;	  /* of the endpoints that are found */
+	uint16_t port;	  /* copied into the endpoints */
 	int64_t timeout;  /* ns, > 0 */
 	net_lookup_fn done;
 	void *user;
 };
 
-/* Calls done once, from the loop, unless cancelled. -errno of pipe or fork; *ret untouched then. */
+/*
+ * Starts the lookup; done is called once, from the loop, unless the lookup is cancelled. Returns
+ * the errno of pipe() or fork(); *ret is untouched then. query and host are needed only during
+ * the call.
+ */
 int net_lookup_start(struct ev_loop *loop, const struct net_lookup_query *query,
 		     struct net_lookup **ret);
-/* No done() any more. NULL is fine. */
+/* Stops the lookup; done will not be called. NULL is allowed. */
 void net_lookup_cancel(struct net_lookup *l);

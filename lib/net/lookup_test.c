@@ -79,7 +79,7 @@ static void a_name_that_is_none_has_a_reason(void **state)
 
 static void a_lookup_that_takes_too_long_is_ended(void **state)
 {
-	struct heard h = ask("localhost", 1); /* over before it can have begun */
+	struct heard h = ask("localhost", 1); /* times out before it can have begun */
 
 	assert_true(h.n || strcmp(h.why, "the name lookup did not end in time") == 0);
 }
@@ -93,21 +93,21 @@ static void a_cancelled_lookup_is_silent(void **state)
 	assert_int_equal(net_lookup_start(h.loop, &query, &l), 0);
 	net_lookup_cancel(l);
 	net_lookup_cancel(NULL);
-	ev_run(h.loop, 0); /* nothing is left on it */
+	ev_run(h.loop, 0); /* returns: no watcher is left */
 	ev_loop_destroy(h.loop);
 	assert_int_equal(h.times, 0);
 }
 
 static unsigned strangers_killed;
 
-/* In the place of libc's: a number whose process is gone may be another's by now. */
+/* Replaces libc's kill(): the pid of a reaped process may belong to another process. */
 int kill(pid_t pid, int number)
 {
 	strangers_killed += syscall(SYS_kill, pid, 0) < 0;
 	return (int)syscall(SYS_kill, pid, number);
 }
 
-/* The default loop reaps every child, and does so before anybody reads what it left. */
+/* The default loop reaps every child, and does so before the result is read. */
 static void a_child_that_was_reaped_is_not_killed(void **state)
 {
 	struct heard h = { .loop = ev_default_loop(EVFLAG_AUTO) };

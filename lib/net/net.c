@@ -2,9 +2,9 @@
 /*
  * net: socket() in a namespace.
  *
- * The only state is the descriptor of the process's own namespace, which is the way back; it is
- * opened before the first leaving and kept by the struct net_ns. Nothing here blocks: the
- * namespace file is opened with O_NONBLOCK, should somebody have put a FIFO in its place.
+ * The only state is the descriptor of the process's own namespace, which is needed to return. It
+ * is opened before the namespace is left for the first time and kept in the struct net_ns.
+ * Nothing blocks: the namespace file is opened with O_NONBLOCK in case the path is a FIFO.
  */
 #include "lib/net/net.h"
 
@@ -65,6 +65,7 @@ int net_ns_identify(const struct net_ns *ns, struct net_ns_id *ret)
 	return 0;
 }
 
+/* socket() is tried even without the capability; its errno then says what is missing. */
 static int open_socket(int family, int type, int protocol)
 {
 	int raised = type == SOCK_RAW ? privilege_raise(CAP_NET_RAW) : 0;
@@ -76,6 +77,10 @@ static int open_socket(int family, int type, int protocol)
 	return fd < 0 ? -err : fd;
 }
 
+/*
+ * The way back is secured before the first setns(). The file is opened with /proc/thread-self
+ * because setns() acts on the thread.
+ */
 static int enter(struct net_ns *ns)
 {
 	_cleanup_(cleanup_fd) int there = open(ns->path, NS_OPEN_FLAGS);
@@ -89,6 +94,10 @@ static int enter(struct net_ns *ns)
 	return 0;
 }
 
+/*
+ * Returning cannot fail in practice; going on in the wrong namespace would be worse than
+ * aborting.
+ */
 static void come_home(const struct net_ns *ns)
 {
 	if (setns(ns->home, CLONE_NEWNET) == 0)
@@ -97,6 +106,7 @@ static void come_home(const struct net_ns *ns)
 	abort();
 }
 
+/* CAP_SYS_ADMIN stays raised until the process is back, because the return needs it as well. */
 int net_socket(struct net_ns *ns, int family, int type, int protocol, bool *ret_entered)
 {
 	int raised, r;
@@ -129,7 +139,7 @@ const char *net_error_word(int err)
 		return text;
 	}
 	snprintf(text, sizeof(text), "%s", word);
-	/* "RPC ..." and the like keep their capitals */
+	/* abbreviations ("RPC ...") keep their capitals */
 	if (islower((unsigned char)text[1]))
 		text[0] = (char)tolower((unsigned char)text[0]);
 	return text;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * net: sockets for asking others, in this network namespace or in another one.
+ * net: client sockets, in this network namespace or in another one.
  *
- * A struct net_ns names the namespace; its file is opened anew for every socket, so that one that
- * vanished fails and one that came back works. The process is inside only for the socket() call;
- * should the way back fail, the process aborts, because everything it opened from then on would be
- * in the wrong place. For one thread.
+ * A struct net_ns names the namespace. Its file is opened again for every socket, so a namespace
+ * that was removed gives an error and one that was created again works. The process is in the
+ * other namespace only during the socket() call. If it cannot return, it aborts, because every
+ * later socket would be in the wrong namespace. For one thread, since setns() changes the calling
+ * thread.
  */
 #pragma once
 
@@ -14,29 +15,37 @@
 
 struct net_ns {
 	char *name; /* as given; NULL: the process's own namespace */
-	char *path;
-	int home; /* the process's own namespace, opened when first left; -1 before */
+	char *path; /* of the namespace file; NULL like name */
+	int home;   /* own namespace, opened before it is first left; -1 until then */
 };
 
-/* name: NULL or "" for the process's own, a name under /run/netns, or an absolute path; copied. */
+/*
+ * name is copied: NULL or "" for the process's own namespace, a name under /run/netns, or an
+ * absolute path. Opens nothing, so it cannot fail.
+ */
 void net_ns_init(struct net_ns *ns, const char *name);
 void net_ns_free(struct net_ns *ns);
 
-/* Which namespace the file stands for now. All zero for the process's own. */
+/*
+ * The identity of the namespace that the file refers to now. All zero for the process's own. It
+ * changes when a namespace is deleted and created again under the same name.
+ */
 struct net_ns_id {
 	dev_t dev;
 	ino_t ino;
 };
 
-/* 0, or what stat() says: -ENOENT when it is gone. */
+/* 0, or the error of stat(): -ENOENT if the namespace is gone. */
 int net_ns_identify(const struct net_ns *ns, struct net_ns_id *ret);
 
 /*
- * A non-blocking, close-on-exec socket in ns: the descriptor, or a negative errno; then
- * *ret_entered says whether the namespace had been entered, that is, whether socket() failed.
- * Capabilities are raised around setns() and, for SOCK_RAW, socket().
+ * Returns a non-blocking, close-on-exec socket in ns, which the caller owns, or a negative errno.
+ * On failure *ret_entered is false if the namespace could not be entered, and true if socket()
+ * failed. Capabilities are raised only around setns() and, for SOCK_RAW, socket().
  */
 int net_socket(struct net_ns *ns, int family, int type, int protocol, bool *ret_entered);
 
-/* The kernel's word for an errno, starting in lower case: "connection refused". */
+/*
+ * The text for an errno, starting in lower case: "connection refused". Valid until the next call.
+ */
 const char *net_error_word(int err);

@@ -81,7 +81,7 @@ static void a_socket_is_opened_inside_and_the_process_stays_outside(void **state
 	fd = net_socket(&ns, AF_INET, SOCK_STREAM, 0, &entered);
 	assert_true(fd >= 0);
 	assert_true(entered);
-	assert_false(loopback_is_up(fd)); /* as in every namespace just made */
+	assert_false(loopback_is_up(fd)); /* down, as in every new namespace */
 	assert_int_equal(stat("/proc/self/ns/net", &after), 0);
 	assert_int_equal(before.st_ino, after.st_ino);
 	close(fd);
@@ -96,9 +96,9 @@ static void a_namespace_that_vanished_fails_and_one_that_came_back_works(void **
 	int fd;
 
 	needs_namespaces();
-	net_ns_init(&ns, path); /* the absolute path serves as well */
+	net_ns_init(&ns, path); /* an absolute path works as well */
 	assert_int_equal(net_ns_identify(&ns, &first), 0);
-	fd = net_socket(&ns, AF_INET, SOCK_DGRAM, 0, &entered); /* keeps the old one alive */
+	fd = net_socket(&ns, AF_INET, SOCK_DGRAM, 0, &entered); /* keeps the old namespace alive */
 	assert_true(fd >= 0);
 
 	assert_true(run("del"));

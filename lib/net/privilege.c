@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * privilege: a thin cover over libcap-ng, which keeps the sets of the calling thread.
+ * privilege: a thin layer over libcap-ng, which keeps the sets of the calling thread.
  *
- * The sets are read once; from then on raising and lowering is one capset() each, cheap enough to
- * be done around every socket. Lowering cannot fail by the kernel's rules; should it, going on with
- * more rights than meant would be worse than stopping.
+ * The sets are read once. After that raising and lowering is one capset() each, cheap enough for
+ * every socket. The kernel always allows lowering; should it fail, the process aborts rather than
+ * run with more rights than intended.
  */
 #include "lib/net/privilege.h"
 
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool known; /* libcap-ng holds this process's sets */
+static bool known; /* libcap-ng has read this process's sets */
 
 static void learn(void)
 {
@@ -44,6 +44,7 @@ bool privilege_effective(int cap)
 	return in_set(CAPNG_EFFECTIVE, cap);
 }
 
+/* libcap-ng changes its own copy first; if the kernel refuses, the copy is corrected. */
 int privilege_raise(int cap)
 {
 	if (privilege_effective(cap))
@@ -68,6 +69,7 @@ void privilege_lower(int cap)
 	}
 }
 
+/* The sets are read again, since other code may have changed them before this call. */
 int privilege_keep(uint64_t mask)
 {
 	uint64_t keep = 0;
@@ -77,7 +79,10 @@ int privilege_keep(uint64_t mask)
 		if ((mask >> cap & 1) && privilege_held(cap))
 			keep |= UINT64_C(1) << cap;
 
-	/* The bounding set first: shrinking it needs a right that goes with the rest. */
+	/*
+	 * The bounding set comes first: dropping from it needs CAP_SETPCAP, which is dropped
+	 * below.
+	 */
 	learn();
 	capng_clear(CAPNG_SELECT_BOUNDS);
 	for (int cap = 0; cap <= CAP_LAST_CAP; cap++)

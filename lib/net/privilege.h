@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * privilege: capabilities, in force only while they are needed.
+ * privilege: capabilities that are effective only while they are needed.
  *
- * A program keeps at start what its configuration needs (permitted, nothing effective) and raises
- * one capability around the one call that needs it. A process that has none still runs: raising
- * says -EPERM, the caller tries anyway and reports what the kernel says.
+ * At start a program keeps the capabilities that its configuration needs, permitted but not
+ * effective, and raises one around the call that needs it. A process without capabilities still
+ * runs: raising returns -EPERM, the caller makes the call anyway and reports the kernel's error.
  *
- * Numbers are those of <linux/capability.h> (CAP_NET_RAW ...). For one thread; the sets are read
- * when first asked for, and after privilege_keep() nobody else should change them.
+ * Numbers are those of <linux/capability.h> (CAP_NET_RAW ...). For one thread. The sets are read
+ * at first use; after privilege_keep() no other code may change them.
  */
 #pragma once
 
@@ -15,18 +15,19 @@
 #include <stdint.h>
 
 /*
- * Puts a permitted capability in force. Returns 1 when it was raised now (lower it after the
- * call), 0 when it already was in force, -EPERM when it is not permitted.
+ * Makes a permitted capability effective. Returns 1 if it was raised now (lower it after the
+ * call), 0 if it already was effective, -EPERM if it is not permitted.
  */
 int privilege_raise(int cap);
+/* Does nothing if the capability is not effective. Aborts if the kernel refuses. */
 void privilege_lower(int cap);
 
 bool privilege_held(int cap);	   /* permitted: can be raised */
-bool privilege_effective(int cap); /* in force now */
+bool privilege_effective(int cap); /* effective now */
 
 /*
- * Keeps the capabilities of mask (bit n: capability n) that are held, permitted only; drops all
- * others from every set, from the bounding set as far as the kernel allows. -EPERM when the kernel
- * refuses; nothing is gained by then.
+ * Keeps those capabilities of mask (bit n: capability n) that the process holds, as permitted
+ * only, and drops all others from every set; from the bounding set only if CAP_SETPCAP is
+ * effective. -EPERM if the kernel refuses; the process then has no more rights than before.
  */
 int privilege_keep(uint64_t mask);

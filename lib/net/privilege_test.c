@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each test gives rights up, so each runs in a child of its own. */
+/* Each test drops capabilities for good, so each runs in its own child process. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 
 #define BIT(cap) (UINT64_C(1) << (cap))
 
-/* Runs f in a child; its return value, 0 for "as expected", tells where it failed. */
+/* Runs f in a child. The return value of f, 0 for success, says where it failed. */
 static int in_child(int (*f)(void))
 {
 	int status;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MESSAGE json|bytes: a message of pb_test.proto from stdin; to stdout as the other. */
+/*
+ * Usage: MESSAGE json|bytes. Converts a message of pb_test.proto from stdin to the other form on
+ * stdout.
+ */
 #include <stdio.h>
 #include <string.h>
 

@@ -2,13 +2,13 @@
 /*
  * pb: messages from bytes and back.
  *
- * protobuf-c unpacks and packs; here is what it does not do. It follows nested messages as deep as
- * they go, has no bound for what a few bytes can make it allocate, and turns strings into C
- * strings, where whatever stands behind a NUL is lost. So the bytes are walked once before it sees
- * them, beside the descriptor, in the same reading as protobuf-c's or a stricter one: no string
- * gets past that was not looked at. What it unpacks lives in the caller's arena.
+ * protobuf-c unpacks and packs; this file adds the checks that it lacks. It follows nested
+ * messages to any depth, does not bound the memory that a few bytes can make it allocate, and
+ * stores strings as C strings, which lose everything after a NUL. So the bytes are first walked
+ * here along the descriptor. This walk accepts the same encoding as protobuf-c or less, so that
+ * no string reaches protobuf-c unchecked. The result lives in the caller's arena.
  *
- * layout.c knows how a message lies in memory; encode.c, json_write.c and json_read.c stand on it.
+ * layout.c knows the memory layout of a message; encode.c, json_write.c and json_read.c use it.
  */
 #include <assert.h>
 #include <errno.h>
@@ -19,10 +19,11 @@
 
 #define MEMORY_MAX ((size_t)64 << 20)
 #define FIELD_ID_MAX ((1u << 29) - 1)
-#define KEY_BYTES 5    /* of a field's number and type; protobuf-c reads no more */
-#define LENGTH_BYTES 5 /* of the length of what follows; likewise */
+#define KEY_BYTES 5    /* varint of field number and wire type; protobuf-c reads no more */
+#define LENGTH_BYTES 5 /* varint of a length; likewise */
 #define VARINT_BYTES 10
 
+/* The path to the current field, linked on the stack; formatted only for an error. */
 struct step {
 	const struct step *up;
 	const char *name;
@@ -30,19 +31,20 @@ struct step {
 
 struct walk {
 	size_t depth;
-	size_t memory;		  /* at most what unpacking will take */
-	const struct step *where; /* the field that is looked at */
+	size_t memory;		  /* upper bound of what unpacking will allocate */
+	const struct step *where; /* the current field */
 	struct arena *arena;
-	const char *bad; /* the path of a string that is none */
+	const char *bad; /* path of the first invalid string */
 };
 
-/* What comes next in the bytes of one message. */
+/* One field as it is encoded in a message. */
 struct item {
-	const ProtobufCFieldDescriptor *field; /* NULL: not known here */
+	const ProtobufCFieldDescriptor *field; /* NULL: unknown field */
 	ProtobufCWireType wire;
-	struct str value; /* what is length-prefixed; without the length */
+	struct str value; /* payload of a length-prefixed field, without the length */
 };
 
+/* On false *rest is untouched: the varint is cut short or longer than max_bytes. */
 static bool take_varint(struct str *rest, size_t max_bytes, uint64_t *ret)
 {
 	uint64_t value = 0;
@@ -82,7 +84,7 @@ static bool take_value(struct str *rest, struct item *item)
 		return take_varint(rest, LENGTH_BYTES, &number) &&
 		       take_bytes(rest, number, &item->value);
 	}
-	return false; /* groups, and what there never was */
+	return false; /* groups (wire types 3 and 4) and undefined types */
 }
 
 static bool take_item(struct str *rest, const ProtobufCMessageDescriptor *type, struct item *ret)
@@ -100,7 +102,7 @@ static bool take_item(struct str *rest, const ProtobufCMessageDescriptor *type, 
 	return take_value(rest, ret);
 }
 
-/* An upper bound for what protobuf-c allocates for it, its bookkeeping included. */
+/* An upper bound for what protobuf-c allocates for one field, its bookkeeping included. */
 static size_t memory_of(const struct item *item)
 {
 	size_t fixed = 64 + sizeof(ProtobufCMessageUnknownField);
@@ -113,7 +115,7 @@ static size_t memory_of(const struct item *item)
 	if (item->field->type == PROTOBUF_C_TYPE_STRING ||
 	    item->field->type == PROTOBUF_C_TYPE_BYTES)
 		return fixed + item->value.n + 1;
-	/* packed: each byte may be a value */
+	/* packed: a value takes at least one byte of the encoding */
 	return fixed + item->value.n * pb__type_size(item->field->type);
 }
 
@@ -136,6 +138,10 @@ static int check_string(struct walk *w, struct str value)
 
 static int check_message(struct walk *w, const ProtobufCMessageDescriptor *type, struct str bytes);
 
+/*
+ * Only length-prefixed values can hold text or messages. A string field with another wire type
+ * needs no check here, because protobuf-c refuses the message.
+ */
 static int check_item(struct walk *w, const struct item *item)
 {
 	struct step here = { w->where, item->field ? item->field->name : NULL };
@@ -155,7 +161,7 @@ static int check_item(struct walk *w, const struct item *item)
 	return r;
 }
 
-/* At most PB__DEPTH_MAX deep. */
+/* Recursive, at most PB__DEPTH_MAX levels. */
 static int check_message(struct walk *w, const ProtobufCMessageDescriptor *type, struct str bytes)
 {
 	struct item item;
@@ -170,6 +176,7 @@ static int check_message(struct walk *w, const ProtobufCMessageDescriptor *type,
 	return r;
 }
 
+/* The walk checks depth, memory and strings before protobuf-c allocates anything. */
 int pb_decode(const ProtobufCMessageDescriptor *type, struct str bytes, struct arena *arena,
 	      ProtobufCMessage **ret, const char **ret_where)
 {
@@ -193,6 +200,7 @@ int pb_decode(const ProtobufCMessageDescriptor *type, struct str bytes, struct a
 
 /* ---- in pieces ---- */
 
+/* Only repeated messages are returned one by one; repeated scalars stay with the others. */
 static bool is_piece(const struct item *item)
 {
 	return item->field && item->field->label == PROTOBUF_C_LABEL_REPEATED &&
@@ -200,6 +208,7 @@ static bool is_piece(const struct item *item)
 	       item->wire == PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED;
 }
 
+/* Fields that are no pieces are collected as bytes, in their order, and decoded at the end. */
 int pb_pieces_next(struct pb_pieces *p, struct arena *arena,
 		   const ProtobufCFieldDescriptor **ret_field, ProtobufCMessage **ret)
 {

@@ -15,7 +15,7 @@
 
 #define TREE (&pbtest__tree__descriptor)
 
-/* Decodes a literal; what came of it, with the path where there is one. */
+/* Decodes a literal; returns the result, and the path if there is one. */
 static int decode(struct str bytes, const char **ret_where)
 {
 	struct arena *arena = arena_new();
@@ -95,11 +95,11 @@ static void the_place_of_a_bad_string_is_named(void **state)
 
 static void bytes_may_be_anything(void **state)
 {
-	/* choice { blob }, choice having the largest number there is */
+	/* choice { blob }; choice has the largest field number */
 	assert_decodes("\xfa\xff\xff\xff\x0f\x04\x32\x02\0\xff");
 }
 
-/* A client may be newer than we are. */
+/* Clients may be newer than this program and send fields that it does not know. */
 static void unknown_fields_are_let_through(void **state)
 {
 	assert_decodes("\xc0\x3e\x01\xca\x3e\x02\xff\0\xd1\x3e"
@@ -129,11 +129,11 @@ static void what_is_no_message_is_refused(void **state)
 	assert_refused("\x08\x01", EBADMSG, "");		      /* a number for a string */
 	assert_refused("\x8a\x80\x80\x80\x80\x00\x01x", EBADMSG, ""); /* key of six bytes */
 	assert_refused("\xfa\xff\xff\xff\x7f\x00", EBADMSG, "");      /* number above 2^29 */
-	assert_refused("\x0a\xff\xff\xff\xff\x0fx", EBADMSG, "");     /* longer than there is */
+	assert_refused("\x0a\xff\xff\xff\xff\x0fx", EBADMSG, "");     /* length beyond the end */
 	assert_refused("\x80\x7d\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", EBADMSG, "");
 }
 
-/* The key's last bits must not be read as another field than protobuf-c takes it for. */
+/* The upper bits of a long key must not be read as another field than protobuf-c reads. */
 static void a_key_written_long_is_the_same_field(void **state)
 {
 	assert_decodes("\x8a\x00\x01x");
@@ -169,7 +169,7 @@ static void messages_nest_so_deep_and_no_deeper(void **state)
 	assert_int_equal(decode((struct str){ deeper.p, deeper.n }, &where), -EBADMSG);
 }
 
-/* Two bytes each for a message of a hundred. */
+/* Two bytes of input make protobuf-c allocate a message of about a hundred. */
 static void few_bytes_cannot_take_much_memory(void **state)
 {
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
@@ -186,7 +186,7 @@ static void few_bytes_cannot_take_much_memory(void **state)
 	assert_true(arena_used(arena) < 1024);
 }
 
-/* Lists { int32s: 7, 8; strings: "a"; scalars: { a_int32: 1 }, { a_int32: 2 } }, mixed up. */
+/* Lists { int32s: 7, 8; strings: "a"; scalars: { a_int32: 1 }, { a_int32: 2 } }, in mixed order. */
 static void a_list_can_be_read_in_pieces(void **state)
 {
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
@@ -218,8 +218,8 @@ static void a_piece_that_is_none_is_refused(void **state)
 		struct str bytes;
 		int result;
 	} cases[] = {
-		{ STR("\x52\x05\x08\x01"), -EBADMSG },	  /* longer than all */
-		{ STR("\x52\x02\x08\x80"), -EBADMSG },	  /* broken inside */
+		{ STR("\x52\x05\x08\x01"), -EBADMSG },	  /* length beyond the end */
+		{ STR("\x52\x02\x08\x80"), -EBADMSG },	  /* invalid inside */
 		{ STR("\x52\x03\x7a\x01\xff"), -EILSEQ }, /* a_string */
 		{ STR("\x0b"), -EBADMSG },
 	};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nearly every message is fine as it is, and protobuf-c packs it. One with a string that is not
- * UTF-8 (a reason from a server that we probed) is packed, unpacked into a copy of our own, and
- * packed again when its strings are mended: the caller's stays as it was.
+ * Almost every message is valid, and protobuf-c packs it directly. A message with a string that
+ * is not UTF-8 (a reason from a server that was probed) is packed, unpacked into a copy, repaired
+ * there and packed again, so that the caller's message is not changed.
  */
 #include <assert.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static bool any_broken_in(const ProtobufCMessage *m, const ProtobufCFieldDescrip
 	return false;
 }
 
-/* As deep as the message, which a program made. */
+/* Recursive, but the program itself built the message, so its depth is known. */
 static bool any_broken(const ProtobufCMessage *m)
 {
 	for (unsigned i = 0; i < m->descriptor->n_fields; i++) {
@@ -47,6 +47,7 @@ static bool any_broken(const ProtobufCMessage *m)
 	return false;
 }
 
+/* Returns text itself if it is valid; otherwise a repaired copy in the arena. */
 static char *mended(char *text, struct arena *arena)
 {
 	struct buf whole = { 0 };
@@ -76,7 +77,7 @@ static void mend_in(ProtobufCMessage *m, const ProtobufCFieldDescriptor *f, stru
 	}
 }
 
-/* As any_broken(). */
+/* Recursive like any_broken(). Only for our own copy. */
 static void mend(ProtobufCMessage *m, struct arena *arena)
 {
 	for (unsigned i = 0; i < m->descriptor->n_fields; i++)
@@ -86,11 +87,12 @@ static void mend(ProtobufCMessage *m, struct arena *arena)
 
 static void pack(const ProtobufCMessage *message, struct buf *out)
 {
-	/* one more: an empty message is no reason to add to NULL */
+	/* one byte more, so that out->p is not NULL for an empty message */
 	buf_reserve(out, protobuf_c_message_get_packed_size(message) + 1);
 	out->n += protobuf_c_message_pack(message, (uint8_t *)out->p + out->n);
 }
 
+/* Packing and unpacking is protobuf-c's only way to copy a message. It does not check UTF-8. */
 static void pack_mended(const ProtobufCMessage *message, struct buf *out)
 {
 	struct arena *arena = arena_new();

@@ -38,7 +38,7 @@ static void an_empty_message_is_no_bytes(void **state)
 	assert_int_equal(out.n, 0);
 }
 
-/* Wherever it stands: nested, repeated, in a map, in a oneof. */
+/* Invalid strings are repaired everywhere: nested, repeated, in a map, in a oneof. */
 static void broken_text_is_mended_on_its_way_out(void **state)
 {
 	_cleanup_(arena_freep) struct arena *arena = arena_new();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How protobuf-c lays a message out in memory, said once: values of a field are counted and
- * addressed, whatever its label.
+ * The memory layout of protobuf-c's messages, in one place: functions that count and address the
+ * values of a field for every label. Private to lib/pb.
  */
 #pragma once
 
@@ -11,35 +11,37 @@
 
 #include "base/arena.h"
 
-/* Messages within messages, the outermost being 1; also the bound of what we read as JSON. */
+/* Nesting of messages, the outermost being 1. It bounds the recursion for both encodings. */
 #define PB__DEPTH_MAX 32
 
+/* The size of one value in memory. */
 size_t pb__type_size(ProtobufCType type);
 /*
- * How many values the field has: those of a repeated one; else 1, or 0 for what is absent: a
- * message that is NULL, the members of a oneof that are not the chosen one, an optional field that
- * is not set. A proto3 scalar is always there.
+ * The number of values of a field: any number for a repeated field, otherwise 1 or 0. It is 0 for
+ * a message that is NULL, for the members of a oneof that are not selected, and for an optional
+ * field that is not set. A proto3 scalar without "optional" always has one.
  */
 size_t pb__count(const ProtobufCMessage *m, const ProtobufCFieldDescriptor *f);
-/* Value i of them. */
+/* The address of value i, i < pb__count(). */
 const void *pb__value(const ProtobufCMessage *m, const ProtobufCFieldDescriptor *f, size_t i);
-/* The same place, for one's own message. */
+/* The same address in a message that the caller may change. */
 void *pb__slot(ProtobufCMessage *m, const ProtobufCFieldDescriptor *f, size_t i);
 
-/* What protobuf-c unpacks with it lives in the arena. */
+/* An allocator for protobuf-c that allocates from the arena and frees nothing. */
 ProtobufCAllocator pb__allocator(struct arena *arena);
 
 /*
- * The rest of name behind the field's name in camel case (attr_list is attrList, or AttrList when
- * upper); NULL when name does not begin so.
+ * If name begins with the field's name in camel case (attr_list is attrList, or AttrList if
+ * upper), returns the rest of name, otherwise NULL.
  */
 const char *pb__skip_camel(const char *name, const char *field, bool upper);
 
 /*
- * The descriptor of the entries when the field is a map, else NULL. protobuf-c sees a
- * map<K, V> as what it is on the wire, repeated entries, and does not say that it was one. protoc
- * names their message after the field: a repeated field attrs of X with a message X.AttrsEntry of
- * exactly key = 1 and value = 2 is taken for a map. Who writes that by hand gets the same bytes.
+ * The descriptor of the entries if the field is a map, otherwise NULL. protobuf-c treats a map<K,
+ * V> as what it is on the wire, repeated entries, and does not mark it as a map. protoc names the
+ * entry message after the field, so a repeated field attrs of X whose message is X.AttrsEntry
+ * with exactly key = 1 and value = 2 is taken for a map. A hand-written message of that form has
+ * the same encoding.
  */
 const ProtobufCMessageDescriptor *pb__map_entry(const ProtobufCMessageDescriptor *type,
 						const ProtobufCFieldDescriptor *f);

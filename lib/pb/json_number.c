@@ -10,12 +10,13 @@
 #include "lib/pb/internal.h"
 #include "lib/pb/json_read.h"
 
+/* Sign and magnitude, so that both INT64_MIN and UINT64_MAX can be held. */
 struct integer {
 	bool negative;
 	uint64_t magnitude;
 };
 
-/* The largest magnitude of a type, above zero and below. */
+/* The largest magnitude of each type, for positive and for negative numbers. */
 static const struct {
 	bool integer;
 	uint64_t above, below;
@@ -34,6 +35,7 @@ static const struct {
 	[PROTOBUF_C_TYPE_DOUBLE] = { 0 },
 };
 
+/* A number in a string must be plain digits; 1e3 is accepted only as a JSON number. */
 static int integer_of_text(const char *text, struct integer *ret)
 {
 	bool negative = *text == '-';
@@ -45,7 +47,9 @@ static int integer_of_text(const char *text, struct integer *ret)
 	return e;
 }
 
-/* A JSON number is exact: 1e3 is 1000, and digits are not rounded on their way. */
+/*
+ * A JSON number is converted exactly: 1e3 is 1000, and digits are never rounded through a double.
+ */
 static int integer_of_number(struct str text, struct integer *ret)
 {
 	int64_t negative;
@@ -72,6 +76,7 @@ static int integer_of(const struct json_node *json, struct integer *ret)
 	return -EINVAL;
 }
 
+/* -magnitude in unsigned arithmetic is the two's complement of the value. */
 static int read_integer(ProtobufCType type, const struct json_node *json, void *slot)
 {
 	struct integer i = { 0 };
@@ -90,6 +95,7 @@ static int read_integer(ProtobufCType type, const struct json_node *json, void *
 	return 0;
 }
 
+/* Only for numbers in strings; a JSON number has been checked by the parser. */
 static int real_of_text(const char *text, double *ret)
 {
 	static const struct {
@@ -104,7 +110,7 @@ static int real_of_text(const char *text, double *ret)
 			*ret = words[i].value;
 			return 0;
 		}
-	/* strtod would also take spaces, "inf" and hexadecimal */
+	/* strtod() would also accept spaces, "inf" and hexadecimal */
 	if (!*text || text[strspn(text, "0123456789+-.eE")])
 		return -EINVAL;
 	v = strtod(text, &end);
@@ -131,7 +137,7 @@ static int read_real(ProtobufCType type, const struct json_node *json, void *slo
 		*(double *)slot = v;
 		return 0;
 	}
-	/* a decimal a little above FLT_MAX is FLT_MAX, rounded */
+	/* a decimal slightly above FLT_MAX rounds to FLT_MAX and is accepted */
 	if (isfinite(v) && isinf((float)v))
 		return -ERANGE;
 	*(float *)slot = (float)v;
@@ -146,6 +152,7 @@ int pb__json_number(ProtobufCType type, const struct json_node *json, void *slot
 
 /* ---- base64 ---- */
 
+/* The alphabets of RFC 4648, sections 4 and 5; they differ only in the values 62 and 63. */
 static int digit_of(char c)
 {
 	if (c >= 'A' && c <= 'Z')
@@ -159,6 +166,7 @@ static int digit_of(char c)
 	return c == '/' || c == '_' ? 63 : -1;
 }
 
+/* Padding completes a group of four: at most two '=', and only if the length is a multiple of 4. */
 static struct str without_padding(struct str text)
 {
 	for (int i = 0; i < 2 && text.n && text.n % 4 == (i ? 3 : 0); i++)
@@ -167,6 +175,7 @@ static struct str without_padding(struct str text)
 	return text;
 }
 
+/* One digit left over (n % 4 == 1) cannot hold a byte. */
 bool pb__from_base64(struct str text, uint8_t *out, size_t *ret_n)
 {
 	uint32_t bits = 0;

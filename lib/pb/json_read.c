@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages from JSON. lib/json makes a tree of the text (it refuses broken UTF-8, NULs and keys
- * given twice); the values then go where the descriptor says. A cursor goes down the tree with the
- * descriptor and knows the path for complaints. json_number.c reads numbers into types.
+ * Messages from JSON. lib/json parses the text into a tree (it refuses invalid UTF-8, NULs and
+ * duplicate keys); then each value is stored where the descriptor says. A cursor walks down the
+ * tree along with the descriptor and knows the path for complaints. json_number.c converts
+ * numbers.
  */
 #include <assert.h>
 #include <errno.h>
@@ -17,19 +18,20 @@
 #include "lib/pb/pb.h"
 
 /*
- * Arrays and objects within each other: more than PB__DEPTH_MAX messages can have, even when each
- * is in a list or a map.
+ * Nesting of arrays and objects: more than PB__DEPTH_MAX messages can have, even if each is in a
+ * list or a map.
  */
 #define JSON_DEPTH 128
 
 struct reader {
 	struct arena *arena;   /* of the message */
-	struct arena *scratch; /* of the tree and of what is needed to read it */
-	unsigned depth;
+	struct arena *scratch; /* of the JSON tree and temporary data; freed at the end */
+	unsigned depth;	       /* of messages, against PB__DEPTH_MAX */
 	char *reason;
 	size_t reason_size;
 };
 
+/* Returns -EINVAL; the path is empty for the document itself. */
 static int fail(const struct reader *r, const struct json_cursor *at, const char *text)
 {
 	const char *path = json_path(at, r->scratch);
@@ -69,6 +71,7 @@ static int read_bytes(const struct reader *r, const struct json_cursor *json, vo
 	return 0;
 }
 
+/* protojson accepts numbers too, also those without a name, because proto3 enums are open. */
 static int read_enum(const struct reader *r, const struct json_cursor *json,
 		     const ProtobufCEnumDescriptor *type, int *slot)
 {
@@ -112,7 +115,7 @@ static int read_value(struct reader *r, const ProtobufCFieldDescriptor *f,
 		return read_bytes(r, json, slot);
 	case PROTOBUF_C_TYPE_MESSAGE:
 		return read_message(r, f->descriptor, json, slot);
-	default: /* protobuf-c's many kinds of numbers */
+	default: /* all numeric types */
 		return read_number(r, f->type, json, slot);
 	}
 }
@@ -127,7 +130,7 @@ static ProtobufCMessage *new_message(struct arena *arena, const ProtobufCMessage
 	return m;
 }
 
-/* Room for n values of a repeated field. */
+/* Allocates n values of a repeated field and sets its count. */
 static void make_room(struct reader *r, ProtobufCMessage *m, const ProtobufCFieldDescriptor *f,
 		      size_t n)
 {
@@ -135,6 +138,7 @@ static void make_room(struct reader *r, ProtobufCMessage *m, const ProtobufCFiel
 	*(size_t *)((char *)m + f->quantifier_offset) = n;
 }
 
+/* On an error the field may be half filled, but then the whole message is discarded. */
 static int read_list(struct reader *r, const ProtobufCFieldDescriptor *f,
 		     const struct json_cursor *json, ProtobufCMessage *m)
 {
@@ -151,7 +155,7 @@ static int read_list(struct reader *r, const ProtobufCFieldDescriptor *f,
 	return e;
 }
 
-/* JSON has only strings as keys; a key of another type is read as a string with that value is. */
+/* JSON keys are strings; a key of another type is parsed as a string with that value. */
 static int read_key(struct reader *r, const ProtobufCFieldDescriptor *f,
 		    const struct json_cursor *json, void *slot)
 {
@@ -201,6 +205,7 @@ static int read_map(struct reader *r, const ProtobufCFieldDescriptor *f,
 	return e;
 }
 
+/* For a oneof quantifier_offset is the selected field's number, otherwise the has_ flag. */
 static int read_single(struct reader *r, const ProtobufCFieldDescriptor *f,
 		       const struct json_cursor *json, ProtobufCMessage *m)
 {
@@ -216,7 +221,7 @@ static int read_single(struct reader *r, const ProtobufCFieldDescriptor *f,
 	return read_value(r, f, json, (char *)m + f->offset);
 }
 
-/* lowerCamelCase of a field's name, as protoc makes it. */
+/* Whether name is the lowerCamelCase form of a field's name, as protoc derives it. */
 static bool is_camel_of(const char *name, const char *field)
 {
 	const char *rest = pb__skip_camel(name, field, false);
@@ -236,7 +241,10 @@ static const ProtobufCFieldDescriptor *find_field(const ProtobufCMessageDescript
 	return f;
 }
 
-/* The two spellings of a name are two keys to the parser. */
+/*
+ * The parser refuses duplicate keys but does not know that both spellings mean one field; `seen`
+ * does.
+ */
 static int read_field(struct reader *r, const ProtobufCFieldDescriptor *f,
 		      const struct json_cursor *json, ProtobufCMessage *m, bool *seen)
 {
@@ -267,7 +275,7 @@ static int read_fields(struct reader *r, const struct json_cursor *json, Protobu
 	return e;
 }
 
-/* At most PB__DEPTH_MAX deep. */
+/* Recursive, at most PB__DEPTH_MAX levels. */
 static int read_message(struct reader *r, const ProtobufCMessageDescriptor *type,
 			const struct json_cursor *json, ProtobufCMessage **ret)
 {
@@ -287,7 +295,7 @@ static int read_message(struct reader *r, const ProtobufCMessageDescriptor *type
 	return e;
 }
 
-/* How large the text may be is the caller's to say, so it is its own limit. */
+/* The caller has bounded the text, so its own length is the limit for everything in it. */
 static int parse(struct str json, struct arena *arena, const struct json_node **ret,
 		 struct errs *errors)
 {
@@ -299,6 +307,7 @@ static int parse(struct str json, struct arena *arena, const struct json_node **
 	return json_parse(json, &options, arena, ret, errors);
 }
 
+/* The JSON tree lives in a scratch arena, so that the caller's arena holds only the message. */
 int pb_json_read(const ProtobufCMessageDescriptor *type, struct str json, struct arena *arena,
 		 ProtobufCMessage **ret, char *reason, size_t reason_size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages as JSON: one walk over the descriptor, a table of how each type of value is written. */
+/* Messages as JSON: one walk over the descriptor. Output goes straight into the caller's buffer. */
 #include <assert.h>
 #include <math.h>
 #include <stdint.h>
@@ -36,7 +36,7 @@ static void open_brace(struct writer *w, char brace)
 	w->depth++;
 }
 
-/* Before each element. */
+/* Called before each element of an object or list. */
 static void next(const struct writer *w, bool *first)
 {
 	if (!*first)
@@ -45,6 +45,7 @@ static void next(const struct writer *w, bool *first)
 	new_line(w);
 }
 
+/* An empty object or list stays on one line. */
 static void close_brace(struct writer *w, char brace, bool empty)
 {
 	w->depth--;
@@ -78,7 +79,7 @@ static void write_base64(struct buf *out, const uint8_t *p, size_t n)
 	buf_addc(out, '"');
 }
 
-/* True when it was no number, and is written. */
+/* Writes the values that are not JSON numbers, and -0; false if v is an ordinary number. */
 static bool write_special(struct buf *out, double v)
 {
 	if (isnan(v))
@@ -86,7 +87,7 @@ static bool write_special(struct buf *out, double v)
 	else if (isinf(v))
 		buf_adds(out, v > 0 ? "\"Infinity\"" : "\"-Infinity\"");
 	else if (v == 0 && signbit(v))
-		buf_add_lit(out, "-0.0"); /* readers take -0 for an integer */
+		buf_add_lit(out, "-0.0"); /* parsers read -0 as the integer 0 */
 	else
 		return false;
 	return true;
@@ -98,7 +99,7 @@ static void write_double(struct buf *out, double v)
 		json_write_double(out, v);
 }
 
-/* The shortest that reads back as the same float. */
+/* The shortest decimal that parses to the same float; nine digits always suffice. */
 static void write_float(struct buf *out, float v)
 {
 	char text[32];
@@ -120,6 +121,7 @@ static void write_signed(struct buf *out, int64_t v)
 	buf_addu(out, v < 0 ? -(uint64_t)v : (uint64_t)v);
 }
 
+/* protojson writes an enum value without a name as its number. */
 static void write_enum(struct buf *out, const ProtobufCEnumDescriptor *type, int v)
 {
 	const ProtobufCEnumValue *value = protobuf_c_enum_descriptor_get_value(type, v);
@@ -138,6 +140,7 @@ static void write_string(struct buf *out, const char *text)
 
 static void write_message(struct writer *w, const ProtobufCMessage *m);
 
+/* protojson writes 64-bit integers as strings, because JavaScript cannot hold them as numbers. */
 static void write_value(struct writer *w, const ProtobufCFieldDescriptor *f, const void *v)
 {
 	const ProtobufCBinaryData *bytes = v;
@@ -212,7 +215,10 @@ static int key_cmp(const ProtobufCMessage *a, const ProtobufCMessage *b)
 	return (u > v) - (u < v);
 }
 
-/* Of two equal keys, the one that came first stays first: entries is an array in that order. */
+/*
+ * Equal keys keep the order of the array, in which the entries came: the last one is the valid
+ * one.
+ */
 static int entry_cmp(const void *a, const void *b)
 {
 	const ProtobufCMessage *const *const *x = a, *const *const *y = b;
@@ -221,7 +227,10 @@ static int entry_cmp(const void *a, const void *b)
 	return order ? order : (*x > *y) - (*x < *y);
 }
 
-/* Names are strings in JSON, whatever the type of the key. */
+/*
+ * JSON names are strings whatever the type of the key, so a number or boolean is quoted
+ * afterwards.
+ */
 static void write_key(struct writer *w, const ProtobufCMessage *entry)
 {
 	const ProtobufCFieldDescriptor *f = pb__map_key(entry->descriptor);
@@ -247,9 +256,10 @@ static void write_entry(struct writer *w, const ProtobufCMessage *entry)
 	if (pb__count(entry, f))
 		write_value(w, f, pb__value(entry, f, 0));
 	else
-		buf_add_lit(w->out, "{}"); /* an empty message need not be on the wire */
+		buf_add_lit(w->out, "{}"); /* an entry may omit an empty message on the wire */
 }
 
+/* Pointers to the entries are sorted, so that the message itself is not changed. */
 static void write_map(struct writer *w, const ProtobufCMessage *m,
 		      const ProtobufCFieldDescriptor *f)
 {
@@ -274,6 +284,7 @@ static void write_map(struct writer *w, const ProtobufCMessage *m,
 
 /* ---- messages ---- */
 
+/* An empty list is written too: consumers need not tell absent from empty. */
 static void write_list(struct writer *w, const ProtobufCMessage *m,
 		       const ProtobufCFieldDescriptor *f)
 {
@@ -299,7 +310,7 @@ static void write_field(struct writer *w, const ProtobufCMessage *m,
 		write_value(w, f, pb__value(m, f, 0));
 }
 
-/* As deep as the message, which pb_decode() bounds. */
+/* Recursive; pb_decode() bounds the depth of a message. */
 static void write_message(struct writer *w, const ProtobufCMessage *m)
 {
 	bool first = true;

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "lib/pb/internal.h"
 
+/* The C types that protobuf-c generates. */
 static const size_t type_sizes[] = {
 	[PROTOBUF_C_TYPE_INT32] = sizeof(int32_t),
 	[PROTOBUF_C_TYPE_SINT32] = sizeof(int32_t),
@@ -39,7 +40,11 @@ static const void *at(const ProtobufCMessage *m, size_t offset)
 	return (const char *)m + offset;
 }
 
-/* Strings and messages are absent as pointers; scalars have a flag beside them in proto2. */
+/*
+ * quantifier_offset is the offset of the oneof's case, of the has_ flag or of the count n_,
+ * depending on the field. An optional string has no flag: it is absent if it is NULL or still the
+ * default.
+ */
 static bool is_there(const ProtobufCMessage *m, const ProtobufCFieldDescriptor *f)
 {
 	const void *value = at(m, f->offset);
@@ -88,7 +93,7 @@ static void *on_alloc(void *arena, size_t size)
 	return arena_alloc(arena, size);
 }
 
-/* The arena frees all at once. */
+/* The memory is freed together with the arena. */
 static void on_free(void *arena, void *p)
 {
 }
@@ -112,7 +117,7 @@ const char *pb__skip_camel(const char *name, const char *field, bool upper)
 	return name;
 }
 
-/* attr_list -> AttrListEntry, as protoc does it. */
+/* attr_list -> AttrListEntry, as protoc names the message of a map's entries. */
 static bool is_entry_name(const char *name, const char *field)
 {
 	const char *rest = pb__skip_camel(name, field, true);

@@ -2,8 +2,9 @@
 /*
  * pb: what protobuf-c leaves to its users.
  *
- * It neither checks that strings are UTF-8 without NULs, nor knows JSON. Both are done here for any
- * message, by walking its descriptor: there is no second description of a message anywhere.
+ * protobuf-c neither checks that strings are UTF-8 without NULs, nor supports JSON. This room
+ * does both for any message by walking its descriptor, so there is no second description of a
+ * message. No function blocks or keeps state; decoded messages live in the caller's arena.
  */
 #pragma once
 
@@ -15,55 +16,59 @@
 #include "base/str.h"
 
 /*
- * Decodes into arena. -EBADMSG when the bytes are no such message, nest deeper than 32 messages or
- * would take more than 64 MiB of memory; -EILSEQ when a string in it has a NUL or is not UTF-8,
- * and *ret_where (may be NULL) then names the field ("pools.name"), in the arena. Fields that are
- * not known are kept.
+ * Decodes into the arena. -EBADMSG if the bytes are not such a message, nest deeper than 32
+ * messages or would need more than 64 MiB of memory. -EILSEQ if a string contains a NUL or is not
+ * UTF-8; *ret_where (may be NULL) then names the field ("pools.name"), in the arena. *ret is
+ * untouched on failure. Unknown fields are kept in the message.
  */
 int pb_decode(const ProtobufCMessageDescriptor *type, struct str bytes, struct arena *arena,
 	      ProtobufCMessage **ret, const char **ret_where);
 
 /*
- * A long message in pieces: each message of a repeated field by itself, then all the rest, so that
- * a list can be read in slices. The bytes are borrowed until then. Errors are those of pb_decode();
- * what was given out before stays.
+ * A long message in pieces: first each message of a repeated field by itself, then all the rest,
+ * so that a list can be processed in slices. The caller sets type and bytes, and the bytes must
+ * stay until the last piece. Errors are those of pb_decode(); pieces that were returned before
+ * stay valid.
  */
 struct pb_pieces {
 	const ProtobufCMessageDescriptor *type;
-	struct str bytes;  /* that have not been looked at */
-	struct buf others; /* of the fields that are no pieces */
+	struct str bytes;  /* not decoded yet */
+	struct buf others; /* encoding of all other fields, for pb_pieces_others() */
 };
 
-/* 1 with a message of the field, in the arena; 0 behind the last. */
+/* 1 and the next message, in the arena, with the field it belongs to; 0 after the last one. */
 int pb_pieces_next(struct pb_pieces *p, struct arena *arena,
 		   const ProtobufCFieldDescriptor **ret_field, ProtobufCMessage **ret);
-/* Behind the last: the message without them. */
+/* Call after pb_pieces_next() returned 0: the message without its pieces. */
 int pb_pieces_others(const struct pb_pieces *p, struct arena *arena, ProtobufCMessage **ret);
 void pb_pieces_free(struct pb_pieces *p);
 
-/* Appends the encoding; strings that are not UTF-8 go out with U+FFFD in place of bad bytes. */
+/*
+ * Appends the encoding. In strings that are not UTF-8, U+FFFD replaces each bad byte; the message
+ * itself is not changed.
+ */
 void pb_encode(const ProtobufCMessage *message, struct buf *out);
 
 enum pb_json_style {
 	PB_JSON_COMPACT, /* one line */
-	PB_JSON_PRETTY,	 /* two spaces an indent */
+	PB_JSON_PRETTY,	 /* indented by two spaces */
 };
 
 /*
- * protojson's mapping with the field names of the .proto file: every field is there, also with its
- * default value, but for absent messages and oneof members that are not set; 64-bit integers are
- * strings; bytes are base64; enums are names; a map is an object, in the order of its keys.
- * Whatever is in the strings, the JSON is valid.
+ * Appends JSON in protojson's mapping with the field names of the .proto file. Every field is
+ * written, also with its default value, except absent messages and unset members of a oneof.
+ * 64-bit integers are strings, bytes are base64, enums are names, a map is an object sorted by
+ * key. The JSON is valid whatever the strings contain.
  */
 void pb_json_write(const ProtobufCMessage *message, enum pb_json_style style, struct buf *out);
 
 /*
- * The way back: field names of the .proto file or in lowerCamelCase; numbers as numbers or strings,
- * both exact; null is as if the field were not there. -EINVAL with the path in reason,
- * "pools[0].name: a string is wanted": an unknown field, a value of the wrong type or out of range,
- * a field or two members of a oneof given twice. For a text that is not JSON, or has a key twice,
- * the reason begins with the place, "line 3, column 7: ". The size of the text is bounded by the
- * caller.
+ * Parses JSON into a message in the arena. Field names are those of the .proto file or their
+ * lowerCamelCase form; numbers may be numbers or strings, both exact; null means that the field
+ * is absent. -EINVAL with the path in reason ("pools[0].name: a string is wanted") for an unknown
+ * field, a value of the wrong type or out of range, a field given twice or two members of one
+ * oneof. If the text is not JSON or has a key twice, reason begins with the place, "line 3,
+ * column 7: ". *ret is untouched on failure. The caller bounds the size of the text.
  */
 int pb_json_read(const ProtobufCMessageDescriptor *type, struct str json, struct arena *arena,
 		 ProtobufCMessage **ret, char *reason, size_t reason_size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages filled at random, by the descriptor: what is written is what is read, as bytes and as
- * JSON. Whoever sees one fail runs it again with the seed of the message in MAGLEV_TEST_SEED.
+ * Messages filled at random, by the descriptor: what is written is read back, as bytes and as
+ * JSON. To repeat a failure, run the test with the seed of the message in MAGLEV_TEST_SEED.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -110,7 +110,7 @@ static void fill_value(struct arena *a, const ProtobufCFieldDescriptor *f, void 
 		memcpy(slot, &integer, pb__type_size(f->type));
 }
 
-/* Keys rise, since that is how maps come back from JSON. */
+/* Keys ascend, since maps come back from JSON in that order. */
 static void fix_key(struct arena *a, ProtobufCMessage *entry, size_t i)
 {
 	const ProtobufCFieldDescriptor *f = pb__map_key(entry->descriptor);

@@ -2,14 +2,14 @@
 /*
  * regex: a compiled pattern, with the workspace that one search needs.
  *
- * The pattern is translated to machine code where the kernel allows that (a hardened service may
- * not map writable code); elsewhere PCRE2's interpreter takes over, under the same limits. Steps,
- * memory and time of a search are bounded, so a bad pattern costs a verdict and not a hang.
+ * The pattern is compiled to machine code where the kernel allows it; a hardened service may not
+ * map writable code, and then PCRE2's interpreter runs under the same limits. Steps, memory and
+ * time of a search are bounded, so a bad pattern costs a verdict and does not hang the program.
  *
- * PCRE2 counts steps anew for each place where a match could start, and a large subject has many.
- * So every pattern begins with a callout, which PCRE2 passes once for each such place, and there
- * the time is looked at: the processor's, not the clock's, since a busy machine must not change a
- * verdict.
+ * PCRE2 restarts its step count at each position where a match could start, and a large subject
+ * has many. So every pattern gets a callout at its beginning, which PCRE2 calls once per
+ * position, and the callout checks the time. It uses processor time, not wall-clock time, because
+ * the load of the machine must not change a verdict.
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "lib/regex/regex.h"
@@ -26,23 +26,25 @@
 #include "base/str.h"
 #include "base/units.h"
 
-/* Enough for patterns that remember something of every byte of 64 KiB, as (.|\n)* does. */
+/* Enough for patterns that keep a backtracking point for every byte of 64 KiB, as (.|\n)* does. */
 #define STACK_MAX ((size_t)16 * 1024 * 1024) /* of the machine code */
 #define HEAP_LIMIT_KIB (32 * 1024)	     /* of the interpreter */
 #define TIME_LIMIT (10 * NSEC_PER_MSEC)
-#define PLACES_PER_LOOK 8 /* a look at the time costs as much as many steps */
+#define PLACES_PER_LOOK 8 /* reading the clock costs as much as many steps */
 
 struct regex {
 	pcre2_code *code;
 	pcre2_match_context *limits;
-	pcre2_match_data *workspace; /* of the search going on; nothing in it outlives that */
+	pcre2_match_data *workspace; /* scratch memory of pcre2_match(); its result is not read */
 };
 
+/* Where regex_compile() puts the reason. */
 struct complaint {
 	char *reason;
 	size_t size;
 };
 
+/* PCRE2_NEVER_UTF rejects (*UTF) in the pattern: a subject that is not UTF-8 would be an error. */
 static pcre2_code *compile(struct str pattern, const struct complaint *to)
 {
 	PCRE2_UCHAR words[REGEX_REASON_SIZE - 32];
@@ -58,7 +60,7 @@ static pcre2_code *compile(struct str pattern, const struct complaint *to)
 	return NULL;
 }
 
-/* Options such as (*CRLF) have to stay in front. */
+/* The length of the options such as (*CRLF), which PCRE2 accepts only at the very beginning. */
 static size_t leading_options(const char *pattern)
 {
 	const char *at = pattern;
@@ -73,7 +75,7 @@ static size_t leading_options(const char *pattern)
 	return (size_t)(at - pattern);
 }
 
-/* The same pattern with the callout in front. */
+/* Compiles the pattern with the callout inserted after its options. */
 static pcre2_code *compile_bounded(const char *pattern, const struct complaint *to)
 {
 	size_t options = leading_options(pattern);
@@ -88,9 +90,10 @@ static pcre2_code *compile_bounded(const char *pattern, const struct complaint *
 	return code;
 }
 
+/* The budget of one search. */
 struct search {
 	unsigned places;
-	int64_t until; /* processor time */
+	int64_t until; /* ns of processor time; 0 until the first check */
 };
 
 static int64_t processor_time(void)
@@ -101,6 +104,7 @@ static int64_t processor_time(void)
 	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
 }
 
+/* A non-zero return ends the search with that error. Most searches never read the clock. */
 static int on_place(pcre2_callout_block *block, void *user)
 {
 	struct search *s = user;
@@ -112,7 +116,7 @@ static int on_place(pcre2_callout_block *block, void *user)
 	return processor_time() > s->until ? PCRE2_ERROR_MATCHLIMIT : 0;
 }
 
-/* One for the process, since there is one search at a time. NULL where there is no machine code. */
+/* One stack for the process, since there is one search at a time. NULL without machine code. */
 static pcre2_jit_stack *shared_stack(void)
 {
 	static pcre2_jit_stack *stack;
@@ -144,7 +148,7 @@ int regex_compile(const char *pattern, struct regex **ret, char *reason, size_t 
 
 	assert(pattern && ret && reason && reason_size);
 
-	/* As it was written, so that offsets are those of the one who wrote it. */
+	/* First without the callout, so that the offset in an error is that of the user's text. */
 	code = compile(str_of(pattern), &to);
 	if (!code)
 		return -EINVAL;
@@ -152,7 +156,7 @@ int regex_compile(const char *pattern, struct regex **ret, char *reason, size_t 
 	code = compile_bounded(pattern, &to);
 	if (!code)
 		return -EINVAL;
-	/* Without machine code the interpreter searches: slower, and nothing else. */
+	/* If this fails, the interpreter runs: slower, with the same results. */
 	(void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
 	*ret = wrap(code);
 	return 0;
@@ -184,6 +188,6 @@ enum regex_result regex_match(const struct regex *re, const void *p, size_t n)
 	r = pcre2_match(re->code, n ? p : "", n, 0, 0, re->workspace, re->limits);
 	if (r == PCRE2_ERROR_NOMATCH)
 		return REGEX_NO_MATCH;
-	/* Every other error is a bound: steps, time, heap, or stack of the machine code. */
+	/* Every other error is a limit: steps, time, heap, or the stack of the machine code. */
 	return r < 0 ? REGEX_LIMIT : REGEX_MATCH;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * regex: search arbitrary bytes for a PCRE2 pattern, in bounded time.
+ * regex: searches arbitrary bytes for a PCRE2 pattern, in bounded time.
  *
- * What is searched comes from strangers and need not be text, so pattern and subject are bytes:
- * there is no UTF mode, and a pattern cannot switch it on. "." is one byte, a letter outside ASCII
- * in the pattern is the bytes it is written with. ^ and $ are the ends of the subject, as usual,
+ * The subject comes from the network and need not be text, so pattern and subject are bytes:
+ * there is no UTF mode, and a pattern cannot switch it on. "." matches one byte, and a character
+ * outside ASCII in the pattern matches its UTF-8 bytes. ^ and $ match at the ends of the subject,
  * unless the pattern says (?m).
  *
- * For one thread.
+ * One thread per process uses this room: all patterns share one stack.
  */
 #pragma once
 
@@ -18,16 +18,23 @@ struct regex;
 enum regex_result {
 	REGEX_NO_MATCH,
 	REGEX_MATCH,
-	REGEX_LIMIT, /* gave up: too many steps, too much time or memory; neither yes nor no */
+	REGEX_LIMIT, /* gave up: too many steps, too much time or memory; no verdict */
 };
 
+/* PCRE2's match limit: backtracking steps per starting position. */
 #define REGEX_MATCH_LIMIT 100000
 #define REGEX_REASON_SIZE 160 /* enough for every reason */
 
-/* -EINVAL, and why and where in reason, when pattern does not compile; *ret untouched then. */
+/*
+ * Compiles a NUL-terminated pattern. -EINVAL if it is not valid; reason then says what is wrong
+ * and at which offset, and *ret is untouched. The caller frees *ret with regex_free().
+ */
 int regex_compile(const char *pattern, struct regex **ret, char *reason, size_t reason_size);
-/* NULL is fine. */
+/* NULL is allowed. */
 void regex_free(struct regex *re);
 void regex_freep(struct regex **re); /* for _cleanup_ */
-/* Whether the pattern is found anywhere in the n bytes at p. */
+/*
+ * Whether the pattern is found anywhere in the n bytes at p. Gives up after about 10 ms of
+ * processor time.
+ */
 enum regex_result regex_match(const struct regex *re, const void *p, size_t n);

@@ -87,7 +87,7 @@ static int64_t processor_time(void)
 	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
 }
 
-/* Each place costs less than the limit of steps, and there are 64 Ki of them. */
+/* Each starting position stays below the limit of steps, but there are 64 Ki positions. */
 static void a_search_that_is_slow_everywhere_ends_in_time(void **state)
 {
 	static const char *const patterns[] = { "(*NO_JIT)a.*b", "[a]{1,19000}?bc",
@@ -134,7 +134,10 @@ static void an_ordinary_search_of_a_large_body_stays_below_the_limit(void **stat
 	assert_int_equal(search("^a.*1$", body, sizeof(body)), REGEX_MATCH);
 }
 
-/* As people write it who do not know (?s): every byte of the body is a step, and is remembered. */
+/*
+ * A common pattern of users who do not know (?s): every byte of the body adds a backtracking
+ * point.
+ */
 static void a_pattern_may_span_the_lines_of_a_large_body(void **state)
 {
 	static const struct {

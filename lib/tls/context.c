@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * context: who we are, whom we trust, what is spoken inside.
+ * context: our certificate, the trusted authorities, the ALPN protocols.
  *
- * A context is an SSL_CTX and nothing else; every SSL counts a reference of its own, so that a
- * server replaces its context for connections to come without harm to those that are open. Servers
- * offer no sessions: a resumed client would not show its certificate again.
+ * A context is an SSL_CTX and nothing else. Every SSL holds its own reference, so a server can
+ * replace its context for new connections without affecting open ones. Servers offer no sessions,
+ * because a resumed client would not present its certificate again.
  */
 #include <assert.h>
 #include <errno.h>
@@ -15,11 +15,16 @@
 
 #include "lib/tls/tls_private.h"
 
-/* What is spoken inside, the best first, each with its length in front. */
+/* ALPN protocols in the order of preference, each after its length (RFC 7301, section 3.1). */
 static const unsigned char http11[] = "\x08http/1.1";
 static const unsigned char http1[] = "\x08http/1.1\x08http/1.0";
 static const unsigned char h2[] = "\x02h2";
 
+/*
+ * Partial writes and moving buffers: a write that got -EAGAIN may be repeated from another
+ * address and with more bytes. Buffers are released while a connection is idle, which saves some
+ * 34 KiB.
+ */
 static SSL_CTX *new_ctx(const SSL_METHOD *method)
 {
 	SSL_CTX *ctx = SSL_CTX_new(method);
@@ -28,7 +33,10 @@ static SSL_CTX *new_ctx(const SSL_METHOD *method)
 		return NULL;
 	SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
 				      SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-	/* Many just close; HTTP itself tells whether a message was whole. */
+	/*
+	 * Many servers close without close_notify; HTTP itself shows whether a message is
+	 * complete.
+	 */
 	SSL_CTX_set_options(ctx, SSL_OP_IGNORE_UNEXPECTED_EOF);
 	return ctx;
 }
@@ -54,12 +62,13 @@ void tls_context_free(struct tls_context *c)
 	SSL_CTX_free(tls__ctx(c));
 }
 
+/* Where the public functions put the reason. */
 struct complaint {
 	char *reason;
 	size_t size;
 };
 
-/* "file: OpenSSL's word", or the system's when the file could not be read. */
+/* Writes "file: reason", with the system's error text if the file could not be read. -EINVAL. */
 static int complain(const struct complaint *to, const char *file)
 {
 	unsigned long code = ERR_peek_error();
@@ -84,7 +93,7 @@ static int load(SSL_CTX *ctx, const struct tls_files *files, const struct compla
 	return 0;
 }
 
-/* Neither goes without the other: OpenSSL would only notice in the first handshake. */
+/* Certificate and key need each other; OpenSSL would notice only in the first handshake. */
 static int check_pair(const struct tls_files *files, bool needed, const struct complaint *to)
 {
 	if (!files->certificate != !files->key)
@@ -96,6 +105,10 @@ static int check_pair(const struct tls_files *files, bool needed, const struct c
 	return -EINVAL;
 }
 
+/*
+ * The server's order decides. Without a common protocol the handshake fails with a fatal alert,
+ * as RFC 7301, section 3.2, demands. Clients without ALPN do not get here.
+ */
 static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_n,
 		   const unsigned char *in, unsigned in_n, void *arg)
 {
@@ -109,13 +122,14 @@ static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_n,
 	return SSL_TLSEXT_ERR_OK;
 }
 
-/* The names of the authorities tell clients which of their certificates to show. */
+/* The names of the authorities tell clients which of their certificates to present. */
 static void demand_certificates(SSL_CTX *ctx, const char *ca)
 {
 	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
 	SSL_CTX_set_client_CA_list(ctx, SSL_load_client_CA_file(ca));
 }
 
+/* Tickets are switched off for TLS 1.2 (SSL_OP_NO_TICKET) and TLS 1.3 (number of tickets). */
 static int set_up_server(SSL_CTX *ctx, const struct tls_files *files,
 			 const unsigned char *protocols, const struct complaint *to)
 {
@@ -163,6 +177,10 @@ static int set_up_client(SSL_CTX *ctx, const struct tls_files *files, const stru
 
 typedef int (*set_up_fn)(SSL_CTX *ctx, const struct tls_files *files, const struct complaint *to);
 
+/*
+ * Renegotiation is forbidden with HTTP/2 (RFC 9113, section 9.2.1), and it would cost us
+ * processor time at the peer's will.
+ */
 static int make(const SSL_METHOD *method, set_up_fn set_up, const struct tls_files *files,
 		const struct complaint *to, struct tls_context **ret)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Both ends are ours, over a pair of sockets. */
+/* Both ends use our contexts, over a pair of sockets. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -54,7 +54,7 @@ static struct tls_context *client_of(const char *name, const char *ca)
 	return c;
 }
 
-/* The contexts are given up at once: connections need them no more. */
+/* The contexts are freed at once: connections hold their own references. */
 static void join(struct ends *e, struct tls_context *server, struct tls_context *client,
 		 const char *name)
 {
@@ -74,7 +74,7 @@ static void part(struct ends *e)
 	close(e->fds[1]);
 }
 
-/* Until neither waits for the other; their last results. */
+/* Runs both handshakes until neither waits for the other; returns their last results. */
 static void shake(struct ends *e, int *ret_client, int *ret_server)
 {
 	*ret_client = *ret_server = -EAGAIN;
@@ -118,7 +118,7 @@ static void a_client_that_speaks_no_h2_is_refused(void **state)
 	part(&e);
 }
 
-/* What a server of HTTP/1 chooses when a client offers this; "" when they cannot agree. */
+/* The protocol that an HTTP/1 server selects for this offer; "" if there is none in common. */
 static void expect_choice(const char *offer, const char *choice)
 {
 	struct tls_files files = { pki_file(&pki, "server.pem"), pki_file(&pki, "server.key"),

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tls: OpenSSL behind a small door; nobody else includes its headers.
+ * tls: the only room that includes OpenSSL's headers.
  *
- * A struct tls is one SSL with a BIO of our own over the socket, because OpenSSL's writes with
- * write(), which raises SIGPIPE. Sessions reach us through a callback (TLS 1.3 sends its tickets
- * after the handshake, while the answer is read); the newest one waits in the struct tls until it
- * is taken. OpenSSL's own caches stay off.
+ * A struct tls is one SSL with our own BIO over the socket, because OpenSSL's socket BIO uses
+ * write(), which raises SIGPIPE. Sessions arrive through a callback (TLS 1.3 sends its tickets
+ * after the handshake, while the response is read); the newest one is kept in the struct tls
+ * until it is taken. OpenSSL's own session caches are off.
  *
- * One call reads a bounded number of times and bytes. Without these bounds OpenSSL would go on for
- * as long as the other side sends what it skips or collects (hello requests, tickets, a ClientHello
- * in records of one byte), and the caller's loop would stand still. At the bound the socket is said
- * to be empty and tls_has_more() is true.
+ * One call reads a bounded number of times and bytes. Without these bounds OpenSSL would continue
+ * for as long as the peer sends records that it skips or collects (hello requests, tickets, a
+ * ClientHello in records of one byte), and the loop would stop. At the bound the BIO reports an
+ * empty socket and tls_has_more() is true.
  *
- * A struct tls_session is an SSL_SESSION under another name. A struct tls_context is an SSL_CTX;
- * context.c makes them.
+ * A struct tls_session is an SSL_SESSION under another name. A struct tls_context is an SSL_CTX,
+ * made in context.c.
  */
 #include "lib/tls/tls.h"
 
@@ -33,21 +33,22 @@
 #include "lib/tls/tls_private.h"
 
 #define READ_PER_CALL ((size_t)64 * 1024)
-#define READS_PER_CALL 32 /* two for each record: its head, and the rest */
+#define READS_PER_CALL 32 /* two per record: its header and its body */
 
 struct tls {
 	SSL *ssl;
 	int fd;
-	int sys_errno;	/* of the last call on the socket that failed */
-	bool ended;	/* the socket gave end of file */
-	size_t got;	/* bytes that this call has read from the socket */
-	unsigned reads; /* and how often it has */
-	bool cut;	/* the call stopped at one of its bounds */
-	SSL_SESSION *offered;
-	char *peer_name; /* once asked for */
-	char reason[96];
+	int sys_errno;	      /* errno of the last failed socket call */
+	bool ended;	      /* the socket gave end of file */
+	size_t got;	      /* bytes that the current call has read from the socket */
+	unsigned reads;	      /* and the number of its recv() calls */
+	bool cut;	      /* the call stopped at one of its bounds */
+	SSL_SESSION *offered; /* newest session, not taken yet */
+	char *peer_name;      /* cached by tls_peer_name() */
+	char reason[96];      /* text of the last protocol or certificate failure */
 };
 
+/* A BIO returns 0 for failure; the retry flag makes OpenSSL report SSL_ERROR_WANT_WRITE. */
 static int on_bio_write(BIO *bio, const char *p, size_t n, size_t *ret_n)
 {
 	struct tls *t = BIO_get_data(bio);
@@ -65,6 +66,7 @@ static int on_bio_write(BIO *bio, const char *p, size_t n, size_t *ret_n)
 	return 0;
 }
 
+/* At a bound it behaves like an empty socket; `cut` makes tls_has_more() true. */
 static int on_bio_read(BIO *bio, char *p, size_t n, size_t *ret_n)
 {
 	struct tls *t = BIO_get_data(bio);
@@ -92,6 +94,7 @@ static int on_bio_read(BIO *bio, char *p, size_t n, size_t *ret_n)
 	return 0;
 }
 
+/* OpenSSL fails without an answer to FLUSH; EOF lets it tell a closed connection from an error. */
 static long on_bio_control(BIO *bio, int command, long number, void *p)
 {
 	const struct tls *t = BIO_get_data(bio);
@@ -103,7 +106,7 @@ static long on_bio_control(BIO *bio, int command, long number, void *p)
 	return command == BIO_CTRL_FLUSH || command == BIO_CTRL_DUP;
 }
 
-/* One for the process; freed at its end only. */
+/* One per process; never freed. */
 static BIO_METHOD *socket_method(void)
 {
 	static BIO_METHOD *method;
@@ -128,7 +131,7 @@ int tls__keep_session(SSL *ssl, SSL_SESSION *session)
 	return 1; /* the reference is ours now */
 }
 
-/* An address is verified as one and never sent: RFC 6066 allows only names in SNI. */
+/* An IP address is verified but never sent: RFC 6066, section 3, allows only DNS names in SNI. */
 static bool set_name(SSL *ssl, const char *name)
 {
 	struct addr a;
@@ -172,7 +175,7 @@ int tls_connect(struct tls_context *c, int fd, const char *name, const struct tl
 		tls_free(t);
 		return -EINVAL;
 	}
-	/* Counts a reference and changes nothing else. One that does not fit is left out. */
+	/* Only takes a reference. OpenSSL ignores a session that does not fit the connection. */
 	if (session)
 		SSL_set_session(t->ssl, (SSL_SESSION *)(uintptr_t)session);
 	*ret = t;
@@ -194,7 +197,7 @@ void tls_free(struct tls *t)
 {
 	if (!t)
 		return;
-	/* As if both had said goodbye: without it OpenSSL declares the session bad. */
+	/* Marks both directions as closed: otherwise SSL_free() makes the session not resumable. */
 	SSL_set_shutdown(t->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
 	SSL_free(t->ssl);
 	SSL_SESSION_free(t->offered);
@@ -203,6 +206,7 @@ void tls_free(struct tls *t)
 	free(t);
 }
 
+/* A failed verification also surfaces as a protocol error; its own reason is more useful. */
 static int protocol_failure(struct tls *t)
 {
 	long verdict = SSL_get_verify_result(t->ssl);
@@ -218,7 +222,10 @@ static int protocol_failure(struct tls *t)
 	return -EPROTO;
 }
 
-/* Before each call that may use the socket. */
+/*
+ * Called before each call that may use the socket. OpenSSL's error queue belongs to the thread,
+ * so errors of other connections have to be removed first.
+ */
 static void begin_call(struct tls *t)
 {
 	ERR_clear_error();
@@ -227,7 +234,7 @@ static void begin_call(struct tls *t)
 	t->cut = false;
 }
 
-/* What the call on t->ssl that returned r means; 0 is the orderly end. */
+/* Translates the result r of a call on t->ssl; 0 is the orderly end of the stream. */
 static int judge(struct tls *t, int r)
 {
 	int kind = SSL_get_error(t->ssl, r);
@@ -247,6 +254,7 @@ static int judge(struct tls *t, int r)
 	return result;
 }
 
+/* An orderly end during the handshake is a closed connection for the caller. */
 int tls_handshake(struct tls *t)
 {
 	int r;
@@ -279,7 +287,10 @@ struct str tls_protocol(const struct tls *t)
 	return (struct str){ (const char *)p, n };
 }
 
-/* The last CN counts: the most specific one. Names with a NUL inside are nobody's. */
+/*
+ * The last CN is the most specific one. A name with a NUL inside is refused, because as a C
+ * string it could pass for another name.
+ */
 static char *common_name(X509 *certificate)
 {
 	X509_NAME *subject = X509_get_subject_name(certificate);
@@ -300,6 +311,7 @@ static char *common_name(X509 *certificate)
 	return name;
 }
 
+/* Without verification the name would be whatever the peer claims, so there is none. */
 const char *tls_peer_name(struct tls *t)
 {
 	X509 *certificate;
@@ -347,6 +359,7 @@ bool tls_has_more(const struct tls *t)
 	return t->cut || SSL_pending(t->ssl) > 0;
 }
 
+/* OpenSSL may hand out sessions that cannot be resumed; the caller never gets those. */
 struct tls_session *tls_take_session(struct tls *t)
 {
 	SSL_SESSION *s = TAKE_PTR(t->offered);

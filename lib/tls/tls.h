@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tls: TLS over a non-blocking socket of the caller's, both sides.
+ * tls: TLS over a non-blocking socket of the caller, client and server side.
  *
- * A context is shared by many connections: it says who we are, whom we trust and what is spoken
- * inside. A connection keeps what it needs of its context, which may be freed or replaced while
- * connections last; it borrows the socket and never closes it. A session, taken from one connection
- * and given to a later one to the same server, saves most of the handshake (with TLS 1.3 it serves
- * once; the server offers the next); a resumed connection has not seen the certificate again, so
- * whoever cares for its validity resumes for a bounded time only.
+ * A context is shared by many connections: it holds our certificate, the trusted authorities and
+ * the ALPN protocols. A connection holds a reference to its context, which may be freed or
+ * replaced while connections are open. A connection borrows the socket and never closes it.
  *
- * Nothing blocks, nothing raises SIGPIPE. Calls that cannot go on answer -EAGAIN; then
- * tls_wants_write() tells which way to wait for.
+ * A session, taken from one connection and given to a later one to the same server, saves most of
+ * the handshake; a TLS 1.3 session is used once, and the server then offers the next one. A
+ * resumed connection does not see the certificate again, so a program that checks its validity
+ * resumes for a bounded time only.
+ *
+ * No call blocks or raises SIGPIPE. A call that cannot proceed returns -EAGAIN; tls_wants_write()
+ * then says which direction to wait for.
  */
 #pragma once
 
@@ -25,30 +27,31 @@ struct tls;
 struct tls_session;
 
 /*
- * For HTTPS: ALPN offers http/1.1 only; verified, if at all, against the system's trust store
- * (SSL_CERT_FILE and SSL_CERT_DIR are honoured). NULL when OpenSSL cannot set one up (its
- * configuration is broken).
+ * A context for an HTTPS client: ALPN offers http/1.1 only. If verify is set, the server is
+ * verified against the system's trust store (SSL_CERT_FILE and SSL_CERT_DIR are honoured). NULL
+ * if OpenSSL cannot create one, because its configuration file is invalid.
  */
 struct tls_context *tls_client_context_new(bool verify);
 
-/* Names of PEM files; NULL: none. */
+/* Paths of PEM files; NULL for none. They are read once, when the context is made. */
 struct tls_files {
-	const char *certificate; /* ours, with what leads to its authority behind it */
-	const char *key;	 /* of it */
-	const char *ca;		 /* who may sign the other side's */
+	const char *certificate; /* ours, followed by the intermediate certificates */
+	const char *key;	 /* of that certificate */
+	const char *ca;		 /* authorities that may sign the peer's certificate */
 };
 
 /*
- * For HTTP/2: TLS 1.2 or newer, ALPN h2 and nothing else. A server needs certificate and key; with
- * a ca, clients must show a certificate that it signed. A client verifies the server against ca or,
- * without one, the system's trust store; certificate and key, if given, are shown when asked for.
- * -EINVAL with the file and the trouble in reason; *ret untouched then.
+ * Contexts for HTTP/2: TLS 1.2 or newer, ALPN h2 only. A server needs certificate and key; with a
+ * ca, clients must present a certificate that it signed. A client verifies the server against ca
+ * or, without one, the system's trust store; its certificate and key, if given, are presented on
+ * request. -EINVAL with the file and the error in reason; *ret is untouched then. The caller
+ * frees *ret with tls_context_free().
  */
 int tls_h2_server_context_new(const struct tls_files *files, struct tls_context **ret, char *reason,
 			      size_t reason_size);
 /*
- * The same with ALPN http/1.1 or http/1.0 in the place of h2, the newer one where a client offers
- * both. Clients without ALPN are welcome in both contexts.
+ * The same with ALPN http/1.1 or http/1.0 instead of h2; http/1.1 wins if a client offers both.
+ * Both servers also accept clients without ALPN.
  */
 int tls_http_server_context_new(const struct tls_files *files, struct tls_context **ret,
 				char *reason, size_t reason_size);
@@ -57,40 +60,50 @@ int tls_h2_client_context_new(const struct tls_files *files, struct tls_context 
 void tls_context_free(struct tls_context *c);
 
 /*
- * name: the DNS name (sent as SNI, and verified) or IP address (verified only) of the server.
- * session may be NULL; it stays the caller's. Sends nothing yet. -EINVAL for a name that is none.
+ * name is the server's DNS name (sent as SNI and verified) or IP address (verified only). session
+ * may be NULL and stays the caller's. Sends nothing yet. -EINVAL for an invalid name; *ret is
+ * untouched then.
  */
 int tls_connect(struct tls_context *c, int fd, const char *name, const struct tls_session *session,
 		struct tls **ret);
-/* The server's side. Sends nothing yet. */
+/* The server side. Sends nothing yet. */
 struct tls *tls_accept(struct tls_context *c, int fd);
-/* Says no goodbye: the session stays good, the socket is the caller's to end. NULL is fine. */
+/*
+ * Frees the connection without sending close_notify: the session stays resumable, and the caller
+ * closes the socket. NULL is allowed.
+ */
 void tls_free(struct tls *t);
 
 /*
- * 0 when done, -EAGAIN, or a failure: -EKEYREJECTED when the certificate was not accepted, -EPROTO
- * when the other side does not speak TLS as we do, -ECONNRESET when it closed, or the errno of the
- * socket. tls_reason() has OpenSSL's word for the first two.
+ * 0 if done, -EAGAIN, or a failure: -EKEYREJECTED if the certificate was not accepted, -EPROTO
+ * for a TLS protocol error, -ECONNRESET if the peer closed, or the errno of the socket.
+ * tls_reason() has OpenSSL's text for the first two; it lives as long as t.
  */
 int tls_handshake(struct tls *t);
 bool tls_resumed(const struct tls *t);
 const char *tls_reason(const struct tls *t);
-/* What ALPN agreed on; empty when nothing. */
+/* The protocol that ALPN selected, borrowed from t; empty if none. */
 struct str tls_protocol(const struct tls *t);
-/* The common name of the other side's verified certificate; NULL without one. Lives as t does. */
+/* The common name of the peer's verified certificate; NULL without one. Lives as long as t. */
 const char *tls_peer_name(struct tls *t);
 
-/* Bytes taken or given (read: 0 at the end), -EAGAIN, or a failure as of tls_handshake(). */
+/*
+ * The number of bytes written or read (read: 0 at the end of the stream), -EAGAIN, or a failure
+ * as of tls_handshake(). n must not be 0. Fewer bytes than n may be written.
+ */
 ssize_t tls_write(struct tls *t, const void *p, size_t n);
 ssize_t tls_read(struct tls *t, void *p, size_t n);
 bool tls_wants_write(const struct tls *t);
 /*
- * Going on makes sense although the socket may never be readable again: decrypted bytes wait, or
- * the last call stopped at its bound. One call reads at most a bounded number of times from the
- * socket, so that tiny records cannot keep it busy.
+ * Whether the caller should read again without waiting for the socket: decrypted bytes are
+ * buffered, or the last call stopped at its bound. One call reads a bounded number of times from
+ * the socket, so that tiny records cannot hold the loop.
  */
 bool tls_has_more(const struct tls *t);
 
-/* The newest session that the server offered, for the caller to keep; NULL when none (or taken). */
+/*
+ * The newest session that the server offered, which the caller then owns; NULL if there is none
+ * or it was already taken.
+ */
 struct tls_session *tls_take_session(struct tls *t);
 void tls_session_free(struct tls_session *s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Both ends in one process, over a pair of sockets. What is verified is tested with lib/probe. */
+/* Both ends in one process, over a pair of sockets. Verification is tested in lib/probe. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ static void certify(SSL_CTX *ctx)
 	EVP_PKEY_free(key);
 }
 
-/* Offers what it was offered: the client's ALPN is what the test looks at. */
+/* Selects the client's first protocol, so that the test sees what the client offers. */
 static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len,
 		   const unsigned char *in, unsigned in_len, void *arg)
 {
@@ -131,13 +131,13 @@ static void both_ways_of_ending_are_an_end(void **state)
 	char text[16];
 
 	shake_hands(p);
-	SSL_shutdown(p->server); /* with a goodbye */
+	SSL_shutdown(p->server); /* with close_notify */
 	assert_int_equal(tls_read(p->client, text, sizeof(text)), 0);
 	disconnect_pair(p);
 
 	connect_pair(p, NULL);
 	shake_hands(p);
-	close(p->fds[1]); /* without */
+	close(p->fds[1]); /* without close_notify */
 	p->fds[1] = -1;
 	assert_int_equal(tls_read(p->client, text, sizeof(text)), 0);
 }
@@ -180,7 +180,7 @@ static size_t unread(int fd)
 	return (size_t)n;
 }
 
-/* "Hello again", which a client that is shaking hands passes over, as often as the socket takes. */
+/* Sends HelloRequests, which a client ignores during a handshake, until the socket is full. */
 static void flood(int fd)
 {
 	static const unsigned char header[] = { 22, 3, 3, 0x40, 0 };

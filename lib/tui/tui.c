@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tui: what we use of ncurses. Texts are UTF-8 and are cut by what they take on the screen, not by
- * their bytes. Colours are those of the terminal's own palette, on its own background; without any
- * the words have to do, and they do.
+ * tui: what we use of ncurses. Texts are UTF-8 and are cut by columns, not by bytes. Colours come
+ * from the terminal's own palette on its own background; on a terminal without colours the
+ * attributes and the words carry the meaning.
  */
 #include "lib/tui/tui.h"
 
@@ -24,10 +24,14 @@
 
 struct tui {
 	SCREEN *screen;
-	attr_t styles[TUI_BAR + 1];
-	short pairs[TUI_BAR + 1];
+	attr_t styles[TUI_BAR + 1]; /* by enum tui_style */
+	short pairs[TUI_BAR + 1];   /* colour pairs, 0 for none */
 };
 
+/*
+ * use_default_colors() makes -1 the terminal's own colour; pair 0 cannot be changed and means
+ * none.
+ */
 static void make_styles(struct tui *t)
 {
 	static const struct {
@@ -50,7 +54,10 @@ static void make_styles(struct tui *t)
 	}
 }
 
-/* Characters beyond ASCII need a locale that has them. */
+/*
+ * ncurses needs a locale with UTF-8 for characters beyond ASCII. If the user's locale has
+ * single-byte characters (LANG=C over ssh), C.UTF-8 is used instead.
+ */
 static void set_characters(void)
 {
 	setlocale(LC_CTYPE, "");
@@ -58,7 +65,7 @@ static void set_characters(void)
 		setlocale(LC_CTYPE, "C.UTF-8");
 }
 
-/* Whether the terminal is one that can put a character where it is wanted. */
+/* Whether the terminal can position the cursor; a full screen is of no use without (TERM=dumb). */
 static bool can_move(void)
 {
 	int error;
@@ -71,6 +78,7 @@ static bool can_move(void)
 	return can;
 }
 
+/* Sequences of function keys begin with ESC; after 50 ms an ESC alone counts as the Escape key. */
 int tui_new(struct tui **ret)
 {
 	struct tui *t;
@@ -110,6 +118,7 @@ void tui_suspend(struct tui *t)
 	endwin();
 }
 
+/* clearok() makes the next refresh() repaint everything instead of the difference. */
 void tui_resume(struct tui *t)
 {
 	reset_prog_mode();
@@ -135,7 +144,10 @@ size_t tui_rows(const struct tui *t)
 	return (size_t)getmaxy(stdscr);
 }
 
-/* The character at p as the screen gets it; a question mark for what has no width or is none. */
+/*
+ * Decodes the character at p; a question mark replaces invalid bytes and characters without
+ * width, which control characters are. Returns the bytes consumed, at least 1.
+ */
 static size_t take(const char *p, size_t n, wchar_t *ret)
 {
 	size_t length = utf8_char(p, n);
@@ -164,6 +176,7 @@ void tui_begin(struct tui *t)
 	erase();
 }
 
+/* The columns that may be used at a place; 0 if it is outside the screen. */
 static size_t room_at(const struct tui *t, struct tui_place at)
 {
 	size_t room;
@@ -174,7 +187,10 @@ static size_t room_at(const struct tui *t, struct tui_place at)
 	return at.width < room ? at.width : room;
 }
 
-/* As much of the text as fits; how much that is. */
+/*
+ * Writes as much of the text as fits, and returns the columns used. A wide character that would
+ * straddle the border is left out.
+ */
 static size_t write_within(const char *text, size_t room)
 {
 	size_t n = strlen(text), used = 0;
@@ -191,6 +207,7 @@ static size_t write_within(const char *text, size_t room)
 	return used;
 }
 
+/* The ellipsis takes the last column, so the text is cut one column earlier. */
 size_t tui_put(struct tui *t, struct tui_place at, enum tui_style style, const char *fmt, ...)
 {
 	_cleanup_(buf_free) struct buf text = { 0 };
@@ -217,7 +234,10 @@ void tui_end(struct tui *t)
 	refresh();
 }
 
-/* A terminal that was closed can be read at once and for ever, and there is never a key. */
+/*
+ * A closed terminal is always readable and never has a key; without this check the program would
+ * spin.
+ */
 static bool is_gone(void)
 {
 	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
@@ -225,7 +245,7 @@ static bool is_gone(void)
 	return poll(&in, 1, 0) == 1 && (in.revents & (POLLHUP | POLLERR | POLLNVAL));
 }
 
-/* 0: nobody asks for that one. */
+/* Maps ncurses' codes to ours; 0 for a function key that has no use here. */
 static int key_of(wint_t code, bool is_function)
 {
 	static const struct {
@@ -248,6 +268,7 @@ static int key_of(wint_t code, bool is_function)
 	return is_function ? 0 : (int)code;
 }
 
+/* get_wch() returns ERR both without input and after a hangup; is_gone() tells them apart. */
 int tui_key(struct tui *t)
 {
 	int key, r;

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tui: a full screen of text; the one door to ncurses.
+ * tui: a full screen of text; the only user of ncurses.
  *
- * A picture is drawn whole, from tui_begin() to tui_end(); only what has changed reaches the
- * terminal. What does not fit is cut and ends in "…", and no control character gets through. There
- * is one screen per process. Nothing blocks: keys are taken as they are there.
+ * The caller draws the whole picture, from tui_begin() to tui_end(); only changes are sent to the
+ * terminal. Text that does not fit is cut and ends in "…", and control characters are never sent.
+ * There is one screen per process. tui_key() does not block; drawing may wait for a slow
+ * terminal.
  */
 #pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
 
+/* Meanings, not colours; tui.c maps them to what the terminal offers. */
 enum tui_style {
 	TUI_PLAIN,
 	TUI_STRONG,
@@ -21,10 +23,10 @@ enum tui_style {
 	TUI_BAR, /* a line across the screen */
 };
 
-/* Keys that are no characters. */
+/* Keys that are not characters. */
 enum tui_key {
 	TUI_NO_KEY = 0,
-	TUI_KEY_UP = 0x110000, /* behind the last character */
+	TUI_KEY_UP = 0x110000, /* after the last Unicode character */
 	TUI_KEY_DOWN,
 	TUI_KEY_PAGE_UP,
 	TUI_KEY_PAGE_DOWN,
@@ -33,38 +35,44 @@ enum tui_key {
 	TUI_KEY_ENTER,
 	TUI_KEY_ESCAPE,
 	TUI_KEY_BACKSPACE,
-	TUI_KEY_GONE, /* there is no terminal any more */
+	TUI_KEY_GONE, /* the terminal was closed */
 };
 
 struct tui;
 
-/* Takes over the terminal of standard input and output; -ENOTTY when they cannot be used so. */
+/*
+ * Takes over the terminal on standard input and output, and sets LC_CTYPE. -ENOTTY if they are
+ * not a terminal that can position the cursor.
+ */
 int tui_new(struct tui **ret);
-/* Gives it back as it was. */
+/* Restores the terminal and frees t. */
 void tui_free(struct tui *t);
-/* Gives it back for a while (SIGTSTP). */
+/* Restores the terminal for the time of a stop (SIGTSTP). */
 void tui_suspend(struct tui *t);
-/* Whatever somebody else did to the terminal (SIGCONT): the next picture is whole, in its size. */
+/*
+ * Takes the terminal over again (SIGCONT). The next picture is drawn completely and in the
+ * current size, because other programs may have written to the terminal.
+ */
 void tui_resume(struct tui *t);
 
-/* The terminal has another size (SIGWINCH). */
+/* Reads the new size of the terminal (SIGWINCH); the caller draws again. */
 void tui_resized(struct tui *t);
 size_t tui_columns(const struct tui *t);
 size_t tui_rows(const struct tui *t);
 
-/* Columns that the text takes. */
+/* The number of columns that the text occupies. */
 size_t tui_width(const char *text);
 
 void tui_begin(struct tui *t);
-/* At most width columns are used; what would lie outside the screen is not drawn. */
+/* At most width columns are used; the part outside the screen is not drawn. */
 struct tui_place {
 	size_t row, column, width;
 };
 
-/* The column behind the text. */
+/* Draws at a place, and returns the column after the text. */
 size_t tui_put(struct tui *t, struct tui_place at, enum tui_style style, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 void tui_end(struct tui *t);
 
-/* A character, or one of enum tui_key; TUI_NO_KEY when nothing more was pressed. */
+/* The next key: a character, or one of enum tui_key; TUI_NO_KEY if none is waiting. */
 int tui_key(struct tui *t);

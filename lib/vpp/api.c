@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api: a stream of frames out, a stream of frames in, and a ring of what waits for an answer.
+ * api: a stream of frames out, a stream of frames in, and a ring of outstanding requests.
  *
  *	GREETING -> READY -> ENDED
  *
- * The context of a request is its place in the order of requests, so the ring finds who an answer
- * is for by a subtraction. A dump takes two places: its own, which stays until the next one, a
- * control_ping, is answered; VPP works in order, so that is the end of its records. An answer that
- * nobody waits for is counted and forgotten: VPP hands us other clients' answers when they get
- * their number wrong.
+ * The context of a request is its sequence number, so the ring finds the request for an answer by
+ * a subtraction. A dump takes two places: its own, and the next one for a control_ping. VPP works
+ * in order, so the answer to the ping is the end of the records. An answer without a request is
+ * traced and ignored: VPP sends us answers for other clients if those use a wrong client index.
  *
- * One deadline watches the oldest request. It starts anew when that is answered, not with every
- * record of a dump: who trickles is as good as silent.
+ * One deadline watches the oldest request. It restarts when that request is answered, not with
+ * every record of a dump, so that a VPP that sends records very slowly is treated as silent.
  *
- * The first eight bytes of VPP's frames are a leaked pointer and never looked at.
+ * The first eight bytes of VPP's frame header are a pointer that VPP leaks; they are never used.
  */
 #include "lib/vpp/api.h"
 
@@ -34,23 +33,24 @@
 #define KEEPALIVE (10 * NSEC_PER_SEC)
 #define MAX_MESSAGE ((size_t)1024 * 1024)
 #define READ_SIZE ((size_t)64 * 1024)
-#define OUT_MAX ((size_t)1024 * 1024) /* what VPP has not taken yet */
-#define KEEP_MAX ((size_t)256 * 1024) /* a larger buffer is given back when it is empty */
+#define OUT_MAX ((size_t)1024 * 1024) /* bytes that VPP has not accepted yet */
+#define KEEP_MAX ((size_t)256 * 1024) /* a larger input buffer is freed once it is empty */
 #define TEXT_SIZE 256
 
-/* The only numbers that are the same in every VPP. */
+/* The only message numbers that are the same in every VPP; all others come from the table. */
 enum { ID_CREATE = 15, ID_CREATE_REPLY = 16 };
 
 enum state { GREETING, READY, ENDED };
 
+/* One outstanding request, in the ring. */
 struct pending {
 	const char *name; /* of the answer */
 	uint16_t id;	  /* of the answer */
 	bool answered;
-	bool many;	/* records of a dump; retired by the ping behind it */
+	bool many;	/* a dump: its records; the ping after it marks it as answered */
 	size_t records; /* so far */
 	vpp_answer_fn answer;
-	vpp_done_fn done; /* of the ping behind a dump */
+	vpp_done_fn done; /* only for the ping after a dump */
 	void *user;
 };
 
@@ -61,12 +61,12 @@ struct vpp_api {
 	enum state state;
 	int fd;
 	ev_io io;
-	ev_timer deadline, keepalive, farewell;
+	ev_timer deadline, keepalive, farewell; /* farewell: calls ended() from the loop */
 	struct buf in, out;
 	struct vpp_table table;
-	uint32_t client_index; /* as it came: it goes back the same way */
+	uint32_t client_index; /* opaque: sent back as received */
 	struct pending ring[VPP_API_PENDING_MAX];
-	uint32_t first, next; /* contexts: of the oldest that waits, of the next request */
+	uint32_t first, next; /* contexts: oldest outstanding, next request; both wrap */
 	enum vpp_end why;
 	char text[TEXT_SIZE];
 };
@@ -99,6 +99,7 @@ static struct pending *at(struct vpp_api *a, uint32_t context)
 	return &a->ring[context % VPP_API_PENDING_MAX];
 }
 
+/* Unsigned subtraction, so it stays right when the contexts wrap. */
 static uint32_t waiting(const struct vpp_api *a)
 {
 	return a->next - a->first;
@@ -106,6 +107,7 @@ static uint32_t waiting(const struct vpp_api *a)
 
 /* ---- the end ---- */
 
+/* Releases everything that can call back, and the socket. */
 static void let_go(struct vpp_api *a)
 {
 	ev_io_stop(a->loop, &a->io);
@@ -118,6 +120,10 @@ static void let_go(struct vpp_api *a)
 static void end(struct vpp_api *a, enum vpp_end why, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/*
+ * The only way into ENDED. ended() is called from the loop through a timer, because the caller
+ * may be inside vpp_api_call() or a callback.
+ */
 static void end(struct vpp_api *a, enum vpp_end why, const char *fmt, ...)
 {
 	va_list ap;
@@ -145,6 +151,7 @@ static void on_farewell(struct ev_loop *loop, ev_timer *w, int revents)
 
 /* ---- out ---- */
 
+/* EV_WRITE only while there is output, since the socket is nearly always writable. */
 static void watch(struct vpp_api *a)
 {
 	int events = EV_READ | (a->out.n ? EV_WRITE : 0);
@@ -163,7 +170,7 @@ static void set_deadline(struct vpp_api *a)
 	ev_timer_again(a->loop, &a->deadline); /* stops it when repeat is 0 */
 }
 
-/* Remembers who waits; the context is a->next until then. */
+/* Enters the request with context a->next into the ring. The caller has checked for room. */
 static void expect(struct vpp_api *a, const struct pending *p)
 {
 	*at(a, a->next) = *p;
@@ -172,6 +179,7 @@ static void expect(struct vpp_api *a, const struct pending *p)
 		set_deadline(a);
 }
 
+/* sockclnt_create has no client index, unlike all other requests. */
 static void put_greeting(struct vpp_api *a)
 {
 	size_t begin = vpp_frame_begin(&a->out);
@@ -210,6 +218,7 @@ static void on_writable(struct vpp_api *a)
 
 /* ---- in ---- */
 
+/* Answered requests leave the ring from its oldest end only; the deadline restarts. */
 static void retire(struct vpp_api *a)
 {
 	while (waiting(a) && at(a, a->first)->answered)
@@ -217,6 +226,7 @@ static void retire(struct vpp_api *a)
 	set_deadline(a);
 }
 
+/* The answer carries VPP's message table. A negative response has no table. */
 static void on_greeted(struct vpp_api *a, struct vpp_reader *r)
 {
 	int32_t response;
@@ -244,7 +254,10 @@ static void on_greeted(struct vpp_api *a, struct vpp_reader *r)
 	a->config.ready(a->config.user);
 }
 
-/* Who waits for this; NULL when nobody does. */
+/*
+ * The outstanding request for an answer; NULL if there is none, also if the answer is of another
+ * type.
+ */
 static struct pending *find(struct vpp_api *a, uint16_t id, uint32_t context)
 {
 	struct pending *p = at(a, context);
@@ -252,6 +265,10 @@ static struct pending *find(struct vpp_api *a, uint16_t id, uint32_t context)
 	return context - a->first < waiting(a) && !p->answered && p->id == id ? p : NULL;
 }
 
+/*
+ * p is not used after the callback, which may send requests and so write to the ring. The end of
+ * a dump marks the place of the dump, one before the ping, as answered.
+ */
 static void deliver(struct vpp_api *a, struct pending *p, uint32_t context, struct vpp_reader *r)
 {
 	const char *name = p->name;
@@ -266,7 +283,7 @@ static void deliver(struct vpp_api *a, struct pending *p, uint32_t context, stru
 	if (done)
 		at(a, context - 1)->answered = true;
 	if (p->answer)
-		p->answer(user, r); /* may add to the ring, and never takes from it */
+		p->answer(user, r); /* may add to the ring, never removes from it */
 	trace(a, r->bad ? VPP_RECEIVE_FAILED : VPP_RECEIVED, name);
 	if (r->bad)
 		end(a, VPP_END_GARBAGE, "%s cannot be understood", name);
@@ -295,7 +312,7 @@ static void on_message(struct vpp_api *a, struct vpp_reader *r)
 		trace(a, VPP_RECEIVE_FAILED, "unexpected");
 }
 
-/* Takes the frames that are whole. */
+/* Handles all complete frames. Input is consumed once at the end, to avoid moving it per frame. */
 static void take_frames(struct vpp_api *a)
 {
 	size_t begin = 0;
@@ -366,7 +383,7 @@ static void on_keepalive(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct vpp_api *a = container_of(w, struct vpp_api, keepalive);
 
-	/* whoever waits for an answer watches over the connection, too */
+	/* while a request is outstanding, its deadline already watches the connection */
 	if (!waiting(a) && vpp_api_call(a, &vpp_control_ping, NULL, NULL, NULL) < 0)
 		end(a, VPP_END_GARBAGE, "VPP does not know %s", vpp_control_ping.request);
 }
@@ -387,7 +404,7 @@ static struct vpp_api *new_client(struct ev_loop *loop, const struct vpp_api_con
 	a->path = config->path ? mem_strdup(config->path) : NULL;
 	a->fd = -1;
 	ev_init(&a->io, on_io);
-	ev_set_priority(&a->io, 1); /* after a stall, what has come counts before the deadline */
+	ev_set_priority(&a->io, 1); /* after a stall, answers are handled before the deadline */
 	ev_init(&a->deadline, on_deadline);
 	ev_init(&a->keepalive, on_keepalive);
 	a->keepalive.repeat = loop_seconds(a->config.keepalive);
@@ -448,7 +465,10 @@ size_t vpp_api_room(const struct vpp_api *a)
 	return a->state == READY ? VPP_API_PENDING_MAX - waiting(a) : 0;
 }
 
-/* Whether m can be sent, with room for so many; the numbers of m when it can. */
+/*
+ * Checks whether m can be sent and the ring has room for so many; on 0, *ret_ids are the numbers
+ * of request and answer.
+ */
 static int prepare(const struct vpp_api *a, const struct vpp_message *m, const struct buf *fields,
 		   size_t room, uint16_t ret_ids[2])
 {
@@ -479,6 +499,7 @@ int vpp_api_call(struct vpp_api *a, const struct vpp_message *m, const struct bu
 	return 0;
 }
 
+/* Everything is checked before anything is sent: a dump without its ping would never end. */
 int vpp_api_dump(struct vpp_api *a, const struct vpp_message *m, const struct buf *fields,
 		 vpp_answer_fn record, vpp_done_fn done, void *user)
 {

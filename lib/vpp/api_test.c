@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The client at one end of a pair of sockets, bytes at the other. Where bytes were recorded from a
- * real VPP they are these, but for the context, which is the client's to choose.
+ * The client is at one end of a pair of sockets, the test at the other. The bytes were recorded
+ * from a real VPP where possible, except for the context, which the client chooses.
  */
 #include "lib/vpp/api.h"
 
@@ -30,7 +30,7 @@ static const struct vpp_message show_version = { "show_version_51077d14",
 static const struct vpp_message thing_dump = { "lb_vip_dump_56110cb7", "lb_vip_details_1329ec9b" };
 static const struct vpp_message missing = { "missing_01020304", "missing_reply_e8d4e804" };
 
-/* The numbers of the recorded run. */
+/* The message numbers of the recorded session. */
 static const struct vpp_table_entry known[] = {
 	{ "control_ping_reply_f6b0b8ca", 24 }, { "control_ping_51077d14", 23 },
 	{ "show_version_51077d14", 848 },      { "show_version_reply_c919bde1", 849 },
@@ -48,14 +48,14 @@ struct test {
 	enum vpp_end why;
 	char text[256];
 	uint64_t traced[4];
-	char failed[64]; /* the last name that did not come */
+	char failed[64]; /* name of the last message that failed */
 
 	int answers, dones;
 	int32_t values[8]; /* first numbers of the answers */
 	bool ask_again, free_at_end;
 };
 
-/* ---- what the client tells ---- */
+/* ---- callbacks of the client ---- */
 
 static void on_ready(void *user)
 {
@@ -137,7 +137,7 @@ static void finish(struct test *t)
 	ev_loop_destroy(t->loop);
 }
 
-/* Until the number is there. */
+/* Runs the loop until the number is reached. */
 static void wait_for(struct test *t, const int *what, int n)
 {
 	while (*what < n)
@@ -145,14 +145,14 @@ static void wait_for(struct test *t, const int *what, int n)
 	assert_int_equal(*what, n);
 }
 
-/* All that is to be done now. */
+/* Handles all events that are ready now. */
 static void settle(struct test *t)
 {
 	for (int i = 0; i < 10; i++)
 		ev_run(t->loop, EVRUN_NOWAIT);
 }
 
-/* What the client sends next, so many bytes. */
+/* Reads the next n bytes that the client sends. */
 static void take(struct test *t, uint8_t *ret, size_t n)
 {
 	for (size_t at = 0; at < n;) {
@@ -173,7 +173,7 @@ static void say(struct test *t, const void *p, size_t n)
 		ssize_t sent = send(t->fd, from, n, MSG_NOSIGNAL);
 
 		if (sent < 0 && errno != EAGAIN)
-			return; /* the client has gone */
+			return; /* the client has closed */
 		from += sent > 0 ? sent : 0;
 		n -= sent > 0 ? (size_t)sent : 0;
 		if (n)
@@ -201,7 +201,10 @@ static void set_context(struct buf *b, size_t at, uint32_t context)
 		b->p[at + i] = (char)(context >> (24 - 8 * i));
 }
 
-/* VPP sends this; the context, at an offset in the frame, is that of the client. */
+/*
+ * Sends recorded bytes as VPP; the context, at an offset in the frame, is set to that of the
+ * client.
+ */
 static void say_hex(struct test *t, const char *text, size_t at, uint32_t context)
 {
 	struct buf b = unhex(text);
@@ -224,7 +227,7 @@ static void expect_hex(struct test *t, const char *text, size_t at, uint32_t con
 }
 
 #define ZEROS16 "00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 "
-#define REQUEST_CONTEXT 22 /* of frames */
+#define REQUEST_CONTEXT 22 /* offset in a frame */
 #define ANSWER_CONTEXT 18
 #define GARBAGE "c0 e4 04 30 01 00 00 00 "
 
@@ -290,7 +293,7 @@ static void greet(struct test *t)
 	wait_for(t, &t->ready, 1);
 }
 
-/* Connected; contexts go on from 1. */
+/* Connects the client; the contexts of requests continue from 1. */
 static void begin(struct test *t)
 {
 	begin_with(t, (struct vpp_api_config){ 0 });
@@ -412,7 +415,7 @@ static void an_answer_may_bring_the_next_request(void **state)
 	finish(&t);
 }
 
-/* VPP hands us the answers of clients that got their number wrong */
+/* VPP sends us answers for clients that use a wrong client index. */
 static void what_nobody_asked_for_is_counted_and_forgotten(void **state)
 {
 	struct test t = { 0 };
@@ -488,7 +491,7 @@ static void requests_are_bounded_in_number_and_size(void **state)
 	finish(&t);
 }
 
-/* the ring goes round, and contexts with it */
+/* The ring wraps, and the contexts continue. */
 static void thousands_of_requests_get_their_own_answers(void **state)
 {
 	struct test t = { 0 };
@@ -540,7 +543,7 @@ static void on_trickle(struct ev_loop *loop, ev_timer *w, int revents)
 	say_hex(trickle->test, details[0], ANSWER_CONTEXT, 1);
 }
 
-/* records that trickle in for ever are no answer */
+/* Records that arrive slowly for ever do not restart the deadline. */
 static void a_dump_without_end_ends_the_connection(void **state)
 {
 	struct test t = { 0 };
@@ -555,12 +558,12 @@ static void a_dump_without_end_ends_the_connection(void **state)
 	wait_for(&t, &t.ended, 1);
 	ev_timer_stop(t.loop, &trickle.timer);
 	assert_int_equal(t.why, VPP_END_TIMEOUT);
-	assert_in_range(t.answers, 1, 2 * 60 / 5); /* else a stall of ours has ended it */
+	assert_in_range(t.answers, 1, 2 * 60 / 5); /* outside: the test stalled */
 	assert_int_equal(t.dones, 0);
 	finish(&t);
 }
 
-/* nor are more than anybody has, however fast they come */
+/* The number of records is bounded, however fast they arrive. */
 static void a_dump_of_too_many_records_ends_the_connection(void **state)
 {
 	struct test t = { 0 };
@@ -674,7 +677,7 @@ static void a_short_table_of_messages_ends_the_connection(void **state)
 	struct test t = { 0 };
 
 	begin_with(&t, (struct vpp_api_config){ 0 });
-	reply.p[VPP_HEADER_SIZE + 19]++; /* one more than there are */
+	reply.p[VPP_HEADER_SIZE + 19]++; /* one entry more than the message has */
 	say(&t, reply.p, reply.n);
 	assert_ended(&t, VPP_END_GARBAGE, "sockclnt_create_reply_35166268 is too short");
 	assert_int_equal(t.ready, 0);

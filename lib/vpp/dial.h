@@ -3,7 +3,8 @@
 #pragma once
 
 /*
- * A connected, non-blocking Unix socket, or a negative errno at once: there is no "in progress"
- * there, and -EAGAIN means that VPP accepts nobody.
+ * Returns a connected, non-blocking Unix socket that the caller owns, or a negative errno, at
+ * once: connect() on a Unix socket is never in progress. -EAGAIN means that VPP's backlog is
+ * full.
  */
 int vpp__dial(const char *path, int type);

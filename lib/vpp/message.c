@@ -3,10 +3,10 @@
 
 #include <assert.h>
 
-/* VPP's families, not the kernel's. */
+/* VPP's address families (ip_types.api), not the kernel's. */
 enum { FAMILY_IP4, FAMILY_IP6 };
 
-#define LENGTH_AT 8 /* in the header; VPP ignores the rest of it, and leaves garbage there */
+#define LENGTH_AT 8 /* offset in the header; VPP ignores the other bytes and sends garbage there */
 
 static void store_u32(uint8_t *p, uint32_t v)
 {
@@ -82,7 +82,7 @@ void vpp_frame_end(struct buf *b, size_t begin)
 	store_u32((uint8_t *)b->p + begin + LENGTH_AT, (uint32_t)length);
 }
 
-/* The next n bytes; NULL when there are fewer, and then for ever. */
+/* The next n bytes. NULL if there are fewer; the reader then stays bad. */
 static const uint8_t *take(struct vpp_reader *r, size_t n)
 {
 	const uint8_t *p = r->p;

@@ -48,7 +48,7 @@ static void return_codes_have_a_sign(void **state)
 	assert_int_equal(vpp_get_i32(&r), -81);
 }
 
-/* an IPv4 address stands in front, and zeros behind it */
+/* An IPv4 address comes first and is followed by zeros. */
 static void addresses_are_seventeen_bytes(void **state)
 {
 	const uint8_t ip4[18] = { 0, 192, 0, 2, 1, [17] = 32 };
@@ -128,7 +128,7 @@ static void a_length_beyond_the_end_is_bad(void **state)
 	assert_true(r.bad);
 }
 
-/* who reads on behind a mistake never gets half a value */
+/* A decoder that continues after an error never gets a partial value. */
 static void a_bad_reader_stays_bad(void **state)
 {
 	struct vpp_reader r = vpp_reader_of("\1\2\3", 3);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * segment: a file of VPP's memory.
+ * segment: VPP's stats segment, a file that VPP shares with us.
  *
- * All reading goes through fetch(), which copies so many bytes at an offset or fails. Where the
- * file is sealed against shrinking it is mapped, and a copy costs a copy. A segment in huge pages
- * is not sealed: touching a mapping of it could kill us (SIGBUS), so it is read with pread(), a
- * block at a time.
+ * All reading goes through fetch(), which copies bytes at an offset or fails. If the file is
+ * sealed against shrinking it is mapped, and a fetch is a memcpy(). A segment in huge pages is
+ * not sealed: if VPP shrank it, an access to a mapping would raise SIGBUS, so it is read with
+ * pread(), one block at a time.
  *
- * Pointers are VPP's addresses; minus its base they are offsets. The number of elements of a vector
- * stands eight bytes before the first one. Where threads have vectors of different length each is
- * taken as it is. All numbers are in the order of the host, which is VPP's, too.
+ * Pointers are addresses in VPP; minus VPP's base address they are offsets. The length of a
+ * vector is stored eight bytes before its first element. Threads may have vectors of different
+ * lengths. All numbers are in host byte order, as VPP runs on the same host.
  */
 #include "lib/vpp/segment.h"
 
@@ -28,20 +28,25 @@
 #define VERSION 2
 #define NAME_SIZE 128
 #define VECTOR_LENGTH_BEFORE 8
-#define DIRECTORY_MAX ((uint32_t)1 << 18) /* VPP has some 5,000, and 25 for an interface */
+#define DIRECTORY_MAX ((uint32_t)1 << 18) /* VPP has about 5,000, and 25 per interface */
 #define THREADS_MAX 1024
 #define ENTRIES_AT_ONCE 28
 #define BLOCK_SIZE ((size_t)4096)
 
+/* The types of directory entries, as VPP numbers them; others are not read. */
 enum { SCALAR = 1, SIMPLE = 2, COMBINED = 3, GAUGE = 9 };
 
+/*
+ * The start of the file, as VPP lays it out. epoch changes whenever the directory or a vector
+ * does.
+ */
 struct header {
 	uint64_t version, base, epoch, in_progress, directory;
 };
 
 struct directory_entry {
 	uint32_t type, padding;
-	uint64_t value; /* or a pointer */
+	uint64_t value; /* or, for counters, a pointer to a vector of vectors */
 	char name[NAME_SIZE];
 };
 _Static_assert(sizeof(struct directory_entry) == 144, "as VPP lays it out");
@@ -52,10 +57,10 @@ struct vector {
 	uint32_t n;
 };
 
-/* What was last read with pread(), so that neighbours cost one call. */
+/* The last pread(), so that neighbouring fields cost one system call. */
 struct block {
 	uint64_t at;
-	size_t n; /* 0: nothing */
+	size_t n; /* 0: empty */
 	uint8_t bytes[BLOCK_SIZE];
 };
 
@@ -63,11 +68,12 @@ struct vpp_segment {
 	int fd;
 	const uint8_t *map; /* NULL: read with pread() */
 	struct block block;
-	uint64_t size;
-	uint64_t base, epoch; /* of the read that began */
+	uint64_t size;	      /* of the file, when it was opened */
+	uint64_t base, epoch; /* of the current read */
 	struct vector directory;
 };
 
+/* Written so that no sum can overflow: at and n come from the segment. */
 static bool is_in(const struct block *b, uint64_t at, size_t n)
 {
 	return at >= b->at && at - b->at <= b->n && n <= b->n - (at - b->at);
@@ -99,14 +105,17 @@ static int fetch(struct vpp_segment *s, uint64_t at, void *to, size_t n)
 	return 0;
 }
 
-/* From here on what is read is new. */
+/*
+ * Later fetches see data that is at least as new as this moment. The fence keeps the processor
+ * from moving the reads of a mapping across the checks of the epoch.
+ */
 static void forget_block(struct vpp_segment *s)
 {
 	s->block.n = 0;
 	atomic_thread_fence(memory_order_acquire);
 }
 
-/* A null pointer is an empty vector. */
+/* Checks a pointer to a vector of elements of the given size. NULL is an empty vector in VPP. */
 static int find_vector(struct vpp_segment *s, uint64_t pointer, size_t size, struct vector *ret)
 {
 	uint64_t at = pointer - s->base;
@@ -125,7 +134,7 @@ static int find_vector(struct vpp_segment *s, uint64_t pointer, size_t size, str
 	return 0;
 }
 
-/* Element i of a vector of pointers, as a vector. */
+/* Resolves element i of a vector of pointers as a vector. */
 static int follow(struct vpp_segment *s, const struct vector *v, uint32_t i, size_t size,
 		  struct vector *ret)
 {
@@ -148,6 +157,7 @@ static int read_entries(struct vpp_segment *s, uint32_t first, uint32_t n,
 	return fetch(s, s->directory.at + (uint64_t)first * sizeof(*ret), ret, n * sizeof(*ret));
 }
 
+/* The directory is read in chunks of one block, since with pread() each entry would cost a call. */
 static int search(struct vpp_segment *s, struct vpp_entry *e, struct directory_entry *ret)
 {
 	struct directory_entry some[ENTRIES_AT_ONCE];
@@ -168,6 +178,7 @@ static int search(struct vpp_segment *s, struct vpp_entry *e, struct directory_e
 	return -ENOENT;
 }
 
+/* A name that was not found is not searched again until VPP's epoch changes. */
 static int find(struct vpp_segment *s, struct vpp_entry *e, struct directory_entry *ret)
 {
 	int r;
@@ -184,7 +195,7 @@ static int find(struct vpp_segment *s, struct vpp_entry *e, struct directory_ent
 	return r;
 }
 
-/* The counters of one thread. */
+/* The vector of counters of one thread. THREADS_MAX only catches a corrupt segment. */
 static int find_thread(struct vpp_segment *s, struct vpp_entry *e, uint32_t type, uint32_t thread,
 		       struct vector *ret)
 {
@@ -205,7 +216,7 @@ static int find_thread(struct vpp_segment *s, struct vpp_entry *e, uint32_t type
 
 /* ---- beginning and end ---- */
 
-/* Which file it is, and how it can be read. */
+/* Checks the file and decides between mmap() and pread(). */
 static int attach(struct vpp_segment *s)
 {
 	int seals = fcntl(s->fd, F_GET_SEALS);
@@ -256,6 +267,10 @@ void vpp_segment_close(struct vpp_segment *s)
 	free(s);
 }
 
+/*
+ * The epoch is read before in_progress. If VPP starts a change after that, vpp_segment_end() sees
+ * another epoch. An error that a concurrent change may explain is reported as -EAGAIN.
+ */
 int vpp_segment_begin(struct vpp_segment *s)
 {
 	struct header h;

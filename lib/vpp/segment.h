@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * segment: what VPP counts, read from memory that VPP writes while we read.
+ * segment: VPP's counters, read from shared memory while VPP writes it.
  *
- * Nothing in there is believed: every pointer and length is checked against the size of the file,
- * and nothing is waited for. A read is
+ * No value in the segment is trusted: every pointer and length is checked against the size of the
+ * file, and no call waits. A read is
  *
- *	vpp_segment_begin()		-EAGAIN: VPP is changing it, come back later
- *	vpp_segment_scalar() ...	copies; whatever they say counts only if
- *	vpp_segment_end()		0: nothing moved meanwhile. -EAGAIN: forget it, come back
+ *	vpp_segment_begin()		-EAGAIN: VPP is changing the segment, try later
+ *	vpp_segment_scalar() ...	copies; they are valid only if
+ *	vpp_segment_end()		returns 0. -EAGAIN: discard them, try later
  *
- * A broken pointer (-EBADMSG) between a begin and an end that say 0 is VPP's or somebody's fault,
- * and not a matter of time.
+ * An invalid pointer (-EBADMSG) between a begin and an end that return 0 is a real error in the
+ * segment, and trying again does not help.
  */
 #pragma once
 
@@ -21,14 +21,15 @@
 struct vpp_segment;
 
 /*
- * A name in the directory, and what was learnt about it: keep it from one read to the next, and the
- * directory, which is long, is searched only when it may have changed. Zero at first.
+ * A name in the directory, and what is known about it. The caller keeps it from one read to the
+ * next, so that the long directory is searched only if it may have changed. Initialise with the
+ * name and zeros.
  */
 struct vpp_entry {
 	const char *name;
-	uint32_t index;	       /* where it was: a hint that is checked before it is used */
-	bool absent;	       /* it was not there ... */
-	uint64_t absent_epoch; /* ... and will not be before this epoch has passed */
+	uint32_t index;	       /* last position: a hint, checked before use */
+	bool absent;	       /* it was not found ... */
+	uint64_t absent_epoch; /* ... and cannot appear while the epoch is this one */
 };
 
 struct vpp_count {
@@ -36,23 +37,24 @@ struct vpp_count {
 };
 
 /*
- * The file that VPP handed out; fd is the segment's from now on, also when this fails. -EBADMSG
- * when it is no such file, -EPROTONOSUPPORT when its layout is of another version, or a negative
- * errno; *ret untouched then.
+ * Opens the file that VPP sent. The segment owns fd from now on, also if this fails. -EBADMSG if
+ * it is no stats segment, -EPROTONOSUPPORT if its layout has another version, or a negative
+ * errno; *ret is untouched then.
  */
 int vpp_segment_open(int fd, struct vpp_segment **ret);
-void vpp_segment_close(struct vpp_segment *s); /* NULL is fine */
+void vpp_segment_close(struct vpp_segment *s); /* NULL is allowed */
 
 int vpp_segment_begin(struct vpp_segment *s);
 int vpp_segment_end(struct vpp_segment *s);
 
-/* All: -ENOENT when there is no such name, -EBADMSG when it is of another kind or broken. */
+/* All three: -ENOENT if there is no such name, -EBADMSG if it is of another type or invalid. */
 int vpp_segment_scalar(struct vpp_segment *s, struct vpp_entry *e, uint64_t *ret);
+/* A column index that never exists. */
 #define VPP_NO_COLUMN UINT32_MAX
 /*
- * Adds what one of VPP's threads has counted, in each of n columns, to sum; a column that it does
- * not have counts nothing. -ERANGE behind the last thread. One thread at a time, as there may be
- * many of both; what is in sum is undefined on another failure.
+ * Adds the counts of one VPP thread, in each of n columns, to sum; a column that the thread does
+ * not have adds nothing. -ERANGE after the last thread. One thread per call, so that a caller can
+ * divide the work; on another failure the contents of sum are undefined.
  */
 int vpp_segment_simple(struct vpp_segment *s, struct vpp_entry *e, uint32_t thread,
 		       const uint32_t *columns, size_t n, uint64_t *sum);

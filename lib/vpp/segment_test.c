@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Segments made here, the recorded one of a real VPP among them. Every test runs twice: on a file
- * that is sealed, as VPP's is in ordinary pages, and on one that is not, as in huge pages.
+ * Segments made by the test, one of them recorded from a real VPP. Every test runs twice: on a
+ * sealed file, as VPP has in ordinary pages, and on one without seals, as in huge pages.
  */
 #include "lib/vpp/segment.h"
 
@@ -25,12 +25,12 @@ static struct vpp_entry first, via; /* of the recorded one */
 
 /* A file, and its memory as VPP sees it. */
 struct image {
-	int fd; /* kept for shrinking */
+	int fd; /* kept to shrink the file */
 	uint8_t *p;
 	struct vpp_segment *segment;
 };
 
-static bool sealed; /* which of the two runs */
+static bool sealed; /* which of the two runs this is */
 
 static void image_begin(struct image *m)
 {
@@ -108,7 +108,7 @@ static void put_recorded(struct image *m)
 	put(m, ENTRY(3017) + 16, "/net/route/via", 15);
 	put_hex(m, 0x90f8, "02 00 00 00 08 86 01 00  c0 87 42 33 7b 7f 00 00 80 46 41 33 7b 7f 00");
 	put_hex(m, 0x9678, "11 00 00 00 08 86 02 00");
-	memset(m->p + SIZE - 16, 1, 16); /* whoever looks for a length there finds one */
+	memset(m->p + SIZE - 16, 1, 16); /* a length that is read here is not zero */
 	put_hex(m, 0x9680 + 16 * 12, "1e 00 00 00 00 00 00 00  70 08 00 00 00 00 00 00");
 }
 
@@ -122,7 +122,7 @@ static void begin_recorded(struct image *m)
 	assert_int_equal(vpp_segment_begin(m->segment), 0);
 }
 
-/* Over all threads. */
+/* The sum over all threads. */
 static int sum_simple(struct image *m, struct vpp_entry *e, const uint32_t *columns, size_t n,
 		      uint64_t *ret)
 {
@@ -172,7 +172,7 @@ static void all_threads_are_summed(void **state)
 	put_u64(&m, 0x26d80, 5);     /* thread 0, column 0 */
 	put_u64(&m, 0x26d80 + 8, 7); /* thread 0, column 1 */
 	put_u64(&m, 0x26e40, 100);   /* thread 1, column 0 */
-	put_u32(&m, 0x26e38, 1);     /* which has no column 1 */
+	put_u32(&m, 0x26e38, 1);     /* thread 1 has no column 1 */
 	assert_int_equal(sum_simple(&m, &first, columns, 2, counts), 0);
 	assert_int_equal(counts[0], 105);
 	assert_int_equal(counts[1], 7);
@@ -192,7 +192,7 @@ static void a_thread_without_counters_counts_nothing(void **state)
 	image_end(&m);
 }
 
-/* a hint is only a hint */
+/* A wrong hint is noticed, and the directory is searched. */
 static void an_entry_that_moved_is_found_again(void **state)
 {
 	const uint32_t column = 1;
@@ -212,7 +212,7 @@ static void an_entry_that_moved_is_found_again(void **state)
 	image_end(&m);
 }
 
-/* a new name comes with a new epoch */
+/* VPP adds a name together with a new epoch. */
 static void what_was_not_there_is_not_looked_for_twice(void **state)
 {
 	struct vpp_entry e = { .name = "/new" };
@@ -273,20 +273,20 @@ static void a_change_during_a_read_spoils_it(void **state)
 	image_end(&m);
 }
 
-/* Pointers and lengths of the recorded segment that lie. */
+/* The recorded segment with invalid pointers and lengths. */
 static void lies_are_found_out(void **state)
 {
 	static const struct {
 		size_t at, width;
 		uint64_t value;
 	} lies[] = {
-		{ ENTRY(4785) + 8, 8, BASE + SIZE },	 /* threads, behind the end */
+		{ ENTRY(4785) + 8, 8, BASE + SIZE },	 /* threads, after the end */
 		{ ENTRY(4785) + 8, 8, BASE + SIZE - 4 }, /* half in */
 		{ ENTRY(4785) + 8, 8, BASE + 4 },	 /* its length before the start */
 		{ ENTRY(4785) + 8, 8, BASE - 8 },	 /* before the start */
 		{ ENTRY(4785) + 8, 8, UINT64_MAX },	 /* far away */
 		{ 0x26cb8, 4, 0xffffffff },		 /* threads without end */
-		{ 0x26cb8, 4, 1025 },			 /* more than anybody has */
+		{ 0x26cb8, 4, 1025 },			 /* more threads than the limit */
 		{ 0x26cc8, 8, BASE + SIZE + 8 },	 /* thread 1 */
 		{ 0x26cc8, 8, 8 },			 /* not an address of VPP's */
 		{ 0x26e38, 4, 0xffffffff },		 /* columns without end */
@@ -300,7 +300,7 @@ static void lies_are_found_out(void **state)
 		begin_recorded(&m);
 		put(&m, lies[i].at, &lies[i].value, lies[i].width);
 		assert_int_equal(sum_simple(&m, &first, columns, 2, counts), -EBADMSG);
-		assert_int_equal(vpp_segment_end(m.segment), 0); /* so it is no matter of time */
+		assert_int_equal(vpp_segment_end(m.segment), 0); /* so a retry would not help */
 		image_end(&m);
 	}
 }
@@ -380,7 +380,7 @@ static void what_is_no_segment_is_refused(void **state)
 	close(pipes[1]);
 }
 
-/* The kernel would kill us for reading behind the end of a mapped file. */
+/* Reading past the end of a mapped file raises SIGBUS. */
 static void a_file_that_shrinks_is_an_error_and_not_the_end(void **state)
 {
 	const uint32_t column = 1;
@@ -422,6 +422,6 @@ int main(int argc, char *argv[])
 		cmocka_unit_test(a_file_that_shrinks_is_an_error_and_not_the_end),
 	};
 
-	sealed = argc > 1; /* against shrinking, so that it is mapped */
+	sealed = argc > 1; /* sealed against shrinking, so that it is mapped */
 	return cmocka_run_group_tests_name(sealed ? "mapped" : "read", tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@
 
 #define TIMEOUT (5 * NSEC_PER_SEC)
 #define TEXT_SIZE 256
-#define FDS_MAX 4 /* one is sent; more are closed */
+#define FDS_MAX 4 /* VPP sends one; if there are more, all are closed */
 
 struct vpp_stats {
 	struct ev_loop *loop;
@@ -24,12 +24,12 @@ struct vpp_stats {
 	char *path;
 	int fd;
 	ev_io io;
-	ev_timer deadline, over;
-	struct vpp_segment *segment; /* once it is there, until it is handed on */
+	ev_timer deadline, over;     /* over: calls back from the loop */
+	struct vpp_segment *segment; /* from its arrival until ready() */
 	char text[TEXT_SIZE];
 };
 
-/* Told from the loop; with or without a segment. */
+/* Stops the attempt. The callback comes from the loop, with or without a segment. */
 static void finish(struct vpp_stats *s)
 {
 	ev_io_stop(s->loop, &s->io);
@@ -58,7 +58,7 @@ static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 	fail(container_of(w, struct vpp_stats, deadline), "VPP does not hand out its segment");
 }
 
-/* The one descriptor of a message; -1 when there is not just that. */
+/* The only descriptor of a message; -1 if there is none or more than one. */
 static int take_descriptor(struct msghdr *message)
 {
 	int fds[FDS_MAX], n = 0;
@@ -68,7 +68,7 @@ static int take_descriptor(struct msghdr *message)
 
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
-		assert(bytes <= sizeof(fds)); /* as the buffer has no room for more */
+		assert(bytes <= sizeof(fds)); /* the control buffer has no room for more */
 		memcpy(fds, CMSG_DATA(c), bytes);
 		n = (int)(bytes / sizeof(int));
 	}
@@ -93,7 +93,7 @@ static void open_segment(struct vpp_stats *s, int fd)
 		finish(s);
 }
 
-/* The message has no bytes, only a descriptor beside them: a length of 0 is not the end. */
+/* VPP's message has no data, only a descriptor: so a length of 0 is not the end of the stream. */
 static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct vpp_stats *s = container_of(w, struct vpp_stats, io);
@@ -118,6 +118,7 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 		open_segment(s, fd);
 }
 
+/* A failed connect is reported from the loop as well, so callers have one path for failures. */
 struct vpp_stats *vpp_stats_connect(struct ev_loop *loop, const struct vpp_stats_config *config)
 {
 	struct vpp_stats *s = mem_zalloc(sizeof(*s));
@@ -130,6 +131,7 @@ struct vpp_stats *vpp_stats_connect(struct ev_loop *loop, const struct vpp_stats
 	ev_timer_init(&s->deadline, on_deadline,
 		      loop_seconds(config->timeout ? config->timeout : TIMEOUT), 0.);
 	ev_init(&s->io, on_readable);
+	/* If the loop stalled, a received message is handled before the deadline. */
 	ev_set_priority(&s->io, 1);
 	s->fd = vpp__dial(s->path, SOCK_SEQPACKET);
 	if (s->fd < 0) {

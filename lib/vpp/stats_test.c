@@ -105,7 +105,7 @@ static void assert_failed(struct test *t, const char *why)
 	assert_int_equal(t->ready, 0);
 }
 
-/* A message without bytes, as VPP sends it, and descriptors of one file beside it. */
+/* Sends a message without data, as VPP does, with descriptors of one file. */
 static void hand_out(struct test *t, int fd, size_t copies)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))] = { 0 };
@@ -234,7 +234,7 @@ static void an_attempt_freed_early_says_nothing_more(void **state)
 	begin(&t);
 	dial(&t, 0);
 	hand_out(&t, fd, 1);
-	ev_run(t.loop, EVRUN_NOWAIT); /* it may have come, and not been told */
+	ev_run(t.loop, EVRUN_NOWAIT); /* the segment may have arrived, but ready() was not called */
 	if (t.stats)
 		vpp_stats_free(TAKE_PTR(t.stats));
 	t.ready = 0;

@@ -9,8 +9,9 @@
 #include "base/sorted.h"
 
 #define ENTRY_SIZE (2 + VPP_NAME_SIZE)
-#define CHECKSUM_SIZE 9 /* "_" and eight digits */
+#define CHECKSUM_SIZE 9 /* "_" and eight hexadecimal digits */
 
+/* Total order: for duplicate names the smallest number wins in every run. */
 static int by_name(const void *a, const void *b)
 {
 	const struct vpp_table_entry *x = a, *y = b;
@@ -43,7 +44,7 @@ void vpp_table_free(struct vpp_table *t)
 	*t = (struct vpp_table){ 0 };
 }
 
-/* The first name that is not before text. */
+/* The position of the first name that does not sort before text. */
 static size_t lower_bound(const struct vpp_table *t, const char *text)
 {
 	return sorted_place(t->n, i, strcmp(t->entries[i].name, text) < 0);

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 
-/* As VPP sends them: in no order. */
+/* As VPP sends them: unsorted. */
 static struct vpp_table read_table(void)
 {
 	static const struct vpp_table_entry known[] = {
@@ -49,7 +49,7 @@ static void a_message_is_found_by_its_whole_name(void **state)
 	vpp_table_free(&t);
 }
 
-/* a reply has the name of its request in front, and is another message */
+/* A reply's name begins with that of its request, but it is another message. */
 static void another_checksum_is_told_from_another_message(void **state)
 {
 	struct vpp_table t = read_table();

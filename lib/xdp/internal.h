@@ -7,8 +7,9 @@
 struct nlmsghdr;
 struct xdp_vlan;
 
-/* Forgets what xdp_why() had; at the door of what may fail. */
+/* Clears xdp_why(); called first in each function that may fail with messages. */
 void xdp__clear_why(void);
+/* Appends to xdp_why(). */
 void xdp__explain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* False when the message is not about a VLAN device. */
+/* Parses one RTM_NEWLINK message; false if it is not about a VLAN device. */
 bool xdp__read_vlan(struct nlmsghdr *m, struct xdp_vlan *ret);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A link is a descriptor of the kernel's bpf_link between a program and a device: it has an owner,
- * cannot be replaced behind its back, and switches programs atomically. Pinned, it outlives us.
+ * link: a descriptor of the kernel's bpf_link between a program and a device. Unlike a program
+ * attached over netlink, a link has an owner, cannot be replaced by another process, and switches
+ * programs atomically. A pinned link outlives the process.
  */
 #include "lib/xdp/xdp.h"
 
@@ -52,6 +53,10 @@ static int create(int program, unsigned ifindex, __u32 flags)
 	return fd < 0 ? -errno : fd;
 }
 
+/*
+ * With -EBUSY, -EEXIST or -ENODEV generic mode would fail too, and its error would hide the
+ * reason.
+ */
 int xdp_attach(int program, unsigned ifindex, enum xdp_mode mode, struct xdp_link **ret)
 {
 	int fd;
@@ -68,6 +73,7 @@ int xdp_attach(int program, unsigned ifindex, enum xdp_mode mode, struct xdp_lin
 	return 0;
 }
 
+/* A pin may hold any kind of BPF object, so the type is checked. */
 static int info_of(int fd, struct bpf_link_info *ret)
 {
 	struct bpf_link_info info = { 0 };
@@ -144,6 +150,7 @@ int xdp_device_state(unsigned ifindex, struct xdp_device_state *ret)
 	return 0;
 }
 
+/* Receive queues are separate or combined with a send queue; a device may have both kinds. */
 int xdp_device_queues(const char *name, uint32_t *ret)
 {
 	_cleanup_(cleanup_fd) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -172,6 +179,7 @@ int xdp_program_id(int program, uint32_t *ret)
 	return 0;
 }
 
+/* The kernel checks that data_end of a context equals the size of the frame. */
 int xdp_run(int program, struct xdp_run *run)
 {
 	struct xdp_md context = { .data_end = run->size, .ingress_ifindex = run->ifindex };

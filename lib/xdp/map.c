@@ -12,12 +12,13 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 
-/* The kernel keeps array values, and hands out per CPU ones, at multiples of 8. */
+/* The kernel stores array values, and returns per-CPU values, at multiples of 8 bytes. */
 static size_t padded(const struct xdp_map *m)
 {
 	return ((size_t)m->value_size + 7) & ~(size_t)7;
 }
 
+/* mmap() of a map must not exceed its size rounded up to whole pages. */
 static size_t memory_size(const struct xdp_map *m)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -25,6 +26,7 @@ static size_t memory_size(const struct xdp_map *m)
 	return (padded(m) * m->entries + page - 1) / page * page;
 }
 
+/* MADV_DONTFORK because a fork would copy the page tables of a large map, which takes long. */
 int xdp_map_memory(const struct xdp_map *m, void **ret)
 {
 	void *p = mmap(NULL, memory_size(m), PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
@@ -42,6 +44,10 @@ void xdp_map_unmap(const struct xdp_map *m, void *memory)
 		munmap(memory, memory_size(m));
 }
 
+/*
+ * The offset of mmap() must be a multiple of the page size, so the mapping may begin before
+ * `first`.
+ */
 int xdp_window_open(const struct xdp_map *m, uint32_t first, uint32_t n, struct xdp_window *ret)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -114,6 +120,7 @@ int xdp_map_next(const struct xdp_map *m, const void *key, void *ret_key)
 	return bpf_map_get_next_key(m->fd, key, ret_key);
 }
 
+/* The kernel copies a value for every possible CPU, so buffers must have room for all of them. */
 unsigned xdp_cpus(void)
 {
 	int n = libbpf_num_possible_cpus();

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An xdp_object is libbpf's object and nothing more. It owns the descriptors of its maps and
- * programs; pins are names in a BPF file system, one a map, and belong to whoever removes them.
+ * object: an xdp_object is a libbpf object and nothing more. It owns the descriptors of its maps
+ * and programs. Pins are names in a BPF file system, one per map, and stay until xdp_unpin()
+ * removes them.
  *
- * libbpf tells details of a failure through one callback of the process. What it says at warning
- * level is kept here, the end of it, until the next call that may fail.
+ * libbpf reports details of a failure through one callback per process. Its warnings are kept
+ * here, up to the last 2 KiB, until the next call that may fail.
  */
 #include "lib/xdp/xdp.h"
 
@@ -32,7 +33,7 @@ struct xdp_object {
 
 static char why[2048];
 
-/* The verifier's log is long, and its last lines say it: the end is kept. */
+/* The verifier's log is long and its last lines say what is wrong, so the end is kept. */
 static void append_why(const char *text)
 {
 	size_t n = strlen(why), more = strlen(text), room = sizeof(why) - 1;
@@ -123,6 +124,7 @@ int xdp_object_resize(struct xdp_object *o, const char *map, uint32_t entries)
 	return m ? bpf_map__set_max_entries(m, entries) : -ENOENT;
 }
 
+/* max_entries is not compared: libbpf takes over that of an adopted map. */
 static int check_same(const struct bpf_map *m, const struct bpf_map_info *info)
 {
 	if (info->type == bpf_map__type(m) && info->key_size == bpf_map__key_size(m) &&
@@ -136,7 +138,7 @@ static int check_same(const struct bpf_map *m, const struct bpf_map_info *info)
 	return -ESTALE;
 }
 
-/* 1 when it was there, 0 when not. */
+/* 1 if the map was pinned and is adopted, 0 if it was not pinned. */
 static int adopt_map(struct bpf_map *m, const char *folder)
 {
 	struct bpf_map_info info = { 0 };
@@ -158,6 +160,10 @@ static int adopt_map(struct bpf_map *m, const char *folder)
 	return r < 0 ? r : 1;
 }
 
+/*
+ * Internal maps (.rodata, .bss) belong to one load of the program and are never adopted or
+ * pinned.
+ */
 int xdp_object_adopt(struct xdp_object *o, const char *folder)
 {
 	struct bpf_map *m;
@@ -189,6 +195,7 @@ int xdp_object_load(struct xdp_object *o)
 	return bpf_object__load(o->bpf);
 }
 
+/* A pin that exists is left alone: after xdp_object_adopt() it is the same map. */
 int xdp_object_pin(const struct xdp_object *o, const char *folder)
 {
 	struct bpf_map *m;

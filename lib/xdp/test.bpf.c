@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An object for the tests: two programs that tell themselves apart, and a map of each shape. */
+/* A BPF object for the tests: two programs with different verdicts, and a map of each kind. */
 #include <linux/bpf.h>
 
 #include <bpf/bpf_helpers.h>

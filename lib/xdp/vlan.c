@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * VLAN devices are asked of the kernel over rtnetlink, in one dump on a socket that lives as long.
- * The kernel answers within the calls, so nothing waits. It is asked for VLANs only; one that
- * has never heard of them sends all devices, and they are left out here.
+ * vlan: lists VLAN devices over rtnetlink, in one dump on a socket that lives for one call. The
+ * kernel answers within the calls, so nothing waits. The request asks for VLANs only; a kernel
+ * without that filter sends all devices, and others are left out here.
  */
 #include <errno.h>
 #include <linux/if_link.h>
@@ -16,11 +16,15 @@
 
 static const char kind[] = "vlan";
 
+/*
+ * Attributes of one nesting level, by type; also used for IFLA_INFO_* and IFLA_VLAN_*, which are
+ * fewer.
+ */
 struct attributes {
 	struct rtattr *at[IFLA_MAX + 1];
 };
 
-/* By type, as far as ours reach; later ones win. */
+/* Sorts attributes by type. Unknown types are ignored; of duplicates the last one counts. */
 static void spread(struct rtattr *first, size_t size, struct attributes *ret)
 {
 	int left = (int)size;
@@ -44,6 +48,7 @@ static bool holds(struct rtattr *a, size_t size)
 	return a && RTA_PAYLOAD(a) >= size;
 }
 
+/* The kind is accepted with or without its terminating NUL. */
 static bool is_vlan(struct rtattr *word)
 {
 	return holds(word, sizeof(kind) - 1) &&
@@ -52,6 +57,10 @@ static bool is_vlan(struct rtattr *word)
 		((const char *)RTA_DATA(word))[sizeof(kind) - 1] == 0);
 }
 
+/*
+ * IFLA_LINK is the device below; IFLA_LINKINFO nests the kind and, under IFLA_INFO_DATA, id and
+ * protocol.
+ */
 bool xdp__read_vlan(struct nlmsghdr *m, struct xdp_vlan *ret)
 {
 	struct attributes link, info, data;
@@ -60,7 +69,7 @@ bool xdp__read_vlan(struct nlmsghdr *m, struct xdp_vlan *ret)
 	if (m->nlmsg_type != RTM_NEWLINK || m->nlmsg_len < NLMSG_LENGTH(sizeof(*body)))
 		return false;
 	spread(IFLA_RTA(body), IFLA_PAYLOAD(m), &link);
-	/* the device below may live in another namespace: its index means nothing here then */
+	/* the index of a device in another namespace means nothing here */
 	if (!holds(link.at[IFLA_LINK], 4) || link.at[IFLA_LINK_NETNSID] || !link.at[IFLA_LINKINFO])
 		return false;
 	spread_nested(link.at[IFLA_LINKINFO], &info);
@@ -76,6 +85,7 @@ bool xdp__read_vlan(struct nlmsghdr *m, struct xdp_vlan *ret)
 	return true;
 }
 
+/* A dump filtered by IFLA_INFO_KIND. The text is padded to the alignment of attributes, 4 bytes. */
 static int ask(int fd)
 {
 	struct {
@@ -96,7 +106,7 @@ static int ask(int fd)
 	return send(fd, &request, sizeof(request), 0) < 0 ? -errno : 0;
 }
 
-/* One read of the answer. 0: there is more; 1: that was all. */
+/* Reads one datagram of the answer. 0: there is more; 1: the dump is complete. */
 static int take(int fd, xdp_vlan_fn found, void *user)
 {
 	union {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In a network and a mount namespace of the test's own, with a BPF file system in it. */
+/* Runs in its own network and mount namespaces, with a BPF file system. */
 #include "lib/xdp/xdp.h"
 
 #include <arpa/inet.h>
@@ -53,7 +53,7 @@ static struct xdp_map map_of(const struct xdp_object *o, const char *name)
 	return m;
 }
 
-/* A pair of devices, new for each test. */
+/* A pair of veth devices, made for each test. */
 static int make_devices(void **state)
 {
 	return system(
@@ -69,7 +69,7 @@ static int remove_devices(void **state)
 	return if_nametoindex("d0") ? system("ip link del d0") : 0;
 }
 
-/* A detach is done some milliseconds after the last descriptor is closed. */
+/* The kernel detaches some milliseconds after the last descriptor is closed. */
 static void wait_until_free(unsigned ifindex)
 {
 	struct xdp_device_state state = { .program = 1 };
@@ -151,7 +151,7 @@ static void memory_of_a_map_is_what_the_program_sees(void **state)
 	xdp_object_free(o);
 }
 
-/* Across pages, and not from the first value of one. */
+/* A window across pages that does not begin at the first value of a page. */
 static void a_window_shows_the_values_that_it_is_opened_for(void **state)
 {
 	struct xdp_object *o = opened();
@@ -233,7 +233,7 @@ static void a_map_that_was_deleted_is_made_and_pinned_again(void **state)
 	xdp_object_free(third);
 }
 
-/* Under the name of the array lies a hash. */
+/* A hash is pinned under the name of the array. */
 static void a_pinned_map_of_another_shape_is_refused_by_name(void **state)
 {
 	struct xdp_object *first = loaded(), *second = opened();
@@ -370,7 +370,7 @@ static void a_pin_that_is_no_link_is_refused(void **state)
 	xdp_object_free(o);
 }
 
-/* As `ip link add link 7 name vlan5 type vlan protocol 802.1ad id 5` is told by the kernel. */
+/* The kernel's message about `ip link add link 7 name vlan5 type vlan protocol 802.1ad id 5`. */
 struct told {
 	struct nlmsghdr header;
 	struct ifinfomsg body;
@@ -440,7 +440,7 @@ static void count_vlan(const struct xdp_vlan *vlan, void *user)
 	*(unsigned *)user += 1;
 }
 
-/* Two ends of a cable and a loopback are there, and none of them is one. */
+/* There are two veth devices and a loopback, and none of them is a VLAN. */
 static void devices_that_are_no_vlans_are_not_told(void **state)
 {
 	unsigned n = 0;
@@ -550,7 +550,7 @@ static void modes_have_names(void **state)
 	assert_string_equal(xdp_mode_name(XDP_MODE_GENERIC), "generic");
 }
 
-/* NULL, or why not. The namespaces end with the process, and the mount with them. */
+/* Returns NULL, or why the tests cannot run. The namespaces and the mount end with the process. */
 static const char *prepare(void)
 {
 	struct xdp_object *o = opened();

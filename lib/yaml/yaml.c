@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * yaml: libyaml's events into a tree.
+ * yaml: builds a tree from libyaml's events.
  *
- * A struct builder lives for one yaml_parse(). It keeps a stack of the collections that are open,
- * each with the children read so far; a collection is sealed into the arena when its end comes and
- * then becomes a child of the one below. Aliases put the anchor's node where they stand.
+ * A struct builder lives for one yaml_parse(). It keeps a stack of the open collections, each
+ * with the children read so far. At its end a collection is sealed into the arena and becomes a
+ * child of the one below it. An alias adds its anchor's node as a child.
  *
- * Bounds, against input that is small on disk and large in the head: each node knows how many nodes
- * it stands for when all aliases below it are followed, and how deep it is. An alias is charged the
- * whole of that, so a billion laughs ends at YAML_MAX_NODES, before anything was copied. An alias
- * inside its own anchor would be a cycle and is refused.
+ * Bounds, against input that is small on disk and large in memory: each node knows how many nodes
+ * it stands for when all aliases below it are followed, and its height. An alias is charged that
+ * whole number, so a "billion laughs" document ends at YAML_MAX_NODES before anything is copied.
+ * An alias inside its own anchor would be a cycle and is refused.
  *
- * The first error of syntax ends the parse. Duplicate keys do not, so that all of them are told.
+ * The first syntax error ends the parse. Duplicate keys do not, so that all of them are reported.
  */
 #include "lib/yaml/yaml.h"
 
@@ -28,36 +28,38 @@
 /* A node and what the bounds need to know about it. */
 struct built {
 	struct yaml_node node;
-	size_t nodes; /* with aliases followed; 0 while it is open */
-	unsigned height;
+	size_t nodes;	 /* with aliases followed; 0 while the collection is open */
+	unsigned height; /* levels of collections; 0 for a scalar */
 };
 
+/* One open collection. */
 struct frame {
 	struct built *collection;
 	struct yaml_path path; /* of the child that is being read */
 	VEC(const struct yaml_node *) children;
-	size_t nodes;
-	unsigned height;
+	size_t nodes;	 /* sum over the children */
+	unsigned height; /* maximum over the children */
 };
 
 struct builder {
 	yaml_parser_t parser;
-	struct str input;
+	struct str input; /* without byte order mark; for places of reader errors */
 	struct arena *arena;
 	struct errs *errors;
 	struct map anchors; /* name -> struct built */
 	struct frame frames[YAML_MAX_DEPTH];
-	size_t depth;
-	size_t nodes;
+	size_t depth; /* frames in use */
+	size_t nodes; /* charged so far, against YAML_MAX_NODES */
 	const struct yaml_node *root;
 };
 
+/* libyaml counts lines and columns from 0, messages from 1. */
 static struct place place_of(yaml_mark_t mark)
 {
 	return (struct place){ (unsigned)mark.line + 1, (unsigned)mark.column + 1 };
 }
 
-/* libyaml gives only an offset for bytes that are not text. */
+/* For invalid UTF-8 libyaml reports only a byte offset. Columns count characters, as marks do. */
 static struct place place_of_offset(struct str input, size_t offset)
 {
 	struct place at = { 1, 1 };
@@ -73,6 +75,7 @@ static struct place place_of_offset(struct str input, size_t offset)
 	return at;
 }
 
+/* libyaml's own words: the problem, and where it has one, the construct that it was in. */
 static int complain_syntax(struct builder *b)
 {
 	const yaml_parser_t *p = &b->parser;
@@ -91,8 +94,9 @@ static int complain_syntax(struct builder *b)
 }
 
 /*
- * libyaml compares each %TAG with all before it, before it hands out an event: they are counted
- * here, and so is the word anywhere else, where nobody writes it.
+ * libyaml compares each %TAG directive with all previous ones before it returns an event, which
+ * is quadratic. So they are counted here first. The word is counted anywhere in the text, also
+ * where it is no directive; real configurations do not contain it.
  */
 static int check_directives(struct builder *b)
 {
@@ -113,7 +117,7 @@ static bool key_is_next(const struct frame *f)
 	return f->collection->node.kind == YAML_MAPPING && f->children.n % 2 == 0;
 }
 
-/* Where the value that comes next will stand; a key stands where its mapping does. */
+/* The path of the next value; a complaint about a key carries the path of its mapping. */
 static const struct yaml_path *path_here(const struct builder *b)
 {
 	const struct frame *f = b->depth ? &b->frames[b->depth - 1] : NULL;
@@ -123,6 +127,7 @@ static const struct yaml_path *path_here(const struct builder *b)
 	return key_is_next(f) ? f->path.up : &f->path;
 }
 
+/* Returns -EINVAL, which ends the parse. */
 __attribute__((format(printf, 3, 4))) static int complain(struct builder *b, struct place at,
 							  const char *fmt, ...)
 {
@@ -136,6 +141,7 @@ __attribute__((format(printf, 3, 4))) static int complain(struct builder *b, str
 	return -EINVAL;
 }
 
+/* The subtraction cannot wrap: b->nodes never exceeds YAML_MAX_NODES. */
 static int charge(struct builder *b, size_t nodes, struct place at)
 {
 	if (nodes > YAML_MAX_NODES - b->nodes)
@@ -157,7 +163,7 @@ static int add_key(struct builder *b, struct frame *f, const struct yaml_node *k
 	return 0;
 }
 
-/* A whole node, new or by alias, takes its place. */
+/* Adds a finished node, new or by alias, to the innermost open collection. */
 static int add_child(struct builder *b, const struct built *child)
 {
 	struct frame *f;
@@ -178,6 +184,7 @@ static int add_child(struct builder *b, const struct built *child)
 	return 0;
 }
 
+/* An anchor may be redefined; later aliases then refer to the new node (YAML 1.2, section 7.1). */
 static struct built *new_node(struct builder *b, enum yaml_kind kind, const yaml_event_t *event,
 			      const yaml_char_t *anchor)
 {
@@ -203,6 +210,7 @@ static int set_type(struct builder *b, struct yaml_node *node)
 	return 0;
 }
 
+/* NUL is refused because the tree holds C strings: the text after it would be lost. */
 static int on_scalar(struct builder *b, const yaml_event_t *event)
 {
 	const char *text = (const char *)event->data.scalar.value;
@@ -226,6 +234,7 @@ static int on_scalar(struct builder *b, const yaml_event_t *event)
 	return add_child(b, new);
 }
 
+/* An anchor whose node count is 0 is still open, so the alias is below it. */
 static int on_alias(struct builder *b, const yaml_event_t *event)
 {
 	const char *name = (const char *)event->data.alias.anchor;
@@ -245,6 +254,7 @@ static int on_alias(struct builder *b, const yaml_event_t *event)
 	return add_child(b, target);
 }
 
+/* The frame reuses the vector of an earlier collection at the same depth. */
 static int open_collection(struct builder *b, struct built *new)
 {
 	struct frame *f;
@@ -289,7 +299,7 @@ static int on_mapping_start(struct builder *b, const yaml_event_t *event)
 			       new_node(b, YAML_MAPPING, event, event->data.mapping_start.anchor));
 }
 
-/* Takes the innermost collection off the stack and hands it to the one below. */
+/* Removes the innermost collection from the stack and adds it to the one below. */
 static int close_collection(struct builder *b)
 {
 	struct frame *f = &b->frames[--b->depth];
@@ -327,6 +337,7 @@ static int on_document_start(struct builder *b, const yaml_event_t *event)
 	return 0;
 }
 
+/* Only comments or only "---": libyaml makes an empty plain scalar of the latter. */
 static bool is_empty(const struct yaml_node *root)
 {
 	return !root ||
@@ -340,6 +351,7 @@ static int on_stream_end(struct builder *b, const yaml_event_t *event)
 	return 0;
 }
 
+/* Events without an entry (start of the stream, end of a document) need no work. */
 static int (*const on_event[])(struct builder *b, const yaml_event_t *event) = {
 	[YAML_DOCUMENT_START_EVENT] = on_document_start,
 	[YAML_SCALAR_EVENT] = on_scalar,
@@ -351,6 +363,7 @@ static int (*const on_event[])(struct builder *b, const yaml_event_t *event) = {
 	[YAML_STREAM_END_EVENT] = on_stream_end,
 };
 
+/* The first handler that fails ends the loop. */
 static int build(struct builder *b)
 {
 	yaml_event_type_t type;
@@ -394,7 +407,7 @@ static struct builder *builder_new(struct str input, struct arena *arena, struct
 	return b;
 }
 
-/* The mark some editors put before UTF-8; libyaml would count it as a column. */
+/* The byte order mark that some editors write; libyaml would count it as a column. */
 static struct str skip_bom(struct str input)
 {
 	if (input.n >= 3 && memcmp(input.p, "\xef\xbb\xbf", 3) == 0)
@@ -402,6 +415,7 @@ static struct str skip_bom(struct str input)
 	return input;
 }
 
+/* Seals may add complaints without ending the parse, so the number of complaints decides. */
 int yaml_parse(const char *bytes, size_t n, struct arena *arena, const struct yaml_node **ret,
 	       struct errs *errors)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading a file that somebody named, without trusting that it is one: opened without waiting
- * (a FIFO without a writer would hang the program), looked at, and read up to a bound, whatever its
- * size was said to be.
+ * Reads a file that a user named and that may not be a regular file. It is opened without waiting
+ * (open() of a FIFO without a writer blocks), checked with fstat(), and read up to a bound,
+ * whatever size fstat() reported, because the file may grow meanwhile.
  */
 #include "lib/yaml/yaml_file.h"
 
@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "lib/yaml/yaml.h"
 
+/* Complaints about the file as a whole have no line. */
 static const struct place nowhere = { 0 };
 
 static const char *kind_of(mode_t mode)
@@ -39,6 +40,7 @@ static int refuse_size(struct errs *errors)
 	return -EFBIG;
 }
 
+/* fstat() on the open descriptor, not stat() on the path: the path may change in between. */
 static int check_kind(int fd, struct errs *errors)
 {
 	struct stat st;
@@ -56,7 +58,7 @@ static int check_kind(int fd, struct errs *errors)
 	return st.st_size > (off_t)YAML_MAX_BYTES ? refuse_size(errors) : 0;
 }
 
-/* All bytes until the end, or one too many. */
+/* Reads up to the end of the file, or until the bound is exceeded, which the caller reports. */
 static int read_all(int fd, struct buf *into)
 {
 	ssize_t got;
@@ -71,6 +73,7 @@ static int read_all(int fd, struct buf *into)
 	return 0;
 }
 
+/* O_NOCTTY because the path of a terminal must not become our controlling terminal. */
 int yaml_read_file(const char *path, struct buf *ret, struct errs *errors)
 {
 	_cleanup_(cleanup_fd) int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

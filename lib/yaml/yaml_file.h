@@ -8,8 +8,9 @@
 #include "base/str.h"
 
 /*
- * Reads all of path, at most YAML_MAX_BYTES. Never waits for a writer: a FIFO, a directory or
- * anything else that is not a regular file is an error. On failure a negative errno, one complaint
- * in errors, *ret untouched; on success *ret (empty before) is the caller's to buf_free().
+ * Reads the whole file, at most YAML_MAX_BYTES. It may wait for the disk but never for a writer:
+ * a FIFO, a directory or anything else that is not a regular file is an error. On failure it
+ * returns a negative errno, adds one complaint and leaves *ret untouched; on success *ret (empty
+ * before) belongs to the caller, who frees it with buf_free().
  */
 int yaml_read_file(const char *path, struct buf *ret, struct errs *errors);

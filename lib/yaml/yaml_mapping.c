@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The end of a mapping: merge keys are applied and duplicates found.
+ * The end of a mapping: merge keys are applied and duplicates are found.
  *
- * Candidates stand in the order of precedence: first what the mapping says itself, then what it
- * merges, in the order of its "<<". Sorted by key, the first of each run is the one that counts; a
- * second one from the mapping itself is a duplicate. Sorting, and not hashing, keeps the time
- * bounded whatever the keys are.
+ * Candidates are kept in the order of precedence: first the mapping's own pairs, then the merged
+ * ones in the order of its "<<". After sorting by key, the first candidate of each run wins; a
+ * second one from the mapping itself is a duplicate. Sorting instead of hashing bounds the time
+ * for any choice of keys.
  */
 #include "lib/yaml/yaml_build.h"
 
@@ -17,10 +17,11 @@
 
 struct candidate {
 	struct yaml_pair pair;
-	bool merged;
-	bool dropped;
+	bool merged;  /* from "<<"; an own pair replaces it without a complaint */
+	bool dropped; /* another candidate of the same key wins */
 };
 
+/* The work on one mapping, for the duration of one call. */
 struct sealing {
 	const struct yaml_path *path;
 	struct arena *arena;
@@ -28,6 +29,7 @@ struct sealing {
 	VEC(struct candidate) candidates;
 };
 
+/* A quoted "<<" or one with a tag is an ordinary key. */
 static bool is_merge_key(const struct yaml_node *key)
 {
 	return key->plain && !key->tag && strcmp(key->text, "<<") == 0;
@@ -37,11 +39,11 @@ static const char *path_of_key(const struct sealing *s, const struct yaml_node *
 {
 	struct yaml_path path = { .up = s->path, .key = key->text };
 
-	/* Complaints past the bound are only counted, and need no words. */
+	/* Complaints past ERRS_MAX are only counted; their path would only fill the arena. */
 	return s->errors->n == ERRS_MAX ? "" : yaml_path_format(&path, s->arena);
 }
 
-/* Takes over the pairs of one merged mapping. */
+/* Adds the pairs of one merged mapping. It is sealed already: children end before their parent. */
 static void merge_mapping(struct sealing *s, const struct yaml_node *key,
 			  const struct yaml_node *from)
 {
@@ -66,6 +68,7 @@ static void merge_value(struct sealing *s, const struct yaml_node *key,
 		merge_mapping(s, key, value->items[i]);
 }
 
+/* Own pairs are collected first and merged ones last, whatever the position of "<<". */
 static void collect(struct sealing *s, const struct yaml_node *const *children, size_t n)
 {
 	const struct yaml_node *merge_key = NULL, *merge = NULL;
@@ -89,7 +92,7 @@ static void collect(struct sealing *s, const struct yaml_node *const *children, 
 		merge_value(s, merge_key, merge);
 }
 
-/* By key; those of one key by precedence, which is their order in memory. */
+/* By key, then by precedence, which is the order in memory; so qsort() gives one result only. */
 static int candidate_cmp(const void *a, const void *b)
 {
 	const struct candidate *x = *(struct candidate *const *)a;
@@ -99,6 +102,7 @@ static int candidate_cmp(const void *a, const void *b)
 	return r ? r : x < y ? -1 : x > y;
 }
 
+/* A run is all candidates of one key; run[0] wins. */
 static void drop_run(struct sealing *s, struct candidate *const *run, size_t n)
 {
 	const struct yaml_node *first = run[0]->pair.key;
@@ -114,6 +118,7 @@ static void drop_run(struct sealing *s, struct candidate *const *run, size_t n)
 	}
 }
 
+/* Pointers are sorted, not candidates: the mapping keeps the order of the document. */
 static void drop_duplicates(struct sealing *s)
 {
 	size_t n = s->candidates.n, end;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The core schema of YAML 1.2: what a plain scalar is, judged by its letters alone.
+ * The YAML 1.2 core schema (section 10.3): the type of a plain scalar follows from its text
+ * alone.
  *
- * An explicit tag of the schema is obeyed if the text agrees with it; every other tag is refused,
- * since nobody here would know what it means.
+ * An explicit tag of the schema is obeyed if the text is valid for it. Every other tag is
+ * refused, because no code here knows what it means.
  */
 #include "lib/yaml/yaml_build.h"
 
@@ -38,7 +39,7 @@ static bool reads_bool(const char *text)
 	return is_one_of(text, words, ARRAY_SIZE(words));
 }
 
-/* One or more letters of the set, and nothing else. */
+/* One or more characters of the set, and nothing else. */
 static bool is_all(const char *text, const char *set)
 {
 	size_t n = strspn(text, set);
@@ -51,6 +52,10 @@ static const char *skip_sign(const char *text)
 	return *text == '-' || *text == '+' ? text + 1 : text;
 }
 
+/*
+ * Only the decimal form takes a sign in the core schema. The range is checked when it is
+ * converted.
+ */
 static bool reads_int(const char *text)
 {
 	if (strncmp(text, "0o", 2) == 0)
@@ -67,6 +72,10 @@ static bool reads_exponent(const char *text)
 	return (*text == 'e' || *text == 'E') && is_all(skip_sign(text + 1), DIGITS);
 }
 
+/*
+ * [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)? as in section 10.3.2: there must be a digit
+ * before or after the point.
+ */
 static bool reads_float(const char *text)
 {
 	static const char *const nan[] = { ".nan", ".NaN", ".NAN" };
@@ -90,7 +99,7 @@ static bool reads_text(const char *text)
 	return true;
 }
 
-/* In the order in which a plain scalar is tried. */
+/* In the order in which the types of a plain scalar are tried; text accepts everything. */
 static const struct {
 	enum yaml_type type;
 	const char *tag;
@@ -103,6 +112,7 @@ static const struct {
 	{ YAML_TEXT, TAG_PREFIX "str", reads_text },
 };
 
+/* -ENOENT for an unknown tag, -EINVAL for text that the tag does not allow. */
 static int type_of_tag(const char *text, const char *tag, enum yaml_type *ret)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
@@ -125,6 +135,7 @@ static enum yaml_type type_of_plain(const char *text)
 	return types[i].type;
 }
 
+/* The non-specific tag "!" makes even a plain scalar text (YAML 1.2, section 6.9.1). */
 int yaml__scalar_type(const char *text, bool plain, const char *tag, enum yaml_type *ret)
 {
 	assert(text && ret);

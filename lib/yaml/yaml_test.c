@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "lib/yaml/yaml.h"
 
-/* What one parse left behind. */
+/* The result of one parse. */
 struct parsed {
 	struct arena *arena;
 	struct errs errors;
@@ -225,7 +225,7 @@ static void unknown_tags_and_lying_tags_are_refused(void **state)
 	arena_free(parse_good("a: !!map {b: !!seq [c]}").arena);
 }
 
-/* What a tag escapes may be no UTF-8, the one text that libyaml does not look at. */
+/* Escapes in a tag are the one text that libyaml does not check for UTF-8. */
 static void a_tag_that_is_no_text_is_shown_with_question_marks(void **state)
 {
 	assert_refused("a: !%c0%80 x", 1, 4, "tag '!?\?' is not known");
@@ -234,7 +234,7 @@ static void a_tag_that_is_no_text_is_shown_with_question_marks(void **state)
 	assert_refused("%TAG !e! tag:%c0%80,\n--- !e!x y", 2, 5, "tag 'tag:??,x' is not known");
 }
 
-/* libyaml compares each with all before it. */
+/* libyaml compares each %TAG with all previous ones, so many of them take quadratic time. */
 static void tag_directives_are_few(void **state)
 {
 	struct buf text = { 0 };
@@ -303,7 +303,7 @@ static void a_hundred_thousand_open_brackets_end_at_once(void **state)
 	free(text);
 }
 
-/* Each level holds the one before ten times: 10^levels values in a few hundred bytes. */
+/* Each level holds the previous one ten times: 10^levels values in a few hundred bytes. */
 static struct buf laughs(int levels, bool maps)
 {
 	struct buf b = { 0 };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words for messages. An escaped tag may hold bytes that are not UTF-8; err_shown() copes. */
+/*
+ * Text for messages. An escaped tag may hold bytes that are not UTF-8; err_shown() replaces them.
+ */
 #include "lib/yaml/yaml.h"
 
 #include <assert.h>
@@ -19,6 +21,7 @@ const char *yaml_shown(const char *text, struct arena *arena)
 	return err_shown(text, arena);
 }
 
+/* The chain starts at the value, the text starts at the root: so the steps are collected first. */
 const char *yaml_path_format(const struct yaml_path *path, struct arena *arena)
 {
 	const struct yaml_path *chain[YAML_MAX_DEPTH + 1];
