@@ -68,7 +68,7 @@ struct h2_events {
 
 	/* Server: a request begins. Its headers follow. */
 	void (*begin)(struct h2_stream *s, void *user);
-	/* One field of the headers or trailers; the name is in lower case. Valid during the call. */
+	/* One field of the headers or trailers, valid during the call; lower-case name. */
 	void (*header)(struct h2_stream *s, struct str name, struct str value, void *user);
 	/* All fields of a block have arrived; also called for 1xx responses and trailers. */
 	void (*headers)(struct h2_stream *s, void *user);
