@@ -2,16 +2,16 @@
 /*
  * admin: the routes, the listener, and readiness.
  *
- * One struct admin belongs to the program and lives from its start to its end. It owns a listener
- * of its own if the configuration names an address, and the stopwatch of the loop (metrics.c). The
- * level of the log is the process's, so /loglevel has no state here (level.c).
+ * A program has one struct admin for as long as it runs. It owns a listener if the configuration
+ * names an address, and the measurement of the loop (metrics.c). The log level belongs to the
+ * process, so /loglevel has no state here (level.c).
  *
- * Two tables of routes: those for everybody, which can be mounted elsewhere, and those with
- * /loglevel, which only our own listener has. Both are routed with the struct admin as user.
+ * There are two tables of routes: one that can be mounted into other servers, and one with
+ * /loglevel in addition, which only our own listener uses. The user of both is the struct admin.
  *
- * A daemon is not ready while it stops. That is read from struct daemon and not told by the
- * program, so no program can forget it. A load balancer in front that asks /readyz over a kept
- * connection then sees 503; new connections are accepted until admin_drain().
+ * A daemon that is stopping is not ready. That is read from struct daemon, so that programs cannot
+ * forget it. A load balancer that polls /readyz on a kept-alive connection gets 503 then; new
+ * connections are accepted until admin_drain().
  */
 #include "lib/admin/admin.h"
 
@@ -28,13 +28,13 @@
 
 #define PLAIN_TEXT "text/plain; charset=utf-8"
 
-/* That this is answered at all is the proof that the loop turns. */
+/* The response itself proves that the event loop runs. */
 static void on_health(struct http_exchange *x, const struct http_request *request, void *user)
 {
 	http_reply(x, 200, PLAIN_TEXT, STR("ok\n"));
 }
 
-/* NULL: ready. */
+/* Returns NULL if the daemon is ready. */
 static const char *reason_not_ready(const struct admin *a)
 {
 	if (a->config.daemon->stopping)
@@ -51,6 +51,7 @@ static void on_ready(struct http_exchange *x, const struct http_request *request
 	http_reply(x, reason ? 503 : 200, PLAIN_TEXT, (struct str){ text.p, text.n });
 }
 
+/* A macro, because both tables below begin with these routes. */
 #define ROUTES_FOR_ALL                                                                             \
 	{ HTTP_GET, "/healthz", on_health }, { HTTP_GET, "/readyz", on_ready },                    \
 	{                                                                                          \

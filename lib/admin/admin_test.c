@@ -21,8 +21,8 @@ struct scene {
 	struct daemon daemon;
 	struct admin *admin;
 	const char *unready;
-	unsigned slices; /* that the program's page still has */
-	unsigned closed; /* pages of the program that ended */
+	unsigned slices; /* calls of produce() that the program's page still needs */
+	unsigned closed; /* pages of the program that were closed */
 	struct buf log;
 	int sink;
 };
@@ -191,7 +191,7 @@ static void the_page_has_the_families_of_every_daemon_then_the_programs(void **s
 	finish(&s);
 }
 
-/* The program's page was made, so it has to hear of its end, also when nothing was produced. */
+/* A page that was begun must be closed, even if nothing of it was produced. */
 static void a_page_that_nobody_reads_is_closed(void **state)
 {
 	struct scene s;
@@ -230,7 +230,7 @@ static void the_level_is_shown_and_changed(void **state)
 	finish(&s);
 }
 
-/* Between error and warn as well, where no line of that level would be written. */
+/* Also between error and warn, where a line of level info would not be written. */
 static void every_change_of_the_level_is_written(void **state)
 {
 	FILE *file = tmpfile();
@@ -269,7 +269,7 @@ static void what_is_no_level_changes_nothing(void **state)
 	finish(&s);
 }
 
-/* Whether a PUT with these lines, from that address, counts as made on this machine. */
+/* True if a PUT with these headers from that address counts as made on this machine. */
 static bool is_local(const char *peer, const char *lines)
 {
 	struct http_head head;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of this room share. */
+/* Shared by the files of lib/admin. */
 #pragma once
 
 #include "lib/admin/admin.h"
@@ -8,9 +8,9 @@
 
 struct admin {
 	struct admin_config config;
-	struct http_server *server; /* NULL: no listener of its own */
-	struct loop_lag lag;
-	struct metrics_histogram turns;
+	struct http_server *server;	/* NULL: no listener */
+	struct loop_lag lag;		/* calls back with the length of each turn of the loop */
+	struct metrics_histogram turns; /* those lengths, in seconds */
 };
 
 /* metrics.c */
@@ -19,7 +19,7 @@ void admin__metrics_stop(struct admin *a);
 void admin__on_metrics(struct http_exchange *x, const struct http_request *request, void *user);
 
 /* level.c */
-/* Whether the request comes from this machine itself, as far as that can be known. */
+/* True if the request was made on this machine, as far as that can be determined. */
 bool admin__is_local(const struct http_request *request);
 void admin__on_level(struct http_exchange *x, const struct http_request *request, void *user);
 void admin__on_set_level(struct http_exchange *x, const struct http_request *request, void *user);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * level: the level of the log, read and changed while the daemon runs.
+ * level: shows and changes the log level while the daemon runs.
  *
- * Who may change it? Whoever can scrape metrics must not be able to: at debug a busy daemon fills a
- * disk, at error it hides what happens next. There are no passwords on this listener, so the rule
- * is that the request was made on this machine:
+ * A client that may scrape metrics must not be able to change the level: with debug a busy daemon
+ * fills a disk, with error it hides what happens next. The listener has no authentication, so the
+ * rule is that the request must be made on this machine:
  *
- * - its peer is a loopback address;
- * - no proxy on this machine says that it passes on the request of somebody else;
- * - its Host is a loopback address or localhost. A browser on this machine that is lured to a name
- *   which leads to 127.0.0.1 (DNS rebinding) sends that name. Without such a name a page cannot
- *   send PUT at all, because the browser asks with OPTIONS first and gets 405.
+ * - the peer has a loopback address;
+ * - there is no header that a proxy adds when it forwards a request;
+ * - Host is a loopback address or localhost. A browser on this machine that opens a name which
+ *   resolves to 127.0.0.1 (DNS rebinding) sends that name. Without rebinding a web page cannot send
+ *   PUT to another origin, because the browser sends OPTIONS first and gets 405.
  *
- * A proxy that hides both is beyond what can be seen here; the manual says so.
+ * A local proxy that adds no header and rewrites Host cannot be detected; the manual says so.
  */
 #include "base/cleanup.h"
 #include "lib/admin/internal.h"
@@ -20,7 +20,7 @@
 
 #define PLAIN_TEXT "text/plain; charset=utf-8"
 
-/* Headers that a proxy adds. */
+/* Headers that proxies add to requests they forward. */
 static const struct str passed_on[] = {
 	{ "Forwarded", 9 },
 	{ "Via", 3 },
@@ -74,7 +74,7 @@ static void reply_text(struct http_exchange *x, unsigned status, const char *tex
 	http_reply(x, status, PLAIN_TEXT, (struct str){ line.p, line.n });
 }
 
-/* One of the words, as the flag takes them; a newline after it is fine. */
+/* Accepts the same words as the command-line flag, with an optional newline at the end. */
 static bool parse_body(struct str body, enum log_level *ret)
 {
 	if (body.n && body.p[body.n - 1] == '\n')
@@ -87,7 +87,7 @@ static bool parse_body(struct str body, enum log_level *ret)
 	return false;
 }
 
-/* The line is written whatever the two levels are: the log itself should say why it changes. */
+/* Logged at info regardless of both levels, so that the log shows why its content changes. */
 static void change_level(enum log_level to, const struct endpoint *peer)
 {
 	enum log_level from = log_get_level();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * metrics: the page of /metrics: the families that every daemon has, then the program's own.
+ * metrics: the page of /metrics: the families of every daemon, then the program's own.
  *
- * The first part is small and is written at once. The second part comes from the program's stream,
- * which is passed through, so a program with a large page writes it in slices.
+ * The first part is small and is written at once. The second part is the program's stream, which is
+ * passed through, so that a program can write a large page in several turns of the loop.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -16,17 +16,20 @@
 #include "lib/daemon/daemon.h"
 #include "lib/log/log.h"
 
-#define NAME_MAX_LEN 128
+#define NAME_MAX_LEN 128 /* of a family, with its prefix */
 
-/* One set of buckets for all daemons: 10 ms is the promise, the others show how far off it is. */
+/*
+ * Upper bounds in seconds, the same for all daemons, so that dashboards can compare them. A turn
+ * should take at most 10 ms; the other buckets show by how much it is missed.
+ */
 static const double lag_le[] = { .0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5 };
 static const struct metrics_bounds lag_bounds = { lag_le, ARRAY_SIZE(lag_le) };
 
-/* A page being written. */
+/* A page being written; freed by on_closed(). */
 struct page {
 	const struct admin *admin;
-	bool begun;		 /* the families of every daemon are written */
-	struct http_stream rest; /* the program's; produce is NULL when it has none */
+	bool begun;		 /* the families of every daemon were written */
+	struct http_stream rest; /* the program's part; produce is NULL if it has none */
 };
 
 static void write_build_info(const struct admin *a, const char *name, struct buf *out)
@@ -48,7 +51,7 @@ static void write_lag(const struct admin *a, const char *name, struct buf *out)
 	metrics_histogram(out, name, NULL, 0, &a->turns);
 }
 
-/* The names come after the program's prefix and an underscore. */
+/* The program's prefix and an underscore are put before each name. */
 static const struct family {
 	const char *name;
 	enum metrics_type type;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * document: a walk over the YAML tree along the tables of a schema.
+ * document: walks over the YAML tree along the tables of a schema.
  *
- * A key names a field of the table; the field's shape chooses the function that reads the value,
- * and its offset says where in the struct of the enclosing section the result goes. A value that
- * cannot be read leaves a complaint and an unset field, and the walk goes on: all mistakes of a
- * file are reported at once. A lenient reader reports complaints about vital fields only.
+ * A key names a field of the table. The field's shape selects the function that reads the value,
+ * and its offset says where in the struct of the enclosing section the result is stored. A value
+ * that cannot be read adds an error and leaves the field unset, and the walk continues, so that all
+ * mistakes in a file are reported at once. In lenient mode only vital fields add errors.
  *
- * Texts in the result are those of the tree; both live in the caller's arena.
+ * The texts of the result are those of the YAML tree; both are in the caller's arena.
  */
 #include "lib/config/document.h"
 
@@ -27,14 +27,14 @@ struct reader {
 	struct errs *errors;
 };
 
-/* One value in its place. */
+/* A value and where it is in the document. */
 struct value {
 	const struct yaml_node *node;
 	const struct yaml_path *path; /* NULL for the whole document */
-	bool quiet;		      /* a lenient reader does not report complaints about it */
+	bool quiet;		      /* lenient mode, not vital: adds no errors */
 };
 
-/* The list of complaints is full: further ones are counted, and need no words. */
+/* Further errors are only counted, so formatting their text would be wasted. */
 static bool is_full(const struct reader *r)
 {
 	return r->errors->n == ERRS_MAX;
@@ -67,7 +67,7 @@ static bool is_type(const struct yaml_node *node, enum yaml_type type)
 	return node->kind == YAML_SCALAR && node->type == type;
 }
 
-/* A scalar that is nothing: it looks like a setting and is none. */
+/* A null scalar looks like a setting but has no effect, so it is an error. */
 static bool is_missing(const struct reader *r, const struct value *v, const char *example)
 {
 	if (!is_type(v->node, YAML_NULL))
@@ -100,6 +100,7 @@ static bool is_number(const struct yaml_node *node)
 	return is_type(node, YAML_INT) || is_type(node, YAML_FLOAT);
 }
 
+/* A word may look like a number (a port, a version), which YAML does not type as text. */
 static void read_word(const struct reader *r, const struct value *v, const struct schema_field *f,
 		      void *base)
 {
@@ -109,7 +110,7 @@ static void read_word(const struct reader *r, const struct value *v, const struc
 		read_text(r, v, f, base);
 }
 
-/* What keeps the text of a YAML integer from being read here; NULL when nothing does. */
+/* Why the digits of a YAML integer are refused, or NULL. 010 is octal in YAML 1.1, not in 1.2. */
 static const char *refuse_digits(const char *text)
 {
 	const char *digits = *text == '-' || *text == '+' ? text + 1 : text;
@@ -164,7 +165,7 @@ static void read_bool(const struct reader *r, const struct value *v, const struc
 		complain(r, v, "must be true or false, not %s", yaml_describe(v->node));
 }
 
-/* The text of a bare number in quotes is still one. */
+/* True for a bare number, also in quotes: the error can then say what is missing. */
 static bool has_no_unit(const char *text)
 {
 	size_t n = strspn(text, "+-.0123456789");
@@ -198,14 +199,14 @@ static void read_duration(const struct reader *r, const struct value *v,
 			 shown(r, v->node));
 }
 
-/* Arrays are filled without knowing their type; pointer and length are stored as bytes. */
+/* The type of the array is not known here, so pointer and length are stored with memcpy(). */
 static void store_array(const struct schema_field *f, void *base, const void *items, size_t n)
 {
 	memcpy((char *)base + f->offset, &items, sizeof(items));
 	memcpy((char *)base + f->count, &n, sizeof(n));
 }
 
-/* A collection, or nothing at all, which stands for an empty one. */
+/* True for a collection, and for null, which stands for an empty one. */
 static bool is_collection(const struct reader *r, const struct value *v, enum yaml_kind kind)
 {
 	if (v->node->kind == kind || is_type(v->node, YAML_NULL))
@@ -220,6 +221,7 @@ static size_t length_of(const struct yaml_node *node)
 	return node->kind == YAML_SCALAR ? 0 : node->n;
 }
 
+/* Words that cannot be read are left out, so n may be less than the length of the list. */
 static void read_words(const struct reader *r, const struct value *v, const struct schema_field *f,
 		       void *base)
 {
@@ -241,7 +243,7 @@ static void read_words(const struct reader *r, const struct value *v, const stru
 	*out = (struct doc_words){ .set = true, .at = v->node->at, .items = words, .n = n };
 }
 
-/* The known key that was probably meant; NULL when none is near. */
+/* The known key that is most similar to key, NULL if none is similar enough. */
 static const char *nearest_key(const struct schema_section *s, const char *key)
 {
 	struct near near = { .wanted = str_of(key), .max = 1 };
@@ -252,7 +254,7 @@ static const char *nearest_key(const struct schema_section *s, const char *key)
 
 		assert(s->fields[i].key);
 		rest = strlen(s->fields[i].key) - 1;
-		/* a key of which no letter would be left is not near */
+		/* at least one letter must remain, or every short key would match */
 		near.limit = limit < rest ? limit : rest;
 		near_consider(&near, s->fields[i].key);
 	}
@@ -277,7 +279,7 @@ typedef void (*read_fn)(const struct reader *r, const struct value *v, const str
 
 static read_fn reader_of(enum schema_shape shape);
 
-/* The keys of one mapping into the struct at base. */
+/* Reads the keys of one mapping into the struct at base. */
 static void read_fields(const struct reader *r, const struct value *v,
 			const struct schema_section *s, void *base)
 {
@@ -318,6 +320,7 @@ static void read_section(const struct reader *r, const struct value *v,
 	read_fields(r, v, s, out);
 }
 
+/* Names appear in logs, metrics and terminals, so control characters are refused. */
 static bool is_name(const struct reader *r, const struct value *v, const struct yaml_node *key)
 {
 	struct value at_key = { key, v->path, v->quiet };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * document: the bytes of a YAML file into a program's document, along its schema.
+ * document: parses the bytes of a YAML file into a struct that a schema describes.
  *
- * The parse phase only: each value has the type that its key wants, and its place. What the values
- * mean is decided by the program's own rules (base/rule.h). Pure: bytes in, struct out; of all of
- * lib/config only this may be included by wire.
+ * This is the parse phase only: it checks that each value has the type of its key, and records its
+ * place in the file. The meaning of the values is checked by the program's rules (base/rule.h).
+ * Pure: bytes in, struct out. It is the only part of lib/config that wire may include.
  */
 #pragma once
 
@@ -15,18 +15,18 @@
 #include "base/schema.h"
 
 enum config_mode {
-	CONFIG_STRICT,	/* every key is known and every value of its type */
-	CONFIG_LENIENT, /* enough to know what is vital: the rest is taken if it can be read */
+	CONFIG_STRICT,	/* unknown keys and values of the wrong type are errors */
+	CONFIG_LENIENT, /* only errors in vital fields count; the rest is read if possible */
 };
 
 /*
- * Fills *ret, the struct that root describes (all zero before), which lives in arena. -EINVAL when
- * anything was added to errors; *ret then holds what could be read. The errors come sorted by
- * place, each with the dotted path of its key.
+ * Fills *ret, the struct that root describes, which the caller has zeroed. All memory that it
+ * points to is in arena. Returns -EINVAL if anything was added to errors; *ret then holds what
+ * could be read. The errors are sorted by place; each has the dotted path of its key.
  *
- * A section without a value is an empty one. A scalar without a value is an error, since it would
- * look like a setting and be none. Lenient: unknown keys are not errors, nor are values of the
- * wrong type, except those of vital fields in vital sections.
+ * A section without a value is an empty section. A scalar without a value is an error, because it
+ * looks like a setting but has no effect. In lenient mode unknown keys are not errors, and values
+ * of the wrong type are errors only in vital fields of vital sections.
  */
 int config_document_parse(struct str bytes, enum config_mode mode,
 			  const struct schema_section *root, struct arena *arena, void *ret,

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A load is made in one arena: the errors and the configuration live there and die together. The
- * bytes of the file are freed before the load is handed out. config_load() makes it in the calling
- * process. The loader makes it in a child (lib/loop/job), inside a shared arena that the parent
- * mapped before it forked; the struct config_load is the first thing in it, so the parent knows
- * where to look when the child has exited with 0.
+ * loader: loads, readings in a child process, and the callers that wait for them.
  *
- * Callers wait in a list. A reading serves all that were in it when it began. A start that fails at
- * once (no process can be made) is reported like one that failed later.
+ * A load is one arena with the errors and the configuration, which are freed together. The bytes of
+ * the file are freed before the load is returned. config_load() makes a load in the calling
+ * process. The loader makes it in a child (lib/loop/job), in a shared arena that the parent has
+ * mapped before the fork. The parent allocates the struct config_load there before the fork as
+ * well, so it has the address when the child has exited with 0.
+ *
+ * Callers wait in a list. A reading serves all callers that were in it when the reading began. If
+ * no child can be started, that is reported like a reading that failed later.
  *
  *	IDLE -> READING -> TELLING -> IDLE
  *
- * A callback may ask again. It waits for the next reading, which does not begin before all callers
- * of the last one have their answer.
+ * A callback may ask again. It waits for the next reading, which begins only after all callers of
+ * the last one were answered.
  */
 #include "lib/config/loader.h"
 
@@ -30,7 +32,7 @@
 #include "lib/loop/waitlist.h"
 #include "lib/yaml/yaml_file.h"
 
-#define ARENA_LIMIT ((size_t)1 << 30) /* address space, not memory */
+#define ARENA_LIMIT ((size_t)1 << 30) /* bytes of address space; memory is used on demand */
 
 /* ---- one load ---- */
 
@@ -85,9 +87,9 @@ struct config_loader {
 	struct config_loader_calls calls;
 	enum state state;
 	struct waitlist waiting;
-	uint64_t round;		  /* of the waitlist: callers below it are served by the reading */
-	struct config_load *load; /* being made by the child; NULL when there is none */
-	struct job *job;	  /* while there is a load */
+	uint64_t round;		  /* callers with a lower number are served by the reading */
+	struct config_load *load; /* being made by the child; NULL: no child */
+	struct job *job;	  /* valid while load is not NULL */
 	struct config_watch *watch;
 	config_done_fn watch_done;
 	void *watch_user;
@@ -98,7 +100,7 @@ static struct asker *asker_of(struct waitlist_item *w)
 	return container_of(w, struct asker, waiting);
 }
 
-/* What the callers of the reading under way want, together. */
+/* The union of the wishes of all callers of the current reading. */
 static unsigned wishes_of(const struct config_loader *l)
 {
 	unsigned all = 0;
@@ -108,6 +110,7 @@ static unsigned wishes_of(const struct config_loader *l)
 	return all;
 }
 
+/* TELLING keeps start() from beginning another reading when a callback asks again. */
 void config_loader_answer(struct config_loader *l, const void *report)
 {
 	struct waitlist_item *w;
@@ -136,7 +139,7 @@ static void end_reading(struct config_loader *l, struct config_load *load, const
 	assert(l->state == IDLE); /* it was answered */
 }
 
-/* In the child. */
+/* Runs in the child. The result is in the shared arena, so out is not used. */
 static int work(int out, void *user)
 {
 	struct config_loader *l = user;
@@ -181,7 +184,7 @@ static int start_job(struct config_loader *l)
 	return r;
 }
 
-/* Reads for all callers that wait now. */
+/* Begins a reading for all waiting callers. A loop, because a start may fail at once. */
 static void start(struct config_loader *l)
 {
 	while (l->waiting.n && l->state == IDLE) {
@@ -258,7 +261,7 @@ void config_loader_hangup(struct config_loader *l, config_done_fn done, void *us
 		    (a->wishes & CONFIG_TAKE) && a->done == done)
 			return;
 	}
-	/* there is at most one of these for each done and user, however full the list is */
+	/* beyond the bound of the list, but at most one for each done and user */
 	waitlist_add_always(&l->waiting, &asker_new(CONFIG_TAKE, done)->waiting, user);
 	start(l);
 }

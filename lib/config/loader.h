@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * loader: a daemon's configuration file, read at the start and again whenever somebody asks.
+ * loader: reads the configuration file of a daemon, at the start and again on request.
  *
- * Parsing and checking a large file takes longer than a loop may stand still. So a running daemon
- * reads it in a child process, which builds the result in memory that both share and then exits:
- * the parent gets it whole, at the same address, without copying. Whatever the file makes the
- * parser do, the daemon that is running is not harmed.
+ * Parsing and checking a large file takes longer than an event loop may block. So a running daemon
+ * reads it in a child process, which builds the result in shared memory and exits. The parent uses
+ * the result at the same address, without copying. A crash or an endless loop in the parser does
+ * not harm the running daemon.
  *
- * The program says how bytes become a configuration (struct config_source), and what is done with a
- * reading that ended (config_loader_calls). The rest is here: one reading at a time, a deadline,
- * callers that wait for the outcome, SIGHUP, and changes of the file if they are to be watched.
+ * The program provides a function that makes a configuration of bytes (struct config_source), and
+ * one that handles a finished reading (config_loader_calls). The loader does the rest: one reading
+ * at a time, its deadline, callers that wait for the result, SIGHUP, and watching the file.
  */
 #pragma once
 
@@ -23,98 +23,104 @@
 
 enum config_result {
 	CONFIG_OK,
-	CONFIG_PARSE_ERROR,    /* not to be read; exit code 1 of --check */
-	CONFIG_SEMANTIC_ERROR, /* a rule is broken; exit code 2 */
+	CONFIG_PARSE_ERROR,    /* the file cannot be read or parsed; exit code 1 of --check */
+	CONFIG_SEMANTIC_ERROR, /* a rule is violated; exit code 2 of --check */
 };
 
-/* What came of reading a file. Everything in it lives in arena. */
+/* The result of reading a file. Everything in it, and the struct itself, is in arena. */
 struct config_load {
 	struct arena *arena;
 	enum config_result result;
-	void *config; /* what build() made: set if and only if the result is CONFIG_OK */
+	void *config; /* made by build(); not NULL if and only if the result is CONFIG_OK */
 	struct errs errors, warnings;
 };
 
 struct config_source {
 	const char *path;
 	/*
-	 * Makes the configuration of the bytes: fills load->config, load->errors and
-	 * load->warnings. All that it leaves lives in load->arena. It runs in a child process, so
-	 * it must be pure: no log, no loop, no descriptor, and nothing that it changes elsewhere
-	 * reaches the parent.
+	 * Makes the configuration from the bytes, which are valid during the call: fills
+	 * load->config, load->errors and load->warnings, with all memory in load->arena. It runs
+	 * in a child process, so it must be pure: no log, no loop, no descriptors. Changes to other
+	 * memory do not reach the parent.
 	 */
 	enum config_result (*build)(struct str bytes, struct config_load *load, const void *user);
 	const void *user;
-	double limit; /* s that a child may take; 0: CONFIG_LOAD_LIMIT */
+	double limit; /* seconds that a child may take; 0: CONFIG_LOAD_LIMIT */
 };
 
-#define CONFIG_LOAD_LIMIT 30. /* ten thousand backends take a tenth of a second */
+#define CONFIG_LOAD_LIMIT 30. /* s; ten thousand backends take about 0.1 s */
 
 /*
- * Reads and builds in this process; blocks. A file that cannot be read is a CONFIG_PARSE_ERROR. For
- * the start and for --check, where there is nothing yet that could be held up.
+ * Reads and builds in this process, and blocks. A file that cannot be read is a CONFIG_PARSE_ERROR.
+ * For the start of a daemon and for --check, when no event loop runs yet. Never returns NULL.
  */
 struct config_load *config_load(const struct config_source *source);
-/* Frees it, and the configuration in it unless somebody took the arena. */
+/*
+ * Frees the arena, and with it the load and the configuration. A program that keeps the
+ * configuration keeps the arena and does not call this. NULL is allowed.
+ */
 void config_load_free(struct config_load *load);
 
-/* A reading that ended, and what its callers want. */
+/* A finished reading, and what its callers want. */
 struct config_reading {
-	struct config_load *load; /* the program's from now on; NULL: it came to no end */
-	const char *reason;	  /* why there is no load */
-	bool take;   /* somebody wants the configuration to be taken, not only checked */
-	bool detail; /* somebody wants to know what it changes */
+	struct config_load *load; /* owned by the program from now on; NULL: it failed */
+	const char *reason;	  /* why there is no load; NULL if there is one */
+	bool take;		  /* a caller wants it to be applied, not only checked */
+	bool detail;		  /* a caller wants to know what it changes */
 };
 
 struct config_loader;
 
-/* report is what the program gave to config_loader_answer(); gone when the callback returns. */
+/* report is the argument of config_loader_answer(), valid during the callback. */
 typedef void (*config_done_fn)(const void *report, void *user);
 
 struct config_loader_calls {
 	/*
-	 * A reading ended. Takes or frees the load, and calls config_loader_answer() once, while
-	 * its report is valid.
+	 * A reading has ended. Must keep or free the load, and must call config_loader_answer()
+	 * exactly once before it returns. May be called from within config_loader_ask() if no
+	 * child process can be started.
 	 */
 	void (*ended)(const struct config_reading *reading, void *user);
 	void *user;
 };
 
-#define CONFIG_WAITING_MAX 64
+#define CONFIG_WAITING_MAX 64 /* callers of config_loader_ask() at once */
 
-/* source is borrowed. The loop should be the default one (lib/loop/job.h). */
+/* source is borrowed, calls is copied. The loop should be the default one (lib/loop/job.h). */
 struct config_loader *config_loader_new(struct ev_loop *loop, const struct config_source *source,
 					const struct config_loader_calls *calls);
-/* Callers that still wait are not told any more. NULL is fine. */
+/* Ends a running child. Callers that still wait get no callback. NULL is allowed. */
 void config_loader_free(struct config_loader *l);
 
 enum config_wish {
 	CONFIG_CHECK = 0,
-	CONFIG_TAKE = 1,   /* not only check */
-	CONFIG_DETAIL = 2, /* say what it changes */
+	CONFIG_TAKE = 1,   /* apply the configuration, not only check it */
+	CONFIG_DETAIL = 2, /* report what it changes */
 };
 
 /*
- * Asks for a reading. wishes: a set of enum config_wish. done (may be NULL) is called with the
- * report of a reading that began after this call: a caller that comes while one is under way is
- * served by the next, so the last state of the file always counts, and a hundred that ask at once
- * cost one reading. If one caller of a reading wants it taken, it is taken for all.
+ * Requests a reading. wishes is a set of enum config_wish. done (may be NULL) is called with the
+ * report of a reading that begins after this call. A caller that comes during a reading is served
+ * by the next one, so it always sees the latest content of the file, and any number of callers at
+ * the same time cost one reading. If one caller of a reading wants it to be applied, it is applied
+ * for all of them.
  *
- * -EBUSY when CONFIG_WAITING_MAX wait already.
+ * -EBUSY if CONFIG_WAITING_MAX callers wait already; done is not called then. If no child process
+ * can be started, done is called before this returns.
  */
 int config_loader_ask(struct config_loader *l, unsigned wishes, config_done_fn done, void *user);
 /*
- * CONFIG_TAKE that is never refused, for SIGHUP and for changes of the file: all with this done and
- * user until the next reading are one.
+ * Requests CONFIG_TAKE and is never refused; for SIGHUP and for changes of the file. Calls with the
+ * same done and user before the next reading begins are merged into one.
  */
 void config_loader_hangup(struct config_loader *l, config_done_fn done, void *user);
-/* The callers of this user are not told any more; what they asked for still happens. */
+/* Calls done() of this user no more; the readings it asked for still happen. */
 void config_loader_forget(struct config_loader *l, const void *user);
-/* For calls.ended: answers all callers of the reading, each once. */
+/* Only from calls.ended: calls done() of all callers of the reading, each once. */
 void config_loader_answer(struct config_loader *l, const void *report);
 
 /*
- * From now on a change of the file is a config_loader_hangup() with this done and user. Off unless
- * called; once per loader. -errno as config_watch_new().
+ * Watches the file: each change calls config_loader_hangup() with this done and user. At most once
+ * per loader. settle is in seconds. Returns -errno of config_watch_new(); nothing is watched then.
  */
 int config_loader_watch(struct config_loader *l, double settle, config_done_fn done, void *user);

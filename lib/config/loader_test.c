@@ -14,7 +14,7 @@
 
 #include "lib/config/loader.h"
 
-/* A configuration is one word. "bad" breaks a rule, "hang" never ends, "die" kills the child. */
+/* A configuration is one word. "bad" violates a rule, "hang" never ends, "die" kills the child. */
 struct word {
 	char *text;
 };
@@ -231,7 +231,7 @@ static void a_loader_is_freed_with_its_child_under_way(void **state)
 	ask(f, CONFIG_CHECK);
 }
 
-/* Those that come while the first reading is under way are served together by the second. */
+/* Callers that come during the first reading are served together by the second. */
 static void callers_that_come_late_share_the_next_reading(void **state)
 {
 	struct fixture *f = *state;
@@ -248,7 +248,7 @@ static void callers_that_come_late_share_the_next_reading(void **state)
 	assert_true(f->take && f->detail);
 }
 
-/* Who asks from a callback asks about the file as it is then. */
+/* A caller that asks from a callback gets a new reading of the file. */
 static void a_caller_may_ask_again_when_it_is_told(void **state)
 {
 	struct fixture *f = *state;
@@ -288,7 +288,7 @@ static void a_caller_that_is_forgotten_is_not_told(void **state)
 	ask(f, CONFIG_CHECK);
 	wait_for(&f->told, 2);
 	assert_int_equal(other.told, 0);
-	assert_true(f->take); /* what it asked for happens all the same */
+	assert_true(f->take); /* the reading happens all the same */
 }
 
 static void a_watched_file_is_read_when_it_changes(void **state)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch: inotify on the folders that lead to a file.
+ * watch: inotify on the directories that lead to a file.
  *
- * follow() walks the path name by name as the kernel would. Before a name is looked at, its folder
- * is watched: whatever changes after the look is then reported. A name that turns out to be a
- * symbolic link is replaced by its target and the walk goes on from there. The result is a list of
- * (watch, name); an event that matches none of them is about some other file of the same folder.
+ * follow() resolves the path component by component, as the kernel does. The directory of a name is
+ * watched before the name is looked at, so that every later change is reported. A symbolic link is
+ * replaced by its target, and the walk continues there. The result is a list of (watch, name); an
+ * event that matches none of them is about another file in the same directory.
  *
- * A matching event only arms the timer. When the timer expires, the path is followed again, since
- * folders and links may be others now, and then the file is compared with the one of the last time.
- * In this order a change between the two is seen by the comparison or by the new watches.
+ * A matching event only starts the timer. When the timer expires, the path is followed again,
+ * because directories and links may have changed, and then the file is compared with the last one.
+ * In this order a change in between is noticed by the comparison or by the new watches.
  */
 #include "lib/config/watch.h"
 
@@ -26,16 +26,16 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-#define LINKS_MAX 40	  /* as the kernel follows */
-#define READS_PER_TURN 16 /* of up to 4 KiB of events */
+#define LINKS_MAX 40	  /* the kernel's limit, see path_resolution(7) */
+#define READS_PER_TURN 16 /* each of up to 4 KiB of events */
 
-/* A folder that comes, goes or is replaced; and what happens to the file itself. */
+/* For components before the last: created, removed or replaced. For the file: also modified. */
 #define FOLDER_EVENTS (IN_CREATE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE)
 #define FILE_EVENTS (FOLDER_EVENTS | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB)
-/* For events on the folder itself: it was deleted or moved, or its file system is gone. */
+/* Of the directory itself: it was deleted or moved, or its file system was unmounted. */
 #define OWN_EVENTS (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT)
 
-/* One name on the way to the file, and the watch of the folder that it stands in. */
+/* One component of the path, and the watch of its directory. */
 struct step {
 	int wd;
 	char *name;
@@ -45,7 +45,7 @@ struct steps {
 	VEC(struct step) list;
 };
 
-/* What tells one state of the file from another; all zero when there is no file. */
+/* Distinguishes versions of the file; all zero if there is no file. */
 struct print {
 	dev_t device;
 	ino_t inode;
@@ -59,21 +59,21 @@ struct config_watch {
 	double settle;
 	config_watch_fn changed;
 	void *user;
-	int fd, error;
+	int fd, error; /* of inotify; of the last follow() */
 	struct steps steps;
-	struct print last; /* of the file, when the callback was last called */
+	struct print last; /* of the file at the start or at the last callback */
 	ev_io events;
-	ev_timer quiet;	    /* active after a change, until it is reported */
-	ev_tstamp patience; /* when the wait for quiet ends anyway */
+	ev_timer quiet;	    /* active from a change until it is reported */
+	ev_tstamp patience; /* when to report even if changes continue */
 };
 
 /* ---- following the path ---- */
 
-/* The walk: the folder reached so far, without links in it, and what is left of the path. */
+/* The walk: the directory reached so far, with all links resolved, and the rest of the path. */
 struct walk {
 	struct buf folder, rest;
 	unsigned links;
-	int error; /* of the last folder that was to be watched */
+	int error; /* of the last inotify_add_watch() */
 	struct steps steps;
 };
 
@@ -84,7 +84,7 @@ static void free_steps(struct steps *s)
 	vec_free(&s->list);
 }
 
-/* Takes the first name off the rest of the path; false at its end. The caller frees the name. */
+/* Removes the first name from the rest of the path; false at its end. The caller frees *ret. */
 static bool next_name(struct walk *walk, char **ret)
 {
 	size_t start = 0, end;
@@ -109,7 +109,7 @@ static bool is_last(const struct walk *walk)
 	return true;
 }
 
-/* Goes on with the target of a link, in place of the name that it stood for. */
+/* Puts the target of a link before the rest of the path; an absolute one restarts at the root. */
 static void follow_link(struct walk *walk, const char *target, size_t n)
 {
 	struct buf rest = { 0 };
@@ -125,7 +125,10 @@ static void follow_link(struct walk *walk, const char *target, size_t n)
 	walk->rest = rest;
 }
 
-/* Watches the folder of one name, then looks at the name. False: the walk ends here. */
+/*
+ * Watches the directory of one name, then looks at the name. False ends the walk. IN_MASK_ADD,
+ * because one directory may be visited twice and the kernel has one watch per inode.
+ */
 static bool follow_name(struct config_watch *w, struct walk *walk, char *name)
 {
 	uint32_t events = is_last(walk) ? FILE_EVENTS : FOLDER_EVENTS;
@@ -134,7 +137,7 @@ static bool follow_name(struct config_watch *w, struct walk *walk, char *name)
 	int wd = inotify_add_watch(w->fd, buf_cstr(&walk->folder),
 				   events | OWN_EVENTS | IN_ONLYDIR | IN_MASK_ADD);
 
-	/* an unreadable folder on the way is passed: only the last one is needed */
+	/* an unreadable directory on the way is skipped: only the last one is essential */
 	walk->error = wd < 0 ? -errno : 0;
 	if (walk->error == -ENOENT || walk->error == -ENOTDIR)
 		return false;
@@ -159,6 +162,7 @@ static bool has_watch(const struct steps *s, int wd)
 	return false;
 }
 
+/* After the new walk, so that directories on both the old and the new path stay watched. */
 static void drop_watches(struct config_watch *w, const struct steps *old)
 {
 	for (size_t i = 0; i < old->list.n; i++)
@@ -225,7 +229,7 @@ static void on_quiet(struct ev_loop *loop, ev_timer *timer, int events)
 	w->changed(w->user);
 }
 
-/* Waits for quiet, but not for ever: each event puts the callback off. */
+/* Each event postpones the callback, but not beyond patience. */
 static void note_change(struct config_watch *w)
 {
 	ev_tstamp now = ev_now(w->loop), wait = w->settle;
@@ -239,6 +243,7 @@ static void note_change(struct config_watch *w)
 	ev_timer_start(w->loop, &w->quiet);
 }
 
+/* After an overflow events are lost, so the file must be compared in any case. */
 static bool concerns(const struct config_watch *w, const struct inotify_event *event)
 {
 	if (event->mask & IN_Q_OVERFLOW)
@@ -249,12 +254,12 @@ static bool concerns(const struct config_watch *w, const struct inotify_event *e
 		if (s->wd != event->wd)
 			continue;
 		if (!event->len || strcmp(event->name, s->name) == 0)
-			return true; /* without a name: the folder itself */
+			return true; /* no name: the event is about the directory itself */
 	}
 	return false;
 }
 
-/* False when there was nothing to read. */
+/* False if there was nothing to read. */
 static bool read_events(struct config_watch *w)
 {
 	_Alignas(struct inotify_event) char bytes[4096];

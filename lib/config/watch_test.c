@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * On real files. What must not be told is shown by what is told next: the count after a second
- * change would be too high.
+ * On real files. That a change is not reported shows after the next one: the count of callbacks
+ * would be too high.
  */
 #include <errno.h>
 #include <ftw.h>
@@ -64,7 +64,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Paths in the fixture's folder; four are in use at a time. */
+/* Paths in the fixture's directory; at most four are in use at a time. */
 static const char *in(const struct fixture *f, const char *name)
 {
 	static char paths[4][PATH_MAX];
@@ -111,7 +111,7 @@ static void on_late(struct ev_loop *loop, ev_timer *timer, int events)
 	fail_msg("nothing was told");
 }
 
-/* Runs the loop until the next change is told. */
+/* Runs the loop until the next callback. */
 static void wait_for(struct fixture *f, unsigned told)
 {
 	ev_timer late;
@@ -200,7 +200,7 @@ static void other_files_of_the_folder_are_not_told(void **state)
 	wait_for(f, 2);
 }
 
-/* It is gone for longer than it takes to settle, and then there again. */
+/* The file is missing for longer than it takes to settle, and then exists again. */
 static void a_file_that_goes_is_told_when_it_comes_back(void **state)
 {
 	struct fixture *f = *state;
@@ -209,7 +209,7 @@ static void a_file_that_goes_is_told_when_it_comes_back(void **state)
 	watch(f, "app.yaml");
 	unlink(in(f, "app.yaml"));
 	ev_run(f->loop, EVRUN_ONCE); /* the events */
-	ev_run(f->loop, EVRUN_ONCE); /* quiet: there is nothing to tell */
+	ev_run(f->loop, EVRUN_ONCE); /* quiet: nothing to report */
 	assert_int_equal(f->told, 0);
 	put(f, "app.yaml", "22");
 	wait_for(f, 1);
@@ -271,7 +271,7 @@ static void a_folder_that_is_replaced_is_told(void **state)
 	wait_for(f, 2);
 }
 
-/* An absolute link to another folder; then the file there is changed, then the link. */
+/* An absolute link to another directory; first the file there is changed, then the link. */
 static void links_are_followed_wherever_they_lead(void **state)
 {
 	struct fixture *f = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connections that do not behave: each is told so or closed, its memory is bounded, and a client
- * that behaves is served meanwhile.
+ * Abusive connections: each gets an error or is closed, its memory is bounded, and other clients
+ * are served meanwhile.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,7 +51,7 @@ static void check_others_are_served(struct kit *kit)
 	assert_int_equal(h.status, GRPC_OK);
 }
 
-/* Until it was closed; the error of its GOAWAY. */
+/* Waits until the connection is closed; returns the error of its GOAWAY. */
 static int wait_goaway(struct raw *r)
 {
 	int error;
@@ -144,7 +144,7 @@ static void a_frame_that_is_too_long_is_refused(void **state)
 	kit_stop(&kit);
 }
 
-/* One large field of 3000 bytes that is named again and again, for a byte each time. */
+/* A field of 3000 bytes that is repeated with one byte each (HPACK bomb). */
 static void add_bomb(struct buf *block, int times)
 {
 	buf_add_lit(block, "\x40\x01x\x7f"); /* literal, to be indexed */
@@ -179,7 +179,7 @@ static void headers_over_the_limit_reset_their_stream(void **state)
 	kit_stop(&kit);
 }
 
-/* HPACK has to decode refused headers as well, so that too many of them end the connection. */
+/* HPACK must decode refused headers as well, so too many of them end the connection. */
 static void a_header_bomb_ends_the_connection(void **state)
 {
 	struct buf block = { 0 };
@@ -211,7 +211,7 @@ static void a_continuation_flood_ends_the_connection(void **state)
 	kit_stop(&kit);
 }
 
-/* Whatever word they come with: "no error" before the answer is a reset like any other. */
+/* With any error code: NO_ERROR before the response counts as a reset as well. */
 static void rapid_resets_end_the_connection(void **state)
 {
 	static const struct str words[] = { STR("\0\0\0\x8"), STR("\0\0\0\0") };
@@ -232,7 +232,7 @@ static void rapid_resets_end_the_connection(void **state)
 	kit_stop(&kit);
 }
 
-/* The same, with resets that the server is made to send: a window that overflows. */
+/* The same with resets by the server, which the client provokes by overflowing a window. */
 static void resets_that_we_are_made_to_send_count_as_well(void **state)
 {
 	struct kit kit;
@@ -275,7 +275,7 @@ static void floods_of_idle_frames_end_the_connection(void **state)
 	kit_stop(&kit);
 }
 
-/* Who asks and never takes the answers is closed, or not read from any more. */
+/* A client that sends requests and never reads is closed, or no longer read from. */
 static void answers_that_are_not_taken_are_bounded(void **state)
 {
 	struct kit kit;
@@ -300,7 +300,7 @@ static void answers_that_are_not_taken_are_bounded(void **state)
 	kit_stop(&kit);
 }
 
-/* An Echo of 12,000 bytes, which come back. */
+/* A call of Echo with 12,000 bytes, which are sent back. */
 static void ask_for_much(struct raw *r, uint32_t stream)
 {
 	struct buf body = { 0 };
@@ -314,8 +314,8 @@ static void ask_for_much(struct raw *r, uint32_t stream)
 	buf_free(&body);
 }
 
-#define ANSWER 12010 /* bytes of it on the wire, about */
-#define WINDOW 65535 /* that a connection gives unasked */
+#define ANSWER 12010 /* bytes of its response on the wire, about */
+#define WINDOW 65535 /* the initial window of a connection */
 #define ASKED 30
 
 static struct raw *greedy(struct kit *kit)
@@ -327,7 +327,7 @@ static struct raw *greedy(struct kit *kit)
 	return r;
 }
 
-/* Who asks on and on and has no window for the answers gets none any more; others do. */
+/* A client without window for the responses gets no more of them; other clients do. */
 static void answers_that_nobody_reads_are_bounded(void **state)
 {
 	struct kit kit;
@@ -343,7 +343,7 @@ static void answers_that_nobody_reads_are_bounded(void **state)
 	kit_stop(&kit);
 }
 
-/* Each may fill its window and have one answer waiting, but not all of them what one may. */
+/* Each may fill its window and have one response queued, but the sum is bounded as well. */
 static void answers_that_nobody_reads_are_bounded_in_all(void **state)
 {
 	struct raw *clients[4];
@@ -365,7 +365,7 @@ static void answers_that_nobody_reads_are_bounded_in_all(void **state)
 	kit_stop(&kit);
 }
 
-/* Sends until no more is taken: how often it was. */
+/* Sends until grpc_send() fails; returns how often it succeeded. */
 static int send_all(struct kit *kit)
 {
 	int n = 0;
@@ -377,7 +377,7 @@ static int send_all(struct kit *kit)
 	return n;
 }
 
-/* What streams have waiting counts as well, whoever has little of it may go on. */
+/* Messages queued in streams count as well; a stream with few of them may continue. */
 static void streams_that_nobody_reads_are_bounded_in_all(void **state)
 {
 	struct raw *clients[3];
@@ -400,9 +400,9 @@ static void streams_that_nobody_reads_are_bounded_in_all(void **state)
 }
 
 #define LONGEST 200000 /* of a request */
-#define PIECES 4       /* of 16,000 bytes, that come of one; the rest does not */
+#define PIECES 4       /* of 16,000 bytes that are sent of each; the rest is not */
 
-/* Five requests that do not come to their end. */
+/* Five requests that are never completed. */
 static struct raw *withholding(struct kit *kit)
 {
 	static const char piece[16000] = "\0\0\3\x0d\x40"; /* 200,000 bytes will come */
@@ -416,7 +416,7 @@ static struct raw *withholding(struct kit *kit)
 	return r;
 }
 
-/* When requests that are not whole are too many in all, who holds little is served. */
+/* If incomplete requests exceed the total, a connection that holds little is still served. */
 static void requests_that_do_not_end_are_bounded_and_harm_nobody_else(void **state)
 {
 	struct raw *clients[14];
@@ -451,9 +451,9 @@ static void more_streams_than_allowed_are_refused(void **state)
 	kit_stop(&kit);
 }
 
-/* ---- gRPC inside of good HTTP/2 ---- */
+/* ---- bad gRPC in valid HTTP/2 ---- */
 
-/* Sends a call and waits for its end; true when text is somewhere in what came. */
+/* Sends a call and waits for its end; true if text is somewhere in the response. */
 static void check_answer(struct kit *kit, struct str extra, struct str body, const char *text)
 {
 	struct raw *r = greeted(kit);
@@ -560,7 +560,7 @@ static void what_is_not_grpc_is_answered_in_http(void **state)
 	kit_stop(&kit);
 }
 
-/* The answer comes before the request is whole; the rest of it is not wanted. */
+/* The response is sent before the request is complete, so the rest is refused. */
 static void an_early_answer_stops_the_request(void **state)
 {
 	struct kit kit;
@@ -581,7 +581,7 @@ static void an_early_answer_stops_the_request(void **state)
 	kit_stop(&kit);
 }
 
-/* Ten calls that each begin the largest message there is. */
+/* Ten calls that each begin a message of the largest size. */
 static void requests_in_pieces_are_bounded_in_all(void **state)
 {
 	static char piece[16384];

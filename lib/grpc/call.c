@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * call: the life of one call, from its headers to its trailers.
+ * call: one call on the server, from its headers to its trailers.
  *
- * A call lives in the area of its stream, from the first header until lib/h2 says that the stream
- * is closed. In between it is ended exactly once, by its handler or, for everybody else, by
- * grpc__end(): the clock, the limits, the end of the server. What comes after its end is ignored.
+ * A call lives in the area of its stream, from the first header until lib/h2 closes the stream. It
+ * is ended exactly once: by its handler, or with grpc__end() by a timeout, a limit or the drain of
+ * the server. Input after the end is ignored.
  *
- * Requests that are not whole are counted, by connection and in all: over the bound, the call whose
- * bytes were too many ends, unless its connection holds no more than a share that everybody has,
- * whatever the others hold. A handler gets its request when all of it has come.
+ * The bytes of incomplete requests are counted per connection and in total. The call whose bytes
+ * exceed a bound is ended, unless its connection holds less than HELD_SHARE: so other clients
+ * cannot use up the total and lock it out. A handler is called when its request is complete.
  */
 #include <assert.h>
 #include <errno.h>
@@ -20,10 +20,10 @@
 #include "lib/grpc/server_private.h"
 #include "lib/pb/pb.h"
 
-#define HELD_FACTOR 2			 /* whole requests of the largest size, by one connection */
-#define HELD_FACTOR_ALL 16		 /* and by all */
-#define HELD_SHARE ((size_t)64 * 1024)	 /* that each connection may hold in any case */
-#define UNREAD_SHARE ((size_t)64 * 1024) /* that each stream may have waiting in any case */
+#define HELD_FACTOR 2			 /* times max_message may be held by one connection */
+#define HELD_FACTOR_ALL 16		 /* and by all connections */
+#define HELD_SHARE ((size_t)64 * 1024)	 /* bytes that every connection may always hold */
+#define UNREAD_SHARE ((size_t)64 * 1024) /* bytes that every stream may always have queued */
 #define UNREAD "read the answers that wait first"
 
 static struct h2_stream *stream_of(struct grpc_call *call)
@@ -31,7 +31,7 @@ static struct h2_stream *stream_of(struct grpc_call *call)
 	return h2_stream_of(call);
 }
 
-/* What the reader of the call has changed in what is held. */
+/* Adds the change of the reader's buffer to the sums; a decrease wraps and is right as well. */
 static void count_held(struct grpc_call *call, size_t before)
 {
 	struct grpc__peer *peer = h2_conn_area(h2_stream_conn(stream_of(call)));
@@ -64,9 +64,8 @@ static void trace(struct grpc_call *call)
 }
 
 /*
- * Nothing is expected of anybody any more; what the client hears of it is the caller's business,
- * and so is the trace, which comes last: whoever it makes send something must know that this call
- * is over.
+ * Ends the call's bookkeeping. The caller then sends the response and, last, calls trace(): the
+ * callback of trace() may send messages to other calls and must find this one ended.
  */
 static void settle(struct grpc_call *call, enum grpc_status status)
 {
@@ -79,6 +78,7 @@ static void settle(struct grpc_call *call, enum grpc_status status)
 	drop_request(call);
 }
 
+/* Sent before the first message, so that a call which fails early has only trailers. */
 static void begin_answer(struct grpc_call *call)
 {
 	static const struct h2_field fields[] = {
@@ -93,7 +93,7 @@ static void begin_answer(struct grpc_call *call)
 	h2_respond(stream_of(call), fields, ARRAY_SIZE(fields), false);
 }
 
-/* The last two fields of every answer. The number lives in code. */
+/* Adds grpc-status and grpc-message. code holds the digits while fields is in use. */
 static size_t add_status(const struct grpc_call *call, struct h2_field *fields, char code[static 4])
 {
 	int n = snprintf(code, 4, "%u", (unsigned)call->status);
@@ -114,7 +114,7 @@ static void on_finish(struct h2_stream *stream, void *user)
 	h2_trailers(stream, fields, add_status(call, fields, code));
 }
 
-/* Headers and trailers in one: there was no message. */
+/* Trailers-Only of gRPC's specification: one HEADERS frame with the status, no message. */
 static void answer_status_only(struct grpc_call *call)
 {
 	struct h2_field fields[5] = {
@@ -129,7 +129,7 @@ static void answer_status_only(struct grpc_call *call)
 	h2_respond(stream_of(call), fields, n, true);
 }
 
-/* The client hears the status, behind what was sent before. */
+/* Sends the status after the messages that are queued already. */
 static void finish_call(struct grpc_call *call, enum grpc_status status, struct str text)
 {
 	struct buf encoded = { 0 };
@@ -158,6 +158,7 @@ static void tell_cancelled(struct grpc_call *call)
 		call->cancelled(call->cancelled_user);
 }
 
+/* cancelled() comes after settle(), so that it cannot end the call a second time. */
 void grpc__end(struct grpc_call *call, enum grpc_status status, const char *text)
 {
 	finish_call(call, status, str_of(text));
@@ -167,6 +168,7 @@ void grpc__end(struct grpc_call *call, enum grpc_status status, const char *text
 
 /* ---- the request ---- */
 
+/* The timer has two uses; the text names the limit that was the shorter one. */
 static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct grpc_call *call = container_of(w, struct grpc_call, timer);
@@ -207,6 +209,7 @@ static void take_method(struct grpc_call *call, struct str value)
 	call->post = str_eq(value, STR("POST"));
 }
 
+/* A path that does not fit is cut for the error text and never looked up. */
 static void take_path(struct grpc_call *call, struct str value)
 {
 	struct grpc_server *s = call->server;
@@ -233,6 +236,7 @@ static void take_encoding(struct grpc_call *call, struct str value)
 	call->bad_encoding = !call->gzip && !str_eq(value, STR("identity"));
 }
 
+/* The request headers that matter here; all others are ignored. */
 static const struct {
 	struct str name;
 	void (*take)(struct grpc_call *call, struct str value);
@@ -255,7 +259,7 @@ static void on_header(struct h2_stream *stream, struct str name, struct str valu
 			headers[i].take(call, value);
 }
 
-/* HTTP's word, for what does not speak gRPC. */
+/* A client that does not speak gRPC gets an HTTP status, as gRPC's specification asks. */
 static void refuse(struct grpc_call *call, struct str http_status)
 {
 	const struct h2_field field = { ":status", http_status };
@@ -273,6 +277,7 @@ static void refuse_method(struct grpc_call *call)
 	end_call(call, GRPC_UNIMPLEMENTED, str_of(text));
 }
 
+/* Also called for trailers, which are ignored. */
 static void on_headers(struct h2_stream *stream, void *user)
 {
 	struct grpc_call *call = h2_stream_area(stream);
@@ -316,7 +321,7 @@ static void refuse_size(struct grpc_call *call)
 	grpc__end(call, GRPC_RESOURCE_EXHAUSTED, text);
 }
 
-/* Of grpc__content(). */
+/* Translates the errors of grpc__content(). */
 static void refuse_content(struct grpc_call *call, int error)
 {
 	if (error == -EMSGSIZE)
@@ -340,7 +345,7 @@ static void refuse_decoding(struct grpc_call *call, int error, const char *where
 	grpc__end(call, GRPC_INVALID_ARGUMENT, text);
 }
 
-/* Its client asks and asks, and does not take the answers. */
+/* The client sends requests and does not read the responses: it gets no more for now. */
 static bool leaves_too_much(struct grpc_call *call)
 {
 	const struct grpc_server *s = call->server;
@@ -350,7 +355,10 @@ static bool leaves_too_much(struct grpc_call *call)
 	       (own && h2_host_stats(s->host)->queued > s->config.max_unread_all);
 }
 
-/* A message is whole: its handler gets it. */
+/*
+ * A message is complete: decodes it and calls the handler. The handler may end the call, but
+ * cannot free it, because the stream is closed only when its last frame is sent.
+ */
 static void dispatch(struct grpc_call *call)
 {
 	struct grpc_server *s = call->server;
@@ -381,7 +389,7 @@ static void dispatch(struct grpc_call *call)
 		drop_request(call);
 }
 
-/* Takes from bytes; the call may have ended then. */
+/* Takes bytes of the request. The call may have ended when it returns. */
 static void take_bytes(struct grpc_call *call, struct str *bytes)
 {
 	size_t before = call->reader.bytes.n;
@@ -396,6 +404,7 @@ static void take_bytes(struct grpc_call *call, struct str *bytes)
 		dispatch(call);
 }
 
+/* A second message is refused: for these methods gRPC allows one request message. */
 static void on_data(struct h2_stream *stream, struct str bytes, void *user)
 {
 	struct grpc_call *call = h2_stream_area(stream);
@@ -408,6 +417,7 @@ static void on_data(struct h2_stream *stream, struct str bytes, void *user)
 	}
 }
 
+/* ns until the deadline, 0 without one. An expired one is 1, because 0 would mean none. */
 static int64_t time_left(const struct grpc_call *call)
 {
 	int64_t left = call->started + call->timeout - loop_monotonic();
@@ -417,6 +427,7 @@ static int64_t time_left(const struct grpc_call *call)
 	return left > 0 ? left : 1;
 }
 
+/* The request is complete: from now on only the client's deadline limits the call. */
 static void on_end(struct h2_stream *stream, void *user)
 {
 	struct grpc_call *call = h2_stream_area(stream);
@@ -434,6 +445,7 @@ static void on_end(struct h2_stream *stream, void *user)
 		grpc__end(call, GRPC_INVALID_ARGUMENT, "there is no request");
 }
 
+/* A call that has not ended yet was reset by its client or lost with the connection. */
 static void on_closed(struct h2_stream *stream, uint32_t error, void *user)
 {
 	struct grpc_call *call = h2_stream_area(stream);
@@ -446,6 +458,7 @@ static void on_closed(struct h2_stream *stream, uint32_t error, void *user)
 	free(call->text);
 }
 
+/* Cleared before the call, so that drained() may register itself again. */
 static void on_drained(struct h2_stream *stream, void *user)
 {
 	struct grpc_call *call = h2_stream_area(stream);
@@ -503,7 +516,7 @@ void grpc_reply(struct grpc_call *call, const ProtobufCMessage *response)
 void grpc_reply_encoded(struct grpc_call *call, struct str message)
 {
 	assert(!call->ended);
-	if (leaves_too_much(call)) { /* others may have been answered since it was asked */
+	if (leaves_too_much(call)) { /* other responses may have been queued since the request */
 		end_call(call, GRPC_RESOURCE_EXHAUSTED, STR(UNREAD));
 		return;
 	}
@@ -525,7 +538,7 @@ void grpc_fail(struct grpc_call *call, enum grpc_status status, const char *fmt,
 	buf_free(&text);
 }
 
-/* A stream with so much waiting takes no more. */
+/* True if a stream with this many bytes queued must not queue more. */
 static bool is_behind(struct grpc_call *call, size_t queued)
 {
 	const struct grpc_server_config *config = &call->server->config;
@@ -538,7 +551,7 @@ static bool is_behind(struct grpc_call *call, size_t queued)
 		h2_host_stats(call->server->host)->queued > config->max_unread_all);
 }
 
-/* Keeps what was added since `before`, if it is not too much. */
+/* Accepts what was appended since before, or removes it again if it is too much. */
 static int keep_queued(struct grpc_call *call, struct buf *out, size_t before)
 {
 	struct h2_stream *stream = stream_of(call);
@@ -562,6 +575,7 @@ int grpc_send(struct grpc_call *call, const ProtobufCMessage *message)
 	return keep_queued(call, out, before);
 }
 
+/* The size is known in advance, so a message that does not fit is not copied at all. */
 int grpc_send_encoded(struct grpc_call *call, struct str shared, struct str own)
 {
 	struct buf *out = h2_out(stream_of(call));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * client: one connection at a time, and the calls that want it.
+ * client: the connection of a client, and the calls that use it.
  *
- * A call is in one of three lists: waiting for the connection, running in a stream of it, or ended
- * and waiting for its done(). The addresses of the target are looked up and tried in turn; when
- * none answers, all that wait end with UNAVAILABLE, and the next call tries again. A connection
- * whose server says goodbye keeps the calls it has; new ones get a new connection.
+ * A call is in one of three lists: waiting for the connection, running in one of its streams, or
+ * ended with its done() still to be called. The addresses of the target are looked up and tried in
+ * order; if none answers, all waiting calls end with UNAVAILABLE, and the next call tries again.
+ * After GOAWAY a connection keeps its running calls, and new calls open a new connection.
  */
 #include "lib/grpc/client.h"
 
@@ -24,7 +24,7 @@
 
 /* ---- the target ---- */
 
-/* "host:port" and "[v6]:port" into a string of the caller's to free, and a number. */
+/* Splits "host:port" or "[v6]:port". The caller frees *ret_host. */
 static int split_target(const char *target, char **ret_host, uint16_t *ret_port)
 {
 	const char *colon = strrchr(target, ':');
@@ -107,7 +107,7 @@ static void look_up(struct grpc_client *c)
 		fail_waiting(c, strerror(-r));
 }
 
-/* A name is looked up for each connection: its addresses may be others by then. */
+/* A name is looked up again for each connection, because its addresses may have changed. */
 void grpc__client_connect(struct grpc_client *c)
 {
 	struct endpoint plain = { .port = c->port };
@@ -120,6 +120,7 @@ void grpc__client_connect(struct grpc_client *c)
 		look_up(c);
 }
 
+/* grpc__call_start() moves each call out of waiting, also when it fails, so the loop ends. */
 static void on_open(struct h2_conn *conn, void *user)
 {
 	struct grpc_client *c = user;
@@ -133,7 +134,7 @@ static void on_open(struct h2_conn *conn, void *user)
 		grpc__call_start(call);
 }
 
-/* No new calls on it; what becomes of those that wait is decided when they are served. */
+/* GOAWAY: the connection takes no new calls, so waiting calls need another one. */
 static void on_going(struct h2_conn *conn, void *user)
 {
 	struct grpc_client *c = user;
@@ -148,6 +149,7 @@ static void on_going(struct h2_conn *conn, void *user)
 		grpc__client_connect(c);
 }
 
+/* Only a connection that was never open makes the client try the next address. */
 static void on_lost(struct h2_conn *conn, const char *why, void *user)
 {
 	struct grpc_client *c = user;
@@ -177,7 +179,10 @@ static const struct h2_events host_events = {
 
 /* ---- the client ---- */
 
-/* done() may free the client with all its calls: nothing of it is touched behind that. */
+/*
+ * Calls one done() per event. done() may free the client with all its calls, so everything needed
+ * is copied before and nothing of the client is used after it.
+ */
 static void on_deliver(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct grpc_client *c = container_of(w, struct grpc_client, deliver);
@@ -265,7 +270,7 @@ void grpc_client_free(struct grpc_client *c)
 	drop_calls(&c->running);
 	drop_calls(&c->ended);
 	net_lookup_cancel(c->lookup);
-	c->conn = NULL; /* whom it concerns is calling */
+	c->conn = NULL; /* so that on_lost() does not call state() */
 	h2_host_free(c->host);
 	ev_clear_pending(c->loop, &c->deliver);
 	arena_free(c->scratch);

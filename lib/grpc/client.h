@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * client: calls to one gRPC server, over one connection that is made when first needed and made
- * again after it was lost (calls under way then end with UNAVAILABLE; nothing is sent twice).
+ * client: calls to one gRPC server.
  *
- * A call ends with exactly one done(), from the loop, never from within the function that began it,
- * unless it was cancelled by its owner. done() may begin calls and free the client; message() and
- * state() may begin and cancel calls. Everything runs on the one loop, and nothing blocks: a name
- * is looked up by a child process, for each connection anew.
+ * All calls use one connection. It is opened by the first call that needs it and opened again by
+ * the first call after it was lost. Open calls of a lost connection end with UNAVAILABLE; no
+ * request is sent twice.
+ *
+ * Each call ends with exactly one done(), called from the loop and never from grpc_client_call(),
+ * unless grpc_client_cancel() came first. done() may begin calls and free the client; message() and
+ * state() may begin and cancel calls. Everything runs on one loop and nothing blocks: the name of
+ * the target is looked up in a child process, again for each connection.
  */
 #pragma once
 
@@ -22,39 +25,50 @@ struct grpc_client;
 struct grpc_client_call;
 struct tls_context;
 
+/* Strings are copied. */
 struct grpc_client_config {
 	const char *target;	 /* "host:port", "[v6]:port" */
 	struct tls_context *tls; /* NULL: plaintext; borrowed */
 	const char *tls_name;	 /* NULL: the host of target */
-	const char *user_agent;
-	size_t max_message;	 /* 0: 16 MiB, of an answer */
-	int64_t connect_timeout; /* ns; 0: 5 s */
-	/* Connected or not any more, with a word why; may be NULL. */
+	const char *user_agent;	 /* NULL: "maglev" */
+	size_t max_message;	 /* of a response; 0: 16 MiB */
+	int64_t connect_timeout; /* ns, for each address and for the lookup; 0: 5 s */
+	/* The connection was opened, lost or could not be opened, and why; may be NULL. */
 	void (*state)(bool connected, const char *why, void *user);
 	void *user;
 };
 
-/* -EINVAL when target is not of that form; *ret untouched then. */
+/* Opens no connection yet. -EINVAL if target is malformed; *ret is untouched then. */
 int grpc_client_new(struct ev_loop *loop, const struct grpc_client_config *config,
 		    struct grpc_client **ret);
-/* Calls under way are dropped without done(). */
+/* Open calls are dropped without done(). NULL is allowed. */
 void grpc_client_free(struct grpc_client *c);
-/* Where there was one: connections made from now on use it; one that is there keeps its own. */
+/*
+ * Replaces the TLS context for connections opened from now on; an open connection keeps its own.
+ * Borrowed. A client with TLS stays with TLS, one without stays without.
+ */
 void grpc_client_set_tls(struct grpc_client *c, struct tls_context *tls);
 
 struct grpc_client_events {
-	/* A message; decoded, gone when this returns. Once for unary methods. */
+	/* A decoded message, freed on return. At most once for unary methods. May be NULL. */
 	void (*message)(const ProtobufCMessage *message, void *user);
-	/* text: what the server said, or why it could not be reached; valid UTF-8, never NULL. */
+	/*
+	 * The call has ended. text is the server's message or why the server could not be reached;
+	 * valid UTF-8, never NULL, freed when this returns. Required.
+	 */
 	void (*done)(enum grpc_status status, const char *text, void *user);
 	void *user;
-	/* Not NULL: the bytes of a message, in place of message(); gone when this returns. */
+	/* If not NULL, called instead of message() with the encoded bytes, freed on return. */
 	void (*content)(struct str bytes, void *user);
 };
 
-/* The request is encoded before this returns. timeout in ns, sent along; 0: none. */
+/*
+ * Begins a call. The request is encoded before this returns, method is borrowed, events is copied.
+ * timeout is in ns and is sent to the server as well; 0 means none. The result is valid until
+ * done() is called or it is cancelled.
+ */
 struct grpc_client_call *grpc_client_call(struct grpc_client *c, const struct grpc_method *method,
 					  const ProtobufCMessage *request, int64_t timeout,
 					  const struct grpc_client_events *events);
-/* No done() any more. */
+/* Cancels the call and frees it; done() is not called. Not after done(). */
 void grpc_client_cancel(struct grpc_client_call *call);

@@ -3,9 +3,9 @@
  * client_call: one call of a client.
  *
  * The request is encoded at once and kept until there is a connection. The stream's area holds a
- * pointer to the call, or NULL when nobody wants to hear of the stream any more; the call knows its
- * stream while it runs. What the server said last decides: its grpc-status if there was one, else
- * the word of HTTP, else why the stream or the connection ended.
+ * pointer to the call, or NULL after the call has ended; the call has a pointer to its stream while
+ * it runs. The result is the server's grpc-status if there was one, else it is derived from the
+ * HTTP status, else from the error that ended the stream or the connection.
  */
 #include <assert.h>
 #include <errno.h>
@@ -22,6 +22,7 @@ static struct grpc_client_call **slot_of(struct h2_stream *s)
 	return h2_stream_area(s);
 }
 
+/* to is NULL when the call is about to be freed. */
 static void move(struct grpc_client_call *call, struct grpc__calls *to)
 {
 	if (call->in)
@@ -31,7 +32,7 @@ static void move(struct grpc_client_call *call, struct grpc__calls *to)
 		TAILQ_INSERT_TAIL(to, call, all);
 }
 
-/* Whatever still comes in the stream is not heard. */
+/* Separates call and stream: callbacks of the stream find NULL from now on. */
 static void let_go(struct grpc_client_call *call, bool reset)
 {
 	struct h2_stream *s = TAKE_PTR(call->stream);
@@ -82,6 +83,7 @@ static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 	grpc__call_end(call, GRPC_DEADLINE_EXCEEDED, "deadline exceeded");
 }
 
+/* The timeout that is sent is what is left of it: the call may have waited for the connection. */
 static size_t fill_headers(const struct grpc_client_call *call, struct h2_field fields[static 9],
 			   char timeout[static GRPC__TIMEOUT_STRLEN])
 {
@@ -120,7 +122,7 @@ void grpc__call_start(struct grpc_client_call *call)
 	}
 	*slot_of(s) = call;
 	call->stream = s;
-	*h2_out(s) = call->request; /* a new stream's is empty */
+	*h2_out(s) = call->request; /* moved, not copied: the queue of a new stream is empty */
 	call->request = (struct buf){ 0 };
 	h2_end(s);
 	move(call, &c->running);
@@ -162,6 +164,7 @@ static void take_message(struct grpc_client_call *call, struct str value)
 	grpc__message_decode(value, &call->text);
 }
 
+/* Fields of response headers and trailers; both have the same handlers. */
 static const struct {
 	struct str name;
 	void (*take)(struct grpc_client_call *call, struct str value);
@@ -180,7 +183,7 @@ void grpc__on_header(struct h2_stream *s, struct str name, struct str value, voi
 			headers[i].take(call, value);
 }
 
-/* What is not gRPC's answer is not read on. */
+/* Ends the call at once if the response is not gRPC. 1xx responses are skipped. */
 void grpc__on_headers(struct h2_stream *s, void *user)
 {
 	struct grpc_client_call *call = *slot_of(s);
@@ -216,7 +219,7 @@ static int tell_decoded(struct grpc_client_call *call, struct str content)
 	return r;
 }
 
-/* Behind a failure the call has ended. */
+/* Passes a complete message to the user. On failure it ends the call and returns -errno. */
 static int tell_content(struct grpc_client_call *call)
 {
 	size_t most = call->client->config.max_message;
@@ -233,7 +236,10 @@ static int tell_content(struct grpc_client_call *call)
 	return 0;
 }
 
-/* False when the call is over, or gone. */
+/*
+ * Returns false if the call has ended or was freed. The user may cancel the call from within its
+ * callback; telling postpones the release until the message is no longer in use.
+ */
 static bool tell_message(struct grpc_client_call *call)
 {
 	struct grpc_client *c = call->client;
@@ -281,6 +287,7 @@ static void end_with_status(struct grpc_client_call *call)
 	buf_free(&text);
 }
 
+/* A reason of the connection is preferred: all its streams end with the same HTTP/2 error. */
 void grpc__on_closed(struct h2_stream *s, uint32_t error, void *user)
 {
 	struct grpc_client_call *call = *slot_of(s);
@@ -319,7 +326,7 @@ struct grpc_client_call *grpc_client_call(struct grpc_client *c, const struct gr
 	move(call, &c->waiting);
 	ev_init(&call->timer, on_deadline);
 	if (timeout) {
-		ev_now_update(c->loop); /* whoever calls may have been busy */
+		ev_now_update(c->loop); /* the caller may have computed for long in this turn */
 		ev_timer_set(&call->timer, loop_seconds(timeout), 0);
 		ev_timer_start(c->loop, &call->timer);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the client share: the client and its calls. */
+/* Shared by the files of the client: the client and its calls. */
 #pragma once
 
 #include <sys/queue.h>
@@ -12,54 +12,56 @@
 
 struct grpc_client_call {
 	struct grpc_client *client;
-	TAILQ_ENTRY(grpc_client_call) all; /* of waiting, running or ended */
-	struct grpc__calls *in;		   /* which of them */
+	TAILQ_ENTRY(grpc_client_call) all; /* in one of the client's three lists */
+	struct grpc__calls *in;		   /* that list */
 	const struct grpc_method *method;
 	struct grpc_client_events events;
-	struct h2_stream *stream; /* while running */
-	struct buf request;	  /* framed, while waiting */
+	struct h2_stream *stream; /* NULL unless running */
+	struct buf request;	  /* framed; empty once it was handed to the stream */
 	int64_t timeout, started;
 	ev_timer timer;
 	struct grpc__reader reader;
 	unsigned http_status;
-	bool is_grpc, gzip;
-	bool has_status;
-	bool answered;	/* a message has come */
-	bool telling;	/* message() is running */
-	bool cancelled; /* while it was */
+	bool is_grpc, gzip; /* content-type and grpc-encoding of the response */
+	bool has_status;    /* grpc-status has arrived */
+	bool answered;	    /* a message has arrived */
+	bool telling;	    /* message() or content() is running */
+	bool cancelled;	    /* it was cancelled from within: freed when the callback returns */
 	enum grpc_status status;
-	struct buf text;
+	struct buf text; /* decoded grpc-message, or our own reason */
 };
 
 TAILQ_HEAD(grpc__calls, grpc_client_call);
 
 struct grpc_client {
 	struct ev_loop *loop;
-	struct grpc_client_config config; /* strings are its own */
-	char *name;			  /* the host of the target, and its port */
+	struct grpc_client_config config; /* with its own copies of the strings */
+	char *name;			  /* the host of the target */
 	uint16_t port;
-	struct net_lookup *lookup; /* while the name is looked up */
+	struct net_lookup *lookup; /* NULL: no lookup is running */
 	struct endpoint addresses[NET_LOOKUP_MAX];
 	size_t n_addresses, next_address;
 	struct h2_host *host;
-	struct h2_conn *conn; /* on which calls begin; NULL: none */
-	bool open;	      /* it can take them */
+	struct h2_conn *conn; /* for new calls; NULL: none. Older ones may still be closing */
+	bool open;	      /* conn can take calls */
 	struct grpc__calls waiting, running, ended;
-	ev_timer deliver; /* never started: fed, so that done() is called from the loop itself */
-	struct arena *scratch;
+	ev_timer deliver;      /* never started, only fed: done() is called from the loop */
+	struct arena *scratch; /* for the message being decoded */
 };
 
 /* client_call.c */
+/* Sends a waiting call on the client's open connection. */
 void grpc__call_start(struct grpc_client_call *call);
-/* Its done() is due. */
+/* Decides the result; done() follows from the loop. Without effect if it has ended. */
 void grpc__call_end(struct grpc_client_call *call, enum grpc_status status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void grpc__call_free(struct grpc_client_call *call);
 
 /* client.c */
+/* Opens a connection unless there is one or a lookup is running. */
 void grpc__client_connect(struct grpc_client *c);
 
-/* For both: callbacks of the host. */
+/* Callbacks of the HTTP/2 host, in client_call.c. */
 void grpc__on_header(struct h2_stream *s, struct str name, struct str value, void *user);
 void grpc__on_headers(struct h2_stream *s, void *user);
 void grpc__on_data(struct h2_stream *s, struct str bytes, void *user);

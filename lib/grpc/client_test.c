@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client does when the server is not there, goes away, or answers nonsense. */
+/* A client whose server is missing, goes away, or sends invalid responses. */
 #include "lib/grpc/client.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static void a_target_that_is_none_is_refused(void **state)
 	ev_loop_destroy(loop);
 }
 
-/* Again and again: it may be known the next time. */
+/* The name is looked up for each call: it may be known the next time. */
 static void a_name_that_is_not_known_is_unavailable(void **state)
 {
 	struct kit kit;
@@ -58,7 +58,7 @@ static void a_name_that_is_not_known_is_unavailable(void **state)
 	kit_stop(&kit);
 }
 
-/* The child that looks it up goes with the client. */
+/* Freeing the client ends the child process of the lookup. */
 static void a_client_may_be_freed_while_a_name_is_looked_up(void **state)
 {
 	struct heard h = { 0 };
@@ -73,7 +73,7 @@ static void a_client_may_be_freed_while_a_name_is_looked_up(void **state)
 	kit_stop(&kit);
 }
 
-/* ::1 comes first there, and nobody listens on it. */
+/* ::1 is the first address, and no server listens on it. */
 static void addresses_are_tried_in_turn(void **state)
 {
 	struct heard h = { 0 };
@@ -135,7 +135,7 @@ static void a_lost_server_is_found_again(void **state)
 	assert_non_null(strstr(a.text, "lost the connection to 127.0.0.1:"));
 	assert_int_equal(kit.disconnected, 1);
 
-	kit.server = server_at(&kit, e); /* has no routes: that it answers is enough */
+	kit.server = server_at(&kit, e); /* without routes: any response is enough */
 	kit_call(&kit, &b, &kit_echo, "x", 0, 0);
 	kit_wait_done(&kit, &b);
 	assert_int_equal(b.status, GRPC_UNIMPLEMENTED);
@@ -176,7 +176,7 @@ static void done_may_free_the_client(void **state)
 	kit_stop(&kit);
 }
 
-/* ---- a server that says what the test wants ---- */
+/* ---- a server that sends what the test wants ---- */
 
 struct liar {
 	struct stream_listener listener;

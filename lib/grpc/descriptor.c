@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * descriptor: names out of descriptor.proto's wire format.
+ * descriptor: reads names from the wire format of descriptor.proto.
  *
- * A scan goes over the fields of one message; what a field holds is decided by a table per kind of
- * message: a name, something to be remembered under its full name, or a message to go into. That is
- * all of descriptor.proto that reflection needs.
+ * A scan goes over the fields of one encoded message. The table places[] says which fields of which
+ * message hold something with a name; the name is recorded, and nested messages are scanned as
+ * well. Reflection needs nothing else of descriptor.proto.
  */
 #include "lib/grpc/descriptor.h"
 
@@ -18,14 +18,14 @@
 #include "base/vec.h"
 #include "proto/grpc/descriptors.h"
 
-#define DEPTH_MAX 32
+#define DEPTH_MAX 32 /* of nested messages; bounds the recursion */
 
 struct grpc__descriptors {
 	struct arena *arena;
-	struct grpc__file **files; /* of the arena, doubled as needed */
+	struct grpc__file **files; /* in the arena; copied for each new file, there are few */
 	size_t n;
-	size_t mark;
-	struct symbol *symbols; /* a list: asked by people, not by programs */
+	size_t mark;		/* number of the current walk */
+	struct symbol *symbols; /* a list: lookups are rare, they come from people */
 };
 
 struct symbol {
@@ -35,8 +35,8 @@ struct symbol {
 };
 
 struct field {
-	unsigned number, type;
-	struct str bytes; /* of length-delimited ones */
+	unsigned number, type; /* type: the wire type, 2 is length-delimited */
+	struct str bytes;      /* the value; not set for varints */
 };
 
 static int get_varint(struct str *in, uint64_t *ret)
@@ -67,7 +67,7 @@ static int get_bytes(struct str *in, uint64_t n, struct str *ret)
 	return 0;
 }
 
-/* 1 with a field, 0 at the end. Groups are not used by descriptors. */
+/* Returns 1 with a field, 0 at the end. Descriptors use no groups (wire types 3 and 4). */
 static int get_field(struct str *in, struct field *ret)
 {
 	uint64_t key, n;
@@ -99,7 +99,7 @@ static int get_field(struct str *in, struct field *ret)
 	return r < 0 ? r : 1;
 }
 
-/* The value of a string field; empty when it is not there. */
+/* The value of a string field, empty if it is absent. The last one wins, as in protobuf. */
 static struct str string_field(struct str in, unsigned number)
 {
 	struct str found = { "", 0 };
@@ -113,7 +113,7 @@ static struct str string_field(struct str in, unsigned number)
 
 enum kind { FILE_KIND, MESSAGE, ENUM, SERVICE, LEAF };
 
-/* Which fields of which kind of message hold something that has a name. */
+/* Field numbers of descriptor.proto that hold something with a name. */
 static const struct {
 	enum kind in;
 	unsigned number;
@@ -258,6 +258,7 @@ struct grpc__file *grpc__file_of_symbol(struct grpc__descriptors *d, const char 
 	return NULL;
 }
 
+/* The mark also ends the recursion if files import each other. */
 static void walk(struct grpc__descriptors *d, struct grpc__file *f,
 		 void (*visit)(const struct grpc__file *f, void *arg), void *arg)
 {

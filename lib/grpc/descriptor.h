@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * descriptor: which file of a FileDescriptorSet has what.
+ * descriptor: finds files and symbols in a FileDescriptorSet, for reflection.
  *
- * The files stay the bytes that they are; only names are read out of them.
+ * The files are kept as encoded bytes, because reflection sends them unchanged; only the names are
+ * read.
  */
 #pragma once
 
@@ -15,22 +16,28 @@ struct grpc__descriptors;
 
 struct grpc__file {
 	const char *name;
-	struct str bytes; /* a FileDescriptorProto */
+	struct str bytes; /* an encoded FileDescriptorProto, borrowed from the set */
 	const char **imports;
 	size_t n_imports;
-	size_t mark; /* of the last walk that has been here */
+	size_t mark; /* number of the last walk that visited this file */
 };
 
-/* Lives in arena. */
+/* Allocated in arena, like all that is added. */
 struct grpc__descriptors *grpc__descriptors_new(struct arena *arena);
-/* set must outlive it. -EBADMSG when it is no FileDescriptorSet; what was read before stays. */
+/*
+ * set is borrowed. A file whose name is already known is skipped. -EBADMSG if set is not a
+ * FileDescriptorSet; the files read before the error stay.
+ */
 int grpc__descriptors_add(struct grpc__descriptors *d, struct str set);
-/* The descriptors of health and of reflection itself. */
+/* Adds the descriptors of health and of reflection itself. */
 void grpc__descriptors_add_own(struct grpc__descriptors *d);
 
-/* NULL when there is none. Symbols are packages' messages, enums, services, methods and fields. */
+/*
+ * NULL if there is none. A symbol is the full name of a message, enum, service, method, field,
+ * oneof or extension.
+ */
 struct grpc__file *grpc__file_by_name(struct grpc__descriptors *d, const char *name);
 struct grpc__file *grpc__file_of_symbol(struct grpc__descriptors *d, const char *symbol);
-/* Calls visit for the file and, once each, for all that it imports, directly or not. */
+/* Calls visit once for the file and for each file that it imports, directly or indirectly. */
 void grpc__file_walk(struct grpc__descriptors *d, struct grpc__file *f,
 		     void (*visit)(const struct grpc__file *f, void *arg), void *arg);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * frame: a byte that says whether it is compressed, four with the length, and the message.
+ * frame: length-prefixed messages: one byte for compression, four bytes of length, the message.
  *
- * The length that a prefix claims allocates nothing: the buffer grows with what has really come.
+ * The length in a prefix does not allocate memory: the buffer grows only with received bytes.
  */
 #include <assert.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "lib/pb/pb.h"
 
 #define PREFIX 5
-#define KEEP_MAX ((size_t)4096)
+#define KEEP_MAX ((size_t)4096) /* an empty buffer larger than this is freed */
 
 static size_t length_of(const char *prefix)
 {
@@ -20,7 +20,7 @@ static size_t length_of(const char *prefix)
 	return (size_t)p[1] << 24 | (size_t)p[2] << 16 | (size_t)p[3] << 8 | p[4];
 }
 
-/* Takes what is missing until the buffer has n bytes; true when it has. */
+/* Takes bytes until the buffer has n; true if it has. */
 static bool fill(struct grpc__reader *r, struct str *bytes, size_t n)
 {
 	size_t missing = n - r->bytes.n;
@@ -47,6 +47,7 @@ int grpc__read(struct grpc__reader *r, struct str *bytes, size_t max)
 	return r->whole;
 }
 
+/* The decompressed bytes replace the compressed ones in r, so r still owns the result. */
 int grpc__content(struct grpc__reader *r, bool gzip, size_t max, struct str *ret)
 {
 	struct str content = { r->bytes.p + PREFIX, r->bytes.n - PREFIX };
@@ -85,6 +86,7 @@ void grpc__reader_free(struct grpc__reader *r)
 	buf_free(&r->bytes);
 }
 
+/* The length is known only after encoding, so the prefix is filled in afterwards. */
 static void put_length(struct buf *out, size_t at)
 {
 	size_t n = out->n - at - PREFIX;

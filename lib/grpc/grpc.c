@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * grpc: the status codes, and which of them stands for what others say.
+ * grpc: the names of the status codes, and translations to them.
  *
- * Between two gRPC programs there may be proxies that answer in HTTP's words, and HTTP/2 has errors
- * of its own; the tables are those of gRPC's specification.
+ * A proxy between client and server may answer with an HTTP status, and HTTP/2 has its own error
+ * codes. The tables are those of gRPC's specification (http-grpc-status-mapping.md and
+ * PROTOCOL-HTTP2.md).
  */
 #include "lib/grpc/grpc.h"
 

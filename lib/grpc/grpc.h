@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * grpc: what server and client share: status codes, and the names of methods.
+ * grpc: status codes and method descriptions, shared by the server and the client.
  */
 #pragma once
 
 #include <protobuf-c/protobuf-c.h>
 #include <stdbool.h>
 
+/* The numbers of gRPC's specification, as they are sent in grpc-status. */
 enum grpc_status {
 	GRPC_OK = 0,
 	GRPC_CANCELLED = 1,
@@ -27,9 +28,13 @@ enum grpc_status {
 	GRPC_UNAUTHENTICATED = 16,
 };
 
-const char *grpc_status_name(enum grpc_status s); /* "NOT_FOUND" */
+/* For example "NOT_FOUND"; "UNKNOWN" for numbers that are not in the enum. */
+const char *grpc_status_name(enum grpc_status s);
 
-/* One method of a service. Tables of these are shared by servers and clients. */
+/*
+ * One method of a service. The same tables serve servers and clients; they are borrowed and must
+ * outlive the server or client that uses them.
+ */
 struct grpc_method {
 	const char *path; /* "/package.Service/Method" */
 	const ProtobufCMessageDescriptor *request, *response;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What both sides of gRPC share on the wire: frames, texts, timeouts. */
+/* The parts of the wire format that server and client share: frames, header values, timeouts. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,21 +11,21 @@
 
 #define GRPC__TIMEOUT_STRLEN 16
 
-/* frame.c: messages out of DATA, however it was cut. */
+/* frame.c: collects messages from DATA frames, which may be cut anywhere. */
 struct grpc__reader {
-	struct buf bytes; /* of one message and its prefix, so far */
-	bool whole;	  /* it is complete; grpc__next() begins another */
+	struct buf bytes; /* one message with its prefix, as far as it has arrived */
+	bool whole;	  /* the message is complete; grpc__next() begins another */
 };
 
 /*
- * Takes from *bytes up to the end of a message: 1 when one is whole, 0 when more is needed,
- * -EMSGSIZE when it would be longer than max.
+ * Takes bytes from *bytes up to the end of a message. Returns 1 if the message is complete, 0 if
+ * more bytes are needed, -EMSGSIZE if its prefix says that it is longer than max.
  */
 int grpc__read(struct grpc__reader *r, struct str *bytes, size_t max);
 /*
- * The content of a whole message, uncompressed if need be, valid until the next call. -EMSGSIZE
- * when it grows beyond max, -EBADMSG when it is not gzip, -EPROTO when it is compressed and gzip
- * was not agreed on.
+ * The content of a complete message, decompressed if needed, valid until the next call with r.
+ * -EMSGSIZE if it becomes larger than max, -EBADMSG if it is not gzip, -EPROTO if it is compressed
+ * but grpc-encoding was not gzip.
  */
 int grpc__content(struct grpc__reader *r, bool gzip, size_t max, struct str *ret);
 void grpc__next(struct grpc__reader *r);
@@ -35,18 +35,18 @@ void grpc__reader_free(struct grpc__reader *r);
 void grpc__frame(struct buf *out, const ProtobufCMessage *message);
 void grpc__frame_parts(struct buf *out, struct str a, struct str b);
 
-/* gzip.c: -EBADMSG, or -EMSGSIZE above max. Appends to out; what was added stays on failure. */
+/* gzip.c: appends to out, also partly before a failure. -EBADMSG, or -EMSGSIZE above max. */
 int grpc__gunzip(struct str in, size_t max, struct buf *out);
 
 /* text.c */
-/* grpc-timeout: at most eight digits and a unit. -EINVAL otherwise. */
+/* grpc-timeout: at most eight digits and a unit; -EINVAL otherwise. Capped at INT64_MAX / 2. */
 int grpc__timeout_parse(struct str s, int64_t *ret_ns);
 const char *grpc__timeout_format(int64_t ns, char text[static GRPC__TIMEOUT_STRLEN]);
-/* grpc-message: valid UTF-8, percent-encoded, cut off when very long; and back. */
+/* grpc-message: percent-encoded UTF-8. encode() cuts the text after 2048 bytes. */
 void grpc__message_encode(struct str text, struct buf *out);
 void grpc__message_decode(struct str value, struct buf *out);
-/* "application/grpc", also with "+proto" or parameters. */
+/* True for "application/grpc", also with "+proto" or parameters. */
 bool grpc__is_grpc(struct str content_type);
-/* For answers that are not gRPC's: of HTTP, and of HTTP/2. */
+/* The gRPC status for a response without grpc-status: by HTTP status, by HTTP/2 error code. */
 enum grpc_status grpc__status_of_http(unsigned status);
 enum grpc_status grpc__status_of_h2(uint32_t error);

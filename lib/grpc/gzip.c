@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gzip: the one door to zlib. */
+/* gzip: decompression of messages; the only user of zlib. */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -8,9 +8,13 @@
 #include "lib/grpc/grpc_private.h"
 
 #define PIECE ((size_t)16 * 1024)
-#define GZIP_ONLY (MAX_WBITS + 16)
+#define GZIP_ONLY (MAX_WBITS + 16) /* inflateInit2(): accept a gzip header, no zlib or raw data */
 
-/* One piece more. 0 when there is more to come, 1 at the end, or the error. */
+/*
+ * Decompresses one piece: 0 if there is more, 1 at the end, or the error. The bound is checked per
+ * piece, so a decompression bomb costs at most PIECE bytes above max. Bytes after the end of the
+ * stream and a stream that stops early are errors.
+ */
 static int inflate_piece(z_stream *z, size_t max, struct buf *out)
 {
 	int r;

@@ -2,8 +2,8 @@
 /*
  * health: grpc.health.v1, for the server as a whole ("") and for each of its services.
  *
- * A service is there from the first moment to the last; only the end changes anything: who asks on
- * an open connection while the server drains hears NOT_SERVING, and who watches is ended with it.
+ * The set of services does not change. The status changes only when the server drains: Check then
+ * returns NOT_SERVING, and the drain ends all Watch calls.
  */
 #include <stdlib.h>
 
@@ -35,6 +35,7 @@ static void on_check(struct grpc_call *call, const ProtobufCMessage *message, vo
 		grpc_reply(call, &response.base);
 }
 
+/* Sends one status and leaves the call open; the specification asks for SERVICE_UNKNOWN here. */
 static void on_watch(struct grpc_call *call, const ProtobufCMessage *message, void *user)
 {
 	const health_request *request = (const health_request *)message;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reflection: the server tells which services it has, and shows their files.
+ * reflection: lists the services of the server and sends their descriptor files.
  *
- * v1 and v1alpha have the same messages under two names: the same bytes, and the same code.
- * Each question gets one answer; one that cannot be answered gets an error inside of it, and the
- * stream goes on.
+ * v1 and v1alpha have the same messages in two packages, so the same code serves both. Each request
+ * gets one response; a request that cannot be answered gets a response with an error in it, and the
+ * stream continues.
  */
 #include <stdlib.h>
 
@@ -48,6 +48,7 @@ static void add_file(const struct grpc__file *f, void *arg)
 	files->file_descriptor_proto = all;
 }
 
+/* With all imports: a client that gets them at once does not have to ask for each. */
 static void answer_file(struct grpc_call *call, answer *a, struct grpc__descriptors *d,
 			struct grpc__file *f)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A server of grpc_test.Test for other people's clients (peer_test.py), with reflection. Writes its
- * port, then serves until its standard input ends; then it drains and is done.
+ * A server of grpc_test.Test for foreign clients (peer_test.py), with reflection. It writes its
+ * port, serves until the end of its standard input, drains and exits.
  */
 #include <stdio.h>
 #include <unistd.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * server: which methods there are, and how it begins and ends.
+ * server: the table of methods, and creation, drain and release of the server.
  *
- * The server owns an HTTP/2 host (lib/h2), in whose streams the calls live (call.c). Methods are
- * found by their path in a map; beside those of the routes there are those of health and, with a
- * descriptor set, of reflection.
+ * The server owns an HTTP/2 host (lib/h2); its calls live in the streams of the host (call.c).
+ * Methods are found by path in a map. It has the methods of the routes, of health and, if there is
+ * a descriptor set, of reflection.
  */
 #include "lib/grpc/server.h"
 
@@ -55,7 +55,7 @@ bool grpc__has_service(const struct grpc_server *s, const char *name)
 	return false;
 }
 
-/* "/package.Service/Method" is of "package.Service". */
+/* Adds "package.Service" of "/package.Service/Method", keeping the list sorted and unique. */
 static void add_service(struct grpc_server *s, const char *path)
 {
 	const char *end = strrchr(path, '/');
@@ -90,7 +90,7 @@ static void add_routes(struct grpc_server *s)
 	}
 }
 
-/* The map borrows from entries, which do not grow any more. */
+/* Called after the last entry was added: the map points into the vector. */
 static void index_entries(struct grpc_server *s)
 {
 	for (size_t i = 0; i < s->entries.n; i++) {
@@ -159,6 +159,7 @@ int grpc_server_new(struct ev_loop *loop, const struct grpc_server_config *confi
 	return 0;
 }
 
+/* Freeing the host closes all streams, and so cancels all calls. */
 void grpc_server_free(struct grpc_server *s)
 {
 	if (!s)
@@ -204,6 +205,7 @@ void grpc_server_adopt(struct grpc_server *s, int fd, struct endpoint peer)
 	h2_adopt(s->host, fd, peer);
 }
 
+/* grpc__end() removes the call from the list, so the next one is read first. */
 void grpc_server_drain(struct grpc_server *s, void (*done)(void *user), void *user)
 {
 	struct grpc_call *call, *next;

@@ -2,18 +2,22 @@
 /*
  * server: gRPC over HTTP/2, for unary and server-streaming methods.
  *
- * A table says which handler serves which method; the server itself answers UNIMPLEMENTED, content
- * types that are not gRPC (415), messages that do not decode (INVALID_ARGUMENT), deadlines
- * (DEADLINE_EXCEEDED) and what is over a limit (RESOURCE_EXHAUSTED). A handler gets the decoded
- * request, which is gone when it returns, and a call that lives until it is ended by grpc_reply(),
- * grpc_fail() or grpc_finish(), now or later from the loop, or until the client goes away: then
- * cancelled() is told, and the call must not be touched any more. Strings of a request are checked:
- * one with a NUL or with bytes that are not UTF-8 never reaches a handler. Everything runs on the
- * one loop; nothing blocks; the library never logs. Handlers and cancelled() may end any call, and
- * may drain the server, but never free it.
+ * A table of routes maps methods to handlers. The server itself answers unknown methods
+ * (UNIMPLEMENTED), content types that are not gRPC (HTTP status 415), messages that cannot be
+ * decoded (INVALID_ARGUMENT), expired deadlines (DEADLINE_EXCEEDED) and exceeded limits
+ * (RESOURCE_EXHAUSTED).
  *
- * The server adds grpc.health.v1 and, with a descriptor set, reflection (v1 and v1alpha). Requests
- * may be compressed with gzip.
+ * A handler gets a call and the decoded request, which is freed when the handler returns. The call
+ * lives until grpc_reply(), grpc_fail() or grpc_finish() ends it, from the handler or later from
+ * the loop. If the call ends in another way (the client cancels, the deadline expires, the server
+ * drains), cancelled() is called. In both cases the call must not be used afterwards. A request
+ * with a string that contains NUL or is not UTF-8 is refused before the handler.
+ *
+ * Everything runs on one loop, nothing blocks, and the library does not log. Handlers and
+ * cancelled() may end any call and may drain the server, but must not free it.
+ *
+ * The server adds grpc.health.v1 and, if there is a descriptor set, reflection (v1 and v1alpha).
+ * Requests may be compressed with gzip.
  */
 #pragma once
 
@@ -29,6 +33,7 @@ struct grpc_call;
 struct grpc_server;
 struct tls_context;
 
+/* user is that of the server's configuration. */
 typedef void (*grpc_handler_fn)(struct grpc_call *call, const ProtobufCMessage *request,
 				void *user);
 
@@ -37,7 +42,7 @@ struct grpc_route {
 	grpc_handler_fn handler;
 };
 
-/* A call has ended; strings live during the call. */
+/* Describes a call that has ended. The strings are valid during the trace() callback. */
 struct grpc_trace {
 	struct endpoint peer;
 	const char *path;
@@ -45,76 +50,84 @@ struct grpc_trace {
 	int64_t duration; /* ns */
 };
 
-/* Zero means the default. */
+/* Copied. Zero means the default, which is the number in each comment. Times are in ns. */
 struct grpc_server_config {
-	struct endpoint listen;		 /* no address: any, both families; port 0: any free one */
+	struct endpoint listen;		 /* no address: any, both families; port 0: a free one */
 	const struct grpc_route *routes; /* borrowed */
 	size_t n_routes;
-	void *user;		 /* of handlers and of trace */
+	void *user;		 /* passed to handlers and trace() */
 	struct tls_context *tls; /* NULL: plaintext with prior knowledge; borrowed, replaceable */
-	const void *descriptor_set; /* a serialised FileDescriptorSet; NULL: no reflection */
+	const void
+		*descriptor_set; /* serialised FileDescriptorSet, borrowed; NULL: no reflection */
 	size_t descriptor_set_size;
 	size_t max_connections;	 /* 4096 */
 	size_t max_streams;	 /* 128 at once, per connection */
-	size_t max_message;	 /* 4 MiB, of a request */
-	size_t max_queued;	 /* 1 MiB, of answers that one call of a stream has waiting */
-	size_t max_unread;	 /* 16 MiB, of answers that one connection has waiting */
-	size_t max_unread_all;	 /* 256 MiB, of all: then who has any waiting gets no more */
-	int64_t keepalive;	 /* 60 s without a frame: PING; another 20 s: closed */
-	int64_t request_timeout; /* 20 s, for all of a request to come */
+	size_t max_message;	 /* 4 MiB: one request, after decompression */
+	size_t max_queued;	 /* 1 MiB: responses queued in one streaming call */
+	size_t max_unread;	 /* 16 MiB: responses queued in one connection */
+	size_t max_unread_all;	 /* 256 MiB in all; above, clients with unread responses get none */
+	int64_t keepalive;	 /* 60 s without input: PING; 20 s later: closed */
+	int64_t request_timeout; /* 20 s until a request must be complete */
 	void (*trace)(const struct grpc_trace *trace, void *user);
 };
 
 struct grpc_server_stats {
 	size_t connections, calls; /* open now */
 	uint64_t accepted;
-	uint64_t refused; /* over the limit, or out of descriptors */
+	uint64_t refused; /* connections over the limit, or without a descriptor */
 	uint64_t calls_started;
-	uint64_t protocol_errors; /* connections ended for what they did, or did not do in time */
-	uint64_t resets;	  /* streams that ended in an error, by either side */
+	uint64_t protocol_errors; /* connections ended by protocol errors, abuse or timeouts */
+	uint64_t resets;	  /* streams ended by an error, from either side */
 	uint64_t bytes_in, bytes_out;
 };
 
-/* Listens. -errno of socket, bind or listen; *ret untouched then. */
+/* Creates a server and listens. Returns -errno of socket, bind or listen and leaves *ret alone. */
 int grpc_server_new(struct ev_loop *loop, const struct grpc_server_config *config,
 		    struct grpc_server **ret);
-/* Closes everything at once; calls under way are cancelled. NULL is fine. */
+/* Closes everything at once; open calls are cancelled. NULL is allowed. */
 void grpc_server_free(struct grpc_server *s);
+/* The bound address, with the port that the kernel chose if it was 0. */
 struct endpoint grpc_server_endpoint(const struct grpc_server *s);
+/* Up to date when it returns; owned by the server. */
 const struct grpc_server_stats *grpc_server_stats(const struct grpc_server *s);
-/* Connections made from now on use this context; those that are open keep theirs. */
+/* Connections accepted from now on use this context; open connections keep theirs. Borrowed. */
 void grpc_server_set_tls(struct grpc_server *s, struct tls_context *tls);
-/* Serves a connected, non-blocking socket as if it had been accepted; fd is taken. */
+/* Serves a connected, non-blocking socket as if it had been accepted. Takes ownership of fd. */
 void grpc_server_adopt(struct grpc_server *s, int fd, struct endpoint peer);
 /*
- * Stops listening, sends GOAWAY, lets unary calls finish and ends streams with UNAVAILABLE; done is
- * called once, from the loop, when no connection is left.
+ * Stops listening, sends GOAWAY, lets unary calls finish and ends streaming calls with UNAVAILABLE.
+ * done is called once, from the loop, when no connection is left; it may free the server. At most
+ * once per server.
  */
 void grpc_server_drain(struct grpc_server *s, void (*done)(void *user), void *user);
 
-/* The common name of the client's verified certificate; NULL without one. */
+/* The common name of the client's verified certificate, NULL without one. Owned by the call. */
 const char *grpc_peer_name(const struct grpc_call *call);
 struct endpoint grpc_peer(const struct grpc_call *call);
 
-/* The one answer of a unary method. */
+/* Sends the response of a unary method and ends the call. */
 void grpc_reply(struct grpc_call *call, const ProtobufCMessage *response);
-/* The same with bytes that are the message already; refused when max_unread is exceeded by now. */
+/* The same for an encoded message. Ends with RESOURCE_EXHAUSTED if max_unread is exceeded. */
 void grpc_reply_encoded(struct grpc_call *call, struct str message);
-/* Ends the call without an answer, or a stream early. The text is made valid UTF-8. */
+/* Ends the call with an error, after what was sent before. The text is made valid UTF-8. */
 void grpc_fail(struct grpc_call *call, enum grpc_status status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /*
- * One more message of a stream. -ENOBUFS, and nothing queued, when max_queued would be exceeded, or
- * max_unread or max_unread_all are by now and this call has more than 64 KiB of it.
+ * Sends one message of a streaming method. Returns -ENOBUFS and queues nothing if max_queued would
+ * be exceeded, or if max_unread or max_unread_all is exceeded and this call would have more than
+ * 64 KiB queued.
  */
 int grpc_send(struct grpc_call *call, const ProtobufCMessage *message);
-/* The same with bytes that are a message already, in two parts: what is shared, and what is not. */
+/*
+ * The same for an encoded message, which is the concatenation of two parts: one that is the same
+ * for many calls and one of this call. Either may be empty. Both are copied.
+ */
 int grpc_send_encoded(struct grpc_call *call, struct str shared, struct str own);
-/* Bytes of answers that the call has waiting. */
+/* Bytes of responses queued in the call. */
 size_t grpc_queued(struct grpc_call *call);
-/* Told once, when nothing waits any more. It may not send: let the loop turn first. */
+/* Calls drained() once, when the queue becomes empty. drained() must not send from within. */
 void grpc_on_drained(struct grpc_call *call, void (*drained)(void *user), void *user);
-/* The stream is over, with OK. */
+/* Ends a streaming call with OK. */
 void grpc_finish(struct grpc_call *call);
-/* Told once if the call ends by any other hand than its handler's. */
+/* Calls cancelled() once if the call is ended by anything but the functions above. */
 void grpc_on_cancel(struct grpc_call *call, void (*cancelled)(void *user), void *user);

@@ -179,7 +179,7 @@ static void a_lost_connection_cancels_its_calls(void **state)
 	kit_stop(&kit);
 }
 
-/* The windows are far smaller than that: it goes in many pieces, both ways. */
+/* The windows are far smaller, so it is sent in many pieces in both directions. */
 static void large_messages_cross_small_windows(void **state)
 {
 	struct heard h = { 0 };
@@ -237,7 +237,7 @@ static void a_queue_that_is_full_refuses_more(void **state)
 	kit_stop(&kit);
 }
 
-/* Several thousand kilobytes wait for a client that does not read: others are served. */
+/* Several megabytes are queued for a client that does not read: other clients are served. */
 static void a_client_that_does_not_read_holds_up_nobody(void **state)
 {
 	struct heard other = { 0 };
@@ -292,7 +292,7 @@ static void draining_lets_calls_finish_and_ends_streams(void **state)
 	assert_string_equal(kit.why, "the server is shutting down");
 	assert_int_equal(drained, 0);
 
-	kit_call(&kit, &late, &kit_echo, "", 0, 0); /* nobody listens any more */
+	kit_call(&kit, &late, &kit_echo, "", 0, 0); /* the listener is closed */
 	kit_wait_done(&kit, &late);
 	assert_int_equal(late.status, GRPC_UNAVAILABLE);
 	assert_non_null(strstr(late.text, "connection refused"));
@@ -305,7 +305,7 @@ static void draining_lets_calls_finish_and_ends_streams(void **state)
 	kit_stop(&kit);
 }
 
-/* It was on its way when the server said goodbye: streams have no end of their own. */
+/* A streaming call that arrives after GOAWAY is refused, because it would never end. */
 static void a_stream_that_begins_while_draining_is_ended(void **state)
 {
 	struct kit kit;
@@ -322,7 +322,7 @@ static void a_stream_that_begins_while_draining_is_ended(void **state)
 	raw_request(r, 3, "/grpc_test.Test/Watch", STR(""), false);
 	kit_wait_int(&kit, &kit.traced, 1);
 	assert_int_equal(kit.traced_status, GRPC_UNAVAILABLE);
-	raw_request(r, 5, "/grpc_test.Test/Echo", STR(""), false); /* others are served */
+	raw_request(r, 5, "/grpc_test.Test/Echo", STR(""), false); /* unary calls are served */
 	raw_frame(r, 0, 1, 5, STR("\0\0\0\0\0"));
 	kit_wait_int(&kit, &kit.traced, 2);
 	assert_int_equal(kit.traced_status, GRPC_OK);

@@ -2,8 +2,8 @@
 /*
  * testkit: a server of grpc_test.Test, clients of it, and raw connections, all on one loop.
  *
- * A test says what it waits for; the loop turns until that is so, and a test that waits for more
- * than KIT_PATIENCE fails. No sleeps.
+ * A test waits for a condition: the loop runs until it is true, and the test fails after
+ * KIT_PATIENCE. There are no sleeps.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct kit {
 	struct ev_loop *loop;
 	struct grpc_server *server;
 	struct grpc_client *client;
-	struct grpc_call *watcher; /* the last one of Watch and Hang; NULL when it was cancelled */
+	struct grpc_call *watcher; /* the last call of Watch or Hang; NULL after its cancellation */
 	int handled, cancelled;
 	int traced;
 	enum grpc_status traced_status;
@@ -30,20 +30,20 @@ extern const struct grpc_method kit_echo, kit_who, kit_fail, kit_hang, kit_count
 extern const unsigned char kit_protoset[];
 extern const size_t kit_protoset_size;
 
-/* On 127.0.0.1, port 0, with what else config says; the client connects when first used. */
+/* Listens on 127.0.0.1, port 0; the rest is as in config. The client connects when first used. */
 void kit_start(struct kit *kit, struct grpc_server_config config);
 void kit_stop(struct kit *kit);
-/* A client of the kit's server; state() goes to the kit's counters. */
+/* A client of the kit's server; its state() updates the kit's counters. */
 struct grpc_client *kit_client(struct kit *kit, struct grpc_client_config config);
-/* The kit's own one, made anew. */
+/* Replaces the kit's own client. */
 void kit_reconnect(struct kit *kit, struct grpc_client_config config);
 void kit_wait(struct kit *kit, bool (*cond)(void *arg), void *arg);
-/* Turns the loop until the number is at least n. */
+/* Runs the loop until *number is at least n. */
 void kit_wait_int(struct kit *kit, const int *number, int n);
-/* Turns it once, without waiting. */
+/* Runs one turn of the loop, without waiting. */
 void kit_turn(struct kit *kit);
 
-/* One call and what came of it. Zero it, or kit_reset(), before use. */
+/* One call and its result. To be zeroed before use. */
 struct heard {
 	struct grpc_client_call *call;
 	int messages, done;
@@ -64,10 +64,10 @@ void kit_call_with_data(struct kit *kit, struct heard *h, const struct grpc_meth
 void kit_wait_done(struct kit *kit, struct heard *h);
 void kit_wait_messages(struct kit *kit, struct heard *h, int n);
 
-/* Sends to the last watcher. */
+/* Sends a message to the last watcher. */
 int kit_send(struct kit *kit, const char *text, size_t data_size);
 
-/* A connection that sends bytes as they are. */
+/* A plain TCP connection on which a test sends any bytes. */
 struct raw {
 	struct kit *kit;
 	int fd;
@@ -78,16 +78,16 @@ struct raw {
 
 struct raw *raw_new(struct kit *kit);
 void raw_free(struct raw *r);
-/* All of it; the loop turns while the server does not take it. False when it has closed. */
+/* Sends all n bytes and runs the loop meanwhile. False if the server has closed. */
 bool raw_send(struct raw *r, const void *p, size_t n);
 void raw_preface(struct raw *r); /* with empty SETTINGS */
 bool raw_frame(struct raw *r, unsigned type, unsigned flags, uint32_t stream, struct str payload);
-/* HEADERS of a call, END_HEADERS; extra is HPACK behind the usual fields. */
+/* Sends HEADERS of a call with END_HEADERS; extra is HPACK appended to the usual fields. */
 bool raw_request(struct raw *r, uint32_t stream, const char *path, struct str extra, bool end);
 void raw_wait_close(struct raw *r);
-/* The error code of the GOAWAY that came, or -1. */
+/* The error code of the received GOAWAY, or -1. */
 int raw_goaway(const struct raw *r);
-/* How many frames of a type have come, and the payload of the last. */
+/* The number of received frames of a type, and the payload of the last one. */
 size_t raw_count(const struct raw *r, unsigned type, uint32_t stream, struct str *ret_last);
-/* A literal field without indexing. */
+/* Appends an HPACK literal field without indexing. */
 void raw_field(struct buf *to, const char *name, const char *value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text: the header values of gRPC that have a grammar. */
+/* text: parsing and formatting of gRPC's header values. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -8,9 +8,9 @@
 #include "lib/grpc/grpc_private.h"
 
 #define MESSAGE_MAX 2048 /* bytes of a grpc-message before encoding; peers limit their headers */
-#define TIMEOUT_MAX 99999999
+#define TIMEOUT_MAX 99999999 /* eight digits, the most that the specification allows */
 
-/* Coarsest last: the first in which a timeout fits is taken. */
+/* From fine to coarse: the first unit in which a timeout has at most eight digits is used. */
 static const struct unit {
 	char letter;
 	int64_t ns;
@@ -32,7 +32,7 @@ int grpc__timeout_parse(struct str s, int64_t *ret_ns)
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
 		if (units[i].letter != s.p[s.n - 1])
 			continue;
-		/* hours that no clock can count are as good as the most it can */
+		/* half of the range, so that adding it to a clock cannot overflow */
 		if ((int64_t)n > INT64_MAX / 2 / units[i].ns)
 			*ret_ns = INT64_MAX / 2;
 		else
@@ -85,7 +85,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* A '%' without two digits behind it stands for itself: the specification wants no error. */
+/* A '%' without two hex digits is kept as it is: the specification forbids to fail here. */
 void grpc__message_decode(struct str value, struct buf *out)
 {
 	struct buf raw = { 0 };
@@ -105,6 +105,7 @@ void grpc__message_decode(struct str value, struct buf *out)
 	buf_free(&raw);
 }
 
+/* "application/grpc+json" and the like are other encodings, which are not supported. */
 bool grpc__is_grpc(struct str content_type)
 {
 	static const struct str wanted = { "application/grpc", 16 };

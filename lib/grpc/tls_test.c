@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gRPC inside of TLS, with and without certificates of clients. */
+/* gRPC over TLS, with and without client certificates. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +47,7 @@ static struct tls_context *client_context(const char *name)
 	return c;
 }
 
-/* One call to Who, with the client's certificate of that name. */
+/* One call of Who, with the client certificate of that name. */
 static void ask_who(struct kit *kit, const char *name, struct heard *h)
 {
 	struct tls_context *tls = client_context(name);
@@ -115,7 +115,7 @@ static void a_server_that_is_not_trusted_is_not_talked_to(void **state)
 	tls_context_free(server);
 }
 
-/* Certificates are replaced while the server runs: what is open stays. */
+/* Certificates are replaced while the server runs: open connections stay. */
 static void a_new_context_serves_new_connections(void **state)
 {
 	struct tls_context *first = server_context("server", NULL);
@@ -142,7 +142,7 @@ static void a_new_context_serves_new_connections(void **state)
 	tls_context_free(client);
 }
 
-/* The same on the other side: who was refused shows another certificate. */
+/* The same in the client: after a refusal it uses another certificate. */
 static void a_client_with_a_new_context_connects_with_it(void **state)
 {
 	struct tls_context *server = server_context("server", "ca.pem");

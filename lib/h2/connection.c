@@ -4,17 +4,17 @@
  *
  *	OPENING -> GREETING -> OPEN [-> LINGER] -> closed
  *
- * Everything happens in steps of the connection's stream. Bytes are read into the host's one buffer
- * and fed to nghttp2 in pieces, which calls back. When the time of the step is over, the rest is
- * kept for the next step: a piece may hold thousands of header fields or dozens of requests. What
- * nghttp2 has to say goes into the stream's queue, once at the end of a step, or in a step of its
- * own when somebody else has queued something (h2__conn_touch). A peer that does not take our
- * answers is not read from any more once there are too many of them.
+ * All work is done in steps of the connection's stream (lib/stream). Input is read into the host's
+ * buffer and passed to nghttp2 in pieces; nghttp2 calls the callbacks in session.c. When the step's
+ * time is over, the remaining input is copied and parsed in the next step, because a piece may hold
+ * thousands of header fields or dozens of requests. The output of nghttp2 is moved to the stream's
+ * queue at the end of a step; h2__conn_touch() schedules a step when a user queues something
+ * outside of one. Reading stops while a peer does not read our frames and too many are queued.
  *
- * One deadline serves all that can become due; it is set to the nearest and, when it has passed,
- * looks again. A server that ends a connection lingers, so that what was sent last is not destroyed
- * by a reset. A connection on which nothing was asked when the host drains is not waited for like
- * that: an idle client may not even be reading.
+ * One deadline serves all timeouts: it is set to the earliest (next_due), and its expiry looks at
+ * all of them. A server that ends a connection lingers, because closing a socket with unread input
+ * makes the kernel send RST, which may destroy the last bytes on their way to the peer. Connections
+ * that were unused when the host drained do not linger: an idle client may not even be reading.
  */
 #include <assert.h>
 #include <errno.h>
@@ -27,11 +27,11 @@
 #include "base/units.h"
 #include "lib/h2/h2_private.h"
 
-#define PIECE ((size_t)2 * 1024) /* fed to nghttp2 before the clock is looked at */
-#define UNSENT_MAX 2000 /* frames; more than all streams and acknowledgements of a fair peer */
+#define PIECE ((size_t)2 * 1024) /* input parsed between two looks at the clock */
+#define UNSENT_MAX 2000		 /* frames; more than a well-behaved peer's streams and ACKs need */
 #define PING_PATIENCE (20 * NSEC_PER_SEC)
-#define DRAIN_PATIENCE (1 * NSEC_PER_SEC)	  /* for the answer to the PING of a drain */
-#define DRAIN_PATIENCE_IDLE (100 * NSEC_PER_MSEC) /* when everything ends and nothing is asked */
+#define DRAIN_PATIENCE (1 * NSEC_PER_SEC)	  /* for the ACK of a drain's PING */
+#define DRAIN_PATIENCE_IDLE (100 * NSEC_PER_MSEC) /* the same without streams in a host's drain */
 #define LINGER_TIME (1 * NSEC_PER_SEC)
 
 static bool has_output(const struct h2_conn *c)
@@ -59,7 +59,10 @@ static void close_streams(struct h2_conn *c, uint32_t error)
 		h2__stream_close(s, error);
 }
 
-/* The one place where a connection's user hears of its end. */
+/*
+ * The only place that calls lost(). Streams are closed first, so that lost() is the connection's
+ * last callback. A reason that was set earlier (abuse, GOAWAY) is kept.
+ */
 static void part(struct h2_conn *c, const char *why)
 {
 	const struct h2_config *config = &c->host->config;
@@ -71,6 +74,7 @@ static void part(struct h2_conn *c, const char *why)
 		config->events->lost(c, c->why, config->user);
 }
 
+/* A connection that lingers has called lost() already, so part() is skipped then. */
 void h2__conn_close(struct h2_conn *c, const char *why)
 {
 	assert(!c->busy);
@@ -91,6 +95,10 @@ static void fail(struct h2_conn *c, const char *doing, int error)
 	h2__conn_close(c, why);
 }
 
+/*
+ * Without this limit a peer that sends PING or SETTINGS and never reads would make nghttp2 queue
+ * acknowledgements without bound.
+ */
 static bool may_read(const struct h2_conn *c)
 {
 	return !has_output(c) || !c->session ||
@@ -102,7 +110,7 @@ static void watch(struct h2_conn *c)
 	stream_want(&c->stream, (may_read(c) ? STREAM_READ : 0) | STREAM_WRITE * has_output(c));
 }
 
-/* Everything has been said. */
+/* All output has been sent and the session is over. A server lingers (see the top). */
 static void finish(struct h2_conn *c)
 {
 	if (!c->host->config.server) {
@@ -118,7 +126,10 @@ static void finish(struct h2_conn *c)
 	stream_linger(&c->stream, LINGER_TIME);
 }
 
-/* Has nghttp2 fill the stream's queue. */
+/*
+ * Moves the frames of nghttp2 into the stream's queue until it is full. busy is set because the
+ * callbacks (finish, drained) may call functions that would flush or free the connection.
+ */
 static void gather(struct h2_conn *c)
 {
 	struct buf *out = stream_out(&c->stream);
@@ -137,6 +148,7 @@ static void count_sent(struct h2_conn *c)
 	c->counted = c->stream.sent;
 }
 
+/* nghttp2 wants to read no more after GOAWAY and the last stream; h2_leave() ends it earlier. */
 static bool is_over(const struct h2_conn *c)
 {
 	if (has_output(c) || nghttp2_session_want_write(c->session))
@@ -144,7 +156,7 @@ static bool is_over(const struct h2_conn *c)
 	return !nghttp2_session_want_read(c->session) || (c->leaving && !c->n_streams);
 }
 
-/* A last word, if the socket takes it at once. */
+/* Sends GOAWAY with the error if the socket takes it at once; it is not waited for. */
 static void end_badly(struct h2_conn *c)
 {
 	nghttp2_session_terminate_session(c->session, (uint32_t)c->error);
@@ -165,7 +177,10 @@ static void after_flush(struct h2_conn *c, int r)
 		watch(c);
 }
 
-/* Sends what there is, as far as the socket takes it and for the time of this step. */
+/*
+ * Sends output until there is none, the socket is full or the step's time is over. May free c.
+ * A full queue ends gather() early, so gather and flush alternate.
+ */
 static void flush(struct h2_conn *c)
 {
 	bool more;
@@ -183,18 +198,21 @@ static void flush(struct h2_conn *c)
 			r = stream_flush(&c->stream);
 	} while (more && r == 0 && !c->error && task_has_time(c->host->loop));
 	if (more && r == 0)
-		stream_wake(&c->stream); /* the time was over before nghttp2 had said everything */
+		stream_wake(&c->stream); /* out of time: nghttp2 may have more output */
 	count_sent(c);
 	after_flush(c, r);
 }
 
 void h2__conn_touch(struct h2_conn *c)
 {
-	if (!c->busy) /* a connection that is busy flushes when done */
+	if (!c->busy) /* a busy connection flushes at the end of its step */
 		stream_wake(&c->stream);
 }
 
-/* nghttp2 has given up: its errors, or a callback's. */
+/*
+ * nghttp2_session_mem_recv() has failed. Without the client's connection preface the peer speaks
+ * another protocol and would not understand GOAWAY, so the connection is just closed.
+ */
 static void on_refused(struct h2_conn *c, int error)
 {
 	if (error == NGHTTP2_ERR_BAD_CLIENT_MAGIC) {
@@ -209,7 +227,7 @@ static void on_refused(struct h2_conn *c, int error)
 	end_badly(c);
 }
 
-/* Feeds pieces while there is time. The number of bytes that nghttp2 took, or its error. */
+/* Passes input to nghttp2 while the step has time. Returns the bytes parsed or nghttp2's error. */
 static ssize_t feed(struct h2_conn *c, const char *p, size_t n)
 {
 	size_t done = 0;
@@ -226,6 +244,7 @@ static ssize_t feed(struct h2_conn *c, const char *p, size_t n)
 	return r < 0 ? r : (ssize_t)done;
 }
 
+/* A header block that has begun brings the deadline nearer; unparsed input needs another step. */
 static void after_feed(struct h2_conn *c, ssize_t r)
 {
 	if (r < 0) {
@@ -239,7 +258,7 @@ static void after_feed(struct h2_conn *c, ssize_t r)
 	flush(c);
 }
 
-/* What the time of an earlier step did not suffice for. */
+/* Parses the input that an earlier step had no time for. It comes before any new read. */
 static void feed_rest(struct h2_conn *c)
 {
 	ssize_t r = feed(c, c->rest.p, c->rest.n);
@@ -251,6 +270,7 @@ static void feed_rest(struct h2_conn *c)
 	after_feed(c, r);
 }
 
+/* Any input counts as an answer to the keepalive PING: the peer is alive. */
 static void receive(struct h2_conn *c)
 {
 	ssize_t n = stream_read(&c->stream, c->host->input, sizeof(c->host->input));
@@ -283,6 +303,7 @@ void h2__conn_greet(struct h2_conn *c)
 	flush(c);
 }
 
+/* RFC 9113 §3.2: HTTP/2 over TLS is negotiated with ALPN; without "h2" the peer means HTTP/1.1. */
 static void on_opened(struct stream *s)
 {
 	struct h2_conn *c = container_of(s, struct h2_conn, stream);
@@ -308,7 +329,7 @@ static void on_ready(struct stream *s, unsigned what)
 static void on_closed(struct stream *s, int error)
 {
 	static const char *const doing[] = {
-		[STREAM_CLOSED] = "connect", /* no socket could be had */
+		[STREAM_CLOSED] = "connect", /* socket() itself failed */
 		[STREAM_CONNECTING] = "connect",
 		[STREAM_SECURING] = "TLS",
 		[STREAM_OPEN] = "send",
@@ -327,7 +348,10 @@ static void nearer(int64_t *due, int64_t at)
 		*due = at;
 }
 
-/* When there is something to look after. */
+/*
+ * The earliest timeout, monotonic ns. Must name the same times as on_expired() and look_after():
+ * a time that only this function knew would make the deadline fire again and again.
+ */
 static int64_t next_due(const struct h2_conn *c)
 {
 	const struct h2_config *config = &c->host->config;
@@ -345,6 +369,7 @@ static int64_t next_due(const struct h2_conn *c)
 	return due;
 }
 
+/* A deadline of 0 would mean none, so a time in the past becomes 1 ns. */
 void h2__conn_rearm(struct h2_conn *c)
 {
 	int64_t left = next_due(c) - loop_monotonic();
@@ -358,6 +383,7 @@ static void time_out(struct h2_conn *c, const char *why)
 	h2__conn_close(c, why);
 }
 
+/* Timeouts that do not close the connection at once: idle, the second GOAWAY, keepalive. */
 static void look_after(struct h2_conn *c, int64_t now)
 {
 	const struct h2_config *config = &c->host->config;
@@ -377,6 +403,7 @@ static void look_after(struct h2_conn *c, int64_t now)
 	h2__conn_touch(c);
 }
 
+/* The deadline is not moved on every read, so it may fire before anything is due: then rearm. */
 static void on_expired(struct stream *s)
 {
 	struct h2_conn *c = container_of(s, struct h2_conn, stream);
@@ -417,6 +444,7 @@ struct h2_conn *h2__conn_new(struct h2_host *h, struct endpoint peer)
 	return c;
 }
 
+/* SIOCOUTQ (tcp(7)) counts bytes that the peer's kernel has not acknowledged. */
 bool h2__conn_is_bystander(const struct h2_conn *c)
 {
 	int unacknowledged;
@@ -427,6 +455,11 @@ bool h2__conn_is_bystander(const struct h2_conn *c)
 	       !unacknowledged;
 }
 
+/*
+ * The first GOAWAY names the largest stream id: the client stops opening streams, and those that
+ * are on their way are still served. The ACK of the PING shows that it has seen the GOAWAY; then
+ * the second one names the real last stream (RFC 9113 §6.8).
+ */
 void h2__conn_drain(struct h2_conn *c)
 {
 	static const uint8_t mark[8] = "drain";

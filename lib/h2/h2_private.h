@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the room share: host, connections, streams, and who calls whom. */
+/* Shared by the files of lib/h2: host, connections, streams, and the calls between the files. */
 #pragma once
 
 #include <nghttp2/nghttp2.h>
@@ -11,64 +11,64 @@
 #include "lib/stream/stream.h"
 #include "lib/tls/tls.h"
 
-#define H2__READ_SIZE ((size_t)16 * 1024) /* a TLS record */
-#define H2__KEEP_MAX ((size_t)4096)	  /* a larger buffer is given back when empty */
+#define H2__READ_SIZE ((size_t)16 * 1024) /* the largest plaintext of a TLS record */
+#define H2__KEEP_MAX ((size_t)4096)	  /* an empty buffer larger than this is freed */
 
 enum h2__state {
 	H2__OPENING,  /* the stream connects, or the TLS handshake is under way */
-	H2__GREETING, /* the peer's SETTINGS have not come */
+	H2__GREETING, /* waiting for the peer's SETTINGS */
 	H2__OPEN,
-	H2__LINGER, /* the last has been sent; what comes is thrown away */
+	H2__LINGER, /* everything has been sent; input is discarded until the peer closes */
 };
 
 struct h2_stream {
 	struct h2_conn *conn;
 	LIST_ENTRY(h2_stream) all; /* of its connection */
 	int32_t id;
-	struct buf out;	    /* queued */
-	size_t out_at;	    /* what of it has gone */
-	size_t counted;	    /* what of it is in the sums of connection and host */
-	size_t header_size; /* of the block being received */
-	bool muted;	    /* reset: no callback any more */
-	bool deferred;	    /* nghttp2 waits to be told of data */
-	bool ended;	    /* h2_end() */
-	bool headers_sent;  /* ours are on the wire */
-	bool local_ended;   /* and all of a server's answer is */
-	bool remote_ended;  /* theirs is over */
+	struct buf out;	    /* output queue */
+	size_t out_at;	    /* bytes of out that nghttp2 has taken */
+	size_t counted;	    /* bytes of out included in the sums of connection and host */
+	size_t header_size; /* of the block being received, as in RFC 9113 §6.5.2 */
+	bool muted;	    /* reset or abandoned: no more callbacks for it */
+	bool deferred;	    /* nghttp2 waits for nghttp2_session_resume_data() */
+	bool ended;	    /* h2_end() was called */
+	bool headers_sent;  /* our headers have been sent */
+	bool local_ended;   /* server: the response was sent completely */
+	bool remote_ended;  /* END_STREAM was received */
 	alignas(max_align_t) char area[];
 };
 
 struct h2_conn {
 	struct h2_host *host;
 	TAILQ_ENTRY(h2_conn) all, idles;
-	struct stream stream; /* its deadline is the nearest of all that can become due */
+	struct stream stream; /* its deadline is the earliest of next_due() */
 	enum h2__state state;
 	nghttp2_session *session;
 	struct endpoint peer;
-	struct buf rest; /* of what was read, when the time of a step was over; mostly empty */
+	struct buf rest; /* input that was read but not parsed before the step's time was over */
 	LIST_HEAD(, h2_stream) streams;
 	size_t n_streams;
-	size_t queued;		/* by all of them */
-	uint64_t counted;	/* of stream.sent, in the host's stats */
-	int64_t since;		/* when the state was entered; monotonic ns, as all of these */
-	int64_t heard;		/* bytes came last */
-	int64_t pinged;		/* a PING of ours waits for its answer; 0: none */
-	int64_t headers_since;	/* a block of headers has begun and is not whole; 0: none */
+	size_t queued;		/* bytes queued in all streams */
+	uint64_t counted;	/* bytes of stream.sent that the host's stats include */
+	int64_t since;		/* when the state was entered; monotonic ns, like all below */
+	int64_t heard;		/* when bytes were last received */
+	int64_t pinged;		/* when an unanswered keepalive PING was sent; 0: none */
+	int64_t headers_since;	/* when an incomplete header block began; 0: none */
 	int32_t headers_of;	/* the stream of that block */
-	size_t headers_size;	/* of that block, refused fields included */
-	int64_t idle_since;	/* no streams; 0: some */
-	int64_t drain_since;	/* the first GOAWAY of a drain was queued; 0: not draining */
-	int64_t drain_due;	/* the second one goes out, whether the PING was answered or not */
-	int64_t window_start;	/* of counting abuse */
+	size_t headers_size;	/* of that block, including fields that were refused */
+	int64_t idle_since;	/* when the last stream closed; 0: there are streams */
+	int64_t drain_since;	/* when the first GOAWAY of a drain was queued; 0: no drain */
+	int64_t drain_due;	/* when the second GOAWAY is sent even without a PING ACK */
+	int64_t window_start;	/* of the 10 s in which abuse is counted */
 	unsigned resets, noise; /* in that window */
-	enum h2_error error;	/* that it is to end with; 0: not */
-	bool idle;
-	bool busy;	  /* inside nghttp2: neither flush nor free */
-	bool final_sent;  /* the second GOAWAY of a drain */
-	bool bystander;	  /* of a drain: not waited for when the last word has been sent */
-	bool going;	  /* the peer has sent GOAWAY */
-	bool leaving;	  /* close when the last stream has gone */
-	char trouble[96]; /* the last that nghttp2 complained of */
+	enum h2_error error;	/* close with this error after nghttp2 returns; 0: none */
+	bool idle;		/* it is in the host's list of idle connections */
+	bool busy;		/* inside nghttp2: must be neither flushed nor freed */
+	bool final_sent;	/* the second GOAWAY of a drain was queued */
+	bool bystander;		/* unused during a drain: closed without lingering */
+	bool going;		/* the peer has sent GOAWAY */
+	bool leaving;		/* h2_leave(): close after the last stream */
+	char trouble[96];	/* the last error text of nghttp2 */
 	char why[160];
 	alignas(max_align_t) char area[];
 };
@@ -80,45 +80,48 @@ struct h2_host {
 	struct h2_config config;
 	struct h2_stats stats;
 	struct stream_listener listener;
-	struct tls_context *tls;
+	struct tls_context *tls; /* borrowed; NULL: plaintext */
 	struct h2__conns conns;
-	struct h2__conns idle; /* longest first */
+	struct h2__conns idle; /* connections without streams, the longest idle first */
 	nghttp2_session_callbacks *callbacks;
 	nghttp2_option *option;
 	bool draining;
-	ev_timer drained;
+	ev_timer drained; /* fires at once, so that done() is called from the loop */
 	void (*done)(void *user);
 	void *done_user;
-	char input[H2__READ_SIZE];
+	char input[H2__READ_SIZE]; /* shared by all connections: each read is parsed or copied */
 };
 
 /* host.c */
+/* Removes c from the host's lists and counters. Does not free it. */
 void h2__forget(struct h2_conn *c);
-/* In or out of the list of those that may make room. */
+/* Adds c to the list of connections that may be evicted, or removes it. Idempotent. */
 void h2__set_idle(struct h2_conn *c, bool idle);
 
-/* connection.c; all but new may free the connection */
+/* connection.c; greet, close and drain may free the connection */
 struct h2_conn *h2__conn_new(struct h2_host *h, struct endpoint peer);
-/* Bytes can go both ways: the preface. */
+/* The transport is ready: creates the session and sends the preface and SETTINGS. */
 void h2__conn_greet(struct h2_conn *c);
+/* Closes at once: calls closed() and lost() and frees c. Not while c is busy. */
 void h2__conn_close(struct h2_conn *c, const char *why);
+/* Begins a graceful shutdown (RFC 9113 §6.8): two GOAWAY frames with a PING between them. */
 void h2__conn_drain(struct h2_conn *c);
-/* Nothing was asked since the host's drain began, and the peer's kernel has all that was sent. */
+/* No stream since the host's drain began, and the peer's kernel has acknowledged all output. */
 bool h2__conn_is_bystander(const struct h2_conn *c);
-/* There is something to send: that happens in a step of the connection. */
+/* There may be output: schedules a step of the connection, which sends it. */
 void h2__conn_touch(struct h2_conn *c);
-/* When the next thing is due has come nearer. */
+/* Sets the deadline again after something that next_due() depends on has changed. */
 void h2__conn_rearm(struct h2_conn *c);
 
-/* session.c: nghttp2's callbacks, and what they are told */
+/* session.c: the callbacks of nghttp2 */
 void h2__session_prepare(struct h2_host *h);
 int h2__session_new(struct h2_conn *c);
-/* The answer to the PING of a drain, or no answer: the GOAWAY that counts. */
+/* The second GOAWAY of a drain, with the last stream id: later streams are ignored. */
 void h2__session_final_goaway(struct h2_conn *c);
 
 /* stream.c */
 struct h2_stream *h2__stream_new(struct h2_conn *c);
-/* Its user hears that it is closed; nghttp2 closes it later. */
+/* Calls closed() and drops the queue. s is freed later, when nghttp2 closes the stream. */
 void h2__stream_abandon(struct h2_stream *s, uint32_t error);
-/* Tells its user, unless it was reset by him. */
+/* Calls closed(), unless the user has reset the stream or was called before; frees s. */
 void h2__stream_close(struct h2_stream *s, uint32_t error);

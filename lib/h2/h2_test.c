@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Both ends on one loop, and raw sockets in place of one of them. What abuse does is tested above a
- * gRPC server, in lib/grpc/abuse_test.c.
+ * Client and server on one loop, or one of them and a raw socket. Abuse is tested with a gRPC
+ * server, in lib/grpc/abuse_test.c.
  */
 #include "lib/h2/h2.h"
 
@@ -25,7 +25,7 @@
 #define PATIENCE 20.0 /* s */
 #define MS NSEC_PER_MSEC
 
-/* What was heard on one side. */
+/* What the callbacks of one side have recorded. */
 struct side {
 	int open, going, lost, began, blocks, ended, closed;
 	uint32_t error;
@@ -238,7 +238,7 @@ static void say(int fd, struct str bytes)
 
 static const struct str preface = STR("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0");
 
-/* HEADERS of a whole request. */
+/* HEADERS of a complete request. */
 static const struct str request = STR("\0\0\6\1\5\0\0\0\1\x83\x86\x84\x41\1a");
 
 /* ---- tests ---- */
@@ -266,7 +266,7 @@ static void a_request_is_answered_with_trailers(void **state)
 	stop(&p);
 }
 
-/* Sixteen kilobytes may be under way: both bodies go in many pieces. */
+/* The windows are 16 KiB, so both bodies are sent in many pieces. */
 static void large_bodies_cross_small_windows(void **state)
 {
 	struct pair p;
@@ -280,7 +280,7 @@ static void large_bodies_cross_small_windows(void **state)
 	stop(&p);
 }
 
-/* Each side has much to send and takes what comes meanwhile: neither waits for the other. */
+/* Both sides send much and read at the same time: neither may wait for the other. */
 static void both_ways_at_once_do_not_lock(void **state)
 {
 	struct h2_conn *c;
@@ -330,7 +330,7 @@ static void a_reset_is_heard_by_the_other_side_only(void **state)
 	start(&p, (struct h2_config){ 0 });
 	p.s.silent = true;
 	c = join(&p);
-	h2_reset(ask(c, 1), H2_CANCEL); /* before it has left: nobody hears of it */
+	h2_reset(ask(c, 1), H2_CANCEL); /* before it was sent: the server never sees it */
 	h2_reset(ask(c, 1), H2_CANCEL);
 	ask(c, 1);
 	wait_for(&p, &p.s.ended, 1);
@@ -359,7 +359,7 @@ static void a_refused_connection_is_told_from_the_loop(void **state)
 
 static void an_address_without_a_way_is_told_from_the_loop(void **state)
 {
-	/* a broadcast address: connect() itself refuses */
+	/* a broadcast address: connect() itself fails */
 	const struct endpoint to = { .addr = { AF_INET, { 255, 255, 255, 255 } }, .port = 1 };
 	struct pair p;
 
@@ -371,7 +371,7 @@ static void an_address_without_a_way_is_told_from_the_loop(void **state)
 	stop(&p);
 }
 
-/* Who wants TLS and has no name to verify does not get a connection without it. */
+/* TLS with a name that cannot be verified must not fall back to plaintext. */
 static void a_name_that_cannot_be_verified_is_not_connected_to_in_plaintext(void **state)
 {
 	struct tls_context *tls;
@@ -438,7 +438,7 @@ static void draining_says_goodbye_and_waits(void **state)
 	stop(&p);
 }
 
-/* Who does not answer the drain's PING, and never closes, is closed all the same. */
+/* A peer that neither answers the drain's PING nor closes is closed by the server. */
 static void draining_does_not_wait_for_the_deaf(void **state)
 {
 	struct pair p;
@@ -464,7 +464,7 @@ static int connect_to(struct endpoint at)
 	return fd;
 }
 
-/* An idle client that does not read, as libraries have them, costs no second of waiting. */
+/* Some client libraries do not read while idle: the drain must not wait a second for them. */
 static void draining_does_not_wait_for_bystanders(void **state)
 {
 	static const char goaway[] = { 0, 0, 8, 7, 0, 0, 0, 0, 0 };
@@ -504,7 +504,7 @@ static void who_says_nothing_is_closed(void **state)
 	stop(&p);
 }
 
-/* Slow loris: HEADERS that never end. */
+/* Slowloris: HEADERS that never end. */
 static void headers_that_do_not_end_are_closed(void **state)
 {
 	struct pair p;
@@ -522,7 +522,7 @@ static void headers_that_do_not_end_are_closed(void **state)
 	stop(&p);
 }
 
-/* A request that is refused for its headers has whole ones: the others of its connection go on. */
+/* A refused header block is complete, so its timeout must not end the connection. */
 static void headers_that_are_refused_close_nothing_later(void **state)
 {
 	struct pair p;
@@ -534,7 +534,7 @@ static void headers_that_are_refused_close_nothing_later(void **state)
 	say(fd, preface);
 	say(fd, request);
 	wait_for(&p, &p.s.ended, 1);
-	say(fd, STR("\0\0\1\1\5\0\0\0\3\x83")); /* there is neither scheme nor path */
+	say(fd, STR("\0\0\1\1\5\0\0\0\3\x83")); /* without :scheme and :path */
 	wait_for(&p, &p.s.closed, 1);
 	assert_int_equal(p.s.error, H2_PROTOCOL_ERROR);
 	turn_for(&p, 60 * MS);
@@ -545,7 +545,7 @@ static void headers_that_are_refused_close_nothing_later(void **state)
 
 #define GREAT_WINDOWS "\0\0\6\4\0\0\0\0\0\0\4\x7f\xff\xff\xff\0\0\4\x8\0\0\0\0\0\x7f\xff\0\0"
 
-/* However much goes through it, a connection keeps no more than what waits. */
+/* The memory of a connection depends on what is queued, not on what was sent. */
 static void a_slow_reader_of_much_costs_no_more_than_what_waits(void **state)
 {
 	const struct h2_field status = { ":status", STR("200") };
@@ -645,7 +645,7 @@ static void over_the_limit_the_longest_idle_makes_room(void **state)
 	assert_int_equal(p.s.lost, 2);
 	assert_string_equal(p.s.why, "made room for others");
 	assert_int_equal(h2_host_stats(p.server)->evicted, 2);
-	assert_int_equal(p.s.closed, 0); /* who has a stream is not idle */
+	assert_int_equal(p.s.closed, 0); /* a connection with a stream is not idle */
 	for (int i = 0; i < 3; i++)
 		close(fds[i]);
 	stop(&p);

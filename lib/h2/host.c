@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host: what the connections of one server or client have in common.
+ * host: what the connections of one server or client share.
  *
- * The host owns its connections. Those without streams are also in a list of idle ones, longest
- * idle first: when there are too many connections, or descriptors run out, these make room, since
- * their clients lose nothing and connect again when they have something to ask.
+ * The host owns its connections. Connections without streams are also in a list, the longest idle
+ * first. When there are too many connections, or no more descriptors, the first of them is closed:
+ * its client loses nothing and connects again when it has a request.
  */
 #include <assert.h>
 #include <errno.h>
@@ -48,6 +48,7 @@ static void on_drained(struct ev_loop *loop, ev_timer *w, int revents)
 	h->done(h->done_user); /* may free h */
 }
 
+/* A timer, because the caller may be inside of a connection and done() may free the host. */
 static void tell_if_drained(struct h2_host *h)
 {
 	if (h->draining && !h->stats.connections)
@@ -76,7 +77,7 @@ void h2_host_free(struct h2_host *h)
 
 	if (!h)
 		return;
-	h->draining = false; /* the caller knows; done() is not called */
+	h->draining = false; /* so that done() is not called */
 	stream_listener_close(&h->listener);
 	while ((c = TAILQ_FIRST(&h->conns)))
 		h2__conn_close(c, "closed here");
@@ -147,6 +148,7 @@ static void on_accepted(int fd, struct endpoint peer, void *user)
 	h2_adopt(user, fd, peer);
 }
 
+/* accept() has failed, probably for lack of descriptors: an idle connection gives one back. */
 static void on_starved(int error, void *user)
 {
 	struct h2_host *h = user;
@@ -174,6 +176,7 @@ void h2_set_tls(struct h2_host *h, struct tls_context *tls)
 	h->tls = tls;
 }
 
+/* h2__conn_drain() may free c, so the next connection is read first. */
 void h2_drain(struct h2_host *h, void (*done)(void *user), void *user)
 {
 	struct h2_conn *c, *next;
@@ -191,6 +194,7 @@ void h2_drain(struct h2_host *h, void (*done)(void *user), void *user)
 	tell_if_drained(h);
 }
 
+/* Failures are passed to the stream, so that lost() is called from the loop and not from here. */
 struct h2_conn *h2_connect(struct h2_host *h, struct endpoint to, struct tls_context *tls,
 			   const char *tls_name)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session: nghttp2's side of a connection.
+ * session: the callbacks of nghttp2.
  *
- * nghttp2 parses, keeps windows and states, and answers what is against the protocol; here its
- * callbacks become those of the host's user, and abuse that keeps to the protocol is counted: every
- * ten seconds a connection may end so many streams in an error, whoever resets them (rapid reset),
- * and send so many frames that only make work. Above that the error to close with is set in the
- * connection, which ends itself when nghttp2 has returned.
+ * nghttp2 parses frames, keeps flow control windows and stream states, and answers protocol errors.
+ * This file turns its callbacks into those of struct h2_events, and counts abuse that the protocol
+ * allows: within ten seconds a connection may have a number of streams ended by an error, whichever
+ * side resets them (rapid reset, CVE-2023-44487), and send a number of frames that carry nothing.
+ * Above that, c->error is set, and connection.c closes the connection when nghttp2 has returned.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -18,16 +18,19 @@
 
 #define ABUSE_WINDOW (10 * NSEC_PER_SEC)
 #define CONNECTION_WINDOW (1024 * 1024)
-#define FIELD_OVERHEAD 32 /* RFC 9113 §6.5.2 */
-#define REFUSED_FACTOR 4  /* of max_header_list: more in one block ends the connection */
-#define MAX_UNSENT_ACKS 1000
+#define FIELD_OVERHEAD 32    /* RFC 9113 §6.5.2 */
+#define REFUSED_FACTOR 4     /* a block of this many times max_header_list ends the connection */
+#define MAX_UNSENT_ACKS 1000 /* above: NGHTTP2_ERR_FLOODED */
 
 static const struct h2_config *config_of(const struct h2_conn *c)
 {
 	return &c->host->config;
 }
 
-/* More than max of a kind in the window is the end. */
+/*
+ * Counts one event; more than max in a window sets c->error. The connection cannot be closed here,
+ * because nghttp2 is on the stack.
+ */
 static void count(struct h2_conn *c, unsigned *counter, unsigned max, const char *what)
 {
 	int64_t now = c->heard;
@@ -42,7 +45,7 @@ static void count(struct h2_conn *c, unsigned *counter, unsigned max, const char
 	snprintf(c->why, sizeof(c->why), "too many %s", what);
 }
 
-/* Those of a user that has given up on the stream are nobody's. */
+/* NULL also for a muted stream: its user must get no more callbacks. */
 static struct h2_stream *find(nghttp2_session *session, int32_t id)
 {
 	struct h2_stream *s = nghttp2_session_get_stream_user_data(session, id);
@@ -50,6 +53,7 @@ static struct h2_stream *find(nghttp2_session *session, int32_t id)
 	return s && !s->muted ? s : NULL;
 }
 
+/* Creates the stream of a request. Trailers and responses belong to a stream that exists. */
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
 	struct h2_conn *c = user;
@@ -89,7 +93,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, nghtt
 	const struct h2_config *config = config_of(c);
 	struct h2_stream *s;
 
-	/* a refused block is decoded to its end all the same, for HPACK's sake: up to a point */
+	/* a refused block is still decoded, because HPACK's table is shared by all streams */
 	c->headers_size += n.n + v.n + FIELD_OVERHEAD;
 	if (c->headers_size > REFUSED_FACTOR * (size_t)config->max_header_list) {
 		c->error = H2_ENHANCE_YOUR_CALM;
@@ -111,6 +115,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, nghtt
 	return 0;
 }
 
+/* Data of muted streams is dropped; nghttp2 returns the window in any case. */
 static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *p, size_t n,
 		   void *user)
 {
@@ -145,6 +150,7 @@ static void on_headers(struct h2_conn *c, const nghttp2_frame *frame)
 	tell_end(c->session, frame, config);
 }
 
+/* Empty DATA frames consume no window, so flow control does not limit them (CVE-2019-9518). */
 static void on_data_frame(struct h2_conn *c, const nghttp2_frame *frame)
 {
 	bool last = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;
@@ -154,6 +160,7 @@ static void on_data_frame(struct h2_conn *c, const nghttp2_frame *frame)
 	tell_end(c->session, frame, config_of(c));
 }
 
+/* The first SETTINGS frame is the peer's preface (RFC 9113 §3.4): the connection is open. */
 static void on_settings(struct h2_conn *c, const nghttp2_frame *frame)
 {
 	const struct h2_config *config = config_of(c);
@@ -170,6 +177,7 @@ static void on_settings(struct h2_conn *c, const nghttp2_frame *frame)
 	count(c, &c->noise, config->max_noise, "SETTINGS frames");
 }
 
+/* While draining, any ACK shows that the peer has read our first GOAWAY. */
 static void on_ping(struct h2_conn *c, const nghttp2_frame *frame)
 {
 	if (!(frame->hd.flags & NGHTTP2_FLAG_ACK))
@@ -183,6 +191,7 @@ static void on_priority(struct h2_conn *c, const nghttp2_frame *frame)
 	count(c, &c->noise, config_of(c)->max_noise, "PRIORITY frames");
 }
 
+/* A graceful peer sends two GOAWAY frames; the user is notified of the first. */
 static void on_goaway(struct h2_conn *c, const nghttp2_frame *frame)
 {
 	const struct h2_config *config = config_of(c);
@@ -198,6 +207,7 @@ static void on_goaway(struct h2_conn *c, const nghttp2_frame *frame)
 		config->events->going(c, config->user);
 }
 
+/* By frame type. Frames that are not here need no action beyond what nghttp2 does. */
 static void (*const frame_handlers[])(struct h2_conn *c, const nghttp2_frame *frame) = {
 	[NGHTTP2_DATA] = on_data_frame,	  [NGHTTP2_HEADERS] = on_headers,
 	[NGHTTP2_PRIORITY] = on_priority, [NGHTTP2_SETTINGS] = on_settings,
@@ -212,8 +222,8 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 }
 
 /*
- * The word that a stream ended with, as it is meant: a request of ours that has never left was
- * refused, and "no error" before all of our answer has gone is the client giving up.
+ * Corrects the error code of a closed stream. A request whose headers were never sent was refused
+ * and may be tried again. NO_ERROR before our whole response was sent is a client that gave up.
  */
 static uint32_t judge_end(const struct h2_stream *s, uint32_t error)
 {
@@ -222,7 +232,10 @@ static uint32_t judge_end(const struct h2_stream *s, uint32_t error)
 	return error == H2_NO_ERROR && !s->local_ended ? H2_CANCEL : error;
 }
 
-/* Headers that were refused are whole as well, and on_headers() does not hear of them. */
+/*
+ * Also ends the timeout of the stream's header block: nghttp2 does not call on_frame() for a block
+ * that was refused. A stream that never had an h2_stream counts as a reset as well.
+ */
 static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t error, void *user)
 {
 	struct h2_conn *c = user;
@@ -239,7 +252,10 @@ static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t error,
 	return 0;
 }
 
-/* An answer that came before the request was whole: the rest of that is not wanted. */
+/*
+ * RFC 9113 §8.1: a server that has sent its complete response before the request was complete
+ * asks the client to stop with RST_STREAM(NO_ERROR).
+ */
 static void refuse_the_rest(struct h2_conn *c, const nghttp2_frame *frame)
 {
 	struct h2_stream *s = find(c->session, frame->hd.stream_id);
@@ -249,6 +265,7 @@ static void refuse_the_rest(struct h2_conn *c, const nghttp2_frame *frame)
 		nghttp2_submit_rst_stream(c->session, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_NO_ERROR);
 }
 
+/* A GOAWAY with an error is counted here because nghttp2 sends those for protocol errors itself. */
 static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
 	struct h2_conn *c = user;
@@ -275,6 +292,7 @@ static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, v
 	return 0;
 }
 
+/* Kept for lost(): nghttp2's text says more than the error code of the GOAWAY that follows. */
 static int on_trouble(nghttp2_session *session, int code, const char *text, size_t n, void *user)
 {
 	struct h2_conn *c = user;
@@ -283,6 +301,7 @@ static int on_trouble(nghttp2_session *session, int code, const char *text, size
 	return 0;
 }
 
+/* Once per host: callbacks and options are shared by all of its sessions. */
 void h2__session_prepare(struct h2_host *h)
 {
 	nghttp2_session_callbacks *cb;
@@ -298,7 +317,7 @@ void h2__session_prepare(struct h2_host *h)
 	nghttp2_session_callbacks_set_error_callback2(cb, on_trouble);
 	h->callbacks = cb;
 	nghttp2_option_set_no_closed_streams(h->option, 1);
-	/* nghttp2 has a limit of its own for what is counted here; it stays out of the way */
+	/* nghttp2's own limit of resets is disabled: count() does it */
 	nghttp2_option_set_stream_reset_rate_limit(h->option, UINT32_MAX, UINT32_MAX);
 	nghttp2_option_set_max_outbound_ack(h->option, MAX_UNSENT_ACKS);
 }
@@ -320,7 +339,7 @@ int h2__session_new(struct h2_conn *c)
 
 	if (r)
 		abort();
-	/* a server must not mention push */
+	/* ENABLE_PUSH is last, so that a server leaves it out: only clients need to disable push */
 	nghttp2_submit_settings(c->session, NGHTTP2_FLAG_NONE, settings,
 				ARRAY_SIZE(settings) - config->server);
 	return nghttp2_session_set_local_window_size(c->session, NGHTTP2_FLAG_NONE, 0,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stream: what its user sends.
+ * stream: the output of one stream.
  *
- * Each stream has a queue of bytes. nghttp2 asks for them when the windows of stream and connection
- * allow (on_read); an empty queue defers it until h2_sent() or h2_end(). A server's trailers are
- * made at the last moment, from within that question: finish() asks the user for them.
+ * Each stream has a queue of bytes. nghttp2 calls on_read() when the windows of the stream and the
+ * connection allow to send; an empty queue defers the stream until h2_sent() or h2_end(). The
+ * trailers of a server are made from within on_read(), after the last byte of the queue: finish()
+ * asks the user for them.
  */
 #include <assert.h>
 
@@ -12,9 +13,12 @@
 #include "base/mem.h"
 #include "lib/h2/h2_private.h"
 
-#define FIELDS_MAX 16
+#define FIELDS_MAX 16 /* in one block that we send */
 
-/* Whenever what it has queued has changed. */
+/*
+ * Must be called whenever the queue has changed: keeps the sums of connection and host. The
+ * differences may be negative; unsigned arithmetic wraps and the sums stay right.
+ */
 static void count_queued(struct h2_stream *s)
 {
 	size_t now = h2_queued(s);
@@ -56,6 +60,7 @@ void h2__stream_abandon(struct h2_stream *s, uint32_t error)
 	drop_queued(s);
 }
 
+/* The last stream makes the connection idle: it may be evicted from now on. */
 void h2__stream_close(struct h2_stream *s, uint32_t error)
 {
 	struct h2_conn *c = s->conn;
@@ -87,6 +92,7 @@ struct h2_conn *h2_stream_conn(const struct h2_stream *s)
 	return s->conn;
 }
 
+/* NO_COPY_NAME is why names in struct h2_field must be constants. */
 static size_t to_nv(const struct h2_field *fields, size_t n, nghttp2_nv *nv)
 {
 	assert(n <= FIELDS_MAX);
@@ -98,7 +104,7 @@ static size_t to_nv(const struct h2_field *fields, size_t n, nghttp2_nv *nv)
 	return n;
 }
 
-/* The queue is empty and the stream over: a client's ends here, a server's behind its trailers. */
+/* The last byte was taken. A client's stream ends here, a server's after its trailers. */
 static void end_of_data(struct h2_stream *s, uint32_t *flags)
 {
 	const struct h2_config *config = &s->conn->host->config;
@@ -118,6 +124,10 @@ static void tell_drained(struct h2_stream *s)
 		config->events->drained(s, config->user);
 }
 
+/*
+ * nghttp2 wants at most room bytes. A queue that has just become empty returns its bytes first and
+ * is deferred by the next call, so that drained() comes before the stream sleeps.
+ */
 static ssize_t on_read(nghttp2_session *session, int32_t id, uint8_t *to, size_t room,
 		       uint32_t *flags, nghttp2_data_source *source, void *user)
 {
@@ -175,6 +185,7 @@ void h2_respond(struct h2_stream *s, const struct h2_field *fields, size_t n, bo
 	h2__conn_touch(s->conn);
 }
 
+/* Sent bytes are removed only when they are the larger half, so the copying stays linear. */
 struct buf *h2_out(struct h2_stream *s)
 {
 	assert(!s->muted && !s->ended);
@@ -185,6 +196,7 @@ struct buf *h2_out(struct h2_stream *s)
 	return &s->out;
 }
 
+/* nghttp2 rejects the resumption of a stream that is not deferred, hence the flag. */
 static void resume(struct h2_stream *s)
 {
 	if (s->deferred) {

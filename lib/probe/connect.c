@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * connect: the TCP connection of a question, opened and ended with as few calls and packets as can
- * be.
+ * connect: the TCP connection of a question, with few system calls and few packets.
  *
- * The last ACK of the handshake is held back (TCP_QUICKACK off). A plain TCP probe ends in a reset
- * instead: the server's kernel has answered, and its program is never bothered with a connection
- * that says nothing. A request carries the ACK along; from then on ACKs are sent at once again,
- * since servers that answer in several small writes wait for them. Every connection is ended by
- * reset (SO_LINGER 0), which leaves no TIME_WAIT behind.
+ * The last ACK of the handshake is delayed (TCP_QUICKACK off). A TCP probe sends RST in its place:
+ * the server's kernel has answered, and its program never accepts an empty connection. In an HTTP
+ * probe the request carries the ACK; after it, ACKs are sent at once again, because servers that
+ * respond in several small writes wait for them (Nagle). Every connection is closed with RST
+ * (SO_LINGER 0), which leaves no socket in TIME_WAIT.
  *
- * Closing a connection costs more than everything else that ends a probe. A question that is over
- * closes its own. A connection that is let go of between questions, perhaps with those of thousands
- * of other probes, is closed by a task of the environment.
+ * close() is the most expensive part of the end of a probe. A question that ends closes its own
+ * connection. Connections that are dropped otherwise, possibly thousands at once after a reload,
+ * are closed by a task of the environment.
  */
 #include <assert.h>
 #include <errno.h>
@@ -23,6 +22,7 @@
 #include "base/cleanup.h"
 #include "lib/probe/internal.h"
 
+/* Without free descriptors the namespace cannot be opened either; that is not its fault. */
 void probe__fail_socket(struct probe *p, bool entered, int err)
 {
 	if (!entered && err != EMFILE && err != ENFILE)
@@ -48,7 +48,7 @@ void probe__fail_local(struct probe *p, const char *doing, int err)
 		    chosen ? addr_format(&p->spec.source, source) : "", net_error_word(err));
 }
 
-/* What came back instead of a connection. */
+/* The handshake has failed; err is positive. */
 static void fail_connect(struct probe *p, int err)
 {
 	static const struct {
@@ -58,7 +58,7 @@ static void fail_connect(struct probe *p, int err)
 		{ ECONNREFUSED, PROBE_ERR_REFUSED },
 		{ ETIMEDOUT, PROBE_ERR_TIMEOUT },
 	};
-	enum probe_error error = PROBE_ERR_UNREACHABLE; /* the network's word: ICMP */
+	enum probe_error error = PROBE_ERR_UNREACHABLE; /* reported by ICMP */
 	char text[ENDPOINT_STRLEN];
 
 	for (size_t i = 0; i < ARRAY_SIZE(answers); i++)
@@ -69,8 +69,9 @@ static void fail_connect(struct probe *p, int err)
 }
 
 /*
- * A reset in the handshake is reported as a refusal. An error that is called a reset came after the
- * handshake, before the loop had turned, and belongs to the next stage.
+ * The kernel reports RST during the handshake as ECONNREFUSED. ECONNRESET and EPIPE therefore mean
+ * that the handshake had succeeded before the loop noticed, so the failure belongs to the next
+ * stage.
  */
 static void fail_after_handshake(struct probe *p, int err)
 {
@@ -90,8 +91,8 @@ static void fail_after_handshake(struct probe *p, int err)
 }
 
 /*
- * A free port of this machine can be given to the connection as its own, and then TCP connects it
- * to itself. Nobody listens there.
+ * TCP self-connect: for a target on this machine without a listener, the kernel may choose the
+ * target's port as the source port, and the simultaneous open succeeds.
  */
 static bool is_own_echo(const struct probe *p)
 {
@@ -133,7 +134,7 @@ static int call_connect(const struct probe *p)
 	return connect(p->stream.fd, (struct sockaddr *)&sa, len) < 0 ? -errno : 0;
 }
 
-/* connect() again tells how the first one ended: 0, EALREADY while it has not, or its error. */
+/* A second connect() returns the result of the first: 0, EALREADY while it runs, or its error. */
 void probe__on_connecting(struct probe *p)
 {
 	int r = call_connect(p);
@@ -148,7 +149,7 @@ void probe__on_connecting(struct probe *p)
 		fail_connect(p, -r);
 }
 
-/* The port is left to connect(), which can share one between targets; bind() could not. */
+/* connect() chooses the port, because it can use one for several targets; bind() cannot. */
 static int bind_source(const struct probe *p)
 {
 	const struct endpoint source = { .addr = p->spec.source };
@@ -177,12 +178,12 @@ static void prepare(const struct probe *p)
 {
 	if (p->spec.kind != PROBE_HTTPS)
 		set_quick_ack(p, 0);
-	/* The request follows the last word of the handshake, and must not wait for its ACK. */
+	/* the request follows the client's last handshake message and must not wait for its ACK */
 	if (p->spec.kind == PROBE_HTTPS)
 		setsockopt(p->stream.fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
 }
 
-/* Which namespace a connection opened now would be in; 0 for one's own, -1 when it is gone. */
+/* The namespace of a connection opened now: its inode, 0 for our own, -1 if it is missing. */
 static ino_t place(const struct probe *p)
 {
 	struct net_ns_id id;
@@ -254,7 +255,7 @@ void probe__left_free(struct probe_env *env)
 		close_one_left(env);
 }
 
-/* Connections still to be closed make room first. */
+/* Out of descriptors: closes connections that are waiting for it anyway, then tries again. */
 static int open_socket(struct probe *p, bool *ret_entered)
 {
 	for (;;) {
@@ -267,6 +268,7 @@ static int open_socket(struct probe *p, bool *ret_entered)
 	}
 }
 
+/* ECONNREFUSED at once is an answer (loopback), all other immediate errors are local. */
 void probe__connect(struct probe *p)
 {
 	bool entered;

@@ -2,11 +2,11 @@
 /*
  * http: one GET and its answer, over plain TCP or TLS.
  *
- * The request is written into the environment's buffer and sent from there; only what the socket
- * does not take at once is kept, in the stream's queue. The answer is parsed where it was read, in
- * the environment's buffer; only a head that comes in pieces is collected, and content only for a
- * pattern. probe.h says when an answer is judged by what; redirects are not followed,
- * interim answers (1xx) are skipped.
+ * The request is written into the environment's buffer and sent from there; the stream's queue
+ * keeps only what the socket does not take at once. The response is parsed in the environment's
+ * read buffer; a head is copied only if it arrives in pieces, content only if there is a pattern.
+ * probe.h describes how a response is judged. Redirects are not followed, and interim responses
+ * (1xx) are skipped.
  */
 #include <assert.h>
 #include <errno.h>
@@ -26,6 +26,7 @@ static bool may_keep(const struct probe *p)
 	return p->spec.keep_alive && p->served < PROBE_KEEP_ALIVE_MAX;
 }
 
+/* RFC 9110 §7.2: the port is left out if it is the default of the scheme. */
 static void add_host(struct buf *b, const struct probe_spec *spec)
 {
 	char text[ENDPOINT_STRLEN];
@@ -59,6 +60,7 @@ static void write_request(const struct probe *p, struct buf *b)
 	buf_add_lit(b, "\r\n\r\n");
 }
 
+/* err 0 means that the server has closed the connection. */
 static void fail_transport(struct probe *p, const char *doing, int err)
 {
 	char text[ENDPOINT_STRLEN];
@@ -71,7 +73,7 @@ static void fail_transport(struct probe *p, const char *doing, int err)
 		    endpoint_format(&p->spec.target, text), word);
 }
 
-/* The server ended the kept connection between two questions: not its fault, and asked again. */
+/* The server may close an idle connection at any time (RFC 9112 §9.5): use a new connection. */
 static void ask_again(struct probe *p)
 {
 	if (p->answer)
@@ -140,7 +142,7 @@ static void fail_status(struct probe *p)
 		    wanted);
 }
 
-/* The content that has come decides, or without a pattern the head has. */
+/* Matches the content; without a pattern the head has been accepted already. */
 static void judge_content(struct probe *p)
 {
 	const struct buf *content = &p->answer->content;
@@ -173,6 +175,7 @@ static void collect(struct probe *p, struct str content)
 		buf_add(&a->content, content.p, content.n < room ? content.n : room);
 }
 
+/* Without a pattern a malformed body only means that the connection cannot be kept. */
 static void take_body(struct probe *p, struct str in)
 {
 	struct probe__answer *a = p->answer;
@@ -196,7 +199,7 @@ static void take_body(struct probe *p, struct str in)
 	}
 	if (!a->body.done && a->seen < PROBE_BODY_MAX)
 		return;
-	/* Bytes that nobody asked for make the connection useless, as does a body not read. */
+	/* an unread body, or bytes after it, would be taken for the next response */
 	p->keep = p->keep && a->body.done && !in.n;
 	judge_content(p);
 }
@@ -212,11 +215,12 @@ static void keep_header(struct probe *p, const struct http_head *head)
 		 value.n ? value.p : "");
 }
 
+/* Without a pattern the body is read only to keep the connection. */
 static void on_head(struct probe *p, const struct http_head *head, struct str rest)
 {
 	struct probe__answer *a = p->answer;
 
-	/* Written before the request came: the server had waited long enough (RFC 9110, 15.5.9). */
+	/* 408 on a kept connection was sent before our request arrived (RFC 9110 §15.5.9) */
 	if (p->reused && head->status == 408) {
 		ask_again(p);
 		return;
@@ -238,7 +242,7 @@ static void on_head(struct probe *p, const struct http_head *head, struct str re
 	take_body(p, rest);
 }
 
-/* What is left of the input belongs to a head that is not whole; in may lie in a->head itself. */
+/* Keeps the rest of the input, an incomplete head. in may point into a->head itself. */
 static void collect_head(struct probe__answer *a, struct str in)
 {
 	if (a->head.n)
@@ -247,6 +251,7 @@ static void collect_head(struct probe__answer *a, struct str in)
 		buf_add(&a->head, in.p, in.n);
 }
 
+/* The input may hold several heads, because interim responses come before the final one. */
 static void take_head(struct probe *p, struct str in)
 {
 	struct probe__answer *a = p->answer;
@@ -282,7 +287,10 @@ static void take_head(struct probe *p, struct str in)
 							   : "answer is not HTTP");
 }
 
-/* End of file (err 0) or an error before the answer was judged. */
+/*
+ * End of file (err 0) or an error before the verdict. Only a kept connection that has sent nothing
+ * at all is replaced; a body that is delimited by the close (http_body_eof) is complete.
+ */
 static void on_closed(struct probe *p, int err)
 {
 	if (!p->answer) {
@@ -299,7 +307,7 @@ static void on_closed(struct probe *p, int err)
 		fail_transport(p, p->state == STATE_BODY ? "body from" : "answer of", err);
 }
 
-/* One read per step. */
+/* One read per step, so that a large body does not delay other probes. */
 void probe__http_receive(struct probe *p)
 {
 	ssize_t n = stream_read(&p->stream, p->env->input, sizeof(p->env->input));
@@ -320,6 +328,7 @@ void probe__http_receive(struct probe *p)
 		take_body(p, in);
 }
 
+/* The timeout has passed in the body; see the top of probe.h for the verdict. */
 void probe__http_deadline(struct probe *p)
 {
 	const struct buf *content = &p->answer->content;

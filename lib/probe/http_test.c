@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HTTP answers, good and bad, whole and in pieces; and connections that serve again. */
+/* HTTP responses, valid and invalid, at once and in pieces, and kept-alive connections. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 #include "lib/regex/regex.h"
 
 #define MS INT64_C(1000000)
-#define SHORT (120 * MS) /* a timeout that is meant to pass */
+#define SHORT (120 * MS) /* a timeout that is meant to expire */
 
 #define OK_HEAD "HTTP/1.1 200 OK\r\n"
 #define OK_SHORT OK_HEAD "Content-Length: 5\r\n\r\nhello"
@@ -32,7 +32,7 @@
 	"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"                         \
 	"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-/* One answer: what the server does after the request, what is asked, what must come out. */
+/* One response: what the server does after the request, the spec, and the expected outcome. */
 struct row {
 	const char *what;
 	struct step steps[4];
@@ -372,7 +372,7 @@ static void check_header(struct bench *b, const struct step *script, const char 
 	server_stop(&b->server);
 }
 
-/* Also of an answer that is not wanted; never what would steer a terminal, nor without end. */
+/* Also of a response with an unwanted status. Control characters are replaced, it is cut. */
 static void a_header_can_be_asked_for(void **state)
 {
 	static const struct step good[] = { STEP(REQUEST),
@@ -502,7 +502,7 @@ static void an_answer_in_small_writes_is_not_held_up(void **state)
 	assert_true(best < 30 * MS); /* a delayed ACK takes 40 at least */
 }
 
-/* Closing is what costs: ten thousand at once would hold the loop for a good part of a second. */
+/* close() is expensive: ten thousand at once would block the loop for a fraction of a second. */
 static void connections_let_go_are_closed_in_later_turns(void **state)
 {
 	enum { MANY = 100 };
@@ -527,7 +527,7 @@ static void connections_let_go_are_closed_in_later_turns(void **state)
 	assert_true(b->server.was_reset);
 }
 
-/* In a child of the test: exits with 0 when the second probe got its descriptor. */
+/* In a child process: exits with 0 if the second probe got a descriptor. */
 static int connect_without_room(struct bench *b, struct probe *kept)
 {
 	struct probe_spec spec = bench_spec(b, PROBE_TCP);
@@ -597,7 +597,7 @@ static void a_kept_connection_closed_in_between_is_no_failure(void **state)
 	probe_free(p);
 }
 
-/* The server takes the second request and closes: the race that every kept connection has. */
+/* The server closes on the second request: the race that every kept-alive connection has. */
 static void a_kept_connection_that_dies_unanswered_is_asked_anew_once(void **state)
 {
 	static const struct step closing[] = { STEP(REQUEST), STEP_WITH(SEND, OK_SHORT),

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * https: the TLS handshake of a question, and what is kept of it for the next one.
+ * https: the TLS handshake of a question, and the session kept for the next one.
  *
- * Contexts belong to the environment, one that verifies and one that does not. A probe keeps one
- * session, and only after a success: any failure drops it, so that the next question sees the
- * certificate. A session is also dropped when the certificate would not be seen again within 60 s,
- * reckoned with the gap between the last two questions; a kept connection goes with it. The next
- * gap may be a quarter longer than the last: whoever asks evenly still jitters by a tenth.
+ * The environment owns two contexts, one that verifies and one that does not. A probe keeps one
+ * session after a success; a failure drops it, so that the next question verifies the certificate.
+ * The session and the kept connection are also dropped if the certificate would otherwise not be
+ * verified again within 60 s. That is predicted from the interval between the last two questions
+ * plus a quarter, because callers jitter their intervals by about a tenth.
  */
 #include <assert.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #define NAME_MAX_LEN 256 /* longer than any DNS name */
 
-/* A host as it stands in Host, without port and brackets. */
+/* The host of a Host header value, without port and brackets. */
 static struct str bare_host(const char *host)
 {
 	struct str s = str_of(host);
@@ -33,7 +33,7 @@ static struct str bare_host(const char *host)
 	return s;
 }
 
-/* The name to verify: false when it is too long to be one. */
+/* The name to verify. False if it is too long for a DNS name. */
 static bool server_name(const struct probe_spec *spec, char name[static NAME_MAX_LEN])
 {
 	struct str s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TLS: what is verified, what is resumed, and for how long. Certificates are made here. */
+/* TLS: verification, resumption and its time limit. The test creates its certificates. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -274,7 +274,7 @@ static void closed_after_the_handshake_is_a_failure_of_http(void **state)
 	bench_expect(ask_once(b, &spec), PROBE_STAGE_HTTP, PROBE_ERR_TIMEOUT);
 }
 
-/* All of them wait in the socket; each still costs a turn of the loop, which others have too. */
+/* All are in the socket at once, but each takes a turn of the loop, so others run as well. */
 static void an_answer_in_many_records_leaves_turns_to_others(void **state)
 {
 	static struct step script[100];
@@ -301,7 +301,7 @@ static void an_answer_in_many_records_leaves_turns_to_others(void **state)
 
 /* ---- sessions ---- */
 
-static int64_t leap; /* how far the clock of the probes runs ahead */
+static int64_t leap; /* ns by which the clock of the probes is ahead */
 
 static int64_t leaping_clock(void)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * icmp: echo requests and what comes back for them.
+ * icmp: sends echo requests and receives echo replies and ICMP errors.
  *
- * The environment has one raw socket per family, opened when first needed, in its namespace; when
- * the path stands for another namespace by now, or the socket failed, the next question opens it
- * again. Raw sockets see the echoes of everybody on the machine: the kernel is told to pass
- * on only the types that matter here, and a reply counts when identifier (random per environment),
- * sequence number, the random cookie in its payload, and the sender's address all are right. The
- * sequence number is the index into the table of questions in flight, which grows with their
- * number. Errors from routers quote our packet; they count when the quote fits a question.
+ * The environment has one raw socket per address family, opened in its namespace when first needed.
+ * If the path names another namespace by now, or the socket has failed, the next question opens it
+ * again. A raw socket receives the ICMP packets of all programs on the machine. A kernel filter
+ * passes only the types used here, and a reply is accepted only if the identifier (random per
+ * environment), the sequence number, the random cookie in the payload and the sender's address all
+ * match. The sequence number is the index into the table of questions in flight. ICMP errors quote
+ * our packet; they are accepted if the quote matches a question.
  *
- * Replies are taken in batches, one in each step of an urgent task.
+ * Packets are received in batches, one per step of an urgent task.
  */
 #include <assert.h>
 #include <errno.h>
@@ -29,10 +29,10 @@
 #include "base/mem.h"
 #include "lib/probe/internal.h"
 
-#define ECHOES_FIRST 64	   /* size of the table at first */
-#define BATCHES_PER_LOOK 8 /* that a question takes before it is given up */
-#define PACKET_MAX 192	   /* more than two IPv4 headers with all options, and two of ICMP */
-#define RECEIVE_BUFFER (1 << 20)
+#define ECHOES_FIRST 64		 /* initial size of the table; a power of two */
+#define BATCHES_PER_LOOK 8	 /* received before a question times out */
+#define PACKET_MAX 192		 /* more than two IPv4 headers with options and two of ICMP */
+#define RECEIVE_BUFFER (1 << 20) /* bytes; thousands of replies may arrive in one turn */
 
 #define ICMP_FILTER 1 /* <linux/icmp.h>, which clashes with <netinet/ip_icmp.h> */
 
@@ -43,7 +43,7 @@ struct probe__batch {
 	unsigned char packets[PROBE_ECHO_BATCH][PACKET_MAX];
 };
 
-/* The same eight bytes in both families, then ours. */
+/* The ICMP header, the same for both families, and our payload. Network byte order. */
 struct echo {
 	uint8_t type, code;
 	uint16_t checksum, id, sequence;
@@ -57,7 +57,7 @@ struct family {
 	int family, protocol;
 	uint8_t request, reply;
 	uint8_t errors[3];
-	size_t address; /* of the destination, in a quoted IP header */
+	size_t address; /* offset of the destination in a quoted IP header */
 };
 
 static const struct family families[2] = {
@@ -86,7 +86,7 @@ static uint64_t next_cookie(struct probe__echoes *e)
 {
 	if (!e->n_cookies) {
 		if (getrandom(e->cookies, sizeof(e->cookies), 0) != sizeof(e->cookies))
-			abort(); /* by contract whole up to 256 bytes */
+			abort(); /* getrandom(2) does not return less for up to 256 bytes */
 		e->n_cookies = ARRAY_SIZE(e->cookies);
 	}
 	return e->cookies[--e->n_cookies];
@@ -101,7 +101,7 @@ static void grow(struct probe__echoes *e)
 	e->cap = cap;
 }
 
-/* Half of the table stays free while it can grow, so that a free number is near. */
+/* Half of the table stays free while it can grow, so that a free number is found quickly. */
 static bool enlist(struct probe *p)
 {
 	struct probe__echoes *e = &p->env->echoes;
@@ -130,7 +130,7 @@ void probe__echo_forget(struct probe *p)
 
 /* ---- what comes back ---- */
 
-/* The question that an echo (reply, or quoted request) belongs to, or NULL. */
+/* The question that an echo reply or a quoted echo request belongs to, or NULL. */
 static struct probe *owner_of(const struct probe__echoes *e, const struct family *f,
 			      const unsigned char *packet, size_t n, const void *address)
 {
@@ -146,13 +146,13 @@ static struct probe *owner_of(const struct probe__echoes *e, const struct family
 	if (!p || p->spec.target.addr.family != f->family ||
 	    memcmp(p->spec.target.addr.bytes, address, f->family == AF_INET ? 4 : 16) != 0)
 		return NULL;
-	/* A quote may end before the cookie (RFC 792 asks for eight bytes only). */
+	/* a quote may end before the cookie: RFC 792 requires only eight bytes */
 	if (echo.type == f->reply || n >= sizeof(echo))
 		return n >= sizeof(echo) && echo.cookie == p->cookie ? p : NULL;
 	return p;
 }
 
-/* Length of the IP header at packet, if it is one that carries ICMP; 0 otherwise. */
+/* The length of the IP header at packet if it is valid and carries ICMP, else 0. */
 static size_t ip_header(const struct family *f, const unsigned char *packet, size_t n)
 {
 	size_t len;
@@ -169,6 +169,7 @@ static size_t ip_header(const struct family *f, const unsigned char *packet, siz
 	return len >= sizeof(struct iphdr) && len <= n ? len : 0;
 }
 
+/* The quoted packet is our request, so its destination is the target of the probe. */
 static void on_error(const struct probe__echoes *e, const struct family *f,
 		     const unsigned char *packet, size_t n, const struct addr *sender)
 {
@@ -187,6 +188,7 @@ static void on_error(const struct probe__echoes *e, const struct family *f,
 		    packet[0], packet[1]);
 }
 
+/* raw(7): an IPv4 raw socket delivers the IP header as well, an IPv6 one does not. */
 static void on_packet(const struct probe__echoes *e, const struct family *f,
 		      const unsigned char *packet, size_t n, const struct sockaddr_storage *from)
 {
@@ -219,7 +221,7 @@ static void close_socket(struct probe_env *env, struct probe__echo_socket *s)
 	ev_io_set(&s->io, -1, EV_READ);
 }
 
-/* The number of packets, or 0: nothing there, or the socket is gone. */
+/* Returns the number of packets; 0 also if the socket has failed and was closed. */
 static unsigned receive_batch(struct probe_env *env, struct probe__echo_socket *s)
 {
 	struct probe__batch *b = env->echoes.batch;
@@ -241,8 +243,8 @@ static unsigned receive_batch(struct probe_env *env, struct probe__echo_socket *
 }
 
 /*
- * One batch. True when there may be more. A callback may have the socket closed, or another one
- * opened.
+ * Receives one batch. True if there may be more. A callback may close the socket or open another
+ * one, so nothing of s is used after the first packet.
  */
 static bool take_batch(struct probe_env *env, struct probe__echo_socket *s)
 {
@@ -278,6 +280,7 @@ void probe__echo_look(struct probe *p)
 
 /* ---- the sockets ---- */
 
+/* Errors are ignored: without the filter there are only more packets to discard. */
 static void filter(int fd, const struct family *f)
 {
 	struct icmp6_filter six;
@@ -314,7 +317,7 @@ static int open_socket(struct probe_env *env, unsigned index, bool *ret_entered)
 	return 0;
 }
 
-/* Has a socket of the namespace that the path stands for now. */
+/* Ensures a socket in the namespace that the path names now. */
 static int have_socket(struct probe_env *env, unsigned index, bool *ret_entered)
 {
 	struct probe__echo_socket *s = &env->echoes.sockets[index];
@@ -332,6 +335,7 @@ static int have_socket(struct probe_env *env, unsigned index, bool *ret_entered)
 
 /* ---- asking ---- */
 
+/* The Internet checksum of RFC 1071. */
 static uint16_t checksum(const struct echo *echo)
 {
 	unsigned char bytes[sizeof(*echo)];
@@ -344,7 +348,7 @@ static uint16_t checksum(const struct echo *echo)
 	return htons((uint16_t) ~(sum + (sum >> 16)));
 }
 
-/* The source address travels beside the packet. */
+/* The source is passed with each packet: the socket is shared by probes with other sources. */
 static void add_source(struct msghdr *m, const struct addr *source)
 {
 	struct cmsghdr *c = m->msg_control;
@@ -383,7 +387,7 @@ static int send_echo(const struct probe *p, int fd)
 	}
 	if (sendmsg(fd, &m, MSG_NOSIGNAL) >= 0)
 		return 0;
-	/* bind() has a better word for a source that is not of this machine */
+	/* a source that is not an address of this machine: the same error as bind() gives */
 	if (errno == EINVAL && addr_is_set(&p->spec.source))
 		return -EADDRNOTAVAIL;
 	return errno == EAGAIN ? -ENOBUFS : -errno;

@@ -61,7 +61,7 @@ static void echoes_come_back_over_both_families(void **state)
 	}
 }
 
-/* FR-5.3: a reload names the namespace again, also where it is the same */
+/* FR-5.3: a reload sets the namespace again, even if it is the same */
 static void naming_the_same_namespace_again_loses_no_echo(void **state)
 {
 	struct bench *b = *state;
@@ -187,8 +187,8 @@ static void inject(struct forged f, size_t n, const char *from)
 }
 
 /*
- * A question whose real echo was taken away: it is in flight to 127.0.0.2 and nothing but forged
- * packets will come, because its real cookie is changed after the fact.
+ * A question in flight to 127.0.0.2 that can be answered only by forged packets: its cookie is
+ * changed after the echo was sent, so the real reply does not match.
  */
 static struct probe *unanswered(struct bench *b)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * internal: what the files of this room share.
+ * internal: shared by the files of lib/probe.
  *
- * A question runs through states; connect.c, https.c, http.c and icmp.c each move it on and end it
- * through probe__fail() or probe__succeed(), after which they must not touch the probe: its owner
- * may have freed it.
+ * A question goes through states. connect.c, https.c, http.c and icmp.c advance it and end it with
+ * probe__fail() or probe__succeed(). After one of these two the probe must not be used, because the
+ * callback may have freed it.
  */
 #pragma once
 
@@ -21,14 +21,14 @@
 
 #define PROBE_BODY_MAX ((size_t)64 * 1024)
 #define PROBE_KEEP_ALIVE_MAX 10			    /* questions per connection */
-#define PROBE_FULL_HANDSHAKE (INT64_C(60000000000)) /* ns between two at most */
-#define PROBE_INTERIM_MAX 8			    /* 1xx answers before the one that counts */
-#define PROBE_ECHOES_MAX 65536			    /* in flight per environment */
-#define PROBE_ECHO_BATCH 32			    /* packets taken at once */
+#define PROBE_FULL_HANDSHAKE (INT64_C(60000000000)) /* ns, at most between two of them */
+#define PROBE_INTERIM_MAX 8			    /* 1xx responses before the final one */
+#define PROBE_ECHOES_MAX 65536			    /* in flight; sequence numbers are 16 bits */
+#define PROBE_ECHO_BATCH 32			    /* packets per recvmmsg() */
 
 enum probe__state {
 	STATE_IDLE,
-	STATE_READY, /* ended within probe_start(); the callback comes with the next turn */
+	STATE_READY, /* ended within probe_start(); the callback follows from the loop */
 	STATE_ECHO,
 	STATE_CONNECT,
 	STATE_TLS,
@@ -37,15 +37,15 @@ enum probe__state {
 	STATE_BODY,
 };
 
-/* An HTTP answer that is not yet judged. */
+/* An HTTP response without a verdict yet; allocated when its first byte arrives. */
 struct probe__answer {
-	struct buf head; /* only when it did not come in one piece */
-	size_t scanned;
-	unsigned interim;
-	struct http_body body;
-	struct buf content;		/* only with a pattern; at most PROBE_BODY_MAX */
-	uint64_t seen;			/* bytes of content */
-	char header[PROBE_HEADER_SIZE]; /* the one that is asked for; "": none */
+	struct buf head;		/* empty if the head arrived in one read */
+	size_t scanned;			/* bytes of head in which the parser found no end */
+	unsigned interim;		/* 1xx responses so far */
+	struct http_body body;		/* state of the body's framing */
+	struct buf content;		/* collected only for a pattern; at most PROBE_BODY_MAX */
+	uint64_t seen;			/* bytes of content, collected or not */
+	char header[PROBE_HEADER_SIZE]; /* value of spec.header; "": none */
 };
 
 struct probe {
@@ -53,48 +53,48 @@ struct probe {
 	struct probe_spec spec;
 	probe_done_fn done;
 	void *user;
-	struct stream stream; /* idle with a socket: kept alive; its deadline is the question's */
-	int64_t started;
-	int64_t granted;     /* ns beyond the timeout, for lateness of our own */
-	int64_t late_before; /* of the loop, when the question began or was granted more */
-	int64_t previous;    /* start of the question before */
-	struct probe_outcome *ready;
-	struct probe__answer *answer;
-	struct tls_session *session;
-	int64_t full_handshake; /* when the certificate was last seen */
+	struct stream stream; /* has a socket while idle if kept alive; deadline: the question's */
+	int64_t started;      /* monotonic ns */
+	int64_t granted;      /* ns beyond the timeout, because the loop was late */
+	int64_t late_before;  /* loop_late() when the question began or was extended */
+	int64_t previous;     /* when the previous question started */
+	struct probe_outcome *ready;  /* in STATE_READY */
+	struct probe__answer *answer; /* NULL until the response begins */
+	struct tls_session *session;  /* to resume; NULL: none */
+	int64_t full_handshake;	      /* when the certificate was last verified */
 	union {
-		uint64_t cookie; /* of the echo */
-		ino_t place;	 /* the namespace of a kept connection; echoes have none */
+		uint64_t cookie; /* ICMP: random payload of the echo */
+		ino_t place;	 /* others: the namespace of the kept connection */
 	};
-	uint16_t sequence; /* of the echo */
+	uint16_t sequence; /* of the echo; index into probe__echoes.pending */
 	uint16_t status;
-	uint8_t state;
-	uint8_t questions; /* that have ended; wraps */
-	uint8_t served;	   /* questions that the connection has carried */
-	bool starting;	   /* no callback now */
-	bool reused;	   /* this question goes over a kept connection */
+	uint8_t state;	   /* enum probe__state */
+	uint8_t questions; /* number of ended questions; wraps */
+	uint8_t served;	   /* questions sent on this connection */
+	bool starting;	   /* inside probe_start(): the callback must wait */
+	bool reused;	   /* the question uses a kept connection */
 	bool resumed;
-	bool keep; /* the connection is fit to serve again */
+	bool keep; /* the connection can be used again */
 };
 
 struct probe__echo_socket {
 	struct probe_env *env;
-	struct task task; /* takes a batch of replies in each step */
-	ev_io io;	  /* fd -1: none */
-	struct net_ns_id where;
+	struct task task;	/* receives one batch of packets per step */
+	ev_io io;		/* fd -1: not open */
+	struct net_ns_id where; /* the namespace it was opened in */
 };
 
 struct probe__echoes {
 	struct probe__echo_socket sockets[2]; /* IPv4, IPv6 */
-	struct probe **pending;		      /* by sequence number */
-	size_t cap, used;
-	uint16_t next, id;
-	uint64_t cookies[32]; /* random bytes not used yet */
-	unsigned n_cookies;
-	struct probe__batch *batch;
+	struct probe **pending;		      /* by sequence number; NULL: free */
+	size_t cap, used;		      /* cap is a power of two */
+	uint16_t next, id;		      /* next sequence number; random identifier */
+	uint64_t cookies[32];		      /* random numbers, fetched 32 at a time */
+	unsigned n_cookies;		      /* of which are unused */
+	struct probe__batch *batch;	      /* allocated with the first socket */
 };
 
-/* A connection whose probe has let go of it, and that is still to be closed. */
+/* A connection that was detached from its probe and is still to be closed. */
 struct probe__left {
 	int fd;
 	struct tls *tls; /* NULL: plain */
@@ -103,14 +103,14 @@ struct probe__left {
 struct probe_env {
 	struct ev_loop *loop;
 	struct net_ns ns;
-	struct tls_context *tls[2]; /* [verify]; made when first needed */
+	struct tls_context *tls[2]; /* [verify]; created when first needed */
 	struct probe__echoes echoes;
-	int64_t (*clock)(void); /* monotonic ns; tests put their own here */
+	int64_t (*clock)(void); /* monotonic ns; replaced by tests */
 	size_t n_probes;
 	VEC(struct probe__left) left;
-	struct task closer; /* closes them */
-	struct buf request; /* the one being sent */
-	char input[32 * 1024];
+	struct task closer;    /* closes the connections in left */
+	struct buf request;    /* scratch for the request being sent */
+	char input[32 * 1024]; /* scratch for one read */
 };
 
 /* probe.c */
@@ -118,22 +118,22 @@ void probe__fail(struct probe *p, enum probe_stage stage, enum probe_error error
 		 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 void probe__succeed(struct probe *p);
 
-/* connect.c: a connection, from socket() to the first byte that may be sent. */
+/* connect.c: a TCP connection, from socket() until it is established. */
 void probe__connect(struct probe *p);
-/* There is a kept connection, and it is in the namespace that new ones would be in. */
+/* There is a kept connection, and it is in the namespace that a new one would be in. */
 bool probe__connection_is_here(const struct probe *p);
 void probe__on_connecting(struct probe *p);
-/* The request is out. */
+/* The request has been sent. */
 void probe__on_asked(const struct probe *p);
-/* Closes by reset. */
+/* Closes with RST. */
 void probe__disconnect(struct probe *p);
-/* The same, but in one of the next turns: for callers who may be doing it for thousands. */
+/* Detaches the connection and closes it in a later turn: for loops over thousands of probes. */
 void probe__let_go(struct probe *p);
 void probe__left_init(struct probe_env *env);
 void probe__left_free(struct probe_env *env); /* closes them all */
-/* Local failures of connect() and sendmsg() themselves. */
+/* bind(), connect() or sendmsg() itself has failed. err is positive. */
 void probe__fail_local(struct probe *p, const char *doing, int err);
-/* A socket that could not be had. */
+/* No socket could be opened; entered tells whether the namespace was entered. */
 void probe__fail_socket(struct probe *p, bool entered, int err);
 
 /* https.c */
@@ -141,7 +141,7 @@ void probe__tls_start(struct probe *p);
 void probe__on_secured(struct probe *p);
 void probe__on_handshake_failed(struct probe *p, int err);
 void probe__tls_end(struct probe *p, bool good); /* keeps the session, or drops it */
-void probe__tls_prepare(struct probe *p);	 /* drops what may not be resumed any longer */
+void probe__tls_prepare(struct probe *p);	 /* drops a session that is too old to resume */
 void probe__tls_forget(struct probe *p);
 
 /* http.c */
@@ -157,6 +157,6 @@ void probe__echo_init(struct probe_env *env);
 void probe__echo_close(struct probe_env *env); /* sockets only */
 void probe__echo_free(struct probe_env *env);
 void probe__echo_start(struct probe *p);
-/* Takes replies that wait; the question may be over then. */
+/* Receives replies that have arrived; the question may have ended when it returns. */
 void probe__echo_look(struct probe *p);
 void probe__echo_forget(struct probe *p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outcome: the words for outcomes, and whose fault one is. */
+/* outcome: the names of stages and errors, and which outcomes have a local cause. */
 #include <assert.h>
 #include <errno.h>
 
@@ -39,6 +39,7 @@ const char *probe_error_name(enum probe_error e)
 	return error_names[e];
 }
 
+/* EHOSTUNREACH from connect() is a failed ARP or ND lookup, so it is the target's failure. */
 bool probe_outcome_is_local(const struct probe_outcome *o)
 {
 	if (o->stage != PROBE_STAGE_LOCAL)

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe: one question at a time to one server; who owns what, and the one way in which it ends.
+ * probe: the life of a question, its deadline and its end.
  *
- * There are two things. The environment (struct probe_env) belongs to a loop and is lent to all
- * probes: read buffer, request buffer, ICMP sockets and the table of echoes, TLS contexts,
- * namespace. The probe belongs to its target: spec, one stream, and between questions nothing more
- * than perhaps a connection (keep-alive) and a TLS session. A probe is a few hundred bytes; a
- * question in flight adds a descriptor, and memory only when its answer does not come in one piece.
+ * The environment (struct probe_env) belongs to a loop and is shared by all probes: read buffer,
+ * request buffer, ICMP sockets and table of echoes, TLS contexts, namespace. A probe has its spec
+ * and one stream; between questions it keeps at most a connection and a TLS session. A probe takes
+ * a few hundred bytes. A question in flight adds a descriptor, and the state of its HTTP response.
  *
- * The files here follow a question on its way: connect.c opens the connection, https.c shakes
- * hands, http.c asks and judges the answer; icmp.c does the same for echoes. Whatever happens, the
- * question ends in conclude(), which clears it away before it calls back, so that the callback may
- * do to the probe what it likes. What ends within probe_start() is told with the next turn of the
- * loop.
+ * connect.c opens the connection, https.c does the TLS handshake, http.c sends the request and
+ * judges the response; icmp.c sends echoes and receives the replies. Every question ends in
+ * conclude(), which removes all of its state before it calls back, so that the callback may start
+ * or free the probe. If a question ends within probe_start(), the callback is called in a later
+ * step.
  *
- * Streams of probes are urgent tasks: their steps run before those of all clients of the program.
+ * The streams of probes are urgent tasks: their steps run before those of the program's clients.
  *
- * One deadline covers all stages. Before it counts, on_expired() tries to go on once more: after a
- * long turn of the loop the answer may be there without having been reported, since one poll
- * reports a bounded number of sockets. Then it asks whether we were late ourselves.
+ * One deadline covers all stages. on_expired() first tries to advance the question once more: after
+ * a long turn of the loop the response may have arrived unnoticed, because one poll reports a
+ * bounded number of sockets. Then it checks whether the loop itself was late.
  */
 #include "lib/probe/probe.h"
 
@@ -33,9 +32,9 @@
 #include "base/units.h"
 #include "lib/probe/internal.h"
 
-#define LATE_PART 10 /* of the timeout: what we may be late before the server gets more time */
+#define LATE_PART 10 /* lateness above timeout / LATE_PART extends the question */
 
-/* Clears away what belongs to the question only. */
+/* Removes the state of the question; connection and TLS session stay. */
 static void end_question(struct probe *p)
 {
 	stream_set_deadline(&p->stream, 0);
@@ -48,7 +47,7 @@ static void end_question(struct probe *p)
 	p->questions++;
 }
 
-/* What would steer a terminal: the old control characters, and those between 0x80 and 0x9f. */
+/* C0 and C1 control characters (U+0080 to U+009F), which a terminal would interpret. */
 static bool is_control(const unsigned char *c, size_t len)
 {
 	if (len == 1)
@@ -56,7 +55,10 @@ static bool is_control(const unsigned char *c, size_t len)
 	return len == 2 && c[0] == 0xc2 && c[1] < 0xa0;
 }
 
-/* One line of valid UTF-8, whatever was printed into it and wherever it was cut. */
+/*
+ * Makes text one line of valid UTF-8 in place: it may hold bytes of the server, and snprintf() may
+ * have cut it inside of a character.
+ */
 static void clean(char *text)
 {
 	char *to = text;
@@ -75,6 +77,7 @@ static void clean(char *text)
 	*to = '\0';
 }
 
+/* The only end of a question that calls back. done() may free p, so it comes last. */
 static void conclude(struct probe *p, struct probe_outcome *o)
 {
 	bool good = o->error == PROBE_OK;
@@ -120,7 +123,7 @@ void probe__succeed(struct probe *p)
 {
 	struct probe_outcome o;
 
-	/* Not initialised as a whole: most of it is the reason, and there is none. */
+	/* not zeroed as a whole, because most of it is reason[] and this is the common case */
 	o.stage = PROBE_STAGE_DONE;
 	o.error = PROBE_OK;
 	o.sys_errno = 0;
@@ -128,7 +131,10 @@ void probe__succeed(struct probe *p)
 	conclude(p, &o);
 }
 
-/* A kept connection has news between questions: it was closed, or it brings a TLS ticket. */
+/*
+ * A kept connection is readable between questions. Either the server has closed it, or TLS 1.3
+ * session tickets have arrived, which give no data (-EAGAIN) and a newer session.
+ */
 static void on_idle(struct probe *p)
 {
 	char byte;
@@ -147,7 +153,7 @@ static void tell_ready(struct probe *p)
 	p->done(p, &o, p->user);
 }
 
-/* Goes on as far as can be without waiting. The question may be over then. */
+/* Advances the question as far as possible without waiting. It may have ended on return. */
 static void advance(struct probe *p)
 {
 	switch ((enum probe__state)p->state) {
@@ -165,7 +171,7 @@ static void advance(struct probe *p)
 	case STATE_ECHO:
 		probe__echo_look(p);
 		break;
-	case STATE_TLS: /* the stream tries in each of its steps */
+	case STATE_TLS: /* the stream continues the handshake in each of its steps */
 	case STATE_IDLE:
 	case STATE_READY:
 		break;
@@ -195,7 +201,7 @@ static void on_opened(struct stream *s)
 	probe__on_secured(probe_of(s));
 }
 
-/* The stream itself failed; errors of reading are found by the one who reads. */
+/* The stream has failed on its own. Errors of stream_read() are handled by its caller. */
 static void on_closed(struct stream *s, int error)
 {
 	struct probe *p = probe_of(s);
@@ -208,6 +214,7 @@ static void on_closed(struct stream *s, int error)
 		probe__disconnect(p);
 }
 
+/* Stage and reason of a timeout depend on what the question was waiting for. */
 static void on_deadline(struct probe *p)
 {
 	static const struct {
@@ -232,8 +239,8 @@ static void on_deadline(struct probe *p)
 }
 
 /*
- * How much of the time since the question began, or was granted more, was lost by us: in long turns
- * of the loop, and by coming late to this deadline.
+ * The time that this program has lost since the question began or was last extended: in long turns
+ * of the loop, and by handling this deadline late. 0 if it is below the bound.
  */
 static int64_t own_lateness(const struct probe *p, int64_t overdue)
 {
@@ -243,7 +250,7 @@ static int64_t own_lateness(const struct probe *p, int64_t overdue)
 	return late > (bound > LOOP_LATE ? bound : LOOP_LATE) ? late : 0;
 }
 
-/* The server gets the time that we lost, at most one timeout more each time. */
+/* Extends the question by the time lost, at most by one timeout each time. */
 static void grant(struct probe *p, int64_t late)
 {
 	int64_t more = late < p->spec.timeout ? late : p->spec.timeout;
@@ -253,6 +260,10 @@ static void grant(struct probe *p, int64_t late)
 	stream_set_deadline(&p->stream, more);
 }
 
+/*
+ * After advance() p must not be read before task_is_running() has shown that it still exists. The
+ * count of questions detects a callback that has started a new question at once.
+ */
 static void on_expired(struct stream *s)
 {
 	struct probe *p = probe_of(s);
@@ -267,7 +278,7 @@ static void on_expired(struct stream *s)
 	}
 	advance(p);
 	if (!task_is_running(loop, &s->task) || p->questions != questions)
-		return; /* it has ended, and the probe may be gone with it */
+		return; /* the question has ended, and p may have been freed */
 	late = own_lateness(p, -left);
 	if (late)
 		grant(p, late);
@@ -314,7 +325,7 @@ void probe_env_set_netns(struct probe_env *env, const char *netns)
 	const char *now = env->ns.name ? env->ns.name : "";
 
 	if (strcmp(now, netns ? netns : "") == 0)
-		return; /* echoes in flight are not disturbed */
+		return; /* the ICMP sockets stay open: echoes in flight are not lost */
 	net_ns_free(&env->ns);
 	net_ns_init(&env->ns, netns);
 	probe__echo_close(env);
@@ -355,7 +366,7 @@ void probe_free(struct probe *p)
 	free(p);
 }
 
-/* Over the kept connection when there is one, else over a new one. */
+/* Uses the kept connection if there is one, else opens a new one. */
 static void ask(struct probe *p)
 {
 	if (!probe__connection_is_here(p)) {
@@ -368,6 +379,7 @@ static void ask(struct probe *p)
 	probe__http_send(p);
 }
 
+/* The deadline is set at the end: a question that has ended already (READY) needs none. */
 static void begin(struct probe *p)
 {
 	p->starting = true;

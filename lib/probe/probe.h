@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe: ask one server one question, without blocking.
+ * probe: checks one server with ICMP, TCP, HTTP or HTTPS, without blocking.
  *
- * A struct probe_env is what the probes of one loop share: the ICMP sockets, the TLS contexts, the
- * read buffer, the namespace. A struct probe belongs to one target for as long as the target is
- * probed; it keeps what outlives a single question (a kept-alive connection, a TLS session) and
- * nothing else, so that thousands may exist. probe_start() asks once; the callback is called
- * exactly once for it, never from within probe_start(), unless probe_cancel() or probe_free() came
- * first. At most one question per probe is in flight.
+ * A struct probe_env holds what the probes of one loop share: ICMP sockets, TLS contexts, the read
+ * buffer and the network namespace. A struct probe belongs to one target. Between questions it
+ * keeps only a kept-alive connection and a TLS session, so that thousands of probes can exist.
+ * probe_start() begins one question (one check). Its callback is called exactly once, never from
+ * within probe_start(), unless probe_cancel() or probe_free() comes first. A probe has at most one
+ * question in flight.
  *
- * How an HTTP answer is judged: without a pattern for the body the head decides, and the connection
- * is reset at once; with keep_alive the body is read as well (up to 64 KiB and the timeout) so that
- * the connection can serve again, but it no longer changes the verdict. With a pattern the body
- * decides once it is whole or 64 KiB of it have come; a body that is neither at the timeout is
- * tried as it is then and passes if it matches. It is not tried earlier: where the network cuts a
- * body must not change what "$" or a negative look-ahead says.
+ * HTTP responses: without a body pattern the head decides, and the connection is reset at once.
+ * With keep_alive the body is read as well, up to 64 KiB and the timeout, so that the connection
+ * can be used again; it does not change the verdict. With a body pattern the pattern is matched
+ * when the body is complete or 64 KiB of it have arrived. If neither happens before the timeout,
+ * the pattern is matched against what has arrived, and the probe succeeds if it matches. It is not
+ * matched earlier, because the result of "$" or of a negative look-ahead must not depend on where
+ * the network cuts the body.
  *
- * A kept connection serves 10 questions. One that the server closed meanwhile is replaced within
- * the same question, which is no failure. TLS sessions are resumed, with a full handshake (which
- * sees the certificate) after every failure and so often that 60 s never pass without one while
- * questions come evenly.
+ * A kept-alive connection serves 10 questions. If the server has closed it meanwhile, the question
+ * uses a new connection, and that is not a failure. TLS sessions are resumed, but a full handshake,
+ * which verifies the certificate, is done after every failure and at least every 60 s as long as
+ * the questions come at even intervals.
  *
- * The timeout counts the server's time, not ours. When it is over, what has already arrived is
- * looked at first. When this program was late meanwhile, by more than a tenth of the timeout, the
- * question goes on for as long as we were late; the outcome says so.
+ * The timeout measures the server, not this program. Before a question times out, input that has
+ * already arrived is processed. If the event loop was late by more than a tenth of the timeout, the
+ * question is extended by the time lost, and the outcome says so (granted).
  *
- * An outcome says how far it got (stage), what went wrong there (error), and a reason for people.
- * What that means for a load balancer is the caller's business.
+ * An outcome has the stage that was reached, the error there and a reason for people. What it means
+ * for load balancing is up to the caller.
  */
 #pragma once
 
@@ -44,8 +45,8 @@ struct probe_env;
 enum probe_kind { PROBE_ICMP, PROBE_TCP, PROBE_HTTP, PROBE_HTTPS };
 
 enum probe_stage {
-	PROBE_STAGE_LOCAL, /* before anything was sent: namespace, socket, bind, connect() itself */
-	PROBE_STAGE_CONNECT, /* waiting for the handshake, or for the echo */
+	PROBE_STAGE_LOCAL,   /* nothing was sent: namespace, socket, bind, connect() itself */
+	PROBE_STAGE_CONNECT, /* waiting for the TCP handshake or the echo reply */
 	PROBE_STAGE_TLS,
 	PROBE_STAGE_HTTP,
 	PROBE_STAGE_DONE, /* success */
@@ -55,16 +56,16 @@ enum probe_error {
 	PROBE_OK,
 	PROBE_ERR_NETNS,       /* stage LOCAL: the namespace could not be entered */
 	PROBE_ERR_SOCKET,      /* stage LOCAL: EMFILE, ENFILE, ENOBUFS, EPERM ... (sys_errno) */
-	PROBE_ERR_UNREACHABLE, /* LOCAL: connect() itself found no way; CONNECT: ICMP error */
-	PROBE_ERR_TIMEOUT,     /* in whichever stage */
+	PROBE_ERR_UNREACHABLE, /* LOCAL: connect() found no route; CONNECT: an ICMP error */
+	PROBE_ERR_TIMEOUT,     /* in any stage */
 	PROBE_ERR_REFUSED,
-	PROBE_ERR_RESET,       /* connection reset or closed before the answer was whole */
+	PROBE_ERR_RESET,       /* connection reset or closed before the response was complete */
 	PROBE_ERR_TLS,	       /* handshake failed */
 	PROBE_ERR_CERTIFICATE, /* not valid, expired, wrong name */
 	PROBE_ERR_MALFORMED,   /* not HTTP */
 	PROBE_ERR_TOO_LARGE,   /* header block over the limit */
-	PROBE_ERR_STATUS,      /* code not wanted */
-	PROBE_ERR_BODY,	       /* pattern not found (or over the match limit) in the first 64 KiB */
+	PROBE_ERR_STATUS,      /* the status code is not in spec.codes */
+	PROBE_ERR_BODY,	       /* no match in the first 64 KiB, or the match limit was reached */
 };
 
 #define PROBE_HEADER_SIZE 64
@@ -72,21 +73,22 @@ enum probe_error {
 struct probe_outcome {
 	enum probe_stage stage;
 	enum probe_error error;
-	int sys_errno;			/* 0 when none */
-	unsigned status;		/* HTTP status, 0 before there was one */
+	int sys_errno;			/* 0: none */
+	unsigned status;		/* HTTP status; 0: none was received */
 	int64_t rtt;			/* ns from start to end */
-	int64_t granted;		/* ns beyond the timeout, because we were late ourselves */
-	bool reused;			/* asked over a kept-alive connection */
-	bool resumed;			/* TLS session was resumed */
-	char reason[128];		/* one valid UTF-8 line for people; "" on success */
-	char header[PROBE_HEADER_SIZE]; /* of the answer, where spec.header asks; as reason, cut */
+	int64_t granted;		/* ns beyond the timeout, because the loop was late */
+	bool reused;			/* a kept-alive connection was used */
+	bool resumed;			/* the TLS session was resumed */
+	char reason[128];		/* one line of valid UTF-8 for people; "" on success */
+	char header[PROBE_HEADER_SIZE]; /* value of spec.header, UTF-8, cut to fit; "": none */
 };
 
+/* Both ends are included. */
 struct probe_code_range {
 	uint16_t first, last;
 };
 
-/* What to ask. Strings are borrowed, for as long as the probe lives or until probe_set_spec(). */
+/* What to ask. All pointers are borrowed until probe_free() or probe_set_spec(). */
 struct probe_spec {
 	enum probe_kind kind;
 	struct endpoint target; /* port 0 for ICMP */
@@ -95,48 +97,51 @@ struct probe_spec {
 	bool keep_alive;
 	/* HTTP(S) */
 	const char *path; /* NULL: "/" */
-	const char *host; /* sent as it is; NULL: the address, and the port unless the usual one */
+	const char *host; /* sent as it is; NULL: the address, with the port if not the default */
 	const char *user_agent; /* NULL: not sent */
 	const struct probe_code_range *codes;
 	size_t n_codes;
-	const struct regex *body; /* NULL: not looked at */
-	const char *header;	  /* whose value the outcome has; NULL: none */
+	const struct regex *body; /* pattern for the body; NULL: none */
+	const char *header;	  /* response header to report in the outcome; NULL: none */
 	/* HTTPS */
-	const char
-		*server_name; /* SNI and the name verified; NULL: host if given, else the address */
+	const char *server_name; /* for SNI and verification; NULL: host if set, else the address */
 	bool insecure_skip_verify;
 };
 
 /*
- * May start, cancel and free this probe and others, and may change the namespace; may not free the
- * environment. *outcome is gone afterwards.
+ * Called from the loop when a question has ended. It may start, cancel and free this probe and
+ * others and change the namespace, but must not free the environment. *outcome is valid during the
+ * call.
  */
 typedef void (*probe_done_fn)(struct probe *p, const struct probe_outcome *outcome, void *user);
 
 /*
  * netns: NULL, a name under /run/netns, or an absolute path; copied. It is opened again for every
- * socket, so that one that vanished fails the probe and one that came back heals it.
+ * socket: probes fail while the namespace is missing and work again when it is back.
  */
 struct probe_env *probe_env_new(struct ev_loop *loop, const char *netns);
-/* All probes must be freed before. */
+/* All probes must have been freed. NULL is allowed. */
 void probe_env_free(struct probe_env *env);
-/* From the next socket on. The same name again changes nothing. */
+/* Used for sockets opened from now on. The same name again has no effect. */
 void probe_env_set_netns(struct probe_env *env, const char *netns);
 
+/* *spec is copied, the memory it points to is borrowed. Starts nothing. */
 struct probe *probe_new(struct probe_env *env, const struct probe_spec *spec, probe_done_fn done,
 			void *user);
-/* Cancels what is in flight. NULL is fine. */
+/* Cancels a question in flight: no callback. NULL is allowed. */
 void probe_free(struct probe *p);
+/* Begins a question; none may be in flight. All failures are reported by the callback. */
 void probe_start(struct probe *p);
 bool probe_in_flight(const struct probe *p);
+/* Ends a question in flight without a callback, and drops the connection. */
 void probe_cancel(struct probe *p);
 /*
- * Asks another question from now on; drops connection and TLS session. One in flight starts again
- * with it, so that nothing of the old spec is needed any longer.
+ * Replaces the spec and drops connection and TLS session. A question in flight starts again with
+ * the new spec, so that the memory of the old one can be freed when this returns.
  */
 void probe_set_spec(struct probe *p, const struct probe_spec *spec);
 
 const char *probe_stage_name(enum probe_stage s);
 const char *probe_error_name(enum probe_error e);
-/* A failure of this machine's own making, not of the server's or the network's. */
+/* The cause is on this machine (descriptors, namespace, routes), not the server or the network. */
 bool probe_outcome_is_local(const struct probe_outcome *o);

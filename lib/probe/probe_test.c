@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of a probe, and TCP: the smallest question. */
+/* The life of a probe, and TCP, the simplest kind. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -181,7 +181,7 @@ static void only_failures_of_this_machine_are_local(void **state)
 	}
 }
 
-/* Cancelled or freed: no callback, whatever stage. */
+/* A cancelled or freed probe does not call back, in any stage. */
 static void a_cancelled_question_is_never_answered(void **state)
 {
 	struct bench *b = *state;
@@ -363,7 +363,7 @@ static void many_at_once_are_all_answered(void **state)
 		probe_free(probes[i]);
 }
 
-/* Keeps the loop from turning, as a long turn or a stopped process does. */
+/* Blocks the loop, like a long turn or a stopped process. */
 static void stall(int64_t ns)
 {
 	int64_t end = loop_monotonic() + ns;
@@ -393,7 +393,7 @@ static void our_own_lateness_is_not_the_servers(void **state)
 	probe_free(p);
 }
 
-/* It gets the time that we lost, once, and then it is a timeout like any other. */
+/* The question is extended once by the time lost, and then times out. */
 static void a_silent_server_times_out_after_our_lateness(void **state)
 {
 	struct bench *b = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_server: a server that follows a script, in the same loop as the probes it answers; and what
- * the tests of this room have in common.
+ * test_server: a server that follows a script, in the same loop as the probes it answers, and the
+ * helpers that the tests of lib/probe share.
  */
 #pragma once
 
@@ -11,14 +11,14 @@
 #include "lib/probe/probe.h"
 
 enum step_kind {
-	STEP_END,     /* wait for the client to go */
-	STEP_REQUEST, /* wait for a whole request */
+	STEP_END,     /* wait until the client closes */
+	STEP_REQUEST, /* wait for a complete request */
 	STEP_SEND,
-	STEP_TRICKLE, /* byte by byte, each only after the client could read the one before */
-	STEP_REPEAT,  /* send the bytes again and again until the client goes */
+	STEP_TRICKLE, /* byte by byte, each after the client has read the one before */
+	STEP_REPEAT,  /* send the bytes repeatedly until the client closes */
 	STEP_CLOSE,
 	STEP_RESET,
-	STEP_AGAIN, /* from the first step on: the connection serves again */
+	STEP_AGAIN, /* restart at the first step: the connection is kept alive */
 };
 
 struct step {
@@ -46,11 +46,11 @@ struct server {
 	struct ssl_ctx_st *tls;		   /* NULL: plain */
 	bool nagle;			   /* small writes wait for the ACK of what went before */
 	unsigned accepted, requests, gone; /* gone: closed or reset by the client */
-	bool was_reset;			   /* the last to go went by reset */
+	bool was_reset;			   /* the last client to close sent RST */
 	char request[4096];		   /* the last one */
 	char sni[64];
 	struct server_connection *connections;
-	const struct probe *client; /* who is asking now, if it is one */
+	const struct probe *client; /* the probe that bench_ask() runs; NULL: none */
 };
 
 /* On 127.0.0.1 or ::1, any port. */
@@ -79,6 +79,6 @@ struct probe *bench_probe(struct bench *b, const struct probe_spec *spec);
 const struct probe_outcome *bench_ask(struct bench *b, struct probe *p);
 /* Runs the loop until *count reaches n; fails the test after five seconds. */
 void bench_run_until(struct bench *b, const unsigned *count, unsigned n);
-/* Turns of the loop without waiting for anything. */
+/* Runs n turns of the loop without waiting. */
 void bench_turns(struct bench *b, unsigned n);
 void bench_expect(const struct probe_outcome *o, enum probe_stage stage, enum probe_error error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_server: each connection walks the script; a step that has to wait does so in the loop. A
- * byte of a trickle goes out when the client has read all before it; its socket is asked for that.
+ * test_server: each connection follows the script; a step that has to wait does so in the loop. A
+ * byte of a trickle is sent when the client has read all bytes before it, which its socket shows.
  */
 #include "lib/probe/test_server.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * listener: accepting, as steps of a task, within limits.
+ * listener: accepts connections in steps of a task, within limits.
  *
- * The owner embeds the struct; the loop holds its two watchers. `acceptable` only wakes the task.
- * It is active unless accepting pauses: `pause` runs after descriptors or memory ran out, and
- * `open` is at its bound when the listener is full. watch() derives the one from the others.
+ * The owner embeds the struct; the loop holds its two watchers. The watcher acceptable only wakes
+ * the task. It is active unless accepting pauses: while the timer pause runs (after descriptors or
+ * memory ran out), or while open is at its bound. watch() sets it from these two.
  *
- * A callback may close the listener and free its memory. Closing says so through `gone`, which
- * points to a local of the loop that accepts.
+ * A callback may close the listener and free its memory. Closing sets *gone, a local variable of
+ * the function that accepts, which must not use the listener then.
  */
 #include "lib/stream/listener.h"
 
@@ -23,13 +23,14 @@
 #include "base/mem.h"
 #include "lib/stream/listener_private.h"
 
-#define ACCEPTS_PER_STEP 64
-#define ACCEPT_PAUSE 0.1 /* s */
-#define PREFIX_BYTES 8	 /* of IPv6: a /64 is one source */
+#define ACCEPTS_PER_STEP 64 /* bounds a step, like its time budget */
+#define ACCEPT_PAUSE 0.1    /* s */
+#define PREFIX_BYTES 8	    /* of IPv6: a /64 is one source */
 
 /*
- * The connections of one source; at most as many sources as open connections. They are in a tree,
- * because strangers choose the keys and could fill one chain of a hash table.
+ * The number of connections of one source. There are at most as many sources as open connections.
+ * They are in a balanced tree, because clients choose the keys and could fill one chain of a hash
+ * table.
  */
 struct source {
 	struct addr net;
@@ -58,7 +59,7 @@ static bool is_paused(struct stream_listener *l)
 	return is_full(l) || ev_is_active(&l->pause);
 }
 
-/* A host has a whole /64 of IPv6 to itself, so that single addresses would bound nothing. */
+/* One IPv6 host usually has a whole /64, so a bound per address would be useless. */
 static struct source source_of(const struct endpoint *peer)
 {
 	struct source s = { .net = peer->addr };
@@ -83,7 +84,7 @@ static struct source *have_source(struct stream_listener *l, const struct source
 	return *node;
 }
 
-/* False when the source has as many as it may. */
+/* Counts one connection; false if the source is at its bound. */
 static bool count_source(struct stream_listener *l, const struct endpoint *peer)
 {
 	struct source key = source_of(peer);
@@ -137,7 +138,7 @@ static void on_pause_over(struct ev_loop *loop, ev_timer *w, int revents)
 	watch(container_of(w, struct stream_listener, pause));
 }
 
-/* Errors of a connection that died in the queue, as opposed to ours. */
+/* Errors of a connection that failed in the queue: accept(2) asks to retry after most of them. */
 static bool is_of_the_peer(int error)
 {
 	static const int errors[] = { EINTR,	   ECONNABORTED, EPROTO, ENETDOWN,
@@ -150,11 +151,11 @@ static bool is_of_the_peer(int error)
 	return false;
 }
 
-/* What became of one attempt to accept. */
+/* The result of one accept(). */
 enum attempt {
 	AGAIN, /* there may be more */
 	DONE,  /* nothing more for now */
-	GONE,  /* a callback closed the listener: it must not be touched any more */
+	GONE,  /* a callback closed the listener: it must not be used */
 };
 
 static enum attempt pause_accepting(struct stream_listener *l, int error, const bool *gone)
@@ -166,7 +167,7 @@ static enum attempt pause_accepting(struct stream_listener *l, int error, const 
 	return *gone ? GONE : DONE;
 }
 
-/* The last one that fits tells that it is full, after it was handed over. */
+/* full() is called after accepted() of the last connection that fits. */
 static enum attempt hand_over(struct stream_listener *l, int fd, struct endpoint peer,
 			      const bool *gone)
 {
@@ -202,7 +203,7 @@ static enum attempt accept_one(struct stream_listener *l, const bool *gone)
 	return errno == EAGAIN ? DONE : pause_accepting(l, errno, gone);
 }
 
-/* No more than there is time for. What is left shows in the socket at the next poll. */
+/* Stops when the time is over. The remaining connections make the socket readable again. */
 static bool on_step(struct task *t)
 {
 	struct stream_listener *l = container_of(t, struct stream_listener, task);
@@ -289,6 +290,7 @@ int stream_listener_adopt(struct stream_listener *l, struct ev_loop *loop, int f
 	return 0;
 }
 
+/* Ends everything but the socket; the task is cancelled and a running step is notified. */
 int stream_listener_give(struct stream_listener *l)
 {
 	int fd = TAKE_FD(l->fd);
@@ -323,7 +325,7 @@ void stream_listener_drain(struct stream_listener *l)
 
 	assert(l->fd >= 0);
 	if (l->gone)
-		*l->gone = true; /* a callback of a step drains: that step is over */
+		*l->gone = true; /* called from a callback of a step: that step must end */
 	l->gone = &gone;
 	for (unsigned i = 0; i < l->backlog && last == AGAIN; i++) {
 		last = accept_one(l, &gone);

@@ -2,13 +2,12 @@
 /*
  * listener: a listening socket on a loop, TCP or Unix.
  *
- * Hands each connection to its owner as a non-blocking descriptor. Accepting is a task
- * (lib/loop/task.h): a flood of connections shares the turn's budget with everything else.
+ * Passes each accepted connection to its owner as a non-blocking descriptor. Accepting is a task
+ * (lib/loop/task.h), so a flood of connections shares the turn's time budget with everything else.
  *
- * Accepting pauses in two cases. When descriptors or memory run out, it pauses for a tenth of a
- * second, because the socket stays readable and asking again at once would only spin. When
- * max_open connections are open, it pauses until the owner releases one; those that come meanwhile
- * wait in the kernel's queue.
+ * Accepting pauses in two cases. If descriptors or memory run out, it pauses for 100 ms, because
+ * the socket stays readable and trying again at once would spin. If max_open connections are open,
+ * it pauses until the owner releases one; new connections wait in the kernel's queue meanwhile.
  */
 #pragma once
 
@@ -21,9 +20,9 @@
 
 /* A callback may call any function of the listener and may free its memory after closing it. */
 struct stream_listener_events {
-	/* A connection; fd is the owner's from now on. The peer of a Unix socket is none. */
+	/* A new connection. The callback owns fd. peer is unset for a Unix socket. */
 	void (*accepted)(int fd, struct endpoint peer, void *user);
-	/* Out of descriptors or memory: closing something helps. */
+	/* accept() has failed for lack of descriptors or memory; the owner may close something. */
 	void (*starved)(int error, void *user);
 	void *user;
 	/* Accepting paused at max_open; stream_listener_release() resumes it. May be NULL. */
@@ -32,72 +31,72 @@ struct stream_listener_events {
 
 struct stream_listener_config {
 	/*
-	 * TCP. No address: any, both families (or IPv4 alone on a machine that has no IPv6); port
-	 * 0: any free one.
+	 * TCP. No address means any, both families (IPv4 only on a machine without IPv6); port 0
+	 * means any free port.
 	 */
 	struct endpoint at;
 	/*
-	 * A Unix socket instead: a path, or "@name" for an abstract name, to which everybody in the
-	 * network namespace can connect. A file that a dead process left is replaced.
+	 * If not NULL, a Unix socket: a path, or "@name" for an abstract name, to which every
+	 * process in the network namespace can connect. A stale socket file is replaced.
 	 */
 	const char *path;
-	mode_t mode;	   /* of the socket's file, whatever the umask is; 0: 0600 */
-	unsigned backlog;  /* connections that wait to be accepted; 0: 1024 */
+	mode_t mode;	   /* of the socket's file, regardless of the umask; 0: 0600 */
+	unsigned backlog;  /* of listen(); 0: 1024 */
 	unsigned max_open; /* connections not yet released; 0: no bound */
-	/* Of one IPv4 address or IPv6 /64; further ones are closed. 0: no bound. */
+	/* Open connections per IPv4 address or IPv6 /64; more are closed. 0: no bound. */
 	unsigned max_per_source;
-	bool reuse_port; /* several listeners, one per thread, share the address */
+	bool reuse_port; /* SO_REUSEPORT: several listeners, one per thread, share the address */
 };
 
-/* Fields are the room's own, but fd, bound, path, open and refused may be read. */
+/* Owners may read fd, bound, path, open and refused; all other members are private. */
 struct stream_listener {
 	struct task task;
 	struct stream_listener_events events;
 	ev_io acceptable;
 	ev_timer pause;
-	struct endpoint bound; /* where it listens, with the port that was found; Unix: none */
-	char *path;	       /* Unix: as configured or, adopted, as bound; NULL: TCP */
-	void *sources;	       /* with max_per_source: connections of each */
+	struct endpoint bound; /* the address with the real port; unset for Unix */
+	char *path;	       /* Unix: as configured or, if adopted, as bound; NULL: TCP */
+	void *sources;	       /* with max_per_source: a tree of struct source */
 	uint64_t refused;      /* closed because of max_per_source, or of max_open in a drain */
-	dev_t file_dev;	       /* the socket's file that is ours */
+	dev_t file_dev;	       /* device and inode of the socket file that we created */
 	ino_t file_ino;	       /* 0: none */
-	bool *gone;	       /* set when the listener is closed in a callback */
+	bool *gone;	       /* set to true if a callback closes the listener; NULL: none runs */
 	unsigned backlog, max_open, max_per_source;
 	unsigned open; /* connections not yet released; counted only with one of the bounds */
 	int fd;	       /* -1 when closed */
 };
 
 /*
- * *l must stay in place until closed. -errno of socket, bind or listen; *l untouched then. For
- * a path: -EADDRINUSE when a process listens there (or is just opening it), -EEXIST when the file
- * is not a socket, -ENAMETOOLONG above 107 bytes.
+ * *l must stay in place until it is closed; config and events are copied. Returns -errno of socket,
+ * bind or listen and leaves *l untouched. For a path: -EADDRINUSE if a process listens there or is
+ * just opening it, -EEXIST if the file is not a socket, -ENAMETOOLONG above 107 bytes.
  */
 int stream_listener_open(struct stream_listener *l, struct ev_loop *loop,
 			 const struct stream_listener_config *config,
 			 const struct stream_listener_events *events);
 /*
- * The same with a listening socket that was opened elsewhere: by systemd, or by a former process.
- * at, path, mode and reuse_port of the config are not used. The file of a Unix socket stays at
- * close; its maker removes it. On success the descriptor is the listener's; it becomes non-blocking
- * and close-on-exec. -EINVAL when it is not a listening stream socket of TCP or Unix.
+ * The same with a listening socket that was opened elsewhere: by systemd, or by an earlier process.
+ * at, path, mode and reuse_port of the config are ignored. The file of a Unix socket is not removed
+ * at close, because we did not create it. On success the listener owns fd, which becomes
+ * non-blocking and close-on-exec. -EINVAL if it is not a listening TCP or Unix stream socket.
  */
 int stream_listener_adopt(struct stream_listener *l, struct ev_loop *loop, int fd,
 			  const struct stream_listener_config *config,
 			  const struct stream_listener_events *events);
-/* The other side: takes the socket away for another process. Its file stays. */
+/* Closes the listener but returns its socket, for another process. The file stays. -1: none. */
 int stream_listener_give(struct stream_listener *l);
 /*
- * A connection of that peer is over. With max_open or max_per_source the owner calls it once for
- * each accepted one, after closing it; without them it has no effect.
+ * A connection of that peer has been closed. With max_open or max_per_source the owner calls this
+ * once for each accepted connection, after closing it; without them it has no effect.
  */
 void stream_listener_release(struct stream_listener *l, const struct endpoint *peer);
 /*
- * Closes. Connections whose handshake is done are handed over first, at most as many as the
- * backlog: closing would reset them. Those above max_open are closed.
+ * Closes the listener. Connections that wait to be accepted are accepted first, at most as many as
+ * the backlog, because close() would reset them. Those above max_open are closed.
  */
 void stream_listener_drain(struct stream_listener *l);
 /*
- * Removes the file if it is still the one made here. Twice is fine. Connections can still be
- * released afterwards.
+ * Closes the listener, and removes the socket file if it is still the one created here. May be
+ * called twice. Connections can still be released afterwards.
  */
 void stream_listener_close(struct stream_listener *l);

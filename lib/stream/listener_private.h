@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* listener: what listener.c needs of listener_socket.c. */
+/* listener: functions of listener_socket.c for listener.c. */
 #pragma once
 
 #include <sys/types.h>
@@ -9,11 +9,11 @@
 
 #define STREAM__BACKLOG 1024
 
-/* A socket that listens. */
+/* A listening socket. */
 struct stream__bound {
 	int fd;
 	struct endpoint at; /* TCP: with the real port */
-	dev_t dev;	    /* Unix with a path: the file that was made */
+	dev_t dev;	    /* Unix with a path: the file that was created */
 	ino_t ino;
 };
 
@@ -21,9 +21,10 @@ struct stream__bound {
 int stream__listen_tcp(const struct stream_listener_config *c, struct stream__bound *ret);
 int stream__listen_unix(const struct stream_listener_config *c, struct stream__bound *ret);
 /*
- * What a descriptor from elsewhere is bound to. *ret_path is the name of a Unix socket ("@..."
- * abstract, "" none), to be freed, and NULL for TCP.
+ * Checks an adopted descriptor and returns its address. *ret_path is NULL for TCP, else the name of
+ * the Unix socket ("@..." if abstract, "" if unnamed), which the caller frees. -EINVAL if it is not
+ * a listening stream socket.
  */
 int stream__inspect(int fd, struct endpoint *ret_at, char **ret_path);
-/* Removes the file if it is still the one with this number. */
+/* Removes the file if it still has this device and inode. */
 void stream__remove_file(const char *path, dev_t dev, ino_t ino);

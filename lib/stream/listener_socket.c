@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * listener: sockets that listen.
+ * listener: opens listening sockets.
  *
- * A Unix socket with a path is a file, and two things must not go wrong with it.
+ * A Unix socket with a path is a file, and two things must hold for it.
  *
- * Nobody may connect before the file has its mode. fchmod() on the socket before bind() makes
- * bind() create the file with that mode, less the umask; the bits that the umask took are added
- * after that. The umask itself is not touched, since it belongs to all threads. And until listen(),
- * which comes last, nobody can connect at all.
+ * No process may connect before the file has its mode. fchmod() on the socket before bind() makes
+ * bind() create the file with that mode minus the umask; the bits that the umask removed are added
+ * afterwards. The umask is not changed, because all threads share it. listen() comes last, and
+ * before it no process can connect at all.
  *
- * A file of a dead process is replaced, that of a live one is not. A connect() tells them apart:
- * it is refused when nobody listens. Two processes that start at once could both see a dead file,
- * and the second would remove what the first has just made. So the whole sequence is done under a
- * lock, a file PATH.lock with mode 0600, which only this user (or root) can lock. It is removed
- * when the sequence is over. A process that locks it looks whether it is still there, because it
- * may have been removed between open() and flock().
+ * A stale file (of a process that has ended) is replaced, the file of a running process is not.
+ * connect() shows the difference: it is refused if no process listens. Two processes that start at
+ * the same time could both find a stale file, and the second would remove the new file of the
+ * first. So all of it is done under a lock, a file PATH.lock with mode 0600, which only this user
+ * or root can open. It is removed at the end. After flock() a process checks that the file is still
+ * in place, because it may have been removed between open() and flock().
  */
 #include <assert.h>
 #include <errno.h>
@@ -43,7 +43,7 @@ static int backlog_of(const struct stream_listener_config *c)
 
 /* ---- TCP ---- */
 
-/* Options that accepted sockets inherit are set here, once. */
+/* Accepted sockets inherit these options from the listener, which saves calls per connection. */
 static void set_inherited(int fd)
 {
 	int on = 1;
@@ -70,7 +70,7 @@ static int open_socket(const struct endpoint *e, bool reuse_port)
 	return fd;
 }
 
-/* The port, or a negative errno. */
+/* Returns the port, or a negative errno. */
 static int bind_and_listen(int fd, const struct endpoint *e, int backlog)
 {
 	struct sockaddr_storage sa;
@@ -112,7 +112,7 @@ static bool is_abstract(const char *path)
 	return path[0] == '@';
 }
 
-/* The length of the address, or a negative errno. */
+/* Fills the address and returns its length, or a negative errno. */
 static int name_socket(const char *path, struct sockaddr_un *ret)
 {
 	size_t n = strlen(path);
@@ -125,7 +125,7 @@ static int name_socket(const char *path, struct sockaddr_un *ret)
 	memcpy(ret->sun_path, path, n);
 	if (!is_abstract(path))
 		return (int)(offsetof(struct sockaddr_un, sun_path) + n + 1);
-	ret->sun_path[0] = '\0'; /* and no NUL at the end: it would be part of the name */
+	ret->sun_path[0] = '\0'; /* no NUL at the end: it would be part of the name, see unix(7) */
 	return (int)(offsetof(struct sockaddr_un, sun_path) + n);
 }
 
@@ -146,7 +146,7 @@ static bool is_same_file(int fd, const char *path)
 	       a.st_ino == b.st_ino;
 }
 
-/* The descriptor that holds the lock, or a negative errno. Never waits. */
+/* Returns the descriptor that holds the lock, or a negative errno. Does not wait. */
 static int lock(const char *path)
 {
 	for (int i = 0; i < LOCK_TRIES; i++) {
@@ -165,7 +165,7 @@ static int lock(const char *path)
 
 /* ---- Unix: the file ---- */
 
-/* 0 when nobody listens there. A full queue or another type of socket is somebody as well. */
+/* 0 if no process listens there. A full queue (EAGAIN) or another socket type is in use as well. */
 static int find_nobody(const struct sockaddr_un *sa, socklen_t len)
 {
 	_cleanup_(cleanup_fd) int fd = unix_socket();
@@ -179,7 +179,7 @@ static int find_nobody(const struct sockaddr_un *sa, socklen_t len)
 	return errno == EAGAIN || errno == EPROTOTYPE ? -EADDRINUSE : -errno;
 }
 
-/* Makes room at the path: removes the file of a dead process. Under the lock. */
+/* Removes a stale socket file. Must be called with the lock held. */
 static int clear_path(const char *path, const struct sockaddr_un *sa, socklen_t len)
 {
 	struct stat st;
@@ -195,7 +195,7 @@ static int clear_path(const char *path, const struct sockaddr_un *sa, socklen_t 
 	return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-/* The mode follows no symbolic link, should somebody have exchanged the file. */
+/* Does not follow a symbolic link, in case the file was replaced by one. */
 static int complete_mode(const char *path, mode_t mode)
 {
 	struct stat st;
@@ -277,8 +277,8 @@ int stream__listen_unix(const struct stream_listener_config *c, struct stream__b
 }
 
 /*
- * Nobody else of this project replaces the file while the socket listens, and its number is not
- * given to another file while the socket is open. So there is no race with a later owner.
+ * Programs that use this function do not replace the file while the socket listens, and its inode
+ * number is not used again while the socket is open. So there is no race with a later owner.
  */
 void stream__remove_file(const char *path, dev_t dev, ino_t ino)
 {
@@ -309,7 +309,7 @@ static char *unix_name(const struct sockaddr_un *sa, socklen_t len)
 	return name;
 }
 
-/* [::] without IPV6_V6ONLY is what an endpoint without an address stands for. */
+/* [::] without IPV6_V6ONLY is written as an endpoint without an address everywhere else. */
 static void forget_any(int fd, struct endpoint *e)
 {
 	static const struct addr any = { .family = AF_INET6 };

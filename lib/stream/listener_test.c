@@ -33,7 +33,7 @@
 
 static const struct stream_listener_config loopback = { .at.addr = { AF_INET, { 127, 0, 0, 1 } } };
 
-/* What the owner of a listener was told. */
+/* The owner of a listener, and what its callbacks have recorded. */
 struct bench {
 	struct ev_loop *loop;
 	struct stream_listener l;
@@ -58,7 +58,7 @@ static void on_accepted(int fd, struct endpoint peer, void *user)
 	}
 	if (b->closes) {
 		stream_listener_close(&b->l);
-		memset(&b->l, 0xa5, sizeof(b->l)); /* nobody may look at it any more */
+		memset(&b->l, 0xa5, sizeof(b->l)); /* it must not be used any more */
 		b->l.fd = -1;
 	}
 }
@@ -87,7 +87,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Nothing may be left in the folder: neither sockets nor locks. */
+/* Neither sockets nor locks may be left in the directory. */
 static int teardown(void **state)
 {
 	struct bench *b = *state;
@@ -154,14 +154,14 @@ static void turn_until_accepted(struct bench *b, unsigned n)
 	}
 }
 
-/* More than enough for whatever can happen at once. */
+/* More turns than anything here needs. */
 static void turn_some(struct bench *b)
 {
 	for (int i = 0; i < 20; i++)
 		ev_run(b->loop, EVRUN_NOWAIT);
 }
 
-/* The peer's end of a connection that was closed says so. */
+/* The peer's end of a closed connection reads end of file. */
 static void expect_closed(int fd)
 {
 	char byte;
@@ -240,7 +240,7 @@ static bool count_step(struct task *t)
 	return true; /* there is always more */
 }
 
-/* A flood takes its turn: other tasks run, and what does not fit into one step comes later. */
+/* During a flood other tasks run; connections that do not fit into a step are accepted later. */
 static void a_flood_is_accepted_in_steps(void **state)
 {
 	struct bench *b = *state;
@@ -584,7 +584,7 @@ static void a_file_of_somebody_else_stays_at_close(void **state)
 	assert_int_equal(unlink(b->path), 0);
 }
 
-/* Somebody else is between looking and binding. */
+/* Another process holds the lock, between its check and its bind(). */
 static void two_at_once_do_not_both_win(void **state)
 {
 	struct bench *b = *state;
@@ -596,11 +596,11 @@ static void two_at_once_do_not_both_win(void **state)
 	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
 	leave_a_dead_socket(b->path);
 	assert_int_equal(open_path(b, 0), -EADDRINUSE);
-	close(fd); /* a lock that a dead process left does not count */
+	close(fd); /* the lock file of a process that has ended is ignored */
 	assert_int_equal(open_path(b, 0), 0);
 }
 
-/* In a child: waits for the start, and keeps what it won until it is killed. */
+/* In a child: waits for the start signal, and keeps its listener until it is killed. */
 static void compete(struct bench *b, int go[2], int won[2])
 {
 	char byte;
@@ -615,7 +615,7 @@ static void compete(struct bench *b, int go[2], int won[2])
 		pause();
 }
 
-/* Many processes start over one dead file: exactly one of them listens in the end. */
+/* Many processes start at once over one stale file: exactly one of them listens in the end. */
 static void of_many_that_start_at_once_one_wins(void **state)
 {
 	struct bench *b = *state;
@@ -723,7 +723,7 @@ static void what_does_not_listen_is_refused(void **state)
 	close(file);
 }
 
-/* What a process gives away goes on in the next one, with what waited in the queue. */
+/* A socket that one process gives away serves in the next, including queued connections. */
 static void a_socket_is_taken_over_with_its_queue(void **state)
 {
 	struct bench *b = *state;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * proxy: reading the header of the PROXY protocol.
+ * proxy: parses the header of the PROXY protocol.
  *
- * The first bytes tell the version: "PROXY " or a signature of 12 bytes that no other protocol
- * starts with. Version 1 is one line; version 2 has a length, addresses of a fixed size and fields
- * (type, length, value). The input comes in pieces, so that every reader first asks whether what it
- * needs is there. A struct cursor walks over what is there and never past its end.
+ * The first bytes show the version: "PROXY " or a signature of 12 bytes that no other protocol
+ * begins with. Version 1 is one line; version 2 has a length, addresses of a fixed size and fields
+ * (type, length, value). The input arrives in pieces, so each function first checks that the bytes
+ * it needs are there. struct cursor goes over the bytes of a complete header and never past them.
  *
- * The input is a stranger's if the port is open to others than the proxy. Each fault has a value of
- * its own, so that the log tells a proxy that is set up wrongly from a client that came directly.
+ * The input is not trusted: the port may be reachable by others than the proxy. Each fault has its
+ * own value, so that the log can distinguish a misconfigured proxy from a client that connected
+ * directly.
  */
 #include "lib/stream/proxy.h"
 
@@ -35,7 +36,7 @@ static const char *const fault_words[STREAM_PROXY_FAULTS] = {
 	[STREAM_PROXY_BAD_CHECKSUM] = "the PROXY header has a wrong checksum",
 };
 
-/* 0 or -EPROTO with the fault: what all readers below return. */
+/* All functions below return 0, or -EPROTO with the fault. */
 static int refuse(enum stream_proxy_fault *ret_fault, enum stream_proxy_fault fault)
 {
 	*ret_fault = fault;
@@ -44,7 +45,7 @@ static int refuse(enum stream_proxy_fault *ret_fault, enum stream_proxy_fault fa
 
 /* ---- version 1 ---- */
 
-/* The next word of the line; each is followed by one space, but for the last. */
+/* Parses the next word of the line, which must be followed by exactly one space. */
 static int read_addr(struct str *rest, uint8_t family, struct addr *ret,
 		     enum stream_proxy_fault *ret_fault)
 {
@@ -93,7 +94,7 @@ static int read_endpoints(struct str rest, uint8_t family, struct stream_proxy *
 	return r;
 }
 
-/* The line without its CRLF. After UNKNOWN anything may follow. */
+/* line is without its CRLF. After UNKNOWN the specification allows anything. */
 static int read_line(struct str line, struct stream_proxy *h, enum stream_proxy_fault *ret_fault)
 {
 	struct str rest = { line.p + strlen(LINE_START), line.n - strlen(LINE_START) };
@@ -117,7 +118,7 @@ static ssize_t parse_line(struct str in, struct stream_proxy *h, enum stream_pro
 	const char *end = memchr(in.p, '\r', n);
 	int r;
 
-	/* a CR that is the last byte that may be there has no room for its LF */
+	/* a CR at the last allowed position has no room for its LF */
 	if (!end || end == in.p + STREAM_PROXY_V1_MAX - 1) {
 		if (n < STREAM_PROXY_V1_MAX)
 			return -EAGAIN;
@@ -133,7 +134,7 @@ static ssize_t parse_line(struct str in, struct stream_proxy *h, enum stream_pro
 
 /* ---- version 2 ---- */
 
-/* What is left to read. */
+/* The bytes that are left to parse. */
 struct cursor {
 	const char *p;
 	size_t n;
@@ -154,7 +155,7 @@ static uint32_t u32_at(const char *p)
 	return (uint32_t)u16_at(p) << 16 | u16_at(p + 2);
 }
 
-/* Takes n bytes that are known to be there. */
+/* Takes n bytes; the caller has checked that they are there. */
 static const char *take(struct cursor *c, size_t n)
 {
 	const char *p = c->p;
@@ -183,7 +184,7 @@ static void take_endpoints(struct cursor *c, uint8_t family, struct stream_proxy
 	h->destination.port = (uint16_t)u16_at(take(c, 2));
 }
 
-/* A name in the abstract namespace starts with a NUL, so that only those at the end are cut. */
+/* Only NULs at the end are removed, because an abstract name begins with one. */
 static struct str take_path(struct cursor *c)
 {
 	struct str s = { take(c, STREAM_PROXY_PATH_MAX), STREAM_PROXY_PATH_MAX };
@@ -217,7 +218,7 @@ static int read_addresses(struct cursor *c, unsigned family, struct stream_proxy
 	return 0;
 }
 
-/* False when it would end after the end. */
+/* Takes a TLV; false if its length goes past the end. */
 static bool take_field(struct cursor *c, unsigned *ret_type, struct str *ret_value)
 {
 	if (c->n < PROXY__FIELD || c->n - PROXY__FIELD < u16_at(c->p + 1))
@@ -229,7 +230,7 @@ static bool take_field(struct cursor *c, unsigned *ret_type, struct str *ret_val
 	return true;
 }
 
-/* A field that comes twice could mean one thing here and another elsewhere. */
+/* A repeated field is refused, because another parser might use the other of the two. */
 static bool keep_once(struct str *field, struct str value)
 {
 	if (field->p)
@@ -277,7 +278,7 @@ static bool read_tls(struct str value, struct stream_proxy_ssl *ssl)
 	return true;
 }
 
-/* False when it is malformed. Unknown types and padding are skipped. */
+/* False if the field is malformed. Unknown types and padding are skipped. */
 static bool read_field(unsigned type, struct str value, struct stream_proxy *h, struct str *crc)
 {
 	switch (type) {
@@ -296,6 +297,7 @@ static bool read_field(unsigned type, struct str value, struct stream_proxy *h, 
 	}
 }
 
+/* The checksum covers the whole header, so it is verified after the last field. */
 static int read_fields(struct cursor *c, struct str header, struct stream_proxy *h,
 		       enum stream_proxy_fault *ret_fault)
 {
@@ -314,7 +316,7 @@ static int read_fields(struct cursor *c, struct str header, struct stream_proxy 
 	return 0;
 }
 
-/* Either both halves are zero, or both are known. */
+/* Valid if both halves are zero (UNSPEC), or if both are known. */
 static bool is_family(unsigned family, unsigned transport)
 {
 	if (family == PROXY__UNSPEC || !transport)
@@ -322,7 +324,7 @@ static bool is_family(unsigned family, unsigned transport)
 	return family <= PROXY__PATHS && transport <= PROXY__DGRAM;
 }
 
-/* The whole header is there, and its command is known. */
+/* header is complete, and its command is known. */
 static int read_block(struct str header, struct stream_proxy *h, enum stream_proxy_fault *ret_fault)
 {
 	struct cursor c = { header.p + PROXY__HEAD, header.n - PROXY__HEAD };
@@ -361,7 +363,7 @@ static ssize_t parse_block(struct str in, struct stream_proxy *h,
 
 /* ---- public ---- */
 
-/* Whether the bytes so far could be, or go on to be, a header that starts like this. */
+/* True if in begins with start, or is a prefix of it. */
 static bool may_start(struct str in, struct str start)
 {
 	size_t n = in.n < start.n ? in.n : start.n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proxy: writing the header of the PROXY protocol, and its checksum. */
+/* proxy: formats the header of the PROXY protocol, and computes its checksum. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #define CRC32C_POLYNOMIAL 0x82f63b78u /* Castagnoli, bits reversed */
 #define TEXT_MAX 0xffff
 
-/* One bit at a time: headers with a checksum are rare and short. */
+/* Bit by bit, without a table: headers with a checksum are rare and short. */
 static uint32_t crc_byte(uint32_t crc, unsigned byte)
 {
 	crc ^= byte;
@@ -148,7 +148,7 @@ static void add_tls(struct buf *out, const struct stream_proxy_ssl *ssl)
 	put_u16(out, start + 1, out->n - start - PROXY__FIELD);
 }
 
-/* What comes after the length. LOCAL has nothing, because its reader skips it. */
+/* Everything after the length. LOCAL has nothing there, because receivers skip it. */
 static void add_block(struct buf *out, const struct stream_proxy *h)
 {
 	if (h->local)
@@ -162,6 +162,7 @@ static void add_block(struct buf *out, const struct stream_proxy *h)
 		add_field(out, PROXY__CRC32C, (struct str){ "\0\0\0\0", 4 });
 }
 
+/* Length and checksum are filled in at the end; the checksum is the last field. */
 static int format_block(const struct stream_proxy *h, struct buf *out)
 {
 	size_t start = out->n, n;
@@ -185,7 +186,7 @@ static int format_block(const struct stream_proxy *h, struct buf *out)
 
 /* ---- public ---- */
 
-/* Lengths that do not fit into their fields, and addresses that cannot stand beside each other. */
+/* Texts must fit into their fields, and both addresses must be of one family. */
 static bool is_valid(const struct stream_proxy *h)
 {
 	const struct str texts[] = { h->authority,  h->alpn,	      h->ssl.version, h->ssl.cn,

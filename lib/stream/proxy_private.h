@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proxy: the numbers of version 2, which proxy.c reads and proxy_format.c writes. */
+/* proxy: the constants of version 2, for proxy.c (parsing) and proxy_format.c (formatting). */
 #pragma once
 
 #include <stdint.h>
@@ -14,12 +14,13 @@
 #define PROXY__IPV6 36
 #define PROXY__UNIX 216 /* bytes of two paths */
 #define PROXY__FIELD 3	/* type and length of a TLV */
-#define PROXY__SSL 5	/* of its value, before the TLVs inside */
+#define PROXY__SSL 5	/* bytes in the value of PP2_TYPE_SSL before its nested TLVs */
 
 enum { PROXY__LOCAL = 0, PROXY__PROXY = 1 };
 enum { PROXY__UNSPEC = 0, PROXY__INET = 1, PROXY__INET6 = 2, PROXY__PATHS = 3 };
 enum { PROXY__STREAM = 1, PROXY__DGRAM = 2 };
 
+/* Types of TLVs; from 0x21 on those nested in PROXY__TLS. */
 enum stream__proxy_type {
 	PROXY__ALPN = 0x01,
 	PROXY__AUTHORITY = 0x02,
@@ -33,5 +34,5 @@ enum stream__proxy_type {
 	PROXY__TLS_KEY = 0x25,
 };
 
-/* CRC32c (Castagnoli) of a header whose four bytes at `hole` count as zero. */
+/* CRC32c (Castagnoli) of a header. The four bytes at hole, the checksum's own, count as zero. */
 uint32_t stream__proxy_checksum(struct str header, size_t hole);

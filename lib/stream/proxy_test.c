@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Headers byte by byte, as the specification has them, whole and cut at every place. */
+/* Headers from the specification, complete and cut after every byte. */
 #include "lib/stream/proxy.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #define IPV4 "\xc0\0\2\1\xc6\x33\x64\x0a\xdc\x04\x01\xbb"
 #define SELF "2001:db8::1"
 
-/* In memory of its exact size, so that the sanitizer sees a read past the end. */
+/* In memory of the exact size, so that the sanitizer detects a read past the end. */
 static ssize_t parse(struct str in, struct stream_proxy *h, enum stream_proxy_fault *fault)
 {
 	char *copy = malloc(in.n ? in.n : 1);
@@ -45,7 +45,7 @@ static void expect_text(struct str s, const char *text)
 	assert_memory_equal(s.p, text, s.n);
 }
 
-/* The whole one, with what follows it untouched; every part of it asks for more. */
+/* The complete header parses, also with bytes after it; every prefix needs more. */
 static void expect_whole(struct str in, struct stream_proxy *h)
 {
 	enum stream_proxy_fault fault;

@@ -2,15 +2,15 @@
 /*
  * stream: sockets, TLS and deadlines turned into steps of a task.
  *
- * The watchers do nothing but note what happened and wake the task. on_step() is the whole machine:
- * it looks at the state, does one bounded piece of work, and reports. Within a step the order is
- * fixed: output first, then what the owner waits for, then the deadline.
+ * The watchers only record what happened and wake the task. on_step() is the whole state machine:
+ * it does one bounded piece of work for the current state and reports the result. The order within
+ * a step is fixed: output, then what the owner waits for, then the deadline.
  *
- * A callback may end the stream and free the memory that it lives in. So after each callback the
- * step asks whether its task is still there (is_there()) before it touches the stream again.
+ * A callback may end the stream and free its memory. So after each callback the step checks whether
+ * its task still exists (is_there()) before it uses the stream again.
  *
- * The queue is made when the socket does not take everything at once, or when the owner wants to
- * append to it. Most streams of probes never have one.
+ * The queue is allocated when the socket does not take everything at once, or when the owner
+ * appends to it. Most streams of probes never have one.
  */
 #include "lib/stream/stream.h"
 
@@ -27,15 +27,15 @@
 #include "lib/stream/stream_private.h"
 #include "lib/tls/tls.h"
 
-#define FLUSH_MAX ((size_t)256 * 1024) /* bytes in one call; TLS encrypts about 1 GB/s */
+#define FLUSH_MAX ((size_t)256 * 1024) /* bytes per call: 0.25 ms, as TLS encrypts about 1 GB/s */
 #define DISCARD_SIZE ((size_t)16 * 1024)
 #define HIGH_MARK ((size_t)64 * 1024)
-#define KEEP_MAX ((size_t)4096) /* a larger queue is given back when it is empty */
+#define KEEP_MAX ((size_t)4096) /* an empty queue larger than this is freed */
 
 struct stream__out {
 	struct buf queue;
-	size_t at; /* what of it has gone */
-	size_t high, low;
+	size_t at;	  /* bytes at the start that were sent */
+	size_t high, low; /* water marks */
 };
 
 static struct ev_loop *loop_of(const struct stream *s)
@@ -50,6 +50,7 @@ static bool has_output(const struct stream *s)
 	return s->out && s->out->at < s->out->queue.n;
 }
 
+/* The events that the state needs; watch() makes the watcher match them. */
 static int wanted_events(const struct stream *s)
 {
 	switch ((enum stream_state)s->state) {
@@ -70,6 +71,7 @@ static int wanted_events(const struct stream *s)
 	return 0;
 }
 
+/* Leaves an unchanged watcher alone, because each change costs an epoll_ctl(). */
 static void watch(struct stream *s)
 {
 	int events = wanted_events(s);
@@ -96,7 +98,7 @@ static void arm_deadline(struct stream *s, int64_t ns)
 	ev_timer_start(loop_of(s), &s->deadline);
 }
 
-/* libev counts from the start of the turn in which the timer was set, and so may be early. */
+/* libev counts from the start of the turn in which the timer was set, so it may fire early. */
 static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct stream *s = container_of(w, struct stream, deadline);
@@ -127,7 +129,7 @@ static ssize_t write_some(struct stream *s, const char *p, size_t n)
 	return r;
 }
 
-/* 0 when all has gone, the number of bytes in *done. */
+/* Writes at most FLUSH_MAX bytes and counts them in *done. 0 only if all n were written. */
 static int write_all(struct stream *s, const char *p, size_t n, size_t *done)
 {
 	size_t end = n < FLUSH_MAX ? n : FLUSH_MAX;
@@ -140,7 +142,7 @@ static int write_all(struct stream *s, const char *p, size_t n, size_t *done)
 	}
 	if (end == n)
 		return 0;
-	/* this call has done enough; the socket may take more at once, in the next step */
+	/* the bound is reached; the socket may take more, so the next step must not wait for it */
 	s->seen |= STREAM_WRITE;
 	task_wake(&s->task);
 	return -EAGAIN;
@@ -163,6 +165,7 @@ static void drop_out(struct stream *s)
 	s->out->at = 0;
 }
 
+/* FIN only after the last queued byte. */
 static void end_our_side(struct stream *s)
 {
 	if (s->shut && !has_output(s) && s->fd >= 0)
@@ -207,6 +210,7 @@ int stream_send(struct stream *s, const void *p, size_t n)
 	return 0;
 }
 
+/* Sent bytes are removed only when they are the larger half, so the copying stays linear. */
 struct buf *stream_out(struct stream *s)
 {
 	struct stream__out *out = have_out(s);
@@ -281,7 +285,7 @@ ssize_t stream_read(struct stream *s, void *p, size_t n)
 	return errno == EINTR ? -EAGAIN : -errno;
 }
 
-/* ---- the steps; each says whether the stream is still there ---- */
+/* ---- the steps; each returns whether the stream still exists ---- */
 
 static bool is_there(const struct stream *s, struct ev_loop *loop)
 {
@@ -314,7 +318,7 @@ static bool step_secure(struct stream *s, unsigned seen, struct ev_loop *loop)
 	return r < 0 ? tell_closed(s, loop, r) : tell_opened(s, loop);
 }
 
-/* What comes after the header, or without one after the connect. */
+/* The state after the PROXY header, or after connecting without one. */
 static bool step_onward(struct stream *s, struct ev_loop *loop)
 {
 	if (!s->tls)
@@ -348,7 +352,7 @@ static bool step_connect(struct stream *s, unsigned seen, struct ev_loop *loop)
 	return step_proxy(s, 0, loop);
 }
 
-/* The part of `seen` that the owner waits for. */
+/* The part of seen that the owner waits for. */
 static unsigned to_tell(const struct stream *s, unsigned seen)
 {
 	unsigned what = seen & STREAM_WAKE;
@@ -376,6 +380,7 @@ static bool step_open(struct stream *s, unsigned seen, struct ev_loop *loop)
 	return is_there(s, loop);
 }
 
+/* Errors do not matter any more: the owner gets 0. Raw input is discarded, also under TLS. */
 static bool step_linger(struct stream *s, unsigned seen, struct ev_loop *loop)
 {
 	char nowhere[DISCARD_SIZE];
@@ -395,7 +400,7 @@ static bool step_linger(struct stream *s, unsigned seen, struct ev_loop *loop)
 	return n == 0 && has_output(s) ? true : tell_closed(s, loop, 0);
 }
 
-/* Without a socket only a wake-up can be told. */
+/* Without a socket only a wake-up can be reported. */
 static bool step_closed(struct stream *s, unsigned seen, struct ev_loop *loop)
 {
 	if (seen & STREAM_WAKE)
@@ -415,13 +420,14 @@ static bool (*const steps[])(struct stream *s, unsigned seen, struct ev_loop *lo
 	[STREAM_FAILED] = step_failed,
 };
 
-/* On the way to OPEN a wake-up is kept until it can be told. */
+/* On the way to OPEN a wake-up is kept until ready() can be called. */
 static bool is_on_its_way(const struct stream *s)
 {
 	return s->state == STREAM_CONNECTING || s->state == STREAM_PROXY ||
 	       s->state == STREAM_SECURING;
 }
 
+/* seen is cleared before the callbacks, so that a wake-up from within one is not lost. */
 static bool step_state(struct stream *s, struct ev_loop *loop)
 {
 	unsigned seen = s->seen;
@@ -443,7 +449,7 @@ static bool step_deadline(struct stream *s, struct ev_loop *loop)
 	return is_there(s, loop);
 }
 
-/* Whether another step is needed that no watcher will ask for. */
+/* Whether another step is needed for which no watcher will fire: TLS may hold decrypted bytes. */
 static bool has_more(struct stream *s)
 {
 	bool tls = s->tls && tls_has_more(s->tls);
@@ -536,7 +542,7 @@ void stream_secure(struct stream *s, struct tls *tls)
 	assert(tls && !s->tls && s->events->opened);
 	s->tls = tls;
 	if (s->state != STREAM_OPEN)
-		return; /* when it is connected */
+		return; /* the handshake begins when it is connected */
 	s->state = STREAM_SECURING;
 	task_wake(&s->task);
 }
@@ -600,6 +606,7 @@ void stream_reset(struct stream *s)
 	stream_close(s);
 }
 
+/* Cancelling the task is what makes is_there() false for a step that is on the stack. */
 void stream_end(struct stream *s)
 {
 	stream_close(s);
@@ -616,7 +623,7 @@ void stream_want(struct stream *s, unsigned what)
 	s->want = (uint8_t)what;
 	if (s->state == STREAM_OPEN)
 		watch(s);
-	/* decrypted bytes that nobody wanted before do not show in the socket */
+	/* bytes that TLS has already decrypted do not make the socket readable */
 	if (what & STREAM_READ && s->state == STREAM_OPEN && s->tls && tls_has_more(s->tls)) {
 		s->seen |= STREAM_READ;
 		task_wake(&s->task);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stream: the PROXY header that comes, or goes, before everything else.
+ * stream: sends or receives the PROXY header before all other bytes.
  *
- * Bytes after the header belong to TLS or to the owner, so that none of them may be taken from the
- * socket. The header's length is known only when all of it is there. So the bytes are peeked at
- * first. While the parser asks for more, all that was seen is of the header and is taken; leaving
- * it would make the socket readable all the time. When the header is whole, what belongs to it is
- * taken and the rest stays.
+ * Bytes after the header belong to TLS or to the owner and must stay in the socket, but the length
+ * of the header is known only when it is complete. So the bytes are read with MSG_PEEK first. While
+ * the parser needs more, everything seen belongs to the header and is removed from the socket, or
+ * the socket would stay readable and the loop would spin. When the header is complete, its part is
+ * removed and the rest stays.
  */
 #include <assert.h>
 #include <errno.h>
@@ -19,11 +19,11 @@
 #include "lib/stream/stream_private.h"
 
 struct stream__proxy {
-	struct buf bytes; /* of the header: to be sent, or what has come */
+	struct buf bytes; /* the header: to be sent, or what was received so far */
 	size_t sent;
 	bool sends, complete;
-	const char *why; /* words for its failure; NULL: none */
-	struct stream_proxy header;
+	const char *why;	    /* why it was refused; NULL: it was not */
+	struct stream_proxy header; /* if complete; its slices point into bytes */
 };
 
 bool stream__proxy_sends(const struct stream *s)
@@ -54,8 +54,8 @@ static int refuse(struct stream__proxy *p, const char *why)
 }
 
 /*
- * Takes n bytes that were peeked at. The peer can make the two calls differ with urgent data, which
- * nobody does for a good reason.
+ * Removes n bytes that were peeked at. TCP urgent data can make the two calls differ; no legitimate
+ * proxy sends it, so that is refused.
  */
 static int take(struct stream *s, size_t n)
 {
@@ -67,7 +67,7 @@ static int take(struct stream *s, size_t n)
 	return (size_t)r == n ? 0 : refuse(s->proxy, "the PROXY header changed while it was read");
 }
 
-/* `fresh` bytes were peeked at and are the last of p->bytes. */
+/* Parses what there is. The last fresh bytes of p->bytes were only peeked at. */
 static int judge(struct stream *s, size_t fresh)
 {
 	struct stream__proxy *p = s->proxy;
@@ -86,6 +86,7 @@ static int judge(struct stream *s, size_t fresh)
 	return 0;
 }
 
+/* The parser never wants more at STREAM_PROXY_MAX bytes, so the length to peek is above 0. */
 static int receive(struct stream *s)
 {
 	struct stream__proxy *p = s->proxy;

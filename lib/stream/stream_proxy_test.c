@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams with a PROXY header first: over a pair of sockets, and over TCP through a listener. */
+/* Streams with a PROXY header, over a socket pair and over TCP with a listener. */
 #include "lib/stream/stream.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@
 
 static const struct stream_listener_config loopback = { .at.addr = { AF_INET, { 127, 0, 0, 1 } } };
 
-/* One end: what it has read, and what it was told. */
+/* One end: what it has read, and which callbacks were called. */
 struct end {
 	struct stream stream;
 	struct buf in;
@@ -227,7 +227,7 @@ static void what_follows_the_header_is_the_owners(void **state)
 	}
 }
 
-/* A part of the header leaves nothing to be woken for. */
+/* An incomplete header must not leave the socket readable. */
 static void a_header_in_pieces_does_not_spin(void **state)
 {
 	static const char bytes[] = V2 "x";
@@ -393,7 +393,7 @@ static void a_header_goes_before_tls(void **state)
 	pki_remove(&pki);
 }
 
-/* TLS without the header that is due does not get as far as a handshake. */
+/* TLS without the expected header fails before the handshake. */
 static void tls_without_a_header_is_refused(void **state)
 {
 	struct bench *b = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two streams over a pair of sockets, or one and a bare socket that misbehaves. */
+/* Two streams over a socket pair, or one stream and a raw socket that misbehaves. */
 #include "lib/stream/stream.h"
 
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 
 #define PATIENCE 20. /* s */
 
-/* One end: what it has read, and what it was told. */
+/* One end: what it has read, and which callbacks were called. */
 struct end {
 	struct stream stream;
 	struct buf in;
@@ -68,7 +68,7 @@ static void on_ready(struct stream *s, unsigned what)
 
 	if (e->ends_itself) {
 		stream_end(s);
-		memset(s, 0xa5, sizeof(*s)); /* nobody may look at it any more */
+		memset(s, 0xa5, sizeof(*s)); /* it must not be used any more */
 		e->closed = true;
 		return;
 	}
@@ -201,7 +201,7 @@ static void a_stream_that_moves_takes_its_queue_along(void **state)
 	assert_int_equal(old.fd, -1);
 	assert_int_equal(stream_unsent(&old), 0);
 	stream_end(&old);
-	memset(&old, 0xa5, sizeof(old)); /* nobody may look at it any more */
+	memset(&old, 0xa5, sizeof(old)); /* it must not be used any more */
 	stream_shutdown(&b->a.stream);
 	turn_until(b, b_read_end);
 	assert_int_equal(b->b.in.n, n);
@@ -290,7 +290,7 @@ static void a_stream_without_a_socket_wakes_and_expires(void **state)
 	assert_int_equal(b->a.expired, 1);
 }
 
-/* What came in time counts, however late the loop is. */
+/* Input that arrived in time is reported first, however late the loop is. */
 static void input_goes_before_a_deadline_that_has_passed(void **state)
 {
 	struct bench *b = *state;
@@ -541,7 +541,7 @@ static void tiny_records_do_not_hold_the_loop(void **state)
 	assert_int_equal(write(b->fds[1], records, sizeof(records)), sizeof(records));
 	loop_lag_start(&lag, b->loop, on_turn, &longest);
 	turns = 0;
-	/* all of them have been read, without a word to the owner: the message is not whole */
+	/* all were read without a callback, because the message is incomplete */
 	for (ssize_t left = 1; left > 0 && turns < 100000;) {
 		char byte;
 
