@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * metrics: the metrics of maglevd for Prometheus (FR-6.2). The table of maglevd's own families is in
- * metrics.c, those that every daemon has are in lib/admin; docs/reference/metrics.md describes all.
+ * metrics: the metrics of maglevd for Prometheus (FR-6.2). The table of maglevd's own families is
+ * in metrics.c, those that every daemon has are in lib/admin; docs/reference/metrics.md describes
+ * all.
  */
 #pragma once
 

@@ -20,8 +20,9 @@
  * VIPs do not wait for it. Only when the state cannot be read back, or the global configuration is
  * not taken, does everything wait, for a timer of its own: the gate.
  *
- * What the engine tells only adds to the queue, and is acted upon in a step of the task: one result,
- * one act or one reload is told in several parts, and nothing is written about half of it.
+ * Notifications of the engine only add to the queue; the writing happens in a later step of the
+ * task. One probe result, one operator action or one reload causes several notifications, and
+ * nothing must be written when only some of them have arrived.
  *
  * Until the warm-up (core/l4/warmup) releases a frontend nothing is written for it; VIPs that are
  * not configured are removed only after the warm-up.

@@ -2,9 +2,10 @@
 /*
  * inventory: what is programmed in a set of maps, and which of their places are free.
  *
- * The maps have the last word: the inventory is read from them, and every change is written to both. A
- * place that was let go rests for ABI_REST_S before it is handed out again; -EAGAIN says that all
- * that is left is resting, until inventory->wait. -ENOSPC: there is none, and inventory->full names what.
+ * The maps are authoritative: the inventory is read from them, and every change is written to
+ * both. A place that was freed rests for ABI_REST_S before it is handed out again, because a
+ * packet that is being forwarded may still refer to it. -EAGAIN: all free places are resting,
+ * until inventory->wait. -ENOSPC: no place is free, and inventory->full names what is exhausted.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * table: the Maglev table of a VIP, built from the servers in the inventory step by step, and then put
- * in use at once.
+ * table: the Maglev table of a VIP. It is built from the servers in the inventory step by step,
+ * and then put in use with a single store.
  */
 #pragma once
 
