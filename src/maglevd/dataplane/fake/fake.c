@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The driver half answers every request from a timer, never from within the verb, as the contract
- * asks; it insists on the reconciler's half of the contract too: one request at a time, and only
- * while connected. Operations are carried out one by one with the plane's own rules, which refuse
- * what VPP would refuse.
+ * The driver answers every request from a timer, never from within the verb, as the contract
+ * demands. It asserts the reconciler's half of the contract too: one request at a time, and only
+ * while connected. Operations are carried out one by one; the plane refuses what VPP would
+ * refuse.
  */
 #include "src/maglevd/dataplane/fake/fake.h"
 
@@ -18,8 +18,8 @@ struct dataplane {
 	struct ev_loop *loop;
 	struct fake_plane *plane;
 	struct dataplane_events events;
-	ev_timer timer; /* answers what is in flight */
-	ev_timer hello; /* tells that the connection stands */
+	ev_timer timer; /* answers the request under way */
+	ev_timer hello; /* calls up() */
 	bool connected;
 	dataplane_observed_fn observed;
 	dataplane_applied_fn applied;
@@ -42,7 +42,7 @@ static bool matches_family(const struct fake_plane *p, const struct lb_op *op)
 	return vip && (vip->encap == LB_ENCAP_GRE4) == (op->as.family == AF_INET);
 }
 
-/* VPP: one encapsulation for an address, and all of its ports or some, not both. */
+/* As in VPP: an address has one encapsulation, and either an all-port VIP or VIPs by port. */
 static bool fits_address(const struct fake_plane *p, const struct lb_op *op)
 {
 	for (size_t i = 0; i < p->state.vips.n; i++) {
@@ -78,6 +78,7 @@ static int carry_out(struct fake_plane *p, const struct lb_op *op)
 	return err;
 }
 
+/* A failing request carries out half of its operations, as a data plane that dies in the middle. */
 static void answer_apply(struct dataplane *dp)
 {
 	struct fake_plane *p = dp->plane;

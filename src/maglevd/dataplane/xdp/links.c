@@ -72,7 +72,7 @@ static struct xdplb_link *find(const struct xdplb_links *l, const char *name)
 	return NULL;
 }
 
-/* The pin is removed first: otherwise an adopted link would come back at the next start. */
+/* The pin is removed as well: it would keep the detached link alive. */
 static void detach(const struct xdplb_links *l, struct xdplb_link *k)
 {
 	char path[PLANE_PATH_SIZE];

@@ -60,7 +60,7 @@ static const char *last_words(void)
 	return n > LAST_WORDS ? all + n - LAST_WORDS : all;
 }
 
-/* Without CAP_PERFMON the verifier rejects pointer arithmetic of the program with EACCES. */
+/* Without CAP_PERFMON the verifier rejects the program with EACCES. */
 static int load(struct xdp_object *object, struct xdplb_why *why)
 {
 	uint64_t raised = raise_all();
@@ -182,8 +182,8 @@ static void read_sizes(const struct xdp_object *object, const struct abi_config 
 }
 
 /*
- * Whether the sizes of all maps agree with lb_config. The program relies on it: a mask that is
- * too large would make every lookup fail.
+ * Whether the sizes of all maps agree with lb_config. The program masks its indexes with what is
+ * there, and would miss entries of a smaller map.
  */
 static bool is_of_one_piece(const struct xdp_object *object, const struct xdplb_sizes *s)
 {

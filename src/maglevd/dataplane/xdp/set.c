@@ -68,7 +68,7 @@ int xdplb__remake_begin(struct xdplb_remake *r, struct xdplb_set *from,
 
 /*
  * Counters continue, so that what is exported never goes backwards. Packets that the old program
- * counts after this copy are lost to the count.
+ * counts after this copy are not seen.
  */
 static void copy_counters(const struct xdplb_remake *r)
 {
@@ -81,7 +81,10 @@ static void copy_counters(const struct xdplb_remake *r)
 			     &to->map[PLANE_AS_LOCAL]);
 }
 
-/* Copies the table of the VIP under the same number, which imports kept free. */
+/*
+ * Copies the table of the VIP under the same number. The new set is fresh and has at least as
+ * many tables, so the number is free.
+ */
 static int copy_table(const struct xdplb_remake *r)
 {
 	const struct xdplb_maps *from = &r->from->maps, *to = &r->set->maps;
@@ -117,7 +120,7 @@ static bool next_vip(struct xdplb_remake *r)
 
 /*
  * A VIP whose table could not be copied or built is marked as changing: the next observe repairs
- * it. The inventory is read again at the end, because tables were taken without it.
+ * it. The inventory is read again at the end, because copy_table() bypasses it.
  */
 enum xdplb_pace xdplb__remake_step(struct xdplb_remake *r)
 {
