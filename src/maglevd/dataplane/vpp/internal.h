@@ -162,7 +162,10 @@ void vpplb__who_count(void *dp, enum vpp_trace what, const char *name);
 /* An answer with an error: it is logged, and counted when vpplb__who_count() is called next. */
 void vpplb__refused(struct dataplane *dp, const char *name, int32_t retval);
 
-/* Asks for the VIPs as VPP prints them, which is more than its API says. -errno of vpp_api_call(). */
+/*
+ * Asks for the VIPs as VPP prints them, which is more than its API tells. -errno of
+ * vpp_api_call().
+ */
 int vpplb__ask_text(struct dataplane *dp, vpp_answer_fn answered);
 /* The text of that answer; ret->p is NULL when VPP refused. False when the answer is malformed. */
 bool vpplb__read_text(struct dataplane *dp, struct vpp_reader *r, struct str *ret);
