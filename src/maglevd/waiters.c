@@ -65,6 +65,7 @@ void waiters_each_vip(const struct waiters *w, void (*fn)(const struct lb_vip_ke
 			fn(&waiter_of(i)->vip, user);
 }
 
+/* A full sync is about every VIP, and about the global configuration, whose key is all zeros. */
 static bool concerns(const struct waiter *one, const struct lb_vip_key *vip)
 {
 	return one->everything || lb_vip_key_cmp(&one->vip, vip) == 0;
@@ -93,6 +94,7 @@ void waiters_full_begins(struct waiters *w)
 		waiter_of(i)->served = waiter_of(i)->everything;
 }
 
+/* The round keeps callers that are added by a callback out of this loop. */
 static void tell(struct waiters *w, bool (*ready)(struct waitlist_item *one), int err)
 {
 	uint64_t round = waitlist_round(&w->list);

@@ -91,7 +91,6 @@ static void reading_free(struct vpplb__reading *r)
 	*r = (struct vpplb__reading){ 0 };
 }
 
-/* mem_resize() checks the product for overflow. */
 static void *zeros(size_t n, size_t size)
 {
 	return memset(mem_resize(NULL, n, size), 0, n * size);
@@ -320,10 +319,9 @@ static void ask_routes(struct dataplane *dp)
 	}
 	if (r == -ENOTCONN)
 		return; /* down() follows, which calls vpplb__gather_drop() */
+	/* other errors: VPP has no such message, or too many requests wait; the bytes stay 0 */
 	if (r < 0)
-		g->route_at =
-			g->routes
-				.n; /* VPP has no such message, or too many requests wait: the bytes stay 0 */
+		g->route_at = g->routes.n;
 	if (!g->routes_under_way) {
 		g->tries = 0;
 		begin_reading(dp);

@@ -26,7 +26,7 @@
 /* VPP's numbers; the plugin's others are NAT and L3DSR. */
 enum { ENCAP_GRE4, ENCAP_GRE6 };
 
-/* VPP's return values, from vnet/api_errno.h. */
+/* VPP's API error numbers. */
 enum { NO_SUCH_ENTRY = -6, MEMORY_SIZE = -70, ARGUMENT = -73, VALUE_EXIST = -81, FAMILY = -97 };
 
 /* The names with the checksums of their definitions: VPP reports the same, and both must match. */
