@@ -70,8 +70,8 @@ struct reconcile {
 	struct reconcile__batch batches[RECONCILE_SCOPES];
 
 	enum warmup_phase phase; /* the phase that was last acted upon */
-	struct backoff
-		gate; /* waits while reading back or the global configuration failed: no work is done */
+	/* waits after a failed read-back or global configuration; no work is done until then */
+	struct backoff gate;
 	struct backoff removal; /* waits while a VIP that is not configured could not be removed */
 	struct task task;	/* continues the work */
 	ev_timer periodic, warmup;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state of the active data plane, whichever it is, beside the state that is wanted.
+ * The state of the active data plane, of whatever kind, beside the desired state.
  *
- * For a state and for a plan the data plane is read first; that waits for the request under way. A
- * call for the state waits LOOK_PATIENCE at most. It then shows the last state that was read, and
- * says so. A plan made from an old state might be wrong, so the call for a plan fails. Both answers
- * are made by the task in answer.c: one reading serves all calls that wait for it, and these are
- * not all answered in one turn of the loop.
+ * For a state and for a plan the data plane is read first, which waits for the request under way.
+ * A call for the state waits for LOOK_PATIENCE at most. It then shows the last state that was
+ * read, and says so. A plan made from an old state might be wrong, so a call for a plan fails
+ * instead. Both answers are made by the task in answer.c: one reading serves all calls that wait
+ * for it, and they are not all answered in one turn of the loop.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -132,7 +132,7 @@ static const char *unread(int err)
 	}
 }
 
-/* err: why it was not read just now; 0 when it was. */
+/* What the answer is made of. err says why the data plane was not read just now; 0 when it was. */
 static struct wire_lb facts(struct api *a, int err)
 {
 	struct reconcile *r = a->setup.reconcile;
@@ -156,6 +156,7 @@ static struct wire_lb facts(struct api *a, int err)
 	};
 }
 
+/* The first part has everything except the VIPs. */
 static const ProtobufCMessage *more_state(struct api__answer *w, struct arena *arena)
 {
 	const struct wire_lb lb = facts(w->api, w->err);
@@ -169,10 +170,11 @@ static const ProtobufCMessage *more_state(struct api__answer *w, struct arena *a
 	return vips ? &vips->base : NULL;
 }
 
+/* A call that waits for the data plane to be read. */
 struct looking {
 	struct api *api;
 	struct grpc_call *call;
-	char *frontend; /* of a plan; "": all. NULL: the state is wanted */
+	char *frontend; /* for a plan, "" meaning all; NULL: the state is wanted */
 	ev_timer late;
 };
 
@@ -194,6 +196,7 @@ static void on_look_cancelled(void *user)
 static const ProtobufCMessage *whole_plan(struct api__answer *w, struct arena *arena);
 static void fail(struct grpc_call *call, int err);
 
+/* Also called directly when the data plane cannot be read, or not in time. */
 static void on_looked(int err, const struct lb_ops *ops, void *user)
 {
 	struct looking *l = user;
@@ -240,6 +243,7 @@ API_HANDLER(get_lb_state)
 
 /* ---- sync ---- */
 
+/* Frontends without pools are not programmed, so nothing is held back for them. */
 static size_t held_by_warmup(const struct api *a, size_t frontend)
 {
 	const struct l4_model *m = model(a);
@@ -279,10 +283,11 @@ static const ProtobufCMessage *operations(struct api *a, size_t frontend, const 
 	return &r->base;
 }
 
+/* A call that waits for a sync. */
 struct waiting {
 	struct api *api;
 	struct grpc_call *call;
-	size_t frontend; /* as of the question; a reload may have come since */
+	size_t frontend; /* when the call came; a reload may have changed indexes since */
 };
 
 static void fail(struct grpc_call *call, int err)
@@ -340,7 +345,9 @@ static int plan(struct api *a, size_t frontend, struct lb_ops *ops)
 	const struct reconcile *rec = a->setup.reconcile;
 	int r = reconcile_plan(a->setup.reconcile, frontend, ops);
 
-	return r == -ENOTCONN && reconcile_connected(rec) ? -ETIMEDOUT : r; /* a sync has begun */
+	return r == -ENOTCONN && reconcile_connected(rec)
+		       ? -ETIMEDOUT
+		       : r; /* a sync has begun to read the state again */
 }
 
 /* The only part of a plan. Finds the frontend by name again: there may have been a reload. */

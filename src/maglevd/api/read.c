@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that read: from the model, through wire/api. */
+/*
+ * Calls that read: from the model, through wire/api. Lists may be long, so they are answered in
+ * parts.
+ */
 #include "src/maglevd/api/internal.h"
 #include "src/maglevd/engine.h"
 #include "wire/api.h"

@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "src/maglevd/api/watch_private.h"
 
-#define ATTRS_MAX 32 /* of a log line */
+#define ATTRS_MAX 32 /* attributes of one log line; further ones are left out */
 
 static char *text(const char *s)
 {
@@ -65,6 +65,7 @@ static void encode_line(struct watch *w, const struct log_line *line)
 	watch__encode(w, &event);
 }
 
+/* Encoded only when the first subscriber wants the line. */
 static void on_line(const struct log_line *line, void *user)
 {
 	struct watch *w = user;
