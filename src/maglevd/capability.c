@@ -28,6 +28,7 @@ static bool drives_xdp(const struct l4_config *c)
 static const struct {
 	struct capability_need need;
 	bool (*applies)(const struct l4_config *c);
+	/* the order is that of capability_needs() */
 } table[CAPABILITY_NEEDS_MAX] = {
 	{ { CAP_NET_RAW, "CAP_NET_RAW", "icmp health checks" }, probes_icmp },
 	{ { CAP_SYS_ADMIN, "CAP_SYS_ADMIN", "healthchecker.netns" }, enters_netns },
@@ -76,6 +77,10 @@ static bool needed_by(const struct l4_config *c, int number)
 	return false;
 }
 
+/*
+ * A capability that the current configuration needs too may be missing since the start: that was
+ * logged then, and is no reason to refuse a reload.
+ */
 bool capability_lost(const struct l4_config *current, const struct l4_config *next,
 		     struct capability_need *ret)
 {

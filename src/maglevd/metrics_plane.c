@@ -19,6 +19,7 @@
 
 /* ---- the walks ---- */
 
+/* One item: the counters as a whole. */
 static bool next_whole(const struct lb_counters *c, struct metrics_plane_place *place,
 		       struct metrics_plane_item *ret)
 {
@@ -226,7 +227,7 @@ void metrics_plane_server_bytes(const struct metrics_plane_item *item, const str
 	write_server(item, name, item->server->bytes, out);
 }
 
-/* ---- of VPP ---- */
+/* ---- VPP ---- */
 
 static bool is_connected(const struct dataplane_info *info)
 {
@@ -279,6 +280,7 @@ void metrics_plane_vpp_info(const struct dataplane_info *info, const char *name,
 		    3, 1);
 }
 
+/* Only what occurred: most messages never fail. */
 static void write_messages(const struct metrics_label *msg, const char *direction, uint64_t ok,
 			   uint64_t failed, const char *name, struct buf *out)
 {

@@ -170,7 +170,7 @@ struct endpoint api_endpoint(const struct api *a)
 	return grpc_server_endpoint(a->server);
 }
 
-/* The server has a reference of its own for connections that use the old context. */
+/* Open connections keep the certificates that they began with. */
 int api_reload_tls(struct api *a, char *reason, size_t reason_size)
 {
 	struct tls_context *fresh;

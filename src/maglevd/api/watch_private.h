@@ -36,7 +36,7 @@ struct subscriber {
 	bool lagging;	/* to be dropped; nothing is sent to it any more */
 	enum log_level level;
 	enum watch__replay replay;
-	char *cursor; /* name of the last item replayed of the current kind; NULL before the first */
+	char *cursor;	     /* last name replayed of the current kind; NULL before the first */
 	struct stale infos;  /* to be sent: frontends, then backends; empty unless wanted */
 	struct stale probed; /* backends with new results; empty unless wanted */
 	bool probes_due;     /* the second is over: results may be sent */
