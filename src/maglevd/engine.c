@@ -9,8 +9,8 @@
  * that one incident is one line.
  *
  * A reload changes the model at once and may change ten thousand backends. The transitions that it
- * brings are kept in a list (pending) and told by a task. A later transition of one of these
- * backends is told after the pending ones of the same backend.
+ * causes are kept in a list (pending) and reported by a task. A later transition of one of these
+ * backends is reported after the pending ones of the same backend.
  *
  * Overrides that end by themselves share one timer, which is set to the first of them. It follows
  * the wall clock, because the operator gave a time of day. The timer wakes a task, because an
@@ -65,7 +65,7 @@ struct engine {
 	VEC(struct transition) pending; /* of the last reload; owns the backends it removed */
 	size_t next_pending;		/* the first one that was not reported yet */
 	struct task announce;		/* reports them */
-	/* names of frontends that change with the transition being told, for its log line */
+	/* names of frontends that change with the transition being reported, for its log line */
 	struct buf went_up, went_down;
 };
 

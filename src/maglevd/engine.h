@@ -63,15 +63,14 @@ struct engine_observer {
 struct engine *engine_new(struct ev_loop *loop, struct snapshot *first);
 void engine_free(struct engine *e);
 /*
- * Adds an observer, which is borrowed and must outlive the engine's last call. Any callback may
- * be NULL. Observers are called in the order in which they were added; at most
- * ENGINE_OBSERVERS_MAX.
+ * Adds an observer, which is borrowed until engine_free(). Any callback may be NULL. Observers
+ * are called in the order in which they were added; at most ENGINE_OBSERVERS_MAX.
  */
 void engine_observe(struct engine *e, const struct engine_observer *observer);
 /* Gives static backends their synthetic pass (FR-1.7). */
 void engine_start(struct engine *e);
 
-/* Valid until the next reload, except the states of backends that stay. */
+/* The pointer stays valid; its configuration and all indices change with a reload. */
 const struct l4_model *engine_model(const struct engine *e);
 /* The number of the configuration in force: 1 at the start, one more with each reload. */
 uint64_t engine_generation(const struct engine *e);

@@ -223,7 +223,7 @@ static void assemble(struct maglevd *m, struct snapshot *snapshot)
 								       .reload = m->reload });
 }
 
-/* The opposite order: each part is freed before what it uses. */
+/* Each part is freed before what it uses. */
 static void disassemble(struct maglevd *m)
 {
 	api_free(m->api);

@@ -13,7 +13,7 @@
  * order of the configuration: each worker is compared with what the configuration wants of it now.
  * A worker whose timer or answer comes before its review is reviewed then, so that no probe is sent
  * or counted for a configuration that is gone. The worker of a removed backend is freed when the
- * engine tells that the backend was removed.
+ * engine reports that the backend was removed.
  *
  * A probe starts as soon as its timer fires. But when the process did not run for a while, all
  * timers fire in the same turn of the loop. Only the first of a turn starts directly then; the

@@ -24,6 +24,9 @@ struct config_source snapshot_source(const char *path, bool no_dataplane);
 
 /* The configuration of a successful load, which keeps owning it. */
 const struct l4_config *snapshot_config(const struct config_load *load);
-/* Turns a successful load into a snapshot; load is invalid afterwards. */
+/*
+ * Turns a successful load into a snapshot, which owns the memory of the load from now on: the
+ * load must not be freed.
+ */
 struct snapshot *snapshot_take(struct config_load *load);
 void snapshot_free(struct snapshot *s);
