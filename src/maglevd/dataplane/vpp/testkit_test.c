@@ -110,7 +110,7 @@ static void watch(struct kit *k)
 	ev_io_start(k->loop, &k->conn);
 }
 
-/* As much as goes now. */
+/* Writes as much as the socket takes. */
 static void flush(struct kit *k)
 {
 	ssize_t n = send(k->conn.fd, k->out.p, k->out.n, MSG_NOSIGNAL);
@@ -118,7 +118,7 @@ static void flush(struct kit *k)
 	if (n > 0)
 		buf_consume(&k->out, (size_t)n);
 	else if (n < 0 && errno != EAGAIN)
-		k->out.n = 0; /* the driver has gone */
+		k->out.n = 0; /* the driver has closed the connection */
 	watch(k);
 }
 
@@ -158,7 +158,7 @@ static void answer_greeting(struct kit *k, uint32_t context)
 	buf_free(&table);
 }
 
-/* The fields of an answer behind its return value. */
+/* The fields of an answer after its return value. */
 static void put_fields(struct kit *k, size_t message, struct vpp_reader *request, struct buf *out)
 {
 	uint8_t length;
@@ -279,7 +279,7 @@ static void on_request(struct kit *k, struct vpp_reader *r)
 	answer(k, message, context, r, name);
 }
 
-/* All that has come is taken before anything is answered: what is sent without waiting shows. */
+/* Counts all complete requests before any is answered: this shows what is sent without waiting. */
 static size_t frames_in(const struct buf *in)
 {
 	size_t at = 0, n = 0;
@@ -364,7 +364,7 @@ static void on_stats_client(struct ev_loop *loop, ev_io *w, int revents)
 	c->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(c), &k->segment, sizeof(int));
 	if (k->segment >= 0)
-		sendmsg(fd, &message, MSG_NOSIGNAL); /* the driver may have gone */
+		sendmsg(fd, &message, MSG_NOSIGNAL); /* the driver may have closed the connection */
 	close(fd);
 }
 
@@ -399,7 +399,7 @@ void kit_die(struct kit *k)
 	close_conn(k);
 }
 
-/* ---- what the driver tells ---- */
+/* ---- callbacks of the driver ---- */
 
 static void on_up(void *user)
 {
@@ -532,7 +532,7 @@ void kit_wait_counters(struct kit *k)
 	int64_t seen = loop_realtime();
 	const struct lb_counters *c;
 
-	/* the reading under way may have begun before: the one behind it has not */
+	/* the reading under way may have begun before this call; the one after it has not */
 	for (int i = 0; i < 2; i++) {
 		do {
 			ev_run(k->loop, EVRUN_ONCE);

@@ -437,7 +437,7 @@ static void find_maps(struct world *w)
 		testing_load(w->pin, &w->maps);
 }
 
-/* Takes a VLAN tag off; its number, 0 without one. */
+/* Removes a VLAN tag; returns its number, 0 without one. */
 static unsigned untag(struct frame *f)
 {
 	unsigned vlan = (unsigned)(f->bytes[14] & 0xf) << 8 | f->bytes[15];
@@ -448,7 +448,7 @@ static unsigned untag(struct frame *f)
 	return vlan;
 }
 
-/* The outer header says it. */
+/* The server is the destination of the outer header. */
 static struct addr outer_destination(const struct frame *f)
 {
 	struct addr a = { .family = f->bytes[12] == 0x08 ? AF_INET : AF_INET6 };
