@@ -48,6 +48,7 @@ size_t capability_needs(const struct l4_config *c,
 	return n;
 }
 
+/* A missing capability is no reason to stop: the rest of the configuration works without it. */
 void capability_keep(const struct l4_config *c)
 {
 	struct capability_need needs[CAPABILITY_NEEDS_MAX];

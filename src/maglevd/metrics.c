@@ -69,6 +69,7 @@ static void write_reloads(const struct maglevd_metrics *m, const char *name, str
 	metrics_u64(out, name, &LABEL("result", "failure"), 1, s->failed);
 }
 
+/* The first load counts, so that the value is never 0. */
 static void write_last_load(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
 	metrics_double(out, name, NULL, 0,
@@ -93,6 +94,7 @@ static void write_warmup(const struct maglevd_metrics *m, const char *name, stru
 		metrics_u64(out, name, &LABEL("phase", phase_name(p)), 1, p == is);
 }
 
+/* The label tells which data plane it is, so that one alert serves all kinds. */
 static void write_connected(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
 	metrics_u64(out, name, &LABEL("dataplane", l4_dataplane_name(model(m)->config->dataplane)),
@@ -167,6 +169,7 @@ static void write_grpc_calls(const struct maglevd_metrics *m, const char *name, 
 		}
 }
 
+/* 0 without an API: the series should not vanish with an option. */
 static void write_grpc_connections(const struct maglevd_metrics *m, const char *name,
 				   struct buf *out)
 {
@@ -268,6 +271,7 @@ static void write_probes(const struct maglevd_metrics *m, size_t i, const char *
 	}
 }
 
+/* A static backend has no histogram rather than an empty one. */
 static void write_durations(const struct maglevd_metrics *m, size_t i, const char *name,
 			    struct buf *out)
 {
@@ -353,6 +357,7 @@ struct family {
 	unsigned has;		      /* ... these figures: enum lb_has */
 };
 
+/* The order of the page. Each name is also described in docs/reference/metrics.md. */
 static const struct family families[] = {
 	{ "maglev_config_reloads_total", METRICS_COUNTER, "Reloads of the configuration.",
 	  .whole = write_reloads },
@@ -556,6 +561,7 @@ static enum http_stream_state on_produce(struct buf *out, void *user)
 	return HTTP_STREAM_END;
 }
 
+/* Called also when the client goes away in the middle of the page. */
 static void on_closed(bool whole, void *user)
 {
 	struct scrape *s = user;

@@ -115,6 +115,7 @@ struct vip_text {
 	char address[ADDR_STRLEN], protocol[LB_PROTOCOL_STRLEN], port[6];
 };
 
+/* The labels point into text, which must live until the sample is written. */
 static void set_vip_labels(const struct lb_vip_key *key, struct vip_text *text,
 			   struct metrics_label labels[static VIP_LABELS])
 {
@@ -266,6 +267,7 @@ void metrics_plane_vpp_connected_for(const struct dataplane_info *info, const ch
 		write_age(info->connect_time, name, out);
 }
 
+/* Left out until the version is known: a change of labels would start another series. */
 void metrics_plane_vpp_info(const struct dataplane_info *info, const char *name, struct buf *out)
 {
 	char pid[11];

@@ -19,6 +19,7 @@ static const char about[] =
 
 static struct options values; /* the table points into it */
 
+/* Every option can also be set by its environment variable; the command line wins. */
 static const struct cli_option table[] = {
 	{ .name = "config",
 	  .kind = CLI_STRING,
@@ -126,6 +127,7 @@ static void check_tls(const struct options *o)
 	require("grpc-operators", o->grpc_operators.n, "grpc-client-ca", o->grpc_client_ca);
 }
 
+/* values is static because the table needs constant addresses. */
 void options_parse(struct options *o, int argc, char *const argv[])
 {
 	const struct cli_program program = {

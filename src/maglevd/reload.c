@@ -121,6 +121,7 @@ static void refuse(struct reload *r, const struct config_reading *reading)
 	config_loader_answer(r->loader, &report);
 }
 
+/* A check is not counted and not logged: it is answered, and that is all. */
 static void report_errors(struct reload *r, const struct config_reading *reading)
 {
 	struct config_load *load = reading->load;
@@ -171,6 +172,7 @@ static void on_good(struct reload *r, const struct config_reading *reading)
 		config_load_free(load);
 }
 
+/* A reading without a load is one whose child failed or took too long. */
 static void on_ended(const struct config_reading *reading, void *user)
 {
 	struct reload *r = user;

@@ -32,6 +32,7 @@ static char *borrowed(const char *text)
 	return (char *)(uintptr_t)text;
 }
 
+/* Names are borrowed: they are string constants of the driver. */
 static void set_messages(const struct dataplane_info *info, struct arena *arena, Maglev__VPPInfo *v)
 {
 	v->n_messages = info->n_messages;
@@ -50,6 +51,7 @@ static void set_messages(const struct dataplane_info *info, struct arena *arena,
 	}
 }
 
+/* The struct lives on the stack, because the reply is encoded before grpc_reply() returns. */
 static void reply_info(struct api *a, struct grpc_call *call, const struct dataplane_info *info)
 {
 	Maglev__VPPInfo v;
@@ -101,6 +103,7 @@ static const ProtobufCMessage *more_counters(struct api__answer *w, struct arena
 	return part ? &part->base : NULL;
 }
 
+/* The counters are those of the last reading; they are not read for the call. */
 API_HANDLER(get_lb_counters)
 {
 	struct api *a = user;
@@ -210,6 +213,7 @@ static void on_looked(int err, const struct lb_ops *ops, void *user)
 	looking_free(l);
 }
 
+/* The reconciler may still read the state; only this caller stops waiting. */
 static void on_look_late(struct ev_loop *loop, ev_timer *t, int events)
 {
 	struct looking *l = t->data;
@@ -340,6 +344,7 @@ static bool find(struct api *a, struct grpc_call *call, const char *name, size_t
 	return !*name || *ret != SIZE_MAX;
 }
 
+/* -ENOTCONN also means that the state is not known. While connected that passes soon. */
 static int plan(struct api *a, size_t frontend, struct lb_ops *ops)
 {
 	const struct reconcile *rec = a->setup.reconcile;
@@ -373,6 +378,7 @@ static const ProtobufCMessage *whole_plan(struct api__answer *w, struct arena *a
 	return answer;
 }
 
+/* The cancel callback is set only if the request was accepted: otherwise w is freed here. */
 static void sync_now(struct api *a, struct grpc_call *call, size_t frontend)
 {
 	struct waiting *w = mem_zalloc(sizeof(*w));
@@ -388,6 +394,7 @@ static void sync_now(struct api *a, struct grpc_call *call, size_t frontend)
 	free(w);
 }
 
+/* A plan changes nothing, so every client may ask for it. */
 API_HANDLER(sync_lb_state)
 {
 	struct api *a = user;

@@ -65,6 +65,7 @@ API_HANDLER(disable_backend)
 	act(call, request, user, engine_disable);
 }
 
+/* The answer is the frontend after the change. */
 API_HANDLER(set_weight)
 {
 	struct api *a = user;

@@ -15,6 +15,7 @@ static const struct l4_model *model(const struct api *a)
 	return engine_model(a->setup.engine);
 }
 
+/* The next part; an empty one is the end. */
 static const ProtobufCMessage *more_frontends(struct api__answer *w, struct arena *arena)
 {
 	Maglev__ListFrontendsResponse *list =

@@ -37,6 +37,7 @@ static char *field_text(const struct log_field *f, struct arena *a)
 	return arena_strdup(a, "");
 }
 
+/* Uses an arena of its own: a line may be logged while another event is being built in w->arena. */
 static void encode_line(struct watch *w, const struct log_line *line)
 {
 	static const char *const levels[] = { "debug", "info", "warn", "error" };
@@ -81,6 +82,7 @@ static void on_line(const struct log_line *line, void *user)
 	}
 }
 
+/* A sink at debug level makes every log call expensive, so its level is no lower than needed. */
 void watch__listen(struct watch *w)
 {
 	enum log_level lowest = LOG_ERROR;

@@ -151,6 +151,7 @@ static void fake_reconfigure(struct dataplane *dp, const struct l4_config *confi
 {
 }
 
+/* A request that hangs starts no timer: only a disconnect ends it. */
 static void ask(struct dataplane *dp, void *user)
 {
 	assert(dp->connected && !ev_is_active(&dp->timer));
@@ -182,6 +183,7 @@ static const struct lb_counters *fake_counters(struct dataplane *dp)
 	return dp->plane->counts ? &dp->plane->counters : NULL;
 }
 
+/* The pointers are set for each call, because the vector may have moved. */
 static const struct dataplane_info *fake_info(struct dataplane *dp)
 {
 	struct fake_plane *p = dp->plane;
@@ -210,6 +212,7 @@ const struct dataplane_driver fake_driver = {
 	.stop = fake_stop,
 };
 
+/* The request under way is dropped without an answer, as dataplane.h demands. */
 static void disconnect(struct dataplane *dp)
 {
 	ev_timer_stop(dp->loop, &dp->timer);
@@ -269,6 +272,7 @@ size_t fake_plane_find(const struct fake_plane *plane, const char *text, size_t 
 	return SIZE_MAX;
 }
 
+/* Finds the first VIP with the address, whatever its port. */
 static struct lb_as *find_as(const struct fake_plane *plane, const char *vip, const char *as)
 {
 	struct addr vip_address, as_address;

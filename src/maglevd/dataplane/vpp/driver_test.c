@@ -489,7 +489,7 @@ static void what_may_not_be_said_is_not_sent(void **state)
 	assert_int_equal(k.err, -EINVAL);
 	assert_int_equal(k.n_done, 1);
 	assert_int_equal(kit_count(&k, "lb_add_del_vip_v2"), 1);
-	k.no = "lb_add_del_vip_v2"; /* whichever failure is noticed first, the first in order is reported */
+	k.no = "lb_add_del_vip_v2"; /* the first in order is reported */
 	k.retval = -81;
 	kit_apply(&k, ops, 2);
 	kit_wait(&k, &k.applied, 3);

@@ -28,6 +28,7 @@ static void set(struct buf *b, struct str text)
 	buf_add_utf8(b, text.p, text.n);
 }
 
+/* The table of messages is complete from the start, so that counting never allocates. */
 void vpplb__who_init(struct vpplb__who *who)
 {
 	size_t n = 0;
@@ -94,6 +95,7 @@ static struct dataplane_messages *find(struct vpplb__who *who, const char *name)
 	return NULL;
 }
 
+/* Every message is logged at debug level, for diagnosis of a VPP that misbehaves. */
 static void log_message(enum vpp_trace what, const char *name, bool said_no)
 {
 	bool sent = what == VPP_SENT || what == VPP_SEND_FAILED;

@@ -482,8 +482,8 @@ static int put_cell(struct xdplb_inventory *b, const struct abi_vip_key *key, ui
 }
 
 /*
- * Writes the cell of the address before the cell of a VIP by port: the program looks up the
- * address first, to decide whether a packet is for this load balancer at all.
+ * Writes the cell of the address before the cell of a VIP by port: packets without ports (ICMP,
+ * fragments) are found by the address alone, and must not be missed when the others are found.
  */
 static int put_cells(struct xdplb_inventory *b, const struct lb_vip_key *key, uint32_t vip)
 {
@@ -662,7 +662,7 @@ void xdplb__inventory_switch(struct xdplb_inventory *b, uint32_t vip, uint32_t t
 
 /* ---- all of it ---- */
 
-/* Another program may have written larger weights; they are reported as 100 and so corrected. */
+/* The reconciler knows no weight above 100, but another program may have written one. */
 static void read_servers(const struct xdplb_inventory *b, uint32_t index, struct lb_vip *ret)
 {
 	const struct xdplb_vip *v = &b->vips[index];
