@@ -247,8 +247,8 @@ static void on_applied(void *user, int err, size_t n_done)
 }
 
 /*
- * Not every data plane can report a flush. One that was done is remembered as long as the AS is
- * still drained, so that it is not repeated at every full sync.
+ * lb_state_copy() leaves flushes out. One that was done is remembered as long as the AS is still
+ * drained, so that it is not repeated at every full sync.
  */
 static void keep_flush_memory(const struct lb_state *old, struct lb_state *fresh)
 {

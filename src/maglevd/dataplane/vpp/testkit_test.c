@@ -18,9 +18,11 @@
 
 #define PATIENCE 20.0 /* s */
 #define MS NSEC_PER_MSEC
+/* "_12345678" at the end of a message name */
 #define CHECKSUM_SIZE 9
 
 #define IMAGE_SIZE ((size_t)128 * 1024)
+/* the address of the segment in VPP, to which the pointers in it refer */
 #define BASE ((uint64_t)0x7f0000000000)
 
 static const char *const counter_names[] = {
@@ -36,6 +38,7 @@ static const char *const counter_names[] = {
 #define COLUMNS_AT(i) (4096 + 1024 * (size_t)(i))
 #define MANY_THREADS_AT(i) (16384 + 16384 * (size_t)(i) + 8)
 
+/* Offsets are in bytes from the start of the image. */
 static void put_u64(struct kit *k, size_t at, uint64_t v)
 {
 	memcpy((char *)k->image + at, &v, sizeof(v));
@@ -50,6 +53,7 @@ static void put_entry(struct kit *k, size_t i, uint32_t type, uint64_t value, co
 	snprintf(at + 16, 128, "%s", name);
 }
 
+/* Version 2, epoch 1, no change in progress. A vector has its length in the 8 bytes before it. */
 static void make_segment(struct kit *k)
 {
 	const uint64_t header[] = { 2, BASE, 1, 0, BASE + DIRECTORY_AT };
@@ -69,6 +73,7 @@ static void make_segment(struct kit *k)
 	}
 }
 
+/* All threads share the same columns, so the sum is n times as much. */
 void kit_set_threads(struct kit *k, unsigned n)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(counter_names); i++) {
@@ -128,6 +133,7 @@ static void send_all(struct kit *k, const struct buf *out)
 	flush(k);
 }
 
+/* The answer to sockclnt_create: the table of messages that this VPP offers. */
 static void answer_greeting(struct kit *k, uint32_t context)
 {
 	struct buf out = { 0 }, table = { 0 };
@@ -197,6 +203,7 @@ static void put_fields(struct kit *k, size_t message, struct vpp_reader *request
 	}
 }
 
+/* The return value that the test demands for this request. */
 static int32_t retval_for(struct kit *k, const char *name)
 {
 	if (!k->no || strcmp(name, k->no) != 0)
@@ -216,6 +223,7 @@ static void close_conn(struct kit *k)
 	k->in.n = k->out.n = 0;
 }
 
+/* One message per record, as VPP answers a dump; the ping that follows marks the end. */
 static void put_records(const struct buf *records, size_t size, size_t message, uint32_t context,
 			struct buf *out)
 {
@@ -296,6 +304,7 @@ static size_t frames_in(const struct buf *in)
 	return n;
 }
 
+/* Everything that has arrived is counted first, then answered in order. */
 static void on_conn(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct kit *k = container_of(w, struct kit, conn);

@@ -634,7 +634,7 @@ void xdplb__inventory_server_del(struct xdplb_inventory *b, uint32_t id)
 	places_let_go(&b->ids, id);
 }
 
-/* The flag lets the reconciler see that a server of weight 0 was flushed already. */
+/* The flag records for readers that the server was flushed and has had weight 0 since. */
 void xdplb__inventory_flush(struct xdplb_inventory *b, uint32_t id)
 {
 	struct abi_as *s = &b->maps->servers[id];
