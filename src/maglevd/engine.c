@@ -46,8 +46,8 @@
 
 /* A transition that a reload brought. */
 struct transition {
-	struct l4_backend_state
-		*backend; /* NULL: reported already, ahead of its place in the list */
+	/* NULL: reported already, ahead of its place in the list */
+	struct l4_backend_state *backend;
 	struct health_change change;
 	const char *reason;
 };

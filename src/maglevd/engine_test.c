@@ -215,8 +215,8 @@ static void operators_act_by_name(void **state)
 	assert_int_equal(engine_pause(e, "nobody", NULL), -ENOENT);
 	assert_int_equal(engine_pause(e, "a", NULL), 0);
 	expect_told("one=down two=down a:up>paused:paused ");
-	assert_int_equal(engine_pause(e, "a", NULL),
-			 0); /* the state stays, the reason may change */
+	/* the state stays, the reason may change */
+	assert_int_equal(engine_pause(e, "a", NULL), 0);
 	expect_told("annotated:a ");
 	feed(e, "a", CODE_L4CON, false); /* a result of a probe that began before the pause */
 	expect_told("");

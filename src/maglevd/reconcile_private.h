@@ -60,8 +60,8 @@ struct reconcile {
 
 	enum reconcile__work work;
 	struct lb_ops ops; /* the operations under way */
-	struct lb_vip_key
-		current; /* the VIP of the operations; all zeros: the global configuration */
+	/* the VIP of the operations; all zeros: the global configuration */
+	struct lb_vip_key current;
 	struct queue_item *item; /* its item in the queue; NULL: it has none */
 	enum reconcile_scope scope;
 

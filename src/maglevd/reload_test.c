@@ -28,8 +28,8 @@ struct fixture {
 	struct reload *reload;
 	unsigned told, wanted;
 	enum reload_result result;
-	size_t changes
-		[8];	/* changes reported to each of the first callers, from 1; SIZE_MAX: none */
+	/* changes reported to each of the first callers, from 1; SIZE_MAX: none */
+	size_t changes[8];
 	unsigned again; /* the caller that asks once more from its callback, from 1 */
 	struct engine_observer observer;
 	char refusal[256];

@@ -57,8 +57,8 @@ int api_reload_tls(struct api *a, char *reason, size_t reason_size);
 void api_drain(struct api *a, void (*done)(void *user), void *user);
 
 struct api_stats {
-	uint64_t calls[API_METHODS]
-		      [GRPC_UNAUTHENTICATED + 1]; /* calls that ended, by method and status */
+	/* calls that ended, by method and status */
+	uint64_t calls[API_METHODS][GRPC_UNAUTHENTICATED + 1];
 };
 
 const struct api_stats *api_stats(const struct api *a);

@@ -350,9 +350,8 @@ static int plan(struct api *a, size_t frontend, struct lb_ops *ops)
 	const struct reconcile *rec = a->setup.reconcile;
 	int r = reconcile_plan(a->setup.reconcile, frontend, ops);
 
-	return r == -ENOTCONN && reconcile_connected(rec)
-		       ? -ETIMEDOUT
-		       : r; /* a sync has begun to read the state again */
+	/* connected: a sync has begun to read the state again */
+	return r == -ENOTCONN && reconcile_connected(rec) ? -ETIMEDOUT : r;
 }
 
 /* The only part of a plan. Finds the frontend by name again: there may have been a reload. */

@@ -31,9 +31,9 @@ struct subscriber {
 	struct grpc_call *call;
 	/* number of the last event in this stream */
 	uint64_t seq;
-	bool log, backend, frontend, config, dataplane, info,
-		probes; /* the kinds of events that the client wants */
-	bool lagging;	/* to be dropped; nothing is sent to it any more */
+	/* the kinds of events that the client wants */
+	bool log, backend, frontend, config, dataplane, info, probes;
+	bool lagging; /* to be dropped; nothing is sent to it any more */
 	enum log_level level;
 	enum watch__replay replay;
 	char *cursor;	     /* last name replayed of the current kind; NULL before the first */
@@ -50,8 +50,8 @@ struct watch {
 	struct subscriber *subscribers, **end; /* in the order of subscription */
 	struct watch_stats stats;
 	struct buf encoded; /* the event being sent */
-	struct arena *arena,
-		*line; /* for the event being made, and for log lines, which may come in between */
+	/* for the event being made, and for log lines, which may come in between */
+	struct arena *arena, *line;
 	struct task soon; /* continues replays, and attaches to the log as needed */
 	ev_timer tick;	  /* every second, while a subscriber wants probes */
 	size_t n_probes;  /* subscribers that want probes */

@@ -53,7 +53,7 @@ int vpplb_outcome(const struct lb_op *op, int32_t retval);
  * The decoders leave r bad when the message is too short; *ret is then undefined. Those that
  * return an int32_t return VPP's return value, 0 for success.
  */
-int32_t vpplb_decode_conf(struct vpp_reader *r, struct lb_conf *ret); /* see above */
+int32_t vpplb_decode_conf(struct vpp_reader *r, struct lb_conf *ret); /* VPP's return value */
 
 struct vpplb_vip {
 	struct lb_vip_key key;

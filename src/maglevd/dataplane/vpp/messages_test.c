@@ -567,8 +567,8 @@ static void servers_are_read(void **state)
 		{ "192.0.2.1", "10.0.0.2", true, true, 25, 3279 },
 		{ "2001:db8::1", "2001:db8:a::1", true, true, 1, 1024 },
 		{ "198.51.100.0", "2001:db8:a::2", false, true, 100, 1024 },
-		{ "192.0.2.1", "10.0.0.2", true, false, 25,
-		  0 }, /* deleted, waiting for garbage collection */
+		/* deleted, waiting for garbage collection */
+		{ "192.0.2.1", "10.0.0.2", true, false, 25, 0 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {

@@ -42,8 +42,8 @@ struct kit {
 
 	/* the driver */
 	struct dataplane *dp;
-	int64_t timeout,
-		reading; /* how long an answer may take: long; between two readings: short */
+	/* how long an answer may take: long; between two readings: short */
+	int64_t timeout, reading;
 	struct l4_config config;
 	int ups, downs, problems, observed, applied;
 	char why[128];

@@ -61,8 +61,8 @@ struct dataplane {
 	struct xdplb_table table;
 	struct xdplb_run run;
 	struct xdplb_remake remake;
-	struct xdplb_maps
-		next; /* maps for the next remake, loaded but not begun; valid if has_next */
+	/* maps for the next remake, loaded but not begun; valid if has_next */
+	struct xdplb_maps next;
 	bool has_next;
 	/* shared by opening and by loading maps of other sizes: one child at a time */
 	struct xdplb_loader loader;

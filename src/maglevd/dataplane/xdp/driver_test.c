@@ -451,8 +451,8 @@ static void any_operations_lead_where_the_model_says(void **state)
 	struct dice dice = dice_of_run(0);
 	struct lb_state model = { 0 };
 	const struct lb_op conf = op_conf(40);
-	const struct world_config roomy = { .frontends =
-						    100 }; /* operations seldom wait for a rest */
+	/* operations seldom wait for a rest */
+	const struct world_config roomy = { .frontends = 100 };
 	unsigned port = 1;
 
 	world_start(w, &roomy);
