@@ -28,7 +28,6 @@ static bool drives_xdp(const struct l4_config *c)
 static const struct {
 	struct capability_need need;
 	bool (*applies)(const struct l4_config *c);
-	/* the order is that of capability_needs() */
 } table[CAPABILITY_NEEDS_MAX] = {
 	{ { CAP_NET_RAW, "CAP_NET_RAW", "icmp health checks" }, probes_icmp },
 	{ { CAP_SYS_ADMIN, "CAP_SYS_ADMIN", "healthchecker.netns" }, enters_netns },
@@ -37,6 +36,7 @@ static const struct {
 	{ { CAP_PERFMON, "CAP_PERFMON", "the data plane xdp" }, drives_xdp },
 };
 
+/* In the order of the table, which is also the order of the warnings. */
 size_t capability_needs(const struct l4_config *c,
 			struct capability_need ret[static CAPABILITY_NEEDS_MAX])
 {
@@ -67,6 +67,7 @@ void capability_keep(const struct l4_config *c)
 		log_warn("capability-drop-failed", LOG_S("error", strerror(-r)));
 }
 
+/* Whether a configuration needs this capability. */
 static bool needed_by(const struct l4_config *c, int number)
 {
 	struct capability_need needs[CAPABILITY_NEEDS_MAX];
