@@ -36,6 +36,7 @@ static const struct {
 	{ { CAP_PERFMON, "CAP_PERFMON", "the data plane xdp" }, drives_xdp },
 };
 
+/* In the order of the table, which is also the order of the warnings. */
 size_t capability_needs(const struct l4_config *c,
 			struct capability_need ret[static CAPABILITY_NEEDS_MAX])
 {
@@ -47,6 +48,7 @@ size_t capability_needs(const struct l4_config *c,
 	return n;
 }
 
+/* A missing capability is no reason to stop: the rest of the configuration works without it. */
 void capability_keep(const struct l4_config *c)
 {
 	struct capability_need needs[CAPABILITY_NEEDS_MAX];
@@ -65,6 +67,7 @@ void capability_keep(const struct l4_config *c)
 		log_warn("capability-drop-failed", LOG_S("error", strerror(-r)));
 }
 
+/* Whether a configuration needs this capability. */
 static bool needed_by(const struct l4_config *c, int number)
 {
 	struct capability_need needs[CAPABILITY_NEEDS_MAX];
@@ -76,6 +79,10 @@ static bool needed_by(const struct l4_config *c, int number)
 	return false;
 }
 
+/*
+ * A capability that the current configuration needs too may be missing since the start: that was
+ * logged then, and is no reason to refuse a reload.
+ */
 bool capability_lost(const struct l4_config *current, const struct l4_config *next,
 		     struct capability_need *ret)
 {

@@ -13,6 +13,7 @@
 struct capability_need {
 	int number;	  /* CAP_* */
 	const char *name; /* "CAP_NET_RAW" */
+	/* what needs it, for people */
 	const char *feature;
 };
 
@@ -22,12 +23,15 @@ struct capability_need {
 size_t capability_needs(const struct l4_config *c,
 			struct capability_need ret[static CAPABILITY_NEEDS_MAX]);
 
-/* Drops everything c does not need, and logs a warning for each need that is not granted. */
+/*
+ * Drops every capability that c does not need, for good, and logs a warning for each need that is
+ * not granted.
+ */
 void capability_keep(const struct l4_config *c);
 
 /*
- * The first capability that next needs, current did not, and that is not held any more; false when
- * there is none, and a reload may go ahead.
+ * Finds the first capability that next needs, that current did not need, and that is not held any
+ * more. False: there is none, and the reload may continue.
  */
 bool capability_lost(const struct l4_config *current, const struct l4_config *next,
 		     struct capability_need *ret);

@@ -9,8 +9,8 @@
  * that one incident is one line.
  *
  * A reload changes the model at once and may change ten thousand backends. The transitions that it
- * brings are kept in a list (pending) and told by a task. A later transition of one of these
- * backends is told after the pending ones of the same backend.
+ * causes are kept in a list (pending) and reported by a task. A later transition of one of these
+ * backends is reported after the pending ones of the same backend.
  *
  * Overrides that end by themselves share one timer, which is set to the first of them. It follows
  * the wall clock, because the operator gave a time of day. The timer wakes a task, because an
@@ -36,14 +36,18 @@
 #include "lib/loop/task.h"
 #include "src/maglevd/snapshot.h"
 
-/* A reload with at most this many transitions tells them before engine_reload() returns. */
+/* A reload with at most this many transitions reports them before engine_reload() returns. */
 #define TOLD_AT_ONCE 200
-/* Told at least in one step, also when urgent tasks leave no time; some microseconds each. */
+/*
+ * Transitions reported in one step at least, also when urgent tasks leave no time; some
+ * microseconds each.
+ */
 #define TOLD_OF_PART 16
 
 /* A transition that a reload brought. */
 struct transition {
-	struct l4_backend_state *backend; /* NULL: told already, ahead of its place in the list */
+	/* NULL: reported already, ahead of its place in the list */
+	struct l4_backend_state *backend;
 	struct health_change change;
 	const char *reason;
 };
@@ -59,9 +63,9 @@ struct engine {
 	bool guard;
 	uint64_t generation;
 	VEC(struct transition) pending; /* of the last reload; owns the backends it removed */
-	size_t next_pending;		/* the first one that was not told yet */
-	struct task announce;		/* tells them */
-	/* names of frontends that change with the transition being told, for its log line */
+	size_t next_pending;		/* the first one that was not reported yet */
+	struct task announce;		/* reports them */
+	/* names of frontends that change with the transition being reported, for its log line */
 	struct buf went_up, went_down;
 };
 
@@ -91,6 +95,7 @@ static void free_if_removed(struct l4_backend_state *b)
 		l4_backend_state_free(b);
 }
 
+/* Pending transitions are dropped; the backends that they own are freed here. */
 void engine_free(struct engine *e)
 {
 	if (!e)
@@ -147,7 +152,7 @@ static void add_name(struct buf *names, const char *name)
 	buf_adds(names, name);
 }
 
-/* Computes the state of a frontend again, and tells it if it changed. */
+/* Computes the state of a frontend again, and notifies the observers if it changed. */
 static void judge_frontend(struct engine *e, size_t i, int64_t now)
 {
 	enum l4_frontend_health from, to;
@@ -203,7 +208,10 @@ static void tell(struct engine *e, struct l4_backend_state *b, const struct heal
 	TELL(e, backend, b, change);
 }
 
-/* The same for a change that is not pending. Pending changes of the backend are told first. */
+/*
+ * The same for a change that is not pending. Pending changes of the backend are reported first,
+ * so that observers see its changes in order.
+ */
 static void tell_backend(struct engine *e, struct l4_backend_state *b,
 			 const struct health_change *change, const char *reason)
 {
@@ -224,7 +232,7 @@ static bool passes_as_static(struct engine *e, struct l4_backend_state *b,
 	       l4_backend_record(&e->model, b, CODE_STATIC, false, loop_realtime(), ret);
 }
 
-/* The same for a transition that is told now. */
+/* The same for a transition that is reported now. */
 static void pass_if_static(struct engine *e, struct l4_backend_state *b)
 {
 	struct health_change change;
@@ -345,7 +353,7 @@ static int resume_backend(const struct l4_model *m, struct l4_backend_state *b, 
 	return l4_backend_resume(b, now, ret);
 }
 
-/* What the four acts of an operator have in common; fn decides whether anything changes. */
+/* What the four actions of an operator have in common; fn decides whether anything changes. */
 static int act(struct engine *e, const char *backend, act_fn fn, enum l4_act as,
 	       const struct engine_note *note)
 {
@@ -388,6 +396,7 @@ int engine_disable(struct engine *e, const char *backend, const struct engine_no
 	return act(e, backend, l4_backend_disable, L4_ACT_DISABLED, note);
 }
 
+/* The weight is notified even if it did not change, because the flush may be what was asked for. */
 int engine_set_weight(struct engine *e, const struct engine_weight *w)
 {
 	int r = l4_model_set_weight(&e->model, w->frontend, w->pool, w->backend, w->weight);
@@ -415,7 +424,7 @@ static void judge_frontends(struct engine *e)
 		judge_frontend(e, i, now);
 }
 
-/* Tells the next pending transition, if it was not told ahead of its place. */
+/* Reports the next pending transition, unless it was reported ahead of its place. */
 static void tell_next(struct engine *e)
 {
 	const struct transition *t = &e->pending.items[e->next_pending++];
@@ -432,8 +441,8 @@ static bool has_pending(const struct engine *e)
 }
 
 /*
- * All were told. Frontends are judged at the very end too: a reload may change one without changing
- * the state of any of its backends.
+ * All were reported. Frontends are judged at the very end too: a reload may change one without
+ * changing the state of any of its backends.
  */
 static void end_pending(struct engine *e)
 {
@@ -450,7 +459,7 @@ static void tell_all_pending(struct engine *e)
 	end_pending(e);
 }
 
-/* Tells pending transitions while there is time; log lines of one step are written together. */
+/* Reports pending transitions while there is time; log lines of one step are written together. */
 static bool announce_step(struct task *t)
 {
 	struct engine *e = container_of(t, struct engine, announce);
@@ -493,8 +502,8 @@ static void collect_pending(struct engine *e, const struct l4_reload *reload)
 }
 
 /*
- * Reload: the model changes at once, so that all decisions from now on use the new configuration.
- * Only the telling may take several turns.
+ * The model changes at once, so that all decisions from now on use the new configuration. Only
+ * the notifications may take several turns.
  */
 void engine_reload(struct engine *e, struct snapshot *next)
 {

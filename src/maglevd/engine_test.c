@@ -32,7 +32,7 @@
 	     "    two: { address: 192.0.2.2, pools: [{ name: p, backends: { a: {}, b: {} } }] }\n" \
 	     "    fix: { address: 192.0.2.3, pools: [{ name: p, backends: { s: {} } }] }\n"
 
-/* what observers were told, as text, in order */
+/* what observers were called with, as text, in order */
 static struct buf told;
 static struct buf logged;
 static unsigned n_up, n_removed; /* transitions from unknown to up, and to removed */
@@ -161,7 +161,7 @@ static void a_static_backend_is_up_from_the_start(void **state)
 	expect_told("fix=up s:unknown>up:static ");
 }
 
-/* FR-1.6, FR-2.4: and the frontends that use it are told before the observers act on it */
+/* FR-1.6, FR-2.4: the frontends that use it are notified before the observers act on it */
 static void the_first_result_decides_and_frontends_follow(void **state)
 {
 	struct engine *e = *state;
@@ -215,9 +215,10 @@ static void operators_act_by_name(void **state)
 	assert_int_equal(engine_pause(e, "nobody", NULL), -ENOENT);
 	assert_int_equal(engine_pause(e, "a", NULL), 0);
 	expect_told("one=down two=down a:up>paused:paused ");
-	assert_int_equal(engine_pause(e, "a", NULL), 0); /* the state stays, the reason may not */
+	/* the state stays, the reason may change */
+	assert_int_equal(engine_pause(e, "a", NULL), 0);
 	expect_told("annotated:a ");
-	feed(e, "a", CODE_L4CON, false); /* a result on its way when it was paused */
+	feed(e, "a", CODE_L4CON, false); /* a result of a probe that began before the pause */
 	expect_told("");
 	assert_int_equal(engine_disable(e, "a", NULL), 0);
 	told.n = 0;
@@ -232,7 +233,7 @@ static bool is_up_again(void *user)
 	return backend(user, "s")->health.state == HEALTH_UP;
 }
 
-/* Of each probe, whatever came of it. */
+/* Observers are notified of each probe, whatever its result. */
 static void every_probe_is_told(void **state)
 {
 	struct engine *e = *state;
@@ -265,7 +266,7 @@ static void each_reload_is_a_generation(void **state)
 	assert_int_equal(engine_generation(e), 2);
 }
 
-/* An override may say why, and when it ends by itself; the last one that was said counts. */
+/* An override may have a reason, and a time when it ends by itself; the last one counts. */
 static void an_override_ends_by_itself(void **state)
 {
 	struct engine *e = *state;
@@ -389,7 +390,10 @@ static bool all_are_told_up(void *user)
 	return n_up == MANY;
 }
 
-/* The model is complete at once; observers follow, with each frontend next to its backend. */
+/*
+ * The model is complete at once; observers are called later, with each frontend next to its
+ * backend.
+ */
 static void ten_thousand_that_come_are_told_in_several_turns(void **state)
 {
 	struct engine *e = *state;
@@ -406,7 +410,10 @@ static void ten_thousand_that_come_are_told_in_several_turns(void **state)
 	assert_int_equal(backend(e, "b1199")->n_history, 1);
 }
 
-/* Whatever happens to one of them meanwhile is told after it, and nothing is told twice. */
+/*
+ * Whatever happens to one of them in the meantime is reported after it, and nothing is reported
+ * twice.
+ */
 static void what_a_reload_did_is_told_before_what_came_later(void **state)
 {
 	struct engine *e = *state;
@@ -435,7 +442,7 @@ static void ten_thousand_that_are_enabled_are_told_in_order(void **state)
 	assert_int_equal(count_told("b7:disabled>unknown:reloaded b7:unknown>up:static "), 1);
 }
 
-/* FR-5.3: each is told, and before a name comes back */
+/* FR-5.3: each removal is reported, and before the name is used again */
 static void ten_thousand_that_go_are_told_in_several_turns(void **state)
 {
 	struct engine *e = new_with_static(MANY);
@@ -458,7 +465,7 @@ static void ten_thousand_that_go_are_told_in_several_turns(void **state)
 	engine_free(e);
 }
 
-/* FR-1.7: a static backend honours pause, and comes back by its synthetic pass */
+/* FR-1.7: a static backend can be paused, and returns with its synthetic pass */
 static void a_static_backend_resumes_into_up(void **state)
 {
 	struct engine *e = *state;
@@ -486,7 +493,7 @@ static void a_weight_of_zero_takes_the_frontend_down(void **state)
 			 -ENOENT);
 }
 
-/* FR-5.3: what the file takes away is told as removed; overrides stay (FR-3.4) */
+/* FR-5.3: backends that the file no longer has are reported as removed; overrides stay (FR-3.4) */
 static void a_reload_tells_what_it_changed(void **state)
 {
 	struct engine *e = *state;
@@ -507,7 +514,7 @@ static void a_reload_tells_what_it_changed(void **state)
 	assert_int_equal(engine_model(e)->config->n_backends, 2);
 }
 
-/* Whoever follows a frontend does not see it go while its static backends only get other names. */
+/* Observers do not see a frontend go down while its static backends only get other names. */
 static void a_reload_judges_when_all_of_it_is_known(void **state)
 {
 	struct engine *e = *state;
@@ -546,7 +553,7 @@ static void a_check_taken_away_means_up(void **state)
 	assert_non_null(strstr(buf_cstr(&told), "a:down>up:static"));
 }
 
-/* DESIGN: only while every probed backend fails by our own fault */
+/* DESIGN: active only while every probed backend fails because of this machine itself */
 static void the_guard_follows_local_failures(void **state)
 {
 	struct engine *e = *state;
@@ -561,12 +568,12 @@ static void the_guard_follows_local_failures(void **state)
 	feed(e, "a", CODE_L4TOUT, false);
 	expect_told("guard:0 ");
 
-	/* pausing the one that speaks against it */
+	/* pause the backend that contradicts it */
 	assert_int_equal(engine_pause(e, "a", NULL), 0);
 	assert_true(engine_guard(e));
 }
 
-/* The guard is in force before anybody acts on the transition that completes it. */
+/* The guard is active before observers act on the transition that completes it. */
 static void the_guard_comes_before_the_transition(void **state)
 {
 	struct engine *e = *state;

@@ -2,10 +2,10 @@
 /*
  * maglevd: wiring. Start: options, configuration, listeners, capabilities dropped to what the
  * configuration needs, then engine, prober, reconciler, and the loop. Stop: the API drains, then
- * the metrics' listener; probes are cancelled; the data plane is let go of as it is (NFR-1.1).
+ * the listener of the metrics; probes are cancelled; the data plane stays as it is (NFR-1.1).
  *
- * The engine's observers are told in the order they are made here: the prober starts or stops
- * workers, then the reconciler acts, then those who watch are told.
+ * The observers of the engine are called in the order in which they are created here: the prober
+ * starts or stops workers, then the reconciler acts, then the watchers are notified.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ struct maglevd {
 	struct admin *admin;
 };
 
-/* --check: the complaints on stderr, and the exit code that packaging relies on (NFR-5.2). */
+/* --check: prints the complaints to stderr; packaging relies on the exit code (NFR-5.2). */
 static int check(const struct config_source *source)
 {
 	struct config_load *load = config_load(source);
@@ -68,7 +68,10 @@ static int check(const struct config_source *source)
 	return (int)result;
 }
 
-/* --xdp-detach: what the XDP data plane has left in the kernel goes, whatever drives it now. */
+/*
+ * --xdp-detach: removes what the XDP data plane has left in the kernel, whichever data plane the
+ * configuration names.
+ */
 static int detach(const struct config_source *source)
 {
 	const struct dataplane_driver *driver = dataplane_find(L4_DATAPLANE_XDP);
@@ -89,6 +92,7 @@ static int detach(const struct config_source *source)
 	return r;
 }
 
+/* Whatever the outcome: systemd must learn that the reload has ended. */
 static void on_reloaded(const void *report, void *user)
 {
 	daemon_ready("serving");
@@ -102,6 +106,7 @@ static void reload_certificates(struct maglevd *m)
 		log_error("grpc-tls-failed", LOG_S("error", reason));
 }
 
+/* Certificates are read again too, because SIGHUP is what renewal hooks send. */
 static void on_hangup(void *user)
 {
 	struct maglevd *m = user;
@@ -136,7 +141,9 @@ static void on_stop(int signo, void *user)
 		on_api_drained(m);
 }
 
-/* Off by default, as the network is the operator's; but who can reach it can drain everything. */
+/*
+ * Client certificates are off by default, but a client that reaches the API can drain everything.
+ */
 static void warn_if_open(const struct maglevd *m, const struct endpoint *at)
 {
 	if (m->options.grpc_client_ca || addr_is_loopback(&at->addr))
@@ -146,6 +153,7 @@ static void warn_if_open(const struct maglevd *m, const struct endpoint *at)
 				 "--grpc-client-ca, or listen on loopback"));
 }
 
+/* Without an address there is no API. */
 static int listen_api(struct maglevd *m)
 {
 	const struct options *o = &m->options;
@@ -179,7 +187,10 @@ static int listen_api(struct maglevd *m)
 	return 0;
 }
 
-/* Last of the listeners: whoever gets an answer there knows that the others are open (/readyz). */
+/*
+ * The last of the listeners: a client that gets an answer from /readyz knows that the others are
+ * open.
+ */
 static int listen_admin(struct maglevd *m)
 {
 	return admin_new(&(struct admin_config){ .daemon = &m->daemon,
@@ -191,6 +202,7 @@ static int listen_admin(struct maglevd *m)
 			 &m->admin);
 }
 
+/* The order of creation is the order in which observers are called; see the top of this file. */
 static void assemble(struct maglevd *m, struct snapshot *snapshot)
 {
 	dataplane_vpp_use(&(struct dataplane_vpp_setup){ .api_addr = m->options.vpp_api_addr,
@@ -211,6 +223,7 @@ static void assemble(struct maglevd *m, struct snapshot *snapshot)
 								       .reload = m->reload });
 }
 
+/* Each part is freed before what it uses. */
 static void disassemble(struct maglevd *m)
 {
 	api_free(m->api);
@@ -222,7 +235,7 @@ static void disassemble(struct maglevd *m)
 	engine_free(m->engine);
 }
 
-/* Before anybody is told that we are here: from then on a signal may come. */
+/* Before readiness is announced, because a signal may come from then on. */
 static void watch_signals(struct maglevd *m)
 {
 	const struct daemon_calls calls = {
@@ -240,6 +253,7 @@ static void run(struct maglevd *m)
 	ev_run(m->loop, 0);
 }
 
+/* Capabilities are dropped last, because the listeners may use privileged ports. */
 static int serve(struct maglevd *m)
 {
 	struct config_load *load = config_load(&m->source);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A page is a walk over one table of families. A family is written whole, or backend by backend, or
- * frontend by frontend, or along the counters of the data plane (metrics_plane). With ten thousand
- * backends a page has several hundred thousand lines, so it is written in parts, and the server
- * decides when the next one is due: other work runs in between. A reload may come in between too.
+ * A page is a walk over one table of families. A family is written as a whole, or backend by
+ * backend, or frontend by frontend, or along the counters of the data plane (metrics_plane). With
+ * ten thousand backends a page has several hundred thousand lines, so it is written in parts, and
+ * the server decides when the next one is due: other work runs in between, and so may a reload.
  * The position is therefore kept as a name, not as an index; backends and frontends are sorted by
  * name, so no sample is written twice. Samples of two backends may be from different turns of the
  * loop. The families that every daemon has come before these, from lib/admin.
@@ -48,7 +48,7 @@ static const struct l4_model *model(const struct maglevd_metrics *m)
 	return engine_model(m->from.engine);
 }
 
-/* 1 for the value that is, 0 for those that are not: a gauge per state. */
+/* One sample per state: 1 for the current one, 0 for the others. */
 static void write_states(struct buf *out, const char *name, struct metrics_label who, unsigned is,
 			 const char *(*state_name)(unsigned), unsigned n)
 {
@@ -59,7 +59,7 @@ static void write_states(struct buf *out, const char *name, struct metrics_label
 	}
 }
 
-/* ---- of the whole ---- */
+/* ---- the whole program ---- */
 
 static void write_reloads(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
@@ -69,6 +69,7 @@ static void write_reloads(const struct maglevd_metrics *m, const char *name, str
 	metrics_u64(out, name, &LABEL("result", "failure"), 1, s->failed);
 }
 
+/* The first load counts, so that the value is never 0. */
 static void write_last_load(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
 	metrics_double(out, name, NULL, 0,
@@ -93,6 +94,7 @@ static void write_warmup(const struct maglevd_metrics *m, const char *name, stru
 		metrics_u64(out, name, &LABEL("phase", phase_name(p)), 1, p == is);
 }
 
+/* The label tells which data plane it is, so that one alert serves all kinds. */
 static void write_connected(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
 	metrics_u64(out, name, &LABEL("dataplane", l4_dataplane_name(model(m)->config->dataplane)),
@@ -167,6 +169,7 @@ static void write_grpc_calls(const struct maglevd_metrics *m, const char *name, 
 		}
 }
 
+/* 0 without an API: the series should not vanish with an option. */
 static void write_grpc_connections(const struct maglevd_metrics *m, const char *name,
 				   struct buf *out)
 {
@@ -188,7 +191,7 @@ static void write_dropped(const struct maglevd_metrics *m, const char *name, str
 	metrics_u64(out, name, NULL, 0, m->api ? api_watch_stats(m->api)->dropped : 0);
 }
 
-/* ---- of one backend ---- */
+/* ---- one backend ---- */
 
 static const char *state_name(unsigned state)
 {
@@ -200,7 +203,7 @@ static void write_backend_state(const struct maglevd_metrics *m, size_t i, const
 {
 	const struct l4_backend_state *b = model(m)->backends[i];
 
-	/* removed ones are not there any more to be shown */
+	/* HEALTH_REMOVED is the last state, and no backend of the model has it */
 	write_states(out, name, LABEL("backend", b->name), b->health.state, state_name,
 		     HEALTH_REMOVED);
 }
@@ -239,7 +242,7 @@ static void write_transitions(const struct maglevd_metrics *m, size_t i, const c
 		}
 }
 
-/* What the check of a backend is called in labels; NULL for a static one, which has no probes. */
+/* The type of a backend's check, for labels; NULL for a static backend, which has no probes. */
 static const char *check_type(const struct maglevd_metrics *m, size_t i)
 {
 	const struct l4_check *check = model(m)->config->backends[i].check;
@@ -268,6 +271,7 @@ static void write_probes(const struct maglevd_metrics *m, size_t i, const char *
 	}
 }
 
+/* A static backend has no histogram rather than an empty one. */
 static void write_durations(const struct maglevd_metrics *m, size_t i, const char *name,
 			    struct buf *out)
 {
@@ -281,7 +285,7 @@ static void write_durations(const struct maglevd_metrics *m, size_t i, const cha
 				  2, &prober_counts(b)->duration);
 }
 
-/* ---- of one frontend ---- */
+/* ---- one frontend ---- */
 
 static const char *frontend_state_name(unsigned state)
 {
@@ -334,24 +338,26 @@ static void write_effective(const struct maglevd_metrics *m, size_t i, const cha
 
 /* ---- the table ---- */
 
+/* A family of metrics, and how its samples are written. */
 struct family {
 	const char *name;
 	enum metrics_type type;
 	const char *help;
-	/* one of the five */
+	/* exactly one of these five is set */
 	void (*whole)(const struct maglevd_metrics *m, const char *name, struct buf *out);
 	void (*backend)(const struct maglevd_metrics *m, size_t i, const char *name,
 			struct buf *out);
 	void (*frontend)(const struct maglevd_metrics *m, size_t i, const char *name,
 			 struct buf *out);
-	metrics_plane_fn counted;   /* while the data plane has counted ... */
-	metrics_plane_info_fn info; /* where it is VPP */
+	metrics_plane_fn counted;   /* for counters of the data plane, if it has ... */
+	metrics_plane_info_fn info; /* only if the data plane is VPP */
 
-	bool vpp;		      /* a whole one that is there only where it is VPP */
-	enum metrics_plane_walk walk; /* of counted */
+	bool vpp;		      /* a whole one that is shown only if the data plane is VPP */
+	enum metrics_plane_walk walk; /* for counted: its items */
 	unsigned has;		      /* ... these figures: enum lb_has */
 };
 
+/* The order of the page. Each name is also described in docs/reference/metrics.md. */
 static const struct family families[] = {
 	{ "maglev_config_reloads_total", METRICS_COUNTER, "Reloads of the configuration.",
 	  .whole = write_reloads },
@@ -460,13 +466,13 @@ static const struct family families[] = {
 
 /* ---- the walk ---- */
 
-/* Whether a part that began at out->n == begin, and has n items now, takes no more. */
+/* Whether a part that began at out->n == begin, and has n items now, is full. */
 static bool is_full(const struct buf *out, size_t begin, size_t n)
 {
 	return n >= ITEMS_OF_PART || out->n - begin >= HTTP_SLICE;
 }
 
-/* The next backends or frontends of a family. True when it is at its end. */
+/* Writes the next backends or frontends of a family. True at its end. */
 static bool write_items(struct scrape *s, const struct family *f, struct buf *out)
 {
 	const struct l4_config *c = model(s->m)->config;
@@ -485,7 +491,7 @@ static bool write_items(struct scrape *s, const struct family *f, struct buf *ou
 	return true;
 }
 
-/* The same along the newest counters. They may be gone since the last part. */
+/* The same along the newest counters, which may be gone since the last part. */
 static bool write_counted(struct scrape *s, const struct family *f, struct buf *out)
 {
 	const struct lb_counters *c = reconcile_counters(s->m->from.reconcile);
@@ -524,7 +530,7 @@ static bool write_samples(struct scrape *s, const struct family *f, struct buf *
 	return true;
 }
 
-/* The next part of a family, its header first. True when the family is at its end. */
+/* Writes the next part of a family, its header first. True at the end of the family. */
 static bool write_family(struct scrape *s, const struct family *f, struct buf *out)
 {
 	if (!s->begun && !is_there(s->m, f))
@@ -540,7 +546,7 @@ static bool write_family(struct scrape *s, const struct family *f, struct buf *o
 	return true;
 }
 
-/* One part at least, and more while the step that this is called from has time. */
+/* Writes at least one part, and more while the step that calls this has time. */
 static enum http_stream_state on_produce(struct buf *out, void *user)
 {
 	struct scrape *s = user;
@@ -555,6 +561,7 @@ static enum http_stream_state on_produce(struct buf *out, void *user)
 	return HTTP_STREAM_END;
 }
 
+/* Called also when the client goes away in the middle of the page. */
 static void on_closed(bool whole, void *user)
 {
 	struct scrape *s = user;

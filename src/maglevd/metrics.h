@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * metrics: the metrics of maglevd for Prometheus (FR-6.2). The table of maglevd's own families is in
- * metrics.c, those that every daemon has are in lib/admin; docs/reference/metrics.md describes all.
+ * metrics: the metrics of maglevd for Prometheus (FR-6.2). The table of maglevd's own families is
+ * in metrics.c, those that every daemon has are in lib/admin; docs/reference/metrics.md describes
+ * all.
  */
 #pragma once
 
@@ -23,13 +24,13 @@ struct maglevd_metrics_sources {
 };
 
 struct maglevd_metrics *maglevd_metrics_new(const struct maglevd_metrics_sources *sources);
-/* Shows the API's counters too from now on. NULL: there is no API. */
+/* Also shows the counters of the API from now on. NULL: there is no API. */
 void maglevd_metrics_set_api(struct maglevd_metrics *m, const struct api *api);
-/* All streams must have been closed. */
+/* All streams must be closed before. */
 void maglevd_metrics_free(struct maglevd_metrics *m);
 /*
- * One page, written part by part from the live state as the client takes it. Each part is small
+ * One page, written part by part from the live state as the client reads it. Each part is small
  * unless the producer is called from a task's step that has time left. user is the struct
- * maglevd_metrics, as admin_config.metrics has it.
+ * maglevd_metrics, as admin_config.metrics demands.
  */
 struct http_stream maglevd_metrics_stream(void *user);

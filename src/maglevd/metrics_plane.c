@@ -19,6 +19,7 @@
 
 /* ---- the walks ---- */
 
+/* One item: the counters as a whole. */
 static bool next_whole(const struct lb_counters *c, struct metrics_plane_place *place,
 		       struct metrics_plane_item *ret)
 {
@@ -114,6 +115,7 @@ struct vip_text {
 	char address[ADDR_STRLEN], protocol[LB_PROTOCOL_STRLEN], port[6];
 };
 
+/* The labels point into text, which must live until the sample is written. */
 static void set_vip_labels(const struct lb_vip_key *key, struct vip_text *text,
 			   struct metrics_label labels[static VIP_LABELS])
 {
@@ -226,7 +228,7 @@ void metrics_plane_server_bytes(const struct metrics_plane_item *item, const str
 	write_server(item, name, item->server->bytes, out);
 }
 
-/* ---- of VPP ---- */
+/* ---- VPP ---- */
 
 static bool is_connected(const struct dataplane_info *info)
 {
@@ -265,6 +267,7 @@ void metrics_plane_vpp_connected_for(const struct dataplane_info *info, const ch
 		write_age(info->connect_time, name, out);
 }
 
+/* Left out until the version is known: a change of labels would start another series. */
 void metrics_plane_vpp_info(const struct dataplane_info *info, const char *name, struct buf *out)
 {
 	char pid[11];
@@ -279,6 +282,7 @@ void metrics_plane_vpp_info(const struct dataplane_info *info, const char *name,
 		    3, 1);
 }
 
+/* Only what occurred: most messages never fail. */
 static void write_messages(const struct metrics_label *msg, const char *direction, uint64_t ok,
 			   uint64_t failed, const char *name, struct buf *out)
 {

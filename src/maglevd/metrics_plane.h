@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * metrics_plane: samples of what the data plane counted, and of who it is. The families are in the
- * table of metrics.c.
+ * metrics_plane: samples of the data plane's counters, and of the process behind it. The families
+ * are in the table of metrics.c.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "core/l4/counters.h"
 #include "src/maglevd/dataplane/dataplane.h"
 
-/* What a family has samples of. */
+/* Which items a family has samples for. */
 enum metrics_plane_walk {
 	METRICS_PLANE_WHOLE,
 	METRICS_PLANE_VIPS,
@@ -34,11 +34,11 @@ struct metrics_plane_item {
 	const struct lb_server_counters *server; /* of servers */
 };
 
-/* The one behind *place, to which that moves. False at the end. */
+/* The item after *place, which moves on. False at the end. */
 bool metrics_plane_next(const struct lb_counters *c, enum metrics_plane_walk walk,
 			struct metrics_plane_place *place, struct metrics_plane_item *ret);
 
-/* One item of a walk; c is for the names. */
+/* Writes the samples of one item; c is used to find names. */
 typedef void (*metrics_plane_fn)(const struct metrics_plane_item *item, const struct l4_config *c,
 				 const char *name, struct buf *out);
 
@@ -65,7 +65,7 @@ void metrics_plane_server_packets(const struct metrics_plane_item *item, const s
 void metrics_plane_server_bytes(const struct metrics_plane_item *item, const struct l4_config *c,
 				const char *name, struct buf *out);
 
-/* Of VPP. info NULL: nothing is known. */
+/* Writes samples about VPP. info NULL: nothing is known. */
 typedef void (*metrics_plane_info_fn)(const struct dataplane_info *info, const char *name,
 				      struct buf *out);
 
@@ -73,7 +73,7 @@ void metrics_plane_vpp_connected(const struct dataplane_info *info, const char *
 				 struct buf *out);
 void metrics_plane_vpp_problem(const struct dataplane_info *info, const char *name,
 			       struct buf *out);
-/* Nothing of these without a connection. */
+/* These write nothing without a connection. */
 void metrics_plane_vpp_uptime(const struct dataplane_info *info, const char *name, struct buf *out);
 void metrics_plane_vpp_connected_for(const struct dataplane_info *info, const char *name,
 				     struct buf *out);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks along counters that change from step to step, as they do between two slices of a page. */
+/*
+ * Walks along counters that change between two steps, as they may between two parts of a page.
+ */
 #include "src/maglevd/metrics_plane.h"
 
 #include <netinet/in.h>
@@ -32,7 +34,7 @@ static void put(struct lb_counters *c, uint16_t port, const char *as)
 	}
 }
 
-/* The next one as "port address"; "" at the end. */
+/* Expects the next item as "port address"; "" at the end. */
 static void expect(const struct lb_counters *c, struct metrics_plane_place *place,
 		   enum metrics_plane_walk walk, const char *wanted)
 {
@@ -93,12 +95,12 @@ static void a_walk_goes_on_in_newer_counters(void **state)
 
 	fill(&c);
 	expect(&c, &place, METRICS_PLANE_ASES, "2 10.0.0.1");
-	put(&newer, 1, "10.0.0.9"); /* behind our back: too late for this page */
+	put(&newer, 1, "10.0.0.9"); /* before the present position: too late for this page */
 	put(&newer, 2, "10.0.0.0");
 	put(&newer, 2, "10.0.0.3");
 	put(&newer, 3, "10.0.0.7");
 	expect(&newer, &place, METRICS_PLANE_ASES, "2 10.0.0.3");
-	put(&last, 1, "10.0.0.9"); /* without the VIP where the walk stands */
+	put(&last, 1, "10.0.0.9"); /* without the VIP at the present position */
 	put(&last, 3, "10.0.0.1");
 	expect(&last, &place, METRICS_PLANE_ASES, "3 10.0.0.1");
 	expect(&last, &place, METRICS_PLANE_ASES, "");

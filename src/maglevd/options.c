@@ -9,7 +9,7 @@
 #include "lib/cli/cli.h"
 
 #define CONFIG "/etc/maglev/maglev.yaml"
-#define CONFIG_OF_OLD "/etc/vpp-maglev/maglev.yaml" /* read where the first is absent */
+#define CONFIG_OF_OLD "/etc/vpp-maglev/maglev.yaml" /* used if the first does not exist */
 
 static const char about[] =
 	"Probes backends, decides their weights, and drives a load-balancing data plane to match. "
@@ -17,8 +17,9 @@ static const char about[] =
 	"is. With --check the exit code says what is wrong with the configuration: 1, it does not "
 	"parse; 2, it breaks a rule.";
 
-static struct options values; /* where the table puts them */
+static struct options values; /* the table points into it */
 
+/* Every option can also be set by its environment variable; the command line wins. */
 static const struct cli_option table[] = {
 	{ .name = "config",
 	  .kind = CLI_STRING,
@@ -114,7 +115,10 @@ static void require(const char *flag, bool there, const char *other, bool other_
 	exit(CLI_STATUS_USAGE);
 }
 
-/* What only works together is asked for together: a half-set lock is no lock. */
+/*
+ * Options that only work together are required together: half of a TLS setup would protect
+ * nothing.
+ */
 static void check_tls(const struct options *o)
 {
 	require("grpc-tls-cert", o->grpc_tls_cert, "grpc-tls-key", o->grpc_tls_key);
@@ -123,6 +127,7 @@ static void check_tls(const struct options *o)
 	require("grpc-operators", o->grpc_operators.n, "grpc-client-ca", o->grpc_client_ca);
 }
 
+/* values is static because the table needs constant addresses. */
 void options_parse(struct options *o, int argc, char *const argv[])
 {
 	const struct cli_program program = {

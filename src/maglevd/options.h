@@ -8,7 +8,7 @@
 #include "lib/log/log.h"
 
 struct options {
-	const char *config;		      /* resolved: a path */
+	const char *config;		      /* the path, never NULL */
 	const char *metrics_addr, *grpc_addr; /* empty: not served */
 	bool reflection;
 	const char *grpc_tls_cert, *grpc_tls_key, *grpc_client_ca; /* NULL: none */
@@ -18,6 +18,8 @@ struct options {
 	bool check, xdp_detach;
 };
 
-/* Prints and exits on --help, --version and mistakes. */
+/*
+ * Reads the command line and the environment. Prints and exits on --help, --version and mistakes.
+ */
 void options_parse(struct options *o, int argc, char *const argv[]);
 void options_free(struct options *o);

@@ -5,7 +5,10 @@
 
 #include "base/cleanup.h"
 
-/* The code of each error, by the stage it happened in; the stage decides only where it must. */
+/*
+ * The code of each error, by the stage in which it happened. The stage only matters where the
+ * error itself does not tell the layer: timeouts and resets.
+ */
 static const struct {
 	enum health_code local, connect, tls, http;
 } codes[] = {

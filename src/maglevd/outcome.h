@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outcome: how a probe ended, in HAProxy's words: the table between lib/probe and core/health. */
+/*
+ * outcome: translates the outcome of a probe (lib/probe) into a health code (core/health), which
+ * are the codes that HAProxy uses.
+ */
 #pragma once
 
 #include "core/health/health.h"

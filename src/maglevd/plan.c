@@ -18,6 +18,7 @@ static int frontend_cmp(const void *a, const void *b, void *config)
 	return lb_vip_key_cmp(&ka, &kb);
 }
 
+/* qsort_r() takes a context without const, but frontend_cmp() does not write to it. */
 void plan_order_build(struct plan_order *o, const struct l4_config *c)
 {
 	struct l4_config *context = (struct l4_config *)(uintptr_t)c;
@@ -42,7 +43,7 @@ void plan_order_free(struct plan_order *o)
 	*o = (struct plan_order){ 0 };
 }
 
-/* The key at a position beside another one. */
+/* Compares the key at a position with another one. */
 static int compare_at(const struct plan_order *o, const struct l4_config *c, size_t position,
 		      const struct lb_vip_key *key)
 {
@@ -51,7 +52,7 @@ static int compare_at(const struct plan_order *o, const struct l4_config *c, siz
 	return lb_vip_key_cmp(&k, key);
 }
 
-/* The first position whose key is at or behind key. */
+/* The first position whose key is not less than key. */
 static size_t lower_bound(const struct plan_order *o, const struct l4_config *c,
 			  const struct lb_vip_key *key)
 {
@@ -82,13 +83,14 @@ void plan_flush_ask(struct plan_flushes *flushes, const struct l4_config *c, siz
 		struct plan_flush *f = &flushes->list.items[i];
 
 		if (lb_vip_key_cmp(&f->vip, &one.vip) == 0 && addr_cmp(&f->as, &one.as) == 0) {
-			f->under_way = false; /* what is under way was for the first */
+			f->under_way = false; /* the one under way was requested before */
 			return;
 		}
 	}
 	vec_push(&flushes->list, one);
 }
 
+/* Whether the AS is a member of any pool of the frontend. */
 static bool has_as(const struct l4_config *c, const struct l4_frontend *f, const struct addr *as)
 {
 	for (size_t p = 0; p < f->n_pools; p++)
@@ -110,6 +112,10 @@ void plan_flushes_keep(struct plan_flushes *flushes, const struct plan_order *o,
 	}
 }
 
+/*
+ * Adds the waiting flushes to what is desired. One whose AS is not desired any more is marked
+ * too, and so forgotten with the others.
+ */
 static void add_flushes(struct plan_flushes *flushes, struct lb_vip *want)
 {
 	for (size_t i = 0; i < flushes->list.n; i++) {
@@ -125,7 +131,10 @@ static void add_flushes(struct plan_flushes *flushes, struct lb_vip *want)
 	}
 }
 
-/* A flush asked for again is sent again, even if an earlier one still holds. */
+/*
+ * Whether a flush of this VIP waits. A repeated request is sent again, even if an earlier flush
+ * still holds.
+ */
 static bool needs_flush(const struct plan_flushes *flushes, const struct lb_vip_key *vip)
 {
 	for (size_t i = 0; i < flushes->list.n; i++)
@@ -143,6 +152,7 @@ static void copy_vip(const struct lb_vip *from, struct lb_vip *ret)
 		vec_push(&ret->as, from->as.items[i]);
 }
 
+/* The difference contains a flush only if the observed AS is not flushed. */
 static void forget_flushed(const struct plan_flushes *flushes, struct lb_vip *have)
 {
 	for (size_t i = 0; i < flushes->list.n; i++) {
@@ -154,6 +164,7 @@ static void forget_flushed(const struct plan_flushes *flushes, struct lb_vip *ha
 	}
 }
 
+/* The observed VIP is copied before it is changed, because it belongs to the caller. */
 void plan_frontend(const struct plan_facts *facts, size_t frontend, struct lb_ops *out)
 {
 	struct lb_vip want = { 0 }, copy = { 0 };
@@ -175,7 +186,7 @@ void plan_frontend(const struct plan_facts *facts, size_t frontend, struct lb_op
 	lb_vip_free(&copy);
 }
 
-/* The first observed VIP behind *after; NULL at the end. */
+/* The first observed VIP after *after; NULL at the end. */
 static const struct lb_vip *next_observed(const struct lb_state *s, const struct lb_vip_key *after)
 {
 	const struct lb_vip *vips = s->vips.items;
@@ -186,6 +197,7 @@ static const struct lb_vip *next_observed(const struct lb_state *s, const struct
 	return at < s->vips.n ? &vips[at] : NULL;
 }
 
+/* Merges the two sorted lists, configured and observed VIPs. A VIP in both is configured. */
 bool plan_next(const struct plan_order *o, const struct plan_facts *facts,
 	       const struct lb_vip_key *after, struct plan_step *ret)
 {

@@ -17,7 +17,7 @@
 	"    f: { address: 192.0.2.1, pools: [{ name: p, backends: { a: {}, b: {} } }] }\n"        \
 	"    g: { address: 192.0.2.2, pools: [{ name: p, backends: { a: {}, b: {} } }] }\n"
 
-/* NFR-3.2: however often the operator asks while nobody listens, there is one for each AS */
+/* NFR-3.2: however often the operator asks while the data plane is away, there is one per AS */
 static void flushes_do_not_pile_up(void **state)
 {
 	struct snapshot *s = testing_snapshot(CONFIG("10.0.0.2"));
@@ -27,7 +27,7 @@ static void flushes_do_not_pile_up(void **state)
 		plan_flush_ask(&flushes, &s->config, i % 2, i / 2 % 2);
 	assert_int_equal(flushes.list.n, 4);
 
-	/* one that is under way was asked for before: it has to be done once more */
+	/* the one under way was requested before: it has to be done once more */
 	flushes.list.items[0].under_way = true;
 	plan_flush_ask(&flushes, &s->config, 0, 0);
 	assert_int_equal(flushes.list.n, 4);

@@ -13,7 +13,7 @@
  * order of the configuration: each worker is compared with what the configuration wants of it now.
  * A worker whose timer or answer comes before its review is reviewed then, so that no probe is sent
  * or counted for a configuration that is gone. The worker of a removed backend is freed when the
- * engine tells that the backend was removed.
+ * engine reports that the backend was removed.
  *
  * A probe starts as soon as its timer fires. But when the process did not run for a while, all
  * timers fire in the same turn of the loop. Only the first of a turn starts directly then; the
@@ -41,16 +41,21 @@
 #include "src/maglevd/engine.h"
 #include "src/maglevd/outcome.h"
 
-/* Reviewed at least in one step, also when urgent tasks leave no time; a microsecond each. */
+/*
+ * Workers reviewed in one step at least, also when urgent tasks leave no time; a microsecond
+ * each.
+ */
 #define WORKERS_OF_PART 64
-#define EXTENDED_LOG_GAP (60 * NSEC_PER_SEC) /* one line for many probes */
+#define EXTENDED_LOG_GAP (60 * NSEC_PER_SEC) /* at most one log line per minute */
 
+/* A check as its workers use it; independent of the configuration that it was copied from. */
 struct check {
 	struct arena *arena;
 	const struct l4_check *config; /* both are copies in arena */
 	const char *netns;
 	struct probe_code_range *codes;
 	struct regex *body;
+	/* workers that use it */
 	size_t refs;
 };
 
@@ -64,7 +69,7 @@ struct prober {
 	struct worker *workers;
 	uint64_t round;	     /* number of the review; one more with each reload */
 	struct task reviews; /* goes through the workers, one round */
-	size_t next_backend; /* where it goes on */
+	size_t next_backend; /* where it continues */
 	struct task starts;  /* starts the workers of `due` */
 	TAILQ_HEAD(, worker) due;
 	struct prober_stats stats;
@@ -94,7 +99,7 @@ static const struct prober_counts no_counts = { .duration.bounds = &duration_bou
 
 /* ---- checks, shared by their workers ---- */
 
-/* A copy of everything that a worker needs, in one arena; no reference yet. */
+/* A copy of everything that a worker needs, in one arena, without a reference yet. */
 static struct check *check_new(const struct l4_check *config, const char *netns)
 {
 	struct arena *a = arena_new();
@@ -118,7 +123,7 @@ static struct check *check_new(const struct l4_check *config, const char *netns)
 	return c;
 }
 
-/* Whether a worker with this check may go on as it is. */
+/* Whether a worker with this check may continue as it is. */
 static bool is_check(const struct check *c, const struct l4_check *config, const char *netns)
 {
 	return l4_check_equal(c->config, config) && cstr_eq(c->netns, netns);
@@ -241,7 +246,7 @@ static void note(struct worker *w, const struct probe_outcome *outcome)
 
 static bool review(struct worker *w);
 
-/* The backend was removed and the engine has not told it yet. */
+/* The backend was removed, and its removal is still pending in the engine. */
 static bool is_gone(const struct worker *w)
 {
 	return w->backend->index == SIZE_MAX;
@@ -284,7 +289,7 @@ static void leave_line(struct worker *w)
 	w->is_due = false;
 }
 
-/* Starts those that wait in line while there is time: one at least. */
+/* Starts the probes in the line while there is time; at least one. */
 static bool starts_step(struct task *t)
 {
 	struct prober *p = container_of(t, struct prober, starts);
@@ -317,7 +322,9 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	start(w);
 }
 
-/* No probe any more: static, operator's state, another check, or the end of the worker. */
+/*
+ * Stops probing: the backend is static, in an operator's state, has another check, or is removed.
+ */
 static void stop_probing(struct worker *w)
 {
 	ev_timer_stop(w->prober->loop, &w->timer);
@@ -388,6 +395,7 @@ static bool review(struct worker *w)
 	return false;
 }
 
+/* Inserted at the head; the order of the list does not matter. */
 static struct worker *worker_new(struct prober *p, struct l4_backend_state *b)
 {
 	struct worker *w = mem_zalloc(sizeof(*w));
@@ -444,9 +452,9 @@ static void start_round(struct prober *p)
 	task_wake(&p->reviews);
 }
 
-/* ---- what the engine tells ---- */
+/* ---- callbacks of the engine ---- */
 
-/* Also counts transitions, because workers live as long as their backends. */
+/* Transitions are counted here, because workers live as long as their backends. */
 static void on_backend(void *user, struct l4_backend_state *b, const struct health_change *change)
 {
 	struct prober *p = user;
@@ -476,6 +484,10 @@ static void on_reloaded(void *user, const struct l4_reload *reload)
 
 /* ---- beginning and end ---- */
 
+/*
+ * The seed need not be secret: it only spreads probes. Early at boot there may be no random bytes
+ * yet.
+ */
 struct prober *prober_new(struct ev_loop *loop, struct engine *engine, const char *user_agent)
 {
 	struct prober *p = mem_zalloc(sizeof(*p));

@@ -2,8 +2,8 @@
 /*
  * prober: one worker per backend (FR-1), however many frontends use the backend.
  *
- * Observes the engine: starts, stops and restarts workers as states and configuration require, and
- * gives every result to engine_record(). A reload does not disturb a backend that it did not
+ * It observes the engine: starts, stops and restarts workers as states and configuration require,
+ * and passes every result to engine_record(). A reload does not disturb a backend that it did not
  * change, not even its timer. Never blocks; long work is done by tasks.
  */
 #pragma once
@@ -28,7 +28,7 @@ struct prober_counts {
 struct prober_stats {
 	uint64_t started;
 	uint64_t late;	   /* started more than 5 % of their interval after their planned time */
-	uint64_t extended; /* given more time than their timeout, since this program was late */
+	uint64_t extended; /* given more time than their timeout, because this program was late */
 };
 
 /* user_agent is borrowed. */
@@ -39,4 +39,5 @@ void prober_free(struct prober *p);
 void prober_start(struct prober *p);
 
 const struct prober_stats *prober_stats(const struct prober *p);
+/* The counters of a backend; all 0 for one without a worker. Valid while the backend exists. */
 const struct prober_counts *prober_counts(const struct l4_backend_state *b);

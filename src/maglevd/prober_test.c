@@ -21,7 +21,10 @@ struct fixture {
 	struct prober *prober;
 };
 
-/* Each is probed as `times` says. Nothing listens at their addresses: results do not matter. */
+/*
+ * Each is probed with the timing in `times`. Nothing listens at their addresses: results do not
+ * matter.
+ */
 static struct snapshot *many_backends(unsigned n, unsigned net, const char *times)
 {
 	struct snapshot *s;
@@ -62,7 +65,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Afterwards the loop's own clock, which it reads once in a turn, is late by that much. */
+/* Afterwards the loop's own clock, which is read once per turn, is late by that much. */
 static void rest_for(int64_t duration)
 {
 	for (int64_t until = loop_monotonic() + duration; loop_monotonic() < until;)
@@ -129,7 +132,7 @@ static void run_turns(struct fixture *f, int n)
 		ev_run(f->loop, EVRUN_NOWAIT);
 }
 
-/* All are due: they start as fast as they can, and none waits for its interval again. */
+/* All are due: they start as fast as possible, and none waits for its interval again. */
 static void expect_all_start(struct fixture *f)
 {
 	int64_t end = testing_cpu_time() + 500 * NSEC_PER_MSEC; /* half an interval */
@@ -139,7 +142,7 @@ static void expect_all_start(struct fixture *f)
 	assert_true(prober_stats(f->prober)->started >= BACKENDS);
 }
 
-/* FR-5.3: what a reload did not change goes on as it was */
+/* FR-5.3: what a reload did not change continues as it was */
 static void those_that_are_due_ask_after_a_reload_of_the_same(void **state)
 {
 	struct fixture *f = *state;
@@ -149,7 +152,7 @@ static void those_that_are_due_ask_after_a_reload_of_the_same(void **state)
 	expect_all_start(f);
 }
 
-/* Another address: the schedule goes on, at the new one. */
+/* Another address: the schedule continues with the new one. */
 static void those_that_are_due_ask_at_another_address(void **state)
 {
 	struct fixture *f = *state;
@@ -159,7 +162,7 @@ static void those_that_are_due_ask_at_another_address(void **state)
 	expect_all_start(f);
 }
 
-/* NFR-3: as after a time in which the process was stopped */
+/* NFR-3: as after the process was stopped for a while */
 static void those_that_are_due_at_once_start_in_several_turns(void **state)
 {
 	struct fixture *f = *state;

@@ -20,8 +20,9 @@
  * VIPs do not wait for it. Only when the state cannot be read back, or the global configuration is
  * not taken, does everything wait, for a timer of its own: the gate.
  *
- * What the engine tells only adds to the queue, and is acted upon in a step of the task: one result,
- * one act or one reload is told in several parts, and nothing is written about half of it.
+ * Notifications of the engine only add to the queue; the writing happens in a later step of the
+ * task. One probe result, one operator action or one reload causes several notifications, and
+ * nothing must be written when only some of them have arrived.
  *
  * Until the warm-up (core/l4/warmup) releases a frontend nothing is written for it; VIPs that are
  * not configured are removed only after the warm-up.
@@ -48,18 +49,19 @@ struct plan_facts reconcile__facts(struct reconcile *r)
 				    .guard = engine_guard(r->engine) };
 }
 
-/* ---- what the engine tells ---- */
+/* ---- callbacks of the engine ---- */
 
 static void on_backend(void *user, struct l4_backend_state *b, const struct health_change *change)
 {
 	struct reconcile *r = user;
 
 	if (b->index == SIZE_MAX)
-		return; /* removed: the reload that did it says what to do */
+		return; /* removed: the reload that removed it requests a full sync */
 	reconcile__backend_changed(r, l4_backend_config(reconcile__model(r), b));
 	reconcile__step_soon(r);
 }
 
+/* A flush is remembered until it is done, because weight and health alone would not cause it. */
 static void on_weight(void *user, size_t frontend, size_t backend, bool flush)
 {
 	struct reconcile *r = user;
@@ -71,6 +73,10 @@ static void on_weight(void *user, size_t frontend, size_t backend, bool flush)
 	reconcile__step_soon(r);
 }
 
+/*
+ * The timer is not touched if the interval stays, so that frequent reloads do not put off the
+ * sync.
+ */
 static void start_periodic(struct reconcile *r)
 {
 	double interval = loop_seconds(reconcile__model(r)->config->lb.sync_interval);
@@ -81,6 +87,7 @@ static void start_periodic(struct reconcile *r)
 	ev_timer_again(r->loop, &r->periodic);
 }
 
+/* Everything that depends on the configuration, at the start and after a reload. */
 static void take_config(struct reconcile *r)
 {
 	reconcile__build_items(r);
@@ -104,19 +111,20 @@ static void on_reloaded(void *user, const struct l4_reload *reload)
 
 	take_config(r);
 	/*
-	 * What is new is left to the full sync, in its order: a VIP that is gone may be in the way
-	 * of a new one.
+	 * New VIPs are left to the full sync, in its order: a VIP that was removed may be in the
+	 * way of a new one.
 	 */
 	reconcile__clear_items(r);
-	backoff_reset(&r->gate); /* the old configuration may be what was wrong */
+	backoff_reset(&r->gate); /* the old configuration may have been the reason */
 	backoff_reset(&r->removal);
-	/* the marks are gone with the old configuration */
+	/* callers that wait for a VIP still want it to be synced */
 	waiters_each_vip(&r->waiters, mark_vip, r);
 	plan_flushes_keep(&r->flushes, &r->order, reconcile__model(r)->config);
 	r->driver->reconfigure(r->dp, reconcile__model(r)->config);
 	reconcile_sync_all(r);
 }
 
+/* The guard holds weights back (core/l4/guard.h), so every VIP may change when it does. */
 static void on_guard(void *user, bool active)
 {
 	struct reconcile *r = user;
@@ -126,6 +134,7 @@ static void on_guard(void *user, bool active)
 	reconcile__step_soon(r);
 }
 
+/* The desired weight of the backend changes without a change of its state. */
 static void on_unspared(void *user, const struct l4_backend_state *b)
 {
 	struct reconcile *r = user;
@@ -144,17 +153,20 @@ static bool on_step(struct task *t)
 	return false;
 }
 
+/* The delay is over: the failed read-back or configuration is tried again. */
 static void on_gate(void *user)
 {
 	reconcile__step(user);
 }
 
+/* Removals are only done by a full sync, so another one is needed. */
 static void on_removal(void *user)
 {
 	reconcile__want_walk(user);
 	reconcile__step(user);
 }
 
+/* An item of the queue is due again. */
 static void on_queue(void *user)
 {
 	reconcile__step_soon(user);
@@ -258,7 +270,7 @@ int reconcile_look(struct reconcile *r, waiter_done_fn done, void *user)
 	if (err == 0)
 		err = waiters_add(&r->lookers, NULL, done, user);
 	if (err == 0)
-		reconcile__step_soon(r); /* so that done is not called from within */
+		reconcile__step_soon(r); /* done() must not be called from within */
 	return err;
 }
 
@@ -269,7 +281,7 @@ int reconcile_plan(struct reconcile *r, size_t frontend, struct lb_ops *out)
 
 	if (r->link != LINK_READ)
 		return -ENOTCONN;
-	f.flushes = &none; /* those that wait are the sync's to take */
+	f.flushes = &none; /* planning must not mark the waiting flushes as under way */
 	if (frontend == RECONCILE_EVERYTHING)
 		plan_everything(&r->order, &f, out);
 	else
@@ -300,8 +312,8 @@ int reconcile_sync(struct reconcile *r, size_t frontend, waiter_done_fn done, vo
 	else
 		reconcile__mark(r, frontend);
 	if (r->work == WORK_NONE)
-		reconcile__distrust(r); /* the caller wants it to be read again */
-	reconcile__step_soon(r);	/* so that done is not called from within */
+		reconcile__distrust(r); /* the caller wants a fresh read-back */
+	reconcile__step_soon(r);	/* done() must not be called from within */
 	return 0;
 }
 

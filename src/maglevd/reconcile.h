@@ -2,9 +2,10 @@
 /*
  * reconcile: drives the data plane to what configuration and health want (FR-4, NFR-1, NFR-2).
  *
- * One piece of work at a time, so nothing interleaves (NFR-2.4): read the state back, or bring one
- * VIP into line. VIPs whose health changed go first; a full sync walks over all VIPs in order after
- * them and removes those that are not configured. What failed is tried again.
+ * It does one piece of work at a time, so that nothing interleaves (NFR-2.4): it reads the state
+ * back, or brings one VIP into line. VIPs whose health changed go first; a full sync walks over
+ * all VIPs in order after them and removes those that are not configured. Failed work is tried
+ * again. No function here blocks; all callbacks are called from the loop.
  */
 #pragma once
 
@@ -18,35 +19,40 @@
 struct engine;
 struct reconcile;
 
+/* What an operation was part of: a full sync, or the sync of a single VIP. */
 enum reconcile_scope { RECONCILE_ALL, RECONCILE_VIP };
 #define RECONCILE_SCOPES 2
 
 struct reconcile_stats {
-	uint64_t ops[RECONCILE_SCOPES][LB_OP_KINDS]; /* carried out */
+	uint64_t ops[RECONCILE_SCOPES][LB_OP_KINDS]; /* operations carried out */
 	uint64_t failures, full_syncs, observes, disconnects;
 	int64_t last_full_sync; /* unix ns; 0 before the first */
 };
 
-/* What became known of the data plane. */
+/* What the observer is notified of. */
 enum reconcile_change {
 	RECONCILE_CONNECTED,
 	RECONCILE_DISCONNECTED,
-	RECONCILE_PROBLEM, /* what reconcile_info() says of it may be another one */
+	RECONCILE_PROBLEM, /* the problem in reconcile_info() may have changed */
 	RECONCILE_SYNCED,  /* something was written, or a full sync ended */
 	RECONCILE_FAILED,
-	RECONCILE_WARMUP, /* another phase */
+	RECONCILE_WARMUP, /* the warm-up entered another phase */
 };
 
 struct reconcile_event {
 	enum reconcile_change change;
 	const char *reason; /* of DISCONNECTED and FAILED; "" otherwise */
-	/* of SYNCED */
+	/* only for SYNCED */
 	enum reconcile_scope scope;
+	/* how many were looked at */
 	uint64_t vips;
 	const uint64_t *ops; /* LB_OP_KINDS of them; NULL in all other events */
 };
 
-/* The event lives during the call, from which the reconciler may be read but not asked to act. */
+/*
+ * The event is valid during the call. The observer may read the reconciler, but must not ask it
+ * to act.
+ */
 typedef void (*reconcile_observer_fn)(const struct reconcile_event *event, void *user);
 
 struct reconcile_setup {
@@ -56,40 +62,44 @@ struct reconcile_setup {
 	int64_t started; /* monotonic ns of the process start: the warm-up's clock */
 };
 
-/* Observes the engine; starts the driver. */
+/* Observes the engine and starts the driver. The engine must outlive the reconciler. */
 struct reconcile *reconcile_new(const struct reconcile_setup *setup);
-/* Stops the driver; what is programmed stays (NFR-1.1). To be freed before the engine. */
+/*
+ * Stops the driver; what is programmed stays (NFR-1.1). Callers that wait are not called any
+ * more.
+ */
 void reconcile_free(struct reconcile *r);
 
-/* At most one observer, until reconcile_free(); NULL: none any more. */
+/* Sets the one observer, until reconcile_free(); NULL removes it. */
 void reconcile_observe(struct reconcile *r, reconcile_observer_fn observer, void *user);
 
-/* A full sync as soon as the warm-up and the work under way allow. */
+/* Requests a full sync as soon as the warm-up and the work under way allow. */
 void reconcile_sync_all(struct reconcile *r);
 
-/* In the place of a frontend: all of them, and VIPs that are not configured. */
+/* Instead of a frontend: all of them, and VIPs that are not configured. */
 #define RECONCILE_EVERYTHING SIZE_MAX
 
 /*
- * Reads the state back, also while the warm-up allows no writes, writes nothing, and calls done()
- * afterwards: err is 0, and reconcile_observed() says what is there; or it is -EIO or -ENOTCONN.
- * There are no ops. It waits for the work under way. Refused with -ENOTCONN without a data plane,
- * -EIO while it cannot be read, -EBUSY when too many wait.
+ * Reads the state back, also while the warm-up allows no writes, writes nothing, and then calls
+ * done() with err 0, -EIO or -ENOTCONN and without ops; with err 0 reconcile_observed() has the
+ * state. It waits for the work under way. Refused with -ENOTCONN without a data plane, with -EIO
+ * while the data plane cannot be read, with -EBUSY when too many callers wait; then done() is not
+ * called.
  */
 int reconcile_look(struct reconcile *r, waiter_done_fn done, void *user);
 
-/* What a sync would do now, whatever the warm-up says. -ENOTCONN when the state is not known. */
+/* What a sync would do now, regardless of the warm-up. -ENOTCONN when the state is not known. */
 int reconcile_plan(struct reconcile *r, size_t frontend, struct lb_ops *out);
 
 /*
  * Syncs now, and calls done() afterwards: err is 0, -EIO when something was refused (it is tried
- * again later), -ENOTCONN when the data plane went away. ops are those carried out meanwhile, for
- * the frontend or for all. Refused with -ENOTCONN without a data plane, -EIO while it cannot be
- * read or does not take the global configuration, -EAGAIN while the warm-up holds it, -EBUSY when
- * too many wait.
+ * again later), or -ENOTCONN when the data plane went away. ops are those carried out in the
+ * meantime, for the frontend or for all. Refused with -ENOTCONN without a data plane, with -EIO
+ * while it cannot be read or does not accept the global configuration, with -EAGAIN while the
+ * warm-up holds it, with -EBUSY when too many callers wait; then done() is not called.
  */
 int reconcile_sync(struct reconcile *r, size_t frontend, waiter_done_fn done, void *user);
-/* The callers with this user are not told any more. */
+/* The callbacks with this user are not called any more. */
 void reconcile_forget(struct reconcile *r, void *user);
 
 const struct reconcile_stats *reconcile_stats(const struct reconcile *r);
@@ -98,17 +108,17 @@ const char *reconcile_dataplane(const struct reconcile *r);
 bool reconcile_connected(const struct reconcile *r);
 enum warmup_phase reconcile_phase(const struct reconcile *r);
 /*
- * What was last read back, with what was done since, and when that was (unix ns); NULL and 0 when
- * nothing was read since the data plane was reached.
+ * The state that was last read back, with the operations done since, and when it was read (unix
+ * ns). NULL and 0 if nothing was read since the data plane was connected.
  */
 const struct lb_state *reconcile_observed(const struct reconcile *r, int64_t *ret_at);
 /*
- * What the driver reports, valid until the next turn of the loop. NULL while nothing is known, and
- * always for a driver without that verb; the other two functions say whether it has it.
+ * What the driver reports, valid until the next turn of the loop. NULL while nothing is known,
+ * and always for a driver without that verb; the last two functions say whether it has it.
  */
 const struct lb_counters *reconcile_counters(const struct reconcile *r);
 const struct dataplane_info *reconcile_info(const struct reconcile *r);
 bool reconcile_counts(const struct reconcile *r);
 bool reconcile_has_info(const struct reconcile *r);
-/* Nothing under way and nothing waiting that could be done now. */
+/* True if nothing is under way and nothing waits to be done or tried again. */
 bool reconcile_idle(struct reconcile *r);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A data plane that fails, is changed behind our back and goes away; and who asks meanwhile. */
+/*
+ * A data plane that fails, is changed by other programs and goes away; and callers that wait
+ * meanwhile.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,7 +68,7 @@ static void failures_are_retried(void **state)
 	world_stop(w);
 }
 
-/* FR-4.2: what was changed behind our back is put right by the next full sync */
+/* FR-4.2: what another program changed is repaired by the next full sync */
 static void drift_is_repaired(void **state)
 {
 	struct world *w = *state;
@@ -94,7 +97,7 @@ static void a_lost_connection_heals(void **state)
 	assert_false(reconcile_connected(w->reconcile));
 	lb_state_free(&w->plane.state);
 	w->plane.state = (struct lb_state){ 0 };
-	world_feed(w, "b2", CODE_L4CON, 3); /* while nobody listens */
+	world_feed(w, "b2", CODE_L4CON, 3); /* while the data plane is away */
 	w->plane.hang = false;
 	fake_plane_set_up(&w->plane, true);
 	world_settle(w);
@@ -127,7 +130,7 @@ static bool was_heard(void *user)
 	return ((struct heard *)user)->calls > 0;
 }
 
-/* A plan shows what a sync would do and does nothing; the sync then does that, and says so. */
+/* A plan shows what a sync would do and does nothing; the sync then does and reports the same. */
 static void a_plan_is_what_a_sync_then_does(void **state)
 {
 	struct world *w = *state;
@@ -188,7 +191,7 @@ static void who_waits_for_a_sync_hears_of_failure(void **state)
 	world_stop(w);
 }
 
-/* What others changed is seen, and neither repaired nor forgotten to be. */
+/* What other programs changed is read, but not repaired; a later sync still repairs it. */
 static void a_look_reads_back_and_writes_nothing(void **state)
 {
 	struct world *w = *state;
@@ -219,7 +222,7 @@ static void a_look_reads_back_and_writes_nothing(void **state)
 	world_stop(w);
 }
 
-/* What cannot be removed is tried again, too, long before the next periodic sync. */
+/* A removal that failed is tried again, too, long before the next periodic sync. */
 static void a_removal_that_failed_is_tried_again(void **state)
 {
 	struct world *w = *state;
@@ -235,7 +238,7 @@ static void a_removal_that_failed_is_tried_again(void **state)
 	world_stop(w);
 }
 
-/* An operator's flush that could not be done is done when the data plane is back, and once. */
+/* An operator's flush that could not be done is done once when the data plane is back. */
 static void a_flush_waits_for_the_data_plane(void **state)
 {
 	struct world *w = *state;
@@ -263,7 +266,7 @@ static bool b1_is_in(void *user)
 	return world_weight(user, "10.0.0.1") == 100;
 }
 
-/* What changes while a request is under way does not wait for the retry of that request. */
+/* A change while a request is under way does not wait for the retry of that request. */
 static void a_change_during_a_failure_does_not_wait_for_the_retry(void **state)
 {
 	struct world *w = *state;
@@ -286,7 +289,7 @@ static bool failed_thrice(void *user)
 	return reconcile_stats(((struct world *)user)->reconcile)->failures >= 3;
 }
 
-/* One VIP that is refused for ever makes neither the others nor reading back wait as long as it. */
+/* A VIP that is always refused delays neither the others nor reading back. */
 static void a_vip_that_is_refused_for_ever_slows_nobody_else(void **state)
 {
 	struct world *w = *state;
@@ -311,7 +314,7 @@ static void a_vip_that_is_refused_for_ever_slows_nobody_else(void **state)
 	world_stop(w);
 }
 
-/* A reload may be the cure: it does not wait for the timer of what was wrong before. */
+/* A reload may fix the problem: it does not wait for the delay of an earlier failure. */
 static void a_reload_is_a_new_try(void **state)
 {
 	struct world *w = *state;
@@ -329,7 +332,7 @@ static void a_reload_is_a_new_try(void **state)
 	world_stop(w);
 }
 
-/* Nobody who asks is left waiting for a data plane that can neither be read nor configured. */
+/* Callers are not left waiting for a data plane that can neither be read nor configured. */
 static void who_asks_is_not_left_waiting(void **state)
 {
 	struct world *w = *state;
@@ -347,7 +350,7 @@ static void who_asks_is_not_left_waiting(void **state)
 	world_stop(w);
 }
 
-/* A reload between the question and the sync does not lose the question. */
+/* A reload between the request and the sync does not lose the request. */
 static void who_waits_for_a_vip_outlives_a_reload(void **state)
 {
 	struct world *w = *state;
@@ -446,7 +449,7 @@ static void storm_flap(struct storm *s)
 
 static void (*const storm_acts[])(struct storm *) = {
 	storm_pause,  storm_resume, storm_disable, storm_enable,    storm_probe,
-	storm_probe,  storm_probe,  storm_weight,  storm_fail_here, /* these leave marks only */
+	storm_probe,  storm_probe,  storm_weight,  storm_fail_here, /* these only fill the queue */
 	storm_reload, storm_sync,   storm_look,	   storm_refuse,    storm_flap,
 };
 #define STORM_MARKS 9
@@ -463,7 +466,7 @@ static void rage(struct storm *s, size_t n_acts, int times, unsigned *seed)
 	}
 }
 
-/* Nothing fails any more, and no retry is far away. */
+/* Nothing fails any more, and no retry is far in the future. */
 static void mend(struct storm *s)
 {
 	s->w->plane.fail_applies = s->w->plane.fail_observes = 0;
@@ -495,7 +498,7 @@ static void assert_nothing_to_do(struct storm *s)
 	vec_free(&ops.list);
 }
 
-/* NFR-2.4: the fake asserts that no two requests overlap, and whoever asked is told, once */
+/* NFR-2.4: the fake asserts that no two requests overlap, and each caller is called once */
 static void a_storm_ends_in_the_wanted_state(void **state)
 {
 	struct storm s = { .w = *state };
@@ -509,7 +512,7 @@ static void a_storm_ends_in_the_wanted_state(void **state)
 	assert_true(s.asked > 0);
 	assert_int_equal(s.heard.calls, s.asked);
 
-	/* and no mark is lost: there is no full sync to make up for it */
+	/* and no queued VIP is lost: there is no full sync to make up for it */
 	full_syncs = reconcile_stats(s.w->reconcile)->full_syncs;
 	for (int gust = 0; gust < 100; gust++) {
 		rage(&s, STORM_MARKS, 20, &seed);

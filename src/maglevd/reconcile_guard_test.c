@@ -14,7 +14,7 @@
 #include "src/maglevd/testing.h"
 #include "src/maglevd/world.h"
 
-/* DESIGN: the all-down guard lowers nothing while the fault is ours, and lets go when it is not */
+/* DESIGN: the guard lowers no weight while the fault is on this machine, and ends when it is not */
 static void the_guard_holds_back_only_our_own_faults(void **state)
 {
 	struct world *w = *state;
@@ -33,13 +33,13 @@ static void the_guard_holds_back_only_our_own_faults(void **state)
 	assert_int_equal(world_weight(w, "10.0.0.1"), 100);
 	assert_int_equal(world_weight(w, "10.0.0.2"), 50);
 
-	/* the operator's word counts as ever */
+	/* the operator's actions still take effect */
 	assert_int_equal(engine_disable(w->engine, "b2", NULL), 0);
 	world_settle(w);
 	assert_true(fake_plane_find(&w->plane, "10.0.0.2 50->0 flush", 0) != SIZE_MAX);
 	assert_int_equal(world_weight(w, "10.0.0.1"), 100);
 
-	/* one refusal from outside, and each is as its own next result says */
+	/* one failure of a remote host, and each backend follows its own next result */
 	world_feed(w, "b9", CODE_L4CON, 1);
 	assert_false(engine_guard(w->engine));
 	world_settle(w);
@@ -51,7 +51,7 @@ static void the_guard_holds_back_only_our_own_faults(void **state)
 	world_stop(w);
 }
 
-/* The machine heals: what comes back up was never taken away, and nothing was flushed. */
+/* The machine recovers: backends that come up were never removed, and nothing was flushed. */
 static void healing_takes_nothing_away(void **state)
 {
 	static const char *const names[] = { "b1", "b2", "b9", "other" };
@@ -91,7 +91,7 @@ static void a_real_outage_of_all_backends_is_no_guard(void **state)
 	world_stop(w);
 }
 
-/* The operator's word counts as ever, also about what is held. */
+/* The operator's actions still take effect, also on backends that are held. */
 static void the_operator_may_drain_and_flush_what_is_held(void **state)
 {
 	struct world *w = *state;
@@ -102,7 +102,10 @@ static void the_operator_may_drain_and_flush_what_is_held(void **state)
 	assert_int_equal(world_weight(w, "10.0.0.1"), 100);
 	fake_plane_clear_journal(&w->plane);
 
-	/* drained: flows go on, whatever flush-on-down says, as nobody knows that it is down */
+	/*
+	 * drained: flows continue, whatever flush-on-down says, because it is not known to be
+	 * down
+	 */
 	assert_int_equal(engine_set_weight(w->engine, &(struct engine_weight){ "www", "primary",
 									       "b1", 0, false }),
 			 0);

@@ -76,12 +76,12 @@ static void flush_follows_the_cause(void **state)
 	assert_true(fake_plane_find(&w->plane, "10.0.0.1 100->0", 0) != SIZE_MAX);
 	assert_true(fake_plane_find(&w->plane, "flush", 0) == SIZE_MAX);
 
-	/* drained already, but disabling must still tear the flows down */
+	/* drained already, but disabling must still end the flows */
 	assert_int_equal(engine_disable(w->engine, "b1", NULL), 0);
 	world_settle(w);
 	assert_true(fake_plane_find(&w->plane, "10.0.0.1 0->0 flush", 0) != SIZE_MAX);
 
-	/* and only once, however often everything is looked at again */
+	/* and only once, however many full syncs follow */
 	fake_plane_clear_journal(&w->plane);
 	reconcile_sync_all(w->reconcile);
 	world_settle(w);
@@ -212,7 +212,9 @@ static void nothing_resets_the_warmup_clock(void **state)
 	world_stop(w);
 }
 
-/* DESIGN: the new address is in service before the old one goes, and that one is flushed */
+/*
+ * DESIGN: the new address is in service before the old one is removed, and the old one is flushed
+ */
 static void a_new_address_comes_before_the_old_one_goes(void **state)
 {
 	struct world *w = *state;
@@ -239,7 +241,9 @@ static void a_new_address_comes_before_the_old_one_goes(void **state)
 	"  vpp: { lb: { ipv4-src-address: 192.0.2.1, ipv6-src-address: \"2001:db8::1\",\n"         \
 	"               sync-interval: 1h, " WARM " } }\n"
 
-/* A family flip once wedged the sync of others: the VIP is torn down and made anew. */
+/*
+ * A change of address family once blocked the sync of others: the VIP is removed and added again.
+ */
 static void backends_may_change_their_family(void **state)
 {
 	struct world *w = *state;
@@ -287,7 +291,7 @@ static void one_port_becomes_all_and_back(void **state)
 	world_settle(w);
 	assert_int_equal(w->plane.state.vips.items[0].key.port, 80);
 	assert_int_equal(world_weight(w, "10.0.0.1"), 100);
-	/* in the order of the full sync nothing is in the way */
+	/* the order of the full sync avoids conflicts */
 	assert_int_equal(reconcile_stats(w->reconcile)->failures, failures);
 	world_stop(w);
 }
@@ -305,7 +309,7 @@ static void a_frontend_that_left_the_file_is_removed(void **state)
 	world_stop(w);
 }
 
-/* DESIGN Reload: another definition of a check that all share moves no weight */
+/* DESIGN Reload: a new definition of a check that all share changes no weight */
 static void changing_a_shared_check_moves_no_weight(void **state)
 {
 	struct world *w = *state;
@@ -328,7 +332,7 @@ static void changing_a_shared_check_moves_no_weight(void **state)
 	"  vpp: { lb: { ipv4-src-address: 192.0.2.1, ipv6-src-address: \"2001:db8::1\",\n"         \
 	"               sync-interval: 1h, " WARM " } }\n"
 
-/* Static backends are up when a reload is over: until then nothing is written about them. */
+/* Static backends are up at the end of a reload: nothing is written for them before that. */
 static void other_names_for_static_backends_move_no_weight(void **state)
 {
 	struct world *w = *state;
@@ -392,7 +396,7 @@ static bool ten_done(void *user)
 	return ((struct world *)user)->plane.journal.n >= 10;
 }
 
-/* A full sync gives way, between any two VIPs, to a change of health. */
+/* A full sync yields to a change of health between any two VIPs. */
 static void a_full_sync_yields_to_a_transition(void **state)
 {
 	struct world *w = *state;
@@ -432,7 +436,7 @@ static void stopping_leaves_the_plane_alone(void **state)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
 
-/* What the driver tells comes through as it is, and a driver need not tell anything. */
+/* What the driver reports is passed on unchanged, and a driver need not report anything. */
 static void what_a_driver_tells_is_passed_on(void **state)
 {
 	struct world *w = *state;

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The warm-up of the reconciler: until core/l4/warmup releases a frontend, nothing is written for
- * it, and until the warm-up is over nothing is removed.
+ * it, and until the warm-up is over, nothing is removed.
  */
 #include "base/units.h"
 #include "lib/log/log.h"
 #include "src/maglevd/reconcile_private.h"
 
+/* bytes of names in one log line */
 #define NAMES_SHOWN ((size_t)512)
 
+/* The frontends released at one moment, for one log line. */
 struct released {
 	struct buf names;
 	size_t n;
 };
 
+/*
+ * While frontends are being released, only those whose backends all have a result are ready. When
+ * the warm-up is over, all of them are.
+ */
 static void release_if_ready(struct reconcile *r, size_t frontend, struct released *out)
 {
 	const struct l4_frontend *config = &reconcile__model(r)->config->frontends[frontend];
@@ -37,6 +43,7 @@ static void log_released(struct released *released)
 	buf_free(&released->names);
 }
 
+/* The end of the warm-up releases all that is left; that has a log line of its own. */
 void reconcile__release_all_ready(struct reconcile *r)
 {
 	struct released released = { 0 };
@@ -49,7 +56,7 @@ void reconcile__release_all_ready(struct reconcile *r)
 		buf_free(&released.names);
 }
 
-/* Never back to an earlier phase, whatever a reload did to the delays. */
+/* Never returns to an earlier phase, even if a reload changed the delays. */
 void reconcile__advance_phase(struct reconcile *r)
 {
 	const struct l4_lb *lb = &reconcile__model(r)->config->lb;
@@ -64,7 +71,7 @@ void reconcile__advance_phase(struct reconcile *r)
 	if (phase <= r->phase)
 		return;
 	if (r->phase == WARMUP_HANDS_OFF)
-		reconcile__distrust(r); /* what was read until now was not for writing */
+		reconcile__distrust(r); /* what was read before may be old by now */
 	r->phase = phase;
 	reconcile__notify(r, RECONCILE_WARMUP, "");
 	reconcile__release_all_ready(r);

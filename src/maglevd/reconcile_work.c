@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The work of the reconciler; reconcile.c says which and why.
+ * The work of the reconciler; the essay in reconcile.c explains it.
  *
- * reconcile__step() chooses while nothing is under way; every request to the driver ends in
- * on_observed(), on_applied() or reconcile__down(). The link and the walk are machines whose states
- * change in reconcile__set_link() and set_walk() alone:
+ * reconcile__step() chooses the next work while nothing is under way. Every request to the driver
+ * ends in on_observed(), on_applied() or reconcile__down(). The link and the walk are state
+ * machines whose states change only in reconcile__set_link() and set_walk():
  *
  *	link	down -> unread -> read, and back whenever the picture cannot be trusted any more
  *	walk	none -> wanted -> running -> none; running -> repeat -> wanted
@@ -19,7 +19,10 @@
 #include "lib/log/log.h"
 #include "src/maglevd/reconcile_private.h"
 
-/* The data plane is on this machine and ours alone: there is no crowd that jitter would spread. */
+/*
+ * No jitter: the data plane is on this machine and has no other client whose retries could
+ * collide.
+ */
 const struct backoff_policy reconcile__retry = { .first = 250 * NSEC_PER_MSEC,
 						 .last = 30 * NSEC_PER_SEC };
 
@@ -89,11 +92,12 @@ void reconcile__mark(struct reconcile *r, size_t frontend)
 {
 	size_t position = r->order.positions[frontend];
 
-	/* a frontend that is not released yet is marked when it is */
+	/* a frontend that is not released yet is marked when it is released */
 	if (position != SIZE_MAX && reconcile__model(r)->frontends[frontend].released)
 		queue_add(&r->queue, &r->items[frontend], position);
 }
 
+/* The item of the VIP under way is forgotten, because the array that holds it is freed. */
 void reconcile__build_items(struct reconcile *r)
 {
 	size_t n = reconcile__model(r)->config->n_frontends + 1;
@@ -107,6 +111,7 @@ void reconcile__build_items(struct reconcile *r)
 	memset(r->items, 0, n * sizeof(*r->items));
 }
 
+/* So a failure of the operations under way is tried again under the new configuration. */
 void reconcile__clear_items(struct reconcile *r)
 {
 	size_t frontend;
@@ -121,8 +126,9 @@ void reconcile__clear_items(struct reconcile *r)
 	queue_take(&r->queue, r->item);
 }
 
-/* ---- what the driver tells ---- */
+/* ---- callbacks of the driver ---- */
 
+/* Counts an operation that was carried out: for callers, metrics and the log line of the batch. */
 static void count_op(struct reconcile *r, const struct lb_op *op)
 {
 	struct reconcile__batch *batch = &r->batches[r->scope];
@@ -139,6 +145,10 @@ static void count_op(struct reconcile *r, const struct lb_op *op)
 	buf_free(&text);
 }
 
+/*
+ * A flush is forgotten when its operation was carried out. After a failure it waits for the next
+ * try.
+ */
 static void settle_flushes(struct reconcile *r, bool done)
 {
 	for (size_t i = r->flushes.list.n; i-- > 0;) {
@@ -179,7 +189,10 @@ static void log_failure(struct reconcile *r, int err, const char *op, int64_t re
 	reconcile__notify(r, RECONCILE_FAILED, buf_cstr(&reason));
 }
 
-/* Callers do not wait for what may take long. */
+/*
+ * Stops all work until a delay is over. Callers that wait are called now, because it may take
+ * long.
+ */
 static void close_gate(struct reconcile *r, int err, const char *op)
 {
 	log_failure(r, err, op, backoff_start(&r->gate));
@@ -187,6 +200,10 @@ static void close_gate(struct reconcile *r, int err, const char *op)
 	waiters_fail_all(&r->lookers, -EIO);
 }
 
+/*
+ * An operation without an item in the queue is a removal of the full sync, which has its own
+ * delay.
+ */
 static void on_apply_failed(struct reconcile *r, int err, const struct lb_op *op,
 			    struct queue_item *item)
 {
@@ -203,6 +220,10 @@ static void on_apply_failed(struct reconcile *r, int err, const struct lb_op *op
 		    item ? queue_done(&r->queue, item, QUEUE_FAILED) : backoff_start(&r->removal));
 }
 
+/*
+ * The operations that were carried out are applied to the picture. If that does not work, the
+ * picture was wrong and is read again.
+ */
 static void on_applied(void *user, int err, size_t n_done)
 {
 	struct reconcile *r = user;
@@ -225,7 +246,10 @@ static void on_applied(void *user, int err, size_t n_done)
 	reconcile__step(r);
 }
 
-/* A flush that was done stays done as long as the AS is still drained. */
+/*
+ * lb_state_copy() leaves flushes out. One that was done is remembered as long as the AS is still
+ * drained, so that it is not repeated at every full sync.
+ */
 static void keep_flush_memory(const struct lb_state *old, struct lb_state *fresh)
 {
 	for (size_t i = 0; i < fresh->vips.n; i++) {
@@ -240,6 +264,7 @@ static void keep_flush_memory(const struct lb_state *old, struct lb_state *fresh
 	}
 }
 
+/* The work continues in the gate's timer after a failure. */
 static void on_observed(void *user, int err, const struct lb_state *state)
 {
 	struct reconcile *r = user;
@@ -287,7 +312,10 @@ static void log_batch(struct reconcile *r, enum reconcile_scope scope)
 	*b = (struct reconcile__batch){ 0 };
 }
 
-/* What was written before it went; half a full sync that wrote nothing is not worth a line. */
+/*
+ * Logs what was written before the connection ended. Half a full sync that wrote nothing is not
+ * worth a line.
+ */
 static void close_batch(struct reconcile *r, enum reconcile_scope scope)
 {
 	if (r->batches[scope].any)
@@ -295,6 +323,7 @@ static void close_batch(struct reconcile *r, enum reconcile_scope scope)
 	r->batches[scope] = (struct reconcile__batch){ 0 };
 }
 
+/* Nothing is known of what happened while the data plane was away: a full sync follows. */
 void reconcile__up(void *user)
 {
 	struct reconcile *r = user;
@@ -302,7 +331,7 @@ void reconcile__up(void *user)
 	reconcile__set_link(r, LINK_UNREAD);
 	reconcile__want_walk(r);
 	backoff_reset(&r->gate);
-	/* the full sync looks at what failed */
+	/* the full sync includes what failed before */
 	backoff_reset(&r->removal);
 	queue_forget_delayed(&r->queue);
 	log_info("dataplane-connect", LOG_S("dataplane", r->driver->name));
@@ -317,13 +346,13 @@ void reconcile__down(void *user, const char *why)
 	reconcile__set_link(r, LINK_DOWN);
 	reconcile__end_walk(r);
 	r->work = WORK_NONE;
-	if (r->item) /* whatever became of it: a full sync follows */
+	if (r->item) /* its outcome is unknown, but a full sync follows */
 		queue_done(&r->queue, TAKE_PTR(r->item), QUEUE_DONE);
 	r->stats.disconnects++;
 	settle_flushes(r, false);
 	close_batch(r, RECONCILE_VIP);
 	close_batch(r, RECONCILE_ALL);
-	/* what was flushed there is not known any more; saying it again does no harm */
+	/* which flows were flushed is not known any more; repeating a flush does no harm */
 	lb_state_free(&r->observed);
 	r->observed_at = 0;
 	waiters_fail_all(&r->waiters, -ENOTCONN);
@@ -339,6 +368,7 @@ void reconcile__problem(void *user)
 
 /* ---- the work ---- */
 
+/* Every caller that waits for a read-back at this moment is served by it. */
 static void observe(struct reconcile *r)
 {
 	r->work = WORK_OBSERVING;
@@ -346,7 +376,7 @@ static void observe(struct reconcile *r)
 	r->driver->observe(r->dp, on_observed, r);
 }
 
-/* Issues what r->ops holds. False when there is nothing to do. */
+/* Issues the operations in r->ops. False when there are none. */
 static bool apply(struct reconcile *r, const struct lb_vip_key *key, enum reconcile_scope scope)
 {
 	if (!r->ops.list.n)
@@ -358,6 +388,7 @@ static bool apply(struct reconcile *r, const struct lb_vip_key *key, enum reconc
 	return true;
 }
 
+/* The data plane needs the global configuration before any VIP. */
 static bool sync_conf(struct reconcile *r)
 {
 	static const struct lb_vip_key none;
@@ -369,7 +400,9 @@ static bool sync_conf(struct reconcile *r)
 	return apply(r, &none, RECONCILE_ALL);
 }
 
-/* A turn of the VIP of a frontend. True when something was issued; then it goes on. */
+/*
+ * Brings the VIP of a frontend into line. True when operations were issued; on_applied() follows.
+ */
 static bool sync_frontend(struct reconcile *r, struct queue_item *item, enum reconcile_scope scope)
 {
 	size_t frontend = (size_t)(item - r->items);
@@ -391,6 +424,7 @@ enum queue_result reconcile__turn(struct queue_item *item, void *user)
 	return sync_frontend(user, item, RECONCILE_VIP) ? QUEUE_PENDING : QUEUE_DONE;
 }
 
+/* VIPs that are not configured are removed only after the warm-up. */
 static bool remove_stale(struct reconcile *r, const struct lb_vip_key *key)
 {
 	const struct lb_vip *have = lb_state_vip(&r->observed, key);
@@ -402,15 +436,17 @@ static bool remove_stale(struct reconcile *r, const struct lb_vip_key *key)
 	return apply(r, key, RECONCILE_ALL);
 }
 
+/* A full sync always reads the state back first: only so are changes by other programs found. */
 static void walk_start(struct reconcile *r)
 {
 	set_walk(r, WALK_RUNNING);
 	r->cursor = (struct lb_vip_key){ 0 };
-	backoff_stop(&r->removal); /* the walk tries again what could not be removed */
+	backoff_stop(&r->removal); /* the walk itself tries the removals again */
 	reconcile__distrust(r);
 	waiters_full_begins(&r->waiters);
 }
 
+/* Callers that asked after the walk had begun are not served: they wait for the next one. */
 static void walk_end(struct reconcile *r)
 {
 	reconcile__end_walk(r);
@@ -422,7 +458,7 @@ static void walk_end(struct reconcile *r)
 	waiters_full_ended(&r->waiters);
 }
 
-/* A VIP of the walk, out of its turn in the queue. True when something was issued. */
+/* Syncs a VIP of the walk and removes it from the queue. True when operations were issued. */
 static bool walk_frontend(struct reconcile *r, size_t frontend)
 {
 	struct queue_item *item = &r->items[frontend];
@@ -436,7 +472,7 @@ static bool walk_frontend(struct reconcile *r, size_t frontend)
 	return false;
 }
 
-/* The next VIP of the walk. True when something was issued. */
+/* Syncs or removes the next VIP of the walk. True when operations were issued. */
 static bool walk_next(struct reconcile *r)
 {
 	struct plan_facts f = reconcile__facts(r);
@@ -451,7 +487,10 @@ static bool walk_next(struct reconcile *r)
 					 : walk_frontend(r, next.frontend);
 }
 
-/* One piece of work. True when there may be more to do right now. */
+/*
+ * Does one piece of work; the order of the checks is the priority. True when there may be more to
+ * do right now.
+ */
 static bool step_once(struct reconcile *r)
 {
 	if (r->link != LINK_READ) {
@@ -484,6 +523,7 @@ void reconcile__step_soon(struct reconcile *r)
 	task_wake(&r->task);
 }
 
+/* In the first phase of the warm-up only read-backs that a caller asked for are done. */
 void reconcile__step(struct reconcile *r)
 {
 	if (r->phase == WARMUP_HANDS_OFF) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loader (lib/config/loader.h) reads the file and keeps the callers; here it is decided what
- * becomes of a reading that ended: whether this process can take the configuration, what it
- * changes, what is logged and counted.
+ * The loader (lib/config/loader.h) reads the file and keeps the callers. This file decides what
+ * happens after a reading: whether this process can take the configuration, what it changes, and
+ * what is logged and counted.
  */
 #include "src/maglevd/reload.h"
 
@@ -23,6 +23,7 @@ struct reload {
 	struct reload_stats stats;
 };
 
+/* One line per complaint, each with its place in the file. */
 static void log_complaints(const struct errs *errs, const char *path, enum log_level level,
 			   const char *msg)
 {
@@ -55,7 +56,10 @@ void reload_log_load(const struct config_load *load, const char *path, const cha
 			  LOG_S("error", load->errors.n ? load->errors.items[0].text : ""));
 }
 
-/* Why this process cannot take it without a restart; NULL when it can. */
+/*
+ * Why this process cannot take the configuration without a restart; NULL when it can.
+ * Capabilities cannot be regained once dropped, and a data plane driver is chosen at the start.
+ */
 static const char *objection(struct reload *r, const struct l4_config *next, struct buf *text)
 {
 	const struct l4_config *current = engine_model(r->engine)->config;
@@ -80,6 +84,7 @@ static const char *objection(struct reload *r, const struct l4_config *next, str
 	return NULL;
 }
 
+/* Only for reloads: a check that is refused changes no counter and notifies no observer. */
 static void note_refusal(struct reload *r, const char *refusal)
 {
 	r->stats.failed++;
@@ -87,7 +92,7 @@ static void note_refusal(struct reload *r, const char *refusal)
 	engine_refuse(r->engine, &(struct engine_refusal){ refusal, 1, loop_realtime() });
 }
 
-/* Observers get the first mistake alone; whoever asked for the reload gets all of them. */
+/* Observers get only the first mistake; the caller that asked for the reload gets all of them. */
 static void note_errors(struct reload *r, const struct config_load *load)
 {
 	struct errs first = load->errors;
@@ -105,7 +110,7 @@ static void note_errors(struct reload *r, const struct config_load *load)
 							   loop_realtime() });
 }
 
-/* There is nothing to show: the file was not read to its end. */
+/* The file could not be read to its end, so there are no complaints to show. */
 static void refuse(struct reload *r, const struct config_reading *reading)
 {
 	const struct reload_report report = { .result = RELOAD_REFUSED,
@@ -116,6 +121,7 @@ static void refuse(struct reload *r, const struct config_reading *reading)
 	config_loader_answer(r->loader, &report);
 }
 
+/* A check is not counted and not logged: it is answered, and that is all. */
 static void report_errors(struct reload *r, const struct config_reading *reading)
 {
 	struct config_load *load = reading->load;
@@ -132,6 +138,7 @@ static void report_errors(struct reload *r, const struct config_reading *reading
 	config_load_free(load);
 }
 
+/* Logged before the engine changes, so that its transitions follow the line in the log. */
 static void take(struct reload *r, struct config_load *load)
 {
 	reload_log_load(load, r->source->path, "config-reload-failed");
@@ -165,6 +172,7 @@ static void on_good(struct reload *r, const struct config_reading *reading)
 		config_load_free(load);
 }
 
+/* A reading without a load is one whose child failed or took too long. */
 static void on_ended(const struct config_reading *reading, void *user)
 {
 	struct reload *r = user;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reload: the one path by which a running maglevd looks at its file again, to check it or to take
+ * reload: the only path by which a running maglevd reads its file again, to check it or to take
  * it (FR-5.3 .. FR-5.5).
  *
- * The file is read in a child process by lib/config/loader.h, which also merges callers; all of it
- * is taken or nothing.
+ * The file is read in a child process by lib/config/loader.h, which also merges callers. A file
+ * is taken completely or not at all.
  */
 #pragma once
 
@@ -26,13 +26,16 @@ enum reload_result {
 			 * a reading that failed or took too long */
 };
 
-/* The outcome; all of it is gone when the callback returns. */
+/* The outcome; valid during the callback. */
 struct reload_report {
 	enum reload_result result;
-	const struct errs *errors;   /* of the two error results */
+	const struct errs *errors;   /* for the two error results */
 	const struct errs *warnings; /* NULL when there is none to show */
 	const char *refusal;	     /* RELOAD_REFUSED */
-	/* Of a good file: what it changed, or would. NULL when nobody but reload_hangup() asked. */
+	/*
+	 * For a good file: what it changed, or would change. NULL when only reload_hangup()
+	 * asked.
+	 */
 	const struct l4_changes *changes;
 };
 
@@ -44,20 +47,23 @@ struct reload_stats {
 /* source is borrowed. */
 struct reload *reload_new(struct ev_loop *loop, struct engine *engine,
 			  const struct config_source *source);
-/* Callers that still wait are not told any more. */
+/* Callers that still wait are not called any more. */
 void reload_free(struct reload *r);
 /*
- * done (may be NULL) is called with a const struct reload_report. -EBUSY when CONFIG_WAITING_MAX
- * wait already.
+ * Reads the file and takes it. done (may be NULL) is called from the loop with a const struct
+ * reload_report. -EBUSY when CONFIG_WAITING_MAX callers wait already.
  */
 int reload_request(struct reload *r, config_done_fn done, void *user);
-/* The same without taking it. */
+/* The same, but the file is only checked. */
 int reload_check(struct reload *r, config_done_fn done, void *user);
-/* A request that is never refused: all with this done and user until the next reading are one. */
+/*
+ * Like reload_request(), but never refused: all requests with this done and user until the next
+ * reading count as one. For SIGHUP.
+ */
 void reload_hangup(struct reload *r, config_done_fn done, void *user);
-/* The callers of this user are not told any more. */
+/* The callbacks with this user are not called any more. */
 void reload_forget(struct reload *r, void *user);
 const struct reload_stats *reload_stats(const struct reload *r);
 
-/* One line per complaint, and one in all: shared with the first load. */
+/* Logs one line per complaint and one for the whole; also used for the first load. */
 void reload_log_load(const struct config_load *load, const char *path, const char *failed_msg);

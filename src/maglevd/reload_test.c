@@ -28,8 +28,9 @@ struct fixture {
 	struct reload *reload;
 	unsigned told, wanted;
 	enum reload_result result;
-	size_t changes[8]; /* that the first were told of, from 1; SIZE_MAX: not of any */
-	unsigned again;	   /* who asks once more when told, from 1 */
+	/* changes reported to each of the first callers, from 1; SIZE_MAX: none */
+	size_t changes[8];
+	unsigned again; /* the caller that asks once more from its callback, from 1 */
 	struct engine_observer observer;
 	char refusal[256];
 	size_t n_errors;
@@ -116,7 +117,7 @@ static unsigned last_byte(const struct fixture *f)
 	return engine_model(f->engine)->config->backends[0].address.bytes[3];
 }
 
-/* FR-5.3: nobody who asks through the API keeps the operator's signal out */
+/* FR-5.3: callers of the API cannot keep the operator's signal out */
 static void a_hangup_is_heard_however_many_wait(void **state)
 {
 	struct fixture *f = *state;
@@ -131,7 +132,7 @@ static void a_hangup_is_heard_however_many_wait(void **state)
 	assert_int_equal(reload_stats(f->reload)->succeeded, 1);
 }
 
-/* The first is being read; all others are one more reading. */
+/* The first one is being read; all others are one more reading. */
 static void a_hundred_hangups_are_two_readings(void **state)
 {
 	struct fixture *f = *state;
@@ -142,7 +143,10 @@ static void a_hundred_hangups_are_two_readings(void **state)
 	assert_int_equal(reload_stats(f->reload)->succeeded, 2);
 }
 
-/* Those who were served get the answer to their question, who asks in between to his. */
+/*
+ * Callers get the answer of the reading that serves them; one that asks in between, of the next
+ * one.
+ */
 static void who_asks_while_others_are_told_is_answered_by_the_next_reading(void **state)
 {
 	struct fixture *f = *state;
@@ -153,7 +157,10 @@ static void who_asks_while_others_are_told_is_answered_by_the_next_reading(void 
 	assert_int_equal(f->changes[1], 0);
 	assert_int_equal(f->changes[2], 1);
 
-	/* one reading for the first, one for the two behind it, and one for who asks in that */
+	/*
+	 * one reading for the first, one for the two after it, and one for the caller that asks
+	 * during that
+	 */
 	put(f, CONFIG("10.0.0.1"));
 	f->again = 4;
 	for (int i = 0; i < 3; i++)
@@ -165,7 +172,7 @@ static void who_asks_while_others_are_told_is_answered_by_the_next_reading(void 
 	assert_int_equal(f->changes[6], 1);
 }
 
-/* FR-5.5: a check of it is no failure */
+/* FR-5.5: checking such a file is no failure */
 static void what_this_process_cannot_take_is_told_with_its_changes(void **state)
 {
 	struct fixture *f = *state;
@@ -183,7 +190,10 @@ static void what_this_process_cannot_take_is_told_with_its_changes(void **state)
 	assert_int_equal(engine_model(f->engine)->config->dataplane, L4_DATAPLANE_NONE);
 }
 
-/* A check is no attempt; the place of the first mistake is told, and how many there are. */
+/*
+ * A check is no attempt to reload; the first mistake is reported with its place, and their
+ * number.
+ */
 static void observers_are_told_of_a_file_that_is_refused(void **state)
 {
 	struct fixture *f = *state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The snapshot is made in the arena of the load. The document that it is made of is as large as all
- * the rest and is freed as soon as the configuration is built. All of build() is pure code: it runs
- * in a child process at a reload.
+ * The snapshot is made in the arena of the load. The document that it is made from is as large as
+ * the configuration, and is freed as soon as that is built. build() is pure code: at a reload it
+ * runs in a child process.
  */
 #include "src/maglevd/snapshot.h"
 
@@ -13,6 +13,7 @@
 #include "lib/regex/regex.h"
 #include "wire/config_yaml.h"
 
+/* core has no regular expressions: it asks this function whether a pattern compiles. */
 static bool regexp_ok(const char *pattern, char *reason, size_t reason_size)
 {
 	_cleanup_(regex_freep) struct regex *re = NULL;

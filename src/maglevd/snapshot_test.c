@@ -111,7 +111,7 @@ static void a_child_hands_over_the_whole_configuration(void **state)
 	snapshot_free(s);
 }
 
-/* FR-5.2: the phases are told apart, each error with its place */
+/* FR-5.2: the phases are distinguished, and each error has its place */
 static void a_child_hands_over_the_errors(void **state)
 {
 	struct fixture *f = *state;
@@ -137,7 +137,7 @@ static void on_kill(struct ev_loop *loop, ev_timer *w, int events)
 	kill(*pid, SIGKILL);
 }
 
-/* A file large enough that the child is still at it when it is killed. */
+/* A file that is so large that the child is still reading when it is killed. */
 static void put_large(const struct fixture *f)
 {
 	struct buf big = { 0 };

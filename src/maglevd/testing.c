@@ -10,6 +10,7 @@
 #include "core/l4/validate.h"
 #include "wire/config_yaml.h"
 
+/* Tests of this program do not need lib/regex. */
 static bool any_regexp(const char *pattern, char *reason, size_t reason_size)
 {
 	return true;
@@ -89,6 +90,10 @@ static void on_about_to_poll(struct ev_loop *loop, ev_prepare *w, int events)
 	t->began = 0;
 }
 
+/*
+ * The check watcher runs first after the poll and the prepare watcher last before it, so the time
+ * between the two is the whole turn.
+ */
 void testing_turns_begin(struct testing_turns *t, struct ev_loop *loop)
 {
 	*t = (struct testing_turns){ 0 };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* testing: a configuration from a string, and helpers around a loop, for tests of this room. */
+/*
+ * testing: a configuration from a string, and helpers for a loop, for the tests of maglevd.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -11,12 +13,12 @@
 /* Aborts with the complaints when the text is not a good configuration. */
 struct snapshot *testing_snapshot(const char *yaml);
 
-/* Turns the loop until cond(user) holds; false when that takes longer than ten seconds. */
+/* Runs the loop until cond(user) holds; false when that takes longer than ten seconds. */
 bool testing_wait(struct ev_loop *loop, bool (*cond)(void *user), void *user);
-/* Turns the loop for that long: for showing that something does not happen. */
+/* Runs the loop for that long: to show that something does not happen. */
 void testing_pass(struct ev_loop *loop, double seconds);
 
-/* ns that this thread has used: what other processes do in between does not count. */
+/* CPU time of this thread in ns: other processes do not influence it. */
 int64_t testing_cpu_time(void);
 
 /* The longest turn of a loop, in CPU time. */

@@ -12,6 +12,7 @@ static struct waiter *waiter_of(struct waitlist_item *w)
 	return container_of(w, struct waiter, waiting);
 }
 
+/* The caller's part: its operations and itself. The list does not own items. */
 static void waiter_free(struct waiter *one)
 {
 	vec_free(&one->ops.list);
@@ -65,11 +66,16 @@ void waiters_each_vip(const struct waiters *w, void (*fn)(const struct lb_vip_ke
 			fn(&waiter_of(i)->vip, user);
 }
 
+/* A full sync is about every VIP, and about the global configuration, whose key is all zeros. */
 static bool concerns(const struct waiter *one, const struct lb_vip_key *vip)
 {
 	return one->everything || lb_vip_key_cmp(&one->vip, vip) == 0;
 }
 
+/*
+ * Operations beyond the bound are dropped here, so one huge sync cannot make a caller hold more
+ * memory.
+ */
 void waiters_note(struct waiters *w, const struct lb_op *op)
 {
 	for (struct waitlist_item *i = w->list.first; i; i = i->next) {
@@ -87,12 +93,17 @@ void waiters_note_failure(struct waiters *w, const struct lb_vip_key *vip)
 			waiter_of(i)->failed = true;
 }
 
+/*
+ * A caller that comes while the walk is running is not marked, and waits for the next one: the
+ * walk has already passed some VIPs.
+ */
 void waiters_full_begins(struct waiters *w)
 {
 	for (struct waitlist_item *i = w->list.first; i; i = i->next)
 		waiter_of(i)->served = waiter_of(i)->everything;
 }
 
+/* The round keeps callers that are added by a callback out of this loop. */
 static void tell(struct waiters *w, bool (*ready)(struct waitlist_item *one), int err)
 {
 	uint64_t round = waitlist_round(&w->list);
@@ -127,6 +138,7 @@ void waiters_vips_ended(struct waiters *w)
 	tell(w, is_single, 0);
 }
 
+/* NULL: every caller, whatever it waits for. */
 void waiters_fail_all(struct waiters *w, int err)
 {
 	tell(w, NULL, err);

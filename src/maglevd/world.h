@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * world: the reconciler on the fake data plane, for its tests: real loop, real engine, no probes;
- * results are given to the engine by hand. The fake itself asserts that requests never overlap
- * (NFR-2.4).
+ * world: the reconciler on the fake data plane, for its tests: a real loop and a real engine, but
+ * no probes; the tests pass results to the engine. The fake itself asserts that requests never
+ * overlap (NFR-2.4).
  */
 #pragma once
 
@@ -48,7 +48,7 @@ int world_setup(void **state);
 int world_teardown(void **state);
 
 void world_start(struct world *w, const char *yaml, int64_t started);
-/* The plane stays. */
+/* Frees all but the plane. */
 void world_stop(struct world *w);
 /* Started without a warm-up, and everything is up and written. */
 void world_start_warm(struct world *w);
@@ -56,14 +56,14 @@ void world_start_warm(struct world *w);
 /* Gives results to a backend. */
 void world_feed(struct world *w, const char *backend, enum health_code code, unsigned times);
 void world_all_up(struct world *w);
-/* Each probed backend fails that often, by this machine's own fault. */
+/* Each probed backend fails that often, because of this machine itself. */
 void world_fail_here(struct world *w, unsigned times);
 
 /* For testing_wait(). */
 bool world_is_idle(void *user);
-/* Until there is nothing more to do. */
+/* Runs the loop until there is nothing more to do. */
 void world_settle(struct world *w);
-/* Of an AS of the frontend www; -1 when it is not there. */
+/* The weight of an AS of the frontend www; -1 if it does not exist. */
 int world_weight(const struct world *w, const char *as);
 
 /* Reloads CONFIG(WARM), with one text in it replaced. */

@@ -13,6 +13,7 @@
 
 #include "src/maglevd/testing.h"
 
+/* The fake connects in a later turn of the loop, so the test can still change it. */
 void world_start(struct world *w, const char *yaml, int64_t started)
 {
 	fake_use(&w->plane);

@@ -18,7 +18,7 @@
 #include "lib/pb/pb.h"
 #include "src/maglevd/api/internal.h"
 
-/* From the beginning: parts that were made for an older configuration are thrown away. */
+/* Starts from the beginning: parts that were made for an older configuration are discarded. */
 static void begin(struct api__answer *w)
 {
 	wire_lb_walk_end(&w->walk);
@@ -36,7 +36,7 @@ static void forget(struct api__answer *w)
 	free(w);
 }
 
-/* The client has gone. */
+/* The client cancelled the call, or its connection ended. */
 static void on_cancelled(void *user)
 {
 	forget(user);

@@ -31,7 +31,7 @@
  */
 #define EVENTS_MAX ((size_t)8 * 1024 * 1024)
 
-/* One for each method; a handler that is missing does not link. */
+/* One handler for each method; one that is missing does not link. */
 API_HANDLER(watch_events)
 {
 	struct api *a = user;
@@ -63,6 +63,7 @@ size_t api__backend(struct api *a, struct grpc_call *call, const char *name)
 	return i;
 }
 
+/* Without mutual TLS there are no names; options.c refuses operators without a client CA. */
 bool api__may_change(struct api *a, struct grpc_call *call)
 {
 	const char *name = grpc_peer_name(call);
@@ -100,6 +101,7 @@ static void on_trace(const struct grpc_trace *trace, void *user)
 		  LOG_T("duration", trace->duration));
 }
 
+/* *ret is NULL if the API is plaintext. */
 static int load_tls(const struct api *a, struct tls_context **ret, char *reason, size_t reason_size)
 {
 	*ret = NULL;
@@ -168,6 +170,7 @@ struct endpoint api_endpoint(const struct api *a)
 	return grpc_server_endpoint(a->server);
 }
 
+/* Open connections keep the certificates that they began with. */
 int api_reload_tls(struct api *a, char *reason, size_t reason_size)
 {
 	struct tls_context *fresh;

@@ -2,9 +2,9 @@
 /*
  * api: the gRPC service maglev.Maglev of a maglevd (proto/maglev.proto).
  *
- * Reads come from the engine's model; every change goes through engine, reload and reconcile, which
- * answer for order and logging. With mutual TLS, and operators named, only those may change
- * anything; who else shows a certificate may read.
+ * Reads come from the engine's model. Every change goes through engine, reload and reconcile,
+ * which are responsible for order and logging. With mutual TLS and a list of operators only these
+ * may change anything; other clients with a valid certificate may read.
  */
 #pragma once
 
@@ -29,24 +29,36 @@ struct api_setup {
 	struct engine *engine;
 	struct reconcile *reconcile;
 	struct reload *reload;
-	const char *config_path; /* borrowed, as all that follows */
+	const char *config_path; /* borrowed, like everything that follows */
 	bool reflection;
-	struct tls_files tls;	      /* no certificate: plaintext */
-	const char *const *operators; /* common names; none: whoever is let in */
+	struct tls_files tls;	      /* without a certificate: plaintext */
+	const char *const *operators; /* common names; an empty list: every client may change */
 	size_t n_operators;
 };
 
-/* -errno when it cannot listen; -EINVAL, and why in reason, when a certificate cannot be used. */
+/*
+ * Starts to listen. -errno when that fails; -EINVAL when a certificate cannot be used. reason
+ * gets why, in words.
+ */
 int api_new(const struct api_setup *setup, struct api **ret, char *reason, size_t reason_size);
+/* Ends all calls. Must come before engine, reload and reconcile are freed. NULL is allowed. */
 void api_free(struct api *a);
+/* Where it listens; the port is the real one if 0 was asked for. */
 struct endpoint api_endpoint(const struct api *a);
-/* Certificates from their files again, for connections from now on. As api_new(); old ones stay. */
+/*
+ * Reads the certificates from their files again, for new connections. Fails like api_new(); then
+ * the old ones stay in use.
+ */
 int api_reload_tls(struct api *a, char *reason, size_t reason_size);
-/* Watchers are let go, calls under way finish; done is called from the loop. */
+/*
+ * Ends the streams of watchers and lets calls under way finish; then done is called from the
+ * loop.
+ */
 void api_drain(struct api *a, void (*done)(void *user), void *user);
 
 struct api_stats {
-	uint64_t calls[API_METHODS][GRPC_UNAUTHENTICATED + 1]; /* ended, by method and status */
+	/* calls that ended, by method and status */
+	uint64_t calls[API_METHODS][GRPC_UNAUTHENTICATED + 1];
 };
 
 const struct api_stats *api_stats(const struct api *a);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CheckConfig and ReloadConfig (FR-5.5): the same path as SIGHUP. The answer comes when the file
- * has been read; until then the call waits, and a client that goes away is forgotten.
+ * CheckConfig and ReloadConfig (FR-5.5): the same path as SIGHUP. The call is answered when the
+ * file has been read. A client that goes away before that is forgotten.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include "src/maglevd/reload.h"
 #include "wire/api.h"
 
+/* A call that waits for the file. */
 struct waiting {
 	struct api *api;
 	struct grpc_call *call;
@@ -29,6 +30,10 @@ static struct wire_config summary(const struct api *a, const struct reload_repor
 	};
 }
 
+/*
+ * A check whose file could not be read has no result and fails. A reload always has one, because
+ * the configuration in force stays.
+ */
 static void on_done(const void *p, void *user)
 {
 	const struct reload_report *report = p;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state of the active data plane, whichever it is, beside the state that is wanted.
+ * The state of the active data plane, of whatever kind, beside the desired state.
  *
- * For a state and for a plan the data plane is read first; that waits for the request under way. A
- * call for the state waits LOOK_PATIENCE at most. It then shows the last state that was read, and
- * says so. A plan made from an old state might be wrong, so the call for a plan fails. Both answers
- * are made by the task in answer.c: one reading serves all calls that wait for it, and these are
- * not all answered in one turn of the loop.
+ * For a state and for a plan the data plane is read first, which waits for the request under way.
+ * A call for the state waits for LOOK_PATIENCE at most. It then shows the last state that was
+ * read, and says so. A plan made from an old state might be wrong, so a call for a plan fails
+ * instead. Both answers are made by the task in answer.c: one reading serves all calls that wait
+ * for it, and they are not all answered in one turn of the loop.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,6 +32,7 @@ static char *borrowed(const char *text)
 	return (char *)(uintptr_t)text;
 }
 
+/* Names are borrowed: they are string constants of the driver. */
 static void set_messages(const struct dataplane_info *info, struct arena *arena, Maglev__VPPInfo *v)
 {
 	v->n_messages = info->n_messages;
@@ -50,6 +51,7 @@ static void set_messages(const struct dataplane_info *info, struct arena *arena,
 	}
 }
 
+/* The struct lives on the stack, because the reply is encoded before grpc_reply() returns. */
 static void reply_info(struct api *a, struct grpc_call *call, const struct dataplane_info *info)
 {
 	Maglev__VPPInfo v;
@@ -101,6 +103,7 @@ static const ProtobufCMessage *more_counters(struct api__answer *w, struct arena
 	return part ? &part->base : NULL;
 }
 
+/* The counters are those of the last reading; they are not read for the call. */
 API_HANDLER(get_lb_counters)
 {
 	struct api *a = user;
@@ -132,7 +135,7 @@ static const char *unread(int err)
 	}
 }
 
-/* err: why it was not read just now; 0 when it was. */
+/* What the answer is made of. err says why the data plane was not read just now; 0 when it was. */
 static struct wire_lb facts(struct api *a, int err)
 {
 	struct reconcile *r = a->setup.reconcile;
@@ -156,6 +159,7 @@ static struct wire_lb facts(struct api *a, int err)
 	};
 }
 
+/* The first part has everything except the VIPs. */
 static const ProtobufCMessage *more_state(struct api__answer *w, struct arena *arena)
 {
 	const struct wire_lb lb = facts(w->api, w->err);
@@ -169,10 +173,11 @@ static const ProtobufCMessage *more_state(struct api__answer *w, struct arena *a
 	return vips ? &vips->base : NULL;
 }
 
+/* A call that waits for the data plane to be read. */
 struct looking {
 	struct api *api;
 	struct grpc_call *call;
-	char *frontend; /* of a plan; "": all. NULL: the state is wanted */
+	char *frontend; /* for a plan, "" meaning all; NULL: the state is wanted */
 	ev_timer late;
 };
 
@@ -194,6 +199,7 @@ static void on_look_cancelled(void *user)
 static const ProtobufCMessage *whole_plan(struct api__answer *w, struct arena *arena);
 static void fail(struct grpc_call *call, int err);
 
+/* Also called directly when the data plane cannot be read, or not in time. */
 static void on_looked(int err, const struct lb_ops *ops, void *user)
 {
 	struct looking *l = user;
@@ -207,6 +213,7 @@ static void on_looked(int err, const struct lb_ops *ops, void *user)
 	looking_free(l);
 }
 
+/* The reconciler may still read the state; only this caller stops waiting. */
 static void on_look_late(struct ev_loop *loop, ev_timer *t, int events)
 {
 	struct looking *l = t->data;
@@ -240,6 +247,7 @@ API_HANDLER(get_lb_state)
 
 /* ---- sync ---- */
 
+/* Frontends without pools are not programmed, so nothing is held back for them. */
 static size_t held_by_warmup(const struct api *a, size_t frontend)
 {
 	const struct l4_model *m = model(a);
@@ -279,10 +287,11 @@ static const ProtobufCMessage *operations(struct api *a, size_t frontend, const 
 	return &r->base;
 }
 
+/* A call that waits for a sync. */
 struct waiting {
 	struct api *api;
 	struct grpc_call *call;
-	size_t frontend; /* as of the question; a reload may have come since */
+	size_t frontend; /* when the call came; a reload may have changed indexes since */
 };
 
 static void fail(struct grpc_call *call, int err)
@@ -335,12 +344,14 @@ static bool find(struct api *a, struct grpc_call *call, const char *name, size_t
 	return !*name || *ret != SIZE_MAX;
 }
 
+/* -ENOTCONN also means that the state is not known. While connected that passes soon. */
 static int plan(struct api *a, size_t frontend, struct lb_ops *ops)
 {
 	const struct reconcile *rec = a->setup.reconcile;
 	int r = reconcile_plan(a->setup.reconcile, frontend, ops);
 
-	return r == -ENOTCONN && reconcile_connected(rec) ? -ETIMEDOUT : r; /* a sync has begun */
+	/* connected: a sync has begun to read the state again */
+	return r == -ENOTCONN && reconcile_connected(rec) ? -ETIMEDOUT : r;
 }
 
 /* The only part of a plan. Finds the frontend by name again: there may have been a reload. */
@@ -366,6 +377,7 @@ static const ProtobufCMessage *whole_plan(struct api__answer *w, struct arena *a
 	return answer;
 }
 
+/* The cancel callback is set only if the request was accepted: otherwise w is freed here. */
 static void sync_now(struct api *a, struct grpc_call *call, size_t frontend)
 {
 	struct waiting *w = mem_zalloc(sizeof(*w));
@@ -381,6 +393,7 @@ static void sync_now(struct api *a, struct grpc_call *call, size_t frontend)
 	free(w);
 }
 
+/* A plan changes nothing, so every client may ask for it. */
 API_HANDLER(sync_lb_state)
 {
 	struct api *a = user;

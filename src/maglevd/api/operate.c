@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the operator says (FR-3): rights and values are looked at here, the rest is the engine's. */
+/*
+ * Actions of the operator (FR-3): permissions and values are checked here, the engine does the
+ * rest.
+ */
 #include <errno.h>
 
 #include "lib/loop/loop.h"
@@ -9,6 +12,7 @@
 
 typedef int (*act_fn)(struct engine *e, const char *backend, const struct engine_note *note);
 
+/* False if the end lies in the past; the call has failed then. */
 static bool note_of(struct grpc_call *call, const Maglev__BackendRequest *request,
 		    struct engine_note *ret)
 {
@@ -21,6 +25,7 @@ static bool note_of(struct grpc_call *call, const Maglev__BackendRequest *reques
 	return true;
 }
 
+/* The answer is the backend after the action, so that a client need not read it again. */
 static void act(struct grpc_call *call, const ProtobufCMessage *message, struct api *a, act_fn fn)
 {
 	const Maglev__BackendRequest *request = (const Maglev__BackendRequest *)message;
@@ -60,6 +65,7 @@ API_HANDLER(disable_backend)
 	act(call, request, user, engine_disable);
 }
 
+/* The answer is the frontend after the change. */
 API_HANDLER(set_weight)
 {
 	struct api *a = user;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that read: from the model, through wire/api. */
+/*
+ * Calls that read: from the model, through wire/api. Lists may be long, so they are answered in
+ * parts.
+ */
 #include "src/maglevd/api/internal.h"
 #include "src/maglevd/engine.h"
 #include "wire/api.h"
@@ -12,6 +15,7 @@ static const struct l4_model *model(const struct api *a)
 	return engine_model(a->setup.engine);
 }
 
+/* The next part; an empty one is the end. */
 static const ProtobufCMessage *more_frontends(struct api__answer *w, struct arena *arena)
 {
 	Maglev__ListFrontendsResponse *list =

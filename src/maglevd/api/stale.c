@@ -22,7 +22,7 @@ void stale_free(struct stale *s)
 void stale_reset(struct stale *s, size_t n)
 {
 	stale_free(s);
-	s->words = mem_zalloc((words_of(n) + 1) * sizeof(*s->words)); /* never of no bytes */
+	s->words = mem_zalloc((words_of(n) + 1) * sizeof(*s->words)); /* never 0 bytes */
 	s->n = n;
 }
 
@@ -35,7 +35,7 @@ void stale_mark(struct stale *s, size_t i)
 	s->words[i / BITS] |= bit;
 }
 
-/* The first thing that is in the set, from first on; there is one somewhere. */
+/* The first thing in the set, starting at first and wrapping around; the set must not be empty. */
 static size_t find(const struct stale *s, size_t first)
 {
 	size_t word = first / BITS;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stale: which of n things a subscriber has to be told of again.
+ * stale: the set of those of n things whose newest state a subscriber has not got yet.
  *
- * A thing is in the set once, however often it changed since, so the set is bounded by n and a slow
- * subscriber gets the newest state of each instead of a queue of old ones. One bit for each thing.
+ * A thing is in the set once, however often it changed, so the set is bounded by n, and a slow
+ * subscriber gets the newest state of each instead of a queue of old ones. One bit per thing.
  */
 #pragma once
 
@@ -12,9 +12,9 @@
 
 struct stale {
 	uint64_t *words;
-	size_t n;	/* things that there are */
-	size_t waiting; /* that are in the set */
-	size_t next;	/* where stale_take() goes on */
+	size_t n;	/* number of things */
+	size_t waiting; /* things in the set */
+	size_t next;	/* where stale_take() continues */
 };
 
 /* Makes it the empty set of n things. A zeroed struct is the empty set of none. */
@@ -23,7 +23,7 @@ void stale_free(struct stale *s);
 /* i is below n. */
 void stale_mark(struct stale *s, size_t i);
 /*
- * Takes one out; SIZE_MAX when there is none. It goes through all things in turns, so that one that
- * changes all the time does not keep others waiting.
+ * Takes one out; SIZE_MAX if the set is empty. It visits the things in rotation, so that one that
+ * changes all the time does not delay others.
  */
 size_t stale_take(struct stale *s);

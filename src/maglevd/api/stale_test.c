@@ -21,6 +21,7 @@ static void nothing_is_in_a_new_set(void **state)
 	stale_free(&s);
 }
 
+/* Indexes on both sides of the boundaries of 64-bit words, some of them marked twice. */
 static void each_is_taken_once_and_in_order(void **state)
 {
 	static const size_t marked[] = { 199, 0, 64, 63, 64, 127, 199, 128 };

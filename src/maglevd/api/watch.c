@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An event is encoded once and sent to all subscribers that want it; only its number in the stream
- * is each subscriber's own, and protobuf lets that field follow the rest.
+ * An event is encoded once and sent to all subscribers that want it. Only its sequence number
+ * differs from subscriber to subscriber; protobuf allows that field to follow the rest.
  *
- * Events come from three places: the engine and the reconciler, which are observed here, and the
- * log (watch_log.c). The replay, and the kinds of events of which only the newest counts, are sent
- * in slices (watch_turns.c), to the subscribers in the order in which they came, so that a replay
- * is not put off by later ones.
+ * Events come from three sources: the engine and the reconciler, which are observed here, and the
+ * log (watch_log.c). The replay, and the kinds of events of which only the newest counts, are
+ * sent in slices (watch_turns.c), to the subscribers in the order of subscription, so that a
+ * replay is not delayed by later ones.
  *
  * Queues are bounded by the server (max_queued). A subscriber that falls behind is dropped with a
- * status that says so, and no other subscriber waits. That happens in the next turn: the end of a
- * call is a log line, and so perhaps an event, which may not come in the middle of sending another
- * one.
+ * status that says so, and no other subscriber waits. It is dropped in the next turn: the end of
+ * a call is a log line, and so perhaps an event, which must not be made while another one is
+ * sent.
  */
 #include "src/maglevd/api/watch.h"
 
@@ -39,7 +39,7 @@ static void unsubscribe(struct subscriber *s)
 	else
 		s->watch->end = s->back;
 	s->watch->stats.subscribers--;
-	task_wake(&s->watch->soon); /* perhaps nobody wants the log any more */
+	task_wake(&s->watch->soon); /* perhaps no subscriber wants the log any more */
 	s->watch->n_probes -= s->probes;
 	if (!s->watch->n_probes)
 		ev_timer_stop(s->watch->loop, &s->watch->tick);
@@ -49,6 +49,7 @@ static void unsubscribe(struct subscriber *s)
 	free(s);
 }
 
+/* Unsubscribed first: the end of the call is a log line, which must not go to this subscriber. */
 static void drop(struct subscriber *s)
 {
 	struct grpc_call *call = s->call;
@@ -97,7 +98,7 @@ void watch__encode(struct watch *w, const Maglev__Event *event)
 	pb_encode(&event->base, &w->encoded);
 }
 
-/* To all subscribers that want this kind of event, and were told its state by the replay. */
+/* Sends an event to all subscribers that want this kind and have got its state from the replay. */
 static void broadcast(struct watch *w, enum watch__replay kind, const Maglev__Event *event)
 {
 	watch__encode(w, event);
@@ -111,15 +112,15 @@ static void broadcast(struct watch *w, enum watch__replay kind, const Maglev__Ev
 
 /* ---- infos and probes ---- */
 
-/* Where each has its place in the set of infos. */
+/* The position of a backend in the set of infos: after all frontends. */
 static size_t info_of_backend(const struct watch *w, const struct l4_backend_state *b)
 {
 	return engine_model(w->engine)->config->n_frontends + b->index;
 }
 
 /*
- * Other observers of a reload may change something while it is being told, and the sets are still
- * those of the former configuration then. Lists have to be read again anyway.
+ * Observers that are called earlier for the same reload may change something while the sets still
+ * belong to the old configuration. Nothing is lost: clients read the lists again after a reload.
  */
 static void mark_info(struct watch *w, size_t i)
 {
@@ -133,7 +134,7 @@ static void mark_info(struct watch *w, size_t i)
 	}
 }
 
-/* The frontends, too: their pools show state, weight and override of the backend. */
+/* Marks the frontends too: their pools show state, weight and override of the backend. */
 static void mark_backend(struct watch *w, const struct l4_backend_state *b)
 {
 	const struct l4_backend *config;
@@ -161,6 +162,7 @@ static void on_released(void *user, size_t frontend)
 	mark_info(user, frontend);
 }
 
+/* Called for every probe: it only sets a bit, and the results are sent once a second. */
 static void on_probed(void *user, const struct l4_backend_state *b)
 {
 	struct watch *w = user;
@@ -181,7 +183,7 @@ static void on_tick(struct ev_loop *loop, ev_timer *t, int events)
 	task_wake(&w->soon);
 }
 
-/* What waited was of the former configuration, and lists have to be read again anyway. */
+/* The sets belong to the old configuration; clients read the lists again after a reload. */
 static void reset_sets(const struct watch *w, struct subscriber *s)
 {
 	const struct l4_config *c = engine_model(w->engine)->config;
@@ -205,6 +207,7 @@ Maglev__Event *watch__config_event(struct watch *w, bool replay)
 	return wire_config_event(&news, w->arena);
 }
 
+/* Counts backends; those that only moved to other pools are not counted. */
 static void count_changes(const struct l4_reload *reload, struct wire_config_news *news)
 {
 	for (size_t i = 0; i < reload->changes.n; i++) {
@@ -232,6 +235,7 @@ static void on_reloaded(void *user, const struct l4_reload *reload)
 	broadcast(w, WATCH__CONFIG, watch__config_event(w, false));
 }
 
+/* The generation and time of the configuration in force stay. */
 static void on_refused(void *user, const struct engine_refusal *why)
 {
 	struct watch *w = user;
@@ -344,7 +348,7 @@ static bool on_soon(struct task *t)
 		if (s->lagging)
 			drop(s);
 	}
-	return false; /* a subscriber that is not served to its end has woken it again */
+	return false; /* watch__serve() has woken the task if there is more to send */
 }
 
 /* ---- subscribers ---- */
@@ -354,7 +358,7 @@ static void on_cancelled(void *user)
 	unsubscribe(user);
 }
 
-/* No family set means all but infos and probes, of which there are many. */
+/* If no kind is set, all are sent except infos and probes, which are many. */
 static int read_filter(struct subscriber *s, const Maglev__WatchRequest *request)
 {
 	bool all = !request->log && !request->backend && !request->frontend && !request->config &&

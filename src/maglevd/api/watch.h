@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch: the event hub behind WatchEvents (FR-6.3, NFR-3.2, NFR-3.4).
+ * watch: the event hub of WatchEvents (FR-6.3, NFR-3.2, NFR-3.4).
  *
- * Observes the engine, the reconciler and, while a subscriber asks for log lines, the log. Every
- * subscriber first gets the current states, then what happens, without a gap and without a double.
+ * It observes the engine, the reconciler and, while a subscriber wants log lines, the log. Every
+ * subscriber first gets the current states, then all changes, without a gap and without
+ * duplicates.
  */
 #pragma once
 
@@ -20,16 +21,16 @@ struct watch;
 
 struct watch_stats {
 	size_t subscribers;
-	uint64_t events;  /* sent, over all subscribers */
-	uint64_t dropped; /* subscribers that fell behind */
+	uint64_t events;  /* sent to all subscribers together */
+	uint64_t dropped; /* subscribers that were dropped because they fell behind */
 };
 
 #define WATCH_SUBSCRIBERS_MAX 4096
 
-/* Both outlive it. It is the only observer of the reconciler. */
+/* Engine and reconciler must outlive it. It is the only observer of the reconciler. */
 struct watch *watch_new(struct ev_loop *loop, struct engine *engine, struct reconcile *reconcile);
-/* No subscriber may be left: the server is drained or freed before. */
+/* There must be no subscriber: the server is drained or freed before. */
 void watch_free(struct watch *w);
-/* Handles the call from here on. */
+/* Takes over the call: adds a subscriber, or fails the call. */
 void watch_subscribe(struct watch *w, struct grpc_call *call, const Maglev__WatchRequest *request);
 const struct watch_stats *watch_stats(const struct watch *w);

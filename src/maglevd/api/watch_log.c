@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "src/maglevd/api/watch_private.h"
 
-#define ATTRS_MAX 32 /* of a log line */
+#define ATTRS_MAX 32 /* attributes of one log line; further ones are left out */
 
 static char *text(const char *s)
 {
@@ -37,6 +37,7 @@ static char *field_text(const struct log_field *f, struct arena *a)
 	return arena_strdup(a, "");
 }
 
+/* Uses an arena of its own: a line may be logged while another event is being built in w->arena. */
 static void encode_line(struct watch *w, const struct log_line *line)
 {
 	static const char *const levels[] = { "debug", "info", "warn", "error" };
@@ -65,6 +66,7 @@ static void encode_line(struct watch *w, const struct log_line *line)
 	watch__encode(w, &event);
 }
 
+/* Encoded only when the first subscriber wants the line. */
 static void on_line(const struct log_line *line, void *user)
 {
 	struct watch *w = user;
@@ -80,6 +82,7 @@ static void on_line(const struct log_line *line, void *user)
 	}
 }
 
+/* A sink at debug level makes every log call expensive, so its level is no lower than needed. */
 void watch__listen(struct watch *w)
 {
 	enum log_level lowest = LOG_ERROR;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is sent to a subscriber a slice at a time, as far as its queue takes it.
+ * What is sent to a subscriber in slices, as far as its queue has room.
  *
- * The replay of current states may be long (ten thousand backends in a thousand frontends). It goes
- * by name: frontends first, then backends. What happens meanwhile to a backend or frontend that was
- * replayed already is sent like any event; of one that was not, nothing is sent, since the replay
- * will tell its state as it is then. So nothing is missing and nothing comes twice.
+ * The replay of current states may be long (ten thousand backends in a thousand frontends). It
+ * proceeds by name: frontends first, then backends. A change of a backend or frontend that was
+ * replayed already is sent like any event. A change of one that was not is not sent, because the
+ * replay will send its state as it is then. So nothing is missing and nothing is sent twice.
  *
- * Infos and results of probes are not queued as they happen. A subscriber has a set of those that
- * it was not told of (stale.h), and each is made when it is sent. A subscriber that is slow gets
+ * Infos and results of probes are not queued when they happen. A subscriber has a set of those
+ * that it has not got yet (stale.h), and each is encoded when it is sent. A slow subscriber gets
  * fewer of them and is not dropped for it.
  */
 #include <stdlib.h>
@@ -19,8 +19,9 @@
 #include "lib/grpc/server.h"
 #include "src/maglevd/api/watch_private.h"
 
-#define QUEUED ((size_t)32 * 1024) /* more is not put into a queue from here */
-#define PROBES_AT_ONCE 256	   /* in one event */
+/* Bytes; with more in the queue, slices wait until it has drained. */
+#define QUEUED ((size_t)32 * 1024)
+#define PROBES_AT_ONCE 256 /* in one event */
 
 bool watch__was_told(const struct subscriber *s, enum watch__replay kind, const char *name)
 {
@@ -63,7 +64,10 @@ static void next_kind(struct subscriber *s)
 	s->replay++;
 }
 
-/* One frontend or backend, or the step to the next kind. */
+/*
+ * Replays one frontend or backend, or moves to the next kind. The cursor is a name, so a reload
+ * between two slices neither skips nor repeats an item that stays.
+ */
 static bool replay_named(struct subscriber *s)
 {
 	const struct l4_config *c = engine_model(s->watch->engine)->config;
@@ -86,6 +90,7 @@ static bool replay_named(struct subscriber *s)
 	return true;
 }
 
+/* The next kind comes first: from now on events of this kind are sent as they happen. */
 static bool replay_config(struct subscriber *s)
 {
 	struct watch *w = s->watch;
@@ -108,6 +113,7 @@ static bool replay_dataplane(struct subscriber *s)
 	return watch__send(s);
 }
 
+/* False when the subscriber is dropped. */
 static bool replay_one(struct subscriber *s)
 {
 	switch (s->replay) {
@@ -139,6 +145,7 @@ static bool send_info(struct subscriber *s)
 	return watch__send(s);
 }
 
+/* Due until none is waiting: then the next tick allows more. */
 static bool send_probes(struct subscriber *s)
 {
 	struct watch *w = s->watch;
@@ -160,7 +167,7 @@ static bool has_more(const struct subscriber *s)
 	return s->replay != WATCH__DONE || s->infos.waiting || (s->probes_due && s->probed.waiting);
 }
 
-/* False when the subscriber does not take it any more. */
+/* Infos come before probes. False when the subscriber is dropped. */
 static bool serve_one(struct subscriber *s)
 {
 	if (s->replay != WATCH__DONE)

@@ -6,5 +6,5 @@
 
 extern const struct dataplane_driver dataplane_none, dataplane_xdp;
 
-/* Every data plane has one. Test programs bring their own table. */
+/* The driver of a data plane; never NULL. Test programs link a table of their own instead. */
 const struct dataplane_driver *dataplane_find(enum l4_dataplane kind);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * none: the data plane of "dataplane: none". Nothing is written anywhere; what would be is kept in
- * memory, so that every operation is planned, shown and counted once, as with a real one.
+ * none: the data plane of "dataplane: none". Nothing is written anywhere. The state is kept in
+ * memory, so that every operation is planned, shown and counted once, as with a real data plane.
  */
 #include "base/mem.h"
 #include "src/maglevd/dataplane/dataplane.h"
@@ -11,6 +11,7 @@ struct dataplane {
 	struct ev_loop *loop;
 	struct dataplane_events events;
 	struct lb_state state;
+	/* of 0 s: completions must not be called from within a verb */
 	ev_timer hello, answer;
 	dataplane_observed_fn observed;
 	dataplane_applied_fn applied;
@@ -26,6 +27,7 @@ static void on_hello(struct ev_loop *loop, ev_timer *w, int events)
 	dp->events.up(dp->events.user);
 }
 
+/* observed decides which request it is: none_apply() clears it. */
 static void on_answer(struct ev_loop *loop, ev_timer *w, int events)
 {
 	struct dataplane *dp = w->data;

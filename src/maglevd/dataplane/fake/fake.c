@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The driver half answers every request from a timer, never from within the verb, as the contract
- * asks; it insists on the reconciler's half of the contract too: one request at a time, and only
- * while connected. Operations are carried out one by one with the plane's own rules, which refuse
- * what VPP would refuse.
+ * The driver answers every request from a timer, never from within the verb, as the contract
+ * demands. It asserts the reconciler's half of the contract too: one request at a time, and only
+ * while connected. Operations are carried out one by one; the plane refuses what VPP would
+ * refuse.
  */
 #include "src/maglevd/dataplane/fake/fake.h"
 
@@ -18,8 +18,8 @@ struct dataplane {
 	struct ev_loop *loop;
 	struct fake_plane *plane;
 	struct dataplane_events events;
-	ev_timer timer; /* answers what is in flight */
-	ev_timer hello; /* tells that the connection stands */
+	ev_timer timer; /* answers the request under way */
+	ev_timer hello; /* calls up() */
 	bool connected;
 	dataplane_observed_fn observed;
 	dataplane_applied_fn applied;
@@ -42,7 +42,7 @@ static bool matches_family(const struct fake_plane *p, const struct lb_op *op)
 	return vip && (vip->encap == LB_ENCAP_GRE4) == (op->as.family == AF_INET);
 }
 
-/* VPP: one encapsulation for an address, and all of its ports or some, not both. */
+/* As in VPP: an address has one encapsulation, and either an all-port VIP or VIPs by port. */
 static bool fits_address(const struct fake_plane *p, const struct lb_op *op)
 {
 	for (size_t i = 0; i < p->state.vips.n; i++) {
@@ -78,6 +78,7 @@ static int carry_out(struct fake_plane *p, const struct lb_op *op)
 	return err;
 }
 
+/* A failing request carries out half of its operations, as a data plane that dies in the middle. */
 static void answer_apply(struct dataplane *dp)
 {
 	struct fake_plane *p = dp->plane;
@@ -150,6 +151,7 @@ static void fake_reconfigure(struct dataplane *dp, const struct l4_config *confi
 {
 }
 
+/* A request that hangs starts no timer: only a disconnect ends it. */
 static void ask(struct dataplane *dp, void *user)
 {
 	assert(dp->connected && !ev_is_active(&dp->timer));
@@ -181,6 +183,7 @@ static const struct lb_counters *fake_counters(struct dataplane *dp)
 	return dp->plane->counts ? &dp->plane->counters : NULL;
 }
 
+/* The pointers are set for each call, because the vector may have moved. */
 static const struct dataplane_info *fake_info(struct dataplane *dp)
 {
 	struct fake_plane *p = dp->plane;
@@ -209,6 +212,7 @@ const struct dataplane_driver fake_driver = {
 	.stop = fake_stop,
 };
 
+/* The request under way is dropped without an answer, as dataplane.h demands. */
 static void disconnect(struct dataplane *dp)
 {
 	ev_timer_stop(dp->loop, &dp->timer);
@@ -268,6 +272,7 @@ size_t fake_plane_find(const struct fake_plane *plane, const char *text, size_t 
 	return SIZE_MAX;
 }
 
+/* Finds the first VIP with the address, whatever its port. */
 static struct lb_as *find_as(const struct fake_plane *plane, const char *vip, const char *as)
 {
 	struct addr vip_address, as_address;

@@ -2,9 +2,9 @@
 /*
  * fake: a data plane in memory, for test programs only.
  *
- * A struct fake_plane is what a kernel or VPP would be: it outlives the drivers that connect to it,
- * so a test can end one maglevd and start another on the same plane. It keeps a journal of every
- * operation in the order it was carried out, and misbehaves on command.
+ * A struct fake_plane stands for the kernel or for VPP: it outlives the drivers that connect to
+ * it, so a test can stop one maglevd and start another on the same plane. It keeps a journal of
+ * every operation in the order it was carried out, and fails on command.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ struct fake_plane {
 	VEC(char *) journal; /* lb_op_print() of each operation carried out */
 	unsigned observes;
 
-	/* how it misbehaves */
+	/* how it fails */
 	double lag; /* s before any answer */
 	bool hang;  /* no answer at all until fake_plane_set_up(false) */
 	unsigned
@@ -29,7 +29,7 @@ struct fake_plane {
 	unsigned fail_observes;
 	const char *fail_match; /* operations whose text holds this always fail; NULL: none */
 
-	/* what it tells of itself: nothing, until these are set */
+	/* what it reports: nothing, until these are set */
 	bool counts, known;
 	struct lb_counters counters;
 	struct dataplane_info info;
@@ -46,6 +46,7 @@ extern const struct dataplane_driver fake_driver;
 void fake_use(struct fake_plane *plane);
 
 void fake_plane_free(struct fake_plane *plane);
+/* Goes up in a later turn of the loop; goes down at once, and drops the request under way. */
 void fake_plane_set_up(struct fake_plane *plane, bool up);
 void fake_plane_clear_journal(struct fake_plane *plane);
 /* A copy that lives as long as the plane: for names of events and texts of info. */
@@ -54,6 +55,6 @@ const char *fake_plane_keep(struct fake_plane *plane, const char *text);
 size_t fake_plane_find(const struct fake_plane *plane, const char *text, size_t from);
 /* -1 when there is no such VIP or AS. Addresses as text. */
 int fake_plane_weight(const struct fake_plane *plane, const char *vip, const char *as);
-/* Changes it behind everybody's back. The VIP and AS must be there. */
+/* Changes a weight as another program would, without the driver. The VIP and AS must exist. */
 void fake_plane_set_weight(struct fake_plane *plane, const char *vip, const char *as,
 			   unsigned weight);

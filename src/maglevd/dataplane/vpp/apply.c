@@ -2,9 +2,9 @@
 /*
  * apply: operations in order, several under way at once.
  *
- * VPP carries out in order whatever is sent, also behind something that it refused. So only
- * operations that give (VIPs, servers, weight) are sent behind each other, and only those that take
- * away; before the one follows the other all answers are waited for. A refused add is then never
+ * VPP carries out everything that is sent, also after an operation that it refused. So operations
+ * that add capacity (VIPs, servers, weight) may be under way together, and so may those that
+ * remove it, but all answers are awaited between the two groups. So a refused addition is never
  * followed by the removal of what it was to replace, and a whole VIP costs two round trips.
  */
 #include <assert.h>
@@ -32,11 +32,16 @@ static enum group group_of(const struct lb_op *op)
 	return TAKES;
 }
 
+/* VIPs and servers have routes, whose columns gather has to look up again. */
 static bool changes_routes(const struct lb_op *op)
 {
 	return op->kind != LB_OP_CONF && op->kind != LB_OP_AS_WEIGHT;
 }
 
+/*
+ * The first operation that failed counts, in the order of operations. Later ones of the same
+ * group may have been carried out; the reconciler reads the state back after a failure.
+ */
 static void fail(struct vpplb__apply *a, size_t op, int err)
 {
 	if (a->err && a->failed_at < op)
@@ -61,6 +66,7 @@ static void finish_if_over(struct dataplane *dp)
 	done(a->user, a->err, a->err ? a->failed_at : a->n);
 }
 
+/* Operations of another group wait until nothing is under way. */
 static bool may_send(const struct vpplb__apply *a)
 {
 	if (a->err || a->sent == a->n || a->under_way == VPPLB__WINDOW)
@@ -93,6 +99,7 @@ static void on_answer(void *user, struct vpp_reader *r)
 	finish_if_over(dp);
 }
 
+/* A slot is free again after VPPLB__WINDOW operations, because VPP answers in order. */
 static int send_one(struct dataplane *dp, size_t i)
 {
 	struct vpplb__slot *slot = &dp->apply.slots[i % VPPLB__WINDOW];
@@ -107,7 +114,7 @@ static int send_one(struct dataplane *dp, size_t i)
 	return vpp_api_call(dp->api, &vpplb_messages[m], &fields, on_answer, slot);
 }
 
-/* Sends what may be sent now. */
+/* Sends as many operations as may be sent now. */
 static void pump(struct dataplane *dp)
 {
 	struct vpplb__apply *a = &dp->apply;
@@ -124,6 +131,10 @@ static void pump(struct dataplane *dp)
 	}
 }
 
+/*
+ * If nothing could be sent, the failure is reported from the loop. After -ENOTCONN down()
+ * follows.
+ */
 void vpplb__apply(struct dataplane *dp, const struct lb_op *ops, size_t n,
 		  dataplane_applied_fn done, void *user)
 {

@@ -46,7 +46,7 @@ static const char *problem(struct kit *k)
 	return dataplane_vpp.info(k->dp)->problem;
 }
 
-/* ---- coming and going ---- */
+/* ---- connecting and disconnecting ---- */
 
 static void a_vpp_with_weights_is_up_and_known(void **state)
 {
@@ -63,7 +63,7 @@ static void a_vpp_with_weights_is_up_and_known(void **state)
 	assert_int_equal(info->pid, 4712);
 	assert_int_equal(info->boot_time, 1700000000 * NSEC_PER_SEC);
 	assert_true(info->connect_time > 0);
-	assert_int_equal(kit_count(&k, "lb_conf "), 0); /* nothing is written unasked */
+	assert_int_equal(kit_count(&k, "lb_conf "), 0); /* nothing is written without a request */
 	kit_end(&k);
 }
 
@@ -120,7 +120,7 @@ static void without_the_stats_segment_it_is_not_up(void **state)
 	kit_end(&k);
 }
 
-/* facts 10: an old VPP takes the same bytes for something else */
+/* facts 10: an old VPP interprets the same bytes differently */
 static void an_old_vpp_is_never_told_anything(void **state)
 {
 	static const struct {
@@ -146,7 +146,7 @@ static void an_old_vpp_is_never_told_anything(void **state)
 			ev_run(k.loop, EVRUN_NOWAIT);
 		assert_string_equal(buf_cstr(&k.heard), "show_version control_ping ");
 		assert_int_equal(k.ups, 0);
-		assert_int_equal(k.problems, 1); /* told once */
+		assert_int_equal(k.problems, 1); /* reported once */
 
 		k.leave_out = NULL; /* a newer one is installed */
 		kit_die(&k);
@@ -157,7 +157,7 @@ static void an_old_vpp_is_never_told_anything(void **state)
 	}
 }
 
-/* two things that are wrong are not told in turns, for ever */
+/* two problems do not alternate in the log forever */
 static void an_old_vpp_is_known_without_its_segment(void **state)
 {
 	const struct dataplane_info *info;
@@ -269,8 +269,8 @@ static void what_is_programmed_is_read_back(void **state)
 	kit_put_vip(&k, "2001:db8::1", 0, 128, 1);
 	kit_put_as(&k, VIP, 80, "10.0.0.2", 50, true);
 	kit_put_as(&k, VIP, 80, "10.0.0.1", 100, true);
-	kit_put_as(&k, VIP, 80, "10.0.0.3", 100, false);       /* waits to be collected */
-	kit_put_as(&k, "192.0.2.99", 80, "10.0.0.3", 1, true); /* of a VIP that is not there */
+	kit_put_as(&k, VIP, 80, "10.0.0.3", 100, false);       /* waits for garbage collection */
+	kit_put_as(&k, "192.0.2.99", 80, "10.0.0.3", 1, true); /* of a VIP that does not exist */
 	k.text = " ip4-gre4 [1] " VIP "/32 src_ip_sticky\n  protocol:6 port:80\n";
 	kit_start_up(&k);
 	kit_observe(&k);
@@ -307,7 +307,7 @@ static void vips_of_others_are_left_alone_or_told_apart(void **state)
 	kit_end(&k);
 }
 
-/* the text is for people: where it does not tell, nothing is torn down for it */
+/* the text is for people: if it does not say whether a VIP is sticky, no VIP is replaced for it */
 static void expect_as_sticky_as_configured(const char *text)
 {
 	struct l4_frontend frontend = { .name = "www",
@@ -322,7 +322,7 @@ static void expect_as_sticky_as_configured(const char *text)
 	k.config = (struct l4_config){ .frontends = &frontend, .n_frontends = 1, .by_vip = by_vip };
 	k.text = text;
 	kit_put_vip(&k, VIP, 80, 32, 0);
-	kit_put_vip(&k, "192.0.2.77", 80, 32, 0); /* nobody's */
+	kit_put_vip(&k, "192.0.2.77", 80, 32, 0); /* not configured */
 	kit_start_up(&k);
 	kit_observe(&k);
 	kit_wait(&k, &k.observed, 1);
@@ -403,7 +403,7 @@ static void operations_are_carried_out_in_order(void **state)
 	kit_end(&k);
 }
 
-/* a failed add may not be followed by the removal of what it was to replace */
+/* a failed addition must not be followed by the removal of what it was to replace */
 static void nothing_is_taken_away_behind_a_refused_add(void **state)
 {
 	const struct lb_op ops[] = {
@@ -489,7 +489,7 @@ static void what_may_not_be_said_is_not_sent(void **state)
 	assert_int_equal(k.err, -EINVAL);
 	assert_int_equal(k.n_done, 1);
 	assert_int_equal(kit_count(&k, "lb_add_del_vip_v2"), 1);
-	k.no = "lb_add_del_vip_v2"; /* whatever is found first, the first in order is told */
+	k.no = "lb_add_del_vip_v2"; /* the first in order is reported */
 	k.retval = -81;
 	kit_apply(&k, ops, 2);
 	kit_wait(&k, &k.applied, 3);
@@ -573,7 +573,7 @@ static void routes_are_looked_up_until_something_moves(void **state)
 	kit_end(&k);
 }
 
-/* their columns belong to one life of a route, and others may end it */
+/* the columns belong to one incarnation of a route, which another program may end */
 static void routes_are_looked_up_again_after_a_while(void **state)
 {
 	struct kit k;
@@ -583,14 +583,14 @@ static void routes_are_looked_up_again_after_a_while(void **state)
 	kit_start_up(&k);
 	kit_wait_counters(&k);
 	assert_true(k.dp->gather.routes_next > loop_monotonic() + 20 * NSEC_PER_SEC);
-	k.dp->gather.routes_next = loop_monotonic(); /* and so it has come */
+	k.dp->gather.routes_next = loop_monotonic(); /* make it due */
 	kit_wait_counters(&k);
 	kit_wait_counters(&k);
 	assert_int_equal(kit_count(&k, "ip_route_lookup"), 6);
 	kit_end(&k);
 }
 
-/* whoever made a VIP need not wait for a whole period to see it counted */
+/* a new VIP is counted before a whole period has passed */
 static void what_is_new_is_counted_soon(void **state)
 {
 	const struct lb_op add = op(LB_OP_AS_ADD, "10.0.0.9", 0, 50);
@@ -616,7 +616,7 @@ static void make_long(struct buf *text, size_t n)
 		buf_adds(text, "something that nobody understands, to make it long\n");
 }
 
-/* VPP stands still while it prints */
+/* VPP forwards nothing while it prints */
 static void a_long_text_is_asked_for_less_often(void **state)
 {
 	struct buf text = { 0 };
@@ -639,7 +639,7 @@ static void a_long_text_is_asked_for_less_often(void **state)
 	buf_free(&text);
 }
 
-/* nor may whoever looks at it through the API have it printed at will */
+/* clients of the API cannot have it printed at any rate either */
 static void a_long_text_is_not_printed_for_everybody_who_looks(void **state)
 {
 	const struct lb_op add = op(LB_OP_AS_ADD, "10.0.0.9", 0, 50);
@@ -663,7 +663,7 @@ static void a_long_text_is_not_printed_for_everybody_who_looks(void **state)
 		assert_true(k.state.vips.items[0].src_ip_sticky); /* as the last text said */
 	}
 	assert_int_equal(kit_count(&k, "cli_inband"), asked);
-	/* but what was changed by us is looked at anew */
+	/* but after our own change it is read again */
 	buf_free(&text);
 	k.text = " ip4-gre4 [1] " VIP "/32\n  protocol:6 port:80\n";
 	kit_apply(&k, &add, 1);
@@ -674,7 +674,7 @@ static void a_long_text_is_not_printed_for_everybody_who_looks(void **state)
 	kit_end(&k);
 }
 
-/* printing a short one costs VPP little, and what others changed shows at once */
+/* printing a short one costs VPP little, and shows at once what other programs changed */
 static void a_short_text_is_asked_for_by_everybody_who_looks(void **state)
 {
 	struct buf text = { 0 };
@@ -739,7 +739,7 @@ static void a_segment_that_is_being_changed_is_read_later(void **state)
 	at = dataplane_vpp.counters(k.dp)->at;
 	k.image[3] = 1; /* in progress */
 	kit_set_packets(&k, LB_PACKETS_FIRST, 3, 5);
-	kit_observe(&k); /* everything else goes on */
+	kit_observe(&k); /* everything else continues */
 	kit_wait(&k, &k.observed, 1);
 	assert_int_equal(k.err, 0);
 	c = dataplane_vpp.counters(k.dp);

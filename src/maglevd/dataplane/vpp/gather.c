@@ -4,17 +4,18 @@
  *
  *	IDLE -> TEXT -> LIST -> ROUTES -> READING -> IDLE
  *
- * The text says which VIP is which column of VPP's counters, and how many flows a server has. VPP
- * stands still while it prints the text, so a long text is asked for less often (TEXT_PAUSE). The
- * routes of VIPs and servers are looked up next, because their columns count the bytes. Columns are
- * remembered until VIPs or servers change, and looked up again now and then in case somebody else
- * changed the routes. Then the stats segment is read, one of VPP's threads after the other. If VPP
- * changes the segment meanwhile, reading starts again after a short while.
+ * The text says which VIP has which column of VPP's counters, and how many flows a server has.
+ * VPP forwards no packets while it prints the text, so a long text is asked for less often
+ * (TEXT_PAUSE). The routes of VIPs and servers are looked up next, because their columns count
+ * the bytes. Columns are remembered until VIPs or servers change, and looked up again now and
+ * then because other programs may change the routes. Then the stats segment is read, one of VPP's
+ * threads after the other. If VPP changes the segment in the meantime, reading starts again after
+ * a short delay.
  *
- * LIST and READING are steps of a task: with ten thousand VIPs, or many threads, they take long. In
- * TEXT and ROUTES the driver waits for answers of VPP.
+ * LIST and READING are steps of a task: with ten thousand VIPs, or many threads, they take long.
+ * In TEXT and ROUTES the driver waits for answers of VPP.
  *
- * A reading replaces the newest counters as a whole. Until then, and after VPP has gone, the last
+ * A reading replaces the newest counters as a whole. Until then, and after VPP is gone, the last
  * counters stay, and show when they were read.
  */
 #include <assert.h>
@@ -29,14 +30,16 @@
 #include "src/maglevd/dataplane/vpp/internal.h"
 
 #define READING (5 * NSEC_PER_SEC)
-#define TEXT_PAUSE (20 * NSEC_PER_USEC) /* for each byte: 1.5 MB every 30 s */
-#define TEXT_SHORT 50000		/* bytes; not worth sparing VPP */
+#define TEXT_PAUSE (20 * NSEC_PER_USEC) /* per byte of the text: 1.5 MB are asked for every 30 s */
+#define TEXT_SHORT 50000		/* bytes; VPP prints this much quickly */
+/* all routes are looked up again after this time */
 #define ROUTES_PAUSE (30 * NSEC_PER_SEC)
 #define SOON 0.5   /* s from a change of VIPs or servers to the next reading */
 #define AGAIN 0.02 /* s between two attempts to read the segment, of which there are ... */
 #define TRIES 10   /* ... at most this many */
 #define HAS (LB_HAS_VIP_BYTES | LB_HAS_AS_BUCKETS | LB_HAS_AS_FLOWS | LB_HAS_SERVER_TRAFFIC)
 
+/* Names in the stats segment; the first four are the counters of the lb plugin by VIP. */
 static const char *const entry_names[VPPLB__ENTRIES] = {
 	[LB_PACKETS_NEXT] = "packet from existing sessions",
 	[LB_PACKETS_FIRST] = "first session packet",
@@ -46,7 +49,7 @@ static const char *const entry_names[VPPLB__ENTRIES] = {
 	[VPPLB__ROUTE_TO] = "/net/route/to",
 	[VPPLB__ROUTE_VIA] = "/net/route/via",
 };
-/* Packets to the address of a VIP, but to none of its ports; VPP counts them for its VIP 0. */
+/* Packets to the address of a VIP, but to none of its ports; VPP counts them as its VIP 0. */
 #define EVENT_NO_VIP "no-vip"
 
 /* Tests set a shorter one. */
@@ -62,13 +65,13 @@ static void set_boot_time(struct dataplane *dp, uint64_t seconds)
 		seconds < INT64_MAX / NSEC_PER_SEC ? (int64_t)seconds * NSEC_PER_SEC : 0;
 }
 
-/* No reading is under way; the next tick begins one. */
+/* Ends the reading; the next tick begins another. */
 static void rest(struct dataplane *dp)
 {
 	dp->gather.step = VPPLB__IDLE;
 }
 
-/* The task does the next step: one that is not done by an answer of VPP. */
+/* Lets the task do the next step, which does not wait for VPP. */
 static void go_on(struct dataplane *dp, enum vpplb__gathering step)
 {
 	dp->gather.step = step;
@@ -112,7 +115,7 @@ static void reading_init(struct vpplb__reading *r, const struct vpplb__gather *g
 	r->via = zeros(n_routes, sizeof(*r->via));
 }
 
-/* What one thread of VPP has counted. -ERANGE: there is no such thread. */
+/* Adds what one thread of VPP has counted. -ERANGE: there is no such thread. */
 static int read_part(struct vpp_segment *s, struct vpp_entry *e, struct vpplb__reading *r)
 {
 	if (r->entry == VPPLB__BOOT_TIME)
@@ -124,7 +127,7 @@ static int read_part(struct vpp_segment *s, struct vpp_entry *e, struct vpplb__r
 				    r->entry == VPPLB__ROUTE_TO ? r->to : r->via);
 }
 
-/* The next part. -EAGAIN: VPP is changing the segment, so all parts must be read again. */
+/* Reads the next part. -EAGAIN: VPP is changing the segment, so all parts must be read again. */
 static int read_next(struct vpp_segment *s, struct vpp_entry *entries, struct vpplb__reading *r)
 {
 	int begin = vpp_segment_begin(s);
@@ -147,6 +150,7 @@ static int read_next(struct vpp_segment *s, struct vpp_entry *entries, struct vp
 
 /* ---- from columns to counters ---- */
 
+/* Position of a host in the sorted routes, or where it would be. */
 static size_t route_place(const struct vpplb__gather *g, const struct addr *host)
 {
 	return sorted_place(g->routes.n, i, addr_cmp(&g->routes.items[i].host, host) < 0);
@@ -173,7 +177,7 @@ static void count_vip(const struct vpplb__gather *g, const struct vpplb__reading
 	vec_push(&out->vips, to);
 }
 
-/* Routes of VIPs only are left out: what they count is in the VIP already. */
+/* Routes that are only of a VIP are left out: what they count is in the VIP already. */
 static void count_servers(const struct vpplb__gather *g, const struct vpplb__reading *r,
 			  struct lb_counters *out)
 {
@@ -185,7 +189,7 @@ static void count_servers(const struct vpplb__gather *g, const struct vpplb__rea
 							      .bytes = r->via[i].bytes });
 }
 
-/* The previous counters stay for callers that still look at them in this turn. */
+/* The previous counters are kept for callers that still read them in this turn. */
 static void publish(struct dataplane *dp, const struct vpplb__reading *r)
 {
 	struct vpplb__gather *g = &dp->gather;
@@ -218,7 +222,7 @@ static void begin_reading(struct dataplane *dp)
 	go_on(dp, VPPLB__READING);
 }
 
-/* VPP was changing the segment. */
+/* VPP was changing the segment: everything is read again after a delay. */
 static void read_again_later(struct dataplane *dp)
 {
 	prepare_reading(&dp->gather);
@@ -314,9 +318,10 @@ static void ask_routes(struct dataplane *dp)
 		g->route_at++;
 	}
 	if (r == -ENOTCONN)
-		return; /* vpplb__gather_drop() follows */
+		return; /* down() follows, which calls vpplb__gather_drop() */
+	/* other errors: VPP has no such message, or too many requests wait; the bytes stay 0 */
 	if (r < 0)
-		g->route_at = g->routes.n; /* VPP has no such message, or too much waits */
+		g->route_at = g->routes.n;
 	if (!g->routes_under_way) {
 		g->tries = 0;
 		begin_reading(dp);
@@ -379,7 +384,7 @@ static void list_routes(struct vpplb__gather *g)
 	vec_free(&old.routes);
 }
 
-/* Lists hosts only when the text is new, or when all routes are to be looked up again. */
+/* Starts to look up routes. Hosts are listed only when the text is new, or all routes are due. */
 static void begin_routes(struct dataplane *dp)
 {
 	struct vpplb__gather *g = &dp->gather;
@@ -446,7 +451,7 @@ static void on_tick(struct ev_loop *loop, ev_timer *w, int revents)
 	struct vpplb__gather *g = &dp->gather;
 
 	if (g->step != VPPLB__IDLE)
-		return; /* the last reading is not at its end */
+		return; /* the last reading has not ended */
 	if (g->text_due || loop_monotonic() >= g->text_next)
 		begin_text(dp);
 	else
@@ -478,7 +483,7 @@ void vpplb__gather_attach(struct dataplane *dp)
 {
 	uint64_t seconds = 0;
 
-	/* where an entry is in the segment is different in every VPP */
+	/* the position of an entry differs from VPP to VPP */
 	for (size_t i = 0; i < VPPLB__ENTRIES; i++)
 		dp->gather.entries[i] = (struct vpp_entry){ .name = entry_names[i] };
 	if (vpp_segment_begin(dp->segment) == 0 &&
@@ -494,6 +499,7 @@ void vpplb__gather_start(struct dataplane *dp)
 	ev_timer_start(dp->loop, &dp->gather.tick);
 }
 
+/* The segment and the API connection are about to be closed: nothing may use them after this. */
 void vpplb__gather_drop(struct dataplane *dp)
 {
 	struct vpplb__gather *g = &dp->gather;
@@ -537,7 +543,7 @@ bool vpplb__gather_knows(const struct dataplane *dp)
 
 void vpplb__gather_take(struct dataplane *dp, struct vpplb_text *text, size_t size)
 {
-	/* routes and columns that are being read belong to the text that is there */
+	/* the routes and columns of the reading under way belong to the present text */
 	if (dp->gather.step == VPPLB__IDLE)
 		keep_text(&dp->gather, text, size);
 }

@@ -2,9 +2,9 @@
 /*
  * messages: the lb plugin's API, version 1.2.0 with weights.
  *
- * Older plugins have most of the same messages with the same checksums and another meaning: an IPv4
- * prefix there becomes an IPv6 one that catches other people's traffic. lb_as_set_weight came after
- * all that was mended, so a VPP that knows it is one that can be spoken to, and no other is.
+ * Older plugins have most of the same messages with the same checksums but another meaning: an
+ * IPv4 prefix becomes an IPv6 prefix there that attracts unrelated traffic. lb_as_set_weight was
+ * added after those bugs were fixed, so its presence tells which VPP can be programmed.
  */
 #include "src/maglevd/dataplane/vpp/messages.h"
 
@@ -26,8 +26,10 @@
 /* VPP's numbers; the plugin's others are NAT and L3DSR. */
 enum { ENCAP_GRE4, ENCAP_GRE6 };
 
+/* VPP's API error numbers. */
 enum { NO_SUCH_ENTRY = -6, MEMORY_SIZE = -70, ARGUMENT = -73, VALUE_EXIST = -81, FAMILY = -97 };
 
+/* The names with the checksums of their definitions: VPP reports the same, and both must match. */
 const struct vpp_message vpplb_messages[VPPLB_MESSAGES] = {
 	[VPPLB_SET_WEIGHT] = { "lb_as_set_weight_2d89bdbd", "lb_as_set_weight_reply_e8d4e804" },
 	[VPPLB_CONF] = { "lb_conf_56cd3261", "lb_conf_reply_e8d4e804" },
@@ -42,14 +44,14 @@ const struct vpp_message vpplb_messages[VPPLB_MESSAGES] = {
 	[VPPLB_ROUTE] = { "ip_route_lookup_710d6471", "ip_route_lookup_reply_5d8febcb" },
 };
 
-/* ---- what may be said ---- */
+/* ---- what may be sent ---- */
 
 static bool is_power_of_two(uint32_t v)
 {
 	return v && (v & (v - 1)) == 0;
 }
 
-/* VPP keeps IPv4 addresses inside ::/96, and takes what is there for one. */
+/* VPP stores IPv4 addresses inside ::/96, and takes IPv6 addresses of that prefix for IPv4. */
 static bool is_misread(const struct addr *a)
 {
 	static const uint8_t zeros[12];
@@ -62,6 +64,7 @@ static bool address_fits(const struct addr *a)
 	return addr_is_set(a) && !is_misread(a);
 }
 
+/* VPP requires a power of two, and treats a timeout of UINT32_MAX as "leave as it is". */
 static bool conf_fits(const struct lb_conf *c)
 {
 	return c->src4.family == AF_INET && c->src6.family == AF_INET6 &&
@@ -70,6 +73,7 @@ static bool conf_fits(const struct lb_conf *c)
 	       c->flow_timeout_s != UINT32_MAX;
 }
 
+/* The VIPs that a configuration can have. Others may be deleted, but are never added. */
 static bool is_ours(const struct lb_vip_key *k)
 {
 	if (k->protocol == L4_PROTOCOL_ANY)
@@ -91,7 +95,7 @@ static bool op_fits(const struct lb_op *op)
 		return false;
 	switch (op->kind) {
 	case LB_OP_CONF:
-	case LB_OP_VIP_DEL: /* also of what others made */
+	case LB_OP_VIP_DEL: /* also VIPs that other programs have added */
 		return true;
 	case LB_OP_VIP_ADD:
 		return vip_fits(op);
@@ -131,7 +135,7 @@ static void put_conf(struct buf *b, const struct lb_conf *c)
 	vpp_put_u32(b, c->flow_timeout_s);
 }
 
-/* What a deletion ignores is sent all the same, as VPP checks it. */
+/* A deletion also sends fields that VPP ignores, with valid values because VPP checks them. */
 static void put_vip(struct buf *b, const struct lb_op *op, bool del)
 {
 	put_key(b, &op->vip);
@@ -139,7 +143,7 @@ static void put_vip(struct buf *b, const struct lb_op *op, bool del)
 	vpp_put_u8(b, 0);  /* DSCP, of L3DSR */
 	vpp_put_u32(b, 0); /* type, of NAT */
 	vpp_put_u16(b, 0); /* target port, of NAT */
-	vpp_put_u16(b, 0); /* node port, of nobody */
+	vpp_put_u16(b, 0); /* node port, not used */
 	vpp_put_u32(b, del ? 1024 : op->table_length);
 	vpp_put_u8(b, op->src_ip_sticky);
 	vpp_put_u8(b, del);
@@ -185,7 +189,7 @@ enum vpplb_message vpplb_encode(const struct lb_op *op, struct buf *fields)
 	return VPPLB_PING;
 }
 
-/* An IPv6 prefix of no bits. */
+/* An IPv6 prefix of length 0. */
 static void put_everything(struct buf *b)
 {
 	static const struct addr any = { .family = AF_INET6 };
@@ -196,7 +200,7 @@ static void put_everything(struct buf *b)
 void vpplb_encode_vip_dump(struct buf *fields)
 {
 	put_everything(fields);
-	vpp_put_u8(fields, 255); /* at most, at least so long: VPP does not look */
+	vpp_put_u8(fields, 255); /* limits of the prefix length, which VPP ignores */
 	vpp_put_u8(fields, 255);
 	vpp_put_u8(fields, PROTOCOL_ALL_PORTS);
 	vpp_put_u16(fields, 0);
@@ -230,7 +234,7 @@ int vpplb_outcome(const struct lb_op *op, int32_t retval)
 	switch (retval) {
 	case 0:
 		return 0;
-	case NO_SUCH_ENTRY: /* what is not there needs no deletion */
+	case NO_SUCH_ENTRY: /* a deletion of what does not exist has succeeded */
 		return deletes ? 0 : -ENOENT;
 	case MEMORY_SIZE:
 	case ARGUMENT:
@@ -259,6 +263,10 @@ int32_t vpplb_decode_conf(struct vpp_reader *r, struct lb_conf *ret)
 	return retval;
 }
 
+/*
+ * The address of a prefix that is no single host is not a key of ours; the caller checks
+ * *ret_host.
+ */
 static struct lb_vip_key get_key(struct vpp_reader *r, bool *ret_host)
 {
 	struct lb_vip_key k;
@@ -282,7 +290,7 @@ void vpplb_decode_vip(struct vpp_reader *r, struct vpplb_vip *ret)
 	ret->encap = encap == ENCAP_GRE4   ? LB_ENCAP_GRE4
 		     : encap == ENCAP_GRE6 ? LB_ENCAP_GRE6
 					   : LB_ENCAP_OTHER;
-	vpp_get_bytes(r, 7); /* of NAT and L3DSR; stale in others */
+	vpp_get_bytes(r, 7); /* fields of NAT and L3DSR, undefined for GRE */
 	ret->table_length = vpp_get_u16(r);
 }
 
@@ -291,7 +299,7 @@ void vpplb_decode_as(struct vpp_reader *r, struct vpplb_as *ret)
 	ret->vip = get_key(r, &ret->host);
 	ret->address = vpp_get_addr(r);
 	ret->used = vpp_get_u8(r) & AS_USED;
-	vpp_get_u32(r); /* "in use since", which is something else */
+	vpp_get_u32(r); /* "in use since"; not used, as its meaning differs from the name */
 	ret->weight = vpp_get_u8(r);
 	ret->buckets = vpp_get_u32(r);
 }
@@ -335,7 +343,10 @@ uint32_t vpplb_decode_route(struct vpp_reader *r)
 
 /* ---- which VPP ---- */
 
-/* Whether this very name is known; if not, what is known instead. */
+/*
+ * Whether VPP knows the message with this very checksum. If not, the problem says what it has
+ * instead.
+ */
 static bool knows(const struct vpp_table *t, const char *name, struct buf *problem)
 {
 	char bare[VPP_NAME_SIZE];

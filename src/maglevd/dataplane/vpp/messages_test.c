@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames as a real VPP (26.10-rc0) exchanged them, header and all. What is encoded must be the same
- * to the byte; number and context are the recorded ones. Two exchanges have no row: a VIP of /24
- * (all-port VIPs are shown with one address) and a table of 1000, which is never sent.
+ * Frames as a real VPP (26.10-rc0) exchanged them, including the header. What is encoded must be
+ * the same byte by byte; number and context are the recorded ones. Two exchanges have no row: a
+ * VIP of /24 (all-port VIPs are shown with one address) and a table of 1000, which is never sent.
  */
 #include "src/maglevd/dataplane/vpp/messages.h"
 
@@ -18,8 +18,8 @@
 #include "lib/vpp/segment.h"
 
 #define CLIENT_INDEX 0x80000001
-#define FIELDS_AT 26 /* in the frame of a request: behind header, number, client, context */
-#define ANSWER_AT 22 /* in that of an answer: behind header, number, context */
+#define FIELDS_AT 26 /* in the frame of a request: after header, number, client, context */
+#define ANSWER_AT 22 /* in the frame of an answer: after header, number, context */
 
 struct exchange {
 	const char *what;
@@ -366,7 +366,7 @@ static struct buf unhex(const char *text)
 	return b;
 }
 
-/* The recorded frame has these fields, and is whole. */
+/* The recorded frame has exactly these fields. */
 static void assert_request(const char *recorded, struct buf *fields)
 {
 	struct buf expected = unhex(recorded), got = { 0 };
@@ -388,7 +388,7 @@ static void assert_request(const char *recorded, struct buf *fields)
 	buf_free(fields);
 }
 
-/* An answer from behind its context on; lives until the next call. */
+/* An answer from the end of its context on; valid until the next call. */
 static struct vpp_reader answer(const char *recorded)
 {
 	static struct buf frame;
@@ -452,7 +452,7 @@ static void every_operation_has_its_message(void **state)
 	}
 }
 
-/* recorded with "keep the buckets", which we never say: the number stands there instead */
+/* recorded with "keep the buckets", which maglevd never sends: the number is put in its place */
 static void the_configuration_is_the_recorded_bytes(void **state)
 {
 	struct lb_op op = { .kind = LB_OP_CONF,
@@ -567,7 +567,8 @@ static void servers_are_read(void **state)
 		{ "192.0.2.1", "10.0.0.2", true, true, 25, 3279 },
 		{ "2001:db8::1", "2001:db8:a::1", true, true, 1, 1024 },
 		{ "198.51.100.0", "2001:db8:a::2", false, true, 100, 1024 },
-		{ "192.0.2.1", "10.0.0.2", true, false, 25, 0 }, /* deleted, not collected */
+		/* deleted, waiting for garbage collection */
+		{ "192.0.2.1", "10.0.0.2", true, false, 25, 0 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
@@ -668,7 +669,7 @@ static void short_answers_are_bad(void **state)
 	buf_free(&frame);
 }
 
-/* facts 0.5: each of these crashes VPP, or is taken for something else */
+/* facts 0.5: each of these crashes VPP, or is misinterpreted */
 static void what_vpp_would_not_survive_is_not_said(void **state)
 {
 	const struct lb_vip_key key = { address("192.0.2.1"), IPPROTO_TCP, 443 };
@@ -703,7 +704,7 @@ static void what_vpp_would_not_survive_is_not_said(void **state)
 	b++->weight = 101;
 	b++->as = address("::1");
 	b++->as = (struct addr){ 0 };
-	b++->vip.protocol = 0; /* a server does not care: the VIP is there or not */
+	b++->vip.protocol = 0; /* irrelevant for a server: the VIP exists or not */
 	assert_ptr_equal(b, bad + ARRAY_SIZE(bad));
 	for (size_t i = 0; i + 1 < ARRAY_SIZE(bad); i++)
 		assert_int_equal(vpplb_check(&bad[i]), -EINVAL);
@@ -716,7 +717,7 @@ static void return_codes_have_their_own_errors(void **state)
 
 	assert_int_equal(vpplb_outcome(&add, 0), 0);
 	assert_int_equal(vpplb_outcome(&add, -6), -ENOENT);
-	assert_int_equal(vpplb_outcome(&del, -6), 0); /* it is gone: that was wanted */
+	assert_int_equal(vpplb_outcome(&del, -6), 0); /* it does not exist, as desired */
 	assert_int_equal(vpplb_outcome(&add, -70), -EINVAL);
 	assert_int_equal(vpplb_outcome(&add, -73), -EINVAL);
 	assert_int_equal(vpplb_outcome(&add, -81), -EEXIST);
@@ -727,7 +728,7 @@ static void return_codes_have_their_own_errors(void **state)
 
 /* ---- which VPP ---- */
 
-/* Every message, but for one name that is left out or replaced. */
+/* Every message, except one name that is left out or replaced. */
 static struct vpp_table table_with(const char *leave_out, const char *instead)
 {
 	struct vpp_table t = { 0 };

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * observe: four requests behind each other, and one answer to whoever asked.
+ * observe: four requests in sequence, and one completion.
  *
- * The global configuration, all VIPs, all servers, and the text that has what the dumps lack. VPP
- * works in order, so the last answer is the end. VPP stands still while it prints the text, and
- * whoever uses the API may ask at any rate: a long text that gather has read a while ago will do.
+ * They are the global configuration, all VIPs, all servers, and the text with what the dumps
+ * lack. VPP works in order, so the last answer is the end. VPP forwards no packets while it
+ * prints the text, and API clients may ask at any rate: a long text that gather has read recently
+ * is used instead.
  *
- * Servers that are deleted and wait to be collected are not there; VIPs that are not a single
- * address are somebody else's, and left alone. Where the text does not tell whether a VIP is
- * sticky, it is taken to be as configured.
+ * Servers that are deleted and wait for garbage collection are left out. VIPs that are not a
+ * single address belong to other programs and are left alone. If the text does not say whether a
+ * VIP is sticky, the configured value is assumed, so that the VIP is not replaced for nothing.
  */
 #include <assert.h>
 #include <errno.h>
@@ -36,6 +37,7 @@ static bool is_sticky(const struct dataplane *dp, const struct lb_vip_key *key)
 	return frontend != SIZE_MAX && dp->config->frontends[frontend].src_ip_sticky;
 }
 
+/* Without the global configuration the state is useless: the request fails when it ends. */
 static void on_conf(void *user, struct vpp_reader *r)
 {
 	struct dataplane *dp = user;
@@ -65,6 +67,7 @@ static void on_vip(void *user, struct vpp_reader *r)
 	vip->table_length = found.table_length;
 }
 
+/* VIPs were dumped first. A server whose VIP is not listed belongs to a VIP that was left out. */
 static void on_as(void *user, struct vpp_reader *r)
 {
 	struct dataplane *dp = user;
@@ -79,6 +82,7 @@ static void on_as(void *user, struct vpp_reader *r)
 		lb_vip_put_as(vip, &found.address)->weight = found.weight;
 }
 
+/* The servers were requested together with the VIPs; their end is what counts. */
 static void on_vips_end(void *user)
 {
 }
@@ -121,7 +125,7 @@ static void on_text(void *user, struct vpp_reader *r)
 	ev_timer_start(dp->loop, &dp->tell);
 }
 
-/* The text comes last, where VPP has it. */
+/* The text comes last. A VPP that cannot print it is read without. */
 static void on_servers_end(void *user)
 {
 	struct dataplane *dp = user;
@@ -134,6 +138,7 @@ static void on_servers_end(void *user)
 		ev_timer_start(dp->loop, &dp->tell);
 }
 
+/* All three are sent at once: VPP answers in order. */
 static int ask(struct dataplane *dp)
 {
 	_cleanup_(buf_free) struct buf vips = { 0 }, servers = { 0 };
@@ -157,13 +162,17 @@ void vpplb__observe(struct dataplane *dp, dataplane_observed_fn done, void *user
 	assert(dp->up && !dp->observe.done && !dp->apply.done);
 	dp->observe = (struct vpplb__observe){ .done = done, .user = user };
 	r = ask(dp);
-	/* behind the end of a connection its down() answers for everything */
+	/* -ENOTCONN: down() follows, and ends the request */
 	if (r == 0 || r == -ENOTCONN)
 		return;
 	dp->observe.err = -ENOBUFS;
 	ev_timer_start(dp->loop, &dp->tell);
 }
 
+/*
+ * The request is cleared before done() is called, which may issue the next one. Whether a VIP is
+ * sticky is decided now, because the text arrives after the VIPs.
+ */
 void vpplb__observe_tell(struct dataplane *dp)
 {
 	struct vpplb__observe o = dp->observe;

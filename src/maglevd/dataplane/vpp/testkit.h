@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * testkit: a driver under test, and at the other end of its sockets somebody who answers as told.
+ * testkit: a driver under test, and a peer at the other end of its sockets that answers as the
+ * test demands.
  *
- * This is no VPP: it has no state, and says what the test put into it. Both run on one loop, and a
- * test waits for what it wants to see; one that waits too long fails. No sleeps.
+ * The peer is no VPP: it has no state, and sends what the test put into it. Both run on one loop.
+ * A test waits for what it expects; one that waits too long fails. No sleeps.
  */
 #pragma once
 
@@ -22,26 +23,27 @@ struct kit {
 	char directory[32];
 	struct sockaddr_un api_at, stats_at;
 
-	/* the other end */
+	/* the peer */
 	ev_io api, stats, conn; /* fd -1: closed */
 	struct buf in, out;
-	int segment;	       /* a file; -1: connections to the stats socket are closed at once */
-	uint64_t *image;       /* its memory */
-	const char *leave_out; /* messages whose names begin so are not known */
+	int segment;	 /* a file; -1: connections to the stats socket are closed immediately */
+	uint64_t *image; /* the memory of the segment */
+	const char *leave_out; /* messages whose names begin with this are not offered */
 	const char *silent;    /* a request of that name is not answered */
 	const char *cut;       /* its answer is cut in the middle, with the connection */
-	const char *no;	       /* it is answered with retval, once `yes` of them were not */
+	const char *no; /* a request of that name gets retval, after `yes` of them have succeeded */
 	unsigned yes;
 	int32_t retval;
-	struct buf conf, vips, servers; /* fields of the answer; records behind each other */
+	struct buf conf, vips, servers; /* fields of the answer; records one after the other */
 	const char *text;
-	struct buf heard;      /* names of requests, "lb_conf lb_conf_get " */
+	struct buf heard;      /* names of the requests that came, "lb_conf lb_conf_get " */
 	unsigned accepted;     /* connections */
 	size_t most_under_way; /* requests that came before the answer to the first was sent */
 
 	/* the driver */
 	struct dataplane *dp;
-	int64_t timeout, reading; /* for an answer: long; between two readings: short */
+	/* how long an answer may take: long; between two readings: short */
+	int64_t timeout, reading;
 	struct l4_config config;
 	int ups, downs, problems, observed, applied;
 	char why[128];
@@ -56,17 +58,17 @@ void kit_end(struct kit *k);
 void kit_start(struct kit *k);
 /* Starts it, and waits until it is up. */
 void kit_start_up(struct kit *k);
-/* Turns the loop until *what is at least n. */
+/* Runs the loop until *what is at least n. */
 void kit_wait(struct kit *k, const int *what, int n);
-/* Until the other end has heard this text. */
+/* Runs the loop until the peer has received this request. */
 void kit_wait_heard(struct kit *k, const char *text);
-/* Until the counters are those of a reading that began after this call. */
+/* Runs the loop until the counters are from a reading that began after this call. */
 void kit_wait_counters(struct kit *k);
-size_t kit_count(struct kit *k, const char *text); /* in what was heard */
+size_t kit_count(struct kit *k, const char *text); /* how often the request came */
 void kit_observe(struct kit *k);
 void kit_apply(struct kit *k, const struct lb_op *ops, size_t n);
 
-/* The other end closes everything, as a VPP that dies, and comes back. */
+/* The peer closes everything, as a VPP that dies, and comes back. */
 void kit_die(struct kit *k);
 void kit_revive(struct kit *k);
 
@@ -77,9 +79,9 @@ void kit_put_as(struct kit *k, const char *vip, uint16_t port, const char *as, u
 
 struct addr kit_addr(const char *text);
 
-/* Columns of the image: packets of kind in VIP column c; a route's traffic. */
+/* Columns of the image: packets of a kind in the column of a VIP; the traffic of a route. */
 void kit_set_packets(struct kit *k, unsigned kind, unsigned column, uint64_t packets);
 void kit_set_route(struct kit *k, bool via, unsigned column, uint64_t packets, uint64_t bytes);
 #define KIT_COLUMNS 16
-/* So many threads, at most 1,024, that all have counted the same. */
+/* Sets the number of threads, at most 1,024, which all have counted the same. */
 void kit_set_threads(struct kit *k, unsigned n);

@@ -18,9 +18,11 @@
 
 #define PATIENCE 20.0 /* s */
 #define MS NSEC_PER_MSEC
+/* "_12345678" at the end of a message name */
 #define CHECKSUM_SIZE 9
 
 #define IMAGE_SIZE ((size_t)128 * 1024)
+/* the address of the segment in VPP, to which the pointers in it refer */
 #define BASE ((uint64_t)0x7f0000000000)
 
 static const char *const counter_names[] = {
@@ -36,6 +38,7 @@ static const char *const counter_names[] = {
 #define COLUMNS_AT(i) (4096 + 1024 * (size_t)(i))
 #define MANY_THREADS_AT(i) (16384 + 16384 * (size_t)(i) + 8)
 
+/* Offsets are in bytes from the start of the image. */
 static void put_u64(struct kit *k, size_t at, uint64_t v)
 {
 	memcpy((char *)k->image + at, &v, sizeof(v));
@@ -50,6 +53,7 @@ static void put_entry(struct kit *k, size_t i, uint32_t type, uint64_t value, co
 	snprintf(at + 16, 128, "%s", name);
 }
 
+/* Version 2, epoch 1, no change in progress. A vector has its length in the 8 bytes before it. */
 static void make_segment(struct kit *k)
 {
 	const uint64_t header[] = { 2, BASE, 1, 0, BASE + DIRECTORY_AT };
@@ -69,6 +73,7 @@ static void make_segment(struct kit *k)
 	}
 }
 
+/* All threads share the same columns, so the sum is n times as much. */
 void kit_set_threads(struct kit *k, unsigned n)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(counter_names); i++) {
@@ -110,7 +115,7 @@ static void watch(struct kit *k)
 	ev_io_start(k->loop, &k->conn);
 }
 
-/* As much as goes now. */
+/* Writes as much as the socket takes. */
 static void flush(struct kit *k)
 {
 	ssize_t n = send(k->conn.fd, k->out.p, k->out.n, MSG_NOSIGNAL);
@@ -118,7 +123,7 @@ static void flush(struct kit *k)
 	if (n > 0)
 		buf_consume(&k->out, (size_t)n);
 	else if (n < 0 && errno != EAGAIN)
-		k->out.n = 0; /* the driver has gone */
+		k->out.n = 0; /* the driver has closed the connection */
 	watch(k);
 }
 
@@ -128,6 +133,7 @@ static void send_all(struct kit *k, const struct buf *out)
 	flush(k);
 }
 
+/* The answer to sockclnt_create: the table of messages that this VPP offers. */
 static void answer_greeting(struct kit *k, uint32_t context)
 {
 	struct buf out = { 0 }, table = { 0 };
@@ -158,7 +164,7 @@ static void answer_greeting(struct kit *k, uint32_t context)
 	buf_free(&table);
 }
 
-/* The fields of an answer behind its return value. */
+/* The fields of an answer after its return value. */
 static void put_fields(struct kit *k, size_t message, struct vpp_reader *request, struct buf *out)
 {
 	uint8_t length;
@@ -197,6 +203,7 @@ static void put_fields(struct kit *k, size_t message, struct vpp_reader *request
 	}
 }
 
+/* The return value that the test demands for this request. */
 static int32_t retval_for(struct kit *k, const char *name)
 {
 	if (!k->no || strcmp(name, k->no) != 0)
@@ -216,6 +223,7 @@ static void close_conn(struct kit *k)
 	k->in.n = k->out.n = 0;
 }
 
+/* One message per record, as VPP answers a dump; the ping that follows marks the end. */
 static void put_records(const struct buf *records, size_t size, size_t message, uint32_t context,
 			struct buf *out)
 {
@@ -279,7 +287,7 @@ static void on_request(struct kit *k, struct vpp_reader *r)
 	answer(k, message, context, r, name);
 }
 
-/* All that has come is taken before anything is answered: what is sent without waiting shows. */
+/* Counts all complete requests before any is answered: this shows what is sent without waiting. */
 static size_t frames_in(const struct buf *in)
 {
 	size_t at = 0, n = 0;
@@ -296,6 +304,7 @@ static size_t frames_in(const struct buf *in)
 	return n;
 }
 
+/* Everything that has arrived is counted first, then answered in order. */
 static void on_conn(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct kit *k = container_of(w, struct kit, conn);
@@ -364,7 +373,7 @@ static void on_stats_client(struct ev_loop *loop, ev_io *w, int revents)
 	c->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(c), &k->segment, sizeof(int));
 	if (k->segment >= 0)
-		sendmsg(fd, &message, MSG_NOSIGNAL); /* the driver may have gone */
+		sendmsg(fd, &message, MSG_NOSIGNAL); /* the driver may have closed the connection */
 	close(fd);
 }
 
@@ -399,7 +408,7 @@ void kit_die(struct kit *k)
 	close_conn(k);
 }
 
-/* ---- what the driver tells ---- */
+/* ---- callbacks of the driver ---- */
 
 static void on_up(void *user)
 {
@@ -532,7 +541,7 @@ void kit_wait_counters(struct kit *k)
 	int64_t seen = loop_realtime();
 	const struct lb_counters *c;
 
-	/* the reading under way may have begun before: the one behind it has not */
+	/* the reading under way may have begun before this call; the one after it has not */
 	for (int i = 0; i < 2; i++) {
 		do {
 			ev_run(k->loop, EVRUN_ONCE);

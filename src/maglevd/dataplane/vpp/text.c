@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * text: lines of words. A VIP begins with its type, and owns the lines up to the next one:
+ * text: lines of words. A VIP begins with its type, and is followed by its own lines:
  *
  *	 ip4-gre4 [3] 192.0.2.10/32 src_ip_sticky
  *	  new_size:1024
@@ -14,9 +14,10 @@
 
 #include "core/l4/config.h"
 
+/* the longest word that can be an address */
 #define WORD_SIZE 64
 
-/* One line, word by word. */
+/* The rest of a line, from which words are taken. */
 struct line {
 	struct str rest;
 };
@@ -63,6 +64,7 @@ static bool parse_host(struct str word, struct addr *ret)
 	return true;
 }
 
+/* "ip4-gre4", "ip6-nat6" ...: encapsulations that we do not use begin a VIP too. */
 static bool is_type(struct str word)
 {
 	return word.n >= 8 && (memcmp(word.p, "ip4-", 4) == 0 || memcmp(word.p, "ip6-", 4) == 0);
@@ -80,7 +82,7 @@ static bool parse_index(struct str word, uint32_t *ret)
 	return true;
 }
 
-/* Behind the type. False when the VIP is of no interest. */
+/* Parses what follows the type. False when the VIP is not of interest. */
 static bool parse_vip(struct line *l, struct vpplb_text_vip *ret)
 {
 	struct str word;
@@ -95,12 +97,12 @@ static bool parse_vip(struct line *l, struct vpplb_text_vip *ret)
 		if (str_eq(word, STR("src_ip_sticky")))
 			ret->src_ip_sticky = true;
 		else
-			ret->sticky_told = false; /* it may mean just that */
+			ret->sticky_told = false; /* an unknown word may mean that it is sticky */
 	}
 	return true;
 }
 
-/* Behind the address. False when it is no server, or a removed one. */
+/* Parses what follows the address. False when it is no server, or a removed one. */
 static bool parse_as(struct line *l, struct vpplb_text_as *ret)
 {
 	bool has_buckets = false, used = false;
@@ -120,7 +122,7 @@ static bool parse_as(struct line *l, struct vpplb_text_as *ret)
 	return has_buckets && used;
 }
 
-/* A line of a VIP that begins with word. */
+/* Parses a line of a VIP; word is its first word. */
 static void parse_inner(struct vpplb_text *t, struct vpplb_text_vip *vip, struct str word,
 			struct line *l)
 {
@@ -153,6 +155,10 @@ static int as_cmp(const void *a, const void *b)
 	return addr_cmp(&x->address, &y->address);
 }
 
+/*
+ * VPP prints in the order of its own pools. Duplicates are dropped within the range of the VIP;
+ * the freed places at its end stay unused.
+ */
 static void sort_servers(struct vpplb_text *t, struct vpplb_text_vip *vip)
 {
 	struct vpplb_text_as *as;
@@ -185,7 +191,7 @@ static void sort(struct vpplb_text *t)
 
 void vpplb_text_parse(struct str text, struct vpplb_text *ret)
 {
-	bool inside = false; /* a VIP of interest */
+	bool inside = false; /* the lines belong to a VIP of interest */
 	struct vpplb_text_vip vip;
 	struct line l;
 	struct str word;

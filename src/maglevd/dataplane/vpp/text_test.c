@@ -104,7 +104,7 @@ static void a_vip_or_server_told_twice_is_there_once(void **state)
 	vpplb_text_free(&t);
 }
 
-/* VPP prints a NAT VIP's ports otherwise; that it does may not spoil its neighbours */
+/* VPP prints the ports of a NAT VIP differently; this must not affect its neighbours */
 static void what_is_not_understood_is_left_out(void **state)
 {
 	static const char *const rows[] = {
@@ -156,12 +156,12 @@ static void numbers_that_cannot_be_are_left_out(void **state)
 	vpplb_text_free(&t);
 }
 
-/* no end of line, no end of anything */
+/* the text may end anywhere */
 static void every_beginning_of_the_text_is_harmless(void **state)
 {
 	for (size_t n = 0; n < sizeof(sample); n++) {
 		struct vpplb_text t = { 0 };
-		char *cut = mem_copy(sample, n); /* so that a step too far is seen */
+		char *cut = mem_copy(sample, n); /* exactly n bytes: a read past the end is seen */
 
 		vpplb_text_parse((struct str){ cut, n }, &t);
 		assert_true(t.vips.n <= 3);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vpp: a connection to VPP's API and its stats segment, which are one thing: up when both are
- * there, down when either goes, tried again after a while.
+ * vpp: a connection to VPP's API and one to its stats segment. The driver is up when both are
+ * there, down when either ends, and tries again after a delay.
  *
- *	dial -> API ready -> who are you? -> the segment -> up -> ... -> down -> dial
+ *	dial -> API ready -> version, pid -> stats segment -> up -> ... -> down -> dial
  *
- * A VPP without the messages that are needed is never up: nothing is sent that it might take for
- * something else. It is kept company all the same, with or without a segment, so that its restart
- * is seen at once; what is missing stands in one log line and in info().
+ * A VPP without the messages that are needed is never up: nothing is sent that it might
+ * misinterpret. The connection is kept all the same, with or without a segment, so that a restart
+ * of VPP is noticed at once. What is missing is in one log line and in info().
  *
- * observe.c and apply.c are the reconciler's one request at a time; gather.c asks between them.
- * They share the connection, and VPP answers in order. What is programmed there stays when we go.
+ * observe.c and apply.c do the reconciler's one request at a time; gather.c sends requests in
+ * between. They share the connection, and VPP answers in order. What is programmed stays when
+ * maglevd stops.
  */
 #include "src/maglevd/dataplane/vpp/vpp.h"
 
@@ -35,7 +36,7 @@ void dataplane_vpp_use(const struct dataplane_vpp_setup *setup)
 
 /* ---- down ---- */
 
-/* Lets go of the connection and of what was under way on it. */
+/* Closes the connection and drops what was under way on it. */
 static void let_go(struct dataplane *dp)
 {
 	vpplb__gather_drop(dp);
@@ -49,7 +50,10 @@ static void let_go(struct dataplane *dp)
 	dp->known = dp->supported = false;
 }
 
-/* why is gone with whoever says it. */
+/*
+ * why is copied first, because it may belong to the connection that is closed here. Each problem
+ * is logged once and not at every attempt.
+ */
 static void go_down(struct dataplane *dp, const char *why)
 {
 	bool was_up = dp->up;
@@ -77,6 +81,10 @@ static void on_api_ended(void *user, enum vpp_end why, const char *text)
 
 /* ---- up ---- */
 
+/*
+ * Called when the API and the stats connection have each made their last step. A VPP that is not
+ * supported stops before up().
+ */
 static void go_up_if_complete(struct dataplane *dp)
 {
 	if (!dp->known || dp->stats)
@@ -102,6 +110,7 @@ static void on_stats_ready(void *user, struct vpp_segment *segment)
 	go_up_if_complete(dp);
 }
 
+/* A supported VPP needs the segment; for others the segment is only asked for the start time. */
 static void on_stats_failed(void *user, const char *text)
 {
 	struct dataplane *dp = user;
@@ -124,7 +133,7 @@ static void on_version(void *user, struct vpp_reader *r)
 		vpplb__who_version(&dp->who, &version);
 }
 
-/* The last of what is asked at the beginning. */
+/* The last question at the beginning; VPP answers in order, so the version is known by now. */
 static void on_pid(void *user, struct vpp_reader *r)
 {
 	struct dataplane *dp = user;
@@ -154,6 +163,7 @@ static void connect_stats(struct dataplane *dp)
 	dp->stats = vpp_stats_connect(dp->loop, &config);
 }
 
+/* The version may be missing in this VPP, which is no reason to stop: its result is not checked. */
 static void on_api_ready(void *user)
 {
 	struct dataplane *dp = user;
@@ -186,6 +196,7 @@ static void on_retry(void *user)
 	dial(user);
 }
 
+/* Completions must not be called from within a verb: this timer of 0 s calls them. */
 static void on_tell(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct dataplane *dp = w->data;

@@ -8,9 +8,12 @@ extern const struct dataplane_driver dataplane_vpp;
 
 struct dataplane_vpp_setup {
 	const char *api_addr, *stats_addr; /* VPP's sockets; live as long as the driver */
-	/* ns; 0: 5 s each. After a failure; between two readings of the counters; for an answer. */
+	/*
+	 * All in ns; 0 means 5 s: the delay after a failure, the time between two readings of the
+	 * counters, the time that an answer may take.
+	 */
 	int64_t retry, reading, timeout;
 };
 
-/* For the next dataplane_vpp.start(). */
+/* Sets what the next dataplane_vpp.start() uses; copied. */
 void dataplane_vpp_use(const struct dataplane_vpp_setup *setup);

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* who: the VPP at the other end, and a count of what was said; strings are cut to valid UTF-8. */
+/*
+ * who: what is known of the VPP at the other end, and counts of messages. Strings are cut to
+ * valid UTF-8, because the API of maglevd shows them.
+ */
 #include <assert.h>
 
 #include "base/cleanup.h"
 #include "lib/log/log.h"
 #include "src/maglevd/dataplane/vpp/internal.h"
 
+/* Names that lib/vpp reports besides those of vpplb_messages. */
 static const char *const others[] = { "sockclnt_create_455fb9c4", "sockclnt_create_reply_35166268",
 				      "unexpected" };
 
+/* The buffers may have moved: the pointers in info are set again after every change. */
 static void show(struct vpplb__who *who)
 {
 	who->info.version = buf_cstr(&who->version);
@@ -23,6 +28,7 @@ static void set(struct buf *b, struct str text)
 	buf_add_utf8(b, text.p, text.n);
 }
 
+/* The table of messages is complete from the start, so that counting never allocates. */
 void vpplb__who_init(struct vpplb__who *who)
 {
 	size_t n = 0;
@@ -79,7 +85,7 @@ bool vpplb__who_news(struct vpplb__who *who, const char *trouble)
 	return true;
 }
 
-/* Names are compared as text, as the client has some of its own. */
+/* Names are compared as text, because lib/vpp reports names of its own. */
 static struct dataplane_messages *find(struct vpplb__who *who, const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(who->messages); i++)
@@ -89,6 +95,7 @@ static struct dataplane_messages *find(struct vpplb__who *who, const char *name)
 	return NULL;
 }
 
+/* Every message is logged at debug level, for diagnosis of a VPP that misbehaves. */
 static void log_message(enum vpp_trace what, const char *name, bool said_no)
 {
 	bool sent = what == VPP_SENT || what == VPP_SEND_FAILED;
@@ -98,6 +105,7 @@ static void log_message(enum vpp_trace what, const char *name, bool said_no)
 		  LOG_S("result", fine ? "success" : "failure"));
 }
 
+/* An answer is traced after its callback, which may have called vpplb__refused(). */
 void vpplb__who_count(void *user, enum vpp_trace what, const char *name)
 {
 	struct dataplane *dp = user;

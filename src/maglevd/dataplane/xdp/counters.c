@@ -7,8 +7,9 @@
 #include "base/cleanup.h"
 #include "lib/loop/loop.h"
 
-#define SERVERS_OF_STEP 64 /* each takes a system call */
+#define SERVERS_OF_STEP 64 /* each server takes one system call */
 
+/* the words of a VIP are copied by their number */
 _Static_assert((int)ABI_KIND_NEXT == LB_PACKETS_NEXT && (int)ABI_KIND_FIRST == LB_PACKETS_FIRST &&
 		       (int)ABI_KIND_UNTRACKED == LB_PACKETS_UNTRACKED &&
 		       (int)ABI_KIND_NO_SERVER == LB_PACKETS_NO_SERVER &&
@@ -43,6 +44,7 @@ const char *xdplb__event_name(enum abi_event event)
 	return names[event];
 }
 
+/* qsort_r's context is the array of VIPs. */
 static int by_key(const void *a, const void *b, void *vips)
 {
 	const struct xdplb_vip *v = vips;
@@ -64,6 +66,7 @@ void xdplb__counters_begin(struct xdplb_counters *c, const struct xdplb_inventor
 	c->under_way = true;
 }
 
+/* A server that cannot be read is left out; the others are still worth showing. */
 static void read_server(const struct xdplb_inventory *b, uint32_t id, struct lb_vip_counters *ret)
 {
 	struct lb_as_counters as = { .address = xdplb__get_address(b->maps->servers[id].address) };
@@ -76,13 +79,16 @@ static void read_server(const struct xdplb_inventory *b, uint32_t id, struct lb_
 	vec_push(&ret->as, as);
 }
 
-/* Since the indexes were sorted by key, one may have become that of another VIP. */
+/*
+ * An index may have been given to another VIP since the indexes were sorted. That VIP is left out
+ * if it would break the order of keys, on which the users of the counters rely.
+ */
 static bool is_in_order(const struct lb_counters *out, const struct lb_vip_key *key)
 {
 	return !out->vips.n || lb_vip_key_cmp(&out->vips.items[out->vips.n - 1].key, key) < 0;
 }
 
-/* False: the VIP is gone. Its servers are read next otherwise. */
+/* False if the VIP is gone; otherwise its servers are read next. */
 static bool read_vip(const struct xdplb_inventory *b, uint32_t i, struct lb_counters *out)
 {
 	const struct xdplb_vip *v = &b->vips[i];
@@ -99,7 +105,10 @@ static bool read_vip(const struct xdplb_inventory *b, uint32_t i, struct lb_coun
 	return true;
 }
 
-/* The servers after the last one, by address: servers and VIPs may change between two steps. */
+/*
+ * Continues after the last server by address and not by position, because servers and VIPs may
+ * change between two steps. True when the VIP is complete, or was replaced by another one.
+ */
 static bool read_servers(struct xdplb_counters *c, const struct xdplb_inventory *b)
 {
 	const struct xdplb_vip *v = &b->vips[c->vip];
@@ -128,6 +137,7 @@ static void read_events(const struct xdplb_inventory *b, struct lb_counters *out
 	}
 }
 
+/* One VIP or SERVERS_OF_STEP servers per step; the events come last. */
 bool xdplb__counters_step(struct xdplb_counters *c, const struct xdplb_inventory *b)
 {
 	assert(c->under_way);

@@ -3,22 +3,23 @@
  * The XDP data plane behind the verbs of dataplane.h: maglevd's own program in the kernel
  * (bpf/lb.bpf.c), programmed through its maps. docs/design/xdp.md describes how.
  *
- *	load	makes or adopts the maps and loads the program; in a child process (loader)
- *	maps	one set of maps and the program over them, as the child has pinned them
+ *	load		creates or adopts the maps and loads the program, in a child (loader)
+ *	maps		one set of maps and the program over them, as the child has pinned them
  *	inventory	what is in the maps, and which places are free
- *	table	builds the table of a VIP, step by step
- *	run	carries out operations, step by step
- *	set	maps and inventory, and how one set replaces another
- *	links	the program on the interfaces
+ *	table		builds the table of a VIP, step by step
+ *	run		carries out operations, step by step
+ *	set		maps and inventory, and how one set replaces another
+ *	links		the program on the interfaces
  *
  * There is no process at the other end: the driver is connected while it has the maps and the
- * program is attached to at least one interface. A timer checks that every second, repairs what can
- * be repaired, and reports when nothing can be forwarded any more. What is programmed keeps working
- * without this process.
+ * program is attached to at least one interface. A timer checks that every second, repairs what
+ * can be repaired, and reports when nothing can be forwarded any more. What is programmed keeps
+ * working without this process.
  *
  * Two tasks do the long work. One replaces the maps when a new set is loaded, and carries out the
- * request; the other reads the counters every few seconds. Only switching a link takes longer than
- * a step should (some ten milliseconds). It happens at a start, at a repair, and when sizes change.
+ * request; the other reads the counters every few seconds. Only switching a link takes longer
+ * than a step should (some ten milliseconds). It happens at a start, at a repair, and when sizes
+ * change.
  */
 #include <assert.h>
 #include <errno.h>
@@ -40,7 +41,9 @@
 #define LOOK_EVERY 1.0	/* s */
 #define COUNT_EVERY 5.0 /* s */
 
-/* Between attempts to open that fail: less and less often, as each may load the program. */
+/*
+ * The delay between failed attempts to open. It grows, because each attempt may load the program.
+ */
 static const struct backoff_policy retry_policy = { .first = NSEC_PER_SEC,
 						    .last = 30 * NSEC_PER_SEC };
 
@@ -53,13 +56,15 @@ struct dataplane {
 	struct xdplb_set *set; /* NULL: not open */
 	bool connected;
 	struct xdplb_why problem; /* "": none */
-	struct backoff retry;	  /* of opening and of making maps again */
+	struct backoff retry;	  /* for opening, and for creating maps of other sizes */
 
 	struct xdplb_table table;
 	struct xdplb_run run;
 	struct xdplb_remake remake;
-	struct xdplb_maps next; /* the maps for it, if has_next: loaded, and not begun yet */
+	/* maps for the next remake, loaded but not begun; valid if has_next */
+	struct xdplb_maps next;
 	bool has_next;
+	/* shared by opening and by loading maps of other sizes: one child at a time */
 	struct xdplb_loader loader;
 	struct xdplb_counters counters;
 	struct xdplb_vlans vlans;
@@ -81,7 +86,10 @@ struct dataplane {
 
 /* ---- up and down ---- */
 
-/* A change that is dropped in the middle leaves a mark in the maps, and is repaired later. */
+/*
+ * Drops the request without an answer, as dataplane.h allows after down(). A change that is
+ * dropped in the middle leaves a mark in the maps, and is repaired later.
+ */
 static void drop_request(struct dataplane *dp)
 {
 	xdplb__run_stop(&dp->run);
@@ -133,6 +141,7 @@ static void close_set(struct dataplane *dp)
 
 /* ---- loading ---- */
 
+/* What the child is to do. */
 struct order {
 	const struct xdplb_folder *folder;
 	struct xdplb_sizes sizes;
@@ -147,6 +156,7 @@ static void load_first(const void *order, struct xdplb_report *report)
 	report->err = xdplb__load(o->folder, &o->sizes, &report->loaded, &report->why);
 }
 
+/* Like load_first(), for maps that are to replace the present ones. */
 static void load_next(const void *order, struct xdplb_report *report)
 {
 	const struct order *o = order;
@@ -154,7 +164,7 @@ static void load_next(const void *order, struct xdplb_report *report)
 	report->err = xdplb__load_next(o->folder, &o->sizes, &o->inherited, &report->why);
 }
 
-/* Gives the folder up, so that another maglevd can have it meanwhile. */
+/* Releases the folder, so that another maglevd can use it in the meantime. */
 static void open_failed(struct dataplane *dp, const struct xdplb_why *why)
 {
 	xdplb__folder_unlock(&dp->folder);
@@ -162,6 +172,10 @@ static void open_failed(struct dataplane *dp, const struct xdplb_why *why)
 	set_problem(dp, why);
 }
 
+/*
+ * The child keeps the lock, so that no other maglevd takes the folder while the child writes
+ * there, and the flow table, if the new maps are to share it.
+ */
 static int start_loader(struct dataplane *dp, xdplb_job_fn work, const struct order *order)
 {
 	struct xdplb_loader *l = &dp->loader;
@@ -173,7 +187,10 @@ static int start_loader(struct dataplane *dp, xdplb_job_fn work, const struct or
 	return xdplb__loader_start(l, work, order);
 }
 
-/* Starts the loader, unless it is running or was put off. on_opened() goes on. */
+/*
+ * Starts the loader, unless it is running or an attempt has just failed. Continues in
+ * on_opened().
+ */
 static void try_to_open(struct dataplane *dp)
 {
 	struct order order = { .folder = &dp->folder };
@@ -202,8 +219,8 @@ static void remake_failed(struct dataplane *dp, const char *why)
 }
 
 /*
- * Has new maps loaded in the background, if the sizes of the present ones do not suit the
- * configuration. Requests are served meanwhile.
+ * Starts to load new maps in the background, if the sizes of the present ones do not suit the
+ * configuration. Requests are served in the meantime.
  */
 static void ask_for_sizes(struct dataplane *dp)
 {
@@ -281,6 +298,7 @@ static void on_next_loaded(struct dataplane *dp, const struct xdplb_report *repo
 	task_wake(&dp->work);
 }
 
+/* The loader serves two purposes. If there are no maps yet, it was started by try_to_open(). */
 static void on_loaded(void *user, const struct xdplb_report *report)
 {
 	struct dataplane *dp = user;
@@ -293,7 +311,11 @@ static void on_loaded(void *user, const struct xdplb_report *report)
 
 /* ---- looking ---- */
 
-/* Pins that were removed by somebody else are made again: the descriptors are still open. */
+/*
+ * Pins that another program removed are created again: the descriptors are still open. If the
+ * folder itself was replaced and another maglevd has locked the new one, that maglevd owns the
+ * data plane.
+ */
 static void look_at_pins(struct dataplane *dp, struct xdplb_why *why)
 {
 	const char *missing;
@@ -310,7 +332,7 @@ static void look_at_pins(struct dataplane *dp, struct xdplb_why *why)
 		log_warn("xdp-repair", LOG_S("map", missing), LOG_S("reason", "its pin was gone"));
 }
 
-/* Once a second, and at once after a reload or when maps were opened. */
+/* Runs once a second, and immediately after a reload or when maps were opened. */
 static void on_look(struct ev_loop *loop, ev_timer *w, int events)
 {
 	struct dataplane *dp = w->data;
@@ -358,7 +380,10 @@ static uint32_t next_changing(const struct xdplb_inventory *b)
 	return 0;
 }
 
-/* Repairs first, so that the state that is read back is what packets meet. */
+/*
+ * Repairs VIPs that are marked as changing first, so that the reported state is what packets
+ * meet.
+ */
 static enum xdplb_pace step_observe(struct dataplane *dp)
 {
 	uint32_t vip;
@@ -385,7 +410,7 @@ static enum xdplb_pace step_observe(struct dataplane *dp)
 	return PLANE_MORE;
 }
 
-/* Says what there is no room for, and how much room there is. */
+/* Logs what is exhausted, and how much room there is. */
 static void tell_limit(const struct dataplane *dp)
 {
 	const struct xdplb_sizes *s = &dp->set->maps.sizes;
@@ -442,6 +467,7 @@ static void remake_done(struct dataplane *dp)
 	ask_for_sizes(dp);
 }
 
+/* Always PLANE_MORE: a request may wait for the end of the replacement. */
 static enum xdplb_pace step_remake(struct dataplane *dp)
 {
 	if (!dp->remake.set)
@@ -465,7 +491,7 @@ static enum xdplb_pace step(struct dataplane *dp)
 	return dp->applied ? step_apply(dp) : PLANE_DONE;
 }
 
-/* All free places are resting: goes on when the rest of the first of them is over. */
+/* All free places are resting: continues when the first rest ends. */
 static void wait_for_place(struct dataplane *dp)
 {
 	int64_t left = dp->set->inventory.wait - loop_monotonic();
@@ -482,6 +508,7 @@ static void on_resume(struct ev_loop *loop, ev_timer *w, int events)
 	task_wake(&dp->work);
 }
 
+/* A request that ends with PLANE_DONE may leave new maps that wait for it. */
 static bool work_step(struct task *t)
 {
 	struct dataplane *dp = container_of(t, struct dataplane, work);
@@ -583,6 +610,7 @@ static void xdplb_reconfigure(struct dataplane *dp, const struct l4_config *conf
 	ev_feed_event(dp->loop, &dp->look, EV_TIMER);
 }
 
+/* Reads the inventory from the maps first, because other programs may have written to them. */
 static void xdplb_observe(struct dataplane *dp, dataplane_observed_fn done, void *user)
 {
 	assert(dp->connected && !dp->observed && !dp->applied);
@@ -603,11 +631,13 @@ static void xdplb_apply(struct dataplane *dp, const struct lb_op *ops, size_t n,
 	task_wake(&dp->work);
 }
 
+/* NULL before the first complete reading. */
 static const struct lb_counters *xdplb_counters(struct dataplane *dp)
 {
 	return dp->counters.ready.at ? &dp->counters.ready : NULL;
 }
 
+/* Pins and links stay, so packets are forwarded without this process (NFR-1.1). */
 static void xdplb_stop(struct dataplane *dp)
 {
 	stop_watching(dp);
@@ -623,6 +653,7 @@ static void xdplb_stop(struct dataplane *dp)
 
 /* ---- without a start ---- */
 
+/* A folder that does not exist is as good as removed. */
 static int unpin(const char *folder)
 {
 	int r = xdp_unpin(folder);
@@ -630,6 +661,7 @@ static int unpin(const char *folder)
 	return r == -ENOENT ? 0 : r;
 }
 
+/* Links first: when they are gone, no packet uses the maps. */
 static int remove_all(const struct xdplb_folder *f, struct buf *out)
 {
 	int r = xdplb__links_remove(f->pin, out);
@@ -648,6 +680,7 @@ static int remove_all(const struct xdplb_folder *f, struct buf *out)
 	return r;
 }
 
+/* The lock keeps the pins of a running maglevd from being removed. */
 static int xdplb_remove(const struct l4_config *config, struct buf *out)
 {
 	struct xdplb_folder f;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verbs: what is applied is what is observed, and packets go where the state says. */
+/*
+ * The verbs: what is applied is what is observed, and packets go where the state says.
+ */
 #include <errno.h>
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -244,7 +246,10 @@ static void ipv6_is_forwarded_too(void **state)
 	assert_true(w->state.vips.items[0].src_ip_sticky);
 }
 
-/* Made up here, since not every kernel has VLANs: what leaves by d0 has the tag of one above it. */
+/*
+ * The VLAN is only an entry in the map, because not every kernel has VLANs: packets that leave by
+ * d0 get its tag.
+ */
 static void packets_to_a_vlan_get_its_tag(void **state)
 {
 	struct world *w = *state;
@@ -273,7 +278,7 @@ static void packets_to_a_vlan_get_its_tag(void **state)
 	assert_int_equal(w->state.conf.flow_timeout_s, 40);
 }
 
-/* A VIP that comes back gets another index and other ids, and counts from 0. */
+/* A VIP that is added again gets another index and other ids, and counts from 0. */
 static void counters_are_read_and_begin_with_the_vip(void **state)
 {
 	struct world *w = *state;
@@ -322,7 +327,10 @@ static void make_many_servers(struct world *w, unsigned n)
 	}
 }
 
-/* No step reads all servers of a VIP; who comes or goes between two steps moves nobody else. */
+/*
+ * No step reads all servers of a VIP. A server that is added or removed between two steps does
+ * not affect the others.
+ */
 static void counters_of_many_servers_are_read_in_steps(void **state)
 {
 	struct world *w = *state;
@@ -360,7 +368,7 @@ static bool has_counted(void *user)
 	return dataplane_xdp.counters(w->dp) != NULL;
 }
 
-/* Who asks right after a restart is told: the periodic reading would come 5 s later. */
+/* Counters are available right after a restart: the periodic reading would come 5 s later. */
 static void the_first_reading_comes_with_the_connection(void **state)
 {
 	struct world *w = *state;
@@ -376,7 +384,7 @@ static void the_first_reading_comes_with_the_connection(void **state)
 	assert_int_equal(dataplane_xdp.counters(w->dp)->vips.n, 1);
 }
 
-/* ---- anything at all, beside a model ---- */
+/* ---- random operations, compared with a model ---- */
 
 static struct lb_op random_op(struct dice *dice)
 {
@@ -443,7 +451,8 @@ static void any_operations_lead_where_the_model_says(void **state)
 	struct dice dice = dice_of_run(0);
 	struct lb_state model = { 0 };
 	const struct lb_op conf = op_conf(40);
-	const struct world_config roomy = { .frontends = 100 }; /* little has to wait for a rest */
+	/* operations seldom wait for a rest */
+	const struct world_config roomy = { .frontends = 100 };
 	unsigned port = 1;
 
 	world_start(w, &roomy);

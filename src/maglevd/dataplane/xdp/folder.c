@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lock is on the folder itself: BPF file systems have no files to lock. It ends with the
- * process that holds it, or with the last child of it that is still loading something.
+ * The lock is on the folder itself, because files cannot be created in a BPF file system. It ends
+ * with the process that holds it, or with its last child that is still loading something.
  */
 #include "src/maglevd/dataplane/xdp/folder.h"
 
@@ -33,6 +33,10 @@ static bool is_bpf_filesystem(int fd)
 	return fstatfs(fd, &fs) == 0 && (unsigned long)fs.f_type == BPF_FS_MAGIC;
 }
 
+/*
+ * A folder that was created outside a BPF file system is removed again; rmdir() fails if it has
+ * contents, and then it was not ours.
+ */
 static int open_folder(const struct xdplb_folder *f, struct xdplb_why *why)
 {
 	int fd;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rules of bpf/abi.h for writers, in one place: what is made visible last, and what rests.
+ * The rules of bpf/abi.h for writers, in one place: which store makes a change visible, and which
+ * entries rest before they are used again.
  *
- * A VIP is found in the cells as the program finds it. Of an address the cell with port and
- * protocol 0 is its all-port VIP, or ABI_CELL_BY_PORT while it has VIPs by port, or empty. Cells
- * that are emptied rest too: a packet may have read the index of a cell whose key is about to
- * change.
+ * VIPs are looked up in the cells in the same way as the program does it. The cell of an address
+ * (port and protocol 0) is its all-port VIP; or ABI_CELL_BY_PORT, if the address only has VIPs by
+ * port; or empty. Cells that are emptied rest as well: a packet may have read the index from a
+ * cell whose key is about to change.
  *
- * Places are handed out in turns rather than lowest first, so that hardly anything has to wait for
- * a rest to be over.
+ * Places are handed out in rotation and not lowest first, so that an operation seldom has to wait
+ * for the end of a rest.
  */
 #include "src/maglevd/dataplane/xdp/inventory.h"
 
@@ -24,14 +25,20 @@
 #define IN_USE INT64_MAX
 #define REST (ABI_REST_S * NSEC_PER_SEC)
 
-#define ICMP_GAP_NS 1000000 /* 1000 a second and CPU, ... */
+#define ICMP_GAP_NS 1000000 /* 1000 ICMP errors per second and CPU, ... */
+/* ... of which this many may be sent at once */
 #define ICMP_BURST 100
-#define NEW_FLOWS 125000 /* a second and CPU, above which connections are stored a packet later */
+/* Per second and CPU; above this rate a connection is stored with its second packet. */
+#define NEW_FLOWS 125000
 
+/*
+ * The store that makes a change visible to the program: everything written before it is seen too.
+ */
 #define STORE(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELEASE)
 
 /* ---- places ---- */
 
+/* Numbers below first are allocated too, so that a place is its own array index. */
 static void places_open(struct xdplb_places *p, uint32_t first, uint32_t n, int64_t until)
 {
 	*p = (struct xdplb_places){ .n = n, .first = first, .next = first };
@@ -40,7 +47,10 @@ static void places_open(struct xdplb_places *p, uint32_t first, uint32_t n, int6
 		p->rest[i] = until;
 }
 
-/* In use are only those that the maps name; what was and is not any more rests from now on. */
+/*
+ * Only the places that the maps name are in use. Before the maps are read again, every place in
+ * use starts to rest; the reader then marks the ones that it finds.
+ */
 static void places_forget(struct xdplb_places *p)
 {
 	int64_t until = loop_monotonic() + REST;
@@ -50,6 +60,10 @@ static void places_forget(struct xdplb_places *p)
 			p->rest[i] = until;
 }
 
+/*
+ * The search visits each place at most once. It also finds the earliest end of a rest, for
+ * -EAGAIN.
+ */
 static int places_take(struct xdplb_inventory *b, struct xdplb_places *p, const char *what,
 		       uint32_t *ret)
 {
@@ -87,6 +101,7 @@ static struct abi_vip_key abi_key(const struct lb_vip_key *key)
 	return ret;
 }
 
+/* The key of the cell that every address with a VIP has. */
 static struct abi_vip_key address_key(const struct lb_vip_key *key)
 {
 	struct abi_vip_key ret = abi_key(key);
@@ -101,6 +116,7 @@ static bool is_all_port(const struct lb_vip_key *key)
 	return key->port == 0 && key->protocol == 0;
 }
 
+/* The number of cells is a power of two, so the mask also makes UINT32_MAX a step backwards. */
 static uint32_t cell_at(const struct xdplb_inventory *b, uint32_t home, uint32_t probe)
 {
 	return (home + probe) & (b->maps->sizes.cells - 1);
@@ -112,7 +128,10 @@ static bool holds_key(const struct abi_vip_cell *cell, const struct abi_vip_key 
 	       memcmp(&cell->key, key, sizeof(*key)) == 0;
 }
 
-/* NULL: none. */
+/*
+ * The program's lookup: at most ABI_VIP_PROBES cells, and none after the first empty one. NULL:
+ * none.
+ */
 static struct abi_vip_cell *find_cell(const struct xdplb_inventory *b,
 				      const struct abi_vip_key *key)
 {
@@ -129,7 +148,10 @@ static struct abi_vip_cell *find_cell(const struct xdplb_inventory *b,
 	return NULL;
 }
 
-/* A free cell for a key that has none; a key is never put behind an empty cell. */
+/*
+ * Finds a free cell for a key that has none. A key is never stored after an empty cell, because
+ * lookups stop there; so a resting empty cell ends the search.
+ */
 static int find_free_cell(struct xdplb_inventory *b, const struct abi_vip_key *key,
 			  struct abi_vip_cell **ret)
 {
@@ -156,13 +178,18 @@ static int find_free_cell(struct xdplb_inventory *b, const struct abi_vip_key *k
 	return b->wait == IN_USE ? -ENOSPC : -EAGAIN;
 }
 
+/* The key first: a lookup that sees the index must also see the key. */
 static void fill_cell(struct abi_vip_cell *cell, const struct abi_vip_key *key, uint32_t vip)
 {
 	cell->key = *key;
 	STORE(cell->vip, vip);
 }
 
-/* Empty, and with it those gone before it, if nobody behind can be looked for from here. */
+/*
+ * Removes a key. If the following cell is empty, no lookup has to go on past this cell, and it
+ * becomes empty together with the GONE cells right before it. Otherwise it becomes GONE, so that
+ * the keys after it are still found.
+ */
 static void empty_cell(struct xdplb_inventory *b, struct abi_vip_cell *cell)
 {
 	uint32_t at = (uint32_t)(cell - b->maps->cells);
@@ -188,6 +215,9 @@ static void forget_vips(struct xdplb_inventory *b)
 	}
 }
 
+/*
+ * The index check also skips ABI_CELL_BY_PORT and ABI_CELL_GONE, which are larger than any index.
+ */
 static void read_cell(struct xdplb_inventory *b, const struct abi_vip_cell *cell)
 {
 	struct xdplb_vip *vip;
@@ -202,6 +232,7 @@ static void read_cell(struct xdplb_inventory *b, const struct abi_vip_cell *cell
 	b->indexes.rest[cell->vip] = IN_USE;
 }
 
+/* A table number in the maps is one higher than its place; 0 means none. */
 static void read_table(struct xdplb_inventory *b, uint32_t vip)
 {
 	uint32_t table = b->maps->vips[vip].table;
@@ -215,7 +246,9 @@ static int compare_address(const struct xdplb_inventory *b, uint16_t id, const _
 	return memcmp(b->maps->servers[id].address, address, 16);
 }
 
-/* Where the server with that address is, or would be. */
+/*
+ * The position of the server with that address in the sorted list, or where it would be inserted.
+ */
 static size_t server_place(const struct xdplb_inventory *b, uint32_t vip, const __u32 *address)
 {
 	const struct xdplb_vip *v = &b->vips[vip];
@@ -232,6 +265,7 @@ static size_t server_place(const struct xdplb_inventory *b, uint32_t vip, const 
 	return low;
 }
 
+/* Inserts a server of the map into the list of its VIP. */
 static void list_server(struct xdplb_inventory *b, uint32_t id)
 {
 	const struct abi_as *s = &b->maps->servers[id];
@@ -243,6 +277,7 @@ static void list_server(struct xdplb_inventory *b, uint32_t id)
 	b->ids.rest[id] = IN_USE;
 }
 
+/* Cells first, because tables and servers only count if their VIP has a cell. */
 void xdplb__inventory_read(struct xdplb_inventory *b)
 {
 	const struct xdplb_maps *m = b->maps;
@@ -328,7 +363,7 @@ size_t xdplb__inventory_servers_after(const struct xdplb_inventory *b, uint32_t 
 
 /* ---- settings ---- */
 
-/* Into the half that is idle, which is then that in force. */
+/* Writes the idle half, then makes it the active one. A packet never sees a mixture of the two. */
 static void put_settings(struct xdplb_inventory *b, const struct abi_settings *s)
 {
 	struct abi_config *c = b->maps->config;
@@ -338,6 +373,7 @@ static void put_settings(struct xdplb_inventory *b, const struct abi_settings *s
 	STORE(c->active, idle);
 }
 
+/* The mask guards against a value that another program has written. */
 static const struct abi_settings *settings(const struct xdplb_inventory *b)
 {
 	const struct abi_config *c = b->maps->config;
@@ -345,6 +381,7 @@ static const struct abi_settings *settings(const struct xdplb_inventory *b)
 	return &c->settings[c->active & 1];
 }
 
+/* new_flows is per quarter of a tick of 2^ABI_CLOCK_SHIFT jiffies, as the program counts them. */
 int xdplb__inventory_conf(struct xdplb_inventory *b, const struct lb_conf *conf)
 {
 	unsigned hz = b->maps->hz;
@@ -374,6 +411,7 @@ void xdplb__inventory_set_links(struct xdplb_inventory *b, bool on)
 	put_settings(b, &s);
 }
 
+/* The all-zero address stands for "none" in the maps. */
 static struct addr address_or_none(struct addr a)
 {
 	static const uint8_t zero[16];
@@ -381,7 +419,10 @@ static struct addr address_or_none(struct addr a)
 	return memcmp(a.bytes, zero, 16) == 0 ? (struct addr){ 0 } : a;
 }
 
-/* A tick is at most a second, so the seconds are the first at which the ticks come out. */
+/*
+ * The inverse of ABI_FLOW_TIMEOUT(). A tick is at most one second, so rounding up yields the
+ * number of seconds that was written: otherwise the reconciler would see a difference forever.
+ */
 static void read_conf(const struct xdplb_inventory *b, struct lb_state *ret)
 {
 	const struct abi_config *c = b->maps->config;
@@ -403,6 +444,7 @@ static void read_conf(const struct xdplb_inventory *b, struct lb_state *ret)
 
 /* ---- VIPs ---- */
 
+/* False for IPv4-mapped IPv6 addresses, which would be read back as IPv4. */
 static bool is_representable(const struct addr *a)
 {
 	__u32 bits[4];
@@ -423,12 +465,13 @@ static bool has_ports(const struct xdplb_inventory *b, const struct addr *addres
 	return false;
 }
 
+/* A cell that exists is that of the address, which was BY_PORT until its all-port VIP was added. */
 static int put_cell(struct xdplb_inventory *b, const struct abi_vip_key *key, uint32_t vip)
 {
 	struct abi_vip_cell *cell = find_cell(b, key);
 	int r;
 
-	if (cell) { /* by port until now */
+	if (cell) { /* was BY_PORT until now */
 		STORE(cell->vip, vip);
 		return 0;
 	}
@@ -438,7 +481,10 @@ static int put_cell(struct xdplb_inventory *b, const struct abi_vip_key *key, ui
 	return r;
 }
 
-/* The address first: a packet that finds the VIP by port must not be the only one that is ours. */
+/*
+ * Writes the cell of the address before the cell of a VIP by port: packets without ports (ICMP,
+ * fragments) are found by the address alone, and must not be missed when the others are found.
+ */
 static int put_cells(struct xdplb_inventory *b, const struct lb_vip_key *key, uint32_t vip)
 {
 	struct abi_vip_key whole = abi_key(key), address = address_key(key);
@@ -449,7 +495,10 @@ static int put_cells(struct xdplb_inventory *b, const struct lb_vip_key *key, ui
 	return r < 0 ? r : put_cell(b, &whole, vip);
 }
 
-/* The cell of an address follows from the VIPs that are left. */
+/*
+ * Sets the cell of an address after a VIP was removed, or could not be added: BY_PORT if it has
+ * other VIPs by port, otherwise empty. An all-port VIP that is still there keeps its cell.
+ */
 static void settle_address(struct xdplb_inventory *b, const struct lb_vip_key *key)
 {
 	struct abi_vip_key address = address_key(key);
@@ -481,6 +530,10 @@ int xdplb__inventory_import(struct xdplb_inventory *b, const struct xdplb_invent
 	return r;
 }
 
+/*
+ * The cells are last, because they make the VIP visible. After a failure no packet can have seen
+ * the index, so it is free at once.
+ */
 int xdplb__inventory_vip_add(struct xdplb_inventory *b, const struct lb_op *op)
 {
 	uint32_t i;
@@ -509,6 +562,7 @@ int xdplb__inventory_vip_add(struct xdplb_inventory *b, const struct lb_op *op)
 	return 0;
 }
 
+/* The opposite order: first the VIP disappears from the cells, then its table and index rest. */
 void xdplb__inventory_vip_del(struct xdplb_inventory *b, uint32_t vip)
 {
 	struct lb_vip_key key = b->vips[vip].key;
@@ -532,6 +586,10 @@ void xdplb__inventory_set_changing(struct xdplb_inventory *b, uint32_t vip, bool
 
 /* ---- servers ---- */
 
+/*
+ * The entry is written while its vip is 0 and no table names it, as bpf/abi.h demands. The new
+ * generation keeps flows of the previous server with this id from matching.
+ */
 int xdplb__inventory_server_add(struct xdplb_inventory *b, uint32_t vip, const struct lb_op *op,
 				uint32_t *ret)
 {
@@ -554,7 +612,7 @@ int xdplb__inventory_server_add(struct xdplb_inventory *b, uint32_t vip, const s
 	s->family = gre6 ? 6 : 4;
 	s->weight = op->weight;
 	s->flags = 0;
-	/* higher than it ever was while flows could still carry it */
+	/* never used while flows of the previous server could still exist */
 	STORE(s->generation, (__u8)(s->generation + 1));
 	STORE(s->vip, vip);
 	list_server(b, id);
@@ -562,6 +620,7 @@ int xdplb__inventory_server_add(struct xdplb_inventory *b, uint32_t vip, const s
 	return 0;
 }
 
+/* The new generation ends the flows of the server at once. */
 void xdplb__inventory_server_del(struct xdplb_inventory *b, uint32_t id)
 {
 	struct abi_as *s = &b->maps->servers[id];
@@ -575,6 +634,7 @@ void xdplb__inventory_server_del(struct xdplb_inventory *b, uint32_t id)
 	places_let_go(&b->ids, id);
 }
 
+/* The flag records for readers that the server was flushed and has had weight 0 since. */
 void xdplb__inventory_flush(struct xdplb_inventory *b, uint32_t id)
 {
 	struct abi_as *s = &b->maps->servers[id];
@@ -602,6 +662,7 @@ void xdplb__inventory_switch(struct xdplb_inventory *b, uint32_t vip, uint32_t t
 
 /* ---- all of it ---- */
 
+/* The reconciler knows no weight above 100, but another program may have written one. */
 static void read_servers(const struct xdplb_inventory *b, uint32_t index, struct lb_vip *ret)
 {
 	const struct xdplb_vip *v = &b->vips[index];

@@ -2,9 +2,10 @@
 /*
  * inventory: what is programmed in a set of maps, and which of their places are free.
  *
- * The maps have the last word: the inventory is read from them, and every change is written to both. A
- * place that was let go rests for ABI_REST_S before it is handed out again; -EAGAIN says that all
- * that is left is resting, until inventory->wait. -ENOSPC: there is none, and inventory->full names what.
+ * The maps are authoritative: the inventory is read from them, and every change is written to
+ * both. A place that was freed rests for ABI_REST_S before it is handed out again, because a
+ * packet that is being forwarded may still refer to it. -EAGAIN: all free places are resting,
+ * until inventory->wait. -ENOSPC: no place is free, and inventory->full names what is exhausted.
  */
 #pragma once
 
@@ -15,72 +16,98 @@
 #include "core/diff/diff.h"
 #include "src/maglevd/dataplane/xdp/maps.h"
 
+/* One entry per VIP index; index 0 is never used. */
 struct xdplb_vip {
 	bool used;
 	struct lb_vip_key key;
-	VEC(uint16_t) servers; /* ids, by address */
+	VEC(uint16_t) servers; /* server ids, sorted by address */
 };
 
-/* Places of one kind: 0: free, INT64_MAX: in use, else monotonic ns when its rest is over. */
+/*
+ * The entries of one map that are handed out by number: VIP indexes, server ids or tables.
+ * rest[i] is 0 for a free entry, INT64_MAX for one in use, otherwise the time (monotonic ns) at
+ * which its rest ends.
+ */
 struct xdplb_places {
 	int64_t *rest;
+	/* entries [first, n) are handed out; first is 1 where 0 means "none" */
 	uint32_t n, first;
-	uint32_t next; /* where to look first */
+	uint32_t next; /* where the next search starts */
 };
 
 struct xdplb_inventory {
 	struct xdplb_maps *maps;
 	struct xdplb_vip *vips;
 	struct xdplb_places indexes, ids, tables;
+	/* when the rest of each VIP cell ends (monotonic ns) */
 	int64_t *cell_rest;
-	int64_t wait;	  /* monotonic ns, after -EAGAIN */
-	const char *full; /* what there is no room for, after -ENOSPC */
+	int64_t wait;	  /* monotonic ns; set with -EAGAIN: when the first place becomes free */
+	const char *full; /* set with -ENOSPC: what is exhausted, for the log */
 };
 
 /*
- * Reads the maps, which stay where they are. Free places of maps that others have used (fresh:
- * nobody has) rest, as it is not known since when.
+ * Reads the inventory from the maps, which the caller owns and keeps open. With fresh the maps
+ * were never used. Otherwise all free places rest, because it is not known when they were freed.
  */
 void xdplb__inventory_open(struct xdplb_inventory *b, struct xdplb_maps *maps, bool fresh);
-/* Again, as others may have written; the rest of places is remembered. */
+/*
+ * Reads the maps again, because another program may have written to them. The rest of places is
+ * kept.
+ */
 void xdplb__inventory_read(struct xdplb_inventory *b);
+/* Frees the inventory. The maps stay open. */
 void xdplb__inventory_close(struct xdplb_inventory *b);
 
 /*
- * Everything of another inventory, under the same indexes, ids and generations, but for tables and
- * counters; into one that is fresh and has room for it.
+ * Copies everything from another inventory under the same indexes, ids and generations, except
+ * tables and counters. b must be fresh and at least as large. On failure b is incomplete: close
+ * it.
  */
 int xdplb__inventory_import(struct xdplb_inventory *b, const struct xdplb_inventory *from);
 
-/* The index of a VIP, 0: none; the id of its server, 0: none. */
+/* The index of a VIP, and the id of one of its servers; 0 if there is none. */
 uint32_t xdplb__inventory_vip(const struct xdplb_inventory *b, const struct lb_vip_key *key);
 uint32_t xdplb__inventory_server(const struct xdplb_inventory *b, uint32_t vip,
 				 const struct addr *address);
 
-/* Where the servers of a VIP behind that address begin; all of them if it is not set. */
+/* The position of the first server of a VIP whose address is greater than a; 0 if a is not set. */
 size_t xdplb__inventory_servers_after(const struct xdplb_inventory *b, uint32_t vip,
 				      const struct addr *a);
 
+/* Writes the global settings. Always 0. */
 int xdplb__inventory_conf(struct xdplb_inventory *b, const struct lb_conf *conf);
-/* Whether the program looks egress devices up (lb_links). */
+/* Whether the program looks up egress devices in lb_links. */
 void xdplb__inventory_set_links(struct xdplb_inventory *b, bool on);
+/*
+ * Adds a VIP without a table, which drops new flows until it has one. -EEXIST; -EAFNOSUPPORT for
+ * an IPv4-mapped IPv6 address, which the maps cannot represent; -EAGAIN, -ENOSPC.
+ */
 int xdplb__inventory_vip_add(struct xdplb_inventory *b, const struct lb_op *op);
-/* The VIP has no servers. */
+/* Removes a VIP that has no servers. */
 void xdplb__inventory_vip_del(struct xdplb_inventory *b, uint32_t vip);
-/* A server that no table names yet; *ret is its id. */
+/*
+ * Adds a server that no table names yet; *ret is its id. -EEXIST; -EAFNOSUPPORT if the address
+ * family is not that of the VIP's encapsulation; -EAGAIN, -ENOSPC.
+ */
 int xdplb__inventory_server_add(struct xdplb_inventory *b, uint32_t vip, const struct lb_op *op,
 				uint32_t *ret);
-/* One that no table names any more. */
+/* Removes a server that no table names any more. */
 void xdplb__inventory_server_del(struct xdplb_inventory *b, uint32_t id);
-/* Its flows are strangers from now on. */
+/* Ends the flows of a server: its packets no longer match the flow table. */
 void xdplb__inventory_flush(struct xdplb_inventory *b, uint32_t id);
-/* Whether the table of a VIP may not be that of its servers: survives this process. */
+/*
+ * Marks a VIP whose table may not match its servers. The mark is in the maps, so that the next
+ * maglevd finds it after a crash and builds the table again.
+ */
 void xdplb__inventory_set_changing(struct xdplb_inventory *b, uint32_t vip, bool changing);
 
-/* A free table; -EAGAIN, -ENOSPC. */
+/* Takes a free table; -EAGAIN, -ENOSPC. */
 int xdplb__inventory_table(struct xdplb_inventory *b, uint32_t *ret);
-/* A VIP uses that table from now on (UINT32_MAX: none), and the one before rests. */
+/* Puts a table in use for a VIP (UINT32_MAX: none). The previous table starts to rest. */
 void xdplb__inventory_switch(struct xdplb_inventory *b, uint32_t vip, uint32_t table);
 
-/* Into *ret, which is empty; but sticky_buckets_per_core, of which the maps know nothing. */
+/*
+ * Copies the state into *ret, which must be empty. sticky_buckets_per_core is left out, because
+ * the maps do not hold it.
+ */
 void xdplb__inventory_state(const struct xdplb_inventory *b, struct lb_state *ret);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What outlives a maglevd, and what others do to it. */
+/*
+ * What outlives a maglevd, and what other programs do to it.
+ */
 #include <errno.h>
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -76,7 +78,7 @@ static void a_restart_loses_nothing(void **state)
 	assert_int_equal(world_flow_server(w, flow), 1);
 }
 
-/* The link stays; its program is that of the new process. */
+/* The link stays; its program becomes that of the new process. */
 static void an_upgrade_replaces_the_program_in_its_place(void **state)
 {
 	struct world *w = *state;
@@ -90,7 +92,7 @@ static void an_upgrade_replaces_the_program_in_its_place(void **state)
 	assert_int_not_equal(program_on("d0"), before);
 }
 
-/* Applies without end until it is killed; a byte into the pipe for each request. */
+/* Applies forever until it is killed; writes a byte into the pipe for each request. */
 static void work_until_killed(struct world *w, int pipe)
 {
 	start(w);
@@ -143,7 +145,7 @@ static void who_is_killed_leaves_tables_that_can_be_put_right(void **state)
 	}
 }
 
-/* As a crash between writing weights and switching tables leaves it. */
+/* The state that a crash between writing weights and switching tables leaves. */
 static void a_table_that_is_not_that_of_its_servers_is_built_when_observed(void **state)
 {
 	struct world *w = *state;
@@ -174,7 +176,7 @@ static void one_folder_has_one_driver(void **state)
 	snapshot_free(second.snapshot);
 }
 
-/* ---- what others do ---- */
+/* ---- what other programs do ---- */
 
 static void a_program_that_is_detached_comes_back(void **state)
 {
@@ -214,7 +216,7 @@ static void pins_that_are_removed_come_back(void **state)
 	assert_int_equal(w->state.vips.items[0].as.n, 2);
 }
 
-/* Tried every second, and not said to be done before it is. */
+/* Tried every second, and not logged as repaired before it is. */
 static void pins_that_cannot_come_back_are_told_once(void **state)
 {
 	struct world *w = *state;
@@ -300,7 +302,7 @@ static void interfaces_come_and_go_with_the_configuration(void **state)
 	world_start(w, &two);
 	world_wait_up(w);
 	world_stop(w);
-	start(w); /* what the one before has left on d1 is not ours */
+	start(w); /* the link that the maglevd before has left on d1 is not configured */
 	assert_int_equal(access(path_of(w, "link-d1"), F_OK), -1);
 }
 
@@ -375,7 +377,7 @@ static void queues_that_are_new_get_the_program(void **state)
 	assert_false(world_logged(w, "queues"));
 }
 
-/* ---- maps that are not ours, or not all there ---- */
+/* ---- maps that are not ours, or incomplete ---- */
 
 static void a_layout_that_is_not_known_is_refused_and_left_alone(void **state)
 {
@@ -511,7 +513,7 @@ static void the_process_that_loads_reports_or_is_missed(void **state)
 
 static unsigned strangers_killed;
 
-/* In the place of libc's: a number whose process is gone may be another's by now. */
+/* Replaces libc's kill(): the pid of a process that was reaped may belong to another one by now. */
 int kill(pid_t pid, int number)
 {
 	strangers_killed += syscall(SYS_kill, pid, 0) < 0;
@@ -523,7 +525,7 @@ static void stop_loader(struct ev_loop *loop, ev_child *w, int events)
 	xdplb__loader_stop(w->data);
 }
 
-/* The default loop reaps every child, and tells of it before its report is read. */
+/* The default loop reaps every child, and reports it before the report of the child is read. */
 static void a_process_that_was_reaped_is_not_killed(void **state)
 {
 	struct xdplb_report report = { .err = 1 };
@@ -546,7 +548,7 @@ static void a_process_that_was_reaped_is_not_killed(void **state)
 	ev_loop_destroy(l.loop);
 }
 
-/* In the middle of the load; the next one finds a folder that it can use. */
+/* Stopped in the middle of the load; the next maglevd finds a folder that it can use. */
 static void an_end_while_loading_does_no_harm(void **state)
 {
 	struct world *w = *state;
@@ -564,7 +566,7 @@ static void an_end_while_loading_does_no_harm(void **state)
 	assert_int_equal(w->state.vips.n, 1);
 }
 
-/* ---- the end of it ---- */
+/* ---- removal ---- */
 
 static void removing_leaves_nothing(void **state)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A BPF file system takes no dots in names, and VLAN interfaces have them: in the name of a pin a
- * dot is "%2e", and a percent sign "%25".
+ * A BPF file system allows no dots in names, but VLAN interfaces have them: in the name of a pin
+ * a dot is "%2e", and a percent sign "%25".
  *
- * What is attached is asked of the link, not of the device: the link says which device it is on (0
- * after the device has gone, or somebody has detached it by force) and which program it runs.
+ * The state comes from the link and not from the device: the link knows which device it is on (0
+ * after the device is gone, or the link was detached by force) and which program it runs.
  */
 #include "src/maglevd/dataplane/xdp/links.h"
 
@@ -19,6 +19,7 @@
 #include "lib/log/log.h"
 
 #define PREFIX "link-"
+/* room for a name in which every character is escaped */
 #define ESCAPED_SIZE (sizeof(PREFIX) + 3 * IFNAMSIZ)
 
 static void pin_name(const char *interface, char ret[static ESCAPED_SIZE])
@@ -35,7 +36,7 @@ static void pin_name(const char *interface, char ret[static ESCAPED_SIZE])
 	ret[n] = 0;
 }
 
-/* False when it is not the pin of a link. */
+/* The inverse of pin_name(). False if it is not the pin of a link. */
 static bool interface_of(const char *pin, char ret[static IFNAMSIZ])
 {
 	size_t n = 0;
@@ -71,6 +72,7 @@ static struct xdplb_link *find(const struct xdplb_links *l, const char *name)
 	return NULL;
 }
 
+/* The pin is removed as well: it would keep the detached link alive. */
 static void detach(const struct xdplb_links *l, struct xdplb_link *k)
 {
 	char path[PLANE_PATH_SIZE];
@@ -92,6 +94,7 @@ static bool is_listed(const struct l4_xdp *c, const char *name)
 	return false;
 }
 
+/* Links that stay are not touched, so a reload does not interrupt forwarding on them. */
 void xdplb__links_set(struct xdplb_links *l, const struct l4_xdp *c)
 {
 	static const enum xdp_mode modes[] = { [L4_XDP_AUTO] = XDP_MODE_AUTO,
@@ -118,6 +121,10 @@ void xdplb__links_set(struct xdplb_links *l, const struct l4_xdp *c)
 	l->mode = modes[c->mode];
 }
 
+/*
+ * Runs once, after the maps are opened: an interface may have left the configuration between two
+ * processes.
+ */
 void xdplb__links_tidy(const struct xdplb_links *l)
 {
 	DIR *dir = opendir(l->folder);
@@ -136,6 +143,7 @@ void xdplb__links_tidy(const struct xdplb_links *l)
 
 /* ---- attaching ---- */
 
+/* What the kernel's XDP attach code means by these errors, in words that help the operator. */
 static const char *reason_of(int err)
 {
 	static const struct {
@@ -156,7 +164,7 @@ static const char *reason_of(int err)
 	return strerror(err);
 }
 
-/* Once for each new reason. */
+/* Logs a problem once for each new reason, not at every check. */
 static void complain(struct xdplb_link *k, const char *reason)
 {
 	if (strcmp(k->problem, reason) == 0)
@@ -170,12 +178,17 @@ static void note_repair(const char *what, const char *name)
 	log_warn("xdp-repair", LOG_S("interface", name), LOG_S("reason", what));
 }
 
+/*
+ * The program runs only on the queues that existed when it was attached (see
+ * xdp_device_queues()).
+ */
 static void remember_queues(struct xdplb_link *k)
 {
 	if (xdp_device_queues(k->name, &k->queues) < 0)
 		k->queues = 0;
 }
 
+/* Logs the mode that is in force: in automatic mode the kernel chooses. */
 static void on_attached(struct xdplb_link *k, unsigned ifindex, bool adopted)
 {
 	struct xdp_device_state state = { .mode = XDP_MODE_AUTO };
@@ -189,6 +202,7 @@ static void on_attached(struct xdplb_link *k, unsigned ifindex, bool adopted)
 		 LOG_B("adopted", adopted));
 }
 
+/* A link that cannot be pinned is given up, because it would vanish with this process. */
 static void attach(const struct xdplb_links *l, struct xdplb_link *k, unsigned ifindex,
 		   const struct xdplb_maps *m)
 {
@@ -214,6 +228,7 @@ static void attach(const struct xdplb_links *l, struct xdplb_link *k, unsigned i
 
 /* ---- looking after what is attached ---- */
 
+/* True also when the mode cannot be read: a working link is not detached on suspicion. */
 static bool is_in_mode(const struct xdplb_links *l, unsigned ifindex)
 {
 	struct xdp_device_state state;
@@ -222,7 +237,10 @@ static bool is_in_mode(const struct xdplb_links *l, unsigned ifindex)
 	       state.mode == l->mode;
 }
 
-/* What an earlier maglevd has pinned, if it is on the interface of today. */
+/*
+ * Adopts the link that an earlier maglevd has pinned, if it is on the interface that has the name
+ * now. The update replaces the program of the earlier maglevd without losing a packet.
+ */
 static void adopt(const struct xdplb_links *l, struct xdplb_link *k, unsigned ifindex,
 		  const struct xdplb_maps *m)
 {
@@ -245,6 +263,7 @@ static void adopt(const struct xdplb_links *l, struct xdplb_link *k, unsigned if
 	xdp_link_free(link);
 }
 
+/* An update to the same program also makes the driver set up queues that were added. */
 static void update(struct xdplb_link *k, const struct xdplb_maps *m, const char *why)
 {
 	int r = xdp_link_update(k->link, m->program);
@@ -268,6 +287,10 @@ static void repin(const struct xdplb_links *l, const struct xdplb_link *k)
 	xdp_link_pin(k->link, path);
 }
 
+/*
+ * Checks a link that was attached. A link that is useless is detached here, and attached again by
+ * check_one().
+ */
 static void look_after(const struct xdplb_links *l, struct xdplb_link *k, unsigned ifindex,
 		       const struct xdplb_maps *m)
 {

@@ -2,10 +2,10 @@
 /*
  * links: the program on its interfaces.
  *
- * Each interface has a link, pinned beside the maps under a name that says the interface; a link
- * that an earlier maglevd has left is taken over. Looking at them every second finds what others
- * have done to them, and puts it right. An interface that is not there, or does not take the
- * program, is told of once and tried again.
+ * Each interface has a link, pinned beside the maps under a name that contains the interface. A
+ * link that an earlier maglevd has left is adopted. A check every second finds what other
+ * programs have changed and repairs it. An interface that does not exist, or refuses the program,
+ * is logged once and tried again.
  */
 #pragma once
 
@@ -19,9 +19,9 @@
 struct xdplb_link {
 	char name[IFNAMSIZ];
 	struct xdp_link *link; /* NULL: not attached */
-	uint32_t queues;       /* when it was attached or last updated; 0: not known */
-	bool refit;	       /* the mode was changed */
-	char problem[128];     /* why it is not attached; "": it is */
+	uint32_t queues;   /* receive queues when it was attached or last updated; 0: not known */
+	bool refit;	   /* the mode has changed: attach it again if it is in another one */
+	char problem[128]; /* why it is not attached; "": it is */
 };
 
 struct xdplb_links {
@@ -30,18 +30,27 @@ struct xdplb_links {
 	VEC(struct xdplb_link) list;
 };
 
-/* Takes the interfaces and the mode of a configuration; lets go of those that it has not. */
+/*
+ * Takes the interfaces and the mode of a configuration. Interfaces that it does not list are
+ * detached at once; new ones are attached by the next check.
+ */
 void xdplb__links_set(struct xdplb_links *l, const struct l4_xdp *c);
-/* Unpins, and thereby detaches, links in the folder of interfaces that are not ours. */
+/*
+ * Removes the links in the folder whose interface is not configured. Removing the pin detaches
+ * them.
+ */
 void xdplb__links_tidy(const struct xdplb_links *l);
-/* Looks after all of them. How many are attached. */
+/*
+ * Checks and repairs all links. Returns how many are attached. May take ten milliseconds for each
+ * link that has to be attached or updated.
+ */
 size_t xdplb__links_check(struct xdplb_links *l, const struct xdplb_maps *m);
-/* Puts the program of these maps in the place of that of others, between two packets. */
+/* Replaces the program of every link by that of these maps, between two packets. */
 void xdplb__links_switch(struct xdplb_links *l, const struct xdplb_maps *m);
-/* Why none is attached. */
+/* Explains why no interface is attached. */
 void xdplb__links_explain(const struct xdplb_links *l, struct xdplb_why *why);
-/* Links stay where they are pinned. */
+/* Closes the descriptors. The links stay pinned and attached. */
 void xdplb__links_close(struct xdplb_links *l);
 
-/* Detaches and unpins every link in the folder; a line for each into out. */
+/* Detaches and unpins every link in the folder, and adds a line for each to out. */
 int xdplb__links_remove(const char *folder, struct buf *out);

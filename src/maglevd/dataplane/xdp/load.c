@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A set of maps is either adopted whole, as a process before us has left it, or made anew. Five of
- * them hold what was programmed and stand or fall together; the flow table and the counters can be
- * made again on their own, at the cost of what they held.
+ * A set of maps is either adopted as a whole, as an earlier process has left it, or created. Five
+ * maps hold what is programmed and are only useful together. The flow table and the counters can
+ * be created again on their own, at the cost of their contents.
  *
- * The program is always loaded from this maglevd's own object, over whatever maps there are; so an
- * upgrade is a load and a switch of the links, and what a former program looked like is of no
- * interest.
+ * The program is always loaded from this maglevd's own object, over whatever maps there are. So
+ * an upgrade is a load and a switch of the links, and does not depend on the earlier program.
  *
- * New maps are pinned in a folder of their own first, which gets its name when all is there: a
- * crash leaves a folder that is whole. Capabilities are in force for the load alone: maps are made
- * and programs checked there. All that comes later goes by descriptors and by permissions of pins.
+ * New maps are pinned in a folder of their own first, which is renamed when it is complete: a
+ * crash never leaves an incomplete folder under the final name. Capabilities are raised only
+ * during the load, which creates the maps and runs the verifier. Everything later needs only
+ * descriptors and the permissions of the pins.
  */
 #include "src/maglevd/dataplane/xdp/load.h"
 
@@ -26,9 +26,13 @@
 #include "base/cleanup.h"
 #include "lib/net/privilege.h"
 
+/* characters of the verifier's log that are shown */
 #define LAST_WORDS 400
 
-/* Raises what loading needs; what was raised, to be lowered again. */
+/*
+ * Raises the capabilities that loading needs; returns those that were raised, to be lowered
+ * again.
+ */
 static uint64_t raise_all(void)
 {
 	static const int needed[] = { CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON };
@@ -47,7 +51,7 @@ static void lower_all(uint64_t raised)
 			privilege_lower(cap);
 }
 
-/* The verifier says a lot, and at the end why. */
+/* The log of the verifier is long; the reason is at its end. */
 static const char *last_words(void)
 {
 	const char *all = xdp_why();
@@ -56,6 +60,7 @@ static const char *last_words(void)
 	return n > LAST_WORDS ? all + n - LAST_WORDS : all;
 }
 
+/* Without CAP_PERFMON the verifier rejects the program with EACCES. */
 static int load(struct xdp_object *object, struct xdplb_why *why)
 {
 	uint64_t raised = raise_all();
@@ -82,6 +87,10 @@ static int open_object(struct xdp_object **ret, struct xdplb_why *why)
 	return r;
 }
 
+/*
+ * Sets the sizes of maps that are to be created; adopted and shared maps have theirs. 0 entries:
+ * the size is fixed in the object.
+ */
 static int resize(struct xdp_object *object, const struct xdplb_sizes *s)
 {
 	const uint32_t entries[PLANE_MAPS] = {
@@ -103,6 +112,7 @@ static int resize(struct xdp_object *object, const struct xdplb_sizes *s)
 	return r;
 }
 
+/* The pin carries the program to the parent process, which opens and removes it. */
 static int pin_program(const struct xdp_object *object, const struct xdplb_folder *f,
 		       struct xdplb_why *why)
 {
@@ -115,7 +125,7 @@ static int pin_program(const struct xdp_object *object, const struct xdplb_folde
 	return r;
 }
 
-/* Loads, and leaves it all to whoever looks for the pins. */
+/* Loads the program and pins the maps and the program, where the parent process opens them. */
 static int load_and_pin(struct xdp_object *object, const struct xdplb_folder *f, const char *maps,
 			struct xdplb_why *why)
 {
@@ -129,8 +139,12 @@ static int load_and_pin(struct xdp_object *object, const struct xdplb_folder *f,
 	return r < 0 ? r : pin_program(object, f, why);
 }
 
-/* ---- maps that are there ---- */
+/* ---- existing maps ---- */
 
+/*
+ * The maps up to PLANE_TABLES hold what is programmed; one of them missing makes the others
+ * useless.
+ */
 static int check_essentials(const struct xdp_object *object, struct xdplb_why *why)
 {
 	struct xdp_map map;
@@ -151,7 +165,7 @@ static uint32_t entries_of(const struct xdp_object *object, const char *name, ui
 	return xdp_map(object, name, &map) == 0 ? map.entries : otherwise;
 }
 
-/* From the maps that are there; the others are made to match. */
+/* Takes the sizes from the existing maps; missing maps are created to match. */
 static void read_sizes(const struct xdp_object *object, const struct abi_config *c,
 		       struct xdplb_sizes *ret)
 {
@@ -167,6 +181,10 @@ static void read_sizes(const struct xdp_object *object, const struct abi_config 
 		ret->tables = entries_of(object, ABI_MAP_TABLES, 0) / c->table_lines;
 }
 
+/*
+ * Whether the sizes of all maps agree with lb_config. The program masks its indexes with what is
+ * there, and would miss entries of a smaller map.
+ */
 static bool is_of_one_piece(const struct xdp_object *object, const struct xdplb_sizes *s)
 {
 	return s->vips > 1 && s->servers > 1 && s->tables > 0 && s->table_size > 0 &&
@@ -177,6 +195,7 @@ static bool is_of_one_piece(const struct xdp_object *object, const struct xdplb_
 	       entries_of(object, ABI_MAP_AS_LOCAL, s->servers) == s->servers;
 }
 
+/* Maps of another version are refused and not replaced: they may carry live traffic. */
 static int check_layout(const struct xdp_object *object, const char *folder,
 			struct xdplb_sizes *ret, struct xdplb_why *why)
 {
@@ -240,7 +259,7 @@ static int adopt_into(struct xdp_object *object, const struct xdplb_folder *f,
 	return r < 0 ? r : load_and_pin(object, f, f->maps, why);
 }
 
-/* -ENOENT: there are none; -ENODATA: not all that it takes. */
+/* -ENOENT: there are no maps; -ENODATA: an essential one is missing. */
 static int adopt(const struct xdplb_folder *f, struct xdplb_loaded *ret, struct xdplb_why *why)
 {
 	const char *missing = xdplb__maps_unpinned(f->maps);
@@ -257,9 +276,12 @@ static int adopt(const struct xdplb_folder *f, struct xdplb_loaded *ret, struct 
 	return r;
 }
 
-/* ---- new ones ---- */
+/* ---- new maps ---- */
 
-/* What is written once. The seed goes with the flow table, whose places it decides. */
+/*
+ * Writes the part of lb_config that never changes. The seed is inherited together with the flow
+ * table, because it decides in which bucket a flow is.
+ */
 static int write_config(const struct xdp_object *object, const struct xdplb_sizes *s,
 			const struct xdplb_inherited *inherited)
 {
@@ -301,7 +323,7 @@ static int make_into(struct xdp_object *object, const struct xdplb_folder *f,
 	return r;
 }
 
-/* Also what one that ended in the middle has left: never in force, and who knows if whole. */
+/* Removes what an interrupted load has left. It was never in use, and may be incomplete. */
 static void unpin_next(const struct xdplb_folder *f)
 {
 	if (access(f->next, F_OK) == 0)

@@ -1,34 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * load: makes maps, loads the program over them, and leaves all of it pinned in the folder, for
- * xdplb__maps_open(). The kernel's check of the program takes some tenths of a second: a child
- * process does it (loader.h).
+ * load: creates maps, loads the program over them, and leaves everything pinned in the folder,
+ * for xdplb__maps_open(). The kernel's verifier takes some tenths of a second, so a child process
+ * does this (loader.h).
  */
 #pragma once
 
 #include "src/maglevd/dataplane/xdp/folder.h"
 
+/* The outcome, for the log. */
 struct xdplb_loaded {
+	/* the maps of an earlier process are in use */
 	bool adopted;
-	char lost[128];	   /* why maps that were there were given up; "": they were not */
+	char lost[128];	   /* why existing maps were given up; "": they were not */
 	char repaired[32]; /* a map that was missing and is empty now; "": none */
 };
 
 /*
- * Over the maps that are in force, or new ones of these sizes where there are none, or one is
- * missing without which the others are worth nothing. -ESTALE: of a layout that is not ours, or
- * not of one piece.
+ * Loads the program over the pinned maps. If there are none, or an essential one is missing, it
+ * creates new maps of these sizes. -ESTALE: the pinned maps have another layout, or do not belong
+ * together; they are left alone.
  */
 int xdplb__load(const struct xdplb_folder *f, const struct xdplb_sizes *sizes,
 		struct xdplb_loaded *ret, struct xdplb_why *why);
 
-/* What new maps take over from those in force: settings, seed, and perhaps the flow table. */
+/*
+ * What new maps inherit from the maps before: settings, seed, and the flow table if its size
+ * stays.
+ */
 struct xdplb_inherited {
 	struct abi_config config;
 	struct xdp_map flows;
 	bool has_flows;
 };
 
-/* Over new maps, in the folder for the next. */
+/*
+ * Loads the program over new maps, pinned in f->next. With inherited (may be NULL) the new maps
+ * start from what is inherited. On failure nothing stays pinned there.
+ */
 int xdplb__load_next(const struct xdplb_folder *f, const struct xdplb_sizes *sizes,
 		     const struct xdplb_inherited *inherited, struct xdplb_why *why);

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 
+/* In the child. The report is zeroed with its padding, because its bytes are written to a pipe. */
 static int work(int out, void *user)
 {
 	const struct xdplb_loader *l = user;
@@ -22,6 +23,7 @@ static int work(int out, void *user)
 	return job_write(out, &report, sizeof(report)) < 0;
 }
 
+/* In the parent. A child that died or wrote too little counts as a failed load. */
 static void on_done(const struct job_result *result, void *user)
 {
 	struct xdplb_loader *l = user;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A set owns descriptors of all its maps and of the program, and has four of the maps in memory:
- * those that hold what is programmed, but for the tables, which are large and looked at one by one.
- * They are opened by their pins, so that whoever made them need not be this process.
+ * A set owns descriptors of all its maps and of the program. Four maps are mapped into memory:
+ * those that hold what is programmed, except the tables, which are large and are mapped one at a
+ * time. The maps are opened by their pins, because the child process of the loader creates them.
  */
 #include "src/maglevd/dataplane/xdp/maps.h"
 
@@ -19,10 +19,13 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 
-/* Tables beyond one a VIP: those let go rest a second, and this many VIPs may change in it. */
+/*
+ * Tables beyond one per VIP. A table that was replaced rests for a second, and this many VIPs may
+ * change within that second.
+ */
 #define SPARE_TABLES 512
 #define SPARE_TABLES_LEAST 8
-#define CELLS_OF_VIP 16 /* eight for each of two keys */
+#define CELLS_OF_VIP 16 /* eight for each of the two keys of a VIP */
 #define CELLS_LEAST 1024
 #define PATH_SIZE 512
 
@@ -61,6 +64,7 @@ static uint32_t power_above(uint32_t n)
 	return power;
 }
 
+/* A quarter more than needed, as a multiple of 64, so that most reloads need no new maps. */
 static uint32_t roomy(uint32_t n, uint32_t limit)
 {
 	uint32_t with_room = (n + n / 4 + 64) / 64 * 64;
@@ -68,7 +72,10 @@ static uint32_t roomy(uint32_t n, uint32_t limit)
 	return with_room < limit ? with_room : limit;
 }
 
-/* A server behind two frontends is two; one in two pools of a frontend is counted twice. */
+/*
+ * A server of two frontends takes two entries. A server in two pools of a frontend is counted
+ * twice although it takes one: the estimate is only ever too large.
+ */
 static uint32_t count_servers(const struct l4_config *c)
 {
 	uint32_t n = 0;
@@ -79,6 +86,7 @@ static uint32_t count_servers(const struct l4_config *c)
 	return n;
 }
 
+/* As many as there are VIPs, because no more can change at once, up to SPARE_TABLES. */
 static uint32_t spare_tables(uint32_t vips)
 {
 	return (vips < SPARE_TABLES ? vips : SPARE_TABLES) + SPARE_TABLES_LEAST;
@@ -101,6 +109,10 @@ void xdplb__sizes_for(const struct l4_config *c, struct xdplb_sizes *ret)
 		ret->cells = CELLS_LEAST;
 }
 
+/*
+ * Asks for less room than xdplb__sizes_for() gives (a sixteenth, half of the spare tables), so
+ * that new maps are made before the old ones are full, and not again right after that.
+ */
 bool xdplb__sizes_do(const struct xdplb_sizes *have, const struct l4_config *c)
 {
 	uint32_t vips = (uint32_t)c->n_frontends, servers = count_servers(c) + 1;
@@ -119,6 +131,7 @@ static void grow(uint32_t *n, uint32_t have)
 		*n = have;
 }
 
+/* Tables of the same size are copied under the same number; others are built in new places. */
 void xdplb__sizes_grow(struct xdplb_sizes *s, const struct xdplb_sizes *have)
 {
 	grow(&s->vips, have->vips);
@@ -132,6 +145,9 @@ void xdplb__sizes_grow(struct xdplb_sizes *s, const struct xdplb_sizes *have)
 
 /* ---- opening ---- */
 
+/*
+ * The resolution of the coarse clock is one tick. sysconf(_SC_CLK_TCK) is always 100 and no help.
+ */
 unsigned xdplb__hz(void)
 {
 	struct timespec tick;
@@ -157,6 +173,7 @@ static int open_maps(struct xdplb_maps *m, const char *folder)
 	return r;
 }
 
+/* The four maps that are read and written through memory. */
 static int map_memory(struct xdplb_maps *m)
 {
 	const struct {
@@ -175,6 +192,7 @@ static int map_memory(struct xdplb_maps *m)
 	return r;
 }
 
+/* The pin is removed in any case: a later load makes a new one. */
 static int open_program(struct xdplb_maps *m, const char *program)
 {
 	m->program = xdp_program_open(program);
@@ -182,7 +200,7 @@ static int open_program(struct xdplb_maps *m, const char *program)
 	return m->program < 0 ? m->program : xdp_program_id(m->program, &m->program_id);
 }
 
-/* Whoever made them has seen to it that they belong together. */
+/* No checks here: load.c has verified that the maps belong together. */
 static void read_sizes(struct xdplb_maps *m)
 {
 	const struct abi_config *c = m->config;
@@ -256,6 +274,7 @@ const char *xdplb__maps_unpinned(const char *folder)
 	return NULL;
 }
 
+/* A negative program means that no map was opened either. */
 void xdplb__maps_close(struct xdplb_maps *m)
 {
 	xdp_map_unmap(&m->map[PLANE_CONFIG], m->config);
@@ -271,6 +290,7 @@ void xdplb__maps_close(struct xdplb_maps *m)
 
 /* ---- addresses ---- */
 
+/* An address that is not set becomes all zeros. */
 void xdplb__put_address(const struct addr *a, __u32 ret[static 4])
 {
 	memset(ret, 0, 16);

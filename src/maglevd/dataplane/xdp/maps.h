@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * maps: one set of the maps of bpf/abi.h and the program over them, as load.h has pinned them.
+ * maps: one set of the maps of bpf/abi.h with its program, opened from the pins that load.h made.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 #include "core/l4/config.h"
 #include "lib/xdp/xdp.h"
 
-/* Why something did not work, for log and API. */
+/* Why an operation failed, for the log and the API. */
 struct xdplb_why {
 	char text[512];
 };
@@ -19,17 +19,23 @@ void xdplb__explain(struct xdplb_why *why, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 struct xdplb_sizes {
-	uint32_t vips, servers; /* entries; index 0 of each is nobody */
+	uint32_t vips, servers; /* entries, including index 0, which is never used */
+	/* a power of two */
 	uint32_t cells;
+	/* number of tables; slots of each; lines of the map that each takes */
 	uint32_t tables, table_size, table_lines;
+	/* of the flow table; a power of two */
 	uint32_t buckets;
 };
 
-/* What maps for a configuration are made with: room to grow and to build in. */
+/* The sizes of new maps for a configuration, with room for more VIPs and for tables being built. */
 void xdplb__sizes_for(const struct l4_config *c, struct xdplb_sizes *ret);
-/* Whether maps that are there do for the configuration. */
+/* Whether existing maps are large enough for the configuration, and the table sizes match it. */
 bool xdplb__sizes_do(const struct xdplb_sizes *have, const struct l4_config *c);
-/* More entries where have has more, as indexes are kept when maps are made anew. */
+/*
+ * Raises s to the sizes of have where those are larger: new maps keep the indexes of the old
+ * ones.
+ */
 void xdplb__sizes_grow(struct xdplb_sizes *s, const struct xdplb_sizes *have);
 
 enum xdplb_map {
@@ -52,28 +58,32 @@ struct xdplb_maps {
 	int program; /* -1: not open */
 	uint32_t program_id;
 	struct xdplb_sizes sizes;
-	unsigned hz; /* of the kernel's tick */
+	unsigned hz; /* the kernel's ticks per second */
 	struct xdp_map map[PLANE_MAPS];
-	/* shared with the kernel */
+	/* memory shared with the kernel */
 	struct abi_config *config;
 	struct abi_vip_cell *cells;
 	struct abi_vip *vips;
 	struct abi_as *servers;
 };
 
+/* CONFIG_HZ of the running kernel. */
 unsigned xdplb__hz(void);
-/* What is pinned in a folder, and under the path of the program; that pin is removed. */
+/*
+ * Opens the maps pinned in a folder, and the program pinned under its path. The pin of the
+ * program is removed, also on failure: it only carries the program from the loader to here.
+ */
 int xdplb__maps_open(const char *folder, const char *program, struct xdplb_maps *ret,
 		     struct xdplb_why *why);
-/* The lines of one table, as memory shared with the kernel. */
+/* Maps the lines of one table into memory shared with the kernel; to be closed by the caller. */
 int xdplb__maps_table(const struct xdplb_maps *m, uint32_t table, struct xdp_window *ret);
-/* Pins what is not pinned in the folder; makes it if it must. */
+/* Pins the maps that have no pin in the folder, which is created if it does not exist. */
 int xdplb__maps_pin(const struct xdplb_maps *m, const char *folder, struct xdplb_why *why);
-/* The name of a map that has no pin in the folder, NULL when all have. */
+/* The name of a map that has no pin in the folder; NULL if all have one. */
 const char *xdplb__maps_unpinned(const char *folder);
-/* Pins stay. Twice is fine. */
+/* Closes the descriptors; the pins stay. May be called twice. */
 void xdplb__maps_close(struct xdplb_maps *m);
 
-/* 128 bits, as the maps have addresses. */
+/* Addresses as the maps hold them: 128 bits in network order, IPv4 as ::ffff:a.b.c.d. */
 void xdplb__put_address(const struct addr *a, __u32 ret[static 4]);
 struct addr xdplb__get_address(const __u32 bits[static 4]);

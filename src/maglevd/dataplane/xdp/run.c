@@ -27,6 +27,7 @@ void xdplb__run_begin(struct xdplb_run *run, struct xdplb_inventory *inventory,
 	run->vip = 0;
 }
 
+/* The mark is written before anything of the change, so that a crash at any point is noticed. */
 static void change_begin(struct xdplb_run *run, uint32_t vip)
 {
 	run->vip = vip;
@@ -53,6 +54,7 @@ static int run_vip_add(struct xdplb_run *run, const struct lb_op *op)
 	return xdplb__inventory_vip_add(run->inventory, op);
 }
 
+/* A VIP with servers is refused: their ids would refer to a VIP that is gone. */
 static int run_vip_del(struct xdplb_run *run, const struct lb_op *op)
 {
 	uint32_t vip = xdplb__inventory_vip(run->inventory, &op->vip);
@@ -65,6 +67,7 @@ static int run_vip_del(struct xdplb_run *run, const struct lb_op *op)
 	return 0;
 }
 
+/* A server of weight 0 is in no table, so the table need not be built again. */
 static int run_as_add(struct xdplb_run *run, const struct lb_op *op)
 {
 	uint32_t id;
@@ -75,6 +78,7 @@ static int run_as_add(struct xdplb_run *run, const struct lb_op *op)
 	return r;
 }
 
+/* Flows are ended in change_end(), when no packet can be sent to the server by the old table. */
 static int run_as_weight(struct xdplb_run *run, const struct lb_op *op)
 {
 	uint32_t id = xdplb__inventory_server(run->inventory, run->vip, &op->as);
@@ -91,6 +95,7 @@ static int run_as_weight(struct xdplb_run *run, const struct lb_op *op)
 	return 0;
 }
 
+/* The server is only noted here; it is removed in change_end(), when no table names it any more. */
 static int run_as_del(struct xdplb_run *run, const struct lb_op *op)
 {
 	uint32_t id = xdplb__inventory_server(run->inventory, run->vip, &op->as);
@@ -138,6 +143,7 @@ static bool belongs(const struct xdplb_run *run)
 	       !is_going(run, &op->as);
 }
 
+/* The new table is in use: flows are ended, removed servers are freed, then the mark is removed. */
 static void change_end(struct xdplb_run *run)
 {
 	for (size_t i = 0; i < run->flush.n; i++)
@@ -148,6 +154,7 @@ static void change_end(struct xdplb_run *run)
 	run->vip = 0;
 }
 
+/* Carries out the next operation. -EAGAIN leaves it to be tried again when a place is free. */
 static enum xdplb_pace one_op(struct xdplb_run *run)
 {
 	const struct lb_op *op = &run->ops[run->done];
@@ -173,7 +180,7 @@ static enum xdplb_pace one_op(struct xdplb_run *run)
 	return PLANE_MORE;
 }
 
-/* Without a table nothing of the change counts as done. The VIP stays marked in the maps. */
+/* Without a table no operation of the change counts as done. The VIP stays marked in the maps. */
 static enum xdplb_pace change_failed(struct xdplb_run *run, int err)
 {
 	run->err = err;
@@ -203,6 +210,7 @@ static enum xdplb_pace change_step(struct xdplb_run *run)
 	return PLANE_MORE;
 }
 
+/* After an error a change under way is still completed with the operations done so far. */
 enum xdplb_pace xdplb__run_step(struct xdplb_run *run)
 {
 	assert(run->inventory);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps cannot be resized. When the configuration asks for other sizes, new maps are made beside the
- * old ones, filled under the same indexes, ids and generations, and each interface is switched to a
- * program over the new ones: a packet sees one set or the other. The flow table is part of both if
- * its size is the same, so that flows stay; with another size it starts empty. The new pins lie
- * in a folder of their own until all is done, and change places with the old ones then: a crash
- * leaves the old ones, or the new ones, whole. load.h makes them; here they are filled and switched
- * to.
+ * Maps cannot be resized. When the configuration asks for other sizes, new maps are created
+ * beside the old ones, filled under the same indexes, ids and generations, and each interface is
+ * switched to a program over the new maps: a packet sees one set or the other. If the size of the
+ * flow table does not change, both sets share it and flows continue; otherwise the new one starts
+ * empty. The new pins are in a folder of their own until everything is done, and are then
+ * exchanged with the old ones: a crash leaves a complete set in either case. load.h creates the
+ * maps; they are filled and put in use here.
  */
 #include "src/maglevd/dataplane/xdp/set.h"
 
@@ -39,7 +39,7 @@ void xdplb__set_close(struct xdplb_set *s)
 	free(s);
 }
 
-/* ---- one in the place of another ---- */
+/* ---- replacing a set ---- */
 
 static void copy_events(const struct xdplb_maps *from, const struct xdplb_maps *to)
 {
@@ -66,6 +66,10 @@ int xdplb__remake_begin(struct xdplb_remake *r, struct xdplb_set *from,
 	return 0;
 }
 
+/*
+ * Counters continue, so that what is exported never goes backwards. Packets that the old program
+ * counts after this copy are not seen.
+ */
 static void copy_counters(const struct xdplb_remake *r)
 {
 	const struct xdplb_vip *v = &r->set->inventory.vips[r->vip];
@@ -77,7 +81,10 @@ static void copy_counters(const struct xdplb_remake *r)
 			     &to->map[PLANE_AS_LOCAL]);
 }
 
-/* Under the same number. */
+/*
+ * Copies the table of the VIP under the same number. The new set is fresh and has at least as
+ * many tables, so the number is free.
+ */
 static int copy_table(const struct xdplb_remake *r)
 {
 	const struct xdplb_maps *from = &r->from->maps, *to = &r->set->maps;
@@ -111,6 +118,10 @@ static bool next_vip(struct xdplb_remake *r)
 	return r->vip < b->maps->sizes.vips;
 }
 
+/*
+ * A VIP whose table could not be copied or built is marked as changing: the next observe repairs
+ * it. The inventory is read again at the end, because copy_table() bypasses it.
+ */
 enum xdplb_pace xdplb__remake_step(struct xdplb_remake *r)
 {
 	if (r->table->inventory) {
@@ -128,12 +139,15 @@ enum xdplb_pace xdplb__remake_step(struct xdplb_remake *r)
 	return PLANE_MORE;
 }
 
-/* At once: who comes after a crash finds the old ones under the name, or the new ones. */
+/*
+ * Exchanges the two folders with a single rename. After a crash the name of the maps refers to
+ * the complete old set or to the complete new one.
+ */
 static int exchange_pins(const struct xdplb_folder *f)
 {
 	if (renameat2(AT_FDCWD, f->next, AT_FDCWD, f->maps, RENAME_EXCHANGE) == 0)
 		return xdp_unpin(f->next);
-	return rename(f->next, f->maps) < 0 ? -errno : 0; /* somebody has removed the old ones */
+	return rename(f->next, f->maps) < 0 ? -errno : 0; /* the old pins were removed */
 }
 
 struct xdplb_set *xdplb__remake_finish(struct xdplb_remake *r, const struct xdplb_folder *f,

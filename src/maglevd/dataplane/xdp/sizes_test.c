@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Limits, maps that are made anew for other sizes, and two balancers that agree. */
+/*
+ * Limits, new maps for other sizes, and two balancers that agree.
+ */
 #include <errno.h>
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -104,9 +106,9 @@ static void more_frontends_make_more_room(void **state)
 				 0);
 		packets += words[ABI_KIND_FIRST];
 	}
-	assert_true(packets > 0); /* counted before the maps were made */
+	assert_true(packets > 0); /* counted before the new maps were created */
 	world_forget_log(w);
-	world_reconfigure(w, &usual); /* smaller: they stay */
+	world_reconfigure(w, &usual); /* smaller: the maps stay */
 	testing_pass(w->loop, 0.2);
 	assert_false(world_logged(w, "xdp-remade"));
 }
@@ -128,7 +130,7 @@ static void sizes_that_changed_over_a_restart_are_taken_on(void **state)
 	check_www(w);
 }
 
-/* By the old maps while the new ones are loaded, and by the new ones after that. */
+/* Served by the old maps while the new ones are loaded, and by the new ones after that. */
 static void requests_go_on_meanwhile(void **state)
 {
 	struct world *w = *state;
@@ -149,7 +151,7 @@ static void requests_go_on_meanwhile(void **state)
 	check_www(w);
 }
 
-/* A request is applied to the old maps, and the new ones were made before it. */
+/* A request is applied to the old maps after the new ones were created. */
 static void settings_that_change_meanwhile_are_those_of_the_new_maps(void **state)
 {
 	struct world *w = *state;
@@ -165,7 +167,7 @@ static void settings_that_change_meanwhile_are_those_of_the_new_maps(void **stat
 	assert_int_equal(w->state.conf.flow_timeout_s, 77);
 }
 
-/* Waits for tables until the new maps are there; nobody asks for anything after it. */
+/* A request waits for tables until the new maps are loaded; no other request follows it. */
 static void new_maps_take_over_when_the_request_under_way_is_done(void **state)
 {
 	struct world *w = *state;
@@ -182,7 +184,7 @@ static void new_maps_take_over_when_the_request_under_way_is_done(void **state)
 	wait_remade(w);
 }
 
-/* The servers are in the new maps, and their table is not. */
+/* The servers are in the new maps, but their table is not. */
 static bool is_remaking(void *user)
 {
 	const struct world *w = user;
@@ -209,7 +211,7 @@ static void an_interface_that_goes_meanwhile_costs_no_table(void **state)
 	world_reconfigure(w, &larger);
 	assert_true(testing_wait(w->loop, is_remaking, w));
 	testing_run("ip link del d0");
-	world_reconfigure(w, &larger); /* looks at once */
+	world_reconfigure(w, &larger); /* checks immediately */
 	world_wait_down(w);
 	wait_remade(w);
 	testing_run("ip link add d0 type veth peer name d1 && ip link set d0 up");
@@ -235,7 +237,7 @@ static void what_an_interrupted_remake_has_left_is_cleaned_up(void **state)
 	check_www(w);
 }
 
-/* A maglevd that ended before the first maps had their name, or what goes into them. */
+/* A maglevd that ended before the first maps had their final name, or their contents. */
 static void what_an_interrupted_start_has_left_is_cleaned_up(void **state)
 {
 	struct world *w = *state;
@@ -256,7 +258,7 @@ static void what_an_interrupted_start_has_left_is_cleaned_up(void **state)
 	world_check_tables(w);
 }
 
-/* The new ones come in one step, whatever becomes of the old ones. */
+/* The new maps replace the old ones in one step, whatever happens to the old ones. */
 static void there_are_maps_at_any_time(void **state)
 {
 	struct world *w = *state;
@@ -319,7 +321,7 @@ static size_t mapped(void)
 	return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* To map them all took the loop longer than it may: 10 ms for 1,000 VIPs. */
+/* Mapping all of them took the loop too long: 10 ms for 1,000 VIPs. */
 static void tables_are_mapped_one_by_one(void **state)
 {
 	struct world *w = *state;
@@ -368,7 +370,7 @@ static void too_many_vips_are_told_with_the_limit(void **state)
 	assert_true(world_logged(w, "\"limit\":\"VIPs\""));
 }
 
-/* All tables but one are resting at some time: a change waits, and does not fail. */
+/* All tables except one may be resting: a change waits, and does not fail. */
 static void many_changes_in_a_second_wait_for_tables(void **state)
 {
 	struct world *w = *state;
@@ -383,7 +385,7 @@ static void many_changes_in_a_second_wait_for_tables(void **state)
 	world_check_tables(w);
 }
 
-/* Cells of VIPs that went are used again, and the others are found all the time. */
+/* Cells of removed VIPs are used again, and the other VIPs are found all the time. */
 static void vips_come_and_go_beside_each_other(void **state)
 {
 	struct world *w = *state;
@@ -400,9 +402,9 @@ static void vips_come_and_go_beside_each_other(void **state)
 	assert_int_equal(w->state.vips.n, 1);
 }
 
-/* ---- two of them ---- */
+/* ---- two balancers ---- */
 
-/* In other orders, with detours, and in two folders. */
+/* In different orders, with detours, and in two folders. */
 static void two_balancers_send_the_same_packets_to_the_same_servers(void **state)
 {
 	struct world *w = *state, *other = NULL;

@@ -6,9 +6,13 @@
 
 #include "base/mem.h"
 
+/* Slots written per step: less than a millisecond. */
 #define SLOTS_OF_STEP 262144
 
-/* Takes the servers with weight from the inventory. */
+/*
+ * Takes the servers with a weight from the inventory, in the order of their addresses. The order
+ * and the weights alone decide the table, so every balancer builds the same one.
+ */
 static void gather(struct xdplb_table *t)
 {
 	const struct xdplb_vip *v = &t->inventory->vips[t->vip];
@@ -28,7 +32,10 @@ static void gather(struct xdplb_table *t)
 	}
 }
 
-/* Takes a free table of the maps. A VIP whose servers all have weight 0 needs none. */
+/*
+ * Takes a free table of the maps. A VIP whose servers all have weight 0 needs none. If the table
+ * cannot be mapped, it is free again at once: no packet has used it.
+ */
 static int take_table(struct xdplb_table *t)
 {
 	int r = t->members.n ? xdplb__inventory_table(t->inventory, &t->number) : 0;
@@ -41,6 +48,7 @@ static int take_table(struct xdplb_table *t)
 	return r;
 }
 
+/* The members are a copy: the weights may change while the table is being built. */
 int xdplb__table_begin(struct xdplb_table *t, struct xdplb_inventory *b, uint32_t vip)
 {
 	uint32_t size = b->maps->sizes.table_size;
@@ -65,7 +73,7 @@ int xdplb__table_begin(struct xdplb_table *t, struct xdplb_inventory *b, uint32_
 	return 0;
 }
 
-/* True when all slots are written. No packet uses the table yet. */
+/* Writes the next slots. True when all are written. No packet uses the table yet. */
 static bool write_slots(struct xdplb_table *t)
 {
 	struct abi_table_line *lines = t->lines.values;
@@ -80,6 +88,7 @@ static bool write_slots(struct xdplb_table *t)
 	return end == t->size;
 }
 
+/* Two phases: the slots are computed in memory, then written to the map. The switch comes last. */
 bool xdplb__table_step(struct xdplb_table *t)
 {
 	assert(t->inventory);

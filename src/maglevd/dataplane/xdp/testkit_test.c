@@ -26,6 +26,7 @@
 
 #define ROUTER_MAC "02:00:00:00:02:01"
 
+/* The BPF file system of this process; each world has a folder in it. */
 static char root_folder[] = "/tmp/xdp-driver-test-XXXXXX";
 
 void testing_run(const char *command)
@@ -34,6 +35,7 @@ void testing_run(const char *command)
 		fail_msg("failed: %s", command);
 }
 
+/* The mount is private to the namespace, but the folder is not. */
 static void remove_root(void)
 {
 	umount(root_folder);
@@ -58,6 +60,7 @@ int testing_skip(const char *reason)
 	return 0;
 }
 
+/* Forwarding must be on and the neighbours known: otherwise the FIB lookup of the program fails. */
 static const char *const network[] = {
 	"ip link add d0 type veth peer name d1 && ip link set d0 up && ip link set d1 up",
 	"cd /proc/sys/net && echo 0 > ipv6/conf/d0/accept_dad && echo 1 > ipv4/ip_forward",
@@ -144,6 +147,10 @@ static void on_down(void *user, const char *why)
 	snprintf(w->why, sizeof(w->why), "%s", why);
 }
 
+/*
+ * The VIPs of the tests need not be configured: only the number of frontends and servers counts
+ * here.
+ */
 static struct snapshot *snapshot_of(const struct world *w, const struct world_config *c)
 {
 	struct buf text = { 0 };
@@ -218,6 +225,7 @@ void world_stop(struct world *w)
 	w->dp = NULL;
 }
 
+/* The user pointer of is_logged(). */
 struct line {
 	struct world *world;
 	const char *text;
@@ -260,6 +268,7 @@ static void wait_answer(struct world *w)
 	assert_true(testing_wait(w->loop, is_answered, w));
 }
 
+/* lb_state_copy() leaves out what was flushed, which the tests look at. */
 static void on_observed(void *user, int err, const struct lb_state *state)
 {
 	struct world *w = user;
@@ -359,6 +368,7 @@ static void put(struct frame *f, const void *bytes, size_t n)
 	f->n += n;
 }
 
+/* RFC 1071; n is even. */
 static uint16_t checksum(const uint8_t *bytes, size_t n)
 {
 	uint32_t sum = 0;
@@ -370,6 +380,7 @@ static uint16_t checksum(const uint8_t *bytes, size_t n)
 	return (uint16_t)~sum;
 }
 
+/* No options, DF set, 40 bytes in all. */
 static void put_ip4(struct frame *f, const struct addr *from, const struct addr *to)
 {
 	uint8_t header[20] = { 0x45, 0, 0, 40, 0, 1, 0x40, 0, 64, IPPROTO_TCP };
@@ -391,6 +402,7 @@ static void put_ip6(struct frame *f, const struct addr *from, const struct addr 
 	put(f, to->bytes, 16);
 }
 
+/* The TCP checksum stays 0: the program does not look at it. */
 static void build_frame(struct frame *f, const struct addr *client, unsigned client_port,
 			const struct lb_vip_key *vip, unsigned flags)
 {
@@ -437,7 +449,7 @@ static void find_maps(struct world *w)
 		testing_load(w->pin, &w->maps);
 }
 
-/* Takes a VLAN tag off; its number, 0 without one. */
+/* Removes a VLAN tag; returns its number, 0 without one. */
 static unsigned untag(struct frame *f)
 {
 	unsigned vlan = (unsigned)(f->bytes[14] & 0xf) << 8 | f->bytes[15];
@@ -448,7 +460,7 @@ static unsigned untag(struct frame *f)
 	return vlan;
 }
 
-/* The outer header says it. */
+/* The server is the destination of the outer header. */
 static struct addr outer_destination(const struct frame *f)
 {
 	struct addr a = { .family = f->bytes[12] == 0x08 ? AF_INET : AF_INET6 };
@@ -498,6 +510,7 @@ void world_make_www(struct world *w)
 	world_do(w, ops, ARRAY_SIZE(ops));
 }
 
+/* Each new flow needs a port that was not used before, or the flow table would decide. */
 static unsigned next_port(void)
 {
 	static unsigned port = 1024;
@@ -535,6 +548,7 @@ unsigned world_flow_server(struct world *w, unsigned port)
 	return world_send(w, "203.0.113.7", world_www(), port, 16).bytes[3];
 }
 
+/* Builds the table again with the plain function of core/maglev, and compares all slots. */
 static void check_table(const struct xdplb_inventory *b, uint32_t vip)
 {
 	const struct xdplb_maps *m = b->maps;

@@ -24,6 +24,7 @@ static bool is_listed(const struct xdplb_vlans *v, uint32_t ifindex)
 	return false;
 }
 
+/* Writes only what differs: this runs every second. */
 static void put(const struct xdp_map *map, const struct xdp_vlan *vlan)
 {
 	struct abi_link want = { .ifindex = vlan->below,
@@ -36,7 +37,7 @@ static void put(const struct xdp_map *map, const struct xdp_vlan *vlan)
 		xdp_map_write(map, &key, &want);
 }
 
-/* A walk does not survive the removal of its key: it begins again. */
+/* Removing the current key breaks the iteration, so it starts again from the first key. */
 static void remove_others(const struct xdp_map *map, const struct xdplb_vlans *v)
 {
 	uint32_t key, next;
@@ -50,7 +51,10 @@ static void remove_others(const struct xdp_map *map, const struct xdplb_vlans *v
 	}
 }
 
-/* The flag costs packets a lookup, so it is only set where there are any: last, and gone first. */
+/*
+ * The flag makes every packet do a lookup, so it is set only if there are VLANs. It is set after
+ * the map is filled and cleared before the map is emptied.
+ */
 void xdplb__vlans_put(const struct xdplb_vlans *v, struct xdplb_inventory *b)
 {
 	if (!v->list.n)
