@@ -126,7 +126,7 @@ static void write_json(const struct report *r, bool good, struct buf *out)
 
 /* ---- text ---- */
 
-/* Right-aligned in so many columns; the micro sign is two bytes and one column. */
+/* Right-aligns a cell. The micro sign has two bytes but takes one column. */
 static void add_cell(struct buf *out, int width, const char *text)
 {
 	size_t columns = strlen(text) - (strstr(text, "µ") ? 1 : 0);
@@ -160,6 +160,7 @@ static void write_row(const struct vip *v, int label, struct buf *out)
 	buf_adds(out, report_is_good(v->tester->options, t) ? "\n" : "  FAILED\n");
 }
 
+/* Which backends answered, how often each kind of error occurred, and the last error. */
 static void write_details(const struct vip *v, struct buf *out)
 {
 	for (size_t i = 0; i < v->headers.n; i++)

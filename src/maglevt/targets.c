@@ -26,6 +26,7 @@ static enum scheme scheme_of(const char *wanted, uint16_t port)
 	return port == 80 || port == 8080 ? SCHEME_HTTP : SCHEME_TCP;
 }
 
+/* Several frontends may share a VIP and port in different files; it is tested once. */
 static bool is_known(const struct targets *t, const struct target *one)
 {
 	for (size_t i = 0; i < t->n; i++)
@@ -35,7 +36,7 @@ static bool is_known(const struct targets *t, const struct target *one)
 	return false;
 }
 
-/* Whether it can be asked over TCP; then *ret is filled. */
+/* Fills *ret and returns true if the frontend can be tested over TCP. */
 static bool read_frontend(const struct doc_frontend *f, const char *scheme, struct target *ret)
 {
 	struct endpoint at;

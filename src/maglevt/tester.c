@@ -15,9 +15,10 @@
 #include "lib/probe/probe.h"
 #include "src/maglevt/figures.h"
 
+/* A spike takes several times as long as usual, and noticeably longer in absolute terms. */
 #define SPIKE_FACTOR 4
-#define SPIKE_LEAST (5 * NSEC_PER_MSEC) /* above the usual */
-#define SPIKE_SAMPLES 100		/* fewer do not tell what is usual */
+#define SPIKE_LEAST (5 * NSEC_PER_MSEC) /* more than usual */
+#define SPIKE_SAMPLES 100		/* needed to know what is usual */
 
 static const struct probe_code_range good_codes[] = { { 200, 399 } };
 
@@ -31,14 +32,17 @@ const char *trouble_name(enum trouble_kind k)
 	return names[k];
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 static bool is_same(const struct trouble *a, const struct trouble *b)
 {
 	return a->vip == b->vip && a->kind == b->kind && strcmp(a->text, b->text) == 0;
 }
 
-/* Puts it first; what is said again and again is one entry with a count. */
+/*
+ * Puts an error first. Repetitions are one entry with a count; the oldest entry is dropped if
+ * there are too many.
+ */
 static void put_first(struct tester *t, struct trouble one)
 {
 	size_t at = 0;
@@ -55,7 +59,10 @@ static void put_first(struct tester *t, struct trouble one)
 	t->troubles[0] = one;
 }
 
-/* "connect to 192.0.2.1:80: refused" is "connect: refused" where it stands beside the VIP. */
+/*
+ * Shortens "connect to 192.0.2.1:80: refused" to "connect: refused", because the VIP is shown
+ * beside it.
+ */
 static void write_reason(char *out, size_t size, const struct vip *v, const char *reason)
 {
 	char at[ENDPOINT_STRLEN];
@@ -106,6 +113,7 @@ static enum trouble_kind kind_of(enum probe_error error)
 	return TROUBLE_NET;
 }
 
+/* Summing a window is expensive, so the 95th percentile is computed at most once a second. */
 static void renew_usual(struct vip *v, int64_t now)
 {
 	struct tally t;
@@ -133,6 +141,10 @@ static void look_for_spike(struct vip *v, int64_t now, int64_t rtt)
 
 static void plan_next(struct vip *v, int64_t now);
 
+/*
+ * The spike is looked for before the window gets the new value, so that it is compared with the
+ * past only.
+ */
 static void on_answer(struct probe *p, const struct probe_outcome *o, void *user)
 {
 	struct vip *v = user;
@@ -214,6 +226,7 @@ static void clear_figures(struct vip *v)
 	v->last_passed = false;
 }
 
+/* The first requests are spread over the interval, so that not all VIPs are asked at once. */
 static void start(struct vip *v, int64_t now)
 {
 	struct tester *t = v->tester;
