@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connections to the API socket: bytes in, frames through the machine, bytes out; with the
- * manners that were asked for. A connection belongs to its server and ends when the peer or the
- * server does.
+ * Connections to the API socket: bytes in, messages through the machine, bytes out, with the
+ * faults that a test has injected. A connection belongs to its server; it ends when the peer
+ * closes it or the server goes down.
  */
 #include <assert.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ struct connection {
 	ev_io readable, writable;
 	ev_timer slow;
 	struct buf in, out;
-	bool last; /* ends once everything is written */
+	bool last; /* close once everything is written */
 	char name[NAME_LEN + 1];
 };
 
@@ -135,7 +135,7 @@ static void write_down(struct connection *c, enum msg kind, struct str message)
 	vec_push(&c->s->log, line);
 }
 
-/* The reply to a request is the kind behind it, and most are id, context, retval. */
+/* The reply to a request is the next kind in the table. Most replies are id, context, retval. */
 static void refuse(struct connection *c, enum msg kind, struct str message)
 {
 	struct manners none = { 0 };

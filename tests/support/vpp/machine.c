@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What crosses the API socket, message by message. Each kind has a handler that reads its fields
- * at their offsets and answers; integers are big-endian but where VPP forgets to swap them.
+ * The messages of the API socket. Each kind has a handler that reads its fields at their offsets
+ * and answers. Integers are big-endian, except where VPP forgets to swap them.
  *
- * The 26.06 line is here as well, because it is harmful in its own way: same messages, same CRCs,
- * but prefix lengths of IPv4 counted from 96 and the encapsulation in host order.
+ * VPP 26.06 is modelled as well, because its differences are dangerous: the messages and CRCs are
+ * the same, but IPv4 prefix lengths are counted from 96, and the encapsulation is in host order.
  */
 #include "tests/support/vpp/machine.h"
 
@@ -100,7 +100,7 @@ static void start(struct buf *b, const struct call *c, enum msg reply)
 {
 	assert(c->m->table.ids[reply]);
 	put16(b, c->m->table.ids[reply]);
-	buf_add(b, c->p + 6, 4); /* the context as it came */
+	buf_add(b, c->p + 6, 4); /* the context, unchanged */
 }
 
 static void start_reply(struct buf *b, const struct call *c, enum msg reply, int retval)
@@ -318,7 +318,7 @@ static void on_lb_flush_vip(const struct call *c)
 static void on_lb_add_del_intf_nat4(const struct call *c)
 {
 	reply(c, MSG_LB_ADD_DEL_INTF_NAT4_REPLY,
-	      get32(c->p + 11) == 0 ? 0 : INVALID_SW_IF_INDEX); /* local0 is there, no other */
+	      get32(c->p + 11) == 0 ? 0 : INVALID_SW_IF_INDEX); /* only local0 exists */
 }
 
 static void on_lb_add_del_intf_nat6(const struct call *c)
@@ -376,7 +376,8 @@ static void on_lb_vip_dump(const struct call *c)
 }
 
 /*
- * The sixteen bytes are compared as VPP keeps them, so that no ordinary IPv4 prefix ever matches.
+ * The sixteen bytes are compared in the internal form of VPP, so an ordinary IPv4 prefix never
+ * matches. This is a bug of VPP.
  */
 static bool is_asked_for(const struct call *c, const struct plugin_key *key)
 {
@@ -437,7 +438,7 @@ static void on_lb_as_v2_dump(const struct call *c)
 /* ---- the door ---- */
 
 static const struct {
-	size_t length; /* a shorter one is dropped */
+	size_t length; /* shorter messages are dropped */
 	void (*run)(const struct call *c);
 } handlers[MSG_KNOWN] = {
 	[MSG_API_VERSIONS] = { HEADER, on_api_versions },
@@ -484,7 +485,7 @@ void machine_free(struct machine *m)
 	plugin_free(&m->plugin);
 }
 
-/* VPP up to 26.06 has no such timer. */
+/* VPP up to 26.06 does not have this timer. */
 void machine_advance(struct machine *m, uint32_t now)
 {
 	for (; m->next_collect <= now; m->next_collect += PLUGIN_COLLECT_EVERY)

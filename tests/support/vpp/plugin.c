@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lb plugin: VIPs, the ASes behind each, and the garbage that is collected later.
+ * The lb plugin: VIPs, the ASes of each, and garbage collection.
  *
- * VIPs and ASes live in pools, as in VPP, so that the numbers come out the same: they are visible
- * in counters and in the CLI. Deleting marks; collecting frees: an AS when it was marked at least
- * ten seconds ago and no flow refers to it, a VIP when it is marked and empty. A VIP is looked at
- * once a minute at most, by a timer that runs every minute, and whenever an AS of it is added or
- * deleted.
+ * VIPs and ASes live in pools, as in VPP, so that their indexes are the same: they are visible in
+ * counters and in the CLI. Deleting only marks; collection frees. An AS is freed if it was marked
+ * at least ten seconds ago and no flow refers to it, a VIP if it is marked and empty. A VIP is
+ * examined at most once a minute, by a timer, and whenever one of its ASes is added or deleted.
  *
- * What concerns packets is in datapath.c.
+ * Packets are handled in datapath.c.
  */
 #include "tests/support/vpp/plugin.h"
 
@@ -67,7 +66,7 @@ bool plugin_type_is_gre4(enum plugin_type type)
 
 static bool is_power_of_two(uint32_t n)
 {
-	return (n & (n - 1)) == 0; /* VPP thinks so of 0, too */
+	return (n & (n - 1)) == 0; /* true for 0 as well, as in VPP */
 }
 
 static enum plugin_type type_of(bool vip4, uint32_t encap)
@@ -157,7 +156,7 @@ int plugin_conf(struct plugin *p, const uint8_t src4[static 4], const uint8_t sr
 
 /* ---- garbage ---- */
 
-/* VPP compares running numbers of 32 bits. */
+/* Compares 32-bit times that may wrap, as VPP does. */
 static bool reached(uint32_t now, uint32_t then)
 {
 	return now - then < INT32_MAX;
@@ -236,7 +235,7 @@ int plugin_vip_find(const struct plugin *p, const struct plugin_key *key, uint32
 	return PLUGIN_NO_SUCH_ENTRY;
 }
 
-/* Another VIP on the prefix; NULL when this would be, or is, the only one. */
+/* Finds another VIP on the same prefix; NULL if this one is the only one. */
 static const struct plugin_vip *neighbour(const struct plugin *p, const struct plugin_key *key)
 {
 	pool_foreach(i, &p->vip_pool)
@@ -267,7 +266,7 @@ static int check_vip(struct plugin *p, const struct plugin_vip_args *args, enum 
 	return 0;
 }
 
-/* What VPP does not look at. True when it would be the end of VPP. */
+/* Records requests that VPP does not validate. True if the request would crash VPP. */
 static bool judge_vip(struct plugin *p, const struct plugin_vip_args *args)
 {
 	bool vip4 = ip46_prefix_is4(&args->key.prefix, args->key.plen);

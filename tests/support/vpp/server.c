@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of the server: listeners, the clock, the statistics. One loop; only the thread that
- * moves the epoch, when a test asks for it, runs beside it, and touches nothing but that number.
+ * The listeners, the clock and the statistics of the server, on one loop. If a test asks for it,
+ * a thread changes the epoch all the time; it touches nothing else.
  */
 #include "tests/support/vpp/server.h"
 
@@ -143,7 +143,7 @@ static void on_stats_client(struct ev_loop *loop, ev_io *w, int events)
 	close(fd);
 }
 
-/* ---- bad manners ---- */
+/* ---- faults ---- */
 
 void server_hang(struct server *s, bool hang)
 {
