@@ -38,6 +38,7 @@ const char *figure_latency(int64_t ns, char buf[static FIGURE_LEN])
 	return buf;
 }
 
+/* Rounds down: 100k means at least that many. */
 const char *figure_count(uint64_t n, char buf[static FIGURE_LEN])
 {
 	if (n < 100000)

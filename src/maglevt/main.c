@@ -42,6 +42,7 @@ static int read_config(const char *path, const char *scheme, struct targets *tar
 	return r;
 }
 
+/* Matches name and address, see struct target. VIPs that do not match are removed in place. */
 static int filter(struct targets *t, const char *pattern)
 {
 	_cleanup_(regex_freep) struct regex *re = NULL;
@@ -110,6 +111,10 @@ static void wait_for_end(struct tester *t)
 	ev_signal_stop(loop, &interrupt);
 }
 
+/*
+ * A report that could not be written is an error of its own: a script must not take it for a
+ * verdict.
+ */
 static enum status run_batch(struct tester *t)
 {
 	_cleanup_(buf_free) struct buf out = { 0 };

@@ -198,6 +198,7 @@ static void drop_empty(const char **text)
 		*text = NULL;
 }
 
+/* The old path is used only if the new one does not exist, so that a migration takes effect. */
 static void default_config(struct options *o)
 {
 	bool old = access(CONFIG, F_OK) != 0 && access(CONFIG_OF_OLD, F_OK) == 0;
@@ -214,6 +215,10 @@ static void drop_empty_texts(struct options *o)
 	drop_empty(&o->header);
 }
 
+/*
+ * The table is static and writes to `values`, which are cleared so that tests can call this
+ * twice.
+ */
 enum cli_verdict options_parse(struct options *o, int argc, char *const argv[], struct buf *out)
 {
 	const struct cli_program program = {

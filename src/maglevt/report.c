@@ -8,6 +8,7 @@
 #include "lib/json/json.h"
 #include "src/maglevt/figures.h"
 
+/* The quantiles of both forms of the report. */
 static const struct {
 	const char *name;
 	double q;
@@ -36,6 +37,7 @@ static void add_ms(struct buf *out, const char *key, int64_t ns)
 	json_write_double(out, (double)us / 1000.);
 }
 
+/* Latency is null if no request passed, because 0 would look like a measurement. */
 static void add_latency(struct buf *out, const struct histogram *h)
 {
 	if (!h->n) {
@@ -55,6 +57,10 @@ static void add_latency(struct buf *out, const struct histogram *h)
 	buf_adds(out, "},\n");
 }
 
+/*
+ * Only a bounded number of values is counted one by one (core/stats/values.h); the rest are
+ * "others".
+ */
 static void add_headers(struct buf *out, const struct values *v)
 {
 	buf_adds(out, "      \"headers\": {");

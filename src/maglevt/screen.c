@@ -164,6 +164,7 @@ static void on_resize(struct ev_loop *loop, ev_signal *w, int revents)
 	screen__draw(s);
 }
 
+/* Another program may have written to the terminal or resized it meanwhile. */
 static void on_continue(struct ev_loop *loop, ev_signal *w, int revents)
 {
 	struct screen *s = w->data;

@@ -39,6 +39,7 @@ static int by_failures(const void *a, const void *b)
 	return fx != fy ? (fx < fy) - (fx > fy) : (x > y) - (x < y);
 }
 
+/* Built for each frame: filter, names and failures may have changed since the last one. */
 static void make_list(struct screen *s)
 {
 	struct tester *t = s->tester;
@@ -53,6 +54,7 @@ static void make_list(struct screen *s)
 
 /* ---- bars ---- */
 
+/* Fills the row to its end, so that the whole bar has one background. */
 static void put_bar(struct screen *s, size_t row, const char *text)
 {
 	size_t all = tui_columns(s->tui), end;
@@ -149,6 +151,9 @@ static void draw_error(struct screen *s, size_t row, const struct trouble *one)
 		one->kind == TROUBLE_SPIKE ? TUI_DOUBT : TUI_BAD, "%s", buf_cstr(&line));
 }
 
+/*
+ * Counts all errors of the VIPs shown, also those that are no longer in the list of the newest.
+ */
 static uint64_t count_errors(const struct screen *s)
 {
 	uint64_t sum = 0;

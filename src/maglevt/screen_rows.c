@@ -195,6 +195,7 @@ static bool is_long(const struct screen *s, const struct vip *v)
 	return label_width(s, v) >= s->label_columns;
 }
 
+/* The figures of the window or of the lifetime, as chosen with the key "l". */
 static void sum_up(const struct screen *s, struct vip *v, int64_t now, struct row *ret)
 {
 	ret->vip = v;
@@ -312,6 +313,7 @@ static size_t flow_tally(struct screen *s, const struct vip *v, size_t lines, co
 
 /* ---- the list ---- */
 
+/* Must agree with draw_vip() and flow_tally(), otherwise rows would overlap. */
 static size_t height_of(struct screen *s, const struct vip *v, size_t lines)
 {
 	return 1 + is_long(s, v) + flow_tally(s, v, lines, NULL);
@@ -364,6 +366,7 @@ static void draw_heads(struct screen *s, size_t row)
 	}
 }
 
+/* VIPs are drawn only as a whole. The heads come last because they show how many fitted. */
 size_t screen__draw_list(struct screen *s, size_t row, size_t end)
 {
 	size_t at = row + 1, room = end > at ? end - at : 0, lines, i;

@@ -16,6 +16,10 @@ const char *scheme_name(enum scheme s)
 	return names[s];
 }
 
+/*
+ * Ports other than those of HTTP and HTTPS get a plain TCP connection, which any service
+ * accepts.
+ */
 static enum scheme scheme_of(const char *wanted, uint16_t port)
 {
 	for (size_t i = 0; wanted && i < ARRAY_SIZE(names); i++)

@@ -20,6 +20,7 @@
 #define SPIKE_LEAST (5 * NSEC_PER_MSEC) /* more than usual */
 #define SPIKE_SAMPLES 100		/* needed to know what is usual */
 
+/* Redirects are good: a VIP often redirects to a host name that we do not follow. */
 static const struct probe_code_range good_codes[] = { { 200, 399 } };
 
 const char *trouble_name(enum trouble_kind k)
@@ -90,6 +91,7 @@ static void remember(struct vip *v, enum trouble_kind kind, const char *text)
 	put_first(v->tester, one);
 }
 
+/* TLS and certificate errors count as network errors: there was no HTTP answer. */
 static enum trouble_kind kind_of(enum probe_error error)
 {
 	switch (error) {
@@ -213,6 +215,9 @@ static struct probe_spec spec_of(const struct options *o, const struct target *t
 				    .insecure_skip_verify = o->insecure };
 }
 
+/*
+ * The window has one slice more than its length, because the newest slice is not complete yet.
+ */
 static void clear_figures(struct vip *v)
 {
 	int64_t window = v->tester->options->window;
@@ -290,6 +295,7 @@ void tester_pause(struct tester *t, bool paused)
 	}
 }
 
+/* After this plan_next() schedules nothing, so in_flight can only fall. */
 bool tester_finish(struct tester *t)
 {
 	t->finishing = true;
