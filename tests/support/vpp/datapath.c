@@ -70,6 +70,7 @@ static struct entry *entries_of(const struct plugin *p, const struct plugin_vip 
 	return found.items;
 }
 
+/* The skip is odd and the length a power of two, so the walk reaches every slot. */
 static void take_slot(struct plugin_vip *vip, struct entry *e)
 {
 	uint32_t mask = vip->table_length - 1;
@@ -127,6 +128,10 @@ static uint32_t deal_replica(struct share *shares, size_t n, uint32_t replica, u
 	return left;
 }
 
+/*
+ * Computes the counts without building the table: each AS gets its share of the full rounds, and
+ * the remaining slots are dealt in the order of the table.
+ */
 void plugin_buckets(const struct plugin *p, uint32_t vip_index, uint32_t *by_slot)
 {
 	const struct plugin_vip *vip = &p->vips.items[vip_index];

@@ -49,6 +49,10 @@ static bool is_old(const struct machine *m)
 	return m->who == PERSONALITY_OLD;
 }
 
+/*
+ * VPP 26.10 counts an IPv4 prefix length from the start of the sixteen bytes; 26.06 takes it as
+ * it is sent.
+ */
 static struct plugin_key get_key(const struct call *c)
 {
 	const uint8_t *prefix = c->p + AT_PREFIX;
@@ -78,6 +82,7 @@ static void put32(struct buf *b, uint32_t v)
 	buf_add(b, &v, sizeof(v));
 }
 
+/* Strings have a fixed width on the wire and are padded with zeros. */
 static void put_text(struct buf *b, const char *s, size_t width)
 {
 	size_t n = strlen(s);
@@ -96,6 +101,9 @@ static void put_address(struct buf *b, const struct ip46 *a)
 	buf_add(b, wire, sizeof(wire));
 }
 
+/*
+ * A reply starts with its number and the context of the request, which VPP does not interpret.
+ */
 static void start(struct buf *b, const struct call *c, enum msg reply)
 {
 	assert(c->m->table.ids[reply]);
@@ -125,6 +133,10 @@ static void reply(const struct call *c, enum msg kind, int retval)
 
 /* ---- what every VPP has ---- */
 
+/*
+ * The reply has a different layout from all others (retval comes last), and it carries the table
+ * of message numbers. It goes to the connection itself, since the client has no index yet.
+ */
 static void on_sockclnt_create(const struct call *c)
 {
 	const struct table *t = &c->m->table;
@@ -179,6 +191,7 @@ static void on_show_version(const struct call *c)
 	hand_over(c, &b);
 }
 
+/* The length comes from the client. A message that is shorter than it claims is dropped. */
 static void on_cli_inband(const struct call *c)
 {
 	uint32_t n = get32(c->p + 10);
@@ -203,11 +216,12 @@ static void put_path(struct buf *b, enum fib_kind kind)
 	put32(b, 0);
 	put8(b, 1); /* weight */
 	put8(b, 0);
-	put32(b, kind == FIB_AS ? 2 : 0); /* drops: nobody told it the way */
+	put32(b, kind == FIB_AS ? 2 : 0); /* type 2: drop, as there is no next hop */
 	for (size_t i = 18; i < PATH_LEN; i++)
 		put8(b, 0);
 }
 
+/* This message uses real prefix lengths, so an IPv4 one has to be converted to our form. */
 static void on_ip_route_lookup(const struct call *c)
 {
 	const uint8_t *wire = c->p + 15;
@@ -248,6 +262,7 @@ static void on_lb_conf_get(const struct call *c)
 	hand_over(c, &b);
 }
 
+/* Fields at the offsets of lb_add_del_vip, which the second version shares. */
 static int add_del_vip(const struct call *c, bool sticky, bool is_del)
 {
 	struct plugin_vip_args args = { .key = get_key(c),
@@ -287,6 +302,7 @@ static int add_del_as(const struct call *c, uint8_t weight, bool is_del, bool fl
 	return plugin_as_add(&c->m->plugin, c->m->now, &args);
 }
 
+/* The first version has no weight: VPP uses 100. It ignores flush when an AS is added. */
 static void on_lb_add_del_as(const struct call *c)
 {
 	reply(c, MSG_LB_ADD_DEL_AS_REPLY,

@@ -69,6 +69,9 @@ static bool is_power_of_two(uint32_t n)
 	return (n & (n - 1)) == 0; /* true for 0 as well, as in VPP */
 }
 
+/*
+ * The fallback is the first type of VPP, which it uses for encapsulations that it does not know.
+ */
 static enum plugin_type type_of(bool vip4, uint32_t encap)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(encaps); i++)
@@ -79,6 +82,7 @@ static enum plugin_type type_of(bool vip4, uint32_t encap)
 
 /* ---- life ---- */
 
+/* A reused index keeps the old contents, as in VPP; only new ones are zeroed. */
 static void new_vip(struct plugin *p, uint32_t *ret)
 {
 	*ret = pool_get(&p->vip_pool);
@@ -93,6 +97,7 @@ static void new_as(struct plugin *p, uint32_t *ret)
 		vec_push(&p->ass, (struct plugin_as){ 0 });
 }
 
+/* VPP reserves VIP 0 and AS 0 for its own use, so the first real ones have index 1. */
 void plugin_init(struct plugin *p)
 {
 	uint32_t vip, as;
@@ -131,6 +136,7 @@ void plugin_free(struct plugin *p)
 	vec_free(&p->misuse);
 }
 
+/* what must be a string literal: it is not copied. */
 static void blame(struct plugin *p, const char *what)
 {
 	vec_push(&p->misuse, what);
@@ -138,6 +144,7 @@ static void blame(struct plugin *p, const char *what)
 
 /* ---- conf ---- */
 
+/* VPP checks the buckets before it changes anything, so a refused call has no effect. */
 int plugin_conf(struct plugin *p, const uint8_t src4[static 4], const uint8_t src6[static 16],
 		uint32_t buckets, uint32_t flow_timeout)
 {
@@ -171,6 +178,10 @@ static void collect_as(struct plugin *p, struct plugin_vip *vip, uint32_t slot)
 	pool_put(&p->as_pool, i);
 }
 
+/*
+ * Frees the removed ASes of a VIP, unless that was done within the last minute. An AS stays for
+ * a grace period, and for as long as a flow refers to it.
+ */
 static void collect_vip(struct plugin *p, struct plugin_vip *vip, uint32_t now)
 {
 	if (!reached(now, vip->last_collection + PLUGIN_COLLECT_EVERY))
@@ -246,6 +257,10 @@ static const struct plugin_vip *neighbour(const struct plugin *p, const struct p
 	return NULL;
 }
 
+/*
+ * The checks of VPP in their order, since the first one that fails decides the retval. On one
+ * prefix there is either a single all-port VIP or several with ports, all of one type.
+ */
 static int check_vip(struct plugin *p, const struct plugin_vip_args *args, enum plugin_type type)
 {
 	const struct plugin_key *key = &args->key;
@@ -284,6 +299,7 @@ static bool judge_vip(struct plugin *p, const struct plugin_vip_args *args)
 	return p->crash != NULL;
 }
 
+/* A VIP that reuses an index starts with counters of 0. */
 static void clear_counters(struct plugin *p, uint32_t vip)
 {
 	for (size_t i = 0; i < PLUGIN_COUNTERS; i++) {
@@ -293,6 +309,9 @@ static void clear_counters(struct plugin *p, uint32_t vip)
 	}
 }
 
+/*
+ * Sets only what VPP sets: other members keep the values of the VIP that had this index before.
+ */
 static void fill_vip(struct plugin_vip *vip, const struct plugin_vip_args *args,
 		     enum plugin_type type, uint32_t now)
 {
@@ -310,6 +329,9 @@ static void fill_vip(struct plugin_vip *vip, const struct plugin_vip_args *args,
 	}
 }
 
+/*
+ * After a crash the result does not matter; the server ends the process, see server_changed().
+ */
 int plugin_vip_add(struct plugin *p, uint32_t now, const struct plugin_vip_args *args)
 {
 	const struct plugin_key *key = &args->key;
@@ -328,6 +350,10 @@ int plugin_vip_add(struct plugin *p, uint32_t now, const struct plugin_vip_args 
 	return 0;
 }
 
+/*
+ * The VIP is only marked, and its ASes with it. plugin_collect() frees it once the ASes are
+ * gone.
+ */
 int plugin_vip_del(struct plugin *p, uint32_t now, const struct plugin_key *key)
 {
 	struct plugin_vip *vip;
@@ -354,6 +380,7 @@ int plugin_vip_del(struct plugin *p, uint32_t now, const struct plugin_key *key)
 
 /* ---- ASes ---- */
 
+/* Also finds ASes that were removed and not yet collected: adding such an AS revives it. */
 static int find_as(const struct plugin *p, const struct plugin_vip *vip, const struct ip46 *address,
 		   uint32_t *ret)
 {
@@ -393,6 +420,7 @@ static void judge_weight(struct plugin *p, uint8_t weight)
 		blame(p, "a weight above 100");
 }
 
+/* An AS that was removed but not collected is reused, with its flows unless flush is set. */
 int plugin_as_add(struct plugin *p, uint32_t now, const struct plugin_as_args *args)
 {
 	uint32_t vip, as;
@@ -434,6 +462,7 @@ int plugin_as_del(struct plugin *p, uint32_t now, const struct plugin_as_args *a
 	return 0;
 }
 
+/* Unlike plugin_as_add(), this does not find removed ASes and does not collect. */
 int plugin_as_set_weight(struct plugin *p, const struct plugin_as_args *args)
 {
 	uint32_t vip, as;

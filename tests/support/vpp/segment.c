@@ -69,6 +69,7 @@ static uint64_t pointer_to(const struct cursor *c, size_t at)
 	return segment_header(c->s)->base + at;
 }
 
+/* Counters are a vector of threads, each a vector of columns. The main thread counts nothing. */
 static uint64_t write_counters(struct cursor *c, const struct segment_entry *e)
 {
 	size_t words = e->type == SEGMENT_COMBINED ? 2 : 1, size = words * sizeof(uint64_t);
@@ -154,6 +155,10 @@ static void set_busy(struct segment *s, uint64_t busy)
 	__atomic_store_n(&segment_header(s)->in_progress, busy, __ATOMIC_SEQ_CST);
 }
 
+/*
+ * Writes everything to the other half and poisons the old one. in_progress is set meanwhile, and
+ * the epoch changes before it is reset: the order that clients rely on to detect a change.
+ */
 static void rewrite(struct segment *s, const struct segment_entry *entries, size_t n,
 		    unsigned epochs)
 {
@@ -169,6 +174,7 @@ static void rewrite(struct segment *s, const struct segment_entry *entries, size
 	set_busy(s, busy);
 }
 
+/* A hash of what decides the layout: the number of entries and the capacity of their vectors. */
 static uint64_t shape_of(const struct segment_entry *entries, size_t n)
 {
 	uint64_t shape = n + 1;
