@@ -18,7 +18,7 @@ import tree
 
 VERSION = 'version.c.o'
 ENVIRONMENT = re.compile('PATH|LANG|LC_.*|MAGLEV_.*|.*SAN_OPTIONS')
-# what is in the programs, and what is of other tests
+# sources that are compiled into programs, and files of other tests
 NOT_OF_STORIES = ('web/', 'bench/', 'tests/fuzz/')
 NOT_READ_BY_STORIES = ('.c', '.h', '.h.in', 'meson.build', '_test.py', '_test.sh')
 

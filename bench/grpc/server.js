@@ -2,8 +2,8 @@
 //
 // usage: node server.js maglev.proto BACKENDS.json
 //
-// What maglevd answers to GetBackend and ListBackends, from the same rows, by @grpc/grpc-js. Prints its port. Each
-// answer is encoded when it is asked for, as maglevd does; a watcher is kept and told nothing.
+// GetBackend and ListBackends of maglevd with the same rows, implemented with @grpc/grpc-js. Prints its port. Each
+// answer is encoded per request, as in maglevd; a watch stays open and gets no events.
 'use strict';
 
 const fs = require('fs');

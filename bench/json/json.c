@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench/json: what it costs to read a list of Kubernetes-like objects, beside jansson in the same
- * run. Time is of the processor, the least of several runs. Memory is what malloc holds for the
- * result, and for readers the most that they hold while they read.
+ * bench/json: the cost of reading a list of Kubernetes-like objects, compared with jansson in
+ * the same run. Time is processor time, the minimum of several runs. Memory is what malloc holds
+ * for the result; for readers, the maximum that they hold while reading.
  */
 #include <assert.h>
 #include <jansson.h>
@@ -24,7 +24,7 @@ static const struct json_options options = {
 	.no_nul = true,
 };
 
-/* What a way of reading found and held; sum keeps the compiler from leaving the work out. */
+/* The result of one way of reading. sum keeps the compiler from removing the work. */
 struct found {
 	size_t sum;
 	size_t memory;
@@ -109,7 +109,7 @@ static struct found skip_all(struct str text)
 	return f;
 }
 
-/* Name and address of each object, and nothing else: what a projection does. */
+/* Reads only the name and address of each object, as a projection does. */
 static struct found project(struct str text)
 {
 	_cleanup_(json_reader_freep) struct json_reader *r = json_reader_new(&options);

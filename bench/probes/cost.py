@@ -6,7 +6,7 @@ import time
 from lab import Sink, connections_opened
 from subjects import HTTP_PORT, Haproxy, Maglevd, Nginx, Scenario, maglevd_config, wait_for_probes
 
-BASE = 10  # servers of the run that the growth of memory is counted from
+BASE = 10  # servers of the run from which the growth of memory is computed
 
 
 class Sample:
@@ -78,13 +78,13 @@ class Cost:
     def run(self, scenario, say):
         """HAProxy, maglevd, HAProxy, maglevd ..."""
         with self.server(scenario) as server:
-            # A TCP check may end before the server's program hears of it: there the kernel counts.
+            # A TCP check may end before the server accepts it, so the counters of the kernel are used.
             counter = connections_opened if scenario.kind == 'tcp' else server.answered
             for _ in range(self.options.rounds):
                 for title in ('HAProxy', 'maglevd'):
                     say(describe(self.measure(title, scenario, counter)))
 
-    # ---- what the samples say ----
+    # ---- evaluation of the samples ----
 
     def of(self, title, kind, n):
         return [s for s in self.samples if (s.title, s.scenario.kind, s.scenario.n) == (title, kind, n)]

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sink: the server behind every address that is probed.
+ * sink: the server that answers on every probed address.
  *
- * One thread, one epoll, one listener on all addresses. A request is whatever ends in an empty
- * line; the answer is 200 with three bytes. The connection is kept unless the request says
- * otherwise. What was accepted and answered is counted in a file mapped into memory, so that
- * whoever measures reads it without asking this process anything.
+ * One thread, one epoll, one listener on all addresses. A request ends with an empty line; the
+ * answer is 200 with three bytes. The connection is kept unless the request says otherwise.
+ * Accepted connections and answers are counted in a memory-mapped file, so that the benchmark reads
+ * the counters without disturbing this process.
  *
- * A table with one entry per descriptor is all the state there is; the kernel's limit of
- * descriptors is its size.
+ * The only state is a table with one entry per descriptor, as large as the limit of descriptors.
  */
 #include <err.h>
 #include <errno.h>
@@ -93,7 +92,7 @@ static void on_acceptable(struct sink *s)
 		err(1, "accept");
 }
 
-/* True when the connection may serve again. */
+/* True if the connection may serve another request. */
 static bool answer(struct sink *s, int fd, const char *head)
 {
 	bool keep = strstr(head, "HTTP/1.1") && !strcasestr(head, "\r\nconnection: close");
@@ -105,7 +104,7 @@ static bool answer(struct sink *s, int fd, const char *head)
 	return keep;
 }
 
-/* False when the connection is of no more use. */
+/* False if the connection must be closed. */
 static bool on_readable(struct sink *s, int fd)
 {
 	struct connection *c = &s->connections[fd];

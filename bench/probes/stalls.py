@@ -88,7 +88,7 @@ class Stalls:
         done = read_head().value('maglev_config_reloads_total')
         os.kill(self.process.pid, signal.SIGHUP)
         self.process.wait_until(lambda: read_head().value('maglev_config_reloads_total') > done, 'reload')
-        time.sleep(1)  # what the reload set going
+        time.sleep(1)  # work that the reload has started
 
     def reload_same(self):
         for _ in range(3):

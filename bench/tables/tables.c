@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench/tables: how long a table takes to build, how even it is and how little moves, beside the
- * textbook's in the same run. Time is of the processor, the least of many runs; what moves is the
- * mean over fleets; balance is the worst of them.
+ * bench/tables: how long a table takes to build, how even it is, and how little moves, compared
+ * with the textbook algorithm in the same run. Time is processor time, the minimum of many runs;
+ * movement is the mean over fleets; balance is the worst of them.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 struct result {
 	double ms;
 	double balance;
-	double removed, one_less, half; /* percent that moves beyond what has to */
+	double removed, one_less, half; /* percent that moves beyond the unavoidable */
 };
 
 static const struct {
@@ -59,7 +59,7 @@ static double time_build(measure_build *build, const struct maglev_member *membe
 	return least;
 }
 
-/* The member that changes is the odd one, where there is one. */
+/* Changes the member that differs from the others, if there is one. */
 static void measure_changes(measure_build *build, struct maglev_member *members, size_t n,
 			    enum measure_mix mix, struct result *sum)
 {
@@ -102,7 +102,7 @@ static void print_row(const char *mix, size_t n, const struct result *a, const s
 	       a->one_less, b->one_less, a->half, b->half);
 }
 
-/* JSON has no infinity: a member without a slot makes the balance null. */
+/* JSON has no infinity: the balance is null if a member has no slot. */
 static void print_json(const char *who, const char *mix, size_t n, const struct result *r)
 {
 	char balance[32] = "null";

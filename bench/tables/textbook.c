@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the table of core/maglev is compared with: population by turns, as in the paper.
+ * The reference for the table of core/maglev: population by turns, as in the Maglev paper.
  *
- * Every member has a permutation of the slots, given by an offset and a skip, and on its turn takes
- * the next slot of it that is free. With weights, each round adds the weight to a credit, and a
- * turn costs as much as the heaviest weighs. Without modulo and with 16-bit slots: as fast as it
- * gets without another idea.
+ * Every member has a permutation of the slots, given by an offset and a skip. On its turn it takes
+ * the next free slot of its permutation. With weights, each round adds the weight of a member to
+ * its credit, and a turn costs as much as the heaviest weight. There is no modulo and slots have 16
+ * bits, so this is as fast as the algorithm gets without a different approach.
  */
 #include "bench/tables/textbook.h"
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench: net nanoseconds per packet of the XDP program, beside those of Katran.
+ * bench: net nanoseconds per packet of the XDP program, compared with Katran.
  *
- * Each row is a kind of traffic. The real program runs behind the wrapper (wrapper.bpf.c) over a
- * million packets, in rounds that alternate with a subject that does nothing; the difference is
- * what the program costs. Katran's figures were taken on the same kind of machine with the same
- * wrapper: one VIP, 16 servers, a table of 65537, IPIP. Here it is GRE, with a million places for
- * flows. Last come packets a second through a veth. Everything happens in a network namespace of
- * its own.
+ * Each row is a kind of traffic. The wrapper (wrapper.bpf.c) calls the real program for a million
+ * packets, in rounds that alternate with a program that does nothing; the difference is the cost of
+ * the program. Katran was measured on the same kind of machine with the same wrapper: one VIP, 16
+ * servers, a table of 65537, IPIP. Here it is GRE, with a flow table of a million entries. The last
+ * figures are packets per second through a veth. Everything runs in its own network namespace.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -157,7 +156,7 @@ static void configure(const struct bench *b)
 	c->settings[0].source4 = htonl(0x0a000202);
 }
 
-/* A VIP with its sixteen servers and table; 10.200.0.1 or 2001:db8:c8::1. */
+/* Sets up a VIP with sixteen servers and its table; 10.200.0.1 or 2001:db8:c8::1. */
 static void add_vip(const struct bench *b, uint32_t vip, bool v6, uint8_t protocol)
 {
 	struct abi_vip_key key = { .port = htons(80), .protocol = protocol };
@@ -192,7 +191,10 @@ static void put16(uint8_t *at, unsigned value)
 	at[1] = (uint8_t)value;
 }
 
-/* Checksum of a header whose low half of the source address and id add up to ffff. */
+/*
+ * The checksum of a header in which the low half of the source address and the id add up to
+ * ffff, so that it is the same for all flows.
+ */
 static void put_checksum4(uint8_t *ip)
 {
 	uint32_t sum = 0;
@@ -231,7 +233,7 @@ static void put_ip6(uint8_t *ip, const struct row *row)
 	ip[39] = 1;
 }
 
-/* Headers of a row's packets, and where the flow goes in them. */
+/* Builds the headers of the packets of a row, and says where the flow is written. */
 static void give_order(const struct bench *b, const struct row *row)
 {
 	uint8_t frame[128] = { 2, 0, 0, 0, 2, 2, 2, 0, 0, 0, 2, 1 };
@@ -267,7 +269,7 @@ static void tell_events(const struct bench *b)
 	}
 }
 
-/* Nanoseconds of one packet, wrapper included. */
+/* Nanoseconds per packet, the wrapper included. */
 static uint32_t measure(const struct bench *b, const struct row *row, int subject)
 {
 	uint8_t frame[1500] = { 0 };
@@ -291,7 +293,7 @@ static int by_value(const void *a, const void *b)
 	return *(const int *)a < *(const int *)b ? -1 : *(const int *)a > *(const int *)b;
 }
 
-/* The flows of a row are stored before they are measured; fresh ones cannot be. */
+/* Stores the flows of a row before it is measured. Fresh flows cannot be stored in advance. */
 static void prepare(const struct bench *b, const struct row *row)
 {
 	struct row fresh = *row;
@@ -328,7 +330,7 @@ static void run_row(const struct bench *b, const struct row *row)
 	fflush(stdout);
 }
 
-/* Best of the rounds: what else the machine does only takes away. */
+/* The minimum of the rounds: other activity of the machine can only make a round slower. */
 static void run_veth(const struct veth *v, const char *name, int subject, const char *katran)
 {
 	unsigned best = UINT32_MAX, ns;

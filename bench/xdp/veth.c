@@ -22,7 +22,10 @@ int veth_open(const struct veth *v)
 	return xdp_attach(v->sink, v->near, XDP_MODE_NATIVE, &sink);
 }
 
-/* lib/xdp runs no program with frames that are really sent. */
+/*
+ * Not in lib/xdp, which does not run programs with frames that are really sent
+ * (BPF_F_TEST_XDP_LIVE_FRAMES).
+ */
 static int generate(const struct veth *v, unsigned packets, unsigned *ret_ns)
 {
 	uint8_t frame[64] = { 0 };

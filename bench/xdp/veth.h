@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * veth: packets a second through a program that is attached to a device.
+ * veth: packets per second through a program that is attached to a device.
  *
- * Frames are made by a generator at one end of a veth, come in at the other, where the subject is,
- * go back out, and are counted by a sink where they began. All of that runs on one CPU, one after
- * the other, so it is the sum of the parts that is measured.
+ * A generator sends frames into one end of a veth. They arrive at the other end, where the measured
+ * program sends them back, and are counted by a sink at the first end. All of that runs on one CPU
+ * in sequence, so the sum of all parts is measured.
  */
 #pragma once
 
@@ -16,8 +16,11 @@ struct veth {
 	struct wrapper_order *order;
 };
 
-/* Attaches the sink. 0 or a negative errno, as for the other. */
+/* Attaches the sink. Returns 0 or a negative errno, as the other function does. */
 int veth_open(const struct veth *v);
-/* Nanoseconds of one of the packets with the subject attached, and the share that came back. */
+/*
+ * Measures the nanoseconds per packet with the program attached, and the share of packets that
+ * came back.
+ */
 int veth_measure(const struct veth *v, int subject, unsigned packets, unsigned *ret_ns,
 		 double *ret_delivered);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * wrapper: BPF_PROG_TEST_RUN does not restore the packet between repetitions. This does, picks the
- * flow, and tail-calls the subject; its own cost is measured with a subject that does nothing. The
- * generator sends such packets into a device, and the sink is where they end.
+ * wrapper: BPF_PROG_TEST_RUN does not restore the packet between repetitions. The wrapper does
+ * that, chooses the flow, and tail-calls the measured program. Its own cost is measured with a
+ * program that does nothing. The generator sends the same packets into a device, and the sink
+ * drops and counts them.
  */
 #include <linux/bpf.h>
 
@@ -34,7 +35,7 @@ static __always_inline void put(void *frame, void *end, __u32 at, __u16 value)
 		*place = bpf_htons(value);
 }
 
-/* The 16 low bits of the flow in the address, and the rest in the port. */
+/* Writes the low 16 bits of the flow into the address and the rest into the port. */
 static __always_inline void pick_flow(void *frame, void *end, const struct wrapper_order *o,
 				      __u32 flow)
 {
@@ -44,7 +45,7 @@ static __always_inline void pick_flow(void *frame, void *end, const struct wrapp
 		put(frame, end, o->id_at, ~flow);
 }
 
-/* The order, with its next frame in place; NULL when there is no room. */
+/* Prepares the next frame and returns the order; NULL if there is no room. */
 static __always_inline struct wrapper_order *restore(struct xdp_md *ctx)
 {
 	__u32 zero = 0;
@@ -79,7 +80,7 @@ int wrapper(struct xdp_md *ctx)
 	return XDP_ABORTED;
 }
 
-/* The same frames, into a device. */
+/* Sends the same frames into a device. */
 SEC("xdp")
 int generator(struct xdp_md *ctx)
 {
@@ -88,7 +89,7 @@ int generator(struct xdp_md *ctx)
 	return o ? bpf_redirect(o->ifindex, 0) : XDP_ABORTED;
 }
 
-/* What came back: there is one that counts, on one CPU. */
+/* Counts the frames that came back. Not atomic: only one CPU counts. */
 SEC("xdp")
 int sink(struct xdp_md *ctx)
 {
@@ -100,7 +101,7 @@ int sink(struct xdp_md *ctx)
 	return XDP_DROP;
 }
 
-/* Does what no encapsulation can do without. */
+/* The least that every encapsulation has to do. */
 SEC("xdp")
 int nothing(struct xdp_md *ctx)
 {

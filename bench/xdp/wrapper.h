@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What bench.c orders of the wrapper. */
+/* The instructions of bench.c for the wrapper. */
 #pragma once
 
 #include <linux/types.h>
@@ -9,9 +9,9 @@
 struct wrapper_order {
 	__u64 head[WRAPPER_HEAD / 8];
 	__u32 length;		   /* of the frame */
-	__u32 next;		   /* flow */
+	__u32 next;		   /* number of the next flow */
 	__u32 mask;		   /* flows - 1 */
-	__u32 address_at, port_at; /* where the flow is put; offsets below WRAPPER_HEAD - 1 */
+	__u32 address_at, port_at; /* offsets where the flow is written; below WRAPPER_HEAD - 1 */
 	__u32 id_at;		   /* IPv4 identification, 0 for none */
 	__u64 sunk;		   /* frames that came back to the sink */
 	__u32 ifindex, zero;	   /* where the generator sends */

@@ -10,9 +10,11 @@
 #include "src/frontend/reply.h"
 #include "wire/api_methods.h"
 
+/* How long a browser waits. Reading a configuration or writing a data plane takes longer. */
 #define TIMEOUT (10 * NSEC_PER_SEC)
 #define CONFIG_TIMEOUT (30 * NSEC_PER_SEC)
 
+/* The largest of all requests decides how much memory is taken from the arena. */
 union request {
 	ProtobufCMessage base;
 	Maglev__BackendRequest backend;
@@ -22,15 +24,17 @@ union request {
 	Maglev__SyncVPPLBStateRequest sync;
 };
 
-/* NULL, or what is wrong with the body. */
+/* Fills the request. Returns NULL, or a sentence about what is wrong with the body. */
 typedef const char *(*fill_fn)(const struct acts_words *w, const ProtobufCMessage *body,
 			       union request *r);
 
+/* protobuf-c declares strings without const; requests are only read. */
 static char *borrow(const char *s)
 {
 	return (char *)(uintptr_t)s;
 }
 
+/* until_s is in seconds because JavaScript numbers cannot hold ns since the epoch exactly. */
 static const char *fill_act(const struct acts_words *w, const ProtobufCMessage *body,
 			    union request *r)
 {
@@ -45,6 +49,10 @@ static const char *fill_act(const struct acts_words *w, const ProtobufCMessage *
 	return NULL;
 }
 
+/*
+ * The weight is required. It is in a oneof because proto3 would not tell a missing number from
+ * 0, and a missing weight must not take a backend out.
+ */
 static const char *fill_weight(const struct acts_words *w, const ProtobufCMessage *body,
 			       union request *r)
 {
@@ -83,12 +91,12 @@ static const char *fill_sync(const struct acts_words *w, const ProtobufCMessage 
 	}
 
 struct act {
-	const char *path[ACTS_WORDS_MAX]; /* "*" stands for a name; the first one is the server's */
+	const char *path[ACTS_WORDS_MAX]; /* "*" stands for a name; the first is that of a server */
 	size_t n_path;
-	const ProtobufCMessageDescriptor *body;
+	const ProtobufCMessageDescriptor *body; /* of dashboard.proto: the allowed keys */
 	enum wire_method method;
 	fill_fn fill;
-	int64_t timeout;
+	int64_t timeout; /* ns */
 };
 
 static const struct act acts[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * acts: what can be done through /admin/api/, as a table: the words of the path, the form of the
- * body, and the call to maglevd that it becomes. Pure.
+ * acts: the actions of /admin/api/ as a table: the path, the form of the body, and the call to
+ * maglevd that each becomes. Pure.
  */
 #pragma once
 
@@ -13,23 +13,26 @@
 
 struct act;
 
-#define ACTS_WORDS_MAX 8
+#define ACTS_WORDS_MAX 8 /* segments of the longest path */
 
-/* The path behind /admin/api/, decoded. The first word is the name of a server. */
+/* The segments of the path after /admin/api/, percent-decoded. The first one names a server. */
 struct acts_words {
 	size_t n;
 	const char *items[ACTS_WORDS_MAX];
 };
 
-/* -EINVAL when there are too many words, or bad ones. */
+/*
+ * Splits a path; the words are in the arena. -EINVAL if there are too many or a bad escape; *ret
+ * is untouched then.
+ */
 int acts_split(struct str path, struct arena *arena, struct acts_words *ret);
-/* NULL when there is no such act. */
+/* Returns NULL if no act has this path. Whether the server exists is not checked. */
 const struct act *acts_find(const struct acts_words *words);
 const struct grpc_method *act_method(const struct act *act);
 int64_t act_timeout(const struct act *act); /* ns */
 /*
- * The request, in the arena. An empty body is as good as {}. -EINVAL with the key and the trouble
- * in reason; *ret untouched then.
+ * Builds the request in the arena from the path and the JSON body. An empty body is the same as
+ * {}. On failure returns -EINVAL with the key and the problem in reason, and *ret is untouched.
  */
 int act_request(const struct act *act, const struct acts_words *words, struct str body,
 		struct arena *arena, ProtobufCMessage **ret, struct buf *reason);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * admin: what becomes of an act. It is passed on to its maglevd, and the answer is that one's, as
- * JSON. A browser that does not wait for the answer changes nothing. When it is over, however it
- * ended, it is logged with who asked for it.
+ * admin: carries out the acts of /admin/api/. An act is passed on to its maglevd, and the answer
+ * of that maglevd is returned as JSON. An act is not cancelled if the browser goes away before
+ * the answer. When it is over, it is logged with its user, whatever the result.
  */
 #include <stdlib.h>
 
@@ -17,15 +17,19 @@
 #include "src/frontend/reply.h"
 #include "src/frontend/upstream.h"
 
-/* An act that is tried. */
+/* An act that is under way. It outlives the exchange if the browser goes away. */
 struct doing {
 	struct dashboard *dashboard;
-	struct http_exchange *x; /* NULL: nobody waits for the answer any more */
+	struct http_exchange *x; /* NULL: the browser has gone away */
 	struct addr client;
-	struct buf path, body; /* as they came: bounded by the HTTP server, cut by the log */
-	struct buf answer;
+	struct buf path, body; /* as received, for the log: bounded by the HTTP server */
+	struct buf answer;     /* JSON; empty until the maglevd has answered */
 };
 
+/*
+ * gRPC status to HTTP status. UNAUTHENTICATED is 403 and not 401: it is our own certificate that
+ * the maglevd refuses, and a 401 would make the browser ask for a password.
+ */
 static const struct {
 	enum grpc_status status;
 	unsigned http;
@@ -50,6 +54,10 @@ static unsigned http_status_of(enum grpc_status status)
 	return 502;
 }
 
+/*
+ * The address for the log and the login limits, which may be that of a client of a trusted
+ * proxy.
+ */
 static struct addr client_of(const struct dashboard *d, const struct http_request *request)
 {
 	return proxies_client(&d->options->proxies, &request->peer.addr, request->head);
@@ -78,7 +86,7 @@ static void log_act(const struct doing *d, unsigned status, const char *error)
 		 LOG_S("error", error));
 }
 
-/* error: NULL when it was done. */
+/* Logs the act, replies if the browser is still there, and frees d. error is NULL on success. */
 static void end(struct doing *d, unsigned status, const char *error)
 {
 	log_act(d, status, error);
@@ -108,11 +116,13 @@ static void on_done(enum grpc_status status, const char *text, void *user)
 		end(user, http_status_of(status), *text ? text : grpc_status_name(status));
 }
 
+/* The call goes on; only the reply is dropped. */
 static void on_gone(void *user)
 {
 	((struct doing *)user)->x = NULL;
 }
 
+/* d belongs to the call from here on: on_done() is called exactly once, see upstream_call(). */
 static void carry_out(struct doing *d, struct upstream *u, const struct act *act,
 		      const ProtobufCMessage *request)
 {
@@ -155,6 +165,10 @@ static void reply_user(const struct dashboard *d, struct http_exchange *x)
 	reply_json(x, 200, (struct str){ out.p, out.n });
 }
 
+/*
+ * A forged request of another site (CSRF) is logged, because it needs the attention of an
+ * operator.
+ */
 static void refuse_foreign(struct http_exchange *x, const struct http_request *request,
 			   const char *why)
 {
@@ -163,6 +177,10 @@ static void refuse_foreign(struct http_exchange *x, const struct http_request *r
 	reply_error(x, 403, why);
 }
 
+/*
+ * The order matters: a path that does not exist is 404 for every method, and only a POST with
+ * the marks of our own pages (auth_foreign()) may act.
+ */
 static void reply_api(struct dashboard *d, struct http_exchange *x,
 		      const struct http_request *request, struct str path)
 {
@@ -204,7 +222,8 @@ void dashboard__on_admin(struct http_exchange *x, const struct http_request *req
 		return;
 	cut_start(&path, STR("/admin/"));
 	if (cut_start(&path, STR("api/"))) {
-		login_give_pass(d->login, x, request->head); /* files may be cached */
+		login_give_pass(d->login, x,
+				request->head); /* not for files, which may be cached */
 		reply_api(d, x, request, path);
 	} else if (str_eq(request->head->method, STR("POST"))) {
 		http_reply_header(x, "Allow", STR("GET, HEAD"));

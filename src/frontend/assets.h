@@ -2,9 +2,9 @@
 /*
  * assets: the files of the web application, inside the program.
  *
- * The table is generated from the built application by tools/embed-web; without Node there is a
- * page in its place that says how to build it (assets_none.c). They are sent from where they are:
- * a client that is slow to take one costs no copy of it.
+ * The table is generated from the built application by tools/embed-web. Without Node it holds a
+ * page that says how to build the application (assets_none.c). Files are sent from the table in
+ * place: a slow client costs no copy.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ struct asset {
 	const char *content_type;
 	const unsigned char *bytes;
 	size_t n;
-	const unsigned char *gzip; /* NULL where it saves nothing */
+	const unsigned char *gzip; /* the same, compressed; NULL if that saves nothing */
 	size_t n_gzip;
 };
 

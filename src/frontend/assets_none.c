@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is served where the program was built without Node: a word about it, and the icon. */
+/* The files of a program built without Node: a page that says so, and the icon. */
 #include "src/frontend/assets.h"
 
 #include "base/cleanup.h"

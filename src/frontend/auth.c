@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "lib/http/message.h"
 
+/* The value of a base64 digit, or -1. */
 static int digit(char c)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -15,7 +16,7 @@ static int digit(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* RFC 4648 §4, with or without padding. False when it is something else. */
+/* Decodes base64 (RFC 4648, section 4), with or without padding. False if it is not base64. */
 static bool decode(struct str text, struct buf *out)
 {
 	unsigned bits = 0, n_bits = 0;
@@ -37,7 +38,10 @@ static bool decode(struct str text, struct buf *out)
 	return true;
 }
 
-/* Takes as long as what was given is, whatever the secret. */
+/*
+ * Compares without an early exit: the time depends only on the length of what was given.
+ * volatile keeps the compiler from adding one.
+ */
 static bool equal(struct str given, struct str secret)
 {
 	volatile unsigned difference = given.n != secret.n;
@@ -57,6 +61,7 @@ enum auth_verdict auth_check(const struct auth *a, const struct http_head *head)
 
 	if (!value.n || !str_cut(&value, ' ', &scheme) || !str_ieq(scheme, STR("Basic")))
 		return AUTH_MISSING;
+	/* compared even if it is not valid base64, so that the time does not tell the two apart */
 	valid = decode(str_trim(value), &given);
 	buf_printf(&secret, "%s:%s", a->user, a->password);
 	same = equal((struct str){ given.p, given.n }, (struct str){ secret.p, secret.n });
@@ -75,7 +80,7 @@ bool auth_has_cookie(const struct http_head *head, struct str name, struct str v
 	return false;
 }
 
-/* Behind the scheme; empty when it is none of the web's. */
+/* The authority of an origin; empty if its scheme is not http or https ("null", for example). */
 static struct str authority_of(struct str origin)
 {
 	static const struct str schemes[] = { { "https://", 8 }, { "http://", 7 } };
@@ -95,6 +100,10 @@ static bool is_json(struct str content_type)
 	       str_ieq(str_trim(type), STR("application/json"));
 }
 
+/*
+ * Sec-Fetch-Site and Origin are checked only if they are present: programs do not send them. The
+ * content type must be JSON because HTML forms cannot send it.
+ */
 const char *auth_foreign(const struct http_head *head)
 {
 	struct str site = http_header(head, STR("Sec-Fetch-Site"));

@@ -12,6 +12,7 @@ void blobs_init(struct blobs *set)
 	*set = (struct blobs){ .all = TAILQ_HEAD_INITIALIZER(set->all) };
 }
 
+/* Frees the bytes; readers see bytes == NULL and give up. */
 static void let_go(struct blob *b)
 {
 	TAILQ_REMOVE(&b->set->all, b, all);
@@ -24,7 +25,7 @@ struct blob *blob_new(struct blobs *set, struct buf *text)
 	struct blob *b = mem_zalloc(sizeof(*b));
 
 	*b = (struct blob){ .set = set, .refs = 1, .n = text->n };
-	b->bytes = mem_resize(text->p, text->n, 1); /* what it has grown into may be twice that */
+	b->bytes = mem_resize(text->p, text->n, 1); /* a buf may have twice the capacity */
 	*text = (struct buf){ 0 };
 	TAILQ_INSERT_TAIL(&set->all, b, all);
 	set->bytes += b->n;

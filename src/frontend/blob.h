@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * blob: texts that many answers share while they go out, bounded in all.
+ * blob: texts that several answers share while they are sent, with a bound on their total size.
  *
- * Whoever reads a text slowly keeps it, and may do so for minutes while newer ones are made for
- * others. Of all texts of a set at most BLOBS_BYTES_MAX bytes stay: beyond that the oldest is let
- * go, also where somebody has not come to its end. Its struct lives on for those who refer to it.
+ * A slow client can hold a text for minutes while newer texts are made for others. The texts of a
+ * set together have at most BLOBS_BYTES_MAX bytes: beyond that the bytes of the oldest are freed,
+ * even if it is still being sent. The struct stays until the last reference is dropped.
  */
 #pragma once
 
@@ -19,18 +19,21 @@ struct blob {
 	TAILQ_ENTRY(blob) all;
 	struct blobs *set;
 	size_t refs, n;
-	char *bytes; /* NULL: let go */
+	char *bytes; /* NULL: freed to keep the bound */
 };
 
 struct blobs {
-	TAILQ_HEAD(, blob) all; /* that were not let go; oldest first */
-	size_t bytes;
-	uint64_t dropped; /* let go before their time, to keep the bound */
+	TAILQ_HEAD(, blob) all; /* those with bytes; oldest first */
+	size_t bytes;		/* of all of them */
+	uint64_t dropped;	/* texts freed while they were still referenced */
 };
 
 void blobs_init(struct blobs *set);
-/* Takes the text over; with one reference, the caller's. The newest one is always there. */
+/*
+ * Takes the text over and returns a blob with one reference, which is the caller's. Older texts
+ * are freed if necessary, the new one never is.
+ */
 struct blob *blob_new(struct blobs *set, struct buf *text);
 struct blob *blob_ref(struct blob *b);
-/* NULL is fine. The set is still there. */
+/* b may be NULL. The set must outlive all its blobs. */
 void blob_unref(struct blob *b);

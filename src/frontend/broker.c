@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ring holds the events (newest - kept, newest]; that of number n is in slot n % the ring's
- * size. What it holds is let go when something is published or somebody resumes; in between
- * nothing grows.
+ * The ring holds the events (newest - kept, newest]; event n is in slot n % BROKER_EVENTS_MAX.
+ * Events are dropped only when one is published or a browser resumes, which is enough for the
+ * bounds because nothing grows in between.
  */
 #include "src/frontend/broker.h"
 
@@ -87,6 +87,9 @@ size_t broker_bytes(const struct broker *b)
 	return b->bytes;
 }
 
+/*
+ * The format is that of Server-Sent Events (HTML standard, section 9.2): id, data, empty line.
+ */
 static void write_event(const struct broker *b, uint64_t seq, const struct broker_event *e,
 			struct buf *out)
 {
@@ -103,7 +106,8 @@ void broker_publish(struct broker *b, const struct broker_event *event, int64_t 
 {
 	struct buf text = { 0 };
 
-	assert(!memchr(event->payload.p, '\n', event->payload.n)); /* a line is the unit of SSE */
+	assert(!memchr(event->payload.p, '\n',
+		       event->payload.n)); /* a newline would end the data field */
 	drop_old(b, now);
 	write_event(b, b->newest + 1, event, &text);
 	while (b->kept && (b->kept == BROKER_EVENTS_MAX || b->bytes + text.n > BROKER_BYTES_MAX))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * certificates: of the two sides of the dashboard, towards browsers and towards maglevds.
+ * certificates: those of both sides of the dashboard, towards browsers and towards maglevds.
  *
- * Each side is read by itself, at the start and on SIGHUP. What is read is for connections to come:
- * those that are there keep what they were made with. A file that cannot be used changes nothing.
+ * Each side is read separately, at the start and on SIGHUP. New certificates apply to new
+ * connections; existing ones keep theirs. If a file cannot be used, that side stays as it is.
  */
 #include "base/cleanup.h"
 #include "lib/log/log.h"
@@ -15,9 +15,14 @@
 
 struct side {
 	const char *name;
-	/* *ret stays NULL where this side is plaintext; -EINVAL with the file and the trouble. */
+	/*
+	 * Sets *ret, which stays NULL if this side is plaintext; -EINVAL with the file and the
+	 * problem.
+	 */
 	int (*load)(const struct options *o, struct tls_context **ret, char *reason, size_t size);
+	/* Where the current context is kept. */
 	struct tls_context **(*place)(struct dashboard *d);
+	/* Passes a new context on to those that make connections. */
 	void (*use)(struct dashboard *d, struct tls_context *tls);
 };
 
@@ -58,6 +63,7 @@ static const struct side sides[] = {
 	{ "grpc", load_grpc, place_grpc, use_grpc },
 };
 
+/* The new context is passed on before the old one is freed, so that there is no gap. */
 static int read_side(struct dashboard *d, const struct side *side, bool anew)
 {
 	struct tls_context **place = side->place(d), *fresh = NULL;

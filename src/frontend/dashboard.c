@@ -3,14 +3,14 @@
  * dashboard: everything of the program between its options and its loop.
  *
  *	maglevds -> upstream (one each) -> broker -> events -> browsers
- *	browsers -> routes -> view: what the upstreams last said
+ *	browsers -> routes -> view: the last known state of the upstreams
  *	                   -> admin: acts, which are calls to an upstream
  *
- * One thread. Nobody waits for anybody: an upstream that is silent has timers of its own, a browser
- * that is slow has a place in the broker's ring until that has moved on.
+ * There is one thread, and nothing blocks it: each upstream has timers of its own, and a slow
+ * browser is only a position in the broker's ring, which does not wait for it.
  *
- * Where there are no credentials, there are no routes to /admin/: what does not exist cannot be
- * told from it (NFR-4.3).
+ * Without credentials there are no routes for /admin/, so that its paths answer like any path that
+ * does not exist (NFR-4.3).
  */
 #include "src/frontend/dashboard.h"
 
@@ -50,6 +50,7 @@ static void log_server(const struct upstream_view *v)
 			 LOG_S("error", v->error));
 }
 
+/* Called by upstreams for every change. This is the only place that publishes. */
 static void on_changed(const struct upstream_view *v, const char *type, int64_t at,
 		       struct str payload, void *user)
 {
@@ -119,7 +120,10 @@ static void on_error(struct http_exchange *x, unsigned status, void *user)
 	reply_status(x, status);
 }
 
-/* The first that matches answers; those of /admin/ come last and are left out where it is off. */
+/*
+ * The first route that matches is used. Those of /admin/ are last, so that they can be left out
+ * by shortening the table.
+ */
 static const struct http_route routes[] = {
 	{ HTTP_GET, "/", on_root },
 	{ HTTP_GET, "/favicon.ico", on_icon },
@@ -144,7 +148,10 @@ static const struct http_route routes[] = {
 		}                                                                                  \
 	}
 
-/* Of every answer. The last one only where the connection is encrypted. */
+/*
+ * Headers of every answer. HSTS is the last one, because it is left out if the connection is not
+ * encrypted (RFC 6797, section 7.2).
+ */
 static const struct http_header headers[] = {
 	HEADER("Content-Security-Policy",
 	       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -159,7 +166,10 @@ static const struct http_header headers[] = {
 	HEADER("Strict-Transport-Security", "max-age=31536000"),
 };
 
-/* Part of it for everybody, beside the dashboard; all of it for operators on --metrics-addr. */
+/*
+ * Serves metrics and health twice: a part beside the dashboard, all of it on --metrics-addr for
+ * operators.
+ */
 static int start_admin(struct dashboard *d, const struct daemon *daemon)
 {
 	return admin_new(&(struct admin_config){ .daemon = daemon,
@@ -248,7 +258,7 @@ static void free_texts(struct dashboard *d)
 	free(d->states);
 }
 
-/* Browsers first: what they wait for belongs to the others. */
+/* The HTTP server is freed first: its exchanges refer to upstreams, events and texts. */
 void dashboard_free(struct dashboard *d)
 {
 	if (!d)
@@ -283,7 +293,7 @@ static void on_browsers_gone(void *user)
 	admin_drain(d->admin, d->drained, d->drained_user);
 }
 
-/* The operators' listener is the last one, so that /readyz says what goes on. */
+/* The listener for operators is drained last, so that /readyz can be asked until the end. */
 void dashboard_drain(struct dashboard *d, void (*done)(void *user), void *user)
 {
 	d->drained = done;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * dashboard: all maglevds and all browsers of one process, and the HTTP server between them.
- */
+/* dashboard: connects to all maglevds and serves all browsers of one process. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,17 +12,27 @@
 struct daemon;
 struct dashboard;
 
-/* Whether the addresses and the certificates of the options can be used; otherwise why not. */
+/*
+ * Checks the addresses and certificates of the options without listening. Negative errno with a
+ * sentence in why.
+ */
 int dashboard_check(const struct options *options, struct buf *why);
 /*
- * Listens and begins to connect, on the loop of a daemon that was started. -errno, logged; *ret
- * untouched then. Both are borrowed.
+ * Listens and starts connecting, on the loop of a daemon that was started. Both arguments are
+ * borrowed until dashboard_free(). Returns a negative errno, logged; *ret is untouched then.
  */
 int dashboard_new(const struct daemon *daemon, const struct options *options,
 		  struct dashboard **ret);
 void dashboard_free(struct dashboard *d);
+/* Where browsers are served; has the actual port if 0 was asked for. */
 struct endpoint dashboard_endpoint(const struct dashboard *d);
-/* Reads the certificates of both sides again, and logs it; where that fails, they stay. */
+/*
+ * Reads the certificates of both sides again and logs the result. A side whose files cannot be
+ * used keeps its certificate.
+ */
 void dashboard_reload_tls(struct dashboard *d);
-/* Streams end, answers under way go out; done() once, from the loop. */
+/*
+ * Stops listening, ends streams and sends pending answers. Then calls done() once, from the
+ * loop.
+ */
 void dashboard_drain(struct dashboard *d, void (*done)(void *user), void *user);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files that answer browsers share. */
+/* Shared by the files that answer browsers. */
 #pragma once
 
 #include "lib/http/server.h"
@@ -12,11 +12,11 @@ struct events;
 struct login;
 struct upstream;
 
-/* A text as it was last asked for. */
+/* A cached text of the state. */
 struct dashboard__text {
-	struct blob *blob; /* NULL: not yet */
-	uint64_t seq;	   /* the newest event then */
-	int64_t at;	   /* monotonic ns */
+	struct blob *blob; /* NULL: not asked for yet */
+	uint64_t seq;	   /* the newest event that it contains */
+	int64_t at;	   /* when it was made, monotonic ns */
 };
 
 struct dashboard {
@@ -29,19 +29,19 @@ struct dashboard {
 	struct broker *broker;
 	struct events *events;
 	struct login *login; /* NULL: there is no /admin/ */
-	uint64_t acts;	     /* passed on */
+	uint64_t acts;	     /* number of acts passed on to a maglevd */
 	struct upstream **upstreams;
 	size_t n_upstreams;
 
 	struct blobs texts;
 	struct dashboard__text state;	/* of all servers */
-	struct dashboard__text *states; /* of each */
+	struct dashboard__text *states; /* of each server, in the order of upstreams */
 
 	void (*drained)(void *user); /* set by dashboard_drain() */
 	void *drained_user;
 };
 
-/* By name; NULL when there is none. */
+/* Finds an upstream by its name; NULL if there is none. */
 struct upstream *dashboard__find(const struct dashboard *d, struct str name);
 
 /* view.c */
@@ -53,7 +53,7 @@ void dashboard__on_state_of(struct http_exchange *x, const struct http_request *
 			    void *user);
 void dashboard__on_events(struct http_exchange *x, const struct http_request *request, void *user);
 
-/* files.c: the file of that path below /view/ or /admin/, or 404 */
+/* files.c: replies with the file of that path below /view/ or /admin/, or with 404 */
 void dashboard__reply_file(struct http_exchange *x, const struct http_request *request,
 			   struct str path);
 
@@ -61,11 +61,14 @@ void dashboard__reply_file(struct http_exchange *x, const struct http_request *r
 void dashboard__on_admin(struct http_exchange *x, const struct http_request *request, void *user);
 
 /* certificates.c */
-/* Whether they can be used; otherwise the first file that cannot, and why. */
+/* Checks the files of both sides; the first one that cannot be used is named in why. */
 int dashboard__check_certificates(const struct options *o, struct buf *why);
-/* Of both sides. What cannot be used is logged, and the first error returned. */
+/*
+ * Reads both sides, logs what cannot be used, and returns the first error. anew: at SIGHUP, not
+ * at the start.
+ */
 int dashboard__read_certificates(struct dashboard *d, bool anew);
 void dashboard__free_certificates(struct dashboard *d);
 
-/* metrics.c: a page of the dashboard's own families; user is the struct dashboard */
+/* metrics.c: writes the dashboard's own metric families; user is the struct dashboard */
 struct http_stream dashboard__metrics(void *user);

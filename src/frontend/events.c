@@ -11,15 +11,15 @@
 #include "src/frontend/broker.h"
 #include "src/frontend/reply.h"
 
-#define PING_PERIOD 15.0 /* s */
+#define PING_PERIOD 15.0 /* s; shorter than the idle timeouts of common proxies */
 
 struct subscriber {
 	TAILQ_ENTRY(subscriber) all;
 	struct events *events;
 	struct http_exchange *x;
-	uint64_t next;	  /* the event to send */
-	size_t at;	  /* how much of it has been */
-	uint64_t lag_max; /* how far it may be behind */
+	uint64_t next;	  /* number of the event to send next */
+	size_t at;	  /* bytes of it that were sent already */
+	uint64_t lag_max; /* events that it may be behind before a resync */
 	bool opened, resync, ping, lost;
 };
 
@@ -33,7 +33,10 @@ struct events {
 	struct events_stats stats;
 };
 
-/* Something for whoever stands in between, and for us: who has gone without a word is found out. */
+/*
+ * Sends a comment to every browser. It keeps proxies from closing an idle stream, and makes a
+ * write fail if the browser has disappeared without closing its connection.
+ */
 static void on_ping(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct events *e = container_of(w, struct events, ping);
@@ -45,6 +48,7 @@ static void on_ping(struct ev_loop *loop, ev_timer *w, int revents)
 	}
 }
 
+/* The subscriber continues after the newest event; the browser reads the state meanwhile. */
 static void add_resync(struct subscriber *s, struct buf *out)
 {
 	struct broker *b = s->events->broker;
@@ -55,7 +59,7 @@ static void add_resync(struct subscriber *s, struct buf *out)
 	s->events->stats.resyncs++;
 }
 
-/* As much of the event as there is room for. */
+/* Adds as much of the event as there is room for, and moves on at its end. */
 static void add_part(struct subscriber *s, struct str text, struct buf *out, size_t room)
 {
 	size_t left = text.n - s->at;
@@ -69,7 +73,10 @@ static void add_part(struct subscriber *s, struct str text, struct buf *out, siz
 	s->at = 0;
 }
 
-/* What comes next. False when there is nothing, or when an event went away half sent. */
+/*
+ * Adds the next event or part of one. False if there is nothing to add, or if the event left the
+ * ring while partly sent (s->lost). A resync is only possible between two events.
+ */
 static bool add_next(struct subscriber *s, struct buf *out, size_t room)
 {
 	struct broker *b = s->events->broker;
@@ -77,7 +84,8 @@ static bool add_next(struct subscriber *s, struct buf *out, size_t room)
 	struct str text = broker_event(b, s->next);
 
 	if (s->next > newest && !s->resync) {
-		s->lag_max = EVENTS_LAG_MAX; /* it has caught up */
+		s->lag_max =
+			EVENTS_LAG_MAX; /* the allowance for a replay ends once it has caught up */
 		return false;
 	}
 	s->lost = s->at && !text.p;
@@ -90,6 +98,7 @@ static bool add_next(struct subscriber *s, struct buf *out, size_t room)
 	return true;
 }
 
+/* Fills one slice. A ping is sent only if there is nothing else to send. */
 static enum http_stream_state produce(struct buf *out, void *user)
 {
 	struct subscriber *s = user;
@@ -139,7 +148,11 @@ void events_free(struct events *e)
 	free(e);
 }
 
-/* Where to begin: behind what the browser says it has, or with what comes next. */
+/*
+ * Where the stream starts: after the event that the browser has seen last (Last-Event-ID, or
+ * "after" in the query for the first connection), or with the next event. A replay may be longer
+ * than the usual limit, so the limit is raised by its length.
+ */
 static void set_start(struct subscriber *s, const struct http_request *request)
 {
 	struct broker *b = s->events->broker;
@@ -156,6 +169,7 @@ static void set_start(struct subscriber *s, const struct http_request *request)
 	s->lag_max += broker_newest(b) + 1 - s->next;
 }
 
+/* X-Accel-Buffering tells nginx not to buffer the stream. */
 void events_subscribe(struct events *e, struct http_exchange *x, const struct http_request *request)
 {
 	struct subscriber *s;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * events: the broker's events to browsers, as Server-Sent Events.
+ * events: sends the broker's events to browsers, as Server-Sent Events.
  *
- * A browser is a place in the broker's sequence and costs no queue: it falls behind by at most
- * EVENTS_LAG_MAX events (a replay may begin further back) before it is told to start over, and what
- * it has not taken of one slice within the server's write timeout ends its connection. So does an
- * event that leaves the broker's ring while it is half sent: nobody keeps it for the slow.
+ * A subscriber is a position in the broker's sequence and has no queue. A subscriber that is more
+ * than EVENTS_LAG_MAX events behind (a replay may begin further back) is sent a "resync" event and
+ * continues with the newest. The connection is closed if the browser does not take a slice within
+ * the server's write timeout, or if an event leaves the broker's ring while it is partly sent.
  */
 #pragma once
 
@@ -25,18 +25,18 @@ struct http_request;
 struct events_stats {
 	size_t subscribers;
 	uint64_t subscribed;
-	uint64_t resumed; /* with what they had missed */
-	uint64_t resyncs; /* told to start over */
-	uint64_t lost;	  /* ended, since an event had left the ring half sent */
+	uint64_t resumed; /* subscribed with an id, and got the events after it */
+	uint64_t resyncs; /* times a browser was told to read the state again */
+	uint64_t lost;	  /* closed because an event left the ring while partly sent */
 	uint64_t refused; /* over the limit */
 };
 
 struct events *events_new(struct ev_loop *loop, struct broker *broker);
-/* The HTTP server is freed before. */
+/* The HTTP server must be freed before, because it closes the streams. e may be NULL. */
 void events_free(struct events *e);
-/* Answers with the stream. */
+/* Answers a request with a stream, or with 503 if there are too many. */
 void events_subscribe(struct events *e, struct http_exchange *x,
 		      const struct http_request *request);
-/* There is something new in the broker. */
+/* Called after an event was published: wakes all streams. */
 void events_wake(struct events *e);
 const struct events_stats *events_stats(const struct events *e);

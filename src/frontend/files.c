@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * files: the application's files. Those below assets/ carry a hash of their content in their name
- * and never change; the page that names them is asked for each time.
+ * files: serves the files of the application. Files below assets/ have a hash of their content
+ * in their name, so they may be cached forever. All others, the page that refers to them
+ * included, must be revalidated.
  */
 #include "src/frontend/assets.h"
 #include "src/frontend/dashboard_private.h"
@@ -15,7 +16,7 @@ static const struct asset *find(struct str path)
 	return NULL;
 }
 
-/* "gzip" among the codings, unless with a weight of 0. */
+/* Whether Accept-Encoding lists gzip without a weight of 0 (RFC 9110, section 12.5.3). */
 static bool takes_gzip(const struct http_head *head)
 {
 	struct str list = http_header(head, STR("Accept-Encoding"));

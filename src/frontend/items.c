@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * items: what events say of single backends and frontends.
+ * items: applies events about single backends and frontends.
  *
- * An item that an event tells of replaces the one that is kept, and browsers are sent what is not
- * as it was. Changes that come within a moment are told together: a reload or an outage changes
- * many items at once, and browsers have to keep up.
+ * An item in an event replaces the one that is kept, and browsers are sent the difference. Changes
+ * within a short time are sent together, because a reload or an outage changes many items at once.
  *
- * While lists are being read, the answer may be older than an event that comes before it, or newer.
- * So events wait until the lists are there and are applied after them. Every change is followed by
- * an event with the state as it is then, so the last one that is applied is always right.
+ * While lists are being read, the answer can be older or newer than an event that arrives before
+ * it. Therefore events are queued until the lists are complete and are applied after them. Every
+ * change is followed by an event with the state at that time, so the last one applied is right.
  */
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "lib/pb/pb.h"
 #include "src/frontend/upstream_private.h"
 
-#define TELL_AFTER 0.01 /* s */
-/* What waits for lists; beyond it, all of it is dropped and lists are read once more. */
+#define TELL_AFTER 0.01 /* s during which changes are collected */
+/*
+ * Bound of the events that wait for lists. Beyond it all of them are dropped and the lists are
+ * read again.
+ */
 #define LATE_BYTES_MAX ((size_t)16 * 1024 * 1024)
 
 static void forget_late(struct upstream *u)
@@ -39,7 +41,7 @@ static void apply(struct upstream *u, enum upstream_list list, const struct list
 	ev_timer_start(u->loop, &u->tell);
 }
 
-/* Takes the text over. */
+/* Queues an event until the lists have been read. Takes the text over. */
 static void keep(struct upstream *u, enum upstream_list list, const struct listing_news *news,
 		 struct buf *json)
 {
@@ -105,6 +107,7 @@ void upstream__on_tell(struct ev_loop *loop, ev_timer *w, int revents)
 	upstream__tell_items(container_of(w, struct upstream, tell));
 }
 
+/* Changes that were not sent yet are lost to browsers, so the next list must be sent whole. */
 void upstream__forget_items(struct upstream *u)
 {
 	ev_timer_stop(u->loop, &u->tell);

@@ -19,12 +19,13 @@ static struct str text_of(const struct buf *b)
 	return (struct str){ b->p, b->n };
 }
 
-/* Before each item of an array that began at start. */
+/* Call before each item of an array that starts at start in out. */
 static void add_separator(struct buf *out, size_t start)
 {
 	buf_addc(out, out->n == start ? '[' : ',');
 }
 
+/* An array without items has not been opened yet. */
 static void end_array(struct buf *out, size_t start)
 {
 	if (out->n == start)
@@ -32,7 +33,10 @@ static void end_array(struct buf *out, size_t start)
 	buf_addc(out, ']');
 }
 
-/* The name, which is the first member of both, and what is not as it was. */
+/*
+ * Appends an object with the name, which is the first member of both, and the members that
+ * differ. Browsers merge it into what they have (RFC 7396), so null removes a member.
+ */
 static void add_difference(struct buf *out, struct str before, struct str after)
 {
 	struct members old, new;
@@ -67,7 +71,7 @@ static void drop_fresh(struct listing *l)
 	vec_free(&l->fresh);
 }
 
-/* ---- while it comes ---- */
+/* ---- while a list is read ---- */
 
 void listing_begin(struct listing *l)
 {
@@ -77,7 +81,10 @@ void listing_begin(struct listing *l)
 	drop_fresh(l);
 }
 
-/* The spare text takes the place of the kept one, and the difference is added to out. */
+/*
+ * Puts the spare text in the place of the kept one and appends the difference to out. False if
+ * they are equal.
+ */
 static bool replace_by_spare(struct listing *l, struct buf *kept, struct buf *out)
 {
 	struct buf old = *kept;
@@ -87,7 +94,7 @@ static bool replace_by_spare(struct listing *l, struct buf *kept, struct buf *ou
 	add_separator(out, 0);
 	add_difference(out, text_of(&old), text_of(&l->spare));
 	*kept = l->spare;
-	l->spare = old; /* its memory serves the next one */
+	l->spare = old; /* its memory is used for the next text */
 	return true;
 }
 
@@ -98,6 +105,10 @@ static void change(struct listing *l, struct buf *kept, const ProtobufCMessage *
 	replace_by_spare(l, kept, &l->changes);
 }
 
+/*
+ * As long as names match, items are compared in place. After the first mismatch the list will be
+ * sent whole, so the rest is only collected.
+ */
 void listing_put(struct listing *l, const ProtobufCMessage *item)
 {
 	const char *name = listing_name(item);
@@ -112,9 +123,12 @@ void listing_put(struct listing *l, const ProtobufCMessage *item)
 	vec_push(&l->fresh, fresh);
 }
 
-/* ---- in the end ---- */
+/* ---- at the end of a list ---- */
 
-/* True when names or their order changed. */
+/*
+ * Replaces the items after the matching ones by the fresh ones. True if names or their order
+ * have changed.
+ */
 static bool adopt_fresh(struct listing *l)
 {
 	if (l->at == l->items.n && !l->fresh.n)
@@ -123,7 +137,7 @@ static bool adopt_fresh(struct listing *l)
 		free_item(&l->items.items[--l->items.n]);
 	for (size_t i = 0; i < l->fresh.n; i++)
 		vec_push(&l->items, l->fresh.items[i]);
-	vec_free(&l->fresh); /* the items are the list's now */
+	vec_free(&l->fresh); /* the items were moved, not copied */
 	return true;
 }
 
@@ -148,7 +162,7 @@ enum listing_change listing_end(struct listing *l, struct buf *out)
 
 /* ---- one item ---- */
 
-/* Lists are sorted by name. NULL: there is none. */
+/* Binary search: lists are sorted by name. NULL if there is no such item. */
 static struct listing_item *find(struct listing *l, const char *name)
 {
 	size_t from = 0, to = l->items.n;
@@ -168,8 +182,9 @@ static struct listing_item *find(struct listing *l, const char *name)
 }
 
 /*
- * Replaces some members of the item's text. This happens with every probe, so the difference is
- * written along the way instead of comparing two whole texts.
+ * Replaces the members that are in fields. This happens with every probe, so the difference is
+ * written while merging instead of comparing two whole texts. Members that the item does not
+ * have are ignored.
  */
 static bool merge(struct listing *l, struct buf *kept, struct str fields, struct buf *out)
 {

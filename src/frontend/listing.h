@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * listing: a list that a maglevd gave (frontends, backends, health checks), as JSON.
+ * listing: a list of a maglevd (frontends, backends, health checks), kept as JSON.
  *
- * Each item is kept as the text that browsers get, in the order of the server, which is by name. A
- * list is read again item by item, which may take several turns of the loop; what is kept changes
- * as they come. In the end it is known what changed: nothing, fields of some items (the same names
- * in the same order), or all of it. Between two readings single items change (listing_apply()).
+ * Each item is kept as the text that browsers receive, in the order of the server, which is by
+ * name. When a list is read again, its items are put one by one, over several turns of the loop,
+ * and replace the kept ones at once. At the end it is known what has changed: nothing, fields of
+ * some items (same names in the same order), or everything. Between two readings single items
+ * change with listing_apply().
  */
 #pragma once
 
@@ -21,44 +22,47 @@ struct listing_item {
 };
 
 struct listing {
-	/* fresh: while a list comes, those from the first on that has not the name it had */
+	/*
+	 * fresh: while a list is read, the items from the first whose name differs from the kept
+	 * one
+	 */
 	VEC(struct listing_item) items, fresh;
-	bool doubted; /* the next list is told whole */
+	bool doubted; /* browsers may have missed changes: the next list is sent whole */
 
-	/* while a list comes */
-	size_t at; /* that many are as they were, or changed in place */
+	/* while a list is read */
+	size_t at; /* number of items that had the same name so far */
 	struct buf changes, spare;
 };
 
 enum listing_change { LISTING_SAME, LISTING_SOME, LISTING_ALL };
 
-/* What is known of one item. */
+/* News about one item. */
 struct listing_news {
 	const char *name;
-	struct str json; /* of pb_json_write(); its first member is the name */
-	bool whole;	 /* all that there is; false: some fields, the others stay */
+	struct str json; /* from pb_json_write(); its first member is the name */
+	bool whole;	 /* has all fields; false: fields that are missing stay */
 };
 
-/* The first field of an item, which is its name. */
+/* The name of an item, which must be its first field. */
 const char *listing_name(const ProtobufCMessage *item);
-/* A list begins to come. If the former one did not end, this one is told whole. */
+/* Starts to read a list. If the reading before was not finished, this one will be sent whole. */
 void listing_begin(struct listing *l);
-/* The next item. */
+/* Puts the next item of the list that is being read. */
 void listing_put(struct listing *l, const ProtobufCMessage *item);
 /*
- * That was the last item. What changed is added to out as a JSON array: for each item that did its
- * name and the fields that are not as they were (null: not there any more), or all items; nothing
- * when nothing changed.
+ * Ends the reading and appends what has changed to out as a JSON array: for each changed item
+ * its name and the fields that differ (null: removed), or all items; nothing if nothing has
+ * changed.
  */
 enum listing_change listing_end(struct listing *l, struct buf *out);
 /*
- * One item changed; not while a list comes. What is not as it was is added to out, a JSON array
- * that begins with this item or goes on with it and that the caller closes. False, with nothing
- * added, when nothing changed or there is no such item.
+ * Applies news about one item; not while a list is being read. The difference is appended to
+ * out, a JSON array that the first call opens and the caller closes. Returns false, with nothing
+ * added, if nothing has changed or there is no such item.
  */
 bool listing_apply(struct listing *l, const struct listing_news *news, struct buf *out);
-/* Browsers may have missed changes: the next list is told whole. */
+/* Browsers may have missed changes: makes the next list be sent whole. */
 void listing_doubt(struct listing *l);
-/* All items, as a JSON array. */
+/* Appends all items as a JSON array. */
 void listing_write(const struct listing *l, struct buf *out);
 void listing_free(struct listing *l);

@@ -13,26 +13,26 @@
 #include "lib/log/log.h"
 #include "src/frontend/reply.h"
 
-#define FAILURE_DELAY 1.0 /* s */
+#define FAILURE_DELAY 1.0 /* s until a wrong password is answered */
 #define KNOWN_FOR (3600 * NSEC_PER_SEC)
 #define PASS_NAME "maglev-pass"
-#define PASS_DIGITS 32
+#define PASS_DIGITS 32 /* 128 bits of randomness */
 
-/* An answer to wrong credentials, on its way. */
+/* A pending answer to wrong credentials. */
 struct failure {
 	TAILQ_ENTRY(failure) all;
 	struct login *login;
-	struct http_exchange *x; /* NULL: nobody waits for it any more */
+	struct http_exchange *x; /* NULL: the client has gone away */
 	struct addr network;
 	ev_timer due;
 };
 
 TAILQ_HEAD(failures, failure);
 
-/* A network that had the right password. */
+/* A network that recently gave the correct password. */
 struct known {
 	struct addr network;
-	int64_t until; /* monotonic ns; 0: a free place */
+	int64_t until; /* monotonic ns; 0: unused entry */
 };
 
 struct login {
@@ -46,7 +46,7 @@ struct login {
 	struct login_stats stats;
 };
 
-/* Whoever has one IPv6 address has 2^64 of them. */
+/* Limits apply to networks: a host with one IPv6 address usually has the whole /64. */
 static struct addr network_of(const struct addr *client)
 {
 	struct addr network = *client;
@@ -56,7 +56,7 @@ static struct addr network_of(const struct addr *client)
 	return network;
 }
 
-/* ---- who had the right password ---- */
+/* ---- correct passwords ---- */
 
 static bool is_known(const struct login *l, const struct addr *network)
 {
@@ -66,6 +66,7 @@ static bool is_known(const struct login *l, const struct addr *network)
 	return false;
 }
 
+/* Reuses the entry of the network, or else the one that expires first. */
 static void remember(struct login *l, const struct addr *network)
 {
 	struct known *place = &l->known[0];
@@ -86,18 +87,19 @@ static bool has_pass(const struct login *l, const struct http_head *head)
 	return auth_has_cookie(head, STR(PASS_NAME), str_of(l->pass));
 }
 
+/* A new pass with every start. It identifies no session: it only proves an earlier login. */
 static void make_pass(struct login *l)
 {
 	static const char digits[] = "0123456789abcdef";
 	uint8_t random[PASS_DIGITS];
 
 	if (getrandom(random, sizeof(random), 0) != sizeof(random))
-		abort(); /* by contract whole up to 256 bytes */
+		abort(); /* getrandom(2): up to 256 bytes are never cut short */
 	for (size_t i = 0; i < PASS_DIGITS; i++)
 		l->pass[i] = digits[random[i] & 0xf];
 }
 
-/* ---- who had a wrong one ---- */
+/* ---- wrong passwords ---- */
 
 static void reply_unauthorised(struct http_exchange *x)
 {
@@ -123,7 +125,10 @@ static void on_failure_due(struct ev_loop *loop, ev_timer *w, int revents)
 		reply_unauthorised(x);
 }
 
-/* It counts for as long as if it were waited for: who leaves early guesses no faster. */
+/*
+ * The failure keeps counting after the client has gone, otherwise closing connections early
+ * would make guessing faster.
+ */
 static void on_failure_gone(void *user)
 {
 	((struct failure *)user)->x = NULL;
@@ -146,6 +151,7 @@ static void reply_failure(struct login *l, struct http_exchange *x, const struct
 	ev_timer_start(l->loop, &f->due);
 }
 
+/* Whether passwords of this network are not to be checked now. */
 static bool is_guessing(const struct login *l, const struct addr *network)
 {
 	const struct failure *f;
@@ -167,6 +173,10 @@ static void refuse(struct login *l, struct http_exchange *x)
 
 /* ---- the door ---- */
 
+/*
+ * The credentials are always checked first, so that a refusal takes the same time for right and
+ * wrong ones.
+ */
 bool login_let_in(struct login *l, struct http_exchange *x, const struct http_head *head,
 		  const struct addr *client)
 {
@@ -175,9 +185,9 @@ bool login_let_in(struct login *l, struct http_exchange *x, const struct http_he
 	bool right = verdict == AUTH_OK;
 
 	if (verdict == AUTH_MISSING) {
-		reply_unauthorised(x); /* nothing was guessed */
+		reply_unauthorised(x); /* not a guess: browsers ask this way first */
 	} else if (is_guessing(l, &network) && !(right && has_pass(l, head))) {
-		refuse(l, x); /* the verdict stays unsaid */
+		refuse(l, x); /* does not reveal whether the password was correct */
 	} else if (!right) {
 		reply_failure(l, x, client);
 	} else {

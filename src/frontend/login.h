@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * login: who may pass to /admin/.
+ * login: guards /admin/ with a password.
  *
- * A wrong password is answered a second later, so that guessing is slow, and nobody else waits.
- * While too many such answers are owed, to one network (an IPv4 address, or 64 bits of an IPv6 one)
- * or at all, passwords count for nothing: otherwise many connections would guess quickly.
+ * A wrong password is answered after one second, which makes guessing slow without delaying other
+ * requests. While too many such answers are pending, for one network (an IPv4 address or an IPv6
+ * /64) or in total, passwords are not checked at all and the answer is 429. Otherwise an attacker
+ * could guess quickly over many connections.
  *
- * So that guessers do not lock out who knows the password, two kinds of requests are let in all the
- * same: those with the pass, a cookie that only the right password ever brought, whatever is owed;
- * and those of a network that had the right password within the last hour, whatever is owed to
- * others. Neither is worth anything without the password.
+ * An attacker must not be able to lock out operators, so two kinds of requests are exempt. The
+ * pass, a cookie that is only given out after a correct password, exempts from both limits. A
+ * network that gave the correct password within the last hour is exempt from the total limit.
+ * Both still need the correct password.
  */
 #pragma once
 
@@ -24,22 +25,31 @@ struct http_exchange;
 struct http_head;
 struct login;
 
-#define LOGIN_FAILURES_OF_ONE_MAX 8 /* owed to one network */
-#define LOGIN_FAILURES_MAX 256	    /* owed to all, but for networks that are known */
-#define LOGIN_KNOWN_MAX 64	    /* networks; the one not seen for longest makes room */
+#define LOGIN_FAILURES_OF_ONE_MAX 8 /* pending for one network */
+#define LOGIN_FAILURES_MAX 256	    /* pending in total; known networks are exempt */
+#define LOGIN_KNOWN_MAX 64	    /* networks; the least recently seen is replaced */
 
 struct login_stats {
 	uint64_t failures; /* wrong credentials */
-	uint64_t refused;  /* too many of them: not looked at */
+	uint64_t refused;  /* not checked, because too many were wrong */
 };
 
-/* auth is borrowed. encrypted: browsers send the pass over TLS only. */
+/*
+ * auth is borrowed. encrypted: the pass gets the Secure attribute, so browsers send it over TLS
+ * only.
+ */
 struct login *login_new(struct ev_loop *loop, const struct auth *auth, bool encrypted);
-/* The HTTP server is freed before. */
+/* The HTTP server must be freed before. l may be NULL. */
 void login_free(struct login *l);
-/* True when a request of that client may go on; otherwise it is answered, now or later. */
+/*
+ * Returns true if the request of that client may go on. Otherwise the request is answered, now
+ * or after the delay, and the caller must not use x any more.
+ */
 bool login_let_in(struct login *l, struct http_exchange *x, const struct http_head *head,
 		  const struct addr *client);
-/* Adds the pass to the answer to who was let in without; not where a cache might keep it. */
+/*
+ * Adds the pass to the answer of a request that was let in without one. Not for answers that a
+ * cache may store.
+ */
 void login_give_pass(const struct login *l, struct http_exchange *x, const struct http_head *head);
 const struct login_stats *login_stats(const struct login *l);

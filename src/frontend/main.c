@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * maglevd-frontend: wiring. Start: options, certificates, listener, then the connections to the
- * maglevds, and the loop. Stop: answers under way go out, streams end, browsers come back by
+ * maglevd-frontend: wiring. Start: options, certificates, listener, connections to the maglevds,
+ * then the loop. Stop: pending answers are sent and streams end; browsers reconnect by
  * themselves.
  */
 #include <malloc.h>
@@ -14,7 +14,7 @@
 #include "lib/log/log.h"
 #include "src/frontend/dashboard.h"
 
-#define DRAIN_LIMIT (5 * NSEC_PER_SEC)
+#define DRAIN_LIMIT (5 * NSEC_PER_SEC) /* after it the process ends without draining */
 #define EXIT_START_FAILED 3
 
 struct frontend {
@@ -24,7 +24,10 @@ struct frontend {
 	struct dashboard *dashboard;
 };
 
-/* --check: what a start would trip over, as far as files and flags go. */
+/*
+ * --check: finds the errors in flags and certificate files that would keep the program from
+ * starting.
+ */
 static int check(struct options *o)
 {
 	_cleanup_(buf_free) struct buf why = { 0 };
@@ -62,7 +65,7 @@ static void on_hangup(void *user)
 	daemon_ready("serving");
 }
 
-/* Basic authentication is as secret as the connection. */
+/* Basic authentication sends the password itself, so the connection has to protect it. */
 static void warn_if_open(const struct options *o, const struct endpoint *at)
 {
 	if (!*o->auth.user || !*o->auth.password || o->tls.certificate ||
@@ -95,7 +98,7 @@ static int serve(struct frontend *f)
 	};
 	int r;
 
-	daemon_start(&f->daemon, f->loop, &calls); /* before the first client can come */
+	daemon_start(&f->daemon, f->loop, &calls); /* before the first client can connect */
 	r = start(f);
 	if (r == 0) {
 		daemon_ready("serving");
@@ -108,8 +111,9 @@ static int serve(struct frontend *f)
 }
 
 /*
- * Texts of a megabyte come and go with those who read them. Left alone, malloc soon takes even such
- * from its heap, where one small block behind them keeps them from the system.
+ * Texts of a megabyte are allocated and freed all the time. glibc raises its mmap threshold when
+ * such a block is freed (mallopt(3)) and then takes the next from the heap, where a small block
+ * above it keeps the memory from being returned. A fixed threshold prevents that.
  */
 static void give_back_large_blocks(void)
 {

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+/* Index after the closing quote of the string that begins at at. */
 static size_t string_end(struct str s, size_t at)
 {
 	for (at++; s.p[at] != '"'; at++)
@@ -10,7 +11,7 @@ static size_t string_end(struct str s, size_t at)
 	return at + 1;
 }
 
-/* The place of the comma or brace behind the value that begins here. */
+/* Index of the comma or brace after the value that begins at at. */
 static size_t value_end(struct str s, size_t at)
 {
 	for (size_t depth = 0; depth || (s.p[at] != ',' && s.p[at] != '}');) {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * members: where the members of a JSON object are. For texts of pb_json_write() alone: compact and
- * well-formed, so that to find where each ends is enough.
+ * members: finds the members of a JSON object without parsing it. Only for texts of
+ * pb_json_write(): compact and well-formed, so it is enough to find where each member ends. Must
+ * not be used on input from outside.
  */
 #pragma once
 
 #include "base/str.h"
 
-#define MEMBERS_MAX 64
+#define MEMBERS_MAX 64 /* more than any message of ours has fields; asserted */
 
-/* What stands left and right of the colon; the key with its quotes. */
+/* Key (with its quotes) and value, as they are in the text. */
 struct member {
 	struct str key, value;
 };
@@ -19,8 +20,9 @@ struct members {
 	size_t n;
 };
 
+/* The members point into object. */
 void members_split(struct members *m, struct str object);
-/* NULL: there is none. */
+/* Returns NULL if there is no member with this key. */
 const struct member *members_find(const struct members *m, struct str key);
-/* Appends it, behind a comma unless it is the first since the brace. */
+/* Appends a member, after a comma unless it follows the opening brace. */
 void members_add(struct buf *out, struct str key, struct str value);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics: what the dashboard counts, as one table; lib/admin has what every daemon counts. */
+/*
+ * metrics: the metric families of the dashboard as one table. Those of every daemon are in
+ * lib/admin.
+ */
 #include "lib/metrics/metrics.h"
 #include "base/cleanup.h"
 #include "src/frontend/broker.h"
@@ -8,6 +11,10 @@
 #include "src/frontend/login.h"
 #include "src/frontend/upstream.h"
 
+/*
+ * A family has one value for the dashboard (of_all) or one per maglevd (of_server); write uses
+ * the one that is set.
+ */
 struct family {
 	const char *name;
 	enum metrics_type type;
@@ -225,7 +232,7 @@ static const struct family families[] = {
 	  write_value, acts, NULL },
 };
 
-/* All at once: 256 servers at most have some hundred kilobytes. */
+/* Written in one piece: with 256 servers, the maximum, it is a few hundred kilobytes. */
 static enum http_stream_state on_produce(struct buf *out, void *user)
 {
 	const struct dashboard *d = user;

@@ -12,7 +12,7 @@ static const char about[] =
 	"set. "
 	"SIGHUP reads the certificates again.";
 
-static struct options values; /* where the table puts them */
+static struct options values; /* the target of the table, which is static */
 
 static const struct cli_option table[] = {
 	{ .name = "server",
@@ -105,7 +105,7 @@ static void complain(const char *text)
 	exit(CLI_STATUS_USAGE);
 }
 
-/* An empty variable is as good as none: a file without a name is no file. */
+/* An empty variable means the same as an absent one: no file has an empty name. */
 static void drop_empty(const char **text)
 {
 	if (*text && !**text)
@@ -127,7 +127,10 @@ static void check_tls(struct options *o)
 		o->grpc_tls = true;
 }
 
-/* Not flags: whoever lists processes would read them. */
+/*
+ * The credentials are not flags because command lines are visible in the list of processes. A
+ * colon would separate the user from the password (RFC 7617), so a user cannot have one.
+ */
 static void read_credentials(struct options *o)
 {
 	const char *user = getenv("MAGLEV_FRONTEND_USER");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options: maglevd-frontend's flags and their environment. */
+/* options: maglevd-frontend's flags and environment variables. */
 #pragma once
 
 #include "lib/cli/cli.h"
@@ -10,18 +10,18 @@
 
 struct options {
 	struct cli_list servers;
-	struct targets targets;		   /* of servers */
-	const char *listen, *metrics_addr; /* metrics_addr: empty: not served */
+	struct targets targets;		   /* parsed from servers */
+	const char *listen, *metrics_addr; /* metrics_addr may be empty: not served */
 	struct cli_list trusted_proxies;
-	struct proxies proxies; /* of trusted_proxies */
+	struct proxies proxies; /* parsed from trusted_proxies */
 	struct tls_files tls;	/* of the HTTP server; no certificate: plaintext */
 	bool grpc_tls;
 	struct tls_files grpc_files;
 	enum log_level log_level, events_level;
-	struct auth auth; /* both or neither empty: no /admin/ */
+	struct auth auth; /* if either is empty, there is no /admin/ */
 	bool check;
 };
 
-/* Fills *o; prints and ends the process where there is reason to. */
+/* Fills *o. For --help, --version and errors prints a text and ends the process. */
 void options_parse(struct options *o, int argc, char *const argv[]);
 void options_free(struct options *o);

@@ -5,6 +5,10 @@
 
 #include "base/cleanup.h"
 
+/*
+ * Sets the timer relative to the beginning of the last request. libev timers start from
+ * ev_now(), which may be old after a long callback, so it is updated first.
+ */
 static void set_due(struct pace *p, int64_t after)
 {
 	int64_t left = p->began + after - loop_monotonic();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pace: how often something is asked for.
+ * pace: decides when a request is made again.
  *
- * It is asked for when its period has passed, or at once when it is wanted (the leading edge), but
- * never while it is under way and never sooner than a gap after it last began. If it was wanted
- * meanwhile, it is asked for once more afterwards (the trailing edge). Without a period it is asked
- * for at the start and whenever it is wanted, and not otherwise.
+ * A request is made when its period has passed, or at once when it is wanted (the leading edge),
+ * but never while one is under way and never sooner than a gap after the last one began. If it was
+ * wanted meanwhile, it is made once more afterwards (the trailing edge). Without a period it is
+ * made at the start and when it is wanted, and not otherwise.
  */
 #pragma once
 
@@ -18,17 +18,22 @@ struct pace {
 	struct ev_loop *loop;
 	ev_timer due;
 	int64_t gap, period; /* ns; period 0: none */
-	int64_t began;	     /* monotonic ns */
+	int64_t began;	     /* when the last request began, monotonic ns */
 	bool running, under_way, wanted;
 	void (*begin)(struct pace *p);
 };
 
-/* *p stays in place. begin() is called from the loop, and pace_end() belongs to each call. */
+/*
+ * *p must stay in place. begin() is called from the loop; each call must be followed by one
+ * pace_end(), unless pace_stop() comes first.
+ */
 void pace_init(struct pace *p, struct ev_loop *loop, int64_t gap, int64_t period,
 	       void (*begin)(struct pace *p));
-/* From now on; the first time at once. */
+/* Starts; the first request is made at once, from the loop. */
 void pace_start(struct pace *p);
-/* What was under way does not count any more. Twice is fine. */
+/* Stops. No pace_end() may follow for a request under way. May be called twice. */
 void pace_stop(struct pace *p);
+/* Asks for a request as soon as the gap allows. Does nothing while stopped. */
 void pace_want(struct pace *p);
+/* The request under way is over. */
 void pace_end(struct pace *p);

@@ -11,6 +11,7 @@ static unsigned bits_of(const struct addr *a)
 	return a->family == AF_INET ? 32 : 128;
 }
 
+/* A NUL inside would make the parsers see a shorter text. */
 static bool copy(struct str s, char *text, size_t size)
 {
 	if (s.n >= size || memchr(s.p, '\0', s.n))
@@ -85,7 +86,7 @@ static struct addr unmapped(struct addr a)
 	return plain;
 }
 
-/* Some proxies write the port, too. */
+/* Parses an entry. Some proxies add the port, although the header is meant for addresses. */
 static int parse_entry(struct str entry, struct addr *ret)
 {
 	char text[ENDPOINT_STRLEN];
@@ -99,7 +100,7 @@ static int parse_entry(struct str entry, struct addr *ret)
 	return 0;
 }
 
-/* The last entry of a list, which becomes shorter by it. False when there is none left. */
+/* Removes the last entry from a list. False if the list is empty. */
 static bool take_last(struct str *list, struct str *ret)
 {
 	const char *comma = list->n ? memrchr(list->p, ',', list->n) : NULL;
@@ -112,6 +113,7 @@ static bool take_last(struct str *list, struct str *ret)
 	return true;
 }
 
+/* Several header lines are one list (RFC 9110, section 5.3), so the last line is read first. */
 struct addr proxies_client(const struct proxies *p, const struct addr *peer,
 			   const struct http_head *head)
 {

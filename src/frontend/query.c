@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * query: what is read from a maglevd.
+ * query: the calls that read the state of a maglevd.
  *
- * A table says how each question is asked and what becomes of its answer. Questions of one round
- * are asked together. When all of them have been answered and read, the round tells what changed,
- * and its pace says when it begins again: lists only when an event, or the end of a stream of
- * events, makes that necessary; the rest, of which there are no events, from time to time.
+ * A table says which method each query calls and what is done with the answer. The queries of one
+ * round are made together. When all of them have been answered and read, changes are published, and
+ * the pace of the round decides when it begins again: lists only when an event, or the end of an
+ * event stream, makes that necessary; the others, for which there are no events, periodically.
  *
- * Lists have to be answered: a server that refuses them is of no use. So is one that does not
- * answer in time when it is asked for them or for what it knows of VPP, which it has in memory and
- * is asked for each second. The data plane may have nothing to say, which is then shown as such.
+ * A server that refuses lists is treated as lost. So is one that does not answer the lists or the
+ * VPP information in time: maglevd has the latter in memory and is asked for it every second, so
+ * it also serves as a check of liveness. The data plane may fail to answer, which is shown as such.
  *
- * Ten thousand backends would hold the loop for too long. So an answer is kept as its bytes and
- * read in slices, one piece after the other, whatever its length.
+ * Parsing ten thousand backends at once would block the loop for too long. Therefore an answer is
+ * kept as bytes and parsed piece by piece, over several turns of the loop.
  */
 #include <assert.h>
 
@@ -24,7 +24,7 @@
 #include "src/frontend/upstream_private.h"
 #include "wire/api_methods.h"
 
-#define TIMEOUT (5 * NSEC_PER_SEC)
+#define TIMEOUT (5 * NSEC_PER_SEC) /* for each query */
 
 /* ---- lists ---- */
 
@@ -40,6 +40,9 @@ void upstream__add_key(struct buf *out, const char *key)
 	buf_printf(out, "\"%s\":", key);
 }
 
+/*
+ * A changed list is published whole ("refresh") or as differences ("update"); see listing_end().
+ */
 static void end_list(struct upstream *u, enum upstream_list list)
 {
 	_cleanup_(buf_free) struct buf text = { 0 };
@@ -54,7 +57,7 @@ static void end_list(struct upstream *u, enum upstream_list list)
 
 /* ---- the data plane ---- */
 
-/* True when the text is not what it was. */
+/* Swaps the texts if they differ; true then. The caller frees the old one with text. */
 static bool replace(struct buf *kept, struct buf *text)
 {
 	struct buf old = *kept;
@@ -124,8 +127,11 @@ static void keep_counters(struct upstream *u, struct buf *text, const char *erro
 static const struct query {
 	enum upstream__round round;
 	enum wire_method method;
-	enum upstream_list list; /* UPSTREAM_LISTS: none, but a text */
-	/* Its JSON, empty for none and why; NULL: it has to be answered. */
+	enum upstream_list list; /* UPSTREAM_LISTS: not a list, kept as text */
+	/*
+	 * Stores the answer as JSON; an empty text with the reason if the call failed. NULL: a
+	 * failure means that the server is lost.
+	 */
 	void (*keep)(struct upstream *u, struct buf *text, const char *error);
 } queries[] = {
 	{ UPSTREAM__LISTS, API_LIST_FRONTENDS, UPSTREAM_FRONTENDS, NULL },
@@ -160,15 +166,15 @@ static void end_lists(struct upstream *u)
 	upstream__set_connected(u, true, upstream__no_stream(u));
 	tell_lists(u, "refresh", &u->all_news);
 	tell_lists(u, "update", &u->news);
-	buf_free(&u->all_news); /* large, and rare */
+	buf_free(&u->all_news); /* large and rarely used */
 	upstream__take_late(u);
 }
 
-/* It answers: what events said until now is what is so. */
+/* The server has answered, so everything that events have said up to now is current. */
 static void end_vpp(struct upstream *u)
 {
 	if (!u->view.connected)
-		return; /* the lists say so when they are there */
+		return; /* the end of the first lists says so */
 	u->view.refreshed = loop_realtime();
 	upstream__set_connected(u, true, upstream__no_stream(u));
 }
@@ -182,7 +188,7 @@ static void end_round(struct upstream *u, enum upstream__round round)
 	pace_end(&u->rounds[round]);
 }
 
-/* One of the round has been answered, or read. */
+/* One of the queries of the round has been answered or read. */
 static void count_down(struct upstream *u, enum upstream__round round)
 {
 	if (--u->pending[round] == 0)
@@ -200,12 +206,16 @@ static void stop_reading(struct upstream__asking *a)
 	a->reading = false;
 }
 
-/* In the next turn of the loop. */
+/* Continues in the next turn of the loop. */
 static void read_later(struct upstream *u)
 {
 	task_wake(&u->reading);
 }
 
+/*
+ * The round waits for two things per query: the status of the call, and the end of the reading,
+ * which is counted here.
+ */
 static void on_content(struct str bytes, void *user)
 {
 	struct upstream__asking *a = user;
@@ -236,7 +246,7 @@ static void take_piece(struct upstream__asking *a, const ProtobufCFieldDescripto
 	pb_json_write(piece, PB_JSON_COMPACT, array);
 }
 
-/* What the pieces of the field of that key are; empty: it has none. */
+/* The JSON array of the pieces of a field; empty if there were none. key has quotes. */
 static struct str array_of(struct upstream__asking *a, struct str key)
 {
 	const ProtobufCMessageDescriptor *type = method_of(&queries[a->query])->response;
@@ -248,7 +258,10 @@ static struct str array_of(struct upstream__asking *a, struct str key)
 	return (struct str){ 0 };
 }
 
-/* The message without its pieces as JSON, and these where its empty arrays are. */
+/*
+ * Writes the message as JSON: the fields that are not repeated messages were parsed at once
+ * (others), and its arrays, which are empty there, are replaced by those of the pieces.
+ */
 static void write_text(struct upstream__asking *a, const ProtobufCMessage *others, struct buf *out)
 {
 	_cleanup_(buf_free) struct buf text = { 0 };
@@ -290,7 +303,9 @@ static int end_reading(struct upstream__asking *a)
 	return 0;
 }
 
-/* One piece, or the end; negative errno when it is no such message. */
+/*
+ * Reads one piece, or finishes at the end. Negative errno if the bytes are not such a message.
+ */
 static int read_on(struct upstream__asking *a)
 {
 	struct arena *arena = a->upstream->scratch;
@@ -306,6 +321,7 @@ static int read_on(struct upstream__asking *a)
 	return r;
 }
 
+/* Step of a task: returns true to be called again in the next turn. */
 bool upstream__read_step(struct task *t)
 {
 	struct upstream *u = container_of(t, struct upstream, reading);
@@ -323,6 +339,7 @@ bool upstream__read_step(struct task *t)
 	return false;
 }
 
+/* News that were not published are lost to browsers, so the next lists are sent whole. */
 void upstream__forget(struct upstream *u)
 {
 	task_cancel(&u->reading);
@@ -340,7 +357,10 @@ void upstream__forget(struct upstream *u)
 
 /* ---- asking ---- */
 
-/* While there is a connection, UNAVAILABLE is the server's own answer. */
+/*
+ * Whether a status means that the connection is of no use. While it is open, UNAVAILABLE is the
+ * own answer of the server.
+ */
 static bool is_lost(const struct upstream *u, const struct query *q, enum grpc_status status)
 {
 	if (status == GRPC_UNAVAILABLE && !u->open)
@@ -366,13 +386,15 @@ static void on_done(enum grpc_status status, const char *text, void *user)
 		return;
 	}
 	if (status != GRPC_OK) {
-		u->pending[q->round] -= a->reading; /* what came before counts for nothing */
+		u->pending[q->round] -=
+			a->reading; /* an answer before an error status is dropped */
 		stop_reading(a);
 		q->keep(u, &nothing, text);
 	}
 	count_down(u, q->round);
 }
 
+/* All requests are empty, so the message is built on the stack. */
 static void ask(struct upstream *u, unsigned query)
 {
 	_Alignas(max_align_t) char space[256] = { 0 };

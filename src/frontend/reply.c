@@ -51,9 +51,10 @@ void reply_status(struct http_exchange *x, unsigned status)
 	reply_error(x, status, http_status_reason(status));
 }
 
+/* A text that is being sent in slices. */
 struct reader {
 	struct str left;
-	struct blob *blob; /* whose text it is; NULL: it is the program's */
+	struct blob *blob; /* owner of the text; NULL: static bytes */
 };
 
 static enum http_stream_state on_produce(struct buf *out, void *user)
@@ -61,6 +62,7 @@ static enum http_stream_state on_produce(struct buf *out, void *user)
 	struct reader *r = user;
 	size_t n = r->left.n < HTTP_SLICE ? r->left.n : HTTP_SLICE;
 
+	/* the length was announced, so the answer cannot be completed */
 	if (r->blob && !r->blob->bytes)
 		return HTTP_STREAM_LOST;
 	buf_add(out, r->left.p, n);

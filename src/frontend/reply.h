@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reply: what handlers of the dashboard share: JSON answers, shared texts, parts of a target. */
+/*
+ * reply: shared by the handlers of the dashboard: JSON answers, shared texts, parsing of paths
+ * and queries.
+ */
 #pragma once
 
 #include "base/str.h"
@@ -7,21 +10,24 @@
 struct blob;
 struct http_exchange;
 
-/* {"error":"text"} */
+/* Replies with {"error":"text"}. */
 void reply_error(struct http_exchange *x, unsigned status, const char *text);
-/* The same where the status says it all, with a sentence of its own. */
+/* The same with a fixed sentence for the status. */
 void reply_status(struct http_exchange *x, unsigned status);
-/* JSON that nobody may keep. */
+/* Replies with JSON that must not be cached. json is copied. */
 void reply_json(struct http_exchange *x, unsigned status, struct str json);
 /*
- * The same from a text that others have, too; in slices, so that a slow client costs one slice. If
- * the text is let go meanwhile, the connection ends.
+ * The same from a shared text. It is sent in slices, so that a slow client costs the memory of
+ * one slice. The connection is closed if the text is freed meanwhile.
  */
 void reply_blob(struct http_exchange *x, struct blob *json);
-/* Bytes that stay where they are for as long as the program runs; in slices, too. */
+/* Replies with bytes of static storage duration, in slices as well. */
 void reply_static(struct http_exchange *x, const char *content_type, struct str bytes);
 
-/* The value of a parameter of the query, as sent; empty when it is not there. */
+/* The value of a query parameter, not decoded; empty if it is absent. */
 struct str reply_query(struct str query, struct str name);
-/* Adds a part of a path with its %XX decoded. -EINVAL for bad ones, NULs and what is not UTF-8. */
+/*
+ * Appends a path segment, percent-decoded. -EINVAL for bad escapes, NUL and invalid UTF-8; out
+ * may have been appended to then.
+ */
 int reply_decode(struct str part, struct buf *out);

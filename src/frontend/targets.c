@@ -7,14 +7,15 @@
 #include "base/mem.h"
 
 #define NAME_MAX_CHARACTERS 64
-#define HOST_MAX_BYTES 253 /* as long as DNS has them */
+#define HOST_MAX_BYTES 253 /* the longest name of DNS (RFC 1035) */
 
-/* A character of a name: neither control nor blank, and none that paths, lists or items end at. */
+/* A character of a name: no control, no blank, and no separator of paths, lists or items. */
 static bool is_plain(const char *p, size_t n)
 {
 	if (n == 1)
 		return *p > ' ' && *p < 0x7f && !strchr("/,=", *p);
-	return n && !(p[0] == '\xc2' && (unsigned char)p[1] <= 0xa0); /* C1 controls, a blank */
+	return n &&
+	       !(p[0] == '\xc2' && (unsigned char)p[1] <= 0xa0); /* C1 controls, no-break space */
 }
 
 static bool is_name(struct str s)
@@ -54,7 +55,7 @@ static bool is_ipv6(struct str s)
 	return addr_parse(text, &a) == 0 && a.family == AF_INET6;
 }
 
-/* The host of "host:port" and "[v6]:port"; empty when it is neither. */
+/* The host of "host:port" or "[v6]:port"; empty if the address has neither form. */
 static struct str host_of(const char *address)
 {
 	const char *colon = strrchr(address, ':');
@@ -78,7 +79,7 @@ static char *copy(struct str s)
 	return text;
 }
 
-/* Which one is wrong, with marks in place of what a terminal would not show. */
+/* Appends the item for a message, with "?" in place of control characters. */
 static void show(const char *item, struct buf *out)
 {
 	for (; *item; item++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* targets: the maglevds of --server, each with the name that people see. */
+/* targets: the maglevds of --server, each with the name that is shown. */
 #pragma once
 
 #include "base/str.h"
@@ -17,10 +17,10 @@ struct targets {
 #define TARGETS_MAX 256
 
 /*
- * Items are "address" or "name=address". A name has 1 to 64 printable characters, among them no
- * blank, '/' and ','. Without a name it is the host of the address, or all of the address when
- * another one has the same host. Case tells neither names nor hosts apart. -EINVAL with the item
- * and the trouble in why; *ret untouched then.
+ * Items are "address" or "name=address". A name has 1 to 64 printable characters without blanks,
+ * '/', ',' and '='. The default is the host of the address, or the whole address if another item
+ * has the same host. Names and hosts are compared without case. Returns -EINVAL with the item
+ * and the problem in why; *ret is untouched then.
  */
 int targets_parse(char *const *items, size_t n, struct targets *ret, struct buf *why);
 void targets_free(struct targets *t);

@@ -4,13 +4,12 @@
  *
  *	connected by the first call -> lists and the stream of events -> lost -> connected ...
  *
- * A client of gRPC lives for one connection. Whatever shows that the connection is of no use
- * (refused, reset, silent past a deadline) leads to upstream__lose(), which drops the client with
- * all its calls, whether the connection is really dead or not. Calls made for others end with an
- * error.
+ * A gRPC client lives for one connection. Any sign that the connection is of no use (refused,
+ * reset, silent past a deadline) leads to upstream__lose(), which frees the client with all its
+ * calls, even if the connection might recover. Calls made for other code end with an error.
  *
- * The stream is opened before lists are read, so that no change falls between the two. What its
- * events say of single items is the work of items.c; what has to be asked for is that of query.c.
+ * The stream is opened before lists are read, so that no change falls between the two. items.c
+ * applies events about single items, query.c makes the queries.
  */
 #include "src/frontend/upstream.h"
 
@@ -28,18 +27,27 @@
 #include "wire/api_methods.h"
 
 #define CONNECT_TIMEOUT (5 * NSEC_PER_SEC)
-#define STREAM_STANDS (2 * NSEC_PER_SEC) /* a stream of this age was not refused */
+#define STREAM_STANDS (2 * NSEC_PER_SEC) /* after this time a stream counts as accepted */
 
-/* Browsers share what they are sent: no server may fill that with its log. */
+/*
+ * Rate limit for log lines. All servers share the ring of the broker, and no server may fill it
+ * with its log.
+ */
 #define LINE_EVERY (5 * NSEC_PER_MSEC)
-#define LINES_AHEAD (2 * NSEC_PER_SEC) /* that may come at once */
+#define LINES_AHEAD (2 * NSEC_PER_SEC) /* burst: 400 lines at once */
 
-/* Of the connection, and of its stream. Jitter: many dashboards may have lost the same maglevd. */
+/*
+ * For the connection and for its stream. The jitter keeps many dashboards that lost the same
+ * maglevd from returning at the same moment.
+ */
 static const struct backoff_policy retry_policy = { .first = NSEC_PER_SEC,
 						    .last = NSEC_PER_SEC,
 						    .jitter = 20 };
 
-/* Lists are read at the start, after a reload and with a new stream of events. */
+/*
+ * Minimal gap and period of each round. Lists have no period: they are read at the start, after
+ * a reload and with a new stream of events.
+ */
 static const struct {
 	int64_t gap, period;
 } paces[UPSTREAM__ROUNDS] = {
@@ -49,7 +57,7 @@ static const struct {
 	[UPSTREAM__COUNTERS] = { NSEC_PER_SEC, 2 * NSEC_PER_SEC },
 };
 
-/* ---- what is told ---- */
+/* ---- what is published ---- */
 
 void upstream__tell(struct upstream *u, const char *type, int64_t at, struct str payload)
 {
@@ -87,7 +95,7 @@ void upstream__want(struct upstream *u, enum upstream__round round)
 	pace_want(&u->rounds[round]);
 }
 
-/* Everything may look different. */
+/* After a reload or a gap in the events anything may have changed. */
 static void want_all(struct upstream *u)
 {
 	for (enum upstream__round i = 0; i < UPSTREAM__ROUNDS; i++)
@@ -103,6 +111,10 @@ static void tell_event(struct upstream *u, const char *type, int64_t at,
 	upstream__tell(u, type, at, (struct str){ out.p, out.n });
 }
 
+/*
+ * A token bucket kept as a time: each line moves lines_until by LINE_EVERY, and it may be at
+ * most LINES_AHEAD in the future.
+ */
 static bool may_say_line(struct upstream *u)
 {
 	int64_t now = loop_monotonic();
@@ -122,8 +134,9 @@ static void on_line(struct upstream *u, int64_t at, const Maglev__LogEvent *line
 }
 
 /*
- * What waits to be told of items is older than this. Without a connection to a data plane its state
- * is what should be there, and nothing but this event says that it changed.
+ * Pending changes of items are older than this event, so they are published first. The state of
+ * the data plane is read again: while the data plane is not connected, its state shows what
+ * should be there, and only this event says that it has changed.
  */
 static void on_state_event(struct upstream *u, const char *type, int64_t at,
 			   const ProtobufCMessage *event)
@@ -134,6 +147,7 @@ static void on_state_event(struct upstream *u, const char *type, int64_t at,
 	upstream__want(u, UPSTREAM__LB);
 }
 
+/* Replayed events describe the time before the subscription and are not news. */
 static void on_config(struct upstream *u, int64_t at, const Maglev__ConfigEvent *event)
 {
 	if (event->replay)
@@ -153,7 +167,10 @@ static void on_dataplane(struct upstream *u, int64_t at, const Maglev__Dataplane
 	upstream__want(u, UPSTREAM__COUNTERS);
 }
 
-/* Weights, too: the state of a data plane that is not connected shows what they should be. */
+/*
+ * A change of weights needs the data plane to be read again for the same reason as in
+ * on_state_event().
+ */
 static void on_frontend_info(struct upstream *u, const Maglev__FrontendInfo *info)
 {
 	upstream__take_item(u, UPSTREAM_FRONTENDS, &info->base, true);
@@ -166,7 +183,10 @@ static void on_probes(struct upstream *u, const Maglev__ProbesEvent *event)
 		upstream__take_item(u, UPSTREAM_BACKENDS, &event->probes[i]->base, false);
 }
 
-/* States at the time of the subscription are told by the lists. */
+/*
+ * Replays, which give the states at the time of the subscription, are skipped: the lists have
+ * them.
+ */
 static void on_event(const ProtobufCMessage *message, void *user)
 {
 	const Maglev__Event *e = (const Maglev__Event *)message;
@@ -206,6 +226,10 @@ static void on_event(const ProtobufCMessage *message, void *user)
 	}
 }
 
+/*
+ * Without a stream but with a connection the server may be an old version or over its limit: the
+ * state is still read, and the error says that events are missing.
+ */
 static void on_watch_done(enum grpc_status status, const char *text, void *user)
 {
 	struct upstream *u = user;
@@ -229,8 +253,8 @@ const char *upstream__no_stream(struct upstream *u)
 }
 
 /*
- * Browsers take states from events, too: what fell between two streams is mended by whole lists,
- * which have to be asked for after this.
+ * Opens the stream of events. Browsers apply events to their state, so changes that fall between
+ * two streams are repaired by sending whole lists. These must be requested after this call.
  */
 static void watch(struct upstream *u)
 {
@@ -282,7 +306,7 @@ static struct grpc_client *make_client(struct upstream *u)
 
 	snprintf(user_agent, sizeof(user_agent), "maglevd-frontend/%s", cli_version.version);
 	r = grpc_client_new(u->loop, &config, &client);
-	assert(r == 0); /* the address was checked when the options were read */
+	assert(r == 0); /* the address was checked with the options */
 	return client;
 }
 
@@ -299,6 +323,7 @@ static void on_retry(void *user)
 
 /* ---- calls for others ---- */
 
+/* The call is freed before done(), because done() may start another. */
 static void end_call(struct upstream_call *c, enum grpc_status status, const char *text)
 {
 	struct grpc_client_events events = c->events;
@@ -309,7 +334,9 @@ static void end_call(struct upstream_call *c, enum grpc_status status, const cha
 	events.done(status, text, events.user);
 }
 
-/* The request was sent and no answer came: whether it was carried out is not known. */
+/*
+ * Ends a call whose request was sent but not answered: it is unknown whether it was carried out.
+ */
 static void end_in_doubt(struct upstream_call *c, enum grpc_status status, const char *text)
 {
 	_cleanup_(buf_free) struct buf doubt = { 0 };
@@ -371,7 +398,8 @@ static void drop_connection(struct upstream *u)
 
 void upstream__lose(struct upstream *u, const char *why)
 {
-	_cleanup_(cleanup_free) char *text = mem_strdup(why); /* it may die with the client */
+	_cleanup_(cleanup_free) char *text =
+		mem_strdup(why); /* the text may belong to the client */
 	struct upstream_call *c;
 
 	drop_connection(u);

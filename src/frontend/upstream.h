@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * upstream: one maglevd: a connection, the stream of its events, and what it last said.
+ * upstream: one maglevd: the connection, the stream of its events, and its last known state.
  *
- * Each has its own connection, calls and timers on the one loop, and shares nothing with the
- * others. While it cannot be reached, or does not answer in time, it is marked so, what it last
- * said stays, and a new connection is tried every second. All state is the server's (NFR-5.4); what
- * is kept here is a copy.
+ * Each upstream has its own connection, calls and timers on the common loop and shares nothing with
+ * the others. If the server cannot be reached or does not answer in time, it is marked as not
+ * connected, its last known state is kept, and a new connection is tried every second. All state
+ * belongs to the server (NFR-5.4); this is a copy.
  */
 #pragma once
 
@@ -28,47 +28,55 @@ enum upstream_list {
 	UPSTREAM_LISTS,
 };
 
-/* What an upstream last said, as JSON. Empty texts stand for null. */
+/* The last known state of a maglevd, as JSON. Empty texts stand for null. */
 struct upstream_view {
 	const char *name, *address;
 	bool connected;
-	const char *error; /* why not, or what is missing all the same; empty: all is well */
-	int64_t since;	   /* unix ns, of connected */
-	int64_t refreshed; /* unix ns: when it was last known to be current; 0: never */
+	const char *error; /* why it is not connected, or has no events; empty: all is well */
+	int64_t since;	   /* unix ns of the last change of connected */
+	int64_t refreshed; /* unix ns when the state was last known to be current; 0: never */
 	struct listing lists[UPSTREAM_LISTS];
 	struct buf vpp, lb, lb_error, counters;
 };
 
 struct upstream_stats {
-	uint64_t losses;
+	uint64_t losses; /* of connections */
 	uint64_t calls;
 	uint64_t refusals;	 /* calls that did not end with OK */
-	uint64_t events;	 /* of the stream */
-	uint64_t lines_left_out; /* of these, log lines beyond what one server may say */
+	uint64_t events;	 /* received on the stream */
+	uint64_t lines_left_out; /* of these, log lines dropped by the rate limit */
 };
 
 struct upstream_config {
 	const char *name, *address; /* copied */
 	struct tls_context *tls;    /* NULL: plaintext; borrowed */
-	const char *events_level;   /* of the lines of its log that are wanted */
-	/* Something changed: the type and payload of an event, as the dashboard's API has them. */
+	const char *events_level;   /* the lowest level of log lines to receive */
+	/*
+	 * Called for every change with the type and payload of an event of the dashboard's API.
+	 * at is unix ns. Must not free the upstream.
+	 */
 	void (*changed)(const struct upstream_view *view, const char *type, int64_t at,
 			struct str payload, void *user);
 	void *user;
 };
 
+/* Starts connecting from the loop. Never fails: an unreachable server is a state. */
 struct upstream *upstream_new(struct ev_loop *loop, const struct upstream_config *config);
 void upstream_free(struct upstream *u);
-/* Where there was one: for connections to come; one that is there keeps its own. */
+/*
+ * Replaces the TLS context, for new connections; an open one keeps its own. Only if there was
+ * one.
+ */
 void upstream_set_tls(struct upstream *u, struct tls_context *tls);
 const struct upstream_view *upstream_view(const struct upstream *u);
 const struct upstream_stats *upstream_stats(const struct upstream *u);
 
 /*
- * A call for somebody else. False when there is no connection, nor one on its way; otherwise done()
- * comes, from the loop, also when the connection is lost (UNAVAILABLE) and, from upstream_free(),
- * when all ends (CANCELLED). Where no answer came, the text says that it may have been done all the
- * same. What it changed is told by the server's events.
+ * Makes a call on behalf of other code. Returns false if the server is not connected. Otherwise
+ * done() is called exactly once: from the loop, also if the connection is lost (UNAVAILABLE), or
+ * from upstream_free() (CANCELLED). If no answer arrived, the text says that the call may have
+ * been carried out all the same. Changes that it causes are published by the events of the
+ * server.
  */
 bool upstream_call(struct upstream *u, const struct grpc_method *method,
 		   const ProtobufCMessage *request, int64_t timeout,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of upstream share. */
+/* Shared by the files of upstream. */
 #pragma once
 
 #include <sys/queue.h>
@@ -13,7 +13,7 @@
 #include "src/frontend/pace.h"
 #include "src/frontend/upstream.h"
 
-/* What is asked for together, at its own pace. */
+/* Queries that are made together, at their own pace. */
 enum upstream__round {
 	UPSTREAM__LISTS,
 	UPSTREAM__VPP,
@@ -24,21 +24,21 @@ enum upstream__round {
 
 #define UPSTREAM__QUERIES 6
 
-#define UPSTREAM__FIELDS 16 /* of an answer */
+#define UPSTREAM__FIELDS 16 /* bound of the fields of an answer; asserted */
 
-/* A query under way. */
+/* The state of a query: the call, and then the reading of its answer. */
 struct upstream__asking {
 	struct upstream *upstream;
 	unsigned query;
 	bool under_way;
-	/* its answer, while that is read */
+	/* the answer while it is being read */
 	bool reading;
 	struct buf bytes;
 	struct pb_pieces pieces;
-	struct buf arrays[UPSTREAM__FIELDS]; /* JSON of the pieces; by field */
+	struct buf arrays[UPSTREAM__FIELDS]; /* JSON of the pieces, by field */
 };
 
-/* What an event said of an item while lists were being read. */
+/* News of an event that arrived while lists were being read. */
 struct upstream__late {
 	enum upstream_list list;
 	bool whole;
@@ -46,6 +46,7 @@ struct upstream__late {
 	struct buf json;
 };
 
+/* A call on behalf of other code. */
 struct upstream_call {
 	TAILQ_ENTRY(upstream_call) all;
 	struct upstream *upstream;
@@ -62,57 +63,63 @@ struct upstream {
 	struct upstream_stats stats;
 
 	struct grpc_client *client; /* NULL between attempts */
-	bool open;		    /* its connection */
+	bool open;		    /* its connection is established */
 	struct backoff retry;	    /* of the connection */
 	struct backoff rewatch;	    /* of the stream */
 
 	struct pace rounds[UPSTREAM__ROUNDS];
-	unsigned pending[UPSTREAM__ROUNDS]; /* that have not been answered, or read */
+	unsigned
+		pending[UPSTREAM__ROUNDS]; /* answers and readings that the round still waits for */
 	struct upstream__asking asking[UPSTREAM__QUERIES];
-	struct task reading; /* reads long answers, piece by piece */
-	struct arena *scratch;
-	struct buf news, all_news;	 /* of the lists, while their round is under way */
-	VEC(struct upstream__late) late; /* the same; in the order in which they came */
+	struct task reading;		 /* reads answers piece by piece */
+	struct arena *scratch;		 /* for one piece; reset after each */
+	struct buf news, all_news;	 /* changes of the lists while their round is under way */
+	VEC(struct upstream__late) late; /* events during that round, in the order of arrival */
 	size_t late_bytes;
-	struct buf changed[UPSTREAM_LISTS]; /* items that changed since the last one was told */
+	struct buf changed[UPSTREAM_LISTS]; /* JSON of changed items that is not published yet */
 	ev_timer tell;			    /* active while there are some */
 
-	bool told;	      /* browsers have had events since the lists were last told whole */
+	bool told;	      /* events were published since the stream was opened */
 	struct buf no_stream; /* why the last stream of events ended; empty: there is one */
-	int64_t watching;     /* monotonic ns since when; 0: not now */
-	int64_t lines_until;  /* monotonic ns: for so long its log has used up what it may say */
-	struct upstream__calls calls; /* for others */
+	int64_t watching;     /* monotonic ns when the stream was opened; 0: there is none */
+	int64_t lines_until;  /* monotonic ns up to which its log has used its rate limit */
+	struct upstream__calls calls; /* on behalf of other code */
 };
 
 /* query.c */
 extern const char *const upstream__keys[UPSTREAM_LISTS]; /* "frontends", ... */
-/* Opens the member of that key in an object that is being written. */
+/* Appends a key to the object that is being written, which the first call opens. */
 void upstream__add_key(struct buf *out, const char *key);
 void upstream__begin(struct upstream *u, enum upstream__round round);
-/* Of the task `reading`. */
+/* Step of the task `reading`. */
 bool upstream__read_step(struct task *t);
-/* Drops whatever is under way or being read. */
+/* Drops all queries that are under way or being read. */
 void upstream__forget(struct upstream *u);
 
 /* items.c */
-/* An event said all (whole), or some fields, of an item; its first field is its name. */
+/*
+ * Applies an item of an event that has all fields (whole) or some of them. Its first field is
+ * its name. Deferred while lists are being read.
+ */
 void upstream__take_item(struct upstream *u, enum upstream_list list, const ProtobufCMessage *item,
 			 bool whole);
-/* Lists have been read: what events said of their items meanwhile comes after them. */
+/* Called when lists have been read: applies the deferred items. */
 void upstream__take_late(struct upstream *u);
-/* Tells what waits to be told. */
+/* Publishes changed items now. */
 void upstream__tell_items(struct upstream *u);
-/* For ev_timer tell. */
+/* Callback of the timer `tell`. */
 void upstream__on_tell(struct ev_loop *loop, ev_timer *w, int revents);
-/* Drops what waits; the next lists are told whole. */
+/* Drops changes that are not published; the next lists are sent whole. */
 void upstream__forget_items(struct upstream *u);
 
 /* upstream.c */
-/* The connection is of no use any more: everything under way ends, and it is tried again. */
+/* Gives the connection up: ends everything that is under way and schedules a new attempt. */
 void upstream__lose(struct upstream *u, const char *why);
-/* Asks for it as soon as its pace allows. */
+/* Starts the round as soon as its pace allows. */
 void upstream__want(struct upstream *u, enum upstream__round round);
-/* What there is to say of a server that answers: empty, or that its events do not come. */
+/* The error text of a server that answers: empty, or why its events do not arrive. */
 const char *upstream__no_stream(struct upstream *u);
+/* Changes the connected state; publishes a "server" event if it or the error differs. */
 void upstream__set_connected(struct upstream *u, bool connected, const char *error);
+/* Publishes an event of the dashboard's API. */
 void upstream__tell(struct upstream *u, const char *type, int64_t at, struct str payload);

@@ -2,10 +2,9 @@
 /*
  * view: the read-only JSON API.
  *
- * The state, of all servers and of each, is put together from texts that are there already, at most
- * once for each event, and shared by all who ask for it meanwhile: a thousand browsers that start
- * over at once cost one text. Those that are slow to read keep theirs; how much of that there is in
- * all is bounded (blob.h).
+ * The state, of all servers and of each, is assembled from texts that exist already, at most once
+ * per event, and is shared by all requests meanwhile: a thousand browsers that start over at once
+ * cost one text. Slow clients keep older texts; their total size is bounded (blob.h).
  */
 #include <inttypes.h>
 
@@ -19,7 +18,7 @@
 #include "src/frontend/reply.h"
 #include "src/frontend/upstream.h"
 
-#define STATE_AGE_MAX NSEC_PER_SEC
+#define STATE_AGE_MAX NSEC_PER_SEC /* refreshed_at_ns changes without an event */
 
 static void add_text(struct buf *out, const char *key, const char *value)
 {
@@ -36,7 +35,7 @@ static void add_json(struct buf *out, const char *key, const struct buf *json)
 		buf_add_lit(out, "null");
 }
 
-/* What both the short and the long form begin with; the brace stays open. */
+/* Writes the beginning that the short and the long form share. The brace stays open. */
 static void open_server(struct buf *out, const struct upstream_view *v)
 {
 	buf_addc(out, '{');
@@ -69,6 +68,10 @@ static void add_server(struct buf *out, const struct upstream_view *v)
 	buf_addc(out, '}');
 }
 
+/*
+ * epoch and seq name the newest event that the state contains, so that a browser can ask for the
+ * events after it without missing one.
+ */
 static void write_state(const struct dashboard *d, struct buf *out)
 {
 	buf_printf(out, "{\"epoch\":\"%" PRId64 "\",\"seq\":%" PRIu64 ",\"servers\":[",
@@ -81,7 +84,10 @@ static void write_state(const struct dashboard *d, struct buf *out)
 	buf_add_lit(out, "]}");
 }
 
-/* u: the server whose state it is; NULL: of all of them. */
+/*
+ * Returns the current text of the state of u, or of all servers if u is NULL. The blob belongs
+ * to t; the caller takes a reference if it keeps it.
+ */
 static struct blob *current(struct dashboard *d, struct dashboard__text *t,
 			    const struct upstream *u)
 {

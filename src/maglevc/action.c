@@ -8,13 +8,18 @@
 #include "base/units.h"
 #include "wire/api_methods.h"
 
-/* protobuf-c has no const strings; requests are only read. */
+/*
+ * protobuf-c declares strings without const. The cast is safe because requests are only read. An
+ * absent argument becomes the empty string, which is protobuf's default.
+ */
 static char *borrow(const char *s)
 {
 	return (char *)(uintptr_t)(s ? s : "");
 }
 
-/* The walk has let only numbers through. */
+/*
+ * The walk has already checked that the argument is a number in range, so parsing cannot fail.
+ */
 static uint32_t to_number(const char *s)
 {
 	uint64_t v = 0;
@@ -38,6 +43,10 @@ static void fill_healthcheck(const struct command *c, int64_t now, ProtobufCMess
 	((Maglev__GetHealthCheckRequest *)request)->name = borrow(c->args[SLOT_HEALTHCHECK]);
 }
 
+/*
+ * The API takes the end of an override as an absolute time, so a duration ("for 1h") is added to
+ * now here. The sum saturates instead of overflowing: a very long duration means no end.
+ */
 static void fill_act(const struct command *c, int64_t now, ProtobufCMessage *request)
 {
 	Maglev__BackendRequest *m = (Maglev__BackendRequest *)request;
@@ -94,6 +103,10 @@ static bool is_reloaded(const ProtobufCMessage *answer)
 
 #define METHOD(number) .method = &api_methods[API_##number]
 
+/*
+ * Indexed by act. Acts without a row (help, version, exit) have no method and are handled
+ * without the server.
+ */
 static const struct action actions[ACTS] = {
 	[ACT_FRONTENDS] = { METHOD(LIST_FRONTENDS), .render = render_frontends },
 	[ACT_FRONTEND] = { METHOD(GET_FRONTEND), .fill = fill_frontend, .render = render_frontend },

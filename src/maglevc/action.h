@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * action: what each act means to the server: the method, the request made from the command's
- * arguments, and the view of the answer. One row each; all of it pure.
+ * action: maps each act to a gRPC method, a function that fills the request from the command's
+ * arguments, and the view of the answer. One table row per act. Everything here is pure.
  */
 #pragma once
 
@@ -14,14 +14,21 @@
 
 struct action {
 	const struct grpc_method *method; /* of wire/api_methods.h */
-	/* Fills an initialised request; strings are the command's. NULL: stays empty. */
+	/*
+	 * Fills an initialised request; strings are borrowed from the command. NULL: the request
+	 * stays empty.
+	 */
 	void (*fill)(const struct command *c, int64_t now, ProtobufCMessage *request);
-	render_fn render; /* NULL: a stream, shown as JSON lines */
-	/* Whether an answer that came is a yes. NULL: always. */
+	render_fn render; /* NULL: a stream, printed as lines of JSON */
+	/* Says whether the answer means success (exit code 0). NULL: every answer does. */
 	bool (*accepted)(const ProtobufCMessage *answer);
 };
 
-/* NULL for acts that need no server. */
+/* Returns NULL for acts that need no server. The result is a static row. */
 const struct action *action_of(enum act act);
-/* The caller frees it with free(); the strings in it are the command's. */
+/*
+ * Allocates the request for a command. The caller frees it with free(), not with protobuf-c,
+ * because its strings are borrowed from the command. now is ns since the epoch; options that
+ * give a duration are sent as a time relative to it.
+ */
 ProtobufCMessage *action_request(const struct action *a, const struct command *c, int64_t now);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * columns: rows are kept as one list of cells until they are written, because the width of a column
- * is only known then. Widths count characters, not bytes.
+ * columns: all cells are kept in one list until columns_write(), because the width of a column
+ * is known only after its last cell has been added. Widths count characters, not bytes, and
+ * assume that every character is one column wide.
  */
 #include "src/maglevc/columns.h"
 
@@ -13,7 +14,7 @@
 #include "base/vec.h"
 #include "src/maglevc/text.h"
 
-#define GAP 2
+#define GAP 2 /* spaces between two columns */
 
 enum cell_place {
 	CELL_IN_ROW,
@@ -23,7 +24,7 @@ enum cell_place {
 
 struct cell {
 	const char *text; /* in the arena */
-	size_t width;
+	size_t width;	  /* in characters */
 	enum tint tint;
 	enum cell_place place;
 };
@@ -34,6 +35,7 @@ struct columns {
 	VEC(struct cell) cells;
 };
 
+/* SGR colour codes (ECMA-48) by tint; tints without a code are written plainly. */
 static const char *const codes[] = { [TINT_LABEL] = "34",
 				     [TINT_GOOD] = "32",
 				     [TINT_BAD] = "31",
@@ -61,6 +63,7 @@ void columns_freep(struct columns **c)
 	columns_free(*c);
 }
 
+/* Counts UTF-8 characters: every byte that is not a continuation byte (10xxxxxx) starts one. */
 static size_t count_characters(const struct buf *text)
 {
 	size_t n = 0;
@@ -70,6 +73,9 @@ static size_t count_characters(const struct buf *text)
 	return n;
 }
 
+/*
+ * The text is cleaned before its width is counted, so that the width is that of what is written.
+ */
 static void add(struct columns *c, struct cell cell, const char *fmt, va_list ap)
 	__attribute__((format(printf, 3, 0)));
 
@@ -134,6 +140,7 @@ static size_t column_width(const struct columns *c, size_t column)
 	return width;
 }
 
+/* The number of cells in the longest row. */
 static size_t count_columns(const struct columns *c)
 {
 	size_t most = 0, at = 0;
@@ -154,6 +161,7 @@ static void add_spaces(struct buf *out, size_t n)
 		buf_addc(out, ' ');
 }
 
+/* Padding is written outside the escape sequences, so that only the text is coloured. */
 static void write_text(const struct columns *c, const struct cell *cell, struct buf *out)
 {
 	if (c->color && codes[cell->tint] && cell->width)
@@ -162,7 +170,10 @@ static void write_text(const struct columns *c, const struct cell *cell, struct 
 		buf_adds(out, cell->text);
 }
 
-/* Spaces are owed until something follows them. */
+/*
+ * Padding is owed until another non-empty cell follows in the row. That keeps lines free of
+ * trailing spaces even when the last cells of a row are empty.
+ */
 static void write_rows(const struct columns *c, size_t indent, const size_t widths[],
 		       struct buf *out)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * columns: text in aligned columns, two spaces apart, without spaces at line ends.
+ * columns: text in aligned columns, two spaces apart, without trailing spaces.
  *
- * Whatever is put into a cell, no control character comes out of it: names and texts of others do
- * not steer the reader's terminal.
+ * Every control character in a cell is replaced before it is written, because names and texts
+ * come from the server and must not be able to send escape sequences to the terminal.
  */
 #pragma once
 
@@ -27,14 +27,15 @@ struct columns *columns_new(bool color);
 void columns_free(struct columns *c);
 void columns_freep(struct columns **c); /* for _cleanup_ */
 
-/* The next cell of the row. */
+/* Adds a cell to the current row. Cells belong to no row until columns_end_row() closes it. */
 void columns_cell(struct columns *c, enum tint tint, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Closes the row. The row must have at least one cell. */
 void columns_end_row(struct columns *c);
-/* A row of labels: words with commas between them. */
+/* Adds a row of column labels, which are given as one string separated by commas. */
 void columns_head(struct columns *c, const char *labels);
-/* A line of its own that no column is aligned with. */
+/* Adds a line that spans the table: it takes no part in the alignment of columns. */
 void columns_line(struct columns *c, enum tint tint, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Appends all rows, each behind that many spaces. */
+/* Appends all rows to out, each indented by that many spaces. May be called repeatedly. */
 void columns_write(const struct columns *c, size_t indent, struct buf *out);

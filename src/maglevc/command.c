@@ -2,10 +2,10 @@
 /*
  * command: the walk of words through the tree.
  *
- * The walk keeps its path and a small stack of option groups. A node with options opens a group;
- * behind a finished option, what is left of the innermost group may follow, then of the one around
- * it; taking an option of an outer group closes the inner ones. A node with children that are not
- * options has to be followed by one of them, unless a command may end there.
+ * The walk keeps its path and a small stack of option groups. A node with options opens a group.
+ * After a finished option, the unused options of the innermost group may follow, then those of the
+ * groups around it. Taking an option of an outer group closes the inner groups. A node whose
+ * children are not options must be followed by one of them, unless a command may end there.
  */
 #include "src/maglevc/command.h"
 
@@ -22,17 +22,21 @@ void walk_start(struct walk *w, bool shell)
 	*w = (struct walk){ .shell = shell };
 }
 
+/* The node that was taken last; NULL before the first word. */
 static const struct node *here(const struct walk *w)
 {
 	return w->n_path ? w->path[w->n_path - 1] : NULL;
 }
 
+/* An output array that is being filled; bounded by WALK_NEXT_MAX. */
 struct candidates {
 	const struct node **nodes;
 	size_t n;
 };
 
-/* Those of children that are not in used. */
+/*
+ * Adds the children that are not marked in used. Nodes of the shell are skipped outside of it.
+ */
 static void add_children(const struct walk *w, const struct node *children, uint32_t used,
 			 struct candidates *c)
 {
@@ -60,6 +64,10 @@ size_t walk_next(const struct walk *w, const struct node *ret[WALK_NEXT_MAX])
 	return c.n;
 }
 
+/*
+ * Either the node itself ends a command, or it ends an option of a command: inside a group, a
+ * node that has only optional children or none.
+ */
 bool walk_is_complete(const struct walk *w)
 {
 	const struct node *at = here(w);
@@ -83,7 +91,7 @@ size_t command_matches(const struct node *nodes[], size_t n, const char *word)
 	return kept;
 }
 
-/* The choice that word is, or is the only one to begin with; NULL: none, or several. */
+/* Returns the choice that word equals or abbreviates; NULL if there is none or several. */
 static const char *choose(const struct node *node, const char *word)
 {
 	const char *found = NULL;
@@ -107,6 +115,7 @@ static bool is_number(const struct node *node, const char *word)
 	return str_to_u64(str_of(word), node->max, &v) == 0 && v >= node->min;
 }
 
+/* Zero is refused: an override that ends at once would do nothing. */
 static bool is_duration(const char *word)
 {
 	int64_t ns;
@@ -114,7 +123,10 @@ static bool is_duration(const char *word)
 	return duration_parse(word, &ns) == 0 && ns > 0;
 }
 
-/* The value that word is for this node, or NULL. */
+/*
+ * Returns the value to store for word, or NULL if the node does not accept it. Text that is not
+ * UTF-8 is refused here because protobuf strings must be UTF-8.
+ */
 static const char *take_value(const struct node *node, const char *word)
 {
 	if (!utf8_valid(word, strlen(word)))
@@ -139,7 +151,9 @@ static const char *take_value(const struct node *node, const char *word)
 	return word;
 }
 
-/* Where the node is an option: it is used up, and the groups inside its own are closed. */
+/*
+ * If the node is an option, marks it as used in its group and closes the groups inside that one.
+ */
 static void leave_groups(struct walk *w, const struct node *node)
 {
 	while (w->n_groups) {
@@ -154,7 +168,7 @@ static void leave_groups(struct walk *w, const struct node *node)
 	}
 }
 
-/* Children that must follow belong to the node before them; all else is an option. */
+/* True if node is a mandatory child of at. Any other node that can be entered is an option. */
 static bool must_follow(const struct node *at, const struct node *node)
 {
 	for (size_t i = 0; at && !at->options && at->children && at->children[i].word; i++)
@@ -163,6 +177,10 @@ static bool must_follow(const struct node *at, const struct node *node)
 	return false;
 }
 
+/*
+ * Makes node the current one. The last act on the path wins, so "show frontends NAME" is the act
+ * of NAME.
+ */
 static void enter(struct walk *w, const struct node *node, const char *value)
 {
 	if (!must_follow(here(w), node))
@@ -179,7 +197,7 @@ static void enter(struct walk *w, const struct node *node, const char *value)
 	}
 }
 
-/* The one node that takes a value here, or NULL. */
+/* The node that takes a value here, or NULL. The tree never offers more than one. */
 static const struct node *value_node(const struct node *const nodes[], size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -197,6 +215,10 @@ static const struct node *exact_keyword(const struct node *const nodes[], size_t
 	return NULL;
 }
 
+/*
+ * Exact keywords come first, then a value, then abbreviations. An abbreviation is never tried
+ * where a value may stand: a backend named "we" must not be read as "weight".
+ */
 enum walk_result walk_step(struct walk *w, const char *word)
 {
 	const struct node *nodes[WALK_NEXT_MAX];
@@ -275,7 +297,7 @@ static void write_expected(const struct node *node, struct buf *out)
 		buf_adds(out, expected[node->kind]);
 }
 
-/* Why words[n] was not taken behind the n words before it. */
+/* Says why words[n] was not accepted after the n words before it, and what would have been. */
 static void complain(const struct walk *w, enum walk_result result, const char *const *words,
 		     size_t n, struct buf *why)
 {

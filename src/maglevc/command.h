@@ -2,12 +2,12 @@
 /*
  * command: the command tree, and the walk of words through it.
  *
- * The tree is one constant table. Parsing, help and completion all take the same walk: from where
- * the words so far have led, walk_next() says what may come, and walk_step() takes one word. A
- * keyword may be shortened as long as it stays unique; one that is written out always wins. Where a
- * value may stand beside keywords, a keyword has to be written out: the rest are values.
+ * The tree is one constant table. Parsing, help and completion share the same walk: walk_next()
+ * lists the nodes that may follow the words so far, and walk_step() consumes one word. A keyword
+ * may be abbreviated as long as it stays unique; an exact match always wins. Where a value is
+ * possible too, keywords must be written in full, and every other word is taken as the value.
  *
- * Pure: nothing is asked of the server, names are taken as they are.
+ * Pure: the server is not asked, so names of backends and the like are accepted unchecked.
  */
 #pragma once
 
@@ -19,7 +19,7 @@
 
 enum node_kind {
 	NODE_KEYWORD,
-	NODE_FRONTEND, /* names of things of the server, for completion */
+	NODE_FRONTEND, /* these four are names that the server knows, for completion */
 	NODE_BACKEND,
 	NODE_HEALTHCHECK,
 	NODE_POOL,
@@ -27,10 +27,13 @@ enum node_kind {
 	NODE_CHOICE,
 	NODE_DURATION,
 	NODE_TEXT,
-	NODE_REST, /* all words that are left */
+	NODE_REST, /* takes all remaining words */
 };
 
-/* Where the walk puts a value; keywords that are options leave their word there. */
+/*
+ * Index of an argument in struct command. The walk stores values here; a keyword with a slot is
+ * an option, and its own word is stored to mark it as given.
+ */
 enum slot {
 	SLOT_NONE,
 	SLOT_FRONTEND,
@@ -54,7 +57,7 @@ enum slot {
 	SLOTS,
 };
 
-/* What a command does. */
+/* What a command does. Acts with a row in action.c need the server. */
 enum act {
 	ACT_NONE, /* no command ends here */
 	ACT_VERSION,
@@ -82,41 +85,43 @@ enum act {
 };
 
 struct node {
-	const char *word; /* of a keyword; else what help calls the value */
+	const char *word; /* the keyword; for a value, its placeholder in help */
 	const char *help;
 	enum node_kind kind;
 	enum slot slot;
-	enum act act;		     /* a command may end here */
-	const struct node *children; /* up to one without a word; NULL: none */
-	bool options;		     /* the children may follow in any order, each once, or not */
+	enum act act;		     /* not ACT_NONE: a command may end here */
+	const struct node *children; /* ends with a node without word; NULL: none */
+	bool options; /* each child is optional and may be given once, in any order */
 	bool shell_only;
-	uint64_t min, max;	    /* of a number */
-	const char *const *choices; /* up to NULL */
+	uint64_t min, max;	    /* inclusive bounds of a NODE_NUMBER */
+	const char *const *choices; /* of a NODE_CHOICE, ends with NULL */
 };
 
-/* The first level. */
+/* The first level of the tree, defined in tree.c; ends with a node without word. */
 extern const struct node command_tree[];
 
 struct command {
 	enum act act;
 	const char *args[SLOTS];  /* NULL: not given; borrowed from the words or the tree */
-	const char *const *words; /* of NODE_REST */
+	const char *const *words; /* those taken by NODE_REST; borrowed */
 	size_t n_words;
 };
 
+/* Bounds of the walk. They follow from the shape of tree.c and are asserted, never truncated. */
 #define WALK_DEPTH 16
 #define WALK_GROUPS 3
 #define WALK_NEXT_MAX 32
 
-/* A node whose options are being read. */
+/* A node whose options are being read. The bit mask limits a node to 32 options. */
 struct walk_group {
 	const struct node *owner;
-	uint32_t used; /* bit i: its child i */
+	uint32_t used; /* bit i: child i was given already */
 };
 
 struct walk {
 	bool shell;
-	const struct node *path[WALK_DEPTH]; /* the last one is where we are */
+	const struct node
+		*path[WALK_DEPTH]; /* the nodes taken so far; the last is the current one */
 	size_t n_path;
 	struct walk_group groups[WALK_GROUPS]; /* innermost last */
 	size_t n_groups;
@@ -132,29 +137,42 @@ enum walk_result {
 };
 
 void walk_start(struct walk *w, bool shell);
-/* What may come next, in the order of the tree; innermost options first. */
+/*
+ * Fills ret with the nodes that may follow and returns their number. They are in the order of
+ * the tree, options of the innermost group first.
+ */
 size_t walk_next(const struct walk *w, const struct node *ret[WALK_NEXT_MAX]);
-/* word is borrowed. Untouched unless WALK_OK. */
+/*
+ * Takes one word, which is borrowed until the command is no longer used. The walk is unchanged
+ * unless the result is WALK_OK.
+ */
 enum walk_result walk_step(struct walk *w, const char *word);
 /*
- * As many steps as there are words. -EINVAL with a sentence in why (no newline) when one leads
- * nowhere.
+ * Takes all n words. Stops at the first word that does not fit and returns -EINVAL with a
+ * sentence (no newline) appended to why. NODE_REST swallows the remaining words.
  */
 int walk_words(struct walk *w, const char *const *words, size_t n, struct buf *why);
-/* Whether a command may end here. */
+/* Whether the words so far are a complete command. */
 bool walk_is_complete(const struct walk *w);
 
-/* Of the n nodes the keywords that word may be short for; returns how many are left. */
+/*
+ * Moves the keywords that start with word to the front of nodes and returns how many there are.
+ * An empty word matches none.
+ */
 size_t command_matches(const struct node *nodes[], size_t n, const char *word);
-/* "show", "<name>", "<0-100>" */
+/* Appends a node as help writes it: "show", "<name>", "<0-100>". */
 void command_write_word(const struct node *node, struct buf *out);
 
-/* -EINVAL with a sentence in why; *ret untouched then. Borrows the words. */
+/*
+ * Parses a whole command. The result borrows the words. On failure returns -EINVAL with a
+ * sentence in why and leaves *ret untouched.
+ */
 int command_parse(const char *const *words, size_t n, bool shell, struct command *ret,
 		  struct buf *why);
 
 /*
- * What can be said from where the words lead: what each command does, in two columns of 80, and
- * of a single command its options, too. -EINVAL with a sentence in why when they lead nowhere.
+ * Writes the help for all commands that begin with the words: one entry each, in two columns
+ * that fit 80. For a single command its options are listed as well. Returns -EINVAL with a
+ * sentence in why if no command begins that way; out is untouched then.
  */
 int command_help(const char *const *words, size_t n, bool shell, struct buf *out, struct buf *why);

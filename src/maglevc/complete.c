@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * complete: keywords come from the tree, names from whom we are told to ask. Behind "help" the walk
- * begins anew: what can be said there is what can be said.
+ * complete: keywords come from the tree, names from the callback. After "help" the walk starts
+ * again from the root, because the words that may follow "help" are those of any command.
  */
 #include "src/maglevc/complete.h"
 
@@ -27,13 +27,14 @@ void candidates_free(struct candidates *c)
 	c->arena = NULL;
 }
 
+/* Kinds whose possible values only the server knows. */
 static bool has_names(enum node_kind kind)
 {
 	return kind == NODE_FRONTEND || kind == NODE_BACKEND || kind == NODE_HEALTHCHECK ||
 	       kind == NODE_POOL;
 }
 
-/* A name that cannot be typed as it is, is not offered. */
+/* A name with control characters or invalid UTF-8 cannot be typed, so it is not offered. */
 static bool is_typable(const char *name)
 {
 	_cleanup_(buf_free) struct buf clean = { 0 };
@@ -42,6 +43,7 @@ static bool is_typable(const char *name)
 	return *name && strcmp(buf_cstr(&clean), name) == 0;
 }
 
+/* One request for completion: the line, and where to get names. */
 struct asking {
 	const struct typing *typing;
 	names_fn names;
@@ -74,8 +76,8 @@ static void add_node(const struct asking *a, const struct walk *w, const struct 
 }
 
 /*
- * Walks to where the next word stands and says what may be there; -EINVAL with why. Behind "help"
- * *t becomes the rest of the line.
+ * Walks the finished words and lists the nodes that may follow; -EINVAL with a sentence in why.
+ * After "help" *t is replaced by the rest of the line, and the walk starts again from the root.
  */
 static int reach(struct typing *t, struct walk *w, const struct node *nodes[WALK_NEXT_MAX],
 		 size_t *ret_n, struct buf *why)
@@ -128,7 +130,7 @@ size_t complete_common(const struct candidates *c)
 			same++;
 		n = same;
 	}
-	/* not through the middle of a character */
+	/* do not cut a UTF-8 character in two */
 	while (n && ((unsigned char)c->items[0].word[n] & 0xc0) == 0x80)
 		n--;
 	return n;
@@ -145,7 +147,7 @@ static size_t width_of(const char *word)
 	return n;
 }
 
-/* Of the first n. */
+/* Width of the widest of the first n candidates. */
 static size_t widest_of(const struct candidates *c, size_t n)
 {
 	size_t widest = 0;
@@ -156,7 +158,11 @@ static size_t widest_of(const struct candidates *c, size_t n)
 	return widest;
 }
 
-/* How many have room beside each other; a long one that is not shown takes none. */
+/*
+ * How many columns fit. Only the candidates that will be shown count: a long name beyond the
+ * last line must not make the columns wider. The shortest column is one character and a gap of
+ * two.
+ */
 static size_t words_per_line(const struct candidates *c, struct area area)
 {
 	size_t n = area.width / 3;
@@ -173,6 +179,10 @@ static void list_line(const struct candidate *words, size_t n, size_t each, stru
 	buf_printf(out, "%s\n", words[n - 1].word);
 }
 
+/*
+ * Writes a list of words that fits the area. If there are more words than lines, the last line
+ * is kept for the number of those left out.
+ */
 static void list_words(const struct candidates *c, size_t indent, struct area area, struct buf *out)
 {
 	size_t per_line, each, n = c->n;
@@ -207,7 +217,10 @@ static void add_row(struct columns *rows, const char *word, const char *help)
 	columns_end_row(rows);
 }
 
-/* Rows for the nodes that fit the beginning; true if there was one. */
+/*
+ * Adds a row for each node that matches the beginning; true if there was one. Values always
+ * match.
+ */
 static bool add_rows(struct columns *rows, const struct node *const nodes[], size_t n,
 		     const char *begin)
 {
@@ -234,7 +247,7 @@ static void add_all_names(const struct asking *a, const struct walk *w,
 			add_names(a, w, nodes[i]->kind, out);
 }
 
-/* What is left of the area below the lines of text; one at least. */
+/* The part of the area that is left below the text; at least one line. */
 static struct area below(struct area area, const struct buf *text)
 {
 	size_t lines = 0;

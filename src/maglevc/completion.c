@@ -8,6 +8,11 @@
 #include "base/cleanup.h"
 #include "src/maglevc/complete.h"
 
+/*
+ * The scripts read the answer line by line. bash needs the most work: it splits the line at the
+ * characters in COMP_WORDBREAKS, so the part of the word up to the last : or = has to be removed
+ * from each candidate; and it does not quote candidates itself.
+ */
 static const struct {
 	const char *shell, *script;
 } scripts[] = {

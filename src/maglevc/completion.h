@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * completion: maglevc as bash, zsh and fish complete it.
+ * completion: scripts that let bash, zsh and fish complete maglevc.
  *
- * What is printed for them knows no command: at each Tab it runs maglevc with COMPLETION_WORD and
- * the line up to the cursor, as it was typed, and gets lines of a word, a tab and what it is for;
- * one without a word where the name of a file is wanted. So commands and flags are those of the
- * tables, names are the server's, and what a word is (to bash a colon ends one) is the same in
- * all shells.
+ * The scripts contain no commands. At each Tab they run maglevc with COMPLETION_WORD and the line
+ * up to the cursor, unparsed. The answer is one line per candidate: the word, a tab and its help.
+ * A line with an empty word asks the shell to complete file names. This way commands and flags
+ * come from our tables, names come from the server, and lines are split into words by the same
+ * rules in all shells (bash, for example, would split words at colons).
  */
 #pragma once
 
@@ -20,14 +20,21 @@
 struct typing;
 struct candidates;
 
-/* The script for "bash", "zsh" or "fish"; -EINVAL for other shells. */
+/*
+ * Appends the script for "bash", "zsh" or "fish"; -EINVAL for other shells, and out is
+ * untouched.
+ */
 int completion_write(const char *shell, struct buf *out);
 
-/* Adds the word "completion", or the shells behind it. The tree of commands has neither. */
+/*
+ * Adds the word "completion", or the names of the shells after it. Neither is in the command
+ * tree.
+ */
 void completion_complete(const struct typing *t, struct candidates *out);
 
 /*
- * The lines for what the argument behind COMPLETION_WORD is the beginning of, on out. Says nothing
- * else, whatever is wrong, and takes two seconds at most.
+ * Prints the candidates for the line that follows COMPLETION_WORD on out. Prints nothing else,
+ * even on errors, since a message would disturb the line being typed. Ends the process after two
+ * seconds at the latest.
  */
 enum status completion_answer(int argc, char *const argv[], FILE *out);

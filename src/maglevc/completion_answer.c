@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * completion_answer: one question of another shell. It must neither hang nor write a word too many,
- * so an alarm ends the program whatever it waits for, even if that is the lookup of a name.
+ * completion_answer: one request from another shell. It must neither hang nor print anything but
+ * candidates. An alarm ends the program even while it waits in getaddrinfo(), which cannot be
+ * interrupted otherwise.
  */
 #include <assert.h>
 #include <signal.h>
@@ -18,12 +19,16 @@
 
 #define PATIENCE 2 /* s */
 
+/*
+ * Runs as a signal handler, so only async-signal-safe functions are allowed. The status is that
+ * of success: an unreachable server means no candidates, not an error.
+ */
 static void on_alarm(int signal)
 {
 	_exit(STATUS_DONE);
 }
 
-/* The connection is made for the first name. */
+/* Connects when the first name is needed; completing keywords and flags needs no server. */
 static void ask_names(enum node_kind kind, const struct command *c, struct candidates *out,
 		      void *user)
 {
@@ -33,7 +38,10 @@ static void ask_names(enum node_kind kind, const struct command *c, struct candi
 		names_ask(kind, c, out, s);
 }
 
-/* Commands, and names of the server that the flags among the words say. */
+/*
+ * Completes a word of the command. Names come from the server that the flags on the line select.
+ * Complaints are written to a buffer that is thrown away.
+ */
 static void find(const struct options *o, const char *begin, struct candidates *ret)
 {
 	_cleanup_(cleanup_free) char *said = NULL;
@@ -52,7 +60,7 @@ static void find(const struct options *o, const char *begin, struct candidates *
 	fclose(nobody);
 }
 
-/* The first n words are the program's name and what is finished behind it. */
+/* Answers for a line of which the first n words, the program's name among them, are finished. */
 static void answer(const struct words *w, size_t n, FILE *out)
 {
 	const struct typing t = { .words = w->items + 1,
@@ -85,7 +93,7 @@ enum status completion_answer(int argc, char *const argv[], FILE *out)
 	sigaction(SIGALRM, &action, NULL);
 	alarm(PATIENCE);
 	words_split(&w, str_of(argc > 2 ? argv[2] : ""));
-	/* the last word is the one that is being typed, or that is still to come */
+	/* a word that touches the cursor is unfinished; otherwise the next one is still empty */
 	n = w.n && w.touching ? w.n - 1 : w.n;
 	if (n > 0 && !w.comment)
 		answer(&w, n, out);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * editor: libedit, with our loop where it would wait.
+ * editor: libedit, with our loop running where libedit would block.
  *
- * libedit calls on_character() for each key. That runs the loop until the terminal has something to
- * read, and decodes one character; bytes are read one by one, so that what is typed ahead stays
- * with the kernel for whoever reads next. Signals are watchers of the loop. Whatever is written
- * between two keys goes through erase() or leave_line() and then has libedit draw the line again,
- * since libedit does not know that its picture of the screen was disturbed.
+ * libedit calls on_character() for each key. That function runs the loop until the terminal is
+ * readable and decodes one character. Bytes are read one at a time, so that typed-ahead input stays
+ * in the kernel for the next reader. Signals are watchers of the loop. Output between two keys must
+ * go through erase() or leave_line() and then make libedit draw the line again, because libedit
+ * does not know that the screen has changed.
  */
 #include "src/maglevc/editor.h"
 
@@ -24,22 +24,24 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 
-#define HISTORY 1000
+#define HISTORY 1000 /* lines */
+/* Marks text in the prompt that takes no columns, see EL_PROMPT_ESC in editline(3). */
 #define LITERAL '\1'
 
 struct editor {
 	EditLine *el;
 	History *history;
 	FILE *in, *out;
-	struct termios before; /* of the terminal, and before the editor */
+	struct termios before; /* settings of the terminal before the editor */
 	struct ev_loop *loop;
 	struct editor_events events;
 	ev_io readable;
 	ev_signal signals[5];
-	mbstate_t shift;
-	struct buf prompt; /* as it was drawn */
-	struct buf unread; /* comes before what the terminal has */
-	bool ansi;	   /* the cursor can be moved */
+	mbstate_t shift;   /* of a character of which not all bytes have arrived */
+	struct buf prompt; /* as it is on the screen now */
+	struct buf unread; /* is consumed before bytes of the terminal */
+	bool ansi;	   /* the terminal understands cursor movement */
+	/* reading: inside editor_read(), when libedit owns the screen */
 	bool reading, has_key, interrupted, ended;
 };
 
@@ -69,7 +71,10 @@ size_t editor_height(struct editor *e)
 	return height > 0 ? (size_t)height : 24;
 }
 
-/* Columns that a text takes; what stands between two LITERAL takes none. */
+/*
+ * The number of columns that a text takes. Text between two LITERAL takes none, wide characters
+ * take two.
+ */
 static size_t columns_of(const char *text, size_t n)
 {
 	size_t columns = 0;
@@ -88,7 +93,7 @@ static size_t columns_of(const char *text, size_t n)
 	return columns;
 }
 
-/* The row, counted from that of the prompt, where the character at that place of the line is. */
+/* The row of a place in the line, counted from the row of the prompt. */
 static size_t row_of(struct editor *e, const char *at)
 {
 	const LineInfo *line = el_line(e->el);
@@ -98,7 +103,7 @@ static size_t row_of(struct editor *e, const char *at)
 	return columns / editor_width(e);
 }
 
-/* To the beginning of the prompt, and everything from there on goes. */
+/* Moves to the beginning of the prompt and erases everything from there. */
 static void erase(struct editor *e)
 {
 	for (size_t i = row_of(e, el_line(e->el)->cursor); i > 0; i--)
@@ -106,7 +111,7 @@ static void erase(struct editor *e)
 	fputs("\r\033[J", e->out);
 }
 
-/* To the line below the one that is being edited. */
+/* Moves to the first row below the line that is being edited, which may span several rows. */
 static void leave_line(struct editor *e)
 {
 	const LineInfo *line = el_line(e->el);
@@ -121,6 +126,7 @@ static void draw_again(struct editor *e)
 	el_set(e->el, EL_REFRESH);
 }
 
+/* libedit keeps the pointer until the next call, so the text lives in the editor. */
 static char *on_prompt(EditLine *el)
 {
 	struct editor *e = editor_of(el);
@@ -131,7 +137,10 @@ static char *on_prompt(EditLine *el)
 	return e->prompt.p;
 }
 
-/* Erases by the prompt that is there, draws the one that should be. */
+/*
+ * Draws the prompt again if it has changed. Erasing needs the old prompt, whose length says how
+ * many rows are to be erased, so it happens before on_prompt() replaces it.
+ */
 static void update_prompt(struct editor *e)
 {
 	_cleanup_(buf_free) struct buf now = { 0 };
@@ -167,8 +176,9 @@ static void on_resize(struct ev_loop *loop, ev_signal *w, int revents)
 }
 
 /*
- * Whoever gets the terminal next should find it as it was before us, and a command that reads keys
- * should have it back as it left it: not every shell sees to that.
+ * Stops the process the way the terminal would. The settings from before the editor are restored
+ * first, for the shell that gets the terminal next; afterwards our settings are set again,
+ * because not every shell restores them.
  */
 static void suspend(struct editor *e)
 {
@@ -192,6 +202,7 @@ static void on_suspend(struct ev_loop *loop, ev_signal *w, int revents)
 	suspend(w->data);
 }
 
+/* The watchers are unreferenced so that they alone do not keep ev_run() from returning. */
 static void watch_signals(struct editor *e)
 {
 	static const struct {
@@ -231,7 +242,7 @@ void editor_unread(struct editor *e, struct buf *bytes)
 	bytes->n = 0;
 }
 
-/* As read(). */
+/* Reads one byte like read(), from the unread bytes first. */
 static ssize_t take_byte(struct editor *e, char *ret)
 {
 	if (!e->unread.n)
@@ -252,7 +263,10 @@ static void wait_for_key(struct editor *e)
 	ev_io_stop(e->loop, &e->readable);
 }
 
-/* Keys that the terminal would make signals of, out of turn with those before and behind them. */
+/*
+ * Ctrl-C and Ctrl-Z are read as bytes (ISIG is off while a line is edited), so that they take
+ * effect in order with the keys around them. A signal would overtake keys that are not yet read.
+ */
 static bool is_signal(struct editor *e, char byte)
 {
 	if (byte == ('C' & 31))
@@ -264,7 +278,7 @@ static bool is_signal(struct editor *e, char byte)
 	return true;
 }
 
-/* One byte; 1, or 0 at the end, or -EINTR. */
+/* Waits for one byte. Returns 1, 0 at the end of the input, or -EINTR after Ctrl-C. */
 static int read_byte(struct editor *e, char *ret)
 {
 	ssize_t n;
@@ -280,7 +294,10 @@ static int read_byte(struct editor *e, char *ret)
 	return n > 0;
 }
 
-/* libedit's getc: 1 with a character, 0 at the end, -1. Bytes that are no character are dropped. */
+/*
+ * EL_GETCFN of libedit: returns 1 with a character, 0 at the end of the input, -1 after Ctrl-C.
+ * Bytes that are not a valid character are dropped.
+ */
 static int on_character(EditLine *el, wchar_t *ret)
 {
 	struct editor *e = editor_of(el);
@@ -335,6 +352,7 @@ struct str editor_behind_cursor(struct editor *e)
 	return (struct str){ line->cursor, (size_t)(line->lastchar - line->cursor) };
 }
 
+/* libedit deletes and moves by characters, our offsets are bytes. */
 static int characters_of(const char *text, size_t n)
 {
 	int characters = 0;
@@ -372,7 +390,10 @@ void editor_beep(struct editor *e)
 
 /* ---- life ---- */
 
-/* Keys that people know from other shells. A ~/.editrc may change them, but not Tab and ?. */
+/*
+ * Keys known from other shells. ~/.editrc is read in between, so it may change these, but not
+ * Tab and "?".
+ */
 static void bind_keys(EditLine *el)
 {
 	static const char *const keys[][2] = {
@@ -425,8 +446,8 @@ struct editor *editor_new(struct ev_loop *loop, FILE *in, FILE *out,
 	el_set(el, EL_PROMPT_ESC, on_prompt, LITERAL);
 	el_set(el, EL_HIST, history, e->history);
 	el_set(el, EL_GETCFN, on_character);
-	el_set(el, EL_SETTY, "-d", "-isig", NULL); /* while a line is edited */
-	/* else: what is typed ahead is kept as it is, and shown once */
+	el_set(el, EL_SETTY, "-d", "-isig", NULL); /* while a line is edited, see is_signal() */
+	/* while a command runs: typed-ahead keys are kept unchanged and echoed once, by libedit */
 	el_set(el, EL_SETTY, "-x", "-echo", "-icanon", NULL);
 	bind_keys(el);
 	ev_io_init(&e->readable, on_readable, fileno(in), EV_READ);
@@ -451,7 +472,8 @@ enum editor_result editor_read(struct editor *e, struct buf *line)
 
 	e->interrupted = false;
 	e->reading = true;
-	el_set(e->el, EL_PREP_TERM, 1); /* before the prompt: keys behind it are not echoed twice */
+	el_set(e->el, EL_PREP_TERM,
+	       1); /* before the prompt is drawn: else early keys are echoed twice */
 	text = el_gets(e->el, &n);
 	e->reading = false;
 	if (text && n > 0 && !e->interrupted) {
@@ -477,6 +499,7 @@ void editor_remember(struct editor *e, const char *line)
 	history(e->history, &event, H_ENTER, line);
 }
 
+/* The file is opened first to create it with our mode; libedit would use the umask. */
 int editor_load(struct editor *e, const char *path)
 {
 	_cleanup_(cleanup_fd) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);

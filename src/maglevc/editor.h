@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * editor: one line at a time from somebody at a terminal; the one door to libedit.
+ * editor: reads lines from a terminal; the only user of libedit.
  *
- * While the editor waits for a key, the loop runs: streams go on, and the prompt is drawn anew when
- * it has changed. From editor_new() to editor_free() Ctrl-C does not end the program, and SIGTERM
- * and SIGHUP are the end of the input.
+ * While the editor waits for a key, the loop runs: other watchers are served, and the prompt is
+ * drawn again when it has changed. Between editor_new() and editor_free() SIGINT does not end the
+ * program, and SIGTERM and SIGHUP act as the end of the input.
  */
 #pragma once
 
@@ -17,17 +17,25 @@
 
 struct editor;
 
-/* The editor calls from within editor_read(). */
+/* Callbacks, called from within editor_read(). */
 struct editor_events {
-	/* What stands before the line. What moves no cursor (colours) stands between two \1. */
+	/*
+	 * Appends the prompt. Escape sequences, which do not move the cursor, must be enclosed
+	 * in two \1 so that libedit does not count them as columns.
+	 */
 	void (*prompt)(struct buf *out, void *user);
-	/* Keys that ask about the line. help(): false, and the key is only a character. */
+	/*
+	 * Called for Tab and for "?". If help() returns false, the "?" is inserted into the
+	 * line.
+	 */
 	void (*tab)(struct editor *e, void *user);
 	bool (*help)(struct editor *e, void *user);
 	void *user;
 };
 
-/* in and out are a terminal. NULL when the terminal cannot be used. */
+/*
+ * in and out must be a terminal; both are borrowed. Returns NULL if the terminal cannot be used.
+ */
 struct editor *editor_new(struct ev_loop *loop, FILE *in, FILE *out,
 			  const struct editor_events *events);
 void editor_free(struct editor *e);
@@ -38,30 +46,43 @@ enum editor_result {
 	EDITOR_END,	    /* Ctrl-D, SIGTERM, SIGHUP, or the terminal is gone */
 };
 
-/* Replaces what is in line, without the newline. */
+/*
+ * Blocks (running the loop) until a line is read. Replaces the contents of line, without the
+ * newline; line is unchanged unless EDITOR_LINE is returned.
+ */
 enum editor_result editor_read(struct editor *e, struct buf *line);
 
-/* Takes bytes that somebody else has read from the terminal: editor_read() gets them first. */
+/*
+ * Takes bytes that other code has read from the terminal: editor_read() consumes them before
+ * reading more. Empties bytes.
+ */
 void editor_unread(struct editor *e, struct buf *bytes);
 
 /* ---- for tab() and help() ---- */
 
-/* What stands before the cursor and behind it; valid until the line changes. */
+/* The text on either side of the cursor; valid until the line changes. */
 struct str editor_before_cursor(struct editor *e);
 struct str editor_behind_cursor(struct editor *e);
-/* Puts text in the place of so many bytes before the cursor and behind it. */
+/*
+ * Replaces that many bytes before and after the cursor by text. Both must end at character
+ * boundaries.
+ */
 void editor_replace(struct editor *e, size_t before, size_t behind, const char *text);
-/* Lines shown below; the line that is being edited is drawn anew behind them. */
+/* Shows lines below the line that is being edited, which is then drawn again below them. */
 void editor_show(struct editor *e, const char *lines);
 void editor_beep(struct editor *e);
-/* Of the terminal, in characters. */
+/* Size of the terminal in characters; 80 by 24 if it is unknown. */
 size_t editor_width(struct editor *e);
 size_t editor_height(struct editor *e);
 
 /* ---- history ---- */
 
-/* Remembers a line; only the last 1000. */
+/* Adds a line to the history, which keeps the last 1000. */
 void editor_remember(struct editor *e, const char *line);
-/* Reads a file of lines that editor_save() has written, or makes it: 0600. Negative errno. */
+/*
+ * Reads a history that editor_save() has written, or creates an empty file with mode 0600,
+ * because a history may hold names and reasons. Returns a negative errno; -EINVAL if it is not a
+ * history.
+ */
 int editor_load(struct editor *e, const char *path);
 int editor_save(struct editor *e, const char *path);

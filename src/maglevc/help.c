@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * help: the tree as text. Every place where a command may end is shown: how it is written, with its
- * options in brackets, and what it does; on the next line where the first column is too narrow.
+ * help: the command tree as text. Every node where a command may end is one entry: its syntax
+ * with options in brackets, and its help. The help moves to the next line if the syntax is too
+ * long for the first column.
  */
 #include <assert.h>
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include "src/maglevc/columns.h"
 #include "src/maglevc/command.h"
 
-#define NARROW 28
+#define NARROW 28 /* width of the first column: with the longest help the line fits 80 */
 
 struct help {
 	struct columns *columns;
@@ -29,6 +30,7 @@ static void add_entry(struct help *h, struct buf *syntax, const char *text)
 	columns_end_row(h->columns);
 }
 
+/* write_option() and write_options() call each other: options can have options. */
 static void write_option(const struct node *node, struct buf *out);
 
 static void write_options(const struct node *children, struct buf *out)
@@ -40,7 +42,7 @@ static void write_options(const struct node *children, struct buf *out)
 	}
 }
 
-/* "log [level <level>]", "num <n>" */
+/* Appends one option with its value or its own options: "num <n>", "log [level <level>]". */
 static void write_option(const struct node *node, struct buf *out)
 {
 	command_write_word(node, out);
@@ -52,7 +54,10 @@ static void write_option(const struct node *node, struct buf *out)
 	}
 }
 
-/* Lines of the commands that begin with path and go on with node. */
+/*
+ * Adds entries for all commands that begin with path and continue with node. Options are part of
+ * the entry of their command, so the recursion does not descend into them.
+ */
 static void add_commands(struct help *h, const char *path, const struct node *node)
 {
 	_cleanup_(buf_free) struct buf line = { 0 };
@@ -73,7 +78,7 @@ static void add_commands(struct help *h, const char *path, const struct node *no
 		add_commands(h, buf_cstr(&line), &node->children[i]);
 }
 
-/* What each option of a command is for. */
+/* Adds an indented entry for each option of a command. */
 static void add_options(struct help *h, const struct node *children)
 {
 	for (size_t i = 0; children && children[i].word; i++) {
@@ -85,7 +90,10 @@ static void add_options(struct help *h, const struct node *children)
 	}
 }
 
-/* From the node that the walk has reached; an option belongs to its command. */
+/*
+ * Adds the help of the node that the walk has reached. If that is an option, the help is that of
+ * its command, the owner of the outermost group.
+ */
 static void add_reached(struct help *h, const struct walk *w)
 {
 	_cleanup_(buf_free) struct buf path = { 0 };

@@ -14,7 +14,10 @@ static bool has_more(int fd)
 	return poll(&p, 1, 0) > 0 && p.revents & POLLIN;
 }
 
-/* ESC [ ... letter, ESC O letter, or ESC and the key that Alt was held for. */
+/*
+ * Whether an escape sequence is complete: ESC [ parameters final (CSI, ECMA-48 5.4), ESC O
+ * letter (SS3), or ESC and a key (how terminals send Alt).
+ */
 static bool is_whole_sequence(const char *key, size_t n)
 {
 	if (n < 2)
@@ -24,6 +27,10 @@ static bool is_whole_sequence(const char *key, size_t n)
 	return key[1] != 'O' || n == 3;
 }
 
+/*
+ * Whether the bytes are a whole key: an escape sequence, or a UTF-8 character whose first byte
+ * gives its length.
+ */
 static bool is_whole(const char *key, size_t n)
 {
 	unsigned char first = (unsigned char)key[0];
@@ -35,7 +42,11 @@ static bool is_whole(const char *key, size_t n)
 	return n >= (first < 0xe0 ? 2u : first < 0xf0 ? 3u : 4u);
 }
 
-/* Byte by byte: what is behind the key is for whoever reads next. -1 when there is none yet. */
+/*
+ * Reads one key byte by byte, because input after it belongs to the next reader. An ESC alone is
+ * a key too, so the read ends when no more bytes are waiting. Returns -1 if there is no input
+ * yet.
+ */
 static int read_key(struct keys *k)
 {
 	ssize_t n;
@@ -49,7 +60,7 @@ static int read_key(struct keys *k)
 	return 0;
 }
 
-/* A terminal that is gone is like a key. */
+/* End of file (the terminal is gone) counts as a key, otherwise the watch would never end. */
 static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct keys *k = container_of(w, struct keys, readable);

@@ -8,9 +8,9 @@
 #include "lib/grpc/client.h"
 #include "proto/grpc/health.pb-c.h"
 
-#define TICK 1. /* s; a server that does not answer is asked at each */
-#define EVERY 5 /* ticks, while it answers */
-#define PATIENCE (2 * NSEC_PER_SEC)
+#define TICK 1.			    /* s; a server that does not answer is checked at every tick */
+#define EVERY 5			    /* ticks between checks while the server answers */
+#define PATIENCE (2 * NSEC_PER_SEC) /* deadline of one check */
 
 static const struct grpc_method health_check = {
 	.path = "/grpc.health.v1.Health/Check",
@@ -18,11 +18,15 @@ static const struct grpc_method health_check = {
 	.response = &grpc__health__v1__health_check_response__descriptor,
 };
 
+/* The content of the answer does not matter, see on_over(). */
 static void on_answer(const ProtobufCMessage *message, void *user)
 {
 }
 
-/* Whatever the server says, it is there: only silence and a lost connection count. */
+/*
+ * Any status from the server proves that it is there, even UNIMPLEMENTED or NOT_SERVING. Only a
+ * deadline and a lost connection count as failures.
+ */
 static void on_over(enum grpc_status status, const char *text, void *user)
 {
 	struct link *l = user;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * link: whether the server is there, found out while nobody asks for anything else.
+ * link: watches in the background whether the server can be reached, for the shell's prompt.
  *
- * A small question (gRPC's health check) every few seconds keeps the connection, notices a server
- * that hangs, and makes the connection anew after it was lost.
+ * A gRPC health check (grpc.health.v1) every few seconds keeps the connection open, notices a
+ * server that hangs, and connects again after the connection was lost.
  */
 #pragma once
 
@@ -16,20 +16,20 @@ enum link_state {
 	LINK_CONNECTING,
 	LINK_REACHABLE,
 	LINK_UNREACHABLE,
-	LINK_SILENT, /* connected, but there is no answer */
+	LINK_SILENT, /* connected, but the server does not answer */
 };
 
 struct link {
 	struct session *session;
 	ev_timer tick;
-	unsigned ticks;
-	struct grpc_client_call *call; /* NULL: none under way */
-	bool tried;		       /* there was an answer, or a failure */
-	bool silent;
-	struct buf why; /* the last failure; "" for none */
+	unsigned ticks;		       /* seconds since the start */
+	struct grpc_client_call *call; /* NULL: no check is under way */
+	bool tried;		       /* at least one check has ended */
+	bool silent;		       /* the last check ran into its deadline */
+	struct buf why;		       /* why the last check failed; empty if it did not */
 };
 
-/* *l must stay in place until stopped. The session must have been connected, or have failed to. */
+/* *l must stay in place until link_stop(). session_connect() must have been called before. */
 void link_start(struct link *l, struct session *s);
 void link_stop(struct link *l);
 enum link_state link_state(const struct link *l);

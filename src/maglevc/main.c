@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * maglevc: the command line of maglevd. One command, given as words, is carried out over the API;
- * the exit code says how it went. Without words there is a shell for who sits at a terminal, and
- * else a script on standard input. Nothing is kept between two runs (NFR-5.4), but a history where
- * a file for it is named.
+ * maglevc: the command line client of maglevd. A command given as arguments is carried out over
+ * the API, and the exit code says how it went. Without arguments maglevc is a shell if it runs
+ * on a terminal, otherwise it reads a script from standard input. It keeps no state between runs
+ * (NFR-5.4), except a history if --history names a file.
  */
 #include <locale.h>
 #include <stdio.h>
@@ -29,7 +29,10 @@ static enum status run_command(struct session *s)
 	return STATUS_USAGE;
 }
 
-/* "completion SHELL" is for set-ups: in the tree its word would make those of others longer. */
+/*
+ * Handles "completion SHELL". It is not in the command tree because its name would make the
+ * shortest abbreviation of "config" longer.
+ */
 static enum status show_completion(const struct session *s)
 {
 	const struct cli_list *words = &s->options->words;
@@ -43,7 +46,10 @@ static enum status show_completion(const struct session *s)
 	return fflush(s->out) == 0 ? STATUS_DONE : STATUS_REFUSED;
 }
 
-/* What is typed is UTF-8 unless the locale has something better than bytes. */
+/*
+ * Uses the character set of the locale, or UTF-8 if the locale has only single bytes (C, POSIX):
+ * libedit could not handle names with other characters otherwise.
+ */
 static void set_characters(void)
 {
 	setlocale(LC_CTYPE, "");
@@ -51,7 +57,10 @@ static void set_characters(void)
 		setlocale(LC_CTYPE, "C.UTF-8");
 }
 
-/* In the shell, unless a flag, its variable or the one that many programs know says otherwise. */
+/*
+ * The shell is coloured unless --color, MAGLEV_COLOR or NO_COLOR (https://no-color.org) disables
+ * it.
+ */
 static bool wants_color(const struct options *o)
 {
 	const char *none = getenv("NO_COLOR");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * names: one call that lists what may be named. The backends of a pool are those that are in it,
- * once the pool has been said.
+ * names: one API call per request. If the command already names a pool, the backends offered are
+ * only the members of that pool.
  */
 #include "src/maglevc/names.h"
 
@@ -16,6 +16,7 @@
 
 #define PATIENCE NSEC_PER_SEC
 
+/* A request for names that waits for its answer. */
 struct question {
 	struct session *session;
 	const struct command *command;
@@ -55,7 +56,7 @@ static void add_members(const struct question *q, const Maglev__PoolInfo *pool)
 		candidates_add(q->out, pool->backends[i]->name, "");
 }
 
-/* The pools of a frontend, or who is in one of them. */
+/* Adds the pools of a frontend, or the members of the pool that the command names. */
 static void add_inside(const struct question *q, const ProtobufCMessage *message)
 {
 	const Maglev__FrontendInfo *m = (const Maglev__FrontendInfo *)message;
@@ -67,6 +68,10 @@ static void add_inside(const struct question *q, const ProtobufCMessage *message
 			add_members(q, m->pools[i]);
 }
 
+/*
+ * Which call lists the names of a kind, and how they are taken from its answer. The request is
+ * filled from the command, so GET_FRONTEND asks for the frontend that was typed.
+ */
 static const struct listing {
 	enum act act;
 	void (*add)(const struct question *q, const ProtobufCMessage *message);
@@ -115,6 +120,7 @@ void names_ask(enum node_kind kind, const struct command *c, struct candidates *
 		return;
 	request = action_request(a, c, 0);
 	grpc_client_call(s->client, a->method, request, PATIENCE, &events);
+	/* other code may break the loop as well, so the flag decides */
 	while (!q.over)
 		ev_run(s->loop, 0);
 }

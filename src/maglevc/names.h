@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* names: what things of the server are called, for completion. */
+/* names: asks the server for the names of its frontends, backends and so on, for completion. */
 #pragma once
 
 #include "src/maglevc/complete.h"
 #include "src/maglevc/session.h"
 
 /*
- * A names_fn; session is a struct session. Asks over its connection and waits a second for the
- * answer; nothing is added, and nothing said, when there is none.
+ * A names_fn; session is a struct session. Runs the loop for up to one second until the server
+ * has answered. If it does not answer, nothing is added and nothing is printed.
  */
 void names_ask(enum node_kind kind, const struct command *c, struct candidates *out, void *session);

@@ -21,7 +21,7 @@ static enum cli_verdict complain(struct buf *out, const char *text)
 	return CLI_EXIT_USAGE;
 }
 
-/* What the flags say together. */
+/* Checks that depend on more than one flag, and values derived from them. */
 static enum cli_verdict check(struct options *o, const char *output, struct buf *out)
 {
 	o->json = strcmp(output, "json") == 0;
@@ -34,7 +34,10 @@ static enum cli_verdict check(struct options *o, const char *output, struct buf 
 	return CLI_OK;
 }
 
-/* Empty variables are like absent ones here: a file without a name is none. */
+/*
+ * An empty variable means the same as an absent one here, since no file has an empty name. It
+ * allows scripts to unset an inherited setting.
+ */
 static void drop_empty(const char **text)
 {
 	if (*text && !**text)
@@ -56,6 +59,10 @@ static void write_commands(struct buf *out)
 
 static const char *const formats[] = { "text", "json", NULL };
 
+/*
+ * The table points into *o, so it is built for each use. options_complete() needs only its
+ * constant parts.
+ */
 static void write_table(struct options *o, const char **output, struct cli_option table[FLAGS])
 {
 	const struct cli_option flags[FLAGS] = {
@@ -174,7 +181,10 @@ void options_free(struct options *o)
 
 /* ---- what is being typed ---- */
 
-/* The flag that a word is; NULL: unknown, or none. *ret_value is behind its "=", NULL: none. */
+/*
+ * Returns the flag that a word names, or NULL if it is unknown or not a flag. *ret_value is the
+ * text after its "=", or NULL. One dash is accepted as well as two, as cli_parse() does.
+ */
 static const struct cli_option *flag_of(const struct cli_option table[FLAGS], const char *word,
 					const char **ret_value)
 {
@@ -190,7 +200,10 @@ static const struct cli_option *flag_of(const struct cli_option table[FLAGS], co
 	return NULL;
 }
 
-/* Behind what is typed already, "--x=" or nothing. */
+/*
+ * Adds the values of a flag. typed is the part of the word that precedes the value ("--x="),
+ * because shells replace whole words.
+ */
 static void add_values(const struct cli_option *o, struct str typed, const char *begin,
 		       struct candidates *out)
 {
@@ -226,7 +239,10 @@ static void add_flags(const struct cli_option table[FLAGS], const char *begin,
 	add_flag("version", "show the version, and exit", begin, out);
 }
 
-/* The flag whose value comes next, or NULL; *ret_over when there is no flag from there on. */
+/*
+ * Returns the flag whose value is the next word, or NULL. *ret_over is set if a "--" has ended
+ * the flags. It is unchanged if a flag is returned.
+ */
 static const struct cli_option *awaits_value(const struct cli_option table[FLAGS],
 					     const struct typing *t, bool *ret_over)
 {
@@ -238,7 +254,7 @@ static const struct cli_option *awaits_value(const struct cli_option table[FLAGS
 			*ret_over = true;
 			return NULL;
 		}
-		/* the word behind it is its value */
+		/* the next word is its value */
 		if (o && !value && o->kind != CLI_BOOL && ++i == t->n)
 			return o;
 	}

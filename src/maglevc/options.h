@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options: maglevc's flags and their environment, and the words that are the command. */
+/* options: maglevc's flags and environment variables, and the words of the command. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,30 +8,30 @@
 #include "lib/cli/cli.h"
 #include "lib/tls/tls.h"
 
-/* Exit codes: scripts rely on them. */
+/* Exit codes. They are part of the interface: scripts rely on them. */
 enum status {
 	STATUS_DONE = 0,
-	STATUS_REFUSED = 1, /* the server said no, or its answer could not be shown */
+	STATUS_REFUSED = 1, /* the server refused, or its answer could not be written */
 	STATUS_USAGE = 2,
-	STATUS_NO_SERVER = 3, /* cannot be reached, or did not answer in time */
+	STATUS_NO_SERVER = 3, /* it cannot be reached, or did not answer in time */
 };
 
 struct options {
 	const char *server;
-	bool color;	     /* as it was said, else false */
-	bool color_given;    /* it was said */
-	const char *history; /* a file for the shell's; NULL: none */
+	bool color;	     /* the value of the flag; false if it is not given */
+	bool color_given;    /* the flag or its variable is given */
+	const char *history; /* file of the shell's history; NULL: none */
 	bool json;
-	int64_t timeout; /* ns, of connecting and of one answer */
-	bool tls;	 /* also set by any of what follows */
+	int64_t timeout; /* ns, for connecting and for each answer */
+	bool tls;	 /* also set if any of the following is given */
 	struct tls_files tls_files;
-	const char *tls_name; /* NULL: the host of server */
+	const char *tls_name; /* expected in the certificate; NULL: the host of server */
 	struct cli_list words;
 };
 
 /*
- * CLI_OK with *o filled, to be freed; otherwise a text in out, and nothing to free. Strings are
- * borrowed from argv and the environment.
+ * Returns CLI_OK with *o filled, which the caller frees. Otherwise the text to print is in out,
+ * and there is nothing to free. Strings are borrowed from argv and the environment.
  */
 enum cli_verdict options_parse(struct options *o, int argc, char *const argv[], struct buf *out);
 void options_free(struct options *o);
@@ -40,8 +40,9 @@ struct typing;
 struct candidates;
 
 /*
- * Where a flag stands, or the value of one: adds those that begin so, and returns true. An empty
- * word stands for the name of a file, which is not looked for here. False where a word of the
- * command stands, and nothing is added. The words are those behind the program's name.
+ * Completes a flag, or the value of one: adds the candidates and returns true. An empty
+ * candidate asks for file names, which the calling shell completes. Returns false, with nothing
+ * added, if a word of the command is being typed. The words of t do not include the name of the
+ * program.
  */
 bool options_complete(const struct typing *t, struct candidates *out);

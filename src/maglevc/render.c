@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* render: what the views share: the words for states, ages, overrides and addresses. */
+/* render: what the views share: states, ages, overrides and addresses as text. */
 #include "src/maglevc/render.h"
 
 #include <string.h>
@@ -8,6 +8,10 @@
 #include "src/maglevc/render_internal.h"
 #include "src/maglevc/text.h"
 
+/*
+ * States are strings in the API, so that a newer server can have more of them. An unknown state
+ * has no colour.
+ */
 enum tint render__tint(const char *state)
 {
 	static const struct {
@@ -29,6 +33,10 @@ const char *render__or_dash(const char *text)
 	return *text ? text : "-";
 }
 
+/*
+ * An override is shown with its act, end and reason. Without one only a state that takes the
+ * backend out of service is shown, such as disabled by the configuration.
+ */
 void render__add_mark(const char *state, const Maglev__Override *o, struct buf *out)
 {
 	char until[TEXT_TIME_LEN];
@@ -51,6 +59,10 @@ void render__add_list(char *const *names, size_t n, struct buf *out)
 		buf_printf(out, "%s%s", i ? ", " : "", names[i]);
 }
 
+/*
+ * Port 0 is a VIP for all ports and protocols. IPv6 addresses need brackets before a port (RFC
+ * 5952, section 6).
+ */
 void render__add_vip(const char *address, const char *protocol, uint32_t port, struct buf *out)
 {
 	if (!port)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * render: answers of the server as text for people.
+ * render: answers of the server as text.
  *
- * Each function takes the message that its call answers with. Pure: what is needed beside it, the
- * time among it, is in the struct; text goes to out, complaints to err.
+ * Each function takes the response message of its call. Pure: everything else that is needed, the
+ * time included, is in struct render. Text is appended to out, complaints to err.
  */
 #pragma once
 
@@ -18,7 +18,7 @@
 struct render {
 	bool color;
 	int64_t now;		       /* ns since the epoch */
-	const struct command *command; /* that was answered */
+	const struct command *command; /* the command that was answered */
 	struct buf *out, *err;
 };
 
@@ -35,9 +35,9 @@ void render_lb_state(const ProtobufCMessage *message, const struct render *r);
 void render_lb_counters(const ProtobufCMessage *message, const struct render *r);
 /* The operations of a sync, carried out or planned. */
 void render_sync(const ProtobufCMessage *message, const struct render *r);
-/* A backend after an operator's act, in a line. */
+/* One line: the state of a backend after pause, resume, enable or disable. */
 void render_act(const ProtobufCMessage *message, const struct render *r);
-/* The weight that was set, in a line. */
+/* One line: the weight that was set. */
 void render_weight(const ProtobufCMessage *message, const struct render *r);
 void render_config_check(const ProtobufCMessage *message, const struct render *r);
 void render_config_reload(const ProtobufCMessage *message, const struct render *r);

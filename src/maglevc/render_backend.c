@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* render_backend: backends, how their probes went, and what operators said about them. */
+/* render_backend: backends, the results of their probes, and the overrides of operators. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -35,7 +35,10 @@ void render_backends(const ProtobufCMessage *message, const struct render *r)
 	columns_write(c, 0, r->out);
 }
 
-/* Nothing is probed, or was probed yet, without a code. */
+/*
+ * Backends without a health check have no counter. A last code is missing until the first probe
+ * has ended. The counter runs from 0 to rise + fall - 1. Durations are cut to microseconds.
+ */
 static void add_probe(struct columns *c, const struct render *r, const Maglev__BackendInfo *b)
 {
 	char took[DURATION_STRLEN], age[TEXT_AGE_LEN];
@@ -65,6 +68,7 @@ static void add_override(struct columns *c, const struct render *r, const Maglev
 	columns_end_row(c);
 }
 
+/* A table of its own below the pairs, because its columns have other widths. */
 static void write_transitions(const Maglev__BackendInfo *b, const struct render *r)
 {
 	_cleanup_(columns_freep) struct columns *c = columns_new(r->color);
@@ -105,6 +109,7 @@ void render_backend(const ProtobufCMessage *message, const struct render *r)
 	write_transitions(b, r);
 }
 
+/* Unlike the list, the mark is shown only for an override: the state is in the line already. */
 void render_act(const ProtobufCMessage *message, const struct render *r)
 {
 	const Maglev__BackendInfo *b = (const void *)message;

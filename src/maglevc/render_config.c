@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* render_config: what is wrong with the server's file, and what it changes. */
+/*
+ * render_config: the errors and warnings of the server's configuration file, and the changes
+ * that a reload makes.
+ */
 #include "base/cleanup.h"
 #include "src/maglevc/render_internal.h"
 #include "src/maglevc/text.h"
 
+/* Strings of a repeated field. */
 struct list {
 	char *const *lines;
 	size_t n;
@@ -15,7 +19,10 @@ static void add_lines(struct buf *out, const char *prefix, struct list list)
 		text_add_lines(out, prefix, list.lines[i]);
 }
 
-/* What the server said is wrong; something is said in any case. */
+/*
+ * Writes the errors, each of which may span lines or be empty. If the server has sent none, that
+ * is said, because the exit code alone would not explain the failure.
+ */
 static void add_errors(const struct render *r, const char *const *errors, size_t n)
 {
 	size_t before = r->err->n;
@@ -26,7 +33,7 @@ static void add_errors(const struct render *r, const char *const *errors, size_t
 		buf_adds(r->err, "the server did not say what is wrong\n");
 }
 
-/* The verdict, and the changes below it. */
+/* Writes the verdict and the list of changes below it. */
 static void add_changes(const struct render *r, const char *some, const char *none,
 			struct list changes)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* render_frontend: frontends, their pools and the weights in them. */
+/* render_frontend: frontends, their pools and the weights of the members. */
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "src/maglevc/render_internal.h"
 #include "src/maglevc/text.h"
 
+/* Counts the members of all pools. A backend that is in two pools counts twice. */
 static void count_up(const Maglev__FrontendInfo *f, size_t *ret_up, size_t *ret_all)
 {
 	size_t up = 0, all = 0;
@@ -49,7 +50,7 @@ void render_frontends(const ProtobufCMessage *message, const struct render *r)
 	columns_write(c, 0, r->out);
 }
 
-/* What is unusual about a backend in its pool. */
+/* Appends what is unusual about a member: a weight that was set at run time, an override. */
 static void add_notes(const Maglev__PoolBackendInfo *b, struct buf *out)
 {
 	if (b->mutated)
@@ -110,6 +111,9 @@ void render_frontend(const ProtobufCMessage *message, const struct render *r)
 	write_pools(f, r);
 }
 
+/*
+ * NULL if the answer does not contain the member, for example from a server of another version.
+ */
 static const Maglev__PoolBackendInfo *find_member(const Maglev__FrontendInfo *f, const char *pool,
 						  const char *backend)
 {

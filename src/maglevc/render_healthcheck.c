@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* render_healthcheck: what is probed, and how often. */
+/* render_healthcheck: health checks, their intervals and parameters. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -52,7 +52,7 @@ static void pair_duration(struct columns *c, const char *label, int64_t ns)
 	render__pair(c, label, "%s", duration_format(ns, text));
 }
 
-/* What only http and https have. */
+/* Adds the parameters that only http and https checks have, and those of TLS for https. */
 static void add_params(struct columns *c, const Maglev__HealthCheckInfo *h)
 {
 	if (strncmp(h->type, "http", 4) != 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* render_lb: what the data plane has, counts, and is told. */
+/* render_lb: the state and counters of the data plane, and the operations of a sync. */
 #include <inttypes.h>
 
 #include "base/cleanup.h"
@@ -11,7 +11,7 @@ static void count_cell(struct columns *c, uint64_t n)
 	columns_cell(c, TINT_NONE, "%" PRIu64, n);
 }
 
-/* A table of its own behind what is written already; nothing when it has no rows. */
+/* Appends a table after an empty line; nothing if it has no rows. */
 static void write_table(const struct columns *c, size_t n_rows, const struct render *r)
 {
 	if (!n_rows)
@@ -61,7 +61,7 @@ void render_vpp_info(const ProtobufCMessage *message, const struct render *r)
 	write_messages(v, r);
 }
 
-/* How what is there and what should be differ; nothing when they do not. */
+/* Names the difference between the actual and the wanted state; "" if there is none. */
 static const char *difference(bool present, bool wanted)
 {
 	if (present && !wanted)
@@ -134,7 +134,10 @@ void render_lb_state(const ProtobufCMessage *message, const struct render *r)
 	write_vips(s, r);
 }
 
-/* "-" for a figure that the data plane has not. */
+/*
+ * Adds a number, or "-" if the data plane does not count it. A 0 would claim that there was no
+ * traffic.
+ */
 static void figure_cell(struct columns *c, bool has, uint64_t n)
 {
 	if (has)
@@ -199,7 +202,9 @@ static void write_as_counters(const Maglev__VPPLBCounters *all, const struct ren
 	write_table(c, n, r);
 }
 
-/* Of the data planes that cannot tell them apart by VIP. */
+/*
+ * For data planes that count traffic per server but not per VIP: these counters cover all VIPs.
+ */
 static void write_server_counters(const Maglev__VPPLBCounters *all, const struct render *r)
 {
 	_cleanup_(columns_freep) struct columns *c = columns_new(r->color);
@@ -246,6 +251,10 @@ void render_lb_counters(const ProtobufCMessage *message, const struct render *r)
 	write_event_counters(all, r);
 }
 
+/*
+ * Operations, then the frontends that were withheld with the reason, then a summary. A plan
+ * prints the same operations without having carried them out.
+ */
 void render_sync(const ProtobufCMessage *message, const struct render *r)
 {
 	const Maglev__SyncVPPLBStateResponse *s = (const void *)message;

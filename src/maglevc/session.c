@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session: the thin part between the command and the server.
+ * session: the thin layer between a command and the server.
  *
- * A command that needs the server is one call. Its request, the view of its answer and whether that
- * is a yes come from the row in action.c; here is only the waiting, the printing and the exit code.
- * Events are printed as they come, a line each, and the line is flushed. What the server says is
- * shown without the names of gRPC; UNAVAILABLE is the server's own word while we are connected, and
- * means that there is no server when we are not.
+ * A command that needs the server is one call. The row in action.c makes its request, renders the
+ * answer and decides whether the answer means success; this file waits, prints and sets the exit
+ * code. Events are printed as they arrive, one per line, and each line is flushed. Errors are shown
+ * without gRPC status names. UNAVAILABLE comes from the server if we are connected (for example,
+ * maglevd has no VPP); if we are not, it means that there is no server.
  */
 #include "src/maglevc/session.h"
 
@@ -25,13 +25,13 @@
 #include "src/maglevc/render.h"
 #include "src/maglevc/text.h"
 
-/* One call under way. */
+/* One call that is under way. Lives on the stack of call(). */
 struct run {
 	struct session *session;
 	const struct command *command;
 	const struct action *action;
 	struct grpc_client_call *call; /* NULL once it is over */
-	uint64_t left;		       /* events to show; 0: no end */
+	uint64_t left;		       /* events still to show; 0: no limit */
 	enum status status;
 };
 
@@ -54,7 +54,7 @@ void session_complain(const struct session *s, const char *fmt, ...)
 	fflush(s->err);
 }
 
-/* A text that did not arrive is not a success. */
+/* Prints and flushes. Output that could not be written (full disk, closed pipe) is a failure. */
 static enum status print(const struct session *s, const struct buf *text)
 {
 	if (!text->n || (fwrite(text->p, 1, text->n, s->out) == text->n && fflush(s->out) == 0))
@@ -103,6 +103,7 @@ static void finish(struct run *r, enum status status)
 	ev_break(r->session->loop, EVBREAK_ONE);
 }
 
+/* Warnings go to err before the text goes to out, so that they are not lost if out fails. */
 static enum status show_answer(struct run *r, const ProtobufCMessage *message)
 {
 	_cleanup_(buf_free) struct buf out = { 0 }, err = { 0 };
@@ -127,6 +128,9 @@ static enum status show_answer(struct run *r, const ProtobufCMessage *message)
 	return status;
 }
 
+/*
+ * Ends the call after the last event that was asked for, or when an event could not be printed.
+ */
 static void show_event(struct run *r, const ProtobufCMessage *message)
 {
 	_cleanup_(buf_free) struct buf line = { 0 };
@@ -145,14 +149,14 @@ static void on_message(const ProtobufCMessage *message, void *user)
 	struct run *r = user;
 
 	if (!r->call)
-		return; /* the last one that was asked for has been shown */
+		return; /* cancelled: events that were already received are dropped */
 	if (r->action->method->server_streaming)
 		show_event(r, message);
 	else
 		r->status = show_answer(r, message);
 }
 
-/* There was no answer, only a status. */
+/* Reports a call that ended without an answer, and maps its status to an exit code. */
 static enum status refuse(const struct run *r, enum grpc_status status, const char *text)
 {
 	const struct options *o = r->session->options;
@@ -177,6 +181,7 @@ static void on_done(enum grpc_status status, const char *text, void *user)
 	finish(r, status == GRPC_OK ? r->status : refuse(r, status, text));
 }
 
+/* Kept for refuse() and for the prompt, see link_state(). */
 static void on_state(bool connected, const char *why, void *user)
 {
 	struct session *s = user;
@@ -186,6 +191,7 @@ static void on_state(bool connected, const char *why, void *user)
 
 /* ---- the connection ---- */
 
+/* Certificates are loaded once per session. Errors in them are errors of usage. */
 static enum status start_tls(struct session *s)
 {
 	char reason[256];
@@ -232,6 +238,10 @@ enum status session_connect(struct session *s)
 
 /* ---- one call ---- */
 
+/*
+ * A watch has no natural end, so cancelling it is a success. Cancelling any other call leaves
+ * open whether the server has carried it out, and says so.
+ */
 static void cancel(struct run *r)
 {
 	if (!r->call)
@@ -242,7 +252,10 @@ static void cancel(struct run *r)
 	finish(r, r->action->method->server_streaming ? STATUS_DONE : STATUS_REFUSED);
 }
 
-/* Who sits at a terminal and presses Ctrl-C has had enough of this command only. */
+/*
+ * Ctrl-C in an interactive shell ends only the command. Any other signal, and Ctrl-C in a
+ * script, ends the session.
+ */
 static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
 {
 	struct run *r = w->data;
@@ -260,8 +273,9 @@ static void on_key(void *user)
 #define SIGNALS 3
 
 /*
- * A watch is ended by a signal; so is, in the shell, all else that takes its time. Only a shell on
- * a terminal has to notice that this is gone: the rest dies of SIGHUP, or is under nohup.
+ * Signals end a watch, and in the shell any command. Outside of these the default action
+ * applies. SIGHUP is watched only on a terminal: elsewhere it should end the process, or be
+ * ignored under nohup.
  */
 static size_t watch_signals(struct run *r, ev_signal signals[SIGNALS])
 {
@@ -278,6 +292,7 @@ static size_t watch_signals(struct run *r, ev_signal signals[SIGNALS])
 	return n;
 }
 
+/* Runs the loop until finish() breaks it. */
 static void wait_for_end(struct run *r)
 {
 	struct ev_loop *loop = r->session->loop;
@@ -290,13 +305,14 @@ static void wait_for_end(struct run *r)
 		   on_key, r);
 	ev_run(loop, 0);
 	keys_stop(&keys);
-	/* a key that ends a watch is gone, but not a line that was pasted behind it */
+	/* a single key only ends the watch; a key with more behind it is pasted input, kept */
 	if (keys.more)
 		buf_add(&r->session->typed, keys.key, keys.n);
 	while (n)
 		ev_signal_stop(loop, &signals[--n]);
 }
 
+/* A stream has no deadline. Other calls fail after the timeout. */
 static enum status call(struct session *s, const struct command *c, const struct action *a)
 {
 	_cleanup_(cleanup_free) ProtobufCMessage *request = action_request(a, c, loop_realtime());

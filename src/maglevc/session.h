@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session: commands carried out on one server.
+ * session: carries out commands on one server.
  *
- * Runs the loop until the command is over. The connection is made for the first command that needs
- * it and kept for the next.
+ * Each command runs the loop until it is over. The connection is made for the first command that
+ * needs it and is kept for the following ones.
  */
 #pragma once
 
@@ -20,22 +20,32 @@ struct session {
 	struct ev_loop *loop;
 	const struct options *options;
 	FILE *out, *err;
-	bool shell;	  /* commands of the shell, too, each of which a signal can end */
-	bool keys;	  /* standard input is a terminal, where any key ends a watch */
-	bool ended;	  /* by a signal that means more than the command: no other shall follow */
-	struct buf typed; /* while a watch ran, and not only to end it: for who reads keys next */
-	unsigned line;	  /* of a script, for complaints; 0: none */
+	bool shell;	  /* commands of the shell are allowed; a signal ends one command */
+	bool keys;	  /* standard input is a terminal on which any key ends a watch */
+	bool ended;	  /* a signal has ended the program: no further command may run */
+	struct buf typed; /* typed during a watch, other than to end it: for the next reader */
+	unsigned line;	  /* current line of a script, for complaints; 0: no script */
 
 	struct tls_context *tls;
 	struct grpc_client *client; /* NULL until needed */
-	bool connected;
+	bool connected;		    /* as the client has last reported */
 };
 
-/* Gets ready to connect, without doing so; complains when that cannot be. */
+/*
+ * Creates the client if there is none. The client connects when the first call needs it. On
+ * failure (TLS files, form of the address) complains and returns the exit code.
+ */
 enum status session_connect(struct session *s);
-/* Prints what the command gives, or why it did not; returns the exit code. */
+/*
+ * Runs one command, which may block for as long as the command takes. Prints the result on out,
+ * or the reason of a failure on err, and returns the exit code. c->act must not be ACT_EXIT.
+ */
 enum status session_run(struct session *s, const struct command *c);
-/* A line on err, in red when coloured; outside the shell with the program's name in front. */
+/*
+ * Prints a line on err, in red if colours are on. Outside an interactive shell it begins with
+ * the name of the program.
+ */
 void session_complain(const struct session *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Closes the connection. Does not free *s itself, which may be used again. */
 void session_end(struct session *s);

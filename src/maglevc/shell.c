@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shell: reads lines and runs them, with the editor's keys answered from the command tree.
+ * shell: reads lines and runs them; completion and help come from the command tree.
  *
- * The prompt says which server and whether it is there; a link asks that in the background, so
- * that the prompt changes while nobody types, and the connection is back before it is needed. Names
- * are only asked of a server that answers.
+ * The prompt shows the server and whether it can be reached. A link checks that in the background,
+ * so the prompt changes without a key being pressed, and a lost connection is made again before the
+ * next command needs it. Names are requested only from a server that answers, so that Tab does not
+ * hang.
  */
 #include "src/maglevc/shell.h"
 
@@ -21,18 +22,21 @@
 #include "src/maglevc/text.h"
 #include "src/maglevc/words.h"
 
-#define FIRST_ANSWER 1. /* s that the first prompt waits for it */
+#define FIRST_ANSWER 1. /* s that the first prompt waits for the server */
 
 struct shell {
 	struct session *session;
 	struct link link;
 	struct editor *editor;
-	bool over;
+	bool over; /* exit or quit */
 };
 
 /* ---- one line ---- */
 
-/* Words that are no command say why, and are not run. */
+/*
+ * Parses and runs one command. Complains about words that are not a command. *ret_over is set by
+ * exit and quit; it is unchanged if the words are not a command.
+ */
 static enum status run_words(struct session *s, const struct words *w, bool *ret_over)
 {
 	_cleanup_(buf_free) struct buf why = { 0 };
@@ -97,7 +101,7 @@ static void ask_names(enum node_kind kind, const struct command *c, struct candi
 		names_ask(kind, c, out, sh->session);
 }
 
-/* The line as it is being typed: the last word may not be finished. */
+/* Splits off the last word if the cursor touches it, since it may be unfinished. */
 static struct typing typing_of(const struct words *w)
 {
 	bool open = w->n && w->touching;
@@ -108,7 +112,10 @@ static struct typing typing_of(const struct words *w)
 				.shell = true };
 }
 
-/* A list is not to push the line that it is for, or its own beginning, off the screen. */
+/*
+ * Leaves two lines free, so that a list pushes neither the edited line nor its own beginning off
+ * the screen.
+ */
 static struct area area_of(struct editor *e)
 {
 	size_t height = editor_height(e);
@@ -117,8 +124,9 @@ static struct area area_of(struct editor *e)
 }
 
 /*
- * What stands behind the cursor already of what is to be added, so that a Tab in the middle of a
- * word does not write its end twice: bytes.
+ * Number of bytes after the cursor that equal the text to be added. They are replaced, so that
+ * Tab in the middle of a word does not write its end twice. If the word is finished, a closing
+ * quote and a space after it are included.
  */
 static size_t overlap(struct str behind, const char *added, char quote, bool finished)
 {
@@ -126,7 +134,7 @@ static size_t overlap(struct str behind, const char *added, char quote, bool fin
 
 	while (n < behind.n && added[n] && behind.p[n] == added[n])
 		n++;
-	/* not through the middle of a character */
+	/* do not cut a UTF-8 character in two */
 	while (n && n < behind.n && ((unsigned char)behind.p[n] & 0xc0) == 0x80)
 		n--;
 	if (!finished || added[n])
@@ -136,7 +144,10 @@ static size_t overlap(struct str behind, const char *added, char quote, bool fin
 	return n < behind.n && behind.p[n] == ' ' ? n + 1 : n;
 }
 
-/* What can be added is; what cannot is shown. */
+/*
+ * Adds the common part of the candidates to the line. If that adds nothing and there are
+ * several, lists them.
+ */
 static void offer(struct editor *e, const struct words *w, const struct candidates *c)
 {
 	_cleanup_(buf_free) struct buf text = { 0 }, lines = { 0 };
@@ -175,6 +186,7 @@ static void on_tab(struct editor *e, void *user)
 	words_free(&w);
 }
 
+/* Inside quotes and comments a "?" is an ordinary character. */
 static bool on_help(struct editor *e, void *user)
 {
 	_cleanup_(buf_free) struct buf lines = { 0 };
@@ -200,7 +212,10 @@ static void on_enough(struct ev_loop *loop, ev_timer *w, int revents)
 	ev_break(loop, EVBREAK_ONE);
 }
 
-/* Mostly the server answers before anybody could have read the prompt. */
+/*
+ * Waits a moment for the first check. A server that is up mostly answers within milliseconds, so
+ * the first prompt need not say "connecting".
+ */
 static void wait_for_link(struct shell *sh)
 {
 	struct session *s = sh->session;
@@ -215,6 +230,10 @@ static void wait_for_link(struct shell *sh)
 		session_complain(s, "%s", buf_cstr(&sh->link.why));
 }
 
+/*
+ * The terminal may have sent more than one key during a watch; those bytes go back to the
+ * editor.
+ */
 static void read_lines(struct shell *sh)
 {
 	_cleanup_(buf_free) struct buf line = { 0 };
@@ -231,6 +250,10 @@ static void read_lines(struct shell *sh)
 	}
 }
 
+/*
+ * A bad history is an error at the start, because saving it would overwrite a file that is not
+ * ours.
+ */
 static enum status load_history(struct shell *sh)
 {
 	const char *path = sh->session->options->history;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shell: many commands in one session, from a terminal or from a file. */
+/* shell: runs many commands in one session, from a terminal or from a script. */
 #pragma once
 
 #include "src/maglevc/session.h"
 
 /*
- * Somebody types; ends with exit, quit, Ctrl-D, SIGTERM or SIGHUP. Only what keeps it from starting
- * is not 0.
+ * Reads commands from the terminal until exit, quit, Ctrl-D, SIGTERM or SIGHUP. Failed commands
+ * do not count: the result is not 0 only if the shell could not start.
  */
 enum status shell_run(struct session *s);
 /*
- * One command a line, up to the end, to the first that fails, whose status is returned, or to one
- * that a signal ends. # begins a comment.
+ * Runs one command per line until the end of the file, the first command that fails, whose
+ * status is returned, or a signal. # begins a comment.
  */
 enum status shell_run_script(struct session *s, FILE *in);

@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 
-/* protobuf-c wants its strings without const. */
+/* protobuf-c declares strings without const; the answers are only read. */
 #define S(text) ((char *)(uintptr_t)(text))
 
 #define AGO(seconds) (TESTING_NOW - (seconds)*NSEC_PER_SEC)

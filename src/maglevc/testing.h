@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* testing: answers that a server could give, for tests. All live as long as the program. */
+/* testing: example answers of a server, for tests. All of them are static. */
 #pragma once
 
 #include "proto/maglev.pb-c.h"
 
 #define TESTING_NOW INT64_C(1776245400000000000) /* 2026-04-15T09:30:00Z */
 
-/* www: web1 up, web2 disabled and with a weight set at run time, a spare one paused. */
+/*
+ * www: web1 is up, web2 is disabled and has a weight set at run time; the fallback pool has a
+ * paused spare.
+ */
 Maglev__FrontendInfo *testing_frontend(void);
-/* www, and one on all ports of an IPv6 address without pools. */
+/* www, and dns: all ports of an IPv6 address, without pools. */
 Maglev__ListFrontendsResponse *testing_frontends(void);
 /* web1: up, with two transitions. */
 Maglev__BackendInfo *testing_backend(void);
 /* web2: disabled, with an override. */
 Maglev__BackendInfo *testing_disabled(void);
-/* web1, web2, and a static one that nobody uses. */
+/* web1, web2, and a spare without a health check and without frontends. */
 Maglev__ListBackendsResponse *testing_backends(void);
 Maglev__HealthCheckInfo *testing_healthcheck(void);
 /* web (https) and ping (icmp) */

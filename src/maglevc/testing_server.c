@@ -10,6 +10,7 @@
 #include "src/maglevc/action.h"
 #include "src/maglevc/testing.h"
 
+/* Without default:, so that the compiler names an act that has no answer. */
 static const ProtobufCMessage *answer_to(enum act act)
 {
 	switch (act) {
@@ -152,7 +153,7 @@ static void serve(enum act act, struct grpc_call *call, const ProtobufCMessage *
 	answer(t, call);
 }
 
-/* A handler is not told its method: one for each. */
+/* A handler does not get its method as an argument, so each act has a handler of its own. */
 #define HANDLER(act)                                                                               \
 	static void on_##act(struct grpc_call *call, const ProtobufCMessage *request, void *user)  \
 	{                                                                                          \

@@ -6,7 +6,10 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 
-/* C0 and DEL, and the C1 ones, which are two bytes. */
+/*
+ * Control characters are C0, DEL, and C1 (U+0080 to U+009F, two bytes in UTF-8), some of which
+ * terminals treat like escape sequences.
+ */
 static bool is_control(const char *p, size_t n)
 {
 	unsigned char c = (unsigned char)p[0];
@@ -35,6 +38,7 @@ void text_add_lines(struct buf *out, const char *prefix, const char *s)
 	struct str rest = str_of(s), line;
 
 	while (str_cut(&rest, '\n', &line)) {
+		/* a final newline does not begin another line */
 		if (!line.n && !rest.n)
 			break;
 		buf_adds(out, prefix);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tree: every command there is. Parsing, help and completion walk this table; to add a command is
- * to add a node here and its line in action.c.
+ * tree: all commands. Parsing, help and completion walk this table. A new command needs a node
+ * here and a row in action.c. Tables come before the nodes that refer to them, so the root is
+ * last.
  */
 #include "src/maglevc/command.h"
 
@@ -87,11 +88,13 @@ static const struct node for_duration[] = {
 	{ 0 },
 };
 
+/* A macro because C has no way to put one constant into two static tables. */
 #define REASON                                                                                     \
 	{                                                                                          \
 		.word = "reason", .help = "why, shown to everybody", .children = reason_text       \
 	}
 
+/* A resume has no end, so it takes a reason only. */
 static const struct node reason_only[] = { REASON, { 0 } };
 
 static const struct node reason_and_time[] = {
@@ -223,6 +226,7 @@ static const struct node log_options[] = {
 	{ 0 },
 };
 
+/* Topics may be combined. "log" has options of its own, which form an inner group. */
 static const struct node watch_options[] = {
 	{ .word = "num", .help = "end after that many events", .children = count_value },
 	{ .word = "log",
@@ -294,6 +298,10 @@ static const struct node help_words[] = {
 	{ 0 },
 };
 
+/*
+ * An abbreviation is unique only among its siblings: a new word here can make the short forms of
+ * the others longer.
+ */
 const struct node command_tree[] = {
 	{ .word = "show", .help = "show states, settings and counters", .children = show },
 	{ .word = "set",

@@ -12,7 +12,10 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Takes one character of the word at *at into text; false when the word ends there. */
+/*
+ * Moves one character of the word at *at to text; false if the word ends there. Quotes may begin
+ * and end anywhere in a word.
+ */
 static bool take(struct words *w, struct str line, size_t *at, struct buf *text)
 {
 	char c = line.p[*at];
@@ -71,6 +74,10 @@ void words_free(struct words *w)
 
 /* ---- the way back ---- */
 
+/*
+ * Whether a word can be typed without quotes. A "?" needs them because the shell would take it
+ * as the help key.
+ */
 static bool is_plain(const char *word)
 {
 	if (!*word || *word == '#')
@@ -86,7 +93,7 @@ void words_add_typed(struct buf *out, const char *word, char quote, bool finishe
 	bool plain = !quote && is_plain(word);
 
 	assert(quote == 0 || quote == '"' || quote == '\'');
-	/* what is between '...' can be anything but that quote */
+	/* inside '...' there is no escape, so a word with that quote needs the other kind */
 	if (quote == '\'' && strchr(word, '\''))
 		quote = '"';
 	if (!quote)

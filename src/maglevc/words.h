@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * words: a line that somebody types, as words, and words as somebody would type them.
+ * words: splits a typed line into words, and quotes words so that they can be typed.
  *
- * Words stand between spaces and tabs. '...' and "..." keep spaces; a backslash takes the next
- * character as it is, but not between '...'. A # that begins a word begins a comment.
+ * Words are separated by white space. '...' and "..." preserve spaces. A backslash makes the next
+ * character literal, except inside '...'. A # at the beginning of a word begins a comment.
  *
  * Pure.
  */
@@ -17,19 +17,20 @@
 struct words {
 	const char **items;
 	size_t n, cap;
-	size_t last;   /* where in the line the last word begins, quotes and all */
-	bool touching; /* nothing stands behind it: it may still grow */
-	char quote;    /* the one that is still open; 0: none */
-	bool comment;  /* the end of the line is one */
+	size_t last;   /* offset in the line where the last word begins, its quote included */
+	bool touching; /* the last word ends at the end of the line: it may still grow */
+	char quote;    /* the quote that is not closed; 0: none */
+	bool comment;  /* the line ends with a comment */
 	struct arena *arena;
 };
 
-/* *w is filled, to be freed. */
+/* Fills *w, which the caller frees. Does not fail: an open quote ends with the line. */
 void words_split(struct words *w, struct str line);
 void words_free(struct words *w);
 
 /*
- * Appends word so that words_split() reads it back, in quotes where it needs them, or where one
- * (quote) is open already. An unfinished one, which may still grow, has no closing quote.
+ * Appends word so that words_split() reads it back. It is quoted if necessary, or if quote says
+ * that a quote is open already. A word that is not finished gets no closing quote, since it may
+ * still grow.
  */
 void words_add_typed(struct buf *out, const char *word, char quote, bool finished);

@@ -7,6 +7,10 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 
+/*
+ * Below ten of a unit one decimal is shown. A value that rounds to 1000 of a unit is shown in
+ * the next one, so the result never gets longer than five columns.
+ */
 const char *figure_latency(int64_t ns, char buf[static FIGURE_LEN])
 {
 	static const struct {
@@ -34,6 +38,7 @@ const char *figure_latency(int64_t ns, char buf[static FIGURE_LEN])
 	return buf;
 }
 
+/* Rounds down: 100k means at least that many. */
 const char *figure_count(uint64_t n, char buf[static FIGURE_LEN])
 {
 	if (n < 100000)

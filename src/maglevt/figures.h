@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* figures: numbers in few columns, for eyes. Pure. */
+/* figures: formats numbers in few columns, rounded for reading. Pure. */
 #pragma once
 
 #include <stdint.h>
@@ -10,5 +10,5 @@
 const char *figure_latency(int64_t ns, char buf[static FIGURE_LEN]);
 /* At most 6 columns: "99999", "123k", "12M". Returns buf. */
 const char *figure_count(uint64_t n, char buf[static FIGURE_LEN]);
-/* "100%", "99.95%"; never 100 while one failed. Returns buf. */
+/* "100%", "99.95%". Rounded down, so it is never 100% if one request failed. Returns buf. */
 const char *figure_share(double share, char buf[static FIGURE_LEN]);

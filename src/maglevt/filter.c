@@ -18,7 +18,7 @@ void filter_clear(struct filter *f)
 	*f = (struct filter){ 0 };
 }
 
-/* The text has changed. */
+/* Called when the text has changed. On error the compiled expression is kept. */
 static void compile(struct filter *f)
 {
 	char pattern[FILTER_SIZE + sizeof("(?i)")], reason[REGEX_REASON_SIZE];
@@ -32,7 +32,7 @@ static void compile(struct filter *f)
 	f->re = re;
 }
 
-/* What has no place any more, or cannot be shown, is not taken. */
+/* Appends a character. Characters that do not fit or cannot be shown are ignored. */
 static void append(struct filter *f, int key)
 {
 	size_t n = strlen(f->text), more;
@@ -48,7 +48,7 @@ static void append(struct filter *f, int key)
 	f->text[n + more] = '\0';
 }
 
-/* The last character, of however many bytes. */
+/* Removes the last character, which may have several bytes. */
 static void drop_last(struct filter *f)
 {
 	size_t n = strlen(f->text);
@@ -62,7 +62,7 @@ void filter_key(struct filter *f, int key)
 {
 	switch (key) {
 	case TUI_KEY_ENTER:
-		f->typing = f->broken;
+		f->typing = f->broken; /* a broken text cannot be kept */
 		return;
 	case TUI_KEY_ESCAPE:
 		filter_clear(f);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * filter: a regular expression that is being typed, and what matches it so far.
+ * filter: a regular expression that is being typed, and is applied while it is typed.
  *
- * While the text is not one, the last that was still holds. Upper and lower case are the same.
- * A zeroed struct takes everything.
+ * While the text is not a valid expression, the last valid one stays in effect. Case is ignored.
+ * A zeroed struct is a filter that matches everything.
  */
 #pragma once
 
@@ -15,13 +15,15 @@ struct regex;
 
 struct filter {
 	char text[FILTER_SIZE]; /* UTF-8 */
-	struct regex *re;	/* NULL: all */
-	bool typing;		/* keys are for it */
-	bool broken;		/* text is no regular expression; re is of an earlier one */
+	struct regex *re;	/* NULL: matches everything */
+	bool typing;		/* the filter gets the keys */
+	bool broken;		/* text is not a valid expression; re belongs to an earlier text */
 };
 
-/* A key (lib/tui/tui.h), while typing: Enter keeps what is there, Escape clears it. */
+/*
+ * Handles a key (lib/tui/tui.h) while typing is set: Enter keeps the filter, Escape clears it.
+ */
 void filter_key(struct filter *f, int key);
-/* Frees what it has; it takes everything again. */
+/* Frees the expression and matches everything again. */
 void filter_clear(struct filter *f);
 bool filter_takes(const struct filter *f, const char *text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * maglevt: VIPs as their clients see them. It reads maglevd's configuration for nothing but the
- * frontends, knows no maglevd, and writes nothing but to its own terminal.
+ * maglevt: tests VIPs as a client does. It reads the frontends from the configuration of
+ * maglevd, does not connect to maglevd, and writes only to its own terminal.
  */
 #include <errno.h>
 #include <signal.h>
@@ -19,6 +19,10 @@
 
 /* ---- what to test ---- */
 
+/*
+ * The configuration is read leniently: errors that do not concern frontends must not keep a VIP
+ * from being tested.
+ */
 static int read_config(const char *path, const char *scheme, struct targets *targets)
 {
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
@@ -38,6 +42,7 @@ static int read_config(const char *path, const char *scheme, struct targets *tar
 	return r;
 }
 
+/* Matches name and address, see struct target. VIPs that do not match are removed in place. */
 static int filter(struct targets *t, const char *pattern)
 {
 	_cleanup_(regex_freep) struct regex *re = NULL;
@@ -71,13 +76,17 @@ static int find_targets(const struct options *o, struct targets *t)
 
 /* ---- a batch ---- */
 
-/* What is under way is waited for: a VIP that hangs is told from one that was never asked. */
+/*
+ * The duration is over. Requests in flight are waited for, because a VIP that hangs would
+ * otherwise look like one that was never asked.
+ */
 static void on_over(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	if (!tester_finish(w->data))
 		ev_break(loop, EVBREAK_ALL);
 }
 
+/* A signal ends the batch early; the report covers what was measured until then. */
 static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
 {
 	ev_break(loop, EVBREAK_ALL);
@@ -102,6 +111,10 @@ static void wait_for_end(struct tester *t)
 	ev_signal_stop(loop, &interrupt);
 }
 
+/*
+ * A report that could not be written is an error of its own: a script must not take it for a
+ * verdict.
+ */
 static enum status run_batch(struct tester *t)
 {
 	_cleanup_(buf_free) struct buf out = { 0 };

@@ -11,7 +11,8 @@
 #include "base/vec.h"
 
 #define CONFIG "/etc/maglev/maglev.yaml"
-#define CONFIG_OF_OLD "/etc/vpp-maglev/maglev.yaml" /* read where the first is absent */
+/* The path of earlier versions, read if the first is absent. */
+#define CONFIG_OF_OLD "/etc/vpp-maglev/maglev.yaml"
 #define URI "/.well-known/ipng/healthz"
 
 static const char about[] =
@@ -22,12 +23,12 @@ static const char about[] =
 	"file "
 	"is wrong, or there is nothing to test.";
 
-/* What comes as text and becomes something else. */
+/* Flags that are parsed further after the table has been read. */
 static struct {
 	const char *output, *min_success;
 } texts;
 
-static struct options values; /* where the table puts them */
+static struct options values; /* the target of the table, which is static */
 
 static const char *const formats[] = { "text", "json", NULL };
 static const char *const schemes[] = { "http", "https", "tcp", NULL };
@@ -157,6 +158,7 @@ static enum cli_verdict complain(struct buf *out, const char *text)
 	return CLI_EXIT_USAGE;
 }
 
+/* Accepts "99.9" and "99.9%". */
 static int parse_percent(const char *text, double *ret)
 {
 	char *end;
@@ -170,7 +172,7 @@ static int parse_percent(const char *text, double *ret)
 	return 0;
 }
 
-/* What the flags say together. */
+/* Checks that depend on more than one flag, and values derived from them. */
 static enum cli_verdict check(struct options *o, struct buf *out)
 {
 	o->json = strcmp(texts.output, "json") == 0;
@@ -189,13 +191,14 @@ static enum cli_verdict check(struct options *o, struct buf *out)
 	return CLI_OK;
 }
 
-/* Empty variables are like absent ones: a pattern that is empty is none. */
+/* An empty variable means the same as an absent one: an empty pattern would match everything. */
 static void drop_empty(const char **text)
 {
 	if (*text && !**text)
 		*text = NULL;
 }
 
+/* The old path is used only if the new one does not exist, so that a migration takes effect. */
 static void default_config(struct options *o)
 {
 	bool old = access(CONFIG, F_OK) != 0 && access(CONFIG_OF_OLD, F_OK) == 0;
@@ -212,6 +215,10 @@ static void drop_empty_texts(struct options *o)
 	drop_empty(&o->header);
 }
 
+/*
+ * The table is static and writes to `values`, which are cleared so that tests can call this
+ * twice.
+ */
 enum cli_verdict options_parse(struct options *o, int argc, char *const argv[], struct buf *out)
 {
 	const struct cli_program program = {

@@ -8,6 +8,7 @@
 #include "lib/json/json.h"
 #include "src/maglevt/figures.h"
 
+/* The quantiles of both forms of the report. */
 static const struct {
 	const char *name;
 	double q;
@@ -36,6 +37,7 @@ static void add_ms(struct buf *out, const char *key, int64_t ns)
 	json_write_double(out, (double)us / 1000.);
 }
 
+/* Latency is null if no request passed, because 0 would look like a measurement. */
 static void add_latency(struct buf *out, const struct histogram *h)
 {
 	if (!h->n) {
@@ -55,6 +57,10 @@ static void add_latency(struct buf *out, const struct histogram *h)
 	buf_adds(out, "},\n");
 }
 
+/*
+ * Only a bounded number of values is counted one by one (core/stats/values.h); the rest are
+ * "others".
+ */
 static void add_headers(struct buf *out, const struct values *v)
 {
 	buf_adds(out, "      \"headers\": {");
@@ -126,7 +132,7 @@ static void write_json(const struct report *r, bool good, struct buf *out)
 
 /* ---- text ---- */
 
-/* Right-aligned in so many columns; the micro sign is two bytes and one column. */
+/* Right-aligns a cell. The micro sign has two bytes but takes one column. */
 static void add_cell(struct buf *out, int width, const char *text)
 {
 	size_t columns = strlen(text) - (strstr(text, "µ") ? 1 : 0);
@@ -160,6 +166,7 @@ static void write_row(const struct vip *v, int label, struct buf *out)
 	buf_adds(out, report_is_good(v->tester->options, t) ? "\n" : "  FAILED\n");
 }
 
+/* Which backends answered, how often each kind of error occurred, and the last error. */
 static void write_details(const struct vip *v, struct buf *out)
 {
 	for (size_t i = 0; i < v->headers.n; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report: what a batch found, as text or JSON. Pure. */
+/* report: the result of a batch, as text or JSON. Pure. */
 #pragma once
 
 #include "base/str.h"
@@ -11,7 +11,10 @@ struct report {
 	int64_t duration; /* ns */
 };
 
-/* As good as the options ask for, over its lifetime; a VIP that was never asked is not. */
+/*
+ * Whether a VIP meets --min-success and --max-p99 over its lifetime. A VIP that was never asked
+ * does not.
+ */
 bool report_is_good(const struct options *o, const struct tally *lifetime);
-/* Whether all are; the text is added to out. */
+/* Appends the report to out; returns whether all VIPs are good. */
 bool report_write(const struct report *r, struct buf *out);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * resolver: a job without a deadline. Parent and child talk over a socket pair that keeps messages
- * apart. A question is an address as text, or "." for this machine; the answer is the question, a
- * space, and the name if there is one. The child answers the questions in order; the parent asks
- * each only once.
+ * resolver: a job without a deadline. Parent and child communicate over a SOCK_SEQPACKET pair,
+ * which preserves message boundaries. A request is an address as text, or "." for this machine;
+ * the answer is the request, a space, and the name if there is one. The child answers requests
+ * in order; the parent sends each address only once.
  */
 #include "src/maglevt/resolver.h"
 
@@ -21,14 +21,14 @@
 #include "base/mem.h"
 #include "lib/loop/job.h"
 
-#define MESSAGE_MAX 512
+#define MESSAGE_MAX 512 /* bytes of a request */
 
 struct resolver {
 	struct ev_loop *loop;
-	struct job *job; /* NULL: there is no child */
+	struct job *job; /* NULL: no child, no names */
 	int child_end;	 /* of the socket pair; open here only while the job starts */
 	ev_io answers;
-	struct map names; /* address → name, "" for none or not yet */
+	struct map names; /* address → name; "": no name, or not answered yet */
 	struct arena *arena;
 	char host[256];
 };
@@ -64,6 +64,7 @@ static void find_host(char *ret, size_t size)
 	snprintf(ret, size, "%s", name);
 }
 
+/* The child: blocks in lookups, and ends when the parent closes its end of the pair. */
 static int serve(int out, void *user)
 {
 	const struct resolver *r = user;
@@ -86,12 +87,13 @@ static int serve(int out, void *user)
 
 /* ---- the parent ---- */
 
-/* False while the child has more questions than its socket holds. */
+/* False if there is no child or its socket buffer is full; the caller asks again later. */
 static bool ask(struct resolver *r, const char *question)
 {
 	return r->job && send(r->answers.fd, question, strlen(question), MSG_NOSIGNAL) >= 0;
 }
 
+/* An answer is accepted only for an address that was asked for. */
 static void take_answer(struct resolver *r, char *answer)
 {
 	char *space = strchr(answer, ' ');
@@ -126,7 +128,7 @@ static void stop_answers(struct resolver *r)
 	close(r->answers.fd);
 }
 
-/* There are no names from now on. */
+/* The child has ended: there are no more names, those in the cache stay. */
 static void on_ended(const struct job_result *result, void *user)
 {
 	struct resolver *r = user;

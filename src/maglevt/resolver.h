@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * resolver: names of addresses, looked up by a child process, since a lookup may take its time and
- * the loop has none.
+ * resolver: looks up the names of addresses in a child process, because getnameinfo() blocks and
+ * would stop the loop.
  *
- * Answers are kept; what has no name, or none yet, has none here. The child ends with its parent.
+ * Answers are cached. An address without a name is not distinguished from one that has not been
+ * answered yet. The child ends with its parent.
  */
 #pragma once
 
@@ -12,10 +13,13 @@
 
 struct resolver;
 
-/* Never fails: then there are no names. */
+/* Never fails: if there is no child, there are no names. */
 struct resolver *resolver_new(struct ev_loop *loop);
 void resolver_free(struct resolver *r);
-/* NULL: not known (yet). The first time it is asked for. Valid until resolver_free(). */
+/*
+ * Returns NULL if the name is not known (yet); the first call for an address requests it. Valid
+ * until resolver_free().
+ */
 const char *resolver_name(struct resolver *r, const struct addr *a);
-/* Of this machine, in full as far as it is known. */
+/* The name of this machine, fully qualified once that is known. */
 const char *resolver_host(const struct resolver *r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * screen: drawn whole four times a second, and at each key. Here are its keys and its life; what it
- * shows is in screen_draw.c, and the list of VIPs in screen_rows.c.
+ * screen: the whole screen is drawn four times a second and at each key. This file has the keys,
+ * signals and timers; screen_draw.c draws, and screen_rows.c draws the list of VIPs.
  */
 #include "src/maglevt/screen.h"
 
@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "src/maglevt/screen_private.h"
 
-#define FRAME 0.25 /* s */
+#define FRAME 0.25 /* s between two drawings */
 
 /* ---- keys ---- */
 
@@ -73,6 +73,7 @@ static void drop_filter(struct screen *s)
 	filter_clear(&s->filter);
 }
 
+/* The upper bound is coarse; screen__draw_list() keeps the last page full. */
 static void scroll(struct screen *s, ptrdiff_t by)
 {
 	ptrdiff_t to = (ptrdiff_t)s->first + by, last = (ptrdiff_t)s->n - 1;
@@ -97,7 +98,7 @@ static void on_move(struct screen *s, int key)
 			scroll(s, moves[i].by);
 }
 
-/* The bar shows the first of them. */
+/* All keys. The bar at the bottom shows the first ones, as many as fit. */
 const struct screen_key screen__keys[] = {
 	{ 'q', "q quit", "q quit", leave },
 	{ '?', "? help", "? these keys", show_help },
@@ -114,6 +115,7 @@ const struct screen_key screen__keys[] = {
 };
 const size_t screen__n_keys = ARRAY_SIZE(screen__keys);
 
+/* Any key closes the help. Keys that move work even while a filter is typed. */
 static void on_key(struct screen *s, int key)
 {
 	if (s->help) {
@@ -162,6 +164,7 @@ static void on_resize(struct ev_loop *loop, ev_signal *w, int revents)
 	screen__draw(s);
 }
 
+/* Another program may have written to the terminal or resized it meanwhile. */
 static void on_continue(struct ev_loop *loop, ev_signal *w, int revents)
 {
 	struct screen *s = w->data;
@@ -171,8 +174,9 @@ static void on_continue(struct ev_loop *loop, ev_signal *w, int revents)
 }
 
 /*
- * Without a handler the signal does what it always does: it stops us, unless no shell could wake us
- * again. Nothing is in flight meanwhile that would seem to have taken as long as the pause.
+ * Stops the process with the default action of SIGTSTP: the kernel does not stop an orphaned
+ * process group, which no shell could continue. The tester is paused, so that no request seems
+ * to have taken as long as the stop.
  */
 static void on_suspend(struct ev_loop *loop, ev_signal *w, int revents)
 {

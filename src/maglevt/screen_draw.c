@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The picture, from top to bottom: a bar that says where we are and what the figures are of; the
- * list of VIPs; the errors, newest first, in all the room that is left; and a bar with keys, or
- * with the filter while it is typed.
+ * The screen from top to bottom: a bar with the host and what the figures cover; the list of
+ * VIPs; the errors, newest first, in the remaining space; and a bar with keys, or with the
+ * filter while it is typed.
  */
 #include "src/maglevt/screen_private.h"
 
@@ -11,12 +11,15 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 
-#define ERRORS_LEAST 4 /* rows with their title */
-#define HOST_LEAST 8   /* columns */
+#define ERRORS_LEAST 4 /* rows kept for errors, the title included */
+#define HOST_LEAST 8   /* columns; with fewer the host is not shown */
 
-/* ---- who is shown ---- */
+/* ---- which VIPs are shown ---- */
 
-/* By any of its names. */
+/*
+ * Whether the filter matches any of the names of a VIP: the configured one, the address, or the
+ * label that is shown.
+ */
 static bool is_taken(const struct screen *s, const struct vip *v)
 {
 	_cleanup_(buf_free) struct buf label = { 0 };
@@ -27,7 +30,7 @@ static bool is_taken(const struct screen *s, const struct vip *v)
 	return filter_takes(&s->filter, buf_cstr(&label));
 }
 
-/* Who fails most stands first; among equals the order of the files. */
+/* Sorts by failures, most first. Ties keep the order of the files, so that rows do not jump. */
 static int by_failures(const void *a, const void *b)
 {
 	const struct vip *x = *(struct vip *const *)a, *y = *(struct vip *const *)b;
@@ -36,6 +39,7 @@ static int by_failures(const void *a, const void *b)
 	return fx != fy ? (fx < fy) - (fx > fy) : (x > y) - (x < y);
 }
 
+/* Built for each frame: filter, names and failures may have changed since the last one. */
 static void make_list(struct screen *s)
 {
 	struct tester *t = s->tester;
@@ -50,6 +54,7 @@ static void make_list(struct screen *s)
 
 /* ---- bars ---- */
 
+/* Fills the row to its end, so that the whole bar has one background. */
 static void put_bar(struct screen *s, size_t row, const char *text)
 {
 	size_t all = tui_columns(s->tui), end;
@@ -76,7 +81,7 @@ static void write_state(const struct screen *s, struct buf *out)
 	buf_adds(out, t->paused ? " [paused]" : "");
 }
 
-/* A name that is too long gives way to what changes. */
+/* A host name that is too long is cut, because the state matters more. */
 static void draw_title(struct screen *s)
 {
 	_cleanup_(buf_free) struct buf state = { 0 };
@@ -95,7 +100,7 @@ static void draw_title(struct screen *s)
 	tui_put(s->tui, (struct tui_place){ 0, end, SIZE_MAX }, TUI_BAR, ": %s", buf_cstr(&state));
 }
 
-/* As many keys as fit in whole. */
+/* Shows as many keys as fit without being cut. */
 static void draw_keys(struct screen *s, size_t row)
 {
 	_cleanup_(buf_free) struct buf bar = { 0 };
@@ -113,7 +118,7 @@ static void draw_keys(struct screen *s, size_t row)
 	put_bar(s, row, buf_cstr(&bar));
 }
 
-/* The end of what was typed is what is being typed; the cursor stands behind it. */
+/* Shows the end of the text, where the cursor is, if the text is too long. */
 static void draw_filter(struct screen *s, size_t row)
 {
 	enum tui_style style = s->filter.broken ? TUI_BAD : TUI_BAR;
@@ -146,6 +151,9 @@ static void draw_error(struct screen *s, size_t row, const struct trouble *one)
 		one->kind == TROUBLE_SPIKE ? TUI_DOUBT : TUI_BAD, "%s", buf_cstr(&line));
 }
 
+/*
+ * Counts all errors of the VIPs shown, also those that are no longer in the list of the newest.
+ */
 static uint64_t count_errors(const struct screen *s)
 {
 	uint64_t sum = 0;
@@ -170,7 +178,7 @@ static void draw_errors(struct screen *s, size_t row, size_t end)
 			draw_error(s, row++, &t->troubles[i]);
 }
 
-/* All keys, in as many columns as the rows ask for. */
+/* Shows all keys, in as many columns as the number of rows requires. */
 static void draw_help(struct screen *s, size_t row, size_t end)
 {
 	size_t rows = end > row ? end - row : 1;
@@ -181,6 +189,7 @@ static void draw_help(struct screen *s, size_t row, size_t end)
 			TUI_PLAIN, " %s", screen__keys[i].help);
 }
 
+/* Errors keep their rows only if the list keeps at least as many. */
 static void draw_middle(struct screen *s, size_t end)
 {
 	size_t list_end = end > 2 + 2 * ERRORS_LEAST ? end - ERRORS_LEAST : end, used;

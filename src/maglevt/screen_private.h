@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the screen share. */
+/* Shared by the files of the screen. */
 #pragma once
 
 #include "base/str.h"
@@ -20,9 +20,9 @@ struct screen {
 	enum label label;
 	bool lifetime, headers, worst_first, help;
 	struct filter filter;
-	struct vip **list; /* those that the filter takes, in the order of the screen */
+	struct vip **list; /* the VIPs that match the filter, in the order shown */
 	size_t n;
-	size_t first, page; /* of them: at the top, and how many there was room for */
+	size_t first, page; /* index of the top row; how many fitted on the screen */
 	size_t label_columns;
 };
 
@@ -37,6 +37,8 @@ extern const struct screen_key screen__keys[];
 extern const size_t screen__n_keys;
 
 void screen__write_label(const struct screen *s, const struct vip *v, struct buf *out);
-/* Titles and VIPs, from this row on; the row behind the last, which is end at most. */
+/*
+ * Draws titles and VIPs from this row on; returns the row after the last, which is at most end.
+ */
 size_t screen__draw_list(struct screen *s, size_t row, size_t end);
 void screen__draw(struct screen *s);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The list of the screen: a line for each VIP, and below it who answered.
+ * The list of the screen: a line for each VIP, and below it the values of the header, which say
+ * which backends answered.
  *
- * Columns that do not fit are left out, the least telling ones first. A label that is longer than
- * what the columns leave stands on a line of its own, and the figures below it.
+ * Columns that do not fit are left out, the least informative first. A label that is too long for
+ * its column gets a line of its own, with the figures below it.
  */
 #include "src/maglevt/screen_private.h"
 
@@ -11,11 +12,11 @@
 #include "base/units.h"
 #include "src/maglevt/figures.h"
 
-#define RECENT (5 * NSEC_PER_SEC)
-#define LABEL_LEAST 24 /* columns */
-#define TALLY_LINES 8  /* of one VIP, where there is room for so many of each */
-#define TALLY_AT ((size_t)2)
-#define TALLY_COLUMNS 16 /* on fewer there is none */
+#define RECENT (5 * NSEC_PER_SEC) /* backends that answered within it are highlighted */
+#define LABEL_LEAST 24		  /* columns of the label */
+#define TALLY_LINES 8		  /* of header values per VIP, at most */
+#define TALLY_AT ((size_t)2)	  /* indentation */
+#define TALLY_COLUMNS 16	  /* narrower screens show no header values */
 #define GAP ((size_t)2)
 #define MORE ((size_t)5) /* columns of "  +31" */
 
@@ -26,7 +27,7 @@ struct row {
 	struct tally tally;
 };
 
-/* Nothing has passed: there is no time to show. */
+/* Shows "-" if no request has passed, since there is no latency then. */
 static void write_latency(const struct row *r, int64_t ns, char buf[static FIGURE_LEN])
 {
 	if (r->tally.passed.n)
@@ -94,7 +95,7 @@ static void cell_p99(const struct row *r, char buf[static FIGURE_LEN])
 static const struct column {
 	const char *title;
 	size_t width;
-	size_t from; /* columns of the screen that it takes to be shown */
+	size_t from; /* shown on screens with at least so many columns */
 	void (*write)(const struct row *r, char buf[static FIGURE_LEN]);
 } columns[] = {
 	{ "OK", 7, 0, cell_success }, { "N", 7, 50, cell_count }, { "FAIL", 6, 0, cell_failed },
@@ -105,7 +106,7 @@ static const struct column {
 
 /* ---- one VIP ---- */
 
-/* Shown at the right end of its columns. */
+/* Right-aligns a text. */
 static void put_right(struct screen *s, struct tui_place at, enum tui_style style, const char *text)
 {
 	size_t n = tui_width(text);
@@ -140,7 +141,10 @@ static size_t label_width(const struct screen *s, const struct vip *v)
 	return tui_width(buf_cstr(&label));
 }
 
-/* What the figures leave for the first column, of which it takes no more than it needs. */
+/*
+ * The first column gets the columns that the figures leave, but not more than the longest label
+ * needs.
+ */
 static void choose_label_columns(struct screen *s)
 {
 	size_t left = tui_columns(s->tui), wanted = LABEL_LEAST;
@@ -156,7 +160,10 @@ static void choose_label_columns(struct screen *s)
 	s->label_columns = wanted < left ? wanted : left;
 }
 
-/* Nothing yet, all well, some failed, all failed. */
+/*
+ * Faint: nothing measured yet. Good: no failures. Otherwise the last request decides whether the
+ * VIP is in doubt or bad.
+ */
 static enum tui_style style_of(const struct row *r)
 {
 	if (!r->tally.passed.n && !r->tally.failed)
@@ -188,6 +195,7 @@ static bool is_long(const struct screen *s, const struct vip *v)
 	return label_width(s, v) >= s->label_columns;
 }
 
+/* The figures of the window or of the lifetime, as chosen with the key "l". */
 static void sum_up(const struct screen *s, struct vip *v, int64_t now, struct row *ret)
 {
 	ret->vip = v;
@@ -197,7 +205,7 @@ static void sum_up(const struct screen *s, struct vip *v, int64_t now, struct ro
 		window_sum(&v->window, now, &ret->tally);
 }
 
-/* The row behind it. */
+/* Draws one VIP; returns the row after it. */
 static size_t draw_vip(struct screen *s, size_t row, struct vip *v, int64_t now)
 {
 	_cleanup_(buf_free) struct buf label = { 0 };
@@ -212,14 +220,16 @@ static size_t draw_vip(struct screen *s, size_t row, struct vip *v, int64_t now)
 	return row + 1;
 }
 
-/* ---- who answered ---- */
+/* ---- which backends answered ---- */
 
+/* One header value with its count. */
 struct piece {
 	const char *text;
 	char count[FIGURE_LEN];
 	bool recent;
 };
 
+/* The piece after the last value stands for all values that were not kept. */
 static struct piece piece_of(const struct vip *v, size_t i, int64_t now)
 {
 	struct piece p = { .text = "others" };
@@ -235,7 +245,7 @@ static struct piece piece_of(const struct vip *v, size_t i, int64_t now)
 	return p;
 }
 
-/* The value gives way to its count. */
+/* The value is cut if necessary, the count is not. */
 static void draw_piece(struct screen *s, struct tui_place at, const struct piece *p)
 {
 	enum tui_style style = p->recent ? TUI_STRONG : TUI_FAINT;
@@ -247,19 +257,19 @@ static void draw_piece(struct screen *s, struct tui_place at, const struct piece
 	tui_put(s->tui, at, style, " %s", p->count);
 }
 
-/* Where the next piece goes. */
+/* Where the next piece is drawn. */
 struct pen {
-	size_t columns, lines; /* that there are */
+	size_t columns, lines; /* that are available */
 	size_t column, line;
 };
 
-/* Where the line ends for a piece; if others follow, the last one keeps room to tell so. */
+/* The column where the line ends. If pieces follow, the last line keeps room for "+N". */
 static size_t end_of(const struct pen *p, bool others)
 {
 	return p->columns - (others && p->line + 1 == p->lines ? MORE : 0);
 }
 
-/* For a piece, on this line or a new one; 0: there is none. */
+/* Finds room for a piece on this line or the next; 0 if there is none. */
 static size_t find_room(struct pen *p, size_t width, bool others)
 {
 	if (p->column > TALLY_AT && p->column + width > end_of(p, others)) {
@@ -272,8 +282,8 @@ static size_t find_room(struct pen *p, size_t width, bool others)
 }
 
 /*
- * From this row on, or only measured (NULL); the lines that it takes, of so many at most. What has
- * no room is told by its number.
+ * Draws the header values from *row on, or only measures them if row is NULL. Returns the number
+ * of lines, at most lines. If not all fit, the number of those left out is shown.
  */
 static size_t flow_tally(struct screen *s, const struct vip *v, size_t lines, const size_t *row)
 {
@@ -303,12 +313,13 @@ static size_t flow_tally(struct screen *s, const struct vip *v, size_t lines, co
 
 /* ---- the list ---- */
 
+/* Must agree with draw_vip() and flow_tally(), otherwise rows would overlap. */
 static size_t height_of(struct screen *s, const struct vip *v, size_t lines)
 {
 	return 1 + is_long(s, v) + flow_tally(s, v, lines, NULL);
 }
 
-/* Of one tally: as many as there can be while all VIPs are seen. */
+/* The most lines per VIP with which all VIPs fit on the screen; at least one. */
 static size_t choose_lines(struct screen *s, size_t room)
 {
 	for (size_t lines = TALLY_LINES; lines > 1; lines--) {
@@ -322,7 +333,7 @@ static size_t choose_lines(struct screen *s, size_t room)
 	return 1;
 }
 
-/* Nobody scrolls past the last page. */
+/* Limits scrolling so that the last page is full. */
 static void stay_within(struct screen *s, size_t room, size_t lines)
 {
 	size_t first = s->n, used = 0;
@@ -355,6 +366,7 @@ static void draw_heads(struct screen *s, size_t row)
 	}
 }
 
+/* VIPs are drawn only as a whole. The heads come last because they show how many fitted. */
 size_t screen__draw_list(struct screen *s, size_t row, size_t end)
 {
 	size_t at = row + 1, room = end > at ? end - at : 0, lines, i;

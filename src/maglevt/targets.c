@@ -16,6 +16,10 @@ const char *scheme_name(enum scheme s)
 	return names[s];
 }
 
+/*
+ * Ports other than those of HTTP and HTTPS get a plain TCP connection, which any service
+ * accepts.
+ */
 static enum scheme scheme_of(const char *wanted, uint16_t port)
 {
 	for (size_t i = 0; wanted && i < ARRAY_SIZE(names); i++)
@@ -26,6 +30,7 @@ static enum scheme scheme_of(const char *wanted, uint16_t port)
 	return port == 80 || port == 8080 ? SCHEME_HTTP : SCHEME_TCP;
 }
 
+/* Several frontends may share a VIP and port in different files; it is tested once. */
 static bool is_known(const struct targets *t, const struct target *one)
 {
 	for (size_t i = 0; i < t->n; i++)
@@ -35,7 +40,7 @@ static bool is_known(const struct targets *t, const struct target *one)
 	return false;
 }
 
-/* Whether it can be asked over TCP; then *ret is filled. */
+/* Fills *ret and returns true if the frontend can be tested over TCP. */
 static bool read_frontend(const struct doc_frontend *f, const char *scheme, struct target *ret)
 {
 	struct endpoint at;

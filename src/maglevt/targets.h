@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * targets: the VIPs of configurations that can be asked over TCP, each once.
+ * targets: the VIPs of configurations that can be tested over TCP, without duplicates.
  *
- * Pure. What else is wrong with a configuration is not ours: a frontend that cannot be tested (UDP,
- * all ports, an address that is none) is counted and left out.
+ * Pure. Errors in a configuration are not reported: a frontend that cannot be tested (UDP, all
+ * ports, an invalid address) is counted and left out.
  */
 #pragma once
 
@@ -17,22 +17,25 @@
 enum scheme { SCHEME_HTTP, SCHEME_HTTPS, SCHEME_TCP };
 
 struct target {
-	const char *name; /* of the first frontend that has it */
+	const char *name; /* of the first frontend with this VIP */
 	enum scheme scheme;
 	struct endpoint at;
 	const char *label; /* "https 198.51.100.10:443" */
-	const char *text;  /* "www https://198.51.100.10:443", what a filter sees */
+	const char *text;  /* "www https://198.51.100.10:443", matched by filters */
 };
 
 struct targets {
 	struct arena *arena; /* owns the texts; the caller's */
 	struct target *items;
 	size_t n, cap;
-	size_t skipped;
+	size_t skipped; /* frontends that cannot be tested */
 };
 
 const char *scheme_name(enum scheme s);
 
-/* Adds those that are new. scheme: for all of them; NULL: by port. */
+/*
+ * Adds the frontends of doc that are not there yet. scheme applies to all of them; NULL: chosen
+ * by port.
+ */
 void targets_add(struct targets *t, const struct l4_doc *doc, const char *scheme);
 void targets_free(struct targets *t);

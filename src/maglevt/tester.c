@@ -15,10 +15,12 @@
 #include "lib/probe/probe.h"
 #include "src/maglevt/figures.h"
 
+/* A spike takes several times as long as usual, and noticeably longer in absolute terms. */
 #define SPIKE_FACTOR 4
-#define SPIKE_LEAST (5 * NSEC_PER_MSEC) /* above the usual */
-#define SPIKE_SAMPLES 100		/* fewer do not tell what is usual */
+#define SPIKE_LEAST (5 * NSEC_PER_MSEC) /* more than usual */
+#define SPIKE_SAMPLES 100		/* needed to know what is usual */
 
+/* Redirects are good: a VIP often redirects to a host name that we do not follow. */
 static const struct probe_code_range good_codes[] = { { 200, 399 } };
 
 const char *trouble_name(enum trouble_kind k)
@@ -31,14 +33,17 @@ const char *trouble_name(enum trouble_kind k)
 	return names[k];
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 static bool is_same(const struct trouble *a, const struct trouble *b)
 {
 	return a->vip == b->vip && a->kind == b->kind && strcmp(a->text, b->text) == 0;
 }
 
-/* Puts it first; what is said again and again is one entry with a count. */
+/*
+ * Puts an error first. Repetitions are one entry with a count; the oldest entry is dropped if
+ * there are too many.
+ */
 static void put_first(struct tester *t, struct trouble one)
 {
 	size_t at = 0;
@@ -55,7 +60,10 @@ static void put_first(struct tester *t, struct trouble one)
 	t->troubles[0] = one;
 }
 
-/* "connect to 192.0.2.1:80: refused" is "connect: refused" where it stands beside the VIP. */
+/*
+ * Shortens "connect to 192.0.2.1:80: refused" to "connect: refused", because the VIP is shown
+ * beside it.
+ */
 static void write_reason(char *out, size_t size, const struct vip *v, const char *reason)
 {
 	char at[ENDPOINT_STRLEN];
@@ -83,6 +91,7 @@ static void remember(struct vip *v, enum trouble_kind kind, const char *text)
 	put_first(v->tester, one);
 }
 
+/* TLS and certificate errors count as network errors: there was no HTTP answer. */
 static enum trouble_kind kind_of(enum probe_error error)
 {
 	switch (error) {
@@ -106,6 +115,7 @@ static enum trouble_kind kind_of(enum probe_error error)
 	return TROUBLE_NET;
 }
 
+/* Summing a window is expensive, so the 95th percentile is computed at most once a second. */
 static void renew_usual(struct vip *v, int64_t now)
 {
 	struct tally t;
@@ -133,6 +143,10 @@ static void look_for_spike(struct vip *v, int64_t now, int64_t rtt)
 
 static void plan_next(struct vip *v, int64_t now);
 
+/*
+ * The spike is looked for before the window gets the new value, so that it is compared with the
+ * past only.
+ */
 static void on_answer(struct probe *p, const struct probe_outcome *o, void *user)
 {
 	struct vip *v = user;
@@ -201,6 +215,9 @@ static struct probe_spec spec_of(const struct options *o, const struct target *t
 				    .insecure_skip_verify = o->insecure };
 }
 
+/*
+ * The window has one slice more than its length, because the newest slice is not complete yet.
+ */
 static void clear_figures(struct vip *v)
 {
 	int64_t window = v->tester->options->window;
@@ -214,6 +231,7 @@ static void clear_figures(struct vip *v)
 	v->last_passed = false;
 }
 
+/* The first requests are spread over the interval, so that not all VIPs are asked at once. */
 static void start(struct vip *v, int64_t now)
 {
 	struct tester *t = v->tester;
@@ -277,6 +295,7 @@ void tester_pause(struct tester *t, bool paused)
 	}
 }
 
+/* After this plan_next() schedules nothing, so in_flight can only fall. */
 bool tester_finish(struct tester *t)
 {
 	t->finishing = true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tester: asks every VIP again and again, and keeps what came of it.
+ * tester: sends requests to every VIP periodically and keeps statistics of the results.
  *
- * All memory is bounded by the number of VIPs, however long it runs.
+ * Memory is bounded by the number of VIPs and does not grow with time.
  */
 #pragma once
 
@@ -12,13 +12,13 @@
 #include "src/maglevt/options.h"
 #include "src/maglevt/targets.h"
 
-#define TROUBLES_MAX 256
+#define TROUBLES_MAX 256 /* distinct errors that are kept, of all VIPs */
 
 enum trouble_kind {
 	TROUBLE_TIMEOUT,
-	TROUBLE_HTTP, /* an answer that is none, or with a status that is not good */
+	TROUBLE_HTTP, /* not an HTTP answer, or a status other than 200 to 399 */
 	TROUBLE_NET,
-	TROUBLE_SPIKE, /* it passed, but took far longer than usual */
+	TROUBLE_SPIKE, /* the request passed, but took far longer than usual */
 	TROUBLE_KINDS,
 };
 
@@ -29,8 +29,8 @@ struct probe_env;
 struct trouble {
 	const struct vip *vip;
 	enum trouble_kind kind;
-	int64_t at; /* ns since the epoch, of the last time */
-	uint64_t n; /* how often; only counted while it is among the newest */
+	int64_t at; /* ns since the epoch of the last occurrence */
+	uint64_t n; /* occurrences; starts over if it was dropped from the newest */
 	char text[128];
 };
 
@@ -39,11 +39,11 @@ struct vip {
 	const struct target *target;
 	struct probe *probe;
 	ev_timer next;
-	int64_t started; /* monotonic ns, of the last request */
+	int64_t started; /* monotonic ns of the last request */
 	struct window window;
-	struct values headers;
+	struct values headers; /* values of --header: which backends answered */
 	uint64_t troubles[TROUBLE_KINDS];
-	struct trouble last; /* vip is NULL: none yet */
+	struct trouble last; /* its vip is NULL if there was none */
 	int64_t last_rtt;
 	bool last_passed;
 	int64_t usual; /* p95 of the window, for spikes; renewed every second */
@@ -59,19 +59,22 @@ struct tester {
 	size_t n;
 	uint64_t random;
 	bool paused, finishing;
-	size_t in_flight;
-	struct trouble troubles[TROUBLES_MAX]; /* the newest first */
+	size_t in_flight;		       /* requests without an answer */
+	struct trouble troubles[TROUBLES_MAX]; /* newest first */
 	size_t n_troubles;
 };
 
 const char *trouble_name(enum trouble_kind k);
 
-/* Begins to ask; targets must outlive it. */
+/* Starts testing on the loop; targets and options must outlive it. */
 struct tester *tester_new(struct ev_loop *loop, const struct options *o, const struct targets *t);
 void tester_free(struct tester *t);
-/* What is in flight then is neither good nor bad: it does not count. */
+/* Pauses or continues. Requests in flight are cancelled and do not count. */
 void tester_pause(struct tester *t, bool paused);
-/* No new questions; whether there are answers to wait for, the last of which breaks the loop. */
+/*
+ * Sends no further requests. Returns whether requests are in flight; the last answer then breaks
+ * the loop.
+ */
 bool tester_finish(struct tester *t);
-/* All figures begin anew. */
+/* Resets all statistics. */
 void tester_reset(struct tester *t);

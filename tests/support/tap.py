@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cases of a unittest file as TAP, as tools/run-tests reads it."""
+"""Prints the results of a unittest file as TAP, for tools/run-tests."""
 import sys
 import unittest
 

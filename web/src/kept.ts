@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The little that this browser keeps for whoever uses it. One that keeps nothing, or forgets, is as good: all
-// that is lost is a choice.
+// Settings that this browser stores. Storage may be missing or lose them; then the defaults apply.
 const name = (key: string): string => `maglev-${key}`;
 
-/** What was kept; empty: nothing. */
+/** The stored value; empty if there is none. */
 export function recall(key: string): string {
 	try {
 		return localStorage.getItem(name(key)) ?? '';
@@ -16,6 +15,6 @@ export function keep(key: string, text: string): void {
 	try {
 		localStorage.setItem(name(key), text);
 	} catch {
-		// no room, or not allowed
+		// storage is full or forbidden
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where one is, in the part of the address behind '#': #/SCOPE/VIEW/NAME. An empty scope ('-') is all
-// servers. So that a link to what one sees can be sent to a colleague.
+// The current place is in the fragment of the address: #/SCOPE/VIEW/NAME. An empty scope ('-') means all
+// servers. This makes every view a link that can be shared.
 import { createSignal } from 'solid-js';
 import { keep, recall } from './kept.ts';
 
@@ -44,17 +44,17 @@ export { route };
 
 if (typeof window !== 'undefined') window.addEventListener('hashchange', () => setRoute(read()));
 
-/** The scope that was chosen is kept in this browser; empty: all servers. */
+/** The chosen scope, stored in this browser; empty: all servers. */
 export const keepScope = (scope: string): void => keep('scope', scope);
 
 /**
- * To be called once the servers are known: a page that was opened without a place goes to the scope that was
- * chosen last, if there is such a server still.
+ * Must be called once the servers are known: a page that was opened without a place goes to the scope that
+ * was chosen last, if that server still exists.
  */
 export function goToKeptScope(servers: string[]): void {
 	const scope = recall('scope');
 	if (location.hash === '' && servers.includes(scope)) location.replace(linkTo(scope));
 }
 
-/** The same files are served under both; under /admin/ they also act. */
+/** The same files are served under /view/ and /admin/; only under /admin/ there are acts. */
 export const isAdmin = (): boolean => location.pathname.startsWith('/admin');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one place where what the server says becomes what the page shows. Events are gathered for a
-// moment and reduced together; reconcile() then touches only what differs.
+// The only place where data of the server becomes data of the page. Events are collected for a moment
+// and applied together; reconcile() then updates only what differs.
 import { batch, createSignal } from 'solid-js';
 import { createStore, reconcile } from 'solid-js/store';
 import { type Link, openStream } from './api/stream.ts';
@@ -20,9 +20,9 @@ import {
 } from './model/state.ts';
 
 const GATHER_MS = 60;
-/** So many changes from before the page was opened are among the events. */
+/** Number of transitions from before the page was opened that are shown among the events. */
 const EARLIER = 200;
-/** An update for another reason tells of the last probe once more. */
+/** An update for another reason repeats the last probe, which must not be counted twice. */
 const SAME_PROBE_S = 0.02;
 
 let current: State = EMPTY;
@@ -56,15 +56,15 @@ export const frontendHealth = (server: string, frontend: string): Health =>
 	serverHealth(server).frontends[frontend] ?? UNKNOWN;
 
 /**
- * The servers as plain objects, for what goes over all of them: to follow each field by itself, as
- * allServers() lets one, would cost more than to look at all of them anew.
+ * The servers as plain objects, for code that goes over all of them: tracking each field by itself, as
+ * allServers() does, would cost more than computing everything again.
  */
 export const plainServers = (): ServerView[] => {
 	drawn();
 	return current.servers;
 };
 
-/** The points of one chart; read drawn() to follow it. */
+/** The points of one chart; read drawn() to be notified of changes. */
 export const ringOf = (key: string): Ring | undefined => rings.get(key);
 
 function ringFor(key: string, lines: number): Ring {
@@ -73,7 +73,7 @@ function ringFor(key: string, lines: number): Ring {
 	return ring;
 }
 
-/** Points of latency: a failed probe is a gap, since its time says how long we waited. */
+/** Points of latency. A failed probe is a gap: its duration is only how long maglevd waited. */
 function pointsOfBackends(server: string, backends: ServerView['backends']): void {
 	for (const one of backends) {
 		if (num(one.last_probe) === 0) continue;
@@ -86,7 +86,7 @@ function pointsOfBackends(server: string, backends: ServerView['backends']): voi
 const serverIn = (state: State, name: string): ServerView | undefined =>
 	state.servers.find((one) => one.name === name);
 
-/** before: the state that the event changed to what is now the current one. */
+/** before: the state before the event was applied. */
 function pointsOf(event: StreamEvent, before: State): void {
 	if ((event.type === 'refresh' || event.type === 'update') && event.payload.backends) {
 		const told = new Set(event.payload.backends.map((one) => one.name));
@@ -102,13 +102,13 @@ function pointsOf(event: StreamEvent, before: State): void {
 	}
 }
 
-/** Everybody's health: it changes with what is known, and with time. */
+/** The health of all servers and frontends, which depends on the state and on the time. */
 function judge(): void {
 	for (const server of current.servers)
 		setHealth(server.name, reconcile(healthOf(server, now()), { merge: true }));
 }
 
-/** reconcile() changes what it was given before, so it gets copies, and of what changed alone. */
+/** reconcile() modifies the objects it was given before, so it gets copies, of the changed parts only. */
 function patch(index: number, before: ServerView, after: ServerView): void {
 	const set = setServers as (...path: unknown[]) => void;
 	for (const { path, value } of patchesOf(before, after))
@@ -169,7 +169,7 @@ function onEvents(events: StreamEvent[]): void {
 	if (!gathering && queue.length > 0) gathering = window.setTimeout(takeQueue, GATHER_MS);
 }
 
-/** Starts to follow the servers; returns what ends it. */
+/** Starts to follow the servers; returns a function that stops it. */
 export function follow(): () => void {
 	const clock = window.setInterval(() => {
 		setNow(Date.now() + skew);

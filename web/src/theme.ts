@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dark, light, or as the system says; the choice is kept in this browser.
+// The theme: dark, light, or the setting of the system. The choice is stored in this browser.
 import { createSignal } from 'solid-js';
 import { keep, recall } from './kept.ts';
 
@@ -12,7 +12,7 @@ const [theme, setSignal] = createSignal<Theme>(
 );
 export { theme };
 
-/** Counts changes of the colours, whoever made them: canvases have to be painted again. */
+/** Counts changes of the colours, by the user or the system: canvases do not follow CSS and must be painted again. */
 const [painted, setPainted] = createSignal(0);
 export { painted };
 

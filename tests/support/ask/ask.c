@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ask: calls an HTTP server as it is told, line by line.
+ * ask: makes HTTP requests, one per line of its input.
  *
  *	ask HOST PORT [SOCKET [SERVER-NAME]]
  *
@@ -8,8 +8,8 @@
  * "METHOD PATH" or "METHOD PATH BYTES", with a body of that many bytes in slices. Each answer is a
  * line "STATUS LENGTH" with the body after it, or "error REASON"; the last line has figures.
  *
- * Between two calls the program blocks. What happened to kept connections meanwhile is only found
- * when the next request is sent: that is what a busy program sees, too.
+ * Between two requests the program blocks. A kept connection that was closed meanwhile is noticed
+ * only when the next request is sent, as in a busy program.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ struct asker {
 	struct ev_loop *loop;
 	struct http_client *client;
 	struct http_target target;
-	size_t left; /* of the body */
+	size_t left; /* bytes of the body still to send */
 	bool done;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chromium on orders: a line of JSON in, a line of JSON out. tests/support/lab/browser.py is the other
-// end. Whatever a page asks of the network and complains about is kept and told with "told".
+// Controls Chromium: a line of JSON in, a line of JSON out. tests/support/lab/browser.py is the other
+// end. All network requests and console messages of a page are kept and returned by "told".
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
@@ -39,7 +39,7 @@ async function open({ url, scheme, motion, width, height, user, password }) {
 	return { page: pages.length - 1, status: answer.status() };
 }
 
-/** By the name of the order; each gets the page and what came with the order. */
+/** Commands by name; each gets the page and the arguments of the command. */
 const orders = {
 	close: (page) => page.context().close(),
 	goto: (page, { url }) => page.goto(url).then(() => null),

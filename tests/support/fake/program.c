@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What makes maglevd-fake of maglevd: its table of drivers has the fake where VPP and XDP would be,
- * and a control socket (MAGLEV_FAKE_SOCKET) through which a story looks at the plane and tells it
- * how to behave. One line in, an answer, end of connection. "dump" answers with lines that, sent
- * back one by one to another instance, give it the same state: that is how a plane outlives the
- * process it is faked in. With MAGLEV_FAKE_DOWN set the plane cannot be reached until told "up".
+ * Turns maglevd into maglevd-fake: its table of drivers has the fake data plane in place of VPP
+ * and XDP. Tests inspect the plane and control its behaviour through a socket
+ * (MAGLEV_FAKE_SOCKET): one line in, an answer, end of connection. "dump" answers with lines
+ * that, sent one by one to another instance, give it the same state. That lets a plane outlive
+ * the process that fakes it. If MAGLEV_FAKE_DOWN is set, the plane cannot be reached until the
+ * command "up".
  */
 #include <assert.h>
 #include <netinet/in.h>
@@ -144,7 +145,7 @@ static uint64_t number(const struct words *in, size_t i)
 	return strtoull(in->w[i], NULL, 10);
 }
 
-/* "-" is the empty text, and "_" a space. */
+/* "-" stands for the empty text, and "_" for a space. */
 static const char *text(const struct words *in, size_t i)
 {
 	char *word = in->w[i];
@@ -156,7 +157,7 @@ static const char *text(const struct words *in, size_t i)
 	return fake_plane_keep(&plane, word);
 }
 
-/* All that was counted is forgotten; from now on there are counters, of these figures. */
+/* Drops all counters; from now on the plane has counters, with these figures. */
 static void on_counters(const struct words *in, FILE *out)
 {
 	lb_counters_free(&plane.counters);
@@ -201,7 +202,7 @@ static void on_count_event(const struct words *in, FILE *out)
 	vec_push(&plane.counters.events, (struct lb_event_counter){ text(in, 1), number(in, 2) });
 }
 
-/* Instead of all others: so many VIPs, 203.0.113.1 from port 1 on, of so many servers each. */
+/* Replaces all counters: n VIPs on 203.0.113.1 from port 1 on, with that many servers each. */
 static void on_count_many(const struct words *in, FILE *out)
 {
 	struct lb_vip_key key = { .protocol = IPPROTO_TCP };
@@ -289,7 +290,7 @@ static void run_line(char *line, FILE *out)
 	fprintf(out, "what?\n");
 }
 
-/* A story sends its line before it waits, so reading here does not hold the loop for long. */
+/* Reads blocking. That is acceptable because a test sends its line before it waits. */
 static void on_connection(struct ev_loop *loop, ev_io *w, int events)
 {
 	int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC);

@@ -2,9 +2,9 @@
 //
 // usage: node client.js ADDRESS reflection.proto
 //
-// Asks the server by reflection what maglev.Maglev is, with no other .proto file, then carries out
-// orders, one JSON object a line: {method, request, timeout (ms), take}. Each is answered with a
-// line {answer} or, for a stream, {answers} (take of them, then it is cancelled), and {code, text}.
+// Reads the definition of maglev.Maglev by reflection, without any other .proto file, then executes
+// commands, one JSON object per line: {method, request, timeout (ms), take}. Each is answered with a
+// line {answer} or, for a stream, {answers} (as many as take, then it is cancelled), and {code, text}.
 'use strict';
 
 const grpc = require('@grpc/grpc-js');

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stories are told with: namespaces, servers that can lie, daemons, and maglevd's data plane.
+"""The library of the end-to-end tests: namespaces, servers that misbehave, daemons, data planes.
 
-A story makes a Net (two namespaces and a link between them), puts servers on one side, writes a
-configuration with Check and config(), starts a Maglevd on it and waits for what it says. Any other
-program of ours is a Daemon. Stories of packets have a Fabric instead, and a Balanced on it. Nothing
-sleeps: everything waits for something, with a deadline.
+A test makes a Net (two namespaces and a link between them), puts servers on one side, writes a
+configuration with Check and config(), starts a Maglevd with it and waits for lines of its log. Any
+other program of ours is a Daemon. Tests that forward packets use a Fabric instead, and a Balanced
+on it. Nothing sleeps: every wait is for a condition and has a deadline.
 """
 from lab.balanced import Balanced
 from lab.certs import Authority

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The API of a maglevd, as grpcio and as maglevc see it.
+"""The API of a maglevd, through grpcio and through maglevc.
 
 Messages are made from the descriptors that the build wrote; there is no generated code.
 """
@@ -9,8 +9,8 @@ import subprocess
 import threading
 import time
 
-os.environ['GRPC_ENABLE_FORK_SUPPORT'] = '0'  # stories start programs while calls are under way
-os.environ.setdefault('GRPC_VERBOSITY', 'NONE')  # a connection that is refused is not worth a line
+os.environ['GRPC_ENABLE_FORK_SUPPORT'] = '0'  # tests start programs while calls are under way
+os.environ.setdefault('GRPC_VERBOSITY', 'NONE')  # do not print refused connections
 
 import grpc  # noqa: E402
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory  # noqa: E402
@@ -24,7 +24,7 @@ OPTIONS = [('grpc.use_local_subchannel_pool', 1), ('grpc.max_reconnect_backoff_m
 
 
 def load(protoset):
-    """{name: message class} of a file that the build wrote."""
+    """{name: message class} of a descriptor file of the build."""
     with open(os.path.join(os.path.dirname(program()), '../../proto', protoset), 'rb') as file:
         files = descriptor_pb2.FileDescriptorSet.FromString(file.read()).file
     pool = descriptor_pool.DescriptorPool()
@@ -44,12 +44,12 @@ def message(name):
 
 
 def as_json(answer):
-    """The mapping of maglevc -o json."""
+    """The same JSON mapping as maglevc -o json."""
     return json_format.MessageToDict(answer, preserving_proto_field_name=True, including_default_value_fields=True)
 
 
 class Refused(Exception):
-    """A call that ended with another status than OK."""
+    """A call that ended with a status other than OK."""
 
     def __init__(self, error):
         super().__init__(f'{error.code().name}: {error.details()}')
@@ -57,8 +57,8 @@ class Refused(Exception):
 
 
 class Api:
-    """One connection. tls: (ca, certificate, key) as bytes, the last two may be None. narrow: nothing is
-    read ahead of what is asked for."""
+    """One connection. tls: (ca, certificate, key) as bytes, the last two may be None. narrow: a small
+    window, so that nothing is read ahead of what is asked for."""
 
     def __init__(self, port, tls=None, name=None, narrow=False):
         options = OPTIONS + ([('grpc.ssl_target_name_override', name)] if name else [])
@@ -75,7 +75,7 @@ class Api:
         self.channel.close()
 
     def start(self, method, timeout=PATIENCE, **fields):
-        """A future, and whatever kind of call it is."""
+        """Starts a call of any kind; returns its future."""
         kinds = METHODS[method]
         ask, answer = (_factory.GetPrototype(kind) for kind in (kinds.input_type, kinds.output_type))
         path = f'/maglev.Maglev/{method}'
@@ -92,7 +92,7 @@ class Api:
             raise Refused(error) from None
 
     def refused(self, method, status, text='', **fields):
-        """It has to fail so."""
+        """Checks that the call fails with this status."""
         try:
             answer = self.call(method, **fields)
         except Refused as refusal:
@@ -101,7 +101,7 @@ class Api:
         raise AssertionError(f'{method} {fields} was answered: {answer}')
 
     def raw(self, path, request=b'', timeout=PATIENCE):
-        """Bytes in, bytes out."""
+        """Calls with raw bytes and returns raw bytes."""
         try:
             return self.channel.unary_unary(path)(request, timeout=timeout)
         except grpc.RpcError as error:
@@ -122,7 +122,7 @@ class Api:
 
 
 class Stream:
-    """Events as they come; status is set when there are no more."""
+    """A stream of events; status is set when it has ended."""
 
     def __init__(self, call):
         self.call_, self.events, self.times, self.status, self.text = call, [], [], None, None
@@ -162,7 +162,7 @@ class Stream:
         return [one for one in self.of(kind) if all(getattr(one, k) == v for k, v in fields.items())]
 
     def wait(self, kind, timeout=PATIENCE, count=1, **fields):
-        """The count-th such event. from is written from_."""
+        """Waits for the count-th matching event. The field from is written from_."""
         fields = {k.rstrip('_'): v for k, v in fields.items()}
         return self._wait(lambda: self.find(kind, **fields)[count - 1:count], timeout, f'{kind} {fields}')[0]
 
@@ -172,7 +172,7 @@ class Stream:
 
 
 class Maglevc:
-    """Runs it on one server."""
+    """Runs maglevc with one server."""
 
     def __init__(self, port, *flags):
         self.command = [program('maglevc'), '--server', f'127.0.0.1:{port}', *flags]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""maglevd with the XDP data plane on a balancer of a Fabric, and what a client of it sees."""
+"""maglevd with the XDP data plane on a balancer of a Fabric, and requests of a client through it."""
 import json
 import os
 import subprocess
@@ -12,7 +12,7 @@ from lab.wait import PATIENCE, until
 
 
 class Balanced:
-    """The servers web1, web2 ... by their IPv4 addresses, and web1v6 ... by the others. Unless told otherwise the
+    """The servers web1, web2 ... by their IPv4 addresses, and web1v6 ... by their IPv6 ones. By default the
     four VIPs are the four mixes of families, with all servers in one pool each.
     """
 
@@ -38,14 +38,14 @@ class Balanced:
                       lb={**self.balancer.sources(), 'startup-max-delay': '10s', **self.lb})
 
     def launch(self):
-        """A new process on the same configuration; returns when all servers have their weights."""
+        """Starts a new process with the same configuration; returns when all servers have their weights."""
         self.daemon = self._start(self.config(), namespace=self.balancer, **self.options)
         self.port = self.daemon.grpc_port()
         self.settle()
         return self
 
     def settle(self):
-        """Nothing is written for a frontend before all of its servers have been asked."""
+        """Waits until all VIPs answer: nothing is written for a frontend before all of its servers were probed."""
         until(lambda: sum(line['frontends'] for line in self.daemon.all('warmup-released')) == len(self.frontends),
               what='the end of the warm-up')
         for name in self.config()['maglev']['backends']:
@@ -54,7 +54,7 @@ class Balanced:
             until(lambda vip=frontend_['address']: self.answers(vip), what=f'an answer of {frontend_["address"]}')
 
     def answers(self, vip):
-        """Who does, or None."""
+        """The name of the server that answers, or None."""
         try:
             return self.ask(vip)
         except OSError:
@@ -64,12 +64,12 @@ class Balanced:
         return self.balancer.command(program('maglevc'), '--server', f'127.0.0.1:{self.port}', *words)
 
     def maglevc(self, *words):
-        """It has to like the words."""
+        """Runs a command that must succeed."""
         done = subprocess.run(self._maglevc(*words), capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 0, f'{words}: {done.stdout}{done.stderr}'
 
     def counters(self, vip, port=80):
-        """What the data plane has counted of a VIP, which is read anew every few seconds."""
+        """The counters of a VIP, which maglevd reads every few seconds."""
         def read():
             done = subprocess.run(self._maglevc('-o', 'json', 'show', 'lb', 'counters'), capture_output=True, text=True)
             return json.loads(done.stdout)['vips'] if done.returncode == 0 else None
@@ -80,7 +80,7 @@ class Balanced:
         self.maglevc('set', 'frontend', frontend_, 'pool', pool_, 'backend', backend, 'weight', str(weight))
 
     def wait_synced(self, since):
-        """The next time that something was written."""
+        """Waits for the next write to the data plane."""
         return self.daemon.wait('lb-sync-vip', since)
 
     def ask(self, vip, **how):
@@ -94,7 +94,7 @@ class Balanced:
         return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
 
     def detach(self):
-        """Takes everything away that outlives maglevd; what the program says."""
+        """Removes everything that outlives maglevd; returns the output of the program."""
         done = self.run_detach()
         assert done.returncode == 0 and not os.path.exists(self.balancer.pins), done.stdout + done.stderr
         until(lambda: self.balancer.program() is None, what='the end of the program')

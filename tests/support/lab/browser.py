@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chromium, without a screen: tests/support/browser/driver.mjs does what pages are told here."""
+"""Headless Chromium, controlled through tests/support/browser/driver.mjs."""
 import glob
 import json
 import os
@@ -12,11 +12,11 @@ from lab.programs import ROOT
 from lab.wait import PATIENCE
 
 DRIVER = os.path.join(ROOT, 'tests/support/browser/driver.mjs')
-LIMIT = PATIENCE * 1000  # of Chromium, in ms
+LIMIT = PATIENCE * 1000  # timeout of Chromium's operations, ms
 
 
 class Page:
-    """One page in a profile of its own. Selectors are playwright's."""
+    """One page in its own profile. Selectors are those of playwright."""
 
     def __init__(self, browser, path, port, **how):
         self.browser, self.origin = browser, f'http://127.0.0.1:{port}'
@@ -27,7 +27,7 @@ class Page:
         return self.browser.order(order, page=self.number, **more)
 
     def reopen(self, path):
-        """The same profile elsewhere, and nothing left of the page itself."""
+        """Opens another address in the same profile; nothing of the page itself is kept."""
         self.order('goto', url='about:blank')
         self.order('goto', url=self.origin + path)
 
@@ -62,14 +62,14 @@ class Page:
         self.order('shot', path=path)
 
     def violations(self):
-        """What axe finds: those that keep people out."""
+        """The serious accessibility violations that axe finds."""
         return [one for one in self.order('axe') if one['impact'] in ('serious', 'critical')]
 
     def close(self):
         self.order('close')
 
     def check_manners(self, forgiven=()):
-        """It asked nobody else, and complained of nothing (a policy that forbids something is a complaint)."""
+        """Checks that the page made no request to other hosts and logged no error (a violated policy is an error)."""
         told = self.order('told')
         hosts = {urllib.parse.urlsplit(url).netloc for url in told['requests']}
         assert hosts == {urllib.parse.urlsplit(self.origin).netloc}, hosts
@@ -78,7 +78,7 @@ class Page:
 
 
 def read_file(path):
-    """Nothing of a process that has ended."""
+    """The content of a file of /proc; empty if the process has ended."""
     try:
         with open(path, encoding='utf-8') as file:
             return file.read()
@@ -105,7 +105,7 @@ class Browser:
         return answer.get('result')
 
     def processor_time(self):
-        """Seconds in which the main threads of pages had a processor, and in which they waited for one."""
+        """Seconds for which the main threads of pages ran on a processor, and for which they waited for one."""
         had = waited = 0
         for pid in descendants(self.process.pid):
             if '--type=renderer' in read_file(f'/proc/{pid}/cmdline'):
@@ -123,7 +123,7 @@ class Browser:
 
 
 class Relay:
-    """A port that leads to another one, until the way is cut."""
+    """Forwards a port to another one until it is cut."""
 
     def __init__(self, port):
         self.to, self.pairs, self.is_cut = port, [], False
@@ -159,7 +159,7 @@ class Relay:
                 pass
 
     def cut(self):
-        """Every connection ends, and new ones end at once."""
+        """Closes all connections, and new ones at once."""
         self.is_cut = True
         for end in self.pairs:
             try:

@@ -9,7 +9,7 @@ def _openssl(*words, **more):
 
 
 class Authority:
-    """ca is what SSL_CERT_FILE is set to; the others are (certificate, key) pairs of servers."""
+    """ca is the file for SSL_CERT_FILE; the others are (certificate, key) pairs of servers."""
 
     def __init__(self, folder, name='www.example.net'):
         self.folder, self.name = str(folder), name

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configurations, and what they promise about time.
+"""Configurations, and the time limits that follow from them.
 
-A configuration is a dict of YAML's keys; it is written as JSON, which is YAML.
+A configuration is a dict with the keys of the YAML file; it is written as JSON, which is valid YAML.
 """
 import dataclasses
 
@@ -13,13 +13,13 @@ def duration(value):
 
 
 def seconds(text):
-    """The inverse, for the few forms that stories use."""
+    """The inverse, for the few forms that tests use."""
     return float(text[:-2]) / 1000 if text.endswith('ms') else float(text[:-1])
 
 
 @dataclasses.dataclass
 class Check:
-    """A health check with short intervals, in seconds. more holds other keys as they are written."""
+    """A health check with short intervals, in seconds. more has other keys, unchanged."""
 
     type: str = 'http'
     port: int = None
@@ -40,25 +40,25 @@ class Check:
 
     @property
     def top(self):
-        """The counter of a backend that has been well for a while."""
+        """The counter of a backend that has passed probes for a while."""
         return self.rise + self.fall - 1
 
     def down_within(self, silent=False):
         """From the fault to the transition: fall failed probes, the first up to an interval away.
 
-        A silent server is found out by the timeout, one that answers at once.
+        A silent server is noticed after the timeout, one that answers with an error at once.
         """
         found_out = self.timeout if silent else 0
         return self.interval * JITTER + (self.fall - 1) * max(self.fast * JITTER, found_out) + found_out
 
     def up_within(self, silent=False):
-        """From the cure to the transition; a silent one may still be waited for."""
+        """From the repair to the transition; a probe of a silent server may still be under way."""
         waiting = self.timeout if silent else 0
         return waiting + self.down * JITTER + (self.rise - 1) * self.fast * JITTER
 
 
 def pool(name, *backends, **weights):
-    """Backends with the weight 100, and backends with theirs."""
+    """Backends with weight 100, and backends with their own weight."""
     return {'name': name, 'backends': {**{b: {} for b in backends}, **{b: {'weight': w} for b, w in weights.items()}}}
 
 
@@ -71,8 +71,8 @@ def config(checks=None, backends=None, frontends=None, netns=None, dataplane='no
            **healthchecker):
     """The whole file. A backend is an address, or (address, check), or a dict.
 
-    With the data plane none nothing is written anywhere; with vpp, maglevd-fake has its fake there,
-    and no warm-up unless lb asks for one.
+    With the data plane none nothing is written; with vpp, maglevd-fake uses its fake. There is no
+    warm-up unless lb asks for one.
     """
     def entry(value):
         if isinstance(value, dict):

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any daemon of ours as a child process: its log as it comes, its ports, its metrics, its signals, its end.
+"""Any daemon of ours as a child process: its log, ports, metrics, signals and end.
 
 Every daemon takes --log-level and --metrics-addr, writes JSON lines with time, level and msg to standard output, logs
-`listening` with `for` and `addr` for each listener, and ends with 0 on SIGTERM. So a story needs no more than
+`listening` with `for` and `addr` for each listener, and ends with 0 on SIGTERM. So a test needs no more than
 
     router = start_daemon('maglev-router', '--config', path)
     router.wait('route-added', host='example.net')
     assert router.metrics().one('maglev_router_routes') == 1
 
-and the fixture stops it in the end and checks what it said.
+and the fixture stops it at the end and checks its output.
 """
 import fcntl
 import http.client
@@ -39,7 +39,7 @@ class Answer:
 
 
 class Daemon(Process):
-    """listener: the one that says that it is ready, and whose port is .port."""
+    """listener: the one that shows that it is ready, and whose port is .port."""
     listener = 'metrics'
 
     def __init__(self, folder, name, *args, level='debug', metrics='127.0.0.1:0', env=None, prefix=(), namespace=None,
@@ -53,17 +53,17 @@ class Daemon(Process):
     # ---- life ----
 
     def start(self, ready=True):
-        """ready: returns when it listens."""
+        """ready: wait until it listens."""
         self._began = self.mark()
         super().start(subprocess.PIPE)
-        fcntl.fcntl(self.process.stdout, fcntl.F_SETPIPE_SZ, PIPE)  # it drops lines rather than wait for us
+        fcntl.fcntl(self.process.stdout, fcntl.F_SETPIPE_SZ, PIPE)  # a daemon drops lines rather than block on its log
         self.log.follow(self.process.stdout)
         if ready:
             self.port = self.port_of(self.listener)
         return self
 
     def end(self, timeout=PATIENCE):
-        """Waits for the end and returns the exit status, with everything read that was written."""
+        """Waits for the end and for all of its output; returns the exit status."""
         status = super().end(timeout)
         self.log.join(timeout)
         return status
@@ -73,7 +73,7 @@ class Daemon(Process):
         super().check_words()
         assert not self.broken, f'{self.name} wrote broken lines: {self.broken[:3]}'
 
-    # ---- what it says ----
+    # ---- its log ----
 
     @property
     def lines(self):
@@ -84,30 +84,30 @@ class Daemon(Process):
         return self.log.broken
 
     def unread(self):
-        """As a context: nobody reads the log, and the pipe fills up."""
+        """Context manager: stops reading the log, so that the pipe fills up."""
         return self.log.changed
 
     def mark(self):
-        """A place in the log, to look only at what comes after."""
+        """The current position in the log, to look only at later lines."""
         return self.log.mark()
 
     def all(self, msg, since=0, **fields):
-        """The lines with that message and these fields."""
+        """The lines with this message and these fields."""
         return self.log.all(msg, since, **fields)
 
     def wait(self, msg, since=0, timeout=PATIENCE, count=1, **fields):
-        """The count-th such line after since, as soon as it is there."""
+        """Waits for the count-th such line after since."""
         return self.log.wait(msg, since, timeout, count,
                              lambda: f'exit status {self.process.poll()}, said {self.said()[-2000:]!r}', **fields)
 
     def port_of(self, listener):
-        """The port of its listener for that, from the log, as soon as it is there."""
+        """Waits for the port of this listener in the log."""
         return int(self.wait('listening', self._began, **{'for': listener})['addr'].rsplit(':', 1)[1])
 
-    # ---- what it serves ----
+    # ---- its HTTP server ----
 
     def http(self, port=None, address='127.0.0.1', inside=None, timeout=PATIENCE):
-        """An HTTP connection to it, from where it lives, or from inside another namespace."""
+        """An HTTP connection to it, from its own namespace or from another one."""
         connection = http.client.HTTPConnection(address, port or self.port, timeout=timeout)
         namespace = inside or self.namespace
         if namespace:
@@ -115,7 +115,7 @@ class Daemon(Process):
         return connection
 
     def ask(self, method, path, headers=None, body=None, **where):
-        """where: as of http()."""
+        """where: see http()."""
         connection = self.http(**where)
         try:
             connection.request(method, path, body, headers or {})

@@ -22,7 +22,7 @@ def basic(user=USER, password=PASSWORD):
 
 
 class Dashboard(Daemon):
-    """servers: as --server has them. tls: the authority's certificate to trust, or None. options: as of Daemon."""
+    """servers: values of --server. tls: the CA certificate to trust, or None. options: see Daemon."""
     listener = 'http'
 
     def __init__(self, folder, servers, env=None, args=(), tls=None, metrics=None, **options):
@@ -45,13 +45,13 @@ class Dashboard(Daemon):
         return http.client.HTTPSConnection('localhost', port or self.port, timeout=timeout, context=context)
 
     def act(self, path, body=None, **headers):
-        """POST with everything that it takes; headers with _ for - are added or replaced, None: left out."""
+        """POST with all required headers; others, with _ for -, are added or replaced, None: left out."""
         given = {**ACT, **basic(), **{k.replace('_', '-'): v for k, v in headers.items()}}
         return self.ask('POST', f'/admin/api/{path}', {k: v for k, v in given.items() if v is not None},
                         json.dumps(body if body is not None else {}))
 
     def state(self, name=None):
-        """Of one server, or of all."""
+        """The state of one server, or of all."""
         answer = self.ask('GET', '/view/api/state' + (f'/{name}' if name else ''))
         assert answer.status == 200, answer.body
         return answer.json
@@ -70,7 +70,7 @@ class Dashboard(Daemon):
 
 
 class EventStream:
-    """Events as they come, as dicts with their id; comments apart."""
+    """The stream of events, as dicts with their id; comments are kept apart."""
 
     def __init__(self, dashboard, last=None, query=''):
         self.events, self.comments, self.times, self.ended = [], [], [], False
@@ -118,7 +118,7 @@ class EventStream:
             return [event for event in self.events if event['type'] == kind and where(event)]
 
     def wait(self, kind, where=lambda event: True, timeout=PATIENCE):
-        """The first such event."""
+        """Waits for the first matching event."""
         end = time.monotonic() + timeout
         while True:
             found = self.find(kind, where)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make run` shows: servers that are kept going, maglevd on them, its log, and what to try.
+"""The lab of `make run`: servers that are restarted when they end, maglevd, its log, and what to try.
 
 Two kinds: Loopback needs nothing and forwards nothing; Packets is a Fabric with maglevd on XDP. A kind has its
-servers by name in .servers, starts them, and has something to tell once maglevd listens.
+servers by name in .servers, starts them, and prints hints once maglevd listens.
 """
 import functools
 import http.server
@@ -21,7 +21,7 @@ from lab.fabric import VIPS4, VIPS6, Fabric, child
 from lab.programs import ROOT, program
 from lab.window import Window
 
-RESTART = 10  # seconds after which what was killed is back, as its supervisor would bring it
+RESTART = 10  # s after which a killed process is started again, as a supervisor would do
 COLOURS = {'DEBUG': '2', 'INFO': '0', 'WARN': '33', 'ERROR': '31'}
 
 say = functools.partial(print, flush=True)
@@ -33,7 +33,7 @@ def example(name):
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Well, unless the file `broken` is there."""
+    """Healthy unless the file `broken` exists."""
 
     def do_GET(self):
         sick = os.path.exists(self.broken)
@@ -45,13 +45,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 def serve(name, address, port, broken):
-    """A server of Loopback, as a process of its own."""
+    """A server of Loopback, as a separate process."""
     Handler.name, Handler.broken, Handler.log_message = name, broken, lambda *_: None
     try:
         server = http.server.ThreadingHTTPServer((address, int(port)), Handler)
     except OSError as error:
         sys.exit(f'run-lab: {name} cannot listen on {address}:{port}: {error.strerror}; is another lab running?')
-    server.handle_error = lambda *_: None  # probes end their connections by reset
+    server.handle_error = lambda *_: None  # probes reset their connections
     say('ready')
     server.serve_forever()
 
@@ -66,7 +66,7 @@ class Demo:
         self.ready, self.over = queue.Queue(), threading.Event()
 
     def mind(self, name):
-        """Keeps one server going, in a thread that lives as long as its servers do."""
+        """Restarts one server whenever it ends, in a thread of its own."""
         while not self.over.is_set():
             self.servers[name] = process = self.start(name)
             ready = process.stdout.readline()
@@ -102,7 +102,7 @@ class Demo:
         self.over.set()
         for process in [*self.servers.values(), self.daemon, self.window and self.window.process]:
             if process and process.poll() is None:
-                process.send_signal(signal.SIGCONT)  # first: LeakSanitizer stops who ends, and would wait for ever
+                process.send_signal(signal.SIGCONT)  # first: LeakSanitizer stops an ending process
                 process.terminate()
                 process.wait()
 
@@ -159,7 +159,7 @@ class Loopback(Demo):
 
 
 class Packets(Demo):
-    """maglevd is kept going, too; packets do not wait for it."""
+    """maglevd is restarted, too; packets are forwarded meanwhile."""
 
     def __init__(self, maglevd):
         self.fabric = Fabric()
@@ -171,7 +171,7 @@ class Packets(Demo):
         self.write_commands()
 
     def write_commands(self):
-        """Programs that run in the client's and in the balancer's namespace."""
+        """Scripts that run commands in the namespaces of the client and of the balancer."""
         programs = {'client': self.fabric.client.command(), 'balancer': self.balancer.command(),
                     'maglevc': self.balancer.command(program('maglevc'))}
         os.mkdir(os.path.join(self.folder, 'bin'))

@@ -5,9 +5,9 @@
                        router b2 ---- eth0 balancer 2      (a second one if asked for)
                        router w1 ---- eth0 web1 ...        VIPs on loopback; GRE is taken off by bpf/decap.bpf.c
 
-Answers go from a server to the client without the balancer. What of it is needed because links are veths is
-told where it is done; docs/guide/xdp.md has the same for real machines. A file system for pins is mounted in the
-folder. Several fabrics may stand at once; what a killed process leaves, the next one sweeps away.
+Answers go from a server to the client without the balancer. Settings that are needed only because links are
+veths say so; docs/guide/xdp.md has the same for real machines. A file system for pins is mounted in the folder.
+Several fabrics may exist at once. The next run removes what a killed process has left.
 """
 import atexit
 import ctypes
@@ -23,7 +23,7 @@ from lab.programs import program
 from lab.net import Namespace
 
 VIPS4, VIPS6 = ['198.51.100.10', '198.51.100.11'], ['2001:db8:100::10', '2001:db8:100::11']
-CLIENTS4 = '10.1.0.0/16'  # all of them are the client's own
+CLIENTS4 = '10.1.0.0/16'  # all of these addresses belong to the client
 MTU = 1500
 _WEB = os.path.join(os.path.dirname(__file__), 'web.py')
 _SYSCTL = {'ipv4__ip_forward': 0, 'ipv4__conf__all__rp_filter': 0, 'ipv4__conf__default__rp_filter': 0,
@@ -32,13 +32,13 @@ _libc = ctypes.CDLL(None)
 
 
 def child(command, **options):
-    """A process that does not see our Ctrl-C, but ends when we do."""
+    """A process that does not get our Ctrl-C, but ends when we do."""
     return subprocess.Popen(command, start_new_session=True, text=True,
                             preexec_fn=lambda: _libc.prctl(1, signal.SIGKILL), **options)  # PR_SET_PDEATHSIG
 
 
 def needs():
-    """What is missing here for a fabric; None when nothing is."""
+    """What this machine lacks for a fabric; None if nothing."""
     if os.geteuid():
         return 'root, for network namespaces and BPF'
     done = subprocess.run(['bpftool', 'feature', 'probe', 'kernel'], capture_output=True, text=True)
@@ -48,7 +48,7 @@ def needs():
 
 
 def sweep():
-    """Unmounts and removes the folders of processes that are no more."""
+    """Unmounts and removes the folders of processes that have ended."""
     for name in os.listdir(tempfile.gettempdir()):
         match = re.match(r'mgl(\d+)-', name)
         if match and not os.path.exists(f'/proc/{match[1]}'):
@@ -61,7 +61,7 @@ def _remove(folder):
 
 
 class Host(Namespace):
-    """One machine behind the router, at .2 of a network of its own."""
+    """One machine behind the router, at .2 of its own network."""
 
     def __init__(self, fabric, port, number):
         super().__init__(port)
@@ -72,7 +72,7 @@ class Host(Namespace):
         self.connect()
 
     def connect(self):
-        """The link; also after it was removed."""
+        """Makes the link; also after it was removed."""
         router, n = self.fabric.router, self.number
         self.ip(f'link add eth0 mtu {MTU} type veth peer name {self.port} mtu {MTU} netns {router.name}',
                 'link set eth0 up')
@@ -83,7 +83,7 @@ class Host(Namespace):
 
 
 class Server(Host):
-    """The VIPs are on loopback, and nobody hears of it."""
+    """A server: the VIPs are on loopback and are not announced by ARP."""
 
     def __init__(self, fabric, number):
         super().__init__(fabric, f'w{number}', 10 + number)
@@ -91,7 +91,7 @@ class Server(Host):
         self.broken = os.path.join(fabric.folder, self.label + '.broken')
         self.sysctl(ipv4__conf__all__arp_ignore=1, ipv4__conf__all__arp_announce=2)
         self.ip(*(f'addr add {vip}/32 dev lo' for vip in VIPS4), *(f'addr add {vip}/128 dev lo nodad' for vip in VIPS6),
-                f'route change default via 10.0.{self.number}.1 advmss {MTU - 84}',  # IPv4 and TCP within GRE6
+                f'route change default via 10.0.{self.number}.1 advmss {MTU - 84}',  # IPv4 and TCP inside GRE over IPv6
                 f'route change default via 2001:db8:{self.number}::1 advmss {MTU - 104}')
         self.run('ethtool', '-K', 'eth0', 'gro', 'on')
         self.run('bpftool', 'net', 'attach', 'xdpdrv', 'pinned', fabric.decap, 'dev', 'eth0')
@@ -105,7 +105,7 @@ class Server(Host):
         assert self.process.stdout.readline() == 'ready\n', f'{self.label} did not start'
 
     def kill(self):
-        """As a crash: its kernel answers for it."""
+        """Like a crash of the program: the kernel answers with resets."""
         if self.process and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
@@ -126,14 +126,14 @@ class Balancer(Host):
         self.ip('route replace blackhole 198.51.100.0/24', 'route replace blackhole 2001:db8:100::/64')
 
     def xdp(self, **more):
-        """That section of a configuration."""
+        """The xdp section of a configuration."""
         return {'interfaces': ['eth0'], 'pin': self.pins, **more}
 
     def sources(self):
         return {'ipv4-src-address': self.address, 'ipv6-src-address': self.address6}
 
     def announce(self):
-        """Packets to the VIPs come here from now on."""
+        """Routes packets to the VIPs to this balancer."""
         self.fabric.router.ip(f'route replace 198.51.100.0/24 via {self.address}',
                               f'route replace 2001:db8:100::/64 via {self.address6}')
 
@@ -162,14 +162,14 @@ class Fabric:
         self.balancers[0].announce()
 
     def start(self):
-        """All servers that do not run."""
+        """Starts all servers that do not run."""
         dead = [server.start() for server in self.servers if not server.process or server.process.poll() is not None]
         for server in dead:
             server.wait()
         return self
 
     def _mount(self):
-        """A file system for pins, with the servers' program in it."""
+        """Mounts a file system for pins, with the program of the servers in it."""
         os.mkdir(os.path.join(self.folder, 'pins'))
         subprocess.run(['mount', '-t', 'bpf', 'bpf', os.path.join(self.folder, 'pins')], check=True)
         self.decap = os.path.join(self.folder, 'pins', 'decap')

@@ -18,7 +18,7 @@ def family(address):
 
 
 class Flow:
-    """One TCP connection from a namespace. source: (address, port), both may be left open: ('', 0)."""
+    """One TCP connection from a namespace. source: (address, port); ('', 0) leaves both open."""
 
     def __init__(self, namespace, vip, source=None, receive_buffer=None):
         self.started = time.time()
@@ -43,7 +43,7 @@ class Flow:
         return self
 
     def head(self):
-        """Reads the head of an answer, which must be good; what came behind it."""
+        """Reads the head of an answer, which must be 200; returns the bytes after it."""
         got = b''
         while b'\r\n\r\n' not in got:
             got += self.receive()
@@ -59,7 +59,7 @@ class Flow:
         return chunk
 
     def body(self):
-        """The whole of a short answer."""
+        """Reads a short answer to its end."""
         got = self.head()
         while chunk := self.socket.recv(CHUNK):
             got += chunk
@@ -68,7 +68,7 @@ class Flow:
 
 
 class Download(Flow):
-    """A body that is read only as told: the server, whose name is .server, waits; the flow stays."""
+    """A download that is read only on demand, which keeps the flow alive. The server's name is .server."""
 
     def __init__(self, namespace, vip, size, **how):
         super().__init__(namespace, vip, receive_buffer=CHUNK, **how)
@@ -81,7 +81,7 @@ class Download(Flow):
         self.at += len(chunk)
 
     def read(self, size):
-        """At least so much more."""
+        """Reads at least that many more bytes."""
         end = min(self.size, self.at + size)
         while self.at < end:
             self._check(self.receive())
@@ -93,12 +93,12 @@ class Download(Flow):
 
 
 def ask(namespace, vip, **how):
-    """Who answers."""
+    """The name of the server that answers."""
     return Flow(namespace, vip, **how).send('GET / HTTP/1.1\r\nHost: lab\r\n\r\n').body().split()[0]
 
 
 def upload(namespace, vip, size, **how):
-    """Sends size bytes; who got them."""
+    """Sends size bytes; returns the name of the server."""
     data = pattern(0, size)
     flow = Flow(namespace, vip, **how)
     flow.send(f'PUT / HTTP/1.1\r\nHost: lab\r\nContent-Length: {size}\r\n\r\n')
@@ -109,7 +109,7 @@ def upload(namespace, vip, size, **how):
 
 
 class Traffic:
-    """Asks again and again until told to stop. .seen: (when it started, who answered or the error)."""
+    """Makes requests until it is stopped. .seen: (start time, name of the server or error)."""
 
     def __init__(self, namespace, *vips):
         self.namespace, self.vips, self.seen, self.over = namespace, vips, [], threading.Event()
@@ -129,7 +129,7 @@ class Traffic:
                     self._changed.notify_all()
 
     def wait_more(self, n):
-        """The next n answers from now on."""
+        """Waits for the next n answers."""
         with self._changed:
             have = len(self.seen)
             assert self._changed.wait_for(lambda: len(self.seen) >= have + n, PATIENCE), 'the traffic stands still'
@@ -139,13 +139,13 @@ class Traffic:
         return [(at, who) for at, who in self.seen if isinstance(who, Exception)]
 
     def after(self, time_stamp):
-        """Who answered what was asked from then on."""
+        """The servers that answered requests made since then."""
         return {who for at, who in self.seen if at > time_stamp}
 
 
 @contextlib.contextmanager
 def traffic(namespace, *vips):
-    """As a context: traffic that has begun."""
+    """Context manager: traffic that has begun."""
     it = Traffic(namespace, *vips)
     it.thread.start()
     try:

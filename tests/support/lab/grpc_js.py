@@ -15,7 +15,7 @@ FILES = ('package.json', 'package-lock.json', 'client.js')
 
 
 def installed():
-    """The folder with client.js and what it needs; filled once for each state of the three files."""
+    """The folder with client.js and its packages; filled once per state of the three files."""
     digest = hashlib.sha256()
     for name in FILES:
         with open(os.path.join(HERE, name), 'rb') as file:
@@ -37,7 +37,7 @@ def installed():
 
 
 class GrpcJs:
-    """methods: what it found by reflection."""
+    """methods: those found by reflection."""
 
     def __init__(self, port):
         command = ['node', os.path.join(installed(), 'client.js'), f'127.0.0.1:{port}',
@@ -46,7 +46,7 @@ class GrpcJs:
         self.methods = [path.rsplit('/', 1)[-1] for path in json.loads(self.process.stdout.readline())['methods']]
 
     def order(self, method, request=None, **more):
-        """{code, text} and answer, or answers of a stream."""
+        """Returns {code, text} with answer, or with answers for a stream."""
         self.process.stdin.write(json.dumps({'method': method, 'request': request or {}, **more}) + '\n')
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())

@@ -12,11 +12,11 @@ from lab.programs import BUILD
 from lab.wait import PATIENCE
 
 MODULE, VERSION = 'github.com/fullstorydev/grpcurl/cmd/grpcurl', 'v1.9.1'  # for Go 1.19, Debian 12's, and later
-LONGEST = 540  # s, on a machine that has much else to do
+LONGEST = 540  # s, on a busy machine
 
 
 def _build(folder):
-    # small and quick to make, not quick to run; behind everybody else
+    # optimised for a short build, at low priority
     command = ['nice', 'go', 'install', '-gcflags=all=-N -l -dwarf=false', '-ldflags=-s -w', f'{MODULE}@{VERSION}']
     scratch = {name: os.path.join(BUILD, 'grpcurl/go', name) for name in ('GOPATH', 'GOCACHE')}
     env = {**({} if 'HOME' in os.environ else scratch), **os.environ, 'GOBIN': folder, 'CGO_ENABLED': '0'}
@@ -25,7 +25,7 @@ def _build(folder):
 
 
 def installed():
-    """The path of the program; skips the story without Go."""
+    """The path of the program; skips the test if there is no Go."""
     if not shutil.which('go'):
         pytest.skip('there is no Go toolchain on PATH to build grpcurl with')
     folder = os.path.join(BUILD, 'grpcurl', VERSION)
@@ -40,7 +40,7 @@ def installed():
 
 
 class Grpcurl:
-    """Runs it on one server; flags say how that is reached."""
+    """Runs it with one server; flags say how to connect."""
 
     def __init__(self, port, *flags):
         self.command, self.at = [installed(), *flags], f'127.0.0.1:{port}'

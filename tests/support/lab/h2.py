@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/2 by hand, as far as it takes to be a bad client, or very many good ones.
+"""A minimal HTTP/2 client, for tests that need a misbehaving client or very many connections.
 
-Nothing of what comes back is decompressed: frames are told by their type, messages by their length.
+Headers of answers are not decompressed: frames are recognised by type, messages by length.
 """
 import socket
 import struct
@@ -19,7 +19,7 @@ def frame(kind, flags=0, stream=0, payload=b''):
 
 
 def field(name, value):
-    """A literal that is not indexed, without Huffman."""
+    """A literal header field without indexing and Huffman coding (RFC 7541, section 6.2.2)."""
     return b'\0' + b''.join(_integer(len(part)) + part for part in (name.encode(), value.encode()))
 
 
@@ -42,7 +42,7 @@ def request(path, message=b'', stream=1, **more):
 
 
 def messages(data):
-    """Those of a stream that are whole by now, and the rest."""
+    """The complete messages of a stream so far, and the rest."""
     found, at = [], 0
     while len(data) - at >= 5 and len(data) - at - 5 >= (n := int.from_bytes(data[at + 1:at + 5], 'big')):
         found.append(data[at + 5:at + 5 + n])
@@ -52,7 +52,7 @@ def messages(data):
 
 class Connection:
     def __init__(self, port, preface=True, wide=True):
-        """wide: takes what comes; otherwise as much as HTTP/2 gives a peer that says nothing."""
+        """wide: opens large windows; otherwise the windows are the defaults of HTTP/2."""
         self.socket = socket.create_connection(('127.0.0.1', port), PATIENCE)
         self.received, self.buffer = [], b''
         if preface:
@@ -64,7 +64,7 @@ class Connection:
         self.socket.sendall(data)
 
     def take(self, data):
-        """(kind, flags, stream, payload) of the frames that are whole by now."""
+        """(kind, flags, stream, payload) of the frames that are complete so far."""
         self.buffer += data
         at = 0
         while len(self.buffer) - at >= 9:
@@ -77,7 +77,7 @@ class Connection:
         self.buffer = self.buffer[at:]
 
     def wait(self, kind, timeout=PATIENCE):
-        """The payload of the next frame of that kind; None when the connection ends before."""
+        """The payload of the next frame of that kind; None if the connection ends before."""
         self.socket.settimeout(timeout)
         while True:
             for index, one in enumerate(self.received):
@@ -93,7 +93,7 @@ class Connection:
             self.received += self.take(data)
 
     def ended(self, timeout=PATIENCE):
-        """Whether the other side closes, within that time."""
+        """Whether the other side closes the connection within that time."""
         self.socket.settimeout(timeout)
         try:
             while self.socket.recv(65536):

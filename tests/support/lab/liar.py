@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server of maglevd's API that answers what a story wants: somebody else's, an old one, a broken one."""
+"""A server of maglevd's API whose answers are chosen by the test: another service, an old version, a broken one."""
 import collections
 import threading
 from concurrent import futures
@@ -60,12 +60,12 @@ class Liar(grpc.GenericRpcHandler):
             pass
 
     def hang(self):
-        """To be called for an answer that does not come."""
+        """Call this for an answer that never arrives."""
         self.closed.wait(PATIENCE)
         raise Refuse(Status.UNAVAILABLE)
 
     def close(self):
-        """grpcio's server must not go while somebody still answers for it."""
+        """The server of grpcio must not be freed while a handler still runs."""
         self.closed.set()
         self.server.stop(0).wait()
         self.workers.shutdown()
@@ -73,7 +73,7 @@ class Liar(grpc.GenericRpcHandler):
 
 
 def answers(backends=1):
-    """Of one that has backends b0 and so on, and nothing to say."""
+    """The answers of a server with the backends b0, b1, ... and no events."""
     lists = {'ListFrontends': message('ListFrontendsResponse')(), 'ListHealthChecks': message('ListHealthChecksResponse')(),
              'ListBackends': message('ListBackendsResponse')(), 'WatchEvents': []}
     for i in range(backends):

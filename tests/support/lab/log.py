@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log of a daemon as it comes: JSON lines, parsed, kept and awaited."""
+"""The log of a daemon: JSON lines that are parsed, kept and waited for."""
 import datetime
 import json
 import re
@@ -19,7 +19,7 @@ def parse_time(text):
 
 
 class Line(dict):
-    """One line of the log; at is its time in seconds, raw what was written."""
+    """One line of the log; at is its time in seconds, raw the bytes of it."""
 
     def __init__(self, raw):
         super().__init__(json.loads(raw.decode('utf-8')))
@@ -32,9 +32,9 @@ class Line(dict):
 
 
 class Log:
-    """What comes out of pipes, read by a thread for each; a process that is started again goes on with the same log.
+    """The lines of one or more pipes, each read by a thread; a process that is started again continues the same log.
 
-    lines has every line so far, broken what was none: (bytes, the error). over: the last pipe is at its end.
+    lines has all lines so far, broken those that are not JSON: (bytes, error). over: all pipes have ended.
     """
 
     def __init__(self):
@@ -63,11 +63,11 @@ class Log:
             self.changed.notify_all()
 
     def join(self, timeout=PATIENCE):
-        """Until everything is read that was written; the writers must have ended."""
+        """Waits until all output has been read; the writers must have ended."""
         self._reader.join(timeout)
 
     def mark(self):
-        """A place in the log, to look only at what comes after."""
+        """The current position in the log, to look only at later lines."""
         with self.changed:
             return len(self.lines)
 
@@ -76,7 +76,7 @@ class Log:
             return [line for line in self.lines[since:] if line.matches(msg, fields)]
 
     def wait(self, msg, since=0, timeout=PATIENCE, count=1, state=lambda: '', **fields):
-        """The count-th such line after since. Fails at the deadline, and as soon as no line can come any more."""
+        """The count-th such line after since. Fails at the deadline, or as soon as all pipes have ended."""
         end = time.monotonic() + timeout
         with self.changed:
             while True:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page of metrics, taken apart."""
+"""A parser for pages of metrics."""
 import functools
 import re
 
@@ -13,7 +13,7 @@ def _sample(line):
 
 
 class Metrics:
-    """Only the lines that are asked for are taken apart: ten thousand backends have hundreds of thousands."""
+    """Lines are parsed only on demand: ten thousand backends have hundreds of thousands of them."""
 
     def __init__(self, text):
         self.text = text
@@ -35,7 +35,7 @@ class Metrics:
         return sum(value for _, value in self.of(name, **labels))
 
     def one(self, name, **labels):
-        """The value of the only such sample; None when there is none."""
+        """The value of the only such sample; None if there is none."""
         found = self.of(name, **labels)
         assert len(found) < 2, found
         return found[0][1] if found else None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Private networks: a namespace for the probes, one for the servers, a link between them.
 
-Names carry the process id, so that runs do not meet. What a killed run left behind is swept away
-by the next one.
+Names contain the process id, so that runs do not interfere. The next run removes what a killed run has
+left behind.
 """
 import atexit
 import concurrent.futures
@@ -33,7 +33,7 @@ def _batch(lines, netns=None):
 
 
 def sweep():
-    """Removes namespaces of test processes that are no more."""
+    """Removes namespaces of test processes that have ended."""
     found = subprocess.run(['ip', 'netns', 'list'], capture_output=True, text=True, check=True).stdout
     for name in re.findall(r'^(mgl\d+-\S+)', found, re.M):
         pid = re.match(r'mgl(\d+)-', name)[1]
@@ -60,30 +60,30 @@ class Namespace:
         _batch(lines, self.name)
 
     def delete(self):
-        """The name goes; what is still inside lives on until its last process ends."""
+        """Removes the name; the namespace exists until its last process ends."""
         if _alive.pop(self.name, None):
             if self._thread:
                 self._thread.shutdown()
             subprocess.run(['ip', 'netns', 'del', self.name], capture_output=True)
 
     def enter(self):
-        """The calling thread alone."""
+        """Moves only the calling thread into the namespace."""
         with open(self.path, encoding='ascii') as file:
             if _libc.setns(file.fileno(), CLONE_NEWNET):
                 raise OSError(ctypes.get_errno(), f'setns {self.name}')
 
     def inside(self, function, *args):
-        """What function(*args) returns when a thread of this process calls it inside."""
+        """Calls function(*args) in a thread inside the namespace and returns its result."""
         if not self._thread:
             self._thread = concurrent.futures.ThreadPoolExecutor(8, initializer=self.enter)
         return self._thread.submit(function, *args).result()
 
     def socket(self, family=socket.AF_INET, kind=socket.SOCK_STREAM):
-        """A socket stays in the namespace where it was made, whoever uses it."""
+        """Makes a socket inside; it stays in that namespace whichever thread uses it."""
         return self.inside(socket.socket, family, kind)
 
     def sysctl(self, **values):
-        """Settings below net; a dot of a name is written __."""
+        """Sets sysctls below net; a dot in a name is written __."""
         def put():
             for name, value in values.items():
                 with open('/proc/sys/net/' + name.replace('__', '/'), 'w', encoding='ascii') as file:
@@ -91,13 +91,13 @@ class Namespace:
         self.inside(put)
 
     def run(self, *words):
-        """A command inside, which has to end well; what it wrote."""
+        """Runs a command inside, which must succeed; returns its output."""
         done = subprocess.run(self.command(*words), capture_output=True, text=True)
         assert done.returncode == 0, f'{words}: {done.stdout}{done.stderr}'
         return done.stdout
 
     def command(self, *words):
-        """A command line that runs inside."""
+        """The command line that runs a command inside."""
         return ['nsenter', f'--net={self.path}', *words]
 
     def counter(self, protocol, name):
@@ -109,7 +109,7 @@ class Namespace:
 
 
 class Net:
-    """The second address of the probes' side is only used when asked for.
+    """Two namespaces with a link. The second address of the probes is used only on request.
 
     Probes live at 10.77.0.1, 10.77.0.2, fd77::1 and fd77::2; servers at 10.77.1.x and fd77::1:x.
     """
@@ -124,16 +124,16 @@ class Net:
         self._connect()
 
     def reconnect(self):
-        """After the probes' namespace was made anew: the servers get their link and addresses back.
+        """Called after the probes' namespace was made again: restores the link and addresses of the servers.
 
-        The kernel takes its time to bury a namespace, and the old link with it.
+        The kernel removes a namespace, and the old link with it, asynchronously.
         """
         until(lambda: subprocess.run(['ip', '-n', self.servers.name, 'link', 'show', 'veth'],
                                      capture_output=True).returncode, what='the end of the old link')
         self._connect()
 
     def _connect(self):
-        """The link; first everything that answers, then who asks."""
+        """Makes the link; the servers' side first, then the probes'."""
         _batch([f'link add veth netns {self.servers.name} type veth peer name veth netns {self.probes.name}'])
         self.servers.ip('link set veth up', *(self._line(address) for address in self._addresses))
         self.probes.ip('link set veth up', *(f'addr add {a}/16 dev veth' for a in self.SOURCES4),
@@ -141,7 +141,7 @@ class Net:
                          for a, life in zip(self.SOURCES6, ('forever', '0'))))
 
     def address(self, family=4):
-        """One more address of the servers' side."""
+        """Adds an address to the servers' side."""
         n = next(self._next)
         address = f'10.77.1.{n}' if family == 4 else f'fd77::1:{n}'
         self.add(address)
@@ -156,12 +156,12 @@ class Net:
         self.servers.ip(self._line(address))
 
     def remove(self, address):
-        """A machine that is gone: nobody answers for its address any more."""
+        """Simulates a machine that is gone: its address is not answered any more."""
         self._addresses.remove(address)
         self.servers.ip(f'addr del {address}/{64 if ":" in address else 16} dev veth')
 
     def mute(self, address):
-        """Packets still reach the address, but nothing comes back from it; returns since when."""
+        """Packets still reach the address, but nothing is sent back from it; returns the time of the change."""
         return self._rule('add', address)
 
     def unmute(self, address):

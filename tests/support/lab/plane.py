@@ -31,7 +31,7 @@ class Plane:
             return False
 
     def dump(self):
-        """Lines that, given to seed(), make the same state."""
+        """Lines that restore the same state with seed()."""
         return self.ask('dump').splitlines()
 
     def seed(self, lines):
@@ -39,14 +39,14 @@ class Plane:
             self.ask(line)
 
     def journal(self):
-        """Every operation so far, in the order in which it was carried out."""
+        """All operations so far, in order."""
         return self.ask('journal').splitlines()
 
     def clear_journal(self):
         self.ask('clear-journal')
 
     def weights(self, vip, port=80, protocol='tcp'):
-        """{address: weight} of one VIP; None when it is not there."""
+        """{address: weight} of one VIP; None if it does not exist."""
         prefix = f'{vip} {PROTOCOLS[protocol]} {port} '
         lines = [line.split(' ', 1) for line in self.dump()]
         if not any(kind == 'vip' and rest.startswith(prefix) for kind, rest in lines):
@@ -61,6 +61,6 @@ class Plane:
         until(lambda: self.weights(vip, port) == expected, timeout, f'{vip} getting {expected}')
 
     def wait_journal(self, text, timeout=PATIENCE):
-        """The first line that holds text."""
+        """The first line that contains text."""
         return until(lambda: next((line for line in self.journal() if text in line), None), timeout,
                      f'"{text}" in the journal')

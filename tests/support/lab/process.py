@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A child process: started in a namespace or not, signalled, measured, awaited, and never left behind.
+"""A child process: started, optionally in a namespace, signalled, measured, and always ended.
 
-It must have nothing to say on standard error, where sanitizers report, when it is stopped.
+When it is stopped, its standard error, where sanitizers report, must be empty.
 """
 import os
 import signal
@@ -10,12 +10,12 @@ import time
 
 from lab.wait import PATIENCE
 
-# by a program, because Python code between fork and exec is not safe while grpcio has threads
+# done by a program: Python code between fork and exec is not safe while grpcio has threads
 DIE_WITH_PARENT = ['setpriv', '--pdeathsig', 'KILL']
 
 
 class Process:
-    """command: may be changed until start(). namespace: where it lives; None: where we do."""
+    """command: may be changed until start(). namespace: where it runs; None: ours."""
 
     def __init__(self, folder, name, command, env=None, namespace=None):
         self.folder, self.name, self.namespace = str(folder), name, namespace
@@ -27,7 +27,7 @@ class Process:
     # ---- life ----
 
     def start(self, stdout=None):
-        """stdout: as of Popen; None: where standard error goes."""
+        """stdout: see Popen; None: the same as standard error."""
         with open(self.stderr, 'a', encoding='utf-8') as errors:
             self.started = time.time()
             self.process = subprocess.Popen([*DIE_WITH_PARENT, *self.command], stdin=subprocess.DEVNULL,
@@ -41,7 +41,7 @@ class Process:
         self.process.send_signal(number)
 
     def kill(self):
-        """No chance to say or do anything more."""
+        """Ends it with SIGKILL."""
         self.process.kill()
         return self.end()
 
@@ -50,7 +50,7 @@ class Process:
         return self.process.wait(timeout)
 
     def stop(self):
-        """SIGTERM, if it runs; it must end with 0, and have said nothing. In any case it does not run any more then."""
+        """Sends SIGTERM if it runs; it must end with 0 and empty standard error. Otherwise it is killed."""
         if self.process is None:  # it was never started
             return
         try:
@@ -68,15 +68,15 @@ class Process:
         assert not errors, f'{self.name} wrote to standard error:\n{errors}'
 
     def said(self):
-        """What it wrote on standard error."""
+        """Its output on standard error."""
         with open(self.stderr, encoding='utf-8', errors='replace') as file:
             return file.read()
 
     def forgive(self):
-        """What it said so far was expected."""
+        """Accepts the output so far: it was expected."""
         os.truncate(self.stderr, 0)
 
-    # ---- what it takes ----
+    # ---- what it uses ----
 
     @property
     def pid(self):
@@ -88,7 +88,7 @@ class Process:
             return file.read()
 
     def rss(self):
-        """Bytes of resident memory, counted page by page and not estimated."""
+        """Bytes of resident memory, counted exactly (smaps), not estimated."""
         lines = self.proc('smaps_rollup').splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith('Rss:')) << 10
 
@@ -104,7 +104,7 @@ class Process:
 
 
 class Running:
-    """Processes of a story. In the end the last one that was started is stopped first; all are, whatever one says."""
+    """The processes of a test. At the end all are stopped, the last one first, even if one of them fails."""
 
     def __init__(self):
         self.processes = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the programs under test are."""
+"""The paths of the programs under test."""
 import glob
 import os
 
@@ -21,7 +21,7 @@ def _find(name, build):
 
 
 def program(name='maglevd', build=BUILD):
-    """The path of a program. tools/run-tests wants to know what each story used: it gets a line for each."""
+    """The path of a program. Each use is noted for tools/run-tests, which tracks what a test depends on."""
     path = _find(name, build)
     if 'MAGLEV_PROGRAMS_USED' in os.environ:
         with open(os.environ['MAGLEV_PROGRAMS_USED'], 'a', encoding='utf-8') as note:
@@ -30,6 +30,6 @@ def program(name='maglevd', build=BUILD):
 
 
 def runner(name, measured=False):
-    """The command that starts it. measured: the release build with real-time priority, because a promise in
-    milliseconds does not hold with sanitizers, nor while others have the processors."""
+    """The command that starts it. measured: the release build with real-time priority, because limits in
+    milliseconds do not hold with sanitizers, nor while other processes use the processors."""
     return ['chrt', '--fifo', '1', program(name, RELEASE)] if measured else [program(name)]

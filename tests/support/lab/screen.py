@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What somebody at a terminal sees: the part of xterm that libedit and ncurses speak.
+"""A terminal emulator: the part of xterm that libedit and ncurses use.
 
-What it does not know it refuses, so that a story never passes by a sequence that it ignored.
+Unknown sequences are an error, so that no test passes because a sequence was ignored.
 """
 import codecs
 import re
@@ -16,16 +16,16 @@ class Screen:
         self.columns, self.rows = columns, rows
         self.decoder = codecs.getincrementaldecoder('utf-8')()
         self.rest, self.style, self.drawn, self.bells, self.full = '', '', False, 0, False
-        self.application = False  # arrows are sent in their other form
+        self.application = False  # application mode: arrow keys are sent as ESC O
         self.x = self.y = 0
         self.saved, self.top, self.bottom, self.last = (0, 0), 0, rows - 1, ' '
         self.cells = [self._blank() for _ in range(rows)]
-        self.gone = []  # lines that have left at the top
+        self.gone = []  # lines that were scrolled out at the top
 
     def _blank(self):
         return [(' ', '')] * self.columns
 
-    # ---- for stories ----
+    # ---- for tests ----
 
     @property
     def lines(self):
@@ -36,7 +36,7 @@ class Screen:
         return '\n'.join(self.lines).rstrip()
 
     def style_of(self, text):
-        """The attributes (as in ESC [ ... m) of the first character of the last place where text stands."""
+        """The attributes (as in ESC [ ... m) of the first character of the last occurrence of text."""
         for row in reversed(self.cells):
             at = ''.join(c for c, _ in row).rfind(text)
             if at >= 0:
@@ -44,7 +44,7 @@ class Screen:
         raise AssertionError(f'{text!r} is not on the screen:\n{self.text}')
 
     def resize(self, columns, rows):
-        """As a terminal that does not reflow: lines are cut or filled up, from the top."""
+        """Resizes without reflow: lines are cut or padded, from the top."""
         while self.y >= rows:
             self._scroll_up(0, self.rows - 1)
             self.y -= 1
@@ -53,7 +53,7 @@ class Screen:
         self.cells += [self._blank() for _ in range(rows - len(self.cells))]
         self.top, self.bottom, self.x = 0, rows - 1, min(self.x, columns - 1)
 
-    # ---- what comes from the program ----
+    # ---- output of the program ----
 
     def feed(self, data):
         self.rest += self.decoder.decode(data)
@@ -138,7 +138,7 @@ class Screen:
             getattr(self, '_csi_' + {'@': 'insert'}.get(verb, verb))(n, numbers)
 
     def _style(self, code):
-        """A code stands for itself; 0 ends all of them, 39 and 49 the colours."""
+        """Adds an attribute; 0 clears all of them, 39 and 49 the colours."""
         kept = [c for c in self.style.split(';') if c] if code else []
         if code in (39, 49):
             kept = [c for c in kept if c[0] != str(code)[0]]
@@ -223,6 +223,6 @@ class Screen:
         self.x = self.y = 0
 
     def _csi_t(self, _n, _numbers):
-        """Of the window, which is none."""
+        """Window operations, which are ignored."""
 
     _csi_l = _csi_h = _csi_t

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that plays servers, well-behaved and otherwise, inside the namespace it is started in.
+"""A program with any number of fake servers, correct and faulty ones, in the namespace in which it is started.
 
-Orders come as JSON lines on standard input, each with an id, and are answered with that id on
-standard output; what the servers see is told there too. It ends with its input.
+Commands are JSON lines on standard input, each with an id, and are answered with that id on
+standard output; requests to the servers are reported there too. It ends with its input.
 """
 import asyncio
 import json
@@ -19,11 +19,11 @@ def tell(**what):
 
 
 def abort(sock):
-    """The next close is a reset."""
+    """Makes the next close a reset (SO_LINGER with 0)."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
 
 
-# ---- what a server may do with a request; each returns whether the connection goes on ----
+# ---- behaviours of a server; each returns whether the connection stays open ----
 
 async def answer(b, how, out):
     body = how.get('body', 'ok').encode('latin-1')
@@ -44,7 +44,7 @@ async def answer(b, how, out):
 
 
 async def flap(b, how, out):
-    """One status after the other, round and round."""
+    """Answers with one status after the other, cyclically."""
     status = how['pattern'][b.turn % len(how['pattern'])]
     b.turn += 1
     return await answer(b, {**how, 'status': status}, out)
@@ -72,7 +72,7 @@ async def close(b, how, out):
 
 
 async def cut(b, how, out):
-    """Less than was promised."""
+    """Sends a shorter body than announced."""
     out.write(b'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nok, but')
     await out.drain()
 
@@ -102,14 +102,14 @@ async def headers(b, how, out):
 
 
 async def flood(sock):
-    """In the place of a handshake: hello requests without end, which a client passes over."""
+    """Instead of a handshake: endless hello requests, which a client must ignore."""
     record = b'\x16\x03\x03\x40\x00' + bytes(0x4000)
     while True:
         await asyncio.get_running_loop().sock_sendall(sock, record * 64)
 
 
 async def crumbs(sock):
-    """In the place of a handshake: a ServerHello of 16,000 bytes in records of one byte, again and again."""
+    """Instead of a handshake: endless ServerHellos of 16,000 bytes, in records of one byte."""
     hello = b'\x02\x00\x3e\x80\x03\x03' + bytes(0x3e80)
     records = b''.join(b'\x16\x03\x03\x00\x01' + bytes([byte]) for byte in hello)
     while True:
@@ -117,7 +117,7 @@ async def crumbs(sock):
 
 
 async def tls_crumbs(context, sock):
-    """A handshake, and then an answer without end, in records of one byte. Records are made ahead and sent many at a time."""
+    """A handshake, then an endless answer in records of one byte. Records are made in advance and sent in batches."""
     loop = asyncio.get_running_loop()
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     tls = context.wrap_bio(incoming, outgoing, server_side=True)
@@ -147,7 +147,7 @@ MODES = {f.__name__: f
 
 
 class Backend:
-    """One listening socket and the connections that came of it."""
+    """One listening socket and its connections."""
 
     def __init__(self, order):
         self.name, self.address = order['name'], order['address']
@@ -173,7 +173,7 @@ class Backend:
         self.task = asyncio.create_task(self.accept())
 
     def refuse(self):
-        """Nobody listens any more, and nobody is talked to."""
+        """Closes the listener and all connections."""
         self.task.cancel()
         self.socket.close()
         for task in list(self.connections):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers in a namespace, and what they saw: the other end of server.py."""
+"""Servers in a namespace and the requests they got: the other end of server.py."""
 import itertools
 import json
 import os
@@ -13,7 +13,7 @@ _PROGRAM = os.path.join(os.path.dirname(__file__), 'server.py')
 
 
 class Server:
-    """Each verb returns the time at which the server began to behave so."""
+    """One server. Each method that changes its behaviour returns the time of the change."""
 
     def __init__(self, servers, name, address, certificate=None, port=0):
         self.servers, self.name, self.address = servers, name, address
@@ -37,17 +37,17 @@ class Server:
         return self.servers.order('listen', self.name)['at']
 
     def wait_requests(self, n, timeout=PATIENCE):
-        """The requests, once there are n of them."""
+        """Waits until there are n requests and returns them."""
         self.servers.wait(lambda: len(self.requests) >= n, timeout, f'{n} requests to {self.name}')
         return self.requests
 
     def catch_up(self):
-        """Until a request is known that came after now: then all are that came to any of the servers before."""
+        """Waits for a request that arrives after now: then all earlier ones to any server are known."""
         now = time.time()
         self.servers.wait(lambda: self.requests and self.requests[-1]['at'] > now, PATIENCE, f'news of {self.name}')
 
     def wait_more(self, n, timeout=PATIENCE):
-        """The next n requests from now on."""
+        """Waits for the next n requests."""
         have = len(self.requests)
         return self.wait_requests(have + n, timeout)[have:have + n]
 
@@ -98,12 +98,12 @@ class Servers:
         return self.replies.pop(number)
 
     def open(self, name=None, family=4, certificate=None, address=None, port=0):
-        """A server on an address of its own, on any free port unless told otherwise."""
+        """Adds a server on its own address, by default on any free port."""
         name = name or f'server{len(self.by_name)}'
         return Server(self, name, address or self.net.address(family), certificate, port)
 
     def kill(self):
-        """As a machine's power going: the processes end without a word, the kernel answers for them."""
+        """Ends the processes with SIGKILL; the kernel answers for them."""
         at = time.time()
         self.process.kill()
         self.process.wait()

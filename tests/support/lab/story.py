@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plot of most stories: one backend under test, and a spare behind it that is always there.
+"""The setup of most tests: one backend under test, and a spare after it that is always up.
 
-Whatever happens to the backend must show in the same way everywhere: in the log, in the metrics,
-and in the weights of the data plane.
+Every change of the backend must show consistently in the log, in the metrics and in the weights of
+the data plane.
 """
 from lab.config import Check, config, frontend, pool
 from lab.wait import SLACK
@@ -13,7 +13,7 @@ PASSES = ('L4OK', 'L7OK')
 
 
 class Watched:
-    """maglevd-fake with the frontend www on VIP: the backend web before the static backend spare."""
+    """maglevd-fake with the frontend www on VIP: the backend web, then the static backend spare."""
 
     def __init__(self, start_fake, net, check, address, env=None):
         self.check, self.address = check, address
@@ -30,7 +30,7 @@ class Watched:
         return cls(start_fake, net, Check(port=server.port, **check), server.address, env)
 
     def settle(self):
-        """Up for long enough that nothing is held against it."""
+        """Waits until the backend is up with a full counter."""
         self.daemon.wait_settled('web', self.check)
         self.plane.wait_weights(VIP, {self.address: 100, self.spare: 0})
         assert self.daemon.state('web') == 'up'
@@ -38,7 +38,7 @@ class Watched:
         return self
 
     def expect_down(self, since, code, silent=False, reason=None):
-        """From a settled up: fall failed probes with that code, in time; and everything agrees."""
+        """From a settled up: checks that fall failed probes with that code take it down in time."""
         line = self.daemon.wait('backend-transition', self.seen, backend='web', to='down')
         assert (line['from'], line['code']) == ('up', code), line
         assert reason is None or reason in line['reason'], line
@@ -55,7 +55,7 @@ class Watched:
         return line
 
     def follows_the_rule(self):
-        """Every transition so far came right after the probe that rise and fall say, and no other did."""
+        """Checks that each transition so far came right after the probe that rise and fall require, and no other."""
         counter, state, expected, seen, last = None, 'unknown', [], [], None
         for line in list(self.daemon.lines):
             if line.get('backend') != 'web':
@@ -90,7 +90,7 @@ class Watched:
             len([t for t in daemon.all('backend-transition', backend='web', to=state) if t['from'] == line['from']])
 
     def stays_up(self, server, n):
-        """n more probes, and nothing happens."""
+        """Checks that nothing changes during n more probes."""
         server.wait_more(n)
         assert not self.daemon.all('backend-transition', self.seen, backend='web')
         assert self.daemon.state('web') == 'up'
@@ -98,7 +98,7 @@ class Watched:
 
 
 class OnVpp:
-    """maglevd on a stand-in of VPP, with the frontend www on VIP: a probed backend before a static one."""
+    """maglevd on the fake VPP, with the frontend www on VIP: a probed backend, then a static one."""
 
     def __init__(self, vpp, start_on, net, server):
         self.vpp, self.start_on, self.net, self.server = vpp, start_on, net, server
@@ -119,7 +119,7 @@ class OnVpp:
         self.vpp.wait_weights(VIP, {self.server.address: web, SPARE: spare})
 
     def fail(self):
-        """The server dies, and maglevd sees it."""
+        """Ends the server and waits until maglevd notices."""
         mark = self.daemon.mark()
         self.server.refuse()
         self.daemon.wait_state('web', 'down', mark)

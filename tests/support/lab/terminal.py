@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program on a terminal of its own, and somebody in front of it."""
+"""A program on its own terminal, and a user who types."""
 import fcntl
 import os
 import pty
@@ -51,10 +51,10 @@ class Terminal:
                 if self.closed:
                     return
 
-    # ---- what is seen ----
+    # ---- the screen ----
 
     def wait(self, condition, what=None, timeout=PATIENCE):
-        """Until condition(screen); what it said."""
+        """Waits until condition(screen) is true and returns its value."""
         end = time.monotonic() + timeout
         with self._changed:
             while not (result := condition(self.screen)):
@@ -83,18 +83,18 @@ class Terminal:
 
     @property
     def makes_signals(self):
-        """Ctrl-C is a signal, and not a key that the program reads."""
+        """Whether Ctrl-C is a signal (ISIG) and not read as a key."""
         return bool(termios.tcgetattr(self.slave)[3] & termios.ISIG)
 
     @property
     def echoes(self):
-        """What is typed is shown by the terminal itself: no program has taken it over."""
+        """Whether the terminal echoes input itself, so no program has taken it over."""
         return bool(termios.tcgetattr(self.slave)[3] & termios.ECHO)
 
-    # ---- what is done ----
+    # ---- input ----
 
     def type(self, *keys):
-        """Texts, and names of keys; ^C is Ctrl-C."""
+        """Types texts and named keys; ^C is Ctrl-C."""
         for key in keys:
             if len(key) == 2 and key[0] == '^':
                 key = chr(ord(key[1]) & 31)
@@ -104,7 +104,7 @@ class Terminal:
             os.write(self.master, text.encode())
 
     def write(self, text):
-        """As another program that writes to the same terminal."""
+        """Writes to the terminal like another program."""
         os.write(self.slave, text.encode())
 
     def resize(self, columns, rows):
@@ -113,7 +113,7 @@ class Terminal:
         self._size(columns, rows)
 
     def end(self, timeout=PATIENCE):
-        """Waits for the end: the status, with the terminal as it was before."""
+        """Waits for the end; returns the status. The terminal must have its settings from before."""
         status = self.process.wait(timeout)
         after = termios.tcgetattr(self.slave)
         assert after[:4] == self.before[:4], 'the terminal was left in another mode'

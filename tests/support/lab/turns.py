@@ -7,8 +7,8 @@ LIMIT, ATTEMPTS = '0.01', 4
 
 
 class Turns:
-    """Of the loop: how many, and how many over the limit; and the time that the kernel, or who runs this machine, gave to
-    others."""
+    """Turns of the loop in total and over the limit, and the time for which the process waited for a processor or the
+    hypervisor took it."""
 
     def __init__(self, daemon):
         page = daemon.metrics()
@@ -21,7 +21,7 @@ class Turns:
 
 
 def long_turns(daemon, act):
-    """Turns over the limit while act() ran. An attempt in which the process waited for a processor says nothing."""
+    """Turns over the limit while act() ran. Attempts in which the process waited for a processor do not count."""
     after = Turns(daemon)
     for _ in range(ATTEMPTS):
         before = after

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures of the stories in a browser: Chromium, and a small world to look at. Imported where they are used."""
+"""Fixtures of the browser tests: Chromium, and a small set of servers to look at. Imported where they are used."""
 import os
 
 import pytest
@@ -22,7 +22,7 @@ def browser():
 
 @pytest.fixture
 def visit(browser, start_dashboard):
-    """Opens pages; in the end, before what they show ends, each is asked whom it asked and what it complained of."""
+    """Opens pages. At the end, before the servers stop, the requests and errors of each page are checked."""
     pages, forgiven = [], []
 
     def visit(port, path='/view/', cut=False, **how):
@@ -56,7 +56,7 @@ def daemon(start_api, net, web):
 
 @pytest.fixture
 def dashboard(start_dashboard, daemon):
-    """One server, called here."""
+    """One server, named here."""
     it = start_dashboard(f'here=127.0.0.1:{daemon.api_port}', env=CREDENTIALS)
     it.wait_connected('here')
     return it

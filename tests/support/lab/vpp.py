@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A VPP for stories: the stand-in of tests/support/vpp, or the real one where it is installed.
+"""A VPP for tests: the fake of tests/support/vpp, or the real one if it is installed.
 
-Both are looked at through their CLI, so that the same stories are told of both. Only the stand-in has a
-control socket, a log of what it received, and bad manners.
+Both are inspected through their CLI, so that the same tests run with both. Only the fake has a control
+socket, a log of the messages it received, and fault injection.
 """
 import dataclasses
 import os
@@ -23,7 +23,7 @@ HEADER = 10  # of a request: id, client index, context
 
 
 class _Plane(Process):
-    """What both have. cli() and is_there() are theirs."""
+    """Common to both. They provide cli() and is_there()."""
 
     def __init__(self, folder, name, *command):
         super().__init__(folder, name, command)
@@ -41,12 +41,12 @@ class _Plane(Process):
         return [vip for vip in parse_vips(self.cli('show lb vips verbose')) if vip.used or removed]
 
     def vip(self, address, port=80, protocol='tcp'):
-        """None when it is not there."""
+        """None if it does not exist."""
         key = (f'{address}/{128 if ":" in address else 32}', PROTOCOLS[protocol], port)
         return next((vip for vip in self.vips() if vip.key == key), None)
 
     def weights(self, address, port=80, protocol='tcp'):
-        """{address: weight} of one VIP; None when it is not there."""
+        """{address: weight} of one VIP; None if it does not exist."""
         vip = self.vip(address, port, protocol)
         return vip and {one.address: one.weight for one in vip.servers if one.used}
 
@@ -54,7 +54,7 @@ class _Plane(Process):
         until(lambda: self.weights(address, port, protocol) == expected, timeout, f'{address} getting {expected}')
 
     def state(self):
-        """All that is in use, as it would be written into a configuration."""
+        """All VIPs and servers in use, in the form of a configuration."""
         return {vip.key: (vip.type, vip.sticky, vip.size, {one.address: one.weight for one in vip.servers if one.used})
                 for vip in self.vips()}
 
@@ -67,7 +67,7 @@ class Message:
 
     @property
     def fields(self):
-        """Without what belongs to one connection."""
+        """The message without the fields of a connection."""
         return self.body[HEADER:]
 
 
@@ -124,23 +124,23 @@ class Standin(_Plane):
         self.ask('clear-log')
 
     def writes(self):
-        """[(message, fields)] of everything that changes something, in order."""
+        """[(message, fields)] of all messages that change something, in order."""
         return [(one.name, one.fields.hex()) for one in self.log() if one.name in WRITES]
 
     def clients(self):
         return [line.split(' ')[1] for line in self.ask('clients').splitlines()]
 
     def packets(self, to, flows, first=0, port=80, protocol='tcp', length=100):
-        """One packet of each flow."""
+        """Sends one packet of each flow."""
         self.ask(f'packets {to} {PROTOCOLS[protocol]} {port} {first} {flows} {length}')
 
     def poke(self, at, value, size=8):
-        """Bytes of the stats segment, little-endian; it is not written anew until freeze 0."""
+        """Writes little-endian bytes into the stats segment, which is then not updated until freeze 0."""
         self.ask('freeze 1')
         self.ask(f'poke {at} {value} {size}')
 
     def stop(self):
-        """It is still there, and nobody sent what only a VPP would take."""
+        """Checks that it still runs and that no message was recorded as misuse."""
         assert self.is_running(), self.said()
         if self.process_is_up():
             assert self.ask('misuse') == ''
@@ -152,7 +152,7 @@ class Standin(_Plane):
 
 
 def find_vpp():
-    """The real one, or None."""
+    """The real VPP, or None if it is not installed."""
     return os.environ.get('MAGLEV_TEST_VPP') or shutil.which('vpp')
 
 
@@ -188,7 +188,7 @@ class RealVpp(_Plane):
         self.start()
 
     def stop(self):
-        """It talks, and how it ends is not ours to judge."""
+        """The real VPP writes to standard error, and its exit status is not checked."""
         if self.is_running():
             self.signal(signal.SIGTERM)
             self.end()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small client of VPP's API and stats sockets, for stories about the stand-in itself."""
+"""A small client of VPP's API and stats sockets, for tests of the fake VPP itself."""
 import array
 import mmap
 import os
@@ -27,7 +27,7 @@ class Client:
         self.socket.sendall(bytes(8) + struct.pack('>I', len(message)) + bytes(4) + message)
 
     def receive(self):
-        """One message; None at the end."""
+        """Reads one message; None at the end."""
         header = self._read(16)
         return header and self._read(*struct.unpack('>I', header[8:12]))
 
@@ -49,7 +49,7 @@ class Client:
         self.send_raw(struct.pack('>H', number) + self.index + struct.pack('>I', context) + fields)
 
     def ask(self, name, fields=b''):
-        """What is behind number and context."""
+        """The fields after the message number and the context."""
         self.send(name, fields)
         answer = self.receive()
         return answer and answer[6:]
@@ -59,7 +59,7 @@ class Client:
 
 
 def segment(path):
-    """What the stats socket hands out; None when that is nothing."""
+    """The descriptor that the stats socket passes; None if there is none."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
         s.settimeout(PATIENCE)
         s.connect(path)
@@ -68,7 +68,7 @@ def segment(path):
 
 
 class Stats:
-    """Checks nothing, since it reads only what the stand-in wrote; but waits while that is written."""
+    """Reads the segment without checks, because only the fake has written it; but waits while it is being written."""
 
     def __init__(self, path):
         fd = segment(path)
@@ -84,7 +84,7 @@ class Stats:
         return [struct.unpack(form, self.map[at + i * size:at + (i + 1) * size]) for i in range(n)]
 
     def _entry(self, name):
-        """The field of the entry of that name."""
+        """A field of the entry with that name."""
         wanted = name.encode().ljust(128, b'\0')
         return next(value for _, value, name in self._vector(self.header()[4], '<I4xQ128s') if name == wanted)
 
@@ -103,7 +103,7 @@ class Stats:
         return self._settled(lambda: self._entry(name))
 
     def column(self, name, column, form='<Q'):
-        """What the worker counted; None when there is no such entry or column yet."""
+        """The counter of the worker; None if there is no such entry or column yet."""
         def read():
             _, (worker,) = self._vector(self._entry(name), '<Q')
             return self._vector(worker, form)[column:column + 1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What VPP's CLI prints about lb, as Python has it."""
+"""Parsers for the output of VPP's lb commands."""
 import dataclasses
 import re
 
@@ -38,7 +38,7 @@ class Vip:
 
 
 def parse_vips(text):
-    """What `show lb vips verbose` prints."""
+    """Parses the output of `show lb vips verbose`."""
     vips = []
     for line in text.splitlines():
         if match := _HEAD.match(line):

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting with a deadline for what cannot wake us by itself."""
+"""Waiting with a deadline for conditions that have to be polled."""
 import os
 import threading
 import time
 
-# What a busy machine may add to any deadline. Promises of maglevd itself are measured between the
-# time stamps of its own log lines and get less.
+# What a busy machine may add to any deadline, in seconds. Time limits of maglevd itself are measured
+# between the time stamps of its own log lines and are stricter.
 SLACK = float(os.environ.get('MAGLEV_TEST_SLACK', '1.0'))
-# How long a thing that must happen may take at all.
+# The longest wait for an event that must happen, in seconds.
 PATIENCE = 20.0
 
 _never = threading.Event()
 
 
 def until(condition, timeout=PATIENCE, what='it'):
-    """Asks again and again until condition() is true, and returns what it said."""
+    """Polls until condition() is true and returns its value."""
     end = time.monotonic() + timeout
     while True:
         result = condition()

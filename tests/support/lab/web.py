@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """web.py NAME BROKEN: a small web server on port 80 of every address of its namespace.
 
-/healthz is well unless the file BROKEN is there, /bytes/N has N bytes that can be checked, PUT tells the hash of
-what it got, and everything else tells who answers and whom.
+/healthz is 200 unless the file BROKEN exists, /bytes/N has N bytes that can be checked, PUT answers with the hash
+of the body, and everything else with the name of the server and the address of the client.
 """
 import asyncio
 import functools
@@ -13,7 +13,7 @@ import socket
 import sys
 
 BLOCK = random.Random('maglev').randbytes(65536)
-LIMIT = 4096  # bytes of a request's head
+LIMIT = 4096  # bytes of the head of a request
 
 
 def pattern(start, size):
@@ -58,7 +58,7 @@ async def serve(name, broken, reader, writer):
             peer, own = (writer.get_extra_info(what)[0].removeprefix('::ffff:') for what in ('peername', 'sockname'))
             await answer(writer, b'200 OK', f'{name} answers {peer} as {own}\n'.encode())
     except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
-        pass  # probes end their connections by reset, tests as they like
+        pass  # probes reset their connections, tests end them in any way
     writer.close()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The window of a lab: maglevd-frontend beside maglevd, and a door to it from where browsers are."""
+"""The dashboard of a lab: maglevd-frontend beside maglevd, and a forwarder to it for browsers outside."""
 import asyncio
 import json
 import os
@@ -16,14 +16,14 @@ class Window:
     USER = 'maglev'
 
     def __init__(self, server, namespace=None):
-        """server: maglevd's API as seen in the namespace; None: here."""
+        """server: maglevd's API as seen in the namespace, which is ours if it is None."""
         self.password = secrets.token_hex(4)
         command = [program('maglevd-frontend'), '--server', f'lab={server}', '--listen', '127.0.0.1:0']
         self.process = child(namespace.command(*command) if namespace else command, stdout=subprocess.PIPE,
                              env={**os.environ, 'MAGLEV_FRONTEND_USER': self.USER,
                                   'MAGLEV_FRONTEND_PASSWORD': self.password})
         listening = next(line for line in map(json.loads, self.process.stdout) if line['msg'] == 'listening')
-        threading.Thread(target=lambda: list(self.process.stdout), daemon=True).start()  # nobody reads it
+        threading.Thread(target=lambda: list(self.process.stdout), daemon=True).start()  # drains the pipe
         self.address = door(namespace, listening['addr']) if namespace else listening['addr']
 
     def tell(self):
@@ -32,14 +32,14 @@ class Window:
 
 
 def door(namespace, inside):
-    """An address on our loopback that leads to one in the namespace."""
+    """Forwards an address on our loopback to one in the namespace."""
     listener = socket.create_server(('127.0.0.1', 0))
     threading.Thread(target=_live_in, args=(namespace, listener, inside), daemon=True).start()
     return '{}:{}'.format(*listener.getsockname())
 
 
 def _live_in(namespace, listener, inside):
-    """A thread may be in another network than its process; what listens stays where it was made."""
+    """A thread may be in another namespace than its process; the listener stays where it was made."""
     namespace.enter()
     asyncio.run(_serve(listener, *inside.rsplit(':', 1)))
 

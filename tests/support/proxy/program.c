@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * proxy-peer: one end of the PROXY protocol, for the stories.
+ * proxy-peer: one end of a connection with the PROXY protocol, for tests.
  *
  *	proxy-peer listen [CERTIFICATE KEY]	prints its address; tells each client in a line of
  *						JSON what its header said, then echoes what it says
@@ -8,7 +8,7 @@
  *						sends a header, then its standard input, and prints
  *						what comes back; AUTHORITY or ID "-": none
  *
- * A connection without a valid header is told why on standard output, as JSON as well.
+ * If a header is not valid, the reason is printed on standard output, as JSON as well.
  */
 #include <assert.h>
 #include <errno.h>
@@ -30,9 +30,9 @@
 #define INPUT_MAX ((size_t)64 * 1024)
 
 static struct ev_loop *loop;
-static struct tls_context *context; /* NULL: plain */
+static struct tls_context *context; /* NULL: plaintext */
 
-/* ---- what a header said ---- */
+/* ---- the content of a header ---- */
 
 static void add_key(struct buf *out, const char *key)
 {
@@ -95,7 +95,7 @@ static void describe(const struct stream *s, struct buf *out)
 	buf_adds(out, "}\n");
 }
 
-/* A line that HAProxy's health checks cause as well: nobody reads what they are answered. */
+/* Also called for the health checks of HAProxy, which do not read the answer. */
 static void print(struct buf *line)
 {
 	fwrite(line->p, 1, line->n, stdout);
@@ -248,7 +248,7 @@ static struct str text_or_none(const char *s)
 	return strcmp(s, "-") == 0 ? (struct str){ 0 } : str_of(s);
 }
 
-/* The arguments as a header; false when they are none. */
+/* Reads a header from the arguments; false if they are not one. */
 static bool read_header(char **argv, struct stream_proxy *h)
 {
 	*h = (struct stream_proxy){ .version = argv[1][0] == '1' ? 1 : 2,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What makes maglevd-brisk of maglevd: the same driver of VPP with less patience, so that stories
- * about lost connections and counters need not wait seconds for each step. It finds VPP's sockets
- * in the environment alone.
+ * Turns maglevd into maglevd-brisk: the same VPP driver with shorter timeouts, so that tests of
+ * lost connections and counters do not wait seconds for each step. It takes the paths of the
+ * sockets of VPP from the environment only.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The CLI as far as lb goes: what it prints, space by space, since clients read some of it; and
- * the commands with which somebody changes things by hand.
+ * The CLI commands of lb: their output, exact to the space, because clients parse some of it;
+ * and the commands with which an operator changes state by hand.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -43,7 +43,7 @@ static bool is_nat(const struct plugin_vip *vip)
 	return vip->type == PLUGIN_IP4_NAT4 || vip->type == PLUGIN_IP6_NAT6;
 }
 
-/* The port is swapped once too often. */
+/* VPP swaps the bytes of the port once too often here, and so do we. */
 static void print_nat(const struct plugin_vip *vip, const char *indent, struct buf *out)
 {
 	buf_printf(out, "%stype:%s port:%u target_port:%u", indent,
@@ -142,7 +142,7 @@ struct words {
 	size_t n;
 };
 
-/* Takes the word out; true when it was there. */
+/* Removes a word from the command; true if it was there. */
 static bool take(struct words *in, const char *word)
 {
 	for (size_t i = 0; i < in->n; i++)
@@ -153,7 +153,7 @@ static bool take(struct words *in, const char *word)
 	return false;
 }
 
-/* Takes the word and the one behind it out; NULL when it was not there. */
+/* Removes a word and the one after it, which is returned; NULL if it was not there. */
 static const char *take_value(struct words *in, const char *word)
 {
 	for (size_t i = 0; i + 1 < in->n; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connections to the API socket: bytes in, frames through the machine, bytes out; with the
- * manners that were asked for. A connection belongs to its server and ends when the peer or the
- * server does.
+ * Connections to the API socket: bytes in, messages through the machine, bytes out, with the
+ * faults that a test has injected. A connection belongs to its server; it ends when the peer
+ * closes it or the server goes down.
  */
 #include <assert.h>
 #include <errno.h>
@@ -17,6 +17,7 @@
 #define NAME_AT 6
 #define NAME_LEN 64
 #define READ_SIZE 65536
+/* Set in the client index of socket clients, to tell them from shared-memory clients. */
 #define INDEX_BIT 0x80000000
 
 struct connection {
@@ -25,7 +26,7 @@ struct connection {
 	ev_io readable, writable;
 	ev_timer slow;
 	struct buf in, out;
-	bool last; /* ends once everything is written */
+	bool last; /* close once everything is written */
 	char name[NAME_LEN + 1];
 };
 
@@ -76,6 +77,10 @@ static void on_writable(struct ev_loop *loop, ev_io *w, int events)
 		server__close(c);
 }
 
+/*
+ * A reply goes to the client index in the request, which may be wrong or of a closed connection.
+ * VPP does not check that it is the index of the sender.
+ */
 static struct connection *find(struct server *s, uint32_t index)
 {
 	uint32_t number = index & ~INDEX_BIT;
@@ -83,11 +88,13 @@ static struct connection *find(struct server *s, uint32_t index)
 	return index & INDEX_BIT && number < s->connections.n ? s->connections.items[number] : NULL;
 }
 
+/* One message that is being handled, with the faults for its kind. */
 struct turn {
 	struct server *s;
 	struct manners *manners;
 };
 
+/* Uses up one of the injected faults, if there is one. */
 static bool spend(unsigned *n)
 {
 	if (!*n)
@@ -125,6 +132,7 @@ static enum msg kind_of(const struct server *s, struct str message)
 			  (uint16_t)((uint8_t)message.p[0] << 8 | (uint8_t)message.p[1]));
 }
 
+/* Keeps the message for tests. Bounded by SERVER_LOG_MAX; later messages are not kept. */
 static void write_down(struct connection *c, enum msg kind, struct str message)
 {
 	struct log_line line = { .connection = c->number, .kind = kind };
@@ -135,7 +143,7 @@ static void write_down(struct connection *c, enum msg kind, struct str message)
 	vec_push(&c->s->log, line);
 }
 
-/* The reply to a request is the kind behind it, and most are id, context, retval. */
+/* The reply to a request is the next kind in the table. Most replies are id, context, retval. */
 static void refuse(struct connection *c, enum msg kind, struct str message)
 {
 	struct manners none = { 0 };
@@ -174,6 +182,7 @@ static void handle(struct connection *c, struct str message)
 		c->last = true;
 }
 
+/* Handles all complete messages in the buffer; an incomplete one stays for the next read. */
 static void handle_all(struct connection *c)
 {
 	struct str message;
@@ -215,6 +224,7 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int events)
 	}
 }
 
+/* The lowest free number, so that indexes are reused as in a pool. */
 static uint32_t free_number(struct server *s)
 {
 	uint32_t i = 1;

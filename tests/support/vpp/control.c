@@ -59,7 +59,7 @@ static uint64_t number(const char *word)
 	return strtoull(word, NULL, 0);
 }
 
-/* ---- looking ---- */
+/* ---- inspection ---- */
 
 static bool on_info(struct server *s, const struct words *in, struct buf *out)
 {
@@ -118,7 +118,7 @@ static bool on_misuse(struct server *s, const struct words *in, struct buf *out)
 	return true;
 }
 
-/* Where the entry of that name is in the segment. */
+/* Finds the place of the entry with that name in the segment. */
 static bool find_entry(struct server *s, const char *name, struct buf *out)
 {
 	struct segment_header *h = segment_header(&s->segment);
@@ -140,7 +140,7 @@ static bool run_cli(struct server *s, const char *line, struct buf *out)
 	return true;
 }
 
-/* ---- what happens to a VPP ---- */
+/* ---- events of a VPP ---- */
 
 static bool on_restart(struct server *s, const struct words *in, struct buf *out)
 {
@@ -165,7 +165,7 @@ static bool on_advance(struct server *s, const struct words *in, struct buf *out
 	return true;
 }
 
-/* packets TO PROTOCOL PORT FIRST-FLOW FLOWS LENGTH: one packet of each */
+/* packets TO PROTOCOL PORT FIRST-FLOW FLOWS LENGTH: sends one packet of each flow */
 static bool on_packets(struct server *s, const struct words *in, struct buf *out)
 {
 	struct plugin_packet packet = { .protocol = (uint8_t)number(in->w[2]),
@@ -183,7 +183,7 @@ static bool on_packets(struct server *s, const struct words *in, struct buf *out
 	return true;
 }
 
-/* ---- manners ---- */
+/* ---- faults ---- */
 
 static bool on_hang(struct server *s, const struct words *in, struct buf *out)
 {
@@ -210,7 +210,7 @@ static struct manners *manners_of(struct server *s, const char *name)
 	return kind == MSG_KNOWN ? NULL : &s->manners[kind];
 }
 
-/* drop, cut or garbage, MESSAGE, TIMES */
+/* drop, cut or garbage, then MESSAGE and TIMES */
 static bool on_manner(struct server *s, const struct words *in, struct buf *out)
 {
 	struct manners *m = manners_of(s, in->w[1]);
@@ -274,7 +274,7 @@ static bool on_move(struct server *s, const struct words *in, struct buf *out)
 	return true;
 }
 
-/* poke OFFSET NUMBER BYTES: little-endian */
+/* poke OFFSET NUMBER BYTES: writes a little-endian number into the segment */
 static bool on_poke(struct server *s, const struct words *in, struct buf *out)
 {
 	uint64_t at = number(in->w[1]), value = number(in->w[2]), n = number(in->w[3]);
@@ -316,7 +316,7 @@ static void split(char *line, struct words *in)
 	}
 }
 
-/* Those that take the rest of the line as it is. */
+/* Commands that take the rest of the line unchanged. */
 static const struct {
 	const char *name;
 	bool (*run)(struct server *s, const char *rest, struct buf *out);
@@ -343,9 +343,7 @@ static bool run(struct server *s, char *line, struct buf *out)
 	return false;
 }
 
-/*
- * A test sends its line before it waits, and reads until the end: this does not hold us for long.
- */
+/* Reads blocking. That is acceptable because a test sends its line before it waits. */
 static void on_connection(struct ev_loop *loop, ev_io *w, int events)
 {
 	struct control *c = w->data;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * control: the socket through which a test looks behind the server and tells it how to behave.
+ * control: the socket through which a test inspects the server and controls its behaviour.
  *
- * One line in, an answer, end of connection; "what?" to whatever is not understood.
+ * One line in, an answer, end of connection; the answer to an unknown command is "what?".
  */
 #pragma once
 
@@ -13,9 +13,9 @@ struct control {
 	ev_io listener;
 };
 
-/* Exits when it cannot listen there. */
+/* Ends the process if it cannot listen on path. */
 void control_start(struct control *c, struct server *s, const char *path);
 void control_stop(struct control *c);
 
-/* "new", "old", "none", "crc"; false for other words. */
+/* Parses "new", "old", "none" or "crc"; false for other words. */
 bool control_personality(const char *word, enum personality *ret);

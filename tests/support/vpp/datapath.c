@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the plugin does with packets: the table of new flows, and one packet at a time through it.
+ * The handling of packets: the table of new flows, and the way of one packet.
  *
- * An AS enters the table as often as its weight says, each time with a permutation of its own;
- * the entries are in the order (replica, address) and take slots in turn. So how many slots an AS
- * gets follows from that order alone, and is the same as in VPP; which ones they are follows from
- * a hash that is not VPP's.
+ * An AS enters the table once per unit of weight, each time (a replica) with its own permutation.
+ * Entries are ordered by replica and address and take slots in turn. The number of slots of an AS
+ * depends on that order only and is the same as in VPP. Which slots they are depends on the hash,
+ * which is not that of VPP.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -36,7 +36,10 @@ static int by_replica_and_address(const void *a, const void *b)
 	return ip46_cmp(&x->address, &y->address);
 }
 
-/* FNV-1a of the address and the replica, mixed so that all bits count. */
+/*
+ * FNV-1a of the address and the replica, mixed so that all bits of the result depend on all
+ * bytes.
+ */
 static uint64_t hash_of(const struct entry *e)
 {
 	uint64_t h = 0xcbf29ce484222325u;
@@ -67,6 +70,7 @@ static struct entry *entries_of(const struct plugin *p, const struct plugin_vip 
 	return found.items;
 }
 
+/* The skip is odd and the length a power of two, so the walk reaches every slot. */
 static void take_slot(struct plugin_vip *vip, struct entry *e)
 {
 	uint32_t mask = vip->table_length - 1;
@@ -98,7 +102,7 @@ const uint32_t *plugin_table(struct plugin *p, uint32_t vip)
 	return p->vips.items[vip].table;
 }
 
-/* ASes that can get slots, in the order of their addresses, and where to count them. */
+/* ASes that can get slots, ordered by address, and where their slots are counted. */
 struct share {
 	const struct plugin_as *as;
 	uint32_t *n;
@@ -111,7 +115,9 @@ static int by_address(const void *a, const void *b)
 	return ip46_cmp(&x->as->address, &y->as->address);
 }
 
-/* One slot for each that has a replica of that number, in order, while there are any left. */
+/*
+ * Gives one slot to each AS that has a replica of that number, in order, while slots are left.
+ */
 static uint32_t deal_replica(struct share *shares, size_t n, uint32_t replica, uint32_t left)
 {
 	for (size_t i = 0; i < n && left; i++)
@@ -122,6 +128,10 @@ static uint32_t deal_replica(struct share *shares, size_t n, uint32_t replica, u
 	return left;
 }
 
+/*
+ * Computes the counts without building the table: each AS gets its share of the full rounds, and
+ * the remaining slots are dealt in the order of the table.
+ */
 void plugin_buckets(const struct plugin *p, uint32_t vip_index, uint32_t *by_slot)
 {
 	const struct plugin_vip *vip = &p->vips.items[vip_index];
@@ -157,7 +167,7 @@ static bool is_for(const struct plugin_vip *vip, const struct plugin_packet *pac
 	       (vip->key.protocol == packet->protocol && vip->key.port == packet->port);
 }
 
-/* The most specific prefix decides, and on it the port: 0 when that has no VIP. */
+/* The most specific prefix is chosen first, then the port on it; 0 if that has no VIP. */
 static uint32_t vip_for(const struct plugin *p, const struct plugin_packet *packet,
 			const struct fib_route **ret_route)
 {

@@ -10,7 +10,7 @@ static int order(const struct fib_route *r, const struct ip46 *prefix, uint8_t p
 	return c ? c : (int)r->plen - (int)plen;
 }
 
-/* Where it is, or where it would be. */
+/* The index of the route, or the index at which it would be inserted. */
 static size_t place(const struct fib *f, const struct ip46 *prefix, uint8_t plen)
 {
 	size_t low = 0, high = f->routes.n;

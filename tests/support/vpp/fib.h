@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fib: the routes that the lb plugin makes in table 0, and what they counted.
+ * fib: the routes that the lb plugin adds to table 0, and their counters.
  *
- * A route is there as long as somebody holds it. Its stats index is the column of its counters,
- * and is given to the next route once this one has gone: the last one freed comes first.
+ * A route exists as long as it is held. Its stats index is the column of its counters. A freed
+ * index is reused by the next route, the one freed last first.
  */
 #pragma once
 
 #include "tests/support/vpp/ip46.h"
 #include "tests/support/vpp/pool.h"
 
-/* What a VPP has of its own before the plugin makes the first one. */
+/* VPP has used the lower indexes before the plugin adds its first route. */
 #define FIB_FIRST_STATS_INDEX 8
 
 enum fib_kind { FIB_VIP, FIB_AS };
@@ -28,15 +28,17 @@ struct fib_route {
 };
 
 struct fib {
-	VEC(struct fib_route) routes; /* by prefix and length */
+	VEC(struct fib_route) routes; /* sorted by prefix and length */
 	struct pool indexes;
 	VEC(struct fib_count) to, via; /* by stats index */
 };
 
 void fib_init(struct fib *f);
 void fib_free(struct fib *f);
-/* Returns the stats index. */
+/*
+ * Takes a reference to the route, which is added if it does not exist. Returns its stats index.
+ */
 uint32_t fib_hold(struct fib *f, const struct ip46 *prefix, uint8_t plen, enum fib_kind kind);
 void fib_drop(struct fib *f, const struct ip46 *prefix, uint8_t plen);
-/* The route of exactly that prefix; NULL when there is none. */
+/* Finds the route with exactly that prefix; NULL if there is none. */
 const struct fib_route *fib_find(const struct fib *f, const struct ip46 *prefix, uint8_t plen);

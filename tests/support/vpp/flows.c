@@ -48,6 +48,10 @@ void flows_prepare(struct flows *f, uint32_t buckets, uint32_t timeout)
 	refer(f, 0, (int)n_places(f));
 }
 
+/*
+ * Finding a flow extends its lifetime. A place with AS 0 counts as not found, but stays occupied
+ * until it expires: the packet of a VIP without servers blocks a place, as in VPP.
+ */
 uint32_t flows_find(struct flows *f, uint32_t hash, uint32_t vip, uint32_t now, uint32_t *ret_place)
 {
 	uint32_t first = (hash & (f->buckets - 1)) * FLOWS_PER_BUCKET, place = FLOWS_NO_PLACE;
@@ -74,6 +78,7 @@ void flows_keep(struct flows *f, uint32_t place, const struct flow *flow)
 	f->places[place] = *flow;
 }
 
+/* Flushed places refer to AS 0, so that the sum of all references stays the number of places. */
 void flows_flush(struct flows *f, uint32_t vip, uint32_t as)
 {
 	for (uint32_t i = 0; i < n_places(f); i++) {

@@ -2,9 +2,9 @@
 /*
  * flows: the established-flow table of one worker.
  *
- * Buckets of four places. A place remembers which AS a flow of a VIP goes to, and refers to that
- * AS until it is overwritten or flushed: a mere timeout frees the place for others, but does not
- * give up the reference. AS 0 is "nobody": packets to a VIP without servers take places as well.
+ * A bucket has four places. A place stores the AS of a flow of a VIP and holds a reference to that
+ * AS until it is overwritten or flushed: a timeout makes the place available, but does not drop the
+ * reference. AS 0 stands for "no server": packets to a VIP without servers take places as well.
  */
 #pragma once
 
@@ -28,16 +28,16 @@ struct flows {
 };
 
 void flows_free(struct flows *f);
-/* What every packet does first; another number of buckets forgets all flows. */
+/* Called first for every packet. A different number of buckets drops all flows. */
 void flows_prepare(struct flows *f, uint32_t buckets, uint32_t timeout);
 /*
- * The AS of that flow, 0 when none is known; then *ret_place is where it could be kept, or
- * FLOWS_NO_PLACE.
+ * Finds the AS of a flow, or 0 if none is known. In that case *ret_place is a place where it can
+ * be stored, or FLOWS_NO_PLACE.
  */
 uint32_t flows_find(struct flows *f, uint32_t hash, uint32_t vip, uint32_t now,
 		    uint32_t *ret_place);
 void flows_keep(struct flows *f, uint32_t place, const struct flow *flow);
-/* Forgets the flows of a VIP to that AS, or to all. */
+/* Drops the flows of a VIP to that AS, or to all. */
 void flows_flush(struct flows *f, uint32_t vip, uint32_t as);
 uint32_t flows_of(const struct flows *f, uint32_t as);
 uint32_t flows_alive(const struct flows *f, uint32_t now);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * frame: messages on the API socket, each behind a header of sixteen bytes.
+ * frame: messages on the API socket, each after a header of sixteen bytes.
  *
- * VPP looks at nothing but the length in it, and leaks a pointer in the first eight bytes of its
- * own.
+ * VPP reads only the length from the header. In its own messages the first eight bytes are a leaked
+ * pointer, which clients must ignore.
  */
 #pragma once
 
@@ -23,7 +23,10 @@ static inline void frame_add(struct buf *out, struct str message)
 	buf_add(out, message.p, message.n);
 }
 
-/* True with the first whole message in *ret, which points into in; *ret_used is what it took. */
+/*
+ * True if in begins with a whole message. *ret points into in, *ret_used is the size with its
+ * header.
+ */
 static inline bool frame_next(struct str in, struct str *ret, size_t *ret_used)
 {
 	const uint8_t *length = (const uint8_t *)in.p + FRAME_LENGTH_AT;

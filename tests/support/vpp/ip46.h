@@ -2,9 +2,9 @@
 /*
  * ip46: addresses as VPP keeps them, both families in sixteen bytes.
  *
- * An IPv4 address is the last four bytes behind twelve zeros, and a prefix length of IPv4 is
+ * An IPv4 address is the last four bytes after twelve zeros, and a prefix length of IPv4 is
  * counted from the first of the sixteen: /32 is 128. So an IPv6 address inside ::/96 is an IPv4
- * address to VPP; that is one of its traps, not ours.
+ * address to VPP. Clients must cope with that, so we do the same.
  */
 #pragma once
 
@@ -26,13 +26,13 @@ struct ip46 ip46_of(const struct addr *a);
 bool ip46_is4(const struct ip46 *a);
 bool ip46_prefix_is4(const struct ip46 *a, uint8_t plen);
 int ip46_cmp(const struct ip46 *a, const struct ip46 *b);
-/* Clears the host bits; lengths above 128 do what the processor does in VPP. */
+/* Clears the host bits. Lengths above 128 give what the shift instruction gives in VPP. */
 void ip46_mask(struct ip46 *a, uint8_t plen);
 bool ip46_covers(const struct ip46 *prefix, uint8_t plen, const struct ip46 *a);
 
 #define IP46_STRLEN (ADDR_STRLEN + 4)
-/* As VPP prints it; return buf. */
+/* Formats an address as VPP prints it. Returns buf. */
 const char *ip46_format(const struct ip46 *a, char buf[static IP46_STRLEN]);
 const char *ip46_format_prefix(const struct ip46 *a, uint8_t plen, char buf[static IP46_STRLEN]);
-/* "192.0.2.0/24", "2001:db8::/32": -EINVAL for anything else. */
+/* Parses "192.0.2.0/24" or "2001:db8::/32"; -EINVAL for anything else. */
 int ip46_parse_prefix(const char *text, struct ip46 *ret, uint8_t *ret_plen);

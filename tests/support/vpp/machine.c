@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What crosses the API socket, message by message. Each kind has a handler that reads its fields
- * at their offsets and answers; integers are big-endian but where VPP forgets to swap them.
+ * The messages of the API socket. Each kind has a handler that reads its fields at their offsets
+ * and answers. Integers are big-endian, except where VPP forgets to swap them.
  *
- * The 26.06 line is here as well, because it is harmful in its own way: same messages, same CRCs,
- * but prefix lengths of IPv4 counted from 96 and the encapsulation in host order.
+ * VPP 26.06 is modelled as well, because its differences are dangerous: the messages and CRCs are
+ * the same, but IPv4 prefix lengths are counted from 96, and the encapsulation is in host order.
  */
 #include "tests/support/vpp/machine.h"
 
@@ -49,6 +49,10 @@ static bool is_old(const struct machine *m)
 	return m->who == PERSONALITY_OLD;
 }
 
+/*
+ * VPP 26.10 counts an IPv4 prefix length from the start of the sixteen bytes; 26.06 takes it as
+ * it is sent.
+ */
 static struct plugin_key get_key(const struct call *c)
 {
 	const uint8_t *prefix = c->p + AT_PREFIX;
@@ -78,6 +82,7 @@ static void put32(struct buf *b, uint32_t v)
 	buf_add(b, &v, sizeof(v));
 }
 
+/* Strings have a fixed width on the wire and are padded with zeros. */
 static void put_text(struct buf *b, const char *s, size_t width)
 {
 	size_t n = strlen(s);
@@ -96,11 +101,14 @@ static void put_address(struct buf *b, const struct ip46 *a)
 	buf_add(b, wire, sizeof(wire));
 }
 
+/*
+ * A reply starts with its number and the context of the request, which VPP does not interpret.
+ */
 static void start(struct buf *b, const struct call *c, enum msg reply)
 {
 	assert(c->m->table.ids[reply]);
 	put16(b, c->m->table.ids[reply]);
-	buf_add(b, c->p + 6, 4); /* the context as it came */
+	buf_add(b, c->p + 6, 4); /* the context, unchanged */
 }
 
 static void start_reply(struct buf *b, const struct call *c, enum msg reply, int retval)
@@ -125,6 +133,10 @@ static void reply(const struct call *c, enum msg kind, int retval)
 
 /* ---- what every VPP has ---- */
 
+/*
+ * The reply has a different layout from all others (retval comes last), and it carries the table
+ * of message numbers. It goes to the connection itself, since the client has no index yet.
+ */
 static void on_sockclnt_create(const struct call *c)
 {
 	const struct table *t = &c->m->table;
@@ -179,6 +191,7 @@ static void on_show_version(const struct call *c)
 	hand_over(c, &b);
 }
 
+/* The length comes from the client. A message that is shorter than it claims is dropped. */
 static void on_cli_inband(const struct call *c)
 {
 	uint32_t n = get32(c->p + 10);
@@ -203,11 +216,12 @@ static void put_path(struct buf *b, enum fib_kind kind)
 	put32(b, 0);
 	put8(b, 1); /* weight */
 	put8(b, 0);
-	put32(b, kind == FIB_AS ? 2 : 0); /* drops: nobody told it the way */
+	put32(b, kind == FIB_AS ? 2 : 0); /* type 2: drop, as there is no next hop */
 	for (size_t i = 18; i < PATH_LEN; i++)
 		put8(b, 0);
 }
 
+/* This message uses real prefix lengths, so an IPv4 one has to be converted to our form. */
 static void on_ip_route_lookup(const struct call *c)
 {
 	const uint8_t *wire = c->p + 15;
@@ -248,6 +262,7 @@ static void on_lb_conf_get(const struct call *c)
 	hand_over(c, &b);
 }
 
+/* Fields at the offsets of lb_add_del_vip, which the second version shares. */
 static int add_del_vip(const struct call *c, bool sticky, bool is_del)
 {
 	struct plugin_vip_args args = { .key = get_key(c),
@@ -287,6 +302,7 @@ static int add_del_as(const struct call *c, uint8_t weight, bool is_del, bool fl
 	return plugin_as_add(&c->m->plugin, c->m->now, &args);
 }
 
+/* The first version has no weight: VPP uses 100. It ignores flush when an AS is added. */
 static void on_lb_add_del_as(const struct call *c)
 {
 	reply(c, MSG_LB_ADD_DEL_AS_REPLY,
@@ -318,7 +334,7 @@ static void on_lb_flush_vip(const struct call *c)
 static void on_lb_add_del_intf_nat4(const struct call *c)
 {
 	reply(c, MSG_LB_ADD_DEL_INTF_NAT4_REPLY,
-	      get32(c->p + 11) == 0 ? 0 : INVALID_SW_IF_INDEX); /* local0 is there, no other */
+	      get32(c->p + 11) == 0 ? 0 : INVALID_SW_IF_INDEX); /* only local0 exists */
 }
 
 static void on_lb_add_del_intf_nat6(const struct call *c)
@@ -376,7 +392,8 @@ static void on_lb_vip_dump(const struct call *c)
 }
 
 /*
- * The sixteen bytes are compared as VPP keeps them, so that no ordinary IPv4 prefix ever matches.
+ * The sixteen bytes are compared in the internal form of VPP, so an ordinary IPv4 prefix never
+ * matches. This is a bug of VPP.
  */
 static bool is_asked_for(const struct call *c, const struct plugin_key *key)
 {
@@ -437,7 +454,7 @@ static void on_lb_as_v2_dump(const struct call *c)
 /* ---- the door ---- */
 
 static const struct {
-	size_t length; /* a shorter one is dropped */
+	size_t length; /* shorter messages are dropped */
 	void (*run)(const struct call *c);
 } handlers[MSG_KNOWN] = {
 	[MSG_API_VERSIONS] = { HEADER, on_api_versions },
@@ -484,7 +501,7 @@ void machine_free(struct machine *m)
 	plugin_free(&m->plugin);
 }
 
-/* VPP up to 26.06 has no such timer. */
+/* VPP up to 26.06 does not have this timer. */
 void machine_advance(struct machine *m, uint32_t now)
 {
 	for (; m->next_collect <= now; m->next_collect += PLUGIN_COLLECT_EVERY)

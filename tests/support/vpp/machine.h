@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * machine: one VPP without its sockets: what it is, what it knows, and its answers to messages.
+ * machine: one VPP without its sockets: its version, its state, and its answers to messages.
  *
- * Pure: messages in, messages out; the owner sets now before each.
+ * Pure: messages in, messages out. The owner sets now before each message.
  */
 #pragma once
 
@@ -17,29 +17,32 @@ struct machine {
 	uint32_t pid;
 	const char *version, *build_date, *build_directory;
 	uint32_t now;	       /* seconds of uptime */
-	uint32_t next_collect; /* uptime of the next round of VPP's own timer */
+	uint32_t next_collect; /* uptime at which VPP's own timer collects garbage next */
 };
 
 void machine_init(struct machine *m, enum personality who, uint32_t pid);
 void machine_free(struct machine *m);
-/* Lets time pass, with everything that VPP does on its own. */
+/* Moves the clock forward and does what VPP does by itself meanwhile. */
 void machine_advance(struct machine *m, uint32_t now);
 
-/* One message without its frame; to: whom a reply is for. The bytes live during the call. */
+/*
+ * Called with one message without its frame; to is the receiver of the reply. The bytes are
+ * valid during the call.
+ */
 typedef void (*machine_reply_fn)(void *user, uint32_t to, struct str message);
 
 struct machine_request {
 	struct str bytes;
-	uint32_t own_index; /* of the connection that it came on */
+	uint32_t own_index; /* of the connection on which it arrived */
 	machine_reply_fn reply;
 	void *user;
 };
 
 /*
- * What it was; MSG_KNOWN when nobody answers such a message. Nothing is said to that, nor to one
- * that is too short.
+ * Handles a message and returns its kind, or MSG_KNOWN if no handler exists. Such messages, and
+ * messages that are too short, are not answered, as in VPP.
  */
 enum msg machine_handle(struct machine *m, const struct machine_request *request);
 
-/* A line of the CLI; adds what VPP prints. */
+/* Runs a line of the CLI and appends what VPP prints. */
 void machine_cli(struct machine *m, const char *line, struct buf *out);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lb plugin: VIPs, the ASes behind each, and the garbage that is collected later.
+ * The lb plugin: VIPs, the ASes of each, and garbage collection.
  *
- * VIPs and ASes live in pools, as in VPP, so that the numbers come out the same: they are visible
- * in counters and in the CLI. Deleting marks; collecting frees: an AS when it was marked at least
- * ten seconds ago and no flow refers to it, a VIP when it is marked and empty. A VIP is looked at
- * once a minute at most, by a timer that runs every minute, and whenever an AS of it is added or
- * deleted.
+ * VIPs and ASes live in pools, as in VPP, so that their indexes are the same: they are visible in
+ * counters and in the CLI. Deleting only marks; collection frees. An AS is freed if it was marked
+ * at least ten seconds ago and no flow refers to it, a VIP if it is marked and empty. A VIP is
+ * examined at most once a minute, by a timer, and whenever one of its ASes is added or deleted.
  *
- * What concerns packets is in datapath.c.
+ * Packets are handled in datapath.c.
  */
 #include "tests/support/vpp/plugin.h"
 
@@ -67,9 +66,12 @@ bool plugin_type_is_gre4(enum plugin_type type)
 
 static bool is_power_of_two(uint32_t n)
 {
-	return (n & (n - 1)) == 0; /* VPP thinks so of 0, too */
+	return (n & (n - 1)) == 0; /* true for 0 as well, as in VPP */
 }
 
+/*
+ * The fallback is the first type of VPP, which it uses for encapsulations that it does not know.
+ */
 static enum plugin_type type_of(bool vip4, uint32_t encap)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(encaps); i++)
@@ -80,6 +82,7 @@ static enum plugin_type type_of(bool vip4, uint32_t encap)
 
 /* ---- life ---- */
 
+/* A reused index keeps the old contents, as in VPP; only new ones are zeroed. */
 static void new_vip(struct plugin *p, uint32_t *ret)
 {
 	*ret = pool_get(&p->vip_pool);
@@ -94,6 +97,7 @@ static void new_as(struct plugin *p, uint32_t *ret)
 		vec_push(&p->ass, (struct plugin_as){ 0 });
 }
 
+/* VPP reserves VIP 0 and AS 0 for its own use, so the first real ones have index 1. */
 void plugin_init(struct plugin *p)
 {
 	uint32_t vip, as;
@@ -132,6 +136,7 @@ void plugin_free(struct plugin *p)
 	vec_free(&p->misuse);
 }
 
+/* what must be a string literal: it is not copied. */
 static void blame(struct plugin *p, const char *what)
 {
 	vec_push(&p->misuse, what);
@@ -139,6 +144,7 @@ static void blame(struct plugin *p, const char *what)
 
 /* ---- conf ---- */
 
+/* VPP checks the buckets before it changes anything, so a refused call has no effect. */
 int plugin_conf(struct plugin *p, const uint8_t src4[static 4], const uint8_t src6[static 16],
 		uint32_t buckets, uint32_t flow_timeout)
 {
@@ -157,7 +163,7 @@ int plugin_conf(struct plugin *p, const uint8_t src4[static 4], const uint8_t sr
 
 /* ---- garbage ---- */
 
-/* VPP compares running numbers of 32 bits. */
+/* Compares 32-bit times that may wrap, as VPP does. */
 static bool reached(uint32_t now, uint32_t then)
 {
 	return now - then < INT32_MAX;
@@ -172,6 +178,10 @@ static void collect_as(struct plugin *p, struct plugin_vip *vip, uint32_t slot)
 	pool_put(&p->as_pool, i);
 }
 
+/*
+ * Frees the removed ASes of a VIP, unless that was done within the last minute. An AS stays for
+ * a grace period, and for as long as a flow refers to it.
+ */
 static void collect_vip(struct plugin *p, struct plugin_vip *vip, uint32_t now)
 {
 	if (!reached(now, vip->last_collection + PLUGIN_COLLECT_EVERY))
@@ -236,7 +246,7 @@ int plugin_vip_find(const struct plugin *p, const struct plugin_key *key, uint32
 	return PLUGIN_NO_SUCH_ENTRY;
 }
 
-/* Another VIP on the prefix; NULL when this would be, or is, the only one. */
+/* Finds another VIP on the same prefix; NULL if this one is the only one. */
 static const struct plugin_vip *neighbour(const struct plugin *p, const struct plugin_key *key)
 {
 	pool_foreach(i, &p->vip_pool)
@@ -247,6 +257,10 @@ static const struct plugin_vip *neighbour(const struct plugin *p, const struct p
 	return NULL;
 }
 
+/*
+ * The checks of VPP in their order, since the first one that fails decides the retval. On one
+ * prefix there is either a single all-port VIP or several with ports, all of one type.
+ */
 static int check_vip(struct plugin *p, const struct plugin_vip_args *args, enum plugin_type type)
 {
 	const struct plugin_key *key = &args->key;
@@ -267,7 +281,7 @@ static int check_vip(struct plugin *p, const struct plugin_vip_args *args, enum 
 	return 0;
 }
 
-/* What VPP does not look at. True when it would be the end of VPP. */
+/* Records requests that VPP does not validate. True if the request would crash VPP. */
 static bool judge_vip(struct plugin *p, const struct plugin_vip_args *args)
 {
 	bool vip4 = ip46_prefix_is4(&args->key.prefix, args->key.plen);
@@ -285,6 +299,7 @@ static bool judge_vip(struct plugin *p, const struct plugin_vip_args *args)
 	return p->crash != NULL;
 }
 
+/* A VIP that reuses an index starts with counters of 0. */
 static void clear_counters(struct plugin *p, uint32_t vip)
 {
 	for (size_t i = 0; i < PLUGIN_COUNTERS; i++) {
@@ -294,6 +309,9 @@ static void clear_counters(struct plugin *p, uint32_t vip)
 	}
 }
 
+/*
+ * Sets only what VPP sets: other members keep the values of the VIP that had this index before.
+ */
 static void fill_vip(struct plugin_vip *vip, const struct plugin_vip_args *args,
 		     enum plugin_type type, uint32_t now)
 {
@@ -311,6 +329,9 @@ static void fill_vip(struct plugin_vip *vip, const struct plugin_vip_args *args,
 	}
 }
 
+/*
+ * After a crash the result does not matter; the server ends the process, see server_changed().
+ */
 int plugin_vip_add(struct plugin *p, uint32_t now, const struct plugin_vip_args *args)
 {
 	const struct plugin_key *key = &args->key;
@@ -329,6 +350,10 @@ int plugin_vip_add(struct plugin *p, uint32_t now, const struct plugin_vip_args 
 	return 0;
 }
 
+/*
+ * The VIP is only marked, and its ASes with it. plugin_collect() frees it once the ASes are
+ * gone.
+ */
 int plugin_vip_del(struct plugin *p, uint32_t now, const struct plugin_key *key)
 {
 	struct plugin_vip *vip;
@@ -355,6 +380,7 @@ int plugin_vip_del(struct plugin *p, uint32_t now, const struct plugin_key *key)
 
 /* ---- ASes ---- */
 
+/* Also finds ASes that were removed and not yet collected: adding such an AS revives it. */
 static int find_as(const struct plugin *p, const struct plugin_vip *vip, const struct ip46 *address,
 		   uint32_t *ret)
 {
@@ -394,6 +420,7 @@ static void judge_weight(struct plugin *p, uint8_t weight)
 		blame(p, "a weight above 100");
 }
 
+/* An AS that was removed but not collected is reused, with its flows unless flush is set. */
 int plugin_as_add(struct plugin *p, uint32_t now, const struct plugin_as_args *args)
 {
 	uint32_t vip, as;
@@ -435,6 +462,7 @@ int plugin_as_del(struct plugin *p, uint32_t now, const struct plugin_as_args *a
 	return 0;
 }
 
+/* Unlike plugin_as_add(), this does not find removed ASes and does not collect. */
 int plugin_as_set_weight(struct plugin *p, const struct plugin_as_args *args)
 {
 	uint32_t vip, as;

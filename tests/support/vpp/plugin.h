@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plugin: the state of VPP's lb plugin and what its verbs do to it, mistakes included.
+ * plugin: the state of VPP's lb plugin and the effect of its API messages, bugs included.
  *
- * Pure: now is VPP's uptime in seconds. Verbs return 0 or the number that VPP's reply would
- * carry. What would crash VPP leaves a word in crash; what VPP takes without a murmur but no
- * sound client sends is written down in misuse.
+ * Pure: now is VPP's uptime in seconds. Functions return 0 or the retval of VPP's reply. A request
+ * that would crash VPP leaves a reason in crash. A request that VPP accepts silently but that no
+ * correct client sends is recorded in misuse.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ enum plugin_error {
 	PLUGIN_INVALID_ADDRESS_FAMILY = -97,
 };
 
-/* The numbers are those of the API. */
+/* Encapsulations, with the numbers of the API. */
 enum plugin_encap {
 	PLUGIN_GRE4 = 0,
 	PLUGIN_GRE6 = 1,
@@ -28,7 +28,9 @@ enum plugin_encap {
 	PLUGIN_NAT6 = 4,
 };
 
-/* VPP's own; a VIP of an encapsulation that VPP does not know becomes the first. */
+/*
+ * Types of VIPs inside VPP. A VIP with an encapsulation that VPP does not know gets the first.
+ */
 enum plugin_type {
 	PLUGIN_IP6_GRE6,
 	PLUGIN_IP6_GRE4,
@@ -47,7 +49,7 @@ enum plugin_counter {
 	PLUGIN_COUNTERS,
 };
 
-#define PLUGIN_KEEP UINT32_MAX /* in lb_conf */
+#define PLUGIN_KEEP UINT32_MAX /* in lb_conf: leave this value unchanged */
 #define PLUGIN_ALL_PORTS 255   /* the protocol of an all-port VIP */
 #define PLUGIN_AS_USED 1
 #define PLUGIN_COLLECT_EVERY 60 /* seconds */
@@ -55,7 +57,7 @@ enum plugin_counter {
 
 struct plugin_key {
 	struct ip46 prefix;
-	uint8_t plen; /* of the sixteen bytes */
+	uint8_t plen; /* counted over all sixteen bytes */
 	uint8_t protocol;
 	uint16_t port; /* 0: all ports */
 };
@@ -78,21 +80,21 @@ struct plugin_vip {
 	struct plugin_key key;
 	enum plugin_type type;
 	bool used, src_ip_sticky;
-	uint8_t dscp_or_srv_type; /* one byte of memory in VPP, and stale in most VIPs */
+	uint8_t dscp_or_srv_type; /* a union in VPP, stale in most VIPs */
 	uint16_t target_port;
 	uint32_t table_length, last_collection;
 	struct pool slots;
 	VEC(uint32_t) as_of_slot;
-	uint32_t *table; /* AS of each slot of new flows; NULL: to be built */
+	uint32_t *table; /* AS of each slot of the table of new flows; NULL: not built yet */
 };
 
 struct plugin {
 	uint8_t src4[4], src6[16];
 	uint32_t buckets, flow_timeout;
-	struct pool vip_pool, as_pool; /* number 0 of each is VPP's own */
+	struct pool vip_pool, as_pool; /* index 0 of each is reserved by VPP */
 	VEC(struct plugin_vip) vips;
 	VEC(struct plugin_as) ass;
-	VEC(uint64_t) counters[PLUGIN_COUNTERS]; /* by VIP; empty until the first VIP was made */
+	VEC(uint64_t) counters[PLUGIN_COUNTERS]; /* by VIP; empty before the first VIP */
 	struct fib fib;
 	struct flows flows;
 	const char *crash;
@@ -104,11 +106,16 @@ void plugin_free(struct plugin *p);
 
 int plugin_conf(struct plugin *p, const uint8_t src4[static 4], const uint8_t src6[static 16],
 		uint32_t buckets, uint32_t flow_timeout);
-/* Masks the prefix and makes an all-port key of a port 0, as every verb does first. */
+/*
+ * Makes a key as every API message does first: masks the prefix, and turns port 0 into an
+ * all-port key.
+ */
 struct plugin_key plugin_key_of(struct ip46 prefix, uint8_t plen, uint8_t protocol, uint16_t port);
 int plugin_vip_add(struct plugin *p, uint32_t now, const struct plugin_vip_args *args);
 int plugin_vip_del(struct plugin *p, uint32_t now, const struct plugin_key *key);
-/* The number of a VIP that is in use; -6. */
+/*
+ * Finds the index of a VIP that is in use; -6 (VNET_API_ERROR_NO_SUCH_ENTRY) if there is none.
+ */
 int plugin_vip_find(const struct plugin *p, const struct plugin_key *key, uint32_t *ret);
 
 struct plugin_as_args {
@@ -121,29 +128,29 @@ struct plugin_as_args {
 int plugin_as_add(struct plugin *p, uint32_t now, const struct plugin_as_args *args);
 int plugin_as_del(struct plugin *p, uint32_t now, const struct plugin_as_args *args);
 int plugin_as_set_weight(struct plugin *p, const struct plugin_as_args *args);
-/* Always 0: VPP does not say when there is no such VIP. */
+/* Always returns 0: VPP does not report a missing VIP here. */
 int plugin_flush_vip(struct plugin *p, const struct plugin_key *key);
 
-/* What VPP's own timer does every PLUGIN_COLLECT_EVERY. */
+/* Garbage collection, which VPP's own timer runs every PLUGIN_COLLECT_EVERY seconds. */
 void plugin_collect(struct plugin *p, uint32_t now);
 
 /*
- * How many slots of the table of new flows each AS has; by_slot has a place for each of vip's
- * slots.
+ * Counts the slots of the table of new flows that each AS has. by_slot is indexed by the slots
+ * of the VIP (vip->slots) and must be large enough for all of them.
  */
 void plugin_buckets(const struct plugin *p, uint32_t vip, uint32_t *by_slot);
-/* The table itself, one AS for each slot; it lives until the VIP or its ASes change. */
+/* The table of new flows, one AS per slot. Valid until the VIP or its ASes change. */
 const uint32_t *plugin_table(struct plugin *p, uint32_t vip);
 
 struct plugin_packet {
 	struct ip46 to;
 	uint8_t protocol;
 	uint16_t port;
-	uint32_t flow; /* stands for the hash of the five-tuple */
+	uint32_t flow; /* takes the place of the hash of the five-tuple */
 	uint32_t length;
 };
 
-/* The AS that it is sent to; 0: dropped. */
+/* Returns the AS to which the packet is sent; 0 if it is dropped. */
 uint32_t plugin_packet(struct plugin *p, uint32_t now, const struct plugin_packet *packet);
 
 extern const char *const plugin_counter_names[PLUGIN_COUNTERS];

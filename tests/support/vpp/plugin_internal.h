@@ -3,5 +3,5 @@
 
 #include "tests/support/vpp/plugin.h"
 
-/* The table of new flows is built again when it is asked for. */
+/* Invalidates the table of new flows, which is built again when it is needed. */
 void plugin__table_changed(struct plugin_vip *vip);

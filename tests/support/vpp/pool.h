@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pool: numbers handed out as VPP's pools do it.
+ * pool: allocates indexes in the same order as VPP's pools.
  *
- * The next unused number, or the one that was given back last. Whoever walks a pool walks it in
- * ascending order. What is kept under a number is the owner's, in an array beside the pool, and
- * is not cleared in between: VPP shows stale values of earlier tenants, and so do we.
+ * An allocation returns the index that was freed last, or else the next unused one. Iteration is in
+ * ascending order. The elements are the owner's, in an array beside the pool, and are not cleared
+ * when an index is reused: VPP shows stale values of earlier elements, and so do we.
  */
 #pragma once
 

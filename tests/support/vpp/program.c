@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vpp-standin FOLDER [PERSONALITY]: a VPP for tests, with api.sock, stats.sock and control.sock
- * in that folder. It ends with SIGTERM, or as VPP would: with status 70 and a word, on what
- * crashes VPP.
+ * vpp-standin FOLDER [PERSONALITY]: a fake VPP for tests, with api.sock, stats.sock and
+ * control.sock in that folder. It ends on SIGTERM, or with status 70 and a message on a request
+ * that would crash VPP.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "tests/support/vpp/control.h"
 
-#define STATS_LINKS 4700 /* a VPP with few plugins has as many entries */
+#define STATS_LINKS 4700 /* about as many entries as a VPP with few plugins has */
 
 static void on_signal(struct ev_loop *loop, ev_signal *w, int events)
 {

@@ -11,7 +11,7 @@
 #define ALIGN 64
 #define VECTOR_HEADER 8
 
-/* Where the next vector goes. */
+/* Where the next vector is written. */
 struct cursor {
 	struct segment *s;
 	size_t at, end;
@@ -48,8 +48,8 @@ void segment_close(struct segment *s)
 }
 
 /*
- * A vector of n elements with room for more; its place. What VPP keeps behind the length is
- * noise.
+ * Adds a vector of n elements with room for more; returns its place. In VPP the bytes after the
+ * length are not initialised.
  */
 static size_t add_vector(struct cursor *c, size_t n, size_t room, size_t size)
 {
@@ -69,6 +69,7 @@ static uint64_t pointer_to(const struct cursor *c, size_t at)
 	return segment_header(c->s)->base + at;
 }
 
+/* Counters are a vector of threads, each a vector of columns. The main thread counts nothing. */
 static uint64_t write_counters(struct cursor *c, const struct segment_entry *e)
 {
 	size_t words = e->type == SEGMENT_COMBINED ? 2 : 1, size = words * sizeof(uint64_t);
@@ -114,7 +115,7 @@ static uint64_t write_data(struct cursor *c, const struct segment_entry *e)
 		return write_counters(c, e);
 	case SEGMENT_NAMES:
 		return write_names(c, e);
-	default: /* also types that nobody knows */
+	default: /* also unknown types */
 		return e->value;
 	}
 }
@@ -135,7 +136,7 @@ static size_t half_start(const struct segment *s, bool upper)
 	return upper ? s->size / 2 : sizeof(struct segment_header);
 }
 
-/* again: they are there already, and only numbers can be others. */
+/* again: the entries exist already, and only their numbers can differ. */
 static void write_all(struct segment *s, const struct segment_entry *entries, size_t n, bool again)
 {
 	struct cursor c = { .s = s,
@@ -154,12 +155,16 @@ static void set_busy(struct segment *s, uint64_t busy)
 	__atomic_store_n(&segment_header(s)->in_progress, busy, __ATOMIC_SEQ_CST);
 }
 
+/*
+ * Writes everything to the other half and poisons the old one. in_progress is set meanwhile, and
+ * the epoch changes before it is reset: the order that clients rely on to detect a change.
+ */
 static void rewrite(struct segment *s, const struct segment_entry *entries, size_t n,
 		    unsigned epochs)
 {
 	size_t old = half_start(s, s->upper);
 	struct segment_header *h = segment_header(s);
-	uint64_t busy = h->in_progress; /* a test may have made it so */
+	uint64_t busy = h->in_progress; /* a test may have set it */
 
 	set_busy(s, 1);
 	s->upper = !s->upper;
@@ -169,6 +174,7 @@ static void rewrite(struct segment *s, const struct segment_entry *entries, size
 	set_busy(s, busy);
 }
 
+/* A hash of what decides the layout: the number of entries and the capacity of their vectors. */
 static uint64_t shape_of(const struct segment_entry *entries, size_t n)
 {
 	uint64_t shape = n + 1;

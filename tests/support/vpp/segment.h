@@ -2,10 +2,10 @@
 /*
  * segment: shared memory laid out as VPP's statistics, version 2.
  *
- * A header, a directory of entries, vectors of numbers; all in host order, and all pointers are
- * those of a process that has it mapped at base. The directory and everything it points to fill
- * one half of the memory; a change of shape writes them anew into the other half and scribbles
- * over the old one, so that whoever kept a pointer reads nonsense. Numbers alone change in place.
+ * A header, a directory of entries, and vectors of numbers, all in host byte order. Pointers are
+ * those of a process that has it mapped at base. The directory and everything it refers to are in
+ * one half of the memory. A change of shape writes them to the other half and overwrites the old
+ * one with garbage, so that a client that kept a pointer is found out. Numbers change in place.
  */
 #pragma once
 
@@ -27,14 +27,14 @@ enum segment_type {
 
 #define SEGMENT_NAME_LEN 128
 #define SEGMENT_ENTRY_LEN 144
-#define SEGMENT_THREADS 2 /* the main thread, which counts nothing, and a worker */
+#define SEGMENT_THREADS 2 /* the main thread, which counts nothing, and one worker */
 #define SEGMENT_POISON 0xa5
 
 struct segment_entry {
 	char name[SEGMENT_NAME_LEN];
 	uint32_t type;
-	uint64_t value;	       /* scalars; of a symlink: entry, and the column in the upper half */
-	const uint64_t *words; /* counters of the worker */
+	uint64_t value;	       /* scalar; symlink: the entry, column in the upper 32 bits */
+	const uint64_t *words; /* the counters of the worker */
 	size_t columns, capacity;
 	const char *const *names;
 };
@@ -48,14 +48,16 @@ struct segment {
 	uint8_t *map;
 	size_t size;
 	uint64_t shape;
-	bool upper; /* the half in use */
+	bool upper; /* the upper half is in use */
 };
 
-/* base: where VPP has it. 0 or -errno. */
+/* Creates a segment; base is the address at which VPP would map it. Returns 0 or -errno. */
 int segment_open(struct segment *s, size_t size, uint64_t base);
 void segment_close(struct segment *s);
 struct segment_header *segment_header(const struct segment *s);
-/* Another epoch when the shape is another. */
+/* Writes the entries. The epoch changes if their shape has changed. */
 void segment_publish(struct segment *s, const struct segment_entry *entries, size_t n);
-/* Everything to the other half without a new epoch: what VPP does when symlinks are added. */
+/*
+ * Writes everything to the other half without a new epoch, as VPP does when symlinks are added.
+ */
 void segment_move(struct segment *s, const struct segment_entry *entries, size_t n);

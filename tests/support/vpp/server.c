@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of the server: listeners, the clock, the statistics. One loop; only the thread that
- * moves the epoch, when a test asks for it, runs beside it, and touches nothing but that number.
+ * The listeners, the clock and the statistics of the server, on one loop. If a test asks for it,
+ * a thread changes the epoch all the time; it touches nothing else.
  */
 #include "tests/support/vpp/server.h"
 
@@ -21,8 +21,8 @@
 #define SEGMENT_SIZE ((size_t)32 << 20)
 #define SEGMENT_BASE 0x7f7b3340b000
 #define FIRST_EPOCH 587
-#define HEARTBEAT 0.5 /* seconds */
-#define PUBLISH_AFTER 0.002
+#define HEARTBEAT 0.5	    /* seconds */
+#define PUBLISH_AFTER 0.002 /* seconds: many changes are published at once */
 #define SHORT_SIZE 20
 #define CRASHED 70 /* exit status */
 
@@ -84,6 +84,7 @@ static int file_of(size_t size)
 	return fd;
 }
 
+/* Passes a descriptor as SCM_RIGHTS (unix(7)). */
 static void send_fd(int to, int fd)
 {
 	union {
@@ -143,7 +144,7 @@ static void on_stats_client(struct ev_loop *loop, ev_io *w, int events)
 	close(fd);
 }
 
-/* ---- bad manners ---- */
+/* ---- faults ---- */
 
 void server_hang(struct server *s, bool hang)
 {
@@ -159,6 +160,7 @@ void server_hang(struct server *s, bool hang)
 			server__hang_connection(s->connections.items[i], hang);
 }
 
+/* Runs in its own thread, so that the epoch changes even within one reading of a client. */
 static void *run_spinner(void *user)
 {
 	struct server *s = user;
@@ -218,6 +220,9 @@ static void watch(struct server *s, ev_io *w, int fd,
 	ev_io_start(s->loop, w);
 }
 
+/*
+ * pid and boot time differ from the last start even within one second, so that clients notice.
+ */
 void server_up(struct server *s, enum personality who)
 {
 	assert(s->api.fd < 0);

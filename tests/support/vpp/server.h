@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * server: a machine behind its sockets, and the bad manners that a test may ask of it.
+ * server: a machine with its sockets, and the faults that a test may inject.
  *
- * The API socket is a stream; the socket of the statistics hands out a descriptor and closes. The
- * files stay when VPP goes, as after a crash: connecting then fails with ECONNREFUSED.
+ * The API socket is a stream; the statistics socket passes a descriptor and closes. The socket
+ * files stay when VPP ends, as after a crash: connecting then fails with ECONNREFUSED.
  */
 #pragma once
 
@@ -15,17 +15,17 @@
 
 #define SERVER_LOG_MAX 200000
 
-/* What is handed out in place of the segment. */
+/* What a client of the statistics socket gets instead of the segment. */
 enum server_stats {
 	SERVER_STATS_GOOD,
-	SERVER_STATS_HANG,  /* accepted, and never a word */
+	SERVER_STATS_HANG,  /* the connection is accepted, and nothing is sent */
 	SERVER_STATS_CLOSE, /* no descriptor */
 	SERVER_STATS_EMPTY, /* a file of no bytes */
 	SERVER_STATS_SHORT, /* a file that ends within the header */
-	SERVER_STATS_PIPE,  /* nothing that can be mapped */
+	SERVER_STATS_PIPE,  /* a descriptor that cannot be mapped */
 };
 
-/* How many of the next messages of a kind are treated so. */
+/* Faults for messages of one kind: how many of the next ones are treated in each way. */
 struct manners {
 	unsigned drop;	  /* carried out; the reply is lost */
 	unsigned cut;	  /* carried out; the connection ends in the middle of the reply */
@@ -45,40 +45,43 @@ struct log_line {
 struct server {
 	struct ev_loop *loop;
 	const char *api_path, *stats_path;
-	ev_io api, stats_socket; /* listeners; fd -1: VPP is not there */
+	ev_io api, stats_socket; /* listeners; fd -1: VPP is down */
 	ev_timer heartbeat, publish;
 	int64_t booted;	  /* monotonic ns */
-	uint32_t skipped; /* seconds that a test let pass */
+	uint32_t skipped; /* seconds by which a test has moved the clock */
 	unsigned boots;
 	struct machine machine;
 	struct stats stats;
 	struct segment segment;
-	VEC(struct connection *) connections; /* by their number; NULL: gone */
+	VEC(struct connection *) connections; /* by number; NULL: closed */
 	VEC(struct log_line) log;
-	VEC(int) hung_stats; /* of SERVER_STATS_HANG */
+	VEC(int) hung_stats; /* descriptors of clients of SERVER_STATS_HANG */
 	struct manners manners[MSG_KNOWN];
 	enum server_stats stats_mode;
 	double delay;
-	size_t split; /* bytes of a write; 0: all */
+	size_t split; /* most bytes of one write; 0: no limit */
 	bool hang, freeze, spin;
 	pthread_t spinner;
 };
 
 void server_start(struct server *s, struct ev_loop *loop, enum personality who);
-/* As a crash: everybody sees the end, and the files stay. */
+/* Like a crash: all connections end, and the socket files stay. */
 void server_down(struct server *s);
-/* Empty, with another pid and boot time. */
+/* Starts again: without state, with another pid and boot time. */
 void server_up(struct server *s, enum personality who);
-/* Down and forgotten. */
+/* Ends the server and frees everything. */
 void server_stop(struct server *s);
-/* As SIGSTOP: connecting works, and nothing is answered until it is over. */
+/* Like SIGSTOP: clients can connect, but nothing is answered until it is switched off. */
 void server_hang(struct server *s, bool hang);
-/* Somebody moves the epoch all the time. */
+/* Keeps changing the epoch of the segment, so that no client gets a consistent reading. */
 void server_spin(struct server *s, bool spin);
-/* Lets time pass. */
+/* Moves the clock forward. */
 void server_skip(struct server *s, uint32_t seconds);
 void server_clear_log(struct server *s);
-/* After whatever may have changed what is counted; dies as VPP would, should it have crashed. */
+/*
+ * Must be called after every change that affects statistics. Ends the process as VPP would if
+ * the plugin has crashed.
+ */
 void server_changed(struct server *s);
 
 /* connection.c */

@@ -31,7 +31,7 @@ static void add_link(struct stats *s, const char *name, size_t entry, size_t col
 	add_value(s, SEGMENT_SYMLINK, name, (uint64_t)column << 32 | entry);
 }
 
-/* VPP leaves room for more columns; only running out of it changes the epoch. */
+/* VPP allocates room for more columns. The epoch changes only when that is used up. */
 static void set_counters(struct segment_entry *e, const uint64_t *words, size_t columns)
 {
 	e->words = words;
@@ -84,7 +84,7 @@ static void add_routes(struct stats *s, const struct fib *f)
 	add_counters(s, SEGMENT_COMBINED, "/net/route/via", &f->via.items->packets, f->via.n);
 }
 
-/* What is there from the beginning to the end; its numbers are set each time. */
+/* Builds the entries that always exist. Their numbers are set at each collection. */
 static void build(struct stats *s, const struct machine *m)
 {
 	s->entries.n = 0;

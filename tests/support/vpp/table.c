@@ -8,13 +8,13 @@
 
 #define RECORDED_ENTRIES 865
 #define LONG_NAME_ID 700
-#define STRIDE 367 /* no divisor in common with any table's length, so that it meets every entry */
+#define STRIDE 367 /* coprime to the length of every table, so that it reaches all entries */
 
 enum since { ALWAYS, PLUGIN, PLUGIN_1_2 };
 
 static const struct {
 	const char *name, *crc;
-	uint16_t id; /* with everything loaded */
+	uint16_t id; /* if all plugins are loaded */
 	enum since since;
 } known[MSG_KNOWN] = {
 	[MSG_API_VERSIONS] = { "api_versions", "51077d14", 12, ALWAYS },
@@ -103,7 +103,10 @@ static struct table_entry name_entry(uint16_t recorded_id, enum msg m, enum pers
 	return e;
 }
 
-/* As a hash would have them: the same order every time, and nobody could guess it. */
+/*
+ * Reorders the entries like a hash table would: always the same order, but not one that clients
+ * may rely on.
+ */
 static void shuffle(struct table *t)
 {
 	VEC(struct table_entry) mixed = { 0 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * table: the messages that a VPP of some age has, by name and by number.
+ * table: the messages of a VPP version, by name and by number.
  *
- * Numbers depend on what is loaded: a message that is missing moves all behind it. The table has
- * as many entries as that of the VPP it was recorded from; those that nobody here answers have
- * names made up.
+ * Numbers depend on the plugins that are loaded: a missing message moves all numbers after it. The
+ * table has as many entries as that of the VPP from which it was recorded; messages that we do not
+ * answer have invented names.
  */
 #pragma once
 
@@ -57,7 +57,7 @@ enum msg {
 	MSG_MPLS_IP_BIND_UNBIND,
 	MSG_SHOW_VERSION,
 	MSG_SHOW_VERSION_REPLY,
-	MSG_KNOWN, /* how many */
+	MSG_KNOWN, /* number of the kinds above; also stands for any other message */
 };
 
 enum personality {
@@ -71,20 +71,20 @@ enum personality {
 
 struct table_entry {
 	uint16_t id;
-	char name[TABLE_NAME_LEN]; /* with the CRC; cut at 63 */
-	enum msg msg;		   /* MSG_KNOWN: nobody answers it */
+	char name[TABLE_NAME_LEN]; /* with the CRC; cut at 63 characters, as in VPP */
+	enum msg msg;		   /* MSG_KNOWN: not answered */
 };
 
 struct table {
-	VEC(struct table_entry) entries; /* in the order in which they are told */
-	uint16_t ids[MSG_KNOWN];	 /* 0: not there */
+	VEC(struct table_entry) entries; /* in the order in which clients receive them */
+	uint16_t ids[MSG_KNOWN];	 /* 0: this VPP does not have it */
 };
 
 void table_build(struct table *t, enum personality who);
 void table_free(struct table *t);
-/* MSG_KNOWN: no such number, or nobody answers it. */
+/* Returns MSG_KNOWN if there is no such number or the message is not answered. */
 enum msg table_find(const struct table *t, uint16_t id);
-/* Without the CRC. */
+/* The name of a message without its CRC. */
 const char *table_msg_name(enum msg msg);
-/* MSG_KNOWN when there is none of that name. */
+/* Finds a message by its name without CRC; MSG_KNOWN if there is none. */
 enum msg table_msg_of(const char *name);

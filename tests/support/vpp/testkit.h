@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words for stories about the plugin: prefixes and addresses as text, and a clock to turn. */
+/*
+ * Helpers for tests of the plugin: prefixes and addresses as text, and a clock that is moved by
+ * hand.
+ */
 #pragma once
 
 #include "tests/support/vpp/plugin.h"
@@ -33,18 +36,18 @@ int kit_add_as_flush(const char *vip, const char *address, uint8_t weight);
 int kit_del_as(const char *vip, const char *address, bool flush);
 int kit_set_weight(const char *vip, const char *address, uint8_t weight, bool flush);
 uint32_t kit_index_of(const char *prefix, uint8_t protocol, uint16_t port);
-/* Records of that AS, as a dump would list them: in use, or removed and not collected. */
+/* Number of records of that AS in a dump: in use, or removed and not yet collected. */
 unsigned kit_listed(const char *address, uint8_t flags);
 uint8_t kit_weight_of(const char *vip, const char *address);
 uint32_t kit_buckets_of(const char *vip, const char *address);
 bool kit_has_route(const char *prefix);
-/* One packet of a flow; who got it, NOBODY when it was dropped. */
+/* Sends one packet of a flow. Returns the server that got it, NOBODY if it was dropped. */
 const char *kit_packet_to_port(const char *to, uint8_t protocol, uint16_t port, uint32_t flow);
 const char *kit_packet_to(const char *to, uint32_t flow);
 uint64_t kit_counted(enum plugin_counter kind, uint32_t vip);
-/* A flow that the VIP sends to that server. */
+/* Finds a flow that the VIP sends to that server. */
 uint32_t kit_flow_to(const char *vip, const char *address);
-/* Time passes, with VPP's timer in it. */
+/* Moves the clock forward, including VPP's timer. */
 void kit_wait_seconds(uint32_t seconds);
-/* VIP with A and B of weight 100 behind it. */
+/* Sets up VIP with the servers A and B, both of weight 100. */
 void kit_have_two(void);

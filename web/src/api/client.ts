@@ -10,7 +10,7 @@ export interface Version {
 	date: string;
 }
 
-/** The answer's own sentence where it has one. */
+/** The error text of the answer if it has one. */
 async function failure(response: Response): Promise<Error> {
 	const body: unknown = await response.json().catch(() => null);
 	const said = body && typeof body === 'object' && 'error' in body ? String(body.error) : '';
@@ -27,7 +27,7 @@ async function ask(path: string, init: RequestInit = {}): Promise<Response> {
 	return response;
 }
 
-/** The state of all servers, and how far this machine's clock is behind the server's (ms). */
+/** The state of all servers, and by how much the clock of this machine is behind the server's (ms). */
 export async function getState(): Promise<{ snapshot: Snapshot; skew: number }> {
 	const response = await ask('/view/api/state');
 	const said = Date.parse(response.headers.get('date') ?? '');

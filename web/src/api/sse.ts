@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text/event-stream format, piece by piece: bytes may be cut anywhere between two pieces. The
-// browser's EventSource hides comments, so it cannot tell a silent server from a dead connection.
+// Parses the text/event-stream format piece by piece; a piece may end anywhere. EventSource is not used
+// because it hides comments (pings), so a silent server looks the same as a dead connection.
 
 export interface SseMessage {
 	id: string;
@@ -28,7 +28,7 @@ function takeLine(parser: SseParser, line: string, out: SseMessage[]): void {
 	else if (field === 'id') parser.id = value;
 }
 
-/** Takes one more piece of the stream; the messages that it completes. */
+/** Takes one more piece of the stream and returns the messages that it completes. */
 export function feed(parser: SseParser, text: string): SseMessage[] {
 	const out: SseMessage[] = [];
 	const lines = (parser.rest + text).split('\n');

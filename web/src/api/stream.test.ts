@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The connection against a server made of promises, with a clock that is turned by hand.
+// Tests the connection against a fake server, with a clock that is moved by hand.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { openStream } from './stream.ts';
 
@@ -41,7 +41,7 @@ async function answer(path: string, init: RequestInit = {}): Promise<Response> {
 	return Response.json({ epoch: '7', seq: ++states * 100, servers: [] });
 }
 
-/** Lets everything happen that is due. */
+/** Runs everything that is due. */
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 const last = () => opened.at(-1) as Opened;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The connection that keeps the page current.
 //
-// The state comes with the number of the last event that is in it; the stream is then opened behind
-// that number, so that nothing is missed and nothing taken twice. A cut stream is opened again behind
-// the last event that came. When the server no longer has what lies between, it says "resync", and
-// it all starts with the state again. Silence beyond two pings, and a timer that was late since the
-// machine slept, cut the stream from our side.
+// The state carries the number of the last event that it contains. The stream is then opened after that
+// number, so that no event is missed or applied twice. A broken stream is opened again after the last
+// event received. If the server no longer has the events in between, it sends "resync", and the state is
+// read again. We close the stream ourselves after two missed pings, and when a timer fires late because
+// the machine was asleep.
 import { getState } from './client.ts';
 import { feed, newParser } from './sse.ts';
 import type { Snapshot, StreamEvent } from './types.ts';
@@ -39,7 +39,7 @@ export function openStream(handlers: StreamHandlers): () => void {
 		handlers.onSnapshot(snapshot, skew);
 	}
 
-	/** True when the server wants us to start over. */
+	/** True if the server asks to read the state again. */
 	function take(messages: { id: string; data: string }[]): boolean {
 		const events: StreamEvent[] = [];
 		for (const message of messages) {
@@ -55,7 +55,7 @@ export function openStream(handlers: StreamHandlers): () => void {
 		return false;
 	}
 
-	/** Until the server wants a resync; any other end is an error. */
+	/** Reads until the server asks for a resync; any other end is an error. */
 	async function read(body: ReadableStream<Uint8Array>): Promise<void> {
 		const reader = body.getReader();
 		const decoder = new TextDecoder();
@@ -84,7 +84,7 @@ export function openStream(handlers: StreamHandlers): () => void {
 
 	function lose(error: unknown): void {
 		const text = error instanceof Error ? error.message : String(error);
-		if (failures > 0) handlers.onLink('lost', text); // the first attempt to return is silent
+		if (failures > 0) handlers.onLink('lost', text); // the first attempt to reconnect is not shown
 		retry = window.setTimeout(open, RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
 	}
 
@@ -103,10 +103,10 @@ export function openStream(handlers: StreamHandlers): () => void {
 		}
 	}
 
-	/** The machine slept, or the other side is silent: the connection may be dead without a word. */
+	/** After sleep or silence the connection may be dead without an error. */
 	function look(): void {
 		const now = Date.now();
-		const late = now - ticked > ASLEEP_MS; // also so in a tab that is not seen
+		const late = now - ticked > ASLEEP_MS; // also true in a background tab, where timers are slowed down
 		ticked = now;
 		if (now - heard > (late ? ONE_PING_MS : SILENCE_MS)) abort.abort();
 	}

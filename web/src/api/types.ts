@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What maglevd-frontend sends. Messages of proto/maglev.proto keep their field names; 64-bit numbers
-// come as text, absent messages are left out. Only what is shown here is declared.
+// The messages of maglevd-frontend. Those of proto/maglev.proto keep their field names; 64-bit numbers are
+// text, absent messages are left out. Only fields that are shown are declared.
 
 export type Int64 = string | number;
 
@@ -47,7 +47,7 @@ export interface Transition {
 	to: string;
 	code: string;
 	at: Int64;
-	/** Not of the message: what an event said beside it. */
+	/** Not in the message: added from an event. */
 	reason?: string;
 }
 
@@ -259,8 +259,8 @@ interface Envelope<T extends string, P> {
 }
 
 /**
- * An item of a list that changed: its name, and the fields that are not as they were; null: gone.
- * The same item may come twice; the later one counts.
+ * A changed item of a list: its name and the fields that differ; null: the field was removed.
+ * The same item may occur twice; the later one counts.
  */
 export type Changed<T extends { name: string }> = Pick<T, 'name'> & {
 	[K in keyof T]?: T[K] | null;

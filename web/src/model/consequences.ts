@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an act will do to new and to existing flows, said before it is done. Pure.
+// The effect of an act on new and existing flows, shown before it is carried out. Pure.
 import type { Act } from '../api/client.ts';
 import type { Frontend, Pool } from '../api/types.ts';
 
@@ -9,7 +9,7 @@ const canServe = (pool: Pool, without: string): boolean =>
 const serves = (pool: Pool, backend: string): boolean =>
 	pool.backends.some((one) => one.name === backend && one.effective_weight > 0);
 
-/** Who takes the new flows of a frontend once this backend gets none. */
+/** The backends that take the new flows of a frontend when this backend gets none. */
 export function takeover(frontend: Frontend, backend: string): string {
 	const now = frontend.pools.find((pool) => serves(pool, backend));
 	if (!now) return `${frontend.name}: it gets no new flows there now; nothing changes.`;
@@ -21,7 +21,7 @@ export function takeover(frontend: Frontend, backend: string): string {
 		: `${frontend.name}: nobody is left. It goes down, and new flows are dropped.`;
 }
 
-/** Whether somebody would lose the last server. */
+/** Whether a frontend would lose its last server. */
 export const isFatal = (frontend: Frontend, backend: string): boolean =>
 	frontend.pools.some((pool) => serves(pool, backend)) &&
 	!frontend.pools.some((pool) => canServe(pool, backend));

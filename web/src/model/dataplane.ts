@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is in the data plane beside what should be there. Pure.
+// The actual state of the data plane compared with the wanted one. Pure.
 import type { LbServer, LbState, LbVip } from '../api/types.ts';
 
 export type Difference = 'missing' | 'extra' | 'weight';
@@ -15,14 +15,14 @@ export const vipKey = (vip: { address: string; protocol: string; port: number })
 
 export const rowKey = (vip: LbVip, server: LbServer): string => `${vipKey(vip)} ${server.address}`;
 
-/** How a thing differs; null when it is as it should be. */
+/** How an item differs from the wanted state; null if it does not. */
 export function differenceOf(one: LbVip | LbServer): Difference | null {
 	if (one.wanted !== one.present) return one.wanted ? 'missing' : 'extra';
 	if ('weight' in one && one.wanted && one.weight !== one.wanted_weight) return 'weight';
 	return null;
 }
 
-/** All differences. Without a connection nothing is known of the data plane, so there are none. */
+/** All differences. Without a connection the state of the data plane is unknown, so there are none. */
 export function differences(lb: LbState | null): DifferenceRow[] {
 	if (!lb?.connected) return [];
 	const rows: DifferenceRow[] = [];
@@ -37,7 +37,7 @@ export function differences(lb: LbState | null): DifferenceRow[] {
 	return rows;
 }
 
-/** A difference that is younger than this is a write on its way, not drift. */
+/** A younger difference is a write in progress, not drift. */
 export const SETTLE_MS = 5_000;
 
 export const isSettled = (since: number | undefined, now: number): boolean =>

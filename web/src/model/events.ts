@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events as lines for people: made, kept within bounds, filtered. Pure but for the ring.
+// Events as lines of text: created, kept in bounded rings, filtered. Pure except for the ring.
 import type { BackendPayload, FrontendPayload, LogPayload, StreamEvent } from '../api/types.ts';
 import { ms } from './format.ts';
 import type { Change } from './state.ts';
@@ -17,11 +17,11 @@ export interface Line {
 	level: Level;
 	subject: string;
 	text: string;
-	/** State that was entered, where there is one: backend and frontend. */
+	/** The new state, for events of backends and frontends. */
 	to: string;
 }
 
-/** Debug lines come with every probe: they have a ring of their own, so as not to push the rest out. */
+/** There is a debug line for every probe: these have their own ring, so that they do not push the rest out. */
 export const KEPT = 2000;
 export const KEPT_DEBUG = 500;
 
@@ -34,7 +34,7 @@ export interface Filter {
 
 const isLevel = (word: string): word is Level => (LEVELS as readonly string[]).includes(word);
 
-/** The level of entering a state. */
+/** The level of an event that enters this state. */
 const gravity = (to: string): Level => (to === 'down' ? 'warn' : 'info');
 
 const attributes = (log: LogPayload): string =>
@@ -42,7 +42,7 @@ const attributes = (log: LogPayload): string =>
 		.map(([name, value]) => `${name}=${value}`)
 		.join(' ');
 
-/** What the family of backends or servers tells better. */
+/** Log lines that are left out because an event of a backend or server says the same. */
 const TOLD_ELSEWHERE = ['backend-transition'];
 
 type Told = Pick<Line, 'family' | 'level' | 'subject' | 'text' | 'to'>;
@@ -83,7 +83,7 @@ function tell(event: StreamEvent): Told | null {
 			return tellFrontend(event.payload);
 		case 'server':
 			return tellServer(event.server, event.payload.connected, event.payload.error);
-		case 'config': // the log has a line of these two
+		case 'config': // these two have a line in the log
 		case 'dataplane':
 		case 'refresh':
 		case 'update':
@@ -94,13 +94,13 @@ function tell(event: StreamEvent): Told | null {
 	}
 }
 
-/** The line of an event; null for those that only carry state. */
+/** The line of an event; null for events that only carry state. */
 export function lineOf(event: StreamEvent, id: number): Line | null {
 	const told = tell(event);
 	return told && { id, at: ms(event.at_ns), server: event.server, ...told };
 }
 
-/** The line of what happened before the page was opened. */
+/** The line of a transition from before the page was opened. */
 export const lineOfChange = (change: Change, id: number): Line => ({
 	id,
 	at: ms(change.at),
@@ -108,7 +108,7 @@ export const lineOfChange = (change: Change, id: number): Line => ({
 	...tellMove({ ...change, reason: change.reason ?? '' }),
 });
 
-/** A backend's event comes once for each frontend that has it: the same line twice is one. */
+/** The event of a backend arrives once per frontend that uses it: equal lines are shown once. */
 const repeats = (lines: Line[], line: Line): boolean =>
 	line.family !== 'log' &&
 	lines
@@ -142,7 +142,7 @@ export function append(log: Log, fresh: Line[]): Log {
 	return { lines: bounded(lines, KEPT), debug: bounded(debug, KEPT_DEBUG) };
 }
 
-/** What the filter lets through, oldest first. */
+/** The lines that match the filter, oldest first. */
 export function select(log: Log, filter: Filter): Line[] {
 	const words = filter.search.toLowerCase().split(/\s+/).filter(Boolean);
 	const least = LEVELS.indexOf(filter.level);

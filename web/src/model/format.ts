@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers for people. Pure; now is a parameter.
+// Numbers and times as text. Pure; now is a parameter.
 import type { Int64 } from '../api/types.ts';
 
-/** 64-bit numbers come as text. Beyond 2^53 the last digits go, which is below a microsecond here. */
+/** 64-bit numbers arrive as text. Beyond 2^53 the last digits are lost: less than a microsecond for times in ns. */
 export const num = (value: Int64 | undefined | null): number => Number(value ?? 0);
 
 /** Milliseconds of a time in nanoseconds. */
@@ -49,7 +49,7 @@ function digits(value: number): string {
 
 const PREFIXES = ['', 'k', 'M', 'G', 'T', 'P'];
 
-/** "12.3 k" with a unit behind it: "12.3 kbit/s". */
+/** A number with a prefix and a unit: "12.3 kbit/s". */
 export function scaled(value: number, unit: string): string {
 	let size = Math.abs(value);
 	let step = 0;
@@ -75,7 +75,7 @@ export function dateTime(milliseconds: number): string {
 	return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${clock(milliseconds)}`;
 }
 
-/** "198.51.100.10:80 tcp", IPv6 in brackets; without a port all of them. */
+/** "198.51.100.10:80 tcp", IPv6 in brackets; only the address if the VIP is for all ports. */
 export function vipText(vip: { address: string; protocol: string; port: number }): string {
 	const host = vip.address.includes(':') ? `[${vip.address}]` : vip.address;
 	return vip.port ? `${host}:${vip.port} ${vip.protocol}` : `${vip.address} all ports`;

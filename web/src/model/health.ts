@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a frontend and a server are, in one word and a few sentences. Pure; now is a parameter.
+// The health of a frontend and of a server, as one word and a few sentences. Pure; now is a parameter.
 import type { Frontend, PoolBackend } from '../api/types.ts';
 import { differences, isSettled } from './dataplane.ts';
 import { plural } from './format.ts';
 import type { ServerView } from './state.ts';
 
-/** From worst to best; what is not known is shown, but is no alarm. */
+/** From worst to best. An unknown state is shown, but does not raise an alarm. */
 export const VERDICTS = ['critical', 'warning', 'degraded', 'unknown', 'ok'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
@@ -27,14 +27,14 @@ export function countStates(states: string[]): Record<string, number> {
 	return counts;
 }
 
-/** What an operator did on purpose; worth a word, not an alarm. */
+/** States that an operator has set on purpose: mentioned, but not an alarm. */
 function deeds(backends: PoolBackend[], counts: Record<string, number>): string[] {
 	const notes = ['paused', 'disabled'].flatMap((s) => (counts[s] ? [`${counts[s]} ${s}`] : []));
 	const mutated = backends.filter((one) => one.mutated).length;
 	return mutated ? [...notes, `${plural(mutated, 'weight')} set by hand`] : notes;
 }
 
-/** How many differences have lasted, by frontend; '' for what nobody asks for. */
+/** Number of lasting differences by frontend; '' for VIPs that belong to no frontend. */
 function countDrift(server: ServerView, now: number): Map<string, number> {
 	const counts = new Map<string, number>();
 	for (const { key, frontend } of differences(server.lb))
@@ -83,9 +83,9 @@ function problemsOf(server: ServerView, strays: number): string[] {
 }
 
 export interface ServerHealth {
-	/** Of the server and all that it has. */
+	/** The worst of the server and everything on it. */
 	verdict: Verdict;
-	/** What is wrong with the server itself; empty: nothing. */
+	/** Problems of the server itself; empty if there are none. */
 	problems: string[];
 	frontends: Record<string, Health>;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a server differs from what is shown of it, so that only this has to be touched: of a thousand
-// backends a few hundred have news each second. Pure; what did not change is the same object.
+// The difference between a server and what is shown of it, so that only that is updated: of a thousand
+// backends a few hundred change each second. Pure; unchanged parts stay the same object.
 import type { Counters } from '../api/types.ts';
 import type { ServerView } from './state.ts';
 
@@ -15,7 +15,7 @@ const LISTS: readonly string[] = ['frontends', 'backends', 'healthchecks'];
 const sameNames = (before: Named[], after: Named[]): boolean =>
 	before.length === after.length && before.every((one, index) => one.name === after[index]?.name);
 
-/** Of two lists: the items that differ, or the whole list when others are in it. */
+/** The items that differ between two lists, or the whole list if the names have changed. */
 function patchList(key: string, before: Named[], after: Named[]): Patch[] {
 	if (!sameNames(before, after)) return [{ path: [key], value: after }];
 	return after.flatMap((value, index) =>
@@ -23,17 +23,17 @@ function patchList(key: string, before: Named[], after: Named[]): Patch[] {
 	);
 }
 
-/** The figures of each VIP go into charts; no page reads them from here. */
+/** The counters of VIPs go to the charts; no page reads them from here. */
 const withoutFigures = (counters: Counters | null): Counters | null =>
 	counters && { ...counters, vips: [], servers: [] };
 
-/** A server as pages see it. */
+/** The part of a server that pages use. */
 export const shownOf = (server: ServerView): ServerView => ({
 	...server,
 	counters: withoutFigures(server.counters),
 });
 
-/** The new list, with the old object for each that is the same: rows stay, and so does the focus. */
+/** The new list with the old object for each unchanged item, so that rows and the focus stay. */
 export function reused<T>(before: T[], after: T[]): T[] {
 	const known = new Map(before.map((one) => [JSON.stringify(one), one]));
 	return after.map((one) => known.get(JSON.stringify(one)) ?? one);

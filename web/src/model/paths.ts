@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the parts of the path picture stand: the VIP left, its pools in the middle, their backends
-// right; a line is as wide as its share of the new flows. Pure.
+// The layout of the path picture: the VIP on the left, its pools in the middle, their backends on the
+// right. The width of a line is its share of the new flows. Pure.
 import type { Frontend, Pool, PoolBackend } from '../api/types.ts';
 
 export interface PathLink {
@@ -45,7 +45,7 @@ const curve = (x0: number, y0: number, x1: number, y1: number): string => {
 	return `M${x0} ${y0} C${middle} ${y0} ${middle} ${y1} ${x1} ${y1}`;
 };
 
-/** Width of a line with this share of all new flows; a line without any is a thin one. */
+/** Width of a line with this share of all new flows; a line without flows is thin, not invisible. */
 export const lineWidth = (share: number): number =>
 	share <= 0 ? 1 : Math.max(THINNEST, share * WIDEST);
 
@@ -58,7 +58,7 @@ interface Columns {
 	backend: number;
 }
 
-/** The x of each column; a narrow picture has no room for the words of the VIP. */
+/** The x of each column; a narrow picture has no room for the text of the VIP. */
 function columnsOf(width: number, narrow: boolean): Columns {
 	const vip = narrow ? 12 : Math.min(190, width * 0.24);
 	const backend = width - (narrow ? 120 : 170);
@@ -66,7 +66,7 @@ function columnsOf(width: number, narrow: boolean): Columns {
 	return { vip, pool: vip + (backend - vip) * 0.42 - poolWidth / 2, poolWidth, backend };
 }
 
-/** Where lines of these widths begin when they leave one point side by side: their centres. */
+/** The centres of lines of these widths that leave one point side by side. */
 export function fan(widths: number[], centre: number): number[] {
 	let at = centre - sum(widths) / 2;
 	return widths.map((width) => {
@@ -75,7 +75,7 @@ export function fan(widths: number[], centre: number): number[] {
 	});
 }
 
-/** The backends of one pool from this height down, and the lines that lead to them. */
+/** The backends of one pool from this y on, and the lines that lead to them. */
 function addPool(
 	picture: PathPicture,
 	pool: Pool,
@@ -148,7 +148,7 @@ export function layout(frontend: Frontend, width: number): PathPicture {
 	return picture;
 }
 
-/** The picture in one sentence, for those who do not see it. */
+/** The picture as one sentence, for screen readers. */
 export function describe(frontend: Frontend): string {
 	const total = sum(frontend.pools.flatMap((p) => p.backends.map((b) => b.effective_weight)));
 	const parts = frontend.pools.map((pool) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the charts draw: rings of points, kept in memory for as long as the page is open.
+// The data of the charts: rings of points, kept in memory while the page is open.
 import type { Counters, Int64 } from '../api/types.ts';
 import { ms, num } from './format.ts';
 
@@ -18,7 +18,7 @@ export const newRing = (lines: number): Ring => ({
 	values: Array.from({ length: lines }, () => []),
 });
 
-/** A point behind the last one; what is not behind it is dropped. */
+/** Appends a point. A point that is not later than the last one is dropped. */
 export function push(ring: Ring, at: number, values: (number | null)[], apart = 0): boolean {
 	const last = ring.times.at(-1);
 	if (last !== undefined && at <= last + apart) return false;
@@ -30,14 +30,14 @@ export function push(ring: Ring, at: number, values: (number | null)[], apart = 
 	return true;
 }
 
-/** In larger bites, so that most points cost nothing. */
+/** Old points are removed in larger batches, so that most appends do not move memory. */
 function trim(ring: Ring): void {
 	const excess = ring.times.length - RING;
 	ring.times.splice(0, excess);
 	for (const line of ring.values) line.splice(0, excess);
 }
 
-/** A second of difference between two readings; null where a counter began anew. */
+/** The rate per second between two readings; null if the counter was reset. */
 export function rate(before: Int64, after: Int64, seconds: number): number | null {
 	const step = num(after) - num(before);
 	return step < 0 || seconds <= 0 ? null : step / seconds;
@@ -62,7 +62,7 @@ export const latencyKey = (server: string, backend: string): string => `${server
 
 type Totals = Map<string, { packets: number; bytes: number }>;
 
-/** Packets and bytes of each backend, from whichever figures the data plane has. */
+/** Packets and bytes of each backend, from the counters that the data plane has. */
 function backendTotals(counters: Counters): Totals {
 	const totals: Totals = new Map();
 	const add = (backend: string, packets: Int64, bytes: Int64) => {
@@ -97,7 +97,7 @@ function frontendRates(
 	});
 }
 
-/** What two successive readings say for each frontend and backend. */
+/** The rates of each frontend and backend between two successive readings. */
 export function ratesOf(server: string, before: Counters | null, after: Counters | null): Rates[] {
 	if (!before || !after || before.dataplane !== after.dataplane) return [];
 	const seconds = (ms(after.at) - ms(before.at)) / 1000;
@@ -113,6 +113,6 @@ export function ratesOf(server: string, before: Counters | null, after: Counters
 	return [...frontendRates(server, before, after, seconds), ...backends];
 }
 
-/** The newest value of a line that is not a gap. */
+/** The newest value of a line, gaps skipped. */
 export const latest = (ring: Ring | undefined, line: number): number | null =>
 	ring?.values[line]?.findLast((value) => value !== null) ?? null;

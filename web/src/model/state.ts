@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of all servers, and how an event changes it. Pure: a new state is returned, and what
-// did not change stays the same object.
+// The known state of all servers, and how an event changes it. Pure: a new state is returned, in which
+// unchanged parts stay the same objects.
 import type {
 	Backend,
 	BackendPayload,
@@ -18,7 +18,7 @@ import { differences } from './dataplane.ts';
 import { ms, num } from './format.ts';
 
 export interface ServerView extends Server {
-	/** Since when (ms) each difference between the data plane and the plan has been seen. */
+	/** When (ms) each difference between the data plane and the plan was first seen. */
 	drift: Record<string, number>;
 }
 
@@ -28,7 +28,7 @@ export interface State {
 	servers: ServerView[];
 }
 
-/** Kept here beyond what the server keeps, since the reasons come only with events. */
+/** Transitions that are kept here; more than on the server, because reasons arrive only with events. */
 const HISTORY = 50;
 
 export const EMPTY: State = { epoch: '', seq: -1, servers: [] };
@@ -36,7 +36,7 @@ export const EMPTY: State = { epoch: '', seq: -1, servers: [] };
 const same = (a: Transition, b: Transition): boolean =>
 	Math.abs(num(a.at) - num(b.at)) < 1e6 && a.to === b.to;
 
-/** The server's history with the reasons, and the older entries, that were known before. */
+/** The history of the server, with the reasons and the older entries that were known before. */
 function mergeHistory(fresh: Transition[], known: Transition[]): Transition[] {
 	const merged = fresh.map((one) => {
 		const before = known.find((other) => same(one, other));
@@ -64,7 +64,7 @@ function trackDrift(server: Server, known: Record<string, number>, at: number) {
 	return Object.fromEntries(found);
 }
 
-/** The state of a whole server; history with reasons is taken over from what was known. */
+/** Replaces the state of a server; reasons in the history are kept from the old state. */
 function adopt(server: Server, known: ServerView | undefined): ServerView {
 	return {
 		...server,
@@ -132,7 +132,7 @@ function change<T extends { name: string }>(item: T, changed: Changed<T>): T {
 	return { ...item, ...Object.fromEntries(fields) };
 }
 
-/** The list with those items changed of which something is told; none appears or goes that way. */
+/** Applies changes to the items of a list. Items are neither added nor removed this way. */
 function changeItems<T extends { name: string }>(list: T[], changed: Changed<T>[] = []): T[] {
 	if (changed.length === 0) return list;
 	const byName = new Map<string, Changed<T>>();
@@ -155,7 +155,7 @@ function onUpdate(server: ServerView, update: Update): ServerView {
 	};
 }
 
-/** What it says of the data plane as a whole; its VIPs are read behind it. */
+/** The part of the event about the data plane as a whole; its VIPs are read afterwards. */
 function onDataplane(server: ServerView, event: DataplanePayload): ServerView {
 	if (!server.lb) return server;
 	const { connected, warmup, held, last_full_sync } = event;
@@ -185,23 +185,23 @@ function onEvent(server: ServerView, event: StreamEvent): ServerView {
 		case 'refresh':
 		case 'lb':
 			return onRefresh(server, event.payload, ms(event.at_ns));
-		case 'config': // lists come behind it
+		case 'config': // the lists follow it
 		case 'log':
 		case 'resync':
 			return server;
 	}
 }
 
-/** One event. Those for a server that is not known change nothing. */
+/** Applies one event. Events of unknown servers are ignored. */
 export function reduce(state: State, event: StreamEvent): State {
 	const server = state.servers.find((one) => one.name === event.server);
 	if (!server) return state;
 	const changed = onEvent(server, event) as ServerView | undefined;
-	if (!changed || changed === server) return state; // a newer dashboard has kinds that are not known here
+	if (!changed || changed === server) return state; // a newer dashboard may send types that are not known here
 	return { ...state, servers: state.servers.map((one) => (one === server ? changed : one)) };
 }
 
-/** Why a transition came; the newest one may be told by the last probe. */
+/** The reason of a transition; for the newest one the last probe may give it. */
 export function reasonOf(backend: Backend, index: number): string {
 	const change = backend.transitions[index];
 	return change?.reason || (index === 0 && change?.to === 'down' ? backend.last_reason : '');
@@ -212,7 +212,7 @@ export interface Change extends Transition {
 	backend: string;
 }
 
-/** What happened last to any backend, newest first. */
+/** The last transitions of all backends, newest first. */
 export function recentChanges(servers: ServerView[], most: number): Change[] {
 	return servers
 		.flatMap((server) =>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small worlds for the tests.
+// Example states for the tests.
 import type {
 	Backend,
 	Frontend,
@@ -41,7 +41,7 @@ export const backend = (name: string, more: Partial<Backend> = {}): Backend => (
 	...more,
 });
 
-/** Two pools: a and b serve, c waits. */
+/** Two pools: a and b serve, c is in the fallback pool. */
 export const frontend = (more: Partial<Frontend> = {}): Frontend => ({
 	name: 'www',
 	address: '198.51.100.10',
@@ -119,7 +119,7 @@ export const server = (more: Partial<ServerView> = {}): ServerView => ({
 	...more,
 });
 
-/** An event of server "one" at that second. */
+/** An event of server "one" at that time (s). */
 export const event = <T extends StreamEvent['type']>(
 	type: T,
 	payload: Extract<StreamEvent, { type: T }>['payload'],

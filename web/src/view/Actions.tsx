@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where acts begin, in /admin/ only: menus and buttons that ask for a dialog, and the one dialog that is
+// The beginning of acts, in /admin/ only: menus and buttons that open a dialog, and the dialog that is
 // open.
 import { type Component, createSignal, Match, Show, Switch } from 'solid-js';
 import type { Act } from '../api/client.ts';
@@ -90,7 +90,7 @@ export const ServerActions: Component<{ server: ServerView }> = (props) => (
 	</Show>
 );
 
-/** The open dialog, and a word of what was done. */
+/** The open dialog, and a notice of what was done. */
 export const Dialogs: Component = () => {
 	const close = () => setRequest(null);
 	const told = (text: string) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frame: where one can go, whether the page is current, and the view itself.
+// The frame of the page: navigation, whether the data is current, and the view itself.
 import {
 	type Component,
 	createEffect,
@@ -106,7 +106,7 @@ const Header: Component = () => (
 	</header>
 );
 
-/** In the scope of another server the view stays; one frontend or backend does not. */
+/** A change of the scope keeps the view, but not a single frontend or backend, which is of one server. */
 const viewInScope = () => {
 	const { view } = route();
 	return view === 'frontend' || view === 'backend' ? 'overview' : view;
@@ -202,7 +202,7 @@ const Footer: Component = () => {
 	);
 };
 
-/** The title says how it is, so that the tab does. */
+/** The title shows the health, so that the tab does as well. */
 const SIGNS: Record<Verdict, string> = {
 	critical: '✕ ',
 	warning: '! ',

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One backend: its state and why, how it answers, what it gets, who uses it.
+// One backend: its state with the reason, its latency, its traffic, and the frontends that use it.
 import { type Component, createMemo, For, Show } from 'solid-js';
 import type { Backend, HealthCheck } from '../api/types.ts';
 import { dateTime, duration, ms } from '../model/format.ts';
@@ -14,7 +14,7 @@ import { StateIcon } from './Icons.tsx';
 import { Age, Ago, Fact, Heartbeat, OverrideNote, Panel, StateWord } from './parts.tsx';
 import { type Head, NoRows, Table } from './Table.tsx';
 
-/** The counter as the steps it is made of: those below rise are down, the others up. */
+/** The health counter as steps: below rise the backend is down, otherwise up. */
 const Counter: Component<{ backend: Backend }> = (props) => {
 	const steps = () =>
 		Array.from({ length: props.backend.rise + props.backend.fall - 1 }, (_, i) => i + 1);

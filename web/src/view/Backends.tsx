@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All backends of the scope in one table, what is wrong first.
+// All backends of the scope in one table, those with problems first.
 import { type Component, createMemo, createSignal, For, Show } from 'solid-js';
 import type { Backend } from '../api/types.ts';
 import { duration, num, plural } from '../model/format.ts';
@@ -13,9 +13,9 @@ import { type Head, Table } from './Table.tsx';
 
 const ORDER = ['down', 'unknown', 'paused', 'disabled', 'up'];
 
-/** More rows than anybody reads; the search goes over all. */
+/** Most rows that are drawn; the search covers all backends. */
 const DRAWN = 100;
-/** Beyond this the dots do not beat: so much motion says nothing and keeps the machine busy. */
+/** With more rows the dots do not pulse: that much motion is not informative and costs processor time. */
 const BEATING = 40;
 
 const heads = (withServer: boolean): Head[] => [
@@ -91,7 +91,7 @@ export const Backends: Component<{ servers: ServerView[] }> = (props) => {
 	const many = () => props.servers.length > 1;
 	const [search, setSearch] = createSignal('');
 	const [all, setAll] = createSignal(false);
-	/** Objects that stay the same for as long as the backend is there: rows keep their focus. */
+	/** Objects that stay the same as long as the backend exists, so that rows keep the focus. */
 	const entries = new WeakMap<Backend, Entry>();
 	const entry = (server: ServerView, backend: Backend): Entry => {
 		const found = entries.get(backend) ?? { server, backend };

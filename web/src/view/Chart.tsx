@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chart over time (uPlot), fed from rings, painted in the colours of the theme.
+// A chart over time (uPlot) that draws rings in the colours of the theme.
 import { type Component, createEffect, For, onCleanup, onMount } from 'solid-js';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
@@ -18,19 +18,19 @@ interface ChartProps {
 	title: string;
 	lines: ChartLine[];
 	format: (value: number) => string;
-	/** The axis reaches at least this far, so that nothing looks like nothing. */
+	/** The axis reaches at least this value, so that tiny values do not fill the chart. */
 	least: number;
 }
 
 const COLOURS = 8;
 const REDRAW_MS = 1000;
 const HEIGHT = 190;
-/** Between two marks of time, in seconds. */
+/** Possible distances between two time marks, in seconds. */
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600];
-/** Above and beside what is drawn: half a mark of time fits there. */
+/** Padding above and beside the plot, for half of a time mark. */
 const PADDING: uPlot.Padding = [8, 28, 0, 0];
 
-/** All lines over one common axis. To uPlot null is a gap, undefined a time of other lines. */
+/** All lines over one common axis. In uPlot null is a gap, and undefined a time that only other lines have. */
 export function join(lines: ChartLine[]): uPlot.AlignedData {
 	const times = [...new Set(lines.flatMap((one) => one.ring?.times ?? []))].sort((a, b) => a - b);
 	const place = new Map(times.map((time, index) => [time, index]));
@@ -47,7 +47,7 @@ export function join(lines: ChartLine[]): uPlot.AlignedData {
 	] as uPlot.AlignedData;
 }
 
-/** A colour of the stylesheet as the canvas wants it. */
+/** A colour of the stylesheet, resolved for the canvas. */
 function colour(of: HTMLElement, name: string): string {
 	const probe = document.createElement('span');
 	probe.className = `paint-${name}`;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is in the data plane beside what should be there. Differences are marked; those that are only
-// a moment old are writes on their way.
+// The actual state of the data plane beside the wanted one. Differences are marked; very recent ones are
+// writes in progress.
 import { type Component, createMemo, createSignal, For, Show } from 'solid-js';
 import type { LbServer, LbVip, VppInfo, VppMessages } from '../api/types.ts';
 import {
@@ -43,13 +43,13 @@ const Verdict: Component<{ kind: Difference | null; since: number | undefined }>
 
 const weightText = (there: boolean, weight: number): string => (there ? String(weight) : '–');
 
-/** Columns of what the data plane counts for each of its servers; what it does not count has none. */
+/** Columns of the counters that the data plane has for each server. */
 export const counted = (server: ServerView): Head[] => [
 	...(server.counters?.has_as_buckets ? [{ number: 'Buckets' }] : []),
 	...(server.counters?.has_as_flows ? [{ number: 'Flows' }] : []),
 ];
 
-/** The cells of these columns; lb: none where the server is not in the data plane. */
+/** The cells of these columns; without lb the server is not in the data plane. */
 export const Counted: Component<{ server: ServerView; lb: LbServer | undefined }> = (props) => (
 	<>
 		<Show when={props.server.counters?.has_as_buckets}>
@@ -151,7 +151,7 @@ const MESSAGES: Head[] = [
 	{ number: 'failed' },
 ];
 
-/** An arrow stays lit for so long. */
+/** How long an arrow stays lit. */
 const LIT_MS = 3000;
 
 /** Messages one way; the arrow is lit while there are new ones. */
@@ -272,7 +272,7 @@ const Fates: Component<{ server: ServerView }> = (props) => (
 	</Show>
 );
 
-/** More VIPs than anybody reads; those that differ are always among what is drawn. */
+/** Most VIPs that are drawn; those with differences are always among them. */
 const DRAWN = 40;
 
 const PlanePanel: Component<{ server: ServerView; onlyDifferences: boolean }> = (props) => {

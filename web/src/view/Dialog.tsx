@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A question that must be answered: the browser's own modal dialog, which keeps the focus inside,
-// closes with Escape and gives the focus back.
+// A modal dialog. The <dialog> element of the browser keeps the focus inside, closes with Escape and
+// returns the focus.
 import { createSignal, type JSX, onMount, type ParentComponent, Show } from 'solid-js';
 
 interface DialogProps {
 	title: string;
 	confirm: string;
 	danger: boolean;
-	/** The button does nothing yet. */
+	/** The button is disabled. */
 	waiting?: boolean;
 	onConfirm: () => Promise<void>;
 	onClose: () => void;

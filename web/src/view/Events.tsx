@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events as they come, oldest first, following the newest unless paused or scrolled away.
+// The events, oldest first. The list follows the newest event unless it is paused or scrolled away.
 import { type Component, createEffect, createMemo, createSignal, For, on, Show } from 'solid-js';
 import { FAMILIES, type Family, LEVELS, type Level, type Line, select } from '../model/events.ts';
 import { clock, dateTime, plural } from '../model/format.ts';
 import { log } from '../store.ts';
 import { StateIcon } from './Icons.tsx';
 
-/** More than this is not drawn at once; the search goes over all that is kept. */
+/** Most lines that are drawn at once; the search covers all that are kept. */
 const DRAWN = 500;
 
 const NAMES: Record<Family, string> = {
@@ -66,7 +66,7 @@ export const Events: Component<{ scope: string; many: boolean }> = (props) => {
 			: 'Nothing has happened yet.';
 
 	const [atEnd, setAtEnd] = createSignal(true);
-	let seen = 0; // how far it was scrolled when we last knew
+	let seen = 0; // the last known scroll position
 	const onScroll = () => {
 		if (!list) return;
 		seen = list.scrollTop;
@@ -79,7 +79,7 @@ export const Events: Component<{ scope: string; many: boolean }> = (props) => {
 	};
 	createEffect(
 		on(lines, () => {
-			// the reader may have scrolled away, and the event of it still be on its way
+			// the user may have scrolled away while the scroll event is still pending
 			if (atEnd() && list && list.scrollTop >= seen) toEnd();
 		}),
 	);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One frontend: the way of its flows, its pools, its traffic, how its backends answer.
+// One frontend: the paths of its flows, its pools, its traffic, the latency of its backends.
 import { type Component, createMemo, For, Show } from 'solid-js';
 import type { Backend, Frontend, LbServer, Pool } from '../api/types.ts';
 import { duration, scaled, vipText } from '../model/format.ts';

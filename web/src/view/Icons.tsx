@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// States and verdicts as shapes: each is told apart without its colour.
+// States as shapes, which can be told apart without colour.
 import { type Component, type JSX, Show } from 'solid-js';
 import type { Verdict } from '../model/health.ts';
 
@@ -47,7 +47,7 @@ const VERDICTS: Record<Verdict, () => JSX.Element> = {
 };
 
 interface IconProps {
-	/** Said by screen readers; without it the icon stands beside its word and is passed over. */
+	/** For screen readers; without it the icon stands beside its text and is hidden from them. */
 	label?: string;
 	class?: string;
 	body: JSX.Element;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys that the page knows, and a list of them.
+// The keyboard shortcuts of the page, and the list that shows them.
 import { type Component, createSignal, For, onMount, Show } from 'solid-js';
 import { linkTo, route, VIEWS } from '../route.ts';
 

@@ -30,7 +30,7 @@ export const Menu: Component<{ label: string; items: MenuItem[] }> = (props) => 
 	const onOutside = (event: Event) => {
 		if (event.type === 'scroll' || !root?.contains(event.target as Node)) close(false);
 	};
-	/** Above everything, also where what it stands in scrolls: below the button, or above it. */
+	/** On top of everything, even inside a scrolling element; placed below the button, or above it. */
 	const place = (list: HTMLElement) => {
 		const at = button?.getBoundingClientRect();
 		if (!at) return;

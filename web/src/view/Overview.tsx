@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What somebody who was just woken sees first: is anything wrong, what, and since when; then all
+// The first page of an operator on call: whether something is wrong, what, and since when; then all
 // frontends with their pools.
 import { type Component, createMemo, For, Show } from 'solid-js';
 import type { Frontend } from '../api/types.ts';
@@ -205,7 +205,7 @@ const planeText = (server: ServerView): string => {
 const nothingIn = (server: ServerView): string =>
 	num(server.refreshed_at_ns) ? 'No frontends.' : 'Nothing is known of it yet.';
 
-/** What a folded server still shows: nothing that is wrong is hidden. */
+/** The part of a folded server that stays visible: problems are never hidden. */
 const Summary: Component<{ server: ServerView }> = (props) => (
 	<p class="summary">
 		<StateCounts term="frontend" states={props.server.frontends.map((one) => one.state)} />

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way of a new flow: VIP, pool, backend. All that it says is also in the table below it.
+// The path of a new flow: VIP, pool, backend. All its information is also in the table below it.
 import {
 	type Component,
 	createMemo,

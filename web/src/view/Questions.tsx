@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The questions of /admin/: each says what will happen to flows before it is done.
+// The dialogs of /admin/: each says what will happen to flows before the act is carried out.
 import { type Component, createResource, createSignal, For, Show } from 'solid-js';
 import {
 	type Act,

@@ -8,7 +8,7 @@ const WIDTH = 160;
 const HEIGHT = 28;
 const POINTS = 60;
 
-/** The path of the sum of all lines but those left out; gaps break it. */
+/** The path of the sum of all lines except those left out; interrupted at gaps. */
 export function sparkPath(ring: Ring, lines: number[]): string {
 	const from = Math.max(0, ring.times.length - POINTS);
 	const sums = ring.times.slice(from).map((_, index) => {
@@ -34,7 +34,7 @@ export function sparkPath(ring: Ring, lines: number[]): string {
 }
 
 export const Sparkline: Component<{ of: string; lines: number[] }> = (props) => {
-	/** Most of what is drawn brings nothing for one line. */
+	/** Most updates bring no point for this line. */
 	const newest = createMemo(() => {
 		drawn();
 		return ringOf(props.of)?.times.at(-1);

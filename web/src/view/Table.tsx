@@ -2,7 +2,7 @@
 // Tables: the names of the columns from a list, and a frame in which a wide one scrolls.
 import { type Component, For, type ParentComponent } from 'solid-js';
 
-/** What stands above a column; of figures; or said by screen readers alone. */
+/** The title of a column: of text, of numbers, or one that only screen readers see. */
 export type Head = string | { number: string } | { unseen: string };
 
 const HeadCell: Component<{ of: Head }> = (props) => {
@@ -34,7 +34,7 @@ interface TableProps {
 	heads: Head[];
 }
 
-/** Its children are its <tbody>s. On a narrow screen it scrolls by itself, by keyboard too. */
+/** The children are <tbody> elements. On a narrow screen the table scrolls by itself, also by keyboard. */
 export const Table: ParentComponent<TableProps> = (props) => (
 	<div class="table-wrap" role="region" aria-label={props.label} tabindex="0">
 		<table>
@@ -44,7 +44,7 @@ export const Table: ParentComponent<TableProps> = (props) => (
 	</div>
 );
 
-/** Above the rows of one group, in its own <tbody>: groups share their columns. */
+/** The heading of a group of rows, in the <tbody> of the group: groups share their columns. */
 export const GroupHead: ParentComponent<{ columns: number }> = (props) => (
 	<tr class="group-head">
 		<th scope="rowgroup" colspan={props.columns}>
@@ -53,7 +53,7 @@ export const GroupHead: ParentComponent<{ columns: number }> = (props) => (
 	</tr>
 );
 
-/** The one row of a table that has none. */
+/** The row of a table that has no rows. */
 export const NoRows: ParentComponent<{ columns: number }> = (props) => (
 	<tr>
 		<td colspan={props.columns} class="muted">

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small pieces that every view uses.
+// Small components that all views use.
 import {
 	type Component,
 	createEffect,
@@ -16,7 +16,7 @@ import { StateIcon } from './Icons.tsx';
 
 const still = matchMedia('(prefers-reduced-motion: reduce)');
 
-/** A short animation, from how it looks at first to how it is. */
+/** A short animation from a first appearance to the normal one. */
 function pulse(element: HTMLElement | undefined, from: Keyframe, duration: number): void {
 	if (!still.matches) element?.animate([from, {}], { duration, easing: 'ease-out' });
 }
@@ -24,7 +24,7 @@ function pulse(element: HTMLElement | undefined, from: Keyframe, duration: numbe
 const FLASH: Keyframe = { backgroundColor: 'var(--flash)', boxShadow: '0 0 0 4px var(--flash)' };
 const BEAT: Keyframe = { opacity: 1, transform: 'scale(1.9)' };
 
-/** Runs when a value becomes another one: not at first, nor when the same is only said again. */
+/** Runs when a value changes: not for the first value, nor when the same value is set again. */
 export function onChange<T>(value: () => T, run: () => void): void {
 	let before = untrack(value);
 	createEffect(() => {
@@ -34,7 +34,7 @@ export function onChange<T>(value: () => T, run: () => void): void {
 	});
 }
 
-/** Lights up when its value changes, though not when it first appears. */
+/** Lights up when its value changes, but not when it first appears. */
 export const Flash: ParentComponent<{ on: unknown; class?: string }> = (props) => {
 	let element: HTMLSpanElement | undefined;
 	onChange(
@@ -48,7 +48,7 @@ export const Flash: ParentComponent<{ on: unknown; class?: string }> = (props) =
 	);
 };
 
-/** A dot that beats with every probe; none where there are no probes. */
+/** A dot that pulses with every probe; no dot if there are no probes. */
 export const Heartbeat: Component<{ beat: Int64 }> = (props) => {
 	let element: HTMLSpanElement | undefined;
 	onChange(
@@ -62,7 +62,7 @@ export const Heartbeat: Component<{ beat: Int64 }> = (props) => {
 	);
 };
 
-/** How long ago; live, with the time itself as its title. */
+/** The time since an event, updated live; the title is the time itself. */
 export const Age: Component<{ of: Int64 }> = (props) => (
 	<Show when={num(props.of) > 0} fallback={<span class="muted">–</span>}>
 		<time datetime={new Date(ms(props.of)).toISOString()} title={dateTime(ms(props.of))}>
@@ -86,7 +86,7 @@ export const StateWord: Component<{ state: string }> = (props) => (
 	</Flash>
 );
 
-/** What an operator said, and until when. */
+/** The override of an operator: reason and end. */
 export const OverrideNote: Component<{ override: Override | undefined }> = (props) => (
 	<Show when={props.override}>
 		{(it) => (
@@ -102,7 +102,7 @@ export const OverrideNote: Component<{ override: Override | undefined }> = (prop
 	</Show>
 );
 
-/** A heading that folds what is below it; folded is kept by its title. */
+/** A heading that folds the content below it; the state is stored by title. */
 export const FoldButton: Component<{ title: string }> = (props) => (
 	<button
 		type="button"
@@ -119,7 +119,7 @@ export const FoldButton: Component<{ title: string }> = (props) => (
 
 interface PanelProps {
 	title: string;
-	/** Stays in sight when folded. */
+	/** Stays visible when folded. */
 	aside?: JSX.Element;
 }
 
@@ -137,7 +137,7 @@ export const Panel: ParentComponent<PanelProps> = (props) => (
 	</section>
 );
 
-/** A term and what it is, in a list of such. */
+/** A term and its description in a description list. */
 export const Fact: ParentComponent<{ term: string }> = (props) => (
 	<div class="fact">
 		<dt>{props.term}</dt>
