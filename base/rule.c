@@ -197,8 +197,8 @@ static const struct {
 	{ { AF_INET6, { 0xff } }, 8, "is a multicast address" },
 	{ { AF_INET6, { 0xfe, 0x80 } },
 	  10,
-	  "is link-local, which means nothing without an interface" },
-	{ { AF_INET6, { [10] = 0xff, 0xff } }, 96, "is IPv4 in IPv6 clothes; write it as IPv4" },
+	  "is link-local, which is ambiguous without an interface" },
+	{ { AF_INET6, { [10] = 0xff, 0xff } }, 96, "is IPv4-mapped IPv6; write it as IPv4" },
 };
 
 static const char *why_useless(const struct addr *a)
@@ -314,8 +314,7 @@ const struct rule_entry *rule_entries(struct rule_sink *s, const struct rule_spo
 
 		rule_printable(s, &own, NULL, entries[i].at, entries[i].name, RULE_NAME_MAX);
 		if (i && strcmp(entries[i - 1].name, entries[i].name) == 0)
-			rule_fail(s, &own, NULL, entries[i].at,
-				  "is there twice, for the first time on line %u",
+			rule_fail(s, &own, NULL, entries[i].at, "occurs twice, first on line %u",
 				  entries[i - 1].at.line);
 	}
 	return entries;

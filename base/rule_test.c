@@ -121,7 +121,7 @@ static void an_address_can_be_talked_to(void **state)
 		{ "10.0.0.1", "is not an IPv6 address", AF_INET6 },
 		{ "0.0.0.0", "is the unspecified address", AF_UNSPEC },
 		{ "224.0.0.1", "is a multicast address", AF_UNSPEC },
-		{ "fe80::1", "is link-local, which means nothing without an interface", AF_INET6 },
+		{ "fe80::1", "is link-local, which is ambiguous without an interface", AF_INET6 },
 	};
 	struct fixture *f = *state;
 	struct addr a = { 0 };
@@ -197,7 +197,7 @@ static void entries_are_sorted_and_names_are_there_once(void **state)
 	assert_ptr_equal(e[0].doc, &docs[1]);
 	assert_ptr_equal(e[1].doc, &docs[0]);
 	assert_int_equal(e[2].at.line, 3);
-	assert_told(f, "f:3:1: house.doors.left: is there twice, for the first time on line 1\n");
+	assert_told(f, "f:3:1: house.doors.left: occurs twice, first on line 1\n");
 	rule_entries(&f->sink, &doors, &section, NULL, 0);
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# rules_test.sh FOLDER: what Prometheus says of our alerts. Answers in TAP.
+# rules_test.sh FOLDER: checks the alert rules with promtool. Prints TAP.
 set -u
 
 count=0

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# unit_test.sh UNIT...: what systemd says of our units, and whether they grant what the programs ask for. Answers in TAP.
+# unit_test.sh UNIT...: checks the units with systemd-analyze, and that they grant the capabilities that the programs need. Prints TAP.
 #
-# The programs need not be installed: a stand-in takes their place. Anything else that
-# systemd-analyze has to say is a failure.
+# The programs need not be installed: a substitute takes their place. Any other message of
+# systemd-analyze is a failure.
 set -u
 
 folder=$(mktemp -d) || exit 1
@@ -11,7 +11,7 @@ trap 'rm -rf "$folder"' EXIT
 needs=$(dirname "$0")/../../src/maglevd/capability.c
 count=0
 
-# tell NAME COMPLAINTS: one case, well when there are none.
+# tell NAME COMPLAINTS: one test case, which passes if there are no complaints.
 tell()
 {
 	count=$((count + 1))
@@ -26,7 +26,7 @@ verify()
 	systemd-analyze verify --man=no --recursive-errors=no "$folder/$(basename "$1")" 2>&1 || echo "ended with $?"
 }
 
-# lacks UNIT: what every unit of ours has, and the capabilities that maglevd may need and is not granted.
+# lacks UNIT: prints settings that every unit must have and this one lacks, and capabilities that maglevd may need but is not granted.
 lacks()
 {
 	grep -q '^ExecStartPre=/usr/sbin/.* --check$' "$1" || echo "no check before the start"

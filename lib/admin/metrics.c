@@ -59,10 +59,10 @@ static const struct family {
 	void (*write)(const struct admin *a, const char *name, struct buf *out);
 } families[] = {
 	{ "build_info", METRICS_GAUGE, "Version of this program; always 1.", write_build_info },
-	{ "log_dropped_total", METRICS_COUNTER, "Log lines that standard output did not take.",
-	  write_log_dropped },
+	{ "log_dropped_total", METRICS_COUNTER,
+	  "Log lines dropped because standard output was too slow.", write_log_dropped },
 	{ "loop_lag_seconds", METRICS_HISTOGRAM,
-	  "How long one turn of the event loop kept everything else waiting.", write_lag },
+	  "Duration of one turn of the event loop; everything else waits.", write_lag },
 };
 
 static void write_families(const struct admin *a, struct buf *out)

@@ -24,7 +24,7 @@
 #define HELD_FACTOR_ALL 16		 /* and by all connections */
 #define HELD_SHARE ((size_t)64 * 1024)	 /* bytes that every connection may always hold */
 #define UNREAD_SHARE ((size_t)64 * 1024) /* bytes that every stream may always have queued */
-#define UNREAD "read the answers that wait first"
+#define UNREAD "too many answers wait on this connection: read them first"
 
 static struct h2_stream *stream_of(struct grpc_call *call)
 {
@@ -340,7 +340,7 @@ static void refuse_decoding(struct grpc_call *call, int error, const char *where
 	if (error == -EILSEQ)
 		snprintf(text, sizeof(text), "field %s is not valid UTF-8 without NULs", where);
 	else
-		snprintf(text, sizeof(text), "the request is no %s",
+		snprintf(text, sizeof(text), "the request is not a valid %s",
 			 call->entry->method.request->name);
 	grpc__end(call, GRPC_INVALID_ARGUMENT, text);
 }

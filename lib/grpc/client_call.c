@@ -212,7 +212,7 @@ static int tell_decoded(struct grpc_client_call *call, struct str content)
 	int r = pb_decode(call->method->response, content, call->client->scratch, &message, NULL);
 
 	if (r < 0)
-		grpc__call_end(call, GRPC_INTERNAL, "the answer is no valid %s",
+		grpc__call_end(call, GRPC_INTERNAL, "the answer is not a valid %s",
 			       call->method->response->name);
 	else if (call->events.message)
 		call->events.message(message, call->events.user);

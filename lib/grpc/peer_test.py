@@ -115,7 +115,7 @@ class PeerTest(unittest.TestCase):
 
     def test_wrong_bytes(self):
         call = self.channel.unary_unary('/grpc_test.Test/Echo')
-        self.assert_status(grpc.StatusCode.INVALID_ARGUMENT, 'the request is no grpc_test.Note', call, b'\x0a\x05',
+        self.assert_status(grpc.StatusCode.INVALID_ARGUMENT, 'the request is not a valid grpc_test.Note', call, b'\x0a\x05',
                            timeout=PATIENCE)
         self.assert_status(grpc.StatusCode.INVALID_ARGUMENT, 'field text is not valid UTF-8 without NULs', call,
                            b'\x0a\x01\xff', timeout=PATIENCE)

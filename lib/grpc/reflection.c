@@ -21,7 +21,7 @@ typedef Grpc__Reflection__V1__ServerReflectionResponse answer;
 static void send_answer(struct grpc_call *call, answer *a)
 {
 	if (grpc_send(call, &a->base) < 0)
-		grpc_fail(call, GRPC_RESOURCE_EXHAUSTED, "answers are not taken");
+		grpc_fail(call, GRPC_RESOURCE_EXHAUSTED, "the client does not read its answers");
 }
 
 static void answer_error(struct grpc_call *call, answer *a, enum grpc_status status,
@@ -103,7 +103,7 @@ static void on_question(struct grpc_call *call, const ProtobufCMessage *message,
 	else if (q->message_request_case == ASKED(FILE_CONTAINING_SYMBOL))
 		answer_file(call, &a, d, grpc__file_of_symbol(d, q->file_containing_symbol));
 	else if (q->message_request_case == ASKED(_NOT_SET))
-		answer_error(call, &a, GRPC_INVALID_ARGUMENT, "nothing is asked");
+		answer_error(call, &a, GRPC_INVALID_ARGUMENT, "the request is empty");
 	else
 		answer_error(call, &a, GRPC_NOT_FOUND, "there are no extensions");
 }

@@ -121,7 +121,7 @@ static void finish(struct h2_conn *c)
 		h2__conn_close(c, "shutting down");
 		return;
 	}
-	part(c, "closed in good order");
+	part(c, "closed normally");
 	c->state = H2__LINGER;
 	stream_linger(&c->stream, LINGER_TIME);
 }

@@ -643,7 +643,7 @@ static void over_the_limit_the_longest_idle_makes_room(void **state)
 		wait_for(&p, &p.s.open, 2 + i);
 	}
 	assert_int_equal(p.s.lost, 2);
-	assert_string_equal(p.s.why, "made room for others");
+	assert_string_equal(p.s.why, "closed to make room for other connections");
 	assert_int_equal(h2_host_stats(p.server)->evicted, 2);
 	assert_int_equal(p.s.closed, 0); /* a connection with a stream is not idle */
 	for (int i = 0; i < 3; i++)

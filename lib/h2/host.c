@@ -120,7 +120,7 @@ static bool evict_idle(struct h2_host *h)
 	if (!c)
 		return false;
 	h->stats.evicted++;
-	h2__conn_close(c, "made room for others");
+	h2__conn_close(c, "closed to make room for other connections");
 	return true;
 }
 

@@ -97,7 +97,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, nghtt
 	c->headers_size += n.n + v.n + FIELD_OVERHEAD;
 	if (c->headers_size > REFUSED_FACTOR * (size_t)config->max_header_list) {
 		c->error = H2_ENHANCE_YOUR_CALM;
-		snprintf(c->why, sizeof(c->why), "headers without end");
+		snprintf(c->why, sizeof(c->why), "header block too large");
 		return NGHTTP2_ERR_CALLBACK_FAILURE;
 	}
 	s = find(session, frame->hd.stream_id);

@@ -218,7 +218,7 @@ static int protocol_failure(struct tls *t)
 			 X509_verify_cert_error_string(verdict));
 		return -EKEYREJECTED;
 	}
-	snprintf(t->reason, sizeof(t->reason), "%s", word ? word : "no word for it");
+	snprintf(t->reason, sizeof(t->reason), "%s", word ? word : "unknown error");
 	return -EPROTO;
 }
 

@@ -276,7 +276,7 @@ static void deliver(struct vpp_api *a, struct pending *p, uint32_t context, stru
 	void *user = p->user;
 
 	if (p->many && ++p->records > VPP_API_DETAILS_MAX) {
-		end(a, VPP_END_GARBAGE, "%s has no end", name);
+		end(a, VPP_END_GARBAGE, "%s is not terminated", name);
 		return;
 	}
 	p->answered = !p->many;

@@ -581,7 +581,7 @@ static void a_dump_of_too_many_records_ends_the_connection(void **state)
 	}
 	for (size_t n = 0; n <= VPP_API_DETAILS_MAX; n += 1024)
 		say(&t, some.p, some.n);
-	assert_ended(&t, VPP_END_GARBAGE, "lb_vip_details_1329ec9b has no end");
+	assert_ended(&t, VPP_END_GARBAGE, "lb_vip_details_1329ec9b is not terminated");
 	assert_int_equal(t.answers, VPP_API_DETAILS_MAX);
 	buf_free(&some);
 	finish(&t);

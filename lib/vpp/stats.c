@@ -55,7 +55,7 @@ static void on_over(struct ev_loop *loop, ev_timer *w, int revents)
 
 static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 {
-	fail(container_of(w, struct vpp_stats, deadline), "VPP does not hand out its segment");
+	fail(container_of(w, struct vpp_stats, deadline), "VPP did not send its stats segment");
 }
 
 /* The only descriptor of a message; -1 if there is none or more than one. */
@@ -86,7 +86,7 @@ static void open_segment(struct vpp_stats *s, int fd)
 	if (r == -EPROTONOSUPPORT)
 		fail(s, "the segment's layout is of an unknown version");
 	else if (r == -EBADMSG)
-		fail(s, "what VPP hands out is no stats segment");
+		fail(s, "what VPP sent is not a stats segment");
 	else if (r < 0)
 		fail(s, net_error_word(-r));
 	else
@@ -113,7 +113,7 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 	}
 	fd = take_descriptor(&message);
 	if (fd < 0)
-		fail(s, "VPP closed the connection without handing out its segment");
+		fail(s, "VPP closed the connection without sending its stats segment");
 	else
 		open_segment(s, fd);
 }

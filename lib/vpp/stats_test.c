@@ -159,7 +159,7 @@ static void more_than_one_file_is_no_segment(void **state)
 	begin(&t);
 	dial(&t, 0);
 	hand_out(&t, fd, 3);
-	assert_failed(&t, "VPP closed the connection without handing out its segment");
+	assert_failed(&t, "VPP closed the connection without sending its stats segment");
 	close(fd);
 	end(&t);
 }
@@ -185,7 +185,7 @@ static void a_file_that_is_no_segment_is_told(void **state)
 	begin(&t);
 	dial(&t, 0);
 	hand_out(&t, fd, 1);
-	assert_failed(&t, "what VPP hands out is no stats segment");
+	assert_failed(&t, "what VPP sent is not a stats segment");
 	close(fd);
 	end(&t);
 }
@@ -197,7 +197,7 @@ static void a_vpp_that_closes_is_told(void **state)
 	begin(&t);
 	dial(&t, 0);
 	close(accept4(t.listener, NULL, NULL, SOCK_CLOEXEC));
-	assert_failed(&t, "VPP closed the connection without handing out its segment");
+	assert_failed(&t, "VPP closed the connection without sending its stats segment");
 	end(&t);
 }
 
@@ -207,7 +207,7 @@ static void a_vpp_that_hangs_is_not_waited_for(void **state)
 
 	begin(&t);
 	dial(&t, 20 * MS);
-	assert_failed(&t, "VPP does not hand out its segment");
+	assert_failed(&t, "VPP did not send its stats segment");
 	end(&t);
 }
 

@@ -48,7 +48,7 @@ static int check_kind(int fd, struct errs *errors)
 	if (fstat(fd, &st) < 0) {
 		int r = -errno;
 
-		errs_add(errors, nowhere, "", "cannot be looked at: %s", strerror(-r));
+		errs_add(errors, nowhere, "", "cannot be examined: %s", strerror(-r));
 		return r;
 	}
 	if (!S_ISREG(st.st_mode)) {

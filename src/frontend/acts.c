@@ -41,7 +41,7 @@ static const char *fill_act(const struct acts_words *w, const ProtobufCMessage *
 	const Dashboard__Act *act = (const Dashboard__Act *)body;
 
 	if (act->until_s < 0)
-		return "until_s: Unix time, or 0 for an override that somebody ends";
+		return "until_s: Unix time in the future, or 0 for an override without end";
 	r->backend.name = borrow(w->items[2]);
 	r->backend.reason = act->reason;
 	r->backend.until =

@@ -192,10 +192,10 @@ static void reply_api(struct dashboard *d, struct http_exchange *x,
 	if (!post && str_eq(path, STR("whoami"))) {
 		reply_user(d, x);
 	} else if (acts_split(path, arena, &words) < 0 || !acts_find(&words)) {
-		reply_error(x, 404, "there is no such act");
+		reply_error(x, 404, "there is no such action");
 	} else if (!post) {
 		http_reply_header(x, "Allow", STR("POST"));
-		reply_error(x, 405, "an act is a POST");
+		reply_error(x, 405, "actions are sent with POST");
 	} else if (foreign) {
 		refuse_foreign(x, request, foreign);
 	} else {

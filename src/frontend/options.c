@@ -7,9 +7,9 @@
 #include "base/cleanup.h"
 
 static const char about[] =
-	"Shows one or many maglevds in a browser: /view/ for everybody to read, and /admin/ to "
-	"act, which is there only while MAGLEV_FRONTEND_USER and MAGLEV_FRONTEND_PASSWORD are both "
-	"set. "
+	"Shows one or many maglevds in a browser: /view/ is read-only and open to all, /admin/ "
+	"can make changes and exists only while MAGLEV_FRONTEND_USER and MAGLEV_FRONTEND_PASSWORD "
+	"are both set. "
 	"SIGHUP reads the certificates again.";
 
 static struct options values; /* the target of the table, which is static */
@@ -59,7 +59,7 @@ static const struct cli_option table[] = {
 	  .kind = CLI_BOOL,
 	  .env = "MAGLEV_FRONTEND_GRPC_TLS",
 	  .fallback = "false",
-	  .help = "talk TLS to the maglevds; any flag below means it, too",
+	  .help = "use TLS to the maglevds; any flag below implies it",
 	  .boolean = &values.grpc_tls },
 	{ .name = "grpc-ca",
 	  .kind = CLI_STRING,
@@ -83,7 +83,7 @@ static const struct cli_option table[] = {
 	  .kind = CLI_LEVEL,
 	  .env = "MAGLEV_FRONTEND_EVENTS_LEVEL",
 	  .fallback = "info",
-	  .help = "lines of the maglevds' logs that browsers get: this level and graver",
+	  .help = "lines of the maglevds' logs that browsers get: this level and above",
 	  .level = &values.events_level },
 	{ .name = "log-level",
 	  .kind = CLI_LEVEL,

@@ -331,7 +331,7 @@ bool upstream__read_step(struct task *t)
 			if (!task_has_time(u->loop))
 				return true;
 			if (read_on(&u->asking[i]) < 0) {
-				upstream__lose(u, "its answer makes no sense");
+				upstream__lose(u, "its answer is invalid");
 				return false;
 			}
 		}

@@ -241,7 +241,7 @@ static void on_watch_done(enum grpc_status status, const char *text, void *user)
 	u->stats.refusals += status != GRPC_OK;
 	u->watching = 0;
 	u->no_stream.n = 0;
-	buf_printf(&u->no_stream, "its events do not come: %s", *text ? text : "it ended them");
+	buf_printf(&u->no_stream, "it sends no events: %s", *text ? text : "it ended the stream");
 	backoff_start(&u->rewatch);
 }
 

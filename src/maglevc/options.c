@@ -104,7 +104,7 @@ static void write_table(struct options *o, const char **output, struct cli_optio
 		  .kind = CLI_BOOL,
 		  .env = "MAGLEV_TLS",
 		  .fallback = "false",
-		  .help = "talk TLS; any flag below means it, too",
+		  .help = "use TLS; any flag below implies it",
 		  .boolean = &o->tls },
 		{ .name = "tls-ca",
 		  .kind = CLI_STRING,

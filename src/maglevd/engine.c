@@ -254,7 +254,7 @@ static void update_guard(struct engine *e)
 	log_warn(active ? "guard-active" : "guard-released",
 		 LOG_S("reason", active ? "every probe fails on this machine itself; "
 					  "no weight is lowered and no flow flushed"
-					: "probes get out again"));
+					: "a probe was able to leave this machine again"));
 	TELL(e, guard, active);
 }
 
@@ -312,7 +312,7 @@ static bool expire_one(struct engine *e, int64_t now)
 	if (!b)
 		return false;
 	if (l4_backend_expire(&e->model, b, now, &change)) {
-		tell_backend(e, b, &change, "its time is over");
+		tell_backend(e, b, &change, "the override has expired");
 		pass_if_static(e, b);
 	} else {
 		TELL(e, annotated, b);

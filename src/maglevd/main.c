@@ -149,7 +149,7 @@ static void warn_if_open(const struct maglevd *m, const struct endpoint *at)
 	if (m->options.grpc_client_ca || addr_is_loopback(&at->addr))
 		return;
 	log_warn("grpc-open", LOG_S("addr", m->options.grpc_addr),
-		 LOG_S("reason", "whoever reaches this address may change everything: see "
+		 LOG_S("reason", "every client that reaches it may change everything: see "
 				 "--grpc-client-ca, or listen on loopback"));
 }
 

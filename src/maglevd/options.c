@@ -102,7 +102,7 @@ static const struct cli_option table[] = {
 	  .kind = CLI_BOOL,
 	  .env = "MAGLEV_XDP_DETACH",
 	  .fallback = "false",
-	  .help = "take the XDP data plane of the configuration away, while no maglevd runs, and "
+	  .help = "remove the XDP data plane of the configuration, while no maglevd runs, and "
 		  "exit",
 	  .boolean = &values.xdp_detach },
 };

@@ -109,7 +109,7 @@ const struct screen_key screen__keys[] = {
 	{ 'h', "h headers", "h header values", toggle_headers },
 	{ 'd', "d dns", "d DNS names", toggle_dns },
 	{ 'n', "n names", "n frontend names", toggle_names },
-	{ 'r', "r reset", "r begin anew", reset },
+	{ 'r', "r reset", "r reset figures", reset },
 	{ TUI_KEY_ESCAPE, "Esc no filter", "Esc no filter", drop_filter },
 	{ TUI_NO_KEY, "arrows scroll", "arrows scroll", NULL }, /* and others: on_move() */
 };

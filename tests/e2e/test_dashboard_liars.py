@@ -46,7 +46,7 @@ def test_events_that_are_refused_are_asked_for_once_a_second_and_missed(lie, sho
     until(lambda: liar.calls['WatchEvents'] >= before + 3)
     assert time.monotonic() - began > 1.9
     state = dashboard.state('odd')
-    assert state['connected'] and state['error'] == 'its events do not come: too many watch'
+    assert state['connected'] and state['error'] == 'it sends no events: too many watch'
     assert dashboard.metrics().one('maglev_dashboard_server_refusals_total', server='odd') >= 3
     assert not stream.find('refresh')  # nothing was missed by anybody
     liar.answers['WatchEvents'] = []
@@ -137,7 +137,7 @@ def test_a_data_plane_that_hangs_is_not_the_server(lie, show):
                          ids=['short', 'noise', 'no UTF-8'])
 def test_answers_that_make_no_sense(lie, start_dashboard, method, answer):
     dashboard = start_dashboard(f'odd=127.0.0.1:{lie(**{method: answer}).port}')
-    until(lambda: dashboard.state('odd')['error'] == 'its answer makes no sense')
+    until(lambda: dashboard.state('odd')['error'] == 'its answer is invalid')
     assert dashboard.get('/healthz')[0] == 200
 
 

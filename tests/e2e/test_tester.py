@@ -289,7 +289,7 @@ def test_the_bar_shows_whole_keys_and_help_all_of_them(net, servers, write, scre
     it.type('?')
     it.wait(lambda s: s.lines[1].split('  ')[0] == ' q quit' and s.lines[4].rstrip().endswith('arrows scroll') and '100%' not in s.text,
             'help')
-    for text in ('/ filter by regexp', 'n frontend names', 'r begin anew', 'Esc no filter'):
+    for text in ('/ filter by regexp', 'n frontend names', 'r reset figures', 'Esc no filter'):
         assert text in it.text
     it.type('q')  # leaves the help alone
     it.wait_text('100%')

@@ -96,7 +96,7 @@ def test_detach_takes_everything_away_while_no_maglevd_runs(pins, start, own_net
     daemon = start(wanted(pins, device), prefix=prefix, ready=False)
     daemon.wait('dataplane-connect')
     refused = detach(daemon, prefix)
-    assert refused.returncode == 3 and 'another maglevd drives' in refused.stderr
+    assert refused.returncode == 3 and 'another maglevd uses' in refused.stderr
     daemon.stop()
     done = detach(daemon, prefix)
     assert (done.returncode, done.stderr) == (0, '')

@@ -70,4 +70,4 @@ def test_detaching_takes_everything_away(balanced):
     plane.daemon.stop()
     assert plane.ask(VIPS[0])
     assert 'removed' in plane.detach()
-    assert 'there is nothing' in plane.detach()
+    assert 'nothing to remove' in plane.detach()

@@ -67,8 +67,8 @@ static void ask(struct api *a, struct grpc_call *call, bool reload)
 	r = (reload ? reload_request : reload_check)(a->setup.reload, on_done, w);
 	if (r == 0)
 		return;
-	grpc_fail(call, GRPC_RESOURCE_EXHAUSTED, "%d wait for the file already; try again later",
-		  CONFIG_WAITING_MAX);
+	grpc_fail(call, GRPC_RESOURCE_EXHAUSTED,
+		  "%d calls wait for the file already; try again later", CONFIG_WAITING_MAX);
 	free(w);
 }
 

@@ -129,7 +129,7 @@ static const char *unread(int err)
 	case -ETIMEDOUT:
 		return "the data plane did not answer within 2s, or is busy with a sync";
 	case -EBUSY:
-		return "the data plane was not read: too many have asked for that already";
+		return "the data plane was not read: too many calls wait for that already";
 	default:
 		return "the data plane could not be read; it is tried again";
 	}
@@ -309,7 +309,8 @@ static void fail(struct grpc_call *call, int err)
 		grpc_fail(call, GRPC_UNAVAILABLE, "%s; try again", unread(err));
 		break;
 	case -EBUSY:
-		grpc_fail(call, GRPC_RESOURCE_EXHAUSTED, "%d wait for a sync already", WAITERS_MAX);
+		grpc_fail(call, GRPC_RESOURCE_EXHAUSTED, "%d calls wait for a sync already",
+			  WAITERS_MAX);
 		break;
 	default:
 		grpc_fail(call, GRPC_INTERNAL,

@@ -382,8 +382,8 @@ void watch_subscribe(struct watch *w, struct grpc_call *call, const Maglev__Watc
 	struct subscriber *s;
 
 	if (w->stats.subscribers >= WATCH_SUBSCRIBERS_MAX) {
-		grpc_fail(call, GRPC_RESOURCE_EXHAUSTED, "%d watch already; try again later",
-			  WATCH_SUBSCRIBERS_MAX);
+		grpc_fail(call, GRPC_RESOURCE_EXHAUSTED,
+			  "%d clients watch already; try again later", WATCH_SUBSCRIBERS_MAX);
 		return;
 	}
 	s = mem_zalloc(sizeof(*s));

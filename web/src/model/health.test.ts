@@ -54,7 +54,7 @@ it('without contact nothing is known of a frontend, but the server is critical',
 });
 
 it('a server that answers may still have something wrong', () => {
-	const deaf = server({ error: 'its events do not come: too many' });
+	const deaf = server({ error: 'it sends no events: too many' });
 	expect(healthOf(deaf, 0)).toMatchObject({ verdict: 'warning', problems: [deaf.error] });
 	expect(verdict(deaf)).toBe('ok');
 });

@@ -112,7 +112,7 @@ static void without_the_stats_segment_it_is_not_up(void **state)
 	segment = k.segment;
 	k.segment = -1;
 	kit_start(&k);
-	while (!strstr(problem(&k), "without handing out its segment") || k.accepted < 3)
+	while (!strstr(problem(&k), "without sending its stats segment") || k.accepted < 3)
 		ev_run(k.loop, EVRUN_ONCE);
 	assert_int_equal(k.ups + k.downs, 0);
 	k.segment = segment;

@@ -689,7 +689,7 @@ static int xdplb_remove(const struct l4_config *config, struct buf *out)
 
 	xdplb__folder_init(&f, config->xdp.pin);
 	if (access(f.pin, F_OK) < 0 && errno == ENOENT) {
-		buf_printf(out, "%s: there is nothing\n", f.pin);
+		buf_printf(out, "%s: nothing to remove\n", f.pin);
 		return 0;
 	}
 	r = xdplb__folder_lock(&f, &why);

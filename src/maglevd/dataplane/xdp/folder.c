@@ -67,7 +67,7 @@ int xdplb__folder_lock(struct xdplb_folder *f, struct xdplb_why *why)
 	if (fd < 0)
 		return fd;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		xdplb__explain(why, "another maglevd drives %s", f->pin);
+		xdplb__explain(why, "another maglevd uses %s", f->pin);
 		return -EBUSY;
 	}
 	f->lock = TAKE_FD(fd);

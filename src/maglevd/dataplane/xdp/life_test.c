@@ -168,7 +168,7 @@ static void one_folder_has_one_driver(void **state)
 	start(w);
 	snprintf(second.pin, sizeof(second.pin), "%s", w->pin);
 	world_start(&second, &usual);
-	world_wait_log(w, "another maglevd drives");
+	world_wait_log(w, "another maglevd uses");
 	assert_int_equal(second.ups, 0);
 	world_stop(w);
 	world_wait_up(&second);
@@ -584,7 +584,7 @@ static void removing_leaves_nothing(void **state)
 	assert_int_equal(program_on("d0"), 0);
 	assert_int_equal(access(w->pin, F_OK), -1);
 	assert_int_equal(dataplane_xdp.remove(&w->snapshot->config, &out), 0);
-	assert_non_null(strstr(buf_cstr(&out), "there is nothing"));
+	assert_non_null(strstr(buf_cstr(&out), "nothing to remove"));
 	buf_free(&out);
 }
 

@@ -298,9 +298,9 @@ static void look_after(const struct xdplb_links *l, struct xdplb_link *k, unsign
 	uint32_t queues;
 
 	if (xdp_link_state(k->link, &state) < 0 || state.ifindex == 0 || state.ifindex != ifindex) {
-		note_repair(ifindex == 0	 ? "it is not there any more"
+		note_repair(ifindex == 0	 ? "it no longer exists"
 			    : state.ifindex == 0 ? "the program was detached from it"
-						 : "it is another one under the same name",
+						 : "it is another interface with the same name",
 			    k->name);
 		detach(l, k);
 		return;

@@ -214,7 +214,7 @@ static int check_layout(const struct xdp_object *object, const char *folder,
 	if (config.layout != ABI_LAYOUT) {
 		xdplb__explain(why,
 			       "the maps in %s have layout %u, and this maglevd knows %d: "
-			       "\"maglevd --xdp-detach\" takes them away",
+			       "\"maglevd --xdp-detach\" removes them",
 			       folder, config.layout, ABI_LAYOUT);
 		return -ESTALE;
 	}
@@ -235,7 +235,7 @@ static int take_pins(struct xdp_object *object, const char *folder, struct xdplb
 	if (r == -ESTALE)
 		xdplb__explain(why,
 			       "the maps in %s are not ours: %s: \"maglevd --xdp-detach\" "
-			       "takes them away",
+			       "removes them",
 			       folder, xdp_why());
 	else if (r < 0)
 		xdplb__explain(why, "cannot open the maps in %s: %s", folder, strerror(-r));
