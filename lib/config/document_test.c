@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader on a schema of its own. wire/config_yaml_test.c has more: every shape and every
- * complaint, on the schema of maglev.yaml.
+ * The reader with a small schema. wire/config_yaml_test.c has more: every shape and every error,
+ * with the schema of maglev.yaml.
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -53,7 +53,7 @@ struct fixture {
 	char reason[128], text[64];
 	bool take, detail;
 	unsigned readings, told;
-	unsigned again; /* the caller that asks once more when it is told, from 1 */
+	unsigned again; /* number (from 1) of the caller that asks again from its callback */
 	struct fixture *forget;
 };
 
@@ -149,7 +149,7 @@ static void read_in_child(struct fixture *f)
 	unsigned n = f->told + 1;
 
 	ask(f, CONFIG_CHECK);
-	assert_int_equal(f->told, n - 1); /* the caller is never told before it returns */
+	assert_int_equal(f->told, n - 1); /* done() is not called before it returns */
 	wait_for(&f->told, n);
 }
 

@@ -49,6 +49,7 @@ static void drop_request(struct grpc_call *call)
 	count_held(call, before);
 }
 
+/* For an unknown method server->path still holds the path: such a call ends with its headers. */
 static void trace(struct grpc_call *call)
 {
 	const struct grpc_server_config *config = &call->server->config;
@@ -105,6 +106,7 @@ static size_t add_status(const struct grpc_call *call, struct h2_field *fields, 
 	return 2;
 }
 
+/* h2 calls this after the last byte of the body: the status is always known by then. */
 static void on_finish(struct h2_stream *stream, void *user)
 {
 	struct grpc_call *call = h2_stream_area(stream);
@@ -179,6 +181,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
 		  slow ? "the request did not come in time" : "deadline exceeded");
 }
 
+/* Replaces the timer; 0 means none. */
 static void set_timer(struct grpc_call *call, int64_t ns)
 {
 	struct ev_loop *loop = call->server->loop;
@@ -190,6 +193,7 @@ static void set_timer(struct grpc_call *call, int64_t ns)
 	ev_timer_start(loop, &call->timer);
 }
 
+/* The first callback of a stream; h2 has zeroed the area in which the call lives. */
 static void on_begin(struct h2_stream *stream, void *user)
 {
 	struct grpc_call *call = h2_stream_area(stream);
@@ -302,6 +306,7 @@ static void on_headers(struct h2_stream *stream, void *user)
 		set_timer(call, call->timeout && call->timeout < limit ? call->timeout : limit);
 }
 
+/* Bounds the memory that clients can occupy with requests they never complete. */
 static bool holds_too_much(struct grpc_call *call)
 {
 	const struct grpc__peer *peer = h2_conn_area(h2_stream_conn(stream_of(call)));
@@ -496,6 +501,7 @@ struct endpoint grpc_peer(const struct grpc_call *call)
 	return h2_conn_peer(h2_stream_conn(stream_of(c)));
 }
 
+/* h2_end() also counts what was appended, so h2_sent() is not needed before it. */
 static void end_reply(struct grpc_call *call)
 {
 	settle(call, GRPC_OK);
@@ -503,6 +509,7 @@ static void end_reply(struct grpc_call *call)
 	trace(call);
 }
 
+/* Not bounded here: dispatch() has refused calls of clients that do not read. */
 void grpc_reply(struct grpc_call *call, const ProtobufCMessage *response)
 {
 	struct h2_stream *stream = stream_of(call);

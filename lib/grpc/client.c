@@ -56,6 +56,7 @@ static void tell_state(struct grpc_client *c, bool connected, const char *why)
 		c->config.state(connected, why, c->config.user);
 }
 
+/* h2_connect() never fails at once: on_lost() is called from the loop. */
 static void dial(struct grpc_client *c)
 {
 	struct endpoint to = c->addresses[c->next_address];
@@ -64,6 +65,7 @@ static void dial(struct grpc_client *c)
 	c->conn = h2_connect(c->host, to, c->config.tls, c->config.tls_name);
 }
 
+/* Only waiting calls: running ones get the result of their own stream. */
 static void fail_waiting(struct grpc_client *c, const char *why)
 {
 	struct grpc_client_call *call;
@@ -81,6 +83,7 @@ static void dial_first(struct grpc_client *c, const struct endpoint *addresses, 
 	dial(c);
 }
 
+/* n is at most NET_LOOKUP_MAX; 0 means that the lookup has failed. */
 static void on_looked_up(const struct endpoint *found, size_t n, const char *why, void *user)
 {
 	struct grpc_client *c = user;
@@ -204,6 +207,7 @@ static void on_deliver(struct ev_loop *loop, ev_timer *w, int revents)
 	buf_free(&text);
 }
 
+/* A larger window than the default: responses may be megabytes, and the client reads at once. */
 static void init(struct grpc_client *c, struct ev_loop *loop)
 {
 	struct h2_config host = {
@@ -223,6 +227,7 @@ static void init(struct grpc_client *c, struct ev_loop *loop)
 	ev_init(&c->deliver, on_deliver);
 }
 
+/* The server's certificate is verified for the host of the target unless tls_name is set. */
 static void copy_config(struct grpc_client *c, const struct grpc_client_config *config)
 {
 	c->config = *config;

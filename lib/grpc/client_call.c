@@ -44,6 +44,7 @@ static void let_go(struct grpc_client_call *call, bool reset)
 		h2_reset(s, H2_CANCEL);
 }
 
+/* Also called by a client that is freed, so it must not call back. */
 void grpc__call_free(struct grpc_client_call *call)
 {
 	let_go(call, true);
@@ -55,6 +56,7 @@ void grpc__call_free(struct grpc_client_call *call)
 	free(call);
 }
 
+/* The text may contain bytes of the server, so it is made valid UTF-8. */
 void grpc__call_end(struct grpc_client_call *call, enum grpc_status status, const char *fmt, ...)
 {
 	struct grpc_client *c = call->client;
@@ -148,6 +150,7 @@ static void take_encoding(struct grpc_client_call *call, struct str value)
 	call->gzip = str_eq(value, STR("gzip"));
 }
 
+/* Values that are not in the enum become UNKNOWN. */
 static void take_status(struct grpc_client_call *call, struct str value)
 {
 	uint64_t status;
@@ -206,6 +209,7 @@ static void refuse_content(struct grpc_client_call *call, int error)
 		grpc__call_end(call, GRPC_INTERNAL, "the answer is compressed in a wrong way");
 }
 
+/* The message is in the scratch arena, which tell_message() resets after the callback. */
 static int tell_decoded(struct grpc_client_call *call, struct str content)
 {
 	ProtobufCMessage *message;
@@ -261,6 +265,7 @@ static bool tell_message(struct grpc_client_call *call)
 	return !cancelled && call->in == &c->running;
 }
 
+/* One piece of data may complete several messages, and any callback may end the call. */
 void grpc__on_data(struct h2_stream *s, struct str bytes, void *user)
 {
 	struct grpc_client_call *call = *slot_of(s);
@@ -275,6 +280,7 @@ void grpc__on_data(struct h2_stream *s, struct str bytes, void *user)
 	}
 }
 
+/* OK without a message is an error of the server for a unary method. */
 static void end_with_status(struct grpc_client_call *call)
 {
 	struct buf text = call->text;
@@ -337,6 +343,7 @@ struct grpc_client_call *grpc_client_call(struct grpc_client *c, const struct gr
 	return call;
 }
 
+/* Inside of its own message() the call is still in use, so it is only marked. */
 void grpc_client_cancel(struct grpc_client_call *call)
 {
 	if (call->telling)

@@ -39,6 +39,7 @@ struct field {
 	struct str bytes;      /* the value; not set for varints */
 };
 
+/* At most ten bytes: a varint of protobuf has 64 bits. */
 static int get_varint(struct str *in, uint64_t *ret)
 {
 	uint64_t v = 0;
@@ -135,6 +136,7 @@ struct scan {
 
 static int scan_names(struct scan *scan, enum kind kind, struct str in, const char *prefix);
 
+/* Full names are the names of all enclosing messages and the package, joined by dots. */
 static int add_symbol(struct scan *scan, enum kind kind, struct str bytes, const char *prefix)
 {
 	struct symbol *symbol = arena_new_of(scan->d->arena, struct symbol);
@@ -195,6 +197,7 @@ static void remember(struct grpc__descriptors *d, struct grpc__file *file)
 	d->files = grown;
 }
 
+/* Several sets may contain the same file, such as health.proto; the first one is kept. */
 static int add_file(struct grpc__descriptors *d, struct str bytes)
 {
 	struct grpc__file *file = arena_new_of(d->arena, struct grpc__file);

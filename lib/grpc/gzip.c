@@ -33,6 +33,7 @@ static int inflate_piece(z_stream *z, size_t max, struct buf *out)
 	return z->avail_out && !z->avail_in ? -EBADMSG : 0;
 }
 
+/* zlib counts input in 32 bits, which suffices: so does the prefix of a message. */
 int grpc__gunzip(struct str in, size_t max, struct buf *out)
 {
 	z_stream z = { .next_in = (unsigned char *)(uintptr_t)in.p, .avail_in = (unsigned)in.n };

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Other people's clients against our server: Python's grpcio, which is gRPC's own C core, and h2load.
+"""Tests our server with foreign clients: Python's grpcio, which is gRPC's own C core, and h2load.
 
 usage: peer_test.py SERVER PROTOSET; SERVER writes its port and serves until its input ends.
 """
@@ -20,11 +20,11 @@ PATIENCE = 20
 
 
 class Pool:
-    """Messages by name, of files that were given as bytes."""
+    """Message classes by name, from serialised descriptor files."""
     def __init__(self, files):
         self.pool = descriptor_pool.DescriptorPool()
         left = list(files)
-        while left:  # each after those that it imports
+        while left:  # a file can be added only after its imports
             file = left.pop(0)
             try:
                 self.pool.Add(file)
@@ -99,7 +99,7 @@ class PeerTest(unittest.TestCase):
                            'None', self.note())
 
     def test_deadline(self):
-        # whichever side notices first
+        # client or server may notice it first
         self.assert_status(grpc.StatusCode.DEADLINE_EXCEEDED, None, self.unary, 'Hang', self.note(), timeout=0.05)
 
     def test_stream(self):
@@ -133,7 +133,7 @@ class PeerTest(unittest.TestCase):
             call.cancel()
 
     def ask(self, version, *requests):
-        """Raw questions to reflection; the answers as messages, by a hand-made description of theirs."""
+        """Sends raw requests to reflection; decodes the responses with a hand-made descriptor."""
         file = descriptor_pb2.FileDescriptorProto(name='answers.proto', package='answers', syntax='proto3')
         fields = {'Answer': [('files', 4, 'Files'), ('services', 6, 'Services'), ('error', 7, 'Error')],
                   'Files': [('file', 1, bytes)], 'Services': [('service', 1, 'Service')],

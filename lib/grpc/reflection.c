@@ -18,6 +18,7 @@ typedef Grpc__Reflection__V1__ServerReflectionResponse answer;
 #define ASKED(name) GRPC__REFLECTION__V1__SERVER_REFLECTION_REQUEST__MESSAGE_REQUEST_##name
 #define ANSWERED(name) GRPC__REFLECTION__V1__SERVER_REFLECTION_RESPONSE__MESSAGE_RESPONSE_##name
 
+/* A client that does not read its responses loses the stream instead of using up memory. */
 static void send_answer(struct grpc_call *call, answer *a)
 {
 	if (grpc_send(call, &a->base) < 0)
@@ -86,6 +87,7 @@ static void answer_services(struct grpc_call *call, answer *a, const struct grpc
 	send_answer(call, a);
 }
 
+/* The response repeats the request, as the specification asks; it is only borrowed for that. */
 static void on_question(struct grpc_call *call, const ProtobufCMessage *message, void *user)
 {
 	const question *q = (const question *)message;

@@ -72,6 +72,7 @@ static void add_service(struct grpc_server *s, const char *path)
 	s->services.items[i] = name;
 }
 
+/* Built-in methods get the server as user, those of routes the user of the configuration. */
 static void add_entries(struct grpc_server *s, const struct grpc__entry *entries, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -102,6 +103,7 @@ static void index_entries(struct grpc_server *s)
 	}
 }
 
+/* An invalid descriptor set is not fatal: reflection then knows the files before the error. */
 static void add_methods(struct grpc_server *s)
 {
 	const struct str set = { s->config.descriptor_set, s->config.descriptor_set_size };
@@ -180,6 +182,7 @@ struct endpoint grpc_server_endpoint(const struct grpc_server *s)
 	return h2_endpoint(s->host);
 }
 
+/* calls and calls_started are kept by call.c; the rest is copied from the host on demand. */
 const struct grpc_server_stats *grpc_server_stats(const struct grpc_server *s)
 {
 	const struct h2_stats *h = h2_host_stats(s->host);

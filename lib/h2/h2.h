@@ -97,7 +97,7 @@ struct h2_config {
 	uint32_t max_streams;	       /* 128 open at once per connection, opened by the peer */
 	uint32_t max_header_list;      /* 16 KiB, counted as in RFC 9113 §6.5.2 */
 	uint32_t window;	       /* 256 KiB: initial receive window of a stream */
-	int64_t handshake_timeout;     /* 10 s: TCP, TLS and SETTINGS; and each header block */
+	int64_t handshake_timeout;     /* 10 s each: TCP and TLS; SETTINGS; a header block */
 	int64_t keepalive;	       /* 60 s without input: PING; 20 s later: closed */
 	int64_t idle_timeout;	       /* server: GOAWAY after 30 min without a stream */
 	unsigned max_resets;	       /* server: 500 streams ended by an error in 10 s */

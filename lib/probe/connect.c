@@ -33,6 +33,7 @@ void probe__fail_socket(struct probe *p, bool entered, int err)
 			    net_error_word(err));
 }
 
+/* The source is named as well, because it may be the cause. */
 void probe__fail_local(struct probe *p, const char *doing, int err)
 {
 	bool no_way = err == ENETUNREACH || err == EHOSTUNREACH || err == EADDRNOTAVAIL;
@@ -106,6 +107,7 @@ static bool is_own_echo(const struct probe *p)
 	return e.port == p->spec.target.port && addr_cmp(&e.addr, &p->spec.target.addr) == 0;
 }
 
+/* Only TCP probes check for a self-connect; others would not get a valid answer from it. */
 static void on_connected(struct probe *p)
 {
 	switch (p->spec.kind) {
@@ -163,11 +165,13 @@ static int bind_source(const struct probe *p)
 	return bind(p->stream.fd, (struct sockaddr *)&sa, len) < 0 ? -errno : 0;
 }
 
+/* tcp(7): the mode is not permanent, the kernel may switch back later. */
 static void set_quick_ack(const struct probe *p, int on)
 {
 	setsockopt(p->stream.fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
 }
 
+/* The first question of a connection has done it for the later ones; TLS never turns it off. */
 void probe__on_asked(const struct probe *p)
 {
 	if (p->spec.kind == PROBE_HTTP && !p->reused)
@@ -196,6 +200,7 @@ bool probe__connection_is_here(const struct probe *p)
 	return p->stream.fd >= 0 && p->place == place(p);
 }
 
+/* No TLS close_notify is sent: the server would see RST after it anyway. */
 static void close_by_reset(int fd, struct tls *tls)
 {
 	const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
@@ -231,6 +236,7 @@ static void close_one_left(struct probe_env *env)
 		vec_free(&env->left);
 }
 
+/* An ordinary task: closing old connections must not delay probes, which are urgent. */
 static bool on_close_left(struct task *t)
 {
 	struct probe_env *env = container_of(t, struct probe_env, closer);

@@ -21,6 +21,7 @@
 #include "lib/probe/internal.h"
 #include "lib/regex/regex.h"
 
+/* After PROBE_KEEP_ALIVE_MAX questions a new connection is opened, which is tested as well. */
 static bool may_keep(const struct probe *p)
 {
 	return p->spec.keep_alive && p->served < PROBE_KEEP_ALIVE_MAX;
@@ -122,6 +123,7 @@ static bool is_wanted(const struct probe_spec *spec, unsigned status)
 	return false;
 }
 
+/* The list of wanted codes is cut if it does not fit: it is only for people. */
 static void fail_status(struct probe *p)
 {
 	char wanted[96] = "";
@@ -165,6 +167,7 @@ static void judge_content(struct probe *p)
 	}
 }
 
+/* Bytes are counted also without a pattern: the same limit ends the reading of the body. */
 static void collect(struct probe *p, struct str content)
 {
 	struct probe__answer *a = p->answer;

@@ -50,6 +50,7 @@ static bool server_name(const struct probe_spec *spec, char name[static NAME_MAX
 	return true;
 }
 
+/* NULL if OpenSSL cannot create one; the next question tries again. */
 static struct tls_context *context_for(struct probe_env *env, bool verify)
 {
 	if (!env->tls[verify])
@@ -57,6 +58,7 @@ static struct tls_context *context_for(struct probe_env *env, bool verify)
 	return env->tls[verify];
 }
 
+/* An invalid name is a local failure: the mistake is in the spec, not in the server. */
 void probe__tls_start(struct probe *p)
 {
 	struct tls_context *context = context_for(p->env, !p->spec.insecure_skip_verify);
@@ -90,6 +92,7 @@ void probe__on_handshake_failed(struct probe *p, int err)
 			    "TLS handshake with %s: %s", text, net_error_word(err));
 }
 
+/* The start of the question counts as the time of the verification, not the end. */
 void probe__on_secured(struct probe *p)
 {
 	p->resumed = tls_resumed(p->stream.tls);
@@ -98,6 +101,7 @@ void probe__on_secured(struct probe *p)
 	probe__http_send(p);
 }
 
+/* TLS 1.3 sends session tickets after the handshake, so they are taken at the end. */
 void probe__tls_end(struct probe *p, bool good)
 {
 	struct tls_session *fresh;
@@ -113,6 +117,7 @@ void probe__tls_end(struct probe *p, bool good)
 	}
 }
 
+/* See the top of the file. In the first question there is nothing to drop. */
 void probe__tls_prepare(struct probe *p)
 {
 	int64_t since = p->started - p->full_handshake;

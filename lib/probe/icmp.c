@@ -82,6 +82,7 @@ static unsigned family_index(const struct probe *p)
 
 /* ---- the table of questions in flight ---- */
 
+/* One system call for 32 cookies. */
 static uint64_t next_cookie(struct probe__echoes *e)
 {
 	if (!e->n_cookies) {
@@ -92,6 +93,7 @@ static uint64_t next_cookie(struct probe__echoes *e)
 	return e->cookies[--e->n_cookies];
 }
 
+/* Sequence numbers in flight stay valid, because they are indices below the old size. */
 static void grow(struct probe__echoes *e)
 {
 	size_t cap = e->cap ? e->cap * 2 : ECHOES_FIRST;
@@ -119,6 +121,7 @@ static bool enlist(struct probe *p)
 	return true;
 }
 
+/* A reply that arrives later finds no question, or another cookie, and is ignored. */
 void probe__echo_forget(struct probe *p)
 {
 	struct probe__echoes *e = &p->env->echoes;
@@ -269,6 +272,7 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int events)
 	task_wake(&container_of(w, struct probe__echo_socket, io)->task);
 }
 
+/* Bounded, because packets of other programs could keep the socket readable. */
 void probe__echo_look(struct probe *p)
 {
 	struct probe_env *env = p->env;
@@ -393,6 +397,7 @@ static int send_echo(const struct probe *p, int fd)
 	return errno == EAGAIN ? -ENOBUFS : -errno;
 }
 
+/* Enlisted before sending: on loopback the reply may be in the socket when sendmsg() returns. */
 void probe__echo_start(struct probe *p)
 {
 	struct probe__echo_socket *s = &p->env->echoes.sockets[family_index(p)];

@@ -386,7 +386,7 @@ static void a_namespace_that_vanishes_fails_and_one_that_returns_heals(void **st
 	bench_expect(bench_ask(b, p), PROBE_STAGE_DONE, PROBE_OK);
 	bench_expect(bench_ask(b, q), PROBE_STAGE_CONNECT, PROBE_ERR_REFUSED);
 
-	/* another one behind the same name, with no question in between */
+	/* another namespace with the same name, without a question in between */
 	assert_true(ip("netns del"));
 	assert_true(ip("netns add"));
 	bench_expect(bench_ask(b, p), PROBE_STAGE_LOCAL, PROBE_ERR_UNREACHABLE);

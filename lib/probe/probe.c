@@ -145,6 +145,7 @@ static void on_idle(struct probe *p)
 		probe__disconnect(p);
 }
 
+/* The outcome is copied, because end_question() frees it and done() may free the probe. */
 static void tell_ready(struct probe *p)
 {
 	struct probe_outcome o = *p->ready;
@@ -183,6 +184,7 @@ static struct probe *probe_of(struct stream *s)
 	return container_of(s, struct probe, stream);
 }
 
+/* In IDLE and READY no question is waiting for input: it concerns the kept connection. */
 static void on_ready(struct stream *s, unsigned what)
 {
 	struct probe *p = probe_of(s);
@@ -411,6 +413,7 @@ bool probe_in_flight(const struct probe *p)
 	return p->state != STATE_IDLE;
 }
 
+/* The connection is closed as well, because a response to the old request may still arrive. */
 void probe_cancel(struct probe *p)
 {
 	if (!probe_in_flight(p))

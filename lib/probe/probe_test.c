@@ -35,7 +35,7 @@ static struct endpoint closed_port(struct bench *b)
 	return at;
 }
 
-/* A listener whose queue is full: the kernel drops what comes next. */
+/* A listener with a full queue: the kernel drops further connections. */
 static int deaf_listener(struct endpoint *ret)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -95,7 +95,7 @@ static ssize_t give(struct server_connection *c, const void *p, size_t n)
 	return r;
 }
 
-/* For plain connections, while the one client is asking. */
+/* Only for plaintext connections, while server.client is set. */
 static bool client_has_read_all(const struct server_connection *c)
 {
 	const struct probe *p = c->server->client;
