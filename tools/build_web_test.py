@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/build-web under ninja, with a small application and a vite that only copies."""
+"""tools/build-web under ninja, with a small application and a fake vite that only copies."""
 import os
 import shutil
 import subprocess
@@ -34,7 +34,7 @@ def tree(tmp_path):
 
 
 def make(tree):
-    """The paths that are in the program, and how often the application has been built."""
+    """The paths in the program, and how often the application was built."""
     done = subprocess.run(['ninja'], cwd=tree, capture_output=True, text=True, check=False,
                           env={**os.environ, 'PATH': f'{tree}/bin:{os.environ["PATH"]}'})
     assert done.returncode == 0, done.stdout + done.stderr

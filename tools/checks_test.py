@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each check of the source is shown a small tree with one thing wrong, and the same tree set right."""
+"""Runs each check of the source on a small tree with one error, and on the same tree without it."""
 import json
 import os
 import shutil
@@ -13,7 +13,7 @@ SPDX = 'SPDX-License-Identifier: Apache-2.0'
 
 @pytest.fixture(name='check')
 def check_fixture(tmp_path):
-    """check(tool, {path: text}, args...): the lines that the tool says about a tree of these files."""
+    """check(tool, {path: text}, args...): the lines that the tool prints for a tree of these files."""
     def check(tool, files, *args):
         for path, text in files.items():
             where = tmp_path / path
@@ -212,7 +212,7 @@ def test_a_header_that_leans_on_others_is_found(check, tmp_path):
 
 @pytest.fixture(name='subjects')
 def subjects_fixture(tmp_path):
-    """subjects(subject...): what is said about commits of these after the one that brought the check."""
+    """subjects(subject...): complaints about commits with these subjects, after the one that added the check."""
     def git(*words):
         subprocess.run(['git', '-C', tmp_path, '-c', 'user.name=x', '-c', 'user.email=x@example.net', *words], check=True,
                        capture_output=True)

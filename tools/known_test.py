@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What passed is told again as long as nothing changed that it depends on, and no longer."""
+"""A result is reused as long as nothing changes that it depends on, and no longer."""
 import os
 import subprocess
 import time

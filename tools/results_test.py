@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runner's counting: what TAP, JUnit and the requirements' rows turn into."""
+"""How the runner counts: results of TAP, JUnit and the rows of the requirements."""
 import os
 import subprocess
 
@@ -75,7 +75,7 @@ def test_the_last_line_counts(capsys):
 
 
 def required():
-    """The ids, as the tool's own complaint about an empty document lists them."""
+    """The ids, as listed in the tool's complaint about an empty document."""
     return [f'FR-{c}.{n}' for c, m in enumerate((7, 4, 5, 4, 5, 4, 4), 1) for n in range(1, m + 1)] + \
            [f'NFR-{c}.{n}' for c, m in enumerate((4, 4, 4, 3, 4), 1) for n in range(1, m + 1)]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The servers that are measured, each alone on the first core, and what the kernel knows of them."""
+"""The measured servers, each alone on the first core, and their figures from the kernel."""
 import ctypes
 import json
 import os
@@ -35,7 +35,7 @@ class Subject:
         return (int(fields[11]) + int(fields[12])) / TICK
 
     def waited(self):
-        """Seconds in which it could have run and was not let."""
+        """Seconds for which it was runnable but waited for the processor."""
         total = 0
         for thread in os.listdir(f'/proc/{self.pid}/task'):
             with open(f'/proc/{self.pid}/task/{thread}/schedstat', encoding='ascii') as file:
@@ -47,7 +47,7 @@ class Subject:
             return next(int(line.split()[1]) for line in file if line.startswith('Rss:')) * 1024
 
     def watchers(self, n, per_connection):
-        """Bytes that each of n subscribers costs: backends only, after their replay, when nothing happens."""
+        """Bytes of memory per subscriber, with n of them: idle, after the replay of the backends."""
         everything = b'\x18\x01'
         before, made = self.rss(), []
         for first in range(0, n, per_connection):
@@ -63,7 +63,7 @@ class Subject:
 
 
 def drain(connections):
-    """Reads until nothing has come for a while."""
+    """Reads until nothing has arrived for a while."""
     with selectors.DefaultSelector() as selector:
         for one in connections:
             selector.register(one.socket, selectors.EVENT_READ)
@@ -77,7 +77,7 @@ def _die_with_parent():
 
 
 class Subjects:
-    """As a context: maglevd, and others that have its rows."""
+    """Context manager: maglevd, and the other servers with the same rows."""
 
     def __init__(self, folder):
         self.folder, self.others = folder, []

@@ -41,7 +41,7 @@ class Cost:
         return Maglevd(self.options.maglevd, maglevd_config(scenario), self.folder, self.options.realtime)
 
     def measure(self, title, scenario, counter):
-        """A fresh process, until everybody was probed and the warm-up is over; then the window."""
+        """Starts a new process, waits until all servers were probed and the warm-up is over, then measures a window."""
         sample = Sample(title, scenario)
         with self.start(title, scenario) as process:
             wait_for_probes(process, counter, 2 * scenario.n)
@@ -64,7 +64,7 @@ class Cost:
 
     @staticmethod
     def read_pacing(process, sample):
-        """Since the start: the first turns of the loop are held to the same promise."""
+        """Since the start: the first turns of the loop must keep the same limit."""
         if isinstance(process, Maglevd):
             metrics = process.metrics()
             sample.started = metrics.value('maglev_probes_started_total')
@@ -97,7 +97,7 @@ class Cost:
         return min(values), max(values)
 
     def growth(self, title, kind, n):
-        """Bytes of RSS for each server more; None without a run with next to none."""
+        """Bytes of RSS per additional server; None without a run with few servers."""
         if n <= BASE or not self.of(title, kind, BASE):
             return None
         grown = self.median(title, kind, n, lambda s: s.rss) - self.median(title, kind, BASE, lambda s: s.rss)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ground the benchmark stands on: a private network, pinned processes, and the kernel's counters.
+"""The environment of the benchmark: a private network, pinned processes, and counters of the kernel.
 
-The network namespace is this process's own and has no name: it ends with the last process in it. Children die with
-this process, however it ends.
+The network namespace belongs to this process and has no name: it ends with the last process in it. Children are
+killed when this process ends, for whatever reason.
 """
 import ctypes
 import os
@@ -35,7 +35,7 @@ def read_file(path):
 
 
 def enter_private_network():
-    """This process and its children get a network with nothing in it but loopback."""
+    """Gives this process and its children a network with only loopback."""
     if libc.unshare(CLONE_NEWNET) != 0:
         raise LabError(f'unshare: {os.strerror(ctypes.get_errno())} (root is needed)')
     subprocess.run(['ip', 'link', 'set', 'lo', 'up'], check=True)
@@ -51,7 +51,7 @@ def target(i):
 
 
 class Process:
-    """A child on some cores, optionally with real-time priority so that the rest of the machine stays out."""
+    """A child on some cores, optionally with real-time priority, so that other processes do not disturb it."""
 
     def __init__(self, argv, cpus, log, realtime=False, env=None):
         def prepare():
@@ -90,7 +90,7 @@ class Process:
             raise LabError(f'{self.name} ended with {self.popen.returncode}: {read_file(self.log)[-500:]}')
 
     def wait_until(self, ready, what, seconds=30):
-        """Asks again and again; the process must stay alive meanwhile."""
+        """Polls until the condition is true; the process must stay alive meanwhile."""
         deadline = time.monotonic() + seconds
         while not ready():
             self.check()
@@ -116,7 +116,7 @@ class Process:
 
 
 class Sink(Process):
-    """The plain HTTP server, and what it has counted."""
+    """The plain HTTP server (sink.c) and its counters."""
 
     def __init__(self, program, port, folder, realtime):
         self.counts = os.path.join(folder, 'sink-counts')
@@ -138,11 +138,11 @@ def is_listening(port):
 
 
 def connections_opened():
-    """How often anybody in this network called connect(), as the kernel counts it."""
+    """Number of connect() calls in this network, as counted by the kernel."""
     names, values = [line.split() for line in read_file('/proc/self/net/snmp').splitlines() if line.startswith('Tcp:')]
     return int(values[names.index('ActiveOpens')])
 
 
 def stolen():
-    """Seconds that the hypervisor took, from all cores."""
+    """Seconds that the hypervisor stole, of all cores."""
     return int(read_file('/proc/stat').split(maxsplit=9)[8]) / os.sysconf('SC_CLK_TCK')

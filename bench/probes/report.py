@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured, as text for people (Markdown) and for programs (JSON)."""
+"""The results, as Markdown and as JSON."""
 import os
 import platform
 import re
@@ -22,7 +22,7 @@ def system():
 
 
 def machine():
-    """Where, with what."""
+    """The machine and the versions of the programs."""
     model = re.search(r'^model name\s*: (.*)$', read_file('/proc/cpuinfo'), re.M)
     return {'cpu': model[1] if model else platform.machine(), 'cores': os.cpu_count(),
             'kernel': platform.release().split('-')[0], 'system': system(),
@@ -78,13 +78,13 @@ def stall_table(rows):
 
 
 def pairs(cost):
-    """Kinds and numbers that both were measured with, in the order they were."""
+    """The kinds and numbers with which both were measured, in that order."""
     seen = dict.fromkeys((s.scenario.kind, s.scenario.n) for s in cost.samples if s.scenario.n > BASE)
     return [pair for pair in seen if cost.of('HAProxy', *pair) and cost.of('maglevd', *pair)]
 
 
 def cpu_ratio(cost, kind, n):
-    """Of medians: a round that somebody else's work fell into does not decide."""
+    """The ratio of medians, so that a single disturbed round does not decide."""
     return (cost.median('maglevd', kind, n, lambda s: s.us_per_probe()) /
             cost.median('HAProxy', kind, n, lambda s: s.us_per_probe()))
 
@@ -95,7 +95,7 @@ def paced(cost):
 
 
 def verdicts(cost, rows):
-    """(what, reached, wanted, whether) for each number to beat that this run can tell."""
+    """(what, reached, wanted, passed) for each target that this run can check."""
     for (kind, n), wanted in TARGETS.items():
         if (kind, n) in pairs(cost):
             ratio = cpu_ratio(cost, kind, n)

@@ -38,7 +38,7 @@
 #define CELLS 1024
 #define SERVERS 16
 #define BUCKETS (1u << 17)
-#define FRESH 0xffffffffu /* as mask: no flow twice */
+#define FRESH 0xffffffffu /* as mask: no flow occurs twice */
 
 struct row {
 	const char *name;
@@ -46,12 +46,13 @@ struct row {
 	uint8_t protocol;
 	uint8_t tcp_flags;
 	uint16_t port;
-	uint32_t mask;
+	uint32_t mask; /* number of flows - 1 */
 	uint32_t length;
-	bool churned; /* after a round of fresh flows */
+	bool churned; /* measured after a round of fresh flows */
 	const char *katran_min, *katran_median;
 };
 
+/* The figures of Katran are nanoseconds, minimum and median; "-": not measured. */
 static const struct row rows[] = {
 	{ "tcp-ack, 1 flow", false, 6, 0x10, 80, 0, 64, false, "126", "126" },
 	{ "tcp-ack, 1 k flows", false, 6, 0x10, 80, 1023, 64, false, "128", "130" },
@@ -92,6 +93,7 @@ static void shell(const char *command)
 	}
 }
 
+/* The next hop of the servers has a permanent neighbour entry, so that no ARP is needed. */
 static void build_network(struct bench *b)
 {
 	if (unshare(CLONE_NEWNET) < 0)

@@ -153,7 +153,7 @@ static void a_body_that_makes_no_sense_is_refused(void **state)
 	}
 }
 
-/* 0 is a weight, too: it drains the backend, and nobody says so by leaving it out. */
+/* 0 is a valid weight: it drains the backend. Leaving the weight out must not mean 0. */
 static void a_weight_that_is_not_there_is_missed(void **state)
 {
 	static const char *const bodies[] = { "", "{}", "{\"flush\":true}", "{\"weight\":null}" };

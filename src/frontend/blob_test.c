@@ -53,7 +53,7 @@ static void an_empty_text_is_one_too(void **state)
 	blob_unref(b);
 }
 
-/* Whatever readers keep, and in whatever order they let it go. */
+/* The bound holds whatever readers hold, and in whatever order they release it. */
 static void beyond_the_bound_the_oldest_goes(void **state)
 {
 	struct blob *all[6];
@@ -98,7 +98,7 @@ static void on_text(struct http_exchange *x, const struct http_request *request,
 	reply_blob(x, user);
 }
 
-/* One that reads on at once gets all of it, one that comes too late sees that it did not. */
+/* A reader that continues at once gets the whole text; one that is too late notices the loss. */
 static void a_text_that_was_let_go_ends_the_answers(void **state)
 {
 	static const struct http_route routes[] = { { HTTP_GET, "/", on_text } };

@@ -120,7 +120,8 @@ static void the_ring_is_bounded_by_age(void **state)
 	assert_true(resume(b, "1700000000000000000-1", 31 * SECOND, &next));
 	publish(b, "{}", 50 * SECOND);
 	assert_int_equal(broker_kept(b), 1);
-	assert_true(resume(b, "1700000000000000000-3", 1000 * SECOND, &next)); /* nothing missed */
+	assert_true(
+		resume(b, "1700000000000000000-3", 1000 * SECOND, &next)); /* no event was missed */
 	assert_int_equal(broker_bytes(b), 0);
 	broker_free(b);
 }

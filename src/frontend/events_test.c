@@ -55,7 +55,7 @@ static void publish(struct desk *d, const char *payload)
 	events_wake(d->events);
 }
 
-/* The request with that line more; returns when the stream is open. */
+/* Sends the request with an additional header line; returns when the stream is open. */
 static struct client *subscribe(struct desk *d, const char *query, const char *line)
 {
 	struct client *c = client_new(&d->kit);
@@ -94,7 +94,8 @@ static void what_was_missed_is_replayed(void **state)
 	struct client *c;
 
 	start(&d);
-	for (int i = 0; i < 1000; i++) /* more than one may lag behind later */
+	for (int i = 0; i < 1000;
+	     i++) /* more than EVENTS_LAG_MAX, which does not apply to a replay */
 		publish(&d, "\"missed\"");
 	c = subscribe(&d, "", "Last-Event-ID: 1700000000000000000-400\r\n");
 	publish(&d, "\"news\"");
@@ -133,7 +134,7 @@ static bool has_lagged(void *arg)
 	return events_stats(((struct desk *)arg)->events)->resyncs > 0;
 }
 
-/* Large ones, so that the socket is full long before the last. */
+/* Large events, so that the socket is full long before the last. */
 static void a_slow_browser_is_cut_off_and_others_are_not(void **state)
 {
 	struct buf large = { 0 };
@@ -170,13 +171,13 @@ static void a_slow_browser_is_cut_off_and_others_are_not(void **state)
 	stop(&d);
 }
 
-/* A slice of a large event is out. */
+/* A slice of a large event was sent. */
 static bool is_half_sent(void *arg)
 {
 	return http_server_stats(((struct desk *)arg)->kit.server)->bytes_sent >= HTTP_SLICE;
 }
 
-/* Half of an event is out when the ring moves on: nobody keeps the rest. */
+/* Half of an event was sent when it leaves the ring: the rest is lost. */
 static void what_leaves_the_ring_half_sent_ends_the_stream(void **state)
 {
 	struct buf large = { 0 };

@@ -83,13 +83,13 @@ static void only_what_changed_is_told(void **state)
 	assert_string_equal(buf_cstr(&out), "[{\"name\":\"a\",\"state\":\"up\"},"
 					    "{\"name\":\"c\",\"state\":\"down\"}]");
 	out.n = 0;
-	listing_write(&l, &out); /* the whole list has them, too */
+	listing_write(&l, &out); /* the whole list has the changes as well */
 	assert_non_null(strstr(buf_cstr(&out), "\"state\":\"down\""));
 	listing_free(&l);
 	buf_free(&out);
 }
 
-/* Whatever it looks like to somebody who searches for quotes and brackets. */
+/* Texts with quotes and brackets must not confuse the search for members. */
 static void a_field_is_told_whole_and_only_it(void **state)
 {
 	static char name[] = "a\"b\\", text[] = "\\\"}],{[\"", other[] = "\"";
@@ -135,7 +135,7 @@ static void a_field_that_goes_away_is_null(void **state)
 	buf_free(&out);
 }
 
-/* What came of it is kept, but nobody was told. */
+/* The items are kept, but the changes were not published. */
 static void a_list_that_did_not_end_is_in_doubt(void **state)
 {
 	struct listing l = { 0 };
@@ -149,7 +149,7 @@ static void a_list_that_did_not_end_is_in_doubt(void **state)
 	assert_int_equal(take(&l, 3, &out), LISTING_ALL);
 	assert_non_null(strstr(buf_cstr(&out), "\"port\":80"));
 	listing_begin(&l);
-	listing_put(&l, messages[1]); /* another order, but nothing of it was shown */
+	listing_put(&l, messages[1]); /* another order, but nothing of it was published */
 	assert_int_equal(take(&l, 3, &out), LISTING_SAME);
 	listing_free(&l);
 	buf_free(&out);
@@ -205,7 +205,7 @@ static void one_item_is_replaced_in_its_place(void **state)
 	pb_json_write(messages[1], PB_JSON_COMPACT, &json);
 	assert_true(apply(&l, "b", buf_cstr(&json), true, &out));
 	assert_string_equal(buf_cstr(&out), "[{\"name\":\"b\",\"port\":80}");
-	assert_false(apply(&l, "b", buf_cstr(&json), true, &out)); /* it is so already */
+	assert_false(apply(&l, "b", buf_cstr(&json), true, &out)); /* unchanged */
 	assert_string_equal(buf_cstr(&out), "[{\"name\":\"b\",\"port\":80}");
 	listing_write(&l, &all);
 	assert_non_null(strstr(buf_cstr(&all), buf_cstr(&json)));

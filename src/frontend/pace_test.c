@@ -75,7 +75,7 @@ static void who_wants_it_gets_it_after_the_gap(void **state)
 	ev_run(r.loop, 0);
 	assert_true(r.at[1] - r.at[0] >= GAP);
 	assert_true(r.at[1] - r.at[0] < PERIOD);
-	r.stop_at = 3; /* the two were one */
+	r.stop_at = 3; /* two wishes lead to one request */
 	ev_run(r.loop, 0);
 	assert_true(r.at[2] - r.at[1] >= PERIOD);
 	stop(&r);

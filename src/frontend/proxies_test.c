@@ -16,7 +16,7 @@
 static char loopback[] = "127.0.0.1", inside[] = "10.8.0.0/13", six[] = "2001:db8:1::/47";
 static char *const trusted[] = { loopback, inside, six };
 
-/* Whose request it is that came from peer with these lines. */
+/* The client of a request from peer with these header lines. */
 static const char *client(const char *peer, const char *lines)
 {
 	static char text[1024], shown[ADDR_STRLEN];
@@ -56,7 +56,7 @@ static void a_prefix_is_as_long_as_it_says(void **state)
 	assert_string_equal(client("2001:db8:2::", line), "2001:db8:2::");
 }
 
-/* What stands left of the first address that is not trusted may be anybody's invention. */
+/* Entries to the left of the first untrusted address may be forged. */
 static void the_rightmost_stranger_is_the_client(void **state)
 {
 	assert_string_equal(client("127.0.0.1", "X-Forwarded-For: 6.6.6.6, 192.0.2.1\r\n"),

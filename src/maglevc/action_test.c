@@ -17,7 +17,7 @@
 
 #define NOW ((int64_t)1000)
 
-/* The request of the command that the words make; the caller frees it. */
+/* The request for the command of these words; the caller frees it. */
 static void *request_of(const char *const *words, size_t n)
 {
 	static struct command c;
@@ -40,7 +40,7 @@ static const struct action *find_action(const char *path)
 	return NULL;
 }
 
-/* NFR-5.4: whatever maglevd can be asked, maglevc can ask, and nobody else. */
+/* NFR-5.4: maglevc can call every method of maglevd, and no other. */
 static void every_method_of_the_service_has_its_command(void **state)
 {
 	const ProtobufCServiceDescriptor *service = &maglev__maglev__descriptor;

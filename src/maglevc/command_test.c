@@ -15,7 +15,7 @@
 
 #define WORDS_MAX 24
 
-/* What one line of words leads to: the act, and "slot=value" of what was given. */
+/* The result of one line of words: the act, and "slot=value" for each argument. */
 struct line {
 	const char *words; /* "_" stands for a space, "~" for an empty word */
 	enum act act;
@@ -404,7 +404,7 @@ static const char *example_of(const struct node *node)
 	return node->kind == NODE_KEYWORD ? node->word : examples[node->kind];
 }
 
-/* Every way on from here; counts the places where a command may end. */
+/* Walks every continuation; counts the places where a command may end. */
 static void walk_on(const struct walk *from, size_t *ends)
 {
 	const struct node *next[WALK_NEXT_MAX];

@@ -38,7 +38,7 @@ static struct typing typing(char *text, const char *words[16], const char *begin
 	return t;
 }
 
-/* The candidates behind the words, with single spaces between them. */
+/* The candidates after the words, separated by single spaces. */
 static void check(const char *line, const char *begin, const char *expected)
 {
 	_cleanup_(cleanup_free) char *text = strdup(line);
@@ -73,7 +73,7 @@ static void names_come_from_the_server(void **state)
 	check("set backend web1", "", "pause resume enable disable");
 }
 
-/* What would steer the terminal is not offered. */
+/* Names with control characters are not offered. */
 static void names_that_cannot_be_typed_are_left_out(void **state)
 {
 	check("show backends", "", "web1 web2");
@@ -182,7 +182,7 @@ static void a_long_name_makes_only_its_own_list_wide(void **state)
 	candidates_free(&c);
 }
 
-/* What a word is for is more than one of many names. */
+/* Help for words matters more than names, which get the remaining lines. */
 static void names_take_what_help_leaves(void **state)
 {
 	const char *const words[] = { "show", "frontends" };

@@ -499,7 +499,10 @@ void editor_remember(struct editor *e, const char *line)
 	history(e->history, &event, H_ENTER, line);
 }
 
-/* The file is opened first to create it with our mode; libedit would use the umask. */
+/*
+ * Opens the file first, to create it with mode 0600, and because libedit refuses to load an
+ * empty file, which is a valid history here.
+ */
 int editor_load(struct editor *e, const char *path)
 {
 	_cleanup_(cleanup_fd) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);

@@ -34,7 +34,7 @@ static void on_pressed(void *user)
 	ev_break(loop, EVBREAK_ALL);
 }
 
-/* What is typed ends it; key was read, rest was not. */
+/* Typed input ends the watch: the key is read, the rest is not. */
 static void check(const char *typed, const char *key, const char *rest)
 {
 	char left[64] = "";

@@ -104,7 +104,7 @@ static void a_history_is_kept_where_it_is_said(void **state)
 	assert_string_equal(o.history, "h");
 }
 
-/* What may stand behind the words, each with a blank behind it; "-": a word of the command. */
+/* The candidates after the words, each followed by a blank; "-": a word of the command. */
 static void check_typing(const char *const *words, size_t n, const char *expected)
 {
 	const struct typing t = { .words = words, .n = n - 1, .begin = words[n - 1] };
@@ -145,7 +145,7 @@ static void values_that_are_known_can_be_completed(void **state)
 	TYPING("-", "--color", "");
 	TYPING("", "--timeout", "");
 	TYPING("", "--nonsense=");
-	/* what stands behind a flag is its value, whatever it looks like */
+	/* the word after a flag is its value, even if it looks like a flag */
 	TYPING("text json ", "--tls-name", "--server", "-o", "");
 	TYPING("-", "--tls-name", "-o", "");
 }

@@ -305,7 +305,7 @@ static void wait_for_end(struct run *r)
 		   on_key, r);
 	ev_run(loop, 0);
 	keys_stop(&keys);
-	/* a single key only ends the watch; a key with more behind it is pasted input, kept */
+	/* a single key only ends the watch; a key with more after it is pasted input and kept */
 	if (keys.more)
 		buf_add(&r->session->typed, keys.key, keys.n);
 	while (n)

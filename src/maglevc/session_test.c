@@ -24,7 +24,7 @@
 static struct ev_loop *loop;
 static struct testing_server server;
 static struct options options;
-static char *out, *err; /* of the last command */
+static char *out, *err; /* the output of the last command */
 
 static int start(void **state)
 {
@@ -172,7 +172,7 @@ static void a_refusal_is_the_servers_words_and_1(void **state)
 		err, "\033[31mmaglevc: backend \"web1\" is disabled: enable it first\033[0m\n");
 }
 
-/* UNAVAILABLE from a server that is there is its word, not a lost connection. */
+/* UNAVAILABLE from a connected server is its own answer, not a lost connection. */
 static void a_server_without_a_data_plane_is_still_a_server(void **state)
 {
 	server.mood = MOOD_WITHOUT_VPP;
@@ -201,7 +201,7 @@ static void a_good_configuration_is_0_with_its_warnings_aside(void **state)
 	assert_string_equal(err, "warning: maglev.yaml:3:5: weights sum above the table\n");
 }
 
-/* A port where nobody listens, or one that takes connections and says nothing. */
+/* A port without a listener, or one that accepts connections and never answers. */
 static int occupy(bool listening, char address[static ENDPOINT_STRLEN])
 {
 	struct sockaddr_storage sa;
@@ -364,7 +364,7 @@ static void a_session_keeps_its_connection(void **state)
 	fclose(s.out);
 }
 
-/* The names that completion gets for a kind, behind what was said before. */
+/* The names that completion gets for a kind, after these words. */
 static void check_names(enum node_kind kind, const struct command *c, const char *expected)
 {
 	struct session s = { .loop = loop, .options = &options };
@@ -405,7 +405,7 @@ static void without_an_answer_there_are_no_names(void **state)
 	check_names(NODE_FRONTEND, &c, "");
 }
 
-/* A number names the line of a script; without one, who complains in the shell is clear. */
+/* In a script the line number is named; in the shell the name of the program is left out. */
 static void a_complaint_of_the_shell_is_only_the_sentence(void **state)
 {
 	struct session s = { .loop = loop, .options = &options, .shell = true };

@@ -17,7 +17,7 @@ static int stop(void **state)
 	return 0;
 }
 
-/* The words of line with a bar between any two. */
+/* The words of a line, separated by bars. */
 static void check(const char *line, const char *expected)
 {
 	_cleanup_(buf_free) struct buf got = { 0 };

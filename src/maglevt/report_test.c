@@ -80,7 +80,7 @@ static void latency_counts_when_it_is_asked_for(void **state)
 	assert_false(report());
 }
 
-/* And has no figures: 0 would be a very good latency. */
+/* It has no latency: 0 would look like a very good one. */
 static void a_vip_that_was_never_asked_is_not_good(void **state)
 {
 	json_t *root, *second;

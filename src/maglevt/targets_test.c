@@ -91,7 +91,7 @@ static void what_cannot_be_asked_over_tcp_is_left_out(void **state)
 	assert_int_equal(t.skipped, 4);
 }
 
-/* Another program's mistakes are not ours to judge. */
+/* Errors that do not concern frontends are ignored. */
 static void mistakes_elsewhere_in_the_file_do_not_matter(void **state)
 {
 	add("maglev:\n  nonsense: 1\n  backends: { web1: { address: x, what: [] } }\n"

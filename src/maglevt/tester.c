@@ -20,7 +20,7 @@
 #define SPIKE_LEAST (5 * NSEC_PER_MSEC) /* more than usual */
 #define SPIKE_SAMPLES 100		/* needed to know what is usual */
 
-/* Redirects are good: a VIP often redirects to a host name that we do not follow. */
+/* Redirects are not followed. They count as good, because they prove that a backend answers. */
 static const struct probe_code_range good_codes[] = { { 200, 399 } };
 
 const char *trouble_name(enum trouble_kind k)

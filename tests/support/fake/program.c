@@ -22,6 +22,7 @@
 
 #define WORDS_MAX 12
 
+/* One plane per process. The driver table and the commands share it. */
 static struct fake_plane plane;
 static ev_io listener;
 
@@ -30,6 +31,10 @@ struct words {
 	size_t n;
 };
 
+/*
+ * Words 1 to 3 of a command: address, protocol number, port. Input comes from tests only, so
+ * errors in it are not reported.
+ */
 static struct lb_vip_key key_of(const struct words *in)
 {
 	struct lb_vip_key key = { .protocol = (uint8_t)strtoul(in->w[2], NULL, 10),
@@ -67,6 +72,7 @@ static void on_as(const struct words *in, FILE *out)
 		(uint8_t)strtoul(in->w[5], NULL, 10);
 }
 
+/* In the syntax of the commands "vip" and "as", so that a dump can be replayed. */
 static void dump_vip(const struct lb_vip *vip, FILE *out)
 {
 	char address[ADDR_STRLEN], as[ADDR_STRLEN];
@@ -102,6 +108,7 @@ static void on_clear_journal(const struct words *in, FILE *out)
 	fake_plane_clear_journal(&plane);
 }
 
+/* Empties the plane behind the back of maglevd, as a restart of VPP would. */
 static void on_empty(const struct words *in, FILE *out)
 {
 	lb_state_free(&plane.state);
@@ -138,7 +145,7 @@ static void on_fail_observes(const struct words *in, FILE *out)
 	plane.fail_observes = (unsigned)strtoul(in->w[1], NULL, 10);
 }
 
-/* ---- what it tells of itself ---- */
+/* ---- counters, and information about the plane ---- */
 
 static uint64_t number(const struct words *in, size_t i)
 {

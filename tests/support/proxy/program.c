@@ -82,6 +82,9 @@ static void add_header(struct buf *out, const struct stream_proxy *h)
 	add_text(out, "ssl_key", h->ssl.key);
 }
 
+/*
+ * The addresses are those of the stream: with a header they are the ones that the header gives.
+ */
 static void describe(const struct stream *s, struct buf *out)
 {
 	struct endpoint e;

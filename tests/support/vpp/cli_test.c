@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text that clients read, space by space, and the commands by hand. */
+/* The text that clients parse, exact to the space, and the commands of operators. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

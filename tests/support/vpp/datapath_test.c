@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the lb plugin shares out flows, forwards and counts, and which values it takes; as observed
- * on a real VPP.
+ * How the lb plugin distributes flows, forwards and counts, and which values it accepts, as
+ * observed on a real VPP.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -137,7 +137,7 @@ static void a_per_port_vip_swallows_the_other_ports_of_its_prefix(void **state)
 	assert_int_equal(kit_counted(PLUGIN_NO_SERVER, 0), 2);
 	assert_int_equal(kit_counted(PLUGIN_NO_SERVER, 1), 0);
 	assert_string_equal(kit_packet_to_port("192.0.2.9", TCP, 80, 1),
-			    NOBODY); /* none of its business */
+			    NOBODY); /* another address: not counted */
 	assert_int_equal(kit_counted(PLUGIN_NO_SERVER, 0), 2);
 }
 

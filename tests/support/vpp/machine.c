@@ -134,8 +134,8 @@ static void reply(const struct call *c, enum msg kind, int retval)
 /* ---- what every VPP has ---- */
 
 /*
- * The reply has a different layout from all others (retval comes last), and it carries the table
- * of message numbers. It goes to the connection itself, since the client has no index yet.
+ * The reply has a layout of its own, with a client index before the context, and carries the
+ * table of message numbers. It goes to the connection itself, since the client has no index yet.
  */
 static void on_sockclnt_create(const struct call *c)
 {

@@ -13,7 +13,7 @@
 #define OWN 0x80000001
 
 static struct machine m;
-static struct buf got; /* the replies, one behind the other */
+static struct buf got; /* the replies, one after the other */
 static uint32_t went_to;
 static unsigned replies;
 
@@ -49,7 +49,7 @@ static void put(struct buf *b, uint64_t v, unsigned n)
 		buf_addc(b, (char)(v >> 8 * n));
 }
 
-/* Sends it; what it was taken for. got and replies hold the answer. */
+/* Sends a message; returns its kind. The answer is in got and replies. */
 static enum msg ask_bytes(struct buf *b)
 {
 	struct machine_request request = { .bytes = { b->p, b->n },
@@ -133,7 +133,7 @@ static void dump_vips(void)
 	ask_bytes(&b);
 }
 
-/* ---- what VPP says nothing to ---- */
+/* ---- messages that VPP does not answer ---- */
 
 static void an_unknown_message_is_not_answered(void **state)
 {
@@ -191,7 +191,7 @@ static void an_unknown_interface_is_refused(void **state)
 	assert_int_equal(retval(), -2);
 }
 
-/* ---- what VPP gets wrong ---- */
+/* ---- bugs of VPP ---- */
 
 static void a_table_of_65536_shows_as_none(void **state)
 {
@@ -262,7 +262,7 @@ static void removed_vips_are_collected_by_the_timer_of_every_minute(void **state
 	assert_int_equal(m.plugin.vip_pool.n, 1);
 }
 
-/* ---- other VPPs ---- */
+/* ---- other versions of VPP ---- */
 
 static bool has_name(const char *name)
 {
@@ -315,7 +315,7 @@ static void an_old_vpp_makes_a_hijacking_vip_of_an_honest_request(void **state)
 	assert_int_equal(add_vip(PLUGIN_GRE4, 0, 0, 0), PLUGIN_VALUE_EXIST);
 }
 
-/* The prefix length with 96 on top, the encapsulation in host order. */
+/* The prefix length plus 96, the encapsulation in host order. */
 static void an_old_vpp_has_its_own_encoding_and_lists_what_it_deleted(void **state)
 {
 	struct buf b;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the lb plugin keeps VIPs and ASes, line by line as it was observed on a real VPP. Nothing
- * here comes from what a client expects.
+ * How the lb plugin keeps VIPs and ASes, as observed on a real VPP. Nothing here is derived from
+ * what a client expects.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,7 +70,7 @@ static void delete_and_add_gives_a_new_index_new_counters_and_no_flows(void **st
 	kit_packet_to(TO, 1);
 	assert_int_equal(kit_counted(PLUGIN_EXISTING, 2), 0);
 	assert_int_equal(kit_counted(PLUGIN_FIRST, 2), 1);
-	assert_int_equal(kit_counted(PLUGIN_FIRST, 1), 1); /* a deleted VIP's column stays */
+	assert_int_equal(kit_counted(PLUGIN_FIRST, 1), 1); /* the column of a deleted VIP stays */
 }
 
 /* ---- AS add ---- */
@@ -137,7 +137,7 @@ static void flush_on_add_matters_only_when_reviving(void **state)
 
 /* ---- AS delete ---- */
 
-/* The VIP was made at 1, so that it is looked at from 61 on. */
+/* The VIP was added at 1, so it is examined from 61 on. */
 static void an_as_goes_ten_seconds_after_its_removal_and_not_before(void **state)
 {
 	kit_have_two();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The statistics in memory, against bytes recorded from a real VPP with one worker, one VIP, ten
- * flows of three packets. Pointers differ, since VPP's heap puts things elsewhere; their targets
- * and every other byte are compared.
+ * Compares the statistics segment with bytes recorded from a real VPP with one worker, one VIP and
+ * ten flows of three packets. Pointers differ, because the heap of VPP has another layout; their
+ * targets and every other byte are compared.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -108,7 +108,7 @@ static void assert_bytes(uint64_t at, const char *bytes, size_t n)
 	assert_memory_equal(segment.map + at, bytes, n);
 }
 
-/* ---- stories ---- */
+/* ---- tests ---- */
 
 static void the_header_is_the_recorded_one_but_for_the_directory(void **state)
 {

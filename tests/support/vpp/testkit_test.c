@@ -26,7 +26,7 @@ int kit_tear_down(void **state)
 	return 0;
 }
 
-/* ---- words for the stories ---- */
+/* ---- helpers for the tests ---- */
 
 struct ip46 kit_ip(const char *text)
 {

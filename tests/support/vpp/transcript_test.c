@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was recorded from a real VPP (v26.10-rc0-374-gb575ec2c56d), replayed: whole frames, the
- * same request, the same reply, byte for byte. Only the first eight bytes of VPP's frames are
- * left out; there VPP leaks a pointer, another one in every run. The rows are one session, in its
- * order.
+ * Replays a recording of a real VPP (v26.10-rc0-374-gb575ec2c56d): for the same request the reply
+ * must be the same, byte for byte. Only the first eight bytes of VPP's frames are left out, because
+ * VPP leaks a pointer there, which differs in every run. The rows are one session, in order.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -264,7 +263,7 @@ static void on_reply(void *user, uint32_t to, struct str message)
 	frame_add(user, message);
 }
 
-/* All frames of sent, one after the other; returns what came back. */
+/* Sends all frames of sent in order; returns the replies. */
 static struct buf talk(struct machine *m, const char *sent)
 {
 	struct buf in = { 0 }, out = { 0 };
@@ -283,7 +282,7 @@ static struct buf talk(struct machine *m, const char *sent)
 	return out;
 }
 
-/* Frame by frame, without the leaked pointers. */
+/* Compares frame by frame, without the leaked pointers. */
 static void assert_same_frames(struct str got, struct str wanted)
 {
 	struct str message;
