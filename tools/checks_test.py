@@ -210,6 +210,11 @@ def test_a_header_that_leans_on_others_is_found(check, tmp_path):
     assert not any('good.h' in line for line in lines)
 
 
+def test_words_that_strangers_stumble_over(check):
+    one(check('check-text', {'a.c': '/* tables are built\n * anew */\n'}, 'prose'), 'a.c:2: ', 'again')
+    assert not check('check-text', {'a.c': '/* tables are built again */\n'}, 'prose')
+
+
 @pytest.fixture(name='subjects')
 def subjects_fixture(tmp_path):
     """subjects(subject...): complaints about commits with these subjects, after the one that added the check."""

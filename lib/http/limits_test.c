@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who makes room for whom when there is no more. */
+/* Which connections make room for others at the limits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -64,7 +64,7 @@ static const struct side sides[] = {
 };
 
 /* The new context is passed on before the old one is freed, so that there is no gap. */
-static int read_side(struct dashboard *d, const struct side *side, bool anew)
+static int read_side(struct dashboard *d, const struct side *side, bool again)
 {
 	struct tls_context **place = side->place(d), *fresh = NULL;
 	char reason[REASON_MAX] = "";
@@ -80,7 +80,7 @@ static int read_side(struct dashboard *d, const struct side *side, bool anew)
 	if (*place)
 		tls_context_free(*place);
 	*place = fresh;
-	if (anew)
+	if (again)
 		log_info("tls-reloaded", LOG_S("for", side->name));
 	return 0;
 }
@@ -102,12 +102,12 @@ int dashboard__check_certificates(const struct options *o, struct buf *why)
 	return r;
 }
 
-int dashboard__read_certificates(struct dashboard *d, bool anew)
+int dashboard__read_certificates(struct dashboard *d, bool again)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(sides); i++) {
-		int one = read_side(d, &sides[i], anew);
+		int one = read_side(d, &sides[i], again);
 
 		r = r < 0 ? r : one;
 	}

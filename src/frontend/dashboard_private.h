@@ -64,10 +64,10 @@ void dashboard__on_admin(struct http_exchange *x, const struct http_request *req
 /* Checks the files of both sides; the first one that cannot be used is named in why. */
 int dashboard__check_certificates(const struct options *o, struct buf *why);
 /*
- * Reads both sides, logs what cannot be used, and returns the first error. anew: at SIGHUP, not
+ * Reads both sides, logs what cannot be used, and returns the first error. again: at SIGHUP, not
  * at the start.
  */
-int dashboard__read_certificates(struct dashboard *d, bool anew);
+int dashboard__read_certificates(struct dashboard *d, bool again);
 void dashboard__free_certificates(struct dashboard *d);
 
 /* metrics.c: writes the dashboard's own metric families; user is the struct dashboard */

@@ -186,7 +186,7 @@ static void a_flow_lives_for_the_timeout(void **state)
 	give_table_to(another_than(server));
 	lab_age(lab_only_flow(&lab), lab.flow_timeout - 1);
 	assert_int_equal(server_of(5000), server);
-	/* and was stamped anew */
+	/* and was stamped again */
 	lab_age(lab_only_flow(&lab), lab.flow_timeout - 1);
 	assert_int_equal(server_of(5000), server);
 }

@@ -15,7 +15,7 @@ VIEWS = ('overview', 'backends', 'dataplane', 'events')
 
 
 def mark(page):
-    """To be found again only if the page was not loaded anew."""
+    """To be found again only if the page was not loaded again."""
     page.evaluate('window.mark = 1')
 
 

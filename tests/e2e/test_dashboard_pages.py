@@ -267,7 +267,7 @@ def test_a_reload_behind_its_back_is_followed_in_the_order_of_the_server(visit, 
     assert names(page) == listed(daemon) == ['www', 'zulu']
     page.click('[data-frontend=www]')
     page.wait('main :text("the new site")')
-    assert page.evaluate('window.mark') == 1, 'the page was not loaded anew'
+    assert page.evaluate('window.mark') == 1, 'the page was not loaded again'
 
 
 def test_ages_go_on_by_themselves(visit, dashboard, web):

@@ -143,7 +143,7 @@ def test_one_side_that_cannot_be_read_does_not_keep_the_other_from_it(start_tls,
 
 
 def test_maglevds_behind_tls(start_api, start_dashboard, certificates):
-    """whom we trust, and whom they let in and obey"""
+    """which authorities are trusted, and which clients are let in and obeyed"""
     daemon = start_api(STATIC, args=['--grpc-tls-cert', certificates.good[0], '--grpc-tls-key', certificates.good[1],
                                      '--grpc-client-ca', certificates.ca, '--grpc-operators', 'operator'])
     server = f'lon=localhost:{daemon.api_port}'

@@ -63,7 +63,7 @@ def test_unchanged_backends_keep_their_phase_and_connection(start_fake, net, ser
     assert not daemon.all('backend-transition', mark, backend='a')
     seen = a.requests[2:9]
     assert all(0.4 * 0.9 - 0.08 < gap < 0.4 * 1.1 + SLACK / 4 for gap in gaps(seen)), gaps(seen)
-    assert {r['n'] for r in a.requests[:9]} == {1}, 'the connection was opened anew'
+    assert {r['n'] for r in a.requests[:9]} == {1}, 'the connection was opened again'
 
 
 @pytest.mark.parametrize('broken, phase', [
@@ -170,7 +170,7 @@ def test_a_changed_address_is_probed_and_balanced_instead_of_the_old_one(two, se
 
 
 def test_changing_a_check_that_all_backends_share_moves_no_weight(start_fake, net, servers):
-    """DESIGN 4, FR-5.3: workers start anew, states and weights stay"""
+    """DESIGN 4, FR-5.3: workers start again, states and weights stay"""
     up = [servers.open() for _ in range(4)]
     check = Check('icmp')
     backends = {s.name: (s.address, 'shared') for s in up}

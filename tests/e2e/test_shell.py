@@ -213,7 +213,7 @@ def test_a_stream_goes_on_while_it_is_shown(daemon, shell):
 
 
 def test_the_prompt_tells_whether_the_server_is_there(start_api, shell):
-    """Issue of the shell: it connects anew by itself, and Tab never hangs while nobody is there"""
+    """Issue of the shell: it connects again by itself, and Tab never hangs while nobody is there"""
     daemon = start_api(FILE)
     port = daemon.api_port
     it = shell(port)

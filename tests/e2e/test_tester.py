@@ -63,7 +63,7 @@ def test_a_batch_measures_and_counts_who_answered(net, servers, write):
     assert latency['min'] <= latency['mean'] <= latency['max']
     request = a.requests[0]
     assert request['request'].startswith('GET /.well-known/ipng/healthz ')
-    assert len(a.connections) == www['ok']  # each hashed anew
+    assert len(a.connections) == www['ok']  # each hashed again
 
 
 def test_every_way_to_fail_has_its_class(net, servers, write):

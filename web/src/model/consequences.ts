@@ -85,7 +85,7 @@ export function ofWeight(
 	return {
 		newFlows: newFlows(pool, backend, change.weight),
 		existing: change.flush
-			? 'They are cut: their next packet is placed anew.'
+			? 'They are cut: their next packet is placed again.'
 			: 'They stay with it and go on until they end by themselves.',
 		frontends: leaving ? [takeover(frontend, backend)] : [],
 		fatal: leaving && isFatal(frontend, backend),

@@ -45,7 +45,7 @@ it('two readings make a rate for each frontend and backend', () => {
 	]);
 });
 
-it('a counter that began anew is a gap, not a fall', () => {
+it('a counter that began again is a gap, not a fall', () => {
 	expect(rate(100, 7, 1)).toBeNull();
 	const rates = ratesOf(
 		'one',

@@ -46,7 +46,7 @@ describe('an event of a backend', () => {
 	});
 });
 
-describe('lists that come anew', () => {
+describe('lists that come again', () => {
 	it('keep the reasons that only events had', () => {
 		const told = reduce(world(), event('backend', down, 10));
 		const fresh = backend('a', {

@@ -212,7 +212,7 @@ static const struct exchange exchanges[] = {
 		     "00 00 ",
 	  .answer = "c0 e4 04 30 01 00 00 00 00 00 00 0a 00 00 00 00 "
 		    "00 66 00 00 01 0f 00 00 00 00 " },
-	{ .what = "weighed anew, with a flush",
+	{ .what = "weighed again, with a flush",
 	  .kind = LB_OP_AS_WEIGHT,
 	  .vip = "192.0.2.1",
 	  .protocol = IPPROTO_TCP,

@@ -564,7 +564,7 @@ static void on_retry(void *user)
 
 static void start_watching(struct dataplane *dp)
 {
-	task_init(&dp->work, dp->loop, TASK_ORDINARY, work_step);
+	task_init(&dp->work, dp->loop, TASK_URGENT, work_step);
 	task_init(&dp->count, dp->loop, TASK_ORDINARY, count_step);
 	backoff_init(&dp->retry, dp->loop, &retry_policy, on_retry, dp);
 	ev_timer_init(&dp->look, on_look, 0., LOOK_EVERY);
