@@ -58,7 +58,7 @@ Maglev__Event *wire_frontend_event(const struct l4_model *m, size_t frontend,
 				   enum l4_frontend_health from, struct arena *a);
 
 /* The result of the last attempt to load the file. */
-struct wire_config_news {
+struct wire_config_status {
 	int64_t at;    /* unix ns of the attempt */
 	int64_t since; /* unix ns: when the configuration in force was loaded */
 	uint64_t generation;
@@ -68,10 +68,10 @@ struct wire_config_news {
 	size_t added, removed, changed; /* backends */
 	bool replay;
 };
-Maglev__Event *wire_config_event(const struct wire_config_news *news, struct arena *a);
+Maglev__Event *wire_config_event(const struct wire_config_status *status, struct arena *a);
 
 /* A change of the data plane, or of the connection to it. */
-struct wire_dataplane_news {
+struct wire_dataplane_status {
 	int64_t at;	       /* unix ns, as since and last_full_sync */
 	const char *dataplane; /* the name of its driver */
 	const char *change;  /* the word of the .proto file; NULL: a replay of the current state */
@@ -85,7 +85,7 @@ struct wire_dataplane_news {
 	uint64_t vips;
 	const uint64_t *ops; /* LB_OP_KINDS counters; NULL: none */
 };
-Maglev__Event *wire_dataplane_event(const struct wire_dataplane_news *news, struct arena *a);
+Maglev__Event *wire_dataplane_event(const struct wire_dataplane_status *status, struct arena *a);
 
 /* Everything about one backend or frontend, as in the lists. */
 Maglev__Event *wire_backend_info_event(const struct l4_model *m, size_t backend, int64_t at,

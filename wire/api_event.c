@@ -107,23 +107,23 @@ Maglev__Event *wire_frontend_event(const struct l4_model *m, size_t frontend,
 	return e;
 }
 
-Maglev__Event *wire_config_event(const struct wire_config_news *news, struct arena *a)
+Maglev__Event *wire_config_event(const struct wire_config_status *status, struct arena *a)
 {
-	Maglev__Event *e = event(news->at, MAGLEV__EVENT__EVENT_CONFIG, a);
+	Maglev__Event *e = event(status->at, MAGLEV__EVENT__EVENT_CONFIG, a);
 	Maglev__ConfigEvent *c = API__NEW(a, Maglev__ConfigEvent, maglev__config_event__init);
 
-	c->generation = news->generation;
-	c->ok = !news->error;
-	c->error = wire__text(news->error);
-	c->errors = (uint32_t)news->n_errors;
-	c->since = news->since;
-	c->frontends = (uint32_t)news->config->n_frontends;
-	c->backends = (uint32_t)news->config->n_backends;
-	c->healthchecks = (uint32_t)news->config->n_checks;
-	c->backends_added = (uint32_t)news->added;
-	c->backends_removed = (uint32_t)news->removed;
-	c->backends_changed = (uint32_t)news->changed;
-	c->replay = news->replay;
+	c->generation = status->generation;
+	c->ok = !status->error;
+	c->error = wire__text(status->error);
+	c->errors = (uint32_t)status->n_errors;
+	c->since = status->since;
+	c->frontends = (uint32_t)status->config->n_frontends;
+	c->backends = (uint32_t)status->config->n_backends;
+	c->healthchecks = (uint32_t)status->config->n_checks;
+	c->backends_added = (uint32_t)status->added;
+	c->backends_removed = (uint32_t)status->removed;
+	c->backends_changed = (uint32_t)status->changed;
+	c->replay = status->replay;
 	e->config = c;
 	return e;
 }
@@ -145,26 +145,26 @@ static void set_operations(Maglev__DataplaneEvent *d, const uint64_t *ops, struc
 	}
 }
 
-Maglev__Event *wire_dataplane_event(const struct wire_dataplane_news *news, struct arena *a)
+Maglev__Event *wire_dataplane_event(const struct wire_dataplane_status *status, struct arena *a)
 {
-	Maglev__Event *e = event(news->at, MAGLEV__EVENT__EVENT_DATAPLANE, a);
+	Maglev__Event *e = event(status->at, MAGLEV__EVENT__EVENT_DATAPLANE, a);
 	Maglev__DataplaneEvent *d =
 		API__NEW(a, Maglev__DataplaneEvent, maglev__dataplane_event__init);
 
-	d->dataplane = wire__text(news->dataplane);
-	d->change = wire__text(news->change);
-	d->reason = wire__text(news->reason);
-	d->connected = news->connected;
-	d->since = news->since;
-	d->problem = wire__text(news->problem);
-	d->warmup = wire__text(warmup_phase_name(news->warmup));
-	d->held = news->guard;
-	d->last_full_sync = news->last_full_sync;
-	d->scope = wire__text(news->scope);
-	d->vips = news->vips;
-	d->replay = !news->change;
-	if (news->ops)
-		set_operations(d, news->ops, a);
+	d->dataplane = wire__text(status->dataplane);
+	d->change = wire__text(status->change);
+	d->reason = wire__text(status->reason);
+	d->connected = status->connected;
+	d->since = status->since;
+	d->problem = wire__text(status->problem);
+	d->warmup = wire__text(warmup_phase_name(status->warmup));
+	d->held = status->guard;
+	d->last_full_sync = status->last_full_sync;
+	d->scope = wire__text(status->scope);
+	d->vips = status->vips;
+	d->replay = !status->change;
+	if (status->ops)
+		set_operations(d, status->ops, a);
 	e->dataplane = d;
 	return e;
 }

@@ -306,27 +306,27 @@ static void a_frontend_has_its_events_too(void **state)
 static void a_configuration_event_says_what_is_in_force(void **state)
 {
 	struct world *w = *state;
-	struct wire_config_news news = { .at = 9,
-					 .since = 9,
-					 .generation = 2,
-					 .config = w->model.config,
-					 .added = 1,
-					 .removed = 2,
-					 .changed = 3 };
+	struct wire_config_status status = { .at = 9,
+					     .since = 9,
+					     .generation = 2,
+					     .config = w->model.config,
+					     .added = 1,
+					     .removed = 2,
+					     .changed = 3 };
 
-	assert_json(&wire_config_event(&news, w->arena)->base,
+	assert_json(&wire_config_event(&status, w->arena)->base,
 		    "{\"seq\":\"0\",\"at\":\"9\",\"config\":{\"generation\":\"2\",\"ok\":true,"
 		    "\"error\":\"\",\"errors\":0,\"since\":\"9\",\"frontends\":1,\"backends\":3,"
 		    "\"healthchecks\":2,\"backends_added\":1,\"backends_removed\":2,"
 		    "\"backends_changed\":3,\"replay\":false}}");
-	news = (struct wire_config_news){ .at = 10,
-					  .since = 9,
-					  .generation = 2,
-					  .config = w->model.config,
-					  .error = "m.yaml:1:2: x: no such key",
-					  .n_errors = 4,
-					  .replay = true };
-	assert_json(&wire_config_event(&news, w->arena)->base,
+	status = (struct wire_config_status){ .at = 10,
+					      .since = 9,
+					      .generation = 2,
+					      .config = w->model.config,
+					      .error = "m.yaml:1:2: x: no such key",
+					      .n_errors = 4,
+					      .replay = true };
+	assert_json(&wire_config_event(&status, w->arena)->base,
 		    "{\"seq\":\"0\",\"at\":\"10\",\"config\":{\"generation\":\"2\",\"ok\":false,"
 		    "\"error\":\"m.yaml:1:2: x: no such key\",\"errors\":4,\"since\":\"9\","
 		    "\"frontends\":1,\"backends\":3,\"healthchecks\":2,\"backends_added\":0,"
@@ -337,20 +337,20 @@ static void a_sync_counts_the_operations_that_there_were(void **state)
 {
 	struct world *w = *state;
 	const uint64_t ops[LB_OP_KINDS] = { [LB_OP_VIP_ADD] = 1, [LB_OP_AS_WEIGHT] = 7 };
-	const struct wire_dataplane_news news = { .at = 9,
-						  .dataplane = "vpp",
-						  .change = "synced",
-						  .reason = "",
-						  .problem = "",
-						  .connected = true,
-						  .since = 4,
-						  .warmup = WARMUP_DONE,
-						  .last_full_sync = 8,
-						  .scope = "all",
-						  .vips = 3,
-						  .ops = ops };
+	const struct wire_dataplane_status status = { .at = 9,
+						      .dataplane = "vpp",
+						      .change = "synced",
+						      .reason = "",
+						      .problem = "",
+						      .connected = true,
+						      .since = 4,
+						      .warmup = WARMUP_DONE,
+						      .last_full_sync = 8,
+						      .scope = "all",
+						      .vips = 3,
+						      .ops = ops };
 
-	assert_json(&wire_dataplane_event(&news, w->arena)->base,
+	assert_json(&wire_dataplane_event(&status, w->arena)->base,
 		    "{\"seq\":\"0\",\"at\":\"9\",\"dataplane\":{\"dataplane\":\"vpp\","
 		    "\"change\":\"synced\",\"reason\":\"\",\"connected\":true,\"since\":\"4\","
 		    "\"problem\":\"\",\"warmup\":\"done\",\"held\":false,\"last_full_sync\":\"8\","
@@ -361,15 +361,15 @@ static void a_sync_counts_the_operations_that_there_were(void **state)
 static void the_replay_of_a_data_plane_has_no_change(void **state)
 {
 	struct world *w = *state;
-	const struct wire_dataplane_news news = { .at = 4,
-						  .dataplane = "vpp",
-						  .reason = "",
-						  .problem = "no such socket",
-						  .guard = true,
-						  .since = 4,
-						  .warmup = WARMUP_HANDS_OFF };
+	const struct wire_dataplane_status status = { .at = 4,
+						      .dataplane = "vpp",
+						      .reason = "",
+						      .problem = "no such socket",
+						      .guard = true,
+						      .since = 4,
+						      .warmup = WARMUP_HANDS_OFF };
 
-	assert_json(&wire_dataplane_event(&news, w->arena)->base,
+	assert_json(&wire_dataplane_event(&status, w->arena)->base,
 		    "{\"seq\":\"0\",\"at\":\"4\",\"dataplane\":{\"dataplane\":\"vpp\","
 		    "\"change\":\"\",\"reason\":\"\",\"connected\":false,\"since\":\"4\","
 		    "\"problem\":\"no such socket\",\"warmup\":\"hands-off\",\"held\":true,"

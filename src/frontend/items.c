@@ -31,9 +31,9 @@ static void forget_late(struct upstream *u)
 	u->late_bytes = 0;
 }
 
-static void apply(struct upstream *u, enum upstream_list list, const struct listing_news *news)
+static void apply(struct upstream *u, enum upstream_list list, const struct listing_update *update)
 {
-	if (!listing_apply(&u->view.lists[list], news, &u->changed[list]))
+	if (!listing_apply(&u->view.lists[list], update, &u->changed[list]))
 		return;
 	if (ev_is_active(&u->tell))
 		return;
@@ -42,10 +42,10 @@ static void apply(struct upstream *u, enum upstream_list list, const struct list
 }
 
 /* Queues an event until the lists have been read. Takes the text over. */
-static void keep(struct upstream *u, enum upstream_list list, const struct listing_news *news,
+static void keep(struct upstream *u, enum upstream_list list, const struct listing_update *update,
 		 struct buf *json)
 {
-	const struct upstream__late late = { list, news->whole, mem_strdup(news->name), *json };
+	const struct upstream__late late = { list, update->whole, mem_strdup(update->name), *json };
 
 	*json = (struct buf){ 0 };
 	vec_push(&u->late, late);
@@ -60,14 +60,14 @@ void upstream__take_item(struct upstream *u, enum upstream_list list, const Prot
 			 bool whole)
 {
 	_cleanup_(buf_free) struct buf json = { 0 };
-	struct listing_news news = { .name = listing_name(item), .whole = whole };
+	struct listing_update update = { .name = listing_name(item), .whole = whole };
 
 	pb_json_write(item, PB_JSON_COMPACT, &json);
-	news.json = (struct str){ json.p, json.n };
+	update.json = (struct str){ json.p, json.n };
 	if (u->pending[UPSTREAM__LISTS])
-		keep(u, list, &news, &json);
+		keep(u, list, &update, &json);
 	else
-		apply(u, list, &news);
+		apply(u, list, &update);
 }
 
 void upstream__take_late(struct upstream *u)
@@ -76,7 +76,7 @@ void upstream__take_late(struct upstream *u)
 		const struct upstream__late *l = &u->late.items[i];
 
 		apply(u, l->list,
-		      &(struct listing_news){ l->name, { l->json.p, l->json.n }, l->whole });
+		      &(struct listing_update){ l->name, { l->json.p, l->json.n }, l->whole });
 	}
 	forget_late(u);
 }

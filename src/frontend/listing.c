@@ -218,16 +218,16 @@ static bool merge(struct listing *l, struct buf *kept, struct str fields, struct
 	return true;
 }
 
-bool listing_apply(struct listing *l, const struct listing_news *news, struct buf *out)
+bool listing_apply(struct listing *l, const struct listing_update *update, struct buf *out)
 {
-	struct listing_item *item = find(l, news->name);
+	struct listing_item *item = find(l, update->name);
 
 	if (!item)
 		return false;
 	l->spare.n = 0;
-	if (!news->whole)
-		return merge(l, &item->json, news->json, out);
-	buf_add(&l->spare, news->json.p, news->json.n);
+	if (!update->whole)
+		return merge(l, &item->json, update->json, out);
+	buf_add(&l->spare, update->json.p, update->json.n);
 	return replace_by_spare(l, &item->json, out);
 }
 

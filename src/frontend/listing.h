@@ -37,7 +37,7 @@ struct listing {
 enum listing_change { LISTING_SAME, LISTING_SOME, LISTING_ALL };
 
 /* News about one item. */
-struct listing_news {
+struct listing_update {
 	const char *name;
 	struct str json; /* from pb_json_write(); its first member is the name */
 	bool whole;	 /* has all fields; false: fields that are missing stay */
@@ -56,11 +56,11 @@ void listing_put(struct listing *l, const ProtobufCMessage *item);
  */
 enum listing_change listing_end(struct listing *l, struct buf *out);
 /*
- * Applies news about one item; not while a list is being read. The difference is appended to
+ * Applies an update of one item; not while a list is being read. The difference is appended to
  * out, a JSON array that the first call opens and the caller closes. Returns false, with nothing
  * added, if nothing has changed or there is no such item.
  */
-bool listing_apply(struct listing *l, const struct listing_news *news, struct buf *out);
+bool listing_apply(struct listing *l, const struct listing_update *update, struct buf *out);
 /* Browsers may have missed changes: makes the next list be sent whole. */
 void listing_doubt(struct listing *l);
 /* Appends all items as a JSON array. */

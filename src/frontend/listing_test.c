@@ -190,7 +190,7 @@ static void another_order_or_other_names_are_a_new_list(void **state)
 static bool apply(struct listing *l, const char *name, const char *json, bool whole,
 		  struct buf *out)
 {
-	return listing_apply(l, &(struct listing_news){ name, str_of(json), whole }, out);
+	return listing_apply(l, &(struct listing_update){ name, str_of(json), whole }, out);
 }
 
 static void one_item_is_replaced_in_its_place(void **state)

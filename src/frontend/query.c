@@ -47,12 +47,12 @@ static void end_list(struct upstream *u, enum upstream_list list)
 {
 	_cleanup_(buf_free) struct buf text = { 0 };
 	enum listing_change change = listing_end(&u->view.lists[list], &text);
-	struct buf *news = change == LISTING_ALL ? &u->all_news : &u->news;
+	struct buf *updates = change == LISTING_ALL ? &u->all_updates : &u->updates;
 
 	if (change == LISTING_SAME)
 		return;
-	upstream__add_key(news, upstream__keys[list]);
-	buf_add(news, text.p, text.n);
+	upstream__add_key(updates, upstream__keys[list]);
+	buf_add(updates, text.p, text.n);
 }
 
 /* ---- the data plane ---- */
@@ -104,11 +104,11 @@ static void tell_lb(struct upstream *u)
 static void keep_lb(struct upstream *u, struct buf *text, const char *error)
 {
 	_cleanup_(buf_free) struct buf why = { 0 };
-	bool news = replace(&u->view.lb, text);
+	bool changed = replace(&u->view.lb, text);
 
 	buf_adds(&why, error);
-	news |= replace(&u->view.lb_error, &why);
-	if (news)
+	changed |= replace(&u->view.lb_error, &why);
+	if (changed)
 		tell_lb(u);
 }
 
@@ -151,22 +151,22 @@ static const struct grpc_method *method_of(const struct query *q)
 
 /* ---- a round ---- */
 
-static void tell_lists(struct upstream *u, const char *type, struct buf *news)
+static void tell_lists(struct upstream *u, const char *type, struct buf *updates)
 {
-	if (!news->n)
+	if (!updates->n)
 		return;
-	buf_addc(news, '}');
-	upstream__tell(u, type, loop_realtime(), (struct str){ news->p, news->n });
-	news->n = 0;
+	buf_addc(updates, '}');
+	upstream__tell(u, type, loop_realtime(), (struct str){ updates->p, updates->n });
+	updates->n = 0;
 }
 
 static void end_lists(struct upstream *u)
 {
 	u->view.refreshed = loop_realtime();
 	upstream__set_connected(u, true, upstream__no_stream(u));
-	tell_lists(u, "refresh", &u->all_news);
-	tell_lists(u, "update", &u->news);
-	buf_free(&u->all_news); /* large and rarely used */
+	tell_lists(u, "refresh", &u->all_updates);
+	tell_lists(u, "update", &u->updates);
+	buf_free(&u->all_updates); /* large and rarely used */
 	upstream__take_late(u);
 }
 
@@ -349,9 +349,9 @@ void upstream__forget(struct upstream *u)
 	}
 	for (enum upstream__round i = 0; i < UPSTREAM__ROUNDS; i++)
 		u->pending[i] = 0;
-	for (size_t i = 0; (u->news.n || u->all_news.n) && i < UPSTREAM_LISTS; i++)
+	for (size_t i = 0; (u->updates.n || u->all_updates.n) && i < UPSTREAM_LISTS; i++)
 		listing_doubt(&u->view.lists[i]);
-	u->news.n = u->all_news.n = 0;
+	u->updates.n = u->all_updates.n = 0;
 	upstream__forget_items(u);
 }
 

@@ -477,8 +477,8 @@ void upstream_free(struct upstream *u)
 	buf_free(&u->view.lb);
 	buf_free(&u->view.lb_error);
 	buf_free(&u->view.counters);
-	buf_free(&u->news);
-	buf_free(&u->all_news);
+	buf_free(&u->updates);
+	buf_free(&u->all_updates);
 	buf_free(&u->no_stream);
 	arena_free(u->scratch);
 	free(u->name);

@@ -73,7 +73,7 @@ struct upstream {
 	struct upstream__asking asking[UPSTREAM__QUERIES];
 	struct task reading;		 /* reads answers piece by piece */
 	struct arena *scratch;		 /* for one piece; reset after each */
-	struct buf news, all_news;	 /* changes of the lists while their round is under way */
+	struct buf updates, all_updates; /* changes of the lists while their round is under way */
 	VEC(struct upstream__late) late; /* events during that round, in the order of arrival */
 	size_t late_bytes;
 	struct buf changed[UPSTREAM_LISTS]; /* JSON of changed items that is not published yet */

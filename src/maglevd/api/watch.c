@@ -198,24 +198,24 @@ static void reset_sets(const struct watch *w, struct subscriber *s)
 
 Maglev__Event *watch__config_event(struct watch *w, bool replay)
 {
-	struct wire_config_news news = w->loaded;
+	struct wire_config_status status = w->loaded;
 
-	news.config = engine_model(w->engine)->config;
-	news.error = w->refusal;
-	news.replay = replay;
+	status.config = engine_model(w->engine)->config;
+	status.error = w->refusal;
+	status.replay = replay;
 	arena_reset(w->arena);
-	return wire_config_event(&news, w->arena);
+	return wire_config_event(&status, w->arena);
 }
 
 /* Counts backends; those that only moved to other pools are not counted. */
-static void count_changes(const struct l4_reload *reload, struct wire_config_news *news)
+static void count_changes(const struct l4_reload *reload, struct wire_config_status *status)
 {
 	for (size_t i = 0; i < reload->changes.n; i++) {
 		const struct l4_reload_change *c = &reload->changes.items[i];
 
-		news->added += c->added;
-		news->removed += c->removed;
-		news->changed +=
+		status->added += c->added;
+		status->removed += c->removed;
+		status->changed +=
 			!c->added && !c->removed && (c->probe_changed || c->address_changed);
 	}
 }
@@ -227,9 +227,9 @@ static void on_reloaded(void *user, const struct l4_reload *reload)
 
 	for (struct subscriber *s = w->subscribers; s; s = s->next)
 		reset_sets(w, s);
-	w->loaded = (struct wire_config_news){ .at = now,
-					       .since = now,
-					       .generation = engine_generation(w->engine) };
+	w->loaded = (struct wire_config_status){ .at = now,
+						 .since = now,
+						 .generation = engine_generation(w->engine) };
 	free(TAKE_PTR(w->refusal));
 	count_changes(reload, &w->loaded);
 	broadcast(w, WATCH__CONFIG, watch__config_event(w, false));
@@ -240,10 +240,10 @@ static void on_refused(void *user, const struct engine_refusal *why)
 {
 	struct watch *w = user;
 
-	w->loaded = (struct wire_config_news){ .at = why->at,
-					       .since = w->loaded.since,
-					       .generation = w->loaded.generation,
-					       .n_errors = why->n_errors };
+	w->loaded = (struct wire_config_status){ .at = why->at,
+						 .since = w->loaded.since,
+						 .generation = w->loaded.generation,
+						 .n_errors = why->n_errors };
 	free(w->refusal);
 	w->refusal = mem_strdup(why->error);
 	broadcast(w, WATCH__CONFIG, watch__config_event(w, false));
@@ -256,7 +256,7 @@ Maglev__Event *watch__dataplane_event(struct watch *w, const char *change,
 		[RECONCILE_ALL] = "all", [RECONCILE_VIP] = "vip"
 	};
 	const struct dataplane_info *info = reconcile_info(w->reconcile);
-	const struct wire_dataplane_news news = {
+	const struct wire_dataplane_status status = {
 		.at = change ? loop_realtime() : w->dataplane_since,
 		.dataplane = reconcile_dataplane(w->reconcile),
 		.change = change,
@@ -273,7 +273,7 @@ Maglev__Event *watch__dataplane_event(struct watch *w, const char *change,
 	};
 
 	arena_reset(w->arena);
-	return wire_dataplane_event(&news, w->arena);
+	return wire_dataplane_event(&status, w->arena);
 }
 
 static void on_dataplane(const struct reconcile_event *event, void *user)

@@ -58,9 +58,9 @@ struct watch {
 	int sink;	  /* of the log; -1 while no subscriber wants it */
 
 	/* the outcome of the last attempt to load a configuration */
-	struct wire_config_news loaded; /* without config and replay */
-	char *refusal;			/* loaded.error */
-	int64_t dataplane_since;	/* unix ns: of the last connect or disconnect */
+	struct wire_config_status loaded; /* without config and replay */
+	char *refusal;			  /* loaded.error */
+	int64_t dataplane_since;	  /* unix ns: of the last connect or disconnect */
 };
 
 /* watch.c */

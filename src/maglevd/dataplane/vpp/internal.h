@@ -155,7 +155,7 @@ void vpplb__who_trouble(struct vpplb__who *who, const char *problem);
 void vpplb__who_forget(struct vpplb__who *who);
 void vpplb__who_version(struct vpplb__who *who, const struct vpplb_version *v);
 /* True when this problem is not the one that was logged last; it is remembered. */
-bool vpplb__who_news(struct vpplb__who *who, const char *trouble);
+bool vpplb__who_is_new(struct vpplb__who *who, const char *trouble);
 /* The trace callback of lib/vpp; user is the struct dataplane. */
 void vpplb__who_count(void *dp, enum vpp_trace what, const char *name);
 

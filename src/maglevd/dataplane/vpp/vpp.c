@@ -67,7 +67,7 @@ static void go_down(struct dataplane *dp, const char *why)
 		dp->events.down(dp->events.user, dp->who.info.problem);
 		return;
 	}
-	if (vpplb__who_news(&dp->who, dp->who.info.problem)) {
+	if (vpplb__who_is_new(&dp->who, dp->who.info.problem)) {
 		log_warn("vpp-connect-failed", LOG_S("error", dp->who.info.problem),
 			 LOG_D("retry_seconds", loop_seconds(retry)));
 		dp->events.problem(dp->events.user);
@@ -95,7 +95,7 @@ static void go_up_if_complete(struct dataplane *dp)
 	if (!dp->supported)
 		return;
 	vpplb__gather_start(dp);
-	vpplb__who_news(&dp->who, "");
+	vpplb__who_is_new(&dp->who, "");
 	dp->up = true;
 	backoff_reset(&dp->retry);
 	dp->events.up(dp->events.user);
@@ -144,7 +144,7 @@ static void on_pid(void *user, struct vpp_reader *r)
 		return;
 	dp->who.info.pid = pid;
 	dp->known = true;
-	if (!dp->supported && vpplb__who_news(&dp->who, dp->who.info.problem)) {
+	if (!dp->supported && vpplb__who_is_new(&dp->who, dp->who.info.problem)) {
 		log_error("vpp-unsupported", LOG_S("problem", dp->who.info.problem),
 			  LOG_S("version", dp->who.info.version));
 		dp->events.problem(dp->events.user);

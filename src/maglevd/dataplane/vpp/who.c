@@ -76,7 +76,7 @@ void vpplb__who_version(struct vpplb__who *who, const struct vpplb_version *v)
 	show(who);
 }
 
-bool vpplb__who_news(struct vpplb__who *who, const char *trouble)
+bool vpplb__who_is_new(struct vpplb__who *who, const char *trouble)
 {
 	if (str_eq((struct str){ who->logged.p, who->logged.n }, str_of(trouble)))
 		return false;
