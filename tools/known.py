@@ -28,7 +28,7 @@ def of_words(*words):
 
 
 def of_files(root, paths):
-    """Of their names and what is in them; paths relative to root."""
+    """The digest of the names and contents of files; paths relative to root."""
     digest = hashlib.sha256()
     for path in sorted(paths):
         with open(os.path.join(root, path), 'rb') as file:
@@ -37,7 +37,7 @@ def of_files(root, paths):
 
 
 def of_program(root, path):
-    """Of all objects that are linked into a program of a build tree, or of the one that it is."""
+    """The digest of all objects that are linked into a program of a build tree, or of a single object."""
     build, target = path.split('/', 1)
     if target.endswith('.o'):
         return of_files(root, [path])
@@ -48,20 +48,20 @@ def of_program(root, path):
 
 
 def of_machine(environment):
-    """Of the kernel, the packages, the user and what the environment says."""
+    """The digest of the kernel, the packages, the user and the environment."""
     packages = subprocess.run(['dpkg-query', '-W'], capture_output=True, text=True, check=True).stdout
     said = [f'{name}={value}' for name, value in sorted(environment.items()) if ENVIRONMENT.fullmatch(name)]
     return of_words(platform.release(), packages, str(os.geteuid()), *said)
 
 
 def of_story(root, path):
-    """Of all that a story may read besides programs."""
+    """The digest of all files that an end-to-end test may read besides programs."""
     text = tree.read(root, path)
     return of_files(root, [name for name in tree.files(root) if name == path or is_read(name, text)])
 
 
 def is_read(name, text):
-    """True for a file that counts for a story with that text: of documents, tools and stories, what is named."""
+    """True for a file that a test with that text depends on: documents, tools and other tests count only if named."""
     stem, ending = os.path.splitext(os.path.basename(name))
     if name.startswith('tests/e2e/'):
         return stem == 'conftest' or stem in text
@@ -71,7 +71,7 @@ def is_read(name, text):
 
 
 class Known:
-    """The results of one build tree; with again it only takes note."""
+    """The results of one build tree. With again, results are recorded but not reused."""
 
     def __init__(self, root, folder, machine, again=False):
         self.root, self.folder, self.machine, self.again = root, folder, machine, again
@@ -82,7 +82,7 @@ class Known:
         return os.path.join(self.folder, f'{suite} {name}'.replace('/', ' ') + '.json')
 
     def cases_of(self, suite, name, own, job):
-        """As they are known from before, or by running it: job() -> (cases, programs that it used)."""
+        """Returns the known cases, or runs the job: job() -> (cases, programs that it used)."""
         cases = self.recall(suite, name, own)
         if cases is None:
             since = time.time()
@@ -106,7 +106,7 @@ class Known:
         return [results.Case(*case) for case in kept['cases']]
 
     def keep(self, suite, name, own, cases, programs, since):
-        """own: as it was before the run, which began at the time since; programs: paths of those that were used."""
+        """own: the digest before the run, which began at the time since; programs: paths of those that were used."""
         path = self._path(suite, name)
         passed = cases and all(case.outcome == 'passed' for case in cases)
         if not passed or any(os.stat(os.path.join(self.root, each)).st_mtime >= since for each in programs):

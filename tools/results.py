@@ -16,7 +16,7 @@ class Case(NamedTuple):
 
 
 def from_tap(room, program, stdout, stderr, status):
-    """The cases of one test program of a room. One that ended early or badly is a failed case itself."""
+    """The cases of one test program of a room. A program that ended early or with an error is a failed case itself."""
     cases, said, planned = [], [], 0
     for line in stdout.splitlines():
         match = TAP_LINE.match(line)
@@ -66,7 +66,7 @@ def count(cases, outcome):
 
 
 def summary(cases):
-    """Prints what failed and what was skipped, then the count as the last line; the exit status."""
+    """Prints failed and skipped cases, then the count as the last line; returns the exit status."""
     for case in cases:
         if case.outcome == 'failed':
             print(f'\nFAILED {case.suite} {case.name}\n{case.output.rstrip()}')

@@ -14,7 +14,7 @@ def is_ours(root, here, folder):
 
 
 def files(root, *endings):
-    """Paths relative to root, sorted; hidden folders, build trees and what is generated are left out."""
+    """Sorted paths relative to root; hidden folders, build trees and generated files are left out."""
     found = []
     for here, folders, names in os.walk(root):
         folders[:] = [f for f in folders if is_ours(root, here, f)]
@@ -29,7 +29,7 @@ def read(root, path):
 
 
 def is_script(root, path, interpreter):
-    """True for a file whose first line calls the interpreter."""
+    """True for a file whose first line names the interpreter."""
     with open(os.path.join(root, path), 'rb') as file:
         first = file.readline(100)
     return first.startswith(b'#!') and re.search(rb'\b(%s)\d*\b' % interpreter.encode(), first) is not None
@@ -48,7 +48,7 @@ def code(text):
 
 
 def report(problems):
-    """Prints 'file:line: text' lines; the exit status."""
+    """Prints 'file:line: text' lines; returns the exit status."""
     for path, line, text in problems:
         print(f'{path}:{line}: {text}')
     return 1 if problems else 0
