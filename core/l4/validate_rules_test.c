@@ -273,7 +273,7 @@ static void same_member(struct fixture *f)
 static void names_are_unique(void **state)
 {
 	static const struct row bad[] = {
-		JUST(same_check_name, "maglev.healthchecks.ping", "is there twice"),
+		JUST(same_check_name, "maglev.healthchecks.ping", "occurs twice"),
 		JUST(same_member, "maglev.frontends.www.pools[0].backends",
 		     "\"web2\" is in this pool twice"),
 	};

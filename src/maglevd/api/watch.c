@@ -28,6 +28,7 @@
 #include "src/maglevd/api/watch_private.h"
 
 #define PROBES_PERIOD 1. /* s */
+#define INFO_DELAY .1 /* s between a change and its info: what changes often is sent less often */
 
 /* ---- sending ---- */
 
@@ -130,8 +131,21 @@ static void mark_info(struct watch *w, size_t i)
 		if (!s->info)
 			continue;
 		stale_mark(&s->infos, i);
-		task_wake(&w->soon);
+		if (ev_is_active(&w->info_delay))
+			continue;
+		ev_timer_set(&w->info_delay, INFO_DELAY, 0.); /* libev has changed it */
+		ev_timer_start(w->loop, &w->info_delay);
 	}
+}
+
+/* An item that changed several times meanwhile is sent once, as it is now. */
+static void on_info_delay(struct ev_loop *loop, ev_timer *t, int events)
+{
+	struct watch *w = t->data;
+
+	for (struct subscriber *s = w->subscribers; s; s = s->next)
+		s->infos_due |= s->infos.waiting > 0;
+	task_wake(&w->soon);
 }
 
 /* Marks the frontends too: their pools show state, weight and override of the backend. */
@@ -423,6 +437,8 @@ struct watch *watch_new(struct ev_loop *loop, struct engine *engine, struct reco
 	task_init(&w->soon, loop, TASK_ORDINARY, on_soon);
 	ev_timer_init(&w->tick, on_tick, PROBES_PERIOD, PROBES_PERIOD);
 	w->tick.data = w;
+	ev_timer_init(&w->info_delay, on_info_delay, INFO_DELAY, 0.);
+	w->info_delay.data = w;
 	w->observer = (struct engine_observer){ .backend = on_backend,
 						.frontend = on_frontend,
 						.weight = on_weight,
@@ -448,6 +464,7 @@ void watch_free(struct watch *w)
 	reconcile_observe(w->reconcile, NULL, NULL);
 	task_cancel(&w->soon);
 	ev_timer_stop(w->loop, &w->tick);
+	ev_timer_stop(w->loop, &w->info_delay);
 	free(w->refusal);
 	buf_free(&w->encoded);
 	arena_free(w->arena);

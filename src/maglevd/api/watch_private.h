@@ -40,6 +40,7 @@ struct subscriber {
 	struct stale infos;  /* to be sent: frontends, then backends; empty unless wanted */
 	struct stale probed; /* backends with new results; empty unless wanted */
 	bool probes_due;     /* the second is over: results may be sent */
+	bool infos_due;	     /* the delay is over: infos may be sent */
 };
 
 struct watch {
@@ -52,10 +53,11 @@ struct watch {
 	struct buf encoded; /* the event being sent */
 	/* for the event being made, and for log lines, which may come in between */
 	struct arena *arena, *line;
-	struct task soon; /* continues replays, and attaches to the log as needed */
-	ev_timer tick;	  /* every second, while a subscriber wants probes */
-	size_t n_probes;  /* subscribers that want probes */
-	int sink;	  /* of the log; -1 while no subscriber wants it */
+	struct task soon;    /* continues replays, and attaches to the log as needed */
+	ev_timer tick;	     /* every second, while a subscriber wants probes */
+	ev_timer info_delay; /* active while changes wait to be sent as infos */
+	size_t n_probes;     /* subscribers that want probes */
+	int sink;	     /* of the log; -1 while no subscriber wants it */
 
 	/* the outcome of the last attempt to load a configuration */
 	struct wire_config_status loaded; /* without config and replay */

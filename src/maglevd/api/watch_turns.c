@@ -139,6 +139,7 @@ static bool send_info(struct subscriber *s)
 	size_t i = stale_take(&s->infos), n = m->config->n_frontends;
 	int64_t now = loop_realtime();
 
+	s->infos_due = s->infos.waiting > 0;
 	arena_reset(w->arena);
 	watch__encode(w, i < n ? wire_frontend_info_event(m, i, now, w->arena)
 			       : wire_backend_info_event(m, i - n, now, w->arena));
@@ -164,7 +165,8 @@ static bool send_probes(struct subscriber *s)
 
 static bool has_more(const struct subscriber *s)
 {
-	return s->replay != WATCH__DONE || s->infos.waiting || (s->probes_due && s->probed.waiting);
+	return s->replay != WATCH__DONE || (s->infos_due && s->infos.waiting) ||
+	       (s->probes_due && s->probed.waiting);
 }
 
 /* Infos come before probes. False when the subscriber is dropped. */
@@ -172,7 +174,7 @@ static bool serve_one(struct subscriber *s)
 {
 	if (s->replay != WATCH__DONE)
 		return replay_one(s);
-	return s->infos.waiting ? send_info(s) : send_probes(s);
+	return s->infos_due && s->infos.waiting ? send_info(s) : send_probes(s);
 }
 
 static void on_drained(void *user)

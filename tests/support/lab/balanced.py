@@ -69,12 +69,12 @@ class Balanced:
         assert done.returncode == 0, f'{words}: {done.stdout}{done.stderr}'
 
     def counters(self, vip, port=80):
-        """The counters of a VIP, which maglevd reads every few seconds."""
+        """The counters of a VIP, which maglevd reads every few seconds; the first reading may be older than the VIP."""
         def read():
             done = subprocess.run(self._maglevc('-o', 'json', 'show', 'lb', 'counters'), capture_output=True, text=True)
-            return json.loads(done.stdout)['vips'] if done.returncode == 0 else None
-        return next(one for one in until(read, what='the first reading of counters')
-                    if (one['address'], one['port']) == (vip, port))
+            vips = json.loads(done.stdout)['vips'] if done.returncode == 0 else []
+            return next((one for one in vips if (one['address'], one['port']) == (vip, port)), None)
+        return until(read, what=f'a reading of the counters of {vip}:{port}')
 
     def weigh(self, frontend_, backend, weight, pool_='all'):
         self.maglevc('set', 'frontend', frontend_, 'pool', pool_, 'backend', backend, 'weight', str(weight))

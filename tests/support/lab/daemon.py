@@ -10,6 +10,7 @@ Every daemon takes --log-level and --metrics-addr, writes JSON lines with time, 
 
 and the fixture stops it at the end and checks its output.
 """
+import contextlib
 import fcntl
 import http.client
 import json
@@ -97,8 +98,14 @@ class Daemon(Process):
 
     def wait(self, msg, since=0, timeout=PATIENCE, count=1, **fields):
         """Waits for the count-th such line after since."""
-        return self.log.wait(msg, since, timeout, count,
-                             lambda: f'exit status {self.process.poll()}, said {self.said()[-2000:]!r}', **fields)
+        return self.log.wait(msg, since, timeout, count, self._ending, **fields)
+
+    def _ending(self):
+        """What is known of its end. Its pipes may be closed a moment before it can be waited for."""
+        if self.log.over:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(PATIENCE)
+        return f'exit status {self.process.poll()}, said {self.said()[-2000:]!r}'
 
     def port_of(self, listener):
         """Waits for the port of this listener in the log."""
