@@ -144,7 +144,7 @@ def test_a_stream_that_ends_is_opened_again(start_api, start_dashboard):
     finally:
         dashboard.signal(signal.SIGCONT)
     until(lambda: lon.metrics().one('maglev_watch_subscribers') == 1, what='a new stream')
-    until(lambda: dashboard.backend('lon', name)['override'].get('reason') == 'last', what='the last reason')
+    until(lambda: dashboard.backend('lon', name).get('override', {}).get('reason') == 'last', what='the last reason')
     # who looks on while 8 MiB are caught up with may be told to start over; who comes now sees what is new
     stream = dashboard.watch()
     lon.api.call('ResumeBackend', name=name)
