@@ -184,7 +184,7 @@ static void what_is_held_and_absent_is_added_at_zero(void **state)
 	assert_ops("10.0.0.1=0~", "", "as-add " VIP " 10.0.0.1 0\n");
 }
 
-static void another_encapsulation_tears_the_vip_down_and_makes_it_anew(void **state)
+static void another_encapsulation_tears_the_vip_down_and_makes_it_again(void **state)
 {
 	_cleanup_(lb_vip_free) struct lb_vip want = vip("2001:db8::1=9");
 	_cleanup_(lb_vip_free) struct lb_vip have = vip("10.0.0.1=5 10.0.0.2=6");
@@ -202,7 +202,7 @@ static void another_encapsulation_tears_the_vip_down_and_makes_it_anew(void **st
 }
 
 /* the table length is fixed when a VIP is created, and a dump may not contain it */
-static void another_length_of_table_makes_a_vip_anew(void **state)
+static void another_length_of_table_makes_a_vip_again(void **state)
 {
 	_cleanup_(lb_vip_free) struct lb_vip want = vip("10.0.0.1=5"), have = vip("10.0.0.1=5");
 	_cleanup_(free_ops) struct lb_ops ops = { 0 };
@@ -222,7 +222,7 @@ static void another_length_of_table_makes_a_vip_anew(void **state)
 	assert_int_equal(ops.list.items[2].table_length, 16384);
 }
 
-static void a_vip_of_another_kind_is_made_anew(void **state)
+static void a_vip_of_another_kind_is_made_again(void **state)
 {
 	_cleanup_(lb_vip_free) struct lb_vip want = vip("10.0.0.1=5"), have = vip("");
 	_cleanup_(free_ops) struct lb_ops ops = { 0 };
@@ -359,9 +359,9 @@ int main(void)
 		cmocka_unit_test(a_flush_for_once_goes_with_any_weight),
 		cmocka_unit_test(what_is_held_keeps_its_weight),
 		cmocka_unit_test(what_is_held_and_absent_is_added_at_zero),
-		cmocka_unit_test(another_encapsulation_tears_the_vip_down_and_makes_it_anew),
-		cmocka_unit_test(another_length_of_table_makes_a_vip_anew),
-		cmocka_unit_test(a_vip_of_another_kind_is_made_anew),
+		cmocka_unit_test(another_encapsulation_tears_the_vip_down_and_makes_it_again),
+		cmocka_unit_test(another_length_of_table_makes_a_vip_again),
+		cmocka_unit_test(a_vip_of_another_kind_is_made_again),
 		cmocka_unit_test(a_rebuilt_vip_keeps_the_weights_that_are_held),
 		cmocka_unit_test(a_vip_is_removed_after_its_servers),
 		cmocka_unit_test(the_configuration_is_set_once),

@@ -2,12 +2,13 @@
 /*
  * body: where the body of an HTTP/1 message ends (RFC 9112 §6 and §7).
  *
- * A body of known length counts down, one without ends with the connection, and a chunked one runs
- * through a table: for each state and each kind of byte, the state that follows. What is not in the
- * table is malformed, and stays so, since no row leads out of BAD. Only three things are not in the
- * table: the digits of a size add up, a size of zero leads to the trailers, and lines are bounded.
+ * A body with a length counts down. A body without one ends with the connection. A chunked body
+ * follows a table: for each state and each kind of byte, the next state. Everything that is not in
+ * the table is malformed and stays so, because no row leads out of BAD. Three things are not in the
+ * table: the digits of a size are added up, a size of zero leads to the trailers, and the length of
+ * lines is bounded.
  *
- * Pure: the caller owns struct and bytes, and gets back slices of them.
+ * Pure: the caller owns struct and bytes; results are slices of those bytes.
  */
 #include <assert.h>
 #include <errno.h>
@@ -114,7 +115,7 @@ static size_t feed_trailers(struct http_body *b, const char *p, size_t n)
 	return i;
 }
 
-/* Framing up to the next content, then as much of that as there is. */
+/* Consumes framing up to the next content, then the content that is there. */
 static ssize_t feed_chunked(struct http_body *b, const char *p, size_t n, struct str *ret_content)
 {
 	size_t i = 0;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * call: the way of one request and its response over a connection.
+ * call: one request and its response over a connection.
  *
  *	START -> [LOOK_UP] -> CONNECT -> RESPONSE -> CONTENT -> done
  *	      \_______ kept connection _______/
  *
- * Everything happens in steps of the stream's task. A callback of the caller's may cancel the call;
- * it is then freed as soon as the callback returns, and the step says GONE: neither call nor
- * connection may be touched after that. The same goes for a call that is done, and for one that is
- * repeated on another connection.
+ * Everything happens in steps of the stream's task. A callback may cancel the call; it is then
+ * freed as soon as the callback returns, and the step returns GONE. Neither call nor connection may
+ * be used after that. The same holds for a call that is finished, and for one that is repeated on
+ * another connection.
  *
- * Both directions go on beside each other: a server may answer before it has read all of the
- * request. The call is then done, and the connection is closed.
+ * Both directions work at the same time: a server may answer before it has read the whole request.
+ * The call is then finished, and the connection is closed.
  */
 #include <assert.h>
 #include <errno.h>
@@ -30,7 +30,7 @@ enum step { AGAIN, WAIT, GONE };
 
 /* ---- the end of a call ---- */
 
-/* Tells the source that it is not asked any more. */
+/* Calls closed() of the source, if that was not done yet. */
 static void end_source(struct http_call *call, bool whole)
 {
 	if (!call->sending)
@@ -48,7 +48,7 @@ static void complete(struct http_call *call, struct http_result result, bool kee
 
 	TAILQ_REMOVE(&c->calls, call, all);
 	c->stats.calls--;
-	call->cancelled = true; /* from here on that does nothing */
+	call->cancelled = true; /* a cancel from now on has no effect */
 	http__link_give(call, keep);
 	end_source(call, false);
 	if (call->head.n) {
@@ -76,7 +76,7 @@ static enum step fail(struct http_call *call, int error, const char *words)
 	return GONE;
 }
 
-/* After a callback: true when it has cancelled the call, which is freed then. */
+/* To be called after a callback: true if it has cancelled the call, which is freed then. */
 static bool is_cancelled(struct http_call *call)
 {
 	call->running = false;
@@ -143,7 +143,7 @@ static bool may_be_repeated(const struct http_call *call)
 	return false;
 }
 
-/* A kept connection may have been closed while the request was on its way: that is no failure. */
+/* The server may have closed a kept connection before it saw the request: not a failure. */
 static enum step repeat(struct http_call *call)
 {
 	call->retried = true;
@@ -188,7 +188,7 @@ static enum step finish(struct http_call *call)
 	return GONE;
 }
 
-/* Content at the front of in, `at` bytes into it. */
+/* Passes content at offset `at` of the input to the caller. */
 static enum step hand_over(struct http_call *call, size_t *at)
 {
 	const struct http_call_config *c = &call->config;
@@ -211,7 +211,7 @@ static enum step hand_over(struct http_call *call, size_t *at)
 	return call->paused ? WAIT : AGAIN;
 }
 
-/* Drops framing before the next content. */
+/* Consumes framing up to the next content. */
 static enum step feed(struct http_call *call, size_t *at)
 {
 	const struct buf *in = &call->link->in;
@@ -234,7 +234,7 @@ static bool is_whole(const struct http_call *call)
 	return !call->fed && call->body.done;
 }
 
-/* As many pieces as there are and as there is time for. */
+/* Processes pieces while there are some and there is time. */
 static enum step step_content(struct http_call *call)
 {
 	struct http__link *l = call->link;
@@ -258,7 +258,7 @@ static enum step step_content(struct http_call *call)
 	return call->paused ? WAIT : step;
 }
 
-/* The final head: the caller may look at it, and cancel. */
+/* The final head has arrived; the caller may inspect it and cancel. */
 static enum step begin_content(struct http_call *call, size_t len)
 {
 	struct http_head *head = &call->client->head;
@@ -304,7 +304,7 @@ static enum step step_response(struct http_call *call)
 
 /* ---- the request ---- */
 
-/* The server has until then to begin its answer; not before it has all of the request. */
+/* The time for the head starts when the whole request was sent. */
 static void note_sent(struct http_call *call)
 {
 	call->sent = true;
@@ -334,7 +334,7 @@ static enum step produce(struct http_call *call)
 	return AGAIN;
 }
 
-/* Sends; one slice of a source at a time. WAIT unless the call is gone. */
+/* Sends, one slice of a source at a time. Returns WAIT unless the call is gone. */
 static enum step step_request(struct http_call *call)
 {
 	struct stream *s = &call->link->stream;
@@ -419,7 +419,7 @@ static void connect_unix(struct http_call *call)
 	}
 	memcpy(sa.sun_path, call->socket, n);
 	if (*call->socket == '@')
-		sa.sun_path[0] = '\0'; /* an abstract name, which has no end but its length */
+		sa.sun_path[0] = '\0'; /* an abstract name, which is not NUL-terminated */
 	stream_connect(
 		&call->link->stream, (struct sockaddr *)&sa,
 		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + n + (*call->socket != '@')));
@@ -427,7 +427,7 @@ static void connect_unix(struct http_call *call)
 	secure(call);
 }
 
-/* The next address; words say why there is none, or why the one before it did not work. */
+/* Tries the next address. words describe why the last one failed or why there is none. */
 static void connect_next(struct http_call *call, int error, const char *words)
 {
 	struct sockaddr_storage sa;
@@ -499,7 +499,7 @@ static void on_opened(struct stream *s)
 	begin_request(container_of(s, struct http__link, stream)->call);
 }
 
-/* False when the connection is broken. */
+/* Returns false if the connection is broken. */
 static bool receive(struct http__link *l)
 {
 	ssize_t n = stream_read(&l->stream, l->client->input, sizeof(l->client->input));

@@ -2,11 +2,11 @@
 /*
  * client: calls, and the connections that outlive them.
  *
- * A call has a connection (struct http__link) from its first moment on, even before it is
- * connected: the stream in it is the call's task and its deadline as well. When the response is
- * whole the connection goes to the pool if both sides agree, and is found there by its key.
+ * A call has a connection (struct http__link) from its start, even before it is connected, because
+ * the stream in it also serves as the call's task and deadline. After a complete response the
+ * connection is put into the pool, if both sides allow it, and is found there by its key.
  *
- * In the pool a connection waits for nothing: whatever happens to it, bytes included, ends it.
+ * Nothing is expected on a connection in the pool: any event, also input, closes it.
  */
 #include "lib/http/client.h"
 
@@ -39,7 +39,7 @@ static struct http__link *link_new(struct http_client *c, const char *key)
 	l->client = c;
 	l->key = mem_strdup(key);
 	stream_init(&l->stream, c->loop, TASK_ORDINARY, &http__link_events);
-	stream_set_marks(&l->stream, HTTP_SLICE, SIZE_MAX); /* every progress is told */
+	stream_set_marks(&l->stream, HTTP_SLICE, SIZE_MAX); /* report all progress */
 	return l;
 }
 
@@ -58,7 +58,7 @@ static void drop_idle(struct http__link *l)
 	link_free(l);
 }
 
-/* The newest of that target: the older ones end by themselves when they are not needed. */
+/* Takes the newest of that target, so that surplus ones reach their idle timeout. */
 static struct http__link *find_idle(struct http_client *c, const char *key)
 {
 	struct http__link *l;
@@ -69,7 +69,7 @@ static struct http__link *find_idle(struct http_client *c, const char *key)
 	return NULL;
 }
 
-/* Makes room for one more of that key. */
+/* Makes room for one more connection with that key. */
 static void bound_idle(struct http_client *c, const char *key)
 {
 	struct http__link *l, *oldest = NULL;
@@ -172,7 +172,7 @@ static void apply_defaults(struct http_call_config *c)
 		c->max_body = MAX_BODY;
 }
 
-/* Without overflow: HTTP_NO_TIMEOUT stays what it is. */
+/* HTTP_NO_TIMEOUT must not overflow. */
 int64_t http__from_now(int64_t ns)
 {
 	int64_t now = loop_monotonic();
@@ -216,7 +216,7 @@ void http_call_cancel(struct http_call *call)
 	TAILQ_REMOVE(&call->client->calls, call, all);
 	call->client->stats.calls--;
 	call->cancelled = true;
-	if (!call->running) /* else its step ends it */
+	if (!call->running) /* otherwise its step frees it */
 		http__call_free(call);
 }
 

@@ -5,17 +5,18 @@
  *	IDLE -> HEAD -> [BODY] -> ANSWER -> IDLE ...
  *	                       any -> LINGER -> closed
  *
- * Each state has a step, which does what can be done without waiting and says whether to go on, to
- * wait for the loop, or to close. All of them run in steps of the stream's task, while there is
- * time; a connection that has more to do then goes to the end of the line of tasks. One slice of an
- * answer is produced in such a step, and the next one when the socket can take more.
+ * Each state has a step function. It does what can be done without waiting and returns whether to
+ * continue, to wait for the loop, or to close. They run within steps of the stream's task while
+ * there is time; after that, a connection with more to do goes to the end of the task queue. Each
+ * step of the task produces one slice of an answer; the next one follows when the socket is ready.
  *
- * Requests that were sent ahead wait in `in` (bounded: reading stops at one head's size) until the
- * answer before them has gone. The server always closes by LINGER: an answer followed by a close at
- * once would be destroyed on its way when the client is still sending.
+ * Pipelined requests wait in `in` until the answer before them was sent; reading stops when `in`
+ * has the size of one head. The server always closes through LINGER: if it closed at once while the
+ * client still sends, the kernel would send RST and the client could lose the answer.
  *
- * The one deadline of a connection means what its state says: to finish the request (from its first
- * byte: a trickle does not help), to take HTTP_SLICE bytes of the answer, to send another request.
+ * A connection has one deadline, whose meaning depends on the state: to finish the request
+ * (measured from its first byte, so that sending slowly does not extend it), to take HTTP_SLICE
+ * bytes of the answer, or to send another request.
  */
 #include <assert.h>
 #include <errno.h>
@@ -29,7 +30,7 @@
 #include "lib/http/server_private.h"
 
 #define LINGER_TIME (1 * NSEC_PER_SEC)
-/* While the server drains: to close after the last answer, or to finish a handshake. */
+/* While draining: time to close after the last answer, or to finish a TLS handshake. */
 #define DRAIN_PATIENCE (300 * NSEC_PER_MSEC)
 
 enum step { AGAIN, WAIT, CLOSE };
@@ -45,13 +46,13 @@ static void set_deadline(struct http__conn *c, int64_t ns)
 	stream_set_deadline(&c->stream, ns);
 }
 
-/* An answer in slices that has another one now. */
+/* Whether the answer is in slices and the next slice can be produced now. */
 static bool is_producing(const struct http__conn *c)
 {
 	return c->state == HTTP__ANSWER && c->x.streaming && !c->x.ended && !c->x.waiting;
 }
 
-/* The handler waits for a piece of the body before it can answer. */
+/* Whether the handler waits for a piece of the body. */
 static bool awaits_body(const struct http__conn *c)
 {
 	return c->state == HTTP__ANSWER && c->x.later && c->x.receiving && !c->x.paused;
@@ -59,7 +60,7 @@ static bool awaits_body(const struct http__conn *c)
 
 static enum http__rank rank_of(const struct http__conn *c)
 {
-	if (c->refused) /* gives no room */
+	if (c->refused) /* not closed to make room */
 		return HTTP__RANKS;
 
 	switch (c->state) {
@@ -113,7 +114,7 @@ static void set_state(struct http__conn *c, enum http__state state)
 	case HTTP__HEAD:
 		set_deadline(c, config->request_timeout);
 		break;
-	case HTTP__BODY: /* the request's deadline goes on */
+	case HTTP__BODY: /* the deadline of the request continues */
 		break;
 	case HTTP__ANSWER:
 	case HTTP__LINGER:
@@ -125,7 +126,7 @@ static void set_state(struct http__conn *c, enum http__state state)
 	}
 }
 
-/* Gives back what a buffer does not need, when that is more than half of it. */
+/* Shrinks a buffer of which less than half is used. */
 static void shrink(struct buf *b)
 {
 	if (b->cap <= HTTP__KEEP_MAX || b->n > b->cap / 2)
@@ -143,7 +144,7 @@ static size_t weight(const struct buf *b)
 	return b->cap > HTTP__KEEP_MAX ? b->cap : 0;
 }
 
-/* A client may be slow for minutes: only what it has not sent or taken yet stays here. */
+/* A client may be slow for minutes, so its connection keeps no more memory than needed. */
 static void shrink_all(struct http__conn *c)
 {
 	size_t queue;
@@ -158,7 +159,7 @@ static void shrink_all(struct http__conn *c)
 				  (queue > HTTP__KEEP_MAX ? queue : 0));
 }
 
-/* Counts what the stream has sent since, and gives a client that takes its answer more time. */
+/* Counts the bytes sent since the last call; a client that takes them gets more time. */
 static void note_sent(struct http__conn *c)
 {
 	uint64_t n = c->stream.sent - c->counted;
@@ -173,7 +174,7 @@ static void note_sent(struct http__conn *c)
 		set_deadline(c, c->server->config.write_timeout);
 }
 
-/* Sends some of the output. False when the connection is broken. */
+/* Sends some of the output. Returns false if the connection is broken. */
 static bool flush(struct http__conn *c)
 {
 	int r = stream_flush(&c->stream);
@@ -190,7 +191,7 @@ static void note_body(struct http__conn *c, size_t n)
 		set_deadline(c, c->server->config.request_timeout);
 }
 
-/* Takes what has come. False when the connection is broken. */
+/* Reads input. Returns false if the connection is broken. */
 static bool receive(struct http__conn *c)
 {
 	ssize_t n = stream_read(&c->stream, c->server->input, sizeof(c->server->input));
@@ -235,15 +236,15 @@ static enum step refuse_malformed(struct http__conn *c, unsigned status)
 	return refuse(c, status);
 }
 
-/* The status for what http_parse_request() and its like say. */
+/* The status for an error of http_parse_request() and similar functions. */
 static unsigned status_of(int error)
 {
 	return error == -E2BIG ? 431 : 400;
 }
 
 /*
- * The request is whole, or its handler takes the body in pieces; its head is parsed into the
- * server's.
+ * Called when the request is complete, or when its handler takes the body in pieces. Its head is in
+ * server->head.
  */
 static enum step handle(struct http__conn *c)
 {
@@ -272,7 +273,7 @@ static enum step handle(struct http__conn *c)
 	set_state(c, HTTP__ANSWER);
 	http__route(&c->x, &request);
 	assert(c->x.answered || c->x.later);
-	if (c->x.answered && !c->x.asked.n) /* a later answer is traced by itself */
+	if (c->x.answered && !c->x.asked.n) /* a later answer is traced when it is given */
 		trace(c, s->head.method, s->head.target);
 	buf_consume(&c->in, c->head_len);
 	c->head_len = 0;
@@ -283,7 +284,7 @@ static enum step handle(struct http__conn *c)
 	return AGAIN;
 }
 
-/* What comes next has not come: wait for it, unless it never will. */
+/* More input is needed: waits, or closes after end of file. */
 static enum step need_input(const struct http__conn *c)
 {
 	return c->peer_closed ? CLOSE : WAIT;
@@ -297,7 +298,7 @@ static enum step step_idle(struct http__conn *c)
 	return AGAIN;
 }
 
-/* Whether the handler of the request whose head has come takes the body in pieces. */
+/* Whether the handler of the current request takes the body in pieces. */
 static bool wants_pieces(const struct http_server *s)
 {
 	struct http_request request = { .head = &s->head };
@@ -331,7 +332,7 @@ static enum step step_head(struct http__conn *c)
 	return AGAIN;
 }
 
-/* Moves body bytes from after the head to content. 0, or the status to refuse with. */
+/* Moves body bytes from the input to `content`. Returns 0, or the status to refuse with. */
 static unsigned take_body(struct http__conn *c)
 {
 	size_t at = c->head_len;
@@ -382,7 +383,7 @@ static enum step step_stream(struct http__conn *c)
 	return has_output(c) || is_producing(c) ? WAIT : AGAIN;
 }
 
-/* The answer is out. Where some of the body was not taken there can be no next request. */
+/* The answer was sent. No request can follow if a part of the body was not taken. */
 static enum step end_answer(struct http__conn *c)
 {
 	bool last = c->x.close || c->x.receiving || c->server->draining;
@@ -408,7 +409,7 @@ static enum step step_reply(struct http__conn *c)
 	return end_answer(c);
 }
 
-/* A body in pieces: WAIT where it needs nothing more now. */
+/* For a body in pieces: WAIT if nothing can be done now. */
 static enum step step_receive(struct http__conn *c)
 {
 	int r = http__receive(c);
@@ -420,7 +421,7 @@ static enum step step_receive(struct http__conn *c)
 	return c->x.receiving && !c->x.paused ? need_input(c) : WAIT;
 }
 
-/* Both directions go on beside each other. */
+/* Both directions work at the same time. */
 static enum step step_answer(struct http__conn *c)
 {
 	enum step in = c->x.receiving ? step_receive(c) : WAIT;
@@ -437,7 +438,7 @@ static enum step step_moved(struct http__conn *c)
 	return CLOSE;
 }
 
-/* The rest of the answer has its time as any other; then the stream ends the connection. */
+/* Sends the rest of the answer under the usual deadline; then the stream closes. */
 static enum step step_linger(struct http__conn *c)
 {
 	if (has_output(c) || c->stream.state == STREAM_LINGERING)
@@ -462,7 +463,7 @@ static void watch(struct http__conn *c)
 					(is_producing(c) || has_output(c) ? STREAM_WRITE : 0));
 }
 
-/* All that can be done now: at least one step, and more while there is time. May free c. */
+/* Does at least one step, and more while there is time. May free c. */
 static void advance(struct http__conn *c)
 {
 	struct http_server *s = c->server;
@@ -496,7 +497,7 @@ static void on_ready(struct stream *stream, unsigned what)
 {
 	struct http__conn *c = container_of(stream, struct http__conn, stream);
 
-	note_sent(c); /* the stream has sent by itself */
+	note_sent(c); /* the stream may have sent queued bytes */
 	if ((what & STREAM_READ) && !receive(c))
 		http__conn_close(c);
 	else
@@ -512,7 +513,7 @@ static void on_closed(struct stream *stream, int error)
 	http__conn_close(c);
 }
 
-/* Only a request that has begun gets an answer; an idle connection just ends. */
+/* A request that has begun is answered with 408; an idle connection is closed. */
 static void on_expired(struct stream *stream)
 {
 	struct http__conn *c = container_of(stream, struct http__conn, stream);
@@ -533,8 +534,8 @@ static const struct stream_events events = {
 };
 
 /*
- * What a client does not take is not produced, rather than kept by the kernel: that would be
- * megabytes for each connection, and old by the time it is sent.
+ * Bounds the kernel's send buffer. Otherwise it would take megabytes of each slow client's answer,
+ * and events would be old by the time they are sent.
  */
 static void bound_unsent(int fd)
 {
@@ -551,7 +552,7 @@ struct http__conn *http__conn_new(struct http_server *s, int fd, struct endpoint
 	c->peer = peer;
 	bound_unsent(fd);
 	stream_init(&c->stream, s->loop, TASK_ORDINARY, &events);
-	stream_set_marks(&c->stream, HTTP_SLICE, SIZE_MAX); /* every progress is told */
+	stream_set_marks(&c->stream, HTTP_SLICE, SIZE_MAX); /* report all progress */
 	stream_adopt(&c->stream, fd);
 	c->secured = !s->config.tls;
 	if (s->config.tls)
@@ -605,7 +606,7 @@ void http__conn_resumed(struct http__conn *c)
 	stream_wake(&c->stream);
 }
 
-/* A request may have come that was not read yet: it is under way as well. */
+/* A request may be in the socket that was not read yet; it is answered, too. */
 static bool has_unread(const struct http__conn *c)
 {
 	char byte;

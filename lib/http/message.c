@@ -2,18 +2,18 @@
 /*
  * message: the head of an HTTP/1 message, read in place and in one pass.
  *
- * A struct reader walks the caller's bytes; tables say which bytes may stand where, so a byte that
- * belongs nowhere ends the walk at its place. Nothing crosses the door but slices of the caller's
- * buffer. Two things a walk can end with look alike, a line that is wrong and a line that is not
- * yet whole: only a line whose LF has come is judged (line_is_whole()). Hence the answer does not
- * depend on how the bytes were cut on their way.
+ * A struct reader walks over the caller's bytes. Tables define which bytes are allowed where, and a
+ * byte that is not allowed ends the walk at its place. All results are slices of the caller's
+ * buffer. A walk ends in the same way at a malformed line and at an incomplete one; so only a line
+ * whose LF has arrived is called malformed (line_is_whole()). This makes the result independent of
+ * how the bytes were split into reads.
  *
- * A head that came in pieces is not walked again for each piece: resume() judges every line once,
- * when its LF comes, and only the last piece starts the walk that fills in the struct.
+ * A head that arrives in pieces is not walked again for each piece: resume() checks every line once
+ * when its LF arrives, and only the last piece starts the walk that fills in the struct.
  *
- * What headers mean together (framing, Host, Connection) is judged when the head is whole, in
- * finish(). RFC 9112 lets a recipient repair some of it; here it is refused, since the next reader
- * may repair it another way.
+ * Rules about several headers (framing, Host, Connection) are checked in finish() when the head is
+ * complete. RFC 9112 allows a recipient to repair some violations; here they are refused, because
+ * the next reader may repair them in another way.
  */
 #include "lib/http/message.h"
 
@@ -24,12 +24,12 @@
 
 enum {
 	TOKEN = 1 << 0,	 /* methods and header names */
-	TARGET = 1 << 1, /* visible ASCII but '#': a fragment is never sent */
+	TARGET = 1 << 1, /* visible ASCII except '#': a fragment is never sent */
 	VALUE = 1 << 2,	 /* header values: also blanks, and bytes above ASCII */
 	HOST = 1 << 3,	 /* a host and its port, as Host has it */
 	BLANK = 1 << 4,
 	DIGIT = 1 << 5,
-	WORD = TOKEN | TARGET | VALUE | HOST, /* what is fine everywhere */
+	WORD = TOKEN | TARGET | VALUE | HOST, /* allowed everywhere */
 	PLAIN = TARGET | VALUE,
 };
 
@@ -66,7 +66,7 @@ static const uint8_t classes[256] = {
 };
 
 struct reader {
-	const char *at, *end; /* where a walk failed, `at` is at or before the LF of that line */
+	const char *at, *end; /* after a failure `at` is at or before the LF of that line */
 	bool response;
 };
 
@@ -75,7 +75,7 @@ static bool is(char c, uint8_t class)
 	return classes[(uint8_t)c] & class;
 }
 
-/* As many bytes of the class as there are: maybe none. */
+/* Takes all bytes of that class up to the first other byte; may be none. */
 static struct str take(struct reader *r, uint8_t class)
 {
 	const char *from = r->at;
@@ -168,7 +168,7 @@ static bool at_empty_line(const struct reader *r)
 	return r->at < r->end && (*r->at == '\r' || *r->at == '\n');
 }
 
-/* False where the walk stopped; headers beyond the limit are read, counted and not kept. */
+/* Returns false if the walk stopped. Headers above the limit are counted but not kept. */
 static bool take_head(struct reader *r, struct http_head *h)
 {
 	struct http_header spare;
@@ -184,13 +184,13 @@ static bool take_head(struct reader *r, struct http_head *h)
 	return take_line_end(r);
 }
 
-/* Where a walk stopped: if all of that line is here it is malformed, else more may mend it. */
+/* After the walk stopped: a complete line is malformed, an incomplete one needs more bytes. */
 static bool line_is_whole(const struct reader *r)
 {
 	return r->at < r->end && memchr(r->at, '\n', (size_t)(r->end - r->at));
 }
 
-/* One line that is whole, and not the empty one: is it well formed? */
+/* Whether a complete line, other than the empty one, is well formed. */
 static bool line_is_fine(struct reader line, bool first)
 {
 	struct http_head spare;
@@ -199,8 +199,8 @@ static bool line_is_fine(struct reader line, bool first)
 }
 
 /*
- * Judges the lines whose LF is at `from` or later. 1 when one of them ends the head, 0 when more
- * is needed, or -EBADMSG. A line begins where the one before it ended, at an earlier LF.
+ * Checks the lines whose LF is at `from` or later. Returns 1 if one of them ends the head, 0 if
+ * more is needed, or -EBADMSG. A line begins after the LF of the line before it.
  */
 static int resume(struct reader all, const char *from)
 {
@@ -219,7 +219,7 @@ static int resume(struct reader all, const char *from)
 	return 0;
 }
 
-/* What finish() gathers from the headers that it knows. */
+/* Collected by finish() from the headers that it knows. */
 struct facts {
 	struct http_head *head;
 	unsigned hosts, codings;
@@ -280,7 +280,7 @@ static int note_coding(struct facts *f, struct str value)
 	return str_ieq(value, STR("chunked")) ? 0 : -EBADMSG;
 }
 
-/* Found by the length of the name: no two that matter share one. */
+/* Found by the length of the name, which is different for each of them. */
 static const struct known {
 	struct str name;
 	int (*note)(struct facts *f, struct str value);
@@ -305,7 +305,7 @@ static int note_headers(struct facts *f)
 	return 0;
 }
 
-/* RFC 9112 §6.1: chunked is HTTP/1.1's alone, once, and not beside a length. */
+/* RFC 9112 §6.1: chunked only in HTTP/1.1, once, and not together with a length. */
 static bool framing_is_clear(const struct facts *f)
 {
 	const struct http_head *h = f->head;
@@ -338,7 +338,7 @@ static int finish(struct http_head *h)
 	return 0;
 }
 
-/* Refuses at the first bytes what is not HTTP at all, such as a TLS handshake. */
+/* Refuses input that is not HTTP at its first bytes, for example a TLS handshake. */
 static bool opening_is_wrong(const struct reader *r)
 {
 	static const char version[] = "HTTP/1.";
@@ -349,13 +349,13 @@ static bool opening_is_wrong(const struct reader *r)
 	return n > 0 && !is(*r->at, TOKEN);
 }
 
-/* The head is not whole: wait for more, unless it could not become one within the limit. */
+/* The head is incomplete: needs more bytes, or has reached the limit. */
 static int need_more(const struct reader *r, const char *p)
 {
 	return (size_t)(r->end - p) < HTTP_HEAD_MAX ? 0 : -E2BIG;
 }
 
-/* r begins at p, or after the empty line that may stand before a request. */
+/* r begins at p, or after the empty line that is allowed before a request. */
 static int parse(struct reader r, const char *p, size_t *scanned, struct http_head *ret)
 {
 	size_t none = 0;
@@ -396,7 +396,7 @@ int http_parse_request(const char *p, size_t n, size_t *scanned, struct http_hea
 	assert(ret);
 	if (n == 0 || (n == 1 && *p == '\r'))
 		return 0;
-	if (*p == '\r' && p[1] == '\n') /* RFC 9112 §2.2: left over by old clients */
+	if (*p == '\r' && p[1] == '\n') /* RFC 9112 §2.2: some old clients send it after a body */
 		r.at += 2;
 	return parse(r, p, scanned, ret);
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * receive: the body of a request, handed to its handler in pieces.
+ * receive: the body of a request, passed to its handler in pieces.
  *
- * What has come waits in conn->in. Its framing is dropped as it is read; `fed` bytes of content
- * that the body machine has passed are at the front, until the handler takes them. A handler that
- * takes fewer stops the reading: `in` then fills up to the size of one head, and from there on the
- * client is held back by its own socket.
+ * Input waits in conn->in. Its framing is removed as it is parsed; the first `fed` bytes are
+ * content that was parsed and waits for the handler. If the handler does not take all of it,
+ * reading stops: `in` fills up to the size of one head, and then TCP's flow control stops the
+ * client.
  */
 #include <assert.h>
 #include <errno.h>
 
 #include "lib/http/server_private.h"
 
-/* Drops framing before the next content, `fed` bytes. 0 when more bytes must come first. */
+/* Removes framing up to the next `fed` bytes of content. Returns 0 if more input is needed. */
 static int feed_next(struct http__conn *c, size_t *at)
 {
 	struct str content;
@@ -29,7 +29,7 @@ static int feed_next(struct http__conn *c, size_t *at)
 	return 1;
 }
 
-/* The handler may answer here; then nothing more is handed to it. */
+/* The handler may answer here; then it gets no more pieces. */
 static void hand_over(struct http__conn *c, size_t *at)
 {
 	struct http_exchange *x = &c->x;
@@ -41,7 +41,7 @@ static void hand_over(struct http__conn *c, size_t *at)
 	x->paused = c->fed > 0;
 }
 
-/* All of it has been handed over. */
+/* The handler has taken the whole body. */
 static int finish(struct http__conn *c)
 {
 	struct http_server *s = c->server;
@@ -55,7 +55,7 @@ static int finish(struct http__conn *c)
 	return 0;
 }
 
-/* One piece. 1 when another one may follow, 0 when not now, or a negative errno. */
+/* Handles one piece. Returns 1 if another one may follow now, 0 if not, or an error. */
 static int receive_piece(struct http__conn *c, size_t *at)
 {
 	int r = 1;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reply: answers, from what a handler says to bytes in the connection's output.
+ * reply: turns the answers of handlers into bytes.
  *
- * Nothing is sent here: bytes are added to the queue of the connection's stream, and go out in its
- * next step.
+ * Nothing is sent here: bytes are appended to the queue of the connection's stream, which sends
+ * them in its next step.
  */
 #include <assert.h>
 #include <errno.h>
@@ -100,7 +100,7 @@ static void add_header(struct buf *out, const char *name, const char *value)
 	add_field(out, str_of(name), str_of(value));
 }
 
-/* Everything of a head but the framing and the empty line. */
+/* Writes the head without the framing headers and the empty line. */
 static void add_head(struct http_exchange *x, unsigned status, const char *content_type)
 {
 	const struct http_server_config *config = &x->conn->server->config;
@@ -134,7 +134,7 @@ static void add_length(struct buf *out, uint64_t length)
 	buf_add_lit(out, "\r\n");
 }
 
-/* Of a stream: how its end is told. */
+/* Whether the end of a stream is marked by chunks. */
 static bool is_chunked(const struct http_exchange *x)
 {
 	return x->minor >= 1 && !x->stream.length;
@@ -168,7 +168,7 @@ void http_reply_later(struct http_exchange *x, void (*gone)(void *user), void *u
 	buf_add(&x->asked, head->target.p, head->target.n);
 }
 
-/* The handler has returned before: the connection waits for this answer. */
+/* If the handler has already returned, the connection waits for this answer. */
 static void tell_if_late(struct http_exchange *x)
 {
 	if (!x->later)
@@ -177,7 +177,7 @@ static void tell_if_late(struct http_exchange *x)
 	http__conn_answered(x->conn);
 }
 
-/* With the rest of a body in the way there can be no next request. */
+/* If a part of the body was not taken, no request can follow on this connection. */
 static void end_receiving(struct http_exchange *x)
 {
 	if (x->receiving || (x->pieces && !x->conn->body.done))
@@ -270,7 +270,7 @@ void http__exchange_end(struct http_exchange *x, bool whole)
 	x->stream.closed(whole, x->stream.user);
 }
 
-/* No length and no date: the answer is a head alone. */
+/* The answer is only a head, so it has neither length nor date. */
 static void add_switching_head(struct http_exchange *x, const char *protocol)
 {
 	const struct http_server_config *config = &x->conn->server->config;

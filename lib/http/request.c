@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* request: a call's configuration checked, and turned into the bytes of its request. */
+/* request: checks the configuration of a call and writes the bytes of its request. */
 #include <assert.h>
 #include <errno.h>
 
@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "lib/http/client_private.h"
 
-/* The framing of a message is ours alone. */
+/* Headers that the client itself writes: a caller must not set them. */
 static bool is_ours(struct str name)
 {
 	static const struct str ours[] = {
@@ -40,7 +40,7 @@ static bool is_given(const struct http_call_config *c, struct str name)
 	return false;
 }
 
-/* No byte of it may end the header, or be taken for a port. */
+/* No byte may end the header or look like the start of a port. */
 static bool host_is_fine(const char *host)
 {
 	struct addr a;
@@ -76,7 +76,7 @@ static void add_host(struct buf *b, const struct http_call *call)
 		buf_printf(b, ":%u", (unsigned)call->port);
 }
 
-/* A server may refuse a POST that says nothing about a body, so an empty one is said. */
+/* A server may refuse a POST without a length, so a length of 0 is sent, too. */
 static bool says_length(const struct http_call *call)
 {
 	static const struct str with_body[] = { { "POST", 4 }, { "PUT", 3 }, { "PATCH", 5 } };
@@ -128,7 +128,7 @@ static char *text_of(struct buf *b)
 	return text;
 }
 
-/* Everything that two calls on one connection must have in common; no part can hold a newline. */
+/* All properties that calls on one connection share, separated by newlines. */
 static char *make_key(const struct http_call *call)
 {
 	struct buf b = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* route: which handler answers a request; 404 and 405 are answered here. */
+/* route: finds the handler of a request; answers 404 and 405. */
 #include <assert.h>
 
 #include "base/cleanup.h"
@@ -16,7 +16,7 @@ static const struct {
 	{ { "OPTIONS", 7 }, HTTP_OPTIONS },
 };
 
-/* 0 for a method that no route can take. */
+/* Returns 0 for a method that no route can have. */
 static unsigned method_bit(struct str name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
@@ -53,7 +53,7 @@ static void reply_not_allowed(struct http_exchange *x, unsigned allowed)
 	buf_free(&list);
 }
 
-/* The first of these routes that fits; *allowed gets the methods of others with the path. */
+/* The first route that matches. *allowed collects the methods of others with that path. */
 static const struct http_route *search(const struct http_mount *m,
 				       const struct http_request *request, unsigned *allowed)
 {
@@ -71,7 +71,7 @@ static const struct http_route *search(const struct http_mount *m,
 	return NULL;
 }
 
-/* What is mounted comes first: a route of the program's own may take everything. */
+/* Mounted routes come first, because the program may have a route for every path. */
 struct http__choice http__find_route(const struct http_server *s,
 				     const struct http_request *request)
 {
@@ -100,7 +100,7 @@ void http__route(struct http_exchange *x, const struct http_request *request)
 	}
 }
 
-/* "http://" or "https://", whoever terminates TLS. */
+/* "http://" or "https://": a proxy may have terminated TLS. */
 static size_t scheme_len(struct str target)
 {
 	static const struct str schemes[] = { { "http://", 7 }, { "https://", 8 } };
@@ -113,8 +113,8 @@ static size_t scheme_len(struct str target)
 }
 
 /*
- * RFC 9112 §3.2.2: a server must understand the absolute form, too. The authority ends at a slash
- * or a question mark.
+ * RFC 9112 §3.2.2: a server must accept the absolute form. The authority ends at a slash or a
+ * question mark.
  */
 static struct str without_origin(struct str target)
 {

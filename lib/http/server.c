@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * server: the listening socket, which connections are let in, and how the server ends.
+ * server: the listening socket, the limits on connections, and the end of the server.
  *
- * The server owns its connections. They live in a list; each that waits for its client is also in
- * the list of its rank, oldest first. At the limit of connections, and when descriptors run out,
- * one of these is closed to make room for the new one: an idle one, which was answered; else one
- * whose request is not whole, so that clients that never finish a request keep no others out; else
- * one whose client has not taken anything of its answer for a while. If there is none, the new
- * connection is told 503; at most REFUSED_MAX of those are open at a time, others are just closed.
+ * The server owns its connections in a list. A connection that waits for its client is also in the
+ * list of its rank, oldest first. At the limit of connections, and when descriptors run out, one of
+ * these is closed to make room for the new one: an idle one; otherwise one whose request is
+ * incomplete, so that clients that never finish a request do not lock out others; otherwise one
+ * whose client has taken nothing of its answer for a while. If there is none, the new connection is
+ * answered with 503. At most REFUSED_MAX of those are open at a time; others are closed at once.
  *
- * All work of a connection is done in steps of its stream's task (connection.c), so the server
- * needs no order of its own among them.
+ * All work of a connection is done in steps of its stream's task (connection.c), which also gives
+ * connections their turns.
  */
 #include "lib/http/server.h"
 
@@ -22,8 +22,8 @@
 #include "base/units.h"
 #include "lib/http/server_private.h"
 
-#define REFUSED_MAX 64 /* connections over the limit that are open to be told so */
-#define STALLED 1.0    /* s; an answer without progress for that long may be cut for others */
+#define REFUSED_MAX 64 /* connections above the limit that are open to be answered with 503 */
+#define STALLED 1.0    /* s; an answer without progress for that long may be cut to make room */
 
 static const struct http_server_config defaults = {
 	.max_connections = 1000,
@@ -51,8 +51,8 @@ static void apply_defaults(struct http_server_config *c)
 }
 
 /*
- * The connection of that rank that has been in it for longest. The one whose step is under way does
- * not count: a handler may drain the server, which accepts connections.
+ * The connection that has been in that rank for the longest time, except the one whose step is
+ * running: a handler may drain the server, and draining accepts connections.
  */
 static struct http__conn *oldest(const struct http_server *s, enum http__rank rank)
 {
@@ -61,7 +61,7 @@ static struct http__conn *oldest(const struct http_server *s, enum http__rank ra
 	return c && c == s->running ? TAILQ_NEXT(c, ranked) : c;
 }
 
-/* The connection that is to be closed for a new one; NULL: none. */
+/* The connection to be closed for a new one, or NULL. */
 static struct http__conn *find_victim(const struct http_server *s)
 {
 	struct http__conn *c = NULL;
@@ -87,7 +87,7 @@ static bool make_room(struct http_server *s)
 	return true;
 }
 
-/* Of that rank, except `but`: the one that holds something and has been there for longest. */
+/* The connection, except `but`, that holds memory and has been in that rank the longest. */
 static struct http__conn *oldest_holder(const struct http_server *s, enum http__rank rank,
 					const struct http__conn *but)
 {
@@ -99,7 +99,7 @@ static struct http__conn *oldest_holder(const struct http_server *s, enum http__
 	return NULL;
 }
 
-/* NULL when c alone holds what is held. */
+/* NULL if only c holds memory. */
 static struct http__conn *find_hoarder(const struct http_server *s, const struct http__conn *but)
 {
 	struct http__conn *asking = oldest_holder(s, HTTP__ASKING, but);
@@ -160,7 +160,7 @@ static void on_drained(struct ev_loop *loop, ev_timer *w, int revents)
 	s->done(s->done_user); /* may free s */
 }
 
-/* When the last connection of a draining server has gone, the loop tells so. */
+/* After the last connection of a draining server, done() is called from the loop. */
 static void tell_if_drained(struct http_server *s)
 {
 	if (s->draining && !s->stats.connections)
@@ -206,7 +206,7 @@ void http_server_free(struct http_server *s)
 
 	if (!s)
 		return;
-	s->draining = false; /* done() is not called any more: the caller knows */
+	s->draining = false; /* done() is not called, because the caller frees the server */
 	stream_listener_close(&s->listener);
 	while ((c = TAILQ_FIRST(&s->conns)))
 		http__conn_close(c);

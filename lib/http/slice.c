@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slice: asks a producer and frames what it adds.
+ * slice: calls a producer and frames its bytes.
  *
- * A slice is added in place: its chunk line is written first with room for the size, which is
- * filled in when the producer has returned.
+ * The producer appends directly to the output. Room for the chunk line is made before that, and the
+ * size is filled in when the producer has returned.
  */
 #include "lib/http/slice.h"
 
@@ -52,7 +52,7 @@ enum http_stream_state http__slice(const struct http_stream *stream, struct buf 
 		fill_chunk_line(out->p + line, size);
 		buf_add_lit(out, "\r\n");
 	} else {
-		out->n = line; /* a chunk of no size would end the body */
+		out->n = line; /* a chunk of size 0 would end the body */
 	}
 	if (state == HTTP_STREAM_END)
 		buf_add_lit(out, "0\r\n\r\n");

@@ -598,7 +598,7 @@ static void a_kept_connection_closed_in_between_is_no_failure(void **state)
 }
 
 /* The server closes on the second request: the race that every kept-alive connection has. */
-static void a_kept_connection_that_dies_unanswered_is_asked_anew_once(void **state)
+static void a_kept_connection_that_dies_unanswered_is_asked_once_more(void **state)
 {
 	static const struct step closing[] = { STEP(REQUEST), STEP_WITH(SEND, OK_SHORT),
 					       STEP(REQUEST), STEP(CLOSE) };
@@ -784,7 +784,7 @@ int main(void)
 		ON_BENCH(connections_let_go_are_closed_in_later_turns),
 		ON_BENCH(connections_let_go_make_room_when_descriptors_run_out),
 		ON_BENCH(a_kept_connection_closed_in_between_is_no_failure),
-		ON_BENCH(a_kept_connection_that_dies_unanswered_is_asked_anew_once),
+		ON_BENCH(a_kept_connection_that_dies_unanswered_is_asked_once_more),
 		ON_BENCH(a_farewell_on_a_kept_connection_is_no_answer),
 		ON_BENCH(a_kept_connection_that_dies_in_its_answer_is_a_failure),
 		ON_BENCH(a_server_that_is_gone_refuses_the_second_try_too),

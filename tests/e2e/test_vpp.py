@@ -268,7 +268,7 @@ def test_a_vip_that_goes_takes_its_flows_along(standin, start_on):
 # ---- what VPP cannot change in place ----
 
 @pytest.mark.parametrize('ports', [[80], [80, 443], [None]], ids=['one', 'two', 'all'])
-def test_a_vip_whose_servers_change_family_is_made_anew(ports, vpp, start_on):
+def test_a_vip_whose_servers_change_family_is_made_again(ports, vpp, start_on):
     """facts 13: another encapsulation; all ports of an address have to change together (-73)"""
     def frontends(name):
         return {f'f{port}': frontend(VIP, pool('p', name), port=port) for port in ports}
@@ -283,7 +283,7 @@ def test_a_vip_whose_servers_change_family_is_made_anew(ports, vpp, start_on):
 
 
 @pytest.mark.parametrize('sticky, table', [(True, 16384), (False, 4096)], ids=['sticky', 'table'])
-def test_what_a_vip_was_made_with_changes_by_making_it_anew(sticky, table, vpp, start_on):
+def test_what_a_vip_was_made_with_changes_by_making_it_again(sticky, table, vpp, start_on):
     daemon = settled(start_on(vpp, file({'www': www()}, FAST)))
     daemon.write(file({'www': www(src_ip_sticky=sticky)}, {**FAST, 'new-flows-table-length': table}))
     daemon.signal(signal.SIGHUP)

@@ -47,7 +47,7 @@ def test_pins_that_somebody_deleted_come_back(plane):
     plane.launch()
 
 
-def test_an_interface_that_was_made_anew_gets_the_program(plane):
+def test_an_interface_that_was_made_again_gets_the_program(plane):
     mark = plane.daemon.mark()
     plane.balancer.ip('link del eth0')
     plane.daemon.wait('xdp-down', mark)

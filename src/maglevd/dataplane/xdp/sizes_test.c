@@ -276,7 +276,7 @@ static void there_are_maps_at_any_time(void **state)
 	assert_int_equal(rmdir(stranger), 0);
 }
 
-static void what_could_not_be_made_anew_is_tried_again(void **state)
+static void what_could_not_be_made_again_is_tried_again(void **state)
 {
 	struct world *w = *state;
 	const struct world_config larger = { .table_size = 2003 };
@@ -462,7 +462,7 @@ int main(void)
 		IN_WORLD(what_an_interrupted_remake_has_left_is_cleaned_up),
 		IN_WORLD(what_an_interrupted_start_has_left_is_cleaned_up),
 		IN_WORLD(there_are_maps_at_any_time),
-		IN_WORLD(what_could_not_be_made_anew_is_tried_again),
+		IN_WORLD(what_could_not_be_made_again_is_tried_again),
 		IN_WORLD(a_large_table_is_built_in_slices),
 		IN_WORLD(tables_are_mapped_one_by_one),
 		IN_WORLD(too_much_is_told_with_the_limit),
