@@ -16,7 +16,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
-#include <sys/un.h>
 
 #include "base/cleanup.h"
 #include "base/mem.h"
@@ -410,19 +409,7 @@ static void secure(struct http_call *call)
 
 static void connect_unix(struct http_call *call)
 {
-	struct sockaddr_un sa = { .sun_family = AF_UNIX };
-	size_t n = strlen(call->socket);
-
-	if (n >= sizeof(sa.sun_path)) {
-		fail(call, -ENAMETOOLONG, "the path of the socket is too long");
-		return;
-	}
-	memcpy(sa.sun_path, call->socket, n);
-	if (*call->socket == '@')
-		sa.sun_path[0] = '\0'; /* an abstract name, which is not NUL-terminated */
-	stream_connect(
-		&call->link->stream, (struct sockaddr *)&sa,
-		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + n + (*call->socket != '@')));
+	stream_connect_unix(&call->link->stream, call->socket);
 	call->client->stats.connections++;
 	secure(call);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <sys/un.h>
 
 #include "base/addr.h"
 #include "lib/stream/listener.h"
@@ -26,5 +27,10 @@ int stream__listen_unix(const struct stream_listener_config *c, struct stream__b
  * a listening stream socket.
  */
 int stream__inspect(int fd, struct endpoint *ret_at, char **ret_path);
+/*
+ * Fills the address of a Unix socket, a path or "@name", and returns its length. -EINVAL for "",
+ * -ENAMETOOLONG above 107 bytes.
+ */
+int stream__unix_address(const char *path, struct sockaddr_un *ret);
 /* Removes the file if it still has this device and inode. */
 void stream__remove_file(const char *path, dev_t dev, ino_t ino);

@@ -112,8 +112,7 @@ static bool is_abstract(const char *path)
 	return path[0] == '@';
 }
 
-/* Fills the address and returns its length, or a negative errno. */
-static int name_socket(const char *path, struct sockaddr_un *ret)
+int stream__unix_address(const char *path, struct sockaddr_un *ret)
 {
 	size_t n = strlen(path);
 
@@ -259,7 +258,7 @@ static int listen_abstract(int fd, const struct stream_listener_config *c,
 int stream__listen_unix(const struct stream_listener_config *c, struct stream__bound *ret)
 {
 	struct sockaddr_un sa;
-	int len = name_socket(c->path, &sa);
+	int len = stream__unix_address(c->path, &sa);
 	_cleanup_(cleanup_fd) int fd = len < 0 ? -1 : unix_socket();
 	int r;
 

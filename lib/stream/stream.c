@@ -24,6 +24,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "lib/net/net.h"
+#include "lib/stream/listener_private.h"
 #include "lib/stream/stream_private.h"
 #include "lib/tls/tls.h"
 
@@ -528,6 +529,19 @@ void stream_connect(struct stream *s, const struct sockaddr *to, socklen_t len)
 		stream_fail(s, r);
 	else
 		watch(s);
+}
+
+void stream_connect_unix(struct stream *s, const char *path)
+{
+	struct sockaddr_un sa;
+	int len = stream__unix_address(path, &sa);
+
+	if (len >= 0) {
+		stream_connect(s, (struct sockaddr *)&sa, (socklen_t)len);
+		return;
+	}
+	begin(s, -1, STREAM_CONNECTING);
+	stream_fail(s, len);
 }
 
 void stream_fail(struct stream *s, int error)

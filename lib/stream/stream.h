@@ -108,6 +108,8 @@ void stream_adopt(struct stream *s, int fd);
  * fails.
  */
 void stream_connect(struct stream *s, const struct sockaddr *to, socklen_t len);
+/* The same for a Unix socket: a path, or "@name" for an abstract name. */
+void stream_connect_unix(struct stream *s, const char *path);
 /* Makes the stream fail from its next step, for owners that cannot set it up. error < 0. */
 void stream_fail(struct stream *s, int error);
 /* Takes ownership of tls, made for the stream's socket. opened() follows the handshake. */
