@@ -606,6 +606,33 @@ void frr_conf_free(struct frr_conf *c)
 	c->arena = NULL;
 }
 
+void frr_conf_keep(struct frr_conf *c, enum frr_daemon owner)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->statements.n; i++)
+		if (frr_kind_owner(c->statements.items[i].kind) == owner)
+			c->statements.items[n++] = c->statements.items[i];
+	c->statements.n = n;
+}
+
+void frr_conf_add_from(struct frr_conf *c, const struct frr_conf *from, enum frr_daemon owner)
+{
+	for (size_t i = 0; i < from->statements.n; i++) {
+		struct frr_statement s = from->statements.items[i];
+
+		if (frr_kind_owner(s.kind) != owner)
+			continue;
+		s.context = arena_strdup(c->arena, s.context);
+		s.key = arena_strdup(c->arena, s.key);
+		s.line = arena_strdup(c->arena, s.line);
+		s.undo = arena_strdup(c->arena, s.undo);
+		s.subject = arena_strdup(c->arena, s.subject);
+		vec_push(&c->statements, s);
+	}
+	sort(c);
+}
+
 static bool is_before(const struct frr_statement *s, const char *context, const char *key)
 {
 	int r = strcmp(s->context, context);

@@ -75,6 +75,11 @@ struct frr_conf {
 int frr_conf_parse(struct str text, struct frr_conf *ret);
 void frr_conf_free(struct frr_conf *c);
 
+/* Drops the statements of other daemons. */
+void frr_conf_keep(struct frr_conf *c, enum frr_daemon owner);
+/* Adds copies of the statements of one daemon; foreign lines are not added. */
+void frr_conf_add_from(struct frr_conf *c, const struct frr_conf *from, enum frr_daemon owner);
+
 /* The statement with this context and key, or NULL. */
 const struct frr_statement *frr_conf_find(const struct frr_conf *c, const char *context,
 					  const char *key);

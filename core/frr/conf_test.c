@@ -184,6 +184,32 @@ static void undo_removes_what_the_line_creates(void **state)
 	assert_false(frr_conf_has_router(&c, "router bgp 2"));
 }
 
+/* bfdd has a copy of the lists, which may be old: only its own statements count */
+static void the_running_configuration_is_joined_from_two_daemons(void **state)
+{
+	_cleanup_(frr_conf_free) struct frr_conf bgpd = { 0 };
+	_cleanup_(buf_free) struct buf out = { 0 };
+	struct frr_conf bfdd = { 0 };
+
+	assert_int_equal(frr_conf_parse(STR("ip prefix-list P seq 5 permit any\n"
+					    "bfd\nprofile old\n"),
+					&bgpd),
+			 0);
+	assert_int_equal(frr_conf_parse(STR("ip prefix-list P seq 6 permit any\n"
+					    "hostname x\n"
+					    "bfd\nprofile fast\npassive-mode\n"),
+					&bfdd),
+			 0);
+	frr_conf_keep(&bgpd, FRR_BGPD);
+	frr_conf_add_from(&bgpd, &bfdd, FRR_BFDD);
+	frr_conf_free(&bfdd);
+	print(&bgpd, &out);
+	assert_string_equal(buf_cstr(&out),
+			    "list||ip prefix-list P seq 5|ip prefix-list P seq 5 permit any\n"
+			    "bfd-profile|bfd|profile fast|profile fast\n"
+			    "bfd-line|bfd/profile fast|passive-mode|passive-mode\n");
+}
+
 static void text_that_cannot_be_a_configuration_is_refused(void **state)
 {
 	struct frr_conf c = { 0 };
@@ -211,6 +237,7 @@ int main(void)
 		cmocka_unit_test(the_last_of_two_lines_about_one_thing_counts),
 		cmocka_unit_test(lines_of_no_known_kind_are_foreign),
 		cmocka_unit_test(undo_removes_what_the_line_creates),
+		cmocka_unit_test(the_running_configuration_is_joined_from_two_daemons),
 		cmocka_unit_test(text_that_cannot_be_a_configuration_is_refused),
 		cmocka_unit_test(an_empty_text_is_an_empty_configuration),
 	};

@@ -65,7 +65,7 @@ struct http_request {
 	struct str body;
 	const struct http_header *trailers; /* of a chunked body */
 	size_t n_trailers;
-	/* An IPv4 client has an IPv4 address, also on a dual-stack socket. Unset on Unix sockets. */
+	/* IPv4 clients have an IPv4 address, also on a dual-stack socket. Unset on Unix. */
 	struct endpoint peer;
 };
 

@@ -41,6 +41,7 @@ struct job {
 	ev_io readable;	   /* on the pipe; its fd is -1 without one */
 	ev_timer deadline; /* only with a timeout */
 	ev_child status;   /* keeps the status that a default loop reaped; otherwise inactive */
+	pid_t group;	   /* the process group of the child; 0: that of this process */
 	enum job_end why; /* why it was killed: JOB_TIMEOUT or JOB_OVERFLOW; JOB_DONE: it was not */
 	size_t result_max;
 	char *bytes;
@@ -110,6 +111,8 @@ static _Noreturn void run(const struct job_spec *spec, int out, pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent) /* the parent ended before prctl(): no signal will come */
 		_exit(1);
+	if (spec->group)
+		setpgid(0, 0);
 	reset_signals();
 	close_others(spec, out);
 	_exit(spec->work(out, spec->user));
@@ -134,10 +137,21 @@ int job_write(int out, const void *bytes, size_t n)
 
 /* ---- in the parent ---- */
 
+/*
+ * The number of the group is that of the child, and is not given to another process before the
+ * child is reaped. On a default loop that has happened when there is a status.
+ */
+static void kill_group(struct job *j)
+{
+	if (j->group && !j->status.rpid)
+		kill(-j->group, SIGKILL);
+}
+
 static void job_kill(struct job *j, enum job_end why)
 {
 	if (j->why == JOB_DONE)
 		j->why = why;
+	kill_group(j);
 	pidfd_send_signal(j->ended.fd, SIGKILL, NULL, 0);
 }
 
@@ -357,6 +371,10 @@ int job_start(struct ev_loop *loop, const struct job_spec *spec, struct job **re
 	j->done = spec->done;
 	j->user = spec->user;
 	j->result_max = spec->result_max;
+	if (spec->group) {
+		setpgid(pid, pid); /* the child does the same; whoever comes first */
+		j->group = pid;
+	}
 	ev_io_init(&j->ended, on_ended, child, EV_READ);
 	ev_io_init(&j->readable, on_readable, TAKE_FD(in), EV_READ);
 	watch(j, spec, pid);

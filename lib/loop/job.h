@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,6 +53,11 @@ struct job_spec {
 	int64_t timeout;   /* ns; 0: no limit */
 	const int *keep;   /* descriptors that stay open in the child, under the same numbers */
 	size_t n_keep;	   /* at most JOB_KEEP_MAX */
+	/*
+	 * The child leads a process group of its own, and all of the group is killed with it: for
+	 * work that executes a program which starts others.
+	 */
+	bool group;
 };
 
 /*

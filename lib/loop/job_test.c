@@ -398,6 +398,36 @@ static void a_pipe_that_others_hold_open_delays_nothing(void **state)
 	close(fds[0]);
 }
 
+/* Both processes hold the writing end of the pipe, and neither ends by itself. */
+static int stay_with_a_grandchild(int out, void *user)
+{
+	fork();
+	for (;;)
+		pause();
+	return 0;
+}
+
+static void a_group_is_killed_whole(void **state)
+{
+	struct fixture *f = *state;
+	struct job_spec spec = spec_of(f, stay_with_a_grandchild);
+	int fds[2];
+	char byte;
+
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	spec.keep = &fds[1];
+	spec.n_keep = 1;
+	spec.timeout = 50 * NSEC_PER_MSEC;
+	spec.group = true;
+	assert_int_equal(job_start(f->loop, &spec, &f->job), 0);
+	close(fds[1]);
+	ev_run(f->loop, 0);
+	assert_int_equal(f->end, JOB_TIMEOUT);
+	/* the end of the pipe comes when the last process that holds it has ended */
+	assert_int_equal(read(fds[0], &byte, 1), 0);
+	close(fds[0]);
+}
+
 static int close_early(int out, void *user)
 {
 	const struct fixture *f = user;
@@ -463,6 +493,7 @@ int main(void)
 		T(signals_are_as_in_a_new_process),
 		T(a_child_ends_with_its_parent),
 		T(a_pipe_that_others_hold_open_delays_nothing),
+		T(a_group_is_killed_whole),
 		T(the_end_of_the_pipe_is_not_the_end_of_the_job),
 		T(a_callback_may_start_the_next_job),
 	};
