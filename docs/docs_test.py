@@ -84,26 +84,36 @@ def every_code_is_in_its_page():
 
 
 def every_flag_is_in_the_man_page():
-    for page in (MAN, 'docs/man/maglevc.1', 'docs/man/maglevd-frontend.8', 'docs/man/maglevt.1'):
+    for page in (MAN, 'docs/man/frr-reloader.8', 'docs/man/maglevc.1', 'docs/man/maglevd-frontend.8', 'docs/man/maglevt.1'):
         text, name = facts.read(page), os.path.basename(page)[:-2]
         room = name.replace('maglevd-', '')
         flags, variables = facts.flags(os.path.join(os.path.dirname(sys.argv[1]), '..', room, name))
         told = re.findall(r'Fl Fl ([\w-]+)', ' '.join(re.findall(r'^\.It (Fl .*)', text, re.M)))
         yield from differences(dict.fromkeys(told, f'a flag of {name}'), dict.fromkeys(flags, f'a flag of {name}'))
-        yield from differences(dict.fromkeys(re.findall(r'^\.It Ev (MAGLEVT?_\w+)', text, re.M), 'a variable'),
+        yield from differences(dict.fromkeys(re.findall(r'^\.It Ev ((?!NO_COLOR)[A-Z][A-Z_]+)', text, re.M), 'a variable'),
                                dict.fromkeys(variables, 'a variable'))
 
 
-def every_metric_and_log_message_of_the_dashboard_is_in_its_page():
-    page = [(quoted(cells[0])[0], cells) for heading, cells in rows(DASHBOARD) if heading in ('Metrics', 'Logs')]
-    yield from differences({name: cells[1] for name, cells in page if name.startswith('maglev_')},
-                           {name: kind for name, kind in facts.metrics('src/frontend/metrics.c', 'maglev_dashboard').items()
-                            if name.startswith('maglev_')})
-    messages = facts.log_messages('src/frontend')
-    lines = {name: cells for name, cells in page if not name.startswith('maglev_')}
-    yield from differences({name: set(quoted(cells[2])) for name, cells in lines.items()}, fields_of(messages))
-    yield from differences({name: {cells[1]} for name, cells in lines.items()},
+def told_of_a_program(page, room, metrics, prefix):
+    """Compares the tables Metrics and Logs of a page with the code."""
+    cells = [(quoted(cells[0])[0], cells) for heading, cells in rows(page) if heading in ('Metrics', 'Logs')]
+    own = facts.metrics(f'src/{room}/metrics.c', prefix)
+    yield from differences({name: cell[1] for name, cell in cells if name.startswith(metrics)},
+                           {name: kind for name, kind in own.items() if name.startswith(metrics)})
+    messages = facts.log_messages(f'src/{room}')
+    lines = {name: cell for name, cell in cells if not name.startswith(metrics)}
+    yield from differences({name: set(quoted(cell[2])) for name, cell in lines.items()}, fields_of(messages))
+    yield from differences({name: {cell[1]} for name, cell in lines.items()},
                            {name: {level for level, _ in calls} for name, calls in messages.items()})
+
+
+def every_metric_and_log_message_of_the_dashboard_is_in_its_page():
+    return told_of_a_program(DASHBOARD, 'frontend', ('maglev_',), 'maglev_dashboard')
+
+
+def every_metric_and_log_message_of_the_reloader_is_in_its_page():
+    return told_of_a_program('docs/reference/frr-reloader.md', 'frr-reloader', ('metallb_frr_', 'frr_reloader_'),
+                             'frr_reloader')
 
 
 def every_configuration_key_is_in_the_man_page():
@@ -134,6 +144,7 @@ CASES = [every_configuration_key_is_in_its_page, every_metric_is_in_its_page, ev
          every_metric_that_is_spoken_of_exists, every_log_message_is_in_its_page, every_log_message_has_its_level,
          every_code_is_in_its_page, every_flag_is_in_the_man_page, every_configuration_key_is_in_the_man_page,
          every_metric_and_log_message_of_the_dashboard_is_in_its_page,
+         every_metric_and_log_message_of_the_reloader_is_in_its_page,
          every_example_passes_the_check, every_link_leads_somewhere]
 
 

@@ -47,6 +47,7 @@ def config_keys():
 def metrics(source='src/maglevd/metrics.c', prefix='maglev'):
     """{name: type} of every family: the program's own, and with its prefix those of every daemon."""
     rows = re.findall(r'\{ "(maglev_\w+)", METRICS_(\w+),', read(source))
+    rows += [('metallb_frr_' + name, kind) for name, kind in re.findall(r'NAME\("(\w+)"\), METRICS_(\w+)', read(source))]
     rows += [(f'{prefix}_{name}', kind) for name, kind in
              re.findall(r'\{ "(\w+)", METRICS_(\w+),', read('lib/admin/metrics.c'))]
     rows += re.findall(r'add\(out, "(process_\w+)", METRICS_(\w+),', read('lib/metrics/process.c'))
@@ -106,7 +107,7 @@ def log_messages(folder='src/maglevd'):
 def flags(program):
     """({flag}, {variable}) of --help."""
     text = subprocess.run([program, '--help'], capture_output=True, text=True, check=True).stdout
-    return set(re.findall(r'^  (?:-\w, )?--([\w-]+)', text, re.M)), set(re.findall(r'env\s+(MAGLEVT?_\w+)', text))
+    return set(re.findall(r'^  (?:-\w, )?--([\w-]+)', text, re.M)), set(re.findall(r'env\s+([A-Z][A-Z_]+)', text))
 
 
 LIVE = '''

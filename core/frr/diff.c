@@ -235,6 +235,9 @@ static int compare_steps(const void *left, const void *right)
 		return a->phase < b->phase ? -1 : 1;
 	if (a->rank != b->rank)
 		return a->rank < b->rank ? -1 : 1;
+	/* what came last goes first: "no neighbor X bfd profile P" leaves "neighbor X bfd" */
+	if (a->phase == REMOVE)
+		return (a->order < b->order) - (a->order > b->order);
 	return (a->order > b->order) - (a->order < b->order);
 }
 

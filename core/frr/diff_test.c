@@ -132,8 +132,8 @@ static void what_is_used_is_removed_after_what_uses_it(void **state)
 {
 	plan(BASE, ROUTER "address-family ipv4 unicast\nneighbor 10.0.0.2 activate\n",
 	     V4 "no network 192.0.2.1/32\n" V4 "no neighbor 10.0.0.2 route-map out out\n"
-		"bgpd: no route-map tag permit 10\n"
 		"bgpd: no route-map out permit 10\n"
+		"bgpd: no route-map tag permit 10\n"
 		"bgpd: no bgp community-list standard M seq 5 permit 64512:1\n");
 }
 

@@ -11,6 +11,7 @@ from lab.certs import Authority
 from lab.config import Check, config, frontend, pool, seconds
 from lab.daemon import Daemon
 from lab.fabric import VIPS4, VIPS6, Fabric
+from lab.frr import Frr
 from lab.maglevd import Maglevd
 from lab.metrics import Metrics
 from lab.net import Net, sweep
@@ -23,7 +24,7 @@ from lab.terminal import Terminal
 from lab.vpp import RealVpp, Standin, find_vpp
 from lab.wait import PATIENCE, SLACK, until
 
-__all__ = ['Authority', 'BUILD', 'Balanced', 'Check', 'Daemon', 'Fabric', 'Maglevd', 'Metrics', 'Net', 'OnVpp',
+__all__ = ['Authority', 'BUILD', 'Balanced', 'Check', 'Daemon', 'Fabric', 'Frr', 'Maglevd', 'Metrics', 'Net', 'OnVpp',
            'PATIENCE', 'Plane', 'Process', 'RealVpp', 'Running', 'SLACK', 'SPARE', 'Servers', 'Standin',
            'Terminal', 'VIP', 'VIPS4', 'VIPS6', 'Watched', 'config', 'find_vpp', 'frontend', 'pool',
            'program', 'seconds', 'sweep', 'until']
