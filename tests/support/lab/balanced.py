@@ -39,10 +39,14 @@ class Balanced:
 
     def launch(self):
         """Starts a new process with the same configuration; returns when all servers have their weights."""
-        self.daemon = self._start(self.config(), namespace=self.balancer, **self.options)
+        self.daemon = self.begin()
         self.port = self.daemon.grpc_port()
         self.settle()
         return self
+
+    def begin(self):
+        """Starts a new process with the same configuration, and returns it."""
+        return self._start(self.config(), namespace=self.balancer, **self.options)
 
     def settle(self):
         """Waits until all VIPs answer: nothing is written for a frontend before all of its servers were probed."""
@@ -88,6 +92,16 @@ class Balanced:
 
     def download(self, vip, size, **how):
         return flows.Download(self.client, vip, size, **how)
+
+    def vips(self):
+        return [one['address'] for one in self.frontends.values()]
+
+    def carry(self, *sizes):
+        """Downloads and uploads of these sizes through each VIP."""
+        for vip in self.vips():
+            for size in sizes:
+                self.download(vip, size).finish()
+                assert flows.upload(self.client, vip, size).startswith('web')
 
     def run_detach(self):
         command = self.balancer.command(program(), '--config', self.daemon.path, '--xdp-detach')
