@@ -4,7 +4,7 @@
 FUZZ_SECONDS ?= 600
 
 .DEFAULT_GOAL := build
-.PHONY: help deps build run test test-kernel lint fuzz bench clean
+.PHONY: help deps build run test test-kernel test-upgrade lint fuzz bench clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z%-]*\):.*## /\1	/p' Makefile | expand -t 14
@@ -24,6 +24,9 @@ test: deps ## build both trees and run every test; the last line counts them
 test-kernel: build ## run the BPF tests and the recipes of the guide on Debian 12's own kernel, in qemu; some minutes
 	@tools/install-packages kmod qemu-system-x86
 	@tools/test-kernel
+
+test-upgrade: build ## replace the maglevd of an older revision (REV=...) by this one, and back, under traffic
+	@tools/test-upgrade $(REV)
 
 lint: ## only the checks of the source
 	@tools/run-tests lint

@@ -7,7 +7,7 @@ import subprocess
 from lab import flows
 from lab.config import Check, config, frontend, pool
 from lab.fabric import VIPS4, VIPS6
-from lab.programs import program
+from lab.programs import BUILD, program
 from lab.wait import PATIENCE, until
 
 
@@ -104,7 +104,8 @@ class Balanced:
                 assert flows.upload(self.client, vip, size).startswith('web')
 
     def run_detach(self):
-        command = self.balancer.command(program(), '--config', self.daemon.path, '--xdp-detach')
+        maglevd = program(build=self.options.get('build', BUILD))
+        command = self.balancer.command(maglevd, '--config', self.daemon.path, '--xdp-detach')
         return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
 
     def detach(self):
