@@ -4,10 +4,10 @@
 FUZZ_SECONDS ?= 600
 
 .DEFAULT_GOAL := build
-.PHONY: help deps build run test test-kernel lint fuzz bench clean
+.PHONY: help deps build run test test-kernel test-upgrade lint fuzz bench clean
 
 help: ## print this list
-	@sed -n 's/^\([a-z%-]*\):.*## /\1	/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z%-]*\):.*## /\1	/p' Makefile | expand -t 14
 
 deps: ## install the Debian packages of tools/packages that are missing
 	@tools/install-packages
@@ -21,9 +21,12 @@ run: deps build ## start a small lab and keep it until Ctrl-C
 test: deps ## build both trees and run every test; the last line counts them
 	@tools/run-tests
 
-test-kernel: build ## run the BPF tests on Debian 12's own kernel, in qemu; some minutes
-	@tools/install-packages qemu-system-x86
+test-kernel: build ## run the BPF tests and the recipes of the guide on Debian 12's own kernel, in qemu; some minutes
+	@tools/install-packages kmod qemu-system-x86
 	@tools/test-kernel
+
+test-upgrade: build ## replace the maglevd of an older revision (REV=...) by this one, and back, under traffic
+	@tools/test-upgrade $(REV)
 
 lint: ## only the checks of the source
 	@tools/run-tests lint

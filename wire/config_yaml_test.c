@@ -123,7 +123,7 @@ static const char *const everything =
 	"          new-flows-table-length: 16384, startup-min-delay: 0, startup-max-delay: 30s }\n"
 	"  dataplane: xdp\n"
 	"  xdp: { interfaces: [eth0, eth1], mode: auto, pin: /sys/fs/bpf/maglev,\n"
-	"         table-size: 65537, flow-table-size: 1000000 }\n";
+	"         table-size: 65537, flow-table-size: 1000000, transmit: tx }\n";
 
 static void every_key_of_a_check_is_read_to_its_place(void **state)
 {
@@ -215,6 +215,7 @@ static void every_key_of_the_data_planes_is_read_to_its_place(void **state)
 	assert_text(&xdp->interfaces.items[1], "eth1", 42, 29);
 	assert_text(&xdp->mode, "auto", 42, 42);
 	assert_text(&xdp->pin, "/sys/fs/bpf/maglev", 42, 53);
+	assert_text(&xdp->transmit, "tx", 43, 65);
 	assert_int_equal(xdp->table_size.v, 65537);
 	assert_int_equal(xdp->flow_table_size.v, 1000000);
 	arena_free(p.arena);

@@ -158,6 +158,7 @@ static void each_key_of_the_daemon_has_its_line(void **state)
 	GLOBAL_LINE(xdp.interfaces.n = 2; next.config->xdp.interfaces.items = interfaces,
 					  "xdp.interfaces: none -> eth0,eth1");
 	GLOBAL_LINE(xdp.mode = L4_XDP_NATIVE, "xdp.mode: auto -> native");
+	GLOBAL_LINE(xdp.transmit = L4_XDP_TX, "xdp.transmit: redirect -> tx");
 	GLOBAL_LINE(xdp.pin = "/p", "xdp.pin: none -> \"/p\"");
 	GLOBAL_LINE(xdp.table_size = 7, "xdp.table-size: 0 -> 7");
 	GLOBAL_LINE(xdp.flow_table_size = 7, "xdp.flow-table-size: 0 -> 7");

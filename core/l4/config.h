@@ -96,10 +96,13 @@ struct l4_lb {
 
 enum l4_dataplane { L4_DATAPLANE_VPP, L4_DATAPLANE_XDP, L4_DATAPLANE_NONE };
 enum l4_xdp_mode { L4_XDP_AUTO, L4_XDP_NATIVE, L4_XDP_GENERIC };
+/* how packets leave by the interface on which they came in */
+enum l4_xdp_transmit { L4_XDP_REDIRECT, L4_XDP_TX };
 
 struct l4_xdp {
 	struct schema_texts interfaces;
 	enum l4_xdp_mode mode;
+	enum l4_xdp_transmit transmit;
 	const char *pin;
 	uint32_t table_size, flow_table_size;
 };

@@ -77,6 +77,7 @@
 #define L4_XDP_KEYS(X)                                                                             \
 	X("interfaces", WORDS, interfaces, schema_texts, xdp.interfaces)                           \
 	X("mode", TEXT, mode, l4_kind_xdp_mode, xdp.mode)                                          \
+	X("transmit", TEXT, transmit, l4_kind_xdp_transmit, xdp.transmit)                          \
 	X("pin", TEXT, pin, schema_text, xdp.pin)                                                  \
 	X("table-size", INT, table_size, schema_uint, xdp.table_size)                              \
 	X("flow-table-size", INT, flow_table_size, schema_uint, xdp.flow_table_size)

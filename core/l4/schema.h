@@ -13,9 +13,10 @@ extern const struct schema_section l4_schema_check, l4_schema_params, l4_schema_
 	l4_schema_frontend, l4_schema_member;
 
 /* Kinds of values that only this configuration has. */
-extern const struct schema_kind l4_kind_check_type; /* enum l4_check_type */
-extern const struct schema_kind l4_kind_codes;	    /* struct l4_codes */
-extern const struct schema_kind l4_kind_check;	    /* const struct l4_check *: a reference */
-extern const struct schema_kind l4_kind_protocol;   /* uint8_t */
-extern const struct schema_kind l4_kind_dataplane;  /* enum l4_dataplane */
-extern const struct schema_kind l4_kind_xdp_mode;   /* enum l4_xdp_mode */
+extern const struct schema_kind l4_kind_check_type;   /* enum l4_check_type */
+extern const struct schema_kind l4_kind_codes;	      /* struct l4_codes */
+extern const struct schema_kind l4_kind_check;	      /* const struct l4_check *: a reference */
+extern const struct schema_kind l4_kind_protocol;     /* uint8_t */
+extern const struct schema_kind l4_kind_dataplane;    /* enum l4_dataplane */
+extern const struct schema_kind l4_kind_xdp_mode;     /* enum l4_xdp_mode */
+extern const struct schema_kind l4_kind_xdp_transmit; /* enum l4_xdp_transmit */

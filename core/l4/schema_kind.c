@@ -32,6 +32,13 @@ static const char *const xdp_modes[] = {
 
 const struct schema_kind l4_kind_xdp_mode = SCHEMA_ENUM(xdp_modes);
 
+static const char *const xdp_transmits[] = {
+	[L4_XDP_REDIRECT] = "redirect",
+	[L4_XDP_TX] = "tx",
+};
+
+const struct schema_kind l4_kind_xdp_transmit = SCHEMA_ENUM(xdp_transmits);
+
 /* A range is two 16-bit numbers without padding, so ranges can be compared as memory. */
 static bool codes_equal(const void *a, const void *b)
 {

@@ -193,13 +193,14 @@ static void build_interfaces(struct l4__build *b, const struct doc_xdp *d, struc
 	ret->interfaces = (struct schema_texts){ names, n };
 }
 
-static enum l4_xdp_mode build_mode(struct l4__build *b, const struct doc_text *d)
+/* One of the words of a kind; the first is the default. */
+static unsigned build_choice(struct l4__build *b, const char *key, const struct schema_kind *kind,
+			     const struct doc_text *d)
 {
-	const struct rule_words words = { "mode", l4_kind_xdp_mode.words,
-					  l4_kind_xdp_mode.n_words };
+	const struct rule_words words = { key, kind->words, kind->n_words };
 	int i = d->set ? rule_choose(&b->sink, &xdp, &words, d) : 0;
 
-	return i < 0 ? L4_XDP_AUTO : (enum l4_xdp_mode)i;
+	return i < 0 ? 0 : (unsigned)i;
 }
 
 static const char *build_pin(struct l4__build *b, const struct doc_text *d)
@@ -244,7 +245,8 @@ void l4__build_xdp(struct l4__build *b)
 	struct l4_xdp *ret = &b->config->xdp;
 
 	build_interfaces(b, d, ret);
-	ret->mode = build_mode(b, &d->mode);
+	ret->mode = build_choice(b, "mode", &l4_kind_xdp_mode, &d->mode);
+	ret->transmit = build_choice(b, "transmit", &l4_kind_xdp_transmit, &d->transmit);
 	ret->pin = build_pin(b, &d->pin);
 	ret->table_size = build_table_size(b, &d->table_size);
 	ret->flow_table_size = (uint32_t)rule_number(&b->sink, &xdp, &flows, &d->flow_table_size);

@@ -174,6 +174,8 @@ static void xdp_rules(void **state)
 		SET_TEXT(two_interfaces, interface[1], "eth0", iface, "\"eth0\" is listed twice"),
 		SET_TEXT(use_xdp, doc.xdp.mode, "offload", "maglev.xdp.mode",
 			 "\"offload\" is not one of auto, native, generic"),
+		SET_TEXT(use_xdp, doc.xdp.transmit, "auto", "maglev.xdp.transmit",
+			 "\"auto\" is not one of redirect, tx"),
 		SET_TEXT(use_xdp, doc.xdp.pin, "maglev", "maglev.xdp.pin",
 			 "is not an absolute path"),
 		SET_TEXT(use_xdp, doc.xdp.pin, "", "maglev.xdp.pin", "must not be empty"),
@@ -191,6 +193,7 @@ static void xdp_rules(void **state)
 	static const struct row good[] = {
 		SET_TEXT(two_interfaces, interface[1], "fifteen-letters", NULL, NULL),
 		SET_TEXT(use_xdp, doc.xdp.mode, "native", NULL, NULL),
+		SET_TEXT(use_xdp, doc.xdp.transmit, "redirect", NULL, NULL),
 		SET_NUMBER(use_xdp, doc.xdp.table_size, 251, NULL, NULL),
 	};
 

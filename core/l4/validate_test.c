@@ -191,6 +191,7 @@ static void settings_have_their_defaults(void **state)
 	assert_int_equal(f.config.lb.sticky_buckets_per_core, 1024);
 	assert_int_equal(f.config.lb.new_flows_table_length, 16384);
 	assert_int_equal(f.config.xdp.mode, L4_XDP_AUTO);
+	assert_int_equal(f.config.xdp.transmit, L4_XDP_REDIRECT);
 	assert_int_equal(f.config.xdp.interfaces.n, 0);
 	assert_string_equal(f.config.xdp.pin, "/sys/fs/bpf/maglev");
 	assert_int_equal(f.config.xdp.table_size, 65537);
@@ -216,6 +217,7 @@ static void settings_carry_what_was_written(void **state)
 	set_text(&f, &f.interface[1], "ens1f0.100");
 	f.doc.xdp.interfaces.n = 2;
 	set_text(&f, &f.doc.xdp.mode, "generic");
+	set_text(&f, &f.doc.xdp.transmit, "tx");
 	set_text(&f, &f.doc.xdp.pin, "/sys/fs/bpf/other");
 	set_number(&f, &f.doc.xdp.table_size, 5000011);
 	set_number(&f, &f.doc.xdp.flow_table_size, 4096);
@@ -234,6 +236,7 @@ static void settings_carry_what_was_written(void **state)
 	assert_string_equal(f.config.xdp.interfaces.items[0], "eth0");
 	assert_string_equal(f.config.xdp.interfaces.items[1], "ens1f0.100");
 	assert_int_equal(f.config.xdp.mode, L4_XDP_GENERIC);
+	assert_int_equal(f.config.xdp.transmit, L4_XDP_TX);
 	assert_string_equal(f.config.xdp.pin, "/sys/fs/bpf/other");
 	assert_int_equal(f.config.xdp.table_size, 5000011);
 	assert_int_equal(f.config.xdp.flow_table_size, 4096);

@@ -7,7 +7,7 @@ import subprocess
 from lab import flows
 from lab.config import Check, config, frontend, pool
 from lab.fabric import VIPS4, VIPS6
-from lab.programs import program
+from lab.programs import BUILD, program
 from lab.wait import PATIENCE, until
 
 
@@ -39,10 +39,14 @@ class Balanced:
 
     def launch(self):
         """Starts a new process with the same configuration; returns when all servers have their weights."""
-        self.daemon = self._start(self.config(), namespace=self.balancer, **self.options)
+        self.daemon = self.begin()
         self.port = self.daemon.grpc_port()
         self.settle()
         return self
+
+    def begin(self):
+        """Starts a new process with the same configuration, and returns it."""
+        return self._start(self.config(), namespace=self.balancer, **self.options)
 
     def settle(self):
         """Waits until all VIPs answer: nothing is written for a frontend before all of its servers were probed."""
@@ -89,8 +93,19 @@ class Balanced:
     def download(self, vip, size, **how):
         return flows.Download(self.client, vip, size, **how)
 
+    def vips(self):
+        return [one['address'] for one in self.frontends.values()]
+
+    def carry(self, *sizes):
+        """Downloads and uploads of these sizes through each VIP."""
+        for vip in self.vips():
+            for size in sizes:
+                self.download(vip, size).finish()
+                assert flows.upload(self.client, vip, size).startswith('web')
+
     def run_detach(self):
-        command = self.balancer.command(program(), '--config', self.daemon.path, '--xdp-detach')
+        maglevd = program(build=self.options.get('build', BUILD))
+        command = self.balancer.command(maglevd, '--config', self.daemon.path, '--xdp-detach')
         return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
 
     def detach(self):

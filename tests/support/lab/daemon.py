@@ -44,11 +44,11 @@ class Daemon(Process):
     listener = 'metrics'
 
     def __init__(self, folder, name, *args, level='debug', metrics='127.0.0.1:0', env=None, prefix=(), namespace=None,
-                 measured=False):
-        """metrics: for --metrics-addr; None: without that flag. prefix: a command that runs it. measured: see runner().
+                 **how):
+        """metrics: for --metrics-addr; None: without that flag. prefix: a command that runs it. how: see runner().
         """
         given = ('--log-level', level, *(('--metrics-addr', metrics) if metrics is not None else ()))
-        super().__init__(folder, name, [*prefix, *runner(name, measured), *given, *args], env, namespace)
+        super().__init__(folder, name, [*prefix, *runner(name, **how), *given, *args], env, namespace)
         self.log, self.port = Log(), None
 
     # ---- life ----

@@ -71,14 +71,20 @@ class Host(Namespace):
         self.sysctl(**_SYSCTL)
         self.connect()
 
-    def connect(self):
-        """Makes the link; also after it was removed."""
-        router, n = self.fabric.router, self.number
+    def plug(self):
+        """Makes the link; returns its ends here and at the router, which get the addresses."""
+        router = self.fabric.router
         self.ip(f'link add eth0 mtu {MTU} type veth peer name {self.port} mtu {MTU} netns {router.name}',
                 'link set eth0 up')
-        router.ip(f'link set {self.port} up', f'addr add 10.0.{n}.1/24 dev {self.port}',
-                  f'addr add 2001:db8:{n}::1/64 dev {self.port} nodad')
-        self.ip(f'addr add {self.address}/24 dev eth0', f'addr add {self.address6}/64 dev eth0 nodad',
+        router.ip(f'link set {self.port} up')
+        return 'eth0', self.port
+
+    def connect(self):
+        """Makes the link, with addresses; also after it was removed."""
+        router, n = self.fabric.router, self.number
+        here, there = self.plug()
+        router.ip(f'addr add 10.0.{n}.1/24 dev {there}', f'addr add 2001:db8:{n}::1/64 dev {there} nodad')
+        self.ip(f'addr add {self.address}/24 dev {here}', f'addr add {self.address6}/64 dev {here} nodad',
                 f'route add default via 10.0.{n}.1', f'route add default via 2001:db8:{n}::1')
 
 
@@ -89,13 +95,15 @@ class Server(Host):
         super().__init__(fabric, f'w{number}', 10 + number)
         self.process, self.label = None, f'web{number}'
         self.broken = os.path.join(fabric.folder, self.label + '.broken')
+        self.prepare()
+
+    def prepare(self):
         self.sysctl(ipv4__conf__all__arp_ignore=1, ipv4__conf__all__arp_announce=2)
         self.ip(*(f'addr add {vip}/32 dev lo' for vip in VIPS4), *(f'addr add {vip}/128 dev lo nodad' for vip in VIPS6),
                 f'route change default via 10.0.{self.number}.1 advmss {MTU - 84}',  # IPv4 and TCP inside GRE over IPv6
                 f'route change default via 2001:db8:{self.number}::1 advmss {MTU - 104}')
         self.run('ethtool', '-K', 'eth0', 'gro', 'on')
-        self.run('bpftool', 'net', 'attach', 'xdpdrv', 'pinned', fabric.decap, 'dev', 'eth0')
-
+        self.run('bpftool', 'net', 'attach', 'xdpdrv', 'pinned', self.fabric.decap, 'dev', 'eth0')
 
     def start(self):
         self.process = child(self.command(sys.executable, _WEB, self.label, self.broken), stdout=subprocess.PIPE)
@@ -117,12 +125,19 @@ class Balancer(Host):
         super().__init__(fabric, f'b{number}', 1 + number)
         self.pins = os.path.join(fabric.folder, 'pins', f'maglev{number}')
 
-    def connect(self):
-        super().connect()
-        self.sysctl(ipv4__ip_forward=1, ipv6__conf__all__forwarding=1)
+    def plug(self):
+        ends = super().plug()
         # on a veth: checksums must be filled in before XDP sees them, and GRO lets the router take what XDP sends
         self.fabric.router.run('ethtool', '-K', self.port, 'tx', 'off', 'gro', 'on')
         self.fabric.router.run('tc', 'qdisc', 'add', 'dev', self.port, 'root', 'pfifo', 'limit', '1000')
+        return ends
+
+    def connect(self):
+        super().connect()
+        self.prepare()
+
+    def prepare(self):
+        self.sysctl(ipv4__ip_forward=1, ipv6__conf__all__forwarding=1)
         self.ip('route replace blackhole 198.51.100.0/24', 'route replace blackhole 2001:db8:100::/64')
 
     def xdp(self, **more):
@@ -137,6 +152,12 @@ class Balancer(Host):
         self.fabric.router.ip(f'route replace 198.51.100.0/24 via {self.address}',
                               f'route replace 2001:db8:100::/64 via {self.address6}')
 
+    def counted(self, what):
+        """A counter of the driver of eth0, over all receive queues, such as xdp_tx."""
+        found = re.findall(rf'^\s*rx_queue_\d+_{what}: (\d+)$', self.run('ethtool', '-S', 'eth0'), re.M)
+        assert found, f'the driver counts no {what}'
+        return sum(map(int, found))
+
     def program(self):
         """The id of the XDP program on eth0, or None."""
         found = re.search(r'prog/xdp id (\d+)', self.run('ip', 'link', 'show', 'eth0'))
@@ -144,7 +165,9 @@ class Balancer(Host):
 
 
 class Fabric:
-    def __init__(self, servers=4, balancers=1):
+    """server, balancer: classes of machines that differ from the usual ones."""
+
+    def __init__(self, servers=4, balancers=1, server=Server, balancer=Balancer):
         sweep()
         self.folder = tempfile.mkdtemp(prefix=f'mgl{os.getpid()}-')
         self.namespaces, self.servers = [], []
@@ -156,9 +179,9 @@ class Fabric:
         self.client = Host(self, 'c', 1)
         self.client.ip(f'route add local {CLIENTS4} dev lo')
         self.router.ip(f'route add {CLIENTS4} via {self.client.address}')
-        self.balancers = [Balancer(self, number + 1) for number in range(balancers)]
+        self.balancers = [balancer(self, number + 1) for number in range(balancers)]
         for number in range(servers):
-            self.servers.append(Server(self, number + 1))
+            self.servers.append(server(self, number + 1))
         self.balancers[0].announce()
 
     def start(self):
@@ -172,10 +195,15 @@ class Fabric:
         """Mounts a file system for pins, with the program of the servers in it."""
         os.mkdir(os.path.join(self.folder, 'pins'))
         subprocess.run(['mount', '-t', 'bpf', 'bpf', os.path.join(self.folder, 'pins')], check=True)
-        self.decap = os.path.join(self.folder, 'pins', 'decap')
-        done = subprocess.run(['bpftool', 'prog', 'load', program('decap'), self.decap, 'type',
-                               'xdp'], capture_output=True, text=True)
+        self.decap = self.load('decap')
+
+    def load(self, name):
+        """Loads an XDP program; returns its pin."""
+        pin = os.path.join(self.folder, 'pins', name)
+        command = ['bpftool', 'prog', 'load', program(name), pin, 'type', 'xdp']
+        done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
+        return pin
 
     def close(self):
         atexit.unregister(self.close)

@@ -101,9 +101,8 @@ class Namespace:
         return ['nsenter', f'--net={self.path}', *words]
 
     def counter(self, protocol, name):
-        """A number of /proc/net/snmp, such as Icmp InEchos."""
-        text = subprocess.run(self.command('cat', '/proc/self/net/snmp'), capture_output=True, text=True,
-                              check=True).stdout
+        """A number of /proc/net/snmp or netstat, such as Icmp InEchos."""
+        text = self.run('cat', '/proc/self/net/snmp', '/proc/self/net/netstat')
         names, values = [line.split()[1:] for line in text.splitlines() if line.startswith(protocol + ':')]
         return int(values[names.index(name)])
 

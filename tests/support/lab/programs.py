@@ -9,7 +9,8 @@ RELEASE = os.path.join(ROOT, 'build')
 # those that are not src/ROOM/NAME
 ELSEWHERE = {'maglevd-fake': 'tests/support/fake/maglevd-fake', 'maglevd-brisk': 'tests/support/vpp/maglevd-brisk',
              'vpp-standin': 'tests/support/vpp/vpp-standin', 'decap': 'bpf/decap.bpf.o',
-             'proxy-peer': 'tests/support/proxy/proxy-peer', 'ask': 'tests/support/ask/ask'}
+             'pass': 'tests/support/pass/pass.bpf.o', 'proxy-peer': 'tests/support/proxy/proxy-peer',
+             'ask': 'tests/support/ask/ask'}
 
 
 def _find(name, build):
@@ -29,7 +30,7 @@ def program(name='maglevd', build=BUILD):
     return path
 
 
-def runner(name, measured=False):
-    """The command that starts it. measured: the release build with real-time priority, because limits in
-    milliseconds do not hold with sanitizers, nor while other processes use the processors."""
-    return ['chrt', '--fifo', '1', program(name, RELEASE)] if measured else [program(name)]
+def runner(name, measured=False, build=BUILD):
+    """The command that starts it. build: where it was built. measured: the release build with real-time priority,
+    because limits in milliseconds do not hold with sanitizers, nor while other processes use the processors."""
+    return ['chrt', '--fifo', '1', program(name, RELEASE)] if measured else [program(name, build)]

@@ -8,7 +8,7 @@ import time
 # between the time stamps of its own log lines and are stricter.
 SLACK = float(os.environ.get('MAGLEV_TEST_SLACK', '1.0'))
 # The longest wait for an event that must happen, in seconds.
-PATIENCE = 20.0
+PATIENCE = float(os.environ.get('MAGLEV_TEST_PATIENCE', '20'))
 
 _never = threading.Event()
 

@@ -332,6 +332,14 @@ static void look_at_pins(struct dataplane *dp, struct xdplb_why *why)
 		log_warn("xdp-repair", LOG_S("map", missing), LOG_S("reason", "its pin was gone"));
 }
 
+/* Tells the program how packets leave: by which VLANs, and whether with XDP_TX. */
+static void put_egress(struct dataplane *dp)
+{
+	xdplb__vlans_put(&dp->vlans, &dp->set->inventory);
+	xdplb__inventory_set_flag(&dp->set->inventory, ABI_SET_TX,
+				  dp->config->xdp.transmit == L4_XDP_TX);
+}
+
 /* Runs once a second, and immediately after a reload or when maps were opened. */
 static void on_look(struct ev_loop *loop, ev_timer *w, int events)
 {
@@ -345,7 +353,7 @@ static void on_look(struct ev_loop *loop, ev_timer *w, int events)
 		try_to_open(dp);
 	if (dp->set) {
 		if (xdplb__vlans_find(&dp->vlans) == 0)
-			xdplb__vlans_put(&dp->vlans, &dp->set->inventory);
+			put_egress(dp);
 		attached = xdplb__links_check(&dp->links, &dp->set->maps);
 		if (!attached)
 			xdplb__links_explain(&dp->links, &why);
@@ -463,7 +471,7 @@ static void remake_done(struct dataplane *dp)
 		 LOG_U("servers", s->servers - 1), LOG_U("tables", s->tables),
 		 LOG_U("table_size", s->table_size),
 		 LOG_U("flows", (uint64_t)s->buckets * ABI_BUCKET_FLOWS));
-	xdplb__vlans_put(&dp->vlans, &dp->set->inventory);
+	put_egress(dp);
 	ask_for_sizes(dp);
 }
 

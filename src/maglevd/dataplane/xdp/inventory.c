@@ -401,13 +401,13 @@ int xdplb__inventory_conf(struct xdplb_inventory *b, const struct lb_conf *conf)
 	return 0;
 }
 
-void xdplb__inventory_set_links(struct xdplb_inventory *b, bool on)
+void xdplb__inventory_set_flag(struct xdplb_inventory *b, uint32_t flag, bool on)
 {
 	struct abi_settings s = *settings(b);
 
-	if (on == !!(s.flags & ABI_SET_LINKS))
+	if (on == !!(s.flags & flag))
 		return;
-	s.flags ^= ABI_SET_LINKS;
+	s.flags ^= flag;
 	put_settings(b, &s);
 }
 

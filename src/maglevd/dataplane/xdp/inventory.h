@@ -76,8 +76,8 @@ size_t xdplb__inventory_servers_after(const struct xdplb_inventory *b, uint32_t 
 
 /* Writes the global settings. Always 0. */
 int xdplb__inventory_conf(struct xdplb_inventory *b, const struct lb_conf *conf);
-/* Whether the program looks up egress devices in lb_links. */
-void xdplb__inventory_set_links(struct xdplb_inventory *b, bool on);
+/* Sets or clears one of ABI_SET_*. */
+void xdplb__inventory_set_flag(struct xdplb_inventory *b, uint32_t flag, bool on);
 /*
  * Adds a VIP without a table, which drops new flows until it has one. -EEXIST; -EAFNOSUPPORT for
  * an IPv4-mapped IPv6 address, which the maps cannot represent; -EAGAIN, -ENOSPC.

@@ -58,10 +58,10 @@ static void remove_others(const struct xdp_map *map, const struct xdplb_vlans *v
 void xdplb__vlans_put(const struct xdplb_vlans *v, struct xdplb_inventory *b)
 {
 	if (!v->list.n)
-		xdplb__inventory_set_links(b, false);
+		xdplb__inventory_set_flag(b, ABI_SET_LINKS, false);
 	for (size_t i = 0; i < v->list.n; i++)
 		put(&b->maps->map[PLANE_LINKS], &v->list.items[i]);
 	remove_others(&b->maps->map[PLANE_LINKS], v);
 	if (v->list.n)
-		xdplb__inventory_set_links(b, true);
+		xdplb__inventory_set_flag(b, ABI_SET_LINKS, true);
 }
