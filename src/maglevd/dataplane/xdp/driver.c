@@ -653,6 +653,8 @@ static void xdplb_stop(struct dataplane *dp)
 
 /* ---- without a start ---- */
 
+#define NOTHING "%s: nothing to remove\n"
+
 /* A folder that does not exist is as good as removed. */
 static int unpin(const char *folder)
 {
@@ -661,22 +663,27 @@ static int unpin(const char *folder)
 	return r == -ENOENT ? 0 : r;
 }
 
-/* Links first: when they are gone, no packet uses the maps. */
+/*
+ * Links first: when they are gone, no packet uses the maps. The folder itself stays, because it may
+ * be the operator's: a BPF file system cannot record who created it.
+ */
 static int remove_all(const struct xdplb_folder *f, struct buf *out)
 {
+	size_t before = out->n;
+	bool any = access(f->maps, F_OK) == 0 || access(f->next, F_OK) == 0;
 	int r = xdplb__links_remove(f->pin, out);
 
+	any |= out->n > before;
 	if (r >= 0)
 		r = unpin(f->maps);
 	if (r == 0)
 		r = unpin(f->next);
 	unlink(f->program);
-	if (r == 0 && rmdir(f->pin) < 0)
-		r = -errno;
 	if (r < 0)
-		buf_printf(out, "cannot remove %s: %s\n", f->pin, strerror(-r));
+		buf_printf(out, "cannot remove the pins in %s: %s\n", f->pin, strerror(-r));
 	else
-		buf_printf(out, "%s: removed\n", f->pin);
+		buf_printf(out, any ? "%s: its pins are removed, the folder stays\n" : NOTHING,
+			   f->pin);
 	return r;
 }
 
@@ -689,7 +696,7 @@ static int xdplb_remove(const struct l4_config *config, struct buf *out)
 
 	xdplb__folder_init(&f, config->xdp.pin);
 	if (access(f.pin, F_OK) < 0 && errno == ENOENT) {
-		buf_printf(out, "%s: nothing to remove\n", f.pin);
+		buf_printf(out, NOTHING, f.pin);
 		return 0;
 	}
 	r = xdplb__folder_lock(&f, &why);
