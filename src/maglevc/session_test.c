@@ -91,7 +91,8 @@ static void each_command_asks_its_question_and_prints_the_answer(void **state)
 	check_call("show healthchecks web", ACT_HEALTHCHECK, "{\"name\":\"web\"}",
 		   "name                  web\n");
 	check_call("show vpp info", ACT_VPP_INFO, "{}", "version       26.10-rc0\n");
-	check_call("show lb state", ACT_LB_STATE, "{}", "dataplane                vpp\n");
+	check_call("show lb state", ACT_LB_STATE, "{\"backend\":\"\"}",
+		   "dataplane                vpp\n");
 	check_call("show vpp lb counters", ACT_LB_COUNTERS, "{}", "dataplane ");
 	check_call("sync lb state www plan", ACT_SYNC, "{\"frontend\":\"www\",\"plan\":true}",
 		   "as-add 198.51.100.10:80/tcp");

@@ -270,6 +270,23 @@ static void without_an_interface_it_is_down_and_says_why(void **state)
 	assert_int_equal(w->state.vips.n, 1);
 }
 
+/* Of the interfaces e7 and d0, the first is missing while there is a problem. */
+static void check_attachment(struct world *w, const char *problem)
+{
+	const struct lb_attachment *a = dataplane_xdp.attachment(w->dp);
+
+	assert_int_equal(a->n, 2);
+	assert_string_equal(a->problem, problem);
+	assert_string_equal(a->interfaces[0].name, "e7");
+	assert_int_equal(a->interfaces[0].attached, !*problem);
+	assert_string_equal(a->interfaces[0].mode, *problem ? "" : "native");
+	assert_string_equal(a->interfaces[0].problem, *problem ? "there is no such interface" : "");
+	assert_string_equal(a->interfaces[1].name, "d0");
+	assert_true(a->interfaces[1].attached);
+	assert_string_equal(a->interfaces[1].mode, "native");
+	assert_string_equal(a->interfaces[1].problem, "");
+}
+
 static void one_interface_does_not_wait_for_another(void **state)
 {
 	struct world *w = *state;
@@ -278,10 +295,14 @@ static void one_interface_does_not_wait_for_another(void **state)
 	world_start(w, &two);
 	world_wait_up(w);
 	assert_true(world_logged(w, "\"interface\":\"e7\",\"error\":\"there is no such"));
+	check_attachment(w, "the program is on 1 of 2 interfaces; e7: there is no such interface");
+	assert_int_equal(w->problems, 0); /* it was one when the driver went up */
 	testing_run("ip link add e7 type veth peer name e8");
 	world_wait_log(w, "\"interface\":\"e7\",\"mode\"");
 	assert_int_not_equal(program_on("e7"), 0);
 	assert_int_equal(w->downs, 0);
+	check_attachment(w, "");
+	assert_int_equal(w->problems, 1);
 	testing_run("ip link del e7");
 }
 
