@@ -57,6 +57,7 @@ def test_an_unprivileged_user_with_three_capabilities_is_enough(pins, start, own
     sets = sets_of(daemon)
     assert sets['Prm'] == BPF | NET_ADMIN | PERFMON and sets['Eff'] == 0
     assert os.stat(f'{pins}/maglev').st_uid == NOBODY.pw_uid
+    assert not daemon.all('xdp-flows-unknown')
 
 
 @pytest.mark.parametrize('missing', NEEDED)
