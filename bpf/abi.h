@@ -4,8 +4,9 @@
  * and limits.
  *
  * User space writes all maps except the flow table and the counters; the program writes those two
- * and reads the rest. There are no locks. A packet never sees half of a change, because each
- * change ends in one aligned store that makes it visible:
+ * and reads the rest. Of the flow table, user space only clears flows that are over. There are no
+ * locks. A packet never sees half of a change, because each change ends in one aligned store that
+ * makes it visible:
  *
  *	a table		is filled while unused, then abi_vip.table is stored
  *	an AS		is written while no table or flow names it

@@ -118,7 +118,8 @@ maglev:
   vpp: { lb: { startup-min-delay: 0s, startup-max-delay: 0s, ipv4-src-address: 192.0.2.2, ipv6-src-address: "2001:db8::1" } }
 '''
 TOLD = ['counters 31', 'count-vip 192.0.2.1 6 80 1 1 1 1 1 1', 'count-as 192.0.2.1 6 80 127.0.0.1 1 1 1 1',
-        'count-server 127.0.0.1 1 1', 'count-event late 1', 'info 1 2 3 4 5 6 -', 'message ping 1 1 1 1']
+        'count-server 127.0.0.1 1 1', 'count-event late 1', 'info 1 2 3 4 5 6 -', 'message ping 1 1 1 1',
+        'interface eth0 1 native -']
 
 
 def tell(path):

@@ -78,6 +78,7 @@ struct wire_dataplane_status {
 	const char *reason;  /* "": none */
 	const char *problem; /* "": none */
 	bool connected, guard;
+	enum lb_status status;
 	int64_t since;
 	enum warmup_phase warmup;
 	int64_t last_full_sync;
@@ -122,6 +123,9 @@ struct wire_lb {
 	int64_t last_full_sync; /* unix ns, as as_of */
 	const char *problem;	/* "": none */
 	int64_t as_of;		/* when observed was read; 0: just now */
+	enum lb_status status;
+	const struct lb_attachment *attachment; /* NULL: the data plane has no interfaces */
+	const char *backend;			/* only its servers; NULL: all */
 };
 
 /* Everything except the VIPs. These are encoded after it, some at a time, like parts of a list. */
@@ -141,7 +145,10 @@ struct wire_lb_walk {
 /* Begin allocates, end frees; a walk may be ended at any point. */
 void wire_lb_walk_begin(struct wire_lb_walk *w, const struct l4_config *c);
 void wire_lb_walk_end(struct wire_lb_walk *w);
-/* The next VIPs, at most max, without the other fields; NULL if there are no more. */
+/*
+ * Looks at the next max VIPs and returns those that are wanted, without the other fields; NULL if
+ * there are no more to look at.
+ */
 Maglev__VPPLBState *wire_lb_vips(struct wire_lb_walk *w, const struct wire_lb *lb, size_t max,
 				 struct arena *a);
 

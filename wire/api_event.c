@@ -155,6 +155,7 @@ Maglev__Event *wire_dataplane_event(const struct wire_dataplane_status *status, 
 	d->change = wire__text(status->change);
 	d->reason = wire__text(status->reason);
 	d->connected = status->connected;
+	d->status = wire__text(lb_status_name(status->status));
 	d->since = status->since;
 	d->problem = wire__text(status->problem);
 	d->warmup = wire__text(warmup_phase_name(status->warmup));

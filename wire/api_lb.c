@@ -6,6 +6,7 @@
  */
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/sorted.h"
@@ -50,6 +51,8 @@ static Maglev__VPPLBAS *one_as(const struct side *side, const struct lb_as *want
 	as->flows = counted ? counted->flows : 0;
 	as->wanted = want != NULL;
 	as->present = have != NULL;
+	as->drained = have && side->making->counters &&
+		      lb_is_drained(have, side->making->counters, counted);
 	as->weight = have ? have->weight : 0;
 	as->wanted_weight = want ? want->weight : 0;
 	if (want && want->hold && have) /* the guard keeps the observed weight */
@@ -206,16 +209,30 @@ static Maglev__VPPLBVIP *step(struct wire_lb_walk *w, const struct wire_lb *lb, 
 	return vip;
 }
 
+/* Drops the ASes of other backends. False if none is left. */
+static bool keep_backend(Maglev__VPPLBVIP *vip, const char *backend)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < vip->n_application_servers; i++)
+		if (strcmp(vip->application_servers[i]->backend, backend) == 0)
+			vip->application_servers[n++] = vip->application_servers[i];
+	vip->n_application_servers = n;
+	return n > 0;
+}
+
 Maglev__VPPLBState *wire_lb_vips(struct wire_lb_walk *w, const struct wire_lb *lb, size_t max,
 				 struct arena *a)
 {
 	Maglev__VPPLBState *state = API__NEW(a, Maglev__VPPLBState, maglev__vpplbstate__init);
 	Maglev__VPPLBVIP *vip;
+	size_t n;
 
 	state->vips = arena_array_of(a, max, Maglev__VPPLBVIP *);
-	while (state->n_vips < max && (vip = step(w, lb, a)))
-		state->vips[state->n_vips++] = vip;
-	return state->n_vips ? state : NULL;
+	for (n = 0; n < max && (vip = step(w, lb, a)); n++)
+		if (!lb->backend || keep_backend(vip, lb->backend))
+			state->vips[state->n_vips++] = vip;
+	return n ? state : NULL;
 }
 
 /* The observed settings if there are any, else the wanted ones. */
@@ -233,17 +250,42 @@ static void set_conf(Maglev__VPPLBState *state, const struct wire_lb *lb, struct
 	state->flow_timeout = conf.flow_timeout_s;
 }
 
+static void set_interfaces(Maglev__VPPLBState *state, const struct lb_attachment *from,
+			   struct arena *a)
+{
+	size_t n = from ? from->n : 0;
+
+	state->interfaces = arena_array_of(a, n, Maglev__VPPLBInterface *);
+	for (size_t i = 0; i < n; i++) {
+		Maglev__VPPLBInterface *one =
+			API__NEW(a, Maglev__VPPLBInterface, maglev__vpplbinterface__init);
+
+		one->name = arena_strdup(a, from->interfaces[i].name);
+		one->attached = from->interfaces[i].attached;
+		one->mode = wire__text(from->interfaces[i].mode);
+		one->problem = arena_strdup(a, from->interfaces[i].problem);
+		state->interfaces[state->n_interfaces++] = one;
+	}
+}
+
 Maglev__VPPLBState *wire_lb_state(const struct wire_lb *lb, struct arena *a)
 {
 	Maglev__VPPLBState *state = API__NEW(a, Maglev__VPPLBState, maglev__vpplbstate__init);
 
 	state->dataplane = wire__text(lb->dataplane);
 	state->connected = lb->connected;
+	state->status = wire__text(lb_status_name(lb->status));
 	state->held = lb->guard;
 	state->warmup = wire__text(warmup_phase_name(lb->warmup));
 	state->last_full_sync = lb->last_full_sync;
 	state->problem = wire__text(lb->problem);
 	state->as_of = lb->as_of;
+	if (lb->counters) {
+		state->has_as_buckets = lb->counters->has & LB_HAS_AS_BUCKETS;
+		state->has_as_flows = lb->counters->has & LB_HAS_AS_FLOWS;
+		state->counted = lb->counters->at;
+	}
+	set_interfaces(state, lb->attachment, a);
 	set_conf(state, lb, a);
 	return state;
 }

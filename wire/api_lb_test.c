@@ -45,6 +45,7 @@ static int build(void **state)
 				  .model = &w->model,
 				  .observed = &w->observed,
 				  .connected = true,
+				  .status = LB_CONNECTED,
 				  .warmup = WARMUP_DONE,
 				  .last_full_sync = 77,
 				  .problem = "" };
@@ -178,7 +179,9 @@ static void the_conf_is_the_observed_one_or_else_the_wanted_one(void **state)
 			      "\"ipv4_src_address\":\"\",\"ipv6_src_address\":\"\","
 			      "\"sticky_buckets_per_core\":1024,\"flow_timeout\":40,\"vips\":[],"
 			      "\"held\":false,\"warmup\":\"done\",\"last_full_sync\":\"77\","
-			      "\"problem\":\"\",\"as_of\":\"0\"}");
+			      "\"problem\":\"\",\"as_of\":\"0\",\"status\":\"connected\","
+			      "\"interfaces\":[],\"has_as_buckets\":false,"
+			      "\"has_as_flows\":false,\"counted\":\"0\"}");
 	w->observed.has_conf = true;
 	w->observed.conf = (struct lb_conf){ .sticky_buckets_per_core = 7, .flow_timeout_s = 8 };
 	assert_int_equal(addr_parse("2001:db8::1", &w->observed.conf.src6), 0);
@@ -187,12 +190,16 @@ static void the_conf_is_the_observed_one_or_else_the_wanted_one(void **state)
 	w->lb.problem = "too old";
 	w->lb.as_of = 5;
 	w->lb.connected = false;
+	w->lb.status = LB_DISCONNECTED;
 	s = wire_lb_state(&w->lb, w->arena);
 	assert_json(&s->base, "{\"dataplane\":\"vpp\",\"connected\":false,"
 			      "\"ipv4_src_address\":\"\",\"ipv6_src_address\":\"2001:db8::1\","
 			      "\"sticky_buckets_per_core\":7,\"flow_timeout\":8,\"vips\":[],"
 			      "\"held\":true,\"warmup\":\"releasing\",\"last_full_sync\":\"77\","
-			      "\"problem\":\"too old\",\"as_of\":\"5\"}");
+			      "\"problem\":\"too old\",\"as_of\":\"5\","
+			      "\"status\":\"disconnected\",\"interfaces\":[],"
+			      "\"has_as_buckets\":false,\"has_as_flows\":false,"
+			      "\"counted\":\"0\"}");
 }
 
 static void a_vip_shows_how_it_is_made(void **state)
@@ -227,6 +234,75 @@ static void buckets_and_flows_come_from_the_counters(void **state)
 	assert_int_equal(shown->application_servers[0]->buckets, 1024);
 	assert_int_equal(shown->application_servers[0]->flows, 17);
 	assert_int_equal(shown->application_servers[1]->buckets, 0);
+}
+
+static void a_server_is_drained_when_a_later_count_finds_no_flow(void **state)
+{
+	struct world *w = *state;
+	_cleanup_(lb_counters_free) struct lb_counters counters = { .has = LB_HAS_AS_FLOWS,
+								    .flows_since = 5,
+								    .at = 9 };
+	struct lb_vip *vip = observe_vip(w, "198.51.100.5");
+
+	observe_as(vip, "10.0.0.1", 0);
+	vip->as.items[0].idle_since = 5;
+	lb_counters_put_as(lb_counters_put_vip(&counters, &vip->key), &vip->as.items[0].address);
+	w->lb.counters = &counters;
+	assert_false(all_vips(w)->vips[0]->application_servers[0]->drained);
+	counters.flows_since = 6;
+	assert_true(all_vips(w)->vips[0]->application_servers[0]->drained);
+	assert_false(all_vips(w)->vips[0]->application_servers[1]->drained); /* not there */
+	assert_true(wire_lb_state(&w->lb, w->arena)->has_as_flows);
+	assert_false(wire_lb_state(&w->lb, w->arena)->has_as_buckets);
+	assert_int_equal(wire_lb_state(&w->lb, w->arena)->counted, 9);
+	w->lb.counters = NULL;
+	assert_false(all_vips(w)->vips[0]->application_servers[0]->drained);
+}
+
+static void interfaces_are_told_with_what_is_wrong(void **state)
+{
+	struct world *w = *state;
+	const struct lb_interface interfaces[] = {
+		{ .name = "eth0", .attached = true, .mode = "native", .problem = "" },
+		{ .name = "nope0", .mode = "", .problem = "there is no such interface" },
+	};
+	const struct lb_attachment attachment = { .interfaces = interfaces, .n = 2 };
+	Maglev__VPPLBState *s;
+
+	w->lb.status = LB_DEGRADED;
+	w->lb.attachment = &attachment;
+	s = wire_lb_state(&w->lb, w->arena);
+	assert_string_equal(s->status, "degraded");
+	assert_int_equal(s->n_interfaces, 2);
+	assert_json(&s->interfaces[0]->base,
+		    "{\"name\":\"eth0\",\"attached\":true,\"mode\":\"native\",\"problem\":\"\"}");
+	assert_json(&s->interfaces[1]->base, "{\"name\":\"nope0\",\"attached\":false,\"mode\":\"\","
+					     "\"problem\":\"there is no such interface\"}");
+}
+
+/* The walk still looks at one VIP after the other, and ends after the last. */
+static void one_backend_is_told_without_the_others(void **state)
+{
+	struct world *w = *state;
+	struct wire_lb_walk walk;
+	Maglev__VPPLBState *part;
+	size_t looks = 0, found = 0;
+
+	observe_vip(w, "198.51.100.1"); /* a foreign one */
+	w->lb.backend = "b";
+	wire_lb_walk_begin(&walk, w->model.config);
+	while ((part = wire_lb_vips(&walk, &w->lb, 1, w->arena))) {
+		looks++;
+		found += part->n_vips;
+		if (!part->n_vips)
+			continue;
+		assert_string_equal(part->vips[0]->frontend, "www");
+		assert_int_equal(part->vips[0]->n_application_servers, 1);
+		assert_string_equal(part->vips[0]->application_servers[0]->backend, "b");
+	}
+	wire_lb_walk_end(&walk);
+	assert_int_equal(looks, 2);
+	assert_int_equal(found, 1);
 }
 
 /* Entries that maglevd did not make are shown as they are. */
@@ -266,6 +342,9 @@ int main(void)
 		STORY(the_conf_is_the_observed_one_or_else_the_wanted_one),
 		STORY(a_vip_shows_how_it_is_made),
 		STORY(buckets_and_flows_come_from_the_counters),
+		STORY(a_server_is_drained_when_a_later_count_finds_no_flow),
+		STORY(interfaces_are_told_with_what_is_wrong),
+		STORY(one_backend_is_told_without_the_others),
 		STORY(a_protocol_that_is_not_ours_is_shown_by_number),
 		STORY(operations_are_told_in_their_order),
 	};

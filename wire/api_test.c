@@ -343,6 +343,7 @@ static void a_sync_counts_the_operations_that_there_were(void **state)
 						      .reason = "",
 						      .problem = "",
 						      .connected = true,
+						      .status = LB_CONNECTED,
 						      .since = 4,
 						      .warmup = WARMUP_DONE,
 						      .last_full_sync = 8,
@@ -355,7 +356,7 @@ static void a_sync_counts_the_operations_that_there_were(void **state)
 		    "\"change\":\"synced\",\"reason\":\"\",\"connected\":true,\"since\":\"4\","
 		    "\"problem\":\"\",\"warmup\":\"done\",\"held\":false,\"last_full_sync\":\"8\","
 		    "\"scope\":\"all\",\"vips\":\"3\",\"operations\":{\"as-weight\":\"7\","
-		    "\"vip-add\":\"1\"},\"replay\":false}}");
+		    "\"vip-add\":\"1\"},\"replay\":false,\"status\":\"connected\"}}");
 }
 
 static void the_replay_of_a_data_plane_has_no_change(void **state)
@@ -374,7 +375,7 @@ static void the_replay_of_a_data_plane_has_no_change(void **state)
 		    "\"change\":\"\",\"reason\":\"\",\"connected\":false,\"since\":\"4\","
 		    "\"problem\":\"no such socket\",\"warmup\":\"hands-off\",\"held\":true,"
 		    "\"last_full_sync\":\"0\",\"scope\":\"\",\"vips\":\"0\",\"operations\":{},"
-		    "\"replay\":true}}");
+		    "\"replay\":true,\"status\":\"disconnected\"}}");
 }
 
 static void an_info_is_the_row_of_the_list(void **state)

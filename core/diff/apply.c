@@ -61,6 +61,8 @@ static bool apply_as_weight(struct lb_state *s, struct lb_vip *vip, const struct
 		return false;
 	as->weight = op->weight;
 	as->flush = op->flush && op->weight == 0;
+	if (op->weight)
+		as->idle_since = 0;
 	return true;
 }
 

@@ -80,6 +80,13 @@ const struct lb_as_counters *lb_counters_as(const struct lb_vip_counters *v,
 	return as_is_at(v, i, address) ? &v->as.items[i] : NULL;
 }
 
+bool lb_is_drained(const struct lb_as *observed, const struct lb_counters *c,
+		   const struct lb_as_counters *counted)
+{
+	return observed->weight == 0 && observed->idle_since && c->has & LB_HAS_AS_FLOWS &&
+	       c->flows_since > observed->idle_since && counted && counted->flows == 0;
+}
+
 struct lb_vip_counters *lb_counters_put_vip(struct lb_counters *c, const struct lb_vip_key *key)
 {
 	size_t i = vip_place(c, key);

@@ -64,7 +64,9 @@ struct lb_event_counter {
 };
 
 struct lb_counters {
-	int64_t at;   /* unix ns: when they were read */
+	int64_t at; /* unix ns: when they were read */
+	/* monotonic ns: the flows were counted after this; a count takes time */
+	int64_t flows_since;
 	unsigned has; /* enum lb_has */
 	VEC(struct lb_vip_counters) vips;
 	VEC(struct lb_server_counters) servers;
@@ -77,6 +79,13 @@ const struct lb_vip_counters *lb_counters_vip(const struct lb_counters *c,
 					      const struct lb_vip_key *key);
 const struct lb_as_counters *lb_counters_as(const struct lb_vip_counters *v,
 					    const struct addr *address);
+/*
+ * Whether an observed AS has weight 0 and no live flow. False as long as that is not known, also
+ * while the count is older than the weight. counted is the AS in the counters; NULL: it is not
+ * there.
+ */
+bool lb_is_drained(const struct lb_as *observed, const struct lb_counters *c,
+		   const struct lb_as_counters *counted);
 /*
  * Finds the entry or inserts a zeroed one in order. The pointer is valid until the next
  * change of the list.

@@ -142,6 +142,30 @@ static void what_was_freed_can_be_filled_again(void **state)
 	assert_int_equal(c.vips.n, 5);
 }
 
+static void drained_needs_a_count_that_is_younger_than_the_weight(void **state)
+{
+	struct lb_as as = { .idle_since = 10 };
+	struct lb_counters c = { .has = LB_HAS_AS_FLOWS, .flows_since = 11 };
+	struct lb_as_counters counted = { .flows = 0 };
+
+	assert_true(lb_is_drained(&as, &c, &counted));
+	counted.flows = 1;
+	assert_false(lb_is_drained(&as, &c, &counted));
+	counted.flows = 0;
+	c.flows_since = 10;
+	assert_false(lb_is_drained(&as, &c, &counted));
+	c.flows_since = 11;
+	assert_false(lb_is_drained(&as, &c, NULL));
+	as.weight = 1;
+	assert_false(lb_is_drained(&as, &c, &counted));
+	as.weight = 0;
+	as.idle_since = 0;
+	assert_false(lb_is_drained(&as, &c, &counted));
+	as.idle_since = 10;
+	c.has = LB_HAS_AS_BUCKETS;
+	assert_false(lb_is_drained(&as, &c, &counted));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -151,6 +175,7 @@ int main(void)
 		cmocka_unit_test(servers_over_all_vips_are_kept_by_address),
 		cmocka_unit_test(what_is_behind_is_found_without_what_was_before),
 		cmocka_unit_test(what_was_freed_can_be_filled_again),
+		cmocka_unit_test(drained_needs_a_count_that_is_younger_than_the_weight),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,28 @@ static bool as_is_at(const struct lb_vip *v, size_t i, const struct addr *addres
 	return i < v->as.n && addr_cmp(&v->as.items[i].address, address) == 0;
 }
 
+const char *lb_status_name(enum lb_status s)
+{
+	static const char *const names[LB_STATUSES] = {
+		[LB_DISCONNECTED] = "disconnected",
+		[LB_DEGRADED] = "degraded",
+		[LB_CONNECTED] = "connected",
+	};
+
+	assert((size_t)s < ARRAY_SIZE(names));
+	return names[s];
+}
+
+enum lb_status lb_status_judge(bool connected, const struct lb_attachment *attachment)
+{
+	if (!connected)
+		return LB_DISCONNECTED;
+	for (size_t i = 0; attachment && i < attachment->n; i++)
+		if (!attachment->interfaces[i].attached)
+			return LB_DEGRADED;
+	return LB_CONNECTED;
+}
+
 const char *lb_encap_name(enum lb_encap e)
 {
 	assert((size_t)e < ARRAY_SIZE(encap_names));
@@ -91,6 +113,12 @@ const char *lb_vip_key_format(const struct lb_vip_key *k, char buf[static LB_VIP
 	return buf;
 }
 
+static void clear_memory(struct lb_as *as)
+{
+	as->flush = as->hold = false;
+	as->idle_since = 0;
+}
+
 void lb_state_copy(const struct lb_state *from, struct lb_state *ret)
 {
 	assert(!ret->vips.n);
@@ -102,7 +130,7 @@ void lb_state_copy(const struct lb_state *from, struct lb_state *ret)
 		copy.as.items = mem_copy(copy.as.items, copy.as.n * sizeof(*copy.as.items));
 		copy.as.cap = copy.as.n;
 		for (size_t j = 0; j < copy.as.n; j++)
-			copy.as.items[j].flush = copy.as.items[j].hold = false;
+			clear_memory(&copy.as.items[j]);
 		vec_push(&ret->vips, copy);
 	}
 }
@@ -179,4 +207,24 @@ bool lb_vip_remove_as(struct lb_vip *v, const struct addr *address)
 		return false;
 	vec_remove_at(&v->as, i);
 	return true;
+}
+
+void lb_as_note_idle(struct lb_as *as, int64_t since, int64_t now)
+{
+	as->idle_since = as->weight ? 0 : since ? since : now;
+}
+
+void lb_state_note_idle(struct lb_state *s, const struct lb_state *before, int64_t now)
+{
+	for (size_t i = 0; i < s->vips.n; i++) {
+		struct lb_vip *vip = &s->vips.items[i];
+		const struct lb_vip *old = lb_state_vip(before, &vip->key);
+
+		for (size_t j = 0; j < vip->as.n; j++) {
+			struct lb_as *as = &vip->as.items[j];
+			const struct lb_as *was = old ? lb_vip_as(old, &as->address) : NULL;
+
+			lb_as_note_idle(as, was ? was->idle_since : 0, now);
+		}
+	}
 }

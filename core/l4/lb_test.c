@@ -159,6 +159,44 @@ static void a_protocol_that_is_not_ours_is_a_number(void **state)
 		assert_string_equal(lb_protocol_format(rows[i].protocol, text), rows[i].text);
 }
 
+static void a_data_plane_without_all_its_interfaces_is_degraded(void **state)
+{
+	struct lb_interface interfaces[] = { { .name = "eth0", .attached = true },
+					     { .name = "eth1", .attached = true } };
+	const struct lb_attachment all = { .interfaces = interfaces, .n = 2 };
+
+	assert_int_equal(lb_status_judge(true, NULL), LB_CONNECTED);
+	assert_int_equal(lb_status_judge(false, NULL), LB_DISCONNECTED);
+	assert_int_equal(lb_status_judge(true, &all), LB_CONNECTED);
+	interfaces[1].attached = false;
+	assert_int_equal(lb_status_judge(true, &all), LB_DEGRADED);
+	assert_int_equal(lb_status_judge(false, &all), LB_DISCONNECTED);
+	assert_string_equal(lb_status_name(LB_DEGRADED), "degraded");
+}
+
+/* A weight that is 0 again after it was not counts from the second time on. */
+static void the_time_of_weight_0_is_kept_from_look_to_look(void **state)
+{
+	struct lb_state before = { 0 }, now = { 0 };
+	struct lb_vip_key k = key("198.51.100.10", IPPROTO_TCP, 80);
+	struct addr as = ip("10.0.0.1");
+	struct lb_as *old = lb_vip_put_as(lb_state_put_vip(&before, &k), &as);
+	struct lb_as *new = lb_vip_put_as(lb_state_put_vip(&now, &k), &as);
+
+	lb_state_note_idle(&before, &now, 5);
+	assert_int_equal(old->idle_since, 5);
+	lb_state_note_idle(&now, &before, 9);
+	assert_int_equal(new->idle_since, 5);
+	new->weight = 1;
+	lb_state_note_idle(&now, &before, 10);
+	assert_int_equal(new->idle_since, 0);
+	old->weight = 0;
+	lb_state_note_idle(&before, &now, 11);
+	assert_int_equal(old->idle_since, 11);
+	lb_state_free(&before);
+	lb_state_free(&now);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +208,8 @@ int main(void)
 		cmocka_unit_test(a_copy_shares_nothing_and_forgets_what_was_flushed),
 		cmocka_unit_test(every_field_of_the_configuration_counts),
 		cmocka_unit_test(a_protocol_that_is_not_ours_is_a_number),
+		cmocka_unit_test(a_data_plane_without_all_its_interfaces_is_degraded),
+		cmocka_unit_test(the_time_of_weight_0_is_kept_from_look_to_look),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -171,3 +171,11 @@ struct xdp_run {
 	uint32_t ns;	   /* out: average duration of one run */
 };
 int xdp_run(int program, struct xdp_run *run);
+
+/*
+ * The clock that programs read with bpf_jiffies64(), of which the kernel gives user space no exact
+ * copy. Opening loads a program, which takes CAP_BPF and CAP_NET_ADMIN; the caller closes the
+ * descriptor. Reading takes some microseconds and no capability; *ret is the low half of the clock.
+ */
+int xdp_clock_open(void);
+int xdp_clock_read(int clock, uint32_t *ret);

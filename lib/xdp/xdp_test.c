@@ -543,6 +543,34 @@ static void queues_in_use_are_counted(void **state)
 	assert_int_equal(xdp_device_queues("lo", &n), -EOPNOTSUPP);
 }
 
+static int64_t monotonic(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* In the ticks of CLOCK_MONOTONIC_COARSE, which are the kernel's. */
+static void the_clock_of_programs_goes_with_the_time(void **state)
+{
+	struct timespec tick;
+	int clock = xdp_clock_open();
+	int64_t begin = monotonic(), inner, end;
+	uint32_t from, to;
+
+	assert_true(clock >= 0);
+	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+	assert_int_equal(xdp_clock_read(clock, &from), 0);
+	for (inner = monotonic(); monotonic() < inner + 100000000;)
+		continue;
+	inner = monotonic() - inner;
+	assert_int_equal(xdp_clock_read(clock, &to), 0);
+	end = monotonic() - begin;
+	assert_in_range(to - from, inner / tick.tv_nsec - 1, end / tick.tv_nsec + 1);
+	close(clock);
+}
+
 static void modes_have_names(void **state)
 {
 	assert_string_equal(xdp_mode_name(XDP_MODE_AUTO), "auto");
@@ -596,6 +624,7 @@ int main(void)
 		WITH_DEVICES(counters_are_copied_with_all_cpus),
 		WITH_DEVICES(a_link_is_detached_at_once_pinned_or_not),
 		WITH_DEVICES(queues_in_use_are_counted),
+		WITH_DEVICES(the_clock_of_programs_goes_with_the_time),
 		WITH_DEVICES(modes_have_names),
 	};
 	const char *reason = prepare();

@@ -24,7 +24,7 @@ enum upstream__round {
 
 #define UPSTREAM__QUERIES 6
 
-#define UPSTREAM__FIELDS 16 /* bound of the fields of an answer; asserted */
+#define UPSTREAM__FIELDS 24 /* bound of the fields of an answer; asserted */
 
 /* The state of a query: the call, and then the reading of its answer. */
 struct upstream__asking {

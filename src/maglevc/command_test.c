@@ -218,8 +218,8 @@ static void a_wrong_word_is_named_with_what_was_possible(void **state)
 		{ "set backend a pause for -5s",
 		  "bad word \"-5s\" after \"set backend a pause for\", expected a duration such as "
 		  "90s or 1h30m" },
-		{ "set backend a pause for 1s for 2s",
-		  "unknown word \"for\" after \"set backend a pause for 1s\"; possible: reason" },
+		{ "set backend a pause for 1s for 2s", "unknown word \"for\" after \"set backend a "
+						       "pause for 1s\"; possible: reason, wait" },
 		{ "set frontend f pool p backend b weight 101",
 		  "bad word \"101\" after \"set frontend f pool p backend b weight\", expected a "
 		  "number from 0 to 100" },
@@ -292,51 +292,54 @@ static void check_help(const char *words, const char *want)
 
 static void help_shows_every_command_with_its_options(void **state)
 {
-	check_help("",
-		   "show version                  version of maglevc\n"
-		   "show frontends                all frontends\n"
-		   "show frontends <name>         one frontend, its pools and backends\n"
-		   "show backends                 all backends\n"
-		   "show backends <name>          one backend, its probes and transitions\n"
-		   "show healthchecks             all health checks\n"
-		   "show healthchecks <name>      one health check\n"
-		   "show lb state                 what the data plane has, and should have\n"
-		   "show lb counters              packets and bytes of the data plane\n"
-		   "show vpp info                 version and age of the VPP we are connected to\n"
-		   "show vpp lb state             what the data plane has, and should have\n"
-		   "show vpp lb counters          packets and bytes of the data plane\n"
-		   "set backend <name> pause [reason <text>] [for <duration>]\n"
-		   "                              no probes, no new flows; flows stay\n"
-		   "set backend <name> resume [reason <text>]\n"
-		   "                              end a pause: probe again\n"
-		   "set backend <name> enable [reason <text>] [for <duration>]\n"
-		   "                              use it, whatever the file says\n"
-		   "set backend <name> disable [reason <text>] [for <duration>]\n"
-		   "                              take it out and tear its flows down\n"
-		   "set frontend <name> pool <pool> backend <name> weight <0-100> [flush]\n"
-		   "                              set the weight of a backend in a pool\n"
-		   "watch events [num <n>] [log [level <level>]] [backend] [frontend] [config] "
-		   "[dataplane] [info] [probes]\n"
-		   "                              states, then what happens, as lines of JSON\n"
-		   "config check                  is the file good, what would a reload change\n"
-		   "config reload                 have the server read its file again\n"
-		   "sync lb state [<frontend>] [plan]\n"
-		   "                              make the data plane what it should be, now\n"
-		   "sync vpp lb state [<frontend>] [plan]\n"
-		   "                              make the data plane what it should be, now\n"
-		   "help [<command>]              what can be said\n");
+	check_help(
+		"",
+		"show version                  version of maglevc\n"
+		"show frontends                all frontends\n"
+		"show frontends <name>         one frontend, its pools and backends\n"
+		"show backends                 all backends\n"
+		"show backends <name>          one backend, its probes and transitions\n"
+		"show healthchecks             all health checks\n"
+		"show healthchecks <name>      one health check\n"
+		"show lb state                 what the data plane has, and should have\n"
+		"show lb counters              packets and bytes of the data plane\n"
+		"show vpp info                 version and age of the VPP we are connected to\n"
+		"show vpp lb state             what the data plane has, and should have\n"
+		"show vpp lb counters          packets and bytes of the data plane\n"
+		"set backend <name> pause [reason <text>] [for <duration>] [wait [<duration>]]\n"
+		"                              no probes, no new flows; flows stay\n"
+		"set backend <name> resume [reason <text>]\n"
+		"                              end a pause: probe again\n"
+		"set backend <name> enable [reason <text>] [for <duration>]\n"
+		"                              use it, whatever the file says\n"
+		"set backend <name> disable [reason <text>] [for <duration>] [wait [<duration>]]\n"
+		"                              take it out and tear its flows down\n"
+		"set frontend <name> pool <pool> backend <name> weight <0-100> [flush]\n"
+		"                              set the weight of a backend in a pool\n"
+		"watch events [num <n>] [log [level <level>]] [backend] [frontend] [config] "
+		"[dataplane] [info] [probes]\n"
+		"                              states, then what happens, as lines of JSON\n"
+		"config check                  is the file good, what would a reload change\n"
+		"config reload                 have the server read its file again\n"
+		"sync lb state [<frontend>] [plan]\n"
+		"                              make the data plane what it should be, now\n"
+		"sync vpp lb state [<frontend>] [plan]\n"
+		"                              make the data plane what it should be, now\n"
+		"help [<command>]              what can be said\n");
 }
 
 static void help_shows_what_follows_some_words(void **state)
 {
-	check_help("set ba", "set backend <name> pause [reason <text>] [for <duration>]\n"
-			     "                              no probes, no new flows; flows stay\n"
-			     "set backend <name> resume [reason <text>]\n"
-			     "                              end a pause: probe again\n"
-			     "set backend <name> enable [reason <text>] [for <duration>]\n"
-			     "                              use it, whatever the file says\n"
-			     "set backend <name> disable [reason <text>] [for <duration>]\n"
-			     "                              take it out and tear its flows down\n");
+	check_help(
+		"set ba",
+		"set backend <name> pause [reason <text>] [for <duration>] [wait [<duration>]]\n"
+		"                              no probes, no new flows; flows stay\n"
+		"set backend <name> resume [reason <text>]\n"
+		"                              end a pause: probe again\n"
+		"set backend <name> enable [reason <text>] [for <duration>]\n"
+		"                              use it, whatever the file says\n"
+		"set backend <name> disable [reason <text>] [for <duration>] [wait [<duration>]]\n"
+		"                              take it out and tear its flows down\n");
 	check_help("show fr",
 		   "show frontends                all frontends\n"
 		   "show frontends <name>         one frontend, its pools and backends\n");

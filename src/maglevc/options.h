@@ -14,6 +14,7 @@ enum status {
 	STATUS_REFUSED = 1, /* the server refused, or its answer could not be written */
 	STATUS_USAGE = 2,
 	STATUS_NO_SERVER = 3, /* it cannot be reached, or did not answer in time */
+	STATUS_TIME_OVER = 4, /* done, but what was waited for did not happen in time */
 };
 
 struct options {

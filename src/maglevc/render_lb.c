@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* render_lb: the state and counters of the data plane, and the operations of a sync. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "src/maglevc/render_internal.h"
@@ -69,20 +70,43 @@ static const char *difference(bool present, bool wanted)
 	return wanted && !present ? "[missing]" : "";
 }
 
-static void add_server(struct columns *c, const Maglev__VPPLBAS *as)
+/*
+ * Adds a number, or "-" if the data plane does not count it. A 0 would claim that there was no
+ * traffic.
+ */
+static void figure_cell(struct columns *c, bool has, uint64_t n)
+{
+	if (has)
+		count_cell(c, n);
+	else
+		columns_cell(c, TINT_NONE, "-");
+}
+
+/* The last cell: how it differs from what is wanted, or that it is drained. */
+static void mark_cell(struct columns *c, const Maglev__VPPLBAS *as)
+{
+	const char *differs = difference(as->present, as->wanted);
+
+	if (!*differs && as->drained)
+		columns_cell(c, TINT_OFF, "[drained]");
+	else
+		columns_cell(c, TINT_DOUBT, "%s", differs);
+}
+
+static void add_server(struct columns *c, const Maglev__VPPLBState *s, const Maglev__VPPLBAS *as)
 {
 	columns_cell(c, TINT_NONE, "    %s", as->address);
 	columns_cell(c, TINT_NONE, "%s", render__or_dash(as->backend));
 	columns_cell(c, TINT_NONE, "%u", as->weight);
 	columns_cell(c, as->weight == as->wanted_weight ? TINT_NONE : TINT_DOUBT, "%u",
 		     as->wanted_weight);
-	columns_cell(c, TINT_NONE, "%u", as->buckets);
-	columns_cell(c, TINT_NONE, "%" PRIu64, as->flows);
-	columns_cell(c, TINT_DOUBT, "%s", difference(as->present, as->wanted));
+	figure_cell(c, s->has_as_buckets, as->buckets);
+	figure_cell(c, s->has_as_flows, as->flows);
+	mark_cell(c, as);
 	columns_end_row(c);
 }
 
-static void add_vip(struct columns *c, const Maglev__VPPLBVIP *vip)
+static void add_vip(struct columns *c, const Maglev__VPPLBState *s, const Maglev__VPPLBVIP *vip)
 {
 	_cleanup_(buf_free) struct buf title = { 0 };
 
@@ -97,7 +121,7 @@ static void add_vip(struct columns *c, const Maglev__VPPLBVIP *vip)
 	columns_line(c, vip->present == vip->wanted ? TINT_NONE : TINT_DOUBT, "  %s",
 		     buf_cstr(&title));
 	for (size_t i = 0; i < vip->n_application_servers; i++)
-		add_server(c, vip->application_servers[i]);
+		add_server(c, s, vip->application_servers[i]);
 }
 
 static void write_vips(const Maglev__VPPLBState *s, const struct render *r)
@@ -108,8 +132,39 @@ static void write_vips(const Maglev__VPPLBState *s, const struct render *r)
 		return;
 	columns_head(c, "vips,BACKEND,WEIGHT,WANTED,BUCKETS,FLOWS");
 	for (size_t i = 0; i < s->n_vips; i++)
-		add_vip(c, s->vips[i]);
+		add_vip(c, s, s->vips[i]);
 	columns_write(c, 0, r->out);
+}
+
+/* The interfaces that packets for the VIPs arrive on, and why one of them is not served. */
+static void write_interfaces(const Maglev__VPPLBState *s, const struct render *r)
+{
+	_cleanup_(columns_freep) struct columns *c = columns_new(r->color);
+
+	if (!s->n_interfaces)
+		return;
+	columns_head(c, "interfaces,MODE");
+	for (size_t i = 0; i < s->n_interfaces; i++) {
+		const Maglev__VPPLBInterface *one = s->interfaces[i];
+
+		columns_cell(c, TINT_NONE, "  %s", one->name);
+		columns_cell(c, TINT_NONE, "%s", render__or_dash(one->mode));
+		if (!one->attached)
+			columns_cell(c, TINT_BAD, "[not attached] %s", one->problem);
+		columns_end_row(c);
+	}
+	columns_write(c, 0, r->out);
+}
+
+/* A server that is older than the field says only whether it is connected. */
+static void add_status(struct columns *c, const Maglev__VPPLBState *s)
+{
+	const char *status = *s->status ? s->status : s->connected ? "connected" : "disconnected";
+	bool good = strcmp(status, "connected") == 0;
+
+	columns_cell(c, TINT_LABEL, "status");
+	columns_cell(c, good ? TINT_GOOD : TINT_BAD, "%s", status);
+	columns_end_row(c);
 }
 
 void render_lb_state(const ProtobufCMessage *message, const struct render *r)
@@ -118,7 +173,7 @@ void render_lb_state(const ProtobufCMessage *message, const struct render *r)
 	_cleanup_(columns_freep) struct columns *c = columns_new(r->color);
 
 	render__pair(c, "dataplane", "%s", s->dataplane);
-	render__pair(c, "connected", "%s", s->connected ? "yes" : "no");
+	add_status(c, s);
 	render__pair_if(c, "problem", s->problem);
 	if (s->as_of)
 		render__pair_time(c, r, "as-of", s->as_of);
@@ -131,19 +186,8 @@ void render_lb_state(const ProtobufCMessage *message, const struct render *r)
 		render__pair(c, "all-down-guard", "holds weights back");
 	render__pair_time(c, r, "last-full-sync", s->last_full_sync);
 	columns_write(c, 0, r->out);
+	write_interfaces(s, r);
 	write_vips(s, r);
-}
-
-/*
- * Adds a number, or "-" if the data plane does not count it. A 0 would claim that there was no
- * traffic.
- */
-static void figure_cell(struct columns *c, bool has, uint64_t n)
-{
-	if (has)
-		count_cell(c, n);
-	else
-		columns_cell(c, TINT_NONE, "-");
 }
 
 static void add_counters(struct columns *c, const Maglev__VPPLBCounters *all,

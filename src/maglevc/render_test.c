@@ -204,7 +204,7 @@ static void the_state_of_the_data_plane_marks_what_differs(void **state)
 {
 	check(render_lb_state, testing_lb_state(),
 	      "dataplane                vpp\n"
-	      "connected                yes\n"
+	      "status                   connected\n"
 	      "ipv4-src-address         192.0.2.1\n"
 	      "ipv6-src-address         -\n"
 	      "sticky-buckets-per-core  1024\n"
@@ -217,6 +217,63 @@ static void the_state_of_the_data_plane_marks_what_differs(void **state)
 	      "    10.0.0.12  web2     0       50      0        0      [missing]\n"
 	      "  [2001:db8::80]:443/udp gre6 [not wanted]\n",
 	      "");
+}
+
+static void interfaces_are_shown_with_what_is_wrong(void **state)
+{
+	static char degraded[] = "degraded", xdp[] = "xdp", eth0[] = "eth0", eth1[] = "eth1",
+		    native[] = "native", why[] = "there is no such interface";
+	Maglev__VPPLBInterface good, bad, *interfaces[] = { &good, &bad };
+	Maglev__VPPLBState *s = testing_lb_state();
+
+	maglev__vpplbinterface__init(&good);
+	maglev__vpplbinterface__init(&bad);
+	good.name = eth0;
+	good.attached = true;
+	good.mode = native;
+	bad.name = eth1;
+	bad.problem = why;
+	s->dataplane = xdp;
+	s->status = degraded;
+	s->problem = why;
+	s->interfaces = interfaces;
+	s->n_interfaces = 2;
+	s->n_vips = 0;
+	check(render_lb_state, s,
+	      "dataplane                xdp\n"
+	      "status                   degraded\n"
+	      "problem                  there is no such interface\n"
+	      "ipv4-src-address         192.0.2.1\n"
+	      "ipv6-src-address         -\n"
+	      "sticky-buckets-per-core  1024\n"
+	      "flow-timeout             40s\n"
+	      "warm-up                  done\n"
+	      "last-full-sync           2026-04-15T09:29:48Z (12s ago)\n"
+	      "interfaces  MODE\n"
+	      "  eth0      native\n"
+	      "  eth1      -       [not attached] there is no such interface\n",
+	      "");
+}
+
+static void a_server_without_flows_is_marked_and_figures_may_be_unknown(void **state)
+{
+	Maglev__VPPLBState *s = testing_lb_state();
+	Maglev__VPPLBAS *as = s->vips[0]->application_servers[0];
+	_cleanup_(buf_free) struct buf out = { 0 }, err = { 0 };
+	struct render r = { .now = TESTING_NOW, .out = &out, .err = &err };
+
+	as->drained = true;
+	as->weight = as->flows = 0;
+	as->wanted_weight = as->buckets = 0;
+	render_lb_state(&s->base, &r);
+	assert_non_null(strstr(buf_cstr(&out),
+			       "    10.0.0.11  web1     0       0       0        0      "
+			       "[drained]\n"));
+	s->has_as_buckets = s->has_as_flows = as->drained = false;
+	out.n = 0;
+	render_lb_state(&s->base, &r);
+	assert_non_null(
+		strstr(buf_cstr(&out), "    10.0.0.11  web1     0       0       -        -\n"));
 }
 
 #define COUNTERS_HEAD                                                                              \
@@ -382,6 +439,8 @@ int main(void)
 		cmocka_unit_test(vpp_is_shown_with_its_age),
 		cmocka_unit_test(what_is_wrong_with_vpp_comes_first),
 		cmocka_unit_test(the_state_of_the_data_plane_marks_what_differs),
+		cmocka_unit_test(interfaces_are_shown_with_what_is_wrong),
+		cmocka_unit_test(a_server_without_flows_is_marked_and_figures_may_be_unknown),
 		cmocka_unit_test(counters_are_tables_one_behind_the_other),
 		cmocka_unit_test(a_figure_that_the_data_plane_has_not_is_a_dash),
 		cmocka_unit_test(a_sync_shows_its_operations_and_what_it_left_alone),

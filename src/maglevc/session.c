@@ -24,6 +24,7 @@
 #include "src/maglevc/keys.h"
 #include "src/maglevc/render.h"
 #include "src/maglevc/text.h"
+#include "src/maglevc/wait.h"
 
 /* One call that is under way. Lives on the stack of call(). */
 struct run {
@@ -54,8 +55,8 @@ void session_complain(const struct session *s, const char *fmt, ...)
 	fflush(s->err);
 }
 
-/* Prints and flushes. Output that could not be written (full disk, closed pipe) is a failure. */
-static enum status print(const struct session *s, const struct buf *text)
+/* Output that could not be written (full disk, closed pipe) is a failure. */
+enum status session_print(const struct session *s, const struct buf *text)
 {
 	if (!text->n || (fwrite(text->p, 1, text->n, s->out) == text->n && fflush(s->out) == 0))
 		return STATUS_DONE;
@@ -72,7 +73,7 @@ static enum status show_version(const struct session *s)
 
 	if (!s->options->json) {
 		buf_printf(&out, "maglevc %s (%s, %s)\n", v->version, v->commit, v->date);
-		return print(s, &out);
+		return session_print(s, &out);
 	}
 	buf_adds(&out, "{\n  \"version\": ");
 	json_write_string(&out, v->version, strlen(v->version));
@@ -81,7 +82,7 @@ static enum status show_version(const struct session *s)
 	buf_adds(&out, ",\n  \"date\": ");
 	json_write_string(&out, v->date, strlen(v->date));
 	buf_adds(&out, "\n}\n");
-	return print(s, &out);
+	return session_print(s, &out);
 }
 
 static enum status show_help(const struct session *s, const struct command *c)
@@ -92,7 +93,7 @@ static enum status show_help(const struct session *s, const struct command *c)
 		session_complain(s, "%s", buf_cstr(&why));
 		return STATUS_USAGE;
 	}
-	return print(s, &out);
+	return session_print(s, &out);
 }
 
 /* ---- what the server says ---- */
@@ -122,7 +123,7 @@ static enum status show_answer(struct run *r, const ProtobufCMessage *message)
 		r->action->render(message, &render);
 	}
 	fputs(buf_cstr(&err), s->err);
-	status = print(s, &out);
+	status = session_print(s, &out);
 	if (status == STATUS_DONE && r->action->accepted && !r->action->accepted(message))
 		status = STATUS_REFUSED;
 	return status;
@@ -137,7 +138,7 @@ static void show_event(struct run *r, const ProtobufCMessage *message)
 
 	pb_json_write(message, PB_JSON_COMPACT, &line);
 	buf_addc(&line, '\n');
-	r->status = print(r->session, &line);
+	r->status = session_print(r->session, &line);
 	if (r->status == STATUS_DONE && !(r->left && --r->left == 0))
 		return;
 	grpc_client_cancel(TAKE_PTR(r->call));
@@ -156,19 +157,18 @@ static void on_message(const ProtobufCMessage *message, void *user)
 		r->status = show_answer(r, message);
 }
 
-/* Reports a call that ended without an answer, and maps its status to an exit code. */
-static enum status refuse(const struct run *r, enum grpc_status status, const char *text)
+enum status session_refuse(const struct session *s, enum grpc_status status, const char *text)
 {
-	const struct options *o = r->session->options;
+	const struct options *o = s->options;
 	char timeout[DURATION_STRLEN];
 
 	if (status == GRPC_DEADLINE_EXCEEDED) {
-		session_complain(r->session, "%s did not answer within %s", o->server,
+		session_complain(s, "%s did not answer within %s", o->server,
 				 duration_format(o->timeout, timeout));
 		return STATUS_NO_SERVER;
 	}
-	session_complain(r->session, "%s", *text ? text : "the server refused without a reason");
-	if (status == GRPC_UNAVAILABLE && !r->session->connected)
+	session_complain(s, "%s", *text ? text : "the server refused without a reason");
+	if (status == GRPC_UNAVAILABLE && !s->connected)
 		return STATUS_NO_SERVER;
 	return STATUS_REFUSED;
 }
@@ -178,7 +178,7 @@ static void on_done(enum grpc_status status, const char *text, void *user)
 	struct run *r = user;
 
 	r->call = NULL;
-	finish(r, status == GRPC_OK ? r->status : refuse(r, status, text));
+	finish(r, status == GRPC_OK ? r->status : session_refuse(r->session, status, text));
 }
 
 /* Kept for refuse() and for the prompt, see link_state(). */
@@ -342,7 +342,11 @@ enum status session_run(struct session *s, const struct command *c)
 		return show_help(s, c);
 	assert(a);
 	status = session_connect(s);
-	return status == STATUS_DONE ? call(s, c, a) : status;
+	if (status == STATUS_DONE)
+		status = call(s, c, a);
+	if (status == STATUS_DONE && c->args[SLOT_WAIT])
+		status = wait_drained(s, c);
+	return status;
 }
 
 void session_end(struct session *s)

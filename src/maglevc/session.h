@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/str.h"
+#include "lib/grpc/grpc.h"
 #include "lib/loop/loop.h"
 #include "src/maglevc/command.h"
 #include "src/maglevc/options.h"
@@ -41,6 +42,10 @@ enum status session_connect(struct session *s);
  * or the reason of a failure on err, and returns the exit code. c->act must not be ACT_EXIT.
  */
 enum status session_run(struct session *s, const struct command *c);
+/* Reports a call that ended without an answer, and returns the exit code for its status. */
+enum status session_refuse(const struct session *s, enum grpc_status status, const char *text);
+/* Prints on out and flushes; on failure complains and returns the exit code. */
+enum status session_print(const struct session *s, const struct buf *text);
 /*
  * Prints a line on err, in red if colours are on. Outside an interactive shell it begins with
  * the name of the program.

@@ -91,7 +91,8 @@ static void each_command_asks_its_question_and_prints_the_answer(void **state)
 	check_call("show healthchecks web", ACT_HEALTHCHECK, "{\"name\":\"web\"}",
 		   "name                  web\n");
 	check_call("show vpp info", ACT_VPP_INFO, "{}", "version       26.10-rc0\n");
-	check_call("show lb state", ACT_LB_STATE, "{}", "dataplane                vpp\n");
+	check_call("show lb state", ACT_LB_STATE, "{\"backend\":\"\"}",
+		   "dataplane                vpp\n");
 	check_call("show vpp lb counters", ACT_LB_COUNTERS, "{}", "dataplane ");
 	check_call("sync lb state www plan", ACT_SYNC, "{\"frontend\":\"www\",\"plan\":true}",
 		   "as-add 198.51.100.10:80/tcp");
@@ -126,6 +127,17 @@ static void a_time_span_is_sent_as_its_end(void **state)
 	assert_non_null(at);
 	until = strtoll(at + strlen("\"until\":\""), NULL, 10);
 	assert_true(until >= before && until <= loop_realtime() + 3600 * NSEC_PER_SEC);
+}
+
+/* The server answers that web1 has weight 100 and 17 flows, and that will not change. */
+static void a_wait_ends_when_the_time_is_over(void **state)
+{
+	assert_int_equal(run("set backend web1 pause wait 50ms"), STATUS_TIME_OVER);
+	assert_non_null(strstr(out, "backend web2: disabled"));
+	assert_int_equal(server.act, ACT_LB_STATE);
+	assert_string_equal(buf_cstr(&server.request), "{\"backend\":\"web1\"}");
+	assert_string_equal(err, "maglevc: backend web1 is not drained, and the time is over: its "
+				 "weight is 100\n");
 }
 
 static void json_is_the_message_of_the_api(void **state)
@@ -491,6 +503,7 @@ int main(void)
 		CASE(each_command_asks_its_question_and_prints_the_answer),
 		CASE(each_act_names_its_backend),
 		CASE(a_time_span_is_sent_as_its_end),
+		CASE(a_wait_ends_when_the_time_is_over),
 		CASE(json_is_the_message_of_the_api),
 		CASE(what_needs_no_server_asks_none),
 		CASE(a_refusal_is_the_servers_words_and_1),

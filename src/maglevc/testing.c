@@ -315,6 +315,9 @@ Maglev__VPPLBState *testing_lb_state(void)
 	vips[1] = stale_vip();
 	s.dataplane = S("vpp");
 	s.connected = true;
+	s.status = S("connected");
+	s.has_as_buckets = s.has_as_flows = true;
+	s.counted = AGO(3);
 	s.ipv4_src_address = S("192.0.2.1");
 	s.sticky_buckets_per_core = 1024;
 	s.flow_timeout = 40;

@@ -88,18 +88,39 @@ static const struct node for_duration[] = {
 	{ 0 },
 };
 
-/* A macro because C has no way to put one constant into two static tables. */
+static const struct node wait_time[] = {
+	{ .word = "duration",
+	  .help = "at most that long; 5m without it",
+	  .kind = NODE_DURATION,
+	  .slot = SLOT_WAIT_TIME },
+	{ 0 },
+};
+
+/* Macros because C has no way to put one constant into two static tables. */
 #define REASON                                                                                     \
 	{                                                                                          \
 		.word = "reason", .help = "why, shown to everybody", .children = reason_text       \
 	}
 
+#define FOR                                                                                        \
+	{                                                                                          \
+		.word = "for", .help = "undone by itself after that time",                         \
+		.children = for_duration                                                           \
+	}
+
 /* A resume has no end, so it takes a reason only. */
 static const struct node reason_only[] = { REASON, { 0 } };
 
-static const struct node reason_and_time[] = {
+static const struct node reason_and_time[] = { REASON, FOR, { 0 } };
+
+static const struct node reason_time_and_wait[] = {
 	REASON,
-	{ .word = "for", .help = "undone by itself after that time", .children = for_duration },
+	FOR,
+	{ .word = "wait",
+	  .help = "return when it is drained",
+	  .slot = SLOT_WAIT,
+	  .children = wait_time,
+	  .options = true },
 	{ 0 },
 };
 
@@ -107,7 +128,7 @@ static const struct node backend_acts[] = {
 	{ .word = "pause",
 	  .help = "no probes, no new flows; flows stay",
 	  .act = ACT_PAUSE,
-	  .children = reason_and_time,
+	  .children = reason_time_and_wait,
 	  .options = true },
 	{ .word = "resume",
 	  .help = "end a pause: probe again",
@@ -122,7 +143,7 @@ static const struct node backend_acts[] = {
 	{ .word = "disable",
 	  .help = "take it out and tear its flows down",
 	  .act = ACT_DISABLE,
-	  .children = reason_and_time,
+	  .children = reason_time_and_wait,
 	  .options = true },
 	{ 0 },
 };

@@ -101,6 +101,21 @@ static void write_connected(const struct maglevd_metrics *m, const char *name, s
 		    1, reconcile_connected(m->from.reconcile));
 }
 
+/* The label is not "state": that is the word for backends and frontends. */
+static void write_status(const struct maglevd_metrics *m, const char *name, struct buf *out)
+{
+	const char *dataplane = l4_dataplane_name(model(m)->config->dataplane);
+
+	for (unsigned s = 0; s < LB_STATUSES; s++) {
+		const struct metrics_label labels[] = { LABEL("dataplane", dataplane),
+							LABEL("status",
+							      lb_status_name((enum lb_status)s)) };
+
+		metrics_u64(out, name, labels, ARRAY_SIZE(labels),
+			    s == reconcile_status(m->from.reconcile));
+	}
+}
+
 /* Only kinds that occurred: most never do. */
 static void write_lbsync(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
@@ -343,14 +358,15 @@ struct family {
 	const char *name;
 	enum metrics_type type;
 	const char *help;
-	/* exactly one of these five is set */
+	/* exactly one of these six is set */
 	void (*whole)(const struct maglevd_metrics *m, const char *name, struct buf *out);
 	void (*backend)(const struct maglevd_metrics *m, size_t i, const char *name,
 			struct buf *out);
 	void (*frontend)(const struct maglevd_metrics *m, size_t i, const char *name,
 			 struct buf *out);
-	metrics_plane_fn counted;   /* for counters of the data plane, if it has ... */
-	metrics_plane_info_fn info; /* only if the data plane is VPP */
+	metrics_plane_fn counted;	    /* for counters of the data plane, if it has ... */
+	metrics_plane_info_fn info;	    /* only if the data plane is VPP */
+	metrics_plane_attached_fn attached; /* only if the data plane has interfaces */
 
 	bool vpp;		      /* a whole one that is shown only if the data plane is VPP */
 	enum metrics_plane_walk walk; /* for counted: its items */
@@ -370,6 +386,13 @@ static const struct family families[] = {
 	  .whole = write_warmup },
 	{ "maglev_dataplane_connected", METRICS_GAUGE, "1 while the data plane can be written to.",
 	  .whole = write_connected },
+	{ "maglev_dataplane_status", METRICS_GAUGE,
+	  "Status of the data plane; 1 for the current one.", .whole = write_status },
+	{ "maglev_xdp_interface_up", METRICS_GAUGE, "1 while the XDP program is on an interface.",
+	  .attached = metrics_plane_interface_up },
+	{ "maglev_xdp_interface_mode", METRICS_GAUGE,
+	  "Mode of the XDP program on an interface; 1 for the current one.",
+	  .attached = metrics_plane_interface_mode },
 	{ "maglev_lbsync_total", METRICS_COUNTER, "Operations carried out on the data plane.",
 	  .whole = write_lbsync },
 	{ "maglev_lbsync_failures_total", METRICS_COUNTER,
@@ -513,6 +536,8 @@ static bool is_there(const struct maglevd_metrics *m, const struct family *f)
 
 	if (f->counted)
 		return c && (c->has & f->has) == f->has;
+	if (f->attached)
+		return reconcile_attachment(m->from.reconcile) != NULL;
 	return !(f->info || f->vpp) || reconcile_has_info(m->from.reconcile);
 }
 
@@ -523,7 +548,9 @@ static bool write_samples(struct scrape *s, const struct family *f, struct buf *
 		return write_counted(s, f, out);
 	if (f->backend || f->frontend)
 		return write_items(s, f, out);
-	if (f->info)
+	if (f->attached)
+		f->attached(reconcile_attachment(s->m->from.reconcile), f->name, out);
+	else if (f->info)
 		f->info(reconcile_info(s->m->from.reconcile), f->name, out);
 	else
 		f->whole(s->m, f->name, out);

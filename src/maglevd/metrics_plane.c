@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "core/l4/names.h"
@@ -226,6 +227,32 @@ void metrics_plane_server_bytes(const struct metrics_plane_item *item, const str
 				const char *name, struct buf *out)
 {
 	write_server(item, name, item->server->bytes, out);
+}
+
+/* ---- interfaces ---- */
+
+void metrics_plane_interface_up(const struct lb_attachment *a, const char *name, struct buf *out)
+{
+	for (size_t i = 0; i < a->n; i++)
+		metrics_u64(out, name, &LABEL("interface", a->interfaces[i].name), 1,
+			    a->interfaces[i].attached);
+}
+
+void metrics_plane_interface_mode(const struct lb_attachment *a, const char *name, struct buf *out)
+{
+	static const char *const modes[] = { "generic", "native" };
+
+	for (size_t i = 0; i < a->n; i++) {
+		const struct lb_interface *one = &a->interfaces[i];
+
+		for (size_t j = 0; j < ARRAY_SIZE(modes); j++) {
+			const struct metrics_label labels[] = { LABEL("interface", one->name),
+								LABEL("mode", modes[j]) };
+
+			metrics_u64(out, name, labels, ARRAY_SIZE(labels),
+				    strcmp(one->mode, modes[j]) == 0);
+		}
+	}
 }
 
 /* ---- VPP ---- */

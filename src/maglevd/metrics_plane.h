@@ -65,6 +65,14 @@ void metrics_plane_server_packets(const struct metrics_plane_item *item, const s
 void metrics_plane_server_bytes(const struct metrics_plane_item *item, const struct l4_config *c,
 				const char *name, struct buf *out);
 
+/* Writes samples about the interfaces that the data plane should be on. */
+typedef void (*metrics_plane_attached_fn)(const struct lb_attachment *a, const char *name,
+					  struct buf *out);
+
+void metrics_plane_interface_up(const struct lb_attachment *a, const char *name, struct buf *out);
+/* 1 for the current mode; all are 0 while the interface is not attached. */
+void metrics_plane_interface_mode(const struct lb_attachment *a, const char *name, struct buf *out);
+
 /* Writes samples about VPP. info NULL: nothing is known. */
 typedef void (*metrics_plane_info_fn)(const struct dataplane_info *info, const char *name,
 				      struct buf *out);

@@ -338,6 +338,21 @@ bool reconcile_connected(const struct reconcile *r)
 	return r->link != LINK_DOWN;
 }
 
+enum lb_status reconcile_status(const struct reconcile *r)
+{
+	return r->status;
+}
+
+const char *reconcile_problem(const struct reconcile *r)
+{
+	const struct dataplane_info *info = reconcile_info(r);
+	const struct lb_attachment *attachment = reconcile_attachment(r);
+
+	if (info && *info->problem)
+		return info->problem;
+	return attachment ? attachment->problem : "";
+}
+
 enum warmup_phase reconcile_phase(const struct reconcile *r)
 {
 	return r->phase;
@@ -357,6 +372,11 @@ const struct lb_counters *reconcile_counters(const struct reconcile *r)
 const struct dataplane_info *reconcile_info(const struct reconcile *r)
 {
 	return r->driver->info ? r->driver->info(r->dp) : NULL;
+}
+
+const struct lb_attachment *reconcile_attachment(const struct reconcile *r)
+{
+	return r->driver->attachment ? r->driver->attachment(r->dp) : NULL;
 }
 
 bool reconcile_counts(const struct reconcile *r)

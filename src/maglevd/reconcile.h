@@ -31,9 +31,10 @@ struct reconcile_stats {
 
 /* What the observer is notified of. */
 enum reconcile_change {
-	RECONCILE_CONNECTED,
+	RECONCILE_CONNECTED, /* also: it was degraded and is not any more */
+	RECONCILE_DEGRADED,
 	RECONCILE_DISCONNECTED,
-	RECONCILE_PROBLEM, /* the problem in reconcile_info() may have changed */
+	RECONCILE_PROBLEM, /* the result of reconcile_problem() may have changed */
 	RECONCILE_SYNCED,  /* something was written, or a full sync ended */
 	RECONCILE_FAILED,
 	RECONCILE_WARMUP, /* the warm-up entered another phase */
@@ -41,7 +42,7 @@ enum reconcile_change {
 
 struct reconcile_event {
 	enum reconcile_change change;
-	const char *reason; /* of DISCONNECTED and FAILED; "" otherwise */
+	const char *reason; /* of DEGRADED, DISCONNECTED and FAILED; "" otherwise */
 	/* only for SYNCED */
 	enum reconcile_scope scope;
 	/* how many were looked at */
@@ -106,6 +107,9 @@ const struct reconcile_stats *reconcile_stats(const struct reconcile *r);
 /* The name of the driver. */
 const char *reconcile_dataplane(const struct reconcile *r);
 bool reconcile_connected(const struct reconcile *r);
+enum lb_status reconcile_status(const struct reconcile *r);
+/* Why nothing is programmed, or why the data plane is degraded; "": no problem, or not known. */
+const char *reconcile_problem(const struct reconcile *r);
 enum warmup_phase reconcile_phase(const struct reconcile *r);
 /*
  * The state that was last read back, with the operations done since, and when it was read (unix
@@ -114,10 +118,12 @@ enum warmup_phase reconcile_phase(const struct reconcile *r);
 const struct lb_state *reconcile_observed(const struct reconcile *r, int64_t *ret_at);
 /*
  * What the driver reports, valid until the next turn of the loop. NULL while nothing is known,
- * and always for a driver without that verb; the last two functions say whether it has it.
+ * and always for a driver without that verb; the last two functions say whether it has the first
+ * two.
  */
 const struct lb_counters *reconcile_counters(const struct reconcile *r);
 const struct dataplane_info *reconcile_info(const struct reconcile *r);
+const struct lb_attachment *reconcile_attachment(const struct reconcile *r);
 bool reconcile_counts(const struct reconcile *r);
 bool reconcile_has_info(const struct reconcile *r);
 /* True if nothing is under way and nothing waits to be done or tried again. */

@@ -47,6 +47,7 @@ struct reconcile {
 	struct reconcile_stats stats;
 
 	enum reconcile__link link;
+	enum lb_status status; /* what others are told of the link and of the interfaces */
 	/* the picture: what was read back, with the operations done since */
 	struct lb_state observed;
 	int64_t observed_at; /* unix ns; 0: nothing was read since the connection */

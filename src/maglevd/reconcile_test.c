@@ -468,8 +468,15 @@ static void a_driver_without_the_verbs_tells_nothing(void **state)
 /* "connected synced:all:vip-add=2,..." */
 static void on_told(const struct reconcile_event *event, void *user)
 {
-	static const char *const words[] = { "connected", "disconnected", "problem",
-					     "synced",	  "failed",	  "warmup" };
+	static const char *const words[] = {
+		[RECONCILE_CONNECTED] = "connected",
+		[RECONCILE_DEGRADED] = "degraded",
+		[RECONCILE_DISCONNECTED] = "disconnected",
+		[RECONCILE_PROBLEM] = "problem",
+		[RECONCILE_SYNCED] = "synced",
+		[RECONCILE_FAILED] = "failed",
+		[RECONCILE_WARMUP] = "warmup",
+	};
 	struct buf *out = user;
 
 	buf_printf(out, "%s", words[event->change]);
@@ -484,6 +491,82 @@ static void on_told(const struct reconcile_event *event, void *user)
 					   (int)event->ops[i]);
 	}
 	buf_addc(out, ' ');
+}
+
+static const struct lb_as *find_as(const struct lb_state *s, const char *address)
+{
+	struct addr a;
+
+	assert_int_equal(addr_parse(address, &a), 0);
+	for (size_t i = 0; i < s->vips.n; i++)
+		if (lb_vip_as(&s->vips.items[i], &a))
+			return lb_vip_as(&s->vips.items[i], &a);
+	fail_msg("%s is in no VIP", address);
+	return NULL;
+}
+
+/* Up, but not on all interfaces; the reason may change, and each reason is told once. */
+static void a_missing_interface_degrades_the_data_plane(void **state)
+{
+	struct lb_interface e0 = { .name = "e0",
+				   .attached = true,
+				   .mode = "native",
+				   .problem = "" },
+			    e1 = { .name = "e1", .mode = "", .problem = "no such interface" };
+	_cleanup_(buf_free) struct buf told = { 0 };
+	struct world *w = *state;
+
+	fake_plane_set_interface(&w->plane, &e0);
+	fake_plane_set_interface(&w->plane, &e1);
+	world_start(w, CONFIG(WARM), 0);
+	assert_int_equal(reconcile_status(w->reconcile), LB_DISCONNECTED);
+	reconcile_observe(w->reconcile, on_told, &told);
+	world_settle(w);
+	assert_true(str_starts(str_of(buf_cstr(&told)), STR("degraded(no such interface) ")));
+	assert_int_equal(reconcile_status(w->reconcile), LB_DEGRADED);
+	assert_true(reconcile_connected(w->reconcile));
+	assert_string_equal(reconcile_problem(w->reconcile), "no such interface");
+	told.n = 0;
+	e1.problem = "taken";
+	fake_plane_set_interface(&w->plane, &e1);
+	assert_string_equal(buf_cstr(&told), "degraded(taken) ");
+	told.n = 0;
+	e1.attached = true;
+	fake_plane_set_interface(&w->plane, &e1);
+	assert_string_equal(buf_cstr(&told), "connected ");
+	assert_int_equal(reconcile_status(w->reconcile), LB_CONNECTED);
+	told.n = 0;
+	fake_plane_set_up(&w->plane, false);
+	assert_int_equal(reconcile_status(w->reconcile), LB_DISCONNECTED);
+	world_stop(w);
+}
+
+/* The time is that of the write, not of the next look; a raise ends it. */
+static void the_picture_knows_since_when_a_weight_is_0(void **state)
+{
+	struct world *w = *state;
+	int64_t before, at;
+	const struct lb_state *observed;
+	const struct lb_as *b2;
+
+	world_start(w, CONFIG(WARM), 0);
+	world_all_up(w);
+	world_settle(w);
+	observed = reconcile_observed(w->reconcile, &at);
+	b2 = find_as(observed, "10.0.0.2");
+	assert_int_equal(b2->idle_since, 0);
+	before = loop_monotonic();
+	world_feed(w, "b2", CODE_L4CON, 3);
+	world_settle(w);
+	at = find_as(observed, "10.0.0.2")->idle_since;
+	assert_in_range(at, before, loop_monotonic());
+	reconcile_sync_all(w->reconcile); /* reads the state again */
+	world_settle(w);
+	assert_int_equal(find_as(observed, "10.0.0.2")->idle_since, at);
+	world_feed(w, "b2", CODE_L4OK, 3);
+	world_settle(w);
+	assert_int_equal(find_as(observed, "10.0.0.2")->idle_since, 0);
+	world_stop(w);
 }
 
 static void what_becomes_known_is_told(void **state)
@@ -520,6 +603,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(health_becomes_weights),
 		T(what_becomes_known_is_told),
+		T(a_missing_interface_degrades_the_data_plane),
+		T(the_picture_knows_since_when_a_weight_is_0),
 		T(failover_raises_the_standby_first),
 		T(flush_follows_the_cause),
 		T(a_weight_is_set_with_and_without_flush),

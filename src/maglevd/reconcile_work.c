@@ -220,6 +220,16 @@ static void on_apply_failed(struct reconcile *r, int err, const struct lb_op *op
 		    item ? queue_done(&r->queue, item, QUEUE_FAILED) : backoff_start(&r->removal));
 }
 
+/* A server whose weight became 0 is drained when a later count finds no flow. */
+static void note_idle(struct reconcile *r, const struct lb_op *op)
+{
+	const struct lb_vip *vip = lb_state_vip(&r->observed, &op->vip);
+	struct lb_as *as = vip ? lb_vip_as(vip, &op->as) : NULL;
+
+	if (as)
+		lb_as_note_idle(as, as->idle_since, loop_monotonic());
+}
+
 /*
  * The operations that were carried out are applied to the picture. If that does not work, the
  * picture was wrong and is read again.
@@ -234,6 +244,7 @@ static void on_applied(void *user, int err, size_t n_done)
 	for (size_t i = 0; i < n_done; i++) {
 		if (!lb_state_apply(&r->observed, &r->ops.list.items[i]))
 			reconcile__distrust(r);
+		note_idle(r, &r->ops.list.items[i]);
 		count_op(r, &r->ops.list.items[i]);
 	}
 	settle_flushes(r, err == 0);
@@ -279,6 +290,7 @@ static void on_observed(void *user, int err, const struct lb_state *state)
 	}
 	lb_state_copy(state, &fresh);
 	keep_flush_memory(&r->observed, &fresh);
+	lb_state_note_idle(&fresh, &r->observed, loop_monotonic());
 	lb_state_free(&r->observed);
 	r->observed = fresh;
 	r->observed_at = loop_realtime();
@@ -323,6 +335,27 @@ static void close_batch(struct reconcile *r, enum reconcile_scope scope)
 	r->batches[scope] = (struct reconcile__batch){ 0 };
 }
 
+/* The one place where the status changes. True if it has. */
+static bool set_status(struct reconcile *r)
+{
+	enum lb_status before = r->status;
+
+	r->status = lb_status_judge(r->link != LINK_DOWN, reconcile_attachment(r));
+	return r->status != before;
+}
+
+/* Logs and reports that the data plane is on some of its interfaces, or on all of them. */
+static void tell_status(struct reconcile *r)
+{
+	const char *why = reconcile_problem(r);
+
+	if (r->status == LB_DEGRADED)
+		log_warn("dataplane-degrade", LOG_S("dataplane", r->driver->name),
+			 LOG_S("reason", why));
+	reconcile__notify(r, r->status == LB_DEGRADED ? RECONCILE_DEGRADED : RECONCILE_CONNECTED,
+			  r->status == LB_DEGRADED ? why : "");
+}
+
 /* Nothing is known of what happened while the data plane was away: a full sync follows. */
 void reconcile__up(void *user)
 {
@@ -335,7 +368,8 @@ void reconcile__up(void *user)
 	backoff_reset(&r->removal);
 	queue_forget_delayed(&r->queue);
 	log_info("dataplane-connect", LOG_S("dataplane", r->driver->name));
-	reconcile__notify(r, RECONCILE_CONNECTED, "");
+	set_status(r);
+	tell_status(r);
 	reconcile__step(r);
 }
 
@@ -344,6 +378,7 @@ void reconcile__down(void *user, const char *why)
 	struct reconcile *r = user;
 
 	reconcile__set_link(r, LINK_DOWN);
+	set_status(r);
 	reconcile__end_walk(r);
 	r->work = WORK_NONE;
 	if (r->item) /* its outcome is unknown, but a full sync follows */
@@ -361,9 +396,18 @@ void reconcile__down(void *user, const char *why)
 	reconcile__notify(r, RECONCILE_DISCONNECTED, why);
 }
 
+/* An interface came or went, or the reason why it is not there is another one. */
 void reconcile__problem(void *user)
 {
-	reconcile__notify(user, RECONCILE_PROBLEM, "");
+	struct reconcile *r = user;
+	bool changed = set_status(r);
+
+	if (changed && r->status == LB_CONNECTED)
+		log_info("dataplane-recover", LOG_S("dataplane", r->driver->name));
+	if (changed || r->status == LB_DEGRADED)
+		tell_status(r);
+	else
+		reconcile__notify(r, RECONCILE_PROBLEM, "");
 }
 
 /* ---- the work ---- */

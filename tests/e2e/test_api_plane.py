@@ -151,3 +151,79 @@ def test_a_data_plane_that_hangs_holds_nobody_up(daemon):
     daemon.wait('dataplane-connect', count=2)
     healed = daemon.api.call('GetVPPLBState')
     assert (healed.as_of, healed.problem) == (0, '')
+
+
+FLOWS = 8  # core/l4/counters.h: LB_HAS_AS_FLOWS
+
+
+def count(daemon, **flows):
+    """A count of flows that begins now."""
+    daemon.plane.seed([f'counters {FLOWS}'] + [f'count-as {vip} 6 80 {A} 0 0 0 {flows["a"]}' for vip in (VIP, OTHER)])
+
+
+def of(daemon, backend):
+    state = daemon.api.call('GetVPPLBState', backend=backend)
+    return {vip.address: one for vip in state.vips for one in vip.application_servers}
+
+
+def test_drained_needs_weight_0_and_a_count_after_it(daemon):
+    """the word is the same in the API and in maglevc; a count from before the pause says nothing"""
+    count(daemon, a=0)
+    assert set(of(daemon, 'a')) == {VIP, OTHER} and set(of(daemon, 'b')) == {VIP}
+    assert not any(one.drained for one in of(daemon, 'a').values()), 'it has a weight'
+    daemon.api.call('PauseBackend', name='a')
+    daemon.plane.wait_weights(OTHER, {A: 0})
+    assert not any(one.drained for one in of(daemon, 'a').values()), 'the count is older than the pause'
+    count(daemon, a=2)
+    assert {one.flows for one in of(daemon, 'a').values()} == {2}
+    assert not any(one.drained for one in of(daemon, 'a').values())
+    count(daemon, a=0)
+    assert all(one.drained for one in of(daemon, 'a').values())
+    assert daemon.maglevc.text('show', 'lb', 'state').count('[drained]') == 2
+    daemon.api.call('ResumeBackend', name='a')
+    daemon.plane.wait_weights(OTHER, {A: 100})
+    assert not any(one.drained for one in of(daemon, 'a').values())
+    daemon.api.refused('GetVPPLBState', Status.NOT_FOUND, backend='nobody')
+
+
+def test_a_wait_ends_with_the_drain_or_says_why_it_cannot(daemon):
+    refused = daemon.maglevc.run('set', 'backend', 'spare', 'pause', 'wait', '100ms')
+    assert refused.returncode == 4 and 'its flows are not counted yet' in refused.stderr
+    daemon.plane.ask('counters 1')
+    refused = daemon.maglevc.run('set', 'backend', 'a', 'pause', 'wait')
+    assert refused.returncode == 1 and 'the data plane does not count flows' in refused.stderr
+    count(daemon, a=3)
+    over = daemon.maglevc.run('set', 'backend', 'a', 'pause', 'wait', '1s')
+    assert over.returncode == 4 and 'the time is over: 6 flows left' in over.stderr
+    count(daemon, a=0)
+    assert 'backend a: drained after ' in daemon.maglevc.text('set', 'backend', 'a', 'pause', 'wait')
+    assert daemon.maglevc.json('set', 'backend', 'a', 'disable', 'wait')['state'] == 'disabled'
+
+
+def test_a_wait_on_a_terminal_shows_what_is_left(daemon, terminal):
+    """one line that is written over; Ctrl-C ends the wait, not the pause"""
+    count(daemon, a=3)
+    it = terminal([*daemon.maglevc.command, 'set', 'backend', 'a', 'pause', 'wait'])
+    it.wait_text('a: 6 flows left, 0s')
+    count(daemon, a=1)
+    it.wait_text('a: 2 flows left, ')
+    assert '6 flows' not in it.text
+    it.type('^C')
+    it.wait_text('interrupted; backend a stays as it is')
+    assert it.end() == 1 and daemon.api.backend('a').state == 'paused'
+
+
+def test_interfaces_that_are_missing_degrade_it(daemon):
+    """events, the state, and back"""
+    watch = daemon.api.watch(dataplane=True)
+    watch.wait('dataplane', status='connected')
+    daemon.plane.ask('interface eth0 1 native -')
+    daemon.plane.ask('interface eth1 0 - no_such_interface')
+    told = watch.wait('dataplane', change='degraded')
+    assert (told.status, told.connected, told.reason, told.problem) == ('degraded', True, *['no such interface'] * 2)
+    state = daemon.api.call('GetVPPLBState')
+    assert (state.status, state.connected, state.problem) == ('degraded', True, 'no such interface')
+    assert [(one.name, one.attached, one.mode) for one in state.interfaces] == [('eth0', True, 'native'), ('eth1', False, '')]
+    daemon.plane.ask('interface eth1 1 generic -')
+    watch.wait('dataplane', change='connected', status='connected', problem='')
+    assert daemon.wait('dataplane-recover')

@@ -171,6 +171,77 @@ def test_one_of_two_servers_stops_and_the_other_goes_on(visit, two, web):
     page.wait_gone('[data-frontend=dns]')
 
 
+GOOD = '.state-up, .verdict-ok, .chip-ok, [data-state=up], [data-status=connected], [data-attached=true], ' \
+    '.paths:not(.stale) .path-link'
+
+
+def test_nothing_of_a_server_without_contact_is_counted_or_shown_as_good(visit, two):
+    """its states are unknown, with the last known ones and their age beside them; the sums leave it out"""
+    two.daemons[1].plane.ask('interface eth0 1 native -')
+    page = visit(two.port)
+    page.wait('.count-card:has-text("3 frontends 3 up")')
+    page.wait('[data-section=two]:has-text("connected") [data-frontend=dns] .state-up')
+    two.daemons[1].stop()
+    page.wait('[data-server=two][data-connected=false]')
+    page.wait('.count-card:has-text("2 frontends 2 up 1 not known")')
+    page.wait('.count-card:has-text("2 servers 1 up 1 down")')
+    page.wait('[data-section=two]:has-text("data plane not known") [data-frontend=dns]:has-text("last known: up")')
+    assert page.count(f'[data-section=two] :is({GOOD})') == 0
+    page.shot(os.path.join(SHOTS, 'dark-stale-overview.png'))
+    page.click('[data-section=two] .fold')
+    page.wait('[data-section=two] .summary:has-text("0 frontends 1 not known")')
+    page.click('[data-section=two] .fold')
+    for place in ('two/backends', 'two/frontend/dns', 'two/backend/x', 'two/dataplane', 'two/overview'):
+        page.evaluate(f'location.hash = "#/{place}"')
+        page.wait('main:has-text("last known")')
+        assert page.count(f'main :is({GOOD})') == 0, place
+        assert page.violations() == [], place
+        page.shot(os.path.join(SHOTS, f'dark-stale-{place.split("/")[1]}.png'))
+
+
+def test_a_page_that_is_cut_off_knows_nothing(visit, two):
+    relay = Relay(two.port)
+    page = visit(relay.port, cut=True)
+    page.wait('.count-card:has-text("3 frontends 3 up")')
+    relay.cut()
+    page.wait('[data-link=lost]')
+    page.wait('.count-card:has-text("0 frontends 3 not known")')
+    assert page.count(f'main :is({GOOD})') == 0
+    relay.mend()
+    page.wait('.count-card:has-text("3 frontends 3 up")')
+    relay.close()
+
+
+def test_a_missing_interface_and_a_drain_are_seen(visit, dashboard, daemon, web):
+    daemon.plane.seed(['interface eth0 1 native -', 'interface eth1 0 - there_is_no_such_interface'])
+    page = visit(dashboard.port)
+    page.wait('.concern-warning:has-text("is degraded")')
+    page.wait('.concern-warning:has-text("there is no such interface")')
+    page.wait('[data-section]:has-text("degraded")')
+    page.evaluate('location.hash = "#/here/dataplane"')
+    page.wait('[data-status=degraded].chip-warn')
+    page.wait('[data-interface=eth0][data-attached=true]:has-text("native")')
+    page.wait('[data-interface=eth1][data-attached=false]:has-text("not attached there is no such interface")')
+    assert page.violations() == []
+    page.shot(os.path.join(SHOTS, 'dark-degraded-dataplane.png'))
+    daemon.plane.ask('interface eth1 1 generic -')
+    page.wait('[data-status=connected].chip-ok')
+    page.wait('[data-interface=eth1] .chip-ok:has-text("generic")')
+
+    a = web[0].address
+    daemon.plane.seed(['counters 12', f'count-as {VIP} 6 80 {a} 0 0 512 3'])
+    daemon.api.call('PauseBackend', name='a')
+    daemon.plane.wait_journal('100->0')
+    page.evaluate('location.hash = "#/here/frontend/www"')
+    page.wait('[data-backend=a] td:text-is("3")')
+    assert page.count('[data-drained]') == 0
+    daemon.plane.seed(['counters 12', f'count-as {VIP} 6 80 {a} 0 0 0 0'])
+    page.wait('[data-backend=a] [data-drained]:text-is("drained")')
+    page.shot(os.path.join(SHOTS, 'dark-drained-frontend.png'))
+    page.evaluate('location.hash = "#/here/backend/a"')
+    page.wait('tr:has-text("www") [data-drained]')
+
+
 def test_without_credentials_there_is_no_admin(visit, start_dashboard, daemon):
     dashboard = start_dashboard(f'here=127.0.0.1:{daemon.api_port}')
     page = visit(dashboard.port, '/view/#/here/frontend/www')

@@ -144,7 +144,7 @@ def test_the_panel_of_vpp_says_whether_it_is_there_and_talks(visit, dashboard, d
     page.click('summary:has-text("Messages of its API")')
     page.wait('tr:has-text("lb_conf")')
     daemon.plane.ask('down')
-    page.wait('.fact:has-text("Data plane") .chip-bad:text-is("not connected")')
+    page.wait('.fact:has-text("Data plane") .chip-bad:text-is("disconnected")')
 
 
 # what moves from now on: the class of each animated element, and in a card of counts what is said there

@@ -242,6 +242,19 @@ def test_a_disabled_backend_loses_its_flows_and_a_drained_one_keeps_them(standin
     assert flows(standin) == {A: 0, B: had[A] + had[B], C: 0}
 
 
+def test_a_drain_of_vpp_can_be_waited_for(standin, start_on):
+    """flows are those of its own text: left after a pause, gone after a disable"""
+    daemon = settled(start_on(standin, file(PLAIN), brisk=True))
+    standin.packets(VIP, 200)
+    had = flows(standin)[A]
+    until(lambda: had == sum(one.flows for vip in daemon.api.call('GetVPPLBState', backend='a').vips
+                             for one in vip.application_servers), what='a count of its flows')
+    over = daemon.maglevc.run('set', 'backend', 'a', 'pause', 'wait', '1s')
+    assert over.returncode == 4 and f'{had} flows left' in over.stderr, over
+    assert 'backend a: drained after ' in daemon.maglevc.text('set', 'backend', 'a', 'disable', 'wait')
+    assert flows(standin)[A] == 0 and daemon.maglevc.text('show', 'lb', 'state').count('[drained]') >= 1
+
+
 def test_a_weight_can_be_set_with_a_flush(standin, start_on):
     daemon = settled(start_on(standin, file(PLAIN)))
     standin.packets(VIP, 200)

@@ -57,6 +57,7 @@ def test_an_unprivileged_user_with_three_capabilities_is_enough(pins, start, own
     sets = sets_of(daemon)
     assert sets['Prm'] == BPF | NET_ADMIN | PERFMON and sets['Eff'] == 0
     assert os.stat(f'{pins}/maglev').st_uid == NOBODY.pw_uid
+    assert not daemon.all('xdp-flows-unknown')
 
 
 @pytest.mark.parametrize('missing', NEEDED)
@@ -100,9 +101,25 @@ def test_detach_takes_everything_away_while_no_maglevd_runs(pins, start, own_net
     daemon.stop()
     done = detach(daemon, prefix)
     assert (done.returncode, done.stderr) == (0, '')
-    assert f'{device}: detached' in done.stdout and f'{pins}/maglev: removed' in done.stdout
-    assert not program_on(own_net, device) and not os.path.exists(f'{pins}/maglev')
+    assert f'{device}: detached' in done.stdout and f'{pins}/maglev: its pins are removed' in done.stdout
+    assert not program_on(own_net, device) and os.listdir(f'{pins}/maglev') == []
     assert detach(daemon, prefix).returncode == 0
+
+
+def test_detach_leaves_what_the_operator_made(pins, folders, start, own_net, device):
+    """the folder and what else is in it; also a folder that is not in a BPF file system at all"""
+    prefix = own_net.probes.command()
+    os.makedirs(f'{pins}/maglev/mine')
+    daemon = start(wanted(pins, device), prefix=prefix, ready=False)
+    daemon.wait('dataplane-connect')
+    daemon.stop()
+    assert detach(daemon, prefix).returncode == 0
+    assert os.listdir(f'{pins}/maglev') == ['mine']
+    plain = folders()
+    daemon.write(wanted(pins, device, pin=plain))
+    refused = detach(daemon, prefix)
+    assert refused.returncode == 3 and 'is not in a BPF file system' in refused.stderr
+    assert os.path.isdir(plain)
 
 
 def test_detach_needs_a_good_configuration(pins, start, own_net, device):

@@ -10,6 +10,7 @@ import { ms, num } from './model/format.ts';
 import { type Health, healthOf, type ServerHealth } from './model/health.ts';
 import { patchesOf, shownOf } from './model/patch.ts';
 import { latencyKey, newRing, push, type Ring, ratesOf } from './model/series.ts';
+import { cutOff, knownOf } from './model/stale.ts';
 import {
 	EMPTY,
 	fromSnapshot,
@@ -32,6 +33,10 @@ let skew = 0;
 let lineNumber = 0;
 const rings = new Map<string, Ring>();
 let shown: ServerView[] = [];
+/** The servers as this page may show them; see known(). */
+let view: ServerView[] = [];
+/** When (ms) the contact with maglevd-frontend was lost; 0: there is contact. */
+let cutAt = 0;
 
 const [servers, setServers] = createStore<{ list: ServerView[] }>({ list: [] });
 const [health, setHealth] = createStore<Record<string, ServerHealth>>({});
@@ -104,9 +109,13 @@ function pointsOf(event: StreamEvent, before: State): void {
 
 /** The health of all servers and frontends, which depends on the state and on the time. */
 function judge(): void {
-	for (const server of current.servers)
+	for (const server of view)
 		setHealth(server.name, reconcile(healthOf(server, now()), { merge: true }));
 }
+
+/** Without contact, to a server or to all of them, nothing is known of its state. */
+const known = (): ServerView[] =>
+	(cutAt ? cutOff(current.servers, cutAt) : current.servers).map(knownOf);
 
 /** reconcile() modifies the objects it was given before, so it gets copies, of the changed parts only. */
 function patch(index: number, before: ServerView, after: ServerView): void {
@@ -117,14 +126,15 @@ function patch(index: number, before: ServerView, after: ServerView): void {
 
 function show(): void {
 	const names = (list: ServerView[]) => list.map((one) => one.name).join('\n');
-	if (names(shown) !== names(current.servers)) {
-		setServers('list', structuredClone(current.servers.map(shownOf)));
+	view = known();
+	if (names(shown) !== names(view)) {
+		setServers('list', structuredClone(view.map(shownOf)));
 	} else {
-		current.servers.forEach((server, index) => {
+		view.forEach((server, index) => {
 			patch(index, shown[index] as ServerView, server);
 		});
 	}
-	shown = current.servers;
+	shown = view;
 	judge();
 	setDrawn((count) => count + 1);
 }
@@ -176,7 +186,13 @@ export function follow(): () => void {
 		judge();
 	}, 1000);
 	const close = openStream({
-		onLink: (state, error) => setLink({ link: state, error }),
+		onLink: (state, error) => {
+			setLink({ link: state, error });
+			const lost = state === 'lost' ? cutAt || now() : 0;
+			if (lost === cutAt) return;
+			cutAt = lost;
+			batch(show);
+		},
 		onSnapshot,
 		onEvents,
 	});

@@ -139,7 +139,7 @@ static const char *unread(int err)
 static struct wire_lb facts(struct api *a, int err)
 {
 	struct reconcile *r = a->setup.reconcile;
-	const struct dataplane_info *info = reconcile_info(r);
+	const char *problem = reconcile_problem(r);
 	int64_t at;
 	const struct lb_state *observed = reconcile_observed(r, &at);
 
@@ -152,19 +152,22 @@ static struct wire_lb facts(struct api *a, int err)
 		.guard = engine_guard(a->setup.engine),
 		.warmup = reconcile_phase(r),
 		.last_full_sync = reconcile_stats(r)->last_full_sync,
-		.problem = info && *info->problem ? info->problem
-			   : err		  ? unread(err)
-						  : "",
+		.problem = *problem ? problem
+			   : err    ? unread(err)
+				    : "",
 		.as_of = err ? at : 0,
+		.status = reconcile_status(r),
+		.attachment = reconcile_attachment(r),
 	};
 }
 
 /* The first part has everything except the VIPs. */
 static const ProtobufCMessage *more_state(struct api__answer *w, struct arena *arena)
 {
-	const struct wire_lb lb = facts(w->api, w->err);
+	struct wire_lb lb = facts(w->api, w->err);
 	Maglev__VPPLBState *vips;
 
+	lb.backend = *w->name ? w->name : NULL;
 	if (w->at++ == 0) {
 		wire_lb_walk_begin(&w->walk, lb.model->config);
 		return &wire_lb_state(&lb, arena)->base;
@@ -177,14 +180,15 @@ static const ProtobufCMessage *more_state(struct api__answer *w, struct arena *a
 struct looking {
 	struct api *api;
 	struct grpc_call *call;
-	char *frontend; /* for a plan, "" meaning all; NULL: the state is wanted */
+	bool plan;  /* a plan is wanted, not the state */
+	char *name; /* of the only frontend of the plan, or backend of the state; "": all */
 	ev_timer late;
 };
 
 static void looking_free(struct looking *l)
 {
 	ev_timer_stop(l->api->setup.loop, &l->late);
-	free(l->frontend);
+	free(l->name);
 	free(l);
 }
 
@@ -204,12 +208,12 @@ static void on_looked(int err, const struct lb_ops *ops, void *user)
 {
 	struct looking *l = user;
 
-	if (!l->frontend)
-		api__answer(l->api, l->call, more_state, err, NULL);
+	if (!l->plan)
+		api__answer(l->api, l->call, more_state, err, TAKE_PTR(l->name));
 	else if (err < 0)
 		fail(l->call, err);
 	else
-		api__answer(l->api, l->call, whole_plan, 0, TAKE_PTR(l->frontend));
+		api__answer(l->api, l->call, whole_plan, 0, TAKE_PTR(l->name));
 	looking_free(l);
 }
 
@@ -223,12 +227,12 @@ static void on_look_late(struct ev_loop *loop, ev_timer *t, int events)
 }
 
 /* Reads the data plane first, because the last state may be as old as sync-interval. */
-static void look(struct api *a, struct grpc_call *call, const char *frontend)
+static void look(struct api *a, struct grpc_call *call, bool plan, const char *name)
 {
 	struct looking *l = mem_zalloc(sizeof(*l));
 	int r;
 
-	*l = (struct looking){ a, call, frontend ? mem_strdup(frontend) : NULL, { 0 } };
+	*l = (struct looking){ .api = a, .call = call, .plan = plan, .name = mem_strdup(name) };
 	ev_timer_init(&l->late, on_look_late, LOOK_PATIENCE, 0);
 	l->late.data = l;
 	r = reconcile_look(a->setup.reconcile, on_looked, l);
@@ -242,7 +246,11 @@ static void look(struct api *a, struct grpc_call *call, const char *frontend)
 
 API_HANDLER(get_lb_state)
 {
-	look(user, call, NULL);
+	struct api *a = user;
+	const char *backend = ((const Maglev__GetVPPLBStateRequest *)request)->backend;
+
+	if (!*backend || api__backend(a, call, backend) != SIZE_MAX)
+		look(a, call, false, backend);
 }
 
 /* ---- sync ---- */
@@ -404,7 +412,7 @@ API_HANDLER(sync_lb_state)
 	if ((!r->plan && !api__may_change(a, call)) || !find(a, call, r->frontend, &frontend))
 		return;
 	if (r->plan)
-		look(a, call, r->frontend);
+		look(a, call, true, r->frontend);
 	else
 		sync_now(a, call, frontend);
 }

@@ -41,7 +41,7 @@ struct api__answer {
 	size_t at;
 	struct wire_lb_walk walk;
 	int64_t reading; /* when the counters that the parts show were read */
-	char *name;	 /* of a plan: the frontend; "": all */
+	char *name;	 /* of a plan: the frontend; of a state: the backend; "": all */
 	int err;
 	bool refused;	     /* set by the last part if it has failed the call */
 	uint64_t generation; /* of the configuration that the parts show */

@@ -269,14 +269,14 @@ Maglev__Event *watch__dataplane_event(struct watch *w, const char *change,
 	static const char *const scopes[RECONCILE_SCOPES] = {
 		[RECONCILE_ALL] = "all", [RECONCILE_VIP] = "vip"
 	};
-	const struct dataplane_info *info = reconcile_info(w->reconcile);
 	const struct wire_dataplane_status status = {
 		.at = change ? loop_realtime() : w->dataplane_since,
 		.dataplane = reconcile_dataplane(w->reconcile),
 		.change = change,
 		.reason = event ? event->reason : "",
-		.problem = info ? info->problem : "",
+		.problem = reconcile_problem(w->reconcile),
 		.connected = reconcile_connected(w->reconcile),
+		.status = reconcile_status(w->reconcile),
 		.since = w->dataplane_since,
 		.warmup = reconcile_phase(w->reconcile),
 		.guard = engine_guard(w->engine),
@@ -293,14 +293,19 @@ Maglev__Event *watch__dataplane_event(struct watch *w, const char *change,
 static void on_dataplane(const struct reconcile_event *event, void *user)
 {
 	static const char *const words[] = {
-		[RECONCILE_CONNECTED] = "connected", [RECONCILE_DISCONNECTED] = "disconnected",
-		[RECONCILE_PROBLEM] = "problem",     [RECONCILE_SYNCED] = "synced",
-		[RECONCILE_FAILED] = "sync-failed",  [RECONCILE_WARMUP] = "warmup",
+		[RECONCILE_CONNECTED] = "connected",
+		[RECONCILE_DEGRADED] = "degraded",
+		[RECONCILE_DISCONNECTED] = "disconnected",
+		[RECONCILE_PROBLEM] = "problem",
+		[RECONCILE_SYNCED] = "synced",
+		[RECONCILE_FAILED] = "sync-failed",
+		[RECONCILE_WARMUP] = "warmup",
 	};
 	struct watch *w = user;
 
-	if (event->change == RECONCILE_CONNECTED || event->change == RECONCILE_DISCONNECTED)
+	if (w->status != reconcile_status(w->reconcile))
 		w->dataplane_since = loop_realtime();
+	w->status = reconcile_status(w->reconcile);
 	if (w->subscribers)
 		broadcast(w, WATCH__DATAPLANE,
 			  watch__dataplane_event(w, words[event->change], event));
@@ -429,6 +434,7 @@ struct watch *watch_new(struct ev_loop *loop, struct engine *engine, struct reco
 	w->engine = engine;
 	w->reconcile = reconcile;
 	w->loaded.at = w->loaded.since = w->dataplane_since = loop_realtime();
+	w->status = reconcile_status(w->reconcile);
 	w->loaded.generation = engine_generation(engine);
 	w->sink = -1;
 	w->end = &w->subscribers;

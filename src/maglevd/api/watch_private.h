@@ -62,7 +62,8 @@ struct watch {
 	/* the outcome of the last attempt to load a configuration */
 	struct wire_config_status loaded; /* without config and replay */
 	char *refusal;			  /* loaded.error */
-	int64_t dataplane_since;	  /* unix ns: of the last connect or disconnect */
+	enum lb_status status;		  /* of the data plane, as last reported */
+	int64_t dataplane_since;	  /* unix ns: when that status was entered */
 };
 
 /* watch.c */

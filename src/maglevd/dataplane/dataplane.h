@@ -33,7 +33,7 @@ struct dataplane;
 struct dataplane_events {
 	void (*up)(void *user);
 	void (*down)(void *user, const char *why);
-	/* The problem in info() has changed, without up() or down(). */
+	/* The problem in info() or attachment() has changed, without up() or down(). */
 	void (*problem)(void *user);
 	void *user;
 };
@@ -83,6 +83,12 @@ struct dataplane_driver {
 	const struct lb_counters *(*counters)(struct dataplane *dp);
 	/* Valid as long as counters; the verb is NULL in a driver without another process. */
 	const struct dataplane_info *(*info)(struct dataplane *dp);
+	/*
+	 * The interfaces that the data plane should be on; valid as long as counters. The verb is
+	 * NULL in a driver that does not attach to interfaces. Up means that at least one is
+	 * attached.
+	 */
+	const struct lb_attachment *(*attachment)(struct dataplane *dp);
 	void (*stop)(struct dataplane *dp);
 	/*
 	 * Removes everything that outlives maglevd, while no maglevd is running. What was done,

@@ -170,6 +170,7 @@ static void on_counters(const struct words *in, FILE *out)
 	lb_counters_free(&plane.counters);
 	plane.counters.has = (unsigned)number(in, 1);
 	plane.counters.at = loop_realtime();
+	plane.counters.flows_since = loop_monotonic();
 	plane.counts = true;
 }
 
@@ -243,6 +244,16 @@ static void on_info(const struct words *in, FILE *out)
 	plane.known = true;
 }
 
+static void on_interface(const struct words *in, FILE *out)
+{
+	const struct lb_interface interface = { .name = text(in, 1),
+						.attached = number(in, 2) != 0,
+						.mode = text(in, 3),
+						.problem = text(in, 4) };
+
+	fake_plane_set_interface(&plane, &interface);
+}
+
 static void on_message(const struct words *in, FILE *out)
 {
 	struct dataplane_messages m = { fake_plane_keep(&plane, in->w[1]), number(in, 2),
@@ -277,6 +288,7 @@ static const struct {
 	{ "count-many", 3, on_count_many },
 	{ "info", 8, on_info },
 	{ "message", 6, on_message },
+	{ "interface", 5, on_interface },
 };
 
 static void run_line(char *line, FILE *out)

@@ -64,18 +64,25 @@ class Balanced:
         except OSError:
             return None
 
-    def _maglevc(self, *words):
+    def maglevc_command(self, *words):
         return self.balancer.command(program('maglevc'), '--server', f'127.0.0.1:{self.port}', *words)
 
     def maglevc(self, *words):
-        """Runs a command that must succeed."""
-        done = subprocess.run(self._maglevc(*words), capture_output=True, text=True, timeout=PATIENCE)
+        """Runs a command that must succeed; returns what it prints."""
+        done = subprocess.run(self.maglevc_command(*words), capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 0, f'{words}: {done.stdout}{done.stderr}'
+        return done.stdout
+
+    def json(self, *words):
+        """What a command prints, which must succeed."""
+        done = subprocess.run(self.maglevc_command('-o', 'json', *words), capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == 0, f'{words}: {done.stderr}'
+        return json.loads(done.stdout)
 
     def counters(self, vip, port=80):
         """The counters of a VIP, which maglevd reads every few seconds; the first reading may be older than the VIP."""
         def read():
-            done = subprocess.run(self._maglevc('-o', 'json', 'show', 'lb', 'counters'), capture_output=True, text=True)
+            done = subprocess.run(self.maglevc_command('-o', 'json', 'show', 'lb', 'counters'), capture_output=True, text=True)
             vips = json.loads(done.stdout)['vips'] if done.returncode == 0 else []
             return next((one for one in vips if (one['address'], one['port']) == (vip, port)), None)
         return until(read, what=f'a reading of the counters of {vip}:{port}')
@@ -111,7 +118,7 @@ class Balanced:
     def detach(self):
         """Removes everything that outlives maglevd; returns the output of the program."""
         done = self.run_detach()
-        assert done.returncode == 0 and not os.path.exists(self.balancer.pins), done.stdout + done.stderr
+        assert done.returncode == 0 and os.listdir(self.balancer.pins) == [], done.stdout + done.stderr
         until(lambda: self.balancer.program() is None, what='the end of the program')
         return done.stdout
 

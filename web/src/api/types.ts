@@ -40,6 +40,8 @@ export interface Frontend {
 	since: Int64;
 	active_pool: string;
 	released: boolean;
+	/** Not in the message: the last known state of a frontend whose state is not known now. */
+	was?: string;
 }
 
 export interface Transition {
@@ -68,6 +70,8 @@ export interface Backend {
 	override?: Override;
 	last_probe: Int64;
 	last_duration: Int64;
+	/** Not in the message, as that of a frontend. */
+	was?: string;
 }
 
 export interface HealthCheck {
@@ -117,6 +121,15 @@ export interface LbServer {
 	backend: string;
 	present: boolean;
 	wanted: boolean;
+	/** Absent if maglevd is older than the field, as the fields below of LbState. */
+	drained?: boolean;
+}
+
+export interface LbInterface {
+	name: string;
+	attached: boolean;
+	mode: string;
+	problem: string;
 }
 
 export interface LbVip {
@@ -144,6 +157,9 @@ export interface LbState {
 	last_full_sync: Int64;
 	problem: string;
 	as_of: Int64;
+	/** connected, degraded, disconnected. */
+	status?: string;
+	interfaces?: LbInterface[];
 }
 
 export interface ServerCounters {
@@ -245,6 +261,7 @@ export interface DataplanePayload {
 	change: string;
 	reason: string;
 	connected: boolean;
+	status?: string;
 	problem: string;
 	warmup: string;
 	held: boolean;

@@ -22,6 +22,10 @@ export function differenceOf(one: LbVip | LbServer): Difference | null {
 	return null;
 }
 
+/** connected, degraded, disconnected; unknown without contact to the server. */
+export const statusOf = (lb: LbState): string =>
+	lb.status || (lb.connected ? 'connected' : 'disconnected');
+
 /** All differences. Without a connection the state of the data plane is unknown, so there are none. */
 export function differences(lb: LbState | null): DifferenceRow[] {
 	if (!lb?.connected) return [];

@@ -53,6 +53,24 @@ it('without contact nothing is known of a frontend, but the server is critical',
 	expect(healthOf(lost, 0).problems).toEqual(['no contact: refused']);
 });
 
+it('a data plane that misses an interface is a warning with the reason, not connected', () => {
+	const problem = 'the program is on 1 of 2 interfaces; nope0: there is no such interface';
+	const it = server({ lb: lb([], { dataplane: 'xdp', status: 'degraded', problem }) });
+	expect(healthOf(it, 0)).toMatchObject({
+		verdict: 'warning',
+		problems: ['data plane xdp is degraded', problem],
+	});
+});
+
+it('a page that was cut off knows nothing, and says that no server is to blame', () => {
+	const cut = server({ connected: false, cut: true });
+	expect(healthOf(cut, 0)).toMatchObject({
+		verdict: 'unknown',
+		problems: ['no contact with maglevd-frontend'],
+	});
+	expect(verdict(cut)).toBe('unknown');
+});
+
 it('a server that answers may still have something wrong', () => {
 	const deaf = server({ error: 'it sends no events: too many' });
 	expect(healthOf(deaf, 0)).toMatchObject({ verdict: 'warning', problems: [deaf.error] });
@@ -69,7 +87,7 @@ it('a difference in the data plane is an alarm only once it has lasted', () => {
 
 it('without a connection to the data plane it is that which is told, not differences', () => {
 	const it = server({ lb: lb([lbServer('1', { present: false })], { connected: false }) });
-	expect(healthOf(it, 1e9).problems).toEqual(['data plane vpp is not connected']);
+	expect(healthOf(it, 1e9).problems).toEqual(['data plane vpp is disconnected']);
 	expect(verdict(it)).toBe('ok');
 });
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The health of a frontend and of a server, as one word and a few sentences. Pure; now is a parameter.
 import type { Frontend, PoolBackend } from '../api/types.ts';
-import { differences, isSettled } from './dataplane.ts';
+import { differences, isSettled, statusOf } from './dataplane.ts';
 import { plural } from './format.ts';
 import type { ServerView } from './state.ts';
 
@@ -43,7 +43,7 @@ function countDrift(server: ServerView, now: number): Map<string, number> {
 }
 
 function unsettled(server: ServerView, frontend: Frontend): string | null {
-	if (!server.connected) return 'no contact: as it was last seen';
+	if (!server.connected) return 'no contact';
 	if (frontend.pools.length === 0) return 'no pools';
 	if (!frontend.released) return 'warming up';
 	if (frontend.state === 'unknown') return 'not probed yet';
@@ -69,11 +69,12 @@ function judgeFrontend(server: ServerView, frontend: Frontend, away: number): He
 }
 
 function problemsOf(server: ServerView, strays: number): string[] {
+	if (server.cut) return ['no contact with maglevd-frontend'];
 	if (!server.connected) return [`no contact${server.error ? `: ${server.error}` : ''}`];
 	const problems = server.error ? [server.error] : [];
 	if (server.lb_error) problems.push(`data plane: ${server.lb_error}`);
-	else if (server.lb && !server.lb.connected) {
-		problems.push(`data plane ${server.lb.dataplane} is not connected`);
+	else if (server.lb && statusOf(server.lb) !== 'connected') {
+		problems.push(`data plane ${server.lb.dataplane} is ${statusOf(server.lb)}`);
 	}
 	if (server.lb?.problem) problems.push(server.lb.problem);
 	if (server.lb?.held) problems.push('the all-down guard holds the weights');
@@ -96,7 +97,8 @@ export function healthOf(server: ServerView, now: number): ServerHealth {
 	const frontends = Object.fromEntries(
 		server.frontends.map((one) => [one.name, judgeFrontend(server, one, drift.get(one.name) ?? 0)]),
 	);
-	if (!server.connected) return { verdict: 'critical', problems, frontends };
+	if (!server.connected)
+		return { verdict: server.cut ? 'unknown' : 'critical', problems, frontends };
 	const own: Verdict = problems.length ? 'warning' : 'ok';
 	const verdict = worst([own, ...Object.values(frontends).map((one) => one.verdict)]);
 	return { verdict, problems, frontends };

@@ -40,7 +40,8 @@ export function reused<T>(before: T[], after: T[]): T[] {
 }
 
 export function patchesOf(before: ServerView, after: ServerView): Patch[] {
-	return (Object.keys(after) as (keyof ServerView)[]).flatMap((key) => {
+	const keys = new Set([...Object.keys(before), ...Object.keys(after)]) as Set<keyof ServerView>;
+	return [...keys].flatMap((key) => {
 		const value = after[key];
 		if (value === before[key]) return [];
 		if (LISTS.includes(key)) return patchList(key, before[key] as Named[], value as Named[]);

@@ -20,6 +20,8 @@ import { ms, num } from './format.ts';
 export interface ServerView extends Server {
 	/** When (ms) each difference between the data plane and the plan was first seen. */
 	drift: Record<string, number>;
+	/** This page has no contact with maglevd-frontend, so nothing is known of any server. */
+	cut?: boolean;
 }
 
 export interface State {
@@ -160,7 +162,11 @@ function onDataplane(server: ServerView, event: DataplanePayload): ServerView {
 	if (!server.lb) return server;
 	const { connected, warmup, held, last_full_sync } = event;
 	const problem = event.problem || (connected ? '' : server.lb.problem);
-	return { ...server, lb: { ...server.lb, connected, problem, warmup, held, last_full_sync } };
+	const status = event.status || (connected ? 'connected' : 'disconnected');
+	return {
+		...server,
+		lb: { ...server.lb, connected, status, problem, warmup, held, last_full_sync },
+	};
 }
 
 function onEvent(server: ServerView, event: StreamEvent): ServerView {

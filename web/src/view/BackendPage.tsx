@@ -9,9 +9,10 @@ import { linkTo } from '../route.ts';
 import { drawn, ringOf } from '../store.ts';
 import { BackendMenu } from './Actions.tsx';
 import { Chart } from './Chart.tsx';
+import { Counted, counted, lbServerOf } from './DataPlane.tsx';
 import { bits, milliseconds, packets } from './FrontendPage.tsx';
 import { StateIcon } from './Icons.tsx';
-import { Age, Ago, Fact, Heartbeat, OverrideNote, Panel, StateWord } from './parts.tsx';
+import { Age, Ago, Fact, Heartbeat, LastKnown, OverrideNote, Panel, StateWord } from './parts.tsx';
 import { type Head, NoRows, Table } from './Table.tsx';
 
 /** The health counter as steps: below rise the backend is down, otherwise up. */
@@ -84,6 +85,7 @@ const Probes: Component<{ backend: Backend; check: HealthCheck | undefined }> = 
 
 const HISTORY: Head[] = [{ number: 'Ago' }, 'Change', 'Code', 'Reason', 'When'];
 
+/** Without contact the icons have no colour: what was good then may not be so now. */
 const History: Component<{ backend: Backend }> = (props) => (
 	<Panel title="Transitions">
 		<Table label="Transitions" heads={HISTORY}>
@@ -99,7 +101,8 @@ const History: Component<{ backend: Backend }> = (props) => (
 							</td>
 							<td>
 								<span class="change">
-									<StateIcon state={one.from} /> {one.from} → <StateIcon state={one.to} /> {one.to}
+									<StateIcon state={props.backend.was ? 'unknown' : one.from} /> {one.from} →{' '}
+									<StateIcon state={props.backend.was ? 'unknown' : one.to} /> {one.to}
 								</span>
 							</td>
 							<td class="mono">{one.code}</td>
@@ -113,11 +116,12 @@ const History: Component<{ backend: Backend }> = (props) => (
 	</Panel>
 );
 
-const USERS: Head[] = [
+const users = (server: ServerView): Head[] => [
 	'Frontend',
 	'Pool',
 	{ number: 'Weight' },
 	{ number: 'Effective' },
+	...counted(server),
 	{ unseen: 'Actions' },
 ];
 
@@ -133,9 +137,12 @@ const Users: Component<{ server: ServerView; backend: string }> = (props) => {
 	);
 	return (
 		<Panel title="Used by">
-			<Table label="Used by" heads={USERS}>
+			<Table label="Used by" heads={users(props.server)}>
 				<tbody>
-					<For each={rows()} fallback={<NoRows columns={USERS.length}>No frontend.</NoRows>}>
+					<For
+						each={rows()}
+						fallback={<NoRows columns={users(props.server).length}>No frontend.</NoRows>}
+					>
 						{(row) => (
 							<tr>
 								<th scope="row">
@@ -148,6 +155,10 @@ const Users: Component<{ server: ServerView; backend: string }> = (props) => {
 								</td>
 								<td class="number">{row.one.weight}</td>
 								<td class="number">{row.one.effective_weight}</td>
+								<Counted
+									server={props.server}
+									lb={lbServerOf(props.server, row.frontend.name, props.backend)}
+								/>
 								<td class="actions">
 									<BackendMenu
 										server={props.server}
@@ -218,7 +229,10 @@ export const BackendPage: Component<{ server: ServerView; backend: Backend }> = 
 			<span class="muted">on</span>
 			<a href={linkTo(props.server.name)}>{props.server.name}</a>
 			<span>
-				<StateWord state={props.backend.state} /> <Age of={props.backend.since} />
+				<StateWord state={props.backend.state} />{' '}
+				<Show when={props.backend.was} fallback={<Age of={props.backend.since} />}>
+					<LastKnown was={props.backend.was} since={props.server.since_ns} />
+				</Show>
 			</span>
 			<OverrideNote override={props.backend.override} />
 			<span class="spacer" />

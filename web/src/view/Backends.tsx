@@ -7,7 +7,7 @@ import { latencyKey } from '../model/series.ts';
 import type { ServerView } from '../model/state.ts';
 import { linkTo } from '../route.ts';
 import { BackendMenu } from './Actions.tsx';
-import { Age, Flash, Heartbeat, OverrideNote, StateWord } from './parts.tsx';
+import { Age, Flash, Heartbeat, LastKnown, OverrideNote, StateWord } from './parts.tsx';
 import { Sparkline } from './Sparkline.tsx';
 import { type Head, Table } from './Table.tsx';
 
@@ -45,7 +45,8 @@ const Row: Component<{ entry: Entry; withServer: boolean; beats: boolean }> = (p
 			classList={{ stale: !props.entry.server.connected }}
 		>
 			<td>
-				<StateWord state={it().state} />
+				<StateWord state={it().state} />{' '}
+				<LastKnown was={it().was} since={props.entry.server.since_ns} />
 			</td>
 			<th scope="row">
 				<a href={linkTo(props.entry.server.name, 'backend', it().name)}>{it().name}</a>

@@ -2,13 +2,14 @@
 // The actual state of the data plane beside the wanted one. Differences are marked; very recent ones are
 // writes in progress.
 import { type Component, createMemo, createSignal, For, Show } from 'solid-js';
-import type { LbServer, LbVip, VppInfo, VppMessages } from '../api/types.ts';
+import type { LbInterface, LbServer, LbVip, VppInfo, VppMessages } from '../api/types.ts';
 import {
 	type Difference,
 	differenceOf,
 	differences,
 	isSettled,
 	rowKey,
+	statusOf,
 	vipKey,
 } from '../model/dataplane.ts';
 import { num, plural, scaled, vipText } from '../model/format.ts';
@@ -49,21 +50,45 @@ export const counted = (server: ServerView): Head[] => [
 	...(server.counters?.has_as_flows ? [{ number: 'Flows' }] : []),
 ];
 
-/** The cells of these columns; without lb the server is not in the data plane. */
-export const Counted: Component<{ server: ServerView; lb: LbServer | undefined }> = (props) => (
-	<>
-		<Show when={props.server.counters?.has_as_buckets}>
-			<td class="number">{props.lb?.buckets ?? '–'}</td>
-		</Show>
-		<Show when={props.server.counters?.has_as_flows}>
-			<td class="number">{props.lb ? num(props.lb.flows) : '–'}</td>
-		</Show>
-	</>
+/** A backend in the data plane, as a server of the VIP of a frontend. */
+export const lbServerOf = (
+	server: ServerView,
+	frontend: string,
+	backend: string,
+): LbServer | undefined =>
+	server.lb?.vips
+		.find((vip) => vip.frontend === frontend)
+		?.application_servers.find((one) => one.backend === backend);
+
+/** No new flow goes to it, and none is left. */
+const Drained: Component<{ lb: LbServer | undefined }> = (props) => (
+	<Show when={props.lb?.drained}>
+		<span class="chip chip-info" data-drained>
+			drained
+		</span>{' '}
+	</Show>
 );
+
+/** The cells of these columns; a dash if the server is not in the data plane, or that is not known. */
+export const Counted: Component<{ server: ServerView; lb: LbServer | undefined }> = (props) => {
+	const there = () => (props.server.lb?.connected && props.lb?.present ? props.lb : undefined);
+	return (
+		<>
+			<Show when={props.server.counters?.has_as_buckets}>
+				<td class="number">{there()?.buckets ?? '–'}</td>
+			</Show>
+			<Show when={props.server.counters?.has_as_flows}>
+				<td class="number">
+					<Drained lb={there()} />
+					{there() ? num(there()?.flows) : '–'}
+				</td>
+			</Show>
+		</>
+	);
+};
 
 const ServerRow: Component<{ server: ServerView; vip: LbVip; one: LbServer }> = (props) => {
 	const known = () => props.server.lb?.connected ?? false;
-	const there = () => (props.one.present && known() ? props.one : undefined);
 	const kind = () => (known() ? differenceOf(props.one) : null);
 	return (
 		<tr classList={{ differs: kind() !== null }}>
@@ -88,7 +113,7 @@ const ServerRow: Component<{ server: ServerView; vip: LbVip; one: LbServer }> = 
 					<Verdict kind={kind()} since={props.server.drift[rowKey(props.vip, props.one)]} />
 				</Show>
 			</td>
-			<Counted server={props.server} lb={there()} />
+			<Counted server={props.server} lb={props.one} />
 		</tr>
 	);
 };
@@ -175,14 +200,30 @@ const Arrow: Component<{ sign: string; word: string; count: number }> = (props) 
 const total = (messages: VppMessages[], way: 'sent' | 'received'): number =>
 	messages.reduce((sum, one) => sum + num(one[way]), 0);
 
-const Vpp: Component<{ info: VppInfo }> = (props) => (
+const CHIPS: Record<string, string> = {
+	connected: 'chip-ok',
+	degraded: 'chip-warn',
+	disconnected: 'chip-bad',
+};
+
+/** The status of a data plane; a status that is not known here is shown without a colour. */
+const Status: Component<{ status: string }> = (props) => (
+	<span class={`chip ${CHIPS[props.status] ?? ''}`} data-status={props.status}>
+		{props.status === 'unknown' ? 'not known' : props.status}
+	</span>
+);
+
+const vppStatus = (server: ServerView, info: VppInfo): string => {
+	if (!server.connected) return 'unknown';
+	return info.connected ? 'connected' : 'disconnected';
+};
+
+const Vpp: Component<{ server: ServerView; info: VppInfo }> = (props) => (
 	<>
 		<dl class="facts">
 			<Fact term="VPP">{props.info.version || '–'}</Fact>
 			<Fact term="Connection">
-				<span class={`chip ${props.info.connected ? 'chip-ok' : 'chip-bad'}`}>
-					{props.info.connected ? 'connected' : 'not connected'}
-				</span>{' '}
+				<Status status={vppStatus(props.server, props.info)} />{' '}
 				<Age of={props.info.connecttime_ns} />
 			</Fact>
 			<Fact term="Started">
@@ -223,16 +264,39 @@ const Vpp: Component<{ info: VppInfo }> = (props) => (
 	</>
 );
 
+/** An interface with the mode of the program on it, or why the program is not there. */
+const Interface: Component<{ one: LbInterface; known: boolean }> = (props) => {
+	const chip = () => (!props.known ? '' : props.one.attached ? 'chip-ok' : 'chip-bad');
+	return (
+		<span class="interface" data-interface={props.one.name} data-attached={props.one.attached}>
+			<span class={`chip ${chip()}`}>
+				<span class="mono">{props.one.name}</span>{' '}
+				{props.known ? (props.one.attached ? props.one.mode : 'not attached') : 'not known'}
+			</span>{' '}
+			<Show when={props.one.problem}>{props.one.problem} </Show>
+		</span>
+	);
+};
+
 const Settings: Component<{ server: ServerView }> = (props) => (
 	<Show when={props.server.lb}>
 		{(lb) => (
 			<dl class="facts">
 				<Fact term="Data plane">
-					{lb().dataplane}{' '}
-					<span class={`chip ${lb().connected ? 'chip-ok' : 'chip-bad'}`}>
-						{lb().connected ? 'connected' : 'not connected'}
-					</span>
+					{lb().dataplane} <Status status={statusOf(lb())} />
 				</Fact>
+				<Show when={!props.server.connected}>
+					<Fact term="Last known">
+						<Ago of={props.server.since_ns} />
+					</Fact>
+				</Show>
+				<Show when={lb().interfaces?.length}>
+					<Fact term="Interfaces">
+						<For each={lb().interfaces}>
+							{(one) => <Interface one={one} known={props.server.connected} />}
+						</For>
+					</Fact>
+				</Show>
 				<Fact term="Warm-up">{lb().warmup}</Fact>
 				<Fact term="Guard">
 					{lb().held ? <span class="chip chip-bad">holds the weights</span> : 'not active'}
@@ -310,7 +374,7 @@ const PlanePanel: Component<{ server: ServerView; onlyDifferences: boolean }> = 
 				}
 			>
 				<Settings server={props.server} />
-				<Show when={props.server.vpp}>{(info) => <Vpp info={info()} />}</Show>
+				<Show when={props.server.vpp}>{(info) => <Vpp server={props.server} info={info()} />}</Show>
 				<Fates server={props.server} />
 				<Show when={vips().length} fallback={<p class="muted">Nothing to show.</p>}>
 					<VipTable server={props.server} vips={vips()} onlyDifferences={props.onlyDifferences} />

@@ -9,10 +9,10 @@ import { linkTo } from '../route.ts';
 import { drawn, frontendHealth, ringOf } from '../store.ts';
 import { BackendMenu } from './Actions.tsx';
 import { Chart, type ChartLine } from './Chart.tsx';
-import { Counted, counted, VipTable } from './DataPlane.tsx';
+import { Counted, counted, lbServerOf, VipTable } from './DataPlane.tsx';
 import { VerdictIcon } from './Icons.tsx';
 import { PathPicture } from './PathPicture.tsx';
-import { Age, Flash, Heartbeat, OverrideNote, Panel, StateWord } from './parts.tsx';
+import { Age, Flash, Heartbeat, LastKnown, OverrideNote, Panel, StateWord } from './parts.tsx';
 import { GroupHead, type Head, Table } from './Table.tsx';
 
 const TRAFFIC = ['new flows', 'known flows', 'untracked', 'no server'];
@@ -34,7 +34,6 @@ const PoolRow: Component<RowProps> = (props) => {
 	const backend = createMemo((): Backend | undefined =>
 		props.server.backends.find((one) => one.name === props.name),
 	);
-	const there = () => (props.lb?.present ? props.lb : undefined);
 	return (
 		<Show when={inPool()}>
 			{(it) => (
@@ -46,9 +45,16 @@ const PoolRow: Component<RowProps> = (props) => {
 					</th>
 					<td>
 						<StateWord state={it().state} />{' '}
-						<span class="muted">
-							<Age of={backend()?.since ?? 0} />
-						</span>
+						<Show
+							when={backend()?.was}
+							fallback={
+								<span class="muted">
+									<Age of={backend()?.since ?? 0} />
+								</span>
+							}
+						>
+							<LastKnown was={backend()?.was} since={props.server.since_ns} />
+						</Show>
 					</td>
 					<td class="number">
 						<Flash on={it().weight}>{it().weight}</Flash>
@@ -62,7 +68,7 @@ const PoolRow: Component<RowProps> = (props) => {
 					<td class="number">
 						<Flash on={it().effective_weight}>{it().effective_weight}</Flash>
 					</td>
-					<Counted server={props.server} lb={there()} />
+					<Counted server={props.server} lb={props.lb} />
 					<td class="mono">{backend()?.last_code || '–'}</td>
 					<td class="actions">
 						<BackendMenu
@@ -94,10 +100,6 @@ interface PoolsProps {
 }
 
 const PoolRows: Component<PoolsProps & { pool: Pool; columns: number }> = (props) => {
-	const lbOf = (name: string): LbServer | undefined =>
-		props.server.lb?.vips
-			.find((vip) => vip.frontend === props.frontend.name)
-			?.application_servers.find((one) => one.backend === name);
 	return (
 		<tbody data-pool={props.pool.name}>
 			<GroupHead columns={props.columns}>
@@ -113,7 +115,7 @@ const PoolRows: Component<PoolsProps & { pool: Pool; columns: number }> = (props
 						frontend={props.frontend}
 						pool={props.pool}
 						name={one.name}
-						lb={lbOf(one.name)}
+						lb={lbServerOf(props.server, props.frontend.name, one.name)}
 					/>
 				)}
 			</For>
@@ -194,7 +196,10 @@ export const FrontendPage: Component<{ server: ServerView; frontend: Frontend }>
 				<span class="muted">on</span>
 				<a href={linkTo(props.server.name)}>{props.server.name}</a>
 				<span>
-					<StateWord state={props.frontend.state} /> <Age of={props.frontend.since} />
+					<StateWord state={props.frontend.state} />{' '}
+					<Show when={props.frontend.was} fallback={<Age of={props.frontend.since} />}>
+						<LastKnown was={props.frontend.was} since={props.server.since_ns} />
+					</Show>
 				</span>
 				<For each={health().notes}>{(note) => <span class="chip">{note}</span>}</For>
 			</div>

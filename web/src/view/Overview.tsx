@@ -4,16 +4,24 @@
 import { type Component, createMemo, For, Show } from 'solid-js';
 import type { Frontend } from '../api/types.ts';
 import { isFolded } from '../folds.ts';
+import { statusOf } from '../model/dataplane.ts';
 import { num, plural, scaled, vipText } from '../model/format.ts';
 import { countStates, type Verdict } from '../model/health.ts';
 import { reused } from '../model/patch.ts';
 import { frontendKey, latest } from '../model/series.ts';
 import { type Change, recentChanges, type ServerView } from '../model/state.ts';
 import { linkTo } from '../route.ts';
-import { drawn, frontendHealth, plainServers, ringOf, serverHealth } from '../store.ts';
+import {
+	drawn,
+	frontendHealth,
+	plainServers,
+	ringOf,
+	serverHealth,
+	serverNamed,
+} from '../store.ts';
 import { ServerActions } from './Actions.tsx';
 import { StateIcon, VerdictIcon } from './Icons.tsx';
-import { Age, Flash, FoldButton, Panel } from './parts.tsx';
+import { Age, Flash, FoldButton, LastKnown, Panel } from './parts.tsx';
 import { Sparkline } from './Sparkline.tsx';
 
 const STATE_ORDER = ['up', 'down', 'paused', 'disabled', 'unknown'];
@@ -24,9 +32,11 @@ const PACKETS = [0, 1, 2];
 interface CountsProps {
 	term: string;
 	states: string[];
+	/** Those of servers without contact: in no sum, because their states are not known. */
+	stale?: number;
 }
 
-/** "3 frontends", and how many are in each state. */
+/** "3 frontends", how many are in each state, and how many more are not known. */
 const StateCounts: Component<CountsProps> = (props) => {
 	const counts = createMemo(() => countStates(props.states));
 	return (
@@ -44,6 +54,12 @@ const StateCounts: Component<CountsProps> = (props) => {
 						</span>
 					)}
 				</For>
+				<Show when={props.stale}>
+					<span class="count-state muted" data-stale={props.stale}>
+						<StateIcon state="unknown" />
+						{props.stale} not known
+					</span>
+				</Show>
 			</span>
 		</span>
 	);
@@ -51,7 +67,7 @@ const StateCounts: Component<CountsProps> = (props) => {
 
 const CountCard: Component<CountsProps & { href: string }> = (props) => (
 	<a class="count-card" href={props.href}>
-		<StateCounts term={props.term} states={props.states} />
+		<StateCounts term={props.term} states={props.states} stale={props.stale ?? 0} />
 	</a>
 );
 
@@ -66,7 +82,7 @@ interface Concern {
 function concernsOf(server: ServerView): Concern[] {
 	const health = serverHealth(server.name);
 	const own = health.problems.map((notes) => ({
-		verdict: (server.connected ? 'warning' : 'critical') as Verdict,
+		verdict: (server.connected ? 'warning' : health.verdict) as Verdict,
 		title: server.name,
 		notes,
 		href: linkTo(server.name, server.connected ? 'dataplane' : 'overview'),
@@ -158,7 +174,7 @@ const Tile: Component<{ server: ServerView; frontend: Frontend }> = (props) => {
 				<span class="tile-name">{props.frontend.name}</span>
 				<span class="tile-since">
 					<Flash on={props.frontend.state}>{props.frontend.state}</Flash>{' '}
-					<Age of={props.frontend.since} />
+					<Age of={props.frontend.was ? props.server.since_ns : props.frontend.since} />
 				</span>
 			</span>
 			<span class="tile-vip">{vipText(props.frontend)}</span>
@@ -184,7 +200,10 @@ const Tile: Component<{ server: ServerView; frontend: Frontend }> = (props) => {
 				</For>
 			</span>
 			<span class="tile-foot">
-				<span class="tile-notes">{health().notes.join(', ')}</span>
+				<span class="tile-notes">
+					{health().notes.join(', ')}{' '}
+					<LastKnown was={props.frontend.was} since={props.server.since_ns} />
+				</span>
 				<Show when={rate() !== null}>
 					<Sparkline of={key()} lines={PACKETS} />
 					<span class="tile-rate">{scaled(rate() ?? 0, 'pkt/s')}</span>
@@ -195,21 +214,32 @@ const Tile: Component<{ server: ServerView; frontend: Frontend }> = (props) => {
 };
 
 const planeText = (server: ServerView): string => {
+	if (!server.connected) return 'data plane not known';
 	if (!server.lb) return server.lb_error ? 'data plane not read' : 'no data plane';
-	const { dataplane, connected, warmup } = server.lb;
+	const { dataplane, warmup } = server.lb;
+	const status = statusOf(server.lb);
 	if (dataplane === 'none') return 'no data plane';
-	if (!connected) return `${dataplane} not connected`;
+	if (status !== 'connected') return `${dataplane} ${status}`;
 	return warmup === 'done' ? `${dataplane} connected` : `${dataplane}, warm-up ${warmup}`;
 };
 
 const nothingIn = (server: ServerView): string =>
 	num(server.refreshed_at_ns) ? 'No frontends.' : 'Nothing is known of it yet.';
 
+/** The states of the items of servers with contact, and the number of the others. */
+const countOf = (servers: ServerView[], items: (server: ServerView) => { state: string }[]) => ({
+	states: servers
+		.filter((one) => one.connected)
+		.flatMap(items)
+		.map((one) => one.state),
+	stale: servers.filter((one) => !one.connected).flatMap(items).length,
+});
+
 /** The part of a folded server that stays visible: problems are never hidden. */
 const Summary: Component<{ server: ServerView }> = (props) => (
 	<p class="summary">
-		<StateCounts term="frontend" states={props.server.frontends.map((one) => one.state)} />
-		<StateCounts term="backend" states={props.server.backends.map((one) => one.state)} />
+		<StateCounts term="frontend" {...countOf([props.server], (one) => one.frontends)} />
+		<StateCounts term="backend" {...countOf([props.server], (one) => one.backends)} />
 	</p>
 );
 
@@ -264,7 +294,7 @@ const Recent: Component<{ servers: ServerView[]; scope: string }> = (props) => {
 							<span class="recent-age muted">
 								<Age of={one.at} />
 							</span>
-							<StateIcon state={one.to} />
+							<StateIcon state={serverNamed(one.server)?.connected ? one.to : 'unknown'} />
 							<a href={linkTo(one.server, 'backend', one.backend)}>{one.backend}</a>
 							<span>
 								{one.from} → {one.to}
@@ -289,17 +319,17 @@ export const Overview: Component<{ servers: ServerView[]; scope: string }> = (pr
 		<div class="counts">
 			<CountCard
 				term="server"
-				states={props.servers.map((one) => (one.connected ? 'up' : 'down'))}
+				states={props.servers.map((one) => (one.connected ? 'up' : one.cut ? 'unknown' : 'down'))}
 				href={linkTo('', 'overview')}
 			/>
 			<CountCard
 				term="frontend"
-				states={props.servers.flatMap((one) => one.frontends.map((f) => f.state))}
+				{...countOf(props.servers, (one) => one.frontends)}
 				href={linkTo(props.scope, 'overview')}
 			/>
 			<CountCard
 				term="backend"
-				states={props.servers.flatMap((one) => one.backends.map((b) => b.state))}
+				{...countOf(props.servers, (one) => one.backends)}
 				href={linkTo(props.scope, 'backends')}
 			/>
 		</div>

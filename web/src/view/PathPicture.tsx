@@ -35,7 +35,7 @@ export const PathPicture: Component<{ server: string; frontend: Frontend }> = (p
 	});
 
 	return (
-		<div ref={host} class="paths">
+		<div ref={host} class="paths" classList={{ stale: props.frontend.was !== undefined }}>
 			<svg
 				width={picture().width}
 				height={picture().height}

@@ -86,6 +86,15 @@ export const StateWord: Component<{ state: string }> = (props) => (
 	</Flash>
 );
 
+/** For an item of a server without contact: its last known state, and how long ago that was. */
+export const LastKnown: Component<{ was: string | undefined; since: Int64 }> = (props) => (
+	<Show when={props.was}>
+		<span class="muted" data-last-known={props.was}>
+			last known: {props.was}, <Ago of={props.since} />
+		</span>
+	</Show>
+);
+
 /** The override of an operator: reason and end. */
 export const OverrideNote: Component<{ override: Override | undefined }> = (props) => (
 	<Show when={props.override}>

@@ -193,6 +193,20 @@ static const struct dataplane_info *fake_info(struct dataplane *dp)
 	return p->known ? &p->info : NULL;
 }
 
+/* NULL while there are no interfaces, as in a driver without that verb. */
+static const struct lb_attachment *fake_attachment(struct dataplane *dp)
+{
+	struct fake_plane *p = dp->plane;
+
+	p->attachment = (struct lb_attachment){ .interfaces = p->interfaces.items,
+						.n = p->interfaces.n,
+						.problem = "" };
+	for (size_t i = 0; i < p->interfaces.n; i++)
+		if (!p->interfaces.items[i].attached)
+			p->attachment.problem = p->interfaces.items[i].problem;
+	return p->interfaces.n ? &p->attachment : NULL;
+}
+
 static void fake_stop(struct dataplane *dp)
 {
 	ev_timer_stop(dp->loop, &dp->timer);
@@ -209,6 +223,7 @@ const struct dataplane_driver fake_driver = {
 	.apply = fake_apply,
 	.counters = fake_counters,
 	.info = fake_info,
+	.attachment = fake_attachment,
 	.stop = fake_stop,
 };
 
@@ -252,6 +267,7 @@ void fake_plane_free(struct fake_plane *plane)
 	lb_state_free(&plane->state);
 	plane->counts = plane->known = false;
 	lb_counters_free(&plane->counters);
+	vec_free(&plane->interfaces);
 	vec_free(&plane->messages);
 	for (size_t i = 0; i < plane->texts.n; i++)
 		free(plane->texts.items[i]);
@@ -262,6 +278,20 @@ const char *fake_plane_keep(struct fake_plane *plane, const char *text)
 {
 	vec_push(&plane->texts, mem_strdup(text));
 	return plane->texts.items[plane->texts.n - 1];
+}
+
+void fake_plane_set_interface(struct fake_plane *plane, const struct lb_interface *interface)
+{
+	size_t i = 0;
+
+	while (i < plane->interfaces.n &&
+	       strcmp(plane->interfaces.items[i].name, interface->name) != 0)
+		i++;
+	if (i == plane->interfaces.n)
+		vec_push(&plane->interfaces, *interface);
+	plane->interfaces.items[i] = *interface;
+	if (plane->driver)
+		plane->driver->events.problem(plane->driver->events.user);
 }
 
 size_t fake_plane_find(const struct fake_plane *plane, const char *text, size_t from)

@@ -35,6 +35,9 @@ struct fake_plane {
 	struct dataplane_info info;
 	VEC(struct dataplane_messages) messages; /* of info */
 	VEC(char *) texts;			 /* see fake_plane_keep() */
+	/* of attachment(); changed by fake_plane_set_interface() */
+	VEC(struct lb_interface) interfaces;
+	struct lb_attachment attachment;
 
 	bool up;		  /* set with fake_plane_set_up() */
 	struct dataplane *driver; /* connected to it, or NULL */
@@ -51,6 +54,11 @@ void fake_plane_set_up(struct fake_plane *plane, bool up);
 void fake_plane_clear_journal(struct fake_plane *plane);
 /* A copy that lives as long as the plane: for names of events and texts of info. */
 const char *fake_plane_keep(struct fake_plane *plane, const char *text);
+/*
+ * Adds an interface, or replaces the one of that name, and reports the problem of the plane: that
+ * of its last interface that is not attached.
+ */
+void fake_plane_set_interface(struct fake_plane *plane, const struct lb_interface *interface);
 /* SIZE_MAX when there is no such line; looks for lines that hold text, from index from on. */
 size_t fake_plane_find(const struct fake_plane *plane, const char *text, size_t from);
 /* -1 when there is no such VIP or AS. Addresses as text. */

@@ -512,6 +512,7 @@ static void counters_are_those_of_the_text_and_the_segment(void **state)
 	const struct lb_vip_counters *vip;
 	const struct lb_counters *c;
 	struct kit k;
+	int64_t begin;
 
 	kit_begin(&k);
 	k.text = counted;
@@ -523,11 +524,13 @@ static void counters_are_those_of_the_text_and_the_segment(void **state)
 	kit_set_route(&k, false, 10, 30, 3000); /* to the VIP, whose address ends in .10 */
 	kit_set_route(&k, true, 1, 21, 2100);
 	kit_set_route(&k, true, 2, 9, 900);
+	begin = loop_monotonic();
 	kit_start(&k);
 	assert_null(dataplane_vpp.counters(k.dp));
 	kit_wait(&k, &k.ups, 1);
 	kit_wait_counters(&k);
 	c = dataplane_vpp.counters(k.dp);
+	assert_in_range(c->flows_since, begin, loop_monotonic());
 	assert_int_equal(c->has, LB_HAS_VIP_BYTES | LB_HAS_AS_BUCKETS | LB_HAS_AS_FLOWS |
 					 LB_HAS_SERVER_TRAFFIC);
 	assert_int_equal(c->vips.n, 1);

@@ -193,7 +193,9 @@ static void count_servers(const struct vpplb__gather *g, const struct vpplb__rea
 static void publish(struct dataplane *dp, const struct vpplb__reading *r)
 {
 	struct vpplb__gather *g = &dp->gather;
-	struct lb_counters fresh = { .at = loop_realtime(), .has = HAS };
+	struct lb_counters fresh = { .at = loop_realtime(),
+				     .flows_since = g->text_since,
+				     .has = HAS };
 
 	for (size_t i = 0; i < g->text.vips.n; i++)
 		count_vip(g, r, i, &fresh);
@@ -402,14 +404,15 @@ static void begin_routes(struct dataplane *dp)
 
 /* ---- the text ---- */
 
-/* Takes over the text. Its size decides when it is asked for again. */
-static void keep_text(struct vpplb__gather *g, struct vpplb_text *text, size_t size)
+/* Takes over the text, asked for at since. Its size decides when it is asked for again. */
+static void keep_text(struct vpplb__gather *g, struct vpplb_text *text, size_t size, int64_t since)
 {
 	vpplb_text_free(&g->text);
 	g->text = *text;
 	*text = (struct vpplb_text){ 0 };
 	g->text_due = false;
 	g->text_fresh = true;
+	g->text_since = since;
 	g->text_long = size > TEXT_SHORT;
 	g->text_next = loop_monotonic() + (int64_t)size * TEXT_PAUSE;
 }
@@ -419,7 +422,7 @@ static void take_text(struct vpplb__gather *g, struct str text)
 	struct vpplb_text parsed = { 0 };
 
 	vpplb_text_parse(text, &parsed);
-	keep_text(g, &parsed, text.n);
+	keep_text(g, &parsed, text.n, g->text_asked);
 }
 
 static void on_text(void *user, struct vpp_reader *r)
@@ -440,6 +443,7 @@ static void begin_text(struct dataplane *dp)
 	int r;
 
 	dp->gather.step = VPPLB__TEXT;
+	dp->gather.text_asked = loop_monotonic();
 	r = vpplb__ask_text(dp, on_text);
 	if (r < 0 && r != -ENOTCONN)
 		begin_routes(dp);
@@ -541,9 +545,9 @@ bool vpplb__gather_knows(const struct dataplane *dp)
 	return g->text_long && !g->text_due && loop_monotonic() < g->text_next;
 }
 
-void vpplb__gather_take(struct dataplane *dp, struct vpplb_text *text, size_t size)
+void vpplb__gather_take(struct dataplane *dp, struct vpplb_text *text, size_t size, int64_t since)
 {
 	/* the routes and columns of the reading under way belong to the present text */
 	if (dp->gather.step == VPPLB__IDLE)
-		keep_text(&dp->gather, text, size);
+		keep_text(&dp->gather, text, size, since);
 }

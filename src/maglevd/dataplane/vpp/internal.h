@@ -22,7 +22,8 @@ struct vpplb__observe {
 	struct lb_state state;
 	struct vpplb_text text;
 	size_t text_size;
-	bool text_known; /* not asked for: gather has a recent one */
+	int64_t text_asked; /* monotonic ns */
+	bool text_known;    /* not asked for: gather has a recent one */
 	int err;
 };
 
@@ -86,6 +87,7 @@ struct vpplb__gather {
 		routes_due;		 /* ask for it; its hosts are not listed yet; look up all */
 	bool text_long;			 /* long enough to be asked for less often */
 	int64_t text_next, routes_next;	 /* monotonic ns: the next time, unless due */
+	int64_t text_asked, text_since;	 /* monotonic ns: of the last request; of the text kept */
 	VEC(struct vpplb__route) routes; /* by address */
 	size_t route_at, routes_asked, routes_under_way;
 	struct vpplb__slot slots[VPPLB__WINDOW];
@@ -144,8 +146,11 @@ void vpplb__gather_free(struct dataplane *dp);
 void vpplb__gather_moved(struct dataplane *dp);
 /* Whether the text is long, still true as far as is known, and not due to be asked for again. */
 bool vpplb__gather_knows(const struct dataplane *dp);
-/* Takes over a text that observe has read; left alone while a reading is under way. */
-void vpplb__gather_take(struct dataplane *dp, struct vpplb_text *text, size_t size);
+/*
+ * Takes over a text that observe has asked for at since (monotonic ns); left alone while a reading
+ * is under way.
+ */
+void vpplb__gather_take(struct dataplane *dp, struct vpplb_text *text, size_t size, int64_t since);
 
 void vpplb__who_init(struct vpplb__who *who);
 void vpplb__who_free(struct vpplb__who *who);

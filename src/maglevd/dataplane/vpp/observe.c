@@ -132,6 +132,7 @@ static void on_servers_end(void *user)
 	int r = 0;
 
 	dp->observe.text_known = vpplb__gather_knows(dp);
+	dp->observe.text_asked = loop_monotonic();
 	if (!dp->observe.text_known)
 		r = vpplb__ask_text(dp, on_text);
 	if (dp->observe.text_known || (r < 0 && r != -ENOTCONN))
@@ -180,7 +181,7 @@ void vpplb__observe_tell(struct dataplane *dp)
 	for (size_t i = 0; i < o.state.vips.n; i++)
 		o.state.vips.items[i].src_ip_sticky = is_sticky(dp, &o.state.vips.items[i].key);
 	if (o.text_size)
-		vpplb__gather_take(dp, &o.text, o.text_size);
+		vpplb__gather_take(dp, &o.text, o.text_size, o.text_asked);
 	dp->observe = (struct vpplb__observe){ 0 };
 	o.done(o.user, o.err, o.err ? NULL : &o.state);
 	clear(&o);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/mem.h"
 #include "lib/loop/loop.h"
 
 #define SERVERS_OF_STEP 64 /* each server takes one system call */
@@ -64,12 +65,60 @@ void xdplb__counters_begin(struct xdplb_counters *c, const struct xdplb_inventor
 	c->next = 0;
 	c->vip = 0;
 	c->under_way = true;
+	c->flows_done = false;
+	xdplb__flows_begin(&c->flows, b->maps);
+	if (c->slots)
+		return;
+	c->slots = mem_zalloc(b->maps->sizes.servers * sizeof(*c->slots));
+	c->counted = mem_zalloc(b->maps->sizes.vips * sizeof(*c->counted));
 }
 
-/* A server that cannot be read is left out; the others are still worth showing. */
-static void read_server(const struct xdplb_inventory *b, uint32_t id, struct lb_vip_counters *ret)
+/* ---- slots ---- */
+
+static void add_slots(const struct xdplb_inventory *b, const struct abi_table_line *lines,
+		      uint32_t *slots)
 {
-	struct lb_as_counters as = { .address = xdplb__get_address(b->maps->servers[id].address) };
+	for (uint32_t i = 0; i < b->maps->sizes.table_size; i++) {
+		uint32_t id = lines[i / ABI_LINE_SLOTS].as[i % ABI_LINE_SLOTS];
+
+		if (id < b->maps->sizes.servers)
+			slots[id]++;
+	}
+}
+
+/* Counts the slots of each server of a VIP, unless its table is still the one that was counted. */
+static void count_slots(struct xdplb_counters *c, const struct xdplb_inventory *b, uint32_t vip)
+{
+	const struct xdplb_vip *v = &b->vips[vip];
+	const struct xdplb_counted now = { b->maps->vips[vip].table, v->switches };
+	struct xdp_window lines;
+
+	if (now.table == c->counted[vip].table && now.switches == c->counted[vip].switches)
+		return;
+	for (size_t i = 0; i < v->servers.n; i++)
+		c->slots[v->servers.items[i]] = 0;
+	if (now.table && now.table <= b->maps->sizes.tables) {
+		if (xdplb__maps_table(b->maps, now.table - 1, &lines) < 0)
+			return; /* tried again in the next reading */
+		add_slots(b, lines.values, c->slots);
+		xdp_window_close(&lines);
+	}
+	c->counted[vip] = now;
+}
+
+/* ---- reading ---- */
+
+/*
+ * A server that cannot be read is left out; the others are still worth showing. Without a weight it
+ * has no slots: the number that is kept may be of another server that had the id before.
+ */
+static void read_server(const struct xdplb_counters *c, const struct xdplb_inventory *b,
+			uint32_t id, struct lb_vip_counters *ret)
+{
+	const struct abi_as *s = &b->maps->servers[id];
+	struct lb_as_counters as = { .address = xdplb__get_address(s->address),
+				     .buckets = s->weight ? c->slots[id] : 0,
+				     .flows = c->flows.counts[id] };
 	uint64_t words[2];
 
 	if (xdp_map_sum(&b->maps->map[PLANE_AS_LOCAL], id, words, ARRAY_SIZE(words)) < 0)
@@ -89,9 +138,10 @@ static bool is_in_order(const struct lb_counters *out, const struct lb_vip_key *
 }
 
 /* False if the VIP is gone; otherwise its servers are read next. */
-static bool read_vip(const struct xdplb_inventory *b, uint32_t i, struct lb_counters *out)
+static bool read_vip(struct xdplb_counters *c, const struct xdplb_inventory *b, uint32_t i)
 {
 	const struct xdplb_vip *v = &b->vips[i];
+	struct lb_counters *out = &c->fresh;
 	struct lb_vip_counters ret = { .key = v->key };
 	uint64_t words[ABI_KINDS + 1];
 
@@ -101,6 +151,8 @@ static bool read_vip(const struct xdplb_inventory *b, uint32_t i, struct lb_coun
 	for (size_t kind = 0; kind < ABI_KINDS; kind++)
 		ret.packets[kind] = words[kind];
 	ret.bytes = words[ABI_KINDS];
+	ret.buckets = b->maps->vips[i].table ? b->maps->sizes.table_size : 0;
+	count_slots(c, b, i);
 	vec_push(&out->vips, ret);
 	return true;
 }
@@ -122,7 +174,7 @@ static bool read_servers(struct xdplb_counters *c, const struct xdplb_inventory 
 		uint32_t id = v->servers.items[at];
 
 		c->after = xdplb__get_address(b->maps->servers[id].address);
-		read_server(b, id, ret);
+		read_server(c, b, id, ret);
 	}
 	return at == v->servers.n;
 }
@@ -137,10 +189,14 @@ static void read_events(const struct xdplb_inventory *b, struct lb_counters *out
 	}
 }
 
-/* One VIP or SERVERS_OF_STEP servers per step; the events come last. */
+/* A slice of flows, one VIP or SERVERS_OF_STEP servers per step; the events come last. */
 bool xdplb__counters_step(struct xdplb_counters *c, const struct xdplb_inventory *b)
 {
 	assert(c->under_way);
+	if (!c->flows_done) {
+		c->flows_done = xdplb__flows_step(&c->flows, b->maps);
+		return false;
+	}
 	if (c->vip) {
 		if (read_servers(c, b))
 			c->vip = 0;
@@ -149,13 +205,15 @@ bool xdplb__counters_step(struct xdplb_counters *c, const struct xdplb_inventory
 	if (c->next < c->vips.n) {
 		uint32_t vip = c->vips.items[c->next++];
 
-		c->vip = read_vip(b, vip, &c->fresh) ? vip : 0;
+		c->vip = read_vip(c, b, vip) ? vip : 0;
 		c->after = (struct addr){ 0 };
 		return false;
 	}
 	read_events(b, &c->fresh);
 	c->fresh.at = loop_realtime();
-	c->fresh.has = LB_HAS_VIP_BYTES | LB_HAS_AS_TRAFFIC;
+	c->fresh.has = LB_HAS_VIP_BYTES | LB_HAS_AS_TRAFFIC | LB_HAS_AS_BUCKETS |
+		       (c->flows.failed ? 0 : LB_HAS_AS_FLOWS);
+	c->fresh.flows_since = c->flows.since;
 	lb_counters_free(&c->ready);
 	c->ready = c->fresh;
 	c->fresh = (struct lb_counters){ 0 };
@@ -167,11 +225,15 @@ void xdplb__counters_stop(struct xdplb_counters *c)
 {
 	lb_counters_free(&c->fresh);
 	c->under_way = false;
+	xdplb__flows_stop(&c->flows);
+	free(TAKE_PTR(c->slots));
+	free(TAKE_PTR(c->counted));
 }
 
 void xdplb__counters_free(struct xdplb_counters *c)
 {
 	xdplb__counters_stop(c);
+	xdplb__flows_free(&c->flows);
 	lb_counters_free(&c->ready);
 	vec_free(&c->vips);
 }

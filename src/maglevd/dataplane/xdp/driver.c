@@ -40,6 +40,8 @@
 
 #define LOOK_EVERY 1.0	/* s */
 #define COUNT_EVERY 5.0 /* s */
+/* A reading that took long is followed by a longer rest: counting takes at most 2 % of a core. */
+#define COUNT_REST 50
 
 /*
  * The delay between failed attempts to open. It grows, because each attempt may load the program.
@@ -82,6 +84,9 @@ struct dataplane {
 	ev_timer resume;  /* wakes it when a place that it waits for is free */
 	struct task count;
 	ev_timer next_count; /* wakes it for the next reading */
+	int64_t count_spent; /* ns that the reading under way has taken so far */
+
+	struct lb_attachment attachment; /* made by xdplb_attachment() */
 };
 
 /* ---- up and down ---- */
@@ -97,25 +102,29 @@ static void drop_request(struct dataplane *dp)
 	dp->applied = NULL;
 }
 
-/* Logs a problem once, when it is new. */
-static void set_problem(struct dataplane *dp, const struct xdplb_why *why)
+/* True if the problem is new; it is then logged, once. With some problems packets are forwarded. */
+static bool set_problem(struct dataplane *dp, bool connected, const struct xdplb_why *why)
 {
 	if (strcmp(dp->problem.text, why->text) == 0)
-		return;
+		return false;
 	dp->problem = *why;
 	if (*why->text)
-		log_error("xdp-down", LOG_S("pin", dp->folder.pin), LOG_S("error", why->text));
+		log_at(connected ? LOG_WARN : LOG_ERROR, connected ? "xdp-problem" : "xdp-down",
+		       LOG_S("pin", dp->folder.pin), LOG_S("error", why->text));
+	return true;
 }
 
 /* The one place where the driver goes up or down. */
 static void set_connected(struct dataplane *dp, bool connected, const struct xdplb_why *why)
 {
-	bool was = dp->connected;
+	bool was = dp->connected, changed = set_problem(dp, connected, why);
 
-	set_problem(dp, why);
 	dp->connected = connected;
-	if (was == connected)
+	if (was == connected) {
+		if (changed)
+			dp->events.problem(dp->events.user);
 		return;
+	}
 	if (connected) {
 		task_wake(&dp->count);
 		dp->events.up(dp->events.user);
@@ -169,7 +178,8 @@ static void open_failed(struct dataplane *dp, const struct xdplb_why *why)
 {
 	xdplb__folder_unlock(&dp->folder);
 	backoff_start(&dp->retry);
-	set_problem(dp, why);
+	if (set_problem(dp, false, why) && !dp->connected)
+		dp->events.problem(dp->events.user);
 }
 
 /*
@@ -355,7 +365,7 @@ static void on_look(struct ev_loop *loop, ev_timer *w, int events)
 		if (xdplb__vlans_find(&dp->vlans) == 0)
 			put_egress(dp);
 		attached = xdplb__links_check(&dp->links, &dp->set->maps);
-		if (!attached)
+		if (attached < dp->links.list.n)
 			xdplb__links_explain(&dp->links, &why);
 		if (!backoff_waits(&dp->retry))
 			ask_for_sizes(dp);
@@ -540,24 +550,34 @@ static void on_next_count(struct ev_loop *loop, ev_timer *w, int events)
 	task_wake(&dp->count);
 }
 
+static void count_again_later(struct dataplane *dp)
+{
+	double rest = loop_seconds(dp->count_spent * COUNT_REST);
+
+	ev_timer_set(&dp->next_count, rest > COUNT_EVERY ? rest : COUNT_EVERY, 0.);
+	ev_timer_start(dp->loop, &dp->next_count);
+}
+
 /* Nothing is read while maps are replaced: counters move from one set to the other then. */
 static bool count_step(struct task *t)
 {
 	struct dataplane *dp = container_of(t, struct dataplane, count);
 	bool done = !dp->set || dp->remake.set;
+	int64_t begin = loop_monotonic();
 
 	ev_timer_stop(dp->loop, &dp->next_count);
-	if (!done && !dp->counters.under_way)
+	if (!done && !dp->counters.under_way) {
 		xdplb__counters_begin(&dp->counters, &dp->set->inventory);
+		dp->count_spent = 0;
+	}
 	while (!done) {
 		done = xdplb__counters_step(&dp->counters, &dp->set->inventory);
 		if (!task_has_time(dp->loop))
 			break;
 	}
-	if (done) {
-		ev_timer_set(&dp->next_count, COUNT_EVERY, 0.);
-		ev_timer_start(dp->loop, &dp->next_count);
-	}
+	dp->count_spent += loop_monotonic() - begin;
+	if (done)
+		count_again_later(dp);
 	return !done;
 }
 
@@ -645,6 +665,15 @@ static const struct lb_counters *xdplb_counters(struct dataplane *dp)
 	return dp->counters.ready.at ? &dp->counters.ready : NULL;
 }
 
+static const struct lb_attachment *xdplb_attachment(struct dataplane *dp)
+{
+	xdplb__links_show(&dp->links);
+	dp->attachment = (struct lb_attachment){ .interfaces = dp->links.shown.items,
+						 .n = dp->links.shown.n,
+						 .problem = dp->problem.text };
+	return &dp->attachment;
+}
+
 /* Pins and links stay, so packets are forwarded without this process (NFR-1.1). */
 static void xdplb_stop(struct dataplane *dp)
 {
@@ -661,6 +690,8 @@ static void xdplb_stop(struct dataplane *dp)
 
 /* ---- without a start ---- */
 
+#define NOTHING "%s: nothing to remove\n"
+
 /* A folder that does not exist is as good as removed. */
 static int unpin(const char *folder)
 {
@@ -669,22 +700,27 @@ static int unpin(const char *folder)
 	return r == -ENOENT ? 0 : r;
 }
 
-/* Links first: when they are gone, no packet uses the maps. */
+/*
+ * Links first: when they are gone, no packet uses the maps. The folder itself stays, because it may
+ * be the operator's: a BPF file system cannot record who created it.
+ */
 static int remove_all(const struct xdplb_folder *f, struct buf *out)
 {
+	size_t before = out->n;
+	bool any = access(f->maps, F_OK) == 0 || access(f->next, F_OK) == 0;
 	int r = xdplb__links_remove(f->pin, out);
 
+	any |= out->n > before;
 	if (r >= 0)
 		r = unpin(f->maps);
 	if (r == 0)
 		r = unpin(f->next);
 	unlink(f->program);
-	if (r == 0 && rmdir(f->pin) < 0)
-		r = -errno;
 	if (r < 0)
-		buf_printf(out, "cannot remove %s: %s\n", f->pin, strerror(-r));
+		buf_printf(out, "cannot remove the pins in %s: %s\n", f->pin, strerror(-r));
 	else
-		buf_printf(out, "%s: removed\n", f->pin);
+		buf_printf(out, any ? "%s: its pins are removed, the folder stays\n" : NOTHING,
+			   f->pin);
 	return r;
 }
 
@@ -697,7 +733,7 @@ static int xdplb_remove(const struct l4_config *config, struct buf *out)
 
 	xdplb__folder_init(&f, config->xdp.pin);
 	if (access(f.pin, F_OK) < 0 && errno == ENOENT) {
-		buf_printf(out, "%s: nothing to remove\n", f.pin);
+		buf_printf(out, NOTHING, f.pin);
 		return 0;
 	}
 	r = xdplb__folder_lock(&f, &why);
@@ -716,6 +752,7 @@ const struct dataplane_driver dataplane_xdp = {
 	.observe = xdplb_observe,
 	.apply = xdplb_apply,
 	.counters = xdplb_counters,
+	.attachment = xdplb_attachment,
 	.stop = xdplb_stop,
 	.remove = xdplb_remove,
 };

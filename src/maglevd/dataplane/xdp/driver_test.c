@@ -346,7 +346,7 @@ static void counters_of_many_servers_are_read_in_steps(void **state)
 	world_share(w, world_www(), "10.0.0.1");
 	xdplb__inventory_open(&b, &w->maps, false);
 	xdplb__counters_begin(&c, &b);
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < 4; i++) /* the flows, the VIP, two parts of its servers */
 		assert_false(xdplb__counters_step(&c, &b));
 	assert_in_range(c.fresh.vips.items[0].as.n, 1, 199);
 	world_do(w, &gone, 1);
@@ -357,6 +357,118 @@ static void counters_of_many_servers_are_read_in_steps(void **state)
 	for (size_t i = 1; i < 200; i++)
 		assert_true(addr_cmp(&c.ready.vips.items[0].as.items[i - 1].address,
 				     &c.ready.vips.items[0].as.items[i].address) < 0);
+	xdplb__counters_free(&c);
+	xdplb__inventory_close(&b);
+}
+
+static const struct lb_vip_counters *count_all(struct xdplb_counters *c,
+					       const struct xdplb_inventory *b)
+{
+	xdplb__counters_begin(c, b);
+	while (!xdplb__counters_step(c, b))
+		;
+	return &c->ready.vips.items[0];
+}
+
+static void slots_follow_the_weights(void **state)
+{
+	struct world *w = *state;
+	const struct lb_op less = op_as(LB_OP_AS_WEIGHT, VIP, 80, "10.0.0.1", 25),
+			   none = op_as(LB_OP_AS_WEIGHT, VIP, 80, "10.0.0.2", 0);
+	const struct lb_vip_counters *vip;
+	struct xdplb_counters c = { 0 };
+	struct xdplb_inventory b;
+
+	make_www(w);
+	world_share(w, world_www(), "10.0.0.1"); /* opens the maps */
+	xdplb__inventory_open(&b, &w->maps, false);
+	vip = count_all(&c, &b);
+	assert_true(c.ready.has & LB_HAS_AS_BUCKETS);
+	assert_int_equal(vip->buckets, 1009);
+	assert_in_range(vip->as.items[0].buckets, 504, 505);
+	assert_int_equal(vip->as.items[0].buckets + vip->as.items[1].buckets, 1009);
+	world_do(w, &less, 1);
+	xdplb__inventory_read(&b);
+	vip = count_all(&c, &b);
+	assert_in_range(vip->as.items[0].buckets, 200, 203);
+	world_do(w, &none, 1);
+	xdplb__inventory_read(&b);
+	vip = count_all(&c, &b);
+	assert_int_equal(vip->as.items[0].buckets, 1009);
+	assert_int_equal(vip->as.items[1].buckets, 0);
+	xdplb__counters_free(&c);
+	xdplb__inventory_close(&b);
+}
+
+/* Changes the stamp of every flow that is stored. */
+static void age_flows(const struct xdplb_maps *m, uint32_t ticks)
+{
+	struct xdp_window all;
+	struct abi_bucket *buckets;
+
+	assert_int_equal(xdp_window_open(&m->map[PLANE_FLOWS], 0, m->sizes.buckets, &all), 0);
+	buckets = all.values;
+	for (uint32_t i = 0; i < m->sizes.buckets * ABI_BUCKET_FLOWS; i++) {
+		__u64 *flow = &buckets[i / ABI_BUCKET_FLOWS].flow[i % ABI_BUCKET_FLOWS];
+
+		if (*flow)
+			*flow = ABI_FLOW(ABI_FLOW_AS(*flow), ABI_FLOW_GENERATION(*flow),
+					 ABI_FLOW_STAMP(*flow) - ticks, ABI_FLOW_TAG(*flow));
+	}
+	xdp_window_close(&all);
+}
+
+static unsigned stored_flows(const struct xdplb_maps *m)
+{
+	struct xdp_window all;
+	const __u64 *words;
+	unsigned n = 0;
+
+	assert_int_equal(xdp_window_open(&m->map[PLANE_FLOWS], 0, m->sizes.buckets, &all), 0);
+	words = all.values;
+	for (uint32_t i = 0; i < m->sizes.buckets * ABI_BUCKET_FLOWS; i++)
+		n += words[i] != 0;
+	xdp_window_close(&all);
+	return n;
+}
+
+/* 100 flows, of which a flush ends those of one server and the timeout the rest. */
+static void live_flows_are_counted_and_dead_ones_cleared(void **state)
+{
+	struct world *w = *state;
+	struct lb_op flush = op_as(LB_OP_AS_WEIGHT, VIP, 80, "10.0.0.1", 0);
+	const struct lb_vip_counters *vip;
+	struct xdplb_counters c = { 0 };
+	struct xdplb_inventory b;
+	unsigned first;
+	int64_t before;
+
+	make_www(w);
+	first = world_share(w, world_www(), "10.0.0.1");
+	xdplb__inventory_open(&b, &w->maps, false);
+	before = loop_monotonic();
+	vip = count_all(&c, &b);
+	assert_true(c.ready.has & LB_HAS_AS_FLOWS);
+	assert_in_range(c.ready.flows_since, before, loop_monotonic());
+	assert_int_equal(vip->as.items[0].flows, first);
+	assert_int_equal(vip->as.items[1].flows, 100 - first);
+
+	age_flows(&w->maps, ABI_FLOW_TIMEOUT(40, w->maps.hz) - 1); /* the last tick of their life */
+	vip = count_all(&c, &b);
+	assert_int_equal(vip->as.items[0].flows + vip->as.items[1].flows, 100);
+
+	flush.flush = true;
+	world_do(w, &flush, 1);
+	xdplb__inventory_read(&b);
+	vip = count_all(&c, &b);
+	assert_int_equal(vip->as.items[0].flows, 0);
+	assert_int_equal(vip->as.items[1].flows, 100 - first);
+	assert_int_equal(stored_flows(&w->maps), 100 - first);
+
+	age_flows(&w->maps, 3);
+	vip = count_all(&c, &b);
+	assert_int_equal(vip->as.items[1].flows, 0);
+	assert_int_equal(stored_flows(&w->maps), 0);
 	xdplb__counters_free(&c);
 	xdplb__inventory_close(&b);
 }
@@ -491,6 +603,8 @@ int main(void)
 		IN_WORLD(packets_to_a_vlan_get_its_tag),
 		IN_WORLD(counters_are_read_and_begin_with_the_vip),
 		IN_WORLD(counters_of_many_servers_are_read_in_steps),
+		IN_WORLD(slots_follow_the_weights),
+		IN_WORLD(live_flows_are_counted_and_dead_ones_cleared),
 		IN_WORLD(the_first_reading_comes_with_the_connection),
 		IN_WORLD(any_operations_lead_where_the_model_says),
 	};

@@ -33,15 +33,13 @@ static bool is_bpf_filesystem(int fd)
 	return fstatfs(fd, &fs) == 0 && (unsigned long)fs.f_type == BPF_FS_MAGIC;
 }
 
-/*
- * A folder that was created outside a BPF file system is removed again; rmdir() fails if it has
- * contents, and then it was not ours.
- */
+/* Outside a BPF file system the folder is removed again, but only if it was created here. */
 static int open_folder(const struct xdplb_folder *f, struct xdplb_why *why)
 {
+	bool made = mkdir(f->pin, 0700) == 0;
 	int fd;
 
-	if (mkdir(f->pin, 0700) < 0 && errno != EEXIST) {
+	if (!made && errno != EEXIST) {
 		int r = -errno;
 
 		xdplb__explain(why, "cannot make %s: %s", f->pin, strerror(-r));
@@ -55,7 +53,8 @@ static int open_folder(const struct xdplb_folder *f, struct xdplb_why *why)
 	if (is_bpf_filesystem(fd))
 		return fd;
 	xdplb__explain(why, "%s is not in a BPF file system: see xdp.pin, or mount one", f->pin);
-	rmdir(f->pin);
+	if (made)
+		rmdir(f->pin);
 	close(fd);
 	return -EINVAL;
 }

@@ -656,6 +656,7 @@ void xdplb__inventory_switch(struct xdplb_inventory *b, uint32_t vip, uint32_t t
 	uint32_t old = b->maps->vips[vip].table;
 
 	STORE(b->maps->vips[vip].table, table == UINT32_MAX ? 0 : table + 1);
+	b->vips[vip].switches++;
 	if (old && old <= b->maps->sizes.tables)
 		places_let_go(&b->tables, old - 1);
 }

@@ -21,6 +21,7 @@ struct xdplb_vip {
 	bool used;
 	struct lb_vip_key key;
 	VEC(uint16_t) servers; /* server ids, sorted by address */
+	uint32_t switches;     /* how often this process has put another table in use */
 };
 
 /*

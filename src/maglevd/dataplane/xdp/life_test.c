@@ -270,6 +270,23 @@ static void without_an_interface_it_is_down_and_says_why(void **state)
 	assert_int_equal(w->state.vips.n, 1);
 }
 
+/* Of the interfaces e7 and d0, the first is missing while there is a problem. */
+static void check_attachment(struct world *w, const char *problem)
+{
+	const struct lb_attachment *a = dataplane_xdp.attachment(w->dp);
+
+	assert_int_equal(a->n, 2);
+	assert_string_equal(a->problem, problem);
+	assert_string_equal(a->interfaces[0].name, "e7");
+	assert_int_equal(a->interfaces[0].attached, !*problem);
+	assert_string_equal(a->interfaces[0].mode, *problem ? "" : "native");
+	assert_string_equal(a->interfaces[0].problem, *problem ? "there is no such interface" : "");
+	assert_string_equal(a->interfaces[1].name, "d0");
+	assert_true(a->interfaces[1].attached);
+	assert_string_equal(a->interfaces[1].mode, "native");
+	assert_string_equal(a->interfaces[1].problem, "");
+}
+
 static void one_interface_does_not_wait_for_another(void **state)
 {
 	struct world *w = *state;
@@ -278,10 +295,14 @@ static void one_interface_does_not_wait_for_another(void **state)
 	world_start(w, &two);
 	world_wait_up(w);
 	assert_true(world_logged(w, "\"interface\":\"e7\",\"error\":\"there is no such"));
+	check_attachment(w, "the program is on 1 of 2 interfaces; e7: there is no such interface");
+	assert_int_equal(w->problems, 0); /* it was one when the driver went up */
 	testing_run("ip link add e7 type veth peer name e8");
 	world_wait_log(w, "\"interface\":\"e7\",\"mode\"");
 	assert_int_not_equal(program_on("e7"), 0);
 	assert_int_equal(w->downs, 0);
+	check_attachment(w, "");
+	assert_int_equal(w->problems, 1);
 	testing_run("ip link del e7");
 }
 
@@ -454,7 +475,7 @@ static void a_folder_elsewhere_is_refused_with_a_word(void **state)
 	world_wait_log(w, "is not in a BPF file system");
 	assert_int_equal(w->ups, 0);
 	world_stop(w);
-	rmdir(folder);
+	assert_int_equal(rmdir(folder), 0); /* it was left: it is not maglevd's */
 }
 
 /* ---- the process that loads ---- */
@@ -568,12 +589,13 @@ static void an_end_while_loading_does_no_harm(void **state)
 
 /* ---- removal ---- */
 
-static void removing_leaves_nothing(void **state)
+static void removing_leaves_only_what_others_made(void **state)
 {
 	struct world *w = *state;
 	struct buf out = { 0 };
 
 	start_with_www(w);
+	assert_int_equal(mkdir(path_of(w, "mine"), 0700), 0);
 	assert_int_equal(dataplane_xdp.remove(&w->snapshot->config, &out), -EBUSY);
 	assert_non_null(strstr(buf_cstr(&out), "stop it first"));
 	assert_int_not_equal(program_on("d0"), 0);
@@ -582,9 +604,10 @@ static void removing_leaves_nothing(void **state)
 	assert_int_equal(dataplane_xdp.remove(&w->snapshot->config, &out), 0);
 	assert_non_null(strstr(buf_cstr(&out), "d0: detached"));
 	assert_int_equal(program_on("d0"), 0);
-	assert_int_equal(access(w->pin, F_OK), -1);
+	assert_int_equal(rmdir(path_of(w, "mine")), 0); /* it was left, as was its folder */
 	assert_int_equal(dataplane_xdp.remove(&w->snapshot->config, &out), 0);
 	assert_non_null(strstr(buf_cstr(&out), "nothing to remove"));
+	assert_int_equal(rmdir(w->pin), 0); /* nothing else was left in it */
 	buf_free(&out);
 }
 
@@ -617,7 +640,7 @@ int main(void)
 		IN_WORLD(the_process_that_loads_reports_or_is_missed),
 		IN_WORLD(a_process_that_was_reaped_is_not_killed),
 		IN_WORLD(an_end_while_loading_does_no_harm),
-		IN_WORLD(removing_leaves_nothing),
+		IN_WORLD(removing_leaves_only_what_others_made),
 	};
 	const char *reason = testing_prepare();
 

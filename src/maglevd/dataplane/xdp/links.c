@@ -197,6 +197,7 @@ static void on_attached(struct xdplb_link *k, unsigned ifindex, bool adopted)
 	k->refit = false;
 	remember_queues(k);
 	xdp_device_state(ifindex, &state);
+	k->mode = state.mode;
 	log_info("xdp-attach", LOG_S("interface", k->name),
 		 LOG_S("mode", xdp_mode_name(state.mode)), LOG_U("queues", k->queues),
 		 LOG_B("adopted", adopted));
@@ -353,15 +354,42 @@ void xdplb__links_switch(struct xdplb_links *l, const struct xdplb_maps *m)
 			update(&l->list.items[i], m, NULL);
 }
 
+/* Names each interface that is missing, as far as there is room. */
 void xdplb__links_explain(const struct xdplb_links *l, struct xdplb_why *why)
 {
-	const struct xdplb_link *k = &l->list.items[0];
+	_cleanup_(buf_free) struct buf text = { 0 };
+	size_t attached = 0;
 
+	for (size_t i = 0; i < l->list.n; i++) {
+		const struct xdplb_link *k = &l->list.items[i];
+
+		attached += k->link != NULL;
+		if (!k->link)
+			buf_printf(&text, "; %s: %s", k->name, k->problem);
+	}
 	if (l->list.n == 1)
-		xdplb__explain(why, "the program is not on %s: %s", k->name, k->problem);
+		xdplb__explain(why, "the program is not on %s", buf_cstr(&text) + 2);
+	else if (!attached)
+		xdplb__explain(why, "the program is on none of the %zu interfaces%s", l->list.n,
+			       buf_cstr(&text));
 	else
-		xdplb__explain(why, "the program is on none of the %zu interfaces; %s: %s",
-			       l->list.n, k->name, k->problem);
+		xdplb__explain(why, "the program is on %zu of %zu interfaces%s", attached,
+			       l->list.n, buf_cstr(&text));
+}
+
+void xdplb__links_show(struct xdplb_links *l)
+{
+	l->shown.n = 0;
+	for (size_t i = 0; i < l->list.n; i++) {
+		const struct xdplb_link *k = &l->list.items[i];
+		bool known = k->link && k->mode != XDP_MODE_AUTO;
+		struct lb_interface shown = { .name = k->name,
+					      .attached = k->link != NULL,
+					      .mode = known ? xdp_mode_name(k->mode) : "",
+					      .problem = k->link ? "" : k->problem };
+
+		vec_push(&l->shown, shown);
+	}
 }
 
 void xdplb__links_close(struct xdplb_links *l)
@@ -369,6 +397,7 @@ void xdplb__links_close(struct xdplb_links *l)
 	for (size_t i = 0; i < l->list.n; i++)
 		xdp_link_free(l->list.items[i].link);
 	vec_free(&l->list);
+	vec_free(&l->shown);
 }
 
 static int remove_one(const char *folder, const char *pin, const char *name, struct buf *out)

@@ -14,20 +14,23 @@
 
 #include "base/str.h"
 #include "base/vec.h"
+#include "core/l4/lb.h"
 #include "src/maglevd/dataplane/xdp/folder.h"
 
 struct xdplb_link {
 	char name[IFNAMSIZ];
 	struct xdp_link *link; /* NULL: not attached */
-	uint32_t queues;   /* receive queues when it was attached or last updated; 0: not known */
-	bool refit;	   /* the mode has changed: attach it again if it is in another one */
-	char problem[128]; /* why it is not attached; "": it is */
+	uint32_t queues;    /* receive queues when it was attached or last updated; 0: not known */
+	bool refit;	    /* the mode has changed: attach it again if it is in another one */
+	enum xdp_mode mode; /* in force while it is attached; XDP_MODE_AUTO: not known */
+	char problem[128];  /* why it is not attached; "": it is */
 };
 
 struct xdplb_links {
 	const char *folder; /* the caller's */
 	enum xdp_mode mode;
 	VEC(struct xdplb_link) list;
+	VEC(struct lb_interface) shown; /* see xdplb__links_show() */
 };
 
 /*
@@ -47,8 +50,10 @@ void xdplb__links_tidy(const struct xdplb_links *l);
 size_t xdplb__links_check(struct xdplb_links *l, const struct xdplb_maps *m);
 /* Replaces the program of every link by that of these maps, between two packets. */
 void xdplb__links_switch(struct xdplb_links *l, const struct xdplb_maps *m);
-/* Explains why no interface is attached. */
+/* Explains why some interface is not attached. */
 void xdplb__links_explain(const struct xdplb_links *l, struct xdplb_why *why);
+/* The interfaces for the API, in l->shown; texts are valid until the next check or change. */
+void xdplb__links_show(struct xdplb_links *l);
 /* Closes the descriptors. The links stay pinned and attached. */
 void xdplb__links_close(struct xdplb_links *l);
 

@@ -27,7 +27,7 @@ struct world {
 	struct snapshot *snapshot, *before; /* before: until the last reload */
 	struct dataplane *dp;
 	char pin[64];
-	unsigned ups, downs;
+	unsigned ups, downs, problems;
 	char why[512]; /* reason of the last down() */
 	bool answered;
 	int err;

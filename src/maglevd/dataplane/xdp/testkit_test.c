@@ -151,6 +151,11 @@ static void on_down(void *user, const char *why)
  * The VIPs of the tests need not be configured: only the number of frontends and servers counts
  * here.
  */
+static void on_problem(void *user)
+{
+	((struct world *)user)->problems++;
+}
+
 static struct snapshot *snapshot_of(const struct world *w, const struct world_config *c)
 {
 	struct buf text = { 0 };
@@ -179,12 +184,14 @@ static struct snapshot *snapshot_of(const struct world *w, const struct world_co
 
 void world_start(struct world *w, const struct world_config *c)
 {
-	const struct dataplane_events events = { .up = on_up, .down = on_down, .user = w };
+	const struct dataplane_events events = {
+		.up = on_up, .down = on_down, .problem = on_problem, .user = w
+	};
 
 	assert_null(w->dp);
 	snapshot_free(w->snapshot);
 	w->snapshot = snapshot_of(w, c);
-	w->ups = w->downs = 0;
+	w->ups = w->downs = w->problems = 0;
 	w->dp = dataplane_xdp.start(w->loop, &w->snapshot->config, &events);
 }
 

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it } from 'vitest';
+import { statusOf } from './dataplane.ts';
+import { cutOff, knownOf } from './stale.ts';
+import { reduce } from './state.ts';
+import { event, lb, lbServer, server } from './testing.ts';
+
+const vpp = {
+	version: '26.10',
+	build_date: '',
+	pid: 1,
+	boottime_ns: 0,
+	connecttime_ns: 0,
+	problem: '',
+	connected: true,
+	messages: [],
+};
+const interfaces = [{ name: 'eth0', attached: true, mode: 'native', problem: '' }];
+const full = () => server({ lb: lb([lbServer('1')], { status: 'connected', interfaces }), vpp });
+const lost = () => ({ ...full(), connected: false });
+
+it('a server with contact is shown as it is', () => {
+	const it = full();
+	expect(knownOf(it)).toBe(it);
+});
+
+it('nothing of a server without contact is good', () => {
+	const text = JSON.stringify(knownOf(lost()), (key, value) => (key === 'was' ? undefined : value));
+	const now = JSON.parse(text);
+	const states = [
+		...now.frontends.map((one: { state: string }) => one.state),
+		...now.backends.map((one: { state: string }) => one.state),
+		...now.frontends[0].pools.flatMap((pool: { backends: { state: string }[] }) =>
+			pool.backends.map((one) => one.state),
+		),
+	];
+	expect(new Set(states)).toEqual(new Set(['unknown']));
+	expect(now.frontends[0].pools.some((pool: { active: boolean }) => pool.active)).toBe(false);
+	expect(now.vpp.connected).toBe(false);
+	expect(now.lb.connected).toBe(false);
+	expect(statusOf(now.lb)).toBe('unknown');
+	expect(now.lb.interfaces).toMatchObject([{ name: 'eth0', attached: false }]);
+});
+
+it('the last known state is kept beside it', () => {
+	const it = knownOf(lost());
+	expect(it.frontends[0]).toMatchObject({ state: 'unknown', was: 'up' });
+	expect(it.backends[0]).toMatchObject({ state: 'unknown', was: 'up' });
+});
+
+it('what did not change stays the same object, and contact brings it back', () => {
+	const before = { epoch: '', seq: 0, servers: [lost()] };
+	const after = reduce(before, event('counters', null));
+	const [a, b] = [before, after].map((state) => knownOf(state.servers[0] as never));
+	expect(b?.frontends).toBe(a?.frontends);
+	expect(b?.lb).toBe(a?.lb);
+	const back = reduce(after, event('server', { connected: true, error: '', since_ns: 1 }));
+	expect(knownOf(back.servers[0] as never).frontends[0]?.state).toBe('up');
+});
+
+it('a page that is cut off knows no server, from that time on', () => {
+	const [it] = cutOff([full()], 5000);
+	expect(it).toMatchObject({ connected: false, cut: true, since_ns: 5000e6 });
+	expect(knownOf(it as never).backends[0]?.state).toBe('unknown');
+	const already = lost();
+	expect(cutOff([already], 5000)[0]).toBe(already);
+});

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What may be said of a server without contact: its state is not known. Whatever was up, active or connected
+// when it was last seen becomes unknown here, once, so that no page can show or count it as good. Pure; the
+// same object yields the same object, so that unchanged parts stay the same.
+import type { Backend, Frontend, LbState, PoolBackend, VppInfo } from '../api/types.ts';
+import type { ServerView } from './state.ts';
+
+/** Remembers the result for each object. */
+function once<T extends object, R>(make: (from: T) => R): (from: T) => R {
+	const made = new WeakMap<T, R>();
+	return (from) => {
+		const found = made.get(from);
+		if (found !== undefined) return found;
+		const fresh = make(from);
+		made.set(from, fresh);
+		return fresh;
+	};
+}
+
+const staleMember = (one: PoolBackend): PoolBackend => ({ ...one, state: 'unknown' });
+
+const staleFrontend = once(
+	(one: Frontend): Frontend => ({
+		...one,
+		state: 'unknown',
+		was: one.state,
+		active_pool: '',
+		pools: one.pools.map((pool) => ({
+			...pool,
+			active: false,
+			backends: pool.backends.map(staleMember),
+		})),
+	}),
+);
+
+const staleBackend = once(
+	(one: Backend): Backend => ({ ...one, state: 'unknown', was: one.state }),
+);
+
+const staleLb = once(
+	(lb: LbState): LbState => ({
+		...lb,
+		connected: false,
+		status: 'unknown',
+		interfaces: (lb.interfaces ?? []).map((one) => ({ ...one, attached: false, problem: '' })),
+	}),
+);
+
+const staleVpp = once((vpp: VppInfo) => ({ ...vpp, connected: false }));
+
+const staleList = <T extends object>(make: (one: T) => T) => once((list: T[]) => list.map(make));
+const staleFrontends = staleList(staleFrontend);
+const staleBackends = staleList(staleBackend);
+
+const staleServer = once(
+	(server: ServerView): ServerView => ({
+		...server,
+		frontends: staleFrontends(server.frontends),
+		backends: staleBackends(server.backends),
+		lb: server.lb && staleLb(server.lb),
+		vpp: server.vpp && staleVpp(server.vpp),
+	}),
+);
+
+/** The server as it may be shown. */
+export const knownOf = (server: ServerView): ServerView =>
+	server.connected ? server : staleServer(server);
+
+/** The servers of a page that has lost maglevd-frontend itself, since that time (ms). */
+export const cutOff = (servers: ServerView[], since: number): ServerView[] =>
+	servers.map((one) =>
+		one.connected ? { ...one, connected: false, cut: true, since_ns: since * 1e6 } : one,
+	);
