@@ -111,7 +111,7 @@ struct abi_as {
 	__u32 vip;	 /* 0: unused */
 	__u8 family;	 /* 4 or 6: of the outer header */
 	__u8 generation; /* flows store it; a change invalidates all flows to the AS */
-	__u8 weight;	 /* for user space to read back */
+	__u8 weight;	 /* 0: takes no new connections; else for user space to read back */
 	__u8 flags;	 /* ABI_AS_* */
 	__u32 reserved[2];
 };

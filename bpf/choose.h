@@ -130,7 +130,9 @@ static __always_inline void choose_by_table(const struct abi_config *config, __u
 
 /*
  * Chooses by the flow; true if the packet belongs to a known flow whose server still accepts it.
- * A changed generation means that the AS was flushed or its index was given to another server.
+ * A changed generation means that the AS was flushed or its index was given to another server. A
+ * server of weight 0 keeps its connections, but a client that opens another one from the same port
+ * gets the table's choice: otherwise a drain would never end.
  */
 static __always_inline int choose_by_flow(struct place *at, __u32 vip, const struct packet *p,
 					  struct choice *c)
@@ -147,6 +149,8 @@ static __always_inline int choose_by_flow(struct place *at, __u32 vip, const str
 		at->slot = -1;
 		return 0;
 	}
+	if (p->opens && !c->server->weight)
+		return 0;
 	if (p->tracking == TRACK)
 		flow_touch(at);
 	c->kind = ABI_KIND_NEXT;
