@@ -17,6 +17,7 @@
 /* The maps that are filled, in memory. */
 struct plane {
 	struct abi_as *as;
+	struct abi_host *hosts;
 	struct abi_table_line *lines;
 	struct abi_vip *vips;
 	struct abi_vip_cell *cells;
@@ -32,7 +33,7 @@ static void *memory_of(const struct subject *s, const char *name)
 	return memory;
 }
 
-static void configure(const struct subject *s)
+static void configure(const struct subject *s, uint32_t vips, uint32_t servers)
 {
 	struct abi_config *c = memory_of(s, ABI_MAP_CONFIG);
 	struct timespec tick;
@@ -52,20 +53,24 @@ static void configure(const struct subject *s)
 	c->settings[0].flow_timeout = ABI_FLOW_TIMEOUT(40, hz);
 	c->settings[0].new_flows = NEW_FLOWS * (1u << ABI_CLOCK_SHIFT(hz)) / 4 / hz;
 	c->settings[0].source4 = htonl(0x0a000202);
+	c->vips = vips;
+	c->servers = servers;
 }
 
 static void add_servers(const struct plane *p, uint32_t index, const struct vip *v)
 {
 	uint32_t first = 1 + (index - 1) * SERVERS;
 
-	for (uint32_t i = 0; i < SERVERS; i++)
-		p->as[first + i] =
-			(struct abi_as){ .address = { 0, 0, htonl(0xffff),
-						      server_address(v->first_server + i) },
-					 .vip = index,
-					 .family = 4,
-					 .generation = 1,
-					 .weight = 100 };
+	for (uint32_t i = 0; i < SERVERS; i++) {
+		uint32_t host = v->first_server + i;
+
+		p->hosts[host] =
+			(struct abi_host){ .address = { 0, 0, htonl(0xffff), server_address(host) },
+					   .family = 4 };
+		p->as[first + i] = (struct abi_as){
+			.vip = index, .host = (__u16)host, .generation = 1, .weight = 100
+		};
+	}
 }
 
 static void add_table(const struct plane *p, uint32_t index)
@@ -95,6 +100,7 @@ static void add_cell(const struct plane *p, uint32_t index, const struct vip *v)
 
 static void resize(const struct subject *s, uint32_t vips, uint32_t servers)
 {
+	const uint32_t cpus = xdp_cpu_numbers();
 	const struct {
 		const char *map;
 		uint32_t entries;
@@ -103,9 +109,11 @@ static void resize(const struct subject *s, uint32_t vips, uint32_t servers)
 		{ ABI_MAP_VIP_CELLS, CELLS },
 		{ ABI_MAP_TABLES, (vips - 1) * TABLE_LINES },
 		{ ABI_MAP_VIPS, vips },
-		{ ABI_MAP_VIP_COUNTS, vips },
+		{ ABI_MAP_VIP_COUNTS, cpus * vips },
 		{ ABI_MAP_SERVERS, servers },
-		{ ABI_MAP_AS_LOCAL, servers },
+		{ ABI_MAP_AS_COUNTS, cpus * servers },
+		{ ABI_MAP_HOSTS, servers },
+		{ ABI_MAP_HOPS, cpus * servers },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
@@ -115,6 +123,7 @@ static void resize(const struct subject *s, uint32_t vips, uint32_t servers)
 static void fill(const struct subject *s, const struct vip *vips, size_t n)
 {
 	const struct plane p = { .as = memory_of(s, ABI_MAP_SERVERS),
+				 .hosts = memory_of(s, ABI_MAP_HOSTS),
 				 .lines = memory_of(s, ABI_MAP_TABLES),
 				 .vips = memory_of(s, ABI_MAP_VIPS),
 				 .cells = memory_of(s, ABI_MAP_VIP_CELLS) };
@@ -138,7 +147,7 @@ void ours_open(struct subject *s, const struct vip *vips, size_t n)
 	check(xdp_object_load(s->object), "load");
 	s->program = xdp_object_program(s->object, ABI_PROGRAM);
 	s->flows = memory_of(s, ABI_MAP_FLOWS);
-	configure(s);
+	configure(s, (uint32_t)n + 1, servers);
 	fill(s, vips, n);
 }
 

@@ -344,7 +344,7 @@ static void below_the_limit_an_opening_packet_is_stored(void **state)
 	assert_int_equal(lab_vip_packets(&lab, vip, ABI_KIND_NEXT), 1);
 }
 
-/* The table does not name the server any more, but the client uses the port of a known flow again. */
+/* The client uses the port of a known flow again, and the table does not name its server. */
 static void an_opening_packet_leaves_a_drained_server(void **state)
 {
 	struct frame_spec spec = opening(5000);

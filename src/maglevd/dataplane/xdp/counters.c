@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "lib/loop/loop.h"
 
-#define SERVERS_OF_STEP 64 /* each server takes one system call */
+#define SERVERS_OF_STEP 64 /* each server takes a cache line of each CPU */
 
 /* the words of a VIP are copied by their number */
 _Static_assert((int)ABI_KIND_NEXT == LB_PACKETS_NEXT && (int)ABI_KIND_FIRST == LB_PACKETS_FIRST &&
@@ -66,14 +66,12 @@ void xdplb__counters_begin(struct xdplb_counters *c, const struct xdplb_inventor
 	c->under_way = true;
 }
 
-/* A server that cannot be read is left out; the others are still worth showing. */
 static void read_server(const struct xdplb_inventory *b, uint32_t id, struct lb_vip_counters *ret)
 {
-	struct lb_as_counters as = { .address = xdplb__get_address(b->maps->servers[id].address) };
+	struct lb_as_counters as = { .address = xdplb__maps_server(b->maps, id) };
 	uint64_t words[2];
 
-	if (xdp_map_sum(&b->maps->map[PLANE_AS_LOCAL], id, words, ARRAY_SIZE(words)) < 0)
-		return;
+	xdplb__maps_sum(b->maps, PLANE_AS_COUNTS, id, words, ARRAY_SIZE(words));
 	as.packets = words[0];
 	as.bytes = words[1];
 	vec_push(&ret->as, as);
@@ -95,9 +93,9 @@ static bool read_vip(const struct xdplb_inventory *b, uint32_t i, struct lb_coun
 	struct lb_vip_counters ret = { .key = v->key };
 	uint64_t words[ABI_KINDS + 1];
 
-	if (!v->used || !is_in_order(out, &v->key) ||
-	    xdp_map_sum(&b->maps->map[PLANE_VIP_COUNTS], i, words, ARRAY_SIZE(words)) < 0)
+	if (!v->used || !is_in_order(out, &v->key))
 		return false;
+	xdplb__maps_sum(b->maps, PLANE_VIP_COUNTS, i, words, ARRAY_SIZE(words));
 	for (size_t kind = 0; kind < ABI_KINDS; kind++)
 		ret.packets[kind] = words[kind];
 	ret.bytes = words[ABI_KINDS];
@@ -121,7 +119,7 @@ static bool read_servers(struct xdplb_counters *c, const struct xdplb_inventory 
 	for (; at < end; at++) {
 		uint32_t id = v->servers.items[at];
 
-		c->after = xdplb__get_address(b->maps->servers[id].address);
+		c->after = xdplb__maps_server(b->maps, id);
 		read_server(b, id, ret);
 	}
 	return at == v->servers.n;
