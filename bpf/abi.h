@@ -3,17 +3,17 @@
  * abi: the interface between the XDP program and user space: maps, their keys and values, flags
  * and limits.
  *
- * User space writes all maps except the flow table and the counters; the program writes those two
- * and reads the rest. Of the flow table, user space only clears flows that are over. There are no
- * locks. A packet never sees half of a change, because each change ends in one aligned store that
- * makes it visible:
+ * User space writes all maps except the flow table, the counters and the next hops; the program
+ * writes those and reads the rest. Of the flow table, user space only clears flows that are over.
+ * There are no locks. A packet never sees half of a change, because each change ends in one aligned
+ * store that makes it visible:
  *
  *	a table		is filled while unused, then abi_vip.table is stored
- *	an AS		is written while no table or flow names it
+ *	an AS		is one word, which is stored whole; its host was written before
  *	the settings	are written into the idle half, then abi_config.active is stored
- *	a flush		is one store of abi_as.generation
+ *	a flush		is one store of the AS with another generation
  *
- * A table, AS or VIP index that was released rests for ABI_REST_S seconds before it is used
+ * A table, AS, host or VIP index that was released rests for ABI_REST_S seconds before it is used
  * again, which is far longer than a packet stays in the program. docs/design/xdp.md has the
  * details.
  *
@@ -24,7 +24,7 @@
 
 #include <linux/types.h>
 
-#define ABI_LAYOUT 1
+#define ABI_LAYOUT 2
 #define ABI_PROGRAM "maglev_lb"
 
 /* The maps, by their names in the object file and as pins. */
@@ -32,13 +32,21 @@
 #define ABI_MAP_VIP_CELLS "lb_vip_cells"   /* array of abi_vip_cell, mmap; a power of two */
 #define ABI_MAP_VIPS "lb_vips"		   /* array of abi_vip, mmap; index 0 is none */
 #define ABI_MAP_SERVERS "lb_servers"	   /* array of abi_as, mmap; index 0 is no server */
+#define ABI_MAP_HOSTS "lb_hosts"	   /* array of abi_host, mmap; index 0 is none */
 #define ABI_MAP_TABLES "lb_tables"	   /* array of abi_table_line, mmap */
 #define ABI_MAP_FLOWS "lb_flows"	   /* array of abi_bucket, mmap; a power of two */
 #define ABI_MAP_LINKS "lb_links"	   /* hash: __u32 ifindex -> abi_link */
-#define ABI_MAP_VIP_COUNTS "lb_vip_counts" /* per CPU array of abi_vip_counts */
-#define ABI_MAP_AS_LOCAL "lb_as_local"	   /* per CPU array of abi_as_local */
+#define ABI_MAP_VIP_COUNTS "lb_vip_counts" /* array of abi_vip_counts, mmap; by CPU and VIP */
+#define ABI_MAP_AS_COUNTS "lb_as_counts"   /* array of abi_as_counts, mmap; by CPU and AS */
+#define ABI_MAP_HOPS "lb_hops"		   /* array of abi_hop, mmap; by CPU and host */
 #define ABI_MAP_EVENTS "lb_events"	   /* per CPU array of __u64, by enum abi_event */
 #define ABI_MAP_CPU "lb_cpu"		   /* per CPU array[1] of abi_cpu */
+
+/*
+ * The entry of VIP, AS or host i for a CPU is cpu * abi_config.vips + i, or cpu *
+ * abi_config.servers + i: the kernel's per-CPU arrays would cost a packet one more cache line for
+ * a pointer. There are as many hosts as servers, since each AS may have one of its own.
+ */
 
 #define ABI_MAX_AS 65535 /* an AS is 16 bits in tables and flows; 0 means none */
 #define ABI_REST_S 1	 /* seconds before an index is used again */
@@ -104,21 +112,26 @@ struct abi_vip {
 };
 _Static_assert(sizeof(struct abi_vip) == 8, "abi_vip");
 
-#define ABI_AS_FLUSHED 1u /* for user space: flushed, and weight 0 since */
+#define ABI_AS_WEIGHT 0x7fu  /* of abi_as.weight: the weight; 0: no new connections */
+#define ABI_AS_FLUSHED 0x80u /* for user space: flushed, and weight 0 since */
 
-/* One server of one VIP. A server behind two VIPs has two of these. */
+/* One server of one VIP. A server behind two VIPs has two of these, and one abi_host. */
 struct abi_as {
-	__u32 address[4];
-	__u32 vip;	 /* 0: unused */
-	__u8 family;	 /* 4 or 6: of the outer header */
+	__u32 vip; /* 0: unused */
+	__u16 host;
 	__u8 generation; /* flows store it; a change invalidates all flows to the AS */
-	__u8 weight;	 /* for user space to read back */
-	__u8 flags;	 /* ABI_AS_* */
-	__u32 reserved[2];
+	__u8 weight;	 /* ABI_AS_* */
+} __attribute__((aligned(8)));
+_Static_assert(sizeof(struct abi_as) == 8, "abi_as");
+_Static_assert(__builtin_offsetof(struct abi_as, generation) == 6, "abi_as.generation");
+
+/* The address of a server, whichever VIPs it is behind. */
+struct abi_host {
+	__u32 address[4];
+	__u8 family; /* 4 or 6: of the outer header */
+	__u8 reserved[15];
 };
-_Static_assert(sizeof(struct abi_as) == 32, "abi_as");
-_Static_assert(__builtin_offsetof(struct abi_as, vip) == 16, "abi_as.vip");
-_Static_assert(__builtin_offsetof(struct abi_as, generation) == 21, "abi_as.generation");
+_Static_assert(sizeof(struct abi_host) == 32, "abi_host");
 
 /*
  * Table n is the lines [n * table_lines, (n + 1) * table_lines) of the map. The slot of a new
@@ -202,7 +215,9 @@ struct abi_config {
 	__u32 clock_shift; /* ABI_CLOCK_SHIFT() */
 	/* The word that switches the settings. Readers take it once per packet. */
 	__u32 active; /* 0 or 1 */
-	__u32 reserved[5];
+	/* Written once: entries of lb_vips, and of lb_servers and lb_hosts. */
+	__u32 vips, servers;
+	__u32 reserved[3];
 	struct abi_settings settings[2];
 };
 _Static_assert(sizeof(struct abi_config) == 192, "abi_config");
@@ -233,25 +248,26 @@ struct abi_vip_counts {
 };
 _Static_assert(sizeof(struct abi_vip_counts) == 64, "abi_vip_counts");
 
-/* The route to an AS as the FIB last returned it. Only the program uses it. */
-struct abi_nexthop {
+struct abi_as_counts {
+	__u64 packets, bytes; /* sent to the AS; bytes of IP packets as received */
+};
+_Static_assert(sizeof(struct abi_as_counts) == 16, "abi_as_counts");
+
+/*
+ * All that sending to a host takes: its address, and the route as the FIB last returned it. One
+ * cache line. Only the program uses it.
+ */
+struct abi_hop {
 	__u32 stamp; /* when, in quarters of a tick; valid in that quarter only */
 	__u32 ingress, ifindex;
 	__u32 mtu;
 	__u8 dmac[6], smac[6]; /* in the order of the frame, so that one copy writes both */
-	__u8 generation;       /* of the AS */
-	__u8 known;
+	__u8 family, known;
 	__u8 reserved[2];
+	__u32 address[4];
+	__u32 unused[4];
 };
-
-/* Per CPU and AS: counters, and the cached next hop. */
-struct abi_as_local {
-	__u64 packets, bytes; /* sent to the AS; bytes of IP packets as received */
-	struct abi_nexthop hop;
-	__u64 reserved;
-};
-_Static_assert(sizeof(struct abi_nexthop) == 32, "abi_nexthop");
-_Static_assert(sizeof(struct abi_as_local) == 56, "abi_as_local");
+_Static_assert(sizeof(struct abi_hop) == 64, "abi_hop");
 
 /* State of the program per CPU. */
 struct abi_cpu {

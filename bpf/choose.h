@@ -21,7 +21,7 @@ static __always_inline int is_vip(__u32 vip)
 }
 
 struct choice {
-	const struct abi_as *server; /* NULL: none */
+	struct abi_as server; /* vip 0: none */
 	__u32 id;
 	enum abi_kind kind;
 };
@@ -79,9 +79,11 @@ static __always_inline __u32 find_vip(const struct abi_config *config, const str
 }
 
 /* The mask proves to the verifier that the index is in bounds. */
-static __always_inline void count_vip(__u32 vip, enum abi_kind kind, __u32 bytes)
+static __always_inline void count_vip(const struct abi_config *config, __u32 cpu, __u32 vip,
+				      enum abi_kind kind, __u32 bytes)
 {
-	struct abi_vip_counts *counts = bpf_map_lookup_elem(&lb_vip_counts, &vip);
+	__u32 index = cpu * config->vips + vip;
+	struct abi_vip_counts *counts = bpf_map_lookup_elem(&lb_vip_counts, &index);
 
 	if (!counts)
 		return;
@@ -89,20 +91,22 @@ static __always_inline void count_vip(__u32 vip, enum abi_kind kind, __u32 bytes
 	counts->bytes += bytes;
 }
 
-/*
- * The AS if it belongs to this VIP; else NULL. Guards against an index that was given to another
- * VIP in the meantime.
- */
-static __always_inline const struct abi_as *server_of(__u32 id, __u32 vip)
+/* The AS as it is in one moment: one read of its word. vip 0: there is none. */
+static __always_inline struct abi_as read_as(__u32 id)
 {
-	const struct abi_as *server = bpf_map_lookup_elem(&lb_servers, &id);
+	const volatile __u64 *word = bpf_map_lookup_elem(&lb_servers, &id);
+	union {
+		__u64 word;
+		struct abi_as as;
+	} read = { .word = word ? *word : 0 };
 
-	return server && server->vip == vip ? server : NULL;
+	return read.as;
 }
 
 /*
  * Chooses by the table. Fragments and VIPs with source stickiness are hashed by source address
- * alone. table is read once: it is the word by which user space switches tables.
+ * alone. table is read once: it is the word by which user space switches tables. An AS of another
+ * VIP is none: its id was given away in the meantime.
  */
 static __always_inline void choose_by_table(const struct abi_config *config, __u32 vip,
 					    const struct packet *p, struct choice *c)
@@ -111,7 +115,7 @@ static __always_inline void choose_by_table(const struct abi_config *config, __u
 	const struct abi_table_line *line;
 	__u32 table, slot, key;
 
-	c->server = NULL;
+	c->server.vip = 0;
 	c->kind = ABI_KIND_NO_SERVER;
 	if (!v)
 		return;
@@ -123,14 +127,18 @@ static __always_inline void choose_by_table(const struct abi_config *config, __u
 	if (!table || !line)
 		return;
 	c->id = line->as[slot % ABI_LINE_SLOTS];
-	c->server = server_of(c->id, vip);
-	if (c->server)
+	c->server = read_as(c->id);
+	if (c->server.vip == vip)
 		c->kind = ABI_KIND_UNTRACKED;
+	else
+		c->server.vip = 0;
 }
 
 /*
  * Chooses by the flow; true if the packet belongs to a known flow whose server still accepts it.
- * A changed generation means that the AS was flushed or its index was given to another server.
+ * A changed generation means that the AS was flushed or its index was given to another server. A
+ * server of weight 0 keeps its connections, but a client that opens another one from the same port
+ * gets the table's choice: otherwise a drain would never end.
  */
 static __always_inline int choose_by_flow(struct place *at, __u32 vip, const struct packet *p,
 					  struct choice *c)
@@ -140,13 +148,15 @@ static __always_inline int choose_by_flow(struct place *at, __u32 vip, const str
 	if (!flow_is_alive(at, at->flow))
 		return 0;
 	c->id = ABI_FLOW_AS(at->flow);
-	c->server = bpf_map_lookup_elem(&lb_servers, &c->id);
-	if (!c->server || c->server->generation != ABI_FLOW_GENERATION(at->flow))
+	c->server = read_as(c->id);
+	if (c->server.generation != ABI_FLOW_GENERATION(at->flow))
 		return 0;
-	if (c->server->vip != vip) { /* the tags collide: leave the other VIP's flow alone */
+	if (c->server.vip != vip) { /* the tags collide: leave the other VIP's flow alone */
 		at->slot = -1;
 		return 0;
 	}
+	if (p->opens && !(c->server.weight & ABI_AS_WEIGHT))
+		return 0;
 	if (p->tracking == TRACK)
 		flow_touch(at);
 	c->kind = ABI_KIND_NEXT;
@@ -186,7 +196,7 @@ static __always_inline void store(struct place *at, __u32 now, struct choice *c)
 		flow_make_room(at);
 	if (at->slot < 0)
 		return;
-	flow_store(at, c->id, c->server->generation);
+	flow_store(at, c->id, c->server.generation);
 	c->kind = ABI_KIND_FIRST;
 	if (cpu)
 		cpu->new_flows++;
@@ -214,6 +224,6 @@ static __always_inline void choose(const struct abi_config *config, const struct
 	if (choose_by_flow(&at, vip, p, c))
 		return;
 	choose_by_table(config, vip, p, c);
-	if (c->server && p->tracking == TRACK)
+	if (c->server.vip && p->tracking == TRACK)
 		store(&at, now, c);
 }

@@ -16,9 +16,9 @@ struct gre {
 	__be16 flags, type;
 };
 
-static __always_inline __u32 overhead_of(const struct abi_as *server)
+static __always_inline __u32 overhead_of(const struct abi_hop *hop)
 {
-	return server->family == 4 ? GRE4 : GRE6;
+	return hop->family == 4 ? GRE4 : GRE6;
 }
 
 /* The ones' complement checksum of a sum of 16-bit words (RFC 1071). */
@@ -90,11 +90,11 @@ static __always_inline void lower_ttl(void *inner, const struct packet *p)
 }
 
 /* Whether the GRE source address of the server's family is set. */
-static __always_inline int has_source(const struct abi_as *server, const struct abi_settings *s)
+static __always_inline int has_source(const struct abi_hop *hop, const struct abi_settings *s)
 {
 	const __u32 *a = s->source6;
 
-	return server->family == 4 ? s->source4 != 0 : (a[0] | a[1] | a[2] | a[3]) != 0;
+	return hop->family == 4 ? s->source4 != 0 : (a[0] | a[1] | a[2] | a[3]) != 0;
 }
 
 /*
@@ -102,26 +102,26 @@ static __always_inline int has_source(const struct abi_as *server, const struct 
  * once, by the difference of old and new headers. Returns 0, or -1 if there is no room.
  */
 static __always_inline int push_outer(struct xdp_md *ctx, const struct packet *p,
-				      const struct abi_as *server, const struct abi_settings *s,
+				      const struct abi_hop *hop, const struct abi_settings *s,
 				      __u32 link)
 {
-	__u32 overhead = overhead_of(server);
+	__u32 overhead = overhead_of(hop);
 	struct gre *gre;
 	void *outer;
 
 	if (bpf_xdp_adjust_head(ctx, (int)(p->at - link - overhead)))
 		return -1;
 	outer = frame_start(ctx) + link;
-	if (server->family == 4) {
+	if (hop->family == 4) {
 		gre = outer + sizeof(struct iphdr);
 		if ((void *)(gre + 1) + sizeof(struct iphdr) > frame_end(ctx))
 			return -1;
-		write_outer4(outer, p, s->source4, server->address[3]);
+		write_outer4(outer, p, s->source4, hop->address[3]);
 	} else {
 		gre = outer + sizeof(struct ipv6hdr);
 		if ((void *)(gre + 1) + sizeof(struct iphdr) > frame_end(ctx))
 			return -1;
-		write_outer6(outer, p, s->source6, server->address);
+		write_outer6(outer, p, s->source6, hop->address);
 	}
 	gre->flags = 0;
 	gre->type = p->type;
@@ -129,9 +129,9 @@ static __always_inline int push_outer(struct xdp_md *ctx, const struct packet *p
 	return 0;
 }
 
-static __always_inline __u16 outer_type(const struct abi_as *server)
+static __always_inline __u16 outer_type(const struct abi_hop *hop)
 {
-	return server->family == 4 ? bpf_htons(ETH_P_IP) : bpf_htons(ETH_P_IPV6);
+	return hop->family == 4 ? bpf_htons(ETH_P_IP) : bpf_htons(ETH_P_IPV6);
 }
 
 /*
@@ -151,15 +151,14 @@ static __always_inline int leave(const struct xdp_md *ctx, const struct abi_sett
  * without a tag. XDP cannot redirect to a VLAN device itself.
  */
 static __noinline int send_by_link(struct xdp_md *ctx, const struct packet *p,
-				   const struct abi_as *server, const struct abi_settings *s,
-				   const struct abi_nexthop *hop)
+				   const struct abi_settings *s, const struct abi_hop *hop)
 {
 	const __u32 ifindex = hop->ifindex;
 	const struct abi_link *link = bpf_map_lookup_elem(&lb_links, &ifindex);
 	struct vlan_tag *tag;
 	struct ethhdr *eth;
 
-	if (push_outer(ctx, p, server, s, link ? ETH_HLEN + sizeof(*tag) : ETH_HLEN))
+	if (push_outer(ctx, p, hop, s, link ? ETH_HLEN + sizeof(*tag) : ETH_HLEN))
 		return drop(ABI_DROP_NO_ROOM);
 	eth = frame_start(ctx);
 	tag = (void *)(eth + 1);
@@ -167,33 +166,32 @@ static __noinline int send_by_link(struct xdp_md *ctx, const struct packet *p,
 		return drop(ABI_DROP_NO_ROOM);
 	__builtin_memcpy(eth, hop->dmac, 2 * ETH_ALEN);
 	if (!link) {
-		eth->h_proto = outer_type(server);
+		eth->h_proto = outer_type(hop);
 		return leave(ctx, s, ifindex);
 	}
 	eth->h_proto = link->tag_type;
 	tag->tci = bpf_htons(link->vlan);
-	tag->type = outer_type(server);
+	tag->type = outer_type(hop);
 	return leave(ctx, s, link->ifindex);
 }
 
 /*
- * The common case: no VLAN devices are in use. dmac and smac are adjacent in struct abi_nexthop,
+ * The common case: no VLAN devices are in use. dmac and smac are adjacent in struct abi_hop,
  * so one copy writes both.
  */
 static __always_inline int send(struct xdp_md *ctx, const struct packet *p,
-				const struct abi_as *server, const struct abi_settings *s,
-				const struct abi_nexthop *hop)
+				const struct abi_settings *s, const struct abi_hop *hop)
 {
 	struct ethhdr *eth;
 
 	if (s->flags & ABI_SET_LINKS)
-		return send_by_link(ctx, p, server, s, hop);
-	if (push_outer(ctx, p, server, s, ETH_HLEN))
+		return send_by_link(ctx, p, s, hop);
+	if (push_outer(ctx, p, hop, s, ETH_HLEN))
 		return drop(ABI_DROP_NO_ROOM);
 	eth = frame_start(ctx);
 	if ((void *)(eth + 1) > frame_end(ctx))
 		return drop(ABI_DROP_NO_ROOM);
 	__builtin_memcpy(eth, hop->dmac, 2 * ETH_ALEN);
-	eth->h_proto = outer_type(server);
+	eth->h_proto = outer_type(hop);
 	return leave(ctx, s, hop->ifindex);
 }

@@ -22,10 +22,16 @@ static __always_inline __u32 short_ticks(const struct abi_config *config)
 	return bpf_jiffies64() >> ((config->clock_shift - ABI_SHORT_TICKS) & 31);
 }
 
-static __always_inline void count_sent(struct abi_as_local *local, const struct packet *p)
+static __always_inline void count_sent(const struct abi_config *config, __u32 cpu, __u32 id,
+				       const struct packet *p)
 {
-	local->packets++;
-	local->bytes += p->length;
+	__u32 index = cpu * config->servers + id;
+	struct abi_as_counts *counts = bpf_map_lookup_elem(&lb_as_counts, &index);
+
+	if (!counts)
+		return;
+	counts->packets++;
+	counts->bytes += p->length;
 }
 
 /*
@@ -33,12 +39,12 @@ static __always_inline void count_sent(struct abi_as_local *local, const struct 
  * the kernel accepts the frame and forwards it.
  */
 static __noinline int pass_encapsulated(struct xdp_md *ctx, const struct packet *p,
-					const struct abi_as *server, const struct abi_settings *s)
+					const struct abi_hop *hop, const struct abi_settings *s)
 {
 	struct link_header saved;
 
-	if (link_save(ctx, &saved) || push_outer(ctx, p, server, s, header_at(p)) ||
-	    link_restore(ctx, &saved, p->at, outer_type(server)))
+	if (link_save(ctx, &saved) || push_outer(ctx, p, hop, s, header_at(p)) ||
+	    link_restore(ctx, &saved, p->at, outer_type(hop)))
 		return drop(ABI_DROP_NO_ROOM);
 	return XDP_PASS;
 }
@@ -48,13 +54,13 @@ static __noinline int pass_encapsulated(struct xdp_md *ctx, const struct packet 
  * resolve the neighbour; XDP cannot.
  */
 static __always_inline int forward_without_way(struct xdp_md *ctx, const struct packet *p,
-					       const struct abi_as *server,
+					       const struct abi_hop *hop,
 					       const struct abi_settings *s, int code)
 {
 	enum abi_event event = fib_event(code);
 
 	count(event);
-	return event == ABI_PASS_NO_NEIGHBOUR ? pass_encapsulated(ctx, p, server, s) : XDP_DROP;
+	return event == ABI_PASS_NO_NEIGHBOUR ? pass_encapsulated(ctx, p, hop, s) : XDP_DROP;
 }
 
 /*
@@ -62,39 +68,42 @@ static __always_inline int forward_without_way(struct xdp_md *ctx, const struct 
  * told the MTU that fits.
  */
 static __always_inline int forward_too_big(struct xdp_md *ctx, const struct packet *p,
-					   const struct abi_as *server,
-					   const struct abi_settings *s, __u32 mtu)
+					   const struct abi_hop *hop, const struct abi_settings *s)
 {
-	if (!p->may_fragment || server->family != 4)
-		return answer_too_big(ctx, p, s, mtu);
+	if (!p->may_fragment || hop->family != 4)
+		return answer_too_big(ctx, p, s, hop->mtu - overhead_of(hop));
 	count(ABI_PASS_FRAGMENT);
-	return pass_encapsulated(ctx, p, server, s);
+	return pass_encapsulated(ctx, p, hop, s);
 }
 
 /*
  * The order of the checks matters: the MTU is known only with a next hop, and bytes are counted
  * only for packets that are sent.
  */
-static __always_inline int forward(struct xdp_md *ctx, const struct packet *p,
-				   const struct abi_settings *s, const struct choice *c, __u32 now)
+static __always_inline int forward(struct xdp_md *ctx, const struct abi_config *config,
+				   const struct packet *p, const struct abi_settings *s,
+				   const struct choice *c, __u32 cpu)
 {
-	struct abi_as_local *local = bpf_map_lookup_elem(&lb_as_local, &c->id);
-	__u32 overhead = overhead_of(c->server);
-	int code;
+	__u32 index = cpu * config->servers + c->server.host, now = short_ticks(config);
+	struct abi_hop *hop = bpf_map_lookup_elem(&lb_hops, &index);
+	int fresh, code;
 
-	if (!local)
+	if (!hop)
 		return drop(ABI_DROP_NO_SERVER);
-	if (!has_source(c->server, s))
+	fresh = nexthop_is_fresh(hop, now, ctx);
+	if (!fresh && nexthop_begin(hop, c->server.host))
+		return drop(ABI_DROP_NO_SERVER);
+	if (!has_source(hop, s))
 		return drop(ABI_DROP_NO_SOURCE);
-	if (!nexthop_is_fresh(&local->hop, now, ctx, c->server)) {
-		code = nexthop_ask(ctx, c->server, s, &local->hop, now);
+	if (!fresh) {
+		code = nexthop_ask(ctx, s, hop, now);
 		if (code)
-			return forward_without_way(ctx, p, c->server, s, code);
+			return forward_without_way(ctx, p, hop, s, code);
 	}
-	if (p->length + overhead > local->hop.mtu)
-		return forward_too_big(ctx, p, c->server, s, local->hop.mtu - overhead);
-	count_sent(local, p);
-	return send(ctx, p, c->server, s, &local->hop);
+	if (p->length + overhead_of(hop) > hop->mtu)
+		return forward_too_big(ctx, p, hop, s);
+	count_sent(config, cpu, c->id, p);
+	return send(ctx, p, s, hop);
 }
 
 /* TTL 1 would expire here, as in any router; the answer comes before a server is chosen. */
@@ -102,13 +111,14 @@ static __always_inline int balance(struct xdp_md *ctx, const struct abi_config *
 				   const struct packet *p, __u32 vip)
 {
 	const struct abi_settings *s = settings_of(config);
-	struct choice c;
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct choice c = { 0 };
 
 	if (p->ttl <= 1)
 		return answer_time_exceeded(ctx, p, s);
 	choose(config, s, vip, p, &c);
-	count_vip(vip, c.kind, p->length);
-	if (!c.server)
+	count_vip(config, cpu, vip, c.kind, p->length);
+	if (!c.server.vip)
 		return drop(ABI_DROP_NO_SERVER);
-	return forward(ctx, p, s, &c, short_ticks(config));
+	return forward(ctx, config, p, s, &c, cpu);
 }

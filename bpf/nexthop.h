@@ -14,44 +14,58 @@
 #define AF_INET6 10
 #endif
 
-/* The route depends on the ingress device; a new generation may be another server. */
-static __always_inline int nexthop_is_fresh(const struct abi_nexthop *hop, __u32 now,
-					    const struct xdp_md *ctx, const struct abi_as *server)
+/*
+ * The route depends on the ingress device. A host index that was given to another address has
+ * rested for longer than a route is fresh.
+ */
+static __always_inline int nexthop_is_fresh(const struct abi_hop *hop, __u32 now,
+					    const struct xdp_md *ctx)
 {
-	return hop->known && hop->stamp == now && hop->ingress == ctx->ingress_ifindex &&
-	       hop->generation == server->generation;
+	return hop->known && hop->stamp == now && hop->ingress == ctx->ingress_ifindex;
+}
+
+/* Copies the address of the host into its next hop, which is not known then. -1: no such host. */
+static __always_inline int nexthop_begin(struct abi_hop *hop, __u32 id)
+{
+	const struct abi_host *host = bpf_map_lookup_elem(&lb_hosts, &id);
+
+	if (!host)
+		return -1;
+	__builtin_memcpy(hop->address, host->address, sizeof(hop->address));
+	hop->family = host->family;
+	hop->known = 0;
+	return 0;
 }
 
 /*
  * Describes the outer packet to the FIB. tot_len stays 0, which passes the kernel's check of the
  * MTU; mtu_result, in the same union, returns the MTU.
  */
-static __always_inline void fib_question(struct bpf_fib_lookup *fib, const struct abi_as *server,
+static __always_inline void fib_question(struct bpf_fib_lookup *fib, const struct abi_hop *hop,
 					 const struct abi_settings *s)
 {
 	fib->l4_protocol = IPPROTO_GRE;
-	if (server->family == 4) {
+	if (hop->family == 4) {
 		fib->family = AF_INET;
 		fib->ipv4_src = s->source4;
-		fib->ipv4_dst = server->address[3];
+		fib->ipv4_dst = hop->address[3];
 		return;
 	}
 	fib->family = AF_INET6;
 	__builtin_memcpy(fib->ipv6_src, s->source6, sizeof(fib->ipv6_src));
-	__builtin_memcpy(fib->ipv6_dst, server->address, sizeof(fib->ipv6_dst));
+	__builtin_memcpy(fib->ipv6_dst, hop->address, sizeof(fib->ipv6_dst));
 }
 
-/* Asks the FIB. Returns 0 with *hop filled, or a BPF_FIB_LKUP_RET_*. */
-static __noinline int nexthop_ask(struct xdp_md *ctx, const struct abi_as *server,
-				  const struct abi_settings *s, struct abi_nexthop *hop, __u32 now)
+/* Asks the FIB for the way to hop->address. Returns 0 with *hop filled, or a BPF_FIB_LKUP_RET_*. */
+static __noinline int nexthop_ask(struct xdp_md *ctx, const struct abi_settings *s,
+				  struct abi_hop *hop, __u32 now)
 {
 	struct bpf_fib_lookup fib = { 0 };
 	int r;
 
-	fib_question(&fib, server, s);
+	fib_question(&fib, hop, s);
 	fib.ifindex = ctx->ingress_ifindex;
 	r = bpf_fib_lookup(ctx, &fib, sizeof(fib), 0);
-	hop->known = 0;
 	if (r)
 		return r;
 	__builtin_memcpy(hop->dmac, fib.dmac, sizeof(hop->dmac));
@@ -59,7 +73,6 @@ static __noinline int nexthop_ask(struct xdp_md *ctx, const struct abi_as *serve
 	hop->mtu = fib.mtu_result;
 	hop->ifindex = fib.ifindex;
 	hop->ingress = ctx->ingress_ifindex;
-	hop->generation = server->generation;
 	hop->stamp = now;
 	hop->known = 1;
 	return 0;

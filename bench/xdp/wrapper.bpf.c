@@ -35,14 +35,22 @@ static __always_inline void put(void *frame, void *end, __u32 at, __u16 value)
 		*place = bpf_htons(value);
 }
 
-/* Writes the low 16 bits of the flow into the address and the rest into the port. */
+/*
+ * Writes the low 16 bits of the flow into the address and the rest into the port. Flows are spread
+ * over the VIPs by a hash, so that the order of VIPs has no pattern.
+ */
 static __always_inline void pick_flow(void *frame, void *end, const struct wrapper_order *o,
 				      __u32 flow)
 {
+	__u32 vip = o->first_vip + (flow * 2654435761u >> 12) % o->vips, sum;
+
 	put(frame, end, o->address_at, flow);
 	put(frame, end, o->port_at, 1024 + (flow >> 16));
-	if (o->id_at) /* the header's checksum stays what it is */
-		put(frame, end, o->id_at, ~flow);
+	if (!o->vip_at)
+		return;
+	put(frame, end, o->vip_at, vip);
+	sum = (flow & 0xffff) + vip; /* the header's checksum stays what it is */
+	put(frame, end, o->id_at, ~(sum + (sum >> 16)));
 }
 
 /* Prepares the next frame and returns the order; NULL if there is no room. */

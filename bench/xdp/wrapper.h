@@ -14,6 +14,8 @@ struct wrapper_order {
 	__u32 address_at, port_at; /* offsets where the flow is written; below WRAPPER_HEAD - 1 */
 	__u32 id_at;		   /* IPv4 identification, 0 for none */
 	__u64 sunk;		   /* frames that came back to the sink */
-	__u32 ifindex, zero;	   /* where the generator sends */
+	__u32 ifindex;		   /* where the generator sends */
+	__u32 vip_at;		   /* low half of an IPv4 destination, 0 for none */
+	__u32 first_vip, vips;	   /* what is written there: first_vip, and vips - 1 after it */
 };
-_Static_assert(sizeof(struct wrapper_order) == 104, "wrapper_order");
+_Static_assert(sizeof(struct wrapper_order) == 112, "wrapper_order");

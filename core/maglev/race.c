@@ -81,6 +81,72 @@ static inline bool look(struct maglev_race *r, struct maglev_course *c, struct m
 	return --c->n_free > c->few;
 }
 
+/* Moves the walker on and returns where it was; each half of it draws a slot. */
+static inline uint64_t move(struct maglev_walker *w)
+{
+	uint64_t path = w->path;
+
+	w->path = path * 6364136223846793005u + 1442695040888963407u;
+	return path;
+}
+
+/* Like look(), but without a branch; 1 if it takes the slot. */
+static inline uint32_t look_blindly(uint16_t *slot, uint16_t walker, uint32_t quota)
+{
+	uint16_t was = *slot;
+	uint32_t takes = (was == MAGLEV_NONE) & (quota > 0);
+
+	*slot = takes ? walker : was;
+	return takes;
+}
+
+/* Makes the steps from..to without a branch. More slots are free than the steps can take. */
+static void step_blindly(struct maglev_race *r, struct maglev_course *c, size_t from, size_t to)
+{
+	const uint64_t size = r->size;
+	uint16_t *table = r->table;
+	size_t taken = 0, done = 0;
+
+	for (size_t i = from; i < to; i++) {
+		struct maglev_walker *w = &r->walkers[c->order[i]];
+		uint64_t path = move(w);
+		uint32_t quota = w->quota, left = quota;
+
+		left -= look_blindly(&table[(path >> 32) * size >> 32], w->index, left);
+		left -= look_blindly(&table[(path & UINT32_MAX) * size >> 32], w->index, left);
+		w->quota = left;
+		taken += quota - left;
+		done += (quota > 0) & (left == 0);
+	}
+	c->n_free -= taken;
+	r->under_way -= done;
+}
+
+/*
+ * While many slots are free, the processor guesses wrongly too often whether the next one is, and
+ * steps without branches are faster. They are not with few walkers, as each step then waits for an
+ * earlier one of the same walker, nor in a table too large for the cache, as they write every slot
+ * that they look at.
+ */
+#define MANY(size) ((size) / 16)
+#define WALKERS_MIN 32
+#define CACHED_MAX 262144
+
+/* Makes steps while more than MANY slots are sure to be free. Returns the next step. */
+static size_t walk_blindly(struct maglev_race *r, struct maglev_course *c, size_t from, size_t to)
+{
+	size_t many = MANY(r->size) > c->few ? MANY(r->size) : c->few, i = from;
+
+	while (i < to && c->n_free > many + 1) {
+		size_t n = (c->n_free - many) / 2;
+
+		n = n < to - i ? n : to - i;
+		step_blindly(r, c, i, i + n);
+		i += n;
+	}
+	return i;
+}
+
 /*
  * Makes the steps from..to of the order. The path is Knuth's linear congruential generator from
  * MMIX; both halves of its state are used, so a step draws two slots. Returns false when few
@@ -88,11 +154,15 @@ static inline bool look(struct maglev_race *r, struct maglev_course *c, struct m
  */
 static bool walk(struct maglev_race *r, struct maglev_course *c, size_t from, size_t to)
 {
-	for (size_t i = from; i < to; i++) {
-		struct maglev_walker *w = &r->walkers[c->order[i]];
-		uint64_t path = w->path;
+	bool blindly = r->under_way >= WALKERS_MIN && r->size <= CACHED_MAX;
+	size_t i = blindly ? walk_blindly(r, c, from, to) : from;
 
-		w->path = path * 6364136223846793005u + 1442695040888963407u;
+	if (c->n_free <= c->few)
+		return false;
+	for (; i < to; i++) {
+		struct maglev_walker *w = &r->walkers[c->order[i]];
+		uint64_t path = move(w);
+
 		if (!look(r, c, w, (uint32_t)(path >> 32)) || !look(r, c, w, (uint32_t)path))
 			return false;
 	}

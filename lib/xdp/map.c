@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -128,6 +129,19 @@ unsigned xdp_cpus(void)
 	if (n <= 0)
 		abort(); /* a guess would let the kernel write past the buffers */
 	return (unsigned)n;
+}
+
+/* The file is a list of ranges, such as "0-3" or "0,2-5". */
+unsigned xdp_cpu_numbers(void)
+{
+	FILE *file = fopen("/sys/devices/system/cpu/possible", "re");
+	unsigned n = xdp_cpus(), number;
+
+	while (file && fscanf(file, "%u%*[,-]", &number) == 1)
+		n = number >= n ? number + 1 : n;
+	if (file)
+		fclose(file);
+	return n;
 }
 
 int xdp_map_sum(const struct xdp_map *m, uint32_t key, uint64_t *ret, size_t n)

@@ -98,6 +98,8 @@ int xdp_map_next(const struct xdp_map *m, const void *key, void *ret_key);
  * possible CPUs, not only those online.
  */
 unsigned xdp_cpus(void);
+/* The number that a processor of this machine can have at most, plus one. */
+unsigned xdp_cpu_numbers(void);
 /* Sums the 64-bit words [0, n) of a value over all CPUs into ret. */
 int xdp_map_sum(const struct xdp_map *m, uint32_t key, uint64_t *ret, size_t n);
 /* Sets the value to zero on all CPUs. */

@@ -192,6 +192,13 @@ static void counters_of_all_cpus_add_up_and_are_cleared(void **state)
 	xdp_object_free(o);
 }
 
+/* Numbers of processors may have gaps. */
+static void every_processor_has_a_number_below_the_limit(void **state)
+{
+	assert_true(xdp_cpu_numbers() >= xdp_cpus());
+	assert_true((unsigned)sched_getcpu() < xdp_cpu_numbers());
+}
+
 static void pinned_maps_are_adopted_with_what_is_in_them(void **state)
 {
 	struct xdp_object *first = opened(), *second = opened();
@@ -606,6 +613,7 @@ int main(void)
 		WITH_DEVICES(memory_of_a_map_is_what_the_program_sees),
 		WITH_DEVICES(a_window_shows_the_values_that_it_is_opened_for),
 		WITH_DEVICES(counters_of_all_cpus_add_up_and_are_cleared),
+		WITH_DEVICES(every_processor_has_a_number_below_the_limit),
 		WITH_DEVICES(pinned_maps_are_adopted_with_what_is_in_them),
 		WITH_DEVICES(a_map_that_was_deleted_is_made_and_pinned_again),
 		WITH_DEVICES(a_pinned_map_of_another_shape_is_refused_by_name),

@@ -344,6 +344,52 @@ static void below_the_limit_an_opening_packet_is_stored(void **state)
 	assert_int_equal(lab_vip_packets(&lab, vip, ABI_KIND_NEXT), 1);
 }
 
+/* The client uses the port of a known flow again, and the table does not name its server. */
+static void an_opening_packet_leaves_a_drained_server(void **state)
+{
+	struct frame_spec spec = opening(5000);
+	uint32_t server = lab_server_of(&lab, &spec), other = another_than(server);
+
+	lab.servers[server].weight = 0;
+	give_table_to(other);
+	assert_int_equal(server_of(5000), server);
+	assert_int_equal(lab_server_of(&lab, &spec), other);
+	assert_int_equal(server_of(5000), other);
+	assert_int_equal(lab_vip_packets(&lab, vip, ABI_KIND_FIRST), 2);
+	assert_int_equal(lab_vip_packets(&lab, vip, ABI_KIND_NEXT), 2);
+	assert_int_equal(lab_count_flows(&lab), 1);
+}
+
+/* It is a retransmission, or the client uses the port again: both stay. */
+static void a_repeated_opening_packet_stays_on_a_server_with_weight(void **state)
+{
+	struct frame_spec spec = opening(5000);
+	uint32_t server = lab_server_of(&lab, &spec);
+
+	lab.servers[server].weight = 1;
+	give_table_to(another_than(server));
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(lab_server_of(&lab, &spec), server);
+	assert_int_equal(lab_vip_packets(&lab, vip, ABI_KIND_NEXT), 3);
+}
+
+/* Nobody takes new connections: the packet is dropped, and the flow is not refreshed by it. */
+static void an_opening_packet_finds_no_server_when_all_are_drained(void **state)
+{
+	struct frame_spec spec = opening(5000);
+	uint32_t server = lab_server_of(&lab, &spec);
+	uint64_t before;
+
+	lab.servers[server].weight = 0;
+	lab_set_table(&lab, vip, NULL, 0);
+	lab_age(lab_only_flow(&lab), 5);
+	before = *lab_only_flow(&lab);
+	assert_int_equal(lab_server_of(&lab, &spec), 0);
+	assert_int_equal(lab_vip_packets(&lab, vip, ABI_KIND_NO_SERVER), 1);
+	assert_true(*lab_only_flow(&lab) == before);
+	assert_int_equal(server_of(5000), server);
+}
+
 /* As many keys as fit in sight of one home; they push each other aside. */
 static void vips_that_share_a_home_are_all_found(void **state)
 {
@@ -549,6 +595,11 @@ int main(void)
 		cmocka_unit_test_setup(past_the_limit_an_opening_packet_is_not_stored, reset),
 		cmocka_unit_test_setup(a_flood_of_opening_packets_is_stored_up_to_the_limit, reset),
 		cmocka_unit_test_setup(below_the_limit_an_opening_packet_is_stored, reset),
+		cmocka_unit_test_setup(an_opening_packet_leaves_a_drained_server, reset),
+		cmocka_unit_test_setup(a_repeated_opening_packet_stays_on_a_server_with_weight,
+				       reset),
+		cmocka_unit_test_setup(an_opening_packet_finds_no_server_when_all_are_drained,
+				       reset),
 		cmocka_unit_test_setup(vips_that_share_a_home_are_all_found, reset),
 		cmocka_unit_test_setup(a_vip_that_is_gone_is_not_in_the_way, reset),
 		cmocka_unit_test_setup(a_sticky_vip_goes_by_source_address_alone, reset),

@@ -310,6 +310,39 @@ static void a_server_without_a_way_gets_nothing(void **state)
 	}
 }
 
+/* Whether any CPU has asked for the way to a host. */
+static bool has_route(uint32_t host)
+{
+	bool known = false;
+
+	for (unsigned cpu = 0; cpu < xdp_cpu_numbers(); cpu++)
+		known |= lab.hops[cpu * LAB_SERVERS + host].known;
+	return known;
+}
+
+static void two_vips_share_a_host_and_count_apart(void **state)
+{
+	uint32_t vip = lab_add_one(&lab, VIP4, IPPROTO_TCP, 80, SERVER4);
+	uint32_t other = lab_add_one(&lab, VIP4, IPPROTO_TCP, 443, SERVER4);
+	struct frame_spec spec = packet(true, IPPROTO_TCP);
+
+	lab.servers[2].host = lab.servers[1].host;
+	assert_int_equal(lab_server_of(&lab, &spec), 1);
+	spec.destination_port = 443;
+	for (unsigned i = 0; i < 3; i++) {
+		struct frame in, out;
+
+		frame_build(&spec, &in);
+		assert_int_equal(lab_run(&lab, &in, &out), XDP_REDIRECT);
+	}
+	assert_true(has_route(1));
+	assert_false(has_route(2));
+	assert_int_equal(lab_server_packets(&lab, 1), 1);
+	assert_int_equal(lab_server_packets(&lab, 2), 3);
+	assert_int_equal(lab_vip_packets(&lab, vip, ABI_KIND_FIRST), 1);
+	assert_int_equal(lab_vip_packets(&lab, other, ABI_KIND_NEXT), 2);
+}
+
 static void a_family_without_source_address_gets_nothing(void **state)
 {
 	struct frame_spec spec = packet(true, IPPROTO_TCP);
@@ -413,6 +446,7 @@ int main(void)
 		cmocka_unit_test_setup(the_way_back_is_a_transmit_if_so_set, reset),
 		cmocka_unit_test_setup(an_unresolved_neighbour_is_the_kernels, reset),
 		cmocka_unit_test_setup(a_server_without_a_way_gets_nothing, reset),
+		cmocka_unit_test_setup(two_vips_share_a_host_and_count_apart, reset),
 		cmocka_unit_test_setup(a_family_without_source_address_gets_nothing, reset),
 		cmocka_unit_test_setup(what_is_not_ours_passes_untouched, reset),
 		cmocka_unit_test_setup(other_ethernet_types_pass_untouched, reset),

@@ -47,9 +47,12 @@ static const char *const network[] = {
 static const struct {
 	const char *map;
 	uint32_t entries;
+	bool by_cpu; /* so many for each CPU */
 } sizes[] = {
-	{ ABI_MAP_VIPS, 64 },	   { ABI_MAP_VIP_COUNTS, 64 },	   { ABI_MAP_SERVERS, 256 },
-	{ ABI_MAP_AS_LOCAL, 256 }, { ABI_MAP_FLOWS, LAB_BUCKETS }, { ABI_MAP_TABLES, 32 * 64 },
+	{ ABI_MAP_VIPS, LAB_VIPS, false },	  { ABI_MAP_SERVERS, LAB_SERVERS, false },
+	{ ABI_MAP_HOSTS, LAB_SERVERS, false },	  { ABI_MAP_FLOWS, LAB_BUCKETS, false },
+	{ ABI_MAP_TABLES, 32 * 64, false },	  { ABI_MAP_VIP_COUNTS, LAB_VIPS, true },
+	{ ABI_MAP_AS_COUNTS, LAB_SERVERS, true }, { ABI_MAP_HOPS, LAB_SERVERS, true },
 };
 
 static void map_of(const struct lab *lab, const char *name, struct xdp_map *ret)
@@ -71,14 +74,16 @@ static void find_maps(struct lab *lab)
 {
 	map_of(lab, ABI_MAP_VIP_CELLS, &lab->cells_map);
 	map_of(lab, ABI_MAP_LINKS, &lab->links);
-	map_of(lab, ABI_MAP_VIP_COUNTS, &lab->vip_counts);
-	map_of(lab, ABI_MAP_AS_LOCAL, &lab->as_local);
 	map_of(lab, ABI_MAP_EVENTS, &lab->events);
 	map_of(lab, ABI_MAP_CPU, &lab->cpu);
 	lab->cells = memory_of(lab, ABI_MAP_VIP_CELLS);
 	lab->config = memory_of(lab, ABI_MAP_CONFIG);
 	lab->vips = memory_of(lab, ABI_MAP_VIPS);
 	lab->servers = memory_of(lab, ABI_MAP_SERVERS);
+	lab->hosts = memory_of(lab, ABI_MAP_HOSTS);
+	lab->vip_counts = memory_of(lab, ABI_MAP_VIP_COUNTS);
+	lab->as_counts = memory_of(lab, ABI_MAP_AS_COUNTS);
+	lab->hops = memory_of(lab, ABI_MAP_HOPS);
 	lab->tables = memory_of(lab, ABI_MAP_TABLES);
 	lab->flows = memory_of(lab, ABI_MAP_FLOWS);
 }
@@ -92,7 +97,11 @@ static const char *load(struct lab *lab)
 
 	assert_int_equal(xdp_object_open(elf, size, &lab->object), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
-		assert_int_equal(xdp_object_resize(lab->object, sizes[i].map, sizes[i].entries), 0);
+		assert_int_equal(
+			xdp_object_resize(lab->object, sizes[i].map,
+					  sizes[i].entries *
+						  (sizes[i].by_cpu ? xdp_cpu_numbers() : 1)),
+			0);
 	r = xdp_object_load(lab->object);
 	if (r == -EPERM) {
 		snprintf(reason, sizeof(reason), "BPF is not permitted here");
@@ -177,6 +186,8 @@ static void write_settings(struct lab *lab)
 	lab->config->seed[1] = 0xfedcba9876543210;
 	lab->config->vip_mask = lab->cells_map.entries - 1;
 	lab->config->clock_shift = ABI_CLOCK_SHIFT(lab->hz);
+	lab->config->vips = LAB_VIPS;
+	lab->config->servers = LAB_SERVERS;
 	s->flow_timeout = lab->flow_timeout;
 	s->new_flows = 1000000;
 	put_address(LAB_SOURCE6, s->source6);
@@ -186,16 +197,18 @@ static void write_settings(struct lab *lab)
 
 void lab_reset(struct lab *lab)
 {
-	for (uint32_t i = 0; i < lab->vip_counts.entries; i++)
-		assert_int_equal(xdp_map_clear(&lab->vip_counts, i), 0);
-	for (uint32_t i = 0; i < lab->as_local.entries; i++)
-		assert_int_equal(xdp_map_clear(&lab->as_local, i), 0);
+	const unsigned cpus = xdp_cpu_numbers();
+
+	memset(lab->vip_counts, 0, (size_t)cpus * LAB_VIPS * sizeof(*lab->vip_counts));
+	memset(lab->as_counts, 0, (size_t)cpus * LAB_SERVERS * sizeof(*lab->as_counts));
+	memset(lab->hops, 0, (size_t)cpus * LAB_SERVERS * sizeof(*lab->hops));
 	for (uint32_t i = 0; i < ABI_EVENTS; i++)
 		assert_int_equal(xdp_map_clear(&lab->events, i), 0);
 	assert_int_equal(xdp_map_clear(&lab->cpu, 0), 0);
 	memset(lab->cells, 0, lab->cells_map.entries * sizeof(*lab->cells));
-	memset(lab->servers, 0, lab->as_local.entries * sizeof(*lab->servers));
-	memset(lab->vips, 0, lab->vip_counts.entries * sizeof(*lab->vips));
+	memset(lab->servers, 0, LAB_SERVERS * sizeof(*lab->servers));
+	memset(lab->hosts, 0, LAB_SERVERS * sizeof(*lab->hosts));
+	memset(lab->vips, 0, LAB_VIPS * sizeof(*lab->vips));
 	memset(lab->flows, 0, LAB_BUCKETS * sizeof(*lab->flows));
 	write_settings(lab);
 	lab->n_tables = 0;
@@ -240,13 +253,11 @@ uint32_t lab_add_vip(struct lab *lab, const char *text, uint8_t protocol, uint16
 uint32_t lab_add_server(struct lab *lab, uint32_t vip, const char *text)
 {
 	uint32_t id = lab->n_servers++;
-	struct abi_as *server = &lab->servers[id];
 
-	*server = (struct abi_as){ .vip = vip,
-				   .family = address(text).family == AF_INET ? 4 : 6,
-				   .generation = 1,
-				   .weight = 100 };
-	put_address(text, server->address);
+	lab->hosts[id].family = address(text).family == AF_INET ? 4 : 6;
+	put_address(text, lab->hosts[id].address);
+	lab->servers[id] =
+		(struct abi_as){ .vip = vip, .host = (__u16)id, .generation = 1, .weight = 100 };
 	return id;
 }
 
@@ -298,10 +309,10 @@ uint32_t lab_server_of(const struct lab *lab, const struct frame_spec *spec)
 	if (verdict != XDP_REDIRECT)
 		return 0;
 	for (uint32_t id = 1; id < lab->n_servers; id++) {
-		const struct abi_as *s = &lab->servers[id];
-		bool v4 = s->family == 4;
+		const struct abi_host *host = &lab->hosts[lab->servers[id].host];
+		bool v4 = host->family == 4;
 
-		if (memcmp(out.bytes + 14 + (v4 ? 16 : 24), v4 ? &s->address[3] : s->address,
+		if (memcmp(out.bytes + 14 + (v4 ? 16 : 24), v4 ? &host->address[3] : host->address,
 			   v4 ? 4 : 16) == 0)
 			return id;
 	}
@@ -309,37 +320,48 @@ uint32_t lab_server_of(const struct lab *lab, const struct frame_spec *spec)
 	return 0;
 }
 
-static uint64_t sum_of(const struct xdp_map *map, uint32_t key, unsigned word)
-{
-	uint64_t words[8];
-
-	assert_int_equal(xdp_map_sum(map, key, words, word + 1), 0);
-	return words[word];
-}
-
 uint64_t lab_vip_packets(const struct lab *lab, uint32_t vip, enum abi_kind kind)
 {
-	return sum_of(&lab->vip_counts, vip, kind);
+	uint64_t sum = 0;
+
+	for (unsigned cpu = 0; cpu < xdp_cpu_numbers(); cpu++)
+		sum += lab->vip_counts[cpu * LAB_VIPS + vip].packets[kind];
+	return sum;
 }
 
 uint64_t lab_vip_bytes(const struct lab *lab, uint32_t vip)
 {
-	return sum_of(&lab->vip_counts, vip, ABI_KINDS);
+	uint64_t sum = 0;
+
+	for (unsigned cpu = 0; cpu < xdp_cpu_numbers(); cpu++)
+		sum += lab->vip_counts[cpu * LAB_VIPS + vip].bytes;
+	return sum;
 }
 
 uint64_t lab_server_packets(const struct lab *lab, uint32_t id)
 {
-	return sum_of(&lab->as_local, id, 0);
+	uint64_t sum = 0;
+
+	for (unsigned cpu = 0; cpu < xdp_cpu_numbers(); cpu++)
+		sum += lab->as_counts[cpu * LAB_SERVERS + id].packets;
+	return sum;
 }
 
 uint64_t lab_server_bytes(const struct lab *lab, uint32_t id)
 {
-	return sum_of(&lab->as_local, id, 1);
+	uint64_t sum = 0;
+
+	for (unsigned cpu = 0; cpu < xdp_cpu_numbers(); cpu++)
+		sum += lab->as_counts[cpu * LAB_SERVERS + id].bytes;
+	return sum;
 }
 
 uint64_t lab_events(const struct lab *lab, enum abi_event event)
 {
-	return sum_of(&lab->events, event, 0);
+	uint64_t sum;
+
+	assert_int_equal(xdp_map_sum(&lab->events, event, &sum, 1), 0);
+	return sum;
 }
 
 uint64_t lab_all_events(const struct lab *lab)
@@ -347,7 +369,7 @@ uint64_t lab_all_events(const struct lab *lab)
 	uint64_t all = 0;
 
 	for (uint32_t i = 0; i < ABI_EVENTS; i++)
-		all += sum_of(&lab->events, i, 0);
+		all += lab_events(lab, i);
 	return all;
 }
 

@@ -26,6 +26,8 @@
 #define LAB_SOURCE6 "2001:db8:2::2"
 #define LAB_TABLE_SIZE 1009
 #define LAB_BUCKETS 256
+#define LAB_VIPS 64
+#define LAB_SERVERS 256
 #define LAB_FLOW_TIMEOUT_S 40
 
 extern const uint8_t lab_second_mac[6], lab_second_router_mac[6];
@@ -34,12 +36,16 @@ struct lab {
 	struct xdp_object *object;
 	int program;
 	unsigned l0, l1; /* interface indexes */
-	struct xdp_map cells_map, links, vip_counts, as_local, events, cpu;
+	struct xdp_map cells_map, links, events, cpu;
 	unsigned hz, flow_timeout; /* the latter in ticks */
 	struct abi_config *config;
 	struct abi_vip_cell *cells;
 	struct abi_vip *vips;
 	struct abi_as *servers;
+	struct abi_host *hosts; /* that of a server has the same number */
+	struct abi_vip_counts *vip_counts;
+	struct abi_as_counts *as_counts;
+	struct abi_hop *hops;
 	struct abi_table_line *tables;
 	struct abi_bucket *flows;
 	uint32_t n_vips, n_servers, n_tables; /* handed out so far */

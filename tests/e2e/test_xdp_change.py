@@ -6,6 +6,7 @@ import pytest
 
 from lab import SLACK, VIPS4, VIPS6, Check, flows, frontend, pool
 from lab.config import JITTER
+from lab.wait import until
 
 VIP, VIP6 = VIPS4[0], VIPS6[1]
 SIZE = 6000000
@@ -81,6 +82,37 @@ def test_a_drain_keeps_downloads_to_the_last_byte(balanced, how):
         assert {plane.ask(vip) for _ in range(40)} == {'web2', 'web3'}
     for one in sum(under_way.values(), []):
         one.finish()
+
+
+def reopen(plane, ports, vips=(VIP, VIP6)):
+    """The servers that answer new connections from these ports, which earlier connections have used."""
+    return {plane.ask(vip, source=('', port)) for vip in vips for port in ports}
+
+
+def test_a_drain_holds_for_ports_that_are_used_again(balanced):
+    """The flow of the earlier connection is still known, but the server takes no new one"""
+    plane, ports = balanced(frontends=two_pools()), range(40000, 40060)
+    assert reopen(plane, ports) == {'web1', 'web2', 'web3'}
+    mark = plane.daemon.mark()
+    plane.maglevc('set', 'backend', 'web2', 'pause')
+    for vip in (VIP, VIP6):
+        plane.daemon.wait('lb-sync-op', mark, op=f'as-weight {vip_text(vip)} {plane.fabric.servers[1].address} 100->0')
+    assert reopen(plane, ports) == {'web1', 'web3'}
+
+
+def test_after_a_failback_ports_that_are_used_again_leave_the_fallback(balanced):
+    """The servers of the first pool are back: the fallback has weight 0 at once, also for known flows"""
+    plane, ports = balanced(frontends=two_pools()), range(40100, 40130)
+    for name in ('web1', 'web2', 'web3'):
+        plane.maglevc('set', 'backend', name, 'pause')
+    until(lambda: {plane.ask(vip) for vip in (VIP, VIP6)} == {'web4'}, what='the fallback')
+    assert reopen(plane, ports) == {'web4'}
+    mark = plane.daemon.mark()
+    for name in ('web1', 'web2', 'web3'):
+        plane.maglevc('set', 'backend', name, 'resume')
+    for vip in (VIP, VIP6):
+        plane.daemon.wait('lb-sync-op', mark, op=f'as-weight {vip_text(vip)} {plane.fabric.servers[3].address} 100->0')
+    assert 'web4' not in reopen(plane, ports)
 
 
 def vip_text(vip):

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "lib/loop/loop.h"
 
-#define SERVERS_OF_STEP 64 /* each server takes one system call */
+#define SERVERS_OF_STEP 64 /* each server takes a cache line of each CPU */
 
 /* the words of a VIP are copied by their number */
 _Static_assert((int)ABI_KIND_NEXT == LB_PACKETS_NEXT && (int)ABI_KIND_FIRST == LB_PACKETS_FIRST &&
@@ -109,20 +109,19 @@ static void count_slots(struct xdplb_counters *c, const struct xdplb_inventory *
 /* ---- reading ---- */
 
 /*
- * A server that cannot be read is left out; the others are still worth showing. Without a weight it
- * has no slots: the number that is kept may be of another server that had the id before.
+ * A server without a weight has no slots: the number that is kept may be of another server that had
+ * the id before.
  */
 static void read_server(const struct xdplb_counters *c, const struct xdplb_inventory *b,
 			uint32_t id, struct lb_vip_counters *ret)
 {
-	const struct abi_as *s = &b->maps->servers[id];
-	struct lb_as_counters as = { .address = xdplb__get_address(s->address),
-				     .buckets = s->weight ? c->slots[id] : 0,
+	bool has_weight = b->maps->servers[id].weight & ABI_AS_WEIGHT;
+	struct lb_as_counters as = { .address = xdplb__maps_server(b->maps, id),
+				     .buckets = has_weight ? c->slots[id] : 0,
 				     .flows = c->flows.counts[id] };
 	uint64_t words[2];
 
-	if (xdp_map_sum(&b->maps->map[PLANE_AS_LOCAL], id, words, ARRAY_SIZE(words)) < 0)
-		return;
+	xdplb__maps_sum(b->maps, PLANE_AS_COUNTS, id, words, ARRAY_SIZE(words));
 	as.packets = words[0];
 	as.bytes = words[1];
 	vec_push(&ret->as, as);
@@ -145,9 +144,9 @@ static bool read_vip(struct xdplb_counters *c, const struct xdplb_inventory *b, 
 	struct lb_vip_counters ret = { .key = v->key };
 	uint64_t words[ABI_KINDS + 1];
 
-	if (!v->used || !is_in_order(out, &v->key) ||
-	    xdp_map_sum(&b->maps->map[PLANE_VIP_COUNTS], i, words, ARRAY_SIZE(words)) < 0)
+	if (!v->used || !is_in_order(out, &v->key))
 		return false;
+	xdplb__maps_sum(b->maps, PLANE_VIP_COUNTS, i, words, ARRAY_SIZE(words));
 	for (size_t kind = 0; kind < ABI_KINDS; kind++)
 		ret.packets[kind] = words[kind];
 	ret.bytes = words[ABI_KINDS];
@@ -173,7 +172,7 @@ static bool read_servers(struct xdplb_counters *c, const struct xdplb_inventory 
 	for (; at < end; at++) {
 		uint32_t id = v->servers.items[at];
 
-		c->after = xdplb__get_address(b->maps->servers[id].address);
+		c->after = xdplb__maps_server(b->maps, id);
 		read_server(c, b, id, ret);
 	}
 	return at == v->servers.n;

@@ -4,6 +4,7 @@
  * (bpf/lb.bpf.c), programmed through its maps. docs/design/xdp.md describes how.
  *
  *	load		creates or adopts the maps and loads the program, in a child (loader)
+ *	upgrade		carries maps of an older layout over into new ones, in the same child
  *	maps		one set of maps and the program over them, as the child has pinned them
  *	inventory	what is in the maps, and which places are free
  *	table		builds the table of a VIP, step by step
@@ -263,6 +264,9 @@ static void tell_loaded(const struct dataplane *dp, const struct xdplb_loaded *l
 	if (*loaded->repaired)
 		log_warn("xdp-repair", LOG_S("map", loaded->repaired),
 			 LOG_S("reason", "its pin was gone"));
+	if (loaded->upgraded)
+		log_info("xdp-upgraded", LOG_S("pin", dp->folder.pin),
+			 LOG_U("from", loaded->upgraded), LOG_U("to", ABI_LAYOUT));
 	log_info("xdp-open", LOG_S("pin", dp->folder.pin), LOG_B("adopted", loaded->adopted),
 		 LOG_U("vips", s->vips - 1), LOG_U("servers", s->servers - 1),
 		 LOG_U("tables", s->tables), LOG_U("table_size", s->table_size),

@@ -139,6 +139,43 @@ static void a_server_that_is_deleted_loses_its_flows(void **state)
 	assert_int_equal(world_flow_server(w, flow), 2);
 }
 
+/* The ids of the servers in use, in the order in which they were added. */
+static uint32_t host_of(const struct world *w, uint32_t id)
+{
+	assert_int_not_equal(w->maps.servers[id].vip, 0);
+	return w->maps.servers[id].host;
+}
+
+static void servers_of_two_vips_share_a_host_until_the_last_is_gone(void **state)
+{
+	struct world *w = *state;
+	const struct lb_vip_key other = op_vip(LB_OP_VIP_ADD, WORLD_VIP, 443).vip;
+	const struct lb_op add[] = {
+		op_vip(LB_OP_VIP_ADD, WORLD_VIP, 443),
+		op_as(LB_OP_AS_ADD, WORLD_VIP, 443, "10.0.0.2", 100),
+		op_as(LB_OP_AS_ADD, WORLD_VIP, 443, "10.0.0.3", 100),
+	};
+	const struct lb_op remove[] = { op_as(LB_OP_AS_DEL, WORLD_VIP, 80, "10.0.0.2", 0) };
+	const struct lb_op replace[] = {
+		op_as(LB_OP_AS_DEL, WORLD_VIP, 443, "10.0.0.2", 0),
+		op_as(LB_OP_AS_ADD, WORLD_VIP, 443, "10.0.0.4", 100),
+	};
+
+	start(w);
+	world_make_www(w);
+	world_do(w, add, ARRAY_SIZE(add));
+	assert_in_range(world_share(w, &other, "10.0.0.2"), 30, 70);
+	assert_int_equal(host_of(w, 2), host_of(w, 3));
+	assert_int_not_equal(host_of(w, 1), host_of(w, 4));
+	world_do(w, remove, ARRAY_SIZE(remove));
+	assert_in_range(world_share(w, &other, "10.0.0.2"), 30, 70);
+	world_do(w, replace, ARRAY_SIZE(replace)); /* the freed host rests: it has another one */
+	assert_int_equal(host_of(w, 5), host_of(w, 4) + 1);
+	assert_int_equal(world_share(w, &other, "10.0.0.2"), 0);
+	assert_in_range(world_share(w, &other, "10.0.0.4"), 30, 70);
+	world_check_tables(w);
+}
+
 static void operations_on_one_server_follow_each_other(void **state)
 {
 	struct world *w = *state;
@@ -595,6 +632,7 @@ int main(void)
 		IN_WORLD(every_flow_timeout_is_read_back),
 		IN_WORLD(a_known_flow_stays_until_it_is_flushed),
 		IN_WORLD(a_server_that_is_deleted_loses_its_flows),
+		IN_WORLD(servers_of_two_vips_share_a_host_until_the_last_is_gone),
 		IN_WORLD(operations_on_one_server_follow_each_other),
 		IN_WORLD(the_first_that_fails_ends_the_request),
 		IN_WORLD(what_does_not_fit_is_refused),

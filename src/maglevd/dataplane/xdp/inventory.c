@@ -205,6 +205,93 @@ static void empty_cell(struct xdplb_inventory *b, struct abi_vip_cell *cell)
 		STORE(b->maps->cells[at].vip, ABI_CELL_EMPTY);
 }
 
+/* ---- hosts ---- */
+
+static void hosts_open(struct xdplb_hosts *h, uint32_t n, int64_t until)
+{
+	places_open(&h->places, 1, n, until);
+	h->users = mem_zalloc(n * sizeof(*h->users));
+	h->next = mem_zalloc(n * sizeof(*h->next));
+	for (h->mask = 1; h->mask < n; h->mask *= 2)
+		;
+	h->first = mem_zalloc(h->mask * sizeof(*h->first));
+	h->mask--;
+}
+
+static void hosts_close(struct xdplb_hosts *h)
+{
+	free(h->places.rest);
+	free(h->users);
+	free(h->next);
+	free(h->first);
+}
+
+/* All hosts in use start to rest; note_host() marks those that servers have. */
+static void hosts_forget(struct xdplb_hosts *h)
+{
+	places_forget(&h->places);
+	memset(h->users, 0, h->places.n * sizeof(*h->users));
+	memset(h->first, 0, (h->mask + 1) * sizeof(*h->first));
+}
+
+/* The first host with the hash of an address. */
+static uint16_t *chain_of(const struct xdplb_inventory *b, const __u32 *address)
+{
+	__u64 hash =
+		abi_mix((__u64)address[0] << 32 | address[1], (__u64)address[2] << 32 | address[3]);
+
+	return &b->hosts.first[hash & b->hosts.mask];
+}
+
+/* One more server has this host. */
+static void note_host(struct xdplb_inventory *b, uint32_t host)
+{
+	struct xdplb_hosts *h = &b->hosts;
+	uint16_t *first = chain_of(b, b->maps->hosts[host].address);
+
+	if (h->users[host]++)
+		return;
+	h->places.rest[host] = IN_USE;
+	h->next[host] = *first;
+	*first = (uint16_t)host;
+}
+
+/* The host of an address, which is written if no server has it yet. */
+static int take_host(struct xdplb_inventory *b, const struct addr *a, uint32_t *ret)
+{
+	struct abi_host host = { .family = a->family == AF_INET6 ? 6 : 4 };
+	uint32_t i;
+	int r;
+
+	xdplb__put_address(a, host.address);
+	for (i = *chain_of(b, host.address); i; i = b->hosts.next[i])
+		if (memcmp(b->maps->hosts[i].address, host.address, 16) == 0)
+			break;
+	if (!i) {
+		r = places_take(b, &b->hosts.places, "servers", &i);
+		if (r < 0)
+			return r;
+		b->maps->hosts[i] = host;
+	}
+	note_host(b, i);
+	*ret = i;
+	return 0;
+}
+
+/* One server less has this host. Without any it rests. */
+static void drop_host(struct xdplb_inventory *b, uint32_t host)
+{
+	struct xdplb_hosts *h = &b->hosts;
+	uint16_t *link = chain_of(b, b->maps->hosts[host].address);
+
+	if (--h->users[host])
+		return;
+	while (*link != host)
+		link = &h->next[*link];
+	*link = h->next[host];
+	places_let_go(&h->places, host);
+}
+
 /* ---- reading ---- */
 
 static void forget_vips(struct xdplb_inventory *b)
@@ -243,7 +330,7 @@ static void read_table(struct xdplb_inventory *b, uint32_t vip)
 
 static int compare_address(const struct xdplb_inventory *b, uint16_t id, const __u32 *address)
 {
-	return memcmp(b->maps->servers[id].address, address, 16);
+	return memcmp(b->maps->hosts[b->maps->servers[id].host].address, address, 16);
 }
 
 /*
@@ -270,11 +357,18 @@ static void list_server(struct xdplb_inventory *b, uint32_t id)
 {
 	const struct abi_as *s = &b->maps->servers[id];
 	struct xdplb_vip *v = &b->vips[s->vip];
-	size_t at = server_place(b, s->vip, s->address);
+	size_t at = server_place(b, s->vip, b->maps->hosts[s->host].address);
 
 	vec_insert_at(&v->servers, at);
 	v->servers.items[at] = (uint16_t)id;
 	b->ids.rest[id] = IN_USE;
+}
+
+/* Whether a server counts: its VIP has a cell, and it has an address. */
+static bool is_listed(const struct xdplb_inventory *b, const struct abi_as *s)
+{
+	return s->vip && s->vip < b->maps->sizes.vips && b->vips[s->vip].used && s->host &&
+	       s->host < b->maps->sizes.servers;
 }
 
 /* Cells first, because tables and servers only count if their VIP has a cell. */
@@ -286,14 +380,17 @@ void xdplb__inventory_read(struct xdplb_inventory *b)
 	places_forget(&b->indexes);
 	places_forget(&b->ids);
 	places_forget(&b->tables);
+	hosts_forget(&b->hosts);
 	for (uint32_t i = 0; i < m->sizes.cells; i++)
 		read_cell(b, &m->cells[i]);
 	for (uint32_t i = 1; i < m->sizes.vips; i++)
 		read_table(b, i);
-	for (uint32_t id = 1; id < m->sizes.servers; id++)
-		if (m->servers[id].vip && m->servers[id].vip < m->sizes.vips &&
-		    b->vips[m->servers[id].vip].used)
-			list_server(b, id);
+	for (uint32_t id = 1; id < m->sizes.servers; id++) {
+		if (!is_listed(b, &m->servers[id]))
+			continue;
+		note_host(b, m->servers[id].host);
+		list_server(b, id);
+	}
 }
 
 void xdplb__inventory_open(struct xdplb_inventory *b, struct xdplb_maps *maps, bool fresh)
@@ -307,6 +404,7 @@ void xdplb__inventory_open(struct xdplb_inventory *b, struct xdplb_maps *maps, b
 	places_open(&b->indexes, 1, s->vips, until);
 	places_open(&b->ids, 1, s->servers, until);
 	places_open(&b->tables, 0, s->tables, until);
+	hosts_open(&b->hosts, s->servers, until);
 	places_open(&cells, 0, s->cells, until);
 	b->cell_rest = cells.rest;
 	xdplb__inventory_read(b);
@@ -320,6 +418,7 @@ void xdplb__inventory_close(struct xdplb_inventory *b)
 	free(b->indexes.rest);
 	free(b->ids.rest);
 	free(b->tables.rest);
+	hosts_close(&b->hosts);
 	free(b->cell_rest);
 	*b = (struct xdplb_inventory){ 0 };
 }
@@ -519,6 +618,7 @@ int xdplb__inventory_import(struct xdplb_inventory *b, const struct xdplb_invent
 	int r = 0;
 
 	put_settings(b, settings(from));
+	memcpy(b->maps->hosts, m->hosts, m->sizes.servers * sizeof(*m->hosts));
 	memcpy(b->maps->servers, m->servers, m->sizes.servers * sizeof(*m->servers));
 	for (uint32_t i = 1; i < m->sizes.vips && r == 0; i++) {
 		if (!from->vips[i].used)
@@ -546,12 +646,11 @@ int xdplb__inventory_vip_add(struct xdplb_inventory *b, const struct lb_op *op)
 	r = places_take(b, &b->indexes, "VIPs", &i);
 	if (r < 0)
 		return r;
-	r = xdp_map_clear(&b->maps->map[PLANE_VIP_COUNTS], i);
+	xdplb__maps_clear(b->maps, PLANE_VIP_COUNTS, i);
 	b->maps->vips[i] =
 		(struct abi_vip){ .flags = (op->src_ip_sticky ? ABI_VIP_SRC_STICKY : 0) |
 					   (op->encap == LB_ENCAP_GRE6 ? ABI_VIP_GRE6 : 0) };
-	if (r == 0)
-		r = put_cells(b, &op->vip, i);
+	r = put_cells(b, &op->vip, i);
 	if (r < 0) {
 		settle_address(b, &op->vip);
 		b->indexes.rest[i] = 0;
@@ -586,16 +685,21 @@ void xdplb__inventory_set_changing(struct xdplb_inventory *b, uint32_t vip, bool
 
 /* ---- servers ---- */
 
+/* The program reads an AS as one word, so it is stored as one. */
+static void put_as(struct xdplb_inventory *b, uint32_t id, struct abi_as as)
+{
+	__atomic_store(&b->maps->servers[id], &as, __ATOMIC_RELEASE);
+}
+
 /*
- * The entry is written while its vip is 0 and no table names it, as bpf/abi.h demands. The new
- * generation keeps flows of the previous server with this id from matching.
+ * The host is written before the AS names it. The new generation keeps flows of the previous server
+ * with this id from matching. A free id that finds no host was not used: it need not rest.
  */
 int xdplb__inventory_server_add(struct xdplb_inventory *b, uint32_t vip, const struct lb_op *op,
 				uint32_t *ret)
 {
 	bool gre6 = b->maps->vips[vip].flags & ABI_VIP_GRE6;
-	struct abi_as *s;
-	uint32_t id;
+	uint32_t id, host;
 	int r;
 
 	if (xdplb__inventory_server(b, vip, &op->as))
@@ -603,18 +707,19 @@ int xdplb__inventory_server_add(struct xdplb_inventory *b, uint32_t vip, const s
 	if ((op->as.family == AF_INET6) != gre6 || !is_representable(&op->as))
 		return -EAFNOSUPPORT;
 	r = places_take(b, &b->ids, "servers", &id);
-	if (r == 0)
-		r = xdp_map_clear(&b->maps->map[PLANE_AS_LOCAL], id);
 	if (r < 0)
 		return r;
-	s = &b->maps->servers[id];
-	xdplb__put_address(&op->as, s->address);
-	s->family = gre6 ? 6 : 4;
-	s->weight = op->weight;
-	s->flags = 0;
-	/* never used while flows of the previous server could still exist */
-	STORE(s->generation, (__u8)(s->generation + 1));
-	STORE(s->vip, vip);
+	r = take_host(b, &op->as, &host);
+	if (r < 0) {
+		b->ids.rest[id] = 0;
+		return r;
+	}
+	xdplb__maps_clear(b->maps, PLANE_AS_COUNTS, id);
+	put_as(b, id,
+	       (struct abi_as){ .vip = vip,
+				.host = (__u16)host,
+				.generation = (__u8)(b->maps->servers[id].generation + 1),
+				.weight = op->weight & ABI_AS_WEIGHT });
 	list_server(b, id);
 	*ret = id;
 	return 0;
@@ -623,25 +728,26 @@ int xdplb__inventory_server_add(struct xdplb_inventory *b, uint32_t vip, const s
 /* The new generation ends the flows of the server at once. */
 void xdplb__inventory_server_del(struct xdplb_inventory *b, uint32_t id)
 {
-	struct abi_as *s = &b->maps->servers[id];
-	struct xdplb_vip *v = &b->vips[s->vip];
-	size_t at = server_place(b, s->vip, s->address);
+	const struct abi_as s = b->maps->servers[id];
+	struct xdplb_vip *v = &b->vips[s.vip];
+	size_t at = server_place(b, s.vip, b->maps->hosts[s.host].address);
 
 	assert(at < v->servers.n && v->servers.items[at] == id);
 	vec_remove_at(&v->servers, at);
-	STORE(s->generation, (__u8)(s->generation + 1));
-	STORE(s->vip, 0);
+	put_as(b, id, (struct abi_as){ .generation = (__u8)(s.generation + 1) });
 	places_let_go(&b->ids, id);
+	drop_host(b, s.host);
 }
 
 /* The flag records for readers that the server was flushed and has had weight 0 since. */
 void xdplb__inventory_flush(struct xdplb_inventory *b, uint32_t id)
 {
-	struct abi_as *s = &b->maps->servers[id];
+	struct abi_as s = b->maps->servers[id];
 
-	STORE(s->generation, (__u8)(s->generation + 1));
-	if (s->weight == 0)
-		s->flags |= ABI_AS_FLUSHED;
+	s.generation++;
+	if ((s.weight & ABI_AS_WEIGHT) == 0)
+		s.weight |= ABI_AS_FLUSHED;
+	put_as(b, id, s);
 }
 
 /* ---- tables ---- */
@@ -670,12 +776,12 @@ static void read_servers(const struct xdplb_inventory *b, uint32_t index, struct
 
 	vec_reserve(&ret->as, v->servers.n);
 	for (size_t i = 0; i < v->servers.n; i++) {
-		const struct abi_as *s = &b->maps->servers[v->servers.items[i]];
-		struct addr address = xdplb__get_address(s->address);
+		__u8 weight = b->maps->servers[v->servers.items[i]].weight;
+		struct addr address = xdplb__maps_server(b->maps, v->servers.items[i]);
 		struct lb_as *as = lb_vip_put_as(ret, &address);
 
-		as->weight = s->weight <= 100 ? s->weight : 100;
-		as->flush = s->weight == 0 && s->flags & ABI_AS_FLUSHED;
+		as->weight = (weight & ABI_AS_WEIGHT) <= 100 ? weight & ABI_AS_WEIGHT : 100;
+		as->flush = weight == ABI_AS_FLUSHED;
 	}
 }
 

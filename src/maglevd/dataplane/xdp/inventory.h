@@ -36,10 +36,20 @@ struct xdplb_places {
 	uint32_t next; /* where the next search starts */
 };
 
+/* The addresses of servers. A server of several VIPs has one host, which they share. */
+struct xdplb_hosts {
+	struct xdplb_places places;
+	uint16_t *users; /* how many servers have this host */
+	/* a hash table of the hosts in use, by address: the first of each hash, the one after it */
+	uint16_t *first, *next;
+	uint32_t mask;
+};
+
 struct xdplb_inventory {
 	struct xdplb_maps *maps;
 	struct xdplb_vip *vips;
 	struct xdplb_places indexes, ids, tables;
+	struct xdplb_hosts hosts;
 	/* when the rest of each VIP cell ends (monotonic ns) */
 	int64_t *cell_rest;
 	int64_t wait;	  /* monotonic ns; set with -EAGAIN: when the first place becomes free */

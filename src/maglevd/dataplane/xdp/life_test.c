@@ -411,7 +411,7 @@ static void a_layout_that_is_not_known_is_refused_and_left_alone(void **state)
 	program = program_on("d0");
 	world_stop(w);
 	world_start(w, &usual);
-	world_wait_log(w, "have layout 2, and this maglevd knows 1");
+	world_wait_log(w, "have layout 3, and this maglevd knows 2");
 	assert_int_equal(w->ups, 0);
 	assert_int_equal(program_on("d0"), program);
 	w->maps.config->layout = ABI_LAYOUT;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A set of maps is either adopted as a whole, as an earlier process has left it, or created. Five
+ * A set of maps is either adopted as a whole, as an earlier process has left it, or created. Six
  * maps hold what is programmed and are only useful together. The flow table and the counters can
  * be created again on their own, at the cost of their contents.
  *
@@ -15,6 +15,7 @@
 #include "src/maglevd/dataplane/xdp/load.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +26,7 @@
 
 #include "base/cleanup.h"
 #include "lib/net/privilege.h"
+#include "src/maglevd/dataplane/xdp/upgrade.h"
 
 /* characters of the verifier's log that are shown */
 #define LAST_WORDS 400
@@ -100,8 +102,10 @@ static int resize(struct xdp_object *object, const struct xdplb_sizes *s)
 		[PLANE_SERVERS] = s->servers,
 		[PLANE_TABLES] = s->tables * s->table_lines,
 		[PLANE_FLOWS] = s->buckets,
-		[PLANE_VIP_COUNTS] = s->vips,
-		[PLANE_AS_LOCAL] = s->servers,
+		[PLANE_HOSTS] = s->servers,
+		[PLANE_VIP_COUNTS] = s->vips * xdp_cpu_numbers(),
+		[PLANE_AS_COUNTS] = s->servers * xdp_cpu_numbers(),
+		[PLANE_HOPS] = s->servers * xdp_cpu_numbers(),
 	};
 	struct xdp_map adopted;
 	int r = 0;
@@ -187,12 +191,16 @@ static void read_sizes(const struct xdp_object *object, const struct abi_config 
  */
 static bool is_of_one_piece(const struct xdp_object *object, const struct xdplb_sizes *s)
 {
+	const uint32_t cpus = xdp_cpu_numbers(), servers = s->servers;
+
 	return s->vips > 1 && s->servers > 1 && s->tables > 0 && s->table_size > 0 &&
 	       (uint64_t)s->table_lines * ABI_LINE_SLOTS >= s->table_size && s->buckets > 0 &&
 	       entries_of(object, ABI_MAP_VIP_CELLS, 0) == s->cells &&
 	       entries_of(object, ABI_MAP_FLOWS, s->buckets) == s->buckets &&
-	       entries_of(object, ABI_MAP_VIP_COUNTS, s->vips) == s->vips &&
-	       entries_of(object, ABI_MAP_AS_LOCAL, s->servers) == s->servers;
+	       entries_of(object, ABI_MAP_HOSTS, 0) == servers &&
+	       entries_of(object, ABI_MAP_VIP_COUNTS, s->vips * cpus) == s->vips * cpus &&
+	       entries_of(object, ABI_MAP_AS_COUNTS, servers * cpus) == servers * cpus &&
+	       entries_of(object, ABI_MAP_HOPS, servers * cpus) == servers * cpus;
 }
 
 /* Maps of another version are refused and not replaced: they may carry live traffic. */
@@ -219,7 +227,8 @@ static int check_layout(const struct xdp_object *object, const char *folder,
 		return -ESTALE;
 	}
 	read_sizes(object, &config, ret);
-	if (is_of_one_piece(object, ret))
+	if (is_of_one_piece(object, ret) && config.vips == ret->vips &&
+	    config.servers == ret->servers)
 		return 0;
 	xdplb__explain(why,
 		       "the maps in %s do not belong together: \"maglevd --xdp-detach\" takes "
@@ -299,6 +308,8 @@ static int write_config(const struct xdp_object *object, const struct xdplb_size
 	c.table_lines = s->table_lines;
 	c.flow_mask = s->buckets - 1;
 	c.vip_mask = s->cells - 1;
+	c.vips = s->vips;
+	c.servers = s->servers;
 	c.clock_shift = ABI_CLOCK_SHIFT(xdplb__hz());
 	return r < 0 ? r : xdp_map_write(&map, &zero, &c);
 }
@@ -346,6 +357,14 @@ int xdplb__load_next(const struct xdplb_folder *f, const struct xdplb_sizes *siz
 	return r;
 }
 
+/* After a crash the name of the maps refers to the complete old set or to the complete new one. */
+int xdplb__load_exchange(const struct xdplb_folder *f)
+{
+	if (renameat2(AT_FDCWD, f->next, AT_FDCWD, f->maps, RENAME_EXCHANGE) == 0)
+		return xdp_unpin(f->next); /* the old ones */
+	return rename(f->next, f->maps) < 0 ? -errno : 0;
+}
+
 int xdplb__load(const struct xdplb_folder *f, const struct xdplb_sizes *sizes,
 		struct xdplb_loaded *ret, struct xdplb_why *why)
 {
@@ -353,8 +372,11 @@ int xdplb__load(const struct xdplb_folder *f, const struct xdplb_sizes *sizes,
 
 	*ret = (struct xdplb_loaded){ 0 };
 	unpin_next(f);
-	r = adopt(f, ret, why);
+	ret->upgraded = xdplb__upgrade_from(f);
+	r = ret->upgraded ? xdplb__upgrade(f, why) : adopt(f, ret, why);
+	ret->adopted |= ret->upgraded && r == 0;
 	if (r == -ENODATA) {
+		ret->upgraded = 0;
 		snprintf(ret->lost, sizeof(ret->lost), "%.100s", why->text);
 		xdp_unpin(f->maps);
 	}

@@ -12,13 +12,16 @@
 struct xdplb_loaded {
 	/* the maps of an earlier process are in use */
 	bool adopted;
+	/* they had this layout, and what they held is in new maps now; 0: they had ours */
+	uint32_t upgraded;
 	char lost[128];	   /* why existing maps were given up; "": they were not */
 	char repaired[32]; /* a map that was missing and is empty now; "": none */
 };
 
 /*
- * Loads the program over the pinned maps. If there are none, or an essential one is missing, it
- * creates new maps of these sizes. -ESTALE: the pinned maps have another layout, or do not belong
+ * Loads the program over the pinned maps. Maps of an older layout are replaced by new ones with
+ * the same contents (upgrade.h). If there are none, or an essential one is missing, it creates new
+ * maps of these sizes. -ESTALE: the pinned maps have another layout, or do not belong
  * together; they are left alone.
  */
 int xdplb__load(const struct xdplb_folder *f, const struct xdplb_sizes *sizes,
@@ -40,3 +43,8 @@ struct xdplb_inherited {
  */
 int xdplb__load_next(const struct xdplb_folder *f, const struct xdplb_sizes *sizes,
 		     const struct xdplb_inherited *inherited, struct xdplb_why *why);
+/*
+ * Puts the maps in f->next in the place of those in f->maps, with a single rename, and removes the
+ * pins of the latter.
+ */
+int xdplb__load_exchange(const struct xdplb_folder *f);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A set owns descriptors of all its maps and of the program. Four maps are mapped into memory:
- * those that hold what is programmed, except the tables, which are large and are mapped one at a
- * time. The maps are opened by their pins, because the child process of the loader creates them.
+ * A set owns descriptors of all its maps and of the program. Seven maps are mapped into memory:
+ * the counters, and those that hold what is programmed, except the tables, which are large and are
+ * mapped one at a time. The maps are opened by their pins, because the child process of the loader
+ * creates them.
  */
 #include "src/maglevd/dataplane/xdp/maps.h"
 
@@ -41,11 +42,18 @@ void xdplb__explain(struct xdplb_why *why, const char *fmt, ...)
 const char *xdplb__map_name(enum xdplb_map map)
 {
 	static const char *const names[PLANE_MAPS] = {
-		[PLANE_CONFIG] = ABI_MAP_CONFIG,     [PLANE_CELLS] = ABI_MAP_VIP_CELLS,
-		[PLANE_VIPS] = ABI_MAP_VIPS,	     [PLANE_SERVERS] = ABI_MAP_SERVERS,
-		[PLANE_TABLES] = ABI_MAP_TABLES,     [PLANE_FLOWS] = ABI_MAP_FLOWS,
-		[PLANE_LINKS] = ABI_MAP_LINKS,	     [PLANE_VIP_COUNTS] = ABI_MAP_VIP_COUNTS,
-		[PLANE_AS_LOCAL] = ABI_MAP_AS_LOCAL, [PLANE_EVENTS] = ABI_MAP_EVENTS,
+		[PLANE_CONFIG] = ABI_MAP_CONFIG,
+		[PLANE_CELLS] = ABI_MAP_VIP_CELLS,
+		[PLANE_VIPS] = ABI_MAP_VIPS,
+		[PLANE_SERVERS] = ABI_MAP_SERVERS,
+		[PLANE_HOSTS] = ABI_MAP_HOSTS,
+		[PLANE_TABLES] = ABI_MAP_TABLES,
+		[PLANE_FLOWS] = ABI_MAP_FLOWS,
+		[PLANE_LINKS] = ABI_MAP_LINKS,
+		[PLANE_VIP_COUNTS] = ABI_MAP_VIP_COUNTS,
+		[PLANE_AS_COUNTS] = ABI_MAP_AS_COUNTS,
+		[PLANE_HOPS] = ABI_MAP_HOPS,
+		[PLANE_EVENTS] = ABI_MAP_EVENTS,
 		[PLANE_CPU] = ABI_MAP_CPU,
 	};
 
@@ -173,22 +181,31 @@ static int open_maps(struct xdplb_maps *m, const char *folder)
 	return r;
 }
 
-/* The four maps that are read and written through memory. */
+/* The maps that are read and written through memory, and where it is. */
+static const struct {
+	enum xdplb_map map;
+	size_t memory;
+} mapped[] = {
+	{ PLANE_CONFIG, offsetof(struct xdplb_maps, config) },
+	{ PLANE_CELLS, offsetof(struct xdplb_maps, cells) },
+	{ PLANE_VIPS, offsetof(struct xdplb_maps, vips) },
+	{ PLANE_SERVERS, offsetof(struct xdplb_maps, servers) },
+	{ PLANE_HOSTS, offsetof(struct xdplb_maps, hosts) },
+	{ PLANE_VIP_COUNTS, offsetof(struct xdplb_maps, vip_counts) },
+	{ PLANE_AS_COUNTS, offsetof(struct xdplb_maps, as_counts) },
+};
+
+static void **memory_at(struct xdplb_maps *m, size_t i)
+{
+	return (void **)((char *)m + mapped[i].memory);
+}
+
 static int map_memory(struct xdplb_maps *m)
 {
-	const struct {
-		enum xdplb_map map;
-		void **memory;
-	} table[] = {
-		{ PLANE_CONFIG, (void **)&m->config },
-		{ PLANE_CELLS, (void **)&m->cells },
-		{ PLANE_VIPS, (void **)&m->vips },
-		{ PLANE_SERVERS, (void **)&m->servers },
-	};
 	int r = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(table) && r == 0; i++)
-		r = xdp_map_memory(&m->map[table[i].map], table[i].memory);
+	for (size_t i = 0; i < ARRAY_SIZE(mapped) && r == 0; i++)
+		r = xdp_map_memory(&m->map[mapped[i].map], memory_at(m, i));
 	return r;
 }
 
@@ -216,17 +233,14 @@ static void read_sizes(struct xdplb_maps *m)
 	};
 }
 
-int xdplb__maps_open(const char *folder, const char *program, struct xdplb_maps *ret,
-		     struct xdplb_why *why)
+int xdplb__maps_open_pins(const char *folder, struct xdplb_maps *ret, struct xdplb_why *why)
 {
 	struct xdplb_maps m = { .program = -1, .hz = xdplb__hz() };
 	int r;
 
 	for (size_t i = 0; i < PLANE_MAPS; i++)
 		m.map[i].fd = -1;
-	r = open_program(&m, program);
-	if (r == 0)
-		r = open_maps(&m, folder);
+	r = open_maps(&m, folder);
 	if (r == 0)
 		r = map_memory(&m);
 	if (r < 0) {
@@ -235,6 +249,26 @@ int xdplb__maps_open(const char *folder, const char *program, struct xdplb_maps 
 		return r;
 	}
 	read_sizes(&m);
+	*ret = m;
+	return 0;
+}
+
+int xdplb__maps_open(const char *folder, const char *program, struct xdplb_maps *ret,
+		     struct xdplb_why *why)
+{
+	struct xdplb_maps m;
+	int r = xdplb__maps_open_pins(folder, &m, why);
+
+	if (r < 0) {
+		unlink(program);
+		return r;
+	}
+	r = open_program(&m, program);
+	if (r < 0) {
+		xdplb__explain(why, "cannot open the program in %s: %s", folder, strerror(-r));
+		xdplb__maps_close(&m);
+		return r;
+	}
 	*ret = m;
 	return 0;
 }
@@ -274,18 +308,62 @@ const char *xdplb__maps_unpinned(const char *folder)
 	return NULL;
 }
 
-/* A negative program means that no map was opened either. */
+/* A map that has no entries was not opened. */
 void xdplb__maps_close(struct xdplb_maps *m)
 {
-	xdp_map_unmap(&m->map[PLANE_CONFIG], m->config);
-	xdp_map_unmap(&m->map[PLANE_CELLS], m->cells);
-	xdp_map_unmap(&m->map[PLANE_VIPS], m->vips);
-	xdp_map_unmap(&m->map[PLANE_SERVERS], m->servers);
-	for (size_t i = 0; i < PLANE_MAPS && m->program >= 0; i++)
-		xdp_map_close(&m->map[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(mapped); i++)
+		xdp_map_unmap(&m->map[mapped[i].map], *memory_at(m, i));
+	for (size_t i = 0; i < PLANE_MAPS; i++)
+		if (m->map[i].entries)
+			xdp_map_close(&m->map[i]);
 	if (m->program >= 0)
 		close(m->program);
 	*m = (struct xdplb_maps){ .program = -1 };
+}
+
+/* ---- counters ---- */
+
+uint64_t *xdplb__maps_counts(const struct xdplb_maps *m, enum xdplb_map map, unsigned cpu,
+			     uint32_t i)
+{
+	bool of_vips = map == PLANE_VIP_COUNTS;
+	size_t stride = of_vips ? m->sizes.vips : m->sizes.servers;
+	size_t words = m->map[map].value_size / sizeof(uint64_t);
+
+	assert(i < stride);
+	return (of_vips ? m->vip_counts : m->as_counts) + (cpu * stride + i) * words;
+}
+
+/* The number of CPUs is that of the machine, and the machine does not change. */
+static unsigned cpus_of(const struct xdplb_maps *m)
+{
+	return m->map[PLANE_VIP_COUNTS].entries / m->sizes.vips;
+}
+
+void xdplb__maps_sum(const struct xdplb_maps *m, enum xdplb_map map, uint32_t i, uint64_t *ret,
+		     size_t n)
+{
+	memset(ret, 0, n * sizeof(*ret));
+	for (unsigned cpu = 0; cpu < cpus_of(m); cpu++) {
+		const uint64_t *words = xdplb__maps_counts(m, map, cpu, i);
+
+		for (size_t k = 0; k < n; k++)
+			ret[k] += __atomic_load_n(&words[k], __ATOMIC_RELAXED);
+	}
+}
+
+void xdplb__maps_clear(const struct xdplb_maps *m, enum xdplb_map map, uint32_t i)
+{
+	for (unsigned cpu = 0; cpu < cpus_of(m); cpu++)
+		memset(xdplb__maps_counts(m, map, cpu, i), 0, m->map[map].value_size);
+}
+
+void xdplb__maps_copy(const struct xdplb_maps *from, enum xdplb_map map, uint32_t i,
+		      const struct xdplb_maps *to)
+{
+	for (unsigned cpu = 0; cpu < cpus_of(from); cpu++)
+		memcpy(xdplb__maps_counts(to, map, cpu, i), xdplb__maps_counts(from, map, cpu, i),
+		       from->map[map].value_size);
 }
 
 /* ---- addresses ---- */
@@ -313,4 +391,12 @@ struct addr xdplb__get_address(const __u32 bits[static 4])
 		memcpy(a.bytes, bits, 16);
 	}
 	return a;
+}
+
+/* A server of a map that another program has written to may have any host. */
+struct addr xdplb__maps_server(const struct xdplb_maps *m, uint32_t id)
+{
+	uint32_t host = m->servers[id].host;
+
+	return xdplb__get_address(m->hosts[host < m->sizes.servers ? host : 0].address);
 }

@@ -43,11 +43,13 @@ enum xdplb_map {
 	PLANE_CELLS,
 	PLANE_VIPS,
 	PLANE_SERVERS,
+	PLANE_HOSTS,
 	PLANE_TABLES,
 	PLANE_FLOWS,
 	PLANE_LINKS,
 	PLANE_VIP_COUNTS,
-	PLANE_AS_LOCAL,
+	PLANE_AS_COUNTS,
+	PLANE_HOPS,
 	PLANE_EVENTS,
 	PLANE_CPU,
 	PLANE_MAPS
@@ -65,6 +67,8 @@ struct xdplb_maps {
 	struct abi_vip_cell *cells;
 	struct abi_vip *vips;
 	struct abi_as *servers;
+	struct abi_host *hosts;
+	uint64_t *vip_counts, *as_counts; /* read and cleared through the functions below */
 };
 
 /* CONFIG_HZ of the running kernel. */
@@ -75,6 +79,8 @@ unsigned xdplb__hz(void);
  */
 int xdplb__maps_open(const char *folder, const char *program, struct xdplb_maps *ret,
 		     struct xdplb_why *why);
+/* The same without a program, for a process that only reads and writes the maps. */
+int xdplb__maps_open_pins(const char *folder, struct xdplb_maps *ret, struct xdplb_why *why);
 /* Maps the lines of one table into memory shared with the kernel; to be closed by the caller. */
 int xdplb__maps_table(const struct xdplb_maps *m, uint32_t table, struct xdp_window *ret);
 /* Pins the maps that have no pin in the folder, which is created if it does not exist. */
@@ -83,6 +89,22 @@ int xdplb__maps_pin(const struct xdplb_maps *m, const char *folder, struct xdplb
 const char *xdplb__maps_unpinned(const char *folder);
 /* Closes the descriptors; the pins stay. May be called twice. */
 void xdplb__maps_close(struct xdplb_maps *m);
+
+/* The address of a server. */
+struct addr xdplb__maps_server(const struct xdplb_maps *m, uint32_t id);
+
+/*
+ * Counters of a VIP (PLANE_VIP_COUNTS) or of a server (PLANE_AS_COUNTS), of which each CPU has its
+ * own: the sums of the words [0, n) over all CPUs; all set to zero; copied to other maps.
+ */
+void xdplb__maps_sum(const struct xdplb_maps *m, enum xdplb_map map, uint32_t i, uint64_t *ret,
+		     size_t n);
+void xdplb__maps_clear(const struct xdplb_maps *m, enum xdplb_map map, uint32_t i);
+void xdplb__maps_copy(const struct xdplb_maps *from, enum xdplb_map map, uint32_t i,
+		      const struct xdplb_maps *to);
+/* The words of one CPU, in memory shared with the kernel. */
+uint64_t *xdplb__maps_counts(const struct xdplb_maps *m, enum xdplb_map map, unsigned cpu,
+			     uint32_t i);
 
 /* Addresses as the maps hold them: 128 bits in network order, IPv4 as ::ffff:a.b.c.d. */
 void xdplb__put_address(const struct addr *a, __u32 ret[static 4]);

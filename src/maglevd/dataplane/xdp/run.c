@@ -86,10 +86,9 @@ static int run_as_weight(struct xdplb_run *run, const struct lb_op *op)
 
 	if (!id)
 		return -ENOENT;
-	if (s->weight != op->weight)
+	if ((s->weight & ABI_AS_WEIGHT) != op->weight)
 		run->rebuild = true;
-	s->weight = op->weight;
-	s->flags &= (__u8)~ABI_AS_FLUSHED;
+	s->weight = op->weight; /* and not ABI_AS_FLUSHED */
 	if (op->flush)
 		vec_push(&run->flush, (uint16_t)id);
 	return 0;
@@ -103,7 +102,7 @@ static int run_as_del(struct xdplb_run *run, const struct lb_op *op)
 
 	if (!id)
 		return -ENOENT;
-	if (s->weight)
+	if (s->weight & ABI_AS_WEIGHT)
 		run->rebuild = true;
 	s->weight = 0;
 	vec_push(&run->gone, (uint16_t)id);

@@ -12,14 +12,12 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "lib/log/log.h"
+#include "src/maglevd/dataplane/xdp/load.h"
 
 struct xdplb_set *xdplb__set_new(const struct xdplb_maps *maps, bool fresh)
 {
@@ -75,10 +73,9 @@ static void copy_counters(const struct xdplb_remake *r)
 	const struct xdplb_vip *v = &r->set->inventory.vips[r->vip];
 	const struct xdplb_maps *from = &r->from->maps, *to = &r->set->maps;
 
-	xdp_map_copy(&from->map[PLANE_VIP_COUNTS], r->vip, &to->map[PLANE_VIP_COUNTS]);
+	xdplb__maps_copy(from, PLANE_VIP_COUNTS, r->vip, to);
 	for (size_t i = 0; i < v->servers.n; i++)
-		xdp_map_copy(&from->map[PLANE_AS_LOCAL], v->servers.items[i],
-			     &to->map[PLANE_AS_LOCAL]);
+		xdplb__maps_copy(from, PLANE_AS_COUNTS, v->servers.items[i], to);
 }
 
 /*
@@ -139,17 +136,6 @@ enum xdplb_pace xdplb__remake_step(struct xdplb_remake *r)
 	return PLANE_MORE;
 }
 
-/*
- * Exchanges the two folders with a single rename. After a crash the name of the maps refers to
- * the complete old set or to the complete new one.
- */
-static int exchange_pins(const struct xdplb_folder *f)
-{
-	if (renameat2(AT_FDCWD, f->next, AT_FDCWD, f->maps, RENAME_EXCHANGE) == 0)
-		return xdp_unpin(f->next);
-	return rename(f->next, f->maps) < 0 ? -errno : 0; /* the old pins were removed */
-}
-
 struct xdplb_set *xdplb__remake_finish(struct xdplb_remake *r, const struct xdplb_folder *f,
 				       struct xdplb_links *links)
 {
@@ -157,7 +143,7 @@ struct xdplb_set *xdplb__remake_finish(struct xdplb_remake *r, const struct xdpl
 	int err;
 
 	xdplb__links_switch(links, &set->maps);
-	err = exchange_pins(f);
+	err = xdplb__load_exchange(f);
 	if (err < 0)
 		log_warn("xdp-repair", LOG_S("map", f->next), LOG_S("reason", strerror(-err)));
 	xdplb__set_close(r->from);

@@ -16,19 +16,21 @@
 static void gather(struct xdplb_table *t)
 {
 	const struct xdplb_vip *v = &t->inventory->vips[t->vip];
+	const struct xdplb_maps *maps = t->inventory->maps;
 
 	t->members.n = t->ids.n = 0;
 	for (size_t i = 0; i < v->servers.n; i++) {
-		const struct abi_as *s = &t->inventory->maps->servers[v->servers.items[i]];
+		uint16_t id = v->servers.items[i];
+		__u8 weight = maps->servers[id].weight & ABI_AS_WEIGHT;
 
-		if (s->weight == 0)
+		if (weight == 0)
 			continue;
 		vec_push(&t->members,
-			 (struct maglev_member){ .address = xdplb__get_address(s->address),
-						 .weight = s->weight <= MAGLEV_WEIGHT_MAX
-								   ? s->weight
+			 (struct maglev_member){ .address = xdplb__maps_server(maps, id),
+						 .weight = weight <= MAGLEV_WEIGHT_MAX
+								   ? weight
 								   : MAGLEV_WEIGHT_MAX });
-		vec_push(&t->ids, v->servers.items[i]);
+		vec_push(&t->ids, id);
 	}
 }
 

@@ -571,8 +571,8 @@ static void check_table(const struct xdplb_inventory *b, uint32_t vip)
 	lines = window.values;
 	for (size_t i = 0; i < v->servers.n; i++)
 		members[i] = (struct maglev_member){
-			.address = xdplb__get_address(m->servers[v->servers.items[i]].address),
-			.weight = m->servers[v->servers.items[i]].weight
+			.address = xdplb__maps_server(m, v->servers.items[i]),
+			.weight = m->servers[v->servers.items[i]].weight & ABI_AS_WEIGHT
 		};
 	maglev_build(members, v->servers.n, want, m->sizes.table_size);
 	assert_int_equal(table > 0, want[0] != MAGLEV_NONE);
