@@ -111,7 +111,8 @@ struct http_server_config {
 	struct tls_context *tls;	   /* NULL: plaintext; borrowed */
 	const struct http_header *headers; /* of every answer, the server's own too; borrowed */
 	size_t n_headers;
-	size_t max_connections; /* 1000; above, somebody makes room (see below), or it is 503 */
+	size_t max_connections; /* 1000; above, another is closed (lib/stream/crowd.h), or 503 */
+	size_t max_per_source;	/* a quarter of max_connections; not for local clients */
 	size_t max_body;	/* 64 KiB; of a request */
 	size_t max_held;	/* 64 MiB; of all connections, each has 4 KiB a buffer beside */
 	/*
@@ -130,7 +131,7 @@ struct http_server_stats {
 	size_t connections; /* open now */
 	size_t held;	    /* bytes of requests and answers; see max_held */
 	uint64_t accepted;
-	uint64_t refused;	/* over the limit: answered 503, or closed */
+	uint64_t refused;	/* over a limit: answered 503, or closed */
 	uint64_t evicted;	/* answered ones closed to make room */
 	uint64_t cut;		/* others closed to make room */
 	uint64_t accept_errors; /* out of descriptors or memory; accepting then pauses */
