@@ -33,8 +33,8 @@ enum http__rank {
 	HTTP__SPARE,  /* answered: idle, or lingering */
 	HTTP__ASKING, /* nothing of its request has come, or not all */
 	HTTP__TAKING, /* it is the client's turn to take its answer, before it asks for more */
-	HTTP__RANKS =
-		STREAM_KEPT, /* never: the client waits for the answer, or it is over the limit itself */
+	/* never: the client waits for the answer, or it is over the limit itself */
+	HTTP__RANKS = STREAM_KEPT
 };
 
 struct http_exchange {
