@@ -17,8 +17,8 @@ struct arena *arena_new(void);
 /*
  * An arena in one mapping that a child process shares: the parent finds what the child allocates
  * there at the same address. Returns NULL if there is no address space for it. Allocating more
- * than limit bytes in all calls full(), which must not return; NULL: abort(). The pages cost nothing
- * until they are touched.
+ * than limit bytes in all calls full(), which must not return; NULL: abort(). The pages cost
+ * nothing until they are touched.
  */
 struct arena *arena_new_shared(size_t limit, void (*full)(void));
 /*

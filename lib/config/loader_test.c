@@ -15,7 +15,10 @@
 
 #include "lib/config/loader.h"
 
-/* A configuration is one word. "bad" violates a rule, "hang" never ends, "die" kills the child. "N MiB" takes that much memory in addition. */
+/*
+ * A configuration is one word. "bad" violates a rule, "hang" never ends, "die" kills the child. "N
+ * MiB" takes that much memory in addition.
+ */
 struct word {
 	char *text;
 };
