@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -30,7 +31,8 @@ struct block {
 struct arena {
 	struct block *blocks;
 	size_t used;
-	size_t mapping; /* bytes of a shared arena's mapping; 0 otherwise */
+	size_t mapping;	    /* bytes of a shared arena's mapping; 0 otherwise */
+	void (*full)(void); /* of a shared arena, if there is no room; NULL: abort() */
 };
 
 /*
@@ -56,7 +58,7 @@ struct arena *arena_new(void)
  * MAP_NORESERVE, because limit is a generous bound of which most is never touched. The mapping is
  * made before fork(), so both processes have it at the same address and pointers stay valid.
  */
-struct arena *arena_new_shared(size_t limit)
+struct arena *arena_new_shared(size_t limit, void (*full)(void))
 {
 	size_t room = (sizeof(struct arena) + ALIGN - 1) & ~(ALIGN - 1);
 	size_t size = room + sizeof(struct block) + limit;
@@ -66,9 +68,24 @@ struct arena *arena_new_shared(size_t limit)
 	if (a == MAP_FAILED)
 		return NULL;
 	a->mapping = size;
+	a->full = full;
 	a->blocks = (struct block *)((char *)a + room);
 	a->blocks->size = limit;
 	return a;
+}
+
+void arena_trim(struct arena *a)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), end, left;
+
+	if (!a->mapping)
+		return;
+	end = (size_t)(a->blocks->bytes + a->blocks->used - (unsigned char *)a);
+	left = (end + page - 1) / page * page;
+	if (left >= a->mapping || munmap((char *)a + left, a->mapping - left) < 0)
+		return;
+	a->blocks->size = a->blocks->used + (left - end);
+	a->mapping = left;
 }
 
 static void free_blocks(struct block *b)
@@ -129,6 +146,14 @@ static struct block *add_large(struct arena *a, size_t size)
 	return b;
 }
 
+/* More than the caller's limit was asked for. */
+static _Noreturn void exceed(const struct arena *a)
+{
+	if (a->full)
+		a->full();
+	abort();
+}
+
 /*
  * The block from which size bytes can be cut. Only the newest block is tried: what is left over
  * in older ones is small.
@@ -140,7 +165,7 @@ static struct block *block_for(struct arena *a, size_t size)
 	if (b && b->size - b->used >= size)
 		return b;
 	if (a->mapping)
-		abort(); /* more than the caller's limit */
+		exceed(a);
 	if (size > BLOCK_SIZE / 4)
 		return add_large(a, size);
 

@@ -17,9 +17,15 @@ struct arena *arena_new(void);
 /*
  * An arena in one mapping that a child process shares: the parent finds what the child allocates
  * there at the same address. Returns NULL if there is no address space for it. Allocating more
- * than limit bytes in all aborts. The pages cost nothing until they are touched.
+ * than limit bytes in all calls full(), which must not return; NULL: abort(). The pages cost
+ * nothing until they are touched.
  */
-struct arena *arena_new_shared(size_t limit);
+struct arena *arena_new_shared(size_t limit, void (*full)(void));
+/*
+ * Gives the address space of a shared arena back that is not used. Little more can be allocated
+ * from it afterwards. Nothing for other arenas.
+ */
+void arena_trim(struct arena *a);
 /* Frees the arena and everything allocated from it. NULL is allowed. */
 void arena_free(struct arena *a);
 void arena_freep(struct arena **a); /* for _cleanup_ */

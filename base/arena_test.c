@@ -116,6 +116,43 @@ static void printf_formats_text_of_any_length(void **state)
 	assert_int_equal(strlen(arena_printf(a, "%*d", 70000, 1)), 70000);
 }
 
+static void a_shared_arena_that_is_trimmed_keeps_what_it_has(void **state)
+{
+	struct arena *a = arena_new_shared((size_t)64 << 20, NULL), *plain = arena_new();
+	char *text = arena_strdup(a, "kept");
+
+	memset(arena_alloc(a, 10000), 'x', 10000);
+	arena_trim(a);
+	assert_string_equal(text, "kept");
+	arena_trim(a); /* nothing is left to give back */
+	assert_string_equal(text, "kept");
+	arena_free(a);
+	arena_trim(plain);
+	arena_free(plain);
+}
+
+static jmp_buf beyond;
+
+static void on_full(void)
+{
+	longjmp(beyond, 1);
+}
+
+static void a_shared_arena_that_is_full_says_so(void **state)
+{
+	struct arena *a = arena_new_shared(1000, on_full);
+	size_t before;
+
+	arena_alloc(a, 900);
+	before = arena_used(a);
+	if (setjmp(beyond) == 0) {
+		arena_alloc(a, 200);
+		fail_msg("there is no room for it");
+	}
+	assert_int_equal(arena_used(a), before);
+	arena_free(a);
+}
+
 static void freeing_nothing_is_fine(void **state)
 {
 	arena_free(NULL);
@@ -132,6 +169,8 @@ int main(void)
 		cmocka_unit_test(an_array_has_room_for_all_its_items),
 		cmocka_unit_test(copies_are_terminated_and_independent),
 		cmocka_unit_test(printf_formats_text_of_any_length),
+		cmocka_unit_test(a_shared_arena_that_is_trimmed_keeps_what_it_has),
+		cmocka_unit_test(a_shared_arena_that_is_full_says_so),
 		cmocka_unit_test(freeing_nothing_is_fine),
 	};
 

@@ -17,7 +17,7 @@ static char *text_of(const struct errs *errors, const char *file, struct arena *
 	return copy;
 }
 
-#define LINES_MAX (ERRS_MAX + 2) /* one more for the dropped ones, one for add_refusal() */
+#define LINES_MAX (ERRS_MAX + 1) /* one more for the dropped ones */
 
 /* The errors as lines, the last of which counts those that were dropped. */
 static char **lines_of(const struct errs *errors, const char *file, struct arena *a, size_t *ret_n)
@@ -32,19 +32,11 @@ static char **lines_of(const struct errs *errors, const char *file, struct arena
 	return lines;
 }
 
-/* A check of a valid file also reports that a reload would refuse it. */
-static void add_refusal(const struct wire_config *c, struct arena *a, char **lines, size_t *n)
-{
-	if (c->reload_error)
-		lines[(*n)++] = arena_printf(a, "%s: a reload would be refused: %s", c->file,
-					     c->reload_error);
-}
-
-/* Valid if both lists are empty. A list that dropped errors is full, so n is enough. */
+/* No error and no refusal. A list that dropped errors is full, so n is enough. */
 static bool is_good(const struct wire_config *c)
 {
 	return !(c->parse_errors && c->parse_errors->n) &&
-	       !(c->semantic_errors && c->semantic_errors->n);
+	       !(c->semantic_errors && c->semantic_errors->n) && !c->reload_error;
 }
 
 /* The lines are borrowed from c->changes. */
@@ -68,8 +60,8 @@ Maglev__CheckConfigResponse *wire_check_config(const struct wire_config *c, stru
 	r->parse_error = text_of(c->parse_errors, c->file, a);
 	r->semantic_error = text_of(c->semantic_errors, c->file, a);
 	r->warnings = lines_of(c->warnings, c->file, a, &r->n_warnings);
-	add_refusal(c, a, r->warnings, &r->n_warnings);
 	r->changes = changes_of(c, a, &r->n_changes);
+	r->reload_error = wire__text(c->reload_error);
 	return r;
 }
 
@@ -78,7 +70,7 @@ Maglev__ReloadConfigResponse *wire_reload_config(const struct wire_config *c, st
 	Maglev__ReloadConfigResponse *r =
 		API__NEW(a, Maglev__ReloadConfigResponse, maglev__reload_config_response__init);
 
-	r->ok = is_good(c) && !c->reload_error;
+	r->ok = is_good(c);
 	r->parse_error = text_of(c->parse_errors, c->file, a);
 	r->semantic_error = text_of(c->semantic_errors, c->file, a);
 	r->reload_error = wire__text(c->reload_error);

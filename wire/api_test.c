@@ -421,7 +421,7 @@ static void errors_of_each_phase_stand_apart(void **state)
 	assert_json(&wire_check_config(&c, w->arena)->base,
 		    "{\"ok\":true,\"parse_error\":\"\",\"semantic_error\":\"\",\"warnings\":["
 		    "\"m.yaml:3:1: a: doubtful\",\"m.yaml:4:1: b: odd\"],"
-		    "\"changes\":[\"backend a: removed\"]}");
+		    "\"changes\":[\"backend a: removed\"],\"reload_error\":\"\"}");
 	errs_add(&parse, (struct place){ 1, 2 }, "x", "no such key");
 	c = (struct wire_config){ .file = "m.yaml", .parse_errors = &parse };
 	assert_json(
@@ -435,6 +435,10 @@ static void errors_of_each_phase_stand_apart(void **state)
 	c = (struct wire_config){ .file = "m.yaml", .reload_error = "busy" };
 	assert_false(wire_reload_config(&c, w->arena)->ok);
 	assert_string_equal(wire_reload_config(&c, w->arena)->reload_error, "busy");
+	c.changes = &changes;
+	assert_json(&wire_check_config(&c, w->arena)->base,
+		    "{\"ok\":false,\"parse_error\":\"\",\"semantic_error\":\"\",\"warnings\":[],"
+		    "\"changes\":[\"backend a: removed\"],\"reload_error\":\"busy\"}");
 }
 
 #define STORY(name) cmocka_unit_test_setup_teardown(name, build, tear_down)

@@ -198,3 +198,18 @@ bool l4_model_judge_frontend(struct l4_model *m, size_t i, int64_t now,
 	f->since = now;
 	return true;
 }
+
+bool l4_model_judge_pool(struct l4_model *m, size_t i, size_t *ret_from, size_t *ret_to)
+{
+	size_t *last = &m->frontends[i].last_pool;
+	size_t from = *last, to = l4_active_pool(m, i);
+
+	if (to == SIZE_MAX || to == from)
+		return false;
+	*last = to;
+	if (from == SIZE_MAX)
+		return false;
+	*ret_from = from;
+	*ret_to = to;
+	return true;
+}

@@ -64,6 +64,7 @@ struct l4_frontend_state {
 	enum l4_frontend_health health;
 	int64_t since;		    /* unix ns */
 	bool released;		    /* by the warm-up (warmup.h); stays set */
+	size_t last_pool;	    /* the last one that was active; SIZE_MAX: none so far */
 	struct l4_weight **weights; /* [pool][member], as in config; NULL without pools */
 };
 
@@ -180,3 +181,8 @@ static inline const struct l4_backend *l4_backend_config(const struct l4_model *
  */
 bool l4_model_judge_frontend(struct l4_model *m, size_t i, int64_t now,
 			     enum l4_frontend_health *ret_from);
+/*
+ * Computes the active pool of frontend i again. Returns true, with both pools filled, if it took
+ * over from another one, also with a time without any in between.
+ */
+bool l4_model_judge_pool(struct l4_model *m, size_t i, size_t *ret_from, size_t *ret_to);

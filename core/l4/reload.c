@@ -227,9 +227,9 @@ static void keep_pool_weights(const struct old_pool *was, const struct l4_config
 }
 
 /* Matches pools by name, since they may have moved in the order of failover. */
-static void keep_weights(const struct l4_config *old, const struct l4_frontend *was,
-			 const struct l4_frontend_state *had, const struct l4_config *new,
-			 const struct l4_frontend *is, struct l4_frontend_state *has)
+static void keep_pools(const struct l4_config *old, const struct l4_frontend *was,
+		       const struct l4_frontend_state *had, const struct l4_config *new,
+		       const struct l4_frontend *is, struct l4_frontend_state *has)
 {
 	struct old_pool *pools = mem_resize(NULL, was->n_pools, sizeof(*pools));
 	struct map by_name = { 0 };
@@ -241,8 +241,11 @@ static void keep_weights(const struct l4_config *old, const struct l4_frontend *
 	for (size_t p = 0; p < is->n_pools; p++) {
 		const struct old_pool *match = map_get(&by_name, is->pools[p].name);
 
-		if (match)
-			keep_pool_weights(match, new, &is->pools[p], has->weights[p]);
+		if (!match)
+			continue;
+		keep_pool_weights(match, new, &is->pools[p], has->weights[p]);
+		if ((size_t)(match - pools) == had->last_pool)
+			has->last_pool = p;
 	}
 	map_free(&by_name);
 	free(pools);
@@ -270,14 +273,15 @@ static void reload_frontends(struct l4_model *m, const struct l4_config *old,
 				     n < new->n_frontends ? new->frontends[n].name : NULL);
 
 		if (order >= 0) {
-			m->frontends[n] = (struct l4_frontend_state){ .since = now };
+			m->frontends[n] =
+				(struct l4_frontend_state){ .since = now, .last_pool = SIZE_MAX };
 			new_weights(&new->frontends[n], &m->frontends[n]);
 		}
 		if (order == 0) {
 			keep_frontend(&old->frontends[o], &states[o], &new->frontends[n],
 				      &m->frontends[n]);
-			keep_weights(old, &old->frontends[o], &states[o], new, &new->frontends[n],
-				     &m->frontends[n]);
+			keep_pools(old, &old->frontends[o], &states[o], new, &new->frontends[n],
+				   &m->frontends[n]);
 		}
 		if (order <= 0)
 			free_weights(&states[o++]);

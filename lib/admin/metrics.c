@@ -59,8 +59,8 @@ static const struct family {
 	void (*write)(const struct admin *a, const char *name, struct buf *out);
 } families[] = {
 	{ "build_info", METRICS_GAUGE, "Version of this program; always 1.", write_build_info },
-	{ "log_dropped_total", METRICS_COUNTER,
-	  "Log lines dropped because standard output was too slow.", write_log_dropped },
+	{ "log_dropped_total", METRICS_COUNTER, "Log lines that standard output did not accept.",
+	  write_log_dropped },
 	{ "loop_lag_seconds", METRICS_HISTOGRAM,
 	  "Duration of one turn of the event loop; everything else waits.", write_lag },
 };

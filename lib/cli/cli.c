@@ -25,6 +25,7 @@ union value {
 	bool boolean;
 	int64_t duration;
 	enum log_level level;
+	size_t count;
 };
 
 /* A value that is parsed but not yet stored. */
@@ -87,6 +88,18 @@ static int parse_level(const struct cli_option *o, const char *text, union value
 	return log_level_parse(text, &ret->level);
 }
 
+/* Digits only: strtoul() would also accept a sign and blanks. */
+static int parse_count(const struct cli_option *o, const char *text, union value *ret)
+{
+	size_t n = strspn(text, "0123456789");
+	unsigned long count = n < 10 ? strtoul(text, NULL, 10) : 0;
+
+	if (text[n] || count < 1 || count > CLI_COUNT_MAX)
+		return -EINVAL;
+	ret->count = count;
+	return 0;
+}
+
 static const struct kind {
 	int (*parse)(const struct cli_option *o, const char *text, union value *ret);
 	const char *argument;
@@ -99,6 +112,7 @@ static const struct kind {
 	[CLI_BOOL] = { parse_bool, NULL, "true or false", false },
 	[CLI_DURATION] = { parse_duration, "DURATION", "a duration such as 1m30s or 200ms", false },
 	[CLI_LEVEL] = { parse_level, "LEVEL", "a level (debug, info, warn, error)", false },
+	[CLI_COUNT] = { parse_count, "N", "a number from 1 to 1000000", false },
 };
 
 const char *cli__argument(const struct cli_option *o)
@@ -342,6 +356,9 @@ static void apply(const struct setting *s)
 		break;
 	case CLI_LEVEL:
 		*s->option->level = s->value.level;
+		break;
+	case CLI_COUNT:
+		*s->option->count = s->value.count;
 		break;
 	}
 }

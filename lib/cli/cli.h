@@ -29,8 +29,11 @@ enum cli_kind {
 	CLI_LIST,     /* of strings: may be repeated, and each value is split at commas */
 	CLI_BOOL,     /* 1 t T TRUE true True, 0 f F FALSE false False */
 	CLI_DURATION, /* as in Go: 1m30s */
-	CLI_LEVEL     /* debug, info, warn, error */
+	CLI_LEVEL,    /* debug, info, warn, error */
+	CLI_COUNT     /* a whole number from 1 to CLI_COUNT_MAX */
 };
+
+#define CLI_COUNT_MAX 1000000
 
 /* Owned by the program, which frees it with cli_list_free(); starts zeroed. */
 struct cli_list {
@@ -57,6 +60,7 @@ struct cli_option {
 		bool *boolean;
 		int64_t *duration; /* ns */
 		enum log_level *level;
+		size_t *count;
 	};
 };
 

@@ -23,6 +23,7 @@ static struct {
 	bool check, reflection;
 	int64_t timeout;
 	bool timeout_given;
+	size_t most;
 	enum log_level level;
 } got;
 
@@ -104,6 +105,11 @@ static const struct cli_option tool_options[] = {
 	  .env = "CLITEST_SCHEME",
 	  .help = "how to ask",
 	  .string = &got.metrics },
+	{ .name = "most",
+	  .kind = CLI_COUNT,
+	  .fallback = "7",
+	  .help = "how many",
+	  .count = &got.most },
 };
 
 static const struct cli_program tool = {
@@ -281,6 +287,22 @@ static void an_empty_variable_is_a_value_for_strings_only(void **state)
 	assert_false(got.check);
 }
 
+static void a_count_is_digits_within_bounds(void **state)
+{
+	static const char *const wrong[] = { "",   "0",	 "-1",	    "+1",
+					     " 1", "1x", "1000001", "99999999999999999999" };
+
+	assert_int_equal(parse(&tool, ARGV("show")), CLI_OK);
+	assert_int_equal(got.most, 7);
+	assert_int_equal(parse(&tool, ARGV("--most=1000000", "show")), CLI_OK);
+	assert_int_equal(got.most, 1000000);
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		assert_int_equal(parse(&tool, ARGV("--most", wrong[i], "show")), CLI_EXIT_USAGE);
+		assert_non_null(strstr(text, "is not a number from 1 to 1000000"));
+	}
+	cli_list_free(&words);
+}
+
 static void an_error_names_the_flag_or_the_variable(void **state)
 {
 	REFUSED("--timeout: \"5\" is not a duration such as 1m30s or 200ms", "-timeout", "5");
@@ -361,6 +383,7 @@ static void help_shows_the_letter_of_a_flag_and_what_the_program_has_to_add(void
 			    "Flags:\n"
 			    "  -o, --output TEXT  how to answer (default text)\n"
 			    "  --scheme TEXT      how to ask (env CLITEST_SCHEME)\n"
+			    "  --most N           how many (default 7)\n"
 			    "  --help             show this text and exit\n"
 			    "  --version          show the version and exit\n"
 			    "\n"
@@ -486,6 +509,7 @@ int main(void)
 		CASE(the_environment_sets_what_no_flag_sets),
 		CASE(what_was_said_can_be_told_from_the_fallback),
 		CASE(an_empty_variable_is_a_value_for_strings_only),
+		CASE(a_count_is_digits_within_bounds),
 		CASE(an_error_names_the_flag_or_the_variable),
 		CASE(an_unknown_flag_is_refused_with_the_nearest_known_one),
 		CASE(a_usage_error_leaves_every_value_as_it_was),

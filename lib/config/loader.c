@@ -8,6 +8,11 @@
  * mapped before the fork. The parent allocates the struct config_load there before the fork as
  * well, so it has the address when the child has exited with 0.
  *
+ * How much memory a configuration takes is not known before it was read, and a process may have
+ * little address space (LimitAS=). So the arena begins small. A child that finds it too small exits
+ * with STATUS_FULL, and another one reads the file again into a larger one. What a finished load
+ * does not need is given back.
+ *
  * Callers wait in a list. A reading serves all callers that were in it when the reading began. If
  * no child can be started, that is reported like a reading that failed later.
  *
@@ -23,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/mem.h"
@@ -32,7 +38,11 @@
 #include "lib/loop/waitlist.h"
 #include "lib/yaml/yaml_file.h"
 
-#define ARENA_LIMIT ((size_t)1 << 30) /* bytes of address space; memory is used on demand */
+/* Bytes of address space; memory is used on demand. Ten thousand backends take about 2 MiB. */
+#define ARENA_FIRST ((size_t)16 << 20)
+#define ARENA_GROWTH 8
+#define ARENA_LAST ((size_t)1 << 30)
+#define STATUS_FULL 75 /* exit status of a child whose arena is full */
 
 /* ---- one load ---- */
 
@@ -90,6 +100,7 @@ struct config_loader {
 	uint64_t round;		  /* callers with a lower number are served by the reading */
 	struct config_load *load; /* being made by the child; NULL: no child */
 	struct job *job;	  /* valid while load is not NULL */
+	size_t room;		  /* of the arena of that load */
 	struct config_watch *watch;
 	config_done_fn watch_done;
 	void *watch_user;
@@ -148,35 +159,63 @@ static int work(int out, void *user)
 	return 0;
 }
 
+static _Noreturn void on_full(void)
+{
+	_exit(STATUS_FULL);
+}
+
 static void start(struct config_loader *l);
+static int start_job(struct config_loader *l, size_t room);
+
+static void fail_reading(struct config_loader *l, const char *what)
+{
+	char reason[80];
+
+	snprintf(reason, sizeof(reason), "reading the configuration %s", what);
+	end_reading(l, NULL, reason);
+}
+
+/* The arena was too small: reads the file again. */
+static void read_again(struct config_loader *l)
+{
+	int err = l->room < ARENA_LAST ? start_job(l, l->room * ARENA_GROWTH) : -EFBIG;
+
+	if (err == -EFBIG)
+		fail_reading(l, "takes more than 1 GiB");
+	else if (err < 0)
+		end_reading(l, NULL, strerror(-err));
+}
 
 static void on_done(const struct job_result *result, void *user)
 {
 	struct config_loader *l = user;
 	struct config_load *load = TAKE_PTR(l->load);
-	char reason[80];
 
 	if (result->end == JOB_DONE) {
+		arena_trim(load->arena);
 		end_reading(l, load, NULL);
 	} else {
 		config_load_free(load);
-		snprintf(reason, sizeof(reason), "reading the configuration %s", result->reason);
-		end_reading(l, NULL, reason);
+		if (result->end == JOB_EXIT && result->number == STATUS_FULL)
+			read_again(l);
+		else
+			fail_reading(l, result->reason);
 	}
 	start(l);
 }
 
-static int start_job(struct config_loader *l)
+static int start_job(struct config_loader *l, size_t room)
 {
 	double limit = l->source->limit > 0. ? l->source->limit : CONFIG_LOAD_LIMIT;
 	const struct job_spec spec = {
 		.work = work, .done = on_done, .user = l, .timeout = (int64_t)(limit * NSEC_PER_SEC)
 	};
-	struct arena *arena = arena_new_shared(ARENA_LIMIT);
+	struct arena *arena = arena_new_shared(room, on_full);
 	int r;
 
 	if (!arena)
 		return -ENOMEM;
+	l->room = room;
 	l->load = load_new(arena);
 	r = job_start(l->loop, &spec, &l->job);
 	if (r < 0)
@@ -192,7 +231,7 @@ static void start(struct config_loader *l)
 
 		l->state = READING;
 		l->round = waitlist_round(&l->waiting);
-		err = start_job(l);
+		err = start_job(l, ARENA_FIRST);
 		if (err < 0)
 			end_reading(l, NULL, strerror(-err));
 	}

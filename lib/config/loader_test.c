@@ -8,13 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "lib/config/loader.h"
 
-/* A configuration is one word. "bad" violates a rule, "hang" never ends, "die" kills the child. */
+/*
+ * A configuration is one word. "bad" violates a rule, "hang" never ends, "die" kills the child. "N
+ * MiB" takes that much memory in addition.
+ */
 struct word {
 	char *text;
 };
@@ -38,6 +42,8 @@ static enum config_result build(struct str bytes, struct config_load *load, cons
 			pause();
 	if (str_eq(bytes, STR("die")))
 		raise(SIGKILL);
+	if (bytes.n > 4 && memcmp(bytes.p + bytes.n - 4, " MiB", 4) == 0)
+		arena_alloc(load->arena, strtoul(bytes.p, NULL, 10) << 20);
 	w = arena_new_of(load->arena, struct word);
 	w->text = arena_strndup(load->arena, bytes.p, bytes.n);
 	errs_add(&load->warnings, (struct place){ 1, 1 }, "", "is only a word");
@@ -310,6 +316,83 @@ static void a_watched_file_is_read_when_it_changes(void **state)
 	assert_string_equal(f->text, "three");
 }
 
+static size_t address_space(void)
+{
+	unsigned long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%lu", &pages), 1);
+	fclose(file);
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Limits the address space to what is in use now and some MiB more; 0: no limit. */
+static void limit_address_space(size_t more)
+{
+	struct rlimit limit;
+
+	assert_int_equal(getrlimit(RLIMIT_AS, &limit), 0);
+	limit.rlim_cur = more ? address_space() + (more << 20) : limit.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+}
+
+static void read_text(struct fixture *f, const char *text)
+{
+	unsigned before = f->told;
+
+	put(f, text);
+	assert_int_equal(config_loader_ask(f->loader, CONFIG_TAKE, on_told, f), 0);
+	wait_for(&f->told, before + 1);
+}
+
+/* A service with LimitAS= may have much less than the largest configuration could take. */
+static void a_reading_needs_little_address_space(void **state)
+{
+	struct fixture *f = *state;
+
+	limit_address_space(64);
+	for (int i = 0; i < 20; i++) {
+		read_text(f, i % 2 ? "10 MiB" : "word");
+		assert_string_equal(f->reason, "");
+		assert_string_equal(f->text, i % 2 ? "10 MiB" : "word");
+	}
+	read_text(f, "20 MiB"); /* its arena would have 128 MiB */
+	assert_string_equal(f->reason, "Cannot allocate memory");
+	limit_address_space(0);
+	read_text(f, "word");
+	assert_string_equal(f->reason, "");
+}
+
+static void a_finished_load_holds_only_what_it_uses(void **state)
+{
+	struct fixture *f = *state;
+	size_t before;
+
+	read_text(f, "word");
+	before = address_space();
+	read_text(f, "40 MiB");
+	assert_string_equal(f->text, "40 MiB");
+	assert_in_range(address_space() - before, (size_t)40 << 20, (size_t)50 << 20);
+	read_text(f, "word");
+	assert_in_range(address_space(), 0, before + ((size_t)10 << 20));
+}
+
+static void a_large_configuration_is_read_again_with_more_room(void **state)
+{
+	struct fixture *f = *state;
+
+	read_text(f, "20 MiB");
+	assert_string_equal(f->text, "20 MiB");
+	assert_int_equal(f->readings, 1);
+	assert_true(f->take);
+	read_text(f, "1025 MiB");
+	assert_string_equal(f->reason, "reading the configuration takes more than 1 GiB");
+	assert_int_equal(f->readings, 2);
+	read_text(f, "hang on"); /* and another one afterwards is not affected */
+	assert_string_equal(f->text, "hang on");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -325,6 +408,9 @@ int main(void)
 		TEST(the_number_of_callers_is_bounded_but_for_hangups),
 		TEST(a_caller_that_is_forgotten_is_not_told),
 		TEST(a_watched_file_is_read_when_it_changes),
+		TEST(a_reading_needs_little_address_space),
+		TEST(a_finished_load_holds_only_what_it_uses),
+		TEST(a_large_configuration_is_read_again_with_more_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,8 @@
  * a loop that still turns then waits only for clients, which must not delay the end. A second
  * signal ends the process without exit handlers, because they may hang as well.
  *
- * Log lines that standard output did not accept are written when it becomes writable.
+ * Log lines that standard output did not accept are written when it becomes writable. Lines that
+ * were lost are reported once, when it accepts lines again.
  *
  * A timer of the loop sends the watchdog message, so a loop that no longer turns is noticed.
  */
@@ -61,11 +62,21 @@ static void on_watchdog(struct ev_loop *loop, ev_timer *w, int revents)
 	daemon__notify_watchdog();
 }
 
+/* A full disk or a reader that stopped has cost log lines, and the log is written again. */
+static void report_gap(void)
+{
+	uint64_t lines = log_take_gap();
+
+	if (lines)
+		log_warn("log-lines-lost", LOG_U("lines", lines));
+}
+
 /* Before each poll, because any callback of this turn may have logged. */
 static void on_before_poll(struct ev_loop *loop, ev_prepare *w, int revents)
 {
 	struct daemon *d = w->data;
 
+	report_gap();
 	if (log_pending() && !ev_is_active(&d->output))
 		ev_io_start(loop, &d->output);
 }
@@ -123,7 +134,6 @@ void daemon_start(struct daemon *d, struct ev_loop *loop, const struct daemon_ca
 	assert(d && loop && calls && calls->stop && calls->drain_limit > 0);
 
 	*d = (struct daemon){ .loop = loop, .calls = *calls };
-	ignore_signal(SIGPIPE);
 	catch_signal(d, &d->term, SIGTERM, on_stop_signal);
 	catch_signal(d, &d->interrupt, SIGINT, on_stop_signal);
 	catch_signal(d, &d->hangup, SIGHUP, on_hangup);

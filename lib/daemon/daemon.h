@@ -5,8 +5,8 @@
  * Signals arrive on the loop. The first SIGTERM or SIGINT calls stop() once: the program drains,
  * leaves its loop and calls daemon_end(). If the drain takes longer than drain_limit, the loop is
  * left with ev_break(), and pending output to clients is lost. A second signal is logged and ends
- * the process at once with status 1. SIGHUP calls reload(), but not while stopping. SIGPIPE is
- * ignored; executed children inherit that and must reset it.
+ * the process at once with status 1. SIGHUP calls reload(), but not while stopping. SIGPIPE
+ * and SIGXFSZ are ignored from daemon_begin() on; executed children inherit that and must reset it.
  *
  * To systemd, STOPPING=1 is sent when the drain begins and WATCHDOG=1 twice per watchdog period,
  * both automatically; the rest is sent by the functions below. Without systemd they do nothing.

@@ -179,17 +179,95 @@ static void without_a_reload_call_hangup_is_ignored(void **state)
 	daemon_end(&w->daemon);
 }
 
-static void a_broken_pipe_is_an_error_and_not_the_end(void **state)
+/* Runs in a child whose standard output is a pipe without a reader. */
+static _Noreturn void begin_without_a_reader(void)
 {
-	struct world *w = *state;
+	struct sigaction usual = { .sa_handler = SIG_DFL };
 	int ends[2];
 
-	begin(w);
-	assert_int_equal(pipe(ends), 0);
+	sigaction(SIGPIPE, &usual, NULL);
+	if (pipe(ends) < 0 || dup2(ends[1], STDOUT_FILENO) < 0)
+		_exit(98);
 	close(ends[0]);
-	assert_int_equal(write(ends[1], "x", 1), -1);
-	assert_int_equal(errno, EPIPE);
-	close(ends[1]);
+	daemon_begin(LOG_INFO);
+	_exit(log_dropped() == 1 ? 0 : 99);
+}
+
+/* The first line is written before any loop runs. */
+static void a_log_without_a_reader_is_not_the_end(void **state)
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0)
+		begin_without_a_reader();
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+/* Runs in a child whose standard output is a file that has reached its limit. */
+static _Noreturn void begin_with_a_full_file(void)
+{
+	struct rlimit small = { 20, RLIM_INFINITY };
+	struct sigaction usual = { .sa_handler = SIG_DFL };
+	FILE *file = tmpfile();
+
+	sigaction(SIGXFSZ, &usual, NULL);
+	if (!file || dup2(fileno(file), STDOUT_FILENO) < 0 || setrlimit(RLIMIT_FSIZE, &small) < 0)
+		_exit(98);
+	daemon_begin(LOG_INFO);
+	_exit(log_dropped() == 1 ? 0 : 99);
+}
+
+static void a_log_at_the_limit_of_its_size_is_not_the_end(void **state)
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0)
+		begin_with_a_full_file();
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void turn(struct world *w)
+{
+	ev_run(w->loop, EVRUN_NOWAIT);
+}
+
+/* As often as there is a gap, and only when lines are accepted again. */
+static void lines_that_were_lost_are_reported_once(void **state)
+{
+	struct world *w = *state;
+	FILE *good = tmpfile();
+	int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	char text[2048];
+	size_t n;
+
+	assert_non_null(good);
+	begin(w);
+	log_to_fd(full, LOG_INFO);
+	log_info("first");
+	turn(w);
+	log_info("second");
+	turn(w);
+	log_to_fd(fileno(good), LOG_INFO);
+	log_info("third");
+	turn(w);
+	turn(w);
+	log_to_fd(-1, LOG_INFO);
+	rewind(good);
+	n = fread(text, 1, sizeof(text) - 1, good);
+	text[n] = '\0';
+	assert_null(strstr(text, "\"second\""));
+	assert_non_null(strstr(text, "\"third\"}\n"));
+	assert_non_null(
+		strstr(text, "\"level\":\"WARN\",\"msg\":\"log-lines-lost\",\"lines\":2}\n"));
+	assert_null(strstr(strstr(text, "lost") + 1, "lost"));
+	fclose(good);
+	close(full);
 	daemon_end(&w->daemon);
 }
 
@@ -398,7 +476,9 @@ int main(void)
 		CASE(hangup_asks_to_reload_each_time_but_not_while_stopping),
 		CASE(a_hangup_between_begin_and_start_is_kept),
 		CASE(without_a_reload_call_hangup_is_ignored),
-		CASE(a_broken_pipe_is_an_error_and_not_the_end),
+		CASE(a_log_without_a_reader_is_not_the_end),
+		CASE(a_log_at_the_limit_of_its_size_is_not_the_end),
+		CASE(lines_that_were_lost_are_reported_once),
 		CASE(after_the_end_nothing_keeps_the_loop),
 		CASE(a_second_signal_while_stopping_ends_at_once_with_1),
 		CASE(after_the_end_signals_change_nothing),

@@ -20,12 +20,21 @@ static void hold_hangup(void)
 	sigprocmask(SIG_BLOCK, &hangup, NULL);
 }
 
+static void ignore_signal(int signo)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	sigaction(signo, &ignore, NULL);
+}
+
 void daemon_begin(enum log_level level)
 {
 	uint64_t files;
 	int r;
 
 	hold_hangup();
+	ignore_signal(SIGPIPE); /* the reader of the log may be gone already */
+	ignore_signal(SIGXFSZ); /* the log may be a file that has reached LimitFSIZE= */
 	daemon_fill_standard();
 	log_to_fd(STDOUT_FILENO, level);
 	log_info("starting", LOG_S("version", cli_version.version),

@@ -644,6 +644,31 @@ static void a_thousand_idle_connections_harm_nobody(void **state)
 	kit_stop(&kit);
 }
 
+/* Each has a stream, but one that its client can open again. */
+static void health_watches_lock_nobody_out(void **state)
+{
+	struct raw *watchers[20];
+	struct kit kit;
+
+	kit_start(&kit, (struct grpc_server_config){ .max_connections = ARRAY_SIZE(watchers) });
+	for (size_t i = 0; i < ARRAY_SIZE(watchers); i++) {
+		watchers[i] = raw_new(&kit);
+		raw_preface(watchers[i]);
+		raw_request(watchers[i], 1, "/grpc.health.v1.Health/Watch", STR(""), false);
+		raw_frame(watchers[i], DATA, 1, 1, STR("\0\0\0\0\0"));
+		while (!raw_count(watchers[i], DATA, 1, NULL))
+			kit_turn(&kit);
+	}
+	assert_int_equal(grpc_server_stats(kit.server)->evicted, 0);
+	check_others_are_served(&kit);
+	raw_wait_close(watchers[0]);
+	assert_false(watchers[ARRAY_SIZE(watchers) - 1]->closed);
+	assert_int_equal(grpc_server_stats(kit.server)->refused, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(watchers); i++)
+		raw_free(watchers[i]);
+	kit_stop(&kit);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -670,6 +695,7 @@ int main(void)
 		cmocka_unit_test(requests_in_pieces_are_bounded_in_all),
 		cmocka_unit_test(a_request_that_does_not_end_is_given_up),
 		cmocka_unit_test(a_thousand_idle_connections_harm_nobody),
+		cmocka_unit_test(health_watches_lock_nobody_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

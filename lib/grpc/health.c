@@ -35,13 +35,17 @@ static void on_check(struct grpc_call *call, const ProtobufCMessage *message, vo
 		grpc_reply(call, &response.base);
 }
 
-/* Sends one status and leaves the call open; the specification asks for SERVICE_UNKNOWN here. */
+/*
+ * Sends one status and leaves the call open; the specification asks for SERVICE_UNKNOWN here. The
+ * stream is minor: a client that loses it sees a connection that ended, and watches again.
+ */
 static void on_watch(struct grpc_call *call, const ProtobufCMessage *message, void *user)
 {
 	const health_request *request = (const health_request *)message;
 	health_response response = GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__INIT;
 
 	response.status = status_of(user, request->service);
+	h2_set_minor(h2_stream_of(call));
 	if (grpc_send(call, &response.base) < 0)
 		grpc_fail(call, GRPC_RESOURCE_EXHAUSTED, "too much is queued");
 }

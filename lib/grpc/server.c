@@ -128,6 +128,7 @@ static struct h2_host *new_host(struct grpc_server *s)
 		.conn_area = sizeof(struct grpc__peer),
 		.stream_area = sizeof(struct grpc_call),
 		.max_connections = s->config.max_connections,
+		.max_per_source = s->config.max_per_source,
 		.max_streams = (uint32_t)s->config.max_streams,
 		.keepalive = s->config.keepalive,
 	};
@@ -191,6 +192,7 @@ const struct grpc_server_stats *grpc_server_stats(const struct grpc_server *s)
 	stats->connections = h->connections;
 	stats->accepted = h->accepted;
 	stats->refused = h->refused;
+	stats->evicted = h->evicted;
 	stats->protocol_errors = h->protocol_errors + h->calmed + h->timeouts;
 	stats->resets = h->resets;
 	stats->bytes_in = h->bytes_in;

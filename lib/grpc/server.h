@@ -16,6 +16,9 @@
  * Everything runs on one loop, nothing blocks, and the library does not log. Handlers and
  * cancelled() may end any call and may drain the server, but must not free it.
  *
+ * A connection with nothing but calls of Health/Watch is among the first that are closed when there
+ * is no room for another one.
+ *
  * The server adds grpc.health.v1 and, if there is a descriptor set, reflection (v1 and v1alpha).
  * Requests may be compressed with gzip.
  */
@@ -60,7 +63,8 @@ struct grpc_server_config {
 	const void
 		*descriptor_set; /* serialised FileDescriptorSet, borrowed; NULL: no reflection */
 	size_t descriptor_set_size;
-	size_t max_connections;	 /* 4096 */
+	size_t max_connections;	 /* 4096; see lib/stream/crowd.h for the one that is closed */
+	size_t max_per_source;	 /* a quarter of max_connections; not for local clients */
 	size_t max_streams;	 /* 128 at once, per connection */
 	size_t max_message;	 /* 4 MiB: one request, after decompression */
 	size_t max_queued;	 /* 1 MiB: responses queued in one streaming call */
@@ -74,7 +78,8 @@ struct grpc_server_config {
 struct grpc_server_stats {
 	size_t connections, calls; /* open now */
 	uint64_t accepted;
-	uint64_t refused; /* connections over the limit, or without a descriptor */
+	uint64_t refused; /* connections over a limit, or without a descriptor */
+	uint64_t evicted; /* connections closed to make room for others */
 	uint64_t calls_started;
 	uint64_t protocol_errors; /* connections ended by protocol errors, abuse or timeouts */
 	uint64_t resets;	  /* streams ended by an error, from either side */

@@ -438,7 +438,6 @@ struct h2_conn *h2__conn_new(struct h2_host *h, struct endpoint peer)
 	LIST_INIT(&c->streams);
 	TAILQ_INSERT_TAIL(&h->conns, c, all);
 	h->stats.connections++;
-	h2__set_idle(c, true);
 	stream_init(&c->stream, h->loop, TASK_ORDINARY, &stream_events);
 	h2__conn_rearm(c);
 	return c;

@@ -93,7 +93,8 @@ struct h2_config {
 	const struct h2_events *events; /* borrowed */
 	void *user;
 	size_t conn_area, stream_area; /* bytes of user data in each; default none */
-	size_t max_connections;	       /* 4096; the connection idle for longest is evicted */
+	size_t max_connections;	       /* 4096; see lib/stream/crowd.h for the one that is closed */
+	size_t max_per_source;	       /* a quarter of max_connections; not for local clients */
 	uint32_t max_streams;	       /* 128 open at once per connection, opened by the peer */
 	uint32_t max_header_list;      /* 16 KiB, counted as in RFC 9113 §6.5.2 */
 	uint32_t window;	       /* 256 KiB: initial receive window of a stream */
@@ -187,5 +188,10 @@ size_t h2_queued(const struct h2_stream *s);
 void h2_end(struct h2_stream *s);
 /* Server: sends the trailers, at most 16. Only from within finish(). */
 void h2_trailers(struct h2_stream *s, const struct h2_field *fields, size_t n);
+/*
+ * Server: the stream costs its client little if it is lost, such as one that waits for a change of
+ * health. A connection that has only minor streams may be closed to make room for others.
+ */
+void h2_set_minor(struct h2_stream *s);
 /* Sends RST_STREAM. No callback is called for s after this, and s must not be used again. */
 void h2_reset(struct h2_stream *s, enum h2_error error);

@@ -7,6 +7,7 @@
 #include <sys/queue.h>
 
 #include "lib/h2/h2.h"
+#include "lib/stream/crowd.h"
 #include "lib/stream/listener.h"
 #include "lib/stream/stream.h"
 #include "lib/tls/tls.h"
@@ -35,19 +36,22 @@ struct h2_stream {
 	bool headers_sent;  /* our headers have been sent */
 	bool local_ended;   /* server: the response was sent completely */
 	bool remote_ended;  /* END_STREAM was received */
+	bool minor;	    /* h2_set_minor() was called */
 	alignas(max_align_t) char area[];
 };
 
 struct h2_conn {
 	struct h2_host *host;
-	TAILQ_ENTRY(h2_conn) all, idles;
-	struct stream stream; /* its deadline is the earliest of next_due() */
+	TAILQ_ENTRY(h2_conn) all;
+	struct stream_member member; /* of the host's crowd; clients are in none */
+	struct stream stream;	     /* its deadline is the earliest of next_due() */
 	enum h2__state state;
 	nghttp2_session *session;
 	struct endpoint peer;
 	struct buf rest; /* input that was read but not parsed before the step's time was over */
 	LIST_HEAD(, h2_stream) streams;
 	size_t n_streams;
+	size_t n_minor;		/* those of them that are minor */
 	size_t queued;		/* bytes queued in all streams */
 	uint64_t counted;	/* bytes of stream.sent that the host's stats include */
 	int64_t since;		/* when the state was entered; monotonic ns, like all below */
@@ -62,7 +66,6 @@ struct h2_conn {
 	int64_t window_start;	/* of the 10 s in which abuse is counted */
 	unsigned resets, noise; /* in that window */
 	enum h2_error error;	/* close with this error after nghttp2 returns; 0: none */
-	bool idle;		/* it is in the host's list of idle connections */
 	bool busy;		/* inside nghttp2: must be neither flushed nor freed */
 	bool final_sent;	/* the second GOAWAY of a drain was queued */
 	bool bystander;		/* unused during a drain: closed without lingering */
@@ -82,7 +85,7 @@ struct h2_host {
 	struct stream_listener listener;
 	struct tls_context *tls; /* borrowed; NULL: plaintext */
 	struct h2__conns conns;
-	struct h2__conns idle; /* connections without streams, the longest idle first */
+	struct stream_crowd crowd; /* server: its connections */
 	nghttp2_session_callbacks *callbacks;
 	nghttp2_option *option;
 	bool draining;
@@ -95,8 +98,8 @@ struct h2_host {
 /* host.c */
 /* Removes c from the host's lists and counters. Does not free it. */
 void h2__forget(struct h2_conn *c);
-/* Adds c to the list of connections that may be evicted, or removes it. Idempotent. */
-void h2__set_idle(struct h2_conn *c, bool idle);
+/* Ranks c again after its number of streams, or of minor ones, has changed. */
+void h2__rank(struct h2_conn *c);
 
 /* connection.c; greet, close and drain may free the connection */
 struct h2_conn *h2__conn_new(struct h2_host *h, struct endpoint peer);

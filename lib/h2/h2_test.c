@@ -34,6 +34,7 @@ struct side {
 	struct buf data;
 	struct h2_stream *stream; /* the last one */
 	bool silent;		  /* the server does not answer */
+	bool minor;		  /* the server calls streams minor */
 	struct ev_loop *loop;
 	size_t answer; /* bytes of the answer's body */
 };
@@ -111,6 +112,8 @@ static void on_end(struct h2_stream *s, void *user)
 	struct side *side = user;
 
 	side->ended++;
+	if (side->minor)
+		h2_set_minor(s);
 	if (side->began && !side->silent)
 		answer(s, side->answer);
 }
@@ -221,14 +224,22 @@ static struct h2_stream *ask(struct h2_conn *c, size_t n)
 }
 
 /* A raw peer of the server: its end of a pair of sockets. */
-static int adopt(struct pair *p)
+static int adopt_from(struct pair *p, const char *address)
 {
+	struct endpoint peer = { 0 };
 	int fds[2];
 
+	if (address)
+		assert_int_equal(addr_parse(address, &peer.addr), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds),
 			 0);
-	h2_adopt(p->server, fds[0], (struct endpoint){ 0 });
+	h2_adopt(p->server, fds[0], peer);
 	return fds[1];
+}
+
+static int adopt(struct pair *p)
+{
+	return adopt_from(p, NULL);
 }
 
 static void say(int fd, struct str bytes)
@@ -666,6 +677,81 @@ static void when_all_are_busy_new_ones_are_refused(void **state)
 	stop(&p);
 }
 
+/* A connection of that peer with a request that is not answered. Its position is counted. */
+static int ask_from(struct pair *p, const char *address)
+{
+	int fd = adopt_from(p, address), before = p->s.ended;
+
+	say(fd, preface);
+	say(fd, request);
+	wait_for(p, &p->s.ended, before + 1);
+	return fd;
+}
+
+static bool is_closed(int fd)
+{
+	char bytes[4096];
+	ssize_t n;
+
+	while ((n = recv(fd, bytes, sizeof(bytes), 0)) > 0)
+		;
+	return n == 0;
+}
+
+static void one_source_does_not_take_the_room_of_others(void **state)
+{
+	static const char *const peers[] = { "192.0.2.1", "192.0.2.1", "192.0.2.2", "2001:db8::1",
+					     "2001:db8::2" };
+	int fds[ARRAY_SIZE(peers)], more[2];
+	struct pair p;
+
+	start(&p, (struct h2_config){ .max_connections = 8, .max_per_source = 2 });
+	p.s.silent = true;
+	for (size_t i = 0; i < ARRAY_SIZE(peers); i++)
+		fds[i] = ask_from(&p, peers[i]);
+	more[0] = adopt_from(&p, "192.0.2.1");
+	more[1] = adopt_from(&p, "2001:db8::3");
+	assert_true(is_closed(more[0]) && is_closed(more[1]));
+	assert_int_equal(h2_host_stats(p.server)->refused, 2);
+	assert_int_equal(h2_host_stats(p.server)->connections, 5);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		assert_false(is_closed(fds[i]));
+		close(fds[i]);
+	}
+	close(more[0]);
+	close(more[1]);
+	stop(&p);
+}
+
+static void connections_with_minor_streams_make_room(void **state)
+{
+	int used, minor[2], fd;
+	struct pair p;
+
+	start(&p, (struct h2_config){ .max_connections = 3, .max_per_source = 3 });
+	p.s.silent = true;
+	used = ask_from(&p, "192.0.2.1");
+	p.s.minor = true;
+	minor[0] = ask_from(&p, "192.0.2.2");
+	minor[1] = ask_from(&p, "192.0.2.3");
+	p.s.minor = false;
+	fd = ask_from(&p, "192.0.2.4");
+	assert_true(is_closed(minor[0])); /* the oldest of them */
+	assert_false(is_closed(minor[1]) || is_closed(used));
+	assert_int_equal(h2_host_stats(p.server)->evicted, 1);
+	close(minor[0]);
+	minor[0] = ask_from(&p, "192.0.2.4");
+	assert_true(is_closed(minor[1]));
+	close(minor[1]);
+	minor[1] = adopt_from(&p, "192.0.2.5");
+	assert_true(is_closed(minor[1])); /* all are in use */
+	close(fd);
+	close(used);
+	close(minor[0]);
+	close(minor[1]);
+	stop(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -688,6 +774,8 @@ int main(void)
 		cmocka_unit_test(silence_is_asked_about),
 		cmocka_unit_test(idle_connections_are_told_to_go),
 		cmocka_unit_test(over_the_limit_the_longest_idle_makes_room),
+		cmocka_unit_test(one_source_does_not_take_the_room_of_others),
+		cmocka_unit_test(connections_with_minor_streams_make_room),
 		cmocka_unit_test(when_all_are_busy_new_ones_are_refused),
 	};
 

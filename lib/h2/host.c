@@ -2,9 +2,10 @@
 /*
  * host: what the connections of one server or client share.
  *
- * The host owns its connections. Connections without streams are also in a list, the longest idle
- * first. When there are too many connections, or no more descriptors, the first of them is closed:
- * its client loses nothing and connects again when it has a request.
+ * The host owns its connections. Those of a server are a crowd (lib/stream/crowd.h), which decides
+ * who gets in when there is no room. A connection without streams is closed first: its client loses
+ * nothing and connects again when it has a request. A connection that has only minor streams comes
+ * next. Others are not closed for anyone.
  */
 #include <assert.h>
 #include <errno.h>
@@ -58,6 +59,7 @@ static void tell_if_drained(struct h2_host *h)
 struct h2_host *h2_host_new(struct ev_loop *loop, const struct h2_config *config)
 {
 	struct h2_host *h = mem_zalloc(sizeof(*h));
+	struct stream_limits limits;
 
 	assert(loop && config && config->events);
 	h->loop = loop;
@@ -65,7 +67,8 @@ struct h2_host *h2_host_new(struct ev_loop *loop, const struct h2_config *config
 	apply_defaults(&h->config);
 	h->listener.fd = -1;
 	TAILQ_INIT(&h->conns);
-	TAILQ_INIT(&h->idle);
+	limits = stream_limits(h->config.max_connections, h->config.max_per_source);
+	stream_crowd_init(&h->crowd, &limits);
 	h2__session_prepare(h);
 	ev_timer_init(&h->drained, on_drained, 0, 0);
 	return h;
@@ -81,6 +84,7 @@ void h2_host_free(struct h2_host *h)
 	stream_listener_close(&h->listener);
 	while ((c = TAILQ_FIRST(&h->conns)))
 		h2__conn_close(c, "closed here");
+	stream_crowd_end(&h->crowd);
 	ev_timer_stop(h->loop, &h->drained);
 	nghttp2_session_callbacks_del(h->callbacks);
 	nghttp2_option_del(h->option);
@@ -92,15 +96,15 @@ const struct h2_stats *h2_host_stats(const struct h2_host *h)
 	return &h->stats;
 }
 
-void h2__set_idle(struct h2_conn *c, bool idle)
+/* What connections are worth when there is no room. */
+enum rank { UNUSED, MINOR, USED = STREAM_KEPT };
+
+void h2__rank(struct h2_conn *c)
 {
-	if (c->idle == idle)
-		return;
-	if (idle)
-		TAILQ_INSERT_TAIL(&c->host->idle, c, idles);
-	else
-		TAILQ_REMOVE(&c->host->idle, c, idles);
-	c->idle = idle;
+	enum rank rank = !c->n_streams ? UNUSED : c->n_minor == c->n_streams ? MINOR : USED;
+
+	if (rank != c->member.rank)
+		stream_crowd_rank(&c->host->crowd, &c->member, rank);
 }
 
 void h2__forget(struct h2_conn *c)
@@ -108,20 +112,28 @@ void h2__forget(struct h2_conn *c)
 	struct h2_host *h = c->host;
 
 	TAILQ_REMOVE(&h->conns, c, all);
-	h2__set_idle(c, false);
+	stream_crowd_leave(&h->crowd, &c->member);
 	h->stats.connections--;
 	tell_if_drained(h);
 }
 
-static bool evict_idle(struct h2_host *h)
+/* False: that connection cannot be closed, because its input is just being processed. */
+static bool evict(struct h2_host *h, struct stream_member *m)
 {
-	struct h2_conn *c = TAILQ_FIRST(&h->idle);
+	struct h2_conn *c = container_of(m, struct h2_conn, member);
 
-	if (!c)
+	if (c->busy)
 		return false;
 	h->stats.evicted++;
 	h2__conn_close(c, "closed to make room for other connections");
 	return true;
+}
+
+static bool admit(struct h2_host *h, const struct endpoint *peer)
+{
+	struct stream_member *victim;
+
+	return stream_crowd_admit(&h->crowd, peer, NULL, &victim) && (!victim || evict(h, victim));
 }
 
 void h2_adopt(struct h2_host *h, int fd, struct endpoint peer)
@@ -130,12 +142,14 @@ void h2_adopt(struct h2_host *h, int fd, struct endpoint peer)
 
 	assert(h && h->config.server && fd >= 0);
 	h->stats.accepted++;
-	if (h->stats.connections >= h->config.max_connections && !evict_idle(h)) {
+	if (!admit(h, &peer)) {
 		h->stats.refused++;
 		close(fd);
 		return;
 	}
 	c = h2__conn_new(h, peer);
+	stream_crowd_join(&h->crowd, &c->member, &peer);
+	h2__rank(c);
 	stream_adopt(&c->stream, fd);
 	if (h->tls)
 		stream_secure(&c->stream, tls_accept(h->tls, fd));
@@ -148,13 +162,15 @@ static void on_accepted(int fd, struct endpoint peer, void *user)
 	h2_adopt(user, fd, peer);
 }
 
-/* accept() has failed, probably for lack of descriptors: an idle connection gives one back. */
+/* accept() has failed, probably for lack of descriptors: the least connection gives one back. */
 static void on_starved(int error, void *user)
 {
 	struct h2_host *h = user;
+	struct stream_member *least = stream_crowd_least(&h->crowd, NULL);
 
 	h->stats.refused++;
-	evict_idle(h);
+	if (least)
+		evict(h, least);
 }
 
 int h2_listen(struct h2_host *h, struct endpoint at)

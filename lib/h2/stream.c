@@ -44,7 +44,7 @@ struct h2_stream *h2__stream_new(struct h2_conn *c)
 	LIST_INSERT_HEAD(&c->streams, s, all);
 	c->n_streams++;
 	c->idle_since = 0;
-	h2__set_idle(c, false);
+	h2__rank(c);
 	h->stats.streams++;
 	h->stats.opened++;
 	return s;
@@ -60,7 +60,7 @@ void h2__stream_abandon(struct h2_stream *s, uint32_t error)
 	drop_queued(s);
 }
 
-/* The last stream makes the connection idle: it may be evicted from now on. */
+/* Without its last stream, or without the last that is not minor, c may be evicted. */
 void h2__stream_close(struct h2_stream *s, uint32_t error)
 {
 	struct h2_conn *c = s->conn;
@@ -70,11 +70,18 @@ void h2__stream_close(struct h2_stream *s, uint32_t error)
 	h->stats.streams--;
 	h->stats.resets += error != H2_NO_ERROR;
 	h2__stream_abandon(s, error);
+	c->n_minor -= s->minor;
 	free(s);
-	if (--c->n_streams)
-		return;
-	c->idle_since = loop_monotonic();
-	h2__set_idle(c, true);
+	if (--c->n_streams == 0)
+		c->idle_since = loop_monotonic();
+	h2__rank(c);
+}
+
+void h2_set_minor(struct h2_stream *s)
+{
+	s->conn->n_minor += !s->minor;
+	s->minor = true;
+	h2__rank(s->conn);
 }
 
 void *h2_stream_area(struct h2_stream *s)

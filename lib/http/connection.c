@@ -90,13 +90,9 @@ static void set_rank(struct http__conn *c, enum http__rank rank)
 {
 	struct http_server *s = c->server;
 
-	if (c->rank == rank && !c->moved)
+	if (c->member.rank == rank && !c->moved)
 		return;
-	if (c->rank < HTTP__RANKS)
-		TAILQ_REMOVE(&s->ranks[c->rank], c, ranked);
-	if (rank < HTTP__RANKS)
-		TAILQ_INSERT_TAIL(&s->ranks[rank], c, ranked);
-	c->rank = rank;
+	stream_crowd_rank(&s->crowd, &c->member, rank);
 	c->since = ev_now(s->loop);
 	c->moved = false;
 }
@@ -518,7 +514,7 @@ static void on_expired(struct stream *stream)
 {
 	struct http__conn *c = container_of(stream, struct http__conn, stream);
 
-	if (c->rank != HTTP__SPARE)
+	if (c->member.rank != HTTP__SPARE)
 		c->server->stats.timeouts++;
 	if (c->state == HTTP__HEAD || c->state == HTTP__BODY || awaits_body(c))
 		http__conn_refuse(c, 408);
@@ -544,7 +540,7 @@ static void bound_unsent(int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof(bytes));
 }
 
-struct http__conn *http__conn_new(struct http_server *s, int fd, struct endpoint peer)
+struct http__conn *http__conn_new(struct http_server *s, int fd, struct endpoint peer, bool refused)
 {
 	struct http__conn *c = mem_zalloc(sizeof(*c));
 
@@ -559,7 +555,10 @@ struct http__conn *http__conn_new(struct http_server *s, int fd, struct endpoint
 		stream_secure(&c->stream, tls_accept(s->config.tls, fd));
 	TAILQ_INSERT_TAIL(&s->conns, c, all);
 	s->stats.connections++;
-	c->rank = HTTP__RANKS;
+	c->refused = refused;
+	c->member.rank = STREAM_KEPT;
+	if (!refused)
+		stream_crowd_join(&s->crowd, &c->member, &peer);
 	set_rank(c, rank_of(c));
 	set_deadline(c, s->config.request_timeout);
 	watch(c);
@@ -571,7 +570,7 @@ void http__conn_close(struct http__conn *c)
 	struct http_server *s = c->server;
 
 	note_sent(c);
-	set_rank(c, HTTP__RANKS);
+	stream_crowd_leave(&s->crowd, &c->member);
 	http__server_hold(s, c, 0);
 	stream_end(&c->stream);
 	http__server_forget(s, c);

@@ -2,12 +2,13 @@
 /*
  * server: the listening socket, the limits on connections, and the end of the server.
  *
- * The server owns its connections in a list. A connection that waits for its client is also in the
- * list of its rank, oldest first. At the limit of connections, and when descriptors run out, one of
- * these is closed to make room for the new one: an idle one; otherwise one whose request is
- * incomplete, so that clients that never finish a request do not lock out others; otherwise one
- * whose client has taken nothing of its answer for a while. If there is none, the new connection is
- * answered with 503. At most REFUSED_MAX of those are open at a time; others are closed at once.
+ * The server owns its connections in a list. Those that were admitted are also members of a crowd
+ * (lib/stream/crowd.h), and a connection that waits for its client has a rank there. At a limit of
+ * connections, and when descriptors run out, the crowd chooses one of these, which is closed to
+ * make room for the new one: an idle one; otherwise one whose request is incomplete, so that
+ * clients that never finish a request do not lock out others; otherwise one whose client has taken
+ * nothing of its answer for a while. If there is none, the new connection is answered with 503. At
+ * most REFUSED_MAX of those are open at a time; others are closed at once.
  *
  * All work of a connection is done in steps of its stream's task (connection.c), which also gives
  * connections their turns.
@@ -51,35 +52,22 @@ static void apply_defaults(struct http_server_config *c)
 }
 
 /*
- * The connection that has been in that rank for the longest time, except the one whose step is
- * running: a handler may drain the server, and draining accepts connections.
+ * The connection whose step is running is not closed: its handler may drain the server, and
+ * draining accepts connections.
  */
-static struct http__conn *oldest(const struct http_server *s, enum http__rank rank)
+static const struct stream_member *running(const struct http_server *s)
 {
-	struct http__conn *c = TAILQ_FIRST(&s->ranks[rank]);
-
-	return c && c == s->running ? TAILQ_NEXT(c, ranked) : c;
+	return s->running ? &s->running->member : NULL;
 }
 
-/* The connection to be closed for a new one, or NULL. */
-static struct http__conn *find_victim(const struct http_server *s)
+/* Closes a connection for another one; false if its client is just taking its answer. */
+static bool close_for_another(struct http_server *s, struct stream_member *m)
 {
-	struct http__conn *c = NULL;
+	struct http__conn *c = container_of(m, struct http__conn, member);
 
-	for (enum http__rank rank = 0; !c && rank < HTTP__RANKS; rank++)
-		c = oldest(s, rank);
-	if (c && c->rank == HTTP__TAKING && ev_now(s->loop) - c->since < STALLED)
-		return NULL;
-	return c;
-}
-
-static bool make_room(struct http_server *s)
-{
-	struct http__conn *c = find_victim(s);
-
-	if (!c)
+	if (m->rank == HTTP__TAKING && ev_now(s->loop) - c->since < STALLED)
 		return false;
-	if (c->rank == HTTP__SPARE)
+	if (m->rank == HTTP__SPARE)
 		s->stats.evicted++;
 	else
 		s->stats.cut++;
@@ -87,27 +75,45 @@ static bool make_room(struct http_server *s)
 	return true;
 }
 
-/* The connection, except `but`, that holds memory and has been in that rank the longest. */
-static struct http__conn *oldest_holder(const struct http_server *s, enum http__rank rank,
+static bool admit(struct http_server *s, const struct endpoint *peer)
+{
+	struct stream_member *victim;
+
+	return stream_crowd_admit(&s->crowd, peer, running(s), &victim) &&
+	       (!victim || close_for_another(s, victim));
+}
+
+/* The connection of that list, except `but`, that holds memory and has been there the longest. */
+static struct http__conn *oldest_holder(const struct stream_members *list,
 					const struct http__conn *but)
 {
-	struct http__conn *c;
+	struct stream_member *m;
 
-	for (c = TAILQ_FIRST(&s->ranks[rank]); c; c = TAILQ_NEXT(c, ranked))
+	for (m = TAILQ_FIRST(list); m; m = TAILQ_NEXT(m, ranked)) {
+		struct http__conn *c = container_of(m, struct http__conn, member);
+
 		if (c->held && c != but)
 			return c;
+	}
 	return NULL;
 }
 
 /* NULL if only c holds memory. */
 static struct http__conn *find_hoarder(const struct http_server *s, const struct http__conn *but)
 {
-	struct http__conn *asking = oldest_holder(s, HTTP__ASKING, but);
-	struct http__conn *taking = oldest_holder(s, HTTP__TAKING, but);
+	const struct stream_members *const lists[] = { &s->crowd.ranks[false][HTTP__ASKING],
+						       &s->crowd.ranks[true][HTTP__ASKING],
+						       &s->crowd.ranks[false][HTTP__TAKING],
+						       &s->crowd.ranks[true][HTTP__TAKING] };
+	struct http__conn *first = NULL;
 
-	if (!asking || !taking)
-		return asking ? asking : taking;
-	return asking->since < taking->since ? asking : taking;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		struct http__conn *c = oldest_holder(lists[i], but);
+
+		if (c && (!first || c->since <= first->since))
+			first = c;
+	}
+	return first;
 }
 
 void http__server_hold(struct http_server *s, struct http__conn *c, size_t bytes)
@@ -126,12 +132,10 @@ void http__server_hold(struct http_server *s, struct http__conn *c, size_t bytes
 static void on_accepted(int fd, struct endpoint peer, void *user)
 {
 	struct http_server *s = user;
-	bool over = s->stats.connections - s->n_refused >= s->config.max_connections;
-	struct http__conn *c;
 
 	s->stats.accepted++;
-	if (!over || make_room(s)) {
-		http__conn_new(s, fd, peer);
+	if (admit(s, &peer)) {
+		http__conn_new(s, fd, peer, false);
 		return;
 	}
 	s->stats.refused++;
@@ -139,18 +143,18 @@ static void on_accepted(int fd, struct endpoint peer, void *user)
 		close(fd);
 		return;
 	}
-	c = http__conn_new(s, fd, peer);
-	c->refused = true;
 	s->n_refused++;
-	http__conn_refuse(c, 503);
+	http__conn_refuse(http__conn_new(s, fd, peer, true), 503);
 }
 
 static void on_starved(int error, void *user)
 {
 	struct http_server *s = user;
+	struct stream_member *least = stream_crowd_least(&s->crowd, running(s));
 
 	s->stats.accept_errors++;
-	make_room(s);
+	if (least)
+		close_for_another(s, least);
 }
 
 static void on_drained(struct ev_loop *loop, ev_timer *w, int revents)
@@ -183,6 +187,7 @@ int http_server_new(struct ev_loop *loop, const struct http_server_config *confi
 	const struct stream_listener_config at = { .at = config->listen,
 						   .path = config->path,
 						   .mode = config->mode };
+	struct stream_limits limits;
 	int r;
 
 	assert(loop && config && ret && (config->routes || !config->n_routes));
@@ -190,8 +195,8 @@ int http_server_new(struct ev_loop *loop, const struct http_server_config *confi
 	s->config = *config;
 	apply_defaults(&s->config);
 	TAILQ_INIT(&s->conns);
-	for (enum http__rank rank = 0; rank < HTTP__RANKS; rank++)
-		TAILQ_INIT(&s->ranks[rank]);
+	limits = stream_limits(s->config.max_connections, s->config.max_per_source);
+	stream_crowd_init(&s->crowd, &limits);
 	ev_timer_init(&s->drained, on_drained, 0, 0);
 	r = stream_listener_open(&s->listener, loop, &at, &events);
 	if (r < 0)
@@ -210,6 +215,7 @@ void http_server_free(struct http_server *s)
 	stream_listener_close(&s->listener);
 	while ((c = TAILQ_FIRST(&s->conns)))
 		http__conn_close(c);
+	stream_crowd_end(&s->crowd);
 	ev_timer_stop(s->loop, &s->drained);
 	free(s);
 }

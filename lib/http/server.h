@@ -111,7 +111,8 @@ struct http_server_config {
 	struct tls_context *tls;	   /* NULL: plaintext; borrowed */
 	const struct http_header *headers; /* added to every answer; borrowed */
 	size_t n_headers;
-	size_t max_connections; /* 1000; above, see the top of this file */
+	size_t max_connections; /* 1000; above, see the top of this file and lib/stream/crowd.h */
+	size_t max_per_source;	/* a quarter of max_connections; not for local clients */
 	size_t max_body;	/* 64 KiB; of a request */
 	size_t max_held;	/* 64 MiB; of all connections; up to 4 KiB per buffer are free */
 	/*
@@ -130,7 +131,7 @@ struct http_server_stats {
 	size_t connections; /* open now */
 	size_t held;	    /* bytes of requests and answers; see max_held */
 	uint64_t accepted;
-	uint64_t refused;	/* above the limit: answered with 503, or closed */
+	uint64_t refused;	/* above a limit: answered with 503, or closed */
 	uint64_t evicted;	/* idle ones closed to make room */
 	uint64_t cut;		/* others closed to make room */
 	uint64_t accept_errors; /* out of descriptors or memory; accepting then pauses */

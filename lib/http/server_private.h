@@ -5,6 +5,7 @@
 #include <sys/queue.h>
 
 #include "lib/http/server.h"
+#include "lib/stream/crowd.h"
 #include "lib/stream/listener.h"
 #include "lib/stream/stream.h"
 #include "lib/tls/tls.h"
@@ -26,13 +27,14 @@ enum http__state {
 
 /*
  * Which connection is closed to make room for another: one of the first rank that has any, and in
- * that rank the one that has been there for the longest time.
+ * that rank the one that has been there for the longest time (lib/stream/crowd.h).
  */
 enum http__rank {
 	HTTP__SPARE,  /* answered: idle or lingering */
 	HTTP__ASKING, /* its first request is incomplete or has not begun */
 	HTTP__TAKING, /* the client has to take its answer */
-	HTTP__RANKS,  /* never closed: the client waits for us, or it is being refused */
+	/* never closed: the client waits for us, or it is being refused */
+	HTTP__RANKS = STREAM_KEPT
 };
 
 struct http_exchange {
@@ -63,9 +65,9 @@ struct http_exchange {
 
 struct http__conn {
 	struct http_server *server;
-	TAILQ_ENTRY(http__conn) all, ranked;
-	enum http__rank rank;
-	ev_tstamp since; /* when it entered the rank, or last made progress in it */
+	TAILQ_ENTRY(http__conn) all;
+	struct stream_member member; /* of the crowd; one that is refused is not in it */
+	ev_tstamp since;	     /* when it entered the rank, or last made progress in it */
 	enum http__state state;
 	struct stream stream; /* its queue holds the answer */
 	struct endpoint peer;
@@ -94,8 +96,8 @@ struct http_server {
 	struct http_server_config config;
 	struct stream_listener listener; /* closed once draining */
 	struct http__conns conns;
-	struct http__conns ranks[HTTP__RANKS]; /* oldest first */
-	struct http__conn *running;	       /* its step is running: it is never closed */
+	struct stream_crowd crowd;
+	struct http__conn *running; /* its step is running: it is never closed */
 	size_t n_refused;
 	struct http_server_stats stats;
 	struct http_head head; /* of the request being handled: one at a time */
@@ -110,7 +112,8 @@ struct http_server {
 };
 
 /* connection.c */
-struct http__conn *http__conn_new(struct http_server *s, int fd, struct endpoint peer);
+struct http__conn *http__conn_new(struct http_server *s, int fd, struct endpoint peer,
+				  bool refused);
 /* Closes it at once and frees it. */
 void http__conn_close(struct http__conn *c);
 /* Answers with a status of the server's own and ends the connection after it. */

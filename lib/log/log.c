@@ -13,6 +13,10 @@
  * and a reader that keeps reading must get all of them. When `rest` is full, further lines are
  * dropped.
  *
+ * A full disk may accept the beginning of a line and refuse the rest, which is dropped. The line is
+ * `torn` then, and the next one that is accepted follows a newline. Lines that were lost become a
+ * gap when a later one is accepted, so that the report of the gap has a chance to be written.
+ *
  * A sink that logs would call itself without end. While the sinks run (`telling`), a line
  * therefore goes to the descriptor alone. The sinks still use `line` at that time, so the inner
  * line is formatted in `inner`.
@@ -49,7 +53,11 @@ static struct logger {
 	bool held;	  /* between log_hold() and log_release() */
 	struct buf cut;	  /* a shortened value */
 	bool telling;	  /* the sinks are being called */
+	bool inside;	  /* the last byte written is not the end of a line */
+	bool torn;	  /* the rest of that line was dropped */
 	uint64_t dropped; /* lines, since the start */
+	uint64_t lost;	  /* lines dropped since the last one that was accepted */
+	uint64_t gap;	  /* lines dropped before that, not yet taken by log_take_gap() */
 } logger = { .fd = -1 };
 
 /* In capitals, as Go's slog prints them. */
@@ -103,13 +111,20 @@ static void unblock(int fd)
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
+/* What is known of the old descriptor. Its lost lines are reported on the new one. */
+static void forget_output(void)
+{
+	logger.rest.n = logger.gone = 0;
+	logger.inside = logger.torn = false;
+}
+
 void log_to_fd(int fd, enum log_level level)
 {
 	assert(fd >= -1);
 
 	unblock(fd);
 	if (fd != logger.fd)
-		logger.rest.n = logger.gone = 0;
+		forget_output();
 	logger.fd = fd;
 	logger.fd_level = level;
 }
@@ -257,12 +272,12 @@ static void format_line(struct buf *out, const struct log_line *line)
 }
 
 /* Returns the number of bytes written; if fewer than n, errno says why the descriptor refused. */
-static size_t write_all(int fd, const char *p, size_t n)
+static size_t write_all(const char *p, size_t n)
 {
 	size_t done = 0;
 
 	while (done < n) {
-		ssize_t r = write(fd, p + done, n - done);
+		ssize_t r = write(logger.fd, p + done, n - done);
 
 		if (r < 0 && errno == EINTR)
 			continue;
@@ -270,19 +285,43 @@ static size_t write_all(int fd, const char *p, size_t n)
 			break;
 		done += (size_t)r;
 	}
+	if (done)
+		logger.inside = p[done - 1] != '\n';
 	return done;
 }
 
-/*
- * The descriptor failed for good (EPIPE, EIO). Counts the waiting lines as dropped and frees
- * them.
- */
+/* The same, but a line that was cut is ended first. */
+static size_t write_lines(const char *p, size_t n)
+{
+	if (logger.torn && write_all("\n", 1) == 0)
+		return 0;
+	logger.torn = false;
+	return write_all(p, n);
+}
+
+static void lose(uint64_t lines)
+{
+	logger.dropped += lines;
+	logger.lost += lines;
+}
+
+static void on_accepted(void)
+{
+	logger.gap += logger.lost;
+	logger.lost = 0;
+}
+
+/* The descriptor failed for good (EPIPE, ENOSPC). Counts the waiting lines and frees them. */
 static void drop_rest(void)
 {
+	uint64_t lines = 0;
+
 	for (size_t i = logger.gone; i < logger.rest.n; i++)
-		logger.dropped += logger.rest.p[i] == '\n';
+		lines += logger.rest.p[i] == '\n';
 	buf_free(&logger.rest);
 	logger.gone = 0;
+	logger.torn = logger.inside;
+	lose(lines);
 }
 
 /*
@@ -295,10 +334,11 @@ void log_flush(void)
 
 	if (!log_pending())
 		return;
-	logger.gone += write_all(logger.fd, rest->p + logger.gone, rest->n - logger.gone);
+	logger.gone += write_lines(rest->p + logger.gone, rest->n - logger.gone);
 	if (logger.gone == rest->n) {
 		buf_free(rest);
 		logger.gone = 0;
+		on_accepted();
 	} else if (errno != EAGAIN) {
 		drop_rest();
 	} else if (logger.gone > rest->n / 2) {
@@ -331,29 +371,42 @@ static bool is_held(struct str json)
 }
 
 /*
- * A line of which some bytes were written must be completed, or the next line would continue it;
- * it is kept even when `rest` is past its bound. Only untouched lines are dropped.
+ * Keeps a line of which `done` bytes were written and the rest has to wait. A line that was begun
+ * must be completed, or the next line would continue it; it is kept even when `rest` is past its
+ * bound. Only untouched lines are dropped.
  */
+static void keep(struct str json, size_t done)
+{
+	if (!done && logger.rest.n - logger.gone + json.n > LOG_REST_MAX) {
+		lose(1);
+		return;
+	}
+	buf_add(&logger.rest, json.p + done, json.n - done);
+	on_accepted();
+}
+
 static void to_fd(struct str json)
 {
-	size_t done = 0;
-	bool waits = true;
+	size_t done;
 
 	if (is_held(json)) {
 		buf_add(&logger.rest, json.p, json.n);
 		return;
 	}
 	log_flush();
-	if (!log_pending()) {
-		done = write_all(logger.fd, json.p, json.n);
-		waits = done == json.n || errno == EAGAIN;
-	}
-	if (done == json.n)
+	if (log_pending()) {
+		keep(json, 0);
 		return;
-	if (!done && (!waits || logger.rest.n - logger.gone + json.n > LOG_REST_MAX))
-		logger.dropped++;
-	else
-		buf_add(&logger.rest, json.p + done, json.n - done);
+	}
+	done = write_lines(json.p, json.n);
+	if (done == json.n) {
+		on_accepted();
+	} else if (errno == EAGAIN) {
+		keep(json, done);
+	} else {
+		logger.torn = logger.inside;
+		lose(1);
+	}
 }
 
 /* The slot is read again for each sink, since a sink may add or remove sinks during the walk. */
@@ -398,4 +451,12 @@ void log_write(enum log_level level, const char *msg, const struct log_field *fi
 uint64_t log_dropped(void)
 {
 	return logger.dropped;
+}
+
+uint64_t log_take_gap(void)
+{
+	uint64_t gap = logger.gap;
+
+	logger.gap = 0;
+	return gap;
 }

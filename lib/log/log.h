@@ -105,6 +105,9 @@ int log_level_parse(const char *text, enum log_level *ret);
  * pipe or socket is set to O_NONBLOCK; terminals and files are left as they are. Bytes that the
  * descriptor does not accept at once wait in memory, at most LOG_REST_MAX; further lines are
  * dropped and counted. A change of the descriptor discards the bytes that waited for the old one.
+ *
+ * Every line begins at the start of a line, also after a descriptor (a file on a full disk) has
+ * accepted only a part of the one before.
  */
 #define LOG_REST_MAX ((size_t)4 * 1024 * 1024)
 void log_to_fd(int fd, enum log_level level);
@@ -147,6 +150,11 @@ bool log_pending(void);
 void log_flush(void);
 /* Lines lost since the start, because the descriptor failed or too much was waiting for it. */
 uint64_t log_dropped(void);
+/*
+ * Lines lost before the last one that was accepted and not returned by an earlier call, so that the
+ * program can log the number once. 0 while every line is being lost.
+ */
+uint64_t log_take_gap(void);
 
 /* The field expressions are evaluated only if a sink wants the level. */
 #define log_at(level, msg, ...)                                                                    \

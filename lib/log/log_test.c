@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -384,6 +385,74 @@ static void a_reader_that_left_costs_only_the_line(void **state)
 	assert_int_equal(log_dropped() - before, 1);
 }
 
+/* The limit is that of a file's size: what does not fit fails, as on a full disk. */
+static void limit_files_to(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = bytes;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/*
+ * Logs "first", loses "second" with only the first `room` bytes of it written, then logs "third".
+ * Returns what the file contains in the end.
+ */
+static struct buf fill_the_disk(size_t room, bool hold)
+{
+	struct buf all = { 0 };
+	FILE *file = tmpfile();
+	uint64_t before = log_dropped();
+
+	assert_non_null(file);
+	log_to_fd(fileno(file), LOG_INFO);
+	log_info("first");
+	log_take_gap(); /* of earlier tests */
+	limit_files_to((rlim_t)lseek(fileno(file), 0, SEEK_CUR) + room);
+	if (hold)
+		log_hold();
+	log_info("second");
+	log_release();
+	assert_int_equal(log_dropped() - before, 1);
+	assert_int_equal(log_take_gap(), 0);
+	limit_files_to(RLIM_INFINITY);
+	if (hold)
+		log_hold();
+	log_info("third");
+	log_release();
+	assert_int_equal(log_dropped() - before, 1);
+	assert_int_equal(log_take_gap(), 1);
+	assert_int_equal(log_take_gap(), 0);
+	log_to_fd(-1, LOG_INFO);
+	buf_reserve(&all, 4096);
+	all.n = (size_t)pread(fileno(file), all.p, 4095, 0);
+	fclose(file);
+	return all;
+}
+
+static void a_line_that_a_full_disk_cut_is_not_continued_by_the_next(void **state)
+{
+	static const size_t rooms[] = { 0, 1, 40 };
+
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(rooms); i++) {
+		size_t room = rooms[i / 2];
+		_cleanup_(buf_free) struct buf all = fill_the_disk(room, i % 2);
+		struct str rest = { all.p, all.n }, line;
+
+		assert_true(str_cut(&rest, '\n', &line));
+		assert_non_null(memmem(line.p, line.n, "\"first\"}", 8));
+		if (room) {
+			assert_true(str_cut(&rest, '\n', &line));
+			assert_int_equal(line.n, room);
+		}
+		assert_true(str_cut(&rest, '\n', &line));
+		assert_memory_equal(line.p, "{\"time\":", 8);
+		assert_non_null(memmem(line.p, line.n, "\"third\"}", 8));
+		assert_int_equal(rest.n, 0);
+	}
+}
+
 struct heard {
 	size_t n;
 	int id;
@@ -537,6 +606,7 @@ int main(void)
 		PIPED(a_reader_that_leaves_costs_all_that_waits),
 		PIPED(a_line_that_was_begun_is_finished_before_the_next),
 		PIPED(a_reader_that_left_costs_only_the_line),
+		cmocka_unit_test(a_line_that_a_full_disk_cut_is_not_continued_by_the_next),
 		PIPED(a_sink_gets_the_parts_and_has_its_own_level),
 		PIPED(a_sink_may_remove_itself_and_others_still_hear),
 		PIPED(what_a_sink_logs_is_written_and_told_to_no_sink),
@@ -545,5 +615,6 @@ int main(void)
 	};
 
 	sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
+	sigaction(SIGXFSZ, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

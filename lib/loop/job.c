@@ -106,15 +106,20 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/*
+ * The descriptors are closed first. If the parent is killed meanwhile, the program that follows it
+ * may already try to listen on the same ports. A child that PR_SET_PDEATHSIG kills before it has
+ * closed them would keep them open while the kernel frees its memory.
+ */
 static _Noreturn void run(const struct job_spec *spec, int out, pid_t parent)
 {
+	close_others(spec, out);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent) /* the parent ended before prctl(): no signal will come */
 		_exit(1);
 	if (spec->group)
 		setpgid(0, 0);
 	reset_signals();
-	close_others(spec, out);
 	_exit(spec->work(out, spec->user));
 }
 

@@ -187,7 +187,7 @@ static void a_shared_arena_is_a_result_too(void **state)
 	struct fixture *f = *state;
 	struct job_spec spec = spec_of(f, write_into_arena);
 
-	f->arena = arena_new_shared(4096);
+	f->arena = arena_new_shared(4096, NULL);
 	f->shared = arena_new_of(f->arena, char *);
 	spec.result_max = 0;
 	run(f, &spec);

@@ -8,7 +8,9 @@
  * passes only the types used here, and a reply is accepted only if the identifier (random per
  * environment), the sequence number, the random cookie in the payload and the sender's address all
  * match. The sequence number is the index into the table of questions in flight. ICMP errors quote
- * our packet; they are accepted if the quote matches a question.
+ * our packet; they are accepted if the quote matches a question, cookie included. RFC 792 permits a
+ * quote that ends before the cookie. Anyone who guesses identifier and sequence number can forge
+ * such an error, so it is ignored, and the probe times out if no reply comes.
  *
  * Packets are received in batches, one per step of an urgent task.
  */
@@ -137,22 +139,19 @@ void probe__echo_forget(struct probe *p)
 static struct probe *owner_of(const struct probe__echoes *e, const struct family *f,
 			      const unsigned char *packet, size_t n, const void *address)
 {
-	struct echo echo = { 0 };
+	struct echo echo;
 	struct probe *p;
 
-	if (n < ECHO_HEADER)
+	if (n < sizeof(echo))
 		return NULL;
-	memcpy(&echo, packet, n < sizeof(echo) ? n : sizeof(echo));
+	memcpy(&echo, packet, sizeof(echo));
 	if (echo.id != e->id || ntohs(echo.sequence) >= e->cap)
 		return NULL;
 	p = e->pending[ntohs(echo.sequence)];
 	if (!p || p->spec.target.addr.family != f->family ||
 	    memcmp(p->spec.target.addr.bytes, address, f->family == AF_INET ? 4 : 16) != 0)
 		return NULL;
-	/* a quote may end before the cookie: RFC 792 requires only eight bytes */
-	if (echo.type == f->reply || n >= sizeof(echo))
-		return n >= sizeof(echo) && echo.cookie == p->cookie ? p : NULL;
-	return p;
+	return echo.cookie == p->cookie ? p : NULL;
 }
 
 /* The length of the IP header at packet if it is valid and carries ICMP, else 0. */

@@ -14,7 +14,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,20 +21,10 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "lib/stream/listener_private.h"
+#include "lib/stream/source.h"
 
 #define ACCEPTS_PER_STEP 64 /* bounds a step, like its time budget */
 #define ACCEPT_PAUSE 0.1    /* s */
-#define PREFIX_BYTES 8	    /* of IPv6: a /64 is one source */
-
-/*
- * The number of connections of one source. There are at most as many sources as open connections.
- * They are in a balanced tree, because clients choose the keys and could fill one chain of a hash
- * table.
- */
-struct source {
-	struct addr net;
-	unsigned n;
-};
 
 static struct ev_loop *loop_of(const struct stream_listener *l)
 {
@@ -59,59 +48,24 @@ static bool is_paused(struct stream_listener *l)
 	return is_full(l) || ev_is_active(&l->pause);
 }
 
-/* One IPv6 host usually has a whole /64, so a bound per address would be useless. */
-static struct source source_of(const struct endpoint *peer)
-{
-	struct source s = { .net = peer->addr };
-
-	if (s.net.family == AF_INET6)
-		memset(s.net.bytes + PREFIX_BYTES, 0, sizeof(s.net.bytes) - PREFIX_BYTES);
-	return s;
-}
-
-static int compare_sources(const void *a, const void *b)
-{
-	return addr_cmp(&((const struct source *)a)->net, &((const struct source *)b)->net);
-}
-
-static struct source *have_source(struct stream_listener *l, const struct source *key)
-{
-	struct source **node = tfind(key, &l->sources, compare_sources);
-
-	if (!node)
-		node = tsearch(mem_copy(key, sizeof(*key)), &l->sources, compare_sources);
-	assert(node);
-	return *node;
-}
-
 /* Counts one connection; false if the source is at its bound. */
 static bool count_source(struct stream_listener *l, const struct endpoint *peer)
 {
-	struct source key = source_of(peer);
-	struct source *source;
+	const struct stream__source *source;
 
 	if (!l->max_per_source || !addr_is_set(&peer->addr))
 		return true;
-	source = have_source(l, &key);
-	if (source->n >= l->max_per_source)
+	source = stream__source_find(&l->sources, peer);
+	if (source && source->n >= l->max_per_source)
 		return false;
-	source->n++;
+	stream__source_add(&l->sources, peer, sizeof(*source));
 	return true;
 }
 
 static void discount_source(struct stream_listener *l, const struct endpoint *peer)
 {
-	struct source key = source_of(peer);
-	struct source *source;
-
-	if (!l->max_per_source || !addr_is_set(&peer->addr))
-		return;
-	source = have_source(l, &key);
-	assert(source->n);
-	if (--source->n)
-		return;
-	tdelete(source, &l->sources, compare_sources);
-	free(source);
+	if (l->max_per_source && addr_is_set(&peer->addr))
+		stream__source_remove(&l->sources, stream__source_find(&l->sources, peer));
 }
 
 /* ---- accepting ---- */
@@ -300,7 +254,7 @@ int stream_listener_give(struct stream_listener *l)
 	ev_io_stop(loop_of(l), &l->acceptable);
 	ev_timer_stop(loop_of(l), &l->pause);
 	task_cancel(&l->task);
-	tdestroy(TAKE_PTR(l->sources), free);
+	stream__source_clear(&l->sources);
 	free(TAKE_PTR(l->path));
 	if (l->gone)
 		*l->gone = true;

@@ -56,7 +56,7 @@ struct stream_listener {
 	ev_timer pause;
 	struct endpoint bound; /* the address with the real port; unset for Unix */
 	char *path;	       /* Unix: as configured or, if adopted, as bound; NULL: TCP */
-	void *sources;	       /* with max_per_source: a tree of struct source */
+	void *sources;	       /* with max_per_source: a tree of struct stream__source */
 	uint64_t refused;      /* closed because of max_per_source, or of max_open in a drain */
 	dev_t file_dev;	       /* device and inode of the socket file that we created */
 	ino_t file_ino;	       /* 0: none */

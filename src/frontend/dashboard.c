@@ -192,6 +192,7 @@ static int start_server(struct dashboard *d)
 		.headers = headers,
 		.n_headers = ARRAY_SIZE(headers) - !d->tls,
 		.max_connections = CONNECTIONS_MAX,
+		.max_per_source = d->options->max_per_client,
 		.trace = daemon_log_request,
 		.error = on_error,
 	};

@@ -37,6 +37,13 @@ static const struct cli_option table[] = {
 		  "beside "
 		  "the first three on --listen; empty: nowhere",
 	  .string = &values.metrics_addr },
+	{ .name = "max-per-client",
+	  .kind = CLI_COUNT,
+	  .env = "MAGLEV_FRONTEND_MAX_PER_CLIENT",
+	  .fallback = "1024",
+	  .help = "connections from one IPv4 address or IPv6 /64, of 4096 in all; clients on this "
+		  "machine have no such limit",
+	  .count = &values.max_per_client },
 	{ .name = "tls-cert",
 	  .kind = CLI_STRING,
 	  .env = "MAGLEV_FRONTEND_TLS_CERT",

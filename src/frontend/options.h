@@ -12,6 +12,7 @@ struct options {
 	struct cli_list servers;
 	struct targets targets;		   /* parsed from servers */
 	const char *listen, *metrics_addr; /* metrics_addr may be empty: not served */
+	size_t max_per_client;		   /* connections of one client */
 	struct cli_list trusted_proxies;
 	struct proxies proxies; /* parsed from trusted_proxies */
 	struct tls_files tls;	/* of the HTTP server; no certificate: plaintext */

@@ -44,9 +44,13 @@ static void add_changes(const struct render *r, const char *some, const char *no
 void render_config_check(const ProtobufCMessage *message, const struct render *r)
 {
 	const Maglev__CheckConfigResponse *m = (const void *)message;
-	const char *const errors[] = { m->parse_error, m->semantic_error };
+	const char *const errors[] = { m->parse_error, m->semantic_error, m->reload_error };
 
 	add_lines(r->err, "warning: ", (struct list){ m->warnings, m->n_warnings });
+	if (*m->reload_error)
+		add_changes(r, "configuration is good, but needs a restart, which would change:\n",
+			    "configuration is good, but needs a restart\n",
+			    (struct list){ m->changes, m->n_changes });
 	if (m->ok)
 		add_changes(r, "configuration is good; a reload would change:\n",
 			    "configuration is good; a reload would change nothing\n",

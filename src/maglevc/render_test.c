@@ -383,6 +383,24 @@ static void a_check_tells_what_a_reload_would_change(void **state)
 	      "");
 }
 
+static void a_check_tells_that_a_good_file_needs_a_restart(void **state)
+{
+	static char why[] = "the data plane cannot change", change[] = "dataplane: vpp -> none";
+	char *changes[] = { change };
+	Maglev__CheckConfigResponse m;
+
+	maglev__check_config_response__init(&m);
+	m.reload_error = why;
+	check(render_config_check, &m, "configuration is good, but needs a restart\n",
+	      "the data plane cannot change\n");
+	m.changes = changes;
+	m.n_changes = 1;
+	check(render_config_check, &m,
+	      "configuration is good, but needs a restart, which would change:\n"
+	      "  dataplane: vpp -> none\n",
+	      "the data plane cannot change\n");
+}
+
 static void mistakes_in_the_file_are_complaints(void **state)
 {
 	static char parse[] = "maglev.yaml:1:1: not YAML", rule[] = "a: one\nb: two";
@@ -447,6 +465,7 @@ int main(void)
 		cmocka_unit_test(an_act_is_answered_with_the_backend_in_a_line),
 		cmocka_unit_test(a_weight_is_answered_with_what_it_is_now),
 		cmocka_unit_test(a_check_tells_what_a_reload_would_change),
+		cmocka_unit_test(a_check_tells_that_a_good_file_needs_a_restart),
 		cmocka_unit_test(mistakes_in_the_file_are_complaints),
 		cmocka_unit_test(a_reload_tells_what_it_changed),
 		cmocka_unit_test(states_are_coloured_only_when_asked),

@@ -6,7 +6,8 @@
  *
  * Every change of a backend's state passes through tell(): history, frontends that use the backend,
  * log line, observers. Frontends that change with the backend are named in the same log line, so
- * that one incident is one line.
+ * that one incident is one line. The worst of these changes decides its level: an error if a
+ * frontend has lost its last server, a warning if a later pool had to take over.
  *
  * A reload changes the model at once and may change ten thousand backends. The transitions that it
  * causes are kept in a list (pending) and reported by a task. A later transition of one of these
@@ -65,8 +66,12 @@ struct engine {
 	VEC(struct transition) pending; /* of the last reload; owns the backends it removed */
 	size_t next_pending;		/* the first one that was not reported yet */
 	struct task announce;		/* reports them */
-	/* names of frontends that change with the transition being reported, for its log line */
-	struct buf went_up, went_down;
+	/* frontends that change with what is being reported, for its log line */
+	struct effects {
+		struct buf up, down; /* names */
+		struct buf moved;    /* "www: primary -> backup" */
+		enum log_level level;
+	} effects;
 };
 
 static void on_expiry(struct ev_loop *loop, ev_periodic *w, int events);
@@ -108,8 +113,9 @@ void engine_free(struct engine *e)
 	vec_free(&e->pending);
 	l4_model_free(&e->model);
 	snapshot_free(e->snapshot);
-	buf_free(&e->went_up);
-	buf_free(&e->went_down);
+	buf_free(&e->effects.up);
+	buf_free(&e->effects.down);
+	buf_free(&e->effects.moved);
 	free(e);
 }
 
@@ -142,27 +148,67 @@ bool engine_guard(const struct engine *e)
 
 #define NAMES_SHOWN ((size_t)512) /* bytes in a log line; events name all frontends */
 
-/* Appends a name to the list of a log line, which is cut when it becomes too long. */
-static void add_name(struct buf *names, const char *name)
+static void begin_effects(struct effects *f)
 {
-	if (names->n > NAMES_SHOWN)
-		return;
-	if (names->n)
-		buf_addc(names, ',');
-	buf_adds(names, name);
+	f->up.n = f->down.n = f->moved.n = 0;
+	f->level = LOG_INFO;
 }
 
-/* Computes the state of a frontend again, and notifies the observers if it changed. */
+static void raise_level(struct effects *f, enum log_level level)
+{
+	if (level > f->level)
+		f->level = level;
+}
+
+/* Room for one more item in a list of a log line. False: the list is cut here. */
+static bool begin_item(struct buf *list)
+{
+	if (list->n > NAMES_SHOWN)
+		return false;
+	if (list->n)
+		buf_addc(list, ',');
+	return true;
+}
+
+/* A frontend that is down, or that has ceased to be up, has no server. */
+static void note_health(struct effects *f, const char *name, enum l4_frontend_health from,
+			enum l4_frontend_health to)
+{
+	struct buf *list = to == L4_FRONTEND_UP ? &f->up : &f->down;
+
+	if (begin_item(list))
+		buf_adds(list, name);
+	if (to == L4_FRONTEND_DOWN || from == L4_FRONTEND_UP)
+		raise_level(f, LOG_ERROR);
+}
+
+/* A return to an earlier pool is good news. */
+static void note_pool(struct effects *f, const struct l4_frontend *frontend, size_t from, size_t to)
+{
+	if (begin_item(&f->moved))
+		buf_printf(&f->moved, "%s: %s -> %s", frontend->name, frontend->pools[from].name,
+			   frontend->pools[to].name);
+	if (to > from)
+		raise_level(f, LOG_WARN);
+}
+
+/*
+ * Computes the state and the active pool of a frontend again, and notifies the observers if the
+ * state changed.
+ */
 static void judge_frontend(struct engine *e, size_t i, int64_t now)
 {
+	const struct l4_frontend *frontend = &e->model.config->frontends[i];
 	enum l4_frontend_health from, to;
+	size_t from_pool, to_pool;
 
+	if (l4_model_judge_pool(&e->model, i, &from_pool, &to_pool))
+		note_pool(&e->effects, frontend, from_pool, to_pool);
 	if (!l4_model_judge_frontend(&e->model, i, now, &from))
 		return;
 	to = e->model.frontends[i].health;
-	add_name(to == L4_FRONTEND_UP ? &e->went_up : &e->went_down,
-		 e->model.config->frontends[i].name);
-	log_debug("frontend-transition", LOG_S("frontend", e->model.config->frontends[i].name),
+	note_health(&e->effects, frontend->name, from, to);
+	log_debug("frontend-transition", LOG_S("frontend", frontend->name),
 		  LOG_S("from", l4_frontend_health_name(from)),
 		  LOG_S("to", l4_frontend_health_name(to)));
 	TELL(e, frontend, i, from, to, now);
@@ -177,23 +223,22 @@ static void judge_frontends_of(struct engine *e, const struct l4_backend_state *
 		judge_frontend(e, config->frontends[i], now);
 }
 
-/* NULL makes the logger leave the field out. */
-static const char *names_in(const struct buf *names)
-{
-	return names->n ? names->p : NULL;
-}
+/* A field of a log line, which the logger leaves out if the list is empty. */
+#define LOG_LIST(key, list) LOG_SN(key, (list).n ? (list).p : NULL, (list).n)
 
 /* One line for the whole incident: the backend, why, and the frontends that changed with it. */
 static void log_transition(struct engine *e, const struct l4_backend_state *b,
 			   const struct health_change *change, const char *reason)
 {
-	log_info("backend-transition", LOG_S("backend", b->name),
-		 LOG_S("from", health_state_name(change->from)),
-		 LOG_S("to", health_state_name(change->to)),
-		 LOG_S("code", health_code_name(change->why)),
-		 LOG_S("reason", *reason ? reason : NULL), LOG_U("counter", b->health.counter),
-		 LOG_SN("frontends_up", names_in(&e->went_up), e->went_up.n),
-		 LOG_SN("frontends_down", names_in(&e->went_down), e->went_down.n));
+	const struct effects *f = &e->effects;
+
+	log_at(f->level, "backend-transition", LOG_S("backend", b->name),
+	       LOG_S("from", health_state_name(change->from)),
+	       LOG_S("to", health_state_name(change->to)),
+	       LOG_S("code", health_code_name(change->why)),
+	       LOG_S("reason", *reason ? reason : NULL), LOG_U("counter", b->health.counter),
+	       LOG_LIST("frontends_up", f->up), LOG_LIST("frontends_down", f->down),
+	       LOG_LIST("failovers", f->moved));
 }
 
 /* Every change of a backend's state passes here, and only here. */
@@ -201,7 +246,7 @@ static void tell(struct engine *e, struct l4_backend_state *b, const struct heal
 		 const char *reason)
 {
 	l4_backend_remember(b, change);
-	e->went_up.n = e->went_down.n = 0;
+	begin_effects(&e->effects);
 	if (b->index != SIZE_MAX)
 		judge_frontends_of(e, b, change->at);
 	log_transition(e, b, change, reason);
@@ -400,17 +445,18 @@ int engine_disable(struct engine *e, const char *backend, const struct engine_no
 int engine_set_weight(struct engine *e, const struct engine_weight *w)
 {
 	int r = l4_model_set_weight(&e->model, w->frontend, w->pool, w->backend, w->weight);
+	const struct effects *f = &e->effects;
 	size_t frontend;
 
 	if (r < 0)
 		return r;
 	frontend = l4_config_frontend(e->model.config, w->frontend);
-	e->went_up.n = e->went_down.n = 0;
+	begin_effects(&e->effects);
 	judge_frontend(e, frontend, loop_realtime());
-	log_info("weight-set", LOG_S("frontend", w->frontend), LOG_S("pool", w->pool),
-		 LOG_S("backend", w->backend), LOG_U("weight", w->weight), LOG_B("flush", w->flush),
-		 LOG_SN("frontends_up", names_in(&e->went_up), e->went_up.n),
-		 LOG_SN("frontends_down", names_in(&e->went_down), e->went_down.n));
+	log_at(f->level, "weight-set", LOG_S("frontend", w->frontend), LOG_S("pool", w->pool),
+	       LOG_S("backend", w->backend), LOG_U("weight", w->weight), LOG_B("flush", w->flush),
+	       LOG_LIST("frontends_up", f->up), LOG_LIST("frontends_down", f->down),
+	       LOG_LIST("failovers", f->moved));
 	TELL(e, weight, frontend, l4_config_backend(e->model.config, w->backend), w->flush);
 	return 0;
 }
@@ -418,10 +464,15 @@ int engine_set_weight(struct engine *e, const struct engine_weight *w)
 /* Frontends may have changed with the configuration alone: other pools, other weights. */
 static void judge_frontends(struct engine *e)
 {
+	const struct effects *f = &e->effects;
 	int64_t now = loop_realtime();
 
+	begin_effects(&e->effects);
 	for (size_t i = 0; i < e->model.config->n_frontends; i++)
 		judge_frontend(e, i, now);
+	if (f->up.n || f->down.n || f->moved.n)
+		log_at(f->level, "frontends-changed", LOG_LIST("frontends_up", f->up),
+		       LOG_LIST("frontends_down", f->down), LOG_LIST("failovers", f->moved));
 }
 
 /* Reports the next pending transition, unless it was reported ahead of its place. */

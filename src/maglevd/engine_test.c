@@ -191,6 +191,100 @@ static void a_transition_is_one_line(void **state)
 	assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
 }
 
+#define POOLS(first, second)                                                                       \
+	HEAD "  backends:\n"                                                                       \
+	     "    a: { address: 10.0.0.1, healthcheck: c }\n"                                      \
+	     "    b: { address: 10.0.0.2, healthcheck: c }\n"                                      \
+	     "  frontends:\n"                                                                      \
+	     "    www: { address: 192.0.2.1, pools: [" first ", " second "] }\n"
+#define PRIMARY "{ name: primary, backends: { a: {} } }"
+#define BACKUP "{ name: backup, backends: { b: {} } }"
+
+/* Exactly one line was logged since the last call, with this level, msg and end. */
+static void expect_line(const char *level, const char *msg, const char *end)
+{
+	_cleanup_(buf_free) struct buf begin = { 0 };
+	const char *line = buf_cstr(&logged);
+
+	assert_non_null(strchr(line, '\n'));
+	assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
+	buf_printf(&begin, "\"level\":\"%s\",\"msg\":\"%s\"", level, msg);
+	assert_non_null(strstr(line, buf_cstr(&begin)));
+	assert_non_null(strstr(line, end));
+	logged.n = 0;
+}
+
+static void expect_transition(const char *level, const char *end)
+{
+	expect_line(level, "backend-transition", end);
+}
+
+/* FR-6.1: a frontend without servers is an error, a failover a warning, a recovery neither */
+static void the_level_of_a_line_says_how_bad_it_is_for_frontends(void **state)
+{
+	struct engine *e = *state;
+
+	engine_reload(e, testing_snapshot(POOLS(PRIMARY, BACKUP)));
+	logged.n = 0;
+	feed(e, "a", CODE_L4OK, false);
+	expect_transition("INFO", "\"counter\":2,\"frontends_up\":\"www\"}");
+	feed(e, "b", CODE_L4OK, false);
+	expect_transition("INFO", "\"counter\":2}");
+	feed(e, "a", CODE_L4CON, false); /* just up: one failure takes it down again */
+	expect_transition("WARN", "\"counter\":1,\"failovers\":\"www: primary -> backup\"}");
+	feed(e, "b", CODE_L4CON, false);
+	expect_transition("ERROR", "\"counter\":1,\"frontends_down\":\"www\"}");
+	feed(e, "b", CODE_L4OK, false);
+	expect_transition("INFO", "\"counter\":2,\"frontends_up\":\"www\"}");
+	feed(e, "b", CODE_L4CON, false);
+	expect_transition("ERROR", "\"frontends_down\":\"www\"}");
+	feed(e, "a", CODE_L4OK, false);
+	expect_transition("INFO",
+			  "\"frontends_up\":\"www\",\"failovers\":\"www: backup -> primary\"}");
+	feed(e, "b", CODE_L4OK, false);
+	logged.n = 0;
+	assert_int_equal(
+		engine_set_weight(e, &(struct engine_weight){ "www", "primary", "a", 0, false }),
+		0);
+	expect_line("WARN", "weight-set", "\"failovers\":\"www: primary -> backup\"}");
+}
+
+/* FR-2.4: a frontend of which no server was ever up */
+static void a_frontend_that_starts_without_servers_is_an_error(void **state)
+{
+	struct engine *e = *state;
+
+	logged.n = 0;
+	feed(e, "a", CODE_L4CON, false);
+	expect_transition("ERROR", "\"frontends_down\":\"one,two\"}");
+}
+
+/* FR-5.3: pools are known by name, and a reload alone may cause a failover */
+static void a_reload_that_changes_a_frontend_says_so(void **state)
+{
+	struct engine *e = *state;
+	const char *line;
+
+	engine_reload(e, testing_snapshot(POOLS(PRIMARY, BACKUP)));
+	feed(e, "a", CODE_L4OK, false);
+	feed(e, "b", CODE_L4OK, false);
+	logged.n = 0;
+	engine_reload(e, testing_snapshot(POOLS(BACKUP, PRIMARY)));
+	expect_line("INFO", "frontends-changed", "\"failovers\":\"www: primary -> backup\"}");
+	engine_reload(e, testing_snapshot(POOLS("{ name: backup, backends: { b: { weight: 0 } } }",
+						PRIMARY)));
+	expect_line("WARN", "frontends-changed", "\"failovers\":\"www: backup -> primary\"}");
+	engine_reload(e,
+		      testing_snapshot(POOLS("{ name: other, backends: { b: {} } }",
+					     "{ name: primary, backends: { a: { weight: 0 } } }")));
+	expect_line("INFO", "frontends-changed", "\"failovers\":\"www: primary -> other\"}");
+	engine_reload(e, testing_snapshot(POOLS("{ name: fresh, backends: { b: { weight: 0 } } }",
+						"{ name: new, backends: { a: { weight: 0 } } }")));
+	line = buf_cstr(&logged);
+	assert_null(strstr(line, "failovers"));
+	expect_line("ERROR", "frontends-changed", "\"frontends_down\":\"www\"}");
+}
+
 /* NFR-3.2 */
 static void the_history_is_bounded(void **state)
 {
@@ -606,6 +700,9 @@ int main(void)
 		T(a_static_backend_is_up_from_the_start),
 		T(the_first_result_decides_and_frontends_follow),
 		T(a_transition_is_one_line),
+		T(the_level_of_a_line_says_how_bad_it_is_for_frontends),
+		T(a_frontend_that_starts_without_servers_is_an_error),
+		T(a_reload_that_changes_a_frontend_says_so),
 		T(the_history_is_bounded),
 		T(operators_act_by_name),
 		T(an_override_ends_by_itself),

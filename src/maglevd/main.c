@@ -163,6 +163,7 @@ static int listen_api(struct maglevd *m)
 				   .reload = m->reload,
 				   .config_path = m->source.path,
 				   .reflection = o->reflection,
+				   .max_per_client = o->grpc_max_per_client,
 				   .tls = { o->grpc_tls_cert, o->grpc_tls_key, o->grpc_client_ca },
 				   .operators = (const char *const *)o->grpc_operators.items,
 				   .n_operators = o->grpc_operators.n };

@@ -191,6 +191,16 @@ static void write_grpc_connections(const struct maglevd_metrics *m, const char *
 	metrics_u64(out, name, NULL, 0, m->api ? api_server_stats(m->api)->connections : 0);
 }
 
+static void write_grpc_refused(const struct maglevd_metrics *m, const char *name, struct buf *out)
+{
+	metrics_u64(out, name, NULL, 0, m->api ? api_server_stats(m->api)->refused : 0);
+}
+
+static void write_grpc_evicted(const struct maglevd_metrics *m, const char *name, struct buf *out)
+{
+	metrics_u64(out, name, NULL, 0, m->api ? api_server_stats(m->api)->evicted : 0);
+}
+
 static void write_subscribers(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
 	metrics_u64(out, name, NULL, 0, m->api ? api_watch_stats(m->api)->subscribers : 0);
@@ -414,6 +424,11 @@ static const struct family families[] = {
 	  .whole = write_grpc_calls },
 	{ "maglev_grpc_connections", METRICS_GAUGE, "Open connections to the API.",
 	  .whole = write_grpc_connections },
+	{ "maglev_grpc_refused_total", METRICS_COUNTER,
+	  "Connections to the API that were one too many.", .whole = write_grpc_refused },
+	{ "maglev_grpc_evicted_total", METRICS_COUNTER,
+	  "Connections to the API that were closed to make room for others.",
+	  .whole = write_grpc_evicted },
 	{ "maglev_watch_subscribers", METRICS_GAUGE, "Clients that watch events.",
 	  .whole = write_subscribers },
 	{ "maglev_watch_events_total", METRICS_COUNTER, "Events sent, over all subscribers.",

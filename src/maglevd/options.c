@@ -58,6 +58,13 @@ static const struct cli_option table[] = {
 	  .argument = "NAME,...",
 	  .help = "common names of client certificates that may change things; others read",
 	  .list = &values.grpc_operators },
+	{ .name = "grpc-max-per-client",
+	  .kind = CLI_COUNT,
+	  .env = "MAGLEV_GRPC_MAX_PER_CLIENT",
+	  .fallback = "1024",
+	  .help = "connections to the API from one IPv4 address or IPv6 /64, of 4096 in all; "
+		  "clients on this machine have no such limit",
+	  .count = &values.grpc_max_per_client },
 	{ .name = "reflection",
 	  .kind = CLI_BOOL,
 	  .env = "MAGLEV_REFLECTION",

@@ -13,6 +13,7 @@ struct options {
 	bool reflection;
 	const char *grpc_tls_cert, *grpc_tls_key, *grpc_client_ca; /* NULL: none */
 	struct cli_list grpc_operators;
+	size_t grpc_max_per_client;
 	const char *vpp_api_addr, *vpp_stats_addr; /* an empty API address: no data plane */
 	enum log_level log_level;
 	bool check, xdp_detach;

@@ -11,7 +11,7 @@ from lab.api import Status, as_json
 FILE = config(backends={'a': '10.99.0.11', 'b': '10.99.0.12', 'spare': SPARE},
               frontends={'www': frontend(VIP, pool('first', 'a', 'b'), pool('second', 'spare'))}, dataplane='vpp')
 BOTH = ('CheckConfig', 'ReloadConfig')
-CONFIRMED = {'warnings': [], 'parse_error': '', 'semantic_error': ''}
+CONFIRMED = {'warnings': [], 'parse_error': '', 'semantic_error': '', 'reload_error': ''}
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_parse_and_semantic_errors_are_told_apart_with_their_place(daemon, metho
 
 
 def test_a_good_file_that_this_process_cannot_take_is_refused(daemon):
-    """FR-5.5: reload_error; the check says that the file itself is good"""
+    """FR-5.5: reload_error, also of the check, which says that the file itself is good"""
     file = copy.deepcopy(FILE)
     file['maglev']['dataplane'] = 'none'
     daemon.write(file)
@@ -81,8 +81,12 @@ def test_a_good_file_that_this_process_cannot_take_is_refused(daemon):
     assert not answer.changes
     daemon.maglevc.refused(1, answer.reload_error, 'config', 'reload')
     check = daemon.api.call('CheckConfig')
-    assert check.ok and list(check.changes) == ['dataplane: vpp -> none'], check
-    assert list(check.warnings) == [f'{daemon.path}: a reload would be refused: {answer.reload_error}'], check
+    assert not check.ok and not check.parse_error + check.semantic_error and not check.warnings, check
+    assert check.reload_error == answer.reload_error and list(check.changes) == ['dataplane: vpp -> none'], check
+    done = daemon.maglevc.run('config', 'check')
+    assert done.returncode == 1 and done.stderr.strip() == answer.reload_error, done
+    assert done.stdout == 'configuration is good, but needs a restart, which would change:\n  dataplane: vpp -> none\n'
+    assert daemon.maglevc.run('-o', 'json', 'config', 'check').returncode == 1
 
 
 def test_warnings_are_answered(daemon):

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Start, listeners, signals, end."""
+import contextlib
 import fcntl
 import http.client
+import json
 import signal
 import socket
+import subprocess
 import time
 
 import pytest
@@ -147,12 +150,20 @@ def test_slow_and_rude_clients_hold_nothing_up(start, net, servers):
         s.close()
 
 
+def narrow(pipe):
+    """Leaves the pipe one page. The kernel refuses that as long as more is in it."""
+    def shrink():
+        with contextlib.suppress(OSError):
+            return fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 4096)
+    until(shrink, what='an empty pipe')
+
+
 def test_an_output_that_nobody_reads_holds_nothing_up(start, net, servers):
     """FR-6.1: some lines wait, then they are dropped and counted; probes go on"""
     server = servers.open()
     check = Check(port=server.port, interval=0.02, fast=0.02)
     daemon = start(config({'c': check}, {'b': (server.address, 'c')}, netns=net.probes.name))
-    fcntl.fcntl(daemon.process.stdout, fcntl.F_SETPIPE_SZ, 4096)
+    narrow(daemon.process.stdout)
     with daemon.unread():
         until(lambda: [daemon.get('/' + 'x' * 4000) for _ in range(100)] and
               daemon.metrics().one('maglev_log_dropped_total') > 0)
@@ -164,10 +175,81 @@ def test_a_burst_of_lines_is_not_lost(start):
     """FR-6.1: more backends change at once than a pipe has room for; the reader gets the line of each"""
     backends = {f'b{i}': f'10.{i // 65536}.{i // 256 % 256}.{i % 256}' for i in range(1, 4001)}
     daemon = start(config({}, backends), level='info', ready=False)
-    fcntl.fcntl(daemon.process.stdout, fcntl.F_SETPIPE_SZ, 4096)
+    narrow(daemon.process.stdout)
     daemon.wait('backend-transition', count=len(backends))
     daemon.signal(signal.SIGTERM)
     assert daemon.end() == 0 and daemon.lines[-1]['msg'] == 'stopped'
+
+
+# Standard output is a pipe without a reader; python ignores SIGPIPE, which the program must not inherit.
+UNHEARD = ('/usr/bin/python3', '-c', '''
+import os, signal, sys
+reader, writer = os.pipe()
+os.dup2(writer, 1)
+os.close(reader)
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+''')
+
+
+@pytest.mark.parametrize('program', ['maglevd', 'maglevd-frontend'])
+def test_a_log_that_nobody_reads_from_the_start_is_no_reason_to_end(program, start, start_daemon, tmp_path):
+    """FR-6.1: the first line is written long before the event loop runs"""
+    path = str(tmp_path / 'notify')
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+        s.bind(path)
+        s.settimeout(10)
+        options = {'prefix': UNHEARD, 'ready': False, 'env': {'NOTIFY_SOCKET': path}}
+        if program == 'maglevd':
+            daemon = start(PLAIN, **options)
+        else:
+            daemon = start_daemon(program, '--listen', '127.0.0.1:0', '--server', '127.0.0.1:1', **options)
+        assert 'READY=1' in s.recv(4096).decode()
+    daemon.signal(signal.SIGTERM)
+    assert daemon.end() == 0 and not daemon.lines
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 64 KiB."""
+    subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64k', 'maglev-test', str(tmp_path)], check=True)
+    yield tmp_path
+    subprocess.run(['umount', '--lazy', str(tmp_path)], check=True)
+
+
+def parsed(path):
+    """The lines of a log; None: not JSON."""
+    for line in path.read_bytes().split(b'\n')[:-1]:
+        try:
+            yield json.loads(line)
+        except ValueError:
+            yield None
+
+
+def test_a_full_disk_costs_lines_and_glues_none(start, small_disk):
+    """FR-6.1: a line that was cut is alone on its line, and the log says how many were lost"""
+    path, filler = small_disk / 'log', small_disk / 'filler'
+    daemon = start(PLAIN, level='debug', prefix=('sh', '-c', f'exec "$0" "$@" >{path}'), ready=False)
+
+    def written(**fields):
+        return [line for line in parsed(path) if line and fields.items() <= line.items()]
+    daemon.port = int(until(lambda: path.exists() and written(msg='listening', **{'for': 'metrics'}))[0]['addr'].rsplit(':')[-1])
+    for _ in range(3):
+        lost = sum(line['lines'] for line in written(msg='log-lines-lost'))
+        filler.write_bytes(bytes(1000))
+        with contextlib.suppress(OSError), filler.open('ab', 0) as file:
+            while file.write(bytes(1000)):
+                pass
+        until(lambda: [daemon.get('/' + 'x' * 1500) for _ in range(3)] and
+              daemon.metrics().one('maglev_log_dropped_total') > lost)
+        filler.unlink()
+        daemon.get('/room-again')
+        until(lambda: written(msg='http-request', target='/room-again'))
+        dropped = daemon.metrics().one('maglev_log_dropped_total')
+        until(lambda: sum(line['lines'] for line in written(msg='log-lines-lost')) == dropped)
+    lines = list(parsed(path))
+    assert 1 <= lines.count(None) <= 3, lines
+    assert len(written(msg='log-lines-lost', level='WARN')) == 3, lines
 
 
 def test_a_standard_output_that_is_closed_is_nobody_elses(start, tmp_path):

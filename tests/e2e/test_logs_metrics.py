@@ -133,6 +133,27 @@ def test_an_incident_is_two_lines(farm):
     assert [line['msg'] for line in farm.daemon.lines[mark:]] == ['backend-transition', 'lb-sync-vip']
 
 
+def test_warnings_and_errors_tell_of_every_outage(start_fake, net, servers):
+    """FR-6.1: the search that docs/reference/logs.md recommends finds failovers and frontends without servers"""
+    first, second = servers.open('first'), servers.open('second')
+    checks = {s.name: Check(port=s.port) for s in (first, second)}
+    daemon = start_fake(config(checks, {s.name: (s.address, s.name) for s in (first, second)},
+                               {'www': frontend(VIP, pool('primary', 'first'), pool('backup', 'second'))},
+                               netns=net.probes.name, dataplane='vpp'), level='info')
+    for name, check in checks.items():
+        daemon.wait_settled(name, check)
+    mark = daemon.mark()
+    for server, to in ((first, 'down'), (second, 'down'), (second, 'up'), (first, 'up')):
+        since = daemon.mark()
+        (server.refuse if to == 'down' else server.listen)()
+        daemon.wait('backend-transition', since, backend=server.name, to=to)
+    told = [(line['level'], line.get('frontends_up'), line.get('frontends_down'), line.get('failovers'))
+            for line in daemon.all('backend-transition', mark)]
+    assert told == [('WARN', None, None, 'www: primary -> backup'), ('ERROR', None, 'www', None),
+                    ('INFO', 'www', None, None), ('INFO', None, None, 'www: backup -> primary')], told
+    assert [line['msg'] for line in daemon.lines[mark:] if line['level'] in ('WARN', 'ERROR')] == 2 * ['backend-transition']
+
+
 def test_info_is_silent_while_nothing_happens(farm):
     """FR-6.1: no line per probe"""
     farm.start('info')

@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import resource
 import signal
 import threading
 
@@ -312,6 +313,20 @@ def test_a_reload_that_needs_a_dropped_capability_is_refused_with_its_name(start
     mark = reload(daemon, changed, 'config-reload-failed')
     assert 'CAP_SYS_ADMIN' in daemon.wait('config-reload-failed', mark)['error']
     reload(daemon, file)
+
+
+def test_little_address_space_is_enough_to_reload(start):
+    """FR-5.3: LimitAS= leaves 64 MiB; ten thousand backends are reloaded again and again"""
+    backends = {f'b{i}': f'10.{i >> 16}.{i >> 8 & 255}.{i & 255}' for i in range(1, 10001)}
+    daemon = start(config({}, backends), level='info')
+    pid = daemon.process.pid
+    with open(f'/proc/{pid}/statm', encoding='ascii') as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    resource.prlimit(pid, resource.RLIMIT_AS, (used + (64 << 20), resource.RLIM_INFINITY))
+    for n in range(1, 4):
+        daemon.signal(signal.SIGHUP)
+        daemon.wait_metric('maglev_config_reloads_total', n, result='success')
+    assert not daemon.all('config-reload-failed')
 
 
 def test_another_data_plane_needs_a_restart(two):

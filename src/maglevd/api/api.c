@@ -118,6 +118,7 @@ static int open_server(struct api *a)
 		.n_routes = ARRAY_SIZE(a->routes),
 		.user = a,
 		.tls = a->tls,
+		.max_per_source = a->setup.max_per_client,
 		.max_message = REQUEST_MAX,
 		.max_queued = EVENTS_MAX,
 		.descriptor_set = a->setup.reflection ? maglev_descriptors : NULL,

@@ -31,6 +31,7 @@ struct api_setup {
 	struct reload *reload;
 	const char *config_path; /* borrowed, like everything that follows */
 	bool reflection;
+	size_t max_per_client;	      /* connections; 0: the default of lib/grpc/server.h */
 	struct tls_files tls;	      /* without a certificate: plaintext */
 	const char *const *operators; /* common names; an empty list: every client may change */
 	size_t n_operators;

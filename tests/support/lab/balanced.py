@@ -37,16 +37,16 @@ class Balanced:
                       dataplane='xdp', xdp=self.balancer.xdp(**self.xdp),
                       lb={**self.balancer.sources(), 'startup-max-delay': '10s', **self.lb})
 
+    def begin(self):
+        """Starts a new process with the same configuration; returns when it listens."""
+        return self._start(self.config(), namespace=self.balancer, **self.options)
+
     def launch(self):
-        """Starts a new process with the same configuration; returns when all servers have their weights."""
+        """The same; returns when all servers have their weights."""
         self.daemon = self.begin()
         self.port = self.daemon.grpc_port()
         self.settle()
         return self
-
-    def begin(self):
-        """Starts a new process with the same configuration, and returns it."""
-        return self._start(self.config(), namespace=self.balancer, **self.options)
 
     def settle(self):
         """Waits until all VIPs answer: nothing is written for a frontend before all of its servers were probed."""

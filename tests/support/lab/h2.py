@@ -51,9 +51,9 @@ def messages(data):
 
 
 class Connection:
-    def __init__(self, port, preface=True, wide=True):
-        """wide: opens large windows; otherwise the windows are the defaults of HTTP/2."""
-        self.socket = socket.create_connection(('127.0.0.1', port), PATIENCE)
+    def __init__(self, port, preface=True, wide=True, connected=None):
+        """wide: opens large windows; otherwise the windows are the defaults of HTTP/2. connected: a socket to use."""
+        self.socket = connected or socket.create_connection(('127.0.0.1', port), PATIENCE)
         self.received, self.buffer = [], b''
         if preface:
             self.send(PREFACE + frame(SETTINGS, payload=struct.pack('>HI', 4, WIDE) if wide else b''))
