@@ -32,7 +32,7 @@ it('a VIP is written as it is typed', () => {
 
 it('a name in a picture is cut to the room that it has', () => {
 	expect(fitted('web1', 10)).toBe('web1');
-	expect(fitted('x'.repeat(128), 75)).toBe('xxxxxxxxx…');
+	expect(fitted('x'.repeat(128), 85)).toBe('xxxxxxxxx…');
 	expect(fitted('x'.repeat(128), -5)).toBe('xxxxxxx…');
 	expect(fitted('👩‍💻'.repeat(2), 0)).toBe('👩‍💻'.repeat(2));
 });

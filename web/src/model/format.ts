@@ -84,7 +84,7 @@ export function vipText(vip: { address: string; protocol: string; port: number }
 export const plural = (count: number, one: string, many = `${one}s`): string =>
 	`${count} ${count === 1 ? one : many}`;
 
-const LETTER = 7.5; // px of a letter of a name in a picture, at most
+const LETTER = 8.5; // px of a letter of a name in a picture, at most
 const LEAST = 8; // letters that are shown in any case
 
 /** The text, cut so that it takes about that many pixels in a picture, where nothing wraps. */
