@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+
 #define SHOWN_MAX 64 /* bytes of foreign text in one complaint */
 
 /*
@@ -70,22 +72,10 @@ void errs_print(const struct errs *e, const char *file, struct buf *out)
 		buf_printf(out, "%s: and %zu more\n", file, e->dropped);
 }
 
-/* A bad byte is stepped over alone, so that the text after it is still shown. */
 const char *err_shown(const char *text, struct arena *arena)
 {
-	size_t n = strlen(text), used = 0, step;
-	char *shown = arena_alloc(arena, SHOWN_MAX + sizeof("..."));
+	_cleanup_(buf_free) struct buf shown = { 0 };
 
-	for (; n; text += step, n -= step) {
-		bool plain = utf8_char(text, n) && !utf8_is_control(text);
-
-		step = utf8_char(text, n) ?: 1;
-		if (used + step > SHOWN_MAX) {
-			memcpy(shown + used, "...", sizeof("..."));
-			break;
-		}
-		memcpy(shown + used, plain ? text : "?", plain ? step : 1);
-		used += plain ? step : 1;
-	}
-	return shown;
+	buf_add_shown(&shown, str_of(text), SHOWN_MAX);
+	return arena_strndup(arena, shown.p, shown.n);
 }

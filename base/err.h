@@ -47,6 +47,6 @@ void errs_sort(struct errs *e);
 void errs_print(const struct errs *e, const char *file, struct buf *out);
 /*
  * A copy of text from outside that is fit for a complaint, which is one readable line: a long
- * text is cut, and control characters and bytes that are not UTF-8 become '?'.
+ * text is cut, and what is not printable is escaped (buf_add_shown()).
  */
 const char *err_shown(const char *text, struct arena *arena);

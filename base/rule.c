@@ -15,49 +15,6 @@
 
 #define QUOTE_MAX 80 /* bytes of the document's text that one complaint repeats */
 
-/*
- * The length of the printable character at p; 0 if it is a control character or not UTF-8.
- * U+2028 and U+2029 (line and paragraph separator) count as control characters, because a
- * complaint is one line.
- */
-static size_t printable_char(const char *p, size_t n)
-{
-	const unsigned char *u = (const unsigned char *)p;
-	size_t len = utf8_char(p, n);
-
-	if (len == 1)
-		return u[0] >= 0x20 && u[0] != 0x7f;
-	if (len == 2 && u[0] == 0xc2 && u[1] < 0xa0) /* U+0080..U+009F */
-		return 0;
-	if (len == 3 && u[0] == 0xe2 && u[1] == 0x80 && (u[2] & 0xfe) == 0xa8) /* U+2028, U+2029 */
-		return 0;
-	return len;
-}
-
-/*
- * Appends at most max bytes of text. Characters that are not printable become '?', byte by byte
- * if they are not UTF-8.
- */
-static void add_clean(struct buf *out, const char *text, size_t max)
-{
-	size_t n = strlen(text), len;
-	size_t end = out->n + max;
-
-	for (; n; text += len, n -= len) {
-		len = printable_char(text, n);
-		if (out->n + (len ? len : 1) > end) {
-			buf_adds(out, "...");
-			return;
-		}
-		if (len)
-			buf_add(out, text, len);
-		else
-			buf_addc(out, '?');
-		if (!len)
-			len = 1;
-	}
-}
-
 /* Writes "a.b[2].c". The recursion is as deep as the document's tree, which the schema bounds. */
 static void add_spot(struct buf *out, const struct rule_spot *spot)
 {
@@ -69,7 +26,7 @@ static void add_spot(struct buf *out, const struct rule_spot *spot)
 	}
 	if (spot->in)
 		buf_addc(out, '.');
-	add_clean(out, spot->name, RULE_NAME_MAX);
+	buf_add_shown(out, str_of(spot->name), RULE_NAME_MAX);
 }
 
 /* Adds one complaint; errs_add() copies key and text. */
@@ -113,7 +70,7 @@ const char *rule_quote(struct rule_sink *s, const char *text)
 	_cleanup_(buf_free) struct buf out = { 0 };
 
 	buf_addc(&out, '"');
-	add_clean(&out, text, QUOTE_MAX);
+	buf_add_shown(&out, str_of(text), QUOTE_MAX);
 	buf_addc(&out, '"');
 	return arena_strndup(s->scratch, out.p, out.n);
 }
@@ -243,24 +200,19 @@ bool rule_address(struct rule_sink *s, const struct rule_spot *in, const char *w
 bool rule_printable(struct rule_sink *s, const struct rule_spot *in, const char *word,
 		    struct place at, const char *text, size_t max)
 {
-	size_t n = strlen(text), len;
+	size_t n = strlen(text), good = utf8_printable_run(text, n);
+	struct str bad = { text + good, utf8_char(text + good, n - good) ?: 1 };
+	_cleanup_(buf_free) struct buf shown = { 0 };
 
 	if (!n) {
 		rule_fail(s, in, word, at, "must not be empty");
-		return false;
-	}
-	if (n > max) {
+	} else if (n > max) {
 		rule_fail(s, in, word, at, "is longer than %zu bytes", max);
-		return false;
+	} else if (good < n) {
+		buf_add_shown(&shown, bad, QUOTE_MAX);
+		rule_fail(s, in, word, at, "holds %s, which is not printable", buf_cstr(&shown));
 	}
-	for (; n; text += len, n -= len) {
-		len = printable_char(text, n);
-		if (!len) {
-			rule_fail(s, in, word, at, "holds a control character or invalid UTF-8");
-			return false;
-		}
-	}
-	return true;
+	return n && n <= max && good == n;
 }
 
 bool rule_token(struct rule_sink *s, const struct rule_spot *in, const char *word,

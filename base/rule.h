@@ -54,8 +54,8 @@ void rule_doubt(struct rule_sink *s, const struct rule_spot *in, const char *wor
 size_t rule_errors(const struct rule_sink *s);
 
 /*
- * text in double quotes: cut if it is long, control characters and invalid UTF-8 as '?'. The
- * result lives in scratch.
+ * text in double quotes: cut if it is long, what is not printable is escaped. The result lives in
+ * scratch.
  */
 const char *rule_quote(struct rule_sink *s, const char *text);
 /* `; did you mean "a" or "b"?` from the names that near found, or "". */

@@ -106,7 +106,7 @@ static void a_word_is_one_of_the_list(void **state)
 	assert_int_equal(rule_choose(&f->sink, &root, &words, &d), 1);
 	d.v = "up\n";
 	assert_int_equal(rule_choose(&f->sink, &root, &words, &d), -1);
-	assert_told(f, "f:1:1: house.swing: \"up?\" is not one of in, out\n");
+	assert_told(f, "f:1:1: house.swing: \"up\\x0a\" is not one of in, out\n");
 }
 
 static void an_address_can_be_talked_to(void **state)
@@ -150,9 +150,13 @@ static void texts_are_printable_and_tokens_have_no_spaces(void **state)
 	assert_false(rule_printable(&f->sink, &root, NULL, at, "", 7));
 	assert_false(rule_printable(&f->sink, &root, NULL, at, "12345678", 7));
 	assert_false(rule_printable(&f->sink, &root, NULL, at, "a\nb", 7));
+	assert_false(rule_printable(&f->sink, &root, NULL, at, "a\xe2\x80\xae", 7));
+	assert_false(rule_printable(&f->sink, &root, NULL, at, "a\xff", 7));
 	assert_told(f, "f:1:1: house: must not be empty\n"
 		       "f:1:1: house: is longer than 7 bytes\n"
-		       "f:1:1: house: holds a control character or invalid UTF-8\n");
+		       "f:1:1: house: holds \\x0a, which is not printable\n"
+		       "f:1:1: house: holds \\u202e, which is not printable\n"
+		       "f:1:1: house: holds \\xff, which is not printable\n");
 	assert_true(rule_token(&f->sink, &root, NULL,
 			       &(struct doc_text){ .set = true, .at = at, .v = "a/b" }, 7));
 	assert_false(rule_token(&f->sink, &root, NULL,

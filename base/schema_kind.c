@@ -16,20 +16,11 @@
 /* Reads the value that a row's offset points to. */
 #define AS(type, value) (*(type const *)(value))
 
-/* Prints text in quotes, with dots for control characters and invalid bytes. */
 static void print_quoted(const char *text, struct buf *out)
 {
-	size_t n = strlen(text), used = 0;
-
 	buf_addc(out, '"');
-	while (used < n && used < TEXT_SHOWN) {
-		size_t len = utf8_char(text + used, n - used);
-		bool plain = len > 1 || (len && text[used] >= ' ' && text[used] != 0x7f);
-
-		buf_add(out, plain ? text + used : ".", plain ? len : 1);
-		used += plain ? len : 1;
-	}
-	buf_adds(out, used < n ? "...\"" : "\"");
+	buf_add_shown(out, str_of(text), TEXT_SHOWN);
+	buf_addc(out, '"');
 }
 
 static bool text_equal(const void *a, const void *b)

@@ -242,7 +242,7 @@ static void values_are_shown_on_one_line(void **state)
 	assert_prints("bell", &none, "none");
 	assert_prints("signs", &none, "none");
 	d.colour = "a\nb\xff";
-	assert_prints("colour", &d, "\"a.b.\"");
+	assert_prints("colour", &d, "\"a\\x0ab\\xff\"");
 	arena_free(a);
 }
 

@@ -177,15 +177,57 @@ size_t utf8_broken(const char *p, size_t n)
 	return 1;
 }
 
-/*
- * C1 (U+0080..U+009F) is C2 80..9F in UTF-8. A lone C2 before the NUL counts as a control
- * character, too.
- */
-bool utf8_is_control(const char *p)
+uint32_t utf8_code(const char *p, size_t len)
 {
-	unsigned char c = (unsigned char)p[0];
+	uint32_t c = (unsigned char)p[0] & (len == 1 ? 0x7f : 0x7f >> len);
 
-	return c < 0x20 || c == 0x7f || (c == 0xc2 && (unsigned char)p[1] < 0xa0);
+	for (size_t i = 1; i < len; i++)
+		c = c << 6 | ((unsigned char)p[i] & 0x3f);
+	return c;
+}
+
+/* The characters that utf8_printable() refuses, in ascending order. */
+static const struct {
+	uint32_t first, last;
+} misleading[] = {
+	{ 0x0000, 0x001f },   /* C0 */
+	{ 0x007f, 0x009f },   /* DEL and C1, some of which terminals take for escape sequences */
+	{ 0x00ad, 0x00ad },   /* soft hyphen: invisible */
+	{ 0x061c, 0x061c },   /* Arabic letter mark: direction */
+	{ 0x180e, 0x180e },   /* Mongolian vowel separator: invisible */
+	{ 0x200b, 0x200b },   /* zero width space */
+	{ 0x200e, 0x200f },   /* left-to-right and right-to-left mark */
+	{ 0x2028, 0x202e },   /* line and paragraph separator; embeddings and overrides */
+	{ 0x2060, 0x206f },   /* invisible operators, isolates, deprecated format characters */
+	{ 0xfeff, 0xfeff },   /* byte order mark: invisible */
+	{ 0xfff9, 0xfffb },   /* interlinear annotation */
+	{ 0xe0000, 0xe007f }, /* tags: invisible */
+};
+
+size_t utf8_printable(const char *p, size_t n)
+{
+	size_t len;
+	uint32_t c;
+
+	if (n && *p >= ' ' && *p < 0x7f)
+		return 1; /* most text is ASCII */
+	len = utf8_char(p, n);
+	if (!len)
+		return 0;
+	c = utf8_code(p, len);
+	for (size_t i = 0; i < sizeof(misleading) / sizeof(misleading[0]); i++)
+		if (c <= misleading[i].last)
+			return c < misleading[i].first ? len : 0;
+	return len;
+}
+
+size_t utf8_printable_run(const char *p, size_t n)
+{
+	size_t run = 0, len;
+
+	while (run < n && (len = utf8_printable(p + run, n - run)))
+		run += len;
+	return run;
 }
 
 void buf_free(struct buf *b)
@@ -260,6 +302,41 @@ void buf_add_utf8(struct buf *b, const char *p, size_t n)
 		}
 		p += len;
 		n -= len;
+	}
+}
+
+#define ESCAPE_STRLEN sizeof("\\u{10ffff}")
+
+/* Writes the escape of the character or bad byte at p; returns the bytes that it stands for. */
+static size_t escape(const char *p, size_t n, char out[static ESCAPE_STRLEN])
+{
+	size_t len = utf8_char(p, n);
+	uint32_t c = len ? utf8_code(p, len) : (unsigned char)*p;
+
+	snprintf(out, ESCAPE_STRLEN, len <= 1 ? "\\x%02x" : c <= 0xffff ? "\\u%04x" : "\\u{%x}", c);
+	return len ? len : 1;
+}
+
+void buf_add_shown(struct buf *b, struct str text, size_t max)
+{
+	char escaped[ESCAPE_STRLEN];
+
+	while (text.n) {
+		size_t len = utf8_printable(text.p, text.n), shown = len;
+		const char *p = text.p;
+
+		if (!len) {
+			len = escape(text.p, text.n, escaped);
+			p = escaped;
+			shown = strlen(escaped);
+		}
+		if (shown > max) {
+			buf_add_lit(b, "...");
+			return;
+		}
+		buf_add(b, p, shown);
+		max -= shown;
+		text = (struct str){ text.p + len, text.n - len };
 	}
 }
 

@@ -57,8 +57,17 @@ bool utf8_valid(const char *p, size_t n);
  * Unicode recommends and browsers do. n is at least 1.
  */
 size_t utf8_broken(const char *p, size_t n);
-/* Whether p, NUL-terminated, begins with a control character: C0, DEL or C1. */
-bool utf8_is_control(const char *p);
+/*
+ * The length of the printable character at p, or 0 if the bytes there are not UTF-8 or are a
+ * character that could mislead the reader of a line: control characters, line and paragraph
+ * separators, characters that set the direction of text, and invisible ones. ZWNJ and ZWJ count as
+ * printable, because Persian, Indic scripts and emoji need them.
+ */
+size_t utf8_printable(const char *p, size_t n);
+/* The number of bytes from p on that are printable characters; n if all are. */
+size_t utf8_printable_run(const char *p, size_t n);
+/* The code point of a valid character, whose length is that of utf8_char(). */
+uint32_t utf8_code(const char *p, size_t len);
 #define UTF8_REPLACEMENT "\xef\xbf\xbd"
 
 /* A zeroed struct is an empty buffer. p is not NUL-terminated until buf_cstr(). */
@@ -77,6 +86,12 @@ void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(print
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 /* Appends text as valid UTF-8, with one U+FFFD for each maximal subpart that is invalid. */
 void buf_add_utf8(struct buf *b, const char *p, size_t n);
+/*
+ * Appends at most max bytes of text from outside in a form that is safe in a line for people: what
+ * is not printable is escaped, "\x1b" for ASCII and for bytes that are not UTF-8, "\u202e" for
+ * others. "..." follows a text that was cut.
+ */
+void buf_add_shown(struct buf *b, struct str text, size_t max);
 /* Appends v in decimal without the cost of printf(). */
 void buf_addu(struct buf *b, uint64_t v);
 /* Removes the first n bytes and moves the rest to the front. */

@@ -280,6 +280,64 @@ static void nothing_is_like_nothing_only(void **state)
 	assert_true(cstr_eq(NULL, NULL));
 }
 
+static void printable_is_what_shows_as_itself(void **state)
+{
+	static const char *const good[] = { "a",
+					    " ",
+					    "~",
+					    "\xc2\xa0",
+					    "\xc3\xa9",
+					    "\xd8\x9b" /* U+061B */,
+					    "\xd7\x90" /* alef: has a direction of its own */,
+					    "\xe2\x80\x8c" /* ZWNJ */,
+					    "\xe2\x80\x8d" /* ZWJ */,
+					    "\xe2\x80\xaf",
+					    "\xf0\x9f\x99\x82" };
+	static const char *const bad[] = {
+		"\n",		"\x1b",		"\x7f",		"\xc2\x80",	"\xc2\x9b",
+		"\xc2\x9f",	"\xc2\xad",	"\xd8\x9c",	"\xe2\x80\x8b", "\xe2\x80\x8e",
+		"\xe2\x80\x8f", "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaa", "\xe2\x80\xae",
+		"\xe2\x81\xa0", "\xe2\x81\xa6", "\xe2\x81\xa9", "\xef\xbb\xbf", "\xf3\xa0\x81\x81",
+		"\xff",		"\xe2\x80",
+	};
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_int_equal(utf8_printable(good[i], strlen(good[i])), strlen(good[i]));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(utf8_printable(bad[i], strlen(bad[i])), 0);
+	assert_int_equal(utf8_printable("", 0), 0);
+	assert_int_equal(utf8_printable_run("a\xc3\xa9\nb", 5), 3);
+	assert_int_equal(utf8_printable_run("abc", 3), 3);
+}
+
+static void what_is_not_printable_is_shown_escaped(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t max;
+		const char *want;
+	} cases[] = {
+		{ "gr\xc3\xbcn", SIZE_MAX, "gr\xc3\xbcn" },
+		{ "a\033[2Jb\xc2\x9b", SIZE_MAX, "a\\x1b[2Jb\\u009b" },
+		{ "abc\xe2\x80\xaegpj.exe", SIZE_MAX, "abc\\u202egpj.exe" },
+		{ "\xf3\xa0\x81\x81\xff\xe2\x80", SIZE_MAX, "\\u{e0041}\\xff\\xe2\\x80" },
+		{ "12345", 5, "12345" },
+		{ "123456", 5, "12345..." },
+		{ "1234\xc3\xbc", 5, "1234..." },
+		{ "12\n", 5, "12..." },
+		{ "1\n", 5, "1\\x0a" },
+		{ "", 0, "" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct buf b = { 0 };
+
+		buf_add_shown(&b, str_of(cases[i].text), cases[i].max);
+		assert_string_equal(buf_cstr(&b), cases[i].want);
+		buf_free(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -295,6 +353,8 @@ int main(void)
 		cmocka_unit_test(broken_and_overlong_sequences_are_not_characters),
 		cmocka_unit_test(text_is_valid_when_all_its_characters_are),
 		cmocka_unit_test(what_is_broken_is_replaced_once_for_each_beginning),
+		cmocka_unit_test(printable_is_what_shows_as_itself),
+		cmocka_unit_test(what_is_not_printable_is_shown_escaped),
 		cmocka_unit_test(a_buffer_grows_and_keeps_every_byte),
 		cmocka_unit_test(formatted_text_is_appended),
 		cmocka_unit_test(consuming_drops_from_the_front),

@@ -428,10 +428,11 @@ static void text_is_text_and_sections_are_mappings(void **state)
 
 static void names_are_not_empty_and_printable(void **state)
 {
-	assert_complaints("maglev:\n  backends:\n    \"\": {}\n    \"a\\nb\": {}\n",
+	assert_complaints("maglev:\n  backends:\n    \"\": {}\n    \"a\\nb\": {}\n"
+			  "    \"a\\u202Eb\": {}\n",
 			  "f:3:5: maglev.backends.: a name must not be empty\n"
-			  "f:4:5: maglev.backends.a?b: a name must not contain control "
-			  "characters\n");
+			  "f:4:5: maglev.backends.a\\x0ab: a name must be printable\n"
+			  "f:5:5: maglev.backends.a\\u202eb: a name must be printable\n");
 }
 
 static void broken_yaml_is_told_with_its_place(void **state)

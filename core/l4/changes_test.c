@@ -117,7 +117,7 @@ static void each_key_of_a_check_has_its_line(void **state)
 	LINE(web->http.host = NULL, "healthcheck web: host \"www\" -> none");
 	LINE(web->http.codes.items = other;
 	     next.web->http.codes.n = 1, "healthcheck web: response-code 200-299,304 -> 204");
-	LINE(web->http.regexp = "^OK\n", "healthcheck web: response-regexp none -> \"^OK.\"");
+	LINE(web->http.regexp = "^OK\n", "healthcheck web: response-regexp none -> \"^OK\\x0a\"");
 	LINE(web->http.server_name = "w", "healthcheck web: server-name none -> \"w\"");
 	LINE(web->http.insecure_skip_verify = true,
 	     "healthcheck web: insecure-skip-verify false -> true");
@@ -131,7 +131,7 @@ static void each_key_of_a_backend_has_its_line(void **state)
 
 static void each_key_of_a_frontend_has_its_line(void **state)
 {
-	LINE(www->description = "gr\xfcn", "frontend www: description \"\" -> \"gr.n\"");
+	LINE(www->description = "gr\xfcn", "frontend www: description \"\" -> \"gr\\xfcn\"");
 	LINE(www->address = next.a->address, "frontend www: address 198.51.100.1 -> 10.0.0.1");
 	LINE(www->protocol = IPPROTO_UDP, "frontend www: protocol tcp -> udp");
 	LINE(www->port = 443, "frontend www: port 80 -> 443");

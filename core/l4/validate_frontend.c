@@ -14,7 +14,8 @@
 #include "base/map.h"
 #include "core/l4/validate_build.h"
 
-#define NO_TWIN SIZE_MAX /* the backend's address is not known */
+#define DESCRIPTION_MAX 1024 /* bytes */
+#define NO_TWIN SIZE_MAX     /* the backend's address is not known */
 
 /* The last frontend that named a twin, and by which backend. */
 struct mark {
@@ -226,6 +227,15 @@ static bool build_key(struct l4__build *b, const struct rule_spot *spot,
 	return rule_errors(&b->sink) == before;
 }
 
+static const char *build_description(struct l4__build *b, const struct rule_spot *spot,
+				     const struct doc_text *d)
+{
+	if (!d->set || !*d->v)
+		return "";
+	rule_printable(&b->sink, spot, "description", d->at, d->v, DESCRIPTION_MAX);
+	return arena_strdup(b->arena, d->v);
+}
+
 static void build_frontend(struct walk *w, const struct doc_frontend *d, struct l4_frontend *f)
 {
 	struct rule_spot spot = { .in = &l4__frontends_spot, .name = d->name };
@@ -233,7 +243,7 @@ static void build_frontend(struct walk *w, const struct doc_frontend *d, struct 
 	struct l4__vip *vip = &b->vips[w->frontend];
 
 	f->name = arena_strdup(b->arena, d->name);
-	f->description = arena_strdup(b->arena, d->description.set ? d->description.v : "");
+	f->description = build_description(b, &spot, &d->description);
 	f->src_ip_sticky = rule_flag(&d->src_ip_sticky, false);
 	f->flush_on_down = rule_flag(&d->flush_on_down, true);
 	if (d->address.set)

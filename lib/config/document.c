@@ -320,7 +320,7 @@ static void read_section(const struct reader *r, const struct value *v,
 	read_fields(r, v, s, out);
 }
 
-/* Names appear in logs, metrics and terminals, so control characters are refused. */
+/* Names appear in logs, metrics, browsers and terminals, so they must be printable. */
 static bool is_name(const struct reader *r, const struct value *v, const struct yaml_node *key)
 {
 	struct value at_key = { key, v->path, v->quiet };
@@ -330,7 +330,7 @@ static bool is_name(const struct reader *r, const struct value *v, const struct 
 		return false;
 	}
 	if (!yaml_printable(key->text)) {
-		complain(r, &at_key, "a name must not contain control characters");
+		complain(r, &at_key, "a name must be printable");
 		return false;
 	}
 	return true;

@@ -382,7 +382,7 @@ static void dispatch(struct grpc_call *call)
 		grpc__end(call, GRPC_RESOURCE_EXHAUSTED, UNREAD);
 		return;
 	}
-	r = pb_decode(call->entry->method.request, content, s->scratch, &request, &where);
+	r = pb_decode(call->entry->method.request, content, NULL, s->scratch, &request, &where);
 	if (r < 0) {
 		refuse_decoding(call, r, where);
 	} else {

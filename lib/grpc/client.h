@@ -4,7 +4,8 @@
  *
  * All calls use one connection. It is opened by the first call that needs it and opened again by
  * the first call after it was lost. Open calls of a lost connection end with UNAVAILABLE; no
- * request is sent twice.
+ * request is sent twice. Responses must not be compressed: the client does not offer it, so that a
+ * server cannot make it expand a few bytes to many.
  *
  * Each call ends with exactly one done(), called from the loop and never from grpc_client_call(),
  * unless grpc_client_cancel() came first. done() may begin calls and free the client; message() and
@@ -20,6 +21,7 @@
 #include "base/str.h"
 #include "lib/grpc/grpc.h"
 #include "lib/loop/loop.h"
+#include "lib/pb/pb.h"
 
 struct grpc_client;
 struct grpc_client_call;
@@ -31,7 +33,8 @@ struct grpc_client_config {
 	struct tls_context *tls; /* NULL: plaintext; borrowed */
 	const char *tls_name;	 /* NULL: the host of target */
 	const char *user_agent;	 /* NULL: "maglev" */
-	size_t max_message;	 /* of a response; 0: 16 MiB */
+	size_t max_message;	 /* of a response, encoded; 0: 16 MiB */
+	struct pb_bounds bounds; /* of a response, decoded; see pb.h */
 	int64_t connect_timeout; /* ns, for each address and for the lookup; 0: 5 s */
 	/* The connection was opened, lost or could not be opened, and why; may be NULL. */
 	void (*state)(bool connected, const char *why, void *user);
@@ -53,8 +56,9 @@ struct grpc_client_events {
 	/* A decoded message, freed on return. At most once for unary methods. May be NULL. */
 	void (*message)(const ProtobufCMessage *message, void *user);
 	/*
-	 * The call has ended. text is the server's message or why the server could not be reached;
-	 * valid UTF-8, never NULL, freed when this returns. Required.
+	 * The call has ended. text is the server's message or why the server could not be reached:
+	 * one line that is safe to show, of at most 2 KiB; never NULL, freed when this returns.
+	 * Required.
 	 */
 	void (*done)(enum grpc_status status, const char *text, void *user);
 	void *user;

@@ -17,6 +17,8 @@
 #include "lib/grpc/client_private.h"
 #include "lib/pb/pb.h"
 
+#define TEXT_MAX 2048 /* bytes of the text of a result */
+
 static struct grpc_client_call **slot_of(struct h2_stream *s)
 {
 	return h2_stream_area(s);
@@ -56,7 +58,7 @@ void grpc__call_free(struct grpc_client_call *call)
 	free(call);
 }
 
-/* The text may contain bytes of the server, so it is made valid UTF-8. */
+/* The text may contain bytes of the server, so it is made safe to show. */
 void grpc__call_end(struct grpc_client_call *call, enum grpc_status status, const char *fmt, ...)
 {
 	struct grpc_client *c = call->client;
@@ -70,7 +72,7 @@ void grpc__call_end(struct grpc_client_call *call, enum grpc_status status, cons
 	va_end(ap);
 	call->status = status;
 	call->text.n = 0;
-	buf_add_utf8(&call->text, text.p, text.n);
+	buf_add_shown(&call->text, (struct str){ text.p, text.n }, TEXT_MAX);
 	buf_free(&text);
 	ev_timer_stop(c->loop, &call->timer);
 	let_go(call, true);
@@ -86,7 +88,7 @@ static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 }
 
 /* The timeout that is sent is what is left of it: the call may have waited for the connection. */
-static size_t fill_headers(const struct grpc_client_call *call, struct h2_field fields[static 9],
+static size_t fill_headers(const struct grpc_client_call *call, struct h2_field fields[static 8],
 			   char timeout[static GRPC__TIMEOUT_STRLEN])
 {
 	const struct grpc_client_config *config = &call->client->config;
@@ -99,7 +101,6 @@ static size_t fill_headers(const struct grpc_client_call *call, struct h2_field 
 		{ "te", STR("trailers") },
 		{ "content-type", STR("application/grpc") },
 		{ "user-agent", str_of(config->user_agent) },
-		{ "grpc-accept-encoding", STR("identity,gzip") },
 	};
 
 	memcpy(fields, all, sizeof(all));
@@ -113,7 +114,7 @@ static size_t fill_headers(const struct grpc_client_call *call, struct h2_field 
 void grpc__call_start(struct grpc_client_call *call)
 {
 	struct grpc_client *c = call->client;
-	struct h2_field fields[9];
+	struct h2_field fields[8];
 	char timeout[GRPC__TIMEOUT_STRLEN];
 	size_t n = fill_headers(call, fields, timeout);
 	struct h2_stream *s = h2_request(c->conn, fields, n);
@@ -145,11 +146,6 @@ static void take_content_type(struct grpc_client_call *call, struct str value)
 	call->is_grpc = grpc__is_grpc(value);
 }
 
-static void take_encoding(struct grpc_client_call *call, struct str value)
-{
-	call->gzip = str_eq(value, STR("gzip"));
-}
-
 /* Values that are not in the enum become UNKNOWN. */
 static void take_status(struct grpc_client_call *call, struct str value)
 {
@@ -172,8 +168,9 @@ static const struct {
 	struct str name;
 	void (*take)(struct grpc_client_call *call, struct str value);
 } headers[] = {
-	{ { ":status", 7 }, take_http_status },	    { { "content-type", 12 }, take_content_type },
-	{ { "grpc-encoding", 13 }, take_encoding }, { { "grpc-status", 11 }, take_status },
+	{ { ":status", 7 }, take_http_status },
+	{ { "content-type", 12 }, take_content_type },
+	{ { "grpc-status", 11 }, take_status },
 	{ { "grpc-message", 12 }, take_message },
 };
 
@@ -206,16 +203,23 @@ static void refuse_content(struct grpc_client_call *call, int error)
 		grpc__call_end(call, GRPC_RESOURCE_EXHAUSTED, "the answer is longer than %zu bytes",
 			       call->client->config.max_message);
 	else
-		grpc__call_end(call, GRPC_INTERNAL, "the answer is compressed in a wrong way");
+		grpc__call_end(call, GRPC_INTERNAL,
+			       "the answer is compressed, which was not offered");
 }
 
 /* The message is in the scratch arena, which tell_message() resets after the callback. */
 static int tell_decoded(struct grpc_client_call *call, struct str content)
 {
 	ProtobufCMessage *message;
-	int r = pb_decode(call->method->response, content, call->client->scratch, &message, NULL);
+	struct grpc_client *c = call->client;
+	int r = pb_decode(call->method->response, content, &c->config.bounds, c->scratch, &message,
+			  NULL);
 
-	if (r < 0)
+	if (r == -E2BIG)
+		grpc__call_end(call, GRPC_RESOURCE_EXHAUSTED,
+			       "the answer has too many entries or "
+			       "too long a text");
+	else if (r < 0)
 		grpc__call_end(call, GRPC_INTERNAL, "the answer is not a valid %s",
 			       call->method->response->name);
 	else if (call->events.message)
@@ -228,7 +232,7 @@ static int tell_content(struct grpc_client_call *call)
 {
 	size_t most = call->client->config.max_message;
 	struct str content;
-	int r = grpc__content(&call->reader, call->gzip, most, &content);
+	int r = grpc__content(&call->reader, false, most, &content);
 
 	if (r < 0) {
 		refuse_content(call, r);

@@ -22,11 +22,11 @@ struct grpc_client_call {
 	ev_timer timer;
 	struct grpc__reader reader;
 	unsigned http_status;
-	bool is_grpc, gzip; /* content-type and grpc-encoding of the response */
-	bool has_status;    /* grpc-status has arrived */
-	bool answered;	    /* a message has arrived */
-	bool telling;	    /* message() or content() is running */
-	bool cancelled;	    /* it was cancelled from within: freed when the callback returns */
+	bool is_grpc;	 /* content-type of the response */
+	bool has_status; /* grpc-status has arrived */
+	bool answered;	 /* a message has arrived */
+	bool telling;	 /* message() or content() is running */
+	bool cancelled;	 /* it was cancelled from within: freed when the callback returns */
 	enum grpc_status status;
 	struct buf text; /* decoded grpc-message, or our own reason */
 };

@@ -241,6 +241,13 @@ static void what_is_no_grpc_answer_has_a_status(void **state)
 		{ STR("\0\0\4\3\0\0\0\0\1\0\0\0\x2"), GRPC_INTERNAL, "HTTP/2 error 2" },
 		{ STR("HTTP/1.1 400 Bad Request\r\n\r\n"), GRPC_UNAVAILABLE,
 		  "lost the connection" },
+		/* content-type, grpc-encoding: gzip, and a message that says it is compressed */
+		{ STR(HEADERS("\x28", "\4") "\x88\x0f\x10\x10"
+					    "application/grpc"
+					    "\0\x0dgrpc-encoding\4gzip"
+					    "\0\0\6\0\0\0\0\0\1"
+					    "\1\0\0\0\1x"),
+		  GRPC_INTERNAL, "compressed, which was not offered" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -93,6 +93,7 @@ static void a_client_is_known_by_its_certificate(void **state)
 	assert_string_equal(bob.note, "bob");
 	ask_who(&kit, "", &nobody);
 	assert_int_equal(nobody.status, GRPC_UNAVAILABLE);
+	assert_non_null(strstr(nobody.text, "the server requires a client certificate"));
 	assert_int_equal(nobody.messages, 0);
 	ask_who(&kit, "stranger", &stranger);
 	assert_int_equal(stranger.status, GRPC_UNAVAILABLE);

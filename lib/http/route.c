@@ -79,6 +79,7 @@ struct http__choice http__find_route(const struct http_server *s,
 	struct http__choice c = { .user = s->config.mount.user };
 
 	c.route = search(&s->config.mount, request, &c.allowed);
+	c.mounted = c.route;
 	if (c.route)
 		return c;
 	c.user = own.user;
@@ -88,8 +89,11 @@ struct http__choice http__find_route(const struct http_server *s,
 
 void http__route(struct http_exchange *x, const struct http_request *request)
 {
-	const struct http__choice c = http__find_route(x->conn->server, request);
+	const struct http_server *s = x->conn->server;
+	const struct http__choice c = http__find_route(s, request);
 
+	if (!c.mounted && s->config.admits && !s->config.admits(x, request, s->config.user))
+		return;
 	if (c.route) {
 		x->pieces = c.route->methods & HTTP_IN_PIECES;
 		c.route->handler(x, request, c.user);

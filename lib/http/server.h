@@ -106,7 +106,7 @@ struct http_server_config {
 	mode_t mode;			 /* of its file; 0: 0600 */
 	const struct http_route *routes; /* borrowed */
 	size_t n_routes;
-	void *user;			   /* of handlers, trace and error */
+	void *user;			   /* of handlers, admits, trace and error */
 	struct http_mount mount;	   /* zeroed: none */
 	struct tls_context *tls;	   /* NULL: plaintext; borrowed */
 	const struct http_header *headers; /* added to every answer; borrowed */
@@ -122,6 +122,11 @@ struct http_server_config {
 	int64_t request_timeout;
 	int64_t idle_timeout;  /* 60 s: between two requests of one connection */
 	int64_t write_timeout; /* 30 s: for the client to take HTTP_SLICE bytes */
+	/*
+	 * Called before a request is routed, unless a mounted route takes it. Returns false if it
+	 * has answered x, by http_reply(). NULL: all are admitted.
+	 */
+	bool (*admits)(struct http_exchange *x, const struct http_request *request, void *user);
 	void (*trace)(const struct http_trace *trace, void *user);
 	/* Writes the server's own error answers with http_reply(); NULL: plain text. */
 	void (*error)(struct http_exchange *x, unsigned status, void *user);

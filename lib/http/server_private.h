@@ -152,6 +152,7 @@ struct http__choice {
 	const struct http_route *route; /* NULL: there is none */
 	void *user;			/* of its handler */
 	unsigned allowed;		/* without a route: methods that the path has */
+	bool mounted;			/* the route is one of the mount */
 };
 struct http__choice http__find_route(const struct http_server *s,
 				     const struct http_request *request);

@@ -165,7 +165,7 @@ static void what_is_missing_is_told_where_it_should_be(void **state)
 	assert_int_equal(json_require(&deep), -EINVAL);
 	check_complaints(f, "f:5:4: spec.ports[1].name: is missing\n"
 			    "f:2:10: none: is missing\n"
-			    "f:4:20: spec.ports[3].a?b: is missing\n");
+			    "f:4:20: spec.ports[3].a\\x0ab: is missing\n");
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -3,8 +3,8 @@
  * json: the writer.
  *
  * There is no state: text is appended to the caller's buffer. A string is copied in runs of
- * characters that need no escaping; only the character that ends a run (quote, backslash, control
- * character, invalid UTF-8) is handled by itself.
+ * characters that need no escaping; only the character that ends a run (quote, backslash, not
+ * printable, invalid UTF-8) is handled by itself.
  */
 #include "lib/json/json.h"
 
@@ -22,7 +22,7 @@ static const char short_escapes[0x80] = {
 
 static bool is_plain(unsigned char c)
 {
-	return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
 /* The number of bytes from p on that may be copied as they are. */
@@ -34,7 +34,7 @@ static size_t plain_run(const char *p, size_t n)
 		size_t len = is_plain((unsigned char)p[i]) ? 1 : 0;
 
 		if (!len && (unsigned char)p[i] >= 0x80)
-			len = utf8_char(p + i, n - i);
+			len = utf8_printable(p + i, n - i);
 		if (!len)
 			break;
 		i += len;
@@ -42,17 +42,29 @@ static size_t plain_run(const char *p, size_t n)
 	return i;
 }
 
-static void write_escape(struct buf *out, unsigned char c)
+/* Code points above U+FFFF are written as a pair of surrogates (RFC 8259, section 7). */
+static void write_escape(struct buf *out, uint32_t c)
 {
-	static const char hex[] = "0123456789abcdef";
-	char escape[6] = { '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] };
+	if (c < sizeof(short_escapes) && short_escapes[c])
+		buf_printf(out, "\\%c", short_escapes[c]);
+	else if (c <= 0xffff)
+		buf_printf(out, "\\u%04x", c);
+	else
+		buf_printf(out, "\\u%04x\\u%04x", 0xd800 + ((c - 0x10000) >> 10),
+			   0xdc00 + ((c - 0x10000) & 0x3ff));
+}
 
-	if (!short_escapes[c]) {
-		buf_add(out, escape, sizeof(escape));
-		return;
+/* Writes what ended a run; returns the bytes that it stands for. */
+static size_t write_special(struct buf *out, const char *p, size_t n)
+{
+	size_t len = utf8_char(p, n);
+
+	if (!len) {
+		buf_add_lit(out, UTF8_REPLACEMENT);
+		return utf8_broken(p, n);
 	}
-	escape[1] = short_escapes[c];
-	buf_add(out, escape, 2);
+	write_escape(out, utf8_code(p, len));
+	return len;
 }
 
 void json_write_string(struct buf *out, const char *p, size_t n)
@@ -65,12 +77,8 @@ void json_write_string(struct buf *out, const char *p, size_t n)
 		size_t used = plain_run(p, n);
 
 		buf_add(out, p, used);
-		if (used < n && (unsigned char)p[used] >= 0x80) {
-			buf_add_lit(out, UTF8_REPLACEMENT);
-			used += utf8_broken(p + used, n - used);
-		} else if (used < n) {
-			write_escape(out, (unsigned char)p[used++]);
-		}
+		if (used < n)
+			used += write_special(out, p + used, n - used);
 		p += used;
 		n -= used;
 	}

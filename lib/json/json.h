@@ -12,7 +12,8 @@
 #include "base/str.h"
 
 /*
- * Appends the n bytes as a quoted string. Quotes, backslashes and control characters are escaped.
+ * Appends the n bytes as a quoted string. Quotes, backslashes and characters that are not
+ * printable (utf8_printable()) are escaped, so that no text steers the terminal that shows it.
  * Bytes that are not UTF-8 become U+FFFD, one for each maximal subpart as the Unicode standard
  * recommends.
  */

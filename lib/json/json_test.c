@@ -29,7 +29,7 @@ static void plain_text_stands_for_itself(void **state)
 {
 	EXPECT("", "\"\"");
 	EXPECT("backend-transition", "\"backend-transition\"");
-	EXPECT("a/b <&> \x7f", "\"a/b <&> \x7f\"");
+	EXPECT("a/b <&> ~", "\"a/b <&> ~\"");
 	EXPECT("gr\xc3\xb6\xc3\x9f\x65 \xe2\x82\xac \xf0\x9f\x99\x82",
 	       "\"gr\xc3\xb6\xc3\x9f\x65 \xe2\x82\xac \xf0\x9f\x99\x82\"");
 	check_string(NULL, 0, "\"\"");
@@ -40,6 +40,8 @@ static void quotes_backslashes_and_controls_are_escaped(void **state)
 	EXPECT("say \"hi\" \\o/", "\"say \\\"hi\\\" \\\\o/\"");
 	EXPECT("\b\f\n\r\t", "\"\\b\\f\\n\\r\\t\"");
 	EXPECT("a\0b\x01\x1f\x1b[0m", "\"a\\u0000b\\u0001\\u001f\\u001b[0m\"");
+	EXPECT("\x7f\xc2\x9b\xe2\x80\xae", "\"\\u007f\\u009b\\u202e\"");
+	EXPECT("\xf3\xa0\x81\x81", "\"\\udb40\\udc41\""); /* U+E0041: a pair of surrogates */
 }
 
 /* Examples of the Unicode standard, table 3-8, and one of each kind of invalid UTF-8. */

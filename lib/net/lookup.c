@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/mem.h"
@@ -53,6 +54,19 @@ static void look_up(const char *host, uint16_t port, struct answer *a)
 		a->found[a->n++] = e;
 	}
 	snprintf(a->why, sizeof(a->why), "%s: %s", host, r ? gai_strerror(r) : "no address");
+}
+
+void net_own_name(char ret[static NET_NAME_SIZE])
+{
+	const struct addrinfo hints = { .ai_flags = AI_CANONNAME };
+	struct addrinfo *found = NULL;
+
+	memset(ret, 0, NET_NAME_SIZE);
+	gethostname(ret, NET_NAME_SIZE - 1);
+	if (getaddrinfo(ret, NULL, &hints, &found) == 0 && found && found->ai_canonname)
+		snprintf(ret, NET_NAME_SIZE, "%s", found->ai_canonname);
+	if (found)
+		freeaddrinfo(found);
 }
 
 /* The struct is zeroed with memset() so that its padding does not leak memory into the pipe. */

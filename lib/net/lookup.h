@@ -39,5 +39,12 @@ struct net_lookup_query {
  */
 int net_lookup_start(struct ev_loop *loop, const struct net_lookup_query *query,
 		     struct net_lookup **ret);
+#define NET_NAME_SIZE 256 /* of a name and its NUL */
+
+/*
+ * The name of this machine, fully qualified if the resolver knows it so, otherwise as gethostname()
+ * has it. Blocks as the resolver does, so it belongs into a job.
+ */
+void net_own_name(char ret[static NET_NAME_SIZE]);
 /* Stops the lookup; done will not be called. NULL is allowed. */
 void net_lookup_cancel(struct net_lookup *l);

@@ -36,7 +36,7 @@ static int convert(const ProtobufCMessageDescriptor *type, bool from_json)
 	read_all(&in);
 	text = (struct str){ in.p, in.n };
 	r = from_json ? pb_json_read(type, text, arena, &m, reason, sizeof(reason))
-		      : pb_decode(type, text, arena, &m, NULL);
+		      : pb_decode(type, text, NULL, arena, &m, NULL);
 	if (r < 0) {
 		fprintf(stderr, "%s\n", reason);
 		return 1;

@@ -31,7 +31,8 @@ struct step {
 
 struct walk {
 	size_t depth;
-	size_t memory;		  /* upper bound of what unpacking will allocate */
+	size_t memory; /* upper bound of what unpacking will allocate */
+	struct pb_bounds bounds;
 	const struct step *where; /* the current field */
 	struct arena *arena;
 	const char *bad; /* path of the first invalid string */
@@ -130,6 +131,8 @@ static const char *path_of(const struct step *last, struct arena *arena)
 
 static int check_string(struct walk *w, struct str value)
 {
+	if (value.n > w->bounds.text)
+		return -E2BIG;
 	if (!memchr(value.p, '\0', value.n) && utf8_valid(value.p, value.n))
 		return 0;
 	w->bad = path_of(w->where, w->arena);
@@ -148,8 +151,8 @@ static int check_item(struct walk *w, const struct item *item)
 	int r = 0;
 
 	w->memory += memory_of(item);
-	if (w->memory > MEMORY_MAX)
-		return -EBADMSG;
+	if (w->memory > w->bounds.memory)
+		return -E2BIG;
 	if (!item->field || item->wire != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED)
 		return 0;
 	w->where = &here;
@@ -177,8 +180,9 @@ static int check_message(struct walk *w, const ProtobufCMessageDescriptor *type,
 }
 
 /* The walk checks depth, memory and strings before protobuf-c allocates anything. */
-int pb_decode(const ProtobufCMessageDescriptor *type, struct str bytes, struct arena *arena,
-	      ProtobufCMessage **ret, const char **ret_where)
+int pb_decode(const ProtobufCMessageDescriptor *type, struct str bytes,
+	      const struct pb_bounds *bounds, struct arena *arena, ProtobufCMessage **ret,
+	      const char **ret_where)
 {
 	ProtobufCAllocator allocator = pb__allocator(arena);
 	struct walk walk = { .arena = arena, .memory = type->sizeof_message };
@@ -186,6 +190,8 @@ int pb_decode(const ProtobufCMessageDescriptor *type, struct str bytes, struct a
 	int r;
 
 	assert(type && arena && ret && (bytes.p || !bytes.n));
+	walk.bounds.memory = bounds && bounds->memory ? bounds->memory : MEMORY_MAX;
+	walk.bounds.text = bounds && bounds->text ? bounds->text : SIZE_MAX;
 	r = check_message(&walk, type, bytes);
 	if (r == -EILSEQ && ret_where)
 		*ret_where = walk.bad;
@@ -225,7 +231,7 @@ int pb_pieces_next(struct pb_pieces *p, struct arena *arena,
 			buf_add(&p->others, start, (size_t)(p->bytes.p - start));
 			continue;
 		}
-		r = pb_decode(item.field->descriptor, item.value, arena, ret, NULL);
+		r = pb_decode(item.field->descriptor, item.value, p->bounds, arena, ret, NULL);
 		if (r < 0)
 			return r;
 		*ret_field = item.field;
@@ -237,7 +243,8 @@ int pb_pieces_next(struct pb_pieces *p, struct arena *arena,
 int pb_pieces_others(const struct pb_pieces *p, struct arena *arena, ProtobufCMessage **ret)
 {
 	assert(!p->bytes.n);
-	return pb_decode(p->type, (struct str){ p->others.p, p->others.n }, arena, ret, NULL);
+	return pb_decode(p->type, (struct str){ p->others.p, p->others.n }, p->bounds, arena, ret,
+			 NULL);
 }
 
 void pb_pieces_free(struct pb_pieces *p)

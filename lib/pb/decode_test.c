@@ -22,7 +22,7 @@ static int decode(struct str bytes, const char **ret_where)
 	ProtobufCMessage *message = NULL;
 	const char *where = NULL;
 	static char path[256];
-	int r = pb_decode(TREE, bytes, arena, &message, &where);
+	int r = pb_decode(TREE, bytes, NULL, arena, &message, &where);
 
 	assert_true((r == 0) == (message != NULL));
 	snprintf(path, sizeof(path), "%s", where ? where : "");
@@ -50,7 +50,7 @@ static void no_bytes_are_an_empty_message(void **state)
 	ProtobufCMessage *message;
 	const Pbtest__Tree *tree;
 
-	assert_int_equal(pb_decode(TREE, (struct str){ NULL, 0 }, arena, &message, NULL), 0);
+	assert_int_equal(pb_decode(TREE, (struct str){ NULL, 0 }, NULL, arena, &message, NULL), 0);
 	tree = (const Pbtest__Tree *)message;
 	assert_string_equal(tree->name, "");
 	assert_null(tree->left);
@@ -62,7 +62,8 @@ static void fields_come_out_as_they_went_in(void **state)
 	ProtobufCMessage *message;
 	const Pbtest__Tree *tree;
 
-	assert_int_equal(pb_decode(TREE, STR("\x0a\x02hi\x12\x03\x0a\x01x"), arena, &message, NULL),
+	assert_int_equal(pb_decode(TREE, STR("\x0a\x02hi\x12\x03\x0a\x01x"), NULL, arena, &message,
+				   NULL),
 			 0);
 	tree = (const Pbtest__Tree *)message;
 	assert_string_equal(tree->name, "hi");
@@ -178,12 +179,36 @@ static void few_bytes_cannot_take_much_memory(void **state)
 
 	for (size_t i = 0; i < (size_t)1 << 20; i++)
 		buf_add_lit(&flood, "\x82\x97\x22\x00");
-	assert_int_equal(
-		pb_decode(TREE, (struct str){ flood.p, flood.n / 16 }, arena, &message, NULL), 0);
+	assert_int_equal(pb_decode(TREE, (struct str){ flood.p, flood.n / 16 }, NULL, arena,
+				   &message, NULL),
+			 0);
 	arena_reset(arena);
-	assert_int_equal(pb_decode(TREE, (struct str){ flood.p, flood.n }, arena, &message, NULL),
-			 -EBADMSG);
+	assert_int_equal(pb_decode(TREE, (struct str){ flood.p, flood.n }, NULL, arena, &message,
+				   NULL),
+			 -E2BIG);
 	assert_true(arena_used(arena) < 1024);
+}
+
+static void bounds_are_checked_before_anything_is_allocated(void **state)
+{
+	static const struct pb_bounds few = { .memory = 1000 }, brief = { .text = 2 };
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+	_cleanup_(buf_free) struct buf children = { 0 };
+	ProtobufCMessage *message;
+
+	for (size_t i = 0; i < 10; i++)
+		buf_add_lit(&children, "\x82\x97\x22\x00"); /* each costs more than 88 bytes */
+	assert_int_equal(
+		pb_decode(TREE, (struct str){ children.p, 3 * 4 }, &few, arena, &message, NULL), 0);
+	arena_reset(arena);
+	assert_int_equal(pb_decode(TREE, (struct str){ children.p, children.n }, &few, arena,
+				   &message, NULL),
+			 -E2BIG);
+	assert_int_equal(pb_decode(TREE, STR("\x0a\x02hi"), &brief, arena, &message, NULL), 0);
+	arena_reset(arena);
+	assert_int_equal(pb_decode(TREE, STR("\x0a\x03hey"), &brief, arena, &message, NULL),
+			 -E2BIG);
+	assert_int_equal(arena_used(arena), 0);
 }
 
 /* Lists { int32s: 7, 8; strings: "a"; scalars: { a_int32: 1 }, { a_int32: 2 } }, in mixed order. */
@@ -226,7 +251,9 @@ static void a_piece_that_is_none_is_refused(void **state)
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct pb_pieces pieces = { &pbtest__lists__descriptor, cases[i].bytes, { 0 } };
+		struct pb_pieces pieces = {
+			&pbtest__lists__descriptor, cases[i].bytes, { 0 }, NULL
+		};
 		const ProtobufCFieldDescriptor *field;
 		ProtobufCMessage *one;
 
@@ -250,6 +277,7 @@ int main(void)
 		cmocka_unit_test(a_key_written_long_is_the_same_field),
 		cmocka_unit_test(messages_nest_so_deep_and_no_deeper),
 		cmocka_unit_test(few_bytes_cannot_take_much_memory),
+		cmocka_unit_test(bounds_are_checked_before_anything_is_allocated),
 		cmocka_unit_test(a_list_can_be_read_in_pieces),
 		cmocka_unit_test(a_piece_that_is_none_is_refused),
 	};

@@ -73,7 +73,7 @@ static void broken_text_is_mended_on_its_way_out(void **state)
 	choice.text = bad;
 
 	pb_encode(&tree.base, &out);
-	assert_int_equal(pb_decode(tree.base.descriptor, (struct str){ out.p, out.n }, arena,
+	assert_int_equal(pb_decode(tree.base.descriptor, (struct str){ out.p, out.n }, NULL, arena,
 				   &message, NULL),
 			 0);
 	back = (const Pbtest__Tree *)message;

@@ -15,7 +15,7 @@
 
 struct writer {
 	struct buf *out;
-	bool pretty;
+	bool pretty, shown;
 	unsigned depth;
 };
 
@@ -132,10 +132,27 @@ static void write_enum(struct buf *out, const ProtobufCEnumDescriptor *type, int
 		write_signed(out, v);
 }
 
-static void write_string(struct buf *out, const char *text)
+static void write_shown(struct buf *out, struct str text)
 {
-	text = text ? text : "";
-	json_write_string(out, text, strlen(text));
+	_cleanup_(buf_free) struct buf shown = { 0 };
+	struct str line;
+
+	while (str_cut(&text, '\n', &line)) {
+		buf_add_shown(&shown, line, SIZE_MAX);
+		if (text.p)
+			buf_addc(&shown, '\n');
+	}
+	json_write_string(out, shown.p, shown.n);
+}
+
+static void write_string(const struct writer *w, const char *text)
+{
+	struct str s = str_of(text ? text : "");
+
+	if (w->shown && utf8_printable_run(s.p, s.n) < s.n)
+		write_shown(w->out, s);
+	else
+		json_write_string(w->out, s.p, s.n);
 }
 
 static void write_message(struct writer *w, const ProtobufCMessage *m);
@@ -181,7 +198,7 @@ static void write_value(struct writer *w, const ProtobufCFieldDescriptor *f, con
 		write_enum(w->out, f->descriptor, *(const int *)v);
 		break;
 	case PROTOBUF_C_TYPE_STRING:
-		write_string(w->out, *(const char *const *)v);
+		write_string(w, *(const char *const *)v);
 		break;
 	case PROTOBUF_C_TYPE_BYTES:
 		write_base64(w->out, bytes->data, bytes->len);
@@ -331,7 +348,9 @@ static void write_message(struct writer *w, const ProtobufCMessage *m)
 
 void pb_json_write(const ProtobufCMessage *message, enum pb_json_style style, struct buf *out)
 {
-	struct writer w = { .out = out, .pretty = style == PB_JSON_PRETTY };
+	struct writer w = { .out = out,
+			    .pretty = style == PB_JSON_PRETTY,
+			    .shown = style == PB_JSON_SHOWN };
 
 	assert(message && out);
 	write_message(&w, message);

@@ -135,6 +135,20 @@ static void pretty_is_one_value_a_line(void **state)
 		    "  \"children\": []\n}");
 }
 
+static void for_display_no_value_steers_the_reader(void **state)
+{
+	Pbtest__Tree t;
+
+	pbtest__tree__init(&t);
+	t.name = (char[]){ "a\xe2\x80\xae\"b\n\033[2J\n" };
+	assert_json(&t.base, PB_JSON_SHOWN,
+		    "{\"name\":\"a\\\\u202e\\\"b\\n\\\\x1b[2J\\n\",\"children\":[]}");
+	assert_json(&t.base, PB_JSON_COMPACT,
+		    "{\"name\":\"a\\u202e\\\"b\\n\\u001b[2J\\n\",\"children\":[]}");
+	t.name = (char[]){ "gr\xc3\xbcn" };
+	assert_json(&t.base, PB_JSON_SHOWN, "{\"name\":\"gr\xc3\xbcn\",\"children\":[]}");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -143,6 +157,7 @@ int main(void)
 		cmocka_unit_test(only_the_chosen_member_of_a_oneof_is_written),
 		cmocka_unit_test(a_map_is_an_object_in_order_of_its_keys_and_the_last_value_counts),
 		cmocka_unit_test(pretty_is_one_value_a_line),
+		cmocka_unit_test(for_display_no_value_steers_the_reader),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

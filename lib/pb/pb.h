@@ -16,13 +16,23 @@
 #include "base/str.h"
 
 /*
- * Decodes into the arena. -EBADMSG if the bytes are not such a message, nest deeper than 32
- * messages or would need more than 64 MiB of memory. -EILSEQ if a string contains a NUL or is not
- * UTF-8; *ret_where (may be NULL) then names the field ("pools.name"), in the arena. *ret is
- * untouched on failure. Unknown fields are kept in the message.
+ * Bounds of what one message may cost, checked before anything is allocated. Few bytes can ask for
+ * much memory: two encode an empty entry of a list. 0 means the default.
  */
-int pb_decode(const ProtobufCMessageDescriptor *type, struct str bytes, struct arena *arena,
-	      ProtobufCMessage **ret, const char **ret_where);
+struct pb_bounds {
+	size_t memory; /* bytes of the decoded message; 64 MiB */
+	size_t text;   /* bytes of one string; no bound of its own */
+};
+
+/*
+ * Decodes into the arena. bounds may be NULL: the defaults. -EBADMSG if the bytes are not such a
+ * message or nest deeper than 32 messages. -E2BIG if it exceeds the bounds. -EILSEQ if a string
+ * contains a NUL or is not UTF-8; *ret_where (may be NULL) then names the field ("pools.name"), in
+ * the arena. *ret is untouched on failure. Unknown fields are kept in the message.
+ */
+int pb_decode(const ProtobufCMessageDescriptor *type, struct str bytes,
+	      const struct pb_bounds *bounds, struct arena *arena, ProtobufCMessage **ret,
+	      const char **ret_where);
 
 /*
  * A long message in pieces: first each message of a repeated field by itself, then all the rest,
@@ -32,8 +42,9 @@ int pb_decode(const ProtobufCMessageDescriptor *type, struct str bytes, struct a
  */
 struct pb_pieces {
 	const ProtobufCMessageDescriptor *type;
-	struct str bytes;  /* not decoded yet */
-	struct buf others; /* encoding of all other fields, for pb_pieces_others() */
+	struct str bytes;		/* not decoded yet */
+	struct buf others;		/* encoding of all other fields, for pb_pieces_others() */
+	const struct pb_bounds *bounds; /* of each piece, and of all the rest; may be NULL */
 };
 
 /* 1 and the next message, in the arena, with the field it belongs to; 0 after the last one. */
@@ -52,6 +63,11 @@ void pb_encode(const ProtobufCMessage *message, struct buf *out);
 enum pb_json_style {
 	PB_JSON_COMPACT, /* one line */
 	PB_JSON_PRETTY,	 /* indented by two spaces */
+	/*
+	 * One line, and for display: the values of strings have buf_add_shown() applied to each of
+	 * their lines, so that they are safe to show after the JSON was parsed.
+	 */
+	PB_JSON_SHOWN,
 };
 
 /*

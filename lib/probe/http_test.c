@@ -389,7 +389,7 @@ static void a_header_can_be_asked_for(void **state)
 					     STEP(END) };
 
 	check_header(*state, good, "web1");
-	check_header(*state, bad, "web? 2?\xc2\xa9");
+	check_header(*state, bad, "web\\x80 2\\u009b\xc2\xa9");
 	check_header(*state, none, "");
 	check_header(*state, large,
 		     "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde");

@@ -47,34 +47,19 @@ static void end_question(struct probe *p)
 	p->questions++;
 }
 
-/* C0 and C1 control characters (U+0080 to U+009F), which a terminal would interpret. */
-static bool is_control(const unsigned char *c, size_t len)
-{
-	if (len == 1)
-		return c[0] < ' ' || c[0] == 0x7f;
-	return len == 2 && c[0] == 0xc2 && c[1] < 0xa0;
-}
-
 /*
- * Makes text one line of valid UTF-8 in place: it may hold bytes of the server, and snprintf() may
+ * Makes text one line that is safe to show: it may hold bytes of the server, and snprintf() may
  * have cut it inside of a character.
  */
-static void clean(char *text)
+static void clean(char *text, size_t size)
 {
-	char *to = text;
-	size_t n = strlen(text), len;
+	_cleanup_(buf_free) struct buf shown = { 0 };
+	size_t n = strlen(text);
 
-	for (const char *from = text; n; from += len, n -= len) {
-		len = utf8_char(from, n);
-		if (len && !is_control((const unsigned char *)from, len)) {
-			memmove(to, from, len);
-			to += len;
-			continue;
-		}
-		*to++ = '?';
-		len = len ? len : 1;
-	}
-	*to = '\0';
+	if (utf8_printable_run(text, n) == n)
+		return;
+	buf_add_shown(&shown, (struct str){ text, n }, size - sizeof("..."));
+	memcpy(text, buf_cstr(&shown), shown.n + 1);
 }
 
 /* The only end of a question that calls back. done() may free p, so it comes last. */
@@ -90,7 +75,7 @@ static void conclude(struct probe *p, struct probe_outcome *o)
 	o->header[0] = '\0';
 	if (p->answer && p->answer->header[0]) {
 		memcpy(o->header, p->answer->header, sizeof(o->header));
-		clean(o->header);
+		clean(o->header, sizeof(o->header));
 	}
 	end_question(p);
 	probe__tls_end(p, good);
@@ -115,7 +100,7 @@ void probe__fail(struct probe *p, enum probe_stage stage, enum probe_error error
 	va_start(ap, fmt);
 	vsnprintf(o.reason, sizeof(o.reason), fmt, ap);
 	va_end(ap);
-	clean(o.reason);
+	clean(o.reason, sizeof(o.reason));
 	conclude(p, &o);
 }
 

@@ -43,6 +43,7 @@ struct tls {
 	size_t got;	      /* bytes that the current call has read from the socket */
 	unsigned reads;	      /* and the number of its recv() calls */
 	bool cut;	      /* the call stopped at one of its bounds */
+	bool without;	      /* the server asked for a certificate, and we have none */
 	SSL_SESSION *offered; /* newest session, not taken yet */
 	char *peer_name;      /* cached by tls_peer_name() */
 	char reason[96];      /* text of the last protocol or certificate failure */
@@ -162,6 +163,15 @@ static struct tls *wrap(struct tls_context *c, int fd)
 	return t;
 }
 
+/* Called on the client when the server asks for a certificate. */
+static int on_asked(SSL *ssl, void *user)
+{
+	struct tls *t = user;
+
+	t->without = !SSL_get_certificate(ssl);
+	return 1;
+}
+
 int tls_connect(struct tls_context *c, int fd, const char *name, const struct tls_session *session,
 		struct tls **ret)
 {
@@ -171,6 +181,7 @@ int tls_connect(struct tls_context *c, int fd, const char *name, const struct tl
 	ERR_clear_error();
 	t = wrap(c, fd);
 	SSL_set_connect_state(t->ssl);
+	SSL_set_cert_cb(t->ssl, on_asked, t);
 	if (!*name || !set_name(t->ssl, name)) {
 		tls_free(t);
 		return -EINVAL;
@@ -206,19 +217,30 @@ void tls_free(struct tls *t)
 	free(t);
 }
 
+/* TLS 1.3 has an alert of its own for a missing certificate; before, it was a general one. */
+static const char *word_of(const struct tls *t, unsigned long code)
+{
+	const char *word = ERR_reason_error_string(code);
+	int reason = ERR_GET_REASON(code);
+
+	if (reason == SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED ||
+	    (t->without && (reason == SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE ||
+			    reason == SSL_R_SSLV3_ALERT_BAD_CERTIFICATE)))
+		return "the server requires a client certificate";
+	return word ? word : "unknown error";
+}
+
 /* A failed verification also surfaces as a protocol error; its own reason is more useful. */
 static int protocol_failure(struct tls *t)
 {
 	long verdict = SSL_get_verify_result(t->ssl);
-	unsigned long code = ERR_peek_error();
-	const char *word = ERR_reason_error_string(code);
 
 	if (SSL_get_verify_mode(t->ssl) != SSL_VERIFY_NONE && verdict != X509_V_OK) {
 		snprintf(t->reason, sizeof(t->reason), "%s",
 			 X509_verify_cert_error_string(verdict));
 		return -EKEYREJECTED;
 	}
-	snprintf(t->reason, sizeof(t->reason), "%s", word ? word : "unknown error");
+	snprintf(t->reason, sizeof(t->reason), "%s", word_of(t, ERR_peek_error()));
 	return -EPROTO;
 }
 
@@ -324,6 +346,24 @@ const char *tls_peer_name(struct tls *t)
 	return t->peer_name;
 }
 
+/*
+ * A server that refuses the client's certificate, or the lack of one, sends an alert and closes. In
+ * TLS 1.3 the client's handshake is done by then, and its next write fails with a reset. The alert
+ * is still in the socket's buffer and says why. Peeking leaves data of the server in its place.
+ */
+static int prefer_alert(struct tls *t, int error)
+{
+	char byte;
+	size_t n;
+	int r;
+
+	begin_call(t);
+	t->sys_errno = 0;
+	r = SSL_peek_ex(t->ssl, &byte, sizeof(byte), &n) == 1 ? 0 : judge(t, 0);
+	t->sys_errno = -error;
+	return r == -EPROTO || r == -EKEYREJECTED ? r : error;
+}
+
 ssize_t tls_write(struct tls *t, const void *p, size_t n)
 {
 	size_t done;
@@ -335,6 +375,8 @@ ssize_t tls_write(struct tls *t, const void *p, size_t n)
 	if (r == 1)
 		return (ssize_t)done;
 	r = judge(t, r);
+	if (r == -EPIPE || r == -ECONNRESET)
+		r = prefer_alert(t, r);
 	return r ? r : -ECONNRESET;
 }
 

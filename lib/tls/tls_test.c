@@ -110,6 +110,39 @@ static void shake_hands(struct pair *p)
 	assert_int_equal(SSL_do_handshake(p->server), 1);
 }
 
+/* The server's alert arrives before its reset, which is what the client's write runs into. */
+static void refuse_without_certificate(struct pair *p, int version)
+{
+	ssize_t r = 0;
+
+	SSL_set_verify(p->server, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+	SSL_set_max_proto_version(p->server, version);
+	do
+		SSL_do_handshake(p->server);
+	while ((r = tls_handshake(p->client)) == -EAGAIN);
+	if (r == 0) {
+		assert_true(tls_write(p->client, "unread", 6) > 0); /* makes the close a reset */
+		assert_int_equal(SSL_do_handshake(p->server), -1);
+		close(p->fds[1]);
+		p->fds[1] = -1;
+		do
+			r = tls_write(p->client, "x", 1);
+		while (r > 0);
+	}
+	assert_int_equal(r, -EPROTO);
+	assert_string_equal(tls_reason(p->client), "the server requires a client certificate");
+}
+
+static void a_missing_certificate_is_told_whatever_the_version(void **state)
+{
+	struct pair *p = *state;
+
+	refuse_without_certificate(p, TLS1_3_VERSION);
+	disconnect_pair(p);
+	connect_pair(p, NULL);
+	refuse_without_certificate(p, TLS1_2_VERSION);
+}
+
 static void bytes_cross_both_ways(void **state)
 {
 	struct pair *p = *state;
@@ -238,6 +271,7 @@ static void an_empty_name_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		ON_PAIR(a_missing_certificate_is_told_whatever_the_version),
 		ON_PAIR(bytes_cross_both_ways),
 		ON_PAIR(both_ways_of_ending_are_an_end),
 		ON_PAIR(writing_to_a_closed_socket_is_an_error_and_no_signal),

@@ -69,9 +69,9 @@ struct yaml_path {
 
 /* "servers.www.pools[0].name"; "" for NULL. */
 const char *yaml_path_format(const struct yaml_path *path, struct arena *arena);
-/* A copy for a message: control characters and invalid UTF-8 are replaced, long text is cut. */
+/* A copy for a message, as err_shown() makes it. */
 const char *yaml_shown(const char *text, struct arena *arena);
-/* Whether the text has no control characters. */
+/* Whether all characters are printable (utf8_printable()). */
 bool yaml_printable(const char *text);
 /* "a mapping", "a list", "a number", "quoted text": static strings for messages. */
 const char *yaml_describe(const struct yaml_node *node);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text for messages. An escaped tag may hold bytes that are not UTF-8; err_shown() replaces them.
+ * Text for messages. An escaped tag may hold bytes that are not UTF-8; err_shown() escapes them.
  */
 #include "lib/yaml/yaml.h"
 
@@ -10,10 +10,9 @@
 
 bool yaml_printable(const char *text)
 {
-	for (; *text; text++)
-		if (utf8_is_control(text))
-			return false;
-	return true;
+	size_t n = strlen(text);
+
+	return utf8_printable_run(text, n) == n;
 }
 
 const char *yaml_shown(const char *text, struct arena *arena)

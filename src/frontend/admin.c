@@ -104,7 +104,7 @@ static void on_answer(const ProtobufCMessage *message, void *user)
 {
 	struct doing *d = user;
 
-	pb_json_write(message, PB_JSON_COMPACT, &d->answer);
+	pb_json_write(message, PB_JSON_SHOWN, &d->answer);
 	buf_addc(&d->answer, '\n');
 }
 

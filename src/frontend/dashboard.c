@@ -193,6 +193,7 @@ static int start_server(struct dashboard *d)
 		.n_headers = ARRAY_SIZE(headers) - !d->tls,
 		.max_connections = CONNECTIONS_MAX,
 		.max_per_source = d->options->max_per_client,
+		.admits = dashboard__admits,
 		.trace = daemon_log_request,
 		.error = on_error,
 	};
@@ -246,6 +247,7 @@ int dashboard_new(const struct daemon *daemon, const struct options *options,
 		dashboard_free(d);
 		return r;
 	}
+	dashboard__start_hosts(d);
 	start_upstreams(d);
 	*ret = d;
 	return 0;
@@ -265,6 +267,7 @@ void dashboard_free(struct dashboard *d)
 	if (!d)
 		return;
 	http_server_free(d->server);
+	dashboard__stop_hosts(d);
 	admin_free(d->admin);
 	for (size_t i = 0; i < d->n_upstreams; i++)
 		upstream_free(d->upstreams[i]);

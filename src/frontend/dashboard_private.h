@@ -5,10 +5,12 @@
 #include "lib/http/server.h"
 #include "src/frontend/blob.h"
 #include "src/frontend/dashboard.h"
+#include "src/frontend/hosts.h"
 
 struct admin;
 struct broker;
 struct events;
+struct job;
 struct login;
 struct upstream;
 
@@ -28,8 +30,10 @@ struct dashboard {
 	struct admin *admin;
 	struct broker *broker;
 	struct events *events;
-	struct login *login; /* NULL: there is no /admin/ */
-	uint64_t acts;	     /* number of acts passed on to a maglevd */
+	struct login *login;  /* NULL: there is no /admin/ */
+	struct hosts hosts;   /* the names of this machine */
+	struct job *name_job; /* looks its full name up; NULL: not running */
+	uint64_t acts;	      /* number of acts passed on to a maglevd */
 	struct upstream **upstreams;
 	size_t n_upstreams;
 
@@ -59,6 +63,12 @@ void dashboard__reply_file(struct http_exchange *x, const struct http_request *r
 
 /* admin.c */
 void dashboard__on_admin(struct http_exchange *x, const struct http_request *request, void *user);
+
+/* host_check.c */
+void dashboard__start_hosts(struct dashboard *d);
+void dashboard__stop_hosts(struct dashboard *d);
+/* Whether the Host of a request is one of ours; if not, the request is answered. */
+bool dashboard__admits(struct http_exchange *x, const struct http_request *request, void *user);
 
 /* certificates.c */
 /* Checks the files of both sides; the first one that cannot be used is named in why. */

@@ -62,7 +62,7 @@ void upstream__take_item(struct upstream *u, enum upstream_list list, const Prot
 	_cleanup_(buf_free) struct buf json = { 0 };
 	struct listing_update update = { .name = listing_name(item), .whole = whole };
 
-	pb_json_write(item, PB_JSON_COMPACT, &json);
+	pb_json_write(item, PB_JSON_SHOWN, &json);
 	update.json = (struct str){ json.p, json.n };
 	if (u->pending[UPSTREAM__LISTS])
 		keep(u, list, &update, &json);

@@ -75,9 +75,14 @@ static void drop_fresh(struct listing *l)
 
 void listing_begin(struct listing *l)
 {
-	l->doubted |= l->changes.n > 0;
-	l->changes.n = 0;
+	listing_stop(l);
 	l->at = 0;
+}
+
+void listing_stop(struct listing *l)
+{
+	l->doubted |= l->changes.n > 0;
+	buf_free(&l->changes);
 	drop_fresh(l);
 }
 
@@ -98,29 +103,33 @@ static bool replace_by_spare(struct listing *l, struct buf *kept, struct buf *ou
 	return true;
 }
 
-static void change(struct listing *l, struct buf *kept, const ProtobufCMessage *item)
+/* Returns the bytes of the new text. */
+static size_t change(struct listing *l, struct buf *kept, const ProtobufCMessage *item)
 {
+	size_t n;
+
 	l->spare.n = 0;
-	pb_json_write(item, PB_JSON_COMPACT, &l->spare);
+	pb_json_write(item, PB_JSON_SHOWN, &l->spare);
+	n = l->spare.n;
 	replace_by_spare(l, kept, &l->changes);
+	return n;
 }
 
 /*
  * As long as names match, items are compared in place. After the first mismatch the list will be
  * sent whole, so the rest is only collected.
  */
-void listing_put(struct listing *l, const ProtobufCMessage *item)
+size_t listing_put(struct listing *l, const ProtobufCMessage *item)
 {
 	const char *name = listing_name(item);
 	struct listing_item fresh = { 0 };
 
-	if (!l->fresh.n && l->at < l->items.n && strcmp(l->items.items[l->at].name, name) == 0) {
-		change(l, &l->items.items[l->at++].json, item);
-		return;
-	}
+	if (!l->fresh.n && l->at < l->items.n && strcmp(l->items.items[l->at].name, name) == 0)
+		return change(l, &l->items.items[l->at++].json, item);
 	fresh.name = mem_strdup(name);
-	pb_json_write(item, PB_JSON_COMPACT, &fresh.json);
+	pb_json_write(item, PB_JSON_SHOWN, &fresh.json);
 	vec_push(&l->fresh, fresh);
+	return fresh.json.n;
 }
 
 /* ---- at the end of a list ---- */

@@ -45,10 +45,15 @@ struct listing_update {
 
 /* The name of an item, which must be its first field. */
 const char *listing_name(const ProtobufCMessage *item);
-/* Starts to read a list. If the reading before was not finished, this one will be sent whole. */
+/* Starts to read a list. If the reading before was not finished, it is dropped. */
 void listing_begin(struct listing *l);
-/* Puts the next item of the list that is being read. */
-void listing_put(struct listing *l, const ProtobufCMessage *item);
+/*
+ * Drops what was read of a list that will not be finished. Items that have changed stay changed,
+ * and the next list will be sent whole then.
+ */
+void listing_stop(struct listing *l);
+/* Puts the next item of the list that is being read. Returns the bytes of its text. */
+size_t listing_put(struct listing *l, const ProtobufCMessage *item);
 /*
  * Ends the reading and appends what has changed to out as a JSON array: for each changed item
  * its name and the fields that differ (null: removed), or all items; nothing if nothing has

@@ -4,6 +4,7 @@
  * then the loop. Stop: pending answers are sent and streams end; browsers reconnect by
  * themselves.
  */
+#include <linux/capability.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "base/units.h"
 #include "lib/daemon/daemon.h"
 #include "lib/log/log.h"
+#include "lib/net/privilege.h"
 #include "src/frontend/dashboard.h"
 
 #define DRAIN_LIMIT (5 * NSEC_PER_SEC) /* after it the process ends without draining */
@@ -91,6 +93,30 @@ static int start(struct frontend *f)
 	return 0;
 }
 
+static void log_privileges(int r)
+{
+	if (r < 0)
+		log_warn("capability-drop-failed", LOG_S("error", strerror(-r)));
+}
+
+/*
+ * The start needs a privilege only for ports below 1024. Files must be readable without any: they
+ * are read again at SIGHUP, when there is none left. CAP_SETPCAP is for drop_privileges().
+ */
+static void keep_privileges(void)
+{
+	log_privileges(
+		privilege_keep(UINT64_C(1) << CAP_NET_BIND_SERVICE | UINT64_C(1) << CAP_SETPCAP));
+	privilege_raise(CAP_NET_BIND_SERVICE);
+}
+
+/* With the listeners open nothing needs a privilege. CAP_SETPCAP empties the bounding set. */
+static void drop_privileges(void)
+{
+	privilege_raise(CAP_SETPCAP);
+	log_privileges(privilege_keep(0));
+}
+
 static int serve(struct frontend *f)
 {
 	const struct daemon_calls calls = {
@@ -99,7 +125,9 @@ static int serve(struct frontend *f)
 	int r;
 
 	daemon_start(&f->daemon, f->loop, &calls); /* before the first client can connect */
+	keep_privileges();
 	r = start(f);
+	drop_privileges();
 	if (r == 0) {
 		daemon_ready("serving");
 		ev_run(f->loop, 0);

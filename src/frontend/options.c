@@ -56,6 +56,13 @@ static const struct cli_option table[] = {
 	  .argument = "FILE",
 	  .help = "key of that certificate",
 	  .string = &values.tls.key },
+	{ .name = "allowed-host",
+	  .kind = CLI_LIST,
+	  .env = "MAGLEV_FRONTEND_ALLOWED_HOST",
+	  .argument = "NAME,...",
+	  .help = "names besides this machine's own under which browsers ask for the dashboard "
+		  "without TLS; .DOMAIN: all below it; *: any",
+	  .list = &values.allowed_hosts },
 	{ .name = "trusted-proxy",
 	  .kind = CLI_LIST,
 	  .env = "MAGLEV_FRONTEND_TRUSTED_PROXY",
@@ -170,6 +177,16 @@ static void read_proxies(struct options *o)
 	}
 }
 
+static void read_hosts(struct options *o)
+{
+	_cleanup_(buf_free) struct buf why = { 0 };
+
+	if (hosts_parse(o->allowed_hosts.items, o->allowed_hosts.n, &o->hosts, &why) < 0) {
+		fprintf(stderr, "maglevd-frontend: --allowed-host: %s\n", buf_cstr(&why));
+		exit(CLI_STATUS_USAGE);
+	}
+}
+
 void options_parse(struct options *o, int argc, char *const argv[])
 {
 	const struct cli_program program = {
@@ -184,6 +201,7 @@ void options_parse(struct options *o, int argc, char *const argv[])
 	read_credentials(&values);
 	read_targets(&values);
 	read_proxies(&values);
+	read_hosts(&values);
 	*o = values;
 }
 
@@ -191,6 +209,8 @@ void options_free(struct options *o)
 {
 	targets_free(&o->targets);
 	proxies_free(&o->proxies);
+	hosts_free(&o->hosts);
+	cli_list_free(&o->allowed_hosts);
 	cli_list_free(&o->trusted_proxies);
 	cli_list_free(&o->servers);
 }

@@ -5,6 +5,7 @@
 #include "lib/cli/cli.h"
 #include "lib/tls/tls.h"
 #include "src/frontend/auth.h"
+#include "src/frontend/hosts.h"
 #include "src/frontend/proxies.h"
 #include "src/frontend/targets.h"
 
@@ -15,7 +16,9 @@ struct options {
 	size_t max_per_client;		   /* connections of one client */
 	struct cli_list trusted_proxies;
 	struct proxies proxies; /* parsed from trusted_proxies */
-	struct tls_files tls;	/* of the HTTP server; no certificate: plaintext */
+	struct cli_list allowed_hosts;
+	struct hosts hosts;   /* parsed from allowed_hosts */
+	struct tls_files tls; /* of the HTTP server; no certificate: plaintext */
 	bool grpc_tls;
 	struct tls_files grpc_files;
 	enum log_level log_level, events_level;

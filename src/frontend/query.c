@@ -15,6 +15,7 @@
  * kept as bytes and parsed piece by piece, over several turns of the loop.
  */
 #include <assert.h>
+#include <errno.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
@@ -25,6 +26,18 @@
 #include "wire/api_methods.h"
 
 #define TIMEOUT (5 * NSEC_PER_SEC) /* for each query */
+
+/*
+ * A server must not take the memory of the dashboard, whatever it sends. An encoded answer has at
+ * most 16 MiB (lib/grpc), a message that is decoded whole is bounded here, and so is the text that
+ * is made of an answer, which grows with each piece: an empty piece has two bytes, its text
+ * hundreds. An honest answer reaches the first bound before the last.
+ */
+#define ANSWER_MAX ((size_t)64 * 1024 * 1024)
+#define PIECE_COST ((size_t)64) /* of a piece besides its text */
+
+const struct pb_bounds upstream__bounds = { .memory = (size_t)16 * 1024 * 1024,
+					    .text = (size_t)1024 * 1024 };
 
 /* ---- lists ---- */
 
@@ -225,25 +238,36 @@ static void on_content(struct str bytes, void *user)
 	assert(!a->reading && method_of(q)->response->n_fields <= UPSTREAM__FIELDS);
 	a->reading = true;
 	buf_add(&a->bytes, bytes.p, bytes.n);
-	a->pieces = (struct pb_pieces){ method_of(q)->response, { a->bytes.p, a->bytes.n }, { 0 } };
+	a->pieces = (struct pb_pieces){ .type = method_of(q)->response,
+					.bytes = { a->bytes.p, a->bytes.n },
+					.bounds = &upstream__bounds };
+	a->cost = 0;
 	if (q->list != UPSTREAM_LISTS)
 		listing_begin(&u->view.lists[q->list]);
 	u->pending[q->round]++;
 	read_later(u);
 }
 
-static void take_piece(struct upstream__asking *a, const ProtobufCFieldDescriptor *field,
-		       const ProtobufCMessage *piece)
+/* Returns the bytes of its text. */
+static size_t keep_piece(struct upstream__asking *a, const ProtobufCFieldDescriptor *field,
+			 const ProtobufCMessage *piece)
 {
 	const struct query *q = &queries[a->query];
 	struct buf *array = &a->arrays[field - method_of(q)->response->fields];
+	size_t before = array->n;
 
-	if (q->list != UPSTREAM_LISTS) {
-		listing_put(&a->upstream->view.lists[q->list], piece);
-		return;
-	}
+	if (q->list != UPSTREAM_LISTS)
+		return listing_put(&a->upstream->view.lists[q->list], piece);
 	buf_addc(array, array->n ? ',' : '[');
-	pb_json_write(piece, PB_JSON_COMPACT, array);
+	pb_json_write(piece, PB_JSON_SHOWN, array);
+	return array->n - before;
+}
+
+static int take_piece(struct upstream__asking *a, const ProtobufCFieldDescriptor *field,
+		      const ProtobufCMessage *piece)
+{
+	a->cost += keep_piece(a, field, piece) + PIECE_COST;
+	return a->cost <= ANSWER_MAX ? 1 : -E2BIG;
 }
 
 /* The JSON array of the pieces of a field; empty if there were none. key has quotes. */
@@ -270,7 +294,7 @@ static void write_text(struct upstream__asking *a, const ProtobufCMessage *other
 	for (size_t i = 0; i < UPSTREAM__FIELDS; i++)
 		if (a->arrays[i].n)
 			buf_addc(&a->arrays[i], ']');
-	pb_json_write(others, PB_JSON_COMPACT, &text);
+	pb_json_write(others, PB_JSON_SHOWN, &text);
 	members_split(&members, (struct str){ text.p, text.n });
 	buf_addc(out, '{');
 	for (size_t i = 0; i < members.n; i++) {
@@ -304,7 +328,8 @@ static int end_reading(struct upstream__asking *a)
 }
 
 /*
- * Reads one piece, or finishes at the end. Negative errno if the bytes are not such a message.
+ * Reads one piece, or finishes at the end. -E2BIG if the answer exceeds the bounds, another
+ * negative errno if the bytes are not such a message.
  */
 static int read_on(struct upstream__asking *a)
 {
@@ -314,7 +339,7 @@ static int read_on(struct upstream__asking *a)
 	int r = pb_pieces_next(&a->pieces, arena, &field, &piece);
 
 	if (r > 0)
-		take_piece(a, field, piece);
+		r = take_piece(a, field, piece);
 	else if (r == 0)
 		r = end_reading(a);
 	arena_reset(arena);
@@ -328,10 +353,14 @@ bool upstream__read_step(struct task *t)
 
 	for (unsigned i = 0; i < ARRAY_SIZE(queries); i++) {
 		while (u->asking[i].reading) {
+			int r;
+
 			if (!task_has_time(u->loop))
 				return true;
-			if (read_on(&u->asking[i]) < 0) {
-				upstream__lose(u, "its answer is invalid");
+			r = read_on(&u->asking[i]);
+			if (r < 0) {
+				upstream__lose(u, r == -E2BIG ? "its answer is too large"
+							      : "its answer is invalid");
 				return false;
 			}
 		}
@@ -349,6 +378,8 @@ void upstream__forget(struct upstream *u)
 	}
 	for (enum upstream__round i = 0; i < UPSTREAM__ROUNDS; i++)
 		u->pending[i] = 0;
+	for (size_t i = 0; i < UPSTREAM_LISTS; i++)
+		listing_stop(&u->view.lists[i]);
 	for (size_t i = 0; (u->updates.n || u->all_updates.n) && i < UPSTREAM_LISTS; i++)
 		listing_doubt(&u->view.lists[i]);
 	u->updates.n = u->all_updates.n = 0;

@@ -107,7 +107,7 @@ static void tell_event(struct upstream *u, const char *type, int64_t at,
 {
 	_cleanup_(buf_free) struct buf out = { 0 };
 
-	pb_json_write(payload, PB_JSON_COMPACT, &out);
+	pb_json_write(payload, PB_JSON_SHOWN, &out);
 	upstream__tell(u, type, at, (struct str){ out.p, out.n });
 }
 
@@ -296,7 +296,7 @@ static struct grpc_client *make_client(struct upstream *u)
 		.target = u->address,
 		.tls = u->config.tls,
 		.user_agent = user_agent,
-		.max_message = (size_t)32 * 1024 * 1024,
+		.bounds = upstream__bounds,
 		.connect_timeout = CONNECT_TIMEOUT,
 		.state = on_state,
 		.user = u,

@@ -36,6 +36,7 @@ struct upstream__asking {
 	struct buf bytes;
 	struct pb_pieces pieces;
 	struct buf arrays[UPSTREAM__FIELDS]; /* JSON of the pieces, by field */
+	size_t cost;			     /* bytes that the pieces occupy, roughly */
 };
 
 /* News of an event that arrived while lists were being read. */
@@ -87,6 +88,7 @@ struct upstream {
 };
 
 /* query.c */
+extern const struct pb_bounds upstream__bounds;		 /* of anything that a server sends */
 extern const char *const upstream__keys[UPSTREAM_LISTS]; /* "frontends", ... */
 /* Appends a key to the object that is being written, which the first call opens. */
 void upstream__add_key(struct buf *out, const char *key);

@@ -66,7 +66,7 @@ static void control_characters_never_get_into_a_cell(void **state)
 
 	add_row(c, "a\nb", "\033[31m", "c");
 	columns_write(c, 0, &out);
-	assert_string_equal(buf_cstr(&out), "a?b  ?[31m  c\n");
+	assert_string_equal(buf_cstr(&out), "a\\x0ab  \\x1b[31m  c\n");
 }
 
 static void nothing_is_written_for_nothing(void **state)

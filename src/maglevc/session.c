@@ -212,6 +212,7 @@ static enum status start_client(struct session *s)
 		.tls = s->tls,
 		.tls_name = s->options->tls_name,
 		.user_agent = user_agent,
+		.bounds.text = (size_t)1024 * 1024, /* far longer than any of maglevd */
 		.connect_timeout = s->options->timeout,
 		.state = on_state,
 		.user = s,

@@ -6,31 +6,9 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 
-/*
- * Control characters are C0, DEL, and C1 (U+0080 to U+009F, two bytes in UTF-8), some of which
- * terminals treat like escape sequences.
- */
-static bool is_control(const char *p, size_t n)
-{
-	unsigned char c = (unsigned char)p[0];
-
-	if (n == 1)
-		return c < 0x20 || c == 0x7f;
-	return n == 2 && c == 0xc2 && (unsigned char)p[1] < 0xa0;
-}
-
 void text_add_clean(struct buf *out, struct str s)
 {
-	while (s.n) {
-		size_t n = utf8_char(s.p, s.n);
-
-		if (!n || is_control(s.p, n))
-			buf_addc(out, '?');
-		else
-			buf_add(out, s.p, n);
-		s.p += n ? n : 1;
-		s.n -= n ? n : 1;
-	}
+	buf_add_shown(out, s, SIZE_MAX);
 }
 
 void text_add_lines(struct buf *out, const char *prefix, const char *s)

@@ -6,9 +6,7 @@
 
 #include "base/str.h"
 
-/*
- * Appends s with "?" in place of every control character and every byte that is not valid UTF-8.
- */
+/* Appends s of any length with buf_add_shown(). */
 void text_add_clean(struct buf *out, struct str s);
 /*
  * Appends the lines of s, cleaned, each after prefix and with a newline; nothing if s is empty.

@@ -69,7 +69,7 @@ static void add_headers(struct buf *out, const struct values *v)
 		json_write_string(out, v->items[i].text, strlen(v->items[i].text));
 		buf_printf(out, ": %llu", (unsigned long long)v->items[i].n);
 	}
-	buf_printf(out, "},\n      \"other_headers\": %llu,\n", (unsigned long long)v->others);
+	buf_printf(out, "},\n      \"other_headers\": %llu,\n", (unsigned long long)v->others.n);
 }
 
 static void add_troubles(struct buf *out, const struct vip *v)
@@ -172,8 +172,8 @@ static void write_details(const struct vip *v, struct buf *out)
 	for (size_t i = 0; i < v->headers.n; i++)
 		buf_printf(out, "%s%s %llu", i ? ", " : "  ", v->headers.items[i].text,
 			   (unsigned long long)v->headers.items[i].n);
-	if (v->headers.others)
-		buf_printf(out, ", others %llu", (unsigned long long)v->headers.others);
+	if (v->headers.others.n)
+		buf_printf(out, ", others %llu", (unsigned long long)v->headers.others.n);
 	buf_adds(out, v->headers.n ? "\n" : "");
 	for (size_t i = 0; i < TROUBLE_KINDS; i++)
 		if (v->troubles[i])

@@ -31,7 +31,7 @@ static int start(void **state)
 	for (size_t i = 0; i < 2; i++) {
 		vips[i].tester = &tester;
 		vips[i].target = &targets[i];
-		vips[i].window.slice = NSEC_PER_SEC;
+		vips[i].window.slice = vips[i].headers.slice = NSEC_PER_SEC;
 		for (int64_t n = 0; n < 10; n++)
 			window_add(&vips[i].window, n, true, NSEC_PER_MSEC);
 	}

@@ -7,6 +7,7 @@
  */
 #include "src/maglevt/resolver.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "lib/loop/job.h"
+#include "lib/net/lookup.h"
 
 #define MESSAGE_MAX 512 /* bytes of a request */
 
@@ -30,7 +32,7 @@ struct resolver {
 	ev_io answers;
 	struct map names; /* address → name; "": no name, or not answered yet */
 	struct arena *arena;
-	char host[256];
+	char host[NET_NAME_SIZE];
 };
 
 /* ---- the child ---- */
@@ -50,21 +52,9 @@ static void find_name(const char *address, char *ret, size_t size)
 		*ret = '\0';
 }
 
-static void find_host(char *ret, size_t size)
-{
-	const struct addrinfo hints = { .ai_flags = AI_CANONNAME };
-	struct addrinfo *found = NULL;
-	char name[256] = "";
-
-	gethostname(name, sizeof(name) - 1);
-	if (getaddrinfo(name, NULL, &hints, &found) == 0 && found && found->ai_canonname)
-		snprintf(name, sizeof(name), "%s", found->ai_canonname);
-	if (found)
-		freeaddrinfo(found);
-	snprintf(ret, size, "%s", name);
-}
-
 /* The child: blocks in lookups, and ends when the parent closes its end of the pair. */
+static_assert(NI_MAXHOST >= NET_NAME_SIZE, "a name of either kind fits");
+
 static int serve(int out, void *user)
 {
 	const struct resolver *r = user;
@@ -75,7 +65,7 @@ static int serve(int out, void *user)
 	while ((n = recv(fd, question, sizeof(question) - 1, 0)) > 0) {
 		question[n] = '\0';
 		if (question[0] == '.')
-			find_host(name, sizeof(name));
+			net_own_name(name);
 		else
 			find_name(question, name, sizeof(name));
 		n = snprintf(answer, sizeof(answer), "%s %s", question, name);

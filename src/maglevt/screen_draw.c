@@ -172,7 +172,8 @@ static void draw_errors(struct screen *s, size_t row, size_t end)
 	if (row >= end)
 		return;
 	tui_put(s->tui, (struct tui_place){ row++, 0, SIZE_MAX }, TUI_STRONG,
-		n ? "Errors: %llu (UTC)" : "No errors", (unsigned long long)n);
+		n ? "Errors since the start: %llu (times in UTC)" : "No errors since the start",
+		(unsigned long long)n);
 	for (size_t i = 0; i < t->n_troubles && row < end; i++)
 		if (is_taken(s, t->troubles[i].vip))
 			draw_error(s, row++, &t->troubles[i]);

@@ -229,20 +229,33 @@ struct piece {
 	bool recent;
 };
 
-/* The piece after the last value stands for all values that were not kept. */
-static struct piece piece_of(const struct vip *v, size_t i, int64_t now)
+/*
+ * Counts what the figures of the VIP count: the window or the lifetime. False if it was not seen in
+ * that time.
+ */
+static bool make_piece(const struct screen *s, struct values *v, const struct value *one,
+		       struct piece *ret)
 {
-	struct piece p = { .text = "others" };
+	int64_t now = loop_monotonic();
+	uint64_t n = s->lifetime ? one->n : values_recent(v, one, now);
 
-	if (i == v->headers.n) {
-		p.recent = now - v->headers.others_last <= RECENT;
-		figure_count(v->headers.others, p.count);
-		return p;
-	}
-	p.text = v->headers.items[i].text;
-	p.recent = now - v->headers.items[i].last <= RECENT;
-	figure_count(v->headers.items[i].n, p.count);
-	return p;
+	ret->text = one == &v->others ? "others" : one->text;
+	ret->recent = now - one->last <= RECENT;
+	figure_count(n, ret->count);
+	return n > 0;
+}
+
+#define PIECES_MAX (VALUES_MAX + 1)
+
+/* The piece after the last value stands for all values that were not kept. */
+static size_t make_pieces(const struct screen *s, struct vip *v,
+			  struct piece ret[static PIECES_MAX])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->headers.n; i++)
+		n += make_piece(s, &v->headers, &v->headers.items[i], &ret[n]);
+	return n + make_piece(s, &v->headers, &v->headers.others, &ret[n]);
 }
 
 /* The value is cut if necessary, the count is not. */
@@ -285,17 +298,17 @@ static size_t find_room(struct pen *p, size_t width, bool others)
  * Draws the header values from *row on, or only measures them if row is NULL. Returns the number
  * of lines, at most lines. If not all fit, the number of those left out is shown.
  */
-static size_t flow_tally(struct screen *s, const struct vip *v, size_t lines, const size_t *row)
+static size_t flow_tally(struct screen *s, struct vip *v, size_t lines, const size_t *row)
 {
 	struct pen pen = { tui_columns(s->tui), lines, TALLY_AT, 0 };
-	size_t n = v->headers.n + (v->headers.others > 0);
-	int64_t now = loop_monotonic();
+	struct piece pieces[PIECES_MAX];
+	size_t n = make_pieces(s, v, pieces);
 
 	if (!s->headers || !n || pen.columns < TALLY_COLUMNS)
 		return 0;
 	for (size_t i = 0; i < n; i++) {
-		struct piece p = piece_of(v, i, now);
-		size_t width = tui_width(p.text) + 1 + tui_width(p.count);
+		const struct piece *p = &pieces[i];
+		size_t width = tui_width(p->text) + 1 + tui_width(p->count);
 		size_t room = find_room(&pen, width, i + 1 < n);
 		struct tui_place at = { row ? *row + pen.line : SIZE_MAX, pen.column, room };
 
@@ -305,7 +318,7 @@ static size_t flow_tally(struct screen *s, const struct vip *v, size_t lines, co
 			break;
 		}
 		if (row)
-			draw_piece(s, at, &p);
+			draw_piece(s, at, p);
 		pen.column += width + GAP;
 	}
 	return pen.line + 1;
@@ -314,7 +327,7 @@ static size_t flow_tally(struct screen *s, const struct vip *v, size_t lines, co
 /* ---- the list ---- */
 
 /* Must agree with draw_vip() and flow_tally(), otherwise rows would overlap. */
-static size_t height_of(struct screen *s, const struct vip *v, size_t lines)
+static size_t height_of(struct screen *s, struct vip *v, size_t lines)
 {
 	return 1 + is_long(s, v) + flow_tally(s, v, lines, NULL);
 }

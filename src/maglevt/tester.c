@@ -223,7 +223,7 @@ static void clear_figures(struct vip *v)
 	int64_t window = v->tester->options->window;
 
 	v->window = (struct window){ .slice = window / (WINDOW_SLICES - 1) + 1 };
-	v->headers = (struct values){ 0 };
+	v->headers = (struct values){ .slice = v->window.slice };
 	memset(v->troubles, 0, sizeof(v->troubles));
 	v->last = (struct trouble){ 0 };
 	v->last_rtt = v->usual = v->usual_at = 0;

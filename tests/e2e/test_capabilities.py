@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NFR-4.1: which capabilities maglevd needs, keeps and uses."""
+"""NFR-4.1: which capabilities maglevd and its dashboard need, keep and use."""
 import pwd
 import re
 
 import pytest
 
-from lab import Check, config
+from lab import Check, config, until
 
 NOBODY = pwd.getpwnam('nobody')
-NET_RAW, SYS_ADMIN = 1 << 13, 1 << 21
+NET_BIND_SERVICE, NET_RAW, SYS_ADMIN = 1 << 10, 1 << 13, 1 << 21
 
 
 def as_nobody(*capabilities):
@@ -87,3 +87,15 @@ def test_root_keeps_only_what_its_configuration_needs(kind, kept, start, net, se
     sets = sets_of(daemon)
     assert sets['Prm'] == kept and sets['Bnd'] == kept and sets['Amb'] == 0
     assert sets['Eff'] in (0, kept)
+
+
+@pytest.mark.parametrize('prefix, bounds', [([], 0), (as_nobody('net_bind_service'), NET_BIND_SERVICE)],
+                         ids=['root', 'ambient'])
+def test_the_dashboard_keeps_none(prefix, bounds, start_daemon, own_net):
+    """NFR-4.1: it opens a port below 1024, and then has no capability; root empties the bounding set, too"""
+    none = {'Inh': 0, 'Prm': 0, 'Eff': 0, 'Bnd': bounds, 'Amb': 0}
+    dashboard = start_daemon('maglevd-frontend', '--server', 'a:1', '--listen', '127.0.0.1:80', ready=False,
+                             prefix=own_net.probes.command(*prefix))
+    dashboard.wait('listening', **{'for': 'http'})
+    until(lambda: sets_of(dashboard) == none, what='the drop of all capabilities')
+    assert not dashboard.all('capability-drop-failed')

@@ -83,6 +83,7 @@ PARSE = {
     'bad_bool': ('healthcheck: web }\n    web2', 'healthcheck: web, enabled: maybe }\n    web2', 'maybe', 'enabled',
                  'true or false'),
     'tab_as_indent': ('  backends:\n    web1', '\tbackends:\n    web1', '\tbackends', '', ''),
+    'name_turned_round': ('web1: { address', '"web\\u202E1": { address', '"web\\u202E1"', 'backends.web\\u202e1', 'printable'),
     'unclosed_brace': ('web2: {}', 'web2: {', None, '', ''),
     'unknown_alias': ('web2: {}', 'web2: *nothing', '*nothing', '', ''),
 }
@@ -95,6 +96,9 @@ SEMANTIC = {
     'prefix_for_a_host': ('198.51.100.10', '198.51.100.10/24', '198.51.100.10/24', 'frontends.www.address', ''),
     'port_too_large': ('port: 80\n      pools', 'port: 65536\n      pools', '65536', 'frontends.www.port', ''),
     'port_without_protocol': ('protocol: tcp\n      ', '', None, 'frontends.www', ''),
+    'pool_turned_round': ('name: primary', 'name: "a\u202eb"', '"a', 'pools[0].name', 'holds \\u202e, which is not printable'),
+    'description_with_escapes': ('protocol: tcp', 'description: "\\e[2J"\n      protocol: tcp', '"\\e[2J"',
+                                 'frontends.www.description', 'holds \\x1b'),
     'weight_over_100': ('weight: 100', 'weight: 101', '101', 'weight', '100'),
     'empty_pool': ('backends:\n            web1: { weight: 100 }\n            web2: {}', 'backends: {}', None,
                    'backends', ''),

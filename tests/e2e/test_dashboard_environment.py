@@ -31,7 +31,7 @@ def test_every_flag_can_be_a_variable(start_api, start_told, tmp_path):
                                      '--grpc-client-ca', authority.ca, '--grpc-operators', 'operator'])
     variables = {'SERVER': f'lon=localhost:{daemon.api_port},ams=127.0.0.1:1', 'LISTEN': '127.0.0.1:0',
                  'METRICS_ADDR': '127.0.0.1:0', 'TLS_CERT': authority.good[0], 'TLS_KEY': authority.good[1],
-                 'TRUSTED_PROXY': '127.0.0.1', 'GRPC_CA': authority.ca, 'GRPC_CERT': operator[0],
+                 'ALLOWED_HOST': 'a.example', 'TRUSTED_PROXY': '127.0.0.1', 'GRPC_CA': authority.ca, 'GRPC_CERT': operator[0],
                  'GRPC_KEY': operator[1],
                  'EVENTS_LEVEL': 'error', 'LOG_LEVEL': 'warn', 'CHECK': 'false'}
     dashboard = start_told('--log-level', 'info', tls=authority.ca, **variables)
@@ -72,7 +72,7 @@ def test_a_check_can_be_asked_for(tmp_path):
     assert (done.returncode, done.stdout) == (0, 'ok\n')
     for name, value in (('LISTEN', 'x'), ('METRICS_ADDR', 'x'), ('GRPC_CA', '/nowhere'),
                         ('LOG_LEVEL', 'loud'), ('EVENTS_LEVEL', 'loud'), ('SERVER', 'x'), ('TLS_CERT', 'x'),
-                        ('TRUSTED_PROXY', 'x'), ('USER', 'a:b')):
+                        ('TRUSTED_PROXY', 'x'), ('ALLOWED_HOST', 'a:1'), ('USER', 'a:b')):
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30,
                               env={**env, f'MAGLEV_FRONTEND_{name}': value})
         assert done.returncode in (1, 64) and done.stderr and not done.stdout, name

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers that say they are a maglevd: refusing, hanging, changing, sending nonsense and far too much."""
+import json
 import threading
 import time
 
 import pytest
 
 from lab import PATIENCE, until
-from lab.api import Status, message
+from lab.api import Maglevc, Status, grpc, message
 from lab.liar import Refuse
+from lab.programs import RELEASE, program
 from lab.turns import long_turns
 
 
@@ -139,6 +141,100 @@ def test_answers_that_make_no_sense(lie, start_dashboard, method, answer):
     dashboard = start_dashboard(f'odd=127.0.0.1:{lie(**{method: answer}).port}')
     until(lambda: dashboard.state('odd')['error'] == 'its answer is invalid')
     assert dashboard.get('/healthz')[0] == 200
+
+
+# the tag of an entry in each answer that is a list; an empty one takes two bytes
+LISTS = {'ListFrontends': 0x0a, 'ListBackends': 0x0a, 'ListHealthChecks': 0x0a, 'GetVPPInfo': 0x4a,
+         'GetVPPLBState': 0x3a, 'GetVPPLBCounters': 0x1a}
+LARGE = 16_000_000
+
+
+def one_name():
+    return message('ListBackendsResponse')(backends=[{'name': 'x' * 15_000_000}])
+
+
+def beside(lie, start_dashboard, liar):
+    """A dashboard of a liar and an honest server, which goes on."""
+    dashboard = start_dashboard(f'odd=127.0.0.1:{liar.port}', f'good=127.0.0.1:{lie(3).port}', measured=True)
+    dashboard.wait_connected('good')
+    return dashboard
+
+
+def the_other_goes_on(dashboard):
+    before = dashboard.metrics().one('maglev_dashboard_server_calls_total', server='good')
+    until(lambda: dashboard.metrics().one('maglev_dashboard_server_calls_total', server='good') > before + 2)
+    good = dashboard.state('good')
+    assert good['connected'] and [one['name'] for one in good['backends']] == ['b0', 'b1', 'b2']
+
+
+@pytest.mark.parametrize('method', LISTS)
+def test_millions_of_empty_entries_cost_little(lie, start_dashboard, method):
+    """Eight million in one answer would be gigabytes of text: the server is shown as faulty, the others go on"""
+    liar = lie(**{method: bytes((LISTS[method], 0)) * (LARGE // 2)})
+    dashboard = beside(lie, start_dashboard, liar)
+    until(lambda: dashboard.state('odd')['error'] == 'its answer is too large')
+    the_other_goes_on(dashboard)
+    assert not dashboard.state('odd')['connected'] and dashboard.peak() < 256 << 20, dashboard.peak()
+
+
+@pytest.mark.parametrize('answer, error', [
+    (one_name(), 'its answer is too large'),
+    (b'\x0a\0' * LARGE, 'the answer is longer than 16777216 bytes'),
+], ids=['a name', 'encoded'])
+def test_an_answer_is_bounded_in_bytes(lie, start_dashboard, answer, error):
+    dashboard = beside(lie, start_dashboard, lie(ListBackends=answer))
+    until(lambda: dashboard.state('odd')['error'] == error)
+    the_other_goes_on(dashboard)
+    assert dashboard.peak() < 256 << 20, dashboard.peak()
+
+
+def test_compressed_answers_are_not_expanded(lie, start_dashboard):
+    """32 MB of nothing are tens of KB of gzip"""
+    liar = lie(compression=grpc.Compression.Gzip, ListBackends=b'\x0a\0' * LARGE)
+    dashboard = beside(lie, start_dashboard, liar)
+    until(lambda: 'compressed' in dashboard.state('odd')['error'] or 'longer' in dashboard.state('odd')['error'])
+    the_other_goes_on(dashboard)
+    assert dashboard.peak() < 256 << 20, dashboard.peak()
+
+
+@pytest.mark.parametrize('event', [
+    b'\x52\x80\xa4\xe8\x03' + b'\x0a\0' * 4_000_000,  # probes
+    message('Event')(log={'msg': 'x' * 15_000_000}),
+], ids=['entries', 'text'])
+def test_an_event_is_bounded(lie, start_dashboard, event):
+    dashboard = beside(lie, start_dashboard, lie(WatchEvents=[event]))
+    until(lambda: 'too many entries or too long a text' in dashboard.state('odd')['error'])
+    the_other_goes_on(dashboard)
+    assert dashboard.peak() < 256 << 20, dashboard.peak()
+
+
+@pytest.mark.parametrize('answer', [b'\x0a\0' * (LARGE // 2), one_name()], ids=['entries', 'a name'])
+def test_maglevc_refuses_answers_that_would_take_its_memory(lie, answer):
+    """with 256 MiB of address space it says what is wrong, and does not abort"""
+    client = Maglevc(lie(ListBackends=answer).port)
+    client.command = ['prlimit', f'--as={256 << 20}', program('maglevc', RELEASE), *client.command[1:]]
+    client.refused(1, 'too many entries or too long a text', 'show', 'backends')
+
+
+TURNED = 'abc\u202egpj.exe \x9b31m \x1b[2J'
+
+
+def test_text_that_misleads_is_shown_escaped(lie, show):
+    """in the dashboard, in maglevc's tables, in its errors and in the events that it watches"""
+    shown = 'abc\\u202egpj.exe \\u009b31m \\x1b[2J'
+    backends = message('ListBackendsResponse')()
+    backends.backends.add(name='b0', address='192.0.2.1', state='down', healthcheck='web', last_code='L7STS',
+                          last_reason=TURNED)
+    liar = lie(ListBackends=backends, GetBackend=backends.backends[0], GetVPPInfo=refuse(Status.UNAVAILABLE, TURNED),
+               GetVPPLBState=refuse(Status.UNAVAILABLE, TURNED),
+               WatchEvents=lambda: [message('Event')(log={'level': 'info', 'msg': TURNED})])
+    dashboard, client = show(liar), Maglevc(liar.port)
+    assert dashboard.backend('odd', 'b0')['last_reason'] == shown
+    until(lambda: dashboard.state('odd')['lb_error'] == shown)
+    assert shown in client.text('show', 'backends', 'b0')
+    client.refused(1, shown, 'show', 'vpp', 'info')
+    line = client.text('watch', 'events', 'num', '1', 'log')
+    assert json.loads(line)['log']['msg'] == TURNED and line.isascii()
 
 
 def test_long_answers_are_read_in_slices(lie, show):

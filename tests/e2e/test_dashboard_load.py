@@ -21,7 +21,7 @@ MANY = [f'backend-{i:04}' for i in range(2000)]
 LARGE = config(backends={name: f'10.98.{i // 250}.{i % 250}' for i, name in enumerate(MANY)},
                frontends={'www': frontend(VIP, pool('all', *MANY))}, dataplane='vpp')
 SMALL = {'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') + ':quarantine_size_mb=1'}  # so that memory can be weighed
-REQUEST = b'GET /view/api/events HTTP/1.1\r\nHost: x\r\n\r\n'
+REQUEST = b'GET /view/api/events HTTP/1.1\r\nHost: localhost\r\n\r\n'
 MARK = re.compile(rb'"reason":"mark-(\d+)"')
 
 
@@ -75,7 +75,7 @@ def slow_browser(port, path='/view/api/events'):
     s = socket.socket()
     s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     s.connect(('127.0.0.1', port))
-    s.sendall(f'GET {path} HTTP/1.1\r\nHost: x\r\n\r\n'.encode())
+    s.sendall(f'GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n'.encode())
     return s
 
 

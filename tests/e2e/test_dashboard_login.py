@@ -32,7 +32,7 @@ def of(address):
 
 
 def guess(address=None):
-    lines = ['GET /admin/ HTTP/1.1', 'Host: x', 'Authorization: Basic eDp5', *(f'{k}: {v}' for k, v in
+    lines = ['GET /admin/ HTTP/1.1', 'Host: localhost', 'Authorization: Basic eDp5', *(f'{k}: {v}' for k, v in
                                                                               (of(address) if address else {}).items())]
     return '\r\n'.join([*lines, '', '']).encode()
 

@@ -7,7 +7,8 @@ import time
 import pytest
 
 from lab import VIP, until
-from lab.dashboard import PASSWORD, USER
+from lab.api import message
+from lab.dashboard import CREDENTIALS, PASSWORD, USER
 from lab.visits import SHOTS, browser, daemon, dashboard, two, visit, web  # noqa: F401
 
 # where the cells of each row of the pools begin; rows that name a pool have only one
@@ -25,6 +26,41 @@ def test_pools_share_their_columns_and_fit_a_phone(visit, dashboard, width):
     assert len(rows) == 3 and len(set(rows)) == 1, rows
     hidden = page.evaluate('[...document.querySelectorAll(".table-wrap")].map(it => it.scrollWidth - it.clientWidth)')
     assert hidden[0] == 0, 'of the pools'
+
+
+LONG = 'x' * 128  # the longest name that a configuration may have, and no place to break it
+
+
+@pytest.mark.parametrize('width', [390, 1280])
+def test_the_longest_names_fit(visit, lie, start_dashboard, width):
+    """a name without a blank does not make a page wider than the screen"""
+    member = {'name': LONG, 'weight': 100, 'effective_weight': 100, 'configured_weight': 100, 'state': 'up'}
+    info = {'name': LONG, 'address': '192.0.2.1', 'state': 'down', 'healthcheck': LONG, 'frontends': [LONG], 'last_code': 'L7STS',
+            'last_reason': LONG, 'rise': 2, 'fall': 3, 'transitions': [{'from': 'up', 'to': 'down', 'code': 'L7STS', 'at': 1}]}
+    liar = lie(ListBackends=message('ListBackendsResponse')(backends=[info]),
+               ListFrontends=message('ListFrontendsResponse')(frontends=[{
+                   'name': LONG, 'address': VIP, 'protocol': 'tcp', 'port': 80, 'description': LONG * 8, 'state': 'up',
+                   'active_pool': LONG, 'pools': [{'name': LONG, 'active': True, 'backends': [member]}]}]),
+               ListHealthChecks=message('ListHealthChecksResponse')(healthchecks=[{'name': LONG, 'type': 'http', 'backends': [LONG]}]),
+               GetVPPLBState=message('VPPLBState')(dataplane='vpp', connected=True, vips=[{
+                   'address': VIP, 'protocol': 'tcp', 'port': 80, 'frontend': LONG, 'present': True, 'wanted': True,
+                   'application_servers': [{'address': '192.0.2.1', 'backend': LONG, 'present': True, 'wanted': True}]}]),
+               WatchEvents=lambda: [message('Event')(at=1, backend={'backend': LONG, 'frontend': LONG, 'from': 'up', 'to': 'down',
+                                                                    'code': 'L7STS', 'reason': LONG}),
+                                    message('Event')(at=1, log={'level': 'info', 'msg': LONG, 'attrs': {LONG: LONG}})])
+    server = 's' * 64
+    dashboard = start_dashboard(f'{server}=127.0.0.1:{liar.port}', f'{server[1:]}=127.0.0.1:1', env=CREDENTIALS)
+    dashboard.wait_connected(server)
+    page = visit(dashboard.port, '/admin/', width=width, user=USER, password=PASSWORD)
+    page.wait('[data-frontend]')
+    wide = {}
+    views = [f'-/{view}' for view in ('overview', 'backends', 'dataplane', 'events')]
+    for place in (*views, f'{server}/frontend/{LONG}', f'{server}/backend/{LONG}'):
+        page.evaluate(f'location.hash = "#/{place}"')
+        page.wait(f'.scopes [href="#/{place}"]' if place.startswith('-/') else '.page-head')
+        wide[place[:90]] = page.evaluate('document.scrollingElement.scrollWidth')
+        page.shot(os.path.join(SHOTS, f'long-{width}-{place[:6].replace("/", "-")}{len(wide)}.png'))
+    assert max(wide.values()) <= width, wide
 
 
 def test_the_chosen_server_is_remembered_where_the_address_does_not_say(visit, two):

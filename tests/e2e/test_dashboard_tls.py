@@ -162,6 +162,7 @@ def test_maglevds_behind_tls(start_api, start_dashboard, certificates):
     for one in (nobody, suspicious):
         error = until(lambda one=one: (said := one.state('lon')['error']) != 'not connected yet' and said, what='a word')
         assert not one.state('lon')['connected'] and error
+    assert 'the server requires a client certificate' in nobody.state('lon')['error']
 
 
 def test_a_password_in_the_clear_is_worth_a_warning(start_dashboard):

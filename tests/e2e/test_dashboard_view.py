@@ -101,11 +101,12 @@ def test_below_view_there_is_only_reading(dashboard, method):
 
 
 @pytest.mark.parametrize('request_, status', [
-    (b'GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n', 404), (b'GET /view/nothing HTTP/1.1\r\nHost: x\r\n\r\n', 404),
-    (b'PUT /healthz HTTP/1.1\r\nHost: x\r\n\r\n', 405), (b'GET / HTTP/1.1\r\n\r\n', 400), (b'nonsense\r\n\r\n', 400),
-    (b'GET / HTTP/1.1\r\nHost: x\r\nExpect: nothing\r\n\r\n', 417),
-    (b'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999\r\n\r\n', 413),
-    (b'GET / HTTP/1.1\r\nHost: x\r\nX: ' + 20000 * b'x' + b'\r\n\r\n', 431)])
+    (b'GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n', 404), (b'GET /view/nothing HTTP/1.1\r\nHost: localhost\r\n\r\n', 404),
+    (b'GET /view/ HTTP/1.1\r\nHost: evil.example\r\n\r\n', 421),
+    (b'PUT /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n', 405), (b'GET / HTTP/1.1\r\n\r\n', 400), (b'nonsense\r\n\r\n', 400),
+    (b'GET / HTTP/1.1\r\nHost: localhost\r\nExpect: nothing\r\n\r\n', 417),
+    (b'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999999\r\n\r\n', 413),
+    (b'GET / HTTP/1.1\r\nHost: localhost\r\nX: ' + 20000 * b'x' + b'\r\n\r\n', 431)])
 def test_every_error_is_a_sentence(dashboard, request_, status):
     with socket.create_connection(('127.0.0.1', dashboard.port), PATIENCE) as s:
         s.sendall(request_)
@@ -190,10 +191,27 @@ def test_metrics_and_the_end(dashboard):
     assert dashboard.end() == 0 and dashboard.lines[-1]['msg'] == 'stopped'
 
 
+def test_foreign_hosts_are_refused(dashboard, start_dashboard):
+    """DNS rebinding: the name of a foreign page leads here, and Host still has that name"""
+    own = socket.gethostname()
+    full = socket.getaddrinfo(own, None, flags=socket.AI_CANONNAME)[0][3]
+    for path in ('/', '/view/', '/view/api/state', '/view/api/events', '/admin/', '/nothing'):
+        answer = dashboard.ask('GET', path, {'Host': 'evil.example:8080'})
+        assert answer.status == 421 and '--allowed-host' in answer.json['error'], path
+    for host in ('localhost', 'dash.localhost:80', '192.0.2.1', '[2001:db8::1]:8080', own, own.upper() + '.:80'):
+        assert dashboard.ask('GET', '/view/api/version', {'Host': host}).status == 200, host
+    until(lambda: dashboard.ask('GET', '/view/api/version', {'Host': full}).status == 200, what='the full name')
+    assert dashboard.ask('GET', '/healthz', {'Host': 'evil.example'}).status == 200
+    other = start_dashboard('127.0.0.1:1', args=['--allowed-host', 'dash.example,.example.net'])
+    for host, status in (('Dash.Example:443', 200), ('a.b.example.net', 200), ('example.net', 421), ('evil.example', 421)):
+        assert other.ask('GET', '/view/api/version', {'Host': host}).status == status, host
+
+
 @pytest.mark.parametrize('args, word', [
     ([], '--server'), (['--server', 'nonsense'], 'host:port'), (['--server', 'a:1,A:1'], 'two servers'),
     (['--server', 'a:1,x/y=b:1'], 'x/y=b:1: a name has'), (['--server', 'a:1,b c:1'], 'b c:1: not of the form'),
     (['--server', 'a:1', '--trusted-proxy', '10.0.0.0/33'], '10.0.0.0/33'),
+    (['--server', 'a:1', '--allowed-host', 'http://a'], '--allowed-host: http://a: not of the form'),
     (['--server', 'a:1', '--tls-cert', 'x'], 'go together'), (['--server', 'a:1', '--grpc-key', 'x'], 'go together'),
     (['--server', 'a:1', '--log-level', 'loud'], 'log-level')])
 def test_flags_that_make_no_sense(args, word):

@@ -243,6 +243,26 @@ def test_a_row_for_each_vip_fits_80_columns(net, servers, write, screen):
     leave(it)
 
 
+def test_header_values_count_what_the_row_counts(net, servers, write, screen):
+    """those of the window, and with the key l those since the start"""
+    a = servers.open()
+    a.answer(headers=[WEB1])
+    it = screen(write({'www': a}), '--scheme', 'http', '--window', '1s')
+    label = f'http {a.address}:{a.port}'
+
+    def sums(screen):
+        """(N, the sum of the values' counts), both on one screen"""
+        values = re.findall(r'web\d (\d+)', screen.lines[3])
+        return int(screen.lines[2].removeprefix(label).split()[1]), sum(map(int, values))
+
+    it.wait_text('web1 2')
+    a.answer(headers=[WEB2])
+    it.wait(lambda s: s.lines[3].startswith('  web2 ') and len(set(sums(s))) == 1, 'web1 to leave the window')
+    it.type('l')
+    it.wait(lambda s: s.lines[3].startswith('  web1 ') and len(set(sums(s))) == 1, 'both since the start')
+    leave(it)
+
+
 def test_errors_have_their_panel(net, servers, write, screen):
     a, b = servers.open(), servers.open()
     it = screen(write({'a': a, 'b': b}), '--scheme', 'http')
@@ -331,7 +351,7 @@ def test_any_tally_keeps_to_its_lines(net, servers, write, screen):
     lines = it.text.splitlines()
     assert len(lines) == 24 and max(map(len, lines)) <= 80
     assert lines[2].startswith(f'http {a.address}:{a.port} ') and lines[23].startswith(' q quit')
-    assert 'Zürich-東京 ' in it.text and '???x ' in it.text and 'x' * 63 + ' ' in it.text
+    assert 'Zürich-東京 ' in it.text and '\\u0085\\u202e?x ' in it.text and 'x' * 63 + ' ' in it.text
     it.wait(lambda s: s.style_of('frontend-00') == '2' and s.style_of('web2 ') == '1' and s.style_of('others ') == '1', 'a faint one and a bright one')
     it.resize(40, 10)
     it.wait(lambda s: len(s.text.splitlines()) == 10 and re.search(r'\n  .*\+\d+\n', s.text), 'one line')

@@ -20,7 +20,7 @@ static void bytes_round_trip(const ProtobufCMessage *m, struct arena *arena)
 	int r;
 
 	pb_encode(m, &once);
-	r = pb_decode(m->descriptor, (struct str){ once.p, once.n }, arena, &back, NULL);
+	r = pb_decode(m->descriptor, (struct str){ once.p, once.n }, NULL, arena, &back, NULL);
 	assert(r == 0 && back);
 	pb_encode(back, &twice);
 	assert(once.n == twice.n && memcmp(once.p, twice.p, once.n) == 0);
@@ -62,6 +62,20 @@ static void read_in_pieces(const ProtobufCMessageDescriptor *type, struct str by
 	pb_pieces_free(&pieces);
 }
 
+/* What is decoded within bounds takes no more memory than they allow, and is a message. */
+static void bounds_hold(const ProtobufCMessageDescriptor *type, struct str bytes)
+{
+	static const struct pb_bounds bounds = { .memory = 4096, .text = 16 };
+	struct arena *arena = arena_new();
+	ProtobufCMessage *m;
+
+	if (pb_decode(type, bytes, &bounds, arena, &m, NULL) == 0) {
+		assert(arena_used(arena) <= bounds.memory);
+		assert(pb_decode(type, bytes, NULL, arena, &m, NULL) == 0);
+	}
+	arena_free(arena);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const ProtobufCServiceDescriptor *service = &maglev__maglev__descriptor;
@@ -76,7 +90,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		method = &service->methods[(data[0] & 0x7f) % service->n_methods];
 		type = data[0] & 0x80 ? method->output : method->input;
 		bytes = (struct str){ (const char *)data + 1, size - 1 };
-		if (pb_decode(type, bytes, arena, &m, &where) == 0) {
+		bounds_hold(type, bytes);
+		if (pb_decode(type, bytes, NULL, arena, &m, &where) == 0) {
 			bytes_round_trip(m, arena);
 			json_round_trip(m, arena);
 			read_in_pieces(type, bytes, arena);

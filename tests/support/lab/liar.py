@@ -20,11 +20,11 @@ class Liar(grpc.GenericRpcHandler):
     """answers: {method: its message, a list of them for a stream, bytes in its place, or what is called for any of
     these}; a method that is not there is UNIMPLEMENTED."""
 
-    def __init__(self, **answers):
+    def __init__(self, *, compression=None, **answers):
         self.answers, self.calls = answers, collections.Counter()
         self.closed = threading.Event()
         self.workers = futures.ThreadPoolExecutor(16)
-        self.server = grpc.server(self.workers)
+        self.server = grpc.server(self.workers, compression=compression)
         self.server.add_generic_rpc_handlers((self,))
         self.port = self.server.add_insecure_port('127.0.0.1:0')
         self.server.start()

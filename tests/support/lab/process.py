@@ -92,6 +92,11 @@ class Process:
         lines = self.proc('smaps_rollup').splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith('Rss:')) << 10
 
+    def peak(self):
+        """The most bytes of resident memory so far."""
+        lines = self.proc('status').splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith('VmHWM:')) << 10
+
     def cpu(self):
         """Seconds of processor time so far."""
         fields = self.proc('stat').rsplit(') ', 1)[1].split()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
-import { age, duration, scaled, span, vipText } from './format.ts';
+import { age, duration, fitted, scaled, span, vipText } from './format.ts';
 
 it('an age has its two largest units', () => {
 	expect(span(999)).toBe('now');
@@ -28,4 +28,11 @@ it('a VIP is written as it is typed', () => {
 	expect(vipText({ address: '198.51.100.1', protocol: 'any', port: 0 })).toBe(
 		'198.51.100.1 all ports',
 	);
+});
+
+it('a name in a picture is cut to the room that it has', () => {
+	expect(fitted('web1', 10)).toBe('web1');
+	expect(fitted('x'.repeat(128), 85)).toBe('xxxxxxxxx…');
+	expect(fitted('x'.repeat(128), -5)).toBe('xxxxxxx…');
+	expect(fitted('👩‍💻'.repeat(2), 0)).toBe('👩‍💻'.repeat(2));
 });

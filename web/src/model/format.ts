@@ -83,3 +83,13 @@ export function vipText(vip: { address: string; protocol: string; port: number }
 
 export const plural = (count: number, one: string, many = `${one}s`): string =>
 	`${count} ${count === 1 ? one : many}`;
+
+const LETTER = 8.5; // px of a letter of a name in a picture, at most
+const LEAST = 8; // letters that are shown in any case
+
+/** The text, cut so that it takes about that many pixels in a picture, where nothing wraps. */
+export function fitted(text: string, pixels: number): string {
+	const letters = Math.max(LEAST, Math.floor(pixels / LETTER));
+	const all = [...text];
+	return all.length > letters ? `${all.slice(0, letters - 1).join('')}…` : text;
+}

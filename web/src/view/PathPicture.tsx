@@ -10,7 +10,7 @@ import {
 	Show,
 } from 'solid-js';
 import type { Frontend } from '../api/types.ts';
-import { vipText } from '../model/format.ts';
+import { fitted, vipText } from '../model/format.ts';
 import { describe, layout } from '../model/paths.ts';
 import { linkTo } from '../route.ts';
 import { StateIcon } from './Icons.tsx';
@@ -59,7 +59,7 @@ export const PathPicture: Component<{ server: string; frontend: Frontend }> = (p
 					<circle r="7" class="path-vip" />
 					<Show when={!picture().narrow}>
 						<text x="-16" y="-4" text-anchor="end" class="path-name">
-							{props.frontend.name}
+							{fitted(props.frontend.name, picture().vip.x - 16)}
 						</text>
 						<text x="-16" y="13" text-anchor="end" class="path-small">
 							{vipText(props.frontend)}
@@ -74,7 +74,7 @@ export const PathPicture: Component<{ server: string; frontend: Frontend }> = (p
 						>
 							<rect class="path-pool" y="-13" width={pool().width} height="26" rx="13" />
 							<text x={pool().width / 2} y="4" text-anchor="middle" class="path-pool-name">
-								{pool().name}
+								{fitted(pool().name, pool().width - 12)}
 							</text>
 						</g>
 					)}
@@ -95,7 +95,7 @@ export const PathPicture: Component<{ server: string; frontend: Frontend }> = (p
 									<StateIcon state={one().backend.state} />
 								</svg>
 								<text x="16" y="-1" class="path-name">
-									{one().backend.name}
+									{fitted(one().backend.name, picture().width - one().x - 16)}
 								</text>
 								<text x="16" y="13" class="path-small">
 									{`${one().backend.state} · ${percent(one().share)}`}
