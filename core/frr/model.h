@@ -4,14 +4,18 @@
  *
  * The text is laid out so that a change of one prefix is a change of one line. A prefix belongs to
  * a class: the attributes with which it is announced, and to which peers. Its origin is tagged with
- * the marker of its class (network P route-map ORIGIN), and each peer's outbound route map has one
- * entry per class, which matches the marker, removes it and sets the attributes. So prefixes come
- * and go without any change of a list or route map, and no peer ever sees a marker.
+ * the number of its class (network P route-map ORIGIN, which sets a tag), and each peer's outbound
+ * route map has one entry per class, which matches the tag and sets the attributes. So prefixes
+ * come and go without any change of a list or route map. A tag exists only inside bgpd: there is no
+ * message in which a peer could see it.
+ *
+ * A peer is sent only prefixes of its classes, and nothing is accepted from it.
  *
  * Everything is written in one fixed order: routers by VRF, peers by name, classes by number,
- * prefixes by address. The same model gives the same bytes.
+ * prefixes by address, communities by value. The same model gives the same bytes.
  *
- * Pure. Strings are borrowed from the caller.
+ * Pure. Strings are borrowed from the caller, which has checked them: they contain no control
+ * characters, so that each stays in its line, and, except `extra`, no spaces.
  */
 #pragma once
 
@@ -52,15 +56,20 @@ struct frr_peer {
 	bool ipv4, ipv6; /* families that are activated */
 };
 
+#define FRR_CLASS_MAX 65534
+/* The route map that tags prefixes of a class is this, followed by its number. */
+#define FRR_ORIGIN_MAP "maglev-origin-"
+
 /* Attributes of prefixes. */
 struct frr_class {
-	uint32_t number; /* 1..65535, unique; kept while the class lives */
-	bool has_local_preference, has_med;
+	uint32_t number;	   /* 1..FRR_CLASS_MAX, unique; kept while the class lives */
+	bool has_local_preference; /* only internal peers are sent it */
+	bool has_med;
 	uint32_t local_preference, med;
-	unsigned prepend;		/* times that the own ASN is added; 0..10 */
-	const char *const *communities; /* "65000:1", "no-export"; sorted */
+	unsigned prepend; /* times that the own ASN is added for external peers; 0..10 */
+	const char *const *communities; /* "65000:1", "no-export" */
 	size_t n_communities;
-	const char *const *large_communities; /* "64512:1:2"; sorted */
+	const char *const *large_communities; /* "64512:1:2" */
 	size_t n_large_communities;
 	const char *const *peers; /* names; announced only to these. n 0: to all */
 	size_t n_peers;
@@ -69,7 +78,7 @@ struct frr_class {
 struct frr_prefix {
 	struct addr address; /* without host bits */
 	uint8_t length;
-	uint32_t class; /* number */
+	uint32_t class; /* number; there is such a class */
 };
 
 struct frr_router {
@@ -83,7 +92,7 @@ struct frr_router {
 };
 
 struct frr_model {
-	const char *log_level; /* FRR's word, such as "informational"; NULL: no line about it */
+	const char *log_level; /* to syslog, FRR's word: "informational"; NULL: no line about it */
 	const struct frr_router *routers;
 	size_t n_routers;
 	const struct frr_class *classes; /* of all routers */

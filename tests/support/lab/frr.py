@@ -46,15 +46,15 @@ def vty(path, *commands):
 
 
 class Frr:
-    """namespace: where it runs; None: one of its own."""
+    """namespace: where it runs; None: one of its own. listens: whether peers can connect to it."""
 
-    def __init__(self, namespace=None, daemons=DAEMONS):
+    def __init__(self, namespace=None, daemons=DAEMONS, listens=False):
         _sweep()
         self.own = namespace is None
         self.namespace = namespace or Namespace('f')
         self.pathspace = self.namespace.name
         self.etc, self.run = f'{ETC}/{self.pathspace}', f'{RUN}/{self.pathspace}'
-        self.daemons = daemons
+        self.daemons, self.listens = daemons, listens
         self.processes = {}
         os.makedirs(RUN, exist_ok=True)
         for folder in (self.etc, self.run):
@@ -79,7 +79,7 @@ class Frr:
 
     def start_daemon(self, name):
         """Returns when it answers."""
-        more = ['-p', '0'] if name == 'bgpd' else []
+        more = ['-p', '0'] if name == 'bgpd' and not self.listens else []
         command = [f'{PROGRAMS}/{name}', '-N', self.pathspace, '-A', '127.0.0.1', '-P', '0', *more]
         with open(os.path.join(self.run, f'{name}.out'), 'a', encoding='utf-8') as out:
             self.processes[name] = subprocess.Popen([*DIE_WITH_PARENT, *self.namespace.command(*command)],
