@@ -2,8 +2,8 @@
 /*
  * announce: whether a VIP is announced, how, and why.
  *
- * A VIP follows one or more frontends of one or more maglevds. It is fit while every source says that
- * its frontend is up with at least min_servers servers. A VIP that has been fit for min_up is
+ * A VIP follows one or more frontends of one or more maglevds. It is fit while every source says
+ * that its frontend is up with at least min_servers servers. A VIP that has been fit for min_up is
  * announced. One that is no longer fit is withdrawn at once, or, if so configured, announced with
  * worse attributes for as long as it would be withdrawn.
  *
@@ -13,8 +13,8 @@
  * announces begins as ANNOUNCED, and its sources are silent until they have said something.
  *
  * An operator's drain goes first: the VIP is announced with the graceful-shutdown community for
- * drain_time, so that routers move their traffic away, and then withdrawn. It is not announced again
- * before the drain is lifted, and it is withdrawn earlier if it would be without the drain.
+ * drain_time, so that routers move their traffic away, and then withdrawn. It is not announced
+ * again before the drain is lifted, and it is withdrawn earlier if it would be without the drain.
  *
  *	WITHDRAWN --fit for min_up--> ANNOUNCED --not fit--> WITHDRAWN, or WORSE
  *	WORSE --fit for min_up--> ANNOUNCED

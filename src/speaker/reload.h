@@ -3,14 +3,14 @@
  * reload: the latest configuration of FRR is applied, one at a time.
  *
  * core/frr/debounce decides when. To apply a text is to replace the file of FRR's configuration and
- * to ask frr-reloader to load it, over its Unix socket. Without a socket the older protocol is used:
- * SIGHUP to the process in the pid file, and the result from the status file. That protocol has no
- * ids: the result may be that of a reload which something else has asked for.
+ * to ask frr-reloader to load it, over its Unix socket. Without a socket the older protocol is
+ * used: SIGHUP to the process in the pid file, and the result from the status file. That protocol
+ * has no ids: the result may be that of a reload which something else has asked for.
  *
  * A reloader that is absent, slow, or answers with an error is a failure; the latest text is tried
  * again after the retry interval, or at once when a newer one comes. Nothing blocks, except that
- * the file, which is small, is written at once. It has mode 0600, because it contains passwords, and
- * is replaced by rename, so that nothing ever reads half of it.
+ * the file, which is small, is written at once. It has mode 0600, because it contains passwords,
+ * and is replaced by rename, so that nothing ever reads half of it.
  *
  * It never logs: the caller does, in done().
  */

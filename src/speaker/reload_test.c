@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Against a reloader that the test controls: an HTTP server, or a handler of SIGHUP, in this loop. */
+/* Against a reloader in the same loop: an HTTP server, or a handler of SIGHUP. */
 #include "src/speaker/reload.h"
 
 #include <inttypes.h>
