@@ -346,6 +346,9 @@ static bool take_neighbor(struct parser *p, struct frr__words *ws)
 	if (ws->n < 3 || !frr__words_begin(ws, "neighbor"))
 		return false;
 	frr__words_set(ws, 1, frr__canonical_prefix(ws->w[1], p->arena), p->arena);
+	/* FRR 8.4 prints the number that stands for all, FRR 10 does not */
+	if (ws->n == 3 && str_eq(ws->w[2], STR("ebgp-multihop")))
+		frr__words_insert(ws, 3, STR("255"), p->arena);
 	rest = without_neighbor(ws);
 	s.subject = frr__words_join(ws, 1, 2, p->arena);
 	s.line = ws->line.p;

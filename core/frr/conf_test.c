@@ -228,6 +228,18 @@ static void an_empty_text_is_an_empty_configuration(void **state)
 	check("\n\n!\n   \n", "");
 }
 
+static void a_multihop_peer_without_a_number_has_all_hops(void **state)
+{
+	check("router bgp 1\n"
+	      " neighbor 10.0.0.2 ebgp-multihop\n"
+	      " neighbor 10.0.0.3 ebgp-multihop 4\n",
+	      "neighbor-option|router bgp 1|neighbor 10.0.0.2 ebgp-multihop|"
+	      "neighbor 10.0.0.2 ebgp-multihop 255\n"
+	      "neighbor-option|router bgp 1|neighbor 10.0.0.3 ebgp-multihop|"
+	      "neighbor 10.0.0.3 ebgp-multihop 4\n"
+	      "foreign|router bgp 1\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +252,7 @@ int main(void)
 		cmocka_unit_test(the_running_configuration_is_joined_from_two_daemons),
 		cmocka_unit_test(text_that_cannot_be_a_configuration_is_refused),
 		cmocka_unit_test(an_empty_text_is_an_empty_configuration),
+		cmocka_unit_test(a_multihop_peer_without_a_number_has_all_hops),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,25 +122,29 @@ struct str frr__canonical_prefix(struct str word, struct arena *arena)
 	return str_of(arena_printf(arena, "%s/%u", addr_format(&a, text), (unsigned)bits));
 }
 
+/* The names that bgpd prints for numbers, RFC 1997 and later ones. */
+static const struct {
+	struct str number, name;
+} known_communities[] = {
+	{ STR("65535:0"), STR("graceful-shutdown") }, { STR("65535:1"), STR("accept-own") },
+	{ STR("65535:6"), STR("llgr-stale") },	      { STR("65535:7"), STR("no-llgr") },
+	{ STR("65535:666"), STR("blackhole") },	      { STR("65535:65281"), STR("no-export") },
+	{ STR("65535:65282"), STR("no-advertise") },  { STR("65535:65283"), STR("local-AS") },
+	{ STR("65535:65284"), STR("no-peer") },
+};
+
 struct str frr__canonical_community(struct str word)
 {
-	/* the names that bgpd prints for numbers, RFC 1997 and later ones */
-	static const struct {
-		struct str number, name;
-	} known[] = {
-		{ STR("65535:0"), STR("graceful-shutdown") },
-		{ STR("65535:1"), STR("accept-own") },
-		{ STR("65535:6"), STR("llgr-stale") },
-		{ STR("65535:7"), STR("no-llgr") },
-		{ STR("65535:666"), STR("blackhole") },
-		{ STR("65535:65281"), STR("no-export") },
-		{ STR("65535:65282"), STR("no-advertise") },
-		{ STR("65535:65283"), STR("local-AS") },
-		{ STR("65535:65284"), STR("no-peer") },
-	};
+	for (size_t i = 0; i < ARRAY_SIZE(known_communities); i++)
+		if (str_eq(word, known_communities[i].number))
+			return known_communities[i].name;
+	return word;
+}
 
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		if (str_eq(word, known[i].number))
-			return known[i].name;
+struct str frr__community_number(struct str word)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(known_communities); i++)
+		if (str_eq(word, known_communities[i].name))
+			return known_communities[i].number;
 	return word;
 }

@@ -29,3 +29,5 @@ void frr__words_insert(struct frr__words *ws, size_t i, struct str word, struct 
 struct str frr__canonical_prefix(struct str word, struct arena *arena);
 /* "65535:0" -> "graceful-shutdown"; other words as they are. */
 struct str frr__canonical_community(struct str word);
+/* The other way: "graceful-shutdown" -> "65535:0". */
+struct str frr__community_number(struct str word);

@@ -2,21 +2,18 @@
 """frr-reloader with FRR's own daemons: requests, the fast path, the full reload, and what can go wrong with each."""
 import concurrent.futures
 import fcntl
-import http.client
 import json
 import os
 import random
 import shutil
 import signal
-import socket
 import stat
 import subprocess
-import threading
 
 import pytest
 
-from lab import PATIENCE, Daemon, Frr, until
-from lab.frr import RELOAD
+from lab import Frr, until
+from lab.reloader import Reloader, UnixConnection
 
 PASSWORD = 'not-for-the-log'
 
@@ -45,74 +42,6 @@ def conf(networks=('192.0.2.1/32',), peers=(2,), classes=(1,), metric=50, timers
                       f'set comm-list class-{k} delete', f'set metric {metric + k}', 'exit']
     lines += ['bfd', 'profile fast', 'detect-multiplier 3', 'receive-interval 100', 'exit', 'exit'] if bfd else []
     return '\n'.join(line for line in lines if line) + '\n'
-
-
-class UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path):
-        super().__init__('unix', timeout=PATIENCE)
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self.path)
-
-
-class Way(str):
-    """A word that explains itself where it is not the expected one."""
-
-    def __new__(cls, word, reason):
-        it = super().__new__(cls, word)
-        it.reason = reason
-        return it
-
-    def __repr__(self):
-        return f'{str(self)} ({self.reason})'
-
-
-class Reloader(Daemon):
-    """frr-reloader on one FRR."""
-
-    def __init__(self, folder, frr, *args, **options):
-        super().__init__(folder, 'frr-reloader', '--shared-volume', folder, '--config', os.path.join(folder, 'frr.conf'),
-                         '--pathspace', frr.pathspace, *args, **options)
-        self.frr = frr
-        self.socket = os.path.join(folder, 'frr-reloader.sock')
-
-    def start(self, ready=True):
-        super().start(ready)
-        if ready:
-            self.wait('listening', self._began, **{'for': 'requests'})
-        return self
-
-    def write(self, text):
-        """Replaces the file, as a client does."""
-        path = os.path.join(self.folder, 'frr.conf')
-        new = f'{path}.{threading.get_ident()}'
-        with open(new, 'w', encoding='ascii') as file:
-            file.write(text)
-        os.rename(new, path)
-
-    def call(self, method='POST', path='/', body=None):
-        connection = UnixConnection(self.socket)
-        connection.request(method, path, body)
-        answer = connection.getresponse()
-        content = answer.read().decode()
-        connection.close()
-        return answer.status, content
-
-    def reload(self, text=None, number=7):
-        """Applies text; the answer as {'id', 'result'}."""
-        if text is not None:
-            self.write(text)
-        status, content = self.call(body=json.dumps({'action': 'reload', 'id': number}))
-        assert status == 200, content
-        return json.loads(content)
-
-    def way(self):
-        """How the last reload was done: fast or full, and why."""
-        way = self.all('reloaded')[-1]['way']
-        return Way(way, self.all('full-reload')[-1]['reason'] if self.all('full-reload') else '')
 
 
 @pytest.fixture
@@ -248,7 +177,7 @@ def test_the_result_is_what_frr_makes_of_the_file(reloader, seed):
         text = some_conf(dice)
         assert it.reload(text)['result']
         assert it.way() == 'fast', it.all('full-reload')[-1]
-        fresh = Frr().start()
+        fresh = Frr(system=it.frr.system).start()
         try:
             fresh.load(text)
             assert it.frr.running() == fresh.running()
@@ -346,7 +275,7 @@ def test_a_reload_that_is_killed_in_the_middle_fails_and_the_next_one_succeeds(r
         os.kill(int(children[0]), signal.SIGKILL)
         assert 'signal 9' in answer.result()['error']
     os.unlink(path)
-    shutil.copy(RELOAD, path)
+    shutil.copy(it.frr.system.reload, path)
     assert it.reload()['result']
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """FRR's own daemons in a namespace: configured by a file, asked over their vty sockets.
 
-Each instance has its own pathspace (-N), so that several of them, and those of other test runs, live side by side.
+Each instance has its own pathspace (-N), so that several of them, and those of other test runs, live side by side. The
+programs are those of the machine, or of another root file system (lab.trixie).
 """
 import glob
 import os
@@ -14,18 +15,41 @@ from lab.net import Namespace
 from lab.process import DIE_WITH_PARENT
 from lab.wait import PATIENCE, until
 
-PROGRAMS, ETC, RUN = '/usr/lib/frr', '/etc/frr', '/var/run/frr'
-DAEMONS = ('zebra', 'staticd', 'bfdd', 'bgpd')
-RELOAD = f'{PROGRAMS}/frr-reload.py'
+PROGRAMS, ETC, RUN = '/usr/lib/frr', '/etc/frr', '/run/frr'
+FIRST = ('mgmtd', 'zebra')
 END = b'\0\0\0'
 
 
-def _sweep():
+class Machine:
+    """The FRR that is installed here."""
+    root = ''
+    daemons = ('zebra', 'staticd', 'bfdd', 'bgpd')
+    reload, vtysh = f'{PROGRAMS}/frr-reload.py', '/usr/bin/vtysh'
+
+    def command(self, *words):
+        """The command line that runs a program of this system."""
+        return list(words)
+
+    def owner(self):
+        """Numbers of the user and group that its daemons run as."""
+        with open(f'{self.root}/etc/passwd', encoding='utf-8') as file:
+            fields = next(line.split(':') for line in file if line.startswith('frr:'))
+        return int(fields[2]), int(fields[3])
+
+
+def _remove(path):
+    if os.path.islink(path):
+        os.unlink(path)
+    else:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _sweep(root):
     """Removes the folders of test processes that have ended."""
-    for path in glob.glob(f'{ETC}/mgl*-*') + glob.glob(f'{RUN}/mgl*-*'):
+    for path in (found for folder in (RUN, root + RUN, root + ETC) for found in glob.glob(f'{folder}/mgl*-*')):
         pid = re.match(r'mgl(\d+)-', os.path.basename(path))
         if pid and not os.path.exists(f'/proc/{pid[1]}'):
-            shutil.rmtree(path, ignore_errors=True)
+            _remove(path)
 
 
 def vty(path, *commands):
@@ -46,44 +70,72 @@ def vty(path, *commands):
 
 
 class Frr:
-    """namespace: where it runs; None: one of its own."""
+    """namespace: where it runs; None: one of its own. daemons: None: all that a configuration needs. listens: whether
+    bgpd accepts connections."""
 
-    def __init__(self, namespace=None, daemons=DAEMONS):
-        _sweep()
+    def __init__(self, namespace=None, daemons=None, system=None, listens=False):
+        self.system = system or Machine()
+        _sweep(self.system.root)
         self.own = namespace is None
         self.namespace = namespace or Namespace('f')
         self.pathspace = self.namespace.name
-        self.etc, self.run = f'{ETC}/{self.pathspace}', f'{RUN}/{self.pathspace}'
-        self.daemons = daemons
+        self.etc, self.run = f'{self.system.root}{ETC}/{self.pathspace}', f'{RUN}/{self.pathspace}'
+        self.daemons, self.listens = daemons or self.system.daemons, listens
         self.processes = {}
-        os.makedirs(RUN, exist_ok=True)
-        for folder in (self.etc, self.run):
-            os.mkdir(folder)
-            shutil.chown(folder, 'frr', 'frr')
+        self._make_folders()
         self._write('vtysh.conf', 'service integrated-vtysh-config\n')
         self._write('frr.conf', '')
+
+    def _make_folders(self):
+        """The sockets are found in the usual place, which has a short name, wherever the root file system is."""
+        os.makedirs(RUN, exist_ok=True)
+        os.makedirs(self.system.root + RUN, exist_ok=True)
+        for folder in (self.etc, self.system.root + self.run):
+            os.mkdir(folder)
+            os.chown(folder, *self.system.owner())
+        if self.system.root:
+            os.symlink(self.system.root + self.run, self.run)
 
     def _write(self, name, text):
         path = os.path.join(self.etc, name)
         with open(path, 'w', encoding='ascii') as file:
             file.write(text)
-        shutil.chown(path, 'frr', 'frr')
+        os.chown(path, *self.system.owner())
         os.chmod(path, 0o640)
 
     # ---- life ----
 
     def start(self):
-        for name in self.daemons:
-            self.start_daemon(name)
+        """Returns when all daemons answer. zebra is first: one that does not find it tries again 10 s later."""
+        for first in (True, False):
+            names = [name for name in self.daemons if (name in FIRST) == first]
+            for name in names:
+                self._launch(name)
+            for name in names:
+                self._wait(name)
         return self
 
     def start_daemon(self, name):
-        """Returns when it answers."""
-        more = ['-p', '0'] if name == 'bgpd' else []
-        command = [f'{PROGRAMS}/{name}', '-N', self.pathspace, '-A', '127.0.0.1', '-P', '0', *more]
+        self._launch(name)
+        self._wait(name)
+
+    def restart(self, *names):
+        """Kills daemons and starts them without a configuration."""
+        for name in names:
+            self.kill(name)
+        for name in names:
+            self._launch(name)
+        for name in names:
+            self._wait(name)
+
+    def _launch(self, name):
+        more = ['-p', '0'] if name == 'bgpd' and not self.listens else []
+        command = self.system.command(f'{PROGRAMS}/{name}', '-N', self.pathspace, '-A', '127.0.0.1', '-P', '0', *more)
         with open(os.path.join(self.run, f'{name}.out'), 'a', encoding='utf-8') as out:
             self.processes[name] = subprocess.Popen([*DIE_WITH_PARENT, *self.namespace.command(*command)],
                                                     stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+
+    def _wait(self, name):
         until(lambda: self._answers(name), what=f'{name} answering')
 
     def _answers(self, name):
@@ -100,8 +152,8 @@ class Frr:
     def close(self):
         for name in list(self.processes):
             self.kill(name)
-        shutil.rmtree(self.etc, ignore_errors=True)
-        shutil.rmtree(self.run, ignore_errors=True)
+        for path in (self.etc, self.system.root + self.run, self.run):
+            _remove(path)
         if self.own:
             self.namespace.delete()
 
@@ -119,7 +171,7 @@ class Frr:
     def load(self, text):
         """Loads a configuration the way FRR does at its start."""
         self._write('frr.conf', text)
-        done = subprocess.run(['vtysh', '-N', self.pathspace, '-b'], capture_output=True, text=True)
+        done = subprocess.run([self.system.vtysh, '-N', self.pathspace, '-b'], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
 
     def running(self, daemon='bgpd'):
