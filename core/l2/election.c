@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/units.h"
+
 #define PRIORITIES 256
 
 static bool outranks(uint8_t priority, const char *name, uint8_t other, const char *other_name)
@@ -118,10 +120,19 @@ static enum l2_action change(struct l2_election *e, enum l2_state to, int64_t no
 
 	e->state = to;
 	e->since = now;
-	e->contested = to == L2_OWNER && best_owner(e);
-	if (to == L2_OWNER)
-		return L2_ANNOUNCE;
-	return was_owner ? L2_YIELD : L2_NOTHING;
+	if (to != L2_OWNER)
+		return was_owner ? L2_YIELD : L2_NOTHING;
+	e->claims++;
+	return L2_ANNOUNCE;
+}
+
+/*
+ * Whether neighbours may have learned another place of the VIP between the two words: its sender
+ * has taken it, or only now gives it up.
+ */
+static bool has_more_to_tell(const struct l2_word *before, const struct l2_word *now)
+{
+	return before->claims != now->claims || (before->owner && !now->owner);
 }
 
 void l2_election_start(struct l2_election *e, const char *name, const struct l2_rule *rule,
@@ -132,7 +143,9 @@ void l2_election_start(struct l2_election *e, const char *name, const struct l2_
 	assert(n > 0 && n <= L2_NAME_MAX && rule->priority && rule->losses && rule->heartbeat > 0);
 	*e = (struct l2_election){ .rule = *rule, .since = now, .stands = true };
 	memcpy(e->name, name, n);
-	e->listens_until = now + patience(e, rule->heartbeat);
+	/* so that a member that starts again has another number than before */
+	e->claims = (uint16_t)(now / NSEC_PER_MSEC);
+	l2_election_listen(e, now);
 	e->due = e->listens_until;
 }
 
@@ -149,9 +162,10 @@ void l2_election_hear(struct l2_election *e, const char *name, const struct l2_w
 	if (i == L2_MEMBERS_MAX)
 		return;
 	if (i == e->n) {
-		e->members[e->n++] = (struct l2_member){ 0 };
+		e->members[e->n++] = (struct l2_member){ .word.claims = (uint16_t)~word->claims };
 		memcpy(e->members[i].name, name, len);
 	}
+	e->doubted |= has_more_to_tell(&e->members[i].word, word);
 	e->members[i].word = *word;
 	e->members[i].seen = now;
 }
@@ -159,6 +173,11 @@ void l2_election_hear(struct l2_election *e, const char *name, const struct l2_w
 void l2_election_stand(struct l2_election *e, bool stands)
 {
 	e->stands = stands;
+}
+
+void l2_election_listen(struct l2_election *e, int64_t now)
+{
+	e->listens_until = now + patience(e, e->rule.heartbeat);
 }
 
 void l2_election_leave(struct l2_election *e)
@@ -169,19 +188,16 @@ void l2_election_leave(struct l2_election *e)
 enum l2_action l2_election_judge(struct l2_election *e, int64_t now)
 {
 	enum l2_state to = L2_LEAVING;
-	bool contested;
+	bool doubted = e->doubted;
 
+	e->doubted = false;
 	bury(e, now);
 	if (e->reason != L2_LEFT)
 		to = decide(e, now, &e->reason);
 	e->due = e->reason == L2_LEFT ? 0 : next_due(e, now);
 	if (to != e->state)
 		return change(e, to, now);
-	contested = to == L2_OWNER && best_owner(e);
-	if (contested == e->contested)
-		return L2_NOTHING;
-	e->contested = contested;
-	return L2_ANNOUNCE_AGAIN;
+	return doubted && to == L2_OWNER ? L2_ANNOUNCE_AGAIN : L2_NOTHING;
 }
 
 struct l2_word l2_election_word(const struct l2_election *e, int64_t now)
@@ -191,6 +207,7 @@ struct l2_word l2_election_word(const struct l2_election *e, int64_t now)
 	return (struct l2_word){ .priority = stands ? e->rule.priority : 0,
 				 .owner = e->state == L2_OWNER,
 				 .preempt = e->rule.preempt,
+				 .claims = e->claims,
 				 .heartbeat = e->rule.heartbeat };
 }
 

@@ -18,8 +18,10 @@
  * not stand.
  *
  * Two owners exist while heartbeats are lost or under way. As soon as they hear each other, the
- * lower one yields whatever it thinks of pre-emption, and the higher one announces the VIP again,
- * because neighbours may have believed the other one last.
+ * lower one yields, pre-emption or not. The higher one announces the VIP again, because neighbours
+ * may have believed the other one last. Usually the lower one hears the other first, so that its
+ * next heartbeat already says that it has yielded; therefore every member also says how often it
+ * has taken the VIP, and an owner announces again when it hears a number that it did not know.
  *
  * Pure: the caller owns the struct, passes the time (monotonic ns), and acts on what is returned.
  */
@@ -53,7 +55,7 @@ enum l2_reason {
 enum l2_action {
 	L2_NOTHING,
 	L2_ANNOUNCE,	   /* is the owner now */
-	L2_ANNOUNCE_AGAIN, /* still is, and another one was */
+	L2_ANNOUNCE_AGAIN, /* still is, and another one was, or may have been */
 	L2_YIELD,	   /* is no longer */
 };
 
@@ -68,6 +70,7 @@ struct l2_rule {
 struct l2_word {
 	uint8_t priority; /* 0: does not stand */
 	bool owner, preempt;
+	uint16_t claims;   /* how often it has become the owner; starts anywhere, wraps around */
 	int64_t heartbeat; /* ns until it speaks again */
 };
 
@@ -85,7 +88,8 @@ struct l2_election {
 	enum l2_reason reason;
 	int64_t since; /* of the state */
 	bool stands;
-	bool contested; /* while owner: another owner is heard, a lower one */
+	uint16_t claims; /* see l2_word */
+	bool doubted;	 /* a member has taken the VIP since the last judgement, or may have */
 	int64_t listens_until;
 	int64_t due; /* when to judge though nothing was heard; 0: never */
 	size_t n;
@@ -96,13 +100,15 @@ struct l2_election {
 void l2_election_start(struct l2_election *e, const char *name, const struct l2_rule *rule,
 		       int64_t now);
 
-/* l2_election_judge() must follow each of these three. */
+/* l2_election_judge() must follow each of these four. */
 
 /* A member spoke. Its own name, and a member too many, are ignored. */
 void l2_election_hear(struct l2_election *e, const char *name, const struct l2_word *word,
 		      int64_t now);
 /* Whether this member is fit to own the VIP, for example because its frontend is up. */
 void l2_election_stand(struct l2_election *e, bool stands);
+/* The network was away: listens again, as at the start. */
+void l2_election_listen(struct l2_election *e, int64_t now);
 /* This member leaves the group; it can only be started again. */
 void l2_election_leave(struct l2_election *e);
 

@@ -29,7 +29,7 @@ static struct l2_election begin(uint8_t priority, bool preempt)
 static enum l2_action hear(struct l2_election *e, const char *name, uint8_t priority, bool owner,
 			   int64_t ms)
 {
-	const struct l2_word word = { priority, owner, false, HEARTBEAT * MS };
+	const struct l2_word word = { priority, owner, false, 0, HEARTBEAT * MS };
 
 	l2_election_hear(e, name, &word, ms * MS);
 	return l2_election_judge(e, ms * MS);
@@ -145,7 +145,7 @@ static void an_owner_of_the_same_priority_is_not_pre_empted(void **state)
 /* "a" is better than "b", but does not pre-empt: then "b" does. */
 static void a_better_member_that_does_not_pre_empt_is_not_waited_for(void **state)
 {
-	const struct l2_word eager = { 200, false, true, HEARTBEAT * MS };
+	const struct l2_word eager = { 200, false, true, 0, HEARTBEAT * MS };
 	struct l2_election e = begin(100, true);
 
 	l2_election_hear(&e, "a", &eager, PATIENCE * MS);
@@ -178,6 +178,52 @@ static void of_two_owners_the_higher_one_announces_again(void **state)
 	assert_int_equal(hear(&e, "c", 50, false, PATIENCE + 30), L2_ANNOUNCE_AGAIN);
 	assert_int_equal(hear(&e, "c", 50, false, PATIENCE + 40), L2_NOTHING);
 	assert_is(&e, L2_OWNER, L2_BEST);
+}
+
+/* The usual end of a partition: the lower one has yielded before it is heard. */
+static void an_owner_announces_again_after_another_has_claimed_the_vip(void **state)
+{
+	struct l2_word word = { 50, false, false, 7, HEARTBEAT * MS };
+	struct l2_election e = owner();
+
+	l2_election_hear(&e, "c", &word, (PATIENCE + 10) * MS); /* new: it may have been one */
+	assert_int_equal(judge(&e, PATIENCE + 10), L2_ANNOUNCE_AGAIN);
+	l2_election_hear(&e, "c", &word, (PATIENCE + 20) * MS);
+	assert_int_equal(judge(&e, PATIENCE + 20), L2_NOTHING);
+	word.claims++;
+	l2_election_hear(&e, "c", &word, (PATIENCE + 30) * MS);
+	assert_int_equal(judge(&e, PATIENCE + 30), L2_ANNOUNCE_AGAIN);
+	assert_int_equal(judge(&e, PATIENCE + 30), L2_NOTHING);
+}
+
+static void each_claim_is_counted(void **state)
+{
+	struct l2_election e = owner();
+	uint16_t claims = l2_election_word(&e, PATIENCE * MS).claims;
+
+	hear(&e, "a", 200, true, PATIENCE + 10);
+	assert_int_equal(l2_election_word(&e, PATIENCE * MS).claims, claims);
+	hear(&e, "a", 0, false, PATIENCE + 20);
+	assert_int_equal(e.state, L2_OWNER);
+	assert_int_equal(l2_election_word(&e, PATIENCE * MS).claims, claims + 1);
+}
+
+/* Without pre-emption it must not take the VIP from one that it could not hear. */
+static void a_member_that_was_cut_off_listens_again(void **state)
+{
+	struct l2_election e = begin(100, false);
+
+	hear(&e, "c", 50, true, PATIENCE);
+	l2_election_stand(&e, false);
+	judge(&e, PATIENCE + 10);
+	assert_int_equal(judge(&e, 10000), L2_NOTHING);
+	l2_election_stand(&e, true);
+	l2_election_listen(&e, 20000 * MS);
+	assert_int_equal(judge(&e, 20000), L2_NOTHING);
+	assert_is(&e, L2_BACKUP, L2_LISTENING);
+	assert_int_equal(hear(&e, "c", 50, true, 20100), L2_NOTHING);
+	assert_int_equal(hear(&e, "c", 50, true, 20000 + PATIENCE), L2_NOTHING);
+	assert_is(&e, L2_BACKUP, L2_OWNED);
 }
 
 static void an_unfit_member_does_not_stand(void **state)
@@ -253,7 +299,7 @@ static void members_are_bounded_and_forgotten_when_dead(void **state)
 /* A member that speaks rarely is not dead when one that speaks often would be. */
 static void silence_is_measured_in_the_heartbeats_of_the_other(void **state)
 {
-	const struct l2_word slow = { 200, true, false, 1000 * MS };
+	const struct l2_word slow = { 200, true, false, 0, 1000 * MS };
 	struct l2_election e = begin(100, true);
 
 	l2_election_hear(&e, "a", &slow, 5000 * MS);
@@ -274,6 +320,9 @@ int main(void)
 		cmocka_unit_test(a_better_member_that_does_not_pre_empt_is_not_waited_for),
 		cmocka_unit_test(of_two_owners_the_lower_one_yields),
 		cmocka_unit_test(of_two_owners_the_higher_one_announces_again),
+		cmocka_unit_test(an_owner_announces_again_after_another_has_claimed_the_vip),
+		cmocka_unit_test(each_claim_is_counted),
+		cmocka_unit_test(a_member_that_was_cut_off_listens_again),
 		cmocka_unit_test(an_unfit_member_does_not_stand),
 		cmocka_unit_test(a_member_that_does_not_stand_does_not_count),
 		cmocka_unit_test(one_that_left_does_not_come_back),
