@@ -10,7 +10,7 @@
 #define VERSION 1
 #define OWNER 1
 #define PREEMPTS 2
-#define VIP_HEAD 3 /* family, flags, priority */
+#define VIP_HEAD 5 /* family, flags, priority, claims */
 
 struct head {
 	char magic[4];
@@ -45,6 +45,8 @@ static uint8_t *put_vip(uint8_t *p, const struct l2_beat_vip *v)
 	*p++ = v->vip.family == AF_INET ? 4 : 6;
 	*p++ = (uint8_t)((v->owner ? OWNER : 0) | (v->preempt ? PREEMPTS : 0));
 	*p++ = v->priority;
+	*p++ = (uint8_t)(v->claims >> 8);
+	*p++ = (uint8_t)v->claims;
 	memcpy(p, v->vip.bytes, len);
 	return p + len;
 }
@@ -98,7 +100,8 @@ static bool take_vip(struct str *rest, struct l2_beat_vip *ret)
 	*ret = (struct l2_beat_vip){ .vip.family = head[0] == 4 ? AF_INET : AF_INET6,
 				     .owner = head[1] & OWNER,
 				     .preempt = head[1] & PREEMPTS,
-				     .priority = head[2] };
+				     .priority = head[2],
+				     .claims = (uint16_t)(head[3] << 8 | head[4]) };
 	address = take(rest, address_len(&ret->vip));
 	if (!address)
 		return false;

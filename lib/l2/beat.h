@@ -8,7 +8,7 @@
  *	0	4	"MGL2"
  *	4	1	version: 1
  *	5	1	length of the name, 1 .. 63
- *	6	1	number of VIPs, 0 .. 64
+ *	6	1	number of VIPs, 0 .. 48
  *	7	1	0
  *	8	4	group: several groups may share a network and a key
  *	12	4	ms until the next heartbeat, 10 .. 10000
@@ -16,7 +16,7 @@
  *	24	8	sequence: grows with every heartbeat of a boot
  *	32	...	name of the sender: printable UTF-8
  *		...	each VIP: family (4 or 6), flags (1: owner, 2: pre-empts), priority,
- *			4 or 16 bytes of the address
+ *			2 bytes of the number of its claims, 4 or 16 bytes of the address
  *		32	HMAC-SHA256 of everything before it
  *
  * A heartbeat with more VIPs than one datagram holds is sent as several; each VIP speaks for
@@ -32,8 +32,8 @@
 #include "base/str.h"
 
 #define L2_BEAT_NAME 63
-#define L2_BEAT_VIPS 64	    /* in one heartbeat; with IPv6 it still fits in 1,500 bytes */
-#define L2_BEAT_MAX 1400    /* bytes; more than any heartbeat has */
+#define L2_BEAT_VIPS 48	    /* in one heartbeat */
+#define L2_BEAT_MAX 1200    /* bytes; more than any heartbeat has, and no link has less */
 #define L2_BEAT_SENDERS 32  /* that a guard remembers */
 #define L2_BEAT_WAIT_MIN 10 /* ms */
 #define L2_BEAT_WAIT_MAX 10000
@@ -42,6 +42,7 @@ struct l2_beat_vip {
 	struct addr vip;
 	uint8_t priority;
 	bool owner, preempt;
+	uint16_t claims; /* how often the sender has become the owner */
 };
 
 struct l2_beat {

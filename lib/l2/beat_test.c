@@ -22,6 +22,7 @@ static struct l2_beat example(void)
 	addr_parse("2001:db8::10", &b.vips[1].vip);
 	b.vips[0].priority = 200;
 	b.vips[0].owner = true;
+	b.vips[0].claims = 0x1234;
 	b.vips[1].priority = 100;
 	b.vips[1].preempt = true;
 	return b;
@@ -44,19 +45,20 @@ static void a_heartbeat_is_read_as_it_was_written(void **state)
 	uint8_t bytes[L2_BEAT_MAX];
 	size_t n = l2_beat_encode(&b, KEY, bytes);
 
-	assert_int_equal(n, 32 + 3 + (3 + 4) + (3 + 16) + 32);
+	assert_int_equal(n, 32 + 3 + (5 + 4) + (5 + 16) + 32);
 	assert_int_equal(decode(bytes, n, &back), 0);
 	assert_memory_equal(&b, &back, sizeof(b));
 }
 
 static void the_bytes_are_those_of_the_format(void **state)
 {
-	static const uint8_t expected[] = "MGL2\x01\x03\x02\x00"
-					  "\0\0\0\x07\0\0\0\xc8"
-					  "\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\x09"
-					  "lb1"
-					  "\x04\x01\xc8\xc0\x00\x02\x0a"
-					  "\x06\x02\x64\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x10";
+	static const uint8_t expected[] =
+		"MGL2\x01\x03\x02\x00"
+		"\0\0\0\x07\0\0\0\xc8"
+		"\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\x09"
+		"lb1"
+		"\x04\x01\xc8\x12\x34\xc0\x00\x02\x0a"
+		"\x06\x02\x64\x00\x00\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x10";
 	struct l2_beat b = example();
 	uint8_t bytes[L2_BEAT_MAX];
 
@@ -114,7 +116,7 @@ static void signed_nonsense_is_refused(void **state)
 	} cases[] = {
 		{ 0, 'X', -EPROTO },   { 4, 2, -EPROTONOSUPPORT }, { 5, 0, -EPROTO },
 		{ 5, 64, -EPROTO },    { 5, 4, -EPROTO },	   { 6, 1, -EPROTO },
-		{ 6, 3, -EPROTO },     { 6, 65, -EPROTO },	   { 7, 1, -EPROTO },
+		{ 6, 3, -EPROTO },     { 6, 49, -EPROTO },	   { 7, 1, -EPROTO },
 		{ 12, 1, -EPROTO },    { 15, 9, -EPROTO },	   { 33, '\n', -EPROTO },
 		{ 33, 0, -EPROTO },    { 35, 5, -EPROTO },	   { 36, 4, -EPROTO },
 		{ 34, 0xff, -EPROTO },

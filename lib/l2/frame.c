@@ -110,10 +110,7 @@ static bool read_options(struct str rest, struct l2_solicitation *s)
 
 		if (!len || len > rest.n)
 			return false;
-		if (option[0] == ND_OPT_SOURCE_LINKADDR && len == OPTION_UNIT) {
-			s->has_mac = true;
-			memcpy(s->mac, option + 2, L2_MAC);
-		}
+		s->has_mac |= option[0] == ND_OPT_SOURCE_LINKADDR;
 		rest.p += len;
 		rest.n -= len;
 	}

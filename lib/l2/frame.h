@@ -42,8 +42,7 @@ struct l2_arp l2_arp_answer(const struct l2_arp *request, const uint8_t mac[stat
 
 struct l2_solicitation {
 	struct addr target;
-	bool has_mac; /* of the one that asks */
-	uint8_t mac[L2_MAC];
+	bool has_mac; /* it has the option with the hardware address of the one that asks */
 };
 
 /* -EPROTO, with *ret untouched, unless it is a valid neighbour solicitation. */

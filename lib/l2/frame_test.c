@@ -106,7 +106,6 @@ static void a_solicitation_is_read(void **state)
 	assert_int_equal(l2_solicitation_decode(str(solicitation, 32), &s), 0);
 	assert_int_equal(addr_cmp(&s.target, &target), 0);
 	assert_true(s.has_mac);
-	assert_memory_equal(s.mac, "\x02\0\0\0\0\x09", L2_MAC);
 	/* one of duplicate address detection has no option */
 	assert_int_equal(l2_solicitation_decode(str(solicitation, 24), &s), 0);
 	assert_false(s.has_mac);
