@@ -2,10 +2,10 @@
 /*
  * Three members on a network that loses, delays and is cut, in simulated time of 1 ms steps.
  *
- * What must hold: after the network has healed there is exactly one owner within a bound, and it
- * stays, and neighbours know it; without loss no two members are owners for longer than one delay; after a crash of the
- * owner the next one follows within a second. A heartbeat that arrives after a later one of the
- * same member is dropped, as lib/l2 does.
+ * What must hold: after the network has healed there is exactly one owner within a bound, it stays,
+ * and neighbours know it; without loss no two members are owners for longer than one delay; after a
+ * crash of the owner the next one follows within a second. A heartbeat that arrives after a later
+ * one of the same member is dropped, as lib/l2 does.
  */
 #include "core/l2/election.h"
 
@@ -49,9 +49,8 @@ struct world {
 	int64_t now; /* ms */
 	struct machine machines[MEMBERS];
 	bool cut[MEMBERS][MEMBERS];
-	unsigned loss; /* percent */
-	unsigned
-		believed; /* which member a neighbour believes to have the VIP: that of the last word */
+	unsigned loss;	   /* percent */
+	unsigned believed; /* the member that a neighbour takes for the owner */
 	struct flight flights[FLIGHTS];
 	size_t n_flights;
 };

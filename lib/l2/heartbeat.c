@@ -251,6 +251,7 @@ int l2_heartbeat_send(struct l2_heartbeat *h, const struct l2_beat_vip *vips, si
 		      uint32_t wait_ms)
 {
 	struct l2_beat b = { .group = h->config.group, .wait_ms = wait_ms, .boot = h->config.boot };
+	size_t done = 0;
 	int r = 0;
 
 	assert(h->io.fd >= 0);
@@ -258,15 +259,14 @@ int l2_heartbeat_send(struct l2_heartbeat *h, const struct l2_beat_vip *vips, si
 	do {
 		int one;
 
-		b.n = n < L2_BEAT_VIPS ? n : L2_BEAT_VIPS;
+		b.n = n - done < L2_BEAT_VIPS ? n - done : L2_BEAT_VIPS;
 		b.sequence = ++h->sequence;
 		if (b.n)
-			memcpy(b.vips, vips, b.n * sizeof(*vips));
+			memcpy(b.vips, vips + done, b.n * sizeof(*vips));
 		one = send_one(h, &b);
 		r = one < 0 ? one : r;
-		n -= b.n;
-		vips += b.n;
-	} while (n);
+		done += b.n;
+	} while (done < n);
 	return r;
 }
 
