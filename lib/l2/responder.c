@@ -3,8 +3,9 @@
  * responder: the list of claims, and when they are announced.
  *
  * Claims are sorted by address, so that a question is answered by binary search and announcements
- * have an order. One timer is set to the next announcement. The hardware address is read again
- * before each round of announcements, since it can change (bonding); answers use the last one.
+ * have an order. A task makes the announcements that are due, in steps, and sets a timer to the
+ * next one. The hardware address is read again before each round, since it can change (bonding);
+ * answers use the last one.
  */
 #include "lib/l2/responder.h"
 
@@ -85,16 +86,38 @@ static void refresh_port(struct l2_responder *r)
 		r->port = port;
 }
 
-static void on_time(struct ev_loop *loop, ev_timer *w, int events)
+/* One round over all claims. */
+static bool on_announce(struct task *t)
 {
-	struct l2_responder *r = container_of(w, struct l2_responder, timer);
+	struct l2_responder *r = container_of(t, struct l2_responder, announcer);
 	int64_t now = loop_monotonic();
 
-	refresh_port(r);
-	for (size_t i = 0; i < r->claims.n; i++)
-		if (r->claims.items[i].left && r->claims.items[i].announce_at <= now)
-			announce(r, &r->claims.items[i], now);
+	if (r->cursor == 0)
+		refresh_port(r);
+	while (r->cursor < r->claims.n) {
+		struct l2_claim *c = &r->claims.items[r->cursor++];
+
+		if (!c->left || c->announce_at > now)
+			continue;
+		announce(r, c, now);
+		if (!task_has_time(r->loop))
+			return true;
+	}
+	r->cursor = 0;
 	arm(r);
+	return false;
+}
+
+/* The list has changed, or the time has come: a new round. */
+static void begin_round(struct l2_responder *r)
+{
+	r->cursor = 0;
+	task_wake(&r->announcer);
+}
+
+static void on_time(struct ev_loop *loop, ev_timer *w, int events)
+{
+	begin_round(container_of(w, struct l2_responder, timer));
 }
 
 /* ---- the sockets ---- */
@@ -144,6 +167,7 @@ int l2_responder_open(struct l2_responder *r, struct ev_loop *loop, struct net_n
 
 	*r = (struct l2_responder){ .ns = ns, .interface = mem_strdup(interface), .loop = loop };
 	ev_timer_init(&r->timer, on_time, 0, 0);
+	task_init(&r->announcer, loop, TASK_URGENT, on_announce);
 	prepare(r, &r->arp, on_arp);
 	prepare(r, &r->ndp, on_ndp);
 	fd = l2__arp_open(r);
@@ -165,6 +189,7 @@ int l2_responder_open(struct l2_responder *r, struct ev_loop *loop, struct net_n
 void l2_responder_close(struct l2_responder *r)
 {
 	ev_timer_stop(r->loop, &r->timer);
+	task_cancel(&r->announcer);
 	stop(&r->arp);
 	stop(&r->ndp);
 	vec_free(&r->claims);
@@ -205,9 +230,8 @@ int l2_responder_claim(struct l2_responder *r, const struct addr *vip)
 	}
 	c = l2__find(r, vip);
 	c->left = L2_ANNOUNCEMENTS;
-	refresh_port(r);
-	announce(r, c, loop_monotonic());
-	arm(r);
+	c->announce_at = loop_monotonic();
+	begin_round(r);
 	return 0;
 }
 
@@ -220,7 +244,7 @@ void l2_responder_release(struct l2_responder *r, const struct addr *vip)
 	if (vip->family == AF_INET6)
 		l2__ndp_leave(r, vip);
 	vec_remove_at(&r->claims, place_of(r, vip));
-	arm(r);
+	begin_round(r);
 }
 
 bool l2_responder_is_up(struct l2_responder *r)

@@ -42,7 +42,9 @@ struct l2_responder {
 	char *interface;
 	struct l2_port port;
 	struct l2_responder_socket arp, ndp;
-	ev_timer timer;
+	ev_timer timer; /* to the next announcement */
+	struct task announcer;
+	size_t cursor; /* of the announcer: the next claim to be looked at */
 	struct ev_loop *loop;
 	VEC(struct l2_claim) claims; /* in the order of addr_cmp() */
 	uint64_t failed;	     /* frames that could not be sent */
@@ -60,7 +62,8 @@ int l2_responder_open(struct l2_responder *r, struct ev_loop *loop, struct net_n
 void l2_responder_close(struct l2_responder *r);
 
 /*
- * Claims a VIP, or announces a claimed one again. 0, -EAFNOSUPPORT if its family has no socket,
+ * Claims a VIP, or announces a claimed one again, in this turn of the loop if there are not
+ * thousands. 0, -EAFNOSUPPORT if its family has no socket,
  * -ENOSPC over the bound, or the errno of joining the group of its solicitations.
  */
 int l2_responder_claim(struct l2_responder *r, const struct addr *vip);

@@ -168,6 +168,22 @@ static void many_vips_go_in_several_heartbeats(void **state)
 	}
 }
 
+/* The same boot: the interface was away, but the program was not started again. */
+static void a_member_that_opens_its_socket_again_is_heard(void **state)
+{
+	struct l2_heartbeat from, to;
+
+	needs_namespaces();
+	assert_int_equal(open_heartbeat(&to, &two, AF_INET, "eth0"), 0);
+	for (uint64_t i = 1; i <= 3; i++) {
+		assert_int_equal(open_heartbeat(&from, &one, AF_INET, "eth0"), 0);
+		l2_heartbeat_send(&from, NULL, 0, 200);
+		wait_for(&to.stats.received, i);
+		l2_heartbeat_close(&from);
+	}
+	l2_heartbeat_close(&to);
+}
+
 static void what_has_arrived_is_read_on_request(void **state)
 {
 	struct l2_heartbeat from, to;
@@ -225,7 +241,7 @@ static void questions_for_claimed_vips_are_answered_and_counted(void **state)
 
 		assert_int_equal(l2_responder_claim(&r, &vip), 0);
 		c = l2_responder_find(&r, &vip);
-		assert_int_equal(c->announcements, 1);
+		wait_for(&c->announcements, 1);
 		send_to(&vip);
 		wait_for(&c->answers, 1);
 		assert_true(c->requests >= 1);
@@ -235,6 +251,28 @@ static void questions_for_claimed_vips_are_answered_and_counted(void **state)
 		l2_responder_release(&r, &vip);
 	}
 	assert_int_equal(r.failed, 0);
+	l2_responder_close(&r);
+}
+
+static void thousands_of_vips_are_announced_in_steps(void **state)
+{
+	struct l2_responder r;
+	struct addr vip = address("fd79::ff00:1"), last;
+
+	needs_namespaces();
+	assert_int_equal(l2_responder_open(&r, loop, &one, "eth0"), 0);
+	for (unsigned i = 0; i < L2_CLAIMS_MAX; i++) {
+		vip.bytes[10] = (uint8_t)(i >> 8);
+		vip.bytes[11] = (uint8_t)i;
+		assert_int_equal(l2_responder_claim(&r, &vip), 0);
+	}
+	last = address("10.79.0.100"); /* sorts first, but there is no room */
+	assert_int_equal(l2_responder_claim(&r, &last), -ENOSPC);
+	wait_for(&l2_responder_find(&r, &vip)->announcements, 1);
+	for (size_t i = 0; i < r.claims.n; i++)
+		assert_int_equal(r.claims.items[i].announcements, 1);
+	assert_int_equal(l2_responder_claim(&r, &vip), 0); /* again, which needs no room */
+	wait_for(&l2_responder_find(&r, &vip)->announcements, 2);
 	l2_responder_close(&r);
 }
 
@@ -299,9 +337,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many_vips_go_in_several_heartbeats),
+		cmocka_unit_test(a_member_that_opens_its_socket_again_is_heard),
 		cmocka_unit_test(what_has_arrived_is_read_on_request),
 		cmocka_unit_test(an_interface_that_is_not_there_is_an_error),
 		cmocka_unit_test(questions_for_claimed_vips_are_answered_and_counted),
+		cmocka_unit_test(thousands_of_vips_are_announced_in_steps),
 		cmocka_unit_test(a_group_is_left_with_its_last_address),
 		cmocka_unit_test(a_cable_without_the_other_end_is_not_up),
 	};

@@ -221,6 +221,15 @@ def test_of_equal_members_one_owns_the_vips(segment, join):
     assert sorted(last) == ['backup', 'owner']
 
 
+def test_one_capability_is_enough(segment, join):
+    pair = Pair(segment, join, prefix=('setpriv', '--bounding-set', '-all,+net_raw'))
+    held = {line.split()[1] for line in pair.a.proc('status').splitlines() if line.startswith('CapPrm')}
+    assert held == {f'{1 << 13:016x}'}, held  # CAP_NET_RAW
+    since = time.time()
+    pair.a.signal(signal.SIGTERM)
+    pair.moves_to(pair.at_b, since)
+
+
 # ---- a network that breaks ----
 
 def test_a_partition_heals_with_the_higher_owner(segment, join):
