@@ -209,7 +209,7 @@ int l2_heartbeat_open(struct l2_heartbeat *h, struct ev_loop *loop,
 	assert(config->family == AF_INET || config->family == AF_INET6);
 	assert(strlen(config->name) <= L2_BEAT_NAME);
 	*h = (struct l2_heartbeat){ .config = *config, .events = events, .user = user };
-	/* greater than any before, also if it was open before: one heartbeat takes more than 1 ns */
+	/* greater than any before, also after it was opened again: a heartbeat takes over 1 ns */
 	h->sequence = (uint64_t)loop_monotonic();
 	ev_io_init(&h->io, on_readable, -1, EV_READ);
 	task_init(&h->task, loop, TASK_URGENT, on_step);

@@ -39,8 +39,7 @@ struct l2_heartbeat_config {
 	uint32_t group;
 	const char *name; /* of this member; 1 .. L2_BEAT_NAME bytes, printable */
 	struct str key;
-	uint64_t
-		boot; /* greater than at the last start of the program; for example the time in ns */
+	uint64_t boot; /* greater than at the last start, for example the time in ns */
 };
 
 /* user is that of l2_heartbeat_open(). */
