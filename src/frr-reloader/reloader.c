@@ -401,7 +401,7 @@ int reloader_new(struct ev_loop *loop, const struct options *options, struct rel
 	ev_timer_init(&r->retry, on_retry, 0., 0.);
 	r->full = full_new(loop, options);
 	if (options->fast_path)
-		r->fast = fast_new(loop, options->vty_dir);
+		r->fast = fast_new(loop, options);
 	for (size_t i = 0; i < ARRAY_SIZE(r->stats.duration); i++)
 		metrics_histogram_init(&r->stats.duration[i], &bounds);
 	*ret = r;
