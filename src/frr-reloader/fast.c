@@ -431,7 +431,7 @@ static void take_rest(struct fast *f)
 		const struct frr_op *op = &left.ops.items[i];
 
 		if (op->removes)
-			note_trouble(f, "FRR runs what is not in the file; it would take",
+			note_trouble(f, "FRR runs a line that is not in the file; to remove it",
 				     op->line);
 		else if (may_be_hidden(op->kind))
 			remember_hidden(f, op);
