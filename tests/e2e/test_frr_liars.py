@@ -64,7 +64,6 @@ LIES = {
               'cannot be read'),
     'a status of no meaning': (RUNNING, lambda ask: END + b'\x63', 'status 99'),
     'half an answer': (RUNNING, lambda ask: [ask()[:200]], 'closed the connection'),
-    'an answer too many': (RUNNING, lambda ask: ask() * 2, 'without a command'),
     'nothing': (RUNNING, lambda ask: [], 'closed the connection'),
     'success without a change': ('network', lambda ask: END + b'\0', 'not there: network 192.0.2.9/32'),
     'a refusal': ('network', lambda ask: b'% no\n' + END + b'\x0d', 'configuration failed: % no'),

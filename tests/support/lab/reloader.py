@@ -28,7 +28,7 @@ class Reloader(Daemon):
         super().__init__(folder, 'frr-reloader', '--shared-volume', folder, '--config', os.path.join(folder, 'frr.conf'),
                          '--pathspace', frr.pathspace, '--frr-reload', frr.system.reload, '--vtysh', frr.system.vtysh,
                          *args, **options)
-        self.frr, self.patience = frr, patience
+        self.frr, self.patience, self.last = frr, patience, None
         self.socket = os.path.join(folder, 'frr-reloader.sock')
 
     def start(self, ready=True):
@@ -53,7 +53,7 @@ class Reloader(Daemon):
         connection.close()
         return answer.status, content
 
-    def reload(self, text=None, number=7):
+    def request(self, text=None, number=7):
         """Applies text; the answer as {'id', 'result'}."""
         if text is not None:
             self.write(text)
@@ -61,6 +61,13 @@ class Reloader(Daemon):
         assert status == 200, content
         return json.loads(content)
 
+    def reload(self, text=None, number=7):
+        """The same, and returns when also the log says so."""
+        mark = self.mark()
+        answer = self.request(text, number)
+        self.last = self.wait('reloaded' if answer['result'] else 'reload-failed', mark)
+        return answer
+
     def way(self):
         """How the last reload was done: fast or full."""
-        return self.all('reloaded')[-1]['way']
+        return self.last['way']
