@@ -35,11 +35,22 @@ struct parser {
 
 /* ---- statements ---- */
 
+/* Not printed by printf(), which would take a third of the time of a parse. */
+static const char *negation(const struct parser *p, const char *line)
+{
+	size_t n = strlen(line);
+	char *text = arena_alloc(p->arena, n + 4);
+
+	memcpy(text, "no ", 3);
+	memcpy(text + 3, line, n + 1);
+	return text;
+}
+
 static void add(struct parser *p, struct frr_statement s)
 {
 	s.order = p->order;
 	if (!s.undo)
-		s.undo = arena_printf(p->arena, "no %s", s.line);
+		s.undo = negation(p, s.line);
 	if (!s.subject)
 		s.subject = "";
 	vec_push(&p->conf->statements, s);
@@ -308,7 +319,9 @@ static bool is_filter(const struct frr__words *ws)
 
 static struct frr__words without_neighbor(const struct frr__words *ws)
 {
-	struct frr__words rest = { .n = ws->n - 2, .line = ws->line };
+	size_t skipped = ws->w[0].n + 1 + ws->w[1].n + 1;
+	struct frr__words rest = { .n = ws->n - 2,
+				   .line = { ws->line.p + skipped, ws->line.n - skipped } };
 
 	memcpy(rest.w, ws->w + 2, rest.n * sizeof(rest.w[0]));
 	return rest;
@@ -389,7 +402,7 @@ static bool take_network(struct parser *p, struct frr__words *ws)
 				       .context = context,
 				       .key = key,
 				       .line = ws->line.p,
-				       .undo = arena_printf(p->arena, "no %s", key) });
+				       .undo = negation(p, key) });
 	return true;
 }
 
@@ -540,7 +553,7 @@ static void take_line(struct parser *p, struct str line)
 static int compare(const void *left, const void *right)
 {
 	const struct frr_statement *a = left, *b = right;
-	int r = strcmp(a->context, b->context);
+	int r = a->context == b->context ? 0 : strcmp(a->context, b->context);
 
 	if (!r)
 		r = strcmp(a->key, b->key);

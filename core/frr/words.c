@@ -42,12 +42,14 @@ void frr__words_split(struct frr__words *ws, struct str line, struct arena *aren
 
 bool frr__words_begin(const struct frr__words *ws, const char *words)
 {
-	struct str rest = str_of(words), word;
+	size_t n;
 
-	for (size_t i = 0; str_cut(&rest, ' ', &word); i++)
-		if (i >= ws->n || !str_eq(ws->w[i], word))
-			return false;
-	return true;
+	/* most comparisons end here: every line is compared with many words */
+	if (!ws->line.n || ws->line.p[0] != words[0])
+		return false;
+	n = strlen(words);
+	return ws->line.n >= n && memcmp(ws->line.p, words, n) == 0 &&
+	       (ws->line.n == n || ws->line.p[n] == ' ');
 }
 
 const char *frr__words_join(const struct frr__words *ws, size_t from, size_t to,
@@ -87,16 +89,21 @@ void frr__words_insert(struct frr__words *ws, size_t i, struct str word, struct 
 	join_line(ws, arena);
 }
 
-static void clear_host_bits(struct addr *a, unsigned bits)
+/* True if there were any. */
+static bool clear_host_bits(struct addr *a, unsigned bits)
 {
 	unsigned bytes = a->family == AF_INET ? 4 : 16;
+	bool any = false;
 
 	for (unsigned i = 0; i < bytes; i++) {
 		unsigned kept = bits > 8 * i ? bits - 8 * i : 0;
 
-		if (kept < 8)
+		if (kept < 8) {
+			any |= a->bytes[i] & (uint8_t)(0xffu >> kept);
 			a->bytes[i] &= (uint8_t)(0xff00u >> kept);
+		}
 	}
+	return any;
 }
 
 struct str frr__canonical_prefix(struct str word, struct arena *arena)
@@ -118,7 +125,9 @@ struct str frr__canonical_prefix(struct str word, struct arena *arena)
 	length = (struct str){ word.p + address.n + 1, word.n - address.n - 1 };
 	if (str_to_u64(length, a.family == AF_INET ? 32 : 128, &bits) < 0)
 		return word;
-	clear_host_bits(&a, (unsigned)bits);
+	/* an IPv4 address has one form; most prefixes end here, without being printed */
+	if (!clear_host_bits(&a, (unsigned)bits) && a.family == AF_INET && length.p[0] != '0')
+		return word;
 	return str_of(arena_printf(arena, "%s/%u", addr_format(&a, text), (unsigned)bits));
 }
 

@@ -132,9 +132,13 @@ static bool is_ready(const struct vty *v)
 	return v->stream.state == STREAM_OPEN;
 }
 
-/* Sends as many commands as may be on their way. */
+/*
+ * Sends as many commands as may be on their way. The deadline of a command begins when it becomes
+ * the oldest of them; bytes of an answer do not move it, because they may never end.
+ */
 static void send_commands(struct vty *v)
 {
+	bool idle = v->n_sent == 0;
 	struct buf *out;
 	int r;
 
@@ -149,7 +153,8 @@ static void send_commands(struct vty *v)
 		v->n_sent++;
 		buf_add(out, c->text, c->n);
 	}
-	stream_set_deadline(&v->stream, v->n_sent ? v->timeout : 0);
+	if (idle)
+		stream_set_deadline(&v->stream, v->n_sent ? v->timeout : 0);
 	r = stream_flush(&v->stream);
 	if (r < 0 && r != -EAGAIN)
 		stream_fail(&v->stream, r);
@@ -167,6 +172,7 @@ static bool deliver(struct vty *v)
 		fail(v, -EPROTO, "an answer without a command");
 		return false;
 	}
+	stream_set_deadline(&v->stream, v->n_sent ? v->timeout : 0);
 	if (!answer(v, c, &a))
 		return false;
 	vty_reader_next(&v->reader);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A daemon in the same loop, on a Unix socket: it answers each command with its own text in capital
- * letters, and does what some commands say: "close", "silent", "refuse", "twice".
+ * letters, and does what some commands say: "close", "silent", "refuse", "twice", "trickle".
  */
 #include "lib/vty/vty.h"
 
@@ -27,6 +27,7 @@ struct bench {
 	struct ev_loop *loop;
 	struct stream_listener listener;
 	struct stream peer;
+	ev_timer drop;	/* of a text that does not end */
 	struct buf in;	/* bytes of commands, with their NULs */
 	struct buf log; /* commands that arrived, with spaces between */
 	char path[64];
@@ -50,7 +51,9 @@ static bool obey(struct bench *b, char *command)
 		stream_close(&b->peer);
 		return false;
 	}
-	if (strcmp(command, "silent") == 0)
+	if (strcmp(command, "trickle") == 0)
+		ev_timer_again(b->loop, &b->drop);
+	if (strcmp(command, "silent") == 0 || strcmp(command, "trickle") == 0)
 		return true;
 	for (char *p = command; *p; p++)
 		*p = (char)toupper(*p);
@@ -79,6 +82,14 @@ static void on_peer_ready(struct stream *s, unsigned what)
 		if (!obey(b, command))
 			return;
 	}
+}
+
+static void on_drop(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct bench *b = container_of(w, struct bench, drop);
+
+	if (b->peer.state == STREAM_OPEN)
+		stream_send(&b->peer, "x", 1);
 }
 
 static void on_peer_closed(struct stream *s, int error)
@@ -120,6 +131,7 @@ static int setup(void **state)
 	b->loop = ev_loop_new(0);
 	snprintf(b->path, sizeof(b->path), "@vty-test-%d", getpid());
 	stream_init(&b->peer, b->loop, TASK_ORDINARY, &peer_events);
+	ev_timer_init(&b->drop, on_drop, 0., .02);
 	listen_at(b);
 	b->vty = vty_new(b->loop,
 			 &(struct vty_config){ .path = b->path, .timeout = 200 * NSEC_PER_MSEC });
@@ -132,6 +144,7 @@ static int teardown(void **state)
 	struct bench *b = *state;
 
 	vty_free(b->vty);
+	ev_timer_stop(b->loop, &b->drop);
 	stream_end(&b->peer);
 	stream_listener_close(&b->listener);
 	ev_loop_destroy(b->loop);
@@ -230,6 +243,15 @@ static void a_daemon_that_does_not_answer_is_given_up(void **state)
 	assert_string_equal(buf_cstr(&b->seen), "ONE=0 !ETIMEDOUT ");
 }
 
+static void an_answer_that_does_not_end_is_given_up(void **state)
+{
+	struct bench *b = *state;
+
+	ask(b, "trickle");
+	run(b, 1);
+	assert_string_equal(buf_cstr(&b->seen), "!ETIMEDOUT ");
+}
+
 static void an_answer_too_many_ends_the_connection(void **state)
 {
 	struct bench *b = *state;
@@ -300,6 +322,7 @@ int main(void)
 		ON_BENCH(very_many_commands_are_answered),
 		ON_BENCH(a_lost_connection_fails_what_waits_and_the_next_command_connects),
 		ON_BENCH(a_daemon_that_does_not_answer_is_given_up),
+		ON_BENCH(an_answer_that_does_not_end_is_given_up),
 		ON_BENCH(an_answer_too_many_ends_the_connection),
 		ON_BENCH(an_absent_daemon_is_an_error),
 		ON_BENCH(a_callback_may_free_the_client),

@@ -7,7 +7,9 @@
  *
  * `base` is the text of the last full reload and `seen` are the foreign lines that bgpd printed
  * after it. If bgpd prints others, something else has changed its configuration, and only a full
- * reload can tell what that means.
+ * reload can tell what that means. If FRR makes statements of foreign lines ("network 10.0.0.0 mask
+ * 255.0.0.0" becomes "network 10.0.0.0/8"), the file does not say which of the running statements
+ * it wants, and there is no base.
  */
 #include "src/frr-reloader/fast.h"
 
@@ -33,7 +35,7 @@ struct fast {
 	struct vty *vty[FRR_DAEMONS];
 	enum phase phase;
 
-	bool has_base;
+	char no_base[512];    /* why there is no base; "": there is one */
 	struct frr_conf base; /* its foreign lines count */
 	struct frr_conf seen; /* likewise, as bgpd printed them */
 	struct map hidden;    /* "context\nline" -> itself; owned */
@@ -41,10 +43,10 @@ struct fast {
 	/* of the change under way */
 	struct frr_conf wanted, running;
 	struct frr_plan plan;
-	size_t waiting;		      /* answers that are still to come */
-	char trouble[512];	      /* the first thing that went wrong; "" : nothing */
-	struct buf text[FRR_DAEMONS]; /* running configurations as they came */
-	bool absent[FRR_DAEMONS];     /* nothing listens on its socket */
+	size_t waiting;			   /* answers that are still to come */
+	char trouble[512];		   /* the first thing that went wrong; "" : nothing */
+	struct frr_conf read[FRR_DAEMONS]; /* running configurations, until they are joined */
+	bool absent[FRR_DAEMONS];	   /* nothing listens on its socket */
 	fast_done_fn done;
 	void *user;
 	ev_timer refused; /* ends a change that was refused before anything was read */
@@ -52,8 +54,17 @@ struct fast {
 
 /* ---- the end of a change ---- */
 
+static void drop_read(struct fast *f)
+{
+	for (unsigned d = 0; d < FRR_DAEMONS; d++) {
+		frr_conf_free(&f->read[d]);
+		f->read[d] = (struct frr_conf){ 0 };
+	}
+}
+
 static void drop_change(struct fast *f)
 {
+	drop_read(f);
 	frr_conf_free(&f->wanted);
 	frr_conf_free(&f->running);
 	frr_plan_free(&f->plan);
@@ -99,13 +110,12 @@ static void on_running(struct fast *f, enum frr_daemon d, const struct vty_answe
 	char buf[16];
 
 	f->absent[d] = a->error == -ENOENT || a->error == -ECONNREFUSED;
-	f->text[d].n = 0;
 	if (a->error && !f->absent[d])
 		note_trouble(f, frr_daemon_name(d), a->reason);
 	else if (!a->error && a->status != VTY_SUCCESS)
 		note_trouble(f, "show running-config", vty_status_text(a->status, buf));
-	else if (!a->error)
-		buf_add(&f->text[d], a->text.p, a->text.n);
+	else if (!a->error && frr_conf_parse(a->text, &f->read[d]) < 0)
+		note_trouble(f, frr_daemon_name(d), "its configuration cannot be read");
 	if (--f->waiting == 0)
 		on_read_all(f);
 }
@@ -124,6 +134,7 @@ static void read_running(struct fast *f, enum phase phase)
 {
 	static const vty_answer_fn done[FRR_DAEMONS] = { on_bgpd_running, on_bfdd_running };
 
+	drop_read(f);
 	f->phase = phase;
 	f->trouble[0] = '\0';
 	for (unsigned d = 0; d < FRR_DAEMONS; d++) {
@@ -131,15 +142,6 @@ static void read_running(struct fast *f, enum phase phase)
 		if (vty_ask(f->vty[d], STR("show running-config"), done[d], f) < 0)
 			abort(); /* the command is valid, and nothing else waits */
 	}
-}
-
-static int parse_text(struct fast *f, enum frr_daemon d, struct frr_conf *ret)
-{
-	int r = frr_conf_parse((struct str){ f->text[d].p, f->text[d].n }, ret);
-
-	if (r < 0)
-		note_trouble(f, frr_daemon_name(d), "its configuration cannot be read");
-	return r;
 }
 
 static bool has_owner(const struct frr_conf *c, enum frr_daemon d)
@@ -151,10 +153,8 @@ static bool has_owner(const struct frr_conf *c, enum frr_daemon d)
 }
 
 /* The statements of both daemons. */
-static int parse_running(struct fast *f)
+static int join_running(struct fast *f)
 {
-	struct frr_conf bfdd = { 0 };
-
 	frr_conf_free(&f->running);
 	f->running = (struct frr_conf){ 0 };
 	if (f->absent[FRR_BGPD]) {
@@ -165,15 +165,13 @@ static int parse_running(struct fast *f)
 		note_trouble(f, "bfdd", "it is not running");
 		return -ENOENT;
 	}
-	if (f->trouble[0] || parse_text(f, FRR_BGPD, &f->running) < 0)
+	if (f->trouble[0])
 		return -EINVAL;
+	f->running = f->read[FRR_BGPD];
+	f->read[FRR_BGPD] = (struct frr_conf){ 0 };
 	frr_conf_keep(&f->running, FRR_BGPD);
-	if (f->absent[FRR_BFDD])
-		return 0;
-	if (parse_text(f, FRR_BFDD, &bfdd) < 0)
-		return -EINVAL;
-	frr_conf_add_from(&f->running, &bfdd, FRR_BFDD);
-	frr_conf_free(&bfdd);
+	if (!f->absent[FRR_BFDD])
+		frr_conf_add_from(&f->running, &f->read[FRR_BFDD], FRR_BFDD);
 	return 0;
 }
 
@@ -354,7 +352,7 @@ static void plan(struct fast *f)
 {
 	const char *foreign;
 
-	if (parse_running(f) < 0) {
+	if (join_running(f) < 0) {
 		finish(f, FAST_REFUSED, f->trouble);
 		return;
 	}
@@ -386,13 +384,19 @@ static bool was_sent(const struct fast *f, const struct frr_op *op)
 	return false;
 }
 
+/* Statements of other kinds are always printed, and in a form that is known. */
+static bool may_be_hidden(enum frr_kind kind)
+{
+	return kind == FRR_OPTION || kind == FRR_BFD_LINE || kind == FRR_MAP_LINE;
+}
+
 /* Every line that still differs must be one that was accepted; such lines are few. */
 static bool is_as_wanted(struct fast *f, struct frr_plan *left)
 {
 	for (size_t i = 0; i < left->ops.n; i++) {
 		const struct frr_op *op = &left->ops.items[i];
 
-		if (op->removes || !was_sent(f, op)) {
+		if (op->removes || !may_be_hidden(op->kind) || !was_sent(f, op)) {
 			note_trouble(f, op->removes ? "still there" : "not there", op->line);
 			return false;
 		}
@@ -406,7 +410,7 @@ static void verify(struct fast *f)
 	struct frr_plan left;
 	bool fine;
 
-	if (parse_running(f) < 0) {
+	if (join_running(f) < 0) {
 		finish(f, FAST_FAILED, f->trouble);
 		return;
 	}
@@ -422,8 +426,10 @@ static void verify(struct fast *f)
 /*
  * After a full reload that succeeded, an option that bgpd or bfdd does not print as it was wanted
  * is a default, or has another form. It is not sent again, because some options end the session.
+ * A statement that the file does not have came from a line that is not understood here. A plan
+ * would remove it.
  */
-static void hide_options(struct fast *f)
+static void take_rest(struct fast *f)
 {
 	struct frr_plan left;
 
@@ -431,7 +437,10 @@ static void hide_options(struct fast *f)
 	for (size_t i = 0; i < left.ops.n; i++) {
 		const struct frr_op *op = &left.ops.items[i];
 
-		if (!op->removes && (op->kind == FRR_OPTION || op->kind == FRR_BFD_LINE))
+		if (op->removes)
+			note_trouble(f, "FRR runs a line that is not in the file; to remove it",
+				     op->line);
+		else if (may_be_hidden(op->kind))
 			remember_hidden(f, op);
 	}
 	frr_plan_free(&left);
@@ -439,19 +448,20 @@ static void hide_options(struct fast *f)
 
 static void adopt(struct fast *f)
 {
-	if (parse_running(f) < 0) {
-		fast_forget(f);
+	forget_hidden(f);
+	if (join_running(f) == 0)
+		take_rest(f);
+	if (f->trouble[0]) {
+		snprintf(f->no_base, sizeof(f->no_base), "%s", f->trouble);
 		finish(f, FAST_REFUSED, f->trouble);
 		return;
 	}
-	forget_hidden(f);
-	hide_options(f);
 	frr_conf_free(&f->base);
 	frr_conf_free(&f->seen);
 	f->base = f->wanted;
 	f->seen = f->running;
 	f->wanted = f->running = (struct frr_conf){ 0 };
-	f->has_base = true;
+	f->no_base[0] = '\0';
 	finish(f, FAST_DONE, "");
 }
 
@@ -492,8 +502,8 @@ static void begin(struct fast *f, struct str text, fast_done_fn done, void *user
 	f->user = user;
 	if (frr_conf_parse(text, &f->wanted) < 0)
 		why = "the file is not one of FRR's";
-	else if (phase == READING && !f->has_base)
-		why = "no configuration was applied since the start";
+	else if (phase == READING && f->no_base[0])
+		why = f->no_base;
 	if (!why) {
 		read_running(f, phase);
 		return;
@@ -515,26 +525,27 @@ void fast_adopt(struct fast *f, struct str text, fast_done_fn done, void *user)
 
 void fast_forget(struct fast *f)
 {
-	f->has_base = false;
+	snprintf(f->no_base, sizeof(f->no_base), "the last full reload failed");
 }
 
-static struct vty *open_vty(struct ev_loop *loop, const char *dir, enum frr_daemon d)
+static struct vty *open_vty(struct ev_loop *loop, const struct options *o, enum frr_daemon d)
 {
 	_cleanup_(cleanup_free) char *path = NULL;
 
-	if (asprintf(&path, "%s/%s.vty", dir, frr_daemon_name(d)) < 0)
+	if (asprintf(&path, "%s/%s.vty", o->vty_dir, frr_daemon_name(d)) < 0)
 		abort();
-	return vty_new(loop, &(struct vty_config){ .path = path });
+	return vty_new(loop, &(struct vty_config){ .path = path, .timeout = o->vty_timeout });
 }
 
-struct fast *fast_new(struct ev_loop *loop, const char *vty_dir)
+struct fast *fast_new(struct ev_loop *loop, const struct options *options)
 {
 	struct fast *f = mem_zalloc(sizeof(*f));
 
 	f->loop = loop;
+	snprintf(f->no_base, sizeof(f->no_base), "no configuration was applied since the start");
 	ev_timer_init(&f->refused, on_refused, 0., 0.);
 	for (unsigned d = 0; d < FRR_DAEMONS; d++)
-		f->vty[d] = open_vty(loop, vty_dir, d);
+		f->vty[d] = open_vty(loop, options, d);
 	return f;
 }
 
@@ -547,9 +558,7 @@ void fast_free(struct fast *f)
 	frr_conf_free(&f->base);
 	frr_conf_free(&f->seen);
 	forget_hidden(f);
-	for (unsigned d = 0; d < FRR_DAEMONS; d++) {
+	for (unsigned d = 0; d < FRR_DAEMONS; d++)
 		vty_free(f->vty[d]);
-		buf_free(&f->text[d]);
-	}
 	free(f);
 }

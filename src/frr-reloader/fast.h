@@ -17,6 +17,7 @@
 
 #include "base/str.h"
 #include "lib/loop/loop.h"
+#include "src/frr-reloader/options.h"
 
 struct fast;
 
@@ -37,7 +38,8 @@ struct fast_result {
 
 typedef void (*fast_done_fn)(const struct fast_result *result, void *user);
 
-struct fast *fast_new(struct ev_loop *loop, const char *vty_dir);
+/* options stay valid while it exists. */
+struct fast *fast_new(struct ev_loop *loop, const struct options *options);
 /* done() is not called any more. NULL is allowed. */
 void fast_free(struct fast *f);
 /*

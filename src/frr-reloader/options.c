@@ -73,6 +73,12 @@ static const struct cli_option table[] = {
 	  .fallback = "2m",
 	  .help = "limit for the test and for the reload by frr-reload.py, each",
 	  .duration = &values.timeout },
+	{ .name = "vty-timeout",
+	  .kind = CLI_DURATION,
+	  .env = "FRR_RELOADER_VTY_TIMEOUT",
+	  .fallback = "10s",
+	  .help = "limit for each answer on the daemons' sockets; after it a full reload follows",
+	  .duration = &values.vty_timeout },
 	{ .name = "fast-path",
 	  .kind = CLI_BOOL,
 	  .env = "FRR_RELOADER_FAST_PATH",
@@ -120,6 +126,17 @@ static void fill_paths(struct options *o)
 		o->vty_dir = "/var/run/frr";
 }
 
+static void require_positive(const char *flag, int64_t duration)
+{
+	if (duration > 0)
+		return;
+	fprintf(stderr,
+		"frr-reloader: %s must be longer than 0\n"
+		"Try 'frr-reloader --help'.\n",
+		flag);
+	exit(CLI_STATUS_USAGE);
+}
+
 void options_parse(struct options *o, int argc, char *const argv[])
 {
 	const struct cli_program program = {
@@ -130,12 +147,8 @@ void options_parse(struct options *o, int argc, char *const argv[])
 	};
 
 	cli_parse_or_exit(&program, argc, argv);
-	if (values.timeout <= 0) {
-		fputs("frr-reloader: --timeout must be longer than 0\n"
-		      "Try 'frr-reloader --help'.\n",
-		      stderr);
-		exit(CLI_STATUS_USAGE);
-	}
+	require_positive("--timeout", values.timeout);
+	require_positive("--vty-timeout", values.vty_timeout);
 	fill_paths(&values);
 	*o = values;
 }

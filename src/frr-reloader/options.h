@@ -14,6 +14,7 @@ struct options {
 	const char *pathspace;	  /* FRR's -N; "": none */
 	const char *metrics_addr; /* "": no TCP listener */
 	int64_t timeout;	  /* ns for frr-reload.py, each of its two runs */
+	int64_t vty_timeout;	  /* ns for each answer of a daemon */
 	bool fast_path;
 	enum log_level log_level;
 	bool check;

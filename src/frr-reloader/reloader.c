@@ -6,8 +6,9 @@
  *	                   FAST -> QUIET -> FULL -> ADOPTING -> IDLE
  *
  * QUIET waits for a save that is under way, so that there is never more than one child. A save
- * begins after a run of the fast path when nothing else is to be done: it costs FRR some
- * milliseconds, and nobody waits for it.
+ * begins when the fast path has changed nothing for a while: all daemons print their configuration
+ * for it, which would delay the route that has just been changed, and one save is enough for a
+ * burst of changes.
  *
  * The lock is the one of the shell script that this program replaces, so that a reload by hand
  * under flock(1) and a run exclude each other. It is tried until it is free, because a blocking
@@ -36,6 +37,7 @@
 
 #define WAITING_MAX 1000 /* requests */
 #define LOCK_PAUSE 0.02	 /* s between two attempts */
+#define SAVE_PAUSE 1.	 /* s after the last change */
 #define LOCK_LIMIT (60 * NSEC_PER_SEC)
 
 enum phase { IDLE, LOCKING, FAST, QUIET, FULL, ADOPTING };
@@ -56,6 +58,7 @@ struct reloader {
 	int lock;
 	int64_t began;
 	ev_timer retry;	 /* of the lock */
+	ev_timer save;	 /* runs while a save is due */
 	struct buf text; /* of the run under way */
 	char *copy;	 /* the file that holds it for the full reload */
 	bool dirty;	 /* FRR runs something that it has not saved */
@@ -71,7 +74,7 @@ static const struct metrics_bounds bounds = { seconds, ARRAY_SIZE(seconds) };
 /* ---- the end of a run ---- */
 
 static void start(struct reloader *r);
-static void save_if_idle(struct reloader *r);
+static void save_later(struct reloader *r);
 
 static void answer_all(struct reloader *r, bool success, const char *error)
 {
@@ -144,7 +147,7 @@ static void end_run(struct reloader *r, enum reloader_way way, bool success, con
 	answer_all(r, success, text);
 	if (r->phase == IDLE && r->requests.n) /* an answer may have brought a request */
 		start(r);
-	save_if_idle(r);
+	save_later(r);
 	tell_if_drained(r);
 }
 
@@ -228,17 +231,33 @@ static void on_saved(bool success, const char *why, void *user)
 	}
 	if (r->phase == QUIET)
 		reload_if_quiet(r);
-	else if (r->phase == IDLE)
-		save_if_idle(r);
+	else
+		save_later(r);
 	tell_if_drained(r);
 }
 
-static void save_if_idle(struct reloader *r)
+/* Not while a run is under way: it saves by itself, or comes back here. */
+static void save_now(struct reloader *r)
 {
+	ev_timer_stop(r->loop, &r->save);
 	if (!r->dirty || r->phase != IDLE || full_is_busy(r->full))
 		return;
 	r->dirty = false;
 	full_save(r->full, on_saved, r);
+}
+
+static void on_save(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	save_now(container_of(w, struct reloader, save));
+}
+
+/* Each change moves the time. */
+static void save_later(struct reloader *r)
+{
+	if (r->draining)
+		save_now(r);
+	else if (r->dirty)
+		ev_timer_again(r->loop, &r->save);
 }
 
 /* ---- the fast path ---- */
@@ -366,6 +385,7 @@ void reloader_drain(struct reloader *r, void (*done)(void *user), void *user)
 	r->draining = true;
 	r->drained = done;
 	r->drained_user = user;
+	save_now(r);
 	tell_if_drained(r);
 }
 
@@ -399,9 +419,10 @@ int reloader_new(struct ev_loop *loop, const struct options *options, struct rel
 		abort();
 	r->requests.max = WAITING_MAX;
 	ev_timer_init(&r->retry, on_retry, 0., 0.);
+	ev_timer_init(&r->save, on_save, 0., SAVE_PAUSE);
 	r->full = full_new(loop, options);
 	if (options->fast_path)
-		r->fast = fast_new(loop, options->vty_dir);
+		r->fast = fast_new(loop, options);
 	for (size_t i = 0; i < ARRAY_SIZE(r->stats.duration); i++)
 		metrics_histogram_init(&r->stats.duration[i], &bounds);
 	*ret = r;
@@ -421,6 +442,7 @@ void reloader_free(struct reloader *r)
 	if (!r)
 		return;
 	ev_timer_stop(r->loop, &r->retry);
+	ev_timer_stop(r->loop, &r->save);
 	full_free(r->full);
 	fast_free(r->fast);
 	drop_requests(r);

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All stories of test_frr_reloader with FRR 10 of Debian 13, and what is special about it: mgmtd."""
+"""All stories of test_frr_reloader and test_frr_liars with FRR 10 of Debian 13, and what is special about it: mgmtd."""
 import pytest
 
 from lab import Frr
 from lab.trixie import Trixie
+from test_frr_liars import *  # noqa: F401,F403 pylint: disable=wildcard-import,unused-wildcard-import
 from test_frr_reloader import *  # noqa: F401,F403 pylint: disable=wildcard-import,unused-wildcard-import
 
 

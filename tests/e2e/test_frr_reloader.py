@@ -221,6 +221,19 @@ def test_the_fast_path_can_be_switched_off(reloader):
     assert it.metrics().one('metallb_frr_reload_fallbacks_total') == 0
 
 
+def test_a_burst_of_changes_is_saved_once_and_a_stop_saves_at_once(reloader):
+    it = reloader()
+    it.reload(conf())
+    for n in range(5):
+        assert it.reload(conf(networks=[f'192.0.2.{n}/32']))['result']
+    it.wait_metric('metallb_frr_saves_total', 1)
+    assert '192.0.2.4/32' in it.frr.saved()
+    it.reload(conf(networks=['192.0.2.9/32']))
+    it.signal(signal.SIGTERM)
+    assert it.end() == 0
+    assert '192.0.2.9/32' in it.frr.saved()
+
+
 # ---- what goes wrong ----
 
 def test_a_configuration_that_frr_refuses_is_reported_and_the_old_one_stays(reloader):

@@ -40,7 +40,7 @@ class Reloader(Daemon):
         super().__init__(folder, 'frr-reloader', '--shared-volume', folder, '--config', os.path.join(folder, 'frr.conf'),
                          '--pathspace', frr.pathspace, '--frr-reload', frr.system.reload, '--vtysh', frr.system.vtysh,
                          *args, **options)
-        self.frr, self.patience = frr, patience
+        self.frr, self.patience, self.last = frr, patience, None
         self.socket = os.path.join(folder, 'frr-reloader.sock')
 
     def start(self, ready=True):
@@ -65,7 +65,7 @@ class Reloader(Daemon):
         connection.close()
         return answer.status, content
 
-    def reload(self, text=None, number=7):
+    def request(self, text=None, number=7):
         """Applies text; the answer as {'id', 'result'}."""
         if text is not None:
             self.write(text)
@@ -73,7 +73,13 @@ class Reloader(Daemon):
         assert status == 200, content
         return json.loads(content)
 
+    def reload(self, text=None, number=7):
+        """The same, and returns when also the log says so."""
+        mark = self.mark()
+        answer = self.request(text, number)
+        self.last = self.wait('reloaded' if answer['result'] else 'reload-failed', mark)
+        return answer
+
     def way(self):
         """How the last reload was done: fast or full, and why."""
-        way = self.all('reloaded')[-1]['way']
-        return Way(way, self.all('full-reload')[-1]['reason'] if self.all('full-reload') else '')
+        return Way(self.last['way'], self.all('full-reload')[-1]['reason'] if self.all('full-reload') else '')
