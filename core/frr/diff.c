@@ -97,6 +97,7 @@ static unsigned rank_of(enum frr_kind kind)
 		[FRR_MAP_LINE] = 2,    [FRR_NEIGHBOR] = 3, [FRR_OPTION] = 4, [FRR_NETWORK] = 5,
 	};
 
+	assert(kind < FRR_KINDS);
 	return ranks[kind];
 }
 

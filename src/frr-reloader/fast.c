@@ -177,14 +177,17 @@ static int parse_running(struct fast *f)
 	return 0;
 }
 
-static bool same_foreign(const struct frr_conf *a, const struct frr_conf *b)
+/* The first foreign line that only one of the two has at its place; NULL: they have the same. */
+static const char *foreign_difference(const struct frr_conf *a, const struct frr_conf *b)
 {
-	if (a->foreign.n != b->foreign.n)
-		return false;
-	for (size_t i = 0; i < a->foreign.n; i++)
-		if (strcmp(a->foreign.items[i], b->foreign.items[i]) != 0)
-			return false;
-	return true;
+	size_t i = 0;
+
+	while (i < a->foreign.n && i < b->foreign.n &&
+	       strcmp(a->foreign.items[i], b->foreign.items[i]) == 0)
+		i++;
+	if (i < a->foreign.n)
+		return a->foreign.items[i];
+	return i < b->foreign.n ? b->foreign.items[i] : NULL;
 }
 
 /* ---- lines that FRR does not print as they were sent ---- */
@@ -349,12 +352,16 @@ static void send_plan(struct fast *f)
 
 static void plan(struct fast *f)
 {
+	const char *foreign;
+
 	if (parse_running(f) < 0) {
 		finish(f, FAST_REFUSED, f->trouble);
 		return;
 	}
-	if (!same_foreign(&f->running, &f->seen)) {
-		finish(f, FAST_REFUSED, "bgpd was configured by something else, or was restarted");
+	foreign = foreign_difference(&f->running, &f->seen);
+	if (foreign) {
+		note_trouble(f, "bgpd was restarted, or configured by something else", foreign);
+		finish(f, FAST_REFUSED, f->trouble);
 		return;
 	}
 	frr_diff(&f->running, &f->base, &f->wanted, &f->plan);

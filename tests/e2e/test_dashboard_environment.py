@@ -7,7 +7,9 @@ import pytest
 from lab import VIP, Authority, config, frontend, pool, program, until
 from lab.dashboard import CREDENTIALS, Dashboard, basic
 
-STATIC = config(backends={'a': '10.99.0.11'}, frontends={'www': frontend(VIP, pool('all', 'a'))}, dataplane='vpp')
+# two servers, so that a pause of one is no outage, which would be an error in the log
+STATIC = config(backends={'a': '10.99.0.11', 'b': '10.99.0.12'}, frontends={'www': frontend(VIP, pool('all', 'a', 'b'))},
+                dataplane='vpp')
 
 
 @pytest.fixture

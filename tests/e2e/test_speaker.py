@@ -335,6 +335,12 @@ def test_a_file_with_mistakes_changes_nothing(site):
     site.bird.wait(there=False)
 
 
+def test_the_example_passes_the_check():
+    path = os.path.join(os.path.dirname(__file__), '../../deploy/examples/speaker.yaml')
+    done = subprocess.run([program('maglev-speaker'), '--check', '--config', path], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f'{path}: ok\n', '')
+
+
 def test_check_has_an_exit_status(folders):
     path = os.path.join(folders(), 'speaker.yaml')
     for text, status in (('speaker: { router: { asn: 1 } }', 0), ('speaker: { router: [] }', 1),

@@ -107,7 +107,7 @@ def test_a_downgrade_keeps_connections(balanced):
             drain(plane, traffic, 'web2')
         else:
             plane.daemon = plane.begin()
-            assert 'layout' in plane.daemon.wait('xdp-down')['error']
+            assert '--xdp-detach' in plane.daemon.wait('xdp-down')['error']  # it says what to do about the maps
             assert plane.balancer.program() == first
             held.go_on()
             traffic.wait_more(60)

@@ -16,6 +16,7 @@ from lab.process import DIE_WITH_PARENT
 from lab.wait import PATIENCE, until
 
 PROGRAMS, ETC, RUN = '/usr/lib/frr', '/etc/frr', '/run/frr'
+FIRST = ('mgmtd', 'zebra')
 END = b'\0\0\0'
 
 
@@ -105,11 +106,13 @@ class Frr:
     # ---- life ----
 
     def start(self):
-        """Returns when all daemons answer."""
-        for name in self.daemons:
-            self._launch(name)
-        for name in self.daemons:
-            self._wait(name)
+        """Returns when all daemons answer. zebra is first: one that does not find it tries again 10 s later."""
+        for first in (True, False):
+            names = [name for name in self.daemons if (name in FIRST) == first]
+            for name in names:
+                self._launch(name)
+            for name in names:
+                self._wait(name)
         return self
 
     def start_daemon(self, name):

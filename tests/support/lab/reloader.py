@@ -21,6 +21,18 @@ class UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
 
+class Way(str):
+    """A word that explains itself where it is not the expected one."""
+
+    def __new__(cls, word, reason):
+        it = super().__new__(cls, word)
+        it.reason = reason
+        return it
+
+    def __repr__(self):
+        return f'{str(self)} ({self.reason})'
+
+
 class Reloader(Daemon):
     """patience: s that a client waits for an answer."""
 
@@ -62,5 +74,6 @@ class Reloader(Daemon):
         return json.loads(content)
 
     def way(self):
-        """How the last reload was done: fast or full."""
-        return self.all('reloaded')[-1]['way']
+        """How the last reload was done: fast or full, and why."""
+        way = self.all('reloaded')[-1]['way']
+        return Way(way, self.all('full-reload')[-1]['reason'] if self.all('full-reload') else '')
