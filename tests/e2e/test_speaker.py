@@ -177,6 +177,11 @@ class Site:
         if a route map takes effect at the same time."""
         return 'End-of-RIB send: IPv4 Unicast' in self.frr.ask(f'show bgp neighbors {THEIRS}')
 
+    def restart_maglevd(self, port):
+        """After its end; on the port that the speaker knows."""
+        command = [*self.maglevd.command, '--grpc-addr', f'127.0.0.1:{port}']
+        self.running(Process(self.folders(), 'maglevd-again', command)).start(subprocess.DEVNULL)
+
     def all_down(self):
         for address in list(self.servers.sockets):
             self.servers.down(address)
@@ -237,11 +242,29 @@ def test_a_restart_of_maglevd_withdraws_nothing(site):
     port = site.maglevd.grpc_port()
     site.maglevd.kill()
     speaker.wait_vip(reason='maglevd-unreachable')
-    again = Process(site.folders(), 'maglevd-again', [*site.maglevd.command, '--grpc-addr', f'127.0.0.1:{port}'])
-    site.running(again).start(subprocess.DEVNULL)
+    site.restart_maglevd(port)
     speaker.wait_vip(state='announced', reason='frontend-up')
     assert site.bird.withdrawals() == 0
     assert not speaker.all('vip-transition', to='withdrawn')
+
+
+def test_servers_that_are_not_probed_yet_withdraw_nothing(site):
+    """The second server accepts connections and answers no request, so its first result takes the whole timeout."""
+    speaker = site.speak(**{'min-servers': 2})
+    port, config = site.maglevd.grpc_port(), site.servers.config()
+    config['maglev']['healthchecks']['slow'] = {'type': 'http', 'port': site.servers.port, 'interval': '3s', 'timeout': '3s',
+                                                'params': {'path': '/'}}
+    config['maglev']['backends']['s2']['healthcheck'] = 'slow'
+    site.maglevd.kill()
+    site.maglevd.write(config)
+    since = speaker.mark()
+    site.restart_maglevd(port)
+    speaker.wait('maglevd-connected', since)
+    vip = speaker.vip()
+    assert (vip['state'], vip['reason']) == ('announced', 'maglevd-unreachable')
+    assert site.bird.withdrawals() == 0
+    site.bird.wait(there=False)
+    assert speaker.vip()['reason'] == 'few-servers'
 
 
 # ---- restarts ----
