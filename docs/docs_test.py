@@ -14,6 +14,7 @@ PAGES = sorted(os.path.relpath(path, facts.ROOT) for pattern in ('*.md', 'docs/*
                for path in glob.glob(os.path.join(facts.ROOT, pattern), recursive=True))
 MAN = 'docs/man/maglevd.8'
 DASHBOARD = 'docs/reference/dashboard.md'
+SPEAKER = 'docs/reference/speaker.md'
 
 
 def rows(page):
@@ -54,7 +55,8 @@ def every_metric_has_its_labels():
 
 
 def every_metric_that_is_spoken_of_exists():
-    known = {**facts.metrics(), **facts.metrics('src/frontend/metrics.c', 'maglev_dashboard')}
+    known = {**facts.metrics(), **facts.metrics('src/frontend/metrics.c', 'maglev_dashboard'),
+             **facts.metrics('src/speaker/metrics.c', 'maglev_speaker')}
     for path in PAGES + ['deploy/alerts/maglevd.rules.yml', 'deploy/alerts/maglevd.rules_test.yml']:
         for name in re.findall(r'\b(?:maglev|process)_[a-z_]+\b', facts.read(path)):
             if name not in known and re.sub('_(bucket|sum|count)$', '', name) not in known:
@@ -84,9 +86,10 @@ def every_code_is_in_its_page():
 
 
 def every_flag_is_in_the_man_page():
-    for page in (MAN, 'docs/man/frr-reloader.8', 'docs/man/maglevc.1', 'docs/man/maglevd-frontend.8', 'docs/man/maglevt.1'):
+    for page in (MAN, 'docs/man/frr-reloader.8', 'docs/man/maglev-speaker.8', 'docs/man/maglevc.1',
+                 'docs/man/maglevd-frontend.8', 'docs/man/maglevt.1'):
         text, name = facts.read(page), os.path.basename(page)[:-2]
-        room = name.replace('maglevd-', '')
+        room = re.sub('^(maglevd|maglev)-', '', name)
         flags, variables = facts.flags(os.path.join(os.path.dirname(sys.argv[1]), '..', room, name))
         told = re.findall(r'Fl Fl ([\w-]+)', ' '.join(re.findall(r'^\.It (Fl .*)', text, re.M)))
         yield from differences(dict.fromkeys(told, f'a flag of {name}'), dict.fromkeys(flags, f'a flag of {name}'))
@@ -116,6 +119,12 @@ def every_metric_and_log_message_of_the_reloader_is_in_its_page():
                              'frr_reloader')
 
 
+def every_key_metric_and_log_message_of_the_speaker_is_in_its_page():
+    keys = {f'{heading}.{quoted(cells[0])[0]}': cells[1] for heading, cells in rows(SPEAKER) if heading.startswith('speaker')}
+    yield from differences({'speaker': 'mapping', **keys}, facts.config_keys('bgp'))
+    yield from told_of_a_program(SPEAKER, 'speaker', ('metallb_', 'maglev_speaker_'), 'maglev_speaker')
+
+
 def every_configuration_key_is_in_the_man_page():
     words = set(re.findall(r'[\w-]+', facts.read(MAN)))
     return [f'{key} is not there' for key in facts.config_keys() if key.split('.')[-1] not in words]
@@ -123,11 +132,13 @@ def every_configuration_key_is_in_the_man_page():
 
 def every_example_passes_the_check():
     for page in PAGES + [MAN]:
-        for block in re.findall(r'^(?:```yaml|\.Bd .*)\n(maglev:.*?)^(?:```|\.Ed)', facts.read(page), re.S | re.M):
+        for block in re.findall(r'^(?:```yaml|\.Bd .*)\n((?:maglev|speaker):.*?)^(?:```|\.Ed)', facts.read(page), re.S | re.M):
+            program = sys.argv[1] if block.startswith('maglev:') else \
+                os.path.join(os.path.dirname(sys.argv[1]), '../speaker/maglev-speaker')
             with tempfile.NamedTemporaryFile('w', suffix='.yaml') as file:
                 file.write(block)
                 file.flush()
-                check = subprocess.run([sys.argv[1], '--check', '--config', file.name], capture_output=True, text=True)
+                check = subprocess.run([program, '--check', '--config', file.name], capture_output=True, text=True)
             if check.returncode:
                 yield f'{page}: {block}{check.stderr}'
 
@@ -145,6 +156,7 @@ CASES = [every_configuration_key_is_in_its_page, every_metric_is_in_its_page, ev
          every_code_is_in_its_page, every_flag_is_in_the_man_page, every_configuration_key_is_in_the_man_page,
          every_metric_and_log_message_of_the_dashboard_is_in_its_page,
          every_metric_and_log_message_of_the_reloader_is_in_its_page,
+         every_key_metric_and_log_message_of_the_speaker_is_in_its_page,
          every_example_passes_the_check, every_link_leads_somewhere]
 
 

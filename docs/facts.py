@@ -19,17 +19,17 @@ def read(path):
         return file.read()
 
 
-def config_keys():
-    """{'maglev.backends.NAME.address': 'text', ...} along the tables of the schema, whose rows are in keys.h."""
-    rows = dict(re.findall(r'#define (L4_\w+_KEYS)\(X\)(.*?[^\\])\n', read('core/l4/keys.h'), re.S))
-    text = read('core/l4/schema.c')
+def config_keys(room='l4'):
+    """{'maglev.backends.NAME.address': 'text', ...} along the tables of core/ROOM/schema.c, whose rows are in keys.h."""
+    rows = dict(re.findall(r'#define (\w+_KEYS)\(X\)(.*?[^\\])\n', read(f'core/{room}/keys.h') + '\n', re.S))
+    text = read(f'core/{room}/schema.c')
     tables = dict(re.findall(r'schema_field (\w+)_fields\[\] = \{(.*?)\};\n', text, re.S))
     inside = {'NAMED': '.NAME', 'LIST': '[]'}
     keys = {}
 
     def walk(table, path):
         body = tables[table]
-        for macro in re.findall(r'\b(L4_\w+_KEYS)\(', body):
+        for macro in re.findall(r'\b([A-Z]\w+_KEYS)\(', body):
             for key, shape in re.findall(r'\bX\("([\w-]+)", (\w+),', rows[macro]):
                 keys[path + key] = TYPES[shape]
         sections = [(key, 'SECTION', name) for key, name in
@@ -38,7 +38,7 @@ def config_keys():
         sections += re.findall(r'SCHEMA_ARRAY\("([\w-]+)", (\w+), \w+, \w+, (\w+)', body)
         for key, shape, section in sections:
             keys[path + key] = TYPES[shape]
-            walk(section.removeprefix('l4_schema_'), path + key + inside.get(shape, '') + '.')
+            walk(section.removeprefix(f'{room}_schema_'), path + key + inside.get(shape, '') + '.')
 
     walk('root', '')
     return keys
@@ -46,8 +46,10 @@ def config_keys():
 
 def metrics(source='src/maglevd/metrics.c', prefix='maglev'):
     """{name: type} of every family: the program's own, and with its prefix those of every daemon."""
-    rows = re.findall(r'\{ "(maglev_\w+)", METRICS_(\w+),', read(source))
-    rows += [('metallb_frr_' + name, kind) for name, kind in re.findall(r'NAME\("(\w+)"\), METRICS_(\w+)', read(source))]
+    rows = re.findall(r'\{ "(maglev_\w+)",\s+METRICS_(\w+)', read(source))
+    rows += [(start + name, kind) for macro, start in (('NAME', 'metallb_frr_'), ('BGP', 'metallb_bgp_'))
+             for name, kind in re.findall(macro + r'\("(\w+)"\), METRICS_(\w+)', read(source))]
+    rows += re.findall(r'\{ "(metallb_\w+)", METRICS_(\w+)', read(source))
     rows += [(f'{prefix}_{name}', kind) for name, kind in
              re.findall(r'\{ "(\w+)", METRICS_(\w+),', read('lib/admin/metrics.c'))]
     rows += re.findall(r'add\(out, "(process_\w+)", METRICS_(\w+),', read('lib/metrics/process.c'))

@@ -68,9 +68,11 @@ static const struct http_route own[] = {
 
 static int open_listener(struct admin *a)
 {
-	struct http_server_config config = {
-		.routes = own, .n_routes = ARRAY_SIZE(own), .user = a, .trace = daemon_log_request
-	};
+	struct http_server_config config = { .routes = own,
+					     .n_routes = ARRAY_SIZE(own),
+					     .user = a,
+					     .mount = a->config.mount,
+					     .trace = daemon_log_request };
 
 	if (endpoint_parse(a->config.listen, &config.listen) < 0)
 		return -EINVAL;

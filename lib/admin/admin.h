@@ -44,6 +44,8 @@ struct admin_config {
 	 */
 	const char *(*unready)(void *user);
 	void *user; /* passed to metrics() and unready() */
+	/* The program's own routes on the listener; they must not change anything. Zeroed: none. */
+	struct http_mount mount;
 };
 
 /*

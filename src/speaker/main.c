@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * maglev-speaker: wiring. Start: the file, then the listeners, then the loop. Stop: requests are
+ * answered, and everything ends; FRR keeps what it announces.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "lib/admin/admin.h"
+#include "lib/config/watch.h"
+#include "lib/daemon/daemon.h"
+#include "lib/log/log.h"
+#include "src/speaker/api.h"
+#include "src/speaker/metrics.h"
+#include "src/speaker/speaker.h"
+
+#define DRAIN_LIMIT (5 * NSEC_PER_SEC)
+#define EXIT_START_FAILED 3
+
+struct program {
+	struct options options;
+	struct config_source source;
+	struct config_loader *loader;
+	struct ev_loop *loop;
+	struct daemon daemon;
+	struct speaker *speaker;
+	struct admin *admin;
+	struct api *api; /* NULL without --socket */
+};
+
+/* --check: complaints go to stderr; packaging relies on the exit code. */
+static int check(const struct config_source *source)
+{
+	struct config_load *load = config_load(source);
+	enum config_result result = load->result;
+	_cleanup_(buf_free) struct buf text = { 0 };
+
+	errs_print(&load->errors, source->path, &text);
+	for (size_t i = 0; i < load->warnings.n; i++)
+		load->warnings.items[i].text =
+			arena_printf(load->arena, "warning: %s", load->warnings.items[i].text);
+	errs_print(&load->warnings, source->path, &text);
+	fputs(buf_cstr(&text), stderr);
+	if (result == CONFIG_OK)
+		printf("%s: ok\n", source->path);
+	config_load_free(load);
+	return (int)result;
+}
+
+/* ---- reloads of the file ---- */
+
+/* A file with mistakes changes nothing: the one in force stays. */
+static void on_read(const struct config_reading *reading, void *user)
+{
+	struct program *p = user;
+
+	if (!reading->load) {
+		log_error("config-read-failed", LOG_S("file", p->source.path),
+			  LOG_S("error", reading->reason));
+		speaker_refuse(p->speaker);
+	} else if (reading->load->result == CONFIG_OK) {
+		settings_log(reading->load, p->source.path, "config-reload-failed");
+		speaker_configure(p->speaker, settings_take(reading->load));
+	} else {
+		settings_log(reading->load, p->source.path, "config-reload-failed");
+		speaker_refuse(p->speaker);
+		config_load_free(reading->load);
+	}
+	config_loader_answer(p->loader, NULL);
+}
+
+/* Whatever the outcome: systemd must learn that the reload has ended. */
+static void on_reloaded(const void *report, void *user)
+{
+	daemon_ready("announcing");
+}
+
+/* Certificates are read again too, because SIGHUP is what renewal hooks send. */
+static void on_hangup(void *user)
+{
+	struct program *p = user;
+
+	daemon_reloading();
+	speaker_renew(p->speaker);
+	config_loader_hangup(p->loader, on_reloaded, p);
+}
+
+static int watch_file(struct program *p)
+{
+	int r = p->options.watch
+			? config_loader_watch(p->loader, CONFIG_WATCH_SETTLE, on_reloaded, p)
+			: 0;
+
+	if (r < 0)
+		log_error("watch-failed", LOG_S("file", p->source.path),
+			  LOG_S("error", strerror(-r)));
+	return r;
+}
+
+/* ---- the end ---- */
+
+static void on_drained(void *user)
+{
+	struct program *p = user;
+
+	ev_break(p->loop, EVBREAK_ALL);
+}
+
+static void on_api_drained(void *user)
+{
+	struct program *p = user;
+
+	admin_drain(p->admin, on_drained, p);
+}
+
+static void on_stop(int signo, void *user)
+{
+	struct program *p = user;
+
+	log_info("stopping", LOG_S("signal", strsignal(signo)));
+	if (p->api)
+		api_drain(p->api, on_api_drained, p);
+	else
+		on_api_drained(p);
+}
+
+/* ---- the whole ---- */
+
+static const char *unready(void *user)
+{
+	return speaker_problem(user);
+}
+
+static int listen_all(struct program *p)
+{
+	const struct admin_config config = { .daemon = &p->daemon,
+					     .prefix = "maglev_speaker",
+					     .listen = p->options.metrics_addr,
+					     .flag = "--metrics-addr",
+					     .metrics = metrics_page,
+					     .unready = unready,
+					     .user = p->speaker,
+					     .mount = api_state_mount(p->speaker) };
+	int r = admin_new(&config, &p->admin);
+
+	if (r == 0 && *p->options.socket)
+		r = api_new(p->loop, p->speaker, p->admin, p->options.socket, &p->api);
+	return r;
+}
+
+static int serve(struct program *p)
+{
+	const struct daemon_calls calls = {
+		.stop = on_stop, .reload = on_hangup, .user = p, .drain_limit = DRAIN_LIMIT
+	};
+	struct config_load *load = config_load(&p->source);
+	int r;
+
+	settings_log(load, p->source.path, "config-load-failed");
+	if (load->result != CONFIG_OK) {
+		r = (int)load->result;
+		config_load_free(load);
+		return r;
+	}
+	daemon_start(&p->daemon, p->loop, &calls);
+	p->speaker = speaker_new(p->loop, &p->options, settings_take(load));
+	p->loader =
+		config_loader_new(p->loop, &p->source, &(struct config_loader_calls){ on_read, p });
+	r = listen_all(p);
+	if (r == 0)
+		r = watch_file(p);
+	if (r == 0) {
+		daemon_ready("announcing");
+		ev_run(p->loop, 0);
+	}
+	api_free(p->api);
+	admin_free(p->admin);
+	config_loader_free(p->loader);
+	speaker_free(p->speaker);
+	daemon_end(&p->daemon);
+	daemon_finish();
+	return r < 0 ? EXIT_START_FAILED : 0;
+}
+
+int main(int argc, char *argv[])
+{
+	struct program p = { 0 };
+	int r;
+
+	options_parse(&p.options, argc, argv);
+	p.source = settings_source(p.options.config);
+	if (p.options.check)
+		return check(&p.source);
+	daemon_begin(p.options.log_level);
+	p.loop = ev_default_loop(0);
+	r = serve(&p);
+	ev_loop_destroy(p.loop);
+	return r;
+}

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* metrics: the page of the speaker's own families; user is the speaker. */
+#pragma once
+
+#include "lib/http/server.h"
+
+struct http_stream metrics_page(void *user);

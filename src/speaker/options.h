@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* options: the command line and environment of maglev-speaker. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/cli/cli.h"
+
+struct options {
+	const char *config;
+	const char *frr_conf; /* that the reloader applies */
+	const char *reloader_socket, *reloader_pid, *reloader_status;
+	const char *vty_dir, *socket, *metrics_addr;
+	int64_t retry; /* ns after a failed reload */
+	enum log_level log_level;
+	bool watch, check;
+};
+
+/* Parses; prints and exits if there is nothing to run. Strings are borrowed. */
+void options_parse(struct options *o, int argc, char *const argv[]);

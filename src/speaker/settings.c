@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/speaker/settings.h"
+
+#include <assert.h>
+
+#include "base/cleanup.h"
+#include "lib/config/document.h"
+#include "lib/log/log.h"
+
+/* Pure: at a reload it runs in a child process. */
+static enum config_result build(struct str bytes, struct config_load *load, const void *user)
+{
+	_cleanup_(arena_freep) struct arena *document = arena_new();
+	struct settings *s = arena_new_of(load->arena, struct settings);
+	struct bgp_doc doc = { 0 };
+
+	s->arena = load->arena;
+	if (config_document_parse(bytes, CONFIG_STRICT, &bgp_schema, document, &doc,
+				  &load->errors) < 0)
+		return CONFIG_PARSE_ERROR;
+	if (bgp_config_build(&doc, load->arena, &s->config, &load->errors, &load->warnings) < 0)
+		return CONFIG_SEMANTIC_ERROR;
+	load->config = s;
+	return CONFIG_OK;
+}
+
+struct config_source settings_source(const char *path)
+{
+	return (struct config_source){ .path = path, .build = build };
+}
+
+struct settings *settings_take(struct config_load *load)
+{
+	assert(load->result == CONFIG_OK);
+	return load->config;
+}
+
+void settings_free(struct settings *s)
+{
+	if (s)
+		arena_free(s->arena);
+}
+
+static void log_warnings(const struct errs *list, const char *path)
+{
+	for (size_t i = 0; i < list->n; i++)
+		log_warn("config-warning", LOG_S("file", path),
+			 LOG_U("line", list->items[i].at.line),
+			 LOG_U("column", list->items[i].at.column),
+			 LOG_S("key", list->items[i].key), LOG_S("error", list->items[i].text));
+}
+
+static void log_errors(const struct errs *list, const char *path)
+{
+	for (size_t i = 0; i < list->n; i++)
+		log_error("config-error", LOG_S("file", path),
+			  LOG_U("line", list->items[i].at.line),
+			  LOG_U("column", list->items[i].at.column),
+			  LOG_S("key", list->items[i].key), LOG_S("error", list->items[i].text));
+}
+
+void settings_log(const struct config_load *load, const char *path, const char *failed_msg)
+{
+	const struct settings *s = load->config;
+
+	log_warnings(&load->warnings, path);
+	log_errors(&load->errors, path);
+	if (s)
+		log_info("config-loaded", LOG_S("file", path), LOG_U("peers", s->config.n_peers),
+			 LOG_U("maglevds", s->config.n_maglevds), LOG_U("vips", s->config.n_vips),
+			 LOG_U("warnings", load->warnings.n));
+	else
+		log_error(failed_msg, LOG_S("file", path),
+			  LOG_S("phase", load->result == CONFIG_PARSE_ERROR ? "parse" : "semantic"),
+			  LOG_U("errors", load->errors.n + load->errors.dropped),
+			  LOG_S("error", load->errors.n ? load->errors.items[0].text : ""));
+}

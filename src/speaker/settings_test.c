@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules of speaker.yaml, from the bytes of a file to the configuration or its complaints. */
+#include "src/speaker/settings.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+
+#define ROUTER "speaker:\n  router: { asn: 64512 }\n"
+#define PEER "  peers: { tor: { address: 10.0.0.2, asn: 64513 } }\n"
+#define REST                                                                                       \
+	"  advertisements: { default: {} }\n"                                                      \
+	"  maglevds: { a: { address: '127.0.0.1:9090' } }\n"
+
+/* Reads a text; the caller frees the arena. */
+static struct config_load read_text(const char *text)
+{
+	struct config_load load = { .arena = arena_new() };
+	struct config_source source = settings_source("speaker.yaml");
+
+	load.errors.arena = load.warnings.arena = load.arena;
+	load.result = source.build(str_of(text), &load, NULL);
+	return load;
+}
+
+/* The complaints, each "line:column: key: text". */
+static void complaints(const char *text, struct buf *out)
+{
+	struct config_load load = read_text(text);
+
+	out->n = 0;
+	errs_print(&load.errors, "f", out);
+	arena_free(load.arena);
+}
+
+static void assert_refused(const char *text, const char *complaint)
+{
+	_cleanup_(buf_free) struct buf out = { 0 };
+
+	complaints(text, &out);
+	if (!strstr(buf_cstr(&out), complaint))
+		fail_msg("\"%s\" is not in: %s", complaint, buf_cstr(&out));
+}
+
+static void the_smallest_file_has_defaults(void **state)
+{
+	struct config_load load = read_text(
+		ROUTER PEER REST "  vips: { www: { address: 192.0.2.1, frontends: [a/www] } }\n");
+	const struct settings *s = load.config;
+	const struct bgp_vip *v;
+	const struct bgp_peer *p;
+
+	assert_int_equal(load.result, CONFIG_OK);
+	v = bgp_config_vip(&s->config, "www");
+	assert_non_null(v);
+	assert_int_equal(v->rule.min_up, 0);
+	assert_int_equal(v->rule.min_servers, 1);
+	assert_int_equal(v->rule.hold, 60 * NSEC_PER_SEC);
+	assert_int_equal(v->rule.drain_time, 30 * NSEC_PER_SEC);
+	assert_int_equal(v->rule.fallback, ANNOUNCE_THEN_WITHDRAW);
+	assert_int_equal(v->n_sources, 1);
+	assert_string_equal(v->sources[0].frontend, "www");
+	p = &s->config.peers[0];
+	assert_true(p->frr.ipv4 && !p->frr.ipv6 && !p->frr.has_timers && !p->vrf);
+	assert_null(bgp_config_vip(&s->config, "w"));
+	arena_free(load.arena);
+}
+
+static void everything_is_read(void **state)
+{
+	struct config_load load = read_text(
+		"speaker:\n"
+		"  router: { asn: 4200000000, router-id: 10.0.0.1 }\n"
+		"  bfd-profiles: { fast: { receive-interval: 100ms, transmit-interval: 200ms, "
+		"detect-multiplier: 3, echo-mode: true, echo-interval: 50ms, passive-mode: true, "
+		"minimum-ttl: 254 } }\n"
+		"  peers:\n"
+		"    tor1: { address: 10.0.0.2, asn: external, password: s3cret, hold-time: 9s, "
+		"connect-time: 5s, ebgp-multihop: true, bfd: fast, graceful-restart: true, "
+		"source: 10.0.0.1, port: 1179, vrf: red, local-asn: 65000, families: [ipv4, ipv6] "
+		"}\n"
+		"    tor2: { interface: eth0, asn: internal }\n"
+		"  advertisements: { default: { communities: [no-export, '64512:100', "
+		"'64512:100', 'large:1:2:3'], local-preference: 0, med: 50, "
+		"aggregation-length: 24, aggregation-length-v6: 64, peers: [tor2, tor1] } }\n"
+		"  maglevds: { a: { address: '[::1]:9090', ca: /ca, certificate: /c, key: /k } }\n"
+		"  vips:\n"
+		"    www: { address: 192.0.2.17, frontends: [a/x/y], min-up: 2s, min-servers: 2, "
+		"when-down: worse, worse: { med: 1000, prepend: 3 }, hold: 5m, drain-time: 0s }\n"
+		"    dns: { address: '2001:db8::1' }\n");
+	const struct settings *s = load.config;
+	const struct frr_peer *p;
+	const struct bgp_advertisement *a;
+	const struct bgp_vip *v;
+	char text[BGP_PREFIX_STRLEN];
+	struct bgp_prefix prefix;
+
+	assert_int_equal(load.result, CONFIG_OK);
+	p = &s->config.peers[0].frr;
+	assert_int_equal(p->as_kind, FRR_AS_EXTERNAL);
+	assert_true(p->has_timers && p->hold_s == 9 && p->keepalive_s == 3 && p->connect_s == 5);
+	assert_true(p->ebgp_multihop && p->graceful_restart && p->ipv4 && p->ipv6);
+	assert_string_equal(p->bfd, "fast");
+	assert_string_equal(s->config.peers[0].vrf, "red");
+	assert_string_equal(s->config.peers[1].frr.interface, "eth0");
+	assert_true(s->config.peers[1].frr.ipv4 && s->config.peers[1].frr.ipv6);
+	a = &s->config.advertisements[0];
+	assert_int_equal(a->communities.n, 2);
+	assert_string_equal(a->large_communities.items[0], "1:2:3");
+	assert_true(a->has_local_preference && a->local_preference == 0);
+	assert_string_equal(a->peers.items[0], "tor1");
+	assert_true(s->config.maglevds[0].tls);
+	v = bgp_config_vip(&s->config, "www");
+	assert_string_equal(v->sources[0].frontend, "x/y");
+	assert_true(v->has_worse_med && v->worse_med == 1000 && v->worse_prepend == 3);
+	prefix = bgp_vip_prefix(&s->config, v);
+	assert_string_equal(bgp_prefix_format(&prefix, text), "192.0.2.0/24");
+	prefix = bgp_vip_prefix(&s->config, bgp_config_vip(&s->config, "dns"));
+	assert_string_equal(bgp_prefix_format(&prefix, text), "2001:db8::/64");
+	arena_free(load.arena);
+}
+
+static void all_mistakes_are_reported_at_once(void **state)
+{
+	_cleanup_(buf_free) struct buf out = { 0 };
+
+	complaints("speaker:\n  router: { asn: 0 }\n"
+		   "  peers: { 'a b': { asn: 70000x, hold-time: 2s } }\n"
+		   "  vips: { www: { address: 300.0.0.1 } }\n",
+		   &out);
+	assert_non_null(strstr(buf_cstr(&out), "f:2:18: speaker.router.asn: must be between"));
+	assert_non_null(strstr(buf_cstr(&out), "has characters other than letters"));
+	assert_non_null(strstr(buf_cstr(&out), "internal or external"));
+	assert_non_null(strstr(buf_cstr(&out), "hold-time: must be 0s or at least 3s"));
+	assert_non_null(strstr(buf_cstr(&out), "address: is required, or interface"));
+	assert_non_null(strstr(buf_cstr(&out), "vips.www.address:"));
+	assert_non_null(strstr(buf_cstr(&out), "there is no advertisement \"default\""));
+}
+
+static void syntax_is_told_from_rules(void **state)
+{
+	struct config_load load = read_text("speaker: { router: { asn: x } }\n");
+
+	assert_int_equal(load.result, CONFIG_PARSE_ERROR);
+	arena_free(load.arena);
+	load = read_text("speaker: { router: { asn: 0 } }\n");
+	assert_int_equal(load.result, CONFIG_SEMANTIC_ERROR);
+	arena_free(load.arena);
+	load = read_text("speaker: { routre: { asn: 1 } }\n");
+	assert_int_equal(load.result, CONFIG_PARSE_ERROR);
+	arena_free(load.arena);
+}
+
+static void names_that_do_not_exist_are_refused(void **state)
+{
+	assert_refused(ROUTER PEER REST
+		       "  vips: { x: { address: 192.0.2.1, frontends: [b/www] } }\n",
+		       "there is no maglevd \"b\"; did you mean \"a\"?");
+	assert_refused(ROUTER PEER REST "  vips: { x: { address: 192.0.2.1, frontends: [www] } }\n",
+		       "separated by '/'");
+	assert_refused(ROUTER "  peers: { tor: { address: 10.0.0.2, asn: 1, bfd: fast } }\n" REST,
+		       "there is no BFD profile \"fast\"");
+	assert_refused(ROUTER PEER "  advertisements: { default: { peers: [tro] } }\n",
+		       "there is no peer \"tro\"; did you mean \"tor\"?");
+}
+
+static void values_that_frr_would_refuse_are_refused(void **state)
+{
+	assert_refused(ROUTER "  peers: { t: { address: 10.0.0.2, asn: 1, hold-time: 1500ms } }\n",
+		       "must be a whole number of seconds");
+	assert_refused(ROUTER "  peers: { t: { address: 10.0.0.2, asn: 1, hold-time: 9s, "
+			      "keepalive-time: 10s } }\n",
+		       "must not be longer than the hold-time");
+	assert_refused(ROUTER "  peers: { t: { address: 10.0.0.2, interface: eth0, asn: 1 } }\n",
+		       "must not be set with an address");
+	assert_refused(ROUTER "  peers: { t: { address: 10.0.0.2, asn: 1, password: 'a b' } }\n",
+		       "password:");
+	assert_refused(ROUTER PEER "  advertisements: { default: { communities: ['1:2:3'] } }\n",
+		       "must be two numbers");
+	assert_refused(ROUTER PEER "  advertisements: { default: { communities: ['1:65536'] } }\n",
+		       "must be two numbers");
+	assert_refused(ROUTER "  maglevds: { a: { address: localhost } }\n", "must be host:port");
+	assert_refused(ROUTER "  maglevds: { a: { address: 'h:1', key: /k } }\n",
+		       "is required with a key");
+	assert_refused(ROUTER "  maglevds: { a: { address: 'h:1', tls: false, ca: /k } }\n",
+		       "must not be false");
+}
+
+static void a_worse_announcement_must_differ(void **state)
+{
+	assert_refused(ROUTER PEER REST "  vips: { x: { address: 192.0.2.1, when-down: worse } }\n",
+		       "needs a med or a prepend");
+}
+
+static void two_vips_of_one_prefix_need_one_advertisement(void **state)
+{
+	static const char wide[] =
+		ROUTER PEER "  advertisements: { default: { aggregation-length: 24 }, "
+			    "other: { aggregation-length: 24 } }\n";
+	_cleanup_(buf_free) struct buf text = { 0 }, out = { 0 };
+
+	buf_printf(&text, "%s  vips: { x: { address: 192.0.2.1 }, y: { address: 192.0.2.2 } }\n",
+		   wide);
+	complaints(buf_cstr(&text), &out);
+	assert_int_equal(out.n, 0);
+	text.n = 0;
+	buf_printf(&text,
+		   "%s  vips: { x: { address: 192.0.2.1 }, "
+		   "y: { address: 192.0.2.2, advertisement: other } }\n",
+		   wide);
+	assert_refused(buf_cstr(&text), "must be that of \"x\", which has the same prefix");
+	text.n = 0;
+	buf_printf(&text, "%s  vips: { x: { address: 192.0.2.1 }, y: { address: 192.0.2.1 } }\n",
+		   wide);
+	assert_refused(buf_cstr(&text), "is already the address of \"x\"");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_smallest_file_has_defaults),
+		cmocka_unit_test(everything_is_read),
+		cmocka_unit_test(all_mistakes_are_reported_at_once),
+		cmocka_unit_test(syntax_is_told_from_rules),
+		cmocka_unit_test(names_that_do_not_exist_are_refused),
+		cmocka_unit_test(values_that_frr_would_refuse_are_refused),
+		cmocka_unit_test(a_worse_announcement_must_differ),
+		cmocka_unit_test(two_vips_of_one_prefix_need_one_advertisement),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/speaker/speaker.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "core/frr/conf.h"
+#include "lib/log/log.h"
+#include "lib/loop/backoff.h"
+#include "lib/vty/vty.h"
+#include "src/speaker/plan.h"
+
+#define FIRST_WAIT 2. /* s that the first change waits for maglevds that do not answer */
+
+static const struct backoff_policy adopt_policy = { .first = NSEC_PER_SEC / 2,
+						    .last = NSEC_PER_SEC };
+
+struct speaker {
+	struct ev_loop *loop;
+	const struct options *options;
+	struct settings *settings;
+	struct speaker_vip *vips;
+	struct follow **follows;
+	struct vty *bgpd; /* only for the question what it runs */
+	struct backoff adopt_retry;
+	bool adopted; /* it is known what bgpd ran at the start */
+	bool open;    /* changes may be made */
+	char *problem;
+	ev_timer first; /* while adopted but not open */
+	ev_timer judge; /* when a VIP is due, or at once */
+	struct reload *reload;
+	struct sessions *sessions;
+	struct speaker_stats stats;
+};
+
+/* ---- what FRR should be ---- */
+
+static void apply(struct speaker *s)
+{
+	const struct bgp_config *c = &s->settings->config;
+	_cleanup_(cleanup_free) enum announce_state *states =
+		mem_zalloc((c->n_vips + 1) * sizeof(*states));
+	_cleanup_(buf_free) struct buf text = { 0 };
+
+	for (size_t i = 0; i < c->n_vips; i++)
+		states[i] = s->vips[i].announce.state;
+	plan_text(c, states, &text);
+	reload_apply(s->reload, (struct str){ text.p, text.n });
+}
+
+/* ---- decisions ---- */
+
+static void log_change(const struct speaker *s, const struct speaker_vip *v,
+		       const struct announce_change *change)
+{
+	struct bgp_prefix prefix = bgp_vip_prefix(&s->settings->config, v->config);
+	size_t culprit = v->announce.culprit;
+	const struct bgp_source *by =
+		culprit < v->config->n_sources ? &v->config->sources[culprit] : NULL;
+	char text[BGP_PREFIX_STRLEN];
+
+	log_info("vip-transition", LOG_S("vip", v->config->name),
+		 LOG_S("prefix", bgp_prefix_format(&prefix, text)),
+		 LOG_S("from", announce_state_name(change->from)),
+		 LOG_S("to", announce_state_name(change->to)),
+		 LOG_S("reason", announce_reason_name(v->announce.reason)),
+		 LOG_S("maglevd", by ? follow_name(s->follows[by->maglevd]) : NULL),
+		 LOG_S("frontend", by ? by->frontend : NULL));
+}
+
+static void judge_vip(struct speaker *s, struct speaker_vip *v, int64_t now)
+{
+	size_t n = v->config->n_sources;
+	_cleanup_(cleanup_free) struct announce_source *sources =
+		mem_zalloc((n + 1) * sizeof(*sources));
+	struct announce_change change;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct bgp_source *from = &v->config->sources[i];
+
+		sources[i] = follow_source(s->follows[from->maglevd], from->frontend,
+					   v->config->rule.min_servers);
+	}
+	if (!announce_judge(&v->announce, &v->config->rule, sources, n, now, &change))
+		return;
+	v->transitions++;
+	log_change(s, v, &change);
+}
+
+static bool all_tried(const struct speaker *s)
+{
+	for (size_t i = 0; i < s->settings->config.n_maglevds; i++)
+		if (!follow_tried(s->follows[i]))
+			return false;
+	return true;
+}
+
+/* Judges at once, or when the first VIP is due. */
+static void judge_after(struct speaker *s, int64_t ns)
+{
+	ev_timer_stop(s->loop, &s->judge);
+	ev_timer_set(&s->judge, ns > 0 ? loop_seconds(ns) : 0., 0.);
+	ev_timer_start(s->loop, &s->judge);
+}
+
+static void judge_all(struct speaker *s)
+{
+	int64_t now = loop_monotonic(), due = 0;
+
+	if (!s->adopted || (!s->open && !all_tried(s)))
+		return;
+	s->open = true;
+	ev_timer_stop(s->loop, &s->first);
+	for (size_t i = 0; i < s->settings->config.n_vips; i++) {
+		struct speaker_vip *v = &s->vips[i];
+
+		judge_vip(s, v, now);
+		if (v->announce.due && (!due || v->announce.due < due))
+			due = v->announce.due;
+	}
+	apply(s);
+	if (due)
+		judge_after(s, due - now);
+}
+
+static void on_judge(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	judge_all(container_of(timer, struct speaker, judge));
+}
+
+static void on_first(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct speaker *s = container_of(timer, struct speaker, first);
+
+	s->open = true;
+	judge_all(s);
+}
+
+/* Many events in one turn of the loop are judged once. */
+static void on_followed(void *user)
+{
+	judge_after(user, 0);
+}
+
+/* ---- what FRR already announces ---- */
+
+static void set_problem(struct speaker *s, const char *problem)
+{
+	if (problem && !cstr_eq(problem, s->problem))
+		log_warn("bgpd-unreachable", LOG_S("reason", problem));
+	free(s->problem);
+	s->problem = problem ? mem_strdup(problem) : NULL;
+}
+
+static size_t adopt_networks(struct speaker *s, const struct frr_conf *running)
+{
+	_cleanup_(map_free) struct map networks = { 0 };
+	int64_t now = loop_monotonic();
+	size_t adopted = 0;
+
+	for (size_t i = 0; i < running->statements.n; i++)
+		if (running->statements.items[i].kind == FRR_NETWORK)
+			map_put(&networks, running->statements.items[i].key,
+				&running->statements.items[i]);
+	for (size_t i = 0; i < s->settings->config.n_vips; i++) {
+		struct bgp_prefix prefix = bgp_vip_prefix(&s->settings->config, s->vips[i].config);
+		char text[BGP_PREFIX_STRLEN], key[BGP_PREFIX_STRLEN + sizeof("network ")];
+
+		snprintf(key, sizeof(key), "network %s", bgp_prefix_format(&prefix, text));
+		if (!map_get(&networks, key))
+			continue;
+		announce_adopt(&s->vips[i].announce, now);
+		adopted++;
+	}
+	return adopted;
+}
+
+static void on_running(const struct vty_answer *answer, void *user)
+{
+	struct speaker *s = user;
+	struct frr_conf running;
+	size_t n;
+
+	if (answer->error < 0 || frr_conf_parse(answer->text, &running) < 0) {
+		set_problem(s, answer->error < 0 ? answer->reason
+						 : "the running configuration cannot be parsed");
+		backoff_start(&s->adopt_retry);
+		return;
+	}
+	n = adopt_networks(s, &running);
+	frr_conf_free(&running);
+	set_problem(s, NULL);
+	s->adopted = true;
+	log_info("adopted", LOG_U("vips", n));
+	ev_timer_start(s->loop, &s->first);
+	judge_after(s, 0);
+}
+
+static void ask_running(void *user)
+{
+	struct speaker *s = user;
+
+	vty_ask(s->bgpd, STR("show running-config"), on_running, s);
+}
+
+/* A new bgpd may have an old configuration, or none. */
+static void on_bgpd_again(void *user)
+{
+	struct speaker *s = user;
+
+	if (!s->open)
+		return;
+	log_warn("bgpd-restarted");
+	reload_repeat(s->reload);
+}
+
+static void on_reloaded(const struct reload_result *result, void *user)
+{
+	if (result->success)
+		log_info("frr-applied", LOG_U("batch", result->batch),
+			 LOG_T("duration", result->duration));
+	else
+		log_error("frr-refused", LOG_S("error", result->error),
+			  LOG_T("duration", result->duration));
+}
+
+/* ---- the configuration ---- */
+
+static bool same_address(const struct bgp_vip *a, const struct bgp_vip *b)
+{
+	return addr_cmp(&a->address, &b->address) == 0;
+}
+
+static struct speaker_vip *make_vips(const struct speaker *s, const struct bgp_config *c)
+{
+	const struct bgp_config *old = s->settings ? &s->settings->config : NULL;
+	struct speaker_vip *vips = mem_zalloc((c->n_vips + 1) * sizeof(*vips));
+	_cleanup_(map_free) struct map by_address = { 0 };
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+	char text[ADDR_STRLEN];
+
+	for (size_t i = 0; old && i < old->n_vips; i++)
+		map_put(&by_address, arena_strdup(arena, addr_format(&old->vips[i].address, text)),
+			&s->vips[i]);
+	for (size_t i = 0; i < c->n_vips; i++) {
+		const struct speaker_vip *was =
+			map_get(&by_address, addr_format(&c->vips[i].address, text));
+
+		if (was && same_address(was->config, &c->vips[i]))
+			vips[i] = *was;
+		vips[i].config = &c->vips[i];
+	}
+	return vips;
+}
+
+static struct follow *take_follow(struct speaker *s, const struct bgp_maglevd *m)
+{
+	size_t n = s->settings ? s->settings->config.n_maglevds : 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (s->follows[i] && follow_is(s->follows[i], m))
+			return TAKE_PTR(s->follows[i]);
+	return follow_new(s->loop, &(struct follow_config){ m, on_followed, s });
+}
+
+static void free_follows(struct speaker *s)
+{
+	for (size_t i = 0; s->settings && i < s->settings->config.n_maglevds; i++)
+		follow_free(s->follows[i]);
+	free(s->follows);
+}
+
+static void use(struct speaker *s, struct settings *settings)
+{
+	const struct bgp_config *c = &settings->config;
+	struct follow **follows = mem_zalloc((c->n_maglevds + 1) * sizeof(struct follow *));
+	struct speaker_vip *vips = make_vips(s, c);
+
+	for (size_t i = 0; i < c->n_maglevds; i++)
+		follows[i] = take_follow(s, &c->maglevds[i]);
+	free_follows(s);
+	free(s->vips);
+	s->follows = follows;
+	s->vips = vips;
+	sessions_configure(s->sessions, c);
+	settings_free(s->settings);
+	s->settings = settings;
+	s->stats.loaded_at = loop_realtime();
+}
+
+void speaker_configure(struct speaker *s, struct settings *settings)
+{
+	s->stats.reloads++;
+	use(s, settings);
+	judge_after(s, 0);
+}
+
+void speaker_refuse(struct speaker *s)
+{
+	s->stats.reload_errors++;
+}
+
+void speaker_renew(struct speaker *s)
+{
+	for (size_t i = 0; i < s->settings->config.n_maglevds; i++)
+		follow_renew(s->follows[i]);
+}
+
+int speaker_drain(struct speaker *s, const char *name, bool drain)
+{
+	const struct bgp_vip *config = bgp_config_vip(&s->settings->config, name);
+	struct speaker_vip *v;
+
+	if (!config)
+		return -ENOENT;
+	v = &s->vips[config - s->settings->config.vips];
+	if (drain && !v->announce.drained_at) {
+		announce_drain(&v->announce, loop_monotonic());
+		log_info("vip-drained", LOG_S("vip", name));
+	} else if (!drain && v->announce.drained_at) {
+		announce_undrain(&v->announce);
+		log_info("vip-undrained", LOG_S("vip", name));
+	}
+	judge_all(s);
+	return 0;
+}
+
+/* ---- the door ---- */
+
+struct speaker *speaker_new(struct ev_loop *loop, const struct options *options,
+			    struct settings *settings)
+{
+	struct speaker *s = mem_zalloc(sizeof(*s));
+	_cleanup_(buf_free) struct buf path = { 0 };
+
+	buf_printf(&path, "%s/bgpd.vty", options->vty_dir);
+	s->loop = loop;
+	s->options = options;
+	ev_timer_init(&s->first, on_first, FIRST_WAIT, 0.);
+	ev_init(&s->judge, on_judge);
+	s->reload = reload_new(
+		loop, &(struct reload_config){
+			      .file = options->frr_conf,
+			      .socket = *options->reloader_socket ? options->reloader_socket : NULL,
+			      .pid_file = options->reloader_pid,
+			      .status_file = options->reloader_status,
+			      .retry = options->retry,
+			      .done = on_reloaded,
+			      .user = s });
+	s->sessions = sessions_new(loop, options->vty_dir, on_bgpd_again, s);
+	s->bgpd = vty_new(loop, &(struct vty_config){ .path = buf_cstr(&path) });
+	s->problem = mem_strdup("bgpd has not answered yet");
+	use(s, settings);
+	backoff_init(&s->adopt_retry, loop, &adopt_policy, ask_running, s);
+	backoff_now(&s->adopt_retry);
+	return s;
+}
+
+void speaker_free(struct speaker *s)
+{
+	if (!s)
+		return;
+	ev_timer_stop(s->loop, &s->first);
+	ev_timer_stop(s->loop, &s->judge);
+	backoff_stop(&s->adopt_retry);
+	vty_free(s->bgpd);
+	sessions_free(s->sessions);
+	reload_free(s->reload);
+	free_follows(s);
+	free(s->vips);
+	settings_free(s->settings);
+	free(s->problem);
+	free(s);
+}
+
+const char *speaker_problem(const struct speaker *s)
+{
+	return s->problem;
+}
+
+const struct bgp_config *speaker_config(const struct speaker *s)
+{
+	return &s->settings->config;
+}
+
+const struct speaker_vip *speaker_vips(const struct speaker *s)
+{
+	return s->vips;
+}
+
+const struct follow *speaker_follow(const struct speaker *s, size_t maglevd)
+{
+	return s->follows[maglevd];
+}
+
+const struct sessions *speaker_sessions(const struct speaker *s)
+{
+	return s->sessions;
+}
+
+const struct reload *speaker_reload(const struct speaker *s)
+{
+	return s->reload;
+}
+
+const struct speaker_stats *speaker_stats(const struct speaker *s)
+{
+	return &s->stats;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * speaker: the VIPs, what they follow, and what FRR is told.
+ *
+ *	maglevds --> follow (one each) --> announce_judge (core) --> plan (pure) --> reload --> FRR
+ *	bgpd --> sessions, and at the start what it already announces (adopt)
+ *
+ * Nothing is told to FRR before bgpd has said what it runs, and before every maglevd has answered
+ * or failed once: a start changes only what has to change.
+ */
+#pragma once
+
+#include "lib/loop/loop.h"
+#include "src/speaker/follow.h"
+#include "src/speaker/options.h"
+#include "src/speaker/reload.h"
+#include "src/speaker/sessions.h"
+#include "src/speaker/settings.h"
+
+struct speaker;
+
+/* One VIP of the configuration. */
+struct speaker_vip {
+	const struct bgp_vip *config;
+	struct announce announce;
+	uint64_t transitions;
+};
+
+struct speaker_stats {
+	uint64_t reloads, reload_errors; /* of the file */
+	int64_t loaded_at;		 /* unix ns, when the file in force was loaded */
+};
+
+/* Owns the settings from now on. options are borrowed. */
+struct speaker *speaker_new(struct ev_loop *loop, const struct options *options,
+			    struct settings *settings);
+void speaker_free(struct speaker *s);
+
+/* Takes a new configuration. VIPs keep their state by address, maglevds their connection. */
+void speaker_configure(struct speaker *s, struct settings *settings);
+/* A file that was refused. */
+void speaker_refuse(struct speaker *s);
+/* Reads the certificates of all maglevds again. */
+void speaker_renew(struct speaker *s);
+
+/* Drains a VIP, or ends its drain. -ENOENT if there is no such VIP. */
+int speaker_drain(struct speaker *s, const char *vip, bool drain);
+
+/* Why nothing is announced or changed at all; NULL: all is well. */
+const char *speaker_problem(const struct speaker *s);
+const struct bgp_config *speaker_config(const struct speaker *s);
+const struct speaker_vip *speaker_vips(const struct speaker *s); /* as many as the configuration */
+const struct follow *speaker_follow(const struct speaker *s, size_t maglevd);
+const struct sessions *speaker_sessions(const struct speaker *s);
+const struct reload *speaker_reload(const struct speaker *s);
+const struct speaker_stats *speaker_stats(const struct speaker *s);
