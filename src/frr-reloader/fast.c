@@ -426,6 +426,7 @@ static void verify(struct fast *f)
 /*
  * After a full reload that succeeded, an option that bgpd or bfdd does not print as it was wanted
  * is a default, or has another form. It is not sent again, because some options end the session.
+ * A line of a route map is: frr-reload.py may have left it out, and sending it twice is harmless.
  * A statement that the file does not have came from a line that is not understood here. A plan
  * would remove it.
  */
@@ -440,7 +441,7 @@ static void take_rest(struct fast *f)
 		if (op->removes)
 			note_trouble(f, "FRR runs a line that is not in the file; to remove it",
 				     op->line);
-		else if (may_be_hidden(op->kind))
+		else if (may_be_hidden(op->kind) && op->kind != FRR_MAP_LINE)
 			remember_hidden(f, op);
 	}
 	frr_plan_free(&left);

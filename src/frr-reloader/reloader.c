@@ -3,7 +3,11 @@
  * reloader: the phases of a run.
  *
  *	IDLE -> LOCKING -> FAST -> IDLE
- *	                   FAST -> QUIET -> FULL -> ADOPTING -> IDLE
+ *	                   FAST -> QUIET -> FULL -> ADOPTING -> COMPLETING -> IDLE
+ *
+ * COMPLETING sends what frr-reload.py has left out: it compares with the configurations of all
+ * daemons together, so that a route map that zebra still has is taken for one that a restarted bgpd
+ * has, too.
  *
  * QUIET waits for a save that is under way, so that there is never more than one child. A save
  * begins when the fast path has changed nothing for a while: all daemons print their configuration
@@ -40,7 +44,7 @@
 #define SAVE_PAUSE 1.	 /* s after the last change */
 #define LOCK_LIMIT (60 * NSEC_PER_SEC)
 
-enum phase { IDLE, LOCKING, FAST, QUIET, FULL, ADOPTING };
+enum phase { IDLE, LOCKING, FAST, QUIET, FULL, ADOPTING, COMPLETING };
 
 struct request {
 	struct waitlist_item waiting;
@@ -153,12 +157,29 @@ static void end_run(struct reloader *r, enum reloader_way way, bool success, con
 
 /* ---- the full reload ---- */
 
+static void on_completed(const struct fast_result *result, void *user)
+{
+	struct reloader *r = user;
+
+	if (result->end == FAST_DONE) {
+		r->dirty |= result->commands > 0;
+		end_run(r, RELOADER_FULL, true, "");
+		return;
+	}
+	fast_forget(r->fast);
+	end_run(r, RELOADER_FULL, false, result->why);
+}
+
 static void on_adopted(const struct fast_result *result, void *user)
 {
 	struct reloader *r = user;
 
-	if (result->end != FAST_DONE)
-		log_warn("fast-path-off", LOG_S("reason", result->why));
+	if (result->end == FAST_DONE) {
+		r->phase = COMPLETING;
+		fast_apply(r->fast, (struct str){ r->text.p, r->text.n }, on_completed, r);
+		return;
+	}
+	log_warn("fast-path-off", LOG_S("reason", result->why));
 	end_run(r, RELOADER_FULL, true, "");
 }
 
