@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/sorted.h"
 #include "base/vec.h"
 
 #define CLASSES_MAX FRR_CLASS_MAX
@@ -87,17 +88,7 @@ static void make_worse(const struct bgp_vip *v, struct frr_class *c)
 
 static size_t place_of(const struct plan *p, const char *key)
 {
-	size_t low = 0, high = p->classes.n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (strcmp(p->classes.items[middle].key, key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_place(p->classes.n, i, strcmp(p->classes.items[i].key, key) < 0);
 }
 
 static void add_class(struct plan *p, const struct bgp_vip *v, enum announce_state s)

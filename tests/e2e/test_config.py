@@ -190,7 +190,7 @@ def test_anchors_and_merges_work(check):
 def test_the_shipped_example_passes():
     """FR-5.1"""
     examples = os.path.join(os.path.dirname(__file__), '../../deploy/examples')
-    found = sorted(f for f in os.listdir(examples) if f.endswith('.yaml'))
+    found = sorted(f for f in os.listdir(examples) if f.endswith('.yaml') and f != 'speaker.yaml')  # see test_speaker.py
     assert 'lab.yaml' in found
     for file in found:
         done = run('--check', '--config', os.path.join(examples, file))
