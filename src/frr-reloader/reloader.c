@@ -157,6 +157,13 @@ static void end_run(struct reloader *r, enum reloader_way way, bool success, con
 
 /* ---- the full reload ---- */
 
+/* frr-reload.py has succeeded, but it is not known what runs now: the next reload is full, too. */
+static void end_without_base(struct reloader *r, const char *why)
+{
+	log_warn("fast-path-off", LOG_S("reason", why));
+	end_run(r, RELOADER_FULL, true, "");
+}
+
 static void on_completed(const struct fast_result *result, void *user)
 {
 	struct reloader *r = user;
@@ -167,20 +174,22 @@ static void on_completed(const struct fast_result *result, void *user)
 		return;
 	}
 	fast_forget(r->fast);
-	end_run(r, RELOADER_FULL, false, result->why);
+	if (result->end == FAST_REFUSED)
+		end_without_base(r, result->why);
+	else
+		end_run(r, RELOADER_FULL, false, result->why);
 }
 
 static void on_adopted(const struct fast_result *result, void *user)
 {
 	struct reloader *r = user;
 
-	if (result->end == FAST_DONE) {
-		r->phase = COMPLETING;
-		fast_apply(r->fast, (struct str){ r->text.p, r->text.n }, on_completed, r);
+	if (result->end != FAST_DONE) {
+		end_without_base(r, result->why);
 		return;
 	}
-	log_warn("fast-path-off", LOG_S("reason", result->why));
-	end_run(r, RELOADER_FULL, true, "");
+	r->phase = COMPLETING;
+	fast_apply(r->fast, (struct str){ r->text.p, r->text.n }, on_completed, r);
 }
 
 static void on_full(bool success, const char *why, void *user)
