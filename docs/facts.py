@@ -13,7 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TYPES = {'TEXT': 'text', 'WORD': 'word', 'INT': 'number', 'BOOL': 'boolean', 'DURATION': 'duration',
          'WORDS': 'list', 'LIST': 'list', 'SECTION': 'mapping', 'NAMED': 'mapping'}
 
-WITH_API = ('src/maglevd',)
+WITH_API = ('src/maglevd', 'src/speaker')
 
 
 def read(path):
