@@ -6,7 +6,8 @@
  *	bgpd --> sessions, and at the start what it already announces (adopt)
  *
  * Nothing is told to FRR before bgpd has said what it runs, and before every maglevd has answered
- * or failed once: a start changes only what has to change.
+ * or failed once: a start changes only what has to change. Drains are kept in a file, so that they
+ * outlive the process.
  */
 #pragma once
 
