@@ -130,7 +130,10 @@ static void add_vip(struct buf *out, const struct speaker *s, const struct speak
 	buf_addc(out, ',');
 	add_text(out, "prefix", bgp_prefix_format(&prefix, text));
 	buf_addc(out, ',');
-	add_text(out, "advertisement", c->advertisements[v->config->advertisement].name);
+	add_text(out, "advertisement",
+		 v->config->advertisement == BGP_NONE
+			 ? ""
+			 : c->advertisements[v->config->advertisement].name);
 	buf_addc(out, ',');
 	add_text(out, "state", announce_state_name(v->announce.state));
 	buf_addc(out, ',');

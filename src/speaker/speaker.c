@@ -171,10 +171,11 @@ static size_t adopt_networks(struct speaker *s, const struct frr_conf *running)
 				&running->statements.items[i]);
 	for (size_t i = 0; i < s->settings->config.n_vips; i++) {
 		struct bgp_prefix prefix = bgp_vip_prefix(&s->settings->config, s->vips[i].config);
+		bool on_bgp = s->vips[i].config->advertisement != BGP_NONE;
 		char text[BGP_PREFIX_STRLEN], key[BGP_PREFIX_STRLEN + sizeof("network ")];
 
 		snprintf(key, sizeof(key), "network %s", bgp_prefix_format(&prefix, text));
-		if (!map_get(&networks, key))
+		if (!on_bgp || !map_get(&networks, key))
 			continue;
 		announce_adopt(&s->vips[i].announce, now);
 		adopted++;
