@@ -132,7 +132,7 @@ static void judge(void)
  */
 static void look(void)
 {
-	bool up = l2_responder_is_up(&node.responder);
+	bool up = l2_responder_check(&node.responder) == 0;
 
 	for (size_t i = 0; i < node.n; i++) {
 		if (up && !node.network_is_up)
