@@ -217,6 +217,7 @@ static enum http_stream_state produce(struct buf *out, void *user)
 	add_vips(out, s);
 	add_maglevds(out, s);
 	add_sessions(out, s);
+	metrics__add_l2(out, s);
 	return HTTP_STREAM_END;
 }
 

@@ -5,3 +5,7 @@
 #include "lib/http/server.h"
 
 struct http_stream metrics_page(void *user);
+
+struct speaker;
+/* The families of VIPs on local networks. */
+void metrics__add_l2(struct buf *out, const struct speaker *s);

@@ -30,17 +30,19 @@ struct speaker {
 	struct follow **follows;
 	struct vty *bgpd; /* only for the question what it runs */
 	struct backoff adopt_retry;
-	bool adopted; /* it is known what bgpd ran at the start */
-	bool open;    /* changes may be made */
+	bool uses_frr; /* there was a router since the start */
+	bool adopted;  /* it is known what bgpd ran at the start */
+	bool open;     /* changes may be made */
 	char *problem;
-	ev_timer first; /* while adopted but not open */
+	ev_timer first; /* while not open */
 	ev_timer judge; /* when a VIP is due, or at once */
 	struct reload *reload;
 	struct sessions *sessions;
+	struct l2 *l2;
 	struct speaker_stats stats;
 };
 
-/* ---- what FRR should be ---- */
+/* ---- what FRR and the groups are told ---- */
 
 static void apply(struct speaker *s)
 {
@@ -51,6 +53,9 @@ static void apply(struct speaker *s)
 
 	for (size_t i = 0; i < c->n_vips; i++)
 		states[i] = s->vips[i].announce.state;
+	l2_stand(s->l2, states);
+	if (!s->adopted)
+		return;
 	plan_text(c, states, &text);
 	reload_apply(s->reload, (struct str){ text.p, text.n });
 }
@@ -102,6 +107,12 @@ static bool all_tried(const struct speaker *s)
 	return true;
 }
 
+/* What FRR announces already is not known yet. */
+static bool waits_for_bgpd(const struct speaker *s, const struct bgp_vip *v)
+{
+	return !s->adopted && v->l2 == BGP_NONE;
+}
+
 /* Judges at once, or when the first VIP is due. */
 static void judge_after(struct speaker *s, int64_t ns)
 {
@@ -114,13 +125,15 @@ static void judge_all(struct speaker *s)
 {
 	int64_t now = loop_monotonic(), due = 0;
 
-	if (!s->adopted || (!s->open && !all_tried(s)))
+	if (!s->open && !all_tried(s))
 		return;
 	s->open = true;
 	ev_timer_stop(s->loop, &s->first);
 	for (size_t i = 0; i < s->settings->config.n_vips; i++) {
 		struct speaker_vip *v = &s->vips[i];
 
+		if (waits_for_bgpd(s, v->config))
+			continue;
 		judge_vip(s, v, now);
 		if (v->announce.due && (!due || v->announce.due < due))
 			due = v->announce.due;
@@ -177,8 +190,9 @@ static size_t adopt_networks(struct speaker *s, const struct frr_conf *running)
 		snprintf(key, sizeof(key), "network %s", bgp_prefix_format(&prefix, text));
 		if (!on_bgp || !map_get(&networks, key))
 			continue;
-		announce_adopt(&s->vips[i].announce, now);
 		adopted++;
+		if (!announce_is_sent(s->vips[i].announce.state))
+			announce_adopt(&s->vips[i].announce, now);
 	}
 	return adopted;
 }
@@ -200,7 +214,6 @@ static void on_running(const struct vty_answer *answer, void *user)
 	set_problem(s, NULL);
 	s->adopted = true;
 	log_info("adopted", LOG_U("vips", n));
-	ev_timer_start(s->loop, &s->first);
 	judge_after(s, 0);
 }
 
@@ -211,12 +224,22 @@ static void ask_running(void *user)
 	vty_ask(s->bgpd, STR("show running-config"), on_running, s);
 }
 
+static void use_frr(struct speaker *s)
+{
+	if (s->uses_frr)
+		return;
+	s->uses_frr = true;
+	s->problem = mem_strdup("bgpd has not answered yet");
+	sessions_start(s->sessions);
+	backoff_now(&s->adopt_retry);
+}
+
 /* A new bgpd may have an old configuration, or none. */
 static void on_bgpd_again(void *user)
 {
 	struct speaker *s = user;
 
-	if (!s->open)
+	if (!s->adopted || !s->open)
 		return;
 	log_warn("bgpd-restarted");
 	reload_repeat(s->reload);
@@ -291,9 +314,12 @@ static void use(struct speaker *s, struct settings *settings)
 	s->follows = follows;
 	s->vips = vips;
 	sessions_configure(s->sessions, c);
+	l2_configure(s->l2, c);
 	settings_free(s->settings);
 	s->settings = settings;
 	s->stats.loaded_at = loop_realtime();
+	if (c->asn)
+		use_frr(s);
 }
 
 void speaker_configure(struct speaker *s, struct settings *settings)
@@ -312,6 +338,11 @@ void speaker_renew(struct speaker *s)
 {
 	for (size_t i = 0; i < s->settings->config.n_maglevds; i++)
 		follow_renew(s->follows[i]);
+}
+
+void speaker_leave(struct speaker *s)
+{
+	l2_leave(s->l2);
 }
 
 int speaker_drain(struct speaker *s, const char *name, bool drain)
@@ -357,10 +388,11 @@ struct speaker *speaker_new(struct ev_loop *loop, const struct options *options,
 			      .user = s });
 	s->sessions = sessions_new(loop, options->vty_dir, on_bgpd_again, s);
 	s->bgpd = vty_new(loop, &(struct vty_config){ .path = buf_cstr(&path) });
-	s->problem = mem_strdup("bgpd has not answered yet");
-	use(s, settings);
+	s->l2 = l2_new(loop, NULL, NULL);
 	backoff_init(&s->adopt_retry, loop, &adopt_policy, ask_running, s);
-	backoff_now(&s->adopt_retry);
+	use(s, settings);
+	ev_timer_start(loop, &s->first);
+	judge_after(s, 0);
 	return s;
 }
 
@@ -373,6 +405,7 @@ void speaker_free(struct speaker *s)
 	backoff_stop(&s->adopt_retry);
 	vty_free(s->bgpd);
 	sessions_free(s->sessions);
+	l2_free(s->l2);
 	reload_free(s->reload);
 	free_follows(s);
 	free(s->vips);
@@ -399,6 +432,11 @@ const struct speaker_vip *speaker_vips(const struct speaker *s)
 const struct follow *speaker_follow(const struct speaker *s, size_t maglevd)
 {
 	return s->follows[maglevd];
+}
+
+const struct l2 *speaker_l2(const struct speaker *s)
+{
+	return s->l2;
 }
 
 const struct sessions *speaker_sessions(const struct speaker *s)

@@ -3,15 +3,19 @@
  * speaker: the VIPs, what they follow, and what FRR is told.
  *
  *	maglevds --> follow (one each) --> announce_judge (core) --> plan (pure) --> reload --> FRR
+ *	                                       announce_judge --> l2 --> ARP and NDP
  *	bgpd --> sessions, and at the start what it already announces (adopt)
  *
  * Nothing is told to FRR before bgpd has said what it runs, and before every maglevd has answered
- * or failed once: a start changes only what has to change.
+ * or failed once: a start changes only what has to change. VIPs of l2 do not wait for bgpd. Without
+ * a router in the configuration FRR is left alone; once there was one, it is used until the end, so
+ * that a router which was removed from the file is removed from FRR.
  */
 #pragma once
 
 #include "lib/loop/loop.h"
 #include "src/speaker/follow.h"
+#include "src/speaker/l2.h"
 #include "src/speaker/options.h"
 #include "src/speaker/reload.h"
 #include "src/speaker/sessions.h"
@@ -43,6 +47,9 @@ void speaker_refuse(struct speaker *s);
 /* Reads the certificates of all maglevds again. */
 void speaker_renew(struct speaker *s);
 
+/* The process is about to end: other members take the VIPs of l2 at once. */
+void speaker_leave(struct speaker *s);
+
 /* Drains a VIP, or ends its drain. -ENOENT if there is no such VIP. */
 int speaker_drain(struct speaker *s, const char *vip, bool drain);
 
@@ -51,6 +58,7 @@ const char *speaker_problem(const struct speaker *s);
 const struct bgp_config *speaker_config(const struct speaker *s);
 const struct speaker_vip *speaker_vips(const struct speaker *s); /* as many as the configuration */
 const struct follow *speaker_follow(const struct speaker *s, size_t maglevd);
+const struct l2 *speaker_l2(const struct speaker *s);
 const struct sessions *speaker_sessions(const struct speaker *s);
 const struct reload *speaker_reload(const struct speaker *s);
 const struct speaker_stats *speaker_stats(const struct speaker *s);
