@@ -163,25 +163,30 @@ void l2_election_start(struct l2_election *e, const char *name, const struct l2_
 	e->due = e->listens_until;
 }
 
-void l2_election_hear(struct l2_election *e, const char *name, const struct l2_word *word,
+bool l2_election_hear(struct l2_election *e, const char *name, const struct l2_word *word,
 		      int64_t now)
 {
 	size_t len = strlen(name), i = 0;
+	struct l2_word before;
 
 	assert(len <= L2_NAME_MAX);
 	if (strcmp(name, e->name) == 0)
-		return;
+		return false;
 	while (i < e->n && strcmp(e->members[i].name, name) != 0)
 		i++;
 	if (i == L2_MEMBERS_MAX)
-		return;
+		return false;
 	if (i == e->n) {
-		e->members[e->n++] = (struct l2_member){ .word.claims = (uint16_t)~word->claims };
+		e->members[e->n++] =
+			(struct l2_member){ .word.claims = (uint16_t)~word->claims, .since = now };
 		memcpy(e->members[i].name, name, len);
 	}
-	e->doubted |= has_more_to_tell(&e->members[i].word, word);
+	before = e->members[i].word;
+	e->doubted |= has_more_to_tell(&before, word);
 	e->members[i].word = *word;
 	e->members[i].seen = now;
+	return e->members[i].since == now || before.priority != word->priority ||
+	       before.owner != word->owner;
 }
 
 void l2_election_stand(struct l2_election *e, bool stands)

@@ -79,7 +79,8 @@ struct l2_word {
 struct l2_member {
 	char name[L2_NAME_MAX + 1];
 	struct l2_word word; /* the last */
-	int64_t seen;
+	int64_t seen;	     /* when it was said */
+	int64_t since;	     /* of the first, since it is alive */
 };
 
 /* Of one VIP, at one member. */
@@ -104,8 +105,11 @@ void l2_election_start(struct l2_election *e, const char *name, const struct l2_
 
 /* l2_election_judge() must follow each of these five. */
 
-/* A member spoke. Its own name, and a member too many, are ignored. */
-void l2_election_hear(struct l2_election *e, const char *name, const struct l2_word *word,
+/*
+ * A member spoke. Its own name, and a member too many, are ignored. True if it is new, or stands or
+ * owns otherwise than before.
+ */
+bool l2_election_hear(struct l2_election *e, const char *name, const struct l2_word *word,
 		      int64_t now);
 /* Whether this member is fit to own the VIP, for example because its frontend is up. */
 void l2_election_stand(struct l2_election *e, bool stands);

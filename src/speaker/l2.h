@@ -6,7 +6,7 @@
 
 struct l2;
 
-/* changed: what a view shows has changed; must not free l; may be NULL. */
+/* changed: what a view shows has changed; must not free l. */
 struct l2 *l2_new(struct ev_loop *loop, void (*changed)(void *user), void *user);
 void l2_free(struct l2 *l);
 /*

@@ -70,6 +70,7 @@ struct l2_group {
 	int unsent_error; /* of the last of them */
 	char problem[PROBLEM_BYTES];
 	ev_timer beat, due;
+	bool has_news;			  /* what others say has changed since the last judgement */
 	VEC(struct vip *) vips;		  /* in the order of addr_cmp() */
 	struct l2_heartbeat_stats before; /* of sockets that were closed */
 	struct refusals refusals[L2_REFUSALS];
@@ -90,8 +91,7 @@ static struct vip *find(const struct l2_group *g, const struct addr *vip)
 
 static void tell(struct l2_group *g)
 {
-	if (g->config.changed)
-		g->config.changed(g->config.user);
+	g->config.changed(g->config.user);
 }
 
 /* ---- problems ---- */
@@ -219,9 +219,12 @@ static void act(struct l2_group *g, struct vip *v, enum l2_action action)
 static bool judge_vip(struct l2_group *g, struct vip *v, int64_t now)
 {
 	enum l2_state from = v->election.state;
+	enum l2_reason why = v->election.reason;
+	size_t n = v->election.n;
 	enum l2_action action = l2_election_judge(&v->election, now);
 
 	act(g, v, action);
+	g->has_news |= v->election.n != n || v->election.reason != why || action != L2_NOTHING;
 	if (v->election.state != from) {
 		v->transitions++;
 		log_change(g, v, from);
@@ -263,11 +266,11 @@ void l2_group_judge(struct l2_group *g)
 	now = loop_monotonic();
 	for (size_t i = 0; i < g->vips.n; i++)
 		changed |= judge_vip(g, g->vips.items[i], now);
-	if (changed) {
-		if (g->is_open)
-			speak(g);
+	if (changed && g->is_open)
+		speak(g);
+	if (g->has_news)
 		tell(g);
-	}
+	g->has_news = false;
 	arm(g, now);
 }
 
@@ -336,7 +339,7 @@ static void on_heard(const struct l2_beat *b, void *user)
 		struct vip *v = find(g, &said->vip);
 
 		if (v)
-			l2_election_hear(&v->election, b->name, &word, now);
+			g->has_news |= l2_election_hear(&v->election, b->name, &word, now);
 	}
 	ev_feed_event(g->loop, &g->due, EV_TIMER);
 }

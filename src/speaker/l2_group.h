@@ -19,7 +19,7 @@ struct l2_group_config {
 	const char *member;	    /* the own name */
 	const struct bgp_l2 *group; /* copied, as member */
 	uint64_t boot;		    /* grows with every start of the process */
-	/* What a view shows has changed. Must not free the group. May be NULL. */
+	/* What a view shows has changed. Must not free the group. */
 	void (*changed)(void *user);
 	void *user;
 };

@@ -18,6 +18,7 @@
 #include "src/speaker/plan.h"
 
 #define FIRST_WAIT 2. /* s that the first change waits for maglevds that do not answer */
+#define CLOCK_SET (NSEC_PER_SEC / 10) /* a clock that moved by more was set */
 
 static const struct backoff_policy adopt_policy = { .first = NSEC_PER_SEC / 2,
 						    .last = NSEC_PER_SEC };
@@ -40,7 +41,17 @@ struct speaker {
 	struct sessions *sessions;
 	struct l2 *l2;
 	struct speaker_stats stats;
+	char *mistake; /* of the last file, if it was refused; NULL: it was not */
+	int64_t epoch; /* unix ns of the monotonic time 0 */
+	void (*changed)(void *user);
+	void *changed_user;
 };
+
+static void tell(struct speaker *s)
+{
+	if (s->changed)
+		s->changed(s->changed_user);
+}
 
 /* ---- what FRR and the groups are told ---- */
 
@@ -125,6 +136,7 @@ static void judge_all(struct speaker *s)
 {
 	int64_t now = loop_monotonic(), due = 0;
 
+	tell(s);
 	if (!s->open && !all_tried(s))
 		return;
 	s->open = true;
@@ -162,6 +174,11 @@ static void on_followed(void *user)
 	judge_after(user, 0);
 }
 
+static void on_l2(void *user)
+{
+	tell(user);
+}
+
 /* ---- what FRR already announces ---- */
 
 static void set_problem(struct speaker *s, const char *problem)
@@ -170,6 +187,7 @@ static void set_problem(struct speaker *s, const char *problem)
 		log_warn("bgpd-unreachable", LOG_S("reason", problem));
 	free(s->problem);
 	s->problem = problem ? mem_strdup(problem) : NULL;
+	tell(s);
 }
 
 static size_t adopt_networks(struct speaker *s, const struct frr_conf *running)
@@ -253,6 +271,7 @@ static void on_reloaded(const struct reload_result *result, void *user)
 	else
 		log_error("frr-refused", LOG_S("error", result->error),
 			  LOG_T("duration", result->duration));
+	tell(user);
 }
 
 /* ---- the configuration ---- */
@@ -325,13 +344,18 @@ static void use(struct speaker *s, struct settings *settings)
 void speaker_configure(struct speaker *s, struct settings *settings)
 {
 	s->stats.reloads++;
+	free(TAKE_PTR(s->mistake));
 	use(s, settings);
+	tell(s);
 	judge_after(s, 0);
 }
 
-void speaker_refuse(struct speaker *s)
+void speaker_refuse(struct speaker *s, const char *mistake)
 {
 	s->stats.reload_errors++;
+	free(s->mistake);
+	s->mistake = mem_strdup(mistake);
+	tell(s);
 }
 
 void speaker_renew(struct speaker *s)
@@ -345,23 +369,39 @@ void speaker_leave(struct speaker *s)
 	l2_leave(s->l2);
 }
 
-int speaker_drain(struct speaker *s, const char *name, bool drain)
+void speaker_drain(struct speaker *s, size_t vip, const char *reason)
 {
-	const struct bgp_vip *config = bgp_config_vip(&s->settings->config, name);
-	struct speaker_vip *v;
+	struct speaker_vip *v = &s->vips[vip];
+	size_t n = utf8_fitting(reason, strlen(reason), sizeof(v->drain_reason) - 1);
 
-	if (!config)
-		return -ENOENT;
-	v = &s->vips[config - s->settings->config.vips];
-	if (drain && !v->announce.drained_at) {
+	memcpy(v->drain_reason, reason, n);
+	v->drain_reason[n] = '\0';
+	if (!v->announce.drained_at) {
 		announce_drain(&v->announce, loop_monotonic());
-		log_info("vip-drained", LOG_S("vip", name));
-	} else if (!drain && v->announce.drained_at) {
-		announce_undrain(&v->announce);
-		log_info("vip-undrained", LOG_S("vip", name));
+		v->drained_at = loop_realtime();
+		log_info("vip-drained", LOG_S("vip", v->config->name),
+			 LOG_S("reason", *v->drain_reason ? v->drain_reason : NULL));
 	}
 	judge_all(s);
-	return 0;
+}
+
+void speaker_undrain(struct speaker *s, size_t vip)
+{
+	struct speaker_vip *v = &s->vips[vip];
+
+	if (!v->announce.drained_at)
+		return;
+	announce_undrain(&v->announce);
+	v->drained_at = 0;
+	v->drain_reason[0] = '\0';
+	log_info("vip-undrained", LOG_S("vip", v->config->name));
+	judge_all(s);
+}
+
+void speaker_observe(struct speaker *s, void (*changed)(void *user), void *user)
+{
+	s->changed = changed;
+	s->changed_user = user;
 }
 
 /* ---- the door ---- */
@@ -375,6 +415,7 @@ struct speaker *speaker_new(struct ev_loop *loop, const struct options *options,
 	buf_printf(&path, "%s/bgpd.vty", options->vty_dir);
 	s->loop = loop;
 	s->options = options;
+	s->stats.started_at = loop_realtime();
 	ev_timer_init(&s->first, on_first, FIRST_WAIT, 0.);
 	ev_init(&s->judge, on_judge);
 	s->reload = reload_new(
@@ -388,7 +429,7 @@ struct speaker *speaker_new(struct ev_loop *loop, const struct options *options,
 			      .user = s });
 	s->sessions = sessions_new(loop, options->vty_dir, on_bgpd_again, s);
 	s->bgpd = vty_new(loop, &(struct vty_config){ .path = buf_cstr(&path) });
-	s->l2 = l2_new(loop, NULL, NULL);
+	s->l2 = l2_new(loop, on_l2, s);
 	backoff_init(&s->adopt_retry, loop, &adopt_policy, ask_running, s);
 	use(s, settings);
 	ev_timer_start(loop, &s->first);
@@ -411,7 +452,32 @@ void speaker_free(struct speaker *s)
 	free(s->vips);
 	settings_free(s->settings);
 	free(s->problem);
+	free(s->mistake);
 	free(s);
+}
+
+const char *speaker_name(const struct speaker *s)
+{
+	return s->settings->config.name;
+}
+
+uint64_t speaker_generation(const struct speaker *s)
+{
+	return 1 + s->stats.reloads;
+}
+
+const char *speaker_mistake(const struct speaker *s)
+{
+	return s->mistake ? s->mistake : "";
+}
+
+int64_t speaker_time(struct speaker *s, int64_t monotonic)
+{
+	int64_t epoch = loop_realtime() - loop_monotonic();
+
+	if (llabs(epoch - s->epoch) > CLOCK_SET)
+		s->epoch = epoch;
+	return monotonic ? s->epoch + monotonic : 0;
 }
 
 const char *speaker_problem(const struct speaker *s)

@@ -168,6 +168,8 @@ def test_an_interface_that_is_created_again_is_used_again(segment, join):
     pair.moves_to(pair.at_b, since)
     pair.a.yields(mark, reason='unfit')
     assert pair.a.wait('l2-problem', mark)['reason'] == 'there is no interface eth0'
+    shown = pair.a.wait_shown('not announced: there is no interface eth0')
+    assert (shown['l2']['problem'], shown['l2']['state']) == ('there is no interface eth0', '')
     pair.at_a.connect()
     pair.a.wait('l2-usable', mark)
     with Listener(segment.client) as heard:  # it has listened first, and does not pre-empt
@@ -329,6 +331,53 @@ def test_without_it_the_reason_is_clear(segment, join):
     assert 'need the capability CAP_NET_RAW' in a.wait('l2-problem')['reason']
     a.wait_metric('maglev_speaker_l2_usable', 0, group='lan')
     assert not a.transitions()
+
+
+# ---- what it shows ----
+
+def test_the_api_shows_the_election(segment, join):
+    before = time.time()
+    pair = Pair(segment, join)
+    assert pair.b.call('GetSpeaker')['name'] == 'b'
+    shown = pair.b.wait_shown('standby, a owns it')
+    assert not shown['attracts'] and shown.get('bgp') is None
+    l2, (member,) = shown['l2'], shown['l2']['members']
+    assert (l2['group'], l2['interface'], l2['state'], l2['reason']) == ('lan', 'eth0', 'backup', 'owned')
+    assert (l2['owner'], l2['priority'], l2['problem']) == ('a', 100, '')
+    assert (member['name'], member['priority'], member['owner']) == ('a', 200, True)
+    assert before < int(member['seen']) / 1e9 < time.time()
+    assert pair.a.wait_shown('announced on eth0')['attracts']
+    pair.a.stop()
+    assert pair.b.wait_shown('announced on eth0')['l2']['members'][0]['priority'] == 0
+
+
+def test_a_watcher_hears_of_elections_and_of_nothing_else(segment, join):
+    """Heartbeats alone are no news."""
+    a = join(0, 200)
+    a.owns()
+    a.shown()
+    events = iter(a.api.start('WatchSpeaker'))
+    for _ in range(3):  # the speaker and two VIPs
+        assert next(events).replay
+    b = join(1, 100)
+    news = until_event(events, lambda one: one.l2.members and one.l2.members[0].priority == 100)
+    shown = news.announcement.l2
+    assert (shown.state, shown.members[0].name) == ('owner', 'b')
+    with Listener(segment.client) as heard:
+        heard.wait(lambda beat: beat.name == 'b', count=10)
+    b.kill()
+    gone = until_event(events, lambda one: not one.l2.members)
+    assert gone.announcement.l2.state == 'owner' and gone.announcement.attracts
+    assert gone.seq - news.seq <= 2  # the other VIP, that b stands for it
+
+
+def until_event(events, wanted):
+    """The first event with an announcement that is wanted."""
+    for event in events:
+        assert event.HasField('announcement'), event
+        if wanted(event.announcement):
+            return event
+    raise AssertionError('the stream has ended')
 
 
 # ---- the file ----

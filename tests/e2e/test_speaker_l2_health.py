@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two speakers on a plain network, each with its own maglevd: a VIP leaves the machine that cannot serve it."""
-import http.client
 import socket
 import time
 
 import pytest
-from lab import PATIENCE, until
+from lab import until
 from lab.member import Member
 from lab.segment import VIP4, VIP6, Segment
 
@@ -89,21 +88,13 @@ def pair(start, running, folders):
     segment.close()
 
 
-def command(member, path):
-    """A request over the Unix socket of a speaker."""
-    connection = http.client.HTTPConnection('speaker', timeout=PATIENCE)
-    connection.sock = socket.socket(socket.AF_UNIX)
-    connection.sock.connect(member.socket)
-    connection.request('POST', path)
-    assert connection.getresponse().status == 200
-    connection.close()
-
-
 def test_a_frontend_that_is_down_gives_its_vip_away(pair):
     a, b = pair.speak()
     since = a.fail()
     print(f'the client followed {pair.moves_to(b, since) * 1000:.0f} ms after the server failed')
     a.member.yields(reason='unfit')
+    assert a.member.shown()['culprit'] == 'm/v4' and not a.member.shown()['attracts']
+    a.member.wait_shown('withdrawn, b owns it: m/v4 is down')
     down = a.maglevd.wait('frontend-transition', frontend='v4', to='down')
     assert b.member.wait('l2-transition', vip='v4', to='owner').at - down.at < 0.5
     mark, since = b.member.mark(), time.time()
@@ -115,13 +106,16 @@ def test_a_frontend_that_is_down_gives_its_vip_away(pair):
 def test_a_drain_hands_over_at_once_and_an_undrain_takes_back(pair):
     a, b = pair.speak(**{'drain-time': '60s'})
     since = time.time()
-    command(a.member, '/vips/v4/drain')
+    a.member.call('DrainVIP', vip='v4', reason='new kernel')
     assert pair.segment.neighbours.wait(VIP4, b.machine, since) - since < 0.5
     assert a.member.wait('l2-transition', vip='v4', to='backup')['reason'] == 'unfit'
     assert pair.segment.at(VIP6) == a.machine.mac
+    shown = a.member.wait_shown('withdrawn, b owns it: drained, new kernel')
+    assert not shown['attracts'] and shown['state'] == 'draining'
     since = time.time()
-    command(a.member, '/vips/v4/undrain')
+    a.member.call('UndrainVIP', vip='v4')
     pair.segment.neighbours.wait(VIP4, a.machine, since)
+    assert a.member.wait_shown('announced on eth0')['attracts']
 
 
 def test_one_that_is_worse_is_the_last_resort(pair):
@@ -139,7 +133,7 @@ def test_one_that_is_worse_is_the_last_resort(pair):
     b.member.kill()
     pair.moves_to(a, since)
     a.member.owns(mark)
-    assert a.member.metrics().one('maglev_speaker_vip_state', vip='v4', state='worse', reason='frontend-down') == 1
+    assert a.member.wait_shown('announced on eth0 as the last resort: m/v4 is down')['attracts']
 
 
 def test_a_maglevd_that_is_gone_changes_nothing_for_a_time(pair):
