@@ -333,9 +333,9 @@ static void use(struct speaker *s, struct settings *settings)
 	s->follows = follows;
 	s->vips = vips;
 	sessions_configure(s->sessions, c);
-	l2_configure(s->l2, c);
 	settings_free(s->settings);
 	s->settings = settings;
+	l2_configure(s->l2, c); /* last, because it tells the observer of VIPs that are released */
 	s->stats.loaded_at = loop_realtime();
 	if (c->asn)
 		use_frr(s);
