@@ -35,7 +35,7 @@ def alone(start_daemon, folders):
         write(path, vips or {'www': {'address': VIP}}, **(config or {}))
         speaker = start_daemon('maglev-speaker', '--config', path, '--grpc-addr', '127.0.0.1:0', '--vty-dir', folder,
                                '--frr-conf', os.path.join(folder, 'frr.conf'), '--reloader-socket',
-                               os.path.join(folder, 'none.sock'), *args)
+                               os.path.join(folder, 'none.sock'), '--drain-file', '', *args)
 
         def connect(**how):
             made.append(SpeakerApi(speaker.port_of('grpc'), **how))
