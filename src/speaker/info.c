@@ -161,7 +161,8 @@ Maglev__AnnouncementInfo *info_announcement(struct speaker *s, size_t vip, struc
 		info->culprit =
 			arena_printf(a, "%s/%s", info->frontends[v->announce.culprit]->maglevd,
 				     info->frontends[v->announce.culprit]->frontend);
-	info->bgp = bgp(s, v->config, a);
+	if (speaker_config(s)->n_peers)
+		info->bgp = bgp(s, v->config, a);
 	set_verdict(s, v, info, a);
 	return info;
 }
