@@ -8,10 +8,10 @@
 
 #define PEERS_SHOWN 5 /* by name; of others the number is shown */
 
-/* The peers that are sent the prefix. */
+/* The peers that are sent the prefix. bgp is NULL if there are none at all. */
 static void add_peers(const Maglev__AnnouncementBgp *bgp, struct buf *out)
 {
-	if (!bgp->n_peers) {
+	if (!bgp || !bgp->n_peers) {
 		buf_adds(out, ", but to no peer");
 		return;
 	}
@@ -135,7 +135,7 @@ char *summary_of(const struct summary_facts *f, struct arena *a)
 		add_standing(f, &out);
 	else
 		buf_adds(&out, words[f->state]);
-	if (announce_is_sent(f->state) && info->bgp)
+	if (announce_is_sent(f->state) && (info->bgp || !info->l2))
 		add_peers(info->bgp, &out);
 	add_reason(f, &out);
 	if (info->l2 && info->bgp)
