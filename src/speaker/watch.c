@@ -27,7 +27,7 @@
 #include "src/speaker/info.h"
 
 #define QUEUED ((size_t)32 * 1024) /* bytes; with more in the queue, items wait */
-#define STALL (10 * NSEC_PER_SEC)  /* a queue that has not drained for so long is a client's end */
+#define STALL (10 * NSEC_PER_SEC)  /* a full queue has to become empty within that time */
 #define DELAY .1		   /* s between a change and the walk that finds it */
 #define PERIOD 1.		   /* s between two looks at the sessions */
 
