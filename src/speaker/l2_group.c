@@ -125,7 +125,7 @@ static void describe(const struct l2_group *g, int error, char *ret, size_t size
 /* The only place that changes the problem. */
 static void set_problem(struct l2_group *g, int error)
 {
-	char text[PROBLEM_BYTES];
+	char text[PROBLEM_BYTES] = "";
 
 	describe(g, error, text, sizeof(text));
 	if (strcmp(text, g->problem) == 0)

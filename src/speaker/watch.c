@@ -246,16 +246,17 @@ static bool walk(struct watch *w)
 static bool on_work(struct task *t)
 {
 	struct watch *w = container_of(t, struct watch, work);
-	bool more = false;
+	bool more;
 
 	if (!w->subscribers)
 		return false;
 	take_configuration(w);
+	more = walk(w); /* first, so that what it finds is sent in the same turn */
 	for (struct subscriber *s = w->subscribers, *next; s; s = next) {
 		next = s->next;
 		more |= serve(s);
 	}
-	return walk(w) || more;
+	return more;
 }
 
 static void on_delay(struct ev_loop *loop, ev_timer *timer, int events)

@@ -389,6 +389,24 @@ def test_a_watcher_hears_of_elections_and_of_nothing_else(segment, join):
     assert gone.seq - news.seq <= 2  # the other VIP, that b stands for it
 
 
+def test_a_watcher_hears_of_a_change_at_once(segment, join):
+    """Not only when the sessions are looked at, which happens every second."""
+    a = join(0, 200)
+    a.owns()
+    a.shown()
+    events = iter(a.api.start('WatchSpeaker'))
+    for _ in range(3):
+        next(events)
+    late = []
+    for _ in range(5):
+        for method, owns in (('DrainVIP', False), ('UndrainVIP', True)):
+            mark = a.mark()
+            a.call(method, vip='v4')
+            at = a.wait('l2-transition', mark, vip='v4', to='owner' if owns else 'backup').at
+            late.append(until_event(events, lambda one, owns=owns: one.attracts == owns).at / 1e9 - at)
+    assert max(late) < 0.5, late
+
+
 def test_a_watcher_gets_the_vips_of_a_new_file(segment, join):
     """Also if the group has to tell of a VIP that is released while the file is taken."""
     a = join(0, 200)
