@@ -355,8 +355,13 @@ static void write_globals(struct view *v, const struct frr_router *r)
 		   r->vrf ? r->vrf : "");
 	if (addr_is_set(&r->id))
 		buf_printf(v->out, " bgp router-id %s\n", addr_format(&r->id, text));
+	/*
+	 * While bgpd waits for other peers that could share the first updates of a session, FRR
+	 * before 10.3 loses withdrawals. No two peers here could: each has its own route map.
+	 */
 	buf_adds(v->out, " no bgp ebgp-requires-policy\n"
-			 " no bgp default ipv4-unicast\n");
+			 " no bgp default ipv4-unicast\n"
+			 " coalesce-time 0\n");
 	if (restart)
 		buf_adds(v->out, " bgp graceful-restart preserve-fw-state\n");
 	buf_adds(v->out, " no bgp network import-check\n");

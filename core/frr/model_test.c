@@ -257,6 +257,7 @@ static void routers_of_vrfs_come_after_the_default_one(void **state)
 		   "router bgp 4200000000\n"
 		   " no bgp ebgp-requires-policy\n"
 		   " no bgp default ipv4-unicast\n"
+		   " coalesce-time 0\n"
 		   " no bgp network import-check\n"
 		   " !\n"
 		   " address-family ipv4 unicast\n"
@@ -272,6 +273,7 @@ static void routers_of_vrfs_come_after_the_default_one(void **state)
 		   "router bgp 64513 vrf red\n"
 		   " no bgp ebgp-requires-policy\n"
 		   " no bgp default ipv4-unicast\n"
+		   " coalesce-time 0\n"
 		   " no bgp network import-check\n"
 		   " neighbor 10.1.0.1 remote-as 1\n"
 		   " !\n"
@@ -409,6 +411,7 @@ static void only_constant_lines_are_foreign(void **state)
 		"router bgp 64512: bgp router-id 10.0.0.1",
 		"router bgp 64512: no bgp ebgp-requires-policy",
 		"router bgp 64512: no bgp default ipv4-unicast",
+		"router bgp 64512: coalesce-time 0",
 		"router bgp 64512: bgp graceful-restart preserve-fw-state",
 		"router bgp 64512: no bgp network import-check",
 	};

@@ -195,6 +195,31 @@ def test_a_prefix_that_changes_its_class_changes_its_attributes(loaded, node, pe
         until(lambda med=med: peers.routes('tor_4')['192.0.2.1/32']['med'] == med, what=f'a MED of {med}')
 
 
+def metric(node, number, value):
+    """Changes the outbound route map of the peer tor, and has it take effect as frr-reloader does."""
+    node.configure(f'route-map maglev-out-tor permit {number}', f'set metric {value}')
+    node.ask('clear bgp ipv4 unicast * soft out')
+
+
+def test_a_withdrawal_at_the_start_of_a_session_reaches_the_peer(loaded, node, peers):
+    """Also while a route map takes effect. bgpd of FRR 8.4 sends a new session its table after a second; a change of a route
+    map sends it earlier, and a withdrawal in between would never be sent."""
+    family = ('router bgp 64512', 'address-family ipv4 unicast')
+    node.configure(*family, 'network 192.0.2.77/32 route-map maglev-origin-2')
+    until(lambda: '192.0.2.77/32' in peers.routes('tor_4'), what='the route')
+    peers.ask('disable tor')
+    until(lambda: '192.0.2.77/32' not in peers.routes('tor_4'), what='the end of the session')
+    peers.ask('enable tor')
+    until(lambda: peers.is_established('tor'), what='a new session')
+    metric(node, 2, 60)
+    until(lambda: peers.routes('tor_4').get('192.0.2.77/32', {}).get('med') == '60', what='the changed route')
+    node.configure(*family, 'no network 192.0.2.77/32')
+    until(lambda: '192.0.2.77/32' not in peers.routes('tor_4'), what='the route gone from the peer')
+    until(lambda: 'End-of-RIB send: IPv4 Unicast' in node.ask('show bgp neighbors 10.0.0.2'), what='the End-of-RIB')
+    metric(node, 2, 50)
+    until(lambda: peers.routes('tor_4')['192.0.2.2/32']['med'] == '50', what='the first MED')
+
+
 def drops(node):
     """{peer: how often its session has ended}"""
     neighbors = json.loads(node.ask('show bgp neighbors json'))
