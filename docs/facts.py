@@ -27,10 +27,14 @@ def config_keys(room='l4'):
     inside = {'NAMED': '.NAME', 'LIST': '[]'}
     keys = {}
 
+    def expanded(macro):
+        """Its rows, and those of other macros in it."""
+        return rows[macro] + ''.join(map(expanded, re.findall(r'\b(\w+_KEYS)\(X\)', rows[macro])))
+
     def walk(table, path):
         body = tables[table]
         for macro in re.findall(r'\b([A-Z]\w+_KEYS)\(', body):
-            for key, shape in re.findall(r'\bX\("([\w-]+)", (\w+),', rows[macro]):
+            for key, shape in re.findall(r'\bX\("([\w-]+)", (\w+),', expanded(macro)):
                 keys[path + key] = TYPES[shape]
         sections = [(key, 'SECTION', name) for key, name in
                     re.findall(r'SCHEMA_NESTED\("([\w-]+)", \w+, \w+, (\w+)\)', body) +

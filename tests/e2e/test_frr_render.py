@@ -144,21 +144,23 @@ def test_a_peer_over_ipv6_receives_the_ipv6_prefixes(loaded, peers):
 def test_an_internal_peer_receives_local_preferences_and_no_prepends(loaded, peers):
     until(lambda: len(peers.routes('core_4')) == 4 and len(peers.routes('core_6')) == 3, what='seven routes')
     assert received(peers, 'core_4') == {
-        '192.0.2.1/32': ('', '', '', '0', '100'),
+        '192.0.2.1/32': ('', '', '', '0', '120'),
         '192.0.2.2/32': ('', COMMUNITIES, LARGE, '50', '150'),
-        '192.0.2.10/32': ('', '', '', '0', '100'),
+        '192.0.2.10/32': ('', '', '', '0', '120'),
         '198.51.100.0/24': ('', '(65535,0)', '', '0', '0')}
     assert received(peers, 'core_6') == {
-        '2001:db8::1/128': ('', '', '', '0', '100'),
+        '2001:db8::1/128': ('', '', '', '0', '120'),
         '2001:db8::2/128': ('', COMMUNITIES, LARGE, '50', '150'),
-        '2001:db8::10/128': ('', '', '', '0', '100')}
+        '2001:db8::10/128': ('', '', '', '0', '120')}
 
 
-def test_a_peer_that_a_class_does_not_name_receives_none_of_it(loaded, peers):
+def test_a_peer_with_attributes_receives_them_and_only_classes_that_it_gets(loaded, peers):
+    """Its communities are added to those of a class; the MED of a class wins."""
     until(lambda: len(peers.routes('away_4')) == 2, what='two routes')
     assert received(peers, 'away_4') == {
-        '192.0.2.1/32': ('64999', '', '', '0', '100'),
-        '192.0.2.2/32': ('64999', COMMUNITIES, LARGE, '50', '100')}
+        '192.0.2.1/32': ('64999', '(64512,10) (64512,777)', '(64512, 1, 9)', '70', '100'),
+        '192.0.2.2/32': ('64999', '(64512,2) (64512,10) (64512,777) (65535,65281)',
+                         '(64512, 1, 3) (64512, 1, 9) (64512, 1, 20)', '50', '100')}
 
 
 def test_an_unnumbered_peer_receives_both_families(loaded, spine):
