@@ -5,6 +5,7 @@ BIRD is four of the peers; the unnumbered one is another FRR. test_frr_10_render
 """
 import json
 import os
+import re
 
 import pytest
 
@@ -239,3 +240,20 @@ def test_a_prefix_more_is_one_command_and_touches_no_session(loaded, node, peers
         assert it.all('fast-path')[-1]['commands'] == commands
         until(lambda: ('192.0.2.99/32' in peers.routes('tor_4')) == (changed != text), what='the change at the peer')
     assert drops(node) == before
+
+
+def med_of(spine):
+    route, = json.loads(spine.ask('show bgp ipv4 unicast 192.0.2.2/32 json'))['paths']
+    return route['metric']
+
+
+def test_an_attribute_of_one_peer_is_one_command_and_in_effect_at_once(loaded, node, peers, spine, text, running, folders):
+    """Long before bgpd would evaluate the route map by itself, and only for this peer, which is unnumbered."""
+    it = running(Reloader(folders(), node, '--log-level', 'debug')).start()
+    assert it.reload(text)['result']
+    until(lambda: med_of(spine) == 50, what='the first MED')
+    changed = re.sub(r'(maglev-out-spine permit 2\n(?: .*\n)*? set metric) 50', r'\1 51', text)
+    for wanted, med in ((changed, 51), (text, 50)):
+        assert it.reload(wanted)['result'] and it.way() == 'fast'
+        assert it.all('fast-path')[-1]['commands'] == 1
+        until(lambda med=med: med_of(spine) == med, timeout=4, what=f'a MED of {med}')

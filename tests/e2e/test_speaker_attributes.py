@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attributes of peers: what two peers of maglev-speaker see of a VIP, with those of its advertisement."""
 import json
+import re
 
 import pytest
 
@@ -31,6 +32,11 @@ def seen(bird):
 
 def wait_seen(bird, *wanted):
     until(lambda: seen(bird) == wanted, what=f'{wanted} at {bird.name}')
+
+
+def updates(bird):
+    """Received since it started."""
+    return int(re.search(r'Import updates:\s+(\d+)', bird.ask('show protocols all speaker'))[1])
 
 
 class ForTwo(Speaker):
@@ -66,6 +72,21 @@ class Pair(Site):
         until(lambda: seen(self.bird) and seen(self.other), what='the route at both peers')
         return speaker
 
+    def settle(self):
+        """Returns when bgpd has no update left to send. A few seconds after a change of route maps it sends all routes once
+        more, and once again with the next change of a route; the one after that is sent last."""
+        until(lambda: 'route_map_update' not in self.frr.ask('show thread timers'), what='the evaluation of route maps')
+        for _ in range(2):
+            self.all_down()
+            until(lambda: not seen(self.bird) and not seen(self.other), what='no route')
+            self.servers.up(self.servers.addresses[0])
+            until(lambda: seen(self.bird) and seen(self.other), what='the route at both peers again')
+
+    def drops(self):
+        """Sessions that have ended since bgpd knows them."""
+        neighbors = json.loads(self.frr.ask('show bgp neighbors json'))
+        return [neighbors[address]['connectionsDropped'] for address in (THEIRS, OTHER)]
+
 
 @pytest.fixture
 def pair(running, folders, start):
@@ -97,3 +118,17 @@ def test_the_advertisement_and_the_state_of_a_vip_win(pair):
     assert speaker.call('POST', '/vips/www/drain')[0] == 200
     wait_seen(pair.bird, '(64512,7) (65535,0)', '50', '100')
     wait_seen(pair.other, '(65535,0)', '50', '0')
+
+
+def test_a_change_of_a_peer_touches_only_its_routes_and_no_session(pair):
+    speaker = pair.announce({}, tor={'med': 70}, other={'med': 30})
+    pair.settle()
+    before = updates(pair.other)
+    mark = pair.reloader.mark()
+    speaker.peer = {'med': 71, 'communities': ['64512:8']}
+    speaker.reload()
+    wait_seen(pair.bird, '(64512,8)', '71', '100')
+    assert pair.reloader.wait('reloaded', mark)['way'] == 'fast'
+    assert seen(pair.other) == ('', '30', '100')
+    assert updates(pair.other) == before
+    assert pair.drops() == [0, 0]
