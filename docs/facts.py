@@ -51,7 +51,7 @@ def config_keys(room='l4'):
 def metrics(source='src/maglevd/metrics.c', prefix='maglev'):
     """{name: type} of every family: the program's own, and with its prefix those of every daemon."""
     rows = re.findall(r'\{ "(maglev_\w+)",\s+METRICS_(\w+)', read(source))
-    rows += [(start + name, kind) for macro, start in (('NAME', 'metallb_frr_'), ('BGP', 'metallb_bgp_'))
+    rows += [(start + name, kind) for macro, start in (('NAME', 'metallb_frr_'), ('BGP', 'metallb_bgp_'), ('BFD', 'metallb_bfd_'))
              for name, kind in re.findall(macro + r'\("(\w+)"\), METRICS_(\w+)', read(source))]
     rows += re.findall(r'\{ "(metallb_\w+)", METRICS_(\w+)', read(source))
     rows += [(f'{prefix}_{name}', kind) for name, kind in
