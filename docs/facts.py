@@ -29,10 +29,14 @@ def config_keys(room='l4'):
     inside = {'NAMED': '.NAME', 'LIST': '[]'}
     keys = {}
 
+    def expanded(macro):
+        """Its rows, and those of other macros in it."""
+        return rows[macro] + ''.join(map(expanded, re.findall(r'\b(\w+_KEYS)\(X\)', rows[macro])))
+
     def walk(table, path):
         body = tables[table]
         for macro in re.findall(r'\b([A-Z]\w+_KEYS)\(', body):
-            for key, shape in re.findall(r'\bX\("([\w-]+)", (\w+),', rows[macro]):
+            for key, shape in re.findall(r'\bX\("([\w-]+)", (\w+),', expanded(macro)):
                 keys[path + key] = TYPES[shape]
         sections = [(key, 'SECTION', name) for key, name in
                     re.findall(r'SCHEMA_NESTED\("([\w-]+)", \w+, \w+, (\w+)\)', body) +
@@ -50,7 +54,7 @@ def metrics(source='src/maglevd/metrics.c', prefix='maglev'):
     """{name: type} of every family: the program's own (also of metrics_X.c), and with its prefix those of every daemon."""
     text = ''.join(read(path) for path in sorted(glob.glob(source.replace('.c', '*.c'), root_dir=ROOT)))
     rows = re.findall(r'\{ "(maglev_\w+)",\s+METRICS_(\w+)', text)
-    rows += [(start + name, kind) for macro, start in (('NAME', 'metallb_frr_'), ('BGP', 'metallb_bgp_'))
+    rows += [(start + name, kind) for macro, start in (('NAME', 'metallb_frr_'), ('BGP', 'metallb_bgp_'), ('BFD', 'metallb_bfd_'))
              for name, kind in re.findall(macro + r'\("(\w+)"\), METRICS_(\w+)', text)]
     rows += re.findall(r'\{ "(metallb_\w+)", METRICS_(\w+)', text)
     rows += [(f'{prefix}_{name}', kind) for name, kind in

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two ways to write the same announcements as a configuration of FRR."""
 PEERS = {'10.0.1.2': 64513, '10.0.2.2': 64514}
-HEAD = ['router bgp 64512', 'no bgp ebgp-requires-policy', 'no bgp network import-check', 'no bgp default ipv4-unicast']
+HEAD = ['router bgp 64512', 'no bgp ebgp-requires-policy', 'no bgp network import-check', 'no bgp default ipv4-unicast',
+        'coalesce-time 0']
 NEW = '198.18.0.0/32'  # sorts before all others
 
 

@@ -28,11 +28,9 @@ struct bgp_peer {
 
 struct bgp_advertisement {
 	const char *name;
-	struct schema_texts communities, large_communities; /* sorted, no duplicates */
-	bool has_local_preference, has_med;
-	uint32_t local_preference, med;
-	unsigned length4, length6; /* bits of the prefix of a VIP */
-	struct schema_texts peers; /* sorted; n 0: all */
+	struct frr_attributes attributes; /* communities are sorted, without duplicates */
+	unsigned length4, length6;	  /* bits of the prefix of a VIP */
+	struct schema_texts peers;	  /* sorted; n 0: all */
 };
 
 struct bgp_maglevd {

@@ -26,6 +26,12 @@
 	X("passive-mode", BOOL, passive)                                                           \
 	X("minimum-ttl", INT, minimum_ttl)
 
+/* What is announced with a route: of an advertisement, or to a peer. */
+#define BGP_ATTRIBUTE_KEYS(X)                                                                      \
+	X("communities", WORDS, communities)                                                       \
+	X("local-preference", INT, local_preference)                                               \
+	X("med", INT, med)
+
 #define BGP_PEER_KEYS(X)                                                                           \
 	X("address", TEXT, address)                                                                \
 	X("interface", WORD, interface)                                                            \
@@ -41,12 +47,11 @@
 	X("graceful-restart", BOOL, graceful_restart)                                              \
 	X("bfd", WORD, bfd)                                                                        \
 	X("families", WORDS, families)                                                             \
-	X("vrf", WORD, vrf)
+	X("vrf", WORD, vrf)                                                                        \
+	BGP_ATTRIBUTE_KEYS(X)
 
 #define BGP_ADVERTISEMENT_KEYS(X)                                                                  \
-	X("communities", WORDS, communities)                                                       \
-	X("local-preference", INT, local_preference)                                               \
-	X("med", INT, med)                                                                         \
+	BGP_ATTRIBUTE_KEYS(X)                                                                      \
 	X("aggregation-length", INT, length4)                                                      \
 	X("aggregation-length-v6", INT, length6)                                                   \
 	X("peers", WORDS, peers)

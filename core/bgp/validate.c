@@ -3,6 +3,7 @@
  * validate: the rules of speaker.yaml.
  *
  *	validate_peer.c		BFD profiles, peers
+ *	validate_attributes.c	what routes of an advertisement or of a peer have
  *	validate_vip.c		advertisements, VIPs, and the prefixes that VIPs share
  *	validate_l2.c		groups on local networks
  *	this file		name, router, maglevds, and what the others have in common

@@ -38,6 +38,15 @@ const char *bgp__token(struct bgp__build *b, const struct rule_spot *spot, const
 /* Sorted copies in the arena, without duplicates. */
 struct schema_texts bgp__sorted(struct bgp__build *b, const char **items, size_t n);
 
+/* The values of BGP_ATTRIBUTE_KEYS of an entry. */
+struct bgp__attribute_docs {
+	const struct doc_words *communities;
+	const struct doc_int *local_preference, *med;
+};
+
+struct frr_attributes bgp__attributes(struct bgp__build *b, const struct rule_spot *spot,
+				      const struct bgp__attribute_docs *d);
+
 /* The sections, in the order in which they are built. */
 void bgp__build_profiles(struct bgp__build *b);
 void bgp__build_peers(struct bgp__build *b);

@@ -148,6 +148,18 @@ static void build_families(struct bgp__build *b, const struct rule_spot *spot,
 	}
 }
 
+static void build_attributes(struct bgp__build *b, const struct rule_spot *spot,
+			     const struct bgp_doc_peer *d, struct frr_peer *p)
+{
+	const struct bgp__attribute_docs attributes = { &d->communities, &d->local_preference,
+							&d->med };
+
+	p->attributes = bgp__attributes(b, spot, &attributes);
+	if (d->local_preference.set && !frr_peer_is_internal(p, b->config->asn))
+		rule_doubt(&b->sink, spot, "local-preference", d->local_preference.at,
+			   "has no effect, because only internal peers are sent it");
+}
+
 static void build_peer(struct bgp__build *b, const struct bgp_doc_peer *d, struct bgp_peer *peer)
 {
 	static const struct rule_range local = { "local-asn", 1, UINT32_MAX - 1, 0 },
@@ -162,6 +174,7 @@ static void build_peer(struct bgp__build *b, const struct bgp_doc_peer *d, struc
 	build_timers(b, &spot, d, p);
 	build_families(b, &spot, d, p);
 	p->local_asn = (uint32_t)rule_number(&b->sink, &spot, &local, &d->local_asn);
+	build_attributes(b, &spot, d, p);
 	p->port = (uint16_t)rule_number(&b->sink, &spot, &port, &d->port);
 	p->password = bgp__token(b, &spot, "password", &d->password, PASSWORD_BYTES);
 	p->ebgp_multihop = rule_flag(&d->ebgp_multihop, false);

@@ -15,57 +15,6 @@ static const struct rule_spot vips_spot = { .in = &bgp__root, .name = "vips" };
 
 /* ---- advertisements ---- */
 
-/* Whether text is n numbers up to max, separated by colons. */
-static bool is_numbers(struct str text, size_t n, uint64_t max)
-{
-	struct str part;
-	uint64_t value;
-	size_t found = 0;
-
-	for (; str_cut(&text, ':', &part); found++)
-		if (str_to_u64(part, max, &value) < 0)
-			return false;
-	return found == n;
-}
-
-static bool is_well_known(const char *text)
-{
-	static const char *const names[] = { "blackhole", "graceful-shutdown", "no-advertise",
-					     "no-export", "no-peer" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (strcmp(names[i], text) == 0)
-			return true;
-	return false;
-}
-
-static void build_communities(struct bgp__build *b, const struct rule_spot *spot,
-			      const struct bgp_doc_advertisement *d, struct bgp_advertisement *a)
-{
-	size_t n = d->communities.n, standard = 0, large = 0;
-	const char **texts = arena_array_of(b->sink.scratch, n, const char *);
-	const char **larges = arena_array_of(b->sink.scratch, n, const char *);
-	static const struct str prefix = { "large:", 6 };
-
-	for (size_t i = 0; i < n; i++) {
-		const struct doc_text *t = &d->communities.items[i];
-		struct str s = str_of(t->v);
-
-		if (str_starts(s, prefix) && is_numbers(str_of(t->v + prefix.n), 3, UINT32_MAX))
-			larges[large++] = t->v + prefix.n;
-		else if (is_numbers(s, 2, UINT16_MAX) || is_well_known(t->v))
-			texts[standard++] = t->v;
-		else
-			rule_fail(&b->sink, spot, "communities", t->at,
-				  "%s must be two numbers up to 65535 (64512:100), a large one "
-				  "(large:64512:1:2), or blackhole, graceful-shutdown, "
-				  "no-advertise, no-export or no-peer",
-				  rule_quote(&b->sink, t->v));
-	}
-	a->communities = bgp__sorted(b, texts, standard);
-	a->large_communities = bgp__sorted(b, larges, large);
-}
-
 static void build_listed_peers(struct bgp__build *b, const struct rule_spot *spot,
 			       const struct bgp_doc_advertisement *d, struct bgp_advertisement *a)
 {
@@ -85,20 +34,15 @@ static void build_listed_peers(struct bgp__build *b, const struct rule_spot *spo
 static void build_advertisement(struct bgp__build *b, const struct bgp_doc_advertisement *d,
 				struct bgp_advertisement *a)
 {
-	static const struct rule_range preference = { "local-preference", 0, UINT32_MAX, 0 },
-				       med = { "med", 0, UINT32_MAX, 0 },
-				       length4 = { "aggregation-length", 1, 32, 32 },
+	static const struct rule_range length4 = { "aggregation-length", 1, 32, 32 },
 				       length6 = { "aggregation-length-v6", 1, 128, 128 };
 	const struct rule_spot spot = { .in = &advertisements_spot, .name = d->name };
+	const struct bgp__attribute_docs attributes = { &d->communities, &d->local_preference,
+							&d->med };
 
 	a->name = arena_strdup(b->arena, d->name);
-	build_communities(b, &spot, d, a);
+	a->attributes = bgp__attributes(b, &spot, &attributes);
 	build_listed_peers(b, &spot, d, a);
-	a->has_local_preference = d->local_preference.set;
-	a->local_preference =
-		(uint32_t)rule_number(&b->sink, &spot, &preference, &d->local_preference);
-	a->has_med = d->med.set;
-	a->med = (uint32_t)rule_number(&b->sink, &spot, &med, &d->med);
 	a->length4 = (unsigned)rule_number(&b->sink, &spot, &length4, &d->length4);
 	a->length6 = (unsigned)rule_number(&b->sink, &spot, &length6, &d->length6);
 }

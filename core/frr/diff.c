@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/addr.h"
 #include "base/cleanup.h"
 
 enum phase { WITHDRAW, PREPARE, ANNOUNCE, REMOVE };
@@ -29,6 +30,17 @@ struct walk {
 	const struct frr_conf *running, *wanted;
 	struct frr_plan *plan;
 	VEC(struct step) steps;
+};
+
+/* A neighbour, and the route map that its routes leave through. */
+struct outlet {
+	const struct frr_statement *statement; /* "neighbor X route-map NAME out" */
+	struct str map;
+	bool session; /* "clear bgp ipv4 unicast X soft out" is possible */
+};
+
+struct outlets {
+	VEC(struct outlet) list;
 };
 
 __attribute__((format(printf, 2, 3))) static void give_up(struct frr_plan *plan, const char *fmt,
@@ -101,6 +113,11 @@ static unsigned rank_of(enum frr_kind kind)
 	return ranks[kind];
 }
 
+static bool is_policy(enum frr_kind kind)
+{
+	return kind == FRR_LIST || kind == FRR_MAP || kind == FRR_MAP_LINE;
+}
+
 static void add_step(struct walk *w, const struct frr_statement *s, bool removes)
 {
 	bool network = s->kind == FRR_NETWORK;
@@ -119,20 +136,21 @@ static void add_step(struct walk *w, const struct frr_statement *s, bool removes
 	vec_push(&w->steps, step);
 	w->plan->withdrawn += network && removes;
 	w->plan->announced += network && !removes;
-	w->plan->policy |= s->kind == FRR_LIST || s->kind == FRR_MAP || s->kind == FRR_MAP_LINE;
+	w->plan->policy |= is_policy(s->kind);
 }
 
-static bool neighbor_stays(const struct walk *w, const struct frr_statement *option)
+/* "neighbor X remote-as N" of an option of X; NULL if there is none. */
+static const struct frr_statement *neighbor_of(const struct frr_conf *c,
+					       const struct frr_statement *option)
 {
-	char router[256], key[300];
+	char router[FRR_LINE_MAX + 1], key[FRR_LINE_MAX + 32];
 	size_t n = router_length(option->context);
 
-	if (n >= sizeof(router))
-		return true;
+	assert(n < sizeof(router));
 	memcpy(router, option->context, n);
 	router[n] = '\0';
 	snprintf(key, sizeof(key), "neighbor %s remote-as", option->subject);
-	return frr_conf_find(w->wanted, router, key) != NULL;
+	return frr_conf_find(c, router, key);
 }
 
 /* The key of the entry that a line of a route map is in: its opening without permit or deny. */
@@ -159,7 +177,7 @@ static bool holder_stays(const struct walk *w, const struct frr_statement *s)
 {
 	switch (s->kind) {
 	case FRR_OPTION:
-		return neighbor_stays(w, s);
+		return neighbor_of(w->wanted, s) != NULL;
 	case FRR_MAP_LINE:
 		return map_stays(w, s);
 	case FRR_BFD_LINE:
@@ -268,8 +286,81 @@ void frr_plan_free(struct frr_plan *p)
 	vec_free(&p->ops);
 }
 
+/* ---- routes are sent again ---- */
+
+/* Of "[no] route-map NAME permit 10". */
+static struct str map_of(const struct frr_op *op)
+{
+	struct str rest = str_of(op->kind == FRR_MAP_LINE ? op->context : op->line), word = { 0 };
+
+	do {
+		if (!str_cut(&rest, ' ', &word))
+			return word;
+	} while (!str_eq(word, STR("route-map")));
+	str_cut(&rest, ' ', &word);
+	return word;
+}
+
+/* Whether it is an address or an interface; otherwise it may be a group of peers. */
+static bool is_session(const struct frr_conf *c, const struct frr_statement *option)
+{
+	const struct frr_statement *neighbor = neighbor_of(c, option);
+	struct addr address;
+
+	return addr_parse(option->subject, &address) == 0 ||
+	       (neighbor && strstr(neighbor->line, " interface "));
+}
+
+static void find_outlets(const struct frr_conf *c, struct outlets *ret)
+{
+	for (size_t i = 0; i < c->statements.n; i++) {
+		const struct frr_statement *s = &c->statements.items[i];
+		struct str rest = str_of(s->line), words[5] = { 0 };
+
+		if (s->kind != FRR_OPTION || !strstr(s->context, "\naddress-family "))
+			continue;
+		for (size_t j = 0; j < ARRAY_SIZE(words); j++)
+			str_cut(&rest, ' ', &words[j]);
+		if (str_eq(words[2], STR("route-map")) && str_eq(words[4], STR("out")))
+			vec_push(&ret->list, (struct outlet){ s, words[3], is_session(c, s) });
+	}
+}
+
+static bool changes_map(const struct frr_plan *p, struct str map)
+{
+	for (size_t i = 0; i < p->ops.n; i++)
+		if (is_policy(p->ops.items[i].kind) && str_eq(map_of(&p->ops.items[i]), map))
+			return true;
+	return false;
+}
+
+/* Whether a change of policy is one of a route map that only sessions use. */
+static bool is_of_sessions(const struct outlets *outlets, const struct frr_op *op)
+{
+	bool used = false;
+
+	for (size_t i = 0; i < outlets->list.n; i++) {
+		const struct outlet *o = &outlets->list.items[i];
+
+		if (!str_eq(o->map, map_of(op)))
+			continue;
+		if (!o->session)
+			return false;
+		used = true;
+	}
+	return used && op->kind != FRR_LIST;
+}
+
+static bool concerns_all(const struct outlets *outlets, const struct frr_plan *p)
+{
+	for (size_t i = 0; i < p->ops.n; i++)
+		if (is_policy(p->ops.items[i].kind) && !is_of_sessions(outlets, &p->ops.items[i]))
+			return true;
+	return false;
+}
+
 /* "router bgp 1 vrf red\naddress-family ipv4 unicast" -> "clear bgp vrf red ipv4 unicast ..." */
-static void print_refresh(const char *context, struct buf *out)
+static void print_refresh(const char *context, const char *neighbor, struct buf *out)
 {
 	const char *family = strstr(context, "\naddress-family ");
 	const char *vrf = strstr(context, " vrf ");
@@ -279,10 +370,10 @@ static void print_refresh(const char *context, struct buf *out)
 	buf_adds(out, "clear bgp ");
 	if (vrf && vrf < family)
 		buf_printf(out, "%.*s ", (int)(family - vrf - 1), vrf + 1);
-	buf_printf(out, "%s * soft out\n", family + strlen("\naddress-family "));
+	buf_printf(out, "%s %s soft out\n", family + strlen("\naddress-family "), neighbor);
 }
 
-void frr_refresh_print(const struct frr_conf *c, struct buf *out)
+static void refresh_all(const struct frr_conf *c, struct buf *out)
 {
 	const char *last = "";
 
@@ -290,8 +381,25 @@ void frr_refresh_print(const struct frr_conf *c, struct buf *out)
 		const struct frr_statement *s = &c->statements.items[i];
 
 		if (s->kind == FRR_OPTION && strcmp(s->context, last) != 0)
-			print_refresh(last = s->context, out);
+			print_refresh(last = s->context, "*", out);
 	}
+}
+
+void frr_refresh_print(const struct frr_conf *wanted, const struct frr_plan *p, struct buf *out)
+{
+	struct outlets outlets = { 0 };
+
+	if (!p->policy)
+		return;
+	find_outlets(wanted, &outlets);
+	if (concerns_all(&outlets, p))
+		refresh_all(wanted, out);
+	else
+		for (size_t i = 0; i < outlets.list.n; i++)
+			if (changes_map(p, outlets.list.items[i].map))
+				print_refresh(outlets.list.items[i].statement->context,
+					      outlets.list.items[i].statement->subject, out);
+	vec_free(&outlets.list);
 }
 
 void frr_op_print(const struct frr_op *op, struct buf *out)

@@ -51,9 +51,11 @@ void frr_diff(const struct frr_conf *running, const struct frr_conf *base,
 void frr_plan_free(struct frr_plan *p);
 
 /*
- * The commands after which bgpd sends its routes again with the current policy, one per line:
+ * The commands after which bgpd sends its routes again with the policy of `wanted` that a plan has
+ * changed, one per line: "clear bgp ipv4 unicast 10.0.0.2 soft out" for each neighbour whose
+ * outbound route map changes. If another route map or a list changes, it may concern everybody:
  * "clear bgp ipv4 unicast * soft out" for each family of each router with a neighbour in it.
  */
-void frr_refresh_print(const struct frr_conf *c, struct buf *out);
+void frr_refresh_print(const struct frr_conf *wanted, const struct frr_plan *p, struct buf *out);
 /* One line, no newline: "bgpd: router bgp 64512 / address-family ipv4 unicast: no network P". */
 void frr_op_print(const struct frr_op *op, struct buf *out);

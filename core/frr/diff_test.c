@@ -177,19 +177,71 @@ static void a_router_that_is_not_running_needs_the_full_reload(void **state)
 	frr_plan_free(&p);
 }
 
-static void a_change_of_policy_is_made_known_per_router_and_family(void **state)
+/* The commands that follow a change of the first text to the second. */
+static void check_refresh(const char *from, const char *to, const char *expected)
 {
-	_cleanup_(frr_conf_free) struct frr_conf c = parse(BASE "router bgp 64512 vrf red\n"
-								"address-family ipv6 unicast\n"
-								"neighbor fd00::2 activate\n"
-								"neighbor fd00::3 activate\n"
-								"router bgp 64512 vrf blue\n"
-								"network 10.0.0.0/8\n");
+	_cleanup_(frr_conf_free) struct frr_conf running = parse(from), wanted = parse(to);
 	_cleanup_(buf_free) struct buf out = { 0 };
+	struct frr_plan p;
 
-	frr_refresh_print(&c, &out);
-	assert_string_equal(buf_cstr(&out), "clear bgp ipv4 unicast * soft out\n"
-					    "clear bgp vrf red ipv6 unicast * soft out\n");
+	frr_diff(&running, &wanted, &wanted, &p);
+	assert_string_equal(p.why, "");
+	frr_refresh_print(&wanted, &p, &out);
+	assert_string_equal(buf_cstr(&out), expected);
+	frr_plan_free(&p);
+}
+
+#define TWO                                                                                        \
+	ROUTER FAMILY "neighbor 10.0.0.2 route-map out2 out\n"                                     \
+		      "neighbor 10.0.0.3 route-map out3 out\n"                                     \
+		      "router bgp 64512 vrf red\n"                                                 \
+		      "address-family ipv6 unicast\n"                                              \
+		      "neighbor fd00::2 route-map out2 out\n"                                      \
+		      "neighbor fd00::3 activate\n"                                                \
+		      "router bgp 64512 vrf blue\n"                                                \
+		      "network 10.0.0.0/8\n"
+#define ALL                                                                                        \
+	"clear bgp ipv4 unicast * soft out\n"                                                      \
+	"clear bgp vrf red ipv6 unicast * soft out\n"
+
+static void a_changed_route_map_concerns_the_neighbours_that_use_it(void **state)
+{
+	static const char two[] = "clear bgp ipv4 unicast 10.0.0.2 soft out\n"
+				  "clear bgp vrf red ipv6 unicast fd00::2 soft out\n";
+
+	check_refresh(TWO "route-map out2 permit 10\n", TWO "route-map out2 permit 10\n", "");
+	check_refresh(TWO "route-map out2 permit 10\n",
+		      TWO "route-map out2 permit 10\nset metric 1\n", two);
+	check_refresh(TWO "route-map out2 permit 10\nroute-map out2 permit 20\n",
+		      TWO "route-map out2 permit 10\n", two);
+	check_refresh(TWO, TWO "route-map out3 deny 10\n",
+		      "clear bgp ipv4 unicast 10.0.0.3 soft out\n");
+}
+
+static void another_change_of_policy_concerns_all_neighbours(void **state)
+{
+	check_refresh(TWO, TWO "route-map tag permit 10\nroute-map out2 permit 10\n", ALL);
+	check_refresh(TWO, TWO "ip prefix-list p seq 5 permit 10.0.0.0/8\n", ALL);
+}
+
+/* "clear bgp ipv4 unicast G soft out" would be refused for a group. */
+static void a_neighbour_without_an_address_may_be_a_group(void **state)
+{
+	static const char interface[] = "router bgp 64512\n"
+					"neighbor eth0 interface remote-as external\n"
+					"address-family ipv4 unicast\n"
+					"neighbor eth0 route-map out out\n"
+					"route-map out permit 10\n";
+	static const char group[] = ROUTER FAMILY "neighbor G route-map out out\n"
+						  "neighbor 10.0.0.2 route-map out out\n"
+						  "route-map out permit 10\n";
+	_cleanup_(buf_free) struct buf to = { 0 };
+
+	buf_printf(&to, "%sset metric 1\n", group);
+	check_refresh(group, buf_cstr(&to), "clear bgp ipv4 unicast * soft out\n");
+	to.n = 0;
+	buf_printf(&to, "%sset metric 1\n", interface);
+	check_refresh(interface, buf_cstr(&to), "clear bgp ipv4 unicast eth0 soft out\n");
 }
 
 int main(void)
@@ -205,7 +257,9 @@ int main(void)
 		cmocka_unit_test(an_option_that_ends_the_session_is_marked),
 		cmocka_unit_test(what_cannot_be_done_in_steps_needs_the_full_reload),
 		cmocka_unit_test(a_router_that_is_not_running_needs_the_full_reload),
-		cmocka_unit_test(a_change_of_policy_is_made_known_per_router_and_family),
+		cmocka_unit_test(a_changed_route_map_concerns_the_neighbours_that_use_it),
+		cmocka_unit_test(another_change_of_policy_concerns_all_neighbours),
+		cmocka_unit_test(a_neighbour_without_an_address_may_be_a_group),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,15 +111,10 @@ static int compare_communities(const void *left, const void *right)
 
 /* ---- what a peer is ---- */
 
-static uint32_t own_asn(const struct frr_router *r, const struct frr_peer *p)
+/* The ASN that a peer is shown. */
+static uint32_t shown_asn(const struct frr_peer *p, uint32_t own)
 {
-	return p->local_asn ? p->local_asn : r->asn;
-}
-
-static bool is_internal(const struct frr_router *r, const struct frr_peer *p)
-{
-	return p->as_kind == FRR_AS_INTERNAL ||
-	       (p->as_kind == FRR_AS_NUMBER && p->asn == own_asn(r, p));
+	return p->local_asn ? p->local_asn : own;
 }
 
 static bool gets_class(const struct frr_class *c, const struct frr_peer *p)
@@ -158,10 +153,43 @@ static void write_communities(struct view *v, const char *what, const char *cons
 		buf_addc(v->out, '\n');
 }
 
+static const char *const *joined(struct arena *arena, const char *const *a, size_t n_a,
+				 const char *const *b, size_t n_b)
+{
+	const char **all = arena_array_of(arena, n_a + n_b, const char *);
+
+	for (size_t i = 0; i < n_a + n_b; i++)
+		all[i] = i < n_a ? a[i] : b[i - n_a];
+	return all;
+}
+
+/* Of the routes of a class at a peer. */
+static struct frr_attributes attributes_at(struct view *v, const struct frr_class *class,
+					   const struct frr_peer *peer)
+{
+	const struct frr_attributes *c = &class->attributes, *p = &peer->attributes;
+	const struct frr_attributes *preference = c->has_local_preference ? c : p;
+	const struct frr_attributes *med = c->has_med ? c : p;
+
+	return (struct frr_attributes){
+		.has_local_preference = preference->has_local_preference,
+		.local_preference = preference->local_preference,
+		.has_med = med->has_med,
+		.med = med->med,
+		.communities = joined(v->arena, c->communities, c->n_communities, p->communities,
+				      p->n_communities),
+		.n_communities = c->n_communities + p->n_communities,
+		.large_communities = joined(v->arena, c->large_communities, c->n_large_communities,
+					    p->large_communities, p->n_large_communities),
+		.n_large_communities = c->n_large_communities + p->n_large_communities,
+	};
+}
+
 static void write_entry(struct view *v, const struct frr_router *r, const struct frr_peer *p,
 			const struct frr_class *c)
 {
-	bool internal = is_internal(r, p);
+	const struct frr_attributes a = attributes_at(v, c, p);
+	bool internal = frr_peer_is_internal(p, r->asn);
 
 	buf_printf(v->out,
 		   "!\n"
@@ -172,15 +200,15 @@ static void write_entry(struct view *v, const struct frr_router *r, const struct
 	if (c->prepend && !internal) {
 		buf_adds(v->out, " set as-path prepend");
 		for (unsigned i = 0; i < c->prepend; i++)
-			buf_printf(v->out, " %" PRIu32, own_asn(r, p));
+			buf_printf(v->out, " %" PRIu32, shown_asn(p, r->asn));
 		buf_addc(v->out, '\n');
 	}
-	write_communities(v, " set community", c->communities, c->n_communities);
-	write_communities(v, " set large-community", c->large_communities, c->n_large_communities);
-	if (c->has_local_preference && internal)
-		buf_printf(v->out, " set local-preference %" PRIu32 "\n", c->local_preference);
-	if (c->has_med)
-		buf_printf(v->out, " set metric %" PRIu32 "\n", c->med);
+	write_communities(v, " set community", a.communities, a.n_communities);
+	write_communities(v, " set large-community", a.large_communities, a.n_large_communities);
+	if (a.has_local_preference && internal)
+		buf_printf(v->out, " set local-preference %" PRIu32 "\n", a.local_preference);
+	if (a.has_med)
+		buf_printf(v->out, " set metric %" PRIu32 "\n", a.med);
 	buf_adds(v->out, "exit\n");
 }
 
@@ -259,7 +287,7 @@ static void write_transport(struct buf *out, const struct frr_router *r, const s
 			    const char *id)
 {
 	char text[ADDR_STRLEN];
-	bool external = !is_internal(r, p);
+	bool external = !frr_peer_is_internal(p, r->asn);
 
 	if (p->port && p->port != 179)
 		buf_printf(out, " neighbor %s port %u\n", id, p->port);
@@ -355,8 +383,13 @@ static void write_globals(struct view *v, const struct frr_router *r)
 		   r->vrf ? r->vrf : "");
 	if (addr_is_set(&r->id))
 		buf_printf(v->out, " bgp router-id %s\n", addr_format(&r->id, text));
+	/*
+	 * While bgpd waits for other peers that could share the first updates of a session, FRR
+	 * before 10.3 loses withdrawals. No two peers here could: each has its own route map.
+	 */
 	buf_adds(v->out, " no bgp ebgp-requires-policy\n"
-			 " no bgp default ipv4-unicast\n");
+			 " no bgp default ipv4-unicast\n"
+			 " coalesce-time 0\n");
 	if (restart)
 		buf_adds(v->out, " bgp graceful-restart preserve-fw-state\n");
 	buf_adds(v->out, " no bgp network import-check\n");
@@ -409,6 +442,12 @@ static void write_head(struct view *v)
 			 "!\n"
 			 "route-map " IN_MAP " deny 10\n"
 			 "exit\n");
+}
+
+bool frr_peer_is_internal(const struct frr_peer *p, uint32_t own)
+{
+	return p->as_kind == FRR_AS_INTERNAL ||
+	       (p->as_kind == FRR_AS_NUMBER && p->asn == shown_asn(p, own));
 }
 
 void frr_render(const struct frr_model *m, struct buf *out)

@@ -36,6 +36,17 @@ struct frr_bfd {
 	uint32_t minimum_ttl;
 };
 
+/* What the routes of a class have, or those that are sent to a peer. */
+struct frr_attributes {
+	bool has_local_preference; /* only internal peers are sent it */
+	bool has_med;
+	uint32_t local_preference, med;
+	const char *const *communities; /* "65000:1", "no-export" */
+	size_t n_communities;
+	const char *const *large_communities; /* "64512:1:2" */
+	size_t n_large_communities;
+};
+
 enum frr_peer_as { FRR_AS_NUMBER, FRR_AS_INTERNAL, FRR_AS_EXTERNAL };
 
 struct frr_peer {
@@ -54,6 +65,8 @@ struct frr_peer {
 	uint32_t connect_s; /* 0: FRR's default */
 	bool ebgp_multihop, graceful_restart;
 	bool ipv4, ipv6; /* families that are activated */
+	/* of all routes: communities are added to those of a class; its other values win */
+	struct frr_attributes attributes;
 };
 
 #define FRR_CLASS_MAX 65534
@@ -62,15 +75,9 @@ struct frr_peer {
 
 /* Attributes of prefixes. */
 struct frr_class {
-	uint32_t number;	   /* 1..FRR_CLASS_MAX, unique; kept while the class lives */
-	bool has_local_preference; /* only internal peers are sent it */
-	bool has_med;
-	uint32_t local_preference, med;
-	unsigned prepend; /* times that the own ASN is added for external peers; 0..10 */
-	const char *const *communities; /* "65000:1", "no-export" */
-	size_t n_communities;
-	const char *const *large_communities; /* "64512:1:2" */
-	size_t n_large_communities;
+	uint32_t number; /* 1..FRR_CLASS_MAX, unique; kept while the class lives */
+	struct frr_attributes attributes;
+	unsigned prepend;	  /* times that the own ASN is added for external peers; 0..10 */
 	const char *const *peers; /* names; announced only to these. n 0: to all */
 	size_t n_peers;
 };
@@ -101,6 +108,9 @@ struct frr_model {
 	size_t n_profiles;
 	const char *extra; /* text that is added as it is; NULL: none */
 };
+
+/* Whether a session is one of iBGP. own: the router's ASN. */
+bool frr_peer_is_internal(const struct frr_peer *p, uint32_t own);
 
 /* Appends the configuration. The arrays may be in any order. */
 void frr_render(const struct frr_model *m, struct buf *out);

@@ -44,6 +44,9 @@ static const struct frr_bfd profiles[] = {
 	{ .name = "fast", .receive_ms = 100, .transmit_ms = 100, .multiplier = 5 },
 };
 
+static const char *const for_away[] = { "64512:777", "64512:10" };
+static const char *const large_for_away[] = { "64512:1:9" };
+
 static const struct frr_peer peers[] = {
 	{ .name = "tor",
 	  .address = V4(10, 0, 0, 2),
@@ -62,7 +65,8 @@ static const struct frr_peer peers[] = {
 	  .connect_s = 1,
 	  .graceful_restart = true,
 	  .ipv4 = true,
-	  .ipv6 = true },
+	  .ipv6 = true,
+	  .attributes = { .has_local_preference = true, .local_preference = 120 } },
 	{ .name = "away",
 	  .address = V4(10, 0, 0, 4),
 	  .asn = 64515,
@@ -71,7 +75,13 @@ static const struct frr_peer peers[] = {
 	  .source = V4(10, 0, 0, 1),
 	  .ebgp_multihop = true,
 	  .connect_s = 1,
-	  .ipv4 = true },
+	  .ipv4 = true,
+	  .attributes = { .has_med = true,
+			  .med = 70,
+			  .communities = for_away,
+			  .n_communities = 2,
+			  .large_communities = large_for_away,
+			  .n_large_communities = 1 } },
 	{ .name = "spine",
 	  .interface = "uplink",
 	  .as_kind = FRR_AS_EXTERNAL,
@@ -91,19 +101,19 @@ static const struct frr_class classes[] = {
 	{ .number = 3, .prepend = 3, .peers = tors, .n_peers = 3 },
 	{ .number = 1 },
 	{ .number = 2,
-	  .has_local_preference = true,
-	  .local_preference = 150,
-	  .has_med = true,
-	  .med = 50,
-	  .communities = communities,
-	  .n_communities = 4,
-	  .large_communities = large,
-	  .n_large_communities = 2 },
+	  .attributes = { .has_local_preference = true,
+			  .local_preference = 150,
+			  .has_med = true,
+			  .med = 50,
+			  .communities = communities,
+			  .n_communities = 4,
+			  .large_communities = large,
+			  .n_large_communities = 2 } },
 	{ .number = 7,
-	  .has_local_preference = true,
-	  .local_preference = 0,
-	  .communities = leaving,
-	  .n_communities = 1,
+	  .attributes = { .has_local_preference = true,
+			  .local_preference = 0,
+			  .communities = leaving,
+			  .n_communities = 1 },
 	  .peers = only_core,
 	  .n_peers = 1 },
 };
@@ -257,6 +267,7 @@ static void routers_of_vrfs_come_after_the_default_one(void **state)
 		   "router bgp 4200000000\n"
 		   " no bgp ebgp-requires-policy\n"
 		   " no bgp default ipv4-unicast\n"
+		   " coalesce-time 0\n"
 		   " no bgp network import-check\n"
 		   " !\n"
 		   " address-family ipv4 unicast\n"
@@ -272,6 +283,7 @@ static void routers_of_vrfs_come_after_the_default_one(void **state)
 		   "router bgp 64513 vrf red\n"
 		   " no bgp ebgp-requires-policy\n"
 		   " no bgp default ipv4-unicast\n"
+		   " coalesce-time 0\n"
 		   " no bgp network import-check\n"
 		   " neighbor 10.1.0.1 remote-as 1\n"
 		   " !\n"
@@ -391,8 +403,8 @@ static void any_order_gives_the_same_bytes(void **state)
 		shuffle(&r, c.profiles, ARRAY_SIZE(profiles), sizeof(profiles[0]));
 		shuffle(&r, tags, ARRAY_SIZE(tags), sizeof(tags[0]));
 		for (size_t j = 0; j < ARRAY_SIZE(classes); j++)
-			if (c.classes[j].n_communities == 4)
-				c.classes[j].communities = tags;
+			if (c.classes[j].attributes.n_communities == 4)
+				c.classes[j].attributes.communities = tags;
 		render(&c.m, &out);
 		assert_string_equal(out.p, expected.p);
 	}
@@ -409,6 +421,7 @@ static void only_constant_lines_are_foreign(void **state)
 		"router bgp 64512: bgp router-id 10.0.0.1",
 		"router bgp 64512: no bgp ebgp-requires-policy",
 		"router bgp 64512: no bgp default ipv4-unicast",
+		"router bgp 64512: coalesce-time 0",
 		"router bgp 64512: bgp graceful-restart preserve-fw-state",
 		"router bgp 64512: no bgp network import-check",
 	};
@@ -453,7 +466,7 @@ static void an_attribute_changes_only_entries_of_its_class(void **state)
 	struct copy c;
 
 	copy(&c);
-	c.classes[2].med = 60;
+	c.classes[2].attributes.med = 60;
 	check_plan(&example, &c.m,
 		   "bgpd: route-map maglev-out-away permit 2: set metric 60\n"
 		   "bgpd: route-map maglev-out-core permit 2: set metric 60\n"
@@ -461,14 +474,37 @@ static void an_attribute_changes_only_entries_of_its_class(void **state)
 		   "bgpd: route-map maglev-out-tor permit 2: set metric 60\n"
 		   "bgpd: route-map maglev-out-tor6 permit 2: set metric 60\n");
 	copy(&c);
-	c.classes[2].has_local_preference = false;
+	c.classes[2].attributes.has_local_preference = false;
 	check_plan(&example, &c.m,
-		   "bgpd: route-map maglev-out-core permit 2: no set local-preference 150\n");
+		   "bgpd: route-map maglev-out-core permit 2: set local-preference 120\n");
+	copy(&c);
+	c.classes[3].attributes.n_communities = 0;
+	check_plan(&example, &c.m,
+		   "bgpd: route-map maglev-out-core permit 7: no set community "
+		   "graceful-shutdown\n");
 	copy(&c);
 	c.classes[0].prepend = 0;
 	check_plan(&example, &c.m,
 		   "bgpd: route-map maglev-out-tor6 permit 3: no set as-path prepend\n"
 		   "bgpd: route-map maglev-out-tor permit 3: no set as-path prepend\n");
+}
+
+static void an_attribute_of_a_peer_changes_only_its_map(void **state)
+{
+	struct copy c;
+
+	copy(&c);
+	c.peers[3].attributes.med = 71;
+	check_plan(&example, &c.m, "bgpd: route-map maglev-out-away permit 1: set metric 71\n");
+	copy(&c);
+	c.peers[3].attributes.n_communities = 1;
+	check_plan(&example, &c.m,
+		   "bgpd: route-map maglev-out-away permit 1: set community 64512:777\n");
+	copy(&c);
+	c.peers[2].attributes.has_local_preference = false;
+	check_plan(&example, &c.m,
+		   "bgpd: route-map maglev-out-core permit 3: no set local-preference 120\n"
+		   "bgpd: route-map maglev-out-core permit 1: no set local-preference 120\n");
 }
 
 static void a_class_less_for_a_peer_is_one_entry_less(void **state)
@@ -522,6 +558,7 @@ int main(void)
 		cmocka_unit_test(there_is_no_list_at_all),
 		cmocka_unit_test(one_prefix_is_one_operation),
 		cmocka_unit_test(an_attribute_changes_only_entries_of_its_class),
+		cmocka_unit_test(an_attribute_of_a_peer_changes_only_its_map),
 		cmocka_unit_test(a_class_less_for_a_peer_is_one_entry_less),
 		cmocka_unit_test(a_peer_changes_nothing_of_another),
 	};

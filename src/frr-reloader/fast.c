@@ -326,7 +326,7 @@ static void refresh(struct fast *f)
 	_cleanup_(buf_free) struct buf commands = { 0 };
 	struct str rest, line;
 
-	frr_refresh_print(&f->wanted, &commands);
+	frr_refresh_print(&f->wanted, &f->plan, &commands);
 	rest = (struct str){ commands.p, commands.n };
 	while (str_cut(&rest, '\n', &line))
 		if (line.n)
@@ -340,8 +340,7 @@ static void send_plan(struct fast *f)
 	log_plan(&f->plan);
 	for (unsigned d = 0; d < FRR_DAEMONS; d++)
 		send_ops(f, d);
-	if (f->plan.policy)
-		refresh(f);
+	refresh(f);
 	if (!f->waiting)
 		finish(f, FAST_FAILED, f->trouble);
 }

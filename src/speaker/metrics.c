@@ -135,12 +135,13 @@ static void add_maglevds(struct buf *out, const struct speaker *s)
 /* ---- sessions, under the names that MetalLB's dashboards and alerts know ---- */
 
 #define BGP(name) "metallb_bgp_" name
+#define BFD(name) "metallb_bfd_" name
 
 static const struct family session_up = { BGP("session_up"), METRICS_GAUGE,
 					  "1 while the BGP session is established." };
 static const struct family announced = { BGP("announced_prefixes_total"), METRICS_GAUGE,
 					 "Prefixes sent to the peer." };
-static const struct family bfd_up = { "metallb_bfd_session_up", METRICS_GAUGE,
+static const struct family bfd_up = { BFD("session_up"), METRICS_GAUGE,
 				      "1 while the BFD session is up." };
 
 static const struct family counts[SESSION_COUNTS] = {
@@ -158,6 +159,23 @@ static const struct family counts[SESSION_COUNTS] = {
 				     "ROUTE-REFRESHs sent." },
 	[SESSION_TOTAL_SENT] = { BGP("total_sent"), METRICS_COUNTER, "Messages sent." },
 	[SESSION_TOTAL_RECEIVED] = { BGP("total_received"), METRICS_COUNTER, "Messages received." },
+};
+
+static const struct family bfd_counts[SESSION_BFD_COUNTS] = {
+	[SESSION_BFD_CONTROL_RECEIVED] = { BFD("control_packet_input"), METRICS_COUNTER,
+					   "BFD control packets received." },
+	[SESSION_BFD_CONTROL_SENT] = { BFD("control_packet_output"), METRICS_COUNTER,
+				       "BFD control packets sent." },
+	[SESSION_BFD_ECHO_RECEIVED] = { BFD("echo_packet_input"), METRICS_COUNTER,
+					"BFD echo packets received." },
+	[SESSION_BFD_ECHO_SENT] = { BFD("echo_packet_output"), METRICS_COUNTER,
+				    "BFD echo packets sent." },
+	[SESSION_BFD_UPS] = { BFD("session_up_events"), METRICS_COUNTER,
+			      "Times that the BFD session came up." },
+	[SESSION_BFD_DOWNS] = { BFD("session_down_events"), METRICS_COUNTER,
+				"Times that the BFD session went down." },
+	[SESSION_BFD_ZEBRA_NOTIFICATIONS] = { BFD("zebra_notifications"), METRICS_COUNTER,
+					      "Notifications of zebra about the BFD session." },
 };
 
 struct labels {
@@ -189,6 +207,22 @@ static void add_sample(struct buf *out, const struct family *f, const struct bgp
 	metrics_u64(out, f->name, l.list, ARRAY_SIZE(l.list), value);
 }
 
+/* A session that bfdd does not have is down, but it has no counts: they would seem to restart. */
+static void add_bfd(struct buf *out, const struct bgp_config *c, const struct session *list)
+{
+	begin(out, &bfd_up);
+	for (size_t i = 0; i < c->n_peers; i++)
+		if (c->peers[i].frr.bfd)
+			add_sample(out, &bfd_up, &c->peers[i], false, list[i].bfd_up);
+	for (size_t k = 0; k < SESSION_BFD_COUNTS; k++) {
+		begin(out, &bfd_counts[k]);
+		for (size_t i = 0; i < c->n_peers; i++)
+			if (c->peers[i].frr.bfd && list[i].bfd_known)
+				add_sample(out, &bfd_counts[k], &c->peers[i], false,
+					   list[i].bfd_counts[k]);
+	}
+}
+
 static void add_sessions(struct buf *out, const struct speaker *s)
 {
 	const struct bgp_config *c = speaker_config(s);
@@ -205,10 +239,7 @@ static void add_sessions(struct buf *out, const struct speaker *s)
 		for (size_t i = 0; i < c->n_peers; i++)
 			add_sample(out, &counts[k], &c->peers[i], true, list[i].counts[k]);
 	}
-	begin(out, &bfd_up);
-	for (size_t i = 0; i < c->n_peers; i++)
-		if (c->peers[i].frr.bfd)
-			add_sample(out, &bfd_up, &c->peers[i], false, list[i].bfd_up);
+	add_bfd(out, c, list);
 }
 
 /* ---- the API ---- */

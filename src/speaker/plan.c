@@ -43,14 +43,7 @@ static const char *key_of(struct plan *p, const struct bgp_vip *v, enum announce
 
 static struct frr_class class_of(const struct bgp_advertisement *a)
 {
-	return (struct frr_class){ .has_local_preference = a->has_local_preference,
-				   .local_preference = a->local_preference,
-				   .has_med = a->has_med,
-				   .med = a->med,
-				   .communities = a->communities.items,
-				   .n_communities = a->communities.n,
-				   .large_communities = a->large_communities.items,
-				   .n_large_communities = a->large_communities.n,
+	return (struct frr_class){ .attributes = a->attributes,
 				   .peers = a->peers.items,
 				   .n_peers = a->peers.n };
 }
@@ -61,27 +54,27 @@ static int by_text(const void *a, const void *b)
 }
 
 /* RFC 8326: the community for eBGP peers, the lowest preference for iBGP peers. */
-static void make_draining(struct plan *p, struct frr_class *c)
+static void make_draining(struct plan *p, struct frr_attributes *a)
 {
-	const char **texts = arena_array_of(p->arena, c->n_communities + 1, const char *);
+	const char **texts = arena_array_of(p->arena, a->n_communities + 1, const char *);
 	size_t n = 0;
 
-	for (size_t i = 0; i < c->n_communities; i++)
-		if (strcmp(c->communities[i], "graceful-shutdown") != 0)
-			texts[n++] = c->communities[i];
+	for (size_t i = 0; i < a->n_communities; i++)
+		if (strcmp(a->communities[i], "graceful-shutdown") != 0)
+			texts[n++] = a->communities[i];
 	texts[n++] = "graceful-shutdown";
 	qsort(texts, n, sizeof(*texts), by_text);
-	c->communities = texts;
-	c->n_communities = n;
-	c->has_local_preference = true;
-	c->local_preference = 0;
+	a->communities = texts;
+	a->n_communities = n;
+	a->has_local_preference = true;
+	a->local_preference = 0;
 }
 
 static void make_worse(const struct bgp_vip *v, struct frr_class *c)
 {
 	if (v->has_worse_med) {
-		c->has_med = true;
-		c->med = v->worse_med;
+		c->attributes.has_med = true;
+		c->attributes.med = v->worse_med;
 	}
 	c->prepend = v->worse_prepend;
 }
@@ -101,7 +94,7 @@ static void add_class(struct plan *p, const struct bgp_vip *v, enum announce_sta
 		return;
 	class = class_of(&p->config->advertisements[v->advertisement]);
 	if (s == ANNOUNCE_DRAINING)
-		make_draining(p, &class);
+		make_draining(p, &class.attributes);
 	if (s == ANNOUNCE_WORSE)
 		make_worse(v, &class);
 	vec_insert_at(&p->classes, i);

@@ -38,9 +38,10 @@ static void make(struct fixture *f)
 {
 	*f = (struct fixture){
 		.advertisements = { { .name = "default",
-				      .communities = { tags, 1 },
-				      .has_med = true,
-				      .med = 50,
+				      .attributes = { .communities = tags,
+						      .n_communities = 1,
+						      .has_med = true,
+						      .med = 50 },
 				      .length4 = 32,
 				      .length6 = 128,
 				      .peers = { both, 2 } },

@@ -142,8 +142,7 @@ __attribute__((format(printf, 2, 3))) static void fail(struct reload *r, const c
 
 /* ---- frr-reloader's socket ---- */
 
-/* Fills error with why the answer is no success; "" if it is one. */
-static void judge_answer(const struct reload *r, struct str body, char *error, size_t n)
+void reload_judge(struct str body, int64_t asked, char *error, size_t n)
 {
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
 	_cleanup_(buf_free) struct buf why = { 0 };
@@ -167,9 +166,9 @@ static void judge_answer(const struct reload *r, struct str body, char *error, s
 	if (errors.n) {
 		errs_print(&errors, "answer of frr-reloader", &why);
 		snprintf(error, n, "%.*s", (int)(why.n - 1), why.p); /* no newline */
-	} else if (id != r->id) {
+	} else if (id != asked) {
 		snprintf(error, n, "frr-reloader answered with id %" PRId64 " instead of %" PRId64,
-			 id, r->id);
+			 id, asked);
 	} else if (!success) {
 		snprintf(error, n, "%s", *reason ? reason : "frr-reloader has failed");
 	} else {
@@ -189,7 +188,7 @@ static void on_answer(const struct http_result *result, void *user)
 		snprintf(error, sizeof(error), "frr-reloader answered with status %u",
 			 result->head->status);
 	else
-		judge_answer(r, result->body, error, sizeof(error));
+		reload_judge(result->body, r->id, error, sizeof(error));
 	finish(r, error);
 }
 

@@ -69,3 +69,8 @@ const struct reload_stats *reload_stats(const struct reload *r);
 enum debounce_state reload_state(const struct reload *r);
 /* Whether the latest text is what FRR has, as far as is known. */
 bool reload_is_current(const struct reload *r);
+/*
+ * Judges the body of frr-reloader's answer to the request with the id `asked`: error, of n bytes,
+ * becomes "" if it is a success, and why not otherwise. Pure.
+ */
+void reload_judge(struct str body, int64_t asked, char *error, size_t n);

@@ -7,43 +7,10 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "core/bgp/config.h"
 #include "lib/loop/loop.h"
+#include "src/speaker/answers.h"
 
 struct sessions;
-
-/* Messages of a BGP session, as FRR counts them. */
-enum session_count {
-	SESSION_UPDATES_SENT,
-	SESSION_UPDATES_RECEIVED,
-	SESSION_OPENS_SENT,
-	SESSION_OPENS_RECEIVED,
-	SESSION_NOTIFICATIONS_SENT,
-	SESSION_KEEPALIVES_SENT,
-	SESSION_KEEPALIVES_RECEIVED,
-	SESSION_REFRESHES_SENT,
-	SESSION_TOTAL_SENT,
-	SESSION_TOTAL_RECEIVED,
-	SESSION_COUNTS
-};
-
-#define SESSION_STATE_BYTES 32
-#define SESSION_ERROR_BYTES 160
-
-/* One configured peer. */
-struct session {
-	bool known; /* bgpd has it */
-	bool up;
-	char state[SESSION_STATE_BYTES]; /* FRR's word, "Established"; "" if not known */
-	int64_t since;			 /* monotonic ns, of `up` */
-	uint64_t prefixes;		 /* sent */
-	uint64_t counts[SESSION_COUNTS];
-	bool bfd_known, bfd_up;
-	char last_error[SESSION_ERROR_BYTES]; /* why it ended last; "": it never did */
-};
 
 /*
  * For the daemons in vty_dir, which is borrowed. again is called when bgpd answers

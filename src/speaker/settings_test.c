@@ -88,7 +88,8 @@ static void everything_is_read(void **state)
 		"connect-time: 5s, ebgp-multihop: true, bfd: fast, graceful-restart: true, "
 		"source: 10.0.0.1, port: 1179, vrf: red, local-asn: 65000, families: [ipv4, ipv6] "
 		"}\n"
-		"    tor2: { interface: eth0, asn: internal }\n"
+		"    tor2: { interface: eth0, asn: internal, communities: [no-peer, 'large:4:5:6', "
+		"'1:2'], local-preference: 300, med: 0 }\n"
 		"  advertisements: { default: { communities: [no-export, '64512:100', "
 		"'64512:100', 'large:1:2:3'], local-preference: 0, med: 50, "
 		"aggregation-length: 24, aggregation-length-v6: 64, peers: [tor2, tor1] } }\n"
@@ -113,10 +114,17 @@ static void everything_is_read(void **state)
 	assert_string_equal(s->config.peers[0].vrf, "red");
 	assert_string_equal(s->config.peers[1].frr.interface, "eth0");
 	assert_true(s->config.peers[1].frr.ipv4 && s->config.peers[1].frr.ipv6);
+	assert_false(p->attributes.has_med || p->attributes.has_local_preference);
+	p = &s->config.peers[1].frr;
+	assert_int_equal(p->attributes.n_communities, 2);
+	assert_string_equal(p->attributes.communities[1], "no-peer");
+	assert_string_equal(p->attributes.large_communities[0], "4:5:6");
+	assert_true(p->attributes.has_local_preference && p->attributes.local_preference == 300);
+	assert_true(p->attributes.has_med && p->attributes.med == 0);
 	a = &s->config.advertisements[0];
-	assert_int_equal(a->communities.n, 2);
-	assert_string_equal(a->large_communities.items[0], "1:2:3");
-	assert_true(a->has_local_preference && a->local_preference == 0);
+	assert_int_equal(a->attributes.n_communities, 2);
+	assert_string_equal(a->attributes.large_communities[0], "1:2:3");
+	assert_true(a->attributes.has_local_preference && a->attributes.local_preference == 0);
 	assert_string_equal(a->peers.items[0], "tor1");
 	assert_true(s->config.maglevds[0].tls);
 	v = bgp_config_vip(&s->config, "www");
@@ -188,11 +196,41 @@ static void values_that_frr_would_refuse_are_refused(void **state)
 		       "must be two numbers");
 	assert_refused(ROUTER PEER "  advertisements: { default: { communities: ['1:65536'] } }\n",
 		       "must be two numbers");
+	assert_refused(ROUTER "  peers: { t: { address: 10.0.0.2, asn: 1, communities: [x] } }\n",
+		       "speaker.peers.t.communities: \"x\" must be two numbers");
+	assert_refused(ROUTER "  peers: { t: { address: 10.0.0.2, asn: 1, med: 4294967296 } }\n",
+		       "speaker.peers.t.med:");
 	assert_refused(ROUTER "  maglevds: { a: { address: localhost } }\n", "must be host:port");
 	assert_refused(ROUTER "  maglevds: { a: { address: 'h:1', key: /k } }\n",
 		       "is required with a key");
 	assert_refused(ROUTER "  maglevds: { a: { address: 'h:1', tls: false, ca: /k } }\n",
 		       "must not be false");
+}
+
+static void a_local_preference_for_an_external_peer_is_doubted(void **state)
+{
+	static const struct {
+		const char *asn;
+		unsigned warnings;
+	} cases[] = { { "64513", 1 },
+		      { "external", 1 },
+		      { "64512", 0 },
+		      { "internal", 0 },
+		      { "65000, local-asn: 65000", 0 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(buf_free) struct buf text = { 0 };
+		struct config_load load;
+
+		buf_printf(&text,
+			   ROUTER "  peers: { t: { address: 10.0.0.2, local-preference: 1, "
+				  "asn: %s } }\n",
+			   cases[i].asn);
+		load = read_text(buf_cstr(&text));
+		assert_int_equal(load.result, CONFIG_OK);
+		assert_int_equal(load.warnings.n, cases[i].warnings);
+		arena_free(load.arena);
+	}
 }
 
 static void a_worse_announcement_must_differ(void **state)
@@ -397,6 +435,7 @@ int main(void)
 		cmocka_unit_test(syntax_is_told_from_rules),
 		cmocka_unit_test(names_that_do_not_exist_are_refused),
 		cmocka_unit_test(values_that_frr_would_refuse_are_refused),
+		cmocka_unit_test(a_local_preference_for_an_external_peer_is_doubted),
 		cmocka_unit_test(a_worse_announcement_must_differ),
 		cmocka_unit_test(two_vips_of_one_prefix_need_one_advertisement),
 		cmocka_unit_test(an_address_belongs_to_one_vip),

@@ -5,6 +5,7 @@ BIRD is four of the peers; the unnumbered one is another FRR. test_frr_10_render
 """
 import json
 import os
+import re
 
 import pytest
 
@@ -144,21 +145,23 @@ def test_a_peer_over_ipv6_receives_the_ipv6_prefixes(loaded, peers):
 def test_an_internal_peer_receives_local_preferences_and_no_prepends(loaded, peers):
     until(lambda: len(peers.routes('core_4')) == 4 and len(peers.routes('core_6')) == 3, what='seven routes')
     assert received(peers, 'core_4') == {
-        '192.0.2.1/32': ('', '', '', '0', '100'),
+        '192.0.2.1/32': ('', '', '', '0', '120'),
         '192.0.2.2/32': ('', COMMUNITIES, LARGE, '50', '150'),
-        '192.0.2.10/32': ('', '', '', '0', '100'),
+        '192.0.2.10/32': ('', '', '', '0', '120'),
         '198.51.100.0/24': ('', '(65535,0)', '', '0', '0')}
     assert received(peers, 'core_6') == {
-        '2001:db8::1/128': ('', '', '', '0', '100'),
+        '2001:db8::1/128': ('', '', '', '0', '120'),
         '2001:db8::2/128': ('', COMMUNITIES, LARGE, '50', '150'),
-        '2001:db8::10/128': ('', '', '', '0', '100')}
+        '2001:db8::10/128': ('', '', '', '0', '120')}
 
 
-def test_a_peer_that_a_class_does_not_name_receives_none_of_it(loaded, peers):
+def test_a_peer_with_attributes_receives_them_and_only_classes_that_it_gets(loaded, peers):
+    """Its communities are added to those of a class; the MED of a class wins."""
     until(lambda: len(peers.routes('away_4')) == 2, what='two routes')
     assert received(peers, 'away_4') == {
-        '192.0.2.1/32': ('64999', '', '', '0', '100'),
-        '192.0.2.2/32': ('64999', COMMUNITIES, LARGE, '50', '100')}
+        '192.0.2.1/32': ('64999', '(64512,10) (64512,777)', '(64512, 1, 9)', '70', '100'),
+        '192.0.2.2/32': ('64999', '(64512,2) (64512,10) (64512,777) (65535,65281)',
+                         '(64512, 1, 3) (64512, 1, 9) (64512, 1, 20)', '50', '100')}
 
 
 def test_an_unnumbered_peer_receives_both_families(loaded, spine):
@@ -195,6 +198,31 @@ def test_a_prefix_that_changes_its_class_changes_its_attributes(loaded, node, pe
         until(lambda med=med: peers.routes('tor_4')['192.0.2.1/32']['med'] == med, what=f'a MED of {med}')
 
 
+def metric(node, number, value):
+    """Changes the outbound route map of the peer tor, and has it take effect as frr-reloader does."""
+    node.configure(f'route-map maglev-out-tor permit {number}', f'set metric {value}')
+    node.ask('clear bgp ipv4 unicast * soft out')
+
+
+def test_a_withdrawal_at_the_start_of_a_session_reaches_the_peer(loaded, node, peers):
+    """Also while a route map takes effect. bgpd of FRR 8.4 sends a new session its table after a second; a change of a route
+    map sends it earlier, and a withdrawal in between would never be sent."""
+    family = ('router bgp 64512', 'address-family ipv4 unicast')
+    node.configure(*family, 'network 192.0.2.77/32 route-map maglev-origin-2')
+    until(lambda: '192.0.2.77/32' in peers.routes('tor_4'), what='the route')
+    peers.ask('disable tor')
+    until(lambda: '192.0.2.77/32' not in peers.routes('tor_4'), what='the end of the session')
+    peers.ask('enable tor')
+    until(lambda: peers.is_established('tor'), what='a new session')
+    metric(node, 2, 60)
+    until(lambda: peers.routes('tor_4').get('192.0.2.77/32', {}).get('med') == '60', what='the changed route')
+    node.configure(*family, 'no network 192.0.2.77/32')
+    until(lambda: '192.0.2.77/32' not in peers.routes('tor_4'), what='the route gone from the peer')
+    until(lambda: 'End-of-RIB send: IPv4 Unicast' in node.ask('show bgp neighbors 10.0.0.2'), what='the End-of-RIB')
+    metric(node, 2, 50)
+    until(lambda: peers.routes('tor_4')['192.0.2.2/32']['med'] == '50', what='the first MED')
+
+
 def drops(node):
     """{peer: how often its session has ended}"""
     neighbors = json.loads(node.ask('show bgp neighbors json'))
@@ -212,3 +240,20 @@ def test_a_prefix_more_is_one_command_and_touches_no_session(loaded, node, peers
         assert it.all('fast-path')[-1]['commands'] == commands
         until(lambda: ('192.0.2.99/32' in peers.routes('tor_4')) == (changed != text), what='the change at the peer')
     assert drops(node) == before
+
+
+def med_of(spine):
+    route, = json.loads(spine.ask('show bgp ipv4 unicast 192.0.2.2/32 json'))['paths']
+    return route['metric']
+
+
+def test_an_attribute_of_one_peer_is_one_command_and_in_effect_at_once(loaded, node, peers, spine, text, running, folders):
+    """Long before bgpd would evaluate the route map by itself, and only for this peer, which is unnumbered."""
+    it = running(Reloader(folders(), node, '--log-level', 'debug')).start()
+    assert it.reload(text)['result']
+    until(lambda: med_of(spine) == 50, what='the first MED')
+    changed = re.sub(r'(maglev-out-spine permit 2\n(?: .*\n)*? set metric) 50', r'\1 51', text)
+    for wanted, med in ((changed, 51), (text, 50)):
+        assert it.reload(wanted)['result'] and it.way() == 'fast'
+        assert it.all('fast-path')[-1]['commands'] == 1
+        until(lambda med=med: med_of(spine) == med, timeout=4, what=f'a MED of {med}')

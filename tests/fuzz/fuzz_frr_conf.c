@@ -61,7 +61,7 @@ static void compare(const struct frr_conf *running, const struct frr_conf *wante
 	check(plan.announced + plan.withdrawn <= plan.ops.n);
 	for (size_t i = 0; i < plan.ops.n; i++)
 		frr_op_print(&plan.ops.items[i], &text);
-	frr_refresh_print(wanted, &text);
+	frr_refresh_print(wanted, &plan, &text);
 	frr_plan_free(&plan);
 	buf_free(&text);
 }

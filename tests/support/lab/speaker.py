@@ -174,16 +174,10 @@ class Site:
         self.speaker = None
 
     def speak(self, *args, **how):
-        """Starts the speaker; returns when the peer has the route and bgpd has sent the session its whole table."""
+        """Starts the speaker; returns when the peer has the route."""
         self.speaker = self.running(Speaker(self.folders(), self.frr, self.reloader, self.maglevd, args, **how)).start()
         self.bird.wait()
-        until(self.has_table, what='a session that has its whole table')
         return self.speaker
-
-    def has_table(self):
-        """Whether bgpd has sent the session its whole table, which takes a second. Until then FRR 8.4 loses a withdrawal
-        if a route map takes effect at the same time."""
-        return 'End-of-RIB send: IPv4 Unicast' in self.frr.ask(f'show bgp neighbors {THEIRS}')
 
     def restart_maglevd(self, port):
         """After its end; on the port that the speaker knows."""
