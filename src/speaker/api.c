@@ -176,6 +176,8 @@ static void add_session(struct buf *out, const struct bgp_peer *p, const struct 
 	add_since(out, "since", one->since);
 	buf_printf(out, ",\"prefixes_sent\":%" PRIu64 ",", one->prefixes);
 	add_text(out, "bfd", !p->frr.bfd ? "" : one->bfd_up ? "up" : "down");
+	buf_addc(out, ',');
+	add_text(out, "last_error", one->last_error);
 	buf_addc(out, '}');
 }
 

@@ -20,16 +20,20 @@ from lab.reloader import Reloader
 from lab.wait import PATIENCE, until
 
 OURS, THEIRS = '10.0.0.1', '10.0.0.2'
+OURS6, THEIRS6 = 'fd00::1', 'fd00::2'
 VIP, ROUTE = '198.51.100.10', '198.51.100.10/32'
 
-BIRD = '''
-router id {theirs};
+BIRD = f'''
+log stderr all;
+router id {THEIRS};
 protocol device {{ }}
 protocol bgp speaker {{
-  local {theirs} as 64513;
-  neighbor {ours} as 64512;
+  local {THEIRS} as 64513;
+  neighbor {OURS} as 64512;
   hold time 9;
   error wait time 1, 1;
+  strict bind;
+  debug {{ routes }};
   ipv4 {{ import all; export none; }};
 }}
 '''
@@ -38,27 +42,31 @@ protocol bgp speaker {{
 class Peer(Bird):
     """The router that is announced to."""
 
-    def __init__(self, folder, namespace, conf=BIRD.format(theirs=THEIRS, ours=OURS)):
-        super().__init__(folder, namespace, conf)
-
     def start(self, stdout=None):
         return super().start(subprocess.DEVNULL)
 
     def check_words(self):
         """It logs to standard error."""
 
-    def route(self, prefix=ROUTE):
+    def route(self, prefix=ROUTE, table='master4'):
         """Its attributes; None: there is none."""
-        return self.routes('master4').get(prefix)
+        return self.routes(table).get(prefix)
 
     def withdrawals(self):
         """Received since it started."""
         return int(re.search(r'Import withdraws:\s+(\d+)', self.ask('show protocols all speaker'))[1])
 
-    def wait(self, prefix=ROUTE, there=True):
+    def wait(self, prefix=ROUTE, there=True, table='master4'):
         """Returns the attributes of a route, once it is there."""
-        until(lambda: (self.route(prefix) is not None) == there, what=f'{prefix} {"at" if there else "gone from"} the peer')
-        return self.route(prefix)
+        until(lambda: (self.route(prefix, table) is not None) == there,
+              what=f'{prefix} {"at" if there else "gone from"} the peer')
+        return self.route(prefix, table)
+
+    def history(self, prefix=ROUTE):
+        """What happened to a route since the start: 'added', 'updated', 'removed', ... A second update that says the same
+        is nothing."""
+        verbs = re.findall(rf' speaker\.ipv4 > (\w+) .*{re.escape(prefix)} ', self.said())
+        return [verb for verb in verbs if verb != 'ignored']
 
 
 class Servers:
@@ -95,11 +103,12 @@ class Servers:
 
 
 class Speaker(Daemon):
-    """maglev-speaker for one maglevd, one FRR and one peer; vip: more keys of the VIP."""
+    """maglev-speaker for one maglevd, one FRR and one peer; vip: more keys of the VIP. sections: more entries of the
+    sections of its file, by name."""
 
-    def __init__(self, folder, frr, reloader, maglevd, args=(), peer=None, **vip):
+    def __init__(self, folder, frr, reloader, maglevd, args=(), peer=None, sections=None, **vip):
         self.path, self.socket = os.path.join(folder, 'speaker.yaml'), os.path.join(folder, 'speaker.sock')
-        self.peer, self.port_of_maglevd = peer or {}, maglevd.grpc_port()
+        self.peer, self.port_of_maglevd, self.sections = peer or {}, maglevd.grpc_port(), sections or {}
         self.write(**vip)
         super().__init__(folder, 'maglev-speaker', '--config', self.path, '--socket', self.socket, '--vty-dir', frr.run,
                          '--frr-conf', os.path.join(reloader.folder, 'frr.conf'), '--reloader-socket', reloader.socket,
@@ -112,6 +121,8 @@ class Speaker(Daemon):
             'advertisements': {'default': {'communities': ['64512:100'], 'med': 50}},
             'maglevds': {'a': {'address': f'127.0.0.1:{self.port_of_maglevd}'}},
             'vips': {'www': {'address': VIP, 'frontends': ['a/www'], **vip}}}}
+        for name, entries in self.sections.items():
+            config['speaker'].setdefault(name, {}).update(entries)
         with open(self.path + '.new', 'w', encoding='ascii') as file:
             file.write(text or json.dumps(config))
         os.rename(self.path + '.new', self.path)
@@ -140,24 +151,42 @@ class Speaker(Daemon):
         assert status == 200, text
         return json.loads(text)
 
-    def vip(self):
-        return self.state()['vips'][0]
+    def vip(self, name='www'):
+        return next(vip for vip in self.state()['vips'] if vip['name'] == name)
 
-    def wait_vip(self, **wanted):
-        until(lambda: all(self.vip()[key] == value for key, value in wanted.items()), what=f'a VIP with {wanted}')
+    def wait_vip(self, name='www', **wanted):
+        until(lambda: all(self.vip(name)[key] == value for key, value in wanted.items()),
+              what=f'a VIP {name} with {wanted}')
+
+    def session(self, peer='tor'):
+        return next(session for session in self.state()['sessions'] if session['peer'] == peer)
+
+    def wait_session(self, peer='tor', **wanted):
+        until(lambda: all(self.session(peer)[key] == value for key, value in wanted.items()),
+              what=f'a session with {peer} that has {wanted}')
+
+    def drain(self, vip='www', verb='drain'):
+        status, text = self.call('POST', f'/vips/{vip}/{verb}')
+        assert status == 200, text
+
+    def undrain(self, vip='www'):
+        self.drain(vip, 'undrain')
 
 
 class Site:
     """A balancer with FRR and maglevd, and its peer."""
 
-    def __init__(self, n=2):
+    def __init__(self, n=2, conf=BIRD, addresses=(), system=None):
+        """n: servers; conf: BIRD's; addresses: more of the peer; system: whose FRR."""
         self.processes, self.folders = Running(), []
         self.names = Namespace('l'), Namespace('r')
         self.names[0].ip(f'link add veth type veth peer name veth netns {self.names[1].name}', 'link set veth up',
                          f'addr add {OURS}/24 dev veth')
-        self.names[1].ip('link set veth up', f'addr add {THEIRS}/24 dev veth')
-        self.frr = Frr(self.names[0]).start()
-        self.bird = self.add(Peer(self.folder(), self.names[1])).start()
+        self.names[1].ip('link set veth up', *(f'addr add {one} dev veth' for one in (f'{THEIRS}/24', *addresses)))
+        self.names[0].ip(f'addr add {OURS6}/64 dev veth nodad')
+        self.names[1].ip(f'addr add {THEIRS6}/64 dev veth nodad')
+        self.frr = Frr(self.names[0], system=system).start()
+        self.bird = self.add(Peer(self.folder(), self.names[1], conf)).start()
         self.reloader = self.add(Reloader(self.folder(), self.frr)).start()
         self.servers = Servers(n)
         self.maglevd = self.add(Maglevd(self.folder(), self.servers.config())).start()
