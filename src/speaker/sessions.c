@@ -13,6 +13,7 @@
 #include "lib/vty/vty.h"
 
 #define EVERY 1. /* s */
+#define ESTABLISHED "Established"
 #define ANSWER_TIMEOUT (3 * NSEC_PER_SEC)
 
 struct sessions {
@@ -78,12 +79,17 @@ static const char *text_of(const struct json_node *node, const char *key)
 	return value && value->kind == JSON_KIND_STRING ? value->text : "";
 }
 
-/* FRR's words, and those of the notification if there was one. */
+/*
+ * FRR's words, and those of the notification if there was one. A session that is up and was never
+ * dropped has not ended: FRR's words ("Waiting for peer OPEN") are of the time before it was up.
+ */
 static void read_error(struct session *one, const struct json_node *node)
 {
 	const char *why = text_of(node, "lastResetDueTo");
 	const char *notification = text_of(node, "lastNotificationReason");
 
+	if (strcmp(one->state, ESTABLISHED) == 0 && number(node, "connectionsDropped") == 0)
+		why = notification = "";
 	snprintf(one->last_error, sizeof(one->last_error), "%s%s%s", why, *notification ? ": " : "",
 		 notification);
 }
@@ -102,7 +108,7 @@ static void read_session(struct sessions *s, size_t i, const struct json_node *n
 	one->prefixes = 0;
 	for (size_t k = 0; families && families->kind == JSON_KIND_OBJECT && k < families->n; k++)
 		one->prefixes += number(&families->members[k].value, "sentPrefixCounter");
-	set_up(s, i, strcmp(one->state, "Established") == 0);
+	set_up(s, i, strcmp(one->state, ESTABLISHED) == 0);
 }
 
 /* As FRR names a peer: by its address or its interface. */
