@@ -301,8 +301,9 @@ static void write_peer(struct view *v, const struct frr_router *r, const struct 
 			   p->keepalive_s, p->hold_s);
 	if (p->connect_s)
 		buf_printf(v->out, " neighbor %s timers connect %" PRIu32 "\n", id, p->connect_s);
-	if (p->graceful_restart)
-		buf_printf(v->out, " neighbor %s graceful-restart\n", id);
+	/* by default FRR is a helper and says so; some peers then keep routes of a dead bgpd */
+	buf_printf(v->out, " neighbor %s graceful-restart%s\n", id,
+		   p->graceful_restart ? "" : "-disable");
 }
 
 /* ---- routers ---- */

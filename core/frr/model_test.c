@@ -274,6 +274,7 @@ static void routers_of_vrfs_come_after_the_default_one(void **state)
 		   " no bgp default ipv4-unicast\n"
 		   " no bgp network import-check\n"
 		   " neighbor 10.1.0.1 remote-as 1\n"
+		   " neighbor 10.1.0.1 graceful-restart-disable\n"
 		   " !\n"
 		   " address-family ipv4 unicast\n"
 		   " exit-address-family\n"
@@ -307,26 +308,36 @@ static void a_peer_has_the_lines_that_it_needs(void **state)
 
 	check_peer((struct frr_peer){ .address = v6, .asn = 64513 },
 		   " neighbor fd00::9 remote-as 64513\n"
-		   " neighbor fd00::9 disable-connected-check\n");
+		   " neighbor fd00::9 disable-connected-check\n"
+		   " neighbor fd00::9 graceful-restart-disable\n");
 	check_peer((struct frr_peer){ .address = v6, .asn = 64513, .ebgp_multihop = true },
 		   " neighbor fd00::9 remote-as 64513\n"
-		   " neighbor fd00::9 ebgp-multihop 255\n");
+		   " neighbor fd00::9 ebgp-multihop 255\n"
+		   " neighbor fd00::9 graceful-restart-disable\n");
 	check_peer((struct frr_peer){ .address = v6, .asn = 64512, .ebgp_multihop = true },
-		   " neighbor fd00::9 remote-as 64512\n");
+		   " neighbor fd00::9 remote-as 64512\n"
+		   " neighbor fd00::9 graceful-restart-disable\n");
 	check_peer((struct frr_peer){ .address = v6, .as_kind = FRR_AS_EXTERNAL },
 		   " neighbor fd00::9 remote-as external\n"
-		   " neighbor fd00::9 disable-connected-check\n");
+		   " neighbor fd00::9 disable-connected-check\n"
+		   " neighbor fd00::9 graceful-restart-disable\n");
 	check_peer((struct frr_peer){ .interface = "eth0", .as_kind = FRR_AS_INTERNAL },
-		   " neighbor eth0 interface remote-as internal\n");
+		   " neighbor eth0 interface remote-as internal\n"
+		   " neighbor eth0 graceful-restart-disable\n");
 	check_peer(
 		(struct frr_peer){ .address = v4, .asn = 64512, .port = 179, .has_timers = true },
 		" neighbor 10.0.0.9 remote-as 64512\n"
-		" neighbor 10.0.0.9 timers 0 0\n");
+		" neighbor 10.0.0.9 timers 0 0\n"
+		" neighbor 10.0.0.9 graceful-restart-disable\n");
 	check_peer((struct frr_peer){ .address = v4, .asn = 1, .bfd = "p", .source = v4 },
 		   " neighbor 10.0.0.9 remote-as 1\n"
 		   " neighbor 10.0.0.9 bfd\n"
 		   " neighbor 10.0.0.9 bfd profile p\n"
-		   " neighbor 10.0.0.9 update-source 10.0.0.9\n");
+		   " neighbor 10.0.0.9 update-source 10.0.0.9\n"
+		   " neighbor 10.0.0.9 graceful-restart-disable\n");
+	check_peer((struct frr_peer){ .address = v4, .asn = 1, .graceful_restart = true },
+		   " neighbor 10.0.0.9 remote-as 1\n"
+		   " neighbor 10.0.0.9 graceful-restart\n");
 }
 
 static void a_profile_names_only_what_is_set(void **state)
