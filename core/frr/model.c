@@ -329,15 +329,37 @@ static void write_policy(struct view *v, const struct frr_peer *p)
 		   id, id, p->name, id);
 }
 
+static bool is_in_family(const struct frr_prefix *x, bool six)
+{
+	return x->address.family == (six ? AF_INET6 : AF_INET);
+}
+
+static bool has_family(const struct frr_router *r, bool six)
+{
+	for (size_t i = 0; i < r->n_prefixes; i++)
+		if (is_in_family(&r->prefixes[i], six))
+			return true;
+	for (size_t i = 0; i < r->n_peers; i++)
+		if (six ? r->peers[i].ipv6 : r->peers[i].ipv4)
+			return true;
+	return false;
+}
+
+/*
+ * FRR prints no empty family. To frr-reload.py one would always be a line to add, and the program of
+ * FRR 8.4 ends with an exception if the first of those is a family and a peer is removed.
+ */
 static void write_family(struct view *v, const struct frr_router *r,
 			 const struct frr_peer *const *peers, bool six)
 {
 	const struct frr_prefix *const *prefixes =
 		SORTED(v, r->prefixes, r->n_prefixes, compare_prefixes);
 
+	if (!has_family(r, six))
+		return;
 	buf_printf(v->out, " !\n address-family ipv%c unicast\n", six ? '6' : '4');
 	for (size_t i = 0; i < r->n_prefixes; i++)
-		if (prefixes[i]->address.family == (six ? AF_INET6 : AF_INET))
+		if (is_in_family(prefixes[i], six))
 			write_network(v, prefixes[i]);
 	for (size_t i = 0; i < r->n_peers; i++)
 		if (six ? peers[i]->ipv6 : peers[i]->ipv4)

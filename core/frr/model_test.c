@@ -244,6 +244,7 @@ static void extra_text_comes_last_and_ends_with_a_newline(void **state)
 	check(&(struct frr_model){ .extra = "hostname a\n" }, HEAD "!\nhostname a\n");
 }
 
+/* A family that neither a peer nor a prefix uses is not written. */
 static void routers_of_vrfs_come_after_the_default_one(void **state)
 {
 	const struct frr_peer peer = { .name = "a", .address = V4(10, 1, 0, 1), .asn = 1 };
@@ -258,12 +259,6 @@ static void routers_of_vrfs_come_after_the_default_one(void **state)
 		   " no bgp ebgp-requires-policy\n"
 		   " no bgp default ipv4-unicast\n"
 		   " no bgp network import-check\n"
-		   " !\n"
-		   " address-family ipv4 unicast\n"
-		   " exit-address-family\n"
-		   " !\n"
-		   " address-family ipv6 unicast\n"
-		   " exit-address-family\n"
 		   "exit\n"
 		   "!\n"
 		   "route-map maglev-out-a deny 65535\n"
@@ -275,16 +270,10 @@ static void routers_of_vrfs_come_after_the_default_one(void **state)
 		   " no bgp network import-check\n"
 		   " neighbor 10.1.0.1 remote-as 1\n"
 		   " neighbor 10.1.0.1 graceful-restart-disable\n"
-		   " !\n"
-		   " address-family ipv4 unicast\n"
-		   " exit-address-family\n"
-		   " !\n"
-		   " address-family ipv6 unicast\n"
-		   " exit-address-family\n"
 		   "exit\n");
 }
 
-/* The lines of one peer of a router with ASN 64512, without those of its families. */
+/* The lines of one peer of a router with ASN 64512; it has no families. */
 static void check_peer(struct frr_peer peer, const char *expected)
 {
 	const struct frr_router router = { .asn = 64512, .peers = &peer, .n_peers = 1 };
@@ -296,7 +285,7 @@ static void check_peer(struct frr_peer peer, const char *expected)
 	render(&m, &out);
 	from = strstr(out.p, " neighbor");
 	assert_non_null(from);
-	to = strstr(from, " !\n");
+	to = strstr(from, "exit\n");
 	assert_non_null(to);
 	*to = '\0';
 	assert_string_equal(from, expected);

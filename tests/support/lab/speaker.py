@@ -16,6 +16,7 @@ from lab.frr import Frr
 from lab.maglevd import Maglevd
 from lab.net import Namespace
 from lab.process import Process, Running
+from lab.programs import BUILD
 from lab.reloader import Reloader
 from lab.wait import PATIENCE, until
 
@@ -106,13 +107,13 @@ class Speaker(Daemon):
     """maglev-speaker for one maglevd, one FRR and one peer; vip: more keys of the VIP. sections: more entries of the
     sections of its file, by name."""
 
-    def __init__(self, folder, frr, reloader, maglevd, args=(), peer=None, sections=None, **vip):
+    def __init__(self, folder, frr, reloader, maglevd, args=(), peer=None, sections=None, build=BUILD, **vip):
         self.path, self.socket = os.path.join(folder, 'speaker.yaml'), os.path.join(folder, 'speaker.sock')
         self.peer, self.port_of_maglevd, self.sections = peer or {}, maglevd.grpc_port(), sections or {}
         self.write(**vip)
         super().__init__(folder, 'maglev-speaker', '--config', self.path, '--socket', self.socket, '--vty-dir', frr.run,
                          '--frr-conf', os.path.join(reloader.folder, 'frr.conf'), '--reloader-socket', reloader.socket,
-                         '--retry', '500ms', *args)
+                         '--retry', '500ms', *args, build=build)
 
     def write(self, text=None, **vip):
         config = {'speaker': {
@@ -176,8 +177,9 @@ class Speaker(Daemon):
 class Site:
     """A balancer with FRR and maglevd, and its peer."""
 
-    def __init__(self, n=2, conf=BIRD, addresses=(), system=None):
-        """n: servers; conf: BIRD's; addresses: more of the peer; system: whose FRR."""
+    def __init__(self, n=2, conf=BIRD, addresses=(), system=None, build=BUILD):
+        """n: servers; conf: BIRD's; addresses: more of the peer; system: whose FRR; build: of speaker and reloader."""
+        self.build = build
         self.processes, self.folders = Running(), []
         self.names = Namespace('l'), Namespace('r')
         self.names[0].ip(f'link add veth type veth peer name veth netns {self.names[1].name}', 'link set veth up',
@@ -187,7 +189,7 @@ class Site:
         self.names[1].ip(f'addr add {THEIRS6}/64 dev veth nodad')
         self.frr = Frr(self.names[0], system=system).start()
         self.bird = self.add(Peer(self.folder(), self.names[1], conf)).start()
-        self.reloader = self.add(Reloader(self.folder(), self.frr)).start()
+        self.reloader = self.add(Reloader(self.folder(), self.frr, build=build)).start()
         self.servers = Servers(n)
         self.maglevd = self.add(Maglevd(self.folder(), self.servers.config())).start()
         self.speaker = None
@@ -204,7 +206,8 @@ class Site:
 
     def speak(self, *args, **how):
         """Starts the speaker; returns when the peer has the route and bgpd has sent the session its whole table."""
-        self.speaker = self.add(Speaker(self.folder(), self.frr, self.reloader, self.maglevd, args, **how)).start()
+        self.speaker = self.add(Speaker(self.folder(), self.frr, self.reloader, self.maglevd, args, build=self.build, **how)
+                                ).start()
         self.bird.wait()
         until(self.has_table, what='a session that has its whole table')
         return self.speaker
