@@ -159,6 +159,9 @@ class Speaker(Daemon):
         until(lambda: all(self.vip(name)[key] == value for key, value in wanted.items()),
               what=f'a VIP {name} with {wanted}')
 
+    def maglevd(self, name='a'):
+        return next(one for one in self.state()['maglevds'] if one['name'] == name)
+
     def session(self, peer='tor'):
         return next(session for session in self.state()['sessions'] if session['peer'] == peer)
 
@@ -217,9 +220,9 @@ class Site:
         if a route map takes effect at the same time."""
         return 'End-of-RIB send: IPv4 Unicast' in self.frr.ask(f'show bgp neighbors {THEIRS}')
 
-    def restart_maglevd(self, port):
+    def restart_maglevd(self, port, which=None):
         """After its end; on the port that the speaker knows."""
-        command = [*self.maglevd.command, '--grpc-addr', f'127.0.0.1:{port}']
+        command = [*(which or self.maglevd).command, '--grpc-addr', f'127.0.0.1:{port}']
         self.add(Process(self.folder(), 'maglevd-again', command)).start(subprocess.DEVNULL)
 
     def all_down(self):
