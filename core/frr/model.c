@@ -345,10 +345,7 @@ static bool has_family(const struct frr_router *r, bool six)
 	return false;
 }
 
-/*
- * FRR prints no empty family. To frr-reload.py one would always be a line to add, and the program of
- * FRR 8.4 ends with an exception if the first of those is a family and a peer is removed.
- */
+/* FRR prints no empty family, and to frr-reload.py one would always be a context to add. */
 static void write_family(struct view *v, const struct frr_router *r,
 			 const struct frr_peer *const *peers, bool six)
 {
@@ -382,7 +379,13 @@ static void write_globals(struct view *v, const struct frr_router *r)
 			 " no bgp default ipv4-unicast\n");
 	if (restart)
 		buf_adds(v->out, " bgp graceful-restart preserve-fw-state\n");
-	buf_adds(v->out, " no bgp network import-check\n");
+	/*
+	 * The last line is a default, which FRR does not print. So frr-reload.py always has a line to
+	 * add in a router that exists; that of FRR 8.4 ends with an exception if it has only new
+	 * contexts to add, such as another router, while a neighbour goes.
+	 */
+	buf_adds(v->out, " no bgp network import-check\n"
+			 " no bgp shutdown\n");
 }
 
 static void write_router(struct view *v, const struct frr_router *r)

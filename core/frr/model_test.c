@@ -259,6 +259,7 @@ static void routers_of_vrfs_come_after_the_default_one(void **state)
 		   " no bgp ebgp-requires-policy\n"
 		   " no bgp default ipv4-unicast\n"
 		   " no bgp network import-check\n"
+		   " no bgp shutdown\n"
 		   "exit\n"
 		   "!\n"
 		   "route-map maglev-out-a deny 65535\n"
@@ -268,6 +269,7 @@ static void routers_of_vrfs_come_after_the_default_one(void **state)
 		   " no bgp ebgp-requires-policy\n"
 		   " no bgp default ipv4-unicast\n"
 		   " no bgp network import-check\n"
+		   " no bgp shutdown\n"
 		   " neighbor 10.1.0.1 remote-as 1\n"
 		   " neighbor 10.1.0.1 graceful-restart-disable\n"
 		   "exit\n");
@@ -411,6 +413,7 @@ static void only_constant_lines_are_foreign(void **state)
 		"router bgp 64512: no bgp default ipv4-unicast",
 		"router bgp 64512: bgp graceful-restart preserve-fw-state",
 		"router bgp 64512: no bgp network import-check",
+		"router bgp 64512: no bgp shutdown",
 	};
 	_cleanup_(frr_conf_free) struct frr_conf conf = { 0 };
 
