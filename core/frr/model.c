@@ -380,8 +380,8 @@ static void write_globals(struct view *v, const struct frr_router *r)
 	if (restart)
 		buf_adds(v->out, " bgp graceful-restart preserve-fw-state\n");
 	/*
-	 * The last line is a default, which FRR does not print. So frr-reload.py always has a line to
-	 * add in a router that exists; that of FRR 8.4 ends with an exception if it has only new
+	 * The last line is a default, which FRR does not print. So frr-reload.py always has a line
+	 * to add in a router that exists; that of FRR 8.4 ends with an exception if it has only new
 	 * contexts to add, such as another router, while a neighbour goes.
 	 */
 	buf_adds(v->out, " no bgp network import-check\n"

@@ -216,9 +216,9 @@ static size_t add_pathspace(const struct full *f, struct command *c, size_t n)
 }
 
 /*
- * A reload that fails is repeated. frr-reload.py sends the lines of its first pass in the second one
- * again, and FRR 8.4 refuses some of them then (neighbor X graceful-restart). What was applied is no
- * difference any more when it runs again.
+ * A reload that fails is repeated. frr-reload.py sends the lines of its first pass again in the
+ * second one, and FRR 8.4 refuses some of them then (neighbor X graceful-restart). What was applied
+ * is no difference any more when it runs again.
  */
 static struct command reload_command(const struct full *f, const char *config, bool test)
 {
