@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""maglev-speaker while FRR's daemons are killed, or FRR refuses its configuration: what happened to a VIP is seen at the peer.
+"""maglev-speaker while FRR's daemons are killed, or FRR refuses its configuration: what the peer sees of it.
 
 Beside the VIP that a story is about there is another one, whose route must never be touched.
 """

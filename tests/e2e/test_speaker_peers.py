@@ -218,7 +218,8 @@ def test_sessions_count_what_they_sent(site):
     metrics = site.speaker.metrics()
     for peer, prefixes in SENT.items():
         session = site.speaker.session(peer)
-        name = 'uplink' if peer == 'spine' else f"[{session['address']}]:179" if peer == 'six' else f"{session['address']}:179"
+        address = session['address']
+        name = {'spine': address, 'six': f'[{address}]:179'}.get(peer, f'{address}:179')
         assert session['prefixes_sent'] == prefixes
         assert metrics.one('metallb_bgp_announced_prefixes_total', peer=name, vrf='') == prefixes
         assert metrics.one('metallb_bgp_session_up', peer=name, vrf='') == 1
