@@ -329,8 +329,9 @@ static void write_peer(struct view *v, const struct frr_router *r, const struct 
 			   p->keepalive_s, p->hold_s);
 	if (p->connect_s)
 		buf_printf(v->out, " neighbor %s timers connect %" PRIu32 "\n", id, p->connect_s);
-	if (p->graceful_restart)
-		buf_printf(v->out, " neighbor %s graceful-restart\n", id);
+	/* by default FRR is a helper and says so; some peers then keep routes of a dead bgpd */
+	buf_printf(v->out, " neighbor %s graceful-restart%s\n", id,
+		   p->graceful_restart ? "" : "-disable");
 }
 
 /* ---- routers ---- */
@@ -356,15 +357,34 @@ static void write_policy(struct view *v, const struct frr_peer *p)
 		   id, id, p->name, id);
 }
 
+static bool is_in_family(const struct frr_prefix *x, bool six)
+{
+	return x->address.family == (six ? AF_INET6 : AF_INET);
+}
+
+static bool has_family(const struct frr_router *r, bool six)
+{
+	for (size_t i = 0; i < r->n_prefixes; i++)
+		if (is_in_family(&r->prefixes[i], six))
+			return true;
+	for (size_t i = 0; i < r->n_peers; i++)
+		if (six ? r->peers[i].ipv6 : r->peers[i].ipv4)
+			return true;
+	return false;
+}
+
+/* FRR prints no empty family, and to frr-reload.py one would always be a context to add. */
 static void write_family(struct view *v, const struct frr_router *r,
 			 const struct frr_peer *const *peers, bool six)
 {
 	const struct frr_prefix *const *prefixes =
 		SORTED(v, r->prefixes, r->n_prefixes, compare_prefixes);
 
+	if (!has_family(r, six))
+		return;
 	buf_printf(v->out, " !\n address-family ipv%c unicast\n", six ? '6' : '4');
 	for (size_t i = 0; i < r->n_prefixes; i++)
-		if (prefixes[i]->address.family == (six ? AF_INET6 : AF_INET))
+		if (is_in_family(prefixes[i], six))
 			write_network(v, prefixes[i]);
 	for (size_t i = 0; i < r->n_peers; i++)
 		if (six ? peers[i]->ipv6 : peers[i]->ipv4)
@@ -392,7 +412,13 @@ static void write_globals(struct view *v, const struct frr_router *r)
 			 " coalesce-time 0\n");
 	if (restart)
 		buf_adds(v->out, " bgp graceful-restart preserve-fw-state\n");
-	buf_adds(v->out, " no bgp network import-check\n");
+	/*
+	 * The last line is a default, which FRR does not print. So frr-reload.py always has a line
+	 * to add in a router that exists; that of FRR 8.4 ends with an exception if it has only new
+	 * contexts to add, such as another router, while a neighbour goes.
+	 */
+	buf_adds(v->out, " no bgp network import-check\n"
+			 " no bgp shutdown\n");
 }
 
 static void write_router(struct view *v, const struct frr_router *r)

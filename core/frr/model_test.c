@@ -254,6 +254,7 @@ static void extra_text_comes_last_and_ends_with_a_newline(void **state)
 	check(&(struct frr_model){ .extra = "hostname a\n" }, HEAD "!\nhostname a\n");
 }
 
+/* A family that neither a peer nor a prefix uses is not written. */
 static void routers_of_vrfs_come_after_the_default_one(void **state)
 {
 	const struct frr_peer peer = { .name = "a", .address = V4(10, 1, 0, 1), .asn = 1 };
@@ -269,12 +270,7 @@ static void routers_of_vrfs_come_after_the_default_one(void **state)
 		   " no bgp default ipv4-unicast\n"
 		   " coalesce-time 0\n"
 		   " no bgp network import-check\n"
-		   " !\n"
-		   " address-family ipv4 unicast\n"
-		   " exit-address-family\n"
-		   " !\n"
-		   " address-family ipv6 unicast\n"
-		   " exit-address-family\n"
+		   " no bgp shutdown\n"
 		   "exit\n"
 		   "!\n"
 		   "route-map maglev-out-a deny 65535\n"
@@ -285,17 +281,13 @@ static void routers_of_vrfs_come_after_the_default_one(void **state)
 		   " no bgp default ipv4-unicast\n"
 		   " coalesce-time 0\n"
 		   " no bgp network import-check\n"
+		   " no bgp shutdown\n"
 		   " neighbor 10.1.0.1 remote-as 1\n"
-		   " !\n"
-		   " address-family ipv4 unicast\n"
-		   " exit-address-family\n"
-		   " !\n"
-		   " address-family ipv6 unicast\n"
-		   " exit-address-family\n"
+		   " neighbor 10.1.0.1 graceful-restart-disable\n"
 		   "exit\n");
 }
 
-/* The lines of one peer of a router with ASN 64512, without those of its families. */
+/* The lines of one peer of a router with ASN 64512; it has no families. */
 static void check_peer(struct frr_peer peer, const char *expected)
 {
 	const struct frr_router router = { .asn = 64512, .peers = &peer, .n_peers = 1 };
@@ -307,7 +299,7 @@ static void check_peer(struct frr_peer peer, const char *expected)
 	render(&m, &out);
 	from = strstr(out.p, " neighbor");
 	assert_non_null(from);
-	to = strstr(from, " !\n");
+	to = strstr(from, "exit\n");
 	assert_non_null(to);
 	*to = '\0';
 	assert_string_equal(from, expected);
@@ -319,26 +311,36 @@ static void a_peer_has_the_lines_that_it_needs(void **state)
 
 	check_peer((struct frr_peer){ .address = v6, .asn = 64513 },
 		   " neighbor fd00::9 remote-as 64513\n"
-		   " neighbor fd00::9 disable-connected-check\n");
+		   " neighbor fd00::9 disable-connected-check\n"
+		   " neighbor fd00::9 graceful-restart-disable\n");
 	check_peer((struct frr_peer){ .address = v6, .asn = 64513, .ebgp_multihop = true },
 		   " neighbor fd00::9 remote-as 64513\n"
-		   " neighbor fd00::9 ebgp-multihop 255\n");
+		   " neighbor fd00::9 ebgp-multihop 255\n"
+		   " neighbor fd00::9 graceful-restart-disable\n");
 	check_peer((struct frr_peer){ .address = v6, .asn = 64512, .ebgp_multihop = true },
-		   " neighbor fd00::9 remote-as 64512\n");
+		   " neighbor fd00::9 remote-as 64512\n"
+		   " neighbor fd00::9 graceful-restart-disable\n");
 	check_peer((struct frr_peer){ .address = v6, .as_kind = FRR_AS_EXTERNAL },
 		   " neighbor fd00::9 remote-as external\n"
-		   " neighbor fd00::9 disable-connected-check\n");
+		   " neighbor fd00::9 disable-connected-check\n"
+		   " neighbor fd00::9 graceful-restart-disable\n");
 	check_peer((struct frr_peer){ .interface = "eth0", .as_kind = FRR_AS_INTERNAL },
-		   " neighbor eth0 interface remote-as internal\n");
+		   " neighbor eth0 interface remote-as internal\n"
+		   " neighbor eth0 graceful-restart-disable\n");
 	check_peer(
 		(struct frr_peer){ .address = v4, .asn = 64512, .port = 179, .has_timers = true },
 		" neighbor 10.0.0.9 remote-as 64512\n"
-		" neighbor 10.0.0.9 timers 0 0\n");
+		" neighbor 10.0.0.9 timers 0 0\n"
+		" neighbor 10.0.0.9 graceful-restart-disable\n");
 	check_peer((struct frr_peer){ .address = v4, .asn = 1, .bfd = "p", .source = v4 },
 		   " neighbor 10.0.0.9 remote-as 1\n"
 		   " neighbor 10.0.0.9 bfd\n"
 		   " neighbor 10.0.0.9 bfd profile p\n"
-		   " neighbor 10.0.0.9 update-source 10.0.0.9\n");
+		   " neighbor 10.0.0.9 update-source 10.0.0.9\n"
+		   " neighbor 10.0.0.9 graceful-restart-disable\n");
+	check_peer((struct frr_peer){ .address = v4, .asn = 1, .graceful_restart = true },
+		   " neighbor 10.0.0.9 remote-as 1\n"
+		   " neighbor 10.0.0.9 graceful-restart\n");
 }
 
 static void a_profile_names_only_what_is_set(void **state)
@@ -424,6 +426,7 @@ static void only_constant_lines_are_foreign(void **state)
 		"router bgp 64512: coalesce-time 0",
 		"router bgp 64512: bgp graceful-restart preserve-fw-state",
 		"router bgp 64512: no bgp network import-check",
+		"router bgp 64512: no bgp shutdown",
 	};
 	_cleanup_(frr_conf_free) struct frr_conf conf = { 0 };
 

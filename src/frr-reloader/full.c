@@ -31,6 +31,7 @@ struct command {
 	const char *name;	    /* for the log */
 	const char *args[ARGS_MAX]; /* NULL-terminated; the first is the program */
 	int64_t timeout;
+	bool repeat; /* once more if it fails, because some failures are not FRR's last word */
 };
 
 struct full {
@@ -147,6 +148,11 @@ static void on_done(const struct job_result *result, void *user)
 	take_output(f, &last);
 	log_debug("child-ended", LOG_S("command", c->name), LOG_S("reason", result->reason),
 		  LOG_T("duration", loop_monotonic() - f->began));
+	if (result->end == JOB_EXIT && c->repeat) {
+		f->commands[f->at].repeat = false;
+		start_next(f);
+		return;
+	}
 	if (result->end != JOB_DONE) {
 		buf_printf(&why, "%s %s", c->name, result->reason);
 		if (last.n)
@@ -209,12 +215,18 @@ static size_t add_pathspace(const struct full *f, struct command *c, size_t n)
 	return n;
 }
 
+/*
+ * A reload that fails is repeated. frr-reload.py sends the lines of its first pass again in the
+ * second one, and FRR 8.4 refuses some of them then (neighbor X graceful-restart). What was applied
+ * is no difference any more when it runs again.
+ */
 static struct command reload_command(const struct full *f, const char *config, bool test)
 {
 	const struct options *o = f->options;
 	struct command c = { .name = test ? "frr-reload.py --test" : "frr-reload.py --reload",
 			     .args = { o->reload },
-			     .timeout = o->timeout };
+			     .timeout = o->timeout,
+			     .repeat = !test };
 	size_t n = add_pathspace(f, &c, 1);
 
 	c.args[n++] = test ? "--test" : "--reload";

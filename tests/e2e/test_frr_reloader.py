@@ -253,6 +253,19 @@ def test_a_configuration_that_frr_refuses_is_reported_and_the_old_one_stays(relo
     assert json.loads(it.call('GET', '/health')[1])['last_error'] == ''
 
 
+def test_a_line_that_frr_refuses_only_the_second_time_is_no_failure(reloader):
+    """frr-reload.py sends each line twice."""
+    it = reloader()
+    restart = 'neighbor 10.0.0.2 graceful-restart'
+    text = conf().replace('neighbor 10.0.0.2 timers', f'{restart}\nneighbor 10.0.0.2 timers')
+    assert it.reload(text)['result'] and it.way() == 'full'
+    assert ('router bgp 64512', restart) in it.frr.running()
+    for line in (f'{restart}-disable', restart):
+        assert it.reload(text.replace(restart, line))['result']
+        assert {line} == {one[-1] for one in it.frr.running() if restart in one[-1]}
+    assert it.metrics().one('metallb_frr_reload_errors_total') == 0
+
+
 def test_a_missing_file_is_an_error_that_names_it(reloader):
     it = reloader()
     answer = it.reload()

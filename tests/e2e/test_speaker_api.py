@@ -19,8 +19,8 @@ MANY = 5000
 
 
 @pytest.fixture
-def site(running, folders, start):
-    it = Site(running, folders, start)
+def site():
+    it = Site()
     yield it
     it.close()
 

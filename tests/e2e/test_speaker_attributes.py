@@ -60,14 +60,13 @@ class ForTwo(Speaker):
 class Pair(Site):
     """A site with a second router."""
 
-    def __init__(self, running, folders, start):
-        super().__init__(running, folders, start)
-        self.names[1].ip(f'addr add {OTHER}/24 dev veth')
-        self.other = running(Bird(folders(), self.names[1], BIRD, name='other')).start()
+    def __init__(self):
+        super().__init__(addresses=[f'{OTHER}/24'])
+        self.other = self.add(Bird(self.folder(), self.names[1], BIRD, name='other')).start()
 
     def announce(self, advertisement, tor, other, **vip):
         """Starts the speaker with these attributes."""
-        speaker = self.running(ForTwo(self.folders(), self.frr, self.reloader, self.maglevd, advertisement=advertisement,
+        speaker = self.add(ForTwo(self.folder(), self.frr, self.reloader, self.maglevd, advertisement=advertisement,
                                       peer=tor, other=other, **vip)).start()
         until(lambda: seen(self.bird) and seen(self.other), what='the route at both peers')
         return speaker
@@ -89,8 +88,8 @@ class Pair(Site):
 
 
 @pytest.fixture
-def pair(running, folders, start):
-    it = Pair(running, folders, start)
+def pair():
+    it = Pair()
     yield it
     it.close()
 

@@ -10,7 +10,7 @@ from lab.speaker import BIRD, OURS, THEIRS, VIP, Site, Speaker
 
 COUNTS = ('control_packet_input', 'control_packet_output', 'echo_packet_input', 'echo_packet_output', 'session_up_events',
           'session_down_events', 'zebra_notifications')
-WITH_BFD = BIRD.replace('hold time 9;', 'hold time 9; bfd on;').format(theirs=THEIRS, ours=OURS) + '''
+WITH_BFD = BIRD.replace('hold time 9;', 'hold time 9; bfd on;') + '''
 protocol bfd { interface "*" { min rx interval 100 ms; min tx interval 100 ms; idle tx interval 100 ms; }; }
 '''
 
@@ -43,11 +43,8 @@ class Watched(Speaker):
 
 
 @pytest.fixture
-def site(running, folders, start):
-    it = Site(running, folders, start)
-    with open(it.bird.conf, 'w', encoding='ascii') as file:
-        file.write(WITH_BFD)
-    it.bird.ask('configure')
+def site():
+    it = Site(conf=WITH_BFD)
     yield it
     it.close()
 

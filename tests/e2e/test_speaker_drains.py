@@ -11,8 +11,8 @@ from lab.speaker import VIP, Site
 
 
 @pytest.fixture
-def site(running, folders, start):
-    it = Site(running, folders, start)
+def site():
+    it = Site()
     yield it
     it.close()
 

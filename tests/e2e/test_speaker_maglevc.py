@@ -21,8 +21,8 @@ class Client(Maglevc):
 
 
 @pytest.fixture
-def site(running, folders, start):
-    it = Site(running, folders, start)
+def site():
+    it = Site()
     yield it
     it.close()
 

@@ -168,10 +168,11 @@ class Frr:
         for status, text in vty(f'{self.run}/{daemon}.vty', 'configure terminal', *commands):
             assert status == 0, text
 
-    def load(self, text):
-        """Loads a configuration the way FRR does at its start."""
+    def load(self, text, daemon=None):
+        """Loads a configuration the way FRR does at its start, or at that of one daemon."""
         self._write('frr.conf', text)
-        done = subprocess.run([self.system.vtysh, '-N', self.pathspace, '-b'], capture_output=True, text=True)
+        done = subprocess.run([self.system.vtysh, '-N', self.pathspace, '-b', *(('-d', daemon) if daemon else ())],
+                              capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
 
     def running(self, daemon='bgpd'):
