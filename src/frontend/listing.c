@@ -10,7 +10,7 @@ const char *listing_name(const ProtobufCMessage *message)
 {
 	const ProtobufCFieldDescriptor *first = &message->descriptor->fields[0];
 
-	assert(first->type == PROTOBUF_C_TYPE_STRING && strcmp(first->name, "name") == 0);
+	assert(first->type == PROTOBUF_C_TYPE_STRING && first->id == 1);
 	return *(char *const *)((const char *)message + first->offset);
 }
 
@@ -162,6 +162,7 @@ enum listing_change listing_end(struct listing *l, struct buf *out)
 		buf_addc(out, ']');
 	}
 	l->doubted = false;
+	l->grown = 0;
 	buf_free(&l->changes);
 	buf_free(&l->spare);
 	if (all)
@@ -227,17 +228,29 @@ static bool merge(struct listing *l, struct buf *kept, struct str fields, struct
 	return true;
 }
 
+static bool apply(struct listing *l, struct buf *kept, const struct listing_update *update,
+		  struct buf *out)
+{
+	l->spare.n = 0;
+	if (!update->whole)
+		return merge(l, kept, update->json, out);
+	buf_add(&l->spare, update->json.p, update->json.n);
+	return replace_by_spare(l, kept, out);
+}
+
 bool listing_apply(struct listing *l, const struct listing_update *update, struct buf *out)
 {
 	struct listing_item *item = find(l, update->name);
+	size_t before;
+	bool changed;
 
 	if (!item)
 		return false;
-	l->spare.n = 0;
-	if (!update->whole)
-		return merge(l, &item->json, update->json, out);
-	buf_add(&l->spare, update->json.p, update->json.n);
-	return replace_by_spare(l, &item->json, out);
+	before = item->json.n;
+	changed = apply(l, &item->json, update, out);
+	if (item->json.n > before)
+		l->grown += item->json.n - before;
+	return changed;
 }
 
 void listing_doubt(struct listing *l)

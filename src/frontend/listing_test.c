@@ -234,6 +234,26 @@ static void some_fields_leave_the_others_alone(void **state)
 	listing_free(&l);
 }
 
+/* So that events cannot add to a list without end. */
+static void what_events_add_is_counted_until_the_list_is_read_again(void **state)
+{
+	_cleanup_(buf_free) struct buf out = { 0 };
+	struct listing l = { 0 };
+
+	make("a", "b", "c");
+	take(&l, 3, &out);
+	assert_true(apply(&l, "a", "{\"name\":\"a\"}", true, &out));
+	assert_int_equal(l.grown, 0);
+	assert_true(apply(&l, "a", "{\"name\":\"a\",\"port\":80}", true, &out));
+	assert_int_equal(l.grown, strlen(",\"port\":80"));
+	assert_true(apply(&l, "a", "{\"name\":\"a\"}", true, &out));
+	assert_true(apply(&l, "a", "{\"name\":\"a\",\"port\":81}", true, &out));
+	assert_int_equal(l.grown, 2 * strlen(",\"port\":80"));
+	take(&l, 3, &out);
+	assert_int_equal(l.grown, 0);
+	listing_free(&l);
+}
+
 static void an_item_that_is_not_there_changes_nothing(void **state)
 {
 	_cleanup_(buf_free) struct buf out = { 0 };
@@ -262,6 +282,7 @@ int main(void)
 		cmocka_unit_test(a_list_in_doubt_is_told_whole_once),
 		cmocka_unit_test(one_item_is_replaced_in_its_place),
 		cmocka_unit_test(some_fields_leave_the_others_alone),
+		cmocka_unit_test(what_events_add_is_counted_until_the_list_is_read_again),
 		cmocka_unit_test(an_item_that_is_not_there_changes_nothing),
 		cmocka_unit_test(another_order_or_other_names_are_a_new_list),
 	};
