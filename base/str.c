@@ -230,6 +230,21 @@ size_t utf8_printable_run(const char *p, size_t n)
 	return run;
 }
 
+size_t utf8_fitting(const char *p, size_t n, size_t max)
+{
+	size_t used = 0;
+
+	while (used < n) {
+		size_t len = utf8_char(p + used, n - used);
+
+		len = len ? len : 1;
+		if (used + len > max)
+			break;
+		used += len;
+	}
+	return used;
+}
+
 void buf_free(struct buf *b)
 {
 	free(b->p);

@@ -66,6 +66,11 @@ size_t utf8_broken(const char *p, size_t n);
 size_t utf8_printable(const char *p, size_t n);
 /* The number of bytes from p on that are printable characters; n if all are. */
 size_t utf8_printable_run(const char *p, size_t n);
+/*
+ * The length of the longest prefix of at most max bytes that ends with a whole character. Bytes
+ * that are not UTF-8 count as one character each.
+ */
+size_t utf8_fitting(const char *p, size_t n, size_t max);
 /* The code point of a valid character, whose length is that of utf8_char(). */
 uint32_t utf8_code(const char *p, size_t len);
 #define UTF8_REPLACEMENT "\xef\xbf\xbd"

@@ -308,6 +308,11 @@ static void printable_is_what_shows_as_itself(void **state)
 	assert_int_equal(utf8_printable("", 0), 0);
 	assert_int_equal(utf8_printable_run("a\xc3\xa9\nb", 5), 3);
 	assert_int_equal(utf8_printable_run("abc", 3), 3);
+	assert_int_equal(utf8_fitting("abc", 3, 5), 3);
+	assert_int_equal(utf8_fitting("abc", 3, 2), 2);
+	assert_int_equal(utf8_fitting("a\xc3\xa9z", 4, 2), 1);
+	assert_int_equal(utf8_fitting("a\xc3\xa9z", 4, 3), 3);
+	assert_int_equal(utf8_fitting("a\xff\xffz", 4, 2), 2);
 }
 
 static void what_is_not_printable_is_shown_escaped(void **state)

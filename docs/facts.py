@@ -13,6 +13,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TYPES = {'TEXT': 'text', 'WORD': 'word', 'INT': 'number', 'BOOL': 'boolean', 'DURATION': 'duration',
          'WORDS': 'list', 'LIST': 'list', 'SECTION': 'mapping', 'NAMED': 'mapping'}
 
+WITH_API = ('src/maglevd', 'src/speaker')
+
 
 def read(path):
     with open(os.path.join(ROOT, path), encoding='utf-8') as file:
@@ -86,7 +88,8 @@ def words_of(expression):
 
 def log_messages(folder='src/maglevd'):
     """{message: set of (level, fields)}, with those of every daemon; a message that is a parameter is looked up where it is given."""
-    paths = sorted(path for place in (folder, 'lib/admin', 'lib/daemon')
+    rooms = ['lib/admin', 'lib/daemon'] + ['lib/service'] * (folder in WITH_API)
+    paths = sorted(path for place in (folder, *rooms)
                    for path in glob.glob(f'{place}/**/*.c', root_dir=ROOT, recursive=True))
     sources = [read(path) for path in paths if not re.search(r'test(ing)?\.c$|/fake/', path)]
     found = {}

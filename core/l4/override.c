@@ -139,28 +139,10 @@ void l4__settle_overrides(struct l4_backend_state *b)
 		forget(&b->enabling);
 }
 
-/*
- * The length of the longest prefix that fits, in whole characters. Invalid bytes are kept here
- * and replaced where the text is sent.
- */
-static size_t fitting(const char *text)
-{
-	size_t n = strlen(text), used = 0;
-
-	while (used < n) {
-		size_t len = utf8_char(text + used, n - used);
-
-		len = len ? len : 1;
-		if (used + len >= L4_REASON_SIZE)
-			break;
-		used += len;
-	}
-	return used;
-}
-
+/* Invalid bytes are kept here and replaced where the text is sent. */
 void l4__set_reason(char **to, const char *from)
 {
-	size_t n = fitting(from);
+	size_t n = utf8_fitting(from, strlen(from), L4_REASON_SIZE - 1);
 
 	free(*to);
 	*to = NULL;

@@ -61,7 +61,7 @@ static void trace(struct grpc_call *call)
 	};
 
 	if (config->trace)
-		config->trace(&t, config->user);
+		config->trace(&t, config->trace_user ? config->trace_user : config->user);
 }
 
 /*

@@ -73,6 +73,7 @@ struct grpc_server_config {
 	int64_t keepalive;	 /* 60 s without input: PING; 20 s later: closed */
 	int64_t request_timeout; /* 20 s until a request must be complete */
 	void (*trace)(const struct grpc_trace *trace, void *user);
+	void *trace_user; /* of trace(); NULL: user */
 };
 
 struct grpc_server_stats {

@@ -98,21 +98,14 @@ static void on_reloaded(const void *report, void *user)
 	daemon_ready("serving");
 }
 
-static void reload_certificates(struct maglevd *m)
-{
-	char reason[256];
-
-	if (m->api && api_reload_tls(m->api, reason, sizeof(reason)) < 0)
-		log_error("grpc-tls-failed", LOG_S("error", reason));
-}
-
 /* Certificates are read again too, because SIGHUP is what renewal hooks send. */
 static void on_hangup(void *user)
 {
 	struct maglevd *m = user;
 
 	daemon_reloading();
-	reload_certificates(m);
+	if (m->api)
+		service_renew(api_service(m->api));
 	reload_hangup(m->reload, on_reloaded, m);
 }
 
@@ -136,56 +129,28 @@ static void on_stop(int signo, void *user)
 
 	log_info("stopping", LOG_S("signal", strsignal(signo)));
 	if (m->api)
-		api_drain(m->api, on_api_drained, m);
+		service_drain(api_service(m->api), on_api_drained, m);
 	else
 		on_api_drained(m);
-}
-
-/*
- * Client certificates are off by default, but a client that reaches the API can drain everything.
- */
-static void warn_if_open(const struct maglevd *m, const struct endpoint *at)
-{
-	if (m->options.grpc_client_ca || addr_is_loopback(&at->addr))
-		return;
-	log_warn("grpc-open", LOG_S("addr", m->options.grpc_addr),
-		 LOG_S("reason", "every client that reaches it may change everything: see "
-				 "--grpc-client-ca, or listen on loopback"));
 }
 
 /* Without an address there is no API. */
 static int listen_api(struct maglevd *m)
 {
-	const struct options *o = &m->options;
-	struct api_setup setup = { .loop = m->loop,
-				   .engine = m->engine,
-				   .reconcile = m->reconcile,
-				   .reload = m->reload,
-				   .config_path = m->source.path,
-				   .reflection = o->reflection,
-				   .max_per_client = o->grpc_max_per_client,
-				   .tls = { o->grpc_tls_cert, o->grpc_tls_key, o->grpc_client_ca },
-				   .operators = (const char *const *)o->grpc_operators.items,
-				   .n_operators = o->grpc_operators.n };
-	char reason[256] = "not an address", text[ENDPOINT_STRLEN];
-	struct endpoint at;
+	const struct api_setup setup = { .loop = m->loop,
+					 .options = &m->options.api,
+					 .engine = m->engine,
+					 .reconcile = m->reconcile,
+					 .reload = m->reload,
+					 .config_path = m->source.path };
 	int r;
 
-	if (!*o->grpc_addr)
+	if (!*m->options.api.addr)
 		return 0;
-	r = endpoint_parse(o->grpc_addr, &setup.listen);
+	r = api_new(&setup, &m->api);
 	if (r == 0)
-		r = api_new(&setup, &m->api, reason, sizeof(reason));
-	if (r < 0) {
-		log_error("listen-failed", LOG_S("flag", "--grpc-addr"),
-			  LOG_S("addr", o->grpc_addr), LOG_S("error", reason));
-		return r;
-	}
-	maglevd_metrics_set_api(m->metrics, m->api);
-	at = api_endpoint(m->api);
-	log_info("listening", LOG_S("for", "grpc"), LOG_S("addr", endpoint_format(&at, text)));
-	warn_if_open(m, &at);
-	return 0;
+		maglevd_metrics_set_api(m->metrics, m->api);
+	return r;
 }
 
 /*

@@ -173,14 +173,15 @@ static void write_extended(const struct maglevd_metrics *m, const char *name, st
 static void write_grpc_calls(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
 	for (size_t i = 0; m->api && i < API_METHODS; i++)
-		for (size_t s = 0; s <= GRPC_UNAUTHENTICATED; s++) {
+		for (enum grpc_status s = GRPC_OK; s <= GRPC_UNAUTHENTICATED; s++) {
 			const struct metrics_label labels[] = {
 				LABEL("method", wire_method_name(i)),
-				LABEL("status", grpc_status_name((enum grpc_status)s))
+				LABEL("status", grpc_status_name(s))
 			};
+			uint64_t n = service_calls(api_service(m->api), i, s);
 
-			if (api_stats(m->api)->calls[i][s])
-				metrics_u64(out, name, labels, 2, api_stats(m->api)->calls[i][s]);
+			if (n)
+				metrics_u64(out, name, labels, 2, n);
 		}
 }
 
@@ -188,17 +189,18 @@ static void write_grpc_calls(const struct maglevd_metrics *m, const char *name, 
 static void write_grpc_connections(const struct maglevd_metrics *m, const char *name,
 				   struct buf *out)
 {
-	metrics_u64(out, name, NULL, 0, m->api ? api_server_stats(m->api)->connections : 0);
+	metrics_u64(out, name, NULL, 0,
+		    m->api ? service_stats(api_service(m->api))->connections : 0);
 }
 
 static void write_grpc_refused(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
-	metrics_u64(out, name, NULL, 0, m->api ? api_server_stats(m->api)->refused : 0);
+	metrics_u64(out, name, NULL, 0, m->api ? service_stats(api_service(m->api))->refused : 0);
 }
 
 static void write_grpc_evicted(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
-	metrics_u64(out, name, NULL, 0, m->api ? api_server_stats(m->api)->evicted : 0);
+	metrics_u64(out, name, NULL, 0, m->api ? service_stats(api_service(m->api))->evicted : 0);
 }
 
 static void write_subscribers(const struct maglevd_metrics *m, const char *name, struct buf *out)

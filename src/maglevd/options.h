@@ -6,14 +6,12 @@
 
 #include "lib/cli/cli.h"
 #include "lib/log/log.h"
+#include "lib/service/options.h"
 
 struct options {
-	const char *config;		      /* the path, never NULL */
-	const char *metrics_addr, *grpc_addr; /* empty: not served */
-	bool reflection;
-	const char *grpc_tls_cert, *grpc_tls_key, *grpc_client_ca; /* NULL: none */
-	struct cli_list grpc_operators;
-	size_t grpc_max_per_client;
+	const char *config;	  /* the path, never NULL */
+	const char *metrics_addr; /* empty: not served */
+	struct service_options api;
 	const char *vpp_api_addr, *vpp_stats_addr; /* an empty API address: no data plane */
 	enum log_level log_level;
 	bool check, xdp_detach;

@@ -27,7 +27,8 @@ struct program {
 	struct daemon daemon;
 	struct speaker *speaker;
 	struct admin *admin;
-	struct api *api; /* NULL without --socket */
+	struct api *api; /* NULL without --grpc-addr */
+	struct metrics_sources metrics;
 };
 
 /* --check: complaints go to stderr; packaging relies on the exit code. */
@@ -51,6 +52,19 @@ static int check(const struct config_source *source)
 
 /* ---- reloads of the file ---- */
 
+static void refuse(struct program *p, const struct errs *errors)
+{
+	_cleanup_(buf_free) struct buf text = { 0 };
+	struct errs first = *errors;
+
+	first.n = first.n ? 1 : 0;
+	first.dropped = 0;
+	errs_print(&first, p->source.path, &text);
+	if (text.n && text.p[text.n - 1] == '\n')
+		text.n--;
+	speaker_refuse(p->speaker, buf_cstr(&text));
+}
+
 /* A file with mistakes changes nothing: the one in force stays. */
 static void on_read(const struct config_reading *reading, void *user)
 {
@@ -59,13 +73,13 @@ static void on_read(const struct config_reading *reading, void *user)
 	if (!reading->load) {
 		log_error("config-read-failed", LOG_S("file", p->source.path),
 			  LOG_S("error", reading->reason));
-		speaker_refuse(p->speaker);
+		speaker_refuse(p->speaker, reading->reason);
 	} else if (reading->load->result == CONFIG_OK) {
 		settings_log(reading->load, p->source.path, "config-reload-failed");
 		speaker_configure(p->speaker, settings_take(reading->load));
 	} else {
 		settings_log(reading->load, p->source.path, "config-reload-failed");
-		speaker_refuse(p->speaker);
+		refuse(p, &reading->load->errors);
 		config_load_free(reading->load);
 	}
 	config_loader_answer(p->loader, NULL);
@@ -84,6 +98,8 @@ static void on_hangup(void *user)
 
 	daemon_reloading();
 	speaker_renew(p->speaker);
+	if (p->api)
+		service_renew(api_service(p->api));
 	config_loader_hangup(p->loader, on_reloaded, p);
 }
 
@@ -121,7 +137,7 @@ static void on_stop(int signo, void *user)
 
 	log_info("stopping", LOG_S("signal", strsignal(signo)));
 	if (p->api)
-		api_drain(p->api, on_api_drained, p);
+		service_drain(api_service(p->api), on_api_drained, p);
 	else
 		on_api_drained(p);
 }
@@ -130,9 +146,10 @@ static void on_stop(int signo, void *user)
 
 static const char *unready(void *user)
 {
-	return speaker_problem(user);
+	return speaker_problem(((const struct metrics_sources *)user)->speaker);
 }
 
+/* The admin listener is the last: one that gets an answer from it knows that the API is open. */
 static int listen_all(struct program *p)
 {
 	const struct admin_config config = { .daemon = &p->daemon,
@@ -141,13 +158,15 @@ static int listen_all(struct program *p)
 					     .flag = "--metrics-addr",
 					     .metrics = metrics_page,
 					     .unready = unready,
-					     .user = p->speaker,
-					     .mount = api_state_mount(p->speaker) };
-	int r = admin_new(&config, &p->admin);
+					     .user = &p->metrics };
+	int r = 0;
 
-	if (r == 0 && *p->options.socket)
-		r = api_new(p->loop, p->speaker, p->admin, p->options.socket, &p->api);
-	return r;
+	if (*p->options.api.addr)
+		r = api_new(p->loop, &p->options.api, p->speaker, &p->api);
+	if (r < 0)
+		return r;
+	p->metrics = (struct metrics_sources){ p->speaker, p->api };
+	return admin_new(&config, &p->admin);
 }
 
 static int serve(struct program *p)
@@ -197,5 +216,6 @@ int main(int argc, char *argv[])
 	p.loop = ev_default_loop(0);
 	r = serve(&p);
 	ev_loop_destroy(p.loop);
+	options_free(&p.options);
 	return r;
 }

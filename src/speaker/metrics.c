@@ -2,11 +2,13 @@
 #include "src/speaker/metrics.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "lib/metrics/metrics.h"
-#include "src/speaker/speaker.h"
+#include "src/speaker/api.h"
+#include "wire/speaker_methods.h"
 
 /* A family with one sample per VIP, peer or maglevd, or one alone. */
 struct family {
@@ -209,14 +211,67 @@ static void add_sessions(struct buf *out, const struct speaker *s)
 			add_sample(out, &bfd_up, &c->peers[i], false, list[i].bfd_up);
 }
 
+/* ---- the API ---- */
+
+static const struct family calls = { "maglev_speaker_grpc_calls_total", METRICS_COUNTER,
+				     "Calls of the API that ended, by method and status." };
+static const struct family connections = { "maglev_speaker_grpc_connections", METRICS_GAUGE,
+					   "Connections to the API." };
+static const struct family refused = { "maglev_speaker_grpc_refused_total", METRICS_COUNTER,
+				       "Connections to the API that were over a limit." };
+static const struct family evicted = { "maglev_speaker_grpc_evicted_total", METRICS_COUNTER,
+				       "Connections to the API closed to make room for others." };
+static const struct family subscribers = { "maglev_speaker_watch_subscribers", METRICS_GAUGE,
+					   "Clients of WatchSpeaker." };
+static const struct family events = { "maglev_speaker_watch_events_total", METRICS_COUNTER,
+				      "Events sent to all of them together." };
+static const struct family dropped = { "maglev_speaker_watch_dropped_total", METRICS_COUNTER,
+				       "Clients dropped because they fell behind." };
+
+/* Only pairs that occurred: most would be zero. */
+static void add_calls(struct buf *out, const struct service *service)
+{
+	begin(out, &calls);
+	for (size_t i = 0; service && i < SPEAKER_METHODS; i++)
+		for (enum grpc_status s = GRPC_OK; s <= GRPC_UNAUTHENTICATED; s++) {
+			const struct metrics_label labels[] = {
+				{ "method", str_of(strrchr(speaker_methods[i].path, '/') + 1) },
+				{ "status", str_of(grpc_status_name(s)) },
+			};
+			uint64_t n = service_calls(service, i, s);
+
+			if (n)
+				metrics_u64(out, calls.name, labels, ARRAY_SIZE(labels), n);
+		}
+}
+
+/* 0 without an API: the series should not vanish with an option. */
+static void add_api(struct buf *out, const struct api *api)
+{
+	static const struct grpc_server_stats no_server;
+	static const struct watch_stats no_watch;
+	const struct grpc_server_stats *server = api ? service_stats(api_service(api)) : &no_server;
+	const struct watch_stats *watch = api ? api_watch_stats(api) : &no_watch;
+
+	add_calls(out, api ? api_service(api) : NULL);
+	single(out, &connections, server->connections);
+	single(out, &refused, server->refused);
+	single(out, &evicted, server->evicted);
+	single(out, &subscribers, watch->subscribers);
+	single(out, &events, watch->events);
+	single(out, &dropped, watch->dropped);
+}
+
 static enum http_stream_state produce(struct buf *out, void *user)
 {
-	const struct speaker *s = user;
+	const struct metrics_sources *from = user;
+	const struct speaker *s = from->speaker;
 
 	add_program(out, s);
 	add_vips(out, s);
 	add_maglevds(out, s);
 	add_sessions(out, s);
+	add_api(out, from->api);
 	return HTTP_STREAM_END;
 }
 

@@ -69,20 +69,13 @@ static const struct cli_option table[] = {
 	  .argument = "DIR",
 	  .help = "where FRR's daemons have their sockets",
 	  .string = &values.vty_dir },
-	{ .name = "socket",
-	  .kind = CLI_STRING,
-	  .env = "MAGLEV_SPEAKER_SOCKET",
-	  .fallback = "/run/maglev-speaker/speaker.sock",
-	  .argument = "PATH",
-	  .help = "Unix socket for GET /state and for draining; empty: none",
-	  .string = &values.socket },
+	SERVICE_OPTIONS("MAGLEV_SPEAKER_", values.api, ":9095"),
 	{ .name = "metrics-addr",
 	  .kind = CLI_STRING,
 	  .env = "MAGLEV_SPEAKER_METRICS_ADDR",
 	  .fallback = ":9094",
 	  .argument = "ADDR",
-	  .help = "where /metrics, /healthz, /readyz, /loglevel and /state are served; empty: "
-		  "nowhere",
+	  .help = "where /metrics, /healthz, /readyz and /loglevel are served; empty: nowhere",
 	  .string = &values.metrics_addr },
 	{ .name = "log-level",
 	  .kind = CLI_LEVEL,
@@ -108,6 +101,7 @@ void options_parse(struct options *o, int argc, char *const argv[])
 	};
 
 	cli_parse_or_exit(&program, argc, argv);
+	service_options_check(&values.api, program.name);
 	if (values.retry <= 0) {
 		fputs("maglev-speaker: --retry must be longer than 0\n"
 		      "Try 'maglev-speaker --help'.\n",
@@ -115,4 +109,9 @@ void options_parse(struct options *o, int argc, char *const argv[])
 		exit(CLI_STATUS_USAGE);
 	}
 	*o = values;
+}
+
+void options_free(struct options *o)
+{
+	service_options_free(&o->api);
 }

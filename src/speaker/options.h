@@ -6,12 +6,14 @@
 #include <stdint.h>
 
 #include "lib/cli/cli.h"
+#include "lib/service/options.h"
 
 struct options {
 	const char *config;
 	const char *frr_conf; /* that the reloader applies */
 	const char *reloader_socket, *reloader_pid, *reloader_status;
-	const char *vty_dir, *socket, *metrics_addr;
+	const char *vty_dir, *metrics_addr;
+	struct service_options api;
 	int64_t retry; /* ns after a failed reload */
 	enum log_level log_level;
 	bool watch, check;
@@ -19,3 +21,4 @@ struct options {
 
 /* Parses; prints and exits if there is nothing to run. Strings are borrowed. */
 void options_parse(struct options *o, int argc, char *const argv[]);
+void options_free(struct options *o);

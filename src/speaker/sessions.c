@@ -77,6 +77,16 @@ static const char *text_of(const struct json_node *node, const char *key)
 	return value && value->kind == JSON_KIND_STRING ? value->text : "";
 }
 
+/* FRR's words, and those of the notification if there was one. */
+static void read_error(struct session *one, const struct json_node *node)
+{
+	const char *why = text_of(node, "lastResetDueTo");
+	const char *notification = text_of(node, "lastNotificationReason");
+
+	snprintf(one->last_error, sizeof(one->last_error), "%s%s%s", why, *notification ? ": " : "",
+		 notification);
+}
+
 static void read_session(struct sessions *s, size_t i, const struct json_node *node)
 {
 	const struct json_node *stats = json_find(node, "messageStats");
@@ -87,6 +97,7 @@ static void read_session(struct sessions *s, size_t i, const struct json_node *n
 	snprintf(one->state, sizeof(one->state), "%s", text_of(node, "bgpState"));
 	for (size_t k = 0; k < SESSION_COUNTS; k++)
 		one->counts[k] = number(stats, count_keys[k]);
+	read_error(one, node);
 	one->prefixes = 0;
 	for (size_t k = 0; families && families->kind == JSON_KIND_OBJECT && k < families->n; k++)
 		one->prefixes += number(&families->members[k].value, "sentPrefixCounter");

@@ -31,6 +31,7 @@ enum session_count {
 };
 
 #define SESSION_STATE_BYTES 32
+#define SESSION_ERROR_BYTES 160
 
 /* One configured peer. */
 struct session {
@@ -41,6 +42,7 @@ struct session {
 	uint64_t prefixes;		 /* sent */
 	uint64_t counts[SESSION_COUNTS];
 	bool bfd_known, bfd_up;
+	char last_error[SESSION_ERROR_BYTES]; /* why it ended last; "": it never did */
 };
 
 /*

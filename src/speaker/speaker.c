@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/map.h"
@@ -18,6 +19,7 @@
 #include "src/speaker/plan.h"
 
 #define FIRST_WAIT 2. /* s that the first change waits for maglevds that do not answer */
+#define CLOCK_SET (NSEC_PER_SEC / 10) /* a clock that moved by more was set */
 
 static const struct backoff_policy adopt_policy = { .first = NSEC_PER_SEC / 2,
 						    .last = NSEC_PER_SEC };
@@ -38,7 +40,17 @@ struct speaker {
 	struct reload *reload;
 	struct sessions *sessions;
 	struct speaker_stats stats;
+	char *mistake; /* of the last file, if it was refused; NULL: it was not */
+	int64_t epoch; /* unix ns of the monotonic time 0 */
+	void (*changed)(void *user);
+	void *changed_user;
 };
+
+static void tell(struct speaker *s)
+{
+	if (s->changed)
+		s->changed(s->changed_user);
+}
 
 /* ---- what FRR should be ---- */
 
@@ -114,6 +126,7 @@ static void judge_all(struct speaker *s)
 {
 	int64_t now = loop_monotonic(), due = 0;
 
+	tell(s);
 	if (!s->adopted || (!s->open && !all_tried(s)))
 		return;
 	s->open = true;
@@ -157,6 +170,7 @@ static void set_problem(struct speaker *s, const char *problem)
 		log_warn("bgpd-unreachable", LOG_S("reason", problem));
 	free(s->problem);
 	s->problem = problem ? mem_strdup(problem) : NULL;
+	tell(s);
 }
 
 static size_t adopt_networks(struct speaker *s, const struct frr_conf *running)
@@ -229,6 +243,7 @@ static void on_reloaded(const struct reload_result *result, void *user)
 	else
 		log_error("frr-refused", LOG_S("error", result->error),
 			  LOG_T("duration", result->duration));
+	tell(user);
 }
 
 /* ---- the configuration ---- */
@@ -298,13 +313,18 @@ static void use(struct speaker *s, struct settings *settings)
 void speaker_configure(struct speaker *s, struct settings *settings)
 {
 	s->stats.reloads++;
+	free(TAKE_PTR(s->mistake));
 	use(s, settings);
+	tell(s);
 	judge_after(s, 0);
 }
 
-void speaker_refuse(struct speaker *s)
+void speaker_refuse(struct speaker *s, const char *mistake)
 {
 	s->stats.reload_errors++;
+	free(s->mistake);
+	s->mistake = mem_strdup(mistake);
+	tell(s);
 }
 
 void speaker_renew(struct speaker *s)
@@ -313,23 +333,39 @@ void speaker_renew(struct speaker *s)
 		follow_renew(s->follows[i]);
 }
 
-int speaker_drain(struct speaker *s, const char *name, bool drain)
+void speaker_drain(struct speaker *s, size_t vip, const char *reason)
 {
-	const struct bgp_vip *config = bgp_config_vip(&s->settings->config, name);
-	struct speaker_vip *v;
+	struct speaker_vip *v = &s->vips[vip];
+	size_t n = utf8_fitting(reason, strlen(reason), sizeof(v->drain_reason) - 1);
 
-	if (!config)
-		return -ENOENT;
-	v = &s->vips[config - s->settings->config.vips];
-	if (drain && !v->announce.drained_at) {
+	memcpy(v->drain_reason, reason, n);
+	v->drain_reason[n] = '\0';
+	if (!v->announce.drained_at) {
 		announce_drain(&v->announce, loop_monotonic());
-		log_info("vip-drained", LOG_S("vip", name));
-	} else if (!drain && v->announce.drained_at) {
-		announce_undrain(&v->announce);
-		log_info("vip-undrained", LOG_S("vip", name));
+		v->drained_at = loop_realtime();
+		log_info("vip-drained", LOG_S("vip", v->config->name),
+			 LOG_S("reason", *v->drain_reason ? v->drain_reason : NULL));
 	}
 	judge_all(s);
-	return 0;
+}
+
+void speaker_undrain(struct speaker *s, size_t vip)
+{
+	struct speaker_vip *v = &s->vips[vip];
+
+	if (!v->announce.drained_at)
+		return;
+	announce_undrain(&v->announce);
+	v->drained_at = 0;
+	v->drain_reason[0] = '\0';
+	log_info("vip-undrained", LOG_S("vip", v->config->name));
+	judge_all(s);
+}
+
+void speaker_observe(struct speaker *s, void (*changed)(void *user), void *user)
+{
+	s->changed = changed;
+	s->changed_user = user;
 }
 
 /* ---- the door ---- */
@@ -343,6 +379,7 @@ struct speaker *speaker_new(struct ev_loop *loop, const struct options *options,
 	buf_printf(&path, "%s/bgpd.vty", options->vty_dir);
 	s->loop = loop;
 	s->options = options;
+	s->stats.started_at = loop_realtime();
 	ev_timer_init(&s->first, on_first, FIRST_WAIT, 0.);
 	ev_init(&s->judge, on_judge);
 	s->reload = reload_new(
@@ -377,7 +414,36 @@ void speaker_free(struct speaker *s)
 	free(s->vips);
 	settings_free(s->settings);
 	free(s->problem);
+	free(s->mistake);
 	free(s);
+}
+
+const char *speaker_name(const struct speaker *s)
+{
+	static char name[256];
+
+	if (gethostname(name, sizeof(name) - 1) < 0)
+		return "";
+	return name;
+}
+
+uint64_t speaker_generation(const struct speaker *s)
+{
+	return 1 + s->stats.reloads;
+}
+
+const char *speaker_mistake(const struct speaker *s)
+{
+	return s->mistake ? s->mistake : "";
+}
+
+int64_t speaker_time(struct speaker *s, int64_t monotonic)
+{
+	int64_t epoch = loop_realtime() - loop_monotonic();
+
+	if (llabs(epoch - s->epoch) > CLOCK_SET)
+		s->epoch = epoch;
+	return monotonic ? s->epoch + monotonic : 0;
 }
 
 const char *speaker_problem(const struct speaker *s)

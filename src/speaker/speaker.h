@@ -19,15 +19,20 @@
 
 struct speaker;
 
+#define SPEAKER_REASON_SIZE 128 /* bytes, with the NUL; longer reasons are cut */
+
 /* One VIP of the configuration. */
 struct speaker_vip {
 	const struct bgp_vip *config;
 	struct announce announce;
 	uint64_t transitions;
+	int64_t drained_at;			/* unix ns; 0: not drained */
+	char drain_reason[SPEAKER_REASON_SIZE]; /* of the operator; "": none was given */
 };
 
 struct speaker_stats {
 	uint64_t reloads, reload_errors; /* of the file */
+	int64_t started_at;		 /* unix ns */
 	int64_t loaded_at;		 /* unix ns, when the file in force was loaded */
 };
 
@@ -38,14 +43,32 @@ void speaker_free(struct speaker *s);
 
 /* Takes a new configuration. VIPs keep their state by address, maglevds their connection. */
 void speaker_configure(struct speaker *s, struct settings *settings);
-/* A file that was refused. */
-void speaker_refuse(struct speaker *s);
+/* A file that was refused, and its first mistake. */
+void speaker_refuse(struct speaker *s, const char *mistake);
 /* Reads the certificates of all maglevds again. */
 void speaker_renew(struct speaker *s);
 
-/* Drains a VIP, or ends its drain. -ENOENT if there is no such VIP. */
-int speaker_drain(struct speaker *s, const char *vip, bool drain);
+/* Drains a VIP, or ends its drain. Draining a drained VIP changes only the reason. */
+void speaker_drain(struct speaker *s, size_t vip, const char *reason);
+void speaker_undrain(struct speaker *s, size_t vip);
 
+/*
+ * changed is called when something that the API shows may have changed, except for sessions, which
+ * change by themselves. It must not change the speaker. One observer; NULL: none any more.
+ */
+void speaker_observe(struct speaker *s, void (*changed)(void *user), void *user);
+
+/* Of this speaker among others; valid until the next call. */
+const char *speaker_name(const struct speaker *s);
+/* The configuration in force: 1 after the start, 1 more with each reload. */
+uint64_t speaker_generation(const struct speaker *s);
+/* The first mistake of a newer file that was refused; "": none was. */
+const char *speaker_mistake(const struct speaker *s);
+/*
+ * Unix ns of a monotonic time; 0 stays 0. The same time always gives the same result, unless the
+ * clock of the machine was set in between.
+ */
+int64_t speaker_time(struct speaker *s, int64_t monotonic);
 /* Why nothing is announced or changed at all; NULL: all is well. */
 const char *speaker_problem(const struct speaker *s);
 const struct bgp_config *speaker_config(const struct speaker *s);

@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The routes, the rule for which clients may change anything, certificates, and counters of calls.
  * The methods are those of wire/api_methods.h; their handlers are in read.c, operate.c, config.c
- * and dataplane.c. Each handler that changes something calls api__may_change() first. Long answers
- * are made in answer.c, events in watch.c.
+ * and dataplane.c. Each handler that changes something calls api__may_change() first. Events are
+ * made in watch.c.
  */
 #include "src/maglevd/api/api.h"
 
-#include <assert.h>
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
-#include "base/cleanup.h"
 #include "base/mem.h"
-#include "lib/log/log.h"
 #include "proto/maglev_descriptors.h"
 #include "src/maglevd/api/internal.h"
 #include "src/maglevd/engine.h"
@@ -63,92 +57,48 @@ size_t api__backend(struct api *a, struct grpc_call *call, const char *name)
 	return i;
 }
 
-/* Without mutual TLS there are no names; options.c refuses operators without a client CA. */
 bool api__may_change(struct api *a, struct grpc_call *call)
 {
-	const char *name = grpc_peer_name(call);
-
-	if (!a->setup.n_operators)
-		return true;
-	for (size_t i = 0; name && i < a->setup.n_operators; i++)
-		if (strcmp(a->setup.operators[i], name) == 0)
-			return true;
-	grpc_fail(call, GRPC_PERMISSION_DENIED,
-		  "\"%s\" may read but not change anything: it is not among --grpc-operators",
-		  name ? name : "");
-	return false;
+	return service_may_change(a->service, call);
 }
 
 struct arena *api__scratch(struct api *a)
 {
-	arena_reset(a->scratch);
-	return a->scratch;
+	return service_scratch(a->service);
 }
 
 /* ---- the server ---- */
 
-/* Called at the end of each call. Health and reflection are not in the table and not counted. */
-static void on_trace(const struct grpc_trace *trace, void *user)
+static uint64_t generation(void *user)
 {
-	struct api *a = user;
-	char peer[ENDPOINT_STRLEN];
+	const struct api *a = user;
 
-	for (size_t i = 0; i < API_METHODS; i++)
-		if (strcmp(api_methods[i].path, trace->path) == 0)
-			a->stats.calls[i][trace->status]++;
-	log_debug("grpc-call", LOG_S("peer", endpoint_format(&trace->peer, peer)),
-		  LOG_S("method", trace->path), LOG_S("status", grpc_status_name(trace->status)),
-		  LOG_T("duration", trace->duration));
+	return engine_generation(a->setup.engine);
 }
 
-/* *ret is NULL if the API is plaintext. */
-static int load_tls(const struct api *a, struct tls_context **ret, char *reason, size_t reason_size)
-{
-	*ret = NULL;
-	if (!a->setup.tls.certificate)
-		return 0;
-	return tls_h2_server_context_new(&a->setup.tls, ret, reason, reason_size);
-}
-
-static int open_server(struct api *a)
-{
-	const struct grpc_server_config config = {
-		.listen = a->setup.listen,
-		.routes = a->routes,
-		.n_routes = ARRAY_SIZE(a->routes),
-		.user = a,
-		.tls = a->tls,
-		.max_per_source = a->setup.max_per_client,
-		.max_message = REQUEST_MAX,
-		.max_queued = EVENTS_MAX,
-		.descriptor_set = a->setup.reflection ? maglev_descriptors : NULL,
-		.descriptor_set_size = a->setup.reflection ? maglev_descriptors_size : 0,
-		.trace = on_trace,
-	};
-
-	for (size_t i = 0; i < API_METHODS; i++)
-		a->routes[i] = (struct grpc_route){ api_methods[i], handlers[i] };
-	return grpc_server_new(a->setup.loop, &config, &a->server);
-}
-
-int api_new(const struct api_setup *setup, struct api **ret, char *reason, size_t reason_size)
+int api_new(const struct api_setup *setup, struct api **ret)
 {
 	struct api *a = mem_zalloc(sizeof(*a));
+	const struct service_config config = {
+		.options = setup->options,
+		.methods = api_methods,
+		.handlers = handlers,
+		.n_methods = API_METHODS,
+		.user = a,
+		.generation = generation,
+		.max_message = REQUEST_MAX,
+		.max_queued = EVENTS_MAX,
+		.descriptor_set = maglev_descriptors,
+		.descriptor_set_size = maglev_descriptors_size,
+	};
 	int r;
 
 	a->setup = *setup;
-	r = load_tls(a, &a->tls, reason, reason_size);
-	if (r == 0) {
-		r = open_server(a);
-		snprintf(reason, reason_size, "%s", r < 0 ? strerror(-r) : "");
-	}
+	r = service_new(setup->loop, &config, &a->service);
 	if (r < 0) {
-		tls_context_free(a->tls);
 		free(a);
 		return r;
 	}
-	a->scratch = arena_new();
-	api__answers_init(a);
 	a->watch = watch_new(setup->loop, setup->engine, setup->reconcile);
 	*ret = a;
 	return 0;
@@ -158,46 +108,14 @@ void api_free(struct api *a)
 {
 	if (!a)
 		return;
-	grpc_server_free(a->server);
-	api__answers_stop(a);
+	service_free(a->service);
 	watch_free(a->watch);
-	tls_context_free(a->tls);
-	arena_free(a->scratch);
 	free(a);
 }
 
-struct endpoint api_endpoint(const struct api *a)
+struct service *api_service(const struct api *a)
 {
-	return grpc_server_endpoint(a->server);
-}
-
-/* Open connections keep the certificates that they began with. */
-int api_reload_tls(struct api *a, char *reason, size_t reason_size)
-{
-	struct tls_context *fresh;
-	int r = load_tls(a, &fresh, reason, reason_size);
-
-	if (r < 0 || !fresh)
-		return r;
-	grpc_server_set_tls(a->server, fresh);
-	tls_context_free(a->tls);
-	a->tls = fresh;
-	return 0;
-}
-
-void api_drain(struct api *a, void (*done)(void *user), void *user)
-{
-	grpc_server_drain(a->server, done, user);
-}
-
-const struct api_stats *api_stats(const struct api *a)
-{
-	return &a->stats;
-}
-
-const struct grpc_server_stats *api_server_stats(const struct api *a)
-{
-	return grpc_server_stats(a->server);
+	return a->service;
 }
 
 const struct watch_stats *api_watch_stats(const struct api *a)

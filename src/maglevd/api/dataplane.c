@@ -87,19 +87,20 @@ API_HANDLER(get_vpp_info)
 }
 
 /* All parts are of one reading: when there is a newer one, the answer starts again with it. */
-static const ProtobufCMessage *more_counters(struct api__answer *w, struct arena *arena)
+static const ProtobufCMessage *more_counters(struct service_answer *base, struct arena *arena)
 {
+	struct api__answer *w = api__answer_of(base);
 	const struct reconcile *r = w->api->setup.reconcile;
 	const struct wire_counted from = { reconcile_dataplane(r), model(w->api)->config,
 					   reconcile_counters(r) };
 	Maglev__VPPLBCounters *part;
 
-	if (w->at == 0 || w->reading != from.counters->at) {
+	if (base->at == 0 || w->reading != from.counters->at) {
 		w->reading = from.counters->at;
-		w->bytes.n = w->at = 0;
+		base->bytes.n = base->at = 0;
 	}
-	part = wire_lb_counters(&from, w->at, VIPS_AT_ONCE, arena);
-	w->at += VIPS_AT_ONCE;
+	part = wire_lb_counters(&from, base->at, VIPS_AT_ONCE, arena);
+	base->at += VIPS_AT_ONCE;
 	return part ? &part->base : NULL;
 }
 
@@ -162,13 +163,14 @@ static struct wire_lb facts(struct api *a, int err)
 }
 
 /* The first part has everything except the VIPs. */
-static const ProtobufCMessage *more_state(struct api__answer *w, struct arena *arena)
+static const ProtobufCMessage *more_state(struct service_answer *base, struct arena *arena)
 {
+	struct api__answer *w = api__answer_of(base);
 	struct wire_lb lb = facts(w->api, w->err);
 	Maglev__VPPLBState *vips;
 
 	lb.backend = *w->name ? w->name : NULL;
-	if (w->at++ == 0) {
+	if (base->at++ == 0) {
 		wire_lb_walk_begin(&w->walk, lb.model->config);
 		return &wire_lb_state(&lb, arena)->base;
 	}
@@ -200,7 +202,7 @@ static void on_look_cancelled(void *user)
 	looking_free(l);
 }
 
-static const ProtobufCMessage *whole_plan(struct api__answer *w, struct arena *arena);
+static const ProtobufCMessage *whole_plan(struct service_answer *base, struct arena *arena);
 static void fail(struct grpc_call *call, int err);
 
 /* Also called directly when the data plane cannot be read, or not in time. */
@@ -268,30 +270,32 @@ static size_t held_by_warmup(const struct api *a, size_t frontend)
 }
 
 /* Adds what the operations leave out, and why. */
-static void add_withheld(const struct api *a, size_t frontend, Maglev__SyncVPPLBStateResponse *r)
+static void add_withheld(const struct api *a, size_t frontend, struct arena *arena,
+			 Maglev__SyncVPPLBStateResponse *r)
 {
 	size_t held = held_by_warmup(a, frontend);
 
-	r->withheld = arena_array_of(a->scratch, 2, char *);
+	r->withheld = arena_array_of(arena, 2, char *);
 	if (held)
 		r->withheld[r->n_withheld++] =
-			arena_printf(a->scratch,
+			arena_printf(arena,
 				     "the warm-up holds %zu frontend%s: not written until every "
 				     "backend has had a result",
 				     held, held == 1 ? "" : "s");
 	if (engine_guard(a->setup.engine))
 		r->withheld[r->n_withheld++] =
-			arena_strdup(a->scratch, "the all-down guard: every probe fails on this "
-						 "machine itself, so no weight is lowered");
+			arena_strdup(arena, "the all-down guard: every probe fails on this "
+					    "machine itself, so no weight is lowered");
 }
 
 /* Allocated in the scratch arena. */
 static const ProtobufCMessage *operations(struct api *a, size_t frontend, const struct lb_ops *ops)
 {
+	struct arena *arena = api__scratch(a);
 	Maglev__SyncVPPLBStateResponse *r =
-		wire_lb_operations(reconcile_dataplane(a->setup.reconcile), ops, api__scratch(a));
+		wire_lb_operations(reconcile_dataplane(a->setup.reconcile), ops, arena);
 
-	add_withheld(a, frontend, r);
+	add_withheld(a, frontend, arena, r);
 	return &r->base;
 }
 
@@ -364,22 +368,23 @@ static int plan(struct api *a, size_t frontend, struct lb_ops *ops)
 }
 
 /* The only part of a plan. Finds the frontend by name again: there may have been a reload. */
-static const ProtobufCMessage *whole_plan(struct api__answer *w, struct arena *arena)
+static const ProtobufCMessage *whole_plan(struct service_answer *base, struct arena *arena)
 {
+	struct api__answer *w = api__answer_of(base);
 	const ProtobufCMessage *answer = NULL;
 	struct lb_ops ops = { 0 };
 	size_t frontend;
 	int r;
 
-	if (w->at++)
+	if (base->at++)
 		return NULL;
-	w->refused = !find(w->api, w->call, w->name, &frontend);
-	if (w->refused)
+	base->refused = !find(w->api, base->call, w->name, &frontend);
+	if (base->refused)
 		return NULL;
 	r = plan(w->api, frontend, &ops);
-	w->refused = r < 0;
+	base->refused = r < 0;
 	if (r < 0)
-		fail(w->call, r);
+		fail(base->call, r);
 	else
 		answer = operations(w->api, frontend, &ops);
 	vec_free(&ops.list);

@@ -16,12 +16,13 @@ static const struct l4_model *model(const struct api *a)
 }
 
 /* The next part; an empty one is the end. */
-static const ProtobufCMessage *more_frontends(struct api__answer *w, struct arena *arena)
+static const ProtobufCMessage *more_frontends(struct service_answer *base, struct arena *arena)
 {
+	struct api__answer *w = api__answer_of(base);
 	Maglev__ListFrontendsResponse *list =
-		wire_frontends(model(w->api), w->at, FRONTENDS_AT_ONCE, arena);
+		wire_frontends(model(w->api), base->at, FRONTENDS_AT_ONCE, arena);
 
-	w->at += list->n_frontends;
+	base->at += list->n_frontends;
 	return list->n_frontends ? &list->base : NULL;
 }
 
@@ -39,12 +40,13 @@ API_HANDLER(get_frontend)
 		grpc_reply(call, &wire_frontend(model(a), i, api__scratch(a))->base);
 }
 
-static const ProtobufCMessage *more_backends(struct api__answer *w, struct arena *arena)
+static const ProtobufCMessage *more_backends(struct service_answer *base, struct arena *arena)
 {
+	struct api__answer *w = api__answer_of(base);
 	Maglev__ListBackendsResponse *list =
-		wire_backends(model(w->api), w->at, BACKENDS_AT_ONCE, arena);
+		wire_backends(model(w->api), base->at, BACKENDS_AT_ONCE, arena);
 
-	w->at += list->n_backends;
+	base->at += list->n_backends;
 	return list->n_backends ? &list->base : NULL;
 }
 

@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "lib/log/log.h"
 #include "lib/loop/task.h"
-#include "src/maglevd/api/stale.h"
+#include "lib/service/stale.h"
 #include "src/maglevd/api/watch.h"
 #include "src/maglevd/engine.h"
 #include "src/maglevd/reconcile.h"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The API of a maglevd, through grpcio and through maglevc.
+"""The APIs of maglevd and maglev-speaker, through grpcio and through maglevc.
 
 Messages are made from the descriptors that the build wrote; there is no generated code.
 """
@@ -23,8 +23,20 @@ OPTIONS = [('grpc.use_local_subchannel_pool', 1), ('grpc.max_reconnect_backoff_m
            ('grpc.initial_reconnect_backoff_ms', 50), ('grpc.enable_http_proxy', 0)]
 
 
+class Service:
+    """The service of a descriptor file of the build."""
+
+    def __init__(self, protoset):
+        self.factory, self.files = load(protoset)
+        service = next(service for file in self.files for service in file.services_by_name.values())
+        self.name, self.methods = service.full_name, {method.name: method for method in service.methods}
+
+    def message(self, name):
+        return self.factory.GetPrototype(next(file.message_types_by_name[name] for file in self.files
+                                              if name in file.message_types_by_name))
+
+
 def load(protoset):
-    """{name: message class} of a descriptor file of the build."""
     with open(os.path.join(os.path.dirname(program()), '../../proto', protoset), 'rb') as file:
         files = descriptor_pb2.FileDescriptorSet.FromString(file.read()).file
     pool = descriptor_pool.DescriptorPool()
@@ -33,14 +45,8 @@ def load(protoset):
     return message_factory.MessageFactory(pool), [pool.FindFileByName(one.name) for one in files]
 
 
-_factory, _files = load('maglev.protoset')
-_service = next(service for file in _files for service in file.services_by_name.values())
-METHODS = {method.name: method for method in _service.methods}
-
-
-def message(name):
-    return _factory.GetPrototype(next(file.message_types_by_name[name] for file in _files
-                                      if name in file.message_types_by_name))
+MAGLEVD = Service('maglev.protoset')
+METHODS, message = MAGLEVD.methods, MAGLEVD.message
 
 
 def as_json(answer):
@@ -60,6 +66,8 @@ class Api:
     """One connection. tls: (ca, certificate, key) as bytes, the last two may be None. narrow: a small
     window, so that nothing is read ahead of what is asked for."""
 
+    service = MAGLEVD
+
     def __init__(self, port, tls=None, name=None, narrow=False):
         options = OPTIONS + ([('grpc.ssl_target_name_override', name)] if name else [])
         if narrow:
@@ -76,10 +84,10 @@ class Api:
 
     def start(self, method, timeout=PATIENCE, **fields):
         """Starts a call of any kind; returns its future."""
-        kinds = METHODS[method]
-        ask, answer = (_factory.GetPrototype(kind) for kind in (kinds.input_type, kinds.output_type))
-        path = f'/maglev.Maglev/{method}'
-        if method == 'WatchEvents':
+        kinds = self.service.methods[method]
+        ask, answer = (self.service.factory.GetPrototype(kind) for kind in (kinds.input_type, kinds.output_type))
+        path = f'/{self.service.name}/{method}'
+        if kinds.server_streaming:
             call = self.channel.unary_stream(path, ask.SerializeToString, answer.FromString)
             return call(ask(**fields), timeout=timeout, wait_for_ready=True)
         call = self.channel.unary_unary(path, ask.SerializeToString, answer.FromString)

@@ -22,6 +22,8 @@ void stale_reset(struct stale *s, size_t n);
 void stale_free(struct stale *s);
 /* i is below n. */
 void stale_mark(struct stale *s, size_t i);
+/* The one that stale_take() would return now. */
+size_t stale_next(const struct stale *s);
 /*
  * Takes one out; SIZE_MAX if the set is empty. It visits the things in rotation, so that one that
  * changes all the time does not delay others.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "src/maglevd/api/stale.h"
+#include "lib/service/stale.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -48,13 +48,17 @@ static size_t find(const struct stale *s, size_t first)
 	return word * BITS + (size_t)__builtin_ctzll(bits);
 }
 
+size_t stale_next(const struct stale *s)
+{
+	return s->waiting ? find(s, s->next) : SIZE_MAX;
+}
+
 size_t stale_take(struct stale *s)
 {
-	size_t i;
+	size_t i = stale_next(s);
 
-	if (!s->waiting)
-		return SIZE_MAX;
-	i = find(s, s->next);
+	if (i == SIZE_MAX)
+		return i;
 	s->words[i / BITS] &= ~(UINT64_C(1) << (i % BITS));
 	s->waiting--;
 	s->next = i + 1 < s->n ? i + 1 : 0;

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "src/maglevd/api/stale.h"
+#include "lib/service/stale.h"
 
 static void nothing_is_in_a_new_set(void **state)
 {
@@ -46,6 +46,7 @@ static void one_that_changes_all_the_time_keeps_nobody_waiting(void **state)
 	stale_mark(&s, 90);
 	assert_int_equal(stale_take(&s), 3);
 	stale_mark(&s, 3);
+	assert_int_equal(stale_next(&s), 90);
 	assert_int_equal(stale_take(&s), 90);
 	assert_int_equal(stale_take(&s), 3);
 	stale_mark(&s, 99);

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * service: the listener, certificates, the rule for which clients may change anything, and counters
+ * of calls. Long answers are in answer.c.
+ */
+#include "lib/service/service.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "lib/log/log.h"
+#include "lib/service/internal.h"
+
+#define FLAG "--grpc-addr"
+
+/* Called at the end of each call. Health and reflection are not in the table and not counted. */
+static void on_trace(const struct grpc_trace *trace, void *user)
+{
+	struct service *s = user;
+	char peer[ENDPOINT_STRLEN];
+
+	for (size_t i = 0; i < s->config.n_methods; i++)
+		if (strcmp(s->config.methods[i].path, trace->path) == 0)
+			s->calls[i][trace->status]++;
+	log_debug("grpc-call", LOG_S("peer", endpoint_format(&trace->peer, peer)),
+		  LOG_S("method", trace->path), LOG_S("status", grpc_status_name(trace->status)),
+		  LOG_T("duration", trace->duration));
+}
+
+/* *ret is NULL if the API is plaintext. */
+static int load_tls(const struct service *s, struct tls_context **ret, char *reason,
+		    size_t reason_size)
+{
+	const struct service_options *o = s->config.options;
+	const struct tls_files files = { o->certificate, o->key, o->client_ca };
+
+	*ret = NULL;
+	if (!o->certificate)
+		return 0;
+	return tls_h2_server_context_new(&files, ret, reason, reason_size);
+}
+
+static int open_server(struct service *s, const struct endpoint *listen)
+{
+	const struct service_config *c = &s->config;
+	const struct grpc_server_config config = {
+		.listen = *listen,
+		.routes = s->routes,
+		.n_routes = c->n_methods,
+		.user = c->user,
+		.tls = s->tls,
+		.max_per_source = c->options->max_per_client,
+		.max_message = c->max_message,
+		.max_queued = c->max_queued,
+		.descriptor_set = c->options->reflection ? c->descriptor_set : NULL,
+		.descriptor_set_size = c->options->reflection ? c->descriptor_set_size : 0,
+		.trace = on_trace,
+		.trace_user = s,
+	};
+
+	for (size_t i = 0; i < c->n_methods; i++)
+		s->routes[i] = (struct grpc_route){ c->methods[i], c->handlers[i] };
+	return grpc_server_new(s->loop, &config, &s->server);
+}
+
+static int open_all(struct service *s, char *reason, size_t reason_size)
+{
+	struct endpoint listen;
+	int r = endpoint_parse(s->config.options->addr, &listen);
+
+	if (r < 0) {
+		snprintf(reason, reason_size, "not an address");
+		return r;
+	}
+	r = load_tls(s, &s->tls, reason, reason_size);
+	if (r < 0)
+		return r;
+	r = open_server(s, &listen);
+	if (r < 0)
+		snprintf(reason, reason_size, "%s", strerror(-r));
+	return r;
+}
+
+/*
+ * Client certificates are off by default, but a client that reaches the API can drain everything.
+ */
+static void warn_if_open(const struct service_options *o, const struct endpoint *at)
+{
+	if (o->client_ca || addr_is_loopback(&at->addr))
+		return;
+	log_warn("grpc-open", LOG_S("addr", o->addr),
+		 LOG_S("reason", "every client that reaches it may change everything: see "
+				 "--grpc-client-ca, or listen on loopback"));
+}
+
+int service_new(struct ev_loop *loop, const struct service_config *config, struct service **ret)
+{
+	struct service *s = mem_zalloc(sizeof(*s));
+	char reason[256], text[ENDPOINT_STRLEN];
+	struct endpoint at;
+	int r;
+
+	s->loop = loop;
+	s->config = *config;
+	s->routes = mem_zalloc(config->n_methods * sizeof(*s->routes));
+	s->calls = mem_zalloc(config->n_methods * sizeof(*s->calls));
+	s->scratch = arena_new();
+	service__answers_init(s);
+	r = open_all(s, reason, sizeof(reason));
+	if (r < 0) {
+		log_error("listen-failed", LOG_S("flag", FLAG),
+			  LOG_S("addr", config->options->addr), LOG_S("error", reason));
+		service_free(s);
+		return r;
+	}
+	at = grpc_server_endpoint(s->server);
+	log_info("listening", LOG_S("for", "grpc"), LOG_S("addr", endpoint_format(&at, text)));
+	warn_if_open(config->options, &at);
+	*ret = s;
+	return 0;
+}
+
+void service_free(struct service *s)
+{
+	if (!s)
+		return;
+	grpc_server_free(s->server);
+	service__answers_stop(s);
+	tls_context_free(s->tls);
+	arena_free(s->scratch);
+	free(s->calls);
+	free(s->routes);
+	free(s);
+}
+
+/* Open connections keep the certificates that they began with. */
+void service_renew(struct service *s)
+{
+	struct tls_context *fresh;
+	char reason[256];
+
+	if (load_tls(s, &fresh, reason, sizeof(reason)) < 0) {
+		log_error("grpc-tls-failed", LOG_S("error", reason));
+		return;
+	}
+	if (!fresh)
+		return;
+	grpc_server_set_tls(s->server, fresh);
+	tls_context_free(s->tls);
+	s->tls = fresh;
+}
+
+void service_drain(struct service *s, void (*done)(void *user), void *user)
+{
+	grpc_server_drain(s->server, done, user);
+}
+
+/* Without mutual TLS there are no names; operators without a client CA are refused at the start. */
+bool service_may_change(const struct service *s, struct grpc_call *call)
+{
+	const struct cli_list *operators = &s->config.options->operators;
+	const char *name = grpc_peer_name(call);
+
+	if (!operators->n)
+		return true;
+	for (size_t i = 0; name && i < operators->n; i++)
+		if (strcmp(operators->items[i], name) == 0)
+			return true;
+	grpc_fail(call, GRPC_PERMISSION_DENIED,
+		  "\"%s\" may read but not change anything: it is not among --grpc-operators",
+		  name ? name : "");
+	return false;
+}
+
+struct arena *service_scratch(struct service *s)
+{
+	arena_reset(s->scratch);
+	return s->scratch;
+}
+
+uint64_t service_calls(const struct service *s, size_t method, enum grpc_status status)
+{
+	return s->calls[method][status];
+}
+
+const struct grpc_server_stats *service_stats(const struct service *s)
+{
+	return grpc_server_stats(s->server);
+}

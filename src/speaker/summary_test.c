@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/speaker/summary.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+
+/* Of a VIP that follows a/www; the peers are p1, p2, ..., and the first of them have sessions. */
+static const char *says(enum announce_state state, enum announce_reason reason, size_t peers,
+			size_t sessions)
+{
+	static char names[][3] = { "p1", "p2", "p3", "p4", "p5", "p6", "p7" };
+	char *list[ARRAY_SIZE(names)];
+	static char maglevd[] = "a", frontend[] = "www", culprit[] = "a/www";
+	static struct arena *arena;
+	Maglev__AnnouncementSource source, *sources = &source;
+	Maglev__AnnouncementBgp bgp;
+	Maglev__AnnouncementInfo info;
+	const struct summary_facts facts = { &info, state, reason, 3, "" };
+
+	maglev__announcement_source__init(&source);
+	maglev__announcement_bgp__init(&bgp);
+	maglev__announcement_info__init(&info);
+	arena_free(arena);
+	arena = arena_new();
+	source.maglevd = maglevd;
+	source.frontend = frontend;
+	source.servers = 2;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		list[i] = names[i];
+	bgp.peers = bgp.established = list;
+	bgp.n_peers = peers;
+	bgp.n_established = sessions;
+	info.frontends = &sources;
+	info.n_frontends = 1;
+	info.culprit = culprit;
+	info.bgp = &bgp;
+	return summary_of(&facts, arena);
+}
+
+static void peers_with_a_session_are_named(void **state)
+{
+	assert_string_equal(says(ANNOUNCE_UP, ANNOUNCE_FIT, 2, 2), "announced to p1, p2");
+	assert_string_equal(says(ANNOUNCE_UP, ANNOUNCE_STATIC, 2, 1), "announced to p1");
+	assert_string_equal(says(ANNOUNCE_UP, ANNOUNCE_FIT, 7, 7),
+			    "announced to p1, p2, p3, p4, p5 and 2 more");
+	assert_string_equal(says(ANNOUNCE_UP, ANNOUNCE_FIT, 2, 0),
+			    "announced, but no session is up");
+	assert_string_equal(says(ANNOUNCE_UP, ANNOUNCE_FIT, 0, 0), "announced, but to no peer");
+}
+
+static void every_reason_has_its_words(void **state)
+{
+	static const struct {
+		enum announce_state state;
+		enum announce_reason reason;
+		const char *words;
+	} rows[] = {
+		{ ANNOUNCE_WITHDRAWN, ANNOUNCE_STARTING, "withdrawn: a has not answered yet" },
+		{ ANNOUNCE_UP, ANNOUNCE_ADOPTED, "announced to p1: a has not answered yet" },
+		{ ANNOUNCE_WITHDRAWN, ANNOUNCE_WAITING, "withdrawn: up, but not for min-up yet" },
+		{ ANNOUNCE_WITHDRAWN, ANNOUNCE_DOWN, "withdrawn: a/www is down" },
+		{ ANNOUNCE_WORSE, ANNOUNCE_DOWN,
+		  "announced as the worse way to p1: a/www is down" },
+		{ ANNOUNCE_WITHDRAWN, ANNOUNCE_FEW_SERVERS, "withdrawn: a/www has 2 of 3 servers" },
+		{ ANNOUNCE_WITHDRAWN, ANNOUNCE_UNKNOWN, "withdrawn: there is no frontend a/www" },
+		{ ANNOUNCE_UP, ANNOUNCE_HELD, "announced to p1: a cannot be reached" },
+		{ ANNOUNCE_WITHDRAWN, ANNOUNCE_LOST, "withdrawn: a cannot be reached" },
+		{ ANNOUNCE_DRAINING, ANNOUNCE_OPERATOR, "still announced to p1: drained" },
+		{ ANNOUNCE_WITHDRAWN, ANNOUNCE_OPERATOR, "withdrawn: drained" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_string_equal(says(rows[i].state, rows[i].reason, 1, 1), rows[i].words);
+}
+
+/* An operator's own words, and FRR's. */
+static void texts_from_outside_follow(void **state)
+{
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+	char reason[] = "new kernel";
+	Maglev__AnnouncementInfo info;
+	const struct summary_facts facts = { &info, ANNOUNCE_WITHDRAWN, ANNOUNCE_OPERATOR, 1,
+					     "bgpd is not there" };
+
+	maglev__announcement_info__init(&info);
+	info.drain_reason = reason;
+	assert_string_equal(summary_of(&facts, arena),
+			    "withdrawn: drained, new kernel; FRR does not have the latest "
+			    "configuration: bgpd is not there");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(peers_with_a_session_are_named),
+		cmocka_unit_test(every_reason_has_its_words),
+		cmocka_unit_test(texts_from_outside_follow),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
