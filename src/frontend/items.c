@@ -14,7 +14,8 @@
 #include "lib/pb/pb.h"
 #include "src/frontend/upstream_private.h"
 
-#define TELL_AFTER 0.01 /* s during which changes are collected */
+#define TELL_AFTER 0.01			 /* s during which changes are collected */
+#define TELL_BYTES ((size_t)1024 * 1024) /* more are published at once: they are copied for that */
 /*
  * Bound of the events that wait for lists. Beyond it all of them are dropped and the lists are
  * read again.
@@ -44,6 +45,10 @@ static void apply(struct upstream *u, enum upstream_list list, const struct list
 	}
 	if (!listing_apply(&u->view.lists[list], update, &u->changed[list]))
 		return;
+	if (u->changed[list].n > TELL_BYTES) {
+		upstream__tell_items(u);
+		return;
+	}
 	if (ev_is_active(&u->tell))
 		return;
 	ev_timer_set(&u->tell, TELL_AFTER, 0.);
