@@ -90,6 +90,16 @@ describe('a VIP', () => {
 		expect(attraction(of('lb1'), lost('lb2'))?.text).toBe('announced by lb1');
 	});
 
+	it('that a member of the network owns is announced, also without contact to it', () => {
+		const backup = announcement({ attracts: false, l2: l2({ state: 'backup', owner: 'lb2' }) });
+		const ownerless = announcement({ attracts: false, l2: l2({ state: 'backup', owner: '' }) });
+		expect(attraction(of('lb1', backup), lost('lb2'))).toMatchObject({
+			verdict: 'ok',
+			text: 'announced by lb2, as lb1 sees it',
+		});
+		expect(attraction(of('lb1', ownerless))?.verdict).toBe('critical');
+	});
+
 	it('that is drained says where and why', () => {
 		expect(attraction(of('lb1', drained), of('lb2'))).toMatchObject({
 			verdict: 'ok',
@@ -103,6 +113,9 @@ describe('a VIP', () => {
 it('reasons are sentences, and words that are not known stay as they are', () => {
 	expect(whyOf(drained)).toBe('drained by an operator: new switch');
 	expect(whyOf(announcement({ reason: 'moon-phase' }))).toBe('moon-phase');
+	expect(whyOf(announcement({ reason: 'starting', drained: true }))).toBe(
+		'a maglevd has not answered yet; drained by an operator',
+	);
 });
 
 describe('attention', () => {

@@ -41,9 +41,12 @@ const REASONS: Record<string, string> = {
 	drained: 'drained by an operator',
 };
 
+/** A drain counts, also where something else decides, such as a speaker that has not begun. */
 export function whyOf(it: Announcement): string {
 	const why = REASONS[it.reason] ?? it.reason;
-	return it.drained && it.drain_reason ? `${why}: ${it.drain_reason}` : why;
+	if (!it.drained) return why;
+	const drain = `${REASONS.drained}${it.drain_reason ? `: ${it.drain_reason}` : ''}`;
+	return it.reason === 'drained' ? drain : `${why}; ${drain}`;
 }
 
 const L2_REASONS: Record<string, string> = {
@@ -92,12 +95,21 @@ const names = (entries: Entry[]): string => entries.map((one) => one.speaker.nam
 export const drainText = ({ speaker, it }: Entry): string =>
 	`drained on ${speaker.name} by an operator${it.drain_reason ? `: ${it.drain_reason}` : ''}`;
 
+/** Another member that a speaker knows as the owner on its network; it may have no speaker here. */
+const seenOwner = (entries: Entry[]): Entry | undefined =>
+	entries.find(({ speaker, it }) => speaker.connected && it.l2?.state === 'backup' && it.l2.owner);
+
 /** Null if no speaker has the address. Nothing is said of speakers without contact. */
 export function attractionOf(address: string, entries: Entry[] | undefined): Attraction | null {
 	if (!entries?.length) return null;
 	const by = entries.filter(attracts);
 	const drains = entries.filter((one) => one.it.drained).map(drainText);
 	if (by.length) return { verdict: 'ok', text: `announced by ${names(by)}`, by, drains };
+	const seen = seenOwner(entries);
+	if (seen) {
+		const text = `announced by ${seen.it.l2?.owner}, as ${seen.speaker.name} sees it`;
+		return { verdict: 'ok', text, by, drains };
+	}
 	const unknown = entries.filter(isUnknown);
 	if (unknown.length) {
 		const text = `not known whether ${names(unknown)} ${unknown.length > 1 ? 'announce' : 'announces'} it`;

@@ -155,7 +155,7 @@ const Attention: Component<{ servers: ServerView[]; scope: string }> = (props) =
 									<b>{one.title}</b>
 									<span class="concern-notes">{one.notes}</span>
 								</a>
-								<Show when={one.since}>
+								<Show when={num(one.since) > 0}>
 									<span class="muted">
 										for <Age of={one.since} />
 									</span>
