@@ -47,11 +47,12 @@ def config_keys(room='l4'):
 
 
 def metrics(source='src/maglevd/metrics.c', prefix='maglev'):
-    """{name: type} of every family: the program's own, and with its prefix those of every daemon."""
-    rows = re.findall(r'\{ "(maglev_\w+)",\s+METRICS_(\w+)', read(source))
+    """{name: type} of every family: the program's own (also of metrics_X.c), and with its prefix those of every daemon."""
+    text = ''.join(read(path) for path in sorted(glob.glob(source.replace('.c', '*.c'), root_dir=ROOT)))
+    rows = re.findall(r'\{ "(maglev_\w+)",\s+METRICS_(\w+)', text)
     rows += [(start + name, kind) for macro, start in (('NAME', 'metallb_frr_'), ('BGP', 'metallb_bgp_'))
-             for name, kind in re.findall(macro + r'\("(\w+)"\), METRICS_(\w+)', read(source))]
-    rows += re.findall(r'\{ "(metallb_\w+)", METRICS_(\w+)', read(source))
+             for name, kind in re.findall(macro + r'\("(\w+)"\), METRICS_(\w+)', text)]
+    rows += re.findall(r'\{ "(metallb_\w+)", METRICS_(\w+)', text)
     rows += [(f'{prefix}_{name}', kind) for name, kind in
              re.findall(r'\{ "(\w+)", METRICS_(\w+),', read('lib/admin/metrics.c'))]
     rows += re.findall(r'add\(out, "(process_\w+)", METRICS_(\w+),', read('lib/metrics/process.c'))
@@ -83,7 +84,7 @@ def arguments(text, start):
 
 
 def words_of(expression):
-    return re.findall(r'"([a-z]+(?:-[a-z]+)*)"', expression)
+    return re.findall(r'"([a-z][a-z0-9]*(?:-[a-z]+)*)"', expression)
 
 
 def log_messages(folder='src/maglevd'):

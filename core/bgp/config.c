@@ -18,7 +18,9 @@ static void clear_host_bits(struct addr *a, unsigned length)
 
 struct bgp_prefix bgp_vip_prefix(const struct bgp_config *c, const struct bgp_vip *v)
 {
-	const struct bgp_advertisement *a = &c->advertisements[v->advertisement];
+	static const struct bgp_advertisement whole = { .length4 = 32, .length6 = 128 };
+	const struct bgp_advertisement *a =
+		v->advertisement == BGP_NONE ? &whole : &c->advertisements[v->advertisement];
 	struct bgp_prefix p = { v->address,
 				(uint8_t)(v->address.family == AF_INET ? a->length4 : a->length6) };
 

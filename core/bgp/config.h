@@ -17,6 +17,9 @@
 #include "core/announce/announce.h"
 #include "core/bgp/doc.h"
 #include "core/frr/model.h"
+#include "core/l2/election.h"
+
+#define BGP_NONE SIZE_MAX /* the index of nothing */
 
 struct bgp_peer {
 	struct frr_peer frr;
@@ -38,6 +41,16 @@ struct bgp_maglevd {
 	const char *ca, *certificate, *key; /* paths; NULL: none */
 };
 
+/* A group of speakers on one network, which elect an owner for each VIP. */
+struct bgp_l2 {
+	const char *name, *interface;
+	struct str key;
+	uint32_t number; /* of the group, on the network */
+	struct l2_rule rule;
+	uint8_t family; /* of the heartbeats */
+	uint16_t port;
+};
+
 /* One frontend of one maglevd. */
 struct bgp_source {
 	size_t maglevd;
@@ -47,7 +60,9 @@ struct bgp_source {
 struct bgp_vip {
 	const char *name;
 	struct addr address;
-	size_t advertisement;
+	size_t advertisement; /* BGP_NONE: not announced over BGP */
+	size_t l2;	      /* BGP_NONE: not announced on a local network */
+	uint8_t l2_priority;
 	const struct bgp_source *sources; /* n 0: always announced */
 	size_t n_sources;
 	struct announce_rule rule;
@@ -57,7 +72,8 @@ struct bgp_vip {
 };
 
 struct bgp_config {
-	uint32_t asn;
+	const char *name;      /* of this speaker among others */
+	uint32_t asn;	       /* 0: without BGP */
 	struct addr router_id; /* none: FRR chooses */
 	const struct frr_bfd *profiles;
 	size_t n_profiles;
@@ -67,8 +83,22 @@ struct bgp_config {
 	size_t n_advertisements;
 	const struct bgp_maglevd *maglevds;
 	size_t n_maglevds;
+	const struct bgp_l2 *l2;
+	size_t n_l2;
 	const struct bgp_vip *vips;
 	size_t n_vips;
+};
+
+struct bgp_key_file {
+	struct str bytes;
+	bool is_public; /* every user may read it */
+};
+
+/* What the rules need of the machine. */
+struct bgp_machine {
+	const char *name; /* its host name */
+	/* The contents of a small file, in arena; 0 or a negative errno. */
+	int (*read_key)(const char *path, struct arena *arena, struct bgp_key_file *ret);
 };
 
 /*
@@ -76,15 +106,16 @@ struct bgp_config {
  * *ret is untouched then. All mistakes are reported at once. Two VIPs may share a prefix, if an
  * aggregation length makes it so, but only with the same advertisement.
  */
-int bgp_config_build(const struct bgp_doc *doc, struct arena *arena, struct bgp_config *ret,
-		     struct errs *errors, struct errs *warnings);
+int bgp_config_build(const struct bgp_doc *doc, const struct bgp_machine *machine,
+		     struct arena *arena, struct bgp_config *ret, struct errs *errors,
+		     struct errs *warnings);
 
 struct bgp_prefix {
 	struct addr address; /* without host bits */
 	uint8_t length;
 };
 
-/* The prefix that is announced for a VIP. */
+/* The prefix that is announced for a VIP; without BGP the address alone. */
 struct bgp_prefix bgp_vip_prefix(const struct bgp_config *c, const struct bgp_vip *v);
 int bgp_prefix_cmp(const struct bgp_prefix *a, const struct bgp_prefix *b);
 /* "192.0.2.1/32" */

@@ -43,6 +43,12 @@ struct bgp_doc_maglevd {
 	BGP_MAGLEVD_KEYS(SCHEMA_MEMBER)
 };
 
+struct bgp_doc_l2 {
+	const char *name;
+	struct place at;
+	BGP_L2_KEYS(SCHEMA_MEMBER)
+};
+
 struct bgp_doc_worse {
 	bool set;
 	struct place at;
@@ -57,6 +63,7 @@ struct bgp_doc_vip {
 };
 
 struct bgp_doc {
+	BGP_SPEAKER_KEYS(SCHEMA_MEMBER)
 	struct bgp_doc_router router;
 	const struct bgp_doc_bfd *bfd;
 	size_t n_bfd;
@@ -66,6 +73,8 @@ struct bgp_doc {
 	size_t n_advertisements;
 	const struct bgp_doc_maglevd *maglevds;
 	size_t n_maglevds;
+	const struct bgp_doc_l2 *l2;
+	size_t n_l2;
 	const struct bgp_doc_vip *vips;
 	size_t n_vips;
 };
@@ -74,4 +83,4 @@ struct bgp_doc {
 extern const struct schema_section bgp_schema;
 /* The entries of its named mappings, for rule_entries(). */
 extern const struct schema_section bgp_schema_bfd, bgp_schema_peer, bgp_schema_advertisement,
-	bgp_schema_maglevd, bgp_schema_vip;
+	bgp_schema_maglevd, bgp_schema_l2, bgp_schema_vip;

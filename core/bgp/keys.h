@@ -11,6 +11,8 @@
 
 #include "base/schema.h"
 
+#define BGP_SPEAKER_KEYS(X) X("name", WORD, name)
+
 #define BGP_ROUTER_KEYS(X)                                                                         \
 	X("asn", INT, asn)                                                                         \
 	X("router-id", TEXT, router_id)
@@ -56,6 +58,17 @@
 	X("certificate", WORD, certificate)                                                        \
 	X("key", WORD, key)
 
+#define BGP_L2_KEYS(X)                                                                             \
+	X("interface", WORD, interface)                                                            \
+	X("key-file", WORD, key_file)                                                              \
+	X("group", INT, group)                                                                     \
+	X("priority", INT, priority)                                                               \
+	X("preempt", BOOL, preempt)                                                                \
+	X("heartbeat", DURATION, heartbeat)                                                        \
+	X("losses", INT, losses)                                                                   \
+	X("family", TEXT, family)                                                                  \
+	X("port", INT, port)
+
 #define BGP_WORSE_KEYS(X)                                                                          \
 	X("med", INT, med)                                                                         \
 	X("prepend", INT, prepend)
@@ -64,6 +77,8 @@
 	X("address", TEXT, address)                                                                \
 	X("frontends", WORDS, frontends)                                                           \
 	X("advertisement", WORD, advertisement)                                                    \
+	X("l2", WORD, l2)                                                                          \
+	X("l2-priority", INT, l2_priority)                                                         \
 	X("min-up", DURATION, min_up)                                                              \
 	X("min-servers", INT, min_servers)                                                         \
 	X("when-down", TEXT, when_down)                                                            \

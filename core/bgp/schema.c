@@ -43,6 +43,10 @@ const struct schema_section bgp_schema_advertisement =
 static const struct schema_field maglevd_fields[] = { BGP_MAGLEVD_KEYS(MAGLEVD) };
 const struct schema_section bgp_schema_maglevd = NAMED(bgp_doc_maglevd, maglevd_fields);
 
+#define L2(...) ROW(bgp_doc_l2, __VA_ARGS__)
+static const struct schema_field l2_fields[] = { BGP_L2_KEYS(L2) };
+const struct schema_section bgp_schema_l2 = NAMED(bgp_doc_l2, l2_fields);
+
 #define WORSE(...) ROW(bgp_doc_worse, __VA_ARGS__)
 static const struct schema_field worse_fields[] = { BGP_WORSE_KEYS(WORSE) };
 static const struct schema_section worse = SINGLE(bgp_doc_worse, worse_fields);
@@ -53,12 +57,15 @@ static const struct schema_field vip_fields[] = {
 };
 const struct schema_section bgp_schema_vip = NAMED(bgp_doc_vip, vip_fields);
 
+#define SPEAKER(...) ROW(bgp_doc, __VA_ARGS__)
 static const struct schema_field speaker_fields[] = {
+	BGP_SPEAKER_KEYS(SPEAKER) /* and the mappings */
 	SCHEMA_NESTED("router", bgp_doc, router, router),
 	SCHEMA_ARRAY("bfd-profiles", NAMED, bgp_doc, bfd, bgp_schema_bfd),
 	SCHEMA_ARRAY("peers", NAMED, bgp_doc, peers, bgp_schema_peer),
 	SCHEMA_ARRAY("advertisements", NAMED, bgp_doc, advertisements, bgp_schema_advertisement),
 	SCHEMA_ARRAY("maglevds", NAMED, bgp_doc, maglevds, bgp_schema_maglevd),
+	SCHEMA_ARRAY("l2", NAMED, bgp_doc, l2, bgp_schema_l2),
 	SCHEMA_ARRAY("vips", NAMED, bgp_doc, vips, bgp_schema_vip),
 };
 static const struct schema_section speaker = { SCHEMA_FIELDS(speaker_fields) };

@@ -4,7 +4,8 @@
  *
  *	validate_peer.c		BFD profiles, peers
  *	validate_vip.c		advertisements, VIPs, and the prefixes that VIPs share
- *	this file		router, maglevds, and what the others have in common
+ *	validate_l2.c		groups on local networks
+ *	this file		name, router, maglevds, and what the others have in common
  *
  * An invalid value is reported once and then counts as not given: an entry keeps its name, so that
  * references to it resolve.
@@ -97,16 +98,47 @@ struct schema_texts bgp__sorted(struct bgp__build *b, const char **items, size_t
 	return (struct schema_texts){ copies, kept };
 }
 
-/* ---- router ---- */
+/* ---- name and router ---- */
+
+static void build_name(struct bgp__build *b)
+{
+	const struct doc_text *d = &b->doc->name;
+	const char *name = d->set ? d->v : b->machine->name;
+
+	b->config->name = arena_strdup(b->arena, name);
+	if (d->set)
+		rule_printable(&b->sink, &bgp__root, "name", d->at, name, L2_NAME_MAX);
+	else if (b->doc->n_l2 && (!*name || strlen(name) > L2_NAME_MAX))
+		rule_fail(&b->sink, &bgp__root, "name", b->doc->l2[0].at,
+			  "is required, because the host name has %zu bytes", strlen(name));
+	else if (b->doc->n_l2 && strcmp(name, "localhost") == 0)
+		rule_doubt(&b->sink, &bgp__root, "name", b->doc->l2[0].at,
+			   "is not set, and the host name is localhost, which may be the name of "
+			   "other members as well");
+}
+
+/* The place of what needs a router: sessions do, and VIPs without l2. NULL: nothing does. */
+static const struct place *needs_router(const struct bgp__build *b)
+{
+	if (b->doc->router.set)
+		return &b->doc->router.at;
+	if (b->doc->n_peers)
+		return &b->doc->peers[0].at;
+	for (size_t i = 0; i < b->doc->n_vips; i++)
+		if (b->doc->vips[i].advertisement.set || !b->doc->vips[i].l2.set)
+			return &b->doc->vips[i].at;
+	return NULL;
+}
 
 static void build_router(struct bgp__build *b)
 {
 	static const struct rule_range asn = { "asn", 1, UINT32_MAX - 1, 0 };
 	const struct bgp_doc_router *d = &b->doc->router;
+	const struct place *at = needs_router(b);
 
 	b->config->asn = (uint32_t)rule_number(&b->sink, &router_spot, &asn, &d->asn);
-	if (!d->asn.set)
-		rule_fail(&b->sink, &router_spot, "asn", d->at, "is required");
+	if (!d->asn.set && at)
+		rule_fail(&b->sink, &router_spot, "asn", *at, "is required");
 	if (d->router_id.set)
 		rule_address(&b->sink, &router_spot, "router-id", AF_INET, &d->router_id,
 			     &b->config->router_id);
@@ -180,24 +212,28 @@ static void build_maglevds(struct bgp__build *b)
 
 /* ---- the whole ---- */
 
-int bgp_config_build(const struct bgp_doc *doc, struct arena *arena, struct bgp_config *ret,
-		     struct errs *errors, struct errs *warnings)
+int bgp_config_build(const struct bgp_doc *doc, const struct bgp_machine *machine,
+		     struct arena *arena, struct bgp_config *ret, struct errs *errors,
+		     struct errs *warnings)
 {
 	_cleanup_(arena_freep) struct arena *scratch = arena_new();
 	struct bgp_config config = { 0 };
 	struct bgp__build b = {
 		.doc = doc,
+		.machine = machine,
 		.arena = arena,
 		.sink = { scratch, errors, warnings },
 		.config = &config,
 	};
 	size_t before = rule_errors(&b.sink);
 
+	build_name(&b);
 	build_router(&b);
 	bgp__build_profiles(&b);
 	bgp__build_peers(&b);
 	bgp__build_advertisements(&b);
 	build_maglevds(&b);
+	bgp__build_l2(&b);
 	bgp__build_vips(&b);
 	errs_sort(errors);
 	errs_sort(warnings);

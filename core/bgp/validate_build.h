@@ -7,11 +7,12 @@
 
 struct bgp__build {
 	const struct bgp_doc *doc;
+	const struct bgp_machine *machine;
 	struct arena *arena; /* for the result; temporary data is in sink.scratch */
 	struct rule_sink sink;
 	struct bgp_config *config;
 	/* entries[i] is where config->peers[i] (and so on) came from */
-	const struct rule_entry *profiles, *peers, *advertisements, *maglevds, *vips;
+	const struct rule_entry *profiles, *peers, *advertisements, *maglevds, *l2, *vips;
 };
 
 extern const struct rule_spot bgp__root; /* "speaker" */
@@ -41,4 +42,11 @@ struct schema_texts bgp__sorted(struct bgp__build *b, const char **items, size_t
 void bgp__build_profiles(struct bgp__build *b);
 void bgp__build_peers(struct bgp__build *b);
 void bgp__build_advertisements(struct bgp__build *b);
+void bgp__build_l2(struct bgp__build *b);
 void bgp__build_vips(struct bgp__build *b);
+
+/* What a VIP says about its group. */
+void bgp__build_vip_l2(struct bgp__build *b, const struct rule_spot *spot,
+		       const struct bgp_doc_vip *d, struct bgp_vip *v);
+/* Whether no group has too many VIPs, when all are built. */
+void bgp__count_l2(struct bgp__build *b);

@@ -185,6 +185,12 @@ static void build_worse(struct bgp__build *b, const struct rule_spot *vip,
 	v->has_worse_med = d->worse.med.set;
 	v->worse_med = (uint32_t)rule_number(&b->sink, &spot, &med, &d->worse.med);
 	v->worse_prepend = (unsigned)rule_number(&b->sink, &spot, &prepend, &d->worse.prepend);
+	if (v->advertisement == BGP_NONE) {
+		if (d->worse.set)
+			rule_doubt(&b->sink, vip, "worse", d->worse.at,
+				   "has no effect without an advertisement");
+		return;
+	}
 	if (v->rule.fallback == ANNOUNCE_THEN_WORSE && !v->has_worse_med && !v->worse_prepend)
 		rule_fail(&b->sink, vip, "worse", d->when_down.at,
 			  "needs a med or a prepend with when-down: worse");
@@ -193,21 +199,31 @@ static void build_worse(struct bgp__build *b, const struct rule_spot *vip,
 			   "has no effect without when-down: worse");
 }
 
+/* The default one, unless the VIP is announced on a local network instead. */
+static size_t find_advertisement(struct bgp__build *b, const struct rule_spot *spot,
+				 const struct bgp_doc_vip *d)
+{
+	const struct bgp__names advertisements = { "advertisement", b->advertisements,
+						   b->config->n_advertisements };
+	const struct doc_text fallback = { .set = true, .at = d->at, .v = "default" };
+
+	if (!d->advertisement.set && d->l2.set)
+		return BGP_NONE;
+	return bgp__find(b, spot, "advertisement",
+			 d->advertisement.set ? &d->advertisement : &fallback, &advertisements);
+}
+
 static void build_vip(struct bgp__build *b, const struct bgp_doc_vip *d, struct bgp_vip *v)
 {
 	const struct rule_spot spot = { .in = &vips_spot, .name = d->name };
-	const struct bgp__names advertisements = { "advertisement", b->advertisements,
-						   b->config->n_advertisements };
-	struct doc_text by = d->advertisement;
 
 	v->name = arena_strdup(b->arena, d->name);
 	if (d->address.set)
 		rule_address(&b->sink, &spot, "address", AF_UNSPEC, &d->address, &v->address);
 	else
 		rule_fail(&b->sink, &spot, "address", d->at, "is required");
-	if (!by.set)
-		by = (struct doc_text){ .set = true, .at = d->at, .v = "default" };
-	v->advertisement = bgp__find(b, &spot, "advertisement", &by, &advertisements);
+	v->advertisement = find_advertisement(b, &spot, d);
+	bgp__build_vip_l2(b, &spot, d, v);
 	build_sources(b, &spot, d, v);
 	build_rule(b, &spot, d, v);
 	build_worse(b, &spot, d, v);
@@ -234,13 +250,34 @@ static void compare(struct bgp__build *b, const struct bgp_vip *first, const str
 	const struct rule_spot spot = { .in = &vips_spot, .name = v->name };
 	const struct rule_entry *e = &b->vips[v - b->config->vips];
 
-	if (addr_cmp(&first->address, &v->address) == 0)
-		rule_fail(&b->sink, &spot, "address", e->at, "is already the address of %s",
-			  rule_quote(&b->sink, first->name));
-	else if (first->advertisement != v->advertisement)
+	if (first->advertisement != v->advertisement)
 		rule_fail(&b->sink, &spot, "advertisement", e->at,
 			  "must be that of %s, which has the same prefix",
 			  rule_quote(&b->sink, first->name));
+}
+
+/* Also of VIPs that are not announced over BGP. */
+static void compare_addresses(struct bgp__build *b)
+{
+	const struct bgp_config *c = b->config;
+	struct located *list = arena_array_of(b->sink.scratch, c->n_vips, struct located);
+	size_t n = 0, first = 0;
+
+	for (size_t i = 0; i < c->n_vips; i++)
+		if (addr_is_set(&c->vips[i].address))
+			list[n++] = (struct located){ { c->vips[i].address, 0 }, i };
+	if (n)
+		qsort(list, n, sizeof(*list), by_prefix);
+	for (size_t i = 1; i < n; i++) {
+		const struct rule_entry *e = &b->vips[list[i].vip];
+		const struct rule_spot spot = { .in = &vips_spot, .name = e->name };
+
+		if (bgp_prefix_cmp(&list[first].prefix, &list[i].prefix) == 0)
+			rule_fail(&b->sink, &spot, "address", e->at, "is already the address of %s",
+				  rule_quote(&b->sink, c->vips[list[first].vip].name));
+		else
+			first = i;
+	}
 }
 
 static void compare_prefixes(struct bgp__build *b)
@@ -271,5 +308,7 @@ void bgp__build_vips(struct bgp__build *b)
 		build_vip(b, b->vips[i].doc, &list[i]);
 	b->config->vips = list;
 	b->config->n_vips = n;
+	compare_addresses(b);
 	compare_prefixes(b);
+	bgp__count_l2(b);
 }

@@ -70,6 +70,21 @@ static bool leaves_it_to_another(const struct l2_election *e, bool preempting)
 	return false;
 }
 
+static bool stands_higher(const struct l2_election *e)
+{
+	for (size_t i = 0; i < e->n; i++)
+		if (e->members[i].word.priority > e->rule.priority)
+			return true;
+	return false;
+}
+
+static bool is_outranked(const struct l2_election *e)
+{
+	const struct l2_member *owner = best_owner(e);
+
+	return (owner && is_better(e, owner)) || (e->rule.yields && stands_higher(e));
+}
+
 static enum l2_state decide_as_backup(const struct l2_election *e, enum l2_reason *ret_why)
 {
 	const struct l2_member *owner = best_owner(e);
@@ -88,15 +103,13 @@ static enum l2_state decide_as_backup(const struct l2_election *e, enum l2_reaso
 
 static enum l2_state decide(const struct l2_election *e, int64_t now, enum l2_reason *ret_why)
 {
-	const struct l2_member *owner = best_owner(e);
-
 	if (!e->stands || now < e->listens_until) {
 		*ret_why = e->stands ? L2_LISTENING : L2_UNFIT;
 		return L2_BACKUP;
 	}
 	if (e->state == L2_BACKUP)
 		return decide_as_backup(e, ret_why);
-	*ret_why = owner && is_better(e, owner) ? L2_OUTRANKED : e->reason;
+	*ret_why = is_outranked(e) ? L2_OUTRANKED : e->reason;
 	return *ret_why == L2_OUTRANKED ? L2_BACKUP : L2_OWNER;
 }
 
@@ -140,8 +153,9 @@ void l2_election_start(struct l2_election *e, const char *name, const struct l2_
 {
 	size_t n = strlen(name);
 
-	assert(n > 0 && n <= L2_NAME_MAX && rule->priority && rule->losses && rule->heartbeat > 0);
-	*e = (struct l2_election){ .rule = *rule, .since = now, .stands = true };
+	assert(n > 0 && n <= L2_NAME_MAX);
+	*e = (struct l2_election){ .since = now, .stands = true };
+	l2_election_set_rule(e, rule);
 	memcpy(e->name, name, n);
 	/* so that a member that starts again has another number than before */
 	e->claims = (uint16_t)(now / NSEC_PER_MSEC);
@@ -149,30 +163,41 @@ void l2_election_start(struct l2_election *e, const char *name, const struct l2_
 	e->due = e->listens_until;
 }
 
-void l2_election_hear(struct l2_election *e, const char *name, const struct l2_word *word,
+bool l2_election_hear(struct l2_election *e, const char *name, const struct l2_word *word,
 		      int64_t now)
 {
 	size_t len = strlen(name), i = 0;
+	struct l2_word before;
 
 	assert(len <= L2_NAME_MAX);
 	if (strcmp(name, e->name) == 0)
-		return;
+		return false;
 	while (i < e->n && strcmp(e->members[i].name, name) != 0)
 		i++;
 	if (i == L2_MEMBERS_MAX)
-		return;
+		return false;
 	if (i == e->n) {
-		e->members[e->n++] = (struct l2_member){ .word.claims = (uint16_t)~word->claims };
+		e->members[e->n++] =
+			(struct l2_member){ .word.claims = (uint16_t)~word->claims, .since = now };
 		memcpy(e->members[i].name, name, len);
 	}
-	e->doubted |= has_more_to_tell(&e->members[i].word, word);
+	before = e->members[i].word;
+	e->doubted |= has_more_to_tell(&before, word);
 	e->members[i].word = *word;
 	e->members[i].seen = now;
+	return e->members[i].since == now || before.priority != word->priority ||
+	       before.owner != word->owner;
 }
 
 void l2_election_stand(struct l2_election *e, bool stands)
 {
 	e->stands = stands;
+}
+
+void l2_election_set_rule(struct l2_election *e, const struct l2_rule *rule)
+{
+	assert(rule->priority && rule->losses && rule->heartbeat > 0);
+	e->rule = *rule;
 }
 
 void l2_election_listen(struct l2_election *e, int64_t now)

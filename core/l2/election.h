@@ -8,6 +8,7 @@
  *	BACKUP --nobody owns the VIP, and no better member stands--> OWNER
  *	BACKUP --it pre-empts, and the owner has a lower priority--> OWNER
  *	OWNER  --a better member is the owner as well--------------> BACKUP
+ *	OWNER  --it yields, and a higher priority stands-----------> BACKUP
  *	OWNER  --it no longer stands-------------------------------> BACKUP
  *	any    --leave---------------------------------------------> LEAVING, to the end
  *
@@ -43,7 +44,7 @@ enum l2_state { L2_BACKUP, L2_OWNER, L2_LEAVING };
 enum l2_reason {
 	L2_LISTENING, /* it has just started */
 	L2_UNFIT,     /* it does not stand, as the caller said */
-	L2_OUTRANKED, /* a better member stands */
+	L2_OUTRANKED, /* a better member stands, or is the owner */
 	L2_OWNED,     /* another member owns the VIP, and is not to be pre-empted */
 	L2_BEST,      /* nobody owned the VIP, and this one was the best */
 	L2_PREEMPTS,  /* the owner had a lower priority */
@@ -64,6 +65,7 @@ struct l2_rule {
 	bool preempt;	   /* takes the VIP from an owner with a lower priority */
 	int64_t heartbeat; /* ns between heartbeats of this member */
 	unsigned losses;   /* of heartbeats in a row that mean death */
+	bool yields;	   /* as the owner leaves the VIP to any member with a higher priority */
 };
 
 /* What a member says about a VIP. */
@@ -77,7 +79,8 @@ struct l2_word {
 struct l2_member {
 	char name[L2_NAME_MAX + 1];
 	struct l2_word word; /* the last */
-	int64_t seen;
+	int64_t seen;	     /* when it was said */
+	int64_t since;	     /* of the first, since it is alive */
 };
 
 /* Of one VIP, at one member. */
@@ -100,13 +103,18 @@ struct l2_election {
 void l2_election_start(struct l2_election *e, const char *name, const struct l2_rule *rule,
 		       int64_t now);
 
-/* l2_election_judge() must follow each of these four. */
+/* l2_election_judge() must follow each of these five. */
 
-/* A member spoke. Its own name, and a member too many, are ignored. */
-void l2_election_hear(struct l2_election *e, const char *name, const struct l2_word *word,
+/*
+ * A member spoke. Its own name, and a member too many, are ignored. True if it is new, or stands or
+ * owns otherwise than before.
+ */
+bool l2_election_hear(struct l2_election *e, const char *name, const struct l2_word *word,
 		      int64_t now);
 /* Whether this member is fit to own the VIP, for example because its frontend is up. */
 void l2_election_stand(struct l2_election *e, bool stands);
+/* Another rule from now on; the state, and what is known of the others, stay. */
+void l2_election_set_rule(struct l2_election *e, const struct l2_rule *rule);
 /* The network was away: listens again, as at the start. */
 void l2_election_listen(struct l2_election *e, int64_t now);
 /* This member leaves the group; it can only be started again. */

@@ -3,7 +3,8 @@
  * Three members on a network that loses, delays and is cut, in simulated time of 1 ms steps.
  *
  * What must hold: after the network has healed there is exactly one owner within a bound, it stays,
- * and neighbours know it; without loss no two members are owners for longer than one delay; after a
+ * and neighbours know it; one that yields owns nothing that a higher priority stands for; without
+ * loss no two members are owners for longer than one delay; after a
  * crash of the owner the next one follows within a second. A heartbeat that arrives after a later
  * one of the same member is dropped, as lib/l2 does.
  */
@@ -142,6 +143,21 @@ static void toggle_fitness(struct world *w, unsigned i)
 	speak(w, i);
 }
 
+/* From its own rule to that of one that can hardly serve, or back. */
+static void toggle_rule(struct world *w, unsigned i)
+{
+	struct machine *m = &w->machines[i];
+	struct l2_rule rule = m->rule;
+
+	if (!m->e.rule.yields) {
+		rule.priority = 1;
+		rule.yields = true;
+	}
+	l2_election_set_rule(&m->e, &rule);
+	judge(w, i);
+	speak(w, i);
+}
+
 /* Priorities are often equal, so that names decide as well. */
 static struct world begin(unsigned run, unsigned round)
 {
@@ -190,7 +206,7 @@ static void run_for(struct world *w, int64_t ms)
 		step(w);
 }
 
-/* A crash, a start, or a frontend that goes up or down. */
+/* A crash, a start, a frontend that goes up or down, or another rule. */
 static void disturb(struct world *w)
 {
 	unsigned i = dice_roll(&w->dice, MEMBERS);
@@ -200,8 +216,10 @@ static void disturb(struct world *w)
 		boot(w, i);
 	else if (dice_roll(&w->dice, 2))
 		m->alive = false;
-	else
+	else if (dice_roll(&w->dice, 2))
 		toggle_fitness(w, i);
+	else
+		toggle_rule(w, i);
 }
 
 static void break_the_network(struct world *w)
@@ -221,6 +239,8 @@ static void heal(struct world *w)
 			boot(w, i);
 		if (!w->machines[i].e.stands)
 			toggle_fitness(w, i);
+		if (w->machines[i].e.rule.yields)
+			toggle_rule(w, i);
 	}
 }
 
@@ -313,6 +333,33 @@ static void two_owners_never_last_longer_than_one_delay(void **state)
 	assert_true(seen > 0); /* it is possible at all */
 }
 
+/* Nobody pre-empts, and still the one that yields does not keep the VIP. */
+static void one_that_yields_is_replaced_within_two_delays(void **state)
+{
+	unsigned replaced = 0;
+
+	for (unsigned run = 0; run < DICE_RUNS; run++) {
+		for (unsigned round = 0; round < 200; round++) {
+			struct world w = begin(run, round);
+			bool others = false;
+			unsigned i;
+
+			for (i = 0; i < MEMBERS; i++)
+				w.machines[i].e.rule.preempt = w.machines[i].rule.preempt = false;
+			run_for(&w, BOUND);
+			i = owner(&w);
+			for (unsigned k = 0; k < MEMBERS; k++)
+				others |= k != i && w.machines[k].rule.priority > 1;
+			toggle_rule(&w, i);
+			run_for(&w, 2 * DELAY);
+			check_one_owner(&w);
+			assert_int_equal(owner(&w) != i, others);
+			replaced += others;
+		}
+	}
+	assert_true(replaced > 0);
+}
+
 static void a_crashed_owner_is_replaced_within_a_second(void **state)
 {
 	for (unsigned run = 0; run < DICE_RUNS; run++) {
@@ -358,6 +405,7 @@ int main(void)
 		cmocka_unit_test(two_owners_never_last_longer_than_one_delay),
 		cmocka_unit_test(a_crashed_owner_is_replaced_within_a_second),
 		cmocka_unit_test(one_that_leaves_is_replaced_within_one_delay),
+		cmocka_unit_test(one_that_yields_is_replaced_within_two_delays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

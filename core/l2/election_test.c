@@ -18,7 +18,9 @@
 
 static struct l2_election begin(uint8_t priority, bool preempt)
 {
-	const struct l2_rule rule = { priority, preempt, HEARTBEAT * MS, 3 };
+	const struct l2_rule rule = {
+		.priority = priority, .preempt = preempt, .heartbeat = HEARTBEAT * MS, .losses = 3
+	};
 	struct l2_election e;
 
 	l2_election_start(&e, "b", &rule, 0);
@@ -307,6 +309,37 @@ static void silence_is_measured_in_the_heartbeats_of_the_other(void **state)
 	assert_int_equal(judge(&e, 5000 + 4000), L2_ANNOUNCE);
 }
 
+static void a_new_rule_leaves_the_owner_in_its_place(void **state)
+{
+	struct l2_election e = owner();
+	struct l2_rule rule = e.rule;
+
+	assert_int_equal(hear(&e, "a", 99, false, 5000), L2_ANNOUNCE_AGAIN);
+	rule.priority = 50;
+	rule.preempt = false;
+	l2_election_set_rule(&e, &rule);
+	assert_int_equal(judge(&e, 5001), L2_NOTHING);
+	assert_is(&e, L2_OWNER, L2_BEST);
+	assert_int_equal(l2_election_word(&e, 5001 * MS).priority, 50);
+}
+
+/* For one that can hardly serve: whoever can, need not pre-empt it. */
+static void one_that_yields_leaves_the_vip_to_a_higher_priority(void **state)
+{
+	struct l2_election e = owner();
+	struct l2_rule rule = e.rule;
+
+	hear(&e, "a", 1, false, 5000);
+	rule.priority = 1;
+	rule.yields = true;
+	l2_election_set_rule(&e, &rule);
+	assert_int_equal(judge(&e, 5001), L2_NOTHING); /* of equals the owner stays */
+	assert_int_equal(hear(&e, "c", 2, false, 5002), L2_YIELD);
+	assert_is(&e, L2_BACKUP, L2_OUTRANKED);
+	assert_int_equal(hear(&e, "c", 0, false, 5003), L2_NOTHING);
+	assert_int_equal(hear(&e, "a", 0, false, 5004), L2_ANNOUNCE); /* nobody else can */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +363,8 @@ int main(void)
 		cmocka_unit_test(the_own_name_is_not_heard),
 		cmocka_unit_test(members_are_bounded_and_forgotten_when_dead),
 		cmocka_unit_test(silence_is_measured_in_the_heartbeats_of_the_other),
+		cmocka_unit_test(a_new_rule_leaves_the_owner_in_its_place),
+		cmocka_unit_test(one_that_yields_leaves_the_vip_to_a_higher_priority),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,11 +26,21 @@ verify()
 	systemd-analyze verify --man=no --recursive-errors=no "$folder/$(basename "$1")" 2>&1 || echo "ended with $?"
 }
 
+# lacks_for_arp UNIT: the same for the sockets of lib/l2.
+lacks_for_arp()
+{
+	for set in AmbientCapabilities CapabilityBoundingSet; do
+		grep -q "^$set=CAP_NET_RAW$" "$1" || echo "$set is not CAP_NET_RAW"
+	done
+	grep -qw '^RestrictAddressFamilies=.*AF_PACKET' "$1" || echo "no packet sockets"
+}
+
 # lacks UNIT: prints settings that every unit must have and this one lacks, and capabilities that maglevd may need but is not granted.
 lacks()
 {
 	grep -q '^ExecStartPre=/usr/sbin/.* --check$' "$1" || echo "no check before the start"
 	grep -q '^ExecReload=/bin/kill -HUP [$]MAINPID$' "$1" || echo "no reload"
+	[ "$(basename "$1")" = maglev-speaker.service ] && lacks_for_arp "$1"
 	[ "$(basename "$1")" = maglevd.service ] || return
 	grep -o '"CAP_[A-Z_]*"' "$needs" | tr -d '"' | while read -r capability; do
 		for set in AmbientCapabilities CapabilityBoundingSet; do

@@ -40,8 +40,8 @@ struct config_source {
 	/*
 	 * Makes the configuration from the bytes, which are valid during the call: fills
 	 * load->config, load->errors and load->warnings, with all memory in load->arena. It runs
-	 * in a child process, so it must be pure: no log, no loop, no descriptors. Changes to other
-	 * memory do not reach the parent.
+	 * in a child process, so it must be pure: no log, no loop, no descriptor that stays open.
+	 * Changes to other memory do not reach the parent.
 	 */
 	enum config_result (*build)(struct str bytes, struct config_load *load, const void *user);
 	const void *user;

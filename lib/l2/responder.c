@@ -247,9 +247,14 @@ void l2_responder_release(struct l2_responder *r, const struct addr *vip)
 	begin_round(r);
 }
 
-bool l2_responder_is_up(struct l2_responder *r)
+int l2_responder_check(const struct l2_responder *r)
 {
 	struct l2_port port;
+	int error = l2_port_read(r->arp.io.fd, r->interface, &port);
 
-	return l2_port_read(r->arp.io.fd, r->interface, &port) == 0 && port.is_up;
+	if (error < 0)
+		return error;
+	if (port.index != r->port.index)
+		return -ENODEV;
+	return port.is_up ? 0 : -ENETDOWN;
 }

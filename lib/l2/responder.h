@@ -71,5 +71,8 @@ int l2_responder_claim(struct l2_responder *r, const struct addr *vip);
 void l2_responder_release(struct l2_responder *r, const struct addr *vip);
 /* The claim of a VIP with its counters, or NULL; valid until the next claim or release. */
 const struct l2_claim *l2_responder_find(const struct l2_responder *r, const struct addr *vip);
-/* Whether the interface is there, up and has a carrier. */
-bool l2_responder_is_up(struct l2_responder *r);
+/*
+ * 0 while the interface is up and has a carrier, -ENETDOWN while it is not, -ENODEV if it is gone,
+ * also if there is another one with its name: it must be opened again then.
+ */
+int l2_responder_check(const struct l2_responder *r);

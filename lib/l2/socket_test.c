@@ -313,11 +313,11 @@ static void wait_until_up(struct l2_responder *r, bool wanted)
 	ev_now_update(loop);
 	ev_timer_start(loop, &guard);
 	ev_timer_start(loop, &tick);
-	while (l2_responder_is_up(r) != wanted && ev_is_active(&guard))
+	while ((l2_responder_check(r) == 0) != wanted && ev_is_active(&guard))
 		ev_run(loop, EVRUN_ONCE);
 	ev_timer_stop(loop, &guard);
 	ev_timer_stop(loop, &tick);
-	assert_int_equal(l2_responder_is_up(r), wanted);
+	assert_int_equal(l2_responder_check(r), wanted ? 0 : -ENETDOWN);
 }
 
 static void a_cable_without_the_other_end_is_not_up(void **state)
@@ -333,6 +333,30 @@ static void a_cable_without_the_other_end_is_not_up(void **state)
 	l2_responder_close(&r);
 }
 
+static bool add_cable(void)
+{
+	return run("ip -n %s link add eth1 up type veth peer name eth2", one.name) &&
+	       run("ip -n %s link set eth2 up", one.name);
+}
+
+static void an_interface_that_was_created_again_is_another_one(void **state)
+{
+	struct l2_responder r;
+
+	needs_namespaces();
+	assert_true(add_cable());
+	assert_int_equal(l2_responder_open(&r, loop, &one, "eth1"), 0);
+	wait_until_up(&r, true);
+	assert_true(run("ip -n %s link del eth1", one.name));
+	assert_int_equal(l2_responder_check(&r), -ENODEV);
+	assert_true(add_cable());
+	assert_int_equal(l2_responder_check(&r), -ENODEV);
+	l2_responder_close(&r);
+	assert_int_equal(l2_responder_open(&r, loop, &one, "eth1"), 0);
+	wait_until_up(&r, true);
+	l2_responder_close(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -344,6 +368,7 @@ int main(void)
 		cmocka_unit_test(thousands_of_vips_are_announced_in_steps),
 		cmocka_unit_test(a_group_is_left_with_its_last_address),
 		cmocka_unit_test(a_cable_without_the_other_end_is_not_up),
+		cmocka_unit_test(an_interface_that_was_created_again_is_another_one),
 	};
 
 	return cmocka_run_group_tests(tests, make_cable, remove_cable);

@@ -2,6 +2,8 @@
 #include "src/speaker/info.h"
 
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "src/speaker/plan.h"
@@ -122,21 +124,76 @@ static Maglev__AnnouncementBgp *bgp(struct speaker *s, const struct bgp_vip *v, 
 	return info;
 }
 
+static int by_name(const void *a, const void *b)
+{
+	return strcmp((*(Maglev__L2MemberInfo *const *)a)->name,
+		      (*(Maglev__L2MemberInfo *const *)b)->name);
+}
+
+static void add_members(struct speaker *s, const struct l2_election *e,
+			Maglev__AnnouncementL2 *info, struct arena *a)
+{
+	info->n_members = e->n;
+	info->members = arena_array_of(a, e->n, Maglev__L2MemberInfo *);
+	for (size_t i = 0; i < e->n; i++) {
+		const struct l2_member *m = &e->members[i];
+		Maglev__L2MemberInfo *one =
+			NEW(a, Maglev__L2MemberInfo, maglev__l2_member_info__init);
+
+		one->name = text(m->name);
+		one->priority = m->word.priority;
+		one->owner = m->word.owner;
+		one->seen = speaker_time(s, m->since);
+		info->members[i] = one;
+	}
+	if (e->n)
+		qsort(info->members, e->n, sizeof(*info->members), by_name);
+}
+
+/* NULL if the VIP is in no group. */
+static Maglev__AnnouncementL2 *l2(struct speaker *s, size_t vip, struct arena *a)
+{
+	Maglev__AnnouncementL2 *info;
+	struct l2_view v;
+	const char *owner;
+
+	if (!l2_view(speaker_l2(s), vip, &v))
+		return NULL;
+	info = NEW(a, Maglev__AnnouncementL2, maglev__announcement_l2__init);
+	owner = l2_election_owner(v.election);
+	info->group = text(v.group);
+	info->interface = text(v.interface);
+	info->state = text(*v.problem ? "" : l2_state_name(v.election->state));
+	info->reason = text(l2_reason_name(v.election->reason));
+	info->since = speaker_time(s, v.election->since);
+	info->owner = text(owner ? owner : "");
+	info->priority = v.priority;
+	info->problem = arena_strdup(a, v.problem);
+	add_members(s, v.election, info, a);
+	return info;
+}
+
+static bool owns(const Maglev__AnnouncementL2 *info)
+{
+	return info && strcmp(info->state, l2_state_name(L2_OWNER)) == 0;
+}
+
 /* Who brings traffic here, and why or why not. */
 static void set_verdict(struct speaker *s, const struct speaker_vip *v,
 			Maglev__AnnouncementInfo *info, struct arena *a)
 {
 	const struct reload *r = speaker_reload(s);
 
-	info->attracts =
-		info->bgp && announce_is_sent(v->announce.state) && info->bgp->n_established;
+	info->attracts = owns(info->l2) || (info->bgp && announce_is_sent(v->announce.state) &&
+					    info->bgp->n_established);
 	info->summary = text(summary_of(
-		&(struct summary_facts){
-			.announcement = info,
-			.state = v->announce.state,
-			.reason = v->announce.reason,
-			.min_servers = v->config->rule.min_servers,
-			.frr_error = reload_is_current(r) ? "" : reload_stats(r)->last_error },
+		&(struct summary_facts){ .announcement = info,
+					 .state = v->announce.state,
+					 .reason = v->announce.reason,
+					 .min_servers = v->config->rule.min_servers,
+					 .frr_error = !info->bgp || reload_is_current(r)
+							      ? ""
+							      : reload_stats(r)->last_error },
 		a));
 }
 
@@ -161,7 +218,8 @@ Maglev__AnnouncementInfo *info_announcement(struct speaker *s, size_t vip, struc
 		info->culprit =
 			arena_printf(a, "%s/%s", info->frontends[v->announce.culprit]->maglevd,
 				     info->frontends[v->announce.culprit]->frontend);
-	info->bgp = bgp(s, v->config, a);
+	info->bgp = v->config->advertisement == BGP_NONE ? NULL : bgp(s, v->config, a);
+	info->l2 = l2(s, vip, a);
 	set_verdict(s, v, info, a);
 	return info;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * maglev-speaker: wiring. Start: the file, then the listeners, then the loop. Stop: requests are
- * answered, and everything ends; FRR keeps what it announces.
+ * maglev-speaker: wiring. Start: the file, then the listeners, then the loop. Stop: VIPs of l2 are
+ * left to others, requests are answered, and everything ends; FRR keeps what it announces.
  */
+#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
@@ -12,6 +14,7 @@
 #include "lib/config/watch.h"
 #include "lib/daemon/daemon.h"
 #include "lib/log/log.h"
+#include "lib/net/privilege.h"
 #include "src/speaker/api.h"
 #include "src/speaker/metrics.h"
 #include "src/speaker/speaker.h"
@@ -136,6 +139,7 @@ static void on_stop(int signo, void *user)
 	struct program *p = user;
 
 	log_info("stopping", LOG_S("signal", strsignal(signo)));
+	speaker_leave(p->speaker);
 	if (p->api)
 		service_drain(api_service(p->api), on_api_drained, p);
 	else
@@ -169,6 +173,18 @@ static int listen_all(struct program *p)
 	return admin_new(&config, &p->admin);
 }
 
+/*
+ * Only ARP and NDP need a right, which is raised when their sockets are opened. Root keeps its
+ * rights, for the files and sockets of FRR.
+ */
+static void keep_rights(void)
+{
+	int r = geteuid() == 0 ? 0 : privilege_keep(UINT64_C(1) << CAP_NET_RAW);
+
+	if (r < 0)
+		log_warn("capability-drop-failed", LOG_S("error", strerror(-r)));
+}
+
 static int serve(struct program *p)
 {
 	const struct daemon_calls calls = {
@@ -183,6 +199,7 @@ static int serve(struct program *p)
 		config_load_free(load);
 		return r;
 	}
+	keep_rights();
 	daemon_start(&p->daemon, p->loop, &calls);
 	p->speaker = speaker_new(p->loop, &p->options, settings_take(load));
 	p->loader =

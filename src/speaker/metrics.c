@@ -272,6 +272,7 @@ static enum http_stream_state produce(struct buf *out, void *user)
 	add_maglevds(out, s);
 	add_sessions(out, s);
 	add_api(out, from->api);
+	metrics__add_l2(out, s);
 	return HTTP_STREAM_END;
 }
 

@@ -14,3 +14,7 @@ struct metrics_sources {
 
 /* user is a struct metrics_sources. */
 struct http_stream metrics_page(void *user);
+
+struct speaker;
+/* The families of VIPs on local networks. */
+void metrics__add_l2(struct buf *out, const struct speaker *s);

@@ -10,7 +10,8 @@ static const char about[] =
 	"Announces VIPs over BGP while their frontends are up, and withdraws them when they are "
 	"not. "
 	"The states come from one or several maglevds, the sessions are those of FRR, which "
-	"frr-reloader configures.";
+	"frr-reloader configures. On a network without BGP, speakers elect the owner of each VIP, "
+	"which announces it by ARP and NDP.";
 
 static struct options values; /* the target of the table, which is static */
 
@@ -20,7 +21,7 @@ static const struct cli_option table[] = {
 	  .env = "MAGLEV_SPEAKER_CONFIG",
 	  .fallback = "/etc/maglev/speaker.yaml",
 	  .argument = "FILE",
-	  .help = "peers, advertisements, maglevds and VIPs",
+	  .help = "peers, advertisements, groups of l2, maglevds and VIPs",
 	  .string = &values.config },
 	{ .name = "watch",
 	  .kind = CLI_BOOL,

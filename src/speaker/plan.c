@@ -141,6 +141,8 @@ static void make_classes(struct plan *p)
 	for (size_t i = 0; i < p->config->n_vips; i++) {
 		const struct bgp_vip *v = &p->config->vips[i];
 
+		if (v->advertisement == BGP_NONE)
+			continue;
 		add_class(p, v, ANNOUNCE_UP);
 		add_class(p, v, ANNOUNCE_DRAINING);
 		if (v->rule.fallback == ANNOUNCE_THEN_WORSE)
@@ -186,7 +188,7 @@ static size_t list_wanted(struct plan *p, const enum announce_state *states, str
 	size_t n = 0, kept = 0;
 
 	for (size_t i = 0; i < c->n_vips; i++)
-		if (announce_is_sent(states[i]))
+		if (c->vips[i].advertisement != BGP_NONE && announce_is_sent(states[i]))
 			list[n++] = (struct wanted){ bgp_vip_prefix(c, &c->vips[i]), &c->vips[i],
 						     states[i] };
 	if (n)
@@ -202,10 +204,12 @@ static size_t list_wanted(struct plan *p, const enum announce_state *states, str
 
 bool plan_reaches(const struct bgp_config *c, const struct bgp_vip *v, const struct bgp_peer *p)
 {
-	const struct schema_texts *peers = &c->advertisements[v->advertisement].peers;
+	const struct schema_texts *peers;
 
-	if (v->address.family == AF_INET ? !p->frr.ipv4 : !p->frr.ipv6)
+	if (v->advertisement == BGP_NONE ||
+	    (v->address.family == AF_INET ? !p->frr.ipv4 : !p->frr.ipv6))
 		return false;
+	peers = &c->advertisements[v->advertisement].peers;
 	return peers->n == 0 || bsearch(&p->frr.name, peers->items, peers->n, sizeof(*peers->items),
 					by_text) != NULL;
 }

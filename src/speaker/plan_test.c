@@ -174,6 +174,20 @@ static void other_advertisements_keep_their_numbers(void **state)
 	assert_int_equal(lines_missing(buf_cstr(&before), buf_cstr(&after)), 0);
 }
 
+static void a_vip_without_an_advertisement_is_no_business_of_frr(void **state)
+{
+	_cleanup_(buf_free) struct buf with = { 0 }, without = { 0 };
+	struct fixture f;
+
+	make(&f);
+	f.vips[2].advertisement = BGP_NONE;
+	text_of(&f, &with);
+	assert_null(strstr(buf_cstr(&with), "203.0.113.2"));
+	assert_false(plan_reaches(&f.config, &f.vips[2], &peers[0]));
+	f.config.n_vips = 2;
+	assert_string_equal(buf_cstr(&with), text_of(&f, &without));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +196,7 @@ int main(void)
 		cmocka_unit_test(vips_of_one_prefix_keep_it_while_one_is_announced),
 		cmocka_unit_test(a_prefix_is_only_in_vrfs_whose_peers_get_it),
 		cmocka_unit_test(other_advertisements_keep_their_numbers),
+		cmocka_unit_test(a_vip_without_an_advertisement_is_no_business_of_frr),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

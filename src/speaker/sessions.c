@@ -228,12 +228,17 @@ struct sessions *sessions_new(struct ev_loop *loop, const char *vty_dir, void (*
 	s->loop = loop;
 	s->again = again;
 	s->user = user;
-	s->problem = mem_strdup("bgpd has not answered yet");
+	s->problem = mem_strdup("");
 	s->bgpd = open_vty(loop, vty_dir, "bgpd");
 	s->bfdd = open_vty(loop, vty_dir, "bfdd");
 	ev_timer_init(&s->timer, on_timer, 0., EVERY);
-	ev_timer_start(loop, &s->timer);
 	return s;
+}
+
+void sessions_start(struct sessions *s)
+{
+	set_problem(s, "bgpd has not answered yet");
+	ev_timer_start(s->loop, &s->timer);
 }
 
 static void free_list(struct sessions *s)

@@ -46,15 +46,17 @@ struct session {
 };
 
 /*
- * Asks the daemons in vty_dir, which is borrowed, from the loop. again is called when bgpd answers
+ * For the daemons in vty_dir, which is borrowed. again is called when bgpd answers
  * over a new connection, other than the first: it may have been restarted.
  */
 struct sessions *sessions_new(struct ev_loop *loop, const char *vty_dir, void (*again)(void *user),
 			      void *user);
 void sessions_free(struct sessions *s);
+/* Asks them from the loop from now on. */
+void sessions_start(struct sessions *s);
 /* The peers to look for; borrowed until the next call. Peers keep their state by name. */
 void sessions_configure(struct sessions *s, const struct bgp_config *config);
 /* One for each peer of the configuration. */
 const struct session *sessions_list(const struct sessions *s);
-/* Why bgpd does not answer; "": it does. */
+/* Why bgpd does not answer; "": it does, or is not asked. */
 const char *sessions_problem(const struct sessions *s);

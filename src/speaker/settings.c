@@ -2,23 +2,56 @@
 #include "src/speaker/settings.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "lib/config/document.h"
 #include "lib/log/log.h"
 
-/* Pure: at a reload it runs in a child process. */
+#define KEY_BYTES 4096 /* of a file with a key */
+#define HOST_BYTES 256
+
+/* Only a plain file, so that nothing blocks. */
+static int read_key(const char *path, struct arena *arena, struct bgp_key_file *ret)
+{
+	_cleanup_(cleanup_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char bytes[KEY_BYTES + 1];
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	n = read(fd, bytes, sizeof(bytes));
+	if (n < 0)
+		return -errno;
+	if (n > KEY_BYTES)
+		return -EFBIG;
+	ret->bytes = (struct str){ arena_strndup(arena, bytes, (size_t)n), (size_t)n };
+	ret->is_public = st.st_mode & S_IROTH;
+	return 0;
+}
+
+/* At a reload it runs in a child process. */
 static enum config_result build(struct str bytes, struct config_load *load, const void *user)
 {
 	_cleanup_(arena_freep) struct arena *document = arena_new();
 	struct settings *s = arena_new_of(load->arena, struct settings);
 	struct bgp_doc doc = { 0 };
+	char host[HOST_BYTES] = "";
+	const struct bgp_machine machine = { host, read_key };
 
+	gethostname(host, sizeof(host) - 1);
 	s->arena = load->arena;
 	if (config_document_parse(bytes, CONFIG_STRICT, &bgp_schema, document, &doc,
 				  &load->errors) < 0)
 		return CONFIG_PARSE_ERROR;
-	if (bgp_config_build(&doc, load->arena, &s->config, &load->errors, &load->warnings) < 0)
+	if (bgp_config_build(&doc, &machine, load->arena, &s->config, &load->errors,
+			     &load->warnings) < 0)
 		return CONFIG_SEMANTIC_ERROR;
 	load->config = s;
 	return CONFIG_OK;

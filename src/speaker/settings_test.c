@@ -4,7 +4,11 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -220,6 +224,170 @@ static void two_vips_of_one_prefix_need_one_advertisement(void **state)
 	assert_refused(buf_cstr(&text), "is already the address of \"x\"");
 }
 
+static void an_address_belongs_to_one_vip(void **state)
+{
+	assert_refused(ROUTER PEER
+		       "  advertisements: { default: { aggregation-length: 24 } }\n"
+		       "  vips: { x: { address: 192.0.2.1 }, y: { address: 192.0.2.2 }, "
+		       "z: { address: 192.0.2.2 } }\n",
+		       "vips.z.address: is already the address of \"y\"");
+}
+
+/* ---- l2 ---- */
+
+/* A file with a key; the caller removes it. */
+static void make_key(char path[static 32], const char *text, mode_t mode)
+{
+	int fd;
+
+	snprintf(path, 32, "/tmp/speaker-key.XXXXXX");
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	assert_int_equal(fchmod(fd, mode), 0);
+	close(fd);
+}
+
+#define KEY "sixteen bytes or more"
+#define L2_ONLY                                                                                    \
+	"speaker:\n  name: lb1\n"                                                                  \
+	"  l2: { lan: { interface: eth0, key-file: %s%s } }\n"                                     \
+	"  vips: { www: { address: 192.0.2.1, l2: lan%s } }\n"
+
+/* L2_ONLY with a key, more keys of the group and of the VIP; the caller frees the arena. */
+static struct config_load read_l2(const char *key, const char *group, const char *vip)
+{
+	_cleanup_(buf_free) struct buf text = { 0 };
+	struct config_load load;
+	char path[32];
+
+	make_key(path, key, 0600);
+	buf_printf(&text, L2_ONLY, path, group, vip);
+	load = read_text(buf_cstr(&text));
+	unlink(path);
+	return load;
+}
+
+static void assert_l2_refused(const char *group, const char *vip, const char *complaint)
+{
+	struct config_load load = read_l2(KEY, group, vip);
+	_cleanup_(buf_free) struct buf out = { 0 };
+
+	errs_print(&load.errors, "f", &out);
+	if (!strstr(buf_cstr(&out), complaint))
+		fail_msg("\"%s\" is not in: %s", complaint, buf_cstr(&out));
+	arena_free(load.arena);
+}
+
+static void a_file_without_bgp_needs_no_router(void **state)
+{
+	struct config_load load = read_l2("\n " KEY " \n", "", "");
+	const struct settings *s = load.config;
+	const struct bgp_l2 *g;
+
+	assert_int_equal(load.result, CONFIG_OK);
+	assert_int_equal(load.warnings.n, 0);
+	assert_int_equal(s->config.asn, 0);
+	assert_string_equal(s->config.name, "lb1");
+	g = &s->config.l2[0];
+	assert_string_equal(g->interface, "eth0");
+	assert_true(str_eq(g->key, STR(KEY)));
+	assert_true(g->number == 0 && g->family == AF_INET && g->port == 9112);
+	assert_true(g->rule.priority == 100 && g->rule.preempt && g->rule.losses == 3);
+	assert_int_equal(g->rule.heartbeat, 200 * NSEC_PER_MSEC);
+	assert_true(s->config.vips[0].advertisement == BGP_NONE && s->config.vips[0].l2 == 0);
+	assert_int_equal(s->config.vips[0].l2_priority, 100);
+	arena_free(load.arena);
+}
+
+static void all_keys_of_l2_are_read(void **state)
+{
+	struct config_load load = read_l2(KEY,
+					  ", group: 7, priority: 200, preempt: false, "
+					  "heartbeat: 50ms, losses: 5, family: ipv6, port: 9999",
+					  ", l2-priority: 255, when-down: worse");
+	const struct settings *s = load.config;
+	const struct bgp_l2 *g;
+
+	assert_int_equal(load.result, CONFIG_OK);
+	g = &s->config.l2[0];
+	assert_true(g->number == 7 && g->family == AF_INET6 && g->port == 9999);
+	assert_true(g->rule.priority == 200 && !g->rule.preempt && g->rule.losses == 5);
+	assert_int_equal(g->rule.heartbeat, 50 * NSEC_PER_MSEC);
+	assert_int_equal(s->config.vips[0].l2_priority, 255);
+	assert_int_equal(s->config.vips[0].rule.fallback, ANNOUNCE_THEN_WORSE);
+	arena_free(load.arena);
+}
+
+static void a_vip_may_be_announced_in_both_ways(void **state)
+{
+	assert_l2_refused("", ", advertisement: default", "there is no advertisement \"default\"");
+	assert_l2_refused("", ", advertisement: default",
+			  "f:4:11: speaker.router.asn: is required");
+	assert_l2_refused("", " }, x: { address: 192.0.2.2", "speaker.router.asn: is required");
+	assert_l2_refused("", " }, x: { address: 192.0.2.1, l2: lan",
+			  "vips.x.address: is already the address of \"www\"");
+}
+
+static void mistakes_of_l2_are_refused(void **state)
+{
+	assert_l2_refused(", priority: 0", "", "f:3:");
+	assert_l2_refused(", priority: 0", "", "l2.lan.priority: must be between 1 and 255");
+	assert_l2_refused(", losses: 1", "", "l2.lan.losses: must be between 2 and 100");
+	assert_l2_refused(", heartbeat: 1ms", "", "l2.lan.heartbeat: must be at least 10ms");
+	assert_l2_refused(", heartbeat: 10500us", "", "must be a whole number of milliseconds");
+	assert_l2_refused(", family: ip", "", "l2.lan.family:");
+	assert_l2_refused(", port: 0", "", "l2.lan.port: must be between");
+	assert_l2_refused(", group: -1", "", "l2.lan.group: must be between");
+	assert_l2_refused("", ", l2-priority: 256", "vips.www.l2-priority: must be between");
+	assert_l2_refused(" }, b: { interface: eth0, key-file: /none", "",
+			  "l2.lan.group: 0 is already the group of \"b\"");
+	assert_l2_refused(" }, b: { interface: eth0, key-file: /none", "",
+			  "l2.b.key-file: \"/none\" cannot be read: No such file or directory");
+	assert_l2_refused(" }, b: { key-file: /", "", "l2.b.interface: is required");
+	assert_l2_refused(" }, b: { interface: a-name-that-is-too-long", "", "is longer than 15");
+	assert_l2_refused(" }, b: { interface: eth1", "", "l2.b.key-file: is required");
+	assert_refused("speaker: { vips: { x: { address: 192.0.2.1, l2: lna } } }",
+		       "there is no group of l2 \"lna\"");
+	assert_refused(ROUTER REST "  vips: { x: { address: 192.0.2.1, l2-priority: 1 } }\n",
+		       "l2-priority: needs l2");
+	assert_refused("speaker: { name: '' }", "speaker.name: must not be empty");
+	assert_refused("speaker: { peers: { a: { address: 10.0.0.1, asn: 1 } } }",
+		       "f:1:21: speaker.router.asn: is required");
+}
+
+static void keys_are_long_and_private(void **state)
+{
+	struct config_load load = read_l2(" fifteen bytes..\n\n", "", "");
+	_cleanup_(buf_free) struct buf text = { 0 };
+	char path[32];
+
+	assert_int_equal(load.result, CONFIG_SEMANTIC_ERROR);
+	assert_non_null(strstr(load.errors.items[0].text, "must hold at least 16 bytes, not 15"));
+	arena_free(load.arena);
+	make_key(path, KEY, 0644);
+	buf_printf(&text, L2_ONLY, path, "", ", worse: { med: 1 }");
+	load = read_text(buf_cstr(&text));
+	unlink(path);
+	assert_int_equal(load.result, CONFIG_OK);
+	assert_int_equal(load.warnings.n, 2);
+	assert_non_null(strstr(load.warnings.items[0].text, "can be read by every user"));
+	assert_non_null(strstr(load.warnings.items[1].text, "no effect without an advertisement"));
+	arena_free(load.arena);
+}
+
+static void the_host_name_is_the_default(void **state)
+{
+	struct config_load load = read_text("speaker: {}");
+	const struct settings *s = load.config;
+	char host[256] = "";
+
+	assert_int_equal(load.result, CONFIG_OK);
+	gethostname(host, sizeof(host) - 1);
+	assert_string_equal(s->config.name, host);
+	arena_free(load.arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -231,6 +399,13 @@ int main(void)
 		cmocka_unit_test(values_that_frr_would_refuse_are_refused),
 		cmocka_unit_test(a_worse_announcement_must_differ),
 		cmocka_unit_test(two_vips_of_one_prefix_need_one_advertisement),
+		cmocka_unit_test(an_address_belongs_to_one_vip),
+		cmocka_unit_test(a_file_without_bgp_needs_no_router),
+		cmocka_unit_test(all_keys_of_l2_are_read),
+		cmocka_unit_test(a_vip_may_be_announced_in_both_ways),
+		cmocka_unit_test(mistakes_of_l2_are_refused),
+		cmocka_unit_test(keys_are_long_and_private),
+		cmocka_unit_test(the_host_name_is_the_default),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/map.h"
@@ -32,13 +31,15 @@ struct speaker {
 	struct follow **follows;
 	struct vty *bgpd; /* only for the question what it runs */
 	struct backoff adopt_retry;
-	bool adopted; /* it is known what bgpd ran at the start */
-	bool open;    /* changes may be made */
+	bool uses_frr; /* there was a router since the start */
+	bool adopted;  /* it is known what bgpd ran at the start */
+	bool open;     /* changes may be made */
 	char *problem;
-	ev_timer first; /* while adopted but not open */
+	ev_timer first; /* while not open */
 	ev_timer judge; /* when a VIP is due, or at once */
 	struct reload *reload;
 	struct sessions *sessions;
+	struct l2 *l2;
 	struct speaker_stats stats;
 	char *mistake; /* of the last file, if it was refused; NULL: it was not */
 	int64_t epoch; /* unix ns of the monotonic time 0 */
@@ -52,7 +53,7 @@ static void tell(struct speaker *s)
 		s->changed(s->changed_user);
 }
 
-/* ---- what FRR should be ---- */
+/* ---- what FRR and the groups are told ---- */
 
 static void apply(struct speaker *s)
 {
@@ -63,6 +64,9 @@ static void apply(struct speaker *s)
 
 	for (size_t i = 0; i < c->n_vips; i++)
 		states[i] = s->vips[i].announce.state;
+	l2_stand(s->l2, states);
+	if (!s->adopted)
+		return;
 	plan_text(c, states, &text);
 	reload_apply(s->reload, (struct str){ text.p, text.n });
 }
@@ -114,6 +118,12 @@ static bool all_tried(const struct speaker *s)
 	return true;
 }
 
+/* What FRR announces already is not known yet. */
+static bool waits_for_bgpd(const struct speaker *s, const struct bgp_vip *v)
+{
+	return !s->adopted && v->l2 == BGP_NONE;
+}
+
 /* Judges at once, or when the first VIP is due. */
 static void judge_after(struct speaker *s, int64_t ns)
 {
@@ -127,13 +137,15 @@ static void judge_all(struct speaker *s)
 	int64_t now = loop_monotonic(), due = 0;
 
 	tell(s);
-	if (!s->adopted || (!s->open && !all_tried(s)))
+	if (!s->open && !all_tried(s))
 		return;
 	s->open = true;
 	ev_timer_stop(s->loop, &s->first);
 	for (size_t i = 0; i < s->settings->config.n_vips; i++) {
 		struct speaker_vip *v = &s->vips[i];
 
+		if (waits_for_bgpd(s, v->config))
+			continue;
 		judge_vip(s, v, now);
 		if (v->announce.due && (!due || v->announce.due < due))
 			due = v->announce.due;
@@ -162,6 +174,11 @@ static void on_followed(void *user)
 	judge_after(user, 0);
 }
 
+static void on_l2(void *user)
+{
+	tell(user);
+}
+
 /* ---- what FRR already announces ---- */
 
 static void set_problem(struct speaker *s, const char *problem)
@@ -185,13 +202,15 @@ static size_t adopt_networks(struct speaker *s, const struct frr_conf *running)
 				&running->statements.items[i]);
 	for (size_t i = 0; i < s->settings->config.n_vips; i++) {
 		struct bgp_prefix prefix = bgp_vip_prefix(&s->settings->config, s->vips[i].config);
+		bool on_bgp = s->vips[i].config->advertisement != BGP_NONE;
 		char text[BGP_PREFIX_STRLEN], key[BGP_PREFIX_STRLEN + sizeof("network ")];
 
 		snprintf(key, sizeof(key), "network %s", bgp_prefix_format(&prefix, text));
-		if (!map_get(&networks, key))
+		if (!on_bgp || !map_get(&networks, key))
 			continue;
-		announce_adopt(&s->vips[i].announce, now);
 		adopted++;
+		if (!announce_is_sent(s->vips[i].announce.state))
+			announce_adopt(&s->vips[i].announce, now);
 	}
 	return adopted;
 }
@@ -213,7 +232,6 @@ static void on_running(const struct vty_answer *answer, void *user)
 	set_problem(s, NULL);
 	s->adopted = true;
 	log_info("adopted", LOG_U("vips", n));
-	ev_timer_start(s->loop, &s->first);
 	judge_after(s, 0);
 }
 
@@ -224,12 +242,22 @@ static void ask_running(void *user)
 	vty_ask(s->bgpd, STR("show running-config"), on_running, s);
 }
 
+static void use_frr(struct speaker *s)
+{
+	if (s->uses_frr)
+		return;
+	s->uses_frr = true;
+	s->problem = mem_strdup("bgpd has not answered yet");
+	sessions_start(s->sessions);
+	backoff_now(&s->adopt_retry);
+}
+
 /* A new bgpd may have an old configuration, or none. */
 static void on_bgpd_again(void *user)
 {
 	struct speaker *s = user;
 
-	if (!s->open)
+	if (!s->adopted || !s->open)
 		return;
 	log_warn("bgpd-restarted");
 	reload_repeat(s->reload);
@@ -305,9 +333,12 @@ static void use(struct speaker *s, struct settings *settings)
 	s->follows = follows;
 	s->vips = vips;
 	sessions_configure(s->sessions, c);
+	l2_configure(s->l2, c);
 	settings_free(s->settings);
 	s->settings = settings;
 	s->stats.loaded_at = loop_realtime();
+	if (c->asn)
+		use_frr(s);
 }
 
 void speaker_configure(struct speaker *s, struct settings *settings)
@@ -331,6 +362,11 @@ void speaker_renew(struct speaker *s)
 {
 	for (size_t i = 0; i < s->settings->config.n_maglevds; i++)
 		follow_renew(s->follows[i]);
+}
+
+void speaker_leave(struct speaker *s)
+{
+	l2_leave(s->l2);
 }
 
 void speaker_drain(struct speaker *s, size_t vip, const char *reason)
@@ -393,10 +429,11 @@ struct speaker *speaker_new(struct ev_loop *loop, const struct options *options,
 			      .user = s });
 	s->sessions = sessions_new(loop, options->vty_dir, on_bgpd_again, s);
 	s->bgpd = vty_new(loop, &(struct vty_config){ .path = buf_cstr(&path) });
-	s->problem = mem_strdup("bgpd has not answered yet");
-	use(s, settings);
+	s->l2 = l2_new(loop, on_l2, s);
 	backoff_init(&s->adopt_retry, loop, &adopt_policy, ask_running, s);
-	backoff_now(&s->adopt_retry);
+	use(s, settings);
+	ev_timer_start(loop, &s->first);
+	judge_after(s, 0);
 	return s;
 }
 
@@ -409,6 +446,7 @@ void speaker_free(struct speaker *s)
 	backoff_stop(&s->adopt_retry);
 	vty_free(s->bgpd);
 	sessions_free(s->sessions);
+	l2_free(s->l2);
 	reload_free(s->reload);
 	free_follows(s);
 	free(s->vips);
@@ -420,11 +458,7 @@ void speaker_free(struct speaker *s)
 
 const char *speaker_name(const struct speaker *s)
 {
-	static char name[256];
-
-	if (gethostname(name, sizeof(name) - 1) < 0)
-		return "";
-	return name;
+	return s->settings->config.name;
 }
 
 uint64_t speaker_generation(const struct speaker *s)
@@ -464,6 +498,11 @@ const struct speaker_vip *speaker_vips(const struct speaker *s)
 const struct follow *speaker_follow(const struct speaker *s, size_t maglevd)
 {
 	return s->follows[maglevd];
+}
+
+const struct l2 *speaker_l2(const struct speaker *s)
+{
+	return s->l2;
 }
 
 const struct sessions *speaker_sessions(const struct speaker *s)

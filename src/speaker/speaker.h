@@ -3,15 +3,19 @@
  * speaker: the VIPs, what they follow, and what FRR is told.
  *
  *	maglevds --> follow (one each) --> announce_judge (core) --> plan (pure) --> reload --> FRR
+ *	                                       announce_judge --> l2 --> ARP and NDP
  *	bgpd --> sessions, and at the start what it already announces (adopt)
  *
  * Nothing is told to FRR before bgpd has said what it runs, and before every maglevd has answered
- * or failed once: a start changes only what has to change.
+ * or failed once: a start changes only what has to change. VIPs of l2 do not wait for bgpd. Without
+ * a router in the configuration FRR is left alone; once there was one, it is used until the end, so
+ * that a router which was removed from the file is removed from FRR.
  */
 #pragma once
 
 #include "lib/loop/loop.h"
 #include "src/speaker/follow.h"
+#include "src/speaker/l2.h"
 #include "src/speaker/options.h"
 #include "src/speaker/reload.h"
 #include "src/speaker/sessions.h"
@@ -48,6 +52,9 @@ void speaker_refuse(struct speaker *s, const char *mistake);
 /* Reads the certificates of all maglevds again. */
 void speaker_renew(struct speaker *s);
 
+/* The process is about to end: other members take the VIPs of l2 at once. */
+void speaker_leave(struct speaker *s);
+
 /* Drains a VIP, or ends its drain. Draining a drained VIP changes only the reason. */
 void speaker_drain(struct speaker *s, size_t vip, const char *reason);
 void speaker_undrain(struct speaker *s, size_t vip);
@@ -58,7 +65,7 @@ void speaker_undrain(struct speaker *s, size_t vip);
  */
 void speaker_observe(struct speaker *s, void (*changed)(void *user), void *user);
 
-/* Of this speaker among others; valid until the next call. */
+/* Of this speaker among others. */
 const char *speaker_name(const struct speaker *s);
 /* The configuration in force: 1 after the start, 1 more with each reload. */
 uint64_t speaker_generation(const struct speaker *s);
@@ -74,6 +81,7 @@ const char *speaker_problem(const struct speaker *s);
 const struct bgp_config *speaker_config(const struct speaker *s);
 const struct speaker_vip *speaker_vips(const struct speaker *s); /* as many as the configuration */
 const struct follow *speaker_follow(const struct speaker *s, size_t maglevd);
+const struct l2 *speaker_l2(const struct speaker *s);
 const struct sessions *speaker_sessions(const struct speaker *s);
 const struct reload *speaker_reload(const struct speaker *s);
 const struct speaker_stats *speaker_stats(const struct speaker *s);

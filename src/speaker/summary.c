@@ -77,6 +77,49 @@ static void add_reason(const struct summary_facts *f, struct buf *out)
 	}
 }
 
+/* ---- on a local network ---- */
+
+static void add_owner(const Maglev__AnnouncementL2 *l2, struct buf *out)
+{
+	if (*l2->owner)
+		buf_printf(out, "%s owns it", l2->owner);
+	else
+		buf_adds(out, "nobody owns it");
+}
+
+/* Without BGP. A VIP that is drained is left to others at once. */
+static void add_standing(const struct summary_facts *f, struct buf *out)
+{
+	const Maglev__AnnouncementL2 *l2 = f->announcement->l2;
+	bool stands = f->state == ANNOUNCE_UP || f->state == ANNOUNCE_WORSE;
+	bool owns = strcmp(l2->state, "owner") == 0;
+
+	if (stands && *l2->problem) {
+		buf_printf(out, "not announced: %s", l2->problem);
+		return;
+	}
+	if (owns)
+		buf_printf(out, "announced on %s", l2->interface);
+	else
+		buf_adds(out, stands ? "standby" : "withdrawn");
+	if (f->state == ANNOUNCE_WORSE)
+		buf_adds(out, " as the last resort");
+	if (!owns) {
+		buf_adds(out, ", ");
+		add_owner(l2, out);
+	}
+}
+
+/* After what BGP does. */
+static void add_network(const Maglev__AnnouncementL2 *l2, struct buf *out)
+{
+	buf_printf(out, "; on %s ", l2->interface);
+	if (*l2->problem)
+		buf_printf(out, "not announced: %s", l2->problem);
+	else
+		add_owner(l2, out);
+}
+
 char *summary_of(const struct summary_facts *f, struct arena *a)
 {
 	static const char *const words[] = {
@@ -85,12 +128,18 @@ char *summary_of(const struct summary_facts *f, struct arena *a)
 		[ANNOUNCE_WORSE] = "announced as the worse way",
 		[ANNOUNCE_DRAINING] = "still announced",
 	};
+	const Maglev__AnnouncementInfo *info = f->announcement;
 	_cleanup_(buf_free) struct buf out = { 0 };
 
-	buf_adds(&out, words[f->state]);
-	if (announce_is_sent(f->state) && f->announcement->bgp)
-		add_peers(f->announcement->bgp, &out);
+	if (info->l2 && !info->bgp)
+		add_standing(f, &out);
+	else
+		buf_adds(&out, words[f->state]);
+	if (announce_is_sent(f->state) && info->bgp)
+		add_peers(info->bgp, &out);
 	add_reason(f, &out);
+	if (info->l2 && info->bgp)
+		add_network(info->l2, &out);
 	if (*f->frr_error)
 		buf_printf(&out, "; FRR does not have the latest configuration: %s", f->frr_error);
 	return arena_strndup(a, out.p, out.n);

@@ -5,6 +5,8 @@
  *	announced to tor1, tor2
  *	announced, but no session is up
  *	withdrawn: local/www is down
+ *	announced on eth0
+ *	standby, lb2 owns it
  */
 #pragma once
 

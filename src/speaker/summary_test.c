@@ -95,12 +95,59 @@ static void texts_from_outside_follow(void **state)
 			    "configuration: bgpd is not there");
 }
 
+/* On eth0: this member's state, the owner, a problem. */
+static const char *says_of_l2(const struct summary_facts *facts, const char *is, const char *owner,
+			      const char *problem)
+{
+	static struct arena *arena;
+	Maglev__AnnouncementInfo info;
+	Maglev__AnnouncementL2 l2;
+	struct summary_facts f = *facts;
+
+	maglev__announcement_l2__init(&l2);
+	maglev__announcement_info__init(&info);
+	arena_free(arena);
+	arena = arena_new();
+	l2.interface = arena_strdup(arena, "eth0");
+	l2.state = arena_strdup(arena, is);
+	l2.owner = arena_strdup(arena, owner);
+	l2.problem = arena_strdup(arena, problem);
+	info.culprit = arena_strdup(arena, "a/www");
+	info.l2 = &l2;
+	f.announcement = &info;
+	return summary_of(&f, arena);
+}
+
+static void a_group_has_one_owner(void **state)
+{
+	static const struct summary_facts up = { NULL, ANNOUNCE_UP, ANNOUNCE_FIT, 1, "" },
+					  worse = { NULL, ANNOUNCE_WORSE, ANNOUNCE_DOWN, 1, "" },
+					  down = { NULL, ANNOUNCE_WITHDRAWN, ANNOUNCE_DOWN, 1, "" },
+					  drained = { NULL, ANNOUNCE_DRAINING, ANNOUNCE_OPERATOR, 1,
+						      "" };
+
+	assert_string_equal(says_of_l2(&up, "owner", "lb1", ""), "announced on eth0");
+	assert_string_equal(says_of_l2(&up, "backup", "lb2", ""), "standby, lb2 owns it");
+	assert_string_equal(says_of_l2(&up, "backup", "", ""), "standby, nobody owns it");
+	assert_string_equal(says_of_l2(&up, "", "", "there is no interface eth0"),
+			    "not announced: there is no interface eth0");
+	assert_string_equal(says_of_l2(&worse, "owner", "lb1", ""),
+			    "announced on eth0 as the last resort: a/www is down");
+	assert_string_equal(says_of_l2(&worse, "backup", "lb2", ""),
+			    "standby as the last resort, lb2 owns it: a/www is down");
+	assert_string_equal(says_of_l2(&down, "backup", "lb2", ""),
+			    "withdrawn, lb2 owns it: a/www is down");
+	assert_string_equal(says_of_l2(&drained, "backup", "lb2", ""),
+			    "withdrawn, lb2 owns it: drained");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(peers_with_a_session_are_named),
 		cmocka_unit_test(every_reason_has_its_words),
 		cmocka_unit_test(texts_from_outside_follow),
+		cmocka_unit_test(a_group_has_one_owner),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

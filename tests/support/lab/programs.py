@@ -10,7 +10,7 @@ RELEASE = os.path.join(ROOT, 'build')
 ELSEWHERE = {'maglevd-fake': 'tests/support/fake/maglevd-fake', 'maglevd-brisk': 'tests/support/vpp/maglevd-brisk',
              'vpp-standin': 'tests/support/vpp/vpp-standin', 'decap': 'bpf/decap.bpf.o',
              'pass': 'tests/support/pass/pass.bpf.o', 'proxy-peer': 'tests/support/proxy/proxy-peer',
-             'ask': 'tests/support/ask/ask', 'l2-node': 'tests/support/l2/l2-node'}
+             'ask': 'tests/support/ask/ask'}
 
 
 def _find(name, build):

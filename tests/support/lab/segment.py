@@ -26,10 +26,15 @@ class Host(Namespace):
         self.switch, self.port = switch, f'p{number}'
         self.address = {4: f'10.78.0.{number}', 6: f'fd78::{number}'}
         self.sysctl(ipv6__conf__default__dad_transmits=0, ipv4__conf__all__arp_ignore=1)
-        switch.ip(f'link add {self.port} type veth peer name eth0 netns {self.name}',
-                  f'link set {self.port} master br0 up')
+        self.ip(*(f'addr add {vip} dev lo' for vip in vips))
+        self.connect()
+
+    def connect(self):
+        """Makes eth0; also after it was deleted."""
+        self.switch.ip(f'link add {self.port} type veth peer name eth0 netns {self.name}',
+                       f'link set {self.port} master br0 up')
         self.ip('link set eth0 up', f'addr add {self.address[4]}/24 dev eth0',
-                f'addr add {self.address[6]}/64 dev eth0 nodad', *(f'addr add {vip} dev lo' for vip in vips))
+                f'addr add {self.address[6]}/64 dev eth0 nodad')
         self.mac = self.run('ip', '-br', 'link', 'show', 'dev', 'eth0').split()[2]
 
     def unplug(self):
