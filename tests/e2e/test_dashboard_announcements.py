@@ -3,6 +3,7 @@
 import ipaddress
 import json
 import os
+import statistics
 import threading
 
 import pytest
@@ -10,11 +11,14 @@ import pytest
 from lab import Authority, until
 from lab.dashboard import CREDENTIALS, PASSWORD, USER
 from lab.liar import SpeakerApi
+from lab.member import Member, Tunnel
+from lab.segment import VIP4, Segment
 from lab.speaker import VIP, Site
 from lab.turns import long_turns
 from lab.visits import SHOTS, browser, visit  # noqa: F401
 
 MANY = 5000
+BUDGET = 200  # ms of a task that holds the page up, without what others took of it
 of = SpeakerApi.service.message
 
 
@@ -171,6 +175,49 @@ def test_a_drain_says_who_is_left_and_reaches_the_speaker(visit, sites, show):
     one.bird.wait()
     page.wait(badge('ok', 'announced by lb1'))
     assert two.bird.route() and not one.speaker.vip()['drained']
+
+
+@pytest.fixture
+def members(running, folders):
+    """a, which owns a VIP on a network without BGP, and b, which stands by; each with .at, where its API is."""
+    segment = Segment()
+    made = [running(Member(folders(), name, group={'priority': priority}, vip={'drain-time': '0s'}, vips={'v4': VIP4},
+                           namespace=machine)).start()
+            for name, priority, machine in zip('ab', (200, 100), segment.machines)]
+    tunnels = [Tunnel(one.namespace, one.port_of('grpc')) for one in made]
+    for one, tunnel in zip(made, tunnels):
+        one.at = f'{one.member}=127.0.0.1:{tunnel.port}'
+    made[0].owns()
+    yield made
+    for one in tunnels:
+        one.close()
+    for one in made:
+        if one.is_running():
+            one.stop()
+    segment.close()
+
+
+def test_on_a_network_the_other_member_takes_over(visit, members, start, start_dashboard):
+    """One that stands by is no alarm"""
+    daemon = start({'maglev': {'dataplane': 'none', 'backends': {'x': {'address': '192.0.2.1'}}, 'frontends': {
+        'www': {'address': VIP4, 'protocol': 'tcp', 'port': 80, 'pools': [{'name': 'all', 'backends': {'x': {}}}]}}}})
+    dashboard = start_dashboard(f'here=127.0.0.1:{daemon.grpc_port()}', env=CREDENTIALS,
+                                args=('--speaker', ','.join(one.at for one in members)))
+    page = admin(visit, dashboard, 'here/frontend/www')
+    page.wait(badge('ok', 'announced by a ('))
+    page.wait(row('a', vip='v4', attracts='true') + ':has-text("eth0: owner, owned by a")')
+    page.wait(row('b', vip='v4', attracts='false') + ':has-text("eth0: backup, owned by a"):has-text("members a (200)")')
+    assert page.count('.announced-bad') == 0
+    page.shot(os.path.join(SHOTS, 'dark-announced-network.png'))
+    page.click(row('a') + ' .menu-button')
+    page.click('[role=menuitem]:has-text("Drain")')
+    page.wait('dialog :text("a gives the VIP up on eth0.")')
+    page.wait('dialog :text("b takes it over.")')
+    page.click('dialog button[type=submit]')
+    members[1].owns()
+    page.wait(badge('ok', 'announced by b ('))
+    members[1].kill()
+    page.wait(badge('unknown', 'not known whether b announces it'))
 
 
 def test_acts_on_speakers_have_their_own_errors(sites, show):
@@ -339,10 +386,12 @@ def test_five_thousand_announcements_stall_nothing(visit, start_dashboard, lie, 
         before = liar.calls['ListAnnouncements']
         until(lambda: liar.calls['ListAnnouncements'] >= before + 10, what='ten changes of everything')
 
+    before = page.browser.processor_time()
     assert long_turns(dashboard, some_rounds) == 0
-    tasks = sorted(round(one) for one in page.evaluate('window.tasks.map(one => one.duration)'))
-    print(f'{len(tasks)} long tasks of the page in ten changes of {MANY} VIPs, the longest {tasks[-3:]} ms')
-    assert page.evaluate('new Promise(done => requestAnimationFrame(() => done(1)))') == 1
+    had, waited = (now - then for now, then in zip(page.browser.processor_time(), before))
+    tasks = sorted(one * had / (had + waited) for one in page.evaluate('window.tasks.map(one => one.duration)'))
+    print(f'{len(tasks)} long tasks of the page while {MANY} VIPs change, the longest {[round(one) for one in tasks[-3:]]} ms')
+    assert statistics.median(tasks or [0]) < BUDGET, tasks
     page.fill('[data-search]', 'vip04998')
     page.wait(row('lb1', vip='vip04998'))
 

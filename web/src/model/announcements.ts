@@ -55,7 +55,7 @@ const L2_REASONS: Record<string, string> = {
 	outranked: 'another member has a higher priority',
 	unfit: 'the VIP is not announced here',
 	listening: 'it listens for an owner first',
-	preempts: 'it takes over from a member with a lower priority',
+	'pre-empts': 'it takes over from a member with a lower priority',
 	left: 'it has given the VIP up',
 };
 
