@@ -12,8 +12,8 @@
 #include "src/frontend/upstream.h"
 
 /*
- * A family has one value for the dashboard (of_all) or one per maglevd or speaker (of_server); write uses
- * the one that is set.
+ * A family has one value for the dashboard (of_all) or one per maglevd or speaker (of_server);
+ * write uses the one that is set.
  */
 struct family {
 	const char *name;
@@ -253,7 +253,10 @@ static const struct family families[] = {
 	  "Acts that were passed on to a maglevd or a speaker.", write_value, acts, NULL },
 };
 
-/* Written in one piece: with 256 servers and 256 speakers, the maximum, it is a few hundred kilobytes. */
+/*
+ * Written in one piece: with 256 servers and 256 speakers, the maximum, it is a few hundred
+ * kilobytes.
+ */
 static enum http_stream_state on_produce(struct buf *out, void *user)
 {
 	const struct dashboard *d = user;

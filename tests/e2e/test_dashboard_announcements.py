@@ -201,8 +201,8 @@ def test_on_a_network_the_other_member_takes_over(visit, members, start, start_d
     """One that stands by is no alarm"""
     daemon = start({'maglev': {'dataplane': 'none', 'backends': {'x': {'address': '192.0.2.1'}}, 'frontends': {
         'www': {'address': VIP4, 'protocol': 'tcp', 'port': 80, 'pools': [{'name': 'all', 'backends': {'x': {}}}]}}}})
-    dashboard = start_dashboard(f'here=127.0.0.1:{daemon.grpc_port()}', env=CREDENTIALS,
-                                args=('--speaker', ','.join(one.at for one in members)))
+    dashboard = start_dashboard(f'here=127.0.0.1:{daemon.grpc_port()}',
+                                env={**CREDENTIALS, 'MAGLEV_FRONTEND_SPEAKER': ','.join(one.at for one in members)})
     page = admin(visit, dashboard, 'here/frontend/www')
     page.wait(badge('ok', 'announced by a ('))
     page.wait(row('a', vip='v4', attracts='true') + ':has-text("eth0: owner, owned by a")')
