@@ -115,7 +115,7 @@ def test_a_speaker_that_is_killed_is_not_known(visit, sites, show):
     page = visit(dashboard.port)
     page.wait(badge('ok'))
     site.speaker.kill()
-    page.wait(badge('unknown', 'not known whether lb1 announces it'))
+    page.wait(badge('unknown', 'not known whether lb1 announces it') + ':has-text("· last known: announced"):has-text("ago")')
     page.wait('.attention .concern-critical:has-text("speaker lb1"):has-text("no contact")')
     assert page.count('.attention :text("nobody announces")') == 0 and site.bird.route()
     page.evaluate('location.hash = "#/-/announcements"')

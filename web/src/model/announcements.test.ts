@@ -83,6 +83,7 @@ describe('a VIP', () => {
 		expect(attraction(lost('lb1'))).toMatchObject({
 			verdict: 'unknown',
 			text: 'not known whether lb1 announces it',
+			unknown: [{ it: { was: 'announced' } }],
 		});
 		expect(attraction(of('lb1', withdrawn), lost('lb2'), lost('lb3'))?.text).toBe(
 			'not known whether lb2, lb3 announce it',

@@ -84,6 +84,8 @@ export interface Attraction {
 	text: string;
 	/** The entries that attract traffic. */
 	by: Entry[];
+	/** Without contact, if that decides. */
+	unknown: Entry[];
 	/** Drains of operators, also where another balancer announces the VIP. */
 	drains: string[];
 }
@@ -104,18 +106,19 @@ export function attractionOf(address: string, entries: Entry[] | undefined): Att
 	if (!entries?.length) return null;
 	const by = entries.filter(attracts);
 	const drains = entries.filter((one) => one.it.drained).map(drainText);
-	if (by.length) return { verdict: 'ok', text: `announced by ${names(by)}`, by, drains };
+	const rest = { by, unknown: [], drains };
+	if (by.length) return { verdict: 'ok', text: `announced by ${names(by)}`, ...rest };
 	const seen = seenOwner(entries);
 	if (seen) {
 		const text = `announced by ${seen.it.l2?.owner}, as ${seen.speaker.name} sees it`;
-		return { verdict: 'ok', text, by, drains };
+		return { verdict: 'ok', text, ...rest };
 	}
 	const unknown = entries.filter(isUnknown);
 	if (unknown.length) {
 		const text = `not known whether ${names(unknown)} ${unknown.length > 1 ? 'announce' : 'announces'} it`;
-		return { verdict: 'unknown', text, by, drains };
+		return { verdict: 'unknown', text, ...rest, unknown };
 	}
-	return { verdict: 'critical', text: `nobody announces ${address}`, by, drains };
+	return { verdict: 'critical', text: `nobody announces ${address}`, ...rest };
 }
 
 /** Why nobody announces it: the reasons of all speakers, each once. */

@@ -50,6 +50,9 @@ export const AnnouncedBadge: Component<{ address: string }> = (props) => {
 					<Flash on={it().text}>
 						<Sentence of={it()} />
 					</Flash>
+					<For each={it().unknown}>
+						{(one) => <LastKnown was={one.it.was} since={one.speaker.since_ns} />}
+					</For>
 					<For each={it().drains}>{(text) => <span class="chip chip-info">{text}</span>}</For>
 				</span>
 			)}
