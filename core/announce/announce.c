@@ -171,13 +171,16 @@ static void explain(struct announce *a, const struct announce_rule *rule, const 
 
 void announce_adopt(struct announce *a, int64_t now)
 {
-	*a = (struct announce){ .state = ANNOUNCE_UP,
-				.reason = ANNOUNCE_ADOPTED,
+	int64_t drained_at = a->drained_at;
+
+	*a = (struct announce){ .state = drained_at ? ANNOUNCE_DRAINING : ANNOUNCE_UP,
+				.reason = drained_at ? ANNOUNCE_OPERATOR : ANNOUNCE_ADOPTED,
 				.culprit = SIZE_MAX,
 				.since = now,
 				.fit_since = now,
 				.settled = true,
-				.silent_since = now };
+				.silent_since = now,
+				.drained_at = drained_at };
 }
 
 bool announce_judge(struct announce *a, const struct announce_rule *rule,

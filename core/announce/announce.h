@@ -87,7 +87,10 @@ struct announce_change {
 	enum announce_state from, to;
 };
 
-/* A VIP that FRR already announces when the speaker starts. now is not 0, here and below. */
+/*
+ * A VIP that FRR already announces when the speaker starts. Its drain, if it has one, goes on:
+ * the VIP is then DRAINING. now is not 0, here and below.
+ */
 void announce_adopt(struct announce *a, int64_t now);
 /*
  * Decides again: after every change of a source, of the rule or of the drain, and at `due`. True,
@@ -97,7 +100,10 @@ void announce_adopt(struct announce *a, int64_t now);
 bool announce_judge(struct announce *a, const struct announce_rule *rule,
 		    const struct announce_source *sources, size_t n, int64_t now,
 		    struct announce_change *ret);
-/* The operator's word; announce_judge() must follow. Draining twice does not start over. */
+/*
+ * The operator's word; announce_judge() must follow. Draining twice does not start over. now may be
+ * a time before the start of the speaker, for a drain that it remembers.
+ */
 void announce_drain(struct announce *a, int64_t now);
 void announce_undrain(struct announce *a);
 

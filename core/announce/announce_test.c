@@ -196,7 +196,7 @@ static void one_that_said_down_before_it_was_lost_is_down(void **state)
 
 static void an_adopted_vip_waits_for_its_sources(void **state)
 {
-	struct announce a;
+	struct announce a = { 0 };
 
 	announce_adopt(&a, 10);
 	assert_int_equal(judge(&a, &withdraws, &silent, 10), ANNOUNCE_UP);
@@ -210,7 +210,7 @@ static void an_adopted_vip_waits_for_its_sources(void **state)
 
 static void an_adopted_vip_that_nobody_speaks_for_is_withdrawn(void **state)
 {
-	struct announce a;
+	struct announce a = { 0 };
 	struct announce_source never = { 0 };
 
 	announce_adopt(&a, 10);
@@ -219,6 +219,34 @@ static void an_adopted_vip_that_nobody_speaks_for_is_withdrawn(void **state)
 	assert_int_equal(a.reason, ANNOUNCE_LOST);
 	assert_int_equal(judge(&a, &withdraws, &never, 100), ANNOUNCE_WITHDRAWN);
 	assert_int_equal(a.reason, ANNOUNCE_LOST);
+}
+
+/* A restart of the speaker during a drain: what is left of drain_time still counts. */
+static void an_adopted_vip_goes_on_draining(void **state)
+{
+	struct announce a = { 0 };
+
+	announce_drain(&a, 8);
+	announce_adopt(&a, 10);
+	assert_int_equal(a.state, ANNOUNCE_DRAINING);
+	assert_int_equal(judge(&a, &withdraws, &silent, 10), ANNOUNCE_DRAINING);
+	assert_int_equal(a.reason, ANNOUNCE_OPERATOR);
+	assert_int_equal(judge(&a, &withdraws, &good, 8 + DRAIN - 1), ANNOUNCE_DRAINING);
+	assert_int_equal(judge(&a, &withdraws, &good, 8 + DRAIN), ANNOUNCE_WITHDRAWN);
+	announce_undrain(&a);
+	assert_int_equal(judge(&a, &withdraws, &good, 9 + DRAIN), ANNOUNCE_UP);
+}
+
+/* One that FRR does not announce any more is never announced again before the drain is lifted. */
+static void a_remembered_drain_announces_nothing(void **state)
+{
+	struct announce a = { 0 };
+
+	announce_drain(&a, 8);
+	assert_int_equal(judge(&a, &withdraws, &silent, 9), ANNOUNCE_WITHDRAWN);
+	assert_int_equal(judge(&a, &withdraws, &good, 9), ANNOUNCE_WITHDRAWN);
+	assert_int_equal(judge(&a, &withdraws, &good, 9 + 10 * DRAIN), ANNOUNCE_WITHDRAWN);
+	assert_int_equal(a.reason, ANNOUNCE_OPERATOR);
 }
 
 static void a_new_source_does_not_withdraw_before_it_speaks(void **state)
@@ -570,6 +598,8 @@ int main(void)
 		cmocka_unit_test(one_that_said_down_before_it_was_lost_is_down),
 		cmocka_unit_test(an_adopted_vip_waits_for_its_sources),
 		cmocka_unit_test(an_adopted_vip_that_nobody_speaks_for_is_withdrawn),
+		cmocka_unit_test(an_adopted_vip_goes_on_draining),
+		cmocka_unit_test(a_remembered_drain_announces_nothing),
 		cmocka_unit_test(a_new_source_does_not_withdraw_before_it_speaks),
 		cmocka_unit_test(a_drain_announces_the_shutdown_and_then_withdraws),
 		cmocka_unit_test(a_drain_that_is_lifted_early_restores_at_once),

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "wire/api_methods.h"
+#include "wire/speaker_methods.h"
 
 /*
  * protobuf-c declares strings without const. The cast is safe because requests are only read. An
@@ -91,6 +92,30 @@ static void fill_sync(const struct command *c, int64_t now, ProtobufCMessage *re
 	m->plan = c->args[SLOT_PLAN] != NULL;
 }
 
+/* Without a backend: all of it. */
+static void fill_lb_state(const struct command *c, int64_t now, ProtobufCMessage *request)
+{
+	((Maglev__GetVPPLBStateRequest *)request)->backend = borrow(c->args[SLOT_BACKEND]);
+}
+
+static void fill_announcement(const struct command *c, int64_t now, ProtobufCMessage *request)
+{
+	((Maglev__GetAnnouncementRequest *)request)->vip = borrow(c->args[SLOT_VIP]);
+}
+
+static void fill_drain(const struct command *c, int64_t now, ProtobufCMessage *request)
+{
+	Maglev__DrainVIPRequest *m = (Maglev__DrainVIPRequest *)request;
+
+	m->vip = borrow(c->args[SLOT_VIP]);
+	m->reason = borrow(c->args[SLOT_REASON]);
+}
+
+static void fill_undrain(const struct command *c, int64_t now, ProtobufCMessage *request)
+{
+	((Maglev__UndrainVIPRequest *)request)->vip = borrow(c->args[SLOT_VIP]);
+}
+
 static bool is_checked(const ProtobufCMessage *answer)
 {
 	return ((const Maglev__CheckConfigResponse *)answer)->ok;
@@ -102,6 +127,7 @@ static bool is_reloaded(const ProtobufCMessage *answer)
 }
 
 #define METHOD(number) .method = &api_methods[API_##number]
+#define SPEAKER(number) .server = SERVER_SPEAKER, .method = &speaker_methods[SPEAKER_##number]
 
 /*
  * Indexed by act. Acts without a row (help, version, exit) have no method and are handled
@@ -116,7 +142,7 @@ static const struct action actions[ACTS] = {
 	[ACT_HEALTHCHECK] = { METHOD(GET_HEALTH_CHECK), .fill = fill_healthcheck,
 			      .render = render_healthcheck },
 	[ACT_VPP_INFO] = { METHOD(GET_VPP_INFO), .render = render_vpp_info },
-	[ACT_LB_STATE] = { METHOD(GET_LB_STATE), .render = render_lb_state },
+	[ACT_LB_STATE] = { METHOD(GET_LB_STATE), .fill = fill_lb_state, .render = render_lb_state },
 	[ACT_LB_COUNTERS] = { METHOD(GET_LB_COUNTERS), .render = render_lb_counters },
 	[ACT_SYNC] = { METHOD(SYNC_LB_STATE), .fill = fill_sync, .render = render_sync },
 	[ACT_PAUSE] = { METHOD(PAUSE_BACKEND), .fill = fill_act, .render = render_act },
@@ -129,6 +155,14 @@ static const struct action actions[ACTS] = {
 			       .accepted = is_checked },
 	[ACT_CONFIG_RELOAD] = { METHOD(RELOAD_CONFIG), .render = render_config_reload,
 				.accepted = is_reloaded },
+	[ACT_SPEAKER] = { SPEAKER(GET_SPEAKER), .render = render_speaker },
+	[ACT_ANNOUNCEMENTS] = { SPEAKER(LIST_ANNOUNCEMENTS), .render = render_announcements },
+	[ACT_ANNOUNCEMENT] = { SPEAKER(GET_ANNOUNCEMENT), .fill = fill_announcement,
+			       .render = render_announcement },
+	[ACT_SESSIONS] = { SPEAKER(LIST_SESSIONS), .render = render_sessions },
+	[ACT_DRAIN] = { SPEAKER(DRAIN_VIP), .fill = fill_drain, .render = render_drain },
+	[ACT_UNDRAIN] = { SPEAKER(UNDRAIN_VIP), .fill = fill_undrain, .render = render_drain },
+	[ACT_WATCH_SPEAKER] = { SPEAKER(WATCH_SPEAKER) },
 };
 
 const struct action *action_of(enum act act)

@@ -10,10 +10,12 @@
 
 #include "lib/grpc/grpc.h"
 #include "src/maglevc/command.h"
+#include "src/maglevc/options.h"
 #include "src/maglevc/render.h"
 
 struct action {
-	const struct grpc_method *method; /* of wire/api_methods.h */
+	enum server server;
+	const struct grpc_method *method; /* of wire/api_methods.h or wire/speaker_methods.h */
 	/*
 	 * Fills an initialised request; strings are borrowed from the command. NULL: the request
 	 * stays empty.

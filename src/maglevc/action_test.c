@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "proto/maglev.pb-c.h"
+#include "proto/speaker.pb-c.h"
 
 #define NOW ((int64_t)1000)
 
@@ -40,10 +41,8 @@ static const struct action *find_action(const char *path)
 	return NULL;
 }
 
-/* NFR-5.4: maglevc can call every method of maglevd, and no other. */
-static void every_method_of_the_service_has_its_command(void **state)
+static void check_service(const ProtobufCServiceDescriptor *service, enum server server)
 {
-	const ProtobufCServiceDescriptor *service = &maglev__maglev__descriptor;
 	unsigned known = 0;
 
 	for (unsigned i = 0; i < service->n_methods; i++) {
@@ -60,10 +59,18 @@ static void every_method_of_the_service_has_its_command(void **state)
 		assert_ptr_equal(a->method->request, m->input);
 		assert_ptr_equal(a->method->response, m->output);
 		assert_true(a->render || a->method->server_streaming);
+		assert_int_equal(a->server, server);
 	}
 	for (size_t i = 0; i < ACTS; i++)
-		known += action_of(i) != NULL;
+		known += action_of(i) && action_of(i)->server == server;
 	assert_int_equal(known, service->n_methods);
+}
+
+/* NFR-5.4: maglevc can call every method of maglevd and of maglev-speaker, and no other. */
+static void every_method_of_the_services_has_its_command(void **state)
+{
+	check_service(&maglev__maglev__descriptor, SERVER_MAGLEVD);
+	check_service(&maglev__speaker__descriptor, SERVER_SPEAKER);
 }
 
 static void what_needs_no_server_has_no_action(void **state)
@@ -171,7 +178,7 @@ static void a_file_with_mistakes_is_not_accepted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_method_of_the_service_has_its_command),
+		cmocka_unit_test(every_method_of_the_services_has_its_command),
 		cmocka_unit_test(what_needs_no_server_has_no_action),
 		cmocka_unit_test(a_name_goes_into_its_request),
 		cmocka_unit_test(an_act_has_its_reason_and_its_end),

@@ -136,6 +136,7 @@ static const char *take_value(const struct node *node, const char *word)
 	case NODE_BACKEND:
 	case NODE_HEALTHCHECK:
 	case NODE_POOL:
+	case NODE_VIP:
 		return *word ? word : NULL;
 	case NODE_NUMBER:
 		return is_number(node, word) ? word : NULL;
@@ -284,6 +285,7 @@ static void write_expected(const struct node *node, struct buf *out)
 		[NODE_BACKEND] = "the name of a backend",
 		[NODE_HEALTHCHECK] = "the name of a health check",
 		[NODE_POOL] = "the name of a pool",
+		[NODE_VIP] = "the name of a VIP",
 		[NODE_DURATION] = "a duration such as 90s or 1h30m",
 		[NODE_TEXT] = "text in UTF-8",
 	};

@@ -19,10 +19,11 @@
 
 enum node_kind {
 	NODE_KEYWORD,
-	NODE_FRONTEND, /* these four are names that the server knows, for completion */
+	NODE_FRONTEND, /* these five are names that the server knows, for completion */
 	NODE_BACKEND,
 	NODE_HEALTHCHECK,
 	NODE_POOL,
+	NODE_VIP,
 	NODE_NUMBER,
 	NODE_CHOICE,
 	NODE_DURATION,
@@ -40,6 +41,7 @@ enum slot {
 	SLOT_BACKEND,
 	SLOT_HEALTHCHECK,
 	SLOT_POOL,
+	SLOT_VIP,
 	SLOT_WEIGHT,
 	SLOT_FLUSH,
 	SLOT_REASON,
@@ -81,6 +83,13 @@ enum act {
 	ACT_WATCH,
 	ACT_CONFIG_CHECK,
 	ACT_CONFIG_RELOAD,
+	ACT_SPEAKER,
+	ACT_ANNOUNCEMENTS,
+	ACT_ANNOUNCEMENT,
+	ACT_SESSIONS,
+	ACT_DRAIN,
+	ACT_UNDRAIN,
+	ACT_WATCH_SPEAKER,
 	ACT_HELP,
 	ACT_EXIT,
 	ACTS,

@@ -158,6 +158,28 @@ static void commands_lead_to_their_act_and_arguments(void **state)
 		check_line(&lines[i]);
 }
 
+static void commands_of_the_speaker_lead_to_theirs(void **state)
+{
+	static const struct line lines[] = {
+		{ "show announcements", ACT_ANNOUNCEMENTS, { { 0 } } },
+		{ "show announcements www", ACT_ANNOUNCEMENT, { { SLOT_VIP, "www" } } },
+		{ "show sessions", ACT_SESSIONS, { { 0 } } },
+		{ "show speaker", ACT_SPEAKER, { { 0 } } },
+		{ "set vip www drain", ACT_DRAIN, { { SLOT_VIP, "www" } } },
+		{ "set vip www drain reason new_disk wait 1m",
+		  ACT_DRAIN,
+		  { { SLOT_VIP, "www" },
+		    { SLOT_REASON, "new disk" },
+		    { SLOT_WAIT, "wait" },
+		    { SLOT_WAIT_TIME, "1m" } } },
+		{ "set vip www undrain", ACT_UNDRAIN, { { SLOT_VIP, "www" } } },
+		{ "watch announcements num 2", ACT_WATCH_SPEAKER, { { SLOT_COUNT, "2" } } },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		check_line(&lines[i]);
+}
+
 static void a_keyword_may_be_short_as_long_as_it_is_the_only_one(void **state)
 {
 	static const struct line lines[] = {
@@ -169,6 +191,10 @@ static void a_keyword_may_be_short_as_long_as_it_is_the_only_one(void **state)
 		{ "se b web1 p r why",
 		  ACT_PAUSE,
 		  { { SLOT_BACKEND, "web1" }, { SLOT_REASON, "why" } } },
+		{ "sh an www", ACT_ANNOUNCEMENT, { { SLOT_VIP, "www" } } },
+		{ "sh se", ACT_SESSIONS, { { 0 } } },
+		{ "se v www d w", ACT_DRAIN, { { SLOT_VIP, "www" }, { SLOT_WAIT, "wait" } } },
+		{ "w a", ACT_WATCH_SPEAKER, { { 0 } } },
 		{ "w e l l d", ACT_WATCH, { { SLOT_LOG, "log" }, { SLOT_LEVEL, "debug" } } },
 	};
 
@@ -202,7 +228,7 @@ static void a_wrong_word_is_named_with_what_was_possible(void **state)
 		{ "show v", "ambiguous word \"v\" after \"show\"; possible: version, vpp" },
 		{ "show lb x", "unknown word \"x\" after \"show lb\"; possible: state, counters" },
 		{ "show", "\"show\" is not complete; possible: version, frontends, backends, "
-			  "healthchecks, lb, vpp" },
+			  "healthchecks, lb, vpp, announcements, sessions, speaker" },
 		{ "show version now", "unexpected word \"now\" after \"show version\"" },
 		{ "show backends a b", "unexpected word \"b\" after \"show backends a\"" },
 		{ "set backend", "\"set backend\" is not complete; possible: <name>" },
@@ -306,6 +332,10 @@ static void help_shows_every_command_with_its_options(void **state)
 		"show vpp info                 version and age of the VPP we are connected to\n"
 		"show vpp lb state             what the data plane has, and should have\n"
 		"show vpp lb counters          packets and bytes of the data plane\n"
+		"show announcements            VIPs of the speaker\n"
+		"show announcements <name>     one VIP, and why it is announced or not\n"
+		"show sessions                 BGP and BFD sessions of the speaker\n"
+		"show speaker                  the speaker, its maglevds and FRR\n"
 		"set backend <name> pause [reason <text>] [for <duration>] [wait [<duration>]]\n"
 		"                              no probes, no new flows; flows stay\n"
 		"set backend <name> resume [reason <text>]\n"
@@ -316,9 +346,14 @@ static void help_shows_every_command_with_its_options(void **state)
 		"                              take it out and tear its flows down\n"
 		"set frontend <name> pool <pool> backend <name> weight <0-100> [flush]\n"
 		"                              set the weight of a backend in a pool\n"
+		"set vip <name> drain [reason <text>] [wait [<duration>]]\n"
+		"                              announce graceful shutdown, then withdraw\n"
+		"set vip <name> undrain        end a drain: announce it again\n"
 		"watch events [num <n>] [log [level <level>]] [backend] [frontend] [config] "
 		"[dataplane] [info] [probes]\n"
 		"                              states, then what happens, as lines of JSON\n"
+		"watch announcements [num <n>]\n"
+		"                              VIPs and sessions of the speaker, as lines of JSON\n"
 		"config check                  is the file good, what would a reload change\n"
 		"config reload                 have the server read its file again\n"
 		"sync lb state [<frontend>] [plan]\n"
@@ -399,9 +434,10 @@ static void completion_can_ask_what_comes_next(void **state)
 static const char *example_of(const struct node *node)
 {
 	static const char *const examples[] = {
-		[NODE_FRONTEND] = "www", [NODE_BACKEND] = "web1",    [NODE_HEALTHCHECK] = "ping",
-		[NODE_POOL] = "primary", [NODE_NUMBER] = "7",	     [NODE_CHOICE] = "info",
-		[NODE_DURATION] = "1s",	 [NODE_TEXT] = "some words", [NODE_REST] = "show",
+		[NODE_FRONTEND] = "www", [NODE_BACKEND] = "web1", [NODE_HEALTHCHECK] = "ping",
+		[NODE_POOL] = "primary", [NODE_NUMBER] = "7",	  [NODE_CHOICE] = "info",
+		[NODE_VIP] = "www",	 [NODE_DURATION] = "1s",  [NODE_TEXT] = "some words",
+		[NODE_REST] = "show",
 	};
 
 	return node->kind == NODE_KEYWORD ? node->word : examples[node->kind];
@@ -440,6 +476,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(commands_lead_to_their_act_and_arguments),
+		cmocka_unit_test(commands_of_the_speaker_lead_to_theirs),
 		cmocka_unit_test(a_keyword_may_be_short_as_long_as_it_is_the_only_one),
 		cmocka_unit_test(beside_a_name_a_keyword_has_to_be_written_out),
 		cmocka_unit_test(names_that_look_like_keywords_are_names),

@@ -31,7 +31,7 @@ void candidates_free(struct candidates *c)
 static bool has_names(enum node_kind kind)
 {
 	return kind == NODE_FRONTEND || kind == NODE_BACKEND || kind == NODE_HEALTHCHECK ||
-	       kind == NODE_POOL;
+	       kind == NODE_POOL || kind == NODE_VIP;
 }
 
 /* A name with control characters or invalid UTF-8 cannot be typed, so it is not offered. */

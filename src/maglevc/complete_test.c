@@ -20,6 +20,7 @@ static void give_names(enum node_kind kind, const struct command *c, struct cand
 		[NODE_BACKEND] = { "web1", "web2", "b\033]0;x\007" },
 		[NODE_HEALTHCHECK] = { "ping" },
 		[NODE_POOL] = { "primary", "spare" },
+		[NODE_VIP] = { "mail", "www" },
 	};
 
 	asked++;
@@ -71,6 +72,9 @@ static void names_come_from_the_server(void **state)
 	check("show healthchecks", "", "ping");
 	check("set frontend www pool", "", "primary spare www");
 	check("set backend web1", "", "pause resume enable disable");
+	check("show announcements", "", "mail www");
+	check("set vip", "w", "www");
+	check("set vip www drain", "", "reason wait");
 }
 
 /* Names with control characters are not offered. */

@@ -28,16 +28,6 @@ static void on_alarm(int signal)
 	_exit(STATUS_DONE);
 }
 
-/* Connects when the first name is needed; completing keywords and flags needs no server. */
-static void ask_names(enum node_kind kind, const struct command *c, struct candidates *out,
-		      void *user)
-{
-	struct session *s = user;
-
-	if (session_connect(s) == STATUS_DONE)
-		names_ask(kind, c, out, s);
-}
-
 /*
  * Completes a word of the command. Names come from the server that the flags on the line select.
  * Complaints are written to a buffer that is thrown away.
@@ -54,7 +44,7 @@ static void find(const struct options *o, const char *begin, struct candidates *
 				  .n = o->words.n,
 				  .begin = begin };
 
-	complete(&t, ask_names, &s, ret);
+	complete(&t, names_ask, &s, ret);
 	completion_complete(&t, ret);
 	session_end(&s);
 	fclose(nobody);

@@ -45,6 +45,8 @@ void drain_describe(const struct drain *d, struct buf *out)
 {
 	if (d->state == DRAIN_OVER)
 		buf_adds(out, "drained");
+	else if (d->state == DRAIN_UNKNOWN)
+		buf_adds(out, "the data plane does not count flows");
 	else if (!d->readable)
 		buf_adds(out, "the data plane cannot be read");
 	else if (d->weight)
@@ -53,4 +55,23 @@ void drain_describe(const struct drain *d, struct buf *out)
 		buf_printf(out, "%" PRIu64 " flow%s left", d->flows, d->flows == 1 ? "" : "s");
 	else
 		buf_adds(out, "its flows are not counted yet");
+}
+
+enum drain_state drain_judge_backend(const ProtobufCMessage *message, struct buf *left)
+{
+	struct drain d = drain_of((const Maglev__VPPLBState *)message);
+
+	drain_describe(&d, left);
+	return d.state;
+}
+
+/* A drain that was lifted meanwhile may never end. */
+enum drain_state drain_judge_vip(const ProtobufCMessage *message, struct buf *left)
+{
+	const Maglev__AnnouncementInfo *a = (const Maglev__AnnouncementInfo *)message;
+
+	buf_adds(left, a->drained ? a->state : "its drain was ended");
+	if (!a->drained)
+		return DRAIN_UNKNOWN;
+	return strcmp(a->state, "withdrawn") == 0 ? DRAIN_OVER : DRAIN_RUNNING;
 }

@@ -98,6 +98,34 @@ static void without_a_count_of_flows_there_is_no_end(void **state)
 	assert_int_equal(drain_of(&world.state).state, DRAIN_UNKNOWN);
 }
 
+static void a_vip_is_drained_when_it_is_withdrawn(void **state)
+{
+	static const struct {
+		bool drained;
+		char vip_state[16];
+		enum drain_state want;
+		const char *left;
+	} rows[] = {
+		{ true, "draining", DRAIN_RUNNING, "draining" },
+		{ true, "withdrawn", DRAIN_OVER, "withdrawn" },
+		{ false, "announced", DRAIN_UNKNOWN, "its drain was ended" },
+		{ false, "withdrawn", DRAIN_UNKNOWN, "its drain was ended" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(buf_free) struct buf left = { 0 };
+		char vip_state[sizeof(rows[i].vip_state)];
+		Maglev__AnnouncementInfo a;
+
+		maglev__announcement_info__init(&a);
+		memcpy(vip_state, rows[i].vip_state, sizeof(vip_state));
+		a.state = vip_state;
+		a.drained = rows[i].drained;
+		assert_int_equal(drain_judge_vip(&a.base, &left), rows[i].want);
+		assert_string_equal(buf_cstr(&left), rows[i].left);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -106,6 +134,7 @@ int main(void)
 		cmocka_unit_test_setup(a_server_that_is_not_programmed_has_no_flows, setup),
 		cmocka_unit_test_setup(a_state_that_was_not_read_says_nothing, setup),
 		cmocka_unit_test_setup(without_a_count_of_flows_there_is_no_end, setup),
+		cmocka_unit_test(a_vip_is_drained_when_it_is_withdrawn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

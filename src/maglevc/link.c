@@ -30,7 +30,7 @@ static void on_answer(const ProtobufCMessage *message, void *user)
 static void on_over(enum grpc_status status, const char *text, void *user)
 {
 	struct link *l = user;
-	bool lost = status == GRPC_UNAVAILABLE && !l->session->connected;
+	bool lost = status == GRPC_UNAVAILABLE && !l->session->clients[SERVER_MAGLEVD].connected;
 
 	l->call = NULL;
 	l->tried = true;
@@ -48,8 +48,8 @@ static void ask(struct link *l)
 						   .user = l };
 
 	grpc__health__v1__health_check_request__init(&request);
-	l->call = grpc_client_call(l->session->client, &health_check, &request.base, PATIENCE,
-				   &events);
+	l->call = grpc_client_call(l->session->clients[SERVER_MAGLEVD].client, &health_check,
+				   &request.base, PATIENCE, &events);
 }
 
 static void on_tick(struct ev_loop *loop, ev_timer *w, int revents)
@@ -83,7 +83,7 @@ enum link_state link_state(const struct link *l)
 {
 	if (l->silent)
 		return LINK_SILENT;
-	if (l->session->connected)
+	if (l->session->clients[SERVER_MAGLEVD].connected)
 		return LINK_REACHABLE;
 	return l->tried ? LINK_UNREACHABLE : LINK_CONNECTING;
 }

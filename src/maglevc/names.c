@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "lib/grpc/client.h"
 #include "proto/maglev.pb-c.h"
+#include "proto/speaker.pb-c.h"
 #include "src/maglevc/action.h"
 
 #define PATIENCE NSEC_PER_SEC
@@ -50,6 +51,15 @@ static void add_healthchecks(const struct question *q, const ProtobufCMessage *m
 		candidates_add(q->out, m->healthchecks[i]->name, "");
 }
 
+static void add_vips(const struct question *q, const ProtobufCMessage *message)
+{
+	const Maglev__ListAnnouncementsResponse *m =
+		(const Maglev__ListAnnouncementsResponse *)message;
+
+	for (size_t i = 0; i < m->n_announcements; i++)
+		candidates_add(q->out, m->announcements[i]->vip, "");
+}
+
 static void add_members(const struct question *q, const Maglev__PoolInfo *pool)
 {
 	for (size_t i = 0; i < pool->n_backends; i++)
@@ -80,6 +90,7 @@ static const struct listing {
 	[NODE_BACKEND] = { ACT_BACKENDS, add_backends },
 	[NODE_HEALTHCHECK] = { ACT_HEALTHCHECKS, add_healthchecks },
 	[NODE_POOL] = { ACT_FRONTEND, add_inside },
+	[NODE_VIP] = { ACT_ANNOUNCEMENTS, add_vips },
 };
 
 static const struct listing *listing_of(const struct question *q)
@@ -116,10 +127,10 @@ void names_ask(enum node_kind kind, const struct command *c, struct candidates *
 
 	assert(c && out && (size_t)kind < ARRAY_SIZE(listings) && a);
 
-	if (!s->client)
+	if (session_connect(s, a->server) != STATUS_DONE)
 		return;
 	request = action_request(a, c, 0);
-	grpc_client_call(s->client, a->method, request, PATIENCE, &events);
+	grpc_client_call(s->clients[a->server].client, a->method, request, PATIENCE, &events);
 	/* other code may break the loop as well, so the flag decides */
 	while (!q.over)
 		ev_run(s->loop, 0);

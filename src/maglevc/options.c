@@ -9,7 +9,8 @@
 #include "src/maglevc/text.h"
 
 static const char about[] =
-	"Shows and changes what maglevd does, over its API. Without a command: a shell on a "
+	"Shows and changes what maglevd and maglev-speaker do, over their APIs. Without a command: "
+	"a shell on a "
 	"terminal, "
 	"else commands from standard input, one a line. Exit codes: 0, done; 1, the server "
 	"refused; 2, the command or a flag is wrong; 3, the server cannot be reached or does not "
@@ -55,7 +56,7 @@ static void write_commands(struct buf *out)
 		      "complete\ncommands, flags and names.\n");
 }
 
-#define FLAGS 10
+#define FLAGS 11
 
 static const char *const formats[] = { "text", "json", NULL };
 
@@ -72,7 +73,14 @@ static void write_table(struct options *o, const char **output, struct cli_optio
 		  .fallback = "localhost:9090",
 		  .argument = "HOST:PORT",
 		  .help = "the maglevd to talk to",
-		  .string = &o->server },
+		  .string = &o->servers[SERVER_MAGLEVD] },
+		{ .name = "speaker",
+		  .kind = CLI_STRING,
+		  .env = "MAGLEV_SPEAKER",
+		  .fallback = "localhost:9095",
+		  .argument = "HOST:PORT",
+		  .help = "the maglev-speaker to talk to, for announcements and sessions",
+		  .string = &o->servers[SERVER_SPEAKER] },
 		{ .name = "output",
 		  .letter = 'o',
 		  .kind = CLI_CHOICE,
@@ -128,7 +136,7 @@ static void write_table(struct options *o, const char **output, struct cli_optio
 		  .kind = CLI_STRING,
 		  .env = "MAGLEV_TLS_NAME",
 		  .argument = "NAME",
-		  .help = "the name in the server's certificate; default: that of --server",
+		  .help = "the name in the server's certificate; default: that of its address",
 		  .string = &o->tls_name },
 	};
 

@@ -17,16 +17,23 @@ enum status {
 	STATUS_TIME_OVER = 4, /* done, but what was waited for did not happen in time */
 };
 
+/* The programs that commands are for. */
+enum server {
+	SERVER_MAGLEVD,
+	SERVER_SPEAKER,
+	SERVERS,
+};
+
 struct options {
-	const char *server;
-	bool color;	     /* the value of the flag; false if it is not given */
-	bool color_given;    /* the flag or its variable is given */
-	const char *history; /* file of the shell's history; NULL: none */
+	const char *servers[SERVERS]; /* their addresses */
+	bool color;		      /* the value of the flag; false if it is not given */
+	bool color_given;	      /* the flag or its variable is given */
+	const char *history;	      /* file of the shell's history; NULL: none */
 	bool json;
 	int64_t timeout; /* ns, for connecting and for each answer */
 	bool tls;	 /* also set if any of the following is given */
 	struct tls_files tls_files;
-	const char *tls_name; /* expected in the certificate; NULL: the host of server */
+	const char *tls_name; /* expected in the certificate; NULL: the host of the server */
 	struct cli_list words;
 };
 

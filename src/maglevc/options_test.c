@@ -47,7 +47,8 @@ static int reset(void **state)
 static void without_flags_the_server_is_here_and_text_has_no_colour(void **state)
 {
 	assert_int_equal(PARSE("show", "version"), CLI_OK);
-	assert_string_equal(o.server, "localhost:9090");
+	assert_string_equal(o.servers[SERVER_MAGLEVD], "localhost:9090");
+	assert_string_equal(o.servers[SERVER_SPEAKER], "localhost:9095");
 	assert_false(o.json || o.color || o.tls);
 	assert_int_equal(o.timeout, 5 * NSEC_PER_SEC);
 	assert_null(o.tls_files.ca);
@@ -59,7 +60,7 @@ static void flags_stand_before_or_behind_the_command(void **state)
 {
 	assert_int_equal(PARSE("--server", "a:1", "show", "backends", "-o", "json", "--color"),
 			 CLI_OK);
-	assert_string_equal(o.server, "a:1");
+	assert_string_equal(o.servers[SERVER_MAGLEVD], "a:1");
 	assert_true(o.json && o.color);
 	assert_int_equal(o.words.n, 2);
 	assert_string_equal(o.words.items[1], "backends");
@@ -75,7 +76,7 @@ static void the_environment_sets_what_flags_do_not(void **state)
 	setenv("MAGLEV_TLS_CERT", "c.pem", 1);
 	setenv("MAGLEV_TLS_KEY", "k.pem", 1);
 	assert_int_equal(PARSE("--color=false"), CLI_OK);
-	assert_string_equal(o.server, "b:2");
+	assert_string_equal(o.servers[SERVER_MAGLEVD], "b:2");
 	assert_true(o.json && !o.color && o.tls);
 	assert_int_equal(o.timeout, NSEC_PER_SEC);
 	assert_string_equal(o.tls_files.certificate, "c.pem");

@@ -18,8 +18,10 @@ enum tint render__tint(const char *state)
 		const char *state;
 		enum tint tint;
 	} tints[] = {
-		{ "up", TINT_GOOD },	{ "down", TINT_BAD },	  { "unknown", TINT_DOUBT },
-		{ "paused", TINT_OFF }, { "disabled", TINT_OFF }, { "removed", TINT_OFF },
+		{ "up", TINT_GOOD },	    { "down", TINT_BAD },	  { "unknown", TINT_DOUBT },
+		{ "paused", TINT_OFF },	    { "disabled", TINT_OFF },	  { "removed", TINT_OFF },
+		{ "announced", TINT_GOOD }, { "withdrawn", TINT_BAD },	  { "worse", TINT_DOUBT },
+		{ "draining", TINT_OFF },   { "Established", TINT_GOOD }, { "owner", TINT_GOOD },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(tints); i++)

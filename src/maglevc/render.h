@@ -40,4 +40,10 @@ void render_act(const ProtobufCMessage *message, const struct render *r);
 /* One line: the weight that was set. */
 void render_weight(const ProtobufCMessage *message, const struct render *r);
 void render_config_check(const ProtobufCMessage *message, const struct render *r);
+void render_speaker(const ProtobufCMessage *message, const struct render *r);
+void render_announcements(const ProtobufCMessage *message, const struct render *r);
+void render_announcement(const ProtobufCMessage *message, const struct render *r);
+void render_sessions(const ProtobufCMessage *message, const struct render *r);
+/* One line: the state of a VIP after its drain began or ended. */
+void render_drain(const ProtobufCMessage *message, const struct render *r);
 void render_config_reload(const ProtobufCMessage *message, const struct render *r);

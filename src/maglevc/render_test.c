@@ -431,6 +431,80 @@ static void a_reload_tells_what_it_changed(void **state)
 	check(render_config_reload, &m, "configuration reloaded, nothing changed\n", "");
 }
 
+static void announcements_are_a_row_each(void **state)
+{
+	check(render_announcements, testing_announcements(),
+	      "NAME  ADDRESS        STATE      AGE    TRAFFIC  SUMMARY\n"
+	      "dns   2001:db8::53   withdrawn  3m12s  no       withdrawn: near/dns is down\n"
+	      "www   198.51.100.10  draining   10s    yes      still announced to tor1: drained, "
+	      "new kernel\n",
+	      "");
+}
+
+static void an_announcement_shows_why(void **state)
+{
+	check(render_announcement, testing_announcement(),
+	      "name           www\n"
+	      "address        198.51.100.10\n"
+	      "state          draining for 10s\n"
+	      "reason         drained\n"
+	      "traffic        yes\n"
+	      "summary        still announced to tor1: drained, new kernel\n"
+	      "drained        2026-04-15T09:29:50Z (10s ago)\n"
+	      "drain-reason   new kernel\n"
+	      "transitions    3\n"
+	      "prefix         198.51.100.10/32\n"
+	      "advertisement  default\n"
+	      "peers          tor1, tor2\n"
+	      "established    tor1\n"
+	      "l2-group       lan\n"
+	      "l2-interface   eth0\n"
+	      "l2-state       backup for 30s (unfit)\n"
+	      "l2-owner       lb2\n"
+	      "l2-priority    0\n"
+	      "frontends   STATE  SERVERS\n"
+	      "  near/www  up     2\n"
+	      "members  PRIORITY  OWNER  SEEN\n"
+	      "  lb2    100       yes    1s\n",
+	      "");
+}
+
+static void a_drain_is_answered_with_the_vip_in_a_line(void **state)
+{
+	check(render_drain, testing_announcement(),
+	      "vip www: still announced to tor1: drained, new kernel\n", "");
+}
+
+static void sessions_are_a_row_each(void **state)
+{
+	check(render_sessions, testing_sessions(),
+	      "PEER  ADDRESS   VRF  ASN       STATE        AGE  SENT  BFD  LAST-ERROR\n"
+	      "tor1  10.0.0.2  -    64513     Established  1h   1     up\n"
+	      "tor2  eth1      red  external  Active       5s   0     -    BGP Notification send: "
+	      "Hold Timer Expired\n",
+	      "");
+}
+
+static void a_speaker_shows_its_maglevds_and_frr(void **state)
+{
+	check(render_speaker, testing_speaker(),
+	      "name          lb1\n"
+	      "version       0.1.0\n"
+	      "started       2026-04-15T08:30:00Z (1h ago)\n"
+	      "generation    2\n"
+	      "loaded        2026-04-15T09:29:00Z (1m ago)\n"
+	      "config-error  speaker.yaml:3:5: asn: not a number\n"
+	      "frr-current   no\n"
+	      "frr-applies   12\n"
+	      "frr-failures  1\n"
+	      "frr-last      2026-04-15T09:29:15Z (45s ago)\n"
+	      "frr-error     bgpd is not there\n"
+	      "maglevds  ADDRESS         CONNECTED  ERROR\n"
+	      "  far     lb2:9090        no         connection refused\n"
+	      "  near    localhost:9090  yes\n",
+	      "");
+}
+
 static void states_are_coloured_only_when_asked(void **state)
 {
 	_cleanup_(buf_free) struct buf out = { 0 }, err = { 0 };
@@ -468,6 +542,11 @@ int main(void)
 		cmocka_unit_test(a_check_tells_that_a_good_file_needs_a_restart),
 		cmocka_unit_test(mistakes_in_the_file_are_complaints),
 		cmocka_unit_test(a_reload_tells_what_it_changed),
+		cmocka_unit_test(announcements_are_a_row_each),
+		cmocka_unit_test(an_announcement_shows_why),
+		cmocka_unit_test(a_drain_is_answered_with_the_vip_in_a_line),
+		cmocka_unit_test(sessions_are_a_row_each),
+		cmocka_unit_test(a_speaker_shows_its_maglevds_and_frr),
 		cmocka_unit_test(states_are_coloured_only_when_asked),
 	};
 

@@ -6,7 +6,8 @@
  * answer and decides whether the answer means success; this file waits, prints and sets the exit
  * code. Events are printed as they arrive, one per line, and each line is flushed. Errors are shown
  * without gRPC status names. UNAVAILABLE comes from the server if we are connected (for example,
- * maglevd has no VPP); if we are not, it means that there is no server.
+ * maglevd has no VPP); if we are not, it means that there is no server. A row also says which
+ * server it is for, maglevd or maglev-speaker; each is connected when a command needs it.
  */
 #include "src/maglevc/session.h"
 
@@ -157,18 +158,19 @@ static void on_message(const ProtobufCMessage *message, void *user)
 		r->status = show_answer(r, message);
 }
 
-enum status session_refuse(const struct session *s, enum grpc_status status, const char *text)
+enum status session_refuse(const struct session *s, enum server server, enum grpc_status status,
+			   const char *text)
 {
 	const struct options *o = s->options;
 	char timeout[DURATION_STRLEN];
 
 	if (status == GRPC_DEADLINE_EXCEEDED) {
-		session_complain(s, "%s did not answer within %s", o->server,
+		session_complain(s, "%s did not answer within %s", o->servers[server],
 				 duration_format(o->timeout, timeout));
 		return STATUS_NO_SERVER;
 	}
 	session_complain(s, "%s", *text ? text : "the server refused without a reason");
-	if (status == GRPC_UNAVAILABLE && !s->connected)
+	if (status == GRPC_UNAVAILABLE && !s->clients[server].connected)
 		return STATUS_NO_SERVER;
 	return STATUS_REFUSED;
 }
@@ -178,15 +180,16 @@ static void on_done(enum grpc_status status, const char *text, void *user)
 	struct run *r = user;
 
 	r->call = NULL;
-	finish(r, status == GRPC_OK ? r->status : session_refuse(r->session, status, text));
+	finish(r, status == GRPC_OK ? r->status
+				    : session_refuse(r->session, r->action->server, status, text));
 }
 
 /* Kept for refuse() and for the prompt, see link_state(). */
 static void on_state(bool connected, const char *why, void *user)
 {
-	struct session *s = user;
+	struct session_client *c = user;
 
-	s->connected = connected;
+	c->connected = connected;
 }
 
 /* ---- the connection ---- */
@@ -204,37 +207,41 @@ static enum status start_tls(struct session *s)
 	return STATUS_USAGE;
 }
 
-static enum status start_client(struct session *s)
+static enum status start_client(struct session *s, enum server server)
 {
+	static const char *const flags[SERVERS] = {
+		[SERVER_MAGLEVD] = "--server", [SERVER_SPEAKER] = "--speaker"
+	};
+	const char *target = s->options->servers[server];
 	char user_agent[64];
 	const struct grpc_client_config config = {
-		.target = s->options->server,
+		.target = target,
 		.tls = s->tls,
 		.tls_name = s->options->tls_name,
 		.user_agent = user_agent,
-		.bounds.text = (size_t)1024 * 1024, /* far longer than any of maglevd */
+		.bounds.text = (size_t)1024 * 1024, /* far longer than any that they send */
 		.connect_timeout = s->options->timeout,
 		.state = on_state,
-		.user = s,
+		.user = &s->clients[server],
 	};
 
 	snprintf(user_agent, sizeof(user_agent), "maglevc/%s", cli_version.version);
-	if (grpc_client_new(s->loop, &config, &s->client) == 0)
+	if (grpc_client_new(s->loop, &config, &s->clients[server].client) == 0)
 		return STATUS_DONE;
-	session_complain(s, "--server: %s: not of the form host:port", s->options->server);
+	session_complain(s, "%s: %s: not of the form host:port", flags[server], target);
 	return STATUS_USAGE;
 }
 
-enum status session_connect(struct session *s)
+enum status session_connect(struct session *s, enum server server)
 {
 	enum status status;
 
 	assert(s && s->loop && s->options && s->err);
 
-	if (s->client)
+	if (s->clients[server].client)
 		return STATUS_DONE;
 	status = start_tls(s);
-	return status == STATUS_DONE ? start_client(s) : status;
+	return status == STATUS_DONE ? start_client(s, server) : status;
 }
 
 /* ---- one call ---- */
@@ -324,7 +331,7 @@ static enum status call(struct session *s, const struct command *c, const struct
 
 	if (c->args[SLOT_COUNT])
 		str_to_u64(str_of(c->args[SLOT_COUNT]), UINT32_MAX, &r.left);
-	r.call = grpc_client_call(s->client, a->method, request,
+	r.call = grpc_client_call(s->clients[a->server].client, a->method, request,
 				  a->method->server_streaming ? 0 : s->options->timeout, &events);
 	wait_for_end(&r);
 	return r.status;
@@ -342,7 +349,7 @@ enum status session_run(struct session *s, const struct command *c)
 	if (c->act == ACT_HELP)
 		return show_help(s, c);
 	assert(a);
-	status = session_connect(s);
+	status = session_connect(s, a->server);
 	if (status == STATUS_DONE)
 		status = call(s, c, a);
 	if (status == STATUS_DONE && c->args[SLOT_WAIT])
@@ -352,11 +359,13 @@ enum status session_run(struct session *s, const struct command *c)
 
 void session_end(struct session *s)
 {
-	if (s->client)
-		grpc_client_free(s->client);
+	for (size_t i = 0; i < SERVERS; i++) {
+		if (s->clients[i].client)
+			grpc_client_free(s->clients[i].client);
+		s->clients[i] = (struct session_client){ 0 };
+	}
 	if (s->tls)
 		tls_context_free(s->tls);
 	buf_free(&s->typed);
-	s->client = NULL;
 	s->tls = NULL;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session: carries out commands on one server.
+ * session: carries out commands on one maglevd and one maglev-speaker.
  *
- * Each command runs the loop until it is over. The connection is made for the first command that
- * needs it and is kept for the following ones.
+ * Each command runs the loop until it is over. The connection to its server is made for the first
+ * command that needs it and is kept for the following ones.
  */
 #pragma once
 
@@ -17,6 +17,11 @@
 
 struct grpc_client;
 
+struct session_client {
+	struct grpc_client *client; /* NULL until needed */
+	bool connected;		    /* as the client has last reported */
+};
+
 struct session {
 	struct ev_loop *loop;
 	const struct options *options;
@@ -28,22 +33,22 @@ struct session {
 	unsigned line;	  /* current line of a script, for complaints; 0: no script */
 
 	struct tls_context *tls;
-	struct grpc_client *client; /* NULL until needed */
-	bool connected;		    /* as the client has last reported */
+	struct session_client clients[SERVERS];
 };
 
 /*
  * Creates the client if there is none. The client connects when the first call needs it. On
  * failure (TLS files, form of the address) complains and returns the exit code.
  */
-enum status session_connect(struct session *s);
+enum status session_connect(struct session *s, enum server server);
 /*
  * Runs one command, which may block for as long as the command takes. Prints the result on out,
  * or the reason of a failure on err, and returns the exit code. c->act must not be ACT_EXIT.
  */
 enum status session_run(struct session *s, const struct command *c);
 /* Reports a call that ended without an answer, and returns the exit code for its status. */
-enum status session_refuse(const struct session *s, enum grpc_status status, const char *text);
+enum status session_refuse(const struct session *s, enum server server, enum grpc_status status,
+			   const char *text);
 /* Prints on out and flushes; on failure complains and returns the exit code. */
 enum status session_print(const struct session *s, const struct buf *text);
 /*

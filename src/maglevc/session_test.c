@@ -30,7 +30,8 @@ static int start(void **state)
 {
 	loop = ev_loop_new(0);
 	testing_server_start(&server, loop, NULL);
-	options = (struct options){ .server = server.address, .timeout = PATIENCE };
+	options = (struct options){ .servers = { server.address, server.address },
+				    .timeout = PATIENCE };
 	return 0;
 }
 
@@ -97,6 +98,23 @@ static void each_command_asks_its_question_and_prints_the_answer(void **state)
 	check_call("sync lb state www plan", ACT_SYNC, "{\"frontend\":\"www\",\"plan\":true}",
 		   "as-add 198.51.100.10:80/tcp");
 	check_call("config reload", ACT_CONFIG_RELOAD, "{}", "configuration reloaded:\n");
+	check_call("show announcements", ACT_ANNOUNCEMENTS, "{}", "NAME  ADDRESS ");
+	check_call("show announcements www", ACT_ANNOUNCEMENT, "{\"vip\":\"www\"}",
+		   "name           www\n");
+	check_call("show sessions", ACT_SESSIONS, "{}", "PEER  ADDRESS ");
+	check_call("show speaker", ACT_SPEAKER, "{}", "name          lb1\n");
+}
+
+/* Each command goes to its own server, over a connection of its own. */
+static void the_speaker_is_another_server(void **state)
+{
+	options.servers[SERVER_MAGLEVD] = "127.0.0.1:1";
+	assert_int_equal(run("show sessions"), STATUS_DONE);
+	options.servers[SERVER_MAGLEVD] = server.address;
+	options.servers[SERVER_SPEAKER] = "::::";
+	assert_int_equal(run("show backends"), STATUS_DONE);
+	assert_int_equal(run("show speaker"), STATUS_USAGE);
+	assert_string_equal(err, "maglevc: --speaker: ::::: not of the form host:port\n");
 }
 
 static void each_act_names_its_backend(void **state)
@@ -115,6 +133,14 @@ static void each_act_names_its_backend(void **state)
 		   "{\"frontend\":\"www\",\"pool\":\"primary\",\"backend\":\"web2\",\"weight\":50,"
 		   "\"flush\":true}",
 		   "frontend www, pool primary, backend web2: weight 50, effective 0, flushed\n");
+}
+
+static void a_drain_names_its_vip(void **state)
+{
+	check_call("set vip www drain reason disk", ACT_DRAIN,
+		   "{\"vip\":\"www\",\"reason\":\"disk\"}",
+		   "vip www: still announced to tor1: drained, new kernel\n");
+	check_call("set vip www undrain", ACT_UNDRAIN, "{\"vip\":\"www\"}", "vip www: ");
 }
 
 static void a_time_span_is_sent_as_its_end(void **state)
@@ -140,6 +166,16 @@ static void a_wait_ends_when_the_time_is_over(void **state)
 				 "weight is 100\n");
 }
 
+/* The VIP of the server is draining, and stays so. */
+static void a_wait_for_a_vip_asks_the_speaker(void **state)
+{
+	assert_int_equal(run("set vip www drain wait 50ms"), STATUS_TIME_OVER);
+	assert_int_equal(server.act, ACT_ANNOUNCEMENT);
+	assert_string_equal(buf_cstr(&server.request), "{\"vip\":\"www\"}");
+	assert_string_equal(err, "maglevc: vip www is not drained, and the time is over: "
+				 "draining\n");
+}
+
 static void json_is_the_message_of_the_api(void **state)
 {
 	options.json = true;
@@ -159,7 +195,7 @@ static void json_is_the_message_of_the_api(void **state)
 
 static void what_needs_no_server_asks_none(void **state)
 {
-	options.server = "not a server";
+	options.servers[SERVER_MAGLEVD] = "not a server";
 	assert_int_equal(run("show version"), STATUS_DONE);
 	assert_memory_equal(out, "maglevc ", 8);
 	assert_int_equal(run("help watch"), STATUS_DONE);
@@ -250,7 +286,7 @@ static void no_server_is_3_and_says_which_and_why(void **state)
 	_cleanup_(cleanup_fd) int fd = occupy(false, address);
 
 	assert_true(fd >= 0);
-	options.server = address;
+	options.servers[SERVER_MAGLEVD] = address;
 	assert_int_equal(run("show backends"), STATUS_NO_SERVER);
 	check_complaint("cannot reach", address);
 	assert_non_null(strcasestr(err, "refused"));
@@ -260,14 +296,14 @@ static void no_server_is_3_and_says_which_and_why(void **state)
 
 static void a_name_that_nobody_knows_is_3(void **state)
 {
-	options.server = "no-such-host.invalid:9090";
+	options.servers[SERVER_MAGLEVD] = "no-such-host.invalid:9090";
 	assert_int_equal(run("show backends"), STATUS_NO_SERVER);
 	check_complaint("cannot reach", "no-such-host.invalid:9090: ");
 }
 
 static void an_address_that_is_none_is_2(void **state)
 {
-	options.server = "::::";
+	options.servers[SERVER_MAGLEVD] = "::::";
 	assert_int_equal(run("show backends"), STATUS_USAGE);
 	assert_memory_equal(err, "maglevc: --server: ::::: ", 25);
 }
@@ -278,7 +314,7 @@ static void something_that_takes_connections_and_says_nothing_is_3(void **state)
 	_cleanup_(cleanup_fd) int fd = occupy(true, address);
 
 	assert_true(fd >= 0);
-	options.server = address;
+	options.servers[SERVER_MAGLEVD] = address;
 	options.timeout = 50 * NSEC_PER_MSEC;
 	assert_int_equal(run("show backends"), STATUS_NO_SERVER);
 	assert_non_null(strstr(err, address));
@@ -384,7 +420,6 @@ static void check_names(enum node_kind kind, const struct command *c, const char
 	struct candidates names = { 0 };
 
 	s.out = s.err = fopen("/dev/null", "w");
-	assert_int_equal(session_connect(&s), STATUS_DONE);
 	names_ask(kind, c, &names, &s);
 	for (size_t i = 0; i < names.n; i++)
 		buf_printf(&got, "%s%s", i ? " " : "", names.items[i].word);
@@ -401,6 +436,7 @@ static void names_are_the_servers(void **state)
 	check_names(NODE_FRONTEND, &c, "dns www");
 	check_names(NODE_BACKEND, &c, "spare web1 web2");
 	check_names(NODE_HEALTHCHECK, &c, "ping web");
+	check_names(NODE_VIP, &c, "dns www");
 	check_names(NODE_POOL, &c, "primary fallback");
 	assert_string_equal(buf_cstr(&server.request), "{\"name\":\"www\"}");
 	c.args[SLOT_POOL] = "fallback";
@@ -454,7 +490,9 @@ static int start_tls(void **state)
 	assert_int_equal(tls_h2_server_context_new(&files, &server_tls, reason, sizeof(reason)), 0);
 	loop = ev_loop_new(0);
 	testing_server_start(&server, loop, server_tls);
-	options = (struct options){ .server = server.address, .timeout = PATIENCE, .tls = true };
+	options = (struct options){ .servers = { server.address, server.address },
+				    .timeout = PATIENCE,
+				    .tls = true };
 	return 0;
 }
 
@@ -501,9 +539,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(each_command_asks_its_question_and_prints_the_answer),
+		CASE(the_speaker_is_another_server),
 		CASE(each_act_names_its_backend),
+		CASE(a_drain_names_its_vip),
 		CASE(a_time_span_is_sent_as_its_end),
 		CASE(a_wait_ends_when_the_time_is_over),
+		CASE(a_wait_for_a_vip_asks_the_speaker),
 		CASE(json_is_the_message_of_the_api),
 		CASE(what_needs_no_server_asks_none),
 		CASE(a_refusal_is_the_servers_words_and_1),

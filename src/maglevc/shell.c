@@ -85,7 +85,7 @@ static void write_prompt(struct buf *out, void *user)
 
 	if (o->color)
 		buf_printf(out, "\1\033[%sm\1", words[state].color);
-	text_add_clean(out, str_of(o->server));
+	text_add_clean(out, str_of(o->servers[SERVER_MAGLEVD]));
 	buf_adds(out, words[state].text);
 	buf_adds(out, o->color ? "\1\033[0m\1> " : "> ");
 }
@@ -97,7 +97,8 @@ static void ask_names(enum node_kind kind, const struct command *c, struct candi
 {
 	struct shell *sh = user;
 
-	if (link_state(&sh->link) == LINK_REACHABLE)
+	/* the speaker has no link; a Tab waits for it, but not longer than names_ask() does */
+	if (kind == NODE_VIP || link_state(&sh->link) == LINK_REACHABLE)
 		names_ask(kind, c, out, sh->session);
 }
 
@@ -306,7 +307,7 @@ enum status shell_run(struct session *s)
 
 	assert(s && s->shell);
 
-	status = session_connect(s);
+	status = session_connect(s, SERVER_MAGLEVD);
 	if (status != STATUS_DONE)
 		return status;
 	link_start(&sh.link, s);

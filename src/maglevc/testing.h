@@ -3,6 +3,7 @@
 #pragma once
 
 #include "proto/maglev.pb-c.h"
+#include "proto/speaker.pb-c.h"
 
 #define TESTING_NOW INT64_C(1776245400000000000) /* 2026-04-15T09:30:00Z */
 
@@ -28,3 +29,11 @@ Maglev__VPPLBCounters *testing_lb_counters(void);
 Maglev__SyncVPPLBStateResponse *testing_sync(void);
 Maglev__CheckConfigResponse *testing_check(void);
 Maglev__ReloadConfigResponse *testing_reload(void);
+/* lb1, with a maglevd that is connected and one that is not. */
+Maglev__SpeakerInfo *testing_speaker(void);
+/* www: draining, announced over BGP to tor1 and on a local network. */
+Maglev__AnnouncementInfo *testing_announcement(void);
+/* dns, withdrawn, and www */
+Maglev__ListAnnouncementsResponse *testing_announcements(void);
+/* tor1 is up, tor2 is not */
+Maglev__ListSessionsResponse *testing_sessions(void);

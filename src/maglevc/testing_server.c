@@ -44,6 +44,17 @@ static const ProtobufCMessage *answer_to(enum act act)
 		return &testing_check()->base;
 	case ACT_CONFIG_RELOAD:
 		return &testing_reload()->base;
+	case ACT_SPEAKER:
+		return &testing_speaker()->base;
+	case ACT_ANNOUNCEMENTS:
+		return &testing_announcements()->base;
+	case ACT_ANNOUNCEMENT:
+	case ACT_DRAIN:
+	case ACT_UNDRAIN:
+		return &testing_announcement()->base;
+	case ACT_SESSIONS:
+		return &testing_sessions()->base;
+	case ACT_WATCH_SPEAKER:
 	case ACT_WATCH:
 	case ACT_NONE:
 	case ACT_VERSION:
@@ -178,6 +189,12 @@ HANDLER(ACT_WEIGHT)
 HANDLER(ACT_WATCH)
 HANDLER(ACT_CONFIG_CHECK)
 HANDLER(ACT_CONFIG_RELOAD)
+HANDLER(ACT_SPEAKER)
+HANDLER(ACT_ANNOUNCEMENTS)
+HANDLER(ACT_ANNOUNCEMENT)
+HANDLER(ACT_SESSIONS)
+HANDLER(ACT_DRAIN)
+HANDLER(ACT_UNDRAIN)
 
 static const grpc_handler_fn handlers[ACTS] = {
 	[ACT_FRONTENDS] = on_ACT_FRONTENDS,
@@ -198,6 +215,12 @@ static const grpc_handler_fn handlers[ACTS] = {
 	[ACT_WATCH] = on_ACT_WATCH,
 	[ACT_CONFIG_CHECK] = on_ACT_CONFIG_CHECK,
 	[ACT_CONFIG_RELOAD] = on_ACT_CONFIG_RELOAD,
+	[ACT_SPEAKER] = on_ACT_SPEAKER,
+	[ACT_ANNOUNCEMENTS] = on_ACT_ANNOUNCEMENTS,
+	[ACT_ANNOUNCEMENT] = on_ACT_ANNOUNCEMENT,
+	[ACT_SESSIONS] = on_ACT_SESSIONS,
+	[ACT_DRAIN] = on_ACT_DRAIN,
+	[ACT_UNDRAIN] = on_ACT_UNDRAIN,
 };
 
 void testing_server_start(struct testing_server *t, struct ev_loop *loop, struct tls_context *tls)

@@ -53,6 +53,15 @@ static const struct node show_vpp[] = {
 	{ 0 },
 };
 
+static const struct node show_announcement[] = {
+	{ .word = "name",
+	  .help = "one VIP, and why it is announced or not",
+	  .kind = NODE_VIP,
+	  .slot = SLOT_VIP,
+	  .act = ACT_ANNOUNCEMENT },
+	{ 0 },
+};
+
 static const struct node show[] = {
 	{ .word = "version", .help = "version of maglevc", .act = ACT_VERSION },
 	{ .word = "frontends",
@@ -69,6 +78,12 @@ static const struct node show[] = {
 	  .children = show_healthcheck },
 	{ .word = "lb", .help = "the data plane", .children = show_lb },
 	{ .word = "vpp", .help = "VPP", .children = show_vpp },
+	{ .word = "announcements",
+	  .help = "VIPs of the speaker",
+	  .act = ACT_ANNOUNCEMENTS,
+	  .children = show_announcement },
+	{ .word = "sessions", .help = "BGP and BFD sessions of the speaker", .act = ACT_SESSIONS },
+	{ .word = "speaker", .help = "the speaker, its maglevds and FRR", .act = ACT_SPEAKER },
 	{ 0 },
 };
 
@@ -217,9 +232,39 @@ static const struct node set_frontend[] = {
 	{ 0 },
 };
 
+static const struct node reason_and_wait[] = {
+	REASON,
+	{ .word = "wait",
+	  .help = "return when it is withdrawn",
+	  .slot = SLOT_WAIT,
+	  .children = wait_time,
+	  .options = true },
+	{ 0 },
+};
+
+static const struct node vip_acts[] = {
+	{ .word = "drain",
+	  .help = "announce graceful shutdown, then withdraw",
+	  .act = ACT_DRAIN,
+	  .children = reason_and_wait,
+	  .options = true },
+	{ .word = "undrain", .help = "end a drain: announce it again", .act = ACT_UNDRAIN },
+	{ 0 },
+};
+
+static const struct node set_vip[] = {
+	{ .word = "name",
+	  .help = "which VIP",
+	  .kind = NODE_VIP,
+	  .slot = SLOT_VIP,
+	  .children = vip_acts },
+	{ 0 },
+};
+
 static const struct node set[] = {
 	{ .word = "backend", .help = "the state of a backend", .children = set_backend },
 	{ .word = "frontend", .help = "the weights of a frontend", .children = set_frontend },
+	{ .word = "vip", .help = "the drain of a VIP of the speaker", .children = set_vip },
 	{ 0 },
 };
 
@@ -266,11 +311,21 @@ static const struct node watch_options[] = {
 	{ 0 },
 };
 
+static const struct node watch_speaker_options[] = {
+	{ .word = "num", .help = "end after that many events", .children = count_value },
+	{ 0 },
+};
+
 static const struct node watch[] = {
 	{ .word = "events",
 	  .help = "states, then what happens, as lines of JSON",
 	  .act = ACT_WATCH,
 	  .children = watch_options,
+	  .options = true },
+	{ .word = "announcements",
+	  .help = "VIPs and sessions of the speaker, as lines of JSON",
+	  .act = ACT_WATCH_SPEAKER,
+	  .children = watch_speaker_options,
 	  .options = true },
 	{ 0 },
 };
@@ -325,9 +380,7 @@ static const struct node help_words[] = {
  */
 const struct node command_tree[] = {
 	{ .word = "show", .help = "show states, settings and counters", .children = show },
-	{ .word = "set",
-	  .help = "change states and weights until the server restarts",
-	  .children = set },
+	{ .word = "set", .help = "change states, weights and drains", .children = set },
 	{ .word = "watch", .help = "follow events", .children = watch },
 	{ .word = "config", .help = "the server's configuration file", .children = config },
 	{ .word = "sync", .help = "write the data plane", .children = sync_what },

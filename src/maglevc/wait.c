@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state of the data plane is asked for once a second, for this backend alone. The server
- * decides what is drained; here it is only waited for. A signal ends the wait, not the pause.
+ * The state of the data plane is asked for once a second, for this backend alone; of a VIP, its
+ * announcement. The server decides what is drained; here it is only waited for. A signal ends the
+ * wait, not the pause or drain.
  */
 #include "src/maglevc/wait.h"
 
@@ -11,19 +12,31 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "lib/grpc/client.h"
+#include "src/maglevc/action.h"
 #include "src/maglevc/drain.h"
 #include "src/maglevc/text.h"
-#include "wire/api_methods.h"
 
 #define ASK_EVERY 1. /* s */
 #define SIGNALS 2
 
+/* What can be waited for. */
+static const struct waited {
+	const char *noun;
+	enum slot slot; /* of its name */
+	enum act act;	/* that shows its state */
+	enum drain_state (*judge)(const ProtobufCMessage *state, struct buf *left);
+} backend_drained = { "backend", SLOT_BACKEND, ACT_LB_STATE, drain_judge_backend },
+  vip_withdrawn = { "vip", SLOT_VIP, ACT_ANNOUNCEMENT, drain_judge_vip };
+
 struct wait {
 	struct session *session;
-	const char *backend;
+	const struct command *command;
+	const struct waited *what;
+	const char *name;
 	int64_t begin;		       /* monotonic ns */
 	struct grpc_client_call *call; /* NULL: none is under way */
-	struct drain drain;	       /* as last answered */
+	enum drain_state state;	       /* as last answered */
+	struct buf left;	       /* what is left, in words */
 	ev_timer again, late;
 	ev_signal signals[SIGNALS];
 	enum status status;
@@ -48,7 +61,7 @@ static void show_progress(const struct wait *w, const char *text)
 		return;
 	buf_adds(&line, "\r\033[K");
 	if (*text) {
-		text_add_clean(&line, str_of(w->backend));
+		text_add_clean(&line, str_of(w->name));
 		buf_printf(&line, ": %s, %s", text, duration_format(spent, age));
 	}
 	fputs(buf_cstr(&line), w->session->err);
@@ -59,28 +72,24 @@ static void on_message(const ProtobufCMessage *message, void *user)
 {
 	struct wait *w = user;
 
-	w->drain = drain_of((const Maglev__VPPLBState *)message);
+	w->left.n = 0;
+	w->state = w->what->judge(message, &w->left);
 }
 
 static void on_answer(struct wait *w)
 {
-	_cleanup_(buf_free) struct buf left = { 0 };
-
-	if (w->drain.state == DRAIN_OVER) {
+	if (w->state == DRAIN_OVER) {
 		finish(w, STATUS_DONE);
 		return;
 	}
-	if (w->drain.state == DRAIN_UNKNOWN) {
+	if (w->state == DRAIN_UNKNOWN) {
 		show_progress(w, "");
-		session_complain(w->session,
-				 "the data plane does not count flows, so it cannot be known "
-				 "when backend %s is drained",
-				 w->backend);
+		session_complain(w->session, "%s, so it cannot be known when %s %s is drained",
+				 buf_cstr(&w->left), w->what->noun, w->name);
 		finish(w, STATUS_REFUSED);
 		return;
 	}
-	drain_describe(&w->drain, &left);
-	show_progress(w, buf_cstr(&left));
+	show_progress(w, buf_cstr(&w->left));
 	ev_timer_set(&w->again, ASK_EVERY, 0.);
 	ev_timer_start(w->session->loop, &w->again);
 }
@@ -95,20 +104,19 @@ static void on_done(enum grpc_status status, const char *text, void *user)
 		return;
 	}
 	show_progress(w, "");
-	finish(w, session_refuse(w->session, status, text));
+	finish(w, session_refuse(w->session, action_of(w->what->act)->server, status, text));
 }
 
 static void ask(struct wait *w)
 {
 	const struct session *s = w->session;
+	const struct action *a = action_of(w->what->act);
+	_cleanup_(cleanup_free) ProtobufCMessage *request = action_request(a, w->command, 0);
 	const struct grpc_client_events events = { .message = on_message,
 						   .done = on_done,
 						   .user = w };
-	Maglev__GetVPPLBStateRequest request;
 
-	maglev__get_vpplbstate_request__init(&request);
-	request.backend = (char *)(uintptr_t)w->backend; /* only read */
-	w->call = grpc_client_call(s->client, &api_methods[API_GET_LB_STATE], &request.base,
+	w->call = grpc_client_call(s->clients[a->server].client, a->method, request,
 				   s->options->timeout, &events);
 }
 
@@ -120,12 +128,11 @@ static void on_again(struct ev_loop *loop, ev_timer *t, int events)
 static void on_late(struct ev_loop *loop, ev_timer *t, int events)
 {
 	struct wait *w = t->data;
-	_cleanup_(buf_free) struct buf left = { 0 };
 
-	drain_describe(&w->drain, &left);
 	show_progress(w, "");
-	session_complain(w->session, "backend %s is not drained, and the time is over: %s",
-			 w->backend, buf_cstr(&left));
+	session_complain(w->session, "%s %s is not drained, and the time is over: %s",
+			 w->what->noun, w->name,
+			 w->left.n ? buf_cstr(&w->left) : "there was no answer yet");
 	finish(w, STATUS_TIME_OVER);
 }
 
@@ -136,7 +143,7 @@ static void on_signal(struct ev_loop *loop, ev_signal *t, int events)
 	if (t->signum != SIGINT || !w->session->keys)
 		w->session->ended = true;
 	show_progress(w, "");
-	session_complain(w->session, "interrupted; backend %s stays as it is", w->backend);
+	session_complain(w->session, "interrupted; %s %s stays as it is", w->what->noun, w->name);
 	finish(w, STATUS_REFUSED);
 }
 
@@ -175,18 +182,21 @@ static enum status tell_drained(const struct wait *w)
 	show_progress(w, "");
 	if (w->session->options->json)
 		return STATUS_DONE;
-	buf_adds(&line, "backend ");
-	text_add_clean(&line, str_of(w->backend));
+	buf_printf(&line, "%s ", w->what->noun);
+	text_add_clean(&line, str_of(w->name));
 	buf_printf(&line, ": drained after %s\n", duration_format(spent, age));
 	return session_print(w->session, &line);
 }
 
 enum status wait_drained(struct session *s, const struct command *c)
 {
+	const struct waited *what = c->args[SLOT_VIP] ? &vip_withdrawn : &backend_drained;
 	struct wait w = { .session = s,
-			  .backend = c->args[SLOT_BACKEND],
+			  .command = c,
+			  .what = what,
+			  .name = c->args[what->slot],
 			  .begin = loop_monotonic(),
-			  .drain = { .state = DRAIN_RUNNING } };
+			  .state = DRAIN_RUNNING };
 	int64_t limit = WAIT_DEFAULT * NSEC_PER_SEC;
 
 	if (c->args[SLOT_WAIT_TIME])
@@ -195,5 +205,6 @@ enum status wait_drained(struct session *s, const struct command *c)
 	ask(&w);
 	ev_run(s->loop, 0);
 	stop_watchers(&w);
+	buf_free(&w.left);
 	return w.status == STATUS_DONE ? tell_drained(&w) : w.status;
 }

@@ -28,6 +28,7 @@
 
 #define FAREWELLS 3 /* the last heartbeat is sent so often, in case one is lost */
 #define REFUSALS_EVERY (60 * NSEC_PER_SEC)
+#define CLAIMS_EVERY (10 * NSEC_PER_SEC) /* after one that failed */
 #define LAST_PRIORITY 1
 #define PROBLEM_BYTES 160
 
@@ -46,6 +47,7 @@ struct vip {
 	struct l2_election election;
 	uint64_t transitions;
 	int error;		/* of the last claim; it does not stand then */
+	int64_t retry_at;	/* monotonic ns; while there is an error */
 	struct counts released; /* of claims that ended */
 };
 
@@ -174,6 +176,7 @@ static void log_change(const struct l2_group *g, const struct vip *v, enum l2_st
 static void note_failed_claim(struct l2_group *g, struct vip *v, int error)
 {
 	v->error = error;
+	v->retry_at = loop_monotonic() + CLAIMS_EVERY;
 	l2_election_stand(&v->election, false);
 	log_error("l2-claim-failed", LOG_S("vip", v->name), LOG_S("group", g->name),
 		  LOG_S("error", net_error_word(-error)));
@@ -279,6 +282,20 @@ static void on_due(struct ev_loop *loop, ev_timer *w, int events)
 	l2_group_judge(container_of(w, struct l2_group, due));
 }
 
+/*
+ * Whether a VIP that could not be claimed could be now. Nothing is announced, because it is
+ * released before the turn of the announcer, so its owner is not disturbed.
+ */
+static void try_claim(struct l2_group *g, struct vip *v, int64_t now)
+{
+	if (!v->error || now < v->retry_at)
+		return;
+	v->retry_at = now + CLAIMS_EVERY;
+	v->error = l2_responder_claim(&g->responder, &v->address);
+	l2_responder_release(&g->responder, &v->address);
+	g->has_news |= !v->error;
+}
+
 /* ---- how it stands ---- */
 
 /* One that can hardly serve yields to every other one, whether that pre-empts or not. */
@@ -302,6 +319,7 @@ static void set_rule(struct l2_group *g, struct vip *v)
 static void set_up(struct l2_group *g, bool up)
 {
 	bool returns = up && !g->is_up;
+	int64_t now = loop_monotonic();
 
 	g->is_up = up;
 	for (size_t i = 0; i < g->vips.n; i++) {
@@ -309,8 +327,10 @@ static void set_up(struct l2_group *g, bool up)
 
 		if (returns) {
 			v->error = 0;
-			l2_election_listen(&v->election, loop_monotonic());
+			l2_election_listen(&v->election, now);
 		}
+		if (up)
+			try_claim(g, v, now);
 		set_rule(g, v);
 	}
 }

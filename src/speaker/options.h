@@ -13,6 +13,7 @@ struct options {
 	const char *frr_conf; /* that the reloader applies */
 	const char *reloader_socket, *reloader_pid, *reloader_status;
 	const char *vty_dir, *metrics_addr;
+	const char *drain_file; /* empty: none */
 	struct service_options api;
 	int64_t retry; /* ns after a failed reload */
 	enum log_level log_level;

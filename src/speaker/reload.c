@@ -26,6 +26,7 @@
 #include "base/units.h"
 #include "lib/http/client.h"
 #include "lib/json/cursor.h"
+#include "src/speaker/file.h"
 
 #define RETRY (5 * NSEC_PER_SEC)
 #define TIMEOUT (30 * NSEC_PER_SEC)
@@ -137,46 +138,6 @@ __attribute__((format(printf, 2, 3))) static void fail(struct reload *r, const c
 	vsnprintf(r->error, sizeof(r->error), fmt, ap);
 	va_end(ap);
 	wait_for(r, 0, report_failure);
-}
-
-/* ---- the file ---- */
-
-static int write_all(int fd, struct str text)
-{
-	while (text.n) {
-		ssize_t n = write(fd, text.p, text.n);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		text.p += n;
-		text.n -= (size_t)n;
-	}
-	return 0;
-}
-
-/* Leaves the old file, and no other, on failure. */
-static int replace_file(const char *path, struct str text)
-{
-	_cleanup_(cleanup_free) char *new = NULL;
-	int fd, error;
-
-	if (asprintf(&new, "%s.new", path) < 0)
-		return -ENOMEM;
-	/* one that a crash has left may be readable by others */
-	unlink(new);
-	fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return -errno;
-	error = write_all(fd, text);
-	if (close(fd) < 0 && !error)
-		error = -errno;
-	if (!error && rename(new, path) < 0)
-		error = -errno;
-	if (error)
-		unlink(new);
-	return error;
 }
 
 /* ---- frr-reloader's socket ---- */
@@ -342,7 +303,7 @@ static void begin(struct reload *r)
 	ev_timer_stop(r->loop, &r->timer);
 	r->began = loop_monotonic();
 	r->stats.applies++;
-	error = replace_file(r->config.file, (struct str){ r->latest.p, r->latest.n });
+	error = file_replace(r->config.file, (struct str){ r->latest.p, r->latest.n });
 	if (error < 0)
 		fail(r, "%s: %s", r->config.file, strerror(-error));
 	else if (r->config.socket)

@@ -3,35 +3,28 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "lib/config/document.h"
 #include "lib/log/log.h"
+#include "src/speaker/file.h"
 
 #define KEY_BYTES 4096 /* of a file with a key */
 #define HOST_BYTES 256
 
-/* Only a plain file, so that nothing blocks. */
 static int read_key(const char *path, struct arena *arena, struct bgp_key_file *ret)
 {
-	_cleanup_(cleanup_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char bytes[KEY_BYTES + 1];
+	_cleanup_(buf_free) struct buf text = { 0 };
+	int r = file_read(path, KEY_BYTES, &text);
 	struct stat st;
-	ssize_t n;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (r < 0)
+		return r;
+	if (stat(path, &st) < 0)
 		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
-	n = read(fd, bytes, sizeof(bytes));
-	if (n < 0)
-		return -errno;
-	if (n > KEY_BYTES)
-		return -EFBIG;
-	ret->bytes = (struct str){ arena_strndup(arena, bytes, (size_t)n), (size_t)n };
+	ret->bytes = (struct str){ arena_strndup(arena, text.p, text.n), text.n };
 	ret->is_public = st.st_mode & S_IROTH;
 	return 0;
 }

@@ -15,6 +15,8 @@
 #include "lib/log/log.h"
 #include "lib/loop/backoff.h"
 #include "lib/vty/vty.h"
+#include "src/speaker/drains.h"
+#include "src/speaker/file.h"
 #include "src/speaker/plan.h"
 
 #define FIRST_WAIT 2. /* s that the first change waits for maglevds that do not answer */
@@ -274,33 +276,161 @@ static void on_reloaded(const struct reload_result *result, void *user)
 	tell(user);
 }
 
-/* ---- the configuration ---- */
+/* ---- drains that survive a restart ---- */
 
-static bool same_address(const struct bgp_vip *a, const struct bgp_vip *b)
+static void set_reason(struct speaker_vip *v, const char *reason)
 {
-	return addr_cmp(&a->address, &b->address) == 0;
+	size_t n = utf8_fitting(reason, strlen(reason), sizeof(v->drain_reason) - 1);
+
+	memcpy(v->drain_reason, reason, n);
+	v->drain_reason[n] = '\0';
 }
 
+/* Writes them all. The speaker goes on without: only a restart would show the difference. */
+static void keep_drains(const struct speaker *s)
+{
+	size_t n_vips = s->settings->config.n_vips, n = 0;
+	_cleanup_(cleanup_free) struct drain *list = mem_zalloc((n_vips + 1) * sizeof(*list));
+	_cleanup_(buf_free) struct buf text = { 0 };
+	int r;
+
+	if (!*s->options->drain_file)
+		return;
+	for (size_t i = 0; i < n_vips; i++) {
+		const struct speaker_vip *v = &s->vips[i];
+
+		if (v->drained_at)
+			list[n++] = (struct drain){ v->config->name, v->config->address,
+						    v->drained_at, v->drain_reason };
+	}
+	drains_format(list, n, &text);
+	r = file_replace(s->options->drain_file, (struct str){ text.p, text.n });
+	if (r < 0)
+		log_error("drains-not-kept", LOG_S("file", s->options->drain_file),
+			  LOG_S("error", strerror(-r)),
+			  LOG_S("reason", "drains as they are now do not survive a restart"));
+}
+
+static void log_forgotten(const char *vip, const struct addr *address)
+{
+	char text[ADDR_STRLEN];
+
+	log_warn("drain-forgotten", LOG_S("vip", vip), LOG_S("address", addr_format(address, text)),
+		 LOG_S("reason", "no VIP of the file has this address"));
+}
+
+/* A time before the boot, or after now because the clock was set, is brought into the range. */
+static int64_t monotonic_of(int64_t unix_ns)
+{
+	int64_t age = loop_realtime() - unix_ns, now = loop_monotonic();
+
+	return age <= 0 ? now : age < now ? now - age : 1;
+}
+
+/* The keys are in the arena. */
+static void index_vips(const struct speaker *s, struct map *by_address, struct arena *arena)
+{
+	char text[ADDR_STRLEN];
+
+	for (size_t i = 0; i < s->settings->config.n_vips; i++)
+		map_put(by_address,
+			arena_strdup(arena, addr_format(&s->vips[i].config->address, text)),
+			&s->vips[i]);
+}
+
+static void restore_drain(struct speaker_vip *v, const struct drain *d)
+{
+	announce_drain(&v->announce, monotonic_of(d->at));
+	v->drained_at = d->at;
+	set_reason(v, d->reason);
+}
+
+/* Returns how many of them were of VIPs that are gone. */
+static size_t restore_list(const struct speaker *s, const struct drain *list, size_t n)
+{
+	_cleanup_(map_free) struct map by_address = { 0 };
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+	char text[ADDR_STRLEN];
+	size_t gone = 0;
+
+	index_vips(s, &by_address, arena);
+	for (size_t i = 0; i < n; i++) {
+		struct speaker_vip *v = map_get(&by_address, addr_format(&list[i].address, text));
+
+		if (v) {
+			restore_drain(v, &list[i]);
+			continue;
+		}
+		log_forgotten(list[i].vip, &list[i].address);
+		gone++;
+	}
+	return gone;
+}
+
+/* A file that cannot be read is left alone until the next drain: it may be of use to people. */
+static void restore_drains(struct speaker *s)
+{
+	const char *path = s->options->drain_file;
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+	_cleanup_(buf_free) struct buf text = { 0 };
+	struct errs errors = { .arena = arena };
+	const struct drain *list;
+	size_t n, gone;
+	int r = *path ? file_read(path, DRAINS_FILE_MAX, &text) : -ENOENT;
+
+	if (r == -ENOENT)
+		return;
+	if (r == 0)
+		r = drains_parse((struct str){ text.p, text.n }, arena, &list, &n, &errors);
+	if (r < 0) {
+		log_error("drains-not-read", LOG_S("file", path),
+			  LOG_U("line", errors.n ? errors.items[0].at.line : 0),
+			  LOG_S("error", errors.n ? errors.items[0].text : strerror(-r)),
+			  LOG_S("reason", "VIPs that were drained are announced again"));
+		return;
+	}
+	gone = restore_list(s, list, n);
+	log_info("drains-restored", LOG_S("file", path), LOG_U("vips", n - gone));
+	if (gone)
+		keep_drains(s);
+}
+
+/* ---- the configuration ---- */
+
+/* VIPs keep their state. What is left of a drain in the old ones is of VIPs that are gone. */
 static struct speaker_vip *make_vips(const struct speaker *s, const struct bgp_config *c)
 {
-	const struct bgp_config *old = s->settings ? &s->settings->config : NULL;
 	struct speaker_vip *vips = mem_zalloc((c->n_vips + 1) * sizeof(*vips));
 	_cleanup_(map_free) struct map by_address = { 0 };
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
 	char text[ADDR_STRLEN];
 
-	for (size_t i = 0; old && i < old->n_vips; i++)
-		map_put(&by_address, arena_strdup(arena, addr_format(&old->vips[i].address, text)),
-			&s->vips[i]);
+	if (s->settings)
+		index_vips(s, &by_address, arena);
 	for (size_t i = 0; i < c->n_vips; i++) {
-		const struct speaker_vip *was =
+		struct speaker_vip *was =
 			map_get(&by_address, addr_format(&c->vips[i].address, text));
 
-		if (was && same_address(was->config, &c->vips[i]))
+		if (was) {
 			vips[i] = *was;
+			was->drained_at = 0;
+		}
 		vips[i].config = &c->vips[i];
 	}
 	return vips;
+}
+
+/* Returns how many drains were of VIPs that are gone; call it after make_vips(). */
+static size_t forget_drains(const struct speaker *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; s->settings && i < s->settings->config.n_vips; i++)
+		if (s->vips[i].drained_at) {
+			log_forgotten(s->vips[i].config->name, &s->vips[i].config->address);
+			n++;
+		}
+	return n;
 }
 
 static struct follow *take_follow(struct speaker *s, const struct bgp_maglevd *m)
@@ -325,6 +455,7 @@ static void use(struct speaker *s, struct settings *settings)
 	const struct bgp_config *c = &settings->config;
 	struct follow **follows = mem_zalloc((c->n_maglevds + 1) * sizeof(struct follow *));
 	struct speaker_vip *vips = make_vips(s, c);
+	size_t forgotten = forget_drains(s);
 
 	for (size_t i = 0; i < c->n_maglevds; i++)
 		follows[i] = take_follow(s, &c->maglevds[i]);
@@ -333,12 +464,14 @@ static void use(struct speaker *s, struct settings *settings)
 	s->follows = follows;
 	s->vips = vips;
 	sessions_configure(s->sessions, c);
-	l2_configure(s->l2, c);
 	settings_free(s->settings);
 	s->settings = settings;
+	l2_configure(s->l2, c); /* last, because it tells the observer of VIPs that are released */
 	s->stats.loaded_at = loop_realtime();
 	if (c->asn)
 		use_frr(s);
+	if (forgotten)
+		keep_drains(s);
 }
 
 void speaker_configure(struct speaker *s, struct settings *settings)
@@ -372,16 +505,15 @@ void speaker_leave(struct speaker *s)
 void speaker_drain(struct speaker *s, size_t vip, const char *reason)
 {
 	struct speaker_vip *v = &s->vips[vip];
-	size_t n = utf8_fitting(reason, strlen(reason), sizeof(v->drain_reason) - 1);
 
-	memcpy(v->drain_reason, reason, n);
-	v->drain_reason[n] = '\0';
+	set_reason(v, reason);
 	if (!v->announce.drained_at) {
 		announce_drain(&v->announce, loop_monotonic());
 		v->drained_at = loop_realtime();
 		log_info("vip-drained", LOG_S("vip", v->config->name),
 			 LOG_S("reason", *v->drain_reason ? v->drain_reason : NULL));
 	}
+	keep_drains(s);
 	judge_all(s);
 }
 
@@ -395,6 +527,7 @@ void speaker_undrain(struct speaker *s, size_t vip)
 	v->drained_at = 0;
 	v->drain_reason[0] = '\0';
 	log_info("vip-undrained", LOG_S("vip", v->config->name));
+	keep_drains(s);
 	judge_all(s);
 }
 
@@ -432,6 +565,7 @@ struct speaker *speaker_new(struct ev_loop *loop, const struct options *options,
 	s->l2 = l2_new(loop, on_l2, s);
 	backoff_init(&s->adopt_retry, loop, &adopt_policy, ask_running, s);
 	use(s, settings);
+	restore_drains(s);
 	ev_timer_start(loop, &s->first);
 	judge_after(s, 0);
 	return s;

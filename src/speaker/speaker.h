@@ -9,7 +9,8 @@
  * Nothing is told to FRR before bgpd has said what it runs, and before every maglevd has answered
  * or failed once: a start changes only what has to change. VIPs of l2 do not wait for bgpd. Without
  * a router in the configuration FRR is left alone; once there was one, it is used until the end, so
- * that a router which was removed from the file is removed from FRR.
+ * that a router which was removed from the file is removed from FRR. Drains are kept in a file, so
+ * that they outlive the process.
  */
 #pragma once
 

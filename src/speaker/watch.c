@@ -27,7 +27,7 @@
 #include "src/speaker/info.h"
 
 #define QUEUED ((size_t)32 * 1024) /* bytes; with more in the queue, items wait */
-#define STALL (10 * NSEC_PER_SEC)  /* a queue that has not drained for so long is a client's end */
+#define STALL (10 * NSEC_PER_SEC)  /* a full queue has to become empty within that time */
 #define DELAY .1		   /* s between a change and the walk that finds it */
 #define PERIOD 1.		   /* s between two looks at the sessions */
 
@@ -246,16 +246,17 @@ static bool walk(struct watch *w)
 static bool on_work(struct task *t)
 {
 	struct watch *w = container_of(t, struct watch, work);
-	bool more = false;
+	bool more;
 
 	if (!w->subscribers)
 		return false;
 	take_configuration(w);
+	more = walk(w); /* first, so that what it finds is sent in the same turn */
 	for (struct subscriber *s = w->subscribers, *next; s; s = next) {
 		next = s->next;
 		more |= serve(s);
 	}
-	return walk(w) || more;
+	return more;
 }
 
 static void on_delay(struct ev_loop *loop, ev_timer *timer, int events)

@@ -5,7 +5,7 @@
  * A subscriber gets the state of every item first (the speaker, each VIP, each session), then each
  * item again after it has changed. Of an item that changed several times before it could be sent
  * only the newest state is sent, so a subscriber needs one bit per item, however slow it is. One
- * that takes nothing for STALL while something waits for it is dropped with RESOURCE_EXHAUSTED.
+ * that does not read within 10 s what is queued for it is dropped with RESOURCE_EXHAUSTED.
  */
 #pragma once
 

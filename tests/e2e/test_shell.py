@@ -66,7 +66,7 @@ def test_it_runs_commands_in_colour(daemon, shell):
     override = daemon.api.backend('web1').override
     assert (override.act, override.reason) == ('paused', 'new disk')
     assert say(it, 'show nonsense') == \
-        'unknown word "nonsense" after "show"; possible: version, frontends, backends, he\nalthchecks, lb, vpp\n'
+        'unknown word "nonsense" after "show"; possible: version, frontends, backends, he\nalthchecks, lb, vpp, announcements, sessions, speaker\n'
     assert it.style_of('unknown word') == RED
     assert say(it, 'show backends x') == 'no backend is called "x"\n'
     assert say(it, '# nothing') == ''

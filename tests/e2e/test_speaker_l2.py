@@ -307,6 +307,24 @@ def test_a_claim_is_announced_for_five_seconds(segment, join):
             assert 1.0 < next_one - one < 1.2 + SLACK
 
 
+def test_vips_that_cannot_be_announced_are_left_to_another(segment, join):
+    """The kernel limits the memory for multicast groups of a socket, and each of these VIPs has its own group."""
+    with open('/proc/sys/net/core/optmem_max', encoding='ascii') as file:
+        n = int(file.read()) // 56 + 100
+    assert n <= 4096, 'net.core.optmem_max is too large for this story'
+    vips = {f'v{i}': f'fd78::1:{i:x}' for i in range(1, n + 1)}
+    a, b = join(0, 200, vips=vips), join(1, 100, vips=vips)
+    failed = a.wait('l2-claim-failed')
+
+    def owned(member):
+        return {labels['vip'] for labels, _ in member.metrics().of('maglev_speaker_l2_state', state='owner')}
+
+    until(lambda: len(owned(a)) + len(owned(b)) == n and owned(b), timeout=3 * PATIENCE, what='an owner of every VIP')
+    assert not owned(a) & owned(b) and failed['vip'] in owned(b)
+    assert len(a.all('l2-claim-failed')) == len(owned(b))
+    assert a.wait_shown(f'not announced: {failed["error"]}', failed['vip'])['l2']['state'] == ''
+
+
 # ---- rights ----
 
 def test_an_ordinary_user_with_one_capability_is_enough(segment, running, folders):
@@ -369,6 +387,40 @@ def test_a_watcher_hears_of_elections_and_of_nothing_else(segment, join):
     gone = until_event(events, lambda one: not one.l2.members)
     assert gone.announcement.l2.state == 'owner' and gone.announcement.attracts
     assert gone.seq - news.seq <= 2  # the other VIP, that b stands for it
+
+
+def test_a_watcher_hears_of_a_change_at_once(segment, join):
+    """Not only when the sessions are looked at, which happens every second."""
+    a = join(0, 200)
+    a.owns()
+    a.shown()
+    events = iter(a.api.start('WatchSpeaker'))
+    for _ in range(3):
+        next(events)
+    late = []
+    for _ in range(5):
+        for method, owns in (('DrainVIP', False), ('UndrainVIP', True)):
+            mark = a.mark()
+            a.call(method, vip='v4')
+            at = a.wait('l2-transition', mark, vip='v4', to='owner' if owns else 'backup').at
+            late.append(until_event(events, lambda one, owns=owns: one.attracts == owns).at / 1e9 - at)
+    assert max(late) < 0.5, late
+
+
+def test_a_watcher_gets_the_vips_of_a_new_file(segment, join):
+    """Also if the group has to tell of a VIP that is released while the file is taken."""
+    a = join(0, 200)
+    a.owns()
+    a.shown()
+    events = iter(a.api.start('WatchSpeaker'))
+    for generation, vips in enumerate(({'v4': VIP4, 'v6': VIP6}, {'v6': VIP6}, {'v4': VIP4, 'v6': VIP6, 'more': '10.78.0.101'}), 1):
+        if generation > 1:
+            a.reload(vips=vips)
+        speaker = next(event for event in events if event.HasField('speaker') and event.speaker.generation == generation)
+        assert speaker.replay
+        replayed = [next(events) for _ in vips]
+        assert all(one.replay for one in replayed)
+        assert [one.announcement.vip for one in replayed] == sorted(vips)
 
 
 def until_event(events, wanted):

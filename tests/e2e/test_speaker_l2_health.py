@@ -112,6 +112,10 @@ def test_a_drain_hands_over_at_once_and_an_undrain_takes_back(pair):
     assert pair.segment.at(VIP6) == a.machine.mac
     shown = a.member.wait_shown('withdrawn, b owns it: drained, new kernel')
     assert not shown['attracts'] and shown['state'] == 'draining'
+    a.member.stop()
+    a.member.start()  # drains survive a restart
+    a.member.wait_shown('withdrawn, b owns it: drained, new kernel')
+    pair.segment.neighbours.wait(VIP6, a.machine, since)
     since = time.time()
     a.member.call('UndrainVIP', vip='v4')
     pair.segment.neighbours.wait(VIP4, a.machine, since)

@@ -62,6 +62,7 @@ class Member(Daemon):
         self.write()
         super().__init__(folder, 'maglev-speaker', '--config', self.path, '--grpc-addr', '127.0.0.1:0', '--frr-conf', self.frr_conf,
                          '--vty-dir', os.path.join(folder, 'no-frr'), '--reloader-socket', os.path.join(folder, 'no-reloader'),
+                         '--drain-file', os.path.join(folder, 'drains'),
                          **options)
 
     def write_key(self, key):

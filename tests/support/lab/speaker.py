@@ -101,11 +101,12 @@ class Speaker(Daemon):
 
     def __init__(self, folder, frr, reloader, maglevd, args=(), peer=None, **vip):
         self.path, self.connections, self.api = os.path.join(folder, 'speaker.yaml'), [], None
+        self.drains = os.path.join(folder, 'drains')
         self.peer, self.port_of_maglevd = peer or {}, maglevd.grpc_port()
         self.write(**vip)
         super().__init__(folder, 'maglev-speaker', '--config', self.path, '--grpc-addr', '127.0.0.1:0', '--vty-dir', frr.run,
                          '--frr-conf', os.path.join(reloader.folder, 'frr.conf'), '--reloader-socket', reloader.socket,
-                         '--retry', '500ms', *args)
+                         '--retry', '500ms', '--drain-file', self.drains, *args)
         self.tls = '--grpc-tls-cert' in args
 
     def start(self, ready=True):
