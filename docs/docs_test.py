@@ -57,7 +57,8 @@ def every_metric_has_its_labels():
 def every_metric_that_is_spoken_of_exists():
     known = {**facts.metrics(), **facts.metrics('src/frontend/metrics.c', 'maglev_dashboard'),
              **facts.metrics('src/speaker/metrics.c', 'maglev_speaker')}
-    for path in PAGES + ['deploy/alerts/maglevd.rules.yml', 'deploy/alerts/maglevd.rules_test.yml']:
+    alerts = [os.path.relpath(path, facts.ROOT) for path in glob.glob(os.path.join(facts.ROOT, 'deploy/alerts/*.yml'))]
+    for path in PAGES + sorted(alerts):
         for name in re.findall(r'\b(?:maglev|process)_[a-z_]+\b', facts.read(path)):
             if name not in known and re.sub('_(bucket|sum|count)$', '', name) not in known:
                 yield f'{path}: there is no {name}'

@@ -18,6 +18,8 @@ expect() {
 	fi
 }
 
-echo "1..2"
-expect "promtool takes the alerts" promtool check rules "$1/maglevd.rules.yml"
-expect "alerts are raised when they should be" promtool test rules "$1/maglevd.rules_test.yml"
+echo "1..4"
+for program in maglevd speaker; do
+	expect "promtool takes the alerts of $program" promtool check rules "$1/$program.rules.yml"
+	expect "alerts of $program are raised when they should be" promtool test rules "$1/$program.rules_test.yml"
+done

@@ -9,6 +9,7 @@
 #include "proto/dashboard.pb-c.h"
 #include "src/frontend/reply.h"
 #include "wire/api_methods.h"
+#include "wire/speaker_methods.h"
 
 /* How long a browser waits. Reading a configuration or writing a data plane takes longer. */
 #define TIMEOUT (10 * NSEC_PER_SEC)
@@ -22,6 +23,8 @@ union request {
 	Maglev__CheckConfigRequest check;
 	Maglev__ReloadConfigRequest reload;
 	Maglev__SyncVPPLBStateRequest sync;
+	Maglev__DrainVIPRequest drain;
+	Maglev__UndrainVIPRequest undrain;
 };
 
 /* Fills the request. Returns NULL, or a sentence about what is wrong with the body. */
@@ -84,19 +87,35 @@ static const char *fill_sync(const struct acts_words *w, const ProtobufCMessage 
 	return NULL;
 }
 
+static const char *fill_drain(const struct acts_words *w, const ProtobufCMessage *body,
+			      union request *r)
+{
+	r->drain.vip = borrow(w->items[3]);
+	r->drain.reason = ((const Dashboard__Drain *)body)->reason;
+	return NULL;
+}
+
+static const char *fill_undrain(const struct acts_words *w, const ProtobufCMessage *body,
+				union request *r)
+{
+	r->undrain.vip = borrow(w->items[3]);
+	return NULL;
+}
+
 #define ACT_ON_BACKEND(word, number)                                                               \
 	{                                                                                          \
-		{ "*", "backends", "*", word }, 4, &dashboard__act__descriptor, API_##number,      \
-			fill_act, TIMEOUT                                                          \
+		{ "*", "backends", "*", word }, 4, &dashboard__act__descriptor,                    \
+			&api_methods[API_##number], fill_act, TIMEOUT, ACTS_SERVER                 \
 	}
 
 struct act {
-	const char *path[ACTS_WORDS_MAX]; /* "*" stands for a name; the first is that of a server */
+	const char *path[ACTS_WORDS_MAX]; /* "*" stands for a name */
 	size_t n_path;
 	const ProtobufCMessageDescriptor *body; /* of dashboard.proto: the allowed keys */
-	enum wire_method method;
+	const struct grpc_method *method;
 	fill_fn fill;
 	int64_t timeout; /* ns */
+	enum acts_whose whose;
 };
 
 static const struct act acts[] = {
@@ -107,27 +126,45 @@ static const struct act acts[] = {
 	{ { "*", "frontends", "*", "pools", "*", "backends", "*", "weight" },
 	  8,
 	  &dashboard__weight__descriptor,
-	  API_SET_WEIGHT,
+	  &api_methods[API_SET_WEIGHT],
 	  fill_weight,
-	  TIMEOUT },
+	  TIMEOUT,
+	  ACTS_SERVER },
 	{ { "*", "check" },
 	  2,
 	  &dashboard__nothing__descriptor,
-	  API_CHECK_CONFIG,
+	  &api_methods[API_CHECK_CONFIG],
 	  fill_nothing,
-	  CONFIG_TIMEOUT },
+	  CONFIG_TIMEOUT,
+	  ACTS_SERVER },
 	{ { "*", "reload" },
 	  2,
 	  &dashboard__nothing__descriptor,
-	  API_RELOAD_CONFIG,
+	  &api_methods[API_RELOAD_CONFIG],
 	  fill_nothing,
-	  CONFIG_TIMEOUT },
+	  CONFIG_TIMEOUT,
+	  ACTS_SERVER },
 	{ { "*", "sync" },
 	  2,
 	  &dashboard__sync__descriptor,
-	  API_SYNC_LB_STATE,
+	  &api_methods[API_SYNC_LB_STATE],
 	  fill_sync,
-	  CONFIG_TIMEOUT },
+	  CONFIG_TIMEOUT,
+	  ACTS_SERVER },
+	{ { "speakers", "*", "vips", "*", "drain" },
+	  5,
+	  &dashboard__drain__descriptor,
+	  &speaker_methods[SPEAKER_DRAIN_VIP],
+	  fill_drain,
+	  TIMEOUT,
+	  ACTS_SPEAKER },
+	{ { "speakers", "*", "vips", "*", "undrain" },
+	  5,
+	  &dashboard__nothing__descriptor,
+	  &speaker_methods[SPEAKER_UNDRAIN_VIP],
+	  fill_undrain,
+	  TIMEOUT,
+	  ACTS_SPEAKER },
 };
 
 static bool matches(const struct act *act, const struct acts_words *w)
@@ -166,7 +203,14 @@ const struct act *acts_find(const struct acts_words *words)
 
 const struct grpc_method *act_method(const struct act *act)
 {
-	return &api_methods[act->method];
+	return act->method;
+}
+
+enum acts_whose act_whose(const struct act *act, const struct acts_words *words,
+			  const char **ret_name)
+{
+	*ret_name = words->items[act->whose == ACTS_SPEAKER];
+	return act->whose;
 }
 
 int64_t act_timeout(const struct act *act)
@@ -187,7 +231,7 @@ int act_request(const struct act *act, const struct acts_words *words, struct st
 		buf_adds(reason, text);
 		return -EINVAL;
 	}
-	protobuf_c_message_init(api_methods[act->method].request, r);
+	protobuf_c_message_init(act->method->request, r);
 	wrong = act->fill(words, message, r);
 	if (wrong) {
 		buf_adds(reason, wrong);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * acts: the actions of /admin/api/ as a table: the path, the form of the body, and the call to
- * maglevd that each becomes. Pure.
+ * maglevd or maglev-speaker that each becomes. Pure.
  */
 #pragma once
 
@@ -15,7 +15,9 @@ struct act;
 
 #define ACTS_WORDS_MAX 8 /* segments of the longest path */
 
-/* The segments of the path after /admin/api/, percent-decoded. The first one names a server. */
+enum acts_whose { ACTS_SERVER, ACTS_SPEAKER };
+
+/* The segments of the path after /admin/api/, percent-decoded. */
 struct acts_words {
 	size_t n;
 	const char *items[ACTS_WORDS_MAX];
@@ -26,9 +28,12 @@ struct acts_words {
  * is untouched then.
  */
 int acts_split(struct str path, struct arena *arena, struct acts_words *ret);
-/* Returns NULL if no act has this path. Whether the server exists is not checked. */
+/* Returns NULL if no act has this path. Whether the server or speaker exists is not checked. */
 const struct act *acts_find(const struct acts_words *words);
 const struct grpc_method *act_method(const struct act *act);
+/* Which kind of server carries it out, and the name of that one. */
+enum acts_whose act_whose(const struct act *act, const struct acts_words *words,
+			  const char **ret_name);
 int64_t act_timeout(const struct act *act); /* ns */
 /*
  * Builds the request in the arena from the path and the JSON body. An empty body is the same as

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "proto/maglev.pb-c.h"
+#include "proto/speaker.pb-c.h"
 #include "src/frontend/acts.h"
 
 struct made {
@@ -180,6 +181,48 @@ static void an_end_before_all_time_is_refused(void **state)
 	drop(&m);
 }
 
+static void a_drain_is_a_call_to_its_speaker(void **state)
+{
+	struct made m = make("speakers/lb1/vips/www%2F1/drain", "{\"reason\":\"new switch\"}");
+	const Maglev__DrainVIPRequest *r = (const Maglev__DrainVIPRequest *)m.request;
+	const char *name;
+
+	assert_int_equal(m.r, 0);
+	assert_string_equal(act_method(m.act)->path, "/maglev.Speaker/DrainVIP");
+	assert_int_equal(act_whose(m.act, &m.words, &name), ACTS_SPEAKER);
+	assert_string_equal(name, "lb1");
+	assert_ptr_equal(r->base.descriptor, &maglev__drain_viprequest__descriptor);
+	assert_string_equal(r->vip, "www/1");
+	assert_string_equal(r->reason, "new switch");
+	drop(&m);
+}
+
+static void an_undrain_takes_no_reason(void **state)
+{
+	struct made m = make("speakers/lb1/vips/www/undrain", "");
+	const Maglev__UndrainVIPRequest *r = (const Maglev__UndrainVIPRequest *)m.request;
+
+	assert_int_equal(m.r, 0);
+	assert_string_equal(act_method(m.act)->path, "/maglev.Speaker/UndrainVIP");
+	assert_string_equal(r->vip, "www");
+	drop(&m);
+	m = make("speakers/lb1/vips/www/undrain", "{\"reason\":\"x\"}");
+	assert_int_equal(m.r, -EINVAL);
+	drop(&m);
+}
+
+/* The word is part of the path of speakers, and still a name that a server may have. */
+static void a_server_may_be_named_speakers(void **state)
+{
+	struct made m = make("speakers/backends/b/pause", "");
+	const char *name;
+
+	assert_int_equal(m.r, 0);
+	assert_int_equal(act_whose(m.act, &m.words, &name), ACTS_SERVER);
+	assert_string_equal(name, "speakers");
+	drop(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -193,6 +236,9 @@ int main(void)
 		cmocka_unit_test(a_body_that_makes_no_sense_is_refused),
 		cmocka_unit_test(a_weight_that_is_not_there_is_missed),
 		cmocka_unit_test(an_end_before_all_time_is_refused),
+		cmocka_unit_test(a_drain_is_a_call_to_its_speaker),
+		cmocka_unit_test(an_undrain_takes_no_reason),
+		cmocka_unit_test(a_server_may_be_named_speakers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

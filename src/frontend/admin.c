@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * admin: carries out the acts of /admin/api/. An act is passed on to its maglevd, and the answer
- * of that maglevd is returned as JSON. An act is not cancelled if the browser goes away before
+ * admin: carries out the acts of /admin/api/. An act is passed on to its maglevd or speaker, and
+ * the answer is returned as JSON. An act is not cancelled if the browser goes away before
  * the answer. When it is over, it is logged with its user, whatever the result.
  */
 #include <stdlib.h>
@@ -142,12 +142,16 @@ static void act_on(struct dashboard *d, struct http_exchange *x, const struct ht
 		   const struct acts_words *words, struct arena *arena)
 {
 	_cleanup_(buf_free) struct buf reason = { 0 };
-	struct upstream *u = dashboard__find(d, str_of(words->items[0]));
 	const struct act *act = acts_find(words);
+	const char *name;
+	bool speaker = act_whose(act, words, &name) == ACTS_SPEAKER;
+	struct upstream *u = dashboard__find(speaker ? &d->speakers : &d->servers, str_of(name));
 	ProtobufCMessage *message;
 
 	if (!u) {
-		reply_error(x, 404, "there is no server of that name");
+		reply_error(x, 404,
+			    speaker ? "there is no speaker of that name"
+				    : "there is no server of that name");
 	} else if (act_request(act, words, request->body, arena, &message, &reason) < 0) {
 		reply_error(x, 400, buf_cstr(&reason));
 	} else {

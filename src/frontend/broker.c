@@ -93,7 +93,7 @@ size_t broker_bytes(const struct broker *b)
 static void write_event(const struct broker *b, uint64_t seq, const struct broker_event *e,
 			struct buf *out)
 {
-	buf_printf(out, "id: %" PRId64 "-%" PRIu64 "\ndata: {\"server\":", b->epoch, seq);
+	buf_printf(out, "id: %" PRId64 "-%" PRIu64 "\ndata: {\"%s\":", b->epoch, seq, e->kind);
 	json_write_string(out, e->server.p, e->server.n);
 	buf_add_lit(out, ",\"type\":");
 	json_write_string(out, e->type.p, e->type.n);
@@ -147,7 +147,7 @@ bool broker_resume(struct broker *b, struct str id, int64_t now, uint64_t *ret_n
 
 void broker_write_resync(const struct broker *b, int64_t at, struct buf *out)
 {
-	const struct broker_event event = { STR(""), STR("resync"), at, STR("{}") };
+	const struct broker_event event = { "server", STR(""), STR("resync"), at, STR("{}") };
 
 	write_event(b, b->newest, &event, out);
 }

@@ -25,6 +25,7 @@ struct broker;
 #define BROKER_AGE_MAX ((int64_t)30 * 1000000000) /* ns */
 
 struct broker_event {
+	const char *kind; /* of the server: the key of its name */
 	struct str server, type;
 	int64_t at;	    /* unix ns */
 	struct str payload; /* JSON without a newline */

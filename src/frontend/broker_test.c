@@ -17,7 +17,7 @@
 
 static void publish(struct broker *b, const char *payload, int64_t now)
 {
-	const struct broker_event e = { STR("lon\"1"), STR("log"), 42, str_of(payload) };
+	const struct broker_event e = { "server", STR("lon\"1"), STR("log"), 42, str_of(payload) };
 
 	broker_publish(b, &e, now);
 }

@@ -54,8 +54,10 @@ static struct tls_context **place_grpc(struct dashboard *d)
 
 static void use_grpc(struct dashboard *d, struct tls_context *tls)
 {
-	for (size_t i = 0; i < d->n_upstreams; i++)
-		upstream_set_tls(d->upstreams[i], tls);
+	for (size_t i = 0; i < d->servers.n; i++)
+		upstream_set_tls(d->servers.items[i], tls);
+	for (size_t i = 0; i < d->speakers.n; i++)
+		upstream_set_tls(d->speakers.items[i], tls);
 }
 
 static const struct side sides[] = {

@@ -2,7 +2,7 @@
 /*
  * dashboard: everything of the program between its options and its loop.
  *
- *	maglevds -> upstream (one each) -> broker -> events -> browsers
+ *	maglevds, speakers -> upstream (one each) -> broker -> events -> browsers
  *	browsers -> routes -> view: the last known state of the upstreams
  *	                   -> admin: acts, which are calls to an upstream
  *
@@ -31,11 +31,11 @@
 
 #define CONNECTIONS_MAX 4096
 
-struct upstream *dashboard__find(const struct dashboard *d, struct str name)
+struct upstream *dashboard__find(const struct dashboard__set *set, struct str name)
 {
-	for (size_t i = 0; i < d->n_upstreams; i++)
-		if (str_eq(str_of(upstream_view(d->upstreams[i])->name), name))
-			return d->upstreams[i];
+	for (size_t i = 0; i < set->n; i++)
+		if (str_eq(str_of(upstream_view(set->items[i])->name), name))
+			return set->items[i];
 	return NULL;
 }
 
@@ -50,28 +50,39 @@ static void log_server(const struct upstream_view *v)
 			 LOG_S("error", v->error));
 }
 
+static void log_speaker(const struct upstream_view *v)
+{
+	if (v->connected)
+		log_info("speaker-connected", LOG_S("speaker", v->name), LOG_S("addr", v->address));
+	else
+		log_warn("speaker-lost", LOG_S("speaker", v->name), LOG_S("addr", v->address),
+			 LOG_S("error", v->error));
+}
+
 /* Called by upstreams for every change. This is the only place that publishes. */
 static void on_changed(const struct upstream_view *v, const char *type, int64_t at,
 		       struct str payload, void *user)
 {
 	struct dashboard *d = user;
-	const struct broker_event event = { str_of(v->name), str_of(type), at, payload };
+	const struct broker_event event = { v->kind, str_of(v->name), str_of(type), at, payload };
 
 	if (strcmp(type, "server") == 0)
 		log_server(v);
+	else if (strcmp(type, "speaker") == 0)
+		log_speaker(v);
 	broker_publish(d->broker, &event, loop_monotonic());
 	events_wake(d->events);
 }
 
-static void start_upstreams(struct dashboard *d)
+static void start_set(struct dashboard *d, struct dashboard__set *set,
+		      const struct upstream_kind *kind, const struct targets *targets)
 {
-	const struct targets *targets = &d->options->targets;
-
-	d->n_upstreams = targets->items.n;
-	d->upstreams = mem_zalloc(d->n_upstreams * sizeof(*d->upstreams));
-	d->states = mem_zalloc(d->n_upstreams * sizeof(*d->states));
-	for (size_t i = 0; i < d->n_upstreams; i++) {
+	set->n = targets->items.n;
+	set->items = mem_zalloc(set->n * sizeof(*set->items));
+	set->states = mem_zalloc(set->n * sizeof(*set->states));
+	for (size_t i = 0; i < set->n; i++) {
 		const struct upstream_config config = {
+			.kind = kind,
 			.name = targets->items.items[i].name,
 			.address = targets->items.items[i].address,
 			.tls = d->grpc_tls,
@@ -80,8 +91,18 @@ static void start_upstreams(struct dashboard *d)
 			.user = d,
 		};
 
-		d->upstreams[i] = upstream_new(d->loop, &config);
+		set->items[i] = upstream_new(d->loop, &config);
 	}
+}
+
+static void free_set(struct dashboard__set *set)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		upstream_free(set->items[i]);
+		blob_unref(set->states[i].blob);
+	}
+	free(set->items);
+	free(set->states);
 }
 
 /* ---- what browsers ask for ---- */
@@ -132,6 +153,8 @@ static const struct http_route routes[] = {
 	{ HTTP_GET, "/view/api/maglevds", dashboard__on_maglevds },
 	{ HTTP_GET, "/view/api/state", dashboard__on_state },
 	{ HTTP_GET, "/view/api/state/*", dashboard__on_state_of },
+	{ HTTP_GET, "/view/api/speakers", dashboard__on_speakers },
+	{ HTTP_GET, "/view/api/speakers/*", dashboard__on_speaker },
 	{ HTTP_GET, "/view/api/events", dashboard__on_events },
 	{ HTTP_GET, "/view/*", on_view },
 	{ HTTP_GET, "/admin", on_admin_root },
@@ -248,17 +271,10 @@ int dashboard_new(const struct daemon *daemon, const struct options *options,
 		return r;
 	}
 	dashboard__start_hosts(d);
-	start_upstreams(d);
+	start_set(d, &d->servers, &upstream_maglevd, &options->targets);
+	start_set(d, &d->speakers, &upstream_speaker, &options->speaker_targets);
 	*ret = d;
 	return 0;
-}
-
-static void free_texts(struct dashboard *d)
-{
-	blob_unref(d->state.blob);
-	for (size_t i = 0; i < d->n_upstreams; i++)
-		blob_unref(d->states[i].blob);
-	free(d->states);
 }
 
 /* The HTTP server is freed first: its exchanges refer to upstreams, events and texts. */
@@ -269,10 +285,9 @@ void dashboard_free(struct dashboard *d)
 	http_server_free(d->server);
 	dashboard__stop_hosts(d);
 	admin_free(d->admin);
-	for (size_t i = 0; i < d->n_upstreams; i++)
-		upstream_free(d->upstreams[i]);
-	free(d->upstreams);
-	free_texts(d);
+	free_set(&d->servers);
+	free_set(&d->speakers);
+	blob_unref(d->state.blob);
 	login_free(d->login);
 	events_free(d->events);
 	broker_free(d->broker);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dashboard: connects to all maglevds and serves all browsers of one process. */
+/* dashboard: connects to all maglevds and speakers and serves all browsers of one process. */
 #pragma once
 
 #include <stdbool.h>

@@ -21,10 +21,17 @@ struct dashboard__text {
 	int64_t at;	   /* when it was made, monotonic ns */
 };
 
+/* Upstreams of one kind, in the order of their flag. */
+struct dashboard__set {
+	struct upstream **items;
+	struct dashboard__text *states; /* of each */
+	size_t n;
+};
+
 struct dashboard {
 	struct ev_loop *loop;
 	const struct options *options;
-	struct tls_context *grpc_tls; /* towards maglevds; NULL: plaintext */
+	struct tls_context *grpc_tls; /* towards servers and speakers; NULL: plaintext */
 	struct tls_context *tls;      /* towards browsers; NULL: plaintext */
 	struct http_server *server;
 	struct admin *admin;
@@ -33,28 +40,29 @@ struct dashboard {
 	struct login *login;  /* NULL: there is no /admin/ */
 	struct hosts hosts;   /* the names of this machine */
 	struct job *name_job; /* looks its full name up; NULL: not running */
-	uint64_t acts;	      /* number of acts passed on to a maglevd */
-	struct upstream **upstreams;
-	size_t n_upstreams;
+	uint64_t acts;	      /* number of acts passed on to a server or speaker */
+	struct dashboard__set servers, speakers;
 
 	struct blobs texts;
-	struct dashboard__text state;	/* of all servers */
-	struct dashboard__text *states; /* of each server, in the order of upstreams */
+	struct dashboard__text state; /* of all servers and speakers */
 
 	void (*drained)(void *user); /* set by dashboard_drain() */
 	void *drained_user;
 };
 
 /* Finds an upstream by its name; NULL if there is none. */
-struct upstream *dashboard__find(const struct dashboard *d, struct str name);
+struct upstream *dashboard__find(const struct dashboard__set *set, struct str name);
 
 /* view.c */
 void dashboard__on_version(struct http_exchange *x, const struct http_request *request, void *user);
 void dashboard__on_maglevds(struct http_exchange *x, const struct http_request *request,
 			    void *user);
+void dashboard__on_speakers(struct http_exchange *x, const struct http_request *request,
+			    void *user);
 void dashboard__on_state(struct http_exchange *x, const struct http_request *request, void *user);
 void dashboard__on_state_of(struct http_exchange *x, const struct http_request *request,
 			    void *user);
+void dashboard__on_speaker(struct http_exchange *x, const struct http_request *request, void *user);
 void dashboard__on_events(struct http_exchange *x, const struct http_request *request, void *user);
 
 /* files.c: replies with the file of that path below /view/ or /admin/, or with 404 */

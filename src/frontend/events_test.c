@@ -49,7 +49,7 @@ static void stop(struct desk *d)
 
 static void publish(struct desk *d, const char *payload)
 {
-	const struct broker_event e = { STR("s"), STR("log"), 1, str_of(payload) };
+	const struct broker_event e = { "server", STR("s"), STR("log"), 1, str_of(payload) };
 
 	broker_publish(d->broker, &e, loop_monotonic());
 	events_wake(d->events);

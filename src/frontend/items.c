@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * items: applies events about single backends and frontends.
+ * items: applies events about single items of lists.
  *
  * An item in an event replaces the one that is kept, and browsers are sent the difference. Changes
  * within a short time are sent together, because a reload or an outage changes many items at once.
@@ -14,12 +14,18 @@
 #include "lib/pb/pb.h"
 #include "src/frontend/upstream_private.h"
 
-#define TELL_AFTER 0.01 /* s during which changes are collected */
+#define TELL_AFTER 0.01			 /* s during which changes are collected */
+#define TELL_BYTES ((size_t)1024 * 1024) /* more are published at once: they are copied for that */
 /*
  * Bound of the events that wait for lists. Beyond it all of them are dropped and the lists are
  * read again.
  */
 #define LATE_BYTES_MAX ((size_t)16 * 1024 * 1024)
+/*
+ * Bound of what events add to a list. Its items are bounded as a whole when the list is read, so
+ * beyond this it is read again, and events about it are dropped until then.
+ */
+#define GROWN_MAX ((size_t)16 * 1024 * 1024)
 
 static void forget_late(struct upstream *u)
 {
@@ -33,8 +39,16 @@ static void forget_late(struct upstream *u)
 
 static void apply(struct upstream *u, enum upstream_list list, const struct listing_update *update)
 {
+	if (u->view.lists[list].grown > GROWN_MAX) {
+		upstream__want(u, UPSTREAM__LISTS);
+		return;
+	}
 	if (!listing_apply(&u->view.lists[list], update, &u->changed[list]))
 		return;
+	if (u->changed[list].n > TELL_BYTES) {
+		upstream__tell_items(u);
+		return;
+	}
 	if (ev_is_active(&u->tell))
 		return;
 	ev_timer_set(&u->tell, TELL_AFTER, 0.);

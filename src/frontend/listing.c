@@ -6,11 +6,13 @@
 #include "lib/pb/pb.h"
 #include "src/frontend/members.h"
 
+#define SLACK_MAX ((size_t)4096) /* memory of a kept text beyond a multiple of its size */
+
 const char *listing_name(const ProtobufCMessage *message)
 {
 	const ProtobufCFieldDescriptor *first = &message->descriptor->fields[0];
 
-	assert(first->type == PROTOBUF_C_TYPE_STRING && strcmp(first->name, "name") == 0);
+	assert(first->type == PROTOBUF_C_TYPE_STRING && first->id == 1);
 	return *(char *const *)((const char *)message + first->offset);
 }
 
@@ -87,19 +89,33 @@ void listing_stop(struct listing *l)
 }
 
 /*
+ * Exchanges the spare text and the kept one, whose memory is used for the next text. Memory of a
+ * text that was far longer is not kept with a short one: it is not counted anywhere.
+ */
+static void swap_spare(struct listing *l, struct buf *kept)
+{
+	struct buf old = *kept, exact = { 0 };
+
+	*kept = l->spare;
+	l->spare = old;
+	if (kept->cap <= SLACK_MAX + 4 * kept->n)
+		return;
+	buf_add(&exact, kept->p, kept->n);
+	buf_free(kept);
+	*kept = exact;
+}
+
+/*
  * Puts the spare text in the place of the kept one and appends the difference to out. False if
  * they are equal.
  */
 static bool replace_by_spare(struct listing *l, struct buf *kept, struct buf *out)
 {
-	struct buf old = *kept;
-
-	if (str_eq(text_of(&l->spare), text_of(&old)))
+	if (str_eq(text_of(&l->spare), text_of(kept)))
 		return false;
 	add_separator(out, 0);
-	add_difference(out, text_of(&old), text_of(&l->spare));
-	*kept = l->spare;
-	l->spare = old; /* its memory is used for the next text */
+	add_difference(out, text_of(kept), text_of(&l->spare));
+	swap_spare(l, kept);
 	return true;
 }
 
@@ -162,6 +178,7 @@ enum listing_change listing_end(struct listing *l, struct buf *out)
 		buf_addc(out, ']');
 	}
 	l->doubted = false;
+	l->grown = 0;
 	buf_free(&l->changes);
 	buf_free(&l->spare);
 	if (all)
@@ -199,7 +216,6 @@ static bool merge(struct listing *l, struct buf *kept, struct str fields, struct
 {
 	size_t start = out->n, changed = 0;
 	struct members old, new;
-	struct buf spare = *kept;
 
 	members_split(&old, text_of(kept));
 	members_split(&new, fields);
@@ -222,22 +238,33 @@ static bool merge(struct listing *l, struct buf *kept, struct str fields, struct
 		out->n = start;
 		return false;
 	}
-	*kept = l->spare;
-	l->spare = spare;
+	swap_spare(l, kept);
 	return true;
+}
+
+static bool apply(struct listing *l, struct buf *kept, const struct listing_update *update,
+		  struct buf *out)
+{
+	l->spare.n = 0;
+	if (!update->whole)
+		return merge(l, kept, update->json, out);
+	buf_add(&l->spare, update->json.p, update->json.n);
+	return replace_by_spare(l, kept, out);
 }
 
 bool listing_apply(struct listing *l, const struct listing_update *update, struct buf *out)
 {
 	struct listing_item *item = find(l, update->name);
+	size_t before;
+	bool changed;
 
 	if (!item)
 		return false;
-	l->spare.n = 0;
-	if (!update->whole)
-		return merge(l, &item->json, update->json, out);
-	buf_add(&l->spare, update->json.p, update->json.n);
-	return replace_by_spare(l, &item->json, out);
+	before = item->json.n;
+	changed = apply(l, &item->json, update, out);
+	if (item->json.n > before)
+		l->grown += item->json.n - before;
+	return changed;
 }
 
 void listing_doubt(struct listing *l)

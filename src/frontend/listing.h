@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * listing: a list of a maglevd (frontends, backends, health checks), kept as JSON.
+ * listing: a list of a server (frontends, backends, announcements, ...), kept as JSON.
  *
  * Each item is kept as the text that browsers receive, in the order of the server, which is by
  * name. When a list is read again, its items are put one by one, over several turns of the loop,
@@ -28,6 +28,7 @@ struct listing {
 	 */
 	VEC(struct listing_item) items, fresh;
 	bool doubted; /* browsers may have missed changes: the next list is sent whole */
+	size_t grown; /* bytes that listing_apply() has added since the list was read */
 
 	/* while a list is read */
 	size_t at; /* number of items that had the same name so far */
@@ -43,7 +44,7 @@ struct listing_update {
 	bool whole;	 /* has all fields; false: fields that are missing stay */
 };
 
-/* The name of an item, which must be its first field. */
+/* The name of an item, which is its first field: name, vip, peer. */
 const char *listing_name(const ProtobufCMessage *item);
 /* Starts to read a list. If the reading before was not finished, it is dropped. */
 void listing_begin(struct listing *l);

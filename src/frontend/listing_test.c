@@ -234,6 +234,47 @@ static void some_fields_leave_the_others_alone(void **state)
 	listing_free(&l);
 }
 
+/* So that events cannot add to a list without end. */
+static void what_events_add_is_counted_until_the_list_is_read_again(void **state)
+{
+	_cleanup_(buf_free) struct buf out = { 0 };
+	struct listing l = { 0 };
+
+	make("a", "b", "c");
+	take(&l, 3, &out);
+	assert_true(apply(&l, "a", "{\"name\":\"a\"}", true, &out));
+	assert_int_equal(l.grown, 0);
+	assert_true(apply(&l, "a", "{\"name\":\"a\",\"port\":80}", true, &out));
+	assert_int_equal(l.grown, strlen(",\"port\":80"));
+	assert_true(apply(&l, "a", "{\"name\":\"a\"}", true, &out));
+	assert_true(apply(&l, "a", "{\"name\":\"a\",\"port\":81}", true, &out));
+	assert_int_equal(l.grown, 2 * strlen(",\"port\":80"));
+	take(&l, 3, &out);
+	assert_int_equal(l.grown, 0);
+	listing_free(&l);
+}
+
+static void the_memory_of_long_texts_is_not_kept_with_short_ones(void **state)
+{
+	_cleanup_(buf_free) struct buf out = { 0 }, text = { 0 };
+	char word[20000];
+	struct listing l = { 0 };
+
+	memset(word, 'x', sizeof(word));
+	make("a", "b", "c");
+	take(&l, 3, &out);
+	for (size_t i = 0; i < ARRAY_SIZE(items); i++) {
+		text.n = out.n = 0;
+		buf_printf(&text, "{\"name\":\"%s\",\"description\":\"%.*s\"}", items[i].name,
+			   (int)sizeof(word), word);
+		assert_true(apply(&l, items[i].name, buf_cstr(&text), true, &out));
+	}
+	take(&l, 3, &out); /* all are short again */
+	for (size_t i = 0; i < l.items.n; i++)
+		assert_in_range(l.items.items[i].json.cap, 1, sizeof(word) / 2);
+	listing_free(&l);
+}
+
 static void an_item_that_is_not_there_changes_nothing(void **state)
 {
 	_cleanup_(buf_free) struct buf out = { 0 };
@@ -262,6 +303,8 @@ int main(void)
 		cmocka_unit_test(a_list_in_doubt_is_told_whole_once),
 		cmocka_unit_test(one_item_is_replaced_in_its_place),
 		cmocka_unit_test(some_fields_leave_the_others_alone),
+		cmocka_unit_test(what_events_add_is_counted_until_the_list_is_read_again),
+		cmocka_unit_test(the_memory_of_long_texts_is_not_kept_with_short_ones),
 		cmocka_unit_test(an_item_that_is_not_there_changes_nothing),
 		cmocka_unit_test(another_order_or_other_names_are_a_new_list),
 	};

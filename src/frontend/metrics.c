@@ -12,8 +12,8 @@
 #include "src/frontend/upstream.h"
 
 /*
- * A family has one value for the dashboard (of_all) or one per maglevd (of_server); write uses
- * the one that is set.
+ * A family has one value for the dashboard (of_all) or one per maglevd or speaker (of_server);
+ * write uses the one that is set.
  */
 struct family {
 	const char *name;
@@ -29,14 +29,24 @@ static void write_value(const struct family *f, const struct dashboard *d, struc
 	metrics_u64(out, f->name, NULL, 0, f->of_all(d));
 }
 
+static void write_set(const struct family *f, const struct dashboard__set *set, struct buf *out)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		const struct upstream_view *v = upstream_view(set->items[i]);
+		const struct metrics_label label = { v->kind, str_of(v->name) };
+
+		metrics_u64(out, f->name, &label, 1, f->of_server(set->items[i]));
+	}
+}
+
 static void write_servers(const struct family *f, const struct dashboard *d, struct buf *out)
 {
-	for (size_t i = 0; i < d->n_upstreams; i++) {
-		const struct upstream *u = d->upstreams[i];
-		const struct metrics_label label = { "server", str_of(upstream_view(u)->name) };
+	write_set(f, &d->servers, out);
+}
 
-		metrics_u64(out, f->name, &label, 1, f->of_server(u));
-	}
+static void write_speakers(const struct family *f, const struct dashboard *d, struct buf *out)
+{
+	write_set(f, &d->speakers, out);
 }
 
 static uint64_t connected(const struct upstream *u)
@@ -183,6 +193,17 @@ static const struct family families[] = {
 	{ "maglev_dashboard_server_lines_left_out_total", METRICS_COUNTER,
 	  "Lines of a maglevd's log that were more than browsers are sent.", write_servers, NULL,
 	  lines_left_out },
+	{ "maglev_dashboard_speaker_connected", METRICS_GAUGE, "1 while a maglev-speaker answers.",
+	  write_speakers, NULL, connected },
+	{ "maglev_dashboard_speaker_losses_total", METRICS_COUNTER,
+	  "Connections to a maglev-speaker that were lost.", write_speakers, NULL, losses },
+	{ "maglev_dashboard_speaker_calls_total", METRICS_COUNTER, "Calls to a maglev-speaker.",
+	  write_speakers, NULL, calls },
+	{ "maglev_dashboard_speaker_refusals_total", METRICS_COUNTER,
+	  "Calls to a maglev-speaker that did not end well.", write_speakers, NULL, refusals },
+	{ "maglev_dashboard_speaker_events_total", METRICS_COUNTER,
+	  "Events that the stream of a maglev-speaker brought.", write_speakers, NULL,
+	  server_events },
 	{ "maglev_dashboard_events_total", METRICS_COUNTER, "Events for browsers.", write_value,
 	  events, NULL },
 	{ "maglev_dashboard_ring_events", METRICS_GAUGE, "Events kept for replay.", write_value,
@@ -228,11 +249,14 @@ static const struct family families[] = {
 	{ "maglev_dashboard_login_refused_total", METRICS_COUNTER,
 	  "Requests with credentials that were not looked at, since too many had been wrong.",
 	  write_value, logins_refused, NULL },
-	{ "maglev_dashboard_acts_total", METRICS_COUNTER, "Acts that were passed on to a maglevd.",
-	  write_value, acts, NULL },
+	{ "maglev_dashboard_acts_total", METRICS_COUNTER,
+	  "Acts that were passed on to a maglevd or a speaker.", write_value, acts, NULL },
 };
 
-/* Written in one piece: with 256 servers, the maximum, it is a few hundred kilobytes. */
+/*
+ * Written in one piece: with 256 servers and 256 speakers, the maximum, it is a few hundred
+ * kilobytes.
+ */
 static enum http_stream_state on_produce(struct buf *out, void *user)
 {
 	const struct dashboard *d = user;

@@ -7,7 +7,8 @@
 #include "base/cleanup.h"
 
 static const char about[] =
-	"Shows one or many maglevds in a browser: /view/ is read-only and open to all, /admin/ "
+	"Shows one or many maglevds, and the speakers that announce their VIPs, in a browser: "
+	"/view/ is read-only and open to all, /admin/ "
 	"can make changes and exists only while MAGLEV_FRONTEND_USER and MAGLEV_FRONTEND_PASSWORD "
 	"are both set. "
 	"SIGHUP reads the certificates again.";
@@ -21,6 +22,12 @@ static const struct cli_option table[] = {
 	  .argument = "[NAME=]HOST:PORT,...",
 	  .help = "the maglevds to show; without a name it is the host",
 	  .list = &values.servers },
+	{ .name = "speaker",
+	  .kind = CLI_LIST,
+	  .env = "MAGLEV_FRONTEND_SPEAKER",
+	  .argument = "[NAME=]HOST:PORT,...",
+	  .help = "the maglev-speakers to show; without a name it is the host",
+	  .list = &values.speakers },
 	{ .name = "listen",
 	  .kind = CLI_STRING,
 	  .env = "MAGLEV_FRONTEND_LISTEN",
@@ -73,13 +80,13 @@ static const struct cli_option table[] = {
 	  .kind = CLI_BOOL,
 	  .env = "MAGLEV_FRONTEND_GRPC_TLS",
 	  .fallback = "false",
-	  .help = "use TLS to the maglevds; any flag below implies it",
+	  .help = "use TLS to the maglevds and speakers; any flag below implies it",
 	  .boolean = &values.grpc_tls },
 	{ .name = "grpc-ca",
 	  .kind = CLI_STRING,
 	  .env = "MAGLEV_FRONTEND_GRPC_CA",
 	  .argument = "FILE",
-	  .help = "who may sign the maglevds' certificates; default: the system's store",
+	  .help = "who may sign their certificates; default: the system's store",
 	  .string = &values.grpc_files.ca },
 	{ .name = "grpc-cert",
 	  .kind = CLI_STRING,
@@ -155,16 +162,22 @@ static void read_credentials(struct options *o)
 		complain("MAGLEV_FRONTEND_USER cannot hold a colon");
 }
 
-static void read_targets(struct options *o)
+static void read_list(const struct cli_list *list, const char *flag, struct targets *targets)
 {
 	_cleanup_(buf_free) struct buf why = { 0 };
 
-	if (!o->servers.n)
-		complain("--server is missing: which maglevd?");
-	if (targets_parse(o->servers.items, o->servers.n, &o->targets, &why) < 0) {
-		fprintf(stderr, "maglevd-frontend: --server: %s\n", buf_cstr(&why));
+	if (list->n && targets_parse(list->items, list->n, targets, &why) < 0) {
+		fprintf(stderr, "maglevd-frontend: %s: %s\n", flag, buf_cstr(&why));
 		exit(CLI_STATUS_USAGE);
 	}
+}
+
+static void read_targets(struct options *o)
+{
+	if (!o->servers.n)
+		complain("--server is missing: which maglevd?");
+	read_list(&o->servers, "--server", &o->targets);
+	read_list(&o->speakers, "--speaker", &o->speaker_targets);
 }
 
 static void read_proxies(struct options *o)
@@ -208,9 +221,11 @@ void options_parse(struct options *o, int argc, char *const argv[])
 void options_free(struct options *o)
 {
 	targets_free(&o->targets);
+	targets_free(&o->speaker_targets);
 	proxies_free(&o->proxies);
 	hosts_free(&o->hosts);
 	cli_list_free(&o->allowed_hosts);
 	cli_list_free(&o->trusted_proxies);
 	cli_list_free(&o->servers);
+	cli_list_free(&o->speakers);
 }

@@ -10,8 +10,9 @@
 #include "src/frontend/targets.h"
 
 struct options {
-	struct cli_list servers;
+	struct cli_list servers, speakers;
 	struct targets targets;		   /* parsed from servers */
+	struct targets speaker_targets;	   /* parsed from speakers; may have none */
 	const char *listen, *metrics_addr; /* metrics_addr may be empty: not served */
 	size_t max_per_client;		   /* connections of one client */
 	struct cli_list trusted_proxies;

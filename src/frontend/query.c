@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * query: the calls that read the state of a maglevd.
+ * query: the calls that read the state of a server.
  *
- * A table says which method each query calls and what is done with the answer. The queries of one
- * round are made together. When all of them have been answered and read, changes are published, and
- * the pace of the round decides when it begins again: lists only when an event, or the end of an
- * event stream, makes that necessary; the others, for which there are no events, periodically.
+ * A table of its kind says which method each query calls and what is done with the answer. The
+ * queries of one round are made together. When all of them have been answered and read, changes
+ * are published, and the pace of the round decides when it begins again: lists only when an event,
+ * or the end of an event stream, makes that necessary; the others, for which there are no events,
+ * periodically.
  *
- * A server that refuses lists is treated as lost. So is one that does not answer the lists or the
- * VPP information in time: maglevd has the latter in memory and is asked for it every second, so
- * it also serves as a check of liveness. The data plane may fail to answer, which is shown as such.
+ * A server that refuses lists is treated as lost. So is one that does not answer the lists, or the
+ * query that checks whether it is alive, in time.
  *
  * Parsing ten thousand backends at once would block the loop for too long. Therefore an answer is
  * kept as bytes and parsed piece by piece, over several turns of the loop.
@@ -19,11 +19,9 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "lib/json/json.h"
 #include "lib/pb/pb.h"
 #include "src/frontend/members.h"
 #include "src/frontend/upstream_private.h"
-#include "wire/api_methods.h"
 
 #define TIMEOUT (5 * NSEC_PER_SEC) /* for each query */
 
@@ -42,9 +40,9 @@ const struct pb_bounds upstream__bounds = { .memory = (size_t)16 * 1024 * 1024,
 /* ---- lists ---- */
 
 const char *const upstream__keys[UPSTREAM_LISTS] = {
-	[UPSTREAM_FRONTENDS] = "frontends",
-	[UPSTREAM_BACKENDS] = "backends",
-	[UPSTREAM_HEALTHCHECKS] = "healthchecks",
+	[UPSTREAM_FRONTENDS] = "frontends",	  [UPSTREAM_BACKENDS] = "backends",
+	[UPSTREAM_HEALTHCHECKS] = "healthchecks", [UPSTREAM_ANNOUNCEMENTS] = "announcements",
+	[UPSTREAM_SESSIONS] = "sessions",
 };
 
 void upstream__add_key(struct buf *out, const char *key)
@@ -68,10 +66,9 @@ static void end_list(struct upstream *u, enum upstream_list list)
 	buf_add(updates, text.p, text.n);
 }
 
-/* ---- the data plane ---- */
+/* ---- texts ---- */
 
-/* Swaps the texts if they differ; true then. The caller frees the old one with text. */
-static bool replace(struct buf *kept, struct buf *text)
+bool upstream__replace(struct buf *kept, struct buf *text)
 {
 	struct buf old = *kept;
 
@@ -82,84 +79,12 @@ static bool replace(struct buf *kept, struct buf *text)
 	return true;
 }
 
-static void add_or_null(struct buf *out, const struct buf *json)
+void upstream__add_or_null(struct buf *out, const struct buf *json)
 {
 	if (json->n)
 		buf_add(out, json->p, json->n);
 	else
 		buf_add_lit(out, "null");
-}
-
-static void keep_vpp(struct upstream *u, struct buf *text, const char *error)
-{
-	_cleanup_(buf_free) struct buf out = { 0 };
-
-	if (!replace(&u->view.vpp, text))
-		return;
-	buf_add_lit(&out, "{\"vpp\":");
-	add_or_null(&out, &u->view.vpp);
-	buf_addc(&out, '}');
-	upstream__tell(u, "update", loop_realtime(), (struct str){ out.p, out.n });
-}
-
-static void tell_lb(struct upstream *u)
-{
-	_cleanup_(buf_free) struct buf out = { 0 };
-
-	buf_add_lit(&out, "{\"lb\":");
-	add_or_null(&out, &u->view.lb);
-	buf_add_lit(&out, ",\"lb_error\":");
-	json_write_string(&out, u->view.lb_error.p, u->view.lb_error.n);
-	buf_addc(&out, '}');
-	upstream__tell(u, "lb", loop_realtime(), (struct str){ out.p, out.n });
-}
-
-static void keep_lb(struct upstream *u, struct buf *text, const char *error)
-{
-	_cleanup_(buf_free) struct buf why = { 0 };
-	bool changed = replace(&u->view.lb, text);
-
-	buf_adds(&why, error);
-	changed |= replace(&u->view.lb_error, &why);
-	if (changed)
-		tell_lb(u);
-}
-
-static void keep_counters(struct upstream *u, struct buf *text, const char *error)
-{
-	_cleanup_(buf_free) struct buf out = { 0 };
-
-	if (!replace(&u->view.counters, text))
-		return;
-	add_or_null(&out, &u->view.counters);
-	upstream__tell(u, "counters", loop_realtime(), (struct str){ out.p, out.n });
-}
-
-/* ---- the table ---- */
-
-static const struct query {
-	enum upstream__round round;
-	enum wire_method method;
-	enum upstream_list list; /* UPSTREAM_LISTS: not a list, kept as text */
-	/*
-	 * Stores the answer as JSON; an empty text with the reason if the call failed. NULL: a
-	 * failure means that the server is lost.
-	 */
-	void (*keep)(struct upstream *u, struct buf *text, const char *error);
-} queries[] = {
-	{ UPSTREAM__LISTS, API_LIST_FRONTENDS, UPSTREAM_FRONTENDS, NULL },
-	{ UPSTREAM__LISTS, API_LIST_BACKENDS, UPSTREAM_BACKENDS, NULL },
-	{ UPSTREAM__LISTS, API_LIST_HEALTH_CHECKS, UPSTREAM_HEALTHCHECKS, NULL },
-	{ UPSTREAM__VPP, API_GET_VPP_INFO, UPSTREAM_LISTS, keep_vpp },
-	{ UPSTREAM__LB, API_GET_LB_STATE, UPSTREAM_LISTS, keep_lb },
-	{ UPSTREAM__COUNTERS, API_GET_LB_COUNTERS, UPSTREAM_LISTS, keep_counters },
-};
-
-static_assert(ARRAY_SIZE(queries) == UPSTREAM__QUERIES, "one place for each");
-
-static const struct grpc_method *method_of(const struct query *q)
-{
-	return &api_methods[q->method];
 }
 
 /* ---- a round ---- */
@@ -184,7 +109,7 @@ static void end_lists(struct upstream *u)
 }
 
 /* The server has answered, so everything that events have said up to now is current. */
-static void end_vpp(struct upstream *u)
+static void end_live(struct upstream *u)
 {
 	if (!u->view.connected)
 		return; /* the end of the first lists says so */
@@ -196,8 +121,8 @@ static void end_round(struct upstream *u, enum upstream__round round)
 {
 	if (round == UPSTREAM__LISTS)
 		end_lists(u);
-	else if (round == UPSTREAM__VPP)
-		end_vpp(u);
+	else if (round == UPSTREAM__LIVE)
+		end_live(u);
 	pace_end(&u->rounds[round]);
 }
 
@@ -232,13 +157,13 @@ static void read_later(struct upstream *u)
 static void on_content(struct str bytes, void *user)
 {
 	struct upstream__asking *a = user;
-	const struct query *q = &queries[a->query];
+	const struct upstream__query *q = a->query;
 	struct upstream *u = a->upstream;
 
-	assert(!a->reading && method_of(q)->response->n_fields <= UPSTREAM__FIELDS);
+	assert(!a->reading && q->method->response->n_fields <= UPSTREAM__FIELDS);
 	a->reading = true;
 	buf_add(&a->bytes, bytes.p, bytes.n);
-	a->pieces = (struct pb_pieces){ .type = method_of(q)->response,
+	a->pieces = (struct pb_pieces){ .type = q->method->response,
 					.bytes = { a->bytes.p, a->bytes.n },
 					.bounds = &upstream__bounds };
 	a->cost = 0;
@@ -252,8 +177,8 @@ static void on_content(struct str bytes, void *user)
 static size_t keep_piece(struct upstream__asking *a, const ProtobufCFieldDescriptor *field,
 			 const ProtobufCMessage *piece)
 {
-	const struct query *q = &queries[a->query];
-	struct buf *array = &a->arrays[field - method_of(q)->response->fields];
+	const struct upstream__query *q = a->query;
+	struct buf *array = &a->arrays[field - q->method->response->fields];
 	size_t before = array->n;
 
 	if (q->list != UPSTREAM_LISTS)
@@ -273,7 +198,7 @@ static int take_piece(struct upstream__asking *a, const ProtobufCFieldDescriptor
 /* The JSON array of the pieces of a field; empty if there were none. key has quotes. */
 static struct str array_of(struct upstream__asking *a, struct str key)
 {
-	const ProtobufCMessageDescriptor *type = method_of(&queries[a->query])->response;
+	const ProtobufCMessageDescriptor *type = a->query->method->response;
 	struct str name = { key.p + 1, key.n - 2 };
 
 	for (size_t i = 0; i < type->n_fields; i++)
@@ -309,7 +234,7 @@ static void write_text(struct upstream__asking *a, const ProtobufCMessage *other
 static int end_reading(struct upstream__asking *a)
 {
 	_cleanup_(buf_free) struct buf text = { 0 };
-	const struct query *q = &queries[a->query];
+	const struct upstream__query *q = a->query;
 	struct upstream *u = a->upstream;
 	ProtobufCMessage *others;
 	int r = pb_pieces_others(&a->pieces, u->scratch, &others);
@@ -351,7 +276,7 @@ bool upstream__read_step(struct task *t)
 {
 	struct upstream *u = container_of(t, struct upstream, reading);
 
-	for (unsigned i = 0; i < ARRAY_SIZE(queries); i++) {
+	for (unsigned i = 0; i < u->config.kind->n_queries; i++) {
 		while (u->asking[i].reading) {
 			int r;
 
@@ -372,7 +297,7 @@ bool upstream__read_step(struct task *t)
 void upstream__forget(struct upstream *u)
 {
 	task_cancel(&u->reading);
-	for (unsigned i = 0; i < ARRAY_SIZE(queries); i++) {
+	for (unsigned i = 0; i < u->config.kind->n_queries; i++) {
 		stop_reading(&u->asking[i]);
 		u->asking[i].under_way = false;
 	}
@@ -392,11 +317,12 @@ void upstream__forget(struct upstream *u)
  * Whether a status means that the connection is of no use. While it is open, UNAVAILABLE is the
  * own answer of the server.
  */
-static bool is_lost(const struct upstream *u, const struct query *q, enum grpc_status status)
+static bool is_lost(const struct upstream *u, const struct upstream__query *q,
+		    enum grpc_status status)
 {
 	if (status == GRPC_UNAVAILABLE && !u->open)
 		return true;
-	if (status == GRPC_DEADLINE_EXCEEDED && q->round == UPSTREAM__VPP)
+	if (status == GRPC_DEADLINE_EXCEEDED && q->round == UPSTREAM__LIVE)
 		return true;
 	return status != GRPC_OK && !q->keep;
 }
@@ -406,7 +332,7 @@ static void on_done(enum grpc_status status, const char *text, void *user)
 	_cleanup_(buf_free) struct buf nothing = { 0 };
 	struct upstream__asking *a = user;
 	struct upstream *u = a->upstream;
-	const struct query *q = &queries[a->query];
+	const struct upstream__query *q = a->query;
 
 	if (status == GRPC_DEADLINE_EXCEEDED)
 		text = "it does not answer";
@@ -425,31 +351,36 @@ static void on_done(enum grpc_status status, const char *text, void *user)
 	count_down(u, q->round);
 }
 
-/* All requests are empty, so the message is built on the stack. */
-static void ask(struct upstream *u, unsigned query)
+void upstream__init_request(const struct grpc_method *method, union upstream__request *request)
 {
-	_Alignas(max_align_t) char space[256] = { 0 };
-	const ProtobufCMessageDescriptor *type = method_of(&queries[query])->request;
-	ProtobufCMessage *request = (ProtobufCMessage *)space;
-	struct upstream__asking *a = &u->asking[query];
+	assert(method->request->sizeof_message <= sizeof(*request));
+	protobuf_c_message_init(method->request, request);
+}
+
+/* All requests are empty. */
+static void ask(struct upstream *u, struct upstream__asking *a, const struct upstream__query *q)
+{
 	const struct grpc_client_events events = { .done = on_done,
 						   .content = on_content,
 						   .user = a };
+	union upstream__request request;
 
-	assert(type->sizeof_message <= sizeof(space) && !a->under_way && !a->reading);
-	protobuf_c_message_init(type, request);
+	assert(!a->under_way && !a->reading);
+	upstream__init_request(q->method, &request);
 	a->upstream = u;
-	a->query = query;
+	a->query = q;
 	a->under_way = true;
-	u->pending[queries[query].round]++;
+	u->pending[q->round]++;
 	u->stats.calls++;
-	grpc_client_call(u->client, method_of(&queries[query]), request, TIMEOUT, &events);
+	grpc_client_call(u->client, q->method, &request.base, TIMEOUT, &events);
 }
 
 void upstream__begin(struct upstream *u, enum upstream__round round)
 {
-	assert(u->client && !u->pending[round]);
-	for (unsigned i = 0; i < ARRAY_SIZE(queries); i++)
-		if (queries[i].round == round)
-			ask(u, i);
+	const struct upstream_kind *kind = u->config.kind;
+
+	assert(u->client && !u->pending[round] && kind->n_queries <= UPSTREAM__QUERIES);
+	for (unsigned i = 0; i < kind->n_queries; i++)
+		if (kind->queries[i].round == round)
+			ask(u, &u->asking[i], &kind->queries[i]);
 }

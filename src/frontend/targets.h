@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* targets: the maglevds of --server, each with the name that is shown. */
+/* targets: the servers of --server or --speaker, each with the name that is shown. */
 #pragma once
 
 #include "base/str.h"

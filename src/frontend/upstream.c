@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * upstream: the life of a connection to one maglevd.
+ * upstream: the life of a connection to one maglevd or one maglev-speaker.
  *
  *	connected by the first call -> lists and the stream of events -> lost -> connected ...
  *
@@ -9,7 +9,8 @@
  * calls, even if the connection might recover. Calls made for other code end with an error.
  *
  * The stream is opened before lists are read, so that no change falls between the two. items.c
- * applies events about single items, query.c makes the queries.
+ * applies events about single items, query.c makes the queries. maglevd.c and speaker.c are the
+ * kinds of server: which queries there are, and what events mean.
  */
 #include "src/frontend/upstream.h"
 
@@ -22,19 +23,10 @@
 #include "base/units.h"
 #include "lib/cli/cli.h"
 #include "lib/json/json.h"
-#include "lib/pb/pb.h"
 #include "src/frontend/upstream_private.h"
-#include "wire/api_methods.h"
 
 #define CONNECT_TIMEOUT (5 * NSEC_PER_SEC)
 #define STREAM_STANDS (2 * NSEC_PER_SEC) /* after this time a stream counts as accepted */
-
-/*
- * Rate limit for log lines. All servers share the ring of the broker, and no server may fill it
- * with its log.
- */
-#define LINE_EVERY (5 * NSEC_PER_MSEC)
-#define LINES_AHEAD (2 * NSEC_PER_SEC) /* burst: 400 lines at once */
 
 /*
  * For the connection and for its stream. The jitter keeps many dashboards that lost the same
@@ -52,7 +44,7 @@ static const struct {
 	int64_t gap, period;
 } paces[UPSTREAM__ROUNDS] = {
 	[UPSTREAM__LISTS] = { 200 * NSEC_PER_MSEC, 0 },
-	[UPSTREAM__VPP] = { 200 * NSEC_PER_MSEC, NSEC_PER_SEC },
+	[UPSTREAM__LIVE] = { 200 * NSEC_PER_MSEC, NSEC_PER_SEC },
 	[UPSTREAM__LB] = { NSEC_PER_SEC, 5 * NSEC_PER_SEC },
 	[UPSTREAM__COUNTERS] = { NSEC_PER_SEC, 2 * NSEC_PER_SEC },
 };
@@ -85,7 +77,7 @@ void upstream__set_connected(struct upstream *u, bool connected, const char *err
 	buf_printf(&out, "{\"connected\":%s,\"error\":", connected ? "true" : "false");
 	json_write_string(&out, error, strlen(error));
 	buf_printf(&out, ",\"since_ns\":%lld}", (long long)u->view.since);
-	upstream__tell(u, "server", now, (struct str){ out.p, out.n });
+	upstream__tell(u, u->config.kind->word, now, (struct str){ out.p, out.n });
 }
 
 /* ---- the stream ---- */
@@ -96,134 +88,18 @@ void upstream__want(struct upstream *u, enum upstream__round round)
 }
 
 /* After a reload or a gap in the events anything may have changed. */
-static void want_all(struct upstream *u)
+void upstream__want_all(struct upstream *u)
 {
-	for (enum upstream__round i = 0; i < UPSTREAM__ROUNDS; i++)
+	for (enum upstream__round i = 0; i < u->config.kind->rounds; i++)
 		upstream__want(u, i);
 }
 
-static void tell_event(struct upstream *u, const char *type, int64_t at,
-		       const ProtobufCMessage *payload)
-{
-	_cleanup_(buf_free) struct buf out = { 0 };
-
-	pb_json_write(payload, PB_JSON_SHOWN, &out);
-	upstream__tell(u, type, at, (struct str){ out.p, out.n });
-}
-
-/*
- * A token bucket kept as a time: each line moves lines_until by LINE_EVERY, and it may be at
- * most LINES_AHEAD in the future.
- */
-static bool may_say_line(struct upstream *u)
-{
-	int64_t now = loop_monotonic();
-
-	if (u->lines_until > now + LINES_AHEAD)
-		return false;
-	u->lines_until = (u->lines_until > now ? u->lines_until : now) + LINE_EVERY;
-	return true;
-}
-
-static void on_line(struct upstream *u, int64_t at, const Maglev__LogEvent *line)
-{
-	if (may_say_line(u))
-		tell_event(u, "log", at, &line->base);
-	else
-		u->stats.lines_left_out++;
-}
-
-/*
- * Pending changes of items are older than this event, so they are published first. The state of
- * the data plane is read again: while the data plane is not connected, its state shows what
- * should be there, and only this event says that it has changed.
- */
-static void on_state_event(struct upstream *u, const char *type, int64_t at,
-			   const ProtobufCMessage *event)
-{
-	upstream__tell_items(u);
-	tell_event(u, type, at, event);
-	u->told = true;
-	upstream__want(u, UPSTREAM__LB);
-}
-
-/* Replayed events describe the time before the subscription and are not news. */
-static void on_config(struct upstream *u, int64_t at, const Maglev__ConfigEvent *event)
-{
-	if (event->replay)
-		return;
-	tell_event(u, "config", at, &event->base);
-	if (event->ok)
-		want_all(u);
-}
-
-static void on_dataplane(struct upstream *u, int64_t at, const Maglev__DataplaneEvent *event)
-{
-	if (event->replay)
-		return;
-	tell_event(u, "dataplane", at, &event->base);
-	upstream__want(u, UPSTREAM__VPP);
-	upstream__want(u, UPSTREAM__LB);
-	upstream__want(u, UPSTREAM__COUNTERS);
-}
-
-/*
- * A change of weights needs the data plane to be read again for the same reason as in
- * on_state_event().
- */
-static void on_frontend_info(struct upstream *u, const Maglev__FrontendInfo *info)
-{
-	upstream__take_item(u, UPSTREAM_FRONTENDS, &info->base, true);
-	upstream__want(u, UPSTREAM__LB);
-}
-
-static void on_probes(struct upstream *u, const Maglev__ProbesEvent *event)
-{
-	for (size_t i = 0; i < event->n_probes; i++)
-		upstream__take_item(u, UPSTREAM_BACKENDS, &event->probes[i]->base, false);
-}
-
-/*
- * Replays, which give the states at the time of the subscription, are skipped: the lists have
- * them.
- */
 static void on_event(const ProtobufCMessage *message, void *user)
 {
-	const Maglev__Event *e = (const Maglev__Event *)message;
 	struct upstream *u = user;
 
 	u->stats.events++;
-	switch (e->event_case) {
-	case MAGLEV__EVENT__EVENT_LOG:
-		on_line(u, e->at, e->log);
-		break;
-	case MAGLEV__EVENT__EVENT_BACKEND:
-		if (!e->backend->replay)
-			on_state_event(u, "backend", e->at, &e->backend->base);
-		break;
-	case MAGLEV__EVENT__EVENT_FRONTEND:
-		if (!e->frontend->replay)
-			on_state_event(u, "frontend", e->at, &e->frontend->base);
-		break;
-	case MAGLEV__EVENT__EVENT_CONFIG:
-		on_config(u, e->at, e->config);
-		break;
-	case MAGLEV__EVENT__EVENT_DATAPLANE:
-		on_dataplane(u, e->at, e->dataplane);
-		break;
-	case MAGLEV__EVENT__EVENT_BACKEND_INFO:
-		upstream__take_item(u, UPSTREAM_BACKENDS, &e->backend_info->base, true);
-		break;
-	case MAGLEV__EVENT__EVENT_FRONTEND_INFO:
-		on_frontend_info(u, e->frontend_info);
-		break;
-	case MAGLEV__EVENT__EVENT_PROBES:
-		on_probes(u, e->probes);
-		break;
-	case MAGLEV__EVENT__EVENT__NOT_SET:
-	case _MAGLEV__EVENT__EVENT__CASE_IS_INT_SIZE:
-		break;
-	}
+	u->config.kind->event(u, message);
 }
 
 /*
@@ -258,18 +134,18 @@ const char *upstream__no_stream(struct upstream *u)
  */
 static void watch(struct upstream *u)
 {
-	Maglev__WatchRequest request;
+	const struct upstream_kind *kind = u->config.kind;
+	union upstream__request request = { 0 };
 
 	for (size_t i = 0; u->told && i < UPSTREAM_LISTS; i++)
 		listing_doubt(&u->view.lists[i]);
 	u->told = false;
 	u->watching = loop_monotonic();
-	maglev__watch_request__init(&request);
-	request.log = request.backend = request.frontend = true;
-	request.config = request.dataplane = request.info = request.probes = true;
-	request.log_level = (char *)(uintptr_t)u->config.events_level;
+	upstream__init_request(kind->watch, &request);
+	if (kind->fill_watch)
+		kind->fill_watch(u, &request.base);
 	u->stats.calls++;
-	grpc_client_call(u->client, &api_methods[API_WATCH_EVENTS], &request.base, 0,
+	grpc_client_call(u->client, kind->watch, &request.base, 0,
 			 &(struct grpc_client_events){
 				 .message = on_event, .done = on_watch_done, .user = u });
 }
@@ -279,7 +155,7 @@ static void on_rewatch(void *user)
 	struct upstream *u = user;
 
 	watch(u);
-	want_all(u);
+	upstream__want_all(u);
 }
 
 /* ---- the connection ---- */
@@ -317,7 +193,7 @@ static void on_retry(void *user)
 	u->client = make_client(u);
 	u->no_stream.n = 0;
 	watch(u);
-	for (enum upstream__round i = 0; i < UPSTREAM__ROUNDS; i++)
+	for (enum upstream__round i = 0; i < u->config.kind->rounds; i++)
 		pace_start(&u->rounds[i]);
 }
 
@@ -416,9 +292,9 @@ static void begin_lists(struct pace *p)
 	upstream__begin(container_of(p, struct upstream, rounds[UPSTREAM__LISTS]), UPSTREAM__LISTS);
 }
 
-static void begin_vpp(struct pace *p)
+static void begin_live(struct pace *p)
 {
-	upstream__begin(container_of(p, struct upstream, rounds[UPSTREAM__VPP]), UPSTREAM__VPP);
+	upstream__begin(container_of(p, struct upstream, rounds[UPSTREAM__LIVE]), UPSTREAM__LIVE);
 }
 
 static void begin_lb(struct pace *p)
@@ -434,7 +310,7 @@ static void begin_counters(struct pace *p)
 
 static void (*const begins[UPSTREAM__ROUNDS])(struct pace *p) = {
 	[UPSTREAM__LISTS] = begin_lists,
-	[UPSTREAM__VPP] = begin_vpp,
+	[UPSTREAM__LIVE] = begin_live,
 	[UPSTREAM__LB] = begin_lb,
 	[UPSTREAM__COUNTERS] = begin_counters,
 };
@@ -445,6 +321,7 @@ struct upstream *upstream_new(struct ev_loop *loop, const struct upstream_config
 
 	u->loop = loop;
 	u->config = *config;
+	u->view.kind = config->kind->word;
 	u->view.name = u->name = mem_strdup(config->name);
 	u->view.address = u->address = mem_strdup(config->address);
 	u->view.since = loop_realtime();
@@ -477,6 +354,7 @@ void upstream_free(struct upstream *u)
 	buf_free(&u->view.lb);
 	buf_free(&u->view.lb_error);
 	buf_free(&u->view.counters);
+	buf_free(&u->view.info);
 	buf_free(&u->updates);
 	buf_free(&u->all_updates);
 	buf_free(&u->no_stream);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * upstream: one maglevd: the connection, the stream of its events, and its last known state.
+ * upstream: one maglevd or maglev-speaker: the connection, the stream of its events, and its last
+ * known state.
  *
  * Each upstream has its own connection, calls and timers on the common loop and shares nothing with
  * the others. If the server cannot be reached or does not answer in time, it is marked as not
@@ -25,18 +26,29 @@ enum upstream_list {
 	UPSTREAM_FRONTENDS,
 	UPSTREAM_BACKENDS,
 	UPSTREAM_HEALTHCHECKS,
+	UPSTREAM_ANNOUNCEMENTS,
+	UPSTREAM_SESSIONS,
 	UPSTREAM_LISTS,
 };
 
-/* The last known state of a maglevd, as JSON. Empty texts stand for null. */
+/* The kind of a server: its API, and how its state is read. */
+struct upstream_kind;
+extern const struct upstream_kind upstream_maglevd, upstream_speaker;
+
+/*
+ * The last known state of a server, as JSON. Empty texts stand for null. Lists and texts that its
+ * kind does not have are empty.
+ */
 struct upstream_view {
+	const char *kind; /* "server" (a maglevd) or "speaker" */
 	const char *name, *address;
 	bool connected;
 	const char *error; /* why it is not connected, or has no events; empty: all is well */
 	int64_t since;	   /* unix ns of the last change of connected */
 	int64_t refreshed; /* unix ns when the state was last known to be current; 0: never */
 	struct listing lists[UPSTREAM_LISTS];
-	struct buf vpp, lb, lb_error, counters;
+	struct buf vpp, lb, lb_error, counters; /* of a maglevd */
+	struct buf info;			/* of a speaker */
 };
 
 struct upstream_stats {
@@ -48,9 +60,10 @@ struct upstream_stats {
 };
 
 struct upstream_config {
+	const struct upstream_kind *kind;
 	const char *name, *address; /* copied */
 	struct tls_context *tls;    /* NULL: plaintext; borrowed */
-	const char *events_level;   /* the lowest level of log lines to receive */
+	const char *events_level;   /* the lowest level of log lines to receive; of a maglevd */
 	/*
 	 * Called for every change with the type and payload of an event of the dashboard's API.
 	 * at is unix ns. Must not free the upstream.

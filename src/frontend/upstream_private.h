@@ -13,23 +13,50 @@
 #include "src/frontend/pace.h"
 #include "src/frontend/upstream.h"
 
-/* Queries that are made together, at their own pace. */
+/* Queries that are made together, at their own pace. Every kind of server has the first two. */
 enum upstream__round {
 	UPSTREAM__LISTS,
-	UPSTREAM__VPP,
+	UPSTREAM__LIVE, /* what it has in memory; also a check of liveness */
 	UPSTREAM__LB,
 	UPSTREAM__COUNTERS,
 	UPSTREAM__ROUNDS,
 };
 
-#define UPSTREAM__QUERIES 6
+#define UPSTREAM__QUERIES 6 /* bound of those of a kind; asserted */
 
 #define UPSTREAM__FIELDS 24 /* bound of the fields of an answer; asserted */
+
+struct upstream__query {
+	enum upstream__round round;
+	const struct grpc_method *method;
+	enum upstream_list list; /* UPSTREAM_LISTS: not a list, kept as text */
+	/*
+	 * Stores the answer as JSON; an empty text with the reason if the call failed. NULL: a
+	 * failure means that the server is lost.
+	 */
+	void (*keep)(struct upstream *u, struct buf *text, const char *error);
+};
+
+/* Space for any request to a server. */
+union upstream__request {
+	ProtobufCMessage base;
+	char space[256];
+};
+
+struct upstream_kind {
+	const char *word; /* its name in the dashboard's API: "server", "speaker" */
+	const struct upstream__query *queries;
+	size_t n_queries;
+	enum upstream__round rounds; /* the first ones, up to this one */
+	const struct grpc_method *watch;
+	void (*fill_watch)(const struct upstream *u, ProtobufCMessage *request); /* may be NULL */
+	void (*event)(struct upstream *u, const ProtobufCMessage *event);
+};
 
 /* The state of a query: the call, and then the reading of its answer. */
 struct upstream__asking {
 	struct upstream *upstream;
-	unsigned query;
+	const struct upstream__query *query;
 	bool under_way;
 	/* the answer while it is being read */
 	bool reading;
@@ -92,6 +119,11 @@ extern const struct pb_bounds upstream__bounds;		 /* of anything that a server s
 extern const char *const upstream__keys[UPSTREAM_LISTS]; /* "frontends", ... */
 /* Appends a key to the object that is being written, which the first call opens. */
 void upstream__add_key(struct buf *out, const char *key);
+/* Swaps the texts if they differ; true then. The caller frees the old one with text. */
+bool upstream__replace(struct buf *kept, struct buf *text);
+void upstream__add_or_null(struct buf *out, const struct buf *json);
+/* An empty request of the method. */
+void upstream__init_request(const struct grpc_method *method, union upstream__request *request);
 void upstream__begin(struct upstream *u, enum upstream__round round);
 /* Step of the task `reading`. */
 bool upstream__read_step(struct task *t);
@@ -119,9 +151,10 @@ void upstream__forget_items(struct upstream *u);
 void upstream__lose(struct upstream *u, const char *why);
 /* Starts the round as soon as its pace allows. */
 void upstream__want(struct upstream *u, enum upstream__round round);
+void upstream__want_all(struct upstream *u);
 /* The error text of a server that answers: empty, or why its events do not arrive. */
 const char *upstream__no_stream(struct upstream *u);
-/* Changes the connected state; publishes a "server" event if it or the error differs. */
+/* Changes the connected state; publishes an event if it or the error differs. */
 void upstream__set_connected(struct upstream *u, bool connected, const char *error);
 /* Publishes an event of the dashboard's API. */
 void upstream__tell(struct upstream *u, const char *type, int64_t at, struct str payload);

@@ -53,10 +53,8 @@ static void add_list(struct buf *out, const char *key, const struct listing *lis
 	listing_write(list, out);
 }
 
-static void add_server(struct buf *out, const struct upstream_view *v)
+static void add_maglevd(struct buf *out, const struct upstream_view *v)
 {
-	open_server(out, v);
-	buf_printf(out, ",\"refreshed_at_ns\":%" PRId64, v->refreshed);
 	add_list(out, "frontends", &v->lists[UPSTREAM_FRONTENDS]);
 	add_list(out, "backends", &v->lists[UPSTREAM_BACKENDS]);
 	add_list(out, "healthchecks", &v->lists[UPSTREAM_HEALTHCHECKS]);
@@ -65,7 +63,35 @@ static void add_server(struct buf *out, const struct upstream_view *v)
 	buf_add_lit(out, ",\"lb_error\":");
 	json_write_string(out, v->lb_error.p, v->lb_error.n);
 	add_json(out, "counters", &v->counters);
+}
+
+static void add_speaker(struct buf *out, const struct upstream_view *v)
+{
+	add_json(out, "info", &v->info);
+	add_list(out, "announcements", &v->lists[UPSTREAM_ANNOUNCEMENTS]);
+	add_list(out, "sessions", &v->lists[UPSTREAM_SESSIONS]);
+}
+
+static void add_server(struct buf *out, const struct upstream_view *v)
+{
+	open_server(out, v);
+	buf_printf(out, ",\"refreshed_at_ns\":%" PRId64, v->refreshed);
+	if (strcmp(v->kind, "speaker") == 0)
+		add_speaker(out, v);
+	else
+		add_maglevd(out, v);
 	buf_addc(out, '}');
+}
+
+static void add_set(struct buf *out, const struct dashboard__set *set)
+{
+	buf_addc(out, '[');
+	for (size_t i = 0; i < set->n; i++) {
+		if (i)
+			buf_addc(out, ',');
+		add_server(out, upstream_view(set->items[i]));
+	}
+	buf_addc(out, ']');
 }
 
 /*
@@ -74,18 +100,16 @@ static void add_server(struct buf *out, const struct upstream_view *v)
  */
 static void write_state(const struct dashboard *d, struct buf *out)
 {
-	buf_printf(out, "{\"epoch\":\"%" PRId64 "\",\"seq\":%" PRIu64 ",\"servers\":[",
+	buf_printf(out, "{\"epoch\":\"%" PRId64 "\",\"seq\":%" PRIu64 ",\"servers\":",
 		   broker_epoch(d->broker), broker_newest(d->broker));
-	for (size_t i = 0; i < d->n_upstreams; i++) {
-		if (i)
-			buf_addc(out, ',');
-		add_server(out, upstream_view(d->upstreams[i]));
-	}
-	buf_add_lit(out, "]}");
+	add_set(out, &d->servers);
+	buf_add_lit(out, ",\"speakers\":");
+	add_set(out, &d->speakers);
+	buf_addc(out, '}');
 }
 
 /*
- * Returns the current text of the state of u, or of all servers if u is NULL. The blob belongs
+ * Returns the current text of the state of u, or of all of them if u is NULL. The blob belongs
  * to t; the caller takes a reference if it keeps it.
  */
 static struct blob *current(struct dashboard *d, struct dashboard__text *t,
@@ -123,18 +147,30 @@ void dashboard__on_version(struct http_exchange *x, const struct http_request *r
 	reply_json(x, 200, (struct str){ out.p, out.n });
 }
 
-void dashboard__on_maglevds(struct http_exchange *x, const struct http_request *request, void *user)
+/* The short form of all. */
+static void reply_set(struct http_exchange *x, const struct dashboard__set *set)
 {
-	const struct dashboard *d = user;
 	_cleanup_(buf_free) struct buf out = { 0 };
 
-	for (size_t i = 0; i < d->n_upstreams; i++) {
-		buf_addc(&out, i ? ',' : '[');
-		open_server(&out, upstream_view(d->upstreams[i]));
+	buf_addc(&out, '[');
+	for (size_t i = 0; i < set->n; i++) {
+		if (i)
+			buf_addc(&out, ',');
+		open_server(&out, upstream_view(set->items[i]));
 		buf_addc(&out, '}');
 	}
 	buf_add_lit(&out, "]\n");
 	reply_json(x, 200, (struct str){ out.p, out.n });
+}
+
+void dashboard__on_maglevds(struct http_exchange *x, const struct http_request *request, void *user)
+{
+	reply_set(x, &((const struct dashboard *)user)->servers);
+}
+
+void dashboard__on_speakers(struct http_exchange *x, const struct http_request *request, void *user)
+{
+	reply_set(x, &((const struct dashboard *)user)->speakers);
 }
 
 void dashboard__on_state(struct http_exchange *x, const struct http_request *request, void *user)
@@ -144,24 +180,44 @@ void dashboard__on_state(struct http_exchange *x, const struct http_request *req
 	reply_blob(x, current(d, &d->state, NULL));
 }
 
-void dashboard__on_state_of(struct http_exchange *x, const struct http_request *request, void *user)
+/* The whole state of the one that the path names after the prefix. */
+static void reply_one(struct dashboard *d, struct http_exchange *x, struct str part,
+		      const struct dashboard__set *set)
 {
-	static const struct str prefix = { "/view/api/state/", 16 };
-	struct str part = { request->path.p + prefix.n, request->path.n - prefix.n };
 	_cleanup_(buf_free) struct buf name = { 0 };
 	const struct upstream *u = NULL;
-	struct dashboard *d = user;
 	size_t i = 0;
 
 	if (reply_decode(part, &name) == 0)
-		u = dashboard__find(d, (struct str){ name.p, name.n });
+		u = dashboard__find(set, (struct str){ name.p, name.n });
 	if (!u) {
-		reply_error(x, 404, "there is no server of that name");
+		reply_error(x, 404,
+			    set == &d->speakers ? "there is no speaker of that name"
+						: "there is no server of that name");
 		return;
 	}
-	while (d->upstreams[i] != u)
+	while (set->items[i] != u)
 		i++;
-	reply_blob(x, current(d, &d->states[i], u));
+	reply_blob(x, current(d, &set->states[i], u));
+}
+
+static struct str after(struct str path, size_t prefix)
+{
+	return (struct str){ path.p + prefix, path.n - prefix };
+}
+
+void dashboard__on_state_of(struct http_exchange *x, const struct http_request *request, void *user)
+{
+	struct dashboard *d = user;
+
+	reply_one(d, x, after(request->path, sizeof("/view/api/state/") - 1), &d->servers);
+}
+
+void dashboard__on_speaker(struct http_exchange *x, const struct http_request *request, void *user)
+{
+	struct dashboard *d = user;
+
+	reply_one(d, x, after(request->path, sizeof("/view/api/speakers/") - 1), &d->speakers);
 }
 
 void dashboard__on_events(struct http_exchange *x, const struct http_request *request, void *user)

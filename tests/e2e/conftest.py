@@ -240,3 +240,18 @@ def lie():
     yield lie
     for one in running:
         one.close()
+
+
+@pytest.fixture
+def lie_as_speaker():
+    """Starts a server that says it is a maglev-speaker with these announcements and sessions, but for other answers."""
+    from lab.liar import SpeakerLiar, speaker_answers
+    running = []
+
+    def lie_as_speaker(*announcements, sessions=(), **others):
+        running.append(SpeakerLiar(**{**speaker_answers(*announcements, sessions=sessions), **others}))
+        return running[-1]
+
+    yield lie_as_speaker
+    for one in running:
+        one.close()

@@ -73,7 +73,7 @@ def test_a_check_can_be_asked_for(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30, env=env)
     assert (done.returncode, done.stdout) == (0, 'ok\n')
     for name, value in (('LISTEN', 'x'), ('METRICS_ADDR', 'x'), ('GRPC_CA', '/nowhere'),
-                        ('LOG_LEVEL', 'loud'), ('EVENTS_LEVEL', 'loud'), ('SERVER', 'x'), ('TLS_CERT', 'x'),
+                        ('LOG_LEVEL', 'loud'), ('EVENTS_LEVEL', 'loud'), ('SERVER', 'x'), ('SPEAKER', 'x'), ('TLS_CERT', 'x'),
                         ('TRUSTED_PROXY', 'x'), ('ALLOWED_HOST', 'a:1'), ('USER', 'a:b')):
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30,
                               env={**env, f'MAGLEV_FRONTEND_{name}': value})

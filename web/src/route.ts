@@ -4,7 +4,7 @@
 import { createSignal } from 'solid-js';
 import { keep, recall } from './kept.ts';
 
-export const VIEWS = ['overview', 'backends', 'dataplane', 'events'] as const;
+export const VIEWS = ['overview', 'backends', 'dataplane', 'events', 'announcements'] as const;
 export type View = (typeof VIEWS)[number] | 'frontend' | 'backend';
 
 export interface Route {

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // The only place where data of the server becomes data of the page. Events are collected for a moment
 // and applied together; reconcile() then updates only what differs.
-import { batch, createSignal } from 'solid-js';
+import { batch, createSignal, untrack } from 'solid-js';
 import { createStore, reconcile } from 'solid-js/store';
 import { type Link, openStream } from './api/stream.ts';
 import type { Snapshot, StreamEvent } from './api/types.ts';
-import { append, EMPTY_LOG, type Line, type Log, lineOf, lineOfChange } from './model/events.ts';
+import { type Announcers, announcersOf } from './model/announcements.ts';
+import { append, EMPTY_LOG, type Line, type Log, lineOfChange, linesOf } from './model/events.ts';
 import { ms, num } from './model/format.ts';
 import { type Health, healthOf, type ServerHealth } from './model/health.ts';
 import { patchesOf, shownOf } from './model/patch.ts';
 import { latencyKey, newRing, push, type Ring, ratesOf } from './model/series.ts';
-import { cutOff, knownOf } from './model/stale.ts';
+import { cutOff, knownOf, knownSpeakerOf } from './model/stale.ts';
 import {
 	EMPTY,
 	fromSnapshot,
 	recentChanges,
 	reduce,
 	type ServerView,
+	type SpeakerView,
 	type State,
 } from './model/state.ts';
 
@@ -39,6 +41,8 @@ let view: ServerView[] = [];
 let cutAt = 0;
 
 const [servers, setServers] = createStore<{ list: ServerView[] }>({ list: [] });
+const [speakers, setSpeakers] = createSignal<SpeakerView[]>([]);
+const [announcers, setAnnouncers] = createSignal<Announcers>(new Map());
 const [health, setHealth] = createStore<Record<string, ServerHealth>>({});
 const [link, setLink] = createSignal<{ link: Link; error: string }>({
 	link: 'connecting',
@@ -49,7 +53,8 @@ const [now, setNow] = createSignal(Date.now());
 const [drawn, setDrawn] = createSignal(0);
 const [loaded, setLoaded] = createSignal(false);
 
-export { drawn, link, loaded, log, now };
+/** Speakers are plain objects, which are replaced when they change; rows find theirs by name. */
+export { announcers, drawn, link, loaded, log, now, speakers };
 export const allServers = (): ServerView[] => servers.list;
 export const serverNamed = (name: string): ServerView | undefined =>
 	servers.list.find((one) => one.name === name);
@@ -93,6 +98,7 @@ const serverIn = (state: State, name: string): ServerView | undefined =>
 
 /** before: the state before the event was applied. */
 function pointsOf(event: StreamEvent, before: State): void {
+	if ('speaker' in event) return;
 	if ((event.type === 'refresh' || event.type === 'update') && event.payload.backends) {
 		const told = new Set(event.payload.backends.map((one) => one.name));
 		const backends = serverIn(current, event.server)?.backends ?? [];
@@ -117,11 +123,22 @@ function judge(): void {
 const known = (): ServerView[] =>
 	(cutAt ? cutOff(current.servers, cutAt) : current.servers).map(knownOf);
 
+const knownSpeakers = (): SpeakerView[] =>
+	(cutAt ? cutOff(current.speakers, cutAt) : current.speakers).map(knownSpeakerOf);
+
 /** reconcile() modifies the objects it was given before, so it gets copies, of the changed parts only. */
 function patch(index: number, before: ServerView, after: ServerView): void {
 	const set = setServers as (...path: unknown[]) => void;
 	for (const { path, value } of patchesOf(before, after))
 		set('list', index, ...path, reconcile(structuredClone(value), { key: 'name' }));
+}
+
+function showSpeakers(): void {
+	const before = untrack(speakers);
+	const after = knownSpeakers();
+	if (after.length === before.length && after.every((one, index) => one === before[index])) return;
+	setSpeakers(after);
+	setAnnouncers(announcersOf(after));
 }
 
 function show(): void {
@@ -135,6 +152,7 @@ function show(): void {
 		});
 	}
 	shown = view;
+	showSpeakers();
 	judge();
 	setDrawn((count) => count + 1);
 }
@@ -146,8 +164,11 @@ function takeQueue(): void {
 		const before = current;
 		current = reduce(before, event);
 		pointsOf(event, before);
-		const line = lineOf(event, lineNumber++);
-		if (line) lines.push(line);
+		const speaker =
+			'speaker' in event ? before.speakers.find((one) => one.name === event.speaker) : undefined;
+		const told = linesOf(event, lineNumber, speaker);
+		lineNumber += told.length;
+		lines.push(...told);
 	}
 	queue = [];
 	batch(() => {

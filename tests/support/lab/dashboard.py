@@ -64,6 +64,15 @@ class Dashboard(Daemon):
             return {one['name']: one['connected'] for one in self.ask('GET', '/view/api/maglevds').json}
         until(lambda: all(states()[name] == connected for name in names), timeout, f'{names} connected: {connected}')
 
+    def speaker(self, name):
+        """The state of one speaker."""
+        answer = self.ask('GET', f'/view/api/speakers/{name}')
+        assert answer.status == 200, answer.body
+        return answer.json
+
+    def wait_speaker(self, name, connected=True, timeout=PATIENCE):
+        until(lambda: self.speaker(name)['connected'] == connected, timeout, f'speaker {name} connected: {connected}')
+
     def watch(self, last=None, query=''):
         self.streams.append(EventStream(self, last, query))
         return self.streams[-1]

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server of maglevd's API whose answers are chosen by the test: another service, an old version, a broken one."""
+"""A server of maglevd's or maglev-speaker's API whose answers are chosen by the test: another service, an old version, a broken one."""
 import collections
 import threading
 from concurrent import futures
 
 from lab.api import METHODS, Status, grpc, message
+from lab.speaker import SpeakerApi
 from lab.wait import PATIENCE
 
 
@@ -19,6 +20,7 @@ class Refuse(Exception):
 class Liar(grpc.GenericRpcHandler):
     """answers: {method: its message, a list of them for a stream, bytes in its place, or what is called for any of
     these}; a method that is not there is UNIMPLEMENTED."""
+    methods = METHODS
 
     def __init__(self, *, compression=None, **answers):
         self.answers, self.calls = answers, collections.Counter()
@@ -31,9 +33,9 @@ class Liar(grpc.GenericRpcHandler):
 
     def service(self, handler_call_details):
         name = handler_call_details.method.rsplit('/', 1)[1]
-        answer = self._stream if METHODS[name].server_streaming else self._unary
-        make = grpc.unary_stream_rpc_method_handler if METHODS[name].server_streaming else \
-            grpc.unary_unary_rpc_method_handler
+        streams = self.methods[name].server_streaming
+        answer = self._stream if streams else self._unary
+        make = grpc.unary_stream_rpc_method_handler if streams else grpc.unary_unary_rpc_method_handler
         return make(lambda request, context: answer(name, context))
 
     def _find(self, name, context):
@@ -79,3 +81,16 @@ def answers(backends=1):
     for i in range(backends):
         lists['ListBackends'].backends.add(name=f'b{i}', address='192.0.2.1', state='up')
     return lists
+
+
+class SpeakerLiar(Liar):
+    """The same with the service of maglev-speaker."""
+    methods = SpeakerApi.service.methods
+
+
+def speaker_answers(*announcements, sessions=()):
+    """The answers of a speaker with these announcements and sessions (dicts of their fields) and no events."""
+    of = SpeakerApi.service.message
+    return {'GetSpeaker': of('SpeakerInfo')(name='odd', version='0', generation=1),
+            'ListAnnouncements': of('ListAnnouncementsResponse')(announcements=announcements),
+            'ListSessions': of('ListSessionsResponse')(sessions=sessions), 'WatchSpeaker': []}

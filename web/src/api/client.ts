@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests to maglevd-frontend. Reads go to /view/api, acts to /admin/api.
-import type { Backend, CheckAnswer, Frontend, Snapshot, SyncAnswer } from './types.ts';
+import type {
+	Announcement,
+	Backend,
+	CheckAnswer,
+	Frontend,
+	Snapshot,
+	SyncAnswer,
+} from './types.ts';
 
 const LIMIT_MS = 15_000;
 
@@ -69,6 +76,12 @@ export const setWeight = (
 		[server, 'frontends', where.frontend, 'pools', where.pool, 'backends', where.backend, 'weight'],
 		body,
 	);
+
+export const drainVip = (speaker: string, vip: string, reason: string): Promise<Announcement> =>
+	post(['speakers', speaker, 'vips', vip, 'drain'], { reason });
+
+export const undrainVip = (speaker: string, vip: string): Promise<Announcement> =>
+	post(['speakers', speaker, 'vips', vip, 'undrain'], {});
 
 export const checkConfig = (server: string): Promise<CheckAnswer> => post([server, 'check'], {});
 

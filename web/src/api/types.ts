@@ -221,10 +221,103 @@ export interface Server {
 	counters: Counters | null;
 }
 
+/** What the speaker knows of a frontend that a VIP follows. */
+export interface AnnouncementSource {
+	maglevd: string;
+	frontend: string;
+	reachable: boolean;
+	known: boolean;
+	up: boolean;
+	servers: number;
+}
+
+export interface L2Member {
+	name: string;
+	priority: number;
+	owner: boolean;
+	seen: Int64;
+}
+
+export interface AnnouncementL2 {
+	group: string;
+	interface: string;
+	/** owner, backup, leaving; empty: the interface cannot be used. */
+	state: string;
+	reason: string;
+	since: Int64;
+	owner: string;
+	priority: number;
+	members: L2Member[];
+	problem: string;
+}
+
+/** One VIP of one speaker. */
+export interface Announcement {
+	vip: string;
+	address: string;
+	/** announced, worse, draining, withdrawn; unknown without contact to the speaker. */
+	state: string;
+	reason: string;
+	culprit: string;
+	since: Int64;
+	drained: boolean;
+	drain_reason: string;
+	drained_at: Int64;
+	frontends: AnnouncementSource[];
+	bgp?: { prefix: string; advertisement: string; peers: string[]; established: string[] };
+	l2?: AnnouncementL2;
+	attracts: boolean;
+	summary: string;
+	/** Not in the message, as that of a frontend. */
+	was?: string;
+}
+
+export interface Session {
+	peer: string;
+	address: string;
+	vrf: string;
+	asn: string;
+	up: boolean;
+	state: string;
+	since: Int64;
+	prefixes_sent: Int64;
+	bfd: string;
+	last_error: string;
+	/** Not in the message, as that of a frontend. */
+	was?: string;
+}
+
+export interface SpeakerInfo {
+	name: string;
+	version: string;
+	started: Int64;
+	problem: string;
+	maglevds: { name: string; address: string; connected: boolean; error: string }[];
+	bgp: boolean;
+	frr?: { current: boolean; applies: Int64; failures: Int64; last_error: string; last_at: Int64 };
+	generation: Int64;
+	loaded: Int64;
+	config_error: string;
+}
+
+export interface Speaker {
+	name: string;
+	address: string;
+	connected: boolean;
+	error: string;
+	since_ns: Int64;
+	refreshed_at_ns: Int64;
+	info: SpeakerInfo | null;
+	announcements: Announcement[];
+	sessions: Session[];
+}
+
 export interface Snapshot {
 	epoch: Int64;
 	seq: Int64;
 	servers: Server[];
+	/** Absent if maglevd-frontend is older than the field. */
+	speakers?: Speaker[];
 }
 
 export interface LogPayload {
@@ -276,10 +369,10 @@ interface Envelope<T extends string, P> {
 }
 
 /**
- * A changed item of a list: its name and the fields that differ; null: the field was removed.
- * The same item may occur twice; the later one counts.
+ * A changed item of a list: its first field, which names it, and the fields that differ; null: the field was
+ * removed. The same item may occur twice; the later one counts.
  */
-export type Changed<T extends { name: string }> = Pick<T, 'name'> & {
+export type Changed<T, Key extends keyof T = 'name' & keyof T> = Pick<T, Key> & {
 	[K in keyof T]?: T[K] | null;
 };
 
@@ -290,7 +383,27 @@ export interface Update {
 	vpp?: VppInfo | null;
 }
 
-export type StreamEvent =
+export interface SpeakerUpdate {
+	announcements?: Changed<Announcement, 'vip'>[];
+	sessions?: Changed<Session, 'peer'>[];
+	info?: SpeakerInfo | null;
+}
+
+interface SpeakerEnvelope<T extends string, P> {
+	speaker: string;
+	type: T;
+	at_ns: Int64;
+	payload: P;
+}
+
+export type SpeakerEvent =
+	| SpeakerEnvelope<'speaker', Pick<Speaker, 'connected' | 'error' | 'since_ns'>>
+	| SpeakerEnvelope<'refresh', Partial<Speaker>>
+	| SpeakerEnvelope<'update', SpeakerUpdate>;
+
+export type StreamEvent = ServerEvent | SpeakerEvent;
+
+export type ServerEvent =
 	| Envelope<'log', LogPayload>
 	| Envelope<'backend', BackendPayload>
 	| Envelope<'frontend', FrontendPayload>

@@ -8,11 +8,11 @@ import {
 	KEPT,
 	KEPT_DEBUG,
 	type Line,
-	lineOf,
 	lineOfChange,
+	linesOf,
 	select,
 } from './events.ts';
-import { event } from './testing.ts';
+import { event, speaker, speakerEvent } from './testing.ts';
 
 const all: Filter = { level: 'debug', families: [...FAMILIES], server: '', search: '' };
 const down = {
@@ -37,7 +37,7 @@ const line = (id: number, more: Partial<Line> = {}): Line => ({
 });
 
 it('a backend that goes down is a warning with code and reason', () => {
-	expect(lineOf(event('backend', down), 1)).toMatchObject({
+	expect(linesOf(event('backend', down), 1)[0]).toMatchObject({
 		family: 'backend',
 		level: 'warn',
 		subject: 'a',
@@ -47,16 +47,16 @@ it('a backend that goes down is a warning with code and reason', () => {
 });
 
 it('what only carries state has no line, nor what the backend itself tells', () => {
-	expect(lineOf(event('refresh', {}), 1)).toBeNull();
-	expect(lineOf(event('backend', { ...down, replay: true }), 1)).toBeNull();
-	expect(
-		lineOf(event('log', { level: 'info', msg: 'backend-transition', attrs: {} }), 1),
-	).toBeNull();
+	expect(linesOf(event('refresh', {}), 1)).toEqual([]);
+	expect(linesOf(event('backend', { ...down, replay: true }), 1)).toEqual([]);
+	expect(linesOf(event('log', { level: 'info', msg: 'backend-transition', attrs: {} }), 1)).toEqual(
+		[],
+	);
 });
 
 it('a transition that comes once for each frontend is one line', () => {
 	const lines = ['www', 'api'].map(
-		(frontend, id) => lineOf(event('backend', { ...down, frontend }), id) as Line,
+		(frontend, id) => linesOf(event('backend', { ...down, frontend }), id)[0] as Line,
 	);
 	expect(append(EMPTY_LOG, lines).lines).toHaveLength(1);
 });
@@ -71,7 +71,7 @@ it('what happened before is told in the same words', () => {
 		server: 'one',
 		backend: 'a',
 	};
-	expect(lineOfChange(change, 1)).toEqual(lineOf(event('backend', down), 1));
+	expect(lineOfChange(change, 1)).toEqual(linesOf(event('backend', down), 1)[0]);
 });
 
 it('probes do not push the rest out', () => {
@@ -104,4 +104,39 @@ it('level, family, server and every word of the search must fit', () => {
 	expect(ids({ server: 'two' })).toEqual([3]);
 	expect(ids({ search: 'REFUSED l4con' })).toEqual([2]);
 	expect(ids({ search: 'refused nowhere' })).toEqual([]);
+});
+
+it('a VIP that is withdrawn is a warning with the reason and the frontend that decided', () => {
+	const changed = { vip: 'www', state: 'withdrawn', reason: 'frontend-down', culprit: 'one/www' };
+	const update = speakerEvent('update', { announcements: [changed] });
+	expect(linesOf(update, 1, speaker())).toMatchObject([
+		{
+			family: 'announcement',
+			level: 'warn',
+			server: 'lb1',
+			subject: 'www',
+			text: 'announced → withdrawn · frontend-down · one/www',
+			to: 'down',
+		},
+	]);
+	const same = speakerEvent('update', { announcements: [{ vip: 'www', attracts: false }] });
+	expect(linesOf(same, 1, speaker())).toEqual([]);
+	expect(linesOf(update, 1)).toEqual([]);
+});
+
+it('sessions and the contact of a speaker have lines, each with its own number', () => {
+	const down = { peer: 'tor1', up: false, last_error: 'Hold Timer Expired' };
+	const unknown = { peer: 'tor9', up: false };
+	const update = speakerEvent('update', {
+		announcements: [{ vip: 'www', state: 'draining' }],
+		sessions: [down, unknown],
+	});
+	expect(linesOf(update, 4, speaker()).map(({ id, text }) => [id, text])).toEqual([
+		[4, 'announced → draining · frontend-up'],
+		[5, 'session down · Hold Timer Expired'],
+	]);
+	const lost = speakerEvent('speaker', { connected: false, error: 'refused', since_ns: 1 });
+	expect(linesOf(lost, 1, speaker())).toMatchObject([
+		{ family: 'server', subject: 'lb1', text: 'no contact: refused' },
+	]);
 });

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events as lines of text: created, kept in bounded rings, filtered. Pure except for the ring.
-import type { BackendPayload, FrontendPayload, LogPayload, StreamEvent } from '../api/types.ts';
+import type {
+	BackendPayload,
+	FrontendPayload,
+	LogPayload,
+	ServerEvent,
+	SpeakerEvent,
+	SpeakerUpdate,
+	StreamEvent,
+} from '../api/types.ts';
 import { ms } from './format.ts';
-import type { Change } from './state.ts';
+import type { Change, SpeakerView } from './state.ts';
 
 export const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type Level = (typeof LEVELS)[number];
-export const FAMILIES = ['backend', 'frontend', 'server', 'log'] as const;
+export const FAMILIES = ['backend', 'frontend', 'announcement', 'server', 'log'] as const;
 export type Family = (typeof FAMILIES)[number];
 
 export interface Line {
@@ -17,7 +25,7 @@ export interface Line {
 	level: Level;
 	subject: string;
 	text: string;
-	/** The new state, for events of backends and frontends. */
+	/** The new state, as an icon; empty: none. */
 	to: string;
 }
 
@@ -73,7 +81,7 @@ function tellServer(subject: string, connected: boolean, error: string): Told {
 	return { family: 'server', level: 'error', subject, text, to: 'down' };
 }
 
-function tell(event: StreamEvent): Told | null {
+function tell(event: ServerEvent): Told | null {
 	switch (event.type) {
 		case 'log':
 			return tellLog(event.payload);
@@ -94,10 +102,65 @@ function tell(event: StreamEvent): Told | null {
 	}
 }
 
-/** The line of an event; null for events that only carry state. */
-export function lineOf(event: StreamEvent, id: number): Line | null {
+const tellAnnouncements = (update: SpeakerUpdate, before: SpeakerView): Told[] => {
+	const known = new Map(before.announcements.map((one) => [one.vip, one]));
+	return (update.announcements ?? []).flatMap((one) => {
+		const from = known.get(one.vip);
+		if (!from || !one.state || one.state === from.state) return [];
+		const culprit = one.culprit ?? from.culprit;
+		const text = [`${from.state} → ${one.state}`, one.reason ?? from.reason, culprit];
+		const to = one.state === 'withdrawn' ? 'down' : one.state === 'announced' ? 'up' : 'paused';
+		return [
+			{
+				family: 'announcement' as const,
+				level: gravity(to),
+				subject: one.vip,
+				text: text.filter(Boolean).join(' · '),
+				to,
+			},
+		];
+	});
+};
+
+const tellSessions = (update: SpeakerUpdate, before: SpeakerView): Told[] => {
+	const known = new Map(before.sessions.map((one) => [one.peer, one]));
+	return (update.sessions ?? []).flatMap((one) => {
+		const from = known.get(one.peer);
+		if (!from || typeof one.up !== 'boolean' || one.up === from.up) return [];
+		const to = one.up ? 'up' : 'down';
+		const why = one.up ? '' : (one.last_error ?? from.last_error);
+		return [
+			{
+				family: 'announcement' as const,
+				level: gravity(to),
+				subject: one.peer,
+				text: `session ${to}${why ? ` · ${why}` : ''}`,
+				to,
+			},
+		];
+	});
+};
+
+/** before: the speaker before the event. */
+function tellSpeaker(event: SpeakerEvent, before: SpeakerView | undefined): Told[] {
+	if (event.type === 'speaker')
+		return [tellServer(event.speaker, event.payload.connected, event.payload.error)];
+	if (event.type !== 'update' || !before) return [];
+	return [...tellAnnouncements(event.payload, before), ...tellSessions(event.payload, before)];
+}
+
+/** The lines of an event; none for events that only carry state. before: the speaker of the event before it. */
+export function linesOf(event: StreamEvent, id: number, before?: SpeakerView): Line[] {
+	const at = ms(event.at_ns);
+	if ('speaker' in event)
+		return tellSpeaker(event, before).map((told, index) => ({
+			id: id + index,
+			at,
+			server: event.speaker,
+			...told,
+		}));
 	const told = tell(event);
-	return told && { id, at: ms(event.at_ns), server: event.server, ...told };
+	return told ? [{ id, at, server: event.server, ...told }] : [];
 }
 
 /** The line of a transition from before the page was opened. */

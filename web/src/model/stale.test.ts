@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
 import { statusOf } from './dataplane.ts';
-import { cutOff, knownOf } from './stale.ts';
+import { cutOff, knownOf, knownSpeakerOf } from './stale.ts';
 import { reduce } from './state.ts';
-import { event, lb, lbServer, server } from './testing.ts';
+import {
+	announcement,
+	event,
+	lb,
+	lbServer,
+	server,
+	session,
+	speaker,
+	speakerInfo,
+} from './testing.ts';
 
 const vpp = {
 	version: '26.10',
@@ -49,7 +58,7 @@ it('the last known state is kept beside it', () => {
 });
 
 it('what did not change stays the same object, and contact brings it back', () => {
-	const before = { epoch: '', seq: 0, servers: [lost()] };
+	const before = { epoch: '', seq: 0, servers: [lost()], speakers: [] };
 	const after = reduce(before, event('counters', null));
 	const [a, b] = [before, after].map((state) => knownOf(state.servers[0] as never));
 	expect(b?.frontends).toBe(a?.frontends);
@@ -64,4 +73,25 @@ it('a page that is cut off knows no server, from that time on', () => {
 	expect(knownOf(it as never).backends[0]?.state).toBe('unknown');
 	const already = lost();
 	expect(cutOff([already], 5000)[0]).toBe(already);
+});
+
+it('nothing of a speaker without contact attracts or is up', () => {
+	const it = speaker({
+		connected: false,
+		announcements: [announcement()],
+		sessions: [session({ bfd: 'up' })],
+		info: speakerInfo(),
+	});
+	const now = knownSpeakerOf(it);
+	expect(now.announcements[0]).toMatchObject({
+		state: 'unknown',
+		was: 'announced',
+		attracts: false,
+	});
+	expect(now.sessions[0]).toMatchObject({ up: false, was: 'Established', bfd: 'unknown' });
+	expect(now.info?.maglevds[0]?.connected).toBe(false);
+	expect(now.info?.frr?.current).toBe(false);
+	expect(knownSpeakerOf(it)).toBe(now);
+	expect(knownSpeakerOf(speaker({ connected: true })).announcements[0]?.attracts).toBe(true);
+	expect(cutOff([speaker()], 5000)[0]).toMatchObject({ connected: false, cut: true });
 });

@@ -2,8 +2,17 @@
 // What may be said of a server without contact: its state is not known. Whatever was up, active or connected
 // when it was last seen becomes unknown here, once, so that no page can show or count it as good. Pure; the
 // same object yields the same object, so that unchanged parts stay the same.
-import type { Backend, Frontend, LbState, PoolBackend, VppInfo } from '../api/types.ts';
-import type { ServerView } from './state.ts';
+import type {
+	Announcement,
+	Backend,
+	Frontend,
+	LbState,
+	PoolBackend,
+	Session,
+	SpeakerInfo,
+	VppInfo,
+} from '../api/types.ts';
+import type { ServerView, SpeakerView } from './state.ts';
 
 /** Remembers the result for each object. */
 function once<T extends object, R>(make: (from: T) => R): (from: T) => R {
@@ -62,12 +71,55 @@ const staleServer = once(
 	}),
 );
 
+const staleAnnouncement = once(
+	(one: Announcement): Announcement => ({
+		...one,
+		state: 'unknown',
+		was: one.state,
+		attracts: false,
+	}),
+);
+
+const staleSession = once(
+	(one: Session): Session => ({
+		...one,
+		up: false,
+		state: 'unknown',
+		was: one.state || 'unknown',
+		bfd: one.bfd && 'unknown',
+	}),
+);
+
+const staleInfo = once(
+	(info: SpeakerInfo): SpeakerInfo => ({
+		...info,
+		maglevds: info.maglevds.map((one) => ({ ...one, connected: false })),
+		...(info.frr ? { frr: { ...info.frr, current: false } } : {}),
+	}),
+);
+
+const staleAnnouncements = staleList(staleAnnouncement);
+const staleSessions = staleList(staleSession);
+
+const staleSpeaker = once(
+	(speaker: SpeakerView): SpeakerView => ({
+		...speaker,
+		announcements: staleAnnouncements(speaker.announcements),
+		sessions: staleSessions(speaker.sessions),
+		info: speaker.info && staleInfo(speaker.info),
+	}),
+);
+
 /** The server as it may be shown. */
 export const knownOf = (server: ServerView): ServerView =>
 	server.connected ? server : staleServer(server);
 
+/** The speaker as it may be shown. */
+export const knownSpeakerOf = (speaker: SpeakerView): SpeakerView =>
+	speaker.connected ? speaker : staleSpeaker(speaker);
+
 /** The servers of a page that has lost maglevd-frontend itself, since that time (ms). */
-export const cutOff = (servers: ServerView[], since: number): ServerView[] =>
+export const cutOff = <T extends ServerView | SpeakerView>(servers: T[], since: number): T[] =>
 	servers.map((one) =>
 		one.connected ? { ...one, connected: false, cut: true, since_ns: since * 1e6 } : one,
 	);

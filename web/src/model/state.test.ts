@@ -2,9 +2,24 @@
 import { describe, expect, it } from 'vitest';
 import type { StreamEvent } from '../api/types.ts';
 import { EMPTY, fromSnapshot, recentChanges, reduce, type State } from './state.ts';
-import { backend, event, frontend, lb, lbServer, SECOND, server } from './testing.ts';
+import {
+	backend,
+	event,
+	frontend,
+	lb,
+	lbServer,
+	SECOND,
+	server,
+	speaker,
+	speakerEvent,
+} from './testing.ts';
 
-const world = (): State => ({ epoch: '1', seq: 0, servers: [server(), server({ name: 'two' })] });
+const world = (): State => ({
+	epoch: '1',
+	seq: 0,
+	servers: [server(), server({ name: 'two' })],
+	speakers: [speaker(), speaker({ name: 'lb2' })],
+});
 const down = {
 	backend: 'a',
 	frontend: 'www',
@@ -164,7 +179,9 @@ it('a server that is lost is marked, and what was known of it stays', () => {
 it('a snapshot takes the place of everything', () => {
 	const state = fromSnapshot({ epoch: '9', seq: 7, servers: [server({ name: 'new' })] }, world());
 	expect([state.epoch, state.seq, state.servers.map((s) => s.name)]).toEqual(['9', 7, ['new']]);
-	expect(fromSnapshot({ epoch: '9', seq: 7, servers: [] }, EMPTY).servers).toEqual([]);
+	expect(fromSnapshot({ epoch: '9', seq: 7, servers: [], speakers: [] }, EMPTY).servers).toEqual(
+		[],
+	);
 });
 
 it('the last changes of all servers are in the order of time', () => {
@@ -174,4 +191,39 @@ it('the last changes of all servers are in the order of time', () => {
 		['one', 'b', 'down'],
 		['one', 'a', 'up'],
 	]);
+});
+
+describe('an event of a speaker', () => {
+	it('changes only the fields that it has, of that speaker alone', () => {
+		const before = world();
+		const changed = { vip: 'www', state: 'withdrawn', reason: 'frontend-down', l2: null };
+		const after = reduce(before, speakerEvent('update', { announcements: [changed] }));
+		expect(after.speakers[0]?.announcements[0]).toMatchObject({
+			address: '198.51.100.10',
+			state: 'withdrawn',
+			reason: 'frontend-down',
+		});
+		expect(after.speakers[1]).toBe(before.speakers[1]);
+		expect(after.servers).toBe(before.servers);
+		expect(after.speakers[0]?.sessions).toBe(before.speakers[0]?.sessions);
+	});
+
+	it('replaces lists, takes the contact, and is ignored for unknown names', () => {
+		const before = world();
+		const empty = reduce(before, speakerEvent('refresh', { sessions: [] }));
+		expect(empty.speakers[0]?.sessions).toEqual([]);
+		const lost = { connected: false, error: 'gone', since_ns: 5 };
+		expect(reduce(before, speakerEvent('speaker', lost)).speakers[0]).toMatchObject(lost);
+		expect(reduce(before, speakerEvent('speaker', lost, 'nobody'))).toBe(before);
+	});
+
+	it('does not touch a server of the same name', () => {
+		const before = { ...world(), speakers: [speaker({ name: 'one' })] };
+		const lost = { connected: false, error: 'gone', since_ns: 5 };
+		expect(one(reduce(before, speakerEvent('speaker', lost, 'one'))).connected).toBe(true);
+	});
+});
+
+it('a snapshot of an older maglevd-frontend has no speakers', () => {
+	expect(fromSnapshot({ epoch: '9', seq: 7, servers: [] }, EMPTY).speakers).toEqual([]);
 });

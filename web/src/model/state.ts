@@ -9,7 +9,10 @@ import type {
 	Frontend,
 	Pool,
 	Server,
+	ServerEvent,
 	Snapshot,
+	Speaker,
+	SpeakerEvent,
 	StreamEvent,
 	Transition,
 	Update,
@@ -24,16 +27,22 @@ export interface ServerView extends Server {
 	cut?: boolean;
 }
 
+export interface SpeakerView extends Speaker {
+	/** As that of a server. */
+	cut?: boolean;
+}
+
 export interface State {
 	epoch: string;
 	seq: number;
 	servers: ServerView[];
+	speakers: SpeakerView[];
 }
 
 /** Transitions that are kept here; more than on the server, because reasons arrive only with events. */
 const HISTORY = 50;
 
-export const EMPTY: State = { epoch: '', seq: -1, servers: [] };
+export const EMPTY: State = { epoch: '', seq: -1, servers: [], speakers: [] };
 
 const same = (a: Transition, b: Transition): boolean =>
 	Math.abs(num(a.at) - num(b.at)) < 1e6 && a.to === b.to;
@@ -81,6 +90,7 @@ export function fromSnapshot(snapshot: Snapshot, known: State): State {
 		epoch: String(snapshot.epoch),
 		seq: num(snapshot.seq),
 		servers: snapshot.servers.map((one) => adopt(one, before.get(one.name))),
+		speakers: snapshot.speakers ?? [],
 	};
 }
 
@@ -129,18 +139,22 @@ function onRefresh(server: ServerView, part: Partial<Server>, at: number): Serve
 	return merged;
 }
 
-function change<T extends { name: string }>(item: T, changed: Changed<T>): T {
+function change<T, Key extends keyof T>(item: T, changed: Changed<T, Key>): T {
 	const fields = Object.entries(changed).map(([key, value]) => [key, value ?? undefined]);
 	return { ...item, ...Object.fromEntries(fields) };
 }
 
-/** Applies changes to the items of a list. Items are neither added nor removed this way. */
-function changeItems<T extends { name: string }>(list: T[], changed: Changed<T>[] = []): T[] {
+/** Applies changes to the items of a list, which key names. Items are neither added nor removed this way. */
+function changeItems<T, Key extends keyof T>(
+	list: T[],
+	key: Key,
+	changed: Changed<T, Key>[] = [],
+): T[] {
 	if (changed.length === 0) return list;
-	const byName = new Map<string, Changed<T>>();
-	for (const one of changed) byName.set(one.name, { ...byName.get(one.name), ...one });
+	const byName = new Map<unknown, Changed<T, Key>>();
+	for (const one of changed) byName.set(one[key], { ...byName.get(one[key]), ...one });
 	return list.map((one) => {
-		const found = byName.get(one.name);
+		const found = byName.get(one[key]);
 		return found ? change(one, found) : one;
 	});
 }
@@ -151,9 +165,9 @@ function onUpdate(server: ServerView, update: Update): ServerView {
 	return {
 		...server,
 		...rest,
-		frontends: changeItems(server.frontends, frontends),
-		backends: backends ? mergeBackends(changeItems(known, backends), known) : known,
-		healthchecks: changeItems(server.healthchecks, healthchecks),
+		frontends: changeItems(server.frontends, 'name', frontends),
+		backends: backends ? mergeBackends(changeItems(known, 'name', backends), known) : known,
+		healthchecks: changeItems(server.healthchecks, 'name', healthchecks),
 	};
 }
 
@@ -169,7 +183,7 @@ function onDataplane(server: ServerView, event: DataplanePayload): ServerView {
 	};
 }
 
-function onEvent(server: ServerView, event: StreamEvent): ServerView {
+function onEvent(server: ServerView, event: ServerEvent): ServerView {
 	switch (event.type) {
 		case 'backend':
 			return onBackend(server, event.payload, event.at_ns);
@@ -198,8 +212,27 @@ function onEvent(server: ServerView, event: StreamEvent): ServerView {
 	}
 }
 
+function onSpeakerEvent(speaker: SpeakerView, event: SpeakerEvent): SpeakerView {
+	if (event.type !== 'update') return { ...speaker, ...event.payload };
+	const { announcements, sessions, ...rest } = event.payload;
+	return {
+		...speaker,
+		...rest,
+		announcements: changeItems(speaker.announcements, 'vip', announcements),
+		sessions: changeItems(speaker.sessions, 'peer', sessions),
+	};
+}
+
+function reduceSpeaker(state: State, event: SpeakerEvent): State {
+	const speaker = state.speakers.find((one) => one.name === event.speaker);
+	if (!speaker) return state;
+	const changed = onSpeakerEvent(speaker, event);
+	return { ...state, speakers: state.speakers.map((one) => (one === speaker ? changed : one)) };
+}
+
 /** Applies one event. Events of unknown servers are ignored. */
 export function reduce(state: State, event: StreamEvent): State {
+	if ('speaker' in event) return reduceSpeaker(state, event);
 	const server = state.servers.find((one) => one.name === event.server);
 	if (!server) return state;
 	const changed = onEvent(server, event) as ServerView | undefined;

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Example states for the tests.
 import type {
+	Announcement,
 	Backend,
 	Frontend,
 	LbServer,
 	LbState,
 	PoolBackend,
-	StreamEvent,
+	ServerEvent,
+	Session,
+	SpeakerEvent,
+	SpeakerInfo,
 } from '../api/types.ts';
-import type { ServerView } from './state.ts';
+import type { ServerView, SpeakerView } from './state.ts';
 
 export const SECOND = 1_000_000_000;
 
@@ -119,10 +123,80 @@ export const server = (more: Partial<ServerView> = {}): ServerView => ({
 	...more,
 });
 
+export const announcement = (more: Partial<Announcement> = {}): Announcement => ({
+	vip: 'www',
+	address: '198.51.100.10',
+	state: 'announced',
+	reason: 'frontend-up',
+	culprit: '',
+	since: String(SECOND),
+	drained: false,
+	drain_reason: '',
+	drained_at: '0',
+	frontends: [],
+	bgp: {
+		prefix: '198.51.100.10/32',
+		advertisement: 'default',
+		peers: ['tor1'],
+		established: ['tor1'],
+	},
+	attracts: true,
+	summary: 'announced to tor1',
+	...more,
+});
+
+export const session = (more: Partial<Session> = {}): Session => ({
+	peer: 'tor1',
+	address: '10.0.0.2',
+	vrf: '',
+	asn: '64513',
+	up: true,
+	state: 'Established',
+	since: String(SECOND),
+	prefixes_sent: '1',
+	bfd: '',
+	last_error: '',
+	...more,
+});
+
+export const speakerInfo = (more: Partial<SpeakerInfo> = {}): SpeakerInfo => ({
+	name: 'lb1',
+	version: '1.0',
+	started: String(SECOND),
+	problem: '',
+	maglevds: [{ name: 'one', address: '127.0.0.1:9090', connected: true, error: '' }],
+	bgp: true,
+	frr: { current: true, applies: '1', failures: '0', last_error: '', last_at: String(SECOND) },
+	generation: '1',
+	loaded: String(SECOND),
+	config_error: '',
+	...more,
+});
+
+export const speaker = (more: Partial<SpeakerView> = {}): SpeakerView => ({
+	name: 'lb1',
+	address: '127.0.0.1:9091',
+	connected: true,
+	error: '',
+	since_ns: 0,
+	refreshed_at_ns: 0,
+	info: speakerInfo(),
+	announcements: [announcement()],
+	sessions: [session()],
+	...more,
+});
+
 /** An event of server "one" at that time (s). */
-export const event = <T extends StreamEvent['type']>(
+export const event = <T extends ServerEvent['type']>(
 	type: T,
-	payload: Extract<StreamEvent, { type: T }>['payload'],
+	payload: Extract<ServerEvent, { type: T }>['payload'],
 	second = 10,
 	name = 'one',
-): StreamEvent => ({ server: name, type, at_ns: second * SECOND, payload }) as StreamEvent;
+): ServerEvent => ({ server: name, type, at_ns: second * SECOND, payload }) as ServerEvent;
+
+/** An event of speaker "lb1". */
+export const speakerEvent = <T extends SpeakerEvent['type']>(
+	type: T,
+	payload: Extract<SpeakerEvent, { type: T }>['payload'],
+	name = 'lb1',
+): SpeakerEvent => ({ speaker: name, type, at_ns: 10 * SECOND, payload }) as SpeakerEvent;

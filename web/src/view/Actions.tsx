@@ -4,12 +4,15 @@
 import { type Component, createSignal, Match, Show, Switch } from 'solid-js';
 import type { Act } from '../api/client.ts';
 import type { Frontend, Pool } from '../api/types.ts';
+import type { Entry } from '../model/announcements.ts';
 import type { ServerView } from '../model/state.ts';
 import { isAdmin } from '../route.ts';
 import { Menu, type MenuItem } from './Menu.tsx';
 import {
 	ActDialog,
 	type ActRequest,
+	DrainDialog,
+	type DrainRequest,
 	ReloadDialog,
 	SyncDialog,
 	WeightDialog,
@@ -19,7 +22,9 @@ import {
 type Request =
 	| ({ kind: 'act' } & ActRequest)
 	| ({ kind: 'weight' } & WeightRequest)
-	| { kind: 'reload' | 'sync'; server: ServerView };
+	| ({ kind: 'drain' } & DrainRequest)
+	| { kind: 'reload'; server: ServerView }
+	| { kind: 'sync'; server: ServerView };
 
 const [request, setRequest] = createSignal<Request | null>(null);
 const [done, setDone] = createSignal('');
@@ -73,6 +78,32 @@ export const BackendMenu: Component<BackendMenuProps> = (props) => {
 	);
 };
 
+export const VipMenu: Component<{ entry: Entry }> = (props) => {
+	const items = (): MenuItem[] => {
+		const { speaker, it } = props.entry;
+		const where = { speaker: speaker.name, vip: it.vip, address: it.address };
+		const drain = {
+			label: it.drained ? 'Drain: another reason…' : 'Drain…',
+			hint: 'move its traffic away',
+			run: () => setRequest({ kind: 'drain', undrain: false, ...where }),
+		};
+		const undrain = {
+			label: 'Undrain…',
+			hint: 'announce it again',
+			run: () => setRequest({ kind: 'drain', undrain: true, ...where }),
+		};
+		return it.drained ? [undrain, drain] : [drain];
+	};
+	return (
+		<Show when={isAdmin() && props.entry.speaker.connected}>
+			<Menu
+				label={`Actions for ${props.entry.it.vip} on ${props.entry.speaker.name}`}
+				items={items()}
+			/>
+		</Show>
+	);
+};
+
 export const SyncAction: Component<{ server: ServerView }> = (props) => (
 	<Show when={isAdmin() && props.server.connected}>
 		<button type="button" onClick={() => setRequest({ kind: 'sync', server: props.server })}>
@@ -113,10 +144,13 @@ export const Dialogs: Component = () => {
 				<Match when={of('weight')}>
 					{(it) => <WeightDialog {...it()} onClose={close} onDone={told} />}
 				</Match>
-				<Match when={request()?.kind === 'reload' && request()}>
+				<Match when={of('drain')}>
+					{(it) => <DrainDialog {...it()} onClose={close} onDone={told} />}
+				</Match>
+				<Match when={of('reload')}>
 					{(it) => <ReloadDialog server={it().server} onClose={close} onDone={told} />}
 				</Match>
-				<Match when={request()?.kind === 'sync' && request()}>
+				<Match when={of('sync')}>
 					{(it) => <SyncDialog server={it().server} onClose={close} onDone={told} />}
 				</Match>
 			</Switch>

@@ -14,12 +14,24 @@ import {
 	untrack,
 } from 'solid-js';
 import { getVersion, whoAmI } from '../api/client.ts';
+import { concernsOf } from '../model/announcements.ts';
 import { clock } from '../model/format.ts';
 import { type Verdict, worst } from '../model/health.ts';
 import { goToKeptScope, isAdmin, keepScope, linkTo, route, VIEWS } from '../route.ts';
-import { allServers, follow, link, loaded, now, serverHealth, serverNamed } from '../store.ts';
+import {
+	allServers,
+	announcers,
+	follow,
+	link,
+	loaded,
+	now,
+	serverHealth,
+	serverNamed,
+	speakers,
+} from '../store.ts';
 import { setTheme, THEMES, theme } from '../theme.ts';
 import { Dialogs } from './Actions.tsx';
+import { Announcements } from './Announcements.tsx';
 import { BackendPage } from './BackendPage.tsx';
 import { Backends } from './Backends.tsx';
 import { DataPlane } from './DataPlane.tsx';
@@ -34,11 +46,20 @@ const NAMES: Record<(typeof VIEWS)[number], string> = {
 	backends: 'Backends',
 	dataplane: 'Data plane',
 	events: 'Events',
+	announcements: 'Announcements',
 };
 
 const LINKS = { connecting: 'connecting', live: 'live', lost: 'no contact' };
 
-const total = (): Verdict => worst(allServers().map((one) => serverHealth(one.name).verdict));
+/** Without speakers there are no announcements to show. */
+const views = () => VIEWS.filter((view) => view !== 'announcements' || speakers().length > 0);
+
+/** The worst of all servers and speakers. */
+const total = (): Verdict =>
+	worst([
+		...allServers().map((one) => serverHealth(one.name).verdict),
+		...concernsOf(announcers(), speakers()).map((one) => one.verdict),
+	]);
 
 const LinkState: Component = () => (
 	<span
@@ -75,7 +96,7 @@ const Header: Component = () => (
 			<span class="brand-name">Maglev</span>
 		</a>
 		<nav aria-label="Views" class="views">
-			<For each={VIEWS}>
+			<For each={views()}>
 				{(view) => (
 					<a
 						href={linkTo(route().scope, view)}
@@ -171,6 +192,9 @@ const View: Component = () => {
 			</Match>
 			<Match when={route().view === 'events'}>
 				<Events scope={route().scope} many={inScope().length > 1} />
+			</Match>
+			<Match when={route().view === 'announcements'}>
+				<Announcements servers={inScope()} scope={route().scope} />
 			</Match>
 			<Match when={route().view === 'frontend'}>
 				<Show when={frontend()} fallback={<Nowhere what={`frontend ${route().name}`} />}>

@@ -12,6 +12,7 @@ const DRAWN = 500;
 const NAMES: Record<Family, string> = {
 	backend: 'backends',
 	frontend: 'frontends',
+	announcement: 'announcements',
 	server: 'servers',
 	log: 'log',
 };

@@ -8,6 +8,7 @@ import type { ServerView } from '../model/state.ts';
 import { linkTo } from '../route.ts';
 import { drawn, frontendHealth, ringOf } from '../store.ts';
 import { BackendMenu } from './Actions.tsx';
+import { AnnouncedBadge, AnnouncedPanel } from './Announced.tsx';
 import { Chart, type ChartLine } from './Chart.tsx';
 import { Counted, counted, lbServerOf, VipTable } from './DataPlane.tsx';
 import { VerdictIcon } from './Icons.tsx';
@@ -202,6 +203,7 @@ export const FrontendPage: Component<{ server: ServerView; frontend: Frontend }>
 					</Show>
 				</span>
 				<For each={health().notes}>{(note) => <span class="chip">{note}</span>}</For>
+				<AnnouncedBadge address={props.frontend.address} />
 			</div>
 			<p class="muted">
 				{props.frontend.description}
@@ -220,6 +222,7 @@ export const FrontendPage: Component<{ server: ServerView; frontend: Frontend }>
 			<Panel title="Pools">
 				<Pools server={props.server} frontend={props.frontend} />
 			</Panel>
+			<AnnouncedPanel address={props.frontend.address} />
 			<div class="columns">
 				<Panel title="Traffic">
 					<Traffic server={props.server.name} frontend={props.frontend.name} />

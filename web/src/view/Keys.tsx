@@ -4,8 +4,8 @@ import { type Component, createSignal, For, onMount, Show } from 'solid-js';
 import { linkTo, route, VIEWS } from '../route.ts';
 
 const KEYS: [string, string][] = [
-	['1 2 3 4', 'overview, backends, data plane, events'],
-	['/', 'search, among backends and events'],
+	['1 2 3 4 5', 'overview, backends, data plane, events, announcements'],
+	['/', 'search, among backends, events and announcements'],
 	['p', 'pause the events, and go on'],
 	['?', 'this list'],
 	['Tab Enter Space', 'go to what can be done, and do it'],

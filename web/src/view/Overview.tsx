@@ -4,6 +4,7 @@
 import { type Component, createMemo, For, Show } from 'solid-js';
 import type { Frontend } from '../api/types.ts';
 import { isFolded } from '../folds.ts';
+import { type Announcers, concernsOf as speakerConcerns } from '../model/announcements.ts';
 import { statusOf } from '../model/dataplane.ts';
 import { num, plural, scaled, vipText } from '../model/format.ts';
 import { countStates, type Verdict } from '../model/health.ts';
@@ -12,14 +13,17 @@ import { frontendKey, latest } from '../model/series.ts';
 import { type Change, recentChanges, type ServerView } from '../model/state.ts';
 import { linkTo } from '../route.ts';
 import {
+	announcers,
 	drawn,
 	frontendHealth,
 	plainServers,
 	ringOf,
 	serverHealth,
 	serverNamed,
+	speakers,
 } from '../store.ts';
 import { ServerActions } from './Actions.tsx';
+import { AnnouncedBadge } from './Announced.tsx';
 import { StateIcon, VerdictIcon } from './Icons.tsx';
 import { Age, Flash, FoldButton, LastKnown, Panel } from './parts.tsx';
 import { Sparkline } from './Sparkline.tsx';
@@ -107,12 +111,26 @@ function concernsOf(server: ServerView): Concern[] {
 	return [...own, ...frontends];
 }
 
-const GRAVITY: Verdict[] = ['critical', 'warning', 'degraded'];
+const GRAVITY: Verdict[] = ['critical', 'warning', 'degraded', 'unknown'];
 
-const Attention: Component<{ servers: ServerView[] }> = (props) => {
+/** Only the VIPs of these servers' frontends. */
+function announcersIn(servers: ServerView[]): Announcers {
+	const own = new Set(servers.flatMap((one) => one.frontends.map((it) => it.address)));
+	return new Map([...announcers()].filter(([address]) => own.has(address)));
+}
+
+/** With one server in the scope: its VIPs, but not what is wrong with speakers. */
+const announcementConcerns = (servers: ServerView[], scope: string): Concern[] =>
+	(scope
+		? speakerConcerns(announcersIn(servers), [])
+		: speakerConcerns(announcers(), speakers())
+	).map((one) => ({ ...one, href: linkTo(scope, 'announcements') }));
+
+const Attention: Component<{ servers: ServerView[]; scope: string }> = (props) => {
 	const concerns = createMemo<Concern[]>((before) => {
 		const found = props.servers
 			.flatMap(concernsOf)
+			.concat(announcementConcerns(props.servers, props.scope))
 			.sort((a, b) => GRAVITY.indexOf(a.verdict) - GRAVITY.indexOf(b.verdict));
 		return reused(before, found);
 	}, []);
@@ -137,7 +155,7 @@ const Attention: Component<{ servers: ServerView[] }> = (props) => {
 									<b>{one.title}</b>
 									<span class="concern-notes">{one.notes}</span>
 								</a>
-								<Show when={one.since}>
+								<Show when={num(one.since) > 0}>
 									<span class="muted">
 										for <Age of={one.since} />
 									</span>
@@ -178,6 +196,7 @@ const Tile: Component<{ server: ServerView; frontend: Frontend }> = (props) => {
 				</span>
 			</span>
 			<span class="tile-vip">{vipText(props.frontend)}</span>
+			<AnnouncedBadge address={props.frontend.address} />
 			<span class="tile-pools">
 				<For each={props.frontend.pools}>
 					{(pool) => (
@@ -315,7 +334,7 @@ const Recent: Component<{ servers: ServerView[]; scope: string }> = (props) => {
 export const Overview: Component<{ servers: ServerView[]; scope: string }> = (props) => (
 	<>
 		<h1 class="sr-only">Overview</h1>
-		<Attention servers={props.servers} />
+		<Attention servers={props.servers} scope={props.scope} />
 		<div class="counts">
 			<CountCard
 				term="server"

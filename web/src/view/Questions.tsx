@@ -5,15 +5,18 @@ import {
 	type Act,
 	actOnBackend,
 	checkConfig,
+	drainVip,
 	reloadConfig,
 	setWeight,
 	sync,
+	undrainVip,
 } from '../api/client.ts';
 import type { CheckAnswer, Frontend, Pool } from '../api/types.ts';
+import { type Entry, ofDrain } from '../model/announcements.ts';
 import { type Consequences, ofAct, ofWeight } from '../model/consequences.ts';
 import { plural } from '../model/format.ts';
 import type { ServerView } from '../model/state.ts';
-import { now } from '../store.ts';
+import { announcers, now } from '../store.ts';
 import { Dialog } from './Dialog.tsx';
 import { VerdictIcon } from './Icons.tsx';
 
@@ -97,6 +100,75 @@ export const ActDialog: Component<ActRequest & Closing> = (props) => {
 					<select value={until()} onChange={(event) => setUntil(Number(event.currentTarget.value))}>
 						<For each={ENDS}>{([label, seconds]) => <option value={seconds}>{label}</option>}</For>
 					</select>
+				</label>
+			</Show>
+		</Dialog>
+	);
+};
+
+export interface DrainRequest {
+	speaker: string;
+	vip: string;
+	address: string;
+	undrain: boolean;
+}
+
+/** The consequences follow the state while the question is open. */
+export const DrainDialog: Component<DrainRequest & Closing> = (props) => {
+	const [reason, setReason] = createSignal('');
+	const entries = (): Entry[] => announcers().get(props.address) ?? [];
+	const effects = () => {
+		const entry = entries().find((one) => one.speaker.name === props.speaker);
+		return entry && !props.undrain ? ofDrain(entry, entries()) : null;
+	};
+	const title = () => (props.undrain ? 'Undrain' : 'Drain');
+	const confirm = async () => {
+		if (props.undrain) await undrainVip(props.speaker, props.vip);
+		else await drainVip(props.speaker, props.vip, reason());
+		props.onDone(`${title()}ed ${props.vip} on ${props.speaker}`);
+	};
+	return (
+		<Dialog
+			title={`${title()} ${props.vip} on ${props.speaker}?`}
+			confirm={title()}
+			danger={effects()?.fatal ?? false}
+			onConfirm={confirm}
+			onClose={props.onClose}
+		>
+			<Show
+				when={effects()}
+				fallback={
+					<div class="effects">
+						<p>
+							It follows its frontends again: {props.speaker} announces {props.address} if they are
+							up.
+						</p>
+					</div>
+				}
+			>
+				{(it) => (
+					<div class="effects" classList={{ fatal: it().fatal }}>
+						<p>
+							<b>Here.</b> {it().here} The drain survives a restart and ends by hand.
+						</p>
+						<p classList={{ 'fatal-note': it().fatal }}>
+							<Show when={it().fatal}>
+								<VerdictIcon verdict="critical" />{' '}
+							</Show>
+							<b>Clients.</b> {it().elsewhere}
+						</p>
+					</div>
+				)}
+			</Show>
+			<Show when={!props.undrain}>
+				<label class="field">
+					Reason, for everybody who looks
+					<input
+						type="text"
+						maxlength="120"
+						value={reason()}
+						onInput={(event) => setReason(event.currentTarget.value)}
+					/>
 				</label>
 			</Show>
 		</Dialog>

@@ -86,11 +86,14 @@ export const StateWord: Component<{ state: string }> = (props) => (
 	</Flash>
 );
 
-/** For an item of a server without contact: its last known state, and how long ago that was. */
+/**
+ * For an item of a server without contact: its last known state, and how long ago that was. It follows the
+ * present state, which is not known.
+ */
 export const LastKnown: Component<{ was: string | undefined; since: Int64 }> = (props) => (
 	<Show when={props.was}>
 		<span class="muted" data-last-known={props.was}>
-			last known: {props.was}, <Ago of={props.since} />
+			· last known: {props.was}, <Ago of={props.since} />
 		</span>
 	</Show>
 );
