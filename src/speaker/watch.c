@@ -104,6 +104,7 @@ static bool look(struct watch *w, size_t i)
 	w->hashes[i] = h;
 	for (struct subscriber *s = w->subscribers; s; s = s->next)
 		stale_mark(&s->items, i);
+	task_wake(&w->work); /* also for those that were served before, in the same step */
 	return true;
 }
 
@@ -234,28 +235,29 @@ static bool serve(struct subscriber *s)
 /* Returns whether there is more to look at. */
 static bool walk(struct watch *w)
 {
-	while (w->walk < w->n && task_has_time(w->loop))
-		look(w, w->walk++);
 	if (w->walk == w->n && w->again) {
 		w->again = false;
 		w->walk = 0;
 	}
-	return w->walk < w->n;
+	while (w->walk < w->n && task_has_time(w->loop))
+		look(w, w->walk++);
+	return w->walk < w->n || w->again;
 }
 
 static bool on_work(struct task *t)
 {
 	struct watch *w = container_of(t, struct watch, work);
-	bool more = false;
+	bool more;
 
 	if (!w->subscribers)
 		return false;
 	take_configuration(w);
+	more = walk(w); /* first: what it finds is sent */
 	for (struct subscriber *s = w->subscribers, *next; s; s = next) {
 		next = s->next;
 		more |= serve(s);
 	}
-	return walk(w) || more;
+	return more;
 }
 
 static void on_delay(struct ev_loop *loop, ev_timer *timer, int events)
