@@ -104,6 +104,7 @@ static bool look(struct watch *w, size_t i)
 	w->hashes[i] = h;
 	for (struct subscriber *s = w->subscribers; s; s = s->next)
 		stale_mark(&s->items, i);
+	task_wake(&w->work); /* also for those that were served before, in the same step */
 	return true;
 }
 
@@ -234,13 +235,13 @@ static bool serve(struct subscriber *s)
 /* Returns whether there is more to look at. */
 static bool walk(struct watch *w)
 {
-	while (w->walk < w->n && task_has_time(w->loop))
-		look(w, w->walk++);
 	if (w->walk == w->n && w->again) {
 		w->again = false;
 		w->walk = 0;
 	}
-	return w->walk < w->n;
+	while (w->walk < w->n && task_has_time(w->loop))
+		look(w, w->walk++);
+	return w->walk < w->n || w->again;
 }
 
 static bool on_work(struct task *t)

@@ -23,13 +23,13 @@ of = SpeakerApi.service.message
 
 
 @pytest.fixture
-def sites(running, folders, start):
+def sites():
     """Balancers with maglevd, FRR, a peer and a speaker, all with the VIP of www."""
     made = []
 
     def sites(n=1, **vip):
         for _ in range(n):
-            made.append(Site(running, folders, start))
+            made.append(Site())
             made[-1].speak(**{'drain-time': '1s', **vip})
         return made[-n:]
 

@@ -144,6 +144,22 @@ def test_a_watcher_gets_the_state_then_changes(site):
     speaker.wait_metric('maglev_speaker_watch_subscribers', 0)
 
 
+def test_a_change_is_sent_soon(alone):
+    """After the delay of 0.1 s, not only when the next thing happens. Under load the best of several counts."""
+    api = alone().connect()
+    streams, delays = [watch(api), watch(api)], []
+    for stream in streams:
+        stream.wait('session')
+    for i in range(7):
+        api.call('UndrainVIP', vip='www')
+        api.call('DrainVIP', vip='www', reason=str(i))
+        for stream in streams:
+            stream.wait('announcement', drain_reason=str(i))
+            event = next(one for one in stream.events if one.announcement.drain_reason == str(i))
+            delays.append((event.at - event.announcement.drained_at) / 1e9)
+    assert min(delays) < 0.3, delays
+
+
 def test_after_a_reload_the_whole_state_comes_again(alone):
     speaker = alone(vips=many(3))
     stream = watch(speaker.connect())
