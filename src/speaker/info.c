@@ -218,7 +218,8 @@ Maglev__AnnouncementInfo *info_announcement(struct speaker *s, size_t vip, struc
 		info->culprit =
 			arena_printf(a, "%s/%s", info->frontends[v->announce.culprit]->maglevd,
 				     info->frontends[v->announce.culprit]->frontend);
-	info->bgp = v->config->advertisement == BGP_NONE ? NULL : bgp(s, v->config, a);
+	if (speaker_config(s)->n_peers && v->config->advertisement != BGP_NONE)
+		info->bgp = bgp(s, v->config, a);
 	info->l2 = l2(s, vip, a);
 	set_verdict(s, v, info, a);
 	return info;

@@ -374,8 +374,8 @@ static void restore_drains(struct speaker *s)
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
 	_cleanup_(buf_free) struct buf text = { 0 };
 	struct errs errors = { .arena = arena };
-	const struct drain *list;
-	size_t n, gone;
+	const struct drain *list = NULL;
+	size_t n = 0, gone;
 	int r = *path ? file_read(path, DRAINS_FILE_MAX, &text) : -ENOENT;
 
 	if (r == -ENOENT)

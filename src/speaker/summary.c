@@ -8,10 +8,10 @@
 
 #define PEERS_SHOWN 5 /* by name; of others the number is shown */
 
-/* The peers that are sent the prefix. */
+/* The peers that are sent the prefix. bgp is NULL if there are none at all. */
 static void add_peers(const Maglev__AnnouncementBgp *bgp, struct buf *out)
 {
-	if (!bgp->n_peers) {
+	if (!bgp || !bgp->n_peers) {
 		buf_adds(out, ", but to no peer");
 		return;
 	}
@@ -130,12 +130,13 @@ char *summary_of(const struct summary_facts *f, struct arena *a)
 	};
 	const Maglev__AnnouncementInfo *info = f->announcement;
 	_cleanup_(buf_free) struct buf out = { 0 };
+	bool on_l2_only = info->l2 && !info->bgp;
 
-	if (info->l2 && !info->bgp)
+	if (on_l2_only)
 		add_standing(f, &out);
 	else
 		buf_adds(&out, words[f->state]);
-	if (announce_is_sent(f->state) && info->bgp)
+	if (announce_is_sent(f->state) && !on_l2_only)
 		add_peers(info->bgp, &out);
 	add_reason(f, &out);
 	if (info->l2 && info->bgp)

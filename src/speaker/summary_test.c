@@ -141,6 +141,16 @@ static void a_group_has_one_owner(void **state)
 			    "withdrawn, lb2 owns it: drained");
 }
 
+static void without_bgp_nothing_is_told(void **state)
+{
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+	Maglev__AnnouncementInfo info;
+	const struct summary_facts facts = { &info, ANNOUNCE_UP, ANNOUNCE_STATIC, 1, "" };
+
+	maglev__announcement_info__init(&info);
+	assert_string_equal(summary_of(&facts, arena), "announced, but to no peer");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -148,6 +158,7 @@ int main(void)
 		cmocka_unit_test(every_reason_has_its_words),
 		cmocka_unit_test(texts_from_outside_follow),
 		cmocka_unit_test(a_group_has_one_owner),
+		cmocka_unit_test(without_bgp_nothing_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,6 +109,13 @@ def test_the_speaker_says_what_is_wrong(site):
     assert speaker.call('GetSpeaker')['config_error'] == ''
 
 
+def test_without_peers_there_is_no_bgp(alone):
+    api = alone(config={'peers': {}}).connect()
+    info, vip = as_json(api.call('GetSpeaker')), as_json(api.call('GetAnnouncement', vip='www'))
+    assert not info['bgp'] and 'frr' not in info and 'bgp' not in vip
+    assert not api.call('ListSessions').sessions and not vip['attracts']
+
+
 # ---- the stream ----
 
 def test_a_watcher_gets_the_state_then_changes(site):
