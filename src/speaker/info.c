@@ -218,7 +218,7 @@ Maglev__AnnouncementInfo *info_announcement(struct speaker *s, size_t vip, struc
 		info->culprit =
 			arena_printf(a, "%s/%s", info->frontends[v->announce.culprit]->maglevd,
 				     info->frontends[v->announce.culprit]->frontend);
-	if (v->config->advertisement != BGP_NONE && speaker_config(s)->n_peers)
+	if (speaker_config(s)->n_peers && v->config->advertisement != BGP_NONE)
 		info->bgp = bgp(s, v->config, a);
 	info->l2 = l2(s, vip, a);
 	set_verdict(s, v, info, a);

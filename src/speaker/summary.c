@@ -130,12 +130,13 @@ char *summary_of(const struct summary_facts *f, struct arena *a)
 	};
 	const Maglev__AnnouncementInfo *info = f->announcement;
 	_cleanup_(buf_free) struct buf out = { 0 };
+	bool on_l2_only = info->l2 && !info->bgp;
 
-	if (info->l2 && !info->bgp)
+	if (on_l2_only)
 		add_standing(f, &out);
 	else
 		buf_adds(&out, words[f->state]);
-	if (announce_is_sent(f->state) && (info->bgp || !info->l2))
+	if (announce_is_sent(f->state) && !on_l2_only)
 		add_peers(info->bgp, &out);
 	add_reason(f, &out);
 	if (info->l2 && info->bgp)
