@@ -4,7 +4,8 @@
  *
  * An event has the whole item that changed, so the lists are read only at the start, with a new
  * stream and after a reload, which may have changed the names. The replay at the start of a stream
- * is skipped: the lists have it.
+ * is skipped: the lists have it. News of the speaker itself are asked for, at the pace of that
+ * query, and not taken from events, so that a speaker cannot fill the ring of all servers.
  */
 #include "base/cleanup.h"
 #include "src/frontend/members.h"
@@ -37,14 +38,6 @@ static void keep_info(struct upstream *u, struct buf *text, const char *error)
 		upstream__want(u, UPSTREAM__LISTS);
 }
 
-static void on_info(struct upstream *u, const Maglev__SpeakerInfo *info)
-{
-	_cleanup_(buf_free) struct buf text = { 0 };
-
-	pb_json_write(&info->base, PB_JSON_SHOWN, &text);
-	keep_info(u, &text, "");
-}
-
 static void on_event(struct upstream *u, const ProtobufCMessage *message)
 {
 	const Maglev__SpeakerEvent *e = (const Maglev__SpeakerEvent *)message;
@@ -53,7 +46,7 @@ static void on_event(struct upstream *u, const ProtobufCMessage *message)
 		return;
 	switch (e->event_case) {
 	case MAGLEV__SPEAKER_EVENT__EVENT_SPEAKER:
-		on_info(u, e->speaker);
+		upstream__want(u, UPSTREAM__LIVE);
 		break;
 	case MAGLEV__SPEAKER_EVENT__EVENT_ANNOUNCEMENT:
 		upstream__take_item(u, UPSTREAM_ANNOUNCEMENTS, &e->announcement->base, true);
