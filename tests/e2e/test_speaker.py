@@ -79,12 +79,13 @@ class Servers:
         for one in self.sockets.values():
             one.close()
 
-    def config(self):
+    def config(self, warmup='0s'):
         """Of a maglevd with the frontend www."""
         names = {f's{i}': address for i, address in enumerate(self.addresses, 1)}
         check = {'type': 'tcp', 'port': self.port, 'interval': '100ms', 'timeout': '1s', 'rise': 1, 'fall': 1}
         return {'maglev': {
             'dataplane': 'none',
+            'vpp': {'lb': {'startup-min-delay': warmup}},
             'healthchecks': {'tcp': check},
             'backends': {name: {'address': address, 'healthcheck': 'tcp'} for name, address in names.items()},
             'frontends': {'www': {'address': VIP, 'protocol': 'tcp', 'port': 80,
@@ -265,6 +266,19 @@ def test_servers_that_are_not_probed_yet_withdraw_nothing(site):
     assert site.bird.withdrawals() == 0
     site.bird.wait(there=False)
     assert speaker.vip()['reason'] == 'few-servers'
+
+
+def test_a_vip_is_announced_when_its_data_plane_may_have_it(site):
+    """Servers are up at once, but nothing is written in the warm-up: packets would have nowhere to go."""
+    site.maglevd.kill()
+    site.maglevd.write(site.servers.config(warmup='2s'))
+    mark = site.maglevd.mark()
+    site.maglevd.start()
+    speaker = site.speak()
+    up = site.maglevd.wait('frontend-transition', mark, to='up')
+    released = site.maglevd.wait('warmup-released', mark)
+    announced = speaker.wait('vip-transition', to='announced')
+    assert up.at < released.at < announced.at
 
 
 # ---- restarts ----
