@@ -40,7 +40,7 @@ static const struct pb_bounds bounds = { .memory = (size_t)64 * 1024 * 1024,
 
 struct said {
 	bool known, up;
-	bool released; /* by the warm-up: its VIP is written, or will be at once */
+	bool written; /* the data plane has its VIP */
 	uint32_t servers;
 };
 
@@ -48,7 +48,7 @@ struct said {
 struct report {
 	char *name;
 	bool heard;	      /* `last` is valid */
-	bool early;	      /* not released, or a server of it has not been probed yet */
+	bool early;	      /* not written, or a server of it has not been probed yet */
 	struct said now;      /* what it says, while connected */
 	struct said last;     /* the last that it said when it was not early */
 	int64_t silent_since; /* not connected, or early; 0: neither */
@@ -108,10 +108,10 @@ static void say(struct report *r, const struct said *said, bool early)
 static void take_info(struct follow *f, const Maglev__FrontendInfo *info)
 {
 	struct said said = { .known = true,
-			     .released = info->released,
+			     .written = info->written,
 			     .up = strcmp(info->state, "up") == 0 };
 	struct report *r = report_of(f, info->name);
-	bool early = !info->released || strcmp(info->state, "unknown") == 0;
+	bool early = !info->written || strcmp(info->state, "unknown") == 0;
 
 	if (!r)
 		return;
@@ -149,7 +149,7 @@ struct announce_source follow_source(const struct follow *f, const char *fronten
 
 	if (!r) /* connected: the list does not have it */
 		return (struct announce_source){ .reachable = f->connected, .heard = f->connected };
-	fit = f->connected && r->now.known && r->now.released && r->now.up &&
+	fit = f->connected && r->now.known && r->now.written && r->now.up &&
 	      r->now.servers >= min_servers;
 	s = fit ? &r->now : &r->last;
 	return (struct announce_source){ .reachable = fit || !r->silent_since,

@@ -10,8 +10,8 @@
  * A maglevd that has just started does not know the state of all its servers. As long as a server
  * of a frontend has not been probed, what was known before still counts (struct follow_report),
  * unless the frontend is fit already: a restart of maglevd must not withdraw a route. The same
- * holds while the warm-up holds the frontend back, and then the frontend is not fit either: its VIP
- * may not be in the data plane yet, and announcing it would attract packets that nothing forwards.
+ * holds until the data plane has its VIP, and then the frontend is not fit either: announcing it
+ * would attract packets that nothing forwards.
  */
 #pragma once
 

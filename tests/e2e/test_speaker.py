@@ -268,7 +268,7 @@ def test_servers_that_are_not_probed_yet_withdraw_nothing(site):
     assert speaker.vip()['reason'] == 'few-servers'
 
 
-def test_a_vip_is_announced_when_its_data_plane_may_have_it(site):
+def test_a_vip_is_announced_when_the_data_plane_has_it(site):
     """Servers are up at once, but nothing is written in the warm-up: packets would have nowhere to go."""
     site.maglevd.kill()
     site.maglevd.write(site.servers.config(warmup='2s'))
@@ -276,9 +276,9 @@ def test_a_vip_is_announced_when_its_data_plane_may_have_it(site):
     site.maglevd.start()
     speaker = site.speak()
     up = site.maglevd.wait('frontend-transition', mark, to='up')
-    released = site.maglevd.wait('warmup-released', mark)
+    written = site.maglevd.wait('lb-sync-vip', mark)
     announced = speaker.wait('vip-transition', to='announced')
-    assert up.at < released.at < announced.at
+    assert up.at < written.at < announced.at
 
 
 # ---- restarts ----
