@@ -66,6 +66,7 @@ struct reloader {
 	struct buf text; /* of the run under way */
 	char *copy;	 /* the file that holds it for the full reload */
 	bool dirty;	 /* FRR runs something that it has not saved */
+	bool repeated;	 /* the full reload of this run was tried again */
 	bool draining;
 	void (*drained)(void *user);
 	void *drained_user;
@@ -192,11 +193,27 @@ static void on_adopted(const struct fast_result *result, void *user)
 	fast_apply(r->fast, (struct str){ r->text.p, r->text.n }, on_completed, r);
 }
 
+/*
+ * frr-reload.py sends lines that are new in each of its two passes, and FRR 8.4 refuses a neighbour's
+ * graceful restart the second time (status 13, as for any line that is refused). All of it runs
+ * then, and another try has nothing to send.
+ */
+static bool is_worth_a_repeat(const struct reloader *r, const char *why)
+{
+	return !r->repeated && strstr(why, "vtysh (exec file) exited with status 13") != NULL;
+}
+
 static void on_full(bool success, const char *why, void *user)
 {
 	struct reloader *r = user;
 
 	r->stats.full++;
+	if (!success && is_worth_a_repeat(r, why)) {
+		log_debug("full-reload-repeated", LOG_S("reason", why));
+		r->repeated = true;
+		full_reload(r->full, r->copy, on_full, r);
+		return;
+	}
 	if (success)
 		r->dirty = false;
 	if (!success && r->fast)
@@ -240,6 +257,7 @@ static void reload_if_quiet(struct reloader *r)
 	if (full_is_busy(r->full))
 		return;
 	r->phase = FULL;
+	r->repeated = false;
 	error = write_copy(r);
 	if (error < 0)
 		end_run(r, RELOADER_FULL, false, strerror(-error));

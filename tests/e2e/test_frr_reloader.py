@@ -59,6 +59,14 @@ def reloader(running, folders, frr):
 
 # ---- requests ----
 
+def test_graceful_restart_is_taken_by_the_first_reload(reloader):
+    """frr-reload.py sends it twice, and FRR 8.4 refuses it the second time"""
+    it, line = reloader(), 'neighbor 10.0.0.2 graceful-restart'
+    text = conf().replace('neighbor 10.0.0.2 port 179', f'neighbor 10.0.0.2 port 179\n{line}')
+    assert it.reload(text)['result'] is True
+    assert ('router bgp 64512', line) in it.frr.running()
+
+
 def test_a_request_is_answered_with_its_own_id(reloader):
     it = reloader()
     assert stat.S_IMODE(os.stat(it.socket).st_mode) == 0o600
