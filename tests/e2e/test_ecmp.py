@@ -101,6 +101,18 @@ def test_the_end_of_a_program_costs_nothing(pair, load, name):
     assert load.waited(name) < SLACK
 
 
+def test_the_end_of_bfdd_moves_traffic_without_loss(pair, load):
+    """The router takes the balancer for dead, but it still forwards what was under way to it"""
+    one, other = pair.fabric.balancers
+    pair.nodes[0].kill('bfdd')
+    pair.router.wait_next_hops(other)
+    load.go_on()
+    pair.nodes[0].start_one('bfdd')
+    pair.router.wait_next_hops(one, other)
+    load.go_on()
+    assert load.waited('bfdd') < SLACK
+
+
 # ---- a whole balancer ends ----
 
 def test_a_dead_balancer_is_taken_out_and_comes_back(pair, load):

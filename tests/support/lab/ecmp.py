@@ -29,6 +29,7 @@ VIPS = {'www': VIPS4[0], 'www6': VIPS6[0]}
 GRPC = 9090
 BFD_MS, MULTIPLIER = 300, 4
 DETECTION = BFD_MS * MULTIPLIER / 1000  # s until BFD takes a balancer out
+BOOT = 3 * PATIENCE  # s; FRR is configured by frr-reload.py, which takes seconds
 OURS = ('reloader', 'speaker', 'maglevd')
 
 ROUTER = '''
@@ -77,7 +78,7 @@ class Router(Bird):
     def wait_next_hops(self, *balancers):
         """Waits until each VIP is reached through exactly these balancers; returns the time."""
         ports = {one.port for one in balancers}
-        until(lambda: all(self.next_hops(vip) == ports for vip in VIPS.values()), what=f'next hops {ports}')
+        until(lambda: all(self.next_hops(vip) == ports for vip in VIPS.values()), BOOT, f'next hops {ports}')
         return time.time()
 
     def withdrawals(self, balancer):
@@ -162,15 +163,17 @@ class Node:
         self.reloader = Reloader(self.folder, self.frr, namespace=balancer, level=level)
         self.speaker = Speaker(self, **vip)
 
-    def start(self):
-        """maglevd comes last: the session is there before the data plane is."""
-        since = self.speaker.mark()
+    def speak(self):
+        """Starts all but maglevd."""
+        self.since = self.speaker.mark()
         self.frr.start()
         self.reloader.start()
         self.speaker.start()
-        self.speaker.wait('session-up', since)
+
+    def balance(self):
+        """Starts maglevd, last: the session is there before the data plane is."""
+        self.speaker.wait('session-up', self.since, BOOT)
         self.maglevd.start()
-        return self
 
     def names(self):
         return (*self.frr.daemons, *OURS)
@@ -204,7 +207,8 @@ class Node:
         """As after a boot: nothing of the data plane is left."""
         self.balancer.run(program(), '--config', self.maglevd.path, '--xdp-detach')
         self.balancer.carry(True)
-        return self.start()
+        self.speak()
+        self.balance()
 
 
 class Pair:
@@ -222,7 +226,9 @@ class Pair:
         self.fabric.start()
         self.router.start()
         for node in self.nodes:
-            node.start()
+            node.speak()
+        for node in self.nodes:
+            node.balance()
         self.router.wait_next_hops(*self.fabric.balancers)
         return self
 
