@@ -122,7 +122,7 @@ class Packets(Demo):
                 lines, at = log.lines[at:], len(log.lines)
             for line in lines:
                 if name != 'reloader' or line['level'] != 'INFO':
-                    say(line_text(line, f'{name.removeprefix("maglev")}{node.number}'.ljust(9)))
+                    say(line_text(line, f'{name} {node.number}'.ljust(12)))
 
     def keep(self, node, name):
         """Restarts one program whenever it ends while its balancer has power, in a thread of its own."""
@@ -172,13 +172,12 @@ class Packets(Demo):
     # ---- life ----
 
     def run_daemon(self):
-        self.pair.router.start()
         for node in self.pair.nodes:
             for name in OURS:
                 threading.Thread(target=self.show, args=(node, name), daemon=True).start()
-            node.start()
-            self.power[node].set()
-        self.pair.router.wait_next_hops(*self.fabric.balancers)
+        self.pair.start()
+        for power in self.power.values():
+            power.set()
         self.window = Window([f'lb{node.number}={node.balancer.address}:9090' for node in self.pair.nodes], self.fabric.router)
         self.meter = Meter(self.pair, os.path.join(self.folder, 'traffic'), self.over)
         say(self.tell({name: server.pid for name, server in self.servers.items()}))
@@ -208,13 +207,18 @@ class Packets(Demo):
     a drain of one    lab drain 1    (traffic moves at once, the routes go after 10 s; lab undrain 1)
     a request         client curl -s {url}    (or http://[{VIPS['www6']}]/)
     who answers       for i in $(seq 100); do client curl -sm1 {url}; done | cut -d' ' -f1 | sort | uniq -c
-    a look            balancer1 maglevc show frontends;  balancer2 maglevc show lb state
+    a look            balancer1 maglevc show frontends;  balancer2 maglevc show backends web1;  balancer2 maglevc show lb state
     packets           balancer1 maglevc show lb counters    (read every 5 s)
     the sessions      balancer1 {vtysh} -c 'show bgp summary';  balancer1 {vtysh} -c 'show bfd peers'
     the dashboard     {self.window.tell()}
     what happens      balancer1 maglevc watch events
+    a shell           balancer1 maglevc    (Tab completes, ? helps)
+    the metrics       balancer1 curl -s http://127.0.0.1:{first.maglevd.port}/metrics | grep lbsync
     a dead server     kill {pids['web1']}    (web1; its connections are lost; it is back after {RESTART} s)
     a hung server     kill -STOP {pids['web2']}    (web2; kill -CONT {pids['web2']} heals it)
+    a drained server  for b in 1 2; do balancer$b maglevc set backend web2 pause reason "new disk" for 10m; done
+                      (new requests go elsewhere; on both balancers, so that they choose the same servers; resume ends it)
+    a shift           for b in 1 2; do balancer$b maglevc set frontend www pool primary backend web1 weight 20; done
     a failover        kill -STOP {' '.join(str(pids[n]) for n in ('web1', 'web2', 'web3'))}    (web4 takes over)
     a download        client curl -s --limit-rate 1M {url}bytes/60000000 | wc -c
                       (takes a minute, and survives what happens to one balancer)
