@@ -118,7 +118,8 @@ struct l4_reload {
  *				(health_rule_changed()).
  *	a tuple that stays	a weight set at run time (by names of frontend, pool and
  *				backend), unless the file now says the same, which ends it
- *	a frontend that stays	its health and since; `released` and `written` too, unless its VIP changed
+ *	a frontend that stays	its health and since, and unless its VIP changed, `released`
+ *				and `written`
  *
  * A backend that is added again after it was removed is a new one. New backends are unknown, or
  * disabled if the file says so; neither is a transition.

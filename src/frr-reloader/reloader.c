@@ -194,9 +194,9 @@ static void on_adopted(const struct fast_result *result, void *user)
 }
 
 /*
- * frr-reload.py sends lines that are new in each of its two passes, and FRR 8.4 refuses a neighbour's
- * graceful restart the second time (status 13, as for any line that is refused). All of it runs
- * then, and another try has nothing to send.
+ * frr-reload.py sends lines that are new in each of its two passes, and FRR 8.4 refuses a graceful
+ * restart of a neighbour the second time (status 13, as for any line that is refused). All of it
+ * runs then, and another try has nothing to send.
  */
 static bool is_worth_a_repeat(const struct reloader *r, const char *why)
 {
