@@ -86,6 +86,7 @@ Maglev__FrontendInfo *wire_frontend(const struct l4_model *m, size_t frontend, s
 	info->state = wire__text(l4_frontend_health_name(f->health));
 	info->since = f->since;
 	info->released = f->released;
+	info->pending = !f->written;
 	set_pools(info, m, frontend, a);
 	return info;
 }

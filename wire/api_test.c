@@ -104,7 +104,7 @@ static void a_frontend_shows_its_pools_and_what_their_weights_come_to(void **sta
 	record(w, w->s, CODE_STATIC, "", 6);
 	l4_model_set_weight(&w->model, "www", "primary", "a", 30);
 	l4_model_judge_frontend(&w->model, 0, 9, &from);
-	w->model.frontends[0].released = true;
+	w->model.frontends[0].released = w->model.frontends[0].written = true;
 	assert_json(&wire_frontend(&w->model, 0, w->arena)->base,
 		    "{\"name\":\"www\",\"address\":\"198.51.100.1\",\"protocol\":\"tcp\","
 		    "\"port\":80,\"pools\":["
@@ -120,7 +120,7 @@ static void a_frontend_shows_its_pools_and_what_their_weights_come_to(void **sta
 		    "\"active\":false}],"
 		    "\"description\":\"public\",\"src_ip_sticky\":false,\"flush_on_down\":true,"
 		    "\"state\":\"up\",\"since\":\"9\",\"active_pool\":\"primary\","
-		    "\"released\":true}");
+		    "\"released\":true,\"pending\":false}");
 }
 
 static void a_frontend_without_an_up_backend_has_no_active_pool(void **state)

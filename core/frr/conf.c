@@ -29,7 +29,7 @@ struct parser {
 	struct map entries;  /* "route-map NAME 10" -> its opening line */
 	const char *context; /* "" at the top */
 	const char *router;  /* "router bgp ..." while inside it; else NULL */
-	enum place { TOP, ROUTER, FAMILY4, FAMILY6, MAP, BFD, PROFILE, ELSEWHERE } place;
+	enum place { TOP, ROUTER, FAMILY4, FAMILY6, MAP, BFD, PROFILE, PEER, ELSEWHERE } place;
 	size_t order;
 };
 
@@ -248,9 +248,15 @@ static const struct option bfd_lines[] = {
 	{ "minimum-ttl", 1, false, NULL },
 };
 
+static const struct option peer_lines[] = {
+	{ "profile", 1, false, NULL },
+};
+
 static bool take_bfd_line(struct parser *p, struct frr__words *ws)
 {
-	const struct option *o = find_option(ws, bfd_lines, ARRAY_SIZE(bfd_lines));
+	const struct option *o = p->place == PEER
+					 ? find_option(ws, peer_lines, ARRAY_SIZE(peer_lines))
+					 : find_option(ws, bfd_lines, ARRAY_SIZE(bfd_lines));
 
 	if (!o)
 		return false;
@@ -262,16 +268,19 @@ static bool take_bfd_line(struct parser *p, struct frr__words *ws)
 	return true;
 }
 
-static bool take_profile(struct parser *p, struct frr__words *ws)
+/* "profile NAME", or "peer ADDRESS" with options. */
+static bool take_bfd_opening(struct parser *p, struct frr__words *ws)
 {
-	if (ws->n != 2 || !frr__words_begin(ws, "profile"))
+	bool peer = frr__words_begin(ws, "peer");
+
+	if (!peer && (ws->n != 2 || !frr__words_begin(ws, "profile")))
 		return false;
 	add(p, (struct frr_statement){ .kind = FRR_BFD_PROFILE,
 				       .context = "bfd",
 				       .key = ws->line.p,
 				       .line = ws->line.p });
 	p->context = arena_printf(p->arena, "bfd\n%s", ws->line.p);
-	p->place = PROFILE;
+	p->place = peer ? PEER : PROFILE;
 	return true;
 }
 
@@ -498,7 +507,7 @@ static bool close_context(struct parser *p, const struct frr__words *ws)
 		return false;
 	if (p->router && p->place != ROUTER)
 		go_to(p, ROUTER, p->router);
-	else if (p->place == PROFILE)
+	else if (p->place == PROFILE || p->place == PEER)
 		go_to(p, BFD, "bfd");
 	else if (!family)
 		go_to(p, TOP, "");
@@ -526,10 +535,11 @@ static bool take_statement(struct parser *p, struct frr__words *ws)
 	case MAP:
 		return take_map_line(p, ws);
 	case BFD:
-		return take_profile(p, ws);
+		return take_bfd_opening(p, ws);
 	case PROFILE:
-		/* a second profile may follow without "exit" */
-		return take_bfd_line(p, ws) || take_profile(p, ws);
+	case PEER:
+		/* a second one may follow without "exit" */
+		return take_bfd_line(p, ws) || take_bfd_opening(p, ws);
 	case ELSEWHERE:
 		return false;
 	}

@@ -26,10 +26,13 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-/* Also the order in which additions are made: what is used comes before what uses it. */
+/*
+ * Also the order in which additions are made: what is used comes before what uses it. A peer of
+ * bfdd's own configuration counts as a profile.
+ */
 enum frr_kind {
 	FRR_BFD_PROFILE,
-	FRR_BFD_LINE, /* of a profile */
+	FRR_BFD_LINE, /* of a profile or peer */
 	FRR_LIST,     /* an entry of a prefix list or of a community list */
 	FRR_MAP,      /* an entry of a route map: "route-map NAME permit 10" */
 	FRR_MAP_LINE, /* match, set and others, inside an entry */

@@ -246,7 +246,40 @@ static void write_profile(struct view *v, const struct frr_bfd *b)
 	buf_adds(v->out, " exit\n");
 }
 
-static void write_profiles(struct view *v)
+/*
+ * bfdd takes a session down when the bgpd that asked for it ends, and the peer then removes the
+ * routes that graceful restart should keep. So with graceful restart bgpd does not ask, and bfdd
+ * has the session from its own configuration. That needs to know the address and the interface:
+ * only the address of a neighbour that is one hop away tells both.
+ */
+static bool outlives_bgpd(const struct frr_router *r, const struct frr_peer *p)
+{
+	return p->bfd && p->graceful_restart && !p->interface && !p->ebgp_multihop &&
+	       !is_internal(r, p);
+}
+
+static void write_bfd_peer(struct view *v, const struct frr_router *r, const struct frr_peer *p)
+{
+	char text[ADDR_STRLEN];
+
+	buf_printf(v->out, " peer %s", addr_format(&p->address, text));
+	if (addr_is_set(&p->source))
+		buf_printf(v->out, " local-address %s", addr_format(&p->source, text));
+	if (r->vrf)
+		buf_printf(v->out, " vrf %s", r->vrf);
+	buf_printf(v->out, "\n  profile %s\n exit\n", p->bfd);
+}
+
+static void write_bfd_peers(struct view *v, const struct frr_router *r)
+{
+	const struct frr_peer *const *peers = SORTED(v, r->peers, r->n_peers, compare_peers);
+
+	for (size_t i = 0; i < r->n_peers; i++)
+		if (outlives_bgpd(r, peers[i]))
+			write_bfd_peer(v, r, peers[i]);
+}
+
+static void write_bfd(struct view *v)
 {
 	const struct frr_bfd *const *all =
 		SORTED(v, v->m->profiles, v->m->n_profiles, compare_profiles);
@@ -256,6 +289,8 @@ static void write_profiles(struct view *v)
 	buf_adds(v->out, "!\nbfd\n");
 	for (size_t i = 0; i < v->m->n_profiles; i++)
 		write_profile(v, all[i]);
+	for (size_t i = 0; i < v->m->n_routers; i++)
+		write_bfd_peers(v, v->routers[i]);
 	buf_adds(v->out, "exit\n");
 }
 
@@ -304,9 +339,10 @@ static void write_transport(struct buf *out, const struct frr_router *r, const s
 }
 
 /* With "bfd profile" alone, each frr-reload would remove "bfd", and end the session. */
-static void write_bfd(struct buf *out, const struct frr_peer *p, const char *id)
+static void write_neighbor_bfd(struct buf *out, const struct frr_router *r,
+			       const struct frr_peer *p, const char *id)
 {
-	if (p->bfd)
+	if (p->bfd && !outlives_bgpd(r, p))
 		buf_printf(out,
 			   " neighbor %s bfd\n"
 			   " neighbor %s bfd profile %s\n",
@@ -322,7 +358,7 @@ static void write_peer(struct view *v, const struct frr_router *r, const struct 
 	if (p->local_asn)
 		buf_printf(v->out, " neighbor %s local-as %" PRIu32 " no-prepend replace-as\n", id,
 			   p->local_asn);
-	write_bfd(v->out, p, id);
+	write_neighbor_bfd(v->out, r, p, id);
 	write_transport(v->out, r, p, id);
 	if (p->has_timers)
 		buf_printf(v->out, " neighbor %s timers %" PRIu32 " %" PRIu32 "\n", id,
@@ -485,7 +521,7 @@ void frr_render(const struct frr_model *m, struct buf *out)
 	v.classes = SORTED(&v, m->classes, m->n_classes, compare_classes);
 	check(&v);
 	write_head(&v);
-	write_profiles(&v);
+	write_bfd(&v);
 	for (size_t i = 0; i < m->n_classes; i++)
 		write_origin(&v, v.classes[i]);
 	for (size_t i = 0; i < m->n_routers; i++)

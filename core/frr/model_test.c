@@ -52,6 +52,7 @@ static const struct frr_peer peers[] = {
 	  .address = V4(10, 0, 0, 2),
 	  .asn = 64513,
 	  .password = "open-sesame",
+	  .bfd = "fast",
 	  .has_timers = true,
 	  .keepalive_s = 3,
 	  .hold_s = 9,
@@ -343,6 +344,43 @@ static void a_peer_has_the_lines_that_it_needs(void **state)
 		   " neighbor 10.0.0.9 graceful-restart\n");
 }
 
+static bool bfdd_has(struct frr_peer peer, const char *text)
+{
+	static const struct frr_bfd profile = { .name = "p" };
+	const struct frr_router router = {
+		.asn = 64512, .vrf = "red", .peers = &peer, .n_peers = 1
+	};
+	const struct frr_model m = {
+		.profiles = &profile, .n_profiles = 1, .routers = &router, .n_routers = 1
+	};
+	_cleanup_(buf_free) struct buf out = { 0 };
+	bool bgpd;
+
+	peer.name = "peer";
+	peer.bfd = "p";
+	peer.graceful_restart = true;
+	render(&m, &out);
+	bgpd = strstr(buf_cstr(&out), " bfd profile p\n") != NULL;
+	assert_true(bgpd != (strstr(out.p, text) != NULL));
+	return !bgpd;
+}
+
+/* bfdd ends a session with the bgpd that asked for it */
+static void bfd_outlives_bgpd_where_bfdd_can_find_the_peer_alone(void **state)
+{
+	const char *const block = " peer 10.0.0.9 vrf red\n  profile p\n exit\n";
+	const struct addr v4 = V4(10, 0, 0, 9), own = V4(10, 0, 0, 1);
+
+	assert_true(bfdd_has((struct frr_peer){ .address = v4, .asn = 1 }, block));
+	assert_true(bfdd_has((struct frr_peer){ .address = v4, .asn = 1, .source = own },
+			     " peer 10.0.0.9 local-address 10.0.0.1 vrf red\n  profile p\n"));
+	assert_false(bfdd_has((struct frr_peer){ .address = v4, .asn = 64512 }, block));
+	assert_false(bfdd_has((struct frr_peer){ .address = v4, .asn = 1, .ebgp_multihop = true },
+			      block));
+	assert_false(bfdd_has((struct frr_peer){ .interface = "eth0", .as_kind = FRR_AS_EXTERNAL },
+			      " peer "));
+}
+
 static void a_profile_names_only_what_is_set(void **state)
 {
 	const struct frr_bfd all = { .name = "all",
@@ -526,7 +564,7 @@ static void a_peer_changes_nothing_of_another(void **state)
 		_cleanup_(buf_free) struct buf plan = { 0 };
 		const char *id = peers[gone].interface;
 		struct str rest, line;
-		char address[ADDR_STRLEN], map[64], neighbor[64];
+		char address[ADDR_STRLEN], map[64], neighbor[64], peer[64];
 		struct copy c;
 
 		copy(&c);
@@ -536,12 +574,14 @@ static void a_peer_changes_nothing_of_another(void **state)
 		snprintf(map, sizeof(map), "maglev-out-%s ", peers[gone].name);
 		snprintf(neighbor, sizeof(neighbor), "neighbor %s ",
 			 id ? id : addr_format(&peers[gone].address, address));
+		snprintf(peer, sizeof(peer), "peer %s", id ? id : address);
 		rest = (struct str){ plan.p, plan.n - 1 };
 		while (str_cut(&rest, '\n', &line)) {
 			_cleanup_(buf_free) struct buf text = { 0 };
 
 			buf_add(&text, line.p, line.n);
-			if (!strstr(buf_cstr(&text), map) && !strstr(text.p, neighbor))
+			if (!strstr(buf_cstr(&text), map) && !strstr(text.p, neighbor) &&
+			    !strstr(text.p, peer))
 				fail_msg("%s: %s", peers[gone].name, text.p);
 		}
 	}
@@ -555,6 +595,7 @@ int main(void)
 		cmocka_unit_test(extra_text_comes_last_and_ends_with_a_newline),
 		cmocka_unit_test(routers_of_vrfs_come_after_the_default_one),
 		cmocka_unit_test(a_peer_has_the_lines_that_it_needs),
+		cmocka_unit_test(bfd_outlives_bgpd_where_bfdd_can_find_the_peer_alone),
 		cmocka_unit_test(a_profile_names_only_what_is_set),
 		cmocka_unit_test(any_order_gives_the_same_bytes),
 		cmocka_unit_test(only_constant_lines_are_foreign),

@@ -64,6 +64,7 @@ struct l4_frontend_state {
 	enum l4_frontend_health health;
 	int64_t since;		    /* unix ns */
 	bool released;		    /* by the warm-up (warmup.h); stays set */
+	bool written;		    /* the data plane has had its VIP; stays set */
 	size_t last_pool;	    /* the last one that was active; SIZE_MAX: none so far */
 	struct l4_weight **weights; /* [pool][member], as in config; NULL without pools */
 };
@@ -117,7 +118,8 @@ struct l4_reload {
  *				(health_rule_changed()).
  *	a tuple that stays	a weight set at run time (by names of frontend, pool and
  *				backend), unless the file now says the same, which ends it
- *	a frontend that stays	its health and since; `released` too, unless its VIP changed
+ *	a frontend that stays	its health and since, and unless its VIP changed, `released`
+ *				and `written`
  *
  * A backend that is added again after it was removed is a new one. New backends are unknown, or
  * disabled if the file says so; neither is a transition.

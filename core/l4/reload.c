@@ -259,7 +259,10 @@ static void keep_frontend(const struct l4_frontend *was, const struct l4_fronten
 
 	has->health = had->health;
 	has->since = had->since;
-	has->released = had->released && lb_vip_key_cmp(&old_key, &new_key) == 0;
+	if (lb_vip_key_cmp(&old_key, &new_key) == 0) {
+		has->released = had->released;
+		has->written = had->written;
+	}
 }
 
 static void reload_frontends(struct l4_model *m, const struct l4_config *old,

@@ -590,3 +590,11 @@ void engine_release(struct engine *e, size_t frontend)
 	e->model.frontends[frontend].released = true;
 	TELL(e, released, frontend);
 }
+
+void engine_note_written(struct engine *e, size_t frontend)
+{
+	if (e->model.frontends[frontend].written)
+		return;
+	e->model.frontends[frontend].written = true;
+	TELL(e, written, frontend);
+}

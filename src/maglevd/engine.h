@@ -50,6 +50,8 @@ struct engine_observer {
 	void (*probed)(void *user, const struct l4_backend_state *b);
 	/* The warm-up has released a frontend. */
 	void (*released)(void *user, size_t frontend);
+	/* The data plane has the VIP of a frontend, for the first time since the start. */
+	void (*written)(void *user, size_t frontend);
 	/* A reload was refused; the configuration in force stays. */
 	void (*refused)(void *user, const struct engine_refusal *why);
 	void *user;
@@ -114,3 +116,5 @@ void engine_refuse(struct engine *e, const struct engine_refusal *why);
 
 /* The warm-up of a frontend is over and never begins again. */
 void engine_release(struct engine *e, size_t frontend);
+/* The data plane has the VIP of a frontend as it should be. */
+void engine_note_written(struct engine *e, size_t frontend);

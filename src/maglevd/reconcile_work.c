@@ -252,8 +252,10 @@ static void on_applied(void *user, int err, size_t n_done)
 		on_apply_failed(r, err,
 				&r->ops.list.items[n_done < r->ops.list.n ? n_done : n_done - 1],
 				item);
-	else if (item)
+	else if (item) {
+		engine_note_written(r->engine, (size_t)(item - r->items));
 		queue_done(&r->queue, item, QUEUE_DONE);
+	}
 	reconcile__step(r);
 }
 
@@ -460,6 +462,7 @@ static bool sync_frontend(struct reconcile *r, struct queue_item *item, enum rec
 	if (apply(r, &key, scope))
 		return true;
 	r->item = NULL;
+	engine_note_written(r->engine, frontend);
 	return false;
 }
 

@@ -40,6 +40,7 @@ static const struct pb_bounds bounds = { .memory = (size_t)64 * 1024 * 1024,
 
 struct said {
 	bool known, up;
+	bool written; /* the data plane has its VIP */
 	uint32_t servers;
 };
 
@@ -47,10 +48,10 @@ struct said {
 struct report {
 	char *name;
 	bool heard;	      /* `last` is valid */
-	bool unprobed;	      /* a server of it has not been probed yet */
+	bool early;	      /* not written, or a server of it has not been probed yet */
 	struct said now;      /* what it says, while connected */
-	struct said last;     /* the last that it said about probed servers */
-	int64_t silent_since; /* not connected, or unprobed; 0: neither */
+	struct said last;     /* the last that it said when it was not early */
+	int64_t silent_since; /* not connected, or early; 0: neither */
 	bool listed;	      /* in the list that is being read */
 };
 
@@ -91,11 +92,11 @@ static struct report *report_of(struct follow *f, const char *name)
 }
 
 /* The report is changed in this function only, except by the loss of the connection. */
-static void say(struct report *r, const struct said *said, bool unprobed)
+static void say(struct report *r, const struct said *said, bool early)
 {
 	r->now = *said;
-	r->unprobed = unprobed;
-	if (!unprobed) {
+	r->early = early;
+	if (!early) {
 		r->last = *said;
 		r->heard = true;
 		r->silent_since = 0;
@@ -106,9 +107,11 @@ static void say(struct report *r, const struct said *said, bool unprobed)
 
 static void take_info(struct follow *f, const Maglev__FrontendInfo *info)
 {
-	struct said said = { .known = true, .up = strcmp(info->state, "up") == 0 };
+	struct said said = { .known = true,
+			     .written = !info->pending,
+			     .up = strcmp(info->state, "up") == 0 };
 	struct report *r = report_of(f, info->name);
-	bool unprobed = strcmp(info->state, "unknown") == 0;
+	bool early = info->pending || strcmp(info->state, "unknown") == 0;
 
 	if (!r)
 		return;
@@ -117,9 +120,9 @@ static void take_info(struct follow *f, const Maglev__FrontendInfo *info)
 			const Maglev__PoolBackendInfo *b = info->pools[p]->backends[i];
 
 			said.servers += b->effective_weight > 0;
-			unprobed |= strcmp(b->state, "unknown") == 0;
+			early |= strcmp(b->state, "unknown") == 0;
 		}
-	say(r, &said, unprobed);
+	say(r, &said, early);
 	r->listed = true;
 }
 
@@ -129,7 +132,7 @@ static void take_transition(struct follow *f, const Maglev__FrontendEvent *e)
 	struct report *r = map_get(&f->reports, e->frontend);
 	struct said said;
 
-	if (e->replay || !r || r->unprobed || r->silent_since || strcmp(e->to, "down") != 0)
+	if (e->replay || !r || r->early || r->silent_since || strcmp(e->to, "down") != 0)
 		return;
 	said = r->now;
 	said.up = false;
@@ -146,7 +149,8 @@ struct announce_source follow_source(const struct follow *f, const char *fronten
 
 	if (!r) /* connected: the list does not have it */
 		return (struct announce_source){ .reachable = f->connected, .heard = f->connected };
-	fit = f->connected && r->now.known && r->now.up && r->now.servers >= min_servers;
+	fit = f->connected && r->now.known && r->now.written && r->now.up &&
+	      r->now.servers >= min_servers;
 	s = fit ? &r->now : &r->last;
 	return (struct announce_source){ .reachable = fit || !r->silent_since,
 					 .heard = fit || r->heard,

@@ -9,7 +9,9 @@
  *
  * A maglevd that has just started does not know the state of all its servers. As long as a server
  * of a frontend has not been probed, what was known before still counts (struct follow_report),
- * unless the frontend is fit already: a restart of maglevd must not withdraw a route.
+ * unless the frontend is fit already: a restart of maglevd must not withdraw a route. The same
+ * holds until the data plane has its VIP, and then the frontend is not fit either: announcing it
+ * would attract packets that nothing forwards.
  */
 #pragma once
 

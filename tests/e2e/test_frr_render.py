@@ -186,7 +186,7 @@ def test_bfd_watches_the_session(loaded, node):
     def status():
         return json.loads(node.ask('show bgp neighbors uplink json'))['uplink'].get('peerBfdInfo', {}).get('status')
     until(lambda: status() == 'Up', what='BFD up')
-    bfd, = json.loads(node.ask('show bfd peers json', 'bfdd'))
+    bfd, = [one for one in json.loads(node.ask('show bfd peers json', 'bfdd')) if one.get('interface') == 'uplink']
     assert (bfd['transmit-interval'], bfd['detect-multiplier']) == (100, 5)
 
 

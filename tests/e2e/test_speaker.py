@@ -84,6 +84,19 @@ def test_servers_that_are_not_probed_yet_withdraw_nothing(site):
     assert speaker.vip()['reason'] == 'few-servers'
 
 
+def test_a_vip_is_announced_when_the_data_plane_has_it(site):
+    """Servers are up at once, but nothing is written in the warm-up: packets would have nowhere to go."""
+    site.maglevd.kill()
+    site.maglevd.write(site.servers.config(warmup='2s'))
+    mark = site.maglevd.mark()
+    site.maglevd.start()
+    speaker = site.speak()
+    up = site.maglevd.wait('frontend-transition', mark, to='up')
+    written = site.maglevd.wait('lb-sync-vip', mark)
+    announced = speaker.wait('vip-transition', to='announced')
+    assert up.at < written.at < announced.at
+
+
 # ---- restarts ----
 
 def test_a_restart_of_the_speaker_withdraws_nothing(site):

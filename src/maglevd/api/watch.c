@@ -176,6 +176,11 @@ static void on_released(void *user, size_t frontend)
 	mark_info(user, frontend);
 }
 
+static void on_written(void *user, size_t frontend)
+{
+	mark_info(user, frontend);
+}
+
 /* Called for every probe: it only sets a bit, and the results are sent once a second. */
 static void on_probed(void *user, const struct l4_backend_state *b)
 {
@@ -453,6 +458,7 @@ struct watch *watch_new(struct ev_loop *loop, struct engine *engine, struct reco
 						.annotated = on_annotated,
 						.probed = on_probed,
 						.released = on_released,
+						.written = on_written,
 						.refused = on_refused,
 						.user = w };
 	engine_observe(engine, &w->observer);

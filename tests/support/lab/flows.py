@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The client's side of a Fabric: requests, downloads and uploads through the VIPs, with every byte checked."""
+"""The client's side of a Fabric: requests, downloads, uploads and conversations, with every byte checked."""
 import contextlib
 import hashlib
 import re
+import selectors
 import socket
 import threading
 import time
@@ -108,6 +109,81 @@ def upload(namespace, vip, size, **how):
     return name
 
 
+class Talk(Flow):
+    """A connection that stays open: a message is sent, comes back, and after a pause the next one is sent."""
+    PAUSE = 0.2
+
+    def __init__(self, namespace, vip, **how):
+        super().__init__(namespace, vip, **how)
+        self.send('GET /echo HTTP/1.1\r\nHost: lab\r\n\r\n')
+        assert not self.head()
+        self.number, self.expected, self.sent_at, self.longest = 0, b'', time.monotonic(), 0
+
+    def say(self, now):
+        """Sends the next message if it is time for it."""
+        if not self.expected and now >= self.sent_at + self.PAUSE:
+            self.number, self.sent_at = self.number + 1, now
+            self.expected = f'message {self.number}\n'.encode()
+            self.socket.sendall(self.expected)
+
+    def hear(self, now):
+        got = self.receive()
+        assert self.expected.startswith(got), f'{got} is not {self.expected}'
+        self.expected = self.expected[len(got):]
+        self.longest = max(self.longest, now - self.sent_at)
+
+
+class Talks:
+    """Many of them at once. .lost: what ended early, as errors."""
+
+    def __init__(self, namespace, *vips, n=200):
+        self.talks = [Talk(namespace, vips[i % len(vips)]) for i in range(n)]
+        self.lost, self.over, self._changed = [], threading.Event(), threading.Condition()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _run(self):
+        with selectors.DefaultSelector() as selector:
+            for talk in self.talks:
+                selector.register(talk.socket, selectors.EVENT_READ, talk)
+            while not self.over.is_set():
+                ready = {key.data for key, _ in selector.select(0.02)}
+                for talk in list(selector.get_map().values()):
+                    self._turn(selector, talk.data, talk.data in ready)
+                with self._changed:
+                    self._changed.notify_all()
+
+    def _turn(self, selector, talk, ready):
+        try:
+            now = time.monotonic()
+            if ready:
+                talk.hear(now)
+            talk.say(now)
+        except (OSError, AssertionError) as error:
+            self.lost.append((time.time(), talk.socket.getsockname(), error))
+            selector.unregister(talk.socket)
+
+    def wait_round(self):
+        """Waits until a message that each connection sends from now on has come back, or connections are lost."""
+        with self._changed:
+            goal = [talk.number + 2 for talk in self.talks]
+            assert self._changed.wait_for(lambda: self.lost or all(talk.number >= n for talk, n in zip(self.talks, goal)),
+                                          2 * PATIENCE), 'a connection stands still'
+
+    def longest(self):
+        """The longest time that a message has taken there and back; starts to measure again."""
+        longest = max(talk.longest for talk in self.talks)
+        for talk in self.talks:
+            talk.longest = 0
+        return longest
+
+    def close(self):
+        self.over.set()
+        self.thread.join(PATIENCE)
+        for talk in self.talks:
+            talk.close()
+
+
 class Traffic:
     """Makes requests until it is stopped. .seen: (start time, name of the server or error)."""
 
@@ -137,6 +213,10 @@ class Traffic:
 
     def errors(self):
         return [(at, who) for at, who in self.seen if isinstance(who, Exception)]
+
+    def longest(self, since=0):
+        """The longest time that a request has taken: with one VIP each starts at the end of the one before."""
+        return max((later - at for (at, _), (later, _) in zip(self.seen, self.seen[1:]) if at >= since), default=0)
 
     def after(self, time_stamp):
         """The servers that answered requests made since then."""

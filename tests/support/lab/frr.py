@@ -4,10 +4,12 @@
 Each instance has its own pathspace (-N), so that several of them, and those of other test runs, live side by side. The
 programs are those of the machine, or of another root file system (lab.trixie).
 """
+import contextlib
 import glob
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 
@@ -44,11 +46,22 @@ def _remove(path):
         shutil.rmtree(path, ignore_errors=True)
 
 
+def _end_left(pathspace):
+    """Kills daemons that outlived their test process: they change their user, which clears the signal of its death."""
+    for path in glob.glob('/proc/[0-9]*/cmdline'):
+        with contextlib.suppress(OSError):
+            with open(path, 'rb') as file:
+                words = file.read().split(b'\0')
+            if words[0].startswith(PROGRAMS.encode()) and pathspace.encode() in words:
+                os.kill(int(path.split('/')[2]), signal.SIGKILL)
+
+
 def _sweep(root):
-    """Removes the folders of test processes that have ended."""
+    """Removes the folders of test processes that have ended, and ends their daemons."""
     for path in (found for folder in (RUN, root + RUN, root + ETC) for found in glob.glob(f'{folder}/mgl*-*')):
         pid = re.match(r'mgl(\d+)-', os.path.basename(path))
         if pid and not os.path.exists(f'/proc/{pid[1]}'):
+            _end_left(os.path.basename(path))
             _remove(path)
 
 
@@ -119,6 +132,11 @@ class Frr:
         self._launch(name)
         self._wait(name)
 
+    def revive(self, name):
+        """Starts a daemon with its part of the saved configuration, as watchfrr does."""
+        self.start_daemon(name)
+        self._boot('-d', name)
+
     def restart(self, *names):
         """Kills daemons and starts them without a configuration."""
         for name in names:
@@ -171,8 +189,10 @@ class Frr:
     def load(self, text, daemon=None):
         """Loads a configuration the way FRR does at its start, or at that of one daemon."""
         self._write('frr.conf', text)
-        done = subprocess.run([self.system.vtysh, '-N', self.pathspace, '-b', *(('-d', daemon) if daemon else ())],
-                              capture_output=True, text=True)
+        self._boot(*(('-d', daemon) if daemon else ()))
+
+    def _boot(self, *of):
+        done = subprocess.run([self.system.vtysh, '-N', self.pathspace, '-b', *of], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
 
     def running(self, daemon='bgpd'):

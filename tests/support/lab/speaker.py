@@ -91,12 +91,13 @@ class Servers:
         for one in self.sockets.values():
             one.close()
 
-    def config(self):
+    def config(self, warmup='0s'):
         """Of a maglevd with the frontend www."""
         names = {f's{i}': address for i, address in enumerate(self.addresses, 1)}
         check = {'type': 'tcp', 'port': self.port, 'interval': '100ms', 'timeout': '1s', 'rise': 1, 'fall': 1}
         return {'maglev': {
             'dataplane': 'none',
+            'vpp': {'lb': {'startup-min-delay': warmup}},
             'healthchecks': {'tcp': check},
             'backends': {name: {'address': address, 'healthcheck': 'tcp'} for name, address in names.items()},
             'frontends': {'www': {'address': VIP, 'protocol': 'tcp', 'port': 80,

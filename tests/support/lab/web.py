@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """web.py NAME BROKEN: a small web server on port 80 of every address of its namespace.
 
-/healthz is 200 unless the file BROKEN exists, /bytes/N has N bytes that can be checked, PUT answers with the hash
-of the body, and everything else with the name of the server and the address of the client.
+/healthz is 200 unless the file BROKEN exists, /bytes/N has N bytes that can be checked, /echo sends back what it gets,
+PUT answers with the hash of the body, and everything else with the name of the server and the address of the client.
 """
 import asyncio
 import functools
@@ -34,6 +34,13 @@ async def send_bytes(writer, name, size):
         await writer.drain()
 
 
+async def echo(reader, writer, name):
+    writer.write(f'HTTP/1.1 200 OK\r\nServer: {name}\r\nConnection: close\r\n\r\n'.encode())
+    while chunk := await reader.read(LIMIT):
+        writer.write(chunk)
+        await writer.drain()
+
+
 async def take_upload(reader, writer, name, head):
     fields = dict(line.lower().split(b':', 1) for line in head.split(b'\r\n')[1:] if b':' in line)
     left, digest = int(fields[b'content-length']), hashlib.sha256()
@@ -51,6 +58,8 @@ async def serve(name, broken, reader, writer):
             await take_upload(reader, writer, name, head)
         elif path.startswith(b'/bytes/'):
             await send_bytes(writer, name, int(path[7:]))
+        elif path == b'/echo':
+            await echo(reader, writer, name)
         elif path == b'/healthz':
             sick = os.path.exists(broken)
             await answer(writer, b'503 Service Unavailable' if sick else b'200 OK', b'broken\n' if sick else b'ok\n')
