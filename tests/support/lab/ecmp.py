@@ -113,7 +113,7 @@ class Speaker(Daemon):
         self.balancer, path = node.balancer, os.path.join(node.folder, 'speaker.yaml')
         with open(path, 'w', encoding='ascii') as file:
             json.dump(self.config(node, vip), file, indent=1)
-        super().__init__(node.folder, 'maglev-speaker', '--config', path, '--grpc-addr', f'127.0.0.1:{SPEAKER}',
+        super().__init__(node.folder, 'maglev-speaker', '--config', path, '--grpc-addr', f':{SPEAKER}',
                          '--vty-dir', node.frr.run, '--drain-file', os.path.join(node.folder, 'drains'),
                          '--frr-conf', os.path.join(node.folder, 'frr.conf'), '--reloader-socket', node.reloader.socket,
                          '--retry', '500ms', *args, namespace=node.balancer, level=node.level)

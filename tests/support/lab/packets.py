@@ -11,7 +11,7 @@ import time
 
 from lab import fabric, flows
 from lab.demo import RESTART, Demo, example, line_text, say
-from lab.ecmp import OURS, VIPS, Pair
+from lab.ecmp import GRPC, OURS, SPEAKER, VIPS, Pair
 from lab.frr import PROGRAMS
 from lab.programs import program
 from lab.window import Window
@@ -178,7 +178,9 @@ class Packets(Demo):
         self.pair.start()
         for power in self.power.values():
             power.set()
-        self.window = Window([f'lb{node.number}={node.balancer.address}:9090' for node in self.pair.nodes], self.fabric.router)
+        servers, speakers = ([f'lb{node.number}={node.balancer.address}:{port}' for node in self.pair.nodes]
+                             for port in (GRPC, SPEAKER))
+        self.window = Window(servers, self.fabric.router, speakers)
         self.meter = Meter(self.pair, os.path.join(self.folder, 'traffic'), self.over)
         say(self.tell({name: server.pid for name, server in self.servers.items()}))
         for node in self.pair.nodes:

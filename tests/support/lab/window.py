@@ -15,10 +15,11 @@ from lab.programs import program
 class Window:
     USER = 'maglev'
 
-    def __init__(self, servers, namespace=None):
-        """servers: NAME=ADDRESS of maglevds' APIs as seen in the namespace, which is ours if it is None."""
+    def __init__(self, servers, namespace=None, speakers=()):
+        """servers, speakers: NAME=ADDRESS of their APIs as seen in the namespace, which is ours if it is None."""
         self.password = secrets.token_hex(4)
-        command = [program('maglevd-frontend'), '--server', ','.join(servers), '--listen', '127.0.0.1:0']
+        command = [program('maglevd-frontend'), '--server', ','.join(servers), '--listen', '127.0.0.1:0',
+                   *(('--speaker', ','.join(speakers)) if speakers else ())]
         self.process = child(namespace.command(*command) if namespace else command, stdout=subprocess.PIPE,
                              env={**os.environ, 'MAGLEV_FRONTEND_USER': self.USER,
                                   'MAGLEV_FRONTEND_PASSWORD': self.password})
