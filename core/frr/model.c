@@ -255,7 +255,7 @@ static void write_profile(struct view *v, const struct frr_bfd *b)
 static bool outlives_bgpd(const struct frr_router *r, const struct frr_peer *p)
 {
 	return p->bfd && p->graceful_restart && !p->interface && !p->ebgp_multihop &&
-	       !is_internal(r, p);
+	       !frr_peer_is_internal(p, r->asn);
 }
 
 static void write_bfd_peer(struct view *v, const struct frr_router *r, const struct frr_peer *p)

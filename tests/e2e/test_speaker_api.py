@@ -87,7 +87,7 @@ def test_a_vip_says_why(site):
 
 def test_a_session_that_ends_says_why(site):
     speaker = site.speak()
-    assert speaker.session()['up'] and speaker.vip()['attracts']
+    until(lambda: speaker.session()['up'] and speaker.vip()['attracts'], what='a VIP that attracts traffic')
     site.bird.stop()
     until(lambda: not speaker.vip()['attracts'], what='a VIP without a session')
     assert speaker.vip()['summary'] == 'announced, but no session is up'

@@ -6,7 +6,7 @@ Beside the VIP that a story is about there is another one, whose route must neve
 import pytest
 
 from lab import until
-from lab.speaker import BIRD, ROUTE, Site
+from lab.speaker import BIRD, ROUTE, THEIRS, Site
 
 STAYS = '198.51.100.99/32'
 STAYING = {'stays': {'address': '198.51.100.99'}}
@@ -30,9 +30,10 @@ def sites():
 
 
 def speak(site, *args, sections=None, **how):
-    """With the other VIP; returns when the peer has both."""
+    """With the other VIP; returns when the peer has both, and the speaker has seen the session."""
     speaker = site.speak(*args, sections={'vips': STAYING, **(sections or {})}, **how)
     site.bird.wait(STAYS)
+    speaker.wait_session(up=True)
     return speaker
 
 
@@ -112,7 +113,7 @@ def test_graceful_restart_keeps_routes_while_bgpd_is_restarted(sites):
     restarted(site, 'bgpd')
     speaker.wait('bgpd-restarted', since)
     speaker.wait('session-up', since, peer='tor')
-    until(site.has_table, what='the end of the restart')
+    until(lambda: 'End-of-RIB send: IPv4 Unicast' in site.frr.ask(f'show bgp neighbors {THEIRS}'), what='the end of the restart')
     assert site.bird.history() == site.bird.history(STAYS) == ['added']
     down_and_up(site)
     assert site.bird.history(STAYS) == ['added']
