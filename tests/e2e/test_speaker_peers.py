@@ -103,6 +103,12 @@ def add_spine(site):
     return spine
 
 
+def wait_sent(site):
+    """FRR is asked once a second."""
+    for peer, prefixes in SENT.items():
+        site.speaker.wait_session(peer, up=True, prefixes_sent=str(prefixes))
+
+
 @pytest.fixture(scope='module')
 def site():
     it = Site(conf=BIRD.replace('strict bind;', 'strict bind; bfd on;') + MORE,
@@ -111,8 +117,7 @@ def site():
     it.go = it.add(GoBgp(it.folder(), it.names[1], **GO)).start()
     it.spine = add_spine(it)
     it.speak(peer={'bfd': 'fast'}, sections=SECTIONS, **{'drain-time': '1s'})
-    for peer, prefixes in SENT.items():
-        it.speaker.wait_session(peer, up=True, prefixes_sent=prefixes)
+    wait_sent(it)
     yield it
     it.spine.close()
     it.close()
@@ -207,7 +212,7 @@ def test_a_wrong_password_is_a_session_that_is_down(site):
     """TCP drops the segments, so FRR has nothing to say about it."""
     assert site.speaker.session('secret')['up']
     closed = site.speaker.session('closed')
-    assert not closed['up'] and closed['state'] in ('Active', 'Connect', 'Idle') and closed['prefixes_sent'] == 0
+    assert not closed['up'] and closed['state'] in ('Active', 'Connect', 'Idle') and closed['prefixes_sent'] == '0'
     assert site.speaker.metrics().one('metallb_bgp_session_up', peer='10.0.0.7:179', vrf='') == 0
     assert 'open-sesame' not in json.dumps([dict(line) for line in site.speaker.lines])
     assert 'open-sesame' not in json.dumps([dict(line) for line in site.reloader.lines])
@@ -215,12 +220,11 @@ def test_a_wrong_password_is_a_session_that_is_down(site):
 
 def test_sessions_count_what_they_sent(site):
     """An unnumbered session has the name of its interface."""
+    wait_sent(site)
     metrics = site.speaker.metrics()
     for peer, prefixes in SENT.items():
-        session = site.speaker.session(peer)
-        address = session['address']
+        address = site.speaker.session(peer)['address']
         name = {'spine': address, 'six': f'[{address}]:179'}.get(peer, f'{address}:179')
-        assert session['prefixes_sent'] == prefixes
         assert metrics.one('metallb_bgp_announced_prefixes_total', peer=name, vrf='') == prefixes
         assert metrics.one('metallb_bgp_session_up', peer=name, vrf='') == 1
 
