@@ -17,7 +17,7 @@
 #include "base/field.h"
 
 struct l7_cors {
-	/* "*", or "https://www.example.com:8443"; the host may begin with "*", any number of labels */
+	/* "*", or "https://www.example.com:8443"; a "*" at the start of the host is any text */
 	const struct str *origins;
 	size_t n_origins;
 	const struct str *methods, *headers, *expose; /* "*" alone: any */

@@ -26,5 +26,5 @@ const struct l7_host *l7_host_build(struct arena *arena, const struct l7_match *
 
 #define L7_NONE SIZE_MAX
 
-/* The index of the first rule, in the order of l7_match_cmp(), that applies; L7_NONE if none does. */
+/* The index of the first rule that applies, in the order of l7_match_cmp(); L7_NONE: none does. */
 size_t l7_host_find(const struct l7_host *h, const struct l7_request *r, l7_regex_fn regex);

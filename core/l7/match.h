@@ -7,9 +7,9 @@
  * headers; more on the query; and the lower `order`, which is the caller's and has no ties. (The
  * Gateway API leaves the place of regular expressions open.)
  *
- * A prefix matches whole segments: "/a" and "/a/" match "/a", "/a/" and "/a/b", but not "/ab". Names
- * of headers have no case; everything else has. Of several headers or parameters with one name the
- * first counts. Parameters are compared after percent-decoding.
+ * A prefix matches whole segments: "/a" and "/a/" match "/a", "/a/" and "/a/b", but not "/ab".
+ * Names of headers have no case; everything else has. Of several headers or parameters with one
+ * name the first counts. Parameters are compared after percent-decoding.
  *
  * Pure: nothing is allocated, and all strings are borrowed.
  */

@@ -17,9 +17,9 @@
 enum l7_ending {
 	L7_ANSWERED,	/* with a status */
 	L7_NOT_REACHED, /* no connection: refused, no route, time-out, TLS */
-	L7_NOT_TAKEN, /* a kept connection ended before the server read the request, or it said so */
-	L7_TIMED_OUT, /* no answer within the time of a try */
-	L7_BROKEN,    /* the connection ended, or the answer was malformed */
+	L7_NOT_TAKEN,	/* a kept connection ended unused, or the server refused it unread */
+	L7_TIMED_OUT,	/* no answer within the time of a try */
+	L7_BROKEN,	/* the connection ended, or the answer was malformed */
 };
 
 struct l7_retry {
