@@ -11,7 +11,7 @@ import urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TYPES = {'TEXT': 'text', 'WORD': 'word', 'INT': 'number', 'BOOL': 'boolean', 'DURATION': 'duration',
-         'WORDS': 'list', 'LIST': 'list', 'SECTION': 'mapping', 'NAMED': 'mapping'}
+         'WORDS': 'list', 'LIST': 'list', 'PAIRS': 'mapping', 'SECTION': 'mapping', 'NAMED': 'mapping'}
 
 
 def read(path):
