@@ -17,10 +17,37 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "core/l7/cors.h"
+#include "core/l7/doc.h"
 #include "core/l7/headers.h"
 #include "core/l7/match.h"
 #include "core/l7/retry.h"
 #include "core/l7/rewrite.h"
+#include "core/l7/table.h"
+
+/* Bounds of a configuration, beside those of the document's reader. */
+#define L7_NAME_MAX 512 /* bytes of a name */
+#define L7_ROUTE_HOSTS_MAX 256
+#define L7_RULES_MAX 256     /* of a route */
+#define L7_MATCHES_MAX 64    /* of a rule */
+#define L7_CONDITIONS_MAX 16 /* on headers, and as many on the query */
+#define L7_BACKENDS_MAX 16   /* of a rule */
+#define L7_EDITS_MAX 16	     /* headers to set, as many to add, and to remove */
+#define L7_MIRRORS_MAX 16    /* of a rule */
+#define L7_WEIGHT_MAX 1000000
+#define L7_ENTRIES_MAX 1000000 /* host names times matches, of all routes */
+
+/* What holds if nothing is said; times in ns. */
+#define L7_CONNECT_TIMEOUT INT64_C(5000000000)
+#define L7_PROBE_INTERVAL INT64_C(5000000000)
+#define L7_PROBE_TIMEOUT INT64_C(2000000000)
+#define L7_PROBE_LOW 200
+#define L7_PROBE_HIGH 399
+#define L7_LIMIT_WAITING 1024
+#define L7_LIMIT_WAIT INT64_C(5000000000)
+#define L7_LIMIT_IDLE 64
+#define L7_LIMIT_IDLE_TIME INT64_C(60000000000)
+#define L7_RETRY_ATTEMPTS 2 /* only those that are safe: there are no codes */
+#define L7_RETRY_BACKOFF INT64_C(25000000)
 
 /* ---- pools ---- */
 
@@ -29,7 +56,8 @@ struct l7_server {
 	uint16_t port;
 	uint32_t weight; /* 0: no new requests */
 	bool tls;
-	bool drain; /* requests that belong to it by persistence still reach it */
+	bool drain;   /* requests that belong to it by persistence still reach it */
+	uint32_t idx; /* as given; otherwise they are counted over all pools */
 };
 
 enum l7_balance { L7_ROUND_ROBIN, L7_LEAST_REQUEST, L7_RANDOM_TWO, L7_MAGLEV };
@@ -109,14 +137,15 @@ struct l7_persistence {
 };
 
 struct l7_rule {
-	const char *name; /* "route/2", or as given */
+	/* as given, else "ROUTE/1" with its number from 0; without rules, that of the route */
+	const char *name;
 	const struct l7_match *matches;
 	size_t n_matches;
 	struct l7_filters filters;
 	const struct l7_backend *backends;
 	size_t n_backends;
 	int64_t request_timeout; /* ns over all tries; 0: none */
-	int64_t try_timeout;
+	int64_t try_timeout;	 /* ns of each; 0: none */
 	struct l7_retry retry;
 	struct l7_persistence persistence;
 };
@@ -161,3 +190,54 @@ struct l7_config {
 	const struct str *allowed_hosts;
 	size_t n_allowed_hosts;
 };
+
+/* ---- from a document ---- */
+
+/* What the rules need from outside. */
+struct l7_calls {
+	/*
+	 * Compiles a pattern, which must match a whole text. NULL if it is not valid; reason then
+	 * says why, in at most size bytes. The result lives at least as long as the configuration.
+	 */
+	const struct l7_regex *(*compile)(const char *pattern, char *reason, size_t size,
+					  void *user);
+	void *user;
+};
+
+/*
+ * Checks a document and builds the configuration in arena. -EINVAL if anything was added to errors;
+ * *ret is untouched then. All mistakes are reported at once, each with a code (struct err), sorted
+ * by place.
+ */
+int l7_config_build(const struct l7_doc *doc, struct arena *arena, const struct l7_calls *calls,
+		    struct l7_config *ret, struct errs *errors, struct errs *warnings);
+
+/* ---- what is derived from a configuration ---- */
+
+/* Where the entry of a table came from. */
+struct l7_target {
+	const struct l7_route *route;
+	const struct l7_rule *rule;
+	const struct l7_match *match;
+};
+
+struct l7_entries {
+	const struct l7_entry *entries;	 /* for l7_table_build() */
+	const struct l7_target *targets; /* of the entry at the same index */
+	size_t n;
+};
+
+/*
+ * The entries of one listener: each host name of each route that belongs to it, with each match.
+ * The name is that of the route, so that it alone ranks; a name that no request of the listener
+ * can have is left out. Without listeners in the configuration, all routes belong to the only one
+ * (0). The result lives in arena and borrows from the configuration.
+ */
+struct l7_entries l7_config_entries(const struct l7_config *c, size_t listener,
+				    struct arena *arena);
+
+/*
+ * The index of the backend that gets a request, by weight; random is any number. L7_NONE: there is
+ * none, or all weights are 0.
+ */
+size_t l7_pick_backend(const struct l7_backend *backends, size_t n, uint64_t random);
