@@ -45,6 +45,18 @@ struct doc_duration {
 	int64_t v; /* ns */
 };
 
+/* One entry of a mapping whose keys are free. */
+struct doc_pair {
+	struct doc_text name, value;
+};
+
+struct doc_pairs {
+	bool set;
+	struct place at;
+	const struct doc_pair *items;
+	size_t n;
+};
+
 /* A list of words; each item has its own place for complaints. */
 struct doc_words {
 	bool set;

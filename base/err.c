@@ -10,27 +10,47 @@
 
 /*
  * The array is allocated at its full size with the first complaint: arena memory cannot grow in
- * place, and documents without mistakes pay nothing.
+ * place, and documents without mistakes pay nothing. text is in the arena of the list.
  */
+static void add(struct errs *e, const char *code, struct place at, const char *key,
+		const char *text)
+{
+	if (!e->items)
+		e->items = arena_array_of(e->arena, ERRS_MAX, struct err);
+	e->items[e->n++] = (struct err){
+		.at = at,
+		.key = arena_strdup(e->arena, key),
+		.text = text,
+		.code = code,
+	};
+}
+
+/* Whether a further complaint is only counted. */
+static bool is_dropped(struct errs *e)
+{
+	assert(e->arena);
+	e->dropped += e->n == ERRS_MAX;
+	return e->n == ERRS_MAX;
+}
+
 void errs_add(struct errs *e, struct place at, const char *key, const char *fmt, ...)
 {
 	va_list ap;
 
-	assert(e->arena && key);
-	if (e->n == ERRS_MAX) {
-		e->dropped++;
+	assert(key);
+	if (is_dropped(e))
 		return;
-	}
-	if (!e->items)
-		e->items = arena_array_of(e->arena, ERRS_MAX, struct err);
-
 	va_start(ap, fmt);
-	e->items[e->n++] = (struct err){
-		.at = at,
-		.key = arena_strdup(e->arena, key),
-		.text = arena_vprintf(e->arena, fmt, ap),
-	};
+	add(e, NULL, at, key, arena_vprintf(e->arena, fmt, ap));
 	va_end(ap);
+}
+
+void errs_add_coded(struct errs *e, const char *code, struct place at, const char *key,
+		    const char *text)
+{
+	assert(key && text);
+	if (!is_dropped(e))
+		add(e, code, at, key, arena_strdup(e->arena, text));
 }
 
 static int place_cmp(struct place a, struct place b)

@@ -22,6 +22,7 @@ struct err {
 	struct place at;
 	const char *key;  /* dotted path of the value, "" when there is none */
 	const char *text; /* one sentence, no full stop, no newline */
+	const char *code; /* a name for programs, "InvalidHost"; static; NULL: none */
 };
 
 #define ERRS_MAX 100
@@ -36,6 +37,9 @@ struct errs {
 /* Adds a complaint. key and the formatted text are copied into the arena of the list. */
 void errs_add(struct errs *e, struct place at, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+/* The same for a finished text and with a code, which may be NULL and is not copied. */
+void errs_add_coded(struct errs *e, const char *code, struct place at, const char *key,
+		    const char *text);
 /*
  * Sorts by line, then column; complaints about one place keep the order in which they were added.
  */

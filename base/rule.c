@@ -29,7 +29,14 @@ static void add_spot(struct buf *out, const struct rule_spot *spot)
 	buf_add_shown(out, str_of(spot->name), RULE_NAME_MAX);
 }
 
-/* Adds one complaint; errs_add() copies key and text. */
+static const char *code_of(const struct rule_spot *spot)
+{
+	while (spot && !spot->code)
+		spot = spot->in;
+	return spot ? spot->code : NULL;
+}
+
+/* Adds one complaint; errs_add_coded() copies key and text. */
 static void tell(struct errs *list, const struct rule_spot *in, const char *word, struct place at,
 		 const char *text)
 {
@@ -37,7 +44,7 @@ static void tell(struct errs *list, const struct rule_spot *in, const char *word
 	_cleanup_(buf_free) struct buf key = { 0 };
 
 	add_spot(&key, word ? &inner : in);
-	errs_add(list, at, buf_cstr(&key), "%s", text);
+	errs_add_coded(list, code_of(in), at, buf_cstr(&key), text);
 }
 
 void rule_fail(struct rule_sink *s, const struct rule_spot *in, const char *word, struct place at,

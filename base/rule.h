@@ -40,6 +40,7 @@ struct rule_spot {
 	const struct rule_spot *in;
 	const char *name; /* NULL: an element of a list, identified by index */
 	size_t index;
+	const char *code; /* of the complaints here and within (struct err); NULL: that of `in` */
 };
 
 /*

@@ -205,6 +205,21 @@ static void entries_are_sorted_and_names_are_there_once(void **state)
 	rule_entries(&f->sink, &doors, &section, NULL, 0);
 }
 
+static void the_innermost_code_names_a_complaint(void **state)
+{
+	struct fixture *f = *state;
+	const struct rule_spot house = { .name = "house", .code = "InvalidHouse" };
+	const struct rule_spot door = { .in = &house, .index = 1 };
+	const struct rule_spot lock = { .in = &door, .name = "lock", .code = "InvalidLock" };
+
+	rule_fail(&f->sink, &door, "width", (struct place){ 1, 1 }, "is too small");
+	rule_fail(&f->sink, &lock, "key", (struct place){ 2, 1 }, "is lost");
+	rule_fail(&f->sink, &doors, NULL, (struct place){ 3, 1 }, "are open");
+	assert_string_equal(f->sink.errors->items[0].code, "InvalidHouse");
+	assert_string_equal(f->sink.errors->items[1].code, "InvalidLock");
+	assert_null(f->sink.errors->items[2].code);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +232,7 @@ int main(void)
 		TEST(texts_are_printable_and_tokens_have_no_spaces),
 		TEST(near_names_are_offered),
 		TEST(entries_are_sorted_and_names_are_there_once),
+		TEST(the_innermost_code_names_a_complaint),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

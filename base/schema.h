@@ -41,6 +41,7 @@ enum schema_shape {
 	SCHEMA_BOOL,	 /* struct doc_bool */
 	SCHEMA_DURATION, /* struct doc_duration */
 	SCHEMA_WORDS,	 /* struct doc_words: a list of words */
+	SCHEMA_PAIRS,	 /* struct doc_pairs: a mapping from free names to words */
 	SCHEMA_SECTION,	 /* a mapping with keys of its own */
 	SCHEMA_NAMED,	 /* a mapping from names to sections: an array of structs */
 	SCHEMA_LIST,	 /* a list of sections: an array of structs */
@@ -131,6 +132,7 @@ struct schema_section {
 #define SCHEMA_DOC_BOOL struct doc_bool
 #define SCHEMA_DOC_DURATION struct doc_duration
 #define SCHEMA_DOC_WORDS struct doc_words
+#define SCHEMA_DOC_PAIRS struct doc_pairs
 
 /* Expands a row to its entry in the table; further designators (".vital = true") may follow. */
 #define SCHEMA_ROW(doc_, config_, key_, shape_, member_, kind_, at_, ...)                          \

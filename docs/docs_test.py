@@ -15,6 +15,7 @@ PAGES = sorted(os.path.relpath(path, facts.ROOT) for pattern in ('*.md', 'docs/*
 MAN = 'docs/man/maglevd.8'
 DASHBOARD = 'docs/reference/dashboard.md'
 SPEAKER = 'docs/reference/speaker.md'
+ROUTER = 'docs/reference/router.md'
 
 
 def rows(page):
@@ -126,6 +127,20 @@ def every_key_metric_and_log_message_of_the_speaker_is_in_its_page():
     yield from told_of_a_program(SPEAKER, 'speaker', ('metallb_', 'maglev_speaker_'), 'maglev_speaker')
 
 
+def every_key_and_error_of_the_router_is_in_its_page():
+    found = [(heading, quoted(cells[0])[0], cells[1]) for heading, cells in rows(ROUTER)]
+    yield from differences({f'{heading.replace("document", "root")}.{key}': kind for heading, key, kind in found if heading != 'Errors'},
+                           facts.section_keys('l7'))
+    yield from differences(dict.fromkeys((key for heading, key, _ in found if heading == 'Errors'), 'an error'),
+                           dict.fromkeys(facts.router_errors(), 'an error'))
+
+
+def the_router_example_is_the_one_that_is_tested():
+    shown = re.search('```yaml\n(.*?)```', facts.read(ROUTER), re.S)[1]
+    if shown != re.sub('^#.*\n', '', facts.read('deploy/examples/router.yaml'), flags=re.M):
+        yield shown
+
+
 def every_configuration_key_is_in_the_man_page():
     words = set(re.findall(r'[\w-]+', facts.read(MAN)))
     return [f'{key} is not there' for key in facts.config_keys() if key.split('.')[-1] not in words]
@@ -166,6 +181,7 @@ CASES = [every_configuration_key_is_in_its_page, every_metric_is_in_its_page, ev
          every_metric_and_log_message_of_the_dashboard_is_in_its_page,
          every_metric_and_log_message_of_the_reloader_is_in_its_page,
          every_key_metric_and_log_message_of_the_speaker_is_in_its_page,
+         every_key_and_error_of_the_router_is_in_its_page, the_router_example_is_the_one_that_is_tested,
          every_example_passes_the_check, every_link_leads_somewhere]
 
 

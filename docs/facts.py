@@ -11,7 +11,7 @@ import urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TYPES = {'TEXT': 'text', 'WORD': 'word', 'INT': 'number', 'BOOL': 'boolean', 'DURATION': 'duration',
-         'WORDS': 'list', 'LIST': 'list', 'SECTION': 'mapping', 'NAMED': 'mapping'}
+         'WORDS': 'list', 'LIST': 'list', 'PAIRS': 'mapping', 'SECTION': 'mapping', 'NAMED': 'mapping'}
 
 WITH_API = ('src/maglevd', 'src/speaker')
 
@@ -21,33 +21,53 @@ def read(path):
         return file.read()
 
 
-def config_keys(room='l4'):
-    """{'maglev.backends.NAME.address': 'text', ...} along the tables of core/ROOM/schema.c, whose rows are in keys.h."""
+def schema_tables(room):
+    """{table: [(key, shape, section or None)]} of core/ROOM/schema.c, whose rows are in keys.h."""
     rows = dict(re.findall(r'#define (\w+_KEYS)\(X\)(.*?[^\\])\n', read(f'core/{room}/keys.h') + '\n', re.S))
     text = read(f'core/{room}/schema.c')
-    tables = dict(re.findall(r'schema_field (\w+)_fields\[\] = \{(.*?)\};\n', text, re.S))
-    inside = {'NAMED': '.NAME', 'LIST': '[]'}
-    keys = {}
+    for name, body in re.findall(r'#define (\w+_ROWS) *\\\n(.*?[^\\])\n', text, re.S):
+        text = re.sub(rf'(\{{|,)\s+{name}\b', lambda match, rest=body: match[1] + rest, text)
 
     def expanded(macro):
         """Its rows, and those of other macros in it."""
         return rows[macro] + ''.join(map(expanded, re.findall(r'\b(\w+_KEYS)\(X\)', rows[macro])))
 
-    def walk(table, path):
-        body = tables[table]
+    def keys(body):
         for macro in re.findall(r'\b([A-Z]\w+_KEYS)\(', body):
             for key, shape in re.findall(r'\bX\("([\w-]+)", (\w+),', expanded(macro)):
-                keys[path + key] = TYPES[shape]
-        sections = [(key, 'SECTION', name) for key, name in
-                    re.findall(r'SCHEMA_NESTED\("([\w-]+)", \w+, \w+, (\w+)\)', body) +
-                    re.findall(r'\.key = "([\w-]+)", \.shape = SCHEMA_SECTION, \.section = &(\w+)', body)]
-        sections += re.findall(r'SCHEMA_ARRAY\("([\w-]+)", (\w+), \w+, \w+, (\w+)', body)
-        for key, shape, section in sections:
-            keys[path + key] = TYPES[shape]
-            walk(section.removeprefix(f'{room}_schema_'), path + key + inside.get(shape, '') + '.')
+                yield key, shape, None
+        for key, name in re.findall(r'SCHEMA_NESTED\("([\w-]+)", \w+, \w+, (\w+)\)', body) + \
+                re.findall(r'\.key = "([\w-]+)", \.shape = SCHEMA_SECTION, \.section = &(\w+)', body):
+            yield key, 'SECTION', name.removeprefix(f'{room}_schema_')
+        for key, shape, name in re.findall(r'SCHEMA_ARRAY\("([\w-]+)", (\w+), \w+, \w+, (\w+)', body):
+            yield key, shape, name.removeprefix(f'{room}_schema_')
+
+    return {table: list(keys(body)) for table, body in re.findall(r'schema_field (\w+)_fields\[\] = \{(.*?)\};\n', text, re.S)}
+
+
+def config_keys(room='l4'):
+    """{'maglev.backends.NAME.address': 'text', ...}"""
+    tables, inside, found = schema_tables(room), {'NAMED': '.NAME', 'LIST': '[]'}, {}
+
+    def walk(table, path):
+        for key, shape, section in tables[table]:
+            found[path + key] = TYPES[shape]
+            if section:
+                walk(section, path + key + inside.get(shape, '') + '.')
 
     walk('root', '')
-    return keys
+    return found
+
+
+def section_keys(room):
+    """{'pool.name': 'word', ...}: each table once, wherever it is used."""
+    return {f'{table}.{key}': TYPES[shape] for table, keys in schema_tables(room).items() for key, shape, _ in keys}
+
+
+def router_errors():
+    """{'InvalidPath', ...}: the codes of mistakes in a router's configuration."""
+    paths = glob.glob('core/l7/validate*.c', root_dir=ROOT) + ['lib/config/document.h', 'wire/router_json.c']
+    return set(re.findall(r'"([A-Z][a-z]+(?:[A-Z][a-z]+)+)"', ' '.join(map(read, paths))))
 
 
 def metrics(source='src/maglevd/metrics.c', prefix='maglev'):

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * document: walks over the YAML tree along the tables of a schema.
+ * document: walks over the tree of a document along the tables of a schema.
  *
  * A key names a field of the table. The field's shape selects the function that reads the value,
  * and its offset says where in the struct of the enclosing section the result is stored. A value
  * that cannot be read adds an error and leaves the field unset, and the walk continues, so that all
  * mistakes in a file are reported at once. In lenient mode only vital fields add errors.
  *
- * The texts of the result are those of the YAML tree; both are in the caller's arena.
+ * The values are looked at through document_node.h, so that one walk serves both syntaxes. The
+ * texts of the result are those of the parser's tree; both are in the caller's arena.
  */
 #include "lib/config/document.h"
 
@@ -19,9 +20,11 @@
 #include "base/cleanup.h"
 #include "base/near.h"
 #include "base/units.h"
+#include "lib/config/document_node.h"
 #include "lib/yaml/yaml.h"
 
 struct reader {
+	const struct config__syntax *syntax;
 	enum config_mode mode;
 	struct arena *arena;
 	struct errs *errors;
@@ -29,7 +32,7 @@ struct reader {
 
 /* A value and where it is in the document. */
 struct value {
-	const struct yaml_node *node;
+	struct config__node node;
 	const struct yaml_path *path; /* NULL for the whole document */
 	bool quiet;		      /* lenient mode, not vital: adds no errors */
 };
@@ -40,13 +43,26 @@ static bool is_full(const struct reader *r)
 	return r->errors->n == ERRS_MAX;
 }
 
-static const char *shown(const struct reader *r, const struct yaml_node *node)
+static const char *shown(const struct reader *r, const struct config__node *node)
 {
-	return is_full(r) ? "" : yaml_shown(node->text, r->arena);
+	return is_full(r) ? "" : err_shown(node->text, r->arena);
 }
 
-__attribute__((format(printf, 3, 4))) static void
-complain(const struct reader *r, const struct value *v, const char *fmt, ...)
+/* "a mapping", "a number", "quoted text" */
+static const char *describe(const struct config__node *node)
+{
+	static const char *const types[] = {
+		[CONFIG__NOTHING] = "nothing",	 [CONFIG__BOOL] = "true or false",
+		[CONFIG__INT] = "a number",	 [CONFIG__FLOAT] = "a number with a fraction",
+		[CONFIG__TEXT] = "quoted text",	 [CONFIG__LIST] = "a list",
+		[CONFIG__MAPPING] = "a mapping",
+	};
+
+	return node->type == CONFIG__TEXT && node->plain ? "text" : types[node->type];
+}
+
+__attribute__((format(printf, 4, 5))) static void
+complain_as(const struct reader *r, const struct value *v, const char *code, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -57,26 +73,23 @@ complain(const struct reader *r, const struct value *v, const char *fmt, ...)
 		return;
 	}
 	va_start(ap, fmt);
-	errs_add(r->errors, v->node->at, yaml_path_format(v->path, r->arena), "%s",
-		 arena_vprintf(r->arena, fmt, ap));
+	errs_add_coded(r->errors, code, v->node.at, yaml_path_format(v->path, r->arena),
+		       arena_vprintf(r->arena, fmt, ap));
 	va_end(ap);
 }
 
-static bool is_type(const struct yaml_node *node, enum yaml_type type)
-{
-	return node->kind == YAML_SCALAR && node->type == type;
-}
+#define complain(r, v, ...) complain_as((r), (v), CONFIG_CODE_VALUE, __VA_ARGS__)
 
 /* A null scalar looks like a setting but has no effect, so it is an error. */
 static bool is_missing(const struct reader *r, const struct value *v, const char *example)
 {
-	if (!is_type(v->node, YAML_NULL))
+	if (v->node.type != CONFIG__NOTHING)
 		return false;
 	complain(r, v, "has no value; write %s, or leave the key out", example);
 	return true;
 }
 
-static void set_text(struct doc_text *out, const struct yaml_node *node)
+static void set_text(struct doc_text *out, const struct config__node *node)
 {
 	*out = (struct doc_text){ .set = true, .at = node->at, .v = node->text };
 }
@@ -86,31 +99,34 @@ static void read_text(const struct reader *r, const struct value *v, const struc
 {
 	if (is_missing(r, v, "text"))
 		return;
-	if (is_type(v->node, YAML_TEXT))
-		set_text((struct doc_text *)((char *)base + f->offset), v->node);
-	else if (v->node->kind == YAML_SCALAR)
+	if (v->node.type == CONFIG__TEXT)
+		set_text((struct doc_text *)((char *)base + f->offset), &v->node);
+	else if (v->node.type < CONFIG__LIST)
 		complain(r, v, "must be text, not %s; if it is meant so, put it in quotes",
-			 yaml_describe(v->node));
+			 describe(&v->node));
 	else
-		complain(r, v, "must be text, not %s", yaml_describe(v->node));
+		complain(r, v, "must be text, not %s", describe(&v->node));
 }
 
-static bool is_number(const struct yaml_node *node)
+static bool is_number(const struct config__node *node)
 {
-	return is_type(node, YAML_INT) || is_type(node, YAML_FLOAT);
+	return node->type == CONFIG__INT || node->type == CONFIG__FLOAT;
 }
 
 /* A word may look like a number (a port, a version), which YAML does not type as text. */
 static void read_word(const struct reader *r, const struct value *v, const struct schema_field *f,
 		      void *base)
 {
-	if (is_number(v->node))
-		set_text((struct doc_text *)((char *)base + f->offset), v->node);
+	if (is_number(&v->node))
+		set_text((struct doc_text *)((char *)base + f->offset), &v->node);
 	else
 		read_text(r, v, f, base);
 }
 
-/* Why the digits of a YAML integer are refused, or NULL. 010 is octal in YAML 1.1, not in 1.2. */
+/*
+ * Why the digits of an integer are refused, or NULL. 010 is octal in YAML 1.1, not in 1.2; JSON
+ * has none of this.
+ */
 static const char *refuse_digits(const char *text)
 {
 	const char *digits = *text == '-' || *text == '+' ? text + 1 : text;
@@ -131,21 +147,21 @@ static void read_int(const struct reader *r, const struct value *v, const struct
 
 	if (is_missing(r, v, "a whole number"))
 		return;
-	if (!is_type(v->node, YAML_INT)) {
-		complain(r, v, "must be a whole number, not %s", yaml_describe(v->node));
+	if (v->node.type != CONFIG__INT) {
+		complain(r, v, "must be a whole number, not %s", describe(&v->node));
 		return;
 	}
-	refused = refuse_digits(v->node->text);
+	refused = refuse_digits(v->node.text);
 	if (refused) {
 		complain(r, v, "%s", refused);
 		return;
 	}
 	errno = 0;
-	number = strtoll(v->node->text, NULL, 10);
+	number = strtoll(v->node.text, NULL, 10);
 	if (errno)
 		complain(r, v, "is too large a number");
 	else
-		*out = (struct doc_int){ .set = true, .at = v->node->at, .v = number };
+		*out = (struct doc_int){ .set = true, .at = v->node.at, .v = number };
 }
 
 static void read_bool(const struct reader *r, const struct value *v, const struct schema_field *f,
@@ -155,14 +171,12 @@ static void read_bool(const struct reader *r, const struct value *v, const struc
 
 	if (is_missing(r, v, "true or false"))
 		return;
-	if (is_type(v->node, YAML_BOOL))
-		*out = (struct doc_bool){ .set = true,
-					  .at = v->node->at,
-					  .v = (v->node->text[0] | 0x20) == 't' };
-	else if (is_type(v->node, YAML_TEXT) && v->node->plain)
-		complain(r, v, "must be true or false, not '%s'", shown(r, v->node));
+	if (v->node.type == CONFIG__BOOL)
+		*out = (struct doc_bool){ .set = true, .at = v->node.at, .v = v->node.truth };
+	else if (v->node.type == CONFIG__TEXT && v->node.plain)
+		complain(r, v, "must be true or false, not '%s'", shown(r, &v->node));
 	else
-		complain(r, v, "must be true or false, not %s", yaml_describe(v->node));
+		complain(r, v, "must be true or false, not %s", describe(&v->node));
 }
 
 /* True for a bare number, also in quotes: the error can then say what is missing. */
@@ -182,21 +196,21 @@ static void read_duration(const struct reader *r, const struct value *v,
 
 	if (is_missing(r, v, "a duration such as 2s"))
 		return;
-	if (!is_type(v->node, YAML_TEXT) && !is_number(v->node)) {
+	if (v->node.type != CONFIG__TEXT && !is_number(&v->node)) {
 		complain(r, v, "must be a duration such as 2s or 500ms, not %s",
-			 yaml_describe(v->node));
+			 describe(&v->node));
 		return;
 	}
-	error = duration_parse(v->node->text, &ns);
+	error = duration_parse(v->node.text, &ns);
 	if (error == 0)
-		*out = (struct doc_duration){ .set = true, .at = v->node->at, .v = ns };
-	else if (has_no_unit(v->node->text))
+		*out = (struct doc_duration){ .set = true, .at = v->node.at, .v = ns };
+	else if (has_no_unit(v->node.text))
 		complain(r, v, "durations carry a unit: 2s, 500ms");
 	else if (error == -ERANGE)
 		complain(r, v, "is too long a duration");
 	else
 		complain(r, v, "'%s' is not a duration; write it as 2s, 500ms or 1m30s",
-			 shown(r, v->node));
+			 shown(r, &v->node));
 }
 
 /* The type of the array is not known here, so pointer and length are stored with memcpy(). */
@@ -207,18 +221,36 @@ static void store_array(const struct schema_field *f, void *base, const void *it
 }
 
 /* True for a collection, and for null, which stands for an empty one. */
-static bool is_collection(const struct reader *r, const struct value *v, enum yaml_kind kind)
+static bool is_collection(const struct reader *r, const struct value *v, enum config__type type)
 {
-	if (v->node->kind == kind || is_type(v->node, YAML_NULL))
+	if (v->node.type == type || v->node.type == CONFIG__NOTHING)
 		return true;
-	complain(r, v, "must be %s, not %s", kind == YAML_MAPPING ? "a mapping" : "a list",
-		 yaml_describe(v->node));
+	complain(r, v, "must be %s, not %s", type == CONFIG__MAPPING ? "a mapping" : "a list",
+		 describe(&v->node));
 	return false;
 }
 
-static size_t length_of(const struct yaml_node *node)
+static size_t length_of(const struct config__node *node)
 {
-	return node->kind == YAML_SCALAR ? 0 : node->n;
+	return node->type < CONFIG__LIST ? 0 : node->n;
+}
+
+/* The value at index i of a list. The caller keeps *path while it uses the value. */
+static struct value item_of(const struct reader *r, const struct value *v, size_t i,
+			    struct yaml_path *path)
+{
+	*path = (struct yaml_path){ .up = v->path, .index = i };
+	return (struct value){ r->syntax->item(&v->node, i), path, v->quiet };
+}
+
+/* The value of the i-th key of a mapping. */
+static struct value pair_of(const struct reader *r, const struct value *v, size_t i,
+			    struct yaml_path *path, struct config__node *ret_key)
+{
+	struct value child = { r->syntax->pair(&v->node, i, ret_key), path, v->quiet };
+
+	*path = (struct yaml_path){ .up = v->path, .key = ret_key->text };
+	return child;
 }
 
 /* Words that cannot be read are left out, so n may be less than the length of the list. */
@@ -230,17 +262,41 @@ static void read_words(const struct reader *r, const struct value *v, const stru
 	struct doc_text *words;
 	size_t n = 0;
 
-	if (!is_collection(r, v, YAML_SEQUENCE))
+	if (!is_collection(r, v, CONFIG__LIST))
 		return;
-	words = arena_array_of(r->arena, length_of(v->node), struct doc_text);
-	for (size_t i = 0; i < length_of(v->node); i++) {
-		struct yaml_path path = { .up = v->path, .index = i };
-		struct value child = { v->node->items[i], &path, v->quiet };
+	words = arena_array_of(r->arena, length_of(&v->node), struct doc_text);
+	for (size_t i = 0; i < length_of(&v->node); i++) {
+		struct yaml_path path;
+		struct value child = item_of(r, v, i, &path);
 
 		read_word(r, &child, &item, &words[n]);
 		n += words[n].set;
 	}
-	*out = (struct doc_words){ .set = true, .at = v->node->at, .items = words, .n = n };
+	*out = (struct doc_words){ .set = true, .at = v->node.at, .items = words, .n = n };
+}
+
+/* Pairs whose value cannot be read are left out, as are words of lists. */
+static void read_pairs(const struct reader *r, const struct value *v, const struct schema_field *f,
+		       void *base)
+{
+	static const struct schema_field item = { .shape = SCHEMA_WORD };
+	struct doc_pairs *out = (struct doc_pairs *)((char *)base + f->offset);
+	struct doc_pair *pairs;
+	size_t n = 0;
+
+	if (!is_collection(r, v, CONFIG__MAPPING))
+		return;
+	pairs = arena_array_of(r->arena, length_of(&v->node), struct doc_pair);
+	for (size_t i = 0; i < length_of(&v->node); i++) {
+		struct yaml_path path;
+		struct config__node key;
+		struct value child = pair_of(r, v, i, &path, &key);
+
+		set_text(&pairs[n].name, &key);
+		read_word(r, &child, &item, &pairs[n].value);
+		n += pairs[n].value.set;
+	}
+	*out = (struct doc_pairs){ .set = true, .at = v->node.at, .items = pairs, .n = n };
 }
 
 /* The known key that is most similar to key, NULL if none is similar enough. */
@@ -262,16 +318,16 @@ static const char *nearest_key(const struct schema_section *s, const char *key)
 }
 
 static void refuse_key(const struct reader *r, const struct value *v,
-		       const struct schema_section *s, const struct yaml_node *key)
+		       const struct schema_section *s, const struct config__node *key)
 {
 	struct yaml_path path = { .up = v->path, .key = key->text };
-	struct value at_key = { key, &path, v->quiet || r->mode == CONFIG_LENIENT };
+	struct value at_key = { *key, &path, v->quiet || r->mode == CONFIG_LENIENT };
 	const char *meant = at_key.quiet || is_full(r) ? NULL : nearest_key(s, key->text);
 
 	if (meant)
-		complain(r, &at_key, "unknown key; did you mean '%s'?", meant);
+		complain_as(r, &at_key, CONFIG_CODE_KEY, "unknown key; did you mean '%s'?", meant);
 	else
-		complain(r, &at_key, "unknown key");
+		complain_as(r, &at_key, CONFIG_CODE_KEY, "unknown key");
 }
 
 typedef void (*read_fn)(const struct reader *r, const struct value *v, const struct schema_field *f,
@@ -283,18 +339,20 @@ static read_fn reader_of(enum schema_shape shape);
 static void read_fields(const struct reader *r, const struct value *v,
 			const struct schema_section *s, void *base)
 {
-	if (!is_collection(r, v, YAML_MAPPING))
+	if (!is_collection(r, v, CONFIG__MAPPING))
 		return;
-	for (size_t i = 0; i < length_of(v->node); i++) {
-		const struct yaml_pair *pair = &v->node->pairs[i];
-		const struct schema_field *f = schema_find(s, pair->key->text);
-		struct yaml_path path = { .up = v->path, .key = pair->key->text };
-		struct value child = { pair->value, &path, v->quiet };
+	for (size_t i = 0; i < length_of(&v->node); i++) {
+		struct yaml_path path;
+		struct config__node key;
+		struct value child = pair_of(r, v, i, &path, &key);
+		const struct schema_field *f = schema_find(s, key.text);
 
 		if (!f) {
-			refuse_key(r, v, s, pair->key);
+			refuse_key(r, v, s, &key);
 			continue;
 		}
+		if (child.node.type == CONFIG__NOTHING && r->syntax->null_is_absent)
+			continue;
 		child.quiet |= r->mode == CONFIG_LENIENT && !f->vital;
 		reader_of(f->shape)(r, &child, f, base);
 	}
@@ -312,18 +370,18 @@ static void read_section(const struct reader *r, const struct value *v,
 	const struct schema_section *s = f->section;
 	char *out = (char *)base + f->offset;
 
-	if (!is_collection(r, v, YAML_MAPPING))
+	if (!is_collection(r, v, CONFIG__MAPPING))
 		return;
 	if (s->has_set)
 		*(bool *)(out + s->doc_set) = true;
-	set_place(s, out, v->node->at);
+	set_place(s, out, v->node.at);
 	read_fields(r, v, s, out);
 }
 
 /* Names appear in logs, metrics, browsers and terminals, so they must be printable. */
-static bool is_name(const struct reader *r, const struct value *v, const struct yaml_node *key)
+static bool is_name(const struct reader *r, const struct value *v, const struct config__node *key)
 {
-	struct value at_key = { key, v->path, v->quiet };
+	struct value at_key = { *key, v->path, v->quiet };
 
 	if (!key->n) {
 		complain(r, &at_key, "a name must not be empty");
@@ -343,19 +401,19 @@ static void read_named(const struct reader *r, const struct value *v, const stru
 	char *items;
 	size_t n = 0;
 
-	if (!is_collection(r, v, YAML_MAPPING))
+	if (!is_collection(r, v, CONFIG__MAPPING))
 		return;
-	items = arena_array(r->arena, length_of(v->node), s->doc_size);
-	for (size_t i = 0; i < length_of(v->node); i++) {
-		const struct yaml_pair *pair = &v->node->pairs[i];
-		struct yaml_path path = { .up = v->path, .key = pair->key->text };
-		struct value child = { pair->value, &path, v->quiet };
+	items = arena_array(r->arena, length_of(&v->node), s->doc_size);
+	for (size_t i = 0; i < length_of(&v->node); i++) {
+		struct yaml_path path;
+		struct config__node key;
+		struct value child = pair_of(r, v, i, &path, &key);
 		char *item = items + n * s->doc_size;
 
-		if (!is_name(r, &child, pair->key))
+		if (!is_name(r, &child, &key))
 			continue;
-		*(const char **)(item + s->doc_name) = pair->key->text;
-		set_place(s, item, pair->key->at);
+		*(const char **)(item + s->doc_name) = key.text;
+		set_place(s, item, key.at);
 		read_fields(r, &child, s, item);
 		n++;
 	}
@@ -366,17 +424,17 @@ static void read_list(const struct reader *r, const struct value *v, const struc
 		      void *base)
 {
 	const struct schema_section *s = f->section;
-	size_t n = length_of(v->node);
+	size_t n = length_of(&v->node);
 	char *items;
 
-	if (!is_collection(r, v, YAML_SEQUENCE))
+	if (!is_collection(r, v, CONFIG__LIST))
 		return;
 	items = arena_array(r->arena, n, s->doc_size);
 	for (size_t i = 0; i < n; i++) {
-		struct yaml_path path = { .up = v->path, .index = i };
-		struct value child = { v->node->items[i], &path, v->quiet };
+		struct yaml_path path;
+		struct value child = item_of(r, v, i, &path);
 
-		set_place(s, items + i * s->doc_size, child.node->at);
+		set_place(s, items + i * s->doc_size, child.node.at);
 		read_fields(r, &child, s, items + i * s->doc_size);
 	}
 	store_array(f, base, items, n);
@@ -388,52 +446,72 @@ static read_fn reader_of(enum schema_shape shape)
 		[SCHEMA_TEXT] = read_text,	   [SCHEMA_WORD] = read_word,
 		[SCHEMA_INT] = read_int,	   [SCHEMA_BOOL] = read_bool,
 		[SCHEMA_DURATION] = read_duration, [SCHEMA_WORDS] = read_words,
-		[SCHEMA_SECTION] = read_section,   [SCHEMA_NAMED] = read_named,
-		[SCHEMA_LIST] = read_list,
+		[SCHEMA_PAIRS] = read_pairs,	   [SCHEMA_SECTION] = read_section,
+		[SCHEMA_NAMED] = read_named,	   [SCHEMA_LIST] = read_list,
 	};
 
 	assert(shape < ARRAY_SIZE(readers));
 	return readers[shape];
 }
 
-static bool has_key(const struct yaml_node *mapping, const char *key)
+static bool has_key(const struct reader *r, const struct config__node *mapping, const char *word)
 {
-	for (size_t i = 0; i < mapping->n; i++)
-		if (strcmp(mapping->pairs[i].key->text, key) == 0)
+	struct config__node key;
+
+	for (size_t i = 0; i < mapping->n; i++) {
+		r->syntax->pair(mapping, i, &key);
+		if (strcmp(key.text, word) == 0)
 			return true;
+	}
 	return false;
 }
 
-static void read_document(const struct reader *r, const struct yaml_node *node,
+static void read_document(const struct reader *r, const struct config__node *node,
 			  const struct schema_section *root, void *out)
 {
 	const char *first = root->needs_first ? root->fields[0].key : NULL;
-	struct value v = { .node = node };
+	struct value v = { .node = *node };
 
-	if (node->kind == YAML_MAPPING) {
-		if (first && !has_key(node, first))
+	if (node->type == CONFIG__MAPPING) {
+		if (first && !has_key(r, node, first))
 			complain(r, &v, "the key '%s' is missing", first);
 		read_fields(r, &v, root, out);
 	} else if (first) {
 		complain(r, &v, "the document must be a mapping with the key '%s', not %s", first,
-			 yaml_describe(node));
+			 describe(node));
 	} else {
-		complain(r, &v, "the document must be a mapping, not %s", yaml_describe(node));
+		complain(r, &v, "the document must be a mapping, not %s", describe(node));
 	}
+}
+
+static int parse(const struct reader *r, struct str bytes, const struct schema_section *root,
+		 void *ret)
+{
+	size_t before = r->errors->n + r->errors->dropped;
+	struct config__node node;
+
+	assert(root && r->arena && ret);
+
+	if (r->syntax->parse(bytes, r->arena, &node, r->errors) == 0)
+		read_document(r, &node, root, ret);
+	errs_sort(r->errors);
+	return r->errors->n + r->errors->dropped == before ? 0 : -EINVAL;
 }
 
 int config_document_parse(struct str bytes, enum config_mode mode,
 			  const struct schema_section *root, struct arena *arena, void *ret,
 			  struct errs *errors)
 {
-	const struct reader r = { mode, arena, errors };
-	size_t before = errors->n + errors->dropped;
-	const struct yaml_node *node;
+	const struct reader r = { &config__yaml, mode, arena, errors };
 
-	assert(root && arena && ret);
+	return parse(&r, bytes, root, ret);
+}
 
-	if (yaml_parse(bytes.p, bytes.n, arena, &node, errors) == 0)
-		read_document(&r, node, root, ret);
-	errs_sort(errors);
-	return errors->n + errors->dropped == before ? 0 : -EINVAL;
+int config_document_parse_json(struct str bytes, enum config_mode mode,
+			       const struct schema_section *root, struct arena *arena, void *ret,
+			       struct errs *errors)
+{
+	const struct reader r = { &config__json, mode, arena, errors };
+
+	return parse(&r, bytes, root, ret);
 }

@@ -19,6 +19,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -31,6 +32,7 @@
 #define FLUSH_MAX ((size_t)256 * 1024) /* bytes per call: 0.25 ms, as TLS encrypts about 1 GB/s */
 #define DISCARD_SIZE ((size_t)16 * 1024)
 #define HIGH_MARK ((size_t)64 * 1024)
+#define PIECES_MAX 8
 #define KEEP_MAX ((size_t)4096) /* an empty queue larger than this is freed */
 
 struct stream__out {
@@ -209,6 +211,42 @@ int stream_send(struct stream *s, const void *p, size_t n)
 		watch(s);
 	}
 	return 0;
+}
+
+/* As many bytes as one call takes; 0 if nothing was sent and the pieces must be queued. */
+static ssize_t write_pieces(struct stream *s, const struct str *pieces, size_t n)
+{
+	struct iovec iov[PIECES_MAX];
+	struct msghdr message = { .msg_iov = iov, .msg_iovlen = n };
+	ssize_t r;
+
+	for (size_t i = 0; i < n; i++)
+		iov[i] = (struct iovec){ (void *)(uintptr_t)pieces[i].p, pieces[i].n };
+	r = sendmsg(s->fd, &message, MSG_NOSIGNAL);
+	if (r < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	s->sent += (uint64_t)r;
+	return r;
+}
+
+int stream_sendv(struct stream *s, const struct str *pieces, size_t n)
+{
+	ssize_t done = 0;
+	int r = 0;
+
+	assert(s->state == STREAM_OPEN && !s->shut && n <= PIECES_MAX);
+	if (!s->tls && !has_output(s))
+		done = write_pieces(s, pieces, n);
+	if (done < 0)
+		return (int)done;
+	for (size_t i = 0; i < n && r == 0; i++) {
+		size_t skip = (size_t)done < pieces[i].n ? (size_t)done : pieces[i].n;
+
+		done -= (ssize_t)skip;
+		if (skip < pieces[i].n)
+			r = stream_send(s, pieces[i].p + skip, pieces[i].n - skip);
+	}
+	return r;
 }
 
 /* Sent bytes are removed only when they are the larger half, so the copying stays linear. */

@@ -166,6 +166,8 @@ ssize_t stream_read(struct stream *s, void *p, size_t n);
  * never -EAGAIN; the stream can only be closed then.
  */
 int stream_send(struct stream *s, const void *p, size_t n);
+/* The same for several pieces, in one call of the kernel if there is no TLS. At most 8. */
+int stream_sendv(struct stream *s, const struct str *pieces, size_t n);
 /* The queue itself, for appending. Call stream_flush() afterwards. */
 struct buf *stream_out(struct stream *s);
 /* 0 if the queue is empty, -EAGAIN if the rest is sent in later steps, or a negative errno. */

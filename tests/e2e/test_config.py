@@ -190,7 +190,8 @@ def test_anchors_and_merges_work(check):
 def test_the_shipped_example_passes():
     """FR-5.1"""
     examples = os.path.join(os.path.dirname(__file__), '../../deploy/examples')
-    found = sorted(f for f in os.listdir(examples) if f.endswith('.yaml') and f != 'speaker.yaml')  # see test_speaker.py
+    others = ('router.yaml', 'speaker.yaml')  # see wire/router_doc_test.c and test_speaker.py
+    found = sorted(f for f in os.listdir(examples) if f.endswith('.yaml') and f not in others)
     assert 'lab.yaml' in found
     for file in found:
         done = run('--check', '--config', os.path.join(examples, file))

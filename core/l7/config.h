@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * config: the configuration of a router after validation: every value checked, every name
+ * resolved to an index.
+ *
+ * It is what a file or POST /routes/update says, in one form. The compiled tables of a generation
+ * (core/l7/table.h) are built from it; pools live longer than a generation and are found by name.
+ * Everything lives in the caller's arena and refers to nothing in the document.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/addr.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "core/l7/cors.h"
+#include "core/l7/doc.h"
+#include "core/l7/headers.h"
+#include "core/l7/match.h"
+#include "core/l7/retry.h"
+#include "core/l7/rewrite.h"
+#include "core/l7/table.h"
+
+/* Bounds of a configuration, beside those of the document's reader. */
+#define L7_NAME_MAX 512 /* bytes of a name */
+#define L7_ROUTE_HOSTS_MAX 256
+#define L7_RULES_MAX 256     /* of a route */
+#define L7_MATCHES_MAX 64    /* of a rule */
+#define L7_CONDITIONS_MAX 16 /* on headers, and as many on the query */
+#define L7_BACKENDS_MAX 16   /* of a rule */
+#define L7_EDITS_MAX 16	     /* headers to set, as many to add, and to remove */
+#define L7_MIRRORS_MAX 16    /* of a rule */
+#define L7_WEIGHT_MAX 1000000
+#define L7_ENTRIES_MAX 1000000 /* host names times matches, of all routes */
+
+/* What holds if nothing is said; times in ns. */
+#define L7_CONNECT_TIMEOUT INT64_C(5000000000)
+#define L7_PROBE_INTERVAL INT64_C(5000000000)
+#define L7_PROBE_TIMEOUT INT64_C(2000000000)
+#define L7_PROBE_LOW 200
+#define L7_PROBE_HIGH 399
+#define L7_LIMIT_WAITING 1024
+#define L7_LIMIT_WAIT INT64_C(5000000000)
+#define L7_LIMIT_IDLE 64
+#define L7_LIMIT_IDLE_TIME INT64_C(60000000000)
+#define L7_RETRY_ATTEMPTS 2 /* only those that are safe: there are no codes */
+#define L7_RETRY_BACKOFF INT64_C(25000000)
+
+/* ---- pools ---- */
+
+struct l7_server {
+	const char *host; /* an address or a name, which is looked up when it is used */
+	uint16_t port;
+	uint32_t weight; /* 0: no new requests */
+	bool tls;
+	bool drain;   /* requests that belong to it by persistence still reach it */
+	uint32_t idx; /* as given; otherwise they are counted over all pools */
+};
+
+enum l7_balance { L7_ROUND_ROBIN, L7_LEAST_REQUEST, L7_RANDOM_TWO, L7_MAGLEV };
+
+/* What a request is identified by, for L7_MAGLEV and for persistence. */
+enum l7_key { L7_KEY_SOURCE, L7_KEY_HEADER, L7_KEY_COOKIE };
+
+struct l7_probe {
+	bool enabled;
+	const char *path;	   /* HTTP; NULL: only a connection */
+	const char *host;	   /* NULL: that of the server */
+	unsigned low, high;	   /* of accepted statuses */
+	int64_t interval, timeout; /* ns */
+	unsigned rise, fall;
+};
+
+/* Passive: a server that fails too often gets no requests for a time. */
+struct l7_ejection {
+	unsigned failures; /* in a row; 0: never */
+	int64_t time;	   /* ns, doubled each time in a row */
+	unsigned most;	   /* per cent of the servers that may be ejected at once */
+};
+
+struct l7_limits {
+	unsigned connections; /* to one server, of all threads; 0: no limit */
+	unsigned waiting;     /* requests that wait for a connection; above, 503 */
+	int64_t wait;	      /* ns that one waits at most */
+	unsigned idle;	      /* kept connections to one server, of each thread */
+	int64_t idle_time;    /* ns */
+};
+
+struct l7_pool {
+	const char *name;
+	const struct l7_server *servers;
+	size_t n_servers;
+	enum l7_balance balance;
+	enum l7_key key;      /* with L7_MAGLEV */
+	const char *key_name; /* of the header or cookie */
+	struct l7_probe probe;
+	struct l7_ejection ejection;
+	struct l7_limits limits;
+	int64_t connect_timeout, slow_start; /* ns; slow_start 0: none */
+	bool send_proxy;		     /* PROXY protocol, version 2 */
+};
+
+/* ---- routes ---- */
+
+struct l7_mirror {
+	size_t pool;
+	uint32_t numerator, denominator; /* of requests; 100 per cent: 1/1 */
+};
+
+/* What is done to a request and its answer; zeroed: nothing. */
+struct l7_filters {
+	struct l7_header_edits request, response;
+	const struct l7_redirect *redirect; /* NULL: none; the request is answered by it */
+	const struct l7_rewrite *rewrite;
+	const struct l7_mirror *mirrors;
+	size_t n_mirrors;
+	const struct l7_cors *cors;
+};
+
+#define L7_NO_POOL SIZE_MAX
+
+struct l7_backend {
+	size_t pool; /* L7_NO_POOL: invalid; keeps its share and answers 500 */
+	uint32_t weight;
+	struct l7_filters filters;
+};
+
+struct l7_persistence {
+	bool enabled;
+	enum l7_key key; /* L7_KEY_HEADER or L7_KEY_COOKIE */
+	const char *name;
+	const char *path; /* of the cookie */
+	int64_t lifetime; /* ns; 0: the cookie ends with the browser's session */
+};
+
+struct l7_rule {
+	/* as given, else "ROUTE/1" with its number from 0; without rules, that of the route */
+	const char *name;
+	const struct l7_match *matches;
+	size_t n_matches;
+	struct l7_filters filters;
+	const struct l7_backend *backends;
+	size_t n_backends;
+	int64_t request_timeout; /* ns over all tries; 0: none */
+	int64_t try_timeout;	 /* ns of each; 0: none */
+	struct l7_retry retry;
+	struct l7_persistence persistence;
+};
+
+struct l7_route {
+	const char *name;
+	const struct str *hosts; /* n 0: every host */
+	size_t n_hosts;
+	const size_t *listeners; /* n 0: every listener */
+	size_t n_listeners;
+	const struct l7_rule *rules; /* the earlier goes first among equals, as do earlier routes */
+	size_t n_rules;
+};
+
+/* ---- listeners ---- */
+
+enum l7_forwarded {
+	L7_FORWARDED_APPEND,
+	L7_FORWARDED_REPLACE,
+	L7_FORWARDED_KEEP,
+	L7_FORWARDED_DROP
+};
+
+struct l7_listener {
+	const char *name;
+	struct endpoint at;
+	struct str host;   /* requests for other hosts belong to other listeners; empty: all */
+	bool expect_proxy; /* PROXY protocol */
+	enum l7_forwarded forwarded; /* X-Forwarded-For, -Proto, -Host */
+};
+
+struct l7_config {
+	const struct l7_listener *listeners;
+	size_t n_listeners;
+	const struct l7_route *routes;
+	size_t n_routes;
+	const struct l7_pool *pools; /* in the order of the document: pool_idx counts them */
+	size_t n_pools;
+	/* default_route: for requests that no route matches; NULL: 404 */
+	const struct l7_rule *fallback;
+	/* a host that is in none of them is answered 421; n 0: any */
+	const struct str *allowed_hosts;
+	size_t n_allowed_hosts;
+};
+
+/* ---- from a document ---- */
+
+/* What the rules need from outside. */
+struct l7_calls {
+	/*
+	 * Compiles a pattern, which must match a whole text. NULL if it is not valid; reason then
+	 * says why, in at most size bytes. The result lives at least as long as the configuration.
+	 */
+	const struct l7_regex *(*compile)(const char *pattern, char *reason, size_t size,
+					  void *user);
+	void *user;
+};
+
+/*
+ * Checks a document and builds the configuration in arena. -EINVAL if anything was added to errors;
+ * *ret is untouched then. All mistakes are reported at once, each with a code (struct err), sorted
+ * by place.
+ */
+int l7_config_build(const struct l7_doc *doc, struct arena *arena, const struct l7_calls *calls,
+		    struct l7_config *ret, struct errs *errors, struct errs *warnings);
+
+/* ---- what is derived from a configuration ---- */
+
+/* Where the entry of a table came from. */
+struct l7_target {
+	const struct l7_route *route;
+	const struct l7_rule *rule;
+	const struct l7_match *match;
+};
+
+struct l7_entries {
+	const struct l7_entry *entries;	 /* for l7_table_build() */
+	const struct l7_target *targets; /* of the entry at the same index */
+	size_t n;
+};
+
+/*
+ * The entries of one listener: each host name of each route that belongs to it, with each match.
+ * The name is that of the route, so that it alone ranks; a name that no request of the listener
+ * can have is left out. Without listeners in the configuration, all routes belong to the only one
+ * (0). The result lives in arena and borrows from the configuration.
+ */
+struct l7_entries l7_config_entries(const struct l7_config *c, size_t listener,
+				    struct arena *arena);
+
+/*
+ * The index of the backend that gets a request, by weight; random is any number. L7_NONE: there is
+ * none, or all weights are 0.
+ */
+size_t l7_pick_backend(const struct l7_backend *backends, size_t n, uint64_t random);

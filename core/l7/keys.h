@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * keys: every key of a router's configuration that has a value, one row each.
+ *
+ *	X(key, shape, member of the document)
+ *
+ * The rows become the members of the document's structs (doc.h) and the tables of schema.c. A new
+ * key needs a row here, a rule in validate_*.c, a line in wire/router_json*.c, and a row in
+ * docs/reference/router.md.
+ */
+#pragma once
+
+#include "base/schema.h"
+
+#define L7_LISTENER_KEYS(X)                                                                        \
+	X("name", WORD, name)                                                                      \
+	X("address", WORD, address)                                                                \
+	X("host", WORD, host)                                                                      \
+	X("expect_proxy", BOOL, expect_proxy)                                                      \
+	X("forwarded", WORD, forwarded)
+
+/* ---- pools ---- */
+
+#define L7_UPSTREAM_KEYS(X)                                                                        \
+	X("host", WORD, host)                                                                      \
+	X("port", INT, port)                                                                       \
+	X("idx", INT, idx)                                                                         \
+	X("tls", BOOL, tls)                                                                        \
+	X("weight", INT, weight)                                                                   \
+	X("drain", BOOL, drain)
+
+#define L7_LB_CONFIG_KEYS(X)                                                                       \
+	X("enable_probing", BOOL, enable)                                                          \
+	X("unhealthy_threshold", INT, unhealthy)                                                   \
+	X("healthy_threshold", INT, healthy)                                                       \
+	X("probe_interval_ms", INT, interval_ms)                                                   \
+	X("probe_timeout_ms", INT, timeout_ms)                                                     \
+	X("health_path", TEXT, path)
+
+#define L7_PROBE_KEYS(X)                                                                           \
+	X("path", TEXT, path)                                                                      \
+	X("host", WORD, host)                                                                      \
+	X("status", WORD, status)                                                                  \
+	X("interval", DURATION, interval)                                                          \
+	X("timeout", DURATION, timeout)                                                            \
+	X("rise", INT, rise)                                                                       \
+	X("fall", INT, fall)
+
+#define L7_EJECTION_KEYS(X)                                                                        \
+	X("failures", INT, failures)                                                               \
+	X("time", DURATION, time)                                                                  \
+	X("max_percent", INT, most)
+
+#define L7_LIMITS_KEYS(X)                                                                          \
+	X("connections", INT, connections)                                                         \
+	X("waiting", INT, waiting)                                                                 \
+	X("wait", DURATION, wait)                                                                  \
+	X("idle", INT, idle)                                                                       \
+	X("idle_time", DURATION, idle_time)
+
+#define L7_POOL_KEYS(X)                                                                            \
+	X("name", WORD, name)                                                                      \
+	X("servers", WORDS, servers)                                                               \
+	X("balance", WORD, balance)                                                                \
+	X("hash_key", WORD, hash_key)                                                              \
+	X("connect_timeout", DURATION, connect_timeout)                                            \
+	X("slow_start", DURATION, slow_start)                                                      \
+	X("send_proxy", BOOL, send_proxy)
+
+/* ---- filters ---- */
+
+#define L7_EDITS_KEYS(X)                                                                           \
+	X("set", PAIRS, set)                                                                       \
+	X("add", PAIRS, add)                                                                       \
+	X("remove", WORDS, remove)
+
+#define L7_PATH_KEYS(X)                                                                            \
+	X("type", WORD, type)                                                                      \
+	X("value", WORD, value)
+
+#define L7_REDIRECT_KEYS(X)                                                                        \
+	X("scheme", WORD, scheme)                                                                  \
+	X("hostname", WORD, host)                                                                  \
+	X("port", INT, port)                                                                       \
+	X("status", INT, status)
+
+#define L7_REWRITE_KEYS(X) X("hostname", WORD, host)
+
+#define L7_FRACTION_KEYS(X)                                                                        \
+	X("numerator", INT, numerator)                                                             \
+	X("denominator", INT, denominator)
+
+#define L7_MIRROR_KEYS(X)                                                                          \
+	X("pool", WORD, pool)                                                                      \
+	X("pool_idx", INT, pool_idx)                                                               \
+	X("percent", INT, percent)
+
+#define L7_CORS_KEYS(X)                                                                            \
+	X("allow_origins", WORDS, origins)                                                         \
+	X("allow_methods", WORDS, methods)                                                         \
+	X("allow_headers", WORDS, headers)                                                         \
+	X("expose_headers", WORDS, expose)                                                         \
+	X("allow_credentials", BOOL, credentials)                                                  \
+	X("max_age", DURATION, max_age)
+
+/* ---- rules ---- */
+
+#define L7_CONDITION_KEYS(X)                                                                       \
+	X("name", WORD, name)                                                                      \
+	X("type", WORD, type)                                                                      \
+	X("value", WORD, value)
+
+#define L7_MATCH_KEYS(X) X("method", WORD, method)
+
+#define L7_BACKEND_KEYS(X)                                                                         \
+	X("pool", WORD, pool)                                                                      \
+	X("pool_idx", INT, pool_idx)                                                               \
+	X("weight", INT, weight)                                                                   \
+	X("invalid", BOOL, invalid)
+
+#define L7_TIMEOUTS_KEYS(X)                                                                        \
+	X("request", DURATION, request)                                                            \
+	X("backend", DURATION, backend)
+
+#define L7_RETRY_KEYS(X)                                                                           \
+	X("attempts", INT, attempts)                                                               \
+	X("codes", WORDS, codes)                                                                   \
+	X("backoff", DURATION, backoff)
+
+#define L7_PERSISTENCE_KEYS(X)                                                                     \
+	X("type", WORD, type)                                                                      \
+	X("name", WORD, name)                                                                      \
+	X("path", WORD, path)                                                                      \
+	X("lifetime", DURATION, lifetime)
+
+#define L7_RULE_KEYS(X)                                                                            \
+	X("name", WORD, name)                                                                      \
+	X("path_prefix", WORD, path_prefix)                                                        \
+	X("path_exact", WORD, path_exact)                                                          \
+	X("pool", WORD, pool)                                                                      \
+	X("pool_idx", INT, pool_idx)                                                               \
+	X("strip_prefix", BOOL, strip_prefix)
+
+#define L7_ROUTE_KEYS(X)                                                                           \
+	X("host", WORD, host)                                                                      \
+	X("hosts", WORDS, hosts)                                                                   \
+	X("listeners", WORDS, listeners)
+
+#define L7_ROOT_KEYS(X) X("allowed_hosts", WORDS, allowed_hosts)

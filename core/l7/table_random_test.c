@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table against an obvious model: all entries in one list, in the order of names and matches,
+ * and the first that applies wins. Names, paths and conditions come from small sets, so that rules
+ * overlap in many ways.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "core/l7/table.h"
+#include "core/testing/random.h"
+
+#define ENTRIES 60
+#define TABLES 200
+#define REQUESTS 300
+
+static const char *const hosts[] = {
+	"", "a.b.c", "b.c", "*.b.c", "*.c", "x.a.b.c", "*.a.b.c", "C"
+};
+static const char *const asked_hosts[] = { "",	      "a.b.c",	 "A.B.C:80", "b.c", "x.b.c",
+					   "x.a.b.c", "y.a.b.c", "c",	     "d",   "x.c" };
+static const char *const paths[] = { "/", "/a", "/a/", "/a/b", "/a/b/c", "/ab", "/b", "/a//b" };
+static const char *const asked_paths[] = { "/",	  "/a",	   "/a/", "/a/b",  "/a/b/", "/a/b/c/d",
+					   "/ab", "/ab/c", "/b",  "/a//b", "//",    "*" };
+static const char *const methods[] = { "", "GET", "POST" };
+static const char *const queries[] = { "", "q=1", "q=2", "p=1&q=1", "p=1" };
+
+static const struct l7_condition wanted_headers[] = { { .name = { "x", 1 }, .value = { "1", 1 } },
+						      { .name = { "y", 1 }, .value = { "1", 1 } } };
+static const struct l7_condition wanted_queries[] = { { .name = { "q", 1 }, .value = { "1", 1 } },
+						      { .name = { "p", 1 }, .value = { "1", 1 } } };
+static const struct field fields[] = { { { "X", 1 }, { "1", 1 } }, { { "Y", 1 }, { "1", 1 } } };
+
+#define PICK(d, list) str_of((list)[dice_roll((d), ARRAY_SIZE(list))])
+
+/* The pointer is a length: paths that are as long. */
+static bool by_length(const struct l7_regex *regex, struct str text)
+{
+	return text.n == (size_t)(uintptr_t)regex;
+}
+
+static void roll_entries(struct dice *d, struct l7_entry *entries, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct l7_match *m = &entries[i].match;
+
+		entries[i].host = PICK(d, hosts);
+		*m = (struct l7_match){
+			.kind = (enum l7_kind)dice_roll(d, 3),
+			.path = PICK(d, paths),
+			.regex = (const struct l7_regex *)(uintptr_t)(1 + dice_roll(d, 8)),
+			.method = PICK(d, methods),
+			.headers = wanted_headers,
+			.n_headers = dice_roll(d, 3),
+			.queries = wanted_queries,
+			.n_queries = dice_roll(d, 3),
+			.order = (uint32_t)i
+		};
+		if (m->kind == L7_REGEX && dice_roll(d, 4))
+			m->kind = L7_PREFIX;
+	}
+	for (size_t i = n; i-- > 1;) { /* an order other than that of the array */
+		size_t k = dice_roll(d, (unsigned)i + 1);
+		uint32_t order = entries[i].match.order;
+
+		entries[i].match.order = entries[k].match.order;
+		entries[k].match.order = order;
+	}
+}
+
+/* ---- the model ---- */
+
+/* How specific a name is for a host: 0 if it does not match. */
+static size_t name_rank(struct str name, struct str host)
+{
+	if (!name.n)
+		return 1;
+	if (name.p[0] != '*')
+		return str_ieq(name, host) ? 1000 : 0;
+	name.p++;
+	name.n--;
+	if (host.n <= name.n)
+		return 0;
+	return str_ieq(name, (struct str){ host.p + host.n - name.n, name.n }) ? 1 + name.n : 0;
+}
+
+static size_t model_find(const struct l7_entry *entries, size_t n, const struct l7_request *r)
+{
+	struct str host = l7_host_name(r->host);
+	size_t best = L7_NONE, best_rank = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t rank = name_rank(entries[i].host, host);
+
+		if (!rank || !l7_match_all(&entries[i].match, r, by_length))
+			continue;
+		if (best == L7_NONE || rank > best_rank ||
+		    (rank == best_rank &&
+		     l7_match_cmp(&entries[i].match, &entries[best].match) < 0)) {
+			best = i;
+			best_rank = rank;
+		}
+	}
+	return best;
+}
+
+static void the_table_finds_what_the_model_finds(void **state)
+{
+	for (unsigned run = 0; run < DICE_RUNS; run++) {
+		struct dice d = dice_of_run(run);
+		size_t found = 0;
+
+		for (unsigned t = 0; t < TABLES; t++) {
+			_cleanup_(arena_freep) struct arena *arena = arena_new();
+			struct l7_entry entries[ENTRIES];
+			size_t n = dice_roll(&d, ENTRIES);
+			const struct l7_table *table;
+
+			roll_entries(&d, entries, n);
+			table = l7_table_build(arena, entries, n, by_length);
+			for (unsigned i = 0; i < REQUESTS; i++) {
+				const struct l7_request r = { .host = PICK(&d, asked_hosts),
+							      .path = PICK(&d, asked_paths),
+							      .query = PICK(&d, queries),
+							      .method = STR("GET"),
+							      .headers = fields,
+							      .n_headers = dice_roll(&d, 3) };
+				size_t want = model_find(entries, n, &r);
+
+				found += want != L7_NONE;
+				if (l7_table_find(table, &r) != want)
+					fail_msg("seed %llu: host %.*s path %.*s",
+						 (unsigned long long)d.seed, (int)r.host.n,
+						 r.host.p, (int)r.path.n, r.path.p);
+			}
+		}
+		assert_true(found > (size_t)TABLES * REQUESTS / 4);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_table_finds_what_the_model_finds),
+	};
+
+	return cmocka_run_group_tests_name("core/l7/table_random", tests, NULL, NULL);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * validate: the rules of a router's configuration.
+ *
+ *	validate_text.c		hosts, paths, headers, patterns
+ *	validate_pool.c		pools
+ *	validate_filter.c	filters of rules and backends
+ *	validate_rule.c		routes and their rules
+ *	this file		listeners, allowed hosts, and what the others have in common
+ *
+ * An invalid value is reported once and then counts as not given: an entry keeps its name, so that
+ * references to it resolve. Each complaint has a code for clients of the API: that of its section,
+ * or one of its own where a client may want to tell it from others.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "core/l7/validate_build.h"
+
+#define NEAR_ERRORS 20 /* after this many errors, suggestions are left out */
+
+/* ---- in common ---- */
+
+struct str l7__keep(struct l7__build *b, const char *text)
+{
+	size_t n = strlen(text);
+
+	return (struct str){ arena_strndup(b->arena, text, n), n };
+}
+
+const char *l7__name(struct l7__build *b, const struct rule_spot *spot, struct place at,
+		     const struct doc_text *d, bool twice)
+{
+	if (!d->set) {
+		rule_fail(&b->sink, L7__AS(spot, "MissingName"), "name", at, "is required");
+		return "";
+	}
+	if (!rule_printable(&b->sink, L7__AS(spot, "InvalidName"), "name", d->at, d->v,
+			    L7_NAME_MAX))
+		return "";
+	if (twice)
+		rule_fail(&b->sink, L7__AS(spot, "DuplicateName"), "name", d->at, "%s occurs twice",
+			  rule_quote(&b->sink, d->v));
+	return arena_strdup(b->arena, d->v);
+}
+
+static const char *near_names(struct l7__build *b, const char *name, const struct l7__names *names)
+{
+	struct near near = { .wanted = str_of(name),
+			     .limit = strlen(name) < 4 ? 1 : 2,
+			     .max = NEAR_MAX };
+
+	if (b->sink.errors->n >= NEAR_ERRORS)
+		return "";
+	for (size_t i = 0; i < names->n; i++) {
+		const struct doc_text *d = (const void *)(names->docs + i * names->size);
+
+		if (d->set)
+			near_consider(&near, d->v);
+	}
+	return rule_near(&b->sink, &near);
+}
+
+size_t l7__find(struct l7__build *b, const struct rule_spot *spot, const char *word,
+		const struct doc_text *d, const struct l7__names *names)
+{
+	const char *found = map_get(&names->map, d->v);
+
+	if (found)
+		return (size_t)(found - names->docs) / names->size;
+	rule_fail(&b->sink, L7__AS(spot, names->code), word, d->at, "there is no %s %s%s",
+		  names->what, rule_quote(&b->sink, d->v), near_names(b, d->v, names));
+	return SIZE_MAX;
+}
+
+size_t l7__pool(struct l7__build *b, const struct rule_spot *spot, const struct doc_text *name,
+		const struct doc_int *idx)
+{
+	if (name->set && idx->set) {
+		rule_fail(&b->sink, L7__AS(spot, "ConflictingKeys"), "pool_idx", idx->at,
+			  "must not be used together with pool");
+		return L7_NO_POOL;
+	}
+	if (name->set)
+		return l7__find(b, spot, "pool", name, &b->pools);
+	if (idx->v >= 0 && (uint64_t)idx->v < b->pools.n)
+		return (size_t)idx->v;
+	rule_fail(&b->sink, L7__AS(spot, "InvalidPoolIndex"), NULL, idx->at,
+		  "references pool_idx %lld but only %zu pool%s defined", (long long)idx->v,
+		  b->pools.n, b->pools.n == 1 ? "" : "s");
+	return L7_NO_POOL;
+}
+
+bool l7__few(struct l7__build *b, const struct rule_spot *spot, const char *word, struct place at,
+	     size_t n, size_t max)
+{
+	if (n > max)
+		rule_fail(&b->sink, L7__AS(spot, "TooMany"), word, at,
+			  "has %zu entries; at most %zu are possible", n, max);
+	return n <= max;
+}
+
+int l7__choose(struct l7__build *b, const struct rule_spot *spot, const struct rule_words *words,
+	       const struct doc_text *d, int fallback)
+{
+	int found = d->set ? rule_choose(&b->sink, spot, words, d) : fallback;
+
+	return found < 0 ? fallback : found;
+}
+
+/* ---- listeners ---- */
+
+static const struct rule_spot listeners_spot = { .name = "listeners", .code = "InvalidListener" };
+
+static void build_listener(struct l7__build *b, const struct l7_doc_listener *d,
+			   struct l7_listener *l)
+{
+	static const char *const list[] = { [L7_FORWARDED_APPEND] = "append",
+					    [L7_FORWARDED_REPLACE] = "replace",
+					    [L7_FORWARDED_KEEP] = "keep",
+					    [L7_FORWARDED_DROP] = "drop" };
+	static const struct rule_words words = { "forwarded", list, ARRAY_SIZE(list) };
+	const struct rule_spot spot = { .in = &listeners_spot,
+					.index = (size_t)(d - b->doc->listeners) };
+	bool twice = d->name.set && map_get(&b->listeners.map, d->name.v) != &d->name;
+
+	l->name = l7__name(b, &spot, d->at, &d->name, twice);
+	if (!d->address.set)
+		rule_fail(&b->sink, &spot, "address", d->at, "is required");
+	else if (endpoint_parse(d->address.v, &l->at) < 0)
+		rule_fail(&b->sink, &spot, "address", d->address.at,
+			  "%s must be address:port, for example 192.0.2.1:80, [2001:db8::1]:80 or "
+			  ":80",
+			  rule_quote(&b->sink, d->address.v));
+	l->host = d->host.set ? l7__host(b, &spot, "host", &d->host, true) : STR("");
+	l->expect_proxy = rule_flag(&d->expect_proxy, false);
+	l->forwarded =
+		(enum l7_forwarded)l7__choose(b, &spot, &words, &d->forwarded, L7_FORWARDED_APPEND);
+}
+
+/* Listeners with one address share a socket, and are told apart by the host. Port 0 is any. */
+static void compare_listener(struct l7__build *b, size_t i, struct map *sockets, struct map *hosts)
+{
+	const struct l7_listener *l = &b->config->listeners[i], *first;
+	const struct rule_spot spot = { .in = &listeners_spot, .index = i };
+	struct place at = b->doc->listeners[i].address.at;
+	char address[ENDPOINT_STRLEN];
+	const char *key, *both;
+
+	if (!l->at.port)
+		return;
+	key = arena_strdup(b->sink.scratch, endpoint_format(&l->at, address));
+	both = arena_printf(b->sink.scratch, "%s %s", key, l->host.p);
+	first = map_get(hosts, both);
+	if (first) {
+		rule_fail(&b->sink, L7__AS(&spot, "DuplicateListener"), "address", at,
+			  "is the address of listener %s, which has the same host",
+			  rule_quote(&b->sink, first->name));
+		return;
+	}
+	map_put(hosts, both, (void *)(uintptr_t)l);
+	first = map_get(sockets, key);
+	if (!first)
+		map_put(sockets, key, (void *)(uintptr_t)l);
+	else if (first->expect_proxy != l->expect_proxy)
+		rule_fail(&b->sink, &spot, "expect_proxy", at,
+			  "must be as for listener %s, which has the same address",
+			  rule_quote(&b->sink, first->name));
+}
+
+static void build_listeners(struct l7__build *b)
+{
+	size_t n = b->doc->n_listeners;
+	struct l7_listener *list = arena_array_of(b->arena, n, struct l7_listener);
+	_cleanup_(map_free) struct map sockets = { 0 }, hosts = { 0 };
+
+	b->config->listeners = list;
+	b->config->n_listeners = n;
+	for (size_t i = 0; i < n; i++)
+		build_listener(b, &b->doc->listeners[i], &list[i]);
+	for (size_t i = 0; i < n; i++)
+		compare_listener(b, i, &sockets, &hosts);
+}
+
+/* ---- allowed hosts ---- */
+
+static void build_allowed(struct l7__build *b)
+{
+	static const struct rule_spot spot = { .name = "allowed_hosts" };
+	const struct doc_words *d = &b->doc->allowed_hosts;
+	struct str *list = arena_array_of(b->arena, d->n, struct str);
+
+	for (size_t i = 0; i < d->n; i++)
+		list[i] = l7__host(b, &(struct rule_spot){ .in = &spot, .index = i }, NULL,
+				   &d->items[i], true);
+	b->config->allowed_hosts = list;
+	b->config->n_allowed_hosts = d->n;
+}
+
+/* ---- the document ---- */
+
+/* The first of each name stays in the map, so that a later one is known as its duplicate. */
+static struct l7__names collect(struct l7__names names)
+{
+	for (size_t i = names.n; i--;) {
+		const struct doc_text *d = (const void *)(names.docs + i * names.size);
+
+		if (d->set)
+			map_put(&names.map, d->v, (void *)(uintptr_t)d);
+	}
+	return names;
+}
+
+static void collect_names(struct l7__build *b)
+{
+	b->pools = collect((struct l7__names){
+		.what = "pool",
+		.code = "UnknownPool",
+		.docs = b->doc->n_pools ? (const char *)&b->doc->pools[0].name : "",
+		.size = sizeof(struct l7_doc_pool),
+		.n = b->doc->n_pools,
+	});
+	b->listeners = collect((struct l7__names){
+		.what = "listener",
+		.code = "UnknownListener",
+		.docs = b->doc->n_listeners ? (const char *)&b->doc->listeners[0].name : "",
+		.size = sizeof(struct l7_doc_listener),
+		.n = b->doc->n_listeners,
+	});
+}
+
+int l7_config_build(const struct l7_doc *doc, struct arena *arena, const struct l7_calls *calls,
+		    struct l7_config *ret, struct errs *errors, struct errs *warnings)
+{
+	_cleanup_(arena_freep) struct arena *scratch = arena_new();
+	struct l7_config config = { 0 };
+	struct l7__build b = { .doc = doc,
+			       .arena = arena,
+			       .calls = calls,
+			       .sink = { scratch, errors, warnings },
+			       .config = &config };
+	size_t before = errors->n + errors->dropped;
+
+	assert(calls && calls->compile);
+	collect_names(&b);
+	build_listeners(&b);
+	l7__build_pools(&b);
+	l7__build_routes(&b);
+	build_allowed(&b);
+	map_free(&b.pools.map);
+	map_free(&b.listeners.map);
+	errs_sort(errors);
+	errs_sort(warnings);
+	if (errors->n + errors->dropped != before)
+		return -EINVAL;
+	*ret = config;
+	return 0;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire/router_doc.h"
+
+#include "lib/config/document.h"
+
+int router_doc_parse(struct str bytes, enum router_syntax syntax, struct arena *arena,
+		     struct l7_doc *ret, struct errs *errors)
+{
+	*ret = (struct l7_doc){ 0 };
+	return (syntax == ROUTER_JSON ? config_document_parse_json : config_document_parse)(
+		bytes, CONFIG_STRICT, &l7_schema, arena, ret, errors);
+}

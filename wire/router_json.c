@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * router_json: the members of the document; router_json_rule.c has those of a rule, and
+ * router_json_pool.c those of a pool.
+ */
+#include "wire/router_json.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "wire/router_json_private.h"
+
+/* ---- routes ---- */
+
+/* A rule that has the name of its route was written as a part of it. */
+static bool is_short(const struct l7_route *r)
+{
+	return r->n_rules == 1 && strcmp(r->rules[0].name, r->name) == 0;
+}
+
+static void add_rules(const struct l7_config *c, struct buf *out, const struct l7_route *r)
+{
+	rj__open(out, "rules", '[');
+	for (size_t i = 0; i < r->n_rules; i++) {
+		rj__next(out);
+		buf_addc(out, '{');
+		rj__text(out, "name", r->rules[i].name);
+		rj__rule(c, &r->rules[i], false, out);
+		buf_addc(out, '}');
+	}
+	buf_addc(out, ']');
+}
+
+static void add_route(const struct l7_config *c, struct buf *out, const struct l7_route *r)
+{
+	rj__next(out);
+	buf_addc(out, '{');
+	rj__text(out, "name", r->name);
+	if (r->n_hosts == 1)
+		rj__str(out, "host", r->hosts[0]);
+	else
+		rj__list(out, "hosts", r->hosts, r->n_hosts);
+	if (r->n_listeners)
+		rj__open(out, "listeners", '[');
+	for (size_t i = 0; i < r->n_listeners; i++) {
+		const char *name = c->listeners[r->listeners[i]].name;
+
+		rj__next(out);
+		json_write_string(out, name, strlen(name));
+	}
+	if (r->n_listeners)
+		buf_addc(out, ']');
+	if (is_short(r))
+		rj__rule(c, &r->rules[0], false, out);
+	else
+		add_rules(c, out, r);
+	buf_addc(out, '}');
+}
+
+static void add_routes(const struct l7_config *c, struct buf *out)
+{
+	rj__open(out, "routes", '[');
+	for (size_t i = 0; i < c->n_routes; i++)
+		add_route(c, out, &c->routes[i]);
+	buf_addc(out, ']');
+	if (!c->fallback)
+		return;
+	rj__open(out, "default_route", '{');
+	rj__text(out, "name", c->fallback->name);
+	rj__rule(c, c->fallback, true, out);
+	buf_addc(out, '}');
+}
+
+void router_json_routes(const struct l7_config *c, uint64_t generation, struct buf *out)
+{
+	buf_addc(out, '{');
+	add_routes(c, out);
+	rj__uint(out, "generation", generation);
+	buf_addc(out, '}');
+}
+
+void router_json_pools(const struct l7_config *c, uint64_t generation, struct buf *out)
+{
+	buf_addc(out, '{');
+	rj__pools(c, out);
+	rj__uint(out, "generation", generation);
+	buf_addc(out, '}');
+}
+
+/* ---- the document ---- */
+
+static void add_listener(struct buf *out, const struct l7_listener *l)
+{
+	static const char *const forwarded[] = { [L7_FORWARDED_APPEND] = "append",
+						 [L7_FORWARDED_REPLACE] = "replace",
+						 [L7_FORWARDED_KEEP] = "keep",
+						 [L7_FORWARDED_DROP] = "drop" };
+	char address[ENDPOINT_STRLEN];
+
+	rj__next(out);
+	buf_addc(out, '{');
+	rj__text(out, "name", l->name);
+	rj__text(out, "address", endpoint_format(&l->at, address));
+	if (l->host.n)
+		rj__str(out, "host", l->host);
+	if (l->expect_proxy)
+		rj__bool(out, "expect_proxy", true);
+	rj__text(out, "forwarded", forwarded[l->forwarded]);
+	buf_addc(out, '}');
+}
+
+void router_json_config(const struct l7_config *c, struct buf *out)
+{
+	buf_addc(out, '{');
+	rj__open(out, "listeners", '[');
+	for (size_t i = 0; i < c->n_listeners; i++)
+		add_listener(out, &c->listeners[i]);
+	buf_addc(out, ']');
+	add_routes(c, out);
+	rj__pools(c, out);
+	rj__list(out, "allowed_hosts", c->allowed_hosts, c->n_allowed_hosts);
+	buf_addc(out, '}');
+}
+
+/* ---- errors ---- */
+
+/* The index in a key such as "routes[3].pool_idx"; *rest is what follows. False if it has none. */
+static bool index_of(const char *key, struct str list, size_t n, size_t *ret, const char **rest)
+{
+	char *end;
+
+	if (!str_starts(str_of(key), list) || key[list.n] != '[')
+		return false;
+	*ret = strtoull(key + list.n + 1, &end, 10);
+	*rest = *end == ']' ? end + 1 : end;
+	return *ret < n;
+}
+
+/* Appends "Route 'api'" and returns the rest of the key; the whole key if it has no name. */
+static const char *add_subject(const char *key, const struct l7_doc *doc, struct buf *out)
+{
+	const struct doc_text *name = NULL;
+	const char *what = "", *rest = key;
+	size_t i;
+
+	if (index_of(key, STR("routes"), doc->n_routes, &i, &rest)) {
+		what = "Route";
+		name = &doc->routes[i].rule.name;
+	} else if (index_of(key, STR("pools"), doc->n_pools, &i, &rest)) {
+		what = "Pool";
+		name = &doc->pools[i].name;
+	} else if (index_of(key, STR("listeners"), doc->n_listeners, &i, &rest)) {
+		what = "Listener";
+		name = &doc->listeners[i].name;
+	} else if (str_starts(str_of(key), STR("default_route"))) {
+		what = "Route";
+		name = &doc->default_route.name;
+		rest = key + strlen("default_route");
+	}
+	if (!name || !name->set)
+		return key;
+	buf_printf(out, "%s '", what);
+	buf_add_shown(out, str_of(name->v), L7_NAME_MAX);
+	buf_addc(out, '\'');
+	return rest;
+}
+
+/* "Route 'api' is ...", "Route 'api': timeouts.request: must be ...", "allowed_hosts[0]: ..." */
+static void add_message(struct buf *out, const struct err *e, const struct l7_doc *doc)
+{
+	_cleanup_(buf_free) struct buf text = { 0 };
+	const char *rest = add_subject(e->key, doc, &text);
+
+	if (!*e->key && e->at.line)
+		buf_printf(&text, "line %u, column %u: ", e->at.line, e->at.column);
+	else if (!*rest)
+		buf_addc(&text, ' ');
+	else
+		buf_printf(&text, "%s%s: ", text.n ? ": " : "", rest + (*rest == '.'));
+	buf_adds(&text, e->text);
+	rj__str(out, "message", (struct str){ text.p, text.n });
+}
+
+static void add_error(struct buf *out, const struct err *e, const struct l7_doc *doc)
+{
+	rj__text(out, "error", e->code ?: "InvalidSyntax");
+	add_message(out, e, doc);
+}
+
+void router_json_error(const struct errs *errors, const struct l7_doc *doc, struct buf *out)
+{
+	assert(errors->n);
+	buf_addc(out, '{');
+	rj__text(out, "status", "error");
+	add_error(out, &errors->items[0], doc);
+	if (errors->n > 1)
+		rj__open(out, "errors", '[');
+	for (size_t i = 0; i < errors->n && errors->n > 1; i++) {
+		rj__next(out);
+		buf_addc(out, '{');
+		add_error(out, &errors->items[i], doc);
+		rj__uint(out, "line", errors->items[i].at.line);
+		rj__uint(out, "column", errors->items[i].at.column);
+		buf_addc(out, '}');
+	}
+	if (errors->n > 1)
+		buf_addc(out, ']');
+	buf_addc(out, '}');
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * router_json: a router's configuration as JSON, for its admin API and for programs that drive it.
+ *
+ * What is written can be read again by router_doc_parse(), and the result is the same
+ * configuration. A route is written in the short form (host, path_prefix, pool_idx, strip_prefix)
+ * as far as that can express it.
+ */
+#pragma once
+
+#include "core/l7/config.h"
+
+/* {"routes":[...],"default_route":{...},"generation":5} */
+void router_json_routes(const struct l7_config *c, uint64_t generation, struct buf *out);
+/* {"pools":[...],"generation":5} */
+void router_json_pools(const struct l7_config *c, uint64_t generation, struct buf *out);
+/* The whole document. */
+void router_json_config(const struct l7_config *c, struct buf *out);
+
+/*
+ * {"status":"error","error":"InvalidPoolIndex","message":"Route 'api' references ..."} for the
+ * first of the errors, of which there is at least one; if there are more, all of them follow as
+ * "errors". doc is what was read, and gives the names.
+ */
+void router_json_error(const struct errs *errors, const struct l7_doc *doc, struct buf *out);

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pools as JSON: what differs from the defaults, after what every pool has. */
+#include "base/cleanup.h"
+#include "wire/router_json_private.h"
+
+static void add_servers(struct buf *out, const struct l7_pool *p)
+{
+	rj__open(out, "upstreams", '[');
+	for (size_t i = 0; i < p->n_servers; i++) {
+		const struct l7_server *s = &p->servers[i];
+
+		rj__next(out);
+		buf_addc(out, '{');
+		rj__text(out, "host", s->host);
+		rj__uint(out, "port", s->port);
+		rj__uint(out, "idx", s->idx);
+		rj__bool(out, "tls", s->tls);
+		if (s->weight != 1)
+			rj__uint(out, "weight", s->weight);
+		if (s->drain)
+			rj__bool(out, "drain", true);
+		buf_addc(out, '}');
+	}
+	buf_addc(out, ']');
+}
+
+/* ---- probes ---- */
+
+/* Whether lb_config can say it. Probes that are off come only from there. */
+static bool is_lb_config(const struct l7_probe *p)
+{
+	return p->path && !p->host && p->low == L7_PROBE_LOW && p->high == L7_PROBE_HIGH &&
+	       p->interval % NSEC_PER_MSEC == 0 && p->timeout % NSEC_PER_MSEC == 0;
+}
+
+static void add_lb_config(struct buf *out, const struct l7_probe *p)
+{
+	rj__open(out, "lb_config", '{');
+	rj__bool(out, "enable_probing", p->enabled);
+	rj__uint(out, "unhealthy_threshold", p->fall);
+	rj__uint(out, "healthy_threshold", p->rise);
+	rj__uint(out, "probe_interval_ms", (uint64_t)(p->interval / NSEC_PER_MSEC));
+	rj__uint(out, "probe_timeout_ms", (uint64_t)(p->timeout / NSEC_PER_MSEC));
+	rj__text(out, "health_path", p->path);
+	buf_addc(out, '}');
+}
+
+static void add_probe(struct buf *out, const struct l7_probe *p)
+{
+	rj__open(out, "probe", '{');
+	if (p->path) {
+		rj__text(out, "path", p->path);
+		rj__key(out, "status");
+		buf_printf(out, "\"%u-%u\"", p->low, p->high);
+	}
+	if (p->host)
+		rj__text(out, "host", p->host);
+	rj__duration(out, "interval", p->interval);
+	rj__duration(out, "timeout", p->timeout);
+	rj__uint(out, "rise", p->rise);
+	rj__uint(out, "fall", p->fall);
+	buf_addc(out, '}');
+}
+
+/* ---- the rest ---- */
+
+static void add_balance(struct buf *out, const struct l7_pool *p)
+{
+	static const char *const names[] = { [L7_ROUND_ROBIN] = "round_robin",
+					     [L7_LEAST_REQUEST] = "least_request",
+					     [L7_RANDOM_TWO] = "random",
+					     [L7_MAGLEV] = "maglev" };
+
+	if (p->balance == L7_ROUND_ROBIN)
+		return;
+	rj__text(out, "balance", names[p->balance]);
+	if (p->key == L7_KEY_SOURCE)
+		return;
+	rj__key(out, "hash_key");
+	/* a token needs no escapes */
+	buf_printf(out, "\"%s:%s\"", p->key == L7_KEY_HEADER ? "header" : "cookie", p->key_name);
+}
+
+static void add_ejection(struct buf *out, const struct l7_ejection *e)
+{
+	if (!e->failures)
+		return;
+	rj__open(out, "ejection", '{');
+	rj__uint(out, "failures", e->failures);
+	rj__duration(out, "time", e->time);
+	rj__uint(out, "max_percent", e->most);
+	buf_addc(out, '}');
+}
+
+static void add_limits(struct buf *out, const struct l7_limits *l)
+{
+	if (!l->connections && l->waiting == L7_LIMIT_WAITING && l->wait == L7_LIMIT_WAIT &&
+	    l->idle == L7_LIMIT_IDLE && l->idle_time == L7_LIMIT_IDLE_TIME)
+		return;
+	rj__open(out, "limits", '{');
+	rj__uint(out, "connections", l->connections);
+	rj__uint(out, "waiting", l->waiting);
+	rj__duration(out, "wait", l->wait);
+	rj__uint(out, "idle", l->idle);
+	rj__duration(out, "idle_time", l->idle_time);
+	buf_addc(out, '}');
+}
+
+static void add_pool(struct buf *out, const struct l7_pool *p)
+{
+	rj__next(out);
+	buf_addc(out, '{');
+	rj__text(out, "name", p->name);
+	add_servers(out, p);
+	(is_lb_config(&p->probe) ? add_lb_config : add_probe)(out, &p->probe);
+	add_balance(out, p);
+	add_ejection(out, &p->ejection);
+	add_limits(out, &p->limits);
+	if (p->connect_timeout != L7_CONNECT_TIMEOUT)
+		rj__duration(out, "connect_timeout", p->connect_timeout);
+	if (p->slow_start)
+		rj__duration(out, "slow_start", p->slow_start);
+	if (p->send_proxy)
+		rj__bool(out, "send_proxy", true);
+	buf_addc(out, '}');
+}
+
+void rj__pools(const struct l7_config *c, struct buf *out)
+{
+	rj__open(out, "pools", '[');
+	for (size_t i = 0; i < c->n_pools; i++)
+		add_pool(out, &c->pools[i]);
+	buf_addc(out, ']');
+}

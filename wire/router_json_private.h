@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shared by wire/router_json*.c: members of objects and elements of lists. The comma is written by
+ * what follows: it is needed unless the last byte opened an object or list.
+ */
+#pragma once
+
+#include "base/str.h"
+#include "base/units.h"
+#include "core/l7/config.h"
+#include "lib/json/json.h"
+
+static inline void rj__next(struct buf *out)
+{
+	char last = out->n ? out->p[out->n - 1] : '{';
+
+	if (last != '{' && last != '[')
+		buf_addc(out, ',');
+}
+
+static inline void rj__key(struct buf *out, const char *key)
+{
+	rj__next(out);
+	buf_addc(out, '"');
+	buf_adds(out, key);
+	buf_add_lit(out, "\":");
+}
+
+static inline void rj__open(struct buf *out, const char *key, char bracket)
+{
+	rj__key(out, key);
+	buf_addc(out, bracket);
+}
+
+static inline void rj__str(struct buf *out, const char *key, struct str value)
+{
+	rj__key(out, key);
+	json_write_string(out, value.p, value.n);
+}
+
+static inline void rj__text(struct buf *out, const char *key, const char *value)
+{
+	rj__str(out, key, str_of(value));
+}
+
+static inline void rj__uint(struct buf *out, const char *key, uint64_t value)
+{
+	rj__key(out, key);
+	buf_addu(out, value);
+}
+
+static inline void rj__bool(struct buf *out, const char *key, bool value)
+{
+	rj__key(out, key);
+	buf_adds(out, value ? "true" : "false");
+}
+
+static inline void rj__duration(struct buf *out, const char *key, int64_t ns)
+{
+	char text[DURATION_STRLEN];
+
+	rj__text(out, key, duration_format(ns, text));
+}
+
+/* The members of a rule except its name. */
+void rj__rule(const struct l7_config *c, const struct l7_rule *r, bool fallback, struct buf *out);
+/* The elements of the list of pools. */
+void rj__pools(const struct l7_config *c, struct buf *out);
+void rj__list(struct buf *out, const char *key, const struct str *list, size_t n);
