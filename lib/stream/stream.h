@@ -166,7 +166,11 @@ ssize_t stream_read(struct stream *s, void *p, size_t n);
  * never -EAGAIN; the stream can only be closed then.
  */
 int stream_send(struct stream *s, const void *p, size_t n);
-/* The same for several pieces, in one call of the kernel if there is no TLS. At most 8. */
+/*
+ * The same for several pieces, in one call of the kernel if there is no TLS. At most
+ * STREAM_PIECES_MAX.
+ */
+#define STREAM_PIECES_MAX 8
 int stream_sendv(struct stream *s, const struct str *pieces, size_t n);
 /* The queue itself, for appending. Call stream_flush() afterwards. */
 struct buf *stream_out(struct stream *s);
