@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /*
  * The magnitude of INT64_MIN, which a negative duration may reach; a positive one stops one
@@ -190,22 +189,66 @@ const char *duration_format(int64_t ns, char buf[static DURATION_STRLEN])
 	return buf;
 }
 
+/* Writes the last `width` digits of v, with zeros in front; returns the byte after them. */
+static char *put_digits(char *at, int64_t v, int width)
+{
+	for (int i = width; i-- > 0; v /= 10)
+		at[i] = (char)('0' + v % 10);
+	return at + width;
+}
+
 /*
- * The division rounds toward zero, so times before 1970 need the remainder moved to 0..999999999.
+ * The date of a day, counted from 1970-01-01, in the Gregorian calendar. Years begin in March here,
+ * so that the leap day is the last one; then the months have a repeating pattern of lengths:
+ * 153 days for each five. 719468 days lie between 0000-03-01 and 1970-01-01; each era of 400 years
+ * has 146097.
+ */
+static char *put_date(char *at, int64_t day)
+{
+	int64_t since = day + 719468; /* never negative: an int64_t of ns begins in 1677 */
+	int64_t era = since / 146097, of_era = since % 146097;
+	int64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+	int64_t of_year = of_era - (365 * year + year / 4 - year / 100);
+	int64_t month = (5 * of_year + 2) / 153; /* 0: March */
+	int64_t of_month = of_year - (153 * month + 2) / 5;
+	bool next_year = month >= 10;
+
+	at = put_digits(at, era * 400 + year + next_year, 4);
+	*at++ = '-';
+	at = put_digits(at, next_year ? month - 9 : month + 3, 2);
+	*at++ = '-';
+	return put_digits(at, of_month + 1, 2);
+}
+
+static char *put_clock(char *at, int64_t second)
+{
+	at = put_digits(at, second / 3600, 2);
+	*at++ = ':';
+	at = put_digits(at, second / 60 % 60, 2);
+	*at++ = ':';
+	return put_digits(at, second % 60, 2);
+}
+
+/*
+ * Not with gmtime_r(), which takes a lock that all threads share: every log line has a time. The
+ * divisions round toward zero, so times before 1970 need the remainder moved to 0 or above.
  */
 const char *time_format(int64_t unix_ns, char buf[static TIME_STRLEN])
 {
-	time_t seconds = (time_t)(unix_ns / NSEC_PER_SEC);
-	long rest = (long)(unix_ns % NSEC_PER_SEC);
-	struct tm tm;
-	size_t n;
+	const int64_t day_ns = 24 * 3600 * NSEC_PER_SEC;
+	int64_t day = unix_ns / day_ns, rest = unix_ns % day_ns;
+	char *at;
 
 	if (rest < 0) {
-		rest += NSEC_PER_SEC;
-		seconds--;
+		rest += day_ns;
+		day--;
 	}
-	gmtime_r(&seconds, &tm);
-	n = strftime(buf, TIME_STRLEN, "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(buf + n, TIME_STRLEN - n, ".%09ldZ", rest);
+	at = put_date(buf, day);
+	*at++ = 'T';
+	at = put_clock(at, rest / NSEC_PER_SEC);
+	*at++ = '.';
+	at = put_digits(at, rest % NSEC_PER_SEC, 9);
+	*at++ = 'Z';
+	*at = '\0';
 	return buf;
 }
