@@ -73,7 +73,8 @@ void daemon_status(const char *status);
  */
 void daemon_begin(enum log_level level);
 /*
- * Logs the stop after the lines of other threads, and waits up to one second for the reader of the log to accept the rest. Blocks.
+ * Logs the stop, after the lines of other threads, and waits up to one second for the reader of
+ * the log to accept the rest. Blocks.
  */
 void daemon_finish(void);
 /* For http_server_config.trace: logs each request at debug level. */

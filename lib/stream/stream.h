@@ -16,7 +16,8 @@
  * stream_want() for what it waits for, and stream_read() after ready(STREAM_READ). Output is queued
  * in the stream and sent as the socket takes it; the owner bounds the queue (stream_is_full()).
  *
- * A stream without a socket can still be woken and have a deadline. No function here blocks.
+ * A stream without a socket can still be woken and have a deadline. No function here blocks. A
+ * stream belongs to the thread of its loop, and does not move to another one.
  */
 #pragma once
 
