@@ -5,8 +5,9 @@
  * A struct net_ns names the namespace. Its file is opened again for every socket, so a namespace
  * that was removed gives an error and one that was created again works. The process is in the
  * other namespace only during the socket() call. If it cannot return, it aborts, because every
- * later socket would be in the wrong namespace. A struct net_ns with a name is for one thread, since
- * setns() changes the calling thread; capabilities are those of the thread, too (privilege.h).
+ * later socket would be in the wrong namespace. A struct net_ns with a name is for one thread,
+ * since setns() changes the calling thread; capabilities are those of the thread, too
+ * (privilege.h).
  */
 #pragma once
 

@@ -32,7 +32,7 @@ struct work {
 	unsigned rounds;
 };
 
-/* cmocka's assertions belong to the main thread, so a thread returns the number of wrong results. */
+/* cmocka's assertions belong to the main thread, so a thread returns the number of mistakes. */
 static void *search(void *user)
 {
 	struct work *w = user;

@@ -4,8 +4,8 @@
  *
  * Each object has a struct snapshot_version, to which `newest` points. A replaced version goes
  * through three places: `retired`, where the reaper finds it; `passed`, where the reaper puts it
- * after every data thread was quiescent; and `waiting`, a list of the control thread, where it stays
- * while a thread holds it. The reaper is a thread of its own because it waits for the others.
+ * after every data thread was quiescent; and `waiting`, a list of the control thread, where it
+ * stays while a thread holds it. The reaper is a thread of its own because it waits for the others.
  *
  * The holds of a thread are counted in its own cache line of the version, which no other thread
  * writes. Once a version has passed, no thread can take a new hold, so the counts only fall. A

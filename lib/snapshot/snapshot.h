@@ -70,8 +70,8 @@ void snapshot_quiescent(void);
  */
 const void *snapshot_read(const struct snapshot *s);
 /*
- * Keeps the newest object beyond the end of the turn. The result is never NULL, and is released once,
- * in the same thread.
+ * Keeps the newest object beyond the end of the turn. The result is never NULL, and is released
+ * once, in the same thread.
  */
 struct snapshot_version *snapshot_hold(struct snapshot *s, const struct snapshot_thread *t);
 /* NULL if no object had been published. */
