@@ -2,7 +2,6 @@
 #include "base/units.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 /*
@@ -138,63 +137,71 @@ int duration_parse(const char *text, int64_t *ret)
 	return 0;
 }
 
-/*
- * Writes ns in units of `unit` ns, with as many decimals as it needs ("1.5ms"). unit is 1 or a
- * power of 1000.
- */
-static void format_decimal(char *buf, uint64_t ns, int64_t unit, const char *name)
-{
-	char digits[24] = "";
-	int64_t whole = (int64_t)(ns / (uint64_t)unit), rest = (int64_t)(ns % (uint64_t)unit);
-
-	if (rest) {
-		int width = unit == NSEC_PER_SEC ? 9 : unit == NSEC_PER_MSEC ? 6 : 3;
-		int n = snprintf(digits, sizeof(digits), ".%0*lld", width, (long long)rest);
-
-		while (n > 0 && digits[n - 1] == '0')
-			digits[--n] = '\0';
-	}
-	snprintf(buf, DURATION_STRLEN, "%lld%s%s", (long long)whole, digits, name);
-}
-
-/*
- * The unit is the largest one that leaves a digit before the point; from one minute on the seconds
- * follow "1h2m" or "2m". The precisions of %s bound the length for the compiler's format check.
- */
-const char *duration_format(int64_t ns, char buf[static DURATION_STRLEN])
-{
-	uint64_t abs = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
-	uint64_t minutes = abs / (60 * NSEC_PER_SEC);
-	char tail[DURATION_STRLEN];
-	const char *sign = ns < 0 ? "-" : "";
-
-	if (abs == 0)
-		snprintf(tail, sizeof(tail), "0s");
-	else if (abs < NSEC_PER_USEC)
-		format_decimal(tail, abs, 1, "ns");
-	else if (abs < NSEC_PER_MSEC)
-		format_decimal(tail, abs, NSEC_PER_USEC, "µs");
-	else if (abs < NSEC_PER_SEC)
-		format_decimal(tail, abs, NSEC_PER_MSEC, "ms");
-	else
-		format_decimal(tail, abs % (60 * NSEC_PER_SEC), NSEC_PER_SEC, "s");
-
-	if (minutes >= 60)
-		snprintf(buf, DURATION_STRLEN, "%s%lldh%lldm%.16s", sign, (long long)(minutes / 60),
-			 (long long)(minutes % 60), tail);
-	else if (minutes)
-		snprintf(buf, DURATION_STRLEN, "%s%lldm%.16s", sign, (long long)minutes, tail);
-	else
-		snprintf(buf, DURATION_STRLEN, "%s%.24s", sign, tail);
-	return buf;
-}
-
 /* Writes the last `width` digits of v, with zeros in front; returns the byte after them. */
 static char *put_digits(char *at, int64_t v, int width)
 {
 	for (int i = width; i-- > 0; v /= 10)
 		at[i] = (char)('0' + v % 10);
 	return at + width;
+}
+
+/* The same without zeros in front. */
+static char *put_number(char *at, uint64_t v)
+{
+	int width = 1;
+
+	for (uint64_t rest = v / 10; rest; rest /= 10)
+		width++;
+	return put_digits(at, (int64_t)v, width);
+}
+
+/*
+ * Writes ns in units of `unit` ns, with as many decimals as it needs ("1.5ms"). unit is 1 or a
+ * power of 1000, with `width` zeros.
+ */
+static void put_decimal(char *at, uint64_t ns, int64_t unit, int width, const char *name)
+{
+	int64_t rest = (int64_t)(ns % (uint64_t)unit);
+
+	at = put_number(at, ns / (uint64_t)unit);
+	if (rest) {
+		*at++ = '.';
+		at = put_digits(at, rest, width);
+		while (at[-1] == '0')
+			at--;
+	}
+	memcpy(at, name, strlen(name) + 1);
+}
+
+/*
+ * The unit is the largest one that leaves a digit before the point; from one minute on the seconds
+ * follow "1h2m" or "2m". Without snprintf(), because an access log has a duration in each line.
+ */
+const char *duration_format(int64_t ns, char buf[static DURATION_STRLEN])
+{
+	uint64_t abs = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+	uint64_t minutes = abs / (60 * NSEC_PER_SEC);
+	char *at = buf;
+
+	if (ns < 0)
+		*at++ = '-';
+	if (minutes >= 60) {
+		at = put_number(at, minutes / 60);
+		*at++ = 'h';
+	}
+	if (minutes) {
+		at = put_number(at, minutes % 60);
+		*at++ = 'm';
+	}
+	if (abs == 0 || abs >= NSEC_PER_SEC)
+		put_decimal(at, abs % (60 * NSEC_PER_SEC), NSEC_PER_SEC, 9, "s");
+	else if (abs >= NSEC_PER_MSEC)
+		put_decimal(at, abs, NSEC_PER_MSEC, 6, "ms");
+	else if (abs >= NSEC_PER_USEC)
+		put_decimal(at, abs, NSEC_PER_USEC, 3, "µs");
+	else
+		put_decimal(at, abs, 1, 0, "ns");
+	return buf;
 }
 
 /*

@@ -48,6 +48,7 @@ static _Atomic unsigned running;
 static char filler[4096];
 static struct ev_loop *main_loop;
 static ev_async ended;
+static FILE *table; /* standard output is the log */
 
 static int64_t processor_time(void)
 {
@@ -104,7 +105,7 @@ static void on_ended(struct ev_loop *loop, ev_async *w, int revents)
 
 static void show(const char *name, const char *who, int64_t ns, uint64_t lines, uint64_t lost)
 {
-	fprintf(stderr, "| %s | %s | %lld | %llu | %llu |\n", name, who,
+	fprintf(table, "| %s | %s | %lld | %llu | %llu |\n", name, who,
 		(long long)(ns / (int64_t)lines), (unsigned long long)lines,
 		(unsigned long long)lost);
 }
@@ -167,7 +168,8 @@ int main(void)
 	memset(filler, 'x', sizeof(filler));
 	if (pipe2(ends, O_CLOEXEC) < 0 || pthread_create(&reader, NULL, discard, &ends[0]) != 0)
 		return EXIT_FAILURE;
-	if (dup2(ends[1], STDOUT_FILENO) < 0)
+	table = fdopen(dup(STDOUT_FILENO), "w");
+	if (!table || dup2(ends[1], STDOUT_FILENO) < 0)
 		return EXIT_FAILURE;
 	main_loop = ev_default_loop(0);
 	log_to_fd(STDOUT_FILENO, LOG_INFO);
@@ -175,12 +177,12 @@ int main(void)
 	daemon_accept_threads(&daemon);
 	ev_async_init(&ended, on_ended);
 	ev_async_start(main_loop, &ended);
-	fprintf(stderr, "| what | logged by | ns a line | lines | lost |\n|---|---|---|---|---|\n");
+	fprintf(table, "| what | logged by | ns a line | lines | lost |\n|---|---|---|---|---|\n");
 	for (size_t i = 0; i < ARRAY_SIZE(works); i++) {
 		run_threads(&works[i]);
 		if (i != 1)
 			run_here(&works[i]);
 	}
 	daemon_end(&daemon);
-	return 0;
+	return fclose(table) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
