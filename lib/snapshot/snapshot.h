@@ -3,7 +3,7 @@
  * snapshot: one object that many threads read and one thread replaces, without a lock.
  *
  * The control thread publishes an object, which must not change any more, such as a compiled
- * configuration. Data threads read the newest one; a read is one load of a pointer. An object that
+ * configuration. Data threads read the newest one; a read is a load of two pointers. An object that
  * was replaced is destroyed in the control thread, from its loop, when no data thread can use it
  * any more: each has ended the turn of its loop in which it may have read the object, and has
  * released its holds.
