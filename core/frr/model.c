@@ -439,15 +439,16 @@ static void write_globals(struct view *v, const struct frr_router *r)
 		   r->vrf ? r->vrf : "");
 	if (addr_is_set(&r->id))
 		buf_printf(v->out, " bgp router-id %s\n", addr_format(&r->id, text));
+	buf_adds(v->out, " no bgp ebgp-requires-policy\n"
+			 " no bgp default ipv4-unicast\n");
 	/*
 	 * While bgpd waits for other peers that could share the first updates of a session, FRR
-	 * before 10.3 loses withdrawals. No two peers here could: each has its own route map.
+	 * before 10.3 loses withdrawals. No two peers here could: each has its own route map. But
+	 * after a graceful restart a fixed time, even a long one, makes FRR 8.4 end the restart
+	 * before it sends its routes, and the peer removes them.
 	 */
-	buf_adds(v->out, " no bgp ebgp-requires-policy\n"
-			 " no bgp default ipv4-unicast\n"
-			 " coalesce-time 0\n");
-	if (restart)
-		buf_adds(v->out, " bgp graceful-restart preserve-fw-state\n");
+	buf_adds(v->out,
+		 restart ? " bgp graceful-restart preserve-fw-state\n" : " coalesce-time 0\n");
 	/*
 	 * The last line is a default, which FRR does not print. So frr-reload.py always has a line
 	 * to add in a router that exists; that of FRR 8.4 ends with an exception if it has only new

@@ -37,6 +37,11 @@ def speak(site, *args, sections=None, **how):
     return speaker
 
 
+def has_table(site):
+    """Whether the peer was sent all routes of the session, and can tell those that are gone after a restart."""
+    return 'End-of-RIB send: IPv4 Unicast' in site.frr.ask(f'show bgp neighbors {THEIRS}')
+
+
 def down_and_up(site):
     """The frontend, and each time the route."""
     before = site.bird.history()
@@ -108,12 +113,13 @@ def test_graceful_restart_keeps_routes_while_bgpd_is_restarted(sites):
     speaker = speak(site, peer={'graceful-restart': True})
     assert speaker.frr().failures == 0
     until(lambda: ROUTE in site.frr.saved() and STAYS in site.frr.saved(), what='the saved file')
+    until(lambda: has_table(site), what='a session with its table')
     since = speaker.mark()
     site.frr.kill('bgpd')
     restarted(site, 'bgpd')
     speaker.wait('bgpd-restarted', since)
     speaker.wait('session-up', since, peer='tor')
-    until(lambda: 'End-of-RIB send: IPv4 Unicast' in site.frr.ask(f'show bgp neighbors {THEIRS}'), what='the end of the restart')
+    until(lambda: has_table(site), what='the end of the restart')
     assert site.bird.history() == site.bird.history(STAYS) == ['added']
     down_and_up(site)
     assert site.bird.history(STAYS) == ['added']
