@@ -205,7 +205,7 @@ def test_packets_go_where_the_lab_says(packets):
     before = lab.who()
     assert set(before) == {'web1', 'web2', 'web3'} and before.total() == 100
     assert 'www6' in lab.paste('a look')
-    assert 'Status: up' in lab.paste('the sessions')
+    assert 'Status: up' in lab.paste('FRR itself')
     for name in ('lb1', 'lb2'):
         assert {one['name'] for one in dashboard(lab, name)['frontends']} == {'www', 'www6'}
     assert 'maglev_lbsync' in lab.paste('the metrics')
