@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * router: the control side: it turns configurations into generations and passes them to the data
+ * threads.
+ *
+ * For the control thread alone. A configuration is applied whole or not at all: sockets for new
+ * addresses are opened first, for every thread, and if that fails nothing changes.
+ */
+#pragma once
+
+#include "lib/loop/loop.h"
+#include "src/router/generation.h"
+#include "src/router/worker.h"
+
+struct router;
+
+struct router_config {
+	unsigned threads; /* at least 1 */
+	struct worker_limits limits;
+	l7_regex_fn regex;
+	/* All threads have ended after router_drain(). */
+	void (*drained)(void *user);
+	void *user;
+};
+
+/* Starts the threads. 0 or a negative errno. */
+int router_new(struct ev_loop *loop, const struct router_config *config, struct router **ret);
+/* Ends the threads at once. NULL is allowed. */
+void router_free(struct router *r);
+
+/*
+ * Applies a configuration that lives in the arena, which the router owns from now on, also if it
+ * fails. Returns 0; or a negative errno, with a sentence in why, if an address cannot be used.
+ */
+int router_apply(struct router *r, struct arena *arena, const struct l7_config *config,
+		 struct buf *why);
+/* The generation in force; NULL before the first. */
+const struct generation *router_current(const struct router *r);
+/* Generations that are still used by exchanges, the one in force included. */
+size_t router_generations(const struct router *r);
+/* Lets all exchanges finish; then drained() is called from the loop. */
+void router_drain(struct router *r);
