@@ -18,7 +18,7 @@ build: ## build the programs (gcc, release); each runs as build/bin/NAME
 run: deps build ## start a small lab and keep it until Ctrl-C
 	@tools/run-lab
 
-test: deps ## build both trees and run every test; the last line counts them
+test: deps ## build the trees and run every test; the last line counts them
 	@tools/run-tests
 
 test-kernel: build ## run the BPF tests and the recipes of the guide on Debian 12's own kernel, in qemu; some minutes
@@ -39,5 +39,5 @@ bench: deps $(patsubst bench/%/run,bench-%,$(wildcard bench/*/run)) ## all bench
 bench-%: deps build ## one benchmark: bench/NAME/run
 	@bench/$*/run
 
-clean: ## remove both trees
-	rm -rf build build-asan
+clean: ## remove the trees
+	rm -rf build build-asan build-tsan

@@ -2,9 +2,7 @@
 #include "base/units.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /*
  * The magnitude of INT64_MIN, which a negative duration may reach; a positive one stops one
@@ -139,73 +137,125 @@ int duration_parse(const char *text, int64_t *ret)
 	return 0;
 }
 
+/* Writes the last `width` digits of v, with zeros in front; returns the byte after them. */
+static char *put_digits(char *at, int64_t v, int width)
+{
+	for (int i = width; i-- > 0; v /= 10)
+		at[i] = (char)('0' + v % 10);
+	return at + width;
+}
+
+/* The same without zeros in front. */
+static char *put_number(char *at, uint64_t v)
+{
+	int width = 1;
+
+	for (uint64_t rest = v / 10; rest; rest /= 10)
+		width++;
+	return put_digits(at, (int64_t)v, width);
+}
+
 /*
  * Writes ns in units of `unit` ns, with as many decimals as it needs ("1.5ms"). unit is 1 or a
- * power of 1000.
+ * power of 1000, with `width` zeros.
  */
-static void format_decimal(char *buf, uint64_t ns, int64_t unit, const char *name)
+static void put_decimal(char *at, uint64_t ns, int64_t unit, int width, const char *name)
 {
-	char digits[24] = "";
-	int64_t whole = (int64_t)(ns / (uint64_t)unit), rest = (int64_t)(ns % (uint64_t)unit);
+	int64_t rest = (int64_t)(ns % (uint64_t)unit);
 
+	at = put_number(at, ns / (uint64_t)unit);
 	if (rest) {
-		int width = unit == NSEC_PER_SEC ? 9 : unit == NSEC_PER_MSEC ? 6 : 3;
-		int n = snprintf(digits, sizeof(digits), ".%0*lld", width, (long long)rest);
-
-		while (n > 0 && digits[n - 1] == '0')
-			digits[--n] = '\0';
+		*at++ = '.';
+		at = put_digits(at, rest, width);
+		while (at[-1] == '0')
+			at--;
 	}
-	snprintf(buf, DURATION_STRLEN, "%lld%s%s", (long long)whole, digits, name);
+	memcpy(at, name, strlen(name) + 1);
 }
 
 /*
  * The unit is the largest one that leaves a digit before the point; from one minute on the seconds
- * follow "1h2m" or "2m". The precisions of %s bound the length for the compiler's format check.
+ * follow "1h2m" or "2m". Without snprintf(), because an access log has a duration in each line.
  */
 const char *duration_format(int64_t ns, char buf[static DURATION_STRLEN])
 {
 	uint64_t abs = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
 	uint64_t minutes = abs / (60 * NSEC_PER_SEC);
-	char tail[DURATION_STRLEN];
-	const char *sign = ns < 0 ? "-" : "";
+	char *at = buf;
 
-	if (abs == 0)
-		snprintf(tail, sizeof(tail), "0s");
-	else if (abs < NSEC_PER_USEC)
-		format_decimal(tail, abs, 1, "ns");
-	else if (abs < NSEC_PER_MSEC)
-		format_decimal(tail, abs, NSEC_PER_USEC, "µs");
-	else if (abs < NSEC_PER_SEC)
-		format_decimal(tail, abs, NSEC_PER_MSEC, "ms");
+	if (ns < 0)
+		*at++ = '-';
+	if (minutes >= 60) {
+		at = put_number(at, minutes / 60);
+		*at++ = 'h';
+	}
+	if (minutes) {
+		at = put_number(at, minutes % 60);
+		*at++ = 'm';
+	}
+	if (abs == 0 || abs >= NSEC_PER_SEC)
+		put_decimal(at, abs % (60 * NSEC_PER_SEC), NSEC_PER_SEC, 9, "s");
+	else if (abs >= NSEC_PER_MSEC)
+		put_decimal(at, abs, NSEC_PER_MSEC, 6, "ms");
+	else if (abs >= NSEC_PER_USEC)
+		put_decimal(at, abs, NSEC_PER_USEC, 3, "µs");
 	else
-		format_decimal(tail, abs % (60 * NSEC_PER_SEC), NSEC_PER_SEC, "s");
-
-	if (minutes >= 60)
-		snprintf(buf, DURATION_STRLEN, "%s%lldh%lldm%.16s", sign, (long long)(minutes / 60),
-			 (long long)(minutes % 60), tail);
-	else if (minutes)
-		snprintf(buf, DURATION_STRLEN, "%s%lldm%.16s", sign, (long long)minutes, tail);
-	else
-		snprintf(buf, DURATION_STRLEN, "%s%.24s", sign, tail);
+		put_decimal(at, abs, 1, 0, "ns");
 	return buf;
 }
 
 /*
- * The division rounds toward zero, so times before 1970 need the remainder moved to 0..999999999.
+ * The date of a day, counted from 1970-01-01, in the Gregorian calendar. Years begin in March here,
+ * so that the leap day is the last one; then the months have a repeating pattern of lengths:
+ * 153 days for each five. 719468 days lie between 0000-03-01 and 1970-01-01; each era of 400 years
+ * has 146097.
+ */
+static char *put_date(char *at, int64_t day)
+{
+	int64_t since = day + 719468; /* never negative: an int64_t of ns begins in 1677 */
+	int64_t era = since / 146097, of_era = since % 146097;
+	int64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+	int64_t of_year = of_era - (365 * year + year / 4 - year / 100);
+	int64_t month = (5 * of_year + 2) / 153; /* 0: March */
+	int64_t of_month = of_year - (153 * month + 2) / 5;
+	bool next_year = month >= 10;
+
+	at = put_digits(at, era * 400 + year + next_year, 4);
+	*at++ = '-';
+	at = put_digits(at, next_year ? month - 9 : month + 3, 2);
+	*at++ = '-';
+	return put_digits(at, of_month + 1, 2);
+}
+
+static char *put_clock(char *at, int64_t second)
+{
+	at = put_digits(at, second / 3600, 2);
+	*at++ = ':';
+	at = put_digits(at, second / 60 % 60, 2);
+	*at++ = ':';
+	return put_digits(at, second % 60, 2);
+}
+
+/*
+ * Not with gmtime_r(), which takes a lock that all threads share: every log line has a time. The
+ * divisions round toward zero, so times before 1970 need the remainder moved to 0 or above.
  */
 const char *time_format(int64_t unix_ns, char buf[static TIME_STRLEN])
 {
-	time_t seconds = (time_t)(unix_ns / NSEC_PER_SEC);
-	long rest = (long)(unix_ns % NSEC_PER_SEC);
-	struct tm tm;
-	size_t n;
+	const int64_t day_ns = 24 * 3600 * NSEC_PER_SEC;
+	int64_t day = unix_ns / day_ns, rest = unix_ns % day_ns;
+	char *at;
 
 	if (rest < 0) {
-		rest += NSEC_PER_SEC;
-		seconds--;
+		rest += day_ns;
+		day--;
 	}
-	gmtime_r(&seconds, &tm);
-	n = strftime(buf, TIME_STRLEN, "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(buf + n, TIME_STRLEN - n, ".%09ldZ", rest);
+	at = put_date(buf, day);
+	*at++ = 'T';
+	at = put_clock(at, rest / NSEC_PER_SEC);
+	*at++ = '.';
+	at = put_digits(at, rest % NSEC_PER_SEC, 9);
+	*at++ = 'Z';
+	*at = '\0';
 	return buf;
 }

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -187,6 +188,23 @@ static void times_print_as_rfc_3339_in_utc(void **state)
 		assert_string_equal(time_format(rows[i].unix_ns, buf), rows[i].text);
 }
 
+/* A time of each day that the type can hold. */
+static void times_agree_with_the_c_library(void **state)
+{
+	const int64_t day_ns = 24 * 3600 * S;
+	char ours[TIME_STRLEN], theirs[TIME_STRLEN];
+
+	for (int64_t day = INT64_MIN / day_ns; day < INT64_MAX / day_ns; day++) {
+		int64_t at = day * day_ns + (day & 1 ? 86399 : 45296) * S;
+		time_t second = (time_t)(at / S);
+		struct tm tm;
+
+		gmtime_r(&second, &tm);
+		strftime(theirs, sizeof(theirs), "%Y-%m-%dT%H:%M:%S.000000000Z", &tm);
+		assert_string_equal(time_format(at, ours), theirs);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +213,7 @@ int main(void)
 		cmocka_unit_test(durations_print_as_go_prints_them),
 		cmocka_unit_test(what_is_printed_reads_back_the_same),
 		cmocka_unit_test(times_print_as_rfc_3339_in_utc),
+		cmocka_unit_test(times_agree_with_the_c_library),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

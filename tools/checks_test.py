@@ -210,6 +210,22 @@ def test_a_header_that_leans_on_others_is_found(check, tmp_path):
     assert not any('good.h' in line for line in lines)
 
 
+@pytest.mark.parametrize('line, fine', [
+    ('int counter;', False),
+    ('static int counter = 1; int next(void); int next(void) { return counter++; }', False),
+    ('char *text(int i); char *text(int i) { static char buf[9]; buf[0] = i; return buf; }', False),
+    ('static _Thread_local int counter; int next(void); int next(void) { return counter++; }', True),
+    ('extern const char *const words[]; const char *const words[] = { "a", "b" };', True),
+    ('int twice(int i); int twice(int i) { int t = 2 * i; return t; }', True)])
+def test_state_of_the_process_is_found(tmp_path, line, fine):
+    (tmp_path / 'lib/x/libx.a.p').mkdir(parents=True)
+    subprocess.run(['gcc', '-O2', '-fPIE', '-x', 'c', '-c', '-', '-o', tmp_path / 'lib/x/libx.a.p/x.c.o'], input=line, text=True,
+                   check=True)
+    done = subprocess.run([f'{TOOLS}/check-state', '--build', tmp_path], capture_output=True, text=True, check=False)
+    assert (done.returncode == 0) is fine, done.stdout + done.stderr
+    assert fine or done.stdout.startswith('lib/x/x.c: ')
+
+
 def test_words_that_strangers_stumble_over(check):
     one(check('check-text', {'a.c': '/* tables are built\n * anew */\n'}, 'prose'), 'a.c:2: ', 'again')
     assert not check('check-text', {'a.c': '/* tables are built again */\n'}, 'prose')

@@ -12,6 +12,9 @@
  * Log lines that standard output did not accept are written when it becomes writable. Lines that
  * were lost are reported once, when it accepts lines again.
  *
+ * Another thread that logs wakes the loop, which then collects lines with a timer for as long as
+ * there are any. So a busy thread wakes it a few hundred times a second, and an idle one never.
+ *
  * A timer of the loop sends the watchdog message, so a loop that no longer turns is noticed.
  */
 #include "lib/daemon/daemon.h"
@@ -88,6 +91,32 @@ static void on_output(struct ev_loop *loop, ev_io *w, int revents)
 		ev_io_stop(loop, w);
 }
 
+static void collect_lines(struct daemon *d)
+{
+	if (!log_collect())
+		ev_timer_stop(d->loop, &d->collect);
+	else if (!ev_is_active(&d->collect))
+		ev_timer_again(d->loop, &d->collect);
+}
+
+static void on_lines(struct ev_loop *loop, ev_async *w, int revents)
+{
+	collect_lines(w->data);
+}
+
+static void on_collect(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	collect_lines(w->data);
+}
+
+/* In another thread. */
+static void on_wake(void *user)
+{
+	struct daemon *d = user;
+
+	ev_async_send(d->loop, &d->lines);
+}
+
 static void catch_signal(struct daemon *d, ev_signal *w, int signo,
 			 void (*fn)(struct ev_loop *, ev_signal *, int))
 {
@@ -145,6 +174,18 @@ void daemon_start(struct daemon *d, struct ev_loop *loop, const struct daemon_ca
 	ev_prepare_init(&d->before_poll, on_before_poll);
 	d->before_poll.data = d;
 	ev_prepare_start(loop, &d->before_poll);
+	ev_async_init(&d->lines, on_lines);
+	d->lines.data = d;
+	ev_timer_init(&d->collect, on_collect, 0., loop_seconds(LOG_COLLECT_PERIOD));
+	d->collect.data = d;
+}
+
+void daemon_accept_threads(struct daemon *d)
+{
+	assert(d && d->loop);
+
+	ev_async_start(d->loop, &d->lines);
+	log_accept_threads(on_wake, d);
 }
 
 void daemon_end(struct daemon *d)
@@ -157,5 +198,7 @@ void daemon_end(struct daemon *d)
 	ev_timer_stop(d->loop, &d->deadline);
 	ev_timer_stop(d->loop, &d->watchdog);
 	ev_prepare_stop(d->loop, &d->before_poll);
+	ev_async_stop(d->loop, &d->lines);
+	ev_timer_stop(d->loop, &d->collect);
 	ev_io_stop(d->loop, &d->output);
 }

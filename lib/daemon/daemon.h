@@ -37,6 +37,8 @@ struct daemon {
 	ev_timer deadline;	/* active while draining */
 	ev_prepare before_poll; /* starts output when needed */
 	ev_io output;		/* active while log lines wait for standard output */
+	ev_async lines;		/* another thread has logged; only with daemon_accept_threads() */
+	ev_timer collect;	/* active while other threads log */
 	bool stopping;
 };
 
@@ -47,6 +49,13 @@ void daemon_start(struct daemon *d, struct ev_loop *loop, const struct daemon_ca
  * about to exit.
  */
 void daemon_end(struct daemon *d);
+
+/*
+ * From now on other threads may log (log_thread_start()). To be called by the main thread after
+ * daemon_start(), before it starts the first of them. These threads must have ended before
+ * daemon_end(), and must block all signals, which belong to the main thread.
+ */
+void daemon_accept_threads(struct daemon *d);
 
 /*
  * READY=1 with a status: call it after the start, and after each reload whether it succeeded or
@@ -64,7 +73,8 @@ void daemon_status(const char *status);
  */
 void daemon_begin(enum log_level level);
 /*
- * Logs the stop, and waits up to one second for the reader of the log to accept the rest. Blocks.
+ * Logs the stop, after the lines of other threads, and waits up to one second for the reader of
+ * the log to accept the rest. Blocks.
  */
 void daemon_finish(void);
 /* For http_server_config.trace: logs each request at debug level. */

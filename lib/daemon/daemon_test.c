@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -271,6 +272,84 @@ static void lines_that_were_lost_are_reported_once(void **state)
 	daemon_end(&w->daemon);
 }
 
+static void *log_two_lines(void *user)
+{
+	log_thread_start();
+	log_info("elsewhere");
+	log_info("elsewhere");
+	log_thread_end();
+	return NULL;
+}
+
+static void *log_too_much(void *user)
+{
+	char text[4000];
+
+	memset(text, 'x', sizeof(text));
+	log_thread_start();
+	for (int i = 0; i < 1000; i++)
+		log_info("elsewhere", LOG_SN("text", text, sizeof(text)));
+	log_thread_end();
+	return NULL;
+}
+
+static size_t count_in(FILE *file, const char *word)
+{
+	_cleanup_(cleanup_free) char *line = NULL;
+	size_t room = 0, n = 0;
+
+	rewind(file);
+	while (getline(&line, &room, file) > 0)
+		n += strstr(line, word) != NULL;
+	return n;
+}
+
+/* The loop sleeps until the thread wakes it, and sleeps again when there is nothing more. */
+static void lines_of_another_thread_wake_the_loop(void **state)
+{
+	struct world *w = *state;
+	FILE *log = tmpfile();
+	pthread_t thread;
+
+	begin(w);
+	log_to_fd(fileno(log), LOG_INFO);
+	daemon_accept_threads(&w->daemon);
+	assert_int_equal(pthread_create(&thread, NULL, log_two_lines, NULL), 0);
+	for (size_t n = 0; n < 2; n = count_in(log, "elsewhere"))
+		ev_run(w->loop, EVRUN_ONCE);
+	pthread_join(thread, NULL);
+	while (ev_is_active(&w->daemon.collect) || log_collect())
+		ev_run(w->loop, EVRUN_ONCE);
+	log_to_fd(-1, LOG_INFO);
+	fclose(log);
+	daemon_end(&w->daemon);
+	assert_int_equal(ev_run(w->loop, 0), 0);
+}
+
+static void lines_that_another_thread_lost_are_reported(void **state)
+{
+	struct world *w = *state;
+	FILE *log = tmpfile();
+	pthread_t thread;
+	char report[64];
+	size_t there;
+
+	begin(w);
+	log_to_fd(fileno(log), LOG_INFO);
+	daemon_accept_threads(&w->daemon);
+	assert_int_equal(pthread_create(&thread, NULL, log_too_much, NULL), 0);
+	pthread_join(thread, NULL); /* nobody collects meanwhile */
+	while (!count_in(log, "log-lines-lost") || ev_is_active(&w->daemon.collect))
+		ev_run(w->loop, EVRUN_ONCE);
+	there = count_in(log, "elsewhere");
+	snprintf(report, sizeof(report), "\"log-lines-lost\",\"lines\":%zu}", 1000 - there);
+	assert_in_range(there, 1, 999);
+	assert_int_equal(count_in(log, report), 1);
+	log_to_fd(-1, LOG_INFO);
+	fclose(log);
+	daemon_end(&w->daemon);
+}
+
 static void after_the_end_nothing_keeps_the_loop(void **state)
 {
 	struct world *w = *state;
@@ -479,6 +558,8 @@ int main(void)
 		CASE(a_log_without_a_reader_is_not_the_end),
 		CASE(a_log_at_the_limit_of_its_size_is_not_the_end),
 		CASE(lines_that_were_lost_are_reported_once),
+		CASE(lines_of_another_thread_wake_the_loop),
+		CASE(lines_that_another_thread_lost_are_reported),
 		CASE(after_the_end_nothing_keeps_the_loop),
 		CASE(a_second_signal_while_stopping_ends_at_once_with_1),
 		CASE(after_the_end_signals_change_nothing),

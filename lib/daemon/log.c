@@ -49,6 +49,8 @@ void daemon_finish(void)
 	struct pollfd output = { .fd = STDOUT_FILENO, .events = POLLOUT };
 	int64_t until = loop_monotonic() + NSEC_PER_SEC, left = NSEC_PER_SEC;
 
+	while (log_collect())
+		;
 	log_info("stopped");
 	while (log_pending() && left > 0) {
 		poll(&output, 1, (int)(left / NSEC_PER_MSEC) + 1);

@@ -18,6 +18,9 @@
  * total time. A body in pieces has no bound of its own; the caller takes it at its own pace.
  *
  * Redirects, cookies, proxies and content codings are left to the caller.
+ *
+ * A client belongs to the thread of its loop. Outside of the main thread its targets must be
+ * addresses or Unix sockets, since a lookup forks (lib/net/lookup.h).
  */
 #pragma once
 

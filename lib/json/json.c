@@ -25,11 +25,32 @@ static bool is_plain(unsigned char c)
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
+/* Each byte of v has this value. */
+#define EACH(v) (UINT64_C(0x0101010101010101) * (v))
+
+/* Sets the high bit of some byte if a byte of w is below `limit` <= 0x80, and only then. */
+static uint64_t any_below(uint64_t w, unsigned char limit)
+{
+	return (w - EACH(limit)) & ~w & EACH(0x80);
+}
+
+/* Whether is_plain() holds for the next eight bytes, which most strings consist of. */
+static bool are_plain(const char *p)
+{
+	uint64_t w;
+
+	memcpy(&w, p, sizeof(w));
+	return !(w & EACH(0x80)) && !(any_below(w, 0x20) | any_below(w ^ EACH('"'), 1) |
+				      any_below(w ^ EACH('\\'), 1) | any_below(w ^ EACH(0x7f), 1));
+}
+
 /* The number of bytes from p on that may be copied as they are. */
 static size_t plain_run(const char *p, size_t n)
 {
 	size_t i = 0;
 
+	while (n - i >= sizeof(uint64_t) && are_plain(p + i))
+		i += sizeof(uint64_t);
 	while (i < n) {
 		size_t len = is_plain((unsigned char)p[i]) ? 1 : 0;
 

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -42,6 +43,26 @@ static void quotes_backslashes_and_controls_are_escaped(void **state)
 	EXPECT("a\0b\x01\x1f\x1b[0m", "\"a\\u0000b\\u0001\\u001f\\u001b[0m\"");
 	EXPECT("\x7f\xc2\x9b\xe2\x80\xae", "\"\\u007f\\u009b\\u202e\"");
 	EXPECT("\xf3\xa0\x81\x81", "\"\\udb40\\udc41\""); /* U+E0041: a pair of surrogates */
+}
+
+/* Eight bytes are examined at once; a single one is not. */
+static void a_byte_is_written_the_same_wherever_it_is(void **state)
+{
+	for (unsigned byte = 0; byte < 256; byte++)
+		for (size_t at = 0; at < 24; at++) {
+			_cleanup_(buf_free) struct buf alone = { 0 }, want = { 0 };
+			char text[24];
+
+			memset(text, 'x', sizeof(text));
+			text[at] = (char)byte;
+			json_write_string(&alone, text + at, 1);
+			buf_addc(&want, '"');
+			buf_add(&want, "xxxxxxxxxxxxxxxxxxxxxxxx", at);
+			buf_add(&want, alone.p + 1, alone.n - 2);
+			buf_add(&want, "xxxxxxxxxxxxxxxxxxxxxxxx", sizeof(text) - at - 1);
+			buf_addc(&want, '"');
+			check_string(text, sizeof(text), buf_cstr(&want));
+		}
 }
 
 /* Examples of the Unicode standard, table 3-8, and one of each kind of invalid UTF-8. */
@@ -115,6 +136,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(plain_text_stands_for_itself),
 		cmocka_unit_test(quotes_backslashes_and_controls_are_escaped),
+		cmocka_unit_test(a_byte_is_written_the_same_wherever_it_is),
 		cmocka_unit_test(each_maximal_subpart_becomes_one_replacement),
 		cmocka_unit_test(any_bytes_give_a_string_that_another_parser_takes),
 		cmocka_unit_test(numbers_are_the_shortest_that_read_back),

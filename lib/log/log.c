@@ -2,7 +2,8 @@
 /*
  * log: the one logger of a process.
  *
- * There is one static struct logger. It owns a table of sinks and some buffers, which are kept
+ * There is one static struct logger, which belongs to the main thread; what other threads log
+ * arrives through threads.c. It owns a table of sinks and some buffers, which are kept
  * from line to line so that a warm logger does not allocate; the descriptor belongs to the
  * program. A line is formatted once, then given to the descriptor and to each sink that wants its
  * level.
@@ -33,6 +34,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "lib/json/json.h"
+#include "lib/log/log_private.h"
 
 #define ELLIPSIS "\xe2\x80\xa6" /* U+2026 */
 
@@ -118,6 +120,37 @@ static void forget_output(void)
 	logger.inside = logger.torn = false;
 }
 
+static bool sink_wants(const struct sink *s, enum log_level level)
+{
+	return s->fn && level >= s->level;
+}
+
+static bool fd_wants(enum log_level level)
+{
+	return logger.fd >= 0 && level >= logger.fd_level;
+}
+
+/* Whether anyone wants the level; inside a sink only the descriptor counts. */
+static bool wants(enum log_level level, bool telling)
+{
+	if (fd_wants(level))
+		return true;
+	for (size_t i = 0; i < LOG_SINKS_MAX && !telling; i++)
+		if (sink_wants(&logger.sinks[i], level))
+			return true;
+	return false;
+}
+
+/* Called after each change of what is wanted, for the other threads. */
+static void tell_floor(void)
+{
+	int level = LOG_DEBUG;
+
+	while (level <= LOG_ERROR && !wants((enum log_level)level, false))
+		level++;
+	log__set_floor(level);
+}
+
 void log_to_fd(int fd, enum log_level level)
 {
 	assert(fd >= -1);
@@ -127,6 +160,7 @@ void log_to_fd(int fd, enum log_level level)
 		forget_output();
 	logger.fd = fd;
 	logger.fd_level = level;
+	tell_floor();
 }
 
 enum log_level log_get_level(void)
@@ -138,6 +172,7 @@ void log_set_level(enum log_level level)
 {
 	assert((size_t)level < ARRAY_SIZE(level_names));
 	logger.fd_level = level;
+	tell_floor();
 }
 
 int log_add_sink(enum log_level level, log_sink_fn fn, void *user)
@@ -147,6 +182,7 @@ int log_add_sink(enum log_level level, log_sink_fn fn, void *user)
 	for (int id = 0; id < LOG_SINKS_MAX; id++)
 		if (!logger.sinks[id].fn) {
 			logger.sinks[id] = (struct sink){ fn, user, level };
+			tell_floor();
 			return id;
 		}
 	return -ENOSPC;
@@ -161,31 +197,18 @@ static struct sink *sink_of(int id)
 void log_set_sink_level(int id, enum log_level level)
 {
 	sink_of(id)->level = level;
+	tell_floor();
 }
 
 void log_remove_sink(int id)
 {
 	*sink_of(id) = (struct sink){ 0 };
-}
-
-static bool fd_wants(enum log_level level)
-{
-	return logger.fd >= 0 && level >= logger.fd_level;
-}
-
-static bool sink_wants(const struct sink *s, enum log_level level)
-{
-	return s->fn && level >= s->level;
+	tell_floor();
 }
 
 bool log_wants(enum log_level level)
 {
-	if (fd_wants(level))
-		return true;
-	for (size_t i = 0; i < LOG_SINKS_MAX && !logger.telling; i++)
-		if (sink_wants(&logger.sinks[i], level))
-			return true;
-	return false;
+	return log__own ? log__thread_wants(level) : wants(level, logger.telling);
 }
 
 /*
@@ -201,13 +224,13 @@ static size_t cut_at(const char *p)
 	return n;
 }
 
-static void write_text(struct buf *out, struct str s)
+static void write_text(struct buf *out, struct buf *cut, struct str s)
 {
 	if (s.n > LOG_VALUE_MAX) {
-		logger.cut.n = 0;
-		buf_add(&logger.cut, s.p, cut_at(s.p));
-		buf_add_lit(&logger.cut, ELLIPSIS);
-		s = (struct str){ logger.cut.p, logger.cut.n };
+		cut->n = 0;
+		buf_add(cut, s.p, cut_at(s.p));
+		buf_add_lit(cut, ELLIPSIS);
+		s = (struct str){ cut->p, cut->n };
 	}
 	json_write_string(out, s.p, s.n);
 }
@@ -220,7 +243,7 @@ static void write_int(struct buf *out, int64_t v)
 	buf_addu(out, v < 0 ? -(uint64_t)v : (uint64_t)v);
 }
 
-static void write_value(struct buf *out, const struct log_field *f)
+static void write_value(struct buf *out, struct buf *cut, const struct log_field *f)
 {
 	char duration[DURATION_STRLEN];
 
@@ -228,7 +251,7 @@ static void write_value(struct buf *out, const struct log_field *f)
 	case LOG_KIND_END:
 		break;
 	case LOG_KIND_STR:
-		write_text(out, f->s);
+		write_text(out, cut, f->s);
 		break;
 	case LOG_KIND_INT:
 		write_int(out, f->i);
@@ -243,13 +266,13 @@ static void write_value(struct buf *out, const struct log_field *f)
 		buf_adds(out, f->b ? "true" : "false");
 		break;
 	case LOG_KIND_DURATION:
-		write_text(out, str_of(duration_format(f->i, duration)));
+		write_text(out, cut, str_of(duration_format(f->i, duration)));
 		break;
 	}
 }
 
 /* Keys and msg pass through write_text() too: they may come from a caller's data. */
-static void format_line(struct buf *out, const struct log_line *line)
+void log__format(struct buf *out, struct buf *cut, const struct log_line *line)
 {
 	char time[TIME_STRLEN];
 
@@ -259,14 +282,14 @@ static void format_line(struct buf *out, const struct log_line *line)
 	buf_add_lit(out, "\",\"level\":\"");
 	buf_adds(out, log_level_name(line->level));
 	buf_add_lit(out, "\",\"msg\":");
-	write_text(out, str_of(line->msg));
+	write_text(out, cut, str_of(line->msg));
 	for (const struct log_field *f = line->fields; f->kind != LOG_KIND_END; f++) {
 		if (f->kind == LOG_KIND_STR && !f->s.p)
 			continue;
 		buf_addc(out, ',');
-		write_text(out, str_of(f->key));
+		write_text(out, cut, str_of(f->key));
 		buf_addc(out, ':');
-		write_value(out, f);
+		write_value(out, cut, f);
 	}
 	buf_add_lit(out, "}\n");
 }
@@ -427,24 +450,47 @@ static int64_t realtime(void)
 	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
 }
 
+void log__deliver(const struct log_line *line)
+{
+	if (fd_wants(line->level))
+		to_fd(line->json);
+	if (!logger.telling)
+		to_sinks(line);
+}
+
+/* A line can be reported as lost at once unless the descriptor is losing lines as well. */
+void log__lost_elsewhere(uint64_t lines)
+{
+	lose(lines);
+	if (logger.lost == lines)
+		on_accepted();
+}
+
+static void write_here(struct log_line *line)
+{
+	struct buf *out = logger.telling ? &logger.inner : &logger.line;
+
+	assert(log__is_main());
+	log__format(out, &logger.cut, line);
+	line->json = (struct str){ out->p, out->n };
+	log__deliver(line);
+}
+
 /* errno is restored, because callers log between a failed call and its check. */
 void log_write(enum log_level level, const char *msg, const struct log_field *fields)
 {
 	static const struct log_field none = { 0 };
 	struct log_line line = { level, realtime(), msg, fields ? fields : &none, { 0 } };
-	struct buf *out = logger.telling ? &logger.inner : &logger.line;
 	int saved = errno;
 
 	assert(msg);
 
 	if (!log_wants(level))
 		return;
-	format_line(out, &line);
-	line.json = (struct str){ out->p, out->n };
-	if (fd_wants(level))
-		to_fd(line.json);
-	if (!logger.telling)
-		to_sinks(&line);
+	if (log__own)
+		log__thread_write(&line);
+	else
+		write_here(&line);
 	errno = saved;
 }
 

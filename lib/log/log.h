@@ -7,8 +7,11 @@
  * A line is formatted only if a sink wants its level. The line is valid UTF-8 JSON whatever bytes
  * a value holds: bytes that are not UTF-8 become U+FFFD, and a string longer than LOG_VALUE_MAX
  * is cut and ends with an ellipsis. A field whose string is NULL is left out. The caller must not
- * use a key twice in one line. Only programs log; libraries return errors. There is one logger
- * per process, and it is for one thread.
+ * use a key twice in one line. Only programs log; libraries return errors.
+ *
+ * There is one logger per process. It belongs to the main thread. Other threads may log between
+ * log_thread_start() and log_thread_end(), with log_wants(), log_write() and the macros; all other
+ * functions are for the main thread.
  */
 #pragma once
 
@@ -82,7 +85,8 @@ static inline struct str log__str(const char *s)
 
 /*
  * The argument of a sink: the finished line with its newline, and its parts. It is valid only
- * during the call; a sink that keeps a line must copy it.
+ * during the call; a sink that keeps a line must copy it. A line of another thread has no fields
+ * here: they are only in json.
  */
 struct log_line {
 	enum log_level level;
@@ -155,6 +159,32 @@ uint64_t log_dropped(void);
  * program can log the number once. 0 while every line is being lost.
  */
 uint64_t log_take_gap(void);
+
+/*
+ * Lines of other threads. A thread formats its line and leaves it in a ring of its own, which the
+ * main thread empties: the calling thread takes no lock and does not wait for the descriptor. A
+ * line that is longer than LOG_RING_LINE_MAX, or finds the ring full, is dropped and counts in
+ * log_dropped() and log_take_gap(). The lines of a thread keep their order; lines of different
+ * threads that are collected together are written in the order of their times.
+ */
+#define LOG_RING_SIZE ((size_t)1024 * 1024)
+#define LOG_RING_LINE_MAX ((size_t)64 * 1024)
+/*
+ * From now on other threads may log. The main thread calls this once, before it starts the first
+ * of them. wake() is called in those threads, when the main thread has to call log_collect() soon:
+ * it must be short and must not log, as ev_async_send().
+ */
+void log_accept_threads(void (*wake)(void *user), void *user);
+/* The first and the last call of a thread that logs. */
+void log_thread_start(void);
+void log_thread_end(void);
+/*
+ * Writes lines of other threads, a bounded number of bytes. If it returns true, it has to be called
+ * again within LOG_COLLECT_PERIOD, because wake() is not called for every line. After false the
+ * next line calls wake().
+ */
+#define LOG_COLLECT_PERIOD INT64_C(5000000) /* ns */
+bool log_collect(void);
 
 /* The field expressions are evaluated only if a sink wants the level. */
 #define log_at(level, msg, ...)                                                                    \

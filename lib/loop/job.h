@@ -7,6 +7,13 @@
  * parent's descriptors it has only the standard ones and those in `keep`. It is killed when its
  * parent ends. It answers with bytes through a pipe, in shared memory (arena_new_shared()), or
  * both.
+ *
+ * For the main thread. Of several threads only the one that forks exists in the child, and locks
+ * that others held at that moment are never released there. The C library takes care of those of
+ * malloc() and stdio. So the work must not use OpenSSL (lib/tls), lib/snapshot or the log in a
+ * program with several threads, and must not wait for another thread. A name lookup is safe because
+ * the parent never calls the resolver itself. After a fork each thread of the parent copies every
+ * page that it writes to for the first time: a program with data threads starts jobs rarely.
  */
 #pragma once
 

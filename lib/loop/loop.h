@@ -3,6 +3,13 @@
  * loop: the only include of libev, and clocks.
  *
  * Programs use libev's watchers directly. Times in the project are ns; libev's are seconds.
+ *
+ * A loop and all that is on it (watchers, tasks, queues, streams, servers) belong to the thread
+ * that runs the loop. Of all functions on a loop only ev_async_send() may be called in other
+ * threads. The main thread makes the loops before it starts the threads that run them, because
+ * libev initialises variables of the process in ev_loop_new(); before that it blocks all signals,
+ * which the new threads inherit. The default loop, and with it signals and child processes, is for
+ * the main thread.
  */
 #pragma once
 

@@ -17,7 +17,8 @@
  * A step should take at most TASK_STEP_TIME: it does either one small part, or many while
  * task_has_time(). Steps never run inside each other or inside another callback.
  *
- * For one thread. A loop's queue is created with its first task and freed by ev_loop_destroy().
+ * For the thread of the loop. A loop's queue is created with its first task and freed by
+ * ev_loop_destroy().
  */
 #pragma once
 

@@ -4,7 +4,7 @@
  *
  * The C library's resolver blocks for as long as its servers do not answer. So it runs in a child
  * process, which has none of our descriptors except the standard ones and the pipe for its
- * answer.
+ * answer. For the main thread, as every job (lib/loop/job.h).
  */
 #pragma once
 

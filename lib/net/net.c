@@ -131,7 +131,7 @@ int net_socket(struct net_ns *ns, int family, int type, int protocol, bool *ret_
 
 const char *net_error_word(int err)
 {
-	static char text[64];
+	static _Thread_local char text[64];
 	const char *word = strerrordesc_np(err);
 
 	if (!word) {

@@ -5,8 +5,9 @@
  * A struct net_ns names the namespace. Its file is opened again for every socket, so a namespace
  * that was removed gives an error and one that was created again works. The process is in the
  * other namespace only during the socket() call. If it cannot return, it aborts, because every
- * later socket would be in the wrong namespace. For one thread, since setns() changes the calling
- * thread.
+ * later socket would be in the wrong namespace. A struct net_ns with a name is for one thread,
+ * since setns() changes the calling thread; capabilities are those of the thread, too
+ * (privilege.h).
  */
 #pragma once
 
@@ -46,6 +47,7 @@ int net_ns_identify(const struct net_ns *ns, struct net_ns_id *ret);
 int net_socket(struct net_ns *ns, int family, int type, int protocol, bool *ret_entered);
 
 /*
- * The text for an errno, starting in lower case: "connection refused". Valid until the next call.
+ * The text for an errno, starting in lower case: "connection refused". Valid until the next call in
+ * the same thread.
  */
 const char *net_error_word(int err);

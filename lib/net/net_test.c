@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +140,23 @@ static void errors_have_words_in_lower_case(void **state)
 	assert_string_equal(net_error_word(99999), "error 99999");
 }
 
+static void *ask_for_a_word(void *user)
+{
+	return strcmp(net_error_word(88888), "error 88888") == 0 ? user : NULL;
+}
+
+static void threads_do_not_overwrite_each_others_words(void **state)
+{
+	const char *word = net_error_word(99999);
+	pthread_t thread;
+	void *result;
+
+	assert_int_equal(pthread_create(&thread, NULL, ask_for_a_word, state), 0);
+	pthread_join(thread, &result);
+	assert_ptr_equal(result, state);
+	assert_string_equal(word, "error 99999");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +168,7 @@ int main(void)
 			leave_nothing),
 		cmocka_unit_test(what_is_no_namespace_fails_without_blocking),
 		cmocka_unit_test(errors_have_words_in_lower_case),
+		cmocka_unit_test(threads_do_not_overwrite_each_others_words),
 	};
 
 	snprintf(name, sizeof(name), "net-test-%d", (int)getpid());

@@ -6,8 +6,10 @@
  * effective, and raises one around the call that needs it. A process without capabilities still
  * runs: raising returns -EPERM, the caller makes the call anyway and reports the kernel's error.
  *
- * Numbers are those of <linux/capability.h> (CAP_NET_RAW ...). For one thread. The sets are read
- * at first use; after privilege_keep() no other code may change them.
+ * Numbers are those of <linux/capability.h> (CAP_NET_RAW ...). For the main thread: the kernel has
+ * the sets of each thread, and a new thread inherits those of the moment when it is started. So
+ * privilege_keep() comes before the start of other threads. The sets are read at first use; after
+ * privilege_keep() no other code may change them.
  */
 #pragma once
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * regex: a compiled pattern, with the workspace that one search needs.
+ * regex: compiled patterns, and the workspace that one search needs.
+ *
+ * A pattern is not changed after it was compiled, so all threads may use it. Stack, match data and
+ * limits of a search belong to the thread: they are created by its first search, serve all
+ * patterns, and are freed when the thread ends.
  *
  * The pattern is compiled to machine code where the kernel allows it; a hardened service may not
  * map writable code, and then PCRE2's interpreter runs under the same limits. Steps, memory and
@@ -17,6 +21,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <pcre2.h>
+#include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,9 +40,18 @@
 
 struct regex {
 	pcre2_code *code;
-	pcre2_match_context *limits;
-	pcre2_match_data *workspace; /* scratch memory of pcre2_match(); its result is not read */
 };
+
+/* What the searches of one thread use, one after the other. */
+struct workspace {
+	pcre2_match_context *limits;
+	pcre2_match_data *scratch; /* memory of pcre2_match(); its result is not read */
+	pcre2_jit_stack *stack;	   /* NULL without machine code */
+};
+
+static _Thread_local struct workspace *workspace; /* NULL until the thread's first search */
+static pthread_key_t at_thread_end;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* Where regex_compile() puts the reason. */
 struct complaint {
@@ -45,13 +60,13 @@ struct complaint {
 };
 
 /* PCRE2_NEVER_UTF rejects (*UTF) in the pattern: a subject that is not UTF-8 would be an error. */
-static pcre2_code *compile(struct str pattern, const struct complaint *to)
+static pcre2_code *compile(struct str pattern, uint32_t options, const struct complaint *to)
 {
 	PCRE2_UCHAR words[REGEX_REASON_SIZE - 32];
 	size_t offset;
 	int error;
-	pcre2_code *code = pcre2_compile((PCRE2_SPTR)pattern.p, pattern.n, PCRE2_NEVER_UTF, &error,
-					 &offset, NULL);
+	pcre2_code *code = pcre2_compile((PCRE2_SPTR)pattern.p, pattern.n,
+					 PCRE2_NEVER_UTF | options, &error, &offset, NULL);
 
 	if (code)
 		return code;
@@ -76,16 +91,17 @@ static size_t leading_options(const char *pattern)
 }
 
 /* Compiles the pattern with the callout inserted after its options. */
-static pcre2_code *compile_bounded(const char *pattern, const struct complaint *to)
+static pcre2_code *compile_bounded(const char *pattern, uint32_t options,
+				   const struct complaint *to)
 {
-	size_t options = leading_options(pattern);
+	size_t leading = leading_options(pattern);
 	struct buf b = { 0 };
 	pcre2_code *code;
 
-	buf_add(&b, pattern, options);
+	buf_add(&b, pattern, leading);
 	buf_add_lit(&b, "(?C)");
-	buf_adds(&b, pattern + options);
-	code = compile((struct str){ b.p, b.n }, to);
+	buf_adds(&b, pattern + leading);
+	code = compile((struct str){ b.p, b.n }, options, to);
 	buf_free(&b);
 	return code;
 }
@@ -116,58 +132,90 @@ static int on_place(pcre2_callout_block *block, void *user)
 	return processor_time() > s->until ? PCRE2_ERROR_MATCHLIMIT : 0;
 }
 
-/* One stack for the process, since there is one search at a time. NULL without machine code. */
-static pcre2_jit_stack *shared_stack(void)
+static void free_workspace(void *p)
 {
-	static pcre2_jit_stack *stack;
+	struct workspace *w = p;
 
-	if (!stack)
-		stack = pcre2_jit_stack_create((size_t)32 * 1024, STACK_MAX, NULL);
-	return stack;
+	pcre2_jit_stack_free(w->stack);
+	pcre2_match_data_free(w->scratch);
+	pcre2_match_context_free(w->limits);
+	free(w);
 }
 
-static struct regex *wrap(pcre2_code *code)
+static void on_first_use(void)
 {
-	struct regex *re = mem_zalloc(sizeof(*re));
-
-	re->code = code;
-	re->limits = pcre2_match_context_create(NULL);
-	re->workspace = pcre2_match_data_create(1, NULL);
-	if (!re->limits || !re->workspace)
+	if (pthread_key_create(&at_thread_end, free_workspace) != 0)
 		abort();
-	pcre2_set_match_limit(re->limits, REGEX_MATCH_LIMIT);
-	pcre2_set_heap_limit(re->limits, HEAP_LIMIT_KIB);
-	pcre2_jit_stack_assign(re->limits, NULL, shared_stack());
-	return re;
+}
+
+static struct workspace *new_workspace(void)
+{
+	struct workspace *w = mem_zalloc(sizeof(*w));
+
+	w->limits = pcre2_match_context_create(NULL);
+	w->scratch = pcre2_match_data_create(1, NULL);
+	w->stack = pcre2_jit_stack_create((size_t)32 * 1024, STACK_MAX, NULL);
+	if (!w->limits || !w->scratch)
+		abort();
+	pcre2_set_match_limit(w->limits, REGEX_MATCH_LIMIT);
+	pcre2_set_heap_limit(w->limits, HEAP_LIMIT_KIB);
+	pcre2_jit_stack_assign(w->limits, NULL, w->stack);
+	return w;
+}
+
+/* The key only calls the destructor; the variable is what a search reads. */
+static struct workspace *own_workspace(void)
+{
+	if (workspace)
+		return workspace;
+	pthread_once(&once, on_first_use);
+	workspace = new_workspace();
+	if (pthread_setspecific(at_thread_end, workspace) != 0)
+		abort();
+	return workspace;
+}
+
+static int make(const char *pattern, uint32_t options, const struct complaint *to,
+		struct regex **ret)
+{
+	pcre2_code *code;
+
+	/* First without the callout, so that the offset in an error is that of the user's text. */
+	code = compile(str_of(pattern), options, to);
+	if (!code)
+		return -EINVAL;
+	pcre2_code_free(code);
+	code = compile_bounded(pattern, options, to);
+	if (!code)
+		return -EINVAL;
+	/* If this fails, the interpreter runs: slower, with the same results. */
+	(void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
+	*ret = mem_zalloc(sizeof(**ret));
+	(*ret)->code = code;
+	return 0;
 }
 
 int regex_compile(const char *pattern, struct regex **ret, char *reason, size_t reason_size)
 {
 	const struct complaint to = { reason, reason_size };
-	pcre2_code *code;
 
 	assert(pattern && ret && reason && reason_size);
+	return make(pattern, 0, &to, ret);
+}
 
-	/* First without the callout, so that the offset in an error is that of the user's text. */
-	code = compile(str_of(pattern), &to);
-	if (!code)
-		return -EINVAL;
-	pcre2_code_free(code);
-	code = compile_bounded(pattern, &to);
-	if (!code)
-		return -EINVAL;
-	/* If this fails, the interpreter runs: slower, with the same results. */
-	(void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
-	*ret = wrap(code);
-	return 0;
+/* Options of the compilation, because machine code does not know them as options of a search. */
+int regex_compile_whole(const char *pattern, struct regex **ret, char *reason, size_t reason_size)
+{
+	const struct complaint to = { reason, reason_size };
+
+	assert(pattern && ret && reason && reason_size);
+	return make(pattern, PCRE2_ANCHORED | PCRE2_ENDANCHORED, &to, ret);
 }
 
 void regex_free(struct regex *re)
 {
 	if (!re)
 		return;
-	pcre2_match_data_free(re->workspace);
-	pcre2_match_context_free(re->limits);
 	pcre2_code_free(re->code);
 	free(re);
 }
@@ -179,13 +227,14 @@ void regex_freep(struct regex **re)
 
 enum regex_result regex_match(const struct regex *re, const void *p, size_t n)
 {
+	struct workspace *w = own_workspace();
 	struct search search = { 0 };
 	int r;
 
 	assert(re && (p || !n));
 
-	pcre2_set_callout(re->limits, on_place, &search);
-	r = pcre2_match(re->code, n ? p : "", n, 0, 0, re->workspace, re->limits);
+	pcre2_set_callout(w->limits, on_place, &search);
+	r = pcre2_match(re->code, n ? p : "", n, 0, 0, w->scratch, w->limits);
 	if (r == PCRE2_ERROR_NOMATCH)
 		return REGEX_NO_MATCH;
 	/* Every other error is a limit: steps, time, heap, or the stack of the machine code. */

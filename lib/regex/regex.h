@@ -7,7 +7,9 @@
  * outside ASCII in the pattern matches its UTF-8 bytes. ^ and $ match at the ends of the subject,
  * unless the pattern says (?m).
  *
- * One thread per process uses this room: all patterns share one stack.
+ * Usable from any thread, and several threads may use one pattern at the same time. A thread keeps
+ * the memory that its searches need until it ends: at most 16 MiB for machine code and 32 MiB for
+ * the interpreter, which only the worst patterns need.
  */
 #pragma once
 
@@ -30,11 +32,13 @@ enum regex_result {
  * and at which offset, and *ret is untouched. The caller frees *ret with regex_free().
  */
 int regex_compile(const char *pattern, struct regex **ret, char *reason, size_t reason_size);
-/* NULL is allowed. */
+/* The same for a pattern that has to match the subject as a whole, as routes do. */
+int regex_compile_whole(const char *pattern, struct regex **ret, char *reason, size_t reason_size);
+/* NULL is allowed. No thread may still use the pattern. */
 void regex_free(struct regex *re);
 void regex_freep(struct regex **re); /* for _cleanup_ */
 /*
- * Whether the pattern is found anywhere in the n bytes at p. Gives up after about 10 ms of
- * processor time.
+ * Whether the pattern is found anywhere in the n bytes at p, or matches all of them after
+ * regex_compile_whole(). Gives up after about 10 ms of processor time.
  */
 enum regex_result regex_match(const struct regex *re, const void *p, size_t n);

@@ -161,6 +161,41 @@ static void a_pattern_may_span_the_lines_of_a_large_body(void **state)
 	}
 }
 
+static enum regex_result match_whole(const char *pattern, const char *subject)
+{
+	_cleanup_(regex_freep) struct regex *re = NULL;
+	char reason[REGEX_REASON_SIZE] = "";
+
+	if (regex_compile_whole(pattern, &re, reason, sizeof(reason)) < 0)
+		fail_msg("%s: %s", pattern, reason);
+	return regex_match(re, subject, strlen(subject));
+}
+
+static void a_whole_pattern_matches_all_of_the_subject(void **state)
+{
+	static const struct {
+		const char *pattern, *subject;
+		enum regex_result want;
+	} rows[] = {
+		{ "/v[0-9]+/.*", "/v12/users", REGEX_MATCH },
+		{ "/v[0-9]+", "/v12/users", REGEX_NO_MATCH },
+		{ "/v[0-9]+", "/api/v12", REGEX_NO_MATCH },
+		{ "a|ab", "ab", REGEX_MATCH }, /* the first alternative ends too early */
+		{ "a|b", "cb", REGEX_NO_MATCH },
+		{ "(*NO_JIT)a|ab", "ab", REGEX_MATCH },
+		{ "(*NO_JIT)a|b", "ba", REGEX_NO_MATCH },
+		{ "a?", "", REGEX_MATCH },
+		{ "/x", "/x\n", REGEX_NO_MATCH }, /* $ would match before the newline */
+		{ "(?m)^a$", "a\nb", REGEX_NO_MATCH },
+		{ "(?i)/INDEX\\.html", "/index.HTML", REGEX_MATCH },
+		{ "(a+)+", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaz", REGEX_LIMIT },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (match_whole(rows[i].pattern, rows[i].subject) != rows[i].want)
+			fail_msg("%s on %s", rows[i].pattern, rows[i].subject);
+}
+
 static void a_pattern_serves_many_searches(void **state)
 {
 	_cleanup_(regex_freep) struct regex *re = NULL;
@@ -186,6 +221,7 @@ int main(void)
 		cmocka_unit_test(where_a_match_starts_does_not_matter),
 		cmocka_unit_test(an_ordinary_search_of_a_large_body_stays_below_the_limit),
 		cmocka_unit_test(a_pattern_may_span_the_lines_of_a_large_body),
+		cmocka_unit_test(a_whole_pattern_matches_all_of_the_subject),
 		cmocka_unit_test(a_pattern_serves_many_searches),
 	};
 

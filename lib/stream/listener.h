@@ -8,6 +8,9 @@
  * Accepting pauses in two cases. If descriptors or memory run out, it pauses for 100 ms, because
  * the socket stays readable and trying again at once would spin. If max_open connections are open,
  * it pauses until the owner releases one; new connections wait in the kernel's queue meanwhile.
+ *
+ * A listener belongs to the thread of its loop. Several threads share a port with a listener each
+ * and reuse_port; the kernel distributes the connections.
  */
 #pragma once
 

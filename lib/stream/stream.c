@@ -32,7 +32,6 @@
 #define FLUSH_MAX ((size_t)256 * 1024) /* bytes per call: 0.25 ms, as TLS encrypts about 1 GB/s */
 #define DISCARD_SIZE ((size_t)16 * 1024)
 #define HIGH_MARK ((size_t)64 * 1024)
-#define PIECES_MAX 8
 #define KEEP_MAX ((size_t)4096) /* an empty queue larger than this is freed */
 
 struct stream__out {
@@ -216,7 +215,7 @@ int stream_send(struct stream *s, const void *p, size_t n)
 /* As many bytes as one call takes; 0 if nothing was sent and the pieces must be queued. */
 static ssize_t write_pieces(struct stream *s, const struct str *pieces, size_t n)
 {
-	struct iovec iov[PIECES_MAX];
+	struct iovec iov[STREAM_PIECES_MAX];
 	struct msghdr message = { .msg_iov = iov, .msg_iovlen = n };
 	ssize_t r;
 
@@ -229,23 +228,35 @@ static ssize_t write_pieces(struct stream *s, const struct str *pieces, size_t n
 	return r;
 }
 
-int stream_sendv(struct stream *s, const struct str *pieces, size_t n)
+/* What the one call did not take is queued at once: another call would find the socket full. */
+static int send_plain(struct stream *s, const struct str *pieces, size_t n)
 {
-	ssize_t done = 0;
-	int r = 0;
+	ssize_t done = has_output(s) ? 0 : write_pieces(s, pieces, n);
+	size_t skip = done > 0 ? (size_t)done : 0;
 
-	assert(s->state == STREAM_OPEN && !s->shut && n <= PIECES_MAX);
-	if (!s->tls && !has_output(s))
-		done = write_pieces(s, pieces, n);
 	if (done < 0)
 		return (int)done;
-	for (size_t i = 0; i < n && r == 0; i++) {
-		size_t skip = (size_t)done < pieces[i].n ? (size_t)done : pieces[i].n;
+	for (size_t i = 0; i < n; i++) {
+		size_t sent = skip < pieces[i].n ? skip : pieces[i].n;
 
-		done -= (ssize_t)skip;
-		if (skip < pieces[i].n)
-			r = stream_send(s, pieces[i].p + skip, pieces[i].n - skip);
+		skip -= sent;
+		if (sent < pieces[i].n)
+			buf_add(stream_out(s), pieces[i].p + sent, pieces[i].n - sent);
 	}
+	if (has_output(s))
+		watch(s);
+	return 0;
+}
+
+int stream_sendv(struct stream *s, const struct str *pieces, size_t n)
+{
+	int r = 0;
+
+	assert(s->state == STREAM_OPEN && !s->shut && n <= STREAM_PIECES_MAX);
+	if (!s->tls)
+		return send_plain(s, pieces, n);
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = stream_send(s, pieces[i].p, pieces[i].n);
 	return r;
 }
 

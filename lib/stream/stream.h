@@ -16,7 +16,8 @@
  * stream_want() for what it waits for, and stream_read() after ready(STREAM_READ). Output is queued
  * in the stream and sent as the socket takes it; the owner bounds the queue (stream_is_full()).
  *
- * A stream without a socket can still be woken and have a deadline. No function here blocks.
+ * A stream without a socket can still be woken and have a deadline. No function here blocks. A
+ * stream belongs to the thread of its loop, and does not move to another one.
  */
 #pragma once
 
@@ -166,7 +167,11 @@ ssize_t stream_read(struct stream *s, void *p, size_t n);
  * never -EAGAIN; the stream can only be closed then.
  */
 int stream_send(struct stream *s, const void *p, size_t n);
-/* The same for several pieces, in one call of the kernel if there is no TLS. At most 8. */
+/*
+ * The same for several pieces, in one call of the kernel if there is no TLS. At most
+ * STREAM_PIECES_MAX.
+ */
+#define STREAM_PIECES_MAX 8
 int stream_sendv(struct stream *s, const struct str *pieces, size_t n);
 /* The queue itself, for appending. Call stream_flush() afterwards. */
 struct buf *stream_out(struct stream *s);

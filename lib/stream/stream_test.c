@@ -267,6 +267,180 @@ static void nothing_is_read_that_is_not_wanted(void **state)
 	assert_string_equal(buf_cstr(&b->b.in), "x");
 }
 
+/* ---- several pieces ---- */
+
+/* Reads raw bytes from the other end until there are n; the stream sends its queue meanwhile. */
+static struct buf receive(struct bench *b, size_t n)
+{
+	int64_t end = loop_monotonic() + (int64_t)(PATIENCE * NSEC_PER_SEC);
+	struct buf in = { 0 };
+	char bytes[4096];
+
+	while (in.n < n) {
+		ssize_t r = read(b->fds[1], bytes, sizeof(bytes));
+
+		assert_true(loop_monotonic() < end);
+		buf_add(&in, bytes, r > 0 ? (size_t)r : 0);
+		ev_run(b->loop, EVRUN_NOWAIT);
+	}
+	return in;
+}
+
+/* A new pair of sockets of that type; the stream has the first one. */
+static void renew(struct bench *b, int type)
+{
+	stream_close(&b->a.stream);
+	for (int i = 0; i < 2; i++)
+		cleanup_fd(&b->fds[i]);
+	assert_int_equal(socketpair(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, b->fds), 0);
+	stream_adopt(&b->a.stream, TAKE_FD(b->fds[0]));
+}
+
+static void shrink_send_buffer(int fd)
+{
+	int least = 1;
+
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &least, sizeof(least)), 0);
+}
+
+/* Each record of this socket is one call of the kernel. */
+static void pieces_are_sent_in_one_call(void **state)
+{
+	struct bench *b = *state;
+	const struct str pieces[] = {
+		str_of("HTTP/1.1 200 OK\r\n"), { 0 }, str_of("\r\n"), str_of("body")
+	};
+	char bytes[64];
+
+	renew(b, SOCK_SEQPACKET);
+	assert_int_equal(stream_sendv(&b->a.stream, pieces, ARRAY_SIZE(pieces)), 0);
+	assert_int_equal(stream_unsent(&b->a.stream), 0);
+	assert_int_equal(b->a.stream.sent, 23);
+	assert_int_equal(read(b->fds[1], bytes, sizeof(bytes)), 23);
+	assert_memory_equal(bytes, "HTTP/1.1 200 OK\r\n\r\nbody", 23);
+}
+
+static void no_pieces_are_nothing_to_send(void **state)
+{
+	struct bench *b = *state;
+	const struct str empty[STREAM_PIECES_MAX] = { { 0 } };
+	char byte;
+
+	renew(b, SOCK_STREAM);
+	assert_int_equal(stream_sendv(&b->a.stream, empty, 0), 0);
+	assert_int_equal(stream_sendv(&b->a.stream, empty, STREAM_PIECES_MAX), 0);
+	assert_int_equal(b->a.stream.sent + stream_unsent(&b->a.stream), 0);
+	assert_int_equal(read(b->fds[1], &byte, 1), -1);
+	assert_int_equal(errno, EAGAIN);
+}
+
+/* How many bytes a socket with the smallest buffer takes at once. */
+static size_t room_of_socket(struct bench *b, const char *bytes, size_t n)
+{
+	ssize_t taken;
+
+	renew(b, SOCK_STREAM);
+	shrink_send_buffer(b->a.stream.fd);
+	taken = send(b->a.stream.fd, bytes, n, 0);
+	assert_in_range(taken, 1, n - 1);
+	return (size_t)taken;
+}
+
+static void send_split(struct bench *b, struct str all, size_t first, size_t second)
+{
+	const struct str pieces[] = { { all.p, first },
+				      { all.p + first, second - first },
+				      { all.p + second, all.n - second } };
+	_cleanup_(buf_free) struct buf in = { 0 };
+
+	renew(b, SOCK_STREAM);
+	shrink_send_buffer(b->a.stream.fd);
+	assert_int_equal(stream_sendv(&b->a.stream, pieces, 3), 0);
+	assert_true(stream_unsent(&b->a.stream) > 0);
+	assert_int_equal(b->a.stream.sent + stream_unsent(&b->a.stream), all.n);
+	in = receive(b, all.n);
+	assert_int_equal(in.n, all.n);
+	assert_memory_equal(in.p, all.p, all.n);
+	assert_int_equal(b->a.stream.sent, all.n);
+	assert_int_equal(stream_unsent(&b->a.stream), 0);
+}
+
+/* The socket is full in each of the pieces, between them, and one byte before and after that. */
+static void whatever_piece_fills_the_socket_the_order_stays(void **state)
+{
+	struct bench *b = *state;
+	char bytes[32 * 1024];
+	size_t at[32], n = 0, room, total;
+
+	fill(bytes, sizeof(bytes));
+	room = room_of_socket(b, bytes, sizeof(bytes));
+	total = 2 * room + 100;
+	assert_true(total <= sizeof(bytes));
+	for (size_t eighth = 0; eighth <= 16; eighth++)
+		at[n++] = eighth * room / 8;
+	for (size_t i = 0; i < 2; i++) {
+		at[n++] = room - 1 + 2 * i;
+		at[n++] = 1 + i;
+		at[n++] = total - i;
+	}
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < n; j++)
+			if (at[i] <= at[j])
+				send_split(b, (struct str){ bytes, total }, at[i], at[j]);
+}
+
+/* The socket has room again, which the pieces must not use before the queue. */
+static void pieces_follow_what_waits_in_the_queue(void **state)
+{
+	struct bench *b = *state;
+	const struct str pieces[] = { str_of("first "), str_of("second "), str_of("third") };
+	_cleanup_(buf_free) struct buf want = { 0 }, rest = { 0 };
+	char bytes[16 * 1024], start[sizeof(bytes)];
+	ssize_t n;
+
+	fill(bytes, sizeof(bytes));
+	buf_add(&want, bytes, sizeof(bytes));
+	buf_adds(&want, "first second third");
+	renew(b, SOCK_STREAM);
+	shrink_send_buffer(b->a.stream.fd);
+	assert_int_equal(stream_send(&b->a.stream, bytes, sizeof(bytes)), 0);
+	n = read(b->fds[1], start, sizeof(start));
+	assert_in_range(n, 1, sizeof(bytes) - 1);
+	assert_int_equal(stream_sendv(&b->a.stream, pieces, 3), 0);
+	rest = receive(b, want.n - (size_t)n);
+	assert_memory_equal(start, want.p, n);
+	assert_int_equal(rest.n, want.n - (size_t)n);
+	assert_memory_equal(rest.p, want.p + n, rest.n);
+}
+
+static void pieces_for_a_peer_that_is_gone_are_an_error(void **state)
+{
+	struct bench *b = *state;
+	const struct str pieces[] = { str_of("first"), str_of("second") };
+
+	renew(b, SOCK_STREAM);
+	cleanup_fd(&b->fds[1]);
+	assert_int_equal(stream_sendv(&b->a.stream, pieces, 2), -EPIPE);
+	assert_int_equal(b->a.stream.sent, 0);
+	assert_int_equal(stream_unsent(&b->a.stream), 0);
+}
+
+/* The peer leaves after a part was sent: the queue is what fails. */
+static void a_peer_that_leaves_later_is_told_from_the_loop(void **state)
+{
+	struct bench *b = *state;
+	char bytes[16 * 1024];
+	const struct str pieces[] = { { bytes, 10 }, { bytes, sizeof(bytes) } };
+
+	fill(bytes, sizeof(bytes));
+	renew(b, SOCK_STREAM);
+	shrink_send_buffer(b->a.stream.fd);
+	assert_int_equal(stream_sendv(&b->a.stream, pieces, 2), 0);
+	cleanup_fd(&b->fds[1]);
+	turn_until(b, a_closed);
+	assert_int_equal(b->a.error, -EPIPE);
+}
+
 static bool a_was_woken(const struct bench *b)
 {
 	return b->a.woken > 0;
@@ -458,6 +632,37 @@ static void bytes_go_both_ways_in_tls(void **state)
 	free(bytes);
 }
 
+/* 3 MiB are more than the sockets hold, and the pieces are larger than what one step writes. */
+static void pieces_keep_their_order_in_tls(void **state)
+{
+	struct bench *b = *state;
+	struct tls_context *client = tls_client_context_new(false);
+	size_t n = (size_t)3 << 20;
+	char *bytes = malloc(n);
+	const struct str pieces[] = { { bytes, 100 },
+				      { NULL, 0 },
+				      { bytes + 100, n / 2 },
+				      { bytes + 100 + n / 2, n / 2 - 100 } };
+	struct pki pki;
+	struct tls_context *server = server_context(&pki);
+
+	fill(bytes, n);
+	secure(b, client, server);
+	turn_until(b, a_opened);
+	assert_int_equal(stream_sendv(&b->a.stream, pieces, ARRAY_SIZE(pieces)), 0);
+	assert_true(stream_unsent(&b->a.stream) > 0);
+	assert_int_equal(stream_sendv(&b->a.stream, pieces, 1), 0); /* behind the queue */
+	stream_shutdown(&b->a.stream);
+	turn_until(b, b_read_end);
+	assert_int_equal(b->b.in.n, n + 100);
+	assert_memory_equal(b->b.in.p, bytes, n);
+	assert_memory_equal(b->b.in.p + n, bytes, 100);
+	tls_context_free(client);
+	tls_context_free(server);
+	pki_remove(&pki);
+	free(bytes);
+}
+
 static bool both_opened(const struct bench *b)
 {
 	return b->a.opened && b->b.opened;
@@ -565,6 +770,12 @@ int main(void)
 		test(a_stream_that_moves_keeps_its_proxy_header),
 		test(the_low_mark_is_told_and_not_before),
 		test(nothing_is_read_that_is_not_wanted),
+		test(pieces_are_sent_in_one_call),
+		test(no_pieces_are_nothing_to_send),
+		test(whatever_piece_fills_the_socket_the_order_stays),
+		test(pieces_follow_what_waits_in_the_queue),
+		test(pieces_for_a_peer_that_is_gone_are_an_error),
+		test(a_peer_that_leaves_later_is_told_from_the_loop),
 		test(a_stream_without_a_socket_wakes_and_expires),
 		test(input_goes_before_a_deadline_that_has_passed),
 		test(a_stream_may_end_in_its_own_callback),
@@ -574,6 +785,7 @@ int main(void)
 		test(a_linger_sends_the_rest_and_waits_for_the_peer),
 		test(a_linger_ends_by_itself),
 		test(bytes_go_both_ways_in_tls),
+		test(pieces_keep_their_order_in_tls),
 		test(a_stream_in_tls_moves),
 		test(a_peer_that_does_not_speak_tls_has_words),
 		test(tiny_records_do_not_hold_the_loop),

@@ -22,6 +22,7 @@
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,20 +108,19 @@ static long on_bio_control(BIO *bio, int command, long number, void *p)
 	return command == BIO_CTRL_FLUSH || command == BIO_CTRL_DUP;
 }
 
-/* One per process; never freed. */
-static BIO_METHOD *socket_method(void)
-{
-	static BIO_METHOD *method;
+static BIO_METHOD *socket_method; /* one per process; never freed */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	if (method)
-		return method;
-	method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket without SIGPIPE");
-	if (!method)
+static void make_socket_method(void)
+{
+	int type = BIO_get_new_index() | BIO_TYPE_SOURCE_SINK;
+
+	socket_method = BIO_meth_new(type, "socket without SIGPIPE");
+	if (!socket_method)
 		abort();
-	BIO_meth_set_write_ex(method, on_bio_write);
-	BIO_meth_set_read_ex(method, on_bio_read);
-	BIO_meth_set_ctrl(method, on_bio_control);
-	return method;
+	BIO_meth_set_write_ex(socket_method, on_bio_write);
+	BIO_meth_set_read_ex(socket_method, on_bio_read);
+	BIO_meth_set_ctrl(socket_method, on_bio_control);
 }
 
 int tls__keep_session(SSL *ssl, SSL_SESSION *session)
@@ -150,8 +150,10 @@ static bool set_name(SSL *ssl, const char *name)
 static struct tls *wrap(struct tls_context *c, int fd)
 {
 	struct tls *t = mem_zalloc(sizeof(*t));
-	BIO *bio = BIO_new(socket_method());
+	BIO *bio;
 
+	pthread_once(&once, make_socket_method);
+	bio = BIO_new(socket_method);
 	t->fd = fd;
 	t->ssl = SSL_new(tls__ctx(c));
 	if (!t->ssl || !bio)

@@ -11,6 +11,9 @@
  * resumed connection does not see the certificate again, so a program that checks its validity
  * resumes for a bounded time only.
  *
+ * Threads may share a context: it does not change after it was made, and its references are counted
+ * atomically. A connection and a session are used by one thread at a time.
+ *
  * No call blocks or raises SIGPIPE. A call that cannot proceed returns -EAGAIN; tls_wants_write()
  * then says which direction to wait for.
  */
