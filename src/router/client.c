@@ -31,16 +31,16 @@ void client_free(struct client *c)
 	port->clients--;
 	TAILQ_REMOVE(&w->clients, c, all);
 	w->n_clients--;
+	count(&w->counters.clients, -1);
 	free(c);
 	worker_look(w);
 }
 
 void client_drain(struct client *c)
 {
-	if (!c->x && !c->closing)
+	c->last = true; /* the answer says so, if it is not too late */
+	if (!c->x && !c->in && !c->closing)
 		client_end(c);
-	else
-		c->ended = true; /* the answer says so, if it is not too late */
 }
 
 void client_end(struct client *c)
@@ -53,32 +53,34 @@ void client_end(struct client *c)
 
 /* ---- answers of the router itself ---- */
 
-void client_answer(struct client *c, unsigned status, struct str location, bool keep)
+void client_answer(struct client *c, const struct client_answer *a)
 {
 	struct buf *out = &c->worker->out;
-	const char *reason = http_status_reason(status);
+	const char *reason = http_status_reason(a->status);
+	bool empty = a->status == 204;
+	int r;
 
 	out->n = 0;
-	buf_printf(out, "HTTP/1.1 %u %s\r\n", status, reason);
-	if (location.n) {
-		buf_add_lit(out, "location: ");
-		buf_add(out, location.p, location.n);
-		buf_add_lit(out, "\r\n");
-	}
-	buf_printf(out, "content-type: text/plain\r\ncontent-length: %zu\r\n%s\r\n%s\n",
-		   strlen(reason) + 1, keep ? "" : "connection: close\r\n", reason);
-	if (stream_send(&c->stream, out->p, out->n) < 0)
-		keep = false;
-	if (!keep)
+	buf_printf(out, "HTTP/1.1 %u %s\r\n", a->status, reason);
+	buf_add(out, a->lines.p, a->lines.n);
+	if (!empty)
+		buf_printf(out, "content-type: text/plain\r\ncontent-length: %zu\r\n",
+			   strlen(reason) + 1);
+	buf_adds(out, a->keep ? "\r\n" : "connection: close\r\n\r\n");
+	if (!empty && !a->head)
+		buf_printf(out, "%s\n", reason);
+	count(&c->worker->counters.answers[a->status / 100 - 1], 1);
+	r = stream_send(&c->stream, out->p, out->n);
+	if (!a->keep || r < 0)
 		client_end(c);
 }
 
-/* ---- input ---- */
-
-static void refuse(struct client *c, int error)
+static void refuse(struct client *c, unsigned status)
 {
-	client_answer(c, error == -E2BIG ? 431 : 400, (struct str){ 0 }, false);
+	client_answer(c, &(struct client_answer){ .status = status });
 }
+
+/* ---- input ---- */
 
 /* Moves what waits to the start of the buffer, so that a head of any size fits. */
 static void make_room(struct buffer *in)
@@ -88,6 +90,12 @@ static void make_room(struct buffer *in)
 	memmove(in->p, in->p + in->at, in->n - in->at);
 	in->n -= in->at;
 	in->at = 0;
+}
+
+static void client_read_on(struct client *c)
+{
+	if (!c->ended && !c->closing)
+		stream_want(&c->stream, STREAM_READ);
 }
 
 /* Looks for a request among the bytes that wait. */
@@ -103,24 +111,29 @@ static void serve(struct client *c)
 		return;
 	}
 	make_room(in);
-	if (r < 0 || in->n == BUFFER_SIZE)
-		refuse(c, r < 0 ? r : -E2BIG);
+	if (r == -E2BIG || (r == 0 && in->n == BUFFER_SIZE))
+		refuse(c, 431);
+	else if (r < 0)
+		refuse(c, 400);
 	else if (c->ended)
 		client_end(c);
+	else
+		client_read_on(c);
 }
 
 void client_next(struct client *c)
 {
 	c->x = NULL;
+	c->since = ev_now(c->worker->loop);
 	if (c->closing)
 		return;
-	if (c->in && c->in->at < c->in->n) {
+	if (c->in && c->in->at < c->in->n && !c->last) {
 		serve(c);
 		return;
 	}
 	buffers_give(&c->worker->buffers, c->in);
 	c->in = NULL;
-	if (c->ended)
+	if (c->ended || c->last)
 		client_end(c);
 	else
 		client_read_on(c);
@@ -129,17 +142,12 @@ void client_next(struct client *c)
 static void on_end(struct client *c)
 {
 	c->ended = true;
-	stream_want(&c->stream, 0);
-	if (!c->x)
+	if (!c->x) {
 		client_end(c);
-	else
-		exchange_push(c->x);
-}
-
-void client_read_on(struct client *c)
-{
-	if (!c->ended && !c->closing)
-		stream_want(&c->stream, STREAM_READ);
+		return;
+	}
+	exchange_steer(c->x);
+	exchange_push(c->x);
 }
 
 static void read_some(struct client *c)
@@ -150,9 +158,11 @@ static void read_some(struct client *c)
 	if (!in)
 		in = c->in = buffers_take(&c->worker->buffers);
 	if (in->n == BUFFER_SIZE) { /* until the exchange has taken some */
-		stream_want(&c->stream, 0);
+		exchange_steer(c->x);
 		return;
 	}
+	if (!c->x && !in->n)
+		c->since = ev_now(c->worker->loop);
 	n = stream_read(&c->stream, in->p + in->n, BUFFER_SIZE - in->n);
 	if (n == -EAGAIN)
 		return;
@@ -176,10 +186,8 @@ static void on_ready(struct stream *s, unsigned what)
 {
 	struct client *c = container_of(s, struct client, stream);
 
-	if (what & STREAM_WRITE) {
-		client_read_on(c);
-		if (c->x)
-			exchange_resume(c->x);
+	if ((what & STREAM_WRITE) && c->x) {
+		exchange_resume(c->x);
 	} else if (what & STREAM_READ) {
 		read_some(c);
 	}
@@ -195,7 +203,34 @@ static void on_closed(struct stream *s, int error)
 		client_free(c);
 }
 
-static const struct stream_events events = { .ready = on_ready, .closed = on_closed };
+static void on_expired(struct stream *s)
+{
+	struct client *c = container_of(s, struct client, stream);
+
+	if (c->x)
+		exchange_expired(c->x);
+}
+
+void client_sweep(struct client *c, ev_tstamp now)
+{
+	const struct worker_limits *limits = &c->worker->config.limits;
+	int64_t limit = c->in ? limits->head_time : limits->idle_time;
+
+	if (c->closing)
+		return;
+	if (c->x)
+		exchange_sweep(c->x, now);
+	else if (now - c->since < loop_seconds(limit))
+		return;
+	else if (c->in)
+		refuse(c, 408);
+	else
+		client_end(c);
+}
+
+static const struct stream_events events = { .ready = on_ready,
+					     .closed = on_closed,
+					     .expired = on_expired };
 
 void client_new(struct port *port, int fd, struct endpoint peer)
 {
@@ -209,6 +244,8 @@ void client_new(struct port *port, int fd, struct endpoint peer)
 	c->peer = peer;
 	port->clients++;
 	w->n_clients++;
+	count(&w->counters.clients, 1);
+	c->since = ev_now(w->loop);
 	TAILQ_INSERT_TAIL(&w->clients, c, all);
 	stream_init(&c->stream, w->loop, TASK_ORDINARY, &events);
 	stream_adopt(&c->stream, fd);

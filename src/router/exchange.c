@@ -21,13 +21,25 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "src/router/internal.h"
 
 static void try_server(struct exchange *x, bool fresh);
+static void disarm(struct exchange *x);
 
 static struct worker *worker_of(const struct exchange *x)
 {
 	return x->client->worker;
+}
+
+static struct str method_of(const struct exchange *x)
+{
+	return (struct str){ x->method, x->n_method };
+}
+
+static bool is_sending(const struct exchange *x)
+{
+	return x->link && x->link->stream.state == STREAM_OPEN;
 }
 
 /* ---- the end ---- */
@@ -36,6 +48,7 @@ static void release(struct exchange *x)
 {
 	struct worker *w = worker_of(x);
 
+	buf_free(&x->cors);
 	worker_release_era(w, x->era);
 	x->next = w->spare;
 	w->spare = x;
@@ -53,6 +66,10 @@ void exchange_drop(struct exchange *x)
 	struct client *c = x->client;
 
 	drop_link(x);
+	if (!x->tunnel)
+		count(&c->worker->counters.aborts, 1);
+	if (x->answering && x->framing == HEAD_CLOSE)
+		stream_reset(&c->stream); /* otherwise the end would look like that of the body */
 	release(x);
 	c->x = NULL;
 	client_free(c);
@@ -63,6 +80,7 @@ static void leave(struct exchange *x, bool keep)
 {
 	struct client *c = x->client;
 
+	disarm(x);
 	if (c->in)
 		c->in->at = x->sent;
 	release(x);
@@ -74,20 +92,25 @@ static void leave(struct exchange *x, bool keep)
 }
 
 /* Answers without a server. The rest of a body that was not read ends the connection. */
-static void answer_with(struct exchange *x, unsigned status, struct str location)
+static void answer_with(struct exchange *x, unsigned status, struct str lines)
 {
 	struct client *c = x->client;
-	bool keep = x->keep && x->up.done && !c->ended;
+	const struct client_answer a = {
+		.status = status,
+		.lines = lines,
+		.keep = x->keep && x->up.done && !x->old && !c->ended && !c->last,
+		.head = str_eq(method_of(x), STR("HEAD")),
+	};
 
 	drop_link(x);
-	worker_of(x)->answers++;
-	client_answer(c, status, location, keep);
-	if (keep) {
+	disarm(x);
+	client_answer(c, &a);
+	if (c->closing) {
+		release(x);
+		c->x = NULL;
+	} else {
 		leave(x, true);
-		return;
 	}
-	release(x);
-	c->x = NULL;
 }
 
 static void answer(struct exchange *x, unsigned status)
@@ -95,22 +118,158 @@ static void answer(struct exchange *x, unsigned status)
 	answer_with(x, status, (struct str){ 0 });
 }
 
+/* ---- time ---- */
+
+/* The client's stream has one deadline for all that the exchange waits for. */
+static void arm(struct exchange *x)
+{
+	int64_t at = x->due, now = loop_monotonic();
+
+	if (x->retry_at && (!at || x->retry_at < at))
+		at = x->retry_at;
+	if (at)
+		stream_set_deadline(&x->client->stream, at > now ? at - now : 1);
+}
+
+static void disarm(struct exchange *x)
+{
+	if (x->due || x->retry_at)
+		stream_set_deadline(&x->client->stream, 0);
+	x->due = x->retry_at = 0;
+}
+
+static void move(struct exchange *x)
+{
+	x->moved = ev_now(worker_of(x)->loop);
+}
+
+/* ---- further tries ---- */
+
+/* Tries again after a while, or returns false. */
+static bool try_again(struct exchange *x, const struct l7_try *t)
+{
+	const struct l7_retry *policy = &x->target->rule->retry;
+	struct worker *w = worker_of(x);
+	int64_t wait;
+
+	if (!l7_retry_again(policy, t))
+		return false;
+	wait = l7_retry_wait(policy, t, random_next(&w->random));
+	drop_link(x);
+	x->full_up = x->full_down = x->cut = false;
+	count(&w->counters.retries, 1);
+	x->retry_at = loop_monotonic() + wait;
+	arm(x);
+	return true;
+}
+
 static void fail(struct exchange *x, enum l7_ending ending)
 {
-	struct l7_try t = { .ending = ending,
-			    .number = x->tries,
-			    .repeatable = x->repeatable,
-			    .answering = x->answering };
+	const struct l7_try t = { .ending = ending,
+				  .number = x->tries,
+				  .repeatable = x->repeatable,
+				  .answering = x->answering };
 
-	if (x->answering) {
+	if (x->answering)
 		exchange_drop(x);
-		return;
-	}
-	drop_link(x);
-	if (l7_retry_again(&x->target->rule->retry, &t))
-		try_server(x, false);
-	else
+	else if (!try_again(x, &t))
 		answer(x, l7_retry_status(&t));
+}
+
+/* Whether the status of an answer asks for another try. */
+static bool retry_status(struct exchange *x, unsigned status)
+{
+	const struct l7_try t = { .ending = L7_ANSWERED,
+				  .status = status,
+				  .number = x->tries,
+				  .repeatable = x->repeatable };
+
+	return status >= 400 && try_again(x, &t);
+}
+
+void exchange_late(struct exchange *x)
+{
+	fail(x, x->link->stream.state == STREAM_OPEN ? L7_TIMED_OUT : L7_NOT_REACHED);
+}
+
+void exchange_expired(struct exchange *x)
+{
+	int64_t now = loop_monotonic();
+
+	if (x->due && x->due <= now) {
+		if (x->answering)
+			exchange_drop(x);
+		else
+			answer(x, 504);
+	} else if (x->retry_at && x->retry_at <= now) {
+		x->retry_at = 0;
+		arm(x);
+		try_server(x, false);
+	} else {
+		arm(x);
+	}
+}
+
+void exchange_sweep(struct exchange *x, ev_tstamp now)
+{
+	const struct worker_limits *limits = &worker_of(x)->config.limits;
+	int64_t limit = x->tunnel ? limits->tunnel_time : limits->stall_time;
+
+	if (!is_sending(x) || now - x->moved < loop_seconds(limit))
+		return;
+	if (x->answering)
+		exchange_drop(x);
+	else if (!x->up.done && !x->full_up)
+		answer(x, 408);
+	else
+		fail(x, L7_TIMED_OUT);
+}
+
+/* ---- who is read from ---- */
+
+static void steer_client(struct exchange *x)
+{
+	struct client *c = x->client;
+	bool room = !c->in || c->in->n < BUFFER_SIZE;
+
+	stream_want(&c->stream, (c->ended || x->full_up || !room ? 0U : STREAM_READ) |
+					(x->full_down ? STREAM_WRITE : 0U));
+}
+
+static void steer_server(struct exchange *x)
+{
+	if (is_sending(x))
+		stream_want(&x->link->stream, (x->full_down || x->server_ended ? 0U : STREAM_READ) |
+						      (x->full_up && !x->cut ? STREAM_WRITE : 0U));
+}
+
+void exchange_steer(struct exchange *x)
+{
+	steer_client(x);
+	steer_server(x);
+}
+
+void exchange_resume(struct exchange *x)
+{
+	move(x);
+	x->full_down = false;
+	exchange_steer(x);
+}
+
+void exchange_flushed(struct exchange *x)
+{
+	move(x);
+	x->full_up = x->cut;
+	exchange_steer(x);
+}
+
+/* Does not read from the server until the client has taken what is queued. */
+static void slow_down(struct exchange *x)
+{
+	if (!stream_unsent(&x->client->stream))
+		return;
+	x->full_down = true;
+	exchange_steer(x);
 }
 
 /* ---- the request ---- */
@@ -144,6 +303,19 @@ static void recycle(struct exchange *x)
 	in->at = in->n = x->start = x->sent = 0;
 }
 
+/*
+ * The server takes no more. It may have answered before it had read everything: then that answer is
+ * passed on, and the client is not read from any more.
+ */
+static void be_cut(struct exchange *x)
+{
+	x->keep = x->keep_link = false;
+	x->cut = x->full_up = true;
+	steer_client(x);
+	if (!link_rescue(x->link))
+		exchange_lost(x, -EPIPE);
+}
+
 static void push_pieces(struct exchange *x, struct str head)
 {
 	struct client *c = x->client;
@@ -160,23 +332,28 @@ static void push_pieces(struct exchange *x, struct str head)
 	pieces[1] = (struct str){ c->in->p + x->sent, end - x->sent };
 	x->sent = end;
 	if (pieces[first].n && stream_sendv(&x->link->stream, pieces + first, 2 - first) < 0) {
-		fail(x, L7_BROKEN);
+		be_cut(x);
 		return;
 	}
 	recycle(x);
 	if (c->ended && !x->up.done) {
 		exchange_drop(x);
-	} else if (stream_is_full(&x->link->stream)) {
-		stream_want(&c->stream, 0);
-		stream_want(&x->link->stream, STREAM_READ | STREAM_WRITE);
-	} else {
-		client_read_on(c);
+		return;
 	}
+	if (stream_is_full(&x->link->stream)) {
+		x->full_up = true;
+		steer_server(x);
+	}
+	steer_client(x);
 }
 
-static bool is_sending(const struct exchange *x)
+/* Both sides have ended. */
+static void end_tunnel(struct exchange *x)
 {
-	return x->link && x->link->stream.state == STREAM_OPEN;
+	link_leave(TAKE_PTR(x->link));
+	count(&worker_of(x)->counters.answers[0], 1);
+	x->sent = 0;
+	leave(x, false);
 }
 
 static void push_tunnel(struct exchange *x)
@@ -191,15 +368,20 @@ static void push_tunnel(struct exchange *x)
 	}
 	if (c->in)
 		c->in->at = c->in->n = x->sent = 0;
+	if (c->ended && x->server_ended) {
+		end_tunnel(x);
+		return;
+	}
 	if (c->ended)
 		stream_shutdown(to);
-	else if (stream_is_full(to))
-		stream_want(&c->stream, 0), stream_want(to, STREAM_READ | STREAM_WRITE);
+	x->full_up = stream_is_full(to);
+	exchange_steer(x);
 }
 
 void exchange_push(struct exchange *x)
 {
-	if (!is_sending(x))
+	move(x);
+	if (!is_sending(x) || x->cut)
 		return;
 	if (x->tunnel)
 		push_tunnel(x);
@@ -219,7 +401,8 @@ static void rewrite(struct exchange *x, struct head_request *r)
 		w = x->target->rule->filters.rewrite;
 	if (!w)
 		return;
-	r->host = w->host;
+	if (w->host.n)
+		r->host = w->host;
 	if (w->edit == L7_PATH_KEPT)
 		return;
 	if (query)
@@ -241,13 +424,18 @@ static void send_request(struct exchange *x, const struct http_head *h)
 {
 	struct client *c = x->client;
 	struct worker *w = c->worker;
+	char server[ENDPOINT_STRLEN];
 	struct head_request r = { .from = h,
-				  .target = h->target,
 				  .client = &c->peer,
 				  .scheme = STR("http"),
 				  .forwarded = x->listener->forwarded,
 				  .upgrade = x->upgrade };
 
+	head_read_target(h, &r.asked, &r.target);
+	if (h->target.p[0] != '/')
+		r.host = r.asked;
+	if (!r.asked.n && !h->minor)
+		r.host = str_of(endpoint_format(&x->server->at, server));
 	rewrite(x, &r);
 	add_edits(&x->target->rule->filters.request, r.edits, &r.n_edits);
 	add_edits(&x->backend->filters.request, r.edits, &r.n_edits);
@@ -264,12 +452,17 @@ void exchange_connected(struct exchange *x)
 	int r = http_parse_request(in->p + x->start, in->n - x->start, NULL, h);
 
 	assert(r > 0 && (size_t)r == x->head);
+	move(x);
+	if (!x->link->served)
+		link_limit(x->link, x->target->rule->try_timeout);
 	send_request(x, h);
 }
 
 static void try_server(struct exchange *x, bool fresh)
 {
 	const struct server *server = choose_server(x);
+	const struct l7_pool *pool = x->era->generation->pools[x->backend->pool].config;
+	int64_t limit = x->target->rule->try_timeout;
 	bool open;
 
 	if (!server) {
@@ -277,21 +470,21 @@ static void try_server(struct exchange *x, bool fresh)
 		return;
 	}
 	x->tries++;
+	x->server = server;
 	x->link = link_take(x, server, fresh, &open);
+	if (!open && (!limit || pool->connect_timeout < limit))
+		limit = pool->connect_timeout;
+	link_limit(x->link, limit);
 	if (open)
 		exchange_connected(x);
 }
 
 /* ---- the answer ---- */
 
-static struct str method_of(const struct exchange *x)
-{
-	return (struct str){ x->method, x->n_method };
-}
-
 static void choose_framing(struct exchange *x, const struct http_head *h)
 {
 	http_body_init(&x->down, h, method_of(x));
+	x->status = h->status;
 	x->keep_link = h->keep_alive && x->down.kind != HTTP_BODY_CLOSE;
 	if (x->down.kind == HTTP_BODY_CLOSE && !x->down.done)
 		x->framing = x->old ? HEAD_CLOSE : HEAD_CHUNKED;
@@ -299,7 +492,7 @@ static void choose_framing(struct exchange *x, const struct http_head *h)
 		x->framing = HEAD_CLOSE;
 	else
 		x->framing = HEAD_AS_IS;
-	if (x->framing == HEAD_CLOSE || x->client->ended || !x->up.done)
+	if (x->framing == HEAD_CLOSE || x->client->ended || x->client->last || !x->up.done)
 		x->keep = false;
 }
 
@@ -307,9 +500,10 @@ static void write_answer(struct exchange *x, const struct http_head *h)
 {
 	struct head_answer a = { .from = h,
 				 .framing = x->framing,
-				 .keep = x->keep,
+				 .keep = x->keep || h->status < 200,
 				 .old = x->old,
-				 .upgrade = h->status == 101 };
+				 .upgrade = h->status == 101,
+				 .cors = { x->cors.p, x->cors.n } };
 
 	add_edits(&x->target->rule->filters.response, a.edits, &a.n_edits);
 	add_edits(&x->backend->filters.response, a.edits, &a.n_edits);
@@ -322,8 +516,8 @@ static void complete(struct exchange *x, bool leftover)
 	const struct l7_pool *pool = x->era->generation->pools[x->backend->pool].config;
 	bool whole = x->up.done, keep = x->keep_link && whole && !leftover;
 
-	link_give(TAKE_PTR(x->link), keep ? pool->limits.idle : 0);
-	worker_of(x)->answers++;
+	link_give(TAKE_PTR(x->link), keep ? &pool->limits : NULL);
+	count(&worker_of(x)->counters.answers[x->status >= 600 ? 4 : x->status / 100 - 1], 1);
 	leave(x, x->keep && whole);
 }
 
@@ -367,20 +561,6 @@ static int pass(struct exchange *x, struct str head, const char *p, size_t n, si
 	return at && r == 0 ? stream_sendv(&x->client->stream, pieces, at) : r;
 }
 
-static void slow_down(struct exchange *x)
-{
-	if (!stream_unsent(&x->client->stream))
-		return;
-	link_read(x->link, false);
-	stream_want(&x->client->stream, STREAM_READ | STREAM_WRITE);
-}
-
-void exchange_resume(struct exchange *x)
-{
-	if (is_sending(x))
-		link_read(x->link, true);
-}
-
 /* 100 and 103 are passed on; 101 makes a tunnel, if the client asked for one. */
 static int take_interim(struct exchange *x, const struct http_head *h)
 {
@@ -391,6 +571,8 @@ static int take_interim(struct exchange *x, const struct http_head *h)
 			return -EBADMSG;
 		x->tunnel = x->answering = true;
 		x->keep = x->keep_link = false;
+		disarm(x);
+		link_limit(x->link, 0);
 	} else if (x->old) {
 		return 0;
 	}
@@ -444,6 +626,7 @@ ssize_t exchange_pull(struct exchange *x, const char *p, size_t n)
 	size_t used = 0;
 	ssize_t more;
 
+	move(x);
 	while (!x->answering) {
 		int r = http_parse_response(p + used, n - used, NULL, &w->head);
 
@@ -457,6 +640,8 @@ ssize_t exchange_pull(struct exchange *x, const char *p, size_t n)
 				return spoil(x);
 			continue;
 		}
+		if (retry_status(x, w->head.status))
+			return -1;
 		choose_framing(x, &w->head);
 		write_answer(x, &w->head);
 		x->answering = true;
@@ -488,12 +673,11 @@ static bool was_stale(const struct exchange *x)
 void exchange_lost(struct exchange *x, int error)
 {
 	if (x->tunnel && error == 0 && !x->client->ended) {
+		x->server_ended = true;
 		stream_shutdown(&x->client->stream);
-		link_read(x->link, false);
-	} else if (x->tunnel) {
-		drop_link(x);
-		x->sent = 0;
-		leave(x, false);
+		exchange_steer(x);
+	} else if (x->tunnel && error == 0) {
+		end_tunnel(x);
 	} else if (x->answering && error == 0 && http_body_eof(&x->down)) {
 		if (x->framing == HEAD_CHUNKED)
 			stream_send(&x->client->stream, "0\r\n\r\n", 5);
@@ -502,6 +686,8 @@ void exchange_lost(struct exchange *x, int error)
 		exchange_drop(x);
 	} else if (was_stale(x)) {
 		drop_link(x);
+		x->tries--; /* the server has not seen it */
+		x->cut = x->full_up = false;
 		try_server(x, true);
 	} else {
 		fail(x,
@@ -529,28 +715,36 @@ static struct exchange *make(struct client *c, size_t n)
 				.sent = c->in->at + n,
 				.old = h->minor == 0,
 				.keep = h->keep_alive,
-				.repeatable = true,
-				.upgrade = h->upgrade && h->minor };
+				.repeatable = true };
 	x->n_method = (uint8_t)(h->method.n < ROUTER__METHOD ? h->method.n : ROUTER__METHOD);
 	memcpy(x->method, h->method.p, x->n_method);
 	http_body_init(&x->up, h, (struct str){ 0 });
+	x->upgrade = h->upgrade && h->minor && x->up.done &&
+		     !str_ieq(http_header(h, STR("upgrade")), STR("h2c"));
+	x->moved = ev_now(w->loop);
 	return x;
 }
 
-static struct l7_request view(const struct http_head *h)
+/* What rules look at. Returns 0, or the status to refuse the request with. */
+static unsigned view(const struct http_head *h, struct l7_request *ret)
 {
-	struct l7_request r = { .host = http_header(h, STR("host")),
-				.path = h->target,
-				.method = h->method,
-				.headers = h->headers,
-				.n_headers = h->n_headers };
-	const char *query = memchr(h->target.p, '?', h->target.n);
+	struct str target;
+	const char *query;
+	unsigned status;
 
+	*ret = (struct l7_request){ .method = h->method,
+				    .headers = h->headers,
+				    .n_headers = h->n_headers };
+	status = h->expect_other ? 417 : head_read_target(h, &ret->host, &target);
+	if (status)
+		return status;
+	query = memchr(target.p, '?', target.n);
+	ret->path = target.p[0] == '*' ? STR("/") : target;
 	if (query) {
-		r.path.n = (size_t)(query - h->target.p);
-		r.query = (struct str){ query + 1, h->target.n - r.path.n - 1 };
+		ret->path.n = (size_t)(query - target.p);
+		ret->query = (struct str){ query + 1, target.n - ret->path.n - 1 };
 	}
-	return r;
+	return 0;
 }
 
 static void redirect(struct exchange *x, const struct l7_request *r)
@@ -564,21 +758,69 @@ static void redirect(struct exchange *x, const struct l7_request *r)
 	struct buf *path = &worker_of(x)->path;
 
 	path->n = 0;
+	buf_add_lit(path, "location: ");
 	l7_redirect_location(to, x->target->match->path, &from, path);
+	buf_add_lit(path, "\r\n");
 	answer_with(x, to->status, (struct str){ path->p, path->n });
+}
+
+/* Writes the lines for the answer. Returns true if the request is a preflight. */
+static bool apply_cors(struct exchange *x, const struct l7_cors *cors)
+{
+	const struct http_head *h = &worker_of(x)->head;
+	const struct l7_cors_request r = {
+		.method = h->method,
+		.origin = http_header(h, STR("origin")),
+		.wants_method = http_header(h, STR("access-control-request-method")),
+		.wants_headers = http_header(h, STR("access-control-request-headers")),
+	};
+	struct buf *scratch = &worker_of(x)->path;
+	struct field fields[L7_CORS_FIELDS];
+	size_t n;
+
+	scratch->n = 0;
+	n = l7_cors_fields(cors, &r, scratch, fields);
+	for (size_t i = 0; i < n; i++) {
+		buf_add(&x->cors, fields[i].name.p, fields[i].name.n);
+		buf_add_lit(&x->cors, ": ");
+		buf_add(&x->cors, fields[i].value.p, fields[i].value.n);
+		buf_add_lit(&x->cors, "\r\n");
+	}
+	return l7_cors_is_preflight(&r);
+}
+
+static void pass_on(struct exchange *x)
+{
+	const struct l7_rule *rule = x->target->rule;
+	const struct l7_cors *cors = rule->filters.cors ?: x->backend->filters.cors;
+
+	if (cors && apply_cors(x, cors)) {
+		answer_with(x, 204, (struct str){ x->cors.p, x->cors.n });
+		return;
+	}
+	if (rule->request_timeout) {
+		x->due = loop_monotonic() + rule->request_timeout;
+		arm(x);
+	}
+	try_server(x, false);
 }
 
 void exchange_begin(struct client *c, size_t n)
 {
 	struct worker *w = c->worker;
-	struct l7_request r = view(&w->head);
 	struct exchange *x = c->x = make(c, n);
-	unsigned status;
+	struct l7_request r;
+	unsigned status = view(&w->head, &r);
 
-	w->requests++;
+	count(&w->counters.requests, 1);
+	if (status) {
+		x->keep = false;
+		answer(x, status);
+		return;
+	}
 	switch (choose_rule(x, &r, &status)) {
 	case CHOICE_SERVER:
-		try_server(x, false);
+		pass_on(x);
 		break;
 	case CHOICE_REDIRECT:
 		redirect(x, &r);

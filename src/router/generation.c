@@ -30,7 +30,7 @@ static int by_address(const void *pa, const void *pb)
 }
 
 /* Adds the listeners of one address; the entries of its table are in the order of listeners. */
-static void fill_port(struct generation *g, struct generation_port *p, l7_regex_fn regex)
+static void fill_port(struct generation *g, struct generation_port *p)
 {
 	size_t *listeners = arena_array_of(g->arena, g->config.n_listeners, size_t);
 	struct l7_entry *entries = arena_array_of(g->arena, g->config.n_listeners, struct l7_entry);
@@ -47,10 +47,10 @@ static void fill_port(struct generation *g, struct generation_port *p, l7_regex_
 	}
 	p->listeners = listeners;
 	if (p->n > 1 || entries[0].host.n)
-		p->hosts = l7_table_build(g->arena, entries, p->n, regex);
+		p->hosts = l7_table_build(g->arena, entries, p->n, settings_matches);
 }
 
-static void compile_ports(struct generation *g, l7_regex_fn regex)
+static void compile_ports(struct generation *g)
 {
 	struct generation_port *ports =
 		arena_array_of(g->arena, g->config.n_listeners, struct generation_port);
@@ -64,7 +64,7 @@ static void compile_ports(struct generation *g, l7_regex_fn regex)
 		if (i == 0 || endpoint_cmp(&ports[i].at, &ports[n - 1].at) != 0)
 			ports[n++].at = ports[i].at;
 	for (size_t i = 0; i < n; i++)
-		fill_port(g, &ports[i], regex);
+		fill_port(g, &ports[i]);
 	g->ports = ports;
 	g->n_ports = n;
 }
@@ -98,17 +98,34 @@ const struct l7_target *generation_find(const struct generation *g, const struct
 	size_t entry = l ? l7_table_find(l->table, r) : L7_NONE;
 
 	*ret_listener = l;
-	return entry == L7_NONE ? NULL : &l->entries.targets[entry];
+	if (entry != L7_NONE)
+		return &l->entries.targets[entry];
+	return l && g->fallback.rule ? &g->fallback : NULL;
 }
 
 /* ---- the whole ---- */
 
-struct generation *generation_new(struct arena *arena, const struct l7_config *config,
-				  struct servers *servers, l7_regex_fn regex, uint64_t number)
+/* Its path is not compared, and as a prefix it is "/". */
+static void compile_fallback(struct generation *g)
 {
-	struct generation *g = arena_new_of(arena, struct generation);
+	static const struct l7_match any = { .kind = L7_PREFIX, .path = { "/", 1 } };
+	const struct l7_rule *rule = g->config.fallback;
 
+	if (rule)
+		g->fallback =
+			(struct l7_target){ NULL, rule, rule->n_matches ? rule->matches : &any };
+}
+
+struct generation *generation_new(struct settings *settings, struct servers *servers,
+				  uint64_t number)
+{
+	struct arena *arena = arena_new();
+	struct generation *g = arena_new_of(arena, struct generation);
+	const struct l7_config *config = &settings->config;
+
+	settings_compile(settings);
 	g->arena = arena;
+	g->settings = settings;
 	g->config = *config;
 	g->number = number;
 	atomic_init(&g->references, 1);
@@ -121,9 +138,11 @@ struct generation *generation_new(struct arena *arena, const struct l7_config *c
 
 		l->config = &config->listeners[i];
 		l->entries = l7_config_entries(config, i, arena);
-		l->table = l7_table_build(arena, l->entries.entries, l->entries.n, regex);
+		l->table =
+			l7_table_build(arena, l->entries.entries, l->entries.n, settings_matches);
 	}
-	compile_ports(g, regex);
+	compile_ports(g);
+	compile_fallback(g);
 	return g;
 }
 
@@ -132,5 +151,6 @@ void generation_free(struct generation *g)
 	for (size_t i = 0; i < g->config.n_pools; i++)
 		for (size_t k = 0; k < g->pools[i].config->n_servers; k++)
 			servers_release(g->pools[i].servers[k]);
+	settings_free(g->settings);
 	arena_free(g->arena);
 }

@@ -13,6 +13,7 @@
 #include "core/l7/balance.h"
 #include "core/l7/config.h"
 #include "src/router/servers.h"
+#include "src/router/settings.h"
 
 struct generation_pool {
 	const struct l7_pool *config;
@@ -36,23 +37,22 @@ struct generation_port {
 
 struct generation {
 	uint64_t number;
-	struct l7_config config;
+	struct l7_config config; /* of the settings */
 	struct generation_listener *listeners;
 	struct generation_port *ports; /* sorted by address */
 	size_t n_ports;
 	struct generation_pool *pools;
+	struct l7_target fallback; /* for requests that no route matches; without rule: none */
 	/* the rest is private */
 	struct arena *arena;
+	struct settings *settings;
 	atomic_uint references;
 	struct generation *next;
 };
 
-/*
- * Compiles a configuration that lives in the arena, which the generation owns from now on. It has
- * one reference.
- */
-struct generation *generation_new(struct arena *arena, const struct l7_config *config,
-				  struct servers *servers, l7_regex_fn regex, uint64_t number);
+/* Compiles settings, which the generation owns from now on. It has one reference. */
+struct generation *generation_new(struct settings *settings, struct servers *servers,
+				  uint64_t number);
 /* For the control thread, when there are no references any more. */
 void generation_free(struct generation *g);
 
@@ -60,8 +60,8 @@ void generation_free(struct generation *g);
 const struct generation_port *generation_port(const struct generation *g,
 					      const struct endpoint *at);
 /*
- * The rule for a request that came to a port; NULL if there is none. *ret_listener is the listener
- * that the host belongs to; NULL: it belongs to none.
+ * The rule for a request that came to a port, maybe that of the default route; NULL if there is
+ * none. *ret_listener is the listener that the host belongs to; NULL: it belongs to none.
  */
 const struct l7_target *generation_find(const struct generation *g, const struct generation_port *p,
 					const struct l7_request *r,

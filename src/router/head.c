@@ -132,8 +132,7 @@ static void drop_forwarded(struct field *fields, size_t *n)
 	*n = kept;
 }
 
-static void write_forwarded(const struct head_request *r, struct str before, struct str host,
-			    struct buf *out)
+static void write_forwarded(const struct head_request *r, struct str before, struct buf *out)
 {
 	char text[ADDR_STRLEN];
 
@@ -145,8 +144,8 @@ static void write_forwarded(const struct head_request *r, struct str before, str
 	buf_adds(out, addr_format(&r->client->addr, text));
 	buf_add_lit(out, "\r\n");
 	add_field(out, STR("x-forwarded-proto"), r->scheme);
-	if (host.n)
-		add_field(out, STR("x-forwarded-host"), host);
+	if (r->asked.n)
+		add_field(out, STR("x-forwarded-host"), r->asked);
 }
 
 static void write_framing(const struct http_head *h, struct buf *out)
@@ -160,7 +159,7 @@ void head_write_request(const struct head_request *r, struct buf *out)
 	const struct http_head *h = r->from;
 	struct field fields[HTTP_HEADERS_MAX];
 	size_t n = keep_fields(h, fields);
-	struct str host = http_header(h, STR("host")), before = { 0 };
+	struct str before = { 0 };
 
 	out->n = 0;
 	buf_reserve(out, HTTP_HEAD_MAX);
@@ -179,7 +178,7 @@ void head_write_request(const struct head_request *r, struct buf *out)
 	write_fields(fields, n, r->edits, r->n_edits, out);
 	write_framing(h, out);
 	if (r->forwarded == L7_FORWARDED_APPEND || r->forwarded == L7_FORWARDED_REPLACE)
-		write_forwarded(r, before, host, out);
+		write_forwarded(r, before, out);
 	if (r->upgrade) {
 		buf_add_lit(out, "connection: upgrade\r\n");
 		add_field(out, STR("upgrade"), http_header(h, STR("upgrade")));
@@ -187,7 +186,63 @@ void head_write_request(const struct head_request *r, struct buf *out)
 	buf_add_lit(out, "\r\n");
 }
 
+/* ---- targets ---- */
+
+/* Of "host" and "host:port": what RFC 3986 allows there but ',', which joins fields. */
+static bool is_authority(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!strchr("-._~%!$&'()*+;=:[]", s.p[i]) && !(s.p[i] >= '0' && s.p[i] <= '9') &&
+		    !((s.p[i] | 32) >= 'a' && (s.p[i] | 32) <= 'z'))
+			return false;
+	return true;
+}
+
+static unsigned read_absolute(struct str target, struct str *ret_host, struct str *ret_target)
+{
+	static const struct str schemes[] = { { "http://", 7 }, { "https://", 8 } };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct str rest = { target.p + schemes[i].n, target.n - schemes[i].n };
+		const char *slash;
+
+		if (target.n <= schemes[i].n ||
+		    !str_ieq((struct str){ target.p, schemes[i].n }, schemes[i]))
+			continue;
+		slash = memchr(rest.p, '/', rest.n);
+		*ret_host = (struct str){ rest.p, slash ? (size_t)(slash - rest.p) : rest.n };
+		*ret_target = slash ? (struct str){ slash, rest.n - ret_host->n } : STR("/");
+		return ret_host->n && is_authority(*ret_host) ? 0 : 400;
+	}
+	return 400;
+}
+
+unsigned head_read_target(const struct http_head *h, struct str *ret_host, struct str *ret_target)
+{
+	*ret_host = http_header(h, STR("host"));
+	*ret_target = h->target;
+	if (str_eq(h->method, STR("CONNECT")))
+		return 405;
+	if (h->target.p[0] == '/' ||
+	    (str_eq(h->target, STR("*")) && str_eq(h->method, STR("OPTIONS"))))
+		return 0;
+	return read_absolute(h->target, ret_host, ret_target);
+}
+
 /* ---- answers ---- */
+
+static void drop_cors(struct field *fields, size_t *n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < *n; i++) {
+		struct str start = { fields[i].name.p, 15 };
+
+		if (fields[i].name.n < 15 || !str_ieq(start, STR("access-control-")))
+			fields[kept++] = fields[i];
+	}
+	*n = kept;
+}
 
 void head_write_answer(const struct head_answer *a, struct buf *out)
 {
@@ -202,9 +257,10 @@ void head_write_answer(const struct head_answer *a, struct buf *out)
 	buf_addc(out, ' ');
 	add(out, h->reason);
 	buf_add_lit(out, "\r\n");
+	if (a->cors.n)
+		drop_cors(fields, &n);
 	write_fields(fields, n, a->edits, a->n_edits, out);
-	for (size_t i = 0; i < a->n_more; i++)
-		add_field(out, a->more[i].name, a->more[i].value);
+	add(out, a->cors);
 	if (a->framing == HEAD_CHUNKED || (a->framing == HEAD_AS_IS && h->chunked))
 		buf_add_lit(out, "transfer-encoding: chunked\r\n");
 	if (a->upgrade) {

@@ -25,6 +25,7 @@ struct head_request {
 	const struct http_head *from;
 	struct str target;	       /* with the query */
 	struct str host;	       /* empty: as it came */
+	struct str asked;	       /* the host that the client asked for; may be empty */
 	const struct endpoint *client; /* for X-Forwarded-For */
 	struct str scheme;	       /* for X-Forwarded-Proto */
 	enum l7_forwarded forwarded;
@@ -41,9 +42,15 @@ struct head_answer {
 	bool upgrade; /* 101 */
 	const struct l7_header_edits *edits[HEAD_EDITS];
 	size_t n_edits;
-	const struct field *more; /* for example of CORS */
-	size_t n_more;
+	struct str cors; /* whole lines; fields of that kind from the server are dropped then */
 };
+
+/*
+ * The host and the target of a request (RFC 9112, 3.2): of an absolute target, both come from it
+ * and Host is ignored. The target begins with '/', or is "*" of OPTIONS. Returns 0, or the status
+ * to refuse it with: 400, or 405 for CONNECT.
+ */
+unsigned head_read_target(const struct http_head *h, struct str *ret_host, struct str *ret_target);
 
 /* Both replace the contents of out. */
 void head_write_request(const struct head_request *r, struct buf *out);

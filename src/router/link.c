@@ -14,7 +14,10 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "src/router/internal.h"
+
+#define LEAVE_TIME (1 * NSEC_PER_SEC)
 
 static void unkeep(struct link *l)
 {
@@ -24,19 +27,25 @@ static void unkeep(struct link *l)
 
 void link_free(struct link *l)
 {
-	if (l->x)
+	if (l->leaving)
+		TAILQ_REMOVE(&l->worker->leaving, l, kept);
+	else if (l->x)
 		l->slot->active--;
 	else
 		unkeep(l);
 	l->slot->n_open--;
+	count(&l->worker->counters.links, -1);
 	buffers_give(&l->worker->buffers, l->in);
 	stream_end(&l->stream);
 	free(l);
 }
 
-void link_read(struct link *l, bool on)
+void link_limit(struct link *l, int64_t ns)
 {
-	stream_want(&l->stream, on ? STREAM_READ : 0);
+	if (!ns && !l->limited)
+		return;
+	stream_set_deadline(&l->stream, ns);
+	l->limited = ns != 0;
 }
 
 /* ---- input ---- */
@@ -64,6 +73,17 @@ static void take(struct link *l, char *p, size_t n)
 	hold(l, p + used, n - (size_t)used);
 }
 
+bool link_rescue(struct link *l)
+{
+	struct worker *w = l->worker;
+	ssize_t n = l->in ? -EAGAIN : stream_read(&l->stream, w->scratch, sizeof(w->scratch));
+
+	if (n <= 0)
+		return false;
+	take(l, w->scratch, (size_t)n);
+	return true;
+}
+
 static void on_ready(struct stream *s, unsigned what)
 {
 	struct link *l = container_of(s, struct link, stream);
@@ -74,7 +94,7 @@ static void on_ready(struct stream *s, unsigned what)
 	ssize_t n;
 
 	if ((what & STREAM_WRITE) && l->x)
-		client_read_on(l->x->client);
+		exchange_flushed(l->x);
 	if (!(what & STREAM_READ))
 		return;
 	n = stream_read(s, p + held, size - held);
@@ -94,7 +114,7 @@ static void on_opened(struct stream *s)
 	int one = 1;
 
 	setsockopt(s->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	link_read(l, true);
+	stream_want(s, STREAM_READ);
 	exchange_connected(l->x);
 }
 
@@ -108,9 +128,18 @@ static void on_closed(struct stream *s, int error)
 		link_free(l);
 }
 
-static const struct stream_events events = { .opened = on_opened,
-					     .ready = on_ready,
-					     .closed = on_closed };
+static void on_expired(struct stream *s)
+{
+	struct link *l = container_of(s, struct link, stream);
+
+	l->limited = false;
+	if (l->x)
+		exchange_late(l->x);
+}
+
+static const struct stream_events events = {
+	.opened = on_opened, .ready = on_ready, .closed = on_closed, .expired = on_expired
+};
 
 /* ---- the door ---- */
 
@@ -134,26 +163,48 @@ struct link *link_take(struct exchange *x, const struct server *server, bool fre
 	l->slot = slot;
 	l->x = x;
 	slot->n_open++;
+	count(&w->counters.links, 1);
 	len = endpoint_to_sockaddr(&server->at, &to);
 	stream_init(&l->stream, w->loop, TASK_ORDINARY, &events);
 	stream_connect(&l->stream, (const struct sockaddr *)&to, len);
 	return l;
 }
 
-void link_give(struct link *l, unsigned most)
+void link_give(struct link *l, const struct l7_limits *limits)
 {
 	struct slot *slot = l->slot;
 
+	link_limit(l, 0);
 	l->served++;
 	slot->active--;
 	l->x = NULL;
 	TAILQ_INSERT_HEAD(&slot->kept, l, kept);
 	slot->n_kept++;
-	if (!most || l->in || stream_unsent(&l->stream)) {
+	if (!limits || !limits->idle || l->in || stream_unsent(&l->stream)) {
 		link_free(l);
 		return;
 	}
-	link_read(l, true);
-	if (slot->n_kept > most)
+	l->since = ev_now(l->worker->loop);
+	l->idle_time = loop_seconds(limits->idle_time);
+	stream_want(&l->stream, STREAM_READ);
+	if (slot->n_kept > limits->idle)
 		link_free(TAILQ_LAST(&slot->kept, links));
+}
+
+void link_leave(struct link *l)
+{
+	l->slot->active--;
+	l->x = NULL;
+	l->leaving = true;
+	l->limited = false;
+	TAILQ_INSERT_TAIL(&l->worker->leaving, l, kept);
+	stream_linger(&l->stream, LEAVE_TIME);
+}
+
+void link_sweep(struct slot *slot, ev_tstamp now)
+{
+	struct link *l;
+
+	while ((l = TAILQ_LAST(&slot->kept, links)) && now - l->since >= l->idle_time)
+		link_free(l);
 }

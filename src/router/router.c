@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "lib/log/log.h"
 #include "lib/stream/listener.h"
 
 struct router {
@@ -23,7 +24,8 @@ struct router {
 	ev_async said;			      /* a thread has something to say */
 	_Atomic(struct generation *) retired; /* list: to be freed */
 	atomic_uint drained;		      /* threads that have ended */
-	bool draining;
+	bool draining;			      /* until all threads have ended */
+	bool stopping;			      /* from the beginning of the drain on */
 };
 
 /* ---- what data threads say ---- */
@@ -74,7 +76,7 @@ static void on_said(struct ev_loop *loop, ev_async *async, int revents)
 
 /* Sockets that were opened for a generation: `threads` for each new address. */
 struct opened {
-	struct endpoint at;
+	struct endpoint at, bound; /* as configured, and with the real port */
 	int fd;
 };
 
@@ -89,21 +91,24 @@ static void close_all(struct opened_list *list)
 		close(list->items[i].fd);
 }
 
+/* With port 0 all threads share the port that the first one got. */
 static int open_port(struct router *r, const struct endpoint *at, struct opened_list *list,
 		     struct buf *why)
 {
-	const struct stream_listener_config config = { .at = *at, .reuse_port = true };
+	struct stream_listener_config config = { .at = *at, .reuse_port = true };
 	char text[ENDPOINT_STRLEN];
 
 	for (unsigned i = 0; i < r->config.threads; i++) {
-		int fd = stream_listen(&config, NULL);
+		struct endpoint bound;
+		int fd = stream_listen(&config, &bound);
 
 		if (fd < 0) {
 			buf_printf(why, "cannot listen on %s: %s", endpoint_format(at, text),
 				   strerror(-fd));
 			return fd;
 		}
-		vec_push(list, ((struct opened){ *at, fd }));
+		config.at.port = bound.port;
+		vec_push(list, ((struct opened){ *at, config.at, fd }));
 	}
 	return 0;
 }
@@ -132,30 +137,57 @@ static void retire(struct router *r, struct generation *g)
 	r->generations--;
 }
 
+static const char *listener_name(const struct generation *g, const struct endpoint *at)
+{
+	return g->config.listeners[generation_port(g, at)->listeners[0]].name;
+}
+
+/* Says which addresses are new in g, and which the one before had and g has not. */
+static void log_ports(const struct router *r, const struct generation *g,
+		      const struct generation *old, const struct opened_list *sockets)
+{
+	char text[ENDPOINT_STRLEN];
+
+	for (size_t i = 0; i < sockets->n; i += r->config.threads)
+		log_info("listening", LOG_S("for", listener_name(g, &sockets->items[i].at)),
+			 LOG_S("addr", endpoint_format(&sockets->items[i].bound, text)));
+	for (size_t i = 0; old && i < old->n_ports; i++)
+		if (!generation_port(g, &old->ports[i].at))
+			log_info("listener-closed",
+				 LOG_S("for", listener_name(old, &old->ports[i].at)),
+				 LOG_S("addr", endpoint_format(&old->ports[i].at, text)));
+}
+
 static void publish(struct router *r, struct generation *g, const struct opened_list *sockets)
 {
 	struct generation *old = r->current;
 
 	for (size_t i = 0; i < sockets->n; i++)
 		worker_give_socket(r->workers[i % r->config.threads], &sockets->items[i].at,
-				   sockets->items[i].fd);
+				   sockets->items[i].fd, g->number);
 	r->current = g;
 	for (unsigned i = 0; i < r->config.threads; i++) {
 		generation_hold(g);
 		worker_publish(r->workers[i], g);
 	}
+	log_ports(r, g, old, sockets);
 	if (old)
 		retire(r, old);
 }
 
-int router_apply(struct router *r, struct arena *arena, const struct l7_config *config,
-		 struct buf *why)
+int router_apply(struct router *r, struct settings *settings, struct buf *why)
 {
-	struct generation *g =
-		generation_new(arena, config, r->servers, r->config.regex, r->number + 1);
 	struct opened_list sockets = { 0 };
-	int error = open_ports(r, g, &sockets, why);
+	struct generation *g;
+	int error;
 
+	if (r->stopping) { /* no thread would serve new addresses */
+		buf_adds(why, "the router is stopping");
+		settings_free(settings);
+		return -ESHUTDOWN;
+	}
+	g = generation_new(settings, r->servers, r->number + 1);
+	error = open_ports(r, g, &sockets, why);
 	r->generations++;
 	if (error < 0) {
 		close_all(&sockets);
@@ -176,6 +208,15 @@ const struct generation *router_current(const struct router *r)
 size_t router_generations(const struct router *r)
 {
 	return r->generations;
+}
+
+struct worker_totals router_totals(const struct router *r)
+{
+	struct worker_totals totals = { 0 };
+
+	for (unsigned i = 0; i < r->config.threads; i++)
+		worker_add_totals(r->workers[i], &totals);
+	return totals;
 }
 
 /* ---- the door ---- */
@@ -235,7 +276,7 @@ void router_free(struct router *r)
 
 void router_drain(struct router *r)
 {
-	r->draining = true;
+	r->draining = r->stopping = true;
 	for (unsigned i = 0; i < r->config.threads; i++)
 		worker_drain(r->workers[i]);
 }

@@ -17,7 +17,6 @@ struct router;
 struct router_config {
 	unsigned threads; /* at least 1 */
 	struct worker_limits limits;
-	l7_regex_fn regex;
 	/* All threads have ended after router_drain(). */
 	void (*drained)(void *user);
 	void *user;
@@ -29,14 +28,17 @@ int router_new(struct ev_loop *loop, const struct router_config *config, struct 
 void router_free(struct router *r);
 
 /*
- * Applies a configuration that lives in the arena, which the router owns from now on, also if it
- * fails. Returns 0; or a negative errno, with a sentence in why, if an address cannot be used.
+ * Applies settings, which the router owns from now on, also if it fails. Returns 0; or a negative
+ * errno, with a sentence in why, if an address cannot be used, or -ESHUTDOWN after router_drain().
+ * Logs each address that is opened or
+ * closed.
  */
-int router_apply(struct router *r, struct arena *arena, const struct l7_config *config,
-		 struct buf *why);
+int router_apply(struct router *r, struct settings *settings, struct buf *why);
 /* The generation in force; NULL before the first. */
 const struct generation *router_current(const struct router *r);
 /* Generations that are still used by exchanges, the one in force included. */
 size_t router_generations(const struct router *r);
+/* The counters of all threads together. */
+struct worker_totals router_totals(const struct router *r);
 /* Lets all exchanges finish; then drained() is called from the loop. */
 void router_drain(struct router *r);

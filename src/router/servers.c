@@ -19,6 +19,7 @@ struct servers {
 	struct map by_key;
 	VEC(struct entry *) all; /* by number; NULL: free */
 	VEC(uint32_t) spare;	 /* free numbers */
+	uint64_t last_id;
 };
 
 struct servers *servers_new(void)
@@ -57,6 +58,7 @@ static struct entry *make(struct servers *s, const char *host, uint16_t port, bo
 	e->server.port = port;
 	e->server.tls = tls;
 	e->server.number = take_number(s);
+	e->server.id = ++s->last_id;
 	e->server.at.port = port;
 	if (addr_parse(host, &address) == 0)
 		e->server.at.addr = address;

@@ -19,7 +19,8 @@
 struct servers;
 
 struct server {
-	uint32_t number;
+	uint32_t number; /* of no other server at the same time */
+	uint64_t id;	 /* of no other server ever */
 	char *host;
 	uint16_t port;
 	bool tls;

@@ -15,15 +15,25 @@
 #include "src/router/internal.h"
 
 #define CLIENTS 10000
+#define SWEEP 1. /* s */
 
 /* A listening socket on its way to the thread. */
 struct socket_gift {
 	struct socket_gift *next;
 	struct endpoint at;
 	int fd;
+	uint64_t generation; /* that it is for */
 };
 
 /* ---- servers ---- */
+
+static void end_kept(struct slot *slot)
+{
+	struct link *l;
+
+	while ((l = TAILQ_FIRST(&slot->kept)))
+		link_free(l);
+}
 
 struct slot *worker_slot(struct worker *w, const struct server *server)
 {
@@ -40,16 +50,20 @@ struct slot *worker_slot(struct worker *w, const struct server *server)
 		w->slots[i] = mem_zalloc(sizeof(*w->slots[i]));
 		TAILQ_INIT(&w->slots[i]->kept);
 	}
+	if (w->slots[i]->id != server->id) {
+		end_kept(w->slots[i]); /* of a server that no generation has any more */
+		w->slots[i]->id = server->id;
+	}
 	return w->slots[i];
 }
 
 static void free_slots(struct worker *w)
 {
+	while (!TAILQ_EMPTY(&w->leaving))
+		link_free(TAILQ_FIRST(&w->leaving));
 	for (uint32_t i = 0; i < w->n_slots; i++) {
-		struct link *l;
-
-		while (w->slots[i] && (l = TAILQ_FIRST(&w->slots[i]->kept)))
-			link_free(l);
+		if (w->slots[i])
+			end_kept(w->slots[i]);
 		free(w->slots[i]);
 	}
 	free(w->slots);
@@ -88,38 +102,6 @@ static void on_starved(int error, void *user)
 {
 }
 
-static struct port *find_port(struct worker *w, const struct endpoint *at)
-{
-	struct port *p;
-
-	TAILQ_FOREACH(p, &w->ports, all)
-	if (endpoint_cmp(&p->at, at) == 0)
-		return p;
-	return NULL;
-}
-
-/* An address that the thread had before and has again gets the new socket. */
-static void open_port(struct worker *w, const struct socket_gift *gift)
-{
-	const struct stream_listener_config config = { .max_open = w->config.limits.clients };
-	const struct stream_listener_events events = { .accepted = on_accepted,
-						       .starved = on_starved };
-	struct port *p = find_port(w, &gift->at);
-	struct stream_listener_events mine = events;
-
-	if (!p) {
-		p = mem_zalloc(sizeof(*p));
-		p->worker = w;
-		p->at = gift->at;
-		TAILQ_INSERT_TAIL(&w->ports, p, all);
-	}
-	mine.user = p;
-	if (p->open || stream_listener_adopt(&p->listener, w->loop, gift->fd, &config, &mine) < 0)
-		close(gift->fd);
-	else
-		p->open = true;
-}
-
 static void close_port(struct port *p)
 {
 	if (!p->open)
@@ -128,15 +110,59 @@ static void close_port(struct port *p)
 	p->open = false;
 }
 
-static void take_gifts(struct worker *w)
+/*
+ * The thread may have missed the generation that closed the address. Then the old socket is closed
+ * now, and connections that wait at it are accepted first.
+ */
+static void close_same(struct worker *w, const struct endpoint *at)
+{
+	struct port *p;
+
+	TAILQ_FOREACH(p, &w->ports, all)
+	{
+		if (endpoint_cmp(&p->at, at) == 0)
+			close_port(p);
+	}
+}
+
+static void open_port(struct worker *w, const struct socket_gift *gift)
+{
+	const struct stream_listener_config config = { .max_open = w->config.limits.clients };
+	struct port *p = mem_zalloc(sizeof(*p));
+	const struct stream_listener_events events = { .accepted = on_accepted,
+						       .starved = on_starved,
+						       .user = p };
+
+	close_same(w, &gift->at);
+	p->worker = w;
+	p->at = gift->at;
+	TAILQ_INSERT_TAIL(&w->ports, p, all);
+	p->open = stream_listener_adopt(&p->listener, w->loop, gift->fd, &config, &events) == 0;
+	if (!p->open)
+		close(gift->fd);
+}
+
+static void put_gift(struct worker *w, struct socket_gift *gift)
+{
+	gift->next = atomic_load(&w->gifts);
+	while (!atomic_compare_exchange_weak(&w->gifts, &gift->next, gift))
+		;
+}
+
+/* Sockets of a later generation wait for it: this one would close them. */
+static void take_gifts(struct worker *w, uint64_t generation)
 {
 	struct socket_gift *gift = atomic_exchange(&w->gifts, NULL);
 
 	while (gift) {
 		struct socket_gift *next = gift->next;
 
-		open_port(w, gift);
-		free(gift);
+		if (gift->generation > generation) {
+			put_gift(w, gift);
+		} else {
+			open_port(w, gift);
+			free(gift);
+		}
 		gift = next;
 	}
 }
@@ -158,7 +184,7 @@ static void match_ports(struct worker *w)
 		p->rules = w->era ? generation_port(w->era->generation, &p->at) : NULL;
 		if (!p->rules || w->draining)
 			close_port(p);
-		if (!p->rules && !p->clients)
+		if (!p->open && !p->clients)
 			free_port(w, p);
 	}
 }
@@ -174,7 +200,7 @@ static void take_generation(struct worker *w)
 	if (!g)
 		return;
 	w->era = era_new(g);
-	take_gifts(w);
+	take_gifts(w, g->number);
 	match_ports(w);
 	for (c = TAILQ_FIRST(&w->clients); c; c = next) {
 		next = TAILQ_NEXT(c, all);
@@ -183,6 +209,23 @@ static void take_generation(struct worker *w)
 	}
 	if (old)
 		worker_release_era(w, old);
+}
+
+/* ---- silence ---- */
+
+static void on_sweep(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct worker *w = container_of(timer, struct worker, sweep);
+	ev_tstamp now = ev_now(loop);
+	struct client *c, *next;
+
+	for (c = TAILQ_FIRST(&w->clients); c; c = next) {
+		next = TAILQ_NEXT(c, all);
+		client_sweep(c, now);
+	}
+	for (uint32_t i = 0; i < w->n_slots; i++)
+		if (w->slots[i])
+			link_sweep(w->slots[i], now);
 }
 
 static void on_drain_limit(struct ev_loop *loop, ev_timer *timer, int revents)
@@ -234,15 +277,32 @@ void worker_publish(struct worker *w, struct generation *g)
 	ev_async_send(w->loop, &w->wake);
 }
 
-void worker_give_socket(struct worker *w, const struct endpoint *at, int fd)
+void worker_give_socket(struct worker *w, const struct endpoint *at, int fd, uint64_t generation)
 {
 	struct socket_gift *gift = mem_zalloc(sizeof(*gift));
 
 	gift->at = *at;
 	gift->fd = fd;
-	gift->next = atomic_load(&w->gifts);
-	while (!atomic_compare_exchange_weak(&w->gifts, &gift->next, gift))
-		;
+	gift->generation = generation;
+	put_gift(w, gift);
+}
+
+static uint64_t read_counter(const _Atomic uint64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+void worker_add_totals(const struct worker *w, struct worker_totals *t)
+{
+	const struct counters *c = &w->counters;
+
+	t->requests += read_counter(&c->requests);
+	t->retries += read_counter(&c->retries);
+	t->aborts += read_counter(&c->aborts);
+	t->clients += read_counter(&c->clients);
+	t->links += read_counter(&c->links);
+	for (size_t i = 0; i < WORKER_CLASSES; i++)
+		t->answers[i] += read_counter(&c->answers[i]);
 }
 
 void worker_drain(struct worker *w)
@@ -284,23 +344,33 @@ static void *run(void *user)
 	return NULL;
 }
 
+static void set_defaults(struct worker_limits *l)
+{
+	l->clients = l->clients ?: CLIENTS;
+	l->head_time = l->head_time ?: 10 * NSEC_PER_SEC;
+	l->idle_time = l->idle_time ?: 60 * NSEC_PER_SEC;
+	l->stall_time = l->stall_time ?: 60 * NSEC_PER_SEC;
+	l->tunnel_time = l->tunnel_time ?: 3600 * NSEC_PER_SEC;
+	l->drain_time = l->drain_time ?: 30 * NSEC_PER_SEC;
+}
+
 struct worker *worker_new(const struct worker_config *config)
 {
 	struct worker *w = mem_zalloc(sizeof(*w));
 
 	w->config = *config;
-	if (!w->config.limits.clients)
-		w->config.limits.clients = CLIENTS;
-	if (!w->config.limits.drain_time)
-		w->config.limits.drain_time = 30 * NSEC_PER_SEC;
+	set_defaults(&w->config.limits);
 	w->loop = ev_loop_new(EVFLAG_AUTO);
 	assert(w->loop);
 	TAILQ_INIT(&w->ports);
 	TAILQ_INIT(&w->clients);
+	TAILQ_INIT(&w->leaving);
 	if (getrandom(&w->random, sizeof(w->random), 0) < 0)
 		w->random = (uint64_t)loop_realtime();
 	ev_async_init(&w->wake, on_wake);
 	ev_async_start(w->loop, &w->wake);
+	ev_timer_init(&w->sweep, on_sweep, SWEEP, SWEEP);
+	ev_timer_start(w->loop, &w->sweep);
 	ev_timer_init(&w->drain_limit, on_drain_limit, loop_seconds(w->config.limits.drain_time),
 		      0.);
 	return w;
@@ -332,9 +402,10 @@ void worker_stop(struct worker *w)
 		clean_up(w);
 	}
 	take_generation(w);
-	take_gifts(w);
+	take_gifts(w, UINT64_MAX);
 	clean_up(w);
 	ev_async_stop(w->loop, &w->wake);
+	ev_timer_stop(w->loop, &w->sweep);
 	ev_loop_destroy(w->loop);
 	while (w->spare) {
 		struct exchange *x = w->spare;

@@ -22,9 +22,18 @@ struct worker_limits {
 	unsigned clients;    /* connections of clients, of this thread: 10,000 */
 	int64_t head_time;   /* ns for a head: 10 s */
 	int64_t idle_time;   /* ns between two requests: 60 s */
-	int64_t client_time; /* ns without progress of a client: 60 s */
-	int64_t server_time; /* ns without progress of a server: 60 s */
+	int64_t stall_time;  /* ns without a byte in an exchange, from either side: 60 s */
+	int64_t tunnel_time; /* the same after an upgrade: 1 h */
 	int64_t drain_time;  /* ns that exchanges have at the end: 30 s */
+};
+
+#define WORKER_CLASSES 5 /* 1xx to 5xx; 1xx are upgrades */
+
+struct worker_totals {
+	uint64_t requests, retries;
+	uint64_t answers[WORKER_CLASSES];
+	uint64_t aborts;	 /* exchanges without a complete answer */
+	uint64_t clients, links; /* connections that are open now */
 };
 
 struct worker_config {
@@ -43,11 +52,13 @@ int worker_start(struct worker *w);
 /* Ends the thread at once, and frees what it has. */
 void worker_stop(struct worker *w);
 
-/* These three may be called by any thread. */
+/* These four may be called by any thread. */
 
+/* Adds the worker's counters. */
+void worker_add_totals(const struct worker *w, struct worker_totals *totals);
 /* Passes a generation, with a reference that the worker releases. */
 void worker_publish(struct worker *w, struct generation *g);
-/* Gives a listening socket for an address of the next generation; the worker owns it. */
-void worker_give_socket(struct worker *w, const struct endpoint *at, int fd);
+/* Gives a listening socket for an address of a generation that follows; the worker owns it. */
+void worker_give_socket(struct worker *w, const struct endpoint *at, int fd, uint64_t generation);
 /* Accepts no more, ends what is idle, and lets exchanges finish. */
 void worker_drain(struct worker *w);
