@@ -102,6 +102,13 @@ int endpoint_parse(const char *text, struct endpoint *ret)
 	return 0;
 }
 
+int endpoint_cmp(const struct endpoint *a, const struct endpoint *b)
+{
+	int c = addr_cmp(&a->addr, &b->addr);
+
+	return c ? c : (a->port > b->port) - (a->port < b->port);
+}
+
 const char *endpoint_format(const struct endpoint *e, char buf[static ENDPOINT_STRLEN])
 {
 	char host[ADDR_STRLEN];

@@ -51,6 +51,8 @@ struct endpoint {
  * brackets, and the port is always required. -EINVAL otherwise, *ret untouched.
  */
 int endpoint_parse(const char *text, struct endpoint *ret);
+/* Orders by address, then by port. */
+int endpoint_cmp(const struct endpoint *a, const struct endpoint *b);
 /* The text that endpoint_parse() reads; returns buf. */
 const char *endpoint_format(const struct endpoint *e, char buf[static ENDPOINT_STRLEN]);
 /*

@@ -57,7 +57,8 @@ def every_metric_has_its_labels():
 
 def every_metric_that_is_spoken_of_exists():
     known = {**facts.metrics(), **facts.metrics('src/frontend/metrics.c', 'maglev_dashboard'),
-             **facts.metrics('src/speaker/metrics.c', 'maglev_speaker')}
+             **facts.metrics('src/speaker/metrics.c', 'maglev_speaker'),
+             **facts.metrics('src/router/metrics.c', 'maglev_router')}
     alerts = [os.path.relpath(path, facts.ROOT) for path in glob.glob(os.path.join(facts.ROOT, 'deploy/alerts/*.yml'))]
     for path in PAGES + sorted(alerts):
         for name in re.findall(r'\b(?:maglev|process)_[a-z_]+\b', facts.read(path)):
@@ -88,7 +89,7 @@ def every_code_is_in_its_page():
 
 
 def every_flag_is_in_the_man_page():
-    for page in (MAN, 'docs/man/frr-reloader.8', 'docs/man/maglev-speaker.8', 'docs/man/maglevc.1',
+    for page in (MAN, 'docs/man/frr-reloader.8', 'docs/man/maglev-router.8', 'docs/man/maglev-speaker.8', 'docs/man/maglevc.1',
                  'docs/man/maglevd-frontend.8', 'docs/man/maglevt.1'):
         text, name = facts.read(page), os.path.basename(page)[:-2]
         room = re.sub('^(maglevd|maglev)-', '', name)
@@ -127,12 +128,14 @@ def every_key_metric_and_log_message_of_the_speaker_is_in_its_page():
     yield from told_of_a_program(SPEAKER, 'speaker', ('metallb_', 'maglev_speaker_'), 'maglev_speaker')
 
 
-def every_key_and_error_of_the_router_is_in_its_page():
+def every_key_error_metric_and_log_message_of_the_router_is_in_its_page():
     found = [(heading, quoted(cells[0])[0], cells[1]) for heading, cells in rows(ROUTER)]
-    yield from differences({f'{heading.replace("document", "root")}.{key}': kind for heading, key, kind in found if heading != 'Errors'},
+    others = ('Errors', 'Not supported yet', 'Requests', 'What is passed on', 'Metrics', 'Logs')
+    yield from differences({f'{heading.replace("document", "root")}.{key}': kind for heading, key, kind in found if heading not in others},
                            facts.section_keys('l7'))
     yield from differences(dict.fromkeys((key for heading, key, _ in found if heading == 'Errors'), 'an error'),
                            dict.fromkeys(facts.router_errors(), 'an error'))
+    yield from told_of_a_program(ROUTER, 'router', ('maglev_router_',), 'maglev_router')
 
 
 def the_router_example_is_the_one_that_is_tested():
@@ -181,7 +184,7 @@ CASES = [every_configuration_key_is_in_its_page, every_metric_is_in_its_page, ev
          every_metric_and_log_message_of_the_dashboard_is_in_its_page,
          every_metric_and_log_message_of_the_reloader_is_in_its_page,
          every_key_metric_and_log_message_of_the_speaker_is_in_its_page,
-         every_key_and_error_of_the_router_is_in_its_page, the_router_example_is_the_one_that_is_tested,
+         every_key_error_metric_and_log_message_of_the_router_is_in_its_page, the_router_example_is_the_one_that_is_tested,
          every_example_passes_the_check, every_link_leads_somewhere]
 
 

@@ -65,3 +65,8 @@ struct endpoint admin_endpoint(const struct admin *a);
  * it is called from within this function.
  */
 void admin_drain(struct admin *a, void (*done)(void *user), void *user);
+/*
+ * Whether a request was made on this machine: from a loopback address, with a loopback Host, and
+ * not through a proxy. For endpoints that change something without authentication.
+ */
+bool admin_is_local(const struct http_request *request);

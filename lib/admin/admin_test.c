@@ -279,7 +279,7 @@ static bool is_local(const char *peer, const char *lines)
 
 	assert_int_equal(http_parse_request(text, (size_t)n, NULL, &head), n);
 	assert_int_equal(addr_parse(peer, &request.peer.addr), 0);
-	return admin__is_local(&request);
+	return admin_is_local(&request);
 }
 
 static void a_request_of_this_machine_is_known(void **state)

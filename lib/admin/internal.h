@@ -19,7 +19,5 @@ void admin__metrics_stop(struct admin *a);
 void admin__on_metrics(struct http_exchange *x, const struct http_request *request, void *user);
 
 /* level.c */
-/* True if the request was made on this machine, as far as that can be determined. */
-bool admin__is_local(const struct http_request *request);
 void admin__on_level(struct http_exchange *x, const struct http_request *request, void *user);
 void admin__on_set_level(struct http_exchange *x, const struct http_request *request, void *user);

@@ -57,7 +57,7 @@ static bool host_is_local(struct str host)
 	return addr_parse(text, &addr) == 0 && addr_is_loopback(&addr);
 }
 
-bool admin__is_local(const struct http_request *request)
+bool admin_is_local(const struct http_request *request)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++)
 		if (http_header(request->head, passed_on[i]).p)
@@ -110,7 +110,7 @@ void admin__on_set_level(struct http_exchange *x, const struct http_request *req
 {
 	enum log_level level;
 
-	if (!admin__is_local(request)) {
+	if (!admin_is_local(request)) {
 		reply_text(x, 403, "the log level can be changed from this machine only");
 		return;
 	}

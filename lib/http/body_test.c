@@ -337,7 +337,7 @@ static void trailer_lines_can_be_kept(void **state)
 	const struct http_head h = { .minor = 1, .chunked = true };
 
 	for (size_t piece = 1; piece < sizeof(text); piece++) {
-		struct http_header found[HTTP_HEADERS_MAX];
+		struct field found[HTTP_HEADERS_MAX];
 		struct buf lines = { 0 };
 		struct http_body b;
 		size_t at = 0;
@@ -381,7 +381,7 @@ static void trailers_that_cannot_be_are_refused(void **state)
 		{ "HOST: a\r\n\r\n", -EBADMSG },
 		{ "a: b\r\nAuthorization: c\r\n\r\n", -EBADMSG },
 	};
-	struct http_header found[HTTP_HEADERS_MAX];
+	struct field found[HTTP_HEADERS_MAX];
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		assert_int_equal(http_parse_trailers(rows[i].text, strlen(rows[i].text), found),
@@ -390,7 +390,7 @@ static void trailers_that_cannot_be_are_refused(void **state)
 
 static void trailers_are_counted(void **state)
 {
-	struct http_header found[HTTP_HEADERS_MAX];
+	struct field found[HTTP_HEADERS_MAX];
 	struct buf lines = { 0 };
 
 	for (size_t i = 0; i < HTTP_HEADERS_MAX; i++)

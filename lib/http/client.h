@@ -63,7 +63,7 @@ struct http_result {
 	const char *reason;	      /* describes the error, with the target; "": none */
 	const struct http_head *head; /* NULL if none has arrived */
 	struct str body;	      /* the collected body; empty with take() */
-	const struct http_header *trailers;
+	const struct field *trailers;
 	size_t n_trailers;
 };
 
@@ -75,9 +75,9 @@ struct http_result {
  */
 struct http_call_config {
 	struct http_target target;
-	const char *method;		   /* GET */
-	const char *path;		   /* with the query: "/a?b" */
-	const struct http_header *headers; /* besides Host, Content-Length, Transfer-Encoding */
+	const char *method;	     /* GET */
+	const char *path;	     /* with the query: "/a?b" */
+	const struct field *headers; /* besides Host, Content-Length, Transfer-Encoding */
 	size_t n_headers;
 	struct str body;
 	const struct http_stream *source; /* instead of body: in slices; closed() is called */

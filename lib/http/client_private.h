@@ -76,7 +76,7 @@ struct http_client {
 	TAILQ_HEAD(http__links, http__link) idle; /* newest first */
 	TAILQ_HEAD(http__calls, http_call) calls;
 	struct http_head head; /* of the response that is being parsed: one at a time */
-	struct http_header trailers[HTTP_HEADERS_MAX];
+	struct field trailers[HTTP_HEADERS_MAX];
 	char input[HTTP__INPUT_SIZE];
 	bool closing;
 };

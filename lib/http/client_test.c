@@ -90,7 +90,7 @@ static size_t on_piece(struct str piece, void *user)
 	return piece.n;
 }
 
-static void on_upload_ends(const struct http_header *trailers, size_t n, void *user)
+static void on_upload_ends(const struct field *trailers, size_t n, void *user)
 {
 	struct asker *a = user;
 
@@ -280,7 +280,7 @@ static void calls_share_a_connection(void **state)
 
 static void bodies_and_headers_go_both_ways(void **state)
 {
-	const struct http_header headers[] = { { STR("X-One"), STR("1") } };
+	const struct field headers[] = { { STR("X-One"), STR("1") } };
 	struct asker a = { 0 };
 	struct http_call_config c;
 
@@ -620,10 +620,10 @@ static void the_pool_and_the_calls_are_bounded(void **state)
 
 static void a_request_that_cannot_be_is_refused(void **state)
 {
-	const struct http_header bad[] = { { STR("a b"), STR("c") },
-					   { STR("a"), STR("c\r\nd: e") },
-					   { STR("Content-Length"), STR("1") },
-					   { STR("transfer-encoding"), STR("chunked") } };
+	const struct field bad[] = { { STR("a b"), STR("c") },
+				     { STR("a"), STR("c\r\nd: e") },
+				     { STR("Content-Length"), STR("1") },
+				     { STR("transfer-encoding"), STR("chunked") } };
 	static const char *const paths[] = { NULL, "", "a", "/a b", "/\r\nx" };
 	struct asker a = { 0 };
 	struct http_call_config c;

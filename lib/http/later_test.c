@@ -58,7 +58,7 @@ static const struct http_route routes[] = {
 	{ HTTP_GET, "/now", on_now },
 };
 
-static const struct http_header headers[] = {
+static const struct field headers[] = {
 	{ { "X-One", 5 }, { "1", 1 } },
 	{ { "X-Two", 5 }, { "2", 1 } },
 };

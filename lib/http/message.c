@@ -151,7 +151,7 @@ static bool take_start_line(struct reader *r, struct http_head *h)
 	return r->response ? take_status_line(r, h) : take_request_line(r, h);
 }
 
-static bool take_header_line(struct reader *r, struct http_header *h)
+static bool take_header_line(struct reader *r, struct field *h)
 {
 	h->name = take(r, TOKEN);
 	if (!h->name.n || !take_char(r, ':'))
@@ -171,7 +171,7 @@ static bool at_empty_line(const struct reader *r)
 /* Returns false if the walk stopped. Headers above the limit are counted but not kept. */
 static bool take_head(struct reader *r, struct http_head *h)
 {
-	struct http_header spare;
+	struct field spare;
 
 	if (!take_start_line(r, h))
 		return false;
@@ -295,7 +295,7 @@ static const struct known {
 static int note_headers(struct facts *f)
 {
 	for (size_t i = 0; i < f->head->n_headers; i++) {
-		const struct http_header *h = &f->head->headers[i];
+		const struct field *h = &f->head->headers[i];
 		const struct known *k = h->name.n < ARRAY_SIZE(known) ? &known[h->name.n] : known;
 		int r = k->note && str_ieq(h->name, k->name) ? k->note(f, h->value) : 0;
 
@@ -432,10 +432,10 @@ static bool may_be_trailer(struct str name)
 	return true;
 }
 
-int http_parse_trailers(const char *p, size_t n, struct http_header ret[static HTTP_HEADERS_MAX])
+int http_parse_trailers(const char *p, size_t n, struct field ret[static HTTP_HEADERS_MAX])
 {
 	struct reader r = { p, p, .response = false };
-	struct http_header h;
+	struct field h;
 	int found = 0;
 
 	assert(p || !n);

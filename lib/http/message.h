@@ -21,23 +21,20 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/field.h"
 #include "base/str.h"
 
 #define HTTP_HEADERS_MAX 100
 #define HTTP_HEAD_MAX ((size_t)16 * 1024) /* a head longer than this is -E2BIG */
 
-struct http_header {
-	struct str name, value; /* value trimmed */
-};
-
 struct http_head {
 	bool response;
-	unsigned minor;	   /* HTTP/1.minor: 0 or 1 */
-	struct str method; /* requests */
-	struct str target; /* requests, as sent */
-	unsigned status;   /* responses: 100..999 */
-	struct str reason; /* responses, may be empty */
-	struct http_header headers[HTTP_HEADERS_MAX];
+	unsigned minor;				/* HTTP/1.minor: 0 or 1 */
+	struct str method;			/* requests */
+	struct str target;			/* requests, as sent */
+	unsigned status;			/* responses: 100..999 */
+	struct str reason;			/* responses, may be empty */
+	struct field headers[HTTP_HEADERS_MAX]; /* values trimmed */
 	size_t n_headers;
 	bool keep_alive; /* according to version and Connection */
 	bool chunked;	 /* never together with has_length */
@@ -110,4 +107,4 @@ bool http_body_eof(struct http_body *b);
  * (length and framing, host, credentials; RFC 9110 §6.5.1): a reader that merges it with the head
  * would see a different message.
  */
-int http_parse_trailers(const char *p, size_t n, struct http_header ret[static HTTP_HEADERS_MAX]);
+int http_parse_trailers(const char *p, size_t n, struct field ret[static HTTP_HEADERS_MAX]);

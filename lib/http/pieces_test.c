@@ -47,7 +47,7 @@ static size_t on_piece(struct str piece, void *user)
 	return n;
 }
 
-static void note_trailers(struct taker *t, const struct http_header *trailers, size_t n)
+static void note_trailers(struct taker *t, const struct field *trailers, size_t n)
 {
 	struct buf list = { 0 };
 
@@ -58,7 +58,7 @@ static void note_trailers(struct taker *t, const struct http_header *trailers, s
 	buf_free(&list);
 }
 
-static void on_body_ends(const struct http_header *trailers, size_t n, void *user)
+static void on_body_ends(const struct field *trailers, size_t n, void *user)
 {
 	struct taker *t = user;
 	struct buf text = { 0 };

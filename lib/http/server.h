@@ -63,7 +63,7 @@ struct http_request {
 	struct str path;  /* as sent, up to the '?'; without scheme and host */
 	struct str query; /* after the '?', or empty */
 	struct str body;
-	const struct http_header *trailers; /* of a chunked body */
+	const struct field *trailers; /* of a chunked body */
 	size_t n_trailers;
 	/* IPv4 clients have an IPv4 address, also on a dual-stack socket. Unset on Unix. */
 	struct endpoint peer;
@@ -106,10 +106,10 @@ struct http_server_config {
 	mode_t mode;			 /* of its file; 0: 0600 */
 	const struct http_route *routes; /* borrowed */
 	size_t n_routes;
-	void *user;			   /* of handlers, admits, trace and error */
-	struct http_mount mount;	   /* zeroed: none */
-	struct tls_context *tls;	   /* NULL: plaintext; borrowed */
-	const struct http_header *headers; /* added to every answer; borrowed */
+	void *user;		     /* of handlers, admits, trace and error */
+	struct http_mount mount;     /* zeroed: none */
+	struct tls_context *tls;     /* NULL: plaintext; borrowed */
+	const struct field *headers; /* added to every answer; borrowed */
 	size_t n_headers;
 	size_t max_connections; /* 1000; above, see the top of this file and lib/stream/crowd.h */
 	size_t max_per_source;	/* a quarter of max_connections; not for local clients */
@@ -205,7 +205,7 @@ struct http_sink {
 	 */
 	size_t (*take)(struct str piece, void *user);
 	/* The whole body was taken. The trailers are valid during the callback. */
-	void (*end)(const struct http_header *trailers, size_t n, void *user);
+	void (*end)(const struct field *trailers, size_t n, void *user);
 	/* See http_reply_later(): the client is gone or too slow, or its body is malformed. */
 	void (*gone)(void *user);
 	void *user;

@@ -100,8 +100,8 @@ struct http_server {
 	struct http__conn *running; /* its step is running: it is never closed */
 	size_t n_refused;
 	struct http_server_stats stats;
-	struct http_head head; /* of the request being handled: one at a time */
-	struct http_header trailers[HTTP_HEADERS_MAX]; /* of the same request */
+	struct http_head head;			 /* of the request being handled: one at a time */
+	struct field trailers[HTTP_HEADERS_MAX]; /* of the same request */
 	char input[HTTP__READ_SIZE];
 	int64_t date_at; /* second of `date` */
 	char date[HTTP__DATE_SIZE];

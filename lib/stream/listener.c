@@ -223,6 +223,18 @@ int stream_listener_open(struct stream_listener *l, struct ev_loop *loop,
 	return 0;
 }
 
+int stream_listen(const struct stream_listener_config *config, struct endpoint *ret_at)
+{
+	struct stream__bound bound;
+	int r = stream__listen_tcp(config, &bound);
+
+	if (r < 0)
+		return r;
+	if (ret_at)
+		*ret_at = bound.at;
+	return bound.fd;
+}
+
 int stream_listener_adopt(struct stream_listener *l, struct ev_loop *loop, int fd,
 			  const struct stream_listener_config *config,
 			  const struct stream_listener_events *events)

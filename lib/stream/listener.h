@@ -86,6 +86,11 @@ int stream_listener_open(struct stream_listener *l, struct ev_loop *loop,
 int stream_listener_adopt(struct stream_listener *l, struct ev_loop *loop, int fd,
 			  const struct stream_listener_config *config,
 			  const struct stream_listener_events *events);
+/*
+ * A listening TCP socket alone, for a listener on another thread (stream_listener_adopt()). Returns
+ * the descriptor or -errno; *ret_at, which may be NULL, gets the address with the real port.
+ */
+int stream_listen(const struct stream_listener_config *config, struct endpoint *ret_at);
 /* Closes the listener but returns its socket, for another process. The file stays. -1: none. */
 int stream_listener_give(struct stream_listener *l);
 /*

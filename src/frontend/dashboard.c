@@ -175,7 +175,7 @@ static const struct http_route routes[] = {
  * Headers of every answer. HSTS is the last one, because it is left out if the connection is not
  * encrypted (RFC 6797, section 7.2).
  */
-static const struct http_header headers[] = {
+static const struct field headers[] = {
 	HEADER("Content-Security-Policy",
 	       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
 	       "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; "

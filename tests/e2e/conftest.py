@@ -10,6 +10,7 @@ import pytest
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../support'))
 
 import lab  # noqa: E402
+import lab.router  # noqa: E402
 
 
 @pytest.fixture(scope='session', autouse=True)
@@ -86,6 +87,38 @@ def start_daemon(running, folders):
 def start(running, folders):
     """Starts a maglevd on a configuration."""
     return lambda config, ready=True, **options: running(lab.Maglevd(folders(), config, **options)).start(ready)
+
+
+@pytest.fixture
+def serve():
+    """Starts servers of raw bytes, which are closed at the end."""
+    servers = []
+
+    def start(handler=lab.router.echo):
+        servers.append(lab.router.Server(handler))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+@pytest.fixture
+def route(running, folders):
+    """Starts a router on a document."""
+    return lambda doc, *args, **how: running(lab.router.Router(folders(), doc, *args, **how)).start()
+
+
+@pytest.fixture
+def wired(serve, route):
+    """A client's connection to a router before one server; how: see document()."""
+    def start(handler=lab.router.echo, *args, **how):
+        server = serve(handler)
+        router = route(lab.router.document(server, **how), *args)
+        client = router.client()
+        client.router, client.server = router, server
+        return client
+    return start
 
 
 @pytest.fixture(scope='session')

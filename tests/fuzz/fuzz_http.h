@@ -99,7 +99,7 @@ static struct str slice(const struct buf *b)
 /* The machine has let these lines through: they are well formed, only their names can be wrong. */
 static void check_trailers(const struct fed *f)
 {
-	struct http_header found[HTTP_HEADERS_MAX];
+	struct field found[HTTP_HEADERS_MAX];
 	char *copy;
 	int r;
 

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * client: the connection of a client, from request to request.
+ *
+ * Requests are read into a buffer, which is taken when bytes arrive and given back when none are
+ * left. While a request is answered, input is still read, up to the size of the buffer: it is the
+ * rest of the request, or the next one, or the end of the connection.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "lib/http/server.h"
+#include "src/router/internal.h"
+
+#define LINGER_TIME (1 * NSEC_PER_SEC)
+
+void client_free(struct client *c)
+{
+	struct worker *w = c->worker;
+	struct port *port = c->port;
+
+	buffers_give(&w->buffers, c->in);
+	stream_end(&c->stream);
+	stream_listener_release(&port->listener, &c->peer);
+	port->clients--;
+	TAILQ_REMOVE(&w->clients, c, all);
+	w->n_clients--;
+	count(&w->counters.clients, -1);
+	free(c);
+	worker_look(w);
+}
+
+void client_drain(struct client *c)
+{
+	c->last = true; /* the answer says so, if it is not too late */
+	if (!c->x && !c->in && !c->closing)
+		client_end(c);
+}
+
+void client_end(struct client *c)
+{
+	buffers_give(&c->worker->buffers, c->in);
+	c->in = NULL;
+	c->closing = true;
+	stream_linger(&c->stream, LINGER_TIME);
+}
+
+/* ---- answers of the router itself ---- */
+
+void client_answer(struct client *c, const struct client_answer *a)
+{
+	struct buf *out = &c->worker->out;
+	const char *reason = http_status_reason(a->status);
+	bool empty = a->status == 204;
+	int r;
+
+	out->n = 0;
+	buf_printf(out, "HTTP/1.1 %u %s\r\n", a->status, reason);
+	buf_add(out, a->lines.p, a->lines.n);
+	if (!empty)
+		buf_printf(out, "content-type: text/plain\r\ncontent-length: %zu\r\n",
+			   strlen(reason) + 1);
+	buf_adds(out, a->keep ? "\r\n" : "connection: close\r\n\r\n");
+	if (!empty && !a->head)
+		buf_printf(out, "%s\n", reason);
+	count(&c->worker->counters.answers[a->status / 100 - 1], 1);
+	r = stream_send(&c->stream, out->p, out->n);
+	if (!a->keep || r < 0)
+		client_end(c);
+}
+
+static void refuse(struct client *c, unsigned status)
+{
+	client_answer(c, &(struct client_answer){ .status = status });
+}
+
+/* ---- input ---- */
+
+/* Moves what waits to the start of the buffer, so that a head of any size fits. */
+static void make_room(struct buffer *in)
+{
+	if (!in->at)
+		return;
+	memmove(in->p, in->p + in->at, in->n - in->at);
+	in->n -= in->at;
+	in->at = 0;
+}
+
+static void client_read_on(struct client *c)
+{
+	if (!c->ended && !c->closing)
+		stream_want(&c->stream, STREAM_READ);
+}
+
+/* Looks for a request among the bytes that wait. */
+static void serve(struct client *c)
+{
+	struct buffer *in = c->in;
+	size_t scanned = c->scanned;
+	int r = http_parse_request(in->p + in->at, in->n - in->at, &scanned, &c->worker->head);
+
+	c->scanned = (uint32_t)scanned;
+	if (r > 0) {
+		exchange_begin(c, (size_t)r);
+		return;
+	}
+	make_room(in);
+	if (r == -E2BIG || (r == 0 && in->n == BUFFER_SIZE))
+		refuse(c, 431);
+	else if (r < 0)
+		refuse(c, 400);
+	else if (c->ended)
+		client_end(c);
+	else
+		client_read_on(c);
+}
+
+void client_next(struct client *c)
+{
+	c->x = NULL;
+	c->since = ev_now(c->worker->loop);
+	if (c->closing)
+		return;
+	if (c->in && c->in->at < c->in->n && !c->last) {
+		serve(c);
+		return;
+	}
+	buffers_give(&c->worker->buffers, c->in);
+	c->in = NULL;
+	if (c->ended || c->last)
+		client_end(c);
+	else
+		client_read_on(c);
+}
+
+static void on_end(struct client *c)
+{
+	c->ended = true;
+	if (!c->x) {
+		client_end(c);
+		return;
+	}
+	exchange_steer(c->x);
+	exchange_push(c->x);
+}
+
+static void read_some(struct client *c)
+{
+	struct buffer *in = c->in;
+	ssize_t n;
+
+	if (!in)
+		in = c->in = buffers_take(&c->worker->buffers);
+	if (in->n == BUFFER_SIZE) { /* until the exchange has taken some */
+		exchange_steer(c->x);
+		return;
+	}
+	if (!c->x && !in->n)
+		c->since = ev_now(c->worker->loop);
+	n = stream_read(&c->stream, in->p + in->n, BUFFER_SIZE - in->n);
+	if (n == -EAGAIN)
+		return;
+	if (n <= 0) {
+		if (n == 0)
+			on_end(c);
+		else if (c->x)
+			exchange_drop(c->x);
+		else
+			client_free(c);
+		return;
+	}
+	in->n += (size_t)n;
+	if (c->x)
+		exchange_push(c->x);
+	else
+		serve(c);
+}
+
+static void on_ready(struct stream *s, unsigned what)
+{
+	struct client *c = container_of(s, struct client, stream);
+
+	if ((what & STREAM_WRITE) && c->x) {
+		exchange_resume(c->x);
+	} else if (what & STREAM_READ) {
+		read_some(c);
+	}
+}
+
+static void on_closed(struct stream *s, int error)
+{
+	struct client *c = container_of(s, struct client, stream);
+
+	if (c->x)
+		exchange_drop(c->x);
+	else
+		client_free(c);
+}
+
+static void on_expired(struct stream *s)
+{
+	struct client *c = container_of(s, struct client, stream);
+
+	if (c->x)
+		exchange_expired(c->x);
+}
+
+void client_sweep(struct client *c, ev_tstamp now)
+{
+	const struct worker_limits *limits = &c->worker->config.limits;
+	int64_t limit = c->in ? limits->head_time : limits->idle_time;
+
+	if (c->closing)
+		return;
+	if (c->x)
+		exchange_sweep(c->x, now);
+	else if (now - c->since < loop_seconds(limit))
+		return;
+	else if (c->in)
+		refuse(c, 408);
+	else
+		client_end(c);
+}
+
+static const struct stream_events events = { .ready = on_ready,
+					     .closed = on_closed,
+					     .expired = on_expired };
+
+void client_new(struct port *port, int fd, struct endpoint peer)
+{
+	struct worker *w = port->worker;
+	struct client *c = mem_zalloc(sizeof(*c));
+	int one = 1;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	c->worker = w;
+	c->port = port;
+	c->peer = peer;
+	port->clients++;
+	w->n_clients++;
+	count(&w->counters.clients, 1);
+	c->since = ev_now(w->loop);
+	TAILQ_INSERT_TAIL(&w->clients, c, all);
+	stream_init(&c->stream, w->loop, TASK_ORDINARY, &events);
+	stream_adopt(&c->stream, fd);
+	stream_want(&c->stream, STREAM_READ);
+}

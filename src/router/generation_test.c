@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/router/generation.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+
+static struct servers *servers;
+
+static int start(void **state)
+{
+	servers = servers_new();
+	return 0;
+}
+
+/* It checks that all references were released. */
+static int end(void **state)
+{
+	servers_free(servers);
+	return 0;
+}
+
+static struct generation *compile(const char *text, uint64_t number)
+{
+	struct arena *arena = arena_new();
+	struct errs errors = { .arena = arena }, warnings = { .arena = arena };
+	_cleanup_(buf_free) struct buf out = { 0 };
+	struct settings *s;
+	struct l7_doc doc;
+
+	if (settings_parse(str_of(text), ROUTER_YAML, &errors, &warnings, &doc, &s) != CONFIG_OK) {
+		errs_print(&errors, "f", &out);
+		fail_msg("%s", buf_cstr(&out));
+	}
+	return generation_new(s, servers, number);
+}
+
+/* The name of the rule for a request to the first port; NULL: none. */
+static const char *find(const struct generation *g, const char *host, const char *path)
+{
+	const struct l7_request r = { .host = str_of(host),
+				      .path = str_of(path),
+				      .method = STR("GET") };
+	const struct generation_listener *listener;
+	const struct l7_target *t = generation_find(g, &g->ports[0], &r, &listener);
+
+	return t ? t->rule->name : NULL;
+}
+
+static void servers_outlive_generations_and_numbers_are_used_again(void **state)
+{
+	struct generation *one = compile("pools: [{name: p, servers: ['10.0.0.1:80']}]", 1);
+	struct generation *two =
+		compile("pools: [{name: q, servers: ['10.0.0.2:80', '10.0.0.1:80']}]", 2);
+	const struct server *same = one->pools[0].servers[0];
+	uint32_t number = same->number;
+	uint64_t id = same->id;
+	struct generation *three;
+
+	assert_ptr_equal(two->pools[0].servers[1], same);
+	generation_free(one);
+	assert_int_equal(two->pools[0].servers[1]->id, id);
+	generation_free(two);
+	three = compile("pools: [{name: p, servers: ['10.0.0.3:80', '10.0.0.4:80']}]", 3);
+	assert_int_equal(servers_bound(servers), 2);
+	for (size_t i = 0; i < 2; i++)
+		if (three->pools[0].servers[i]->number == number)
+			assert_int_not_equal(three->pools[0].servers[i]->id, id);
+	generation_free(three);
+}
+
+static void the_default_route_is_for_the_rest(void **state)
+{
+	struct generation *g = compile("listeners: [{name: l, address: ':80'}]\n"
+				       "routes: [{name: a, path_prefix: /a, pool: p}]\n"
+				       "default_route: {pool: p}\n"
+				       "pools: [{name: p, servers: []}]",
+				       1);
+
+	assert_string_equal(find(g, "h", "/a/b"), "a");
+	assert_string_equal(find(g, "h", "/b"), "default");
+	generation_free(g);
+}
+
+static void listeners_of_one_address_are_told_apart_by_host(void **state)
+{
+	struct generation *g = compile("listeners: [{name: a, address: ':80', host: a.example},\n"
+				       "            {name: b, address: ':80', host: '*.example'},\n"
+				       "            {name: c, address: '127.0.0.1:81'}]\n"
+				       "routes: [{name: a, listeners: [a], pool: p},\n"
+				       "         {name: b, listeners: [b], pool: p}]\n"
+				       "default_route: {pool: p}\n"
+				       "pools: [{name: p, servers: []}]",
+				       1);
+	struct endpoint at = { .port = 80 };
+
+	assert_int_equal(g->n_ports, 2);
+	assert_non_null(generation_port(g, &at));
+	at.port = 82;
+	assert_null(generation_port(g, &at));
+	assert_string_equal(find(g, "a.example", "/"), "a");
+	assert_string_equal(find(g, "b.example", "/"), "b");
+	assert_null(find(g, "elsewhere", "/")); /* of no listener */
+	generation_free(g);
+}
+
+static void regular_expressions_match_the_whole_text(void **state)
+{
+	struct generation *g = compile("listeners: [{name: l, address: ':80'}]\n"
+				       "routes: [{name: a, pool: p, matches: [{path: "
+				       "{type: regex, value: '/a|/bc'}}]}]\n"
+				       "pools: [{name: p, servers: []}]",
+				       1);
+
+	assert_string_equal(find(g, "h", "/a"), "a");
+	assert_string_equal(find(g, "h", "/bc"), "a");
+	assert_null(find(g, "h", "/ac"));
+	assert_null(find(g, "h", "/x/a"));
+	generation_free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			servers_outlive_generations_and_numbers_are_used_again, start, end),
+		cmocka_unit_test_setup_teardown(the_default_route_is_for_the_rest, start, end),
+		cmocka_unit_test_setup_teardown(listeners_of_one_address_are_told_apart_by_host,
+						start, end),
+		cmocka_unit_test_setup_teardown(regular_expressions_match_the_whole_text, start,
+						end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

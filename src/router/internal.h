@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shared by the files of a worker: what a data thread has, and who owns it.
+ *
+ *	client		a client's connection; owns its exchange while one runs
+ *	exchange	a request and its answer; borrows the client, owns a link while it uses one
+ *	link		a connection to a server; belongs to an exchange or to the slot of a server
+ *	slot		what this thread knows about one server: its kept links, its counters
+ *	era		a generation, as long as an exchange of this thread uses it
+ *	port		an address that is listened on
+ *
+ * Everything here belongs to one thread. A request that waits holds one buffer, a connection that
+ * waits holds none.
+ */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/queue.h>
+
+#include "core/l7/config.h"
+#include "core/l7/table.h"
+#include "lib/http/message.h"
+#include "lib/stream/listener.h"
+#include "lib/stream/stream.h"
+#include "src/router/buffers.h"
+#include "src/router/generation.h"
+#include "src/router/head.h"
+#include "src/router/worker.h"
+
+#define ROUTER__SCRATCH ((size_t)64 * 1024)
+
+struct exchange;
+
+/* ---- servers, as a thread sees them ---- */
+
+struct link {
+	struct stream stream;
+	struct worker *worker;
+	struct slot *slot;
+	struct exchange *x;	/* NULL: kept */
+	struct buffer *in;	/* the start of a head that is not complete; NULL: none */
+	TAILQ_ENTRY(link) kept; /* newest first; or among the worker's leaving ones */
+	uint64_t served;	/* requests */
+	ev_tstamp since;	/* when it was kept */
+	double idle_time;	/* s for which it is kept */
+	bool leaving;		/* what is queued is sent, then it ends */
+	bool limited;		/* its stream has a deadline */
+};
+
+TAILQ_HEAD(links, link);
+
+struct slot {
+	uint64_t id; /* of the server: its number may have been another's before */
+	struct links kept;
+	unsigned n_kept, n_open; /* n_open: all links, kept or in use */
+	unsigned active;	 /* exchanges */
+};
+
+/* ---- generations and listeners, as a thread sees them ---- */
+
+struct era {
+	struct generation *generation;
+	uint32_t *turns; /* of each pool */
+	unsigned users;	 /* exchanges, and the worker while it is the current one */
+};
+
+struct port {
+	TAILQ_ENTRY(port) all;
+	struct worker *worker;
+	struct endpoint at;
+	struct stream_listener listener;
+	bool open;
+	const struct generation_port *rules; /* of the current generation; NULL: it has none */
+	unsigned clients;
+};
+
+/* ---- clients ---- */
+
+struct client {
+	struct stream stream;
+	struct worker *worker;
+	struct port *port;
+	TAILQ_ENTRY(client) all;
+	struct exchange *x; /* NULL: no request is being answered */
+	struct buffer *in;  /* NULL: no bytes wait */
+	struct endpoint peer;
+	ev_tstamp since;  /* without a request: when it became idle, or when its head began */
+	uint32_t scanned; /* of the head that is being read */
+	bool ended;	  /* the client will send no more */
+	bool last;	  /* the connection ends after the request that is under way */
+	bool closing;	  /* no further request is read */
+};
+
+/* ---- exchanges ---- */
+
+#define ROUTER__METHOD 16 /* bytes of a method that are kept; longer ones differ in no rule */
+
+struct exchange {
+	union {
+		struct exchange *next; /* among the spare ones */
+		struct client *client;
+	};
+	struct link *link; /* NULL: none yet, or no longer */
+	struct era *era;
+	const struct l7_target *target;
+	const struct l7_backend *backend; /* NULL: none was chosen */
+	const struct l7_listener *listener;
+	const struct server *server; /* of the present try */
+	ev_tstamp moved;	     /* when bytes came last, from either side */
+	int64_t due, retry_at;	     /* monotonic ns: end of the request, next try; 0: none */
+	struct buf cors;	     /* lines for the answer */
+	size_t start;		     /* of the head in client->in */
+	size_t head;		     /* its bytes */
+	size_t sent; /* offset in client->in of the first byte that was not passed on */
+	struct http_body up, down;
+	enum head_framing framing; /* of the answer */
+	unsigned tries;
+	unsigned status; /* of the answer */
+	char method[ROUTER__METHOD];
+	uint8_t n_method;
+	bool old;	   /* the client speaks HTTP/1.0 */
+	bool keep;	   /* the client's connection stays open */
+	bool keep_link;	   /* the server's does */
+	bool repeatable;   /* all of the request is still in client->in */
+	bool answering;	   /* the head of the final answer was passed on */
+	bool tunnel;	   /* after 101: bytes both ways */
+	bool upgrade;	   /* the client asked for one */
+	bool full_up;	   /* the client is not read from until the server has taken more */
+	bool full_down;	   /* and the other way round */
+	bool cut;	   /* the server takes no more of the request */
+	bool server_ended; /* of a tunnel */
+};
+
+/* Written by the worker alone, and read by any thread. */
+struct counters {
+	_Atomic uint64_t requests, retries, answers[WORKER_CLASSES], aborts, clients, links;
+};
+
+static inline void count(_Atomic uint64_t *counter, int by)
+{
+	uint64_t before = atomic_load_explicit(counter, memory_order_relaxed);
+
+	atomic_store_explicit(counter, before + (uint64_t)by, memory_order_relaxed);
+}
+
+struct worker {
+	struct worker_config config;
+	struct ev_loop *loop;
+	pthread_t thread;
+	bool running;
+	ev_async wake;
+	ev_timer drain_limit;
+	ev_timer sweep; /* looks for connections that have been silent for too long */
+	_Atomic(struct generation *) pending; /* NULL: nothing new */
+	_Atomic(struct socket_gift *) gifts;  /* sockets for the next generation */
+	atomic_bool stop, drain;
+	bool draining;
+	struct era *era; /* the current one; NULL before the first */
+	TAILQ_HEAD(, port) ports;
+	TAILQ_HEAD(, client) clients;
+	unsigned n_clients;
+	struct links leaving;
+	struct slot **slots; /* by the number of a server; NULL: not used yet */
+	uint32_t n_slots;
+	uint64_t random; /* state of the generator */
+	struct buffers buffers;
+	struct exchange *spare;
+	struct http_head head; /* that is being parsed: one at a time */
+	struct buf out;	       /* the head that is being written */
+	struct buf path;       /* that is being rewritten */
+	char scratch[ROUTER__SCRATCH];
+	struct counters counters;
+};
+
+/* worker.c */
+struct slot *worker_slot(struct worker *w, const struct server *server);
+void worker_release_era(struct worker *w, struct era *era);
+/* The last connection may have ended. */
+void worker_look(struct worker *w);
+
+/* choose.c */
+enum choice { CHOICE_SERVER, CHOICE_ANSWER, CHOICE_REDIRECT };
+
+/*
+ * Finds the rule of a request, and its backend. *ret_status is that of CHOICE_ANSWER.
+ */
+enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned *ret_status);
+/* A server of the backend's pool; NULL: none can be used. */
+const struct server *choose_server(struct exchange *x);
+
+/* client.c */
+void client_new(struct port *port, int fd, struct endpoint peer);
+/* Its exchange has ended: goes on with the next request, or ends. */
+void client_next(struct client *c);
+/* Ends the connection after what is queued was sent. */
+void client_end(struct client *c);
+void client_free(struct client *c);
+/* An answer of the router itself. */
+struct client_answer {
+	unsigned status;
+	struct str lines; /* further fields, each with CRLF */
+	bool keep;	  /* the connection stays open */
+	bool head;	  /* no content, because the method is HEAD */
+};
+
+void client_answer(struct client *c, const struct client_answer *a);
+/* Ends what has been silent for too long. */
+void client_sweep(struct client *c, ev_tstamp now);
+/* The thread is draining: ends the connection as soon as no request is under way. */
+void client_drain(struct client *c);
+
+/* exchange.c */
+/* Begins the exchange of the head that was just parsed into w->head: n bytes at client->in->at. */
+void exchange_begin(struct client *c, size_t n);
+/* The client has sent more. */
+void exchange_push(struct exchange *x);
+/* The client's queue is empty again. */
+void exchange_resume(struct exchange *x);
+/* Reads from the two sides as their queues allow. */
+void exchange_steer(struct exchange *x);
+/* The deadline of the client's stream has passed. */
+void exchange_expired(struct exchange *x);
+void exchange_sweep(struct exchange *x, ev_tstamp now);
+/* The client is gone: drops the exchange without an answer. */
+void exchange_drop(struct exchange *x);
+
+/* Called by link.c. */
+void exchange_connected(struct exchange *x);
+/* The server has sent n bytes: returns how many were used; -1: the link is no longer in use. */
+ssize_t exchange_pull(struct exchange *x, const char *p, size_t n);
+/* The server has ended the connection, or it failed with a negative errno. */
+void exchange_lost(struct exchange *x, int error);
+/* The server's queue is empty again. */
+void exchange_flushed(struct exchange *x);
+/* The try takes too long. */
+void exchange_late(struct exchange *x);
+
+/* link.c */
+/* A kept link, unless it must be fresh, or a new one that is being connected. */
+struct link *link_take(struct exchange *x, const struct server *server, bool fresh, bool *ret_open);
+/* The exchange no longer needs it: kept within the limits, or closed if there are none. */
+void link_give(struct link *l, const struct l7_limits *limits);
+/* The exchange no longer needs it: ends after what is queued was sent. */
+void link_leave(struct link *l);
+/* Time until exchange_late(); 0: none. */
+void link_limit(struct link *l, int64_t ns);
+/* After a failed write: passes on what the server had sent before. False if that is nothing. */
+bool link_rescue(struct link *l);
+/* Ends those that were kept for too long. */
+void link_sweep(struct slot *slot, ev_tstamp now);
+void link_free(struct link *l);

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * link: connections to servers.
+ *
+ * A link that is kept still waits for input: a server that ends it, or sends what nobody asked for,
+ * is noticed at once, and the link is closed. Answers are read into the worker's scratch memory and
+ * passed on from there, so a link holds memory only for the start of a head that is not complete.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "src/router/internal.h"
+
+#define LEAVE_TIME (1 * NSEC_PER_SEC)
+
+static void unkeep(struct link *l)
+{
+	TAILQ_REMOVE(&l->slot->kept, l, kept);
+	l->slot->n_kept--;
+}
+
+void link_free(struct link *l)
+{
+	if (l->leaving)
+		TAILQ_REMOVE(&l->worker->leaving, l, kept);
+	else if (l->x)
+		l->slot->active--;
+	else
+		unkeep(l);
+	l->slot->n_open--;
+	count(&l->worker->counters.links, -1);
+	buffers_give(&l->worker->buffers, l->in);
+	stream_end(&l->stream);
+	free(l);
+}
+
+void link_limit(struct link *l, int64_t ns)
+{
+	if (!ns && !l->limited)
+		return;
+	stream_set_deadline(&l->stream, ns);
+	l->limited = ns != 0;
+}
+
+/* ---- input ---- */
+
+/* Keeps what was not used: the start of a head. */
+static void hold(struct link *l, const char *p, size_t n)
+{
+	if (!l->in)
+		l->in = buffers_take(&l->worker->buffers);
+	memmove(l->in->p, p, n);
+	l->in->n = n;
+}
+
+static void take(struct link *l, char *p, size_t n)
+{
+	struct worker *w = l->worker;
+	struct buffer *in = TAKE_PTR(l->in); /* the link may be given back or freed */
+	ssize_t used = exchange_pull(l->x, p, n);
+
+	if (used < 0 || (size_t)used == n) {
+		buffers_give(&w->buffers, in);
+		return;
+	}
+	l->in = in;
+	hold(l, p + used, n - (size_t)used);
+}
+
+bool link_rescue(struct link *l)
+{
+	struct worker *w = l->worker;
+	ssize_t n = l->in ? -EAGAIN : stream_read(&l->stream, w->scratch, sizeof(w->scratch));
+
+	if (n <= 0)
+		return false;
+	take(l, w->scratch, (size_t)n);
+	return true;
+}
+
+static void on_ready(struct stream *s, unsigned what)
+{
+	struct link *l = container_of(s, struct link, stream);
+	struct worker *w = l->worker;
+	size_t held = l->in ? l->in->n : 0;
+	char *p = l->in ? l->in->p : w->scratch;
+	size_t size = l->in ? BUFFER_SIZE : sizeof(w->scratch);
+	ssize_t n;
+
+	if ((what & STREAM_WRITE) && l->x)
+		exchange_flushed(l->x);
+	if (!(what & STREAM_READ))
+		return;
+	n = stream_read(s, p + held, size - held);
+	if (n == -EAGAIN)
+		return;
+	if (!l->x)
+		link_free(l);
+	else if (n <= 0)
+		exchange_lost(l->x, (int)n);
+	else
+		take(l, p, held + (size_t)n);
+}
+
+static void on_opened(struct stream *s)
+{
+	struct link *l = container_of(s, struct link, stream);
+	int one = 1;
+
+	setsockopt(s->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	stream_want(s, STREAM_READ);
+	exchange_connected(l->x);
+}
+
+static void on_closed(struct stream *s, int error)
+{
+	struct link *l = container_of(s, struct link, stream);
+
+	if (l->x)
+		exchange_lost(l->x, error);
+	else
+		link_free(l);
+}
+
+static void on_expired(struct stream *s)
+{
+	struct link *l = container_of(s, struct link, stream);
+
+	l->limited = false;
+	if (l->x)
+		exchange_late(l->x);
+}
+
+static const struct stream_events events = {
+	.opened = on_opened, .ready = on_ready, .closed = on_closed, .expired = on_expired
+};
+
+/* ---- the door ---- */
+
+struct link *link_take(struct exchange *x, const struct server *server, bool fresh, bool *ret_open)
+{
+	struct worker *w = x->client->worker;
+	struct slot *slot = worker_slot(w, server);
+	struct link *l = fresh ? NULL : TAILQ_FIRST(&slot->kept);
+	struct sockaddr_storage to;
+	socklen_t len;
+
+	*ret_open = l != NULL;
+	slot->active++;
+	if (l) {
+		unkeep(l);
+		l->x = x;
+		return l;
+	}
+	l = mem_zalloc(sizeof(*l));
+	l->worker = w;
+	l->slot = slot;
+	l->x = x;
+	slot->n_open++;
+	count(&w->counters.links, 1);
+	len = endpoint_to_sockaddr(&server->at, &to);
+	stream_init(&l->stream, w->loop, TASK_ORDINARY, &events);
+	stream_connect(&l->stream, (const struct sockaddr *)&to, len);
+	return l;
+}
+
+void link_give(struct link *l, const struct l7_limits *limits)
+{
+	struct slot *slot = l->slot;
+
+	link_limit(l, 0);
+	l->served++;
+	slot->active--;
+	l->x = NULL;
+	TAILQ_INSERT_HEAD(&slot->kept, l, kept);
+	slot->n_kept++;
+	if (!limits || !limits->idle || l->in || stream_unsent(&l->stream)) {
+		link_free(l);
+		return;
+	}
+	l->since = ev_now(l->worker->loop);
+	l->idle_time = loop_seconds(limits->idle_time);
+	stream_want(&l->stream, STREAM_READ);
+	if (slot->n_kept > limits->idle)
+		link_free(TAILQ_LAST(&slot->kept, links));
+}
+
+void link_leave(struct link *l)
+{
+	l->slot->active--;
+	l->x = NULL;
+	l->leaving = true;
+	l->limited = false;
+	TAILQ_INSERT_TAIL(&l->worker->leaving, l, kept);
+	stream_linger(&l->stream, LEAVE_TIME);
+}
+
+void link_sweep(struct slot *slot, ev_tstamp now)
+{
+	struct link *l;
+
+	while ((l = TAILQ_LAST(&slot->kept, links)) && now - l->since >= l->idle_time)
+		link_free(l);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/router/metrics.h"
+
+#include "base/cleanup.h"
+#include "lib/metrics/metrics.h"
+
+static const char *const sources[METRICS_SOURCES] = { "file", "api" };
+static const char *const classes[WORKER_CLASSES] = { "1xx", "2xx", "3xx", "4xx", "5xx" };
+
+struct family {
+	const char *name;
+	enum metrics_type type;
+	const char *help;
+};
+
+static const struct family generation = { "maglev_router_generation", METRICS_GAUGE,
+					  "The number of the configuration in force; 0: none." };
+static const struct family held = { "maglev_router_generations_held", METRICS_GAUGE,
+				    "Configurations that are still used." };
+static const struct family updates = { "maglev_router_config_updates_total", METRICS_COUNTER,
+				       "Configurations, by where they came from." };
+static const struct family requests = { "maglev_router_requests_total", METRICS_COUNTER,
+					"Requests." };
+static const struct family answers = { "maglev_router_answers_total", METRICS_COUNTER,
+				       "Answers, by the class of their status." };
+static const struct family retries = { "maglev_router_retries_total", METRICS_COUNTER,
+				       "Further tries of requests at a server." };
+static const struct family aborts = { "maglev_router_aborts_total", METRICS_COUNTER,
+				      "Requests that ended without a complete answer." };
+static const struct family clients = { "maglev_router_client_connections", METRICS_GAUGE,
+				       "Open connections of clients." };
+static const struct family links = { "maglev_router_server_connections", METRICS_GAUGE,
+				     "Open connections to servers." };
+
+static void begin(struct buf *out, const struct family *f)
+{
+	metrics_family(out, f->name, f->type, f->help);
+}
+
+static void single(struct buf *out, const struct family *f, uint64_t value)
+{
+	begin(out, f);
+	metrics_u64(out, f->name, NULL, 0, value);
+}
+
+static void add_updates(struct buf *out, const struct metrics_state *s)
+{
+	begin(out, &updates);
+	for (size_t i = 0; i < METRICS_SOURCES; i++) {
+		struct metrics_label labels[] = { { "source", str_of(sources[i]) },
+						  { "result", STR("success") } };
+
+		metrics_u64(out, updates.name, labels, 2, s->applied[i]);
+		labels[1].value = STR("failure");
+		metrics_u64(out, updates.name, labels, 2, s->refused[i]);
+	}
+}
+
+static void add_answers(struct buf *out, const struct worker_totals *t)
+{
+	begin(out, &answers);
+	for (size_t i = 0; i < WORKER_CLASSES; i++) {
+		const struct metrics_label label = { "class", str_of(classes[i]) };
+
+		metrics_u64(out, answers.name, &label, 1, t->answers[i]);
+	}
+}
+
+static enum http_stream_state produce(struct buf *out, void *user)
+{
+	const struct metrics_state *s = user;
+	const struct generation *g = router_current(s->router);
+	struct worker_totals t = router_totals(s->router);
+
+	single(out, &generation, g ? g->number : 0);
+	single(out, &held, router_generations(s->router));
+	add_updates(out, s);
+	single(out, &requests, t.requests);
+	add_answers(out, &t);
+	single(out, &retries, t.retries);
+	single(out, &aborts, t.aborts);
+	single(out, &clients, t.clients);
+	single(out, &links, t.links);
+	return HTTP_STREAM_END;
+}
+
+struct http_stream metrics_page(void *state)
+{
+	return (struct http_stream){ .produce = produce, .user = state };
+}

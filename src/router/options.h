@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* options: the command line and environment of maglev-router. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/addr.h"
+#include "lib/cli/cli.h"
+
+struct options {
+	const char *config; /* "": none; it waits for POST /routes/update */
+	const char *admin_addr;
+	struct endpoint listen; /* of configurations without listeners */
+	size_t threads;
+	int64_t head_timeout, idle_timeout, stall_timeout; /* ns */
+	enum log_level log_level;
+	bool watch, check;
+};
+
+/* Parses; prints and exits if there is nothing to run. Strings are borrowed. */
+void options_parse(struct options *o, int argc, char *const argv[]);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * servers: the servers of all pools. They outlive generations, so that a swap loses neither their
+ * state nor the connections to them.
+ *
+ * A server is known by host, port and TLS. It is found or made when a generation is compiled, which
+ * holds a reference until it is freed. Its number stays as long as it lives; data threads use it as
+ * an index of what they keep for it. All functions are for the control thread; data threads read
+ * the atomic members.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/addr.h"
+
+struct servers;
+
+struct server {
+	uint32_t number; /* of no other server at the same time */
+	uint64_t id;	 /* of no other server ever */
+	char *host;
+	uint16_t port;
+	bool tls;
+	struct endpoint at; /* no address: the name has not been found yet */
+	atomic_bool down;   /* by its probes */
+	/* the rest is private */
+	unsigned references;
+	struct servers *of;
+};
+
+struct servers *servers_new(void);
+/* All references must have been released. */
+void servers_free(struct servers *s);
+struct server *servers_take(struct servers *s, const char *host, uint16_t port, bool tls);
+void servers_release(struct server *server);
+/* Numbers are below this. */
+uint32_t servers_bound(const struct servers *s);

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/router/settings.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "lib/log/log.h"
+#include "lib/regex/regex.h"
+#include "src/router/support.h"
+
+struct l7_regex {
+	struct l7_regex *next;
+	const char *pattern;
+	struct regex *compiled; /* NULL before settings_compile() */
+};
+
+/* ---- regular expressions ---- */
+
+static const struct l7_regex *check_pattern(const char *pattern, char *reason, size_t size,
+					    void *user)
+{
+	_cleanup_(regex_freep) struct regex *compiled = NULL;
+	struct settings *s = user;
+	struct l7_regex *r;
+
+	if (regex_compile_whole(pattern, &compiled, reason, size) < 0)
+		return NULL;
+	r = arena_new_of(s->arena, struct l7_regex);
+	r->pattern = arena_strdup(s->arena, pattern);
+	r->next = s->patterns;
+	return s->patterns = r;
+}
+
+void settings_compile(struct settings *s)
+{
+	char reason[REGEX_REASON_SIZE];
+
+	for (struct l7_regex *r = s->patterns; r; r = r->next)
+		if (regex_compile_whole(r->pattern, &r->compiled, reason, sizeof(reason)) < 0)
+			r->compiled = NULL; /* checked before: cannot happen; it matches nothing */
+}
+
+bool settings_matches(const struct l7_regex *r, struct str text)
+{
+	return r->compiled && regex_match(r->compiled, text.p, text.n) == REGEX_MATCH;
+}
+
+void settings_free(struct settings *s)
+{
+	if (!s)
+		return;
+	for (struct l7_regex *r = s->patterns; r; r = r->next)
+		regex_free(r->compiled);
+	arena_free(s->arena);
+}
+
+/* ---- from bytes ---- */
+
+enum config_result settings_parse(struct str bytes, enum router_syntax syntax, struct errs *errors,
+				  struct errs *warnings, struct l7_doc *ret_doc,
+				  struct settings **ret)
+{
+	struct arena *arena = errors->arena;
+	struct settings *s = arena_new_of(arena, struct settings);
+	const struct l7_calls calls = { check_pattern, s };
+
+	s->arena = arena;
+	if (router_doc_parse(bytes, syntax, arena, ret_doc, errors) < 0)
+		return CONFIG_PARSE_ERROR;
+	if (l7_config_build(ret_doc, arena, &calls, &s->config, errors, warnings) < 0 ||
+	    support_check(ret_doc, errors) < 0)
+		return CONFIG_SEMANTIC_ERROR;
+	*ret = s;
+	return CONFIG_OK;
+}
+
+void settings_listen(struct settings *s, const struct endpoint *at)
+{
+	struct l7_listener *l;
+
+	if (s->config.n_listeners)
+		return;
+	l = arena_new_of(s->arena, struct l7_listener);
+	*l = (struct l7_listener){ .name = "default", .at = *at };
+	s->config.listeners = l;
+	s->config.n_listeners = 1;
+}
+
+void settings_keep_listeners(struct settings *s, const struct l7_config *other)
+{
+	struct l7_listener *l;
+
+	if (s->config.n_listeners || !other->n_listeners)
+		return;
+	l = arena_copy(s->arena, other->listeners, other->n_listeners * sizeof(*l));
+	for (size_t i = 0; i < other->n_listeners; i++) {
+		l[i].name = arena_strdup(s->arena, l[i].name);
+		l[i].host.p = arena_strndup(s->arena, l[i].host.p ?: "", l[i].host.n);
+	}
+	s->config.listeners = l;
+	s->config.n_listeners = other->n_listeners;
+}
+
+/* ---- from a file ---- */
+
+static enum router_syntax syntax_of(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 5 && strcmp(path + n - 5, ".json") == 0 ? ROUTER_JSON : ROUTER_YAML;
+}
+
+/* Pure: at a reload it runs in a child process. */
+static enum config_result build(struct str bytes, struct config_load *load, const void *user)
+{
+	const struct settings_file *file = user;
+	struct settings *s;
+	struct l7_doc doc;
+	enum config_result result = settings_parse(bytes, syntax_of(file->path), &load->errors,
+						   &load->warnings, &doc, &s);
+
+	if (result != CONFIG_OK)
+		return result;
+	settings_listen(s, &file->listen);
+	load->config = s;
+	return CONFIG_OK;
+}
+
+struct config_source settings_source(const struct settings_file *file)
+{
+	return (struct config_source){ .path = file->path, .build = build, .user = file };
+}
+
+struct settings *settings_take(struct config_load *load)
+{
+	assert(load->result == CONFIG_OK);
+	return load->config;
+}
+
+static void log_warnings(const struct errs *list, const char *path)
+{
+	for (size_t i = 0; i < list->n; i++)
+		log_warn("config-warning", LOG_S("file", path),
+			 LOG_U("line", list->items[i].at.line),
+			 LOG_U("column", list->items[i].at.column),
+			 LOG_S("key", list->items[i].key), LOG_S("error", list->items[i].text));
+}
+
+static void log_errors(const struct errs *list, const char *path)
+{
+	for (size_t i = 0; i < list->n; i++)
+		log_error("config-error", LOG_S("file", path),
+			  LOG_U("line", list->items[i].at.line),
+			  LOG_U("column", list->items[i].at.column),
+			  LOG_S("key", list->items[i].key), LOG_S("error", list->items[i].text));
+}
+
+void settings_log(const struct config_load *load, const char *path, const char *failed_msg)
+{
+	const struct settings *s = load->config;
+
+	log_warnings(&load->warnings, path);
+	log_errors(&load->errors, path);
+	if (s)
+		log_info("config-loaded", LOG_S("file", path),
+			 LOG_U("listeners", s->config.n_listeners),
+			 LOG_U("routes", s->config.n_routes), LOG_U("pools", s->config.n_pools),
+			 LOG_U("warnings", load->warnings.n));
+	else
+		log_error(failed_msg, LOG_S("file", path),
+			  LOG_S("phase", load->result == CONFIG_PARSE_ERROR ? "parse" : "semantic"),
+			  LOG_U("errors", load->errors.n + load->errors.dropped),
+			  LOG_S("error", load->errors.n ? load->errors.items[0].text : ""));
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * settings: a configuration of the router with all that it owns, from a file (lib/config/loader.h)
+ * or from the body of a request.
+ *
+ * Regular expressions are compiled twice: once to check them, maybe in the child process that reads
+ * the file, and once by settings_compile() in the process that uses them.
+ */
+#pragma once
+
+#include "core/l7/config.h"
+#include "lib/config/loader.h"
+#include "wire/router_doc.h"
+
+struct settings {
+	struct arena *arena; /* holds this struct, too */
+	struct l7_config config;
+	struct l7_regex *patterns; /* list of all */
+};
+
+/* What a file is made a configuration with; must outlive the source. */
+struct settings_file {
+	const char *path;	/* read as JSON if it ends in ".json", else as YAML */
+	struct endpoint listen; /* the only listener, if the file has none */
+};
+
+struct config_source settings_source(const struct settings_file *file);
+/* Of a load without errors, which the settings then own. */
+struct settings *settings_take(struct config_load *load);
+/* Logs the result of a load: its complaints, and "config-loaded" or failed_msg. */
+void settings_log(const struct config_load *load, const char *path, const char *failed_msg);
+
+/*
+ * The same from bytes. All memory is in the arena of errors, which the settings own if this returns
+ * CONFIG_OK. *ret_doc is what could be read.
+ */
+enum config_result settings_parse(struct str bytes, enum router_syntax syntax, struct errs *errors,
+				  struct errs *warnings, struct l7_doc *ret_doc,
+				  struct settings **ret);
+/* Without listeners of its own it gets one at that address. */
+void settings_listen(struct settings *s, const struct endpoint *at);
+/* Without listeners of its own it gets copies of those of the other. */
+void settings_keep_listeners(struct settings *s, const struct l7_config *other);
+
+/* To be called once before settings_matches(). */
+void settings_compile(struct settings *s);
+/* NULL is allowed. */
+void settings_free(struct settings *s);
+/* Whether a pattern of compiled settings matches the whole text; from any thread. */
+bool settings_matches(const struct l7_regex *regex, struct str text);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/router/support.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/addr.h"
+#include "base/cleanup.h"
+
+static void __attribute__((format(printf, 3, 4)))
+refuse(struct errs *errors, struct place at, const char *fmt, ...)
+{
+	va_list args;
+	char *key;
+
+	va_start(args, fmt);
+	key = arena_vprintf(errors->arena, fmt, args);
+	va_end(args);
+	errs_add_coded(errors, "NotSupported", at, key, "is not supported yet");
+}
+
+static void check_filters(const struct l7_doc_filters *f, const char *key, struct errs *errors)
+{
+	if (f->n_mirrors)
+		refuse(errors, f->mirrors[0].at, "%s.filters.mirrors", key);
+}
+
+static void check_rule(const struct l7_doc_rule *r, const char *key, struct errs *errors)
+{
+	if (r->persistence.set)
+		refuse(errors, r->persistence.at, "%s.persistence", key);
+	check_filters(&r->filters, key, errors);
+	for (size_t i = 0; i < r->n_backends; i++)
+		check_filters(&r->backends[i].filters,
+			      arena_printf(errors->arena, "%s.backends[%zu]", key, i), errors);
+}
+
+static void check_route(const struct l7_doc_route *r, size_t i, struct errs *errors)
+{
+	const char *key = arena_printf(errors->arena, "routes[%zu]", i);
+
+	check_rule(&r->rule, key, errors);
+	for (size_t k = 0; k < r->n_rules; k++)
+		check_rule(&r->rules[k], arena_printf(errors->arena, "%s.rules[%zu]", key, k),
+			   errors);
+}
+
+/* Names would have to be looked up. */
+static void check_servers(const struct l7_doc_pool *p, size_t i, struct errs *errors)
+{
+	struct endpoint at;
+	struct addr addr;
+
+	for (size_t k = 0; k < p->servers.n; k++)
+		if (endpoint_parse(p->servers.items[k].v, &at) < 0)
+			errs_add_coded(errors, "NotSupported", p->servers.items[k].at,
+				       arena_printf(errors->arena, "pools[%zu].servers[%zu]", i, k),
+				       "must be an address: names are not supported yet");
+	for (size_t k = 0; k < p->n_upstreams; k++) {
+		const struct l7_doc_upstream *u = &p->upstreams[k];
+
+		if (addr_parse(u->host.v, &addr) < 0)
+			errs_add_coded(errors, "NotSupported", u->host.at,
+				       arena_printf(errors->arena, "pools[%zu].upstreams[%zu].host",
+						    i, k),
+				       "must be an address: names are not supported yet");
+		if (u->tls.v)
+			refuse(errors, u->tls.at, "pools[%zu].upstreams[%zu].tls", i, k);
+	}
+}
+
+static void check_pool(const struct l7_doc_pool *p, size_t i, struct errs *errors)
+{
+	const struct {
+		bool used;
+		struct place at;
+		const char *word;
+	} parts[] = {
+		{ p->probe.set, p->probe.at, "probe" },
+		{ p->lb_config.enable.v, p->lb_config.enable.at, "lb_config.enable_probing" },
+		{ p->ejection.set, p->ejection.at, "ejection" },
+		{ p->slow_start.v != 0, p->slow_start.at, "slow_start" },
+		{ p->send_proxy.v, p->send_proxy.at, "send_proxy" },
+		{ p->limits.connections.v != 0, p->limits.connections.at, "limits.connections" },
+		{ p->limits.waiting.set, p->limits.waiting.at, "limits.waiting" },
+		{ p->limits.wait.set, p->limits.wait.at, "limits.wait" },
+	};
+
+	for (size_t k = 0; k < ARRAY_SIZE(parts); k++)
+		if (parts[k].used)
+			refuse(errors, parts[k].at, "pools[%zu].%s", i, parts[k].word);
+	if (p->balance.set && strcmp(p->balance.v, "maglev") == 0)
+		errs_add_coded(errors, "NotSupported", p->balance.at,
+			       arena_printf(errors->arena, "pools[%zu].balance", i),
+			       "'maglev' is not supported yet");
+	check_servers(p, i, errors);
+}
+
+int support_check(const struct l7_doc *doc, struct errs *errors)
+{
+	size_t before = errors->n + errors->dropped;
+
+	for (size_t i = 0; i < doc->n_listeners; i++)
+		if (doc->listeners[i].expect_proxy.v)
+			refuse(errors, doc->listeners[i].expect_proxy.at,
+			       "listeners[%zu].expect_proxy", i);
+	for (size_t i = 0; i < doc->n_routes; i++)
+		check_route(&doc->routes[i], i, errors);
+	if (doc->default_route.set)
+		check_rule(&doc->default_route, "default_route", errors);
+	for (size_t i = 0; i < doc->n_pools; i++)
+		check_pool(&doc->pools[i], i, errors);
+	errs_sort(errors);
+	return errors->n + errors->dropped == before ? 0 : -EINVAL;
+}

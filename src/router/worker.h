@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * worker: a data thread: its loop, its listeners, its connections.
+ *
+ * A connection lives and dies on one thread. Nothing is shared with other threads on the way of a
+ * request but the generation, which never changes, and the atomic members of servers.
+ *
+ * The control thread passes a new generation by one atomic pointer and wakes the thread. The thread
+ * opens and closes listeners, and uses it for every request that begins after that. Exchanges that
+ * are under way keep the generation with which they began; when the last one has ended, the
+ * thread's reference is released.
+ */
+#pragma once
+
+#include "lib/loop/loop.h"
+#include "src/router/generation.h"
+
+struct worker;
+
+/* Zero means the default. */
+struct worker_limits {
+	unsigned clients;    /* connections of clients, of this thread: 10,000 */
+	int64_t head_time;   /* ns for a head: 10 s */
+	int64_t idle_time;   /* ns between two requests: 60 s */
+	int64_t stall_time;  /* ns without a byte in an exchange, from either side: 60 s */
+	int64_t tunnel_time; /* the same after an upgrade: 1 h */
+	int64_t drain_time;  /* ns that exchanges have at the end: 30 s */
+};
+
+#define WORKER_CLASSES 5 /* 1xx to 5xx; 1xx are upgrades */
+
+struct worker_totals {
+	uint64_t requests, retries;
+	uint64_t answers[WORKER_CLASSES];
+	uint64_t aborts;	 /* exchanges without a complete answer */
+	uint64_t clients, links; /* connections that are open now */
+};
+
+struct worker_config {
+	unsigned number;
+	struct worker_limits limits;
+	/* A generation has lost its last reference. Called on the worker's thread. */
+	void (*retired)(struct generation *g, void *user);
+	/* The thread has nothing left to do after worker_drain(). Called on it. */
+	void (*drained)(void *user);
+	void *user;
+};
+
+struct worker *worker_new(const struct worker_config *config);
+/* Starts the thread. 0 or a negative errno. */
+int worker_start(struct worker *w);
+/* Ends the thread at once, and frees what it has. */
+void worker_stop(struct worker *w);
+
+/* These four may be called by any thread. */
+
+/* Adds the worker's counters. */
+void worker_add_totals(const struct worker *w, struct worker_totals *totals);
+/* Passes a generation, with a reference that the worker releases. */
+void worker_publish(struct worker *w, struct generation *g);
+/* Gives a listening socket for an address of a generation that follows; the worker owns it. */
+void worker_give_socket(struct worker *w, const struct endpoint *at, int fd, uint64_t generation);
+/* Accepts no more, ends what is idle, and lets exchanges finish. */
+void worker_drain(struct worker *w);
