@@ -74,8 +74,9 @@ def test_what_a_daemon_takes_is_measured(start_daemon):
 
 def test_one_that_is_killed_can_be_started_again(start_daemon):
     daemon = start_daemon(*FRONTEND)
-    first, mark = daemon.pid, daemon.mark()
+    first = daemon.pid
     assert daemon.kill() == -signal.SIGKILL and not daemon.is_running()
+    mark = daemon.mark()  # after the last line of the first one
     daemon.start()
     assert daemon.pid != first and daemon.get('/healthz')[0] == 200
     assert [line['msg'] for line in daemon.lines[mark:]][0] == 'starting'
