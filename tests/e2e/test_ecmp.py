@@ -22,7 +22,8 @@ def configure(balancer):
 
 @pytest.fixture(scope='module')
 def pair(can_forward):
-    it = Pair(configure, **{'drain-time': '2s'})
+    # Servers come back one after the other. A balancer that is announced with the first of them has another table.
+    it = Pair(configure, **{'drain-time': '2s', 'min-up': '1s'})
     try:
         yield it.start()
     finally:

@@ -79,7 +79,7 @@ class Meter:
 
 class Packets(Demo):
     def __init__(self):
-        self.pair = Pair(config_of, bfd_ms=100, multiplier=3, level='info', **{'drain-time': '10s'})
+        self.pair = Pair(config_of, bfd_ms=100, multiplier=3, level='info', **{'drain-time': '10s', 'min-up': '1s'})
         self.fabric = self.pair.fabric
         super().__init__(self.fabric.folder)
         self.by_name = {server.label: server for server in self.fabric.servers}
