@@ -14,6 +14,7 @@ TYPES = {'TEXT': 'text', 'WORD': 'word', 'INT': 'number', 'BOOL': 'boolean', 'DU
          'WORDS': 'list', 'LIST': 'list', 'PAIRS': 'mapping', 'SECTION': 'mapping', 'NAMED': 'mapping'}
 
 WITH_API = ('src/maglevd', 'src/speaker')
+WITH_FILE = ('src/maglevd', 'src/router', 'src/speaker')
 
 
 def read(path):
@@ -114,7 +115,7 @@ def words_of(expression):
 
 def log_messages(folder='src/maglevd'):
     """{message: set of (level, fields)}, with those of every daemon; a message that is a parameter is looked up where it is given."""
-    rooms = ['lib/admin', 'lib/daemon'] + ['lib/service'] * (folder in WITH_API)
+    rooms = ['lib/admin', 'lib/daemon'] + ['lib/service'] * (folder in WITH_API) + ['lib/config'] * (folder in WITH_FILE)
     paths = sorted(path for place in (folder, *rooms)
                    for path in glob.glob(f'{place}/**/*.c', root_dir=ROOT, recursive=True))
     sources = [read(path) for path in paths if not re.search(r'test(ing)?\.c$|/fake/', path)]

@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "lib/admin/admin.h"
 #include "lib/cli/cli.h"
+#include "lib/config/report.h"
 #include "lib/daemon/daemon.h"
 #include "lib/log/log.h"
 #include "src/maglevd/api/api.h"
@@ -47,26 +48,6 @@ struct maglevd {
 	struct api *api; /* NULL without --grpc-addr */
 	struct admin *admin;
 };
-
-/* --check: prints the complaints to stderr; packaging relies on the exit code (NFR-5.2). */
-static int check(const struct config_source *source)
-{
-	struct config_load *load = config_load(source);
-	enum config_result result = load->result;
-	struct buf text = { 0 };
-
-	errs_print(&load->errors, source->path, &text);
-	for (size_t i = 0; i < load->warnings.n; i++)
-		load->warnings.items[i].text =
-			arena_printf(load->arena, "warning: %s", load->warnings.items[i].text);
-	errs_print(&load->warnings, source->path, &text);
-	fputs(buf_cstr(&text), stderr);
-	if (result == CONFIG_OK)
-		printf("%s: ok\n", source->path);
-	buf_free(&text);
-	config_load_free(load);
-	return (int)result;
-}
 
 /*
  * --xdp-detach: removes what the XDP data plane has left in the kernel, whichever data plane the
@@ -225,7 +206,7 @@ static int serve(struct maglevd *m)
 	struct config_load *load = config_load(&m->source);
 	int r;
 
-	reload_log_load(load, m->source.path, "config-load-failed");
+	reload_log_load(load, m->source.path, false);
 	if (load->result != CONFIG_OK) {
 		r = (int)load->result;
 		config_load_free(load);
@@ -254,7 +235,7 @@ int main(int argc, char *argv[])
 	options_parse(&m.options, argc, argv);
 	m.source = snapshot_source(m.options.config, !*m.options.vpp_api_addr);
 	if (m.options.check)
-		return check(&m.source);
+		return config_check(&m.source);
 	if (m.options.xdp_detach)
 		return detach(&m.source);
 

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "core/l4/changes.h"
+#include "lib/config/report.h"
 #include "lib/log/log.h"
 #include "src/maglevd/capability.h"
 #include "src/maglevd/engine.h"
@@ -23,16 +24,6 @@ struct reload {
 	struct reload_stats stats;
 };
 
-/* One line per complaint, each with its place in the file. */
-static void log_complaints(const struct errs *errs, const char *path, enum log_level level,
-			   const char *msg)
-{
-	for (size_t i = 0; i < errs->n; i++)
-		log_at(level, msg, LOG_S("file", path), LOG_U("line", errs->items[i].at.line),
-		       LOG_U("column", errs->items[i].at.column), LOG_S("key", errs->items[i].key),
-		       LOG_S("error", errs->items[i].text));
-}
-
 static void log_loaded(const struct config_load *load, const char *path)
 {
 	const struct l4_config *c = snapshot_config(load);
@@ -43,17 +34,11 @@ static void log_loaded(const struct config_load *load, const char *path)
 		 LOG_S("dataplane", l4_dataplane_name(c->dataplane)));
 }
 
-void reload_log_load(const struct config_load *load, const char *path, const char *failed_msg)
+void reload_log_load(const struct config_load *load, const char *path, bool again)
 {
-	log_complaints(&load->warnings, path, LOG_WARN, "config-warning");
-	log_complaints(&load->errors, path, LOG_ERROR, "config-error");
+	config_report(load, path, again);
 	if (load->result == CONFIG_OK)
 		log_loaded(load, path);
-	else
-		log_error(failed_msg, LOG_S("file", path),
-			  LOG_S("phase", load->result == CONFIG_PARSE_ERROR ? "parse" : "semantic"),
-			  LOG_U("errors", load->errors.n + load->errors.dropped),
-			  LOG_S("error", load->errors.n ? load->errors.items[0].text : ""));
 }
 
 /*
@@ -99,7 +84,7 @@ static void note_errors(struct reload *r, const struct config_load *load)
 	_cleanup_(buf_free) struct buf text = { 0 };
 
 	r->stats.failed++;
-	reload_log_load(load, r->source->path, "config-reload-failed");
+	reload_log_load(load, r->source->path, true);
 	first.n = first.n ? 1 : 0;
 	first.dropped = 0;
 	errs_print(&first, r->source->path, &text);
@@ -141,7 +126,7 @@ static void report_errors(struct reload *r, const struct config_reading *reading
 /* Logged before the engine changes, so that its transitions follow the line in the log. */
 static void take(struct reload *r, struct config_load *load)
 {
-	reload_log_load(load, r->source->path, "config-reload-failed");
+	reload_log_load(load, r->source->path, true);
 	r->stats.succeeded++;
 	r->stats.last_success = loop_realtime();
 	engine_reload(r->engine, snapshot_take(load));

@@ -66,4 +66,4 @@ void reload_forget(struct reload *r, void *user);
 const struct reload_stats *reload_stats(const struct reload *r);
 
 /* Logs one line per complaint and one for the whole; also used for the first load. */
-void reload_log_load(const struct config_load *load, const char *path, const char *failed_msg);
+void reload_log_load(const struct config_load *load, const char *path, bool again);

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "lib/admin/admin.h"
+#include "lib/config/report.h"
 #include "lib/config/watch.h"
 #include "lib/daemon/daemon.h"
 #include "lib/log/log.h"
@@ -32,25 +33,6 @@ struct program {
 	struct admin *admin;
 	struct api *api;
 };
-
-/* --check: complaints go to stderr; packaging relies on the exit code. */
-static int check(const struct config_source *source)
-{
-	struct config_load *load = config_load(source);
-	enum config_result result = load->result;
-	_cleanup_(buf_free) struct buf text = { 0 };
-
-	errs_print(&load->errors, source->path, &text);
-	for (size_t i = 0; i < load->warnings.n; i++)
-		load->warnings.items[i].text =
-			arena_printf(load->arena, "warning: %s", load->warnings.items[i].text);
-	errs_print(&load->warnings, source->path, &text);
-	fputs(buf_cstr(&text), stderr);
-	if (result == CONFIG_OK)
-		printf("%s: ok\n", source->path);
-	config_load_free(load);
-	return (int)result;
-}
 
 /* ---- the file ---- */
 
@@ -82,7 +64,7 @@ static void on_read(const struct config_reading *reading, void *user)
 	struct program *p = user;
 
 	if (reading->load) {
-		settings_log(reading->load, p->source.path, "config-reload-failed");
+		settings_log(reading->load, p->source.path, true);
 		apply(p, reading->load);
 	} else {
 		log_error("config-read-failed", LOG_S("file", p->source.path),
@@ -227,7 +209,7 @@ static int serve(struct program *p)
 		if (watch_file(p) < 0)
 			return EXIT_START_FAILED;
 		load = config_load(&p->source);
-		settings_log(load, p->source.path, "config-load-failed");
+		settings_log(load, p->source.path, false);
 		r = (int)load->result;
 	}
 	if (r == CONFIG_OK) {
@@ -253,7 +235,7 @@ int main(int argc, char *argv[])
 	p.file = (struct settings_file){ p.options.config, p.options.listen };
 	p.source = settings_source(&p.file);
 	if (p.options.check)
-		return check(&p.source);
+		return config_check(&p.source);
 	daemon_begin(p.options.log_level);
 	p.loop = ev_default_loop(0);
 	r = serve(&p);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "lib/config/report.h"
 #include "lib/log/log.h"
 #include "lib/regex/regex.h"
 #include "src/router/support.h"
@@ -138,38 +139,14 @@ struct settings *settings_take(struct config_load *load)
 	return load->config;
 }
 
-static void log_warnings(const struct errs *list, const char *path)
-{
-	for (size_t i = 0; i < list->n; i++)
-		log_warn("config-warning", LOG_S("file", path),
-			 LOG_U("line", list->items[i].at.line),
-			 LOG_U("column", list->items[i].at.column),
-			 LOG_S("key", list->items[i].key), LOG_S("error", list->items[i].text));
-}
-
-static void log_errors(const struct errs *list, const char *path)
-{
-	for (size_t i = 0; i < list->n; i++)
-		log_error("config-error", LOG_S("file", path),
-			  LOG_U("line", list->items[i].at.line),
-			  LOG_U("column", list->items[i].at.column),
-			  LOG_S("key", list->items[i].key), LOG_S("error", list->items[i].text));
-}
-
-void settings_log(const struct config_load *load, const char *path, const char *failed_msg)
+void settings_log(const struct config_load *load, const char *path, bool again)
 {
 	const struct settings *s = load->config;
 
-	log_warnings(&load->warnings, path);
-	log_errors(&load->errors, path);
+	config_report(load, path, again);
 	if (s)
 		log_info("config-loaded", LOG_S("file", path),
 			 LOG_U("listeners", s->config.n_listeners),
 			 LOG_U("routes", s->config.n_routes), LOG_U("pools", s->config.n_pools),
 			 LOG_U("warnings", load->warnings.n));
-	else
-		log_error(failed_msg, LOG_S("file", path),
-			  LOG_S("phase", load->result == CONFIG_PARSE_ERROR ? "parse" : "semantic"),
-			  LOG_U("errors", load->errors.n + load->errors.dropped),
-			  LOG_S("error", load->errors.n ? load->errors.items[0].text : ""));
 }

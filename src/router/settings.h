@@ -27,8 +27,8 @@ struct settings_file {
 struct config_source settings_source(const struct settings_file *file);
 /* Of a load without errors, which the settings then own. */
 struct settings *settings_take(struct config_load *load);
-/* Logs the result of a load: its complaints, and "config-loaded" or failed_msg. */
-void settings_log(const struct config_load *load, const char *path, const char *failed_msg);
+/* Logs the result of a load (lib/config/report.h), or "config-loaded". */
+void settings_log(const struct config_load *load, const char *path, bool again);
 
 /*
  * The same from bytes. All memory is in the arena of errors, which the settings own if this returns

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "lib/admin/admin.h"
+#include "lib/config/report.h"
 #include "lib/config/watch.h"
 #include "lib/daemon/daemon.h"
 #include "lib/log/log.h"
@@ -33,25 +34,6 @@ struct program {
 	struct api *api; /* NULL without --grpc-addr */
 	struct metrics_sources metrics;
 };
-
-/* --check: complaints go to stderr; packaging relies on the exit code. */
-static int check(const struct config_source *source)
-{
-	struct config_load *load = config_load(source);
-	enum config_result result = load->result;
-	_cleanup_(buf_free) struct buf text = { 0 };
-
-	errs_print(&load->errors, source->path, &text);
-	for (size_t i = 0; i < load->warnings.n; i++)
-		load->warnings.items[i].text =
-			arena_printf(load->arena, "warning: %s", load->warnings.items[i].text);
-	errs_print(&load->warnings, source->path, &text);
-	fputs(buf_cstr(&text), stderr);
-	if (result == CONFIG_OK)
-		printf("%s: ok\n", source->path);
-	config_load_free(load);
-	return (int)result;
-}
 
 /* ---- reloads of the file ---- */
 
@@ -78,10 +60,10 @@ static void on_read(const struct config_reading *reading, void *user)
 			  LOG_S("error", reading->reason));
 		speaker_refuse(p->speaker, reading->reason);
 	} else if (reading->load->result == CONFIG_OK) {
-		settings_log(reading->load, p->source.path, "config-reload-failed");
+		settings_log(reading->load, p->source.path, true);
 		speaker_configure(p->speaker, settings_take(reading->load));
 	} else {
-		settings_log(reading->load, p->source.path, "config-reload-failed");
+		settings_log(reading->load, p->source.path, true);
 		refuse(p, &reading->load->errors);
 		config_load_free(reading->load);
 	}
@@ -193,7 +175,7 @@ static int serve(struct program *p)
 	struct config_load *load = config_load(&p->source);
 	int r;
 
-	settings_log(load, p->source.path, "config-load-failed");
+	settings_log(load, p->source.path, false);
 	if (load->result != CONFIG_OK) {
 		r = (int)load->result;
 		config_load_free(load);
@@ -228,7 +210,7 @@ int main(int argc, char *argv[])
 	options_parse(&p.options, argc, argv);
 	p.source = settings_source(p.options.config);
 	if (p.options.check)
-		return check(&p.source);
+		return config_check(&p.source);
 	daemon_begin(p.options.log_level);
 	p.loop = ev_default_loop(0);
 	r = serve(&p);

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "lib/config/document.h"
+#include "lib/config/report.h"
 #include "lib/log/log.h"
 #include "src/speaker/file.h"
 
@@ -67,37 +68,13 @@ void settings_free(struct settings *s)
 		arena_free(s->arena);
 }
 
-static void log_warnings(const struct errs *list, const char *path)
-{
-	for (size_t i = 0; i < list->n; i++)
-		log_warn("config-warning", LOG_S("file", path),
-			 LOG_U("line", list->items[i].at.line),
-			 LOG_U("column", list->items[i].at.column),
-			 LOG_S("key", list->items[i].key), LOG_S("error", list->items[i].text));
-}
-
-static void log_errors(const struct errs *list, const char *path)
-{
-	for (size_t i = 0; i < list->n; i++)
-		log_error("config-error", LOG_S("file", path),
-			  LOG_U("line", list->items[i].at.line),
-			  LOG_U("column", list->items[i].at.column),
-			  LOG_S("key", list->items[i].key), LOG_S("error", list->items[i].text));
-}
-
-void settings_log(const struct config_load *load, const char *path, const char *failed_msg)
+void settings_log(const struct config_load *load, const char *path, bool again)
 {
 	const struct settings *s = load->config;
 
-	log_warnings(&load->warnings, path);
-	log_errors(&load->errors, path);
+	config_report(load, path, again);
 	if (s)
 		log_info("config-loaded", LOG_S("file", path), LOG_U("peers", s->config.n_peers),
 			 LOG_U("maglevds", s->config.n_maglevds), LOG_U("vips", s->config.n_vips),
 			 LOG_U("warnings", load->warnings.n));
-	else
-		log_error(failed_msg, LOG_S("file", path),
-			  LOG_S("phase", load->result == CONFIG_PARSE_ERROR ? "parse" : "semantic"),
-			  LOG_U("errors", load->errors.n + load->errors.dropped),
-			  LOG_S("error", load->errors.n ? load->errors.items[0].text : ""));
 }

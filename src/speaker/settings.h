@@ -18,5 +18,5 @@ struct config_source settings_source(const char *path);
 /* Of a load without errors, which the settings then own. */
 struct settings *settings_take(struct config_load *load);
 void settings_free(struct settings *s);
-/* Logs the result of a load: its complaints, and "config-loaded" or failed_msg. */
-void settings_log(const struct config_load *load, const char *path, const char *failed_msg);
+/* Logs the result of a load (lib/config/report.h), or "config-loaded". */
+void settings_log(const struct config_load *load, const char *path, bool again);
