@@ -15,7 +15,7 @@ static void compile_pool(struct generation *g, struct generation_pool *p,
 	for (size_t i = 0; i < config->n_servers; i++) {
 		const struct l7_server *s = &config->servers[i];
 
-		p->servers[i] = servers_take(servers, s->host, s->port, s->tls);
+		p->servers[i] = servers_take(servers, config->name, s->host, s->port, s->tls);
 		weights[i] = s->drain ? 0 : s->weight;
 	}
 	p->schedule = l7_schedule_build(g->arena, weights, config->n_servers);

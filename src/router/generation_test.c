@@ -55,18 +55,21 @@ static void servers_outlive_generations_and_numbers_are_used_again(void **state)
 {
 	struct generation *one = compile("pools: [{name: p, servers: ['10.0.0.1:80']}]", 1);
 	struct generation *two =
-		compile("pools: [{name: q, servers: ['10.0.0.2:80', '10.0.0.1:80']}]", 2);
+		compile("pools: [{name: p, servers: ['10.0.0.2:80', '10.0.0.1:80']},\n"
+			"        {name: q, servers: ['10.0.0.1:80']}]",
+			2);
 	const struct server *same = one->pools[0].servers[0];
 	uint32_t number = same->number;
 	uint64_t id = same->id;
 	struct generation *three;
 
 	assert_ptr_equal(two->pools[0].servers[1], same);
+	assert_ptr_not_equal(two->pools[1].servers[0], same); /* of another pool */
 	generation_free(one);
 	assert_int_equal(two->pools[0].servers[1]->id, id);
 	generation_free(two);
 	three = compile("pools: [{name: p, servers: ['10.0.0.3:80', '10.0.0.4:80']}]", 3);
-	assert_int_equal(servers_bound(servers), 2);
+	assert_int_equal(servers_bound(servers), 3);
 	for (size_t i = 0; i < 2; i++)
 		if (three->pools[0].servers[i]->number == number)
 			assert_int_not_equal(three->pools[0].servers[i]->id, id);

@@ -236,6 +236,55 @@ void exchange_flushed(struct exchange *x);
 /* The try takes too long. */
 void exchange_late(struct exchange *x);
 
+/*
+ * Between exchange.c, which has its states, request.c and answer.c, which pass the two directions
+ * on.
+ */
+static inline struct worker *exchange__worker(const struct exchange *x)
+{
+	return x->client->worker;
+}
+
+static inline struct str exchange__method(const struct exchange *x)
+{
+	return (struct str){ x->method, x->n_method };
+}
+
+/* A server gets the request. */
+static inline bool exchange__is_sending(const struct exchange *x)
+{
+	return x->link && x->link->stream.state == STREAM_OPEN;
+}
+
+static inline void exchange__add_edits(const struct l7_header_edits *e,
+				       const struct l7_header_edits **list, size_t *n)
+{
+	if (e->n_set + e->n_add + e->n_remove)
+		list[(*n)++] = e;
+}
+
+/* Bytes came from one of the sides. */
+void exchange__move(struct exchange *x);
+/* Chooses a server and sends the request; on a new connection if it must be fresh. */
+void exchange__try_server(struct exchange *x, bool fresh);
+/* The try has failed: begins another one, or answers. */
+void exchange__fail(struct exchange *x, enum l7_ending ending);
+/* Whether the status of an answer leads to another try, which is then begun. */
+bool exchange__retry_status(struct exchange *x, unsigned status);
+/* Answers without a server. The rest of a body that was not read ends the connection. */
+void exchange__answer(struct exchange *x, unsigned status);
+void exchange__answer_with(struct exchange *x, unsigned status, struct str lines);
+/* Ends the exchange, whose answer is complete. */
+void exchange__leave(struct exchange *x, bool keep);
+/* Both sides of a tunnel have ended. */
+void exchange__end_tunnel(struct exchange *x);
+void exchange__drop_link(struct exchange *x);
+void exchange__disarm(struct exchange *x);
+void exchange__steer_client(struct exchange *x);
+void exchange__steer_server(struct exchange *x);
+/* Does not read from the server until the client has taken what is queued. */
+void exchange__slow_down(struct exchange *x);
+
 /* link.c */
 /* A kept link, unless it must be fresh, or a new one that is being connected. */
 struct link *link_take(struct exchange *x, const struct server *server, bool fresh, bool *ret_open);

@@ -67,12 +67,14 @@ static struct entry *make(struct servers *s, const char *host, uint16_t port, bo
 	return e;
 }
 
-struct server *servers_take(struct servers *s, const char *host, uint16_t port, bool tls)
+struct server *servers_take(struct servers *s, const char *pool, const char *host, uint16_t port,
+			    bool tls)
 {
 	_cleanup_(buf_free) struct buf key = { 0 };
 	struct entry *e;
 
-	buf_printf(&key, "%s|%u|%d", host, port, tls);
+	/* neither a host nor a port has a blank */
+	buf_printf(&key, "%s %u %d %s", host, port, tls, pool);
 	e = map_get(&s->by_key, buf_cstr(&key));
 	if (!e)
 		e = make(s, host, port, tls, buf_cstr(&key));

@@ -3,10 +3,11 @@
  * servers: the servers of all pools. They outlive generations, so that a swap loses neither their
  * state nor the connections to them.
  *
- * A server is known by host, port and TLS. It is found or made when a generation is compiled, which
- * holds a reference until it is freed. Its number stays as long as it lives; data threads use it as
- * an index of what they keep for it. All functions are for the control thread; data threads read
- * the atomic members.
+ * A server belongs to a pool: it is known by the name of the pool, host, port and TLS, so that each
+ * pool has its own health, limits and counters. It is found or made when a generation is compiled,
+ * which holds a reference until it is freed. Its number stays as long as it lives; data threads use
+ * it as an index of what they keep for it. All functions are for the control thread; data threads
+ * read the atomic members.
  */
 #pragma once
 
@@ -34,7 +35,8 @@ struct server {
 struct servers *servers_new(void);
 /* All references must have been released. */
 void servers_free(struct servers *s);
-struct server *servers_take(struct servers *s, const char *host, uint16_t port, bool tls);
+struct server *servers_take(struct servers *s, const char *pool, const char *host, uint16_t port,
+			    bool tls);
 void servers_release(struct server *server);
 /* Numbers are below this. */
 uint32_t servers_bound(const struct servers *s);

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * answer: from the server to the client.
+ *
+ * Interim answers are passed on. The head of the final one decides how the end of its body is
+ * marked: as it came, unless the client does not know that.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "src/router/internal.h"
+
+static void choose_framing(struct exchange *x, const struct http_head *h)
+{
+	http_body_init(&x->down, h, exchange__method(x));
+	x->status = h->status;
+	x->keep_link = h->keep_alive && x->down.kind != HTTP_BODY_CLOSE;
+	if (x->down.kind == HTTP_BODY_CLOSE && !x->down.done)
+		x->framing = x->old ? HEAD_CLOSE : HEAD_CHUNKED;
+	else if (x->down.kind == HTTP_BODY_CHUNKED && !x->down.done && x->old)
+		x->framing = HEAD_CLOSE;
+	else
+		x->framing = HEAD_AS_IS;
+	if (x->framing == HEAD_CLOSE || x->client->ended || x->client->last || !x->up.done)
+		x->keep = false;
+}
+
+static void write_answer(struct exchange *x, const struct http_head *h)
+{
+	struct head_answer a = { .from = h,
+				 .framing = x->framing,
+				 .keep = x->keep || h->status < 200,
+				 .old = x->old,
+				 .upgrade = h->status == 101,
+				 .cors = { x->cors.p, x->cors.n } };
+
+	exchange__add_edits(&x->target->rule->filters.response, a.edits, &a.n_edits);
+	exchange__add_edits(&x->backend->filters.response, a.edits, &a.n_edits);
+	head_write_answer(&a, &exchange__worker(x)->out);
+}
+
+/* The whole answer was passed on. */
+static void complete(struct exchange *x, bool leftover)
+{
+	const struct l7_pool *pool = x->era->generation->pools[x->backend->pool].config;
+	bool whole = x->up.done, keep = x->keep_link && whole && !leftover;
+
+	link_give(TAKE_PTR(x->link), keep ? &pool->limits : NULL);
+	count(&exchange__worker(x)->counters.answers[x->status >= 600 ? 4 : x->status / 100 - 1],
+	      1);
+	exchange__leave(x, x->keep && whole);
+}
+
+/* Passes on a part of the body; used is set to the number of bytes that belong to it. */
+static int pass(struct exchange *x, struct str head, const char *p, size_t n, size_t *ret_used)
+{
+	struct str pieces[4] = { head };
+	struct str content;
+	char size[20];
+	size_t used = 0, at = head.n > 0;
+	int r = 0;
+
+	while (r == 0 && used < n && !x->down.done) {
+		size_t from = used;
+		ssize_t fed = http_body_feed(&x->down, p + used, n - used, &content);
+
+		if (fed < 0)
+			return (int)fed;
+		used += (size_t)fed;
+		if (x->framing == HEAD_AS_IS) {
+			if (at > (head.n > 0)) /* what came is next to it */
+				pieces[at - 1].n += (size_t)fed;
+			else
+				pieces[at++] = (struct str){ p + from, (size_t)fed };
+			continue;
+		}
+		if (content.n && x->framing == HEAD_CHUNKED) {
+			int len = snprintf(size, sizeof(size), "%zx\r\n", content.n);
+
+			pieces[at++] = (struct str){ size, (size_t)len };
+			pieces[at++] = content;
+			pieces[at++] = STR("\r\n");
+		} else if (content.n) {
+			pieces[at++] = content;
+		}
+		r = at ? stream_sendv(&x->client->stream, pieces, at) : 0;
+		at = 0;
+		head.n = 0;
+	}
+	*ret_used = used;
+	return at && r == 0 ? stream_sendv(&x->client->stream, pieces, at) : r;
+}
+
+/* 100 and 103 are passed on; 101 makes a tunnel, if the client asked for one. */
+static int take_interim(struct exchange *x, const struct http_head *h)
+{
+	struct worker *w = exchange__worker(x);
+
+	if (h->status == 101) {
+		if (!x->upgrade)
+			return -EBADMSG;
+		x->tunnel = x->answering = true;
+		x->keep = x->keep_link = false;
+		exchange__disarm(x);
+		link_limit(x->link, 0);
+	} else if (x->old) {
+		return 0;
+	}
+	x->framing = HEAD_AS_IS;
+	write_answer(x, h);
+	return stream_send(&x->client->stream, w->out.p, w->out.n);
+}
+
+static ssize_t pull_tunnel(struct exchange *x, const char *p, size_t n)
+{
+	if (n && stream_send(&x->client->stream, p, n) < 0) {
+		exchange_drop(x);
+		return -1;
+	}
+	exchange__slow_down(x);
+	return (ssize_t)n;
+}
+
+static ssize_t spoil(struct exchange *x)
+{
+	exchange__fail(x, L7_BROKEN);
+	return -1;
+}
+
+/* The rest of an answer, and its head if it was just parsed. */
+static ssize_t pull_body(struct exchange *x, struct str head, const char *p, size_t n)
+{
+	size_t used = 0;
+	int r = pass(x, head, p, n, &used);
+
+	if (r == -EBADMSG)
+		return spoil(x);
+	if (r < 0) {
+		exchange_drop(x);
+		return -1;
+	}
+	if (x->down.done) {
+		if (x->framing == HEAD_CHUNKED)
+			stream_send(&x->client->stream, "0\r\n\r\n", 5);
+		complete(x, used < n);
+		return -1;
+	}
+	exchange__slow_down(x);
+	return (ssize_t)used;
+}
+
+ssize_t exchange_pull(struct exchange *x, const char *p, size_t n)
+{
+	struct worker *w = exchange__worker(x);
+	struct str head = { 0 };
+	size_t used = 0;
+	ssize_t more;
+
+	exchange__move(x);
+	while (!x->answering) {
+		int r = http_parse_response(p + used, n - used, NULL, &w->head);
+
+		if (r == 0 && n - used < BUFFER_SIZE)
+			return (ssize_t)used;
+		if (r <= 0)
+			return spoil(x);
+		used += (size_t)r;
+		if (w->head.status < 200) {
+			if (take_interim(x, &w->head) < 0)
+				return spoil(x);
+			continue;
+		}
+		if (exchange__retry_status(x, w->head.status))
+			return -1;
+		choose_framing(x, &w->head);
+		write_answer(x, &w->head);
+		x->answering = true;
+		head = (struct str){ w->out.p, w->out.n };
+	}
+	more = x->tunnel ? pull_tunnel(x, p + used, n - used)
+			 : pull_body(x, head, p + used, n - used);
+	return more < 0 ? more : (ssize_t)used + more;
+}
+
+/* Whether a request may be sent again although a server may have seen it. */
+static bool is_idempotent(const struct exchange *x)
+{
+	static const struct str methods[] = { { "GET", 3 }, { "HEAD", 4 },   { "OPTIONS", 7 },
+					      { "PUT", 3 }, { "DELETE", 6 }, { "TRACE", 5 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
+		if (str_eq(methods[i], exchange__method(x)))
+			return true;
+	return false;
+}
+
+/* A server may end a kept connection at the moment when a request is sent on it. */
+static bool was_stale(const struct exchange *x)
+{
+	return x->link->served && !x->link->in && x->repeatable && is_idempotent(x);
+}
+
+void exchange_lost(struct exchange *x, int error)
+{
+	if (x->tunnel && error == 0 && !x->client->ended) {
+		x->server_ended = true;
+		stream_shutdown(&x->client->stream);
+		exchange_steer(x);
+	} else if (x->tunnel && error == 0) {
+		exchange__end_tunnel(x);
+	} else if (x->answering && error == 0 && http_body_eof(&x->down)) {
+		if (x->framing == HEAD_CHUNKED)
+			stream_send(&x->client->stream, "0\r\n\r\n", 5);
+		complete(x, true);
+	} else if (x->answering) {
+		exchange_drop(x);
+	} else if (was_stale(x)) {
+		exchange__drop_link(x);
+		x->tries--; /* the server has not seen it */
+		x->cut = x->full_up = false;
+		exchange__try_server(x, true);
+	} else {
+		exchange__fail(x, x->link->stream.failed_in == STREAM_CONNECTING ? L7_NOT_REACHED
+										 : L7_BROKEN);
+	}
+}

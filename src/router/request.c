@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * request: from the client to the server.
+ *
+ * The head is written again for each server that is tried. Bytes of the body are passed on as they
+ * came, while their framing is checked.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "src/router/internal.h"
+
+/* Checks the framing of the bytes that wait; those that belong to the body are [sent, *end). */
+static int body_end(struct exchange *x, size_t *ret_end)
+{
+	const struct buffer *in = x->client->in;
+	size_t at = x->sent;
+	struct str content;
+
+	while (at < in->n && !x->up.done) {
+		ssize_t r = http_body_feed(&x->up, in->p + at, in->n - at, &content);
+
+		if (r < 0)
+			return (int)r;
+		at += (size_t)r;
+	}
+	*ret_end = at;
+	return 0;
+}
+
+/* All that waits was passed on: the buffer is used for the next part of the body. */
+static void recycle(struct exchange *x)
+{
+	struct buffer *in = x->client->in;
+
+	if (in->n < BUFFER_SIZE || x->up.done)
+		return;
+	x->repeatable = false;
+	in->at = in->n = x->start = x->sent = 0;
+}
+
+/*
+ * The server takes no more. It may have answered before it had read everything: then that answer is
+ * passed on, and the client is not read from any more.
+ */
+static void be_cut(struct exchange *x)
+{
+	x->keep = x->keep_link = false;
+	x->cut = x->full_up = true;
+	exchange__steer_client(x);
+	if (!link_rescue(x->link))
+		exchange_lost(x, -EPIPE);
+}
+
+static void push_pieces(struct exchange *x, struct str head)
+{
+	struct client *c = x->client;
+	struct str pieces[2] = { head };
+	size_t end = x->sent, first = !head.n;
+
+	if (body_end(x, &end) < 0) {
+		if (x->answering)
+			exchange_drop(x);
+		else
+			x->keep = false, exchange__answer(x, 400);
+		return;
+	}
+	pieces[1] = (struct str){ c->in->p + x->sent, end - x->sent };
+	x->sent = end;
+	if (pieces[first].n && stream_sendv(&x->link->stream, pieces + first, 2 - first) < 0) {
+		be_cut(x);
+		return;
+	}
+	recycle(x);
+	if (c->ended && !x->up.done) {
+		exchange_drop(x);
+		return;
+	}
+	if (stream_is_full(&x->link->stream)) {
+		x->full_up = true;
+		exchange__steer_server(x);
+	}
+	exchange__steer_client(x);
+}
+
+void exchange__end_tunnel(struct exchange *x)
+{
+	link_leave(TAKE_PTR(x->link));
+	count(&exchange__worker(x)->counters.answers[0], 1);
+	x->sent = 0;
+	exchange__leave(x, false);
+}
+
+static void push_tunnel(struct exchange *x)
+{
+	struct client *c = x->client;
+	struct stream *to = &x->link->stream;
+
+	if (c->in && c->in->n > x->sent &&
+	    stream_send(to, c->in->p + x->sent, c->in->n - x->sent) < 0) {
+		exchange_drop(x);
+		return;
+	}
+	if (c->in)
+		c->in->at = c->in->n = x->sent = 0;
+	if (c->ended && x->server_ended) {
+		exchange__end_tunnel(x);
+		return;
+	}
+	if (c->ended)
+		stream_shutdown(to);
+	x->full_up = stream_is_full(to);
+	exchange_steer(x);
+}
+
+void exchange_push(struct exchange *x)
+{
+	exchange__move(x);
+	if (!exchange__is_sending(x) || x->cut)
+		return;
+	if (x->tunnel)
+		push_tunnel(x);
+	else if (!x->up.done)
+		push_pieces(x, (struct str){ 0 });
+}
+
+/* The target as the server gets it: the backend's rewrite wins over that of the rule. */
+static void rewrite(struct exchange *x, struct head_request *r)
+{
+	const struct l7_rewrite *w = x->backend->filters.rewrite;
+	struct buf *path = &exchange__worker(x)->path;
+	struct str from = r->target;
+	const char *query = memchr(from.p, '?', from.n);
+
+	if (!w)
+		w = x->target->rule->filters.rewrite;
+	if (!w)
+		return;
+	if (w->host.n)
+		r->host = w->host;
+	if (w->edit == L7_PATH_KEPT)
+		return;
+	if (query)
+		from.n = (size_t)(query - from.p);
+	path->n = 0;
+	l7_rewrite_path(w, x->target->match->path, from, path);
+	buf_add(path, from.p + from.n, r->target.n - from.n);
+	r->target = (struct str){ path->p, path->n };
+}
+
+static void send_request(struct exchange *x, const struct http_head *h)
+{
+	struct client *c = x->client;
+	struct worker *w = c->worker;
+	char server[ENDPOINT_STRLEN];
+	struct head_request r = { .from = h,
+				  .client = &c->peer,
+				  .scheme = STR("http"),
+				  .forwarded = x->listener->forwarded,
+				  .upgrade = x->upgrade };
+
+	head_read_target(h, &r.asked, &r.target);
+	if (h->target.p[0] != '/')
+		r.host = r.asked;
+	if (!r.asked.n && !h->minor)
+		r.host = str_of(endpoint_format(&x->server->at, server));
+	rewrite(x, &r);
+	exchange__add_edits(&x->target->rule->filters.request, r.edits, &r.n_edits);
+	exchange__add_edits(&x->backend->filters.request, r.edits, &r.n_edits);
+	head_write_request(&r, &w->out);
+	x->sent = x->start + x->head;
+	http_body_init(&x->up, h, (struct str){ 0 });
+	push_pieces(x, (struct str){ w->out.p, w->out.n });
+}
+
+void exchange_connected(struct exchange *x)
+{
+	const struct buffer *in = x->client->in;
+	struct http_head *h = &exchange__worker(x)->head;
+	int r = http_parse_request(in->p + x->start, in->n - x->start, NULL, h);
+
+	assert(r > 0 && (size_t)r == x->head);
+	exchange__move(x);
+	if (!x->link->served)
+		link_limit(x->link, x->target->rule->try_timeout);
+	send_request(x, h);
+}
+
+void exchange__try_server(struct exchange *x, bool fresh)
+{
+	const struct server *server = choose_server(x);
+	const struct l7_pool *pool = x->era->generation->pools[x->backend->pool].config;
+	int64_t limit = x->target->rule->try_timeout;
+	bool open;
+
+	if (!server) {
+		exchange__answer(x, 503);
+		return;
+	}
+	x->tries++;
+	x->server = server;
+	x->link = link_take(x, server, fresh, &open);
+	if (!open && (!limit || pool->connect_timeout < limit))
+		limit = pool->connect_timeout;
+	link_limit(x->link, limit);
+	if (open)
+		exchange_connected(x);
+}
