@@ -94,6 +94,7 @@ struct client {
 
 /* ---- exchanges ---- */
 
+#define ROUTER__TRIED 4	  /* servers that a request remembers */
 #define ROUTER__METHOD 16 /* bytes of a method that are kept; longer ones differ in no rule */
 
 struct exchange {
@@ -116,7 +117,8 @@ struct exchange {
 	struct http_body up, down;
 	enum head_framing framing; /* of the answer */
 	unsigned tries;
-	unsigned status; /* of the answer */
+	uint16_t tried[ROUTER__TRIED]; /* servers of the latest tries, by their place in the pool */
+	unsigned status;	       /* of the answer */
 	char method[ROUTER__METHOD];
 	uint8_t n_method;
 	bool old;	   /* the client speaks HTTP/1.0 */
@@ -186,7 +188,10 @@ enum choice { CHOICE_SERVER, CHOICE_ANSWER, CHOICE_REDIRECT };
  * Finds the rule of a request, and its backend. *ret_status is that of CHOICE_ANSWER.
  */
 enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned *ret_status);
-/* A server of the backend's pool; NULL: none can be used. */
+/*
+ * A server of the backend's pool, if possible none that was tried before; NULL: none can be used.
+ * The caller counts the try.
+ */
 const struct server *choose_server(struct exchange *x);
 
 /* client.c */
