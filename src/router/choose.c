@@ -70,13 +70,26 @@ enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned
 struct fleet {
 	struct worker *worker;
 	const struct generation_pool *pool;
+	const struct exchange *x;
 };
 
-static bool usable(size_t i, void *user)
+static bool was_tried(const struct exchange *x, size_t server)
+{
+	unsigned n = x->tries < ROUTER__TRIED ? x->tries : ROUTER__TRIED;
+
+	for (unsigned i = 0; i < n; i++)
+		if (x->tried[i] == server)
+			return true;
+	return false;
+}
+
+static enum l7_fitness fitness(size_t i, void *user)
 {
 	const struct fleet *f = user;
 
-	return server_is_usable(f->pool->servers[i]);
+	if (!server_is_usable(f->pool->servers[i]))
+		return L7_UNFIT;
+	return f->x->tries && was_tried(f->x, i) ? L7_RESERVE : L7_FIT;
 }
 
 static unsigned active(size_t i, void *user)
@@ -90,8 +103,8 @@ const struct server *choose_server(struct exchange *x)
 {
 	struct worker *w = x->client->worker;
 	const struct generation_pool *pool = &x->era->generation->pools[x->backend->pool];
-	struct fleet fleet = { w, pool };
-	const struct l7_fleet f = { usable, active, &fleet };
+	struct fleet fleet = { w, pool, x };
+	const struct l7_fleet f = { fitness, active, &fleet };
 	uint32_t *turn = &x->era->turns[x->backend->pool];
 	size_t i = L7_NONE;
 
@@ -107,5 +120,8 @@ const struct server *choose_server(struct exchange *x)
 		i = l7_balance_two(&pool->schedule, &f, random_next(&w->random));
 		break;
 	}
-	return i == L7_NONE ? NULL : pool->servers[i];
+	if (i == L7_NONE)
+		return NULL;
+	x->tried[x->tries % ROUTER__TRIED] = (uint16_t)i;
+	return pool->servers[i];
 }

@@ -303,7 +303,7 @@ static struct exchange *make(struct client *c, size_t n)
 	x->upgrade = h->upgrade && h->minor && x->up.done &&
 		     !str_ieq(http_header(h, STR("upgrade")), STR("h2c"));
 	x->moved = ev_now(w->loop);
-	x->began = x->tried = loop_monotonic();
+	x->began = x->try_began = loop_monotonic();
 	return x;
 }
 

@@ -96,6 +96,7 @@ struct client {
 
 /* ---- exchanges ---- */
 
+#define ROUTER__TRIED 4	  /* servers that a request remembers */
 #define ROUTER__METHOD 16 /* bytes of a method that are kept; longer ones differ in no rule */
 
 struct exchange {
@@ -114,7 +115,7 @@ struct exchange {
 	uint64_t in, out; /* bytes from the client, and to it */
 	ev_tstamp moved;  /* when bytes came last, from either side */
 	/* monotonic ns: the head was complete, the try began, the server's answer began, the end */
-	int64_t began, tried, first, ended; /* first, ended: 0 before that */
+	int64_t began, try_began, first, ended; /* first, ended: 0 before that */
 	int64_t due, retry_at; /* monotonic ns: end of the request, next try; 0: none */
 	struct buf cors;       /* lines for the answer */
 	size_t start;	       /* of the head in client->in */
@@ -123,7 +124,8 @@ struct exchange {
 	struct http_body up, down;
 	enum head_framing framing; /* of the answer */
 	unsigned tries;
-	unsigned status; /* of the answer */
+	uint16_t tried[ROUTER__TRIED]; /* servers of the latest tries, by their place in the pool */
+	unsigned status;	       /* of the answer */
 	char method[ROUTER__METHOD];
 	uint8_t n_method;
 	bool old;	   /* the client speaks HTTP/1.0 */
@@ -195,7 +197,10 @@ enum choice { CHOICE_SERVER, CHOICE_ANSWER, CHOICE_REDIRECT };
  * Finds the rule of a request, and its backend. *ret_status is that of CHOICE_ANSWER.
  */
 enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned *ret_status);
-/* A server of the backend's pool; NULL: none can be used. */
+/*
+ * A server of the backend's pool, if possible none that was tried before; NULL: none can be used.
+ * The caller counts the try.
+ */
 const struct server *choose_server(struct exchange *x);
 
 /* client.c */

@@ -162,7 +162,6 @@ static void send_request(struct exchange *x, const struct http_head *h)
 {
 	struct client *c = x->client;
 	struct worker *w = c->worker;
-	char server[ENDPOINT_STRLEN];
 	struct head_request r = { .from = h,
 				  .client = &c->peer,
 				  .scheme = STR("http"),
@@ -173,7 +172,7 @@ static void send_request(struct exchange *x, const struct http_head *h)
 	if (h->target.p[0] != '/')
 		r.host = r.asked;
 	if (!r.asked.n && !h->minor)
-		r.host = str_of(endpoint_format(&x->server->at, server));
+		r.host = str_of(x->server->authority);
 	rewrite(x, &r);
 	exchange__add_edits(&x->target->rule->filters.request, r.edits, &r.n_edits);
 	exchange__add_edits(&x->backend->filters.request, r.edits, &r.n_edits);

@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "lib/log/log.h"
 #include "lib/stream/listener.h"
+#include "src/router/care.h"
 
 struct router {
 	struct ev_loop *loop;
@@ -19,6 +20,7 @@ struct router {
 	struct worker **workers;
 	struct generation_shared shared;
 	struct stats *stats;
+	struct care *care;
 	struct generation *current; /* with a reference of its own */
 	uint64_t number;
 	size_t generations;
@@ -167,6 +169,7 @@ static void publish(struct router *r, struct generation *g, const struct opened_
 		worker_give_socket(r->workers[i % r->config.threads], &sockets->items[i].at,
 				   sockets->items[i].fd, g->number);
 	r->current = g;
+	care_follow(r->care, (const struct generation *const *)&r->current, 1);
 	for (unsigned i = 0; i < r->config.threads; i++) {
 		generation_hold(g);
 		worker_publish(r->workers[i], g);
@@ -268,6 +271,7 @@ int router_new(struct ev_loop *loop, const struct router_config *config, struct 
 	r->config = *config;
 	r->shared = (struct generation_shared){ servers_new(), names_new(), names_new() };
 	r->stats = stats_new(config->threads);
+	r->care = care_new(loop, r->shared.servers, config->user_agent);
 	r->workers = mem_zalloc(config->threads * sizeof(struct worker *));
 	ev_async_init(&r->said, on_said);
 	ev_async_start(loop, &r->said);
@@ -286,6 +290,7 @@ void router_free(struct router *r)
 		return;
 	for (unsigned i = 0; i < r->config.threads; i++)
 		worker_stop(r->workers[i]);
+	care_free(r->care);
 	free_retired(r);
 	if (r->current)
 		retire(r, r->current);

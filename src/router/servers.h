@@ -17,6 +17,12 @@
 #include "base/addr.h"
 
 struct servers;
+struct charge;
+
+/* Why a server gets no requests. */
+enum server_flag {
+	SERVER_DOWN = 1 << 0, /* by its probes */
+};
 
 struct server {
 	uint32_t number; /* of no other server at the same time */
@@ -24,14 +30,17 @@ struct server {
 	char *host;
 	uint16_t port;
 	bool tls;
+	char *authority;    /* host and port, as in a URL */
 	struct endpoint at; /* no address: the name has not been found yet */
-	atomic_bool down;   /* by its probes */
+	atomic_uint flags;  /* enum server_flag; written by the control thread */
+	/* the rest is for the control thread */
+	struct charge *charge; /* of care.h; NULL: no generation in force has the server */
 };
 
 /* Whether it can get requests. From any thread. */
 static inline bool server_is_usable(const struct server *s)
 {
-	return !atomic_load_explicit(&s->down, memory_order_relaxed) && addr_is_set(&s->at.addr);
+	return !atomic_load_explicit(&s->flags, memory_order_relaxed) && addr_is_set(&s->at.addr);
 }
 
 struct servers *servers_new(void);
@@ -42,3 +51,5 @@ struct server *servers_take(struct servers *s, const char *pool, const char *hos
 void servers_release(struct server *server);
 /* Numbers are below this. */
 uint32_t servers_bound(const struct servers *s);
+/* The server with that number; NULL if there is none. */
+struct server *servers_at(const struct servers *s, uint32_t number);
