@@ -109,6 +109,7 @@ struct exchange {
 	const struct server *server; /* of the present try */
 	ev_tstamp moved;	     /* when bytes came last, from either side */
 	int64_t due, retry_at;	     /* monotonic ns: end of the request, next try; 0: none */
+	int64_t try_due;	     /* monotonic ns: end of the present try; 0: none */
 	struct buf cors;	     /* lines for the answer */
 	size_t start;		     /* of the head in client->in */
 	size_t head;		     /* its bytes */
