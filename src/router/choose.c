@@ -5,6 +5,8 @@
  */
 #include "base/cleanup.h"
 #include "base/random.h"
+#include "core/l7/key.h"
+#include "core/l7/spread.h"
 #include "src/router/internal.h"
 
 static const struct l7_rule *rule_of(const struct exchange *x)
@@ -33,6 +35,24 @@ static bool is_allowed(const struct l7_config *c, struct str host)
 	return false;
 }
 
+/* The head is no longer parsed when the request is tried again, so its key is kept. */
+static void find_hash(struct exchange *x, const struct l7_request *r)
+{
+	const struct l7_pool *pool = x->era->generation->pools[x->backend->pool].config;
+	struct str value;
+
+	if (pool->balance != L7_MAGLEV)
+		return;
+	if (pool->key == L7_KEY_SOURCE) {
+		x->hash = l7_key_hash_source(&x->client->peer.addr);
+		x->hashed = true;
+		return;
+	}
+	value = l7_key_value(r->headers, r->n_headers, pool->key, str_of(pool->key_name));
+	x->hash = l7_key_hash(value);
+	x->hashed = value.n > 0;
+}
+
 enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned *ret_status)
 {
 	struct worker *w = x->client->worker;
@@ -58,6 +78,7 @@ enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned
 	if (backend == L7_NONE || rule_of(x)->backends[backend].pool == L7_NO_POOL)
 		return CHOICE_ANSWER;
 	x->backend = &rule_of(x)->backends[backend];
+	find_hash(x, r);
 	return CHOICE_SERVER;
 }
 
@@ -66,6 +87,7 @@ enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned
 struct fleet {
 	struct worker *worker;
 	const struct generation_pool *pool;
+	const struct server *avoid; /* the one of the try before; NULL: none */
 };
 
 static bool usable(size_t i, void *user)
@@ -73,7 +95,8 @@ static bool usable(size_t i, void *user)
 	const struct fleet *f = user;
 	const struct server *s = f->pool->servers[i];
 
-	return !atomic_load_explicit(&s->down, memory_order_relaxed) && addr_is_set(&s->at.addr);
+	return s != f->avoid && !atomic_load_explicit(&s->down, memory_order_relaxed) &&
+	       addr_is_set(&s->at.addr);
 }
 
 static unsigned active(size_t i, void *user)
@@ -83,26 +106,41 @@ static unsigned active(size_t i, void *user)
 	return worker_slot(f->worker, f->pool->servers[i])->active;
 }
 
-const struct server *choose_server(struct exchange *x)
+static const struct server *balance(struct exchange *x, struct fleet *fleet)
 {
-	struct worker *w = x->client->worker;
-	const struct generation_pool *pool = &x->era->generation->pools[x->backend->pool];
-	struct fleet fleet = { w, pool };
-	const struct l7_fleet f = { usable, active, &fleet };
+	const struct generation_pool *pool = fleet->pool;
+	const struct l7_fleet f = { usable, active, fleet };
 	uint32_t *turn = &x->era->turns[x->backend->pool];
 	size_t i = L7_NONE;
 
 	switch (pool->config->balance) {
-	case L7_ROUND_ROBIN:
 	case L7_MAGLEV:
+		i = x->hashed ? l7_spread_find(pool->table->slots, pool->table->size, &f, x->hash)
+			      : l7_balance_turn(&pool->schedule, &f, turn);
+		break;
+	case L7_ROUND_ROBIN:
 		i = l7_balance_turn(&pool->schedule, &f, turn);
 		break;
 	case L7_LEAST_REQUEST:
 		i = l7_balance_least(&pool->schedule, &f, turn);
 		break;
 	case L7_RANDOM_TWO:
-		i = l7_balance_two(&pool->schedule, &f, random_next(&w->random));
+		i = l7_balance_two(&pool->schedule, &f, random_next(&fleet->worker->random));
 		break;
 	}
 	return i == L7_NONE ? NULL : pool->servers[i];
+}
+
+/* A further try goes to another server if there is one. */
+const struct server *choose_server(struct exchange *x)
+{
+	struct fleet fleet = { .worker = x->client->worker,
+			       .pool = &x->era->generation->pools[x->backend->pool],
+			       .avoid = x->tries ? x->server : NULL };
+	const struct server *server = balance(x, &fleet);
+
+	if (server || !fleet.avoid)
+		return server;
+	fleet.avoid = NULL;
+	return balance(x, &fleet);
 }

@@ -19,6 +19,8 @@ static void compile_pool(struct generation *g, struct generation_pool *p,
 		weights[i] = s->drain ? 0 : s->weight;
 	}
 	p->schedule = l7_schedule_build(g->arena, weights, config->n_servers);
+	if (config->balance == L7_MAGLEV)
+		p->table = tables_take(servers_tables(servers), config->servers, config->n_servers);
 }
 
 /* ---- ports ---- */
@@ -126,6 +128,7 @@ struct generation *generation_new(struct settings *settings, struct servers *ser
 	settings_compile(settings);
 	g->arena = arena;
 	g->settings = settings;
+	g->servers = servers;
 	g->config = *config;
 	g->number = number;
 	atomic_init(&g->references, 1);
@@ -148,9 +151,11 @@ struct generation *generation_new(struct settings *settings, struct servers *ser
 
 void generation_free(struct generation *g)
 {
-	for (size_t i = 0; i < g->config.n_pools; i++)
+	for (size_t i = 0; i < g->config.n_pools; i++) {
 		for (size_t k = 0; k < g->pools[i].config->n_servers; k++)
 			servers_release(g->pools[i].servers[k]);
+		tables_release(servers_tables(g->servers), g->pools[i].table);
+	}
 	settings_free(g->settings);
 	arena_free(g->arena);
 }

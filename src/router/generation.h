@@ -19,6 +19,7 @@ struct generation_pool {
 	const struct l7_pool *config;
 	struct server **servers; /* in the order of the configuration */
 	struct l7_schedule schedule;
+	struct table *table; /* with L7_MAGLEV; otherwise NULL */
 };
 
 struct generation_listener {
@@ -46,6 +47,7 @@ struct generation {
 	/* the rest is private */
 	struct arena *arena;
 	struct settings *settings;
+	struct servers *servers;
 	atomic_uint references;
 	struct generation *next;
 };

@@ -110,6 +110,7 @@ struct exchange {
 	ev_tstamp moved;	     /* when bytes came last, from either side */
 	int64_t due, retry_at;	     /* monotonic ns: end of the request, next try; 0: none */
 	int64_t try_due;	     /* monotonic ns: end of the present try; 0: none */
+	uint64_t hash;		     /* of the key of the request, for L7_MAGLEV */
 	struct buf cors;	     /* lines for the answer */
 	size_t start;		     /* of the head in client->in */
 	size_t head;		     /* its bytes */
@@ -130,6 +131,7 @@ struct exchange {
 	bool full_up;	   /* the client is not read from until the server has taken more */
 	bool full_down;	   /* and the other way round */
 	bool cut;	   /* the server takes no more of the request */
+	bool hashed;	   /* hash is set: the request has the key */
 	bool server_ended; /* of a tunnel */
 };
 

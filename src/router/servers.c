@@ -20,11 +20,15 @@ struct servers {
 	VEC(struct entry *) all; /* by number; NULL: free */
 	VEC(uint32_t) spare;	 /* free numbers */
 	uint64_t last_id;
+	struct tables *tables;
 };
 
 struct servers *servers_new(void)
 {
-	return mem_zalloc(sizeof(struct servers));
+	struct servers *s = mem_zalloc(sizeof(*s));
+
+	s->tables = tables_new();
+	return s;
 }
 
 void servers_free(struct servers *s)
@@ -35,6 +39,7 @@ void servers_free(struct servers *s)
 	map_free(&s->by_key);
 	vec_free(&s->all);
 	vec_free(&s->spare);
+	tables_free(s->tables);
 	free(s);
 }
 
@@ -100,4 +105,9 @@ void servers_release(struct server *server)
 uint32_t servers_bound(const struct servers *s)
 {
 	return (uint32_t)s->all.n;
+}
+
+struct tables *servers_tables(const struct servers *s)
+{
+	return s->tables;
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/addr.h"
+#include "src/router/tables.h"
 
 struct servers;
 
@@ -40,3 +41,5 @@ struct server *servers_take(struct servers *s, const char *pool, const char *hos
 void servers_release(struct server *server);
 /* Numbers are below this. */
 uint32_t servers_bound(const struct servers *s);
+/* The tables of pools, which outlive generations, too. */
+struct tables *servers_tables(const struct servers *s);
