@@ -259,6 +259,8 @@ static const struct {
 	{ PLAIN("persistence: {type: header, name: x, path: /}"), "InvalidPersistence",
 	  "persistence.path: needs type: cookie" },
 	{ PLAIN("persistence: {name: 'a b'}"), "InvalidPersistence", "is not a token" },
+	{ PLAIN("persistence: {path: '/a;b'}"), "InvalidPersistence",
+	  "persistence.path: must not contain ';'" },
 	{ PLAIN("persistence: {path: x}"), "InvalidPath", "persistence.path: \"x\" must start" },
 	{ PLAIN("persistence: {lifetime: 10ms}"), "InvalidPersistence", "whole number of seconds" },
 

@@ -2,6 +2,7 @@
 #include "core/l7/key.h"
 
 #include "base/random.h"
+#include "base/units.h"
 #include "core/l7/hash.h"
 
 /* What the numbers are used for: equal texts give different numbers for different uses. */
@@ -104,4 +105,19 @@ bool l7_key_parse(struct str text, uint64_t *ret)
 		return false;
 	*ret = key;
 	return true;
+}
+
+void l7_key_give(const struct l7_persistence *p, uint64_t key, struct buf *out)
+{
+	char text[L7_KEY_STRLEN];
+
+	l7_key_format(key, text);
+	if (p->key == L7_KEY_HEADER) {
+		buf_printf(out, "%s: %s\r\n", p->name, text);
+		return;
+	}
+	buf_printf(out, "set-cookie: %s=%s; Path=%s", p->name, text, p->path);
+	if (p->lifetime)
+		buf_printf(out, "; Max-Age=%lld", (long long)(p->lifetime / NSEC_PER_SEC));
+	buf_add_lit(out, "; HttpOnly; SameSite=Lax\r\n");
 }

@@ -33,3 +33,5 @@ uint64_t l7_key_of_server(const char *pool, const char *host, uint16_t port);
 #define L7_KEY_STRLEN 17
 const char *l7_key_format(uint64_t key, char text[static L7_KEY_STRLEN]);
 bool l7_key_parse(struct str text, uint64_t *ret);
+/* Appends the line of an answer that gives it to the client: Set-Cookie, or the header. */
+void l7_key_give(const struct l7_persistence *p, uint64_t key, struct buf *out);

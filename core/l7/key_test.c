@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 
 #define FIELD(name, value)                                                                         \
 	{                                                                                          \
@@ -127,6 +128,24 @@ static void a_key_can_be_written_and_read(void **state)
 	assert_int_equal(key, 7);
 }
 
+static void a_key_is_given_as_cookie_or_header(void **state)
+{
+	static const struct l7_persistence ways[] = {
+		{ .key = L7_KEY_COOKIE, .name = "maglev", .path = "/" },
+		{ .key = L7_KEY_COOKIE, .name = "c", .path = "/a", .lifetime = 90 * NSEC_PER_SEC },
+		{ .key = L7_KEY_HEADER, .name = "X-Session" },
+	};
+	_cleanup_(buf_free) struct buf out = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++)
+		l7_key_give(&ways[i], 0xabc, &out);
+	assert_string_equal(
+		buf_cstr(&out),
+		"set-cookie: maglev=0000000000000abc; Path=/; HttpOnly; SameSite=Lax\r\n"
+		"set-cookie: c=0000000000000abc; Path=/a; Max-Age=90; HttpOnly; SameSite=Lax\r\n"
+		"X-Session: 0000000000000abc\r\n");
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -137,6 +156,7 @@ int main(void)
 		cmocka_unit_test(hashes_never_change),
 		cmocka_unit_test(servers_differ_by_pool_host_and_port),
 		cmocka_unit_test(a_key_can_be_written_and_read),
+		cmocka_unit_test(a_key_is_given_as_cookie_or_header),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,12 +53,51 @@ static void find_hash(struct exchange *x, const struct l7_request *r)
 	x->hashed = value.n > 0;
 }
 
+static bool is_usable(const struct server *s)
+{
+	return !atomic_load_explicit(&s->down, memory_order_relaxed) && addr_is_set(&s->at.addr);
+}
+
+/* The server that the request names, and with it the backend, whatever their weights are. */
+static bool find_session(struct exchange *x, const struct l7_request *r)
+{
+	const struct l7_rule *rule = rule_of(x);
+	struct str value = l7_key_value(r->headers, r->n_headers, rule->persistence.key,
+					str_of(rule->persistence.name));
+	uint64_t key;
+
+	if (!l7_key_parse(value, &key))
+		return false;
+	for (size_t i = 0; i < rule->n_backends && !x->session; i++) {
+		const struct l7_backend *b = &rule->backends[i];
+
+		if (b->pool != L7_NO_POOL)
+			x->session = generation_session(&x->era->generation->pools[b->pool], key);
+		x->backend = b;
+	}
+	if (x->session && is_usable(x->session))
+		return true;
+	x->session = NULL;
+	x->backend = NULL;
+	return false;
+}
+
+static bool pick_backend(struct exchange *x)
+{
+	const struct l7_rule *rule = rule_of(x);
+	size_t i = l7_pick_backend(rule->backends, rule->n_backends,
+				   random_next(&x->client->worker->random));
+
+	if (i == L7_NONE || rule->backends[i].pool == L7_NO_POOL)
+		return false;
+	x->backend = &rule->backends[i];
+	return true;
+}
+
 enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned *ret_status)
 {
-	struct worker *w = x->client->worker;
 	const struct generation *g = x->era->generation;
 	const struct generation_listener *listener;
-	size_t backend;
 
 	*ret_status = 421;
 	if (!x->client->port->rules) /* its listener has gone since the head began */
@@ -72,12 +111,9 @@ enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned
 	x->listener = listener->config;
 	if (rule_of(x)->filters.redirect)
 		return CHOICE_REDIRECT;
-	backend = l7_pick_backend(rule_of(x)->backends, rule_of(x)->n_backends,
-				  random_next(&w->random));
 	*ret_status = 500;
-	if (backend == L7_NONE || rule_of(x)->backends[backend].pool == L7_NO_POOL)
+	if (!(rule_of(x)->persistence.enabled && find_session(x, r)) && !pick_backend(x))
 		return CHOICE_ANSWER;
-	x->backend = &rule_of(x)->backends[backend];
 	find_hash(x, r);
 	return CHOICE_SERVER;
 }
@@ -95,8 +131,7 @@ static bool usable(size_t i, void *user)
 	const struct fleet *f = user;
 	const struct server *s = f->pool->servers[i];
 
-	return s != f->avoid && !atomic_load_explicit(&s->down, memory_order_relaxed) &&
-	       addr_is_set(&s->at.addr);
+	return s != f->avoid && is_usable(s);
 }
 
 static unsigned active(size_t i, void *user)
@@ -137,7 +172,7 @@ const struct server *choose_server(struct exchange *x)
 	struct fleet fleet = { .worker = x->client->worker,
 			       .pool = &x->era->generation->pools[x->backend->pool],
 			       .avoid = x->tries ? x->server : NULL };
-	const struct server *server = balance(x, &fleet);
+	const struct server *server = !x->tries && x->session ? x->session : balance(x, &fleet);
 
 	if (server || !fleet.avoid)
 		return server;

@@ -23,6 +23,56 @@ static void compile_pool(struct generation *g, struct generation_pool *p,
 		p->table = tables_take(servers_tables(servers), config->servers, config->n_servers);
 }
 
+/* ---- sessions ---- */
+
+static int by_key(const void *pa, const void *pb)
+{
+	const struct generation_session *a = pa, *b = pb;
+
+	return a->key < b->key ? -1 : a->key > b->key;
+}
+
+static void list_sessions(struct generation *g, struct generation_pool *p)
+{
+	size_t n = p->config->n_servers;
+	struct generation_session *list;
+
+	if (p->sessions || !n)
+		return;
+	list = arena_array_of(g->arena, n, struct generation_session);
+	for (size_t i = 0; i < n; i++)
+		list[i] = (struct generation_session){ p->servers[i]->key, p->servers[i] };
+	qsort(list, n, sizeof(*list), by_key);
+	p->sessions = list;
+}
+
+static void compile_sessions(struct generation *g, const struct l7_rule *rule)
+{
+	for (size_t i = 0; rule->persistence.enabled && i < rule->n_backends; i++)
+		if (rule->backends[i].pool != L7_NO_POOL)
+			list_sessions(g, &g->pools[rule->backends[i].pool]);
+}
+
+static void compile_all_sessions(struct generation *g)
+{
+	for (size_t i = 0; i < g->config.n_routes; i++)
+		for (size_t k = 0; k < g->config.routes[i].n_rules; k++)
+			compile_sessions(g, &g->config.routes[i].rules[k]);
+	if (g->config.fallback)
+		compile_sessions(g, g->config.fallback);
+}
+
+const struct server *generation_session(const struct generation_pool *p, uint64_t key)
+{
+	const struct generation_session wanted = { .key = key };
+	const struct generation_session *found;
+
+	if (!p->sessions)
+		return NULL;
+	found = bsearch(&wanted, p->sessions, p->config->n_servers, sizeof(wanted), by_key);
+	return found ? found->server : NULL;
+}
+
 /* ---- ports ---- */
 
 static int by_address(const void *pa, const void *pb)
@@ -146,6 +196,7 @@ struct generation *generation_new(struct settings *settings, struct servers *ser
 	}
 	compile_ports(g);
 	compile_fallback(g);
+	compile_all_sessions(g);
 	return g;
 }
 

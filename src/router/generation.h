@@ -15,10 +15,18 @@
 #include "src/router/servers.h"
 #include "src/router/settings.h"
 
+/* A server that sessions may belong to. */
+struct generation_session {
+	uint64_t key;
+	const struct server *server;
+};
+
 struct generation_pool {
 	const struct l7_pool *config;
 	struct server **servers; /* in the order of the configuration */
 	struct l7_schedule schedule;
+	/* by key, if a rule has persistence; otherwise NULL */
+	const struct generation_session *sessions;
 	struct table *table; /* with L7_MAGLEV; otherwise NULL */
 };
 
@@ -68,6 +76,9 @@ const struct generation_port *generation_port(const struct generation *g,
 const struct l7_target *generation_find(const struct generation *g, const struct generation_port *p,
 					const struct l7_request *r,
 					const struct generation_listener **ret_listener);
+
+/* The server of a pool that a session belongs to; NULL: none. */
+const struct server *generation_session(const struct generation_pool *p, uint64_t key);
 
 static inline void generation_hold(struct generation *g)
 {

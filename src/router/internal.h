@@ -106,14 +106,15 @@ struct exchange {
 	const struct l7_target *target;
 	const struct l7_backend *backend; /* NULL: none was chosen */
 	const struct l7_listener *listener;
-	const struct server *server; /* of the present try */
-	ev_tstamp moved;	     /* when bytes came last, from either side */
-	int64_t due, retry_at;	     /* monotonic ns: end of the request, next try; 0: none */
-	int64_t try_due;	     /* monotonic ns: end of the present try; 0: none */
-	uint64_t hash;		     /* of the key of the request, for L7_MAGLEV */
-	struct buf cors;	     /* lines for the answer */
-	size_t start;		     /* of the head in client->in */
-	size_t head;		     /* its bytes */
+	const struct server *server;  /* of the present try */
+	const struct server *session; /* that the request belongs to; NULL: any */
+	ev_tstamp moved;	      /* when bytes came last, from either side */
+	int64_t due, retry_at;	      /* monotonic ns: end of the request, next try; 0: none */
+	int64_t try_due;	      /* monotonic ns: end of the present try; 0: none */
+	uint64_t hash;		      /* of the key of the request, for L7_MAGLEV */
+	struct buf cors;	      /* lines for the answer */
+	size_t start;		      /* of the head in client->in */
+	size_t head;		      /* its bytes */
 	size_t sent; /* offset in client->in of the first byte that was not passed on */
 	struct http_body up, down;
 	enum head_framing framing; /* of the answer */

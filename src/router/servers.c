@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "core/l7/key.h"
 
 struct entry {
 	struct server server;
@@ -81,8 +82,10 @@ struct server *servers_take(struct servers *s, const char *pool, const char *hos
 	/* neither a host nor a port has a blank */
 	buf_printf(&key, "%s %u %d %s", host, port, tls, pool);
 	e = map_get(&s->by_key, buf_cstr(&key));
-	if (!e)
+	if (!e) {
 		e = make(s, host, port, tls, buf_cstr(&key));
+		e->server.key = l7_key_of_server(pool, host, port);
+	}
 	e->server.references++;
 	return &e->server;
 }

@@ -26,6 +26,7 @@ struct server {
 	char *host;
 	uint16_t port;
 	bool tls;
+	uint64_t key;	    /* names it in sessions; see core/l7/key.h */
 	struct endpoint at; /* no address: the name has not been found yet */
 	atomic_bool down;   /* by its probes */
 	/* the rest is private */

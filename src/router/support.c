@@ -26,8 +26,6 @@ static void check_filters(const struct l7_doc_filters *f, const char *key, struc
 
 static void check_rule(const struct l7_doc_rule *r, const char *key, struct errs *errors)
 {
-	if (r->persistence.set)
-		refuse(errors, r->persistence.at, "%s.persistence", key);
 	check_filters(&r->filters, key, errors);
 	for (size_t i = 0; i < r->n_backends; i++)
 		check_filters(&r->backends[i].filters,

@@ -101,3 +101,106 @@ def test_weights_decide_how_many_keys_a_server_has(serve, route):
         for i in range(400):
             client.send(f'GET / HTTP/1.1\r\nHost: a\r\nX-User: {i}\r\n\r\n').message()
     assert 330 < len(servers[0].requests) < 390
+
+
+# ---- sessions ----
+
+def weighted(servers, **weights):
+    """A rule with a pool of one server for each name."""
+    return {'routes': [{'name': 'all', 'persistence': {}, 'backends': [{'pool': name, 'weight': weight}
+                                                                       for name, weight in weights.items()]}],
+            'pools': [{'name': name, 'servers': [f'127.0.0.1:{server.port}']} for name, server in zip(weights, servers)]}
+
+
+def session(router, **how):
+    """(the port of the server, the cookie)"""
+    answer = router.request(**how)
+    assert answer.status == 200
+    line = answer.headers['Set-Cookie']
+    return int(answer.headers['X-Port']), line and line.split(';')[0]
+
+
+def test_a_cookie_keeps_a_client_at_its_server(serve, route):
+    servers = [serve() for _ in range(4)]
+    router = route(document(*servers, rule={'persistence': {'name': 'at', 'path': '/shop', 'lifetime': '1h'}}))
+    answer = router.request()
+    value, *attributes = answer.headers['Set-Cookie'].split('; ')
+    assert attributes == ['Path=/shop', 'Max-Age=3600', 'HttpOnly', 'SameSite=Lax']
+    name, value = value.split('=')
+    assert name == 'at' and len(value) == 16 and answer.headers['X-Port'] not in value
+    for _ in range(12):
+        again = router.request(headers={'Cookie': f'a=1; at={value}; b=2'})
+        assert again.headers['X-Port'] == answer.headers['X-Port']
+        assert again.headers['Set-Cookie'] is None
+    assert len({session(router) for _ in range(20)}) == 4
+
+
+def test_a_header_keeps_a_client_at_its_server(serve, route):
+    router = route(document(*[serve() for _ in range(4)], rule={'persistence': {'type': 'header', 'name': 'X-At'}}))
+    answer = router.request()
+    for _ in range(12):
+        again = router.request(headers={'x-at': answer.headers['X-At']})
+        assert (again.headers['X-Port'], again.headers['X-At']) == (answer.headers['X-Port'], None)
+
+
+def test_a_value_that_names_no_server_is_replaced(serve, route):
+    router = route(document(*[serve() for _ in range(2)], rule={'persistence': {}}))
+    for value in ('', 'x', '0' * 16, '127.0.0.1:80', 'f' * 400):
+        assert session(router, headers={'Cookie': f'maglev={value}'})[1].startswith('maglev=')
+
+
+def test_a_session_survives_a_swap_and_is_known_to_other_routers(serve, route):
+    servers = [serve() for _ in range(4)]
+    rule = {'persistence': {}}
+    router, other = route(document(*servers, rule=rule)), route(document(*servers[::-1], rule=rule))
+    port, cookie = session(router)
+    assert router.update(document(*servers[::-1], serve(), rule={**rule, 'name': 'new'})).status == 200
+    for at in (router, other):
+        for _ in range(8):
+            assert session(at, headers={'Cookie': cookie}) == (port, None)
+
+
+def test_a_server_that_drains_keeps_its_sessions(serve, route):
+    servers = [serve() for _ in range(3)]
+    router = route(document(*servers, rule={'persistence': {}}))
+    port, cookie = session(router)
+    upstreams = [{'host': '127.0.0.1', 'port': server.port, 'drain': server.port == port} for server in servers]
+    changed = {**document(rule={'persistence': {}}), 'pools': [{'name': 'pool', 'upstreams': upstreams}]}
+    assert router.update(changed).status == 200
+    assert port not in {session(router)[0] for _ in range(12)}
+    for _ in range(4):
+        assert session(router, headers={'Cookie': cookie}) == (port, None)
+
+
+def test_a_session_moves_when_its_server_is_gone(serve, route):
+    servers = [serve() for _ in range(3)]
+    router = route(document(*servers, rule={'persistence': {}}))
+    port, cookie = session(router)
+    kill(next(server for server in servers if server.port == port))
+    moved, new = session(router, headers={'Cookie': cookie})
+    assert moved != port and new != cookie
+    assert session(router, headers={'Cookie': new}) == (moved, None)
+
+
+def test_a_session_stays_at_its_backend(serve, route):
+    servers = [serve(), serve()]
+    router = route(weighted(servers, old=1, new=1))
+    sessions = {session(router) for _ in range(30)}
+    assert {port for port, _ in sessions} == {server.port for server in servers}
+    for weights in ({'old': 1, 'new': 999}, {'old': 0, 'new': 1}):
+        assert router.update(weighted(servers, **weights)).status == 200
+        for port, cookie in sessions:
+            for _ in range(5):
+                assert session(router, headers={'Cookie': cookie}) == (port, None)
+    assert {session(router)[0] for _ in range(10)} == {servers[1].port}
+
+
+def test_an_upgrade_gets_its_session(serve, route):
+    def tunnel(wire):
+        wire.head()
+        wire.send('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n')
+
+    router = route(document(serve(tunnel), rule={'persistence': {}}))
+    with router.client() as client:
+        client.send('GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n')
+        assert client.head().get('set-cookie').startswith('maglev=')
