@@ -21,6 +21,58 @@ static void compile_pool(struct generation *g, struct generation_pool *p,
 		weights[i] = s->drain ? 0 : s->weight;
 	}
 	p->schedule = l7_schedule_build(g->arena, weights, config->n_servers);
+	if (config->balance == L7_MAGLEV)
+		p->table = tables_take(shared->tables, config->servers, config->n_servers);
+}
+
+/* ---- sessions ---- */
+
+static int by_key(const void *pa, const void *pb)
+{
+	const struct generation_session *a = pa, *b = pb;
+
+	return a->key < b->key ? -1 : a->key > b->key;
+}
+
+static void list_sessions(struct generation *g, struct generation_pool *p)
+{
+	size_t n = p->config->n_servers;
+	struct generation_session *list;
+
+	if (p->sessions || !n)
+		return;
+	list = arena_array_of(g->arena, n, struct generation_session);
+	for (size_t i = 0; i < n; i++)
+		list[i] = (struct generation_session){ p->servers[i]->key, p->servers[i] };
+	qsort(list, n, sizeof(*list), by_key);
+	p->sessions = list;
+}
+
+static void compile_sessions(struct generation *g, const struct l7_rule *rule)
+{
+	for (size_t i = 0; rule->persistence.enabled && i < rule->n_backends; i++)
+		if (rule->backends[i].pool != L7_NO_POOL)
+			list_sessions(g, &g->pools[rule->backends[i].pool]);
+}
+
+static void compile_all_sessions(struct generation *g)
+{
+	for (size_t i = 0; i < g->config.n_routes; i++)
+		for (size_t k = 0; k < g->config.routes[i].n_rules; k++)
+			compile_sessions(g, &g->config.routes[i].rules[k]);
+	if (g->config.fallback)
+		compile_sessions(g, g->config.fallback);
+}
+
+const struct server *generation_session(const struct generation_pool *p, uint64_t key)
+{
+	const struct generation_session wanted = { .key = key };
+	const struct generation_session *found;
+
+	if (!p->sessions)
+		return NULL;
+	found = bsearch(&wanted, p->sessions, p->config->n_servers, sizeof(wanted), by_key);
+	return found ? found->server : NULL;
 }
 
 /* ---- ports ---- */
@@ -139,6 +191,7 @@ struct generation *generation_new(struct settings *settings, const struct genera
 	settings_compile(settings);
 	g->arena = arena;
 	g->settings = settings;
+	g->tables = shared->tables;
 	g->config = *config;
 	g->number = number;
 	atomic_init(&g->references, 1);
@@ -158,6 +211,7 @@ struct generation *generation_new(struct settings *settings, const struct genera
 	compile_ports(g);
 	compile_fallback(g);
 	name_routes(g, shared->routes);
+	compile_all_sessions(g);
 	return g;
 }
 
@@ -167,6 +221,7 @@ void generation_free(struct generation *g)
 		for (size_t k = 0; k < g->pools[i].config->n_servers; k++)
 			servers_release(g->pools[i].servers[k]);
 		names_release(g->pools[i].name);
+		tables_release(g->tables, g->pools[i].table);
 	}
 	for (size_t i = 0; i < g->config.n_routes; i++)
 		names_release(g->routes[i]);

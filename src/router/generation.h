@@ -15,12 +15,22 @@
 #include "src/router/names.h"
 #include "src/router/servers.h"
 #include "src/router/settings.h"
+#include "src/router/tables.h"
+
+/* A server that sessions may belong to. */
+struct generation_session {
+	uint64_t key;
+	const struct server *server;
+};
 
 struct generation_pool {
 	const struct l7_pool *config;
 	struct name *name;	 /* for its statistics */
 	struct server **servers; /* in the order of the configuration */
 	struct l7_schedule schedule;
+	/* by key, if a rule has persistence; otherwise NULL */
+	const struct generation_session *sessions;
+	struct table *table; /* with L7_MAGLEV; otherwise NULL */
 };
 
 struct generation_listener {
@@ -41,6 +51,7 @@ struct generation_port {
 struct generation_shared {
 	struct servers *servers;
 	struct names *routes, *pools;
+	struct tables *tables;
 };
 
 #define GENERATION_UNROUTED "-" /* stands for the route of requests that have none */
@@ -59,6 +70,7 @@ struct generation {
 	/* the rest is private */
 	struct arena *arena;
 	struct settings *settings;
+	struct tables *tables;
 	atomic_uint references;
 	struct generation *next;
 };
@@ -79,6 +91,9 @@ const struct generation_port *generation_port(const struct generation *g,
 const struct l7_target *generation_find(const struct generation *g, const struct generation_port *p,
 					const struct l7_request *r,
 					const struct generation_listener **ret_listener);
+
+/* The server of a pool that a session belongs to; NULL: none. */
+const struct server *generation_session(const struct generation_pool *p, uint64_t key);
 
 static inline void generation_hold(struct generation *g)
 {

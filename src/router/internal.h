@@ -110,6 +110,7 @@ struct exchange {
 	const struct l7_backend *backend; /* NULL: none was chosen */
 	const struct l7_listener *listener;
 	const struct server *server;	 /* of the present try */
+	const struct server *session;	 /* that the request belongs to; NULL: any */
 	struct stats_cell *route, *pool; /* pool: NULL if there is none */
 	const char *why;  /* a word for an answer of the router or a failure; NULL: none */
 	uint64_t in, out; /* bytes from the client, and to it */
@@ -117,6 +118,8 @@ struct exchange {
 	/* monotonic ns: the head was complete, the try began, the server's answer began, the end */
 	int64_t began, try_began, first, ended; /* first, ended: 0 before that */
 	int64_t due, retry_at; /* monotonic ns: end of the request, next try; 0: none */
+	int64_t try_due;       /* monotonic ns: end of the present try; 0: none */
+	uint64_t hash;	       /* of the key of the request, for L7_MAGLEV */
 	struct buf cors;       /* lines for the answer */
 	size_t start;	       /* of the head in client->in */
 	size_t head;	       /* its bytes */
@@ -124,7 +127,7 @@ struct exchange {
 	struct http_body up, down;
 	enum head_framing framing; /* of the answer */
 	unsigned tries;
-	uint16_t tried[ROUTER__TRIED]; /* servers of the latest tries, by their place in the pool */
+	uint32_t tried[ROUTER__TRIED]; /* numbers of the servers of the latest tries */
 	unsigned status;	       /* of the answer */
 	char method[ROUTER__METHOD];
 	uint8_t n_method;
@@ -140,6 +143,7 @@ struct exchange {
 	bool full_up;	   /* the client is not read from until the server has taken more */
 	bool full_down;	   /* and the other way round */
 	bool cut;	   /* the server takes no more of the request */
+	bool hashed;	   /* hash is set: the request has the key */
 	bool server_ended; /* of a tunnel */
 };
 

@@ -269,7 +269,8 @@ int router_new(struct ev_loop *loop, const struct router_config *config, struct 
 
 	r->loop = loop;
 	r->config = *config;
-	r->shared = (struct generation_shared){ servers_new(), names_new(), names_new() };
+	r->shared =
+		(struct generation_shared){ servers_new(), names_new(), names_new(), tables_new() };
 	r->stats = stats_new(config->threads);
 	r->care = care_new(loop, r->shared.servers, config->user_agent);
 	r->workers = mem_zalloc(config->threads * sizeof(struct worker *));
@@ -298,6 +299,7 @@ void router_free(struct router *r)
 	servers_free(r->shared.servers);
 	names_free(r->shared.routes);
 	names_free(r->shared.pools);
+	tables_free(r->shared.tables);
 	stats_free(r->stats);
 	free(r->workers);
 	free(r);

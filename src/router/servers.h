@@ -31,6 +31,7 @@ struct server {
 	uint16_t port;
 	bool tls;
 	char *authority;    /* host and port, as in a URL */
+	uint64_t key;	    /* names it in sessions; see core/l7/key.h */
 	struct endpoint at; /* no address: the name has not been found yet */
 	atomic_uint flags;  /* enum server_flag; written by the control thread */
 	/* the rest is for the control thread */
