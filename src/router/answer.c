@@ -213,6 +213,8 @@ void exchange_lost(struct exchange *x, int error)
 		if (x->framing == HEAD_CHUNKED)
 			stream_send(&x->client->stream, "0\r\n\r\n", 5);
 		complete(x, true);
+	} else if (x->answering && !x->tunnel) {
+		exchange__fail(x, L7_BROKEN);
 	} else if (x->answering) {
 		exchange_drop(x);
 	} else if (was_stale(x)) {

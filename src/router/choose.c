@@ -5,6 +5,7 @@
  */
 #include "base/cleanup.h"
 #include "base/random.h"
+#include "core/l7/ejection.h"
 #include "src/router/internal.h"
 
 static const struct l7_rule *rule_of(const struct exchange *x)
@@ -79,13 +80,27 @@ static bool was_tried(const struct exchange *x, size_t server)
 	return false;
 }
 
+/* Whether a server that came up a short time ago takes this request. */
+static bool takes(const struct fleet *f, const struct server *s)
+{
+	int64_t up = atomic_load_explicit(&s->up, memory_order_relaxed);
+	int64_t time = f->pool->config->slow_start;
+
+	return !time ||
+	       l7_slow_start_takes(loop_monotonic() - up, time, random_next(&f->worker->random));
+}
+
 static enum l7_fitness fitness(size_t i, void *user)
 {
 	const struct fleet *f = user;
 	const struct server *s = f->pool->servers[i];
 
-	if (atomic_load_explicit(&s->flags, memory_order_relaxed))
+	unsigned flags = atomic_load_explicit(&s->flags, memory_order_relaxed);
+
+	if (flags & SERVER_DOWN)
 		return L7_UNFIT;
+	if (flags & SERVER_EJECTED || (flags & SERVER_SLOW && !takes(f, s)))
+		return L7_RESERVE;
 	return f->x->tries && was_tried(f->x, i) ? L7_RESERVE : L7_FIT;
 }
 
@@ -96,7 +111,7 @@ static unsigned active(size_t i, void *user)
 	return worker_slot(f->worker, f->pool->servers[i])->active;
 }
 
-const struct server *choose_server(struct exchange *x)
+struct server *choose_server(struct exchange *x)
 {
 	struct worker *w = x->client->worker;
 	const struct generation_pool *pool = &x->era->generation->pools[x->backend->pool];

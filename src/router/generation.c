@@ -21,6 +21,19 @@ static void compile_pool(struct generation *g, struct generation_pool *p,
 	p->schedule = l7_schedule_build(g->arena, weights, config->n_servers);
 }
 
+/* To servers without weight no connections are kept. */
+static void compile_serving(struct generation *g, const struct servers *servers)
+{
+	g->n_serving = servers_bound(servers);
+	g->serving = arena_array_of(g->arena, g->n_serving, uint64_t);
+	for (size_t i = 0; i < g->config.n_pools; i++)
+		for (size_t k = 0; k < g->pools[i].schedule.n; k++) {
+			const struct server *s = g->pools[i].servers[g->pools[i].schedule.turns[k]];
+
+			g->serving[s->number] = s->id;
+		}
+}
+
 /* ---- ports ---- */
 
 static int by_address(const void *pa, const void *pb)
@@ -132,6 +145,7 @@ struct generation *generation_new(struct settings *settings, struct servers *ser
 	g->pools = arena_array_of(arena, config->n_pools, struct generation_pool);
 	for (size_t i = 0; i < config->n_pools; i++)
 		compile_pool(g, &g->pools[i], &config->pools[i], servers);
+	compile_serving(g, servers);
 	g->listeners = arena_array_of(arena, config->n_listeners, struct generation_listener);
 	for (size_t i = 0; i < config->n_listeners; i++) {
 		struct generation_listener *l = &g->listeners[i];

@@ -42,6 +42,9 @@ struct generation {
 	struct generation_port *ports; /* sorted by address */
 	size_t n_ports;
 	struct generation_pool *pools;
+	/* ids of the servers that get requests, by number; 0: of another server */
+	uint64_t *serving;
+	uint32_t n_serving;
 	struct l7_target fallback; /* for requests that no route matches; without rule: none */
 	/* the rest is private */
 	struct arena *arena;
@@ -66,6 +69,12 @@ const struct generation_port *generation_port(const struct generation *g,
 const struct l7_target *generation_find(const struct generation *g, const struct generation_port *p,
 					const struct l7_request *r,
 					const struct generation_listener **ret_listener);
+
+/* Whether the server with that number and id gets requests that belong to no session. */
+static inline bool generation_serves(const struct generation *g, uint32_t number, uint64_t id)
+{
+	return number < g->n_serving && g->serving[number] == id;
+}
 
 static inline void generation_hold(struct generation *g)
 {

@@ -107,13 +107,13 @@ struct exchange {
 	const struct l7_target *target;
 	const struct l7_backend *backend; /* NULL: none was chosen */
 	const struct l7_listener *listener;
-	const struct server *server; /* of the present try */
-	ev_tstamp moved;	     /* when bytes came last, from either side */
-	int64_t due, retry_at;	     /* monotonic ns: end of the request, next try; 0: none */
-	struct buf cors;	     /* lines for the answer */
-	size_t start;		     /* of the head in client->in */
-	size_t head;		     /* its bytes */
-	size_t sent; /* offset in client->in of the first byte that was not passed on */
+	struct server *server; /* of the present try */
+	ev_tstamp moved;       /* when bytes came last, from either side */
+	int64_t due, retry_at; /* monotonic ns: end of the request, next try; 0: none */
+	struct buf cors;       /* lines for the answer */
+	size_t start;	       /* of the head in client->in */
+	size_t head;	       /* its bytes */
+	size_t sent;	       /* offset in client->in of the first byte that was not passed on */
 	struct http_body up, down;
 	enum head_framing framing; /* of the answer */
 	unsigned tries;
@@ -192,7 +192,7 @@ enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned
  * A server of the backend's pool, if possible none that was tried before; NULL: none can be used.
  * The caller counts the try.
  */
-const struct server *choose_server(struct exchange *x);
+struct server *choose_server(struct exchange *x);
 
 /* client.c */
 void client_new(struct port *port, int fd, struct endpoint peer);
@@ -274,6 +274,8 @@ void exchange__move(struct exchange *x);
 void exchange__try_server(struct exchange *x, bool fresh);
 /* The try has failed: begins another one, or answers. */
 void exchange__fail(struct exchange *x, enum l7_ending ending);
+/* Counts the try for or against its server. */
+void exchange__judge(struct exchange *x, const struct l7_try *t);
 /* Whether the status of an answer leads to another try, which is then begun. */
 bool exchange__retry_status(struct exchange *x, unsigned status);
 /* Answers without a server. The rest of a body that was not read ends the connection. */
