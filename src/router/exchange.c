@@ -62,6 +62,7 @@ void exchange__leave(struct exchange *x, bool keep)
 	struct client *c = x->client;
 
 	exchange__disarm(x);
+	c->leaves &= x->up.done;
 	if (c->in)
 		c->in->at = x->sent;
 	release(x);
@@ -69,7 +70,7 @@ void exchange__leave(struct exchange *x, bool keep)
 	if (keep)
 		client_next(c);
 	else
-		client_end(c);
+		client_leave(c);
 }
 
 /* Answers without a server. The rest of a body that was not read ends the connection. */
@@ -297,6 +298,7 @@ static struct exchange *make(struct client *c, size_t n)
 	else
 		x = mem_alloc(sizeof(*x));
 	w->era->users++;
+	c->leaves = !h->keep_alive;
 	*x = (struct exchange){ .client = c,
 				.era = w->era,
 				.start = c->in->at,

@@ -90,6 +90,7 @@ struct client {
 	bool ended;	  /* the client will send no more */
 	bool last;	  /* the connection ends after the request that is under way */
 	bool closing;	  /* no further request is read */
+	bool leaves;	  /* the client has asked for the end of the connection */
 };
 
 /* ---- exchanges ---- */
@@ -200,6 +201,8 @@ void client_new(struct port *port, int fd, struct endpoint peer);
 void client_next(struct client *c);
 /* Ends the connection after what is queued was sent. */
 void client_end(struct client *c);
+/* The same after a whole answer; may free the client at once. */
+void client_leave(struct client *c);
 void client_free(struct client *c);
 /* An answer of the router itself. */
 struct client_answer {

@@ -57,8 +57,8 @@ static void be_cut(struct exchange *x)
 static void push_pieces(struct exchange *x, struct str head)
 {
 	struct client *c = x->client;
-	struct str pieces[2] = { head };
-	size_t end = x->sent, first = !head.n;
+	struct str pieces[2];
+	size_t end = x->sent, n = 0;
 
 	if (body_end(x, &end) < 0) {
 		if (x->answering)
@@ -67,9 +67,12 @@ static void push_pieces(struct exchange *x, struct str head)
 			x->keep = false, exchange__answer(x, 400);
 		return;
 	}
-	pieces[1] = (struct str){ c->in->p + x->sent, end - x->sent };
+	if (head.n)
+		pieces[n++] = head;
+	if (end > x->sent)
+		pieces[n++] = (struct str){ c->in->p + x->sent, end - x->sent };
 	x->sent = end;
-	if (pieces[first].n && stream_sendv(&x->link->stream, pieces + first, 2 - first) < 0) {
+	if (n && stream_sendv(&x->link->stream, pieces, n) < 0) {
 		be_cut(x);
 		return;
 	}
