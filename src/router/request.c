@@ -57,8 +57,8 @@ static void be_cut(struct exchange *x)
 static void push_pieces(struct exchange *x, struct str head)
 {
 	struct client *c = x->client;
-	struct str pieces[2] = { head };
-	size_t end = x->sent, first = !head.n;
+	struct str pieces[2];
+	size_t end = x->sent, n = 0;
 
 	if (body_end(x, &end) < 0) {
 		if (x->answering)
@@ -67,9 +67,12 @@ static void push_pieces(struct exchange *x, struct str head)
 			x->keep = false, exchange__answer(x, 400);
 		return;
 	}
-	pieces[1] = (struct str){ c->in->p + x->sent, end - x->sent };
+	if (head.n)
+		pieces[n++] = head;
+	if (end > x->sent)
+		pieces[n++] = (struct str){ c->in->p + x->sent, end - x->sent };
 	x->sent = end;
-	if (pieces[first].n && stream_sendv(&x->link->stream, pieces + first, 2 - first) < 0) {
+	if (n && stream_sendv(&x->link->stream, pieces, n) < 0) {
 		be_cut(x);
 		return;
 	}
@@ -154,7 +157,6 @@ static void send_request(struct exchange *x, const struct http_head *h)
 {
 	struct client *c = x->client;
 	struct worker *w = c->worker;
-	char server[ENDPOINT_STRLEN];
 	struct head_request r = { .from = h,
 				  .client = &c->peer,
 				  .scheme = STR("http"),
@@ -165,7 +167,7 @@ static void send_request(struct exchange *x, const struct http_head *h)
 	if (h->target.p[0] != '/')
 		r.host = r.asked;
 	if (!r.asked.n && !h->minor)
-		r.host = str_of(endpoint_format(&x->server->at, server));
+		r.host = str_of(x->server->authority);
 	rewrite(x, &r);
 	exchange__add_edits(&x->target->rule->filters.request, r.edits, &r.n_edits);
 	exchange__add_edits(&x->backend->filters.request, r.edits, &r.n_edits);
@@ -198,7 +200,7 @@ void exchange_connected(struct exchange *x)
 
 void exchange__try_server(struct exchange *x, bool fresh)
 {
-	const struct server *server = choose_server(x);
+	struct server *server = choose_server(x);
 	const struct l7_pool *pool = x->era->generation->pools[x->backend->pool].config;
 	int64_t limit = x->target->rule->try_timeout;
 	bool open;

@@ -12,17 +12,20 @@
 #include "base/vec.h"
 #include "lib/log/log.h"
 #include "lib/stream/listener.h"
+#include "src/router/care.h"
 
 struct router {
 	struct ev_loop *loop;
 	struct router_config config;
 	struct worker **workers;
 	struct servers *servers;
+	struct care *care;
 	struct generation *current; /* with a reference of its own */
 	uint64_t number;
 	size_t generations;
 	ev_async said;			      /* a thread has something to say */
 	_Atomic(struct generation *) retired; /* list: to be freed */
+	_Atomic(struct server *) suspects;    /* list: servers that fail requests */
 	atomic_uint drained;		      /* threads that have ended */
 	bool draining;			      /* until all threads have ended */
 	bool stopping;			      /* from the beginning of the drain on */
@@ -30,10 +33,40 @@ struct router {
 
 /* ---- what data threads say ---- */
 
+static void on_suspect(struct server *s, void *user)
+{
+	struct router *r = user;
+
+	if (atomic_exchange(&s->suspected, true))
+		return;
+	s->next = atomic_load(&r->suspects);
+	while (!atomic_compare_exchange_weak(&r->suspects, &s->next, s))
+		;
+	ev_async_send(r->loop, &r->said);
+}
+
+static void judge_suspects(struct router *r)
+{
+	struct server *s = atomic_exchange(&r->suspects, NULL);
+
+	while (s) {
+		struct server *next = s->next;
+
+		atomic_store(&s->suspected, false);
+		care_suspect(s);
+		s = next;
+	}
+}
+
+/*
+ * A thread reports a server before it releases the generation that holds it. So after the retired
+ * ones were taken, all suspects that they hold are in the list.
+ */
 static void free_retired(struct router *r)
 {
 	struct generation *g = atomic_exchange(&r->retired, NULL);
 
+	judge_suspects(r);
 	while (g) {
 		struct generation *next = g->next;
 
@@ -133,6 +166,7 @@ static void retire(struct router *r, struct generation *g)
 {
 	if (!generation_release(g))
 		return;
+	judge_suspects(r);
 	generation_free(g);
 	r->generations--;
 }
@@ -166,6 +200,7 @@ static void publish(struct router *r, struct generation *g, const struct opened_
 		worker_give_socket(r->workers[i % r->config.threads], &sockets->items[i].at,
 				   sockets->items[i].fd, g->number);
 	r->current = g;
+	care_follow(r->care, (const struct generation *const *)&r->current, 1);
 	for (unsigned i = 0; i < r->config.threads; i++) {
 		generation_hold(g);
 		worker_publish(r->workers[i], g);
@@ -227,6 +262,7 @@ static int start_workers(struct router *r)
 		const struct worker_config config = { .number = i,
 						      .limits = r->config.limits,
 						      .retired = on_retired,
+						      .suspect = on_suspect,
 						      .drained = on_drained,
 						      .user = r };
 		int error;
@@ -247,6 +283,7 @@ int router_new(struct ev_loop *loop, const struct router_config *config, struct 
 	r->loop = loop;
 	r->config = *config;
 	r->servers = servers_new();
+	r->care = care_new(loop, r->servers, config->user_agent);
 	r->workers = mem_zalloc(config->threads * sizeof(struct worker *));
 	ev_async_init(&r->said, on_said);
 	ev_async_start(loop, &r->said);
@@ -265,6 +302,7 @@ void router_free(struct router *r)
 		return;
 	for (unsigned i = 0; i < r->config.threads; i++)
 		worker_stop(r->workers[i]);
+	care_free(r->care);
 	free_retired(r);
 	if (r->current)
 		retire(r, r->current);

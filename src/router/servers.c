@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/map.h"
@@ -52,6 +53,15 @@ static uint32_t take_number(struct servers *s)
 	return (uint32_t)s->all.n - 1;
 }
 
+/* An IPv6 address has brackets. */
+static char *format_authority(const char *host, uint16_t port)
+{
+	_cleanup_(buf_free) struct buf text = { 0 };
+
+	buf_printf(&text, strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port);
+	return mem_strdup(buf_cstr(&text));
+}
+
 static struct entry *make(struct servers *s, const char *host, uint16_t port, bool tls,
 			  const char *key)
 {
@@ -63,6 +73,7 @@ static struct entry *make(struct servers *s, const char *host, uint16_t port, bo
 	e->server.host = mem_strdup(host);
 	e->server.port = port;
 	e->server.tls = tls;
+	e->server.authority = format_authority(host, port);
 	e->server.number = take_number(s);
 	e->server.id = ++s->last_id;
 	e->server.at.port = port;
@@ -97,11 +108,13 @@ void servers_release(struct server *server)
 
 	if (--server->references)
 		return;
+	assert(!server->charge);
 	map_remove(&s->by_key, e->key);
 	s->all.items[server->number] = NULL;
 	vec_push(&s->spare, server->number);
 	free(e->key);
 	free(server->host);
+	free(server->authority);
 	free(e);
 }
 
@@ -113,4 +126,10 @@ uint32_t servers_bound(const struct servers *s)
 struct tables *servers_tables(const struct servers *s)
 {
 	return s->tables;
+}
+
+struct server *servers_at(const struct servers *s, uint32_t number)
+{
+	assert(number < s->all.n);
+	return s->all.items[number] ? &s->all.items[number]->server : NULL;
 }

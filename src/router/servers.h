@@ -19,6 +19,14 @@
 #include "src/router/tables.h"
 
 struct servers;
+struct charge;
+
+/* Why a server gets no requests, or fewer. */
+enum server_flag {
+	SERVER_DOWN = 1 << 0,	 /* by its probes */
+	SERVER_EJECTED = 1 << 1, /* by failed requests: used only if no other can be */
+	SERVER_SLOW = 1 << 2,	 /* came up a short time ago: its share grows */
+};
 
 struct server {
 	uint32_t number; /* of no other server at the same time */
@@ -27,8 +35,16 @@ struct server {
 	uint16_t port;
 	bool tls;
 	uint64_t key;	    /* names it in sessions; see core/l7/key.h */
+	char *authority;    /* host and port, as in a URL */
 	struct endpoint at; /* no address: the name has not been found yet */
-	atomic_bool down;   /* by its probes */
+	atomic_uint flags;  /* enum server_flag; written by the control thread */
+	_Atomic int64_t up; /* with SERVER_SLOW: since when, monotonic ns */
+	/* written by data threads */
+	atomic_uint failures;  /* requests in a row that failed */
+	atomic_bool suspected; /* the control thread is about to look at it */
+	struct server *next;   /* in the list of those */
+	/* the rest is for the control thread */
+	struct charge *charge; /* of care.h; NULL: no generation in force has the server */
 	/* the rest is private */
 	unsigned references;
 	struct servers *of;
@@ -44,3 +60,5 @@ void servers_release(struct server *server);
 uint32_t servers_bound(const struct servers *s);
 /* The tables of pools, which outlive generations, too. */
 struct tables *servers_tables(const struct servers *s);
+/* The server with that number; NULL if there is none. */
+struct server *servers_at(const struct servers *s, uint32_t number);
