@@ -43,7 +43,7 @@ static void list_sessions(struct generation *g, struct generation_pool *p)
 		return;
 	list = arena_array_of(g->arena, n, struct generation_session);
 	for (size_t i = 0; i < n; i++)
-		list[i] = (struct generation_session){ p->servers[i]->key, p->servers[i] };
+		list[i] = (struct generation_session){ p->servers[i]->key, i };
 	qsort(list, n, sizeof(*list), by_key);
 	p->sessions = list;
 }
@@ -64,15 +64,26 @@ static void compile_all_sessions(struct generation *g)
 		compile_sessions(g, g->config.fallback);
 }
 
-const struct server *generation_session(const struct generation_pool *p, uint64_t key)
+const struct generation_session *generation_session(const struct generation_pool *p, uint64_t key)
 {
 	const struct generation_session wanted = { .key = key };
-	const struct generation_session *found;
 
 	if (!p->sessions)
 		return NULL;
-	found = bsearch(&wanted, p->sessions, p->config->n_servers, sizeof(wanted), by_key);
-	return found ? found->server : NULL;
+	return bsearch(&wanted, p->sessions, p->config->n_servers, sizeof(wanted), by_key);
+}
+
+/* To servers without weight no connections are kept. */
+static void compile_serving(struct generation *g, const struct servers *servers)
+{
+	g->n_serving = servers_bound(servers);
+	g->serving = arena_array_of(g->arena, g->n_serving, uint64_t);
+	for (size_t i = 0; i < g->config.n_pools; i++)
+		for (size_t k = 0; k < g->pools[i].schedule.n; k++) {
+			const struct server *s = g->pools[i].servers[g->pools[i].schedule.turns[k]];
+
+			g->serving[s->number] = s->id;
+		}
 }
 
 /* ---- ports ---- */
@@ -198,7 +209,7 @@ struct generation *generation_new(struct settings *settings, const struct genera
 	g->pools = arena_array_of(arena, config->n_pools, struct generation_pool);
 	for (size_t i = 0; i < config->n_pools; i++)
 		compile_pool(g, &g->pools[i], &config->pools[i], shared);
-	g->n_servers = servers_bound(shared->servers);
+	compile_serving(g, shared->servers);
 	g->listeners = arena_array_of(arena, config->n_listeners, struct generation_listener);
 	for (size_t i = 0; i < config->n_listeners; i++) {
 		struct generation_listener *l = &g->listeners[i];

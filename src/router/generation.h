@@ -20,7 +20,7 @@
 /* A server that sessions may belong to. */
 struct generation_session {
 	uint64_t key;
-	const struct server *server;
+	size_t index; /* in the list of servers */
 };
 
 struct generation_pool {
@@ -63,9 +63,11 @@ struct generation {
 	struct generation_port *ports; /* sorted by address */
 	size_t n_ports;
 	struct generation_pool *pools;
-	uint32_t n_servers;   /* numbers of servers are below this */
 	struct name **routes; /* of the configuration's routes, for their statistics */
 	struct name *fallback_name, *unrouted;
+	/* ids of the servers that get requests, by number; 0: of another server */
+	uint64_t *serving;
+	uint32_t n_serving;	   /* numbers of servers are below this */
 	struct l7_target fallback; /* for requests that no route matches; without rule: none */
 	/* the rest is private */
 	struct arena *arena;
@@ -92,8 +94,13 @@ const struct l7_target *generation_find(const struct generation *g, const struct
 					const struct l7_request *r,
 					const struct generation_listener **ret_listener);
 
-/* The server of a pool that a session belongs to; NULL: none. */
-const struct server *generation_session(const struct generation_pool *p, uint64_t key);
+/* The entry of the server of a pool that a session belongs to; NULL: none. */
+const struct generation_session *generation_session(const struct generation_pool *p, uint64_t key);
+/* Whether the server with that number and id gets requests that belong to no session. */
+static inline bool generation_serves(const struct generation *g, uint32_t number, uint64_t id)
+{
+	return number < g->n_serving && g->serving[number] == id;
+}
 
 static inline void generation_hold(struct generation *g)
 {

@@ -109,9 +109,9 @@ struct exchange {
 	const struct l7_target *target;
 	const struct l7_backend *backend; /* NULL: none was chosen */
 	const struct l7_listener *listener;
-	const struct server *server;	 /* of the present try */
-	const struct server *session;	 /* that the request belongs to; NULL: any */
-	struct stats_cell *route, *pool; /* pool: NULL if there is none */
+	struct server *server;			  /* of the present try */
+	const struct generation_session *session; /* that the request belongs to; NULL: none */
+	struct stats_cell *route, *pool;	  /* pool: NULL if there is none */
 	const char *why;  /* a word for an answer of the router or a failure; NULL: none */
 	uint64_t in, out; /* bytes from the client, and to it */
 	ev_tstamp moved;  /* when bytes came last, from either side */
@@ -127,7 +127,7 @@ struct exchange {
 	struct http_body up, down;
 	enum head_framing framing; /* of the answer */
 	unsigned tries;
-	uint32_t tried[ROUTER__TRIED]; /* numbers of the servers of the latest tries */
+	uint16_t tried[ROUTER__TRIED]; /* servers of the latest tries, by their place in the pool */
 	unsigned status;	       /* of the answer */
 	char method[ROUTER__METHOD];
 	uint8_t n_method;
@@ -205,7 +205,7 @@ enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned
  * A server of the backend's pool, if possible none that was tried before; NULL: none can be used.
  * The caller counts the try.
  */
-const struct server *choose_server(struct exchange *x);
+struct server *choose_server(struct exchange *x);
 
 /* client.c */
 void client_new(struct port *port, int fd, struct endpoint peer);
@@ -290,6 +290,8 @@ void exchange__move(struct exchange *x);
 void exchange__try_server(struct exchange *x, bool fresh);
 /* The try has failed: begins another one, or answers. */
 void exchange__fail(struct exchange *x, enum l7_ending ending);
+/* Counts the try for or against its server. */
+void exchange__judge(struct exchange *x, const struct l7_try *t);
 /* Whether the status of an answer leads to another try, which is then begun. */
 bool exchange__retry_status(struct exchange *x, unsigned status);
 /* Answers without a server. The rest of a body that was not read ends the connection. */

@@ -26,6 +26,7 @@ struct router {
 	size_t generations;
 	ev_async said;			      /* a thread has something to say */
 	_Atomic(struct generation *) retired; /* list: to be freed */
+	_Atomic(struct server *) suspects;    /* list: servers that fail requests */
 	atomic_uint drained;		      /* threads that have ended */
 	bool draining;			      /* until all threads have ended */
 	bool stopping;			      /* from the beginning of the drain on */
@@ -33,10 +34,40 @@ struct router {
 
 /* ---- what data threads say ---- */
 
+static void on_suspect(struct server *s, void *user)
+{
+	struct router *r = user;
+
+	if (atomic_exchange(&s->suspected, true))
+		return;
+	s->next = atomic_load(&r->suspects);
+	while (!atomic_compare_exchange_weak(&r->suspects, &s->next, s))
+		;
+	ev_async_send(r->loop, &r->said);
+}
+
+static void judge_suspects(struct router *r)
+{
+	struct server *s = atomic_exchange(&r->suspects, NULL);
+
+	while (s) {
+		struct server *next = s->next;
+
+		atomic_store(&s->suspected, false);
+		care_suspect(s);
+		s = next;
+	}
+}
+
+/*
+ * A thread reports a server before it releases the generation that holds it. So after the retired
+ * ones were taken, all suspects that they hold are in the list.
+ */
 static void free_retired(struct router *r)
 {
 	struct generation *g = atomic_exchange(&r->retired, NULL);
 
+	judge_suspects(r);
 	while (g) {
 		struct generation *next = g->next;
 
@@ -136,6 +167,7 @@ static void retire(struct router *r, struct generation *g)
 {
 	if (!generation_release(g))
 		return;
+	judge_suspects(r);
 	generation_free(g);
 	r->generations--;
 }
@@ -250,6 +282,7 @@ static int start_workers(struct router *r)
 						      .limits = r->config.limits,
 						      .stats = stats_thread(r->stats, i),
 						      .retired = on_retired,
+						      .suspect = on_suspect,
 						      .drained = on_drained,
 						      .user = r };
 		int error;
