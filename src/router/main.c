@@ -85,6 +85,8 @@ static void on_hangup(void *user)
 {
 	struct program *p = user;
 
+	if (p->api)
+		api_reload(p->api);
 	if (!p->loader)
 		return;
 	daemon_reloading();
@@ -151,6 +153,7 @@ static int start_admin(struct program *p)
 				  .metrics = &p->metrics,
 				  .listen = p->options.listen,
 				  .at = p->options.admin_addr,
+				  .access = p->options.admin_access,
 				  .max_body = p->options.admin_max_body,
 				  .max_answer = p->options.admin_max_answer };
 	int r = admin_new(&config, &p->admin);

@@ -7,10 +7,12 @@
 
 #include "base/addr.h"
 #include "lib/cli/cli.h"
+#include "src/router/access.h"
 
 struct options {
 	const char *config; /* "": none; it waits for POST /routes/update */
 	const char *admin_addr;
+	struct access_config admin_access;
 	size_t admin_max_body, admin_max_answer; /* bytes */
 	struct endpoint listen;			 /* of configurations without listeners */
 	size_t threads;
