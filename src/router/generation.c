@@ -23,18 +23,20 @@ static struct generation_memory *memory_new(void)
 /* ---- pools ---- */
 
 static void compile_pool(struct generation_memory *m, struct generation_pool *p,
-			 const struct l7_pool *config, struct servers *servers)
+			 const struct l7_pool *config, const struct generation_shared *shared)
 {
 	uint32_t *weights = arena_array_of(m->arena, config->n_servers, uint32_t);
 
 	m->references++;
 	p->memory = m;
 	p->config = config;
+	p->name = names_take(shared->pools, config->name);
 	p->servers = arena_array_of(m->arena, config->n_servers, struct server *);
 	for (size_t i = 0; i < config->n_servers; i++) {
 		const struct l7_server *s = &config->servers[i];
 
-		p->servers[i] = servers_take(servers, config->name, s->host, s->port, s->tls);
+		p->servers[i] =
+			servers_take(shared->servers, config->name, s->host, s->port, s->tls);
 		weights[i] = s->drain ? 0 : s->weight;
 	}
 	p->schedule = l7_schedule_build(m->arena, weights, config->n_servers);
@@ -46,6 +48,7 @@ static void share_pool(struct generation_pool *p, const struct generation_pool *
 	*p = *from;
 	p->config = config;
 	p->memory->references++;
+	names_hold(p->name);
 	for (size_t i = 0; i < config->n_servers; i++)
 		servers_hold(p->servers[i]);
 }
@@ -54,6 +57,7 @@ static void release_pool(struct generation_pool *p)
 {
 	for (size_t i = 0; i < p->config->n_servers; i++)
 		servers_release(p->servers[i]);
+	names_release(p->name);
 	if (--p->memory->references == 0)
 		arena_free(p->memory->arena);
 }
@@ -98,6 +102,50 @@ const struct l7_target *generation_find(const struct generation *g, const struct
 	return l && g->fallback.rule ? &g->fallback : NULL;
 }
 
+/* ---- names of routes ---- */
+
+/* Shared by generations with the same routes. Counted by the control thread. */
+struct generation_names {
+	unsigned references;
+	size_t n;
+	struct name *fallback, *unrouted;
+	struct name *routes[];
+};
+
+/* The default route has the statistics of its name; it may have none. */
+static struct generation_names *name_routes(const struct l7_config *c, struct names *names)
+{
+	struct generation_names *n = mem_alloc(sizeof(*n) + c->n_routes * sizeof(struct name *));
+
+	n->references = 0;
+	n->n = c->n_routes;
+	for (size_t i = 0; i < n->n; i++)
+		n->routes[i] = names_take(names, c->routes[i].name);
+	n->fallback = names_take(names, c->fallback ? c->fallback->name : GENERATION_UNROUTED);
+	n->unrouted = names_take(names, GENERATION_UNROUTED);
+	return n;
+}
+
+static void use_names(struct generation *g, struct generation_names *names)
+{
+	names->references++;
+	g->names = names;
+	g->routes = names->routes;
+	g->fallback_name = names->fallback;
+	g->unrouted = names->unrouted;
+}
+
+static void release_names(struct generation_names *names)
+{
+	if (--names->references)
+		return;
+	for (size_t i = 0; i < names->n; i++)
+		names_release(names->routes[i]);
+	names_release(names->fallback);
+	names_release(names->unrouted);
+	free(names);
+}
+
 /* ---- the whole ---- */
 
 static struct generation *make(struct plan *plan, uint64_t number)
@@ -116,18 +164,22 @@ static struct generation *make(struct plan *plan, uint64_t number)
 	return g;
 }
 
-struct generation *generation_new(struct plan *plan, struct servers *servers, uint64_t number)
+struct generation *generation_new(struct plan *plan, const struct generation_shared *shared,
+				  uint64_t number)
 {
 	struct generation *g = make(plan, number);
 	struct generation_memory *m = g->config.n_pools ? memory_new() : NULL;
 
 	for (size_t i = 0; i < g->config.n_pools; i++)
-		compile_pool(m, &g->pools[i], &g->config.pools[i], servers);
+		compile_pool(m, &g->pools[i], &g->config.pools[i], shared);
+	g->n_servers = servers_bound(shared->servers);
+	use_names(g, name_routes(&g->config, shared->routes));
 	return g;
 }
 
 struct generation *generation_with_servers(const struct generation *from, struct plan *plan,
-					   size_t pool, struct servers *servers, uint64_t number)
+					   size_t pool, const struct generation_shared *shared,
+					   uint64_t number)
 {
 	struct generation *g = make(plan, number);
 
@@ -135,10 +187,12 @@ struct generation *generation_with_servers(const struct generation *from, struct
 		const struct l7_pool *config = &g->config.pools[i];
 
 		if (i == pool)
-			compile_pool(memory_new(), &g->pools[i], config, servers);
+			compile_pool(memory_new(), &g->pools[i], config, shared);
 		else
 			share_pool(&g->pools[i], &from->pools[i], config);
 	}
+	g->n_servers = servers_bound(shared->servers);
+	use_names(g, from->names);
 	return g;
 }
 
@@ -146,6 +200,7 @@ void generation_free(struct generation *g)
 {
 	for (size_t i = 0; i < g->config.n_pools; i++)
 		release_pool(&g->pools[i]);
+	release_names(g->names);
 	plan_release(g->plan);
 	free(g->pools);
 	free(g);

@@ -15,15 +15,25 @@
 
 #include "core/l7/balance.h"
 #include "core/l7/config.h"
+#include "src/router/names.h"
 #include "src/router/plan.h"
 #include "src/router/servers.h"
 
 struct generation_pool {
 	const struct l7_pool *config;
+	struct name *name;	 /* for its statistics */
 	struct server **servers; /* in the order of the configuration */
 	struct l7_schedule schedule;
 	struct generation_memory *memory; /* of servers and schedule */
 };
+
+/* What outlives generations. */
+struct generation_shared {
+	struct servers *servers;
+	struct names *routes, *pools;
+};
+
+#define GENERATION_UNROUTED "-" /* stands for the route of requests that have none */
 
 struct generation {
 	uint64_t number;
@@ -34,20 +44,26 @@ struct generation {
 	size_t n_ports;
 	struct l7_target fallback; /* for requests that no route matches; without rule: none */
 	struct generation_pool *pools;
+	uint32_t n_servers;	    /* numbers of servers are below this */
+	struct name *const *routes; /* of the configuration's routes, for their statistics */
+	struct name *fallback_name, *unrouted;
 	/* the rest is private */
+	struct generation_names *names; /* those of the routes */
 	struct plan *plan;
 	atomic_uint references;
 	struct generation *next;
 };
 
 /* From a plan, whose reference it takes over. It has one reference. */
-struct generation *generation_new(struct plan *plan, struct servers *servers, uint64_t number);
+struct generation *generation_new(struct plan *plan, const struct generation_shared *shared,
+				  uint64_t number);
 /*
  * The same if the plan was made from that of another generation by plan_with_servers(): only that
  * pool is compiled.
  */
 struct generation *generation_with_servers(const struct generation *from, struct plan *plan,
-					   size_t pool, struct servers *servers, uint64_t number);
+					   size_t pool, const struct generation_shared *shared,
+					   uint64_t number);
 /* For the control thread, when there are no references any more. */
 void generation_free(struct generation *g);
 

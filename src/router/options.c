@@ -107,6 +107,14 @@ static const struct cli_option table[] = {
 	  .argument = "KIB",
 	  .help = "largest answer of the admin API, in KiB, except that of /metrics",
 	  .count = &values.admin_max_answer },
+	{ .name = "metrics-limit",
+	  .kind = CLI_COUNT,
+	  .env = "MAGLEV_ROUTER_METRICS_LIMIT",
+	  .fallback = "200",
+	  .help = "routes, pools and servers, of each, that have metrics of their own; the rest "
+		  "are "
+		  "added up as \"other\"",
+	  .count = &values.metrics_limit },
 	{ .name = "log-level",
 	  .kind = CLI_LEVEL,
 	  .env = "MAGLEV_ROUTER_LOG_LEVEL",

@@ -15,7 +15,7 @@ struct options {
 	struct access_config admin_access;
 	size_t admin_max_body, admin_max_answer; /* bytes */
 	struct endpoint listen;			 /* of configurations without listeners */
-	size_t threads;
+	size_t threads, metrics_limit;
 	int64_t head_timeout, idle_timeout, stall_timeout; /* ns */
 	enum log_level log_level;
 	bool watch, check;

@@ -12,12 +12,15 @@
 #include "base/vec.h"
 #include "lib/log/log.h"
 #include "lib/stream/listener.h"
+#include "src/router/care.h"
 
 struct router {
 	struct ev_loop *loop;
 	struct router_config config;
 	struct worker **workers;
-	struct servers *servers;
+	struct generation_shared shared;
+	struct stats *stats;
+	struct care *care;
 	struct generation *current; /* with a reference of its own */
 	uint64_t number;
 	VEC(struct generation *) live; /* all that exist */
@@ -172,6 +175,7 @@ static void publish(struct router *r, struct generation *g, const struct opened_
 		worker_give_socket(r->workers[i % r->config.threads], &sockets->items[i].at,
 				   sockets->items[i].fd, g->number);
 	r->current = g;
+	care_follow(r->care, (const struct generation *const *)&r->current, 1);
 	for (unsigned i = 0; i < r->config.threads; i++) {
 		generation_hold(g);
 		worker_publish(r->workers[i], g);
@@ -232,7 +236,7 @@ int router_apply(struct router *r, struct settings *settings, const struct histo
 		settings_release(settings);
 		return error;
 	}
-	replace(r, generation_new(plan_new(settings), r->servers, r->number + 1), origin, why,
+	replace(r, generation_new(plan_new(settings), &r->shared, r->number + 1), origin, why,
 		&error);
 	return error;
 }
@@ -264,7 +268,7 @@ int router_set_servers(struct router *r, struct settings *settings,
 	}
 	plan = plan_with_servers(r->current->plan, pool, settings);
 	made = replace(r,
-		       generation_with_servers(r->current, plan, pool, r->servers, r->number + 1),
+		       generation_with_servers(r->current, plan, pool, &r->shared, r->number + 1),
 		       origin, why, &error);
 	if (made)
 		made->pool = pool;
@@ -290,7 +294,7 @@ int router_rollback(struct router *r, uint64_t number, const struct history_orig
 		return -ENOENT;
 	}
 	of = to->number;
-	made = replace(r, generation_new(plan_hold(to->plan), r->servers, r->number + 1), origin,
+	made = replace(r, generation_new(plan_hold(to->plan), &r->shared, r->number + 1), origin,
 		       why, &error);
 	if (made)
 		made->of = of;
@@ -315,6 +319,19 @@ const struct generation *router_current(const struct router *r)
 	return r->current;
 }
 
+struct generation *router_hold(struct router *r)
+{
+	if (r->current)
+		generation_hold(r->current);
+	return r->current;
+}
+
+void router_release(struct router *r, struct generation *g)
+{
+	if (g)
+		retire(r, g);
+}
+
 size_t router_generations(const struct router *r)
 {
 	return r->live.n;
@@ -329,6 +346,11 @@ struct worker_totals router_totals(const struct router *r)
 	return totals;
 }
 
+const struct stats *router_stats(const struct router *r)
+{
+	return r->stats;
+}
+
 /* ---- the door ---- */
 
 static int start_workers(struct router *r)
@@ -336,6 +358,7 @@ static int start_workers(struct router *r)
 	for (unsigned i = 0; i < r->config.threads; i++) {
 		const struct worker_config config = { .number = i,
 						      .limits = r->config.limits,
+						      .stats = stats_thread(r->stats, i),
 						      .retired = on_retired,
 						      .drained = on_drained,
 						      .user = r };
@@ -356,7 +379,9 @@ int router_new(struct ev_loop *loop, const struct router_config *config, struct 
 
 	r->loop = loop;
 	r->config = *config;
-	r->servers = servers_new();
+	r->shared = (struct generation_shared){ servers_new(), names_new(), names_new() };
+	r->stats = stats_new(config->threads);
+	r->care = care_new(loop, r->shared.servers, config->user_agent);
 	r->history = history_new();
 	r->workers = mem_zalloc(config->threads * sizeof(struct worker *));
 	ev_async_init(&r->said, on_said);
@@ -376,13 +401,17 @@ void router_free(struct router *r)
 		return;
 	for (unsigned i = 0; i < r->config.threads; i++)
 		worker_stop(r->workers[i]);
+	care_free(r->care);
 	free_retired(r);
 	if (r->current)
 		retire(r, r->current);
 	ev_async_stop(r->loop, &r->said);
 	vec_free(&r->live);
 	history_free(r->history);
-	servers_free(r->servers);
+	servers_free(r->shared.servers);
+	names_free(r->shared.routes);
+	names_free(r->shared.pools);
+	stats_free(r->stats);
 	free(r->workers);
 	free(r);
 }
