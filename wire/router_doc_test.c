@@ -102,6 +102,9 @@ static const struct {
 		    "expect_proxy: true}"),
 	  "InvalidListener", "listeners[1].expect_proxy: must be as for listener \"l\"" },
 
+	{ LISTENERS("{name: l, address: ':80', paths: loose}"), "InvalidListener",
+	  "listeners[0].paths: \"loose\" is not one of normalize, strict, as-is" },
+
 	/* hosts */
 	{ PLAIN("host: '*'"), "InvalidHost", "\"*\" is every host; leave the key out" },
 	{ PLAIN("host: 'a.com:80'"), "InvalidHost", "must not have a port" },

@@ -96,6 +96,9 @@ static void add_listener(struct buf *out, const struct l7_listener *l)
 						 [L7_FORWARDED_REPLACE] = "replace",
 						 [L7_FORWARDED_KEEP] = "keep",
 						 [L7_FORWARDED_DROP] = "drop" };
+	static const char *const paths[] = { [L7_PATHS_NORMALIZE] = "normalize",
+					     [L7_PATHS_STRICT] = "strict",
+					     [L7_PATHS_AS_IS] = "as-is" };
 	char address[ENDPOINT_STRLEN];
 
 	rj__next(out);
@@ -107,6 +110,7 @@ static void add_listener(struct buf *out, const struct l7_listener *l)
 	if (l->expect_proxy)
 		rj__bool(out, "expect_proxy", true);
 	rj__text(out, "forwarded", forwarded[l->forwarded]);
+	rj__text(out, "paths", paths[l->paths]);
 	buf_addc(out, '}');
 }
 

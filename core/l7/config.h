@@ -20,6 +20,7 @@
 #include "core/l7/doc.h"
 #include "core/l7/headers.h"
 #include "core/l7/match.h"
+#include "core/l7/path.h"
 #include "core/l7/retry.h"
 #include "core/l7/rewrite.h"
 #include "core/l7/table.h"
@@ -175,6 +176,7 @@ struct l7_listener {
 	struct str host;   /* requests for other hosts belong to other listeners; empty: all */
 	bool expect_proxy; /* PROXY protocol */
 	enum l7_forwarded forwarded; /* X-Forwarded-For, -Proto, -Host */
+	enum l7_paths paths;	     /* what is done to the paths of requests */
 };
 
 struct l7_config {
@@ -231,7 +233,8 @@ struct l7_entries {
  * The entries of one listener: each host name of each route that belongs to it, with each match.
  * The name is that of the route, so that it alone ranks; a name that no request of the listener
  * can have is left out. Without listeners in the configuration, all routes belong to the only one
- * (0). The result lives in arena and borrows from the configuration.
+ * (0). Paths have the form in which the listener brings those of requests. The result lives in
+ * arena and borrows from the configuration.
  */
 struct l7_entries l7_config_entries(const struct l7_config *c, size_t listener,
 				    struct arena *arena);

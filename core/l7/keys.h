@@ -17,7 +17,8 @@
 	X("address", WORD, address)                                                                \
 	X("host", WORD, host)                                                                      \
 	X("expect_proxy", BOOL, expect_proxy)                                                      \
-	X("forwarded", WORD, forwarded)
+	X("forwarded", WORD, forwarded)                                                            \
+	X("paths", WORD, paths)
 
 /* ---- pools ---- */
 

@@ -114,6 +114,17 @@ int l7__choose(struct l7__build *b, const struct rule_spot *spot, const struct r
 
 static const struct rule_spot listeners_spot = { .name = "listeners", .code = "InvalidListener" };
 
+static enum l7_paths build_paths(struct l7__build *b, const struct rule_spot *spot,
+				 const struct doc_text *d)
+{
+	static const char *const list[] = { [L7_PATHS_NORMALIZE] = "normalize",
+					    [L7_PATHS_STRICT] = "strict",
+					    [L7_PATHS_AS_IS] = "as-is" };
+	static const struct rule_words words = { "paths", list, ARRAY_SIZE(list) };
+
+	return (enum l7_paths)l7__choose(b, spot, &words, d, L7_PATHS_NORMALIZE);
+}
+
 static void build_listener(struct l7__build *b, const struct l7_doc_listener *d,
 			   struct l7_listener *l)
 {
@@ -138,6 +149,7 @@ static void build_listener(struct l7__build *b, const struct l7_doc_listener *d,
 	l->expect_proxy = rule_flag(&d->expect_proxy, false);
 	l->forwarded =
 		(enum l7_forwarded)l7__choose(b, &spot, &words, &d->forwarded, L7_FORWARDED_APPEND);
+	l->paths = build_paths(b, &spot, &d->paths);
 }
 
 /* Listeners with one address share a socket, and are told apart by the host. Port 0 is any. */

@@ -33,7 +33,22 @@ static bool is_allowed(const struct l7_config *c, struct str host)
 	return false;
 }
 
-enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned *ret_status)
+/* Brings the path into the form in which rules are compared. False if it is refused. */
+static bool fit_path(struct exchange *x, struct l7_request *r)
+{
+	struct buf *straight = &x->client->worker->straight;
+
+	if (x->listener->paths == L7_PATHS_AS_IS || l7_path_is_plain(r->path))
+		return true;
+	straight->n = 0;
+	if (l7_path_normalize(r->path, x->listener->paths, straight) < 0)
+		return false;
+	r->path = (struct str){ straight->p, straight->n };
+	x->crooked = true;
+	return true;
+}
+
+enum choice choose_rule(struct exchange *x, struct l7_request *r, unsigned *ret_status)
 {
 	struct worker *w = x->client->worker;
 	const struct generation *g = x->era->generation;
@@ -45,11 +60,18 @@ enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned
 		return CHOICE_ANSWER;
 	if (!is_allowed(&g->config, r->host))
 		return CHOICE_ANSWER;
-	x->target = generation_find(g, x->client->port->rules, r, &listener);
+	listener = generation_listener(g, x->client->port->rules, r->host);
+	*ret_status = 404;
+	if (!listener)
+		return CHOICE_ANSWER;
+	x->listener = listener->config;
+	*ret_status = 400;
+	if (!fit_path(x, r))
+		return CHOICE_ANSWER;
+	x->target = generation_find(g, listener, r);
 	*ret_status = 404;
 	if (!x->target)
 		return CHOICE_ANSWER;
-	x->listener = listener->config;
 	if (rule_of(x)->filters.redirect)
 		return CHOICE_REDIRECT;
 	backend = l7_pick_backend(rule_of(x)->backends, rule_of(x)->n_backends,

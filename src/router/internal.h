@@ -129,6 +129,7 @@ struct exchange {
 	bool full_up;	   /* the client is not read from until the server has taken more */
 	bool full_down;	   /* and the other way round */
 	bool cut;	   /* the server takes no more of the request */
+	bool crooked;	   /* the path is passed on in another form than it came */
 	bool server_ended; /* of a tunnel */
 };
 
@@ -169,6 +170,7 @@ struct worker {
 	struct http_head head; /* that is being parsed: one at a time */
 	struct buf out;	       /* the head that is being written */
 	struct buf path;       /* that is being rewritten */
+	struct buf straight;   /* the target of a request whose path had another form */
 	char scratch[ROUTER__SCRATCH];
 	struct counters counters;
 };
@@ -183,9 +185,10 @@ void worker_look(struct worker *w);
 enum choice { CHOICE_SERVER, CHOICE_ANSWER, CHOICE_REDIRECT };
 
 /*
- * Finds the rule of a request, and its backend. *ret_status is that of CHOICE_ANSWER.
+ * Finds the rule of a request, and its backend. The path of the request becomes that of which the
+ * rules speak. *ret_status is that of CHOICE_ANSWER.
  */
-enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned *ret_status);
+enum choice choose_rule(struct exchange *x, struct l7_request *r, unsigned *ret_status);
 /* A server of the backend's pool; NULL: none can be used. */
 const struct server *choose_server(struct exchange *x);
 

@@ -126,6 +126,20 @@ void exchange_push(struct exchange *x)
 		push_pieces(x, (struct str){ 0 });
 }
 
+/* The path was brought into another form for the rules; the server gets the same. */
+static void straighten(const struct exchange *x, struct head_request *r)
+{
+	struct buf *out = &exchange__worker(x)->straight;
+	const char *query = memchr(r->target.p, '?', r->target.n);
+	struct str path = { r->target.p, query ? (size_t)(query - r->target.p) : r->target.n };
+
+	out->n = 0;
+	if (l7_path_normalize(path, x->listener->paths, out) < 0)
+		return; /* cannot be: the same was done before */
+	buf_add(out, path.p + path.n, r->target.n - path.n);
+	r->target = (struct str){ out->p, out->n };
+}
+
 /* The target as the server gets it: the backend's rewrite wins over that of the rule. */
 static void rewrite(struct exchange *x, struct head_request *r)
 {
@@ -166,6 +180,8 @@ static void send_request(struct exchange *x, const struct http_head *h)
 		r.host = r.asked;
 	if (!r.asked.n && !h->minor)
 		r.host = str_of(endpoint_format(&x->server->at, server));
+	if (x->crooked)
+		straighten(x, &r);
 	rewrite(x, &r);
 	exchange__add_edits(&x->target->rule->filters.request, r.edits, &r.n_edits);
 	exchange__add_edits(&x->backend->filters.request, r.edits, &r.n_edits);

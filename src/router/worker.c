@@ -416,5 +416,6 @@ void worker_stop(struct worker *w)
 	buffers_free(&w->buffers);
 	buf_free(&w->out);
 	buf_free(&w->path);
+	buf_free(&w->straight);
 	free(w);
 }
