@@ -114,6 +114,22 @@ static void add_listener(struct buf *out, const struct l7_listener *l)
 	buf_addc(out, '}');
 }
 
+static void add_clients(struct buf *out, const struct l7_clients *c)
+{
+	if (!c->given)
+		return;
+	rj__open(out, "clients", '{');
+	rj__uint(out, "connections", c->connections);
+	rj__uint(out, "connections_each", c->each);
+	rj__uint(out, "requests", c->requests);
+	rj__uint(out, "head_bytes", c->head);
+	rj__uint(out, "fields", c->fields);
+	rj__uint(out, "body_bytes", c->body);
+	rj__uint(out, "min_rate", c->rate);
+	rj__duration(out, "grace", c->grace);
+	buf_addc(out, '}');
+}
+
 void router_json_config(const struct l7_config *c, struct buf *out)
 {
 	buf_addc(out, '{');
@@ -121,6 +137,7 @@ void router_json_config(const struct l7_config *c, struct buf *out)
 	for (size_t i = 0; i < c->n_listeners; i++)
 		add_listener(out, &c->listeners[i]);
 	buf_addc(out, ']');
+	add_clients(out, &c->clients);
 	add_routes(c, out);
 	rj__pools(c, out);
 	rj__list(out, "allowed_hosts", c->allowed_hosts, c->n_allowed_hosts);

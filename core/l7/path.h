@@ -6,14 +6,16 @@
  * a server reads all of them as "/admin". So a path is brought into one form before rules are
  * compared with it, and the server gets that form: both then speak of the same path.
  *
- *	normalize	"." and ".." segments are resolved (RFC 3986, 5.2.4), empty segments are
- *			dropped, encoded letters, digits, '-', '.', '_' and '~' are decoded, and the
- *			digits of other escapes become capitals. Refused are an escape that is none, an
- *			encoded NUL, and a segment that some servers take for "." or "..", but not all:
- *			if '\', "%2F" or "%5C" separate segments, or if ';' or "%3B" ends one.
- *	strict		the same. Refused are also '\', "%2F", "%5C", encoded control bytes, "%C0" and
- *			"%C1", which no UTF-8 has, and ".." above the root.
- *	as-is		nothing is changed or refused.
+ * normalize: "." and ".." segments are resolved (RFC 3986, 5.2.4), empty segments are dropped,
+ * encoded letters, digits, '-', '.', '_' and '~' are decoded, and the digits of other escapes
+ * become capitals. Refused are an escape that is none, an encoded NUL, and a segment that some
+ * servers take for "." or "..", but not all: if '\', "%2F" or "%5C" separate segments, or ';' or
+ * "%3B" ends one.
+ *
+ * strict: the same. Refused are also '\', "%2F", "%5C", encoded control bytes, "%C0" and "%C1",
+ * which no UTF-8 has, and ".." above the root.
+ *
+ * as-is: nothing is changed or refused.
  */
 #pragma once
 

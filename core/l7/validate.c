@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "core/l7/validate_build.h"
 
 #define NEAR_ERRORS 20 /* after this many errors, suggestions are left out */
@@ -196,6 +197,37 @@ static void build_listeners(struct l7__build *b)
 		compare_listener(b, i, &sockets, &hosts);
 }
 
+/* ---- clients ---- */
+
+static void build_clients(struct l7__build *b)
+{
+	static const struct rule_range connections = { "connections", 1, 1000000, L7_CLIENTS },
+				       each = { "connections_each", 1, 1000000, 0 },
+				       requests = { "requests", 0, 1000000000, 0 },
+				       head = { "head_bytes", 1024, L7_CLIENT_HEAD,
+						L7_CLIENT_HEAD },
+				       fields = { "fields", 1, L7_CLIENT_FIELDS, L7_CLIENT_FIELDS },
+				       body = { "body_bytes", 0, INT64_C(1) << 53, 0 },
+				       rate = { "min_rate", 0, 1000000000, L7_CLIENT_RATE },
+				       grace = { "grace", NSEC_PER_SEC, 3600 * NSEC_PER_SEC,
+						 L7_CLIENT_GRACE };
+	static const struct rule_spot spot = { .name = "clients", .code = "InvalidClients" };
+	const struct l7_doc_clients *d = &b->doc->clients;
+	struct l7_clients *c = &b->config->clients;
+
+	c->given = d->set;
+	c->connections = (unsigned)rule_number(&b->sink, &spot, &connections, &d->connections);
+	c->each = (unsigned)rule_number(&b->sink, &spot, &each, &d->each);
+	if (!c->each)
+		c->each = c->connections / 4 ?: 1;
+	c->requests = (unsigned)rule_number(&b->sink, &spot, &requests, &d->requests);
+	c->head = (unsigned)rule_number(&b->sink, &spot, &head, &d->head);
+	c->fields = (unsigned)rule_number(&b->sink, &spot, &fields, &d->fields);
+	c->body = (uint64_t)rule_number(&b->sink, &spot, &body, &d->body);
+	c->rate = (unsigned)rule_number(&b->sink, &spot, &rate, &d->rate);
+	c->grace = rule_duration(&b->sink, &spot, &grace, &d->grace);
+}
+
 /* ---- allowed hosts ---- */
 
 static void build_allowed(struct l7__build *b)
@@ -258,6 +290,7 @@ int l7_config_build(const struct l7_doc *doc, struct arena *arena, const struct 
 	assert(calls && calls->compile);
 	collect_names(&b);
 	build_listeners(&b);
+	build_clients(&b);
 	l7__build_pools(&b);
 	l7__build_routes(&b);
 	build_allowed(&b);

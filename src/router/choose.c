@@ -65,9 +65,8 @@ enum choice choose_rule(struct exchange *x, struct l7_request *r, unsigned *ret_
 	if (!listener)
 		return CHOICE_ANSWER;
 	x->listener = listener->config;
-	*ret_status = 400;
 	if (!fit_path(x, r))
-		return CHOICE_ANSWER;
+		return CHOICE_PATH_REFUSED;
 	x->target = generation_find(g, listener, r);
 	*ret_status = 404;
 	if (!x->target)

@@ -24,6 +24,9 @@ static int body_end(struct exchange *x, size_t *ret_end)
 
 		if (r < 0)
 			return (int)r;
+		if (content.n > x->room)
+			return -EFBIG;
+		x->room -= content.n;
 		at += (size_t)r;
 	}
 	*ret_end = at;
@@ -59,12 +62,10 @@ static void push_pieces(struct exchange *x, struct str head)
 	struct client *c = x->client;
 	struct str pieces[2] = { head };
 	size_t end = x->sent, first = !head.n;
+	int r = body_end(x, &end);
 
-	if (body_end(x, &end) < 0) {
-		if (x->answering)
-			exchange_drop(x);
-		else
-			x->keep = false, exchange__answer(x, 400);
+	if (r < 0) {
+		exchange__refuse(x, r == -EFBIG ? REFUSAL_BODY_BYTES : REFUSAL_MALFORMED);
 		return;
 	}
 	pieces[1] = (struct str){ c->in->p + x->sent, end - x->sent };
@@ -188,6 +189,8 @@ static void send_request(struct exchange *x, const struct http_head *h)
 	head_write_request(&r, &w->out);
 	x->sent = x->start + x->head;
 	http_body_init(&x->up, h, (struct str){ 0 });
+	x->room = x->era->generation->config.clients.body ?: UINT64_MAX;
+	x->interim = 0;
 	push_pieces(x, (struct str){ w->out.p, w->out.n });
 }
 

@@ -18,6 +18,7 @@ struct router {
 	struct router_config config;
 	struct worker **workers;
 	struct servers *servers;
+	struct gate *gate;
 	struct generation *current; /* with a reference of its own */
 	uint64_t number;
 	size_t generations;
@@ -226,6 +227,7 @@ static int start_workers(struct router *r)
 	for (unsigned i = 0; i < r->config.threads; i++) {
 		const struct worker_config config = { .number = i,
 						      .limits = r->config.limits,
+						      .gate = r->gate,
 						      .retired = on_retired,
 						      .drained = on_drained,
 						      .user = r };
@@ -247,6 +249,7 @@ int router_new(struct ev_loop *loop, const struct router_config *config, struct 
 	r->loop = loop;
 	r->config = *config;
 	r->servers = servers_new();
+	r->gate = gate_new();
 	r->workers = mem_zalloc(config->threads * sizeof(struct worker *));
 	ev_async_init(&r->said, on_said);
 	ev_async_start(loop, &r->said);
@@ -270,6 +273,7 @@ void router_free(struct router *r)
 		retire(r, r->current);
 	ev_async_stop(r->loop, &r->said);
 	servers_free(r->servers);
+	gate_free(r->gate);
 	free(r->workers);
 	free(r);
 }
