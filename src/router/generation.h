@@ -12,13 +12,25 @@
 
 #include "core/l7/balance.h"
 #include "core/l7/config.h"
+#include "src/router/names.h"
 #include "src/router/servers.h"
 #include "src/router/settings.h"
+#include "src/router/tables.h"
+
+/* A server that sessions may belong to. */
+struct generation_session {
+	uint64_t key;
+	const struct server *server;
+};
 
 struct generation_pool {
 	const struct l7_pool *config;
+	struct name *name;	 /* for its statistics */
 	struct server **servers; /* in the order of the configuration */
 	struct l7_schedule schedule;
+	/* by key, if a rule has persistence; otherwise NULL */
+	const struct generation_session *sessions;
+	struct table *table; /* with L7_MAGLEV; otherwise NULL */
 };
 
 struct generation_listener {
@@ -35,6 +47,15 @@ struct generation_port {
 	const struct l7_table *hosts; /* which of them, by host; NULL if there is only one */
 };
 
+/* What outlives generations. */
+struct generation_shared {
+	struct servers *servers;
+	struct names *routes, *pools;
+	struct tables *tables;
+};
+
+#define GENERATION_UNROUTED "-" /* stands for the route of requests that have none */
+
 struct generation {
 	uint64_t number;
 	struct l7_config config; /* of the settings */
@@ -42,16 +63,20 @@ struct generation {
 	struct generation_port *ports; /* sorted by address */
 	size_t n_ports;
 	struct generation_pool *pools;
+	uint32_t n_servers;   /* numbers of servers are below this */
+	struct name **routes; /* of the configuration's routes, for their statistics */
+	struct name *fallback_name, *unrouted;
 	struct l7_target fallback; /* for requests that no route matches; without rule: none */
 	/* the rest is private */
 	struct arena *arena;
 	struct settings *settings;
+	struct tables *tables;
 	atomic_uint references;
 	struct generation *next;
 };
 
 /* Compiles settings, which the generation owns from now on. It has one reference. */
-struct generation *generation_new(struct settings *settings, struct servers *servers,
+struct generation *generation_new(struct settings *settings, const struct generation_shared *shared,
 				  uint64_t number);
 /* For the control thread, when there are no references any more. */
 void generation_free(struct generation *g);
@@ -66,6 +91,9 @@ generation_listener(const struct generation *g, const struct generation_port *p,
 const struct l7_target *generation_find(const struct generation *g,
 					const struct generation_listener *l,
 					const struct l7_request *r);
+
+/* The server of a pool that a session belongs to; NULL: none. */
+const struct server *generation_session(const struct generation_pool *p, uint64_t key);
 
 static inline void generation_hold(struct generation *g)
 {

@@ -32,6 +32,7 @@ struct program {
 	struct metrics_state metrics;
 	struct admin *admin;
 	struct api *api;
+	char user_agent[64];
 };
 
 /* ---- the file ---- */
@@ -165,6 +166,7 @@ static int start_router(struct program *p)
 					      .stall_time = p->options.stall_timeout,
 					      .drain_time = DRAIN_TIME };
 	const struct router_config config = { .threads = (unsigned)p->options.threads,
+					      .user_agent = p->user_agent,
 					      .limits = limits,
 					      .drained = on_router_drained,
 					      .user = p };
@@ -174,6 +176,8 @@ static int start_router(struct program *p)
 		log_error("threads-failed", LOG_U("threads", p->options.threads),
 			  LOG_S("error", strerror(-r)));
 	p->metrics.router = p->router;
+	p->metrics.loop = p->loop;
+	p->metrics.limit = p->options.metrics_limit;
 	return r;
 }
 
@@ -237,6 +241,8 @@ int main(int argc, char *argv[])
 	if (p.options.check)
 		return config_check(&p.source);
 	daemon_begin(p.options.log_level);
+	snprintf(p.user_agent, sizeof(p.user_agent), "maglev-router/%s (health check)",
+		 cli_version.version);
 	p.loop = ev_default_loop(0);
 	r = serve(&p);
 	config_loader_free(p.loader);

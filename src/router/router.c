@@ -12,12 +12,15 @@
 #include "base/vec.h"
 #include "lib/log/log.h"
 #include "lib/stream/listener.h"
+#include "src/router/care.h"
 
 struct router {
 	struct ev_loop *loop;
 	struct router_config config;
 	struct worker **workers;
-	struct servers *servers;
+	struct generation_shared shared;
+	struct stats *stats;
+	struct care *care;
 	struct gate *gate;
 	struct generation *current; /* with a reference of its own */
 	uint64_t number;
@@ -167,6 +170,7 @@ static void publish(struct router *r, struct generation *g, const struct opened_
 		worker_give_socket(r->workers[i % r->config.threads], &sockets->items[i].at,
 				   sockets->items[i].fd, g->number);
 	r->current = g;
+	care_follow(r->care, (const struct generation *const *)&r->current, 1);
 	for (unsigned i = 0; i < r->config.threads; i++) {
 		generation_hold(g);
 		worker_publish(r->workers[i], g);
@@ -187,7 +191,7 @@ int router_apply(struct router *r, struct settings *settings, struct buf *why)
 		settings_free(settings);
 		return -ESHUTDOWN;
 	}
-	g = generation_new(settings, r->servers, r->number + 1);
+	g = generation_new(settings, &r->shared, r->number + 1);
 	error = open_ports(r, g, &sockets, why);
 	r->generations++;
 	if (error < 0) {
@@ -206,6 +210,19 @@ const struct generation *router_current(const struct router *r)
 	return r->current;
 }
 
+struct generation *router_hold(struct router *r)
+{
+	if (r->current)
+		generation_hold(r->current);
+	return r->current;
+}
+
+void router_release(struct router *r, struct generation *g)
+{
+	if (g)
+		retire(r, g);
+}
+
 size_t router_generations(const struct router *r)
 {
 	return r->generations;
@@ -220,6 +237,11 @@ struct worker_totals router_totals(const struct router *r)
 	return totals;
 }
 
+const struct stats *router_stats(const struct router *r)
+{
+	return r->stats;
+}
+
 /* ---- the door ---- */
 
 static int start_workers(struct router *r)
@@ -227,6 +249,7 @@ static int start_workers(struct router *r)
 	for (unsigned i = 0; i < r->config.threads; i++) {
 		const struct worker_config config = { .number = i,
 						      .limits = r->config.limits,
+						      .stats = stats_thread(r->stats, i),
 						      .gate = r->gate,
 						      .retired = on_retired,
 						      .drained = on_drained,
@@ -248,7 +271,10 @@ int router_new(struct ev_loop *loop, const struct router_config *config, struct 
 
 	r->loop = loop;
 	r->config = *config;
-	r->servers = servers_new();
+	r->shared =
+		(struct generation_shared){ servers_new(), names_new(), names_new(), tables_new() };
+	r->stats = stats_new(config->threads);
+	r->care = care_new(loop, r->shared.servers, config->user_agent);
 	r->gate = gate_new();
 	r->workers = mem_zalloc(config->threads * sizeof(struct worker *));
 	ev_async_init(&r->said, on_said);
@@ -268,11 +294,16 @@ void router_free(struct router *r)
 		return;
 	for (unsigned i = 0; i < r->config.threads; i++)
 		worker_stop(r->workers[i]);
+	care_free(r->care);
 	free_retired(r);
 	if (r->current)
 		retire(r, r->current);
 	ev_async_stop(r->loop, &r->said);
-	servers_free(r->servers);
+	servers_free(r->shared.servers);
+	names_free(r->shared.routes);
+	names_free(r->shared.pools);
+	tables_free(r->shared.tables);
+	stats_free(r->stats);
 	gate_free(r->gate);
 	free(r->workers);
 	free(r);

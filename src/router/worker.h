@@ -16,6 +16,7 @@
 #include "src/router/gate.h"
 #include "src/router/generation.h"
 #include "src/router/refusal.h"
+#include "src/router/stats.h"
 
 struct worker;
 
@@ -41,7 +42,8 @@ struct worker_totals {
 struct worker_config {
 	unsigned number;
 	struct worker_limits limits;
-	struct gate *gate; /* shared by all workers */
+	struct stats_thread *stats; /* of this thread; borrowed */
+	struct gate *gate;	    /* shared by all workers */
 	/* A generation has lost its last reference. Called on the worker's thread. */
 	void (*retired)(struct generation *g, void *user);
 	/* The thread has nothing left to do after worker_drain(). Called on it. */
