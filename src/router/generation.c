@@ -127,6 +127,8 @@ static void release_pool(struct generation_pool *p)
 		arena_free(p->memory->arena);
 }
 
+/* ---- ports ---- */
+
 static int by_address(const void *pa, const void *pb)
 {
 	return endpoint_cmp(&((const struct generation_port *)pa)->at,
