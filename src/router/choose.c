@@ -37,16 +37,18 @@ enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned
 {
 	struct worker *w = x->client->worker;
 	const struct generation *g = x->era->generation;
+	const struct port *port = x->client->port;
+	const struct generation_port *rules = x->era == w->trial ? port->trial : port->rules;
 	const struct generation_listener *listener;
 	size_t backend;
 
 	*ret_status = 421;
 	x->why = "no-host";
-	if (!x->client->port->rules) /* its listener has gone since the head began */
+	if (!rules) /* its listener has gone since the head began */
 		return CHOICE_ANSWER;
 	if (!is_allowed(&g->config, r->host))
 		return CHOICE_ANSWER;
-	x->target = generation_find(g, x->client->port->rules, r, &listener);
+	x->target = generation_find(g, rules, r, &listener);
 	*ret_status = 404;
 	x->why = "no-route";
 	if (!x->target)

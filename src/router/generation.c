@@ -196,8 +196,37 @@ struct generation *generation_with_servers(const struct generation *from, struct
 	return g;
 }
 
+void generation_tally(struct generation *g, unsigned threads, const struct generation *from)
+{
+	size_t size = sizeof(struct tallies) + threads * sizeof(struct tally);
+
+	if (from) {
+		g->tallies = from->tallies;
+	} else {
+		g->tallies = mem_zalloc(size);
+		g->tallies->n = threads;
+	}
+	g->tallies->references++;
+}
+
+struct l7_tally generation_sum(const struct generation *g)
+{
+	struct l7_tally sum = { 0 };
+
+	for (unsigned i = 0; g->tallies && i < g->tallies->n; i++) {
+		const struct tally *t = &g->tallies->threads[i];
+
+		/* errors first: there are never more errors than answers */
+		sum.errors += atomic_load_explicit(&t->errors, memory_order_acquire);
+		sum.answers += atomic_load_explicit(&t->answers, memory_order_relaxed);
+	}
+	return sum;
+}
+
 void generation_free(struct generation *g)
 {
+	if (g->tallies && --g->tallies->references == 0)
+		free(g->tallies);
 	for (size_t i = 0; i < g->config.n_pools; i++)
 		release_pool(&g->pools[i]);
 	release_names(g->names);
