@@ -2,6 +2,7 @@
 #include "src/router/generation.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -40,6 +41,83 @@ static void compile_pool(struct generation_memory *m, struct generation_pool *p,
 		weights[i] = s->drain ? 0 : s->weight;
 	}
 	p->schedule = l7_schedule_build(m->arena, weights, config->n_servers);
+	if (config->balance == L7_MAGLEV)
+		p->table = tables_take(shared->tables, config->servers, config->n_servers);
+}
+
+/* ---- sessions ---- */
+
+static int by_key(const void *pa, const void *pb)
+{
+	const struct generation_session *a = pa, *b = pb;
+
+	return a->key < b->key ? -1 : a->key > b->key;
+}
+
+static void list_sessions(struct generation_pool *p)
+{
+	size_t n = p->config->n_servers;
+	struct generation_session *list;
+
+	if (p->sessions || !n)
+		return;
+	list = arena_array_of(p->memory->arena, n, struct generation_session);
+	for (size_t i = 0; i < n; i++)
+		list[i] = (struct generation_session){ p->servers[i]->key, i };
+	qsort(list, n, sizeof(*list), by_key);
+	p->sessions = list;
+}
+
+static void compile_sessions(struct generation *g, const struct l7_rule *rule)
+{
+	for (size_t i = 0; rule->persistence.enabled && i < rule->n_backends; i++)
+		if (rule->backends[i].pool != L7_NO_POOL)
+			list_sessions(&g->pools[rule->backends[i].pool]);
+}
+
+static void compile_all_sessions(struct generation *g)
+{
+	for (size_t i = 0; i < g->config.n_routes; i++)
+		for (size_t k = 0; k < g->config.routes[i].n_rules; k++)
+			compile_sessions(g, &g->config.routes[i].rules[k]);
+	if (g->config.fallback)
+		compile_sessions(g, g->config.fallback);
+}
+
+const struct generation_session *generation_session(const struct generation_pool *p, uint64_t key)
+{
+	const struct generation_session wanted = { .key = key };
+
+	if (!p->sessions)
+		return NULL;
+	return bsearch(&wanted, p->sessions, p->config->n_servers, sizeof(wanted), by_key);
+}
+
+/* To servers without weight no connections are kept. */
+static void add_serving(struct generation *g, const struct generation_pool *p)
+{
+	for (size_t k = 0; k < p->schedule.n; k++) {
+		const struct server *s = p->servers[p->schedule.turns[k]];
+
+		g->serving[s->number] = s->id;
+	}
+}
+
+static void make_serving(struct generation *g, const struct servers *servers)
+{
+	g->n_serving = servers_bound(servers);
+	g->serving = mem_zalloc((g->n_serving + 1) * sizeof(*g->serving));
+}
+
+/* Only one pool has other servers than before. */
+static void change_serving(struct generation *g, const struct generation *from, size_t pool)
+{
+	const struct generation_pool *old = &from->pools[pool];
+
+	memcpy(g->serving, from->serving, from->n_serving * sizeof(*g->serving));
+	for (size_t k = 0; k < old->config->n_servers; k++)
+		g->serving[old->servers[k]->number] = 0;
+	add_serving(g, &g->pools[pool]);
 }
 
 static void share_pool(struct generation_pool *p, const struct generation_pool *from,
@@ -49,6 +127,7 @@ static void share_pool(struct generation_pool *p, const struct generation_pool *
 	p->config = config;
 	p->memory->references++;
 	names_hold(p->name);
+	tables_hold(p->table);
 	for (size_t i = 0; i < config->n_servers; i++)
 		servers_hold(p->servers[i]);
 }
@@ -57,6 +136,7 @@ static void release_pool(struct generation_pool *p)
 {
 	for (size_t i = 0; i < p->config->n_servers; i++)
 		servers_release(p->servers[i]);
+	tables_release(p->table);
 	names_release(p->name);
 	if (--p->memory->references == 0)
 		arena_free(p->memory->arena);
@@ -159,7 +239,7 @@ static struct generation *make(struct plan *plan, uint64_t number)
 	g->ports = plan->tables->ports;
 	g->n_ports = plan->tables->n_ports;
 	g->fallback = plan->tables->fallback;
-	g->pools = mem_alloc((g->config.n_pools + 1) * sizeof(*g->pools));
+	g->pools = mem_zalloc((g->config.n_pools + 1) * sizeof(*g->pools));
 	atomic_init(&g->references, 1);
 	return g;
 }
@@ -172,7 +252,10 @@ struct generation *generation_new(struct plan *plan, const struct generation_sha
 
 	for (size_t i = 0; i < g->config.n_pools; i++)
 		compile_pool(m, &g->pools[i], &g->config.pools[i], shared);
-	g->n_servers = servers_bound(shared->servers);
+	compile_all_sessions(g);
+	make_serving(g, shared->servers);
+	for (size_t i = 0; i < g->config.n_pools; i++)
+		add_serving(g, &g->pools[i]);
 	use_names(g, name_routes(&g->config, shared->routes));
 	return g;
 }
@@ -191,7 +274,10 @@ struct generation *generation_with_servers(const struct generation *from, struct
 		else
 			share_pool(&g->pools[i], &from->pools[i], config);
 	}
-	g->n_servers = servers_bound(shared->servers);
+	if (from->pools[pool].sessions)
+		list_sessions(&g->pools[pool]);
+	make_serving(g, shared->servers);
+	change_serving(g, from, pool);
 	use_names(g, from->names);
 	return g;
 }
@@ -231,6 +317,7 @@ void generation_free(struct generation *g)
 		release_pool(&g->pools[i]);
 	release_names(g->names);
 	plan_release(g->plan);
+	free(g->serving);
 	free(g->pools);
 	free(g);
 }

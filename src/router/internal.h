@@ -111,14 +111,17 @@ struct exchange {
 	const struct l7_target *target;
 	const struct l7_backend *backend; /* NULL: none was chosen */
 	const struct l7_listener *listener;
-	const struct server *server;	 /* of the present try */
-	struct stats_cell *route, *pool; /* pool: NULL if there is none */
+	struct server *server;			  /* of the present try */
+	const struct generation_session *session; /* that the request belongs to; NULL: none */
+	struct stats_cell *route, *pool;	  /* pool: NULL if there is none */
 	const char *why;  /* a word for an answer of the router or a failure; NULL: none */
 	uint64_t in, out; /* bytes from the client, and to it */
 	ev_tstamp moved;  /* when bytes came last, from either side */
 	/* monotonic ns: the head was complete, the try began, the server's answer began, the end */
 	int64_t began, try_began, first, ended; /* first, ended: 0 before that */
 	int64_t due, retry_at; /* monotonic ns: end of the request, next try; 0: none */
+	int64_t try_due;       /* monotonic ns: end of the present try; 0: none */
+	uint64_t hash;	       /* of the key of the request, for L7_MAGLEV */
 	struct buf cors;       /* lines for the answer */
 	size_t start;	       /* of the head in client->in */
 	size_t head;	       /* its bytes */
@@ -142,6 +145,7 @@ struct exchange {
 	bool full_up;	   /* the client is not read from until the server has taken more */
 	bool full_down;	   /* and the other way round */
 	bool cut;	   /* the server takes no more of the request */
+	bool hashed;	   /* hash is set: the request has the key */
 	bool server_ended; /* of a tunnel */
 };
 
@@ -207,7 +211,7 @@ enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned
  * A server of the backend's pool, if possible none that was tried before; NULL: none can be used.
  * The caller counts the try.
  */
-const struct server *choose_server(struct exchange *x);
+struct server *choose_server(struct exchange *x);
 
 /* client.c */
 void client_new(struct port *port, int fd, struct endpoint peer);
@@ -292,6 +296,8 @@ void exchange__move(struct exchange *x);
 void exchange__try_server(struct exchange *x, bool fresh);
 /* The try has failed: begins another one, or answers. */
 void exchange__fail(struct exchange *x, enum l7_ending ending);
+/* Counts the try for or against its server. */
+void exchange__judge(struct exchange *x, const struct l7_try *t);
 /* Whether the status of an answer leads to another try, which is then begun. */
 bool exchange__retry_status(struct exchange *x, unsigned status);
 /* Answers without a server. The rest of a body that was not read ends the connection. */

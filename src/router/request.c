@@ -183,6 +183,14 @@ static void send_request(struct exchange *x, const struct http_head *h)
 	push_pieces(x, (struct str){ w->out.p, w->out.n });
 }
 
+/* Time that the present try has left; 0: it has no limit. */
+static int64_t rest_of_try(const struct exchange *x)
+{
+	int64_t rest = x->try_due ? x->try_due - loop_monotonic() : 0;
+
+	return x->try_due && rest <= 0 ? 1 : rest;
+}
+
 void exchange_connected(struct exchange *x)
 {
 	const struct buffer *in = x->client->in;
@@ -192,13 +200,13 @@ void exchange_connected(struct exchange *x)
 	assert(r > 0 && (size_t)r == x->head);
 	exchange__move(x);
 	if (!x->link->served)
-		link_limit(x->link, x->target->rule->try_timeout);
+		link_limit(x->link, rest_of_try(x));
 	send_request(x, h);
 }
 
 void exchange__try_server(struct exchange *x, bool fresh)
 {
-	const struct server *server = choose_server(x);
+	struct server *server = choose_server(x);
 	const struct l7_pool *pool = x->era->generation->pools[x->backend->pool].config;
 	int64_t limit = x->target->rule->try_timeout;
 	bool open;
@@ -208,6 +216,10 @@ void exchange__try_server(struct exchange *x, bool fresh)
 		exchange__answer(x, 503);
 		return;
 	}
+	if (limit && !fresh) /* a fresh link continues the try of one that had ended */
+		x->try_due = loop_monotonic() + limit;
+	if (limit && fresh)
+		limit = rest_of_try(x);
 	x->tries++;
 	x->server = server;
 	x->link = link_take(x, server, fresh, &open);

@@ -28,12 +28,38 @@ struct router {
 	struct history *history;
 	ev_async said;			      /* a thread has something to say */
 	_Atomic(struct generation *) retired; /* list: to be freed */
+	_Atomic(struct server *) suspects;    /* list: servers that fail requests */
 	atomic_uint drained;		      /* threads that have ended */
 	bool draining;			      /* until all threads have ended */
 	bool stopping;			      /* from the beginning of the drain on */
 };
 
 /* ---- what data threads say ---- */
+
+static void on_suspect(struct server *s, void *user)
+{
+	struct router *r = user;
+
+	if (atomic_exchange(&s->suspected, true))
+		return;
+	s->next = atomic_load(&r->suspects);
+	while (!atomic_compare_exchange_weak(&r->suspects, &s->next, s))
+		;
+	ev_async_send(r->loop, &r->said);
+}
+
+static void judge_suspects(struct router *r)
+{
+	struct server *s = atomic_exchange(&r->suspects, NULL);
+
+	while (s) {
+		struct server *next = s->next;
+
+		atomic_store(&s->suspected, false);
+		care_suspect(s);
+		s = next;
+	}
+}
 
 static void free_generation(struct router *r, struct generation *g)
 {
@@ -43,10 +69,15 @@ static void free_generation(struct router *r, struct generation *g)
 	generation_free(g);
 }
 
+/*
+ * A thread reports a server before it releases the generation that holds it. So after the retired
+ * ones were taken, all suspects that they hold are in the list.
+ */
 static void free_retired(struct router *r)
 {
 	struct generation *g = atomic_exchange(&r->retired, NULL);
 
+	judge_suspects(r);
 	while (g) {
 		struct generation *next = g->next;
 
@@ -143,8 +174,10 @@ static int open_ports(struct router *r, const struct generation *g, struct opene
 
 static void retire(struct router *r, struct generation *g)
 {
-	if (generation_release(g))
-		free_generation(r, g);
+	if (!generation_release(g))
+		return;
+	judge_suspects(r);
+	free_generation(r, g);
 }
 
 static const char *listener_name(const struct generation *g, const struct endpoint *at)
@@ -471,6 +504,7 @@ static int start_workers(struct router *r)
 						      .limits = r->config.limits,
 						      .stats = stats_thread(r->stats, i),
 						      .retired = on_retired,
+						      .suspect = on_suspect,
 						      .drained = on_drained,
 						      .user = r };
 		int error;
@@ -490,7 +524,8 @@ int router_new(struct ev_loop *loop, const struct router_config *config, struct 
 
 	r->loop = loop;
 	r->config = *config;
-	r->shared = (struct generation_shared){ servers_new(), names_new(), names_new() };
+	r->shared =
+		(struct generation_shared){ servers_new(), names_new(), names_new(), tables_new() };
 	r->stats = stats_new(config->threads);
 	r->care = care_new(loop, r->shared.servers, config->user_agent);
 	r->history = history_new();
@@ -524,6 +559,7 @@ void router_free(struct router *r)
 	servers_free(r->shared.servers);
 	names_free(r->shared.routes);
 	names_free(r->shared.pools);
+	tables_free(r->shared.tables);
 	stats_free(r->stats);
 	free(r->workers);
 	free(r);
