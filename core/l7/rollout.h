@@ -10,7 +10,10 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "base/str.h"
 
 struct l7_rollout {
 	unsigned share;	       /* per cent of the requests at the start: 1 to 100 */
@@ -45,3 +48,8 @@ enum l7_verdict {
 enum l7_verdict l7_rollout_judge(const struct l7_rollout *r, unsigned share, int64_t elapsed,
 				 struct l7_tally before, struct l7_tally after);
 unsigned l7_rollout_next(const struct l7_rollout *r, unsigned share);
+/*
+ * Whether a client is among the share, in per cent. key is what identifies it. A client that is
+ * among a share is among every larger one. seed makes another choice for each rollout.
+ */
+bool l7_rollout_has(struct str key, uint64_t seed, unsigned share);

@@ -117,15 +117,18 @@ static bool pick_backend(struct exchange *x)
 enum choice choose_rule(struct exchange *x, struct l7_request *r, unsigned *ret_status)
 {
 	const struct generation *g = x->era->generation;
+	const struct port *port = x->client->port;
+	const struct generation_port *rules =
+		x->era == exchange__worker(x)->trial ? port->trial : port->rules;
 	const struct generation_listener *listener;
 
 	*ret_status = 421;
 	x->why = "no-host";
-	if (!x->client->port->rules) /* its listener has gone since the head began */
+	if (!rules) /* its listener has gone since the head began */
 		return CHOICE_ANSWER;
 	if (!is_allowed(&g->config, r->host))
 		return CHOICE_ANSWER;
-	listener = generation_listener(g, x->client->port->rules, r->host);
+	listener = generation_listener(g, rules, r->host);
 	*ret_status = 404;
 	x->why = "no-route";
 	if (!listener)

@@ -348,16 +348,17 @@ static struct exchange *make(struct client *c, size_t n)
 {
 	struct worker *w = c->worker;
 	const struct http_head *h = &w->head;
+	struct era *era = worker_era(w, c);
 	struct exchange *x = w->spare;
 
 	if (x)
 		w->spare = x->next;
 	else
 		x = mem_alloc(sizeof(*x));
-	w->era->users++;
+	era->users++;
 	c->leaves = !h->keep_alive;
 	*x = (struct exchange){ .client = c,
-				.era = w->era,
+				.era = era,
 				.start = c->in->at,
 				.head = n,
 				.sent = c->in->at + n,

@@ -2,6 +2,7 @@
 #include "src/router/generation.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -93,16 +94,30 @@ const struct generation_session *generation_session(const struct generation_pool
 }
 
 /* To servers without weight no connections are kept. */
-static void compile_serving(struct generation *g, const struct servers *servers)
+static void add_serving(struct generation *g, const struct generation_pool *p)
+{
+	for (size_t k = 0; k < p->schedule.n; k++) {
+		const struct server *s = p->servers[p->schedule.turns[k]];
+
+		g->serving[s->number] = s->id;
+	}
+}
+
+static void make_serving(struct generation *g, const struct servers *servers)
 {
 	g->n_serving = servers_bound(servers);
 	g->serving = mem_zalloc((g->n_serving + 1) * sizeof(*g->serving));
-	for (size_t i = 0; i < g->config.n_pools; i++)
-		for (size_t k = 0; k < g->pools[i].schedule.n; k++) {
-			const struct server *s = g->pools[i].servers[g->pools[i].schedule.turns[k]];
+}
 
-			g->serving[s->number] = s->id;
-		}
+/* Only one pool has other servers than before. */
+static void change_serving(struct generation *g, const struct generation *from, size_t pool)
+{
+	const struct generation_pool *old = &from->pools[pool];
+
+	memcpy(g->serving, from->serving, from->n_serving * sizeof(*g->serving));
+	for (size_t k = 0; k < old->config->n_servers; k++)
+		g->serving[old->servers[k]->number] = 0;
+	add_serving(g, &g->pools[pool]);
 }
 
 static void share_pool(struct generation_pool *p, const struct generation_pool *from,
@@ -237,7 +252,9 @@ struct generation *generation_new(struct plan *plan, const struct generation_sha
 	for (size_t i = 0; i < g->config.n_pools; i++)
 		compile_pool(m, &g->pools[i], &g->config.pools[i], shared);
 	compile_all_sessions(g);
-	compile_serving(g, shared->servers);
+	make_serving(g, shared->servers);
+	for (size_t i = 0; i < g->config.n_pools; i++)
+		add_serving(g, &g->pools[i]);
 	use_names(g, name_routes(&g->config, shared->routes));
 	return g;
 }
@@ -256,14 +273,45 @@ struct generation *generation_with_servers(const struct generation *from, struct
 		else
 			share_pool(&g->pools[i], &from->pools[i], config);
 	}
-	compile_all_sessions(g);
-	compile_serving(g, shared->servers);
+	if (from->pools[pool].sessions)
+		list_sessions(&g->pools[pool]);
+	make_serving(g, shared->servers);
+	change_serving(g, from, pool);
 	use_names(g, from->names);
 	return g;
 }
 
+void generation_tally(struct generation *g, unsigned threads, const struct generation *from)
+{
+	size_t size = sizeof(struct tallies) + threads * sizeof(struct tally);
+
+	if (from) {
+		g->tallies = from->tallies;
+	} else {
+		g->tallies = mem_zalloc(size);
+		g->tallies->n = threads;
+	}
+	g->tallies->references++;
+}
+
+struct l7_tally generation_sum(const struct generation *g)
+{
+	struct l7_tally sum = { 0 };
+
+	for (unsigned i = 0; g->tallies && i < g->tallies->n; i++) {
+		const struct tally *t = &g->tallies->threads[i];
+
+		/* errors first: there are never more errors than answers */
+		sum.errors += atomic_load_explicit(&t->errors, memory_order_acquire);
+		sum.answers += atomic_load_explicit(&t->answers, memory_order_relaxed);
+	}
+	return sum;
+}
+
 void generation_free(struct generation *g)
 {
+	if (g->tallies && --g->tallies->references == 0)
+		free(g->tallies);
 	for (size_t i = 0; i < g->config.n_pools; i++)
 		release_pool(&g->pools[i]);
 	release_names(g->names);

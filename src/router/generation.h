@@ -15,6 +15,7 @@
 
 #include "core/l7/balance.h"
 #include "core/l7/config.h"
+#include "core/l7/rollout.h"
 #include "src/router/names.h"
 #include "src/router/plan.h"
 #include "src/router/servers.h"
@@ -46,6 +47,19 @@ struct generation_shared {
 
 #define GENERATION_UNROUTED "-" /* stands for the route of requests that have none */
 
+/* How the requests of a generation have ended. Written by one thread, read by any. */
+struct tally {
+	_Atomic uint64_t answers;
+	_Atomic uint64_t errors; /* statuses from 500 on, and answers that are not complete */
+	uint64_t apart[14];	 /* from the next one: no cache line is written by two threads */
+};
+
+struct tallies {
+	unsigned references; /* counted by the control thread */
+	unsigned n;
+	struct tally threads[];
+};
+
 struct generation {
 	uint64_t number;
 	/* these are of the plan */
@@ -60,6 +74,7 @@ struct generation {
 	uint32_t n_serving;	    /* numbers of servers are below this */
 	struct name *const *routes; /* of the configuration's routes, for their statistics */
 	struct name *fallback_name, *unrouted;
+	struct tallies *tallies; /* NULL: no thread uses it */
 	/* the rest is private */
 	struct generation_names *names; /* those of the routes */
 	struct plan *plan;
@@ -77,6 +92,9 @@ struct generation *generation_new(struct plan *plan, const struct generation_sha
 struct generation *generation_with_servers(const struct generation *from, struct plan *plan,
 					   size_t pool, const struct generation_shared *shared,
 					   uint64_t number);
+/* Makes tallies for that many threads, or shares those of another generation. Before it is used. */
+void generation_tally(struct generation *g, unsigned threads, const struct generation *from);
+struct l7_tally generation_sum(const struct generation *g);
 /* For the control thread, when there are no references any more. */
 void generation_free(struct generation *g);
 

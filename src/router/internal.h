@@ -62,8 +62,9 @@ struct slot {
 
 struct era {
 	struct generation *generation;
-	uint32_t *turns; /* of each pool */
-	unsigned users;	 /* exchanges, and the worker while it is the current one */
+	struct tally *tally; /* of this thread */
+	uint32_t *turns;     /* of each pool */
+	unsigned users;	     /* exchanges, and the worker while it is the current one */
 };
 
 struct port {
@@ -73,6 +74,7 @@ struct port {
 	struct stream_listener listener;
 	bool open;
 	const struct generation_port *rules; /* of the current generation; NULL: it has none */
+	const struct generation_port *trial; /* of the second one */
 	unsigned clients;
 };
 
@@ -178,11 +180,13 @@ struct worker {
 	ev_async wake;
 	ev_timer drain_limit;
 	ev_timer sweep; /* looks for connections that have been silent for too long */
-	_Atomic(struct generation *) pending; /* NULL: nothing new */
-	_Atomic(struct socket_gift *) gifts;  /* sockets for the next generation */
+	_Atomic(struct edition *) pending;   /* NULL: nothing new */
+	_Atomic(struct socket_gift *) gifts; /* sockets for the next generation */
 	atomic_bool stop, drain;
 	bool draining;
-	struct era *era; /* the current one; NULL before the first */
+	struct era *era;   /* the current one; NULL before the first */
+	struct era *trial; /* a second one, for some clients; NULL: none */
+	struct worker_trial split;
 	TAILQ_HEAD(, port) ports;
 	TAILQ_HEAD(, client) clients;
 	unsigned n_clients;
@@ -204,6 +208,8 @@ struct worker {
 /* worker.c */
 struct slot *worker_slot(struct worker *w, const struct server *server);
 void worker_release_era(struct worker *w, struct era *era);
+/* The one that a request of this client begins with. */
+struct era *worker_era(const struct worker *w, const struct client *c);
 /* The last connection may have ended. */
 void worker_look(struct worker *w);
 

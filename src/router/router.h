@@ -30,9 +30,22 @@ int router_new(struct ev_loop *loop, const struct router_config *config, struct 
 void router_free(struct router *r);
 
 /*
+ * Starts a trial: only a part of the requests uses the settings, which the router owns from now on.
+ * trial->generation is not read. -EXDEV if addresses would be opened or closed, -ENOENT if nothing
+ * is in force, -EBUSY if there is a trial already; other errors as below.
+ */
+int router_try(struct router *r, struct settings *settings, const struct history_origin *origin,
+	       const struct worker_trial *trial, struct buf *why);
+/* NULL: there is no trial. */
+const struct generation *router_trial(const struct router *r);
+void router_set_share(struct router *r, unsigned share);
+/* The trial replaces the generation in force, or is given up. */
+void router_end_trial(struct router *r, bool replace);
+
+/*
  * These three make a new generation. They return 0; or a negative errno, with a sentence in why, if
- * an address cannot be used, or -ESHUTDOWN after router_drain(); nothing has changed then. Each
- * address that is opened or closed is logged.
+ * an address cannot be used, -EBUSY during a trial, or -ESHUTDOWN after router_drain(); nothing has
+ * changed then. Each address that is opened or closed is logged.
  */
 
 /* Applies settings, which the router owns from now on, also if it fails. */
@@ -40,7 +53,8 @@ int router_apply(struct router *r, struct settings *settings, const struct histo
 		 struct buf *why);
 /*
  * Replaces the servers of one pool by those of the only pool of settings, which the router owns
- * from now on. -ENOENT if there is no such pool. Routes are not compiled again.
+ * from now on. -ENOENT if there is no such pool. Routes are not compiled again. During a trial
+ * this holds for both generations.
  */
 int router_set_servers(struct router *r, struct settings *settings,
 		       const struct history_origin *origin, struct buf *why);
