@@ -4,10 +4,9 @@
  * state nor the connections to them.
  *
  * A server belongs to a pool: it is known by the name of the pool, host, port and TLS, so that each
- * pool has its own health, limits and counters. It is found or made when a generation is compiled,
- * which holds a reference until it is freed. Its number stays as long as it lives; data threads use
- * it as an index of what they keep for it. All functions are for the control thread; data threads
- * read the atomic members.
+ * pool has its own health, limits and counters. A generation holds references to its servers, and
+ * data threads use their numbers (names.h) as indexes of what they keep for them. All functions are
+ * for the control thread; data threads read the atomic members.
  */
 #pragma once
 
@@ -27,9 +26,6 @@ struct server {
 	bool tls;
 	struct endpoint at; /* no address: the name has not been found yet */
 	atomic_bool down;   /* by its probes */
-	/* the rest is private */
-	unsigned references;
-	struct servers *of;
 };
 
 struct servers *servers_new(void);
