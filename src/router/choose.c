@@ -20,12 +20,14 @@ enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned
 	size_t backend;
 
 	*ret_status = 421;
+	x->why = "no-host";
 	if (!x->client->port->rules) /* its listener has gone since the head began */
 		return CHOICE_ANSWER;
 	if (!l7_config_allows(&g->config, r->host))
 		return CHOICE_ANSWER;
 	x->target = generation_find(g, x->client->port->rules, r, &listener);
 	*ret_status = 404;
+	x->why = "no-route";
 	if (!x->target)
 		return CHOICE_ANSWER;
 	x->listener = listener->config;
@@ -34,9 +36,11 @@ enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned
 	backend = l7_pick_backend(rule_of(x)->backends, rule_of(x)->n_backends,
 				  random_next(&w->random));
 	*ret_status = 500;
+	x->why = "no-backend";
 	if (backend == L7_NONE || rule_of(x)->backends[backend].pool == L7_NO_POOL)
 		return CHOICE_ANSWER;
 	x->backend = &rule_of(x)->backends[backend];
+	x->why = NULL;
 	return CHOICE_SERVER;
 }
 
@@ -50,9 +54,8 @@ struct fleet {
 static bool usable(size_t i, void *user)
 {
 	const struct fleet *f = user;
-	const struct server *s = f->pool->servers[i];
 
-	return !atomic_load_explicit(&s->down, memory_order_relaxed) && addr_is_set(&s->at.addr);
+	return server_is_usable(f->pool->servers[i]);
 }
 
 static unsigned active(size_t i, void *user)

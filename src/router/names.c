@@ -10,8 +10,8 @@
 
 struct names {
 	struct map by_text;
-	VEC(uint32_t) spare; /* numbers */
-	uint32_t bound;	     /* numbers are below this */
+	VEC(struct name *) all; /* by number; NULL: free */
+	VEC(uint32_t) spare;	/* free numbers */
 	uint64_t last_id;
 };
 
@@ -26,15 +26,25 @@ void names_free(struct names *s)
 		return;
 	assert(s->by_text.n == 0);
 	map_free(&s->by_text);
+	vec_free(&s->all);
 	vec_free(&s->spare);
 	free(s);
+}
+
+static uint32_t take_number(struct names *s)
+{
+	if (s->spare.n)
+		return s->spare.items[--s->spare.n];
+	vec_push(&s->all, NULL);
+	return (uint32_t)s->all.n - 1;
 }
 
 static struct name *make(struct names *s, const char *text)
 {
 	struct name *name = mem_zalloc(sizeof(*name));
 
-	name->number = s->spare.n ? s->spare.items[--s->spare.n] : s->bound++;
+	name->number = take_number(s);
+	s->all.items[name->number] = name;
 	name->id = ++s->last_id;
 	name->text = mem_strdup(text);
 	name->of = s;
@@ -60,13 +70,19 @@ void *names_release(struct name *name)
 	if (--name->references)
 		return NULL;
 	map_remove(&s->by_text, name->text);
+	s->all.items[name->number] = NULL;
 	vec_push(&s->spare, name->number);
 	free(name->text);
 	free(name);
 	return user;
 }
 
+struct name *names_at(const struct names *s, uint32_t number)
+{
+	return number < s->all.n ? s->all.items[number] : NULL;
+}
+
 uint32_t names_bound(const struct names *s)
 {
-	return s->bound;
+	return (uint32_t)s->all.n;
 }

@@ -32,5 +32,7 @@ void names_free(struct names *s);
 struct name *names_take(struct names *s, const char *text);
 /* Returns the user of a name that is gone now; NULL if it is still used or has none. */
 void *names_release(struct name *name);
+/* The name with that number; NULL if there is none. */
+struct name *names_at(const struct names *s, uint32_t number);
 /* Numbers are below this. */
 uint32_t names_bound(const struct names *s);

@@ -28,6 +28,12 @@ struct server {
 	atomic_bool down;   /* by its probes */
 };
 
+/* Whether it can get requests. From any thread. */
+static inline bool server_is_usable(const struct server *s)
+{
+	return !atomic_load_explicit(&s->down, memory_order_relaxed) && addr_is_set(&s->at.addr);
+}
+
 struct servers *servers_new(void);
 /* All references must have been released. */
 void servers_free(struct servers *s);

@@ -27,6 +27,8 @@ static void a_name_keeps_its_number_while_it_is_used(void **state)
 	assert_int_equal(a->number, number); /* used again */
 	assert_int_not_equal(a->id, id);
 	assert_int_equal(names_bound(names), 2);
+	assert_ptr_equal(names_at(names, number), a);
+	assert_null(names_at(names, 2));
 	a->user = names;
 	assert_ptr_equal(names_release(a), names);
 	assert_null(names_release(b));
