@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "wire/router_json_private.h"
 
-static void add_servers(struct buf *out, const struct l7_pool *p)
+static void add_servers(struct buf *out, const struct l7_pool *p, enum rj__form form)
 {
 	rj__open(out, "upstreams", '[');
 	for (size_t i = 0; i < p->n_servers; i++) {
@@ -13,7 +13,8 @@ static void add_servers(struct buf *out, const struct l7_pool *p)
 		buf_addc(out, '{');
 		rj__text(out, "host", s->host);
 		rj__uint(out, "port", s->port);
-		rj__uint(out, "idx", s->idx);
+		if (form != RJ__NAMED)
+			rj__uint(out, "idx", s->idx);
 		rj__bool(out, "tls", s->tls);
 		if (s->weight != 1)
 			rj__uint(out, "weight", s->weight);
@@ -106,12 +107,12 @@ static void add_limits(struct buf *out, const struct l7_limits *l)
 	buf_addc(out, '}');
 }
 
-static void add_pool(struct buf *out, const struct l7_pool *p)
+void rj__pool(const struct l7_pool *p, enum rj__form form, struct buf *out)
 {
 	rj__next(out);
 	buf_addc(out, '{');
 	rj__text(out, "name", p->name);
-	add_servers(out, p);
+	add_servers(out, p, form);
 	(is_lb_config(&p->probe) ? add_lb_config : add_probe)(out, &p->probe);
 	add_balance(out, p);
 	add_ejection(out, &p->ejection);
@@ -129,6 +130,6 @@ void rj__pools(const struct l7_config *c, struct buf *out)
 {
 	rj__open(out, "pools", '[');
 	for (size_t i = 0; i < c->n_pools; i++)
-		add_pool(out, &c->pools[i]);
+		rj__pool(&c->pools[i], RJ__NUMBERED, out);
 	buf_addc(out, ']');
 }

@@ -4,7 +4,10 @@
  *
  *	POST /routes/update   replaces routes and pools, and listeners if there are any
  *	POST /config/check    only says whether it would
+ *	POST /pools/NAME/endpoints   replaces the servers of one pool
+ *	POST /rollback        applies an earlier generation again
  *	GET  /routes, /pools, /config
+ *	GET  /generations, /generations/N/config, /generations/N/diff
  *	GET  /healthz, /readyz, /metrics (lib/admin)
  *
  * There is no authentication, so it listens on a loopback address or a Unix socket only. Requests
@@ -23,8 +26,9 @@ struct api_config {
 	struct router *router;
 	struct admin *admin;
 	struct metrics_state *metrics;
-	struct endpoint listen; /* of the first configuration, if it has no listeners */
-	const char *at;		/* an address with port, or the path of a Unix socket */
+	struct endpoint listen;	     /* of the first configuration, if it has no listeners */
+	const char *at;		     /* an address with port, or the path of a Unix socket */
+	size_t max_body, max_answer; /* bytes */
 };
 
 /* Logs a failure. *config is copied. */

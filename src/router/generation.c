@@ -3,16 +3,35 @@
 
 #include <stdlib.h>
 
-#include "base/cleanup.h"
+#include "base/mem.h"
 
-static void compile_pool(struct generation *g, struct generation_pool *p,
+/* Of pools that were compiled together. Counted by the control thread. */
+struct generation_memory {
+	unsigned references;
+	struct arena *arena;
+};
+
+static struct generation_memory *memory_new(void)
+{
+	struct arena *arena = arena_new();
+	struct generation_memory *m = arena_new_of(arena, struct generation_memory);
+
+	m->arena = arena;
+	return m;
+}
+
+/* ---- pools ---- */
+
+static void compile_pool(struct generation_memory *m, struct generation_pool *p,
 			 const struct l7_pool *config, const struct generation_shared *shared)
 {
-	uint32_t *weights = arena_array_of(g->arena, config->n_servers, uint32_t);
+	uint32_t *weights = arena_array_of(m->arena, config->n_servers, uint32_t);
 
+	m->references++;
+	p->memory = m;
 	p->config = config;
 	p->name = names_take(shared->pools, config->name);
-	p->servers = arena_array_of(g->arena, config->n_servers, struct server *);
+	p->servers = arena_array_of(m->arena, config->n_servers, struct server *);
 	for (size_t i = 0; i < config->n_servers; i++) {
 		const struct l7_server *s = &config->servers[i];
 
@@ -20,55 +39,35 @@ static void compile_pool(struct generation *g, struct generation_pool *p,
 			servers_take(shared->servers, config->name, s->host, s->port, s->tls);
 		weights[i] = s->drain ? 0 : s->weight;
 	}
-	p->schedule = l7_schedule_build(g->arena, weights, config->n_servers);
+	p->schedule = l7_schedule_build(m->arena, weights, config->n_servers);
 }
 
-/* ---- ports ---- */
+static void share_pool(struct generation_pool *p, const struct generation_pool *from,
+		       const struct l7_pool *config)
+{
+	*p = *from;
+	p->config = config;
+	p->memory->references++;
+	names_hold(p->name);
+	for (size_t i = 0; i < config->n_servers; i++)
+		servers_hold(p->servers[i]);
+}
+
+static void release_pool(struct generation_pool *p)
+{
+	for (size_t i = 0; i < p->config->n_servers; i++)
+		servers_release(p->servers[i]);
+	names_release(p->name);
+	if (--p->memory->references == 0)
+		arena_free(p->memory->arena);
+}
+
+/* ---- requests ---- */
 
 static int by_address(const void *pa, const void *pb)
 {
 	return endpoint_cmp(&((const struct generation_port *)pa)->at,
 			    &((const struct generation_port *)pb)->at);
-}
-
-/* Adds the listeners of one address; the entries of its table are in the order of listeners. */
-static void fill_port(struct generation *g, struct generation_port *p)
-{
-	size_t *listeners = arena_array_of(g->arena, g->config.n_listeners, size_t);
-	struct l7_entry *entries = arena_array_of(g->arena, g->config.n_listeners, struct l7_entry);
-
-	for (size_t i = 0; i < g->config.n_listeners; i++) {
-		const struct l7_listener *l = &g->config.listeners[i];
-
-		if (endpoint_cmp(&l->at, &p->at) != 0)
-			continue;
-		entries[p->n] =
-			(struct l7_entry){ .host = l->host,
-					   .match = { .kind = L7_PREFIX, .path = STR("/") } };
-		listeners[p->n++] = i;
-	}
-	p->listeners = listeners;
-	if (p->n > 1 || entries[0].host.n)
-		p->hosts = l7_table_build(g->arena, entries, p->n, settings_matches);
-}
-
-static void compile_ports(struct generation *g)
-{
-	struct generation_port *ports =
-		arena_array_of(g->arena, g->config.n_listeners, struct generation_port);
-	size_t n = 0;
-
-	for (size_t i = 0; i < g->config.n_listeners; i++)
-		ports[i].at = g->config.listeners[i].at;
-	if (g->config.n_listeners)
-		qsort(ports, g->config.n_listeners, sizeof(*ports), by_address);
-	for (size_t i = 0; i < g->config.n_listeners; i++)
-		if (i == 0 || endpoint_cmp(&ports[i].at, &ports[n - 1].at) != 0)
-			ports[n++].at = ports[i].at;
-	for (size_t i = 0; i < n; i++)
-		fill_port(g, &ports[i]);
-	g->ports = ports;
-	g->n_ports = n;
 }
 
 const struct generation_port *generation_port(const struct generation *g, const struct endpoint *at)
@@ -79,8 +78,6 @@ const struct generation_port *generation_port(const struct generation *g, const 
 		return NULL;
 	return bsearch(&key, g->ports, g->n_ports, sizeof(*g->ports), by_address);
 }
-
-/* ---- requests ---- */
 
 /* Only the host of a request decides which listener it belongs to. */
 static size_t find_listener(const struct generation_port *p, const struct l7_request *r)
@@ -107,21 +104,26 @@ const struct l7_target *generation_find(const struct generation *g, const struct
 
 /* ---- the whole ---- */
 
-/* Its path is not compared, and as a prefix it is "/". */
-static void compile_fallback(struct generation *g)
+static struct generation *make(struct plan *plan, uint64_t number)
 {
-	static const struct l7_match any = { .kind = L7_PREFIX, .path = { "/", 1 } };
-	const struct l7_rule *rule = g->config.fallback;
+	struct generation *g = mem_zalloc(sizeof(*g));
 
-	if (rule)
-		g->fallback =
-			(struct l7_target){ NULL, rule, rule->n_matches ? rule->matches : &any };
+	g->number = number;
+	g->plan = plan;
+	g->config = plan->config;
+	g->listeners = plan->tables->listeners;
+	g->ports = plan->tables->ports;
+	g->n_ports = plan->tables->n_ports;
+	g->fallback = plan->tables->fallback;
+	g->pools = mem_alloc((g->config.n_pools + 1) * sizeof(*g->pools));
+	atomic_init(&g->references, 1);
+	return g;
 }
 
 /* The default route has the statistics of its name; it may have none. */
 static void name_routes(struct generation *g, struct names *names)
 {
-	g->routes = arena_array_of(g->arena, g->config.n_routes, struct name *);
+	g->routes = mem_alloc((g->config.n_routes + 1) * sizeof(struct name *));
 	for (size_t i = 0; i < g->config.n_routes; i++)
 		g->routes[i] = names_take(names, g->config.routes[i].name);
 	g->fallback_name =
@@ -129,49 +131,53 @@ static void name_routes(struct generation *g, struct names *names)
 	g->unrouted = names_take(names, GENERATION_UNROUTED);
 }
 
-struct generation *generation_new(struct settings *settings, const struct generation_shared *shared,
+/* When all pools are there. */
+static void finish(struct generation *g, const struct generation_shared *shared)
+{
+	g->n_servers = servers_bound(shared->servers);
+	name_routes(g, shared->routes);
+}
+
+struct generation *generation_new(struct plan *plan, const struct generation_shared *shared,
 				  uint64_t number)
 {
-	struct arena *arena = arena_new();
-	struct generation *g = arena_new_of(arena, struct generation);
-	const struct l7_config *config = &settings->config;
+	struct generation *g = make(plan, number);
+	struct generation_memory *m = g->config.n_pools ? memory_new() : NULL;
 
-	settings_compile(settings);
-	g->arena = arena;
-	g->settings = settings;
-	g->config = *config;
-	g->number = number;
-	atomic_init(&g->references, 1);
-	g->pools = arena_array_of(arena, config->n_pools, struct generation_pool);
-	for (size_t i = 0; i < config->n_pools; i++)
-		compile_pool(g, &g->pools[i], &config->pools[i], shared);
-	g->n_servers = servers_bound(shared->servers);
-	g->listeners = arena_array_of(arena, config->n_listeners, struct generation_listener);
-	for (size_t i = 0; i < config->n_listeners; i++) {
-		struct generation_listener *l = &g->listeners[i];
+	for (size_t i = 0; i < g->config.n_pools; i++)
+		compile_pool(m, &g->pools[i], &g->config.pools[i], shared);
+	finish(g, shared);
+	return g;
+}
 
-		l->config = &config->listeners[i];
-		l->entries = l7_config_entries(config, i, arena);
-		l->table =
-			l7_table_build(arena, l->entries.entries, l->entries.n, settings_matches);
+struct generation *generation_with_servers(const struct generation *from, struct plan *plan,
+					   size_t pool, const struct generation_shared *shared,
+					   uint64_t number)
+{
+	struct generation *g = make(plan, number);
+
+	for (size_t i = 0; i < g->config.n_pools; i++) {
+		const struct l7_pool *config = &g->config.pools[i];
+
+		if (i == pool)
+			compile_pool(memory_new(), &g->pools[i], config, shared);
+		else
+			share_pool(&g->pools[i], &from->pools[i], config);
 	}
-	compile_ports(g);
-	compile_fallback(g);
-	name_routes(g, shared->routes);
+	finish(g, shared);
 	return g;
 }
 
 void generation_free(struct generation *g)
 {
-	for (size_t i = 0; i < g->config.n_pools; i++) {
-		for (size_t k = 0; k < g->pools[i].config->n_servers; k++)
-			servers_release(g->pools[i].servers[k]);
-		names_release(g->pools[i].name);
-	}
+	for (size_t i = 0; i < g->config.n_pools; i++)
+		release_pool(&g->pools[i]);
 	for (size_t i = 0; i < g->config.n_routes; i++)
 		names_release(g->routes[i]);
 	names_release(g->fallback_name);
 	names_release(g->unrouted);
-	settings_free(g->settings);
-	arena_free(g->arena);
+	plan_release(g->plan);
+	free(g->routes);
+	free(g->pools);
+	free(g);
 }

@@ -5,6 +5,9 @@
  * Compiled by the control thread, never changed after that. A data thread holds a reference for as
  * long as one of its exchanges uses it. When the last reference is gone, the generation is given
  * back to the control thread, which frees it.
+ *
+ * A generation consists of a plan (src/router/plan.h), which knows no servers and may be shared by
+ * several generations, and the pools with their servers.
  */
 #pragma once
 
@@ -13,28 +16,15 @@
 #include "core/l7/balance.h"
 #include "core/l7/config.h"
 #include "src/router/names.h"
+#include "src/router/plan.h"
 #include "src/router/servers.h"
-#include "src/router/settings.h"
 
 struct generation_pool {
 	const struct l7_pool *config;
 	struct name *name;	 /* for its statistics */
 	struct server **servers; /* in the order of the configuration */
 	struct l7_schedule schedule;
-};
-
-struct generation_listener {
-	const struct l7_listener *config;
-	struct l7_entries entries;
-	const struct l7_table *table;
-};
-
-/* An address that is listened on, and the listeners that share it. */
-struct generation_port {
-	struct endpoint at;
-	const size_t *listeners;
-	size_t n;
-	const struct l7_table *hosts; /* which of them, by host; NULL if there is only one */
+	struct generation_memory *memory; /* of servers and schedule */
 };
 
 /* What outlives generations. */
@@ -47,25 +37,32 @@ struct generation_shared {
 
 struct generation {
 	uint64_t number;
-	struct l7_config config; /* of the settings */
-	struct generation_listener *listeners;
-	struct generation_port *ports; /* sorted by address */
+	/* these are of the plan */
+	struct l7_config config;
+	const struct generation_listener *listeners;
+	const struct generation_port *ports; /* sorted by address */
 	size_t n_ports;
-	struct generation_pool *pools;
 	uint32_t n_servers;   /* numbers of servers are below this */
 	struct name **routes; /* of the configuration's routes, for their statistics */
 	struct name *fallback_name, *unrouted;
 	struct l7_target fallback; /* for requests that no route matches; without rule: none */
+	struct generation_pool *pools;
 	/* the rest is private */
-	struct arena *arena;
-	struct settings *settings;
+	struct plan *plan;
 	atomic_uint references;
 	struct generation *next;
 };
 
-/* Compiles settings, which the generation owns from now on. It has one reference. */
-struct generation *generation_new(struct settings *settings, const struct generation_shared *shared,
+/* From a plan, whose reference it takes over. It has one reference. */
+struct generation *generation_new(struct plan *plan, const struct generation_shared *shared,
 				  uint64_t number);
+/*
+ * The same if the plan was made from that of another generation by plan_with_servers(): only that
+ * pool is compiled.
+ */
+struct generation *generation_with_servers(const struct generation *from, struct plan *plan,
+					   size_t pool, const struct generation_shared *shared,
+					   uint64_t number);
 /* For the control thread, when there are no references any more. */
 void generation_free(struct generation *g);
 

@@ -39,6 +39,7 @@ struct program {
 /* Takes the load. */
 static int apply(struct program *p, struct config_load *load)
 {
+	const struct history_origin origin = { HISTORY_FILE, "" };
 	_cleanup_(buf_free) struct buf why = { 0 };
 	int r;
 
@@ -47,7 +48,7 @@ static int apply(struct program *p, struct config_load *load)
 		p->metrics.refused[METRICS_FILE]++;
 		return -1;
 	}
-	r = router_apply(p->router, settings_take(load), &why);
+	r = router_apply(p->router, settings_take(load), &origin, &why);
 	if (r < 0) {
 		log_error("config-apply-failed", LOG_S("file", p->source.path),
 			  LOG_S("error", buf_cstr(&why)));
@@ -149,7 +150,9 @@ static int start_admin(struct program *p)
 				  .router = p->router,
 				  .metrics = &p->metrics,
 				  .listen = p->options.listen,
-				  .at = p->options.admin_addr };
+				  .at = p->options.admin_addr,
+				  .max_body = p->options.admin_max_body,
+				  .max_answer = p->options.admin_max_answer };
 	int r = admin_new(&config, &p->admin);
 
 	if (r < 0)

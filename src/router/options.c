@@ -76,6 +76,20 @@ static const struct cli_option table[] = {
 		  "are "
 		  "added up as \"other\"",
 	  .count = &values.metrics_limit },
+	{ .name = "admin-max-body",
+	  .kind = CLI_COUNT,
+	  .env = "MAGLEV_ROUTER_ADMIN_MAX_BODY",
+	  .fallback = "1024",
+	  .argument = "KIB",
+	  .help = "largest body of a request to the admin API, in KiB; a document has at most 4096",
+	  .count = &values.admin_max_body },
+	{ .name = "admin-max-answer",
+	  .kind = CLI_COUNT,
+	  .env = "MAGLEV_ROUTER_ADMIN_MAX_ANSWER",
+	  .fallback = "1024",
+	  .argument = "KIB",
+	  .help = "largest answer of the admin API, in KiB, except that of /metrics",
+	  .count = &values.admin_max_answer },
 	{ .name = "log-level",
 	  .kind = CLI_LEVEL,
 	  .env = "MAGLEV_ROUTER_LOG_LEVEL",
@@ -125,5 +139,7 @@ void options_parse(struct options *o, int argc, char *const argv[])
 		refuse("--head-timeout, --idle-timeout and --stall-timeout must be longer than 0");
 	if (!values.threads)
 		values.threads = count_processors();
+	values.admin_max_body *= 1024;
+	values.admin_max_answer *= 1024;
 	*o = values;
 }

@@ -21,7 +21,8 @@ struct router {
 	struct stats *stats;
 	struct generation *current; /* with a reference of its own */
 	uint64_t number;
-	size_t generations;
+	VEC(struct generation *) live; /* all that exist */
+	struct history *history;
 	ev_async said;			      /* a thread has something to say */
 	_Atomic(struct generation *) retired; /* list: to be freed */
 	atomic_uint drained;		      /* threads that have ended */
@@ -31,6 +32,14 @@ struct router {
 
 /* ---- what data threads say ---- */
 
+static void free_generation(struct router *r, struct generation *g)
+{
+	for (size_t i = r->live.n; i--;)
+		if (r->live.items[i] == g)
+			vec_remove_at(&r->live, i);
+	generation_free(g);
+}
+
 static void free_retired(struct router *r)
 {
 	struct generation *g = atomic_exchange(&r->retired, NULL);
@@ -38,8 +47,7 @@ static void free_retired(struct router *r)
 	while (g) {
 		struct generation *next = g->next;
 
-		generation_free(g);
-		r->generations--;
+		free_generation(r, g);
 		g = next;
 	}
 }
@@ -132,10 +140,8 @@ static int open_ports(struct router *r, const struct generation *g, struct opene
 
 static void retire(struct router *r, struct generation *g)
 {
-	if (!generation_release(g))
-		return;
-	generation_free(g);
-	r->generations--;
+	if (generation_release(g))
+		free_generation(r, g);
 }
 
 static const char *listener_name(const struct generation *g, const struct endpoint *at)
@@ -176,29 +182,133 @@ static void publish(struct router *r, struct generation *g, const struct opened_
 		retire(r, old);
 }
 
-int router_apply(struct router *r, struct settings *settings, struct buf *why)
+static struct history_record *record(struct router *r, const struct generation *g, uint64_t before,
+				     const struct history_origin *origin)
 {
-	struct opened_list sockets = { 0 };
-	struct generation *g;
-	int error;
+	struct history_record *record = history_add(r->history, g->number, g->plan, origin);
 
-	if (r->stopping) { /* no thread would serve new addresses */
-		buf_adds(why, "the router is stopping");
-		settings_free(settings);
-		return -ESHUTDOWN;
-	}
-	g = generation_new(settings, &r->shared, r->number + 1);
-	error = open_ports(r, g, &sockets, why);
-	r->generations++;
+	record->before = before;
+	return record;
+}
+
+/* Takes g. NULL after a failure, which is *ret_error; else its record. */
+static struct history_record *replace(struct router *r, struct generation *g,
+				      const struct history_origin *origin, struct buf *why,
+				      int *ret_error)
+{
+	uint64_t before = r->current ? r->current->number : 0;
+	struct opened_list sockets = { 0 };
+	struct history_record *made = NULL;
+	int error = open_ports(r, g, &sockets, why);
+
+	vec_push(&r->live, g);
 	if (error < 0) {
 		close_all(&sockets);
 		retire(r, g);
+		*ret_error = error;
 	} else {
 		r->number++;
+		made = record(r, g, before, origin);
 		publish(r, g, &sockets);
 	}
 	vec_free(&sockets);
+	return made;
+}
+
+/* No thread would serve new addresses any more. */
+static int refuse_when_stopping(const struct router *r, struct buf *why)
+{
+	if (!r->stopping)
+		return 0;
+	buf_adds(why, "the router is stopping");
+	return -ESHUTDOWN;
+}
+
+int router_apply(struct router *r, struct settings *settings, const struct history_origin *origin,
+		 struct buf *why)
+{
+	int error = refuse_when_stopping(r, why);
+
+	if (error < 0) {
+		settings_release(settings);
+		return error;
+	}
+	replace(r, generation_new(plan_new(settings), &r->shared, r->number + 1), origin, why,
+		&error);
 	return error;
+}
+
+static size_t find_pool(const struct generation *g, const char *name)
+{
+	for (size_t i = 0; g && i < g->config.n_pools; i++)
+		if (strcmp(g->config.pools[i].name, name) == 0)
+			return i;
+	return SIZE_MAX;
+}
+
+int router_set_servers(struct router *r, struct settings *settings,
+		       const struct history_origin *origin, struct buf *why)
+{
+	const char *name = settings->config.pools[0].name;
+	size_t pool = find_pool(r->current, name);
+	int error = refuse_when_stopping(r, why);
+	struct history_record *made;
+	struct plan *plan;
+
+	if (error == 0 && pool == SIZE_MAX) {
+		buf_printf(why, "there is no pool '%s'", name);
+		error = -ENOENT;
+	}
+	if (error < 0) {
+		settings_release(settings);
+		return error;
+	}
+	plan = plan_with_servers(r->current->plan, pool, settings);
+	made = replace(r,
+		       generation_with_servers(r->current, plan, pool, &r->shared, r->number + 1),
+		       origin, why, &error);
+	if (made)
+		made->pool = pool;
+	return error;
+}
+
+int router_rollback(struct router *r, uint64_t number, const struct history_origin *origin,
+		    struct buf *why)
+{
+	const struct history_record *now =
+		r->current ? history_find(r->history, r->current->number) : NULL;
+	const struct history_record *to =
+		history_find(r->history, number || !now ? number : now->before);
+	int error = refuse_when_stopping(r, why);
+	struct history_record *made;
+	uint64_t of;
+
+	if (error < 0)
+		return error;
+	if (!to) {
+		buf_adds(why, number ? "that generation is not kept any more, or never was"
+				     : "no earlier generation is kept");
+		return -ENOENT;
+	}
+	of = to->number;
+	made = replace(r, generation_new(plan_hold(to->plan), &r->shared, r->number + 1), origin,
+		       why, &error);
+	if (made)
+		made->of = of;
+	return error;
+}
+
+struct history *router_history(const struct router *r)
+{
+	return r->history;
+}
+
+bool router_holds(const struct router *r, uint64_t number)
+{
+	for (size_t i = 0; i < r->live.n; i++)
+		if (r->live.items[i]->number == number)
+			return true;
+	return false;
 }
 
 const struct generation *router_current(const struct router *r)
@@ -221,7 +331,7 @@ void router_release(struct router *r, struct generation *g)
 
 size_t router_generations(const struct router *r)
 {
-	return r->generations;
+	return r->live.n;
 }
 
 struct worker_totals router_totals(const struct router *r)
@@ -268,6 +378,7 @@ int router_new(struct ev_loop *loop, const struct router_config *config, struct 
 	r->config = *config;
 	r->shared = (struct generation_shared){ servers_new(), names_new(), names_new() };
 	r->stats = stats_new(config->threads);
+	r->history = history_new();
 	r->workers = mem_zalloc(config->threads * sizeof(struct worker *));
 	ev_async_init(&r->said, on_said);
 	ev_async_start(loop, &r->said);
@@ -290,6 +401,8 @@ void router_free(struct router *r)
 	if (r->current)
 		retire(r, r->current);
 	ev_async_stop(r->loop, &r->said);
+	vec_free(&r->live);
+	history_free(r->history);
 	servers_free(r->shared.servers);
 	names_free(r->shared.routes);
 	names_free(r->shared.pools);

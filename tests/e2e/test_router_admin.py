@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""maglev-router: its admin API beyond whole updates: generations, the servers of one pool, answers and who may ask."""
+import json
+from urllib.parse import quote
+
+from lab.router import Wire, document
+
+
+def port_of(router, **how):
+    return int(router.request(**how).headers['x-port'])
+
+
+# ---- generations ----
+
+def test_generations_say_what_changed(serve, route):
+    one, two = serve(), serve()
+    router = route(document(one))
+    more = document(two)
+    more['routes'].append({'name': 'api', 'path_prefix': '/api', 'pool': 'pool'})
+    assert router.update(more).status == 200
+    shown = router.ask('GET', '/generations').json
+    assert shown['generation'] == 2
+    newest, oldest = shown['generations']
+    assert (newest['generation'], newest['source'], newest['in_force'], newest['held']) == (2, 'api', True, True)
+    assert newest['peer'].startswith('127.0.0.1:') and newest['before'] == 1
+    assert (newest['routes'], newest['pools'], newest['listeners']) == (2, 1, 1)
+    assert newest['changes'] == {
+        'routes': {'added': ['api'], 'removed': [], 'changed': [], 'moved': False, 'total': 1},
+        'pools': {'added': [], 'removed': [], 'changed': ['pool'], 'moved': False, 'total': 1}}
+    assert (oldest['generation'], oldest['source'], oldest['in_force'], oldest['peer']) == (1, 'file', False, '')
+    assert oldest['changes']['routes']['added'] == ['all']
+    diff = router.ask('GET', '/generations/2/diff').text.splitlines()
+    assert diff[0] == '@@ routes: 1 added, 0 removed, 0 changed @@'
+    assert json.loads(diff[1][1:])['name'] == 'api' and diff[1][0] == '+'
+    assert diff[3][0] == '-' and f'{one.port}' in diff[3]
+    assert diff[4][0] == '+' and f'{two.port}' in diff[4]
+    assert router.ask('GET', '/generations/1/config').json['pools'][0]['upstreams'][0]['port'] == one.port
+    for path in ('/generations/3/config', '/generations/x/config', '/generations/'):
+        answer = router.ask('GET', path)
+        assert (answer.status, answer.json['error']) == (404, 'UnknownGeneration'), path
+    assert router.ask('GET', '/generations/1/other').status == 404
+
+
+def test_a_rollback_applies_an_earlier_generation(serve, route):
+    servers = [serve() for _ in range(3)]
+    router = route(document(servers[0]))
+    for server in servers[1:]:
+        router.update(document(server))
+    answer = router.ask('POST', '/rollback')
+    assert (answer.status, answer.json['generation']) == (200, 4)
+    assert port_of(router) == servers[1].port
+    answer = router.ask('POST', '/rollback', body='{"generation": 1}')
+    assert (answer.status, answer.json['generation']) == (200, 5)
+    assert port_of(router) == servers[0].port
+    newest = router.ask('GET', '/generations').json['generations'][0]
+    assert (newest['source'], newest['of'], newest['before']) == ('rollback', 1, 4)
+    assert newest['changes']['pools']['changed'] == ['pool']
+    router.wait('rolled-back', generation=5, of=1)
+    for body, status, error in (('{"generation": 99}', 404, 'UnknownGeneration'), ('{"generation": "x"}', 400, 'InvalidValue'),
+                                ('{', 400, 'InvalidValue'), ('{"other": 1}', 400, 'InvalidValue')):
+        answer = router.ask('POST', '/rollback', body=body)
+        assert (answer.status, answer.json['error']) == (status, error)
+    assert router.metrics().one('maglev_router_generation') == 5
+
+
+def test_only_the_last_ten_can_come_back(serve, route):
+    server = serve()
+    router = route(document(server))
+    for _ in range(20):
+        router.update(document(server))
+    assert [one['generation'] for one in router.ask('GET', '/generations').json['generations']] == list(range(21, 11, -1))
+    assert router.ask('POST', '/rollback', body='{"generation": 11}').status == 404
+    assert router.ask('POST', '/rollback', body='{"generation": 12}').status == 200
+    router.wait_metric('maglev_router_generations_held', 1)
+
+
+def test_a_rollback_opens_its_listeners_again(serve, route):
+    server = serve()
+    router = route(document(server, listeners=[{'name': 'a', 'address': '127.0.0.1:0'}]))
+    router.update(document(server, listeners=[{'name': 'b', 'address': '127.0.0.2:0'}]))
+    router.wait('listener-closed', **{'for': 'a'})
+    since = router.mark()
+    assert router.ask('POST', '/rollback').status == 200
+    port = int(router.wait('listening', since, **{'for': 'a'})['addr'].rsplit(':', 1)[1])
+    with Wire(port) as client:
+        assert client.get()[0].status == 200
+
+
+def test_without_an_earlier_generation_there_is_no_rollback(serve, route):
+    router = route(document(serve()))
+    answer = router.ask('POST', '/rollback')
+    assert (answer.status, answer.json['error']) == (404, 'UnknownGeneration')
+
+
+# ---- the servers of one pool ----
+
+def set_servers(router, pool, body):
+    return router.ask('POST', f'/pools/{quote(pool, safe="")}/endpoints', body=json.dumps(body))
+
+
+def test_the_servers_of_one_pool_are_replaced(serve, route):
+    one, two, other = serve(), serve(), serve()
+    router = route({'routes': [{'name': 'a', 'path_prefix': '/a', 'pool': 'ns/a b'}, {'name': 'rest', 'pool': 'rest'}],
+                    'pools': [{'name': 'rest', 'servers': [f'127.0.0.1:{other.port}']},
+                              {'name': 'ns/a b', 'servers': [f'127.0.0.1:{one.port}'], 'balance': 'least_request'}]})
+    assert port_of(router, path='/a') == one.port
+    answer = set_servers(router, 'ns/a b', {'servers': [f'127.0.0.1:{two.port}']})
+    assert (answer.status, answer.json) == (200, {'status': 'ok', 'pool': 'ns/a b', 'servers': 1, 'generation': 2})
+    assert port_of(router, path='/a') == two.port
+    assert port_of(router, path='/b') == other.port
+    pool = router.ask('GET', '/pools').json['pools'][1]
+    assert pool['balance'] == 'least_request'
+    assert pool['upstreams'] == [{'host': '127.0.0.1', 'port': two.port, 'idx': 1, 'tls': False}]
+    answer = set_servers(router, 'ns/a b', {'upstreams': [{'host': '127.0.0.1', 'port': server.port, 'weight': 3}
+                                                          for server in (one, two)]})
+    assert answer.json['servers'] == 2
+    assert {port_of(router, path='/a') for _ in range(6)} == {one.port, two.port}
+    newest = router.ask('GET', '/generations').json['generations'][0]
+    assert (newest['source'], newest['changes']) == ('endpoints', {
+        'pools': {'added': [], 'removed': [], 'changed': ['ns/a b'], 'moved': False, 'total': 1}})
+    # what the next whole update is compared with has the servers of that update
+    assert router.update(router.ask('GET', '/config').json).status == 200
+    assert router.ask('GET', '/generations').json['generations'][0]['changes'] == {}
+    assert router.ask('POST', '/rollback', body='{"generation": 2}').status == 200
+    assert {port_of(router, path='/a') for _ in range(4)} == {two.port}
+
+
+def test_an_update_of_servers_keeps_their_connections(serve, route):
+    one, two = serve(), serve()
+    router = route(document(one), threads=1)
+    with router.client() as client:
+        client.get()
+        for _ in range(50):
+            set_servers(router, 'pool', {'servers': [f'127.0.0.1:{one.port}', f'127.0.0.1:{two.port}']})
+            client.get()
+            set_servers(router, 'pool', {'servers': [f'127.0.0.1:{one.port}']})
+            client.get()
+    assert one.connections == 1
+
+
+def test_bad_servers_are_refused_whole(serve, route):
+    server = serve()
+    router = route(document(server))
+    for pool, body, status, error, words in (
+            ('nowhere', {'servers': []}, 404, 'UnknownPool', "there is no pool 'nowhere'"),
+            ('pool', {'servers': ['127.0.0.1:x']}, 400, 'InvalidUpstream', "Pool 'pool': servers[0]"),
+            ('pool', {'upstreams': [{'host': '127.0.0.1'}]}, 400, 'InvalidUpstream', "Pool 'pool': upstreams[0].port"),
+            ('pool', {}, 400, 'EmptyPool', "Pool 'pool'"), ('pool', {'balance': 'random'}, 400, 'UnknownKey', 'balance'),
+            ('pool', [], 400, 'InvalidValue', '')):
+        answer = set_servers(router, pool, body)
+        assert (answer.status, answer.json['error']) == (status, error), answer.text
+        assert words in answer.json['message']
+    assert router.ask('POST', '/pools/pool', body='{}').status == 404
+    assert router.ask('POST', '/pools/%zz/endpoints', body='{"servers": []}').status == 404
+    assert router.ask('POST', '/pools/a%00b/endpoints', body='{"servers": []}').status == 404
+    assert router.metrics().one('maglev_router_generation') == 1
+    assert router.request().status == 200
+
+
+# ---- sizes ----
+
+def many(server, n):
+    return {'routes': [{'name': f'route-{i}', 'host': f'h{i}.example.com', 'path_prefix': '/', 'pool_idx': 0, 'strip_prefix': True}
+                       for i in range(n)], 'pools': document(server)['pools']}
+
+
+def test_answers_have_a_limit_and_lists_have_pages(serve, route):
+    server = serve()
+    router = route(many(server, 200), '--admin-max-answer', '4')
+    for path in ('/routes', '/config', '/generations/1/config'):
+        answer = router.ask('GET', path)
+        assert (answer.status, answer.json['error']) == (400, 'AnswerTooLarge') and '4096' in answer.json['message']
+    page = router.ask('GET', '/routes?from=190&limit=20').json
+    assert [one['name'] for one in page['routes']] == [f'route-{i}' for i in range(190, 200)]
+    assert (page['total'], page['generation']) == (200, 1)
+    assert router.ask('GET', '/routes?from=200').json['routes'] == []
+    assert router.ask('GET', '/pools?limit=1').json['total'] == 1
+    assert router.ask('GET', '/routes?limit=x').json['error'] == 'InvalidValue'
+    assert router.ask('GET', '/generations').json['generations'][0]['routes'] == 200
+
+
+def test_larger_bodies_need_a_flag(serve, route):
+    server = serve()
+    body = json.dumps(many(server, 10000))
+    assert len(body) > 1 << 20
+    router = route(document(server))
+    assert router.ask('POST', '/routes/update', body=body).status == 413
+    router = route(document(server), '--admin-max-body', '4096')
+    assert router.ask('POST', '/routes/update', body=body).json['routes_updated'] == 10000
+    assert router.request(headers={'Host': 'h9999.example.com'}).status == 200
