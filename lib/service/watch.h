@@ -45,7 +45,7 @@ struct service_watch_config {
 	void (*encode)(size_t item, bool figures, struct arena *arena, struct buf *out, void *user);
 	/* Items from this one on, and item 0, may change without service_watch_changed(). */
 	size_t (*polled)(void *user);
-	/* Called once a second while there are subscribers, before anything is looked at; or NULL. */
+	/* Once a second while there are subscribers, before anything is looked at; or NULL. */
 	void (*tick)(void *user);
 	bool figures; /* items have some */
 	void *user;

@@ -10,6 +10,7 @@
 
 #include "lib/http/server.h"
 #include "src/router/router.h"
+#include "src/router/show.h"
 
 /* How configurations came, and whether they were applied. */
 enum metrics_source { METRICS_FILE, METRICS_API, METRICS_SOURCES };
@@ -17,7 +18,8 @@ enum metrics_source { METRICS_FILE, METRICS_API, METRICS_SOURCES };
 struct metrics_state {
 	struct router *router;
 	struct ev_loop *loop;
-	size_t limit; /* of --metrics-limit */
+	size_t limit;	   /* of --metrics-limit */
+	struct show *show; /* NULL without --grpc-addr */
 	uint64_t applied[METRICS_SOURCES], refused[METRICS_SOURCES];
 };
 

@@ -7,10 +7,12 @@
 
 #include "base/addr.h"
 #include "lib/cli/cli.h"
+#include "lib/service/options.h"
 
 struct options {
 	const char *config; /* "": none; it waits for POST /routes/update */
 	const char *admin_addr;
+	struct service_options grpc;
 	size_t admin_max_body, admin_max_answer; /* bytes */
 	struct endpoint listen;			 /* of configurations without listeners */
 	size_t threads, metrics_limit;
@@ -21,3 +23,4 @@ struct options {
 
 /* Parses; prints and exits if there is nothing to run. Strings are borrowed. */
 void options_parse(struct options *o, int argc, char *const argv[]);
+void options_free(struct options *o);
