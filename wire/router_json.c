@@ -87,10 +87,11 @@ void router_json_routes(const struct l7_config *c, uint64_t generation, struct b
 	buf_addc(out, '}');
 }
 
-void router_json_pools(const struct l7_config *c, uint64_t generation, struct buf *out)
+void router_json_pools(const struct l7_config *c, uint64_t generation,
+		       const struct router_json_state *state, struct buf *out)
 {
 	buf_addc(out, '{');
-	rj__pools(c, out);
+	rj__pools(c, state, out);
 	rj__uint(out, "generation", generation);
 	buf_addc(out, '}');
 }
@@ -131,7 +132,7 @@ void router_json_config(const struct l7_config *c, struct buf *out)
 		add_listener(out, &c->listeners[i]);
 	buf_addc(out, ']');
 	add_routes(c, out);
-	rj__pools(c, out);
+	rj__pools(c, NULL, out);
 	add_rest(c, out);
 	buf_addc(out, '}');
 }
@@ -173,7 +174,7 @@ void router_json_entry(const struct l7_config *c, enum router_entry kind, size_t
 		add_route(c, out, &c->routes[i], RJ__NAMED);
 		break;
 	case ROUTER_POOLS:
-		rj__pool(&c->pools[i], RJ__NAMED, out);
+		rj__pool(c, i, RJ__NAMED, out);
 		break;
 	case ROUTER_REST:
 		buf_addc(out, '{');

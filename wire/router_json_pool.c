@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pools as JSON: what differs from the defaults, after what every pool has. */
 #include "base/cleanup.h"
+#include "wire/router_json.h"
 #include "wire/router_json_private.h"
 
-static void add_servers(struct buf *out, const struct l7_pool *p, enum rj__form form)
+static void add_servers(struct buf *out, const struct l7_config *c, size_t pool, enum rj__form form,
+			const struct router_json_state *state)
 {
+	const struct l7_pool *p = &c->pools[pool];
+
 	rj__open(out, "upstreams", '[');
 	for (size_t i = 0; i < p->n_servers; i++) {
 		const struct l7_server *s = &p->servers[i];
@@ -20,6 +24,10 @@ static void add_servers(struct buf *out, const struct l7_pool *p, enum rj__form 
 			rj__uint(out, "weight", s->weight);
 		if (s->drain)
 			rj__bool(out, "drain", true);
+		if (state) {
+			rj__key(out, "state");
+			state->server(pool, i, out, state->user);
+		}
 		buf_addc(out, '}');
 	}
 	buf_addc(out, ']');
@@ -107,12 +115,15 @@ static void add_limits(struct buf *out, const struct l7_limits *l)
 	buf_addc(out, '}');
 }
 
-void rj__pool(const struct l7_pool *p, enum rj__form form, struct buf *out)
+static void add_pool(struct buf *out, const struct l7_config *c, size_t i, enum rj__form form,
+		     const struct router_json_state *state)
 {
+	const struct l7_pool *p = &c->pools[i];
+
 	rj__next(out);
 	buf_addc(out, '{');
 	rj__text(out, "name", p->name);
-	add_servers(out, p, form);
+	add_servers(out, c, i, form, state);
 	(is_lb_config(&p->probe) ? add_lb_config : add_probe)(out, &p->probe);
 	add_balance(out, p);
 	add_ejection(out, &p->ejection);
@@ -126,10 +137,15 @@ void rj__pool(const struct l7_pool *p, enum rj__form form, struct buf *out)
 	buf_addc(out, '}');
 }
 
-void rj__pools(const struct l7_config *c, struct buf *out)
+void rj__pool(const struct l7_config *c, size_t i, enum rj__form form, struct buf *out)
+{
+	add_pool(out, c, i, form, NULL);
+}
+
+void rj__pools(const struct l7_config *c, const struct router_json_state *state, struct buf *out)
 {
 	rj__open(out, "pools", '[');
 	for (size_t i = 0; i < c->n_pools; i++)
-		rj__pool(&c->pools[i], RJ__NUMBERED, out);
+		add_pool(out, c, i, RJ__NUMBERED, state);
 	buf_addc(out, ']');
 }

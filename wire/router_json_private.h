@@ -73,7 +73,8 @@ enum rj__form {
 void rj__rule(const struct l7_config *c, const struct l7_rule *r, enum rj__form form,
 	      struct buf *out);
 /* The elements of the list of pools. */
-void rj__pools(const struct l7_config *c, struct buf *out);
+struct router_json_state;
+void rj__pools(const struct l7_config *c, const struct router_json_state *state, struct buf *out);
 /* One of them; RJ__NAMED: without the numbers of servers. */
-void rj__pool(const struct l7_pool *p, enum rj__form form, struct buf *out);
+void rj__pool(const struct l7_config *c, size_t i, enum rj__form form, struct buf *out);
 void rj__list(struct buf *out, const char *key, const struct str *list, size_t n);

@@ -57,7 +57,7 @@ static void end_try(struct exchange *x, enum stats_counter how)
 
 void account_again(struct exchange *x)
 {
-	x->tried = x->retry_at;
+	x->try_began = x->retry_at;
 	stats_count(x->route, STATS_RETRIES, 1);
 	stats_count(x->pool, STATS_RETRIES, 1);
 }
@@ -67,7 +67,7 @@ void account_first(struct exchange *x)
 	x->first = loop_monotonic();
 	stats_first(x->route, x->first - x->began);
 	stats_first(x->pool, x->first - x->began);
-	stats_first(x->link->slot->stats, x->first - x->tried);
+	stats_first(x->link->slot->stats, x->first - x->try_began);
 }
 
 static enum stats_counter class_of(unsigned status)
@@ -79,7 +79,7 @@ void account_answered(struct exchange *x, unsigned status)
 {
 	end_try(x, class_of(status));
 	if (!x->tunnel)
-		stats_latency(x->link->slot->stats, (x->ended ?: loop_monotonic()) - x->tried);
+		stats_latency(x->link->slot->stats, (x->ended ?: loop_monotonic()) - x->try_began);
 }
 
 void account_failure(struct exchange *x, enum stats_counter kind, const char *why)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "core/l7/key.h"
 #include "src/router/internal.h"
 
 static void choose_framing(struct exchange *x, const struct http_head *h)
@@ -26,6 +27,19 @@ static void choose_framing(struct exchange *x, const struct http_head *h)
 		x->keep = false;
 }
 
+/* The line that names the server to a client that does not know it yet. */
+static struct str name_server(const struct exchange *x)
+{
+	const struct l7_persistence *p = &x->target->rule->persistence;
+	struct buf *line = &exchange__worker(x)->path;
+
+	if (!p->enabled || (x->session && x->session->key == x->server->key))
+		return (struct str){ 0 };
+	line->n = 0;
+	l7_key_give(p, x->server->key, line);
+	return (struct str){ line->p, line->n };
+}
+
 static void write_answer(struct exchange *x, const struct http_head *h)
 {
 	struct head_answer a = { .from = h,
@@ -35,6 +49,8 @@ static void write_answer(struct exchange *x, const struct http_head *h)
 				 .upgrade = h->status == 101,
 				 .cors = { x->cors.p, x->cors.n } };
 
+	if (h->status == 101 || h->status >= 200)
+		a.more = name_server(x);
 	exchange__add_edits(&x->target->rule->filters.response, a.edits, &a.n_edits);
 	exchange__add_edits(&x->backend->filters.response, a.edits, &a.n_edits);
 	head_write_answer(&a, &exchange__worker(x)->out);
@@ -228,6 +244,8 @@ void exchange_lost(struct exchange *x, int error)
 		if (x->framing == HEAD_CHUNKED)
 			send_pieces(x, &STR("0\r\n\r\n"), 1);
 		complete(x, true);
+	} else if (x->answering && !x->tunnel) {
+		exchange__fail(x, L7_BROKEN);
 	} else if (x->answering) {
 		account_failure(x, STATS_BROKEN, "server-broken");
 		exchange_drop(x);

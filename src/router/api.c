@@ -151,15 +151,37 @@ uint64_t api__generation(const struct api *a)
 /*
  * A web page could make the browser on this machine send a request: to a name that resolves to a
  * loopback address (then Host is that name), or a POST without asking first (then it has Origin).
+ * It does not know the token.
  */
+static bool is_foreign(const struct api *a, const struct http_request *request)
+{
+	if (http_header(request->head, STR("origin")).p)
+		return true;
+	return !a->is_unix && !access_is_closed(a->access) && !admin_is_local(request);
+}
+
 static bool admits(struct http_exchange *x, const struct http_request *request, void *user)
 {
 	const struct api *a = user;
 
-	if (!http_header(request->head, STR("origin")).p && (a->is_unix || admin_is_local(request)))
+	if (access_has_token(a->access)) {
+		if (access_allows(a->access, request->head))
+			return true;
+		http_reply_header(x, "www-authenticate", STR("Bearer realm=\"maglev-router\""));
+		api__refuse(x, 401, "InvalidToken", STR("the token is missing or wrong"));
+		return false;
+	}
+	if (str_eq(request->path, STR("/metrics")) || !is_foreign(a, request))
 		return true;
 	http_reply(x, 403, PLAIN_TEXT, STR("only for programs on this machine\n"));
 	return false;
+}
+
+static void on_metrics(struct http_exchange *x, const struct http_request *request, void *user)
+{
+	const struct api *a = user;
+
+	admin_serve_metrics(a->config.admin, x, request);
 }
 
 static const struct http_route routes[] = {
@@ -170,6 +192,7 @@ static const struct http_route routes[] = {
 	{ HTTP_GET, "/routes", api__on_routes },
 	{ HTTP_GET, "/pools", api__on_pools },
 	{ HTTP_GET, "/config", api__on_config },
+	{ HTTP_GET, "/metrics", on_metrics },
 	{ HTTP_GET, "/generations", api__on_generations },
 	{ HTTP_GET, "/generations/*", api__on_generation },
 };
@@ -184,9 +207,9 @@ static int parse_address(const struct api *a, struct http_server_config *config,
 		buf_adds(why, "must be an address with a port, or the path of a Unix socket");
 		return -EINVAL;
 	}
-	if (!addr_is_loopback(&config->listen.addr)) {
-		buf_adds(why, "must be a loopback address or the path of a Unix socket, because "
-			      "there is no authentication yet");
+	if (!addr_is_loopback(&config->listen.addr) && !access_is_closed(a->access)) {
+		buf_adds(why, "must be a loopback address or the path of a Unix socket: other "
+			      "addresses need --admin-token-file or --admin-tls-client-ca");
 		return -EINVAL;
 	}
 	return 0;
@@ -210,7 +233,7 @@ int api_new(const struct api_config *from, struct api **ret)
 	struct http_server_config config = { .routes = routes,
 					     .n_routes = ARRAY_SIZE(routes),
 					     .user = a,
-					     .mount = admin_mount(from->admin),
+					     .mount = admin_mount_probes(from->admin),
 					     .max_body = from->max_body,
 					     .request_timeout = TIMEOUT,
 					     .write_timeout = TIMEOUT,
@@ -221,10 +244,17 @@ int api_new(const struct api_config *from, struct api **ret)
 
 	a->config = *from;
 	a->is_unix = *from->at == '/' || *from->at == '@';
+	r = access_new(&from->access, &a->access);
+	if (r < 0) {
+		free(a);
+		return r;
+	}
+	config.tls = access_tls(a->access);
 	r = parse_address(a, &config, &why);
 	if (r == 0)
 		r = http_server_new(from->loop, &config, &a->server);
 	if (r < 0) {
+		access_free(a->access);
 		log_error("listen-failed", LOG_S("flag", "--admin-addr"), LOG_S("addr", from->at),
 			  LOG_S("error", why.n ? buf_cstr(&why) : strerror(-r)));
 		free(a);
@@ -240,7 +270,13 @@ void api_free(struct api *a)
 	if (!a)
 		return;
 	http_server_free(a->server);
+	access_free(a->access);
 	free(a);
+}
+
+void api_reload(struct api *a)
+{
+	access_reload(a->access, a->server);
 }
 
 void api_drain(struct api *a, void (*done)(void *user), void *user)

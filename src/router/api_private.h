@@ -5,11 +5,13 @@
  */
 #pragma once
 
+#include "src/router/access.h"
 #include "src/router/api.h"
 
 struct api {
 	struct api_config config;
 	struct http_server *server;
+	struct access *access;
 	bool is_unix;
 };
 

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "lib/json/json.h"
 #include "src/router/api_private.h"
+#include "src/router/care.h"
 #include "wire/router_json.h"
 
 #define JSON_TYPE "application/json"
@@ -65,8 +66,24 @@ void api__on_routes(struct http_exchange *x, const struct http_request *request,
 	api__reply(user, x, 200, &body);
 }
 
+/* Which pools of a generation are shown. */
+struct shown {
+	const struct generation *generation;
+	size_t from;
+};
+
+static void on_server(size_t pool, size_t server, struct buf *out, const void *user)
+{
+	const struct shown *s = user;
+
+	care_describe(s->generation->pools[s->from + pool].servers[server], out);
+}
+
 void api__on_pools(struct http_exchange *x, const struct http_request *request, void *user)
 {
+	const struct api *a = user;
+	struct shown shown = { .generation = router_current(a->config.router) };
+	const struct router_json_state state = { on_server, &shown };
 	_cleanup_(buf_free) struct buf body = { 0 };
 	struct l7_config part = *api__config(user);
 	size_t n = part.n_pools;
@@ -77,7 +94,8 @@ void api__on_pools(struct http_exchange *x, const struct http_request *request, 
 	part.n_pools = page_length(&page, n);
 	if (part.n_pools)
 		part.pools += page.from;
-	router_json_pools(&part, api__generation(user), &body);
+	shown.from = page.from;
+	router_json_pools(&part, api__generation(user), &state, &body);
 	add_total(&body, &page, n);
 	api__reply(user, x, 200, &body);
 }

@@ -5,6 +5,9 @@
  */
 #include "base/cleanup.h"
 #include "base/random.h"
+#include "core/l7/ejection.h"
+#include "core/l7/key.h"
+#include "core/l7/spread.h"
 #include "src/router/internal.h"
 
 static const struct l7_rule *rule_of(const struct exchange *x)
@@ -12,12 +15,73 @@ static const struct l7_rule *rule_of(const struct exchange *x)
 	return x->target->rule;
 }
 
+/* The head is no longer parsed when the request is tried again, so its key is kept. */
+static void find_hash(struct exchange *x, const struct l7_request *r)
+{
+	const struct l7_pool *pool = x->era->generation->pools[x->backend->pool].config;
+	struct str value;
+
+	if (pool->balance != L7_MAGLEV)
+		return;
+	if (pool->key == L7_KEY_SOURCE) {
+		x->hash = l7_key_hash_source(&x->client->peer.addr);
+		x->hashed = true;
+		return;
+	}
+	value = l7_key_value(r->headers, r->n_headers, pool->key, str_of(pool->key_name));
+	x->hash = l7_key_hash(value);
+	x->hashed = value.n > 0;
+}
+
+/* Whether the server of the session gets requests. */
+static bool is_usable(const struct exchange *x)
+{
+	const struct generation_pool *pool = &x->era->generation->pools[x->backend->pool];
+	const struct server *s = pool->servers[x->session->index];
+
+	return server_is_usable(s);
+}
+
+/* The server that the request names, and with it the backend, whatever their weights are. */
+static bool find_session(struct exchange *x, const struct l7_request *r)
+{
+	const struct l7_rule *rule = rule_of(x);
+	struct str value = l7_key_value(r->headers, r->n_headers, rule->persistence.key,
+					str_of(rule->persistence.name));
+	uint64_t key;
+
+	if (!l7_key_parse(value, &key))
+		return false;
+	for (size_t i = 0; i < rule->n_backends && !x->session; i++) {
+		const struct l7_backend *b = &rule->backends[i];
+
+		if (b->pool != L7_NO_POOL)
+			x->session = generation_session(&x->era->generation->pools[b->pool], key);
+		x->backend = b;
+	}
+	if (x->session && is_usable(x))
+		return true;
+	x->session = NULL;
+	x->backend = NULL;
+	return false;
+}
+
+static bool pick_backend(struct exchange *x)
+{
+	const struct l7_rule *rule = rule_of(x);
+	size_t i = l7_pick_backend(rule->backends, rule->n_backends,
+				   random_next(&x->client->worker->random));
+
+	if (i == L7_NONE || rule->backends[i].pool == L7_NO_POOL)
+		return false;
+	x->backend = &rule->backends[i];
+	return true;
+}
+
 enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned *ret_status)
 {
-	struct worker *w = x->client->worker;
 	const struct generation *g = x->era->generation;
 	const struct generation_listener *listener;
-	size_t backend;
 
 	*ret_status = 421;
 	x->why = "no-host";
@@ -33,13 +97,11 @@ enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned
 	x->listener = listener->config;
 	if (rule_of(x)->filters.redirect)
 		return CHOICE_REDIRECT;
-	backend = l7_pick_backend(rule_of(x)->backends, rule_of(x)->n_backends,
-				  random_next(&w->random));
 	*ret_status = 500;
 	x->why = "no-backend";
-	if (backend == L7_NONE || rule_of(x)->backends[backend].pool == L7_NO_POOL)
+	if (!(rule_of(x)->persistence.enabled && find_session(x, r)) && !pick_backend(x))
 		return CHOICE_ANSWER;
-	x->backend = &rule_of(x)->backends[backend];
+	find_hash(x, r);
 	x->why = NULL;
 	return CHOICE_SERVER;
 }
@@ -49,13 +111,40 @@ enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned
 struct fleet {
 	struct worker *worker;
 	const struct generation_pool *pool;
+	const struct exchange *x;
 };
 
-static bool usable(size_t i, void *user)
+static bool was_tried(const struct exchange *x, size_t server)
+{
+	unsigned n = x->tries < ROUTER__TRIED ? x->tries : ROUTER__TRIED;
+
+	for (unsigned i = 0; i < n; i++)
+		if (x->tried[i] == server)
+			return true;
+	return false;
+}
+
+/* Whether a server that came up a short time ago takes this request. */
+static bool takes(const struct fleet *f, const struct server *s)
+{
+	int64_t up = atomic_load_explicit(&s->up, memory_order_relaxed);
+	int64_t time = f->pool->config->slow_start;
+
+	return !time ||
+	       l7_slow_start_takes(loop_monotonic() - up, time, random_next(&f->worker->random));
+}
+
+static enum l7_fitness fitness(size_t i, void *user)
 {
 	const struct fleet *f = user;
+	const struct server *s = f->pool->servers[i];
+	unsigned flags = atomic_load_explicit(&s->flags, memory_order_relaxed);
 
-	return server_is_usable(f->pool->servers[i]);
+	if (flags & SERVER_DOWN || !addr_is_set(&s->at.addr))
+		return L7_UNFIT;
+	if (flags & SERVER_EJECTED || (flags & SERVER_SLOW && !takes(f, s)))
+		return L7_RESERVE;
+	return f->x->tries && was_tried(f->x, i) ? L7_RESERVE : L7_FIT;
 }
 
 static unsigned active(size_t i, void *user)
@@ -65,26 +154,35 @@ static unsigned active(size_t i, void *user)
 	return worker_slot(f->worker, f->pool->servers[i])->active;
 }
 
-const struct server *choose_server(struct exchange *x)
+static size_t balance(struct exchange *x, struct fleet *fleet)
 {
-	struct worker *w = x->client->worker;
-	const struct generation_pool *pool = &x->era->generation->pools[x->backend->pool];
-	struct fleet fleet = { w, pool };
-	const struct l7_fleet f = { usable, active, &fleet };
+	const struct generation_pool *pool = fleet->pool;
+	const struct l7_fleet f = { fitness, active, fleet };
 	uint32_t *turn = &x->era->turns[x->backend->pool];
-	size_t i = L7_NONE;
 
 	switch (pool->config->balance) {
-	case L7_ROUND_ROBIN:
 	case L7_MAGLEV:
-		i = l7_balance_turn(&pool->schedule, &f, turn);
-		break;
+		return x->hashed ? l7_spread_find(pool->table->slots, pool->table->size,
+						  &pool->schedule, &f, x->hash)
+				 : l7_balance_turn(&pool->schedule, &f, turn);
+	case L7_ROUND_ROBIN:
+		return l7_balance_turn(&pool->schedule, &f, turn);
 	case L7_LEAST_REQUEST:
-		i = l7_balance_least(&pool->schedule, &f, turn);
-		break;
+		return l7_balance_least(&pool->schedule, &f, turn);
 	case L7_RANDOM_TWO:
-		i = l7_balance_two(&pool->schedule, &f, random_next(&w->random));
-		break;
+		return l7_balance_two(&pool->schedule, &f, random_next(&fleet->worker->random));
 	}
-	return i == L7_NONE ? NULL : pool->servers[i];
+	return L7_NONE;
+}
+
+struct server *choose_server(struct exchange *x)
+{
+	const struct generation_pool *pool = &x->era->generation->pools[x->backend->pool];
+	struct fleet fleet = { x->client->worker, pool, x };
+	size_t i = !x->tries && x->session ? x->session->index : balance(x, &fleet);
+
+	if (i == L7_NONE)
+		return NULL;
+	x->tried[x->tries % ROUTER__TRIED] = (uint16_t)i;
+	return pool->servers[i];
 }

@@ -7,8 +7,6 @@
  * rest of the request, or the next one, or the end of the connection.
  */
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +47,18 @@ void client_end(struct client *c)
 	c->in = NULL;
 	c->closing = true;
 	stream_linger(&c->stream, LINGER_TIME);
+}
+
+/*
+ * A client that has said that it sends no further request needs no linger: nothing that it sends
+ * can make the kernel drop what it has not read yet.
+ */
+void client_leave(struct client *c)
+{
+	if (c->leaves && !stream_unsent(&c->stream) && (!c->in || c->in->at == c->in->n))
+		client_free(c);
+	else
+		client_end(c);
 }
 
 /* ---- answers of the router itself ---- */
@@ -99,6 +109,7 @@ static void client_read_on(struct client *c)
 {
 	if (!c->ended && !c->closing)
 		stream_want(&c->stream, STREAM_READ);
+	stream_wake(&c->stream); /* most clients have sent their request by now */
 }
 
 /* Looks for a request among the bytes that wait. */
@@ -153,6 +164,15 @@ static void on_end(struct client *c)
 	exchange_push(c->x);
 }
 
+/* A connection without bytes holds no buffer. */
+static void put_back(struct client *c)
+{
+	if (c->in->n)
+		return;
+	buffers_give(&c->worker->buffers, c->in);
+	c->in = NULL;
+}
+
 static void read_some(struct client *c)
 {
 	struct buffer *in = c->in;
@@ -167,8 +187,10 @@ static void read_some(struct client *c)
 	if (!c->x && !in->n)
 		c->since = ev_now(c->worker->loop);
 	n = stream_read(&c->stream, in->p + in->n, BUFFER_SIZE - in->n);
-	if (n == -EAGAIN)
+	if (n == -EAGAIN) {
+		put_back(c);
 		return;
+	}
 	if (n <= 0) {
 		if (n == 0)
 			on_end(c);
@@ -191,7 +213,7 @@ static void on_ready(struct stream *s, unsigned what)
 
 	if ((what & STREAM_WRITE) && c->x) {
 		exchange_resume(c->x);
-	} else if (what & STREAM_READ) {
+	} else if (what & (STREAM_READ | STREAM_WAKE)) {
 		read_some(c);
 	}
 }
@@ -239,9 +261,7 @@ void client_new(struct port *port, int fd, struct endpoint peer)
 {
 	struct worker *w = port->worker;
 	struct client *c = mem_zalloc(sizeof(*c));
-	int one = 1;
 
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	c->worker = w;
 	c->port = port;
 	c->peer = peer;
@@ -253,4 +273,5 @@ void client_new(struct port *port, int fd, struct endpoint peer)
 	stream_init(&c->stream, w->loop, TASK_ORDINARY, &events);
 	stream_adopt(&c->stream, fd);
 	stream_want(&c->stream, STREAM_READ);
+	stream_wake(&c->stream); /* most clients have sent their request by now */
 }

@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "core/l7/ejection.h"
 #include "src/router/internal.h"
 
 /* ---- the end ---- */
@@ -66,6 +67,7 @@ void exchange__leave(struct exchange *x, bool keep)
 	struct client *c = x->client;
 
 	exchange__disarm(x);
+	c->leaves &= x->up.done;
 	if (c->in)
 		c->in->at = x->sent;
 	release(x);
@@ -73,7 +75,7 @@ void exchange__leave(struct exchange *x, bool keep)
 	if (keep)
 		client_next(c);
 	else
-		client_end(c);
+		client_leave(c);
 }
 
 /* Answers without a server. The rest of a body that was not read ends the connection. */
@@ -132,6 +134,24 @@ void exchange__move(struct exchange *x)
 
 /* ---- further tries ---- */
 
+void exchange__judge(struct exchange *x, const struct l7_try *t)
+{
+	const struct l7_pool *pool = x->era->generation->pools[x->backend->pool].config;
+	const struct worker_config *w = &exchange__worker(x)->config;
+	atomic_uint *failures = &x->server->failures;
+
+	if (!pool->ejection.failures)
+		return;
+	if (l7_try_failed(t)) {
+		unsigned n = atomic_fetch_add_explicit(failures, 1, memory_order_relaxed) + 1;
+
+		if (n % pool->ejection.failures == 0)
+			w->suspect(x->server, w->user);
+	} else if (atomic_load_explicit(failures, memory_order_relaxed)) {
+		atomic_store_explicit(failures, 0, memory_order_relaxed);
+	}
+}
+
 /* Tries again after a while, or returns false. */
 static bool try_again(struct exchange *x, const struct l7_try *t)
 {
@@ -168,13 +188,13 @@ void exchange__fail(struct exchange *x, enum l7_ending ending)
 				  .answering = x->answering };
 
 	account_failure(x, failures[ending].kind, failures[ending].why);
+	exchange__judge(x, &t);
 	if (x->answering)
 		exchange_drop(x);
 	else if (!try_again(x, &t))
 		exchange__answer(x, l7_retry_status(&t));
 }
 
-/* Whether the status of an answer asks for another try. */
 bool exchange__retry_status(struct exchange *x, unsigned status)
 {
 	const struct l7_try t = { .ending = L7_ANSWERED,
@@ -182,6 +202,7 @@ bool exchange__retry_status(struct exchange *x, unsigned status)
 				  .number = x->tries,
 				  .repeatable = x->repeatable };
 
+	exchange__judge(x, &t);
 	return status >= 400 && try_again(x, &t);
 }
 
@@ -190,16 +211,28 @@ void exchange_late(struct exchange *x)
 	exchange__fail(x, x->link->stream.state == STREAM_OPEN ? L7_TIMED_OUT : L7_NOT_REACHED);
 }
 
+/* The time of the request is over. It counts against a server that has got all of the request. */
+static void end_late(struct exchange *x)
+{
+	const struct l7_try t = { .ending = L7_TIMED_OUT,
+				  .number = x->tries,
+				  .answering = x->answering };
+
+	if (x->link && x->up.done)
+		exchange__judge(x, &t);
+	account_failure(x, STATS_TIMEOUT, "request-timeout");
+	if (x->answering)
+		exchange_drop(x);
+	else
+		exchange__answer(x, 504);
+}
+
 void exchange_expired(struct exchange *x)
 {
 	int64_t now = loop_monotonic();
 
 	if (x->due && x->due <= now) {
-		account_failure(x, STATS_TIMEOUT, "request-timeout");
-		if (x->answering)
-			exchange_drop(x);
-		else
-			exchange__answer(x, 504);
+		end_late(x);
 	} else if (x->retry_at && x->retry_at <= now) {
 		x->retry_at = 0;
 		arm(x);
@@ -286,6 +319,7 @@ static struct exchange *make(struct client *c, size_t n)
 	else
 		x = mem_alloc(sizeof(*x));
 	w->era->users++;
+	c->leaves = !h->keep_alive;
 	*x = (struct exchange){ .client = c,
 				.era = w->era,
 				.start = c->in->at,
@@ -301,7 +335,7 @@ static struct exchange *make(struct client *c, size_t n)
 	x->upgrade = h->upgrade && h->minor && x->up.done &&
 		     !str_ieq(http_header(h, STR("upgrade")), STR("h2c"));
 	x->moved = ev_now(w->loop);
-	x->began = x->tried = loop_monotonic();
+	x->began = x->try_began = loop_monotonic();
 	return x;
 }
 

@@ -40,6 +40,69 @@ static void compile_pool(struct generation_memory *m, struct generation_pool *p,
 		weights[i] = s->drain ? 0 : s->weight;
 	}
 	p->schedule = l7_schedule_build(m->arena, weights, config->n_servers);
+	if (config->balance == L7_MAGLEV)
+		p->table = tables_take(shared->tables, config->servers, config->n_servers);
+}
+
+/* ---- sessions ---- */
+
+static int by_key(const void *pa, const void *pb)
+{
+	const struct generation_session *a = pa, *b = pb;
+
+	return a->key < b->key ? -1 : a->key > b->key;
+}
+
+static void list_sessions(struct generation_pool *p)
+{
+	size_t n = p->config->n_servers;
+	struct generation_session *list;
+
+	if (p->sessions || !n)
+		return;
+	list = arena_array_of(p->memory->arena, n, struct generation_session);
+	for (size_t i = 0; i < n; i++)
+		list[i] = (struct generation_session){ p->servers[i]->key, i };
+	qsort(list, n, sizeof(*list), by_key);
+	p->sessions = list;
+}
+
+static void compile_sessions(struct generation *g, const struct l7_rule *rule)
+{
+	for (size_t i = 0; rule->persistence.enabled && i < rule->n_backends; i++)
+		if (rule->backends[i].pool != L7_NO_POOL)
+			list_sessions(&g->pools[rule->backends[i].pool]);
+}
+
+static void compile_all_sessions(struct generation *g)
+{
+	for (size_t i = 0; i < g->config.n_routes; i++)
+		for (size_t k = 0; k < g->config.routes[i].n_rules; k++)
+			compile_sessions(g, &g->config.routes[i].rules[k]);
+	if (g->config.fallback)
+		compile_sessions(g, g->config.fallback);
+}
+
+const struct generation_session *generation_session(const struct generation_pool *p, uint64_t key)
+{
+	const struct generation_session wanted = { .key = key };
+
+	if (!p->sessions)
+		return NULL;
+	return bsearch(&wanted, p->sessions, p->config->n_servers, sizeof(wanted), by_key);
+}
+
+/* To servers without weight no connections are kept. */
+static void compile_serving(struct generation *g, const struct servers *servers)
+{
+	g->n_serving = servers_bound(servers);
+	g->serving = mem_zalloc((g->n_serving + 1) * sizeof(*g->serving));
+	for (size_t i = 0; i < g->config.n_pools; i++)
+		for (size_t k = 0; k < g->pools[i].schedule.n; k++) {
+			const struct server *s = g->pools[i].servers[g->pools[i].schedule.turns[k]];
+
+			g->serving[s->number] = s->id;
+		}
 }
 
 static void share_pool(struct generation_pool *p, const struct generation_pool *from,
@@ -49,6 +112,7 @@ static void share_pool(struct generation_pool *p, const struct generation_pool *
 	p->config = config;
 	p->memory->references++;
 	names_hold(p->name);
+	tables_hold(p->table);
 	for (size_t i = 0; i < config->n_servers; i++)
 		servers_hold(p->servers[i]);
 }
@@ -57,6 +121,7 @@ static void release_pool(struct generation_pool *p)
 {
 	for (size_t i = 0; i < p->config->n_servers; i++)
 		servers_release(p->servers[i]);
+	tables_release(p->table);
 	names_release(p->name);
 	if (--p->memory->references == 0)
 		arena_free(p->memory->arena);
@@ -102,6 +167,50 @@ const struct l7_target *generation_find(const struct generation *g, const struct
 	return l && g->fallback.rule ? &g->fallback : NULL;
 }
 
+/* ---- names of routes ---- */
+
+/* Shared by generations with the same routes. Counted by the control thread. */
+struct generation_names {
+	unsigned references;
+	size_t n;
+	struct name *fallback, *unrouted;
+	struct name *routes[];
+};
+
+/* The default route has the statistics of its name; it may have none. */
+static struct generation_names *name_routes(const struct l7_config *c, struct names *names)
+{
+	struct generation_names *n = mem_alloc(sizeof(*n) + c->n_routes * sizeof(struct name *));
+
+	n->references = 0;
+	n->n = c->n_routes;
+	for (size_t i = 0; i < n->n; i++)
+		n->routes[i] = names_take(names, c->routes[i].name);
+	n->fallback = names_take(names, c->fallback ? c->fallback->name : GENERATION_UNROUTED);
+	n->unrouted = names_take(names, GENERATION_UNROUTED);
+	return n;
+}
+
+static void use_names(struct generation *g, struct generation_names *names)
+{
+	names->references++;
+	g->names = names;
+	g->routes = names->routes;
+	g->fallback_name = names->fallback;
+	g->unrouted = names->unrouted;
+}
+
+static void release_names(struct generation_names *names)
+{
+	if (--names->references)
+		return;
+	for (size_t i = 0; i < names->n; i++)
+		names_release(names->routes[i]);
+	names_release(names->fallback);
+	names_release(names->unrouted);
+	free(names);
+}
+
 /* ---- the whole ---- */
 
 static struct generation *make(struct plan *plan, uint64_t number)
@@ -115,27 +224,9 @@ static struct generation *make(struct plan *plan, uint64_t number)
 	g->ports = plan->tables->ports;
 	g->n_ports = plan->tables->n_ports;
 	g->fallback = plan->tables->fallback;
-	g->pools = mem_alloc((g->config.n_pools + 1) * sizeof(*g->pools));
+	g->pools = mem_zalloc((g->config.n_pools + 1) * sizeof(*g->pools));
 	atomic_init(&g->references, 1);
 	return g;
-}
-
-/* The default route has the statistics of its name; it may have none. */
-static void name_routes(struct generation *g, struct names *names)
-{
-	g->routes = mem_alloc((g->config.n_routes + 1) * sizeof(struct name *));
-	for (size_t i = 0; i < g->config.n_routes; i++)
-		g->routes[i] = names_take(names, g->config.routes[i].name);
-	g->fallback_name =
-		names_take(names, g->fallback.rule ? g->fallback.rule->name : GENERATION_UNROUTED);
-	g->unrouted = names_take(names, GENERATION_UNROUTED);
-}
-
-/* When all pools are there. */
-static void finish(struct generation *g, const struct generation_shared *shared)
-{
-	g->n_servers = servers_bound(shared->servers);
-	name_routes(g, shared->routes);
 }
 
 struct generation *generation_new(struct plan *plan, const struct generation_shared *shared,
@@ -146,7 +237,9 @@ struct generation *generation_new(struct plan *plan, const struct generation_sha
 
 	for (size_t i = 0; i < g->config.n_pools; i++)
 		compile_pool(m, &g->pools[i], &g->config.pools[i], shared);
-	finish(g, shared);
+	compile_all_sessions(g);
+	compile_serving(g, shared->servers);
+	use_names(g, name_routes(&g->config, shared->routes));
 	return g;
 }
 
@@ -164,7 +257,9 @@ struct generation *generation_with_servers(const struct generation *from, struct
 		else
 			share_pool(&g->pools[i], &from->pools[i], config);
 	}
-	finish(g, shared);
+	compile_all_sessions(g);
+	compile_serving(g, shared->servers);
+	use_names(g, from->names);
 	return g;
 }
 
@@ -172,12 +267,9 @@ void generation_free(struct generation *g)
 {
 	for (size_t i = 0; i < g->config.n_pools; i++)
 		release_pool(&g->pools[i]);
-	for (size_t i = 0; i < g->config.n_routes; i++)
-		names_release(g->routes[i]);
-	names_release(g->fallback_name);
-	names_release(g->unrouted);
+	release_names(g->names);
 	plan_release(g->plan);
-	free(g->routes);
+	free(g->serving);
 	free(g->pools);
 	free(g);
 }

@@ -18,12 +18,22 @@
 #include "src/router/names.h"
 #include "src/router/plan.h"
 #include "src/router/servers.h"
+#include "src/router/tables.h"
+
+/* A server that sessions may belong to. */
+struct generation_session {
+	uint64_t key;
+	size_t index; /* in the list of servers */
+};
 
 struct generation_pool {
 	const struct l7_pool *config;
 	struct name *name;	 /* for its statistics */
 	struct server **servers; /* in the order of the configuration */
 	struct l7_schedule schedule;
+	/* by key, if a rule has persistence; otherwise NULL */
+	const struct generation_session *sessions;
+	struct table *table;		  /* with L7_MAGLEV; otherwise NULL */
 	struct generation_memory *memory; /* of servers and schedule */
 };
 
@@ -31,6 +41,7 @@ struct generation_pool {
 struct generation_shared {
 	struct servers *servers;
 	struct names *routes, *pools;
+	struct tables *tables;
 };
 
 #define GENERATION_UNROUTED "-" /* stands for the route of requests that have none */
@@ -42,12 +53,15 @@ struct generation {
 	const struct generation_listener *listeners;
 	const struct generation_port *ports; /* sorted by address */
 	size_t n_ports;
-	uint32_t n_servers;   /* numbers of servers are below this */
-	struct name **routes; /* of the configuration's routes, for their statistics */
-	struct name *fallback_name, *unrouted;
 	struct l7_target fallback; /* for requests that no route matches; without rule: none */
 	struct generation_pool *pools;
+	/* ids of the servers that get requests, by number; 0: of another server */
+	uint64_t *serving;
+	uint32_t n_serving;	    /* numbers of servers are below this */
+	struct name *const *routes; /* of the configuration's routes, for their statistics */
+	struct name *fallback_name, *unrouted;
 	/* the rest is private */
+	struct generation_names *names; /* those of the routes */
 	struct plan *plan;
 	atomic_uint references;
 	struct generation *next;
@@ -76,6 +90,14 @@ const struct generation_port *generation_port(const struct generation *g,
 const struct l7_target *generation_find(const struct generation *g, const struct generation_port *p,
 					const struct l7_request *r,
 					const struct generation_listener **ret_listener);
+
+/* The entry of the server of a pool that a session belongs to; NULL: none. */
+const struct generation_session *generation_session(const struct generation_pool *p, uint64_t key);
+/* Whether the server with that number and id gets requests that belong to no session. */
+static inline bool generation_serves(const struct generation *g, uint32_t number, uint64_t id)
+{
+	return number < g->n_serving && g->serving[number] == id;
+}
 
 static inline void generation_hold(struct generation *g)
 {

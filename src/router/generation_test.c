@@ -13,7 +13,8 @@ static struct generation_shared shared;
 
 static int start(void **state)
 {
-	shared = (struct generation_shared){ servers_new(), names_new(), names_new() };
+	shared =
+		(struct generation_shared){ servers_new(), names_new(), names_new(), tables_new() };
 	return 0;
 }
 
@@ -23,6 +24,7 @@ static int end(void **state)
 	servers_free(shared.servers);
 	names_free(shared.routes);
 	names_free(shared.pools);
+	tables_free(shared.tables);
 	return 0;
 }
 
@@ -76,6 +78,31 @@ static void servers_outlive_generations_and_numbers_are_used_again(void **state)
 		if (three->pools[0].servers[i]->number == number)
 			assert_int_not_equal(three->pools[0].servers[i]->id, id);
 	generation_free(three);
+}
+
+static void generations_share_tables_of_the_same_servers(void **state)
+{
+	struct generation *one = compile(
+		"pools: [{name: p, balance: maglev, servers: ['10.0.0.1:80', '10.0.0.2:80']},\n"
+		"        {name: q, balance: maglev, servers: ['10.0.0.1:80', '10.0.0.2:80']},\n"
+		"        {name: r, servers: ['10.0.0.1:80']}]",
+		1);
+	struct generation *two = compile(
+		"pools: [{name: p, balance: maglev, servers: ['10.0.0.1:80', '10.0.0.2:80']},\n"
+		"        {name: q, balance: maglev, servers: ['10.0.0.1:80', '10.0.0.2:81']}]",
+		2);
+	const struct table *table = one->pools[0].table;
+
+	assert_ptr_equal(one->pools[1].table, table);
+	assert_null(one->pools[2].table);
+	generation_free(one);
+	assert_ptr_equal(two->pools[0].table, table);
+	assert_ptr_not_equal(two->pools[1].table, table);
+	assert_int_equal(table->size, 8191);
+	for (size_t i = 0; i < table->size; i++)
+		assert_true(table->slots[i] < 2);
+	assert_int_equal(tables_built(shared.tables), 2);
+	generation_free(two);
 }
 
 static void the_default_route_is_for_the_rest(void **state)
@@ -202,6 +229,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			servers_outlive_generations_and_numbers_are_used_again, start, end),
+		cmocka_unit_test_setup_teardown(generations_share_tables_of_the_same_servers, start,
+						end),
 		cmocka_unit_test_setup_teardown(the_default_route_is_for_the_rest, start, end),
 		cmocka_unit_test_setup_teardown(listeners_of_one_address_are_told_apart_by_host,
 						start, end),

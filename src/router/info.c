@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "lib/cli/cli.h"
+#include "src/router/care.h"
 #include "src/router/words.h"
 
 #define NAMED 3 /* pools that a sentence names */
@@ -81,12 +82,6 @@ static Maglev__RouterTraffic *traffic_of_all(const struct info *i, const struct 
 
 /* ---- servers ---- */
 
-/* Whether its state allows new requests; its weight may not. */
-static bool is_usable(const struct server *s)
-{
-	return !atomic_load_explicit(&s->down, memory_order_relaxed) && addr_is_set(&s->at.addr);
-}
-
 static uint32_t weight_of(const struct l7_server *c)
 {
 	return c->drain ? 0 : c->weight;
@@ -94,16 +89,19 @@ static uint32_t weight_of(const struct l7_server *c)
 
 static bool gets_requests(const struct l7_server *c, const struct server *s)
 {
-	return weight_of(c) && is_usable(s);
+	return weight_of(c) && server_is_usable(s);
 }
 
-static const char *state_of(const struct l7_server *c, const struct server *s)
+/* A drain is the operator's: it is shown whatever the probes say, which are the reason then. */
+static void set_state(const struct info *i, const struct l7_server *c, const struct server *s,
+		      Maglev__RouterServer *one)
 {
-	if (c->drain)
-		return "draining";
-	if (!addr_is_set(&s->at.addr))
-		return "unknown";
-	return is_usable(s) ? "up" : "down";
+	struct care_state state;
+
+	care_look(s, &state);
+	one->state = info_text(c->drain ? "draining" : state.word);
+	one->since = c->drain ? 0 : state.since;
+	one->reason = arena_strdup(i->arena, state.reason);
 }
 
 static void set_figures(const struct info *i, const struct server *s, Maglev__RouterServer *one)
@@ -128,7 +126,7 @@ static Maglev__RouterServer *server(const struct info *i, const struct l7_server
 
 	one->host = info_text(c->host);
 	one->port = c->port;
-	one->state = info_text(state_of(c, s));
+	set_state(i, c, s, one);
 	one->weight = c->weight;
 	one->share = gets_requests(c, s) ? info_share(weight_of(c), sum) : 0;
 	if (addr_is_set(&s->at.addr))

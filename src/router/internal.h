@@ -91,10 +91,12 @@ struct client {
 	bool ended;	  /* the client will send no more */
 	bool last;	  /* the connection ends after the request that is under way */
 	bool closing;	  /* no further request is read */
+	bool leaves;	  /* the client has asked for the end of the connection */
 };
 
 /* ---- exchanges ---- */
 
+#define ROUTER__TRIED 4	  /* servers that a request remembers */
 #define ROUTER__METHOD 16 /* bytes of a method that are kept; longer ones differ in no rule */
 
 struct exchange {
@@ -107,14 +109,17 @@ struct exchange {
 	const struct l7_target *target;
 	const struct l7_backend *backend; /* NULL: none was chosen */
 	const struct l7_listener *listener;
-	const struct server *server;	 /* of the present try */
-	struct stats_cell *route, *pool; /* pool: NULL if there is none */
+	struct server *server;			  /* of the present try */
+	const struct generation_session *session; /* that the request belongs to; NULL: none */
+	struct stats_cell *route, *pool;	  /* pool: NULL if there is none */
 	const char *why;  /* a word for an answer of the router or a failure; NULL: none */
 	uint64_t in, out; /* bytes from the client, and to it */
 	ev_tstamp moved;  /* when bytes came last, from either side */
 	/* monotonic ns: the head was complete, the try began, the server's answer began, the end */
-	int64_t began, tried, first, ended; /* first, ended: 0 before that */
+	int64_t began, try_began, first, ended; /* first, ended: 0 before that */
 	int64_t due, retry_at; /* monotonic ns: end of the request, next try; 0: none */
+	int64_t try_due;       /* monotonic ns: end of the present try; 0: none */
+	uint64_t hash;	       /* of the key of the request, for L7_MAGLEV */
 	struct buf cors;       /* lines for the answer */
 	size_t start;	       /* of the head in client->in */
 	size_t head;	       /* its bytes */
@@ -122,7 +127,8 @@ struct exchange {
 	struct http_body up, down;
 	enum head_framing framing; /* of the answer */
 	unsigned tries;
-	unsigned status; /* of the answer */
+	uint16_t tried[ROUTER__TRIED]; /* servers of the latest tries, by their place in the pool */
+	unsigned status;	       /* of the answer */
 	char method[ROUTER__METHOD];
 	uint8_t n_method;
 	bool old;	   /* the client speaks HTTP/1.0 */
@@ -137,6 +143,7 @@ struct exchange {
 	bool full_up;	   /* the client is not read from until the server has taken more */
 	bool full_down;	   /* and the other way round */
 	bool cut;	   /* the server takes no more of the request */
+	bool hashed;	   /* hash is set: the request has the key */
 	bool server_ended; /* of a tunnel */
 };
 
@@ -194,8 +201,11 @@ enum choice { CHOICE_SERVER, CHOICE_ANSWER, CHOICE_REDIRECT };
  * Finds the rule of a request, and its backend. *ret_status is that of CHOICE_ANSWER.
  */
 enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned *ret_status);
-/* A server of the backend's pool; NULL: none can be used. */
-const struct server *choose_server(struct exchange *x);
+/*
+ * A server of the backend's pool, if possible none that was tried before; NULL: none can be used.
+ * The caller counts the try.
+ */
+struct server *choose_server(struct exchange *x);
 
 /* client.c */
 void client_new(struct port *port, int fd, struct endpoint peer);
@@ -203,6 +213,8 @@ void client_new(struct port *port, int fd, struct endpoint peer);
 void client_next(struct client *c);
 /* Ends the connection after what is queued was sent. */
 void client_end(struct client *c);
+/* The same after a whole answer; may free the client at once. */
+void client_leave(struct client *c);
 void client_free(struct client *c);
 /* An answer of the router itself. */
 struct client_answer {
@@ -278,6 +290,8 @@ void exchange__move(struct exchange *x);
 void exchange__try_server(struct exchange *x, bool fresh);
 /* The try has failed: begins another one, or answers. */
 void exchange__fail(struct exchange *x, enum l7_ending ending);
+/* Counts the try for or against its server. */
+void exchange__judge(struct exchange *x, const struct l7_try *t);
 /* Whether the status of an answer leads to another try, which is then begun. */
 bool exchange__retry_status(struct exchange *x, unsigned status);
 /* Answers without a server. The rest of a body that was not read ends the connection. */

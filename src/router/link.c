@@ -7,8 +7,6 @@
  * passed on from there, so a link holds memory only for the start of a head that is not complete.
  */
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,9 +118,7 @@ static void on_ready(struct stream *s, unsigned what)
 static void on_opened(struct stream *s)
 {
 	struct link *l = container_of(s, struct link, stream);
-	int one = 1;
 
-	setsockopt(s->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	stream_want(s, STREAM_READ);
 	exchange_connected(l->x);
 }

@@ -34,6 +34,7 @@ struct program {
 	struct admin *admin;
 	struct show *show; /* NULL without --grpc-addr */
 	struct api *api;
+	char user_agent[64];
 };
 
 /* ---- the file ---- */
@@ -100,6 +101,8 @@ static void on_hangup(void *user)
 
 	if (p->show)
 		service_renew(show_service(p->show));
+	if (p->api)
+		api_reload(p->api);
 	if (!p->loader)
 		return;
 	daemon_reloading();
@@ -176,6 +179,7 @@ static int start_admin(struct program *p)
 				  .metrics = &p->metrics,
 				  .listen = p->options.listen,
 				  .at = p->options.admin_addr,
+				  .access = p->options.admin_access,
 				  .max_body = p->options.admin_max_body,
 				  .max_answer = p->options.admin_max_answer };
 	int r = admin_new(&config, &p->admin);
@@ -203,6 +207,7 @@ static int start_router(struct program *p)
 					      .stall_time = p->options.stall_timeout,
 					      .drain_time = DRAIN_TIME };
 	const struct router_config config = { .threads = (unsigned)p->options.threads,
+					      .user_agent = p->user_agent,
 					      .limits = limits,
 					      .drained = on_router_drained,
 					      .user = p };
@@ -280,6 +285,8 @@ int main(int argc, char *argv[])
 	if (p.options.check)
 		return config_check(&p.source);
 	daemon_begin(p.options.log_level);
+	snprintf(p.user_agent, sizeof(p.user_agent), "maglev-router/%s (health check)",
+		 cli_version.version);
 	p.loop = ev_default_loop(0);
 	r = serve(&p);
 	config_loader_free(p.loader);

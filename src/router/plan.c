@@ -41,7 +41,7 @@ static void fill_port(struct arena *arena, const struct l7_config *c, struct gen
 		p->hosts = l7_table_build(arena, entries, p->n, settings_matches);
 }
 
-static void compile_ports(struct tables *t, const struct l7_config *c)
+static void compile_ports(struct plan_tables *t, const struct l7_config *c)
 {
 	struct generation_port *ports =
 		arena_array_of(t->arena, c->n_listeners, struct generation_port);
@@ -62,7 +62,7 @@ static void compile_ports(struct tables *t, const struct l7_config *c)
 
 /* ---- tables ---- */
 
-static void compile_listeners(struct tables *t, const struct l7_config *c)
+static void compile_listeners(struct plan_tables *t, const struct l7_config *c)
 {
 	struct generation_listener *list =
 		arena_array_of(t->arena, c->n_listeners, struct generation_listener);
@@ -79,7 +79,7 @@ static void compile_listeners(struct tables *t, const struct l7_config *c)
 }
 
 /* Its path is not compared, and as a prefix it is "/". */
-static void compile_fallback(struct tables *t, const struct l7_rule *rule)
+static void compile_fallback(struct plan_tables *t, const struct l7_rule *rule)
 {
 	static const struct l7_match any = { .kind = L7_PREFIX, .path = { "/", 1 } };
 
@@ -88,10 +88,10 @@ static void compile_fallback(struct tables *t, const struct l7_rule *rule)
 			(struct l7_target){ NULL, rule, rule->n_matches ? rule->matches : &any };
 }
 
-static struct tables *compile(struct settings *settings)
+static struct plan_tables *compile(struct settings *settings)
 {
 	struct arena *arena = arena_new();
-	struct tables *t = arena_new_of(arena, struct tables);
+	struct plan_tables *t = arena_new_of(arena, struct plan_tables);
 
 	settings_compile(settings);
 	t->references = 1;
@@ -103,7 +103,7 @@ static struct tables *compile(struct settings *settings)
 	return t;
 }
 
-static void release_tables(struct tables *t)
+static void release_tables(struct plan_tables *t)
 {
 	if (--t->references)
 		return;
@@ -113,7 +113,7 @@ static void release_tables(struct tables *t)
 
 /* ---- plans ---- */
 
-static struct plan *make(const struct l7_config *config, struct tables *tables)
+static struct plan *make(const struct l7_config *config, struct plan_tables *tables)
 {
 	struct plan *p = mem_zalloc(sizeof(*p));
 

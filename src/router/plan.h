@@ -26,7 +26,7 @@ struct generation_port {
 };
 
 /* Compiled listeners and routes. */
-struct tables {
+struct plan_tables {
 	const struct generation_listener *listeners;
 	const struct generation_port *ports; /* sorted by address */
 	size_t n_ports;
@@ -39,7 +39,7 @@ struct tables {
 
 struct plan {
 	struct l7_config config;
-	struct tables *tables;
+	struct plan_tables *tables;
 	/* the rest is private */
 	unsigned references;
 	struct settings **owners; /* of the servers of each pool */

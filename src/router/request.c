@@ -57,8 +57,8 @@ static void be_cut(struct exchange *x)
 static void push_pieces(struct exchange *x, struct str head)
 {
 	struct client *c = x->client;
-	struct str pieces[2] = { head };
-	size_t end = x->sent, first = !head.n;
+	struct str pieces[2];
+	size_t end = x->sent, n = 0;
 
 	if (body_end(x, &end) < 0) {
 		if (x->answering)
@@ -67,10 +67,13 @@ static void push_pieces(struct exchange *x, struct str head)
 			x->keep = false, x->why = "bad-request", exchange__answer(x, 400);
 		return;
 	}
-	pieces[1] = (struct str){ c->in->p + x->sent, end - x->sent };
-	x->in += pieces[1].n;
+	if (head.n)
+		pieces[n++] = head;
+	if (end > x->sent)
+		pieces[n++] = (struct str){ c->in->p + x->sent, end - x->sent };
+	x->in += end - x->sent;
 	x->sent = end;
-	if (pieces[first].n && stream_sendv(&x->link->stream, pieces + first, 2 - first) < 0) {
+	if (n && stream_sendv(&x->link->stream, pieces, n) < 0) {
 		be_cut(x);
 		return;
 	}
@@ -159,7 +162,6 @@ static void send_request(struct exchange *x, const struct http_head *h)
 {
 	struct client *c = x->client;
 	struct worker *w = c->worker;
-	char server[ENDPOINT_STRLEN];
 	struct head_request r = { .from = h,
 				  .client = &c->peer,
 				  .scheme = STR("http"),
@@ -170,7 +172,7 @@ static void send_request(struct exchange *x, const struct http_head *h)
 	if (h->target.p[0] != '/')
 		r.host = r.asked;
 	if (!r.asked.n && !h->minor)
-		r.host = str_of(endpoint_format(&x->server->at, server));
+		r.host = str_of(x->server->authority);
 	rewrite(x, &r);
 	exchange__add_edits(&x->target->rule->filters.request, r.edits, &r.n_edits);
 	exchange__add_edits(&x->backend->filters.request, r.edits, &r.n_edits);
@@ -179,6 +181,14 @@ static void send_request(struct exchange *x, const struct http_head *h)
 	x->in = x->head;
 	http_body_init(&x->up, h, (struct str){ 0 });
 	push_pieces(x, (struct str){ w->out.p, w->out.n });
+}
+
+/* Time that the present try has left; 0: it has no limit. */
+static int64_t rest_of_try(const struct exchange *x)
+{
+	int64_t rest = x->try_due ? x->try_due - loop_monotonic() : 0;
+
+	return x->try_due && rest <= 0 ? 1 : rest;
 }
 
 void exchange_connected(struct exchange *x)
@@ -190,13 +200,13 @@ void exchange_connected(struct exchange *x)
 	assert(r > 0 && (size_t)r == x->head);
 	exchange__move(x);
 	if (!x->link->served)
-		link_limit(x->link, x->target->rule->try_timeout);
+		link_limit(x->link, rest_of_try(x));
 	send_request(x, h);
 }
 
 void exchange__try_server(struct exchange *x, bool fresh)
 {
-	const struct server *server = choose_server(x);
+	struct server *server = choose_server(x);
 	const struct l7_pool *pool = x->era->generation->pools[x->backend->pool].config;
 	int64_t limit = x->target->rule->try_timeout;
 	bool open;
@@ -206,6 +216,10 @@ void exchange__try_server(struct exchange *x, bool fresh)
 		exchange__answer(x, 503);
 		return;
 	}
+	if (limit && !fresh) /* a fresh link continues the try of one that had ended */
+		x->try_due = loop_monotonic() + limit;
+	if (limit && fresh)
+		limit = rest_of_try(x);
 	x->tries++;
 	x->server = server;
 	x->link = link_take(x, server, fresh, &open);

@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "lib/log/log.h"
 #include "lib/stream/listener.h"
+#include "src/router/care.h"
 
 struct router {
 	struct ev_loop *loop;
@@ -19,18 +20,45 @@ struct router {
 	struct worker **workers;
 	struct generation_shared shared;
 	struct stats *stats;
+	struct care *care;
 	struct generation *current; /* with a reference of its own */
 	uint64_t number;
 	VEC(struct generation *) live; /* all that exist */
 	struct history *history;
 	ev_async said;			      /* a thread has something to say */
 	_Atomic(struct generation *) retired; /* list: to be freed */
+	_Atomic(struct server *) suspects;    /* list: servers that fail requests */
 	atomic_uint drained;		      /* threads that have ended */
 	bool draining;			      /* until all threads have ended */
 	bool stopping;			      /* from the beginning of the drain on */
 };
 
 /* ---- what data threads say ---- */
+
+static void on_suspect(struct server *s, void *user)
+{
+	struct router *r = user;
+
+	if (atomic_exchange(&s->suspected, true))
+		return;
+	s->next = atomic_load(&r->suspects);
+	while (!atomic_compare_exchange_weak(&r->suspects, &s->next, s))
+		;
+	ev_async_send(r->loop, &r->said);
+}
+
+static void judge_suspects(struct router *r)
+{
+	struct server *s = atomic_exchange(&r->suspects, NULL);
+
+	while (s) {
+		struct server *next = s->next;
+
+		atomic_store(&s->suspected, false);
+		care_suspect(s);
+		s = next;
+	}
+}
 
 static void free_generation(struct router *r, struct generation *g)
 {
@@ -40,10 +68,15 @@ static void free_generation(struct router *r, struct generation *g)
 	generation_free(g);
 }
 
+/*
+ * A thread reports a server before it releases the generation that holds it. So after the retired
+ * ones were taken, all suspects that they hold are in the list.
+ */
 static void free_retired(struct router *r)
 {
 	struct generation *g = atomic_exchange(&r->retired, NULL);
 
+	judge_suspects(r);
 	while (g) {
 		struct generation *next = g->next;
 
@@ -140,8 +173,10 @@ static int open_ports(struct router *r, const struct generation *g, struct opene
 
 static void retire(struct router *r, struct generation *g)
 {
-	if (generation_release(g))
-		free_generation(r, g);
+	if (!generation_release(g))
+		return;
+	judge_suspects(r);
+	free_generation(r, g);
 }
 
 static const char *listener_name(const struct generation *g, const struct endpoint *at)
@@ -173,6 +208,7 @@ static void publish(struct router *r, struct generation *g, const struct opened_
 		worker_give_socket(r->workers[i % r->config.threads], &sockets->items[i].at,
 				   sockets->items[i].fd, g->number);
 	r->current = g;
+	care_follow(r->care, (const struct generation *const *)&r->current, 1);
 	for (unsigned i = 0; i < r->config.threads; i++) {
 		generation_hold(g);
 		worker_publish(r->workers[i], g);
@@ -357,6 +393,7 @@ static int start_workers(struct router *r)
 						      .limits = r->config.limits,
 						      .stats = stats_thread(r->stats, i),
 						      .retired = on_retired,
+						      .suspect = on_suspect,
 						      .drained = on_drained,
 						      .user = r };
 		int error;
@@ -376,8 +413,10 @@ int router_new(struct ev_loop *loop, const struct router_config *config, struct 
 
 	r->loop = loop;
 	r->config = *config;
-	r->shared = (struct generation_shared){ servers_new(), names_new(), names_new() };
+	r->shared =
+		(struct generation_shared){ servers_new(), names_new(), names_new(), tables_new() };
 	r->stats = stats_new(config->threads);
+	r->care = care_new(loop, r->shared.servers, config->user_agent);
 	r->history = history_new();
 	r->workers = mem_zalloc(config->threads * sizeof(struct worker *));
 	ev_async_init(&r->said, on_said);
@@ -397,6 +436,7 @@ void router_free(struct router *r)
 		return;
 	for (unsigned i = 0; i < r->config.threads; i++)
 		worker_stop(r->workers[i]);
+	care_free(r->care);
 	free_retired(r);
 	if (r->current)
 		retire(r, r->current);
@@ -406,6 +446,7 @@ void router_free(struct router *r)
 	servers_free(r->shared.servers);
 	names_free(r->shared.routes);
 	names_free(r->shared.pools);
+	tables_free(r->shared.tables);
 	stats_free(r->stats);
 	free(r->workers);
 	free(r);

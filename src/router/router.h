@@ -16,7 +16,8 @@
 struct router;
 
 struct router_config {
-	unsigned threads; /* at least 1 */
+	unsigned threads;	/* at least 1 */
+	const char *user_agent; /* of probes; borrowed */
 	struct worker_limits limits;
 	/* All threads have ended after router_drain(). */
 	void (*drained)(void *user);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/router/servers.h"
 
+#include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "core/l7/key.h"
 #include "src/router/names.h"
 
 struct entry {
@@ -33,6 +36,15 @@ void servers_free(struct servers *s)
 	free(s);
 }
 
+/* An IPv6 address has brackets. */
+static char *format_authority(const char *host, uint16_t port)
+{
+	_cleanup_(buf_free) struct buf text = { 0 };
+
+	buf_printf(&text, strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port);
+	return mem_strdup(buf_cstr(&text));
+}
+
 static struct entry *make(struct name *name, const char *host, uint16_t port, bool tls)
 {
 	struct entry *e = mem_zalloc(sizeof(*e));
@@ -42,6 +54,7 @@ static struct entry *make(struct name *name, const char *host, uint16_t port, bo
 	e->server.host = mem_strdup(host);
 	e->server.port = port;
 	e->server.tls = tls;
+	e->server.authority = format_authority(host, port);
 	e->server.number = name->number;
 	e->server.id = name->id;
 	e->server.at.port = port;
@@ -62,6 +75,7 @@ struct server *servers_take(struct servers *s, const char *pool, const char *hos
 	buf_printf(&key, "%s %u %d %s", host, port, tls, pool);
 	name = names_take(s->names, buf_cstr(&key));
 	e = name->user ?: make(name, host, port, tls);
+	e->server.key = l7_key_of_server(pool, host, port);
 	return &e->server;
 }
 
@@ -76,11 +90,20 @@ void servers_release(struct server *server)
 
 	if (!e)
 		return;
+	assert(!e->server.charge);
 	free(e->server.host);
+	free(e->server.authority);
 	free(e);
 }
 
 uint32_t servers_bound(const struct servers *s)
 {
 	return names_bound(s->names);
+}
+
+struct server *servers_at(const struct servers *s, uint32_t number)
+{
+	const struct name *name = names_at(s->names, number);
+
+	return name ? &((struct entry *)name->user)->server : NULL;
 }

@@ -214,6 +214,17 @@ static void take_generation(struct worker *w)
 
 /* ---- silence ---- */
 
+/* Servers that get no more requests lose the connections that were kept for them. */
+static void sweep_slot(struct worker *w, uint32_t i, ev_tstamp now)
+{
+	struct slot *slot = w->slots[i];
+
+	if (w->era && !generation_serves(w->era->generation, i, slot->id))
+		end_kept(slot);
+	else
+		link_sweep(slot, now);
+}
+
 static void on_sweep(struct ev_loop *loop, ev_timer *timer, int revents)
 {
 	struct worker *w = container_of(timer, struct worker, sweep);
@@ -226,7 +237,7 @@ static void on_sweep(struct ev_loop *loop, ev_timer *timer, int revents)
 	}
 	for (uint32_t i = 0; i < w->n_slots; i++)
 		if (w->slots[i])
-			link_sweep(w->slots[i], now);
+			sweep_slot(w, i, now);
 }
 
 static void on_drain_limit(struct ev_loop *loop, ev_timer *timer, int revents)

@@ -43,6 +43,11 @@ struct worker_config {
 	struct stats_thread *stats; /* of this thread; borrowed */
 	/* A generation has lost its last reference. Called on the worker's thread. */
 	void (*retired)(struct generation *g, void *user);
+	/*
+	 * As many requests in a row as its pool allows have failed at a server, which the caller's
+	 * generation holds. Called on the worker's thread.
+	 */
+	void (*suspect)(struct server *s, void *user);
 	/* The thread has nothing left to do after worker_drain(). Called on it. */
 	void (*drained)(void *user);
 	void *user;

@@ -1,9 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """maglev-router: its admin API beyond whole updates: generations, the servers of one pool, answers and who may ask."""
+import http.client
 import json
+import os
+import shutil
+import signal
+import ssl
+import subprocess
 from urllib.parse import quote
 
-from lab.router import Wire, document
+import pytest
+
+from lab import PATIENCE, program
+from lab.certs import Authority
+from lab.router import Router, Wire, document
 
 
 def port_of(router, **how):
@@ -110,7 +120,7 @@ def test_the_servers_of_one_pool_are_replaced(serve, route):
     assert port_of(router, path='/b') == other.port
     pool = router.ask('GET', '/pools').json['pools'][1]
     assert pool['balance'] == 'least_request'
-    assert pool['upstreams'] == [{'host': '127.0.0.1', 'port': two.port, 'idx': 1, 'tls': False}]
+    assert [(one['port'], one['idx']) for one in pool['upstreams']] == [(two.port, 1)]
     answer = set_servers(router, 'ns/a b', {'upstreams': [{'host': '127.0.0.1', 'port': server.port, 'weight': 3}
                                                           for server in (one, two)]})
     assert answer.json['servers'] == 2
@@ -188,3 +198,138 @@ def test_larger_bodies_need_a_flag(serve, route):
     router = route(document(server), '--admin-max-body', '4096')
     assert router.ask('POST', '/routes/update', body=body).json['routes_updated'] == 10000
     assert router.request(headers={'Host': 'h9999.example.com'}).status == 200
+
+
+# ---- who may ask ----
+
+TOKEN = 'a token of 16 b.'.replace(' ', '-')
+
+
+@pytest.fixture
+def token(folders):
+    path = os.path.join(str(folders()), 'token')
+
+    def write(text=TOKEN, mode=0o600):
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(text + '\n')
+        os.chmod(path, mode)
+        return path
+    write.path = path
+    return write
+
+
+def bearer(token):
+    return {'Authorization': f'Bearer {token}'}
+
+
+def test_a_token_is_needed_for_all_but_the_probes(serve, route, token):
+    router = route(document(serve()), '--admin-token-file', token())
+    for path in ('/routes', '/config', '/metrics', '/generations', '/nowhere'):
+        for headers in (None, bearer('x' * 16), bearer(TOKEN[:-1]), {'Authorization': f'Basic {TOKEN}'}, bearer('')):
+            answer = router.ask('GET', path, headers)
+            assert (answer.status, answer.json['error']) == (401, 'InvalidToken'), path
+            assert answer.headers['www-authenticate'].startswith('Bearer')
+    assert router.ask('POST', '/routes/update', body='{}').status == 401
+    for path in ('/healthz', '/readyz'):
+        assert router.get(path) == (200, 'ok\n')
+    for headers in (bearer(TOKEN), {'authorization': f'bearer  {TOKEN}'}, {**bearer(TOKEN), 'Host': 'router.example'}):
+        assert router.ask('GET', '/routes', headers).status == 200
+        assert router.ask('GET', '/metrics', headers).status == 200
+    assert router.ask('POST', '/config/check', bearer(TOKEN), '{}').status == 200
+
+
+def test_the_token_is_read_again(serve, route, token):
+    router = route(document(serve()), '--admin-token-file', token())
+    new = 'another-token-of-bytes'
+    token(new)
+    router.signal(signal.SIGHUP)
+    router.wait('token-reloaded')
+    assert router.ask('GET', '/routes', bearer(TOKEN)).status == 401
+    assert router.ask('GET', '/routes', bearer(new)).status == 200
+    token('short')
+    router.signal(signal.SIGHUP)
+    assert '16 bytes' in router.wait('token-failed')['error']
+    assert router.ask('GET', '/routes', bearer(new)).status == 200
+
+
+@pytest.mark.parametrize('text, mode, words', [('short', 0o600, '16 bytes'), (TOKEN, 0o644, 'by others'),
+                                               (TOKEN, 0o602, 'by others'), ('two words of a token', 0o600, 'one word'),
+                                               ('x' * 5000, 0o600, 'too large')])
+def test_a_token_that_protects_nothing_is_refused(running, folders, token, text, mode, words):
+    router = Router(folders(), {'pools': []}, '--admin-token-file', token(text, mode))
+    running(router).start(ready=False)
+    assert words in router.wait('token-failed', file=token.path)['error']
+    assert router.end() == 3
+
+
+@pytest.fixture(scope='module')
+def authority(tmp_path_factory):
+    authority = Authority(tmp_path_factory.mktemp('admin'))
+    authority.client = authority.issue('client', 'client')
+    return authority
+
+
+def ask_tls(port, authority, pair=None, path='/routes', headers=None, name='www.example.net'):
+    context = ssl.create_default_context(cafile=authority.ca)
+    context.check_hostname = False
+    if pair:
+        context.load_cert_chain(*pair)
+    connection = http.client.HTTPSConnection('127.0.0.1', port, timeout=PATIENCE, context=context)
+    try:
+        connection.request('GET', path, headers={'Host': name, **(headers or {})})
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+def test_clients_show_a_certificate(serve, route, authority, folders):
+    cert, key = (shutil.copy(path, folders()) for path in authority.good)
+    router = route(document(serve()), '--admin-tls-cert', cert, '--admin-tls-key', key, '--admin-tls-client-ca', authority.ca)
+    assert ask_tls(router.port, authority, authority.client) == 200
+    assert ask_tls(router.port, authority, authority.client, '/healthz') == 200
+    # a browser may have the certificate, too
+    assert ask_tls(router.port, authority, authority.client, headers={'Origin': 'https://evil.example'}) == 403
+    for pair in (None, authority.self_signed):
+        with pytest.raises((ssl.SSLError, OSError)):
+            ask_tls(router.port, authority, pair)
+    with pytest.raises((http.client.HTTPException, OSError)):
+        router.get('/routes')
+    renewed, renewed_key = authority.issue('renewed', 'www.example.net')
+    shutil.copy(renewed_key, key)
+    shutil.copy(renewed, cert)
+    router.signal(signal.SIGHUP)
+    router.wait('tls-reloaded', **{'for': 'admin'})
+    assert ask_tls(router.port, authority, authority.client) == 200
+    shutil.copy(authority.ca, cert)
+    router.signal(signal.SIGHUP)
+    router.wait('tls-failed', **{'for': 'admin'})
+    assert ask_tls(router.port, authority, authority.client) == 200
+
+
+def test_tls_without_certificates_of_clients_needs_the_token(serve, route, authority, token):
+    cert, key = authority.good
+    router = route(document(serve()), '--admin-tls-cert', cert, '--admin-tls-key', key, '--admin-token-file', token())
+    assert ask_tls(router.port, authority) == 401
+    assert ask_tls(router.port, authority, headers=bearer(TOKEN)) == 200
+    assert ask_tls(router.port, authority, path='/readyz') == 200
+
+
+def test_other_addresses_need_a_token_or_certificates(running, folders, net, token, authority):
+    address = net.address()
+    cert, key = authority.good
+    tls = ('--admin-tls-cert', cert, '--admin-tls-key', key)
+    for flags, starts in (((), False), (tls, False), (('--admin-token-file', token()), True),
+                          ((*tls, '--admin-tls-client-ca', authority.ca), True)):
+        router = Router(folders(), {'pools': []}, '--admin-addr', f'{address}:0', *flags, namespace=net.servers)
+        running(router).start(ready=starts)
+        if starts:
+            assert router.wait('listening', **{'for': 'admin'})['addr'].startswith(f'{address}:')
+        else:
+            assert '--admin-token-file or --admin-tls-client-ca' in router.wait('listen-failed', flag='--admin-addr')['error']
+            assert router.end() == 3
+
+
+def test_flags_that_belong_together():
+    for flags in (('--admin-tls-cert', 'x'), ('--admin-tls-key', 'x'), ('--admin-tls-client-ca', 'x')):
+        done = subprocess.run([program('maglev-router'), *flags], capture_output=True, text=True, check=False)
+        assert done.returncode == 64 and '--admin-tls-cert' in done.stderr

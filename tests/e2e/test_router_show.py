@@ -8,7 +8,7 @@ import pytest
 
 from lab import PATIENCE, Authority, program, until
 from lab.api import Status
-from lab.router import answering, document
+from lab.router import OK, answering, document
 from lab.router_api import RouterApi, kind_of
 
 FAILED = b'HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n'
@@ -317,3 +317,43 @@ def test_metrics_count_calls_and_watchers(serve, shown):
     assert metrics.one('maglev_router_grpc_calls_total', method='ListRoutes', status='OK') == 1
     stream.cancel()
     until(lambda: router.metrics().one('maglev_router_watch_subscribers') == 0, what='the end of the stream')
+
+
+def test_the_health_of_servers_is_shown(serve, shown):
+    well = [True, True]
+
+    def checked(number):
+        def answer(wire):
+            while wire.message():
+                wire.send(OK if well[number] else FAILED)
+        return serve(answer)
+
+    one, two = checked(0), checked(1)
+    probe = {'probe': {'path': '/', 'interval': '50ms', 'rise': 1, 'fall': 1}}
+    router = shown(document(one, two, pool=probe))
+    states = lambda: [(server['state'], server['share']) for server in router.api.pool('pool')['servers']]  # noqa: E731
+    until(lambda: states() == [('up', 0.5), ('up', 0.5)], what='two servers')
+    stream = router.api.watch()
+    stream.wait('pool')
+    well[1] = False
+    until(lambda: states() == [('up', 1), ('down', 0)], what='one server')
+    down = router.api.pool('pool')['servers'][1]
+    assert down['reason'].startswith('L7STS') and int(down['since']) > int(router.api.router()['started'])
+    assert stream.wait('pool', usable=1, count=1).servers[1].state == 'down'
+    assert [one['usable'] for one in router.api.route('all')['rules'][0]['backends']] == [1]
+    well[0] = False
+    until(lambda: router.api.router()['problem'] == 'pool pool has no server that gets requests', what='the problem')
+    stream.cancel()
+
+
+def test_a_server_that_drains_or_is_ejected_says_so(serve, shown):
+    good, bad = serve(), serve(answering(FAILED))
+    doc = document(good, bad, pool={'ejection': {'failures': 1, 'time': '1m'}})
+    router = shown(doc)
+    until(lambda: router.request().status == 503, what='a failure')
+    server = until(lambda: (it := router.api.pool('pool')['servers'][1])['state'] == 'ejected' and it, what='the ejection')
+    assert server['share'] == 0 and 'failed' in server['reason']
+    doc['pools'] = [{'name': 'pool', 'upstreams': [{'host': '127.0.0.1', 'port': good.port},
+                                                  {'host': '127.0.0.1', 'port': bad.port, 'drain': True}]}]
+    assert router.update(doc).status == 200
+    assert [one['state'] for one in router.api.pool('pool')['servers']] == ['up', 'draining']
