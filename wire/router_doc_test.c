@@ -259,6 +259,8 @@ static const struct {
 	{ PLAIN("persistence: {type: header, name: x, path: /}"), "InvalidPersistence",
 	  "persistence.path: needs type: cookie" },
 	{ PLAIN("persistence: {name: 'a b'}"), "InvalidPersistence", "is not a token" },
+	{ PLAIN("persistence: {path: '/a;b'}"), "InvalidPersistence",
+	  "persistence.path: must not contain ';'" },
 	{ PLAIN("persistence: {path: x}"), "InvalidPath", "persistence.path: \"x\" must start" },
 	{ PLAIN("persistence: {lifetime: 10ms}"), "InvalidPersistence", "whole number of seconds" },
 
@@ -424,6 +426,24 @@ static void lists_have_bounds(void **state)
 				assert_string_equal(l.errors.items[0].code, "TooMany");
 			arena_free(l.arena);
 		}
+}
+
+static void pools_have_a_bound(void **state)
+{
+	for (size_t extra = 0; extra < 2; extra++) {
+		_cleanup_(buf_free) struct buf text = { 0 };
+		struct loaded l;
+
+		buf_adds(&text, "{\"pools\": [{\"name\": \"p\", \"servers\": [");
+		for (size_t i = 0; i < L7_SERVERS_MAX + extra; i++)
+			buf_printf(&text, "%s\"h:%zu\"", i ? "," : "", i % UINT16_MAX + 1);
+		buf_adds(&text, "]}]}");
+		l = load(buf_cstr(&text), ROUTER_JSON);
+		assert_int_equal(l.errors.n, extra);
+		if (extra)
+			assert_string_equal(l.errors.items[0].code, "TooMany");
+		arena_free(l.arena);
+	}
 }
 
 static void texts_have_bounds(void **state)
@@ -684,6 +704,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(every_mistake_is_told_with_its_place_and_code),
 		cmocka_unit_test(doubts_are_told_but_do_no_harm),
 		cmocka_unit_test(lists_have_bounds),
+		cmocka_unit_test(pools_have_a_bound),
 		cmocka_unit_test(texts_have_bounds),
 		cmocka_unit_test(the_tables_have_a_bound),
 		cmocka_unit_test(all_mistakes_are_told_at_once_in_order),

@@ -33,6 +33,7 @@
 #define L7_BACKENDS_MAX 16   /* of a rule */
 #define L7_EDITS_MAX 16	     /* headers to set, as many to add, and to remove */
 #define L7_MIRRORS_MAX 16    /* of a rule */
+#define L7_SERVERS_MAX 65535 /* of a pool */
 #define L7_WEIGHT_MAX 1000000
 #define L7_ENTRIES_MAX 1000000 /* host names times matches, of all routes */
 

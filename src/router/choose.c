@@ -6,6 +6,8 @@
 #include "base/cleanup.h"
 #include "base/random.h"
 #include "core/l7/ejection.h"
+#include "core/l7/key.h"
+#include "core/l7/spread.h"
 #include "src/router/internal.h"
 
 static const struct l7_rule *rule_of(const struct exchange *x)
@@ -34,31 +36,85 @@ static bool is_allowed(const struct l7_config *c, struct str host)
 	return false;
 }
 
+/* The head is no longer parsed when the request is tried again, so its key is kept. */
+static void find_hash(struct exchange *x, const struct l7_request *r)
+{
+	const struct l7_pool *pool = x->era->generation->pools[x->backend->pool].config;
+	struct str value;
+
+	if (pool->balance != L7_MAGLEV)
+		return;
+	if (pool->key == L7_KEY_SOURCE) {
+		x->hash = l7_key_hash_source(&x->client->peer.addr);
+		x->hashed = true;
+		return;
+	}
+	value = l7_key_value(r->headers, r->n_headers, pool->key, str_of(pool->key_name));
+	x->hash = l7_key_hash(value);
+	x->hashed = value.n > 0;
+}
+
+/* The server that the request names, and with it the backend, whatever their weights are. */
+static bool find_session(struct exchange *x, const struct l7_request *r)
+{
+	const struct l7_rule *rule = rule_of(x);
+	struct str value = l7_key_value(r->headers, r->n_headers, rule->persistence.key,
+					str_of(rule->persistence.name));
+	uint64_t key;
+
+	if (!l7_key_parse(value, &key))
+		return false;
+	for (size_t i = 0; i < rule->n_backends && !x->session; i++) {
+		const struct l7_backend *b = &rule->backends[i];
+
+		if (b->pool != L7_NO_POOL)
+			x->session = generation_session(&x->era->generation->pools[b->pool], key);
+		x->backend = b;
+	}
+	if (x->session && server_is_usable(x->session))
+		return true;
+	x->session = NULL;
+	x->backend = NULL;
+	return false;
+}
+
+static bool pick_backend(struct exchange *x)
+{
+	const struct l7_rule *rule = rule_of(x);
+	size_t i = l7_pick_backend(rule->backends, rule->n_backends,
+				   random_next(&x->client->worker->random));
+
+	if (i == L7_NONE || rule->backends[i].pool == L7_NO_POOL)
+		return false;
+	x->backend = &rule->backends[i];
+	return true;
+}
+
 enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned *ret_status)
 {
-	struct worker *w = x->client->worker;
 	const struct generation *g = x->era->generation;
 	const struct generation_listener *listener;
-	size_t backend;
 
 	*ret_status = 421;
+	x->why = "no-host";
 	if (!x->client->port->rules) /* its listener has gone since the head began */
 		return CHOICE_ANSWER;
 	if (!is_allowed(&g->config, r->host))
 		return CHOICE_ANSWER;
 	x->target = generation_find(g, x->client->port->rules, r, &listener);
 	*ret_status = 404;
+	x->why = "no-route";
 	if (!x->target)
 		return CHOICE_ANSWER;
 	x->listener = listener->config;
 	if (rule_of(x)->filters.redirect)
 		return CHOICE_REDIRECT;
-	backend = l7_pick_backend(rule_of(x)->backends, rule_of(x)->n_backends,
-				  random_next(&w->random));
 	*ret_status = 500;
-	if (backend == L7_NONE || rule_of(x)->backends[backend].pool == L7_NO_POOL)
+	x->why = "no-backend";
+	if (!(rule_of(x)->persistence.enabled && find_session(x, r)) && !pick_backend(x))
 		return CHOICE_ANSWER;
-	x->backend = &rule_of(x)->backends[backend];
+	find_hash(x, r);
+	x->why = NULL;
 	return CHOICE_SERVER;
 }
 
@@ -70,12 +126,12 @@ struct fleet {
 	const struct exchange *x;
 };
 
-static bool was_tried(const struct exchange *x, size_t server)
+static bool was_tried(const struct exchange *x, const struct server *server)
 {
 	unsigned n = x->tries < ROUTER__TRIED ? x->tries : ROUTER__TRIED;
 
 	for (unsigned i = 0; i < n; i++)
-		if (x->tried[i] == server)
+		if (x->tried[i] == server->number)
 			return true;
 	return false;
 }
@@ -101,7 +157,7 @@ static enum l7_fitness fitness(size_t i, void *user)
 		return L7_UNFIT;
 	if (flags & SERVER_EJECTED || (flags & SERVER_SLOW && !takes(f, s)))
 		return L7_RESERVE;
-	return f->x->tries && was_tried(f->x, i) ? L7_RESERVE : L7_FIT;
+	return f->x->tries && was_tried(f->x, s) ? L7_RESERVE : L7_FIT;
 }
 
 static unsigned active(size_t i, void *user)
@@ -111,7 +167,7 @@ static unsigned active(size_t i, void *user)
 	return worker_slot(f->worker, f->pool->servers[i])->active;
 }
 
-struct server *choose_server(struct exchange *x)
+static struct server *balance(struct exchange *x)
 {
 	struct worker *w = x->client->worker;
 	const struct generation_pool *pool = &x->era->generation->pools[x->backend->pool];
@@ -121,8 +177,11 @@ struct server *choose_server(struct exchange *x)
 	size_t i = L7_NONE;
 
 	switch (pool->config->balance) {
-	case L7_ROUND_ROBIN:
 	case L7_MAGLEV:
+		i = x->hashed ? l7_spread_find(pool->table->slots, pool->table->size, &f, x->hash)
+			      : l7_balance_turn(&pool->schedule, &f, turn);
+		break;
+	case L7_ROUND_ROBIN:
 		i = l7_balance_turn(&pool->schedule, &f, turn);
 		break;
 	case L7_LEAST_REQUEST:
@@ -132,8 +191,14 @@ struct server *choose_server(struct exchange *x)
 		i = l7_balance_two(&pool->schedule, &f, random_next(&w->random));
 		break;
 	}
-	if (i == L7_NONE)
-		return NULL;
-	x->tried[x->tries % ROUTER__TRIED] = (uint16_t)i;
-	return pool->servers[i];
+	return i == L7_NONE ? NULL : pool->servers[i];
+}
+
+struct server *choose_server(struct exchange *x)
+{
+	struct server *s = !x->tries && x->session ? x->session : balance(x);
+
+	if (s)
+		x->tried[x->tries % ROUTER__TRIED] = s->number;
+	return s;
 }

@@ -63,11 +63,12 @@ void client_leave(struct client *c)
 
 /* ---- answers of the router itself ---- */
 
-void client_answer(struct client *c, const struct client_answer *a)
+size_t client_answer(struct client *c, const struct client_answer *a)
 {
 	struct buf *out = &c->worker->out;
 	const char *reason = http_status_reason(a->status);
 	bool empty = a->status == 204;
+	size_t n;
 	int r;
 
 	out->n = 0;
@@ -80,9 +81,11 @@ void client_answer(struct client *c, const struct client_answer *a)
 	if (!empty && !a->head)
 		buf_printf(out, "%s\n", reason);
 	count(&c->worker->counters.answers[a->status / 100 - 1], 1);
-	r = stream_send(&c->stream, out->p, out->n);
+	n = out->n;
+	r = stream_send(&c->stream, out->p, n);
 	if (!a->keep || r < 0)
 		client_end(c);
+	return n;
 }
 
 static void refuse(struct client *c, unsigned status)

@@ -6,26 +6,80 @@
 #include "base/cleanup.h"
 
 static void compile_pool(struct generation *g, struct generation_pool *p,
-			 const struct l7_pool *config, struct servers *servers)
+			 const struct l7_pool *config, const struct generation_shared *shared)
 {
 	uint32_t *weights = arena_array_of(g->arena, config->n_servers, uint32_t);
 
 	p->config = config;
+	p->name = names_take(shared->pools, config->name);
 	p->servers = arena_array_of(g->arena, config->n_servers, struct server *);
 	for (size_t i = 0; i < config->n_servers; i++) {
 		const struct l7_server *s = &config->servers[i];
 
-		p->servers[i] = servers_take(servers, config->name, s->host, s->port, s->tls);
+		p->servers[i] =
+			servers_take(shared->servers, config->name, s->host, s->port, s->tls);
 		weights[i] = s->drain ? 0 : s->weight;
 	}
 	p->schedule = l7_schedule_build(g->arena, weights, config->n_servers);
+	if (config->balance == L7_MAGLEV)
+		p->table = tables_take(shared->tables, config->servers, config->n_servers);
+}
+
+/* ---- sessions ---- */
+
+static int by_key(const void *pa, const void *pb)
+{
+	const struct generation_session *a = pa, *b = pb;
+
+	return a->key < b->key ? -1 : a->key > b->key;
+}
+
+static void list_sessions(struct generation *g, struct generation_pool *p)
+{
+	size_t n = p->config->n_servers;
+	struct generation_session *list;
+
+	if (p->sessions || !n)
+		return;
+	list = arena_array_of(g->arena, n, struct generation_session);
+	for (size_t i = 0; i < n; i++)
+		list[i] = (struct generation_session){ p->servers[i]->key, p->servers[i] };
+	qsort(list, n, sizeof(*list), by_key);
+	p->sessions = list;
+}
+
+static void compile_sessions(struct generation *g, const struct l7_rule *rule)
+{
+	for (size_t i = 0; rule->persistence.enabled && i < rule->n_backends; i++)
+		if (rule->backends[i].pool != L7_NO_POOL)
+			list_sessions(g, &g->pools[rule->backends[i].pool]);
+}
+
+static void compile_all_sessions(struct generation *g)
+{
+	for (size_t i = 0; i < g->config.n_routes; i++)
+		for (size_t k = 0; k < g->config.routes[i].n_rules; k++)
+			compile_sessions(g, &g->config.routes[i].rules[k]);
+	if (g->config.fallback)
+		compile_sessions(g, g->config.fallback);
+}
+
+struct server *generation_session(const struct generation_pool *p, uint64_t key)
+{
+	const struct generation_session wanted = { .key = key };
+	const struct generation_session *found;
+
+	if (!p->sessions)
+		return NULL;
+	found = bsearch(&wanted, p->sessions, p->config->n_servers, sizeof(wanted), by_key);
+	return found ? found->server : NULL;
 }
 
 /* To servers without weight no connections are kept. */
 static void compile_serving(struct generation *g, const struct servers *servers)
 {
-	g->n_serving = servers_bound(servers);
-	g->serving = arena_array_of(g->arena, g->n_serving, uint64_t);
+	g->n_servers = servers_bound(servers);
+	g->serving = arena_array_of(g->arena, g->n_servers, uint64_t);
 	for (size_t i = 0; i < g->config.n_pools; i++)
 		for (size_t k = 0; k < g->pools[i].schedule.n; k++) {
 			const struct server *s = g->pools[i].servers[g->pools[i].schedule.turns[k]];
@@ -129,7 +183,18 @@ static void compile_fallback(struct generation *g)
 			(struct l7_target){ NULL, rule, rule->n_matches ? rule->matches : &any };
 }
 
-struct generation *generation_new(struct settings *settings, struct servers *servers,
+/* The default route has the statistics of its name; it may have none. */
+static void name_routes(struct generation *g, struct names *names)
+{
+	g->routes = arena_array_of(g->arena, g->config.n_routes, struct name *);
+	for (size_t i = 0; i < g->config.n_routes; i++)
+		g->routes[i] = names_take(names, g->config.routes[i].name);
+	g->fallback_name =
+		names_take(names, g->fallback.rule ? g->fallback.rule->name : GENERATION_UNROUTED);
+	g->unrouted = names_take(names, GENERATION_UNROUTED);
+}
+
+struct generation *generation_new(struct settings *settings, const struct generation_shared *shared,
 				  uint64_t number)
 {
 	struct arena *arena = arena_new();
@@ -139,13 +204,14 @@ struct generation *generation_new(struct settings *settings, struct servers *ser
 	settings_compile(settings);
 	g->arena = arena;
 	g->settings = settings;
+	g->tables = shared->tables;
 	g->config = *config;
 	g->number = number;
 	atomic_init(&g->references, 1);
 	g->pools = arena_array_of(arena, config->n_pools, struct generation_pool);
 	for (size_t i = 0; i < config->n_pools; i++)
-		compile_pool(g, &g->pools[i], &config->pools[i], servers);
-	compile_serving(g, servers);
+		compile_pool(g, &g->pools[i], &config->pools[i], shared);
+	compile_serving(g, shared->servers);
 	g->listeners = arena_array_of(arena, config->n_listeners, struct generation_listener);
 	for (size_t i = 0; i < config->n_listeners; i++) {
 		struct generation_listener *l = &g->listeners[i];
@@ -157,14 +223,23 @@ struct generation *generation_new(struct settings *settings, struct servers *ser
 	}
 	compile_ports(g);
 	compile_fallback(g);
+	name_routes(g, shared->routes);
+	compile_all_sessions(g);
 	return g;
 }
 
 void generation_free(struct generation *g)
 {
-	for (size_t i = 0; i < g->config.n_pools; i++)
+	for (size_t i = 0; i < g->config.n_pools; i++) {
 		for (size_t k = 0; k < g->pools[i].config->n_servers; k++)
 			servers_release(g->pools[i].servers[k]);
+		names_release(g->pools[i].name);
+		tables_release(g->tables, g->pools[i].table);
+	}
+	for (size_t i = 0; i < g->config.n_routes; i++)
+		names_release(g->routes[i]);
+	names_release(g->fallback_name);
+	names_release(g->unrouted);
 	settings_free(g->settings);
 	arena_free(g->arena);
 }

@@ -12,13 +12,25 @@
 
 #include "core/l7/balance.h"
 #include "core/l7/config.h"
+#include "src/router/names.h"
 #include "src/router/servers.h"
 #include "src/router/settings.h"
+#include "src/router/tables.h"
+
+/* A server that sessions may belong to. */
+struct generation_session {
+	uint64_t key;
+	struct server *server;
+};
 
 struct generation_pool {
 	const struct l7_pool *config;
+	struct name *name;	 /* for its statistics */
 	struct server **servers; /* in the order of the configuration */
 	struct l7_schedule schedule;
+	/* by key, if a rule has persistence; otherwise NULL */
+	const struct generation_session *sessions;
+	struct table *table; /* with L7_MAGLEV; otherwise NULL */
 };
 
 struct generation_listener {
@@ -35,6 +47,15 @@ struct generation_port {
 	const struct l7_table *hosts; /* which of them, by host; NULL if there is only one */
 };
 
+/* What outlives generations. */
+struct generation_shared {
+	struct servers *servers;
+	struct names *routes, *pools;
+	struct tables *tables;
+};
+
+#define GENERATION_UNROUTED "-" /* stands for the route of requests that have none */
+
 struct generation {
 	uint64_t number;
 	struct l7_config config; /* of the settings */
@@ -42,19 +63,21 @@ struct generation {
 	struct generation_port *ports; /* sorted by address */
 	size_t n_ports;
 	struct generation_pool *pools;
-	/* ids of the servers that get requests, by number; 0: of another server */
-	uint64_t *serving;
-	uint32_t n_serving;
+	uint32_t n_servers; /* numbers of servers are below this */
+	uint64_t *serving;  /* ids of the servers that get requests, by number; 0: of another one */
+	struct name **routes; /* of the configuration's routes, for their statistics */
+	struct name *fallback_name, *unrouted;
 	struct l7_target fallback; /* for requests that no route matches; without rule: none */
 	/* the rest is private */
 	struct arena *arena;
 	struct settings *settings;
+	struct tables *tables;
 	atomic_uint references;
 	struct generation *next;
 };
 
 /* Compiles settings, which the generation owns from now on. It has one reference. */
-struct generation *generation_new(struct settings *settings, struct servers *servers,
+struct generation *generation_new(struct settings *settings, const struct generation_shared *shared,
 				  uint64_t number);
 /* For the control thread, when there are no references any more. */
 void generation_free(struct generation *g);
@@ -70,10 +93,13 @@ const struct l7_target *generation_find(const struct generation *g, const struct
 					const struct l7_request *r,
 					const struct generation_listener **ret_listener);
 
+/* The server of a pool that a session belongs to; NULL: none. */
+struct server *generation_session(const struct generation_pool *p, uint64_t key);
+
 /* Whether the server with that number and id gets requests that belong to no session. */
 static inline bool generation_serves(const struct generation *g, uint32_t number, uint64_t id)
 {
-	return number < g->n_serving && g->serving[number] == id;
+	return number < g->n_servers && g->serving[number] == id;
 }
 
 static inline void generation_hold(struct generation *g)

@@ -9,18 +9,22 @@
 
 #include "base/cleanup.h"
 
-static struct servers *servers;
+static struct generation_shared shared;
 
 static int start(void **state)
 {
-	servers = servers_new();
+	shared =
+		(struct generation_shared){ servers_new(), names_new(), names_new(), tables_new() };
 	return 0;
 }
 
 /* It checks that all references were released. */
 static int end(void **state)
 {
-	servers_free(servers);
+	servers_free(shared.servers);
+	names_free(shared.routes);
+	names_free(shared.pools);
+	tables_free(shared.tables);
 	return 0;
 }
 
@@ -36,7 +40,7 @@ static struct generation *compile(const char *text, uint64_t number)
 		errs_print(&errors, "f", &out);
 		fail_msg("%s", buf_cstr(&out));
 	}
-	return generation_new(s, servers, number);
+	return generation_new(s, &shared, number);
 }
 
 /* The name of the rule for a request to the first port; NULL: none. */
@@ -69,11 +73,36 @@ static void servers_outlive_generations_and_numbers_are_used_again(void **state)
 	assert_int_equal(two->pools[0].servers[1]->id, id);
 	generation_free(two);
 	three = compile("pools: [{name: p, servers: ['10.0.0.3:80', '10.0.0.4:80']}]", 3);
-	assert_int_equal(servers_bound(servers), 3);
+	assert_int_equal(servers_bound(shared.servers), 3);
 	for (size_t i = 0; i < 2; i++)
 		if (three->pools[0].servers[i]->number == number)
 			assert_int_not_equal(three->pools[0].servers[i]->id, id);
 	generation_free(three);
+}
+
+static void generations_share_tables_of_the_same_servers(void **state)
+{
+	struct generation *one = compile(
+		"pools: [{name: p, balance: maglev, servers: ['10.0.0.1:80', '10.0.0.2:80']},\n"
+		"        {name: q, balance: maglev, servers: ['10.0.0.1:80', '10.0.0.2:80']},\n"
+		"        {name: r, servers: ['10.0.0.1:80']}]",
+		1);
+	struct generation *two = compile(
+		"pools: [{name: p, balance: maglev, servers: ['10.0.0.1:80', '10.0.0.2:80']},\n"
+		"        {name: q, balance: maglev, servers: ['10.0.0.1:80', '10.0.0.2:81']}]",
+		2);
+	const struct table *table = one->pools[0].table;
+
+	assert_ptr_equal(one->pools[1].table, table);
+	assert_null(one->pools[2].table);
+	generation_free(one);
+	assert_ptr_equal(two->pools[0].table, table);
+	assert_ptr_not_equal(two->pools[1].table, table);
+	assert_int_equal(table->size, 8191);
+	for (size_t i = 0; i < table->size; i++)
+		assert_true(table->slots[i] < 2);
+	assert_int_equal(tables_built(shared.tables), 2);
+	generation_free(two);
 }
 
 static void the_default_route_is_for_the_rest(void **state)
@@ -131,6 +160,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			servers_outlive_generations_and_numbers_are_used_again, start, end),
+		cmocka_unit_test_setup_teardown(generations_share_tables_of_the_same_servers, start,
+						end),
 		cmocka_unit_test_setup_teardown(the_default_route_is_for_the_rest, start, end),
 		cmocka_unit_test_setup_teardown(listeners_of_one_address_are_told_apart_by_host,
 						start, end),

@@ -261,6 +261,7 @@ void head_write_answer(const struct head_answer *a, struct buf *out)
 		drop_cors(fields, &n);
 	write_fields(fields, n, a->edits, a->n_edits, out);
 	add(out, a->cors);
+	add(out, a->more);
 	if (a->framing == HEAD_CHUNKED || (a->framing == HEAD_AS_IS && h->chunked))
 		buf_add_lit(out, "transfer-encoding: chunked\r\n");
 	if (a->upgrade) {

@@ -176,6 +176,8 @@ static int start_router(struct program *p)
 		log_error("threads-failed", LOG_U("threads", p->options.threads),
 			  LOG_S("error", strerror(-r)));
 	p->metrics.router = p->router;
+	p->metrics.loop = p->loop;
+	p->metrics.limit = p->options.metrics_limit;
 	return r;
 }
 

@@ -64,13 +64,14 @@ static void push_pieces(struct exchange *x, struct str head)
 		if (x->answering)
 			exchange_drop(x);
 		else
-			x->keep = false, exchange__answer(x, 400);
+			x->keep = false, x->why = "bad-request", exchange__answer(x, 400);
 		return;
 	}
 	if (head.n)
 		pieces[n++] = head;
 	if (end > x->sent)
 		pieces[n++] = (struct str){ c->in->p + x->sent, end - x->sent };
+	x->in += end - x->sent;
 	x->sent = end;
 	if (n && stream_sendv(&x->link->stream, pieces, n) < 0) {
 		be_cut(x);
@@ -90,6 +91,8 @@ static void push_pieces(struct exchange *x, struct str head)
 
 void exchange__end_tunnel(struct exchange *x)
 {
+	account_answered(x, x->status);
+	x->done = true;
 	link_leave(TAKE_PTR(x->link));
 	count(&exchange__worker(x)->counters.answers[0], 1);
 	x->sent = 0;
@@ -106,8 +109,10 @@ static void push_tunnel(struct exchange *x)
 		exchange_drop(x);
 		return;
 	}
-	if (c->in)
+	if (c->in) {
+		x->in += c->in->n - x->sent;
 		c->in->at = c->in->n = x->sent = 0;
+	}
 	if (c->ended && x->server_ended) {
 		exchange__end_tunnel(x);
 		return;
@@ -173,8 +178,17 @@ static void send_request(struct exchange *x, const struct http_head *h)
 	exchange__add_edits(&x->backend->filters.request, r.edits, &r.n_edits);
 	head_write_request(&r, &w->out);
 	x->sent = x->start + x->head;
+	x->in = x->head;
 	http_body_init(&x->up, h, (struct str){ 0 });
 	push_pieces(x, (struct str){ w->out.p, w->out.n });
+}
+
+/* Time that the present try has left; 0: it has no limit. */
+static int64_t rest_of_try(const struct exchange *x)
+{
+	int64_t rest = x->try_due ? x->try_due - loop_monotonic() : 0;
+
+	return x->try_due && rest <= 0 ? 1 : rest;
 }
 
 void exchange_connected(struct exchange *x)
@@ -186,7 +200,7 @@ void exchange_connected(struct exchange *x)
 	assert(r > 0 && (size_t)r == x->head);
 	exchange__move(x);
 	if (!x->link->served)
-		link_limit(x->link, x->target->rule->try_timeout);
+		link_limit(x->link, rest_of_try(x));
 	send_request(x, h);
 }
 
@@ -198,12 +212,18 @@ void exchange__try_server(struct exchange *x, bool fresh)
 	bool open;
 
 	if (!server) {
+		x->why = "no-server";
 		exchange__answer(x, 503);
 		return;
 	}
+	if (limit && !fresh) /* a fresh link continues the try of one that had ended */
+		x->try_due = loop_monotonic() + limit;
+	if (limit && fresh)
+		limit = rest_of_try(x);
 	x->tries++;
 	x->server = server;
 	x->link = link_take(x, server, fresh, &open);
+	account_try(x);
 	if (!open && (!limit || pool->connect_timeout < limit))
 		limit = pool->connect_timeout;
 	link_limit(x->link, limit);

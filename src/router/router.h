@@ -37,9 +37,17 @@ void router_free(struct router *r);
 int router_apply(struct router *r, struct settings *settings, struct buf *why);
 /* The generation in force; NULL before the first. */
 const struct generation *router_current(const struct router *r);
+/*
+ * The generation in force, for work that takes several turns of the loop; it and all that it names
+ * stay until router_release(). NULL before the first.
+ */
+struct generation *router_hold(struct router *r);
+void router_release(struct router *r, struct generation *g);
 /* Generations that are still used by exchanges, the one in force included. */
 size_t router_generations(const struct router *r);
 /* The counters of all threads together. */
 struct worker_totals router_totals(const struct router *r);
+/* The statistics of what the generation in force has: stats_sum() with its names and servers. */
+const struct stats *router_stats(const struct router *r);
 /* Lets all exchanges finish; then drained() is called from the loop. */
 void router_drain(struct router *r);

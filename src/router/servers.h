@@ -4,10 +4,9 @@
  * state nor the connections to them.
  *
  * A server belongs to a pool: it is known by the name of the pool, host, port and TLS, so that each
- * pool has its own health, limits and counters. It is found or made when a generation is compiled,
- * which holds a reference until it is freed. Its number stays as long as it lives; data threads use
- * it as an index of what they keep for it. All functions are for the control thread; data threads
- * read the atomic members.
+ * pool has its own health, limits and counters. A generation holds references to its servers, and
+ * data threads use their numbers (names.h) as indexes of what they keep for them. All functions are
+ * for the control thread; data threads read the atomic members.
  */
 #pragma once
 
@@ -34,6 +33,7 @@ struct server {
 	uint16_t port;
 	bool tls;
 	char *authority;    /* host and port, as in a URL */
+	uint64_t key;	    /* names it in sessions; see core/l7/key.h */
 	struct endpoint at; /* no address: the name has not been found yet */
 	atomic_uint flags;  /* enum server_flag; written by the control thread */
 	_Atomic int64_t up; /* with SERVER_SLOW: since when, monotonic ns */
@@ -43,10 +43,15 @@ struct server {
 	struct server *next;   /* in the list of those */
 	/* the rest is for the control thread */
 	struct charge *charge; /* of care.h; NULL: no generation in force has the server */
-	/* the rest is private */
-	unsigned references;
-	struct servers *of;
 };
+
+/* Whether it can get requests. From any thread. */
+static inline bool server_is_usable(const struct server *s)
+{
+	const unsigned none = SERVER_DOWN | SERVER_EJECTED;
+
+	return !(atomic_load_explicit(&s->flags, memory_order_relaxed) & none);
+}
 
 struct servers *servers_new(void);
 /* All references must have been released. */
