@@ -153,7 +153,7 @@ static enum l7_fitness fitness(size_t i, void *user)
 
 	unsigned flags = atomic_load_explicit(&s->flags, memory_order_relaxed);
 
-	if (flags & SERVER_DOWN)
+	if (flags & (SERVER_DOWN | SERVER_NOWHERE))
 		return L7_UNFIT;
 	if (flags & SERVER_EJECTED || (flags & SERVER_SLOW && !takes(f, s)))
 		return L7_RESERVE;

@@ -7,11 +7,13 @@
 
 #include "base/addr.h"
 #include "lib/cli/cli.h"
+#include "lib/net/dns.h"
 
 struct options {
 	const char *config; /* "": none; it waits for POST /routes/update */
 	const char *admin_addr;
 	struct endpoint listen; /* of configurations without listeners */
+	struct dns_config dns;	/* with the servers of --resolver */
 	size_t threads, metrics_limit;
 	int64_t head_timeout, idle_timeout, stall_timeout; /* ns */
 	enum log_level log_level;
