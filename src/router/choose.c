@@ -36,6 +36,21 @@ static bool is_allowed(const struct l7_config *c, struct str host)
 	return false;
 }
 
+/* Brings the path into the form in which rules are compared. False if it is refused. */
+static bool fit_path(struct exchange *x, struct l7_request *r)
+{
+	struct buf *straight = &x->client->worker->straight;
+
+	if (x->listener->paths == L7_PATHS_AS_IS || l7_path_is_plain(r->path))
+		return true;
+	straight->n = 0;
+	if (l7_path_normalize(r->path, x->listener->paths, straight) < 0)
+		return false;
+	r->path = (struct str){ straight->p, straight->n };
+	x->crooked = true;
+	return true;
+}
+
 /* The head is no longer parsed when the request is tried again, so its key is kept. */
 static void find_hash(struct exchange *x, const struct l7_request *r)
 {
@@ -52,6 +67,15 @@ static void find_hash(struct exchange *x, const struct l7_request *r)
 	value = l7_key_value(r->headers, r->n_headers, pool->key, str_of(pool->key_name));
 	x->hash = l7_key_hash(value);
 	x->hashed = value.n > 0;
+}
+
+/* Whether the server of the session gets requests. */
+static bool is_usable(const struct exchange *x)
+{
+	const struct generation_pool *pool = &x->era->generation->pools[x->backend->pool];
+	const struct server *s = pool->servers[x->session->index];
+
+	return server_is_usable(s);
 }
 
 /* The server that the request names, and with it the backend, whatever their weights are. */
@@ -71,7 +95,7 @@ static bool find_session(struct exchange *x, const struct l7_request *r)
 			x->session = generation_session(&x->era->generation->pools[b->pool], key);
 		x->backend = b;
 	}
-	if (x->session && server_is_usable(x->session))
+	if (x->session && is_usable(x))
 		return true;
 	x->session = NULL;
 	x->backend = NULL;
@@ -90,23 +114,31 @@ static bool pick_backend(struct exchange *x)
 	return true;
 }
 
-enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned *ret_status)
+enum choice choose_rule(struct exchange *x, struct l7_request *r, unsigned *ret_status)
 {
 	const struct generation *g = x->era->generation;
+	const struct port *port = x->client->port;
+	const struct generation_port *rules =
+		x->era == exchange__worker(x)->trial ? port->trial : port->rules;
 	const struct generation_listener *listener;
 
 	*ret_status = 421;
 	x->why = "no-host";
-	if (!x->client->port->rules) /* its listener has gone since the head began */
+	if (!rules) /* its listener has gone since the head began */
 		return CHOICE_ANSWER;
 	if (!is_allowed(&g->config, r->host))
 		return CHOICE_ANSWER;
-	x->target = generation_find(g, x->client->port->rules, r, &listener);
+	listener = generation_listener(g, rules, r->host);
 	*ret_status = 404;
 	x->why = "no-route";
-	if (!x->target)
+	if (!listener)
 		return CHOICE_ANSWER;
 	x->listener = listener->config;
+	if (!fit_path(x, r))
+		return CHOICE_PATH_REFUSED;
+	x->target = generation_find(g, listener, r);
+	if (!x->target)
+		return CHOICE_ANSWER;
 	if (rule_of(x)->filters.redirect)
 		return CHOICE_REDIRECT;
 	*ret_status = 500;
@@ -126,12 +158,12 @@ struct fleet {
 	const struct exchange *x;
 };
 
-static bool was_tried(const struct exchange *x, const struct server *server)
+static bool was_tried(const struct exchange *x, size_t server)
 {
 	unsigned n = x->tries < ROUTER__TRIED ? x->tries : ROUTER__TRIED;
 
 	for (unsigned i = 0; i < n; i++)
-		if (x->tried[i] == server->number)
+		if (x->tried[i] == server)
 			return true;
 	return false;
 }
@@ -150,14 +182,13 @@ static enum l7_fitness fitness(size_t i, void *user)
 {
 	const struct fleet *f = user;
 	const struct server *s = f->pool->servers[i];
-
 	unsigned flags = atomic_load_explicit(&s->flags, memory_order_relaxed);
 
 	if (flags & (SERVER_DOWN | SERVER_NOWHERE))
 		return L7_UNFIT;
 	if (flags & SERVER_EJECTED || (flags & SERVER_SLOW && !takes(f, s)))
 		return L7_RESERVE;
-	return f->x->tries && was_tried(f->x, s) ? L7_RESERVE : L7_FIT;
+	return f->x->tries && was_tried(f->x, i) ? L7_RESERVE : L7_FIT;
 }
 
 static unsigned active(size_t i, void *user)
@@ -167,38 +198,35 @@ static unsigned active(size_t i, void *user)
 	return worker_slot(f->worker, f->pool->servers[i])->active;
 }
 
-static struct server *balance(struct exchange *x)
+static size_t balance(struct exchange *x, struct fleet *fleet)
 {
-	struct worker *w = x->client->worker;
-	const struct generation_pool *pool = &x->era->generation->pools[x->backend->pool];
-	struct fleet fleet = { w, pool, x };
-	const struct l7_fleet f = { fitness, active, &fleet };
+	const struct generation_pool *pool = fleet->pool;
+	const struct l7_fleet f = { fitness, active, fleet };
 	uint32_t *turn = &x->era->turns[x->backend->pool];
-	size_t i = L7_NONE;
 
 	switch (pool->config->balance) {
 	case L7_MAGLEV:
-		i = x->hashed ? l7_spread_find(pool->table->slots, pool->table->size, &f, x->hash)
-			      : l7_balance_turn(&pool->schedule, &f, turn);
-		break;
+		return x->hashed ? l7_spread_find(pool->table->slots, pool->table->size,
+						  &pool->schedule, &f, x->hash)
+				 : l7_balance_turn(&pool->schedule, &f, turn);
 	case L7_ROUND_ROBIN:
-		i = l7_balance_turn(&pool->schedule, &f, turn);
-		break;
+		return l7_balance_turn(&pool->schedule, &f, turn);
 	case L7_LEAST_REQUEST:
-		i = l7_balance_least(&pool->schedule, &f, turn);
-		break;
+		return l7_balance_least(&pool->schedule, &f, turn);
 	case L7_RANDOM_TWO:
-		i = l7_balance_two(&pool->schedule, &f, random_next(&w->random));
-		break;
+		return l7_balance_two(&pool->schedule, &f, random_next(&fleet->worker->random));
 	}
-	return i == L7_NONE ? NULL : pool->servers[i];
+	return L7_NONE;
 }
 
 struct server *choose_server(struct exchange *x)
 {
-	struct server *s = !x->tries && x->session ? x->session : balance(x);
+	const struct generation_pool *pool = &x->era->generation->pools[x->backend->pool];
+	struct fleet fleet = { x->client->worker, pool, x };
+	size_t i = !x->tries && x->session ? x->session->index : balance(x, &fleet);
 
-	if (s)
-		x->tried[x->tries % ROUTER__TRIED] = s->number;
-	return s;
+	if (i == L7_NONE)
+		return NULL;
+	x->tried[x->tries % ROUTER__TRIED] = (uint16_t)i;
+	return pool->servers[i];
 }

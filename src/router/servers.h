@@ -70,7 +70,7 @@ static inline bool server_has_name(const struct server *s)
 /* The addresses of its name; n is at least 1. For the control thread. */
 void server_set_addresses(struct server *s, const struct addr *list, size_t n);
 /*
- * Copies the addresses and returns their number, *ret_version is their version. From any thread.
+ * Copies the addresses and returns their number; *ret_version is their version. From any thread.
  * Takes a lock, so it is only called after the version has changed.
  */
 size_t server_get_addresses(struct server *s, struct addr ret[static SERVER_ADDRESSES],
@@ -81,6 +81,8 @@ struct servers *servers_new(void);
 void servers_free(struct servers *s);
 struct server *servers_take(struct servers *s, const char *pool, const char *host, uint16_t port,
 			    bool tls);
+/* One more reference. */
+void servers_hold(struct server *server);
 void servers_release(struct server *server);
 /* Numbers are below this. */
 uint32_t servers_bound(const struct servers *s);
