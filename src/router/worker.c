@@ -214,10 +214,14 @@ static void free_port(struct worker *w, struct port *p)
 	free(p);
 }
 
-/* Ports that the generation does not have are closed; those without clients are forgotten. */
-static void match_ports(struct worker *w)
+/*
+ * Ports that the generation does not have are closed; those without clients are forgotten. Returns
+ * whether a port with clients was closed.
+ */
+static bool match_ports(struct worker *w)
 {
 	struct port *p = TAILQ_FIRST(&w->ports), *next;
+	bool lost = false;
 
 	for (; p; p = next) {
 		next = TAILQ_NEXT(p, all);
@@ -225,9 +229,11 @@ static void match_ports(struct worker *w)
 		p->trial = w->trial ? generation_port(w->trial->generation, &p->at) : NULL;
 		if (!p->rules || w->draining)
 			close_port(p);
+		lost |= !p->rules && p->clients;
 		if (!p->open && !p->clients)
 			free_port(w, p);
 	}
+	return lost;
 }
 
 /* ---- what other threads say ---- */
@@ -237,6 +243,7 @@ static void take_generation(struct worker *w)
 	struct edition *new = atomic_exchange(&w->pending, NULL);
 	struct era *old = w->era, *old_trial = w->trial, *era, *trial;
 	struct client *c, *next;
+	bool lost;
 
 	if (!new)
 		return;
@@ -247,8 +254,8 @@ static void take_generation(struct worker *w)
 	w->split = new->trial;
 	free(new);
 	take_gifts(w, era->generation->number);
-	match_ports(w);
-	for (c = TAILQ_FIRST(&w->clients); c; c = next) {
+	lost = match_ports(w);
+	for (c = TAILQ_FIRST(&w->clients); lost && c; c = next) {
 		next = TAILQ_NEXT(c, all);
 		if (!c->port->rules)
 			client_drain(c);
