@@ -144,8 +144,10 @@ static void nothing_is_a_configuration(void **state)
 static const char everything[] =
 	"listeners:\n"
 	"- {name: web, address: '[2001:db8::1]:80', host: '*.example.com', expect_proxy: true, "
-	"forwarded: replace}\n"
-	"- {name: any, address: ':8080', forwarded: keep}\n"
+	"forwarded: replace, paths: strict}\n"
+	"- {name: any, address: ':8080', forwarded: keep, paths: as-is}\n"
+	"clients: {connections: 50, connections_each: 5, requests: 6, head_bytes: 2048, fields: 7, "
+	"body_bytes: 8, min_rate: 9, grace: 10s}\n"
 	"allowed_hosts: [example.com, '*.example.com']\n"
 	"pools:\n"
 	"- {name: 'a \"b\"', upstreams: [{host: '::1', port: 1, idx: 9, tls: true, weight: 0, "
@@ -200,8 +202,11 @@ static void everything_survives_the_way_to_json_and_back(void **state)
 {
 	static const char *const parts[] = {
 		"{\"name\":\"web\",\"address\":\"[2001:db8::1]:80\",\"host\":\"*.example.com\","
-		"\"expect_proxy\":true,\"forwarded\":\"replace\"}",
-		"\"address\":\":8080\",\"forwarded\":\"keep\"",
+		"\"expect_proxy\":true,\"forwarded\":\"replace\",\"paths\":\"strict\"}",
+		"\"address\":\":8080\",\"forwarded\":\"keep\",\"paths\":\"as-is\"",
+		"\"clients\":{\"connections\":50,\"connections_each\":5,\"requests\":6,"
+		"\"head_bytes\":2048,\"fields\":7,\"body_bytes\":8,\"min_rate\":9,"
+		"\"grace\":\"10s\"}",
 		"\"allowed_hosts\":[\"example.com\",\"*.example.com\"]",
 		"\"name\":\"a \\\"b\\\"\",\"upstreams\":[{\"host\":\"::1\",\"port\":1,\"idx\":9,"
 		"\"tls\":true,\"weight\":0,\"drain\":true}],\"probe\":{\"path\":\"/p\","

@@ -163,7 +163,7 @@ static void share_pool(struct generation_pool *p, const struct generation_pool *
 	p->memory->references++;
 }
 
-/* ---- requests ---- */
+/* ---- ports ---- */
 
 static int by_address(const void *pa, const void *pb)
 {
@@ -180,27 +180,26 @@ const struct generation_port *generation_port(const struct generation *g, const 
 	return bsearch(&key, g->ports, g->n_ports, sizeof(*g->ports), by_address);
 }
 
-/* Only the host of a request decides which listener it belongs to. */
-static size_t find_listener(const struct generation_port *p, const struct l7_request *r)
-{
-	const struct l7_request host = { .host = r->host, .path = STR("/") };
-	size_t i = p->hosts ? l7_table_find(p->hosts, &host) : 0;
+/* ---- requests ---- */
 
-	return i == L7_NONE ? L7_NONE : p->listeners[i];
+const struct generation_listener *
+generation_listener(const struct generation *g, const struct generation_port *p, struct str host)
+{
+	const struct l7_request r = { .host = host, .path = STR("/") };
+	size_t i = p->hosts ? l7_table_find(p->hosts, &r) : 0;
+
+	return i == L7_NONE ? NULL : &g->listeners[p->listeners[i]];
 }
 
-const struct l7_target *generation_find(const struct generation *g, const struct generation_port *p,
-					const struct l7_request *r,
-					const struct generation_listener **ret_listener)
+const struct l7_target *generation_find(const struct generation *g,
+					const struct generation_listener *l,
+					const struct l7_request *r)
 {
-	size_t i = find_listener(p, r);
-	const struct generation_listener *l = i == L7_NONE ? NULL : &g->listeners[i];
-	size_t entry = l ? l7_table_find(l->table, r) : L7_NONE;
+	size_t entry = l7_table_find(l->table, r);
 
-	*ret_listener = l;
 	if (entry != L7_NONE)
 		return &l->entries.targets[entry];
-	return l && g->fallback.rule ? &g->fallback : NULL;
+	return g->fallback.rule ? &g->fallback : NULL;
 }
 
 /* ---- names of routes ---- */

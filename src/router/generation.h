@@ -101,13 +101,13 @@ void generation_free(struct generation *g);
 /* The port of that address; NULL if there is none. */
 const struct generation_port *generation_port(const struct generation *g,
 					      const struct endpoint *at);
-/*
- * The rule for a request that came to a port, maybe that of the default route; NULL if there is
- * none. *ret_listener is the listener that the host belongs to; NULL: it belongs to none.
- */
-const struct l7_target *generation_find(const struct generation *g, const struct generation_port *p,
-					const struct l7_request *r,
-					const struct generation_listener **ret_listener);
+/* The listener of a port that a host belongs to; NULL: it belongs to none. */
+const struct generation_listener *
+generation_listener(const struct generation *g, const struct generation_port *p, struct str host);
+/* The rule for a request of that listener, maybe the default route; NULL if there is none. */
+const struct l7_target *generation_find(const struct generation *g,
+					const struct generation_listener *l,
+					const struct l7_request *r);
 
 /* The entry of the server of a pool that a session belongs to; NULL: none. */
 const struct generation_session *generation_session(const struct generation_pool *p, uint64_t key);

@@ -49,8 +49,8 @@ static const char *find(const struct generation *g, const char *host, const char
 	const struct l7_request r = { .host = str_of(host),
 				      .path = str_of(path),
 				      .method = STR("GET") };
-	const struct generation_listener *listener;
-	const struct l7_target *t = generation_find(g, &g->ports[0], &r, &listener);
+	const struct generation_listener *l = generation_listener(g, &g->ports[0], r.host);
+	const struct l7_target *t = l ? generation_find(g, l, &r) : NULL;
 
 	return t ? t->rule->name : NULL;
 }

@@ -35,6 +35,8 @@ static const struct family retries = { "maglev_router_retries_total", METRICS_CO
 				       "Further tries of requests at a server." };
 static const struct family aborts = { "maglev_router_aborts_total", METRICS_COUNTER,
 				      "Requests that ended without a complete answer." };
+static const struct family refusals = { "maglev_router_refused_total", METRICS_COUNTER,
+					"Connections and requests of clients that were refused." };
 static const struct family clients = { "maglev_router_client_connections", METRICS_GAUGE,
 				       "Open connections of clients." };
 static const struct family links = { "maglev_router_server_connections", METRICS_GAUGE,
@@ -79,6 +81,16 @@ static void add_answers(struct buf *out, const struct worker_totals *t)
 	}
 }
 
+static void add_refusals(struct buf *out, const struct worker_totals *t)
+{
+	begin(out, &refusals);
+	for (size_t i = 0; i < REFUSALS; i++) {
+		const struct metrics_label label = { "reason", str_of(refusal_words[i].label) };
+
+		metrics_u64(out, refusals.name, &label, 1, t->refusals[i]);
+	}
+}
+
 static void add_rollouts(struct buf *out, const struct rollout *r)
 {
 	const struct rollout_status s = rollout_status(r);
@@ -105,6 +117,7 @@ static void add_totals(struct buf *out, const struct metrics_state *s)
 	add_answers(out, &t);
 	single(out, &retries, t.retries);
 	single(out, &aborts, t.aborts);
+	add_refusals(out, &t);
 	single(out, &clients, t.clients);
 	single(out, &links, t.links);
 }

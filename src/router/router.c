@@ -21,6 +21,7 @@ struct router {
 	struct generation_shared shared;
 	struct stats *stats;
 	struct care *care;
+	struct gate *gate;
 	struct generation *current; /* with a reference of its own */
 	struct worker_trial trial;  /* its generation has one, too */
 	uint64_t number;
@@ -503,6 +504,7 @@ static int start_workers(struct router *r)
 		const struct worker_config config = { .number = i,
 						      .limits = r->config.limits,
 						      .stats = stats_thread(r->stats, i),
+						      .gate = r->gate,
 						      .retired = on_retired,
 						      .suspect = on_suspect,
 						      .drained = on_drained,
@@ -529,6 +531,7 @@ int router_new(struct ev_loop *loop, const struct router_config *config, struct 
 	r->stats = stats_new(config->threads);
 	r->care = care_new(loop, r->shared.servers, config->user_agent);
 	r->history = history_new();
+	r->gate = gate_new();
 	r->workers = mem_zalloc(config->threads * sizeof(struct worker *));
 	ev_async_init(&r->said, on_said);
 	ev_async_start(loop, &r->said);
@@ -561,6 +564,7 @@ void router_free(struct router *r)
 	names_free(r->shared.pools);
 	tables_free(r->shared.tables);
 	stats_free(r->stats);
+	gate_free(r->gate);
 	free(r->workers);
 	free(r);
 }

@@ -148,6 +148,8 @@ void settings_keep_listeners(struct settings *s, const struct l7_config *other)
 {
 	struct l7_listener *l;
 
+	if (!s->config.clients.given && other->clients.connections) /* 0: there is none yet */
+		s->config.clients = other->clients;
 	if (s->config.n_listeners || !other->n_listeners)
 		return;
 	l = arena_copy(s->arena, other->listeners, other->n_listeners * sizeof(*l));

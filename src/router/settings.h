@@ -58,7 +58,7 @@ enum config_result settings_parse_servers(struct str bytes, const char *pool, ui
 					  struct settings **ret);
 /* Without listeners of its own it gets one at that address. */
 void settings_listen(struct settings *s, const struct endpoint *at);
-/* Without listeners of its own it gets copies of those of the other. */
+/* Without listeners of its own it gets copies of those of the other; the same for `clients`. */
 void settings_keep_listeners(struct settings *s, const struct l7_config *other);
 
 /* To be called once before settings_matches(). */

@@ -15,7 +15,6 @@
 #include "core/l7/rollout.h"
 #include "src/router/internal.h"
 
-#define CLIENTS 10000
 #define SWEEP 1. /* s */
 
 /* A listening socket on its way to the thread. */
@@ -167,7 +166,7 @@ static void close_same(struct worker *w, const struct endpoint *at)
 
 static void open_port(struct worker *w, const struct socket_gift *gift)
 {
-	const struct stream_listener_config config = { .max_open = w->config.limits.clients };
+	const struct stream_listener_config config = { 0 }; /* the gate has the limits */
 	struct port *p = mem_zalloc(sizeof(*p));
 	const struct stream_listener_events events = { .accepted = on_accepted,
 						       .starved = on_starved,
@@ -385,6 +384,8 @@ void worker_add_totals(const struct worker *w, struct worker_totals *t)
 	t->aborts += read_counter(&c->aborts);
 	t->clients += read_counter(&c->clients);
 	t->links += read_counter(&c->links);
+	for (size_t i = 0; i < REFUSALS; i++)
+		t->refusals[i] += read_counter(&c->refusals[i]);
 	for (size_t i = 0; i < WORKER_CLASSES; i++)
 		t->answers[i] += read_counter(&c->answers[i]);
 }
@@ -432,7 +433,6 @@ static void *run(void *user)
 
 static void set_defaults(struct worker_limits *l)
 {
-	l->clients = l->clients ?: CLIENTS;
 	l->head_time = l->head_time ?: 10 * NSEC_PER_SEC;
 	l->idle_time = l->idle_time ?: 60 * NSEC_PER_SEC;
 	l->stall_time = l->stall_time ?: 60 * NSEC_PER_SEC;
@@ -502,5 +502,6 @@ void worker_stop(struct worker *w)
 	buffers_free(&w->buffers);
 	buf_free(&w->out);
 	buf_free(&w->path);
+	buf_free(&w->straight);
 	free(w);
 }

@@ -13,14 +13,15 @@
 #pragma once
 
 #include "lib/loop/loop.h"
+#include "src/router/gate.h"
 #include "src/router/generation.h"
+#include "src/router/refusal.h"
 #include "src/router/stats.h"
 
 struct worker;
 
 /* Zero means the default. */
 struct worker_limits {
-	unsigned clients;    /* connections of clients, of this thread: 10,000 */
 	int64_t head_time;   /* ns for a head: 10 s */
 	int64_t idle_time;   /* ns between two requests: 60 s */
 	int64_t stall_time;  /* ns without a byte in an exchange, from either side: 60 s */
@@ -33,7 +34,8 @@ struct worker_limits {
 struct worker_totals {
 	uint64_t requests, retries;
 	uint64_t answers[WORKER_CLASSES];
-	uint64_t aborts;	 /* exchanges without a complete answer */
+	uint64_t aborts; /* exchanges without a complete answer */
+	uint64_t refusals[REFUSALS];
 	uint64_t clients, links; /* connections that are open now */
 };
 
@@ -41,6 +43,7 @@ struct worker_config {
 	unsigned number;
 	struct worker_limits limits;
 	struct stats_thread *stats; /* of this thread; borrowed */
+	struct gate *gate;	    /* shared by all workers */
 	/* A generation has lost its last reference. Called on the worker's thread. */
 	void (*retired)(struct generation *g, void *user);
 	/*
