@@ -167,6 +167,7 @@ struct link *link_take(struct exchange *x, const struct server *server, bool fre
 	}
 	l = mem_zalloc(sizeof(*l));
 	l->worker = w;
+	l->opened = ev_now(w->loop);
 	l->slot = slot;
 	l->x = x;
 	slot->n_open++;

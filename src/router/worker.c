@@ -329,11 +329,54 @@ static void start_drain(struct worker *w)
 	worker_look(w);
 }
 
+/* ---- inquiries ---- */
+
+static void take_asked(struct worker *w)
+{
+	struct inquiry_part *p = atomic_exchange(&w->asked, NULL);
+
+	while (p) {
+		struct inquiry_part *next = p->next;
+
+		p->next = w->answering;
+		w->answering = p;
+		p = next;
+	}
+}
+
+static void finish_part(struct worker *w)
+{
+	struct inquiry_part *p = w->answering;
+
+	w->answering = p->next;
+	if (inquiry_finish(p))
+		w->config.answered(p->of, w->config.user);
+}
+
+/* One slice; the next one follows after what else there is to do in this turn of the loop. */
+static void answer_asked(struct worker *w)
+{
+	take_asked(w);
+	if (w->answering && inquiry_look(w, w->answering))
+		finish_part(w);
+	if (w->answering)
+		ev_async_send(w->loop, &w->wake);
+}
+
+void worker_ask(struct worker *w, struct inquiry_part *p)
+{
+	p->next = atomic_load(&w->asked);
+	while (!atomic_compare_exchange_weak(&w->asked, &p->next, p))
+		;
+	ev_async_send(w->loop, &w->wake);
+}
+
 static void on_wake(struct ev_loop *loop, ev_async *async, int revents)
 {
 	struct worker *w = container_of(async, struct worker, wake);
 
 	take_generation(w);
+	answer_asked(w);
 	if (atomic_load(&w->drain))
 		start_drain(w);
 	if (atomic_load(&w->stop))
@@ -402,6 +445,9 @@ static void clean_up(struct worker *w)
 {
 	struct client *c, *next;
 
+	take_asked(w);
+	while (w->answering)
+		finish_part(w);
 	for (c = TAILQ_FIRST(&w->clients); c; c = next) {
 		next = TAILQ_NEXT(c, all);
 		if (c->x)
