@@ -43,10 +43,11 @@ struct link {
 	TAILQ_ENTRY(link) kept; /* newest first; or among the worker's leaving ones */
 	uint64_t served;	/* requests */
 	struct addr to;		/* of a server with a name */
-	ev_tstamp since;	/* when it was kept */
-	double idle_time;	/* s for which it is kept */
-	bool leaving;		/* what is queued is sent, then it ends */
-	bool limited;		/* its stream has a deadline */
+	ev_tstamp opened;
+	ev_tstamp since;  /* when it was kept */
+	double idle_time; /* s for which it is kept */
+	bool leaving;	  /* what is queued is sent, then it ends */
+	bool limited;	  /* its stream has a deadline */
 };
 
 TAILQ_HEAD(links, link);
@@ -99,7 +100,9 @@ struct client {
 	struct endpoint peer;
 	struct addr counted; /* its address, as the gate has counted it */
 	ev_tstamp since;     /* without a request: when it became idle, or when its head began */
-	uint64_t received;   /* bytes */
+	ev_tstamp opened;
+	uint64_t number;   /* of no other client of this thread; later ones are larger */
+	uint64_t received; /* bytes */
 	uint64_t seen;	  /* bytes that it had moved at the last sweep at which it was waited for */
 	int64_t debt;	  /* bytes that it has moved too few */
 	uint32_t scanned; /* of the head that is being read */
@@ -189,8 +192,10 @@ struct worker {
 	ev_async wake;
 	ev_timer drain_limit;
 	ev_timer sweep; /* looks for connections that have been silent for too long */
-	_Atomic(struct edition *) pending;   /* NULL: nothing new */
-	_Atomic(struct socket_gift *) gifts; /* sockets for the next generation */
+	_Atomic(struct edition *) pending;    /* NULL: nothing new */
+	_Atomic(struct socket_gift *) gifts;  /* sockets for the next generation */
+	_Atomic(struct inquiry_part *) asked; /* list */
+	struct inquiry_part *answering;	      /* list: what is being answered */
 	atomic_bool stop, drain;
 	bool draining;
 	struct era *era;   /* the current one; NULL before the first */
@@ -199,7 +204,8 @@ struct worker {
 	TAILQ_HEAD(, port) ports;
 	TAILQ_HEAD(, client) clients;
 	unsigned n_clients;
-	unsigned n_refused; /* of them, those that the gate did not let in */
+	uint64_t last_client; /* its number */
+	unsigned n_refused;   /* of them, those that the gate did not let in */
 	struct links leaving;
 	struct slot **slots; /* by the number of a server; NULL: not used yet */
 	uint32_t n_slots;

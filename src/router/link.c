@@ -216,6 +216,7 @@ struct link *link_take(struct exchange *x, struct server *server, bool fresh, bo
 	}
 	l = mem_zalloc(sizeof(*l));
 	l->worker = w;
+	l->opened = ev_now(w->loop);
 	l->slot = slot;
 	l->x = x;
 	slot->n_open++;

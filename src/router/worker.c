@@ -216,10 +216,14 @@ static void free_port(struct worker *w, struct port *p)
 	free(p);
 }
 
-/* Ports that the generation does not have are closed; those without clients are forgotten. */
-static void match_ports(struct worker *w)
+/*
+ * Ports that the generation does not have are closed; those without clients are forgotten. Returns
+ * whether a port with clients was closed.
+ */
+static bool match_ports(struct worker *w)
 {
 	struct port *p = TAILQ_FIRST(&w->ports), *next;
+	bool lost = false;
 
 	for (; p; p = next) {
 		next = TAILQ_NEXT(p, all);
@@ -227,9 +231,11 @@ static void match_ports(struct worker *w)
 		p->trial = w->trial ? generation_port(w->trial->generation, &p->at) : NULL;
 		if (!p->rules || w->draining)
 			close_port(p);
+		lost |= !p->rules && p->clients;
 		if (!p->open && !p->clients)
 			free_port(w, p);
 	}
+	return lost;
 }
 
 /* ---- what other threads say ---- */
@@ -239,6 +245,7 @@ static void take_generation(struct worker *w)
 	struct edition *new = atomic_exchange(&w->pending, NULL);
 	struct era *old = w->era, *old_trial = w->trial, *era, *trial;
 	struct client *c, *next;
+	bool lost;
 
 	if (!new)
 		return;
@@ -249,8 +256,8 @@ static void take_generation(struct worker *w)
 	w->split = new->trial;
 	free(new);
 	take_gifts(w, era->generation->number);
-	match_ports(w);
-	for (c = TAILQ_FIRST(&w->clients); c; c = next) {
+	lost = match_ports(w);
+	for (c = TAILQ_FIRST(&w->clients); lost && c; c = next) {
 		next = TAILQ_NEXT(c, all);
 		if (!c->port->rules)
 			client_drain(c);
@@ -325,11 +332,54 @@ static void start_drain(struct worker *w)
 	worker_look(w);
 }
 
+/* ---- inquiries ---- */
+
+static void take_asked(struct worker *w)
+{
+	struct inquiry_part *p = atomic_exchange(&w->asked, NULL);
+
+	while (p) {
+		struct inquiry_part *next = p->next;
+
+		p->next = w->answering;
+		w->answering = p;
+		p = next;
+	}
+}
+
+static void finish_part(struct worker *w)
+{
+	struct inquiry_part *p = w->answering;
+
+	w->answering = p->next;
+	if (inquiry_finish(p))
+		w->config.answered(p->of, w->config.user);
+}
+
+/* One slice; the next one follows after what else there is to do in this turn of the loop. */
+static void answer_asked(struct worker *w)
+{
+	take_asked(w);
+	if (w->answering && inquiry_look(w, w->answering))
+		finish_part(w);
+	if (w->answering)
+		ev_async_send(w->loop, &w->wake);
+}
+
+void worker_ask(struct worker *w, struct inquiry_part *p)
+{
+	p->next = atomic_load(&w->asked);
+	while (!atomic_compare_exchange_weak(&w->asked, &p->next, p))
+		;
+	ev_async_send(w->loop, &w->wake);
+}
+
 static void on_wake(struct ev_loop *loop, ev_async *async, int revents)
 {
 	struct worker *w = container_of(async, struct worker, wake);
 
 	take_generation(w);
+	answer_asked(w);
 	if (atomic_load(&w->drain))
 		start_drain(w);
 	if (atomic_load(&w->stop))
@@ -398,6 +448,9 @@ static void clean_up(struct worker *w)
 {
 	struct client *c, *next;
 
+	take_asked(w);
+	while (w->answering)
+		finish_part(w);
 	for (c = TAILQ_FIRST(&w->clients); c; c = next) {
 		next = TAILQ_NEXT(c, all);
 		if (c->x)
