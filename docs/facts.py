@@ -13,7 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TYPES = {'TEXT': 'text', 'WORD': 'word', 'INT': 'number', 'BOOL': 'boolean', 'DURATION': 'duration',
          'WORDS': 'list', 'LIST': 'list', 'PAIRS': 'mapping', 'SECTION': 'mapping', 'NAMED': 'mapping'}
 
-WITH_API = ('src/maglevd', 'src/speaker')
+WITH_API = ('src/maglevd', 'src/router', 'src/speaker')
 WITH_FILE = ('src/maglevd', 'src/router', 'src/speaker')
 
 
@@ -67,8 +67,8 @@ def section_keys(room):
 
 def router_errors():
     """{'InvalidPath', ...}: the codes of mistakes in a router's configuration."""
-    paths = glob.glob('core/l7/validate*.c', root_dir=ROOT) + \
-        ['lib/config/document.h', 'wire/router_json.c', 'src/router/support.c', 'src/router/api.c']
+    paths = glob.glob('core/l7/validate*.c', root_dir=ROOT) + glob.glob('src/router/api*.c', root_dir=ROOT) + \
+        ['lib/config/document.h', 'wire/router_json.c', 'src/router/support.c']
     return set(re.findall(r'"([A-Z][a-z]+(?:[A-Z][a-z]+)+)"', ' '.join(map(read, paths))))
 
 

@@ -196,3 +196,5 @@ struct l7_doc {
 
 /* The whole document. */
 extern const struct schema_section l7_schema;
+/* Of a struct l7_doc_pool: its servers alone. */
+extern const struct schema_section l7_servers_schema;

@@ -69,6 +69,9 @@
 	X("idle", INT, idle)                                                                       \
 	X("idle_time", DURATION, idle_time)
 
+/* Of a pool alone, for updates of its servers. */
+#define L7_SERVERS_KEYS(X) X("servers", WORDS, servers)
+
 #define L7_POOL_KEYS(X)                                                                            \
 	X("name", WORD, name)                                                                      \
 	X("servers", WORDS, servers)                                                               \

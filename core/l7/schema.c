@@ -63,6 +63,11 @@ static const struct schema_field pool_fields[] = {
 };
 static const struct schema_section pool = ELEMENT(l7_doc_pool, pool_fields);
 
+static const struct schema_field servers_fields[] = {
+	L7_SERVERS_KEYS(POOL) SCHEMA_ARRAY("upstreams", LIST, l7_doc_pool, upstreams, upstream),
+};
+const struct schema_section l7_servers_schema = { SCHEMA_FIELDS(servers_fields) };
+
 /* ---- filters ---- */
 
 #define EDITS(key_, shape_, member_) ROW(l7_doc_edits, key_, shape_, edits.member_)

@@ -10,7 +10,7 @@
 #include "core/l7/hash.h"
 #include "core/maglev/maglev.h"
 
-#define DRAWS 64 /* slots that are drawn before all are looked at in turn */
+#define DRAWS 64 /* slots that are drawn before all servers are looked at in turn */
 
 size_t l7_spread_size(size_t n)
 {
@@ -116,29 +116,16 @@ static size_t slot_of(uint64_t hash, size_t size)
 	return (size_t)(((hash >> 32) * size) >> 32);
 }
 
-/* Whether the server of a slot is taken; the first of the reserve is remembered. */
-static bool takes(const struct l7_fleet *f, size_t server, size_t *reserve)
+size_t l7_spread_find(const uint16_t *slots, size_t size, const struct l7_schedule *s,
+		      const struct l7_fleet *f, uint64_t hash)
 {
-	enum l7_fitness fitness = f->fitness(server, f->user);
+	uint32_t turn = (uint32_t)hash;
+	size_t slot = slot_of(hash, size);
 
-	if (fitness == L7_RESERVE && *reserve == L7_NONE)
-		*reserve = server;
-	return fitness == L7_FIT;
-}
-
-size_t l7_spread_find(const uint16_t *slots, size_t size, const struct l7_fleet *f, uint64_t hash)
-{
-	size_t slot = slot_of(hash, size), reserve = L7_NONE;
-
-	if (slots[slot] == MAGLEV_NONE)
-		return L7_NONE;
-	for (unsigned i = 0; i < DRAWS; i++) {
-		if (takes(f, slots[slot], &reserve))
+	for (unsigned i = 0; s->n && i < DRAWS; i++) {
+		if (f->fitness(slots[slot], f->user) == L7_FIT)
 			return slots[slot];
 		slot = slot_of(random_next(&hash), size);
 	}
-	for (size_t i = 0; i < size; i++, slot = slot + 1 < size ? slot + 1 : 0)
-		if (takes(f, slots[slot], &reserve))
-			return slots[slot];
-	return reserve;
+	return l7_balance_turn(s, f, &turn);
 }

@@ -24,5 +24,9 @@
 size_t l7_spread_size(size_t n);
 /* Fills slots[size] with indices of servers. Servers that drain have none. */
 void l7_spread_build(const struct l7_server *servers, size_t n, uint16_t *slots, size_t size);
-/* The server for a hash; L7_NONE: none can be used. */
-size_t l7_spread_find(const uint16_t *slots, size_t size, const struct l7_fleet *f, uint64_t hash);
+/*
+ * The server for a hash; L7_NONE: none can be used. If few of many servers can be used, it is the
+ * next one in the schedule of the same pool.
+ */
+size_t l7_spread_find(const uint16_t *slots, size_t size, const struct l7_schedule *s,
+		      const struct l7_fleet *f, uint64_t hash);

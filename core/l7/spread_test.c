@@ -22,6 +22,8 @@ struct pool {
 	size_t n;
 	uint16_t *slots;
 	size_t size;
+	struct arena *arena;
+	struct l7_schedule schedule;
 	bool down[MOST];
 };
 
@@ -34,15 +36,26 @@ static size_t find(struct pool *p, uint64_t hash)
 {
 	const struct l7_fleet f = { .fitness = fitness, .user = p };
 
-	return l7_spread_find(p->slots, p->size, &f, hash);
+	return l7_spread_find(p->slots, p->size, &p->schedule, &f, hash);
 }
 
 static void build(struct pool *p)
 {
-	free(p->slots);
+	uint32_t weights[MOST];
+
+	for (size_t i = 0; i < p->n; i++)
+		weights[i] = p->servers[i].drain ? 0 : p->servers[i].weight;
+	p->arena = arena_new();
+	p->schedule = l7_schedule_build(p->arena, weights, p->n);
 	p->size = l7_spread_size(p->n);
 	p->slots = mem_zalloc(p->size * sizeof(*p->slots));
 	l7_spread_build(p->servers, p->n, p->slots, p->size);
+}
+
+static void end(struct pool *p)
+{
+	free(p->slots);
+	arena_free(p->arena);
 }
 
 /* Two servers on each address, all of weight 1. */
@@ -82,7 +95,7 @@ static void servers_get_equal_shares(void **state)
 	count_requests(&p, counts);
 	for (size_t i = 0; i < p.n; i++)
 		assert_in_range(counts[i], 1800, 2200);
-	free(p.slots);
+	end(&p);
 }
 
 static void shares_follow_weights_of_any_size(void **state)
@@ -101,7 +114,7 @@ static void shares_follow_weights_of_any_size(void **state)
 	assert_in_range(counts[1], 6200, 7100);
 	assert_in_range(counts[2], 1, 300);
 	assert_int_equal(counts[3], 0);
-	free(p.slots);
+	end(&p);
 }
 
 static void a_server_that_drains_gets_nothing(void **state)
@@ -116,7 +129,7 @@ static void a_server_that_drains_gets_nothing(void **state)
 	count_requests(&p, counts);
 	assert_int_equal(counts[1], 0);
 	assert_in_range(counts[0], 9400, 10600);
-	free(p.slots);
+	end(&p);
 }
 
 static void only_requests_of_a_server_that_is_down_move(void **state)
@@ -140,7 +153,7 @@ static void only_requests_of_a_server_that_is_down_move(void **state)
 	}
 	for (size_t i = 0; i < p.n; i++) /* about 220 each */
 		assert_true(i == 4 ? gained[i] == 0 : gained[i] > 120);
-	free(p.slots);
+	end(&p);
 }
 
 static void one_server_that_is_left_gets_everything(void **state)
@@ -154,7 +167,7 @@ static void one_server_that_is_left_gets_everything(void **state)
 	p.down[17] = false;
 	for (uint64_t hash = 0; hash < 1000; hash++)
 		assert_int_equal(find(&p, hash << 40), 17);
-	free(p.slots);
+	end(&p);
 }
 
 static void the_order_of_servers_makes_no_difference(void **state)
@@ -173,8 +186,8 @@ static void the_order_of_servers_makes_no_difference(void **state)
 
 		assert_int_equal(find(&a, hash), b.n - 1 - find(&b, hash));
 	}
-	free(a.slots);
-	free(b.slots);
+	end(&a);
+	end(&b);
 }
 
 static void a_new_server_takes_only_its_share(void **state)
@@ -193,8 +206,8 @@ static void a_new_server_takes_only_its_share(void **state)
 		moved += find(&a, hash) != find(&b, hash);
 	}
 	assert_in_range(moved, REQUESTS / 11, REQUESTS / 11 * 5 / 4);
-	free(a.slots);
-	free(b.slots);
+	end(&a);
+	end(&b);
 }
 
 static void the_same_server_may_be_listed_twice(void **state)
@@ -208,7 +221,7 @@ static void the_same_server_may_be_listed_twice(void **state)
 	count_requests(&p, counts);
 	for (size_t i = 0; i < p.n; i++)
 		assert_in_range(counts[i], 6000, 7400);
-	free(p.slots);
+	end(&p);
 }
 
 static void a_pool_without_servers_has_none(void **state)
@@ -217,7 +230,7 @@ static void a_pool_without_servers_has_none(void **state)
 
 	build(&p);
 	assert_true(find(&p, 1) == L7_NONE);
-	free(p.slots);
+	end(&p);
 }
 
 static void every_server_has_a_hundred_slots(void **state)

@@ -35,7 +35,7 @@ static struct str name_server(const struct exchange *x)
 	const struct l7_persistence *p = &x->target->rule->persistence;
 	struct buf *line = &exchange__worker(x)->path;
 
-	if (!p->enabled || x->server == x->session)
+	if (!p->enabled || (x->session && x->session->key == x->server->key))
 		return (struct str){ 0 };
 	line->n = 0;
 	l7_key_give(p, x->server->key, line);
@@ -251,6 +251,8 @@ void exchange_lost(struct exchange *x, int error)
 		if (x->framing == HEAD_CHUNKED)
 			send_pieces(x, &STR("0\r\n\r\n"), 1);
 		complete(x, true);
+	} else if (x->answering && !x->tunnel) {
+		exchange__fail(x, L7_BROKEN);
 	} else if (x->answering) {
 		account_failure(x, STATS_BROKEN, "server-broken");
 		exchange_drop(x);

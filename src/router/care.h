@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * care: looks after the servers of the configuration in force: their probes, and what follows from
- * them. It alone writes the flags of servers, which data threads read (servers.h).
+ * care: looks after the servers of the configuration in force: probes, ejection
+ * and slow start. It alone writes the flags of servers, which data threads read (servers.h).
  *
  * What it knows about a server (struct charge) stays for as long as a generation in force has the
  * server, however often generations change. For the control thread.
@@ -25,5 +25,17 @@ void care_free(struct care *c);
  */
 void care_follow(struct care *c, const struct generation *const *list, size_t n);
 
+/* Requests have failed at the server: leaves it out for a time, if its pool allows that. */
+void care_suspect(struct server *s);
+
 /* Appends what is known about a server as members of a JSON object, with its braces. */
 void care_describe(const struct server *server, struct buf *out);
+
+/* The state of a server, in words. */
+struct care_state {
+	const char *word; /* up, down, unknown, ejected */
+	int64_t since;	  /* unix ns; 0: not known, or since the start */
+	char reason[192]; /* ""; or why, for people */
+};
+
+void care_look(const struct server *server, struct care_state *ret);

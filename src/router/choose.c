@@ -5,6 +5,7 @@
  */
 #include "base/cleanup.h"
 #include "base/random.h"
+#include "core/l7/ejection.h"
 #include "core/l7/key.h"
 #include "core/l7/spread.h"
 #include "src/router/internal.h"
@@ -12,27 +13,6 @@
 static const struct l7_rule *rule_of(const struct exchange *x)
 {
 	return x->target->rule;
-}
-
-/* A wildcard stands for one or more labels. */
-static bool covers(struct str name, struct str host)
-{
-	struct str suffix = { name.p + 1, name.n - 1 };
-
-	if (!str_starts(name, STR("*.")))
-		return str_ieq(name, host);
-	return host.n > suffix.n &&
-	       str_ieq((struct str){ host.p + host.n - suffix.n, suffix.n }, suffix);
-}
-
-static bool is_allowed(const struct l7_config *c, struct str host)
-{
-	if (!c->n_allowed_hosts)
-		return true;
-	for (size_t i = 0; i < c->n_allowed_hosts; i++)
-		if (covers(c->allowed_hosts[i], l7_host_name(host)))
-			return true;
-	return false;
 }
 
 /* Brings the path into the form in which rules are compared. False if it is refused. */
@@ -68,6 +48,15 @@ static void find_hash(struct exchange *x, const struct l7_request *r)
 	x->hashed = value.n > 0;
 }
 
+/* Whether the server of the session gets requests. */
+static bool is_usable(const struct exchange *x)
+{
+	const struct generation_pool *pool = &x->era->generation->pools[x->backend->pool];
+	const struct server *s = pool->servers[x->session->index];
+
+	return server_is_usable(s);
+}
+
 /* The server that the request names, and with it the backend, whatever their weights are. */
 static bool find_session(struct exchange *x, const struct l7_request *r)
 {
@@ -85,7 +74,7 @@ static bool find_session(struct exchange *x, const struct l7_request *r)
 			x->session = generation_session(&x->era->generation->pools[b->pool], key);
 		x->backend = b;
 	}
-	if (x->session && server_is_usable(x->session))
+	if (x->session && is_usable(x))
 		return true;
 	x->session = NULL;
 	x->backend = NULL;
@@ -107,15 +96,18 @@ static bool pick_backend(struct exchange *x)
 enum choice choose_rule(struct exchange *x, struct l7_request *r, unsigned *ret_status)
 {
 	const struct generation *g = x->era->generation;
+	const struct port *port = x->client->port;
+	const struct generation_port *rules =
+		x->era == exchange__worker(x)->trial ? port->trial : port->rules;
 	const struct generation_listener *listener;
 
 	*ret_status = 421;
 	x->why = "no-host";
-	if (!x->client->port->rules) /* its listener has gone since the head began */
+	if (!rules) /* its listener has gone since the head began */
 		return CHOICE_ANSWER;
-	if (!is_allowed(&g->config, r->host))
+	if (!l7_config_allows(&g->config, r->host))
 		return CHOICE_ANSWER;
-	listener = generation_listener(g, x->client->port->rules, r->host);
+	listener = generation_listener(g, rules, r->host);
 	*ret_status = 404;
 	x->why = "no-route";
 	if (!listener)
@@ -145,24 +137,37 @@ struct fleet {
 	const struct exchange *x;
 };
 
-static bool was_tried(const struct exchange *x, const struct server *server)
+static bool was_tried(const struct exchange *x, size_t server)
 {
 	unsigned n = x->tries < ROUTER__TRIED ? x->tries : ROUTER__TRIED;
 
 	for (unsigned i = 0; i < n; i++)
-		if (x->tried[i] == server->number)
+		if (x->tried[i] == server)
 			return true;
 	return false;
+}
+
+/* Whether a server that came up a short time ago takes this request. */
+static bool takes(const struct fleet *f, const struct server *s)
+{
+	int64_t up = atomic_load_explicit(&s->up, memory_order_relaxed);
+	int64_t time = f->pool->config->slow_start;
+
+	return !time ||
+	       l7_slow_start_takes(loop_monotonic() - up, time, random_next(&f->worker->random));
 }
 
 static enum l7_fitness fitness(size_t i, void *user)
 {
 	const struct fleet *f = user;
 	const struct server *s = f->pool->servers[i];
+	unsigned flags = atomic_load_explicit(&s->flags, memory_order_relaxed);
 
-	if (!server_is_usable(s))
+	if (flags & SERVER_DOWN || !addr_is_set(&s->at.addr))
 		return L7_UNFIT;
-	return f->x->tries && was_tried(f->x, s) ? L7_RESERVE : L7_FIT;
+	if (flags & SERVER_EJECTED || (flags & SERVER_SLOW && !takes(f, s)))
+		return L7_RESERVE;
+	return f->x->tries && was_tried(f->x, i) ? L7_RESERVE : L7_FIT;
 }
 
 static unsigned active(size_t i, void *user)
@@ -172,38 +177,35 @@ static unsigned active(size_t i, void *user)
 	return worker_slot(f->worker, f->pool->servers[i])->active;
 }
 
-static const struct server *balance(struct exchange *x)
+static size_t balance(struct exchange *x, struct fleet *fleet)
 {
-	struct worker *w = x->client->worker;
-	const struct generation_pool *pool = &x->era->generation->pools[x->backend->pool];
-	struct fleet fleet = { w, pool, x };
-	const struct l7_fleet f = { fitness, active, &fleet };
+	const struct generation_pool *pool = fleet->pool;
+	const struct l7_fleet f = { fitness, active, fleet };
 	uint32_t *turn = &x->era->turns[x->backend->pool];
-	size_t i = L7_NONE;
 
 	switch (pool->config->balance) {
 	case L7_MAGLEV:
-		i = x->hashed ? l7_spread_find(pool->table->slots, pool->table->size, &f, x->hash)
-			      : l7_balance_turn(&pool->schedule, &f, turn);
-		break;
+		return x->hashed ? l7_spread_find(pool->table->slots, pool->table->size,
+						  &pool->schedule, &f, x->hash)
+				 : l7_balance_turn(&pool->schedule, &f, turn);
 	case L7_ROUND_ROBIN:
-		i = l7_balance_turn(&pool->schedule, &f, turn);
-		break;
+		return l7_balance_turn(&pool->schedule, &f, turn);
 	case L7_LEAST_REQUEST:
-		i = l7_balance_least(&pool->schedule, &f, turn);
-		break;
+		return l7_balance_least(&pool->schedule, &f, turn);
 	case L7_RANDOM_TWO:
-		i = l7_balance_two(&pool->schedule, &f, random_next(&w->random));
-		break;
+		return l7_balance_two(&pool->schedule, &f, random_next(&fleet->worker->random));
 	}
-	return i == L7_NONE ? NULL : pool->servers[i];
+	return L7_NONE;
 }
 
-const struct server *choose_server(struct exchange *x)
+struct server *choose_server(struct exchange *x)
 {
-	const struct server *s = !x->tries && x->session ? x->session : balance(x);
+	const struct generation_pool *pool = &x->era->generation->pools[x->backend->pool];
+	struct fleet fleet = { x->client->worker, pool, x };
+	size_t i = !x->tries && x->session ? x->session->index : balance(x, &fleet);
 
-	if (s)
-		x->tried[x->tries % ROUTER__TRIED] = s->number;
-	return s;
+	if (i == L7_NONE)
+		return NULL;
+	x->tried[x->tries % ROUTER__TRIED] = (uint16_t)i;
+	return pool->servers[i];
 }

@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "core/l7/ejection.h"
 #include "src/router/internal.h"
 
 /* ---- the end ---- */
@@ -147,6 +148,24 @@ void exchange__move(struct exchange *x)
 
 /* ---- further tries ---- */
 
+void exchange__judge(struct exchange *x, const struct l7_try *t)
+{
+	const struct l7_pool *pool = x->era->generation->pools[x->backend->pool].config;
+	const struct worker_config *w = &exchange__worker(x)->config;
+	atomic_uint *failures = &x->server->failures;
+
+	if (!pool->ejection.failures)
+		return;
+	if (l7_try_failed(t)) {
+		unsigned n = atomic_fetch_add_explicit(failures, 1, memory_order_relaxed) + 1;
+
+		if (n % pool->ejection.failures == 0)
+			w->suspect(x->server, w->user);
+	} else if (atomic_load_explicit(failures, memory_order_relaxed)) {
+		atomic_store_explicit(failures, 0, memory_order_relaxed);
+	}
+}
+
 /* Tries again after a while, or returns false. */
 static bool try_again(struct exchange *x, const struct l7_try *t)
 {
@@ -183,13 +202,13 @@ void exchange__fail(struct exchange *x, enum l7_ending ending)
 				  .answering = x->answering };
 
 	account_failure(x, failures[ending].kind, failures[ending].why);
+	exchange__judge(x, &t);
 	if (x->answering)
 		exchange_drop(x);
 	else if (!try_again(x, &t))
 		exchange__answer(x, l7_retry_status(&t));
 }
 
-/* Whether the status of an answer asks for another try. */
 bool exchange__retry_status(struct exchange *x, unsigned status)
 {
 	const struct l7_try t = { .ending = L7_ANSWERED,
@@ -197,6 +216,7 @@ bool exchange__retry_status(struct exchange *x, unsigned status)
 				  .number = x->tries,
 				  .repeatable = x->repeatable };
 
+	exchange__judge(x, &t);
 	return status >= 400 && try_again(x, &t);
 }
 
@@ -205,16 +225,28 @@ void exchange_late(struct exchange *x)
 	exchange__fail(x, x->link->stream.state == STREAM_OPEN ? L7_TIMED_OUT : L7_NOT_REACHED);
 }
 
+/* The time of the request is over. It counts against a server that has got all of the request. */
+static void end_late(struct exchange *x)
+{
+	const struct l7_try t = { .ending = L7_TIMED_OUT,
+				  .number = x->tries,
+				  .answering = x->answering };
+
+	if (x->link && x->up.done)
+		exchange__judge(x, &t);
+	account_failure(x, STATS_TIMEOUT, "request-timeout");
+	if (x->answering)
+		exchange_drop(x);
+	else
+		exchange__answer(x, 504);
+}
+
 void exchange_expired(struct exchange *x)
 {
 	int64_t now = loop_monotonic();
 
 	if (x->due && x->due <= now) {
-		account_failure(x, STATS_TIMEOUT, "request-timeout");
-		if (x->answering)
-			exchange_drop(x);
-		else
-			exchange__answer(x, 504);
+		end_late(x);
 	} else if (x->retry_at && x->retry_at <= now) {
 		x->retry_at = 0;
 		arm(x);
@@ -316,16 +348,17 @@ static struct exchange *make(struct client *c, size_t n)
 {
 	struct worker *w = c->worker;
 	const struct http_head *h = &w->head;
+	struct era *era = worker_era(w, c);
 	struct exchange *x = w->spare;
 
 	if (x)
 		w->spare = x->next;
 	else
 		x = mem_alloc(sizeof(*x));
-	w->era->users++;
+	era->users++;
 	c->leaves = !h->keep_alive;
 	*x = (struct exchange){ .client = c,
-				.era = w->era,
+				.era = era,
 				.start = c->in->at,
 				.head = n,
 				.sent = c->in->at + n,

@@ -62,8 +62,9 @@ struct slot {
 
 struct era {
 	struct generation *generation;
-	uint32_t *turns; /* of each pool */
-	unsigned users;	 /* exchanges, and the worker while it is the current one */
+	struct tally *tally; /* of this thread */
+	uint32_t *turns;     /* of each pool */
+	unsigned users;	     /* exchanges, and the worker while it is the current one */
 };
 
 struct port {
@@ -73,6 +74,7 @@ struct port {
 	struct stream_listener listener;
 	bool open;
 	const struct generation_port *rules; /* of the current generation; NULL: it has none */
+	const struct generation_port *trial; /* of the second one */
 	unsigned clients;
 };
 
@@ -116,9 +118,9 @@ struct exchange {
 	const struct l7_target *target;
 	const struct l7_backend *backend; /* NULL: none was chosen */
 	const struct l7_listener *listener;
-	const struct server *server;	 /* of the present try */
-	const struct server *session;	 /* that the request belongs to; NULL: any */
-	struct stats_cell *route, *pool; /* pool: NULL if there is none */
+	struct server *server;			  /* of the present try */
+	const struct generation_session *session; /* that the request belongs to; NULL: none */
+	struct stats_cell *route, *pool;	  /* pool: NULL if there is none */
 	const char *why;  /* a word for an answer of the router or a failure; NULL: none */
 	uint64_t in, out; /* bytes from the client, and to it */
 	ev_tstamp moved;  /* when bytes came last, from either side */
@@ -136,7 +138,7 @@ struct exchange {
 	enum head_framing framing; /* of the answer */
 	unsigned interim;	   /* answers before the final one */
 	unsigned tries;
-	uint32_t tried[ROUTER__TRIED]; /* numbers of the servers of the latest tries */
+	uint16_t tried[ROUTER__TRIED]; /* servers of the latest tries, by their place in the pool */
 	unsigned status;	       /* of the answer */
 	char method[ROUTER__METHOD];
 	uint8_t n_method;
@@ -178,11 +180,13 @@ struct worker {
 	ev_async wake;
 	ev_timer drain_limit;
 	ev_timer sweep; /* looks for connections that have been silent for too long */
-	_Atomic(struct generation *) pending; /* NULL: nothing new */
-	_Atomic(struct socket_gift *) gifts;  /* sockets for the next generation */
+	_Atomic(struct edition *) pending;   /* NULL: nothing new */
+	_Atomic(struct socket_gift *) gifts; /* sockets for the next generation */
 	atomic_bool stop, drain;
 	bool draining;
-	struct era *era; /* the current one; NULL before the first */
+	struct era *era;   /* the current one; NULL before the first */
+	struct era *trial; /* a second one, for some clients; NULL: none */
+	struct worker_trial split;
 	TAILQ_HEAD(, port) ports;
 	TAILQ_HEAD(, client) clients;
 	unsigned n_clients;
@@ -204,6 +208,8 @@ struct worker {
 /* worker.c */
 struct slot *worker_slot(struct worker *w, const struct server *server);
 void worker_release_era(struct worker *w, struct era *era);
+/* The one that a request of this client begins with. */
+struct era *worker_era(const struct worker *w, const struct client *c);
 /* The last connection may have ended. */
 void worker_look(struct worker *w);
 
@@ -219,7 +225,7 @@ enum choice choose_rule(struct exchange *x, struct l7_request *r, unsigned *ret_
  * A server of the backend's pool, if possible none that was tried before; NULL: none can be used.
  * The caller counts the try.
  */
-const struct server *choose_server(struct exchange *x);
+struct server *choose_server(struct exchange *x);
 
 /* client.c */
 /* A new connection; refused if the gate does not let it in. */
@@ -317,6 +323,8 @@ void exchange__move(struct exchange *x);
 void exchange__try_server(struct exchange *x, bool fresh);
 /* The try has failed: begins another one, or answers. */
 void exchange__fail(struct exchange *x, enum l7_ending ending);
+/* Counts the try for or against its server. */
+void exchange__judge(struct exchange *x, const struct l7_try *t);
 /* Whether the status of an answer leads to another try, which is then begun. */
 bool exchange__retry_status(struct exchange *x, unsigned status);
 /* Answers without a server. The rest of a body that was not read ends the connection. */

@@ -42,6 +42,11 @@ static const struct family clients = { "maglev_router_client_connections", METRI
 static const struct family links = { "maglev_router_server_connections", METRICS_GAUGE,
 				     "Open connections to servers." };
 
+static const struct family percent = { "maglev_router_rollout_percent", METRICS_GAUGE,
+				       "Share of the generation that is rolled out; 0: none is." };
+static const struct family rollouts = { "maglev_router_rollouts_total", METRICS_COUNTER,
+					"Rollouts, by how they ended." };
+
 static void begin(struct buf *out, const struct family *f)
 {
 	metrics_family(out, f->name, f->type, f->help);
@@ -86,6 +91,19 @@ static void add_refusals(struct buf *out, const struct worker_totals *t)
 	}
 }
 
+static void add_rollouts(struct buf *out, const struct rollout *r)
+{
+	const struct rollout_status s = rollout_status(r);
+
+	single(out, &percent, s.state == ROLLOUT_RUNNING ? s.share : 0);
+	begin(out, &rollouts);
+	for (enum rollout_state i = ROLLOUT_FINISHED; i < ROLLOUT_STATES; i++) {
+		const struct metrics_label label = { "result", str_of(rollout_state_name(i)) };
+
+		metrics_u64(out, rollouts.name, &label, 1, rollout_count(r, i));
+	}
+}
+
 static void add_totals(struct buf *out, const struct metrics_state *s)
 {
 	const struct generation *g = router_current(s->router);
@@ -94,6 +112,7 @@ static void add_totals(struct buf *out, const struct metrics_state *s)
 	single(out, &generation, g ? g->number : 0);
 	single(out, &held, router_generations(s->router));
 	add_updates(out, s);
+	add_rollouts(out, s->rollout);
 	single(out, &requests, t.requests);
 	add_answers(out, &t);
 	single(out, &retries, t.retries);
@@ -119,6 +138,7 @@ static enum http_stream_state produce(struct buf *out, void *user)
 	if (!s->items) {
 		s->generation = router_hold(s->state->router);
 		add_totals(out, s->state);
+		metrics__add_show(out, s->state->show);
 		s->items = metrics__items_new(router_stats(s->state->router), s->generation,
 					      s->state->limit);
 	}

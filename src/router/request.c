@@ -225,7 +225,7 @@ void exchange_connected(struct exchange *x)
 
 void exchange__try_server(struct exchange *x, bool fresh)
 {
-	const struct server *server = choose_server(x);
+	struct server *server = choose_server(x);
 	const struct l7_pool *pool = x->era->generation->pools[x->backend->pool].config;
 	int64_t limit = x->target->rule->try_timeout;
 	bool open;

@@ -73,8 +73,6 @@ static void check_pool(const struct l7_doc_pool *p, size_t i, struct errs *error
 		struct place at;
 		const char *word;
 	} parts[] = {
-		{ p->ejection.set, p->ejection.at, "ejection" },
-		{ p->slow_start.v != 0, p->slow_start.at, "slow_start" },
 		{ p->send_proxy.v, p->send_proxy.at, "send_proxy" },
 		{ p->limits.connections.v != 0, p->limits.connections.at, "limits.connections" },
 		{ p->limits.waiting.set, p->limits.waiting.at, "limits.waiting" },

@@ -46,6 +46,11 @@ struct worker_config {
 	struct gate *gate;	    /* shared by all workers */
 	/* A generation has lost its last reference. Called on the worker's thread. */
 	void (*retired)(struct generation *g, void *user);
+	/*
+	 * As many requests in a row as its pool allows have failed at a server, which the caller's
+	 * generation holds. Called on the worker's thread.
+	 */
+	void (*suspect)(struct server *s, void *user);
 	/* The thread has nothing left to do after worker_drain(). Called on it. */
 	void (*drained)(void *user);
 	void *user;
@@ -57,12 +62,20 @@ int worker_start(struct worker *w);
 /* Ends the thread at once, and frees what it has. */
 void worker_stop(struct worker *w);
 
+/* A second generation, which a part of the clients uses. */
+struct worker_trial {
+	struct generation *generation; /* NULL: there is none */
+	unsigned share;		       /* of the clients, in per cent */
+	bool by_connection;	       /* clients are told apart by connection and not by address */
+	uint64_t seed;
+};
+
 /* These four may be called by any thread. */
 
 /* Adds the worker's counters. */
 void worker_add_totals(const struct worker *w, struct worker_totals *totals);
-/* Passes a generation, with a reference that the worker releases. */
-void worker_publish(struct worker *w, struct generation *g);
+/* Passes a generation, and maybe a second one, each with a reference that the worker releases. */
+void worker_publish(struct worker *w, struct generation *g, const struct worker_trial *trial);
 /* Gives a listening socket for an address of a generation that follows; the worker owns it. */
 void worker_give_socket(struct worker *w, const struct endpoint *at, int fd, uint64_t generation);
 /* Accepts no more, ends what is idle, and lets exchanges finish. */
