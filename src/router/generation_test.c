@@ -11,9 +11,14 @@
 
 static struct servers *servers;
 
+static void on_call(unsigned thread, struct gate_side *side, void *user)
+{
+	fail();
+}
+
 static int start(void **state)
 {
-	servers = servers_new();
+	servers = servers_new(1, on_call, NULL);
 	return 0;
 }
 

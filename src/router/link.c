@@ -21,21 +21,25 @@ static void unkeep(struct link *l)
 {
 	TAILQ_REMOVE(&l->slot->kept, l, kept);
 	l->slot->n_kept--;
+	gate_unkeep(l->slot->side);
 }
 
 void link_free(struct link *l)
 {
+	struct tally *tally = l->leaving ? NULL : l->slot->tally;
+
 	if (l->leaving)
 		TAILQ_REMOVE(&l->worker->leaving, l, kept);
 	else if (l->x)
 		l->slot->active--;
 	else
 		unkeep(l);
-	l->slot->n_open--;
 	count(&l->worker->counters.links, -1);
 	buffers_give(&l->worker->buffers, l->in);
 	stream_end(&l->stream);
 	free(l);
+	if (tally)
+		tally_close(tally);
 }
 
 void link_limit(struct link *l, int64_t ns)
@@ -139,7 +143,7 @@ static const struct stream_events events = {
 
 /* ---- the door ---- */
 
-struct link *link_take(struct exchange *x, const struct server *server, bool fresh, bool *ret_open)
+struct link *link_take(struct exchange *x, const struct server *server, bool fresh, unsigned limit)
 {
 	struct worker *w = x->client->worker;
 	struct slot *slot = worker_slot(w, server);
@@ -147,7 +151,8 @@ struct link *link_take(struct exchange *x, const struct server *server, bool fre
 	struct sockaddr_storage to;
 	socklen_t len;
 
-	*ret_open = l != NULL;
+	if (!l && !tally_open(slot->tally, limit))
+		return NULL;
 	slot->active++;
 	if (l) {
 		unkeep(l);
@@ -158,7 +163,6 @@ struct link *link_take(struct exchange *x, const struct server *server, bool fre
 	l->worker = w;
 	l->slot = slot;
 	l->x = x;
-	slot->n_open++;
 	count(&w->counters.links, 1);
 	len = endpoint_to_sockaddr(&server->at, &to);
 	stream_init(&l->stream, w->loop, TASK_ORDINARY, &events);
@@ -168,6 +172,7 @@ struct link *link_take(struct exchange *x, const struct server *server, bool fre
 
 void link_give(struct link *l, const struct l7_limits *limits)
 {
+	bool keep = limits && limits->idle && !l->in && !stream_unsent(&l->stream);
 	struct slot *slot = l->slot;
 
 	link_limit(l, 0);
@@ -176,7 +181,8 @@ void link_give(struct link *l, const struct l7_limits *limits)
 	l->x = NULL;
 	TAILQ_INSERT_HEAD(&slot->kept, l, kept);
 	slot->n_kept++;
-	if (!limits || !limits->idle || l->in || stream_unsent(&l->stream)) {
+	gate_keep(slot->side, keep && limits->connections);
+	if (!keep) {
 		link_free(l);
 		return;
 	}
@@ -187,8 +193,24 @@ void link_give(struct link *l, const struct l7_limits *limits)
 		link_free(TAILQ_LAST(&slot->kept, links));
 }
 
+bool link_yield(struct gate_side *side)
+{
+	struct slot *slot;
+
+	TAILQ_FOREACH(slot, &side->slots, of_side)
+	{
+		if (TAILQ_EMPTY(&slot->kept))
+			continue;
+		link_free(TAILQ_LAST(&slot->kept, links));
+		return true;
+	}
+	return false;
+}
+
+/* It has ended on both sides but for what is queued, so it does not count any more. */
 void link_leave(struct link *l)
 {
+	tally_close(l->slot->tally);
 	l->slot->active--;
 	l->x = NULL;
 	l->leaving = true;

@@ -32,6 +32,10 @@ static const struct family clients = { "maglev_router_client_connections", METRI
 static const struct family links = { "maglev_router_server_connections", METRICS_GAUGE,
 				     "Open connections to servers." };
 
+static const char *const limits[WORKER_LIMITS] = { "connections", "requests", "retries" };
+static const struct family overflows = { "maglev_router_overflows_total", METRICS_COUNTER,
+					 "Requests and further tries above a limit of a pool." };
+
 static void begin(struct buf *out, const struct family *f)
 {
 	metrics_family(out, f->name, f->type, f->help);
@@ -66,6 +70,16 @@ static void add_answers(struct buf *out, const struct worker_totals *t)
 	}
 }
 
+static void add_overflows(struct buf *out, const struct worker_totals *t)
+{
+	begin(out, &overflows);
+	for (size_t i = 0; i < WORKER_LIMITS; i++) {
+		const struct metrics_label label = { "limit", str_of(limits[i]) };
+
+		metrics_u64(out, overflows.name, &label, 1, t->overflows[i]);
+	}
+}
+
 static enum http_stream_state produce(struct buf *out, void *user)
 {
 	const struct metrics_state *s = user;
@@ -78,6 +92,7 @@ static enum http_stream_state produce(struct buf *out, void *user)
 	single(out, &requests, t.requests);
 	add_answers(out, &t);
 	single(out, &retries, t.retries);
+	add_overflows(out, &t);
 	single(out, &aborts, t.aborts);
 	single(out, &clients, t.clients);
 	single(out, &links, t.links);

@@ -86,6 +86,14 @@ static void on_retired(struct generation *g, void *user)
 	ev_async_send(r->loop, &r->said);
 }
 
+/* Said by one data thread to another. */
+static void on_call(unsigned thread, struct gate_side *side, void *user)
+{
+	struct router *r = user;
+
+	worker_call(r->workers[thread], side);
+}
+
 static void on_drained(void *user)
 {
 	struct router *r = user;
@@ -282,7 +290,7 @@ int router_new(struct ev_loop *loop, const struct router_config *config, struct 
 
 	r->loop = loop;
 	r->config = *config;
-	r->servers = servers_new();
+	r->servers = servers_new(config->threads, on_call, r);
 	r->care = care_new(loop, r->servers, config->user_agent);
 	r->workers = mem_zalloc(config->threads * sizeof(struct worker *));
 	ev_async_init(&r->said, on_said);
@@ -300,6 +308,8 @@ void router_free(struct router *r)
 {
 	if (!r)
 		return;
+	for (unsigned i = 0; i < r->config.threads; i++)
+		worker_join(r->workers[i]); /* until all have ended they may call each other */
 	for (unsigned i = 0; i < r->config.threads; i++)
 		worker_stop(r->workers[i]);
 	care_free(r->care);

@@ -14,21 +14,35 @@
 
 struct entry {
 	struct server server;
-	char *key;
+	char *key, *pool;
+};
+
+/* The gate of a pool, as long as a generation has the pool or one of its servers is known. */
+struct entrance {
+	char *pool;
+	struct gate *gate;
+	unsigned references;
 };
 
 struct servers {
 	struct map by_key;
+	struct map entrances; /* by the name of the pool */
+	unsigned threads;
+	gate_call_fn *call;
+	void *user;
 	VEC(struct entry *) all; /* by number; NULL: free */
 	VEC(uint32_t) spare;	 /* free numbers */
 	uint64_t last_id;
 	struct tables *tables;
 };
 
-struct servers *servers_new(void)
+struct servers *servers_new(unsigned threads, gate_call_fn *call, void *user)
 {
 	struct servers *s = mem_zalloc(sizeof(*s));
 
+	s->threads = threads;
+	s->call = call;
+	s->user = user;
 	s->tables = tables_new();
 	return s;
 }
@@ -37,8 +51,9 @@ void servers_free(struct servers *s)
 {
 	if (!s)
 		return;
-	assert(s->by_key.n == 0);
+	assert(s->by_key.n == 0 && s->entrances.n == 0);
 	map_free(&s->by_key);
+	map_free(&s->entrances);
 	vec_free(&s->all);
 	vec_free(&s->spare);
 	tables_free(s->tables);
@@ -84,6 +99,32 @@ static struct entry *make(struct servers *s, const char *host, uint16_t port, bo
 	return e;
 }
 
+struct gate *servers_take_gate(struct servers *s, const char *pool)
+{
+	struct entrance *e = map_get(&s->entrances, pool);
+
+	if (!e) {
+		e = mem_zalloc(sizeof(*e));
+		e->pool = mem_strdup(pool);
+		e->gate = gate_new(s->threads, s->call, s->user);
+		map_put(&s->entrances, e->pool, e);
+	}
+	e->references++;
+	return e->gate;
+}
+
+void servers_release_gate(struct servers *s, const char *pool)
+{
+	struct entrance *e = map_get(&s->entrances, pool);
+
+	if (--e->references)
+		return;
+	map_remove(&s->entrances, pool);
+	gate_release(e->gate);
+	free(e->pool);
+	free(e);
+}
+
 struct server *servers_take(struct servers *s, const char *pool, const char *host, uint16_t port,
 			    bool tls)
 {
@@ -96,6 +137,8 @@ struct server *servers_take(struct servers *s, const char *pool, const char *hos
 	if (!e) {
 		e = make(s, host, port, tls, buf_cstr(&key));
 		e->server.key = l7_key_of_server(pool, host, port);
+		e->pool = mem_strdup(pool);
+		e->server.tally = tally_new(servers_take_gate(s, pool));
 	}
 	e->server.references++;
 	return &e->server;
@@ -112,6 +155,9 @@ void servers_release(struct server *server)
 	map_remove(&s->by_key, e->key);
 	s->all.items[server->number] = NULL;
 	vec_push(&s->spare, server->number);
+	tally_release(server->tally);
+	servers_release_gate(s, e->pool);
+	free(e->pool);
 	free(e->key);
 	free(server->host);
 	free(server->authority);

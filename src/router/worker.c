@@ -35,6 +35,26 @@ static void end_kept(struct slot *slot)
 		link_free(l);
 }
 
+static void detach(struct slot *slot)
+{
+	end_kept(slot);
+	if (!slot->tally)
+		return;
+	TAILQ_REMOVE(&slot->side->slots, slot, of_side);
+	tally_release(slot->tally);
+}
+
+/* The server that the slot belonged to is one that no generation has any more. */
+static void attach(struct worker *w, struct slot *slot, const struct server *server)
+{
+	detach(slot);
+	slot->id = server->id;
+	slot->tally = server->tally;
+	tally_hold(slot->tally);
+	slot->side = &slot->tally->gate->sides[w->config.number];
+	TAILQ_INSERT_TAIL(&slot->side->slots, slot, of_side);
+}
+
 struct slot *worker_slot(struct worker *w, const struct server *server)
 {
 	uint32_t i = server->number;
@@ -50,10 +70,8 @@ struct slot *worker_slot(struct worker *w, const struct server *server)
 		w->slots[i] = mem_zalloc(sizeof(*w->slots[i]));
 		TAILQ_INIT(&w->slots[i]->kept);
 	}
-	if (w->slots[i]->id != server->id) {
-		end_kept(w->slots[i]); /* of a server that no generation has any more */
-		w->slots[i]->id = server->id;
-	}
+	if (w->slots[i]->id != server->id)
+		attach(w, w->slots[i], server);
 	return w->slots[i];
 }
 
@@ -63,7 +81,7 @@ static void free_slots(struct worker *w)
 		link_free(TAILQ_FIRST(&w->leaving));
 	for (uint32_t i = 0; i < w->n_slots; i++) {
 		if (w->slots[i])
-			end_kept(w->slots[i]);
+			detach(w->slots[i]);
 		free(w->slots[i]);
 	}
 	free(w->slots);
@@ -268,11 +286,47 @@ static void start_drain(struct worker *w)
 	worker_look(w);
 }
 
+/* ---- turns at gates ---- */
+
+static void for_calls(struct worker *w, void (*take)(struct gate_side *side))
+{
+	struct gate_side *side = atomic_exchange(&w->calls, NULL);
+
+	while (side) {
+		struct gate_side *next = side->next;
+		struct gate *gate = side->gate;
+
+		take(side);
+		gate_release(gate);
+		side = next;
+	}
+}
+
+static void drop_call(struct gate_side *side)
+{
+}
+
+static void drop_calls(struct worker *w)
+{
+	for_calls(w, drop_call);
+}
+
+/* A side is called once until it takes its turn, so it is in one list only. */
+void worker_call(struct worker *w, struct gate_side *side)
+{
+	gate_hold(side->gate);
+	side->next = atomic_load(&w->calls);
+	while (!atomic_compare_exchange_weak(&w->calls, &side->next, side))
+		;
+	ev_async_send(w->loop, &w->wake);
+}
+
 static void on_wake(struct ev_loop *loop, ev_async *async, int revents)
 {
 	struct worker *w = container_of(async, struct worker, wake);
 
 	take_generation(w);
+	for_calls(w, exchange_turn);
 	if (atomic_load(&w->drain))
 		start_drain(w);
 	if (atomic_load(&w->stop))
@@ -314,6 +368,8 @@ void worker_add_totals(const struct worker *w, struct worker_totals *t)
 	t->links += read_counter(&c->links);
 	for (size_t i = 0; i < WORKER_CLASSES; i++)
 		t->answers[i] += read_counter(&c->answers[i]);
+	for (size_t i = 0; i < WORKER_LIMITS; i++)
+		t->overflows[i] += read_counter(&c->overflows[i]);
 }
 
 void worker_drain(struct worker *w)
@@ -401,20 +457,25 @@ int worker_start(struct worker *w)
 	return r;
 }
 
+void worker_join(struct worker *w)
+{
+	if (!w || !w->running)
+		return;
+	atomic_store(&w->stop, true);
+	ev_async_send(w->loop, &w->wake);
+	pthread_join(w->thread, NULL);
+	w->running = false;
+}
+
 void worker_stop(struct worker *w)
 {
 	if (!w)
 		return;
-	atomic_store(&w->stop, true);
-	if (w->running) {
-		ev_async_send(w->loop, &w->wake);
-		pthread_join(w->thread, NULL);
-	} else {
-		clean_up(w);
-	}
+	assert(!w->running);
 	take_generation(w);
 	take_gifts(w, UINT64_MAX);
 	clean_up(w);
+	drop_calls(w);
 	ev_async_stop(w->loop, &w->wake);
 	ev_timer_stop(w->loop, &w->sweep);
 	ev_loop_destroy(w->loop);

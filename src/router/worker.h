@@ -27,11 +27,15 @@ struct worker_limits {
 	int64_t drain_time;  /* ns that exchanges have at the end: 30 s */
 };
 
+/* Limits of a pool at which requests or further tries were refused. */
+enum worker_limit { WORKER_CONNECTIONS, WORKER_REQUESTS, WORKER_RETRIES };
+#define WORKER_LIMITS 3
 #define WORKER_CLASSES 5 /* 1xx to 5xx; 1xx are upgrades */
 
 struct worker_totals {
 	uint64_t requests, retries;
 	uint64_t answers[WORKER_CLASSES];
+	uint64_t overflows[WORKER_LIMITS];
 	uint64_t aborts;	 /* exchanges without a complete answer */
 	uint64_t clients, links; /* connections that are open now */
 };
@@ -54,10 +58,12 @@ struct worker_config {
 struct worker *worker_new(const struct worker_config *config);
 /* Starts the thread. 0 or a negative errno. */
 int worker_start(struct worker *w);
-/* Ends the thread at once, and frees what it has. */
+/* Ends the thread at once. NULL is allowed. */
+void worker_join(struct worker *w);
+/* Frees what the thread has, which has ended or was not started. NULL is allowed. */
 void worker_stop(struct worker *w);
 
-/* These four may be called by any thread. */
+/* These five may be called by any thread. */
 
 /* Adds the worker's counters. */
 void worker_add_totals(const struct worker *w, struct worker_totals *totals);
@@ -65,5 +71,7 @@ void worker_add_totals(const struct worker *w, struct worker_totals *totals);
 void worker_publish(struct worker *w, struct generation *g);
 /* Gives a listening socket for an address of a generation that follows; the worker owns it. */
 void worker_give_socket(struct worker *w, const struct endpoint *at, int fd, uint64_t generation);
+/* The thread takes a turn at a gate. */
+void worker_call(struct worker *w, struct gate_side *side);
 /* Accepts no more, ends what is idle, and lets exchanges finish. */
 void worker_drain(struct worker *w);

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * waiting: requests that wait until a server of their pool has a connection to spare.
+ *
+ * A request waits in the queue of its thread, at the gate of the pool (gate.h). When its turn comes
+ * it takes a link and goes on like any other.
+ */
+#include "base/cleanup.h"
+#include "src/router/internal.h"
+
+void exchange__overflow(struct exchange *x, enum worker_limit limit)
+{
+	count(&exchange__worker(x)->counters.overflows[limit], 1);
+	x->why = "overflow";
+	exchange__answer(x, 503);
+}
+
+void exchange__wait(struct exchange *x)
+{
+	const struct l7_limits *limits =
+		&x->era->generation->pools[x->backend->pool].config->limits;
+
+	x->place.since = loop_monotonic();
+	x->place.bound = x->session && !x->tries;
+	if (!limits->wait || !gate_enter(x->side, &x->place, limits->waiting)) {
+		exchange__overflow(x, WORKER_CONNECTIONS);
+		return;
+	}
+	x->wait_due = x->place.since + limits->wait;
+	exchange__arm(x);
+}
+
+/* The wait is over; what else the exchange has to be done by may still be there. */
+static void stop_waiting(struct exchange *x)
+{
+	gate_leave(&x->place);
+	x->wait_due = 0;
+	if (x->due)
+		exchange__arm(x);
+	else
+		stream_set_deadline(&x->client->stream, 0);
+}
+
+static enum gate_result serve(struct gate_place *p, void *user)
+{
+	struct exchange *x = container_of(p, struct exchange, place);
+	enum exchange__seat seat;
+	bool open = false;
+
+	seat = exchange__take_link(x, false, &open);
+	if (seat == SEAT_FULL)
+		return GATE_FULL;
+	stop_waiting(x);
+	if (seat == SEAT_TAKEN)
+		exchange__begin_try(x, false, open);
+	else
+		exchange__answer(x, 503);
+	return GATE_SERVED;
+}
+
+static bool yield(struct gate_side *side, void *user)
+{
+	return link_yield(side);
+}
+
+void exchange_turn(struct gate_side *side)
+{
+	static const struct gate_users users = { .serve = serve, .yield = yield };
+
+	gate_turn(side, &users);
+}
