@@ -159,7 +159,7 @@ static bool takes(const struct fleet *f, const struct server *s)
 static bool has_room(struct fleet *f, const struct server *s)
 {
 	if (!f->limit || (!f->fresh && worker_slot(f->worker, s)->n_kept) ||
-	    tally_has_room(s->tally, f->limit))
+	    seats_has_room(s->seats, f->limit))
 		return true;
 	f->full = true;
 	return false;

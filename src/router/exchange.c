@@ -28,11 +28,11 @@
 /* The request no longer counts at its pool. */
 static void uncount(struct exchange *x)
 {
-	gate_count(&x->side->active, -1);
+	quota_count(&x->side->active, -1);
 	if (x->again)
-		gate_count(&x->side->tried, -1);
+		quota_count(&x->side->tried, -1);
 	if (x->admitted)
-		gate_dismiss(x->side->gate);
+		quota_dismiss(x->side->quota);
 }
 
 static void release(struct exchange *x)
@@ -40,7 +40,7 @@ static void release(struct exchange *x)
 	struct worker *w = exchange__worker(x);
 
 	if (x->place.side)
-		gate_leave(&x->place);
+		quota_leave(&x->place);
 	if (x->side)
 		uncount(x);
 	buf_free(&x->cors);
@@ -166,17 +166,17 @@ static bool in_budget(struct exchange *x, const struct l7_try *t)
 {
 	const struct l7_limits *limits =
 		&x->era->generation->pools[x->backend->pool].config->limits;
-	struct gate_load load;
+	struct quota_load load;
 
 	if (!l7_retry_costs(t))
 		return true;
-	load = gate_load(x->side->gate);
+	load = quota_load(x->side->quota);
 	if (!l7_retry_in_budget(limits->retries, load.active, load.tried - x->again)) {
 		count(&exchange__worker(x)->counters.overflows[WORKER_RETRIES], 1);
 		return false;
 	}
 	if (!x->again)
-		gate_count(&x->side->tried, 1);
+		quota_count(&x->side->tried, 1);
 	x->again = true;
 	return true;
 }
@@ -267,7 +267,7 @@ void exchange_sweep(struct exchange *x, ev_tstamp now)
 	int64_t limit = x->tunnel ? limits->tunnel_time : limits->stall_time;
 
 	if (x->place.side)
-		gate_call(x->place.side); /* servers may have come up */
+		quota_call(x->place.side); /* servers may have come up */
 	if (!exchange__is_sending(x) || now - x->moved < loop_seconds(limit))
 		return;
 	if (x->answering)
@@ -426,11 +426,11 @@ static bool count_request(struct exchange *x)
 	const struct generation_pool *pool = &x->era->generation->pools[x->backend->pool];
 	unsigned limit = pool->config->limits.requests;
 
-	if (limit && !gate_admit(pool->gate, limit))
+	if (limit && !quota_admit(pool->quota, limit))
 		return false;
 	x->admitted = limit;
-	x->side = &pool->gate->sides[exchange__worker(x)->config.number];
-	gate_count(&x->side->active, 1);
+	x->side = &pool->quota->sides[exchange__worker(x)->config.number];
+	quota_count(&x->side->active, 1);
 	return true;
 }
 

@@ -11,7 +11,7 @@ static void compile_pool(struct generation *g, struct generation_pool *p,
 	uint32_t *weights = arena_array_of(g->arena, config->n_servers, uint32_t);
 
 	p->config = config;
-	p->gate = servers_take_gate(servers, config->name);
+	p->quota = servers_take_quota(servers, config->name);
 	p->servers = arena_array_of(g->arena, config->n_servers, struct server *);
 	for (size_t i = 0; i < config->n_servers; i++) {
 		const struct l7_server *s = &config->servers[i];
@@ -219,7 +219,7 @@ void generation_free(struct generation *g)
 		for (size_t k = 0; k < g->pools[i].config->n_servers; k++)
 			servers_release(g->pools[i].servers[k]);
 		tables_release(servers_tables(g->servers), g->pools[i].table);
-		servers_release_gate(g->servers, g->pools[i].config->name);
+		servers_release_quota(g->servers, g->pools[i].config->name);
 	}
 	settings_free(g->settings);
 	arena_free(g->arena);

@@ -24,7 +24,7 @@ struct generation_session {
 struct generation_pool {
 	const struct l7_pool *config;
 	struct server **servers; /* in the order of the configuration */
-	struct gate *gate;
+	struct quota *quota;
 	struct l7_schedule schedule;
 	/* by key, if a rule has persistence; otherwise NULL */
 	const struct generation_session *sessions;

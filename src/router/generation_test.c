@@ -11,7 +11,7 @@
 
 static struct servers *servers;
 
-static void on_call(unsigned thread, struct gate_side *side, void *user)
+static void on_call(unsigned thread, struct quota_side *side, void *user)
 {
 	fail();
 }

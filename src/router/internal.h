@@ -52,8 +52,8 @@ TAILQ_HEAD(links, link);
 
 struct slot {
 	uint64_t id; /* of the server: its number may have been another's before */
-	struct tally *tally;
-	struct gate_side *side;	   /* of this thread, at the gate of the pool */
+	struct seats *seats;
+	struct quota_side *side;   /* of this thread, of the quota of the pool */
 	TAILQ_ENTRY(slot) of_side; /* among the slots of the pool */
 	struct links kept;
 	unsigned n_kept;
@@ -117,14 +117,14 @@ struct exchange {
 	int64_t due, retry_at; /* monotonic ns: end of the request, next try; 0: none */
 	int64_t try_due;       /* monotonic ns: end of the present try; 0: none */
 	int64_t wait_due;      /* monotonic ns: end of the wait for a link; 0: none */
-	struct gate_place place;
-	struct gate_side *side; /* of the pool; NULL: the request is not counted there */
-	const char *why;	/* a word for an answer of the router or a failure; NULL: none */
-	uint64_t hash;		/* of the key of the request, for L7_MAGLEV */
-	struct buf cors;	/* lines for the answer */
-	size_t start;		/* of the head in client->in */
-	size_t head;		/* its bytes */
-	size_t sent;		/* offset in client->in of the first byte that was not passed on */
+	struct quota_place place;
+	struct quota_side *side; /* of the pool; NULL: the request is not counted there */
+	const char *why;	 /* a word for an answer of the router or a failure; NULL: none */
+	uint64_t hash;		 /* of the key of the request, for L7_MAGLEV */
+	struct buf cors;	 /* lines for the answer */
+	size_t start;		 /* of the head in client->in */
+	size_t head;		 /* its bytes */
+	size_t sent;		 /* offset in client->in of the first byte that was not passed on */
 	struct http_body up, down;
 	enum head_framing framing; /* of the answer */
 	unsigned tries;
@@ -171,7 +171,7 @@ struct worker {
 	ev_timer sweep; /* looks for connections that have been silent for too long */
 	_Atomic(struct generation *) pending; /* NULL: nothing new */
 	_Atomic(struct socket_gift *) gifts;  /* sockets for the next generation */
-	_Atomic(struct gate_side *) calls;    /* of other threads: turns to take */
+	_Atomic(struct quota_side *) calls;   /* of other threads: turns to take */
 	atomic_bool stop, drain;
 	bool draining;
 	struct era *era; /* the current one; NULL before the first */
@@ -243,8 +243,8 @@ void exchange_push(struct exchange *x);
 void exchange_resume(struct exchange *x);
 /* Reads from the two sides as their queues allow. */
 void exchange_steer(struct exchange *x);
-/* The thread takes a turn at a gate: requests that wait may begin. */
-void exchange_turn(struct gate_side *side);
+/* The thread takes a turn for the quota of a pool: requests that wait may begin. */
+void exchange_turn(struct quota_side *side);
 /* The deadline of the client's stream has passed. */
 void exchange_expired(struct exchange *x);
 void exchange_sweep(struct exchange *x, ev_tstamp now);
@@ -333,7 +333,7 @@ static inline bool link_is_open(const struct link *l)
 	return l->stream.state == STREAM_OPEN;
 }
 /* Ends one that is kept, of any server of the pool. False: there are none. */
-bool link_yield(struct gate_side *side);
+bool link_yield(struct quota_side *side);
 /* The exchange no longer needs it: kept within the limits, or closed if there are none. */
 void link_give(struct link *l, const struct l7_limits *limits);
 /* The exchange no longer needs it: ends after what is queued was sent. */

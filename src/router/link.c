@@ -21,12 +21,12 @@ static void unkeep(struct link *l)
 {
 	TAILQ_REMOVE(&l->slot->kept, l, kept);
 	l->slot->n_kept--;
-	gate_unkeep(l->slot->side);
+	quota_unkeep(l->slot->side);
 }
 
 void link_free(struct link *l)
 {
-	struct tally *tally = l->leaving ? NULL : l->slot->tally;
+	struct seats *seats = l->leaving ? NULL : l->slot->seats;
 
 	if (l->leaving)
 		TAILQ_REMOVE(&l->worker->leaving, l, kept);
@@ -38,8 +38,8 @@ void link_free(struct link *l)
 	buffers_give(&l->worker->buffers, l->in);
 	stream_end(&l->stream);
 	free(l);
-	if (tally)
-		tally_close(tally);
+	if (seats)
+		seats_close(seats);
 }
 
 void link_limit(struct link *l, int64_t ns)
@@ -151,7 +151,7 @@ struct link *link_take(struct exchange *x, const struct server *server, bool fre
 	struct sockaddr_storage to;
 	socklen_t len;
 
-	if (!l && !tally_open(slot->tally, limit))
+	if (!l && !seats_open(slot->seats, limit))
 		return NULL;
 	slot->active++;
 	if (l) {
@@ -181,7 +181,7 @@ void link_give(struct link *l, const struct l7_limits *limits)
 	l->x = NULL;
 	TAILQ_INSERT_HEAD(&slot->kept, l, kept);
 	slot->n_kept++;
-	gate_keep(slot->side, keep && limits->connections);
+	quota_keep(slot->side, keep && limits->connections);
 	if (!keep) {
 		link_free(l);
 		return;
@@ -193,7 +193,7 @@ void link_give(struct link *l, const struct l7_limits *limits)
 		link_free(TAILQ_LAST(&slot->kept, links));
 }
 
-bool link_yield(struct gate_side *side)
+bool link_yield(struct quota_side *side)
 {
 	struct slot *slot;
 
@@ -210,7 +210,7 @@ bool link_yield(struct gate_side *side)
 /* It has ended on both sides but for what is queued, so it does not count any more. */
 void link_leave(struct link *l)
 {
-	tally_close(l->slot->tally);
+	seats_close(l->slot->seats);
 	l->slot->active--;
 	l->x = NULL;
 	l->leaving = true;

@@ -252,7 +252,7 @@ void exchange__try_server(struct exchange *x, bool fresh)
 	enum exchange__seat seat = SEAT_FULL;
 	bool open;
 
-	if (!pool->config->limits.connections || !gate_is_crowded(pool->gate))
+	if (!pool->config->limits.connections || !quota_is_crowded(pool->quota))
 		seat = exchange__take_link(x, fresh, &open);
 	switch (seat) {
 	case SEAT_TAKEN:

@@ -87,7 +87,7 @@ static void on_retired(struct generation *g, void *user)
 }
 
 /* Said by one data thread to another. */
-static void on_call(unsigned thread, struct gate_side *side, void *user)
+static void on_call(unsigned thread, struct quota_side *side, void *user)
 {
 	struct router *r = user;
 

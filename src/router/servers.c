@@ -17,10 +17,10 @@ struct entry {
 	char *key, *pool;
 };
 
-/* The gate of a pool, as long as a generation has the pool or one of its servers is known. */
+/* The quota of a pool, as long as a generation has the pool or one of its servers is known. */
 struct entrance {
 	char *pool;
-	struct gate *gate;
+	struct quota *quota;
 	unsigned references;
 };
 
@@ -28,7 +28,7 @@ struct servers {
 	struct map by_key;
 	struct map entrances; /* by the name of the pool */
 	unsigned threads;
-	gate_call_fn *call;
+	quota_call_fn *call;
 	void *user;
 	VEC(struct entry *) all; /* by number; NULL: free */
 	VEC(uint32_t) spare;	 /* free numbers */
@@ -36,7 +36,7 @@ struct servers {
 	struct tables *tables;
 };
 
-struct servers *servers_new(unsigned threads, gate_call_fn *call, void *user)
+struct servers *servers_new(unsigned threads, quota_call_fn *call, void *user)
 {
 	struct servers *s = mem_zalloc(sizeof(*s));
 
@@ -99,28 +99,28 @@ static struct entry *make(struct servers *s, const char *host, uint16_t port, bo
 	return e;
 }
 
-struct gate *servers_take_gate(struct servers *s, const char *pool)
+struct quota *servers_take_quota(struct servers *s, const char *pool)
 {
 	struct entrance *e = map_get(&s->entrances, pool);
 
 	if (!e) {
 		e = mem_zalloc(sizeof(*e));
 		e->pool = mem_strdup(pool);
-		e->gate = gate_new(s->threads, s->call, s->user);
+		e->quota = quota_new(s->threads, s->call, s->user);
 		map_put(&s->entrances, e->pool, e);
 	}
 	e->references++;
-	return e->gate;
+	return e->quota;
 }
 
-void servers_release_gate(struct servers *s, const char *pool)
+void servers_release_quota(struct servers *s, const char *pool)
 {
 	struct entrance *e = map_get(&s->entrances, pool);
 
 	if (--e->references)
 		return;
 	map_remove(&s->entrances, pool);
-	gate_release(e->gate);
+	quota_release(e->quota);
 	free(e->pool);
 	free(e);
 }
@@ -138,7 +138,7 @@ struct server *servers_take(struct servers *s, const char *pool, const char *hos
 		e = make(s, host, port, tls, buf_cstr(&key));
 		e->server.key = l7_key_of_server(pool, host, port);
 		e->pool = mem_strdup(pool);
-		e->server.tally = tally_new(servers_take_gate(s, pool));
+		e->server.seats = seats_new(servers_take_quota(s, pool));
 	}
 	e->server.references++;
 	return &e->server;
@@ -155,8 +155,8 @@ void servers_release(struct server *server)
 	map_remove(&s->by_key, e->key);
 	s->all.items[server->number] = NULL;
 	vec_push(&s->spare, server->number);
-	tally_release(server->tally);
-	servers_release_gate(s, e->pool);
+	seats_release(server->seats);
+	servers_release_quota(s, e->pool);
 	free(e->pool);
 	free(e->key);
 	free(server->host);

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "base/addr.h"
-#include "src/router/gate.h"
+#include "src/router/quota.h"
 #include "src/router/tables.h"
 
 struct servers;
@@ -41,7 +41,7 @@ struct server {
 	atomic_uint flags;  /* enum server_flag; written by the control thread */
 	_Atomic int64_t up; /* with SERVER_SLOW: since when, monotonic ns */
 	/* written by data threads */
-	struct tally *tally;   /* of its connections */
+	struct seats *seats;   /* of its connections */
 	atomic_uint failures;  /* requests in a row that failed */
 	atomic_bool suspected; /* the control thread is about to look at it */
 	struct server *next;   /* in the list of those */
@@ -52,8 +52,8 @@ struct server {
 	struct servers *of;
 };
 
-/* threads and call are those of gates. */
-struct servers *servers_new(unsigned threads, gate_call_fn *call, void *user);
+/* threads and call are those of quotas. */
+struct servers *servers_new(unsigned threads, quota_call_fn *call, void *user);
 /* All references must have been released. */
 void servers_free(struct servers *s);
 struct server *servers_take(struct servers *s, const char *pool, const char *host, uint16_t port,
@@ -61,9 +61,9 @@ struct server *servers_take(struct servers *s, const char *pool, const char *hos
 void servers_release(struct server *server);
 /* Numbers are below this. */
 uint32_t servers_bound(const struct servers *s);
-/* The gate of a pool, with a reference; it is the same while the pool has one. */
-struct gate *servers_take_gate(struct servers *s, const char *pool);
-void servers_release_gate(struct servers *s, const char *pool);
+/* The quota of a pool, with a reference; it is the same while the pool has one. */
+struct quota *servers_take_quota(struct servers *s, const char *pool);
+void servers_release_quota(struct servers *s, const char *pool);
 /* The tables of pools, which outlive generations, too. */
 struct tables *servers_tables(const struct servers *s);
 /* The server with that number; NULL if there is none. */

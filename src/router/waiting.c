@@ -2,8 +2,8 @@
 /*
  * waiting: requests that wait until a server of their pool has a connection to spare.
  *
- * A request waits in the queue of its thread, at the gate of the pool (gate.h). When its turn comes
- * it takes a link and goes on like any other.
+ * A request waits in the queue of its thread, of the quota of the pool (quota.h). When its turn
+ * comes it takes a link and goes on like any other.
  */
 #include "base/cleanup.h"
 #include "src/router/internal.h"
@@ -22,7 +22,7 @@ void exchange__wait(struct exchange *x)
 
 	x->place.since = loop_monotonic();
 	x->place.bound = x->session && !x->tries;
-	if (!limits->wait || !gate_enter(x->side, &x->place, limits->waiting)) {
+	if (!limits->wait || !quota_enter(x->side, &x->place, limits->waiting)) {
 		exchange__overflow(x, WORKER_CONNECTIONS);
 		return;
 	}
@@ -33,7 +33,7 @@ void exchange__wait(struct exchange *x)
 /* The wait is over; what else the exchange has to be done by may still be there. */
 static void stop_waiting(struct exchange *x)
 {
-	gate_leave(&x->place);
+	quota_leave(&x->place);
 	x->wait_due = 0;
 	if (x->due)
 		exchange__arm(x);
@@ -41,7 +41,7 @@ static void stop_waiting(struct exchange *x)
 		stream_set_deadline(&x->client->stream, 0);
 }
 
-static enum gate_result serve(struct gate_place *p, void *user)
+static enum quota_result serve(struct quota_place *p, void *user)
 {
 	struct exchange *x = container_of(p, struct exchange, place);
 	enum exchange__seat seat;
@@ -49,23 +49,23 @@ static enum gate_result serve(struct gate_place *p, void *user)
 
 	seat = exchange__take_link(x, false, &open);
 	if (seat == SEAT_FULL)
-		return GATE_FULL;
+		return QUOTA_FULL;
 	stop_waiting(x);
 	if (seat == SEAT_TAKEN)
 		exchange__begin_try(x, false, open);
 	else
 		exchange__answer(x, 503);
-	return GATE_SERVED;
+	return QUOTA_SERVED;
 }
 
-static bool yield(struct gate_side *side, void *user)
+static bool yield(struct quota_side *side, void *user)
 {
 	return link_yield(side);
 }
 
-void exchange_turn(struct gate_side *side)
+void exchange_turn(struct quota_side *side)
 {
-	static const struct gate_users users = { .serve = serve, .yield = yield };
+	static const struct quota_users users = { .serve = serve, .yield = yield };
 
-	gate_turn(side, &users);
+	quota_turn(side, &users);
 }

@@ -38,10 +38,10 @@ static void end_kept(struct slot *slot)
 static void detach(struct slot *slot)
 {
 	end_kept(slot);
-	if (!slot->tally)
+	if (!slot->seats)
 		return;
 	TAILQ_REMOVE(&slot->side->slots, slot, of_side);
-	tally_release(slot->tally);
+	seats_release(slot->seats);
 }
 
 /* The server that the slot belonged to is one that no generation has any more. */
@@ -49,9 +49,9 @@ static void attach(struct worker *w, struct slot *slot, const struct server *ser
 {
 	detach(slot);
 	slot->id = server->id;
-	slot->tally = server->tally;
-	tally_hold(slot->tally);
-	slot->side = &slot->tally->gate->sides[w->config.number];
+	slot->seats = server->seats;
+	seats_hold(slot->seats);
+	slot->side = &slot->seats->quota->sides[w->config.number];
 	TAILQ_INSERT_TAIL(&slot->side->slots, slot, of_side);
 }
 
@@ -286,23 +286,23 @@ static void start_drain(struct worker *w)
 	worker_look(w);
 }
 
-/* ---- turns at gates ---- */
+/* ---- turns ---- */
 
-static void for_calls(struct worker *w, void (*take)(struct gate_side *side))
+static void for_calls(struct worker *w, void (*take)(struct quota_side *side))
 {
-	struct gate_side *side = atomic_exchange(&w->calls, NULL);
+	struct quota_side *side = atomic_exchange(&w->calls, NULL);
 
 	while (side) {
-		struct gate_side *next = side->next;
-		struct gate *gate = side->gate;
+		struct quota_side *next = side->next;
+		struct quota *quota = side->quota;
 
 		take(side);
-		gate_release(gate);
+		quota_release(quota);
 		side = next;
 	}
 }
 
-static void drop_call(struct gate_side *side)
+static void drop_call(struct quota_side *side)
 {
 }
 
@@ -312,9 +312,9 @@ static void drop_calls(struct worker *w)
 }
 
 /* A side is called once until it takes its turn, so it is in one list only. */
-void worker_call(struct worker *w, struct gate_side *side)
+void worker_call(struct worker *w, struct quota_side *side)
 {
-	gate_hold(side->gate);
+	quota_hold(side->quota);
 	side->next = atomic_load(&w->calls);
 	while (!atomic_compare_exchange_weak(&w->calls, &side->next, side))
 		;

@@ -71,7 +71,7 @@ void worker_add_totals(const struct worker *w, struct worker_totals *totals);
 void worker_publish(struct worker *w, struct generation *g);
 /* Gives a listening socket for an address of a generation that follows; the worker owns it. */
 void worker_give_socket(struct worker *w, const struct endpoint *at, int fd, uint64_t generation);
-/* The thread takes a turn at a gate. */
-void worker_call(struct worker *w, struct gate_side *side);
+/* The thread takes a turn for the quota of a pool. */
+void worker_call(struct worker *w, struct quota_side *side);
 /* Accepts no more, ends what is idle, and lets exchanges finish. */
 void worker_drain(struct worker *w);

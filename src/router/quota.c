@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "src/router/gate.h"
+#include "src/router/quota.h"
 
 #include <stdlib.h>
 
@@ -15,17 +15,17 @@
 
 /* ---- lifetimes ---- */
 
-struct gate *gate_new(unsigned threads, gate_call_fn *call, void *user)
+struct quota *quota_new(unsigned threads, quota_call_fn *call, void *user)
 {
-	size_t size = sizeof(struct gate) + threads * sizeof(struct gate_side);
-	struct gate *g = mem_zalloc(size);
+	size_t size = sizeof(struct quota) + threads * sizeof(struct quota_side);
+	struct quota *g = mem_zalloc(size);
 
 	g->threads = threads;
 	g->call = call;
 	g->user = user;
 	atomic_init(&g->references, 1);
 	for (unsigned i = 0; i < threads; i++) {
-		g->sides[i].gate = g;
+		g->sides[i].quota = g;
 		TAILQ_INIT(&g->sides[i].queue);
 		TAILQ_INIT(&g->sides[i].bound_queue);
 		TAILQ_INIT(&g->sides[i].slots);
@@ -33,54 +33,54 @@ struct gate *gate_new(unsigned threads, gate_call_fn *call, void *user)
 	return g;
 }
 
-void gate_hold(struct gate *g)
+void quota_hold(struct quota *g)
 {
 	atomic_fetch_add_explicit(&g->references, 1, memory_order_relaxed);
 }
 
-void gate_release(struct gate *g)
+void quota_release(struct quota *g)
 {
 	if (atomic_fetch_sub_explicit(&g->references, 1, memory_order_acq_rel) == 1)
 		free(g);
 }
 
-struct tally *tally_new(struct gate *g)
+struct seats *seats_new(struct quota *g)
 {
-	struct tally *t = mem_zalloc(sizeof(*t));
+	struct seats *t = mem_zalloc(sizeof(*t));
 
-	gate_hold(g);
-	t->gate = g;
+	quota_hold(g);
+	t->quota = g;
 	atomic_init(&t->references, 1);
 	return t;
 }
 
-void tally_hold(struct tally *t)
+void seats_hold(struct seats *t)
 {
 	atomic_fetch_add_explicit(&t->references, 1, memory_order_relaxed);
 }
 
-void tally_release(struct tally *t)
+void seats_release(struct seats *t)
 {
 	if (atomic_fetch_sub_explicit(&t->references, 1, memory_order_acq_rel) != 1)
 		return;
-	gate_release(t->gate);
+	quota_release(t->quota);
 	free(t);
 }
 
 /* ---- calls ---- */
 
-void gate_call(struct gate_side *side)
+void quota_call(struct quota_side *side)
 {
-	struct gate *g = side->gate;
+	struct quota *g = side->quota;
 
 	if (!atomic_exchange(&side->called, true))
 		g->call((unsigned)(side - g->sides), side, g->user);
 }
 
 /* The side, other than `but`, whose first request has waited longest, and since before; or NULL. */
-static struct gate_side *oldest(struct gate *g, const struct gate_side *but, int64_t before)
+static struct quota_side *oldest(struct quota *g, const struct quota_side *but, int64_t before)
 {
-	struct gate_side *found = NULL;
+	struct quota_side *found = NULL;
 
 	for (unsigned i = 0; i < g->threads; i++) {
 		int64_t since = atomic_load(&g->sides[i].oldest);
@@ -94,23 +94,23 @@ static struct gate_side *oldest(struct gate *g, const struct gate_side *but, int
 }
 
 /* A connection may be had: calls those that wait for it. */
-static void call_waiting(struct gate *g)
+static void call_waiting(struct quota *g)
 {
-	struct gate_side *side;
+	struct quota_side *side;
 
-	if (!gate_is_crowded(g))
+	if (!quota_is_crowded(g))
 		return;
 	side = oldest(g, NULL, INT64_MAX);
 	if (side)
-		gate_call(side);
+		quota_call(side);
 	for (unsigned i = 0; i < g->threads; i++)
 		if (atomic_load(&g->sides[i].bound))
-			gate_call(&g->sides[i]);
+			quota_call(&g->sides[i]);
 }
 
 /* ---- connections ---- */
 
-bool tally_open(struct tally *t, unsigned limit)
+bool seats_open(struct seats *t, unsigned limit)
 {
 	unsigned open = atomic_load(&t->open);
 
@@ -124,42 +124,42 @@ bool tally_open(struct tally *t, unsigned limit)
 	return false;
 }
 
-void tally_close(struct tally *t)
+void seats_close(struct seats *t)
 {
 	atomic_fetch_sub(&t->open, 1);
-	call_waiting(t->gate);
+	call_waiting(t->quota);
 }
 
-void gate_keep(struct gate_side *side, bool limited)
+void quota_keep(struct quota_side *side, bool limited)
 {
 	if (!limited) {
-		gate_count(&side->kept, 1);
+		quota_count(&side->kept, 1);
 		return;
 	}
 	atomic_fetch_add(&side->kept, 1);
-	if (gate_is_crowded(side->gate))
-		gate_call(side);
+	if (quota_is_crowded(side->quota))
+		quota_call(side);
 }
 
-void gate_unkeep(struct gate_side *side)
+void quota_unkeep(struct quota_side *side)
 {
-	gate_count(&side->kept, -1);
+	quota_count(&side->kept, -1);
 }
 
 /* ---- waiting ---- */
 
 /* To be called after each change of a queue. */
-static void show_queue(struct gate_side *side)
+static void show_queue(struct quota_side *side)
 {
-	const struct gate_place *first = TAILQ_FIRST(&side->queue);
+	const struct quota_place *first = TAILQ_FIRST(&side->queue);
 
 	atomic_store(&side->oldest, first ? first->since : 0);
 }
 
-bool gate_enter(struct gate_side *side, struct gate_place *p, unsigned max)
+bool quota_enter(struct quota_side *side, struct quota_place *p, unsigned max)
 {
-	if (atomic_fetch_add(&side->gate->waiting, 1) >= max) {
-		atomic_fetch_sub(&side->gate->waiting, 1);
+	if (atomic_fetch_add(&side->quota->waiting, 1) >= max) {
+		atomic_fetch_sub(&side->quota->waiting, 1);
 		return false;
 	}
 	p->side = side;
@@ -170,13 +170,13 @@ bool gate_enter(struct gate_side *side, struct gate_place *p, unsigned max)
 		TAILQ_INSERT_TAIL(&side->queue, p, queue);
 		show_queue(side);
 	}
-	gate_call(side);
+	quota_call(side);
 	return true;
 }
 
-void gate_leave(struct gate_place *p)
+void quota_leave(struct quota_place *p)
 {
-	struct gate_side *side = p->side;
+	struct quota_side *side = p->side;
 
 	p->side = NULL;
 	if (p->bound) {
@@ -186,14 +186,14 @@ void gate_leave(struct gate_place *p)
 		TAILQ_REMOVE(&side->queue, p, queue);
 		show_queue(side);
 	}
-	atomic_fetch_sub(&side->gate->waiting, 1);
+	atomic_fetch_sub(&side->quota->waiting, 1);
 }
 
 /* ---- turns ---- */
 
-static bool others_wait(struct gate_side *side)
+static bool others_wait(struct quota_side *side)
 {
-	struct gate *g = side->gate;
+	struct quota *g = side->quota;
 
 	for (unsigned i = 0; i < g->threads; i++)
 		if (&g->sides[i] != side &&
@@ -203,52 +203,52 @@ static bool others_wait(struct gate_side *side)
 }
 
 /* Ends kept connections, as many as there are requests of other threads to use them. */
-static void yield_kept(struct gate_side *side, const struct gate_users *users)
+static void yield_kept(struct quota_side *side, const struct quota_users *users)
 {
-	unsigned n = atomic_load(&side->gate->waiting);
+	unsigned n = atomic_load(&side->quota->waiting);
 
 	while (n-- && others_wait(side) && users->yield(side, users->user))
 		;
 }
 
 /* Other threads may keep connections that nobody there needs. */
-static void call_keepers(struct gate_side *side)
+static void call_keepers(struct quota_side *side)
 {
-	struct gate *g = side->gate;
+	struct quota *g = side->quota;
 
 	for (unsigned i = 0; i < g->threads; i++)
 		if (&g->sides[i] != side && atomic_load(&g->sides[i].kept))
-			gate_call(&g->sides[i]);
+			quota_call(&g->sides[i]);
 }
 
 /* Returns whether one of them found no connection. */
-static bool serve_bound(struct gate_side *side, const struct gate_users *users)
+static bool serve_bound(struct quota_side *side, const struct quota_users *users)
 {
-	struct gate_place *p, *next;
+	struct quota_place *p, *next;
 	bool full = false;
 
 	for (p = TAILQ_FIRST(&side->bound_queue); p; p = next) {
 		next = TAILQ_NEXT(p, queue);
-		full |= users->serve(p, users->user) == GATE_FULL;
+		full |= users->serve(p, users->user) == QUOTA_FULL;
 	}
 	return full;
 }
 
 /* The same for the others, as long as no other thread comes first. */
-static bool serve_queue(struct gate_side *side, const struct gate_users *users)
+static bool serve_queue(struct quota_side *side, const struct quota_users *users)
 {
-	struct gate_place *p;
+	struct quota_place *p;
 
 	while ((p = TAILQ_FIRST(&side->queue))) {
-		if (oldest(side->gate, side, p->since - HEAD_START))
+		if (oldest(side->quota, side, p->since - HEAD_START))
 			return false;
-		if (users->serve(p, users->user) == GATE_FULL)
+		if (users->serve(p, users->user) == QUOTA_FULL)
 			return true;
 	}
 	return false;
 }
 
-void gate_turn(struct gate_side *side, const struct gate_users *users)
+void quota_turn(struct quota_side *side, const struct quota_users *users)
 {
 	bool bound_full, full;
 
@@ -260,31 +260,31 @@ void gate_turn(struct gate_side *side, const struct gate_users *users)
 	if (bound_full || full)
 		call_keepers(side);
 	if (!full) { /* the call may have been for another thread, or for one that has left */
-		struct gate_side *next = oldest(side->gate, side, INT64_MAX);
+		struct quota_side *next = oldest(side->quota, side, INT64_MAX);
 
 		if (next)
-			gate_call(next);
+			quota_call(next);
 	}
 }
 
 /* ---- requests ---- */
 
-bool gate_admit(struct gate *g, unsigned limit)
+bool quota_admit(struct quota *g, unsigned limit)
 {
 	if (atomic_fetch_add_explicit(&g->requests, 1, memory_order_relaxed) < limit)
 		return true;
-	gate_dismiss(g);
+	quota_dismiss(g);
 	return false;
 }
 
-void gate_dismiss(struct gate *g)
+void quota_dismiss(struct quota *g)
 {
 	atomic_fetch_sub_explicit(&g->requests, 1, memory_order_relaxed);
 }
 
-struct gate_load gate_load(const struct gate *g)
+struct quota_load quota_load(const struct quota *g)
 {
-	struct gate_load load = { 0 };
+	struct quota_load load = { 0 };
 
 	for (unsigned i = 0; i < g->threads; i++) {
 		load.active += atomic_load_explicit(&g->sides[i].active, memory_order_relaxed);

@@ -3,7 +3,7 @@
  * Threads that share a limit of connections: it is never exceeded, and no request waits for ever.
  * There is no timer that could repair a lost call.
  */
-#include "src/router/gate.h"
+#include "src/router/quota.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -46,7 +46,7 @@ static const struct scenario scenarios[] = {
 
 /* A request: waits, then uses a connection for some steps, or goes away. */
 struct request {
-	struct gate_place place;
+	struct quota_place place;
 	struct member *of;
 	unsigned server; /* that it is bound to, or has a connection to */
 	unsigned steps;	 /* left with the connection; 0: it has none */
@@ -62,13 +62,13 @@ struct member {
 	struct request requests[AT_ONCE];
 	unsigned begun, done;
 	unsigned kept[SERVERS];
-	struct gate_side *calls; /* under the lock */
+	struct quota_side *calls; /* under the lock */
 };
 
 struct crew {
 	const struct scenario *scenario;
-	struct gate *gate;
-	struct tally *tallies[SERVERS];
+	struct quota *quota;
+	struct seats *seats[SERVERS];
 	atomic_uint open[SERVERS]; /* counted again, to compare */
 	atomic_uint finished;	   /* members without requests */
 	pthread_mutex_t lock;
@@ -76,7 +76,7 @@ struct crew {
 	struct member members[THREADS];
 };
 
-static void on_call(unsigned thread, struct gate_side *side, void *user)
+static void on_call(unsigned thread, struct quota_side *side, void *user)
 {
 	struct crew *c = user;
 
@@ -91,10 +91,10 @@ static bool open_one(struct member *m, unsigned server)
 {
 	if (m->kept[server]) {
 		m->kept[server]--;
-		gate_unkeep(&m->crew->gate->sides[m->number]);
+		quota_unkeep(&m->crew->quota->sides[m->number]);
 		return true;
 	}
-	if (!tally_open(m->crew->tallies[server], m->crew->scenario->limit))
+	if (!seats_open(m->crew->seats[server], m->crew->scenario->limit))
 		return false;
 	if (atomic_fetch_add(&m->crew->open[server], 1) >= m->crew->scenario->limit)
 		abort();
@@ -104,17 +104,17 @@ static bool open_one(struct member *m, unsigned server)
 static void close_one(struct member *m, unsigned server)
 {
 	atomic_fetch_sub(&m->crew->open[server], 1);
-	tally_close(m->crew->tallies[server]);
+	seats_close(m->crew->seats[server]);
 }
 
-static bool yield(struct gate_side *side, void *user)
+static bool yield(struct quota_side *side, void *user)
 {
 	struct member *m = user;
 
 	for (unsigned i = 0; i < SERVERS; i++)
 		if (m->kept[i]) {
 			m->kept[i]--;
-			gate_unkeep(side);
+			quota_unkeep(side);
 			close_one(m, i);
 			return true;
 		}
@@ -141,14 +141,14 @@ static bool take_connection(struct request *r)
 	return false;
 }
 
-static enum gate_result serve(struct gate_place *p, void *user)
+static enum quota_result serve(struct quota_place *p, void *user)
 {
 	struct request *r = container_of(p, struct request, place);
 
 	if (!take_connection(r))
-		return GATE_FULL;
-	gate_leave(p);
-	return GATE_SERVED;
+		return QUOTA_FULL;
+	quota_leave(p);
+	return QUOTA_SERVED;
 }
 
 static int64_t now(void)
@@ -162,17 +162,17 @@ static int64_t now(void)
 static void begin(struct member *m, struct request *r)
 {
 	const struct scenario *s = m->crew->scenario;
-	struct gate *g = m->crew->gate;
+	struct quota *g = m->crew->quota;
 
 	*r = (struct request){ .of = m,
 			       .used = true,
 			       .server = draw(m, s->servers),
 			       .place = { .bound = draw(m, 100) < s->bound } };
 	m->begun++;
-	if (!gate_is_crowded(g) && take_connection(r))
+	if (!quota_is_crowded(g) && take_connection(r))
 		return;
 	r->place.since = now();
-	if (!gate_enter(&g->sides[m->number], &r->place, UINT32_MAX))
+	if (!quota_enter(&g->sides[m->number], &r->place, UINT32_MAX))
 		abort();
 }
 
@@ -191,7 +191,7 @@ static void finish(struct request *r)
 		close_one(m, r->server);
 	} else {
 		m->kept[r->server]++;
-		gate_keep(&m->crew->gate->sides[m->number], true);
+		quota_keep(&m->crew->quota->sides[m->number], true);
 	}
 	end(r);
 }
@@ -210,7 +210,7 @@ static bool step(struct member *m)
 		else if (r->used && r->steps)
 			busy = true;
 		else if (r->used && draw(m, 100) < m->crew->scenario->leave)
-			gate_leave(&r->place), end(r), busy = true;
+			quota_leave(&r->place), end(r), busy = true;
 	}
 	return busy;
 }
@@ -218,9 +218,9 @@ static bool step(struct member *m)
 /* Takes the calls. With nothing else to do, waits for one. False: nothing happened for too long. */
 static bool take_calls(struct member *m, bool wait)
 {
-	const struct gate_users users = { serve, yield, m };
+	const struct quota_users users = { serve, yield, m };
 	struct crew *c = m->crew;
-	struct gate_side *side;
+	struct quota_side *side;
 	struct timespec until;
 
 	clock_gettime(CLOCK_REALTIME, &until);
@@ -235,9 +235,9 @@ static bool take_calls(struct member *m, bool wait)
 	if (wait && !side)
 		return false;
 	while (side) {
-		struct gate_side *next = side->next;
+		struct quota_side *next = side->next;
 
-		gate_turn(side, &users);
+		quota_turn(side, &users);
 		side = next;
 	}
 	return true;
@@ -271,9 +271,9 @@ static void start(struct crew *c, const struct scenario *s)
 	c->scenario = s;
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->called, NULL);
-	c->gate = gate_new(THREADS, on_call, c);
+	c->quota = quota_new(THREADS, on_call, c);
 	for (unsigned i = 0; i < SERVERS; i++)
-		c->tallies[i] = tally_new(c->gate);
+		c->seats[i] = seats_new(c->quota);
 	for (unsigned i = 0; i < THREADS; i++) {
 		c->members[i].crew = c;
 		c->members[i].number = i;
@@ -288,10 +288,10 @@ static void end_crew(struct crew *c)
 
 		for (unsigned k = 0; k < THREADS; k++)
 			kept += c->members[k].kept[i];
-		assert_int_equal(atomic_load(&c->tallies[i]->open), kept);
-		tally_release(c->tallies[i]);
+		assert_int_equal(atomic_load(&c->seats[i]->open), kept);
+		seats_release(c->seats[i]);
 	}
-	gate_release(c->gate);
+	quota_release(c->quota);
 }
 
 static void no_request_waits_for_ever(void **state)
@@ -308,7 +308,7 @@ static void no_request_waits_for_ever(void **state)
 			pthread_join(c->members[k].thread, NULL);
 		for (unsigned k = 0; k < THREADS; k++)
 			assert_int_equal(c->members[k].done, REQUESTS);
-		assert_int_equal(atomic_load(&c->gate->waiting), 0);
+		assert_int_equal(atomic_load(&c->quota->waiting), 0);
 		end_crew(c);
 	}
 	free(c);

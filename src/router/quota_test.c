@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The threads of a gate, one step at a time. */
-#include "src/router/gate.h"
+/* The threads of a quota, one step at a time. */
+#include "src/router/quota.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,24 +14,24 @@
 #define THREADS 3
 #define MS NSEC_PER_MSEC
 
-static struct gate *gate;
-static struct tally *tally; /* of the only server */
+static struct quota *quota;
+static struct seats *seats; /* of the only server */
 static unsigned limit;
 static bool called[THREADS];
 static unsigned kept[THREADS];
-static struct gate_place *served; /* the last one */
+static struct quota_place *served; /* the last one */
 
-static void on_call(unsigned thread, struct gate_side *side, void *user)
+static void on_call(unsigned thread, struct quota_side *side, void *user)
 {
-	assert_ptr_equal(side, &gate->sides[thread]);
+	assert_ptr_equal(side, &quota->sides[thread]);
 	assert_false(called[thread]);
 	called[thread] = true;
 }
 
 static int start(void **state)
 {
-	gate = gate_new(THREADS, on_call, NULL);
-	tally = tally_new(gate);
+	quota = quota_new(THREADS, on_call, NULL);
+	seats = seats_new(quota);
 	limit = 1;
 	memset(called, 0, sizeof(called));
 	memset(kept, 0, sizeof(kept));
@@ -41,52 +41,52 @@ static int start(void **state)
 
 static int end(void **state)
 {
-	tally_release(tally);
-	gate_release(gate);
+	seats_release(seats);
+	quota_release(quota);
 	return 0;
 }
 
-static enum gate_result serve(struct gate_place *p, void *user)
+static enum quota_result serve(struct quota_place *p, void *user)
 {
-	unsigned thread = (unsigned)(p->side - gate->sides);
+	unsigned thread = (unsigned)(p->side - quota->sides);
 
 	if (kept[thread]) {
 		kept[thread]--;
-		gate_unkeep(p->side);
-	} else if (!tally_open(tally, limit)) {
-		return GATE_FULL;
+		quota_unkeep(p->side);
+	} else if (!seats_open(seats, limit)) {
+		return QUOTA_FULL;
 	}
-	gate_leave(p);
+	quota_leave(p);
 	served = p;
-	return GATE_SERVED;
+	return QUOTA_SERVED;
 }
 
-static bool yield(struct gate_side *side, void *user)
+static bool yield(struct quota_side *side, void *user)
 {
-	unsigned thread = (unsigned)(side - gate->sides);
+	unsigned thread = (unsigned)(side - quota->sides);
 
 	if (!kept[thread])
 		return false;
 	kept[thread]--;
-	gate_unkeep(side);
-	tally_close(tally);
+	quota_unkeep(side);
+	seats_close(seats);
 	return true;
 }
 
 /* The thread takes its turn, which it was called to. */
 static void turn(unsigned thread)
 {
-	const struct gate_users users = { serve, yield, NULL };
+	const struct quota_users users = { serve, yield, NULL };
 
 	assert_true(called[thread]);
 	called[thread] = false;
-	gate_turn(&gate->sides[thread], &users);
+	quota_turn(&quota->sides[thread], &users);
 }
 
-static void enter(unsigned thread, struct gate_place *p, int64_t since)
+static void enter(unsigned thread, struct quota_place *p, int64_t since)
 {
 	p->since = since;
-	assert_true(gate_enter(&gate->sides[thread], p, 100));
+	assert_true(quota_enter(&quota->sides[thread], p, 100));
 	turn(thread);
 }
 
@@ -100,46 +100,46 @@ static void expect_calls(bool a, bool b, bool c)
 static void the_limit_holds(void **state)
 {
 	limit = 2;
-	assert_true(tally_open(tally, limit));
-	assert_true(tally_open(tally, limit));
-	assert_false(tally_open(tally, limit));
-	assert_true(tally_open(tally, 0));
-	tally_close(tally);
-	assert_false(tally_open(tally, limit));
-	tally_close(tally);
-	assert_true(tally_has_room(tally, limit));
-	assert_true(tally_open(tally, limit));
+	assert_true(seats_open(seats, limit));
+	assert_true(seats_open(seats, limit));
+	assert_false(seats_open(seats, limit));
+	assert_true(seats_open(seats, 0));
+	seats_close(seats);
+	assert_false(seats_open(seats, limit));
+	seats_close(seats);
+	assert_true(seats_has_room(seats, limit));
+	assert_true(seats_open(seats, limit));
 }
 
 static void so_many_may_wait(void **state)
 {
-	struct gate_place one = { 0 }, two = { 0 };
+	struct quota_place one = { 0 }, two = { 0 };
 
-	assert_false(gate_enter(&gate->sides[0], &one, 0));
-	assert_true(gate_enter(&gate->sides[0], &one, 1));
-	assert_false(gate_enter(&gate->sides[1], &two, 1));
+	assert_false(quota_enter(&quota->sides[0], &one, 0));
+	assert_true(quota_enter(&quota->sides[0], &one, 1));
+	assert_false(quota_enter(&quota->sides[1], &two, 1));
 	assert_null(two.side);
-	gate_leave(&one);
-	assert_true(gate_enter(&gate->sides[1], &two, 1));
+	quota_leave(&one);
+	assert_true(quota_enter(&quota->sides[1], &two, 1));
 }
 
 static void nobody_is_called_if_nobody_waits(void **state)
 {
-	assert_true(tally_open(tally, limit));
-	tally_close(tally);
-	gate_keep(&gate->sides[0], true);
+	assert_true(seats_open(seats, limit));
+	seats_close(seats);
+	quota_keep(&quota->sides[0], true);
 	expect_calls(false, false, false);
 }
 
 static void the_oldest_of_all_threads_is_called(void **state)
 {
-	struct gate_place one = { 0 }, two = { 0 };
+	struct quota_place one = { 0 }, two = { 0 };
 
-	assert_true(tally_open(tally, limit));
+	assert_true(seats_open(seats, limit));
 	enter(1, &one, 200 * MS);
 	enter(2, &two, 100 * MS);
 	expect_calls(false, false, false);
-	tally_close(tally);
+	seats_close(seats);
 	expect_calls(false, false, true);
 	turn(2);
 	assert_ptr_equal(served, &two);
@@ -147,39 +147,39 @@ static void the_oldest_of_all_threads_is_called(void **state)
 
 static void one_that_has_waited_longer_elsewhere_goes_first(void **state)
 {
-	struct gate_place old = { 0 }, new = { 0 };
+	struct quota_place old = { 0 }, new = { 0 };
 
-	assert_true(tally_open(tally, limit));
+	assert_true(seats_open(seats, limit));
 	enter(0, &old, 100 * MS);
 	enter(1, &new, 200 * MS);
 	assert_int_equal(called[0], true); /* by the turn of thread 1 */
 	turn(0);
 	assert_null(served);
-	tally_close(tally);
+	seats_close(seats);
 	turn(0);
 	assert_ptr_equal(served, &old);
 }
 
 static void a_little_longer_does_not_count(void **state)
 {
-	struct gate_place old = { 0 }, new = { 0 };
+	struct quota_place old = { 0 }, new = { 0 };
 
-	assert_true(tally_open(tally, limit));
+	assert_true(seats_open(seats, limit));
 	enter(0, &old, 100 * MS);
 	enter(1, &new, 105 * MS);
 	kept[1]++; /* thread 1 has answered a request */
-	gate_keep(&gate->sides[1], true);
+	quota_keep(&quota->sides[1], true);
 	turn(1);
 	assert_ptr_equal(served, &new);
 }
 
 static void a_kept_connection_goes_to_one_that_waits_elsewhere(void **state)
 {
-	struct gate_place p = { 0 };
+	struct quota_place p = { 0 };
 
-	assert_true(tally_open(tally, limit));
+	assert_true(seats_open(seats, limit));
 	kept[0]++;
-	gate_keep(&gate->sides[0], true);
+	quota_keep(&quota->sides[0], true);
 	enter(1, &p, 100 * MS);
 	expect_calls(true, false, false);
 	turn(0);
@@ -191,13 +191,13 @@ static void a_kept_connection_goes_to_one_that_waits_elsewhere(void **state)
 
 static void no_more_are_ended_than_wait(void **state)
 {
-	struct gate_place p = { 0 };
+	struct quota_place p = { 0 };
 
 	limit = 3;
 	for (unsigned i = 0; i < limit; i++) {
-		assert_true(tally_open(tally, limit));
+		assert_true(seats_open(seats, limit));
 		kept[0]++;
-		gate_keep(&gate->sides[0], true);
+		quota_keep(&quota->sides[0], true);
 	}
 	enter(1, &p, 100 * MS);
 	turn(0);
@@ -206,14 +206,14 @@ static void no_more_are_ended_than_wait(void **state)
 
 static void a_call_for_one_that_has_left_is_passed_on(void **state)
 {
-	struct gate_place gone = { 0 }, next = { 0 };
+	struct quota_place gone = { 0 }, next = { 0 };
 
-	assert_true(tally_open(tally, limit));
+	assert_true(seats_open(seats, limit));
 	enter(0, &gone, 100 * MS);
 	enter(1, &next, 105 * MS);
-	tally_close(tally);
+	seats_close(seats);
 	expect_calls(true, false, false);
-	gate_leave(&gone);
+	quota_leave(&gone);
 	turn(0);
 	assert_null(served);
 	expect_calls(false, true, false);
@@ -223,15 +223,15 @@ static void a_call_for_one_that_has_left_is_passed_on(void **state)
 
 static void two_connections_serve_two_threads(void **state)
 {
-	struct gate_place one = { 0 }, two = { 0 };
+	struct quota_place one = { 0 }, two = { 0 };
 
 	limit = 2;
-	assert_true(tally_open(tally, limit));
-	assert_true(tally_open(tally, limit));
+	assert_true(seats_open(seats, limit));
+	assert_true(seats_open(seats, limit));
 	enter(0, &one, 100 * MS);
 	enter(1, &two, 105 * MS);
-	tally_close(tally);
-	tally_close(tally); /* the same thread is called, once */
+	seats_close(seats);
+	seats_close(seats); /* the same thread is called, once */
 	expect_calls(true, false, false);
 	turn(0);
 	assert_ptr_equal(served, &one);
@@ -241,19 +241,19 @@ static void two_connections_serve_two_threads(void **state)
 
 static void one_that_is_bound_delays_no_other(void **state)
 {
-	struct gate_place bound = { .bound = true }, other = { 0 };
-	struct tally *full = tally;
+	struct quota_place bound = { .bound = true }, other = { 0 };
+	struct seats *full = seats;
 
-	assert_true(tally_open(tally, limit));
+	assert_true(seats_open(seats, limit));
 	enter(0, &bound, 100 * MS);
-	tally = tally_new(gate); /* another server, which the first cannot use */
+	seats = seats_new(quota); /* another server, which the first cannot use */
 	bound.since = 100 * MS;
-	assert_true(gate_enter(&gate->sides[1], &other, 100));
+	assert_true(quota_enter(&quota->sides[1], &other, 100));
 	turn(1);
 	assert_ptr_equal(served, &other);
-	tally_release(tally);
-	tally = full;
-	tally_close(tally);
+	seats_release(seats);
+	seats = full;
+	seats_close(seats);
 	expect_calls(true, false, false);
 	turn(0);
 	assert_ptr_equal(served, &bound);
@@ -261,22 +261,22 @@ static void one_that_is_bound_delays_no_other(void **state)
 
 static void requests_are_admitted_up_to_the_limit(void **state)
 {
-	assert_true(gate_admit(gate, 2));
-	assert_true(gate_admit(gate, 2));
-	assert_false(gate_admit(gate, 2));
-	gate_dismiss(gate);
-	assert_true(gate_admit(gate, 2));
+	assert_true(quota_admit(quota, 2));
+	assert_true(quota_admit(quota, 2));
+	assert_false(quota_admit(quota, 2));
+	quota_dismiss(quota);
+	assert_true(quota_admit(quota, 2));
 }
 
 static void the_load_is_that_of_all_threads(void **state)
 {
-	struct gate_load load;
+	struct quota_load load;
 
-	gate_count(&gate->sides[0].active, 2);
-	gate_count(&gate->sides[2].active, 3);
-	gate_count(&gate->sides[2].tried, 1);
-	gate_count(&gate->sides[0].active, -1);
-	load = gate_load(gate);
+	quota_count(&quota->sides[0].active, 2);
+	quota_count(&quota->sides[2].active, 3);
+	quota_count(&quota->sides[2].tried, 1);
+	quota_count(&quota->sides[0].active, -1);
+	load = quota_load(quota);
 	assert_int_equal(load.active, 4);
 	assert_int_equal(load.tried, 1);
 }
