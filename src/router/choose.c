@@ -36,6 +36,21 @@ static bool is_allowed(const struct l7_config *c, struct str host)
 	return false;
 }
 
+/* Brings the path into the form in which rules are compared. False if it is refused. */
+static bool fit_path(struct exchange *x, struct l7_request *r)
+{
+	struct buf *straight = &x->client->worker->straight;
+
+	if (x->listener->paths == L7_PATHS_AS_IS || l7_path_is_plain(r->path))
+		return true;
+	straight->n = 0;
+	if (l7_path_normalize(r->path, x->listener->paths, straight) < 0)
+		return false;
+	r->path = (struct str){ straight->p, straight->n };
+	x->crooked = true;
+	return true;
+}
+
 /* The head is no longer parsed when the request is tried again, so its key is kept. */
 static void find_hash(struct exchange *x, const struct l7_request *r)
 {
@@ -60,8 +75,7 @@ static bool is_usable(const struct exchange *x)
 	const struct generation_pool *pool = &x->era->generation->pools[x->backend->pool];
 	const struct server *s = pool->servers[x->session->index];
 
-	return !(atomic_load_explicit(&s->flags, memory_order_relaxed) &
-		 (SERVER_DOWN | SERVER_EJECTED));
+	return server_is_usable(s);
 }
 
 /* The server that the request names, and with it the backend, whatever their weights are. */
@@ -100,27 +114,39 @@ static bool pick_backend(struct exchange *x)
 	return true;
 }
 
-enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned *ret_status)
+enum choice choose_rule(struct exchange *x, struct l7_request *r, unsigned *ret_status)
 {
 	const struct generation *g = x->era->generation;
+	const struct port *port = x->client->port;
+	const struct generation_port *rules =
+		x->era == exchange__worker(x)->trial ? port->trial : port->rules;
 	const struct generation_listener *listener;
 
 	*ret_status = 421;
-	if (!x->client->port->rules) /* its listener has gone since the head began */
+	x->why = "no-host";
+	if (!rules) /* its listener has gone since the head began */
 		return CHOICE_ANSWER;
 	if (!is_allowed(&g->config, r->host))
 		return CHOICE_ANSWER;
-	x->target = generation_find(g, x->client->port->rules, r, &listener);
+	listener = generation_listener(g, rules, r->host);
 	*ret_status = 404;
-	if (!x->target)
+	x->why = "no-route";
+	if (!listener)
 		return CHOICE_ANSWER;
 	x->listener = listener->config;
+	if (!fit_path(x, r))
+		return CHOICE_PATH_REFUSED;
+	x->target = generation_find(g, listener, r);
+	if (!x->target)
+		return CHOICE_ANSWER;
 	if (rule_of(x)->filters.redirect)
 		return CHOICE_REDIRECT;
 	*ret_status = 500;
+	x->why = "no-backend";
 	if (!(rule_of(x)->persistence.enabled && find_session(x, r)) && !pick_backend(x))
 		return CHOICE_ANSWER;
 	find_hash(x, r);
+	x->why = NULL;
 	return CHOICE_SERVER;
 }
 
@@ -169,10 +195,9 @@ static enum l7_fitness fitness(size_t i, void *user)
 {
 	struct fleet *f = user;
 	const struct server *s = f->pool->servers[i];
-
 	unsigned flags = atomic_load_explicit(&s->flags, memory_order_relaxed);
 
-	if (flags & SERVER_DOWN || !has_room(f, s))
+	if (flags & SERVER_DOWN || !addr_is_set(&s->at.addr) || !has_room(f, s))
 		return L7_UNFIT;
 	if (flags & SERVER_EJECTED || (flags & SERVER_SLOW && !takes(f, s)))
 		return L7_RESERVE;

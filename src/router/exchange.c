@@ -40,9 +40,10 @@ static void release(struct exchange *x)
 	struct worker *w = exchange__worker(x);
 
 	if (x->place.side)
-		quota_leave(&x->place);
+		exchange__stop_waiting(x);
 	if (x->side)
 		uncount(x);
+	account_end(x);
 	buf_free(&x->cors);
 	worker_release_era(w, x->era);
 	x->next = w->spare;
@@ -51,8 +52,10 @@ static void release(struct exchange *x)
 
 void exchange__drop_link(struct exchange *x)
 {
-	if (x->link)
-		link_free(TAKE_PTR(x->link));
+	if (!x->link)
+		return;
+	account_left(x);
+	link_free(TAKE_PTR(x->link));
 }
 
 /* The client gets no proper end: what it has got so far must not look complete. */
@@ -60,6 +63,8 @@ void exchange_drop(struct exchange *x)
 {
 	struct client *c = x->client;
 
+	if (!x->why)
+		x->why = "client-gone";
 	exchange__drop_link(x);
 	if (!x->tunnel)
 		count(&c->worker->counters.aborts, 1);
@@ -88,19 +93,17 @@ void exchange__leave(struct exchange *x, bool keep)
 }
 
 /* Answers without a server. The rest of a body that was not read ends the connection. */
-void exchange__answer_with(struct exchange *x, unsigned status, struct str lines)
+static void answer(struct exchange *x, struct client_answer a)
 {
 	struct client *c = x->client;
-	const struct client_answer a = {
-		.status = status,
-		.lines = lines,
-		.keep = x->keep && x->up.done && !x->old && !c->ended && !c->last,
-		.head = str_eq(exchange__method(x), STR("HEAD")),
-	};
 
+	a.keep = x->keep && x->up.done && !x->old && !c->ended && !c->last;
+	a.head = str_eq(exchange__method(x), STR("HEAD"));
 	exchange__drop_link(x);
 	exchange__disarm(x);
-	client_answer(c, &a);
+	x->status = a.status;
+	x->done = true;
+	x->out = client_answer(c, &a);
 	if (c->closing) {
 		release(x);
 		c->x = NULL;
@@ -109,9 +112,27 @@ void exchange__answer_with(struct exchange *x, unsigned status, struct str lines
 	}
 }
 
+void exchange__answer_with(struct exchange *x, unsigned status, struct str lines)
+{
+	answer(x, (struct client_answer){ .status = status, .lines = lines });
+}
+
 void exchange__answer(struct exchange *x, unsigned status)
 {
-	exchange__answer_with(x, status, (struct str){ 0 });
+	answer(x, (struct client_answer){ .status = status });
+}
+
+void exchange__refuse(struct exchange *x, enum refusal why)
+{
+	const struct refusal_words *words = &refusal_words[why];
+
+	count(&exchange__worker(x)->counters.refusals[why], 1);
+	x->keep = false;
+	x->why = words->label;
+	if (x->answering || !words->status)
+		exchange_drop(x);
+	else
+		answer(x, (struct client_answer){ .status = words->status, .text = words->text });
 }
 
 /* ---- time ---- */
@@ -191,21 +212,32 @@ static bool try_again(struct exchange *x, const struct l7_try *t)
 	if (!l7_retry_again(policy, t) || !in_budget(x, t))
 		return false;
 	wait = l7_retry_wait(policy, t, random_next(&w->random));
+	if (t->ending == L7_ANSWERED)
+		account_answered(x, t->status);
 	exchange__drop_link(x);
 	x->full_up = x->full_down = x->cut = false;
 	count(&w->counters.retries, 1);
 	x->retry_at = loop_monotonic() + wait;
+	account_again(x);
 	exchange__arm(x);
 	return true;
 }
 
 void exchange__fail(struct exchange *x, enum l7_ending ending)
 {
+	static const struct {
+		enum stats_counter kind;
+		const char *why;
+	} failures[] = { [L7_NOT_REACHED] = { STATS_CONNECT, "connect-failed" },
+			 [L7_NOT_TAKEN] = { STATS_BROKEN, "server-broken" },
+			 [L7_BROKEN] = { STATS_BROKEN, "server-broken" },
+			 [L7_TIMED_OUT] = { STATS_TIMEOUT, "server-timeout" } };
 	const struct l7_try t = { .ending = ending,
 				  .number = x->tries,
 				  .repeatable = x->repeatable,
 				  .answering = x->answering };
 
+	account_failure(x, failures[ending].kind, failures[ending].why);
 	exchange__judge(x, &t);
 	if (x->answering)
 		exchange_drop(x);
@@ -238,6 +270,7 @@ static void end_late(struct exchange *x)
 
 	if (x->link && x->up.done)
 		exchange__judge(x, &t);
+	account_failure(x, STATS_TIMEOUT, "request-timeout");
 	if (x->answering)
 		exchange_drop(x);
 	else
@@ -270,12 +303,25 @@ void exchange_sweep(struct exchange *x, ev_tstamp now)
 		quota_call(x->place.side); /* servers may have come up */
 	if (!exchange__is_sending(x) || now - x->moved < loop_seconds(limit))
 		return;
+	if (x->answering || (!x->up.done && !x->full_up))
+		x->why = "stalled";
 	if (x->answering)
 		exchange_drop(x);
-	else if (!x->up.done && !x->full_up)
-		exchange__answer(x, 408);
+	else if (exchange_awaits_client(x))
+		exchange__refuse(x, REFUSAL_BODY_TIME);
 	else
 		exchange__fail(x, L7_TIMED_OUT);
+}
+
+bool exchange_awaits_client(const struct exchange *x)
+{
+	return exchange__is_sending(x) && !x->up.done && !x->full_up && !x->tunnel;
+}
+
+void exchange_too_slow(struct exchange *x)
+{
+	exchange__refuse(x,
+			 stream_unsent(&x->client->stream) ? REFUSAL_READ_TIME : REFUSAL_BODY_TIME);
 }
 
 /* ---- who is read from ---- */
@@ -327,24 +373,38 @@ void exchange__slow_down(struct exchange *x)
 
 /* ---- the beginning ---- */
 
+/* The connection ends after the last request that one may have. */
+static void count_request(struct client *c)
+{
+	unsigned most = worker_clients(c->worker)->requests;
+
+	count(&c->worker->counters.requests, 1);
+	c->debt = 0;
+	if (++c->requests == most)
+		c->last = true;
+}
+
 static struct exchange *make(struct client *c, size_t n)
 {
 	struct worker *w = c->worker;
 	const struct http_head *h = &w->head;
+	struct era *era = worker_era(w, c);
 	struct exchange *x = w->spare;
 
 	if (x)
 		w->spare = x->next;
 	else
 		x = mem_alloc(sizeof(*x));
-	w->era->users++;
+	era->users++;
 	c->leaves = !h->keep_alive;
 	*x = (struct exchange){ .client = c,
-				.era = w->era,
+				.era = era,
 				.start = c->in->at,
 				.head = n,
 				.sent = c->in->at + n,
+				.in = n,
 				.old = h->minor == 0,
+				.room = worker_clients(w)->body ?: UINT64_MAX,
 				.keep = h->keep_alive,
 				.repeatable = true };
 	x->n_method = (uint8_t)(h->method.n < ROUTER__METHOD ? h->method.n : ROUTER__METHOD);
@@ -353,6 +413,7 @@ static struct exchange *make(struct client *c, size_t n)
 	x->upgrade = h->upgrade && h->minor && x->up.done &&
 		     !str_ieq(http_header(h, STR("upgrade")), STR("h2c"));
 	x->moved = ev_now(w->loop);
+	x->began = x->try_began = loop_monotonic();
 	return x;
 }
 
@@ -392,6 +453,7 @@ static void redirect(struct exchange *x, const struct l7_request *r)
 	buf_add_lit(path, "location: ");
 	l7_redirect_location(to, x->target->match->path, &from, path);
 	buf_add_lit(path, "\r\n");
+	x->why = "redirect";
 	exchange__answer_with(x, to->status, (struct str){ path->p, path->n });
 }
 
@@ -421,7 +483,7 @@ static bool apply_cors(struct exchange *x, const struct l7_cors *cors)
 }
 
 /* The request counts at its pool. False: there are too many. */
-static bool count_request(struct exchange *x)
+static bool admit(struct exchange *x)
 {
 	const struct generation_pool *pool = &x->era->generation->pools[x->backend->pool];
 	unsigned limit = pool->config->limits.requests;
@@ -440,10 +502,11 @@ static void pass_on(struct exchange *x)
 	const struct l7_cors *cors = rule->filters.cors ?: x->backend->filters.cors;
 
 	if (cors && apply_cors(x, cors)) {
+		x->why = "preflight";
 		exchange__answer_with(x, 204, (struct str){ x->cors.p, x->cors.n });
 		return;
 	}
-	if (!count_request(x)) {
+	if (!admit(x)) {
 		exchange__overflow(x, WORKER_REQUESTS);
 		return;
 	}
@@ -460,22 +523,34 @@ void exchange_begin(struct client *c, size_t n)
 	struct exchange *x = c->x = make(c, n);
 	struct l7_request r;
 	unsigned status = view(&w->head, &r);
+	enum choice choice = CHOICE_ANSWER;
 
-	count(&w->counters.requests, 1);
+	count_request(c);
 	if (status) {
 		x->keep = false;
-		exchange__answer(x, status);
-		return;
+		x->why = "bad-request";
+	} else {
+		choice = choose_rule(x, &r, &status);
 	}
-	switch (choose_rule(x, &r, &status)) {
+	account_begin(x);
+	switch (choice) {
 	case CHOICE_SERVER:
-		pass_on(x);
+		if (w->head.has_length && w->head.length > x->room)
+			exchange__refuse(x, REFUSAL_BODY_BYTES);
+		else
+			pass_on(x);
 		break;
 	case CHOICE_REDIRECT:
 		redirect(x, &r);
 		break;
 	case CHOICE_ANSWER:
-		exchange__answer(x, status);
+		if (status == 400)
+			exchange__refuse(x, REFUSAL_MALFORMED);
+		else
+			exchange__answer(x, status);
+		break;
+	case CHOICE_PATH_REFUSED:
+		exchange__refuse(x, REFUSAL_PATH);
 		break;
 	}
 }

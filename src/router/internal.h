@@ -56,16 +56,18 @@ struct slot {
 	struct quota_side *side;   /* of this thread, of the quota of the pool */
 	TAILQ_ENTRY(slot) of_side; /* among the slots of the pool */
 	struct links kept;
-	unsigned n_kept;
-	unsigned active; /* exchanges */
+	unsigned n_kept, n_open; /* n_open: all links, kept or in use */
+	unsigned active;	 /* exchanges */
+	struct stats_cell *stats;
 };
 
 /* ---- generations and listeners, as a thread sees them ---- */
 
 struct era {
 	struct generation *generation;
-	uint32_t *turns; /* of each pool */
-	unsigned users;	 /* exchanges, and the worker while it is the current one */
+	struct tally *tally; /* of this thread */
+	uint32_t *turns;     /* of each pool */
+	unsigned users;	     /* exchanges, and the worker while it is the current one */
 };
 
 struct port {
@@ -75,6 +77,7 @@ struct port {
 	struct stream_listener listener;
 	bool open;
 	const struct generation_port *rules; /* of the current generation; NULL: it has none */
+	const struct generation_port *trial; /* of the second one */
 	unsigned clients;
 };
 
@@ -88,12 +91,19 @@ struct client {
 	struct exchange *x; /* NULL: no request is being answered */
 	struct buffer *in;  /* NULL: no bytes wait */
 	struct endpoint peer;
-	ev_tstamp since;  /* without a request: when it became idle, or when its head began */
+	struct addr counted; /* its address, as the gate has counted it */
+	ev_tstamp since;     /* without a request: when it became idle, or when its head began */
+	uint64_t received;   /* bytes */
+	uint64_t seen;	  /* bytes that it had moved at the last sweep at which it was waited for */
+	int64_t debt;	  /* bytes that it has moved too few */
 	uint32_t scanned; /* of the head that is being read */
-	bool ended;	  /* the client will send no more */
-	bool last;	  /* the connection ends after the request that is under way */
-	bool closing;	  /* no further request is read */
-	bool leaves;	  /* the client has asked for the end of the connection */
+	uint32_t requests;
+	bool ended;   /* the client will send no more */
+	bool last;    /* the connection ends after the request that is under way */
+	bool closing; /* no further request is read */
+	bool leaves;  /* the client has asked for the end of the connection */
+	bool awaited; /* at the last sweep it had to send, or to take what was queued */
+	bool refused; /* not counted by the gate: ends after its answer */
 };
 
 /* ---- exchanges ---- */
@@ -113,20 +123,26 @@ struct exchange {
 	const struct l7_listener *listener;
 	struct server *server;			  /* of the present try */
 	const struct generation_session *session; /* that the request belongs to; NULL: none */
-	ev_tstamp moved;			  /* when bytes came last, from either side */
+	struct stats_cell *route, *pool;	  /* pool: NULL if there is none */
+	const char *why;  /* a word for an answer of the router or a failure; NULL: none */
+	uint64_t in, out; /* bytes from the client, and to it */
+	ev_tstamp moved;  /* when bytes came last, from either side */
+	/* monotonic ns: the head was complete, the try began, the server's answer began, the end */
+	int64_t began, try_began, first, ended; /* first, ended: 0 before that */
 	int64_t due, retry_at; /* monotonic ns: end of the request, next try; 0: none */
 	int64_t try_due;       /* monotonic ns: end of the present try; 0: none */
 	int64_t wait_due;      /* monotonic ns: end of the wait for a link; 0: none */
 	struct quota_place place;
 	struct quota_side *side; /* of the pool; NULL: the request is not counted there */
-	const char *why;	 /* a word for an answer of the router or a failure; NULL: none */
 	uint64_t hash;		 /* of the key of the request, for L7_MAGLEV */
 	struct buf cors;	 /* lines for the answer */
 	size_t start;		 /* of the head in client->in */
 	size_t head;		 /* its bytes */
 	size_t sent;		 /* offset in client->in of the first byte that was not passed on */
+	uint64_t room;		 /* bytes of content that the request may still have */
 	struct http_body up, down;
 	enum head_framing framing; /* of the answer */
+	unsigned interim;	   /* answers before the final one */
 	unsigned tries;
 	uint16_t tried[ROUTER__TRIED]; /* servers of the latest tries, by their place in the pool */
 	unsigned status;	       /* of the answer */
@@ -136,12 +152,15 @@ struct exchange {
 	bool keep;	   /* the client's connection stays open */
 	bool keep_link;	   /* the server's does */
 	bool repeatable;   /* all of the request is still in client->in */
+	bool counted;	   /* how the present try has ended */
+	bool done;	   /* the answer is complete */
 	bool answering;	   /* the head of the final answer was passed on */
 	bool tunnel;	   /* after 101: bytes both ways */
 	bool upgrade;	   /* the client asked for one */
 	bool full_up;	   /* the client is not read from until the server has taken more */
 	bool full_down;	   /* and the other way round */
 	bool cut;	   /* the server takes no more of the request */
+	bool crooked;	   /* the path is passed on in another form than it came */
 	bool hashed;	   /* hash is set: the request has the key */
 	bool admitted;	   /* counted among the limited requests of the pool */
 	bool again;	   /* counted among the further tries of the pool */
@@ -152,6 +171,7 @@ struct exchange {
 struct counters {
 	_Atomic uint64_t requests, retries, answers[WORKER_CLASSES], aborts, clients, links;
 	_Atomic uint64_t overflows[WORKER_LIMITS];
+	_Atomic uint64_t refusals[REFUSALS];
 };
 
 static inline void count(_Atomic uint64_t *counter, int by)
@@ -169,15 +189,18 @@ struct worker {
 	ev_async wake;
 	ev_timer drain_limit;
 	ev_timer sweep; /* looks for connections that have been silent for too long */
-	_Atomic(struct generation *) pending; /* NULL: nothing new */
-	_Atomic(struct socket_gift *) gifts;  /* sockets for the next generation */
-	_Atomic(struct quota_side *) calls;   /* of other threads: turns to take */
+	_Atomic(struct edition *) pending;   /* NULL: nothing new */
+	_Atomic(struct socket_gift *) gifts; /* sockets for the next generation */
+	_Atomic(struct quota_side *) calls;  /* of other threads: turns to take */
 	atomic_bool stop, drain;
 	bool draining;
-	struct era *era; /* the current one; NULL before the first */
+	struct era *era;   /* the current one; NULL before the first */
+	struct era *trial; /* a second one, for some clients; NULL: none */
+	struct worker_trial split;
 	TAILQ_HEAD(, port) ports;
 	TAILQ_HEAD(, client) clients;
 	unsigned n_clients;
+	unsigned n_refused; /* of them, those that the gate did not let in */
 	struct links leaving;
 	struct slot **slots; /* by the number of a server; NULL: not used yet */
 	uint32_t n_slots;
@@ -187,6 +210,7 @@ struct worker {
 	struct http_head head; /* that is being parsed: one at a time */
 	struct buf out;	       /* the head that is being written */
 	struct buf path;       /* that is being rewritten */
+	struct buf straight;   /* the target of a request whose path had another form */
 	char scratch[ROUTER__SCRATCH];
 	struct counters counters;
 };
@@ -194,16 +218,19 @@ struct worker {
 /* worker.c */
 struct slot *worker_slot(struct worker *w, const struct server *server);
 void worker_release_era(struct worker *w, struct era *era);
+/* The one that a request of this client begins with. */
+struct era *worker_era(const struct worker *w, const struct client *c);
 /* The last connection may have ended. */
 void worker_look(struct worker *w);
 
 /* choose.c */
-enum choice { CHOICE_SERVER, CHOICE_ANSWER, CHOICE_REDIRECT };
+enum choice { CHOICE_SERVER, CHOICE_ANSWER, CHOICE_REDIRECT, CHOICE_PATH_REFUSED };
 
 /*
- * Finds the rule of a request, and its backend. *ret_status is that of CHOICE_ANSWER.
+ * Finds the rule of a request, and its backend. The path of the request becomes that of which the
+ * rules speak. *ret_status is that of CHOICE_ANSWER.
  */
-enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned *ret_status);
+enum choice choose_rule(struct exchange *x, struct l7_request *r, unsigned *ret_status);
 /*
  * A server of the backend's pool, if possible none that was tried before; NULL: none can be used.
  * The caller counts the try. *ret_full: there are some, but they have no connection to spare. A
@@ -212,7 +239,10 @@ enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned
 struct server *choose_server(struct exchange *x, bool fresh, bool *ret_full);
 
 /* client.c */
+/* A new connection; refused if the gate does not let it in. */
 void client_new(struct port *port, int fd, struct endpoint peer);
+/* Answers with the words of a refusal and ends the connection, if no request is under way. */
+void client_refuse(struct client *c, enum refusal why);
 /* Its exchange has ended: goes on with the next request, or ends. */
 void client_next(struct client *c);
 /* Ends the connection after what is queued was sent. */
@@ -224,11 +254,13 @@ void client_free(struct client *c);
 struct client_answer {
 	unsigned status;
 	struct str lines; /* further fields, each with CRLF */
+	const char *text; /* content; NULL: the reason of the status */
 	bool keep;	  /* the connection stays open */
 	bool head;	  /* no content, because the method is HEAD */
 };
 
-void client_answer(struct client *c, const struct client_answer *a);
+/* Returns its bytes. */
+size_t client_answer(struct client *c, const struct client_answer *a);
 /* Ends what has been silent for too long. */
 void client_sweep(struct client *c, ev_tstamp now);
 /* The thread is draining: ends the connection as soon as no request is under way. */
@@ -248,6 +280,10 @@ void exchange_turn(struct quota_side *side);
 /* The deadline of the client's stream has passed. */
 void exchange_expired(struct exchange *x);
 void exchange_sweep(struct exchange *x, ev_tstamp now);
+/* Whether the exchange waits for the rest of the request, and could take it. */
+bool exchange_awaits_client(const struct exchange *x);
+/* The client is too slow. */
+void exchange_too_slow(struct exchange *x);
 /* The client is gone: drops the exchange without an answer. */
 void exchange_drop(struct exchange *x);
 
@@ -276,6 +312,11 @@ static inline struct str exchange__method(const struct exchange *x)
 	return (struct str){ x->method, x->n_method };
 }
 
+static inline const struct l7_clients *worker_clients(const struct worker *w)
+{
+	return &w->era->generation->config.clients;
+}
+
 /* A server gets the request. */
 static inline bool exchange__is_sending(const struct exchange *x)
 {
@@ -302,6 +343,8 @@ bool exchange__retry_status(struct exchange *x, unsigned status);
 /* Answers without a server. The rest of a body that was not read ends the connection. */
 void exchange__answer(struct exchange *x, unsigned status);
 void exchange__answer_with(struct exchange *x, unsigned status, struct str lines);
+/* Answers with the words of a refusal, or ends an answer that has begun; the connection ends. */
+void exchange__refuse(struct exchange *x, enum refusal why);
 /* Ends the exchange, whose answer is complete. */
 void exchange__leave(struct exchange *x, bool keep);
 /* Both sides of a tunnel have ended. */
@@ -313,6 +356,7 @@ void exchange__arm(struct exchange *x);
 /* waiting.c: a link to a server, or a place in the queue. */
 enum exchange__seat { SEAT_TAKEN, SEAT_NONE, SEAT_FULL };
 void exchange__wait(struct exchange *x);
+void exchange__stop_waiting(struct exchange *x);
 void exchange__overflow(struct exchange *x, enum worker_limit limit);
 /* request.c: takes a link for the next try; exchange__begin_try() begins it. */
 enum exchange__seat exchange__take_link(struct exchange *x, bool fresh, bool *ret_open);
@@ -321,6 +365,24 @@ void exchange__steer_client(struct exchange *x);
 void exchange__steer_server(struct exchange *x);
 /* Does not read from the server until the client has taken what is queued. */
 void exchange__slow_down(struct exchange *x);
+
+/* account.c: what is counted about an exchange */
+/* Its rule is chosen, or why there is none. */
+void account_begin(struct exchange *x);
+/* It goes to a server. */
+void account_try(struct exchange *x);
+/* Another try follows, at x->retry_at. */
+void account_again(struct exchange *x);
+/* The server's answer has begun. */
+void account_first(struct exchange *x);
+/* The server's answer is complete, or it leads to another try. */
+void account_answered(struct exchange *x, unsigned status);
+/* The server has failed: STATS_CONNECT, STATS_BROKEN or STATS_TIMEOUT. */
+void account_failure(struct exchange *x, enum stats_counter kind, const char *why);
+/* The server is no longer needed: if nothing of the above happened, that counts as an abort. */
+void account_left(struct exchange *x);
+/* The last thing that happens to it: x->done says how. */
+void account_end(struct exchange *x);
 
 /* link.c */
 /*

@@ -15,7 +15,16 @@
 #include "base/units.h"
 #include "src/router/internal.h"
 
-#define LEAVE_TIME (1 * NSEC_PER_SEC)
+#define LEAVE_TIME (1 * NSEC_PER_SEC)  /* for the server to end its side */
+#define FLUSH_TIME (60 * NSEC_PER_SEC) /* to take what is queued, too */
+
+/* Other threads read them in the statistics. */
+static void show(const struct slot *slot)
+{
+	stats_set(slot->stats, STATS_ACTIVE, slot->active);
+	stats_set(slot->stats, STATS_OPEN, slot->n_open);
+	stats_set(slot->stats, STATS_KEPT, slot->n_kept);
+}
 
 static void unkeep(struct link *l)
 {
@@ -34,6 +43,8 @@ void link_free(struct link *l)
 		l->slot->active--;
 	else
 		unkeep(l);
+	l->slot->n_open--;
+	show(l->slot);
 	count(&l->worker->counters.links, -1);
 	buffers_give(&l->worker->buffers, l->in);
 	stream_end(&l->stream);
@@ -157,12 +168,15 @@ struct link *link_take(struct exchange *x, const struct server *server, bool fre
 	if (l) {
 		unkeep(l);
 		l->x = x;
+		show(slot);
 		return l;
 	}
 	l = mem_zalloc(sizeof(*l));
 	l->worker = w;
 	l->slot = slot;
 	l->x = x;
+	slot->n_open++;
+	show(slot);
 	count(&w->counters.links, 1);
 	len = endpoint_to_sockaddr(&server->at, &to);
 	stream_init(&l->stream, w->loop, TASK_ORDINARY, &events);
@@ -191,6 +205,8 @@ void link_give(struct link *l, const struct l7_limits *limits)
 	stream_want(&l->stream, STREAM_READ);
 	if (slot->n_kept > limits->idle)
 		link_free(TAILQ_LAST(&slot->kept, links));
+	else
+		show(slot);
 }
 
 bool link_yield(struct quota_side *side)
@@ -216,7 +232,8 @@ void link_leave(struct link *l)
 	l->leaving = true;
 	l->limited = false;
 	TAILQ_INSERT_TAIL(&l->worker->leaving, l, kept);
-	stream_linger(&l->stream, LEAVE_TIME);
+	show(l->slot);
+	stream_linger(&l->stream, stream_unsent(&l->stream) ? FLUSH_TIME : LEAVE_TIME);
 }
 
 void link_sweep(struct slot *slot, ev_tstamp now)

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * metrics: first the totals, then family by family the routes, pools and servers (metrics_items.c).
+ */
 #include "src/router/metrics.h"
 
+#include <stdlib.h>
+
 #include "base/cleanup.h"
+#include "base/mem.h"
+#include "lib/loop/task.h"
 #include "lib/metrics/metrics.h"
+#include "src/router/metrics_private.h"
 
 static const char *const sources[METRICS_SOURCES] = { "file", "api" };
-static const char *const classes[WORKER_CLASSES] = { "1xx", "2xx", "3xx", "4xx", "5xx" };
+const char *const metrics__classes[STATS_CLASSES] = { "1xx", "2xx", "3xx", "4xx", "5xx" };
 
 struct family {
 	const char *name;
@@ -27,6 +35,8 @@ static const struct family retries = { "maglev_router_retries_total", METRICS_CO
 				       "Further tries of requests at a server." };
 static const struct family aborts = { "maglev_router_aborts_total", METRICS_COUNTER,
 				      "Requests that ended without a complete answer." };
+static const struct family refusals = { "maglev_router_refused_total", METRICS_COUNTER,
+					"Connections and requests of clients that were refused." };
 static const struct family clients = { "maglev_router_client_connections", METRICS_GAUGE,
 				       "Open connections of clients." };
 static const struct family links = { "maglev_router_server_connections", METRICS_GAUGE,
@@ -35,6 +45,10 @@ static const struct family links = { "maglev_router_server_connections", METRICS
 static const char *const limits[WORKER_LIMITS] = { "connections", "requests", "retries" };
 static const struct family overflows = { "maglev_router_overflows_total", METRICS_COUNTER,
 					 "Requests and further tries above a limit of a pool." };
+static const struct family percent = { "maglev_router_rollout_percent", METRICS_GAUGE,
+				       "Share of the generation that is rolled out; 0: none is." };
+static const struct family rollouts = { "maglev_router_rollouts_total", METRICS_COUNTER,
+					"Rollouts, by how they ended." };
 
 static void begin(struct buf *out, const struct family *f)
 {
@@ -64,7 +78,7 @@ static void add_answers(struct buf *out, const struct worker_totals *t)
 {
 	begin(out, &answers);
 	for (size_t i = 0; i < WORKER_CLASSES; i++) {
-		const struct metrics_label label = { "class", str_of(classes[i]) };
+		const struct metrics_label label = { "class", str_of(metrics__classes[i]) };
 
 		metrics_u64(out, answers.name, &label, 1, t->answers[i]);
 	}
@@ -80,26 +94,88 @@ static void add_overflows(struct buf *out, const struct worker_totals *t)
 	}
 }
 
-static enum http_stream_state produce(struct buf *out, void *user)
+static void add_refusals(struct buf *out, const struct worker_totals *t)
 {
-	const struct metrics_state *s = user;
+	begin(out, &refusals);
+	for (size_t i = 0; i < REFUSALS; i++) {
+		const struct metrics_label label = { "reason", str_of(refusal_words[i].label) };
+
+		metrics_u64(out, refusals.name, &label, 1, t->refusals[i]);
+	}
+}
+
+static void add_rollouts(struct buf *out, const struct rollout *r)
+{
+	const struct rollout_status s = rollout_status(r);
+
+	single(out, &percent, s.state == ROLLOUT_RUNNING ? s.share : 0);
+	begin(out, &rollouts);
+	for (enum rollout_state i = ROLLOUT_FINISHED; i < ROLLOUT_STATES; i++) {
+		const struct metrics_label label = { "result", str_of(rollout_state_name(i)) };
+
+		metrics_u64(out, rollouts.name, &label, 1, rollout_count(r, i));
+	}
+}
+
+static void add_totals(struct buf *out, const struct metrics_state *s)
+{
 	const struct generation *g = router_current(s->router);
 	struct worker_totals t = router_totals(s->router);
 
 	single(out, &generation, g ? g->number : 0);
 	single(out, &held, router_generations(s->router));
 	add_updates(out, s);
+	add_rollouts(out, s->rollout);
 	single(out, &requests, t.requests);
 	add_answers(out, &t);
 	single(out, &retries, t.retries);
 	add_overflows(out, &t);
 	single(out, &aborts, t.aborts);
+	add_refusals(out, &t);
 	single(out, &clients, t.clients);
 	single(out, &links, t.links);
-	return HTTP_STREAM_END;
+}
+
+/* ---- the page ---- */
+
+struct scrape {
+	const struct metrics_state *state;
+	struct generation *generation; /* NULL: there was none */
+	struct metrics_items *items;   /* NULL before the totals were written */
+};
+
+static enum http_stream_state produce(struct buf *out, void *user)
+{
+	struct scrape *s = user;
+	size_t start = out->n;
+
+	if (!s->items) {
+		s->generation = router_hold(s->state->router);
+		add_totals(out, s->state);
+		s->items = metrics__items_new(router_stats(s->state->router), s->generation,
+					      s->state->limit);
+	}
+	do {
+		if (!metrics__items_write(s->items, out))
+			return HTTP_STREAM_END;
+	} while (out->n - start < HTTP_SLICE && task_has_time(s->state->loop));
+	return HTTP_STREAM_MORE;
+}
+
+/* Called also when the client goes away in the middle of the page. */
+static void on_closed(bool whole, void *user)
+{
+	struct scrape *s = user;
+
+	metrics__items_free(s->items);
+	router_release(s->state->router, s->generation);
+	free(s);
 }
 
 struct http_stream metrics_page(void *state)
 {
-	return (struct http_stream){ .produce = produce, .user = state };
+	struct scrape *s = mem_zalloc(sizeof(*s));
+
+	s->state = state;
+	return (struct http_stream){ .produce = produce, .closed = on_closed, .user = s };
 }

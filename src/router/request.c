@@ -24,6 +24,9 @@ static int body_end(struct exchange *x, size_t *ret_end)
 
 		if (r < 0)
 			return (int)r;
+		if (content.n > x->room)
+			return -EFBIG;
+		x->room -= content.n;
 		at += (size_t)r;
 	}
 	*ret_end = at;
@@ -59,18 +62,17 @@ static void push_pieces(struct exchange *x, struct str head)
 	struct client *c = x->client;
 	struct str pieces[2];
 	size_t end = x->sent, n = 0;
+	int r = body_end(x, &end);
 
-	if (body_end(x, &end) < 0) {
-		if (x->answering)
-			exchange_drop(x);
-		else
-			x->keep = false, exchange__answer(x, 400);
+	if (r < 0) {
+		exchange__refuse(x, r == -EFBIG ? REFUSAL_BODY_BYTES : REFUSAL_MALFORMED);
 		return;
 	}
 	if (head.n)
 		pieces[n++] = head;
 	if (end > x->sent)
 		pieces[n++] = (struct str){ c->in->p + x->sent, end - x->sent };
+	x->in += end - x->sent;
 	x->sent = end;
 	if (n && stream_sendv(&x->link->stream, pieces, n) < 0) {
 		be_cut(x);
@@ -90,6 +92,8 @@ static void push_pieces(struct exchange *x, struct str head)
 
 void exchange__end_tunnel(struct exchange *x)
 {
+	account_answered(x, x->status);
+	x->done = true;
 	link_leave(TAKE_PTR(x->link));
 	count(&exchange__worker(x)->counters.answers[0], 1);
 	x->sent = 0;
@@ -106,8 +110,10 @@ static void push_tunnel(struct exchange *x)
 		exchange_drop(x);
 		return;
 	}
-	if (c->in)
+	if (c->in) {
+		x->in += c->in->n - x->sent;
 		c->in->at = c->in->n = x->sent = 0;
+	}
 	if (c->ended && x->server_ended) {
 		exchange__end_tunnel(x);
 		return;
@@ -131,6 +137,20 @@ void exchange_push(struct exchange *x)
 		push_tunnel(x);
 	else if (!x->up.done)
 		push_pieces(x, (struct str){ 0 });
+}
+
+/* The path was brought into another form for the rules; the server gets the same. */
+static void straighten(const struct exchange *x, struct head_request *r)
+{
+	struct buf *out = &exchange__worker(x)->straight;
+	const char *query = memchr(r->target.p, '?', r->target.n);
+	struct str path = { r->target.p, query ? (size_t)(query - r->target.p) : r->target.n };
+
+	out->n = 0;
+	if (l7_path_normalize(path, x->listener->paths, out) < 0)
+		return; /* cannot be: the same was done before */
+	buf_add(out, path.p + path.n, r->target.n - path.n);
+	r->target = (struct str){ out->p, out->n };
 }
 
 /* The target as the server gets it: the backend's rewrite wins over that of the rule. */
@@ -172,12 +192,17 @@ static void send_request(struct exchange *x, const struct http_head *h)
 		r.host = r.asked;
 	if (!r.asked.n && !h->minor)
 		r.host = str_of(x->server->authority);
+	if (x->crooked)
+		straighten(x, &r);
 	rewrite(x, &r);
 	exchange__add_edits(&x->target->rule->filters.request, r.edits, &r.n_edits);
 	exchange__add_edits(&x->backend->filters.request, r.edits, &r.n_edits);
 	head_write_request(&r, &w->out);
 	x->sent = x->start + x->head;
+	x->in = x->head;
 	http_body_init(&x->up, h, (struct str){ 0 });
+	x->room = x->era->generation->config.clients.body ?: UINT64_MAX;
+	x->interim = 0;
 	push_pieces(x, (struct str){ w->out.p, w->out.n });
 }
 
@@ -239,6 +264,7 @@ void exchange__begin_try(struct exchange *x, bool fresh, bool open)
 	if (limit && fresh)
 		limit = rest_of_try(x);
 	x->tries++;
+	account_try(x);
 	if (!open && (!limit || pool->connect_timeout < limit))
 		limit = pool->connect_timeout;
 	link_limit(x->link, limit);
@@ -259,6 +285,7 @@ void exchange__try_server(struct exchange *x, bool fresh)
 		exchange__begin_try(x, fresh, open);
 		break;
 	case SEAT_NONE:
+		x->why = "no-server";
 		exchange__answer(x, 503);
 		break;
 	case SEAT_FULL:

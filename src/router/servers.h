@@ -4,10 +4,9 @@
  * state nor the connections to them.
  *
  * A server belongs to a pool: it is known by the name of the pool, host, port and TLS, so that each
- * pool has its own health, limits and counters. It is found or made when a generation is compiled,
- * which holds a reference until it is freed. Its number stays as long as it lives; data threads use
- * it as an index of what they keep for it. All functions are for the control thread; data threads
- * read the atomic members.
+ * pool has its own health, limits and counters. A generation holds references to its servers, and
+ * data threads use their numbers (names.h) as indexes of what they keep for them. All functions are
+ * for the control thread; data threads read the atomic members.
  */
 #pragma once
 
@@ -17,7 +16,6 @@
 
 #include "base/addr.h"
 #include "src/router/quota.h"
-#include "src/router/tables.h"
 
 struct servers;
 struct charge;
@@ -35,8 +33,8 @@ struct server {
 	char *host;
 	uint16_t port;
 	bool tls;
-	uint64_t key;	    /* names it in sessions; see core/l7/key.h */
 	char *authority;    /* host and port, as in a URL */
+	uint64_t key;	    /* names it in sessions; see core/l7/key.h */
 	struct endpoint at; /* no address: the name has not been found yet */
 	atomic_uint flags;  /* enum server_flag; written by the control thread */
 	_Atomic int64_t up; /* with SERVER_SLOW: since when, monotonic ns */
@@ -47,24 +45,26 @@ struct server {
 	struct server *next;   /* in the list of those */
 	/* the rest is for the control thread */
 	struct charge *charge; /* of care.h; NULL: no generation in force has the server */
-	/* the rest is private */
-	unsigned references;
-	struct servers *of;
 };
 
-/* threads and call are those of quotas. */
-struct servers *servers_new(unsigned threads, quota_call_fn *call, void *user);
+/* Whether it can get requests. From any thread. */
+static inline bool server_is_usable(const struct server *s)
+{
+	unsigned flags = atomic_load_explicit(&s->flags, memory_order_relaxed);
+
+	return !(flags & (SERVER_DOWN | SERVER_EJECTED)) && addr_is_set(&s->at.addr);
+}
+
+struct servers *servers_new(void);
 /* All references must have been released. */
 void servers_free(struct servers *s);
-struct server *servers_take(struct servers *s, const char *pool, const char *host, uint16_t port,
-			    bool tls);
+/* The server of a pool, whose quota is given. */
+struct server *servers_take(struct servers *s, struct quota *quota, const char *pool,
+			    const char *host, uint16_t port, bool tls);
+/* One more reference. */
+void servers_hold(struct server *server);
 void servers_release(struct server *server);
 /* Numbers are below this. */
 uint32_t servers_bound(const struct servers *s);
-/* The quota of a pool, with a reference; it is the same while the pool has one. */
-struct quota *servers_take_quota(struct servers *s, const char *pool);
-void servers_release_quota(struct servers *s, const char *pool);
-/* The tables of pools, which outlive generations, too. */
-struct tables *servers_tables(const struct servers *s);
 /* The server with that number; NULL if there is none. */
 struct server *servers_at(const struct servers *s, uint32_t number);

@@ -11,6 +11,7 @@
 void exchange__overflow(struct exchange *x, enum worker_limit limit)
 {
 	count(&exchange__worker(x)->counters.overflows[limit], 1);
+	stats_count(x->pool, STATS_OVERFLOW, 1);
 	x->why = "overflow";
 	exchange__answer(x, 503);
 }
@@ -26,15 +27,23 @@ void exchange__wait(struct exchange *x)
 		exchange__overflow(x, WORKER_CONNECTIONS);
 		return;
 	}
+	stats_count(x->pool, STATS_WAITED, 1);
+	stats_count(x->pool, STATS_WAITING, 1);
 	x->wait_due = x->place.since + limits->wait;
 	exchange__arm(x);
 }
 
-/* The wait is over; what else the exchange has to be done by may still be there. */
-static void stop_waiting(struct exchange *x)
+void exchange__stop_waiting(struct exchange *x)
 {
 	quota_leave(&x->place);
+	stats_count(x->pool, STATS_WAITING, (uint64_t)-1);
 	x->wait_due = 0;
+}
+
+/* What else the exchange has to be done by may still be there. */
+static void go_on(struct exchange *x)
+{
+	exchange__stop_waiting(x);
 	if (x->due)
 		exchange__arm(x);
 	else
@@ -50,11 +59,11 @@ static enum quota_result serve(struct quota_place *p, void *user)
 	seat = exchange__take_link(x, false, &open);
 	if (seat == SEAT_FULL)
 		return QUOTA_FULL;
-	stop_waiting(x);
+	go_on(x);
 	if (seat == SEAT_TAKEN)
 		exchange__begin_try(x, false, open);
 	else
-		exchange__answer(x, 503);
+		x->why = "no-server", exchange__answer(x, 503);
 	return QUOTA_SERVED;
 }
 

@@ -146,9 +146,13 @@ def test_a_full_queue_is_a_503_at_once(serve, route, clients):
         router.wait_metric('maglev_router_requests_total', n + 2)
     assert ask(*clients(router)).message()[0].status == 503
     assert overflows(router, 'connections') == 1
+    assert router.metrics().one('maglev_router_pool_overflows_total', pool='pool') == 1
+    assert router.metrics().one('maglev_router_pool_waiting', pool='pool') == 2
     for client in [first, *others]:
         router.held.answer()
     assert [client.message()[0].status for client in [first, *others]] == [200] * 3
+    assert router.metrics().one('maglev_router_pool_waiting', pool='pool') == 0
+    assert router.metrics().one('maglev_router_pool_waited_total', pool='pool') == 2
 
 
 def test_a_request_waits_for_a_limited_time(serve, route, clients):
