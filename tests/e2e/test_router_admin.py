@@ -3,12 +3,14 @@
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import socket
 import ssl
 import subprocess
 import threading
+import time
 from urllib.parse import quote
 
 import pytest
@@ -581,3 +583,51 @@ def test_connections_are_shown_while_they_come_and_go(serve, route):
         router.signal(signal.SIGTERM)
         client.rest()
     assert router.end() == 0
+
+
+# ---- the rate of updates ----
+
+def wrk(router, seconds):
+    """Requests, those that failed, and the 50th percentile of their times in ms."""
+    out = subprocess.run(['wrk', '-t1', '-c16', f'-d{seconds}s', '--latency', f'http://127.0.0.1:{router.port_of("default")}/'],
+                         capture_output=True, text=True, check=True).stdout
+    failed = sum(int(n) for n in re.findall(r'(?:connect|read|write|timeout|responses:) (\d+)', out))
+    value, unit = re.search(r'50%\s+([\d.]+)(us|ms|s)\b', out).groups()
+    return int(re.search(r'(\d+) requests in', out)[1]), failed, float(value) * {'us': .001, 'ms': 1, 's': 1000}[unit]
+
+
+def test_a_hundred_updates_a_second_are_not_felt(route):
+    """Of one pool and of the whole configuration in turn, on a router with 1,000 routes. The servers are routers, too."""
+    redirect = {'routes': [{'name': 'r', 'filters': {'redirect': {'hostname': 'x.example'}}}], 'pools': []}
+    servers = [route(redirect, threads=1, level='info').port_of('default') for _ in range(2)]
+    documents = [{'routes': [{'name': 'all', 'pool': 'pool'}, *({'name': f'r{i}', 'host': f'h{i}.example.com', 'pool': 'pool'}
+                                                                 for i in range(999))],
+                  'pools': [{'name': 'pool', 'servers': [f'127.0.0.1:{port}' for port in servers[:1 + k]]}]} for k in range(2)]
+    router = route(documents[0], threads=1, level='info')
+    quiet = wrk(router, 2)
+    assert quiet[0] > 100 and quiet[1] == 0
+    stop, times = threading.Event(), []
+
+    def change():
+        connection = router.http()
+        due = time.monotonic()
+        while not stop.wait(max(0, due - time.monotonic())):
+            n, due, began = len(times), due + .01, time.monotonic()
+            if n % 50:
+                connection.request('POST', '/pools/pool/endpoints', json.dumps({'servers': documents[n % 2]['pools'][0]['servers']}))
+            else:
+                connection.request('POST', '/routes/update', json.dumps(documents[n // 50 % 2]))
+            answer = connection.getresponse()
+            assert json.loads(answer.read())['generation'] == n + 2
+            times.append(time.monotonic() - began)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    busy = wrk(router, 5)
+    stop.set()
+    thread.join()
+    assert len(times) >= 400  # 100 each second, less what a machine under load may take
+    assert busy[1] == 0 and busy[0] > quiet[0]
+    assert busy[2] < 2 * quiet[2] + 5
+    router.wait_metric('maglev_router_generations_held', 1)
+    assert router.metrics().one('maglev_router_aborts_total') <= 32  # wrk ends in the midst of requests
