@@ -31,6 +31,50 @@ def named(wire):
         wire.send(b'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Port: %d\r\n\r\n' % wire.server.port)
 
 
+# ---- updates ----
+
+def test_the_update_of_the_design(serve, route):
+    """The request, the answers and the error that clients of the API were written for."""
+    api, static = serve(named), serve(named)
+    router = route({'pools': []})
+    update = {
+        'routes': [
+            {'name': 'api', 'host': 'api.example.com', 'path_prefix': '/api/', 'pool_idx': 0, 'strip_prefix': True},
+            {'name': 'static', 'path_prefix': '/static/', 'pool_idx': 1, 'strip_prefix': True}],
+        'default_route': {'name': 'default', 'path_prefix': '/', 'pool_idx': 0, 'strip_prefix': False},
+        'pools': [
+            {'name': 'api-pool',
+             'upstreams': [{'host': '127.0.0.1', 'port': api.port, 'idx': 0, 'tls': False},
+                           {'host': '127.0.0.2', 'port': api.port, 'idx': 1, 'tls': False}],
+             'lb_config': {'enable_probing': True, 'probe_interval_ms': 5000, 'health_path': '/healthz'}},
+            {'name': 'static-pool', 'upstreams': [{'host': '127.0.0.1', 'port': static.port, 'idx': 2, 'tls': False}],
+             'lb_config': {'enable_probing': False}}]}
+    answer = router.update(update)
+    assert (answer.status, answer.json) == (200, {'status': 'ok', 'routes_updated': 2, 'pools_updated': 2, 'generation': 2})
+    assert port_of(router, path='/static/x') == static.port
+    shown = router.ask('GET', '/routes').json
+    assert shown['routes'] == update['routes'] and shown['generation'] == 2
+    assert {key: shown['default_route'][key] for key in ('name', 'path_prefix', 'pool_idx')} == \
+        {'name': 'default', 'path_prefix': '/', 'pool_idx': 0}
+    assert [pool['name'] for pool in router.ask('GET', '/pools').json['pools']] == ['api-pool', 'static-pool']
+    update['routes'][0]['pool_idx'] = 5
+    answer = router.update(update)
+    assert (answer.status, answer.json) == (400, {
+        'status': 'error', 'error': 'InvalidPoolIndex', 'message': "Route 'api' references pool_idx 5 but only 2 pools defined"})
+    assert router.get('/healthz') == router.get('/readyz') == (200, 'ok\n')
+    assert router.metrics().one('maglev_router_generation') == 2
+
+
+def test_every_refusal_has_a_name(serve, route):
+    router = route(document(serve()))
+    for method, path, headers, status, error in (('GET', '/nowhere', None, 404, 'UnknownPath'), ('POST', '/routes', None, 405, 'WrongMethod'),
+                                                 ('GET', '/generations/1/other', None, 404, 'UnknownPath'),
+                                                 ('GET', '/routes', {'X': 'x' * 100000}, 431, 'HeadTooLarge'),
+                                                 ('GET', '/routes', {'Content-Length': 'x'}, 400, 'MalformedRequest')):
+        answer = router.ask(method, path, headers)
+        assert (answer.status, answer.json['status'], answer.json['error']) == (status, 'error', error)
+
+
 # ---- generations ----
 
 def test_generations_say_what_changed(serve, route):
@@ -205,7 +249,8 @@ def test_larger_bodies_need_a_flag(serve, route):
     body = json.dumps(many(server, 10000))
     assert len(body) > 1 << 20
     router = route(document(server))
-    assert router.ask('POST', '/routes/update', body=body).status == 413
+    answer = router.ask('POST', '/routes/update', body=body)
+    assert (answer.status, answer.json['error']) == (413, 'BodyTooLarge')
     router = route(document(server), '--admin-max-body', '4096')
     assert router.ask('POST', '/routes/update', body=body).json['routes_updated'] == 10000
     assert router.request(headers={'Host': 'h9999.example.com'}).status == 200
