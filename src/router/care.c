@@ -202,6 +202,8 @@ static void visit(struct care *care, struct server *s, const struct generation_p
 {
 	struct charge *c = s->charge ?: charge_new(care, s);
 
+	if (c->round == care->round)
+		return;
 	c->round = care->round;
 	c->pool = pool;
 	if (probing_set(&c->probing, &pool->config->probe))
@@ -255,12 +257,27 @@ static void drop_unvisited(struct care *care)
 void care_follow(struct care *c, const struct generation *const *list, size_t n)
 {
 	c->round++;
-	for (size_t i = 0; i < n; i++)
-		visit_all(c, list[i]);
+	while (n--)
+		visit_all(c, list[n]);
 	drop_unvisited(c);
 }
 
 /* ---- what is shown ---- */
+
+struct care_counts care_counts(const struct server *s)
+{
+	const struct charge *c = s->charge;
+
+	if (!c)
+		return (struct care_counts){ 0 };
+	return (struct care_counts){ c->probing.counts.passes, c->probing.counts.failures,
+				     c->ejections };
+}
+
+struct lookups_counts care_lookups(const struct care *c)
+{
+	return lookups_counts(c->lookups);
+}
 
 static void describe_probes(const struct probing *p, struct buf *out)
 {

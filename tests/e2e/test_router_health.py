@@ -132,16 +132,21 @@ def test_a_server_whose_probes_fail_gets_no_requests_until_they_pass(patients, o
     down, up = states(router)
     assert (down['health'], down['code'], down['usable']) == ('down', 'L7STS', False)
     assert down['probes_failed'] >= 2 and down['since'] > up['since'] and up['usable']
+    page, which = router.metrics(), {'pool': 'pool', 'server': f'127.0.0.1:{servers[0].port}'}
+    assert page.one('maglev_router_server_usable', **which) == 0
+    assert page.one('maglev_router_server_probes_total', result='success', **which) >= 4
+    assert page.one('maglev_router_server_probes_total', result='failure', **which) >= 2
     servers[0].patient.health = OK
     assert router.wait('server-up', mark)['code'] == 'L7OK'
     assert spread(router, servers) == [10, 10]
+    assert router.metrics().one('maglev_router_server_usable', **which) == 1
 
 
 def test_probes_are_requests_with_a_name(patients, one_thread):
     server, = patients(1)
-    one_thread(document(server, pool={'probe': {**FAST, 'path': '/health/deep', 'host': 'www.example.com'}}))
+    one_thread(document(server, pool={'probe': {**FAST, 'path': '/health?deep=1&x=%20', 'host': 'www.example.com'}}))
     probe = until(lambda: server.patient.probes)[0]
-    assert probe.start == 'GET /health/deep HTTP/1.1'
+    assert probe.start == 'GET /health?deep=1&x=%20 HTTP/1.1'
     assert probe.get('host') == 'www.example.com'
     assert probe.get('user-agent').startswith('maglev-router/') and 'health check' in probe.get('user-agent')
 
@@ -263,6 +268,7 @@ def test_a_server_that_fails_requests_is_left_out_for_a_time(patients, one_threa
     bad, good = states(router)
     assert (bad['ejected'], bad['usable'], bad['ejections']) == (True, False, 1) and bad['ejected_until']
     assert (good['ejected'], good['usable'], good['ejections']) == (False, True, 0)
+    assert router.metrics().one('maglev_router_server_ejections_total', pool='pool', server=line['server']) == 1
     mark = router.mark()
     servers[0].patient.answer = OK
     router.wait('server-returned')
@@ -449,6 +455,42 @@ def test_a_drained_server_finishes_its_requests_and_gets_no_more(patients, one_t
     assert servers[1].open
 
 
+# ---- all together ----
+
+def test_servers_that_die_and_return_fail_no_request(patients, route):
+    servers = patients(3)
+    pool = {'probe': FAST, 'ejection': {'failures': 3, 'time': '100ms'}, 'slow_start': '200ms'}
+    rule = {'retry': {'attempts': 3, 'codes': [502, 503], 'backoff': '1ms'}}
+    router = route(document(*servers, pool=pool, rule=rule))
+    stop, failures, done = threading.Event(), [], []
+
+    def load():
+        with router.client() as client:
+            n = 0
+            while not stop.is_set():
+                head, _ = client.get(f'/{n}')
+                n += 1
+                if head.status != 200:
+                    failures.append(head.status)
+        done.append(n)
+
+    threads = [threading.Thread(target=load) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for i in range(9):
+        victim = servers[i % 3].patient
+        # closes each connection after the request, and fails its probes
+        victim.answer = victim.health = (None, status(503))[i % 2]
+        until(lambda i=i: states(router)[i % 3]['health'] == 'down')
+        assert router.update(document(*servers, pool=pool, rule=rule)).status == 200
+        victim.answer = victim.health = OK
+        until(lambda i=i: states(router)[i % 3]['health'] == 'up')
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not failures and sum(done) > 200
+
+
 # ---- names ----
 
 class Dns(Process):
@@ -556,6 +598,9 @@ def test_without_an_address_requests_get_503_until_the_name_appears(dns, serve, 
     names.set(www=['127.0.0.1'])
     router.wait('name-found')
     assert router.request().status == 200 and 'lookup_error' not in states(router)[0]
+    page = router.metrics()
+    assert page.one('maglev_router_lookups_total', result='failure') >= 1
+    assert page.one('maglev_router_lookups_total', result='success') >= 1
 
 
 def test_the_last_address_stays_while_lookups_fail(dns, serve, one_thread):
