@@ -580,3 +580,13 @@ void router_drain(struct router *r)
 	for (unsigned i = 0; i < r->config.threads; i++)
 		worker_drain(r->workers[i]);
 }
+
+bool router_is_stopping(const struct router *r)
+{
+	return r->stopping;
+}
+
+unsigned router_threads(const struct router *r)
+{
+	return r->config.threads;
+}

@@ -84,3 +84,6 @@ struct worker_totals router_totals(const struct router *r);
 const struct stats *router_stats(const struct router *r);
 /* Lets all exchanges finish; then drained() is called from the loop. */
 void router_drain(struct router *r);
+/* From the beginning of the drain on. */
+bool router_is_stopping(const struct router *r);
+unsigned router_threads(const struct router *r);
