@@ -18,6 +18,9 @@
 #include "lib/json/json.h"
 #include "lib/log/log.h"
 
+/* The servers of a pool are not counted again for this time: in an outage, many fail at once. */
+#define REFUSED_FOR (100 * NSEC_PER_MSEC)
+
 struct care {
 	struct servers *servers;
 	struct probing_env env;
@@ -34,8 +37,9 @@ struct charge {
 	struct probing probing;
 	struct l7_ejected ejected;
 	uint64_t ejections;
-	ev_timer back; /* the end of its ejection */
-	ev_timer warm; /* the end of its slow start */
+	int64_t refused; /* monotonic ns: too many were ejected already */
+	ev_timer back;	 /* the end of its ejection */
+	ev_timer warm;	 /* the end of its slow start */
 };
 
 /* ---- flags ---- */
@@ -115,15 +119,19 @@ static size_t count_ejected(const struct generation_pool *p)
 void care_suspect(struct server *s)
 {
 	struct charge *c = s->charge;
+	int64_t now = loop_monotonic();
 	const struct l7_pool *pool;
 
 	if (!c || has_flag(s, SERVER_EJECTED | SERVER_DOWN))
 		return;
 	pool = c->pool->config;
-	if (!pool->ejection.failures ||
-	    !l7_ejection_allowed(&pool->ejection, pool->n_servers, count_ejected(c->pool)))
+	if (!pool->ejection.failures || now - c->refused < REFUSED_FOR)
 		return;
-	l7_eject(&c->ejected, &pool->ejection, loop_monotonic());
+	if (!l7_ejection_allowed(&pool->ejection, pool->n_servers, count_ejected(c->pool))) {
+		c->refused = now;
+		return;
+	}
+	l7_eject(&c->ejected, &pool->ejection, now);
 	c->ejections++;
 	set_flag(s, SERVER_EJECTED, true);
 	ev_timer_set(&c->back, loop_seconds(c->ejected.until - c->ejected.from), 0.);

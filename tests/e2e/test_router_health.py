@@ -617,6 +617,14 @@ def test_the_last_address_stays_while_lookups_fail(dns, serve, one_thread):
     assert states(router)[0]['addresses'] == ['127.0.0.1']
 
 
+def test_many_names_are_looked_up_a_few_at_a_time(dns, serve, one_thread):
+    server, some = serve(), [f'n{i}' for i in range(200)]
+    router = one_thread(document(pool={'servers': [f'{name}.example:{server.port}' for name in some]}), '--resolver',
+                        dns(**{name: ['127.0.0.1'] for name in some}).at)
+    until(lambda: all(state['usable'] for state in states(router)))
+    assert spread(router, [server], 20) == [20]
+
+
 def test_a_name_in_hosts_needs_no_server(serve, one_thread):
     server = serve()
     router = one_thread(named(server, 'localhost'), '--resolver', '127.0.0.1:1')
