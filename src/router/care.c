@@ -72,18 +72,29 @@ static void on_warm(struct ev_loop *loop, ev_timer *timer, int revents)
 	stop_warming(container_of(timer, struct charge, warm));
 }
 
+/* Until the time of the pool is over; a configuration may have changed it. */
+static void go_on_warming(struct charge *c)
+{
+	int64_t up = atomic_load_explicit(&c->server->up, memory_order_relaxed);
+	int64_t left = up + c->pool->config->slow_start - loop_monotonic();
+
+	if (left <= 0) {
+		stop_warming(c);
+		return;
+	}
+	ev_timer_stop(c->care->env.loop, &c->warm);
+	ev_timer_set(&c->warm, loop_seconds(left), 0.);
+	ev_timer_start(c->care->env.loop, &c->warm);
+}
+
 /* The server gets requests again. */
 static void warm_up(struct charge *c)
 {
-	int64_t time = c->pool->config->slow_start;
-
-	if (!time)
+	if (!c->pool->config->slow_start)
 		return;
-	stop_warming(c);
 	atomic_store_explicit(&c->server->up, loop_monotonic(), memory_order_relaxed);
 	set_flag(c->server, SERVER_SLOW, true);
-	ev_timer_set(&c->warm, loop_seconds(time), 0.);
-	ev_timer_start(c->care->env.loop, &c->warm);
+	go_on_warming(c);
 }
 
 /* ---- ejection ---- */
@@ -219,8 +230,8 @@ static void visit(struct care *care, struct server *s, const struct generation_p
 		set_flag(s, SERVER_DOWN, false);
 	if (!pool->config->ejection.failures)
 		end_ejection(c);
-	if (!pool->config->slow_start)
-		stop_warming(c);
+	if (has_flag(s, SERVER_SLOW))
+		go_on_warming(c);
 }
 
 /* Whether one of its servers has been looked after before. */

@@ -247,7 +247,8 @@ def test_a_further_try_goes_to_the_same_server_if_there_is_no_other(patients, on
 
 # ---- ejection ----
 
-EJECT = {'failures': 3, 'time': '300ms', 'max_percent': 50}
+EJECT = {'failures': 3, 'time': '1h', 'max_percent': 50}
+BRIEFLY = {**EJECT, 'time': '100ms'}
 ONCE = {'retry': {'attempts': 0}}
 
 
@@ -257,30 +258,40 @@ def hangs(wire):
 
 @pytest.mark.parametrize('answer, what', [(status(500), 500), (status(503), 503), (None, 502), (b'nonsense\r\n\r\n', 502),
                                           (hangs, 504)])
-def test_a_server_that_fails_requests_is_left_out_for_a_time(patients, one_thread, answer, what):
+def test_a_server_that_fails_requests_is_left_out(patients, one_thread, answer, what):
     servers = patients(2)
     servers[0].patient.answer = answer
     router = one_thread(document(*servers, pool={'ejection': EJECT}, rule={**ONCE, 'timeouts': {'request': '100ms'}}))
     assert [router.request().status for _ in range(6)].count(what) == 3
     line = router.wait('server-ejected')
     assert (line['pool'], line['server'], line['failures'], line['duration']) == \
-        ('pool', f'127.0.0.1:{servers[0].port}', 3, '300ms')
+        ('pool', f'127.0.0.1:{servers[0].port}', 3, '1h0m0s')
     bad, good = states(router)
     assert (bad['ejected'], bad['usable'], bad['ejections']) == (True, False, 1) and bad['ejected_until']
     assert (good['ejected'], good['usable'], good['ejections']) == (False, True, 0)
     assert router.metrics().one('maglev_router_server_ejections_total', pool='pool', server=line['server']) == 1
-    mark = router.mark()
+    assert spread(router, servers, 6) == [0, 6]
+
+
+def test_a_server_that_was_left_out_returns_after_its_time(patients, one_thread):
+    servers = patients(2)
+    servers[0].patient.answer = status(500)
+    router = one_thread(document(*servers, pool={'ejection': BRIEFLY}, rule=ONCE))
+    assert [router.request().status for _ in range(6)].count(500) == 3
+    router.wait('server-ejected', duration='100ms')
     servers[0].patient.answer = OK
-    router.wait('server-returned')
+    line = router.wait('server-returned')
+    assert (line['pool'], line['server']) == ('pool', f'127.0.0.1:{servers[0].port}')
     assert spread(router, servers, 10) == [5, 5]
-    assert not router.all('server-ejected', mark)
+    state = states(router)[0]
+    assert (state['ejected'], state['usable'], state['ejections']) == (False, True, 1)
 
 
 def test_a_server_that_refuses_connections_is_left_out(patients, one_thread):
     servers = patients(2)
     servers[0].listener.shutdown(socket.SHUT_RDWR)
     servers[0].close()
-    router = one_thread(document(*servers, pool={'ejection': {**EJECT, 'time': '1h'}}, rule=ONCE))
+    router = one_thread(document(*servers, pool={'ejection': EJECT}, rule=ONCE))
     assert [router.request().status for _ in range(6)].count(503) == 3
     router.wait('server-ejected')
     assert spread(router, servers, 10) == [0, 10]
@@ -302,7 +313,7 @@ def test_no_more_than_the_share_is_left_out(patients, one_thread):
     servers = patients(4)
     for server in servers:
         server.patient.answer = status(503)
-    router = one_thread(document(*servers, pool={'ejection': {**EJECT, 'time': '1h'}}, rule=ONCE))
+    router = one_thread(document(*servers, pool={'ejection': EJECT}, rule=ONCE))
     for _ in range(60):
         assert router.request().status == 503
     router.wait('server-ejected', count=2)
@@ -314,7 +325,7 @@ def test_no_more_than_the_share_is_left_out(patients, one_thread):
 def test_the_only_server_is_used_although_it_fails(patients, one_thread):
     server, = patients(1)
     server.patient.answer = status(503)
-    router = one_thread(document(server, pool={'ejection': {**EJECT, 'time': '1h'}}, rule=ONCE))
+    router = one_thread(document(server, pool={'ejection': EJECT}, rule=ONCE))
     for _ in range(3):
         assert router.request().status == 503
     router.wait('server-ejected')
@@ -325,20 +336,20 @@ def test_the_only_server_is_used_although_it_fails(patients, one_thread):
 def test_the_time_doubles_while_a_server_keeps_failing(patients, one_thread):
     servers = patients(2)
     servers[0].patient.answer = status(503)
-    router = one_thread(document(*servers, pool={'ejection': {**EJECT, 'failures': 1, 'time': '50ms'}}, rule=ONCE))
+    router = one_thread(document(*servers, pool={'ejection': {**EJECT, 'failures': 1, 'time': '500ms'}}, rule=ONCE))
 
     def ejected():
         router.request()
         return len(router.all('server-ejected')) >= 3
 
     until(ejected)
-    assert [line['duration'] for line in router.all('server-ejected')][:3] == ['50ms', '100ms', '200ms']
+    assert [line['duration'] for line in router.all('server-ejected')][:3] == ['500ms', '1s', '2s']
 
 
 def test_an_ejection_survives_a_swap_until_the_pool_has_none(patients, one_thread):
     servers = patients(2)
     servers[0].patient.answer = status(503)
-    pool = {'ejection': {**EJECT, 'time': '1h'}}
+    pool = {'ejection': EJECT}
     router = one_thread(document(*servers, pool=pool, rule=ONCE))
     for _ in range(6):
         router.request()
@@ -393,10 +404,11 @@ def test_a_server_that_came_up_gets_few_requests_at_first(patients, one_thread):
 
 def test_the_share_grows_to_the_whole(patients, one_thread):
     servers = patients(2)
-    router = one_thread(document(servers[1], pool={'slow_start': '1s'}))
-    router.update(document(*servers, pool={'slow_start': '1s'}))
+    router = one_thread(document(servers[1], pool={'slow_start': '1h'}))
+    router.update(document(*servers, pool={'slow_start': '1h'}))
     assert states(router)[0]['slow_start'] and 'slow_start' not in states(router)[1]
-    assert share(router, servers, 20) < 0.5
+    assert share(router, servers) < 0.05
+    router.update(document(*servers, pool={'slow_start': '2s'}))
     until(lambda: 'slow_start' not in states(router)[0])
     assert share(router, servers, 20) == 0.5
 
@@ -410,7 +422,7 @@ def test_the_first_servers_of_a_pool_begin_at_once(patients, one_thread):
 def test_a_server_that_was_left_out_begins_slowly(patients, one_thread):
     servers = patients(2)
     servers[0].patient.answer = status(503)
-    router = one_thread(document(*servers, pool={'ejection': EJECT, 'slow_start': '1h'}, rule=ONCE))
+    router = one_thread(document(*servers, pool={'ejection': BRIEFLY, 'slow_start': '1h'}, rule=ONCE))
     for _ in range(6):
         router.request()
     servers[0].patient.answer = OK
