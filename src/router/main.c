@@ -209,7 +209,7 @@ static int start_router(struct program *p)
 					      .stall_time = p->options.stall_timeout,
 					      .drain_time = DRAIN_TIME };
 	const struct router_config config = { .threads = (unsigned)p->options.threads,
-					      .user_agent = p->user_agent,
+					      .care = { p->user_agent, p->options.dns },
 					      .limits = limits,
 					      .drained = on_router_drained,
 					      .user = p };
