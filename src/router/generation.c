@@ -36,13 +36,17 @@ static struct generation_memory *memory_new(void)
 
 static void memory_release(struct generation_memory *m)
 {
+	struct quota *quota;
+
 	if (--m->references)
 		return;
 	for (struct holding *h = m->holdings; h; h = h->next) {
 		for (size_t i = 0; i < h->n; i++)
 			servers_release(h->servers[i]);
 		tables_release(h->table);
-		names_release(h->name);
+		quota = names_release(h->name);
+		if (quota)
+			quota_release(quota);
 	}
 	arena_free(m->arena);
 }
@@ -66,12 +70,15 @@ static void compile_pool(struct generation_memory *m, struct generation_pool *p,
 	p->memory = m;
 	p->config = config;
 	p->name = names_take(shared->pools, config->name);
+	if (!p->name->user)
+		p->name->user = quota_new(shared->threads, shared->call, shared->user);
+	p->quota = p->name->user;
 	p->servers = arena_array_of(m->arena, config->n_servers, struct server *);
 	for (size_t i = 0; i < config->n_servers; i++) {
 		const struct l7_server *s = &config->servers[i];
 
-		p->servers[i] =
-			servers_take(shared->servers, config->name, s->host, s->port, s->tls);
+		p->servers[i] = servers_take(shared->servers, p->quota, config->name, s->host,
+					     s->port, s->tls);
 		weights[i] = s->drain ? 0 : s->weight;
 	}
 	p->schedule = l7_schedule_build(m->arena, weights, config->n_servers);

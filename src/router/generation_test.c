@@ -11,10 +11,16 @@
 
 static struct generation_shared shared;
 
+static void on_call(unsigned thread, struct quota_side *side, void *user)
+{
+	fail();
+}
+
 static int start(void **state)
 {
-	shared =
-		(struct generation_shared){ servers_new(), names_new(), names_new(), tables_new() };
+	shared = (struct generation_shared){ servers_new(), names_new(), names_new(),
+					     tables_new(),  1,		 on_call,
+					     NULL };
 	return 0;
 }
 

@@ -120,6 +120,14 @@ static void on_answered(struct inquiry *q, void *user)
 	ev_async_send(r->loop, &r->said);
 }
 
+/* Said by one data thread to another. */
+static void on_call(unsigned thread, struct quota_side *side, void *user)
+{
+	struct router *r = user;
+
+	worker_call(r->workers[thread], side);
+}
+
 static void on_drained(void *user)
 {
 	struct router *r = user;
@@ -562,8 +570,9 @@ int router_new(struct ev_loop *loop, const struct router_config *config, struct 
 
 	r->loop = loop;
 	r->config = *config;
-	r->shared =
-		(struct generation_shared){ servers_new(), names_new(), names_new(), tables_new() };
+	r->shared = (struct generation_shared){
+		servers_new(), names_new(), names_new(), tables_new(), config->threads, on_call, r,
+	};
 	r->stats = stats_new(config->threads);
 	r->care = care_new(loop, r->shared.servers, &config->care);
 	r->history = history_new();
@@ -584,6 +593,8 @@ void router_free(struct router *r)
 {
 	if (!r)
 		return;
+	for (unsigned i = 0; i < r->config.threads; i++)
+		worker_join(r->workers[i]); /* until all have ended they may call each other */
 	for (unsigned i = 0; i < r->config.threads; i++)
 		worker_stop(r->workers[i]);
 	care_free(r->care);

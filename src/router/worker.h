@@ -30,6 +30,9 @@ struct worker_limits {
 	int64_t drain_time;  /* ns that exchanges have at the end: 30 s */
 };
 
+/* Limits of a pool at which requests or further tries were refused. */
+enum worker_limit { WORKER_CONNECTIONS, WORKER_REQUESTS, WORKER_RETRIES };
+#define WORKER_LIMITS 3
 #define WORKER_CLASSES 5 /* 1xx to 5xx; 1xx are upgrades */
 
 struct worker_totals {
@@ -37,6 +40,7 @@ struct worker_totals {
 	uint64_t answers[WORKER_CLASSES];
 	uint64_t aborts; /* exchanges without a complete answer */
 	uint64_t refusals[REFUSALS];
+	uint64_t overflows[WORKER_LIMITS];
 	uint64_t clients, links; /* connections that are open now */
 };
 
@@ -62,7 +66,9 @@ struct worker_config {
 struct worker *worker_new(const struct worker_config *config);
 /* Starts the thread. 0 or a negative errno. */
 int worker_start(struct worker *w);
-/* Ends the thread at once, and frees what it has. */
+/* Ends the thread at once. NULL is allowed. */
+void worker_join(struct worker *w);
+/* Frees what the thread has, which has ended or was not started. NULL is allowed. */
 void worker_stop(struct worker *w);
 
 /* A second generation, which a part of the clients uses. */
@@ -83,5 +89,7 @@ void worker_publish(struct worker *w, struct generation *g, const struct worker_
 void worker_give_socket(struct worker *w, const struct endpoint *at, int fd, uint64_t generation);
 /* The thread writes that part; not after worker_drain(). */
 void worker_ask(struct worker *w, struct inquiry_part *part);
+/* The thread takes a turn for the quota of a pool. */
+void worker_call(struct worker *w, struct quota_side *side);
 /* Accepts no more, ends what is idle, and lets exchanges finish. */
 void worker_drain(struct worker *w);
