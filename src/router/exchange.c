@@ -388,7 +388,7 @@ static struct exchange *make(struct client *c, size_t n)
 {
 	struct worker *w = c->worker;
 	const struct http_head *h = &w->head;
-	struct era *era = worker_era(w, c);
+	struct era *era = w->trial ? worker_trial_era(w, c) : w->era;
 	struct exchange *x = w->spare;
 
 	if (x)
