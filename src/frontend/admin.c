@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * admin: carries out the acts of /admin/api/. An act is passed on to its maglevd, speaker or router,
- * and the answer is returned as JSON. An act is not cancelled if the browser goes away before the
- * answer. When it is over, it is logged with its user, whatever the result.
+ * admin: carries out the acts of /admin/api/. An act is passed on to its maglevd, speaker or
+ * router, and the answer is returned as JSON. An act is not cancelled if the browser goes away
+ * before the answer. When it is over, it is logged with its user, whatever the result.
  */
 #include <stdlib.h>
 
