@@ -104,6 +104,9 @@ static void add_listener(struct buf *out, const struct l7_listener *l)
 						 [L7_FORWARDED_REPLACE] = "replace",
 						 [L7_FORWARDED_KEEP] = "keep",
 						 [L7_FORWARDED_DROP] = "drop" };
+	static const char *const paths[] = { [L7_PATHS_NORMALIZE] = "normalize",
+					     [L7_PATHS_STRICT] = "strict",
+					     [L7_PATHS_AS_IS] = "as-is" };
 	char address[ENDPOINT_STRLEN];
 
 	rj__next(out);
@@ -115,6 +118,23 @@ static void add_listener(struct buf *out, const struct l7_listener *l)
 	if (l->expect_proxy)
 		rj__bool(out, "expect_proxy", true);
 	rj__text(out, "forwarded", forwarded[l->forwarded]);
+	rj__text(out, "paths", paths[l->paths]);
+	buf_addc(out, '}');
+}
+
+static void add_clients(struct buf *out, const struct l7_clients *c)
+{
+	if (!c->given)
+		return;
+	rj__open(out, "clients", '{');
+	rj__uint(out, "connections", c->connections);
+	rj__uint(out, "connections_each", c->each);
+	rj__uint(out, "requests", c->requests);
+	rj__uint(out, "head_bytes", c->head);
+	rj__uint(out, "fields", c->fields);
+	rj__uint(out, "body_bytes", c->body);
+	rj__uint(out, "min_rate", c->rate);
+	rj__duration(out, "grace", c->grace);
 	buf_addc(out, '}');
 }
 
@@ -131,6 +151,7 @@ void router_json_config(const struct l7_config *c, struct buf *out)
 	for (size_t i = 0; i < c->n_listeners; i++)
 		add_listener(out, &c->listeners[i]);
 	buf_addc(out, ']');
+	add_clients(out, &c->clients);
 	add_routes(c, out);
 	rj__pools(c, NULL, out);
 	add_rest(c, out);

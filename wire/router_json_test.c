@@ -144,14 +144,17 @@ static void nothing_is_a_configuration(void **state)
 static const char everything[] =
 	"listeners:\n"
 	"- {name: web, address: '[2001:db8::1]:80', host: '*.example.com', expect_proxy: true, "
-	"forwarded: replace}\n"
-	"- {name: any, address: ':8080', forwarded: keep}\n"
+	"forwarded: replace, paths: strict}\n"
+	"- {name: any, address: ':8080', forwarded: keep, paths: as-is}\n"
+	"clients: {connections: 50, connections_each: 5, requests: 6, head_bytes: 2048, fields: 7, "
+	"body_bytes: 8, min_rate: 9, grace: 10s}\n"
 	"allowed_hosts: [example.com, '*.example.com']\n"
 	"pools:\n"
 	"- {name: 'a \"b\"', upstreams: [{host: '::1', port: 1, idx: 9, tls: true, weight: 0, "
 	"drain: true}], balance: maglev, hash_key: 'cookie:sid', probe: {path: /p, host: h.com, "
 	"status: 200-204, interval: 1.5s, timeout: 300ms, rise: 4, fall: 5}, ejection: {failures: "
-	"3, time: 7s, max_percent: 20}, limits: {connections: 10, waiting: 11, wait: 12s, idle: "
+	"3, time: 7s, max_percent: 20}, limits: {connections: 10, waiting: 11, wait: 12s, "
+	"requests: 15, retries: 16, idle: "
 	"13, idle_time: 14s}, connect_timeout: 900ms, slow_start: 30s, send_proxy: true}\n"
 	"- {name: tcp, servers: ['h_1:2', '[::1]:3'], balance: random, probe: {}}\n"
 	"- {name: ms, servers: [], balance: least_request, probe: {path: /, interval: 15500us, "
@@ -200,15 +203,19 @@ static void everything_survives_the_way_to_json_and_back(void **state)
 {
 	static const char *const parts[] = {
 		"{\"name\":\"web\",\"address\":\"[2001:db8::1]:80\",\"host\":\"*.example.com\","
-		"\"expect_proxy\":true,\"forwarded\":\"replace\"}",
-		"\"address\":\":8080\",\"forwarded\":\"keep\"",
+		"\"expect_proxy\":true,\"forwarded\":\"replace\",\"paths\":\"strict\"}",
+		"\"address\":\":8080\",\"forwarded\":\"keep\",\"paths\":\"as-is\"",
+		"\"clients\":{\"connections\":50,\"connections_each\":5,\"requests\":6,"
+		"\"head_bytes\":2048,\"fields\":7,\"body_bytes\":8,\"min_rate\":9,"
+		"\"grace\":\"10s\"}",
 		"\"allowed_hosts\":[\"example.com\",\"*.example.com\"]",
 		"\"name\":\"a \\\"b\\\"\",\"upstreams\":[{\"host\":\"::1\",\"port\":1,\"idx\":9,"
 		"\"tls\":true,\"weight\":0,\"drain\":true}],\"probe\":{\"path\":\"/p\","
 		"\"status\":\"200-204\",\"host\":\"h.com\",\"interval\":\"1.5s\",\"timeout\":"
 		"\"300ms\",\"rise\":4,\"fall\":5},\"balance\":\"maglev\",\"hash_key\":"
 		"\"cookie:sid\",\"ejection\":{\"failures\":3,\"time\":\"7s\",\"max_percent\":20},"
-		"\"limits\":{\"connections\":10,\"waiting\":11,\"wait\":\"12s\",\"idle\":13,"
+		"\"limits\":{\"connections\":10,\"waiting\":11,\"wait\":\"12s\",\"requests\":15,"
+		"\"retries\":16,\"idle\":13,"
 		"\"idle_time\":\"14s\"},\"connect_timeout\":\"900ms\",\"slow_start\":\"30s\","
 		"\"send_proxy\":true}",
 		"\"probe\":{\"interval\":\"5s\",\"timeout\":\"2s\",\"rise\":2,\"fall\":3},"

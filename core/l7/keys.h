@@ -17,7 +17,18 @@
 	X("address", WORD, address)                                                                \
 	X("host", WORD, host)                                                                      \
 	X("expect_proxy", BOOL, expect_proxy)                                                      \
-	X("forwarded", WORD, forwarded)
+	X("forwarded", WORD, forwarded)                                                            \
+	X("paths", WORD, paths)
+
+#define L7_CLIENTS_KEYS(X)                                                                         \
+	X("connections", INT, connections)                                                         \
+	X("connections_each", INT, each)                                                           \
+	X("requests", INT, requests)                                                               \
+	X("head_bytes", INT, head)                                                                 \
+	X("fields", INT, fields)                                                                   \
+	X("body_bytes", INT, body)                                                                 \
+	X("min_rate", INT, rate)                                                                   \
+	X("grace", DURATION, grace)
 
 /* ---- pools ---- */
 
@@ -55,6 +66,8 @@
 	X("connections", INT, connections)                                                         \
 	X("waiting", INT, waiting)                                                                 \
 	X("wait", DURATION, wait)                                                                  \
+	X("requests", INT, requests)                                                               \
+	X("retries", INT, retries)                                                                 \
 	X("idle", INT, idle)                                                                       \
 	X("idle_time", DURATION, idle_time)
 

@@ -38,7 +38,7 @@ static void a_bad_one_returns_as_soon_as_enough_is_known(void **state)
 	static const struct l7_tally before = { 1000, 10 }; /* 1 per cent */
 	static const struct {
 		struct l7_tally after;
-		enum l7_verdict verdict;
+		enum l7_rollout_verdict verdict;
 	} rows[] = {
 		{ { 49, 49 }, L7_ROLLOUT_WAIT },
 		{ { 50, 50 }, L7_ROLLOUT_RETURN },
@@ -96,6 +96,39 @@ static void without_a_step_only_errors_end_it(void **state)
 			 L7_ROLLOUT_RETURN);
 }
 
+static void a_share_of_clients_is_chosen(void **state)
+{
+	static const unsigned shares[] = { 0, 1, 10, 50, 90, 100 };
+
+	for (uint64_t seed = 0; seed < 5; seed++)
+		for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
+			unsigned chosen = 0;
+
+			for (unsigned n = 0; n < 20000; n++) {
+				const char address[4] = { 10, 0, (char)(n >> 8), (char)n };
+				const struct str key = { address, sizeof(address) };
+				bool has = l7_rollout_has(key, seed, shares[i]);
+
+				chosen += has;
+				assert_true(!has || l7_rollout_has(key, seed, shares[i] + 1));
+			}
+			assert_in_range(chosen + 200, shares[i] * 200, shares[i] * 200 + 400);
+		}
+}
+
+static void another_rollout_chooses_others(void **state)
+{
+	unsigned both = 0;
+
+	for (unsigned n = 0; n < 10000; n++) {
+		const char address[4] = { 10, 0, (char)(n >> 8), (char)n };
+		const struct str key = { address, sizeof(address) };
+
+		both += l7_rollout_has(key, 1, 10) && l7_rollout_has(key, 2, 10);
+	}
+	assert_in_range(both, 50, 150); /* 1 per cent */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -103,6 +136,8 @@ int main(void)
 		cmocka_unit_test(a_bad_one_returns_as_soon_as_enough_is_known),
 		cmocka_unit_test(errors_of_both_are_no_reason),
 		cmocka_unit_test(without_requests_it_waits),
+		cmocka_unit_test(a_share_of_clients_is_chosen),
+		cmocka_unit_test(another_rollout_chooses_others),
 		cmocka_unit_test(without_a_step_only_errors_end_it),
 	};
 

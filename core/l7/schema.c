@@ -27,6 +27,10 @@
 static const struct schema_field listener_fields[] = { L7_LISTENER_KEYS(LISTENER) };
 static const struct schema_section listener = ELEMENT(l7_doc_listener, listener_fields);
 
+#define CLIENTS(...) ROW(l7_doc_clients, __VA_ARGS__)
+static const struct schema_field clients_fields[] = { L7_CLIENTS_KEYS(CLIENTS) };
+static const struct schema_section clients = SINGLE(l7_doc_clients, clients_fields);
+
 /* ---- pools ---- */
 
 #define UPSTREAM(...) ROW(l7_doc_upstream, __VA_ARGS__)
@@ -177,6 +181,8 @@ static const struct schema_field root_fields[] = {
 	SCHEMA_ARRAY("listeners", LIST, l7_doc, listeners, listener),
 	SCHEMA_ARRAY("routes", LIST, l7_doc, routes, route),
 	SCHEMA_NESTED("default_route", l7_doc, default_route, rule),
-	SCHEMA_ARRAY("pools", LIST, l7_doc, pools, pool), L7_ROOT_KEYS(ROOT)
+	SCHEMA_ARRAY("pools", LIST, l7_doc, pools, pool),
+	SCHEMA_NESTED("clients", l7_doc, clients, clients),
+	L7_ROOT_KEYS(ROOT)
 };
 const struct schema_section l7_schema = { SCHEMA_FIELDS(root_fields) };

@@ -6,7 +6,9 @@
  *	POST /config/check    only says whether it would
  *	POST /pools/NAME/endpoints   replaces the servers of one pool
  *	POST /rollback        applies an earlier generation again
+ *	POST /rollout/promote, /rollout/abort
  *	GET  /routes, /pools, /config
+ *	GET  /rollout, /connections
  *	GET  /generations, /generations/N/config, /generations/N/diff
  *	GET  /healthz, /readyz, /metrics (lib/admin)
  *
@@ -19,6 +21,7 @@
 #include "lib/admin/admin.h"
 #include "src/router/access.h"
 #include "src/router/metrics.h"
+#include "src/router/rollout.h"
 #include "src/router/router.h"
 
 struct api;
@@ -26,6 +29,7 @@ struct api;
 struct api_config {
 	struct ev_loop *loop;
 	struct router *router;
+	struct rollout *rollout;
 	struct admin *admin;
 	struct metrics_state *metrics;
 	struct endpoint listen; /* of the first configuration, if it has no listeners */

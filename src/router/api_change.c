@@ -48,7 +48,9 @@ static void reply_failure(struct api *a, struct http_exchange *x, int error, str
 		const char *code;
 	} rows[] = {
 		{ -ESHUTDOWN, 503, "ShuttingDown" },
-		{ -ENOENT, 404, NULL },
+		{ -EBUSY, 409, "RolloutUnderWay" },
+		{ -EXDEV, 409, "RolloutListeners" },
+		{ -ENOENT, 409, "NoGeneration" },
 	};
 	const char *code = "ListenFailed";
 	unsigned status = 409;
@@ -70,12 +72,12 @@ static struct settings *parse(struct api *a, struct http_exchange *x, struct str
 {
 	struct arena *arena = arena_new();
 	struct errs errors = { .arena = arena }, warnings = { .arena = arena };
+	_cleanup_(settings_doc_free) struct settings_doc doc = { 0 };
 	struct settings *s;
-	struct l7_doc doc;
 
-	if (settings_parse(bytes, ROUTER_JSON, &errors, &warnings, &doc, &s) == CONFIG_OK)
+	if (settings_parse(bytes, ROUTER_JSON, &doc, &errors, &warnings, &s) == CONFIG_OK)
 		return s;
-	reply_mistakes(a, x, &errors, &doc);
+	reply_mistakes(a, x, &errors, &doc.doc);
 	return NULL;
 }
 
@@ -91,19 +93,45 @@ void api__on_check(struct http_exchange *x, const struct http_request *request, 
 	api__reply(user, x, 200, &body);
 }
 
-static void confirm(struct api *a, struct http_exchange *x)
+/* rollout: only a part of the requests uses it. */
+static void confirm(struct api *a, struct http_exchange *x, const struct generation *g,
+		    const struct rollout_config *rollout)
 {
-	const struct l7_config *c = api__config(a);
+	const struct l7_config *c = &g->config;
 	_cleanup_(buf_free) struct buf body = { 0 };
 
 	a->config.metrics->applied[METRICS_API]++;
-	log_debug("updated", LOG_U("generation", api__generation(a)), LOG_U("routes", c->n_routes),
+	log_debug("updated", LOG_U("generation", g->number), LOG_U("routes", c->n_routes),
 		  LOG_U("pools", c->n_pools));
-	buf_printf(&body,
-		   "{\"status\":\"ok\",\"routes_updated\":%zu,\"pools_updated\":%zu,"
-		   "\"generation\":%" PRIu64 "}",
-		   c->n_routes, c->n_pools, api__generation(a));
+	buf_printf(&body, "{\"status\":\"ok\",\"routes_updated\":%zu,\"pools_updated\":%zu",
+		   c->n_routes, c->n_pools);
+	api__number(&body, "generation", g->number);
+	if (rollout)
+		api__number(&body, "rollout", rollout->how.share);
+	buf_addc(&body, '}');
 	api__reply(a, x, 200, &body);
+}
+
+/* Takes s. */
+static void roll_out(struct api *a, struct http_exchange *x, const struct http_request *request,
+		     struct settings *s)
+{
+	_cleanup_(buf_free) struct buf why = { 0 };
+	struct rollout_config config;
+	struct origin origin;
+	int r;
+
+	if (!api__read_rollout(x, request, &config)) {
+		a->config.metrics->refused[METRICS_API]++;
+		settings_release(s);
+		return;
+	}
+	r = rollout_start(a->config.rollout, s, &config,
+			  origin_of(&origin, request, HISTORY_ROLLOUT), &why);
+	if (r < 0)
+		reply_failure(a, x, r, &why);
+	else
+		confirm(a, x, router_trial(a->config.router), &config);
 }
 
 void api__on_update(struct http_exchange *x, const struct http_request *request, void *user)
@@ -112,6 +140,7 @@ void api__on_update(struct http_exchange *x, const struct http_request *request,
 	struct settings *s = parse(a, x, request->body);
 	_cleanup_(buf_free) struct buf why = { 0 };
 	struct origin origin;
+	struct str share;
 	int r;
 
 	if (!s) {
@@ -120,11 +149,15 @@ void api__on_update(struct http_exchange *x, const struct http_request *request,
 	}
 	settings_keep_listeners(s, api__config(a));
 	settings_listen(s, &a->config.listen);
+	if (api__parameter(request, "rollout", &share)) {
+		roll_out(a, x, request, s);
+		return;
+	}
 	r = router_apply(a->config.router, s, origin_of(&origin, request, HISTORY_API), &why);
 	if (r < 0)
 		reply_failure(a, x, r, &why);
 	else
-		confirm(a, x);
+		confirm(a, x, router_current(a->config.router), NULL);
 }
 
 /* ---- the servers of one pool ---- */
@@ -175,8 +208,8 @@ void api__on_servers(struct http_exchange *x, const struct http_request *request
 	struct errs errors = { 0 };
 	_cleanup_(buf_free) struct buf name = { 0 }, why = { 0 };
 	struct origin origin;
+	_cleanup_(settings_doc_free) struct settings_doc doc = { 0 };
 	struct settings *s;
-	struct l7_doc doc;
 	size_t n;
 	int r;
 
@@ -186,10 +219,10 @@ void api__on_servers(struct http_exchange *x, const struct http_request *request
 	}
 	errors.arena = arena_new();
 	if (settings_parse_servers(request->body, buf_cstr(&name),
-				   servers_before(api__config(a), buf_cstr(&name)), &errors, &doc,
+				   servers_before(api__config(a), buf_cstr(&name)), &doc, &errors,
 				   &s) != CONFIG_OK) {
 		a->config.metrics->refused[METRICS_API]++;
-		reply_mistakes(a, x, &errors, &doc);
+		reply_mistakes(a, x, &errors, &doc.doc);
 		return;
 	}
 	n = s->config.pools[0].n_servers;
@@ -252,6 +285,6 @@ void api__on_rollback(struct http_exchange *x, const struct http_request *reques
 	} else {
 		log_info("rolled-back", LOG_U("generation", api__generation(a)),
 			 LOG_U("of", history_at(router_history(a->config.router), 0)->of));
-		confirm(a, x);
+		confirm(a, x, router_current(a->config.router), NULL);
 	}
 }

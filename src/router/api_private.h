@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by the files of the admin API: api.c (the server), api_read.c (what is shown), and
- * api_change.c (what changes the configuration).
+ * Shared by the files of the admin API: api.c (the server), api_read.c (what is shown),
+ * api_change.c (what changes the configuration) and api_rollout.c.
  */
 #pragma once
 
@@ -38,6 +38,10 @@ bool api__number_parameter(struct http_exchange *x, const struct http_request *r
 /* A part of a path or query, percent-decoded; -EINVAL if it cannot be. */
 int api__decode(struct str text, struct buf *out);
 
+/* The parameters of a rollout; false after the answer, if they have mistakes. */
+bool api__read_rollout(struct http_exchange *x, const struct http_request *request,
+		       struct rollout_config *ret);
+
 /* ---- the state ---- */
 
 /* An empty one before the first. */
@@ -54,4 +58,8 @@ void api__on_generation(struct http_exchange *x, const struct http_request *requ
 void api__on_update(struct http_exchange *x, const struct http_request *request, void *user);
 void api__on_check(struct http_exchange *x, const struct http_request *request, void *user);
 void api__on_servers(struct http_exchange *x, const struct http_request *request, void *user);
+void api__on_connections(struct http_exchange *x, const struct http_request *request, void *user);
+void api__on_rollout(struct http_exchange *x, const struct http_request *request, void *user);
+void api__on_promote(struct http_exchange *x, const struct http_request *request, void *user);
+void api__on_abort(struct http_exchange *x, const struct http_request *request, void *user);
 void api__on_rollback(struct http_exchange *x, const struct http_request *request, void *user);

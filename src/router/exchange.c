@@ -25,10 +25,24 @@
 
 /* ---- the end ---- */
 
+/* The request no longer counts at its pool. */
+static void uncount(struct exchange *x)
+{
+	quota_count(&x->side->active, -1);
+	if (x->again)
+		quota_count(&x->side->tried, -1);
+	if (x->admitted)
+		quota_dismiss(x->side->quota);
+}
+
 static void release(struct exchange *x)
 {
 	struct worker *w = exchange__worker(x);
 
+	if (x->place.side)
+		exchange__stop_waiting(x);
+	if (x->side)
+		uncount(x);
 	account_end(x);
 	buf_free(&x->cors);
 	worker_release_era(w, x->era);
@@ -79,19 +93,15 @@ void exchange__leave(struct exchange *x, bool keep)
 }
 
 /* Answers without a server. The rest of a body that was not read ends the connection. */
-void exchange__answer_with(struct exchange *x, unsigned status, struct str lines)
+static void answer(struct exchange *x, struct client_answer a)
 {
 	struct client *c = x->client;
-	const struct client_answer a = {
-		.status = status,
-		.lines = lines,
-		.keep = x->keep && x->up.done && !x->old && !c->ended && !c->last,
-		.head = str_eq(exchange__method(x), STR("HEAD")),
-	};
 
+	a.keep = x->keep && x->up.done && !x->old && !c->ended && !c->last;
+	a.head = str_eq(exchange__method(x), STR("HEAD"));
 	exchange__drop_link(x);
 	exchange__disarm(x);
-	x->status = status;
+	x->status = a.status;
 	x->done = true;
 	x->out = client_answer(c, &a);
 	if (c->closing) {
@@ -102,29 +112,49 @@ void exchange__answer_with(struct exchange *x, unsigned status, struct str lines
 	}
 }
 
+void exchange__answer_with(struct exchange *x, unsigned status, struct str lines)
+{
+	answer(x, (struct client_answer){ .status = status, .lines = lines });
+}
+
 void exchange__answer(struct exchange *x, unsigned status)
 {
-	exchange__answer_with(x, status, (struct str){ 0 });
+	answer(x, (struct client_answer){ .status = status });
+}
+
+void exchange__refuse(struct exchange *x, enum refusal why)
+{
+	const struct refusal_words *words = &refusal_words[why];
+
+	count(&exchange__worker(x)->counters.refusals[why], 1);
+	x->keep = false;
+	x->why = words->label;
+	if (x->answering || !words->status)
+		exchange_drop(x);
+	else
+		answer(x, (struct client_answer){ .status = words->status, .text = words->text });
 }
 
 /* ---- time ---- */
 
 /* The client's stream has one deadline for all that the exchange waits for. */
-static void arm(struct exchange *x)
+void exchange__arm(struct exchange *x)
 {
 	int64_t at = x->due, now = loop_monotonic();
 
 	if (x->retry_at && (!at || x->retry_at < at))
 		at = x->retry_at;
+	if (x->wait_due && (!at || x->wait_due < at))
+		at = x->wait_due;
 	if (at)
 		stream_set_deadline(&x->client->stream, at > now ? at - now : 1);
 }
 
 void exchange__disarm(struct exchange *x)
 {
-	if (x->due || x->retry_at)
+	if (x->due || x->retry_at || x->wait_due)
 		stream_set_deadline(&x->client->stream, 0);
-	x->due = x->retry_at = 0;
+	x->due = x->retry_at = x->wait_due = 0;
 }
 
 void exchange__move(struct exchange *x)
@@ -152,6 +182,26 @@ void exchange__judge(struct exchange *x, const struct l7_try *t)
 	}
 }
 
+/* Whether the pool can bear another try. */
+static bool in_budget(struct exchange *x, const struct l7_try *t)
+{
+	const struct l7_limits *limits =
+		&x->era->generation->pools[x->backend->pool].config->limits;
+	struct quota_load load;
+
+	if (!l7_retry_costs(t))
+		return true;
+	load = quota_load(x->side->quota);
+	if (!l7_retry_in_budget(limits->retries, load.active, load.tried - x->again)) {
+		count(&exchange__worker(x)->counters.overflows[WORKER_RETRIES], 1);
+		return false;
+	}
+	if (!x->again)
+		quota_count(&x->side->tried, 1);
+	x->again = true;
+	return true;
+}
+
 /* Tries again after a while, or returns false. */
 static bool try_again(struct exchange *x, const struct l7_try *t)
 {
@@ -159,7 +209,7 @@ static bool try_again(struct exchange *x, const struct l7_try *t)
 	struct worker *w = exchange__worker(x);
 	int64_t wait;
 
-	if (!l7_retry_again(policy, t))
+	if (!l7_retry_again(policy, t) || !in_budget(x, t))
 		return false;
 	wait = l7_retry_wait(policy, t, random_next(&w->random));
 	if (t->ending == L7_ANSWERED)
@@ -169,7 +219,7 @@ static bool try_again(struct exchange *x, const struct l7_try *t)
 	count(&w->counters.retries, 1);
 	x->retry_at = loop_monotonic() + wait;
 	account_again(x);
-	arm(x);
+	exchange__arm(x);
 	return true;
 }
 
@@ -233,12 +283,14 @@ void exchange_expired(struct exchange *x)
 
 	if (x->due && x->due <= now) {
 		end_late(x);
+	} else if (x->wait_due && x->wait_due <= now) {
+		exchange__overflow(x, WORKER_CONNECTIONS);
 	} else if (x->retry_at && x->retry_at <= now) {
 		x->retry_at = 0;
-		arm(x);
+		exchange__arm(x);
 		exchange__try_server(x, false);
 	} else {
-		arm(x);
+		exchange__arm(x);
 	}
 }
 
@@ -247,16 +299,29 @@ void exchange_sweep(struct exchange *x, ev_tstamp now)
 	const struct worker_limits *limits = &exchange__worker(x)->config.limits;
 	int64_t limit = x->tunnel ? limits->tunnel_time : limits->stall_time;
 
+	if (x->place.side)
+		quota_call(x->place.side); /* servers may have come up */
 	if (!exchange__is_sending(x) || now - x->moved < loop_seconds(limit))
 		return;
 	if (x->answering || (!x->up.done && !x->full_up))
 		x->why = "stalled";
 	if (x->answering)
 		exchange_drop(x);
-	else if (!x->up.done && !x->full_up)
-		exchange__answer(x, 408);
+	else if (exchange_awaits_client(x))
+		exchange__refuse(x, REFUSAL_BODY_TIME);
 	else
 		exchange__fail(x, L7_TIMED_OUT);
+}
+
+bool exchange_awaits_client(const struct exchange *x)
+{
+	return exchange__is_sending(x) && !x->up.done && !x->full_up && !x->tunnel;
+}
+
+void exchange_too_slow(struct exchange *x)
+{
+	exchange__refuse(x,
+			 stream_unsent(&x->client->stream) ? REFUSAL_READ_TIME : REFUSAL_BODY_TIME);
 }
 
 /* ---- who is read from ---- */
@@ -308,25 +373,38 @@ void exchange__slow_down(struct exchange *x)
 
 /* ---- the beginning ---- */
 
+/* The connection ends after the last request that one may have. */
+static void count_request(struct client *c)
+{
+	unsigned most = worker_clients(c->worker)->requests;
+
+	count(&c->worker->counters.requests, 1);
+	c->debt = 0;
+	if (++c->requests == most)
+		c->last = true;
+}
+
 static struct exchange *make(struct client *c, size_t n)
 {
 	struct worker *w = c->worker;
 	const struct http_head *h = &w->head;
+	struct era *era = worker_era(w, c);
 	struct exchange *x = w->spare;
 
 	if (x)
 		w->spare = x->next;
 	else
 		x = mem_alloc(sizeof(*x));
-	w->era->users++;
+	era->users++;
 	c->leaves = !h->keep_alive;
 	*x = (struct exchange){ .client = c,
-				.era = w->era,
+				.era = era,
 				.start = c->in->at,
 				.head = n,
 				.sent = c->in->at + n,
 				.in = n,
 				.old = h->minor == 0,
+				.room = worker_clients(w)->body ?: UINT64_MAX,
 				.keep = h->keep_alive,
 				.repeatable = true };
 	x->n_method = (uint8_t)(h->method.n < ROUTER__METHOD ? h->method.n : ROUTER__METHOD);
@@ -404,6 +482,20 @@ static bool apply_cors(struct exchange *x, const struct l7_cors *cors)
 	return l7_cors_is_preflight(&r);
 }
 
+/* The request counts at its pool. False: there are too many. */
+static bool admit(struct exchange *x)
+{
+	const struct generation_pool *pool = &x->era->generation->pools[x->backend->pool];
+	unsigned limit = pool->config->limits.requests;
+
+	if (limit && !quota_admit(pool->quota, limit))
+		return false;
+	x->admitted = limit;
+	x->side = &pool->quota->sides[exchange__worker(x)->config.number];
+	quota_count(&x->side->active, 1);
+	return true;
+}
+
 static void pass_on(struct exchange *x)
 {
 	const struct l7_rule *rule = x->target->rule;
@@ -414,9 +506,13 @@ static void pass_on(struct exchange *x)
 		exchange__answer_with(x, 204, (struct str){ x->cors.p, x->cors.n });
 		return;
 	}
+	if (!admit(x)) {
+		exchange__overflow(x, WORKER_REQUESTS);
+		return;
+	}
 	if (rule->request_timeout) {
 		x->due = loop_monotonic() + rule->request_timeout;
-		arm(x);
+		exchange__arm(x);
 	}
 	exchange__try_server(x, false);
 }
@@ -429,7 +525,7 @@ void exchange_begin(struct client *c, size_t n)
 	unsigned status = view(&w->head, &r);
 	enum choice choice = CHOICE_ANSWER;
 
-	count(&w->counters.requests, 1);
+	count_request(c);
 	if (status) {
 		x->keep = false;
 		x->why = "bad-request";
@@ -439,13 +535,22 @@ void exchange_begin(struct client *c, size_t n)
 	account_begin(x);
 	switch (choice) {
 	case CHOICE_SERVER:
-		pass_on(x);
+		if (w->head.has_length && w->head.length > x->room)
+			exchange__refuse(x, REFUSAL_BODY_BYTES);
+		else
+			pass_on(x);
 		break;
 	case CHOICE_REDIRECT:
 		redirect(x, &r);
 		break;
 	case CHOICE_ANSWER:
-		exchange__answer(x, status);
+		if (status == 400)
+			exchange__refuse(x, REFUSAL_MALFORMED);
+		else
+			exchange__answer(x, status);
+		break;
+	case CHOICE_PATH_REFUSED:
+		exchange__refuse(x, REFUSAL_PATH);
 		break;
 	}
 }

@@ -65,23 +65,30 @@ static bool is_named(const struct generation *g, const struct generation_listene
 	return !*name || strcmp(g->listeners[l - g->listeners].config->name, name) == 0;
 }
 
-/* The first address where a listener takes the request, and the one that is asked for. */
-static const struct l7_target *find(struct work *w, const char *name,
-				    const struct generation_listener **ret)
+/* The listener of the first address that takes the request, and that is asked for. */
+static const struct generation_listener *find(const struct work *w, const char *name)
 {
 	for (size_t i = 0; i < w->g->config.n_listeners; i++) {
 		const struct generation_port *p =
 			generation_port(w->g, &w->g->config.listeners[i].at);
-		const struct generation_listener *l;
-		const struct l7_target *t = generation_find(w->g, p, &w->request, &l);
+		const struct generation_listener *l = generation_listener(w->g, p, w->request.host);
 
-		if (!l || !is_named(w->g, l, name))
-			continue;
-		*ret = l;
-		return t;
+		if (l && is_named(w->g, l, name))
+			return l;
 	}
-	*ret = NULL;
 	return NULL;
+}
+
+/* The path in the form in which rules are compared. False if it is refused. */
+static bool fit_path(struct work *w, enum l7_paths policy)
+{
+	struct buf path = { 0 };
+	int r = policy == L7_PATHS_AS_IS ? 0 : l7_path_normalize(w->request.path, policy, &path);
+
+	if (path.n)
+		w->request.path = str_of(arena_strndup(w->info->arena, path.p, path.n));
+	buf_free(&path);
+	return r == 0;
 }
 
 static bool exists(const struct generation *g, const char *name)
@@ -202,8 +209,8 @@ static void set_outcome(struct work *w, const struct l7_target *t)
 
 static void decide(struct work *w, const char *name)
 {
-	const struct generation_listener *l;
-	const struct l7_target *t = find(w, name, &l);
+	const struct generation_listener *l = find(w, name);
+	const struct l7_target *t;
 
 	if (!l7_config_allows(&w->g->config, w->request.host)) {
 		answer(w, 421, "answered with 421: the host is not among allowed_hosts");
@@ -214,6 +221,11 @@ static void decide(struct work *w, const char *name)
 		return;
 	}
 	w->to->listener = info_text(l->config->name);
+	if (!fit_path(w, l->config->paths)) {
+		answer(w, 400, "answered with 400: servers may read this path in different ways");
+		return;
+	}
+	t = generation_find(w->g, l, &w->request);
 	add_candidates(w, l);
 	if (t)
 		set_outcome(w, t);

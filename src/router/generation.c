@@ -2,13 +2,27 @@
 #include "src/router/generation.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 
-/* Of pools that were compiled together. Counted by the control thread. */
+/*
+ * What pools that were compiled together own. Counted by the control thread: one reference for each
+ * of the pools in each generation. So a pool is shared by counting up one number; a server that an
+ * update of its pool has removed stays until the other pools of that time have gone, too.
+ */
 struct generation_memory {
 	unsigned references;
 	struct arena *arena;
+	struct holding *holdings; /* list: of each pool */
+};
+
+struct holding {
+	struct holding *next;
+	struct server **servers;
+	size_t n;
+	struct name *name;
+	struct table *table;
 };
 
 static struct generation_memory *memory_new(void)
@@ -20,28 +34,57 @@ static struct generation_memory *memory_new(void)
 	return m;
 }
 
+static void memory_release(struct generation_memory *m)
+{
+	struct quota *quota;
+
+	if (--m->references)
+		return;
+	for (struct holding *h = m->holdings; h; h = h->next) {
+		for (size_t i = 0; i < h->n; i++)
+			servers_release(h->servers[i]);
+		tables_release(h->table);
+		quota = names_release(h->name);
+		if (quota)
+			quota_release(quota);
+	}
+	arena_free(m->arena);
+}
+
 /* ---- pools ---- */
+
+static void hold(struct generation_memory *m, const struct generation_pool *p)
+{
+	struct holding *h = arena_new_of(m->arena, struct holding);
+
+	*h = (struct holding){ m->holdings, p->servers, p->config->n_servers, p->name, p->table };
+	m->holdings = h;
+	m->references++;
+}
 
 static void compile_pool(struct generation_memory *m, struct generation_pool *p,
 			 const struct l7_pool *config, const struct generation_shared *shared)
 {
 	uint32_t *weights = arena_array_of(m->arena, config->n_servers, uint32_t);
 
-	m->references++;
 	p->memory = m;
 	p->config = config;
 	p->name = names_take(shared->pools, config->name);
+	if (!p->name->user)
+		p->name->user = quota_new(shared->threads, shared->call, shared->user);
+	p->quota = p->name->user;
 	p->servers = arena_array_of(m->arena, config->n_servers, struct server *);
 	for (size_t i = 0; i < config->n_servers; i++) {
 		const struct l7_server *s = &config->servers[i];
 
-		p->servers[i] =
-			servers_take(shared->servers, config->name, s->host, s->port, s->tls);
+		p->servers[i] = servers_take(shared->servers, p->quota, config->name, s->host,
+					     s->port, s->tls);
 		weights[i] = s->drain ? 0 : s->weight;
 	}
 	p->schedule = l7_schedule_build(m->arena, weights, config->n_servers);
 	if (config->balance == L7_MAGLEV)
 		p->table = tables_take(shared->tables, config->servers, config->n_servers);
+	hold(m, p);
 }
 
 /* ---- sessions ---- */
@@ -93,16 +136,30 @@ const struct generation_session *generation_session(const struct generation_pool
 }
 
 /* To servers without weight no connections are kept. */
-static void compile_serving(struct generation *g, const struct servers *servers)
+static void add_serving(struct generation *g, const struct generation_pool *p)
+{
+	for (size_t k = 0; k < p->schedule.n; k++) {
+		const struct server *s = p->servers[p->schedule.turns[k]];
+
+		g->serving[s->number] = s->id;
+	}
+}
+
+static void make_serving(struct generation *g, const struct servers *servers)
 {
 	g->n_serving = servers_bound(servers);
 	g->serving = mem_zalloc((g->n_serving + 1) * sizeof(*g->serving));
-	for (size_t i = 0; i < g->config.n_pools; i++)
-		for (size_t k = 0; k < g->pools[i].schedule.n; k++) {
-			const struct server *s = g->pools[i].servers[g->pools[i].schedule.turns[k]];
+}
 
-			g->serving[s->number] = s->id;
-		}
+/* Only one pool has other servers than before. */
+static void change_serving(struct generation *g, const struct generation *from, size_t pool)
+{
+	const struct generation_pool *old = &from->pools[pool];
+
+	memcpy(g->serving, from->serving, from->n_serving * sizeof(*g->serving));
+	for (size_t k = 0; k < old->config->n_servers; k++)
+		g->serving[old->servers[k]->number] = 0;
+	add_serving(g, &g->pools[pool]);
 }
 
 static void share_pool(struct generation_pool *p, const struct generation_pool *from,
@@ -111,23 +168,9 @@ static void share_pool(struct generation_pool *p, const struct generation_pool *
 	*p = *from;
 	p->config = config;
 	p->memory->references++;
-	names_hold(p->name);
-	tables_hold(p->table);
-	for (size_t i = 0; i < config->n_servers; i++)
-		servers_hold(p->servers[i]);
 }
 
-static void release_pool(struct generation_pool *p)
-{
-	for (size_t i = 0; i < p->config->n_servers; i++)
-		servers_release(p->servers[i]);
-	tables_release(p->table);
-	names_release(p->name);
-	if (--p->memory->references == 0)
-		arena_free(p->memory->arena);
-}
-
-/* ---- requests ---- */
+/* ---- ports ---- */
 
 static int by_address(const void *pa, const void *pb)
 {
@@ -144,27 +187,26 @@ const struct generation_port *generation_port(const struct generation *g, const 
 	return bsearch(&key, g->ports, g->n_ports, sizeof(*g->ports), by_address);
 }
 
-/* Only the host of a request decides which listener it belongs to. */
-static size_t find_listener(const struct generation_port *p, const struct l7_request *r)
-{
-	const struct l7_request host = { .host = r->host, .path = STR("/") };
-	size_t i = p->hosts ? l7_table_find(p->hosts, &host) : 0;
+/* ---- requests ---- */
 
-	return i == L7_NONE ? L7_NONE : p->listeners[i];
+const struct generation_listener *
+generation_listener(const struct generation *g, const struct generation_port *p, struct str host)
+{
+	const struct l7_request r = { .host = host, .path = STR("/") };
+	size_t i = p->hosts ? l7_table_find(p->hosts, &r) : 0;
+
+	return i == L7_NONE ? NULL : &g->listeners[p->listeners[i]];
 }
 
-const struct l7_target *generation_find(const struct generation *g, const struct generation_port *p,
-					const struct l7_request *r,
-					const struct generation_listener **ret_listener)
+const struct l7_target *generation_find(const struct generation *g,
+					const struct generation_listener *l,
+					const struct l7_request *r)
 {
-	size_t i = find_listener(p, r);
-	const struct generation_listener *l = i == L7_NONE ? NULL : &g->listeners[i];
-	size_t entry = l ? l7_table_find(l->table, r) : L7_NONE;
+	size_t entry = l7_table_find(l->table, r);
 
-	*ret_listener = l;
 	if (entry != L7_NONE)
 		return &l->entries.targets[entry];
-	return l && g->fallback.rule ? &g->fallback : NULL;
+	return g->fallback.rule ? &g->fallback : NULL;
 }
 
 /* ---- names of routes ---- */
@@ -238,7 +280,9 @@ struct generation *generation_new(struct plan *plan, const struct generation_sha
 	for (size_t i = 0; i < g->config.n_pools; i++)
 		compile_pool(m, &g->pools[i], &g->config.pools[i], shared);
 	compile_all_sessions(g);
-	compile_serving(g, shared->servers);
+	make_serving(g, shared->servers);
+	for (size_t i = 0; i < g->config.n_pools; i++)
+		add_serving(g, &g->pools[i]);
 	use_names(g, name_routes(&g->config, shared->routes));
 	return g;
 }
@@ -257,16 +301,47 @@ struct generation *generation_with_servers(const struct generation *from, struct
 		else
 			share_pool(&g->pools[i], &from->pools[i], config);
 	}
-	compile_all_sessions(g);
-	compile_serving(g, shared->servers);
+	if (from->pools[pool].sessions)
+		list_sessions(&g->pools[pool]);
+	make_serving(g, shared->servers);
+	change_serving(g, from, pool);
 	use_names(g, from->names);
 	return g;
 }
 
+void generation_tally(struct generation *g, unsigned threads, const struct generation *from)
+{
+	size_t size = sizeof(struct tallies) + threads * sizeof(struct tally);
+
+	if (from) {
+		g->tallies = from->tallies;
+	} else {
+		g->tallies = mem_zalloc(size);
+		g->tallies->n = threads;
+	}
+	g->tallies->references++;
+}
+
+struct l7_tally generation_sum(const struct generation *g)
+{
+	struct l7_tally sum = { 0 };
+
+	for (unsigned i = 0; g->tallies && i < g->tallies->n; i++) {
+		const struct tally *t = &g->tallies->threads[i];
+
+		/* errors first: there are never more errors than answers */
+		sum.errors += atomic_load_explicit(&t->errors, memory_order_acquire);
+		sum.answers += atomic_load_explicit(&t->answers, memory_order_relaxed);
+	}
+	return sum;
+}
+
 void generation_free(struct generation *g)
 {
+	if (g->tallies && --g->tallies->references == 0)
+		free(g->tallies);
 	for (size_t i = 0; i < g->config.n_pools; i++)
-		release_pool(&g->pools[i]);
+		memory_release(g->pools[i].memory);
 	release_names(g->names);
 	plan_release(g->plan);
 	free(g->serving);

@@ -15,6 +15,7 @@
 
 #include "core/l7/balance.h"
 #include "core/l7/config.h"
+#include "core/l7/rollout.h"
 #include "src/router/names.h"
 #include "src/router/plan.h"
 #include "src/router/servers.h"
@@ -30,6 +31,7 @@ struct generation_pool {
 	const struct l7_pool *config;
 	struct name *name;	 /* for its statistics */
 	struct server **servers; /* in the order of the configuration */
+	struct quota *quota;
 	struct l7_schedule schedule;
 	/* by key, if a rule has persistence; otherwise NULL */
 	const struct generation_session *sessions;
@@ -42,9 +44,26 @@ struct generation_shared {
 	struct servers *servers;
 	struct names *routes, *pools;
 	struct tables *tables;
+	/* of quotas */
+	unsigned threads;
+	quota_call_fn *call;
+	void *user;
 };
 
 #define GENERATION_UNROUTED "-" /* stands for the route of requests that have none */
+
+/* How the requests of a generation have ended. Written by one thread, read by any. */
+struct tally {
+	_Atomic uint64_t answers;
+	_Atomic uint64_t errors; /* statuses from 500 on, and answers that are not complete */
+	uint64_t apart[14];	 /* from the next one: no cache line is written by two threads */
+};
+
+struct tallies {
+	unsigned references; /* counted by the control thread */
+	unsigned n;
+	struct tally threads[];
+};
 
 struct generation {
 	uint64_t number;
@@ -60,6 +79,7 @@ struct generation {
 	uint32_t n_serving;	    /* numbers of servers are below this */
 	struct name *const *routes; /* of the configuration's routes, for their statistics */
 	struct name *fallback_name, *unrouted;
+	struct tallies *tallies; /* NULL: no thread uses it */
 	/* the rest is private */
 	struct generation_names *names; /* those of the routes */
 	struct plan *plan;
@@ -77,19 +97,22 @@ struct generation *generation_new(struct plan *plan, const struct generation_sha
 struct generation *generation_with_servers(const struct generation *from, struct plan *plan,
 					   size_t pool, const struct generation_shared *shared,
 					   uint64_t number);
+/* Makes tallies for that many threads, or shares those of another generation. Before it is used. */
+void generation_tally(struct generation *g, unsigned threads, const struct generation *from);
+struct l7_tally generation_sum(const struct generation *g);
 /* For the control thread, when there are no references any more. */
 void generation_free(struct generation *g);
 
 /* The port of that address; NULL if there is none. */
 const struct generation_port *generation_port(const struct generation *g,
 					      const struct endpoint *at);
-/*
- * The rule for a request that came to a port, maybe that of the default route; NULL if there is
- * none. *ret_listener is the listener that the host belongs to; NULL: it belongs to none.
- */
-const struct l7_target *generation_find(const struct generation *g, const struct generation_port *p,
-					const struct l7_request *r,
-					const struct generation_listener **ret_listener);
+/* The listener of a port that a host belongs to; NULL: it belongs to none. */
+const struct generation_listener *
+generation_listener(const struct generation *g, const struct generation_port *p, struct str host);
+/* The rule for a request of that listener, maybe the default route; NULL if there is none. */
+const struct l7_target *generation_find(const struct generation *g,
+					const struct generation_listener *l,
+					const struct l7_request *r);
 
 /* The entry of the server of a pool that a session belongs to; NULL: none. */
 const struct generation_session *generation_session(const struct generation_pool *p, uint64_t key);

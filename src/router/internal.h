@@ -42,28 +42,42 @@ struct link {
 	struct buffer *in;	/* the start of a head that is not complete; NULL: none */
 	TAILQ_ENTRY(link) kept; /* newest first; or among the worker's leaving ones */
 	uint64_t served;	/* requests */
-	ev_tstamp since;	/* when it was kept */
-	double idle_time;	/* s for which it is kept */
-	bool leaving;		/* what is queued is sent, then it ends */
-	bool limited;		/* its stream has a deadline */
+	struct addr to;		/* of a server with a name */
+	ev_tstamp opened;
+	ev_tstamp since;  /* when it was kept */
+	double idle_time; /* s for which it is kept */
+	bool leaving;	  /* what is queued is sent, then it ends */
+	bool limited;	  /* its stream has a deadline */
 };
 
 TAILQ_HEAD(links, link);
 
+/* The addresses of a name, as the thread has copied them; connections go to them in turn. */
+struct addresses {
+	unsigned version;
+	size_t n, turn;
+	struct addr list[SERVER_ADDRESSES];
+};
+
 struct slot {
 	uint64_t id; /* of the server: its number may have been another's before */
+	struct seats *seats;
+	struct quota_side *side;   /* of this thread, of the quota of the pool */
+	TAILQ_ENTRY(slot) of_side; /* among the slots of the pool */
 	struct links kept;
 	unsigned n_kept, n_open; /* n_open: all links, kept or in use */
 	unsigned active;	 /* exchanges */
 	struct stats_cell *stats;
+	struct addresses *addresses; /* of a server with a name; NULL: not needed yet */
 };
 
 /* ---- generations and listeners, as a thread sees them ---- */
 
 struct era {
 	struct generation *generation;
-	uint32_t *turns; /* of each pool */
-	unsigned users;	 /* exchanges, and the worker while it is the current one */
+	struct tally *tally; /* of this thread */
+	uint32_t *turns;     /* of each pool */
+	unsigned users;	     /* exchanges, and the worker while it is the current one */
 };
 
 struct port {
@@ -73,6 +87,7 @@ struct port {
 	struct stream_listener listener;
 	bool open;
 	const struct generation_port *rules; /* of the current generation; NULL: it has none */
+	const struct generation_port *trial; /* of the second one */
 	unsigned clients;
 };
 
@@ -86,12 +101,21 @@ struct client {
 	struct exchange *x; /* NULL: no request is being answered */
 	struct buffer *in;  /* NULL: no bytes wait */
 	struct endpoint peer;
-	ev_tstamp since;  /* without a request: when it became idle, or when its head began */
+	struct addr counted; /* its address, as the gate has counted it */
+	ev_tstamp since;     /* without a request: when it became idle, or when its head began */
+	ev_tstamp opened;
+	uint64_t number;   /* of no other client of this thread; later ones are larger */
+	uint64_t received; /* bytes */
+	uint64_t seen;	  /* bytes that it had moved at the last sweep at which it was waited for */
+	int64_t debt;	  /* bytes that it has moved too few */
 	uint32_t scanned; /* of the head that is being read */
-	bool ended;	  /* the client will send no more */
-	bool last;	  /* the connection ends after the request that is under way */
-	bool closing;	  /* no further request is read */
-	bool leaves;	  /* the client has asked for the end of the connection */
+	uint32_t requests;
+	bool ended;   /* the client will send no more */
+	bool last;    /* the connection ends after the request that is under way */
+	bool closing; /* no further request is read */
+	bool leaves;  /* the client has asked for the end of the connection */
+	bool awaited; /* at the last sweep it had to send, or to take what was queued */
+	bool refused; /* not counted by the gate: ends after its answer */
 };
 
 /* ---- exchanges ---- */
@@ -119,13 +143,18 @@ struct exchange {
 	int64_t began, try_began, first, ended; /* first, ended: 0 before that */
 	int64_t due, retry_at; /* monotonic ns: end of the request, next try; 0: none */
 	int64_t try_due;       /* monotonic ns: end of the present try; 0: none */
-	uint64_t hash;	       /* of the key of the request, for L7_MAGLEV */
-	struct buf cors;       /* lines for the answer */
-	size_t start;	       /* of the head in client->in */
-	size_t head;	       /* its bytes */
-	size_t sent;	       /* offset in client->in of the first byte that was not passed on */
+	int64_t wait_due;      /* monotonic ns: end of the wait for a link; 0: none */
+	struct quota_place place;
+	struct quota_side *side; /* of the pool; NULL: the request is not counted there */
+	uint64_t hash;		 /* of the key of the request, for L7_MAGLEV */
+	struct buf cors;	 /* lines for the answer */
+	size_t start;		 /* of the head in client->in */
+	size_t head;		 /* its bytes */
+	size_t sent;		 /* offset in client->in of the first byte that was not passed on */
+	uint64_t room;		 /* bytes of content that the request may still have */
 	struct http_body up, down;
 	enum head_framing framing; /* of the answer */
+	unsigned interim;	   /* answers before the final one */
 	unsigned tries;
 	uint16_t tried[ROUTER__TRIED]; /* servers of the latest tries, by their place in the pool */
 	unsigned status;	       /* of the answer */
@@ -143,13 +172,18 @@ struct exchange {
 	bool full_up;	   /* the client is not read from until the server has taken more */
 	bool full_down;	   /* and the other way round */
 	bool cut;	   /* the server takes no more of the request */
+	bool crooked;	   /* the path is passed on in another form than it came */
 	bool hashed;	   /* hash is set: the request has the key */
+	bool admitted;	   /* counted among the limited requests of the pool */
+	bool again;	   /* counted among the further tries of the pool */
 	bool server_ended; /* of a tunnel */
 };
 
 /* Written by the worker alone, and read by any thread. */
 struct counters {
 	_Atomic uint64_t requests, retries, answers[WORKER_CLASSES], aborts, clients, links;
+	_Atomic uint64_t overflows[WORKER_LIMITS];
+	_Atomic uint64_t refusals[REFUSALS];
 };
 
 static inline void count(_Atomic uint64_t *counter, int by)
@@ -167,14 +201,21 @@ struct worker {
 	ev_async wake;
 	ev_timer drain_limit;
 	ev_timer sweep; /* looks for connections that have been silent for too long */
-	_Atomic(struct generation *) pending; /* NULL: nothing new */
+	_Atomic(struct edition *) pending;    /* NULL: nothing new */
 	_Atomic(struct socket_gift *) gifts;  /* sockets for the next generation */
+	_Atomic(struct inquiry_part *) asked; /* list */
+	struct inquiry_part *answering;	      /* list: what is being answered */
+	_Atomic(struct quota_side *) calls;   /* of other threads: turns to take */
 	atomic_bool stop, drain;
 	bool draining;
-	struct era *era; /* the current one; NULL before the first */
+	struct era *era;   /* the current one; NULL before the first */
+	struct era *trial; /* a second one, for some clients; NULL: none */
+	struct worker_trial split;
 	TAILQ_HEAD(, port) ports;
 	TAILQ_HEAD(, client) clients;
 	unsigned n_clients;
+	uint64_t last_client; /* its number */
+	unsigned n_refused;   /* of them, those that the gate did not let in */
 	struct links leaving;
 	struct slot **slots; /* by the number of a server; NULL: not used yet */
 	uint32_t n_slots;
@@ -184,6 +225,7 @@ struct worker {
 	struct http_head head; /* that is being parsed: one at a time */
 	struct buf out;	       /* the head that is being written */
 	struct buf path;       /* that is being rewritten */
+	struct buf straight;   /* the target of a request whose path had another form */
 	char scratch[ROUTER__SCRATCH];
 	struct counters counters;
 };
@@ -191,24 +233,31 @@ struct worker {
 /* worker.c */
 struct slot *worker_slot(struct worker *w, const struct server *server);
 void worker_release_era(struct worker *w, struct era *era);
+/* The one that a request of this client begins with. */
+struct era *worker_era(const struct worker *w, const struct client *c);
 /* The last connection may have ended. */
 void worker_look(struct worker *w);
 
 /* choose.c */
-enum choice { CHOICE_SERVER, CHOICE_ANSWER, CHOICE_REDIRECT };
+enum choice { CHOICE_SERVER, CHOICE_ANSWER, CHOICE_REDIRECT, CHOICE_PATH_REFUSED };
 
 /*
- * Finds the rule of a request, and its backend. *ret_status is that of CHOICE_ANSWER.
+ * Finds the rule of a request, and its backend. The path of the request becomes that of which the
+ * rules speak. *ret_status is that of CHOICE_ANSWER.
  */
-enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned *ret_status);
+enum choice choose_rule(struct exchange *x, struct l7_request *r, unsigned *ret_status);
 /*
  * A server of the backend's pool, if possible none that was tried before; NULL: none can be used.
- * The caller counts the try.
+ * The caller counts the try. *ret_full: there are some, but they have no connection to spare. A
+ * fresh link cannot be one that is kept.
  */
-struct server *choose_server(struct exchange *x);
+struct server *choose_server(struct exchange *x, bool fresh, bool *ret_full);
 
 /* client.c */
+/* A new connection; refused if the gate does not let it in. */
 void client_new(struct port *port, int fd, struct endpoint peer);
+/* Answers with the words of a refusal and ends the connection, if no request is under way. */
+void client_refuse(struct client *c, enum refusal why);
 /* Its exchange has ended: goes on with the next request, or ends. */
 void client_next(struct client *c);
 /* Ends the connection after what is queued was sent. */
@@ -220,6 +269,7 @@ void client_free(struct client *c);
 struct client_answer {
 	unsigned status;
 	struct str lines; /* further fields, each with CRLF */
+	const char *text; /* content; NULL: the reason of the status */
 	bool keep;	  /* the connection stays open */
 	bool head;	  /* no content, because the method is HEAD */
 };
@@ -240,9 +290,15 @@ void exchange_push(struct exchange *x);
 void exchange_resume(struct exchange *x);
 /* Reads from the two sides as their queues allow. */
 void exchange_steer(struct exchange *x);
+/* The thread takes a turn for the quota of a pool: requests that wait may begin. */
+void exchange_turn(struct quota_side *side);
 /* The deadline of the client's stream has passed. */
 void exchange_expired(struct exchange *x);
 void exchange_sweep(struct exchange *x, ev_tstamp now);
+/* Whether the exchange waits for the rest of the request, and could take it. */
+bool exchange_awaits_client(const struct exchange *x);
+/* The client is too slow. */
+void exchange_too_slow(struct exchange *x);
 /* The client is gone: drops the exchange without an answer. */
 void exchange_drop(struct exchange *x);
 
@@ -271,6 +327,11 @@ static inline struct str exchange__method(const struct exchange *x)
 	return (struct str){ x->method, x->n_method };
 }
 
+static inline const struct l7_clients *worker_clients(const struct worker *w)
+{
+	return &w->era->generation->config.clients;
+}
+
 /* A server gets the request. */
 static inline bool exchange__is_sending(const struct exchange *x)
 {
@@ -297,12 +358,24 @@ bool exchange__retry_status(struct exchange *x, unsigned status);
 /* Answers without a server. The rest of a body that was not read ends the connection. */
 void exchange__answer(struct exchange *x, unsigned status);
 void exchange__answer_with(struct exchange *x, unsigned status, struct str lines);
+/* Answers with the words of a refusal, or ends an answer that has begun; the connection ends. */
+void exchange__refuse(struct exchange *x, enum refusal why);
 /* Ends the exchange, whose answer is complete. */
 void exchange__leave(struct exchange *x, bool keep);
 /* Both sides of a tunnel have ended. */
 void exchange__end_tunnel(struct exchange *x);
 void exchange__drop_link(struct exchange *x);
 void exchange__disarm(struct exchange *x);
+/* Sets the deadline for what comes first. */
+void exchange__arm(struct exchange *x);
+/* waiting.c: a link to a server, or a place in the queue. */
+enum exchange__seat { SEAT_TAKEN, SEAT_NONE, SEAT_FULL };
+void exchange__wait(struct exchange *x);
+void exchange__stop_waiting(struct exchange *x);
+void exchange__overflow(struct exchange *x, enum worker_limit limit);
+/* request.c: takes a link for the next try; exchange__begin_try() begins it. */
+enum exchange__seat exchange__take_link(struct exchange *x, bool fresh, bool *ret_open);
+void exchange__begin_try(struct exchange *x, bool fresh, bool open);
 void exchange__steer_client(struct exchange *x);
 void exchange__steer_server(struct exchange *x);
 /* Does not read from the server until the client has taken what is queued. */
@@ -327,8 +400,17 @@ void account_left(struct exchange *x);
 void account_end(struct exchange *x);
 
 /* link.c */
-/* A kept link, unless it must be fresh, or a new one that is being connected. */
-struct link *link_take(struct exchange *x, const struct server *server, bool fresh, bool *ret_open);
+/*
+ * A kept link, unless it must be fresh, or a new one that is being connected. NULL: as many as
+ * limit are open; 0: no limit.
+ */
+struct link *link_take(struct exchange *x, struct server *server, bool fresh, unsigned limit);
+static inline bool link_is_open(const struct link *l)
+{
+	return l->stream.state == STREAM_OPEN;
+}
+/* Ends one that is kept, of any server of the pool. False: there are none. */
+bool link_yield(struct quota_side *side);
 /* The exchange no longer needs it: kept within the limits, or closed if there are none. */
 void link_give(struct link *l, const struct l7_limits *limits);
 /* The exchange no longer needs it: ends after what is queued was sent. */

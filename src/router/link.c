@@ -12,10 +12,12 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "base/units.h"
 #include "src/router/internal.h"
 
-#define LEAVE_TIME (1 * NSEC_PER_SEC)
+#define LEAVE_TIME (1 * NSEC_PER_SEC)  /* for the server to end its side */
+#define FLUSH_TIME (60 * NSEC_PER_SEC) /* to take what is queued, too */
 
 /* Other threads read them in the statistics. */
 static void show(const struct slot *slot)
@@ -29,10 +31,13 @@ static void unkeep(struct link *l)
 {
 	TAILQ_REMOVE(&l->slot->kept, l, kept);
 	l->slot->n_kept--;
+	quota_unkeep(l->slot->side);
 }
 
 void link_free(struct link *l)
 {
+	struct seats *seats = l->leaving ? NULL : l->slot->seats;
+
 	if (l->leaving)
 		TAILQ_REMOVE(&l->worker->leaving, l, kept);
 	else if (l->x)
@@ -45,6 +50,8 @@ void link_free(struct link *l)
 	buffers_give(&l->worker->buffers, l->in);
 	stream_end(&l->stream);
 	free(l);
+	if (seats)
+		seats_close(seats);
 }
 
 void link_limit(struct link *l, int64_t ns)
@@ -146,17 +153,66 @@ static const struct stream_events events = {
 	.opened = on_opened, .ready = on_ready, .closed = on_closed, .expired = on_expired
 };
 
+/* ---- names ---- */
+
+/* Copies the addresses of the server's name if they have changed. Each thread begins at any. */
+static void look_at_name(struct worker *w, struct slot *slot, struct server *server)
+{
+	struct addresses *a = slot->addresses;
+
+	if (a && a->version == atomic_load_explicit(&server->version, memory_order_relaxed))
+		return;
+	if (!a) {
+		a = slot->addresses = mem_zalloc(sizeof(*a));
+		a->turn = random_next(&w->random);
+	}
+	a->n = server_get_addresses(server, a->list, &a->version);
+}
+
+static bool is_current(const struct link *l)
+{
+	const struct addresses *a = l->slot->addresses;
+
+	for (size_t i = 0; i < a->n; i++)
+		if (addr_cmp(&a->list[i], &l->to) == 0)
+			return true;
+	return false;
+}
+
+/* The newest kept link; those to addresses that the name no longer has are closed. */
+static struct link *newest(struct slot *slot, bool named)
+{
+	struct link *l;
+
+	while ((l = TAILQ_FIRST(&slot->kept)) && named && !is_current(l))
+		link_free(l);
+	return l;
+}
+
+static struct endpoint next_address(struct slot *slot, const struct server *server)
+{
+	struct addresses *a = slot->addresses;
+
+	return (struct endpoint){ a->list[a->turn++ % a->n], server->port };
+}
+
 /* ---- the door ---- */
 
-struct link *link_take(struct exchange *x, const struct server *server, bool fresh, bool *ret_open)
+struct link *link_take(struct exchange *x, struct server *server, bool fresh, unsigned limit)
 {
 	struct worker *w = x->client->worker;
 	struct slot *slot = worker_slot(w, server);
-	struct link *l = fresh ? NULL : TAILQ_FIRST(&slot->kept);
+	bool named = server_has_name(server);
+	struct endpoint at = server->at;
 	struct sockaddr_storage to;
+	struct link *l;
 	socklen_t len;
 
-	*ret_open = l != NULL;
+	if (named)
+		look_at_name(w, slot, server);
+	l = fresh ? NULL : newest(slot, named);
+	if (!l && !seats_open(slot->seats, limit))
+		return NULL;
 	slot->active++;
 	if (l) {
 		unkeep(l);
@@ -166,12 +222,16 @@ struct link *link_take(struct exchange *x, const struct server *server, bool fre
 	}
 	l = mem_zalloc(sizeof(*l));
 	l->worker = w;
+	l->opened = ev_now(w->loop);
 	l->slot = slot;
 	l->x = x;
 	slot->n_open++;
 	show(slot);
 	count(&w->counters.links, 1);
-	len = endpoint_to_sockaddr(&server->at, &to);
+	if (named)
+		at = next_address(slot, server);
+	l->to = at.addr;
+	len = endpoint_to_sockaddr(&at, &to);
 	stream_init(&l->stream, w->loop, TASK_ORDINARY, &events);
 	stream_connect(&l->stream, (const struct sockaddr *)&to, len);
 	return l;
@@ -179,6 +239,7 @@ struct link *link_take(struct exchange *x, const struct server *server, bool fre
 
 void link_give(struct link *l, const struct l7_limits *limits)
 {
+	bool keep = limits && limits->idle && !l->in && !stream_unsent(&l->stream);
 	struct slot *slot = l->slot;
 
 	link_limit(l, 0);
@@ -187,7 +248,8 @@ void link_give(struct link *l, const struct l7_limits *limits)
 	l->x = NULL;
 	TAILQ_INSERT_HEAD(&slot->kept, l, kept);
 	slot->n_kept++;
-	if (!limits || !limits->idle || l->in || stream_unsent(&l->stream)) {
+	quota_keep(slot->side, keep && limits->connections);
+	if (!keep) {
 		link_free(l);
 		return;
 	}
@@ -200,15 +262,31 @@ void link_give(struct link *l, const struct l7_limits *limits)
 		show(slot);
 }
 
+bool link_yield(struct quota_side *side)
+{
+	struct slot *slot;
+
+	TAILQ_FOREACH(slot, &side->slots, of_side)
+	{
+		if (TAILQ_EMPTY(&slot->kept))
+			continue;
+		link_free(TAILQ_LAST(&slot->kept, links));
+		return true;
+	}
+	return false;
+}
+
+/* It has ended on both sides but for what is queued, so it does not count any more. */
 void link_leave(struct link *l)
 {
+	seats_close(l->slot->seats);
 	l->slot->active--;
 	l->x = NULL;
 	l->leaving = true;
 	l->limited = false;
 	TAILQ_INSERT_TAIL(&l->worker->leaving, l, kept);
 	show(l->slot);
-	stream_linger(&l->stream, LEAVE_TIME);
+	stream_linger(&l->stream, stream_unsent(&l->stream) ? FLUSH_TIME : LEAVE_TIME);
 }
 
 void link_sweep(struct slot *slot, ev_tstamp now)

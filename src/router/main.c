@@ -30,6 +30,7 @@ struct program {
 	struct ev_loop *loop;
 	struct daemon daemon;
 	struct router *router;
+	struct rollout *rollout;
 	struct metrics_state metrics;
 	struct admin *admin;
 	struct show *show; /* NULL without --grpc-addr */
@@ -176,6 +177,7 @@ static int start_admin(struct program *p)
 					     .user = &p->metrics };
 	struct api_config api = { .loop = p->loop,
 				  .router = p->router,
+				  .rollout = p->rollout,
 				  .metrics = &p->metrics,
 				  .listen = p->options.listen,
 				  .at = p->options.admin_addr,
@@ -207,7 +209,7 @@ static int start_router(struct program *p)
 					      .stall_time = p->options.stall_timeout,
 					      .drain_time = DRAIN_TIME };
 	const struct router_config config = { .threads = (unsigned)p->options.threads,
-					      .user_agent = p->user_agent,
+					      .care = { p->user_agent, p->options.dns },
 					      .limits = limits,
 					      .drained = on_router_drained,
 					      .user = p };
@@ -216,7 +218,10 @@ static int start_router(struct program *p)
 	if (r < 0)
 		log_error("threads-failed", LOG_U("threads", p->options.threads),
 			  LOG_S("error", strerror(-r)));
+	else
+		p->rollout = rollout_new(p->loop, p->router);
 	p->metrics.router = p->router;
+	p->metrics.rollout = p->rollout;
 	p->metrics.loop = p->loop;
 	p->metrics.limit = p->options.metrics_limit;
 	return r;
@@ -264,6 +269,7 @@ static int serve(struct program *p)
 		r = run(p, load);
 		api_free(p->api);
 		admin_free(p->admin);
+		rollout_free(p->rollout);
 		show_free(p->show);
 		router_free(p->router);
 		daemon_end(&p->daemon);

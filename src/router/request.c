@@ -24,6 +24,9 @@ static int body_end(struct exchange *x, size_t *ret_end)
 
 		if (r < 0)
 			return (int)r;
+		if (content.n > x->room)
+			return -EFBIG;
+		x->room -= content.n;
 		at += (size_t)r;
 	}
 	*ret_end = at;
@@ -59,12 +62,10 @@ static void push_pieces(struct exchange *x, struct str head)
 	struct client *c = x->client;
 	struct str pieces[2];
 	size_t end = x->sent, n = 0;
+	int r = body_end(x, &end);
 
-	if (body_end(x, &end) < 0) {
-		if (x->answering)
-			exchange_drop(x);
-		else
-			x->keep = false, x->why = "bad-request", exchange__answer(x, 400);
+	if (r < 0) {
+		exchange__refuse(x, r == -EFBIG ? REFUSAL_BODY_BYTES : REFUSAL_MALFORMED);
 		return;
 	}
 	if (head.n)
@@ -126,12 +127,30 @@ static void push_tunnel(struct exchange *x)
 void exchange_push(struct exchange *x)
 {
 	exchange__move(x);
+	if (x->place.side && x->client->ended) {
+		exchange_drop(x); /* nobody waits for the answer */
+		return;
+	}
 	if (!exchange__is_sending(x) || x->cut)
 		return;
 	if (x->tunnel)
 		push_tunnel(x);
 	else if (!x->up.done)
 		push_pieces(x, (struct str){ 0 });
+}
+
+/* The path was brought into another form for the rules; the server gets the same. */
+static void straighten(const struct exchange *x, struct head_request *r)
+{
+	struct buf *out = &exchange__worker(x)->straight;
+	const char *query = memchr(r->target.p, '?', r->target.n);
+	struct str path = { r->target.p, query ? (size_t)(query - r->target.p) : r->target.n };
+
+	out->n = 0;
+	if (l7_path_normalize(path, x->listener->paths, out) < 0)
+		return; /* cannot be: the same was done before */
+	buf_add(out, path.p + path.n, r->target.n - path.n);
+	r->target = (struct str){ out->p, out->n };
 }
 
 /* The target as the server gets it: the backend's rewrite wins over that of the rule. */
@@ -173,6 +192,8 @@ static void send_request(struct exchange *x, const struct http_head *h)
 		r.host = r.asked;
 	if (!r.asked.n && !h->minor)
 		r.host = str_of(x->server->authority);
+	if (x->crooked)
+		straighten(x, &r);
 	rewrite(x, &r);
 	exchange__add_edits(&x->target->rule->filters.request, r.edits, &r.n_edits);
 	exchange__add_edits(&x->backend->filters.request, r.edits, &r.n_edits);
@@ -180,6 +201,8 @@ static void send_request(struct exchange *x, const struct http_head *h)
 	x->sent = x->start + x->head;
 	x->in = x->head;
 	http_body_init(&x->up, h, (struct str){ 0 });
+	x->room = x->era->generation->config.clients.body ?: UINT64_MAX;
+	x->interim = 0;
 	push_pieces(x, (struct str){ w->out.p, w->out.n });
 }
 
@@ -204,29 +227,69 @@ void exchange_connected(struct exchange *x)
 	send_request(x, h);
 }
 
-void exchange__try_server(struct exchange *x, bool fresh)
+static const struct generation_pool *pool_of(const struct exchange *x)
 {
-	struct server *server = choose_server(x);
-	const struct l7_pool *pool = x->era->generation->pools[x->backend->pool].config;
-	int64_t limit = x->target->rule->try_timeout;
-	bool open;
+	return &x->era->generation->pools[x->backend->pool];
+}
 
-	if (!server) {
-		x->why = "no-server";
-		exchange__answer(x, 503);
-		return;
+#define TAKES 8 /* servers that other threads may fill before us */
+
+enum exchange__seat exchange__take_link(struct exchange *x, bool fresh, bool *ret_open)
+{
+	unsigned limit = pool_of(x)->config->limits.connections;
+	bool full = true;
+
+	for (unsigned i = 0; i < TAKES; i++) {
+		struct server *server = choose_server(x, fresh, &full);
+
+		if (!server)
+			return full ? SEAT_FULL : SEAT_NONE;
+		x->link = link_take(x, server, fresh, limit);
+		if (!x->link)
+			continue;
+		x->server = server;
+		*ret_open = link_is_open(x->link);
+		return SEAT_TAKEN;
 	}
+	return SEAT_FULL;
+}
+
+void exchange__begin_try(struct exchange *x, bool fresh, bool open)
+{
+	const struct l7_pool *pool = pool_of(x)->config;
+	int64_t limit = x->target->rule->try_timeout;
+
 	if (limit && !fresh) /* a fresh link continues the try of one that had ended */
 		x->try_due = loop_monotonic() + limit;
 	if (limit && fresh)
 		limit = rest_of_try(x);
 	x->tries++;
-	x->server = server;
-	x->link = link_take(x, server, fresh, &open);
 	account_try(x);
 	if (!open && (!limit || pool->connect_timeout < limit))
 		limit = pool->connect_timeout;
 	link_limit(x->link, limit);
 	if (open)
 		exchange_connected(x);
+}
+
+void exchange__try_server(struct exchange *x, bool fresh)
+{
+	const struct generation_pool *pool = pool_of(x);
+	enum exchange__seat seat = SEAT_FULL;
+	bool open;
+
+	if (!pool->config->limits.connections || !quota_is_crowded(pool->quota))
+		seat = exchange__take_link(x, fresh, &open);
+	switch (seat) {
+	case SEAT_TAKEN:
+		exchange__begin_try(x, fresh, open);
+		break;
+	case SEAT_NONE:
+		x->why = "no-server";
+		exchange__answer(x, 503);
+		break;
+	case SEAT_FULL:
+		exchange__wait(x);
+		break;
+	}
 }

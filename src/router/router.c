@@ -21,12 +21,15 @@ struct router {
 	struct generation_shared shared;
 	struct stats *stats;
 	struct care *care;
+	struct gate *gate;
 	struct generation *current; /* with a reference of its own */
+	struct worker_trial trial;  /* its generation has one, too */
 	uint64_t number;
 	VEC(struct generation *) live; /* all that exist */
 	struct history *history;
 	ev_async said;			      /* a thread has something to say */
 	_Atomic(struct generation *) retired; /* list: to be freed */
+	_Atomic(struct inquiry *) answered;   /* list */
 	_Atomic(struct server *) suspects;    /* list: servers that fail requests */
 	atomic_uint drained;		      /* threads that have ended */
 	bool draining;			      /* until all threads have ended */
@@ -95,6 +98,36 @@ static void on_retired(struct generation *g, void *user)
 	ev_async_send(r->loop, &r->said);
 }
 
+static void take_answers(struct router *r)
+{
+	struct inquiry *q = atomic_exchange(&r->answered, NULL);
+
+	while (q) {
+		struct inquiry *next = q->next;
+
+		q->done(q, q->user);
+		q = next;
+	}
+}
+
+static void on_answered(struct inquiry *q, void *user)
+{
+	struct router *r = user;
+
+	q->next = atomic_load(&r->answered);
+	while (!atomic_compare_exchange_weak(&r->answered, &q->next, q))
+		;
+	ev_async_send(r->loop, &r->said);
+}
+
+/* Said by one data thread to another. */
+static void on_call(unsigned thread, struct quota_side *side, void *user)
+{
+	struct router *r = user;
+
+	worker_call(r->workers[thread], side);
+}
+
 static void on_drained(void *user)
 {
 	struct router *r = user;
@@ -108,6 +141,7 @@ static void on_said(struct ev_loop *loop, ev_async *async, int revents)
 	struct router *r = container_of(async, struct router, said);
 
 	free_retired(r);
+	take_answers(r);
 	if (r->draining && atomic_load(&r->drained) == r->config.threads) {
 		r->draining = false;
 		r->config.drained(r->config.user);
@@ -200,6 +234,20 @@ static void log_ports(const struct router *r, const struct generation *g,
 				 LOG_S("addr", endpoint_format(&old->ports[i].at, text)));
 }
 
+/* Passes what is in force, and the trial if there is one, to all threads. */
+static void announce(struct router *r)
+{
+	const struct generation *const both[] = { r->current, r->trial.generation };
+
+	care_follow(r->care, both, r->trial.generation ? 2 : 1);
+	for (unsigned i = 0; i < r->config.threads; i++) {
+		generation_hold(r->current);
+		if (r->trial.generation)
+			generation_hold(r->trial.generation);
+		worker_publish(r->workers[i], r->current, &r->trial);
+	}
+}
+
 static void publish(struct router *r, struct generation *g, const struct opened_list *sockets)
 {
 	struct generation *old = r->current;
@@ -208,22 +256,28 @@ static void publish(struct router *r, struct generation *g, const struct opened_
 		worker_give_socket(r->workers[i % r->config.threads], &sockets->items[i].at,
 				   sockets->items[i].fd, g->number);
 	r->current = g;
-	care_follow(r->care, (const struct generation *const *)&r->current, 1);
-	for (unsigned i = 0; i < r->config.threads; i++) {
-		generation_hold(g);
-		worker_publish(r->workers[i], g);
-	}
+	announce(r);
 	log_ports(r, g, old, sockets);
 	if (old)
 		retire(r, old);
 }
 
-static struct history_record *record(struct router *r, const struct generation *g, uint64_t before,
+/* Counts it among those that exist. Tallies are shared by those with the same routes. */
+static struct generation *enter(struct router *r, struct generation *g,
+				const struct generation *from)
+{
+	vec_push(&r->live, g);
+	generation_tally(g, r->config.threads, from);
+	return g;
+}
+
+static struct history_record *record(struct router *r, const struct generation *g,
 				     const struct history_origin *origin)
 {
 	struct history_record *record = history_add(r->history, g->number, g->plan, origin);
 
-	record->before = before;
+	record->before = r->current ? r->current->number : 0;
+	r->number = g->number;
 	return record;
 }
 
@@ -232,79 +286,48 @@ static struct history_record *replace(struct router *r, struct generation *g,
 				      const struct history_origin *origin, struct buf *why,
 				      int *ret_error)
 {
-	uint64_t before = r->current ? r->current->number : 0;
 	struct opened_list sockets = { 0 };
 	struct history_record *made = NULL;
 	int error = open_ports(r, g, &sockets, why);
 
-	vec_push(&r->live, g);
 	if (error < 0) {
 		close_all(&sockets);
 		retire(r, g);
 		*ret_error = error;
 	} else {
-		r->number++;
-		made = record(r, g, before, origin);
+		made = record(r, g, origin);
 		publish(r, g, &sockets);
 	}
 	vec_free(&sockets);
 	return made;
 }
 
-/* No thread would serve new addresses any more. */
-static int refuse_when_stopping(const struct router *r, struct buf *why)
+/* Without threads nobody would serve new addresses. */
+static int refuse(const struct router *r, bool alone, struct buf *why)
 {
-	if (!r->stopping)
-		return 0;
-	buf_adds(why, "the router is stopping");
-	return -ESHUTDOWN;
+	if (r->stopping) {
+		buf_adds(why, "the router is stopping");
+		return -ESHUTDOWN;
+	}
+	if (alone && r->trial.generation) {
+		buf_adds(why, "a rollout is under way: promote or abort it first");
+		return -EBUSY;
+	}
+	return 0;
 }
 
 int router_apply(struct router *r, struct settings *settings, const struct history_origin *origin,
 		 struct buf *why)
 {
-	int error = refuse_when_stopping(r, why);
+	int error = refuse(r, true, why);
+	struct generation *g;
 
 	if (error < 0) {
 		settings_release(settings);
 		return error;
 	}
-	replace(r, generation_new(plan_new(settings), &r->shared, r->number + 1), origin, why,
-		&error);
-	return error;
-}
-
-static size_t find_pool(const struct generation *g, const char *name)
-{
-	for (size_t i = 0; g && i < g->config.n_pools; i++)
-		if (strcmp(g->config.pools[i].name, name) == 0)
-			return i;
-	return SIZE_MAX;
-}
-
-int router_set_servers(struct router *r, struct settings *settings,
-		       const struct history_origin *origin, struct buf *why)
-{
-	const char *name = settings->config.pools[0].name;
-	size_t pool = find_pool(r->current, name);
-	int error = refuse_when_stopping(r, why);
-	struct history_record *made;
-	struct plan *plan;
-
-	if (error == 0 && pool == SIZE_MAX) {
-		buf_printf(why, "there is no pool '%s'", name);
-		error = -ENOENT;
-	}
-	if (error < 0) {
-		settings_release(settings);
-		return error;
-	}
-	plan = plan_with_servers(r->current->plan, pool, settings);
-	made = replace(r,
-		       generation_with_servers(r->current, plan, pool, &r->shared, r->number + 1),
-		       origin, why, &error);
-	if (made)
-		made->pool = pool;
+	g = generation_new(plan_new(settings), &r->shared, r->number + 1);
+	replace(r, enter(r, g, NULL), origin, why, &error);
 	return error;
 }
 
@@ -315,8 +338,9 @@ int router_rollback(struct router *r, uint64_t number, const struct history_orig
 		r->current ? history_find(r->history, r->current->number) : NULL;
 	const struct history_record *to =
 		history_find(r->history, number || !now ? number : now->before);
-	int error = refuse_when_stopping(r, why);
+	int error = refuse(r, true, why);
 	struct history_record *made;
+	struct generation *g;
 	uint64_t of;
 
 	if (error < 0)
@@ -327,11 +351,142 @@ int router_rollback(struct router *r, uint64_t number, const struct history_orig
 		return -ENOENT;
 	}
 	of = to->number;
-	made = replace(r, generation_new(plan_hold(to->plan), &r->shared, r->number + 1), origin,
-		       why, &error);
+	g = generation_new(plan_hold(to->plan), &r->shared, r->number + 1);
+	made = replace(r, enter(r, g, NULL), origin, why, &error);
 	if (made)
 		made->of = of;
 	return error;
+}
+
+/* ---- the servers of one pool ---- */
+
+static size_t find_pool(const struct generation *g, const char *name)
+{
+	for (size_t i = 0; g && i < g->config.n_pools; i++)
+		if (strcmp(g->config.pools[i].name, name) == 0)
+			return i;
+	return SIZE_MAX;
+}
+
+/* Replaces *g by one with other servers, if it has the pool. The old one is to be retired. */
+static struct generation *change_servers(struct router *r, struct generation **g,
+					 struct settings *settings,
+					 const struct history_origin *origin)
+{
+	struct generation *old = *g;
+	size_t pool = find_pool(old, settings->config.pools[0].name);
+	struct history_record *made;
+	struct plan *plan;
+
+	if (pool == SIZE_MAX)
+		return NULL;
+	plan = plan_with_servers(old->plan, pool, settings_hold(settings));
+	*g = generation_with_servers(old, plan, pool, &r->shared, r->number + 1);
+	enter(r, *g, old);
+	made = record(r, *g, origin);
+	made->pool = pool;
+	made->before = old->number;
+	return old;
+}
+
+int router_set_servers(struct router *r, struct settings *settings,
+		       const struct history_origin *origin, struct buf *why)
+{
+	struct generation *old[2] = { 0 };
+	int error = refuse(r, false, why);
+
+	if (error == 0) {
+		old[0] = change_servers(r, &r->trial.generation, settings, origin);
+		old[1] = change_servers(r, &r->current, settings, origin);
+	}
+	if (error == 0 && !old[0] && !old[1]) {
+		buf_printf(why, "there is no pool '%s'", settings->config.pools[0].name);
+		error = -ENOENT;
+	}
+	settings_release(settings);
+	if (error < 0)
+		return error;
+	announce(r);
+	for (size_t i = 0; i < 2; i++)
+		if (old[i])
+			retire(r, old[i]);
+	return 0;
+}
+
+/* ---- trials ---- */
+
+static bool same_ports(const struct generation *a, const struct generation *b)
+{
+	for (size_t i = 0; i < a->n_ports; i++)
+		if (!generation_port(b, &a->ports[i].at))
+			return false;
+	return a->n_ports == b->n_ports;
+}
+
+int router_try(struct router *r, struct settings *settings, const struct history_origin *origin,
+	       const struct worker_trial *trial, struct buf *why)
+{
+	int error = refuse(r, true, why);
+	struct generation *g;
+
+	if (error == 0 && !r->current) {
+		buf_adds(why, "there is no configuration yet that a rollout could replace");
+		error = -ENOENT;
+	}
+	if (error < 0) {
+		settings_release(settings);
+		return error;
+	}
+	g = generation_new(plan_new(settings), &r->shared, r->number + 1);
+	enter(r, g, NULL);
+	if (!same_ports(g, r->current)) {
+		buf_adds(why, "a rollout cannot open or close addresses of listeners");
+		retire(r, g);
+		return -EXDEV;
+	}
+	record(r, g, origin);
+	r->trial = *trial;
+	r->trial.generation = g;
+	announce(r);
+	return 0;
+}
+
+const struct generation *router_trial(const struct router *r)
+{
+	return r->trial.generation;
+}
+
+void router_set_share(struct router *r, unsigned share)
+{
+	r->trial.share = share;
+	announce(r);
+}
+
+void router_end_trial(struct router *r, bool replace)
+{
+	struct generation *old = replace ? r->current : r->trial.generation;
+	struct history_record *tried = history_find(r->history, r->trial.generation->number);
+
+	if (replace)
+		r->current = r->trial.generation;
+	else if (tried)
+		tried->returned = true;
+	r->trial = (struct worker_trial){ 0 };
+	announce(r);
+	retire(r, old);
+}
+
+/* ---- what is shown ---- */
+
+struct inquiry *router_inquiry(const struct router *r, size_t limit)
+{
+	return r->stopping ? NULL : inquiry_new(r->config.threads, limit);
+}
+
+void router_inquire(struct router *r, struct inquiry *q)
+{
+	for (unsigned i = 0; i < r->config.threads; i++)
+		worker_ask(r->workers[i], &q->parts[i]);
 }
 
 struct history *router_history(const struct router *r)
@@ -392,7 +547,9 @@ static int start_workers(struct router *r)
 		const struct worker_config config = { .number = i,
 						      .limits = r->config.limits,
 						      .stats = stats_thread(r->stats, i),
+						      .gate = r->gate,
 						      .retired = on_retired,
+						      .answered = on_answered,
 						      .suspect = on_suspect,
 						      .drained = on_drained,
 						      .user = r };
@@ -413,11 +570,13 @@ int router_new(struct ev_loop *loop, const struct router_config *config, struct 
 
 	r->loop = loop;
 	r->config = *config;
-	r->shared =
-		(struct generation_shared){ servers_new(), names_new(), names_new(), tables_new() };
+	r->shared = (struct generation_shared){
+		servers_new(), names_new(), names_new(), tables_new(), config->threads, on_call, r,
+	};
 	r->stats = stats_new(config->threads);
-	r->care = care_new(loop, r->shared.servers, config->user_agent);
+	r->care = care_new(loop, r->shared.servers, &config->care);
 	r->history = history_new();
+	r->gate = gate_new();
 	r->workers = mem_zalloc(config->threads * sizeof(struct worker *));
 	ev_async_init(&r->said, on_said);
 	ev_async_start(loop, &r->said);
@@ -435,9 +594,14 @@ void router_free(struct router *r)
 	if (!r)
 		return;
 	for (unsigned i = 0; i < r->config.threads; i++)
+		worker_join(r->workers[i]); /* until all have ended they may call each other */
+	for (unsigned i = 0; i < r->config.threads; i++)
 		worker_stop(r->workers[i]);
 	care_free(r->care);
+	take_answers(r);
 	free_retired(r);
+	if (r->trial.generation)
+		retire(r, r->trial.generation);
 	if (r->current)
 		retire(r, r->current);
 	ev_async_stop(r->loop, &r->said);
@@ -448,6 +612,7 @@ void router_free(struct router *r)
 	names_free(r->shared.pools);
 	tables_free(r->shared.tables);
 	stats_free(r->stats);
+	gate_free(r->gate);
 	free(r->workers);
 	free(r);
 }

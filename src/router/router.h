@@ -9,6 +9,7 @@
 #pragma once
 
 #include "lib/loop/loop.h"
+#include "src/router/care.h"
 #include "src/router/generation.h"
 #include "src/router/history.h"
 #include "src/router/worker.h"
@@ -16,8 +17,8 @@
 struct router;
 
 struct router_config {
-	unsigned threads;	/* at least 1 */
-	const char *user_agent; /* of probes; borrowed */
+	unsigned threads; /* at least 1 */
+	struct care_config care;
 	struct worker_limits limits;
 	/* All threads have ended after router_drain(). */
 	void (*drained)(void *user);
@@ -30,9 +31,22 @@ int router_new(struct ev_loop *loop, const struct router_config *config, struct 
 void router_free(struct router *r);
 
 /*
+ * Starts a trial: only a part of the requests uses the settings, which the router owns from now on.
+ * trial->generation is not read. -EXDEV if addresses would be opened or closed, -ENOENT if nothing
+ * is in force, -EBUSY if there is a trial already; other errors as below.
+ */
+int router_try(struct router *r, struct settings *settings, const struct history_origin *origin,
+	       const struct worker_trial *trial, struct buf *why);
+/* NULL: there is no trial. */
+const struct generation *router_trial(const struct router *r);
+void router_set_share(struct router *r, unsigned share);
+/* The trial replaces the generation in force, or is given up. */
+void router_end_trial(struct router *r, bool replace);
+
+/*
  * These three make a new generation. They return 0; or a negative errno, with a sentence in why, if
- * an address cannot be used, or -ESHUTDOWN after router_drain(); nothing has changed then. Each
- * address that is opened or closed is logged.
+ * an address cannot be used, -EBUSY during a trial, or -ESHUTDOWN after router_drain(); nothing has
+ * changed then. Each address that is opened or closed is logged.
  */
 
 /* Applies settings, which the router owns from now on, also if it fails. */
@@ -40,13 +54,21 @@ int router_apply(struct router *r, struct settings *settings, const struct histo
 		 struct buf *why);
 /*
  * Replaces the servers of one pool by those of the only pool of settings, which the router owns
- * from now on. -ENOENT if there is no such pool. Routes are not compiled again.
+ * from now on. -ENOENT if there is no such pool. Routes are not compiled again. During a trial
+ * this holds for both generations.
  */
 int router_set_servers(struct router *r, struct settings *settings,
 		       const struct history_origin *origin, struct buf *why);
 /* Applies an earlier generation again; 0: the one that was in force before. -ENOENT: not kept. */
 int router_rollback(struct router *r, uint64_t number, const struct history_origin *origin,
 		    struct buf *why);
+/*
+ * Asks all threads for their connections. The caller fills in done(); it is called later, from the
+ * loop or from router_free(), and frees the inquiry. router_inquiry() returns NULL after
+ * router_drain().
+ */
+struct inquiry *router_inquiry(const struct router *r, size_t limit);
+void router_inquire(struct router *r, struct inquiry *q);
 /* The last generations. */
 struct history *router_history(const struct router *r);
 /* Whether requests still use a generation, or it is in force. */

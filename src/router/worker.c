@@ -12,9 +12,9 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "core/l7/rollout.h"
 #include "src/router/internal.h"
 
-#define CLIENTS 10000
 #define SWEEP 1. /* s */
 
 /* A listening socket on its way to the thread. */
@@ -25,6 +25,12 @@ struct socket_gift {
 	uint64_t generation; /* that it is for */
 };
 
+/* What the control thread has published last. */
+struct edition {
+	struct generation *generation;
+	struct worker_trial trial;
+};
+
 /* ---- servers ---- */
 
 static void end_kept(struct slot *slot)
@@ -33,6 +39,28 @@ static void end_kept(struct slot *slot)
 
 	while ((l = TAILQ_FIRST(&slot->kept)))
 		link_free(l);
+}
+
+static void detach(struct slot *slot)
+{
+	end_kept(slot);
+	free(TAKE_PTR(slot->addresses));
+	if (!slot->seats)
+		return;
+	TAILQ_REMOVE(&slot->side->slots, slot, of_side);
+	seats_release(slot->seats);
+}
+
+/* The server that the slot belonged to is one that no generation has any more. */
+static void attach(struct worker *w, struct slot *slot, const struct server *server)
+{
+	detach(slot);
+	slot->id = server->id;
+	slot->stats = stats_cell(w->config.stats, STATS_SERVER, server->number, server->id);
+	slot->seats = server->seats;
+	seats_hold(slot->seats);
+	slot->side = &slot->seats->quota->sides[w->config.number];
+	TAILQ_INSERT_TAIL(&slot->side->slots, slot, of_side);
 }
 
 struct slot *worker_slot(struct worker *w, const struct server *server)
@@ -50,11 +78,8 @@ struct slot *worker_slot(struct worker *w, const struct server *server)
 		w->slots[i] = mem_zalloc(sizeof(*w->slots[i]));
 		TAILQ_INIT(&w->slots[i]->kept);
 	}
-	if (w->slots[i]->id != server->id) {
-		end_kept(w->slots[i]); /* of a server that no generation has any more */
-		w->slots[i]->id = server->id;
-		w->slots[i]->stats = stats_cell(w->config.stats, STATS_SERVER, i, server->id);
-	}
+	if (w->slots[i]->id != server->id)
+		attach(w, w->slots[i], server);
 	return w->slots[i];
 }
 
@@ -64,7 +89,7 @@ static void free_slots(struct worker *w)
 		link_free(TAILQ_FIRST(&w->leaving));
 	for (uint32_t i = 0; i < w->n_slots; i++) {
 		if (w->slots[i])
-			end_kept(w->slots[i]);
+			detach(w->slots[i]);
 		free(w->slots[i]);
 	}
 	free(w->slots);
@@ -72,11 +97,12 @@ static void free_slots(struct worker *w)
 
 /* ---- eras ---- */
 
-static struct era *era_new(struct generation *g)
+static struct era *era_new(struct worker *w, struct generation *g)
 {
 	struct era *e = mem_zalloc(sizeof(*e));
 
 	e->generation = g;
+	e->tally = &g->tallies->threads[w->config.number];
 	e->turns = mem_zalloc((g->config.n_pools + 1) * sizeof(*e->turns));
 	e->users = 1;
 	return e;
@@ -90,6 +116,37 @@ void worker_release_era(struct worker *w, struct era *e)
 		w->config.retired(e->generation, w->config.user);
 	free(e->turns);
 	free(e);
+}
+
+/* The era of a generation, whose reference it takes; NULL without one. */
+static struct era *era_of(struct worker *w, struct generation *g)
+{
+	struct era *present[] = { w->era, w->trial };
+
+	for (size_t i = 0; i < ARRAY_SIZE(present); i++)
+		if (present[i] && present[i]->generation == g) {
+			present[i]->users++;
+			generation_release(g); /* the era has one already */
+			return present[i];
+		}
+	return g ? era_new(w, g) : NULL;
+}
+
+/* IPv6 clients change the lower half of their address. */
+struct era *worker_era(const struct worker *w, const struct client *c)
+{
+	char key[sizeof(c->peer.addr.bytes) + sizeof(c->peer.port)];
+	size_t n = c->peer.addr.family == AF_INET6 ? 8 : 4;
+
+	if (!w->trial)
+		return w->era;
+	memcpy(key, c->peer.addr.bytes, n);
+	if (w->split.by_connection) {
+		memcpy(key + n, &c->peer.port, sizeof(c->peer.port));
+		n += sizeof(c->peer.port);
+	}
+	return l7_rollout_has((struct str){ key, n }, w->split.seed, w->split.share) ? w->trial
+										     : w->era;
 }
 
 /* ---- ports ---- */
@@ -128,7 +185,7 @@ static void close_same(struct worker *w, const struct endpoint *at)
 
 static void open_port(struct worker *w, const struct socket_gift *gift)
 {
-	const struct stream_listener_config config = { .max_open = w->config.limits.clients };
+	const struct stream_listener_config config = { 0 }; /* the gate has the limits */
 	struct port *p = mem_zalloc(sizeof(*p));
 	const struct stream_listener_events events = { .accepted = on_accepted,
 						       .starved = on_starved,
@@ -150,10 +207,28 @@ static void put_gift(struct worker *w, struct socket_gift *gift)
 		;
 }
 
-/* Sockets of a later generation wait for it: this one would close them. */
+/* All gifts, the oldest first. */
+static struct socket_gift *all_gifts(struct worker *w)
+{
+	struct socket_gift *gift = atomic_exchange(&w->gifts, NULL), *oldest = NULL;
+
+	while (gift) {
+		struct socket_gift *next = gift->next;
+
+		gift->next = oldest;
+		oldest = gift;
+		gift = next;
+	}
+	return oldest;
+}
+
+/*
+ * Sockets of a later generation wait for it: this one would close them. Of several for one address,
+ * the latest stays.
+ */
 static void take_gifts(struct worker *w, uint64_t generation)
 {
-	struct socket_gift *gift = atomic_exchange(&w->gifts, NULL);
+	struct socket_gift *gift = all_gifts(w);
 
 	while (gift) {
 		struct socket_gift *next = gift->next;
@@ -175,51 +250,73 @@ static void free_port(struct worker *w, struct port *p)
 	free(p);
 }
 
-/* Ports that the generation does not have are closed; those without clients are forgotten. */
-static void match_ports(struct worker *w)
+/*
+ * Ports that the generation does not have are closed; those without clients are forgotten. Returns
+ * whether a port with clients was closed.
+ */
+static bool match_ports(struct worker *w)
 {
 	struct port *p = TAILQ_FIRST(&w->ports), *next;
+	bool lost = false;
 
 	for (; p; p = next) {
 		next = TAILQ_NEXT(p, all);
 		p->rules = w->era ? generation_port(w->era->generation, &p->at) : NULL;
+		p->trial = w->trial ? generation_port(w->trial->generation, &p->at) : NULL;
 		if (!p->rules || w->draining)
 			close_port(p);
+		lost |= !p->rules && p->clients;
 		if (!p->open && !p->clients)
 			free_port(w, p);
 	}
+	return lost;
 }
 
 /* ---- what other threads say ---- */
 
 static void take_generation(struct worker *w)
 {
-	struct generation *g = atomic_exchange(&w->pending, NULL);
-	struct era *old = w->era;
+	struct edition *new = atomic_exchange(&w->pending, NULL);
+	struct era *old = w->era, *old_trial = w->trial, *era, *trial;
 	struct client *c, *next;
+	bool lost;
 
-	if (!g)
+	if (!new)
 		return;
-	w->era = era_new(g);
-	take_gifts(w, g->number);
-	match_ports(w);
-	for (c = TAILQ_FIRST(&w->clients); c; c = next) {
+	era = era_of(w, new->generation);
+	trial = era_of(w, new->trial.generation);
+	w->era = era;
+	w->trial = trial;
+	w->split = new->trial;
+	free(new);
+	take_gifts(w, era->generation->number);
+	lost = match_ports(w);
+	for (c = TAILQ_FIRST(&w->clients); lost && c; c = next) {
 		next = TAILQ_NEXT(c, all);
 		if (!c->port->rules)
 			client_drain(c);
 	}
 	if (old)
 		worker_release_era(w, old);
+	if (old_trial)
+		worker_release_era(w, old_trial);
 }
 
 /* ---- silence ---- */
+
+/* Whether a server gets requests of the current generation, or of the second one. */
+static bool serves(const struct worker *w, uint32_t number, uint64_t id)
+{
+	return generation_serves(w->era->generation, number, id) ||
+	       (w->trial && generation_serves(w->trial->generation, number, id));
+}
 
 /* Servers that get no more requests lose the connections that were kept for them. */
 static void sweep_slot(struct worker *w, uint32_t i, ev_tstamp now)
 {
 	struct slot *slot = w->slots[i];
 
-	if (w->era && !generation_serves(w->era->generation, i, slot->id))
+	if (w->era && !serves(w, i, slot->id))
 		end_kept(slot);
 	else
 		link_sweep(slot, now);
@@ -269,23 +366,113 @@ static void start_drain(struct worker *w)
 	worker_look(w);
 }
 
+/* ---- inquiries ---- */
+
+static void take_asked(struct worker *w)
+{
+	struct inquiry_part *p = atomic_exchange(&w->asked, NULL);
+
+	while (p) {
+		struct inquiry_part *next = p->next;
+
+		p->next = w->answering;
+		w->answering = p;
+		p = next;
+	}
+}
+
+static void finish_part(struct worker *w)
+{
+	struct inquiry_part *p = w->answering;
+
+	w->answering = p->next;
+	if (inquiry_finish(p))
+		w->config.answered(p->of, w->config.user);
+}
+
+/* One slice; the next one follows after what else there is to do in this turn of the loop. */
+static void answer_asked(struct worker *w)
+{
+	take_asked(w);
+	if (w->answering && inquiry_look(w, w->answering))
+		finish_part(w);
+	if (w->answering)
+		ev_async_send(w->loop, &w->wake);
+}
+
+void worker_ask(struct worker *w, struct inquiry_part *p)
+{
+	p->next = atomic_load(&w->asked);
+	while (!atomic_compare_exchange_weak(&w->asked, &p->next, p))
+		;
+	ev_async_send(w->loop, &w->wake);
+}
+
+/* ---- turns ---- */
+
+static void for_calls(struct worker *w, void (*take)(struct quota_side *side))
+{
+	struct quota_side *side = atomic_exchange(&w->calls, NULL);
+
+	while (side) {
+		struct quota_side *next = side->next;
+		struct quota *quota = side->quota;
+
+		take(side);
+		quota_release(quota);
+		side = next;
+	}
+}
+
+static void drop_call(struct quota_side *side)
+{
+}
+
+static void drop_calls(struct worker *w)
+{
+	for_calls(w, drop_call);
+}
+
+/* A side is called once until it takes its turn, so it is in one list only. */
+void worker_call(struct worker *w, struct quota_side *side)
+{
+	quota_hold(side->quota);
+	side->next = atomic_load(&w->calls);
+	while (!atomic_compare_exchange_weak(&w->calls, &side->next, side))
+		;
+	ev_async_send(w->loop, &w->wake);
+}
+
 static void on_wake(struct ev_loop *loop, ev_async *async, int revents)
 {
 	struct worker *w = container_of(async, struct worker, wake);
 
 	take_generation(w);
+	answer_asked(w);
+	for_calls(w, exchange_turn);
 	if (atomic_load(&w->drain))
 		start_drain(w);
 	if (atomic_load(&w->stop))
 		ev_break(loop, EVBREAK_ALL);
 }
 
-void worker_publish(struct worker *w, struct generation *g)
+static void drop(struct worker *w, struct generation *g)
 {
-	struct generation *late = atomic_exchange(&w->pending, g);
+	if (g && generation_release(g))
+		w->config.retired(g, w->config.user);
+}
 
-	if (late && generation_release(late))
-		w->config.retired(late, w->config.user);
+void worker_publish(struct worker *w, struct generation *g, const struct worker_trial *trial)
+{
+	struct edition *new = mem_alloc(sizeof(*new)), *late;
+
+	*new = (struct edition){ g, *trial };
+	late = atomic_exchange(&w->pending, new);
+	if (late) {
+		drop(w, late->generation);
+		drop(w, late->trial.generation);
+		free(late);
+	}
 	ev_async_send(w->loop, &w->wake);
 }
 
@@ -313,8 +500,12 @@ void worker_add_totals(const struct worker *w, struct worker_totals *t)
 	t->aborts += read_counter(&c->aborts);
 	t->clients += read_counter(&c->clients);
 	t->links += read_counter(&c->links);
+	for (size_t i = 0; i < REFUSALS; i++)
+		t->refusals[i] += read_counter(&c->refusals[i]);
 	for (size_t i = 0; i < WORKER_CLASSES; i++)
 		t->answers[i] += read_counter(&c->answers[i]);
+	for (size_t i = 0; i < WORKER_LIMITS; i++)
+		t->overflows[i] += read_counter(&c->overflows[i]);
 }
 
 void worker_drain(struct worker *w)
@@ -329,6 +520,9 @@ static void clean_up(struct worker *w)
 {
 	struct client *c, *next;
 
+	take_asked(w);
+	while (w->answering)
+		finish_part(w);
 	for (c = TAILQ_FIRST(&w->clients); c; c = next) {
 		next = TAILQ_NEXT(c, all);
 		if (c->x)
@@ -343,6 +537,8 @@ static void clean_up(struct worker *w)
 	w->n_slots = 0;
 	if (w->era)
 		worker_release_era(w, TAKE_PTR(w->era));
+	if (w->trial)
+		worker_release_era(w, TAKE_PTR(w->trial));
 }
 
 static void *run(void *user)
@@ -358,7 +554,6 @@ static void *run(void *user)
 
 static void set_defaults(struct worker_limits *l)
 {
-	l->clients = l->clients ?: CLIENTS;
 	l->head_time = l->head_time ?: 10 * NSEC_PER_SEC;
 	l->idle_time = l->idle_time ?: 60 * NSEC_PER_SEC;
 	l->stall_time = l->stall_time ?: 60 * NSEC_PER_SEC;
@@ -402,20 +597,25 @@ int worker_start(struct worker *w)
 	return r;
 }
 
+void worker_join(struct worker *w)
+{
+	if (!w || !w->running)
+		return;
+	atomic_store(&w->stop, true);
+	ev_async_send(w->loop, &w->wake);
+	pthread_join(w->thread, NULL);
+	w->running = false;
+}
+
 void worker_stop(struct worker *w)
 {
 	if (!w)
 		return;
-	atomic_store(&w->stop, true);
-	if (w->running) {
-		ev_async_send(w->loop, &w->wake);
-		pthread_join(w->thread, NULL);
-	} else {
-		clean_up(w);
-	}
+	assert(!w->running);
 	take_generation(w);
 	take_gifts(w, UINT64_MAX);
 	clean_up(w);
+	drop_calls(w);
 	ev_async_stop(w->loop, &w->wake);
 	ev_timer_stop(w->loop, &w->sweep);
 	ev_loop_destroy(w->loop);
@@ -428,5 +628,6 @@ void worker_stop(struct worker *w)
 	buffers_free(&w->buffers);
 	buf_free(&w->out);
 	buf_free(&w->path);
+	buf_free(&w->straight);
 	free(w);
 }

@@ -5,19 +5,28 @@ import json
 import os
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
+import threading
 from urllib.parse import quote
 
 import pytest
 
-from lab import PATIENCE, program
+from lab import PATIENCE, program, until
 from lab.certs import Authority
-from lab.router import Router, Wire, document
+from lab.router import OK, Router, Wire, answering, document
 
 
 def port_of(router, **how):
     return int(router.request(**how).headers['x-port'])
+
+
+def named(wire):
+    """Answers with its port, in one piece."""
+    while True:
+        wire.message()
+        wire.send(b'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Port: %d\r\n\r\n' % wire.server.port)
 
 
 # ---- generations ----
@@ -136,7 +145,7 @@ def test_the_servers_of_one_pool_are_replaced(serve, route):
 
 
 def test_an_update_of_servers_keeps_their_connections(serve, route):
-    one, two = serve(), serve()
+    one, two = serve(named), serve(named)
     router = route(document(one), threads=1)
     with router.client() as client:
         client.get()
@@ -333,3 +342,242 @@ def test_flags_that_belong_together():
     for flags in (('--admin-tls-cert', 'x'), ('--admin-tls-key', 'x'), ('--admin-tls-client-ca', 'x')):
         done = subprocess.run([program('maglev-router'), *flags], capture_output=True, text=True, check=False)
         assert done.returncode == 64 and '--admin-tls-cert' in done.stderr
+
+
+# ---- rollouts ----
+
+FAILING = answering(b'HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n')
+
+
+def clients(router, n, each=1, path='/'):
+    """The statuses of the requests of n clients with an address each, and who answered: [(status, {ports})]."""
+    found = []
+    for i in range(n):
+        sock = socket.create_connection(('127.0.0.1', router.port_of('default')), PATIENCE, source_address=(f'127.1.{i // 250}.{i % 250 + 1}', 0))
+        with Wire(sock=sock) as wire:
+            heads = [wire.get(path)[0] for _ in range(each)]
+        found.append(([head.status for head in heads], {int(head.get('x-port') or 0) for head in heads}))
+    return found
+
+
+def update(router, document, **how):
+    query = '&'.join(f'{key}={value}' for key, value in how.items())
+    return router.ask('POST', f'/routes/update?{query}', body=json.dumps(document))
+
+
+def test_a_rollout_gives_each_client_one_generation(serve, route):
+    old, new = serve(named), serve(named)
+    router = route(document(old))
+    answer = update(router, document(new), rollout=30, step=0)
+    assert (answer.status, answer.json['generation'], answer.json['rollout']) == (200, 2, 30)
+    found = clients(router, 200, each=3)
+    assert all(len(ports) == 1 for _, ports in found)
+    share = sum(ports == {new.port} for _, ports in found)
+    assert 30 <= share <= 90  # 60, and 6 is its deviation
+    assert clients(router, 200) == [(statuses[:1], ports) for statuses, ports in found]
+    shown = router.ask('GET', '/rollout').json
+    assert (shown['state'], shown['generation'], shown['from'], shown['percent'], shown['by']) == ('running', 2, 1, 30, 'client')
+    assert shown['new'] == {'answers': share * 4, 'errors': 0} and shown['old'] == {'answers': (200 - share) * 4, 'errors': 0}
+    assert router.ask('GET', '/routes').json['generation'] == 1
+    assert router.metrics().one('maglev_router_rollout_percent') == 30
+    newest = router.ask('GET', '/generations').json['generations'][0]
+    assert (newest['source'], newest['in_force'], newest['held']) == ('rollout', False, True)
+    assert router.ask('POST', '/rollout/promote').json == {'status': 'ok', 'generation': 2}
+    assert {next(iter(ports)) for _, ports in clients(router, 20)} == {new.port}
+    router.wait_metric('maglev_router_generations_held', 1)
+    assert router.ask('GET', '/rollout').json['state'] == 'finished'
+    assert router.ask('POST', '/rollback').json['generation'] == 3
+    assert port_of(router) == old.port
+
+
+def test_a_rollout_by_connection(serve, route):
+    old, new = serve(named), serve(named)
+    router = route(document(old))
+    update(router, document(new), rollout=50, step=0, by='connection')
+    found = set()
+    for _ in range(60):
+        with router.client() as client:
+            ports = {int(client.get()[0].get('x-port')) for _ in range(3)}
+        assert len(ports) == 1
+        found |= ports
+    assert found == {old.port, new.port}
+
+
+def test_a_good_rollout_reaches_everybody(serve, route):
+    old, new = serve(named), serve(named)
+    router = route(document(old))
+    update(router, document(new), rollout=20, step=40, interval='100ms', min_requests=5)
+    until(lambda: clients(router, 30) and router.ask('GET', '/rollout').json['state'] == 'finished')
+    assert [line['percent'] for line in router.all('rollout-step')] == [60, 100]
+    router.wait('rollout-finished', generation=2, errors=0)
+    assert router.metrics().one('maglev_router_generation') == 2
+    assert router.metrics().one('maglev_router_rollouts_total', result='finished') == 1
+    assert {next(iter(ports)) for _, ports in clients(router, 20)} == {new.port}
+    assert router.ask('GET', '/rollout').json['percent'] == 100
+
+
+def test_a_bad_rollout_returns_by_itself(serve, route):
+    old, bad = serve(named), serve(FAILING)
+    router = route(document(old))
+    update(router, document(bad), rollout=20, step=20, interval='10s', min_requests=20)
+    statuses = []
+    until(lambda: statuses.extend(status for one, _ in clients(router, 50) for status in one) or
+          router.ask('GET', '/rollout').json['state'] == 'returned')
+    line = router.wait('rollout-returned', generation=2, percent=20)
+    assert line['answers'] == line['errors'] >= 20 and line['errors_before'] == 0
+    assert 20 <= statuses.count(500) < 60
+    assert {status for one, _ in clients(router, 100) for status in one} == {200}
+    newest = router.ask('GET', '/generations').json['generations'][0]
+    assert (newest['generation'], newest['in_force'], newest['returned']) == (2, False, True)
+    assert router.metrics().one('maglev_router_generation') == 1
+    assert router.metrics().one('maglev_router_rollouts_total', result='returned') == 1
+    router.wait_metric('maglev_router_generations_held', 1)
+    assert router.update(document(old)).json['generation'] == 3
+
+
+def test_what_a_rollout_allows_meanwhile(serve, route):
+    old, new, third = serve(named), serve(named), serve(named)
+    router = route(document(old))
+    assert router.ask('GET', '/rollout').json == {'state': 'none'}
+    update(router, document(new, rule={'path_prefix': '/'}), rollout=100, step=0)
+    for answer in (router.update(document(third)), update(router, document(third), rollout=5), router.ask('POST', '/rollback')):
+        assert (answer.status, answer.json['error']) == (409, 'RolloutUnderWay')
+    router.write(document(third))
+    router.signal(signal.SIGHUP)
+    assert 'rollout' in router.wait('config-apply-failed')['error']
+    assert port_of(router) == new.port
+    # servers that come and go are those of both generations
+    assert set_servers(router, 'pool', {'servers': [f'127.0.0.1:{third.port}']}).json['generation'] == 4
+    shown = router.ask('GET', '/rollout').json
+    assert (shown['generation'], shown['from'], shown['new']['answers']) == (3, 4, 1)
+    assert port_of(router) == third.port
+    assert router.ask('POST', '/rollout/abort').json == {'status': 'ok', 'generation': 4}
+    router.wait('rollout-aborted', generation=3)
+    assert port_of(router) == third.port
+    for path in ('/rollout/abort', '/rollout/promote'):
+        answer = router.ask('POST', path)
+        assert (answer.status, answer.json['error']) == (409, 'NoRollout')
+
+
+def test_rollouts_that_are_refused(serve, route, running, folders):
+    server = serve()
+    router = route(document(server))
+    for how in ({'rollout': 0}, {'rollout': 101}, {'rollout': 'x'}, {'rollout': 5, 'step': 101}, {'rollout': 5, 'interval': '1ms'},
+                {'rollout': 5, 'by': 'moon'}, {'rollout': 5, 'min_requests': -1}, {'rollout': 5, 'max_error_increase': 'x'}):
+        answer = update(router, document(server), **how)
+        assert (answer.status, answer.json['error']) == (400, 'InvalidRollout'), how
+    answer = update(router, document(server, listeners=[{'name': 'b', 'address': '127.0.0.2:0'}]), rollout=5)
+    assert (answer.status, answer.json['error']) == (409, 'RolloutListeners')
+    assert router.metrics().one('maglev_router_generations_held') == 1
+    assert router.update(document(server)).json['generation'] == 2
+    empty = Router(folders(), document(server))
+    where = empty.command.index('--config')
+    del empty.command[where:where + 2]
+    running(empty).start()
+    answer = update(empty, document(server), rollout=5)
+    assert (answer.status, answer.json['error']) == (409, 'NoGeneration')
+
+
+# ---- connections ----
+
+def connections(router, query=''):
+    answer = router.ask('GET', f'/connections{query}')
+    assert answer.status == 200, answer.text
+    return answer.json
+
+
+def test_connections_of_all_threads_are_shown(serve, route):
+    go, arrived = threading.Event(), threading.Event()
+
+    def slow(wire):
+        wire.message()
+        arrived.set()
+        go.wait(PATIENCE)
+        wire.send(OK)
+
+    server, late = serve(named), serve(slow)
+    router = route({'routes': [{'name': 'slow', 'path_prefix': '/slow', 'pool': 'late'}, {'name': 'rest', 'pool': 'rest'}],
+                    'pools': [{'name': 'rest', 'servers': [f'127.0.0.1:{server.port}']},
+                              {'name': 'late', 'servers': [f'127.0.0.1:{late.port}']}]})
+    assert connections(router) == {'clients': [], 'servers': [], 'clients_total': 0, 'servers_total': 0, 'truncated': False}
+    with router.client() as idle, router.client() as reading, router.client() as busy:
+        for _ in range(3):
+            idle.get()
+        reading.send('GET / HT')
+        busy.send('POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi')
+        assert arrived.wait(PATIENCE)
+        until(lambda: {one['state'] for one in connections(router)['clients']} == {'idle', 'reading', 'waiting'})
+        shown = connections(router)
+        of = {one['peer']: one for one in shown['clients']}
+        mine = of['127.0.0.1:%d' % idle.sock.getsockname()[1]]
+        assert (mine['state'], mine['requests'], mine['listener']) == ('idle', 3, 'default')
+        assert mine['received'] > 0 and mine['sent'] > 0 and mine['thread'] in (0, 1)
+        other = of['127.0.0.1:%d' % busy.sock.getsockname()[1]]
+        assert other['request'] == {'generation': 1, 'tries': 1, 'method': 'POST', 'route': 'slow', 'pool': 'late',
+                                    'server': f'127.0.0.1:{late.port}'}
+        states = {one['server']: (one['state'], one['requests'], one.get('pool')) for one in shown['servers']}
+        assert states == {f'127.0.0.1:{server.port}': ('kept', 3, None), f'127.0.0.1:{late.port}': ('busy', 1, 'late')}
+        assert (shown['clients_total'], shown['servers_total'], shown['truncated']) == (3, 2, False)
+        assert [one['since'] for one in shown['clients']] == sorted(one['since'] for one in shown['clients'])
+        go.set()
+        assert busy.message()[1] == b'ok'
+
+
+def test_many_connections_are_cut_to_the_oldest(serve, route):
+    router = route(document(serve(named)), threads=2)
+    held = [router.client() for _ in range(300)]
+    for client in held:
+        client.get()
+    shown = connections(router)
+    assert len(shown['clients']) == shown['clients_total'] == 300 and not shown['truncated']
+    assert {one['peer'] for one in shown['clients']} == {'127.0.0.1:%d' % client.sock.getsockname()[1] for client in held}
+    few = connections(router, '?limit=10')
+    assert len(few['clients']) == 10 and few['truncated'] and few['clients_total'] == 300
+    assert [one['peer'] for one in few['clients']] == [one['peer'] for one in shown['clients'][:10]]
+    assert connections(router, '?limit=0')['clients'] == []
+    assert router.ask('GET', '/connections?limit=10001').json['error'] == 'InvalidValue'
+    for client in held:
+        client.close()
+
+
+def test_an_answer_about_connections_fits_its_limit(serve, route):
+    router = route(document(serve(named)), '--admin-max-answer', '4')
+    held = [router.client() for _ in range(60)]
+    for client in held:
+        client.get()
+    answer = router.ask('GET', '/connections')
+    assert answer.status == 200 and len(answer.body) <= 4096 and answer.json['truncated']
+    assert 0 < len(answer.json['clients']) < 60 and answer.json['clients_total'] == 60
+    for client in held:
+        client.close()
+
+
+def test_connections_are_shown_while_they_come_and_go(serve, route):
+    """Inquiries, some of them left by their clients, and a stop in the midst of them."""
+    router = route(document(serve(named)), threads=2)
+    stop, failures = threading.Event(), []
+
+    def load():
+        while not stop.is_set():
+            with router.client() as client:
+                for _ in range(3):
+                    if client.get()[0].status != 200:
+                        failures.append(client)
+
+    threads = [threading.Thread(target=load) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for i in range(60):
+        connections(router, f'?limit={i * 7}')
+        with socket.create_connection(('127.0.0.1', router.port), PATIENCE) as sock:
+            sock.sendall(b'GET /connections HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    with router.client() as client, socket.create_connection(('127.0.0.1', router.port), PATIENCE) as sock:
+        client.get()
+        sock.sendall(b'GET /connections HTTP/1.1\r\nHost: localhost\r\n\r\n' * 5)
+        router.signal(signal.SIGTERM)
+        client.rest()
+    assert router.end() == 0
