@@ -334,7 +334,8 @@ export interface RouterServer {
 	reason: string;
 	weight: number;
 	share: number;
-	address: string;
+	/** Of a host that is a name. */
+	addresses: string[];
 	load?: { active: number; connections: number; kept: number };
 	traffic?: Traffic;
 	/** Not in the message, as that of a frontend. */

@@ -229,7 +229,7 @@ export const routerServer = (more: Partial<RouterServer> = {}): RouterServer => 
 	reason: '',
 	weight: 1,
 	share: 1,
-	address: '10.0.0.1',
+	addresses: [],
 	load: { active: 1, connections: 2, kept: 1 },
 	traffic: traffic(),
 	...more,

@@ -58,6 +58,10 @@ const ServerRow: Component<{ router: RouterView; server: RouterServer }> = (prop
 		<th scope="row" class="mono">
 			{props.server.host.includes(':') ? `[${props.server.host}]` : props.server.host}:
 			{props.server.port}
+			<Show when={props.server.addresses?.length}>
+				{' '}
+				<span class="beside muted">{props.server.addresses.join(', ')}</span>
+			</Show>
 		</th>
 		<td>
 			<Flash on={props.server.state} class="state-word">
