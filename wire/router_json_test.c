@@ -144,7 +144,13 @@ static const char everything[] =
 	"listeners:\n"
 	"- {name: web, address: '[2001:db8::1]:80', host: '*.example.com', expect_proxy: true, "
 	"forwarded: replace}\n"
-	"- {name: any, address: ':8080', forwarded: keep}\n"
+	"- {name: any, address: ':8080', forwarded: keep, forwarded_fields: forwarded, "
+	"trusted_proxies: [192.0.2.1, '2001:db8::/32'], tracing: create, trace_percent: 7, "
+	"server_timing: true}\n"
+	"- {name: two, address: ':8081', forwarded_fields: both, tracing: off}\n"
+	"access_log: {fraction: {numerator: 1, denominator: 1000}, slow: 2s, failed: false, "
+	"headers: "
+	"[user-agent, referer]}\n"
 	"allowed_hosts: [example.com, '*.example.com']\n"
 	"pools:\n"
 	"- {name: 'a \"b\"', upstreams: [{host: '::1', port: 1, idx: 9, tls: true, weight: 0, "
@@ -200,7 +206,13 @@ static void everything_survives_the_way_to_json_and_back(void **state)
 	static const char *const parts[] = {
 		"{\"name\":\"web\",\"address\":\"[2001:db8::1]:80\",\"host\":\"*.example.com\","
 		"\"expect_proxy\":true,\"forwarded\":\"replace\"}",
-		"\"address\":\":8080\",\"forwarded\":\"keep\"",
+		"\"address\":\":8080\",\"forwarded\":\"keep\",\"forwarded_fields\":\"forwarded\","
+		"\"trusted_proxies\":[\"192.0.2.1/32\",\"2001:db8::/32\"],\"tracing\":\"create\","
+		"\"trace_percent\":7,\"server_timing\":true}",
+		"\"forwarded\":\"append\",\"forwarded_fields\":\"both\",\"tracing\":\"off\"}",
+		"\"access_log\":{\"fraction\":{\"numerator\":1,\"denominator\":1000},\"slow\":"
+		"\"2s\","
+		"\"failed\":false,\"headers\":[\"user-agent\",\"referer\"]}",
 		"\"allowed_hosts\":[\"example.com\",\"*.example.com\"]",
 		"\"name\":\"a \\\"b\\\"\",\"upstreams\":[{\"host\":\"::1\",\"port\":1,\"idx\":9,"
 		"\"tls\":true,\"weight\":0,\"drain\":true}],\"probe\":{\"path\":\"/p\","

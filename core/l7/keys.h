@@ -17,7 +17,12 @@
 	X("address", WORD, address)                                                                \
 	X("host", WORD, host)                                                                      \
 	X("expect_proxy", BOOL, expect_proxy)                                                      \
-	X("forwarded", WORD, forwarded)
+	X("forwarded", WORD, forwarded)                                                            \
+	X("forwarded_fields", WORD, fields)                                                        \
+	X("trusted_proxies", WORDS, trusted)                                                       \
+	X("tracing", WORD, tracing)                                                                \
+	X("trace_percent", INT, trace_percent)                                                     \
+	X("server_timing", BOOL, server_timing)
 
 /* ---- pools ---- */
 
@@ -145,5 +150,11 @@
 	X("host", WORD, host)                                                                      \
 	X("hosts", WORDS, hosts)                                                                   \
 	X("listeners", WORDS, listeners)
+
+#define L7_ACCESS_LOG_KEYS(X)                                                                      \
+	X("percent", INT, percent)                                                                 \
+	X("slow", DURATION, slow)                                                                  \
+	X("failed", BOOL, failed)                                                                  \
+	X("headers", WORDS, headers)
 
 #define L7_ROOT_KEYS(X) X("allowed_hosts", WORDS, allowed_hosts)

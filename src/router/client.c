@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "lib/http/server.h"
+#include "lib/stream/proxy.h"
 #include "src/router/internal.h"
 
 #define LINGER_TIME (1 * NSEC_PER_SEC)
@@ -222,6 +223,8 @@ static void on_closed(struct stream *s, int error)
 {
 	struct client *c = container_of(s, struct client, stream);
 
+	if (s->failed_in == STREAM_PROXY)
+		count(&c->worker->counters.unproxied, 1);
 	if (c->x)
 		exchange_drop(c->x);
 	else
@@ -236,10 +239,18 @@ static void on_expired(struct stream *s)
 		exchange_expired(c->x);
 }
 
+/* It has sent no PROXY header in time. */
+static void give_up(struct client *c)
+{
+	count(&c->worker->counters.unproxied, 1);
+	client_free(c);
+}
+
 void client_sweep(struct client *c, ev_tstamp now)
 {
 	const struct worker_limits *limits = &c->worker->config.limits;
-	int64_t limit = c->in ? limits->head_time : limits->idle_time;
+	bool proxy = c->stream.state == STREAM_PROXY;
+	int64_t limit = c->in || proxy ? limits->head_time : limits->idle_time;
 
 	if (c->closing)
 		return;
@@ -247,24 +258,59 @@ void client_sweep(struct client *c, ev_tstamp now)
 		exchange_sweep(c->x, now);
 	else if (now - c->since < loop_seconds(limit))
 		return;
+	else if (proxy)
+		give_up(c);
 	else if (c->in)
 		refuse(c, 408);
 	else
 		client_end(c);
 }
 
-static const struct stream_events events = { .ready = on_ready,
-					     .closed = on_closed,
-					     .expired = on_expired };
+/* The PROXY header has come. */
+static void on_opened(struct stream *s)
+{
+	struct client *c = container_of(s, struct client, stream);
+	const struct stream_proxy *header = stream_proxy_header(s);
+
+	stream_peer(s, &c->source);
+	c->from = c->source.addr;
+	c->secure = header && header->ssl.present && (header->ssl.client & STREAM_PROXY_OVER_TLS);
+	stream_want(s, STREAM_READ);
+}
+
+static const struct stream_events events = {
+	.opened = on_opened, .ready = on_ready, .closed = on_closed, .expired = on_expired
+};
+
+/* The listeners of an address agree on it. */
+static const struct l7_listener *proxied_listener(const struct port *port)
+{
+	const struct generation *g = port->worker->era->generation;
+	const struct l7_listener *l =
+		port->rules ? g->listeners[port->rules->listeners[0]].config : NULL;
+
+	return l && l->expect_proxy ? l : NULL;
+}
+
+/* A PROXY header is required; with a list of trusted proxies nobody else may send one. */
+static void expect_proxy(struct client *c, const struct l7_listener *l)
+{
+	if (l->trusted.n && !proxies_trust(&l->trusted, &c->peer.addr))
+		give_up(c);
+	else
+		stream_expect_proxy(&c->stream);
+}
 
 void client_new(struct port *port, int fd, struct endpoint peer)
 {
 	struct worker *w = port->worker;
 	struct client *c = mem_zalloc(sizeof(*c));
+	const struct l7_listener *proxied = proxied_listener(port);
 
 	c->worker = w;
 	c->port = port;
-	c->peer = peer;
+	c->peer = c->source = peer;
+	c->from = peer.addr;
 	port->clients++;
 	w->n_clients++;
 	count(&w->counters.clients, 1);
@@ -272,6 +318,10 @@ void client_new(struct port *port, int fd, struct endpoint peer)
 	TAILQ_INSERT_TAIL(&w->clients, c, all);
 	stream_init(&c->stream, w->loop, TASK_ORDINARY, &events);
 	stream_adopt(&c->stream, fd);
+	if (proxied) {
+		expect_proxy(c, proxied);
+		return;
+	}
 	stream_want(&c->stream, STREAM_READ);
 	stream_wake(&c->stream); /* most clients have sent their request by now */
 }

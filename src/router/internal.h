@@ -39,6 +39,7 @@ struct link {
 	struct worker *worker;
 	struct slot *slot;
 	struct exchange *x;	/* NULL: kept */
+	struct endpoint whose;	/* the client of its PROXY header; unset: it has none */
 	struct buffer *in;	/* the start of a head that is not complete; NULL: none */
 	TAILQ_ENTRY(link) kept; /* newest first; or among the worker's leaving ones */
 	uint64_t served;	/* requests */
@@ -83,15 +84,18 @@ struct client {
 	struct worker *worker;
 	struct port *port;
 	TAILQ_ENTRY(client) all;
-	struct exchange *x; /* NULL: no request is being answered */
-	struct buffer *in;  /* NULL: no bytes wait */
-	struct endpoint peer;
-	ev_tstamp since;  /* without a request: when it became idle, or when its head began */
-	uint32_t scanned; /* of the head that is being read */
-	bool ended;	  /* the client will send no more */
-	bool last;	  /* the connection ends after the request that is under way */
-	bool closing;	  /* no further request is read */
-	bool leaves;	  /* the client has asked for the end of the connection */
+	struct exchange *x;	/* NULL: no request is being answered */
+	struct buffer *in;	/* NULL: no bytes wait */
+	struct endpoint peer;	/* of the socket */
+	struct endpoint source; /* the same, or what the PROXY header says */
+	struct addr from;	/* the same, or what trusted proxies say of the present request */
+	ev_tstamp since;	/* without a request: when it became idle, or when its head began */
+	uint32_t scanned;	/* of the head that is being read */
+	bool ended;		/* the client will send no more */
+	bool last;		/* the connection ends after the request that is under way */
+	bool closing;		/* no further request is read */
+	bool secure;		/* the PROXY header says that the client uses TLS */
+	bool leaves;		/* the client has asked for the end of the connection */
 };
 
 /* ---- exchanges ---- */
@@ -149,7 +153,8 @@ struct exchange {
 
 /* Written by the worker alone, and read by any thread. */
 struct counters {
-	_Atomic uint64_t requests, retries, answers[WORKER_CLASSES], aborts, clients, links;
+	_Atomic uint64_t requests, retries, answers[WORKER_CLASSES], aborts, clients, links,
+		unproxied;
 };
 
 static inline void count(_Atomic uint64_t *counter, int by)

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "lib/stream/proxy.h"
 #include "src/router/internal.h"
 
 #define LEAVE_TIME (1 * NSEC_PER_SEC)
@@ -148,14 +149,59 @@ static const struct stream_events events = {
 
 /* ---- the door ---- */
 
+/* The port of a client behind a trusted proxy is not known. */
+static struct endpoint client_of(const struct exchange *x)
+{
+	const struct client *c = x->client;
+
+	if (addr_cmp(&c->from, &c->source.addr) == 0)
+		return c->source;
+	return (struct endpoint){ .addr = c->from };
+}
+
+/* A connection with a PROXY header serves only the client that is named there. */
+static struct link *find_kept(const struct slot *slot, const struct endpoint *whose)
+{
+	struct link *l;
+
+	TAILQ_FOREACH(l, &slot->kept, kept)
+	{
+		if (endpoint_cmp(&l->whose, whose) == 0)
+			break;
+	}
+	return l;
+}
+
+/* Where the client came to, if that is of the same family. */
+static void send_proxy(struct link *l, const struct exchange *x)
+{
+	struct stream_proxy header = { .version = 2,
+				       .kind = STREAM_PROXY_IP,
+				       .source = l->whose,
+				       .destination = {
+					       .addr = { .family = l->whose.addr.family } } };
+	struct endpoint local;
+
+	if (stream_local(&x->client->stream, &local) == 0 &&
+	    local.addr.family == header.source.addr.family)
+		header.destination = local;
+	if (stream_send_proxy(&l->stream, &header) < 0)
+		stream_fail(&l->stream, -EINVAL);
+}
+
 struct link *link_take(struct exchange *x, const struct server *server, bool fresh, bool *ret_open)
 {
 	struct worker *w = x->client->worker;
 	struct slot *slot = worker_slot(w, server);
-	struct link *l = fresh ? NULL : TAILQ_FIRST(&slot->kept);
+	const struct l7_pool *pool = x->era->generation->pools[x->backend->pool].config;
+	struct endpoint whose = { 0 };
 	struct sockaddr_storage to;
+	struct link *l;
 	socklen_t len;
 
+	if (pool->send_proxy)
+		whose = client_of(x);
+	l = fresh ? NULL : find_kept(slot, &whose);
 	*ret_open = l != NULL;
 	slot->active++;
 	if (l) {
@@ -174,6 +220,9 @@ struct link *link_take(struct exchange *x, const struct server *server, bool fre
 	len = endpoint_to_sockaddr(&server->at, &to);
 	stream_init(&l->stream, w->loop, TASK_ORDINARY, &events);
 	stream_connect(&l->stream, (const struct sockaddr *)&to, len);
+	l->whose = whose;
+	if (pool->send_proxy)
+		send_proxy(l, x);
 	return l;
 }
 

@@ -40,6 +40,9 @@ static const struct family clients = { "maglev_router_client_connections", METRI
 static const struct family links = { "maglev_router_server_connections", METRICS_GAUGE,
 				     "Open connections to servers." };
 
+static const struct family refused = { "maglev_router_proxy_refused_total", METRICS_COUNTER,
+				       "Connections without their PROXY header." };
+
 static void begin(struct buf *out, const struct family *f)
 {
 	metrics_family(out, f->name, f->type, f->help);
@@ -88,6 +91,7 @@ static void add_totals(struct buf *out, const struct metrics_state *s)
 	single(out, &aborts, t.aborts);
 	single(out, &clients, t.clients);
 	single(out, &links, t.links);
+	single(out, &refused, t.unproxied);
 }
 
 /* ---- the page ---- */

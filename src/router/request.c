@@ -158,14 +158,27 @@ static void rewrite(struct exchange *x, struct head_request *r)
 	r->target = (struct str){ path->p, path->n };
 }
 
+/* With a list of trusted proxies, what others say is replaced. */
+static void set_forwarded(const struct exchange *x, struct head_request *r)
+{
+	const struct l7_listener *l = x->listener;
+
+	r->forwarded = l->forwarded;
+	r->fields = l->fields;
+	if (!l->trusted.n || l->forwarded == L7_FORWARDED_DROP)
+		return;
+	r->trusted = proxies_trust(&l->trusted, &x->client->source.addr);
+	if (!r->trusted)
+		r->forwarded = L7_FORWARDED_REPLACE;
+}
+
 static void send_request(struct exchange *x, const struct http_head *h)
 {
 	struct client *c = x->client;
 	struct worker *w = c->worker;
 	struct head_request r = { .from = h,
-				  .client = &c->peer,
-				  .scheme = STR("http"),
-				  .forwarded = x->listener->forwarded,
+				  .client = &c->source,
+				  .scheme = c->secure ? STR("https") : STR("http"),
 				  .upgrade = x->upgrade };
 
 	head_read_target(h, &r.asked, &r.target);
@@ -173,6 +186,7 @@ static void send_request(struct exchange *x, const struct http_head *h)
 		r.host = r.asked;
 	if (!r.asked.n && !h->minor)
 		r.host = str_of(x->server->authority);
+	set_forwarded(x, &r);
 	rewrite(x, &r);
 	exchange__add_edits(&x->target->rule->filters.request, r.edits, &r.n_edits);
 	exchange__add_edits(&x->backend->filters.request, r.edits, &r.n_edits);

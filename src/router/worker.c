@@ -313,6 +313,7 @@ void worker_add_totals(const struct worker *w, struct worker_totals *t)
 	t->aborts += read_counter(&c->aborts);
 	t->clients += read_counter(&c->clients);
 	t->links += read_counter(&c->links);
+	t->unproxied += read_counter(&c->unproxied);
 	for (size_t i = 0; i < WORKER_CLASSES; i++)
 		t->answers[i] += read_counter(&c->answers[i]);
 }

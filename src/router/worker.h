@@ -35,6 +35,7 @@ struct worker_totals {
 	uint64_t answers[WORKER_CLASSES];
 	uint64_t aborts;	 /* exchanges without a complete answer */
 	uint64_t clients, links; /* connections that are open now */
+	uint64_t unproxied;	 /* connections that had to begin with a PROXY header */
 };
 
 struct worker_config {
