@@ -120,6 +120,20 @@ static const struct {
 		    "expect_proxy: true}"),
 	  "InvalidListener", "listeners[1].expect_proxy: must be as for listener \"l\"" },
 
+	{ LISTENERS("{name: l, address: ':80', paths: loose}"), "InvalidListener",
+	  "listeners[0].paths: \"loose\" is not one of normalize, strict, as-is" },
+
+	/* clients */
+	{ "clients: {connections: 0}\n", "InvalidClients",
+	  "clients.connections: must be between 1" },
+	{ "clients: {connections_each: 0}\n", "InvalidClients", "must be between 1" },
+	{ "clients: {requests: -1}\n", "InvalidClients", "must be between 0" },
+	{ "clients: {head_bytes: 20000}\n", "InvalidClients", "must be between 1024 and 16384" },
+	{ "clients: {fields: 101}\n", "InvalidClients", "must be between 1 and 100" },
+	{ "clients: {body_bytes: -1}\n", "InvalidClients", "must be between 0" },
+	{ "clients: {min_rate: -1}\n", "InvalidClients", "must be between 0" },
+	{ "clients: {grace: 10ms}\n", "InvalidClients", "clients.grace: must be" },
+
 	/* hosts */
 	{ PLAIN("host: '*'"), "InvalidHost", "\"*\" is every host; leave the key out" },
 	{ PLAIN("host: 'a.com:80'"), "InvalidHost", "must not have a port" },
@@ -545,6 +559,10 @@ static void the_smallest_route_has_defaults(void **state)
 	const struct l7_pool *p = &l.config.pools[0];
 
 	assert_int_equal(l.config.n_listeners, 0);
+	assert_int_equal(l.config.clients.connections, L7_CLIENTS);
+	assert_int_equal(l.config.clients.each, L7_CLIENTS / 4);
+	assert_int_equal(l.config.clients.head, L7_CLIENT_HEAD);
+	assert_int_equal(l.config.clients.grace, L7_CLIENT_GRACE);
 	assert_null(l.config.fallback);
 	assert_int_equal(l.config.routes[0].n_hosts, 0);
 	assert_string_equal(r->name, "a");

@@ -12,6 +12,8 @@
 #include "core/l7/key.h"
 #include "src/router/internal.h"
 
+#define INTERIM_MAX 100 /* answers 1xx to one request: a server could send them for ever */
+
 static void choose_framing(struct exchange *x, const struct http_head *h)
 {
 	http_body_init(&x->down, h, exchange__method(x));
@@ -118,13 +120,18 @@ static int pass(struct exchange *x, struct str head, const char *p, size_t n, si
 	return at && r == 0 ? send_pieces(x, pieces, at) : r;
 }
 
-/* 100 and 103 are passed on; 101 makes a tunnel, if the client asked for one. */
+/*
+ * 100 and 103 are passed on; 101 makes a tunnel, if the client asked for one and the server says to
+ * which protocol it switches.
+ */
 static int take_interim(struct exchange *x, const struct http_head *h)
 {
 	struct worker *w = exchange__worker(x);
 
+	if (++x->interim > INTERIM_MAX)
+		return -EBADMSG;
 	if (h->status == 101) {
-		if (!x->upgrade)
+		if (!x->upgrade || !h->upgrade || !http_header(h, STR("upgrade")).n)
 			return -EBADMSG;
 		x->tunnel = x->answering = true;
 		x->status = h->status;

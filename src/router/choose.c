@@ -36,6 +36,21 @@ static bool is_allowed(const struct l7_config *c, struct str host)
 	return false;
 }
 
+/* Brings the path into the form in which rules are compared. False if it is refused. */
+static bool fit_path(struct exchange *x, struct l7_request *r)
+{
+	struct buf *straight = &x->client->worker->straight;
+
+	if (x->listener->paths == L7_PATHS_AS_IS || l7_path_is_plain(r->path))
+		return true;
+	straight->n = 0;
+	if (l7_path_normalize(r->path, x->listener->paths, straight) < 0)
+		return false;
+	r->path = (struct str){ straight->p, straight->n };
+	x->crooked = true;
+	return true;
+}
+
 /* The head is no longer parsed when the request is tried again, so its key is kept. */
 static void find_hash(struct exchange *x, const struct l7_request *r)
 {
@@ -115,24 +130,32 @@ static void find_client(struct exchange *x, const struct l7_request *r)
 		c->from = proxies_client(&l->trusted, &c->source.addr, r->headers, r->n_headers);
 }
 
-enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned *ret_status)
+enum choice choose_rule(struct exchange *x, struct l7_request *r, unsigned *ret_status)
 {
 	const struct generation *g = x->era->generation;
+	const struct port *port = x->client->port;
+	const struct generation_port *rules =
+		x->era == exchange__worker(x)->trial ? port->trial : port->rules;
 	const struct generation_listener *listener;
 
 	*ret_status = 421;
 	x->why = "no-host";
-	if (!x->client->port->rules) /* its listener has gone since the head began */
+	if (!rules) /* its listener has gone since the head began */
 		return CHOICE_ANSWER;
 	if (!is_allowed(&g->config, r->host))
 		return CHOICE_ANSWER;
-	x->target = generation_find(g, x->client->port->rules, r, &listener);
+	listener = generation_listener(g, rules, r->host);
 	*ret_status = 404;
 	x->why = "no-route";
-	if (!x->target)
+	if (!listener)
 		return CHOICE_ANSWER;
 	x->listener = listener->config;
 	find_client(x, r);
+	if (!fit_path(x, r))
+		return CHOICE_PATH_REFUSED;
+	x->target = generation_find(g, listener, r);
+	if (!x->target)
+		return CHOICE_ANSWER;
 	if (rule_of(x)->filters.redirect)
 		return CHOICE_REDIRECT;
 	*ret_status = 500;

@@ -7,8 +7,10 @@
  * rest of the request, or the next one, or the end of the connection.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/mem.h"
@@ -18,6 +20,7 @@
 #include "src/router/internal.h"
 
 #define LINGER_TIME (1 * NSEC_PER_SEC)
+#define REFUSED_MAX 256 /* connections that wait for the end of their refusal; others get none */
 
 void client_free(struct client *c)
 {
@@ -26,7 +29,10 @@ void client_free(struct client *c)
 
 	buffers_give(&w->buffers, c->in);
 	stream_end(&c->stream);
-	stream_listener_release(&port->listener, &c->peer);
+	if (c->refused)
+		w->n_refused--;
+	else
+		gate_leave(w->config.gate, &c->counted);
 	port->clients--;
 	TAILQ_REMOVE(&w->clients, c, all);
 	w->n_clients--;
@@ -38,16 +44,21 @@ void client_free(struct client *c)
 void client_drain(struct client *c)
 {
 	c->last = true; /* the answer says so, if it is not too late */
-	if (!c->x && !c->in && !c->closing)
+	if (c->stream.state == STREAM_PROXY)
+		client_free(c);
+	else if (!c->x && !c->in && !c->closing)
 		client_end(c);
 }
 
+/* What is queued is sent first; how long that may take is a matter of the rate. */
 void client_end(struct client *c)
 {
+	int64_t stall = c->worker->config.limits.stall_time;
+
 	buffers_give(&c->worker->buffers, c->in);
 	c->in = NULL;
 	c->closing = true;
-	stream_linger(&c->stream, LINGER_TIME);
+	stream_linger(&c->stream, stream_unsent(&c->stream) ? stall : LINGER_TIME);
 }
 
 /*
@@ -67,7 +78,7 @@ void client_leave(struct client *c)
 size_t client_answer(struct client *c, const struct client_answer *a)
 {
 	struct buf *out = &c->worker->out;
-	const char *reason = http_status_reason(a->status);
+	const char *reason = http_status_reason(a->status), *text = a->text ?: reason;
 	bool empty = a->status == 204;
 	size_t n;
 	int r;
@@ -77,10 +88,10 @@ size_t client_answer(struct client *c, const struct client_answer *a)
 	buf_add(out, a->lines.p, a->lines.n);
 	if (!empty)
 		buf_printf(out, "content-type: text/plain\r\ncontent-length: %zu\r\n",
-			   strlen(reason) + 1);
+			   strlen(text) + 1);
 	buf_adds(out, a->keep ? "\r\n" : "connection: close\r\n\r\n");
 	if (!empty && !a->head)
-		buf_printf(out, "%s\n", reason);
+		buf_printf(out, "%s\n", text);
 	count(&c->worker->counters.answers[a->status / 100 - 1], 1);
 	n = out->n;
 	r = stream_send(&c->stream, out->p, n);
@@ -89,9 +100,12 @@ size_t client_answer(struct client *c, const struct client_answer *a)
 	return n;
 }
 
-static void refuse(struct client *c, unsigned status)
+void client_refuse(struct client *c, enum refusal why)
 {
-	client_answer(c, &(struct client_answer){ .status = status });
+	const struct refusal_words *words = &refusal_words[why];
+
+	count(&c->worker->counters.refusals[why], 1);
+	client_answer(c, &(struct client_answer){ .status = words->status, .text = words->text });
 }
 
 /* ---- input ---- */
@@ -113,6 +127,18 @@ static void client_read_on(struct client *c)
 	stream_wake(&c->stream); /* most clients have sent their request by now */
 }
 
+static void take_head(struct client *c, size_t n)
+{
+	const struct l7_clients *limits = worker_clients(c->worker);
+
+	if (n > limits->head)
+		client_refuse(c, REFUSAL_HEAD_BYTES);
+	else if (c->worker->head.n_headers > limits->fields)
+		client_refuse(c, REFUSAL_FIELDS);
+	else
+		exchange_begin(c, n);
+}
+
 /* Looks for a request among the bytes that wait. */
 static void serve(struct client *c)
 {
@@ -122,18 +148,29 @@ static void serve(struct client *c)
 
 	c->scanned = (uint32_t)scanned;
 	if (r > 0) {
-		exchange_begin(c, (size_t)r);
+		take_head(c, (size_t)r);
 		return;
 	}
 	make_room(in);
-	if (r == -E2BIG || (r == 0 && in->n == BUFFER_SIZE))
-		refuse(c, 431);
+	if ((r == 0 || r == -E2BIG) && in->n >= worker_clients(c->worker)->head)
+		client_refuse(c, REFUSAL_HEAD_BYTES);
+	else if (r == -E2BIG)
+		client_refuse(c, REFUSAL_FIELDS);
 	else if (r < 0)
-		refuse(c, 400);
+		client_refuse(c, REFUSAL_MALFORMED);
 	else if (c->ended)
 		client_end(c);
 	else
 		client_read_on(c);
+}
+
+/* A client that sends requests and does not take the answers is not answered further. */
+static void serve_next(struct client *c)
+{
+	if (stream_unsent(&c->stream))
+		stream_want(&c->stream, STREAM_WRITE);
+	else
+		serve(c);
 }
 
 void client_next(struct client *c)
@@ -143,7 +180,7 @@ void client_next(struct client *c)
 	if (c->closing)
 		return;
 	if (c->in && c->in->at < c->in->n && !c->last) {
-		serve(c);
+		serve_next(c);
 		return;
 	}
 	buffers_give(&c->worker->buffers, c->in);
@@ -202,21 +239,23 @@ static void read_some(struct client *c)
 		return;
 	}
 	in->n += (size_t)n;
+	c->received += (uint64_t)n;
 	if (c->x)
 		exchange_push(c->x);
 	else
-		serve(c);
+		serve_next(c);
 }
 
 static void on_ready(struct stream *s, unsigned what)
 {
 	struct client *c = container_of(s, struct client, stream);
 
-	if ((what & STREAM_WRITE) && c->x) {
+	if ((what & STREAM_WRITE) && c->x)
 		exchange_resume(c->x);
-	} else if (what & (STREAM_READ | STREAM_WAKE)) {
+	else if (what & STREAM_WRITE)
+		client_next(c);
+	else if (what & (STREAM_READ | STREAM_WAKE))
 		read_some(c);
-	}
 }
 
 static void on_closed(struct stream *s, int error)
@@ -224,7 +263,7 @@ static void on_closed(struct stream *s, int error)
 	struct client *c = container_of(s, struct client, stream);
 
 	if (s->failed_in == STREAM_PROXY)
-		count(&c->worker->counters.unproxied, 1);
+		count(&c->worker->counters.refusals[REFUSAL_PROXY], 1);
 	if (c->x)
 		exchange_drop(c->x);
 	else
@@ -239,10 +278,49 @@ static void on_expired(struct stream *s)
 		exchange_expired(c->x);
 }
 
-/* It has sent no PROXY header in time. */
+/* It has sent no PROXY header, or may not send one. */
 static void give_up(struct client *c)
 {
-	count(&c->worker->counters.unproxied, 1);
+	count(&c->worker->counters.refusals[REFUSAL_PROXY], 1);
+	client_free(c);
+}
+
+/* ---- time ---- */
+
+/* Whether the client has to send the rest of a request, or to take what is queued for it. */
+static bool is_awaited(const struct client *c)
+{
+	if (c->x && c->x->tunnel)
+		return false;
+	return stream_unsent(&c->stream) || (c->x && exchange_awaits_client(c->x));
+}
+
+/*
+ * Once per second: a client that is awaited owes the bytes of the least rate. It may owe as much as
+ * that rate makes in the time of grace.
+ */
+static bool is_too_slow(struct client *c)
+{
+	const struct l7_clients *limits = worker_clients(c->worker);
+	uint64_t moved = c->received + c->stream.sent;
+	bool awaited = is_awaited(c);
+
+	if (awaited && c->awaited && limits->rate) {
+		c->debt += (int64_t)limits->rate - (int64_t)(moved - c->seen);
+		c->debt = c->debt < 0 ? 0 : c->debt;
+	}
+	c->awaited = awaited;
+	c->seen = moved;
+	return awaited && (double)c->debt > limits->rate * loop_seconds(limits->grace);
+}
+
+static void end_slow(struct client *c)
+{
+	if (c->x) {
+		exchange_too_slow(c->x);
+		return;
+	}
+	count(&c->worker->counters.refusals[REFUSAL_READ_TIME], 1);
 	client_free(c);
 }
 
@@ -252,21 +330,45 @@ void client_sweep(struct client *c, ev_tstamp now)
 	bool proxy = c->stream.state == STREAM_PROXY;
 	int64_t limit = c->in || proxy ? limits->head_time : limits->idle_time;
 
+	if (is_too_slow(c)) {
+		end_slow(c);
+		return;
+	}
 	if (c->closing)
 		return;
+	if (stream_unsent(&c->stream))
+		limit = limits->stall_time;
 	if (c->x)
 		exchange_sweep(c->x, now);
 	else if (now - c->since < loop_seconds(limit))
 		return;
 	else if (proxy)
 		give_up(c);
-	else if (c->in)
-		refuse(c, 408);
+	else if (c->in && !stream_unsent(&c->stream))
+		client_refuse(c, REFUSAL_HEAD_TIME);
 	else
 		client_end(c);
 }
 
-/* The PROXY header has come. */
+/* Counts the client again, by the address in its header. False: it got its refusal. */
+static bool enter_again(struct client *c)
+{
+	struct worker *w = c->worker;
+	const struct l7_clients *limits = worker_clients(w);
+	enum gate_verdict verdict;
+
+	gate_leave(w->config.gate, &c->counted);
+	c->counted = c->source.addr;
+	verdict = gate_enter(w->config.gate, &c->counted, limits->connections, limits->each);
+	if (verdict == GATE_OPEN)
+		return true;
+	c->refused = true;
+	w->n_refused++;
+	client_refuse(c, verdict == GATE_FULL ? REFUSAL_CONNECTIONS : REFUSAL_CONNECTIONS_EACH);
+	return false;
+}
+
+/* The PROXY header has come: the limits are those of the client that it names. */
 static void on_opened(struct stream *s)
 {
 	struct client *c = container_of(s, struct client, stream);
@@ -275,7 +377,8 @@ static void on_opened(struct stream *s)
 	stream_peer(s, &c->source);
 	c->from = c->source.addr;
 	c->secure = header && header->ssl.present && (header->ssl.client & STREAM_PROXY_OVER_TLS);
-	stream_want(s, STREAM_READ);
+	if (enter_again(c))
+		stream_want(s, STREAM_READ);
 }
 
 static const struct stream_events events = {
@@ -301,16 +404,15 @@ static void expect_proxy(struct client *c, const struct l7_listener *l)
 		stream_expect_proxy(&c->stream);
 }
 
-void client_new(struct port *port, int fd, struct endpoint peer)
+static struct client *make(struct port *port, int fd, const struct endpoint *peer)
 {
 	struct worker *w = port->worker;
 	struct client *c = mem_zalloc(sizeof(*c));
-	const struct l7_listener *proxied = proxied_listener(port);
 
 	c->worker = w;
 	c->port = port;
-	c->peer = c->source = peer;
-	c->from = peer.addr;
+	c->peer = c->source = *peer;
+	c->from = c->counted = peer->addr;
 	port->clients++;
 	w->n_clients++;
 	count(&w->counters.clients, 1);
@@ -318,10 +420,55 @@ void client_new(struct port *port, int fd, struct endpoint peer)
 	TAILQ_INSERT_TAIL(&w->clients, c, all);
 	stream_init(&c->stream, w->loop, TASK_ORDINARY, &events);
 	stream_adopt(&c->stream, fd);
+	return c;
+}
+
+static void turn_away(struct port *port, int fd, const struct endpoint *peer, enum refusal why)
+{
+	struct worker *w = port->worker;
+	struct client *c;
+
+	if (w->n_refused >= REFUSED_MAX) {
+		count(&w->counters.refusals[why], 1);
+		close(fd);
+		return;
+	}
+	c = make(port, fd, peer);
+	c->refused = true;
+	w->n_refused++;
+	client_refuse(c, why);
+}
+
+static void begin(struct port *port, int fd, const struct endpoint *peer,
+		  const struct l7_listener *proxied)
+{
+	struct client *c = make(port, fd, peer);
+
 	if (proxied) {
 		expect_proxy(c, proxied);
 		return;
 	}
 	stream_want(&c->stream, STREAM_READ);
 	stream_wake(&c->stream); /* most clients have sent their request by now */
+}
+
+/* A proxy may have any number of connections; its clients are counted when they are known. */
+void client_new(struct port *port, int fd, struct endpoint peer)
+{
+	struct worker *w = port->worker;
+	const struct l7_clients *limits = worker_clients(w);
+	const struct l7_listener *proxied = proxied_listener(port);
+
+	switch (gate_enter(w->config.gate, &peer.addr, limits->connections,
+			   proxied ? UINT_MAX : limits->each)) {
+	case GATE_OPEN:
+		begin(port, fd, &peer, proxied);
+		break;
+	case GATE_FULL:
+		turn_away(port, fd, &peer, REFUSAL_CONNECTIONS);
+		break;
+	case GATE_CROWDED:
+		turn_away(port, fd, &peer, REFUSAL_CONNECTIONS_EACH);
+		break;
+	}
 }

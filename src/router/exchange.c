@@ -79,19 +79,15 @@ void exchange__leave(struct exchange *x, bool keep)
 }
 
 /* Answers without a server. The rest of a body that was not read ends the connection. */
-void exchange__answer_with(struct exchange *x, unsigned status, struct str lines)
+static void answer(struct exchange *x, struct client_answer a)
 {
 	struct client *c = x->client;
-	const struct client_answer a = {
-		.status = status,
-		.lines = lines,
-		.keep = x->keep && x->up.done && !x->old && !c->ended && !c->last,
-		.head = str_eq(exchange__method(x), STR("HEAD")),
-	};
 
+	a.keep = x->keep && x->up.done && !x->old && !c->ended && !c->last;
+	a.head = str_eq(exchange__method(x), STR("HEAD"));
 	exchange__drop_link(x);
 	exchange__disarm(x);
-	x->status = status;
+	x->status = a.status;
 	x->done = true;
 	x->out = client_answer(c, &a);
 	if (c->closing) {
@@ -102,9 +98,27 @@ void exchange__answer_with(struct exchange *x, unsigned status, struct str lines
 	}
 }
 
+void exchange__answer_with(struct exchange *x, unsigned status, struct str lines)
+{
+	answer(x, (struct client_answer){ .status = status, .lines = lines });
+}
+
 void exchange__answer(struct exchange *x, unsigned status)
 {
-	exchange__answer_with(x, status, (struct str){ 0 });
+	answer(x, (struct client_answer){ .status = status });
+}
+
+void exchange__refuse(struct exchange *x, enum refusal why)
+{
+	const struct refusal_words *words = &refusal_words[why];
+
+	count(&exchange__worker(x)->counters.refusals[why], 1);
+	x->keep = false;
+	x->why = words->label;
+	if (x->answering || !words->status)
+		exchange_drop(x);
+	else
+		answer(x, (struct client_answer){ .status = words->status, .text = words->text });
 }
 
 /* ---- time ---- */
@@ -253,10 +267,21 @@ void exchange_sweep(struct exchange *x, ev_tstamp now)
 		x->why = "stalled";
 	if (x->answering)
 		exchange_drop(x);
-	else if (!x->up.done && !x->full_up)
-		exchange__answer(x, 408);
+	else if (exchange_awaits_client(x))
+		exchange__refuse(x, REFUSAL_BODY_TIME);
 	else
 		exchange__fail(x, L7_TIMED_OUT);
+}
+
+bool exchange_awaits_client(const struct exchange *x)
+{
+	return exchange__is_sending(x) && !x->up.done && !x->full_up && !x->tunnel;
+}
+
+void exchange_too_slow(struct exchange *x)
+{
+	exchange__refuse(x,
+			 stream_unsent(&x->client->stream) ? REFUSAL_READ_TIME : REFUSAL_BODY_TIME);
 }
 
 /* ---- who is read from ---- */
@@ -308,25 +333,38 @@ void exchange__slow_down(struct exchange *x)
 
 /* ---- the beginning ---- */
 
+/* The connection ends after the last request that one may have. */
+static void count_request(struct client *c)
+{
+	unsigned most = worker_clients(c->worker)->requests;
+
+	count(&c->worker->counters.requests, 1);
+	c->debt = 0;
+	if (++c->requests == most)
+		c->last = true;
+}
+
 static struct exchange *make(struct client *c, size_t n)
 {
 	struct worker *w = c->worker;
 	const struct http_head *h = &w->head;
+	struct era *era = worker_era(w, c);
 	struct exchange *x = w->spare;
 
 	if (x)
 		w->spare = x->next;
 	else
 		x = mem_alloc(sizeof(*x));
-	w->era->users++;
+	era->users++;
 	c->leaves = !h->keep_alive;
 	*x = (struct exchange){ .client = c,
-				.era = w->era,
+				.era = era,
 				.start = c->in->at,
 				.head = n,
 				.sent = c->in->at + n,
 				.in = n,
 				.old = h->minor == 0,
+				.room = worker_clients(w)->body ?: UINT64_MAX,
 				.keep = h->keep_alive,
 				.repeatable = true };
 	x->n_method = (uint8_t)(h->method.n < ROUTER__METHOD ? h->method.n : ROUTER__METHOD);
@@ -429,7 +467,7 @@ void exchange_begin(struct client *c, size_t n)
 	unsigned status = view(&w->head, &r);
 	enum choice choice = CHOICE_ANSWER;
 
-	count(&w->counters.requests, 1);
+	count_request(c);
 	if (status) {
 		x->keep = false;
 		x->why = "bad-request";
@@ -439,13 +477,22 @@ void exchange_begin(struct client *c, size_t n)
 	account_begin(x);
 	switch (choice) {
 	case CHOICE_SERVER:
-		pass_on(x);
+		if (w->head.has_length && w->head.length > x->room)
+			exchange__refuse(x, REFUSAL_BODY_BYTES);
+		else
+			pass_on(x);
 		break;
 	case CHOICE_REDIRECT:
 		redirect(x, &r);
 		break;
 	case CHOICE_ANSWER:
-		exchange__answer(x, status);
+		if (status == 400)
+			exchange__refuse(x, REFUSAL_MALFORMED);
+		else
+			exchange__answer(x, status);
+		break;
+	case CHOICE_PATH_REFUSED:
+		exchange__refuse(x, REFUSAL_PATH);
 		break;
 	}
 }

@@ -79,6 +79,11 @@ struct server *servers_take(struct servers *s, const char *pool, const char *hos
 	return &e->server;
 }
 
+void servers_hold(struct server *server)
+{
+	names_hold(container_of(server, struct entry, server)->name);
+}
+
 void servers_release(struct server *server)
 {
 	struct entry *e = names_release(container_of(server, struct entry, server)->name);

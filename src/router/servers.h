@@ -58,6 +58,8 @@ struct servers *servers_new(void);
 void servers_free(struct servers *s);
 struct server *servers_take(struct servers *s, const char *pool, const char *host, uint16_t port,
 			    bool tls);
+/* One more reference. */
+void servers_hold(struct server *server);
 void servers_release(struct server *server);
 /* Numbers are below this. */
 uint32_t servers_bound(const struct servers *s);

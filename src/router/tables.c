@@ -12,6 +12,7 @@
 
 struct entry {
 	struct table table;
+	struct tables *of;
 	char *key;
 	unsigned references;
 	uint16_t slots[];
@@ -55,7 +56,7 @@ static struct entry *make(struct tables *t, const struct l7_server *servers, siz
 	size_t size = l7_spread_size(n);
 	struct entry *e = mem_alloc(sizeof(*e) + size * sizeof(*e->slots));
 
-	*e = (struct entry){ .table = { e->slots, size }, .key = mem_strdup(key) };
+	*e = (struct entry){ .table = { e->slots, size }, .of = t, .key = mem_strdup(key) };
 	l7_spread_build(servers, n, e->slots, size);
 	map_put(&t->by_key, e->key, e);
 	t->built++;
@@ -75,13 +76,19 @@ struct table *tables_take(struct tables *t, const struct l7_server *servers, siz
 	return &e->table;
 }
 
-void tables_release(struct tables *t, struct table *table)
+void tables_hold(struct table *table)
+{
+	if (table)
+		container_of(table, struct entry, table)->references++;
+}
+
+void tables_release(struct table *table)
 {
 	struct entry *e = table ? container_of(table, struct entry, table) : NULL;
 
 	if (!e || --e->references)
 		return;
-	map_remove(&t->by_key, e->key);
+	map_remove(&e->of->by_key, e->key);
 	free(e->key);
 	free(e);
 }

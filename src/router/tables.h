@@ -25,7 +25,8 @@ struct tables *tables_new(void);
 void tables_free(struct tables *t);
 /* The table for these servers, with a reference. */
 struct table *tables_take(struct tables *t, const struct l7_server *servers, size_t n);
-/* NULL is allowed. */
-void tables_release(struct tables *t, struct table *table);
+/* One more reference. NULL is allowed in both. */
+void tables_hold(struct table *table);
+void tables_release(struct table *table);
 /* Tables that were built since the start. */
 uint64_t tables_built(const struct tables *t);

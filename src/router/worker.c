@@ -12,9 +12,9 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "core/l7/rollout.h"
 #include "src/router/internal.h"
 
-#define CLIENTS 10000
 #define SWEEP 1. /* s */
 
 /* A listening socket on its way to the thread. */
@@ -23,6 +23,12 @@ struct socket_gift {
 	struct endpoint at;
 	int fd;
 	uint64_t generation; /* that it is for */
+};
+
+/* What the control thread has published last. */
+struct edition {
+	struct generation *generation;
+	struct worker_trial trial;
 };
 
 /* ---- servers ---- */
@@ -72,11 +78,12 @@ static void free_slots(struct worker *w)
 
 /* ---- eras ---- */
 
-static struct era *era_new(struct generation *g)
+static struct era *era_new(struct worker *w, struct generation *g)
 {
 	struct era *e = mem_zalloc(sizeof(*e));
 
 	e->generation = g;
+	e->tally = &g->tallies->threads[w->config.number];
 	e->turns = mem_zalloc((g->config.n_pools + 1) * sizeof(*e->turns));
 	e->users = 1;
 	return e;
@@ -90,6 +97,37 @@ void worker_release_era(struct worker *w, struct era *e)
 		w->config.retired(e->generation, w->config.user);
 	free(e->turns);
 	free(e);
+}
+
+/* The era of a generation, whose reference it takes; NULL without one. */
+static struct era *era_of(struct worker *w, struct generation *g)
+{
+	struct era *present[] = { w->era, w->trial };
+
+	for (size_t i = 0; i < ARRAY_SIZE(present); i++)
+		if (present[i] && present[i]->generation == g) {
+			present[i]->users++;
+			generation_release(g); /* the era has one already */
+			return present[i];
+		}
+	return g ? era_new(w, g) : NULL;
+}
+
+/* IPv6 clients change the lower half of their address. */
+struct era *worker_era(const struct worker *w, const struct client *c)
+{
+	char key[sizeof(c->peer.addr.bytes) + sizeof(c->peer.port)];
+	size_t n = c->peer.addr.family == AF_INET6 ? 8 : 4;
+
+	if (!w->trial)
+		return w->era;
+	memcpy(key, c->peer.addr.bytes, n);
+	if (w->split.by_connection) {
+		memcpy(key + n, &c->peer.port, sizeof(c->peer.port));
+		n += sizeof(c->peer.port);
+	}
+	return l7_rollout_has((struct str){ key, n }, w->split.seed, w->split.share) ? w->trial
+										     : w->era;
 }
 
 /* ---- ports ---- */
@@ -128,7 +166,7 @@ static void close_same(struct worker *w, const struct endpoint *at)
 
 static void open_port(struct worker *w, const struct socket_gift *gift)
 {
-	const struct stream_listener_config config = { .max_open = w->config.limits.clients };
+	const struct stream_listener_config config = { 0 }; /* the gate has the limits */
 	struct port *p = mem_zalloc(sizeof(*p));
 	const struct stream_listener_events events = { .accepted = on_accepted,
 						       .starved = on_starved,
@@ -183,6 +221,7 @@ static void match_ports(struct worker *w)
 	for (; p; p = next) {
 		next = TAILQ_NEXT(p, all);
 		p->rules = w->era ? generation_port(w->era->generation, &p->at) : NULL;
+		p->trial = w->trial ? generation_port(w->trial->generation, &p->at) : NULL;
 		if (!p->rules || w->draining)
 			close_port(p);
 		if (!p->open && !p->clients)
@@ -194,14 +233,19 @@ static void match_ports(struct worker *w)
 
 static void take_generation(struct worker *w)
 {
-	struct generation *g = atomic_exchange(&w->pending, NULL);
-	struct era *old = w->era;
+	struct edition *new = atomic_exchange(&w->pending, NULL);
+	struct era *old = w->era, *old_trial = w->trial, *era, *trial;
 	struct client *c, *next;
 
-	if (!g)
+	if (!new)
 		return;
-	w->era = era_new(g);
-	take_gifts(w, g->number);
+	era = era_of(w, new->generation);
+	trial = era_of(w, new->trial.generation);
+	w->era = era;
+	w->trial = trial;
+	w->split = new->trial;
+	free(new);
+	take_gifts(w, era->generation->number);
 	match_ports(w);
 	for (c = TAILQ_FIRST(&w->clients); c; c = next) {
 		next = TAILQ_NEXT(c, all);
@@ -210,16 +254,25 @@ static void take_generation(struct worker *w)
 	}
 	if (old)
 		worker_release_era(w, old);
+	if (old_trial)
+		worker_release_era(w, old_trial);
 }
 
 /* ---- silence ---- */
+
+/* Whether a server gets requests of the current generation, or of the second one. */
+static bool serves(const struct worker *w, uint32_t number, uint64_t id)
+{
+	return generation_serves(w->era->generation, number, id) ||
+	       (w->trial && generation_serves(w->trial->generation, number, id));
+}
 
 /* Servers that get no more requests lose the connections that were kept for them. */
 static void sweep_slot(struct worker *w, uint32_t i, ev_tstamp now)
 {
 	struct slot *slot = w->slots[i];
 
-	if (w->era && !generation_serves(w->era->generation, i, slot->id))
+	if (w->era && !serves(w, i, slot->id))
 		end_kept(slot);
 	else
 		link_sweep(slot, now);
@@ -280,12 +333,23 @@ static void on_wake(struct ev_loop *loop, ev_async *async, int revents)
 		ev_break(loop, EVBREAK_ALL);
 }
 
-void worker_publish(struct worker *w, struct generation *g)
+static void drop(struct worker *w, struct generation *g)
 {
-	struct generation *late = atomic_exchange(&w->pending, g);
+	if (g && generation_release(g))
+		w->config.retired(g, w->config.user);
+}
 
-	if (late && generation_release(late))
-		w->config.retired(late, w->config.user);
+void worker_publish(struct worker *w, struct generation *g, const struct worker_trial *trial)
+{
+	struct edition *new = mem_alloc(sizeof(*new)), *late;
+
+	*new = (struct edition){ g, *trial };
+	late = atomic_exchange(&w->pending, new);
+	if (late) {
+		drop(w, late->generation);
+		drop(w, late->trial.generation);
+		free(late);
+	}
 	ev_async_send(w->loop, &w->wake);
 }
 
@@ -313,7 +377,8 @@ void worker_add_totals(const struct worker *w, struct worker_totals *t)
 	t->aborts += read_counter(&c->aborts);
 	t->clients += read_counter(&c->clients);
 	t->links += read_counter(&c->links);
-	t->unproxied += read_counter(&c->unproxied);
+	for (size_t i = 0; i < REFUSALS; i++)
+		t->refusals[i] += read_counter(&c->refusals[i]);
 	for (size_t i = 0; i < WORKER_CLASSES; i++)
 		t->answers[i] += read_counter(&c->answers[i]);
 }
@@ -344,6 +409,8 @@ static void clean_up(struct worker *w)
 	w->n_slots = 0;
 	if (w->era)
 		worker_release_era(w, TAKE_PTR(w->era));
+	if (w->trial)
+		worker_release_era(w, TAKE_PTR(w->trial));
 }
 
 static void *run(void *user)
@@ -359,7 +426,6 @@ static void *run(void *user)
 
 static void set_defaults(struct worker_limits *l)
 {
-	l->clients = l->clients ?: CLIENTS;
 	l->head_time = l->head_time ?: 10 * NSEC_PER_SEC;
 	l->idle_time = l->idle_time ?: 60 * NSEC_PER_SEC;
 	l->stall_time = l->stall_time ?: 60 * NSEC_PER_SEC;
@@ -429,5 +495,6 @@ void worker_stop(struct worker *w)
 	buffers_free(&w->buffers);
 	buf_free(&w->out);
 	buf_free(&w->path);
+	buf_free(&w->straight);
 	free(w);
 }

@@ -13,14 +13,15 @@
 #pragma once
 
 #include "lib/loop/loop.h"
+#include "src/router/gate.h"
 #include "src/router/generation.h"
+#include "src/router/refusal.h"
 #include "src/router/stats.h"
 
 struct worker;
 
 /* Zero means the default. */
 struct worker_limits {
-	unsigned clients;    /* connections of clients, of this thread: 10,000 */
 	int64_t head_time;   /* ns for a head: 10 s */
 	int64_t idle_time;   /* ns between two requests: 60 s */
 	int64_t stall_time;  /* ns without a byte in an exchange, from either side: 60 s */
@@ -33,15 +34,16 @@ struct worker_limits {
 struct worker_totals {
 	uint64_t requests, retries;
 	uint64_t answers[WORKER_CLASSES];
-	uint64_t aborts;	 /* exchanges without a complete answer */
+	uint64_t aborts; /* exchanges without a complete answer */
+	uint64_t refusals[REFUSALS];
 	uint64_t clients, links; /* connections that are open now */
-	uint64_t unproxied;	 /* connections that had to begin with a PROXY header */
 };
 
 struct worker_config {
 	unsigned number;
 	struct worker_limits limits;
 	struct stats_thread *stats; /* of this thread; borrowed */
+	struct gate *gate;	    /* shared by all workers */
 	/* A generation has lost its last reference. Called on the worker's thread. */
 	void (*retired)(struct generation *g, void *user);
 	/*
@@ -60,12 +62,20 @@ int worker_start(struct worker *w);
 /* Ends the thread at once, and frees what it has. */
 void worker_stop(struct worker *w);
 
+/* A second generation, which a part of the clients uses. */
+struct worker_trial {
+	struct generation *generation; /* NULL: there is none */
+	unsigned share;		       /* of the clients, in per cent */
+	bool by_connection;	       /* clients are told apart by connection and not by address */
+	uint64_t seed;
+};
+
 /* These four may be called by any thread. */
 
 /* Adds the worker's counters. */
 void worker_add_totals(const struct worker *w, struct worker_totals *totals);
-/* Passes a generation, with a reference that the worker releases. */
-void worker_publish(struct worker *w, struct generation *g);
+/* Passes a generation, and maybe a second one, each with a reference that the worker releases. */
+void worker_publish(struct worker *w, struct generation *g, const struct worker_trial *trial);
 /* Gives a listening socket for an address of a generation that follows; the worker owns it. */
 void worker_give_socket(struct worker *w, const struct endpoint *at, int fd, uint64_t generation);
 /* Accepts no more, ends what is idle, and lets exchanges finish. */

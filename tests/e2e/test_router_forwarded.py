@@ -120,7 +120,7 @@ def test_without_a_proxy_header_there_is_no_answer(wire):
         assert client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n').rest() == b''
     with client.router.client('l') as silent:
         assert silent.send('PROXY TCP4 203').rest() == b''
-    until(lambda: client.router.metrics().one('maglev_router_proxy_refused_total') == 2)
+    until(lambda: client.router.metrics().one('maglev_router_refused_total', reason='proxy') == 2)
     assert not client.server.requests
 
 
@@ -128,7 +128,7 @@ def test_nobody_else_may_send_a_proxy_header(wire):
     client = wire(expect_proxy=True, trusted_proxies=['192.0.2.1'])
     with contextlib.suppress(ConnectionResetError, BrokenPipeError):
         assert client.send(b'PROXY TCP4 203.0.113.9 192.0.2.1 4711 80\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n').rest() == b''
-    until(lambda: client.router.metrics().one('maglev_router_proxy_refused_total') == 1)
+    until(lambda: client.router.metrics().one('maglev_router_refused_total', reason='proxy') == 1)
     assert not client.server.requests
 
 
