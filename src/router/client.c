@@ -75,12 +75,11 @@ void client_leave(struct client *c)
 
 /* ---- answers of the router itself ---- */
 
-size_t client_answer(struct client *c, const struct client_answer *a)
+ssize_t client_answer(struct client *c, const struct client_answer *a)
 {
 	struct buf *out = &c->worker->out;
 	const char *reason = http_status_reason(a->status), *text = a->text ?: reason;
 	bool empty = a->status == 204;
-	size_t n;
 	int r;
 
 	out->n = 0;
@@ -93,11 +92,8 @@ size_t client_answer(struct client *c, const struct client_answer *a)
 	if (!empty && !a->head)
 		buf_printf(out, "%s\n", text);
 	count(&c->worker->counters.answers[a->status / 100 - 1], 1);
-	n = out->n;
-	r = stream_send(&c->stream, out->p, n);
-	if (!a->keep || r < 0)
-		client_end(c);
-	return n;
+	r = stream_send(&c->stream, out->p, out->n);
+	return r < 0 ? r : (ssize_t)out->n;
 }
 
 void client_refuse(struct client *c, enum refusal why)
@@ -106,6 +102,8 @@ void client_refuse(struct client *c, enum refusal why)
 
 	count(&c->worker->counters.refusals[why], 1);
 	client_answer(c, &(struct client_answer){ .status = words->status, .text = words->text });
+	journal_refused(c, words->status, words->label);
+	client_end(c);
 }
 
 /* ---- input ---- */

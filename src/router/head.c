@@ -245,10 +245,16 @@ void head_write_request(const struct head_request *r, struct buf *out)
 	}
 	if (r->forwarded != L7_FORWARDED_KEEP)
 		drop_forwarded(r, fields, &n);
+	if (r->untraced) {
+		take_field(fields, &n, STR("traceparent"));
+		take_field(fields, &n, STR("tracestate"));
+	}
 	write_fields(fields, n, r->edits, r->n_edits, out);
 	write_framing(h, out);
 	if (r->forwarded == L7_FORWARDED_APPEND || r->forwarded == L7_FORWARDED_REPLACE)
 		write_forwarded(r, out);
+	if (r->traceparent.n)
+		add_field(out, STR("traceparent"), r->traceparent);
 	if (r->upgrade) {
 		buf_add_lit(out, "connection: upgrade\r\n");
 		add_field(out, STR("upgrade"), http_header(h, STR("upgrade")));

@@ -20,6 +20,7 @@
 
 #include "core/l7/config.h"
 #include "core/l7/table.h"
+#include "core/l7/trace.h"
 #include "lib/http/message.h"
 #include "lib/stream/listener.h"
 #include "lib/stream/stream.h"
@@ -134,6 +135,8 @@ struct exchange {
 	int64_t try_due;       /* monotonic ns: end of the present try; 0: none */
 	uint64_t hash;	       /* of the key of the request, for L7_MAGLEV */
 	struct buf cors;       /* lines for the answer */
+	struct l7_trace trace; /* if it was created here */
+	char *kept_head;       /* for the access log, if its place in client->in is gone */
 	size_t start;	       /* of the head in client->in */
 	size_t head;	       /* its bytes */
 	size_t sent;	       /* offset in client->in of the first byte that was not passed on */
@@ -159,6 +162,7 @@ struct exchange {
 	bool full_down;	   /* and the other way round */
 	bool cut;	   /* the server takes no more of the request */
 	bool crooked;	   /* the path is passed on in another form than it came */
+	bool traced;	   /* trace is set */
 	bool hashed;	   /* hash is set: the request has the key */
 	bool server_ended; /* of a tunnel */
 };
@@ -252,8 +256,8 @@ struct client_answer {
 	bool head;	  /* no content, because the method is HEAD */
 };
 
-/* Returns its bytes. */
-size_t client_answer(struct client *c, const struct client_answer *a);
+/* Sends it. Returns its bytes, negative if the connection has to end. */
+ssize_t client_answer(struct client *c, const struct client_answer *a);
 /* Ends what has been silent for too long. */
 void client_sweep(struct client *c, ev_tstamp now);
 /* The thread is draining: ends the connection as soon as no request is under way. */
@@ -323,6 +327,8 @@ static inline void exchange__add_edits(const struct l7_header_edits *e,
 
 /* Bytes came from one of the sides. */
 void exchange__move(struct exchange *x);
+/* The head will be overwritten: keeps a copy if it may be needed for the access log. */
+void exchange__keep_head(struct exchange *x);
 /* Chooses a server and sends the request; on a new connection if it must be fresh. */
 void exchange__try_server(struct exchange *x, bool fresh);
 /* The try has failed: begins another one, or answers. */
@@ -348,6 +354,8 @@ void exchange__steer_server(struct exchange *x);
 void exchange__slow_down(struct exchange *x);
 
 /* account.c: what is counted about an exchange */
+/* The name of its route, also if it has none. */
+const struct name *account_route(const struct exchange *x);
 /* Its rule is chosen, or why there is none. */
 void account_begin(struct exchange *x);
 /* It goes to a server. */
@@ -364,6 +372,12 @@ void account_failure(struct exchange *x, enum stats_counter kind, const char *wh
 void account_left(struct exchange *x);
 /* The last thing that happens to it: x->done says how. */
 void account_end(struct exchange *x);
+
+/* journal.c: the access log */
+/* At the end of an exchange: writes its line if it has to have one. */
+void journal_write(struct exchange *x);
+/* The same for a request without an exchange, or a connection that was refused. */
+void journal_refused(struct client *c, unsigned status, const char *why);
 
 /* link.c */
 /* A kept link, unless it must be fresh, or a new one that is being connected. */

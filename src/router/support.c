@@ -84,22 +84,10 @@ static void check_pool(const struct l7_doc_pool *p, size_t i, struct errs *error
 	check_servers(p, i, errors);
 }
 
-static void check_listener(const struct l7_doc_listener *l, size_t i, struct errs *errors)
-{
-	if (l->tracing.set)
-		refuse(errors, l->tracing.at, "listeners[%zu].tracing", i);
-	if (l->server_timing.v)
-		refuse(errors, l->server_timing.at, "listeners[%zu].server_timing", i);
-}
-
 int support_check(const struct l7_doc *doc, struct errs *errors)
 {
 	size_t before = errors->n + errors->dropped;
 
-	for (size_t i = 0; i < doc->n_listeners; i++)
-		check_listener(&doc->listeners[i], i, errors);
-	if (doc->access_log.set)
-		refuse(errors, doc->access_log.at, "access_log");
 	for (size_t i = 0; i < doc->n_routes; i++)
 		check_route(&doc->routes[i], i, errors);
 	if (doc->default_route.set)
