@@ -529,7 +529,7 @@ int router_new(struct ev_loop *loop, const struct router_config *config, struct 
 	r->shared =
 		(struct generation_shared){ servers_new(), names_new(), names_new(), tables_new() };
 	r->stats = stats_new(config->threads);
-	r->care = care_new(loop, r->shared.servers, config->user_agent);
+	r->care = care_new(loop, r->shared.servers, &config->care);
 	r->history = history_new();
 	r->gate = gate_new();
 	r->workers = mem_zalloc(config->threads * sizeof(struct worker *));
@@ -574,4 +574,14 @@ void router_drain(struct router *r)
 	r->draining = r->stopping = true;
 	for (unsigned i = 0; i < r->config.threads; i++)
 		worker_drain(r->workers[i]);
+}
+
+bool router_is_stopping(const struct router *r)
+{
+	return r->stopping;
+}
+
+unsigned router_threads(const struct router *r)
+{
+	return r->config.threads;
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "lib/loop/loop.h"
+#include "src/router/care.h"
 #include "src/router/generation.h"
 #include "src/router/history.h"
 #include "src/router/worker.h"
@@ -16,8 +17,8 @@
 struct router;
 
 struct router_config {
-	unsigned threads;	/* at least 1 */
-	const char *user_agent; /* of probes; borrowed */
+	unsigned threads; /* at least 1 */
+	struct care_config care;
 	struct worker_limits limits;
 	/* All threads have ended after router_drain(). */
 	void (*drained)(void *user);
@@ -81,3 +82,6 @@ struct worker_totals router_totals(const struct router *r);
 const struct stats *router_stats(const struct router *r);
 /* Lets all exchanges finish; then drained() is called from the loop. */
 void router_drain(struct router *r);
+/* From the beginning of the drain on. */
+bool router_is_stopping(const struct router *r);
+unsigned router_threads(const struct router *r);
