@@ -39,7 +39,7 @@ void link_free(struct link *l)
 
 	if (l->leaving)
 		TAILQ_REMOVE(&l->worker->leaving, l, kept);
-	else if (l->x)
+	else if (l->x || l->mirror)
 		l->slot->active--;
 	else
 		unkeep(l);
@@ -76,7 +76,7 @@ static void take(struct link *l, char *p, size_t n)
 {
 	struct worker *w = l->worker;
 	struct buffer *in = TAKE_PTR(l->in); /* the link may be given back or freed */
-	ssize_t used = exchange_pull(l->x, p, n);
+	ssize_t used = l->x ? exchange_pull(l->x, p, n) : mirror_pull(l->mirror, p, n);
 
 	if (used < 0 || (size_t)used == n) {
 		buffers_give(&w->buffers, in);
@@ -97,6 +97,16 @@ bool link_rescue(struct link *l)
 	return true;
 }
 
+static void lose(struct link *l, int error)
+{
+	if (l->x)
+		exchange_lost(l->x, error);
+	else if (l->mirror)
+		mirror_lost(l->mirror, error);
+	else
+		link_free(l);
+}
+
 static void on_ready(struct stream *s, unsigned what)
 {
 	struct link *l = container_of(s, struct link, stream);
@@ -113,12 +123,12 @@ static void on_ready(struct stream *s, unsigned what)
 	n = stream_read(s, p + held, size - held);
 	if (n == -EAGAIN)
 		return;
-	if (!l->x)
-		link_free(l);
-	else if (n <= 0)
-		exchange_lost(l->x, (int)n);
-	else
+	if (n <= 0)
+		lose(l, (int)n);
+	else if (l->x || l->mirror)
 		take(l, p, held + (size_t)n);
+	else
+		link_free(l);
 }
 
 static void on_opened(struct stream *s)
@@ -126,17 +136,17 @@ static void on_opened(struct stream *s)
 	struct link *l = container_of(s, struct link, stream);
 
 	stream_want(s, STREAM_READ);
-	exchange_connected(l->x);
+	if (l->x)
+		exchange_connected(l->x);
+	else
+		mirror_connected(l->mirror);
 }
 
 static void on_closed(struct stream *s, int error)
 {
 	struct link *l = container_of(s, struct link, stream);
 
-	if (l->x)
-		exchange_lost(l->x, error);
-	else
-		link_free(l);
+	lose(l, error);
 }
 
 static void on_expired(struct stream *s)
@@ -146,6 +156,8 @@ static void on_expired(struct stream *s)
 	l->limited = false;
 	if (l->x)
 		exchange_late(l->x);
+	else if (l->mirror)
+		mirror_lost(l->mirror, -ETIMEDOUT);
 }
 
 static const struct stream_events events = {
@@ -154,9 +166,8 @@ static const struct stream_events events = {
 
 /* ---- the door ---- */
 
-struct link *link_take(struct exchange *x, const struct server *server, bool fresh, unsigned limit)
+struct link *link_take(struct worker *w, const struct server *server, bool fresh, unsigned limit)
 {
-	struct worker *w = x->client->worker;
 	struct slot *slot = worker_slot(w, server);
 	struct link *l = fresh ? NULL : TAILQ_FIRST(&slot->kept);
 	struct sockaddr_storage to;
@@ -167,14 +178,12 @@ struct link *link_take(struct exchange *x, const struct server *server, bool fre
 	slot->active++;
 	if (l) {
 		unkeep(l);
-		l->x = x;
 		show(slot);
 		return l;
 	}
 	l = mem_zalloc(sizeof(*l));
 	l->worker = w;
 	l->slot = slot;
-	l->x = x;
 	slot->n_open++;
 	show(slot);
 	count(&w->counters.links, 1);
@@ -193,6 +202,7 @@ void link_give(struct link *l, const struct l7_limits *limits)
 	l->served++;
 	slot->active--;
 	l->x = NULL;
+	l->mirror = NULL;
 	TAILQ_INSERT_HEAD(&slot->kept, l, kept);
 	slot->n_kept++;
 	quota_keep(slot->side, keep && limits->connections);

@@ -72,6 +72,8 @@ static void push_pieces(struct exchange *x, struct str head)
 		pieces[n++] = head;
 	if (end > x->sent)
 		pieces[n++] = (struct str){ c->in->p + x->sent, end - x->sent };
+	if (!LIST_EMPTY(&x->mirrors))
+		mirror_feed(x, (struct str){ c->in->p + x->sent, end - x->sent });
 	x->in += end - x->sent;
 	x->sent = end;
 	if (n && stream_sendv(&x->link->stream, pieces, n) < 0) {
@@ -177,6 +179,19 @@ static void rewrite(struct exchange *x, struct head_request *r)
 	r->target = (struct str){ path->p, path->n };
 }
 
+/* Copies of the request begin with its first try. Those of an upgrade could not go on with it. */
+static void copy(struct exchange *x)
+{
+	const struct worker *w = exchange__worker(x);
+
+	x->pushed = 0;
+	if (x->copied || x->upgrade)
+		return;
+	x->copied = true;
+	if (x->target->rule->filters.n_mirrors || x->backend->filters.n_mirrors)
+		mirror_begin(x, (struct str){ w->out.p, w->out.n });
+}
+
 static void send_request(struct exchange *x, const struct http_head *h)
 {
 	struct client *c = x->client;
@@ -203,6 +218,7 @@ static void send_request(struct exchange *x, const struct http_head *h)
 	http_body_init(&x->up, h, (struct str){ 0 });
 	x->room = x->era->generation->config.clients.body ?: UINT64_MAX;
 	x->interim = 0;
+	copy(x);
 	push_pieces(x, (struct str){ w->out.p, w->out.n });
 }
 
@@ -244,9 +260,10 @@ enum exchange__seat exchange__take_link(struct exchange *x, bool fresh, bool *re
 
 		if (!server)
 			return full ? SEAT_FULL : SEAT_NONE;
-		x->link = link_take(x, server, fresh, limit);
+		x->link = link_take(exchange__worker(x), server, fresh, limit);
 		if (!x->link)
 			continue;
+		x->link->x = x;
 		x->server = server;
 		*ret_open = link_is_open(x->link);
 		return SEAT_TAKEN;
