@@ -131,3 +131,13 @@ bool l7_mirror_takes(const struct l7_mirror *m, uint64_t random)
 {
 	return random % m->denominator < m->numerator;
 }
+
+bool l7_config_allows(const struct l7_config *c, struct str host)
+{
+	if (!c->n_allowed_hosts)
+		return true;
+	for (size_t i = 0; i < c->n_allowed_hosts; i++)
+		if (l7_host_covers(c->allowed_hosts[i], l7_host_name(host)))
+			return true;
+	return false;
+}

@@ -7,6 +7,7 @@
 #include "src/router/care.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
@@ -17,9 +18,13 @@
 #include "lib/json/json.h"
 #include "lib/log/log.h"
 
+/* The servers of a pool are not counted again for this time: in an outage, many fail at once. */
+#define REFUSED_FOR (100 * NSEC_PER_MSEC)
+
 struct care {
 	struct servers *servers;
 	struct probing_env env;
+	struct lookups *lookups;
 	uint64_t round;
 };
 
@@ -28,11 +33,13 @@ struct charge {
 	struct server *server;
 	const struct generation_pool *pool; /* of the last generation that has the server */
 	uint64_t round;
+	struct lookup_user lookup;
 	struct probing probing;
 	struct l7_ejected ejected;
 	uint64_t ejections;
-	ev_timer back; /* the end of its ejection */
-	ev_timer warm; /* the end of its slow start */
+	int64_t refused; /* monotonic ns: too many were ejected already */
+	ev_timer back;	 /* the end of its ejection */
+	ev_timer warm;	 /* the end of its slow start */
 };
 
 /* ---- flags ---- */
@@ -65,18 +72,29 @@ static void on_warm(struct ev_loop *loop, ev_timer *timer, int revents)
 	stop_warming(container_of(timer, struct charge, warm));
 }
 
+/* Until the time of the pool is over; a configuration may have changed it. */
+static void go_on_warming(struct charge *c)
+{
+	int64_t up = atomic_load_explicit(&c->server->up, memory_order_relaxed);
+	int64_t left = up + c->pool->config->slow_start - loop_monotonic();
+
+	if (left <= 0) {
+		stop_warming(c);
+		return;
+	}
+	ev_timer_stop(c->care->env.loop, &c->warm);
+	ev_timer_set(&c->warm, loop_seconds(left), 0.);
+	ev_timer_start(c->care->env.loop, &c->warm);
+}
+
 /* The server gets requests again. */
 static void warm_up(struct charge *c)
 {
-	int64_t time = c->pool->config->slow_start;
-
-	if (!time)
+	if (!c->pool->config->slow_start)
 		return;
-	stop_warming(c);
 	atomic_store_explicit(&c->server->up, loop_monotonic(), memory_order_relaxed);
 	set_flag(c->server, SERVER_SLOW, true);
-	ev_timer_set(&c->warm, loop_seconds(time), 0.);
-	ev_timer_start(c->care->env.loop, &c->warm);
+	go_on_warming(c);
 }
 
 /* ---- ejection ---- */
@@ -112,15 +130,19 @@ static size_t count_ejected(const struct generation_pool *p)
 void care_suspect(struct server *s)
 {
 	struct charge *c = s->charge;
+	int64_t now = loop_monotonic();
 	const struct l7_pool *pool;
 
 	if (!c || has_flag(s, SERVER_EJECTED | SERVER_DOWN))
 		return;
 	pool = c->pool->config;
-	if (!pool->ejection.failures ||
-	    !l7_ejection_allowed(&pool->ejection, pool->n_servers, count_ejected(c->pool)))
+	if (!pool->ejection.failures || now - c->refused < REFUSED_FOR)
 		return;
-	l7_eject(&c->ejected, &pool->ejection, loop_monotonic());
+	if (!l7_ejection_allowed(&pool->ejection, pool->n_servers, count_ejected(c->pool))) {
+		c->refused = now;
+		return;
+	}
+	l7_eject(&c->ejected, &pool->ejection, now);
 	c->ejections++;
 	set_flag(s, SERVER_EJECTED, true);
 	ev_timer_set(&c->back, loop_seconds(c->ejected.until - c->ejected.from), 0.);
@@ -149,6 +171,23 @@ static void on_changed(struct probing *p, const struct health_change *change)
 
 /* ---- charges ---- */
 
+static void on_found(struct lookup_user *u, const struct addr *list, size_t n)
+{
+	struct charge *c = container_of(u, struct charge, lookup);
+
+	server_set_addresses(c->server, list, n);
+	set_flag(c->server, SERVER_NOWHERE, false);
+	probing_move(&c->probing, list, n, c->server->port);
+}
+
+/* For requests to a server with a name; others get the address. */
+static const char *authority_of(const struct server *s)
+{
+	if (!server_has_name(s))
+		return NULL;
+	return s->port == 80 ? s->host : s->authority;
+}
+
 static struct charge *charge_new(struct care *care, struct server *s)
 {
 	struct charge *c = mem_zalloc(sizeof(*c));
@@ -157,9 +196,13 @@ static struct charge *charge_new(struct care *care, struct server *s)
 	c->server = s;
 	ev_init(&c->back, on_back);
 	ev_init(&c->warm, on_warm);
-	probing_init(&c->probing, &care->env, NULL, on_changed);
-	probing_move(&c->probing, &s->at);
+	probing_init(&c->probing, &care->env, authority_of(s), on_changed);
 	s->charge = c;
+	c->lookup.found = on_found;
+	if (server_has_name(s))
+		lookups_join(care->lookups, s->host, &c->lookup);
+	else
+		probing_move(&c->probing, &s->at.addr, 1, s->port);
 	return c;
 }
 
@@ -170,6 +213,7 @@ static void charge_free(struct charge *c)
 	stop_warming(c);
 	set_flag(c->server, SERVER_DOWN, false);
 	c->server->charge = NULL;
+	lookups_leave(&c->lookup);
 	probing_end(&c->probing);
 	free(c);
 }
@@ -177,15 +221,21 @@ static void charge_free(struct charge *c)
 static void visit(struct care *care, struct server *s, const struct generation_pool *pool)
 {
 	struct charge *c = s->charge ?: charge_new(care, s);
+	/* generations that differ in the servers of another pool share this one */
+	bool same = c->pool && c->pool->servers == pool->servers;
 
+	if (c->round == care->round)
+		return;
 	c->round = care->round;
 	c->pool = pool;
+	if (same)
+		return;
 	if (probing_set(&c->probing, &pool->config->probe))
 		set_flag(s, SERVER_DOWN, false);
 	if (!pool->config->ejection.failures)
 		end_ejection(c);
-	if (!pool->config->slow_start)
-		stop_warming(c);
+	if (has_flag(s, SERVER_SLOW))
+		go_on_warming(c);
 }
 
 /* Whether one of its servers has been looked after before. */
@@ -231,12 +281,27 @@ static void drop_unvisited(struct care *care)
 void care_follow(struct care *c, const struct generation *const *list, size_t n)
 {
 	c->round++;
-	for (size_t i = 0; i < n; i++)
-		visit_all(c, list[i]);
+	while (n--)
+		visit_all(c, list[n]);
 	drop_unvisited(c);
 }
 
 /* ---- what is shown ---- */
+
+struct care_counts care_counts(const struct server *s)
+{
+	const struct charge *c = s->charge;
+
+	if (!c)
+		return (struct care_counts){ 0 };
+	return (struct care_counts){ c->probing.counts.passes, c->probing.counts.failures,
+				     c->ejections };
+}
+
+struct lookups_counts care_lookups(const struct care *c)
+{
+	return lookups_counts(c->lookups);
+}
 
 static void describe_probes(const struct probing *p, struct buf *out)
 {
@@ -276,26 +341,63 @@ void care_describe(const struct server *server, struct buf *out)
 
 	buf_addc(out, '{');
 	if (c) {
-		buf_printf(out, "\"usable\":%s,",
-			   has_flag(server, SERVER_DOWN | SERVER_EJECTED) ? "false" : "true");
+		buf_printf(out, "\"usable\":%s,", server_is_usable(server) ? "true" : "false");
 		describe_probes(&c->probing, out);
 		describe_ejection(c, out);
+		lookups_describe(&c->lookup, out);
 		if (has_flag(server, SERVER_SLOW))
 			buf_add_lit(out, ",\"slow_start\":true");
 	}
 	buf_addc(out, '}');
 }
 
+static void look_at_probes(const struct probing *p, struct care_state *ret)
+{
+	ret->since = p->health.since;
+	if (p->probe && p->health.state == HEALTH_UNKNOWN)
+		ret->word = "unknown";
+	if (*p->reason)
+		snprintf(ret->reason, sizeof(ret->reason), "%s: %s", health_code_name(p->code),
+			 p->reason);
+	else if (p->asked && p->health.state == HEALTH_DOWN)
+		snprintf(ret->reason, sizeof(ret->reason), "%s", health_code_name(p->code));
+}
+
+void care_look(const struct server *server, struct care_state *ret)
+{
+	const struct charge *c = server->charge;
+
+	*ret = (struct care_state){ .word = "up" };
+	if (!addr_is_set(&server->at.addr)) {
+		ret->word = "unknown";
+		snprintf(ret->reason, sizeof(ret->reason), "its name has not been found");
+		return;
+	}
+	if (c)
+		look_at_probes(&c->probing, ret);
+	if (has_flag(server, SERVER_DOWN)) {
+		ret->word = "down";
+	} else if (has_flag(server, SERVER_EJECTED)) {
+		*ret = (struct care_state){ .word = "ejected" };
+		snprintf(ret->reason, sizeof(ret->reason), "it failed too many requests in a row");
+	} else if (has_flag(server, SERVER_SLOW)) {
+		snprintf(ret->reason, sizeof(ret->reason),
+			 "its share grows: it came up a short time ago");
+	}
+}
+
 /* ---- the door ---- */
 
-struct care *care_new(struct ev_loop *loop, struct servers *servers, const char *user_agent)
+struct care *care_new(struct ev_loop *loop, struct servers *servers,
+		      const struct care_config *config)
 {
 	struct care *c = mem_zalloc(sizeof(*c));
 
 	c->servers = servers;
 	c->env = (struct probing_env){ .loop = loop,
 				       .probes = probe_env_new(loop, NULL),
-				       .user_agent = user_agent };
+				       .user_agent = config->user_agent };
+	c->lookups = lookups_new(loop, &config->dns);
 	if (getrandom(&c->env.random, sizeof(c->env.random), GRND_NONBLOCK) < 0)
 		c->env.random = (uint64_t)loop_realtime();
 	return c;
@@ -306,6 +408,7 @@ void care_free(struct care *c)
 	if (!c)
 		return;
 	care_follow(c, NULL, 0);
+	lookups_free(c->lookups);
 	probe_env_free(c->env.probes);
 	free(c);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * care: looks after the servers of the configuration in force: probes, ejection
+ * care: looks after the servers of the configuration in force: lookups of names, probes, ejection
  * and slow start. It alone writes the flags of servers, which data threads read (servers.h).
  *
  * What it knows about a server (struct charge) stays for as long as a generation in force has the
@@ -9,12 +9,18 @@
 #pragma once
 
 #include "src/router/generation.h"
+#include "src/router/lookups.h"
 #include "src/router/probing.h"
 
 struct care;
 
-/* user_agent is borrowed. */
-struct care *care_new(struct ev_loop *loop, struct servers *servers, const char *user_agent);
+struct care_config {
+	const char *user_agent; /* of probes; borrowed */
+	struct dns_config dns;	/* for servers that are names */
+};
+
+struct care *care_new(struct ev_loop *loop, struct servers *servers,
+		      const struct care_config *config);
 /* NULL is allowed. The servers must still exist. */
 void care_free(struct care *c);
 
@@ -28,5 +34,23 @@ void care_follow(struct care *c, const struct generation *const *list, size_t n)
 /* Requests have failed at the server: leaves it out for a time, if its pool allows that. */
 void care_suspect(struct server *s);
 
+struct care_counts {
+	uint64_t passes, failures; /* of probes */
+	uint64_t ejections;
+};
+
+/* Since the server is looked after. */
+struct care_counts care_counts(const struct server *s);
+struct lookups_counts care_lookups(const struct care *c);
+
 /* Appends what is known about a server as members of a JSON object, with its braces. */
 void care_describe(const struct server *server, struct buf *out);
+
+/* The state of a server, in words. */
+struct care_state {
+	const char *word; /* up, down, unknown, ejected */
+	int64_t since;	  /* unix ns; 0: not known, or since the start */
+	char reason[192]; /* ""; or why, for people */
+};
+
+void care_look(const struct server *server, struct care_state *ret);

@@ -44,13 +44,22 @@ struct link {
 	struct buffer *in;	/* the start of a head that is not complete; NULL: none */
 	TAILQ_ENTRY(link) kept; /* newest first; or among the worker's leaving ones */
 	uint64_t served;	/* requests */
-	ev_tstamp since;	/* when it was kept */
-	double idle_time;	/* s for which it is kept */
-	bool leaving;		/* what is queued is sent, then it ends */
-	bool limited;		/* its stream has a deadline */
+	struct addr to;		/* of a server with a name */
+	ev_tstamp opened;
+	ev_tstamp since;  /* when it was kept */
+	double idle_time; /* s for which it is kept */
+	bool leaving;	  /* what is queued is sent, then it ends */
+	bool limited;	  /* its stream has a deadline */
 };
 
 TAILQ_HEAD(links, link);
+
+/* The addresses of a name, as the thread has copied them; connections go to them in turn. */
+struct addresses {
+	unsigned version;
+	size_t n, turn;
+	struct addr list[SERVER_ADDRESSES];
+};
 
 struct slot {
 	uint64_t id; /* of the server: its number may have been another's before */
@@ -61,6 +70,7 @@ struct slot {
 	unsigned n_kept, n_open; /* n_open: all links, kept or in use */
 	unsigned active;	 /* exchanges */
 	struct stats_cell *stats;
+	struct addresses *addresses; /* of a server with a name; NULL: not needed yet */
 };
 
 /* ---- generations and listeners, as a thread sees them ---- */
@@ -95,7 +105,9 @@ struct client {
 	struct endpoint peer;
 	struct addr counted; /* its address, as the gate has counted it */
 	ev_tstamp since;     /* without a request: when it became idle, or when its head began */
-	uint64_t received;   /* bytes */
+	ev_tstamp opened;
+	uint64_t number;   /* of no other client of this thread; later ones are larger */
+	uint64_t received; /* bytes */
 	uint64_t seen;	  /* bytes that it had moved at the last sweep at which it was waited for */
 	int64_t debt;	  /* bytes that it has moved too few */
 	uint32_t scanned; /* of the head that is being read */
@@ -195,9 +207,11 @@ struct worker {
 	ev_async wake;
 	ev_timer drain_limit;
 	ev_timer sweep; /* looks for connections that have been silent for too long */
-	_Atomic(struct edition *) pending;   /* NULL: nothing new */
-	_Atomic(struct socket_gift *) gifts; /* sockets for the next generation */
-	_Atomic(struct quota_side *) calls;  /* of other threads: turns to take */
+	_Atomic(struct edition *) pending;    /* NULL: nothing new */
+	_Atomic(struct socket_gift *) gifts;  /* sockets for the next generation */
+	_Atomic(struct inquiry_part *) asked; /* list */
+	struct inquiry_part *answering;	      /* list: what is being answered */
+	_Atomic(struct quota_side *) calls;   /* of other threads: turns to take */
 	atomic_bool stop, drain;
 	bool draining;
 	struct era *era;   /* the current one; NULL before the first */
@@ -206,7 +220,8 @@ struct worker {
 	TAILQ_HEAD(, port) ports;
 	TAILQ_HEAD(, client) clients;
 	unsigned n_clients;
-	unsigned n_refused; /* of them, those that the gate did not let in */
+	uint64_t last_client; /* its number */
+	unsigned n_refused;   /* of them, those that the gate did not let in */
 	struct links leaving;
 	struct slot **slots; /* by the number of a server; NULL: not used yet */
 	uint32_t n_slots;
@@ -400,7 +415,7 @@ void account_end(struct exchange *x);
  * A kept link, unless it must be fresh, or a new one that is being connected. NULL: as many as
  * limit are open; 0: no limit. The caller sets x or mirror at once.
  */
-struct link *link_take(struct worker *w, const struct server *server, bool fresh, unsigned limit);
+struct link *link_take(struct worker *w, struct server *server, bool fresh, unsigned limit);
 static inline bool link_is_open(const struct link *l)
 {
 	return l->stream.state == STREAM_OPEN;

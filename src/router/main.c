@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * maglev-router: wiring. Start: the file, then the listeners and the admin API, then the loop.
- * Stop: the data threads finish their requests, then the admin API ends.
+ * maglev-router: wiring. Start: the file, then the listeners, the gRPC API and the admin API, then
+ * the loop. Stop: the data threads finish their requests, then the APIs end.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +16,7 @@
 #include "src/router/api.h"
 #include "src/router/options.h"
 #include "src/router/router.h"
+#include "src/router/show.h"
 
 #define DRAIN_TIME (30 * NSEC_PER_SEC)	/* for requests */
 #define DRAIN_LIMIT (35 * NSEC_PER_SEC) /* for all */
@@ -32,11 +33,19 @@ struct program {
 	struct rollout *rollout;
 	struct metrics_state metrics;
 	struct admin *admin;
+	struct show *show; /* NULL without --grpc-addr */
 	struct api *api;
 	char user_agent[64];
 };
 
 /* ---- the file ---- */
+
+static void refuse(struct program *p, const char *why)
+{
+	p->metrics.refused[METRICS_FILE]++;
+	if (p->show)
+		show_refused(p->show, why);
+}
 
 /* Takes the load. */
 static int apply(struct program *p, struct config_load *load)
@@ -46,17 +55,20 @@ static int apply(struct program *p, struct config_load *load)
 	int r;
 
 	if (load->result != CONFIG_OK) {
+		config_first_error(load, p->source.path, &why);
 		config_load_free(load);
-		p->metrics.refused[METRICS_FILE]++;
+		refuse(p, buf_cstr(&why));
 		return -1;
 	}
 	r = router_apply(p->router, settings_take(load), &origin, &why);
 	if (r < 0) {
 		log_error("config-apply-failed", LOG_S("file", p->source.path),
 			  LOG_S("error", buf_cstr(&why)));
-		p->metrics.refused[METRICS_FILE]++;
+		refuse(p, buf_cstr(&why));
 	} else {
 		p->metrics.applied[METRICS_FILE]++;
+		if (p->show)
+			show_refused(p->show, "");
 	}
 	return r;
 }
@@ -72,7 +84,7 @@ static void on_read(const struct config_reading *reading, void *user)
 	} else {
 		log_error("config-read-failed", LOG_S("file", p->source.path),
 			  LOG_S("error", reading->reason));
-		p->metrics.refused[METRICS_FILE]++;
+		refuse(p, reading->reason);
 	}
 	config_loader_answer(p->loader, NULL);
 }
@@ -83,10 +95,13 @@ static void on_reloaded(const void *report, void *user)
 	daemon_ready("routing");
 }
 
+/* Certificates are read again, too, because SIGHUP is what renewal hooks send. */
 static void on_hangup(void *user)
 {
 	struct program *p = user;
 
+	if (p->show)
+		service_renew(show_service(p->show));
 	if (p->api)
 		api_reload(p->api);
 	if (!p->loader)
@@ -119,11 +134,21 @@ static void on_api_drained(void *user)
 	ev_break(p->loop, EVBREAK_ALL);
 }
 
-static void on_router_drained(void *user)
+static void on_show_drained(void *user)
 {
 	struct program *p = user;
 
 	api_drain(p->api, on_api_drained, p);
+}
+
+static void on_router_drained(void *user)
+{
+	struct program *p = user;
+
+	if (p->show)
+		service_drain(show_service(p->show), on_show_drained, p);
+	else
+		on_show_drained(p);
 }
 
 static void on_stop(int signo, void *user)
@@ -167,6 +192,16 @@ static int start_admin(struct program *p)
 	return api_new(&api, &p->api);
 }
 
+static int start_show(struct program *p)
+{
+	int r = 0;
+
+	if (*p->options.grpc.addr)
+		r = show_new(p->loop, &p->options.grpc, p->router, &p->show);
+	p->metrics.show = p->show;
+	return r;
+}
+
 static int start_router(struct program *p)
 {
 	const struct worker_limits limits = { .head_time = p->options.head_timeout,
@@ -174,7 +209,7 @@ static int start_router(struct program *p)
 					      .stall_time = p->options.stall_timeout,
 					      .drain_time = DRAIN_TIME };
 	const struct router_config config = { .threads = (unsigned)p->options.threads,
-					      .user_agent = p->user_agent,
+					      .care = { p->user_agent, p->options.dns },
 					      .limits = limits,
 					      .drained = on_router_drained,
 					      .user = p };
@@ -204,7 +239,9 @@ static int run(struct program *p, struct config_load *load)
 	if (load)
 		r = apply(p, load);
 	if (r == 0)
-		r = start_admin(p);
+		r = start_show(p);
+	if (r == 0)
+		r = start_admin(p); /* the last: one that gets an answer knows that all is open */
 	if (r == 0) {
 		daemon_ready("routing");
 		ev_run(p->loop, 0);
@@ -233,6 +270,7 @@ static int serve(struct program *p)
 		api_free(p->api);
 		admin_free(p->admin);
 		rollout_free(p->rollout);
+		show_free(p->show);
 		router_free(p->router);
 		daemon_end(&p->daemon);
 	} else {
@@ -259,5 +297,6 @@ int main(int argc, char *argv[])
 	r = serve(&p);
 	config_loader_free(p.loader);
 	ev_loop_destroy(p.loop);
+	options_free(&p.options);
 	return r;
 }

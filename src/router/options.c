@@ -13,7 +13,7 @@ static const char about[] =
 	"no connection.";
 
 static struct options values; /* the target of the table, which is static */
-static const char *listen_text;
+static const char *listen_text, *resolver_text;
 
 static const struct cli_option table[] = {
 	{ .name = "config",
@@ -107,6 +107,14 @@ static const struct cli_option table[] = {
 	  .argument = "KIB",
 	  .help = "largest answer of the admin API, in KiB, except that of /metrics",
 	  .count = &values.admin_max_answer },
+	{ .name = "resolver",
+	  .kind = CLI_STRING,
+	  .env = "MAGLEV_ROUTER_RESOLVER",
+	  .fallback = "",
+	  .argument = "ADDR",
+	  .help = "DNS servers, up to three addresses with ports and commas between them; empty: "
+		  "those of /etc/resolv.conf",
+	  .string = &resolver_text },
 	{ .name = "metrics-limit",
 	  .kind = CLI_COUNT,
 	  .env = "MAGLEV_ROUTER_METRICS_LIMIT",
@@ -115,6 +123,7 @@ static const struct cli_option table[] = {
 		  "are "
 		  "added up as \"other\"",
 	  .count = &values.metrics_limit },
+	SERVICE_OPTIONS("MAGLEV_ROUTER_", values.grpc, "127.0.0.1:9096"),
 	{ .name = "log-level",
 	  .kind = CLI_LEVEL,
 	  .env = "MAGLEV_ROUTER_LOG_LEVEL",
@@ -129,10 +138,30 @@ static const struct cli_option table[] = {
 	  .boolean = &values.check },
 };
 
+static const char resolver_complaint[] =
+	"--resolver must be one to three addresses with a port, such as 192.0.2.53:53";
+
 static void refuse(const char *complaint)
 {
 	fprintf(stderr, "maglev-router: %s\nTry 'maglev-router --help'.\n", complaint);
 	exit(CLI_STATUS_USAGE);
+}
+
+static void parse_resolvers(const char *text, struct dns_config *ret)
+{
+	struct str rest = str_of(text), part;
+
+	while (rest.n && str_cut(&rest, ',', &part)) {
+		char one[ENDPOINT_STRLEN];
+		struct endpoint *to = &ret->servers[ret->n_servers];
+
+		if (part.n >= sizeof(one) || ret->n_servers == DNS_SERVERS)
+			refuse(resolver_complaint);
+		snprintf(one, sizeof(one), "%.*s", (int)part.n, part.p);
+		if (endpoint_parse(one, to) < 0 || !addr_is_set(&to->addr) || !to->port)
+			refuse(resolver_complaint);
+		ret->n_servers++;
+	}
 }
 
 static size_t count_processors(void)
@@ -152,6 +181,18 @@ static void check_access(const struct access_config *c)
 		refuse("--admin-tls-client-ca needs --admin-tls-cert");
 }
 
+/* What it shows is for people who may see it, and Rollback is for operators. */
+static void check_grpc(const struct service_options *o)
+{
+	struct endpoint at;
+
+	service_options_check(o, "maglev-router");
+	if (!*o->addr || o->client_ca)
+		return;
+	if (endpoint_parse(o->addr, &at) == 0 && !addr_is_loopback(&at.addr))
+		refuse("--grpc-addr: an address other than loopback needs --grpc-client-ca");
+}
+
 void options_parse(struct options *o, int argc, char *const argv[])
 {
 	const struct cli_program program = {
@@ -164,16 +205,23 @@ void options_parse(struct options *o, int argc, char *const argv[])
 	cli_parse_or_exit(&program, argc, argv);
 	if (endpoint_parse(listen_text, &values.listen) < 0)
 		refuse("--listen must be an address with a port, such as :8080");
+	parse_resolvers(resolver_text, &values.dns);
 	if (values.check && !*values.config)
 		refuse("--check needs --config");
 	if (values.watch && !*values.config)
 		refuse("--watch needs --config");
 	if (values.head_timeout <= 0 || values.idle_timeout <= 0 || values.stall_timeout <= 0)
 		refuse("--head-timeout, --idle-timeout and --stall-timeout must be longer than 0");
+	check_grpc(&values.grpc);
 	check_access(&values.admin_access);
 	if (!values.threads)
 		values.threads = count_processors();
 	values.admin_max_body *= 1024;
 	values.admin_max_answer *= 1024;
 	*o = values;
+}
+
+void options_free(struct options *o)
+{
+	service_options_free(&o->grpc);
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "lib/loop/loop.h"
+#include "src/router/care.h"
 #include "src/router/generation.h"
 #include "src/router/history.h"
 #include "src/router/worker.h"
@@ -16,8 +17,8 @@
 struct router;
 
 struct router_config {
-	unsigned threads;	/* at least 1 */
-	const char *user_agent; /* of probes; borrowed */
+	unsigned threads; /* at least 1 */
+	struct care_config care;
 	struct worker_limits limits;
 	/* All threads have ended after router_drain(). */
 	void (*drained)(void *user);
@@ -61,6 +62,13 @@ int router_set_servers(struct router *r, struct settings *settings,
 /* Applies an earlier generation again; 0: the one that was in force before. -ENOENT: not kept. */
 int router_rollback(struct router *r, uint64_t number, const struct history_origin *origin,
 		    struct buf *why);
+/*
+ * Asks all threads for their connections. The caller fills in done(); it is called later, from the
+ * loop or from router_free(), and frees the inquiry. router_inquiry() returns NULL after
+ * router_drain().
+ */
+struct inquiry *router_inquiry(const struct router *r, size_t limit);
+void router_inquire(struct router *r, struct inquiry *q);
 /* The last generations. */
 struct history *router_history(const struct router *r);
 /* Whether requests still use a generation, or it is in force. */
@@ -75,9 +83,14 @@ struct generation *router_hold(struct router *r);
 void router_release(struct router *r, struct generation *g);
 /* Generations that are still used by exchanges, the one in force included. */
 size_t router_generations(const struct router *r);
+/* Lookups of names. */
+struct lookups_counts router_lookups(const struct router *r);
 /* The counters of all threads together. */
 struct worker_totals router_totals(const struct router *r);
 /* The statistics of what the generation in force has: stats_sum() with its names and servers. */
 const struct stats *router_stats(const struct router *r);
 /* Lets all exchanges finish; then drained() is called from the loop. */
 void router_drain(struct router *r);
+/* From the beginning of the drain on. */
+bool router_is_stopping(const struct router *r);
+unsigned router_threads(const struct router *r);

@@ -44,6 +44,7 @@ static void end_kept(struct slot *slot)
 static void detach(struct slot *slot)
 {
 	end_kept(slot);
+	free(TAKE_PTR(slot->addresses));
 	if (!slot->seats)
 		return;
 	TAILQ_REMOVE(&slot->side->slots, slot, of_side);
@@ -206,10 +207,28 @@ static void put_gift(struct worker *w, struct socket_gift *gift)
 		;
 }
 
-/* Sockets of a later generation wait for it: this one would close them. */
+/* All gifts, the oldest first. */
+static struct socket_gift *all_gifts(struct worker *w)
+{
+	struct socket_gift *gift = atomic_exchange(&w->gifts, NULL), *oldest = NULL;
+
+	while (gift) {
+		struct socket_gift *next = gift->next;
+
+		gift->next = oldest;
+		oldest = gift;
+		gift = next;
+	}
+	return oldest;
+}
+
+/*
+ * Sockets of a later generation wait for it: this one would close them. Of several for one address,
+ * the latest stays.
+ */
 static void take_gifts(struct worker *w, uint64_t generation)
 {
-	struct socket_gift *gift = atomic_exchange(&w->gifts, NULL);
+	struct socket_gift *gift = all_gifts(w);
 
 	while (gift) {
 		struct socket_gift *next = gift->next;
@@ -231,10 +250,14 @@ static void free_port(struct worker *w, struct port *p)
 	free(p);
 }
 
-/* Ports that the generation does not have are closed; those without clients are forgotten. */
-static void match_ports(struct worker *w)
+/*
+ * Ports that the generation does not have are closed; those without clients are forgotten. Returns
+ * whether a port with clients was closed.
+ */
+static bool match_ports(struct worker *w)
 {
 	struct port *p = TAILQ_FIRST(&w->ports), *next;
+	bool lost = false;
 
 	for (; p; p = next) {
 		next = TAILQ_NEXT(p, all);
@@ -242,9 +265,11 @@ static void match_ports(struct worker *w)
 		p->trial = w->trial ? generation_port(w->trial->generation, &p->at) : NULL;
 		if (!p->rules || w->draining)
 			close_port(p);
+		lost |= !p->rules && p->clients;
 		if (!p->open && !p->clients)
 			free_port(w, p);
 	}
+	return lost;
 }
 
 /* ---- what other threads say ---- */
@@ -254,6 +279,7 @@ static void take_generation(struct worker *w)
 	struct edition *new = atomic_exchange(&w->pending, NULL);
 	struct era *old = w->era, *old_trial = w->trial, *era, *trial;
 	struct client *c, *next;
+	bool lost;
 
 	if (!new)
 		return;
@@ -264,8 +290,8 @@ static void take_generation(struct worker *w)
 	w->split = new->trial;
 	free(new);
 	take_gifts(w, era->generation->number);
-	match_ports(w);
-	for (c = TAILQ_FIRST(&w->clients); c; c = next) {
+	lost = match_ports(w);
+	for (c = TAILQ_FIRST(&w->clients); lost && c; c = next) {
 		next = TAILQ_NEXT(c, all);
 		if (!c->port->rules)
 			client_drain(c);
@@ -341,6 +367,48 @@ static void start_drain(struct worker *w)
 	worker_look(w);
 }
 
+/* ---- inquiries ---- */
+
+static void take_asked(struct worker *w)
+{
+	struct inquiry_part *p = atomic_exchange(&w->asked, NULL);
+
+	while (p) {
+		struct inquiry_part *next = p->next;
+
+		p->next = w->answering;
+		w->answering = p;
+		p = next;
+	}
+}
+
+static void finish_part(struct worker *w)
+{
+	struct inquiry_part *p = w->answering;
+
+	w->answering = p->next;
+	if (inquiry_finish(p))
+		w->config.answered(p->of, w->config.user);
+}
+
+/* One slice; the next one follows after what else there is to do in this turn of the loop. */
+static void answer_asked(struct worker *w)
+{
+	take_asked(w);
+	if (w->answering && inquiry_look(w, w->answering))
+		finish_part(w);
+	if (w->answering)
+		ev_async_send(w->loop, &w->wake);
+}
+
+void worker_ask(struct worker *w, struct inquiry_part *p)
+{
+	p->next = atomic_load(&w->asked);
+	while (!atomic_compare_exchange_weak(&w->asked, &p->next, p))
+		;
+	ev_async_send(w->loop, &w->wake);
+}
+
 /* ---- turns ---- */
 
 static void for_calls(struct worker *w, void (*take)(struct quota_side *side))
@@ -381,6 +449,7 @@ static void on_wake(struct ev_loop *loop, ev_async *async, int revents)
 	struct worker *w = container_of(async, struct worker, wake);
 
 	take_generation(w);
+	answer_asked(w);
 	for_calls(w, exchange_turn);
 	if (atomic_load(&w->drain))
 		start_drain(w);
@@ -454,6 +523,9 @@ static void clean_up(struct worker *w)
 {
 	struct client *c, *next;
 
+	take_asked(w);
+	while (w->answering)
+		finish_part(w);
 	for (c = TAILQ_FIRST(&w->clients); c; c = next) {
 		next = TAILQ_NEXT(c, all);
 		if (c->x)

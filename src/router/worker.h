@@ -15,6 +15,7 @@
 #include "lib/loop/loop.h"
 #include "src/router/gate.h"
 #include "src/router/generation.h"
+#include "src/router/inquiry.h"
 #include "src/router/refusal.h"
 #include "src/router/stats.h"
 
@@ -63,6 +64,8 @@ struct worker_config {
 	 * generation holds. Called on the worker's thread.
 	 */
 	void (*suspect)(struct server *s, void *user);
+	/* An inquiry was answered by all threads. Called on the last one. */
+	void (*answered)(struct inquiry *q, void *user);
 	/* The thread has nothing left to do after worker_drain(). Called on it. */
 	void (*drained)(void *user);
 	void *user;
@@ -92,6 +95,8 @@ void worker_add_totals(const struct worker *w, struct worker_totals *totals);
 void worker_publish(struct worker *w, struct generation *g, const struct worker_trial *trial);
 /* Gives a listening socket for an address of a generation that follows; the worker owns it. */
 void worker_give_socket(struct worker *w, const struct endpoint *at, int fd, uint64_t generation);
+/* The thread writes that part; not after worker_drain(). */
+void worker_ask(struct worker *w, struct inquiry_part *part);
 /* The thread takes a turn for the quota of a pool. */
 void worker_call(struct worker *w, struct quota_side *side);
 /* Accepts no more, ends what is idle, and lets exchanges finish. */

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""maglev-router and the health of its servers: probes, and where requests go meanwhile."""
+"""maglev-router and its servers: their health, where requests go meanwhile, and servers that are names."""
 import json
+import os
+import signal
 import socket
 import struct
 import threading
@@ -8,7 +10,10 @@ import threading
 import pytest
 
 from lab import until
-from lab.router import OK, document
+from lab.process import Process
+from lab.router import OK, Server, answering, document, echo
+
+CLOSED = b'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'
 
 FAST = {'path': '/health', 'interval': '50ms', 'timeout': '50ms', 'rise': 2, 'fall': 2}
 
@@ -127,16 +132,21 @@ def test_a_server_whose_probes_fail_gets_no_requests_until_they_pass(patients, o
     down, up = states(router)
     assert (down['health'], down['code'], down['usable']) == ('down', 'L7STS', False)
     assert down['probes_failed'] >= 2 and down['since'] > up['since'] and up['usable']
+    page, which = router.metrics(), {'pool': 'pool', 'server': f'127.0.0.1:{servers[0].port}'}
+    assert page.one('maglev_router_server_usable', **which) == 0
+    assert page.one('maglev_router_server_probes_total', result='success', **which) >= 4
+    assert page.one('maglev_router_server_probes_total', result='failure', **which) >= 2
     servers[0].patient.health = OK
     assert router.wait('server-up', mark)['code'] == 'L7OK'
     assert spread(router, servers) == [10, 10]
+    assert router.metrics().one('maglev_router_server_usable', **which) == 1
 
 
 def test_probes_are_requests_with_a_name(patients, one_thread):
     server, = patients(1)
-    one_thread(document(server, pool={'probe': {**FAST, 'path': '/health/deep', 'host': 'www.example.com'}}))
+    one_thread(document(server, pool={'probe': {**FAST, 'path': '/health?deep=1&x=%20', 'host': 'www.example.com'}}))
     probe = until(lambda: server.patient.probes)[0]
-    assert probe.start == 'GET /health/deep HTTP/1.1'
+    assert probe.start == 'GET /health?deep=1&x=%20 HTTP/1.1'
     assert probe.get('host') == 'www.example.com'
     assert probe.get('user-agent').startswith('maglev-router/') and 'health check' in probe.get('user-agent')
 
@@ -237,7 +247,8 @@ def test_a_further_try_goes_to_the_same_server_if_there_is_no_other(patients, on
 
 # ---- ejection ----
 
-EJECT = {'failures': 3, 'time': '300ms', 'max_percent': 50}
+EJECT = {'failures': 3, 'time': '1h', 'max_percent': 50}
+BRIEFLY = {**EJECT, 'time': '100ms'}
 ONCE = {'retry': {'attempts': 0}}
 
 
@@ -247,29 +258,40 @@ def hangs(wire):
 
 @pytest.mark.parametrize('answer, what', [(status(500), 500), (status(503), 503), (None, 502), (b'nonsense\r\n\r\n', 502),
                                           (hangs, 504)])
-def test_a_server_that_fails_requests_is_left_out_for_a_time(patients, one_thread, answer, what):
+def test_a_server_that_fails_requests_is_left_out(patients, one_thread, answer, what):
     servers = patients(2)
     servers[0].patient.answer = answer
     router = one_thread(document(*servers, pool={'ejection': EJECT}, rule={**ONCE, 'timeouts': {'request': '100ms'}}))
     assert [router.request().status for _ in range(6)].count(what) == 3
     line = router.wait('server-ejected')
     assert (line['pool'], line['server'], line['failures'], line['duration']) == \
-        ('pool', f'127.0.0.1:{servers[0].port}', 3, '300ms')
+        ('pool', f'127.0.0.1:{servers[0].port}', 3, '1h0m0s')
     bad, good = states(router)
     assert (bad['ejected'], bad['usable'], bad['ejections']) == (True, False, 1) and bad['ejected_until']
     assert (good['ejected'], good['usable'], good['ejections']) == (False, True, 0)
-    mark = router.mark()
+    assert router.metrics().one('maglev_router_server_ejections_total', pool='pool', server=line['server']) == 1
+    assert spread(router, servers, 6) == [0, 6]
+
+
+def test_a_server_that_was_left_out_returns_after_its_time(patients, one_thread):
+    servers = patients(2)
+    servers[0].patient.answer = status(500)
+    router = one_thread(document(*servers, pool={'ejection': BRIEFLY}, rule=ONCE))
+    assert [router.request().status for _ in range(6)].count(500) == 3
+    router.wait('server-ejected', duration='100ms')
     servers[0].patient.answer = OK
-    router.wait('server-returned')
+    line = router.wait('server-returned')
+    assert (line['pool'], line['server']) == ('pool', f'127.0.0.1:{servers[0].port}')
     assert spread(router, servers, 10) == [5, 5]
-    assert not router.all('server-ejected', mark)
+    state = states(router)[0]
+    assert (state['ejected'], state['usable'], state['ejections']) == (False, True, 1)
 
 
 def test_a_server_that_refuses_connections_is_left_out(patients, one_thread):
     servers = patients(2)
     servers[0].listener.shutdown(socket.SHUT_RDWR)
     servers[0].close()
-    router = one_thread(document(*servers, pool={'ejection': {**EJECT, 'time': '1h'}}, rule=ONCE))
+    router = one_thread(document(*servers, pool={'ejection': EJECT}, rule=ONCE))
     assert [router.request().status for _ in range(6)].count(503) == 3
     router.wait('server-ejected')
     assert spread(router, servers, 10) == [0, 10]
@@ -291,7 +313,7 @@ def test_no_more_than_the_share_is_left_out(patients, one_thread):
     servers = patients(4)
     for server in servers:
         server.patient.answer = status(503)
-    router = one_thread(document(*servers, pool={'ejection': {**EJECT, 'time': '1h'}}, rule=ONCE))
+    router = one_thread(document(*servers, pool={'ejection': EJECT}, rule=ONCE))
     for _ in range(60):
         assert router.request().status == 503
     router.wait('server-ejected', count=2)
@@ -303,7 +325,7 @@ def test_no_more_than_the_share_is_left_out(patients, one_thread):
 def test_the_only_server_is_used_although_it_fails(patients, one_thread):
     server, = patients(1)
     server.patient.answer = status(503)
-    router = one_thread(document(server, pool={'ejection': {**EJECT, 'time': '1h'}}, rule=ONCE))
+    router = one_thread(document(server, pool={'ejection': EJECT}, rule=ONCE))
     for _ in range(3):
         assert router.request().status == 503
     router.wait('server-ejected')
@@ -314,20 +336,20 @@ def test_the_only_server_is_used_although_it_fails(patients, one_thread):
 def test_the_time_doubles_while_a_server_keeps_failing(patients, one_thread):
     servers = patients(2)
     servers[0].patient.answer = status(503)
-    router = one_thread(document(*servers, pool={'ejection': {**EJECT, 'failures': 1, 'time': '50ms'}}, rule=ONCE))
+    router = one_thread(document(*servers, pool={'ejection': {**EJECT, 'failures': 1, 'time': '500ms'}}, rule=ONCE))
 
     def ejected():
         router.request()
         return len(router.all('server-ejected')) >= 3
 
     until(ejected)
-    assert [line['duration'] for line in router.all('server-ejected')][:3] == ['50ms', '100ms', '200ms']
+    assert [line['duration'] for line in router.all('server-ejected')][:3] == ['500ms', '1s', '2s']
 
 
 def test_an_ejection_survives_a_swap_until_the_pool_has_none(patients, one_thread):
     servers = patients(2)
     servers[0].patient.answer = status(503)
-    pool = {'ejection': {**EJECT, 'time': '1h'}}
+    pool = {'ejection': EJECT}
     router = one_thread(document(*servers, pool=pool, rule=ONCE))
     for _ in range(6):
         router.request()
@@ -382,10 +404,11 @@ def test_a_server_that_came_up_gets_few_requests_at_first(patients, one_thread):
 
 def test_the_share_grows_to_the_whole(patients, one_thread):
     servers = patients(2)
-    router = one_thread(document(servers[1], pool={'slow_start': '1s'}))
-    router.update(document(*servers, pool={'slow_start': '1s'}))
+    router = one_thread(document(servers[1], pool={'slow_start': '1h'}))
+    router.update(document(*servers, pool={'slow_start': '1h'}))
     assert states(router)[0]['slow_start'] and 'slow_start' not in states(router)[1]
-    assert share(router, servers, 20) < 0.5
+    assert share(router, servers) < 0.05
+    router.update(document(*servers, pool={'slow_start': '2s'}))
     until(lambda: 'slow_start' not in states(router)[0])
     assert share(router, servers, 20) == 0.5
 
@@ -399,7 +422,7 @@ def test_the_first_servers_of_a_pool_begin_at_once(patients, one_thread):
 def test_a_server_that_was_left_out_begins_slowly(patients, one_thread):
     servers = patients(2)
     servers[0].patient.answer = status(503)
-    router = one_thread(document(*servers, pool={'ejection': EJECT, 'slow_start': '1h'}, rule=ONCE))
+    router = one_thread(document(*servers, pool={'ejection': BRIEFLY, 'slow_start': '1h'}, rule=ONCE))
     for _ in range(6):
         router.request()
     servers[0].patient.answer = OK
@@ -442,3 +465,192 @@ def test_a_drained_server_finishes_its_requests_and_gets_no_more(patients, one_t
     assert [client.message()[1] for client in clients] == [b'ok', b'ok']
     until(lambda: not servers[0].open)  # no connection to it is kept
     assert servers[1].open
+
+
+# ---- all together ----
+
+def test_servers_that_die_and_return_fail_no_request(patients, route):
+    servers = patients(3)
+    pool = {'probe': FAST, 'ejection': {'failures': 3, 'time': '100ms'}, 'slow_start': '200ms'}
+    rule = {'retry': {'attempts': 3, 'codes': [502, 503], 'backoff': '1ms'}}
+    router = route(document(*servers, pool=pool, rule=rule))
+    stop, failures, done = threading.Event(), [], []
+
+    def load():
+        with router.client() as client:
+            n = 0
+            while not stop.is_set():
+                head, _ = client.get(f'/{n}')
+                n += 1
+                if head.status != 200:
+                    failures.append(head.status)
+        done.append(n)
+
+    threads = [threading.Thread(target=load) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for i in range(9):
+        victim = servers[i % 3].patient
+        # closes each connection after the request, and fails its probes
+        victim.answer = victim.health = (None, status(503))[i % 2]
+        until(lambda i=i: states(router)[i % 3]['health'] == 'down')
+        assert router.update(document(*servers, pool=pool, rule=rule)).status == 200
+        victim.answer = victim.health = OK
+        until(lambda i=i: states(router)[i % 3]['health'] == 'up')
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not failures and sum(done) > 200
+
+
+# ---- names ----
+
+class Dns(Process):
+    """dnsmasq with the addresses of each name; every answer holds for a second."""
+
+    def __init__(self, folder):
+        self.hosts = os.path.join(folder, 'names')
+        with socket.create_server(('127.0.0.1', 0)) as probe:
+            self.port = probe.getsockname()[1]
+        self.at = f'127.0.0.1:{self.port}'
+        super().__init__(folder, 'dnsmasq', [
+            'dnsmasq', '--keep-in-foreground', '--conf-file=/dev/null', f'--port={self.port}', '--listen-address=127.0.0.1',
+            '--bind-interfaces', '--no-resolv', '--no-hosts', f'--addn-hosts={self.hosts}', '--local-ttl=1', '--neg-ttl=1',
+            '--local=/example/', '--auth-ttl=1', '--cname=alias.example,www.example', '--user=root', '--pid-file',
+            '--log-facility=/dev/null'])
+
+    def set(self, **names):
+        """www=['192.0.2.1'] gives www.example that address."""
+        with open(self.hosts, 'w', encoding='utf-8') as file:
+            for name, addresses in names.items():
+                for address in addresses:
+                    file.write(f'{address} {name}.example\n')
+        if self.is_running():
+            self.signal(signal.SIGHUP)
+        return self
+
+
+@pytest.fixture
+def dns(running, folders):
+    return lambda **names: running(Dns(folders()).set(**names)).start()
+
+
+def named(server, host='www.example', **pool):
+    return document(pool={'servers': [f'{host}:{server.port}'], **pool})
+
+
+def test_a_server_may_be_a_name(dns, serve, one_thread):
+    server, names = serve(), dns(www=['127.0.0.1'])
+    router = one_thread(named(server), '--resolver', names.at)
+    assert router.wait('name-found', name='www.example')['addresses'] == '127.0.0.1'
+    assert router.request().status == 200
+    assert states(router)[0]['addresses'] == ['127.0.0.1'] and states(router)[0]['usable']
+    assert router.update(named(server, 'alias.example')).status == 200
+    router.wait('name-found', name='alias.example')
+    assert router.request().status == 200
+    # a request of HTTP/1.0 without a host gets the name
+    router.client().send('GET / HTTP/1.0\r\n\r\n').rest()
+    assert server.requests[-1].get('host') == f'alias.example:{server.port}'
+
+
+def test_a_change_of_the_name_moves_new_requests(dns, route):
+    one = Server(echo, address='127.0.0.1')
+    two = Server(echo, address='127.0.0.2', port=one.port)
+    names = dns(www=['127.0.0.1'])
+    with one, two:
+        router = route(named(one), '--resolver', names.at)
+        router.wait('name-found')
+        with router.client() as client:
+            assert client.get()[0].status == 200
+            mark = router.mark()
+            names.set(www=['127.0.0.2'])
+            router.wait('name-found', mark, addresses='127.0.0.2')
+            seen = len(one.requests)
+            assert [client.get()[0].status for _ in range(4)] == [200] * 4
+        assert len(one.requests) == seen and len(two.requests) == 4
+
+
+def test_all_addresses_of_a_name_are_used_in_turn(dns, one_thread):
+    one = Server(answering(CLOSED), address='127.0.0.1')
+    two = Server(answering(CLOSED), address='127.0.0.2', port=one.port)
+    with one, two:
+        router = one_thread(named(one), '--resolver', dns(www=['127.0.0.2', '127.0.0.1', '::1']).at)
+        assert router.wait('name-found')['addresses'].startswith('127.0.0.1 127.0.0.2')
+        # nobody listens at ::1: such a request goes to the next address
+        for _ in range(12):
+            assert router.request().status == 200
+        assert len(one.requests) >= 4 and len(two.requests) >= 4 and len(one.requests) + len(two.requests) == 12
+
+
+def test_probes_ask_all_addresses_and_name_the_server(dns, patients, one_thread):
+    server, = patients(1)
+    second = Server(server.patient, address='127.0.0.2', port=server.port)
+    with second:
+        router = one_thread(named(server, probe=FAST), '--resolver', dns(www=['127.0.0.1', '127.0.0.2']).at)
+        wait_health(router, 'up')
+        until(lambda: second.connections >= 2 and server.connections >= 2)
+    assert server.patient.probes[0].get('host') == f'www.example:{server.port}'
+
+
+def test_an_answer_that_is_too_long_for_udp_is_asked_for_again(dns, serve, one_thread):
+    server = serve()
+    names = dns(www=[f'127.0.0.{i}' for i in range(1, 61)])
+    router = one_thread(named(server), '--resolver', names.at)
+    assert len(router.wait('name-found')['addresses'].split()) == 60
+    assert len(states(router)[0]['addresses']) == 60
+
+
+def test_without_an_address_requests_get_503_until_the_name_appears(dns, serve, one_thread):
+    server, names = serve(), dns()
+    router = one_thread(named(server), '--resolver', names.at)
+    line = router.wait('name-failed')
+    assert (line['name'], line['error']) == ('www.example', 'the name does not exist')
+    assert router.request().status == 503
+    assert (states(router)[0]['usable'], states(router)[0]['lookup_error']) == (False, 'the name does not exist')
+    names.set(www=['127.0.0.1'])
+    router.wait('name-found')
+    assert router.request().status == 200 and 'lookup_error' not in states(router)[0]
+    page = router.metrics()
+    assert page.one('maglev_router_lookups_total', result='failure') >= 1
+    assert page.one('maglev_router_lookups_total', result='success') >= 1
+
+
+def test_the_last_address_stays_while_lookups_fail(dns, serve, one_thread):
+    server, names = serve(), dns(www=['127.0.0.1'])
+    router = one_thread(named(server), '--resolver', names.at)
+    router.wait('name-found')
+    mark = router.mark()
+    names.set()
+    router.wait('name-failed', mark)
+    assert router.request().status == 200
+    names.stop()
+    assert router.update(named(server, slow_start='1s')).status == 200
+    assert router.request().status == 200
+    assert states(router)[0]['addresses'] == ['127.0.0.1']
+
+
+def test_many_names_are_looked_up_a_few_at_a_time(dns, serve, one_thread):
+    server, some = serve(), [f'n{i}' for i in range(200)]
+    router = one_thread(document(pool={'servers': [f'{name}.example:{server.port}' for name in some]}), '--resolver',
+                        dns(**{name: ['127.0.0.1'] for name in some}).at)
+    until(lambda: all(state['usable'] for state in states(router)))
+    assert spread(router, [server], 20) == [20]
+
+
+def test_a_name_in_hosts_needs_no_server(serve, one_thread):
+    server = serve()
+    router = one_thread(named(server, 'localhost'), '--resolver', '127.0.0.1:1')
+    router.wait('name-found', name='localhost')
+    assert router.request().status == 200
+
+
+def test_a_name_that_is_no_longer_used_is_no_longer_looked_up(dns, serve, one_thread):
+    server, names = serve(), dns(www=['127.0.0.1'])
+    router = one_thread(named(server), '--resolver', names.at)
+    router.wait('name-found')
+    assert router.update(document(server)).status == 200
+    names.stop()
+    mark = router.mark()
+    router.update(named(server, 'other.example'))
+    router.wait('name-failed', mark, name='other.example')
+    assert not router.all('name-failed', mark, name='www.example')
