@@ -545,7 +545,7 @@ def test_connections_of_all_threads_are_shown(serve, route):
     server, late = serve(named), serve(slow)
     router = route({'routes': [{'name': 'slow', 'path_prefix': '/slow', 'pool': 'late'}, {'name': 'rest', 'pool': 'rest'}],
                     'pools': [{'name': 'rest', 'servers': [f'127.0.0.1:{server.port}']},
-                              {'name': 'late', 'servers': [f'127.0.0.1:{late.port}']}]})
+                              {'name': 'late', 'servers': [f'127.0.0.1:{late.port}'], 'limits': {'connections': 1}}]})
     assert connections(router) == {'clients': [], 'servers': [], 'clients_total': 0, 'servers_total': 0, 'truncated': False}
     with router.client() as idle, router.client() as reading, router.client() as busy:
         for _ in range(3):
@@ -566,6 +566,9 @@ def test_connections_of_all_threads_are_shown(serve, route):
         assert states == {f'127.0.0.1:{server.port}': ('kept', 3, None), f'127.0.0.1:{late.port}': ('busy', 1, 'late')}
         assert (shown['clients_total'], shown['servers_total'], shown['truncated']) == (3, 2, False)
         assert [one['since'] for one in shown['clients']] == sorted(one['since'] for one in shown['clients'])
+        with router.client() as queued:
+            queued.send('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n')
+            until(lambda: {one['state'] for one in connections(router)['clients']} == {'idle', 'reading', 'waiting', 'queued'})
         go.set()
         assert busy.message()[1] == b'ok'
 
