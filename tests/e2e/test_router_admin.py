@@ -65,6 +65,15 @@ def test_the_update_of_the_design(serve, route):
     assert router.metrics().one('maglev_router_generation') == 2
 
 
+def test_warnings_are_a_part_of_the_answer(serve, route):
+    router = route(document(serve()))
+    for path in ('/config/check', '/routes/update'):
+        answer = router.update(document(), path)
+        assert answer.status == 200 and answer.json['status'] == 'ok'
+        warning, = answer.json['warnings']
+        assert warning['message'].startswith("Pool 'pool'") and warning['line'] == 1 and warning['column'] > 1
+
+
 def test_every_refusal_has_a_name(serve, route):
     router = route(document(serve()))
     for method, path, headers, status, error in (('GET', '/nowhere', None, 404, 'UnknownPath'), ('POST', '/routes', None, 405, 'WrongMethod'),
