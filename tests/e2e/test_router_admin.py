@@ -515,6 +515,40 @@ def test_what_a_rollout_allows_meanwhile(serve, route):
         assert (answer.status, answer.json['error']) == (409, 'NoRollout')
 
 
+def test_rollouts_under_load_fail_no_request(serve, route):
+    """Sixty of them, with other servers meanwhile, that end in turn as the new generation and as the old one."""
+    servers = [serve(named) for _ in range(3)]
+    router = route(document(servers[0]), threads=2)
+    stop, failures, done = threading.Event(), [], []
+
+    def load():
+        n = 0
+        while not stop.is_set():
+            with router.client() as client:
+                for _ in range(5):
+                    n += 1
+                    if client.get()[0].status != 200:
+                        failures.append(n)
+        done.append(n)
+
+    threads = [threading.Thread(target=load) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for i in range(60):
+        assert update(router, document(*servers[:1 + i % 3]), rollout=50, by='connection').status == 200
+        assert set_servers(router, 'pool', {'servers': [f'127.0.0.1:{servers[i % 2].port}']}).status == 200
+        assert router.ask('POST', f'/rollout/{("promote", "abort")[i % 2]}').status == 200
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not failures and sum(done) > 100
+    router.wait_metric('maglev_router_generations_held', 1)
+    metrics = router.metrics()
+    assert metrics.one('maglev_router_rollouts_total', result='finished') == metrics.one('maglev_router_rollouts_total', result='aborted') == 30
+    assert metrics.one('maglev_router_answers_total', **{'class': '2xx'}) == sum(done)
+    assert metrics.one('maglev_router_aborts_total') == 0
+
+
 def test_rollouts_that_are_refused(serve, route, running, folders):
     server = serve()
     router = route(document(server))
