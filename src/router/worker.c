@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "core/l7/rollout.h"
+#include "lib/log/log.h"
 #include "src/router/internal.h"
 
 #define SWEEP 1. /* s */
@@ -543,8 +544,10 @@ static void *run(void *user)
 {
 	struct worker *w = user;
 
+	log_thread_start();
 	ev_run(w->loop, 0);
 	clean_up(w);
+	log_thread_end();
 	if (w->draining)
 		w->config.drained(w->config.user);
 	return NULL;
