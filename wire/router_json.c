@@ -330,3 +330,19 @@ void router_json_error(const struct errs *errors, const struct l7_doc *doc, stru
 		buf_addc(out, ']');
 	buf_addc(out, '}');
 }
+
+void router_json_warnings(const struct errs *warnings, const struct l7_doc *doc, struct buf *out)
+{
+	if (!warnings->n)
+		return;
+	rj__open(out, "warnings", '[');
+	for (size_t i = 0; i < warnings->n; i++) {
+		rj__next(out);
+		buf_addc(out, '{');
+		add_message(out, &warnings->items[i], doc);
+		rj__uint(out, "line", warnings->items[i].at.line);
+		rj__uint(out, "column", warnings->items[i].at.column);
+		buf_addc(out, '}');
+	}
+	buf_addc(out, ']');
+}

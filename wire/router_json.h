@@ -48,3 +48,5 @@ void router_json_entry(const struct l7_config *c, enum router_entry kind, size_t
  * "errors". doc is what was read, and gives the names.
  */
 void router_json_error(const struct errs *errors, const struct l7_doc *doc, struct buf *out);
+/* Adds "warnings":[{"message":...,"line":...,"column":...}] to an object; nothing without any. */
+void router_json_warnings(const struct errs *warnings, const struct l7_doc *doc, struct buf *out);

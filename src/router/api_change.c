@@ -67,35 +67,53 @@ static void reply_failure(struct api *a, struct http_exchange *x, int error, str
 
 /* ---- the whole configuration ---- */
 
-/* The settings of a body; NULL, after the answer, if it has mistakes. */
-static struct settings *parse(struct api *a, struct http_exchange *x, struct str bytes)
+/*
+ * The settings of a body; NULL, after the answer, if it has mistakes. Warnings are appended to
+ * ret_warnings, as a member of an object.
+ */
+static struct settings *parse(struct api *a, struct http_exchange *x, struct str bytes,
+			      struct buf *ret_warnings)
 {
 	struct arena *arena = arena_new();
 	struct errs errors = { .arena = arena }, warnings = { .arena = arena };
 	_cleanup_(settings_doc_free) struct settings_doc doc = { 0 };
 	struct settings *s;
 
-	if (settings_parse(bytes, ROUTER_JSON, &doc, &errors, &warnings, &s) == CONFIG_OK)
+	if (settings_parse(bytes, ROUTER_JSON, &doc, &errors, &warnings, &s) == CONFIG_OK) {
+		router_json_warnings(&warnings, &doc.doc, ret_warnings);
 		return s;
+	}
 	reply_mistakes(a, x, &errors, &doc.doc);
 	return NULL;
 }
 
+/* The rest of an answer: warnings, and the end of the object. */
+static void end_answer(struct api *a, struct http_exchange *x, struct buf *body,
+		       const struct buf *warnings)
+{
+	if (warnings->n) {
+		buf_addc(body, ',');
+		buf_add(body, warnings->p, warnings->n);
+	}
+	buf_addc(body, '}');
+	api__reply(a, x, 200, body);
+}
+
 void api__on_check(struct http_exchange *x, const struct http_request *request, void *user)
 {
-	struct settings *s = parse(user, x, request->body);
-	_cleanup_(buf_free) struct buf body = { 0 };
+	_cleanup_(buf_free) struct buf body = { 0 }, warnings = { 0 };
+	struct settings *s = parse(user, x, request->body, &warnings);
 
 	if (!s)
 		return;
 	settings_release(s);
-	buf_adds(&body, "{\"status\":\"ok\"}");
-	api__reply(user, x, 200, &body);
+	buf_adds(&body, "{\"status\":\"ok\"");
+	end_answer(user, x, &body, &warnings);
 }
 
 /* rollout: only a part of the requests uses it. */
 static void confirm(struct api *a, struct http_exchange *x, const struct generation *g,
-		    const struct rollout_config *rollout)
+		    const struct rollout_config *rollout, const struct buf *warnings)
 {
 	const struct l7_config *c = &g->config;
 	_cleanup_(buf_free) struct buf body = { 0 };
@@ -108,13 +126,12 @@ static void confirm(struct api *a, struct http_exchange *x, const struct generat
 	api__number(&body, "generation", g->number);
 	if (rollout)
 		api__number(&body, "rollout", rollout->how.share);
-	buf_addc(&body, '}');
-	api__reply(a, x, 200, &body);
+	end_answer(a, x, &body, warnings);
 }
 
 /* Takes s. */
 static void roll_out(struct api *a, struct http_exchange *x, const struct http_request *request,
-		     struct settings *s)
+		     struct settings *s, const struct buf *warnings)
 {
 	_cleanup_(buf_free) struct buf why = { 0 };
 	struct rollout_config config;
@@ -131,14 +148,14 @@ static void roll_out(struct api *a, struct http_exchange *x, const struct http_r
 	if (r < 0)
 		reply_failure(a, x, r, &why);
 	else
-		confirm(a, x, router_trial(a->config.router), &config);
+		confirm(a, x, router_trial(a->config.router), &config, warnings);
 }
 
 void api__on_update(struct http_exchange *x, const struct http_request *request, void *user)
 {
 	struct api *a = user;
-	struct settings *s = parse(a, x, request->body);
-	_cleanup_(buf_free) struct buf why = { 0 };
+	_cleanup_(buf_free) struct buf why = { 0 }, warnings = { 0 };
+	struct settings *s = parse(a, x, request->body, &warnings);
 	struct origin origin;
 	struct str share;
 	int r;
@@ -150,14 +167,14 @@ void api__on_update(struct http_exchange *x, const struct http_request *request,
 	settings_keep_listeners(s, api__config(a));
 	settings_listen(s, &a->config.listen);
 	if (api__parameter(request, "rollout", &share)) {
-		roll_out(a, x, request, s);
+		roll_out(a, x, request, s, &warnings);
 		return;
 	}
 	r = router_apply(a->config.router, s, origin_of(&origin, request, HISTORY_API), &why);
 	if (r < 0)
 		reply_failure(a, x, r, &why);
 	else
-		confirm(a, x, router_current(a->config.router), NULL);
+		confirm(a, x, router_current(a->config.router), NULL, &warnings);
 }
 
 /* ---- the servers of one pool ---- */
@@ -270,6 +287,7 @@ void api__on_rollback(struct http_exchange *x, const struct http_request *reques
 {
 	struct api *a = user;
 	_cleanup_(buf_free) struct buf why = { 0 };
+	const struct buf none = { 0 };
 	struct origin origin;
 	uint64_t number;
 	int r;
@@ -285,6 +303,6 @@ void api__on_rollback(struct http_exchange *x, const struct http_request *reques
 	} else {
 		log_info("rolled-back", LOG_U("generation", api__generation(a)),
 			 LOG_U("of", history_at(router_history(a->config.router), 0)->of));
-		confirm(a, x, router_current(a->config.router), NULL);
+		confirm(a, x, router_current(a->config.router), NULL, &none);
 	}
 }

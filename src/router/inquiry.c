@@ -97,13 +97,13 @@ static void add_link(struct worker *w, struct inquiry_part *p, const struct link
 	if (p->links.n >= p->of->limit)
 		return;
 	begin(out, w, link_state(l), l->opened);
-	if (l->x) {
+	if (l->x && l->x->server)
 		add_text(out, "server", l->x->server->authority);
+	else
+		add_peer(out, l->stream.fd);
+	if (l->x && l->x->backend)
 		add_text(out, "pool",
 			 l->x->era->generation->pools[l->x->backend->pool].config->name);
-	} else {
-		add_peer(out, l->stream.fd);
-	}
 	buf_printf(out, ",\"requests\":%" PRIu64, l->served + (l->x != NULL));
 	end(out, &p->links, start, l->opened);
 }
@@ -116,6 +116,8 @@ static const char *client_state(const struct client *c)
 		return "closing";
 	if (!c->x)
 		return c->in ? "reading" : "idle";
+	if (c->x->wait_due)
+		return "queued";
 	if (c->x->tunnel)
 		return "tunnel";
 	return c->x->answering ? "answering" : "waiting";

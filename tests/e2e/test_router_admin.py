@@ -65,6 +65,15 @@ def test_the_update_of_the_design(serve, route):
     assert router.metrics().one('maglev_router_generation') == 2
 
 
+def test_warnings_are_a_part_of_the_answer(serve, route):
+    router = route(document(serve()))
+    for path in ('/config/check', '/routes/update'):
+        answer = router.update(document(), path)
+        assert answer.status == 200 and answer.json['status'] == 'ok'
+        warning, = answer.json['warnings']
+        assert warning['message'].startswith("Pool 'pool'") and warning['line'] == 1 and warning['column'] > 1
+
+
 def test_every_refusal_has_a_name(serve, route):
     router = route(document(serve()))
     for method, path, headers, status, error in (('GET', '/nowhere', None, 404, 'UnknownPath'), ('POST', '/routes', None, 405, 'WrongMethod'),
@@ -506,6 +515,40 @@ def test_what_a_rollout_allows_meanwhile(serve, route):
         assert (answer.status, answer.json['error']) == (409, 'NoRollout')
 
 
+def test_rollouts_under_load_fail_no_request(serve, route):
+    """Sixty of them, with other servers meanwhile, that end in turn as the new generation and as the old one."""
+    servers = [serve(named) for _ in range(3)]
+    router = route(document(servers[0]), threads=2)
+    stop, failures, done = threading.Event(), [], []
+
+    def load():
+        n = 0
+        while not stop.is_set():
+            with router.client() as client:
+                for _ in range(5):
+                    n += 1
+                    if client.get()[0].status != 200:
+                        failures.append(n)
+        done.append(n)
+
+    threads = [threading.Thread(target=load) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for i in range(60):
+        assert update(router, document(*servers[:1 + i % 3]), rollout=50, by='connection').status == 200
+        assert set_servers(router, 'pool', {'servers': [f'127.0.0.1:{servers[i % 2].port}']}).status == 200
+        assert router.ask('POST', f'/rollout/{("promote", "abort")[i % 2]}').status == 200
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not failures and sum(done) > 100
+    router.wait_metric('maglev_router_generations_held', 1)
+    metrics = router.metrics()
+    assert metrics.one('maglev_router_rollouts_total', result='finished') == metrics.one('maglev_router_rollouts_total', result='aborted') == 30
+    assert metrics.one('maglev_router_answers_total', **{'class': '2xx'}) == sum(done)
+    assert metrics.one('maglev_router_aborts_total') == 0
+
+
 def test_rollouts_that_are_refused(serve, route, running, folders):
     server = serve()
     router = route(document(server))
@@ -545,7 +588,7 @@ def test_connections_of_all_threads_are_shown(serve, route):
     server, late = serve(named), serve(slow)
     router = route({'routes': [{'name': 'slow', 'path_prefix': '/slow', 'pool': 'late'}, {'name': 'rest', 'pool': 'rest'}],
                     'pools': [{'name': 'rest', 'servers': [f'127.0.0.1:{server.port}']},
-                              {'name': 'late', 'servers': [f'127.0.0.1:{late.port}']}]})
+                              {'name': 'late', 'servers': [f'127.0.0.1:{late.port}'], 'limits': {'connections': 1}}]})
     assert connections(router) == {'clients': [], 'servers': [], 'clients_total': 0, 'servers_total': 0, 'truncated': False}
     with router.client() as idle, router.client() as reading, router.client() as busy:
         for _ in range(3):
@@ -566,6 +609,9 @@ def test_connections_of_all_threads_are_shown(serve, route):
         assert states == {f'127.0.0.1:{server.port}': ('kept', 3, None), f'127.0.0.1:{late.port}': ('busy', 1, 'late')}
         assert (shown['clients_total'], shown['servers_total'], shown['truncated']) == (3, 2, False)
         assert [one['since'] for one in shown['clients']] == sorted(one['since'] for one in shown['clients'])
+        with router.client() as queued:
+            queued.send('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n')
+            until(lambda: {one['state'] for one in connections(router)['clients']} == {'idle', 'reading', 'waiting', 'queued'})
         go.set()
         assert busy.message()[1] == b'ok'
 
