@@ -192,6 +192,7 @@ static const struct http_route routes[] = {
 	{ HTTP_POST, "/rollout/promote", api__on_promote },
 	{ HTTP_POST, "/rollout/abort", api__on_abort },
 	{ HTTP_GET, "/rollout", api__on_rollout },
+	{ HTTP_GET, "/connections", api__on_connections },
 	{ HTTP_GET, "/routes", api__on_routes },
 	{ HTTP_GET, "/pools", api__on_pools },
 	{ HTTP_GET, "/config", api__on_config },

@@ -58,6 +58,7 @@ void api__on_generation(struct http_exchange *x, const struct http_request *requ
 void api__on_update(struct http_exchange *x, const struct http_request *request, void *user);
 void api__on_check(struct http_exchange *x, const struct http_request *request, void *user);
 void api__on_servers(struct http_exchange *x, const struct http_request *request, void *user);
+void api__on_connections(struct http_exchange *x, const struct http_request *request, void *user);
 void api__on_rollout(struct http_exchange *x, const struct http_request *request, void *user);
 void api__on_promote(struct http_exchange *x, const struct http_request *request, void *user);
 void api__on_abort(struct http_exchange *x, const struct http_request *request, void *user);

@@ -221,11 +221,15 @@ static void charge_free(struct charge *c)
 static void visit(struct care *care, struct server *s, const struct generation_pool *pool)
 {
 	struct charge *c = s->charge ?: charge_new(care, s);
+	/* generations that differ in the servers of another pool share this one */
+	bool same = c->pool && c->pool->servers == pool->servers;
 
 	if (c->round == care->round)
 		return;
 	c->round = care->round;
 	c->pool = pool;
+	if (same)
+		return;
 	if (probing_set(&c->probing, &pool->config->probe))
 		set_flag(s, SERVER_DOWN, false);
 	if (!pool->config->ejection.failures)

@@ -8,13 +8,14 @@ import signal
 import socket
 import ssl
 import subprocess
+import threading
 from urllib.parse import quote
 
 import pytest
 
 from lab import PATIENCE, program, until
 from lab.certs import Authority
-from lab.router import Router, Wire, answering, document
+from lab.router import OK, Router, Wire, answering, document
 
 
 def port_of(router, **how):
@@ -475,3 +476,108 @@ def test_rollouts_that_are_refused(serve, route, running, folders):
     running(empty).start()
     answer = update(empty, document(server), rollout=5)
     assert (answer.status, answer.json['error']) == (409, 'NoGeneration')
+
+
+# ---- connections ----
+
+def connections(router, query=''):
+    answer = router.ask('GET', f'/connections{query}')
+    assert answer.status == 200, answer.text
+    return answer.json
+
+
+def test_connections_of_all_threads_are_shown(serve, route):
+    go, arrived = threading.Event(), threading.Event()
+
+    def slow(wire):
+        wire.message()
+        arrived.set()
+        go.wait(PATIENCE)
+        wire.send(OK)
+
+    server, late = serve(named), serve(slow)
+    router = route({'routes': [{'name': 'slow', 'path_prefix': '/slow', 'pool': 'late'}, {'name': 'rest', 'pool': 'rest'}],
+                    'pools': [{'name': 'rest', 'servers': [f'127.0.0.1:{server.port}']},
+                              {'name': 'late', 'servers': [f'127.0.0.1:{late.port}']}]})
+    assert connections(router) == {'clients': [], 'servers': [], 'clients_total': 0, 'servers_total': 0, 'truncated': False}
+    with router.client() as idle, router.client() as reading, router.client() as busy:
+        for _ in range(3):
+            idle.get()
+        reading.send('GET / HT')
+        busy.send('POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi')
+        assert arrived.wait(PATIENCE)
+        until(lambda: {one['state'] for one in connections(router)['clients']} == {'idle', 'reading', 'waiting'})
+        shown = connections(router)
+        of = {one['peer']: one for one in shown['clients']}
+        mine = of['127.0.0.1:%d' % idle.sock.getsockname()[1]]
+        assert (mine['state'], mine['requests'], mine['listener']) == ('idle', 3, 'default')
+        assert mine['received'] > 0 and mine['sent'] > 0 and mine['thread'] in (0, 1)
+        other = of['127.0.0.1:%d' % busy.sock.getsockname()[1]]
+        assert other['request'] == {'generation': 1, 'tries': 1, 'method': 'POST', 'route': 'slow', 'pool': 'late',
+                                    'server': f'127.0.0.1:{late.port}'}
+        states = {one['server']: (one['state'], one['requests'], one.get('pool')) for one in shown['servers']}
+        assert states == {f'127.0.0.1:{server.port}': ('kept', 3, None), f'127.0.0.1:{late.port}': ('busy', 1, 'late')}
+        assert (shown['clients_total'], shown['servers_total'], shown['truncated']) == (3, 2, False)
+        assert [one['since'] for one in shown['clients']] == sorted(one['since'] for one in shown['clients'])
+        go.set()
+        assert busy.message()[1] == b'ok'
+
+
+def test_many_connections_are_cut_to_the_oldest(serve, route):
+    router = route(document(serve(named)), threads=2)
+    held = [router.client() for _ in range(300)]
+    for client in held:
+        client.get()
+    shown = connections(router)
+    assert len(shown['clients']) == shown['clients_total'] == 300 and not shown['truncated']
+    assert {one['peer'] for one in shown['clients']} == {'127.0.0.1:%d' % client.sock.getsockname()[1] for client in held}
+    few = connections(router, '?limit=10')
+    assert len(few['clients']) == 10 and few['truncated'] and few['clients_total'] == 300
+    assert [one['peer'] for one in few['clients']] == [one['peer'] for one in shown['clients'][:10]]
+    assert connections(router, '?limit=0')['clients'] == []
+    assert router.ask('GET', '/connections?limit=10001').json['error'] == 'InvalidValue'
+    for client in held:
+        client.close()
+
+
+def test_an_answer_about_connections_fits_its_limit(serve, route):
+    router = route(document(serve(named)), '--admin-max-answer', '4')
+    held = [router.client() for _ in range(60)]
+    for client in held:
+        client.get()
+    answer = router.ask('GET', '/connections')
+    assert answer.status == 200 and len(answer.body) <= 4096 and answer.json['truncated']
+    assert 0 < len(answer.json['clients']) < 60 and answer.json['clients_total'] == 60
+    for client in held:
+        client.close()
+
+
+def test_connections_are_shown_while_they_come_and_go(serve, route):
+    """Inquiries, some of them left by their clients, and a stop in the midst of them."""
+    router = route(document(serve(named)), threads=2)
+    stop, failures = threading.Event(), []
+
+    def load():
+        while not stop.is_set():
+            with router.client() as client:
+                for _ in range(3):
+                    if client.get()[0].status != 200:
+                        failures.append(client)
+
+    threads = [threading.Thread(target=load) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for i in range(60):
+        connections(router, f'?limit={i * 7}')
+        with socket.create_connection(('127.0.0.1', router.port), PATIENCE) as sock:
+            sock.sendall(b'GET /connections HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    with router.client() as client, socket.create_connection(('127.0.0.1', router.port), PATIENCE) as sock:
+        client.get()
+        sock.sendall(b'GET /connections HTTP/1.1\r\nHost: localhost\r\n\r\n' * 5)
+        router.signal(signal.SIGTERM)
+        client.rest()
+    assert router.end() == 0
