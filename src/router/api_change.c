@@ -214,7 +214,7 @@ void api__on_servers(struct http_exchange *x, const struct http_request *request
 	int r;
 
 	if (read_name(request->path, &name) < 0) {
-		http_reply_status(x, 404);
+		api__unknown_path(x);
 		return;
 	}
 	errors.arena = arena_new();

@@ -19,6 +19,7 @@ struct api {
 
 /* JSON; one that is larger than the limit becomes the error "AnswerTooLarge". */
 void api__reply(struct api *a, struct http_exchange *x, unsigned status, struct buf *body);
+void api__unknown_path(struct http_exchange *x);
 void api__too_large(struct http_exchange *x, size_t n, size_t max);
 /* {"status":"error","error":code,"message":...} */
 void api__refuse(struct http_exchange *x, unsigned status, const char *code, struct str message);

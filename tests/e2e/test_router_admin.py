@@ -3,12 +3,14 @@
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import socket
 import ssl
 import subprocess
 import threading
+import time
 from urllib.parse import quote
 
 import pytest
@@ -27,6 +29,50 @@ def named(wire):
     while True:
         wire.message()
         wire.send(b'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Port: %d\r\n\r\n' % wire.server.port)
+
+
+# ---- updates ----
+
+def test_the_update_of_the_design(serve, route):
+    """The request, the answers and the error that clients of the API were written for."""
+    api, static = serve(named), serve(named)
+    router = route({'pools': []})
+    update = {
+        'routes': [
+            {'name': 'api', 'host': 'api.example.com', 'path_prefix': '/api/', 'pool_idx': 0, 'strip_prefix': True},
+            {'name': 'static', 'path_prefix': '/static/', 'pool_idx': 1, 'strip_prefix': True}],
+        'default_route': {'name': 'default', 'path_prefix': '/', 'pool_idx': 0, 'strip_prefix': False},
+        'pools': [
+            {'name': 'api-pool',
+             'upstreams': [{'host': '127.0.0.1', 'port': api.port, 'idx': 0, 'tls': False},
+                           {'host': '127.0.0.2', 'port': api.port, 'idx': 1, 'tls': False}],
+             'lb_config': {'enable_probing': True, 'probe_interval_ms': 5000, 'health_path': '/healthz'}},
+            {'name': 'static-pool', 'upstreams': [{'host': '127.0.0.1', 'port': static.port, 'idx': 2, 'tls': False}],
+             'lb_config': {'enable_probing': False}}]}
+    answer = router.update(update)
+    assert (answer.status, answer.json) == (200, {'status': 'ok', 'routes_updated': 2, 'pools_updated': 2, 'generation': 2})
+    assert port_of(router, path='/static/x') == static.port
+    shown = router.ask('GET', '/routes').json
+    assert shown['routes'] == update['routes'] and shown['generation'] == 2
+    assert {key: shown['default_route'][key] for key in ('name', 'path_prefix', 'pool_idx')} == \
+        {'name': 'default', 'path_prefix': '/', 'pool_idx': 0}
+    assert [pool['name'] for pool in router.ask('GET', '/pools').json['pools']] == ['api-pool', 'static-pool']
+    update['routes'][0]['pool_idx'] = 5
+    answer = router.update(update)
+    assert (answer.status, answer.json) == (400, {
+        'status': 'error', 'error': 'InvalidPoolIndex', 'message': "Route 'api' references pool_idx 5 but only 2 pools defined"})
+    assert router.get('/healthz') == router.get('/readyz') == (200, 'ok\n')
+    assert router.metrics().one('maglev_router_generation') == 2
+
+
+def test_every_refusal_has_a_name(serve, route):
+    router = route(document(serve()))
+    for method, path, headers, status, error in (('GET', '/nowhere', None, 404, 'UnknownPath'), ('POST', '/routes', None, 405, 'WrongMethod'),
+                                                 ('GET', '/generations/1/other', None, 404, 'UnknownPath'),
+                                                 ('GET', '/routes', {'X': 'x' * 100000}, 431, 'HeadTooLarge'),
+                                                 ('GET', '/routes', {'Content-Length': 'x'}, 400, 'MalformedRequest')):
+        answer = router.ask(method, path, headers)
+        assert (answer.status, answer.json['status'], answer.json['error']) == (status, 'error', error)
 
 
 # ---- generations ----
@@ -203,7 +249,8 @@ def test_larger_bodies_need_a_flag(serve, route):
     body = json.dumps(many(server, 10000))
     assert len(body) > 1 << 20
     router = route(document(server))
-    assert router.ask('POST', '/routes/update', body=body).status == 413
+    answer = router.ask('POST', '/routes/update', body=body)
+    assert (answer.status, answer.json['error']) == (413, 'BodyTooLarge')
     router = route(document(server), '--admin-max-body', '4096')
     assert router.ask('POST', '/routes/update', body=body).json['routes_updated'] == 10000
     assert router.request(headers={'Host': 'h9999.example.com'}).status == 200
@@ -581,3 +628,51 @@ def test_connections_are_shown_while_they_come_and_go(serve, route):
         router.signal(signal.SIGTERM)
         client.rest()
     assert router.end() == 0
+
+
+# ---- the rate of updates ----
+
+def wrk(router, seconds):
+    """Requests, those that failed, and the 50th percentile of their times in ms."""
+    out = subprocess.run(['wrk', '-t1', '-c16', f'-d{seconds}s', '--latency', f'http://127.0.0.1:{router.port_of("default")}/'],
+                         capture_output=True, text=True, check=True).stdout
+    failed = sum(int(n) for n in re.findall(r'(?:connect|read|write|timeout|responses:) (\d+)', out))
+    value, unit = re.search(r'50%\s+([\d.]+)(us|ms|s)\b', out).groups()
+    return int(re.search(r'(\d+) requests in', out)[1]), failed, float(value) * {'us': .001, 'ms': 1, 's': 1000}[unit]
+
+
+def test_a_hundred_updates_a_second_are_not_felt(route):
+    """Of one pool and of the whole configuration in turn, on a router with 1,000 routes. The servers are routers, too."""
+    redirect = {'routes': [{'name': 'r', 'filters': {'redirect': {'hostname': 'x.example'}}}], 'pools': []}
+    servers = [route(redirect, threads=1, level='info').port_of('default') for _ in range(2)]
+    documents = [{'routes': [{'name': 'all', 'pool': 'pool'}, *({'name': f'r{i}', 'host': f'h{i}.example.com', 'pool': 'pool'}
+                                                                 for i in range(999))],
+                  'pools': [{'name': 'pool', 'servers': [f'127.0.0.1:{port}' for port in servers[:1 + k]]}]} for k in range(2)]
+    router = route(documents[0], threads=1, level='info')
+    quiet = wrk(router, 2)
+    assert quiet[0] > 100 and quiet[1] == 0
+    stop, times = threading.Event(), []
+
+    def change():
+        connection = router.http()
+        due = time.monotonic()
+        while not stop.wait(max(0, due - time.monotonic())):
+            n, due, began = len(times), due + .01, time.monotonic()
+            if n % 50:
+                connection.request('POST', '/pools/pool/endpoints', json.dumps({'servers': documents[n % 2]['pools'][0]['servers']}))
+            else:
+                connection.request('POST', '/routes/update', json.dumps(documents[n // 50 % 2]))
+            answer = connection.getresponse()
+            assert json.loads(answer.read())['generation'] == n + 2
+            times.append(time.monotonic() - began)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    busy = wrk(router, 5)
+    stop.set()
+    thread.join()
+    assert len(times) >= 400  # 100 each second, less what a machine under load may take
+    assert busy[1] == 0 and busy[0] > quiet[0]
+    assert busy[2] < 2 * quiet[2] + 5
+    router.wait_metric('maglev_router_generations_held', 1)
+    assert router.metrics().one('maglev_router_aborts_total') <= 32  # wrk ends in the midst of requests
