@@ -71,21 +71,22 @@ struct l7_schedule l7_schedule_build(struct arena *arena, const uint32_t *weight
 
 /* ---- choices ---- */
 
-/* The first server from that turn on that is fit, otherwise the first of the reserve. */
+/* The first server from that turn on that is fit, otherwise the first of the next rank. */
 static size_t fit_from(const struct l7_schedule *s, const struct l7_fleet *f, size_t turn)
 {
-	size_t reserve = L7_NONE;
+	enum l7_fitness best_fitness = L7_UNFIT;
+	size_t best = L7_NONE;
 
-	for (size_t i = 0; i < s->n; i++) {
+	for (size_t i = 0; i < s->n && best_fitness != L7_FIT; i++) {
 		size_t server = s->turns[(turn + i) % s->n];
 		enum l7_fitness fitness = f->fitness(server, f->user);
 
-		if (fitness == L7_FIT)
-			return server;
-		if (fitness == L7_RESERVE && reserve == L7_NONE)
-			reserve = server;
+		if (fitness > best_fitness) {
+			best = server;
+			best_fitness = fitness;
+		}
 	}
-	return reserve;
+	return best;
 }
 
 size_t l7_balance_turn(const struct l7_schedule *s, const struct l7_fleet *f, uint32_t *turn)

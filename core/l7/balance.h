@@ -7,8 +7,8 @@
  * draws from it, so that all of them respect weights.
  *
  * A server that is not fit is passed over. The others take its share in the order in which they
- * follow it. If none is fit, a server of the reserve is taken in the same way, so a request is
- * never refused while one server can be used.
+ * follow it. If none is fit, the first of the next rank is taken, so a request is never refused
+ * while one server can be used.
  */
 #pragma once
 
@@ -30,10 +30,12 @@ struct l7_schedule {
 /* Builds the schedule in the arena. Weights are scaled down if their sum is above the bound. */
 struct l7_schedule l7_schedule_build(struct arena *arena, const uint32_t *weights, size_t n);
 
-/* Whether a server may get a request now. */
+/* Whether a server may get a request now: one is used if none with a higher rank can be. */
 enum l7_fitness {
-	L7_UNFIT,
-	L7_RESERVE, /* only if no server is fit: it has failed this request, say */
+	L7_UNFIT,   /* never */
+	L7_TRIED,   /* it has failed this request */
+	L7_EJECTED, /* it has failed other requests */
+	L7_WARMING, /* it came up a short time ago, and this request is not for it */
 	L7_FIT,
 };
 

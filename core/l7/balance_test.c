@@ -108,11 +108,11 @@ static void who_cannot_be_used_is_passed_over(void **state)
 	assert_int_equal(l7_balance_least(&s, &f, &turn), L7_NONE);
 }
 
-static void the_reserve_is_used_only_if_no_server_is_fit(void **state)
+static void a_lower_rank_is_used_only_if_there_is_no_higher_one(void **state)
 {
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
 	struct l7_schedule s = l7_schedule_build(arena, (const uint32_t[]){ 1, 1, 1 }, 3);
-	struct servers servers = { .fitness = { L7_RESERVE, L7_FIT, L7_UNFIT },
+	struct servers servers = { .fitness = { L7_TRIED, L7_FIT, L7_UNFIT },
 				   .active = { 0, 9, 0 } };
 	struct l7_fleet f = fleet(&servers);
 	uint32_t turn = 0;
@@ -122,6 +122,12 @@ static void the_reserve_is_used_only_if_no_server_is_fit(void **state)
 		assert_int_equal(l7_balance_least(&s, &f, &turn), 1);
 		assert_int_equal(l7_balance_two(&s, &f, i * UINT64_C(0x100000003)), 1);
 	}
+	for (servers.fitness[1] = L7_WARMING; servers.fitness[1] > L7_TRIED; servers.fitness[1]--)
+		for (unsigned i = 0; i < 3; i++) {
+			assert_int_equal(l7_balance_turn(&s, &f, &turn), 1);
+			assert_int_equal(l7_balance_least(&s, &f, &turn), 1);
+			assert_int_equal(l7_balance_two(&s, &f, i * UINT64_C(0x100000003)), 1);
+		}
 	servers.fitness[1] = L7_UNFIT;
 	assert_int_equal(l7_balance_turn(&s, &f, &turn), 0);
 	assert_int_equal(l7_balance_least(&s, &f, &turn), 0);
@@ -167,7 +173,7 @@ int main(void)
 		cmocka_unit_test(large_weights_are_scaled),
 		cmocka_unit_test(shares_are_those_of_the_weights),
 		cmocka_unit_test(who_cannot_be_used_is_passed_over),
-		cmocka_unit_test(the_reserve_is_used_only_if_no_server_is_fit),
+		cmocka_unit_test(a_lower_rank_is_used_only_if_there_is_no_higher_one),
 		cmocka_unit_test(the_least_busy_goes_first),
 		cmocka_unit_test(of_two_the_less_busy_is_taken),
 	};

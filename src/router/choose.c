@@ -196,9 +196,11 @@ static enum l7_fitness fitness(size_t i, void *user)
 
 	if (flags & (SERVER_DOWN | SERVER_NOWHERE) || !has_room(f, s))
 		return L7_UNFIT;
-	if (flags & SERVER_EJECTED || (flags & SERVER_SLOW && !takes(f, s)))
-		return L7_RESERVE;
-	return f->x && f->x->tries && was_tried(f->x, i) ? L7_RESERVE : L7_FIT;
+	if (f->x && f->x->tries && was_tried(f->x, i))
+		return L7_TRIED;
+	if (flags & SERVER_EJECTED)
+		return L7_EJECTED;
+	return flags & SERVER_SLOW && !takes(f, s) ? L7_WARMING : L7_FIT;
 }
 
 static unsigned active(size_t i, void *user)

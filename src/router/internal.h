@@ -47,6 +47,7 @@ struct link {
 	TAILQ_ENTRY(link) kept; /* newest first; or among the worker's leaving ones */
 	uint64_t served;	/* requests */
 	struct addr to;		/* of a server with a name */
+	unsigned version;	/* of its addresses, when `to` was last found among them */
 	ev_tstamp opened;
 	ev_tstamp since;  /* when it was kept */
 	double idle_time; /* s for which it is kept */

@@ -182,14 +182,14 @@ static void look_at_name(struct worker *w, struct slot *slot, struct server *ser
 	a->n = server_get_addresses(server, a->list, &a->version);
 }
 
-static bool is_current(const struct link *l)
+static bool is_current(struct link *l)
 {
 	const struct addresses *a = l->slot->addresses;
 
-	for (size_t i = 0; i < a->n; i++)
+	for (size_t i = 0; i < a->n && l->version != a->version; i++)
 		if (addr_cmp(&a->list[i], &l->to) == 0)
-			return true;
-	return false;
+			l->version = a->version;
+	return l->version == a->version;
 }
 
 static struct endpoint next_address(struct slot *slot, const struct server *server)

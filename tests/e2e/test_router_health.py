@@ -430,6 +430,16 @@ def test_a_server_that_was_left_out_begins_slowly(patients, one_thread):
     assert share(router, servers) < 0.05
 
 
+@pytest.mark.parametrize('more', [{}, {'ejection': {**EJECT, 'failures': 1}}])
+def test_a_further_try_goes_to_a_server_in_its_slow_start(patients, one_thread, more):
+    servers = patients(2)
+    servers[1].patient.answer = status(503)
+    pool = {'slow_start': '1h', **more}
+    router = one_thread(document(servers[1], pool=pool, rule=ONCE))
+    router.update(document(*servers, pool=pool, rule={'retry': {'attempts': 1, 'codes': [503], 'backoff': '1ms'}}))
+    assert spread(router, servers, 10)[0] == 10
+
+
 # ---- drain ----
 
 @pytest.mark.parametrize('how', [{'drain': True}, {'weight': 0}, None])
@@ -471,7 +481,8 @@ def test_a_drained_server_finishes_its_requests_and_gets_no_more(patients, one_t
 
 def test_servers_that_die_and_return_fail_no_request(patients, route):
     servers = patients(3)
-    pool = {'probe': FAST, 'ejection': {'failures': 3, 'time': '100ms'}, 'slow_start': '200ms'}
+    probe = {'path': '/health', 'interval': '200ms', 'timeout': '200ms', 'rise': 1, 'fall': 2}
+    pool = {'probe': probe, 'ejection': {'failures': 3, 'time': '100ms'}, 'slow_start': '200ms', 'limits': {'retries': 100}}
     rule = {'retry': {'attempts': 3, 'codes': [502, 503], 'backoff': '1ms'}}
     router = route(document(*servers, pool=pool, rule=rule))
     stop, failures, done = threading.Event(), [], []
