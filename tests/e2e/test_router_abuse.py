@@ -286,6 +286,7 @@ def test_an_answer_that_is_taken_late_is_whole(serve, route):
         for client, n in zip(clients, counts):
             assert [len(client.message()[1]) for _ in range(n)] == [60000] * n
             assert client.rest() == b''
+        router.wait_metric('maglev_router_client_connections', 0)  # although the clients do not end their side
 
 
 def flood(wire, text):
