@@ -14,11 +14,21 @@
 
 #define INTERIM_MAX 100 /* answers 1xx to one request: a server could send them for ever */
 
+/*
+ * An answer to HEAD, 204 or 304 that announces a body: a server that sends it, too, would have it
+ * taken for the answer to the next request.
+ */
+static bool may_be_followed(const struct http_body *body, const struct http_head *h)
+{
+	return body->kind == HTTP_BODY_NONE && (h->chunked || h->length);
+}
+
 static void choose_framing(struct exchange *x, const struct http_head *h)
 {
 	http_body_init(&x->down, h, exchange__method(x));
 	x->status = h->status;
-	x->keep_link = h->keep_alive && x->down.kind != HTTP_BODY_CLOSE;
+	x->keep_link =
+		h->keep_alive && x->down.kind != HTTP_BODY_CLOSE && !may_be_followed(&x->down, h);
 	x->framing = head_choose_framing(&x->down, x->old);
 	if (x->framing == HEAD_CLOSE || x->client->ended || x->client->last || !x->up.done)
 		x->keep = false;

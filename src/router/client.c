@@ -20,6 +20,7 @@
 #include "src/router/internal.h"
 
 #define LINGER_TIME (1 * NSEC_PER_SEC)
+#define FLUSH_TIME (3600 * NSEC_PER_SEC) /* with a least rate, which ends slow clients before */
 #define REFUSED_MAX 256 /* connections that wait for the end of their refusal; others get none */
 
 void client_free(struct client *c)
@@ -50,15 +51,26 @@ void client_drain(struct client *c)
 		client_end(c);
 }
 
-/* What is queued is sent first; how long that may take is a matter of the rate. */
+/* What is queued is sent first. How long that may take is a matter of the rate, if there is one. */
 void client_end(struct client *c)
 {
-	int64_t stall = c->worker->config.limits.stall_time;
+	const struct worker_limits *limits = &c->worker->config.limits;
+	int64_t flush = worker_clients(c->worker)->rate ? FLUSH_TIME : limits->stall_time;
 
 	buffers_give(&c->worker->buffers, c->in);
 	c->in = NULL;
 	c->closing = true;
-	stream_linger(&c->stream, stream_unsent(&c->stream) ? stall : LINGER_TIME);
+	c->flushing = stream_unsent(&c->stream) > 0;
+	stream_linger(&c->stream, c->flushing ? flush : LINGER_TIME);
+}
+
+/* The queue of a connection that is to end may be empty by now. */
+static void sweep_closing(struct client *c)
+{
+	if (!c->flushing || stream_unsent(&c->stream))
+		return;
+	c->flushing = false;
+	stream_set_deadline(&c->stream, LINGER_TIME);
 }
 
 /*
@@ -217,7 +229,8 @@ static void read_some(struct client *c)
 	if (!in)
 		in = c->in = buffers_take(&c->worker->buffers);
 	if (in->n == BUFFER_SIZE) { /* until the exchange has taken some */
-		exchange_steer(c->x);
+		if (c->x)
+			exchange_steer(c->x);
 		return;
 	}
 	if (!c->x && !in->n)
@@ -332,10 +345,12 @@ void client_sweep(struct client *c, ev_tstamp now)
 		end_slow(c);
 		return;
 	}
-	if (c->closing)
+	if (c->closing) {
+		sweep_closing(c);
 		return;
+	}
 	if (stream_unsent(&c->stream))
-		limit = limits->stall_time;
+		limit = worker_clients(c->worker)->rate ? FLUSH_TIME : limits->stall_time;
 	if (c->x)
 		exchange_sweep(c->x, now);
 	else if (now - c->since < loop_seconds(limit))

@@ -340,7 +340,7 @@ static void clear_length(const struct http_head *h, struct field *fields, size_t
 {
 	struct str value = take_field(fields, n, STR("content-length"));
 
-	if (!is_bodiless(h))
+	if (value.p && !is_bodiless(h))
 		fields[(*n)++] = (struct field){ STR("content-length"), value };
 }
 

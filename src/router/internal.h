@@ -117,13 +117,14 @@ struct client {
 	int64_t debt;	  /* bytes that it has moved too few */
 	uint32_t scanned; /* of the head that is being read */
 	uint32_t requests;
-	bool ended;   /* the client will send no more */
-	bool last;    /* the connection ends after the request that is under way */
-	bool closing; /* no further request is read */
-	bool secure;  /* the PROXY header says that the client uses TLS */
-	bool leaves;  /* the client has asked for the end of the connection */
-	bool awaited; /* at the last sweep it had to send, or to take what was queued */
-	bool refused; /* not counted by the gate: ends after its answer */
+	bool ended;    /* the client will send no more */
+	bool last;     /* the connection ends after the request that is under way */
+	bool closing;  /* no further request is read */
+	bool secure;   /* the PROXY header says that the client uses TLS */
+	bool leaves;   /* the client has asked for the end of the connection */
+	bool flushing; /* it was to end while something was queued */
+	bool awaited;  /* at the last sweep it had to send, or to take what was queued */
+	bool refused;  /* not counted by the gate: ends after its answer */
 };
 
 /* ---- exchanges ---- */

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from lab import PATIENCE, until
-from lab.router import Wire, document, large
+from lab.router import OK, Wire, document, large
 
 
 def guarded(serve, route, paths, **more):
@@ -286,6 +286,7 @@ def test_an_answer_that_is_taken_late_is_whole(serve, route):
         for client, n in zip(clients, counts):
             assert [len(client.message()[1]) for _ in range(n)] == [60000] * n
             assert client.rest() == b''
+        router.wait_metric('maglev_router_client_connections', 0)  # although the clients do not end their side
 
 
 def flood(wire, text):
@@ -306,3 +307,43 @@ def test_pipelined_requests_wait_until_the_answers_are_taken(serve, route):
             assert client.message()[0].status == 200
         client.sock.shutdown(socket.SHUT_RDWR)
         sender.join()
+
+
+# ---- memory ----
+
+def swallow(wire, n):
+    """Reads n bytes and keeps none."""
+    n -= len(wire.held)
+    wire.held = b''
+    while n > 0:
+        got = len(wire.sock.recv(min(n, 1 << 20)))
+        assert got, f'{n} bytes are missing'
+        n -= got
+
+
+def test_bodies_are_never_stored(serve, route):
+    """Neither a large answer that a client does not take, nor a large request that a server does not read."""
+    def sink(wire):
+        wire.head()
+        go.wait(PATIENCE)
+        swallow(wire, size)
+        wire.send(OK)
+
+    size, go = 100000000, threading.Event()
+    router = route({'routes': [{'name': 'up', 'path_prefix': '/up', 'pool': 'up'}, {'name': 'down', 'pool': 'down'}],
+                    'pools': [{'name': 'up', 'servers': [f'127.0.0.1:{serve(sink).port}']},
+                              {'name': 'down', 'servers': [f'127.0.0.1:{serve(large).port}']}]})
+    with router.client() as up, router.client() as down:
+        assert down.get('/10')[0].status == 200
+        before = router.rss()
+        down.send(f'GET /{size} HTTP/1.1\r\nHost: a\r\n\r\n').exactly(1000)
+        sender = threading.Thread(target=flood, args=(up, f'POST /up HTTP/1.1\r\nHost: a\r\nContent-Length: {size}\r\n\r\n'
+                                                      + 'x' * size))
+        sender.start()
+        threading.Event().wait(1)  # both stand still
+        assert router.rss() - before < 20 << 20
+        go.set()
+        assert up.message()[1] == b'ok'
+        sender.join()
+        swallow(down, size - 2000)
+        assert router.rss() - before < 20 << 20

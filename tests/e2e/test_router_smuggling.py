@@ -2,9 +2,11 @@
 """The corpus of lab/smuggling.py through maglev-router, HAProxy and nginx. docs/design/smuggling.md has the results."""
 import os
 import re
+import threading
 
 import pytest
 
+from lab import PATIENCE
 from lab.programs import ROOT
 from lab.proxies import KINDS, Proxies, version
 from lab.router import document
@@ -99,19 +101,27 @@ def test_an_answer_before_its_request_is_not_used(wired):
     assert client.server.connections == 2
 
 
-def test_an_answer_to_head_has_no_body_whatever_the_server_sends(wired):
+@pytest.mark.parametrize('method, status', [('HEAD', 200), ('GET', 304), ('GET', 204)])
+def test_a_body_that_cannot_be_is_no_answer_to_the_next_request(wired, method, status):
+    """Also if the server sends it late, when the router could already have used the connection again."""
+    asked = threading.Event()
+
     def serve(wire):
-        head = wire.head()
-        wire.send('HTTP/1.1 200 OK\r\nContent-Length: 49\r\n\r\n')
-        if head.start.startswith('HEAD'):
+        if '/case' in wire.head().start:
+            wire.send(f'HTTP/1.1 {status} Fine\r\nContent-Length: 49\r\n\r\n')
+            asked.wait(PATIENCE)
             wire.send('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nsmuggled')
         else:
-            wire.send('x' * 49)
+            asked.set()
+            wire.send('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nnext')
+        wire.rest()
 
     client = wired(serve)
-    client.send('HEAD / HTTP/1.1\r\nHost: a\r\n\r\n')
-    assert client.message(bodiless=True)[0].get('content-length') == '49'
-    assert client.get()[1] == b'x' * 49
+    client.send(f'{method} /case HTTP/1.1\r\nHost: a\r\n\r\n')
+    assert client.message(bodiless=True)[0].status == status
+    client.sock.settimeout(5)
+    assert client.get('/next')[1] == b'next'
+    assert client.server.connections == 2
 
 
 @pytest.mark.parametrize('answer', [b'HTTP/1.1 204 No\r\nContent-Length: 5\r\n\r\n',
