@@ -368,3 +368,12 @@ def test_the_addresses_of_a_name_are_shown(serve, shown):
     missing = router.api.pool('pool')['servers'][1]
     assert (missing['state'], missing['addresses'], missing['share']) == ('unknown', [], 0)
     assert missing['reason'] == 'its name has not been found'
+
+
+def test_a_rollout_is_said(serve, shown):
+    router = shown(document(serve()))
+    assert router.update(document(serve()), path='/routes/update?rollout=30&step=0').status == 200
+    assert router.api.router()['rollout'] == 'generation 2 gets 30 % of the requests'
+    assert router.ask('POST', '/rollout/promote').status == 200
+    it = router.api.router()
+    assert (it['rollout'], it['generation'], it['source']) == ('', '2', 'rollout')
