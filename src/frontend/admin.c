@@ -60,7 +60,8 @@ static unsigned http_status_of(enum grpc_status status)
  */
 static struct addr client_of(const struct dashboard *d, const struct http_request *request)
 {
-	return proxies_client(&d->options->proxies, &request->peer.addr, request->head);
+	return proxies_client(&d->options->proxies, &request->peer.addr, request->head->headers,
+			      request->head->n_headers);
 }
 
 static struct doing *begin(struct dashboard *dashboard, struct http_exchange *x,

@@ -2,11 +2,11 @@
 /* options: maglevd-frontend's flags and environment variables. */
 #pragma once
 
+#include "base/proxies.h"
 #include "lib/cli/cli.h"
 #include "lib/tls/tls.h"
 #include "src/frontend/auth.h"
 #include "src/frontend/hosts.h"
-#include "src/frontend/proxies.h"
 #include "src/frontend/targets.h"
 
 struct options {
