@@ -147,7 +147,7 @@ static bool model_decode(const char *in, bool strict, struct buf *out)
 		if (strchr(letters, (int)c))
 			buf_addc(out, (char)c);
 		else
-			buf_printf(out, "%%%02lX", c);
+			buf_printf(out, "%%%02lX", (unsigned long)c);
 		in += 2;
 	}
 	return true;
