@@ -24,7 +24,7 @@ class Router(Process):
         config = os.path.join(folder, 'router.json')
         write_file(config, json.dumps(self.document(routes)))
         super().__init__([program, '--config', config, '--threads', str(threads), '--admin-addr',
-                          f'127.0.0.1:{ADMIN_PORT}', '--log-level', 'warn'], cpus or SUBJECT_CPU,
+                          f'127.0.0.1:{ADMIN_PORT}', '--grpc-addr', '', '--log-level', 'warn'], cpus or SUBJECT_CPU,
                          os.path.join(folder, 'router.log'), realtime)
         self.wait_until(lambda: is_listening(PORTS[self.title]), 'listening')
 

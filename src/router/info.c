@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/router/info.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -387,6 +388,23 @@ static void set_configuration(const struct info *i, Maglev__RouterInfo *info)
 	info->loaded = r->at;
 }
 
+/* One that has ended is said only if it ended badly. */
+static char *rollout(const struct info *i)
+{
+	const struct rollout_status s =
+		i->from->rollout ? rollout_status(i->from->rollout) : (struct rollout_status){ 0 };
+
+	if (s.state == ROLLOUT_RUNNING)
+		return arena_printf(i->arena, "generation %" PRIu64 " gets %u %% of the requests",
+				    s.generation, s.share);
+	if (s.state == ROLLOUT_RETURNED)
+		return arena_printf(i->arena,
+				    "generation %" PRIu64
+				    " was given up: too many of its requests failed",
+				    s.generation);
+	return info_text("");
+}
+
 Maglev__RouterInfo *info_router(const struct info *i)
 {
 	struct router *r = i->from->router;
@@ -401,6 +419,7 @@ Maglev__RouterInfo *info_router(const struct info *i)
 	set_configuration(i, info);
 	info->draining = router_is_stopping(r);
 	info->problem = problem(i);
+	info->rollout = rollout(i);
 	if (!i->figures)
 		return info;
 	info->generations_held = (uint32_t)router_generations(r);

@@ -7,6 +7,7 @@
 
 #include "proto/router.pb-c.h"
 #include "src/router/rates.h"
+#include "src/router/rollout.h"
 #include "src/router/view.h"
 
 /* A new message in an arena. */
@@ -27,9 +28,10 @@ static inline char *info_text(const char *s)
 struct info_sources {
 	struct router *router;
 	const struct rates *rates;
-	const char *name;    /* of this router */
-	int64_t started;     /* unix ns */
-	const char *refusal; /* why the last configuration was refused; "": it was not */
+	const struct rollout *rollout; /* NULL: there is none to be shown */
+	const char *name;	       /* of this router */
+	int64_t started;	       /* unix ns */
+	const char *refusal;	       /* why the last configuration was refused; "": it was not */
 };
 
 /* A view, and what is shown of it. */

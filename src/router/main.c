@@ -198,6 +198,8 @@ static int start_show(struct program *p)
 
 	if (*p->options.grpc.addr)
 		r = show_new(p->loop, &p->options.grpc, p->router, &p->show);
+	if (p->show)
+		show_follow(p->show, p->rollout);
 	p->metrics.show = p->show;
 	return r;
 }

@@ -412,6 +412,11 @@ void show_free(struct show *s)
 	free(s);
 }
 
+void show_follow(struct show *s, const struct rollout *rollout)
+{
+	s->from.rollout = rollout;
+}
+
 void show_refused(struct show *s, const char *why)
 {
 	free(s->refusal);

@@ -9,11 +9,14 @@
 #include "lib/service/watch.h"
 #include "src/router/router.h"
 
+struct rollout;
 struct show;
 
 /* Starts to listen. Fails and logs like service_new(). options are borrowed. */
 int show_new(struct ev_loop *loop, const struct service_options *options, struct router *router,
 	     struct show **ret);
+/* The rollout that is shown; borrowed. */
+void show_follow(struct show *s, const struct rollout *rollout);
 /* Why the file was refused when it was read last; "": it was not. */
 void show_refused(struct show *s, const char *why);
 /* Ends all calls. Must come before the router is freed. NULL is allowed. */

@@ -10,6 +10,7 @@ from lab import PATIENCE, Authority, program, until
 from lab.api import Status
 from lab.router import OK, answering, document
 from lab.router_api import RouterApi, kind_of
+from lab.turns import Turns, long_turns
 
 FAILED = b'HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n'
 NAME = 'router.example.net'
@@ -368,3 +369,48 @@ def test_the_addresses_of_a_name_are_shown(serve, shown):
     missing = router.api.pool('pool')['servers'][1]
     assert (missing['state'], missing['addresses'], missing['share']) == ('unknown', [], 0)
     assert missing['reason'] == 'its name has not been found'
+
+
+def test_a_rollout_is_said(serve, shown):
+    router = shown(document(serve()))
+    assert router.update(document(serve()), path='/routes/update?rollout=30&step=0').status == 200
+    assert router.api.router()['rollout'] == 'generation 2 gets 30 % of the requests'
+    assert router.ask('POST', '/rollout/promote').status == 200
+    it = router.api.router()
+    assert (it['rollout'], it['generation'], it['source']) == ('', '2', 'rollout')
+
+
+# ---- many ----
+
+def test_ten_thousand_routes_are_shown_in_slices(serve, route):
+    """Lists and streams with rates to 4 clients at once, under requests: no turn of the loop takes over 10 ms."""
+    server = serve()
+    doc = document(server)
+    doc['routes'] = [{'name': f'r{i:05}', 'host': f'h{i}.example', 'pool': 'pool'} for i in range(10000)]
+    router = route(doc, level='info', measured=True)
+    clients = [RouterApi(router.port_of('grpc')) for _ in range(4)]
+    names = [one['name'] for one in doc['routes']]
+
+    def ask():
+        for call in [client.start('ListRoutes') for client in clients]:
+            assert [one.name for one in call.result().routes] == names
+
+    def follow():
+        streams = [client.watch(rates=True) for client in clients]
+        for stream in streams:
+            stream.wait('pool')
+        router.request(headers={'Host': 'h5000.example'})
+        before = streams[0].find('route', name='r05000')[0].traffic.requests
+        for stream in streams:
+            until(lambda: stream.find('route', name='r05000')[-1].traffic.requests > before, what='news of one route')
+            stream.cancel()
+
+    before = Turns(router).all
+    ask()
+    assert Turns(router).all - before > 8, 'it is made in one turn'
+    assert long_turns(router, ask) == 0
+    assert long_turns(router, follow) == 0
+    it = clients[0].call('ExplainRequest', host='h9999.example', path='/')
+    assert it.route == 'r09999'
+    for client in clients:
+        client.close()

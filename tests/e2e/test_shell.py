@@ -66,7 +66,7 @@ def test_it_runs_commands_in_colour(daemon, shell):
     override = daemon.api.backend('web1').override
     assert (override.act, override.reason) == ('paused', 'new disk')
     assert say(it, 'show nonsense') == \
-        'unknown word "nonsense" after "show"; possible: version, frontends, backends, he\nalthchecks, lb, vpp, announcements, sessions, speaker\n'
+        'unknown word "nonsense" after "show"; possible: version, frontends, backends, he\nalthchecks, lb, vpp, announcements, sessions, speaker, router, listeners, routes\n, pools, generations, route-for\n'
     assert it.style_of('unknown word') == RED
     assert say(it, 'show backends x') == 'no backend is called "x"\n'
     assert say(it, '# nothing') == ''
@@ -320,8 +320,8 @@ def test_long_lines_narrow_windows_and_other_alphabets(daemon, shell):
     it = shell(daemon.api_port, columns=50)
     line = 'set backend web1 pause reason "Größe und Höhe, zu klein für ein Fenster"'
     it.type(line, '^A', '?')
-    it.wait_text('quit    leave the shell\n')
-    it.wait(lambda screen: screen.text.replace('\n', '').endswith(f'quit    leave the shell{it.prompt}{line}'),
+    it.wait_text('quit      leave the shell\n')
+    it.wait(lambda screen: screen.text.replace('\n', '').endswith(f'quit      leave the shell{it.prompt}{line}'),
             'the whole line')
     it.resize(100, 30)
     it.wait_last(it.prompt + line)

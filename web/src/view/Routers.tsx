@@ -329,6 +329,9 @@ const RouterRow: Component<{ router: RouterView }> = (props) => {
 								{it().source}, <Ago of={it().loaded} />
 								{props.router.connected ? '' : ', last known'}
 							</span>
+							<Show when={it().rollout}>
+								<span class="chip chip-info">{it().rollout}</span>
+							</Show>
 						</Flash>
 					)}
 				</Show>
