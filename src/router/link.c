@@ -32,10 +32,13 @@ static void unkeep(struct link *l)
 {
 	TAILQ_REMOVE(&l->slot->kept, l, kept);
 	l->slot->n_kept--;
+	quota_unkeep(l->slot->side);
 }
 
 void link_free(struct link *l)
 {
+	struct seats *seats = l->leaving ? NULL : l->slot->seats;
+
 	if (l->leaving)
 		TAILQ_REMOVE(&l->worker->leaving, l, kept);
 	else if (l->x)
@@ -48,6 +51,8 @@ void link_free(struct link *l)
 	buffers_give(&l->worker->buffers, l->in);
 	stream_end(&l->stream);
 	free(l);
+	if (seats)
+		seats_close(seats);
 }
 
 void link_limit(struct link *l, int64_t ns)
@@ -229,7 +234,18 @@ static void send_proxy(struct link *l, const struct exchange *x)
 		stream_fail(&l->stream, -EINVAL);
 }
 
-struct link *link_take(struct exchange *x, struct server *server, bool fresh, bool *ret_open)
+/* A link is about to be made. Kept ones of other clients make room for it. */
+static bool has_room(struct slot *slot, unsigned limit)
+{
+	if (seats_open(slot->seats, limit))
+		return true;
+	if (TAILQ_EMPTY(&slot->kept))
+		return false;
+	link_free(TAILQ_LAST(&slot->kept, links));
+	return seats_open(slot->seats, limit);
+}
+
+struct link *link_take(struct exchange *x, struct server *server, bool fresh, unsigned limit)
 {
 	struct worker *w = x->client->worker;
 	struct slot *slot = worker_slot(w, server);
@@ -246,7 +262,8 @@ struct link *link_take(struct exchange *x, struct server *server, bool fresh, bo
 	if (pool->send_proxy)
 		whose = client_of(x);
 	l = fresh ? NULL : find_kept(slot, &whose, named);
-	*ret_open = l != NULL;
+	if (!l && !has_room(slot, limit))
+		return NULL;
 	slot->active++;
 	if (l) {
 		unkeep(l);
@@ -256,6 +273,7 @@ struct link *link_take(struct exchange *x, struct server *server, bool fresh, bo
 	}
 	l = mem_zalloc(sizeof(*l));
 	l->worker = w;
+	l->opened = ev_now(w->loop);
 	l->slot = slot;
 	l->x = x;
 	slot->n_open++;
@@ -275,6 +293,7 @@ struct link *link_take(struct exchange *x, struct server *server, bool fresh, bo
 
 void link_give(struct link *l, const struct l7_limits *limits)
 {
+	bool keep = limits && limits->idle && !l->in && !stream_unsent(&l->stream);
 	struct slot *slot = l->slot;
 
 	link_limit(l, 0);
@@ -283,7 +302,8 @@ void link_give(struct link *l, const struct l7_limits *limits)
 	l->x = NULL;
 	TAILQ_INSERT_HEAD(&slot->kept, l, kept);
 	slot->n_kept++;
-	if (!limits || !limits->idle || l->in || stream_unsent(&l->stream)) {
+	quota_keep(slot->side, keep && limits->connections);
+	if (!keep) {
 		link_free(l);
 		return;
 	}
@@ -296,8 +316,24 @@ void link_give(struct link *l, const struct l7_limits *limits)
 		show(slot);
 }
 
+bool link_yield(struct quota_side *side)
+{
+	struct slot *slot;
+
+	TAILQ_FOREACH(slot, &side->slots, of_side)
+	{
+		if (TAILQ_EMPTY(&slot->kept))
+			continue;
+		link_free(TAILQ_LAST(&slot->kept, links));
+		return true;
+	}
+	return false;
+}
+
+/* It has ended on both sides but for what is queued, so it does not count any more. */
 void link_leave(struct link *l)
 {
+	seats_close(l->slot->seats);
 	l->slot->active--;
 	l->x = NULL;
 	l->leaving = true;

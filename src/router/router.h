@@ -62,6 +62,13 @@ int router_set_servers(struct router *r, struct settings *settings,
 /* Applies an earlier generation again; 0: the one that was in force before. -ENOENT: not kept. */
 int router_rollback(struct router *r, uint64_t number, const struct history_origin *origin,
 		    struct buf *why);
+/*
+ * Asks all threads for their connections. The caller fills in done(); it is called later, from the
+ * loop or from router_free(), and frees the inquiry. router_inquiry() returns NULL after
+ * router_drain().
+ */
+struct inquiry *router_inquiry(const struct router *r, size_t limit);
+void router_inquire(struct router *r, struct inquiry *q);
 /* The last generations. */
 struct history *router_history(const struct router *r);
 /* Whether requests still use a generation, or it is in force. */
@@ -76,6 +83,8 @@ struct generation *router_hold(struct router *r);
 void router_release(struct router *r, struct generation *g);
 /* Generations that are still used by exchanges, the one in force included. */
 size_t router_generations(const struct router *r);
+/* Lookups of names. */
+struct lookups_counts router_lookups(const struct router *r);
 /* The counters of all threads together. */
 struct worker_totals router_totals(const struct router *r);
 /* The statistics of what the generation in force has: stats_sum() with its names and servers. */

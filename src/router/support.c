@@ -49,24 +49,6 @@ static void check_servers(const struct l7_doc_pool *p, size_t i, struct errs *er
 			       k);
 }
 
-static void check_pool(const struct l7_doc_pool *p, size_t i, struct errs *errors)
-{
-	const struct {
-		bool used;
-		struct place at;
-		const char *word;
-	} parts[] = {
-		{ p->limits.connections.v != 0, p->limits.connections.at, "limits.connections" },
-		{ p->limits.waiting.set, p->limits.waiting.at, "limits.waiting" },
-		{ p->limits.wait.set, p->limits.wait.at, "limits.wait" },
-	};
-
-	for (size_t k = 0; k < ARRAY_SIZE(parts); k++)
-		if (parts[k].used)
-			refuse(errors, parts[k].at, "pools[%zu].%s", i, parts[k].word);
-	check_servers(p, i, errors);
-}
-
 int support_check(const struct l7_doc *doc, struct errs *errors)
 {
 	size_t before = errors->n + errors->dropped;
@@ -76,7 +58,7 @@ int support_check(const struct l7_doc *doc, struct errs *errors)
 	if (doc->default_route.set)
 		check_rule(&doc->default_route, "default_route", errors);
 	for (size_t i = 0; i < doc->n_pools; i++)
-		check_pool(&doc->pools[i], i, errors);
+		check_servers(&doc->pools[i], i, errors);
 	errs_sort(errors);
 	return errors->n + errors->dropped == before ? 0 : -EINVAL;
 }
