@@ -162,11 +162,18 @@ static void on_changed(struct probing *p, const struct health_change *change)
 	set_flag(c->server, SERVER_DOWN, down);
 	if (change->from == HEALTH_DOWN)
 		warm_up(c);
-	log_at(down ? LOG_WARN : LOG_INFO, down ? "server-down" : "server-up",
-	       LOG_S("pool", c->pool->config->name), LOG_S("server", c->server->authority),
-	       LOG_S("from", health_state_name(change->from)),
-	       LOG_S("code", health_code_name(change->why)),
-	       LOG_S("reason", *p->reason ? p->reason : NULL));
+	if (down)
+		log_warn("server-down", LOG_S("pool", c->pool->config->name),
+			 LOG_S("server", c->server->authority),
+			 LOG_S("from", health_state_name(change->from)),
+			 LOG_S("code", health_code_name(change->why)),
+			 LOG_S("reason", *p->reason ? p->reason : NULL));
+	else
+		log_info("server-up", LOG_S("pool", c->pool->config->name),
+			 LOG_S("server", c->server->authority),
+			 LOG_S("from", health_state_name(change->from)),
+			 LOG_S("code", health_code_name(change->why)),
+			 LOG_S("reason", *p->reason ? p->reason : NULL));
 }
 
 /* ---- charges ---- */
