@@ -80,6 +80,7 @@ struct l7_probe {
 	const char *path;	   /* HTTP; NULL: only a connection */
 	const char *host;	   /* NULL: that of the server */
 	unsigned low, high;	   /* of accepted statuses */
+	bool send_proxy;	   /* as that of the pool */
 	int64_t interval, timeout; /* ns */
 	unsigned rise, fall;
 };

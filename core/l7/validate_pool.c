@@ -371,7 +371,7 @@ static void build_pool(struct l7__build *b, size_t i, struct l7_pool *p)
 	build_limits(b, &spot, &d->limits, &p->limits);
 	p->connect_timeout = rule_duration(&b->sink, &spot, &connect, &d->connect_timeout);
 	p->slow_start = rule_duration(&b->sink, &spot, &slow, &d->slow_start);
-	p->send_proxy = rule_flag(&d->send_proxy, false);
+	p->send_proxy = p->probe.send_proxy = rule_flag(&d->send_proxy, false);
 }
 
 void l7__build_pools(struct l7__build *b)

@@ -20,6 +20,7 @@
 #include "base/units.h"
 #include "lib/probe/internal.h"
 #include "lib/regex/regex.h"
+#include "lib/stream/proxy.h"
 
 /* After PROBE_KEEP_ALIVE_MAX questions a new connection is opened, which is tested as well. */
 static bool may_keep(const struct probe *p)
@@ -47,7 +48,12 @@ static void add_host(struct buf *b, const struct probe_spec *spec)
 
 static void write_request(const struct probe *p, struct buf *b)
 {
+	static const struct stream_proxy local = { .version = 2, .local = true };
+
+	assert(!p->spec.send_proxy || (p->spec.kind == PROBE_HTTP && !p->spec.keep_alive));
 	b->n = 0;
+	if (p->spec.send_proxy)
+		stream_proxy_format(&local, b);
 	buf_add_lit(b, "GET ");
 	buf_adds(b, p->spec.path ? p->spec.path : "/");
 	buf_add_lit(b, " HTTP/1.1\r\nHost: ");

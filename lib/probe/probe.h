@@ -95,6 +95,10 @@ struct probe_spec {
 	struct addr source;	/* none: the kernel chooses */
 	int64_t timeout;	/* ns */
 	bool keep_alive;
+	/*
+	 * HTTP, without keep_alive: a header of the PROXY protocol (version 2, LOCAL) comes first.
+	 */
+	bool send_proxy;
 	/* HTTP(S) */
 	const char *path; /* NULL: "/" */
 	const char *host; /* sent as it is; NULL: the address, with the port if not the default */

@@ -26,9 +26,10 @@ static struct health_rule rule_of(const struct probing *p)
 
 static bool is_same(const struct l7_probe *a, const struct l7_probe *b)
 {
-	return a->enabled == b->enabled && cstr_eq(a->path, b->path) && cstr_eq(a->host, b->host) &&
-	       a->low == b->low && a->high == b->high && a->interval == b->interval &&
-	       a->timeout == b->timeout && a->rise == b->rise && a->fall == b->fall;
+	return a->send_proxy == b->send_proxy && a->enabled == b->enabled &&
+	       cstr_eq(a->path, b->path) && cstr_eq(a->host, b->host) && a->low == b->low &&
+	       a->high == b->high && a->interval == b->interval && a->timeout == b->timeout &&
+	       a->rise == b->rise && a->fall == b->fall;
 }
 
 static void arm(struct probing *p, int64_t at, int64_t now)
@@ -78,6 +79,7 @@ static struct probe_spec spec_of(const struct probing *p)
 				    .target = { p->addresses[p->turn % p->n], p->port },
 				    .timeout = p->config.timeout,
 				    .path = p->config.path,
+				    .send_proxy = p->config.send_proxy,
 				    .host = p->config.host ?: p->authority,
 				    .user_agent = p->env->user_agent,
 				    .codes = &p->codes,

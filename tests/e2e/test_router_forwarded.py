@@ -190,6 +190,23 @@ def test_a_change_of_send_proxy_leaves_no_connection_of_the_other_kind(serve, ro
     assert len(seen) == 1
 
 
+def test_probes_of_such_a_pool_have_a_header_of_their_own(serve, route):
+    kinds = []
+
+    def strict(wire):
+        assert wire.exactly(12) == V2
+        command, _, n = struct.unpack('>BBH', wire.exactly(4))
+        wire.exactly(n)
+        kinds.append((command, wire.message()[0].start.split()[1]))
+        wire.send(OK)
+    router = route(document(serve(strict), pool={'send_proxy': True, 'probe': {'path': '/health', 'interval': '20ms',
+                                                                               'timeout': '20ms', 'rise': 1}}), threads=1)
+    router.wait('server-up')
+    assert router.request(path='/a').status == 200
+    assert (0x20, '/health') in kinds and (0x21, '/a') in kinds
+    assert not {(0x20, '/a'), (0x21, '/health')} & set(kinds)
+
+
 # ---- HAProxy ----
 
 @pytest.mark.parametrize('option', ['send-proxy', 'send-proxy-v2'])
