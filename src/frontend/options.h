@@ -10,9 +10,10 @@
 #include "src/frontend/targets.h"
 
 struct options {
-	struct cli_list servers, speakers;
+	struct cli_list servers, speakers, routers;
 	struct targets targets;		   /* parsed from servers */
 	struct targets speaker_targets;	   /* parsed from speakers; may have none */
+	struct targets router_targets;	   /* the same from routers */
 	const char *listen, *metrics_addr; /* metrics_addr may be empty: not served */
 	size_t max_per_client;		   /* connections of one client */
 	struct cli_list trusted_proxies;

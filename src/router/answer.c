@@ -19,12 +19,7 @@ static void choose_framing(struct exchange *x, const struct http_head *h)
 	http_body_init(&x->down, h, exchange__method(x));
 	x->status = h->status;
 	x->keep_link = h->keep_alive && x->down.kind != HTTP_BODY_CLOSE;
-	if (x->down.kind == HTTP_BODY_CLOSE && !x->down.done)
-		x->framing = x->old ? HEAD_CLOSE : HEAD_CHUNKED;
-	else if (x->down.kind == HTTP_BODY_CHUNKED && !x->down.done && x->old)
-		x->framing = HEAD_CLOSE;
-	else
-		x->framing = HEAD_AS_IS;
+	x->framing = head_choose_framing(&x->down, x->old);
 	if (x->framing == HEAD_CLOSE || x->client->ended || x->client->last || !x->up.done)
 		x->keep = false;
 }

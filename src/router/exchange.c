@@ -387,7 +387,7 @@ static struct exchange *make(struct client *c, size_t n)
 {
 	struct worker *w = c->worker;
 	const struct http_head *h = &w->head;
-	struct era *era = worker_era(w, c);
+	struct era *era = w->trial ? worker_trial_era(w, c) : w->era;
 	struct exchange *x = w->spare;
 
 	if (x)
@@ -409,8 +409,7 @@ static struct exchange *make(struct client *c, size_t n)
 	x->n_method = (uint8_t)(h->method.n < ROUTER__METHOD ? h->method.n : ROUTER__METHOD);
 	memcpy(x->method, h->method.p, x->n_method);
 	http_body_init(&x->up, h, (struct str){ 0 });
-	x->upgrade = h->upgrade && h->minor && x->up.done &&
-		     !str_ieq(http_header(h, STR("upgrade")), STR("h2c"));
+	x->upgrade = head_wants_upgrade(h);
 	x->moved = ev_now(w->loop);
 	x->began = x->try_began = loop_monotonic();
 	return x;

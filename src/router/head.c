@@ -262,6 +262,16 @@ void head_write_request(const struct head_request *r, struct buf *out)
 	buf_add_lit(out, "\r\n");
 }
 
+bool head_wants_upgrade(const struct http_head *h)
+{
+	struct str list = http_header(h, STR("upgrade")), member;
+	bool plain = h->upgrade && h->minor && !h->chunked && !h->length && list.n;
+
+	while (plain && str_cut(&list, ',', &member))
+		plain = !str_ieq(str_trim(member), STR("h2c"));
+	return plain;
+}
+
 /* ---- targets ---- */
 
 static unsigned read_absolute(struct str target, struct str *ret_host, struct str *ret_target)
@@ -296,6 +306,15 @@ unsigned head_read_target(const struct http_head *h, struct str *ret_host, struc
 }
 
 /* ---- answers ---- */
+
+enum head_framing head_choose_framing(const struct http_body *body, bool old)
+{
+	if (body->done || body->kind == HTTP_BODY_LENGTH)
+		return HEAD_AS_IS;
+	if (old)
+		return HEAD_CLOSE;
+	return body->kind == HTTP_BODY_CLOSE ? HEAD_CHUNKED : HEAD_AS_IS;
+}
 
 /* RFC 9112, 6.1 and RFC 9110, 8.6: these have neither a length nor a transfer coding. */
 static bool is_bodiless(const struct http_head *h)

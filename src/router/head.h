@@ -57,6 +57,14 @@ struct head_answer {
  */
 unsigned head_read_target(const struct http_head *h, struct str *ret_host, struct str *ret_target);
 
+/*
+ * Whether an upgrade is passed on: of HTTP/1.1, without a body, and not to h2c, in which the router
+ * could not tell one request from the next.
+ */
+bool head_wants_upgrade(const struct http_head *h);
+/* How the end of an answer's body, which was just initialized, is marked for the client. */
+enum head_framing head_choose_framing(const struct http_body *body, bool old);
+
 /* Both replace the contents of out. */
 void head_write_request(const struct head_request *r, struct buf *out);
 void head_write_answer(const struct head_answer *a, struct buf *out);

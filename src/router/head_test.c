@@ -162,6 +162,34 @@ static void an_upgrade_goes_on_if_it_is_wanted(void **state)
 		       "GET / HTTP/1.1\r\nHost: h\r\n\r\n");
 }
 
+static void some_upgrades_are_not_passed_on(void **state)
+{
+	static const struct {
+		const char *fields;
+		bool wanted;
+	} rows[] = {
+		{ "Connection: Upgrade\r\nUpgrade: websocket\r\n", true },
+		{ "Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 0\r\n", true },
+		{ "Connection: Upgrade\r\nUpgrade: a, b/1\r\n", true },
+		{ "Connection: Upgrade\r\nUpgrade: H2C\r\n", false },
+		{ "Connection: Upgrade\r\nUpgrade: websocket , h2c\r\n", false },
+		{ "Connection: Upgrade\r\n", false },
+		{ "Upgrade: websocket\r\n", false },
+		{ "Connection: Upgrade\r\nUpgrade: a\r\nContent-Length: 1\r\n", false },
+		{ "Connection: Upgrade\r\nUpgrade: a\r\nTransfer-Encoding: chunked\r\n", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char text[200];
+
+		snprintf(text, sizeof(text), "GET / HTTP/1.1\r\nHost: a\r\n%s\r\n", rows[i].fields);
+		parse_request(text);
+		assert_int_equal(head_wants_upgrade(&head), rows[i].wanted);
+	}
+	parse_request("GET / HTTP/1.0\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+	assert_false(head_wants_upgrade(&head));
+}
+
 static void forwarded_is_written_as_the_rfc_says(void **state)
 {
 	struct head_request r = { .forwarded = L7_FORWARDED_REPLACE,
@@ -263,6 +291,7 @@ int main(void)
 		cmocka_unit_test(a_trusted_client_knows_scheme_and_host),
 		cmocka_unit_test(a_new_host_and_edits_are_written),
 		cmocka_unit_test(an_upgrade_goes_on_if_it_is_wanted),
+		cmocka_unit_test(some_upgrades_are_not_passed_on),
 		cmocka_unit_test(the_framing_is_that_of_the_client),
 		cmocka_unit_test(cors_replaces_what_the_server_said),
 	};

@@ -241,8 +241,8 @@ struct worker {
 /* worker.c */
 struct slot *worker_slot(struct worker *w, const struct server *server);
 void worker_release_era(struct worker *w, struct era *era);
-/* The one that a request of this client begins with. */
-struct era *worker_era(const struct worker *w, const struct client *c);
+/* The one that a request of this client begins with, while there are two. */
+struct era *worker_trial_era(const struct worker *w, const struct client *c);
 /* The last connection may have ended. */
 void worker_look(struct worker *w);
 

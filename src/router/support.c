@@ -41,7 +41,7 @@ static void check_route(const struct l7_doc_route *r, size_t i, struct errs *err
 			   errors);
 }
 
-static void check_servers(const struct l7_doc_pool *p, size_t i, struct errs *errors)
+static void check_pool(const struct l7_doc_pool *p, size_t i, struct errs *errors)
 {
 	for (size_t k = 0; k < p->n_upstreams; k++)
 		if (p->upstreams[k].tls.v)
@@ -58,7 +58,7 @@ int support_check(const struct l7_doc *doc, struct errs *errors)
 	if (doc->default_route.set)
 		check_rule(&doc->default_route, "default_route", errors);
 	for (size_t i = 0; i < doc->n_pools; i++)
-		check_servers(&doc->pools[i], i, errors);
+		check_pool(&doc->pools[i], i, errors);
 	errs_sort(errors);
 	return errors->n + errors->dropped == before ? 0 : -EINVAL;
 }

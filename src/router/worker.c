@@ -134,13 +134,11 @@ static struct era *era_of(struct worker *w, struct generation *g)
 }
 
 /* IPv6 clients change the lower half of their address. */
-struct era *worker_era(const struct worker *w, const struct client *c)
+struct era *worker_trial_era(const struct worker *w, const struct client *c)
 {
 	char key[sizeof(c->peer.addr.bytes) + sizeof(c->peer.port)];
 	size_t n = c->peer.addr.family == AF_INET6 ? 8 : 4;
 
-	if (!w->trial)
-		return w->era;
 	memcpy(key, c->peer.addr.bytes, n);
 	if (w->split.by_connection) {
 		memcpy(key + n, &c->peer.port, sizeof(c->peer.port));
