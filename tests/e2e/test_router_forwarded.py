@@ -161,6 +161,16 @@ def test_a_connection_with_a_proxy_header_serves_one_client(serve, route):
                                        (names[1], two.sock.getpeername(), [f'/two/{i}' for i in range(3)])])
 
 
+def test_a_kept_connection_of_another_client_makes_room(serve, route):
+    seen = []
+    router = route(document(serve(proxied(seen)), pool={'send_proxy': True, 'limits': {'connections': 1, 'wait': '60s'}}),
+                   threads=1)
+    with router.client() as one, router.client() as two:
+        for _ in range(3):
+            assert one.get()[0].status == two.get()[0].status == 200
+    assert len(seen) == 6  # each time a connection for the other one
+
+
 def test_clients_behind_one_trusted_proxy_do_not_share_a_connection(serve, route):
     seen = []
     router = route(document(serve(proxied(seen)), pool={'send_proxy': True}, **listener(trusted_proxies=['127.0.0.1'])),
