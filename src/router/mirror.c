@@ -205,12 +205,13 @@ static struct link *find_link(struct exchange *x, const struct generation_pool *
 {
 	struct worker *w = exchange__worker(x);
 	const struct l7_limits *limits = &pool->config->limits;
+	const struct link_wish wish = { .pool = pool->config, .client = x->client };
 	struct server *server;
 
 	if (w->n_mirrors >= COPIES_MAX || (limits->connections && quota_is_crowded(pool->quota)))
 		return NULL;
 	server = choose_any(w, x->era, pool);
-	return server ? link_take(w, server, false, limits->connections) : NULL;
+	return server ? link_take(w, server, &wish) : NULL;
 }
 
 static struct mirror *make(struct exchange *x, struct link *link, const struct l7_limits *limits)
