@@ -243,6 +243,17 @@ static void send_proxy(struct link *l, const struct client *c)
 		stream_fail(&l->stream, -EINVAL);
 }
 
+/* A kept link that this request cannot use, because it is for another client, gives way. */
+static bool find_seat(struct slot *slot, unsigned limit)
+{
+	if (seats_open(slot->seats, limit))
+		return true;
+	if (TAILQ_EMPTY(&slot->kept))
+		return false;
+	link_free(TAILQ_LAST(&slot->kept, links));
+	return seats_open(slot->seats, limit);
+}
+
 struct link *link_take(struct worker *w, struct server *server, const struct link_wish *wish)
 {
 	struct slot *slot = worker_slot(w, server);
@@ -258,7 +269,7 @@ struct link *link_take(struct worker *w, struct server *server, const struct lin
 	if (wish->pool->send_proxy)
 		whose = source_of(wish->client);
 	l = wish->fresh ? NULL : find_kept(slot, &whose, named);
-	if (!l && !seats_open(slot->seats, wish->pool->limits.connections))
+	if (!l && !find_seat(slot, wish->pool->limits.connections))
 		return NULL;
 	slot->active++;
 	if (l) {
