@@ -72,9 +72,9 @@ static const char *link_state(const struct link *l)
 {
 	if (l->leaving)
 		return "closing";
-	if (!l->x)
+	if (!l->x && !l->mirror)
 		return "kept";
-	return l->stream.state == STREAM_OPEN ? "busy" : "connecting";
+	return l->stream.state != STREAM_OPEN ? "connecting" : l->x ? "busy" : "copying";
 }
 
 static void add_peer(struct buf *out, int fd)
@@ -104,7 +104,7 @@ static void add_link(struct worker *w, struct inquiry_part *p, const struct link
 	if (l->x && l->x->backend)
 		add_text(out, "pool",
 			 l->x->era->generation->pools[l->x->backend->pool].config->name);
-	buf_printf(out, ",\"requests\":%" PRIu64, l->served + (l->x != NULL));
+	buf_printf(out, ",\"requests\":%" PRIu64, l->served + (l->x || l->mirror));
 	end(out, &p->links, start, l->opened);
 }
 
@@ -218,6 +218,7 @@ static bool look_at_slots(struct worker *w, struct inquiry_part *p)
 
 bool inquiry_look(struct worker *w, struct inquiry_part *p)
 {
+	const struct mirror *m = NULL;
 	const struct link *l;
 
 	if (!look_at_clients(w, p) || !look_at_slots(w, p))
@@ -226,6 +227,8 @@ bool inquiry_look(struct worker *w, struct inquiry_part *p)
 	{
 		add_link(w, p, l);
 	}
+	while ((l = mirror_next(w, &m)))
+		add_link(w, p, l);
 	p->clients.total = w->n_clients;
 	p->links.total = atomic_load_explicit(&w->counters.links, memory_order_relaxed);
 	return true;

@@ -470,6 +470,8 @@ void mirror_feed(struct exchange *x, struct str body);
 void mirror_abandon(struct exchange *x);
 void mirror_sweep(struct worker *w, ev_tstamp now);
 void mirror_clean_up(struct worker *w);
+/* The link of the copy after *m, which it becomes; of the first one after NULL. NULL: no more. */
+const struct link *mirror_next(const struct worker *w, const struct mirror **m);
 
 /* Called by link.c; as those of exchanges. */
 void mirror_connected(struct mirror *m);

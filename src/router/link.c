@@ -243,8 +243,8 @@ static void send_proxy(struct link *l, const struct client *c)
 		stream_fail(&l->stream, -EINVAL);
 }
 
-/* A link is about to be made. Kept ones of other clients make room for it. */
-static bool has_room(struct slot *slot, unsigned limit)
+/* A kept link that this request cannot use, because it is for another client, gives way. */
+static bool find_seat(struct slot *slot, unsigned limit)
 {
 	if (seats_open(slot->seats, limit))
 		return true;
@@ -269,7 +269,7 @@ struct link *link_take(struct worker *w, struct server *server, const struct lin
 	if (wish->pool->send_proxy)
 		whose = source_of(wish->client);
 	l = wish->fresh ? NULL : find_kept(slot, &whose, named);
-	if (!l && !has_room(slot, wish->pool->limits.connections))
+	if (!l && !find_seat(slot, wish->pool->limits.connections))
 		return NULL;
 	slot->active++;
 	if (l) {

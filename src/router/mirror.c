@@ -95,6 +95,12 @@ void mirror_clean_up(struct worker *w)
 	}
 }
 
+const struct link *mirror_next(const struct worker *w, const struct mirror **m)
+{
+	*m = *m ? TAILQ_NEXT(*m, all) : TAILQ_FIRST(&w->mirrors);
+	return *m ? (*m)->link : NULL;
+}
+
 /* ---- the answer ---- */
 
 /* Reads the head. 0: it is not complete; below 0: it is none. */

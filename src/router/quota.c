@@ -18,116 +18,121 @@
 struct quota *quota_new(unsigned threads, quota_call_fn *call, void *user)
 {
 	size_t size = sizeof(struct quota) + threads * sizeof(struct quota_side);
-	struct quota *g = mem_zalloc(size);
+	struct quota *q = mem_zalloc(size);
 
-	g->threads = threads;
-	g->call = call;
-	g->user = user;
-	atomic_init(&g->references, 1);
+	q->threads = threads;
+	q->call = call;
+	q->user = user;
+	atomic_init(&q->references, 1);
 	for (unsigned i = 0; i < threads; i++) {
-		g->sides[i].quota = g;
-		TAILQ_INIT(&g->sides[i].queue);
-		TAILQ_INIT(&g->sides[i].bound_queue);
-		TAILQ_INIT(&g->sides[i].slots);
+		q->sides[i].quota = q;
+		TAILQ_INIT(&q->sides[i].queue);
+		TAILQ_INIT(&q->sides[i].bound_queue);
+		TAILQ_INIT(&q->sides[i].slots);
 	}
-	return g;
+	return q;
 }
 
-void quota_hold(struct quota *g)
+void quota_hold(struct quota *q)
 {
-	atomic_fetch_add_explicit(&g->references, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&q->references, 1, memory_order_relaxed);
 }
 
-void quota_release(struct quota *g)
+void quota_release(struct quota *q)
 {
-	if (atomic_fetch_sub_explicit(&g->references, 1, memory_order_acq_rel) == 1)
-		free(g);
+	if (atomic_fetch_sub_explicit(&q->references, 1, memory_order_acq_rel) == 1)
+		free(q);
 }
 
-struct seats *seats_new(struct quota *g)
+struct seats *seats_new(struct quota *q)
 {
-	struct seats *t = mem_zalloc(sizeof(*t));
+	struct seats *s = mem_zalloc(sizeof(*s));
 
-	quota_hold(g);
-	t->quota = g;
-	atomic_init(&t->references, 1);
-	return t;
+	quota_hold(q);
+	s->quota = q;
+	atomic_init(&s->references, 1);
+	return s;
 }
 
-void seats_hold(struct seats *t)
+void seats_hold(struct seats *s)
 {
-	atomic_fetch_add_explicit(&t->references, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&s->references, 1, memory_order_relaxed);
 }
 
-void seats_release(struct seats *t)
+void seats_release(struct seats *s)
 {
-	if (atomic_fetch_sub_explicit(&t->references, 1, memory_order_acq_rel) != 1)
+	if (atomic_fetch_sub_explicit(&s->references, 1, memory_order_acq_rel) != 1)
 		return;
-	quota_release(t->quota);
-	free(t);
+	quota_release(s->quota);
+	free(s);
 }
 
 /* ---- calls ---- */
 
 void quota_call(struct quota_side *side)
 {
-	struct quota *g = side->quota;
+	struct quota *q = side->quota;
 
 	if (!atomic_exchange(&side->called, true))
-		g->call((unsigned)(side - g->sides), side, g->user);
+		q->call((unsigned)(side - q->sides), side, q->user);
 }
 
 /* The side, other than `but`, whose first request has waited longest, and since before; or NULL. */
-static struct quota_side *oldest(struct quota *g, const struct quota_side *but, int64_t before)
+static struct quota_side *oldest(struct quota *q, const struct quota_side *but, int64_t before)
 {
 	struct quota_side *found = NULL;
 
-	for (unsigned i = 0; i < g->threads; i++) {
-		int64_t since = atomic_load(&g->sides[i].oldest);
+	for (unsigned i = 0; i < q->threads; i++) {
+		int64_t since = atomic_load(&q->sides[i].oldest);
 
-		if (!since || since >= before || &g->sides[i] == but)
+		if (!since || since >= before || &q->sides[i] == but)
 			continue;
-		found = &g->sides[i];
+		found = &q->sides[i];
 		before = since;
 	}
 	return found;
 }
 
 /* A connection may be had: calls those that wait for it. */
-static void call_waiting(struct quota *g)
+static void call_waiting(struct quota *q)
 {
 	struct quota_side *side;
 
-	if (!quota_is_crowded(g))
+	if (!quota_is_crowded(q))
 		return;
-	side = oldest(g, NULL, INT64_MAX);
+	side = oldest(q, NULL, INT64_MAX);
 	if (side)
 		quota_call(side);
-	for (unsigned i = 0; i < g->threads; i++)
-		if (atomic_load(&g->sides[i].bound))
-			quota_call(&g->sides[i]);
+	for (unsigned i = 0; i < q->threads; i++)
+		if (atomic_load(&q->sides[i].bound))
+			quota_call(&q->sides[i]);
 }
 
 /* ---- connections ---- */
 
-bool seats_open(struct seats *t, unsigned limit)
+/* A counter never shows more than the limit, not even for a moment: others act on what it shows. */
+static bool add_below(atomic_uint *counter, unsigned limit)
 {
-	unsigned open = atomic_load(&t->open);
+	unsigned before = atomic_load(counter);
 
-	if (!limit) {
-		atomic_fetch_add(&t->open, 1);
-		return true;
-	}
-	while (open < limit)
-		if (atomic_compare_exchange_weak(&t->open, &open, open + 1))
+	while (before < limit)
+		if (atomic_compare_exchange_weak(counter, &before, before + 1))
 			return true;
 	return false;
 }
 
-void seats_close(struct seats *t)
+bool seats_open(struct seats *s, unsigned limit)
 {
-	atomic_fetch_sub(&t->open, 1);
-	call_waiting(t->quota);
+	if (limit)
+		return add_below(&s->open, limit);
+	atomic_fetch_add(&s->open, 1);
+	return true;
+}
+
+void seats_close(struct seats *s)
+{
+	atomic_fetch_sub(&s->open, 1);
+	call_waiting(s->quota);
 }
 
 void quota_keep(struct quota_side *side, bool limited)
@@ -158,10 +163,8 @@ static void show_queue(struct quota_side *side)
 
 bool quota_enter(struct quota_side *side, struct quota_place *p, unsigned max)
 {
-	if (atomic_fetch_add(&side->quota->waiting, 1) >= max) {
-		atomic_fetch_sub(&side->quota->waiting, 1);
+	if (!add_below(&side->quota->waiting, max))
 		return false;
-	}
 	p->side = side;
 	if (p->bound) {
 		TAILQ_INSERT_TAIL(&side->bound_queue, p, queue);
@@ -193,11 +196,11 @@ void quota_leave(struct quota_place *p)
 
 static bool others_wait(struct quota_side *side)
 {
-	struct quota *g = side->quota;
+	struct quota *q = side->quota;
 
-	for (unsigned i = 0; i < g->threads; i++)
-		if (&g->sides[i] != side &&
-		    (atomic_load(&g->sides[i].oldest) || atomic_load(&g->sides[i].bound)))
+	for (unsigned i = 0; i < q->threads; i++)
+		if (&q->sides[i] != side &&
+		    (atomic_load(&q->sides[i].oldest) || atomic_load(&q->sides[i].bound)))
 			return true;
 	return false;
 }
@@ -214,11 +217,11 @@ static void yield_kept(struct quota_side *side, const struct quota_users *users)
 /* Other threads may keep connections that nobody there needs. */
 static void call_keepers(struct quota_side *side)
 {
-	struct quota *g = side->quota;
+	struct quota *q = side->quota;
 
-	for (unsigned i = 0; i < g->threads; i++)
-		if (&g->sides[i] != side && atomic_load(&g->sides[i].kept))
-			quota_call(&g->sides[i]);
+	for (unsigned i = 0; i < q->threads; i++)
+		if (&q->sides[i] != side && atomic_load(&q->sides[i].kept))
+			quota_call(&q->sides[i]);
 }
 
 /* Returns whether one of them found no connection. */
@@ -269,26 +272,23 @@ void quota_turn(struct quota_side *side, const struct quota_users *users)
 
 /* ---- requests ---- */
 
-bool quota_admit(struct quota *g, unsigned limit)
+bool quota_admit(struct quota *q, unsigned limit)
 {
-	if (atomic_fetch_add_explicit(&g->requests, 1, memory_order_relaxed) < limit)
-		return true;
-	quota_dismiss(g);
-	return false;
+	return add_below(&q->requests, limit);
 }
 
-void quota_dismiss(struct quota *g)
+void quota_dismiss(struct quota *q)
 {
-	atomic_fetch_sub_explicit(&g->requests, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&q->requests, 1, memory_order_relaxed);
 }
 
-struct quota_load quota_load(const struct quota *g)
+struct quota_load quota_load(const struct quota *q)
 {
 	struct quota_load load = { 0 };
 
-	for (unsigned i = 0; i < g->threads; i++) {
-		load.active += atomic_load_explicit(&g->sides[i].active, memory_order_relaxed);
-		load.tried += atomic_load_explicit(&g->sides[i].tried, memory_order_relaxed);
+	for (unsigned i = 0; i < q->threads; i++) {
+		load.active += atomic_load_explicit(&q->sides[i].active, memory_order_relaxed);
+		load.tried += atomic_load_explicit(&q->sides[i].tried, memory_order_relaxed);
 	}
 	return load;
 }

@@ -74,22 +74,22 @@ struct seats {
 /* ---- lifetimes ---- */
 
 struct quota *quota_new(unsigned threads, quota_call_fn *call, void *user);
-void quota_hold(struct quota *g);
-void quota_release(struct quota *g);
+void quota_hold(struct quota *q);
+void quota_release(struct quota *q);
 /* Seats hold their quota. */
-struct seats *seats_new(struct quota *g);
-void seats_hold(struct seats *t);
-void seats_release(struct seats *t);
+struct seats *seats_new(struct quota *q);
+void seats_hold(struct seats *s);
+void seats_release(struct seats *s);
 
 /* ---- connections ---- */
 
 /* Counts a connection that is being opened. False: there are limit already. 0: no limit. */
-bool seats_open(struct seats *t, unsigned limit);
+bool seats_open(struct seats *s, unsigned limit);
 /* A connection has ended, or was not opened after all. */
-void seats_close(struct seats *t);
-static inline bool seats_has_room(const struct seats *t, unsigned limit)
+void seats_close(struct seats *s);
+static inline bool seats_has_room(const struct seats *s, unsigned limit)
 {
-	return atomic_load(&t->open) < limit;
+	return atomic_load(&s->open) < limit;
 }
 
 /* A connection of the thread is kept for the next request. limited: the pool has a limit. */
@@ -100,9 +100,9 @@ void quota_unkeep(struct quota_side *side);
 /* ---- waiting ---- */
 
 /* Whether a new request has to wait because others do. */
-static inline bool quota_is_crowded(const struct quota *g)
+static inline bool quota_is_crowded(const struct quota *q)
 {
-	return atomic_load(&g->waiting) > 0;
+	return atomic_load(&q->waiting) > 0;
 }
 
 /*
@@ -138,8 +138,8 @@ void quota_turn(struct quota_side *side, const struct quota_users *users);
 /* ---- requests ---- */
 
 /* Counts a request that begins. False: there are limit already. */
-bool quota_admit(struct quota *g, unsigned limit);
-void quota_dismiss(struct quota *g);
+bool quota_admit(struct quota *q, unsigned limit);
+void quota_dismiss(struct quota *q);
 
 /* Adds to a counter that only this thread writes. */
 static inline void quota_count(_Atomic uint32_t *counter, int by)
@@ -154,4 +154,4 @@ struct quota_load {
 	uint32_t active, tried;
 };
 
-struct quota_load quota_load(const struct quota *g);
+struct quota_load quota_load(const struct quota *q);

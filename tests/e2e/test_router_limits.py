@@ -260,6 +260,38 @@ def test_a_session_waits_for_its_own_server(serve, route, clients):
     assert second.message()[0].status == 200
 
 
+def test_a_hash_goes_to_another_server_if_its_own_is_full(serve, route, clients):
+    holders = [Held(), Held()]
+    router = route(document(*[serve(held) for held in holders],
+                            pool={'balance': 'maglev', 'hash_key': 'source', 'limits': {'connections': 1, 'wait': '1h'}}))
+    first, second, third = clients(router, 3)
+    ask(first)
+    ask(second)
+    until(lambda: all(held.waiting for held in holders), what='a request at each server')
+    ask(third)  # waits for the first of the two that is free
+    holders[0].answer()
+    holders[0].answer()
+    holders[1].answer()
+    assert [client.message()[0].status for client in (first, second, third)] == [200] * 3
+
+
+def test_a_kept_connection_of_another_client_gives_way(serve, route, clients):
+    """With PROXY headers a connection serves one client only."""
+    def serve_proxied(wire):
+        header = wire.exactly(16)
+        wire.exactly(int.from_bytes(header[14:], 'big'))
+        while True:
+            wire.message()
+            wire.send(OK)
+
+    server = serve(serve_proxied)
+    router = route(document(server, pool={'send_proxy': True, 'limits': {'connections': 1, 'wait': '1h'}}), threads=1)
+    everybody = clients(router, 4)
+    for client in everybody * 2:
+        assert ask(client).message()[0].status == 200
+    assert server.connections == 8
+
+
 def test_a_swap_loses_no_count_and_no_place(serve, route, clients):
     router = limited(serve, route, {'connections': 1, 'wait': '1h'})
     document_now = router.ask('GET', '/config').json

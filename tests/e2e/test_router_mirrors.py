@@ -169,6 +169,7 @@ def test_a_mirror_that_does_not_answer_delays_nothing(serve, route):
             assert client.get()[0].status == 200
         assert time.monotonic() - begin < PATIENCE
     router.wait_metric('maglev_router_client_connections', 0)
+    assert [link['state'] for link in router.ask('GET', '/connections').json['servers']].count('copying') == 50
     assert sum(copies(router, result) for result in ('answered', 'failed', 'cut')) == 0
 
 

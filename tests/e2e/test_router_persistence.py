@@ -195,6 +195,15 @@ def test_a_session_stays_at_its_backend(serve, route):
     assert {session(router)[0] for _ in range(10)} == {servers[1].port}
 
 
+def test_the_default_route_has_sessions_too(serve, route):
+    servers = [serve() for _ in range(3)]
+    router = route({'default_route': {'pool': 'pool', 'persistence': {}}, 'routes': [],
+                    'pools': [{'name': 'pool', 'servers': [f'127.0.0.1:{server.port}' for server in servers]}]})
+    port, cookie = session(router)
+    for _ in range(6):
+        assert session(router, headers={'Cookie': cookie}) == (port, None)
+
+
 def test_an_upgrade_gets_its_session(serve, route):
     def tunnel(wire):
         wire.head()
