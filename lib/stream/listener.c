@@ -256,6 +256,13 @@ int stream_listener_adopt(struct stream_listener *l, struct ev_loop *loop, int f
 	return 0;
 }
 
+int stream_listener_inspect(int fd, struct endpoint *ret_at)
+{
+	_cleanup_(cleanup_free) char *path = NULL;
+
+	return stream__inspect(fd, ret_at, &path);
+}
+
 /* Ends everything but the socket; the task is cancelled and a running step is notified. */
 int stream_listener_give(struct stream_listener *l)
 {

@@ -91,6 +91,11 @@ int stream_listener_adopt(struct stream_listener *l, struct ev_loop *loop, int f
  * the descriptor or -errno; *ret_at, which may be NULL, gets the address with the real port.
  */
 int stream_listen(const struct stream_listener_config *config, struct endpoint *ret_at);
+/*
+ * Whether stream_listener_adopt() would take the socket, which stays as it is. *ret_at gets its
+ * address, unset for a Unix socket. -EINVAL if not.
+ */
+int stream_listener_inspect(int fd, struct endpoint *ret_at);
 /* Closes the listener but returns its socket, for another process. The file stays. -1: none. */
 int stream_listener_give(struct stream_listener *l);
 /*

@@ -713,7 +713,9 @@ static void what_does_not_listen_is_refused(void **state)
 	struct bench *b = *state;
 	int udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct endpoint at;
 
+	assert_int_equal(stream_listener_inspect(udp, &at), -EINVAL);
 	assert_int_equal(stream_listener_adopt(&b->l, b->loop, udp, &loopback, &b->events),
 			 -EINVAL);
 	assert_int_equal(stream_listener_adopt(&b->l, b->loop, file, &loopback, &b->events),
@@ -728,6 +730,7 @@ static void a_socket_is_taken_over_with_its_queue(void **state)
 {
 	struct bench *b = *state;
 	struct stream_listener heir;
+	struct endpoint at;
 	int waits, fd;
 
 	assert_int_equal(open_path(b, 0640), 0);
@@ -736,6 +739,8 @@ static void a_socket_is_taken_over_with_its_queue(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(mode_of(b->path), 0640);
 	assert_int_equal(stream_listener_give(&b->l), -1);
+	assert_int_equal(stream_listener_inspect(fd, &at), 0);
+	assert_false(addr_is_set(&at.addr));
 	assert_int_equal(stream_listener_adopt(&heir, b->loop, fd, &loopback, &b->events), 0);
 	assert_string_equal(heir.path, b->path);
 	turn_until_accepted(b, 1);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any bytes as the text with which a router hands over: an answer within the bounds; what is taken
+ * is the same after it was written and read again.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "wire/router_handover.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Not assert(): the check must not depend on how the harness was built. */
+static void require(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void compare(const struct router_handover *a, const struct router_handover *b)
+{
+	require(a->generation == b->generation && a->n == b->n && str_eq(a->config, b->config));
+	for (size_t i = 0; i < a->n; i++) {
+		require(a->sockets[i].kind == b->sockets[i].kind);
+		if (a->sockets[i].kind == ROUTER_HANDOVER_ADMIN)
+			require(strcmp(a->sockets[i].admin, b->sockets[i].admin) == 0);
+		else
+			require(endpoint_cmp(&a->sockets[i].at, &b->sockets[i].at) == 0);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+	_cleanup_(buf_free) struct buf text = { 0 };
+	struct router_handover h, again;
+	int r = router_handover_parse((struct str){ (const char *)data, size }, arena, &h);
+
+	require(r == 0 || r == -EBADMSG || r == -EPROTONOSUPPORT || r == -E2BIG);
+	if (r < 0)
+		return 0;
+	require(h.n <= ROUTER_HANDOVER_SOCKETS);
+	router_handover_write(&h, &text);
+	r = router_handover_parse((struct str){ text.p, text.n }, arena, &again);
+	require(r == 0);
+	compare(&h, &again);
+	return 0;
+}

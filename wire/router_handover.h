@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * router_handover: what a router tells the process that takes over from it, as text.
+ *
+ *	maglev-router 1
+ *	generation 12
+ *	listener 127.0.0.1:80
+ *	listener 127.0.0.1:80
+ *	admin 127.0.0.1:9901
+ *
+ *	{"listeners":[...], ...}
+ *
+ * A line for each listening socket, in the order of the descriptors that go with the text: the
+ * address as configured, so its port can be 0. There is one for each socket of an address. After
+ * the empty line comes the configuration in force, as the document of the admin API; nothing if
+ * there is none yet. The order of the lines is free except that of the sockets.
+ *
+ * The two processes can be of different versions, in both directions. So a reader skips lines with
+ * words that it does not know. A number after "maglev-router" other than 1 means that this is not
+ * possible.
+ */
+#pragma once
+
+#include "base/addr.h"
+#include "base/arena.h"
+#include "base/str.h"
+
+#define ROUTER_HANDOVER_SOCKETS 16384
+#define ROUTER_HANDOVER_LINE 1024 /* bytes of a line */
+
+enum router_handover_kind { ROUTER_HANDOVER_LISTENER, ROUTER_HANDOVER_ADMIN };
+
+struct router_handover_socket {
+	enum router_handover_kind kind;
+	struct endpoint at; /* of a listener */
+	const char *admin;  /* as in --admin-addr */
+};
+
+struct router_handover {
+	uint64_t generation; /* 0: there is no configuration */
+	struct router_handover_socket *sockets;
+	size_t n;
+	struct str config;
+};
+
+void router_handover_write(const struct router_handover *h, struct buf *out);
+/*
+ * Fills *ret, whose parts are in arena; config is part of text. -EBADMSG if it is malformed,
+ * -EPROTONOSUPPORT for another version, -E2BIG above a bound; *ret is untouched then.
+ */
+int router_handover_parse(struct str text, struct arena *arena, struct router_handover *ret);
