@@ -107,13 +107,15 @@ static void on_check(struct http_exchange *x, const struct http_request *request
 
 static void refuse_update(struct http_exchange *x, int error, const struct buf *why)
 {
-	const char *code = error == -ESHUTDOWN ? "ShuttingDown" : "ListenFailed";
+	const char *code = error == -ESHUTDOWN ? "ShuttingDown"
+			   : error == -EAGAIN  ? "UpgradeRunning"
+					       : "ListenFailed";
 	_cleanup_(buf_free) struct buf body = { 0 };
 
 	buf_printf(&body, "{\"status\":\"error\",\"error\":\"%s\",\"message\":", code);
 	json_write_string(&body, why->p, why->n);
 	buf_addc(&body, '}');
-	reply(x, error == -ESHUTDOWN ? 503 : 409, &body);
+	reply(x, error == -ESHUTDOWN || error == -EAGAIN ? 503 : 409, &body);
 }
 
 static void confirm_update(struct http_exchange *x, const struct api *a)
@@ -214,6 +216,7 @@ int api_new(const struct api_config *from, struct api **ret)
 					     .n_routes = ARRAY_SIZE(routes),
 					     .user = a,
 					     .mount = admin_mount(from->admin),
+					     .inherited = from->inherited,
 					     .max_body = MAX_BODY,
 					     .request_timeout = TIMEOUT,
 					     .write_timeout = TIMEOUT,
@@ -244,6 +247,16 @@ void api_free(struct api *a)
 		return;
 	http_server_free(a->server);
 	free(a);
+}
+
+int api_socket(const struct api *a)
+{
+	return http_server_socket(a->server);
+}
+
+void api_hand_over(struct api *a)
+{
+	http_server_hand_over(a->server);
 }
 
 void api_drain(struct api *a, void (*done)(void *user), void *user)

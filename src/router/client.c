@@ -19,6 +19,7 @@
 #include "src/router/internal.h"
 
 #define LINGER_TIME (1 * NSEC_PER_SEC)
+#define DRAIN_IDLE 1. /* s that a connection without a request stays open in a drain */
 
 void client_free(struct client *c)
 {
@@ -211,16 +212,27 @@ static void on_expired(struct stream *s)
 		exchange_expired(c->x);
 }
 
+/*
+ * Whether there was no request for too long. In a drain, a request may be on its way that the
+ * client sent before it knew.
+ */
+static bool is_idle(const struct client *c, ev_tstamp now)
+{
+	const struct worker *w = c->worker;
+
+	if (w->phase == WORKER_DRAIN && now - w->drain_began >= DRAIN_IDLE)
+		return true;
+	return now - c->since >= loop_seconds(w->config.limits.idle_time);
+}
+
 void client_sweep(struct client *c, ev_tstamp now)
 {
-	const struct worker_limits *limits = &c->worker->config.limits;
-	int64_t limit = c->in ? limits->head_time : limits->idle_time;
-
 	if (c->closing)
 		return;
 	if (c->x)
 		exchange_sweep(c->x, now);
-	else if (now - c->since < loop_seconds(limit))
+	else if (c->in ? now - c->since < loop_seconds(c->worker->config.limits.head_time)
+		       : !is_idle(c, now))
 		return;
 	else if (c->in)
 		refuse(c, 408);
@@ -246,6 +258,7 @@ void client_new(struct port *port, int fd, struct endpoint peer)
 	w->n_clients++;
 	count(&w->counters.clients, 1);
 	c->since = ev_now(w->loop);
+	c->last = w->phase > WORKER_RUN;
 	TAILQ_INSERT_TAIL(&w->clients, c, all);
 	stream_init(&c->stream, w->loop, TASK_ORDINARY, &events);
 	stream_adopt(&c->stream, fd);

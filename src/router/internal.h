@@ -70,6 +70,7 @@ struct port {
 	struct worker *worker;
 	struct endpoint at;
 	struct stream_listener listener;
+	uint64_t generation; /* that it was opened for */
 	bool open;
 	const struct generation_port *rules; /* of the current generation; NULL: it has none */
 	unsigned clients;
@@ -154,8 +155,10 @@ struct worker {
 	ev_timer sweep; /* looks for connections that have been silent for too long */
 	_Atomic(struct generation *) pending; /* NULL: nothing new */
 	_Atomic(struct socket_gift *) gifts;  /* sockets for the next generation */
-	atomic_bool stop, drain;
-	bool draining;
+	atomic_bool stop;
+	atomic_uint drain; /* of enum worker_drain: what is wanted */
+	unsigned phase;	   /* what is done of it */
+	ev_tstamp drain_began;
 	struct era *era; /* the current one; NULL before the first */
 	TAILQ_HEAD(, port) ports;
 	TAILQ_HEAD(, client) clients;
@@ -207,7 +210,7 @@ struct client_answer {
 void client_answer(struct client *c, const struct client_answer *a);
 /* Ends what has been silent for too long. */
 void client_sweep(struct client *c, ev_tstamp now);
-/* The thread is draining: ends the connection as soon as no request is under way. */
+/* Its address is no longer served: ends the connection as soon as no request is under way. */
 void client_drain(struct client *c);
 
 /* exchange.c */

@@ -2,6 +2,10 @@
 /*
  * maglev-router: wiring. Start: the file, then the listeners and the admin API, then the loop.
  * Stop: the data threads finish their requests, then the admin API ends.
+ *
+ * A process that takes over from another one has its configuration and its listeners instead of the
+ * file. When one has taken over from this process, the admin API ends at once, and the data threads
+ * finish their requests.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,13 +20,14 @@
 #include "src/router/api.h"
 #include "src/router/options.h"
 #include "src/router/router.h"
+#include "src/router/upgrade.h"
 
-#define DRAIN_TIME (30 * NSEC_PER_SEC)	/* for requests */
-#define DRAIN_LIMIT (35 * NSEC_PER_SEC) /* for all */
+#define DRAIN_REST (5 * NSEC_PER_SEC) /* for the admin API, after the requests */
 #define EXIT_START_FAILED 3
 
 struct program {
 	struct options options;
+	char *const *argv;
 	struct settings_file file;
 	struct config_source source;
 	struct config_loader *loader; /* NULL without --config */
@@ -32,6 +37,11 @@ struct program {
 	struct metrics_state metrics;
 	struct admin *admin;
 	struct api *api;
+	struct upgrade *upgrade;
+	struct inheritance *inheritance; /* NULL: there is no earlier process */
+	ev_timer delay;			 /* of a drain */
+	bool taken;			 /* a new process has taken over */
+	bool router_ended, api_ended;
 };
 
 /* ---- the file ---- */
@@ -58,12 +68,17 @@ static int apply(struct program *p, struct config_load *load)
 	return r;
 }
 
-/* A file with mistakes changes nothing: the configuration in force stays. */
+/*
+ * A file with mistakes changes nothing: the configuration in force stays. While a new process takes
+ * over, the reading is left to it.
+ */
 static void on_read(const struct config_reading *reading, void *user)
 {
 	struct program *p = user;
 
-	if (reading->load) {
+	if (reading->load && !upgrade_may_reload(p->upgrade)) {
+		config_load_free(reading->load);
+	} else if (reading->load) {
 		settings_log(reading->load, p->source.path, true);
 		apply(p, reading->load);
 	} else {
@@ -84,7 +99,7 @@ static void on_hangup(void *user)
 {
 	struct program *p = user;
 
-	if (!p->loader)
+	if (!p->loader || !upgrade_may_reload(p->upgrade))
 		return;
 	daemon_reloading();
 	config_loader_hangup(p->loader, on_reloaded, p);
@@ -107,26 +122,68 @@ static int watch_file(struct program *p)
 
 /* ---- the end ---- */
 
+static void end_if_drained(struct program *p)
+{
+	if (p->router_ended && p->api_ended)
+		ev_break(p->loop, EVBREAK_ALL);
+}
+
 static void on_api_drained(void *user)
 {
 	struct program *p = user;
 
-	ev_break(p->loop, EVBREAK_ALL);
+	p->api_ended = true;
+	end_if_drained(p);
 }
 
 static void on_router_drained(void *user)
 {
 	struct program *p = user;
 
-	api_drain(p->api, on_api_drained, p);
+	p->router_ended = true;
+	if (!p->taken)
+		api_drain(p->api, on_api_drained, p);
+	end_if_drained(p);
 }
 
+static void on_delay_over(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct program *p = timer->data;
+
+	router_drain(p->router);
+}
+
+/* After a takeover the drain is under way already; now it has a shorter limit (daemon.h). */
 static void on_stop(int signo, void *user)
 {
 	struct program *p = user;
 
 	log_info("stopping", LOG_S("signal", strsignal(signo)));
-	router_drain(p->router);
+	if (p->taken)
+		return;
+	upgrade_cancel(p->upgrade);
+	if (p->options.drain_delay) {
+		router_announce(p->router);
+		ev_timer_start(p->loop, &p->delay);
+	} else {
+		router_drain(p->router);
+	}
+}
+
+static void on_upgrade(void *user)
+{
+	struct program *p = user;
+
+	upgrade_begin(p->upgrade);
+}
+
+static void on_taken(void *user)
+{
+	struct program *p = user;
+
+	p->taken = true;
+	api_drain(p->api, on_api_drained, p);
+	router_hand_over(p->router);
 }
 
 /* ---- the whole ---- */
@@ -155,7 +212,26 @@ static int start_admin(struct program *p)
 	if (r < 0)
 		return r;
 	api.admin = p->admin;
+	if (p->inheritance)
+		api.inherited = inheritance_admin(p->inheritance, p->options.admin_addr);
 	return api_new(&api, &p->api);
+}
+
+static void prepare_upgrade(struct program *p)
+{
+	const struct upgrade_config config = { .loop = p->loop,
+					       .argv = p->argv,
+					       .admin = p->options.admin_addr,
+					       .router = p->router,
+					       .api = p->api,
+					       .failures = &p->metrics.upgrade_failures,
+					       .taken = on_taken,
+					       .reload = on_hangup,
+					       .user = p };
+
+	p->upgrade = upgrade_new(&config);
+	ev_timer_init(&p->delay, on_delay_over, loop_seconds(p->options.drain_delay), 0.);
+	p->delay.data = p;
 }
 
 static int start_router(struct program *p)
@@ -163,7 +239,8 @@ static int start_router(struct program *p)
 	const struct worker_limits limits = { .head_time = p->options.head_timeout,
 					      .idle_time = p->options.idle_timeout,
 					      .stall_time = p->options.stall_timeout,
-					      .drain_time = DRAIN_TIME };
+					      .drain_time = p->options.drain_time,
+					      .leave_time = p->options.upgrade_drain_time };
 	const struct router_config config = { .threads = (unsigned)p->options.threads,
 					      .limits = limits,
 					      .drained = on_router_drained,
@@ -177,6 +254,14 @@ static int start_router(struct program *p)
 	return r;
 }
 
+/* The first configuration. load: NULL without a file; taken. */
+static int configure(struct program *p, struct config_load *load)
+{
+	if (p->inheritance)
+		return inheritance_apply(p->inheritance, p->router);
+	return load ? apply(p, load) : 0;
+}
+
 /* Runs until the end; the exit code. load: NULL without a file; taken. */
 static int run(struct program *p, struct config_load *load)
 {
@@ -186,35 +271,51 @@ static int run(struct program *p, struct config_load *load)
 		config_load_free(load);
 		return EXIT_START_FAILED;
 	}
-	if (load)
-		r = apply(p, load);
+	r = configure(p, load);
 	if (r == 0)
 		r = start_admin(p);
+	if (r == 0)
+		prepare_upgrade(p);
+	if (r == 0 && p->inheritance)
+		r = inheritance_confirm(p->inheritance, p->router);
 	if (r == 0) {
+		inheritance_free(TAKE_PTR(p->inheritance));
 		daemon_ready("routing");
 		ev_run(p->loop, 0);
 	}
 	return r < 0 ? EXIT_START_FAILED : 0;
 }
 
+/* Reads the file, unless another process passes its configuration. The exit code. */
+static int prepare(struct program *p, struct config_load **ret)
+{
+	if (*p->options.config && watch_file(p) < 0)
+		return EXIT_START_FAILED;
+	if (inheritance_receive(&p->inheritance) < 0)
+		return EXIT_START_FAILED;
+	if (!*p->options.config || p->inheritance)
+		return 0;
+	*ret = config_load(&p->source);
+	settings_log(*ret, p->source.path, false);
+	return (int)(*ret)->result;
+}
+
 static int serve(struct program *p)
 {
-	const struct daemon_calls calls = {
-		.stop = on_stop, .reload = on_hangup, .user = p, .drain_limit = DRAIN_LIMIT
-	};
+	const struct daemon_calls calls = { .stop = on_stop,
+					    .reload = on_hangup,
+					    .upgrade = on_upgrade,
+					    .user = p,
+					    .drain_limit = p->options.drain_delay +
+							   p->options.drain_time + DRAIN_REST };
 	struct config_load *load = NULL;
-	int r = 0;
+	int r = prepare(p, &load);
 
-	if (*p->options.config) {
-		if (watch_file(p) < 0)
-			return EXIT_START_FAILED;
-		load = config_load(&p->source);
-		settings_log(load, p->source.path, false);
-		r = (int)load->result;
-	}
-	if (r == CONFIG_OK) {
+	if (r == 0) {
 		daemon_start(&p->daemon, p->loop, &calls);
 		r = run(p, load);
+		upgrade_free(p->upgrade);
+		ev_timer_stop(p->loop, &p->delay);
 		api_free(p->api);
 		admin_free(p->admin);
 		router_free(p->router);
@@ -222,13 +323,14 @@ static int serve(struct program *p)
 	} else {
 		config_load_free(load);
 	}
+	inheritance_free(p->inheritance);
 	daemon_finish();
 	return r;
 }
 
 int main(int argc, char *argv[])
 {
-	struct program p = { 0 };
+	struct program p = { .argv = argv };
 	int r;
 
 	options_parse(&p.options, argc, argv);

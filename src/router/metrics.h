@@ -11,6 +11,7 @@ enum metrics_source { METRICS_FILE, METRICS_API, METRICS_SOURCES };
 struct metrics_state {
 	const struct router *router;
 	uint64_t applied[METRICS_SOURCES], refused[METRICS_SOURCES];
+	uint64_t upgrade_failures;
 };
 
 struct http_stream metrics_page(void *state);

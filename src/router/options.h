@@ -13,7 +13,8 @@ struct options {
 	const char *admin_addr;
 	struct endpoint listen; /* of configurations without listeners */
 	size_t threads;
-	int64_t head_timeout, idle_timeout, stall_timeout; /* ns */
+	int64_t head_timeout, idle_timeout, stall_timeout;   /* ns */
+	int64_t drain_time, drain_delay, upgrade_drain_time; /* ns */
 	enum log_level log_level;
 	bool watch, check;
 };

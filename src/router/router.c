@@ -4,14 +4,10 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/mem.h"
-#include "base/vec.h"
 #include "lib/log/log.h"
-#include "lib/stream/listener.h"
 
 struct router {
 	struct ev_loop *loop;
@@ -20,12 +16,15 @@ struct router {
 	struct servers *servers;
 	struct generation *current; /* with a reference of its own */
 	uint64_t number;
+	struct sockets sockets;
 	size_t generations;
 	ev_async said;			      /* a thread has something to say */
 	_Atomic(struct generation *) retired; /* list: to be freed */
 	atomic_uint drained;		      /* threads that have ended */
 	bool draining;			      /* until all threads have ended */
 	bool stopping;			      /* from the beginning of the drain on */
+	bool frozen;			      /* a new process is taking over */
+	bool waiting;			      /* for router_accept() */
 };
 
 /* ---- what data threads say ---- */
@@ -74,57 +73,26 @@ static void on_said(struct ev_loop *loop, ev_async *async, int revents)
 
 /* ---- sockets ---- */
 
-/* Sockets that were opened for a generation: `threads` for each new address. */
-struct opened {
-	struct endpoint at, bound; /* as configured, and with the real port */
-	int fd;
-};
-
-struct opened_list {
-	struct opened *items;
-	size_t n, cap;
-};
-
-static void close_all(struct opened_list *list)
+static int open_ports(struct router *r, const struct generation *g, struct buf *why)
 {
-	for (size_t i = 0; i < list->n; i++)
-		close(list->items[i].fd);
+	int error = 0;
+
+	for (size_t i = 0; i < g->n_ports && error == 0; i++)
+		error = sockets_open(&r->sockets, &g->ports[i].at, r->config.threads, why);
+	return error;
 }
 
-/* With port 0 all threads share the port that the first one got. */
-static int open_port(struct router *r, const struct endpoint *at, struct opened_list *list,
-		     struct buf *why)
+/* Each thread of an address gets one, and more if there are more sockets than threads. */
+static void give_sockets(struct router *r)
 {
-	struct stream_listener_config config = { .at = *at, .reuse_port = true };
-	char text[ENDPOINT_STRLEN];
+	for (size_t i = 0; i < r->sockets.n; i++) {
+		struct router_socket *s = &r->sockets.items[i];
 
-	for (unsigned i = 0; i < r->config.threads; i++) {
-		struct endpoint bound;
-		int fd = stream_listen(&config, &bound);
-
-		if (fd < 0) {
-			buf_printf(why, "cannot listen on %s: %s", endpoint_format(at, text),
-				   strerror(-fd));
-			return fd;
-		}
-		config.at.port = bound.port;
-		vec_push(list, ((struct opened){ *at, config.at, fd }));
+		if (!s->given)
+			worker_give_socket(r->workers[s->turn % r->config.threads], &s->at, s->fd,
+					   r->number);
+		s->given = true;
 	}
-	return 0;
-}
-
-static int open_ports(struct router *r, const struct generation *g, struct opened_list *list,
-		      struct buf *why)
-{
-	for (size_t i = 0; i < g->n_ports; i++) {
-		int error = 0;
-
-		if (!r->current || !generation_port(r->current, &g->ports[i].at))
-			error = open_port(r, &g->ports[i].at, list, why);
-		if (error < 0)
-			return error;
-	}
-	return 0;
 }
 
 /* ---- generations ---- */
@@ -144,13 +112,17 @@ static const char *listener_name(const struct generation *g, const struct endpoi
 
 /* Says which addresses are new in g, and which the one before had and g has not. */
 static void log_ports(const struct router *r, const struct generation *g,
-		      const struct generation *old, const struct opened_list *sockets)
+		      const struct generation *old)
 {
 	char text[ENDPOINT_STRLEN];
 
-	for (size_t i = 0; i < sockets->n; i += r->config.threads)
-		log_info("listening", LOG_S("for", listener_name(g, &sockets->items[i].at)),
-			 LOG_S("addr", endpoint_format(&sockets->items[i].bound, text)));
+	for (size_t i = 0; i < r->sockets.n; i++) {
+		const struct router_socket *s = &r->sockets.items[i];
+
+		if (!s->given && !s->turn)
+			log_info("listening", LOG_S("for", listener_name(g, &s->at)),
+				 LOG_S("addr", endpoint_format(&s->bound, text)));
+	}
 	for (size_t i = 0; old && i < old->n_ports; i++)
 		if (!generation_port(g, &old->ports[i].at))
 			log_info("listener-closed",
@@ -158,45 +130,57 @@ static void log_ports(const struct router *r, const struct generation *g,
 				 LOG_S("addr", endpoint_format(&old->ports[i].at, text)));
 }
 
-static void publish(struct router *r, struct generation *g, const struct opened_list *sockets)
+static void publish(struct router *r, struct generation *g)
 {
 	struct generation *old = r->current;
 
-	for (size_t i = 0; i < sockets->n; i++)
-		worker_give_socket(r->workers[i % r->config.threads], &sockets->items[i].at,
-				   sockets->items[i].fd, g->number);
+	sockets_match(&r->sockets, g);
+	log_ports(r, g, old);
+	if (!r->waiting)
+		give_sockets(r);
 	r->current = g;
 	for (unsigned i = 0; i < r->config.threads; i++) {
 		generation_hold(g);
 		worker_publish(r->workers[i], g);
 	}
-	log_ports(r, g, old, sockets);
 	if (old)
 		retire(r, old);
 }
 
-int router_apply(struct router *r, struct settings *settings, struct buf *why)
+/* Why no configuration can be applied now; 0: it can. */
+static int check_state(const struct router *r, struct buf *why)
 {
-	struct opened_list sockets = { 0 };
-	struct generation *g;
-	int error;
-
 	if (r->stopping) { /* no thread would serve new addresses */
 		buf_adds(why, "the router is stopping");
-		settings_free(settings);
 		return -ESHUTDOWN;
 	}
+	if (r->frozen) {
+		buf_adds(why, "a new process is taking over: try again");
+		return -EAGAIN;
+	}
+	return 0;
+}
+
+int router_apply(struct router *r, struct settings *settings, struct buf *why)
+{
+	size_t before = r->sockets.n;
+	struct generation *g;
+	int error = check_state(r, why);
+
+	if (error < 0) {
+		settings_free(settings);
+		return error;
+	}
 	g = generation_new(settings, r->servers, r->number + 1);
-	error = open_ports(r, g, &sockets, why);
+	error = open_ports(r, g, why);
 	r->generations++;
 	if (error < 0) {
-		close_all(&sockets);
+		sockets_cut(&r->sockets, before);
 		retire(r, g);
 	} else {
 		r->number++;
-		publish(r, g, &sockets);
+		publish(r, g);
 	}
-	vec_free(&sockets);
 	return error;
 }
 
@@ -269,14 +253,62 @@ void router_free(struct router *r)
 	if (r->current)
 		retire(r, r->current);
 	ev_async_stop(r->loop, &r->said);
+	sockets_free(&r->sockets);
 	servers_free(r->servers);
 	free(r->workers);
 	free(r);
 }
 
+static void drain(struct router *r, enum worker_drain how)
+{
+	for (unsigned i = 0; i < r->config.threads; i++)
+		worker_drain(r->workers[i], how);
+}
+
+void router_announce(struct router *r)
+{
+	drain(r, WORKER_ANNOUNCE);
+}
+
 void router_drain(struct router *r)
 {
 	r->draining = r->stopping = true;
+	drain(r, WORKER_DRAIN);
+}
+
+/* ---- another process ---- */
+
+int router_inherit(struct router *r, const struct endpoint *at, int fd)
+{
+	r->waiting = true;
+	return sockets_adopt(&r->sockets, at, fd);
+}
+
+void router_resume(struct router *r, uint64_t number)
+{
+	r->number = number - 1;
+}
+
+void router_accept(struct router *r)
+{
+	r->waiting = false;
+	give_sockets(r);
 	for (unsigned i = 0; i < r->config.threads; i++)
-		worker_drain(r->workers[i]);
+		worker_wake(r->workers[i]);
+}
+
+const struct sockets *router_sockets(const struct router *r)
+{
+	return &r->sockets;
+}
+
+void router_freeze(struct router *r, bool frozen)
+{
+	r->frozen = frozen;
+}
+
+void router_hand_over(struct router *r)
+{
+	r->draining = r->stopping = true;
+	drain(r, WORKER_HAND_OVER);
 }

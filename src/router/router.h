@@ -10,6 +10,7 @@
 
 #include "lib/loop/loop.h"
 #include "src/router/generation.h"
+#include "src/router/sockets.h"
 #include "src/router/worker.h"
 
 struct router;
@@ -29,9 +30,8 @@ void router_free(struct router *r);
 
 /*
  * Applies settings, which the router owns from now on, also if it fails. Returns 0; or a negative
- * errno, with a sentence in why, if an address cannot be used, or -ESHUTDOWN after router_drain().
- * Logs each address that is opened or
- * closed.
+ * errno, with a sentence in why, if an address cannot be used; -ESHUTDOWN after router_drain(),
+ * -EAGAIN while the router is frozen. Logs each address that is opened or closed.
  */
 int router_apply(struct router *r, struct settings *settings, struct buf *why);
 /* The generation in force; NULL before the first. */
@@ -40,5 +40,26 @@ const struct generation *router_current(const struct router *r);
 size_t router_generations(const struct router *r);
 /* The counters of all threads together. */
 struct worker_totals router_totals(const struct router *r);
+/* Before router_drain(): clients are told to close their connections, and new ones are accepted. */
+void router_announce(struct router *r);
 /* Lets all exchanges finish; then drained() is called from the loop. */
 void router_drain(struct router *r);
+
+/*
+ * A router that takes over gets sockets and the number of the generation in force before the first
+ * configuration, and applies that; router_accept() begins to use the sockets.
+ */
+
+/* A socket of an address as configured, which then belongs to the router. -EINVAL if it is none. */
+int router_inherit(struct router *r, const struct endpoint *at, int fd);
+/* The next generation has this number, at least 1. */
+void router_resume(struct router *r, uint64_t number);
+void router_accept(struct router *r);
+
+/* A router that hands over shows its sockets, is frozen meanwhile, and then leaves them. */
+
+const struct sockets *router_sockets(const struct router *r);
+/* Applies no configuration until it is thawed. */
+void router_freeze(struct router *r, bool frozen);
+/* As router_drain(), but connections that wait to be accepted are left to the other process. */
+void router_hand_over(struct router *r);

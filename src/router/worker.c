@@ -15,7 +15,8 @@
 #include "src/router/internal.h"
 
 #define CLIENTS 10000
-#define SWEEP 1. /* s */
+#define SWEEP 1.       /* s */
+#define DRAIN_SWEEP .1 /* s, while draining */
 
 /* A listening socket on its way to the thread. */
 struct socket_gift {
@@ -102,11 +103,15 @@ static void on_starved(int error, void *user)
 {
 }
 
+/* Connections that wait are accepted first, unless another process has the socket. */
 static void close_port(struct port *p)
 {
 	if (!p->open)
 		return;
-	stream_listener_drain(&p->listener);
+	if (p->worker->phase == WORKER_HAND_OVER)
+		stream_listener_close(&p->listener);
+	else
+		stream_listener_drain(&p->listener);
 	p->open = false;
 }
 
@@ -114,13 +119,13 @@ static void close_port(struct port *p)
  * The thread may have missed the generation that closed the address. Then the old socket is closed
  * now, and connections that wait at it are accepted first.
  */
-static void close_same(struct worker *w, const struct endpoint *at)
+static void close_same(struct worker *w, const struct socket_gift *gift)
 {
 	struct port *p;
 
 	TAILQ_FOREACH(p, &w->ports, all)
 	{
-		if (endpoint_cmp(&p->at, at) == 0)
+		if (p->generation < gift->generation && endpoint_cmp(&p->at, &gift->at) == 0)
 			close_port(p);
 	}
 }
@@ -133,9 +138,11 @@ static void open_port(struct worker *w, const struct socket_gift *gift)
 						       .starved = on_starved,
 						       .user = p };
 
-	close_same(w, &gift->at);
+	close_same(w, gift);
 	p->worker = w;
 	p->at = gift->at;
+	p->generation = gift->generation;
+	p->rules = w->era ? generation_port(w->era->generation, &p->at) : NULL;
 	TAILQ_INSERT_TAIL(&w->ports, p, all);
 	p->open = stream_listener_adopt(&p->listener, w->loop, gift->fd, &config, &events) == 0;
 	if (!p->open)
@@ -182,7 +189,7 @@ static void match_ports(struct worker *w)
 	for (; p; p = next) {
 		next = TAILQ_NEXT(p, all);
 		p->rules = w->era ? generation_port(w->era->generation, &p->at) : NULL;
-		if (!p->rules || w->draining)
+		if (!p->rules || w->phase >= WORKER_DRAIN)
 			close_port(p);
 		if (!p->open && !p->clients)
 			free_port(w, p);
@@ -235,25 +242,40 @@ static void on_drain_limit(struct ev_loop *loop, ev_timer *timer, int revents)
 
 void worker_look(struct worker *w)
 {
-	if (w->draining && !w->n_clients) {
+	if (w->phase >= WORKER_DRAIN && !w->n_clients) {
 		ev_timer_stop(w->loop, &w->drain_limit);
 		ev_break(w->loop, EVBREAK_ALL);
 	}
 }
 
-static void start_drain(struct worker *w)
+static void limit_drain(struct worker *w)
 {
-	struct client *c, *next;
+	const struct worker_limits *l = &w->config.limits;
+	int64_t limit = w->phase == WORKER_HAND_OVER ? l->leave_time : l->drain_time;
 
-	if (w->draining)
-		return;
-	w->draining = true;
-	match_ports(w);
-	for (c = TAILQ_FIRST(&w->clients); c; c = next) {
-		next = TAILQ_NEXT(c, all);
-		client_drain(c);
-	}
+	ev_timer_set(&w->drain_limit, loop_seconds(limit), 0.);
 	ev_timer_start(w->loop, &w->drain_limit);
+	ev_timer_set(&w->sweep, DRAIN_SWEEP, DRAIN_SWEEP);
+	ev_timer_again(w->loop, &w->sweep);
+}
+
+static void take_drain(struct worker *w)
+{
+	unsigned phase = atomic_load(&w->drain);
+	struct client *c;
+
+	if (w->phase >= phase)
+		return;
+	w->phase = phase;
+	TAILQ_FOREACH(c, &w->clients, all)
+	{
+		c->last = true;
+	}
+	if (phase < WORKER_DRAIN)
+		return;
+	w->drain_began = ev_now(w->loop);
+	match_ports(w);
+	limit_drain(w);
 	worker_look(w);
 }
 
@@ -262,10 +284,16 @@ static void on_wake(struct ev_loop *loop, ev_async *async, int revents)
 	struct worker *w = container_of(async, struct worker, wake);
 
 	take_generation(w);
-	if (atomic_load(&w->drain))
-		start_drain(w);
+	if (w->era)
+		take_gifts(w, w->era->generation->number);
+	take_drain(w);
 	if (atomic_load(&w->stop))
 		ev_break(loop, EVBREAK_ALL);
+}
+
+void worker_wake(struct worker *w)
+{
+	ev_async_send(w->loop, &w->wake);
 }
 
 void worker_publish(struct worker *w, struct generation *g)
@@ -305,10 +333,10 @@ void worker_add_totals(const struct worker *w, struct worker_totals *t)
 		t->answers[i] += read_counter(&c->answers[i]);
 }
 
-void worker_drain(struct worker *w)
+void worker_drain(struct worker *w, enum worker_drain how)
 {
-	atomic_store(&w->drain, true);
-	ev_async_send(w->loop, &w->wake);
+	atomic_store(&w->drain, how);
+	worker_wake(w);
 }
 
 /* ---- the thread ---- */
@@ -316,7 +344,14 @@ void worker_drain(struct worker *w)
 static void clean_up(struct worker *w)
 {
 	struct client *c, *next;
+	struct port *p;
 
+	TAILQ_FOREACH(p, &w->ports, all)
+	{
+		if (p->open)
+			stream_listener_close(&p->listener); /* nothing is accepted any more */
+		p->open = false;
+	}
 	for (c = TAILQ_FIRST(&w->clients); c; c = next) {
 		next = TAILQ_NEXT(c, all);
 		if (c->x)
@@ -339,7 +374,7 @@ static void *run(void *user)
 
 	ev_run(w->loop, 0);
 	clean_up(w);
-	if (w->draining)
+	if (w->phase >= WORKER_DRAIN)
 		w->config.drained(w->config.user);
 	return NULL;
 }
@@ -352,6 +387,7 @@ static void set_defaults(struct worker_limits *l)
 	l->stall_time = l->stall_time ?: 60 * NSEC_PER_SEC;
 	l->tunnel_time = l->tunnel_time ?: 3600 * NSEC_PER_SEC;
 	l->drain_time = l->drain_time ?: 30 * NSEC_PER_SEC;
+	l->leave_time = l->leave_time ?: 600 * NSEC_PER_SEC;
 }
 
 struct worker *worker_new(const struct worker_config *config)
@@ -371,8 +407,7 @@ struct worker *worker_new(const struct worker_config *config)
 	ev_async_start(w->loop, &w->wake);
 	ev_timer_init(&w->sweep, on_sweep, SWEEP, SWEEP);
 	ev_timer_start(w->loop, &w->sweep);
-	ev_timer_init(&w->drain_limit, on_drain_limit, loop_seconds(w->config.limits.drain_time),
-		      0.);
+	ev_init(&w->drain_limit, on_drain_limit);
 	return w;
 }
 
@@ -406,6 +441,7 @@ void worker_stop(struct worker *w)
 	clean_up(w);
 	ev_async_stop(w->loop, &w->wake);
 	ev_timer_stop(w->loop, &w->sweep);
+	ev_timer_stop(w->loop, &w->drain_limit);
 	ev_loop_destroy(w->loop);
 	while (w->spare) {
 		struct exchange *x = w->spare;

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/router/upgrade.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "lib/daemon/daemon.h"
+#include "lib/daemon/takeover.h"
+#include "lib/log/log.h"
+#include "wire/router_handover.h"
+#include "wire/router_json.h"
+
+struct upgrade {
+	struct upgrade_config config;
+	struct takeover *takeover; /* NULL: no new process */
+	bool frozen;		   /* the state was passed */
+	bool taken;
+	bool reload; /* wanted while frozen */
+};
+
+/* ---- what is passed ---- */
+
+struct list {
+	struct router_handover_socket *items;
+	size_t n, cap;
+};
+
+/* Sockets in the order of their lines. */
+static void add_sockets(const struct upgrade *u, struct takeover_state *state, struct list *lines)
+{
+	const struct sockets *sockets = router_sockets(u->config.router);
+
+	for (size_t i = 0; i < sockets->n; i++) {
+		vec_push(&state->fds, sockets->items[i].fd);
+		vec_push(lines, ((struct router_handover_socket){ .kind = ROUTER_HANDOVER_LISTENER,
+								  .at = sockets->items[i].at }));
+	}
+	vec_push(&state->fds, api_socket(u->config.api));
+	vec_push(lines, ((struct router_handover_socket){ .kind = ROUTER_HANDOVER_ADMIN,
+							  .admin = u->config.admin }));
+}
+
+static void on_asked(struct takeover_state *state, void *user)
+{
+	struct upgrade *u = user;
+	const struct generation *g = router_current(u->config.router);
+	_cleanup_(buf_free) struct buf config = { 0 };
+	struct router_handover h = { .generation = g ? g->number : 0 };
+	struct list lines = { 0 };
+
+	u->frozen = true;
+	router_freeze(u->config.router, true);
+	if (g)
+		router_json_config(&g->config, &config);
+	add_sockets(u, state, &lines);
+	h.sockets = lines.items;
+	h.n = lines.n;
+	h.config = (struct str){ config.p, config.n };
+	router_handover_write(&h, &state->bytes);
+	vec_free(&lines);
+}
+
+/* ---- the outcome ---- */
+
+/* As if nothing had happened. */
+static void resume(struct upgrade *u)
+{
+	bool reload = u->reload;
+
+	takeover_free(TAKE_PTR(u->takeover));
+	router_freeze(u->config.router, false);
+	u->frozen = u->reload = false;
+	if (reload)
+		u->config.reload(u->config.user);
+}
+
+static void fail(struct upgrade *u, const char *why)
+{
+	(*u->config.failures)++;
+	log_error("upgrade-failed", LOG_S("error", why));
+}
+
+static void on_ended(const char *failure, void *user)
+{
+	struct upgrade *u = user;
+
+	if (failure) {
+		fail(u, failure);
+		resume(u);
+		return;
+	}
+	u->taken = true;
+	daemon_hand_over(takeover_pid(u->takeover));
+	log_info("upgrade-done", LOG_I("pid", takeover_pid(u->takeover)));
+	if (u->reload)
+		takeover_signal(u->takeover, SIGHUP);
+	api_hand_over(u->config.api);
+	u->config.taken(u->config.user);
+}
+
+/* ---- the door ---- */
+
+struct upgrade *upgrade_new(const struct upgrade_config *config)
+{
+	struct upgrade *u = mem_zalloc(sizeof(*u));
+
+	u->config = *config;
+	return u;
+}
+
+void upgrade_free(struct upgrade *u)
+{
+	if (!u)
+		return;
+	takeover_free(u->takeover);
+	free(u);
+}
+
+void upgrade_begin(struct upgrade *u)
+{
+	const struct takeover_calls calls = { on_asked, on_ended, u };
+	int r;
+
+	if (u->takeover) {
+		log_warn("upgrade-ignored", LOG_I("pid", takeover_pid(u->takeover)));
+		return;
+	}
+	r = takeover_start(u->config.loop, u->config.argv, &calls, &u->takeover);
+	if (r < 0)
+		fail(u, strerror(-r));
+	else
+		log_info("upgrade-started", LOG_S("program", u->config.argv[0]),
+			 LOG_I("pid", takeover_pid(u->takeover)));
+}
+
+void upgrade_cancel(struct upgrade *u)
+{
+	if (!u->takeover || u->taken)
+		return;
+	fail(u, "the router is stopping");
+	takeover_free(TAKE_PTR(u->takeover));
+}
+
+bool upgrade_may_reload(struct upgrade *u)
+{
+	if (u->taken)
+		takeover_signal(u->takeover, SIGHUP);
+	else if (u->frozen)
+		u->reload = true;
+	return !u->frozen;
+}
