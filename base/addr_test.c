@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/addr.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -46,6 +47,19 @@ static void addresses_come_back_in_canonical_form(void **state)
 		struct addr a = addr(rows[i].text);
 
 		assert_string_equal(addr_format(&a, buf), rows[i].canonical);
+	}
+}
+
+static void every_number_of_an_ipv4_address_is_as_inet_ntop_has_it(void **state)
+{
+	char ours[ADDR_STRLEN], theirs[ADDR_STRLEN];
+
+	for (unsigned n = 0; n < 256; n++) {
+		struct addr a = { .family = AF_INET,
+				  .bytes = { (uint8_t)n, (uint8_t)(n + 1), (uint8_t)(n * 7), 9 } };
+
+		assert_non_null(inet_ntop(AF_INET, a.bytes, theirs, sizeof(theirs)));
+		assert_string_equal(addr_format(&a, ours), theirs);
 	}
 }
 
@@ -271,6 +285,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_network_is_its_first_bits),
 		cmocka_unit_test(addresses_come_back_in_canonical_form),
+		cmocka_unit_test(every_number_of_an_ipv4_address_is_as_inet_ntop_has_it),
 		cmocka_unit_test(what_is_not_one_plain_address_is_refused),
 		cmocka_unit_test(a_zeroed_address_is_none),
 		cmocka_unit_test(order_is_none_then_ipv4_then_ipv6_each_by_number),

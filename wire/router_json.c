@@ -80,10 +80,11 @@ void router_json_routes(const struct l7_config *c, uint64_t generation, struct b
 	buf_addc(out, '}');
 }
 
-void router_json_pools(const struct l7_config *c, uint64_t generation, struct buf *out)
+void router_json_pools(const struct l7_config *c, uint64_t generation,
+		       const struct router_json_state *state, struct buf *out)
 {
 	buf_addc(out, '{');
-	rj__pools(c, out);
+	rj__pools(c, state, out);
 	rj__uint(out, "generation", generation);
 	buf_addc(out, '}');
 }
@@ -118,7 +119,7 @@ void router_json_config(const struct l7_config *c, struct buf *out)
 		add_listener(out, &c->listeners[i]);
 	buf_addc(out, ']');
 	add_routes(c, out);
-	rj__pools(c, out);
+	rj__pools(c, NULL, out);
 	rj__list(out, "allowed_hosts", c->allowed_hosts, c->n_allowed_hosts);
 	buf_addc(out, '}');
 }

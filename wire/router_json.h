@@ -12,8 +12,16 @@
 
 /* {"routes":[...],"default_route":{...},"generation":5} */
 void router_json_routes(const struct l7_config *c, uint64_t generation, struct buf *out);
-/* {"pools":[...],"generation":5} */
-void router_json_pools(const struct l7_config *c, uint64_t generation, struct buf *out);
+/* What is known about servers beside their configuration. */
+struct router_json_state {
+	/* Appends the state of a server of c->pools[pool] as a JSON value. */
+	void (*server)(size_t pool, size_t server, struct buf *out, const void *user);
+	const void *user;
+};
+
+/* {"pools":[...],"generation":5}; with a state, each upstream has the member "state". */
+void router_json_pools(const struct l7_config *c, uint64_t generation,
+		       const struct router_json_state *state, struct buf *out);
 /* The whole document. */
 void router_json_config(const struct l7_config *c, struct buf *out);
 

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pools as JSON: what differs from the defaults, after what every pool has. */
 #include "base/cleanup.h"
+#include "wire/router_json.h"
 #include "wire/router_json_private.h"
 
-static void add_servers(struct buf *out, const struct l7_pool *p)
+static void add_servers(struct buf *out, const struct l7_config *c, size_t pool,
+			const struct router_json_state *state)
 {
+	const struct l7_pool *p = &c->pools[pool];
+
 	rj__open(out, "upstreams", '[');
 	for (size_t i = 0; i < p->n_servers; i++) {
 		const struct l7_server *s = &p->servers[i];
@@ -19,6 +23,10 @@ static void add_servers(struct buf *out, const struct l7_pool *p)
 			rj__uint(out, "weight", s->weight);
 		if (s->drain)
 			rj__bool(out, "drain", true);
+		if (state) {
+			rj__key(out, "state");
+			state->server(pool, i, out, state->user);
+		}
 		buf_addc(out, '}');
 	}
 	buf_addc(out, ']');
@@ -106,12 +114,15 @@ static void add_limits(struct buf *out, const struct l7_limits *l)
 	buf_addc(out, '}');
 }
 
-static void add_pool(struct buf *out, const struct l7_pool *p)
+static void add_pool(struct buf *out, const struct l7_config *c, size_t i,
+		     const struct router_json_state *state)
 {
+	const struct l7_pool *p = &c->pools[i];
+
 	rj__next(out);
 	buf_addc(out, '{');
 	rj__text(out, "name", p->name);
-	add_servers(out, p);
+	add_servers(out, c, i, state);
 	(is_lb_config(&p->probe) ? add_lb_config : add_probe)(out, &p->probe);
 	add_balance(out, p);
 	add_ejection(out, &p->ejection);
@@ -125,10 +136,10 @@ static void add_pool(struct buf *out, const struct l7_pool *p)
 	buf_addc(out, '}');
 }
 
-void rj__pools(const struct l7_config *c, struct buf *out)
+void rj__pools(const struct l7_config *c, const struct router_json_state *state, struct buf *out)
 {
 	rj__open(out, "pools", '[');
 	for (size_t i = 0; i < c->n_pools; i++)
-		add_pool(out, &c->pools[i]);
+		add_pool(out, c, i, state);
 	buf_addc(out, ']');
 }

@@ -65,5 +65,6 @@ static inline void rj__duration(struct buf *out, const char *key, int64_t ns)
 /* The members of a rule except its name. */
 void rj__rule(const struct l7_config *c, const struct l7_rule *r, bool fallback, struct buf *out);
 /* The elements of the list of pools. */
-void rj__pools(const struct l7_config *c, struct buf *out);
+struct router_json_state;
+void rj__pools(const struct l7_config *c, const struct router_json_state *state, struct buf *out);
 void rj__list(struct buf *out, const char *key, const struct str *list, size_t n);

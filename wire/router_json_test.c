@@ -99,11 +99,31 @@ static void the_shapes_are_those_of_the_admin_api(void **state)
 	router_json_routes(&l.config, 5, &out);
 	assert_string_equal(buf_cstr(&out), "{" ROUTES ",\"generation\":5}");
 	out.n = 0;
-	router_json_pools(&l.config, 6, &out);
+	router_json_pools(&l.config, 6, NULL, &out);
 	assert_string_equal(buf_cstr(&out), "{\"pools\":" POOLS ",\"generation\":6}");
 	out.n = 0;
 	router_json_config(&l.config, &out);
 	assert_string_equal(buf_cstr(&out), "{\"listeners\":[]," ROUTES ",\"pools\":" POOLS "}");
+	arena_free(l.arena);
+}
+
+static void on_server(size_t pool, size_t server, struct buf *out, const void *user)
+{
+	buf_printf(out, "\"%zu.%zu%s\"", pool, server, (const char *)user);
+}
+
+static void servers_may_have_a_state(void **state)
+{
+	struct loaded l =
+		load_good(STR("{\"pools\":[{\"name\":\"a\",\"servers\":[]},"
+			      "{\"name\":\"b\",\"servers\":[\"10.0.0.1:80\",\"10.0.0.2:80\"]}]}"),
+			  ROUTER_JSON);
+	const struct router_json_state with = { on_server, "!" };
+	_cleanup_(buf_free) struct buf out = { 0 };
+
+	router_json_pools(&l.config, 1, &with, &out);
+	assert_non_null(strstr(buf_cstr(&out), "\"idx\":0,\"tls\":false,\"state\":\"1.0!\"}"));
+	assert_non_null(strstr(buf_cstr(&out), "\"idx\":1,\"tls\":false,\"state\":\"1.1!\"}"));
 	arena_free(l.arena);
 }
 
@@ -444,6 +464,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_shapes_are_those_of_the_admin_api),
+		cmocka_unit_test(servers_may_have_a_state),
 		cmocka_unit_test(nothing_is_a_configuration),
 		cmocka_unit_test(everything_survives_the_way_to_json_and_back),
 		cmocka_unit_test(both_syntaxes_mean_the_same),

@@ -1,41 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The results, as Markdown and as JSON."""
-import os
-import platform
-import re
-import subprocess
-
 from cost import BASE
-from lab import read_file
-from subjects import version
 
 PACED = 0.99
 TARGETS = {('http', 10000): 1.0, ('keep-alive', 10000): 0.5}
 GROWTH = 0.25
-
-
-def system():
-    try:
-        return platform.freedesktop_os_release()['PRETTY_NAME']
-    except OSError:
-        return platform.system()
-
-
-def machine():
-    """The machine and the versions of the programs."""
-    model = re.search(r'^model name\s*: (.*)$', read_file('/proc/cpuinfo'), re.M)
-    return {'cpu': model[1] if model else platform.machine(), 'cores': os.cpu_count(),
-            'kernel': platform.release().split('-')[0], 'system': system(),
-            'haproxy': version(['haproxy', '-v'], r'version (\S+)'),
-            'nginx': version(['nginx', '-v'], r'nginx/(\S+)'),
-            'openssl': version(['openssl', 'version'], r'OpenSSL (\S+)'),
-            'load': os.getloadavg()[0]}
-
-
-def commit(root):
-    done = subprocess.run(['git', '-C', root, 'describe', '--always', '--dirty'], capture_output=True, text=True,
-                          check=False)
-    return done.stdout.strip() or 'unknown'
 
 
 def spread(cost, title, kind, n, what, scale, form):

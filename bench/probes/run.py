@@ -11,19 +11,20 @@ The full run takes about twenty minutes; --quick one or two, and tells only whet
 import argparse
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
-import report
-from cost import Cost, scenarios
-from lab import LabError, enter_private_network
-from stalls import Stalls
-from subjects import Scenario, make_certificate, missing_programs
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import report  # noqa: E402
+from cost import Cost, scenarios  # noqa: E402
+from lab import LabError, build, commit, enter_private_network, machine  # noqa: E402
+from stalls import Stalls  # noqa: E402
+from subjects import Scenario, make_certificate, missing_programs  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAMS = {'maglevd': 'src/maglevd/maglevd', 'maglevd_fake': 'tests/support/fake/maglevd-fake',
-            'sink': 'bench/probes/sink'}
+            'sink': 'bench/sink/sink'}
 
 
 def parse_scenario(text):
@@ -52,17 +53,6 @@ def parse_arguments():
     options.window = options.window or (2 if options.quick else 6)
     options.warm_up = (1 if options.quick else 2) if options.warm_up is None else options.warm_up
     return options
-
-
-def build(options):
-    for name, path in PROGRAMS.items():
-        setattr(options, name, os.path.join(options.build, path))
-    subprocess.run(['ninja', '-C', options.build, '--quiet', *PROGRAMS.values()], check=True)
-    done = subprocess.run(['meson', 'introspect', '--buildoptions', options.build], capture_output=True, text=True,
-                          check=True)
-    kinds = {o['name']: o['value'] for o in json.loads(done.stdout)}
-    if kinds['buildtype'] != 'release' or kinds['b_sanitize'] != 'none':
-        raise LabError(f'{options.build} is no release build')
 
 
 def say(line):
@@ -96,8 +86,8 @@ def main():
     options = parse_arguments()
     if missing_programs():
         raise LabError(f"not installed: {', '.join(missing_programs())}")
-    build(options)
-    where, built = report.machine(), report.commit(ROOT)
+    vars(options).update(build(options.build, PROGRAMS))
+    where, built = machine(), commit(ROOT)
     enter_private_network()
     with tempfile.TemporaryDirectory(prefix='bench-probes-') as folder:
         make_certificate(folder)

@@ -207,11 +207,6 @@ def missing_programs():
     return [name for name in ('haproxy', 'nginx', 'openssl', 'ip') if not shutil.which(name)]
 
 
-def version(argv, pattern):
-    done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    return re.search(pattern, done.stdout + done.stderr)[1]
-
-
 def wait_for_probes(process, counter, wanted, seconds=60):
     """Until the servers have seen that many probes from now on."""
     first, deadline = counter(), time.monotonic() + seconds

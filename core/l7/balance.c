@@ -71,21 +71,26 @@ struct l7_schedule l7_schedule_build(struct arena *arena, const uint32_t *weight
 
 /* ---- choices ---- */
 
-/* The first server from that turn on that can be used. */
-static size_t usable_from(const struct l7_schedule *s, const struct l7_fleet *f, size_t turn)
+/* The first server from that turn on that is fit, otherwise the first of the reserve. */
+static size_t fit_from(const struct l7_schedule *s, const struct l7_fleet *f, size_t turn)
 {
+	size_t reserve = L7_NONE;
+
 	for (size_t i = 0; i < s->n; i++) {
 		size_t server = s->turns[(turn + i) % s->n];
+		enum l7_fitness fitness = f->fitness(server, f->user);
 
-		if (f->usable(server, f->user))
+		if (fitness == L7_FIT)
 			return server;
+		if (fitness == L7_RESERVE && reserve == L7_NONE)
+			reserve = server;
 	}
-	return L7_NONE;
+	return reserve;
 }
 
 size_t l7_balance_turn(const struct l7_schedule *s, const struct l7_fleet *f, uint32_t *turn)
 {
-	return s->n ? usable_from(s, f, (*turn)++ % s->n) : L7_NONE;
+	return s->n ? fit_from(s, f, (*turn)++ % s->n) : L7_NONE;
 }
 
 size_t l7_balance_two(const struct l7_schedule *s, const struct l7_fleet *f, uint64_t random)
@@ -94,22 +99,29 @@ size_t l7_balance_two(const struct l7_schedule *s, const struct l7_fleet *f, uin
 
 	if (!s->n)
 		return L7_NONE;
-	a = usable_from(s, f, (uint32_t)random % s->n);
-	b = usable_from(s, f, (random >> 32) % s->n);
-	return a == L7_NONE || f->active(a, f->user) <= f->active(b, f->user) ? a : b;
+	a = fit_from(s, f, (uint32_t)random % s->n);
+	b = fit_from(s, f, (random >> 32) % s->n);
+	if (a == L7_NONE || b == L7_NONE) /* a server may change between the two */
+		return a == L7_NONE ? b : a;
+	return f->active(a, f->user) <= f->active(b, f->user) ? a : b;
 }
 
 size_t l7_balance_least(const struct l7_schedule *s, const struct l7_fleet *f, uint32_t *turn)
 {
-	size_t best = L7_NONE;
-	size_t from = (*turn)++;
+	size_t best = L7_NONE, from = (*turn)++;
+	enum l7_fitness best_fitness = L7_UNFIT;
 
 	for (size_t i = 0; i < s->n; i++) {
 		size_t server = s->turns[(from + i) % s->n];
+		enum l7_fitness fitness = f->fitness(server, f->user);
 
-		if (f->usable(server, f->user) &&
-		    (best == L7_NONE || f->active(server, f->user) < f->active(best, f->user)))
-			best = server;
+		if (fitness < best_fitness || fitness == L7_UNFIT)
+			continue;
+		if (fitness == best_fitness &&
+		    f->active(server, f->user) >= f->active(best, f->user))
+			continue;
+		best = server;
+		best_fitness = fitness;
 	}
 	return best;
 }

@@ -6,8 +6,9 @@
  * as its weight says, and its turns spread as evenly as possible. Every policy walks over it or
  * draws from it, so that all of them respect weights.
  *
- * A server that cannot be used is passed over. The others take its share in the order in which they
- * follow it, so a request is never refused while one server can be used.
+ * A server that is not fit is passed over. The others take its share in the order in which they
+ * follow it. If none is fit, a server of the reserve is taken in the same way, so a request is
+ * never refused while one server can be used.
  */
 #pragma once
 
@@ -30,9 +31,16 @@ struct l7_schedule {
 /* Builds the schedule in the arena. Weights are scaled down if their sum is above the bound. */
 struct l7_schedule l7_schedule_build(struct arena *arena, const uint32_t *weights, size_t n);
 
+/* Whether a server may get a request now. */
+enum l7_fitness {
+	L7_UNFIT,
+	L7_RESERVE, /* only if no server is fit: it has failed this request, say */
+	L7_FIT,
+};
+
 /* What is known about the servers now; user is passed on. */
 struct l7_fleet {
-	bool (*usable)(size_t server, void *user);
+	enum l7_fitness (*fitness)(size_t server, void *user);
 	unsigned (*active)(size_t server, void *user); /* requests that it is answering */
 	void *user;
 };

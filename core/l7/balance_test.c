@@ -13,13 +13,13 @@
 #include "core/testing/random.h"
 
 struct servers {
-	bool up[64];
+	enum l7_fitness fitness[64];
 	unsigned active[64];
 };
 
-static bool usable(size_t server, void *user)
+static enum l7_fitness fitness(size_t server, void *user)
 {
-	return ((struct servers *)user)->up[server];
+	return ((struct servers *)user)->fitness[server];
 }
 
 static unsigned active(size_t server, void *user)
@@ -29,7 +29,7 @@ static unsigned active(size_t server, void *user)
 
 static struct l7_fleet fleet(struct servers *s)
 {
-	return (struct l7_fleet){ usable, active, s };
+	return (struct l7_fleet){ fitness, active, s };
 }
 
 static void turns_are_spread(void **state)
@@ -93,7 +93,7 @@ static void who_cannot_be_used_is_passed_over(void **state)
 {
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
 	struct l7_schedule s = l7_schedule_build(arena, (const uint32_t[]){ 1, 1, 1 }, 3);
-	struct servers servers = { .up = { true, false, true } };
+	struct servers servers = { .fitness = { L7_FIT, L7_UNFIT, L7_FIT } };
 	struct l7_fleet f = fleet(&servers);
 	uint32_t turn = UINT32_MAX - 2; /* it wraps around */
 	size_t counts[3] = { 0 };
@@ -102,17 +102,37 @@ static void who_cannot_be_used_is_passed_over(void **state)
 		counts[l7_balance_turn(&s, &f, &turn)]++;
 	assert_int_equal(counts[1], 0);
 	assert_true(counts[0] >= 99 && counts[2] >= 99);
-	servers.up[0] = servers.up[2] = false;
+	servers.fitness[0] = servers.fitness[2] = L7_UNFIT;
 	assert_int_equal(l7_balance_turn(&s, &f, &turn), L7_NONE);
 	assert_int_equal(l7_balance_two(&s, &f, 12345), L7_NONE);
 	assert_int_equal(l7_balance_least(&s, &f, &turn), L7_NONE);
+}
+
+static void the_reserve_is_used_only_if_no_server_is_fit(void **state)
+{
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+	struct l7_schedule s = l7_schedule_build(arena, (const uint32_t[]){ 1, 1, 1 }, 3);
+	struct servers servers = { .fitness = { L7_RESERVE, L7_FIT, L7_UNFIT },
+				   .active = { 0, 9, 0 } };
+	struct l7_fleet f = fleet(&servers);
+	uint32_t turn = 0;
+
+	for (unsigned i = 0; i < 30; i++) {
+		assert_int_equal(l7_balance_turn(&s, &f, &turn), 1);
+		assert_int_equal(l7_balance_least(&s, &f, &turn), 1);
+		assert_int_equal(l7_balance_two(&s, &f, i * UINT64_C(0x100000003)), 1);
+	}
+	servers.fitness[1] = L7_UNFIT;
+	assert_int_equal(l7_balance_turn(&s, &f, &turn), 0);
+	assert_int_equal(l7_balance_least(&s, &f, &turn), 0);
+	assert_int_equal(l7_balance_two(&s, &f, 12345), 0);
 }
 
 static void the_least_busy_goes_first(void **state)
 {
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
 	struct l7_schedule s = l7_schedule_build(arena, (const uint32_t[]){ 1, 1, 1 }, 3);
-	struct servers servers = { .up = { true, true, true }, .active = { 3, 1, 1 } };
+	struct servers servers = { .fitness = { L7_FIT, L7_FIT, L7_FIT }, .active = { 3, 1, 1 } };
 	struct l7_fleet f = fleet(&servers);
 	size_t counts[3] = { 0 };
 	uint32_t turn = 0;
@@ -128,7 +148,8 @@ static void of_two_the_less_busy_is_taken(void **state)
 {
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
 	struct l7_schedule s = l7_schedule_build(arena, (const uint32_t[]){ 1, 1, 1, 1 }, 4);
-	struct servers servers = { .up = { true, true, true, true }, .active = { 9, 0, 0, 0 } };
+	struct servers servers = { .fitness = { L7_FIT, L7_FIT, L7_FIT, L7_FIT },
+				   .active = { 9, 0, 0, 0 } };
 	struct l7_fleet f = fleet(&servers);
 	struct dice d = dice_of_run(0);
 	size_t counts[4] = { 0 };
@@ -146,6 +167,7 @@ int main(void)
 		cmocka_unit_test(large_weights_are_scaled),
 		cmocka_unit_test(shares_are_those_of_the_weights),
 		cmocka_unit_test(who_cannot_be_used_is_passed_over),
+		cmocka_unit_test(the_reserve_is_used_only_if_no_server_is_fit),
 		cmocka_unit_test(the_least_busy_goes_first),
 		cmocka_unit_test(of_two_the_less_busy_is_taken),
 	};

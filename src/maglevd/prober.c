@@ -39,7 +39,7 @@
 #include "lib/probe/probe.h"
 #include "lib/regex/regex.h"
 #include "src/maglevd/engine.h"
-#include "src/maglevd/outcome.h"
+#include "wire/outcome.h"
 
 /*
  * Workers reviewed in one step at least, also when urgent tasks leave no time; a microsecond

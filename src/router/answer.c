@@ -46,10 +46,20 @@ static void complete(struct exchange *x, bool leftover)
 	const struct l7_pool *pool = x->era->generation->pools[x->backend->pool].config;
 	bool whole = x->up.done, keep = x->keep_link && whole && !leftover;
 
+	x->ended = x->ended ?: loop_monotonic();
+	account_answered(x, x->status);
+	x->done = true;
 	link_give(TAKE_PTR(x->link), keep ? &pool->limits : NULL);
 	count(&exchange__worker(x)->counters.answers[x->status >= 600 ? 4 : x->status / 100 - 1],
 	      1);
 	exchange__leave(x, x->keep && whole);
+}
+
+static int send_pieces(struct exchange *x, const struct str *pieces, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		x->out += pieces[i].n;
+	return stream_sendv(&x->client->stream, pieces, n);
 }
 
 /* Passes on a part of the body; used is set to the number of bytes that belong to it. */
@@ -84,12 +94,12 @@ static int pass(struct exchange *x, struct str head, const char *p, size_t n, si
 		} else if (content.n) {
 			pieces[at++] = content;
 		}
-		r = at ? stream_sendv(&x->client->stream, pieces, at) : 0;
+		r = at ? send_pieces(x, pieces, at) : 0;
 		at = 0;
 		head.n = 0;
 	}
 	*ret_used = used;
-	return at && r == 0 ? stream_sendv(&x->client->stream, pieces, at) : r;
+	return at && r == 0 ? send_pieces(x, pieces, at) : r;
 }
 
 /* 100 and 103 are passed on; 101 makes a tunnel, if the client asked for one. */
@@ -101,6 +111,8 @@ static int take_interim(struct exchange *x, const struct http_head *h)
 		if (!x->upgrade)
 			return -EBADMSG;
 		x->tunnel = x->answering = true;
+		x->status = h->status;
+		account_first(x);
 		x->keep = x->keep_link = false;
 		exchange__disarm(x);
 		link_limit(x->link, 0);
@@ -109,12 +121,12 @@ static int take_interim(struct exchange *x, const struct http_head *h)
 	}
 	x->framing = HEAD_AS_IS;
 	write_answer(x, h);
-	return stream_send(&x->client->stream, w->out.p, w->out.n);
+	return send_pieces(x, &(struct str){ w->out.p, w->out.n }, 1);
 }
 
 static ssize_t pull_tunnel(struct exchange *x, const char *p, size_t n)
 {
-	if (n && stream_send(&x->client->stream, p, n) < 0) {
+	if (n && send_pieces(x, &(struct str){ p, n }, 1) < 0) {
 		exchange_drop(x);
 		return -1;
 	}
@@ -141,8 +153,10 @@ static ssize_t pull_body(struct exchange *x, struct str head, const char *p, siz
 		return -1;
 	}
 	if (x->down.done) {
+		if (head.n) /* all of it came at once */
+			x->ended = x->first;
 		if (x->framing == HEAD_CHUNKED)
-			stream_send(&x->client->stream, "0\r\n\r\n", 5);
+			send_pieces(x, &STR("0\r\n\r\n"), 1);
 		complete(x, used < n);
 		return -1;
 	}
@@ -173,6 +187,7 @@ ssize_t exchange_pull(struct exchange *x, const char *p, size_t n)
 		}
 		if (exchange__retry_status(x, w->head.status))
 			return -1;
+		account_first(x);
 		choose_framing(x, &w->head);
 		write_answer(x, &w->head);
 		x->answering = true;
@@ -211,11 +226,13 @@ void exchange_lost(struct exchange *x, int error)
 		exchange__end_tunnel(x);
 	} else if (x->answering && error == 0 && http_body_eof(&x->down)) {
 		if (x->framing == HEAD_CHUNKED)
-			stream_send(&x->client->stream, "0\r\n\r\n", 5);
+			send_pieces(x, &STR("0\r\n\r\n"), 1);
 		complete(x, true);
 	} else if (x->answering) {
+		account_failure(x, STATS_BROKEN, "server-broken");
 		exchange_drop(x);
 	} else if (was_stale(x)) {
+		x->counted = true; /* not as a try */
 		exchange__drop_link(x);
 		x->tries--; /* the server has not seen it */
 		x->cut = x->full_up = false;

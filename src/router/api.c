@@ -12,6 +12,7 @@
 #include "lib/daemon/daemon.h"
 #include "lib/json/json.h"
 #include "lib/log/log.h"
+#include "src/router/care.h"
 #include "wire/router_json.h"
 
 #define JSON_TYPE "application/json"
@@ -56,11 +57,20 @@ static void on_routes(struct http_exchange *x, const struct http_request *reques
 	reply(x, 200, &body);
 }
 
+static void on_server(size_t pool, size_t server, struct buf *out, const void *user)
+{
+	const struct generation *g = user;
+
+	care_describe(g->pools[pool].servers[server], out);
+}
+
 static void on_pools(struct http_exchange *x, const struct http_request *request, void *user)
 {
+	const struct api *a = user;
+	const struct router_json_state state = { on_server, router_current(a->config.router) };
 	_cleanup_(buf_free) struct buf body = { 0 };
 
-	router_json_pools(config_of(user), number_of(user), &body);
+	router_json_pools(config_of(user), number_of(user), &state, &body);
 	reply(x, 200, &body);
 }
 

@@ -41,12 +41,14 @@ enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned
 	size_t backend;
 
 	*ret_status = 421;
+	x->why = "no-host";
 	if (!x->client->port->rules) /* its listener has gone since the head began */
 		return CHOICE_ANSWER;
 	if (!is_allowed(&g->config, r->host))
 		return CHOICE_ANSWER;
 	x->target = generation_find(g, x->client->port->rules, r, &listener);
 	*ret_status = 404;
+	x->why = "no-route";
 	if (!x->target)
 		return CHOICE_ANSWER;
 	x->listener = listener->config;
@@ -55,9 +57,11 @@ enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned
 	backend = l7_pick_backend(rule_of(x)->backends, rule_of(x)->n_backends,
 				  random_next(&w->random));
 	*ret_status = 500;
+	x->why = "no-backend";
 	if (backend == L7_NONE || rule_of(x)->backends[backend].pool == L7_NO_POOL)
 		return CHOICE_ANSWER;
 	x->backend = &rule_of(x)->backends[backend];
+	x->why = NULL;
 	return CHOICE_SERVER;
 }
 
@@ -66,14 +70,26 @@ enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned
 struct fleet {
 	struct worker *worker;
 	const struct generation_pool *pool;
+	const struct exchange *x;
 };
 
-static bool usable(size_t i, void *user)
+static bool was_tried(const struct exchange *x, size_t server)
+{
+	unsigned n = x->tries < ROUTER__TRIED ? x->tries : ROUTER__TRIED;
+
+	for (unsigned i = 0; i < n; i++)
+		if (x->tried[i] == server)
+			return true;
+	return false;
+}
+
+static enum l7_fitness fitness(size_t i, void *user)
 {
 	const struct fleet *f = user;
-	const struct server *s = f->pool->servers[i];
 
-	return !atomic_load_explicit(&s->down, memory_order_relaxed) && addr_is_set(&s->at.addr);
+	if (!server_is_usable(f->pool->servers[i]))
+		return L7_UNFIT;
+	return f->x->tries && was_tried(f->x, i) ? L7_RESERVE : L7_FIT;
 }
 
 static unsigned active(size_t i, void *user)
@@ -87,8 +103,8 @@ const struct server *choose_server(struct exchange *x)
 {
 	struct worker *w = x->client->worker;
 	const struct generation_pool *pool = &x->era->generation->pools[x->backend->pool];
-	struct fleet fleet = { w, pool };
-	const struct l7_fleet f = { usable, active, &fleet };
+	struct fleet fleet = { w, pool, x };
+	const struct l7_fleet f = { fitness, active, &fleet };
 	uint32_t *turn = &x->era->turns[x->backend->pool];
 	size_t i = L7_NONE;
 
@@ -104,5 +120,8 @@ const struct server *choose_server(struct exchange *x)
 		i = l7_balance_two(&pool->schedule, &f, random_next(&w->random));
 		break;
 	}
-	return i == L7_NONE ? NULL : pool->servers[i];
+	if (i == L7_NONE)
+		return NULL;
+	x->tried[x->tries % ROUTER__TRIED] = (uint16_t)i;
+	return pool->servers[i];
 }

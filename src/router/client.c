@@ -7,8 +7,6 @@
  * rest of the request, or the next one, or the end of the connection.
  */
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,13 +50,26 @@ void client_end(struct client *c)
 	stream_linger(&c->stream, LINGER_TIME);
 }
 
+/*
+ * A client that has said that it sends no further request needs no linger: nothing that it sends
+ * can make the kernel drop what it has not read yet.
+ */
+void client_leave(struct client *c)
+{
+	if (c->leaves && !stream_unsent(&c->stream) && (!c->in || c->in->at == c->in->n))
+		client_free(c);
+	else
+		client_end(c);
+}
+
 /* ---- answers of the router itself ---- */
 
-void client_answer(struct client *c, const struct client_answer *a)
+size_t client_answer(struct client *c, const struct client_answer *a)
 {
 	struct buf *out = &c->worker->out;
 	const char *reason = http_status_reason(a->status);
 	bool empty = a->status == 204;
+	size_t n;
 	int r;
 
 	out->n = 0;
@@ -71,9 +82,11 @@ void client_answer(struct client *c, const struct client_answer *a)
 	if (!empty && !a->head)
 		buf_printf(out, "%s\n", reason);
 	count(&c->worker->counters.answers[a->status / 100 - 1], 1);
-	r = stream_send(&c->stream, out->p, out->n);
+	n = out->n;
+	r = stream_send(&c->stream, out->p, n);
 	if (!a->keep || r < 0)
 		client_end(c);
+	return n;
 }
 
 static void refuse(struct client *c, unsigned status)
@@ -97,6 +110,7 @@ static void client_read_on(struct client *c)
 {
 	if (!c->ended && !c->closing)
 		stream_want(&c->stream, STREAM_READ);
+	stream_wake(&c->stream); /* most clients have sent their request by now */
 }
 
 /* Looks for a request among the bytes that wait. */
@@ -151,6 +165,15 @@ static void on_end(struct client *c)
 	exchange_push(c->x);
 }
 
+/* A connection without bytes holds no buffer. */
+static void put_back(struct client *c)
+{
+	if (c->in->n)
+		return;
+	buffers_give(&c->worker->buffers, c->in);
+	c->in = NULL;
+}
+
 static void read_some(struct client *c)
 {
 	struct buffer *in = c->in;
@@ -165,8 +188,10 @@ static void read_some(struct client *c)
 	if (!c->x && !in->n)
 		c->since = ev_now(c->worker->loop);
 	n = stream_read(&c->stream, in->p + in->n, BUFFER_SIZE - in->n);
-	if (n == -EAGAIN)
+	if (n == -EAGAIN) {
+		put_back(c);
 		return;
+	}
 	if (n <= 0) {
 		if (n == 0)
 			on_end(c);
@@ -189,7 +214,7 @@ static void on_ready(struct stream *s, unsigned what)
 
 	if ((what & STREAM_WRITE) && c->x) {
 		exchange_resume(c->x);
-	} else if (what & STREAM_READ) {
+	} else if (what & (STREAM_READ | STREAM_WAKE)) {
 		read_some(c);
 	}
 }
@@ -248,9 +273,7 @@ void client_new(struct port *port, int fd, struct endpoint peer)
 {
 	struct worker *w = port->worker;
 	struct client *c = mem_zalloc(sizeof(*c));
-	int one = 1;
 
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	c->worker = w;
 	c->port = port;
 	c->peer = peer;
@@ -263,4 +286,5 @@ void client_new(struct port *port, int fd, struct endpoint peer)
 	stream_init(&c->stream, w->loop, TASK_ORDINARY, &events);
 	stream_adopt(&c->stream, fd);
 	stream_want(&c->stream, STREAM_READ);
+	stream_wake(&c->stream); /* most clients have sent their request by now */
 }

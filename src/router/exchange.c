@@ -28,6 +28,7 @@ static void release(struct exchange *x)
 {
 	struct worker *w = exchange__worker(x);
 
+	account_end(x);
 	buf_free(&x->cors);
 	worker_release_era(w, x->era);
 	x->next = w->spare;
@@ -36,8 +37,10 @@ static void release(struct exchange *x)
 
 void exchange__drop_link(struct exchange *x)
 {
-	if (x->link)
-		link_free(TAKE_PTR(x->link));
+	if (!x->link)
+		return;
+	account_left(x);
+	link_free(TAKE_PTR(x->link));
 }
 
 /* The client gets no proper end: what it has got so far must not look complete. */
@@ -45,6 +48,8 @@ void exchange_drop(struct exchange *x)
 {
 	struct client *c = x->client;
 
+	if (!x->why)
+		x->why = "client-gone";
 	exchange__drop_link(x);
 	if (!x->tunnel)
 		count(&c->worker->counters.aborts, 1);
@@ -61,6 +66,7 @@ void exchange__leave(struct exchange *x, bool keep)
 	struct client *c = x->client;
 
 	exchange__disarm(x);
+	c->leaves &= x->up.done;
 	if (c->in)
 		c->in->at = x->sent;
 	release(x);
@@ -68,7 +74,7 @@ void exchange__leave(struct exchange *x, bool keep)
 	if (keep)
 		client_next(c);
 	else
-		client_end(c);
+		client_leave(c);
 }
 
 /* Answers without a server. The rest of a body that was not read ends the connection. */
@@ -84,7 +90,9 @@ void exchange__answer_with(struct exchange *x, unsigned status, struct str lines
 
 	exchange__drop_link(x);
 	exchange__disarm(x);
-	client_answer(c, &a);
+	x->status = status;
+	x->done = true;
+	x->out = client_answer(c, &a);
 	if (c->closing) {
 		release(x);
 		c->x = NULL;
@@ -135,21 +143,32 @@ static bool try_again(struct exchange *x, const struct l7_try *t)
 	if (!l7_retry_again(policy, t))
 		return false;
 	wait = l7_retry_wait(policy, t, random_next(&w->random));
+	if (t->ending == L7_ANSWERED)
+		account_answered(x, t->status);
 	exchange__drop_link(x);
 	x->full_up = x->full_down = x->cut = false;
 	count(&w->counters.retries, 1);
 	x->retry_at = loop_monotonic() + wait;
+	account_again(x);
 	arm(x);
 	return true;
 }
 
 void exchange__fail(struct exchange *x, enum l7_ending ending)
 {
+	static const struct {
+		enum stats_counter kind;
+		const char *why;
+	} failures[] = { [L7_NOT_REACHED] = { STATS_CONNECT, "connect-failed" },
+			 [L7_NOT_TAKEN] = { STATS_BROKEN, "server-broken" },
+			 [L7_BROKEN] = { STATS_BROKEN, "server-broken" },
+			 [L7_TIMED_OUT] = { STATS_TIMEOUT, "server-timeout" } };
 	const struct l7_try t = { .ending = ending,
 				  .number = x->tries,
 				  .repeatable = x->repeatable,
 				  .answering = x->answering };
 
+	account_failure(x, failures[ending].kind, failures[ending].why);
 	if (x->answering)
 		exchange_drop(x);
 	else if (!try_again(x, &t))
@@ -177,6 +196,7 @@ void exchange_expired(struct exchange *x)
 	int64_t now = loop_monotonic();
 
 	if (x->due && x->due <= now) {
+		account_failure(x, STATS_TIMEOUT, "request-timeout");
 		if (x->answering)
 			exchange_drop(x);
 		else
@@ -197,6 +217,8 @@ void exchange_sweep(struct exchange *x, ev_tstamp now)
 
 	if (!exchange__is_sending(x) || now - x->moved < loop_seconds(limit))
 		return;
+	if (x->answering || (!x->up.done && !x->full_up))
+		x->why = "stalled";
 	if (x->answering)
 		exchange_drop(x);
 	else if (!x->up.done && !x->full_up)
@@ -265,11 +287,13 @@ static struct exchange *make(struct client *c, size_t n)
 	else
 		x = mem_alloc(sizeof(*x));
 	w->era->users++;
+	c->leaves = !h->keep_alive;
 	*x = (struct exchange){ .client = c,
 				.era = w->era,
 				.start = c->in->at,
 				.head = n,
 				.sent = c->in->at + n,
+				.in = n,
 				.old = h->minor == 0,
 				.keep = h->keep_alive,
 				.repeatable = true };
@@ -279,6 +303,7 @@ static struct exchange *make(struct client *c, size_t n)
 	x->upgrade = h->upgrade && h->minor && x->up.done &&
 		     !str_ieq(http_header(h, STR("upgrade")), STR("h2c"));
 	x->moved = ev_now(w->loop);
+	x->began = x->try_began = loop_monotonic();
 	return x;
 }
 
@@ -318,6 +343,7 @@ static void redirect(struct exchange *x, const struct l7_request *r)
 	buf_add_lit(path, "location: ");
 	l7_redirect_location(to, x->target->match->path, &from, path);
 	buf_add_lit(path, "\r\n");
+	x->why = "redirect";
 	exchange__answer_with(x, to->status, (struct str){ path->p, path->n });
 }
 
@@ -352,6 +378,7 @@ static void pass_on(struct exchange *x)
 	const struct l7_cors *cors = rule->filters.cors ?: x->backend->filters.cors;
 
 	if (cors && apply_cors(x, cors)) {
+		x->why = "preflight";
 		exchange__answer_with(x, 204, (struct str){ x->cors.p, x->cors.n });
 		return;
 	}
@@ -368,14 +395,17 @@ void exchange_begin(struct client *c, size_t n)
 	struct exchange *x = c->x = make(c, n);
 	struct l7_request r;
 	unsigned status = view(&w->head, &r);
+	enum choice choice = CHOICE_ANSWER;
 
 	count(&w->counters.requests, 1);
 	if (status) {
 		x->keep = false;
-		exchange__answer(x, status);
-		return;
+		x->why = "bad-request";
+	} else {
+		choice = choose_rule(x, &r, &status);
 	}
-	switch (choose_rule(x, &r, &status)) {
+	account_begin(x);
+	switch (choice) {
 	case CHOICE_SERVER:
 		pass_on(x);
 		break;

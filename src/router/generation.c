@@ -6,16 +6,18 @@
 #include "base/cleanup.h"
 
 static void compile_pool(struct generation *g, struct generation_pool *p,
-			 const struct l7_pool *config, struct servers *servers)
+			 const struct l7_pool *config, const struct generation_shared *shared)
 {
 	uint32_t *weights = arena_array_of(g->arena, config->n_servers, uint32_t);
 
 	p->config = config;
+	p->name = names_take(shared->pools, config->name);
 	p->servers = arena_array_of(g->arena, config->n_servers, struct server *);
 	for (size_t i = 0; i < config->n_servers; i++) {
 		const struct l7_server *s = &config->servers[i];
 
-		p->servers[i] = servers_take(servers, config->name, s->host, s->port, s->tls);
+		p->servers[i] =
+			servers_take(shared->servers, config->name, s->host, s->port, s->tls);
 		weights[i] = s->drain ? 0 : s->weight;
 	}
 	p->schedule = l7_schedule_build(g->arena, weights, config->n_servers);
@@ -116,7 +118,18 @@ static void compile_fallback(struct generation *g)
 			(struct l7_target){ NULL, rule, rule->n_matches ? rule->matches : &any };
 }
 
-struct generation *generation_new(struct settings *settings, struct servers *servers,
+/* The default route has the statistics of its name; it may have none. */
+static void name_routes(struct generation *g, struct names *names)
+{
+	g->routes = arena_array_of(g->arena, g->config.n_routes, struct name *);
+	for (size_t i = 0; i < g->config.n_routes; i++)
+		g->routes[i] = names_take(names, g->config.routes[i].name);
+	g->fallback_name =
+		names_take(names, g->fallback.rule ? g->fallback.rule->name : GENERATION_UNROUTED);
+	g->unrouted = names_take(names, GENERATION_UNROUTED);
+}
+
+struct generation *generation_new(struct settings *settings, const struct generation_shared *shared,
 				  uint64_t number)
 {
 	struct arena *arena = arena_new();
@@ -131,7 +144,8 @@ struct generation *generation_new(struct settings *settings, struct servers *ser
 	atomic_init(&g->references, 1);
 	g->pools = arena_array_of(arena, config->n_pools, struct generation_pool);
 	for (size_t i = 0; i < config->n_pools; i++)
-		compile_pool(g, &g->pools[i], &config->pools[i], servers);
+		compile_pool(g, &g->pools[i], &config->pools[i], shared);
+	g->n_servers = servers_bound(shared->servers);
 	g->listeners = arena_array_of(arena, config->n_listeners, struct generation_listener);
 	for (size_t i = 0; i < config->n_listeners; i++) {
 		struct generation_listener *l = &g->listeners[i];
@@ -143,14 +157,21 @@ struct generation *generation_new(struct settings *settings, struct servers *ser
 	}
 	compile_ports(g);
 	compile_fallback(g);
+	name_routes(g, shared->routes);
 	return g;
 }
 
 void generation_free(struct generation *g)
 {
-	for (size_t i = 0; i < g->config.n_pools; i++)
+	for (size_t i = 0; i < g->config.n_pools; i++) {
 		for (size_t k = 0; k < g->pools[i].config->n_servers; k++)
 			servers_release(g->pools[i].servers[k]);
+		names_release(g->pools[i].name);
+	}
+	for (size_t i = 0; i < g->config.n_routes; i++)
+		names_release(g->routes[i]);
+	names_release(g->fallback_name);
+	names_release(g->unrouted);
 	settings_free(g->settings);
 	arena_free(g->arena);
 }

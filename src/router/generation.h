@@ -12,11 +12,13 @@
 
 #include "core/l7/balance.h"
 #include "core/l7/config.h"
+#include "src/router/names.h"
 #include "src/router/servers.h"
 #include "src/router/settings.h"
 
 struct generation_pool {
 	const struct l7_pool *config;
+	struct name *name;	 /* for its statistics */
 	struct server **servers; /* in the order of the configuration */
 	struct l7_schedule schedule;
 };
@@ -35,6 +37,14 @@ struct generation_port {
 	const struct l7_table *hosts; /* which of them, by host; NULL if there is only one */
 };
 
+/* What outlives generations. */
+struct generation_shared {
+	struct servers *servers;
+	struct names *routes, *pools;
+};
+
+#define GENERATION_UNROUTED "-" /* stands for the route of requests that have none */
+
 struct generation {
 	uint64_t number;
 	struct l7_config config; /* of the settings */
@@ -42,6 +52,9 @@ struct generation {
 	struct generation_port *ports; /* sorted by address */
 	size_t n_ports;
 	struct generation_pool *pools;
+	uint32_t n_servers;   /* numbers of servers are below this */
+	struct name **routes; /* of the configuration's routes, for their statistics */
+	struct name *fallback_name, *unrouted;
 	struct l7_target fallback; /* for requests that no route matches; without rule: none */
 	/* the rest is private */
 	struct arena *arena;
@@ -51,7 +64,7 @@ struct generation {
 };
 
 /* Compiles settings, which the generation owns from now on. It has one reference. */
-struct generation *generation_new(struct settings *settings, struct servers *servers,
+struct generation *generation_new(struct settings *settings, const struct generation_shared *shared,
 				  uint64_t number);
 /* For the control thread, when there are no references any more. */
 void generation_free(struct generation *g);

@@ -9,18 +9,20 @@
 
 #include "base/cleanup.h"
 
-static struct servers *servers;
+static struct generation_shared shared;
 
 static int start(void **state)
 {
-	servers = servers_new();
+	shared = (struct generation_shared){ servers_new(), names_new(), names_new() };
 	return 0;
 }
 
 /* It checks that all references were released. */
 static int end(void **state)
 {
-	servers_free(servers);
+	servers_free(shared.servers);
+	names_free(shared.routes);
+	names_free(shared.pools);
 	return 0;
 }
 
@@ -36,7 +38,7 @@ static struct generation *compile(const char *text, uint64_t number)
 		errs_print(&errors, "f", &out);
 		fail_msg("%s", buf_cstr(&out));
 	}
-	return generation_new(s, servers, number);
+	return generation_new(s, &shared, number);
 }
 
 /* The name of the rule for a request to the first port; NULL: none. */
@@ -69,7 +71,7 @@ static void servers_outlive_generations_and_numbers_are_used_again(void **state)
 	assert_int_equal(two->pools[0].servers[1]->id, id);
 	generation_free(two);
 	three = compile("pools: [{name: p, servers: ['10.0.0.3:80', '10.0.0.4:80']}]", 3);
-	assert_int_equal(servers_bound(servers), 3);
+	assert_int_equal(servers_bound(shared.servers), 3);
 	for (size_t i = 0; i < 2; i++)
 		if (three->pools[0].servers[i]->number == number)
 			assert_int_not_equal(three->pools[0].servers[i]->id, id);

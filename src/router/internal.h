@@ -55,6 +55,7 @@ struct slot {
 	struct links kept;
 	unsigned n_kept, n_open; /* n_open: all links, kept or in use */
 	unsigned active;	 /* exchanges */
+	struct stats_cell *stats;
 };
 
 /* ---- generations and listeners, as a thread sees them ---- */
@@ -91,10 +92,12 @@ struct client {
 	bool ended;	  /* the client will send no more */
 	bool last;	  /* the connection ends after the request that is under way */
 	bool closing;	  /* no further request is read */
+	bool leaves;	  /* the client has asked for the end of the connection */
 };
 
 /* ---- exchanges ---- */
 
+#define ROUTER__TRIED 4	  /* servers that a request remembers */
 #define ROUTER__METHOD 16 /* bytes of a method that are kept; longer ones differ in no rule */
 
 struct exchange {
@@ -107,23 +110,31 @@ struct exchange {
 	const struct l7_target *target;
 	const struct l7_backend *backend; /* NULL: none was chosen */
 	const struct l7_listener *listener;
-	const struct server *server; /* of the present try */
-	ev_tstamp moved;	     /* when bytes came last, from either side */
-	int64_t due, retry_at;	     /* monotonic ns: end of the request, next try; 0: none */
-	struct buf cors;	     /* lines for the answer */
-	size_t start;		     /* of the head in client->in */
-	size_t head;		     /* its bytes */
-	size_t sent; /* offset in client->in of the first byte that was not passed on */
+	const struct server *server;	 /* of the present try */
+	struct stats_cell *route, *pool; /* pool: NULL if there is none */
+	const char *why;  /* a word for an answer of the router or a failure; NULL: none */
+	uint64_t in, out; /* bytes from the client, and to it */
+	ev_tstamp moved;  /* when bytes came last, from either side */
+	/* monotonic ns: the head was complete, the try began, the server's answer began, the end */
+	int64_t began, try_began, first, ended; /* first, ended: 0 before that */
+	int64_t due, retry_at; /* monotonic ns: end of the request, next try; 0: none */
+	struct buf cors;       /* lines for the answer */
+	size_t start;	       /* of the head in client->in */
+	size_t head;	       /* its bytes */
+	size_t sent;	       /* offset in client->in of the first byte that was not passed on */
 	struct http_body up, down;
 	enum head_framing framing; /* of the answer */
 	unsigned tries;
-	unsigned status; /* of the answer */
+	uint16_t tried[ROUTER__TRIED]; /* servers of the latest tries, by their place in the pool */
+	unsigned status;	       /* of the answer */
 	char method[ROUTER__METHOD];
 	uint8_t n_method;
 	bool old;	   /* the client speaks HTTP/1.0 */
 	bool keep;	   /* the client's connection stays open */
 	bool keep_link;	   /* the server's does */
 	bool repeatable;   /* all of the request is still in client->in */
+	bool counted;	   /* how the present try has ended */
+	bool done;	   /* the answer is complete */
 	bool answering;	   /* the head of the final answer was passed on */
 	bool tunnel;	   /* after 101: bytes both ways */
 	bool upgrade;	   /* the client asked for one */
@@ -189,7 +200,10 @@ enum choice { CHOICE_SERVER, CHOICE_ANSWER, CHOICE_REDIRECT };
  * Finds the rule of a request, and its backend. *ret_status is that of CHOICE_ANSWER.
  */
 enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned *ret_status);
-/* A server of the backend's pool; NULL: none can be used. */
+/*
+ * A server of the backend's pool, if possible none that was tried before; NULL: none can be used.
+ * The caller counts the try.
+ */
 const struct server *choose_server(struct exchange *x);
 
 /* client.c */
@@ -198,6 +212,8 @@ void client_new(struct port *port, int fd, struct endpoint peer);
 void client_next(struct client *c);
 /* Ends the connection after what is queued was sent. */
 void client_end(struct client *c);
+/* The same after a whole answer; may free the client at once. */
+void client_leave(struct client *c);
 void client_free(struct client *c);
 /* An answer of the router itself. */
 struct client_answer {
@@ -207,7 +223,8 @@ struct client_answer {
 	bool head;	  /* no content, because the method is HEAD */
 };
 
-void client_answer(struct client *c, const struct client_answer *a);
+/* Returns its bytes. */
+size_t client_answer(struct client *c, const struct client_answer *a);
 /* Ends what has been silent for too long. */
 void client_sweep(struct client *c, ev_tstamp now);
 /* Its address is no longer served: ends the connection as soon as no request is under way. */
@@ -287,6 +304,24 @@ void exchange__steer_client(struct exchange *x);
 void exchange__steer_server(struct exchange *x);
 /* Does not read from the server until the client has taken what is queued. */
 void exchange__slow_down(struct exchange *x);
+
+/* account.c: what is counted about an exchange */
+/* Its rule is chosen, or why there is none. */
+void account_begin(struct exchange *x);
+/* It goes to a server. */
+void account_try(struct exchange *x);
+/* Another try follows, at x->retry_at. */
+void account_again(struct exchange *x);
+/* The server's answer has begun. */
+void account_first(struct exchange *x);
+/* The server's answer is complete, or it leads to another try. */
+void account_answered(struct exchange *x, unsigned status);
+/* The server has failed: STATS_CONNECT, STATS_BROKEN or STATS_TIMEOUT. */
+void account_failure(struct exchange *x, enum stats_counter kind, const char *why);
+/* The server is no longer needed: if nothing of the above happened, that counts as an abort. */
+void account_left(struct exchange *x);
+/* The last thing that happens to it: x->done says how. */
+void account_end(struct exchange *x);
 
 /* link.c */
 /* A kept link, unless it must be fresh, or a new one that is being connected. */

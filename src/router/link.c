@@ -7,8 +7,6 @@
  * passed on from there, so a link holds memory only for the start of a head that is not complete.
  */
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +16,14 @@
 #include "src/router/internal.h"
 
 #define LEAVE_TIME (1 * NSEC_PER_SEC)
+
+/* Other threads read them in the statistics. */
+static void show(const struct slot *slot)
+{
+	stats_set(slot->stats, STATS_ACTIVE, slot->active);
+	stats_set(slot->stats, STATS_OPEN, slot->n_open);
+	stats_set(slot->stats, STATS_KEPT, slot->n_kept);
+}
 
 static void unkeep(struct link *l)
 {
@@ -34,6 +40,7 @@ void link_free(struct link *l)
 	else
 		unkeep(l);
 	l->slot->n_open--;
+	show(l->slot);
 	count(&l->worker->counters.links, -1);
 	buffers_give(&l->worker->buffers, l->in);
 	stream_end(&l->stream);
@@ -111,9 +118,7 @@ static void on_ready(struct stream *s, unsigned what)
 static void on_opened(struct stream *s)
 {
 	struct link *l = container_of(s, struct link, stream);
-	int one = 1;
 
-	setsockopt(s->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	stream_want(s, STREAM_READ);
 	exchange_connected(l->x);
 }
@@ -156,6 +161,7 @@ struct link *link_take(struct exchange *x, const struct server *server, bool fre
 	if (l) {
 		unkeep(l);
 		l->x = x;
+		show(slot);
 		return l;
 	}
 	l = mem_zalloc(sizeof(*l));
@@ -163,6 +169,7 @@ struct link *link_take(struct exchange *x, const struct server *server, bool fre
 	l->slot = slot;
 	l->x = x;
 	slot->n_open++;
+	show(slot);
 	count(&w->counters.links, 1);
 	len = endpoint_to_sockaddr(&server->at, &to);
 	stream_init(&l->stream, w->loop, TASK_ORDINARY, &events);
@@ -189,6 +196,8 @@ void link_give(struct link *l, const struct l7_limits *limits)
 	stream_want(&l->stream, STREAM_READ);
 	if (slot->n_kept > limits->idle)
 		link_free(TAILQ_LAST(&slot->kept, links));
+	else
+		show(slot);
 }
 
 void link_leave(struct link *l)
@@ -198,6 +207,7 @@ void link_leave(struct link *l)
 	l->leaving = true;
 	l->limited = false;
 	TAILQ_INSERT_TAIL(&l->worker->leaving, l, kept);
+	show(l->slot);
 	stream_linger(&l->stream, LEAVE_TIME);
 }
 

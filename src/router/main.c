@@ -42,6 +42,7 @@ struct program {
 	ev_timer delay;			 /* of a drain */
 	bool taken;			 /* a new process has taken over */
 	bool router_ended, api_ended;
+	char user_agent[64];
 };
 
 /* ---- the file ---- */
@@ -242,6 +243,7 @@ static int start_router(struct program *p)
 					      .drain_time = p->options.drain_time,
 					      .leave_time = p->options.upgrade_drain_time };
 	const struct router_config config = { .threads = (unsigned)p->options.threads,
+					      .user_agent = p->user_agent,
 					      .limits = limits,
 					      .drained = on_router_drained,
 					      .user = p };
@@ -251,6 +253,8 @@ static int start_router(struct program *p)
 		log_error("threads-failed", LOG_U("threads", p->options.threads),
 			  LOG_S("error", strerror(-r)));
 	p->metrics.router = p->router;
+	p->metrics.loop = p->loop;
+	p->metrics.limit = p->options.metrics_limit;
 	return r;
 }
 
@@ -339,6 +343,8 @@ int main(int argc, char *argv[])
 	if (p.options.check)
 		return config_check(&p.source);
 	daemon_begin(p.options.log_level);
+	snprintf(p.user_agent, sizeof(p.user_agent), "maglev-router/%s (health check)",
+		 cli_version.version);
 	p.loop = ev_default_loop(0);
 	r = serve(&p);
 	config_loader_free(p.loader);

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * metrics: first the totals, then family by family the routes, pools and servers (metrics_items.c).
+ */
 #include "src/router/metrics.h"
 
+#include <stdlib.h>
+
 #include "base/cleanup.h"
+#include "base/mem.h"
+#include "lib/loop/task.h"
 #include "lib/metrics/metrics.h"
+#include "src/router/metrics_private.h"
 
 static const char *const sources[METRICS_SOURCES] = { "file", "api" };
-static const char *const classes[WORKER_CLASSES] = { "1xx", "2xx", "3xx", "4xx", "5xx" };
+const char *const metrics__classes[STATS_CLASSES] = { "1xx", "2xx", "3xx", "4xx", "5xx" };
 
 struct family {
 	const char *name;
@@ -62,15 +70,14 @@ static void add_answers(struct buf *out, const struct worker_totals *t)
 {
 	begin(out, &answers);
 	for (size_t i = 0; i < WORKER_CLASSES; i++) {
-		const struct metrics_label label = { "class", str_of(classes[i]) };
+		const struct metrics_label label = { "class", str_of(metrics__classes[i]) };
 
 		metrics_u64(out, answers.name, &label, 1, t->answers[i]);
 	}
 }
 
-static enum http_stream_state produce(struct buf *out, void *user)
+static void add_totals(struct buf *out, const struct metrics_state *s)
 {
-	const struct metrics_state *s = user;
 	const struct generation *g = router_current(s->router);
 	struct worker_totals t = router_totals(s->router);
 
@@ -84,10 +91,48 @@ static enum http_stream_state produce(struct buf *out, void *user)
 	single(out, &aborts, t.aborts);
 	single(out, &clients, t.clients);
 	single(out, &links, t.links);
-	return HTTP_STREAM_END;
+}
+
+/* ---- the page ---- */
+
+struct scrape {
+	const struct metrics_state *state;
+	struct generation *generation; /* NULL: there was none */
+	struct metrics_items *items;   /* NULL before the totals were written */
+};
+
+static enum http_stream_state produce(struct buf *out, void *user)
+{
+	struct scrape *s = user;
+	size_t start = out->n;
+
+	if (!s->items) {
+		s->generation = router_hold(s->state->router);
+		add_totals(out, s->state);
+		s->items = metrics__items_new(router_stats(s->state->router), s->generation,
+					      s->state->limit);
+	}
+	do {
+		if (!metrics__items_write(s->items, out))
+			return HTTP_STREAM_END;
+	} while (out->n - start < HTTP_SLICE && task_has_time(s->state->loop));
+	return HTTP_STREAM_MORE;
+}
+
+/* Called also when the client goes away in the middle of the page. */
+static void on_closed(bool whole, void *user)
+{
+	struct scrape *s = user;
+
+	metrics__items_free(s->items);
+	router_release(s->state->router, s->generation);
+	free(s);
 }
 
 struct http_stream metrics_page(void *state)
 {
-	return (struct http_stream){ .produce = produce, .user = state };
+	struct scrape *s = mem_zalloc(sizeof(*s));
+
+	s->state = state;
+	return (struct http_stream){ .produce = produce, .closed = on_closed, .user = s };
 }

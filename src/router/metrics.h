@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics: the router's own families, for lib/admin. the user is a struct metrics_state. */
+/*
+ * metrics: the router's own families, for lib/admin. the user is a struct metrics_state.
+ *
+ * At most `limit` routes, pools and servers have samples of their own, in the order of the
+ * configuration; the rest of each are added up as "other". A page is written in slices, about the
+ * generation that was in force when it began.
+ */
 #pragma once
 
 #include "lib/http/server.h"
@@ -9,7 +15,9 @@
 enum metrics_source { METRICS_FILE, METRICS_API, METRICS_SOURCES };
 
 struct metrics_state {
-	const struct router *router;
+	struct router *router;
+	struct ev_loop *loop;
+	size_t limit; /* of --metrics-limit */
 	uint64_t applied[METRICS_SOURCES], refused[METRICS_SOURCES];
 	uint64_t upgrade_failures;
 };

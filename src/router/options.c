@@ -87,6 +87,14 @@ static const struct cli_option table[] = {
 	  .help = "where the admin API and /metrics are served: a loopback address with port, or "
 		  "the path of a Unix socket",
 	  .string = &values.admin_addr },
+	{ .name = "metrics-limit",
+	  .kind = CLI_COUNT,
+	  .env = "MAGLEV_ROUTER_METRICS_LIMIT",
+	  .fallback = "200",
+	  .help = "routes, pools and servers, of each, that have metrics of their own; the rest "
+		  "are "
+		  "added up as \"other\"",
+	  .count = &values.metrics_limit },
 	{ .name = "log-level",
 	  .kind = CLI_LEVEL,
 	  .env = "MAGLEV_ROUTER_LOG_LEVEL",

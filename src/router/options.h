@@ -12,7 +12,7 @@ struct options {
 	const char *config; /* "": none; it waits for POST /routes/update */
 	const char *admin_addr;
 	struct endpoint listen; /* of configurations without listeners */
-	size_t threads;
+	size_t threads, metrics_limit;
 	int64_t head_timeout, idle_timeout, stall_timeout;   /* ns */
 	int64_t drain_time, drain_delay, upgrade_drain_time; /* ns */
 	enum log_level log_level;

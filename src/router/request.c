@@ -57,19 +57,23 @@ static void be_cut(struct exchange *x)
 static void push_pieces(struct exchange *x, struct str head)
 {
 	struct client *c = x->client;
-	struct str pieces[2] = { head };
-	size_t end = x->sent, first = !head.n;
+	struct str pieces[2];
+	size_t end = x->sent, n = 0;
 
 	if (body_end(x, &end) < 0) {
 		if (x->answering)
 			exchange_drop(x);
 		else
-			x->keep = false, exchange__answer(x, 400);
+			x->keep = false, x->why = "bad-request", exchange__answer(x, 400);
 		return;
 	}
-	pieces[1] = (struct str){ c->in->p + x->sent, end - x->sent };
+	if (head.n)
+		pieces[n++] = head;
+	if (end > x->sent)
+		pieces[n++] = (struct str){ c->in->p + x->sent, end - x->sent };
+	x->in += end - x->sent;
 	x->sent = end;
-	if (pieces[first].n && stream_sendv(&x->link->stream, pieces + first, 2 - first) < 0) {
+	if (n && stream_sendv(&x->link->stream, pieces, n) < 0) {
 		be_cut(x);
 		return;
 	}
@@ -87,6 +91,8 @@ static void push_pieces(struct exchange *x, struct str head)
 
 void exchange__end_tunnel(struct exchange *x)
 {
+	account_answered(x, x->status);
+	x->done = true;
 	link_leave(TAKE_PTR(x->link));
 	count(&exchange__worker(x)->counters.answers[0], 1);
 	x->sent = 0;
@@ -103,8 +109,10 @@ static void push_tunnel(struct exchange *x)
 		exchange_drop(x);
 		return;
 	}
-	if (c->in)
+	if (c->in) {
+		x->in += c->in->n - x->sent;
 		c->in->at = c->in->n = x->sent = 0;
+	}
 	if (c->ended && x->server_ended) {
 		exchange__end_tunnel(x);
 		return;
@@ -154,7 +162,6 @@ static void send_request(struct exchange *x, const struct http_head *h)
 {
 	struct client *c = x->client;
 	struct worker *w = c->worker;
-	char server[ENDPOINT_STRLEN];
 	struct head_request r = { .from = h,
 				  .client = &c->peer,
 				  .scheme = STR("http"),
@@ -165,12 +172,13 @@ static void send_request(struct exchange *x, const struct http_head *h)
 	if (h->target.p[0] != '/')
 		r.host = r.asked;
 	if (!r.asked.n && !h->minor)
-		r.host = str_of(endpoint_format(&x->server->at, server));
+		r.host = str_of(x->server->authority);
 	rewrite(x, &r);
 	exchange__add_edits(&x->target->rule->filters.request, r.edits, &r.n_edits);
 	exchange__add_edits(&x->backend->filters.request, r.edits, &r.n_edits);
 	head_write_request(&r, &w->out);
 	x->sent = x->start + x->head;
+	x->in = x->head;
 	http_body_init(&x->up, h, (struct str){ 0 });
 	push_pieces(x, (struct str){ w->out.p, w->out.n });
 }
@@ -196,12 +204,14 @@ void exchange__try_server(struct exchange *x, bool fresh)
 	bool open;
 
 	if (!server) {
+		x->why = "no-server";
 		exchange__answer(x, 503);
 		return;
 	}
 	x->tries++;
 	x->server = server;
 	x->link = link_take(x, server, fresh, &open);
+	account_try(x);
 	if (!open && (!limit || pool->connect_timeout < limit))
 		limit = pool->connect_timeout;
 	link_limit(x->link, limit);

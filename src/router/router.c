@@ -8,12 +8,15 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "lib/log/log.h"
+#include "src/router/care.h"
 
 struct router {
 	struct ev_loop *loop;
 	struct router_config config;
 	struct worker **workers;
-	struct servers *servers;
+	struct generation_shared shared;
+	struct stats *stats;
+	struct care *care;
 	struct generation *current; /* with a reference of its own */
 	uint64_t number;
 	struct sockets sockets;
@@ -139,6 +142,7 @@ static void publish(struct router *r, struct generation *g)
 	if (!r->waiting)
 		give_sockets(r);
 	r->current = g;
+	care_follow(r->care, (const struct generation *const *)&r->current, 1);
 	for (unsigned i = 0; i < r->config.threads; i++) {
 		generation_hold(g);
 		worker_publish(r->workers[i], g);
@@ -171,7 +175,7 @@ int router_apply(struct router *r, struct settings *settings, struct buf *why)
 		settings_free(settings);
 		return error;
 	}
-	g = generation_new(settings, r->servers, r->number + 1);
+	g = generation_new(settings, &r->shared, r->number + 1);
 	error = open_ports(r, g, why);
 	r->generations++;
 	if (error < 0) {
@@ -189,6 +193,19 @@ const struct generation *router_current(const struct router *r)
 	return r->current;
 }
 
+struct generation *router_hold(struct router *r)
+{
+	if (r->current)
+		generation_hold(r->current);
+	return r->current;
+}
+
+void router_release(struct router *r, struct generation *g)
+{
+	if (g)
+		retire(r, g);
+}
+
 size_t router_generations(const struct router *r)
 {
 	return r->generations;
@@ -203,6 +220,11 @@ struct worker_totals router_totals(const struct router *r)
 	return totals;
 }
 
+const struct stats *router_stats(const struct router *r)
+{
+	return r->stats;
+}
+
 /* ---- the door ---- */
 
 static int start_workers(struct router *r)
@@ -210,6 +232,7 @@ static int start_workers(struct router *r)
 	for (unsigned i = 0; i < r->config.threads; i++) {
 		const struct worker_config config = { .number = i,
 						      .limits = r->config.limits,
+						      .stats = stats_thread(r->stats, i),
 						      .retired = on_retired,
 						      .drained = on_drained,
 						      .user = r };
@@ -230,7 +253,9 @@ int router_new(struct ev_loop *loop, const struct router_config *config, struct 
 
 	r->loop = loop;
 	r->config = *config;
-	r->servers = servers_new();
+	r->shared = (struct generation_shared){ servers_new(), names_new(), names_new() };
+	r->stats = stats_new(config->threads);
+	r->care = care_new(loop, r->shared.servers, config->user_agent);
 	r->workers = mem_zalloc(config->threads * sizeof(struct worker *));
 	ev_async_init(&r->said, on_said);
 	ev_async_start(loop, &r->said);
@@ -249,12 +274,16 @@ void router_free(struct router *r)
 		return;
 	for (unsigned i = 0; i < r->config.threads; i++)
 		worker_stop(r->workers[i]);
+	care_free(r->care);
 	free_retired(r);
 	if (r->current)
 		retire(r, r->current);
 	ev_async_stop(r->loop, &r->said);
 	sockets_free(&r->sockets);
-	servers_free(r->servers);
+	servers_free(r->shared.servers);
+	names_free(r->shared.routes);
+	names_free(r->shared.pools);
+	stats_free(r->stats);
 	free(r->workers);
 	free(r);
 }

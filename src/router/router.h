@@ -16,7 +16,8 @@
 struct router;
 
 struct router_config {
-	unsigned threads; /* at least 1 */
+	unsigned threads;	/* at least 1 */
+	const char *user_agent; /* of probes; borrowed */
 	struct worker_limits limits;
 	/* All threads have ended after router_drain(). */
 	void (*drained)(void *user);
@@ -36,10 +37,18 @@ void router_free(struct router *r);
 int router_apply(struct router *r, struct settings *settings, struct buf *why);
 /* The generation in force; NULL before the first. */
 const struct generation *router_current(const struct router *r);
+/*
+ * The generation in force, for work that takes several turns of the loop; it and all that it names
+ * stay until router_release(). NULL before the first.
+ */
+struct generation *router_hold(struct router *r);
+void router_release(struct router *r, struct generation *g);
 /* Generations that are still used by exchanges, the one in force included. */
 size_t router_generations(const struct router *r);
 /* The counters of all threads together. */
 struct worker_totals router_totals(const struct router *r);
+/* The statistics of what the generation in force has: stats_sum() with its names and servers. */
+const struct stats *router_stats(const struct router *r);
 /* Before router_drain(): clients are told to close their connections, and new ones are accepted. */
 void router_announce(struct router *r);
 /* Lets all exchanges finish; then drained() is called from the loop. */

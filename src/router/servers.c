@@ -3,67 +3,63 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
-#include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec.h"
+#include "src/router/names.h"
 
 struct entry {
 	struct server server;
-	char *key;
+	struct name *name;
 };
 
 struct servers {
-	struct map by_key;
-	VEC(struct entry *) all; /* by number; NULL: free */
-	VEC(uint32_t) spare;	 /* free numbers */
-	uint64_t last_id;
+	struct names *names; /* the user of each is an entry */
 };
 
 struct servers *servers_new(void)
 {
-	return mem_zalloc(sizeof(struct servers));
+	struct servers *s = mem_zalloc(sizeof(*s));
+
+	s->names = names_new();
+	return s;
 }
 
 void servers_free(struct servers *s)
 {
 	if (!s)
 		return;
-	assert(s->by_key.n == 0);
-	map_free(&s->by_key);
-	vec_free(&s->all);
-	vec_free(&s->spare);
+	names_free(s->names);
 	free(s);
 }
 
-static uint32_t take_number(struct servers *s)
+/* An IPv6 address has brackets. */
+static char *format_authority(const char *host, uint16_t port)
 {
-	if (s->spare.n)
-		return s->spare.items[--s->spare.n];
-	vec_push(&s->all, NULL);
-	return (uint32_t)s->all.n - 1;
+	_cleanup_(buf_free) struct buf text = { 0 };
+
+	buf_printf(&text, strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port);
+	return mem_strdup(buf_cstr(&text));
 }
 
-static struct entry *make(struct servers *s, const char *host, uint16_t port, bool tls,
-			  const char *key)
+static struct entry *make(struct name *name, const char *host, uint16_t port, bool tls)
 {
 	struct entry *e = mem_zalloc(sizeof(*e));
 	struct addr address;
 
-	e->key = mem_strdup(key);
-	e->server.of = s;
+	e->name = name;
 	e->server.host = mem_strdup(host);
 	e->server.port = port;
 	e->server.tls = tls;
-	e->server.number = take_number(s);
-	e->server.id = ++s->last_id;
+	e->server.authority = format_authority(host, port);
+	e->server.number = name->number;
+	e->server.id = name->id;
 	e->server.at.port = port;
 	if (addr_parse(host, &address) == 0)
 		e->server.at.addr = address;
-	s->all.items[e->server.number] = e;
-	map_put(&s->by_key, e->key, e);
+	name->user = e;
 	return e;
 }
 
@@ -71,33 +67,36 @@ struct server *servers_take(struct servers *s, const char *pool, const char *hos
 			    bool tls)
 {
 	_cleanup_(buf_free) struct buf key = { 0 };
+	struct name *name;
 	struct entry *e;
 
 	/* neither a host nor a port has a blank */
 	buf_printf(&key, "%s %u %d %s", host, port, tls, pool);
-	e = map_get(&s->by_key, buf_cstr(&key));
-	if (!e)
-		e = make(s, host, port, tls, buf_cstr(&key));
-	e->server.references++;
+	name = names_take(s->names, buf_cstr(&key));
+	e = name->user ?: make(name, host, port, tls);
 	return &e->server;
 }
 
 void servers_release(struct server *server)
 {
-	struct entry *e = container_of(server, struct entry, server);
-	struct servers *s = server->of;
+	struct entry *e = names_release(container_of(server, struct entry, server)->name);
 
-	if (--server->references)
+	if (!e)
 		return;
-	map_remove(&s->by_key, e->key);
-	s->all.items[server->number] = NULL;
-	vec_push(&s->spare, server->number);
-	free(e->key);
-	free(server->host);
+	assert(!e->server.charge);
+	free(e->server.host);
+	free(e->server.authority);
 	free(e);
 }
 
 uint32_t servers_bound(const struct servers *s)
 {
-	return (uint32_t)s->all.n;
+	return names_bound(s->names);
+}
+
+struct server *servers_at(const struct servers *s, uint32_t number)
+{
+	const struct name *name = names_at(s->names, number);
+
+	return name ? &((struct entry *)name->user)->server : NULL;
 }

@@ -4,10 +4,9 @@
  * state nor the connections to them.
  *
  * A server belongs to a pool: it is known by the name of the pool, host, port and TLS, so that each
- * pool has its own health, limits and counters. It is found or made when a generation is compiled,
- * which holds a reference until it is freed. Its number stays as long as it lives; data threads use
- * it as an index of what they keep for it. All functions are for the control thread; data threads
- * read the atomic members.
+ * pool has its own health, limits and counters. A generation holds references to its servers, and
+ * data threads use their numbers (names.h) as indexes of what they keep for them. All functions are
+ * for the control thread; data threads read the atomic members.
  */
 #pragma once
 
@@ -18,6 +17,12 @@
 #include "base/addr.h"
 
 struct servers;
+struct charge;
+
+/* Why a server gets no requests. */
+enum server_flag {
+	SERVER_DOWN = 1 << 0, /* by its probes */
+};
 
 struct server {
 	uint32_t number; /* of no other server at the same time */
@@ -25,12 +30,18 @@ struct server {
 	char *host;
 	uint16_t port;
 	bool tls;
+	char *authority;    /* host and port, as in a URL */
 	struct endpoint at; /* no address: the name has not been found yet */
-	atomic_bool down;   /* by its probes */
-	/* the rest is private */
-	unsigned references;
-	struct servers *of;
+	atomic_uint flags;  /* enum server_flag; written by the control thread */
+	/* the rest is for the control thread */
+	struct charge *charge; /* of care.h; NULL: no generation in force has the server */
 };
+
+/* Whether it can get requests. From any thread. */
+static inline bool server_is_usable(const struct server *s)
+{
+	return !atomic_load_explicit(&s->flags, memory_order_relaxed) && addr_is_set(&s->at.addr);
+}
 
 struct servers *servers_new(void);
 /* All references must have been released. */
@@ -40,3 +51,5 @@ struct server *servers_take(struct servers *s, const char *pool, const char *hos
 void servers_release(struct server *server);
 /* Numbers are below this. */
 uint32_t servers_bound(const struct servers *s);
+/* The server with that number; NULL if there is none. */
+struct server *servers_at(const struct servers *s, uint32_t number);

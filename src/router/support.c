@@ -76,8 +76,6 @@ static void check_pool(const struct l7_doc_pool *p, size_t i, struct errs *error
 		struct place at;
 		const char *word;
 	} parts[] = {
-		{ p->probe.set, p->probe.at, "probe" },
-		{ p->lb_config.enable.v, p->lb_config.enable.at, "lb_config.enable_probing" },
 		{ p->ejection.set, p->ejection.at, "ejection" },
 		{ p->slow_start.v != 0, p->slow_start.at, "slow_start" },
 		{ p->send_proxy.v, p->send_proxy.at, "send_proxy" },

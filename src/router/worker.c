@@ -54,6 +54,7 @@ struct slot *worker_slot(struct worker *w, const struct server *server)
 	if (w->slots[i]->id != server->id) {
 		end_kept(w->slots[i]); /* of a server that no generation has any more */
 		w->slots[i]->id = server->id;
+		w->slots[i]->stats = stats_cell(w->config.stats, STATS_SERVER, i, server->id);
 	}
 	return w->slots[i];
 }

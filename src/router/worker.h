@@ -14,6 +14,7 @@
 
 #include "lib/loop/loop.h"
 #include "src/router/generation.h"
+#include "src/router/stats.h"
 
 struct worker;
 
@@ -56,6 +57,7 @@ struct worker_totals {
 struct worker_config {
 	unsigned number;
 	struct worker_limits limits;
+	struct stats_thread *stats; /* of this thread; borrowed */
 	/* A generation has lost its last reference. Called on the worker's thread. */
 	void (*retired)(struct generation *g, void *user);
 	/* The thread has nothing left to do after worker_drain(). Called on it. */

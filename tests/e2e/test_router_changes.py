@@ -63,9 +63,7 @@ def test_what_is_not_done_yet_is_refused(serve, route):
     server = serve()
     router = route(document(server))
     address = f'127.0.0.1:{server.port}'
-    cases = [({'pool': {'probe': {'path': '/'}}}, "Pool 'pool': probe"),
-             ({'pool': {'lb_config': {'enable_probing': True}}}, "Pool 'pool': lb_config.enable_probing"),
-             ({'pool': {'ejection': {'failures': 3}}}, "Pool 'pool': ejection"),
+    cases = [({'pool': {'ejection': {'failures': 3}}}, "Pool 'pool': ejection"),
              ({'pool': {'slow_start': '5s'}}, "Pool 'pool': slow_start"),
              ({'pool': {'send_proxy': True}}, "Pool 'pool': send_proxy"),
              ({'pool': {'limits': {'connections': 3}}}, "Pool 'pool': limits.connections"),
@@ -310,8 +308,8 @@ def test_check_reports_all_mistakes_with_their_place(tmp_path):
     bad = check(tmp_path / 'router.yaml', 'routes:\n  - {name: a, pool: q}\n  - {name: b}\npools: []\n')
     assert bad.returncode == 2
     assert ':2:21: routes[0].pool: ' in bad.stderr and ':3:' in bad.stderr
-    later = check(tmp_path / 'router.yaml', 'pools:\n  - {name: p, servers: ["127.0.0.1:80"], probe: {path: /}}\n')
-    assert later.returncode == 2 and 'pools[0].probe: is not supported yet' in later.stderr
+    later = check(tmp_path / 'router.yaml', 'pools:\n  - {name: p, upstreams: [{host: 127.0.0.1, port: 80, tls: true}]}\n')
+    assert later.returncode == 2 and 'pools[0].upstreams[0].tls: is not supported yet' in later.stderr
     assert ':2:' in later.stderr
     assert check(tmp_path / 'router.json', '{').returncode == 1
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sink: the server that answers on every probed address.
+ * sink: the server of benchmarks, as cheap as a server on sockets can be.
  *
  * One thread, one epoll, one listener on all addresses. A request ends with an empty line; the
- * answer is 200 with three bytes. The connection is kept unless the request says otherwise.
- * Accepted connections and answers are counted in a memory-mapped file, so that the benchmark reads
- * the counters without disturbing this process.
+ * answer is 200 with a body of the given size. The connection is kept unless the request says
+ * otherwise. Accepted connections and answers are counted in a memory-mapped file, so that the
+ * benchmark reads the counters without disturbing this process.
  *
  * The only state is a table with one entry per descriptor, as large as the limit of descriptors.
  */
@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,23 +27,31 @@
 
 #include "base/cleanup.h"
 
-#define HEAD_MAX 512
+#define HEAD_MAX 2048
 #define EVENTS_MAX 256
 #define BACKLOG 32768
 
-#define ANSWER "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n"
+#define ANSWER "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\n%s\r\n"
 
 struct counts {
 	uint64_t accepted, answered;
 };
 
+struct answer {
+	char *p;
+	size_t n;
+};
+
 struct connection {
+	const struct answer *answer; /* that is being sent; NULL: none */
+	size_t sent;		     /* bytes of it */
 	size_t n;
 	char head[HEAD_MAX];
 };
 
 struct sink {
 	int poll, listener;
+	struct answer keep, close; /* by what the request says */
 	struct counts *counts;
 	struct connection *connections; /* by descriptor */
 };
@@ -71,11 +80,24 @@ static int listen_on(uint16_t port)
 	return fd;
 }
 
-static void watch(const struct sink *s, int fd)
+static struct answer make_answer(const char *line, size_t size)
 {
-	struct epoll_event e = { .events = EPOLLIN, .data.fd = fd };
+	char head[256];
+	int n = snprintf(head, sizeof(head), ANSWER, size, line);
+	struct answer a = { malloc((size_t)n + size), (size_t)n + size };
 
-	if (epoll_ctl(s->poll, EPOLL_CTL_ADD, fd, &e) < 0)
+	if (!a.p)
+		err(1, "cannot start");
+	memcpy(a.p, head, (size_t)n);
+	memset(a.p + n, 'x', size);
+	return a;
+}
+
+static void watch(const struct sink *s, int fd, int op, uint32_t events)
+{
+	struct epoll_event e = { .events = events, .data.fd = fd };
+
+	if (epoll_ctl(s->poll, op, fd, &e) < 0)
 		err(1, "epoll_ctl");
 }
 
@@ -85,23 +107,36 @@ static void on_acceptable(struct sink *s)
 
 	while ((fd = accept4(s->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
 		s->counts->accepted++;
+		s->connections[fd].answer = NULL;
 		s->connections[fd].n = 0;
-		watch(s, fd);
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
+		watch(s, fd, EPOLL_CTL_ADD, EPOLLIN);
 	}
 	if (errno == EMFILE || errno == ENFILE)
 		err(1, "accept");
 }
 
-/* True if the connection may serve another request. */
-static bool answer(struct sink *s, int fd, const char *head)
+/* False if the connection must be closed. What the socket does not take is sent later. */
+static bool send_some(struct sink *s, int fd)
 {
-	bool keep = strstr(head, "HTTP/1.1") && !strcasestr(head, "\r\nconnection: close");
-	const char *text = keep ? ANSWER "\r\nOK\n" : ANSWER "Connection: close\r\n\r\nOK\n";
+	struct connection *c = &s->connections[fd];
+	const struct answer *a = c->answer;
+	bool waited = c->sent > 0;
+	ssize_t n = send(fd, a->p + c->sent, a->n - c->sent, MSG_NOSIGNAL);
 
-	if (send(fd, text, strlen(text), MSG_NOSIGNAL) < 0)
+	if (n < 0 && errno != EAGAIN)
 		return false;
+	c->sent += n > 0 ? (size_t)n : 0;
+	if (c->sent < a->n) {
+		if (!waited)
+			watch(s, fd, EPOLL_CTL_MOD, EPOLLOUT);
+		return true;
+	}
+	if (waited)
+		watch(s, fd, EPOLL_CTL_MOD, EPOLLIN);
 	s->counts->answered++;
-	return keep;
+	c->answer = NULL;
+	return a == &s->keep;
 }
 
 /* False if the connection must be closed. */
@@ -116,8 +151,11 @@ static bool on_readable(struct sink *s, int fd)
 	c->head[c->n] = '\0';
 	if (c->n < 4 || strcmp(c->head + c->n - 4, "\r\n\r\n") != 0)
 		return c->n < sizeof(c->head) - 1;
-	c->n = 0;
-	return answer(s, fd, c->head);
+	c->n = c->sent = 0;
+	c->answer = strstr(c->head, "HTTP/1.1") && !strcasestr(c->head, "\r\nconnection: close")
+			    ? &s->keep
+			    : &s->close;
+	return send_some(s, fd);
 }
 
 static void serve(struct sink *s)
@@ -127,11 +165,15 @@ static void serve(struct sink *s)
 	for (;;) {
 		int n = epoll_wait(s->poll, events, EVENTS_MAX, -1);
 
-		for (int i = 0; i < n; i++)
-			if (events[i].data.fd == s->listener)
+		for (int i = 0; i < n; i++) {
+			int fd = events[i].data.fd;
+
+			if (fd == s->listener)
 				on_acceptable(s);
-			else if (!on_readable(s, events[i].data.fd))
-				close(events[i].data.fd);
+			else if (s->connections[fd].answer ? !send_some(s, fd)
+							   : !on_readable(s, fd))
+				close(fd);
+		}
 	}
 }
 
@@ -139,20 +181,24 @@ int main(int argc, char *argv[])
 {
 	struct rlimit files;
 	struct sink s = { 0 };
+	size_t size;
 
-	if (argc != 3)
-		errx(2, "usage: sink PORT COUNTS-FILE");
+	if (argc != 4)
+		errx(2, "usage: sink PORT COUNTS-FILE BYTES");
 	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
 		err(1, "getrlimit");
 	files.rlim_cur = files.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &files);
 
+	size = strtoul(argv[3], NULL, 10);
+	s.keep = make_answer("", size);
+	s.close = make_answer("Connection: close\r\n", size);
 	s.counts = map_counts(argv[2]);
 	s.connections = calloc(files.rlim_max, sizeof(*s.connections));
 	s.listener = listen_on((uint16_t)strtoul(argv[1], NULL, 10));
 	s.poll = epoll_create1(EPOLL_CLOEXEC);
 	if (!s.connections || s.poll < 0)
 		err(1, "cannot start");
-	watch(&s, s.listener);
+	watch(&s, s.listener, EPOLL_CTL_ADD, EPOLLIN);
 	serve(&s);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "src/maglevd/outcome.h"
+#include "wire/outcome.h"
 
 #include <assert.h>
 

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The environment of the benchmark: a private network, pinned processes, and counters of the kernel.
+"""The environment of benchmarks of daemons: a private network, pinned processes, and counters of the kernel.
 
 The network namespace belongs to this process and has no name: it ends with the last process in it. Children are
 killed when this process ends, for whatever reason.
 """
 import ctypes
+import json
 import os
+import platform
+import re
 import resource
 import signal
 import struct
@@ -51,7 +54,10 @@ def target(i):
 
 
 class Process:
-    """A child on some cores, optionally with real-time priority, so that other processes do not disturb it."""
+    """A child on some cores, optionally with real-time priority, so that other processes do not disturb it.
+
+    Its children do not get that priority; threads that it starts do only if it is threaded."""
+    threaded = False
 
     def __init__(self, argv, cpus, log, realtime=False, env=None):
         def prepare():
@@ -60,7 +66,7 @@ class Process:
             resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
             os.sched_setaffinity(0, cpus)
             if realtime:
-                policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
+                policy = os.SCHED_FIFO | (0 if self.threaded else os.SCHED_RESET_ON_FORK)
                 os.sched_setscheduler(0, policy, os.sched_param(REALTIME_PRIORITY))
 
         self.log = log
@@ -116,11 +122,11 @@ class Process:
 
 
 class Sink(Process):
-    """The plain HTTP server (sink.c) and its counters."""
+    """The plain HTTP server (sink.c) and its counters. Its answers have so many bytes."""
 
-    def __init__(self, program, port, folder, realtime):
+    def __init__(self, program, port, folder, realtime, size=3):
         self.counts = os.path.join(folder, 'sink-counts')
-        super().__init__([program, str(port), self.counts], SERVER_CPU, os.path.join(folder, 'sink.log'), realtime)
+        super().__init__([program, str(port), self.counts, str(size)], SERVER_CPU, os.path.join(folder, 'sink.log'), realtime)
         self.wait_until(lambda: is_listening(port), 'listening')
 
     def answered(self):
@@ -146,3 +152,44 @@ def connections_opened():
 def stolen():
     """Seconds that the hypervisor stole, of all cores."""
     return int(read_file('/proc/stat').split(maxsplit=9)[8]) / os.sysconf('SC_CLK_TCK')
+
+
+# ---- what the results belong to ----
+
+def version(argv, pattern):
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    return re.search(pattern, done.stdout + done.stderr)[1]
+
+
+def system():
+    try:
+        return platform.freedesktop_os_release()['PRETTY_NAME']
+    except OSError:
+        return platform.system()
+
+
+def machine():
+    """The machine and the versions of the programs."""
+    model = re.search(r'^model name\s*: (.*)$', read_file('/proc/cpuinfo'), re.M)
+    return {'cpu': model[1] if model else platform.machine(), 'cores': os.cpu_count(),
+            'kernel': platform.release().split('-')[0], 'system': system(),
+            'haproxy': version(['haproxy', '-v'], r'version (\S+)'),
+            'nginx': version(['nginx', '-v'], r'nginx/(\S+)'),
+            'openssl': version(['openssl', 'version'], r'OpenSSL (\S+)'),
+            'load': os.getloadavg()[0]}
+
+
+def commit(root):
+    done = subprocess.run(['git', '-C', root, 'describe', '--always', '--dirty'], capture_output=True, text=True,
+                          check=False)
+    return done.stdout.strip() or 'unknown'
+
+
+def build(tree, programs):
+    """Builds the programs {name: path} in the tree of a release build; their paths."""
+    subprocess.run(['ninja', '-C', tree, '--quiet', *programs.values()], check=True)
+    done = subprocess.run(['meson', 'introspect', '--buildoptions', tree], capture_output=True, text=True, check=True)
+    kinds = {o['name']: o['value'] for o in json.loads(done.stdout)}
+    if kinds['buildtype'] != 'release' or kinds['b_sanitize'] != 'none':
+        raise LabError(f'{tree} is no release build')
+    return {name: os.path.join(tree, path) for name, path in programs.items()}

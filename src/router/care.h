@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * care: looks after the servers of the configuration in force: their probes, and what follows from
+ * them. It alone writes the flags of servers, which data threads read (servers.h).
+ *
+ * What it knows about a server (struct charge) stays for as long as a generation in force has the
+ * server, however often generations change. For the control thread.
+ */
+#pragma once
+
+#include "src/router/generation.h"
+#include "src/router/probing.h"
+
+struct care;
+
+/* user_agent is borrowed. */
+struct care *care_new(struct ev_loop *loop, struct servers *servers, const char *user_agent);
+/* NULL is allowed. The servers must still exist. */
+void care_free(struct care *c);
+
+/*
+ * From now on the servers of these generations are looked after, and no others. If two have the
+ * same pool, the later one says how. To be called before a generation that is no longer in force
+ * is released.
+ */
+void care_follow(struct care *c, const struct generation *const *list, size_t n);
+
+/* Appends what is known about a server as members of a JSON object, with its braces. */
+void care_describe(const struct server *server, struct buf *out);

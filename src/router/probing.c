@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A probe is in one of two conditions: its timer runs, or a question is under way. The timer is
+ * started again only after the answer, so there are never two questions at once.
+ */
+#include "src/router/probing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/random.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "core/health/schedule.h"
+#include "wire/outcome.h"
+
+#define FIRST_WITHIN NSEC_PER_SEC /* the first questions of many servers are spread over this */
+
+static struct health_rule rule_of(const struct probing *p)
+{
+	return (struct health_rule){ .rise = p->config.rise, .fall = p->config.fall };
+}
+
+static bool is_same(const struct l7_probe *a, const struct l7_probe *b)
+{
+	return a->enabled == b->enabled && cstr_eq(a->path, b->path) && cstr_eq(a->host, b->host) &&
+	       a->low == b->low && a->high == b->high && a->interval == b->interval &&
+	       a->timeout == b->timeout && a->rise == b->rise && a->fall == b->fall;
+}
+
+static void arm(struct probing *p, int64_t at, int64_t now)
+{
+	ev_timer_set(&p->timer, loop_seconds(at > now ? at - now : 0), 0.);
+	ev_timer_start(p->env->loop, &p->timer);
+}
+
+/* One interval from the last start, not from the answer. */
+static void arm_next(struct probing *p)
+{
+	int64_t now = loop_monotonic();
+
+	arm(p, schedule_next(p->config.interval, p->began, now, random_next(&p->env->random)), now);
+}
+
+/* A failure of this machine says nothing about the server. */
+static bool counts(const struct probe_outcome *outcome)
+{
+	return outcome->error != PROBE_ERR_SOCKET;
+}
+
+static void on_done(struct probe *probe, const struct probe_outcome *outcome, void *user)
+{
+	struct probing *p = user;
+	const struct health_rule rule = rule_of(p);
+	struct health_change change;
+	bool changed = false;
+
+	p->asked = true;
+	p->code = outcome_code(p->config.path ? PROBE_HTTP : PROBE_TCP, outcome);
+	snprintf(p->reason, sizeof(p->reason), "%s", outcome->reason);
+	if (health_code_is_pass(p->code))
+		p->counts.passes++;
+	else
+		p->counts.failures++;
+	if (counts(outcome))
+		changed = health_record(&p->health, &rule, p->code, loop_realtime(), &change);
+	arm_next(p);
+	if (changed)
+		p->changed(p, &change);
+}
+
+static void on_timer(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct probing *p = container_of(timer, struct probing, timer);
+
+	p->began = loop_monotonic();
+	probe_start(p->probe);
+}
+
+static void begin(struct probing *p)
+{
+	int64_t now = loop_monotonic();
+	int64_t within = p->config.interval < FIRST_WITHIN ? p->config.interval : FIRST_WITHIN;
+	const struct probe_spec spec = { .kind = p->config.path ? PROBE_HTTP : PROBE_TCP,
+					 .target = p->at,
+					 .timeout = p->config.timeout,
+					 .path = p->config.path,
+					 .host = p->config.host ?: p->authority,
+					 .user_agent = p->env->user_agent,
+					 .codes = &p->codes,
+					 .n_codes = 1 };
+
+	if (!p->config.enabled || !addr_is_set(&p->at.addr))
+		return;
+	p->codes = (struct probe_code_range){ (uint16_t)p->config.low, (uint16_t)p->config.high };
+	p->probe = probe_new(p->env->probes, &spec, on_done, p);
+	arm(p, schedule_first(within, now, random_next(&p->env->random)), now);
+}
+
+static void stop(struct probing *p)
+{
+	ev_timer_stop(p->env->loop, &p->timer);
+	probe_free(TAKE_PTR(p->probe));
+}
+
+static void drop_config(struct probing *p)
+{
+	free(TAKE_PTR(p->path));
+	free(TAKE_PTR(p->host));
+	p->config = (struct l7_probe){ 0 };
+}
+
+static void copy_config(struct probing *p, const struct l7_probe *config)
+{
+	drop_config(p);
+	p->config = *config;
+	p->config.path = p->path = config->path ? mem_strdup(config->path) : NULL;
+	p->config.host = p->host = config->host ? mem_strdup(config->host) : NULL;
+}
+
+void probing_init(struct probing *p, struct probing_env *env, const char *authority,
+		  void (*changed)(struct probing *p, const struct health_change *change))
+{
+	*p = (struct probing){ .env = env, .changed = changed };
+	p->authority = authority ? mem_strdup(authority) : NULL;
+	health_init(&p->health, loop_realtime());
+	ev_init(&p->timer, on_timer);
+}
+
+void probing_end(struct probing *p)
+{
+	stop(p);
+	drop_config(p);
+	free(TAKE_PTR(p->authority));
+}
+
+bool probing_set(struct probing *p, const struct l7_probe *config)
+{
+	struct health_rule rule;
+
+	if (is_same(&p->config, config) || (!config->enabled && !p->config.enabled))
+		return false;
+	stop(p);
+	copy_config(p, config);
+	if (!config->enabled) {
+		health_init(&p->health, loop_realtime());
+		p->asked = false;
+		return true;
+	}
+	rule = rule_of(p);
+	health_rule_changed(&p->health, &rule);
+	begin(p);
+	return false;
+}
+
+void probing_move(struct probing *p, const struct endpoint *at)
+{
+	if (endpoint_cmp(&p->at, at) == 0)
+		return;
+	stop(p);
+	p->at = *at;
+	begin(p);
+}
