@@ -178,11 +178,12 @@ const struct http_server_stats *http_server_stats(const struct http_server *s);
 /* For new connections; open ones keep theirs. Only if the server already uses TLS. */
 void http_server_set_tls(struct http_server *s, struct tls_context *tls);
 /*
- * Stops listening, closes idle connections, cancels streams that wait, and lets unfinished requests
- * and answers finish; each connection is closed after that. When no connection is left, `done` is
- * called once from the loop, never from within this function; it may free the server. The caller
- * decides how long to wait; http_server_free() ends it. Call it once. Unfinished TLS handshakes,
- * and clients that do not close after their last answer, get 0.3 s.
+ * Stops listening, closes idle connections that have had an answer, cancels streams that wait, and
+ * lets unfinished requests and answers finish; each connection is closed after that. When no
+ * connection is left, `done` is called once from the loop, never from within this function; it may
+ * free the server. The caller decides how long to wait; http_server_free() ends it. Call it once.
+ * Unfinished TLS handshakes, connections that had no request yet, and clients that do not close
+ * after their last answer, get 0.3 s.
  */
 void http_server_drain(struct http_server *s, void (*done)(void *user), void *user);
 

@@ -154,13 +154,13 @@ static void publish(struct router *r, struct generation *g)
 /* Why no configuration can be applied now; 0: it can. */
 static int check_state(const struct router *r, struct buf *why)
 {
-	if (r->stopping) { /* no thread would serve new addresses */
-		buf_adds(why, "the router is stopping");
-		return -ESHUTDOWN;
-	}
 	if (r->frozen) {
 		buf_adds(why, "a new process is taking over: try again");
 		return -EAGAIN;
+	}
+	if (r->stopping) { /* no thread would serve new addresses */
+		buf_adds(why, "the router is stopping");
+		return -ESHUTDOWN;
 	}
 	return 0;
 }
