@@ -235,9 +235,7 @@ int http_server_socket(const struct http_server *s)
 
 void http_server_hand_over(struct http_server *s)
 {
-	int fd = stream_listener_give(&s->listener);
-
-	cleanup_fd(&fd);
+	stream_listener_leave(&s->listener);
 }
 
 const struct http_server_stats *http_server_stats(const struct http_server *s)
@@ -259,7 +257,7 @@ void http_server_drain(struct http_server *s, void (*done)(void *user), void *us
 	s->draining = true;
 	s->done = done;
 	s->done_user = user;
-	if (s->listener.fd >= 0)
+	if (!s->listener.leaving)
 		stream_listener_drain(&s->listener);
 	for (c = TAILQ_FIRST(&s->conns); c; c = next) {
 		next = TAILQ_NEXT(c, all);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/ipv6.h>
 #include <net/if.h>
+#include <poll.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -750,6 +751,48 @@ static void a_socket_is_taken_over_with_its_queue(void **state)
 	close(waits);
 }
 
+/* Whether a loop of this process would wake up: its set of epoll can be polled itself. */
+static bool a_loop_would_wake(void)
+{
+	char path[32], what[32];
+	bool ready = false;
+
+	for (int fd = 0; fd < 64; fd++) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		ssize_t n;
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		n = readlink(path, what, sizeof(what) - 1);
+		what[n > 0 ? n : 0] = '\0';
+		if (strcmp(what, "anon_inode:[eventpoll]") == 0)
+			ready |= poll(&p, 1, 0) > 0;
+	}
+	return ready;
+}
+
+/* What another process does with its copy of the socket must not wake the loop that left it. */
+static void a_listener_that_leaves_does_not_see_later_connections(void **state)
+{
+	struct bench *b = *state;
+	struct stream_listener heir;
+	int copy, waits;
+
+	assert_int_equal(open_path(b, 0640), 0);
+	copy = dup(b->l.fd);
+	stream_listener_leave(&b->l);
+	turn_some(b);
+	assert_int_equal(b->l.fd, -1);
+	assert_int_equal(mode_of(b->path), 0640);
+	waits = dial_path(b->path);
+	assert_false(a_loop_would_wake());
+	assert_int_equal(stream_listener_adopt(&heir, b->loop, copy, &loopback, &b->events), 0);
+	turn_until_accepted(b, 1);
+	stream_listener_leave(&heir);
+	stream_listener_close(&heir); /* need not wait for the turn */
+	assert_int_equal(unlink(b->path), 0);
+	close(waits);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -779,6 +822,7 @@ int main(void)
 		T(a_socket_from_elsewhere_is_used),
 		T(what_does_not_listen_is_refused),
 		T(a_socket_is_taken_over_with_its_queue),
+		T(a_listener_that_leaves_does_not_see_later_connections),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

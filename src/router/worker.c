@@ -110,7 +110,7 @@ static void close_port(struct port *p)
 	if (!p->open)
 		return;
 	if (p->worker->phase == WORKER_HAND_OVER)
-		stream_listener_close(&p->listener);
+		stream_listener_leave(&p->listener);
 	else
 		stream_listener_drain(&p->listener);
 	p->open = false;
@@ -142,6 +142,7 @@ static void open_port(struct worker *w, const struct socket_gift *gift)
 	close_same(w, gift);
 	p->worker = w;
 	p->at = gift->at;
+	p->listener.fd = -1;
 	p->generation = gift->generation;
 	p->rules = w->era ? generation_port(w->era->generation, &p->at) : NULL;
 	TAILQ_INSERT_TAIL(&w->ports, p, all);
@@ -192,7 +193,7 @@ static void match_ports(struct worker *w)
 		p->rules = w->era ? generation_port(w->era->generation, &p->at) : NULL;
 		if (!p->rules || w->phase >= WORKER_DRAIN)
 			close_port(p);
-		if (!p->open && !p->clients)
+		if (!p->open && !p->clients && p->listener.fd < 0)
 			free_port(w, p);
 	}
 }
@@ -349,8 +350,7 @@ static void clean_up(struct worker *w)
 
 	TAILQ_FOREACH(p, &w->ports, all)
 	{
-		if (p->open)
-			stream_listener_close(&p->listener); /* nothing is accepted any more */
+		stream_listener_close(&p->listener); /* nothing is accepted any more */
 		p->open = false;
 	}
 	for (c = TAILQ_FIRST(&w->clients); c; c = next) {

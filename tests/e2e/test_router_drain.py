@@ -27,7 +27,9 @@ def test_a_waiting_client_gets_a_last_answer(serve, route):
     router = route(document(serve()), threads=1)
     with router.client() as kept, router.client() as fresh:
         assert kept.get()[0].get('connection') is None
+        port = router.port_of('default')
         stop(router)
+        until(lambda: refuses(port))
         for client in (kept, fresh):  # fresh: its first request comes after the signal
             head, _ = client.get()
             assert (head.status, head.get('connection')) == (200, 'close')
@@ -105,9 +107,14 @@ def test_with_a_delay_balancers_see_it_first(serve, route):
         stop(router)
         assert router.get('/readyz') == (503, 'stopping\n')
         assert router.get('/healthz')[0] == 200
-        with Wire(port) as late:  # it is still accepted, and told to go elsewhere
-            head, _ = late.get()
-            assert (head.status, head.get('connection')) == (200, 'close')
+
+        def is_told():  # a new client is accepted, and told to go elsewhere
+            with Wire(port) as late:
+                head, _ = late.get()
+                assert head.status == 200
+                return head.get('connection') == 'close'
+
+        until(is_told)
         until(lambda: refuses(port))
         assert router.get('/readyz')[0] == 503
         go.set()

@@ -21,9 +21,9 @@ def upgradable(running, folders):
     return lambda doc, *args, **how: running(Upgradable(folders(), doc, *args, **how)).start()
 
 
-def whole(path, status, body):
+def whole(asked, status, body):
     """The check of answers of lab.router.large."""
-    return status == 200 and len(body) == int(path.strip('/'))
+    return status == 200 and len(body) == int(asked[1].strip('/'))
 
 
 class Slow:

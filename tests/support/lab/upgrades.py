@@ -94,43 +94,50 @@ class Upgradable(Router):
         self.check_words()
 
 
-class Load:
-    """Threads that ask again and again, each in its own way, until the end. A failure is anything but the answer that
-    check(path, status, body) accepts."""
+def get(n):
+    """A request of lab.router.large."""
+    return 'GET', f'/{n * 37 % 20000}', b''
 
-    def __init__(self, port, check):
-        self.port, self.check = port, check
+
+class Load:
+    """Threads that ask again and again until the end, on kept connections or on new ones. A failure is anything but an
+    answer that check(request(n), status, body) accepts; request(n) is (method, path, body)."""
+
+    def __init__(self, port, check, request=get):
+        self.port, self.check, self.request = port, check, request
         self.over, self.failures, self.counts, self.threads = threading.Event(), [], {}, []
 
-    def start(self, kept=2, fresh=2, path=lambda n: f'/{n * 37 % 20000}'):
+    def start(self, kept=2, fresh=2):
         for i in range(kept + fresh):
-            thread = threading.Thread(target=self._run, args=(i, i < kept, path), daemon=True)
-            self.threads.append(thread)
+            self.counts[i] = 0
+            self.threads.append(threading.Thread(target=self._run, args=(i, i < kept), daemon=True))
+        for thread in self.threads:
             thread.start()
         return self
 
-    def _run(self, number, kept, path):
+    def _run(self, number, kept):
         client = http.client.HTTPConnection('127.0.0.1', self.port, timeout=PATIENCE)
-        n = number * 1000
+        n = number * 100000
         while not self.over.is_set():
             n += 1
+            asked = self.request(n)
             try:
-                client.request('GET', path(n), headers={} if kept else {'Connection': 'close'})
+                client.request(*asked, headers={} if kept else {'Connection': 'close'})
                 answer = client.getresponse()
                 body = answer.read()
-                if not self.check(path(n), answer.status, body):
-                    self.failures.append((path(n), answer.status, body[:200]))
+                if not self.check(asked, answer.status, body):
+                    self.failures.append((asked[:2], kept, answer.status, answer.headers.items(), body[:200]))
             except (OSError, http.client.HTTPException) as error:
-                self.failures.append((path(n), kept, repr(error)))
+                self.failures.append((asked[:2], kept, repr(error)))
                 client.close()
-            self.counts[number] = self.counts.get(number, 0) + 1
+            self.counts[number] += 1
         client.close()
 
     def goes_on(self, requests=5):
-        """Waits until each client has got further answers."""
+        """Waits until each client has got further answers, or the end has come."""
         before = dict(self.counts)
-        until(lambda: self.failures or all(self.counts.get(i, 0) >= before.get(i, 0) + requests
-                                           for i in range(len(self.threads))))
+        until(lambda: self.failures or self.over.is_set() or
+              all(self.counts[i] >= before[i] + requests for i in before), 2 * PATIENCE)
         assert not self.failures, self.failures[:5]
 
     def end(self):
