@@ -67,8 +67,8 @@ def section_keys(room):
 
 def router_errors():
     """{'InvalidPath', ...}: the codes of mistakes in a router's configuration."""
-    paths = glob.glob('core/l7/validate*.c', root_dir=ROOT) + \
-        ['lib/config/document.h', 'wire/router_json.c', 'src/router/support.c', 'src/router/api.c']
+    paths = glob.glob('core/l7/validate*.c', root_dir=ROOT) + glob.glob('src/router/api*.c', root_dir=ROOT) + \
+        ['lib/config/document.h', 'wire/router_json.c', 'src/router/support.c']
     return set(re.findall(r'"([A-Z][a-z]+(?:[A-Z][a-z]+)+)"', ' '.join(map(read, paths))))
 
 

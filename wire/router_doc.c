@@ -10,3 +10,11 @@ int router_doc_parse(struct str bytes, enum router_syntax syntax, struct arena *
 	return (syntax == ROUTER_JSON ? config_document_parse_json : config_document_parse)(
 		bytes, CONFIG_STRICT, &l7_schema, arena, ret, errors);
 }
+
+int router_doc_parse_servers(struct str bytes, struct arena *arena, struct l7_doc_pool *ret,
+			     struct errs *errors)
+{
+	*ret = (struct l7_doc_pool){ 0 };
+	return config_document_parse_json(bytes, CONFIG_STRICT, &l7_servers_schema, arena, ret,
+					  errors);
+}

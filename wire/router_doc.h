@@ -18,3 +18,6 @@ enum router_syntax { ROUTER_YAML, ROUTER_JSON };
  */
 int router_doc_parse(struct str bytes, enum router_syntax syntax, struct arena *arena,
 		     struct l7_doc *ret, struct errs *errors);
+/* The same for the servers of one pool as JSON: {"servers": [...]} or {"upstreams": [...]}. */
+int router_doc_parse_servers(struct str bytes, struct arena *arena, struct l7_doc_pool *ret,
+			     struct errs *errors);

@@ -102,6 +102,20 @@ static const struct {
 		    "expect_proxy: true}"),
 	  "InvalidListener", "listeners[1].expect_proxy: must be as for listener \"l\"" },
 
+	{ LISTENERS("{name: l, address: ':80', paths: loose}"), "InvalidListener",
+	  "listeners[0].paths: \"loose\" is not one of normalize, strict, as-is" },
+
+	/* clients */
+	{ "clients: {connections: 0}\n", "InvalidClients",
+	  "clients.connections: must be between 1" },
+	{ "clients: {connections_each: 0}\n", "InvalidClients", "must be between 1" },
+	{ "clients: {requests: -1}\n", "InvalidClients", "must be between 0" },
+	{ "clients: {head_bytes: 20000}\n", "InvalidClients", "must be between 1024 and 16384" },
+	{ "clients: {fields: 101}\n", "InvalidClients", "must be between 1 and 100" },
+	{ "clients: {body_bytes: -1}\n", "InvalidClients", "must be between 0" },
+	{ "clients: {min_rate: -1}\n", "InvalidClients", "must be between 0" },
+	{ "clients: {grace: 10ms}\n", "InvalidClients", "clients.grace: must be" },
+
 	/* hosts */
 	{ PLAIN("host: '*'"), "InvalidHost", "\"*\" is every host; leave the key out" },
 	{ PLAIN("host: 'a.com:80'"), "InvalidHost", "must not have a port" },
@@ -259,6 +273,8 @@ static const struct {
 	{ PLAIN("persistence: {type: header, name: x, path: /}"), "InvalidPersistence",
 	  "persistence.path: needs type: cookie" },
 	{ PLAIN("persistence: {name: 'a b'}"), "InvalidPersistence", "is not a token" },
+	{ PLAIN("persistence: {path: '/a;b'}"), "InvalidPersistence",
+	  "persistence.path: must not contain ';'" },
 	{ PLAIN("persistence: {path: x}"), "InvalidPath", "persistence.path: \"x\" must start" },
 	{ PLAIN("persistence: {lifetime: 10ms}"), "InvalidPersistence", "whole number of seconds" },
 
@@ -426,6 +442,24 @@ static void lists_have_bounds(void **state)
 		}
 }
 
+static void pools_have_a_bound(void **state)
+{
+	for (size_t extra = 0; extra < 2; extra++) {
+		_cleanup_(buf_free) struct buf text = { 0 };
+		struct loaded l;
+
+		buf_adds(&text, "{\"pools\": [{\"name\": \"p\", \"servers\": [");
+		for (size_t i = 0; i < L7_SERVERS_MAX + extra; i++)
+			buf_printf(&text, "%s\"h:%zu\"", i ? "," : "", i % UINT16_MAX + 1);
+		buf_adds(&text, "]}]}");
+		l = load(buf_cstr(&text), ROUTER_JSON);
+		assert_int_equal(l.errors.n, extra);
+		if (extra)
+			assert_string_equal(l.errors.items[0].code, "TooMany");
+		arena_free(l.arena);
+	}
+}
+
 static void texts_have_bounds(void **state)
 {
 	static const struct {
@@ -507,6 +541,10 @@ static void the_smallest_route_has_defaults(void **state)
 	const struct l7_pool *p = &l.config.pools[0];
 
 	assert_int_equal(l.config.n_listeners, 0);
+	assert_int_equal(l.config.clients.connections, L7_CLIENTS);
+	assert_int_equal(l.config.clients.each, L7_CLIENTS / 4);
+	assert_int_equal(l.config.clients.head, L7_CLIENT_HEAD);
+	assert_int_equal(l.config.clients.grace, L7_CLIENT_GRACE);
 	assert_null(l.config.fallback);
 	assert_int_equal(l.config.routes[0].n_hosts, 0);
 	assert_string_equal(r->name, "a");
@@ -684,6 +722,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(every_mistake_is_told_with_its_place_and_code),
 		cmocka_unit_test(doubts_are_told_but_do_no_harm),
 		cmocka_unit_test(lists_have_bounds),
+		cmocka_unit_test(pools_have_a_bound),
 		cmocka_unit_test(texts_have_bounds),
 		cmocka_unit_test(the_tables_have_a_bound),
 		cmocka_unit_test(all_mistakes_are_told_at_once_in_order),

@@ -19,20 +19,22 @@ static bool is_short(const struct l7_route *r)
 	return r->n_rules == 1 && strcmp(r->rules[0].name, r->name) == 0;
 }
 
-static void add_rules(const struct l7_config *c, struct buf *out, const struct l7_route *r)
+static void add_rules(const struct l7_config *c, struct buf *out, const struct l7_route *r,
+		      enum rj__form form)
 {
 	rj__open(out, "rules", '[');
 	for (size_t i = 0; i < r->n_rules; i++) {
 		rj__next(out);
 		buf_addc(out, '{');
 		rj__text(out, "name", r->rules[i].name);
-		rj__rule(c, &r->rules[i], false, out);
+		rj__rule(c, &r->rules[i], form, out);
 		buf_addc(out, '}');
 	}
 	buf_addc(out, ']');
 }
 
-static void add_route(const struct l7_config *c, struct buf *out, const struct l7_route *r)
+static void add_route(const struct l7_config *c, struct buf *out, const struct l7_route *r,
+		      enum rj__form form)
 {
 	rj__next(out);
 	buf_addc(out, '{');
@@ -52,9 +54,19 @@ static void add_route(const struct l7_config *c, struct buf *out, const struct l
 	if (r->n_listeners)
 		buf_addc(out, ']');
 	if (is_short(r))
-		rj__rule(c, &r->rules[0], false, out);
+		rj__rule(c, &r->rules[0], form, out);
 	else
-		add_rules(c, out, r);
+		add_rules(c, out, r, form);
+	buf_addc(out, '}');
+}
+
+static void add_fallback(const struct l7_config *c, struct buf *out, enum rj__form form)
+{
+	if (!c->fallback)
+		return;
+	rj__open(out, "default_route", '{');
+	rj__text(out, "name", c->fallback->name);
+	rj__rule(c, c->fallback, form, out);
 	buf_addc(out, '}');
 }
 
@@ -62,14 +74,9 @@ static void add_routes(const struct l7_config *c, struct buf *out)
 {
 	rj__open(out, "routes", '[');
 	for (size_t i = 0; i < c->n_routes; i++)
-		add_route(c, out, &c->routes[i]);
+		add_route(c, out, &c->routes[i], RJ__NUMBERED);
 	buf_addc(out, ']');
-	if (!c->fallback)
-		return;
-	rj__open(out, "default_route", '{');
-	rj__text(out, "name", c->fallback->name);
-	rj__rule(c, c->fallback, true, out);
-	buf_addc(out, '}');
+	add_fallback(c, out, RJ__FALLBACK);
 }
 
 void router_json_routes(const struct l7_config *c, uint64_t generation, struct buf *out)
@@ -97,6 +104,9 @@ static void add_listener(struct buf *out, const struct l7_listener *l)
 						 [L7_FORWARDED_REPLACE] = "replace",
 						 [L7_FORWARDED_KEEP] = "keep",
 						 [L7_FORWARDED_DROP] = "drop" };
+	static const char *const paths[] = { [L7_PATHS_NORMALIZE] = "normalize",
+					     [L7_PATHS_STRICT] = "strict",
+					     [L7_PATHS_AS_IS] = "as-is" };
 	char address[ENDPOINT_STRLEN];
 
 	rj__next(out);
@@ -108,7 +118,30 @@ static void add_listener(struct buf *out, const struct l7_listener *l)
 	if (l->expect_proxy)
 		rj__bool(out, "expect_proxy", true);
 	rj__text(out, "forwarded", forwarded[l->forwarded]);
+	rj__text(out, "paths", paths[l->paths]);
 	buf_addc(out, '}');
+}
+
+static void add_clients(struct buf *out, const struct l7_clients *c)
+{
+	if (!c->given)
+		return;
+	rj__open(out, "clients", '{');
+	rj__uint(out, "connections", c->connections);
+	rj__uint(out, "connections_each", c->each);
+	rj__uint(out, "requests", c->requests);
+	rj__uint(out, "head_bytes", c->head);
+	rj__uint(out, "fields", c->fields);
+	rj__uint(out, "body_bytes", c->body);
+	rj__uint(out, "min_rate", c->rate);
+	rj__duration(out, "grace", c->grace);
+	buf_addc(out, '}');
+}
+
+/* The keys of the document that are no lists of entries. */
+static void add_rest(const struct l7_config *c, struct buf *out)
+{
+	rj__list(out, "allowed_hosts", c->allowed_hosts, c->n_allowed_hosts);
 }
 
 void router_json_config(const struct l7_config *c, struct buf *out)
@@ -118,10 +151,61 @@ void router_json_config(const struct l7_config *c, struct buf *out)
 	for (size_t i = 0; i < c->n_listeners; i++)
 		add_listener(out, &c->listeners[i]);
 	buf_addc(out, ']');
+	add_clients(out, &c->clients);
 	add_routes(c, out);
 	rj__pools(c, NULL, out);
-	rj__list(out, "allowed_hosts", c->allowed_hosts, c->n_allowed_hosts);
+	add_rest(c, out);
 	buf_addc(out, '}');
+}
+
+/* ---- entries that are compared ---- */
+
+size_t router_json_entries(const struct l7_config *c, enum router_entry kind)
+{
+	const size_t counts[] = { [ROUTER_LISTENERS] = c->n_listeners,
+				  [ROUTER_ROUTES] = c->n_routes,
+				  [ROUTER_POOLS] = c->n_pools,
+				  [ROUTER_REST] = c->fallback ? 2 : 1 };
+
+	return counts[kind];
+}
+
+const char *router_json_entry_name(const struct l7_config *c, enum router_entry kind, size_t i)
+{
+	switch (kind) {
+	case ROUTER_LISTENERS:
+		return c->listeners[i].name;
+	case ROUTER_ROUTES:
+		return c->routes[i].name;
+	case ROUTER_POOLS:
+		return c->pools[i].name;
+	case ROUTER_REST:
+		break;
+	}
+	return i ? "default_route" : "other keys";
+}
+
+void router_json_entry(const struct l7_config *c, enum router_entry kind, size_t i, struct buf *out)
+{
+	switch (kind) {
+	case ROUTER_LISTENERS:
+		add_listener(out, &c->listeners[i]);
+		break;
+	case ROUTER_ROUTES:
+		add_route(c, out, &c->routes[i], RJ__NAMED);
+		break;
+	case ROUTER_POOLS:
+		rj__pool(c, i, RJ__NAMED, out);
+		break;
+	case ROUTER_REST:
+		buf_addc(out, '{');
+		if (i)
+			add_fallback(c, out, RJ__NAMED);
+		else
+			add_rest(c, out);
+		buf_addc(out, '}');
+		break;
+	}
 }
 
 /* ---- errors ---- */

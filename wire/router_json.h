@@ -26,6 +26,23 @@ void router_json_pools(const struct l7_config *c, uint64_t generation,
 void router_json_config(const struct l7_config *c, struct buf *out);
 
 /*
+ * The entries of a configuration, one at a time: two entries have the same text if and only if they
+ * mean the same, so pools are named and servers have no idx. out must be empty.
+ */
+enum router_entry {
+	ROUTER_LISTENERS,
+	ROUTER_ROUTES,
+	ROUTER_POOLS,
+	ROUTER_REST, /* the default route, and the other keys of the document */
+};
+#define ROUTER_ENTRIES 4
+
+size_t router_json_entries(const struct l7_config *c, enum router_entry kind);
+const char *router_json_entry_name(const struct l7_config *c, enum router_entry kind, size_t i);
+void router_json_entry(const struct l7_config *c, enum router_entry kind, size_t i,
+		       struct buf *out);
+
+/*
  * {"status":"error","error":"InvalidPoolIndex","message":"Route 'api' references ..."} for the
  * first of the errors, of which there is at least one; if there are more, all of them follow as
  * "errors". doc is what was read, and gives the names.

@@ -4,7 +4,7 @@
 #include "wire/router_json.h"
 #include "wire/router_json_private.h"
 
-static void add_servers(struct buf *out, const struct l7_config *c, size_t pool,
+static void add_servers(struct buf *out, const struct l7_config *c, size_t pool, enum rj__form form,
 			const struct router_json_state *state)
 {
 	const struct l7_pool *p = &c->pools[pool];
@@ -17,7 +17,8 @@ static void add_servers(struct buf *out, const struct l7_config *c, size_t pool,
 		buf_addc(out, '{');
 		rj__text(out, "host", s->host);
 		rj__uint(out, "port", s->port);
-		rj__uint(out, "idx", s->idx);
+		if (form != RJ__NAMED)
+			rj__uint(out, "idx", s->idx);
 		rj__bool(out, "tls", s->tls);
 		if (s->weight != 1)
 			rj__uint(out, "weight", s->weight);
@@ -114,7 +115,7 @@ static void add_limits(struct buf *out, const struct l7_limits *l)
 	buf_addc(out, '}');
 }
 
-static void add_pool(struct buf *out, const struct l7_config *c, size_t i,
+static void add_pool(struct buf *out, const struct l7_config *c, size_t i, enum rj__form form,
 		     const struct router_json_state *state)
 {
 	const struct l7_pool *p = &c->pools[i];
@@ -122,7 +123,7 @@ static void add_pool(struct buf *out, const struct l7_config *c, size_t i,
 	rj__next(out);
 	buf_addc(out, '{');
 	rj__text(out, "name", p->name);
-	add_servers(out, c, i, state);
+	add_servers(out, c, i, form, state);
 	(is_lb_config(&p->probe) ? add_lb_config : add_probe)(out, &p->probe);
 	add_balance(out, p);
 	add_ejection(out, &p->ejection);
@@ -136,10 +137,15 @@ static void add_pool(struct buf *out, const struct l7_config *c, size_t i,
 	buf_addc(out, '}');
 }
 
+void rj__pool(const struct l7_config *c, size_t i, enum rj__form form, struct buf *out)
+{
+	add_pool(out, c, i, form, NULL);
+}
+
 void rj__pools(const struct l7_config *c, const struct router_json_state *state, struct buf *out)
 {
 	rj__open(out, "pools", '[');
 	for (size_t i = 0; i < c->n_pools; i++)
-		add_pool(out, c, i, state);
+		add_pool(out, c, i, RJ__NUMBERED, state);
 	buf_addc(out, ']');
 }

@@ -62,9 +62,19 @@ static inline void rj__duration(struct buf *out, const char *key, int64_t ns)
 	rj__text(out, key, duration_format(ns, text));
 }
 
+/* How a rule names its pool: as the API does, or in a text that is compared. */
+enum rj__form {
+	RJ__NUMBERED, /* pool_idx where that is enough */
+	RJ__FALLBACK, /* the same for the default route */
+	RJ__NAMED,    /* always the name: numbers depend on the other pools */
+};
+
 /* The members of a rule except its name. */
-void rj__rule(const struct l7_config *c, const struct l7_rule *r, bool fallback, struct buf *out);
+void rj__rule(const struct l7_config *c, const struct l7_rule *r, enum rj__form form,
+	      struct buf *out);
 /* The elements of the list of pools. */
 struct router_json_state;
 void rj__pools(const struct l7_config *c, const struct router_json_state *state, struct buf *out);
+/* One of them; RJ__NAMED: without the numbers of servers. */
+void rj__pool(const struct l7_config *c, size_t i, enum rj__form form, struct buf *out);
 void rj__list(struct buf *out, const char *key, const struct str *list, size_t n);

@@ -194,13 +194,17 @@ static bool has_filters(const struct l7_filters *f)
 
 /* ---- backends ---- */
 
-static void add_backends(const struct l7_config *c, struct buf *out, const struct l7_rule *r)
+static void add_backends(const struct l7_config *c, struct buf *out, const struct l7_rule *r,
+			 enum rj__form form)
 {
 	const struct l7_backend *b = r->backends;
 
 	if (r->n_backends == 1 && b->pool != L7_NO_POOL && b->weight == 1 &&
 	    !has_filters(&b->filters)) {
-		rj__uint(out, "pool_idx", b->pool);
+		if (form == RJ__NAMED)
+			rj__text(out, "pool", c->pools[b->pool].name);
+		else
+			rj__uint(out, "pool_idx", b->pool);
 		return;
 	}
 	if (!r->n_backends && r->filters.redirect)
@@ -267,15 +271,16 @@ static bool strips_prefix(const struct l7_rule *r)
 	return w && w->edit == L7_PATH_PREFIX && !w->host.n && str_eq(w->path, STR("/"));
 }
 
-void rj__rule(const struct l7_config *c, const struct l7_rule *r, bool fallback, struct buf *out)
+void rj__rule(const struct l7_config *c, const struct l7_rule *r, enum rj__form form,
+	      struct buf *out)
 {
 	struct l7_filters filters = r->filters;
 	bool strip = strips_prefix(r);
 
 	add_matches(out, r);
-	add_backends(c, out, r);
-	if (strip ||
-	    (!fallback && r->n_backends && r->matches[0].kind == L7_PREFIX && is_short_match(r)))
+	add_backends(c, out, r, form);
+	if (strip || (form != RJ__FALLBACK && r->n_backends && r->matches[0].kind == L7_PREFIX &&
+		      is_short_match(r)))
 		rj__bool(out, "strip_prefix", strip);
 	if (strip)
 		filters.rewrite = NULL;

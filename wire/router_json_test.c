@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -143,8 +144,10 @@ static void nothing_is_a_configuration(void **state)
 static const char everything[] =
 	"listeners:\n"
 	"- {name: web, address: '[2001:db8::1]:80', host: '*.example.com', expect_proxy: true, "
-	"forwarded: replace}\n"
-	"- {name: any, address: ':8080', forwarded: keep}\n"
+	"forwarded: replace, paths: strict}\n"
+	"- {name: any, address: ':8080', forwarded: keep, paths: as-is}\n"
+	"clients: {connections: 50, connections_each: 5, requests: 6, head_bytes: 2048, fields: 7, "
+	"body_bytes: 8, min_rate: 9, grace: 10s}\n"
 	"allowed_hosts: [example.com, '*.example.com']\n"
 	"pools:\n"
 	"- {name: 'a \"b\"', upstreams: [{host: '::1', port: 1, idx: 9, tls: true, weight: 0, "
@@ -199,8 +202,11 @@ static void everything_survives_the_way_to_json_and_back(void **state)
 {
 	static const char *const parts[] = {
 		"{\"name\":\"web\",\"address\":\"[2001:db8::1]:80\",\"host\":\"*.example.com\","
-		"\"expect_proxy\":true,\"forwarded\":\"replace\"}",
-		"\"address\":\":8080\",\"forwarded\":\"keep\"",
+		"\"expect_proxy\":true,\"forwarded\":\"replace\",\"paths\":\"strict\"}",
+		"\"address\":\":8080\",\"forwarded\":\"keep\",\"paths\":\"as-is\"",
+		"\"clients\":{\"connections\":50,\"connections_each\":5,\"requests\":6,"
+		"\"head_bytes\":2048,\"fields\":7,\"body_bytes\":8,\"min_rate\":9,"
+		"\"grace\":\"10s\"}",
 		"\"allowed_hosts\":[\"example.com\",\"*.example.com\"]",
 		"\"name\":\"a \\\"b\\\"\",\"upstreams\":[{\"host\":\"::1\",\"port\":1,\"idx\":9,"
 		"\"tls\":true,\"weight\":0,\"drain\":true}],\"probe\":{\"path\":\"/p\","
@@ -460,9 +466,83 @@ static void ten_thousand_routes_cost_little_time(void **state)
 	arena_free(l.arena);
 }
 
+static char *entry(const char *text, enum router_entry kind, size_t i)
+{
+	struct loaded l = load_good(str_of(text), ROUTER_YAML);
+	_cleanup_(buf_free) struct buf out = { 0 };
+	char *copy;
+
+	assert_true(i < router_json_entries(&l.config, kind));
+	router_json_entry(&l.config, kind, i, &out);
+	copy = strdup(buf_cstr(&out));
+	arena_free(l.arena);
+	return copy;
+}
+
+static void check_entries(const char *a, const char *b, enum router_entry kind, bool same)
+{
+	char *one = entry(a, kind, 0), *two = entry(b, kind, 0);
+
+	assert_int_equal(strcmp(one, two) == 0, same);
+	free(one);
+	free(two);
+}
+
+/* The numbers of pools and servers depend on other entries: they must not count. */
+static void an_entry_is_the_same_among_others(void **state)
+{
+	const char *alone = "routes: [{name: a, pool: p}]\n"
+			    "pools: [{name: p, servers: ['10.0.0.1:80']}]";
+
+	check_entries(alone,
+		      "routes: [{name: a, pool: p}, {name: b, pool: q}]\n"
+		      "pools: [{name: q, servers: ['10.0.0.1:80']},\n"
+		      "        {name: p, servers: ['10.0.0.1:80']}]",
+		      ROUTER_ROUTES, true);
+	check_entries("pools: [{name: p, servers: ['10.0.0.2:80']}]",
+		      "pools: [{name: p, upstreams: [{host: 10.0.0.2, port: 80, idx: 9}]}]",
+		      ROUTER_POOLS, true);
+	check_entries("allowed_hosts: [a]", "allowed_hosts: [a]", ROUTER_REST, true);
+}
+
+static void an_entry_differs_if_a_key_does(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		enum router_entry kind;
+	} rows[] = {
+		{ "routes: [{name: a, pool: p}]\npools: [{name: p, servers: []}]",
+		  "routes: [{name: a, pool: q}]\npools: [{name: q, servers: []}]", ROUTER_ROUTES },
+		{ "routes: [{name: a, pool: p}]\npools: [{name: p, servers: []}]",
+		  "routes: [{name: a, pool: p, timeouts: {request: 1s}}]\n"
+		  "pools: [{name: p, servers: []}]",
+		  ROUTER_ROUTES },
+		{ "pools: [{name: p, servers: []}]", "pools: [{name: p, servers: ['10.0.0.1:1']}]",
+		  ROUTER_POOLS },
+		{ "listeners: [{name: l, address: ':80'}]",
+		  "listeners: [{name: l, address: ':81'}]", ROUTER_LISTENERS },
+		{ "allowed_hosts: [a]", "allowed_hosts: [b]", ROUTER_REST },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		check_entries(rows[i].a, rows[i].b, rows[i].kind, false);
+}
+
+static void the_default_route_is_an_entry(void **state)
+{
+	char *text =
+		entry("default_route: {pool: p}\npools: [{name: p, servers: []}]", ROUTER_REST, 1);
+
+	assert_non_null(strstr(text, "\"pool\":\"p\""));
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_entry_is_the_same_among_others),
+		cmocka_unit_test(an_entry_differs_if_a_key_does),
+		cmocka_unit_test(the_default_route_is_an_entry),
 		cmocka_unit_test(the_shapes_are_those_of_the_admin_api),
 		cmocka_unit_test(servers_may_have_a_state),
 		cmocka_unit_test(nothing_is_a_configuration),

@@ -20,7 +20,6 @@
 #include "core/l7/host.h"
 
 #define L7_SCHEDULE_MAX 4096 /* entries, or four for each server if that is more */
-#define L7_SERVERS_MAX 65535 /* of a pool */
 
 /* Its entries are indices of servers. Servers without weight are in none. */
 struct l7_schedule {

@@ -5,6 +5,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+
 /* ---- entries ---- */
 
 static bool is_wild(struct str host)
@@ -76,14 +78,31 @@ static size_t add_routes(const struct l7_config *c, size_t listener, struct l7_e
 	return n;
 }
 
+/* Requests come in that form. A path that the policy refuses stays: no request has it. */
+static void fit_path(struct l7_entry *entry, struct l7_target *target, enum l7_paths policy,
+		     struct arena *arena)
+{
+	struct l7_match *m = &entry->match;
+	_cleanup_(buf_free) struct buf form = { 0 };
+
+	if (m->kind == L7_REGEX || l7_path_is_plain(m->path) ||
+	    l7_path_normalize(m->path, policy, &form) < 0)
+		return;
+	m->path = (struct str){ arena_strndup(arena, form.p, form.n), form.n };
+	target->match = m;
+}
+
 struct l7_entries l7_config_entries(const struct l7_config *c, size_t listener, struct arena *arena)
 {
+	enum l7_paths policy = c->n_listeners ? c->listeners[listener].paths : L7_PATHS_NORMALIZE;
 	size_t n = add_routes(c, listener, NULL, NULL);
 	struct l7_entry *entries = arena_array_of(arena, n, struct l7_entry);
 	struct l7_target *targets = arena_array_of(arena, n, struct l7_target);
 
 	assert(listener < c->n_listeners || (!listener && !c->n_listeners));
 	add_routes(c, listener, entries, targets);
+	for (size_t i = 0; i < n; i++)
+		fit_path(&entries[i], &targets[i], policy, arena);
 	return (struct l7_entries){ entries, targets, n };
 }
 

@@ -20,6 +20,7 @@
 #include "core/l7/doc.h"
 #include "core/l7/headers.h"
 #include "core/l7/match.h"
+#include "core/l7/path.h"
 #include "core/l7/retry.h"
 #include "core/l7/rewrite.h"
 #include "core/l7/table.h"
@@ -33,6 +34,7 @@
 #define L7_BACKENDS_MAX 16   /* of a rule */
 #define L7_EDITS_MAX 16	     /* headers to set, as many to add, and to remove */
 #define L7_MIRRORS_MAX 16    /* of a rule */
+#define L7_SERVERS_MAX 65535 /* of a pool */
 #define L7_WEIGHT_MAX 1000000
 #define L7_ENTRIES_MAX 1000000 /* host names times matches, of all routes */
 
@@ -46,6 +48,11 @@
 #define L7_LIMIT_WAIT INT64_C(5000000000)
 #define L7_LIMIT_IDLE 64
 #define L7_LIMIT_IDLE_TIME INT64_C(60000000000)
+#define L7_CLIENTS 100000    /* connections; by default, one client has a quarter of them */
+#define L7_CLIENT_HEAD 16384 /* bytes of a head; also the most that is possible */
+#define L7_CLIENT_FIELDS 100 /* the same for its fields */
+#define L7_CLIENT_RATE 100   /* bytes per second */
+#define L7_CLIENT_GRACE INT64_C(30000000000)
 #define L7_RETRY_ATTEMPTS 2 /* only those that are safe: there are no codes */
 #define L7_RETRY_BACKOFF INT64_C(25000000)
 
@@ -175,6 +182,19 @@ struct l7_listener {
 	struct str host;   /* requests for other hosts belong to other listeners; empty: all */
 	bool expect_proxy; /* PROXY protocol */
 	enum l7_forwarded forwarded; /* X-Forwarded-For, -Proto, -Host */
+	enum l7_paths paths;	     /* what is done to the paths of requests */
+};
+
+/* Limits for clients; those with 0 do not exist then. */
+struct l7_clients {
+	bool given;	       /* the document has them; otherwise these are the defaults */
+	unsigned connections;  /* in all, of all threads and listeners */
+	unsigned each;	       /* of one client: an IPv4 address or an IPv6 /64 */
+	unsigned requests;     /* of one connection; or 0 */
+	unsigned head, fields; /* bytes of a head, and its fields */
+	uint64_t body;	       /* bytes of content of a request; or 0 */
+	unsigned rate;	       /* bytes per second that a client sends or takes; or 0 */
+	int64_t grace;	       /* ns for which it may be slower, in all */
 };
 
 struct l7_config {
@@ -186,6 +206,7 @@ struct l7_config {
 	size_t n_pools;
 	/* default_route: for requests that no route matches; NULL: 404 */
 	const struct l7_rule *fallback;
+	struct l7_clients clients;
 	/* a host that is in none of them is answered 421; n 0: any */
 	const struct str *allowed_hosts;
 	size_t n_allowed_hosts;
@@ -231,7 +252,8 @@ struct l7_entries {
  * The entries of one listener: each host name of each route that belongs to it, with each match.
  * The name is that of the route, so that it alone ranks; a name that no request of the listener
  * can have is left out. Without listeners in the configuration, all routes belong to the only one
- * (0). The result lives in arena and borrows from the configuration.
+ * (0). Paths have the form in which the listener brings those of requests. The result lives in
+ * arena and borrows from the configuration.
  */
 struct l7_entries l7_config_entries(const struct l7_config *c, size_t listener,
 				    struct arena *arena);

@@ -120,6 +120,24 @@ static void the_table_finds_the_target(void **state)
 	assert_string_equal(e.targets[l7_table_find(t, &r)].route->name, "second");
 }
 
+static void paths_of_rules_have_the_form_of_requests(void **state)
+{
+	static const struct l7_match odd[] = { { .kind = L7_PREFIX, .path = { "/%61%2fb", 8 } } };
+	static const struct l7_rule rule = { .name = "r", .matches = odd, .n_matches = 1 };
+	static const struct l7_route route = { .name = "r", .rules = &rule, .n_rules = 1 };
+	struct l7_listener listener = { .name = "l" };
+	const struct l7_config c = {
+		.listeners = &listener, .n_listeners = 1, .routes = &route, .n_routes = 1
+	};
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+
+	assert_true(str_eq(l7_config_entries(&c, 0, arena).targets[0].match->path, STR("/a%2Fb")));
+	assert_true(str_eq(l7_config_entries(&c, 0, arena).entries[0].match.path, STR("/a%2Fb")));
+	listener.paths = L7_PATHS_AS_IS;
+	assert_true(str_eq(l7_config_entries(&c, 0, arena).entries[0].match.path, odd[0].path));
+	assert_true(str_eq(l7_config_entries(&c, 0, arena).targets[0].match->path, odd[0].path));
+}
+
 /* ---- backends ---- */
 
 static void no_weight_no_backend(void **state)
@@ -169,6 +187,7 @@ int main(void)
 		cmocka_unit_test(names_that_cannot_come_to_a_listener_are_left_out),
 		cmocka_unit_test(without_listeners_all_routes_belong_to_one),
 		cmocka_unit_test(the_table_finds_the_target),
+		cmocka_unit_test(paths_of_rules_have_the_form_of_requests),
 		cmocka_unit_test(no_weight_no_backend),
 		cmocka_unit_test(backends_are_picked_by_weight),
 		cmocka_unit_test(the_largest_weights_are_within_bounds),

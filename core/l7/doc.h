@@ -19,6 +19,12 @@ struct l7_doc_listener {
 	L7_LISTENER_KEYS(SCHEMA_MEMBER)
 };
 
+struct l7_doc_clients {
+	bool set;
+	struct place at;
+	L7_CLIENTS_KEYS(SCHEMA_MEMBER)
+};
+
 struct l7_doc_upstream {
 	struct place at;
 	L7_UPSTREAM_KEYS(SCHEMA_MEMBER)
@@ -184,8 +190,11 @@ struct l7_doc {
 	struct l7_doc_rule default_route;
 	const struct l7_doc_pool *pools;
 	size_t n_pools;
+	struct l7_doc_clients clients;
 	L7_ROOT_KEYS(SCHEMA_MEMBER)
 };
 
 /* The whole document. */
 extern const struct schema_section l7_schema;
+/* Of a struct l7_doc_pool: its servers alone. */
+extern const struct schema_section l7_servers_schema;

@@ -49,6 +49,12 @@ size_t l7_headers_apply(const struct field *in, size_t n,
 	return n;
 }
 
+/* Without them the next reader would see another message: no Connection takes them away. */
+static bool is_needed(struct str name)
+{
+	return str_ieq(name, STR("content-length")) || str_ieq(name, STR("host"));
+}
+
 static bool is_listed(struct str list, struct str name)
 {
 	struct str part;
@@ -71,6 +77,32 @@ bool l7_header_is_hop(struct str name, const struct str *connection, size_t n)
 			return true;
 	for (size_t i = 0; i < n; i++)
 		if (is_listed(connection[i], name))
+			return !is_needed(name);
+	return false;
+}
+
+static bool is_written_like(struct str name, struct str dashed)
+{
+	for (size_t i = 0; i < name.n; i++) {
+		char c = name.p[i] == '_' ? '-' : name.p[i];
+
+		if ((c >= 'A' && c <= 'Z' ? c | 0x20 : c) != dashed.p[i])
+			return false;
+	}
+	return true;
+}
+
+bool l7_header_is_disguised(struct str name)
+{
+	static const struct str names[] = {
+		{ "content-length", 14 },   { "transfer-encoding", 17 }, { "x-forwarded-for", 15 },
+		{ "x-forwarded-host", 16 }, { "x-forwarded-proto", 17 },
+	};
+
+	if (name.n < 14 || name.n > 17 || !memchr(name.p, '_', name.n))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (names[i].n == name.n && is_written_like(name, names[i]))
 			return true;
 	return false;
 }

@@ -34,6 +34,12 @@ size_t l7_headers_bound(size_t n, const struct l7_header_edits *const *edits, si
 /*
  * Whether a field concerns only one connection and must not be passed on (RFC 9110, 7.6.1):
  * Connection, the names that it lists, and those that older proxies used. `connection` holds the
- * values of all Connection fields of the message.
+ * values of all Connection fields of the message. Host and Content-Length are passed on even if
+ * they are listed, because the next reader would see another message without them.
  */
 bool l7_header_is_hop(struct str name, const struct str *connection, size_t n);
+/*
+ * Whether a name with '_' is that of a field which the router itself sets or checks, written
+ * differently: X_Forwarded_For. CGI and its successors do not distinguish '_' from '-'.
+ */
+bool l7_header_is_disguised(struct str name);

@@ -71,12 +71,14 @@ static void lists_are_applied_in_order(void **state)
 
 static void fields_of_one_connection_are_known(void **state)
 {
-	static const struct str connection[] = { S("close, X-One ,,"), S("x-two") };
+	static const struct str connection[] = { S("close, X-One ,,"),
+						 S("x-two, content-length,Host") };
 	static const char *const hops[] = { "Connection", "keep-alive",
 					    "TE",	  "Transfer-Encoding",
 					    "UPGRADE",	  "x-one",
 					    "X-Two",	  "close" };
-	static const char *const others[] = { "Host", "x-three", "x", "trailer", "expect" };
+	static const char *const others[] = { "Host",	 "x-three", "x",
+					      "trailer", "expect",  "Content-Length" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(hops); i++)
 		assert_true(l7_header_is_hop(str_of(hops[i]), connection, 2));
@@ -85,12 +87,29 @@ static void fields_of_one_connection_are_known(void **state)
 	assert_false(l7_header_is_hop(STR("x-one"), connection, 0));
 }
 
+static void a_disguise_is_seen_through(void **state)
+{
+	static const char *const disguised[] = { "X_Forwarded_For", "x-forwarded_proto",
+						 "x_forwarded-host", "CONTENT_LENGTH",
+						 "transfer_encoding" };
+	static const char *const others[] = {
+		"X-Forwarded-For",  "content-length", "x_forwarded_fox", "transfer-encodin_", "_",
+		"my_own_field_name"
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(disguised); i++)
+		assert_true(l7_header_is_disguised(str_of(disguised[i])));
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		assert_false(l7_header_is_disguised(str_of(others[i])));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(edits_do_what_their_names_say),
 		cmocka_unit_test(lists_are_applied_in_order),
 		cmocka_unit_test(fields_of_one_connection_are_known),
+		cmocka_unit_test(a_disguise_is_seen_through),
 	};
 
 	return cmocka_run_group_tests_name("core/l7/headers", tests, NULL, NULL);

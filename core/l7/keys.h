@@ -17,7 +17,18 @@
 	X("address", WORD, address)                                                                \
 	X("host", WORD, host)                                                                      \
 	X("expect_proxy", BOOL, expect_proxy)                                                      \
-	X("forwarded", WORD, forwarded)
+	X("forwarded", WORD, forwarded)                                                            \
+	X("paths", WORD, paths)
+
+#define L7_CLIENTS_KEYS(X)                                                                         \
+	X("connections", INT, connections)                                                         \
+	X("connections_each", INT, each)                                                           \
+	X("requests", INT, requests)                                                               \
+	X("head_bytes", INT, head)                                                                 \
+	X("fields", INT, fields)                                                                   \
+	X("body_bytes", INT, body)                                                                 \
+	X("min_rate", INT, rate)                                                                   \
+	X("grace", DURATION, grace)
 
 /* ---- pools ---- */
 
@@ -57,6 +68,9 @@
 	X("wait", DURATION, wait)                                                                  \
 	X("idle", INT, idle)                                                                       \
 	X("idle_time", DURATION, idle_time)
+
+/* Of a pool alone, for updates of its servers. */
+#define L7_SERVERS_KEYS(X) X("servers", WORDS, servers)
 
 #define L7_POOL_KEYS(X)                                                                            \
 	X("name", WORD, name)                                                                      \

@@ -27,6 +27,10 @@
 static const struct schema_field listener_fields[] = { L7_LISTENER_KEYS(LISTENER) };
 static const struct schema_section listener = ELEMENT(l7_doc_listener, listener_fields);
 
+#define CLIENTS(...) ROW(l7_doc_clients, __VA_ARGS__)
+static const struct schema_field clients_fields[] = { L7_CLIENTS_KEYS(CLIENTS) };
+static const struct schema_section clients = SINGLE(l7_doc_clients, clients_fields);
+
 /* ---- pools ---- */
 
 #define UPSTREAM(...) ROW(l7_doc_upstream, __VA_ARGS__)
@@ -58,6 +62,11 @@ static const struct schema_field pool_fields[] = {
 	SCHEMA_NESTED("limits", l7_doc_pool, limits, limits),
 };
 static const struct schema_section pool = ELEMENT(l7_doc_pool, pool_fields);
+
+static const struct schema_field servers_fields[] = {
+	L7_SERVERS_KEYS(POOL) SCHEMA_ARRAY("upstreams", LIST, l7_doc_pool, upstreams, upstream),
+};
+const struct schema_section l7_servers_schema = { SCHEMA_FIELDS(servers_fields) };
 
 /* ---- filters ---- */
 
@@ -172,6 +181,8 @@ static const struct schema_field root_fields[] = {
 	SCHEMA_ARRAY("listeners", LIST, l7_doc, listeners, listener),
 	SCHEMA_ARRAY("routes", LIST, l7_doc, routes, route),
 	SCHEMA_NESTED("default_route", l7_doc, default_route, rule),
-	SCHEMA_ARRAY("pools", LIST, l7_doc, pools, pool), L7_ROOT_KEYS(ROOT)
+	SCHEMA_ARRAY("pools", LIST, l7_doc, pools, pool),
+	SCHEMA_NESTED("clients", l7_doc, clients, clients),
+	L7_ROOT_KEYS(ROOT)
 };
 const struct schema_section l7_schema = { SCHEMA_FIELDS(root_fields) };

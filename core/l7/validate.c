@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "core/l7/validate_build.h"
 
 #define NEAR_ERRORS 20 /* after this many errors, suggestions are left out */
@@ -114,6 +115,17 @@ int l7__choose(struct l7__build *b, const struct rule_spot *spot, const struct r
 
 static const struct rule_spot listeners_spot = { .name = "listeners", .code = "InvalidListener" };
 
+static enum l7_paths build_paths(struct l7__build *b, const struct rule_spot *spot,
+				 const struct doc_text *d)
+{
+	static const char *const list[] = { [L7_PATHS_NORMALIZE] = "normalize",
+					    [L7_PATHS_STRICT] = "strict",
+					    [L7_PATHS_AS_IS] = "as-is" };
+	static const struct rule_words words = { "paths", list, ARRAY_SIZE(list) };
+
+	return (enum l7_paths)l7__choose(b, spot, &words, d, L7_PATHS_NORMALIZE);
+}
+
 static void build_listener(struct l7__build *b, const struct l7_doc_listener *d,
 			   struct l7_listener *l)
 {
@@ -138,6 +150,7 @@ static void build_listener(struct l7__build *b, const struct l7_doc_listener *d,
 	l->expect_proxy = rule_flag(&d->expect_proxy, false);
 	l->forwarded =
 		(enum l7_forwarded)l7__choose(b, &spot, &words, &d->forwarded, L7_FORWARDED_APPEND);
+	l->paths = build_paths(b, &spot, &d->paths);
 }
 
 /* Listeners with one address share a socket, and are told apart by the host. Port 0 is any. */
@@ -182,6 +195,37 @@ static void build_listeners(struct l7__build *b)
 		build_listener(b, &b->doc->listeners[i], &list[i]);
 	for (size_t i = 0; i < n; i++)
 		compare_listener(b, i, &sockets, &hosts);
+}
+
+/* ---- clients ---- */
+
+static void build_clients(struct l7__build *b)
+{
+	static const struct rule_range connections = { "connections", 1, 1000000, L7_CLIENTS },
+				       each = { "connections_each", 1, 1000000, 0 },
+				       requests = { "requests", 0, 1000000000, 0 },
+				       head = { "head_bytes", 1024, L7_CLIENT_HEAD,
+						L7_CLIENT_HEAD },
+				       fields = { "fields", 1, L7_CLIENT_FIELDS, L7_CLIENT_FIELDS },
+				       body = { "body_bytes", 0, INT64_C(1) << 53, 0 },
+				       rate = { "min_rate", 0, 1000000000, L7_CLIENT_RATE },
+				       grace = { "grace", NSEC_PER_SEC, 3600 * NSEC_PER_SEC,
+						 L7_CLIENT_GRACE };
+	static const struct rule_spot spot = { .name = "clients", .code = "InvalidClients" };
+	const struct l7_doc_clients *d = &b->doc->clients;
+	struct l7_clients *c = &b->config->clients;
+
+	c->given = d->set;
+	c->connections = (unsigned)rule_number(&b->sink, &spot, &connections, &d->connections);
+	c->each = (unsigned)rule_number(&b->sink, &spot, &each, &d->each);
+	if (!c->each)
+		c->each = c->connections / 4 ?: 1;
+	c->requests = (unsigned)rule_number(&b->sink, &spot, &requests, &d->requests);
+	c->head = (unsigned)rule_number(&b->sink, &spot, &head, &d->head);
+	c->fields = (unsigned)rule_number(&b->sink, &spot, &fields, &d->fields);
+	c->body = (uint64_t)rule_number(&b->sink, &spot, &body, &d->body);
+	c->rate = (unsigned)rule_number(&b->sink, &spot, &rate, &d->rate);
+	c->grace = rule_duration(&b->sink, &spot, &grace, &d->grace);
 }
 
 /* ---- allowed hosts ---- */
@@ -246,6 +290,7 @@ int l7_config_build(const struct l7_doc *doc, struct arena *arena, const struct 
 	assert(calls && calls->compile);
 	collect_names(&b);
 	build_listeners(&b);
+	build_clients(&b);
 	l7__build_pools(&b);
 	l7__build_routes(&b);
 	build_allowed(&b);

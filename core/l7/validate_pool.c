@@ -83,8 +83,11 @@ static void build_upstreams(struct l7__build *b, const struct rule_spot *pool,
 	const struct rule_spot list = { .in = pool,
 					.name = "upstreams",
 					.code = "InvalidUpstream" };
-	struct l7_server *servers = arena_array_of(b->arena, d->n_upstreams, struct l7_server);
+	struct l7_server *servers;
 
+	if (!l7__few(b, pool, "upstreams", d->at, d->n_upstreams, L7_SERVERS_MAX))
+		return;
+	servers = arena_array_of(b->arena, d->n_upstreams, struct l7_server);
 	for (size_t i = 0; i < d->n_upstreams; i++)
 		build_upstream(b, &(struct rule_spot){ .in = &list, .index = i }, &d->upstreams[i],
 			       &servers[i]);
@@ -122,8 +125,11 @@ static void build_servers(struct l7__build *b, const struct rule_spot *pool,
 			  const struct doc_words *d, struct l7_pool *p)
 {
 	const struct rule_spot list = { .in = pool, .name = "servers", .code = "InvalidUpstream" };
-	struct l7_server *servers = arena_array_of(b->arena, d->n, struct l7_server);
+	struct l7_server *servers;
 
+	if (!l7__few(b, pool, "servers", d->at, d->n, L7_SERVERS_MAX))
+		return;
+	servers = arena_array_of(b->arena, d->n, struct l7_server);
 	for (size_t i = 0; i < d->n; i++)
 		build_server(b, &(struct rule_spot){ .in = &list, .index = i }, &d->items[i],
 			     &servers[i]);

@@ -378,6 +378,9 @@ static void build_persistence(struct l7__build *b, const struct rule_spot *rule,
 			  "needs type: cookie");
 	else if (d->path.set)
 		p->path = l7__path(b, &spot, "path", &d->path).p;
+	if (p->path && strchr(p->path, ';'))
+		rule_fail(&b->sink, &spot, "path", d->path.at,
+			  "must not contain ';', which ends it in a cookie");
 	p->lifetime = rule_duration(&b->sink, &spot, &lifetime, &d->lifetime);
 	if (p->lifetime % NSEC_PER_SEC)
 		rule_fail(&b->sink, &spot, "lifetime", d->lifetime.at,

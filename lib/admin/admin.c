@@ -58,7 +58,7 @@ static void on_ready(struct http_exchange *x, const struct http_request *request
 		HTTP_GET, "/metrics", admin__on_metrics                                            \
 	}
 
-static const struct http_route mounted[] = { ROUTES_FOR_ALL };
+static const struct http_route mounted[] = { ROUTES_FOR_ALL }; /* /metrics is the last */
 
 static const struct http_route own[] = {
 	ROUTES_FOR_ALL,
@@ -127,6 +127,17 @@ void admin_free(struct admin *a)
 struct http_mount admin_mount(struct admin *a)
 {
 	return (struct http_mount){ mounted, ARRAY_SIZE(mounted), a };
+}
+
+struct http_mount admin_mount_probes(struct admin *a)
+{
+	return (struct http_mount){ mounted, ARRAY_SIZE(mounted) - 1, a };
+}
+
+void admin_serve_metrics(struct admin *a, struct http_exchange *x,
+			 const struct http_request *request)
+{
+	admin__on_metrics(x, request, a);
 }
 
 struct endpoint admin_endpoint(const struct admin *a)

@@ -58,6 +58,10 @@ int admin_new(const struct admin_config *config, struct admin **ret);
 void admin_free(struct admin *a);
 /* The routes /healthz, /readyz and /metrics, for http_server_config.mount; borrows from a. */
 struct http_mount admin_mount(struct admin *a);
+/* The same without /metrics, which the caller serves with admin_serve_metrics(). */
+struct http_mount admin_mount_probes(struct admin *a);
+void admin_serve_metrics(struct admin *a, struct http_exchange *x,
+			 const struct http_request *request);
 /* The address of the listener, unset with port 0 if there is none. */
 struct endpoint admin_endpoint(const struct admin *a);
 /*

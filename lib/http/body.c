@@ -4,9 +4,9 @@
  *
  * A body with a length counts down. A body without one ends with the connection. A chunked body
  * follows a table: for each state and each kind of byte, the next state. Everything that is not in
- * the table is malformed and stays so, because no row leads out of BAD. Three things are not in the
- * table: the digits of a size are added up, a size of zero leads to the trailers, and the length of
- * lines is bounded.
+ * the table is malformed and stays so, because no row leads out of BAD. Four things are not in the
+ * table: the digits of a size are added up, a size of zero leads to the trailers, the length of
+ * lines is bounded, and a trailer must not have a name that belongs in the head.
  *
  * Pure: the caller owns struct and bytes; results are slices of those bytes.
  */
@@ -14,13 +14,13 @@
 #include <errno.h>
 #include <limits.h>
 
-#include "lib/http/message.h"
+#include "lib/http/message_private.h"
 
 enum state {
 	BAD,
 	SIZE_FIRST, /* at least one digit */
 	SIZE,	    /* more digits */
-	SIZE_PAD,   /* blanks after the size */
+	SIZE_PAD,   /* blanks between the size and an extension */
 	EXTENSION,  /* anything printable */
 	SIZE_LF,    /* LF of the size line */
 	DATA,	    /* `left` bytes of content */
@@ -52,7 +52,7 @@ static const uint8_t kinds[256] = {
 static const uint8_t next[STATES][KINDS] = {
 	[SIZE_FIRST] = { [HEX] = SIZE },
 	[SIZE] = { [HEX] = SIZE, [WHITE] = SIZE_PAD, [SEMICOLON] = EXTENSION, [CR] = SIZE_LF },
-	[SIZE_PAD] = { [WHITE] = SIZE_PAD, [SEMICOLON] = EXTENSION, [CR] = SIZE_LF },
+	[SIZE_PAD] = { [WHITE] = SIZE_PAD, [SEMICOLON] = EXTENSION },
 	[EXTENSION] = { [WHITE] = EXTENSION,
 			[SEMICOLON] = EXTENSION,
 			[COLON] = EXTENSION,
@@ -90,6 +90,26 @@ static enum state add_digit(struct http_body *b, char c)
 	return SIZE;
 }
 
+/* Keeps the name of a trailer as far as it can be one of those that are refused. */
+static enum state add_name(struct http_body *b, char c, bool first)
+{
+	if (first)
+		b->n_name = 0;
+	if (b->n_name < sizeof(b->name))
+		b->name[b->n_name] = c;
+	if (b->n_name <= sizeof(b->name))
+		b->n_name++;
+	return TRAILER_NAME;
+}
+
+static enum state end_name(const struct http_body *b)
+{
+	bool refused = b->n_name <= sizeof(b->name) &&
+		       !http__may_be_trailer((struct str){ b->name, b->n_name });
+
+	return refused ? BAD : TRAILER_VALUE;
+}
+
 /* One byte of framing. */
 static enum state step(struct http_body *b, char c)
 {
@@ -99,6 +119,10 @@ static enum state step(struct http_body *b, char c)
 		return BAD;
 	if (s == SIZE)
 		return add_digit(b, c);
+	if (s == TRAILER_NAME)
+		return add_name(b, c, b->state == TRAILER);
+	if (s == TRAILER_VALUE && b->state == TRAILER_NAME)
+		return end_name(b);
 	if (s == DATA || s == SIZE_FIRST)
 		b->line = 0;
 	return s == DATA && !b->left ? TRAILER : s;

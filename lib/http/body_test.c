@@ -89,8 +89,9 @@ static void chunks_are_joined(void **state)
 static void extensions_and_trailers_are_dropped(void **state)
 {
 	assert_chunked("5;a=b;c=\"d e\"\r\nhello\r\n0;last\r\n\r\n", "hello", 0);
-	assert_chunked("5 ; a\r\nhello\r\n0 \t\r\n\r\n", "hello", 0);
-	assert_chunked("1\r\nx\r\n0\r\nTrailer: v\xe9lue\r\nAnother:\r\n\r\nrest", "x", 4);
+	assert_chunked("5 ; a\r\nhello\r\n0 \t;\r\n\r\n", "hello", 0);
+	assert_chunked("0\r\nTransfer-Encodings: v\r\nContent-Lengt: 1\r\n\r\n", "", 0);
+	assert_chunked("1\r\nx\r\n0\r\nX-Trailer: v\xe9lue\r\nAnother:\r\n\r\nrest", "x", 4);
 }
 
 static void malformed_chunks_are_refused(void **state)
@@ -106,6 +107,7 @@ static void malformed_chunks_are_refused(void **state)
 		"5\nhello\r\n",
 		"5\r\r\nhello",
 		"5 5\r\nhello",
+		"5 \r\nhello",
 		"5\r\nhello0\r\n\r\n",
 		"5\r\nhello\n0\r\n\r\n",
 		"5\r\nhelloo\r\n",
@@ -120,6 +122,9 @@ static void malformed_chunks_are_refused(void **state)
 		"0\r\n:\r\n\r\n",
 		"0\r\n\rX",
 		"0\r\n\n",
+		"0\r\nContent-Length: 1\r\n\r\n",
+		"0\r\nA: b\r\nTRANSFER-Encoding:chunked\r\n\r\n",
+		"0\r\nhost: a\r\n\r\n",
 		"8000000000000000\r\n",
 		"ffffffffffffffff\r\n",
 		"10000000000000000\r\n",

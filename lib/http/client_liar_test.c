@@ -279,7 +279,7 @@ static void lies_are_told_apart(void **state)
 		  "the body of the answer is malformed" },
 		{ { .first = OK "Transfer-Encoding: chunked\r\n\r\n0\r\nHost: a\r\n\r\n" },
 		  -EBADMSG,
-		  "the trailers of the answer are malformed" },
+		  "the body of the answer is malformed" },
 		{ { .first = "HTTP/1.1 101 x\r\n\r\n" },
 		  -EBADMSG,
 		  "the server switches protocols unasked" },

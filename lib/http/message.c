@@ -15,9 +15,10 @@
  * complete. RFC 9112 allows a recipient to repair some violations; here they are refused, because
  * the next reader may repair them in another way.
  */
-#include "lib/http/message.h"
+#include "lib/http/message_private.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 
 #include "base/cleanup.h"
@@ -26,7 +27,7 @@ enum {
 	TOKEN = 1 << 0,	 /* methods and header names */
 	TARGET = 1 << 1, /* visible ASCII except '#': a fragment is never sent */
 	VALUE = 1 << 2,	 /* header values: also blanks, and bytes above ASCII */
-	HOST = 1 << 3,	 /* a host and its port, as Host has it */
+	HOST = 1 << 3,	 /* a host name; of what RFC 3986 allows, not ',', which joins fields */
 	BLANK = 1 << 4,
 	DIGIT = 1 << 5,
 	WORD = TOKEN | TARGET | VALUE | HOST, /* allowed everywhere */
@@ -42,18 +43,19 @@ static const uint8_t classes[256] = {
 	['$' ... '\''] = WORD,
 	['(' ... ')'] = PLAIN | HOST,
 	['*' ... '+'] = WORD,
-	[','] = PLAIN | HOST,
+	[','] = PLAIN,
 	['-' ... '.'] = WORD,
 	['/'] = PLAIN,
 	['0' ... '9'] = WORD | DIGIT,
-	[':' ... ';'] = PLAIN | HOST,
+	[':'] = PLAIN,
+	[';'] = PLAIN | HOST,
 	['<'] = PLAIN,
 	['='] = PLAIN | HOST,
 	['>' ... '@'] = PLAIN,
 	['A' ... 'Z'] = WORD,
-	['['] = PLAIN | HOST,
+	['['] = PLAIN,
 	['\\'] = PLAIN,
-	[']'] = PLAIN | HOST,
+	[']'] = PLAIN,
 	['^'] = PLAIN | TOKEN,
 	['_'] = WORD,
 	['`'] = PLAIN | TOKEN,
@@ -226,12 +228,37 @@ struct facts {
 	bool close, keep_alive;
 };
 
+/* An IPv6 address in brackets. */
+static bool take_literal_address(struct reader *r)
+{
+	const char *from = r->at;
+
+	if (!take_char(r, '['))
+		return false;
+	while (r->at < r->end && (isxdigit((uint8_t)*r->at) || *r->at == ':' || *r->at == '.'))
+		r->at++;
+	return r->at - from > 2 && take_char(r, ']');
+}
+
+static bool is_authority(struct str s)
+{
+	struct reader r = { s.p, s.p + s.n, false };
+
+	if (s.n && *s.p == '[') {
+		if (!take_literal_address(&r))
+			return false;
+	} else {
+		take(&r, HOST);
+	}
+	if (r.at < r.end && take_char(&r, ':'))
+		take(&r, DIGIT);
+	return r.at == r.end;
+}
+
 static int note_host(struct facts *f, struct str value)
 {
-	struct reader r = { value.p, value.p + value.n, f->head->response };
-
 	f->hosts++;
-	return f->head->response || take(&r, HOST).n == value.n ? 0 : -EBADMSG;
+	return f->head->response || is_authority(value) ? 0 : -EBADMSG;
 }
 
 static int note_expect(struct facts *f, struct str value)
@@ -266,9 +293,10 @@ static int note_length(struct facts *f, struct str value)
 
 	if (str_to_u64(value, INT64_MAX, &length) < 0)
 		return -EBADMSG;
-	if (f->head->has_length && f->head->length != length)
+	if (f->head->has_length && (!f->head->response || f->head->length != length))
 		return -EBADMSG;
 	f->head->has_length = true;
+	f->head->lengths++;
 	f->head->length = length;
 	return 0;
 }
@@ -328,7 +356,7 @@ static int finish(struct http_head *h)
 		return -E2BIG;
 	h->chunked = h->has_length = h->upgrade = false;
 	h->expect_continue = h->expect_other = false;
-	h->length = 0;
+	h->length = h->lengths = 0;
 	r = note_headers(&f);
 	if (r < 0)
 		return r;
@@ -407,7 +435,7 @@ int http_parse_response(const char *p, size_t n, size_t *scanned, struct http_he
 	return n ? parse(reader_of(p, n, true), p, scanned, ret) : 0;
 }
 
-static bool may_be_trailer(struct str name)
+bool http__may_be_trailer(struct str name)
 {
 	static const struct str never[] = {
 		{ "content-length", 14 },
@@ -442,7 +470,7 @@ int http_parse_trailers(const char *p, size_t n, struct field ret[static HTTP_HE
 	if (!n)
 		return 0;
 	for (r.end = p + n; !at_empty_line(&r); found++) {
-		if (!take_header_line(&r, &h) || !may_be_trailer(h.name))
+		if (!take_header_line(&r, &h) || !http__may_be_trailer(h.name))
 			return -EBADMSG;
 		if (found == HTTP_HEADERS_MAX)
 			return -E2BIG;
@@ -480,4 +508,9 @@ bool http_is_value(struct str s)
 bool http_is_target(struct str s)
 {
 	return s.n && all_are(s, TARGET);
+}
+
+bool http_is_authority(struct str s)
+{
+	return is_authority(s);
 }

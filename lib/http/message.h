@@ -8,11 +8,11 @@
  * Where a lenient parser and another one could read two different messages, this one refuses the
  * message as malformed: a bare CR, NUL and other control bytes, a space before the colon, obsolete
  * line folding, a version other than 1.0 and 1.1, a '#' or a byte above ASCII in a target, two
- * different lengths or a list of lengths, a length together with chunked, a transfer coding other
- * than a single chunked, any transfer coding in HTTP/1.0, a request with two Host headers, and an
- * HTTP/1.1 request without Host. Accepted are one empty line before a request, the same length
- * given twice, a status line without the space before an empty reason, and in the head of a
- * response a bare LF as line end.
+ * different lengths or a list of lengths, in a request also the same length twice, a length
+ * together with chunked, a transfer coding other than a single chunked, any transfer coding in
+ * HTTP/1.0, a request with two Host headers or with one that is not a host, and an HTTP/1.1 request
+ * without Host. Accepted are one empty line before a request, and in the head of a
+ * response the same length given twice, no space before an empty reason, and a bare LF as line end.
  */
 #pragma once
 
@@ -40,6 +40,7 @@ struct http_head {
 	bool chunked;	 /* never together with has_length */
 	bool has_length;
 	uint64_t length;      /* of Content-Length; at most INT64_MAX */
+	unsigned lengths;     /* Content-Length fields; several, all equal, only in responses */
 	bool upgrade;	      /* Connection: upgrade */
 	bool expect_continue; /* HTTP/1.1 and Expect: 100-continue */
 	bool expect_other;    /* HTTP/1.1 and Expect: anything else */
@@ -66,18 +67,23 @@ struct str http_header(const struct http_head *h, struct str name);
 bool http_is_token(struct str s);
 bool http_is_value(struct str s);
 bool http_is_target(struct str s);
+/* Whether s is a host and maybe a port, as Host has it. It may be empty. */
+bool http_is_authority(struct str s);
 
 /* How the end of a body is known. struct http_body is a state machine that is fed with bytes. */
 enum http_body_kind { HTTP_BODY_NONE, HTTP_BODY_LENGTH, HTTP_BODY_CHUNKED, HTTP_BODY_CLOSE };
 
 #define HTTP_CHUNK_LINE_MAX 256U	/* a chunk's size and its extensions, with CRLF */
+#define HTTP_TRAILER_NAME 17		/* bytes of the longest name that is refused */
 #define HTTP_TRAILERS_MAX (16U * 1024U) /* all trailer lines together, with the empty one */
 
 struct http_body {
 	enum http_body_kind kind;
-	uint64_t left;	    /* bytes of the body, or of the chunk, that are still to come */
-	uint8_t state;	    /* of the chunk machine */
-	unsigned line;	    /* bytes of the current chunk line, or of all trailers; bounded */
+	uint64_t left; /* bytes of the body, or of the chunk, that are still to come */
+	uint8_t state; /* of the chunk machine */
+	unsigned line; /* bytes of the current chunk line, or of all trailers; bounded */
+	char name[HTTP_TRAILER_NAME]; /* of the trailer line that is being read, if it fits */
+	uint8_t n_name;
 	struct str trailer; /* trailer lines in the last feed, with the empty line */
 	bool done;
 };
@@ -94,7 +100,8 @@ void http_body_init(struct http_body *b, const struct http_head *h, struct str m
  * -EBADMSG; after an error every further call returns the same. Call again with the rest until
  * everything is consumed or b->done; bytes after the body are not consumed. Content, if any, is the
  * last part of what was consumed. Chunk lines must end in CRLF; extensions are checked, bounded and
- * dropped; trailers are checked and bounded. A caller that wants the trailers appends b->trailer
+ * dropped; trailers are checked and bounded, and names that http_parse_trailers() refuses are
+ * malformed. A caller that wants the trailers appends b->trailer
  * after each call and parses the result when b->done.
  */
 ssize_t http_body_feed(struct http_body *b, const char *p, size_t n, struct str *ret_content);

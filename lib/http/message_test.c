@@ -294,6 +294,13 @@ static void host_must_be_one_and_clean(void **state)
 	assert_int_equal(request("GET / HTTP/1.1\r\nHost: a b\r\n\r\n", &h), -EBADMSG);
 	assert_int_equal(request("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", &h), -EBADMSG);
 	assert_int_equal(request("GET / HTTP/1.1\r\nHost: u@a\r\n\r\n", &h), -EBADMSG);
+	assert_true(request("GET / HTTP/1.1\r\nHost: a.example:\r\n\r\n", &h) > 0);
+	assert_int_equal(request("GET / HTTP/1.1\r\nHost: a,b\r\n\r\n", &h), -EBADMSG);
+	assert_int_equal(request("GET / HTTP/1.1\r\nHost: a:b\r\n\r\n", &h), -EBADMSG);
+	assert_int_equal(request("GET / HTTP/1.1\r\nHost: a:1:2\r\n\r\n", &h), -EBADMSG);
+	assert_int_equal(request("GET / HTTP/1.1\r\nHost: [::1\r\n\r\n", &h), -EBADMSG);
+	assert_int_equal(request("GET / HTTP/1.1\r\nHost: []\r\n\r\n", &h), -EBADMSG);
+	assert_int_equal(request("GET / HTTP/1.1\r\nHost: [::1]a\r\n\r\n", &h), -EBADMSG);
 	assert_true(response("HTTP/1.1 200 OK\r\n\r\n", &h) > 0);
 	assert_true(response("HTTP/1.1 200 OK\r\nHost: not a host\r\n\r\n", &h) > 0);
 }
@@ -349,8 +356,14 @@ static void a_length_said_twice_must_be_the_same(void **state)
 {
 	struct http_head h;
 
-	assert_true(response_with("Content-Length: 5\r\nContent-Length: 5\r\n", &h) > 0);
+	assert_true(response("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n",
+			     &h) > 0);
 	assert_int_equal(h.length, 5);
+	assert_int_equal(h.lengths, 2);
+	assert_int_equal(request("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n"
+				 "Content-Length: 5\r\n\r\n",
+				 &h),
+			 -EBADMSG);
 	assert_int_equal(response_with("Content-Length: 5\r\nContent-Length: 6\r\n", &h), -EBADMSG);
 	assert_int_equal(response_with("Content-Length: 5, 5\r\n", &h), -EBADMSG);
 }

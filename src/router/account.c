@@ -109,8 +109,19 @@ static void finish(const struct exchange *x, struct stats_cell *cell)
 		stats_latency(cell, x->ended - x->began);
 }
 
+/* For the comparison of two generations: a tunnel is not a failure, however it ends. */
+static void tally(const struct exchange *x)
+{
+	struct tally *t = x->era->tally;
+
+	count(&t->answers, 1);
+	if (!x->tunnel && (!x->done || x->status >= 500))
+		count(&t->errors, 1);
+}
+
 void account_end(struct exchange *x)
 {
+	tally(x);
 	if (!x->ended)
 		x->ended = loop_monotonic();
 	finish(x, x->route);

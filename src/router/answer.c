@@ -9,7 +9,10 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "core/l7/key.h"
 #include "src/router/internal.h"
+
+#define INTERIM_MAX 100 /* answers 1xx to one request: a server could send them for ever */
 
 static void choose_framing(struct exchange *x, const struct http_head *h)
 {
@@ -26,6 +29,19 @@ static void choose_framing(struct exchange *x, const struct http_head *h)
 		x->keep = false;
 }
 
+/* The line that names the server to a client that does not know it yet. */
+static struct str name_server(const struct exchange *x)
+{
+	const struct l7_persistence *p = &x->target->rule->persistence;
+	struct buf *line = &exchange__worker(x)->path;
+
+	if (!p->enabled || (x->session && x->session->key == x->server->key))
+		return (struct str){ 0 };
+	line->n = 0;
+	l7_key_give(p, x->server->key, line);
+	return (struct str){ line->p, line->n };
+}
+
 static void write_answer(struct exchange *x, const struct http_head *h)
 {
 	struct head_answer a = { .from = h,
@@ -35,6 +51,8 @@ static void write_answer(struct exchange *x, const struct http_head *h)
 				 .upgrade = h->status == 101,
 				 .cors = { x->cors.p, x->cors.n } };
 
+	if (h->status == 101 || h->status >= 200)
+		a.more = name_server(x);
 	exchange__add_edits(&x->target->rule->filters.response, a.edits, &a.n_edits);
 	exchange__add_edits(&x->backend->filters.response, a.edits, &a.n_edits);
 	head_write_answer(&a, &exchange__worker(x)->out);
@@ -102,13 +120,18 @@ static int pass(struct exchange *x, struct str head, const char *p, size_t n, si
 	return at && r == 0 ? send_pieces(x, pieces, at) : r;
 }
 
-/* 100 and 103 are passed on; 101 makes a tunnel, if the client asked for one. */
+/*
+ * 100 and 103 are passed on; 101 makes a tunnel, if the client asked for one and the server says to
+ * which protocol it switches.
+ */
 static int take_interim(struct exchange *x, const struct http_head *h)
 {
 	struct worker *w = exchange__worker(x);
 
+	if (++x->interim > INTERIM_MAX)
+		return -EBADMSG;
 	if (h->status == 101) {
-		if (!x->upgrade)
+		if (!x->upgrade || !h->upgrade || !http_header(h, STR("upgrade")).n)
 			return -EBADMSG;
 		x->tunnel = x->answering = true;
 		x->status = h->status;
@@ -228,6 +251,8 @@ void exchange_lost(struct exchange *x, int error)
 		if (x->framing == HEAD_CHUNKED)
 			send_pieces(x, &STR("0\r\n\r\n"), 1);
 		complete(x, true);
+	} else if (x->answering && !x->tunnel) {
+		exchange__fail(x, L7_BROKEN);
 	} else if (x->answering) {
 		account_failure(x, STATS_BROKEN, "server-broken");
 		exchange_drop(x);

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "src/router/api.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,29 +10,128 @@
 #include "lib/daemon/daemon.h"
 #include "lib/json/json.h"
 #include "lib/log/log.h"
-#include "src/router/care.h"
-#include "wire/router_json.h"
+#include "src/router/api_private.h"
 
 #define JSON_TYPE "application/json"
 #define PLAIN_TEXT "text/plain; charset=utf-8"
-#define MAX_BODY ((size_t)1024 * 1024)
 #define TIMEOUT (5 * NSEC_PER_SEC)
 
-struct api {
-	struct api_config config;
-	struct http_server *server;
-	bool is_unix;
-};
+/* ---- answers ---- */
 
-static void reply(struct http_exchange *x, unsigned status, struct buf *body)
+void api__key(struct buf *out, const char *key)
 {
-	buf_addc(body, '\n');
-	http_reply(x, status, JSON_TYPE, (struct str){ body->p, body->n });
+	char last = out->n ? out->p[out->n - 1] : '{';
+
+	buf_printf(out, "%s\"%s\":", last == '{' || last == '[' ? "" : ",", key);
 }
 
-/* ---- reading ---- */
+void api__text(struct buf *out, const char *key, struct str text)
+{
+	api__key(out, key);
+	json_write_string(out, text.p, text.n);
+}
 
-static const struct l7_config *config_of(const struct api *a)
+void api__number(struct buf *out, const char *key, uint64_t number)
+{
+	api__key(out, key);
+	buf_addu(out, number);
+}
+
+void api__flag(struct buf *out, const char *key, bool flag)
+{
+	api__key(out, key);
+	buf_adds(out, flag ? "true" : "false");
+}
+
+void api__refuse(struct http_exchange *x, unsigned status, const char *code, struct str message)
+{
+	_cleanup_(buf_free) struct buf body = { 0 };
+
+	buf_addc(&body, '{');
+	api__text(&body, "status", STR("error"));
+	api__text(&body, "error", str_of(code));
+	api__text(&body, "message", message);
+	buf_add_lit(&body, "}\n");
+	http_reply(x, status, JSON_TYPE, (struct str){ body.p, body.n });
+}
+
+void api__too_large(struct http_exchange *x, size_t n, size_t max)
+{
+	_cleanup_(buf_free) struct buf text = { 0 };
+
+	buf_printf(&text,
+		   "the answer would have %zu bytes, and %zu are allowed: ask for a part of a list "
+		   "with ?from=0&limit=100, or raise --admin-max-answer",
+		   n, max);
+	api__refuse(x, 400, "AnswerTooLarge", (struct str){ text.p, text.n });
+}
+
+void api__reply(struct api *a, struct http_exchange *x, unsigned status, struct buf *body)
+{
+	buf_addc(body, '\n');
+	if (body->n > a->config.max_answer)
+		api__too_large(x, body->n, a->config.max_answer);
+	else
+		http_reply(x, status, JSON_TYPE, (struct str){ body->p, body->n });
+}
+
+/* ---- requests ---- */
+
+bool api__parameter(const struct http_request *request, const char *key, struct str *ret)
+{
+	struct str rest = request->query, part, name;
+
+	while (str_cut(&rest, '&', &part))
+		if (str_cut(&part, '=', &name) && str_eq(name, str_of(key))) {
+			*ret = part;
+			return true;
+		}
+	return false;
+}
+
+bool api__number_parameter(struct http_exchange *x, const struct http_request *request,
+			   const char *key, uint64_t max, uint64_t *ret)
+{
+	_cleanup_(buf_free) struct buf why = { 0 };
+	struct str text;
+
+	if (!api__parameter(request, key, &text) || str_to_u64(text, max, ret) == 0)
+		return true;
+	buf_printf(&why, "%s must be a whole number, at most %" PRIu64, key, max);
+	api__refuse(x, 400, "InvalidValue", (struct str){ why.p, why.n });
+	return false;
+}
+
+static int digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int api__decode(struct str text, struct buf *out)
+{
+	for (size_t i = 0; i < text.n; i++) {
+		int high, low;
+
+		if (text.p[i] != '%') {
+			buf_addc(out, text.p[i]);
+			continue;
+		}
+		high = i + 3 <= text.n ? digit(text.p[i + 1]) : -1;
+		low = i + 3 <= text.n ? digit(text.p[i + 2]) : -1;
+		if (high < 0 || low < 0 || !(high | low))
+			return -EINVAL;
+		buf_addc(out, (char)(high << 4 | low));
+		i += 2;
+	}
+	return 0;
+}
+
+/* ---- the state ---- */
+
+const struct l7_config *api__config(const struct api *a)
 {
 	static const struct l7_config none;
 	const struct generation *g = router_current(a->config.router);
@@ -42,129 +139,11 @@ static const struct l7_config *config_of(const struct api *a)
 	return g ? &g->config : &none;
 }
 
-static uint64_t number_of(const struct api *a)
+uint64_t api__generation(const struct api *a)
 {
 	const struct generation *g = router_current(a->config.router);
 
 	return g ? g->number : 0;
-}
-
-static void on_routes(struct http_exchange *x, const struct http_request *request, void *user)
-{
-	_cleanup_(buf_free) struct buf body = { 0 };
-
-	router_json_routes(config_of(user), number_of(user), &body);
-	reply(x, 200, &body);
-}
-
-static void on_server(size_t pool, size_t server, struct buf *out, const void *user)
-{
-	const struct generation *g = user;
-
-	care_describe(g->pools[pool].servers[server], out);
-}
-
-static void on_pools(struct http_exchange *x, const struct http_request *request, void *user)
-{
-	const struct api *a = user;
-	const struct router_json_state state = { on_server, router_current(a->config.router) };
-	_cleanup_(buf_free) struct buf body = { 0 };
-
-	router_json_pools(config_of(user), number_of(user), &state, &body);
-	reply(x, 200, &body);
-}
-
-static void on_config(struct http_exchange *x, const struct http_request *request, void *user)
-{
-	_cleanup_(buf_free) struct buf body = { 0 };
-
-	router_json_config(config_of(user), &body);
-	reply(x, 200, &body);
-}
-
-/* ---- changing ---- */
-
-/* The settings of a body; NULL, after the answer, if it has mistakes. */
-static struct settings *parse(struct http_exchange *x, struct str bytes)
-{
-	struct arena *arena = arena_new();
-	struct errs errors = { .arena = arena }, warnings = { .arena = arena };
-	_cleanup_(buf_free) struct buf body = { 0 };
-	struct settings *s;
-	struct l7_doc doc;
-
-	if (settings_parse(bytes, ROUTER_JSON, &errors, &warnings, &doc, &s) == CONFIG_OK)
-		return s;
-	router_json_error(&errors, &doc, &body);
-	reply(x, 400, &body);
-	log_warn("update-refused", LOG_U("errors", errors.n + errors.dropped),
-		 LOG_S("error", errors.items[0].text));
-	arena_free(arena);
-	return NULL;
-}
-
-static void on_check(struct http_exchange *x, const struct http_request *request, void *user)
-{
-	struct settings *s = parse(x, request->body);
-	_cleanup_(buf_free) struct buf body = { 0 };
-
-	if (!s)
-		return;
-	settings_free(s);
-	buf_adds(&body, "{\"status\":\"ok\"}");
-	reply(x, 200, &body);
-}
-
-static void refuse_update(struct http_exchange *x, int error, const struct buf *why)
-{
-	const char *code = error == -ESHUTDOWN ? "ShuttingDown"
-			   : error == -EAGAIN  ? "UpgradeRunning"
-					       : "ListenFailed";
-	_cleanup_(buf_free) struct buf body = { 0 };
-
-	buf_printf(&body, "{\"status\":\"error\",\"error\":\"%s\",\"message\":", code);
-	json_write_string(&body, why->p, why->n);
-	buf_addc(&body, '}');
-	reply(x, error == -ESHUTDOWN || error == -EAGAIN ? 503 : 409, &body);
-}
-
-static void confirm_update(struct http_exchange *x, const struct api *a)
-{
-	const struct l7_config *c = config_of(a);
-	_cleanup_(buf_free) struct buf body = { 0 };
-
-	buf_printf(&body,
-		   "{\"status\":\"ok\",\"routes_updated\":%zu,\"pools_updated\":%zu,"
-		   "\"generation\":%" PRIu64 "}",
-		   c->n_routes, c->n_pools, number_of(a));
-	reply(x, 200, &body);
-}
-
-static void on_update(struct http_exchange *x, const struct http_request *request, void *user)
-{
-	struct api *a = user;
-	struct metrics_state *m = a->config.metrics;
-	struct settings *s = parse(x, request->body);
-	_cleanup_(buf_free) struct buf why = { 0 };
-	int r;
-
-	if (!s) {
-		m->refused[METRICS_API]++;
-		return;
-	}
-	settings_keep_listeners(s, config_of(a));
-	settings_listen(s, &a->config.listen);
-	r = router_apply(a->config.router, s, &why);
-	if (r < 0) {
-		m->refused[METRICS_API]++;
-		log_warn("update-refused", LOG_U("errors", 1), LOG_S("error", buf_cstr(&why)));
-		refuse_update(x, r, &why);
-		return;
-	}
-	m->applied[METRICS_API]++;
-	log_debug("updated", LOG_U("generation", number_of(a)),
-		  LOG_U("routes", config_of(a)->n_routes), LOG_U("pools", config_of(a)->n_pools));
-	confirm_update(x, a);
 }
 
 /* ---- the server ---- */
@@ -172,21 +151,53 @@ static void on_update(struct http_exchange *x, const struct http_request *reques
 /*
  * A web page could make the browser on this machine send a request: to a name that resolves to a
  * loopback address (then Host is that name), or a POST without asking first (then it has Origin).
+ * It does not know the token.
  */
+static bool is_foreign(const struct api *a, const struct http_request *request)
+{
+	if (http_header(request->head, STR("origin")).p)
+		return true;
+	return !a->is_unix && !access_is_closed(a->access) && !admin_is_local(request);
+}
+
 static bool admits(struct http_exchange *x, const struct http_request *request, void *user)
 {
 	const struct api *a = user;
 
-	if (!http_header(request->head, STR("origin")).p && (a->is_unix || admin_is_local(request)))
+	if (access_has_token(a->access)) {
+		if (access_allows(a->access, request->head))
+			return true;
+		http_reply_header(x, "www-authenticate", STR("Bearer realm=\"maglev-router\""));
+		api__refuse(x, 401, "InvalidToken", STR("the token is missing or wrong"));
+		return false;
+	}
+	if (str_eq(request->path, STR("/metrics")) || !is_foreign(a, request))
 		return true;
 	http_reply(x, 403, PLAIN_TEXT, STR("only for programs on this machine\n"));
 	return false;
 }
 
+static void on_metrics(struct http_exchange *x, const struct http_request *request, void *user)
+{
+	const struct api *a = user;
+
+	admin_serve_metrics(a->config.admin, x, request);
+}
+
 static const struct http_route routes[] = {
-	{ HTTP_POST, "/routes/update", on_update }, { HTTP_POST, "/config/check", on_check },
-	{ HTTP_GET, "/routes", on_routes },	    { HTTP_GET, "/pools", on_pools },
-	{ HTTP_GET, "/config", on_config },
+	{ HTTP_POST, "/routes/update", api__on_update },
+	{ HTTP_POST, "/config/check", api__on_check },
+	{ HTTP_POST, "/rollback", api__on_rollback },
+	{ HTTP_POST, "/pools/*", api__on_servers },
+	{ HTTP_POST, "/rollout/promote", api__on_promote },
+	{ HTTP_POST, "/rollout/abort", api__on_abort },
+	{ HTTP_GET, "/rollout", api__on_rollout },
+	{ HTTP_GET, "/routes", api__on_routes },
+	{ HTTP_GET, "/pools", api__on_pools },
+	{ HTTP_GET, "/config", api__on_config },
+	{ HTTP_GET, "/metrics", on_metrics },
+	{ HTTP_GET, "/generations", api__on_generations },
+	{ HTTP_GET, "/generations/*", api__on_generation },
 };
 
 static int parse_address(const struct api *a, struct http_server_config *config, struct buf *why)
@@ -199,9 +210,9 @@ static int parse_address(const struct api *a, struct http_server_config *config,
 		buf_adds(why, "must be an address with a port, or the path of a Unix socket");
 		return -EINVAL;
 	}
-	if (!addr_is_loopback(&config->listen.addr)) {
-		buf_adds(why, "must be a loopback address or the path of a Unix socket, because "
-			      "there is no authentication yet");
+	if (!addr_is_loopback(&config->listen.addr) && !access_is_closed(a->access)) {
+		buf_adds(why, "must be a loopback address or the path of a Unix socket: other "
+			      "addresses need --admin-token-file or --admin-tls-client-ca");
 		return -EINVAL;
 	}
 	return 0;
@@ -225,9 +236,9 @@ int api_new(const struct api_config *from, struct api **ret)
 	struct http_server_config config = { .routes = routes,
 					     .n_routes = ARRAY_SIZE(routes),
 					     .user = a,
-					     .mount = admin_mount(from->admin),
+					     .mount = admin_mount_probes(from->admin),
 					     .inherited = from->inherited,
-					     .max_body = MAX_BODY,
+					     .max_body = from->max_body,
 					     .request_timeout = TIMEOUT,
 					     .write_timeout = TIMEOUT,
 					     .admits = admits,
@@ -237,10 +248,17 @@ int api_new(const struct api_config *from, struct api **ret)
 
 	a->config = *from;
 	a->is_unix = *from->at == '/' || *from->at == '@';
+	r = access_new(&from->access, &a->access);
+	if (r < 0) {
+		free(a);
+		return r;
+	}
+	config.tls = access_tls(a->access);
 	r = parse_address(a, &config, &why);
 	if (r == 0)
 		r = http_server_new(from->loop, &config, &a->server);
 	if (r < 0) {
+		access_free(a->access);
 		log_error("listen-failed", LOG_S("flag", "--admin-addr"), LOG_S("addr", from->at),
 			  LOG_S("error", why.n ? buf_cstr(&why) : strerror(-r)));
 		free(a);
@@ -256,6 +274,7 @@ void api_free(struct api *a)
 	if (!a)
 		return;
 	http_server_free(a->server);
+	access_free(a->access);
 	free(a);
 }
 
@@ -267,6 +286,11 @@ int api_socket(const struct api *a)
 void api_hand_over(struct api *a)
 {
 	http_server_hand_over(a->server);
+}
+
+void api_reload(struct api *a)
+{
+	access_reload(a->access, a->server);
 }
 
 void api_drain(struct api *a, void (*done)(void *user), void *user)

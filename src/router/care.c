@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "core/l7/ejection.h"
 #include "lib/json/json.h"
 #include "lib/log/log.h"
 
@@ -28,6 +29,10 @@ struct charge {
 	const struct generation_pool *pool; /* of the last generation that has the server */
 	uint64_t round;
 	struct probing probing;
+	struct l7_ejected ejected;
+	uint64_t ejections;
+	ev_timer back; /* the end of its ejection */
+	ev_timer warm; /* the end of its slow start */
 };
 
 /* ---- flags ---- */
@@ -39,10 +44,90 @@ static bool has_flag(const struct server *s, unsigned flag)
 
 static void set_flag(struct server *s, unsigned flag, bool on)
 {
+	if (has_flag(s, flag) == on)
+		return;
 	if (on)
 		atomic_fetch_or_explicit(&s->flags, flag, memory_order_relaxed);
 	else
 		atomic_fetch_and_explicit(&s->flags, ~flag, memory_order_relaxed);
+}
+
+/* ---- slow start ---- */
+
+static void stop_warming(struct charge *c)
+{
+	ev_timer_stop(c->care->env.loop, &c->warm);
+	set_flag(c->server, SERVER_SLOW, false);
+}
+
+static void on_warm(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	stop_warming(container_of(timer, struct charge, warm));
+}
+
+/* The server gets requests again. */
+static void warm_up(struct charge *c)
+{
+	int64_t time = c->pool->config->slow_start;
+
+	if (!time)
+		return;
+	stop_warming(c);
+	atomic_store_explicit(&c->server->up, loop_monotonic(), memory_order_relaxed);
+	set_flag(c->server, SERVER_SLOW, true);
+	ev_timer_set(&c->warm, loop_seconds(time), 0.);
+	ev_timer_start(c->care->env.loop, &c->warm);
+}
+
+/* ---- ejection ---- */
+
+static void end_ejection(struct charge *c)
+{
+	if (!has_flag(c->server, SERVER_EJECTED))
+		return;
+	ev_timer_stop(c->care->env.loop, &c->back);
+	atomic_store_explicit(&c->server->failures, 0, memory_order_relaxed);
+	set_flag(c->server, SERVER_EJECTED, false);
+}
+
+static void on_back(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct charge *c = container_of(timer, struct charge, back);
+
+	end_ejection(c);
+	warm_up(c);
+	log_info("server-returned", LOG_S("pool", c->pool->config->name),
+		 LOG_S("server", c->server->authority));
+}
+
+static size_t count_ejected(const struct generation_pool *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->config->n_servers; i++)
+		n += has_flag(p->servers[i], SERVER_EJECTED);
+	return n;
+}
+
+void care_suspect(struct server *s)
+{
+	struct charge *c = s->charge;
+	const struct l7_pool *pool;
+
+	if (!c || has_flag(s, SERVER_EJECTED | SERVER_DOWN))
+		return;
+	pool = c->pool->config;
+	if (!pool->ejection.failures ||
+	    !l7_ejection_allowed(&pool->ejection, pool->n_servers, count_ejected(c->pool)))
+		return;
+	l7_eject(&c->ejected, &pool->ejection, loop_monotonic());
+	c->ejections++;
+	set_flag(s, SERVER_EJECTED, true);
+	ev_timer_set(&c->back, loop_seconds(c->ejected.until - c->ejected.from), 0.);
+	ev_timer_start(c->care->env.loop, &c->back);
+	log_warn("server-ejected", LOG_S("pool", pool->name), LOG_S("server", s->authority),
+		 LOG_U("failures", pool->ejection.failures),
+		 LOG_T("duration", c->ejected.until - c->ejected.from));
 }
 
 /* ---- probes ---- */
@@ -53,6 +138,8 @@ static void on_changed(struct probing *p, const struct health_change *change)
 	bool down = change->to == HEALTH_DOWN;
 
 	set_flag(c->server, SERVER_DOWN, down);
+	if (change->from == HEALTH_DOWN)
+		warm_up(c);
 	log_at(down ? LOG_WARN : LOG_INFO, down ? "server-down" : "server-up",
 	       LOG_S("pool", c->pool->config->name), LOG_S("server", c->server->authority),
 	       LOG_S("from", health_state_name(change->from)),
@@ -68,6 +155,8 @@ static struct charge *charge_new(struct care *care, struct server *s)
 
 	c->care = care;
 	c->server = s;
+	ev_init(&c->back, on_back);
+	ev_init(&c->warm, on_warm);
 	probing_init(&c->probing, &care->env, NULL, on_changed);
 	probing_move(&c->probing, &s->at);
 	s->charge = c;
@@ -77,6 +166,8 @@ static struct charge *charge_new(struct care *care, struct server *s)
 /* Exchanges of earlier generations may still choose the server: as one without a state. */
 static void charge_free(struct charge *c)
 {
+	end_ejection(c);
+	stop_warming(c);
 	set_flag(c->server, SERVER_DOWN, false);
 	c->server->charge = NULL;
 	probing_end(&c->probing);
@@ -91,13 +182,40 @@ static void visit(struct care *care, struct server *s, const struct generation_p
 	c->pool = pool;
 	if (probing_set(&c->probing, &pool->config->probe))
 		set_flag(s, SERVER_DOWN, false);
+	if (!pool->config->ejection.failures)
+		end_ejection(c);
+	if (!pool->config->slow_start)
+		stop_warming(c);
+}
+
+/* Whether one of its servers has been looked after before. */
+static bool has_served(const struct generation_pool *pool)
+{
+	for (size_t i = 0; i < pool->config->n_servers; i++)
+		if (pool->servers[i]->charge)
+			return true;
+	return false;
+}
+
+/* A server that joins others begins slowly. */
+static void visit_pool(struct care *care, const struct generation_pool *pool)
+{
+	bool joins = pool->config->slow_start && has_served(pool);
+
+	for (size_t i = 0; i < pool->config->n_servers; i++) {
+		struct server *s = pool->servers[i];
+		bool is_new = !s->charge;
+
+		visit(care, s, pool);
+		if (joins && is_new)
+			warm_up(s->charge);
+	}
 }
 
 static void visit_all(struct care *care, const struct generation *g)
 {
 	for (size_t i = 0; i < g->config.n_pools; i++)
-		for (size_t k = 0; k < g->pools[i].config->n_servers; k++)
-			visit(care, g->pools[i].servers[k], &g->pools[i]);
+		visit_pool(care, &g->pools[i]);
 }
 
 static void drop_unvisited(struct care *care)
@@ -137,14 +255,33 @@ static void describe_probes(const struct probing *p, struct buf *out)
 		   p->counts.passes, p->counts.failures);
 }
 
+static void describe_ejection(const struct charge *c, struct buf *out)
+{
+	bool ejected = has_flag(c->server, SERVER_EJECTED);
+	char until[TIME_STRLEN];
+
+	if (!c->pool->config->ejection.failures)
+		return;
+	buf_printf(out, ",\"ejected\":%s,\"ejections\":%" PRIu64, ejected ? "true" : "false",
+		   c->ejections);
+	if (ejected)
+		buf_printf(out, ",\"ejected_until\":\"%s\"",
+			   time_format(loop_realtime() + c->ejected.until - loop_monotonic(),
+				       until));
+}
+
 void care_describe(const struct server *server, struct buf *out)
 {
 	const struct charge *c = server->charge;
 
 	buf_addc(out, '{');
 	if (c) {
-		buf_printf(out, "\"usable\":%s,", has_flag(server, ~0U) ? "false" : "true");
+		buf_printf(out, "\"usable\":%s,",
+			   has_flag(server, SERVER_DOWN | SERVER_EJECTED) ? "false" : "true");
 		describe_probes(&c->probing, out);
+		describe_ejection(c, out);
+		if (has_flag(server, SERVER_SLOW))
+			buf_add_lit(out, ",\"slow_start\":true");
 	}
 	buf_addc(out, '}');
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * care: looks after the servers of the configuration in force: their probes, and what follows from
- * them. It alone writes the flags of servers, which data threads read (servers.h).
+ * care: looks after the servers of the configuration in force: probes, ejection
+ * and slow start. It alone writes the flags of servers, which data threads read (servers.h).
  *
  * What it knows about a server (struct charge) stays for as long as a generation in force has the
  * server, however often generations change. For the control thread.
@@ -24,6 +24,9 @@ void care_free(struct care *c);
  * is released.
  */
 void care_follow(struct care *c, const struct generation *const *list, size_t n);
+
+/* Requests have failed at the server: leaves it out for a time, if its pool allows that. */
+void care_suspect(struct server *s);
 
 /* Appends what is known about a server as members of a JSON object, with its braces. */
 void care_describe(const struct server *server, struct buf *out);

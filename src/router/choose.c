@@ -5,6 +5,9 @@
  */
 #include "base/cleanup.h"
 #include "base/random.h"
+#include "core/l7/ejection.h"
+#include "core/l7/key.h"
+#include "core/l7/spread.h"
 #include "src/router/internal.h"
 
 static const struct l7_rule *rule_of(const struct exchange *x)
@@ -33,34 +36,116 @@ static bool is_allowed(const struct l7_config *c, struct str host)
 	return false;
 }
 
-enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned *ret_status)
+/* Brings the path into the form in which rules are compared. False if it is refused. */
+static bool fit_path(struct exchange *x, struct l7_request *r)
 {
-	struct worker *w = x->client->worker;
+	struct buf *straight = &x->client->worker->straight;
+
+	if (x->listener->paths == L7_PATHS_AS_IS || l7_path_is_plain(r->path))
+		return true;
+	straight->n = 0;
+	if (l7_path_normalize(r->path, x->listener->paths, straight) < 0)
+		return false;
+	r->path = (struct str){ straight->p, straight->n };
+	x->crooked = true;
+	return true;
+}
+
+/* The head is no longer parsed when the request is tried again, so its key is kept. */
+static void find_hash(struct exchange *x, const struct l7_request *r)
+{
+	const struct l7_pool *pool = x->era->generation->pools[x->backend->pool].config;
+	struct str value;
+
+	if (pool->balance != L7_MAGLEV)
+		return;
+	if (pool->key == L7_KEY_SOURCE) {
+		x->hash = l7_key_hash_source(&x->client->peer.addr);
+		x->hashed = true;
+		return;
+	}
+	value = l7_key_value(r->headers, r->n_headers, pool->key, str_of(pool->key_name));
+	x->hash = l7_key_hash(value);
+	x->hashed = value.n > 0;
+}
+
+/* Whether the server of the session gets requests. */
+static bool is_usable(const struct exchange *x)
+{
+	const struct generation_pool *pool = &x->era->generation->pools[x->backend->pool];
+	const struct server *s = pool->servers[x->session->index];
+
+	return server_is_usable(s);
+}
+
+/* The server that the request names, and with it the backend, whatever their weights are. */
+static bool find_session(struct exchange *x, const struct l7_request *r)
+{
+	const struct l7_rule *rule = rule_of(x);
+	struct str value = l7_key_value(r->headers, r->n_headers, rule->persistence.key,
+					str_of(rule->persistence.name));
+	uint64_t key;
+
+	if (!l7_key_parse(value, &key))
+		return false;
+	for (size_t i = 0; i < rule->n_backends && !x->session; i++) {
+		const struct l7_backend *b = &rule->backends[i];
+
+		if (b->pool != L7_NO_POOL)
+			x->session = generation_session(&x->era->generation->pools[b->pool], key);
+		x->backend = b;
+	}
+	if (x->session && is_usable(x))
+		return true;
+	x->session = NULL;
+	x->backend = NULL;
+	return false;
+}
+
+static bool pick_backend(struct exchange *x)
+{
+	const struct l7_rule *rule = rule_of(x);
+	size_t i = l7_pick_backend(rule->backends, rule->n_backends,
+				   random_next(&x->client->worker->random));
+
+	if (i == L7_NONE || rule->backends[i].pool == L7_NO_POOL)
+		return false;
+	x->backend = &rule->backends[i];
+	return true;
+}
+
+enum choice choose_rule(struct exchange *x, struct l7_request *r, unsigned *ret_status)
+{
 	const struct generation *g = x->era->generation;
+	const struct port *port = x->client->port;
+	const struct generation_port *rules =
+		x->era == exchange__worker(x)->trial ? port->trial : port->rules;
 	const struct generation_listener *listener;
-	size_t backend;
 
 	*ret_status = 421;
 	x->why = "no-host";
-	if (!x->client->port->rules) /* its listener has gone since the head began */
+	if (!rules) /* its listener has gone since the head began */
 		return CHOICE_ANSWER;
 	if (!is_allowed(&g->config, r->host))
 		return CHOICE_ANSWER;
-	x->target = generation_find(g, x->client->port->rules, r, &listener);
+	listener = generation_listener(g, rules, r->host);
 	*ret_status = 404;
 	x->why = "no-route";
-	if (!x->target)
+	if (!listener)
 		return CHOICE_ANSWER;
 	x->listener = listener->config;
+	if (!fit_path(x, r))
+		return CHOICE_PATH_REFUSED;
+	x->target = generation_find(g, listener, r);
+	if (!x->target)
+		return CHOICE_ANSWER;
 	if (rule_of(x)->filters.redirect)
 		return CHOICE_REDIRECT;
-	backend = l7_pick_backend(rule_of(x)->backends, rule_of(x)->n_backends,
-				  random_next(&w->random));
 	*ret_status = 500;
 	x->why = "no-backend";
-	if (backend == L7_NONE || rule_of(x)->backends[backend].pool == L7_NO_POOL)
+	if (!(rule_of(x)->persistence.enabled && find_session(x, r)) && !pick_backend(x))
 		return CHOICE_ANSWER;
-	x->backend = &rule_of(x)->backends[backend];
+	find_hash(x, r);
 	x->why = NULL;
 	return CHOICE_SERVER;
 }
@@ -83,12 +168,26 @@ static bool was_tried(const struct exchange *x, size_t server)
 	return false;
 }
 
+/* Whether a server that came up a short time ago takes this request. */
+static bool takes(const struct fleet *f, const struct server *s)
+{
+	int64_t up = atomic_load_explicit(&s->up, memory_order_relaxed);
+	int64_t time = f->pool->config->slow_start;
+
+	return !time ||
+	       l7_slow_start_takes(loop_monotonic() - up, time, random_next(&f->worker->random));
+}
+
 static enum l7_fitness fitness(size_t i, void *user)
 {
 	const struct fleet *f = user;
+	const struct server *s = f->pool->servers[i];
+	unsigned flags = atomic_load_explicit(&s->flags, memory_order_relaxed);
 
-	if (!server_is_usable(f->pool->servers[i]))
+	if (flags & SERVER_DOWN || !addr_is_set(&s->at.addr))
 		return L7_UNFIT;
+	if (flags & SERVER_EJECTED || (flags & SERVER_SLOW && !takes(f, s)))
+		return L7_RESERVE;
 	return f->x->tries && was_tried(f->x, i) ? L7_RESERVE : L7_FIT;
 }
 
@@ -99,27 +198,33 @@ static unsigned active(size_t i, void *user)
 	return worker_slot(f->worker, f->pool->servers[i])->active;
 }
 
-const struct server *choose_server(struct exchange *x)
+static size_t balance(struct exchange *x, struct fleet *fleet)
 {
-	struct worker *w = x->client->worker;
-	const struct generation_pool *pool = &x->era->generation->pools[x->backend->pool];
-	struct fleet fleet = { w, pool, x };
-	const struct l7_fleet f = { fitness, active, &fleet };
+	const struct generation_pool *pool = fleet->pool;
+	const struct l7_fleet f = { fitness, active, fleet };
 	uint32_t *turn = &x->era->turns[x->backend->pool];
-	size_t i = L7_NONE;
 
 	switch (pool->config->balance) {
-	case L7_ROUND_ROBIN:
 	case L7_MAGLEV:
-		i = l7_balance_turn(&pool->schedule, &f, turn);
-		break;
+		return x->hashed ? l7_spread_find(pool->table->slots, pool->table->size,
+						  &pool->schedule, &f, x->hash)
+				 : l7_balance_turn(&pool->schedule, &f, turn);
+	case L7_ROUND_ROBIN:
+		return l7_balance_turn(&pool->schedule, &f, turn);
 	case L7_LEAST_REQUEST:
-		i = l7_balance_least(&pool->schedule, &f, turn);
-		break;
+		return l7_balance_least(&pool->schedule, &f, turn);
 	case L7_RANDOM_TWO:
-		i = l7_balance_two(&pool->schedule, &f, random_next(&w->random));
-		break;
+		return l7_balance_two(&pool->schedule, &f, random_next(&fleet->worker->random));
 	}
+	return L7_NONE;
+}
+
+struct server *choose_server(struct exchange *x)
+{
+	const struct generation_pool *pool = &x->era->generation->pools[x->backend->pool];
+	struct fleet fleet = { x->client->worker, pool, x };
+	size_t i = !x->tries && x->session ? x->session->index : balance(x, &fleet);
+
 	if (i == L7_NONE)
 		return NULL;
 	x->tried[x->tries % ROUTER__TRIED] = (uint16_t)i;

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/mem.h"
@@ -17,7 +18,8 @@
 #include "src/router/internal.h"
 
 #define LINGER_TIME (1 * NSEC_PER_SEC)
-#define DRAIN_IDLE 1. /* s that a connection without a request stays open in a drain */
+#define DRAIN_IDLE 1.	/* s that a connection without a request stays open in a drain */
+#define REFUSED_MAX 256 /* connections that wait for the end of their refusal; others get none */
 
 void client_free(struct client *c)
 {
@@ -26,7 +28,10 @@ void client_free(struct client *c)
 
 	buffers_give(&w->buffers, c->in);
 	stream_end(&c->stream);
-	stream_listener_release(&port->listener, &c->peer);
+	if (c->refused)
+		w->n_refused--;
+	else
+		gate_leave(w->config.gate, &c->counted);
 	port->clients--;
 	TAILQ_REMOVE(&w->clients, c, all);
 	w->n_clients--;
@@ -42,12 +47,15 @@ void client_drain(struct client *c)
 		client_end(c);
 }
 
+/* What is queued is sent first; how long that may take is a matter of the rate. */
 void client_end(struct client *c)
 {
+	int64_t stall = c->worker->config.limits.stall_time;
+
 	buffers_give(&c->worker->buffers, c->in);
 	c->in = NULL;
 	c->closing = true;
-	stream_linger(&c->stream, LINGER_TIME);
+	stream_linger(&c->stream, stream_unsent(&c->stream) ? stall : LINGER_TIME);
 }
 
 /*
@@ -67,7 +75,7 @@ void client_leave(struct client *c)
 size_t client_answer(struct client *c, const struct client_answer *a)
 {
 	struct buf *out = &c->worker->out;
-	const char *reason = http_status_reason(a->status);
+	const char *reason = http_status_reason(a->status), *text = a->text ?: reason;
 	bool empty = a->status == 204;
 	size_t n;
 	int r;
@@ -77,10 +85,10 @@ size_t client_answer(struct client *c, const struct client_answer *a)
 	buf_add(out, a->lines.p, a->lines.n);
 	if (!empty)
 		buf_printf(out, "content-type: text/plain\r\ncontent-length: %zu\r\n",
-			   strlen(reason) + 1);
+			   strlen(text) + 1);
 	buf_adds(out, a->keep ? "\r\n" : "connection: close\r\n\r\n");
 	if (!empty && !a->head)
-		buf_printf(out, "%s\n", reason);
+		buf_printf(out, "%s\n", text);
 	count(&c->worker->counters.answers[a->status / 100 - 1], 1);
 	n = out->n;
 	r = stream_send(&c->stream, out->p, n);
@@ -89,9 +97,12 @@ size_t client_answer(struct client *c, const struct client_answer *a)
 	return n;
 }
 
-static void refuse(struct client *c, unsigned status)
+void client_refuse(struct client *c, enum refusal why)
 {
-	client_answer(c, &(struct client_answer){ .status = status });
+	const struct refusal_words *words = &refusal_words[why];
+
+	count(&c->worker->counters.refusals[why], 1);
+	client_answer(c, &(struct client_answer){ .status = words->status, .text = words->text });
 }
 
 /* ---- input ---- */
@@ -113,6 +124,18 @@ static void client_read_on(struct client *c)
 	stream_wake(&c->stream); /* most clients have sent their request by now */
 }
 
+static void take_head(struct client *c, size_t n)
+{
+	const struct l7_clients *limits = worker_clients(c->worker);
+
+	if (n > limits->head)
+		client_refuse(c, REFUSAL_HEAD_BYTES);
+	else if (c->worker->head.n_headers > limits->fields)
+		client_refuse(c, REFUSAL_FIELDS);
+	else
+		exchange_begin(c, n);
+}
+
 /* Looks for a request among the bytes that wait. */
 static void serve(struct client *c)
 {
@@ -122,18 +145,29 @@ static void serve(struct client *c)
 
 	c->scanned = (uint32_t)scanned;
 	if (r > 0) {
-		exchange_begin(c, (size_t)r);
+		take_head(c, (size_t)r);
 		return;
 	}
 	make_room(in);
-	if (r == -E2BIG || (r == 0 && in->n == BUFFER_SIZE))
-		refuse(c, 431);
+	if ((r == 0 || r == -E2BIG) && in->n >= worker_clients(c->worker)->head)
+		client_refuse(c, REFUSAL_HEAD_BYTES);
+	else if (r == -E2BIG)
+		client_refuse(c, REFUSAL_FIELDS);
 	else if (r < 0)
-		refuse(c, 400);
+		client_refuse(c, REFUSAL_MALFORMED);
 	else if (c->ended)
 		client_end(c);
 	else
 		client_read_on(c);
+}
+
+/* A client that sends requests and does not take the answers is not answered further. */
+static void serve_next(struct client *c)
+{
+	if (stream_unsent(&c->stream))
+		stream_want(&c->stream, STREAM_WRITE);
+	else
+		serve(c);
 }
 
 void client_next(struct client *c)
@@ -143,7 +177,7 @@ void client_next(struct client *c)
 	if (c->closing)
 		return;
 	if (c->in && c->in->at < c->in->n && !c->last) {
-		serve(c);
+		serve_next(c);
 		return;
 	}
 	buffers_give(&c->worker->buffers, c->in);
@@ -202,21 +236,23 @@ static void read_some(struct client *c)
 		return;
 	}
 	in->n += (size_t)n;
+	c->received += (uint64_t)n;
 	if (c->x)
 		exchange_push(c->x);
 	else
-		serve(c);
+		serve_next(c);
 }
 
 static void on_ready(struct stream *s, unsigned what)
 {
 	struct client *c = container_of(s, struct client, stream);
 
-	if ((what & STREAM_WRITE) && c->x) {
+	if ((what & STREAM_WRITE) && c->x)
 		exchange_resume(c->x);
-	} else if (what & (STREAM_READ | STREAM_WAKE)) {
+	else if (what & STREAM_WRITE)
+		client_next(c);
+	else if (what & (STREAM_READ | STREAM_WAKE))
 		read_some(c);
-	}
 }
 
 static void on_closed(struct stream *s, int error)
@@ -237,30 +273,76 @@ static void on_expired(struct stream *s)
 		exchange_expired(c->x);
 }
 
+/* ---- time ---- */
+
+/* Whether the client has to send the rest of a request, or to take what is queued for it. */
+static bool is_awaited(const struct client *c)
+{
+	if (c->x && c->x->tunnel)
+		return false;
+	return stream_unsent(&c->stream) || (c->x && exchange_awaits_client(c->x));
+}
+
 /*
- * Whether there was no request for too long. In a drain, a request may be on its way that the
- * client sent before it knew.
+ * Once per second: a client that is awaited owes the bytes of the least rate. It may owe as much as
+ * that rate makes in the time of grace.
  */
-static bool is_idle(const struct client *c, ev_tstamp now)
+static bool is_too_slow(struct client *c)
+{
+	const struct l7_clients *limits = worker_clients(c->worker);
+	uint64_t moved = c->received + c->stream.sent;
+	bool awaited = is_awaited(c);
+
+	if (awaited && c->awaited && limits->rate) {
+		c->debt += (int64_t)limits->rate - (int64_t)(moved - c->seen);
+		c->debt = c->debt < 0 ? 0 : c->debt;
+	}
+	c->awaited = awaited;
+	c->seen = moved;
+	return awaited && (double)c->debt > limits->rate * loop_seconds(limits->grace);
+}
+
+static void end_slow(struct client *c)
+{
+	if (c->x) {
+		exchange_too_slow(c->x);
+		return;
+	}
+	count(&c->worker->counters.refusals[REFUSAL_READ_TIME], 1);
+	client_free(c);
+}
+
+/*
+ * Whether there was no request for too long. In a drain, one may be on its way that the client sent
+ * before it knew.
+ */
+static bool is_silent(const struct client *c, ev_tstamp now)
 {
 	const struct worker *w = c->worker;
+	const struct worker_limits *limits = &w->config.limits;
+	int64_t limit = c->in ? limits->head_time : limits->idle_time;
 
-	if (w->phase == WORKER_DRAIN && now - w->drain_began >= DRAIN_IDLE)
+	if (stream_unsent(&c->stream))
+		limit = limits->stall_time;
+	else if (!c->in && w->phase == WORKER_DRAIN && now - w->drain_began >= DRAIN_IDLE)
 		return true;
-	return now - c->since >= loop_seconds(w->config.limits.idle_time);
+	return now - c->since >= loop_seconds(limit);
 }
 
 void client_sweep(struct client *c, ev_tstamp now)
 {
+	if (is_too_slow(c)) {
+		end_slow(c);
+		return;
+	}
 	if (c->closing)
 		return;
 	if (c->x)
 		exchange_sweep(c->x, now);
-	else if (c->in ? now - c->since < loop_seconds(c->worker->config.limits.head_time)
-		       : !is_idle(c, now))
+	else if (!is_silent(c, now))
 		return;
-	else if (c->in)
-		refuse(c, 408);
+	else if (c->in && !stream_unsent(&c->stream))
+		client_refuse(c, REFUSAL_HEAD_TIME);
 	else
 		client_end(c);
 }
@@ -269,14 +351,15 @@ static const struct stream_events events = { .ready = on_ready,
 					     .closed = on_closed,
 					     .expired = on_expired };
 
-void client_new(struct port *port, int fd, struct endpoint peer)
+static struct client *make(struct port *port, int fd, const struct endpoint *peer)
 {
 	struct worker *w = port->worker;
 	struct client *c = mem_zalloc(sizeof(*c));
 
 	c->worker = w;
 	c->port = port;
-	c->peer = peer;
+	c->peer = *peer;
+	c->counted = peer->addr;
 	port->clients++;
 	w->n_clients++;
 	count(&w->counters.clients, 1);
@@ -285,6 +368,42 @@ void client_new(struct port *port, int fd, struct endpoint peer)
 	TAILQ_INSERT_TAIL(&w->clients, c, all);
 	stream_init(&c->stream, w->loop, TASK_ORDINARY, &events);
 	stream_adopt(&c->stream, fd);
-	stream_want(&c->stream, STREAM_READ);
-	stream_wake(&c->stream); /* most clients have sent their request by now */
+	return c;
+}
+
+static void turn_away(struct port *port, int fd, const struct endpoint *peer, enum refusal why)
+{
+	struct worker *w = port->worker;
+	struct client *c;
+
+	if (w->n_refused >= REFUSED_MAX) {
+		count(&w->counters.refusals[why], 1);
+		close(fd);
+		return;
+	}
+	c = make(port, fd, peer);
+	c->refused = true;
+	w->n_refused++;
+	client_refuse(c, why);
+}
+
+void client_new(struct port *port, int fd, struct endpoint peer)
+{
+	struct worker *w = port->worker;
+	const struct l7_clients *limits = worker_clients(w);
+	struct client *c;
+
+	switch (gate_enter(w->config.gate, &peer.addr, limits->connections, limits->each)) {
+	case GATE_OPEN:
+		c = make(port, fd, &peer);
+		stream_want(&c->stream, STREAM_READ);
+		stream_wake(&c->stream); /* most clients have sent their request by now */
+		break;
+	case GATE_FULL:
+		turn_away(port, fd, &peer, REFUSAL_CONNECTIONS);
+		break;
+	case GATE_CROWDED:
+		turn_away(port, fd, &peer, REFUSAL_CONNECTIONS_EACH);
+		break;
+	}
 }

@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "core/l7/ejection.h"
 #include "src/router/internal.h"
 
 /* ---- the end ---- */
@@ -78,19 +79,15 @@ void exchange__leave(struct exchange *x, bool keep)
 }
 
 /* Answers without a server. The rest of a body that was not read ends the connection. */
-void exchange__answer_with(struct exchange *x, unsigned status, struct str lines)
+static void answer(struct exchange *x, struct client_answer a)
 {
 	struct client *c = x->client;
-	const struct client_answer a = {
-		.status = status,
-		.lines = lines,
-		.keep = x->keep && x->up.done && !x->old && !c->ended && !c->last,
-		.head = str_eq(exchange__method(x), STR("HEAD")),
-	};
 
+	a.keep = x->keep && x->up.done && !x->old && !c->ended && !c->last;
+	a.head = str_eq(exchange__method(x), STR("HEAD"));
 	exchange__drop_link(x);
 	exchange__disarm(x);
-	x->status = status;
+	x->status = a.status;
 	x->done = true;
 	x->out = client_answer(c, &a);
 	if (c->closing) {
@@ -101,9 +98,27 @@ void exchange__answer_with(struct exchange *x, unsigned status, struct str lines
 	}
 }
 
+void exchange__answer_with(struct exchange *x, unsigned status, struct str lines)
+{
+	answer(x, (struct client_answer){ .status = status, .lines = lines });
+}
+
 void exchange__answer(struct exchange *x, unsigned status)
 {
-	exchange__answer_with(x, status, (struct str){ 0 });
+	answer(x, (struct client_answer){ .status = status });
+}
+
+void exchange__refuse(struct exchange *x, enum refusal why)
+{
+	const struct refusal_words *words = &refusal_words[why];
+
+	count(&exchange__worker(x)->counters.refusals[why], 1);
+	x->keep = false;
+	x->why = words->label;
+	if (x->answering || !words->status)
+		exchange_drop(x);
+	else
+		answer(x, (struct client_answer){ .status = words->status, .text = words->text });
 }
 
 /* ---- time ---- */
@@ -132,6 +147,24 @@ void exchange__move(struct exchange *x)
 }
 
 /* ---- further tries ---- */
+
+void exchange__judge(struct exchange *x, const struct l7_try *t)
+{
+	const struct l7_pool *pool = x->era->generation->pools[x->backend->pool].config;
+	const struct worker_config *w = &exchange__worker(x)->config;
+	atomic_uint *failures = &x->server->failures;
+
+	if (!pool->ejection.failures)
+		return;
+	if (l7_try_failed(t)) {
+		unsigned n = atomic_fetch_add_explicit(failures, 1, memory_order_relaxed) + 1;
+
+		if (n % pool->ejection.failures == 0)
+			w->suspect(x->server, w->user);
+	} else if (atomic_load_explicit(failures, memory_order_relaxed)) {
+		atomic_store_explicit(failures, 0, memory_order_relaxed);
+	}
+}
 
 /* Tries again after a while, or returns false. */
 static bool try_again(struct exchange *x, const struct l7_try *t)
@@ -169,13 +202,13 @@ void exchange__fail(struct exchange *x, enum l7_ending ending)
 				  .answering = x->answering };
 
 	account_failure(x, failures[ending].kind, failures[ending].why);
+	exchange__judge(x, &t);
 	if (x->answering)
 		exchange_drop(x);
 	else if (!try_again(x, &t))
 		exchange__answer(x, l7_retry_status(&t));
 }
 
-/* Whether the status of an answer asks for another try. */
 bool exchange__retry_status(struct exchange *x, unsigned status)
 {
 	const struct l7_try t = { .ending = L7_ANSWERED,
@@ -183,6 +216,7 @@ bool exchange__retry_status(struct exchange *x, unsigned status)
 				  .number = x->tries,
 				  .repeatable = x->repeatable };
 
+	exchange__judge(x, &t);
 	return status >= 400 && try_again(x, &t);
 }
 
@@ -191,16 +225,28 @@ void exchange_late(struct exchange *x)
 	exchange__fail(x, x->link->stream.state == STREAM_OPEN ? L7_TIMED_OUT : L7_NOT_REACHED);
 }
 
+/* The time of the request is over. It counts against a server that has got all of the request. */
+static void end_late(struct exchange *x)
+{
+	const struct l7_try t = { .ending = L7_TIMED_OUT,
+				  .number = x->tries,
+				  .answering = x->answering };
+
+	if (x->link && x->up.done)
+		exchange__judge(x, &t);
+	account_failure(x, STATS_TIMEOUT, "request-timeout");
+	if (x->answering)
+		exchange_drop(x);
+	else
+		exchange__answer(x, 504);
+}
+
 void exchange_expired(struct exchange *x)
 {
 	int64_t now = loop_monotonic();
 
 	if (x->due && x->due <= now) {
-		account_failure(x, STATS_TIMEOUT, "request-timeout");
-		if (x->answering)
-			exchange_drop(x);
-		else
-			exchange__answer(x, 504);
+		end_late(x);
 	} else if (x->retry_at && x->retry_at <= now) {
 		x->retry_at = 0;
 		arm(x);
@@ -221,10 +267,21 @@ void exchange_sweep(struct exchange *x, ev_tstamp now)
 		x->why = "stalled";
 	if (x->answering)
 		exchange_drop(x);
-	else if (!x->up.done && !x->full_up)
-		exchange__answer(x, 408);
+	else if (exchange_awaits_client(x))
+		exchange__refuse(x, REFUSAL_BODY_TIME);
 	else
 		exchange__fail(x, L7_TIMED_OUT);
+}
+
+bool exchange_awaits_client(const struct exchange *x)
+{
+	return exchange__is_sending(x) && !x->up.done && !x->full_up && !x->tunnel;
+}
+
+void exchange_too_slow(struct exchange *x)
+{
+	exchange__refuse(x,
+			 stream_unsent(&x->client->stream) ? REFUSAL_READ_TIME : REFUSAL_BODY_TIME);
 }
 
 /* ---- who is read from ---- */
@@ -276,25 +333,38 @@ void exchange__slow_down(struct exchange *x)
 
 /* ---- the beginning ---- */
 
+/* The connection ends after the last request that one may have. */
+static void count_request(struct client *c)
+{
+	unsigned most = worker_clients(c->worker)->requests;
+
+	count(&c->worker->counters.requests, 1);
+	c->debt = 0;
+	if (++c->requests == most)
+		c->last = true;
+}
+
 static struct exchange *make(struct client *c, size_t n)
 {
 	struct worker *w = c->worker;
 	const struct http_head *h = &w->head;
+	struct era *era = worker_era(w, c);
 	struct exchange *x = w->spare;
 
 	if (x)
 		w->spare = x->next;
 	else
 		x = mem_alloc(sizeof(*x));
-	w->era->users++;
+	era->users++;
 	c->leaves = !h->keep_alive;
 	*x = (struct exchange){ .client = c,
-				.era = w->era,
+				.era = era,
 				.start = c->in->at,
 				.head = n,
 				.sent = c->in->at + n,
 				.in = n,
 				.old = h->minor == 0,
+				.room = worker_clients(w)->body ?: UINT64_MAX,
 				.keep = h->keep_alive,
 				.repeatable = true };
 	x->n_method = (uint8_t)(h->method.n < ROUTER__METHOD ? h->method.n : ROUTER__METHOD);
@@ -397,7 +467,7 @@ void exchange_begin(struct client *c, size_t n)
 	unsigned status = view(&w->head, &r);
 	enum choice choice = CHOICE_ANSWER;
 
-	count(&w->counters.requests, 1);
+	count_request(c);
 	if (status) {
 		x->keep = false;
 		x->why = "bad-request";
@@ -407,13 +477,22 @@ void exchange_begin(struct client *c, size_t n)
 	account_begin(x);
 	switch (choice) {
 	case CHOICE_SERVER:
-		pass_on(x);
+		if (w->head.has_length && w->head.length > x->room)
+			exchange__refuse(x, REFUSAL_BODY_BYTES);
+		else
+			pass_on(x);
 		break;
 	case CHOICE_REDIRECT:
 		redirect(x, &r);
 		break;
 	case CHOICE_ANSWER:
-		exchange__answer(x, status);
+		if (status == 400)
+			exchange__refuse(x, REFUSAL_MALFORMED);
+		else
+			exchange__answer(x, status);
+		break;
+	case CHOICE_PATH_REFUSED:
+		exchange__refuse(x, REFUSAL_PATH);
 		break;
 	}
 }

@@ -2,17 +2,37 @@
 #include "src/router/generation.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/cleanup.h"
+#include "base/mem.h"
 
-static void compile_pool(struct generation *g, struct generation_pool *p,
+/* Of pools that were compiled together. Counted by the control thread. */
+struct generation_memory {
+	unsigned references;
+	struct arena *arena;
+};
+
+static struct generation_memory *memory_new(void)
+{
+	struct arena *arena = arena_new();
+	struct generation_memory *m = arena_new_of(arena, struct generation_memory);
+
+	m->arena = arena;
+	return m;
+}
+
+/* ---- pools ---- */
+
+static void compile_pool(struct generation_memory *m, struct generation_pool *p,
 			 const struct l7_pool *config, const struct generation_shared *shared)
 {
-	uint32_t *weights = arena_array_of(g->arena, config->n_servers, uint32_t);
+	uint32_t *weights = arena_array_of(m->arena, config->n_servers, uint32_t);
 
+	m->references++;
+	p->memory = m;
 	p->config = config;
 	p->name = names_take(shared->pools, config->name);
-	p->servers = arena_array_of(g->arena, config->n_servers, struct server *);
+	p->servers = arena_array_of(m->arena, config->n_servers, struct server *);
 	for (size_t i = 0; i < config->n_servers; i++) {
 		const struct l7_server *s = &config->servers[i];
 
@@ -20,7 +40,106 @@ static void compile_pool(struct generation *g, struct generation_pool *p,
 			servers_take(shared->servers, config->name, s->host, s->port, s->tls);
 		weights[i] = s->drain ? 0 : s->weight;
 	}
-	p->schedule = l7_schedule_build(g->arena, weights, config->n_servers);
+	p->schedule = l7_schedule_build(m->arena, weights, config->n_servers);
+	if (config->balance == L7_MAGLEV)
+		p->table = tables_take(shared->tables, config->servers, config->n_servers);
+}
+
+/* ---- sessions ---- */
+
+static int by_key(const void *pa, const void *pb)
+{
+	const struct generation_session *a = pa, *b = pb;
+
+	return a->key < b->key ? -1 : a->key > b->key;
+}
+
+static void list_sessions(struct generation_pool *p)
+{
+	size_t n = p->config->n_servers;
+	struct generation_session *list;
+
+	if (p->sessions || !n)
+		return;
+	list = arena_array_of(p->memory->arena, n, struct generation_session);
+	for (size_t i = 0; i < n; i++)
+		list[i] = (struct generation_session){ p->servers[i]->key, i };
+	qsort(list, n, sizeof(*list), by_key);
+	p->sessions = list;
+}
+
+static void compile_sessions(struct generation *g, const struct l7_rule *rule)
+{
+	for (size_t i = 0; rule->persistence.enabled && i < rule->n_backends; i++)
+		if (rule->backends[i].pool != L7_NO_POOL)
+			list_sessions(&g->pools[rule->backends[i].pool]);
+}
+
+static void compile_all_sessions(struct generation *g)
+{
+	for (size_t i = 0; i < g->config.n_routes; i++)
+		for (size_t k = 0; k < g->config.routes[i].n_rules; k++)
+			compile_sessions(g, &g->config.routes[i].rules[k]);
+	if (g->config.fallback)
+		compile_sessions(g, g->config.fallback);
+}
+
+const struct generation_session *generation_session(const struct generation_pool *p, uint64_t key)
+{
+	const struct generation_session wanted = { .key = key };
+
+	if (!p->sessions)
+		return NULL;
+	return bsearch(&wanted, p->sessions, p->config->n_servers, sizeof(wanted), by_key);
+}
+
+/* To servers without weight no connections are kept. */
+static void add_serving(struct generation *g, const struct generation_pool *p)
+{
+	for (size_t k = 0; k < p->schedule.n; k++) {
+		const struct server *s = p->servers[p->schedule.turns[k]];
+
+		g->serving[s->number] = s->id;
+	}
+}
+
+static void make_serving(struct generation *g, const struct servers *servers)
+{
+	g->n_serving = servers_bound(servers);
+	g->serving = mem_zalloc((g->n_serving + 1) * sizeof(*g->serving));
+}
+
+/* Only one pool has other servers than before. */
+static void change_serving(struct generation *g, const struct generation *from, size_t pool)
+{
+	const struct generation_pool *old = &from->pools[pool];
+
+	memcpy(g->serving, from->serving, from->n_serving * sizeof(*g->serving));
+	for (size_t k = 0; k < old->config->n_servers; k++)
+		g->serving[old->servers[k]->number] = 0;
+	add_serving(g, &g->pools[pool]);
+}
+
+static void share_pool(struct generation_pool *p, const struct generation_pool *from,
+		       const struct l7_pool *config)
+{
+	*p = *from;
+	p->config = config;
+	p->memory->references++;
+	names_hold(p->name);
+	tables_hold(p->table);
+	for (size_t i = 0; i < config->n_servers; i++)
+		servers_hold(p->servers[i]);
+}
+
+static void release_pool(struct generation_pool *p)
+{
+	for (size_t i = 0; i < p->config->n_servers; i++)
+		servers_release(p->servers[i]);
+	tables_release(p->table);
+	names_release(p->name);
+	if (--p->memory->references == 0)
+		arena_free(p->memory->arena);
 }
 
 /* ---- ports ---- */
@@ -29,46 +148,6 @@ static int by_address(const void *pa, const void *pb)
 {
 	return endpoint_cmp(&((const struct generation_port *)pa)->at,
 			    &((const struct generation_port *)pb)->at);
-}
-
-/* Adds the listeners of one address; the entries of its table are in the order of listeners. */
-static void fill_port(struct generation *g, struct generation_port *p)
-{
-	size_t *listeners = arena_array_of(g->arena, g->config.n_listeners, size_t);
-	struct l7_entry *entries = arena_array_of(g->arena, g->config.n_listeners, struct l7_entry);
-
-	for (size_t i = 0; i < g->config.n_listeners; i++) {
-		const struct l7_listener *l = &g->config.listeners[i];
-
-		if (endpoint_cmp(&l->at, &p->at) != 0)
-			continue;
-		entries[p->n] =
-			(struct l7_entry){ .host = l->host,
-					   .match = { .kind = L7_PREFIX, .path = STR("/") } };
-		listeners[p->n++] = i;
-	}
-	p->listeners = listeners;
-	if (p->n > 1 || entries[0].host.n)
-		p->hosts = l7_table_build(g->arena, entries, p->n, settings_matches);
-}
-
-static void compile_ports(struct generation *g)
-{
-	struct generation_port *ports =
-		arena_array_of(g->arena, g->config.n_listeners, struct generation_port);
-	size_t n = 0;
-
-	for (size_t i = 0; i < g->config.n_listeners; i++)
-		ports[i].at = g->config.listeners[i].at;
-	if (g->config.n_listeners)
-		qsort(ports, g->config.n_listeners, sizeof(*ports), by_address);
-	for (size_t i = 0; i < g->config.n_listeners; i++)
-		if (i == 0 || endpoint_cmp(&ports[i].at, &ports[n - 1].at) != 0)
-			ports[n++].at = ports[i].at;
-	for (size_t i = 0; i < n; i++)
-		fill_port(g, &ports[i]);
-	g->ports = ports;
-	g->n_ports = n;
 }
 
 const struct generation_port *generation_port(const struct generation *g, const struct endpoint *at)
@@ -82,96 +161,162 @@ const struct generation_port *generation_port(const struct generation *g, const 
 
 /* ---- requests ---- */
 
-/* Only the host of a request decides which listener it belongs to. */
-static size_t find_listener(const struct generation_port *p, const struct l7_request *r)
+const struct generation_listener *
+generation_listener(const struct generation *g, const struct generation_port *p, struct str host)
 {
-	const struct l7_request host = { .host = r->host, .path = STR("/") };
-	size_t i = p->hosts ? l7_table_find(p->hosts, &host) : 0;
+	const struct l7_request r = { .host = host, .path = STR("/") };
+	size_t i = p->hosts ? l7_table_find(p->hosts, &r) : 0;
 
-	return i == L7_NONE ? L7_NONE : p->listeners[i];
+	return i == L7_NONE ? NULL : &g->listeners[p->listeners[i]];
 }
 
-const struct l7_target *generation_find(const struct generation *g, const struct generation_port *p,
-					const struct l7_request *r,
-					const struct generation_listener **ret_listener)
+const struct l7_target *generation_find(const struct generation *g,
+					const struct generation_listener *l,
+					const struct l7_request *r)
 {
-	size_t i = find_listener(p, r);
-	const struct generation_listener *l = i == L7_NONE ? NULL : &g->listeners[i];
-	size_t entry = l ? l7_table_find(l->table, r) : L7_NONE;
+	size_t entry = l7_table_find(l->table, r);
 
-	*ret_listener = l;
 	if (entry != L7_NONE)
 		return &l->entries.targets[entry];
-	return l && g->fallback.rule ? &g->fallback : NULL;
+	return g->fallback.rule ? &g->fallback : NULL;
+}
+
+/* ---- names of routes ---- */
+
+/* Shared by generations with the same routes. Counted by the control thread. */
+struct generation_names {
+	unsigned references;
+	size_t n;
+	struct name *fallback, *unrouted;
+	struct name *routes[];
+};
+
+/* The default route has the statistics of its name; it may have none. */
+static struct generation_names *name_routes(const struct l7_config *c, struct names *names)
+{
+	struct generation_names *n = mem_alloc(sizeof(*n) + c->n_routes * sizeof(struct name *));
+
+	n->references = 0;
+	n->n = c->n_routes;
+	for (size_t i = 0; i < n->n; i++)
+		n->routes[i] = names_take(names, c->routes[i].name);
+	n->fallback = names_take(names, c->fallback ? c->fallback->name : GENERATION_UNROUTED);
+	n->unrouted = names_take(names, GENERATION_UNROUTED);
+	return n;
+}
+
+static void use_names(struct generation *g, struct generation_names *names)
+{
+	names->references++;
+	g->names = names;
+	g->routes = names->routes;
+	g->fallback_name = names->fallback;
+	g->unrouted = names->unrouted;
+}
+
+static void release_names(struct generation_names *names)
+{
+	if (--names->references)
+		return;
+	for (size_t i = 0; i < names->n; i++)
+		names_release(names->routes[i]);
+	names_release(names->fallback);
+	names_release(names->unrouted);
+	free(names);
 }
 
 /* ---- the whole ---- */
 
-/* Its path is not compared, and as a prefix it is "/". */
-static void compile_fallback(struct generation *g)
+static struct generation *make(struct plan *plan, uint64_t number)
 {
-	static const struct l7_match any = { .kind = L7_PREFIX, .path = { "/", 1 } };
-	const struct l7_rule *rule = g->config.fallback;
+	struct generation *g = mem_zalloc(sizeof(*g));
 
-	if (rule)
-		g->fallback =
-			(struct l7_target){ NULL, rule, rule->n_matches ? rule->matches : &any };
+	g->number = number;
+	g->plan = plan;
+	g->config = plan->config;
+	g->listeners = plan->tables->listeners;
+	g->ports = plan->tables->ports;
+	g->n_ports = plan->tables->n_ports;
+	g->fallback = plan->tables->fallback;
+	g->pools = mem_zalloc((g->config.n_pools + 1) * sizeof(*g->pools));
+	atomic_init(&g->references, 1);
+	return g;
 }
 
-/* The default route has the statistics of its name; it may have none. */
-static void name_routes(struct generation *g, struct names *names)
-{
-	g->routes = arena_array_of(g->arena, g->config.n_routes, struct name *);
-	for (size_t i = 0; i < g->config.n_routes; i++)
-		g->routes[i] = names_take(names, g->config.routes[i].name);
-	g->fallback_name =
-		names_take(names, g->fallback.rule ? g->fallback.rule->name : GENERATION_UNROUTED);
-	g->unrouted = names_take(names, GENERATION_UNROUTED);
-}
-
-struct generation *generation_new(struct settings *settings, const struct generation_shared *shared,
+struct generation *generation_new(struct plan *plan, const struct generation_shared *shared,
 				  uint64_t number)
 {
-	struct arena *arena = arena_new();
-	struct generation *g = arena_new_of(arena, struct generation);
-	const struct l7_config *config = &settings->config;
+	struct generation *g = make(plan, number);
+	struct generation_memory *m = g->config.n_pools ? memory_new() : NULL;
 
-	settings_compile(settings);
-	g->arena = arena;
-	g->settings = settings;
-	g->config = *config;
-	g->number = number;
-	atomic_init(&g->references, 1);
-	g->pools = arena_array_of(arena, config->n_pools, struct generation_pool);
-	for (size_t i = 0; i < config->n_pools; i++)
-		compile_pool(g, &g->pools[i], &config->pools[i], shared);
-	g->n_servers = servers_bound(shared->servers);
-	g->listeners = arena_array_of(arena, config->n_listeners, struct generation_listener);
-	for (size_t i = 0; i < config->n_listeners; i++) {
-		struct generation_listener *l = &g->listeners[i];
-
-		l->config = &config->listeners[i];
-		l->entries = l7_config_entries(config, i, arena);
-		l->table =
-			l7_table_build(arena, l->entries.entries, l->entries.n, settings_matches);
-	}
-	compile_ports(g);
-	compile_fallback(g);
-	name_routes(g, shared->routes);
+	for (size_t i = 0; i < g->config.n_pools; i++)
+		compile_pool(m, &g->pools[i], &g->config.pools[i], shared);
+	compile_all_sessions(g);
+	make_serving(g, shared->servers);
+	for (size_t i = 0; i < g->config.n_pools; i++)
+		add_serving(g, &g->pools[i]);
+	use_names(g, name_routes(&g->config, shared->routes));
 	return g;
+}
+
+struct generation *generation_with_servers(const struct generation *from, struct plan *plan,
+					   size_t pool, const struct generation_shared *shared,
+					   uint64_t number)
+{
+	struct generation *g = make(plan, number);
+
+	for (size_t i = 0; i < g->config.n_pools; i++) {
+		const struct l7_pool *config = &g->config.pools[i];
+
+		if (i == pool)
+			compile_pool(memory_new(), &g->pools[i], config, shared);
+		else
+			share_pool(&g->pools[i], &from->pools[i], config);
+	}
+	if (from->pools[pool].sessions)
+		list_sessions(&g->pools[pool]);
+	make_serving(g, shared->servers);
+	change_serving(g, from, pool);
+	use_names(g, from->names);
+	return g;
+}
+
+void generation_tally(struct generation *g, unsigned threads, const struct generation *from)
+{
+	size_t size = sizeof(struct tallies) + threads * sizeof(struct tally);
+
+	if (from) {
+		g->tallies = from->tallies;
+	} else {
+		g->tallies = mem_zalloc(size);
+		g->tallies->n = threads;
+	}
+	g->tallies->references++;
+}
+
+struct l7_tally generation_sum(const struct generation *g)
+{
+	struct l7_tally sum = { 0 };
+
+	for (unsigned i = 0; g->tallies && i < g->tallies->n; i++) {
+		const struct tally *t = &g->tallies->threads[i];
+
+		/* errors first: there are never more errors than answers */
+		sum.errors += atomic_load_explicit(&t->errors, memory_order_acquire);
+		sum.answers += atomic_load_explicit(&t->answers, memory_order_relaxed);
+	}
+	return sum;
 }
 
 void generation_free(struct generation *g)
 {
-	for (size_t i = 0; i < g->config.n_pools; i++) {
-		for (size_t k = 0; k < g->pools[i].config->n_servers; k++)
-			servers_release(g->pools[i].servers[k]);
-		names_release(g->pools[i].name);
-	}
-	for (size_t i = 0; i < g->config.n_routes; i++)
-		names_release(g->routes[i]);
-	names_release(g->fallback_name);
-	names_release(g->unrouted);
-	settings_free(g->settings);
-	arena_free(g->arena);
+	if (g->tallies && --g->tallies->references == 0)
+		free(g->tallies);
+	for (size_t i = 0; i < g->config.n_pools; i++)
+		release_pool(&g->pools[i]);
+	release_names(g->names);
+	plan_release(g->plan);
+	free(g->serving);
+	free(g->pools);
+	free(g);
 }

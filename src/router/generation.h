@@ -5,6 +5,9 @@
  * Compiled by the control thread, never changed after that. A data thread holds a reference for as
  * long as one of its exchanges uses it. When the last reference is gone, the generation is given
  * back to the control thread, which frees it.
+ *
+ * A generation consists of a plan (src/router/plan.h), which knows no servers and may be shared by
+ * several generations, and the pools with their servers.
  */
 #pragma once
 
@@ -12,73 +15,107 @@
 
 #include "core/l7/balance.h"
 #include "core/l7/config.h"
+#include "core/l7/rollout.h"
 #include "src/router/names.h"
+#include "src/router/plan.h"
 #include "src/router/servers.h"
-#include "src/router/settings.h"
+#include "src/router/tables.h"
+
+/* A server that sessions may belong to. */
+struct generation_session {
+	uint64_t key;
+	size_t index; /* in the list of servers */
+};
 
 struct generation_pool {
 	const struct l7_pool *config;
 	struct name *name;	 /* for its statistics */
 	struct server **servers; /* in the order of the configuration */
 	struct l7_schedule schedule;
-};
-
-struct generation_listener {
-	const struct l7_listener *config;
-	struct l7_entries entries;
-	const struct l7_table *table;
-};
-
-/* An address that is listened on, and the listeners that share it. */
-struct generation_port {
-	struct endpoint at;
-	const size_t *listeners;
-	size_t n;
-	const struct l7_table *hosts; /* which of them, by host; NULL if there is only one */
+	/* by key, if a rule has persistence; otherwise NULL */
+	const struct generation_session *sessions;
+	struct table *table;		  /* with L7_MAGLEV; otherwise NULL */
+	struct generation_memory *memory; /* of servers and schedule */
 };
 
 /* What outlives generations. */
 struct generation_shared {
 	struct servers *servers;
 	struct names *routes, *pools;
+	struct tables *tables;
 };
 
 #define GENERATION_UNROUTED "-" /* stands for the route of requests that have none */
 
+/* How the requests of a generation have ended. Written by one thread, read by any. */
+struct tally {
+	_Atomic uint64_t answers;
+	_Atomic uint64_t errors; /* statuses from 500 on, and answers that are not complete */
+	uint64_t apart[14];	 /* from the next one: no cache line is written by two threads */
+};
+
+struct tallies {
+	unsigned references; /* counted by the control thread */
+	unsigned n;
+	struct tally threads[];
+};
+
 struct generation {
 	uint64_t number;
-	struct l7_config config; /* of the settings */
-	struct generation_listener *listeners;
-	struct generation_port *ports; /* sorted by address */
+	/* these are of the plan */
+	struct l7_config config;
+	const struct generation_listener *listeners;
+	const struct generation_port *ports; /* sorted by address */
 	size_t n_ports;
-	struct generation_pool *pools;
-	uint32_t n_servers;   /* numbers of servers are below this */
-	struct name **routes; /* of the configuration's routes, for their statistics */
-	struct name *fallback_name, *unrouted;
 	struct l7_target fallback; /* for requests that no route matches; without rule: none */
+	struct generation_pool *pools;
+	/* ids of the servers that get requests, by number; 0: of another server */
+	uint64_t *serving;
+	uint32_t n_serving;	    /* numbers of servers are below this */
+	struct name *const *routes; /* of the configuration's routes, for their statistics */
+	struct name *fallback_name, *unrouted;
+	struct tallies *tallies; /* NULL: no thread uses it */
 	/* the rest is private */
-	struct arena *arena;
-	struct settings *settings;
+	struct generation_names *names; /* those of the routes */
+	struct plan *plan;
 	atomic_uint references;
 	struct generation *next;
 };
 
-/* Compiles settings, which the generation owns from now on. It has one reference. */
-struct generation *generation_new(struct settings *settings, const struct generation_shared *shared,
+/* From a plan, whose reference it takes over. It has one reference. */
+struct generation *generation_new(struct plan *plan, const struct generation_shared *shared,
 				  uint64_t number);
+/*
+ * The same if the plan was made from that of another generation by plan_with_servers(): only that
+ * pool is compiled.
+ */
+struct generation *generation_with_servers(const struct generation *from, struct plan *plan,
+					   size_t pool, const struct generation_shared *shared,
+					   uint64_t number);
+/* Makes tallies for that many threads, or shares those of another generation. Before it is used. */
+void generation_tally(struct generation *g, unsigned threads, const struct generation *from);
+struct l7_tally generation_sum(const struct generation *g);
 /* For the control thread, when there are no references any more. */
 void generation_free(struct generation *g);
 
 /* The port of that address; NULL if there is none. */
 const struct generation_port *generation_port(const struct generation *g,
 					      const struct endpoint *at);
-/*
- * The rule for a request that came to a port, maybe that of the default route; NULL if there is
- * none. *ret_listener is the listener that the host belongs to; NULL: it belongs to none.
- */
-const struct l7_target *generation_find(const struct generation *g, const struct generation_port *p,
-					const struct l7_request *r,
-					const struct generation_listener **ret_listener);
+/* The listener of a port that a host belongs to; NULL: it belongs to none. */
+const struct generation_listener *
+generation_listener(const struct generation *g, const struct generation_port *p, struct str host);
+/* The rule for a request of that listener, maybe the default route; NULL if there is none. */
+const struct l7_target *generation_find(const struct generation *g,
+					const struct generation_listener *l,
+					const struct l7_request *r);
+
+/* The entry of the server of a pool that a session belongs to; NULL: none. */
+const struct generation_session *generation_session(const struct generation_pool *p, uint64_t key);
+/* Whether the server with that number and id gets requests that belong to no session. */
+static inline bool generation_serves(const struct generation *g, uint32_t number, uint64_t id)
+{
+	return number < g->n_serving && g->serving[number] == id;
+}
 
 static inline void generation_hold(struct generation *g)
 {

@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 
 #define EDITED_MAX (HTTP_HEADERS_MAX + 160) /* fields after all edits: 2 lists of 2 x 40 */
-#define CONNECTIONS_MAX 8		    /* Connection fields that are looked at */
 
 /* ---- fields ---- */
 
@@ -34,7 +33,7 @@ static void add_field(struct buf *out, struct str name, struct str value)
 
 /* The values of Connection, which name fields that are not passed on. */
 struct connections {
-	struct str values[CONNECTIONS_MAX];
+	struct str values[HTTP_HEADERS_MAX];
 	size_t n;
 	bool bare; /* all of them are "close", "keep-alive" or "upgrade": they name nothing else */
 };
@@ -45,17 +44,15 @@ static bool is_bare(struct str value)
 	       str_ieq(value, STR("upgrade"));
 }
 
-static struct connections find_connections(const struct http_head *h)
+static void find_connections(const struct http_head *h, struct connections *c)
 {
-	struct connections c = { .bare = true };
-
+	c->n = 0;
+	c->bare = true;
 	for (size_t i = 0; i < h->n_headers; i++)
-		if (h->headers[i].name.n == 10 && str_ieq(h->headers[i].name, STR("connection")) &&
-		    c.n < CONNECTIONS_MAX) {
-			c.values[c.n++] = h->headers[i].value;
-			c.bare &= is_bare(h->headers[i].value);
+		if (h->headers[i].name.n == 10 && str_ieq(h->headers[i].name, STR("connection"))) {
+			c->values[c->n++] = h->headers[i].value;
+			c->bare &= is_bare(h->headers[i].value);
 		}
-	return c;
 }
 
 /* The length alone rules most names out. */
@@ -74,11 +71,13 @@ static bool is_dropped(const struct connections *c, struct str name)
 /* The fields that go on, into out, which has room for HTTP_HEADERS_MAX; returns their number. */
 static size_t keep_fields(const struct http_head *h, struct field *out)
 {
-	struct connections c = find_connections(h);
+	struct connections c;
 	size_t n = 0;
 
+	find_connections(h, &c);
 	for (size_t i = 0; i < h->n_headers; i++)
-		if (!is_dropped(&c, h->headers[i].name))
+		if (!is_dropped(&c, h->headers[i].name) &&
+		    !l7_header_is_disguised(h->headers[i].name))
 			out[n++] = h->headers[i];
 	return n;
 }
@@ -188,16 +187,6 @@ void head_write_request(const struct head_request *r, struct buf *out)
 
 /* ---- targets ---- */
 
-/* Of "host" and "host:port": what RFC 3986 allows there but ',', which joins fields. */
-static bool is_authority(struct str s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if (!strchr("-._~%!$&'()*+;=:[]", s.p[i]) && !(s.p[i] >= '0' && s.p[i] <= '9') &&
-		    !((s.p[i] | 32) >= 'a' && (s.p[i] | 32) <= 'z'))
-			return false;
-	return true;
-}
-
 static unsigned read_absolute(struct str target, struct str *ret_host, struct str *ret_target)
 {
 	static const struct str schemes[] = { { "http://", 7 }, { "https://", 8 } };
@@ -212,7 +201,7 @@ static unsigned read_absolute(struct str target, struct str *ret_host, struct st
 		slash = memchr(rest.p, '/', rest.n);
 		*ret_host = (struct str){ rest.p, slash ? (size_t)(slash - rest.p) : rest.n };
 		*ret_target = slash ? (struct str){ slash, rest.n - ret_host->n } : STR("/");
-		return ret_host->n && is_authority(*ret_host) ? 0 : 400;
+		return ret_host->n && http_is_authority(*ret_host) ? 0 : 400;
 	}
 	return 400;
 }
@@ -231,6 +220,12 @@ unsigned head_read_target(const struct http_head *h, struct str *ret_host, struc
 
 /* ---- answers ---- */
 
+/* RFC 9112, 6.1 and RFC 9110, 8.6: these have neither a length nor a transfer coding. */
+static bool is_bodiless(const struct http_head *h)
+{
+	return h->status < 200 || h->status == 204;
+}
+
 static void drop_cors(struct field *fields, size_t *n)
 {
 	size_t kept = 0;
@@ -242,6 +237,15 @@ static void drop_cors(struct field *fields, size_t *n)
 			fields[kept++] = fields[i];
 	}
 	*n = kept;
+}
+
+/* A length that was given twice goes on once; an answer that cannot have a body has none. */
+static void clear_length(const struct http_head *h, struct field *fields, size_t *n)
+{
+	struct str value = take_field(fields, n, STR("content-length"));
+
+	if (!is_bodiless(h))
+		fields[(*n)++] = (struct field){ STR("content-length"), value };
 }
 
 void head_write_answer(const struct head_answer *a, struct buf *out)
@@ -257,11 +261,15 @@ void head_write_answer(const struct head_answer *a, struct buf *out)
 	buf_addc(out, ' ');
 	add(out, h->reason);
 	buf_add_lit(out, "\r\n");
+	if (h->lengths > 1 || (h->lengths && is_bodiless(h)))
+		clear_length(h, fields, &n);
 	if (a->cors.n)
 		drop_cors(fields, &n);
 	write_fields(fields, n, a->edits, a->n_edits, out);
 	add(out, a->cors);
-	if (a->framing == HEAD_CHUNKED || (a->framing == HEAD_AS_IS && h->chunked))
+	add(out, a->more);
+	if (a->framing == HEAD_CHUNKED ||
+	    (a->framing == HEAD_AS_IS && h->chunked && !is_bodiless(h)))
 		buf_add_lit(out, "transfer-encoding: chunked\r\n");
 	if (a->upgrade) {
 		buf_add_lit(out, "connection: upgrade\r\n");

@@ -42,6 +42,7 @@ struct head_answer {
 	bool upgrade; /* 101 */
 	const struct l7_header_edits *edits[HEAD_EDITS];
 	size_t n_edits;
+	struct str more; /* whole lines */
 	struct str cors; /* whole lines; fields of that kind from the server are dropped then */
 };
 

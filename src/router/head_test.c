@@ -84,9 +84,30 @@ static void expect_request(struct head_request r, const char *expected)
 static void fields_of_the_connection_are_dropped(void **state)
 {
 	parse_request("GET /a HTTP/1.1\r\nHost: h\r\nConnection: close, X-A\r\nX-A: 1\r\n"
-		      "X-B: 2\r\nTE: trailers\r\nUpgrade: x\r\n\r\n");
+		      "X-B: 2\r\nTE: trailers\r\nUpgrade: x\r\nX_Forwarded_For: 1\r\n\r\n");
 	expect_request((struct head_request){ .forwarded = L7_FORWARDED_KEEP },
 		       "GET /a HTTP/1.1\r\nHost: h\r\nX-B: 2\r\n\r\n");
+}
+
+static void no_connection_takes_length_or_host_away(void **state)
+{
+	parse_request("POST / HTTP/1.1\r\nConnection: host\r\nHost: h\r\nContent-Length: 3\r\n"
+		      "Connection: content-length\r\n\r\n");
+	expect_request((struct head_request){ .forwarded = L7_FORWARDED_KEEP },
+		       "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\n");
+}
+
+static void all_connection_fields_count(void **state)
+{
+	_cleanup_(buf_free) struct buf text = { 0 };
+
+	buf_adds(&text, "GET / HTTP/1.1\r\nHost: h\r\n");
+	for (int i = 0; i < 40; i++)
+		buf_printf(&text, "Connection: x-%d\r\nX-%d: 1\r\n", i, i);
+	buf_adds(&text, "\r\n");
+	parse_request(buf_cstr(&text));
+	expect_request((struct head_request){ .forwarded = L7_FORWARDED_KEEP },
+		       "GET / HTTP/1.1\r\nHost: h\r\n\r\n");
 }
 
 static void chunks_are_announced_again(void **state)
@@ -164,6 +185,16 @@ static void the_framing_is_that_of_the_client(void **state)
 		      "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n");
 	expect_answer(open, (struct head_answer){ .framing = HEAD_CHUNKED, .keep = true },
 		      "HTTP/1.1 200 Fine\r\nX: 1\r\ntransfer-encoding: chunked\r\n\r\n");
+	expect_answer("HTTP/1.1 204 No\r\nContent-Length: 9\r\nA: 1\r\n\r\n",
+		      (struct head_answer){ .keep = true }, "HTTP/1.1 204 No\r\nA: 1\r\n\r\n");
+	expect_answer("HTTP/1.1 103 Go\r\nTransfer-Encoding: chunked\r\n\r\n",
+		      (struct head_answer){ .keep = true }, "HTTP/1.1 103 Go\r\n\r\n");
+	expect_answer("HTTP/1.1 304 Same\r\nContent-Length: 9\r\n\r\n",
+		      (struct head_answer){ .keep = true },
+		      "HTTP/1.1 304 Same\r\nContent-Length: 9\r\n\r\n");
+	expect_answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n",
+		      (struct head_answer){ .keep = true },
+		      "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n");
 	expect_answer("HTTP/1.1 204 No\r\n\r\n", (struct head_answer){ .keep = true, .old = true },
 		      "HTTP/1.1 204 No\r\nconnection: keep-alive\r\n\r\n");
 }
@@ -180,6 +211,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_target_gives_host_and_path_or_a_status),
 		cmocka_unit_test(fields_of_the_connection_are_dropped),
+		cmocka_unit_test(no_connection_takes_length_or_host_away),
+		cmocka_unit_test(all_connection_fields_count),
 		cmocka_unit_test(chunks_are_announced_again),
 		cmocka_unit_test(forwarded_fields_follow_the_policy),
 		cmocka_unit_test(a_new_host_and_edits_are_written),

@@ -106,7 +106,7 @@ int inheritance_apply(struct inheritance *i, struct router *r)
 	if (!s)
 		return -EINVAL;
 	router_resume(r, i->handover.generation);
-	error = router_apply(r, s, &why);
+	error = router_apply(r, s, &(struct history_origin){ HISTORY_API, "" }, &why);
 	return error < 0 ? fail(error, buf_cstr(&why)) : 0;
 }
 

@@ -62,8 +62,9 @@ struct slot {
 
 struct era {
 	struct generation *generation;
-	uint32_t *turns; /* of each pool */
-	unsigned users;	 /* exchanges, and the worker while it is the current one */
+	struct tally *tally; /* of this thread */
+	uint32_t *turns;     /* of each pool */
+	unsigned users;	     /* exchanges, and the worker while it is the current one */
 };
 
 struct port {
@@ -74,6 +75,7 @@ struct port {
 	uint64_t generation; /* that it was opened for */
 	bool open;
 	const struct generation_port *rules; /* of the current generation; NULL: it has none */
+	const struct generation_port *trial; /* of the second one */
 	unsigned clients;
 };
 
@@ -87,12 +89,19 @@ struct client {
 	struct exchange *x; /* NULL: no request is being answered */
 	struct buffer *in;  /* NULL: no bytes wait */
 	struct endpoint peer;
-	ev_tstamp since;  /* without a request: when it became idle, or when its head began */
+	struct addr counted; /* its address, as the gate has counted it */
+	ev_tstamp since;     /* without a request: when it became idle, or when its head began */
+	uint64_t received;   /* bytes */
+	uint64_t seen;	  /* bytes that it had moved at the last sweep at which it was waited for */
+	int64_t debt;	  /* bytes that it has moved too few */
 	uint32_t scanned; /* of the head that is being read */
-	bool ended;	  /* the client will send no more */
-	bool last;	  /* the connection ends after the request that is under way */
-	bool closing;	  /* no further request is read */
-	bool leaves;	  /* the client has asked for the end of the connection */
+	uint32_t requests;
+	bool ended;   /* the client will send no more */
+	bool last;    /* the connection ends after the request that is under way */
+	bool closing; /* no further request is read */
+	bool leaves;  /* the client has asked for the end of the connection */
+	bool awaited; /* at the last sweep it had to send, or to take what was queued */
+	bool refused; /* not counted by the gate: ends after its answer */
 };
 
 /* ---- exchanges ---- */
@@ -110,20 +119,25 @@ struct exchange {
 	const struct l7_target *target;
 	const struct l7_backend *backend; /* NULL: none was chosen */
 	const struct l7_listener *listener;
-	const struct server *server;	 /* of the present try */
-	struct stats_cell *route, *pool; /* pool: NULL if there is none */
+	struct server *server;			  /* of the present try */
+	const struct generation_session *session; /* that the request belongs to; NULL: none */
+	struct stats_cell *route, *pool;	  /* pool: NULL if there is none */
 	const char *why;  /* a word for an answer of the router or a failure; NULL: none */
 	uint64_t in, out; /* bytes from the client, and to it */
 	ev_tstamp moved;  /* when bytes came last, from either side */
 	/* monotonic ns: the head was complete, the try began, the server's answer began, the end */
 	int64_t began, try_began, first, ended; /* first, ended: 0 before that */
 	int64_t due, retry_at; /* monotonic ns: end of the request, next try; 0: none */
+	int64_t try_due;       /* monotonic ns: end of the present try; 0: none */
+	uint64_t hash;	       /* of the key of the request, for L7_MAGLEV */
 	struct buf cors;       /* lines for the answer */
 	size_t start;	       /* of the head in client->in */
 	size_t head;	       /* its bytes */
 	size_t sent;	       /* offset in client->in of the first byte that was not passed on */
+	uint64_t room;	       /* bytes of content that the request may still have */
 	struct http_body up, down;
 	enum head_framing framing; /* of the answer */
+	unsigned interim;	   /* answers before the final one */
 	unsigned tries;
 	uint16_t tried[ROUTER__TRIED]; /* servers of the latest tries, by their place in the pool */
 	unsigned status;	       /* of the answer */
@@ -141,12 +155,15 @@ struct exchange {
 	bool full_up;	   /* the client is not read from until the server has taken more */
 	bool full_down;	   /* and the other way round */
 	bool cut;	   /* the server takes no more of the request */
+	bool crooked;	   /* the path is passed on in another form than it came */
+	bool hashed;	   /* hash is set: the request has the key */
 	bool server_ended; /* of a tunnel */
 };
 
 /* Written by the worker alone, and read by any thread. */
 struct counters {
 	_Atomic uint64_t requests, retries, answers[WORKER_CLASSES], aborts, clients, links;
+	_Atomic uint64_t refusals[REFUSALS];
 };
 
 static inline void count(_Atomic uint64_t *counter, int by)
@@ -164,16 +181,19 @@ struct worker {
 	ev_async wake;
 	ev_timer drain_limit;
 	ev_timer sweep; /* looks for connections that have been silent for too long */
-	_Atomic(struct generation *) pending; /* NULL: nothing new */
-	_Atomic(struct socket_gift *) gifts;  /* sockets for the next generation */
+	_Atomic(struct edition *) pending;   /* NULL: nothing new */
+	_Atomic(struct socket_gift *) gifts; /* sockets for the next generation */
 	atomic_bool stop;
 	atomic_uint drain; /* of enum worker_drain: what is wanted */
 	unsigned phase;	   /* what is done of it */
 	ev_tstamp drain_began;
-	struct era *era; /* the current one; NULL before the first */
+	struct era *era;   /* the current one; NULL before the first */
+	struct era *trial; /* a second one, for some clients; NULL: none */
+	struct worker_trial split;
 	TAILQ_HEAD(, port) ports;
 	TAILQ_HEAD(, client) clients;
 	unsigned n_clients;
+	unsigned n_refused; /* of them, those that the gate did not let in */
 	struct links leaving;
 	struct slot **slots; /* by the number of a server; NULL: not used yet */
 	uint32_t n_slots;
@@ -183,6 +203,7 @@ struct worker {
 	struct http_head head; /* that is being parsed: one at a time */
 	struct buf out;	       /* the head that is being written */
 	struct buf path;       /* that is being rewritten */
+	struct buf straight;   /* the target of a request whose path had another form */
 	char scratch[ROUTER__SCRATCH];
 	struct counters counters;
 };
@@ -190,24 +211,30 @@ struct worker {
 /* worker.c */
 struct slot *worker_slot(struct worker *w, const struct server *server);
 void worker_release_era(struct worker *w, struct era *era);
+/* The one that a request of this client begins with. */
+struct era *worker_era(const struct worker *w, const struct client *c);
 /* The last connection may have ended. */
 void worker_look(struct worker *w);
 
 /* choose.c */
-enum choice { CHOICE_SERVER, CHOICE_ANSWER, CHOICE_REDIRECT };
+enum choice { CHOICE_SERVER, CHOICE_ANSWER, CHOICE_REDIRECT, CHOICE_PATH_REFUSED };
 
 /*
- * Finds the rule of a request, and its backend. *ret_status is that of CHOICE_ANSWER.
+ * Finds the rule of a request, and its backend. The path of the request becomes that of which the
+ * rules speak. *ret_status is that of CHOICE_ANSWER.
  */
-enum choice choose_rule(struct exchange *x, const struct l7_request *r, unsigned *ret_status);
+enum choice choose_rule(struct exchange *x, struct l7_request *r, unsigned *ret_status);
 /*
  * A server of the backend's pool, if possible none that was tried before; NULL: none can be used.
  * The caller counts the try.
  */
-const struct server *choose_server(struct exchange *x);
+struct server *choose_server(struct exchange *x);
 
 /* client.c */
+/* A new connection; refused if the gate does not let it in. */
 void client_new(struct port *port, int fd, struct endpoint peer);
+/* Answers with the words of a refusal and ends the connection, if no request is under way. */
+void client_refuse(struct client *c, enum refusal why);
 /* Its exchange has ended: goes on with the next request, or ends. */
 void client_next(struct client *c);
 /* Ends the connection after what is queued was sent. */
@@ -219,6 +246,7 @@ void client_free(struct client *c);
 struct client_answer {
 	unsigned status;
 	struct str lines; /* further fields, each with CRLF */
+	const char *text; /* content; NULL: the reason of the status */
 	bool keep;	  /* the connection stays open */
 	bool head;	  /* no content, because the method is HEAD */
 };
@@ -242,6 +270,10 @@ void exchange_steer(struct exchange *x);
 /* The deadline of the client's stream has passed. */
 void exchange_expired(struct exchange *x);
 void exchange_sweep(struct exchange *x, ev_tstamp now);
+/* Whether the exchange waits for the rest of the request, and could take it. */
+bool exchange_awaits_client(const struct exchange *x);
+/* The client is too slow. */
+void exchange_too_slow(struct exchange *x);
 /* The client is gone: drops the exchange without an answer. */
 void exchange_drop(struct exchange *x);
 
@@ -270,6 +302,11 @@ static inline struct str exchange__method(const struct exchange *x)
 	return (struct str){ x->method, x->n_method };
 }
 
+static inline const struct l7_clients *worker_clients(const struct worker *w)
+{
+	return &w->era->generation->config.clients;
+}
+
 /* A server gets the request. */
 static inline bool exchange__is_sending(const struct exchange *x)
 {
@@ -289,11 +326,15 @@ void exchange__move(struct exchange *x);
 void exchange__try_server(struct exchange *x, bool fresh);
 /* The try has failed: begins another one, or answers. */
 void exchange__fail(struct exchange *x, enum l7_ending ending);
+/* Counts the try for or against its server. */
+void exchange__judge(struct exchange *x, const struct l7_try *t);
 /* Whether the status of an answer leads to another try, which is then begun. */
 bool exchange__retry_status(struct exchange *x, unsigned status);
 /* Answers without a server. The rest of a body that was not read ends the connection. */
 void exchange__answer(struct exchange *x, unsigned status);
 void exchange__answer_with(struct exchange *x, unsigned status, struct str lines);
+/* Answers with the words of a refusal, or ends an answer that has begun; the connection ends. */
+void exchange__refuse(struct exchange *x, enum refusal why);
 /* Ends the exchange, whose answer is complete. */
 void exchange__leave(struct exchange *x, bool keep);
 /* Both sides of a tunnel have ended. */

@@ -15,7 +15,8 @@
 #include "base/units.h"
 #include "src/router/internal.h"
 
-#define LEAVE_TIME (1 * NSEC_PER_SEC)
+#define LEAVE_TIME (1 * NSEC_PER_SEC)  /* for the server to end its side */
+#define FLUSH_TIME (60 * NSEC_PER_SEC) /* to take what is queued, too */
 
 /* Other threads read them in the statistics. */
 static void show(const struct slot *slot)
@@ -208,7 +209,7 @@ void link_leave(struct link *l)
 	l->limited = false;
 	TAILQ_INSERT_TAIL(&l->worker->leaving, l, kept);
 	show(l->slot);
-	stream_linger(&l->stream, LEAVE_TIME);
+	stream_linger(&l->stream, stream_unsent(&l->stream) ? FLUSH_TIME : LEAVE_TIME);
 }
 
 void link_sweep(struct slot *slot, ev_tstamp now)

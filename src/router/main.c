@@ -34,6 +34,7 @@ struct program {
 	struct ev_loop *loop;
 	struct daemon daemon;
 	struct router *router;
+	struct rollout *rollout;
 	struct metrics_state metrics;
 	struct admin *admin;
 	struct api *api;
@@ -50,6 +51,7 @@ struct program {
 /* Takes the load. */
 static int apply(struct program *p, struct config_load *load)
 {
+	const struct history_origin origin = { HISTORY_FILE, "" };
 	_cleanup_(buf_free) struct buf why = { 0 };
 	int r;
 
@@ -58,7 +60,7 @@ static int apply(struct program *p, struct config_load *load)
 		p->metrics.refused[METRICS_FILE]++;
 		return -1;
 	}
-	r = router_apply(p->router, settings_take(load), &why);
+	r = router_apply(p->router, settings_take(load), &origin, &why);
 	if (r < 0) {
 		log_error("config-apply-failed", LOG_S("file", p->source.path),
 			  LOG_S("error", buf_cstr(&why)));
@@ -100,6 +102,8 @@ static void on_hangup(void *user)
 {
 	struct program *p = user;
 
+	if (p->api)
+		api_reload(p->api);
 	if (!p->loader || !upgrade_may_reload(p->upgrade))
 		return;
 	daemon_reloading();
@@ -205,9 +209,13 @@ static int start_admin(struct program *p)
 					     .user = &p->metrics };
 	struct api_config api = { .loop = p->loop,
 				  .router = p->router,
+				  .rollout = p->rollout,
 				  .metrics = &p->metrics,
 				  .listen = p->options.listen,
-				  .at = p->options.admin_addr };
+				  .at = p->options.admin_addr,
+				  .access = p->options.admin_access,
+				  .max_body = p->options.admin_max_body,
+				  .max_answer = p->options.admin_max_answer };
 	int r = admin_new(&config, &p->admin);
 
 	if (r < 0)
@@ -252,7 +260,10 @@ static int start_router(struct program *p)
 	if (r < 0)
 		log_error("threads-failed", LOG_U("threads", p->options.threads),
 			  LOG_S("error", strerror(-r)));
+	else
+		p->rollout = rollout_new(p->loop, p->router);
 	p->metrics.router = p->router;
+	p->metrics.rollout = p->rollout;
 	p->metrics.loop = p->loop;
 	p->metrics.limit = p->options.metrics_limit;
 	return r;
@@ -322,6 +333,7 @@ static int serve(struct program *p)
 		ev_timer_stop(p->loop, &p->delay);
 		api_free(p->api);
 		admin_free(p->admin);
+		rollout_free(p->rollout);
 		router_free(p->router);
 		daemon_end(&p->daemon);
 	} else {

@@ -37,10 +37,17 @@ static const struct family retries = { "maglev_router_retries_total", METRICS_CO
 				       "Further tries of requests at a server." };
 static const struct family aborts = { "maglev_router_aborts_total", METRICS_COUNTER,
 				      "Requests that ended without a complete answer." };
+static const struct family refusals = { "maglev_router_refused_total", METRICS_COUNTER,
+					"Connections and requests of clients that were refused." };
 static const struct family clients = { "maglev_router_client_connections", METRICS_GAUGE,
 				       "Open connections of clients." };
 static const struct family links = { "maglev_router_server_connections", METRICS_GAUGE,
 				     "Open connections to servers." };
+
+static const struct family percent = { "maglev_router_rollout_percent", METRICS_GAUGE,
+				       "Share of the generation that is rolled out; 0: none is." };
+static const struct family rollouts = { "maglev_router_rollouts_total", METRICS_COUNTER,
+					"Rollouts, by how they ended." };
 
 static void begin(struct buf *out, const struct family *f)
 {
@@ -76,6 +83,29 @@ static void add_answers(struct buf *out, const struct worker_totals *t)
 	}
 }
 
+static void add_refusals(struct buf *out, const struct worker_totals *t)
+{
+	begin(out, &refusals);
+	for (size_t i = 0; i < REFUSALS; i++) {
+		const struct metrics_label label = { "reason", str_of(refusal_words[i].label) };
+
+		metrics_u64(out, refusals.name, &label, 1, t->refusals[i]);
+	}
+}
+
+static void add_rollouts(struct buf *out, const struct rollout *r)
+{
+	const struct rollout_status s = rollout_status(r);
+
+	single(out, &percent, s.state == ROLLOUT_RUNNING ? s.share : 0);
+	begin(out, &rollouts);
+	for (enum rollout_state i = ROLLOUT_FINISHED; i < ROLLOUT_STATES; i++) {
+		const struct metrics_label label = { "result", str_of(rollout_state_name(i)) };
+
+		metrics_u64(out, rollouts.name, &label, 1, rollout_count(r, i));
+	}
+}
+
 static void add_totals(struct buf *out, const struct metrics_state *s)
 {
 	const struct generation *g = router_current(s->router);
@@ -85,10 +115,12 @@ static void add_totals(struct buf *out, const struct metrics_state *s)
 	single(out, &held, router_generations(s->router));
 	add_updates(out, s);
 	single(out, &upgrades, s->upgrade_failures);
+	add_rollouts(out, s->rollout);
 	single(out, &requests, t.requests);
 	add_answers(out, &t);
 	single(out, &retries, t.retries);
 	single(out, &aborts, t.aborts);
+	add_refusals(out, &t);
 	single(out, &clients, t.clients);
 	single(out, &links, t.links);
 }

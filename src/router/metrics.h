@@ -9,6 +9,7 @@
 #pragma once
 
 #include "lib/http/server.h"
+#include "src/router/rollout.h"
 #include "src/router/router.h"
 
 /* How configurations came, and whether they were applied. */
@@ -16,6 +17,7 @@ enum metrics_source { METRICS_FILE, METRICS_API, METRICS_SOURCES };
 
 struct metrics_state {
 	struct router *router;
+	const struct rollout *rollout;
 	struct ev_loop *loop;
 	size_t limit; /* of --metrics-limit */
 	uint64_t applied[METRICS_SOURCES], refused[METRICS_SOURCES];

@@ -73,7 +73,7 @@ static void list_servers(struct metrics_items *m, const struct generation_pool *
 
 static void list_pools(struct metrics_items *m, const struct generation *g)
 {
-	_cleanup_(cleanup_free) bool *seen = mem_zalloc(g->n_servers);
+	_cleanup_(cleanup_free) bool *seen = mem_zalloc(g->n_serving);
 
 	for (size_t i = 0; i < g->config.n_pools; i++) {
 		vec_push(&m->lists[STATS_POOL], (struct item){ .pool = &g->pools[i] });

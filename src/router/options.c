@@ -84,9 +84,48 @@ static const struct cli_option table[] = {
 	  .env = "MAGLEV_ROUTER_ADMIN_ADDR",
 	  .fallback = "127.0.0.1:9901",
 	  .argument = "ADDR",
-	  .help = "where the admin API and /metrics are served: a loopback address with port, or "
-		  "the path of a Unix socket",
+	  .help = "where the admin API and /metrics are served: an address with port, which must "
+		  "be loopback without token and client CA, or the path of a Unix socket",
 	  .string = &values.admin_addr },
+	{ .name = "admin-token-file",
+	  .kind = CLI_STRING,
+	  .env = "MAGLEV_ROUTER_ADMIN_TOKEN_FILE",
+	  .argument = "FILE",
+	  .help = "requests to the admin API need the bearer token in this file; read again on "
+		  "SIGHUP",
+	  .string = &values.admin_access.token_file },
+	{ .name = "admin-tls-cert",
+	  .kind = CLI_STRING,
+	  .env = "MAGLEV_ROUTER_ADMIN_TLS_CERT",
+	  .argument = "FILE",
+	  .help = "certificate of the admin API, PEM; without it the API is plaintext",
+	  .string = &values.admin_access.tls.certificate },
+	{ .name = "admin-tls-key",
+	  .kind = CLI_STRING,
+	  .env = "MAGLEV_ROUTER_ADMIN_TLS_KEY",
+	  .argument = "FILE",
+	  .help = "key of that certificate",
+	  .string = &values.admin_access.tls.key },
+	{ .name = "admin-tls-client-ca",
+	  .kind = CLI_STRING,
+	  .env = "MAGLEV_ROUTER_ADMIN_TLS_CLIENT_CA",
+	  .argument = "FILE",
+	  .help = "clients of the admin API must show a certificate signed by one of these",
+	  .string = &values.admin_access.tls.ca },
+	{ .name = "admin-max-body",
+	  .kind = CLI_COUNT,
+	  .env = "MAGLEV_ROUTER_ADMIN_MAX_BODY",
+	  .fallback = "1024",
+	  .argument = "KIB",
+	  .help = "largest body of a request to the admin API, in KiB; a document has at most 4096",
+	  .count = &values.admin_max_body },
+	{ .name = "admin-max-answer",
+	  .kind = CLI_COUNT,
+	  .env = "MAGLEV_ROUTER_ADMIN_MAX_ANSWER",
+	  .fallback = "1024",
+	  .argument = "KIB",
+	  .help = "largest answer of the admin API, in KiB, except that of /metrics",
+	  .count = &values.admin_max_answer },
 	{ .name = "metrics-limit",
 	  .kind = CLI_COUNT,
 	  .env = "MAGLEV_ROUTER_METRICS_LIMIT",
@@ -124,6 +163,14 @@ static size_t count_processors(void)
 	return (size_t)CPU_COUNT(&set);
 }
 
+static void check_access(const struct access_config *c)
+{
+	if (!c->tls.certificate != !c->tls.key)
+		refuse("--admin-tls-cert and --admin-tls-key are needed together");
+	if (c->tls.ca && !c->tls.certificate)
+		refuse("--admin-tls-client-ca needs --admin-tls-cert");
+}
+
 void options_parse(struct options *o, int argc, char *const argv[])
 {
 	const struct cli_program program = {
@@ -144,7 +191,10 @@ void options_parse(struct options *o, int argc, char *const argv[])
 		refuse("--head-timeout, --idle-timeout and --stall-timeout must be longer than 0");
 	if (values.drain_time <= 0 || values.upgrade_drain_time <= 0 || values.drain_delay < 0)
 		refuse("--drain-time and --upgrade-drain-time must be longer than 0");
+	check_access(&values.admin_access);
 	if (!values.threads)
 		values.threads = count_processors();
+	values.admin_max_body *= 1024;
+	values.admin_max_answer *= 1024;
 	*o = values;
 }

@@ -7,11 +7,14 @@
 
 #include "base/addr.h"
 #include "lib/cli/cli.h"
+#include "src/router/access.h"
 
 struct options {
 	const char *config; /* "": none; it waits for POST /routes/update */
 	const char *admin_addr;
-	struct endpoint listen; /* of configurations without listeners */
+	struct access_config admin_access;
+	size_t admin_max_body, admin_max_answer; /* bytes */
+	struct endpoint listen;			 /* of configurations without listeners */
 	size_t threads, metrics_limit;
 	int64_t head_timeout, idle_timeout, stall_timeout;   /* ns */
 	int64_t drain_time, drain_delay, upgrade_drain_time; /* ns */

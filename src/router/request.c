@@ -24,6 +24,9 @@ static int body_end(struct exchange *x, size_t *ret_end)
 
 		if (r < 0)
 			return (int)r;
+		if (content.n > x->room)
+			return -EFBIG;
+		x->room -= content.n;
 		at += (size_t)r;
 	}
 	*ret_end = at;
@@ -59,12 +62,10 @@ static void push_pieces(struct exchange *x, struct str head)
 	struct client *c = x->client;
 	struct str pieces[2];
 	size_t end = x->sent, n = 0;
+	int r = body_end(x, &end);
 
-	if (body_end(x, &end) < 0) {
-		if (x->answering)
-			exchange_drop(x);
-		else
-			x->keep = false, x->why = "bad-request", exchange__answer(x, 400);
+	if (r < 0) {
+		exchange__refuse(x, r == -EFBIG ? REFUSAL_BODY_BYTES : REFUSAL_MALFORMED);
 		return;
 	}
 	if (head.n)
@@ -134,6 +135,20 @@ void exchange_push(struct exchange *x)
 		push_pieces(x, (struct str){ 0 });
 }
 
+/* The path was brought into another form for the rules; the server gets the same. */
+static void straighten(const struct exchange *x, struct head_request *r)
+{
+	struct buf *out = &exchange__worker(x)->straight;
+	const char *query = memchr(r->target.p, '?', r->target.n);
+	struct str path = { r->target.p, query ? (size_t)(query - r->target.p) : r->target.n };
+
+	out->n = 0;
+	if (l7_path_normalize(path, x->listener->paths, out) < 0)
+		return; /* cannot be: the same was done before */
+	buf_add(out, path.p + path.n, r->target.n - path.n);
+	r->target = (struct str){ out->p, out->n };
+}
+
 /* The target as the server gets it: the backend's rewrite wins over that of the rule. */
 static void rewrite(struct exchange *x, struct head_request *r)
 {
@@ -173,6 +188,8 @@ static void send_request(struct exchange *x, const struct http_head *h)
 		r.host = r.asked;
 	if (!r.asked.n && !h->minor)
 		r.host = str_of(x->server->authority);
+	if (x->crooked)
+		straighten(x, &r);
 	rewrite(x, &r);
 	exchange__add_edits(&x->target->rule->filters.request, r.edits, &r.n_edits);
 	exchange__add_edits(&x->backend->filters.request, r.edits, &r.n_edits);
@@ -180,7 +197,17 @@ static void send_request(struct exchange *x, const struct http_head *h)
 	x->sent = x->start + x->head;
 	x->in = x->head;
 	http_body_init(&x->up, h, (struct str){ 0 });
+	x->room = x->era->generation->config.clients.body ?: UINT64_MAX;
+	x->interim = 0;
 	push_pieces(x, (struct str){ w->out.p, w->out.n });
+}
+
+/* Time that the present try has left; 0: it has no limit. */
+static int64_t rest_of_try(const struct exchange *x)
+{
+	int64_t rest = x->try_due ? x->try_due - loop_monotonic() : 0;
+
+	return x->try_due && rest <= 0 ? 1 : rest;
 }
 
 void exchange_connected(struct exchange *x)
@@ -192,13 +219,13 @@ void exchange_connected(struct exchange *x)
 	assert(r > 0 && (size_t)r == x->head);
 	exchange__move(x);
 	if (!x->link->served)
-		link_limit(x->link, x->target->rule->try_timeout);
+		link_limit(x->link, rest_of_try(x));
 	send_request(x, h);
 }
 
 void exchange__try_server(struct exchange *x, bool fresh)
 {
-	const struct server *server = choose_server(x);
+	struct server *server = choose_server(x);
 	const struct l7_pool *pool = x->era->generation->pools[x->backend->pool].config;
 	int64_t limit = x->target->rule->try_timeout;
 	bool open;
@@ -208,6 +235,10 @@ void exchange__try_server(struct exchange *x, bool fresh)
 		exchange__answer(x, 503);
 		return;
 	}
+	if (limit && !fresh) /* a fresh link continues the try of one that had ended */
+		x->try_due = loop_monotonic() + limit;
+	if (limit && fresh)
+		limit = rest_of_try(x);
 	x->tries++;
 	x->server = server;
 	x->link = link_take(x, server, fresh, &open);

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "lib/log/log.h"
 #include "src/router/care.h"
 
@@ -17,12 +19,16 @@ struct router {
 	struct generation_shared shared;
 	struct stats *stats;
 	struct care *care;
+	struct gate *gate;
 	struct generation *current; /* with a reference of its own */
+	struct worker_trial trial;  /* its generation has one, too */
 	uint64_t number;
 	struct sockets sockets;
-	size_t generations;
+	VEC(struct generation *) live; /* all that exist */
+	struct history *history;
 	ev_async said;			      /* a thread has something to say */
 	_Atomic(struct generation *) retired; /* list: to be freed */
+	_Atomic(struct server *) suspects;    /* list: servers that fail requests */
 	atomic_uint drained;		      /* threads that have ended */
 	bool draining;			      /* until all threads have ended */
 	bool stopping;			      /* from the beginning of the drain on */
@@ -32,15 +38,52 @@ struct router {
 
 /* ---- what data threads say ---- */
 
+static void on_suspect(struct server *s, void *user)
+{
+	struct router *r = user;
+
+	if (atomic_exchange(&s->suspected, true))
+		return;
+	s->next = atomic_load(&r->suspects);
+	while (!atomic_compare_exchange_weak(&r->suspects, &s->next, s))
+		;
+	ev_async_send(r->loop, &r->said);
+}
+
+static void judge_suspects(struct router *r)
+{
+	struct server *s = atomic_exchange(&r->suspects, NULL);
+
+	while (s) {
+		struct server *next = s->next;
+
+		atomic_store(&s->suspected, false);
+		care_suspect(s);
+		s = next;
+	}
+}
+
+static void free_generation(struct router *r, struct generation *g)
+{
+	for (size_t i = r->live.n; i--;)
+		if (r->live.items[i] == g)
+			vec_remove_at(&r->live, i);
+	generation_free(g);
+}
+
+/*
+ * A thread reports a server before it releases the generation that holds it. So after the retired
+ * ones were taken, all suspects that they hold are in the list.
+ */
 static void free_retired(struct router *r)
 {
 	struct generation *g = atomic_exchange(&r->retired, NULL);
 
+	judge_suspects(r);
 	while (g) {
 		struct generation *next = g->next;
 
-		generation_free(g);
-		r->generations--;
+		free_generation(r, g);
 		g = next;
 	}
 }
@@ -104,8 +147,8 @@ static void retire(struct router *r, struct generation *g)
 {
 	if (!generation_release(g))
 		return;
-	generation_free(g);
-	r->generations--;
+	judge_suspects(r);
+	free_generation(r, g);
 }
 
 static const char *listener_name(const struct generation *g, const struct endpoint *at)
@@ -133,6 +176,20 @@ static void log_ports(const struct router *r, const struct generation *g,
 				 LOG_S("addr", endpoint_format(&old->ports[i].at, text)));
 }
 
+/* Passes what is in force, and the trial if there is one, to all threads. */
+static void announce(struct router *r)
+{
+	const struct generation *const both[] = { r->current, r->trial.generation };
+
+	care_follow(r->care, both, r->trial.generation ? 2 : 1);
+	for (unsigned i = 0; i < r->config.threads; i++) {
+		generation_hold(r->current);
+		if (r->trial.generation)
+			generation_hold(r->trial.generation);
+		worker_publish(r->workers[i], r->current, &r->trial);
+	}
+}
+
 static void publish(struct router *r, struct generation *g)
 {
 	struct generation *old = r->current;
@@ -142,50 +199,241 @@ static void publish(struct router *r, struct generation *g)
 	if (!r->waiting)
 		give_sockets(r);
 	r->current = g;
-	care_follow(r->care, (const struct generation *const *)&r->current, 1);
-	for (unsigned i = 0; i < r->config.threads; i++) {
-		generation_hold(g);
-		worker_publish(r->workers[i], g);
-	}
+	announce(r);
 	if (old)
 		retire(r, old);
 }
 
-/* Why no configuration can be applied now; 0: it can. */
-static int check_state(const struct router *r, struct buf *why)
+/* Counts it among those that exist. Tallies are shared by those with the same routes. */
+static struct generation *enter(struct router *r, struct generation *g,
+				const struct generation *from)
+{
+	vec_push(&r->live, g);
+	generation_tally(g, r->config.threads, from);
+	return g;
+}
+
+static struct history_record *record(struct router *r, const struct generation *g,
+				     const struct history_origin *origin)
+{
+	struct history_record *record = history_add(r->history, g->number, g->plan, origin);
+
+	record->before = r->current ? r->current->number : 0;
+	r->number = g->number;
+	return record;
+}
+
+/* Takes g. NULL after a failure, which is *ret_error; else its record. */
+static struct history_record *replace(struct router *r, struct generation *g,
+				      const struct history_origin *origin, struct buf *why,
+				      int *ret_error)
+{
+	size_t before = r->sockets.n;
+	struct history_record *made = NULL;
+	int error = open_ports(r, g, why);
+
+	if (error < 0) {
+		sockets_cut(&r->sockets, before);
+		retire(r, g);
+		*ret_error = error;
+	} else {
+		made = record(r, g, origin);
+		publish(r, g);
+	}
+	return made;
+}
+
+/* Without threads nobody would serve new addresses. */
+static int refuse(const struct router *r, bool alone, struct buf *why)
 {
 	if (r->frozen) {
 		buf_adds(why, "a new process is taking over: try again");
 		return -EAGAIN;
 	}
-	if (r->stopping) { /* no thread would serve new addresses */
+	if (r->stopping) {
 		buf_adds(why, "the router is stopping");
 		return -ESHUTDOWN;
+	}
+	if (alone && r->trial.generation) {
+		buf_adds(why, "a rollout is under way: promote or abort it first");
+		return -EBUSY;
 	}
 	return 0;
 }
 
-int router_apply(struct router *r, struct settings *settings, struct buf *why)
+int router_apply(struct router *r, struct settings *settings, const struct history_origin *origin,
+		 struct buf *why)
 {
-	size_t before = r->sockets.n;
+	int error = refuse(r, true, why);
 	struct generation *g;
-	int error = check_state(r, why);
 
 	if (error < 0) {
-		settings_free(settings);
+		settings_release(settings);
 		return error;
 	}
-	g = generation_new(settings, &r->shared, r->number + 1);
-	error = open_ports(r, g, why);
-	r->generations++;
-	if (error < 0) {
-		sockets_cut(&r->sockets, before);
-		retire(r, g);
-	} else {
-		r->number++;
-		publish(r, g);
-	}
+	g = generation_new(plan_new(settings), &r->shared, r->number + 1);
+	replace(r, enter(r, g, NULL), origin, why, &error);
 	return error;
+}
+
+int router_rollback(struct router *r, uint64_t number, const struct history_origin *origin,
+		    struct buf *why)
+{
+	const struct history_record *now =
+		r->current ? history_find(r->history, r->current->number) : NULL;
+	const struct history_record *to =
+		history_find(r->history, number || !now ? number : now->before);
+	int error = refuse(r, true, why);
+	struct history_record *made;
+	struct generation *g;
+	uint64_t of;
+
+	if (error < 0)
+		return error;
+	if (!to) {
+		buf_adds(why, number ? "that generation is not kept any more, or never was"
+				     : "no earlier generation is kept");
+		return -ENOENT;
+	}
+	of = to->number;
+	g = generation_new(plan_hold(to->plan), &r->shared, r->number + 1);
+	made = replace(r, enter(r, g, NULL), origin, why, &error);
+	if (made)
+		made->of = of;
+	return error;
+}
+
+/* ---- the servers of one pool ---- */
+
+static size_t find_pool(const struct generation *g, const char *name)
+{
+	for (size_t i = 0; g && i < g->config.n_pools; i++)
+		if (strcmp(g->config.pools[i].name, name) == 0)
+			return i;
+	return SIZE_MAX;
+}
+
+/* Replaces *g by one with other servers, if it has the pool. The old one is to be retired. */
+static struct generation *change_servers(struct router *r, struct generation **g,
+					 struct settings *settings,
+					 const struct history_origin *origin)
+{
+	struct generation *old = *g;
+	size_t pool = find_pool(old, settings->config.pools[0].name);
+	struct history_record *made;
+	struct plan *plan;
+
+	if (pool == SIZE_MAX)
+		return NULL;
+	plan = plan_with_servers(old->plan, pool, settings_hold(settings));
+	*g = generation_with_servers(old, plan, pool, &r->shared, r->number + 1);
+	enter(r, *g, old);
+	made = record(r, *g, origin);
+	made->pool = pool;
+	made->before = old->number;
+	return old;
+}
+
+int router_set_servers(struct router *r, struct settings *settings,
+		       const struct history_origin *origin, struct buf *why)
+{
+	struct generation *old[2] = { 0 };
+	int error = refuse(r, false, why);
+
+	if (error == 0) {
+		old[0] = change_servers(r, &r->trial.generation, settings, origin);
+		old[1] = change_servers(r, &r->current, settings, origin);
+	}
+	if (error == 0 && !old[0] && !old[1]) {
+		buf_printf(why, "there is no pool '%s'", settings->config.pools[0].name);
+		error = -ENOENT;
+	}
+	settings_release(settings);
+	if (error < 0)
+		return error;
+	announce(r);
+	for (size_t i = 0; i < 2; i++)
+		if (old[i])
+			retire(r, old[i]);
+	return 0;
+}
+
+/* ---- trials ---- */
+
+static bool same_ports(const struct generation *a, const struct generation *b)
+{
+	for (size_t i = 0; i < a->n_ports; i++)
+		if (!generation_port(b, &a->ports[i].at))
+			return false;
+	return a->n_ports == b->n_ports;
+}
+
+int router_try(struct router *r, struct settings *settings, const struct history_origin *origin,
+	       const struct worker_trial *trial, struct buf *why)
+{
+	int error = refuse(r, true, why);
+	struct generation *g;
+
+	if (error == 0 && !r->current) {
+		buf_adds(why, "there is no configuration yet that a rollout could replace");
+		error = -ENOENT;
+	}
+	if (error < 0) {
+		settings_release(settings);
+		return error;
+	}
+	g = generation_new(plan_new(settings), &r->shared, r->number + 1);
+	enter(r, g, NULL);
+	if (!same_ports(g, r->current)) {
+		buf_adds(why, "a rollout cannot open or close addresses of listeners");
+		retire(r, g);
+		return -EXDEV;
+	}
+	record(r, g, origin);
+	r->trial = *trial;
+	r->trial.generation = g;
+	announce(r);
+	return 0;
+}
+
+const struct generation *router_trial(const struct router *r)
+{
+	return r->trial.generation;
+}
+
+void router_set_share(struct router *r, unsigned share)
+{
+	r->trial.share = share;
+	announce(r);
+}
+
+void router_end_trial(struct router *r, bool replace)
+{
+	struct generation *old = replace ? r->current : r->trial.generation;
+	struct history_record *tried = history_find(r->history, r->trial.generation->number);
+
+	if (replace)
+		r->current = r->trial.generation;
+	else if (tried)
+		tried->returned = true;
+	r->trial = (struct worker_trial){ 0 };
+	announce(r);
+	retire(r, old);
+}
+
+/* ---- what is shown ---- */
+
+struct history *router_history(const struct router *r)
+{
+	return r->history;
+}
+
+bool router_holds(const struct router *r, uint64_t number)
+{
+	for (size_t i = 0; i < r->live.n; i++)
+		if (r->live.items[i]->number == number)
+			return true;
+	return false;
 }
 
 const struct generation *router_current(const struct router *r)
@@ -208,7 +456,7 @@ void router_release(struct router *r, struct generation *g)
 
 size_t router_generations(const struct router *r)
 {
-	return r->generations;
+	return r->live.n;
 }
 
 struct worker_totals router_totals(const struct router *r)
@@ -233,7 +481,9 @@ static int start_workers(struct router *r)
 		const struct worker_config config = { .number = i,
 						      .limits = r->config.limits,
 						      .stats = stats_thread(r->stats, i),
+						      .gate = r->gate,
 						      .retired = on_retired,
+						      .suspect = on_suspect,
 						      .drained = on_drained,
 						      .user = r };
 		int error;
@@ -253,9 +503,12 @@ int router_new(struct ev_loop *loop, const struct router_config *config, struct 
 
 	r->loop = loop;
 	r->config = *config;
-	r->shared = (struct generation_shared){ servers_new(), names_new(), names_new() };
+	r->shared =
+		(struct generation_shared){ servers_new(), names_new(), names_new(), tables_new() };
 	r->stats = stats_new(config->threads);
 	r->care = care_new(loop, r->shared.servers, config->user_agent);
+	r->history = history_new();
+	r->gate = gate_new();
 	r->workers = mem_zalloc(config->threads * sizeof(struct worker *));
 	ev_async_init(&r->said, on_said);
 	ev_async_start(loop, &r->said);
@@ -276,14 +529,20 @@ void router_free(struct router *r)
 		worker_stop(r->workers[i]);
 	care_free(r->care);
 	free_retired(r);
+	if (r->trial.generation)
+		retire(r, r->trial.generation);
 	if (r->current)
 		retire(r, r->current);
 	ev_async_stop(r->loop, &r->said);
 	sockets_free(&r->sockets);
+	vec_free(&r->live);
+	history_free(r->history);
 	servers_free(r->shared.servers);
 	names_free(r->shared.routes);
 	names_free(r->shared.pools);
+	tables_free(r->shared.tables);
 	stats_free(r->stats);
+	gate_free(r->gate);
 	free(r->workers);
 	free(r);
 }

@@ -10,6 +10,7 @@
 
 #include "lib/loop/loop.h"
 #include "src/router/generation.h"
+#include "src/router/history.h"
 #include "src/router/sockets.h"
 #include "src/router/worker.h"
 
@@ -30,11 +31,41 @@ int router_new(struct ev_loop *loop, const struct router_config *config, struct 
 void router_free(struct router *r);
 
 /*
- * Applies settings, which the router owns from now on, also if it fails. Returns 0; or a negative
- * errno, with a sentence in why, if an address cannot be used; -ESHUTDOWN after router_drain(),
- * -EAGAIN while the router is frozen. Logs each address that is opened or closed.
+ * Starts a trial: only a part of the requests uses the settings, which the router owns from now on.
+ * trial->generation is not read. -EXDEV if addresses would be opened or closed, -ENOENT if nothing
+ * is in force, -EBUSY if there is a trial already; other errors as below.
  */
-int router_apply(struct router *r, struct settings *settings, struct buf *why);
+int router_try(struct router *r, struct settings *settings, const struct history_origin *origin,
+	       const struct worker_trial *trial, struct buf *why);
+/* NULL: there is no trial. */
+const struct generation *router_trial(const struct router *r);
+void router_set_share(struct router *r, unsigned share);
+/* The trial replaces the generation in force, or is given up. */
+void router_end_trial(struct router *r, bool replace);
+
+/*
+ * These three make a new generation. They return 0; or a negative errno, with a sentence in why, if
+ * an address cannot be used, -EBUSY during a trial, or -ESHUTDOWN after router_drain(); nothing has
+ * changed then. Each address that is opened or closed is logged.
+ */
+
+/* Applies settings, which the router owns from now on, also if it fails. */
+int router_apply(struct router *r, struct settings *settings, const struct history_origin *origin,
+		 struct buf *why);
+/*
+ * Replaces the servers of one pool by those of the only pool of settings, which the router owns
+ * from now on. -ENOENT if there is no such pool. Routes are not compiled again. During a trial
+ * this holds for both generations.
+ */
+int router_set_servers(struct router *r, struct settings *settings,
+		       const struct history_origin *origin, struct buf *why);
+/* Applies an earlier generation again; 0: the one that was in force before. -ENOENT: not kept. */
+int router_rollback(struct router *r, uint64_t number, const struct history_origin *origin,
+		    struct buf *why);
+/* The last generations. */
+struct history *router_history(const struct router *r);
+/* Whether requests still use a generation, or it is in force. */
+bool router_holds(const struct router *r, uint64_t number);
 /* The generation in force; NULL before the first. */
 const struct generation *router_current(const struct router *r);
 /*

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "core/l7/key.h"
 #include "src/router/names.h"
 
 struct entry {
@@ -74,7 +75,13 @@ struct server *servers_take(struct servers *s, const char *pool, const char *hos
 	buf_printf(&key, "%s %u %d %s", host, port, tls, pool);
 	name = names_take(s->names, buf_cstr(&key));
 	e = name->user ?: make(name, host, port, tls);
+	e->server.key = l7_key_of_server(pool, host, port);
 	return &e->server;
+}
+
+void servers_hold(struct server *server)
+{
+	names_hold(container_of(server, struct entry, server)->name);
 }
 
 void servers_release(struct server *server)

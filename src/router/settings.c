@@ -47,9 +47,9 @@ bool settings_matches(const struct l7_regex *r, struct str text)
 	return r->compiled && regex_match(r->compiled, text.p, text.n) == REGEX_MATCH;
 }
 
-void settings_free(struct settings *s)
+void settings_release(struct settings *s)
 {
-	if (!s)
+	if (!s || --s->references)
 		return;
 	for (struct l7_regex *r = s->patterns; r; r = r->next)
 		regex_free(r->compiled);
@@ -58,20 +58,68 @@ void settings_free(struct settings *s)
 
 /* ---- from bytes ---- */
 
+static struct settings *make(struct arena *arena)
+{
+	struct settings *s = arena_new_of(arena, struct settings);
+
+	s->arena = arena;
+	s->references = 1;
+	return s;
+}
+
+static enum config_result check(struct settings *s, const struct l7_doc *doc, struct errs *errors,
+				struct errs *warnings)
+{
+	const struct l7_calls calls = { check_pattern, s };
+
+	if (l7_config_build(doc, s->arena, &calls, &s->config, errors, warnings) < 0 ||
+	    support_check(doc, errors) < 0)
+		return CONFIG_SEMANTIC_ERROR;
+	return CONFIG_OK;
+}
+
 enum config_result settings_parse(struct str bytes, enum router_syntax syntax, struct errs *errors,
 				  struct errs *warnings, struct l7_doc *ret_doc,
 				  struct settings **ret)
 {
-	struct arena *arena = errors->arena;
-	struct settings *s = arena_new_of(arena, struct settings);
-	const struct l7_calls calls = { check_pattern, s };
+	struct settings *s = make(errors->arena);
+	enum config_result result = CONFIG_PARSE_ERROR;
 
-	s->arena = arena;
-	if (router_doc_parse(bytes, syntax, arena, ret_doc, errors) < 0)
-		return CONFIG_PARSE_ERROR;
-	if (l7_config_build(ret_doc, arena, &calls, &s->config, errors, warnings) < 0 ||
-	    support_check(ret_doc, errors) < 0)
-		return CONFIG_SEMANTIC_ERROR;
+	if (router_doc_parse(bytes, syntax, s->arena, ret_doc, errors) == 0)
+		result = check(s, ret_doc, errors, warnings);
+	if (result == CONFIG_OK)
+		*ret = s;
+	return result;
+}
+
+/* What is counted over all pools does not start with this one. */
+static void shift_numbers(struct settings *s, const struct l7_doc_pool *doc, uint32_t first)
+{
+	struct l7_server *servers = (void *)(uintptr_t)s->config.pools[0].servers;
+
+	if (doc->n_upstreams && doc->upstreams[0].idx.set)
+		return;
+	for (size_t i = 0; i < s->config.pools[0].n_servers; i++)
+		servers[i].idx += first;
+}
+
+enum config_result settings_parse_servers(struct str bytes, const char *pool, uint32_t first,
+					  struct errs *errors, struct l7_doc *ret_doc,
+					  struct settings **ret)
+{
+	struct errs warnings = { .arena = errors->arena };
+	struct settings *s = make(errors->arena);
+	struct l7_doc_pool *doc = arena_new_of(s->arena, struct l7_doc_pool);
+	enum config_result result = CONFIG_PARSE_ERROR;
+
+	*ret_doc = (struct l7_doc){ .pools = doc, .n_pools = 1 };
+	if (router_doc_parse_servers(bytes, s->arena, doc, errors) == 0) {
+		doc->name = (struct doc_text){ .set = true, .v = arena_strdup(s->arena, pool) };
+		result = check(s, ret_doc, errors, &warnings);
+	}
+	if (result != CONFIG_OK)
+		return result;
+	shift_numbers(s, doc, first);
 	*ret = s;
 	return CONFIG_OK;
 }
@@ -92,6 +140,8 @@ void settings_keep_listeners(struct settings *s, const struct l7_config *other)
 {
 	struct l7_listener *l;
 
+	if (!s->config.clients.given && other->clients.connections) /* 0: there is none yet */
+		s->config.clients = other->clients;
 	if (s->config.n_listeners || !other->n_listeners)
 		return;
 	l = arena_copy(s->arena, other->listeners, other->n_listeners * sizeof(*l));

@@ -16,6 +16,7 @@ struct settings {
 	struct arena *arena; /* holds this struct, too */
 	struct l7_config config;
 	struct l7_regex *patterns; /* list of all */
+	unsigned references;	   /* 1 if it was just made; counted by one thread */
 };
 
 /* What a file is made a configuration with; must outlive the source. */
@@ -37,14 +38,26 @@ void settings_log(const struct config_load *load, const char *path, bool again);
 enum config_result settings_parse(struct str bytes, enum router_syntax syntax, struct errs *errors,
 				  struct errs *warnings, struct l7_doc *ret_doc,
 				  struct settings **ret);
+/*
+ * The servers of one pool as JSON, as settings with that pool alone. Servers without idx are
+ * counted from first.
+ */
+enum config_result settings_parse_servers(struct str bytes, const char *pool, uint32_t first,
+					  struct errs *errors, struct l7_doc *ret_doc,
+					  struct settings **ret);
 /* Without listeners of its own it gets one at that address. */
 void settings_listen(struct settings *s, const struct endpoint *at);
-/* Without listeners of its own it gets copies of those of the other. */
+/* Without listeners of its own it gets copies of those of the other; the same for `clients`. */
 void settings_keep_listeners(struct settings *s, const struct l7_config *other);
 
 /* To be called once before settings_matches(). */
 void settings_compile(struct settings *s);
-/* NULL is allowed. */
-void settings_free(struct settings *s);
+static inline struct settings *settings_hold(struct settings *s)
+{
+	s->references++;
+	return s;
+}
+/* Frees them with the last reference. NULL is allowed. */
+void settings_release(struct settings *s);
 /* Whether a pattern of compiled settings matches the whole text; from any thread. */
 bool settings_matches(const struct l7_regex *regex, struct str text);

@@ -2,7 +2,6 @@
 #include "src/router/support.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/addr.h"
 #include "base/cleanup.h"
@@ -27,8 +26,6 @@ static void check_filters(const struct l7_doc_filters *f, const char *key, struc
 
 static void check_rule(const struct l7_doc_rule *r, const char *key, struct errs *errors)
 {
-	if (r->persistence.set)
-		refuse(errors, r->persistence.at, "%s.persistence", key);
 	check_filters(&r->filters, key, errors);
 	for (size_t i = 0; i < r->n_backends; i++)
 		check_filters(&r->backends[i].filters,
@@ -76,8 +73,6 @@ static void check_pool(const struct l7_doc_pool *p, size_t i, struct errs *error
 		struct place at;
 		const char *word;
 	} parts[] = {
-		{ p->ejection.set, p->ejection.at, "ejection" },
-		{ p->slow_start.v != 0, p->slow_start.at, "slow_start" },
 		{ p->send_proxy.v, p->send_proxy.at, "send_proxy" },
 		{ p->limits.connections.v != 0, p->limits.connections.at, "limits.connections" },
 		{ p->limits.waiting.set, p->limits.waiting.at, "limits.waiting" },
@@ -87,10 +82,6 @@ static void check_pool(const struct l7_doc_pool *p, size_t i, struct errs *error
 	for (size_t k = 0; k < ARRAY_SIZE(parts); k++)
 		if (parts[k].used)
 			refuse(errors, parts[k].at, "pools[%zu].%s", i, parts[k].word);
-	if (p->balance.set && strcmp(p->balance.v, "maglev") == 0)
-		errs_add_coded(errors, "NotSupported", p->balance.at,
-			       arena_printf(errors->arena, "pools[%zu].balance", i),
-			       "'maglev' is not supported yet");
 	check_servers(p, i, errors);
 }
 

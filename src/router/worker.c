@@ -12,11 +12,10 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "core/l7/rollout.h"
 #include "src/router/internal.h"
 
-#define CLIENTS 10000
-#define SWEEP 1.       /* s */
-#define DRAIN_SWEEP .1 /* s, while draining */
+#define SWEEP 1. /* s */
 
 /* A listening socket on its way to the thread. */
 struct socket_gift {
@@ -24,6 +23,12 @@ struct socket_gift {
 	struct endpoint at;
 	int fd;
 	uint64_t generation; /* that it is for */
+};
+
+/* What the control thread has published last. */
+struct edition {
+	struct generation *generation;
+	struct worker_trial trial;
 };
 
 /* ---- servers ---- */
@@ -73,11 +78,12 @@ static void free_slots(struct worker *w)
 
 /* ---- eras ---- */
 
-static struct era *era_new(struct generation *g)
+static struct era *era_new(struct worker *w, struct generation *g)
 {
 	struct era *e = mem_zalloc(sizeof(*e));
 
 	e->generation = g;
+	e->tally = &g->tallies->threads[w->config.number];
 	e->turns = mem_zalloc((g->config.n_pools + 1) * sizeof(*e->turns));
 	e->users = 1;
 	return e;
@@ -91,6 +97,37 @@ void worker_release_era(struct worker *w, struct era *e)
 		w->config.retired(e->generation, w->config.user);
 	free(e->turns);
 	free(e);
+}
+
+/* The era of a generation, whose reference it takes; NULL without one. */
+static struct era *era_of(struct worker *w, struct generation *g)
+{
+	struct era *present[] = { w->era, w->trial };
+
+	for (size_t i = 0; i < ARRAY_SIZE(present); i++)
+		if (present[i] && present[i]->generation == g) {
+			present[i]->users++;
+			generation_release(g); /* the era has one already */
+			return present[i];
+		}
+	return g ? era_new(w, g) : NULL;
+}
+
+/* IPv6 clients change the lower half of their address. */
+struct era *worker_era(const struct worker *w, const struct client *c)
+{
+	char key[sizeof(c->peer.addr.bytes) + sizeof(c->peer.port)];
+	size_t n = c->peer.addr.family == AF_INET6 ? 8 : 4;
+
+	if (!w->trial)
+		return w->era;
+	memcpy(key, c->peer.addr.bytes, n);
+	if (w->split.by_connection) {
+		memcpy(key + n, &c->peer.port, sizeof(c->peer.port));
+		n += sizeof(c->peer.port);
+	}
+	return l7_rollout_has((struct str){ key, n }, w->split.seed, w->split.share) ? w->trial
+										     : w->era;
 }
 
 /* ---- ports ---- */
@@ -131,9 +168,15 @@ static void close_same(struct worker *w, const struct socket_gift *gift)
 	}
 }
 
+static void find_rules(const struct worker *w, struct port *p)
+{
+	p->rules = w->era ? generation_port(w->era->generation, &p->at) : NULL;
+	p->trial = w->trial ? generation_port(w->trial->generation, &p->at) : NULL;
+}
+
 static void open_port(struct worker *w, const struct socket_gift *gift)
 {
-	const struct stream_listener_config config = { .max_open = w->config.limits.clients };
+	const struct stream_listener_config config = { 0 }; /* the gate has the limits */
 	struct port *p = mem_zalloc(sizeof(*p));
 	const struct stream_listener_events events = { .accepted = on_accepted,
 						       .starved = on_starved,
@@ -144,7 +187,7 @@ static void open_port(struct worker *w, const struct socket_gift *gift)
 	p->at = gift->at;
 	p->listener.fd = -1;
 	p->generation = gift->generation;
-	p->rules = w->era ? generation_port(w->era->generation, &p->at) : NULL;
+	find_rules(w, p);
 	TAILQ_INSERT_TAIL(&w->ports, p, all);
 	p->open = stream_listener_adopt(&p->listener, w->loop, gift->fd, &config, &events) == 0;
 	if (!p->open)
@@ -190,7 +233,7 @@ static void match_ports(struct worker *w)
 
 	for (; p; p = next) {
 		next = TAILQ_NEXT(p, all);
-		p->rules = w->era ? generation_port(w->era->generation, &p->at) : NULL;
+		find_rules(w, p);
 		if (!p->rules || w->phase >= WORKER_DRAIN)
 			close_port(p);
 		if (!p->open && !p->clients && p->listener.fd < 0)
@@ -202,14 +245,19 @@ static void match_ports(struct worker *w)
 
 static void take_generation(struct worker *w)
 {
-	struct generation *g = atomic_exchange(&w->pending, NULL);
-	struct era *old = w->era;
+	struct edition *new = atomic_exchange(&w->pending, NULL);
+	struct era *old = w->era, *old_trial = w->trial, *era, *trial;
 	struct client *c, *next;
 
-	if (!g)
+	if (!new)
 		return;
-	w->era = era_new(g);
-	take_gifts(w, g->number);
+	era = era_of(w, new->generation);
+	trial = era_of(w, new->trial.generation);
+	w->era = era;
+	w->trial = trial;
+	w->split = new->trial;
+	free(new);
+	take_gifts(w, era->generation->number);
 	match_ports(w);
 	for (c = TAILQ_FIRST(&w->clients); c; c = next) {
 		next = TAILQ_NEXT(c, all);
@@ -218,9 +266,29 @@ static void take_generation(struct worker *w)
 	}
 	if (old)
 		worker_release_era(w, old);
+	if (old_trial)
+		worker_release_era(w, old_trial);
 }
 
 /* ---- silence ---- */
+
+/* Whether a server gets requests of the current generation, or of the second one. */
+static bool serves(const struct worker *w, uint32_t number, uint64_t id)
+{
+	return generation_serves(w->era->generation, number, id) ||
+	       (w->trial && generation_serves(w->trial->generation, number, id));
+}
+
+/* Servers that get no more requests lose the connections that were kept for them. */
+static void sweep_slot(struct worker *w, uint32_t i, ev_tstamp now)
+{
+	struct slot *slot = w->slots[i];
+
+	if (w->era && !serves(w, i, slot->id))
+		end_kept(slot);
+	else
+		link_sweep(slot, now);
+}
 
 static void on_sweep(struct ev_loop *loop, ev_timer *timer, int revents)
 {
@@ -234,7 +302,7 @@ static void on_sweep(struct ev_loop *loop, ev_timer *timer, int revents)
 	}
 	for (uint32_t i = 0; i < w->n_slots; i++)
 		if (w->slots[i])
-			link_sweep(w->slots[i], now);
+			sweep_slot(w, i, now);
 }
 
 static void on_drain_limit(struct ev_loop *loop, ev_timer *timer, int revents)
@@ -257,8 +325,6 @@ static void limit_drain(struct worker *w)
 
 	ev_timer_set(&w->drain_limit, loop_seconds(limit), 0.);
 	ev_timer_start(w->loop, &w->drain_limit);
-	ev_timer_set(&w->sweep, DRAIN_SWEEP, DRAIN_SWEEP);
-	ev_timer_again(w->loop, &w->sweep);
 }
 
 static void take_drain(struct worker *w)
@@ -298,12 +364,23 @@ void worker_wake(struct worker *w)
 	ev_async_send(w->loop, &w->wake);
 }
 
-void worker_publish(struct worker *w, struct generation *g)
+static void drop(struct worker *w, struct generation *g)
 {
-	struct generation *late = atomic_exchange(&w->pending, g);
+	if (g && generation_release(g))
+		w->config.retired(g, w->config.user);
+}
 
-	if (late && generation_release(late))
-		w->config.retired(late, w->config.user);
+void worker_publish(struct worker *w, struct generation *g, const struct worker_trial *trial)
+{
+	struct edition *new = mem_alloc(sizeof(*new)), *late;
+
+	*new = (struct edition){ g, *trial };
+	late = atomic_exchange(&w->pending, new);
+	if (late) {
+		drop(w, late->generation);
+		drop(w, late->trial.generation);
+		free(late);
+	}
 	ev_async_send(w->loop, &w->wake);
 }
 
@@ -331,6 +408,8 @@ void worker_add_totals(const struct worker *w, struct worker_totals *t)
 	t->aborts += read_counter(&c->aborts);
 	t->clients += read_counter(&c->clients);
 	t->links += read_counter(&c->links);
+	for (size_t i = 0; i < REFUSALS; i++)
+		t->refusals[i] += read_counter(&c->refusals[i]);
 	for (size_t i = 0; i < WORKER_CLASSES; i++)
 		t->answers[i] += read_counter(&c->answers[i]);
 }
@@ -367,6 +446,8 @@ static void clean_up(struct worker *w)
 	w->n_slots = 0;
 	if (w->era)
 		worker_release_era(w, TAKE_PTR(w->era));
+	if (w->trial)
+		worker_release_era(w, TAKE_PTR(w->trial));
 }
 
 static void *run(void *user)
@@ -382,7 +463,6 @@ static void *run(void *user)
 
 static void set_defaults(struct worker_limits *l)
 {
-	l->clients = l->clients ?: CLIENTS;
 	l->head_time = l->head_time ?: 10 * NSEC_PER_SEC;
 	l->idle_time = l->idle_time ?: 60 * NSEC_PER_SEC;
 	l->stall_time = l->stall_time ?: 60 * NSEC_PER_SEC;
@@ -453,5 +533,6 @@ void worker_stop(struct worker *w)
 	buffers_free(&w->buffers);
 	buf_free(&w->out);
 	buf_free(&w->path);
+	buf_free(&w->straight);
 	free(w);
 }

@@ -13,14 +13,15 @@
 #pragma once
 
 #include "lib/loop/loop.h"
+#include "src/router/gate.h"
 #include "src/router/generation.h"
+#include "src/router/refusal.h"
 #include "src/router/stats.h"
 
 struct worker;
 
 /* Zero means the default. */
 struct worker_limits {
-	unsigned clients;    /* connections of clients, of this thread: 10,000 */
 	int64_t head_time;   /* ns for a head: 10 s */
 	int64_t idle_time;   /* ns between two requests: 60 s */
 	int64_t stall_time;  /* ns without a byte in an exchange, from either side: 60 s */
@@ -50,7 +51,8 @@ enum worker_drain {
 struct worker_totals {
 	uint64_t requests, retries;
 	uint64_t answers[WORKER_CLASSES];
-	uint64_t aborts;	 /* exchanges without a complete answer */
+	uint64_t aborts; /* exchanges without a complete answer */
+	uint64_t refusals[REFUSALS];
 	uint64_t clients, links; /* connections that are open now */
 };
 
@@ -58,8 +60,14 @@ struct worker_config {
 	unsigned number;
 	struct worker_limits limits;
 	struct stats_thread *stats; /* of this thread; borrowed */
+	struct gate *gate;	    /* shared by all workers */
 	/* A generation has lost its last reference. Called on the worker's thread. */
 	void (*retired)(struct generation *g, void *user);
+	/*
+	 * As many requests in a row as its pool allows have failed at a server, which the caller's
+	 * generation holds. Called on the worker's thread.
+	 */
+	void (*suspect)(struct server *s, void *user);
 	/* The thread has nothing left to do after worker_drain(). Called on it. */
 	void (*drained)(void *user);
 	void *user;
@@ -71,12 +79,20 @@ int worker_start(struct worker *w);
 /* Ends the thread at once, and frees what it has. */
 void worker_stop(struct worker *w);
 
+/* A second generation, which a part of the clients uses. */
+struct worker_trial {
+	struct generation *generation; /* NULL: there is none */
+	unsigned share;		       /* of the clients, in per cent */
+	bool by_connection;	       /* clients are told apart by connection and not by address */
+	uint64_t seed;
+};
+
 /* These five may be called by any thread. */
 
 /* Adds the worker's counters. */
 void worker_add_totals(const struct worker *w, struct worker_totals *totals);
-/* Passes a generation, with a reference that the worker releases. */
-void worker_publish(struct worker *w, struct generation *g);
+/* Passes a generation, and maybe a second one, each with a reference that the worker releases. */
+void worker_publish(struct worker *w, struct generation *g, const struct worker_trial *trial);
 /*
  * Gives a listening socket for an address of a generation; the worker owns it. It is used when the
  * generation is published, or if it was before, after worker_wake().

@@ -63,13 +63,9 @@ def test_what_is_not_done_yet_is_refused(serve, route):
     server = serve()
     router = route(document(server))
     address = f'127.0.0.1:{server.port}'
-    cases = [({'pool': {'ejection': {'failures': 3}}}, "Pool 'pool': ejection"),
-             ({'pool': {'slow_start': '5s'}}, "Pool 'pool': slow_start"),
-             ({'pool': {'send_proxy': True}}, "Pool 'pool': send_proxy"),
+    cases = [({'pool': {'send_proxy': True}}, "Pool 'pool': send_proxy"),
              ({'pool': {'limits': {'connections': 3}}}, "Pool 'pool': limits.connections"),
-             ({'pool': {'balance': 'maglev'}}, "Pool 'pool': balance"),
              ({'pool': {'servers': ['www.example.com:80']}}, "Pool 'pool': servers[0]"),
-             ({'rule': {'persistence': {'type': 'cookie'}}}, "Route 'all': persistence"),
              ({'rule': {'filters': {'mirrors': [{'pool': 'pool'}]}}}, "Route 'all': filters.mirrors"),
              ({'listeners': [{'name': 'l', 'address': address, 'expect_proxy': True}]}, "Listener 'l': expect_proxy")]
     for how, start in cases:

@@ -2,6 +2,7 @@
 """maglev-router and the health of its servers: probes, and where requests go meanwhile."""
 import json
 import socket
+import struct
 import threading
 
 import pytest
@@ -232,3 +233,212 @@ def test_a_further_try_goes_to_the_same_server_if_there_is_no_other(patients, on
     server.patient.answer = lambda wire: next(answers)
     router = one_thread(document(server, rule={'retry': {'attempts': 2, 'codes': [503], 'backoff': '1ms'}}))
     assert router.request().status == 200 and len(server.requests) == 3
+
+
+# ---- ejection ----
+
+EJECT = {'failures': 3, 'time': '300ms', 'max_percent': 50}
+ONCE = {'retry': {'attempts': 0}}
+
+
+def hangs(wire):
+    wire.exactly(1 << 20)
+
+
+@pytest.mark.parametrize('answer, what', [(status(500), 500), (status(503), 503), (None, 502), (b'nonsense\r\n\r\n', 502),
+                                          (hangs, 504)])
+def test_a_server_that_fails_requests_is_left_out_for_a_time(patients, one_thread, answer, what):
+    servers = patients(2)
+    servers[0].patient.answer = answer
+    router = one_thread(document(*servers, pool={'ejection': EJECT}, rule={**ONCE, 'timeouts': {'request': '100ms'}}))
+    assert [router.request().status for _ in range(6)].count(what) == 3
+    line = router.wait('server-ejected')
+    assert (line['pool'], line['server'], line['failures'], line['duration']) == \
+        ('pool', f'127.0.0.1:{servers[0].port}', 3, '300ms')
+    bad, good = states(router)
+    assert (bad['ejected'], bad['usable'], bad['ejections']) == (True, False, 1) and bad['ejected_until']
+    assert (good['ejected'], good['usable'], good['ejections']) == (False, True, 0)
+    mark = router.mark()
+    servers[0].patient.answer = OK
+    router.wait('server-returned')
+    assert spread(router, servers, 10) == [5, 5]
+    assert not router.all('server-ejected', mark)
+
+
+def test_a_server_that_refuses_connections_is_left_out(patients, one_thread):
+    servers = patients(2)
+    servers[0].listener.shutdown(socket.SHUT_RDWR)
+    servers[0].close()
+    router = one_thread(document(*servers, pool={'ejection': {**EJECT, 'time': '1h'}}, rule=ONCE))
+    assert [router.request().status for _ in range(6)].count(503) == 3
+    router.wait('server-ejected')
+    assert spread(router, servers, 10) == [0, 10]
+
+
+def test_only_failures_in_a_row_count(patients, one_thread):
+    servers = patients(2)
+    turn = iter(range(1 << 30))
+    servers[0].patient.answer = lambda wire: OK if next(turn) % 3 == 2 else status(503)
+    servers[1].patient.answer = status(404)
+    router = one_thread(document(*servers, pool={'ejection': EJECT}, rule=ONCE))
+    for _ in range(60):
+        router.request()
+    assert [len(server.requests) for server in servers] == [30, 30]
+    assert [state['ejections'] for state in states(router)] == [0, 0]
+
+
+def test_no_more_than_the_share_is_left_out(patients, one_thread):
+    servers = patients(4)
+    for server in servers:
+        server.patient.answer = status(503)
+    router = one_thread(document(*servers, pool={'ejection': {**EJECT, 'time': '1h'}}, rule=ONCE))
+    for _ in range(60):
+        assert router.request().status == 503
+    router.wait('server-ejected', count=2)
+    assert sum(state['ejected'] for state in states(router)) == 2
+    counts = sorted(len(server.requests) for server in servers)
+    assert counts[0] < 10 and counts[3] > 20
+
+
+def test_the_only_server_is_used_although_it_fails(patients, one_thread):
+    server, = patients(1)
+    server.patient.answer = status(503)
+    router = one_thread(document(server, pool={'ejection': {**EJECT, 'time': '1h'}}, rule=ONCE))
+    for _ in range(3):
+        assert router.request().status == 503
+    router.wait('server-ejected')
+    server.patient.answer = OK
+    assert router.request().status == 200
+
+
+def test_the_time_doubles_while_a_server_keeps_failing(patients, one_thread):
+    servers = patients(2)
+    servers[0].patient.answer = status(503)
+    router = one_thread(document(*servers, pool={'ejection': {**EJECT, 'failures': 1, 'time': '50ms'}}, rule=ONCE))
+
+    def ejected():
+        router.request()
+        return len(router.all('server-ejected')) >= 3
+
+    until(ejected)
+    assert [line['duration'] for line in router.all('server-ejected')][:3] == ['50ms', '100ms', '200ms']
+
+
+def test_an_ejection_survives_a_swap_until_the_pool_has_none(patients, one_thread):
+    servers = patients(2)
+    servers[0].patient.answer = status(503)
+    pool = {'ejection': {**EJECT, 'time': '1h'}}
+    router = one_thread(document(*servers, pool=pool, rule=ONCE))
+    for _ in range(6):
+        router.request()
+    router.wait('server-ejected')
+    servers[0].patient.answer = OK
+    router.update(document(*servers, pool=pool))
+    assert spread(router, servers, 6) == [0, 6]
+    router.update(document(*servers))
+    assert spread(router, servers, 6) == [3, 3]
+
+
+def test_a_client_that_leaves_is_no_failure_of_the_server(patients, one_thread):
+    servers = patients(1)
+    router = one_thread(document(*servers, pool={'ejection': {**EJECT, 'failures': 1}}))
+    servers[0].patient.answer = hangs
+    for i in range(3):
+        with router.client() as client:
+            client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))  # a reset at the end
+            client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+            until(lambda i=i: len(servers[0].requests) > i)
+    router.wait_metric('maglev_router_aborts_total', 3)
+    assert states(router)[0]['ejections'] == 0
+
+
+# ---- slow start ----
+
+def share(router, servers, n=200):
+    """The share of n requests that the first server gets."""
+    return spread(router, servers, n)[0] / n
+
+
+def test_a_server_that_came_up_gets_few_requests_at_first(patients, one_thread):
+    servers = patients(2)
+    router = one_thread(document(*servers, pool={'probe': FAST, 'slow_start': '1h'}))
+    wait_health(router, 'up', 'up')
+    assert share(router, servers) == 0.5  # nothing was down before
+    servers[0].patient.health = status(503)
+    wait_health(router, 'down', 'up')
+    servers[0].patient.health = OK
+    wait_health(router, 'up', 'up')
+    assert share(router, servers) < 0.05 and states(router)[0]['slow_start']
+    # alone it serves all the same
+    servers[1].patient.health = status(503)
+    wait_health(router, 'up', 'down')
+    assert share(router, servers, 10) == 1
+    # without a slow start it has its whole share at once
+    servers[1].patient.health = OK
+    wait_health(router, 'up', 'up')
+    router.update(document(*servers, pool={'probe': FAST}))
+    assert share(router, servers) == 0.5 and 'slow_start' not in states(router)[0]
+
+
+def test_the_share_grows_to_the_whole(patients, one_thread):
+    servers = patients(2)
+    router = one_thread(document(servers[1], pool={'slow_start': '1s'}))
+    router.update(document(*servers, pool={'slow_start': '1s'}))
+    assert states(router)[0]['slow_start'] and 'slow_start' not in states(router)[1]
+    assert share(router, servers, 20) < 0.5
+    until(lambda: 'slow_start' not in states(router)[0])
+    assert share(router, servers, 20) == 0.5
+
+
+def test_the_first_servers_of_a_pool_begin_at_once(patients, one_thread):
+    servers = patients(2)
+    router = one_thread(document(*servers, pool={'slow_start': '1h'}))
+    assert share(router, servers, 20) == 0.5
+
+
+def test_a_server_that_was_left_out_begins_slowly(patients, one_thread):
+    servers = patients(2)
+    servers[0].patient.answer = status(503)
+    router = one_thread(document(*servers, pool={'ejection': EJECT, 'slow_start': '1h'}, rule=ONCE))
+    for _ in range(6):
+        router.request()
+    servers[0].patient.answer = OK
+    router.wait('server-returned')
+    assert share(router, servers) < 0.05
+
+
+# ---- drain ----
+
+@pytest.mark.parametrize('how', [{'drain': True}, {'weight': 0}, None])
+def test_a_drained_server_finishes_its_requests_and_gets_no_more(patients, one_thread, how):
+    servers = patients(2)
+    waits = threading.Event()
+
+    def later(wire):
+        waits.wait()
+        return OK
+
+    def upstreams(more):
+        return {'upstreams': [{'host': '127.0.0.1', 'port': servers[1].port}] +
+                ([{'host': '127.0.0.1', 'port': servers[0].port, **more}] if more is not None else [])}
+
+    def doc(more):
+        one = document(pool=upstreams(more))
+        del one['pools'][0]['servers']
+        return one
+
+    router = one_thread(doc({}))
+    assert spread(router, servers, 4) == [2, 2]
+    until(lambda: len(servers[0].open) == 1)  # kept
+    servers[0].patient.answer = servers[1].patient.answer = later
+    clients = [router.client() for _ in range(2)]
+    for client in clients:
+        client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    until(lambda: [len(server.requests) for server in servers] == [3, 3])
+    assert router.update(doc(how)).status == 200
+    servers[1].patient.answer = OK
+    assert spread(router, servers, 6) == [0, 6]
+    waits.set()
+    assert [client.message()[1] for client in clients] == [b'ok', b'ok']
+    until(lambda: not servers[0].open)  # no connection to it is kept
+    assert servers[1].open

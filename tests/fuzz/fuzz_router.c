@@ -150,10 +150,31 @@ static void check_both_ways(struct str bytes, enum router_syntax syntax)
 	require(once.n == twice.n && memcmp(once.p, twice.p, once.n) == 0);
 }
 
+/* The body of POST /pools/NAME/endpoints. */
+static void check_servers(struct str bytes)
+{
+	static const struct l7_calls calls = { .compile = compile };
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+	struct errs errors = { .arena = arena }, warnings = { .arena = arena };
+	struct l7_config config;
+	struct l7_doc_pool pool;
+	const struct l7_doc doc = { .pools = &pool, .n_pools = 1 };
+	int r = router_doc_parse_servers(bytes, arena, &pool, &errors);
+
+	pool.name = (struct doc_text){ .set = true, .v = "p" };
+	if (r == 0)
+		r = l7_config_build(&doc, arena, &calls, &config, &errors, &warnings);
+	require((r == 0) == (errors.n == 0));
+	check_errors(&errors, &doc);
+	if (r == 0)
+		check_pool(&config.pools[0]);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct str bytes = { (const char *)data, size };
 
+	check_servers(bytes);
 	check_both_ways(bytes, ROUTER_YAML);
 	check_both_ways(bytes, ROUTER_JSON);
 	return 0;

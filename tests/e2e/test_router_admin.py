@@ -1,0 +1,477 @@
+# SPDX-License-Identifier: Apache-2.0
+"""maglev-router: its admin API beyond whole updates: generations, the servers of one pool, answers and who may ask."""
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+from urllib.parse import quote
+
+import pytest
+
+from lab import PATIENCE, program, until
+from lab.certs import Authority
+from lab.router import Router, Wire, answering, document
+
+
+def port_of(router, **how):
+    return int(router.request(**how).headers['x-port'])
+
+
+def named(wire):
+    """Answers with its port, in one piece."""
+    while True:
+        wire.message()
+        wire.send(b'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Port: %d\r\n\r\n' % wire.server.port)
+
+
+# ---- generations ----
+
+def test_generations_say_what_changed(serve, route):
+    one, two = serve(), serve()
+    router = route(document(one))
+    more = document(two)
+    more['routes'].append({'name': 'api', 'path_prefix': '/api', 'pool': 'pool'})
+    assert router.update(more).status == 200
+    shown = router.ask('GET', '/generations').json
+    assert shown['generation'] == 2
+    newest, oldest = shown['generations']
+    assert (newest['generation'], newest['source'], newest['in_force'], newest['held']) == (2, 'api', True, True)
+    assert newest['peer'].startswith('127.0.0.1:') and newest['before'] == 1
+    assert (newest['routes'], newest['pools'], newest['listeners']) == (2, 1, 1)
+    assert newest['changes'] == {
+        'routes': {'added': ['api'], 'removed': [], 'changed': [], 'moved': False, 'total': 1},
+        'pools': {'added': [], 'removed': [], 'changed': ['pool'], 'moved': False, 'total': 1}}
+    assert (oldest['generation'], oldest['source'], oldest['in_force'], oldest['peer']) == (1, 'file', False, '')
+    assert oldest['changes']['routes']['added'] == ['all']
+    diff = router.ask('GET', '/generations/2/diff').text.splitlines()
+    assert diff[0] == '@@ routes: 1 added, 0 removed, 0 changed @@'
+    assert json.loads(diff[1][1:])['name'] == 'api' and diff[1][0] == '+'
+    assert diff[3][0] == '-' and f'{one.port}' in diff[3]
+    assert diff[4][0] == '+' and f'{two.port}' in diff[4]
+    assert router.ask('GET', '/generations/1/config').json['pools'][0]['upstreams'][0]['port'] == one.port
+    for path in ('/generations/3/config', '/generations/x/config', '/generations/'):
+        answer = router.ask('GET', path)
+        assert (answer.status, answer.json['error']) == (404, 'UnknownGeneration'), path
+    assert router.ask('GET', '/generations/1/other').status == 404
+
+
+def test_a_rollback_applies_an_earlier_generation(serve, route):
+    servers = [serve() for _ in range(3)]
+    router = route(document(servers[0]))
+    for server in servers[1:]:
+        router.update(document(server))
+    answer = router.ask('POST', '/rollback')
+    assert (answer.status, answer.json['generation']) == (200, 4)
+    assert port_of(router) == servers[1].port
+    answer = router.ask('POST', '/rollback', body='{"generation": 1}')
+    assert (answer.status, answer.json['generation']) == (200, 5)
+    assert port_of(router) == servers[0].port
+    newest = router.ask('GET', '/generations').json['generations'][0]
+    assert (newest['source'], newest['of'], newest['before']) == ('rollback', 1, 4)
+    assert newest['changes']['pools']['changed'] == ['pool']
+    router.wait('rolled-back', generation=5, of=1)
+    for body, status, error in (('{"generation": 99}', 404, 'UnknownGeneration'), ('{"generation": "x"}', 400, 'InvalidValue'),
+                                ('{', 400, 'InvalidValue'), ('{"other": 1}', 400, 'InvalidValue')):
+        answer = router.ask('POST', '/rollback', body=body)
+        assert (answer.status, answer.json['error']) == (status, error)
+    assert router.metrics().one('maglev_router_generation') == 5
+
+
+def test_only_the_last_ten_can_come_back(serve, route):
+    server = serve()
+    router = route(document(server))
+    for _ in range(20):
+        router.update(document(server))
+    assert [one['generation'] for one in router.ask('GET', '/generations').json['generations']] == list(range(21, 11, -1))
+    assert router.ask('POST', '/rollback', body='{"generation": 11}').status == 404
+    assert router.ask('POST', '/rollback', body='{"generation": 12}').status == 200
+    router.wait_metric('maglev_router_generations_held', 1)
+
+
+def test_a_rollback_opens_its_listeners_again(serve, route):
+    server = serve()
+    router = route(document(server, listeners=[{'name': 'a', 'address': '127.0.0.1:0'}]))
+    router.update(document(server, listeners=[{'name': 'b', 'address': '127.0.0.2:0'}]))
+    router.wait('listener-closed', **{'for': 'a'})
+    since = router.mark()
+    assert router.ask('POST', '/rollback').status == 200
+    port = int(router.wait('listening', since, **{'for': 'a'})['addr'].rsplit(':', 1)[1])
+    with Wire(port) as client:
+        assert client.get()[0].status == 200
+
+
+def test_without_an_earlier_generation_there_is_no_rollback(serve, route):
+    router = route(document(serve()))
+    answer = router.ask('POST', '/rollback')
+    assert (answer.status, answer.json['error']) == (404, 'UnknownGeneration')
+
+
+# ---- the servers of one pool ----
+
+def set_servers(router, pool, body):
+    return router.ask('POST', f'/pools/{quote(pool, safe="")}/endpoints', body=json.dumps(body))
+
+
+def test_the_servers_of_one_pool_are_replaced(serve, route):
+    one, two, other = serve(), serve(), serve()
+    router = route({'routes': [{'name': 'a', 'path_prefix': '/a', 'pool': 'ns/a b'}, {'name': 'rest', 'pool': 'rest'}],
+                    'pools': [{'name': 'rest', 'servers': [f'127.0.0.1:{other.port}']},
+                              {'name': 'ns/a b', 'servers': [f'127.0.0.1:{one.port}'], 'balance': 'least_request'}]})
+    assert port_of(router, path='/a') == one.port
+    answer = set_servers(router, 'ns/a b', {'servers': [f'127.0.0.1:{two.port}']})
+    assert (answer.status, answer.json) == (200, {'status': 'ok', 'pool': 'ns/a b', 'servers': 1, 'generation': 2})
+    assert port_of(router, path='/a') == two.port
+    assert port_of(router, path='/b') == other.port
+    pool = router.ask('GET', '/pools').json['pools'][1]
+    assert pool['balance'] == 'least_request'
+    assert [(one['port'], one['idx']) for one in pool['upstreams']] == [(two.port, 1)]
+    answer = set_servers(router, 'ns/a b', {'upstreams': [{'host': '127.0.0.1', 'port': server.port, 'weight': 3}
+                                                          for server in (one, two)]})
+    assert answer.json['servers'] == 2
+    assert {port_of(router, path='/a') for _ in range(6)} == {one.port, two.port}
+    newest = router.ask('GET', '/generations').json['generations'][0]
+    assert (newest['source'], newest['changes']) == ('endpoints', {
+        'pools': {'added': [], 'removed': [], 'changed': ['ns/a b'], 'moved': False, 'total': 1}})
+    # what the next whole update is compared with has the servers of that update
+    assert router.update(router.ask('GET', '/config').json).status == 200
+    assert router.ask('GET', '/generations').json['generations'][0]['changes'] == {}
+    assert router.ask('POST', '/rollback', body='{"generation": 2}').status == 200
+    assert {port_of(router, path='/a') for _ in range(4)} == {two.port}
+
+
+def test_an_update_of_servers_keeps_their_connections(serve, route):
+    one, two = serve(named), serve(named)
+    router = route(document(one), threads=1)
+    with router.client() as client:
+        client.get()
+        for _ in range(50):
+            set_servers(router, 'pool', {'servers': [f'127.0.0.1:{one.port}', f'127.0.0.1:{two.port}']})
+            client.get()
+            set_servers(router, 'pool', {'servers': [f'127.0.0.1:{one.port}']})
+            client.get()
+    assert one.connections == 1
+
+
+def test_bad_servers_are_refused_whole(serve, route):
+    server = serve()
+    router = route(document(server))
+    for pool, body, status, error, words in (
+            ('nowhere', {'servers': []}, 404, 'UnknownPool', "there is no pool 'nowhere'"),
+            ('pool', {'servers': ['127.0.0.1:x']}, 400, 'InvalidUpstream', "Pool 'pool': servers[0]"),
+            ('pool', {'upstreams': [{'host': '127.0.0.1'}]}, 400, 'InvalidUpstream', "Pool 'pool': upstreams[0].port"),
+            ('pool', {}, 400, 'EmptyPool', "Pool 'pool'"), ('pool', {'balance': 'random'}, 400, 'UnknownKey', 'balance'),
+            ('pool', [], 400, 'InvalidValue', '')):
+        answer = set_servers(router, pool, body)
+        assert (answer.status, answer.json['error']) == (status, error), answer.text
+        assert words in answer.json['message']
+    assert router.ask('POST', '/pools/pool', body='{}').status == 404
+    assert router.ask('POST', '/pools/%zz/endpoints', body='{"servers": []}').status == 404
+    assert router.ask('POST', '/pools/a%00b/endpoints', body='{"servers": []}').status == 404
+    assert router.metrics().one('maglev_router_generation') == 1
+    assert router.request().status == 200
+
+
+# ---- sizes ----
+
+def many(server, n):
+    return {'routes': [{'name': f'route-{i}', 'host': f'h{i}.example.com', 'path_prefix': '/', 'pool_idx': 0, 'strip_prefix': True}
+                       for i in range(n)], 'pools': document(server)['pools']}
+
+
+def test_answers_have_a_limit_and_lists_have_pages(serve, route):
+    server = serve()
+    router = route(many(server, 200), '--admin-max-answer', '4')
+    for path in ('/routes', '/config', '/generations/1/config'):
+        answer = router.ask('GET', path)
+        assert (answer.status, answer.json['error']) == (400, 'AnswerTooLarge') and '4096' in answer.json['message']
+    page = router.ask('GET', '/routes?from=190&limit=20').json
+    assert [one['name'] for one in page['routes']] == [f'route-{i}' for i in range(190, 200)]
+    assert (page['total'], page['generation']) == (200, 1)
+    assert router.ask('GET', '/routes?from=200').json['routes'] == []
+    assert router.ask('GET', '/pools?limit=1').json['total'] == 1
+    assert router.ask('GET', '/routes?limit=x').json['error'] == 'InvalidValue'
+    assert router.ask('GET', '/generations').json['generations'][0]['routes'] == 200
+
+
+def test_larger_bodies_need_a_flag(serve, route):
+    server = serve()
+    body = json.dumps(many(server, 10000))
+    assert len(body) > 1 << 20
+    router = route(document(server))
+    assert router.ask('POST', '/routes/update', body=body).status == 413
+    router = route(document(server), '--admin-max-body', '4096')
+    assert router.ask('POST', '/routes/update', body=body).json['routes_updated'] == 10000
+    assert router.request(headers={'Host': 'h9999.example.com'}).status == 200
+
+
+# ---- who may ask ----
+
+TOKEN = 'a token of 16 b.'.replace(' ', '-')
+
+
+@pytest.fixture
+def token(folders):
+    path = os.path.join(str(folders()), 'token')
+
+    def write(text=TOKEN, mode=0o600):
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(text + '\n')
+        os.chmod(path, mode)
+        return path
+    write.path = path
+    return write
+
+
+def bearer(token):
+    return {'Authorization': f'Bearer {token}'}
+
+
+def test_a_token_is_needed_for_all_but_the_probes(serve, route, token):
+    router = route(document(serve()), '--admin-token-file', token())
+    for path in ('/routes', '/config', '/metrics', '/generations', '/nowhere'):
+        for headers in (None, bearer('x' * 16), bearer(TOKEN[:-1]), {'Authorization': f'Basic {TOKEN}'}, bearer('')):
+            answer = router.ask('GET', path, headers)
+            assert (answer.status, answer.json['error']) == (401, 'InvalidToken'), path
+            assert answer.headers['www-authenticate'].startswith('Bearer')
+    assert router.ask('POST', '/routes/update', body='{}').status == 401
+    for path in ('/healthz', '/readyz'):
+        assert router.get(path) == (200, 'ok\n')
+    for headers in (bearer(TOKEN), {'authorization': f'bearer  {TOKEN}'}, {**bearer(TOKEN), 'Host': 'router.example'}):
+        assert router.ask('GET', '/routes', headers).status == 200
+        assert router.ask('GET', '/metrics', headers).status == 200
+    assert router.ask('POST', '/config/check', bearer(TOKEN), '{}').status == 200
+
+
+def test_the_token_is_read_again(serve, route, token):
+    router = route(document(serve()), '--admin-token-file', token())
+    new = 'another-token-of-bytes'
+    token(new)
+    router.signal(signal.SIGHUP)
+    router.wait('token-reloaded')
+    assert router.ask('GET', '/routes', bearer(TOKEN)).status == 401
+    assert router.ask('GET', '/routes', bearer(new)).status == 200
+    token('short')
+    router.signal(signal.SIGHUP)
+    assert '16 bytes' in router.wait('token-failed')['error']
+    assert router.ask('GET', '/routes', bearer(new)).status == 200
+
+
+@pytest.mark.parametrize('text, mode, words', [('short', 0o600, '16 bytes'), (TOKEN, 0o644, 'by others'),
+                                               (TOKEN, 0o602, 'by others'), ('two words of a token', 0o600, 'one word'),
+                                               ('x' * 5000, 0o600, 'too large')])
+def test_a_token_that_protects_nothing_is_refused(running, folders, token, text, mode, words):
+    router = Router(folders(), {'pools': []}, '--admin-token-file', token(text, mode))
+    running(router).start(ready=False)
+    assert words in router.wait('token-failed', file=token.path)['error']
+    assert router.end() == 3
+
+
+@pytest.fixture(scope='module')
+def authority(tmp_path_factory):
+    authority = Authority(tmp_path_factory.mktemp('admin'))
+    authority.client = authority.issue('client', 'client')
+    return authority
+
+
+def ask_tls(port, authority, pair=None, path='/routes', headers=None, name='www.example.net'):
+    context = ssl.create_default_context(cafile=authority.ca)
+    context.check_hostname = False
+    if pair:
+        context.load_cert_chain(*pair)
+    connection = http.client.HTTPSConnection('127.0.0.1', port, timeout=PATIENCE, context=context)
+    try:
+        connection.request('GET', path, headers={'Host': name, **(headers or {})})
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+def test_clients_show_a_certificate(serve, route, authority, folders):
+    cert, key = (shutil.copy(path, folders()) for path in authority.good)
+    router = route(document(serve()), '--admin-tls-cert', cert, '--admin-tls-key', key, '--admin-tls-client-ca', authority.ca)
+    assert ask_tls(router.port, authority, authority.client) == 200
+    assert ask_tls(router.port, authority, authority.client, '/healthz') == 200
+    # a browser may have the certificate, too
+    assert ask_tls(router.port, authority, authority.client, headers={'Origin': 'https://evil.example'}) == 403
+    for pair in (None, authority.self_signed):
+        with pytest.raises((ssl.SSLError, OSError)):
+            ask_tls(router.port, authority, pair)
+    with pytest.raises((http.client.HTTPException, OSError)):
+        router.get('/routes')
+    renewed, renewed_key = authority.issue('renewed', 'www.example.net')
+    shutil.copy(renewed_key, key)
+    shutil.copy(renewed, cert)
+    router.signal(signal.SIGHUP)
+    router.wait('tls-reloaded', **{'for': 'admin'})
+    assert ask_tls(router.port, authority, authority.client) == 200
+    shutil.copy(authority.ca, cert)
+    router.signal(signal.SIGHUP)
+    router.wait('tls-failed', **{'for': 'admin'})
+    assert ask_tls(router.port, authority, authority.client) == 200
+
+
+def test_tls_without_certificates_of_clients_needs_the_token(serve, route, authority, token):
+    cert, key = authority.good
+    router = route(document(serve()), '--admin-tls-cert', cert, '--admin-tls-key', key, '--admin-token-file', token())
+    assert ask_tls(router.port, authority) == 401
+    assert ask_tls(router.port, authority, headers=bearer(TOKEN)) == 200
+    assert ask_tls(router.port, authority, path='/readyz') == 200
+
+
+def test_other_addresses_need_a_token_or_certificates(running, folders, net, token, authority):
+    address = net.address()
+    cert, key = authority.good
+    tls = ('--admin-tls-cert', cert, '--admin-tls-key', key)
+    for flags, starts in (((), False), (tls, False), (('--admin-token-file', token()), True),
+                          ((*tls, '--admin-tls-client-ca', authority.ca), True)):
+        router = Router(folders(), {'pools': []}, '--admin-addr', f'{address}:0', *flags, namespace=net.servers)
+        running(router).start(ready=starts)
+        if starts:
+            assert router.wait('listening', **{'for': 'admin'})['addr'].startswith(f'{address}:')
+        else:
+            assert '--admin-token-file or --admin-tls-client-ca' in router.wait('listen-failed', flag='--admin-addr')['error']
+            assert router.end() == 3
+
+
+def test_flags_that_belong_together():
+    for flags in (('--admin-tls-cert', 'x'), ('--admin-tls-key', 'x'), ('--admin-tls-client-ca', 'x')):
+        done = subprocess.run([program('maglev-router'), *flags], capture_output=True, text=True, check=False)
+        assert done.returncode == 64 and '--admin-tls-cert' in done.stderr
+
+
+# ---- rollouts ----
+
+FAILING = answering(b'HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n')
+
+
+def clients(router, n, each=1, path='/'):
+    """The statuses of the requests of n clients with an address each, and who answered: [(status, {ports})]."""
+    found = []
+    for i in range(n):
+        sock = socket.create_connection(('127.0.0.1', router.port_of('default')), PATIENCE, source_address=(f'127.1.{i // 250}.{i % 250 + 1}', 0))
+        with Wire(sock=sock) as wire:
+            heads = [wire.get(path)[0] for _ in range(each)]
+        found.append(([head.status for head in heads], {int(head.get('x-port') or 0) for head in heads}))
+    return found
+
+
+def update(router, document, **how):
+    query = '&'.join(f'{key}={value}' for key, value in how.items())
+    return router.ask('POST', f'/routes/update?{query}', body=json.dumps(document))
+
+
+def test_a_rollout_gives_each_client_one_generation(serve, route):
+    old, new = serve(named), serve(named)
+    router = route(document(old))
+    answer = update(router, document(new), rollout=30, step=0)
+    assert (answer.status, answer.json['generation'], answer.json['rollout']) == (200, 2, 30)
+    found = clients(router, 200, each=3)
+    assert all(len(ports) == 1 for _, ports in found)
+    share = sum(ports == {new.port} for _, ports in found)
+    assert 30 <= share <= 90  # 60, and 6 is its deviation
+    assert clients(router, 200) == [(statuses[:1], ports) for statuses, ports in found]
+    shown = router.ask('GET', '/rollout').json
+    assert (shown['state'], shown['generation'], shown['from'], shown['percent'], shown['by']) == ('running', 2, 1, 30, 'client')
+    assert shown['new'] == {'answers': share * 4, 'errors': 0} and shown['old'] == {'answers': (200 - share) * 4, 'errors': 0}
+    assert router.ask('GET', '/routes').json['generation'] == 1
+    assert router.metrics().one('maglev_router_rollout_percent') == 30
+    newest = router.ask('GET', '/generations').json['generations'][0]
+    assert (newest['source'], newest['in_force'], newest['held']) == ('rollout', False, True)
+    assert router.ask('POST', '/rollout/promote').json == {'status': 'ok', 'generation': 2}
+    assert {next(iter(ports)) for _, ports in clients(router, 20)} == {new.port}
+    router.wait_metric('maglev_router_generations_held', 1)
+    assert router.ask('GET', '/rollout').json['state'] == 'finished'
+    assert router.ask('POST', '/rollback').json['generation'] == 3
+    assert port_of(router) == old.port
+
+
+def test_a_rollout_by_connection(serve, route):
+    old, new = serve(named), serve(named)
+    router = route(document(old))
+    update(router, document(new), rollout=50, step=0, by='connection')
+    found = set()
+    for _ in range(60):
+        with router.client() as client:
+            ports = {int(client.get()[0].get('x-port')) for _ in range(3)}
+        assert len(ports) == 1
+        found |= ports
+    assert found == {old.port, new.port}
+
+
+def test_a_good_rollout_reaches_everybody(serve, route):
+    old, new = serve(named), serve(named)
+    router = route(document(old))
+    update(router, document(new), rollout=20, step=40, interval='100ms', min_requests=5)
+    until(lambda: clients(router, 30) and router.ask('GET', '/rollout').json['state'] == 'finished')
+    assert [line['percent'] for line in router.all('rollout-step')] == [60, 100]
+    router.wait('rollout-finished', generation=2, errors=0)
+    assert router.metrics().one('maglev_router_generation') == 2
+    assert router.metrics().one('maglev_router_rollouts_total', result='finished') == 1
+    assert {next(iter(ports)) for _, ports in clients(router, 20)} == {new.port}
+    assert router.ask('GET', '/rollout').json['percent'] == 100
+
+
+def test_a_bad_rollout_returns_by_itself(serve, route):
+    old, bad = serve(named), serve(FAILING)
+    router = route(document(old))
+    update(router, document(bad), rollout=20, step=20, interval='10s', min_requests=20)
+    statuses = []
+    until(lambda: statuses.extend(status for one, _ in clients(router, 50) for status in one) or
+          router.ask('GET', '/rollout').json['state'] == 'returned')
+    line = router.wait('rollout-returned', generation=2, percent=20)
+    assert line['answers'] == line['errors'] >= 20 and line['errors_before'] == 0
+    assert 20 <= statuses.count(500) < 60
+    assert {status for one, _ in clients(router, 100) for status in one} == {200}
+    newest = router.ask('GET', '/generations').json['generations'][0]
+    assert (newest['generation'], newest['in_force'], newest['returned']) == (2, False, True)
+    assert router.metrics().one('maglev_router_generation') == 1
+    assert router.metrics().one('maglev_router_rollouts_total', result='returned') == 1
+    router.wait_metric('maglev_router_generations_held', 1)
+    assert router.update(document(old)).json['generation'] == 3
+
+
+def test_what_a_rollout_allows_meanwhile(serve, route):
+    old, new, third = serve(named), serve(named), serve(named)
+    router = route(document(old))
+    assert router.ask('GET', '/rollout').json == {'state': 'none'}
+    update(router, document(new, rule={'path_prefix': '/'}), rollout=100, step=0)
+    for answer in (router.update(document(third)), update(router, document(third), rollout=5), router.ask('POST', '/rollback')):
+        assert (answer.status, answer.json['error']) == (409, 'RolloutUnderWay')
+    router.write(document(third))
+    router.signal(signal.SIGHUP)
+    assert 'rollout' in router.wait('config-apply-failed')['error']
+    assert port_of(router) == new.port
+    # servers that come and go are those of both generations
+    assert set_servers(router, 'pool', {'servers': [f'127.0.0.1:{third.port}']}).json['generation'] == 4
+    shown = router.ask('GET', '/rollout').json
+    assert (shown['generation'], shown['from'], shown['new']['answers']) == (3, 4, 1)
+    assert port_of(router) == third.port
+    assert router.ask('POST', '/rollout/abort').json == {'status': 'ok', 'generation': 4}
+    router.wait('rollout-aborted', generation=3)
+    assert port_of(router) == third.port
+    for path in ('/rollout/abort', '/rollout/promote'):
+        answer = router.ask('POST', path)
+        assert (answer.status, answer.json['error']) == (409, 'NoRollout')
+
+
+def test_rollouts_that_are_refused(serve, route, running, folders):
+    server = serve()
+    router = route(document(server))
+    for how in ({'rollout': 0}, {'rollout': 101}, {'rollout': 'x'}, {'rollout': 5, 'step': 101}, {'rollout': 5, 'interval': '1ms'},
+                {'rollout': 5, 'by': 'moon'}, {'rollout': 5, 'min_requests': -1}, {'rollout': 5, 'max_error_increase': 'x'}):
+        answer = update(router, document(server), **how)
+        assert (answer.status, answer.json['error']) == (400, 'InvalidRollout'), how
+    answer = update(router, document(server, listeners=[{'name': 'b', 'address': '127.0.0.2:0'}]), rollout=5)
+    assert (answer.status, answer.json['error']) == (409, 'RolloutListeners')
+    assert router.metrics().one('maglev_router_generations_held') == 1
+    assert router.update(document(server)).json['generation'] == 2
+    empty = Router(folders(), document(server))
+    where = empty.command.index('--config')
+    del empty.command[where:where + 2]
+    running(empty).start()
+    answer = update(empty, document(server), rollout=5)
+    assert (answer.status, answer.json['error']) == (409, 'NoGeneration')
