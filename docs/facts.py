@@ -13,7 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TYPES = {'TEXT': 'text', 'WORD': 'word', 'INT': 'number', 'BOOL': 'boolean', 'DURATION': 'duration',
          'WORDS': 'list', 'LIST': 'list', 'PAIRS': 'mapping', 'SECTION': 'mapping', 'NAMED': 'mapping'}
 
-WITH_API = ('src/maglevd', 'src/speaker')
+WITH_API = ('src/maglevd', 'src/router', 'src/speaker')
 WITH_FILE = ('src/maglevd', 'src/router', 'src/speaker')
 
 

@@ -17,6 +17,10 @@ struct reader {
 	VEC(struct router_handover_socket) sockets;
 };
 
+static const char *const kinds[] = { [ROUTER_HANDOVER_LISTENER] = "listener",
+				     [ROUTER_HANDOVER_ADMIN] = "admin",
+				     [ROUTER_HANDOVER_GRPC] = "grpc" };
+
 void router_handover_write(const struct router_handover *h, struct buf *out)
 {
 	char text[ENDPOINT_STRLEN];
@@ -25,10 +29,8 @@ void router_handover_write(const struct router_handover *h, struct buf *out)
 	for (size_t i = 0; i < h->n; i++) {
 		const struct router_handover_socket *s = &h->sockets[i];
 
-		if (s->kind == ROUTER_HANDOVER_ADMIN)
-			buf_printf(out, "admin %s\n", s->admin);
-		else
-			buf_printf(out, "listener %s\n", endpoint_format(&s->at, text));
+		buf_printf(out, "%s %s\n", kinds[s->kind],
+			   s->kind ? s->text : endpoint_format(&s->at, text));
 	}
 	buf_addc(out, '\n');
 	buf_add(out, h->config.p, h->config.n);
@@ -62,7 +64,13 @@ static int take_listener(struct reader *r, const char *value)
 static int take_admin(struct reader *r, const char *value)
 {
 	return take_socket(r, (struct router_handover_socket){ .kind = ROUTER_HANDOVER_ADMIN,
-							       .admin = value });
+							       .text = value });
+}
+
+static int take_grpc(struct reader *r, const char *value)
+{
+	return take_socket(r, (struct router_handover_socket){ .kind = ROUTER_HANDOVER_GRPC,
+							       .text = value });
 }
 
 static const struct {
@@ -71,7 +79,8 @@ static const struct {
 } words[] = { { MAGIC, take_version },
 	      { "generation", take_generation },
 	      { "listener", take_listener },
-	      { "admin", take_admin } };
+	      { "admin", take_admin },
+	      { "grpc", take_grpc } };
 
 static int take_line(struct reader *r, struct str line)
 {

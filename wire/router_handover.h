@@ -7,6 +7,7 @@
  *	listener 127.0.0.1:80
  *	listener 127.0.0.1:80
  *	admin 127.0.0.1:9901
+ *	grpc 127.0.0.1:9902
  *
  *	{"listeners":[...], ...}
  *
@@ -28,12 +29,16 @@
 #define ROUTER_HANDOVER_SOCKETS 16384
 #define ROUTER_HANDOVER_LINE 1024 /* bytes of a line */
 
-enum router_handover_kind { ROUTER_HANDOVER_LISTENER, ROUTER_HANDOVER_ADMIN };
+enum router_handover_kind {
+	ROUTER_HANDOVER_LISTENER,
+	ROUTER_HANDOVER_ADMIN,
+	ROUTER_HANDOVER_GRPC,
+};
 
 struct router_handover_socket {
 	enum router_handover_kind kind;
 	struct endpoint at; /* of a listener */
-	const char *admin;  /* as in --admin-addr */
+	const char *text;   /* of the others: as in --admin-addr and --grpc-addr */
 };
 
 struct router_handover {

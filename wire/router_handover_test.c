@@ -39,7 +39,8 @@ static void what_is_written_is_read(void **state)
 		listener("127.0.0.1:0"),
 		listener(":80"),
 		listener("[2001:db8::1]:443"),
-		{ .kind = ROUTER_HANDOVER_ADMIN, .admin = "/run/with space/admin.sock" },
+		{ .kind = ROUTER_HANDOVER_ADMIN, .text = "/run/with space/admin.sock" },
+		{ .kind = ROUTER_HANDOVER_GRPC, .text = ":9902" },
 	};
 	const struct router_handover h = { .generation = UINT64_MAX,
 					   .sockets = sockets,
@@ -56,7 +57,8 @@ static void what_is_written_is_read(void **state)
 		assert_int_equal(back.sockets[i].kind, sockets[i].kind);
 		assert_int_equal(endpoint_cmp(&back.sockets[i].at, &sockets[i].at), 0);
 	}
-	assert_string_equal(back.sockets[4].admin, "/run/with space/admin.sock");
+	assert_string_equal(back.sockets[4].text, "/run/with space/admin.sock");
+	assert_string_equal(back.sockets[5].text, ":9902");
 	assert_true(str_eq(back.config, h.config));
 }
 

@@ -126,3 +126,13 @@ size_t l7_pick_backend(const struct l7_backend *backends, size_t n, uint64_t ran
 	}
 	return L7_NONE;
 }
+
+bool l7_config_allows(const struct l7_config *c, struct str host)
+{
+	if (!c->n_allowed_hosts)
+		return true;
+	for (size_t i = 0; i < c->n_allowed_hosts; i++)
+		if (l7_host_covers(c->allowed_hosts[i], l7_host_name(host)))
+			return true;
+	return false;
+}

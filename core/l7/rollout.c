@@ -17,8 +17,9 @@ static bool is_worse(const struct l7_rollout *r, struct l7_tally before, struct 
 	return rate(after) > rate(before) + r->max_increase / 100.;
 }
 
-enum l7_verdict l7_rollout_judge(const struct l7_rollout *r, unsigned share, int64_t elapsed,
-				 struct l7_tally before, struct l7_tally after)
+enum l7_rollout_verdict l7_rollout_judge(const struct l7_rollout *r, unsigned share,
+					 int64_t elapsed, struct l7_tally before,
+					 struct l7_tally after)
 {
 	if (is_worse(r, before, after))
 		return L7_ROLLOUT_RETURN;

@@ -34,7 +34,7 @@ struct l7_tally {
 	uint64_t errors;  /* of those: with a status from 500 on, or without a complete answer */
 };
 
-enum l7_verdict {
+enum l7_rollout_verdict {
 	L7_ROLLOUT_WAIT,
 	L7_ROLLOUT_STEP,   /* the share becomes l7_rollout_next() */
 	L7_ROLLOUT_FINISH, /* the new configuration replaces the old one */
@@ -45,8 +45,9 @@ enum l7_verdict {
  * share is the present one, and elapsed the ns since it was set; before are the requests of the old
  * configuration since the start of the rollout, after those of the new one since its share was set.
  */
-enum l7_verdict l7_rollout_judge(const struct l7_rollout *r, unsigned share, int64_t elapsed,
-				 struct l7_tally before, struct l7_tally after);
+enum l7_rollout_verdict l7_rollout_judge(const struct l7_rollout *r, unsigned share,
+					 int64_t elapsed, struct l7_tally before,
+					 struct l7_tally after);
 unsigned l7_rollout_next(const struct l7_rollout *r, unsigned share);
 /*
  * Whether a client is among the share, in per cent. key is what identifies it. A client that is

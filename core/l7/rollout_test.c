@@ -38,7 +38,7 @@ static void a_bad_one_returns_as_soon_as_enough_is_known(void **state)
 	static const struct l7_tally before = { 1000, 10 }; /* 1 per cent */
 	static const struct {
 		struct l7_tally after;
-		enum l7_verdict verdict;
+		enum l7_rollout_verdict verdict;
 	} rows[] = {
 		{ { 49, 49 }, L7_ROLLOUT_WAIT },
 		{ { 50, 50 }, L7_ROLLOUT_RETURN },

@@ -46,6 +46,17 @@ struct str l7_host_name(struct str host)
 	return host;
 }
 
+bool l7_host_covers(struct str name, struct str host)
+{
+	struct str suffix;
+
+	if (!str_starts(name, STR("*.")))
+		return str_ieq(name, host);
+	suffix = (struct str){ name.p + 1, name.n - 1 };
+	return host.n > suffix.n &&
+	       str_ieq((struct str){ host.p + host.n - suffix.n, suffix.n }, suffix);
+}
+
 static struct str text_of(struct str host)
 {
 	if (host.n && host.p[0] == '*')

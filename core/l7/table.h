@@ -29,3 +29,8 @@ size_t l7_table_find(const struct l7_table *t, const struct l7_request *r);
 
 /* The host of a request without its port and without a dot at its end. "[::1]:80" gives "[::1]". */
 struct str l7_host_name(struct str host);
+/*
+ * Whether a name, "www.example.com" or "*.example.com", stands for a host, which has no port. A
+ * wildcard stands for one or more labels.
+ */
+bool l7_host_covers(struct str name, struct str host);

@@ -2,7 +2,7 @@
 /*
  * The table against an obvious model: all entries in one list, in the order of names and matches,
  * and the first that applies wins. Names, paths and conditions come from small sets, so that rules
- * overlap in many ways.
+ * overlap in many ways. The explanation of each answer must name the same entry.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "core/l7/explain.h"
 #include "core/l7/table.h"
 #include "core/testing/random.h"
 
@@ -112,6 +113,19 @@ static size_t model_find(const struct l7_entry *entries, size_t n, const struct 
 	return best;
 }
 
+/* Whatever is left out, the one that is found is not. */
+static size_t explained(const struct l7_entry *entries, size_t n, const struct l7_request *r,
+			size_t most)
+{
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+	struct l7_explanation e = l7_explain(entries, n, r, by_length, most, arena);
+
+	for (size_t i = 0; i < e.n; i++)
+		assert_int_equal(e.candidates[i].verdict == L7_FOUND,
+				 e.candidates[i].entry == e.found);
+	return e.found;
+}
+
 static void the_table_finds_what_the_model_finds(void **state)
 {
 	for (unsigned run = 0; run < DICE_RUNS; run++) {
@@ -136,7 +150,8 @@ static void the_table_finds_what_the_model_finds(void **state)
 				size_t want = model_find(entries, n, &r);
 
 				found += want != L7_NONE;
-				if (l7_table_find(table, &r) != want)
+				if (l7_table_find(table, &r) != want ||
+				    explained(entries, n, &r, 1 + dice_roll(&d, 8)) != want)
 					fail_msg("seed %llu: host %.*s path %.*s",
 						 (unsigned long long)d.seed, (int)r.host.n,
 						 r.host.p, (int)r.path.n, r.path.p);

@@ -36,6 +36,17 @@ void config_report(const struct config_load *load, const char *path, bool again)
 			  LOG_S("error", load->errors.n ? load->errors.items[0].text : ""));
 }
 
+void config_first_error(const struct config_load *load, const char *path, struct buf *out)
+{
+	struct errs first = load->errors;
+
+	first.n = first.n ? 1 : 0;
+	first.dropped = 0;
+	errs_print(&first, path, out);
+	if (out->n && out->p[out->n - 1] == '\n')
+		out->n--;
+}
+
 int config_check(const struct config_source *source)
 {
 	struct config_load *load = config_load(source);

@@ -14,6 +14,8 @@
  * again: at a reload, not at the start. What a good file contains is for the program to log.
  */
 void config_report(const struct config_load *load, const char *path, bool again);
+/* Appends the first mistake with its place, on one line; nothing if there is none. */
+void config_first_error(const struct config_load *load, const char *path, struct buf *out);
 /*
  * --check: prints the complaints to standard error and "PATH: ok" to standard output if there is no
  * error. Returns the exit code, on which packaging relies (NFR-5.2).

@@ -161,15 +161,17 @@ static int prepare(struct takeover *t, const struct takeover_state *s)
 static void offer(struct takeover *t)
 {
 	struct takeover_state state = { 0 };
-	int r;
+	const char *failure;
+	int r = 0;
 
 	t->step = STEP_OFFERED;
-	t->calls.asked(&state, t->calls.user);
-	r = prepare(t, &state);
+	failure = t->calls.asked(&state, t->calls.user);
+	if (!failure)
+		r = prepare(t, &state);
 	buf_free(&state.bytes);
 	vec_free(&state.fds);
-	if (r < 0) {
-		fail(t, strerror(-r));
+	if (failure || r < 0) {
+		fail(t, failure ?: strerror(-r));
 		return;
 	}
 	ev_now_update(t->loop);

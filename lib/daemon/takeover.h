@@ -46,9 +46,10 @@ struct takeover_state {
 struct takeover_calls {
 	/*
 	 * Fills the empty *state, which is freed afterwards; the descriptors stay open here. From
-	 * now on until ended() the state must not change.
+	 * now on until ended() the state must not change. Returns NULL; or one sentence, if there
+	 * can be no takeover now, with which ended() is called.
 	 */
-	void (*asked)(struct takeover_state *state, void *user);
+	const char *(*asked)(struct takeover_state *state, void *user);
 	/*
 	 * Called once, from the loop. failure is NULL if the new process has taken over: it uses
 	 * the descriptors now. Otherwise it is one sentence, and the new process is dead. The

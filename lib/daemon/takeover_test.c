@@ -100,10 +100,11 @@ struct world {
 	int pipe[2];
 	size_t n; /* descriptors that are passed */
 	int asked, ended;
+	bool refuses;
 	char failure[128];
 };
 
-static void on_asked(struct takeover_state *state, void *user)
+static const char *on_asked(struct takeover_state *state, void *user)
 {
 	struct world *w = user;
 
@@ -111,6 +112,7 @@ static void on_asked(struct takeover_state *state, void *user)
 	buf_adds(&state->bytes, "bytes");
 	for (size_t i = 0; i < w->n; i++)
 		vec_push(&state->fds, w->pipe[1]);
+	return w->refuses ? "not now" : NULL;
 }
 
 static void on_ended(const char *failure, void *user)
@@ -197,6 +199,17 @@ static void a_new_process_that_ends_changes_nothing(void **state)
 	run(&w, "ask");
 	assert_int_equal(w.asked, 1);
 	assert_string_equal(w.failure, "the new process has ended before it was ready");
+	finish(&w);
+}
+
+static void the_old_process_can_refuse(void **state)
+{
+	struct world w = open_world(1);
+
+	w.refuses = true;
+	run(&w, "take");
+	assert_int_equal(w.asked, 1);
+	assert_string_equal(w.failure, "not now");
 	finish(&w);
 }
 
@@ -310,6 +323,7 @@ int main(int argc, char *argv[])
 		cmocka_unit_test(the_new_process_gets_bytes_and_descriptors),
 		cmocka_unit_test(thousands_of_descriptors_are_passed),
 		cmocka_unit_test(a_new_process_that_ends_changes_nothing),
+		cmocka_unit_test(the_old_process_can_refuse),
 		cmocka_unit_test(a_new_process_that_lies_is_killed),
 		cmocka_unit_test(one_that_is_no_longer_wanted_is_killed),
 		cmocka_unit_test(a_program_that_is_missing_is_an_error),

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "wire/api_methods.h"
+#include "wire/router_methods.h"
 #include "wire/speaker_methods.h"
 
 /*
@@ -116,6 +117,52 @@ static void fill_undrain(const struct command *c, int64_t now, ProtobufCMessage 
 	((Maglev__UndrainVIPRequest *)request)->vip = borrow(c->args[SLOT_VIP]);
 }
 
+static uint64_t generation_of(const struct command *c)
+{
+	uint64_t v = 0;
+
+	if (c->args[SLOT_GENERATION])
+		str_to_u64(str_of(c->args[SLOT_GENERATION]), UINT64_MAX, &v);
+	return v;
+}
+
+static void fill_route(const struct command *c, int64_t now, ProtobufCMessage *request)
+{
+	((Maglev__GetRouteRequest *)request)->name = borrow(c->args[SLOT_ROUTE]);
+}
+
+static void fill_router_pool(const struct command *c, int64_t now, ProtobufCMessage *request)
+{
+	((Maglev__GetPoolRequest *)request)->name = borrow(c->args[SLOT_ROUTER_POOL]);
+}
+
+static void fill_generation(const struct command *c, int64_t now, ProtobufCMessage *request)
+{
+	((Maglev__GetGenerationDiffRequest *)request)->number = generation_of(c);
+}
+
+static void fill_rollback(const struct command *c, int64_t now, ProtobufCMessage *request)
+{
+	((Maglev__RollbackRequest *)request)->number = generation_of(c);
+}
+
+static void fill_route_for(const struct command *c, int64_t now, ProtobufCMessage *request)
+{
+	Maglev__ExplainRequestRequest *m = (Maglev__ExplainRequestRequest *)request;
+
+	m->method = borrow(c->args[SLOT_METHOD]);
+	m->host = borrow(c->args[SLOT_HOST]);
+	m->path = borrow(c->args[SLOT_PATH]);
+	m->listener = borrow(c->args[SLOT_LISTENER]);
+	m->n_headers = c->args[SLOT_HEADER] ? 1 : 0;
+	m->headers = (char **)(uintptr_t)&c->args[SLOT_HEADER];
+}
+
+static void fill_watch_router(const struct command *c, int64_t now, ProtobufCMessage *request)
+{
+	((Maglev__WatchRouterRequest *)request)->rates = c->args[SLOT_RATES] != NULL;
+}
+
 static bool is_checked(const ProtobufCMessage *answer)
 {
 	return ((const Maglev__CheckConfigResponse *)answer)->ok;
@@ -128,6 +175,7 @@ static bool is_reloaded(const ProtobufCMessage *answer)
 
 #define METHOD(number) .method = &api_methods[API_##number]
 #define SPEAKER(number) .server = SERVER_SPEAKER, .method = &speaker_methods[SPEAKER_##number]
+#define ROUTER(number) .server = SERVER_ROUTER, .method = &router_methods[ROUTER_##number]
 
 /*
  * Indexed by act. Acts without a row (help, version, exit) have no method and are handled
@@ -163,6 +211,19 @@ static const struct action actions[ACTS] = {
 	[ACT_DRAIN] = { SPEAKER(DRAIN_VIP), .fill = fill_drain, .render = render_drain },
 	[ACT_UNDRAIN] = { SPEAKER(UNDRAIN_VIP), .fill = fill_undrain, .render = render_drain },
 	[ACT_WATCH_SPEAKER] = { SPEAKER(WATCH_SPEAKER) },
+	[ACT_ROUTER] = { ROUTER(GET_ROUTER), .render = render_router },
+	[ACT_LISTENERS] = { ROUTER(LIST_LISTENERS), .render = render_listeners },
+	[ACT_ROUTES] = { ROUTER(LIST_ROUTES), .render = render_routes },
+	[ACT_ROUTE] = { ROUTER(GET_ROUTE), .fill = fill_route, .render = render_route },
+	[ACT_POOLS] = { ROUTER(LIST_POOLS), .render = render_pools },
+	[ACT_ROUTER_POOL] = { ROUTER(GET_POOL), .fill = fill_router_pool, .render = render_pool },
+	[ACT_GENERATIONS] = { ROUTER(LIST_GENERATIONS), .render = render_generations },
+	[ACT_GENERATION] = { ROUTER(GET_GENERATION_DIFF), .fill = fill_generation,
+			     .render = render_generation },
+	[ACT_ROUTE_FOR] = { ROUTER(EXPLAIN_REQUEST), .fill = fill_route_for,
+			    .render = render_route_for },
+	[ACT_ROLLBACK] = { ROUTER(ROLLBACK), .fill = fill_rollback, .render = render_rollback },
+	[ACT_WATCH_ROUTER] = { ROUTER(WATCH_ROUTER), .fill = fill_watch_router },
 };
 
 const struct action *action_of(enum act act)

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "proto/maglev.pb-c.h"
+#include "proto/router.pb-c.h"
 #include "proto/speaker.pb-c.h"
 
 #define NOW ((int64_t)1000)
@@ -66,11 +67,15 @@ static void check_service(const ProtobufCServiceDescriptor *service, enum server
 	assert_int_equal(known, service->n_methods);
 }
 
-/* NFR-5.4: maglevc can call every method of maglevd and of maglev-speaker, and no other. */
+/*
+ * NFR-5.4: maglevc can call every method of maglevd, of maglev-speaker and of maglev-router, and no
+ * other.
+ */
 static void every_method_of_the_services_has_its_command(void **state)
 {
 	check_service(&maglev__maglev__descriptor, SERVER_MAGLEVD);
 	check_service(&maglev__speaker__descriptor, SERVER_SPEAKER);
+	check_service(&maglev__router__descriptor, SERVER_ROUTER);
 }
 
 static void what_needs_no_server_has_no_action(void **state)
@@ -90,6 +95,33 @@ static void a_name_goes_into_its_request(void **state)
 	assert_string_equal(f->name, "www");
 	assert_string_equal(b->name, "web1");
 	assert_string_equal(h->name, "ping");
+}
+
+static void a_request_that_is_explained_has_all_its_parts(void **state)
+{
+	_cleanup_(cleanup_free) Maglev__ExplainRequestRequest *plain =
+		REQUEST("show", "route-for", "GET", "a.example", "/x?y=1");
+	_cleanup_(cleanup_free) Maglev__ExplainRequestRequest *full =
+		REQUEST("show", "route-for", "POST", "a.example", "/", "listener", "http", "header",
+			"X-Canary: 1");
+
+	assert_string_equal(plain->method, "GET");
+	assert_string_equal(plain->host, "a.example");
+	assert_string_equal(plain->path, "/x?y=1");
+	assert_string_equal(plain->listener, "");
+	assert_int_equal(plain->n_headers, 0);
+	assert_string_equal(full->listener, "http");
+	assert_int_equal(full->n_headers, 1);
+}
+
+static void a_rollback_may_name_a_generation(void **state)
+{
+	_cleanup_(cleanup_free) Maglev__RollbackRequest *last = REQUEST("rollback", "router");
+	_cleanup_(cleanup_free) Maglev__RollbackRequest *one =
+		REQUEST("rollback", "router", "to", "12345678901");
+
+	assert_int_equal(last->number, 0);
+	assert_int_equal(one->number, UINT64_C(12345678901));
 }
 
 static void an_act_has_its_reason_and_its_end(void **state)
@@ -181,6 +213,8 @@ int main(void)
 		cmocka_unit_test(every_method_of_the_services_has_its_command),
 		cmocka_unit_test(what_needs_no_server_has_no_action),
 		cmocka_unit_test(a_name_goes_into_its_request),
+		cmocka_unit_test(a_request_that_is_explained_has_all_its_parts),
+		cmocka_unit_test(a_rollback_may_name_a_generation),
 		cmocka_unit_test(an_act_has_its_reason_and_its_end),
 		cmocka_unit_test(a_weight_names_frontend_pool_and_backend),
 		cmocka_unit_test(a_watch_asks_for_what_was_named),

@@ -137,6 +137,8 @@ static const char *take_value(const struct node *node, const char *word)
 	case NODE_HEALTHCHECK:
 	case NODE_POOL:
 	case NODE_VIP:
+	case NODE_ROUTE:
+	case NODE_ROUTER_POOL:
 		return *word ? word : NULL;
 	case NODE_NUMBER:
 		return is_number(node, word) ? word : NULL;
@@ -286,6 +288,8 @@ static void write_expected(const struct node *node, struct buf *out)
 		[NODE_HEALTHCHECK] = "the name of a health check",
 		[NODE_POOL] = "the name of a pool",
 		[NODE_VIP] = "the name of a VIP",
+		[NODE_ROUTE] = "the name of a route",
+		[NODE_ROUTER_POOL] = "the name of a pool",
 		[NODE_DURATION] = "a duration such as 90s or 1h30m",
 		[NODE_TEXT] = "text in UTF-8",
 	};

@@ -180,6 +180,35 @@ static void commands_of_the_speaker_lead_to_theirs(void **state)
 		check_line(&lines[i]);
 }
 
+static void commands_of_the_router_lead_to_theirs(void **state)
+{
+	static const struct line lines[] = {
+		{ "show router", ACT_ROUTER, { { 0 } } },
+		{ "show listeners", ACT_LISTENERS, { { 0 } } },
+		{ "show routes", ACT_ROUTES, { { 0 } } },
+		{ "show routes api", ACT_ROUTE, { { SLOT_ROUTE, "api" } } },
+		{ "show pools", ACT_POOLS, { { 0 } } },
+		{ "show pools blue", ACT_ROUTER_POOL, { { SLOT_ROUTER_POOL, "blue" } } },
+		{ "show generations", ACT_GENERATIONS, { { 0 } } },
+		{ "show generations 7", ACT_GENERATION, { { SLOT_GENERATION, "7" } } },
+		{ "show route-for GET a.example /x header X-A:1 listener http",
+		  ACT_ROUTE_FOR,
+		  { { SLOT_METHOD, "GET" },
+		    { SLOT_HOST, "a.example" },
+		    { SLOT_PATH, "/x" },
+		    { SLOT_HEADER, "X-A:1" },
+		    { SLOT_LISTENER, "http" } } },
+		{ "rollback router", ACT_ROLLBACK, { { 0 } } },
+		{ "rollback router to 7", ACT_ROLLBACK, { { SLOT_GENERATION, "7" } } },
+		{ "watch router rates num 2",
+		  ACT_WATCH_ROUTER,
+		  { { SLOT_RATES, "rates" }, { SLOT_COUNT, "2" } } },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		check_line(&lines[i]);
+}
+
 static void a_keyword_may_be_short_as_long_as_it_is_the_only_one(void **state)
 {
 	static const struct line lines[] = {
@@ -221,14 +250,17 @@ static void a_wrong_word_is_named_with_what_was_possible(void **state)
 	static const struct {
 		const char *words, *why;
 	} lines[] = {
-		{ "", "no command; possible: show, set, watch, config, sync, help" },
-		{ "foo", "unknown word \"foo\"; possible: show, set, watch, config, sync, help" },
-		{ "~", "unknown word \"\"; possible: show, set, watch, config, sync, help" },
+		{ "", "no command; possible: show, set, watch, config, sync, rollback, help" },
+		{ "foo", "unknown word \"foo\"; possible: show, set, watch, config, sync, "
+			 "rollback, help" },
+		{ "~",
+		  "unknown word \"\"; possible: show, set, watch, config, sync, rollback, help" },
 		{ "s", "ambiguous word \"s\"; possible: show, set, sync" },
 		{ "show v", "ambiguous word \"v\" after \"show\"; possible: version, vpp" },
 		{ "show lb x", "unknown word \"x\" after \"show lb\"; possible: state, counters" },
 		{ "show", "\"show\" is not complete; possible: version, frontends, backends, "
-			  "healthchecks, lb, vpp, announcements, sessions, speaker" },
+			  "healthchecks, lb, vpp, announcements, sessions, speaker, router, "
+			  "listeners, routes, pools, generations, route-for" },
 		{ "show version now", "unexpected word \"now\" after \"show version\"" },
 		{ "show backends a b", "unexpected word \"b\" after \"show backends a\"" },
 		{ "set backend", "\"set backend\" is not complete; possible: <name>" },
@@ -268,7 +300,8 @@ static void a_wrong_word_is_named_with_what_was_possible(void **state)
 		  "bad word \"\" after \"sync lb state\", expected the name of a frontend" },
 		{ "show backends \xff",
 		  "bad word \"\xff\" after \"show backends\", expected the name of a backend" },
-		{ "exit", "unknown word \"exit\"; possible: show, set, watch, config, sync, help" },
+		{ "exit", "unknown word \"exit\"; possible: show, set, watch, config, sync, "
+			  "rollback, help" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
@@ -336,6 +369,16 @@ static void help_shows_every_command_with_its_options(void **state)
 		"show announcements <name>     one VIP, and why it is announced or not\n"
 		"show sessions                 BGP and BFD sessions of the speaker\n"
 		"show speaker                  the speaker, its maglevds and FRR\n"
+		"show router                   the router: figures, configuration\n"
+		"show listeners                listeners of the router\n"
+		"show routes                   routes of the router, with rates\n"
+		"show routes <name>            one route: its rules, and where they lead\n"
+		"show pools                    pools of the router, with rates\n"
+		"show pools <name>             one pool and its servers\n"
+		"show generations              the last configurations of the router\n"
+		"show generations <number>     what one of them has changed\n"
+		"show route-for <method> <host> <path> [header <text>] [listener <name>]\n"
+		"                              where a request would go, and why\n"
 		"set backend <name> pause [reason <text>] [for <duration>] [wait [<duration>]]\n"
 		"                              no probes, no new flows; flows stay\n"
 		"set backend <name> resume [reason <text>]\n"
@@ -354,12 +397,17 @@ static void help_shows_every_command_with_its_options(void **state)
 		"                              states, then what happens, as lines of JSON\n"
 		"watch announcements [num <n>]\n"
 		"                              VIPs and sessions of the speaker, as lines of JSON\n"
+		"watch router [num <n>] [rates]\n"
+		"                              listeners, routes and pools of the router, as lines "
+		"of JSON\n"
 		"config check                  is the file good, what would a reload change\n"
 		"config reload                 have the server read its file again\n"
 		"sync lb state [<frontend>] [plan]\n"
 		"                              make the data plane what it should be, now\n"
 		"sync vpp lb state [<frontend>] [plan]\n"
 		"                              make the data plane what it should be, now\n"
+		"rollback router [to <number>]\n"
+		"                              apply an earlier configuration of the router again\n"
 		"help [<command>]              what can be said\n");
 }
 
@@ -415,7 +463,7 @@ static void completion_can_ask_what_comes_next(void **state)
 	struct walk w;
 
 	walk_start(&w, true);
-	assert_int_equal(walk_next(&w, next), 8);
+	assert_int_equal(walk_next(&w, next), 9);
 	assert_int_equal(walk_step(&w, "sync"), WALK_OK);
 	assert_int_equal(walk_step(&w, "lb"), WALK_OK);
 	assert_false(walk_is_complete(&w));
@@ -437,7 +485,7 @@ static const char *example_of(const struct node *node)
 		[NODE_FRONTEND] = "www", [NODE_BACKEND] = "web1", [NODE_HEALTHCHECK] = "ping",
 		[NODE_POOL] = "primary", [NODE_NUMBER] = "7",	  [NODE_CHOICE] = "info",
 		[NODE_VIP] = "www",	 [NODE_DURATION] = "1s",  [NODE_TEXT] = "some words",
-		[NODE_REST] = "show",
+		[NODE_REST] = "show",	 [NODE_ROUTE] = "api",	  [NODE_ROUTER_POOL] = "blue",
 	};
 
 	return node->kind == NODE_KEYWORD ? node->word : examples[node->kind];
@@ -477,6 +525,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(commands_lead_to_their_act_and_arguments),
 		cmocka_unit_test(commands_of_the_speaker_lead_to_theirs),
+		cmocka_unit_test(commands_of_the_router_lead_to_theirs),
 		cmocka_unit_test(a_keyword_may_be_short_as_long_as_it_is_the_only_one),
 		cmocka_unit_test(beside_a_name_a_keyword_has_to_be_written_out),
 		cmocka_unit_test(names_that_look_like_keywords_are_names),

@@ -31,7 +31,8 @@ void candidates_free(struct candidates *c)
 static bool has_names(enum node_kind kind)
 {
 	return kind == NODE_FRONTEND || kind == NODE_BACKEND || kind == NODE_HEALTHCHECK ||
-	       kind == NODE_POOL || kind == NODE_VIP;
+	       kind == NODE_POOL || kind == NODE_VIP || kind == NODE_ROUTE ||
+	       kind == NODE_ROUTER_POOL;
 }
 
 /* A name with control characters or invalid UTF-8 cannot be typed, so it is not offered. */

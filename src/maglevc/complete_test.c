@@ -57,7 +57,7 @@ static void check(const char *line, const char *begin, const char *expected)
 
 static void keywords_come_from_the_tree(void **state)
 {
-	check("", "", "show set watch config sync help exit quit");
+	check("", "", "show set watch config sync rollback help exit quit");
 	check("", "s", "show set sync");
 	check("show", "v", "version vpp");
 	check("sh vp", "", "info lb");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * maglevc: the command line client of maglevd and maglev-speaker. A command given as arguments is
- * carried out over the API, and the exit code says how it went. Without arguments maglevc is a
- * shell if it runs on a terminal, otherwise it reads a script from standard input. It keeps no
- * state between runs (NFR-5.4), except a history if --history names a file.
+ * maglevc: the command line client of maglevd, maglev-speaker and maglev-router. A command given as
+ * arguments is carried out over the API, and the exit code says how it went. Without arguments
+ * maglevc is a shell if it runs on a terminal, otherwise it reads a script from standard input. It
+ * keeps no state between runs (NFR-5.4), except a history if --history names a file.
  */
 #include <locale.h>
 #include <stdio.h>

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "lib/grpc/client.h"
 #include "proto/maglev.pb-c.h"
+#include "proto/router.pb-c.h"
 #include "proto/speaker.pb-c.h"
 #include "src/maglevc/action.h"
 
@@ -60,6 +61,22 @@ static void add_vips(const struct question *q, const ProtobufCMessage *message)
 		candidates_add(q->out, m->announcements[i]->vip, "");
 }
 
+static void add_routes(const struct question *q, const ProtobufCMessage *message)
+{
+	const Maglev__ListRoutesResponse *m = (const Maglev__ListRoutesResponse *)message;
+
+	for (size_t i = 0; i < m->n_routes; i++)
+		candidates_add(q->out, m->routes[i]->name, "");
+}
+
+static void add_pools(const struct question *q, const ProtobufCMessage *message)
+{
+	const Maglev__ListPoolsResponse *m = (const Maglev__ListPoolsResponse *)message;
+
+	for (size_t i = 0; i < m->n_pools; i++)
+		candidates_add(q->out, m->pools[i]->name, "");
+}
+
 static void add_members(const struct question *q, const Maglev__PoolInfo *pool)
 {
 	for (size_t i = 0; i < pool->n_backends; i++)
@@ -91,6 +108,8 @@ static const struct listing {
 	[NODE_HEALTHCHECK] = { ACT_HEALTHCHECKS, add_healthchecks },
 	[NODE_POOL] = { ACT_FRONTEND, add_inside },
 	[NODE_VIP] = { ACT_ANNOUNCEMENTS, add_vips },
+	[NODE_ROUTE] = { ACT_ROUTES, add_routes },
+	[NODE_ROUTER_POOL] = { ACT_POOLS, add_pools },
 };
 
 static const struct listing *listing_of(const struct question *q)

@@ -9,10 +9,9 @@
 #include "src/maglevc/text.h"
 
 static const char about[] =
-	"Shows and changes what maglevd and maglev-speaker do, over their APIs. Without a command: "
-	"a shell on a "
-	"terminal, "
-	"else commands from standard input, one a line. Exit codes: 0, done; 1, the server "
+	"Shows and changes what maglevd, maglev-speaker and maglev-router do, over their APIs. "
+	"Without a command: a shell on a terminal, else commands from standard input, one a line. "
+	"Exit codes: 0, done; 1, the server "
 	"refused; 2, the command or a flag is wrong; 3, the server cannot be reached or does not "
 	"answer in time.";
 
@@ -56,17 +55,15 @@ static void write_commands(struct buf *out)
 		      "complete\ncommands, flags and names.\n");
 }
 
-#define FLAGS 11
+#define FLAGS 12
 
 static const char *const formats[] = { "text", "json", NULL };
 
-/*
- * The table points into *o, so it is built for each use. options_complete() needs only its
- * constant parts.
- */
-static void write_table(struct options *o, const char **output, struct cli_option table[FLAGS])
+#define SERVER_FLAGS 3
+
+static void write_servers(struct options *o, struct cli_option table[SERVER_FLAGS])
 {
-	const struct cli_option flags[FLAGS] = {
+	const struct cli_option flags[SERVER_FLAGS] = {
 		{ .name = "server",
 		  .kind = CLI_STRING,
 		  .env = "MAGLEV_SERVER",
@@ -81,6 +78,25 @@ static void write_table(struct options *o, const char **output, struct cli_optio
 		  .argument = "HOST:PORT",
 		  .help = "the maglev-speaker to talk to, for announcements and sessions",
 		  .string = &o->servers[SERVER_SPEAKER] },
+		{ .name = "router",
+		  .kind = CLI_STRING,
+		  .env = "MAGLEV_ROUTER",
+		  .fallback = "localhost:9096",
+		  .argument = "HOST:PORT",
+		  .help = "the maglev-router to talk to, for routes, pools and generations",
+		  .string = &o->servers[SERVER_ROUTER] },
+	};
+
+	memcpy(table, flags, sizeof(flags));
+}
+
+/*
+ * The table points into *o, so it is built for each use. options_complete() needs only its
+ * constant parts.
+ */
+static void write_table(struct options *o, const char **output, struct cli_option table[FLAGS])
+{
+	const struct cli_option flags[FLAGS - SERVER_FLAGS] = {
 		{ .name = "output",
 		  .letter = 'o',
 		  .kind = CLI_CHOICE,
@@ -140,7 +156,8 @@ static void write_table(struct options *o, const char **output, struct cli_optio
 		  .string = &o->tls_name },
 	};
 
-	memcpy(table, flags, sizeof(flags));
+	write_servers(o, table);
+	memcpy(table + SERVER_FLAGS, flags, sizeof(flags));
 }
 
 static enum cli_verdict read_flags(struct options *o, const char **output, int argc,

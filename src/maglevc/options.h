@@ -21,6 +21,7 @@ enum status {
 enum server {
 	SERVER_MAGLEVD,
 	SERVER_SPEAKER,
+	SERVER_ROUTER,
 	SERVERS,
 };
 

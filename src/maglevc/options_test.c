@@ -49,6 +49,7 @@ static void without_flags_the_server_is_here_and_text_has_no_colour(void **state
 	assert_int_equal(PARSE("show", "version"), CLI_OK);
 	assert_string_equal(o.servers[SERVER_MAGLEVD], "localhost:9090");
 	assert_string_equal(o.servers[SERVER_SPEAKER], "localhost:9095");
+	assert_string_equal(o.servers[SERVER_ROUTER], "localhost:9096");
 	assert_false(o.json || o.color || o.tls);
 	assert_int_equal(o.timeout, 5 * NSEC_PER_SEC);
 	assert_null(o.tls_files.ca);

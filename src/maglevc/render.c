@@ -22,6 +22,7 @@ enum tint render__tint(const char *state)
 		{ "paused", TINT_OFF },	    { "disabled", TINT_OFF },	  { "removed", TINT_OFF },
 		{ "announced", TINT_GOOD }, { "withdrawn", TINT_BAD },	  { "worse", TINT_DOUBT },
 		{ "draining", TINT_OFF },   { "Established", TINT_GOOD }, { "owner", TINT_GOOD },
+		{ "ejected", TINT_BAD },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(tints); i++)

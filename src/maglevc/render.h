@@ -46,4 +46,17 @@ void render_announcement(const ProtobufCMessage *message, const struct render *r
 void render_sessions(const ProtobufCMessage *message, const struct render *r);
 /* One line: the state of a VIP after its drain began or ended. */
 void render_drain(const ProtobufCMessage *message, const struct render *r);
+void render_router(const ProtobufCMessage *message, const struct render *r);
+void render_listeners(const ProtobufCMessage *message, const struct render *r);
+void render_routes(const ProtobufCMessage *message, const struct render *r);
+void render_route(const ProtobufCMessage *message, const struct render *r);
+void render_pools(const ProtobufCMessage *message, const struct render *r);
+void render_pool(const ProtobufCMessage *message, const struct render *r);
+void render_generations(const ProtobufCMessage *message, const struct render *r);
+/* What a generation has changed. */
+void render_generation(const ProtobufCMessage *message, const struct render *r);
+/* The way of a request. */
+void render_route_for(const ProtobufCMessage *message, const struct render *r);
+/* One line: the generation that is in force now. */
+void render_rollback(const ProtobufCMessage *message, const struct render *r);
 void render_config_reload(const ProtobufCMessage *message, const struct render *r);

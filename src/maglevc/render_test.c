@@ -516,6 +516,171 @@ static void states_are_coloured_only_when_asked(void **state)
 	assert_non_null(strstr(buf_cstr(&out), "\033[31mdown\033[0m"));
 }
 
+static void a_router_shows_its_figures(void **state)
+{
+	check(render_router, testing_router(),
+	      "name          rt1\n"
+	      "version       0.1.0\n"
+	      "problem       pool blue has no server that gets requests\n"
+	      "started       2026-04-15T08:30:00Z (1h ago)\n"
+	      "threads       2\n"
+	      "generation    7\n"
+	      "source        rollback\n"
+	      "loaded        2026-04-15T09:29:00Z (1m ago)\n"
+	      "config-error  router.yaml:3:5: pool: unknown\n"
+	      "draining      no\n"
+	      "listeners     1\n"
+	      "routes        1\n"
+	      "pools         2\n"
+	      "held          2 generations\n"
+	      "clients       10 connections\n"
+	      "servers       4 connections\n"
+	      "requests      1001\n"
+	      "rate          12.3/s\n"
+	      "errors        11 (2.5% now)\n"
+	      "retries       3\n"
+	      "aborts        1\n"
+	      "answers       1xx 0, 2xx 900, 3xx 50, 4xx 40, 5xx 10\n"
+	      "latency       p50 0.42ms, p99 1.23s\n",
+	      "");
+}
+
+static void listeners_are_a_row_each(void **state)
+{
+	check(render_listeners, testing_listeners(),
+	      "NAME  ADDRESS  HOST  ROUTES\n"
+	      "http  :80      *     1\n",
+	      "");
+}
+
+static void routes_are_a_row_each_with_their_rates(void **state)
+{
+	check(render_routes, testing_routes(),
+	      "NAME       HOSTS                               RULES  TO                            "
+	      "     RATE/S  ERRORS  P50     P99    REQUESTS\n"
+	      "(default)  *                                   1      green                         "
+	      "     -       -       -       -      -\n"
+	      "api        a.example, b.example, c.example +1  2      blue 75%, green 25%; 301 to "
+	      "https  12.3    2.5%    0.42ms  1.23s  1001\n",
+	      "");
+}
+
+static void a_route_shows_its_rules(void **state)
+{
+	check(render_route, testing_route(),
+	      "name       api\n"
+	      "position   1\n"
+	      "hosts      a.example, b.example, c.example, *.d.example\n"
+	      "listeners  all\n"
+	      "requests   1001\n"
+	      "rate       12.3/s\n"
+	      "errors     11 (2.5% now)\n"
+	      "retries    3\n"
+	      "aborts     1\n"
+	      "answers    1xx 0, 2xx 900, 3xx 50, 4xx 40, 5xx 10\n"
+	      "latency    p50 0.42ms, p99 1.23s\n"
+	      "rule api/0\n"
+	      "  match  prefix /v1\n"
+	      "    or   GET exact /status\n"
+	      "  does   strips the prefix, cors\n"
+	      "  backends  WEIGHT  SHARE  SERVERS\n"
+	      "    blue    3       75%    1 of 2\n"
+	      "    green   1       25%    1 of 2\n"
+	      "rule api/1\n"
+	      "  match     prefix /old\n"
+	      "  redirect  301 to https\n",
+	      "");
+}
+
+static void pools_are_a_row_each(void **state)
+{
+	check(render_pools, testing_pools(),
+	      "NAME   BALANCE        SERVERS  RATE/S  ERRORS  P50     P99    REQUESTS  ROUTES\n"
+	      "blue   least_request  1 of 2   12.3    2.5%    0.42ms  1.23s  1001      api\n"
+	      "green  round_robin    0 of 0   -       -       -       -      -         -\n",
+	      "");
+}
+
+static void a_pool_shows_its_servers(void **state)
+{
+	check(render_pool, testing_pool(),
+	      "name      blue\n"
+	      "position  0\n"
+	      "balance   least_request\n"
+	      "probed    yes\n"
+	      "usable    1 of 2\n"
+	      "routes    api\n"
+	      "requests  1001\n"
+	      "rate      12.3/s\n"
+	      "errors    11 (2.5% now)\n"
+	      "retries   3\n"
+	      "aborts    1\n"
+	      "answers   1xx 0, 2xx 900, 3xx 50, 4xx 40, 5xx 10\n"
+	      "latency   p50 0.42ms, p99 1.23s\n"
+	      "servers               STATE  AGE    WEIGHT  SHARE  ACTIVE  OPEN  RATE/S  ERRORS  "
+	      "P50     P99    REQUESTS  REASON\n"
+	      "  10.0.0.1:8080       up     3m12s  2       100%   2       3     12.3    2.5%    "
+	      "0.42ms  1.23s  1001\n"
+	      "  [2001:db8::1]:8080  down   5s     1       0%     -       -     -       -       -  "
+	      "     -      -         L4CON: connection refused\n",
+	      "");
+}
+
+static void generations_are_a_row_each(void **state)
+{
+	check(render_generations, testing_generations(),
+	      "NUMBER  AGE  SOURCE    FROM       LISTENERS  ROUTES  POOLS  ADDED  REMOVED  CHANGED "
+	      " NOTE\n"
+	      "7       1m   rollback  127.0.0.1  1          1       2      1      1        1       "
+	      " in force, repeats 5\n"
+	      "6       1h   file      -          0          0       0      -      -        -       "
+	      " still used\n",
+	      "");
+}
+
+static void a_generation_shows_what_it_changed(void **state)
+{
+	check(render_generation, testing_generation(),
+	      "generation 7, compared with 6\n"
+	      "+ route api\n"
+	      "    + {\"name\":\"api\"}\n"
+	      "- route old\n"
+	      "~ pool blue\n"
+	      "    - {\"name\":\"blue\",\"servers\":[]}\n"
+	      "    + {\"name\":\"blue\",\"servers\":[\"10.0.0.1:8080\"]}\n"
+	      "and 2 further changes\n",
+	      "");
+}
+
+static void an_explanation_shows_what_was_considered(void **state)
+{
+	check(render_route_for, testing_route_for(),
+	      "summary   75 % to pool blue, 25 % to pool green\n"
+	      "listener  http\n"
+	      "host      a.example\n"
+	      "route     api\n"
+	      "rule      api/0\n"
+	      "match     prefix /v1\n"
+	      "pool blue: weight 3, 75%\n"
+	      "  servers               STATE  AGE    WEIGHT  SHARE  ACTIVE  OPEN  RATE/S  ERRORS  "
+	      "P50     P99    REQUESTS  REASON\n"
+	      "    10.0.0.1:8080       up     3m12s  2       100%   2       3     12.3    2.5%    "
+	      "0.42ms  1.23s  1001\n"
+	      "    [2001:db8::1]:8080  down   5s     1       0%     -       -     -       -       "
+	      "-       -      -         L4CON: connection refused\n"
+	      "considered  RULE    HOST       MATCH                           RESULT\n"
+	      "  canary    canary  a.example  prefix /v1, header x-canary: 1  there is no header "
+	      "x-canary\n"
+	      "  api       api/0   a.example  prefix /v1                      gets the request\n"
+	      "  and 4 others\n",
+	      "");
+}
+
+static void a_rollback_is_one_line(void **state)
+{
+	check(render_rollback, testing_router(), "router rt1: generation 7 is in force\n", "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -547,6 +712,16 @@ int main(void)
 		cmocka_unit_test(a_drain_is_answered_with_the_vip_in_a_line),
 		cmocka_unit_test(sessions_are_a_row_each),
 		cmocka_unit_test(a_speaker_shows_its_maglevds_and_frr),
+		cmocka_unit_test(a_router_shows_its_figures),
+		cmocka_unit_test(listeners_are_a_row_each),
+		cmocka_unit_test(routes_are_a_row_each_with_their_rates),
+		cmocka_unit_test(a_route_shows_its_rules),
+		cmocka_unit_test(pools_are_a_row_each),
+		cmocka_unit_test(a_pool_shows_its_servers),
+		cmocka_unit_test(generations_are_a_row_each),
+		cmocka_unit_test(a_generation_shows_what_it_changed),
+		cmocka_unit_test(an_explanation_shows_what_was_considered),
+		cmocka_unit_test(a_rollback_is_one_line),
 		cmocka_unit_test(states_are_coloured_only_when_asked),
 	};
 

@@ -7,7 +7,8 @@
  * code. Events are printed as they arrive, one per line, and each line is flushed. Errors are shown
  * without gRPC status names. UNAVAILABLE comes from the server if we are connected (for example,
  * maglevd has no VPP); if we are not, it means that there is no server. A row also says which
- * server it is for, maglevd or maglev-speaker; each is connected when a command needs it.
+ * server it is for, maglevd, maglev-speaker or maglev-router; each is connected when a command
+ * needs it.
  */
 #include "src/maglevc/session.h"
 
@@ -210,7 +211,9 @@ static enum status start_tls(struct session *s)
 static enum status start_client(struct session *s, enum server server)
 {
 	static const char *const flags[SERVERS] = {
-		[SERVER_MAGLEVD] = "--server", [SERVER_SPEAKER] = "--speaker"
+		[SERVER_MAGLEVD] = "--server",
+		[SERVER_SPEAKER] = "--speaker",
+		[SERVER_ROUTER] = "--router",
 	};
 	const char *target = s->options->servers[server];
 	char user_agent[64];

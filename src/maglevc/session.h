@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session: carries out commands on one maglevd and one maglev-speaker.
+ * session: carries out commands on one maglevd, one maglev-speaker and one maglev-router.
  *
  * Each command runs the loop until it is over. The connection to its server is made for the first
  * command that needs it and is kept for the following ones.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "proto/maglev.pb-c.h"
+#include "proto/router.pb-c.h"
 #include "proto/speaker.pb-c.h"
 
 #define TESTING_NOW INT64_C(1776245400000000000) /* 2026-04-15T09:30:00Z */
@@ -37,3 +38,20 @@ Maglev__AnnouncementInfo *testing_announcement(void);
 Maglev__ListAnnouncementsResponse *testing_announcements(void);
 /* tor1 is up, tor2 is not */
 Maglev__ListSessionsResponse *testing_sessions(void);
+/* rt1, generation 7, with a newer configuration that was refused */
+Maglev__RouterInfo *testing_router(void);
+Maglev__ListListenersResponse *testing_listeners(void);
+/* api: two rules, one of which shares requests between two pools */
+Maglev__RouterRoute *testing_route(void);
+/* the default route, and api */
+Maglev__ListRoutesResponse *testing_routes(void);
+/* blue: one server is up, one is down */
+Maglev__RouterPool *testing_pool(void);
+/* blue, and green, without figures */
+Maglev__ListPoolsResponse *testing_pools(void);
+/* 7, in force, which repeats 5; 6, from the file */
+Maglev__ListGenerationsResponse *testing_generations(void);
+/* a route that was added, one that was removed, and a pool that differs */
+Maglev__GenerationDiff *testing_generation(void);
+/* a request that goes to route api */
+Maglev__RequestExplanation *testing_route_for(void);

@@ -54,6 +54,26 @@ static const ProtobufCMessage *answer_to(enum act act)
 		return &testing_announcement()->base;
 	case ACT_SESSIONS:
 		return &testing_sessions()->base;
+	case ACT_ROUTER:
+	case ACT_ROLLBACK:
+		return &testing_router()->base;
+	case ACT_LISTENERS:
+		return &testing_listeners()->base;
+	case ACT_ROUTES:
+		return &testing_routes()->base;
+	case ACT_ROUTE:
+		return &testing_route()->base;
+	case ACT_POOLS:
+		return &testing_pools()->base;
+	case ACT_ROUTER_POOL:
+		return &testing_pool()->base;
+	case ACT_GENERATIONS:
+		return &testing_generations()->base;
+	case ACT_GENERATION:
+		return &testing_generation()->base;
+	case ACT_ROUTE_FOR:
+		return &testing_route_for()->base;
+	case ACT_WATCH_ROUTER:
 	case ACT_WATCH_SPEAKER:
 	case ACT_WATCH:
 	case ACT_NONE:
@@ -195,6 +215,16 @@ HANDLER(ACT_ANNOUNCEMENT)
 HANDLER(ACT_SESSIONS)
 HANDLER(ACT_DRAIN)
 HANDLER(ACT_UNDRAIN)
+HANDLER(ACT_ROUTER)
+HANDLER(ACT_LISTENERS)
+HANDLER(ACT_ROUTES)
+HANDLER(ACT_ROUTE)
+HANDLER(ACT_POOLS)
+HANDLER(ACT_ROUTER_POOL)
+HANDLER(ACT_GENERATIONS)
+HANDLER(ACT_GENERATION)
+HANDLER(ACT_ROUTE_FOR)
+HANDLER(ACT_ROLLBACK)
 
 static const grpc_handler_fn handlers[ACTS] = {
 	[ACT_FRONTENDS] = on_ACT_FRONTENDS,
@@ -221,6 +251,16 @@ static const grpc_handler_fn handlers[ACTS] = {
 	[ACT_SESSIONS] = on_ACT_SESSIONS,
 	[ACT_DRAIN] = on_ACT_DRAIN,
 	[ACT_UNDRAIN] = on_ACT_UNDRAIN,
+	[ACT_ROUTER] = on_ACT_ROUTER,
+	[ACT_LISTENERS] = on_ACT_LISTENERS,
+	[ACT_ROUTES] = on_ACT_ROUTES,
+	[ACT_ROUTE] = on_ACT_ROUTE,
+	[ACT_POOLS] = on_ACT_POOLS,
+	[ACT_ROUTER_POOL] = on_ACT_ROUTER_POOL,
+	[ACT_GENERATIONS] = on_ACT_GENERATIONS,
+	[ACT_GENERATION] = on_ACT_GENERATION,
+	[ACT_ROUTE_FOR] = on_ACT_ROUTE_FOR,
+	[ACT_ROLLBACK] = on_ACT_ROLLBACK,
 };
 
 void testing_server_start(struct testing_server *t, struct ev_loop *loop, struct tls_context *tls)

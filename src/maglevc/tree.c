@@ -62,6 +62,80 @@ static const struct node show_announcement[] = {
 	{ 0 },
 };
 
+static const struct node show_route[] = {
+	{ .word = "name",
+	  .help = "one route: its rules, and where they lead",
+	  .kind = NODE_ROUTE,
+	  .slot = SLOT_ROUTE,
+	  .act = ACT_ROUTE },
+	{ 0 },
+};
+
+static const struct node show_pool[] = {
+	{ .word = "name",
+	  .help = "one pool and its servers",
+	  .kind = NODE_ROUTER_POOL,
+	  .slot = SLOT_ROUTER_POOL,
+	  .act = ACT_ROUTER_POOL },
+	{ 0 },
+};
+
+static const struct node show_generation[] = {
+	{ .word = "number",
+	  .help = "what one of them has changed",
+	  .kind = NODE_NUMBER,
+	  .min = 1,
+	  .max = UINT64_MAX,
+	  .slot = SLOT_GENERATION,
+	  .act = ACT_GENERATION },
+	{ 0 },
+};
+
+static const struct node header_text[] = {
+	{ .word = "text", .help = "\"Name: value\"", .kind = NODE_TEXT, .slot = SLOT_HEADER },
+	{ 0 },
+};
+
+static const struct node listener_name[] = {
+	{ .word = "name", .help = "its name", .kind = NODE_TEXT, .slot = SLOT_LISTENER },
+	{ 0 },
+};
+
+static const struct node route_for_options[] = {
+	{ .word = "header", .help = "a header of the request", .children = header_text },
+	{ .word = "listener", .help = "the listener that it comes to", .children = listener_name },
+	{ 0 },
+};
+
+static const struct node route_for_path[] = {
+	{ .word = "path",
+	  .help = "where a request would go, and why",
+	  .kind = NODE_TEXT,
+	  .slot = SLOT_PATH,
+	  .act = ACT_ROUTE_FOR,
+	  .children = route_for_options,
+	  .options = true },
+	{ 0 },
+};
+
+static const struct node route_for_host[] = {
+	{ .word = "host",
+	  .help = "such as www.example.com",
+	  .kind = NODE_TEXT,
+	  .slot = SLOT_HOST,
+	  .children = route_for_path },
+	{ 0 },
+};
+
+static const struct node route_for_method[] = {
+	{ .word = "method",
+	  .help = "such as GET",
+	  .kind = NODE_TEXT,
+	  .slot = SLOT_METHOD,
+	  .children = route_for_host },
+	{ 0 },
+};
+
 static const struct node show[] = {
 	{ .word = "version", .help = "version of maglevc", .act = ACT_VERSION },
 	{ .word = "frontends",
@@ -84,6 +158,23 @@ static const struct node show[] = {
 	  .children = show_announcement },
 	{ .word = "sessions", .help = "BGP and BFD sessions of the speaker", .act = ACT_SESSIONS },
 	{ .word = "speaker", .help = "the speaker, its maglevds and FRR", .act = ACT_SPEAKER },
+	{ .word = "router", .help = "the router: figures, configuration", .act = ACT_ROUTER },
+	{ .word = "listeners", .help = "listeners of the router", .act = ACT_LISTENERS },
+	{ .word = "routes",
+	  .help = "routes of the router, with rates",
+	  .act = ACT_ROUTES,
+	  .children = show_route },
+	{ .word = "pools",
+	  .help = "pools of the router, with rates",
+	  .act = ACT_POOLS,
+	  .children = show_pool },
+	{ .word = "generations",
+	  .help = "the last configurations of the router",
+	  .act = ACT_GENERATIONS,
+	  .children = show_generation },
+	{ .word = "route-for",
+	  .help = "the way of a request through the router",
+	  .children = route_for_method },
 	{ 0 },
 };
 
@@ -316,6 +407,12 @@ static const struct node watch_speaker_options[] = {
 	{ 0 },
 };
 
+static const struct node watch_router_options[] = {
+	{ .word = "num", .help = "end after that many events", .children = count_value },
+	{ .word = "rates", .help = "figures, too, once a second", .slot = SLOT_RATES },
+	{ 0 },
+};
+
 static const struct node watch[] = {
 	{ .word = "events",
 	  .help = "states, then what happens, as lines of JSON",
@@ -326,6 +423,11 @@ static const struct node watch[] = {
 	  .help = "VIPs and sessions of the speaker, as lines of JSON",
 	  .act = ACT_WATCH_SPEAKER,
 	  .children = watch_speaker_options,
+	  .options = true },
+	{ .word = "router",
+	  .help = "listeners, routes and pools of the router, as lines of JSON",
+	  .act = ACT_WATCH_ROUTER,
+	  .children = watch_router_options,
 	  .options = true },
 	{ 0 },
 };
@@ -369,6 +471,30 @@ static const struct node sync_what[] = {
 	{ 0 },
 };
 
+static const struct node rollback_number[] = {
+	{ .word = "number",
+	  .help = "which one; without it the one before",
+	  .kind = NODE_NUMBER,
+	  .min = 1,
+	  .max = UINT64_MAX,
+	  .slot = SLOT_GENERATION },
+	{ 0 },
+};
+
+static const struct node rollback_options[] = {
+	{ .word = "to", .help = "an earlier generation", .children = rollback_number },
+	{ 0 },
+};
+
+static const struct node rollback[] = {
+	{ .word = "router",
+	  .help = "apply an earlier configuration of the router again",
+	  .act = ACT_ROLLBACK,
+	  .children = rollback_options,
+	  .options = true },
+	{ 0 },
+};
+
 static const struct node help_words[] = {
 	{ .word = "command", .help = "the words of one", .kind = NODE_REST },
 	{ 0 },
@@ -384,6 +510,7 @@ const struct node command_tree[] = {
 	{ .word = "watch", .help = "follow events", .children = watch },
 	{ .word = "config", .help = "the server's configuration file", .children = config },
 	{ .word = "sync", .help = "write the data plane", .children = sync_what },
+	{ .word = "rollback", .help = "return to an earlier configuration", .children = rollback },
 	{ .word = "help",
 	  .help = "what can be said",
 	  .act = ACT_HELP,

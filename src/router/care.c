@@ -7,6 +7,7 @@
 #include "src/router/care.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
@@ -284,6 +285,41 @@ void care_describe(const struct server *server, struct buf *out)
 			buf_add_lit(out, ",\"slow_start\":true");
 	}
 	buf_addc(out, '}');
+}
+
+static void look_at_probes(const struct probing *p, struct care_state *ret)
+{
+	ret->since = p->health.since;
+	if (p->probe && p->health.state == HEALTH_UNKNOWN)
+		ret->word = "unknown";
+	if (*p->reason)
+		snprintf(ret->reason, sizeof(ret->reason), "%s: %s", health_code_name(p->code),
+			 p->reason);
+	else if (p->asked && p->health.state == HEALTH_DOWN)
+		snprintf(ret->reason, sizeof(ret->reason), "%s", health_code_name(p->code));
+}
+
+void care_look(const struct server *server, struct care_state *ret)
+{
+	const struct charge *c = server->charge;
+
+	*ret = (struct care_state){ .word = "up" };
+	if (!addr_is_set(&server->at.addr)) {
+		ret->word = "unknown";
+		snprintf(ret->reason, sizeof(ret->reason), "its name has not been found");
+		return;
+	}
+	if (c)
+		look_at_probes(&c->probing, ret);
+	if (has_flag(server, SERVER_DOWN)) {
+		ret->word = "down";
+	} else if (has_flag(server, SERVER_EJECTED)) {
+		*ret = (struct care_state){ .word = "ejected" };
+		snprintf(ret->reason, sizeof(ret->reason), "it failed too many requests in a row");
+	} else if (has_flag(server, SERVER_SLOW)) {
+		snprintf(ret->reason, sizeof(ret->reason),
+			 "its share grows: it came up a short time ago");
+	}
 }
 
 /* ---- the door ---- */

@@ -30,3 +30,12 @@ void care_suspect(struct server *s);
 
 /* Appends what is known about a server as members of a JSON object, with its braces. */
 void care_describe(const struct server *server, struct buf *out);
+
+/* The state of a server, in words. */
+struct care_state {
+	const char *word; /* up, down, unknown, ejected */
+	int64_t since;	  /* unix ns; 0: not known, or since the start */
+	char reason[192]; /* ""; or why, for people */
+};
+
+void care_look(const struct server *server, struct care_state *ret);

@@ -15,27 +15,6 @@ static const struct l7_rule *rule_of(const struct exchange *x)
 	return x->target->rule;
 }
 
-/* A wildcard stands for one or more labels. */
-static bool covers(struct str name, struct str host)
-{
-	struct str suffix = { name.p + 1, name.n - 1 };
-
-	if (!str_starts(name, STR("*.")))
-		return str_ieq(name, host);
-	return host.n > suffix.n &&
-	       str_ieq((struct str){ host.p + host.n - suffix.n, suffix.n }, suffix);
-}
-
-static bool is_allowed(const struct l7_config *c, struct str host)
-{
-	if (!c->n_allowed_hosts)
-		return true;
-	for (size_t i = 0; i < c->n_allowed_hosts; i++)
-		if (covers(c->allowed_hosts[i], l7_host_name(host)))
-			return true;
-	return false;
-}
-
 /* Brings the path into the form in which rules are compared. False if it is refused. */
 static bool fit_path(struct exchange *x, struct l7_request *r)
 {
@@ -126,7 +105,7 @@ enum choice choose_rule(struct exchange *x, struct l7_request *r, unsigned *ret_
 	x->why = "no-host";
 	if (!rules) /* its listener has gone since the head began */
 		return CHOICE_ANSWER;
-	if (!is_allowed(&g->config, r->host))
+	if (!l7_config_allows(&g->config, r->host))
 		return CHOICE_ANSWER;
 	listener = generation_listener(g, rules, r->host);
 	*ret_status = 404;

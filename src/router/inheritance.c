@@ -15,7 +15,6 @@
 #include "lib/daemon/takeover.h"
 #include "lib/log/log.h"
 #include "src/router/upgrade.h"
-#include "wire/router_handover.h"
 
 struct inheritance {
 	int channel;
@@ -110,12 +109,12 @@ int inheritance_apply(struct inheritance *i, struct router *r)
 	return error < 0 ? fail(error, buf_cstr(&why)) : 0;
 }
 
-int inheritance_admin(struct inheritance *i, const char *at)
+int inheritance_socket(struct inheritance *i, enum router_handover_kind kind, const char *at)
 {
 	for (size_t k = 0; k < i->handover.n; k++) {
 		const struct router_handover_socket *s = &i->handover.sockets[k];
 
-		if (s->kind == ROUTER_HANDOVER_ADMIN && strcmp(s->admin, at) == 0)
+		if (s->kind == kind && strcmp(s->text, at) == 0)
 			return TAKE_FD(i->state.fds.items[k]);
 	}
 	return 0;

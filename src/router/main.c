@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * maglev-router: wiring. Start: the file, then the listeners and the admin API, then the loop.
- * Stop: the data threads finish their requests, then the admin API ends.
+ * maglev-router: wiring. Start: the file, then the listeners, the gRPC API and the admin API, then
+ * the loop. Stop: the data threads finish their requests, then the APIs end.
  *
  * A process that takes over from another one has its configuration and its listeners instead of the
- * file. When one has taken over from this process, the admin API ends at once, and the data threads
+ * file. When one has taken over from this process, the APIs end at once, and the data threads
  * finish their requests.
  */
 #include <stdio.h>
@@ -20,6 +20,7 @@
 #include "src/router/api.h"
 #include "src/router/options.h"
 #include "src/router/router.h"
+#include "src/router/show.h"
 #include "src/router/upgrade.h"
 
 #define DRAIN_REST (5 * NSEC_PER_SEC) /* for the admin API, after the requests */
@@ -37,6 +38,7 @@ struct program {
 	struct rollout *rollout;
 	struct metrics_state metrics;
 	struct admin *admin;
+	struct show *show; /* NULL without --grpc-addr */
 	struct api *api;
 	struct upgrade *upgrade;
 	struct inheritance *inheritance; /* NULL: there is no earlier process */
@@ -48,6 +50,13 @@ struct program {
 
 /* ---- the file ---- */
 
+static void refuse(struct program *p, const char *why)
+{
+	p->metrics.refused[METRICS_FILE]++;
+	if (p->show)
+		show_refused(p->show, why);
+}
+
 /* Takes the load. */
 static int apply(struct program *p, struct config_load *load)
 {
@@ -56,17 +65,20 @@ static int apply(struct program *p, struct config_load *load)
 	int r;
 
 	if (load->result != CONFIG_OK) {
+		config_first_error(load, p->source.path, &why);
 		config_load_free(load);
-		p->metrics.refused[METRICS_FILE]++;
+		refuse(p, buf_cstr(&why));
 		return -1;
 	}
 	r = router_apply(p->router, settings_take(load), &origin, &why);
 	if (r < 0) {
 		log_error("config-apply-failed", LOG_S("file", p->source.path),
 			  LOG_S("error", buf_cstr(&why)));
-		p->metrics.refused[METRICS_FILE]++;
+		refuse(p, buf_cstr(&why));
 	} else {
 		p->metrics.applied[METRICS_FILE]++;
+		if (p->show)
+			show_refused(p->show, "");
 	}
 	return r;
 }
@@ -87,7 +99,7 @@ static void on_read(const struct config_reading *reading, void *user)
 	} else {
 		log_error("config-read-failed", LOG_S("file", p->source.path),
 			  LOG_S("error", reading->reason));
-		p->metrics.refused[METRICS_FILE]++;
+		refuse(p, reading->reason);
 	}
 	config_loader_answer(p->loader, NULL);
 }
@@ -98,10 +110,13 @@ static void on_reloaded(const void *report, void *user)
 	daemon_ready("routing");
 }
 
+/* Certificates are read again, too, because SIGHUP is what renewal hooks send. */
 static void on_hangup(void *user)
 {
 	struct program *p = user;
 
+	if (p->show)
+		service_renew(show_service(p->show));
 	if (p->api)
 		api_reload(p->api);
 	if (!p->loader || !upgrade_may_reload(p->upgrade))
@@ -141,13 +156,28 @@ static void on_api_drained(void *user)
 	end_if_drained(p);
 }
 
+static void on_show_drained(void *user)
+{
+	struct program *p = user;
+
+	api_drain(p->api, on_api_drained, p);
+}
+
+static void drain_apis(struct program *p)
+{
+	if (p->show)
+		service_drain(show_service(p->show), on_show_drained, p);
+	else
+		on_show_drained(p);
+}
+
 static void on_router_drained(void *user)
 {
 	struct program *p = user;
 
 	p->router_ended = true;
 	if (!p->taken)
-		api_drain(p->api, on_api_drained, p);
+		drain_apis(p);
 	end_if_drained(p);
 }
 
@@ -187,7 +217,10 @@ static void on_taken(void *user)
 	struct program *p = user;
 
 	p->taken = true;
-	api_drain(p->api, on_api_drained, p);
+	api_hand_over(p->api);
+	if (p->show)
+		service_hand_over(show_service(p->show));
+	drain_apis(p);
 	router_hand_over(p->router);
 }
 
@@ -198,6 +231,12 @@ static const char *unready(void *user)
 	const struct metrics_state *s = user;
 
 	return router_current(s->router) ? NULL : "there is no configuration yet";
+}
+
+/* The socket of an API, from an earlier process; 0: none. */
+static int inherited(struct program *p, enum router_handover_kind kind, const char *at)
+{
+	return p->inheritance ? inheritance_socket(p->inheritance, kind, at) : 0;
 }
 
 static int start_admin(struct program *p)
@@ -221,18 +260,37 @@ static int start_admin(struct program *p)
 	if (r < 0)
 		return r;
 	api.admin = p->admin;
-	if (p->inheritance)
-		api.inherited = inheritance_admin(p->inheritance, p->options.admin_addr);
+	api.inherited = inherited(p, ROUTER_HANDOVER_ADMIN, p->options.admin_addr);
 	return api_new(&api, &p->api);
+}
+
+static int start_show(struct program *p)
+{
+	int r = 0;
+
+	if (*p->options.grpc.addr)
+		r = show_new(p->loop, &p->options.grpc, p->router,
+			     inherited(p, ROUTER_HANDOVER_GRPC, p->options.grpc.addr), &p->show);
+	p->metrics.show = p->show;
+	return r;
+}
+
+static void add_sockets(struct upgrade_sockets *list, void *user)
+{
+	struct program *p = user;
+
+	upgrade_add(list, ROUTER_HANDOVER_ADMIN, p->options.admin_addr, api_socket(p->api));
+	if (p->show)
+		upgrade_add(list, ROUTER_HANDOVER_GRPC, p->options.grpc.addr,
+			    service_socket(show_service(p->show)));
 }
 
 static void prepare_upgrade(struct program *p)
 {
 	const struct upgrade_config config = { .loop = p->loop,
 					       .argv = p->argv,
-					       .admin = p->options.admin_addr,
 					       .router = p->router,
-					       .api = p->api,
+					       .add_sockets = add_sockets,
 					       .failures = &p->metrics.upgrade_failures,
 					       .taken = on_taken,
 					       .reload = on_hangup,
@@ -288,7 +346,9 @@ static int run(struct program *p, struct config_load *load)
 	}
 	r = configure(p, load);
 	if (r == 0)
-		r = start_admin(p);
+		r = start_show(p);
+	if (r == 0)
+		r = start_admin(p); /* the last: one that gets an answer knows that all is open */
 	if (r == 0)
 		prepare_upgrade(p);
 	if (r == 0 && p->inheritance)
@@ -334,6 +394,7 @@ static int serve(struct program *p)
 		api_free(p->api);
 		admin_free(p->admin);
 		rollout_free(p->rollout);
+		show_free(p->show);
 		router_free(p->router);
 		daemon_end(&p->daemon);
 	} else {
@@ -361,5 +422,6 @@ int main(int argc, char *argv[])
 	r = serve(&p);
 	config_loader_free(p.loader);
 	ev_loop_destroy(p.loop);
+	options_free(&p.options);
 	return r;
 }

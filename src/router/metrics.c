@@ -141,6 +141,7 @@ static enum http_stream_state produce(struct buf *out, void *user)
 	if (!s->items) {
 		s->generation = router_hold(s->state->router);
 		add_totals(out, s->state);
+		metrics__add_show(out, s->state->show);
 		s->items = metrics__items_new(router_stats(s->state->router), s->generation,
 					      s->state->limit);
 	}

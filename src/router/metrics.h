@@ -11,6 +11,7 @@
 #include "lib/http/server.h"
 #include "src/router/rollout.h"
 #include "src/router/router.h"
+#include "src/router/show.h"
 
 /* How configurations came, and whether they were applied. */
 enum metrics_source { METRICS_FILE, METRICS_API, METRICS_SOURCES };
@@ -19,7 +20,8 @@ struct metrics_state {
 	struct router *router;
 	const struct rollout *rollout;
 	struct ev_loop *loop;
-	size_t limit; /* of --metrics-limit */
+	size_t limit;	   /* of --metrics-limit */
+	struct show *show; /* NULL without --grpc-addr */
 	uint64_t applied[METRICS_SOURCES], refused[METRICS_SOURCES];
 	uint64_t upgrade_failures;
 };

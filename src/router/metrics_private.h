@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "src/router/generation.h"
+#include "src/router/metrics.h"
 #include "src/router/stats.h"
 
 extern const char *const metrics__classes[STATS_CLASSES];
@@ -17,3 +18,6 @@ struct metrics_items *metrics__items_new(const struct stats *stats, const struct
 void metrics__items_free(struct metrics_items *m);
 /* Writes the next few samples. False at the end. */
 bool metrics__items_write(struct metrics_items *m, struct buf *out);
+
+/* metrics_show.c; show: NULL without a gRPC API. */
+void metrics__add_show(struct buf *out, const struct show *show);

@@ -134,6 +134,7 @@ static const struct cli_option table[] = {
 		  "are "
 		  "added up as \"other\"",
 	  .count = &values.metrics_limit },
+	SERVICE_OPTIONS("MAGLEV_ROUTER_", values.grpc, "127.0.0.1:9096"),
 	{ .name = "log-level",
 	  .kind = CLI_LEVEL,
 	  .env = "MAGLEV_ROUTER_LOG_LEVEL",
@@ -171,6 +172,18 @@ static void check_access(const struct access_config *c)
 		refuse("--admin-tls-client-ca needs --admin-tls-cert");
 }
 
+/* What it shows is for people who may see it, and Rollback is for operators. */
+static void check_grpc(const struct service_options *o)
+{
+	struct endpoint at;
+
+	service_options_check(o, "maglev-router");
+	if (!*o->addr || o->client_ca)
+		return;
+	if (endpoint_parse(o->addr, &at) == 0 && !addr_is_loopback(&at.addr))
+		refuse("--grpc-addr: an address other than loopback needs --grpc-client-ca");
+}
+
 void options_parse(struct options *o, int argc, char *const argv[])
 {
 	const struct cli_program program = {
@@ -191,10 +204,16 @@ void options_parse(struct options *o, int argc, char *const argv[])
 		refuse("--head-timeout, --idle-timeout and --stall-timeout must be longer than 0");
 	if (values.drain_time <= 0 || values.upgrade_drain_time <= 0 || values.drain_delay < 0)
 		refuse("--drain-time and --upgrade-drain-time must be longer than 0");
+	check_grpc(&values.grpc);
 	check_access(&values.admin_access);
 	if (!values.threads)
 		values.threads = count_processors();
 	values.admin_max_body *= 1024;
 	values.admin_max_answer *= 1024;
 	*o = values;
+}
+
+void options_free(struct options *o)
+{
+	service_options_free(&o->grpc);
 }

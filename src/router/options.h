@@ -7,11 +7,13 @@
 
 #include "base/addr.h"
 #include "lib/cli/cli.h"
+#include "lib/service/options.h"
 #include "src/router/access.h"
 
 struct options {
 	const char *config; /* "": none; it waits for POST /routes/update */
 	const char *admin_addr;
+	struct service_options grpc;
 	struct access_config admin_access;
 	size_t admin_max_body, admin_max_answer; /* bytes */
 	struct endpoint listen;			 /* of configurations without listeners */
@@ -24,3 +26,4 @@ struct options {
 
 /* Parses; prints and exits if there is nothing to run. Strings are borrowed. */
 void options_parse(struct options *o, int argc, char *const argv[]);
+void options_free(struct options *o);

@@ -600,3 +600,13 @@ void router_hand_over(struct router *r)
 	r->draining = r->stopping = true;
 	drain(r, WORKER_HAND_OVER);
 }
+
+bool router_is_stopping(const struct router *r)
+{
+	return r->stopping;
+}
+
+unsigned router_threads(const struct router *r)
+{
+	return r->config.threads;
+}

@@ -84,6 +84,9 @@ const struct stats *router_stats(const struct router *r);
 void router_announce(struct router *r);
 /* Lets all exchanges finish; then drained() is called from the loop. */
 void router_drain(struct router *r);
+/* From the beginning of the drain on. */
+bool router_is_stopping(const struct router *r);
+unsigned router_threads(const struct router *r);
 
 /*
  * A router that takes over gets sockets and the number of the generation in force before the first

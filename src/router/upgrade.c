@@ -11,7 +11,6 @@
 #include "lib/daemon/daemon.h"
 #include "lib/daemon/takeover.h"
 #include "lib/log/log.h"
-#include "wire/router_handover.h"
 #include "wire/router_json.h"
 
 struct upgrade {
@@ -24,44 +23,52 @@ struct upgrade {
 
 /* ---- what is passed ---- */
 
-struct list {
-	struct router_handover_socket *items;
-	size_t n, cap;
+struct upgrade_sockets {
+	struct takeover_state *state;
+	VEC(struct router_handover_socket) lines; /* in the order of the descriptors */
 };
 
-/* Sockets in the order of their lines. */
-static void add_sockets(const struct upgrade *u, struct takeover_state *state, struct list *lines)
+void upgrade_add(struct upgrade_sockets *list, enum router_handover_kind kind, const char *at,
+		 int fd)
+{
+	vec_push(&list->state->fds, fd);
+	vec_push(&list->lines, ((struct router_handover_socket){ .kind = kind, .text = at }));
+}
+
+static void add_sockets(const struct upgrade *u, struct upgrade_sockets *list)
 {
 	const struct sockets *sockets = router_sockets(u->config.router);
 
 	for (size_t i = 0; i < sockets->n; i++) {
-		vec_push(&state->fds, sockets->items[i].fd);
-		vec_push(lines, ((struct router_handover_socket){ .kind = ROUTER_HANDOVER_LISTENER,
-								  .at = sockets->items[i].at }));
+		vec_push(&list->state->fds, sockets->items[i].fd);
+		vec_push(&list->lines,
+			 ((struct router_handover_socket){ .kind = ROUTER_HANDOVER_LISTENER,
+							   .at = sockets->items[i].at }));
 	}
-	vec_push(&state->fds, api_socket(u->config.api));
-	vec_push(lines, ((struct router_handover_socket){ .kind = ROUTER_HANDOVER_ADMIN,
-							  .admin = u->config.admin }));
+	u->config.add_sockets(list, u->config.user);
 }
 
-static void on_asked(struct takeover_state *state, void *user)
+static const char *on_asked(struct takeover_state *state, void *user)
 {
 	struct upgrade *u = user;
 	const struct generation *g = router_current(u->config.router);
 	_cleanup_(buf_free) struct buf config = { 0 };
 	struct router_handover h = { .generation = g ? g->number : 0 };
-	struct list lines = { 0 };
+	struct upgrade_sockets list = { .state = state };
 
+	if (router_trial(u->config.router))
+		return "a rollout is under way: promote or abort it first";
 	u->frozen = true;
 	router_freeze(u->config.router, true);
 	if (g)
 		router_json_config(&g->config, &config);
-	add_sockets(u, state, &lines);
-	h.sockets = lines.items;
-	h.n = lines.n;
+	add_sockets(u, &list);
+	h.sockets = list.lines.items;
+	h.n = list.lines.n;
 	h.config = (struct str){ config.p, config.n };
 	router_handover_write(&h, &state->bytes);
-	vec_free(&lines);
+	vec_free(&list.lines);
+	return NULL;
 }
 
 /* ---- the outcome ---- */
@@ -98,7 +105,6 @@ static void on_ended(const char *failure, void *user)
 	log_info("upgrade-done", LOG_I("pid", takeover_pid(u->takeover)));
 	if (u->reload)
 		takeover_signal(u->takeover, SIGHUP);
-	api_hand_over(u->config.api);
 	u->config.taken(u->config.user);
 }
 

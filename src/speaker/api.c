@@ -15,7 +15,7 @@
 struct api {
 	struct speaker *speaker;
 	struct service *service;
-	struct watch *watch;
+	struct service_watch *watch;
 };
 
 #define HANDLER(name)                                                                              \
@@ -138,7 +138,7 @@ HANDLER(watch_speaker)
 {
 	struct api *a = user;
 
-	watch_subscribe(a->watch, call);
+	service_watch_subscribe(a->watch, call, false);
 }
 
 /* ---- the server ---- */
@@ -191,7 +191,7 @@ void api_free(struct api *a)
 	if (!a)
 		return;
 	service_free(a->service);
-	watch_free(a->watch);
+	watch_free(a->watch, a->speaker);
 	free(a);
 }
 
@@ -200,7 +200,7 @@ struct service *api_service(const struct api *a)
 	return a->service;
 }
 
-const struct watch_stats *api_watch_stats(const struct api *a)
+const struct service_watch_stats *api_watch_stats(const struct api *a)
 {
-	return watch_stats(a->watch);
+	return service_watch_stats(a->watch);
 }

@@ -15,4 +15,4 @@ int api_new(struct ev_loop *loop, const struct service_options *options, struct 
 void api_free(struct api *a);
 /* Certificates, drain and counters of calls. */
 struct service *api_service(const struct api *a);
-const struct watch_stats *api_watch_stats(const struct api *a);
+const struct service_watch_stats *api_watch_stats(const struct api *a);

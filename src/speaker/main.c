@@ -37,16 +37,11 @@ struct program {
 
 /* ---- reloads of the file ---- */
 
-static void refuse(struct program *p, const struct errs *errors)
+static void refuse(struct program *p, const struct config_load *load)
 {
 	_cleanup_(buf_free) struct buf text = { 0 };
-	struct errs first = *errors;
 
-	first.n = first.n ? 1 : 0;
-	first.dropped = 0;
-	errs_print(&first, p->source.path, &text);
-	if (text.n && text.p[text.n - 1] == '\n')
-		text.n--;
+	config_first_error(load, p->source.path, &text);
 	speaker_refuse(p->speaker, buf_cstr(&text));
 }
 
@@ -64,7 +59,7 @@ static void on_read(const struct config_reading *reading, void *user)
 		speaker_configure(p->speaker, settings_take(reading->load));
 	} else {
 		settings_log(reading->load, p->source.path, true);
-		refuse(p, &reading->load->errors);
+		refuse(p, reading->load);
 		config_load_free(reading->load);
 	}
 	config_loader_answer(p->loader, NULL);

@@ -280,9 +280,9 @@ static void add_calls(struct buf *out, const struct service *service)
 static void add_api(struct buf *out, const struct api *api)
 {
 	static const struct grpc_server_stats no_server;
-	static const struct watch_stats no_watch;
+	static const struct service_watch_stats no_watch;
 	const struct grpc_server_stats *server = api ? service_stats(api_service(api)) : &no_server;
-	const struct watch_stats *watch = api ? api_watch_stats(api) : &no_watch;
+	const struct service_watch_stats *watch = api ? api_watch_stats(api) : &no_watch;
 
 	add_calls(out, api ? api_service(api) : NULL);
 	single(out, &connections, server->connections);

@@ -136,6 +136,8 @@ def test_the_configuration_is_that_in_force(serve, upgradable):
     router.gone(router.upgrade())
     assert router.ask('GET', '/config').json == config
     assert router.ask('GET', '/routes').json['generation'] == 3
+    with Wire(router.port_of('grpc')) as grpc:  # it answers with its SETTINGS
+        assert grpc.send(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0').exactly(9)[3] == 4
     other = Wire(sock=socket.create_connection(('127.0.0.2', port), PATIENCE))
     assert int(other.get()[0].get('x-port')) == two.port
     assert router.update(document(one)).json['generation'] == 4
@@ -281,6 +283,18 @@ def test_updates_wait_while_the_new_process_prepares(serve, upgradable):
     until(lambda: router.metrics().one('maglev_router_generation') == 2)
     assert router.update(document(server)).json['generation'] == 3
     load.end()
+
+
+def test_a_rollout_has_to_end_first(serve, upgradable):
+    server = serve()
+    router = upgradable(document(server), threads=2)
+    assert router.update(document(server), '/routes/update?rollout=50&step=0').status == 200
+    router.begin_upgrade()
+    assert 'rollout' in router.wait('upgrade-failed')['error']
+    assert router.ask('GET', '/rollout').json['state'] == 'running'
+    assert router.ask('POST', '/rollout/promote').status == 200
+    router.gone(router.upgrade())
+    assert router.request().status == 200
 
 
 def test_a_second_signal_during_an_upgrade_is_ignored(serve, upgradable):

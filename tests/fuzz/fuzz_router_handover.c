@@ -25,8 +25,8 @@ static void compare(const struct router_handover *a, const struct router_handove
 	require(a->generation == b->generation && a->n == b->n && str_eq(a->config, b->config));
 	for (size_t i = 0; i < a->n; i++) {
 		require(a->sockets[i].kind == b->sockets[i].kind);
-		if (a->sockets[i].kind == ROUTER_HANDOVER_ADMIN)
-			require(strcmp(a->sockets[i].admin, b->sockets[i].admin) == 0);
+		if (a->sockets[i].kind != ROUTER_HANDOVER_LISTENER)
+			require(strcmp(a->sockets[i].text, b->sockets[i].text) == 0);
 		else
 			require(endpoint_cmp(&a->sockets[i].at, &b->sockets[i].at) == 0);
 	}

@@ -20,7 +20,7 @@ class Router(Daemon):
         self.path = os.path.join(str(folder), 'router.json')
         self.write(document)
         super().__init__(folder, 'maglev-router', '--config', self.path, '--listen', '127.0.0.1:0', '--threads',
-                         str(threads), '--admin-addr', '127.0.0.1:0', *args, metrics=None, **how)
+                         str(threads), '--admin-addr', '127.0.0.1:0', '--grpc-addr', '127.0.0.1:0', *args, metrics=None, **how)
 
     def write(self, document):
         with open(self.path + '.new', 'w', encoding='utf-8') as file:
