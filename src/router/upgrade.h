@@ -2,8 +2,9 @@
 /*
  * upgrade: replaces the running process by one of the program as it is on the disk now.
  *
- * The running process starts the new one (lib/daemon/takeover.h), and passes its listening sockets,
- * those of the data threads and those of the APIs, and the configuration in force with its number (wire/router_handover.h). While the new process compiles it, updates are refused with
+ * The running process starts the new one (lib/daemon/takeover.h), and passes its listening
+ * sockets, those of the data threads and those of the APIs, and the configuration in force with
+ * its number (wire/router_handover.h). While the new process compiles it, updates are refused with
  * -EAGAIN. Then the old process leaves its sockets and finishes its requests.
  *
  * For the control thread.
