@@ -15,11 +15,23 @@ struct reader {
 	struct arena *arena;
 	struct router_handover *into;
 	VEC(struct router_handover_socket) sockets;
+	VEC(struct router_handover_server) servers;
 };
 
 static const char *const kinds[] = { [ROUTER_HANDOVER_LISTENER] = "listener",
 				     [ROUTER_HANDOVER_ADMIN] = "admin",
 				     [ROUTER_HANDOVER_GRPC] = "grpc" };
+
+static void write_server(const struct router_handover_server *s, struct buf *out)
+{
+	char text[ADDR_STRLEN];
+
+	buf_printf(out, "server %" PRIu32 " %" PRIu32 " %s", s->pool, s->server,
+		   s->down ? "down" : "-");
+	for (size_t i = 0; i < s->n; i++)
+		buf_printf(out, " %s", addr_format(&s->addresses[i], text));
+	buf_addc(out, '\n');
+}
 
 void router_handover_write(const struct router_handover *h, struct buf *out)
 {
@@ -32,6 +44,8 @@ void router_handover_write(const struct router_handover *h, struct buf *out)
 		buf_printf(out, "%s %s\n", kinds[s->kind],
 			   s->kind ? s->text : endpoint_format(&s->at, text));
 	}
+	for (size_t i = 0; i < h->n_servers; i++)
+		write_server(&h->servers[i], out);
 	buf_addc(out, '\n');
 	buf_add(out, h->config.p, h->config.n);
 }
@@ -73,14 +87,58 @@ static int take_grpc(struct reader *r, const char *value)
 							       .text = value });
 }
 
+static int take_number(struct str *rest, uint32_t *ret)
+{
+	struct str word;
+	uint64_t number;
+
+	if (!str_cut(rest, ' ', &word) || str_to_u64(word, UINT32_MAX, &number) < 0)
+		return -EBADMSG;
+	*ret = (uint32_t)number;
+	return 0;
+}
+
+static int take_addresses(struct reader *r, struct str rest, struct router_handover_server *s)
+{
+	struct addr list[ROUTER_HANDOVER_ADDRESSES];
+	struct str word;
+
+	while (str_cut(&rest, ' ', &word)) {
+		if (s->n == ARRAY_SIZE(list))
+			return -E2BIG;
+		if (addr_parse(arena_strndup(r->arena, word.p, word.n), &list[s->n]) < 0)
+			return -EBADMSG;
+		s->n++;
+	}
+	s->addresses = arena_copy(r->arena, list, s->n * sizeof(*list));
+	return 0;
+}
+
+static int take_server(struct reader *r, const char *value)
+{
+	struct str rest = str_of(value), state;
+	struct router_handover_server s = { 0 };
+	int error = take_number(&rest, &s.pool);
+
+	if (error == 0)
+		error = take_number(&rest, &s.server);
+	if (error < 0 || !str_cut(&rest, ' ', &state))
+		return -EBADMSG;
+	s.down = str_eq(state, STR("down"));
+	error = take_addresses(r, rest, &s);
+	if (error == 0 && r->servers.n >= ROUTER_HANDOVER_SERVERS)
+		error = -E2BIG;
+	if (error == 0)
+		vec_push(&r->servers, s);
+	return error;
+}
+
 static const struct {
 	const char *word;
 	int (*take)(struct reader *r, const char *value);
-} words[] = { { MAGIC, take_version },
-	      { "generation", take_generation },
-	      { "listener", take_listener },
-	      { "admin", take_admin },
-	      { "grpc", take_grpc } };
+} words[] = { { MAGIC, take_version },	     { "generation", take_generation },
+	      { "listener", take_listener }, { "admin", take_admin },
+	      { "grpc", take_grpc },	     { "server", take_server } };
 
 static int take_line(struct reader *r, struct str line)
 {
@@ -125,9 +183,13 @@ int router_handover_parse(struct str text, struct arena *arena, struct router_ha
 		h.sockets =
 			arena_copy(arena, r.sockets.items, r.sockets.n * sizeof(*r.sockets.items));
 		h.n = r.sockets.n;
+		h.servers =
+			arena_copy(arena, r.servers.items, r.servers.n * sizeof(*r.servers.items));
+		h.n_servers = r.servers.n;
 		h.config = text;
 		*ret = h;
 	}
 	vec_free(&r.sockets);
+	vec_free(&r.servers);
 	return error;
 }

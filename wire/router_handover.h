@@ -8,6 +8,8 @@
  *	listener 127.0.0.1:80
  *	admin 127.0.0.1:9901
  *	grpc 127.0.0.1:9902
+ *	server 0 3 down
+ *	server 1 0 - 192.0.2.1 192.0.2.2
  *
  *	{"listeners":[...], ...}
  *
@@ -15,6 +17,9 @@
  * address as configured, so its port can be 0. There is one for each socket of an address. After
  * the empty line comes the configuration in force, as the document of the admin API; nothing if
  * there is none yet. The order of the lines is free except that of the sockets.
+ *
+ * A line "server" is for one about which more is known than its configuration: the numbers of its
+ * pool and of itself in that, whether it is down, and the addresses of its name.
  *
  * The two processes can be of different versions, in both directions. So a reader skips lines with
  * words that it does not know. A number after "maglev-router" other than 1 means that this is not
@@ -27,7 +32,9 @@
 #include "base/str.h"
 
 #define ROUTER_HANDOVER_SOCKETS 16384
-#define ROUTER_HANDOVER_LINE 1024 /* bytes of a line */
+#define ROUTER_HANDOVER_SERVERS 1000000
+#define ROUTER_HANDOVER_ADDRESSES 128 /* of a server */
+#define ROUTER_HANDOVER_LINE 8192     /* bytes of a line */
 
 enum router_handover_kind {
 	ROUTER_HANDOVER_LISTENER,
@@ -41,10 +48,19 @@ struct router_handover_socket {
 	const char *text;   /* of the others: as in --admin-addr and --grpc-addr */
 };
 
+struct router_handover_server {
+	uint32_t pool, server; /* their numbers in the configuration */
+	bool down;
+	const struct addr *addresses;
+	size_t n;
+};
+
 struct router_handover {
 	uint64_t generation; /* 0: there is no configuration */
 	struct router_handover_socket *sockets;
 	size_t n;
+	struct router_handover_server *servers;
+	size_t n_servers;
 	struct str config;
 };
 

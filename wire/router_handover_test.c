@@ -42,15 +42,30 @@ static void what_is_written_is_read(void **state)
 		{ .kind = ROUTER_HANDOVER_ADMIN, .text = "/run/with space/admin.sock" },
 		{ .kind = ROUTER_HANDOVER_GRPC, .text = ":9902" },
 	};
+	struct addr addresses[2];
+	struct router_handover_server servers[] = {
+		{ .pool = 0, .server = 3, .down = true },
+		{ .pool = 7, .server = 65534, .addresses = addresses, .n = 2 },
+	};
 	const struct router_handover h = { .generation = UINT64_MAX,
 					   .sockets = sockets,
 					   .n = ARRAY_SIZE(sockets),
+					   .servers = servers,
+					   .n_servers = ARRAY_SIZE(servers),
 					   .config = STR("{\n\"pools\":[]}\n\n") };
 	_cleanup_(buf_free) struct buf text = { 0 };
 	struct router_handover back;
 
+	assert_int_equal(addr_parse("192.0.2.1", &addresses[0]), 0);
+	assert_int_equal(addr_parse("2001:db8::1", &addresses[1]), 0);
 	router_handover_write(&h, &text);
 	assert_int_equal(router_handover_parse((struct str){ text.p, text.n }, *state, &back), 0);
+	assert_int_equal(back.n_servers, 2);
+	assert_true(back.servers[0].down && back.servers[0].server == 3 && !back.servers[0].n);
+	assert_true(!back.servers[1].down && back.servers[1].pool == 7);
+	assert_int_equal(back.servers[1].server, 65534);
+	assert_int_equal(back.servers[1].n, 2);
+	assert_int_equal(addr_cmp(&back.servers[1].addresses[1], &addresses[1]), 0);
 	assert_true(back.generation == UINT64_MAX);
 	assert_int_equal(back.n, h.n);
 	for (size_t i = 0; i < h.n; i++) {
@@ -78,6 +93,7 @@ static void words_of_other_versions_are_skipped(void **state)
 	struct router_handover h;
 
 	assert_int_equal(router_handover_parse(STR("maglev-router 1\nhealth 10.0.0.1:80 up\n"
+						   "server 0 1 tired\n"
 						   "generation 7\nlistener :80\n\n{}"),
 					       *state, &h),
 			 0);
@@ -101,6 +117,11 @@ static void what_is_malformed_is_refused(void **state)
 		{ STR("maglev-router 1\ngeneration 18446744073709551616\n\n"), -EBADMSG },
 		{ STR("maglev-router 1\nlistener 10.0.0.1\n\n"), -EBADMSG },
 		{ STR("maglev-router 1\nadmin a\0b\n\n"), -EBADMSG },
+		{ STR("maglev-router 1\nserver 0\n\n"), -EBADMSG },
+		{ STR("maglev-router 1\nserver 0 1\n\n"), -EBADMSG },
+		{ STR("maglev-router 1\nserver 0 -1 down\n\n"), -EBADMSG },
+		{ STR("maglev-router 1\nserver 0 4294967296 down\n\n"), -EBADMSG },
+		{ STR("maglev-router 1\nserver 0 1 down 10.0.0\n\n"), -EBADMSG },
 		{ STR("generation 5\nmaglev-router 1\n\n"), -EBADMSG },
 		{ STR("maglev-router 2\n\n"), -EPROTONOSUPPORT },
 		{ STR("maglev-router \n\n"), -EPROTONOSUPPORT },

@@ -21,6 +21,7 @@
 struct care {
 	struct servers *servers;
 	struct probing_env env;
+	struct lookups *lookups;
 	uint64_t round;
 };
 
@@ -29,6 +30,7 @@ struct charge {
 	struct server *server;
 	const struct generation_pool *pool; /* of the last generation that has the server */
 	uint64_t round;
+	struct lookup_user lookup;
 	struct probing probing;
 	struct l7_ejected ejected;
 	uint64_t ejections;
@@ -150,6 +152,23 @@ static void on_changed(struct probing *p, const struct health_change *change)
 
 /* ---- charges ---- */
 
+static void on_found(struct lookup_user *u, const struct addr *list, size_t n)
+{
+	struct charge *c = container_of(u, struct charge, lookup);
+
+	server_set_addresses(c->server, list, n);
+	set_flag(c->server, SERVER_NOWHERE, false);
+	probing_move(&c->probing, list, n, c->server->port);
+}
+
+/* For requests to a server with a name; others get the address. */
+static const char *authority_of(const struct server *s)
+{
+	if (!server_has_name(s))
+		return NULL;
+	return s->port == 80 ? s->host : s->authority;
+}
+
 static struct charge *charge_new(struct care *care, struct server *s)
 {
 	struct charge *c = mem_zalloc(sizeof(*c));
@@ -158,9 +177,13 @@ static struct charge *charge_new(struct care *care, struct server *s)
 	c->server = s;
 	ev_init(&c->back, on_back);
 	ev_init(&c->warm, on_warm);
-	probing_init(&c->probing, &care->env, NULL, on_changed);
-	probing_move(&c->probing, &s->at);
+	probing_init(&c->probing, &care->env, authority_of(s), on_changed);
 	s->charge = c;
+	c->lookup.found = on_found;
+	if (server_has_name(s))
+		lookups_join(care->lookups, s->host, &c->lookup);
+	else
+		probing_move(&c->probing, &s->at.addr, 1, s->port);
 	return c;
 }
 
@@ -171,8 +194,19 @@ static void charge_free(struct charge *c)
 	stop_warming(c);
 	set_flag(c->server, SERVER_DOWN, false);
 	c->server->charge = NULL;
+	lookups_leave(&c->lookup);
 	probing_end(&c->probing);
 	free(c);
+}
+
+void care_remember(struct server *s, bool down, const struct addr *list, size_t n)
+{
+	struct charge *c = s->charge;
+
+	if (n && has_flag(s, SERVER_NOWHERE))
+		on_found(&c->lookup, list, n);
+	if (down && c->probing.probe && !c->probing.asked)
+		set_flag(s, SERVER_DOWN, true);
 }
 
 static void visit(struct care *care, struct server *s, const struct generation_pool *pool)
@@ -277,10 +311,10 @@ void care_describe(const struct server *server, struct buf *out)
 
 	buf_addc(out, '{');
 	if (c) {
-		buf_printf(out, "\"usable\":%s,",
-			   has_flag(server, SERVER_DOWN | SERVER_EJECTED) ? "false" : "true");
+		buf_printf(out, "\"usable\":%s,", server_is_usable(server) ? "true" : "false");
 		describe_probes(&c->probing, out);
 		describe_ejection(c, out);
+		lookups_describe(&c->lookup, out);
 		if (has_flag(server, SERVER_SLOW))
 			buf_add_lit(out, ",\"slow_start\":true");
 	}
@@ -324,14 +358,16 @@ void care_look(const struct server *server, struct care_state *ret)
 
 /* ---- the door ---- */
 
-struct care *care_new(struct ev_loop *loop, struct servers *servers, const char *user_agent)
+struct care *care_new(struct ev_loop *loop, struct servers *servers,
+		      const struct care_config *config)
 {
 	struct care *c = mem_zalloc(sizeof(*c));
 
 	c->servers = servers;
 	c->env = (struct probing_env){ .loop = loop,
 				       .probes = probe_env_new(loop, NULL),
-				       .user_agent = user_agent };
+				       .user_agent = config->user_agent };
+	c->lookups = lookups_new(loop, &config->dns);
 	if (getrandom(&c->env.random, sizeof(c->env.random), GRND_NONBLOCK) < 0)
 		c->env.random = (uint64_t)loop_realtime();
 	return c;
@@ -342,6 +378,7 @@ void care_free(struct care *c)
 	if (!c)
 		return;
 	care_follow(c, NULL, 0);
+	lookups_free(c->lookups);
 	probe_env_free(c->env.probes);
 	free(c);
 }

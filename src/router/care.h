@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * care: looks after the servers of the configuration in force: probes, ejection
+ * care: looks after the servers of the configuration in force: lookups of names, probes, ejection
  * and slow start. It alone writes the flags of servers, which data threads read (servers.h).
  *
  * What it knows about a server (struct charge) stays for as long as a generation in force has the
@@ -9,12 +9,18 @@
 #pragma once
 
 #include "src/router/generation.h"
+#include "src/router/lookups.h"
 #include "src/router/probing.h"
 
 struct care;
 
-/* user_agent is borrowed. */
-struct care *care_new(struct ev_loop *loop, struct servers *servers, const char *user_agent);
+struct care_config {
+	const char *user_agent; /* of probes; borrowed */
+	struct dns_config dns;	/* for servers that are names */
+};
+
+struct care *care_new(struct ev_loop *loop, struct servers *servers,
+		      const struct care_config *config);
 /* NULL is allowed. The servers must still exist. */
 void care_free(struct care *c);
 
@@ -24,6 +30,12 @@ void care_free(struct care *c);
  * is released.
  */
 void care_follow(struct care *c, const struct generation *const *list, size_t n);
+
+/*
+ * What an earlier process knew about a server: that it is down, until the first result of its
+ * probes, and the addresses of its name, until they are looked up.
+ */
+void care_remember(struct server *s, bool down, const struct addr *list, size_t n);
 
 /* Requests have failed at the server: leaves it out for a time, if its pool allows that. */
 void care_suspect(struct server *s);

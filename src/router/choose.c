@@ -163,7 +163,7 @@ static enum l7_fitness fitness(size_t i, void *user)
 	const struct server *s = f->pool->servers[i];
 	unsigned flags = atomic_load_explicit(&s->flags, memory_order_relaxed);
 
-	if (flags & SERVER_DOWN || !addr_is_set(&s->at.addr))
+	if (flags & (SERVER_DOWN | SERVER_NOWHERE))
 		return L7_UNFIT;
 	if (flags & SERVER_EJECTED || (flags & SERVER_SLOW && !takes(f, s)))
 		return L7_RESERVE;

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "lib/daemon/takeover.h"
 #include "lib/log/log.h"
+#include "src/router/care.h"
 #include "src/router/upgrade.h"
 
 struct inheritance {
@@ -93,6 +94,18 @@ static struct settings *read_settings(struct str text)
 	return NULL;
 }
 
+/* The configuration is the same, and so are the numbers. */
+static void remember_servers(const struct inheritance *i, const struct generation *g)
+{
+	for (size_t k = 0; k < i->handover.n_servers; k++) {
+		const struct router_handover_server *s = &i->handover.servers[k];
+
+		if (s->pool < g->config.n_pools && s->server < g->config.pools[s->pool].n_servers)
+			care_remember(g->pools[s->pool].servers[s->server], s->down, s->addresses,
+				      s->n);
+	}
+}
+
 int inheritance_apply(struct inheritance *i, struct router *r)
 {
 	_cleanup_(buf_free) struct buf why = { 0 };
@@ -106,7 +119,10 @@ int inheritance_apply(struct inheritance *i, struct router *r)
 		return -EINVAL;
 	router_resume(r, i->handover.generation);
 	error = router_apply(r, s, &(struct history_origin){ HISTORY_API, "" }, &why);
-	return error < 0 ? fail(error, buf_cstr(&why)) : 0;
+	if (error < 0)
+		return fail(error, buf_cstr(&why));
+	remember_servers(i, router_current(r));
+	return 0;
 }
 
 int inheritance_socket(struct inheritance *i, enum router_handover_kind kind, const char *at)

@@ -42,6 +42,7 @@ struct link {
 	struct buffer *in;	/* the start of a head that is not complete; NULL: none */
 	TAILQ_ENTRY(link) kept; /* newest first; or among the worker's leaving ones */
 	uint64_t served;	/* requests */
+	struct addr to;		/* of a server with a name */
 	ev_tstamp since;	/* when it was kept */
 	double idle_time;	/* s for which it is kept */
 	bool leaving;		/* what is queued is sent, then it ends */
@@ -50,12 +51,20 @@ struct link {
 
 TAILQ_HEAD(links, link);
 
+/* The addresses of a name, as the thread has copied them; connections go to them in turn. */
+struct addresses {
+	unsigned version;
+	size_t n, turn;
+	struct addr list[SERVER_ADDRESSES];
+};
+
 struct slot {
 	uint64_t id; /* of the server: its number may have been another's before */
 	struct links kept;
 	unsigned n_kept, n_open; /* n_open: all links, kept or in use */
 	unsigned active;	 /* exchanges */
 	struct stats_cell *stats;
+	struct addresses *addresses; /* of a server with a name; NULL: not needed yet */
 };
 
 /* ---- generations and listeners, as a thread sees them ---- */
@@ -366,7 +375,7 @@ void account_end(struct exchange *x);
 
 /* link.c */
 /* A kept link, unless it must be fresh, or a new one that is being connected. */
-struct link *link_take(struct exchange *x, const struct server *server, bool fresh, bool *ret_open);
+struct link *link_take(struct exchange *x, struct server *server, bool fresh, bool *ret_open);
 /* The exchange no longer needs it: kept within the limits, or closed if there are none. */
 void link_give(struct link *l, const struct l7_limits *limits);
 /* The exchange no longer needs it: ends after what is queued was sent. */

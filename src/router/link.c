@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "base/units.h"
 #include "src/router/internal.h"
 
@@ -147,16 +148,64 @@ static const struct stream_events events = {
 	.opened = on_opened, .ready = on_ready, .closed = on_closed, .expired = on_expired
 };
 
+/* ---- names ---- */
+
+/* Copies the addresses of the server's name if they have changed. Each thread begins at any. */
+static void look_at_name(struct worker *w, struct slot *slot, struct server *server)
+{
+	struct addresses *a = slot->addresses;
+
+	if (a && a->version == atomic_load_explicit(&server->version, memory_order_relaxed))
+		return;
+	if (!a) {
+		a = slot->addresses = mem_zalloc(sizeof(*a));
+		a->turn = random_next(&w->random);
+	}
+	a->n = server_get_addresses(server, a->list, &a->version);
+}
+
+static bool is_current(const struct link *l)
+{
+	const struct addresses *a = l->slot->addresses;
+
+	for (size_t i = 0; i < a->n; i++)
+		if (addr_cmp(&a->list[i], &l->to) == 0)
+			return true;
+	return false;
+}
+
+/* The newest kept link; those to addresses that the name no longer has are closed. */
+static struct link *newest(struct slot *slot, bool named)
+{
+	struct link *l;
+
+	while ((l = TAILQ_FIRST(&slot->kept)) && named && !is_current(l))
+		link_free(l);
+	return l;
+}
+
+static struct endpoint next_address(struct slot *slot, const struct server *server)
+{
+	struct addresses *a = slot->addresses;
+
+	return (struct endpoint){ a->list[a->turn++ % a->n], server->port };
+}
+
 /* ---- the door ---- */
 
-struct link *link_take(struct exchange *x, const struct server *server, bool fresh, bool *ret_open)
+struct link *link_take(struct exchange *x, struct server *server, bool fresh, bool *ret_open)
 {
 	struct worker *w = x->client->worker;
 	struct slot *slot = worker_slot(w, server);
-	struct link *l = fresh ? NULL : TAILQ_FIRST(&slot->kept);
+	bool named = server_has_name(server);
+	struct endpoint at = server->at;
 	struct sockaddr_storage to;
+	struct link *l;
 	socklen_t len;
 
+	if (named)
+		look_at_name(w, slot, server);
+	l = fresh ? NULL : newest(slot, named);
 	*ret_open = l != NULL;
 	slot->active++;
 	if (l) {
@@ -172,7 +221,10 @@ struct link *link_take(struct exchange *x, const struct server *server, bool fre
 	slot->n_open++;
 	show(slot);
 	count(&w->counters.links, 1);
-	len = endpoint_to_sockaddr(&server->at, &to);
+	if (named)
+		at = next_address(slot, server);
+	l->to = at.addr;
+	len = endpoint_to_sockaddr(&at, &to);
 	stream_init(&l->stream, w->loop, TASK_ORDINARY, &events);
 	stream_connect(&l->stream, (const struct sockaddr *)&to, len);
 	return l;

@@ -309,7 +309,7 @@ static int start_router(struct program *p)
 					      .drain_time = p->options.drain_time,
 					      .leave_time = p->options.upgrade_drain_time };
 	const struct router_config config = { .threads = (unsigned)p->options.threads,
-					      .user_agent = p->user_agent,
+					      .care = { p->user_agent, p->options.dns },
 					      .limits = limits,
 					      .drained = on_router_drained,
 					      .user = p };

@@ -13,7 +13,7 @@ static const char about[] =
 	"no connection.";
 
 static struct options values; /* the target of the table, which is static */
-static const char *listen_text;
+static const char *listen_text, *resolver_text;
 
 static const struct cli_option table[] = {
 	{ .name = "config",
@@ -126,6 +126,14 @@ static const struct cli_option table[] = {
 	  .argument = "KIB",
 	  .help = "largest answer of the admin API, in KiB, except that of /metrics",
 	  .count = &values.admin_max_answer },
+	{ .name = "resolver",
+	  .kind = CLI_STRING,
+	  .env = "MAGLEV_ROUTER_RESOLVER",
+	  .fallback = "",
+	  .argument = "ADDR",
+	  .help = "DNS servers, up to three addresses with ports and commas between them; empty: "
+		  "those of /etc/resolv.conf",
+	  .string = &resolver_text },
 	{ .name = "metrics-limit",
 	  .kind = CLI_COUNT,
 	  .env = "MAGLEV_ROUTER_METRICS_LIMIT",
@@ -149,10 +157,30 @@ static const struct cli_option table[] = {
 	  .boolean = &values.check },
 };
 
+static const char resolver_complaint[] =
+	"--resolver must be one to three addresses with a port, such as 192.0.2.53:53";
+
 static void refuse(const char *complaint)
 {
 	fprintf(stderr, "maglev-router: %s\nTry 'maglev-router --help'.\n", complaint);
 	exit(CLI_STATUS_USAGE);
+}
+
+static void parse_resolvers(const char *text, struct dns_config *ret)
+{
+	struct str rest = str_of(text), part;
+
+	while (rest.n && str_cut(&rest, ',', &part)) {
+		char one[ENDPOINT_STRLEN];
+		struct endpoint *to = &ret->servers[ret->n_servers];
+
+		if (part.n >= sizeof(one) || ret->n_servers == DNS_SERVERS)
+			refuse(resolver_complaint);
+		snprintf(one, sizeof(one), "%.*s", (int)part.n, part.p);
+		if (endpoint_parse(one, to) < 0 || !addr_is_set(&to->addr) || !to->port)
+			refuse(resolver_complaint);
+		ret->n_servers++;
+	}
 }
 
 static size_t count_processors(void)
@@ -196,6 +224,7 @@ void options_parse(struct options *o, int argc, char *const argv[])
 	cli_parse_or_exit(&program, argc, argv);
 	if (endpoint_parse(listen_text, &values.listen) < 0)
 		refuse("--listen must be an address with a port, such as :8080");
+	parse_resolvers(resolver_text, &values.dns);
 	if (values.check && !*values.config)
 		refuse("--check needs --config");
 	if (values.watch && !*values.config)

@@ -7,6 +7,7 @@
 
 #include "base/addr.h"
 #include "lib/cli/cli.h"
+#include "lib/net/dns.h"
 #include "lib/service/options.h"
 #include "src/router/access.h"
 
@@ -17,6 +18,7 @@ struct options {
 	struct access_config admin_access;
 	size_t admin_max_body, admin_max_answer; /* bytes */
 	struct endpoint listen;			 /* of configurations without listeners */
+	struct dns_config dns;			 /* with the servers of --resolver */
 	size_t threads, metrics_limit;
 	int64_t head_timeout, idle_timeout, stall_timeout;   /* ns */
 	int64_t drain_time, drain_delay, upgrade_drain_time; /* ns */

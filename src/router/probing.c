@@ -72,10 +72,26 @@ static void on_done(struct probe *probe, const struct probe_outcome *outcome, vo
 		p->changed(p, &change);
 }
 
+static struct probe_spec spec_of(const struct probing *p)
+{
+	return (struct probe_spec){ .kind = p->config.path ? PROBE_HTTP : PROBE_TCP,
+				    .target = { p->addresses[p->turn % p->n], p->port },
+				    .timeout = p->config.timeout,
+				    .path = p->config.path,
+				    .host = p->config.host ?: p->authority,
+				    .user_agent = p->env->user_agent,
+				    .codes = &p->codes,
+				    .n_codes = 1 };
+}
+
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int revents)
 {
 	struct probing *p = container_of(timer, struct probing, timer);
+	struct probe_spec spec;
 
+	p->turn++;
+	spec = spec_of(p);
+	probe_set_spec(p->probe, &spec);
 	p->began = loop_monotonic();
 	probe_start(p->probe);
 }
@@ -84,18 +100,12 @@ static void begin(struct probing *p)
 {
 	int64_t now = loop_monotonic();
 	int64_t within = p->config.interval < FIRST_WITHIN ? p->config.interval : FIRST_WITHIN;
-	const struct probe_spec spec = { .kind = p->config.path ? PROBE_HTTP : PROBE_TCP,
-					 .target = p->at,
-					 .timeout = p->config.timeout,
-					 .path = p->config.path,
-					 .host = p->config.host ?: p->authority,
-					 .user_agent = p->env->user_agent,
-					 .codes = &p->codes,
-					 .n_codes = 1 };
+	struct probe_spec spec;
 
-	if (!p->config.enabled || !addr_is_set(&p->at.addr))
+	if (!p->config.enabled || !p->n || p->probe)
 		return;
 	p->codes = (struct probe_code_range){ (uint16_t)p->config.low, (uint16_t)p->config.high };
+	spec = spec_of(p);
 	p->probe = probe_new(p->env->probes, &spec, on_done, p);
 	arm(p, schedule_first(within, now, random_next(&p->env->random)), now);
 }
@@ -135,6 +145,7 @@ void probing_end(struct probing *p)
 	stop(p);
 	drop_config(p);
 	free(TAKE_PTR(p->authority));
+	free(TAKE_PTR(p->addresses));
 }
 
 bool probing_set(struct probing *p, const struct l7_probe *config)
@@ -156,11 +167,11 @@ bool probing_set(struct probing *p, const struct l7_probe *config)
 	return false;
 }
 
-void probing_move(struct probing *p, const struct endpoint *at)
+void probing_move(struct probing *p, const struct addr *list, size_t n, uint16_t port)
 {
-	if (endpoint_cmp(&p->at, at) == 0)
-		return;
-	stop(p);
-	p->at = *at;
+	p->addresses = mem_resize(p->addresses, n, sizeof(*list));
+	memcpy(p->addresses, list, n * sizeof(*list));
+	p->n = n;
+	p->port = port;
 	begin(p);
 }

@@ -26,7 +26,9 @@ struct probing_counts {
 
 struct probing {
 	struct probing_env *env;
-	struct endpoint at;
+	struct addr *addresses; /* asked in turn */
+	size_t n, turn;
+	uint16_t port;
 	char *authority;	/* "www.example.com:8080" for requests; NULL: the address */
 	struct l7_probe config; /* its texts are the following */
 	char *path, *host;
@@ -52,5 +54,5 @@ void probing_end(struct probing *p);
  * was dropped because there are no checks any more.
  */
 bool probing_set(struct probing *p, const struct l7_probe *config);
-/* The address from the next check on; without one there are none. */
-void probing_move(struct probing *p, const struct endpoint *at);
+/* The addresses from the next check on; without any there are no checks. */
+void probing_move(struct probing *p, const struct addr *list, size_t n, uint16_t port);

@@ -506,7 +506,7 @@ int router_new(struct ev_loop *loop, const struct router_config *config, struct 
 	r->shared =
 		(struct generation_shared){ servers_new(), names_new(), names_new(), tables_new() };
 	r->stats = stats_new(config->threads);
-	r->care = care_new(loop, r->shared.servers, config->user_agent);
+	r->care = care_new(loop, r->shared.servers, &config->care);
 	r->history = history_new();
 	r->gate = gate_new();
 	r->workers = mem_zalloc(config->threads * sizeof(struct worker *));

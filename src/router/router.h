@@ -9,6 +9,7 @@
 #pragma once
 
 #include "lib/loop/loop.h"
+#include "src/router/care.h"
 #include "src/router/generation.h"
 #include "src/router/history.h"
 #include "src/router/sockets.h"
@@ -17,8 +18,8 @@
 struct router;
 
 struct router_config {
-	unsigned threads;	/* at least 1 */
-	const char *user_agent; /* of probes; borrowed */
+	unsigned threads; /* at least 1 */
+	struct care_config care;
 	struct worker_limits limits;
 	/* All threads have ended after router_drain(). */
 	void (*drained)(void *user);

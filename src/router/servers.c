@@ -60,6 +60,9 @@ static struct entry *make(struct name *name, const char *host, uint16_t port, bo
 	e->server.at.port = port;
 	if (addr_parse(host, &address) == 0)
 		e->server.at.addr = address;
+	else
+		atomic_init(&e->server.flags, SERVER_NOWHERE);
+	pthread_mutex_init(&e->server.lock, NULL);
 	name->user = e;
 	return e;
 }
@@ -91,9 +94,35 @@ void servers_release(struct server *server)
 	if (!e)
 		return;
 	assert(!e->server.charge);
+	pthread_mutex_destroy(&e->server.lock);
+	free(e->server.addresses);
 	free(e->server.host);
 	free(e->server.authority);
 	free(e);
+}
+
+void server_set_addresses(struct server *s, const struct addr *list, size_t n)
+{
+	n = n < SERVER_ADDRESSES ? n : SERVER_ADDRESSES;
+	pthread_mutex_lock(&s->lock);
+	s->addresses = mem_resize(s->addresses, n, sizeof(*list));
+	memcpy(s->addresses, list, n * sizeof(*list));
+	s->n_addresses = n;
+	atomic_fetch_add(&s->version, 1);
+	pthread_mutex_unlock(&s->lock);
+}
+
+size_t server_get_addresses(struct server *s, struct addr ret[static SERVER_ADDRESSES],
+			    unsigned *ret_version)
+{
+	size_t n;
+
+	pthread_mutex_lock(&s->lock);
+	n = s->n_addresses;
+	memcpy(ret, s->addresses, n * sizeof(*ret));
+	*ret_version = atomic_load(&s->version);
+	pthread_mutex_unlock(&s->lock);
+	return n;
 }
 
 uint32_t servers_bound(const struct servers *s)

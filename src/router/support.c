@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-#include "base/addr.h"
 #include "base/cleanup.h"
 
 static void __attribute__((format(printf, 3, 4)))
@@ -42,28 +41,12 @@ static void check_route(const struct l7_doc_route *r, size_t i, struct errs *err
 			   errors);
 }
 
-/* Names would have to be looked up. */
 static void check_servers(const struct l7_doc_pool *p, size_t i, struct errs *errors)
 {
-	struct endpoint at;
-	struct addr addr;
-
-	for (size_t k = 0; k < p->servers.n; k++)
-		if (endpoint_parse(p->servers.items[k].v, &at) < 0)
-			errs_add_coded(errors, "NotSupported", p->servers.items[k].at,
-				       arena_printf(errors->arena, "pools[%zu].servers[%zu]", i, k),
-				       "must be an address: names are not supported yet");
-	for (size_t k = 0; k < p->n_upstreams; k++) {
-		const struct l7_doc_upstream *u = &p->upstreams[k];
-
-		if (addr_parse(u->host.v, &addr) < 0)
-			errs_add_coded(errors, "NotSupported", u->host.at,
-				       arena_printf(errors->arena, "pools[%zu].upstreams[%zu].host",
-						    i, k),
-				       "must be an address: names are not supported yet");
-		if (u->tls.v)
-			refuse(errors, u->tls.at, "pools[%zu].upstreams[%zu].tls", i, k);
-	}
+	for (size_t k = 0; k < p->n_upstreams; k++)
+		if (p->upstreams[k].tls.v)
+			refuse(errors, p->upstreams[k].tls.at, "pools[%zu].upstreams[%zu].tls", i,
+			       k);
 }
 
 static void check_pool(const struct l7_doc_pool *p, size_t i, struct errs *errors)

@@ -48,26 +48,62 @@ static void add_sockets(const struct upgrade *u, struct upgrade_sockets *list)
 	u->config.add_sockets(list, u->config.user);
 }
 
+struct servers_known {
+	struct arena *arena; /* has the addresses */
+	VEC(struct router_handover_server) items;
+};
+
+static void add_server(struct server *s, uint32_t pool, uint32_t number, struct servers_known *ret)
+{
+	unsigned flags = atomic_load_explicit(&s->flags, memory_order_relaxed), version;
+	struct router_handover_server known = { .pool = pool,
+						.server = number,
+						.down = flags & SERVER_DOWN };
+	struct addr list[SERVER_ADDRESSES];
+
+	if (server_has_name(s)) {
+		known.n = server_get_addresses(s, list, &version);
+		known.addresses = arena_copy(ret->arena, list, known.n * sizeof(*list));
+	}
+	if (known.down || known.n)
+		vec_push(&ret->items, known);
+}
+
+/* What is known about the servers, other than that they are up and have one address. */
+static void add_servers(const struct generation *g, struct servers_known *ret)
+{
+	for (size_t p = 0; p < g->config.n_pools; p++)
+		for (size_t i = 0; i < g->config.pools[p].n_servers; i++)
+			add_server(g->pools[p].servers[i], (uint32_t)p, (uint32_t)i, ret);
+}
+
 static const char *on_asked(struct takeover_state *state, void *user)
 {
 	struct upgrade *u = user;
 	const struct generation *g = router_current(u->config.router);
 	_cleanup_(buf_free) struct buf config = { 0 };
 	struct router_handover h = { .generation = g ? g->number : 0 };
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
 	struct upgrade_sockets list = { .state = state };
+	struct servers_known known = { .arena = arena };
 
 	if (router_trial(u->config.router))
 		return "a rollout is under way: promote or abort it first";
 	u->frozen = true;
 	router_freeze(u->config.router, true);
-	if (g)
+	if (g) {
 		router_json_config(&g->config, &config);
+		add_servers(g, &known);
+	}
 	add_sockets(u, &list);
 	h.sockets = list.lines.items;
 	h.n = list.lines.n;
+	h.servers = known.items.items;
+	h.n_servers = known.items.n;
 	h.config = (struct str){ config.p, config.n };
 	router_handover_write(&h, &state->bytes);
 	vec_free(&list.lines);
+	vec_free(&known.items);
 	return NULL;
 }
 

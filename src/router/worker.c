@@ -59,6 +59,7 @@ struct slot *worker_slot(struct worker *w, const struct server *server)
 	if (w->slots[i]->id != server->id) {
 		end_kept(w->slots[i]); /* of a server that no generation has any more */
 		w->slots[i]->id = server->id;
+		free(TAKE_PTR(w->slots[i]->addresses));
 		w->slots[i]->stats = stats_cell(w->config.stats, STATS_SERVER, i, server->id);
 	}
 	return w->slots[i];
@@ -69,8 +70,10 @@ static void free_slots(struct worker *w)
 	while (!TAILQ_EMPTY(&w->leaving))
 		link_free(TAILQ_FIRST(&w->leaving));
 	for (uint32_t i = 0; i < w->n_slots; i++) {
-		if (w->slots[i])
-			end_kept(w->slots[i]);
+		if (!w->slots[i])
+			continue;
+		end_kept(w->slots[i]);
+		free(w->slots[i]->addresses);
 		free(w->slots[i]);
 	}
 	free(w->slots);

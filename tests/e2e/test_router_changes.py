@@ -66,7 +66,6 @@ def test_what_is_not_done_yet_is_refused(serve, route):
     address = f'127.0.0.1:{server.port}'
     cases = [({'pool': {'send_proxy': True}}, "Pool 'pool': send_proxy"),
              ({'pool': {'limits': {'connections': 3}}}, "Pool 'pool': limits.connections"),
-             ({'pool': {'servers': ['www.example.com:80']}}, "Pool 'pool': servers[0]"),
              ({'rule': {'filters': {'mirrors': [{'pool': 'pool'}]}}}, "Route 'all': filters.mirrors"),
              ({'listeners': [{'name': 'l', 'address': address, 'expect_proxy': True}]}, "Listener 'l': expect_proxy")]
     for how, start in cases:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""maglev-router and the health of its servers: probes, and where requests go meanwhile."""
+"""maglev-router and its servers: their health, where requests go meanwhile, and servers that are names."""
 import json
+import os
+import signal
 import socket
 import struct
 import threading
@@ -8,7 +10,10 @@ import threading
 import pytest
 
 from lab import until
-from lab.router import OK, document
+from lab.process import Process
+from lab.router import OK, Server, answering, document, echo
+
+CLOSED = b'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'
 
 FAST = {'path': '/health', 'interval': '50ms', 'timeout': '50ms', 'rise': 2, 'fall': 2}
 
@@ -442,3 +447,145 @@ def test_a_drained_server_finishes_its_requests_and_gets_no_more(patients, one_t
     assert [client.message()[1] for client in clients] == [b'ok', b'ok']
     until(lambda: not servers[0].open)  # no connection to it is kept
     assert servers[1].open
+
+
+# ---- names ----
+
+class Dns(Process):
+    """dnsmasq with the addresses of each name; every answer holds for a second."""
+
+    def __init__(self, folder):
+        self.hosts = os.path.join(folder, 'names')
+        with socket.create_server(('127.0.0.1', 0)) as probe:
+            self.port = probe.getsockname()[1]
+        self.at = f'127.0.0.1:{self.port}'
+        super().__init__(folder, 'dnsmasq', [
+            'dnsmasq', '--keep-in-foreground', '--conf-file=/dev/null', f'--port={self.port}', '--listen-address=127.0.0.1',
+            '--bind-interfaces', '--no-resolv', '--no-hosts', f'--addn-hosts={self.hosts}', '--local-ttl=1', '--neg-ttl=1',
+            '--local=/example/', '--auth-ttl=1', '--cname=alias.example,www.example', '--user=root', '--pid-file',
+            '--log-facility=/dev/null'])
+
+    def set(self, **names):
+        """www=['192.0.2.1'] gives www.example that address."""
+        with open(self.hosts, 'w', encoding='utf-8') as file:
+            for name, addresses in names.items():
+                for address in addresses:
+                    file.write(f'{address} {name}.example\n')
+        if self.is_running():
+            self.signal(signal.SIGHUP)
+        return self
+
+
+@pytest.fixture
+def dns(running, folders):
+    return lambda **names: running(Dns(folders()).set(**names)).start()
+
+
+def named(server, host='www.example', **pool):
+    return document(pool={'servers': [f'{host}:{server.port}'], **pool})
+
+
+def test_a_server_may_be_a_name(dns, serve, one_thread):
+    server, names = serve(), dns(www=['127.0.0.1'])
+    router = one_thread(named(server), '--resolver', names.at)
+    assert router.wait('name-found', name='www.example')['addresses'] == '127.0.0.1'
+    assert router.request().status == 200
+    assert states(router)[0]['addresses'] == ['127.0.0.1'] and states(router)[0]['usable']
+    assert router.update(named(server, 'alias.example')).status == 200
+    router.wait('name-found', name='alias.example')
+    assert router.request().status == 200
+    # a request of HTTP/1.0 without a host gets the name
+    router.client().send('GET / HTTP/1.0\r\n\r\n').rest()
+    assert server.requests[-1].get('host') == f'alias.example:{server.port}'
+
+
+def test_a_change_of_the_name_moves_new_requests(dns, route):
+    one = Server(echo, address='127.0.0.1')
+    two = Server(echo, address='127.0.0.2', port=one.port)
+    names = dns(www=['127.0.0.1'])
+    with one, two:
+        router = route(named(one), '--resolver', names.at)
+        router.wait('name-found')
+        with router.client() as client:
+            assert client.get()[0].status == 200
+            mark = router.mark()
+            names.set(www=['127.0.0.2'])
+            router.wait('name-found', mark, addresses='127.0.0.2')
+            seen = len(one.requests)
+            assert [client.get()[0].status for _ in range(4)] == [200] * 4
+        assert len(one.requests) == seen and len(two.requests) == 4
+
+
+def test_all_addresses_of_a_name_are_used_in_turn(dns, one_thread):
+    one = Server(answering(CLOSED), address='127.0.0.1')
+    two = Server(answering(CLOSED), address='127.0.0.2', port=one.port)
+    with one, two:
+        router = one_thread(named(one), '--resolver', dns(www=['127.0.0.2', '127.0.0.1', '::1']).at)
+        assert router.wait('name-found')['addresses'].startswith('127.0.0.1 127.0.0.2')
+        # nobody listens at ::1: such a request goes to the next address
+        for _ in range(12):
+            assert router.request().status == 200
+        assert len(one.requests) >= 4 and len(two.requests) >= 4 and len(one.requests) + len(two.requests) == 12
+
+
+def test_probes_ask_all_addresses_and_name_the_server(dns, patients, one_thread):
+    server, = patients(1)
+    second = Server(server.patient, address='127.0.0.2', port=server.port)
+    with second:
+        router = one_thread(named(server, probe=FAST), '--resolver', dns(www=['127.0.0.1', '127.0.0.2']).at)
+        wait_health(router, 'up')
+        until(lambda: second.connections >= 2 and server.connections >= 2)
+    assert server.patient.probes[0].get('host') == f'www.example:{server.port}'
+
+
+def test_an_answer_that_is_too_long_for_udp_is_asked_for_again(dns, serve, one_thread):
+    server = serve()
+    names = dns(www=[f'127.0.0.{i}' for i in range(1, 61)])
+    router = one_thread(named(server), '--resolver', names.at)
+    assert len(router.wait('name-found')['addresses'].split()) == 60
+    assert len(states(router)[0]['addresses']) == 60
+
+
+def test_without_an_address_requests_get_503_until_the_name_appears(dns, serve, one_thread):
+    server, names = serve(), dns()
+    router = one_thread(named(server), '--resolver', names.at)
+    line = router.wait('name-failed')
+    assert (line['name'], line['error']) == ('www.example', 'the name does not exist')
+    assert router.request().status == 503
+    assert (states(router)[0]['usable'], states(router)[0]['lookup_error']) == (False, 'the name does not exist')
+    names.set(www=['127.0.0.1'])
+    router.wait('name-found')
+    assert router.request().status == 200 and 'lookup_error' not in states(router)[0]
+
+
+def test_the_last_address_stays_while_lookups_fail(dns, serve, one_thread):
+    server, names = serve(), dns(www=['127.0.0.1'])
+    router = one_thread(named(server), '--resolver', names.at)
+    router.wait('name-found')
+    mark = router.mark()
+    names.set()
+    router.wait('name-failed', mark)
+    assert router.request().status == 200
+    names.stop()
+    assert router.update(named(server, slow_start='1s')).status == 200
+    assert router.request().status == 200
+    assert states(router)[0]['addresses'] == ['127.0.0.1']
+
+
+def test_a_name_in_hosts_needs_no_server(serve, one_thread):
+    server = serve()
+    router = one_thread(named(server, 'localhost'), '--resolver', '127.0.0.1:1')
+    router.wait('name-found', name='localhost')
+    assert router.request().status == 200
+
+
+def test_a_name_that_is_no_longer_used_is_no_longer_looked_up(dns, serve, one_thread):
+    server, names = serve(), dns(www=['127.0.0.1'])
+    router = one_thread(named(server), '--resolver', names.at)
+    router.wait('name-found')
+    assert router.update(document(server)).status == 200
+    names.stop()
+    mark = router.mark()
+    router.update(named(server, 'other.example'))
+    router.wait('name-failed', mark, name='other.example')
+    assert not router.all('name-failed', mark, name='www.example')

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from lab import PATIENCE, until
-from lab.router import Wire, document, large
+from lab.router import OK, Wire, document, large
 from lab.upgrades import Load, Upgradable
 
 TUNNEL = b'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: story\r\n\r\n'
@@ -147,6 +147,66 @@ def test_the_configuration_is_that_in_force(serve, upgradable):
     router.signal(signal.SIGHUP)
     until(lambda: router.metrics().one('maglev_router_generation') == 6)
     assert int(router.request(listener='default').headers['x-port']) == three.port
+
+
+def test_a_server_that_was_down_gets_no_requests(serve, upgradable):
+    """The new process has not got an answer to a probe yet: only the first one is answered."""
+    asked = []
+
+    def ill(wire):
+        head, _ = wire.message()
+        if head.start.startswith('GET /probe'):
+            asked.append(head)
+            if len(asked) > 1:
+                wire.rest()
+            wire.send(b'HTTP/1.1 500 Ill\r\nContent-Length: 0\r\n\r\n')
+        else:
+            wire.send(OK)
+
+    probe = {'path': '/probe', 'interval': '1h', 'timeout': '1h'}
+    router = upgradable(document(serve(ill), pool={'probe': probe}), threads=1)
+    router.wait('server-down')
+    assert router.request().status == 503
+    router.gone(router.upgrade())
+    until(lambda: len(asked) == 2)
+    assert router.request().status == 503
+
+
+class Names:
+    """Answers queries for A records with 127.0.0.1 while it is told to."""
+
+    def __init__(self):
+        self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.sock.bind(('127.0.0.1', 0))
+        self.at = f'127.0.0.1:{self.sock.getsockname()[1]}'
+        self.answers, self.asked = True, 0
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self):
+        while True:
+            query, peer = self.sock.recvfrom(512)
+            self.asked += 1
+            end = query.index(b'\0', 12) + 5
+            found = query[end - 4:end - 2] == b'\0\1'
+            if self.answers:
+                self.sock.sendto(query[:2] + b'\x81\x80\0\1' + bytes([0, found]) + b'\0\0\0\0' + query[12:end] +
+                                 b'\xc0\x0c\0\1\0\1\0\0\x0e\x10\0\4\x7f\0\0\1' * found, peer)
+
+
+def test_the_addresses_of_names_go_over(serve, upgradable):
+    names, server = Names(), serve(large)
+    router = upgradable({'routes': [{'name': 'all', 'pool': 'pool'}],
+                         'pools': [{'name': 'pool', 'servers': [f'www.example:{server.port}']}]},
+                        '--resolver', names.at, threads=2)
+    router.wait('name-found')
+    names.answers = False
+    load, before = Load(router.port_of('default'), whole).start(), names.asked
+    for _ in range(2):
+        load.goes_on()
+        router.gone(router.upgrade())
+    until(lambda: names.asked > before)
+    load.goes_on()
+    load.end()
 
 
 def test_without_a_configuration_there_is_none_after_it(serve, running, folders):

@@ -20,9 +20,21 @@ static void require(bool holds)
 		abort();
 }
 
+static void compare_servers(const struct router_handover_server *a,
+			    const struct router_handover_server *b)
+{
+	require(a->pool == b->pool && a->server == b->server && a->down == b->down);
+	require(a->n == b->n && a->n <= ROUTER_HANDOVER_ADDRESSES);
+	for (size_t i = 0; i < a->n; i++)
+		require(addr_cmp(&a->addresses[i], &b->addresses[i]) == 0);
+}
+
 static void compare(const struct router_handover *a, const struct router_handover *b)
 {
 	require(a->generation == b->generation && a->n == b->n && str_eq(a->config, b->config));
+	require(a->n_servers == b->n_servers);
+	for (size_t i = 0; i < a->n_servers; i++)
+		compare_servers(&a->servers[i], &b->servers[i]);
 	for (size_t i = 0; i < a->n; i++) {
 		require(a->sockets[i].kind == b->sockets[i].kind);
 		if (a->sockets[i].kind != ROUTER_HANDOVER_LISTENER)

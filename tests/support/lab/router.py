@@ -142,9 +142,9 @@ class Wire:
 class Server:
     """Calls serve(wire) for each connection, in a thread of its own; an end of the connection ends it quietly."""
 
-    def __init__(self, serve, backlog=1024):
+    def __init__(self, serve, backlog=1024, address='127.0.0.1', port=0):
         self.serve, self.connections, self.requests = serve, 0, []
-        self.listener = socket.create_server(('127.0.0.1', 0), backlog=backlog)
+        self.listener = socket.create_server((address, port), backlog=backlog)
         self.port = self.listener.getsockname()[1]
         self.open = set()
         threading.Thread(target=self._accept, daemon=True).start()
