@@ -37,7 +37,8 @@ void router_handover_write(const struct router_handover *h, struct buf *out)
 {
 	char text[ENDPOINT_STRLEN];
 
-	buf_printf(out, MAGIC " " VERSION "\ngeneration %" PRIu64 "\n", h->generation);
+	buf_printf(out, MAGIC " " VERSION "\ngeneration %" PRIu64 "\nlast %" PRIu64 "\n",
+		   h->generation, h->last);
 	for (size_t i = 0; i < h->n; i++) {
 		const struct router_handover_socket *s = &h->sockets[i];
 
@@ -58,6 +59,11 @@ static int take_version(struct reader *r, const char *value)
 static int take_generation(struct reader *r, const char *value)
 {
 	return str_to_u64(str_of(value), UINT64_MAX, &r->into->generation) < 0 ? -EBADMSG : 0;
+}
+
+static int take_last(struct reader *r, const char *value)
+{
+	return str_to_u64(str_of(value), UINT64_MAX, &r->into->last) < 0 ? -EBADMSG : 0;
 }
 
 static int take_socket(struct reader *r, struct router_handover_socket s)
@@ -136,9 +142,10 @@ static int take_server(struct reader *r, const char *value)
 static const struct {
 	const char *word;
 	int (*take)(struct reader *r, const char *value);
-} words[] = { { MAGIC, take_version },	     { "generation", take_generation },
-	      { "listener", take_listener }, { "admin", take_admin },
-	      { "grpc", take_grpc },	     { "server", take_server } };
+} words[] = { { MAGIC, take_version },	{ "generation", take_generation },
+	      { "last", take_last },	{ "listener", take_listener },
+	      { "admin", take_admin },	{ "grpc", take_grpc },
+	      { "server", take_server } };
 
 static int take_line(struct reader *r, struct str line)
 {

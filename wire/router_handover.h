@@ -4,6 +4,7 @@
  *
  *	maglev-router 1
  *	generation 12
+ *	last 14
  *	listener 127.0.0.1:80
  *	listener 127.0.0.1:80
  *	admin 127.0.0.1:9901
@@ -57,6 +58,7 @@ struct router_handover_server {
 
 struct router_handover {
 	uint64_t generation; /* 0: there is no configuration */
+	uint64_t last;	     /* the highest number of one so far, maybe of a rollout that failed */
 	struct router_handover_socket *sockets;
 	size_t n;
 	struct router_handover_server *servers;

@@ -117,8 +117,7 @@ int inheritance_apply(struct inheritance *i, struct router *r)
 	s = read_settings(i->handover.config);
 	if (!s)
 		return -EINVAL;
-	router_resume(r, i->handover.generation);
-	error = router_apply(r, s, &(struct history_origin){ HISTORY_API, "" }, &why);
+	error = router_resume(r, s, i->handover.generation, i->handover.last, &why);
 	if (error < 0)
 		return fail(error, buf_cstr(&why));
 	remember_servers(i, router_current(r));

@@ -572,9 +572,22 @@ int router_inherit(struct router *r, const struct endpoint *at, int fd)
 	return sockets_adopt(&r->sockets, at, fd);
 }
 
-void router_resume(struct router *r, uint64_t number)
+int router_resume(struct router *r, struct settings *settings, uint64_t number, uint64_t last,
+		  struct buf *why)
 {
+	const struct history_origin origin = { HISTORY_UPGRADE, "" };
+	int error;
+
 	r->number = number - 1;
+	error = router_apply(r, settings, &origin, why);
+	if (error == 0 && last > r->number)
+		r->number = last;
+	return error;
+}
+
+uint64_t router_last(const struct router *r)
+{
+	return r->number;
 }
 
 void router_accept(struct router *r)

@@ -96,9 +96,16 @@ unsigned router_threads(const struct router *r);
 
 /* A socket of an address as configured, which then belongs to the router. -EINVAL if it is none. */
 int router_inherit(struct router *r, const struct endpoint *at, int fd);
-/* The next generation has this number, at least 1. */
-void router_resume(struct router *r, uint64_t number);
+/*
+ * Applies the first settings, as router_apply(), with the number that they had. last is the highest
+ * number that was used.
+ */
+int router_resume(struct router *r, struct settings *settings, uint64_t number, uint64_t last,
+		  struct buf *why);
 void router_accept(struct router *r);
+
+/* The highest number of a generation so far. */
+uint64_t router_last(const struct router *r);
 
 /* A router that hands over shows its sockets, is frozen meanwhile, and then leaves them. */
 

@@ -82,7 +82,8 @@ static const char *on_asked(struct takeover_state *state, void *user)
 	struct upgrade *u = user;
 	const struct generation *g = router_current(u->config.router);
 	_cleanup_(buf_free) struct buf config = { 0 };
-	struct router_handover h = { .generation = g ? g->number : 0 };
+	struct router_handover h = { .generation = g ? g->number : 0,
+				     .last = router_last(u->config.router) };
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
 	struct upgrade_sockets list = { .state = state };
 	struct servers_known known = { .arena = arena };

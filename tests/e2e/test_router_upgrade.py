@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import socket
+import struct
 import threading
 
 import pytest
@@ -234,6 +235,37 @@ def test_the_unix_socket_of_the_api_goes_over(serve, running, folders):
             assert json.loads(Wire(sock=sock).get('/routes')[1])['generation'] == 1
 
 
+class Manager:
+    """systemd's side of sd_notify(3): messages, each with the process that sent it."""
+
+    def __init__(self, folder):
+        self.path = os.path.join(folder, 'notify')
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        self.sock.settimeout(PATIENCE)
+        self.sock.bind(self.path)
+
+    def wait(self, start):
+        """The process that sends a message that starts so, and the message; others are dropped."""
+        while True:
+            message, ancillary, _, _ = self.sock.recvmsg(4096, 256)
+            if message.decode().startswith(start):
+                return struct.unpack('iii', ancillary[0][2])[0], message.decode()
+
+
+def test_systemd_learns_of_the_new_process(serve, running, folders):
+    folder = folders()
+    manager = Manager(folder)
+    router = running(Upgradable(folder, document(serve()), env={'NOTIFY_SOCKET': manager.path,
+                                                                'WATCHDOG_USEC': '1000000'})).start()
+    first = router.pid
+    assert manager.wait('READY=1')[0] == first
+    router.upgrade()
+    assert manager.wait('MAINPID=') == (first, f'MAINPID={router.pid}')
+    until(lambda: manager.wait('WATCHDOG=1')[0] == router.pid)
+    router.gone(first)
+
+
 def failing(router, load):
     """One attempt that fails: the old process goes on. Returns why."""
     since, pid = router.mark(), router.pid
@@ -259,7 +291,7 @@ def test_a_new_process_that_fails_changes_nothing(serve, upgradable):
     assert failing(router, load) == ended
     router.wait('listen-failed', flag='--admin-addr')
     # it says something else
-    router.install('exec python3 -c \'import socket; socket.socket(fileno=3).send(b"ready"); input()\' <&1')
+    install_python(router, "import signal, socket\nsock = socket.socket(fileno=3)\nsock.send(b'ready')\nsignal.pause()\n")
     assert failing(router, load) == 'the new process does not follow the protocol'
     os.unlink(router.program)
     since = router.mark()
@@ -352,9 +384,12 @@ def test_a_rollout_has_to_end_first(serve, upgradable):
     router.begin_upgrade()
     assert 'rollout' in router.wait('upgrade-failed')['error']
     assert router.ask('GET', '/rollout').json['state'] == 'running'
-    assert router.ask('POST', '/rollout/promote').status == 200
+    assert router.ask('POST', '/rollout/abort').status == 200
     router.gone(router.upgrade())
-    assert router.request().status == 200
+    shown = router.ask('GET', '/generations').json
+    assert [(g['generation'], g['source']) for g in shown['generations']] == [(1, 'upgrade')]
+    # the number of the one that was given up is not used again
+    assert router.update(document(server)).json['generation'] == 3
 
 
 def test_a_second_signal_during_an_upgrade_is_ignored(serve, upgradable):

@@ -32,7 +32,7 @@ static void compare_servers(const struct router_handover_server *a,
 static void compare(const struct router_handover *a, const struct router_handover *b)
 {
 	require(a->generation == b->generation && a->n == b->n && str_eq(a->config, b->config));
-	require(a->n_servers == b->n_servers);
+	require(a->n_servers == b->n_servers && a->last == b->last);
 	for (size_t i = 0; i < a->n_servers; i++)
 		compare_servers(&a->servers[i], &b->servers[i]);
 	for (size_t i = 0; i < a->n; i++) {
