@@ -130,7 +130,7 @@ def every_key_metric_and_log_message_of_the_speaker_is_in_its_page():
 
 def every_key_error_metric_and_log_message_of_the_router_is_in_its_page():
     found = [(heading, quoted(cells[0])[0], cells[1]) for heading, cells in rows(ROUTER)]
-    others = ('Errors', 'Not supported yet', 'Requests', 'Generations', 'Rollouts', 'API', 'What is passed on', 'Metrics', 'Logs')
+    others = ('Errors', 'Not supported yet', 'Requests', 'Generations', 'Rollouts', 'Connections', 'API', 'What is passed on', 'Metrics', 'Logs')
     yield from differences({f'{heading.replace("document", "root")}.{key}': kind for heading, key, kind in found if heading not in others},
                            facts.section_keys('l7'))
     yield from differences(dict.fromkeys((key for heading, key, _ in found if heading == 'Errors'), 'an error'),

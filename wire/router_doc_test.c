@@ -332,6 +332,8 @@ static const struct {
 	{ SERVED("limits: {connections: -1}"), "InvalidLimits", "must be between 0" },
 	{ SERVED("limits: {waiting: -1}"), "InvalidLimits", "must be between 0" },
 	{ SERVED("limits: {wait: -1s}"), "InvalidLimits", "must be at least 0s" },
+	{ SERVED("limits: {requests: -1}"), "InvalidLimits", "must be between 0" },
+	{ SERVED("limits: {retries: 101}"), "InvalidLimits", "must be between 0 and 100" },
 	{ SERVED("limits: {idle: -1}"), "InvalidLimits", "must be between 0" },
 	{ SERVED("limits: {idle_time: -1s}"), "InvalidLimits", "must be at least 0s" },
 	{ SERVED("connect_timeout: 0s"), "InvalidPool", "must be at least 1ms, not 0s" },

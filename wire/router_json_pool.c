@@ -104,12 +104,15 @@ static void add_ejection(struct buf *out, const struct l7_ejection *e)
 static void add_limits(struct buf *out, const struct l7_limits *l)
 {
 	if (!l->connections && l->waiting == L7_LIMIT_WAITING && l->wait == L7_LIMIT_WAIT &&
-	    l->idle == L7_LIMIT_IDLE && l->idle_time == L7_LIMIT_IDLE_TIME)
+	    !l->requests && l->retries == L7_LIMIT_RETRIES && l->idle == L7_LIMIT_IDLE &&
+	    l->idle_time == L7_LIMIT_IDLE_TIME)
 		return;
 	rj__open(out, "limits", '{');
 	rj__uint(out, "connections", l->connections);
 	rj__uint(out, "waiting", l->waiting);
 	rj__duration(out, "wait", l->wait);
+	rj__uint(out, "requests", l->requests);
+	rj__uint(out, "retries", l->retries);
 	rj__uint(out, "idle", l->idle);
 	rj__duration(out, "idle_time", l->idle_time);
 	buf_addc(out, '}');

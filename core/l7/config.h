@@ -46,6 +46,7 @@
 #define L7_PROBE_HIGH 399
 #define L7_LIMIT_WAITING 1024
 #define L7_LIMIT_WAIT INT64_C(5000000000)
+#define L7_LIMIT_RETRIES 20
 #define L7_LIMIT_IDLE 64
 #define L7_LIMIT_IDLE_TIME INT64_C(60000000000)
 #define L7_CLIENTS 100000    /* connections; by default, one client has a quarter of them */
@@ -92,6 +93,8 @@ struct l7_limits {
 	unsigned connections; /* to one server, of all threads; 0: no limit */
 	unsigned waiting;     /* requests that wait for a connection; above, 503 */
 	int64_t wait;	      /* ns that one waits at most */
+	unsigned requests;    /* under way, of the pool; above, 503; 0: no limit */
+	unsigned retries;     /* per cent of them that may be further tries */
 	unsigned idle;	      /* kept connections to one server, of each thread */
 	int64_t idle_time;    /* ns */
 };

@@ -66,6 +66,8 @@
 	X("connections", INT, connections)                                                         \
 	X("waiting", INT, waiting)                                                                 \
 	X("wait", DURATION, wait)                                                                  \
+	X("requests", INT, requests)                                                               \
+	X("retries", INT, retries)                                                                 \
 	X("idle", INT, idle)                                                                       \
 	X("idle_time", DURATION, idle_time)
 

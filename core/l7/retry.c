@@ -41,3 +41,15 @@ int64_t l7_retry_wait(const struct l7_retry *policy, const struct l7_try *t, uin
 		wait = L7_BACKOFF_MAX;
 	return wait <= 1 ? wait : wait / 2 + (int64_t)(random % (uint64_t)(wait - wait / 2 + 1));
 }
+
+bool l7_retry_costs(const struct l7_try *t)
+{
+	return t->ending != L7_NOT_REACHED && t->ending != L7_NOT_TAKEN;
+}
+
+bool l7_retry_in_budget(unsigned percent, uint32_t active, uint32_t further)
+{
+	uint64_t share = (uint64_t)active * percent / 100;
+
+	return further < (share > L7_RETRY_FLOOR ? share : L7_RETRY_FLOOR);
+}

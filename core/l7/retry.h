@@ -41,5 +41,13 @@ bool l7_retry_again(const struct l7_retry *policy, const struct l7_try *t);
 /* How long to wait before the next try, at most L7_BACKOFF_MAX; random is any number. */
 #define L7_BACKOFF_MAX INT64_C(10000000000)
 int64_t l7_retry_wait(const struct l7_retry *policy, const struct l7_try *t, uint64_t random);
+/* Whether a server has had work with the try: a connection that was refused costs it nothing. */
+bool l7_retry_costs(const struct l7_try *t);
+/*
+ * Whether there may be one more further try: they may be so many per cent of the requests under
+ * way, and always L7_RETRY_FLOOR. Otherwise servers that fail under load would get more of it.
+ */
+#define L7_RETRY_FLOOR 3
+bool l7_retry_in_budget(unsigned percent, uint32_t active, uint32_t further);
 /* The status for the client if there is no further try. */
 unsigned l7_retry_status(const struct l7_try *t);

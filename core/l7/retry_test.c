@@ -106,6 +106,36 @@ static void the_wait_doubles_up_to_a_bound(void **state)
 	assert_int_equal(l7_retry_wait(&plain, &(struct l7_try){ .number = 1 }, 5), 0);
 }
 
+static void only_tries_that_reached_a_server_cost_it_something(void **state)
+{
+	static const bool want[] = { [L7_ANSWERED] = true,
+				     [L7_NOT_REACHED] = false,
+				     [L7_NOT_TAKEN] = false,
+				     [L7_TIMED_OUT] = true,
+				     [L7_BROKEN] = true };
+
+	for (enum l7_ending e = L7_ANSWERED; e <= L7_BROKEN; e++)
+		assert_int_equal(l7_retry_costs(&(struct l7_try){ .ending = e }), want[e]);
+}
+
+static void further_tries_have_a_budget(void **state)
+{
+	static const struct {
+		unsigned percent;
+		uint32_t active, further;
+		bool want;
+	} cases[] = {
+		{ 20, 1, 0, true },	  { 20, 3, 2, true },	    { 20, 3, 3, false },
+		{ 20, 100, 19, true },	  { 20, 100, 20, false },   { 0, 1000000, 2, true },
+		{ 0, 1000000, 3, false }, { 100, 1000, 999, true }, { 100, UINT32_MAX, 9, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(l7_retry_in_budget(cases[i].percent, cases[i].active,
+						    cases[i].further),
+				 cases[i].want);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -116,6 +146,8 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_repeated_is_not),
 		cmocka_unit_test(the_client_gets_a_status),
 		cmocka_unit_test(the_wait_doubles_up_to_a_bound),
+		cmocka_unit_test(only_tries_that_reached_a_server_cost_it_something),
+		cmocka_unit_test(further_tries_have_a_budget),
 	};
 
 	return cmocka_run_group_tests_name("core/l7/retry", tests, NULL, NULL);

@@ -316,6 +316,8 @@ static void build_limits(struct l7__build *b, const struct rule_spot *pool,
 	static const struct rule_range connections = { "connections", 0, 1000000, 0 },
 				       waiting = { "waiting", 0, 1000000, L7_LIMIT_WAITING },
 				       wait = { "wait", 0, HOUR, L7_LIMIT_WAIT },
+				       requests = { "requests", 0, 1000000, 0 },
+				       retries = { "retries", 0, 100, L7_LIMIT_RETRIES },
 				       idle = { "idle", 0, 100000, L7_LIMIT_IDLE },
 				       idle_time = { "idle_time", 0, HOUR, L7_LIMIT_IDLE_TIME };
 	const struct rule_spot spot = { .in = pool, .name = "limits", .code = "InvalidLimits" };
@@ -323,6 +325,8 @@ static void build_limits(struct l7__build *b, const struct rule_spot *pool,
 	l->connections = (unsigned)rule_number(&b->sink, &spot, &connections, &d->connections);
 	l->waiting = (unsigned)rule_number(&b->sink, &spot, &waiting, &d->waiting);
 	l->wait = rule_duration(&b->sink, &spot, &wait, &d->wait);
+	l->requests = (unsigned)rule_number(&b->sink, &spot, &requests, &d->requests);
+	l->retries = (unsigned)rule_number(&b->sink, &spot, &retries, &d->retries);
 	l->idle = (unsigned)rule_number(&b->sink, &spot, &idle, &d->idle);
 	l->idle_time = rule_duration(&b->sink, &spot, &idle_time, &d->idle_time);
 }

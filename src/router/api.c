@@ -75,6 +75,34 @@ void api__reply(struct api *a, struct http_exchange *x, unsigned status, struct 
 		http_reply(x, status, JSON_TYPE, (struct str){ body->p, body->n });
 }
 
+/* What the server refuses itself. */
+static void on_error(struct http_exchange *x, unsigned status, void *user)
+{
+	static const struct {
+		unsigned status;
+		const char *code, *message;
+	} rows[] = {
+		{ 404, "UnknownPath", "there is no such path" },
+		{ 405, "WrongMethod", "the path has another method" },
+		{ 408, "RequestTimeout", "the request took too long" },
+		{ 413, "BodyTooLarge", "the body is larger than --admin-max-body allows" },
+		{ 431, "HeadTooLarge", "the head is too large" },
+		{ 503, "TooBusy", "there are too many connections" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].status == status) {
+			api__refuse(x, status, rows[i].code, str_of(rows[i].message));
+			return;
+		}
+	api__refuse(x, status, "MalformedRequest", str_of(http_status_reason(status)));
+}
+
+void api__unknown_path(struct http_exchange *x)
+{
+	on_error(x, 404, NULL);
+}
+
 /* ---- requests ---- */
 
 bool api__parameter(const struct http_request *request, const char *key, struct str *ret)
@@ -192,6 +220,7 @@ static const struct http_route routes[] = {
 	{ HTTP_POST, "/rollout/promote", api__on_promote },
 	{ HTTP_POST, "/rollout/abort", api__on_abort },
 	{ HTTP_GET, "/rollout", api__on_rollout },
+	{ HTTP_GET, "/connections", api__on_connections },
 	{ HTTP_GET, "/routes", api__on_routes },
 	{ HTTP_GET, "/pools", api__on_pools },
 	{ HTTP_GET, "/config", api__on_config },
@@ -242,6 +271,7 @@ int api_new(const struct api_config *from, struct api **ret)
 					     .request_timeout = TIMEOUT,
 					     .write_timeout = TIMEOUT,
 					     .admits = admits,
+					     .error = on_error,
 					     .trace = daemon_log_request };
 	_cleanup_(buf_free) struct buf why = { 0 };
 	int r;

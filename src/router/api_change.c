@@ -71,12 +71,12 @@ static struct settings *parse(struct api *a, struct http_exchange *x, struct str
 {
 	struct arena *arena = arena_new();
 	struct errs errors = { .arena = arena }, warnings = { .arena = arena };
+	_cleanup_(settings_doc_free) struct settings_doc doc = { 0 };
 	struct settings *s;
-	struct l7_doc doc;
 
-	if (settings_parse(bytes, ROUTER_JSON, &errors, &warnings, &doc, &s) == CONFIG_OK)
+	if (settings_parse(bytes, ROUTER_JSON, &doc, &errors, &warnings, &s) == CONFIG_OK)
 		return s;
-	reply_mistakes(a, x, &errors, &doc);
+	reply_mistakes(a, x, &errors, &doc.doc);
 	return NULL;
 }
 
@@ -207,21 +207,21 @@ void api__on_servers(struct http_exchange *x, const struct http_request *request
 	struct errs errors = { 0 };
 	_cleanup_(buf_free) struct buf name = { 0 }, why = { 0 };
 	struct origin origin;
+	_cleanup_(settings_doc_free) struct settings_doc doc = { 0 };
 	struct settings *s;
-	struct l7_doc doc;
 	size_t n;
 	int r;
 
 	if (read_name(request->path, &name) < 0) {
-		http_reply_status(x, 404);
+		api__unknown_path(x);
 		return;
 	}
 	errors.arena = arena_new();
 	if (settings_parse_servers(request->body, buf_cstr(&name),
-				   servers_before(api__config(a), buf_cstr(&name)), &errors, &doc,
+				   servers_before(api__config(a), buf_cstr(&name)), &doc, &errors,
 				   &s) != CONFIG_OK) {
 		a->config.metrics->refused[METRICS_API]++;
-		reply_mistakes(a, x, &errors, &doc);
+		reply_mistakes(a, x, &errors, &doc.doc);
 		return;
 	}
 	n = s->config.pools[0].n_servers;

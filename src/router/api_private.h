@@ -19,6 +19,7 @@ struct api {
 
 /* JSON; one that is larger than the limit becomes the error "AnswerTooLarge". */
 void api__reply(struct api *a, struct http_exchange *x, unsigned status, struct buf *body);
+void api__unknown_path(struct http_exchange *x);
 void api__too_large(struct http_exchange *x, size_t n, size_t max);
 /* {"status":"error","error":code,"message":...} */
 void api__refuse(struct http_exchange *x, unsigned status, const char *code, struct str message);
@@ -58,6 +59,7 @@ void api__on_generation(struct http_exchange *x, const struct http_request *requ
 void api__on_update(struct http_exchange *x, const struct http_request *request, void *user);
 void api__on_check(struct http_exchange *x, const struct http_request *request, void *user);
 void api__on_servers(struct http_exchange *x, const struct http_request *request, void *user);
+void api__on_connections(struct http_exchange *x, const struct http_request *request, void *user);
 void api__on_rollout(struct http_exchange *x, const struct http_request *request, void *user);
 void api__on_promote(struct http_exchange *x, const struct http_request *request, void *user);
 void api__on_abort(struct http_exchange *x, const struct http_request *request, void *user);

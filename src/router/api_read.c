@@ -329,6 +329,6 @@ void api__on_generation(struct http_exchange *x, const struct http_request *requ
 	} else if (str_eq(rest, STR("diff"))) {
 		show_diff(a, x, r);
 	} else {
-		http_reply_status(x, 404);
+		api__unknown_path(x);
 	}
 }

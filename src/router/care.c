@@ -212,9 +212,13 @@ void care_remember(struct server *s, bool down, const struct addr *list, size_t 
 static void visit(struct care *care, struct server *s, const struct generation_pool *pool)
 {
 	struct charge *c = s->charge ?: charge_new(care, s);
+	/* generations that differ in the servers of another pool share this one */
+	bool same = c->pool && c->pool->servers == pool->servers;
 
 	c->round = care->round;
 	c->pool = pool;
+	if (same)
+		return;
 	if (probing_set(&c->probing, &pool->config->probe))
 		set_flag(s, SERVER_DOWN, false);
 	if (!pool->config->ejection.failures)

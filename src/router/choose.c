@@ -135,6 +135,9 @@ struct fleet {
 	struct worker *worker;
 	const struct generation_pool *pool;
 	const struct exchange *x;
+	unsigned limit; /* of connections to a server; 0: none */
+	bool fresh;	/* a kept link is of no use */
+	bool full;	/* a server was passed over because of the limit */
 };
 
 static bool was_tried(const struct exchange *x, size_t server)
@@ -157,13 +160,23 @@ static bool takes(const struct fleet *f, const struct server *s)
 	       l7_slow_start_takes(loop_monotonic() - up, time, random_next(&f->worker->random));
 }
 
+/* Whether a request can have a connection to it. */
+static bool has_room(struct fleet *f, const struct server *s)
+{
+	if (!f->limit || (!f->fresh && worker_slot(f->worker, s)->n_kept) ||
+	    seats_has_room(s->seats, f->limit))
+		return true;
+	f->full = true;
+	return false;
+}
+
 static enum l7_fitness fitness(size_t i, void *user)
 {
-	const struct fleet *f = user;
+	struct fleet *f = user;
 	const struct server *s = f->pool->servers[i];
 	unsigned flags = atomic_load_explicit(&s->flags, memory_order_relaxed);
 
-	if (flags & (SERVER_DOWN | SERVER_NOWHERE))
+	if (flags & (SERVER_DOWN | SERVER_NOWHERE) || !has_room(f, s))
 		return L7_UNFIT;
 	if (flags & SERVER_EJECTED || (flags & SERVER_SLOW && !takes(f, s)))
 		return L7_RESERVE;
@@ -198,13 +211,30 @@ static size_t balance(struct exchange *x, struct fleet *fleet)
 	return L7_NONE;
 }
 
-struct server *choose_server(struct exchange *x)
+/* A server that is only the last resort: while a better one is full, its request waits. */
+static bool is_last_resort(const struct fleet *f, size_t i)
+{
+	unsigned flags = atomic_load_explicit(&f->pool->servers[i]->flags, memory_order_relaxed);
+
+	return flags & SERVER_EJECTED || was_tried(f->x, i);
+}
+
+struct server *choose_server(struct exchange *x, bool fresh, bool *ret_full)
 {
 	const struct generation_pool *pool = &x->era->generation->pools[x->backend->pool];
-	struct fleet fleet = { x->client->worker, pool, x };
-	size_t i = !x->tries && x->session ? x->session->index : balance(x, &fleet);
+	struct fleet fleet = { .worker = x->client->worker,
+			       .pool = pool,
+			       .x = x,
+			       .limit = pool->config->limits.connections,
+			       .fresh = fresh };
+	size_t i = L7_NONE;
 
-	if (i == L7_NONE)
+	if (x->tries || !x->session)
+		i = balance(x, &fleet);
+	else if (has_room(&fleet, pool->servers[x->session->index]))
+		i = x->session->index;
+	*ret_full = fleet.full;
+	if (i == L7_NONE || (fleet.full && is_last_resort(&fleet, i)))
 		return NULL;
 	x->tried[x->tries % ROUTER__TRIED] = (uint16_t)i;
 	return pool->servers[i];

@@ -363,7 +363,8 @@ static struct client *make(struct port *port, int fd, const struct endpoint *pee
 	port->clients++;
 	w->n_clients++;
 	count(&w->counters.clients, 1);
-	c->since = ev_now(w->loop);
+	c->since = c->opened = ev_now(w->loop);
+	c->number = ++w->last_client;
 	c->last = w->phase > WORKER_RUN;
 	TAILQ_INSERT_TAIL(&w->clients, c, all);
 	stream_init(&c->stream, w->loop, TASK_ORDINARY, &events);

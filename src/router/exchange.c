@@ -25,10 +25,24 @@
 
 /* ---- the end ---- */
 
+/* The request no longer counts at its pool. */
+static void uncount(struct exchange *x)
+{
+	quota_count(&x->side->active, -1);
+	if (x->again)
+		quota_count(&x->side->tried, -1);
+	if (x->admitted)
+		quota_dismiss(x->side->quota);
+}
+
 static void release(struct exchange *x)
 {
 	struct worker *w = exchange__worker(x);
 
+	if (x->place.side)
+		exchange__stop_waiting(x);
+	if (x->side)
+		uncount(x);
 	account_end(x);
 	buf_free(&x->cors);
 	worker_release_era(w, x->era);
@@ -124,21 +138,23 @@ void exchange__refuse(struct exchange *x, enum refusal why)
 /* ---- time ---- */
 
 /* The client's stream has one deadline for all that the exchange waits for. */
-static void arm(struct exchange *x)
+void exchange__arm(struct exchange *x)
 {
 	int64_t at = x->due, now = loop_monotonic();
 
 	if (x->retry_at && (!at || x->retry_at < at))
 		at = x->retry_at;
+	if (x->wait_due && (!at || x->wait_due < at))
+		at = x->wait_due;
 	if (at)
 		stream_set_deadline(&x->client->stream, at > now ? at - now : 1);
 }
 
 void exchange__disarm(struct exchange *x)
 {
-	if (x->due || x->retry_at)
+	if (x->due || x->retry_at || x->wait_due)
 		stream_set_deadline(&x->client->stream, 0);
-	x->due = x->retry_at = 0;
+	x->due = x->retry_at = x->wait_due = 0;
 }
 
 void exchange__move(struct exchange *x)
@@ -166,6 +182,26 @@ void exchange__judge(struct exchange *x, const struct l7_try *t)
 	}
 }
 
+/* Whether the pool can bear another try. */
+static bool in_budget(struct exchange *x, const struct l7_try *t)
+{
+	const struct l7_limits *limits =
+		&x->era->generation->pools[x->backend->pool].config->limits;
+	struct quota_load load;
+
+	if (!l7_retry_costs(t))
+		return true;
+	load = quota_load(x->side->quota);
+	if (!l7_retry_in_budget(limits->retries, load.active, load.tried - x->again)) {
+		count(&exchange__worker(x)->counters.overflows[WORKER_RETRIES], 1);
+		return false;
+	}
+	if (!x->again)
+		quota_count(&x->side->tried, 1);
+	x->again = true;
+	return true;
+}
+
 /* Tries again after a while, or returns false. */
 static bool try_again(struct exchange *x, const struct l7_try *t)
 {
@@ -173,7 +209,7 @@ static bool try_again(struct exchange *x, const struct l7_try *t)
 	struct worker *w = exchange__worker(x);
 	int64_t wait;
 
-	if (!l7_retry_again(policy, t))
+	if (!l7_retry_again(policy, t) || !in_budget(x, t))
 		return false;
 	wait = l7_retry_wait(policy, t, random_next(&w->random));
 	if (t->ending == L7_ANSWERED)
@@ -183,7 +219,7 @@ static bool try_again(struct exchange *x, const struct l7_try *t)
 	count(&w->counters.retries, 1);
 	x->retry_at = loop_monotonic() + wait;
 	account_again(x);
-	arm(x);
+	exchange__arm(x);
 	return true;
 }
 
@@ -247,12 +283,14 @@ void exchange_expired(struct exchange *x)
 
 	if (x->due && x->due <= now) {
 		end_late(x);
+	} else if (x->wait_due && x->wait_due <= now) {
+		exchange__overflow(x, WORKER_CONNECTIONS);
 	} else if (x->retry_at && x->retry_at <= now) {
 		x->retry_at = 0;
-		arm(x);
+		exchange__arm(x);
 		exchange__try_server(x, false);
 	} else {
-		arm(x);
+		exchange__arm(x);
 	}
 }
 
@@ -261,6 +299,8 @@ void exchange_sweep(struct exchange *x, ev_tstamp now)
 	const struct worker_limits *limits = &exchange__worker(x)->config.limits;
 	int64_t limit = x->tunnel ? limits->tunnel_time : limits->stall_time;
 
+	if (x->place.side)
+		quota_call(x->place.side); /* servers may have come up */
 	if (!exchange__is_sending(x) || now - x->moved < loop_seconds(limit))
 		return;
 	if (x->answering || (!x->up.done && !x->full_up))
@@ -442,6 +482,20 @@ static bool apply_cors(struct exchange *x, const struct l7_cors *cors)
 	return l7_cors_is_preflight(&r);
 }
 
+/* The request counts at its pool. False: there are too many. */
+static bool admit(struct exchange *x)
+{
+	const struct generation_pool *pool = &x->era->generation->pools[x->backend->pool];
+	unsigned limit = pool->config->limits.requests;
+
+	if (limit && !quota_admit(pool->quota, limit))
+		return false;
+	x->admitted = limit;
+	x->side = &pool->quota->sides[exchange__worker(x)->config.number];
+	quota_count(&x->side->active, 1);
+	return true;
+}
+
 static void pass_on(struct exchange *x)
 {
 	const struct l7_rule *rule = x->target->rule;
@@ -452,9 +506,13 @@ static void pass_on(struct exchange *x)
 		exchange__answer_with(x, 204, (struct str){ x->cors.p, x->cors.n });
 		return;
 	}
+	if (!admit(x)) {
+		exchange__overflow(x, WORKER_REQUESTS);
+		return;
+	}
 	if (rule->request_timeout) {
 		x->due = loop_monotonic() + rule->request_timeout;
-		arm(x);
+		exchange__arm(x);
 	}
 	exchange__try_server(x, false);
 }

@@ -6,10 +6,23 @@
 
 #include "base/mem.h"
 
-/* Of pools that were compiled together. Counted by the control thread. */
+/*
+ * What pools that were compiled together own. Counted by the control thread: one reference for each
+ * of the pools in each generation. So a pool is shared by counting up one number; a server that an
+ * update of its pool has removed stays until the other pools of that time have gone, too.
+ */
 struct generation_memory {
 	unsigned references;
 	struct arena *arena;
+	struct holding *holdings; /* list: of each pool */
+};
+
+struct holding {
+	struct holding *next;
+	struct server **servers;
+	size_t n;
+	struct name *name;
+	struct table *table;
 };
 
 static struct generation_memory *memory_new(void)
@@ -21,28 +34,57 @@ static struct generation_memory *memory_new(void)
 	return m;
 }
 
+static void memory_release(struct generation_memory *m)
+{
+	struct quota *quota;
+
+	if (--m->references)
+		return;
+	for (struct holding *h = m->holdings; h; h = h->next) {
+		for (size_t i = 0; i < h->n; i++)
+			servers_release(h->servers[i]);
+		tables_release(h->table);
+		quota = names_release(h->name);
+		if (quota)
+			quota_release(quota);
+	}
+	arena_free(m->arena);
+}
+
 /* ---- pools ---- */
+
+static void hold(struct generation_memory *m, const struct generation_pool *p)
+{
+	struct holding *h = arena_new_of(m->arena, struct holding);
+
+	*h = (struct holding){ m->holdings, p->servers, p->config->n_servers, p->name, p->table };
+	m->holdings = h;
+	m->references++;
+}
 
 static void compile_pool(struct generation_memory *m, struct generation_pool *p,
 			 const struct l7_pool *config, const struct generation_shared *shared)
 {
 	uint32_t *weights = arena_array_of(m->arena, config->n_servers, uint32_t);
 
-	m->references++;
 	p->memory = m;
 	p->config = config;
 	p->name = names_take(shared->pools, config->name);
+	if (!p->name->user)
+		p->name->user = quota_new(shared->threads, shared->call, shared->user);
+	p->quota = p->name->user;
 	p->servers = arena_array_of(m->arena, config->n_servers, struct server *);
 	for (size_t i = 0; i < config->n_servers; i++) {
 		const struct l7_server *s = &config->servers[i];
 
-		p->servers[i] =
-			servers_take(shared->servers, config->name, s->host, s->port, s->tls);
+		p->servers[i] = servers_take(shared->servers, p->quota, config->name, s->host,
+					     s->port, s->tls);
 		weights[i] = s->drain ? 0 : s->weight;
 	}
 	p->schedule = l7_schedule_build(m->arena, weights, config->n_servers);
 	if (config->balance == L7_MAGLEV)
 		p->table = tables_take(shared->tables, config->servers, config->n_servers);
+	hold(m, p);
 }
 
 /* ---- sessions ---- */
@@ -126,20 +168,6 @@ static void share_pool(struct generation_pool *p, const struct generation_pool *
 	*p = *from;
 	p->config = config;
 	p->memory->references++;
-	names_hold(p->name);
-	tables_hold(p->table);
-	for (size_t i = 0; i < config->n_servers; i++)
-		servers_hold(p->servers[i]);
-}
-
-static void release_pool(struct generation_pool *p)
-{
-	for (size_t i = 0; i < p->config->n_servers; i++)
-		servers_release(p->servers[i]);
-	tables_release(p->table);
-	names_release(p->name);
-	if (--p->memory->references == 0)
-		arena_free(p->memory->arena);
 }
 
 /* ---- ports ---- */
@@ -313,7 +341,7 @@ void generation_free(struct generation *g)
 	if (g->tallies && --g->tallies->references == 0)
 		free(g->tallies);
 	for (size_t i = 0; i < g->config.n_pools; i++)
-		release_pool(&g->pools[i]);
+		memory_release(g->pools[i].memory);
 	release_names(g->names);
 	plan_release(g->plan);
 	free(g->serving);

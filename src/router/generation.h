@@ -31,6 +31,7 @@ struct generation_pool {
 	const struct l7_pool *config;
 	struct name *name;	 /* for its statistics */
 	struct server **servers; /* in the order of the configuration */
+	struct quota *quota;
 	struct l7_schedule schedule;
 	/* by key, if a rule has persistence; otherwise NULL */
 	const struct generation_session *sessions;
@@ -43,6 +44,10 @@ struct generation_shared {
 	struct servers *servers;
 	struct names *routes, *pools;
 	struct tables *tables;
+	/* of quotas */
+	unsigned threads;
+	quota_call_fn *call;
+	void *user;
 };
 
 #define GENERATION_UNROUTED "-" /* stands for the route of requests that have none */

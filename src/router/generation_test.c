@@ -11,10 +11,16 @@
 
 static struct generation_shared shared;
 
+static void on_call(unsigned thread, struct quota_side *side, void *user)
+{
+	fail();
+}
+
 static int start(void **state)
 {
-	shared =
-		(struct generation_shared){ servers_new(), names_new(), names_new(), tables_new() };
+	shared = (struct generation_shared){ servers_new(), names_new(), names_new(),
+					     tables_new(),  1,		 on_call,
+					     NULL };
 	return 0;
 }
 
@@ -34,9 +40,9 @@ static struct generation *compile(const char *text, uint64_t number)
 	struct errs errors = { .arena = arena }, warnings = { .arena = arena };
 	_cleanup_(buf_free) struct buf out = { 0 };
 	struct settings *s;
-	struct l7_doc doc;
+	_cleanup_(settings_doc_free) struct settings_doc doc = { 0 };
 
-	if (settings_parse(str_of(text), ROUTER_YAML, &errors, &warnings, &doc, &s) != CONFIG_OK) {
+	if (settings_parse(str_of(text), ROUTER_YAML, &doc, &errors, &warnings, &s) != CONFIG_OK) {
 		errs_print(&errors, "f", &out);
 		fail_msg("%s", buf_cstr(&out));
 	}
@@ -160,9 +166,9 @@ static struct settings *parse_servers(const char *pool, const char *text)
 	struct arena *arena = arena_new();
 	struct errs errors = { .arena = arena };
 	struct settings *s;
-	struct l7_doc doc;
+	_cleanup_(settings_doc_free) struct settings_doc doc = { 0 };
 
-	assert_int_equal(settings_parse_servers(str_of(text), pool, 7, &errors, &doc, &s),
+	assert_int_equal(settings_parse_servers(str_of(text), pool, 7, &doc, &errors, &s),
 			 CONFIG_OK);
 	return s;
 }

@@ -17,9 +17,9 @@ static struct plan *plan_of(const char *text)
 	struct arena *arena = arena_new();
 	struct errs errors = { .arena = arena }, warnings = { .arena = arena };
 	struct settings *s;
-	struct l7_doc doc;
+	_cleanup_(settings_doc_free) struct settings_doc doc = { 0 };
 
-	assert_int_equal(settings_parse(str_of(text), ROUTER_YAML, &errors, &warnings, &doc, &s),
+	assert_int_equal(settings_parse(str_of(text), ROUTER_YAML, &doc, &errors, &warnings, &s),
 			 CONFIG_OK);
 	return plan_new(s);
 }

@@ -83,10 +83,10 @@ static struct settings *read_settings(struct str text)
 {
 	struct arena *arena = arena_new();
 	struct errs errors = { .arena = arena }, warnings = { .arena = arena };
+	_cleanup_(settings_doc_free) struct settings_doc doc = { 0 };
 	struct settings *s;
-	struct l7_doc doc;
 
-	if (settings_parse(text, ROUTER_JSON, &errors, &warnings, &doc, &s) == CONFIG_OK)
+	if (settings_parse(text, ROUTER_JSON, &doc, &errors, &warnings, &s) == CONFIG_OK)
 		return s;
 	log_error("takeover-failed", LOG_S("key", errors.items[0].key ?: ""),
 		  LOG_S("error", errors.items[0].text));

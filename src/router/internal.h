@@ -43,10 +43,11 @@ struct link {
 	TAILQ_ENTRY(link) kept; /* newest first; or among the worker's leaving ones */
 	uint64_t served;	/* requests */
 	struct addr to;		/* of a server with a name */
-	ev_tstamp since;	/* when it was kept */
-	double idle_time;	/* s for which it is kept */
-	bool leaving;		/* what is queued is sent, then it ends */
-	bool limited;		/* its stream has a deadline */
+	ev_tstamp opened;
+	ev_tstamp since;  /* when it was kept */
+	double idle_time; /* s for which it is kept */
+	bool leaving;	  /* what is queued is sent, then it ends */
+	bool limited;	  /* its stream has a deadline */
 };
 
 TAILQ_HEAD(links, link);
@@ -60,6 +61,9 @@ struct addresses {
 
 struct slot {
 	uint64_t id; /* of the server: its number may have been another's before */
+	struct seats *seats;
+	struct quota_side *side;   /* of this thread, of the quota of the pool */
+	TAILQ_ENTRY(slot) of_side; /* among the slots of the pool */
 	struct links kept;
 	unsigned n_kept, n_open; /* n_open: all links, kept or in use */
 	unsigned active;	 /* exchanges */
@@ -100,7 +104,9 @@ struct client {
 	struct endpoint peer;
 	struct addr counted; /* its address, as the gate has counted it */
 	ev_tstamp since;     /* without a request: when it became idle, or when its head began */
-	uint64_t received;   /* bytes */
+	ev_tstamp opened;
+	uint64_t number;   /* of no other client of this thread; later ones are larger */
+	uint64_t received; /* bytes */
 	uint64_t seen;	  /* bytes that it had moved at the last sweep at which it was waited for */
 	int64_t debt;	  /* bytes that it has moved too few */
 	uint32_t scanned; /* of the head that is being read */
@@ -138,12 +144,15 @@ struct exchange {
 	int64_t began, try_began, first, ended; /* first, ended: 0 before that */
 	int64_t due, retry_at; /* monotonic ns: end of the request, next try; 0: none */
 	int64_t try_due;       /* monotonic ns: end of the present try; 0: none */
-	uint64_t hash;	       /* of the key of the request, for L7_MAGLEV */
-	struct buf cors;       /* lines for the answer */
-	size_t start;	       /* of the head in client->in */
-	size_t head;	       /* its bytes */
-	size_t sent;	       /* offset in client->in of the first byte that was not passed on */
-	uint64_t room;	       /* bytes of content that the request may still have */
+	int64_t wait_due;      /* monotonic ns: end of the wait for a link; 0: none */
+	struct quota_place place;
+	struct quota_side *side; /* of the pool; NULL: the request is not counted there */
+	uint64_t hash;		 /* of the key of the request, for L7_MAGLEV */
+	struct buf cors;	 /* lines for the answer */
+	size_t start;		 /* of the head in client->in */
+	size_t head;		 /* its bytes */
+	size_t sent;		 /* offset in client->in of the first byte that was not passed on */
+	uint64_t room;		 /* bytes of content that the request may still have */
 	struct http_body up, down;
 	enum head_framing framing; /* of the answer */
 	unsigned interim;	   /* answers before the final one */
@@ -166,12 +175,15 @@ struct exchange {
 	bool cut;	   /* the server takes no more of the request */
 	bool crooked;	   /* the path is passed on in another form than it came */
 	bool hashed;	   /* hash is set: the request has the key */
+	bool admitted;	   /* counted among the limited requests of the pool */
+	bool again;	   /* counted among the further tries of the pool */
 	bool server_ended; /* of a tunnel */
 };
 
 /* Written by the worker alone, and read by any thread. */
 struct counters {
 	_Atomic uint64_t requests, retries, answers[WORKER_CLASSES], aborts, clients, links;
+	_Atomic uint64_t overflows[WORKER_LIMITS];
 	_Atomic uint64_t refusals[REFUSALS];
 };
 
@@ -190,8 +202,11 @@ struct worker {
 	ev_async wake;
 	ev_timer drain_limit;
 	ev_timer sweep; /* looks for connections that have been silent for too long */
-	_Atomic(struct edition *) pending;   /* NULL: nothing new */
-	_Atomic(struct socket_gift *) gifts; /* sockets for the next generation */
+	_Atomic(struct edition *) pending;    /* NULL: nothing new */
+	_Atomic(struct socket_gift *) gifts;  /* sockets for the next generation */
+	_Atomic(struct inquiry_part *) asked; /* list */
+	struct inquiry_part *answering;	      /* list: what is being answered */
+	_Atomic(struct quota_side *) calls;   /* of other threads: turns to take */
 	atomic_bool stop;
 	atomic_uint drain; /* of enum worker_drain: what is wanted */
 	unsigned phase;	   /* what is done of it */
@@ -202,7 +217,8 @@ struct worker {
 	TAILQ_HEAD(, port) ports;
 	TAILQ_HEAD(, client) clients;
 	unsigned n_clients;
-	unsigned n_refused; /* of them, those that the gate did not let in */
+	uint64_t last_client; /* its number */
+	unsigned n_refused;   /* of them, those that the gate did not let in */
 	struct links leaving;
 	struct slot **slots; /* by the number of a server; NULL: not used yet */
 	uint32_t n_slots;
@@ -235,9 +251,10 @@ enum choice { CHOICE_SERVER, CHOICE_ANSWER, CHOICE_REDIRECT, CHOICE_PATH_REFUSED
 enum choice choose_rule(struct exchange *x, struct l7_request *r, unsigned *ret_status);
 /*
  * A server of the backend's pool, if possible none that was tried before; NULL: none can be used.
- * The caller counts the try.
+ * The caller counts the try. *ret_full: there are some, but they have no connection to spare. A
+ * fresh link cannot be one that is kept.
  */
-struct server *choose_server(struct exchange *x);
+struct server *choose_server(struct exchange *x, bool fresh, bool *ret_full);
 
 /* client.c */
 /* A new connection; refused if the gate does not let it in. */
@@ -276,6 +293,8 @@ void exchange_push(struct exchange *x);
 void exchange_resume(struct exchange *x);
 /* Reads from the two sides as their queues allow. */
 void exchange_steer(struct exchange *x);
+/* The thread takes a turn for the quota of a pool: requests that wait may begin. */
+void exchange_turn(struct quota_side *side);
 /* The deadline of the client's stream has passed. */
 void exchange_expired(struct exchange *x);
 void exchange_sweep(struct exchange *x, ev_tstamp now);
@@ -350,6 +369,16 @@ void exchange__leave(struct exchange *x, bool keep);
 void exchange__end_tunnel(struct exchange *x);
 void exchange__drop_link(struct exchange *x);
 void exchange__disarm(struct exchange *x);
+/* Sets the deadline for what comes first. */
+void exchange__arm(struct exchange *x);
+/* waiting.c: a link to a server, or a place in the queue. */
+enum exchange__seat { SEAT_TAKEN, SEAT_NONE, SEAT_FULL };
+void exchange__wait(struct exchange *x);
+void exchange__stop_waiting(struct exchange *x);
+void exchange__overflow(struct exchange *x, enum worker_limit limit);
+/* request.c: takes a link for the next try; exchange__begin_try() begins it. */
+enum exchange__seat exchange__take_link(struct exchange *x, bool fresh, bool *ret_open);
+void exchange__begin_try(struct exchange *x, bool fresh, bool open);
 void exchange__steer_client(struct exchange *x);
 void exchange__steer_server(struct exchange *x);
 /* Does not read from the server until the client has taken what is queued. */
@@ -374,8 +403,17 @@ void account_left(struct exchange *x);
 void account_end(struct exchange *x);
 
 /* link.c */
-/* A kept link, unless it must be fresh, or a new one that is being connected. */
-struct link *link_take(struct exchange *x, struct server *server, bool fresh, bool *ret_open);
+/*
+ * A kept link, unless it must be fresh, or a new one that is being connected. NULL: as many as
+ * limit are open; 0: no limit.
+ */
+struct link *link_take(struct exchange *x, struct server *server, bool fresh, unsigned limit);
+static inline bool link_is_open(const struct link *l)
+{
+	return l->stream.state == STREAM_OPEN;
+}
+/* Ends one that is kept, of any server of the pool. False: there are none. */
+bool link_yield(struct quota_side *side);
 /* The exchange no longer needs it: kept within the limits, or closed if there are none. */
 void link_give(struct link *l, const struct l7_limits *limits);
 /* The exchange no longer needs it: ends after what is queued was sent. */

@@ -31,10 +31,13 @@ static void unkeep(struct link *l)
 {
 	TAILQ_REMOVE(&l->slot->kept, l, kept);
 	l->slot->n_kept--;
+	quota_unkeep(l->slot->side);
 }
 
 void link_free(struct link *l)
 {
+	struct seats *seats = l->leaving ? NULL : l->slot->seats;
+
 	if (l->leaving)
 		TAILQ_REMOVE(&l->worker->leaving, l, kept);
 	else if (l->x)
@@ -47,6 +50,8 @@ void link_free(struct link *l)
 	buffers_give(&l->worker->buffers, l->in);
 	stream_end(&l->stream);
 	free(l);
+	if (seats)
+		seats_close(seats);
 }
 
 void link_limit(struct link *l, int64_t ns)
@@ -193,7 +198,7 @@ static struct endpoint next_address(struct slot *slot, const struct server *serv
 
 /* ---- the door ---- */
 
-struct link *link_take(struct exchange *x, struct server *server, bool fresh, bool *ret_open)
+struct link *link_take(struct exchange *x, struct server *server, bool fresh, unsigned limit)
 {
 	struct worker *w = x->client->worker;
 	struct slot *slot = worker_slot(w, server);
@@ -206,7 +211,8 @@ struct link *link_take(struct exchange *x, struct server *server, bool fresh, bo
 	if (named)
 		look_at_name(w, slot, server);
 	l = fresh ? NULL : newest(slot, named);
-	*ret_open = l != NULL;
+	if (!l && !seats_open(slot->seats, limit))
+		return NULL;
 	slot->active++;
 	if (l) {
 		unkeep(l);
@@ -216,6 +222,7 @@ struct link *link_take(struct exchange *x, struct server *server, bool fresh, bo
 	}
 	l = mem_zalloc(sizeof(*l));
 	l->worker = w;
+	l->opened = ev_now(w->loop);
 	l->slot = slot;
 	l->x = x;
 	slot->n_open++;
@@ -232,6 +239,7 @@ struct link *link_take(struct exchange *x, struct server *server, bool fresh, bo
 
 void link_give(struct link *l, const struct l7_limits *limits)
 {
+	bool keep = limits && limits->idle && !l->in && !stream_unsent(&l->stream);
 	struct slot *slot = l->slot;
 
 	link_limit(l, 0);
@@ -240,7 +248,8 @@ void link_give(struct link *l, const struct l7_limits *limits)
 	l->x = NULL;
 	TAILQ_INSERT_HEAD(&slot->kept, l, kept);
 	slot->n_kept++;
-	if (!limits || !limits->idle || l->in || stream_unsent(&l->stream)) {
+	quota_keep(slot->side, keep && limits->connections);
+	if (!keep) {
 		link_free(l);
 		return;
 	}
@@ -253,8 +262,24 @@ void link_give(struct link *l, const struct l7_limits *limits)
 		show(slot);
 }
 
+bool link_yield(struct quota_side *side)
+{
+	struct slot *slot;
+
+	TAILQ_FOREACH(slot, &side->slots, of_side)
+	{
+		if (TAILQ_EMPTY(&slot->kept))
+			continue;
+		link_free(TAILQ_LAST(&slot->kept, links));
+		return true;
+	}
+	return false;
+}
+
+/* It has ended on both sides but for what is queued, so it does not count any more. */
 void link_leave(struct link *l)
 {
+	seats_close(l->slot->seats);
 	l->slot->active--;
 	l->x = NULL;
 	l->leaving = true;

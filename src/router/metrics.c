@@ -44,6 +44,9 @@ static const struct family clients = { "maglev_router_client_connections", METRI
 static const struct family links = { "maglev_router_server_connections", METRICS_GAUGE,
 				     "Open connections to servers." };
 
+static const char *const limits[WORKER_LIMITS] = { "connections", "requests", "retries" };
+static const struct family overflows = { "maglev_router_overflows_total", METRICS_COUNTER,
+					 "Requests and further tries above a limit of a pool." };
 static const struct family percent = { "maglev_router_rollout_percent", METRICS_GAUGE,
 				       "Share of the generation that is rolled out; 0: none is." };
 static const struct family rollouts = { "maglev_router_rollouts_total", METRICS_COUNTER,
@@ -83,6 +86,16 @@ static void add_answers(struct buf *out, const struct worker_totals *t)
 	}
 }
 
+static void add_overflows(struct buf *out, const struct worker_totals *t)
+{
+	begin(out, &overflows);
+	for (size_t i = 0; i < WORKER_LIMITS; i++) {
+		const struct metrics_label label = { "limit", str_of(limits[i]) };
+
+		metrics_u64(out, overflows.name, &label, 1, t->overflows[i]);
+	}
+}
+
 static void add_refusals(struct buf *out, const struct worker_totals *t)
 {
 	begin(out, &refusals);
@@ -119,6 +132,7 @@ static void add_totals(struct buf *out, const struct metrics_state *s)
 	single(out, &requests, t.requests);
 	add_answers(out, &t);
 	single(out, &retries, t.retries);
+	add_overflows(out, &t);
 	single(out, &aborts, t.aborts);
 	add_refusals(out, &t);
 	single(out, &clients, t.clients);

@@ -30,11 +30,6 @@ struct names *names_new(void);
 /* All references must have been released. NULL is allowed. */
 void names_free(struct names *s);
 struct name *names_take(struct names *s, const char *text);
-/* One more reference. */
-static inline void names_hold(struct name *name)
-{
-	name->references++;
-}
 /* Returns the user of a name that is gone now; NULL if it is still used or has none. */
 void *names_release(struct name *name);
 /* The name with that number; NULL if there is none. */

@@ -127,6 +127,10 @@ static void push_tunnel(struct exchange *x)
 void exchange_push(struct exchange *x)
 {
 	exchange__move(x);
+	if (x->place.side && x->client->ended) {
+		exchange_drop(x); /* nobody waits for the answer */
+		return;
+	}
 	if (!exchange__is_sending(x) || x->cut)
 		return;
 	if (x->tunnel)
@@ -223,29 +227,69 @@ void exchange_connected(struct exchange *x)
 	send_request(x, h);
 }
 
-void exchange__try_server(struct exchange *x, bool fresh)
+static const struct generation_pool *pool_of(const struct exchange *x)
 {
-	struct server *server = choose_server(x);
-	const struct l7_pool *pool = x->era->generation->pools[x->backend->pool].config;
-	int64_t limit = x->target->rule->try_timeout;
-	bool open;
+	return &x->era->generation->pools[x->backend->pool];
+}
 
-	if (!server) {
-		x->why = "no-server";
-		exchange__answer(x, 503);
-		return;
+#define TAKES 8 /* servers that other threads may fill before us */
+
+enum exchange__seat exchange__take_link(struct exchange *x, bool fresh, bool *ret_open)
+{
+	unsigned limit = pool_of(x)->config->limits.connections;
+	bool full = true;
+
+	for (unsigned i = 0; i < TAKES; i++) {
+		struct server *server = choose_server(x, fresh, &full);
+
+		if (!server)
+			return full ? SEAT_FULL : SEAT_NONE;
+		x->link = link_take(x, server, fresh, limit);
+		if (!x->link)
+			continue;
+		x->server = server;
+		*ret_open = link_is_open(x->link);
+		return SEAT_TAKEN;
 	}
+	return SEAT_FULL;
+}
+
+void exchange__begin_try(struct exchange *x, bool fresh, bool open)
+{
+	const struct l7_pool *pool = pool_of(x)->config;
+	int64_t limit = x->target->rule->try_timeout;
+
 	if (limit && !fresh) /* a fresh link continues the try of one that had ended */
 		x->try_due = loop_monotonic() + limit;
 	if (limit && fresh)
 		limit = rest_of_try(x);
 	x->tries++;
-	x->server = server;
-	x->link = link_take(x, server, fresh, &open);
 	account_try(x);
 	if (!open && (!limit || pool->connect_timeout < limit))
 		limit = pool->connect_timeout;
 	link_limit(x->link, limit);
 	if (open)
 		exchange_connected(x);
+}
+
+void exchange__try_server(struct exchange *x, bool fresh)
+{
+	const struct generation_pool *pool = pool_of(x);
+	enum exchange__seat seat = SEAT_FULL;
+	bool open;
+
+	if (!pool->config->limits.connections || !quota_is_crowded(pool->quota))
+		seat = exchange__take_link(x, fresh, &open);
+	switch (seat) {
+	case SEAT_TAKEN:
+		exchange__begin_try(x, fresh, open);
+		break;
+	case SEAT_NONE:
+		x->why = "no-server";
+		exchange__answer(x, 503);
+		break;
+	case SEAT_FULL:
+		exchange__wait(x);
+		break;
+	}
 }

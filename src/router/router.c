@@ -28,6 +28,7 @@ struct router {
 	struct history *history;
 	ev_async said;			      /* a thread has something to say */
 	_Atomic(struct generation *) retired; /* list: to be freed */
+	_Atomic(struct inquiry *) answered;   /* list */
 	_Atomic(struct server *) suspects;    /* list: servers that fail requests */
 	atomic_uint drained;		      /* threads that have ended */
 	bool draining;			      /* until all threads have ended */
@@ -98,6 +99,36 @@ static void on_retired(struct generation *g, void *user)
 	ev_async_send(r->loop, &r->said);
 }
 
+static void take_answers(struct router *r)
+{
+	struct inquiry *q = atomic_exchange(&r->answered, NULL);
+
+	while (q) {
+		struct inquiry *next = q->next;
+
+		q->done(q, q->user);
+		q = next;
+	}
+}
+
+static void on_answered(struct inquiry *q, void *user)
+{
+	struct router *r = user;
+
+	q->next = atomic_load(&r->answered);
+	while (!atomic_compare_exchange_weak(&r->answered, &q->next, q))
+		;
+	ev_async_send(r->loop, &r->said);
+}
+
+/* Said by one data thread to another. */
+static void on_call(unsigned thread, struct quota_side *side, void *user)
+{
+	struct router *r = user;
+
+	worker_call(r->workers[thread], side);
+}
+
 static void on_drained(void *user)
 {
 	struct router *r = user;
@@ -111,6 +142,7 @@ static void on_said(struct ev_loop *loop, ev_async *async, int revents)
 	struct router *r = container_of(async, struct router, said);
 
 	free_retired(r);
+	take_answers(r);
 	if (r->draining && atomic_load(&r->drained) == r->config.threads) {
 		r->draining = false;
 		r->config.drained(r->config.user);
@@ -423,6 +455,17 @@ void router_end_trial(struct router *r, bool replace)
 
 /* ---- what is shown ---- */
 
+struct inquiry *router_inquiry(const struct router *r, size_t limit)
+{
+	return r->stopping ? NULL : inquiry_new(r->config.threads, limit);
+}
+
+void router_inquire(struct router *r, struct inquiry *q)
+{
+	for (unsigned i = 0; i < r->config.threads; i++)
+		worker_ask(r->workers[i], &q->parts[i]);
+}
+
 struct history *router_history(const struct router *r)
 {
 	return r->history;
@@ -483,6 +526,7 @@ static int start_workers(struct router *r)
 						      .stats = stats_thread(r->stats, i),
 						      .gate = r->gate,
 						      .retired = on_retired,
+						      .answered = on_answered,
 						      .suspect = on_suspect,
 						      .drained = on_drained,
 						      .user = r };
@@ -503,8 +547,9 @@ int router_new(struct ev_loop *loop, const struct router_config *config, struct 
 
 	r->loop = loop;
 	r->config = *config;
-	r->shared =
-		(struct generation_shared){ servers_new(), names_new(), names_new(), tables_new() };
+	r->shared = (struct generation_shared){
+		servers_new(), names_new(), names_new(), tables_new(), config->threads, on_call, r,
+	};
 	r->stats = stats_new(config->threads);
 	r->care = care_new(loop, r->shared.servers, &config->care);
 	r->history = history_new();
@@ -526,8 +571,11 @@ void router_free(struct router *r)
 	if (!r)
 		return;
 	for (unsigned i = 0; i < r->config.threads; i++)
+		worker_join(r->workers[i]); /* until all have ended they may call each other */
+	for (unsigned i = 0; i < r->config.threads; i++)
 		worker_stop(r->workers[i]);
 	care_free(r->care);
+	take_answers(r);
 	free_retired(r);
 	if (r->trial.generation)
 		retire(r, r->trial.generation);

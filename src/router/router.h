@@ -63,6 +63,13 @@ int router_set_servers(struct router *r, struct settings *settings,
 /* Applies an earlier generation again; 0: the one that was in force before. -ENOENT: not kept. */
 int router_rollback(struct router *r, uint64_t number, const struct history_origin *origin,
 		    struct buf *why);
+/*
+ * Asks all threads for their connections. The caller fills in done(); it is called later, from the
+ * loop or from router_free(), and frees the inquiry. router_inquiry() returns NULL after
+ * router_drain().
+ */
+struct inquiry *router_inquiry(const struct router *r, size_t limit);
+void router_inquire(struct router *r, struct inquiry *q);
 /* The last generations. */
 struct history *router_history(const struct router *r);
 /* Whether requests still use a generation, or it is in force. */

@@ -67,8 +67,8 @@ static struct entry *make(struct name *name, const char *host, uint16_t port, bo
 	return e;
 }
 
-struct server *servers_take(struct servers *s, const char *pool, const char *host, uint16_t port,
-			    bool tls)
+struct server *servers_take(struct servers *s, struct quota *quota, const char *pool,
+			    const char *host, uint16_t port, bool tls)
 {
 	_cleanup_(buf_free) struct buf key = { 0 };
 	struct name *name;
@@ -79,12 +79,9 @@ struct server *servers_take(struct servers *s, const char *pool, const char *hos
 	name = names_take(s->names, buf_cstr(&key));
 	e = name->user ?: make(name, host, port, tls);
 	e->server.key = l7_key_of_server(pool, host, port);
+	if (!e->server.seats)
+		e->server.seats = seats_new(quota);
 	return &e->server;
-}
-
-void servers_hold(struct server *server)
-{
-	names_hold(container_of(server, struct entry, server)->name);
 }
 
 void servers_release(struct server *server)
@@ -98,6 +95,7 @@ void servers_release(struct server *server)
 	free(e->server.addresses);
 	free(e->server.host);
 	free(e->server.authority);
+	seats_release(e->server.seats);
 	free(e);
 }
 

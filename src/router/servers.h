@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/addr.h"
+#include "src/router/quota.h"
 
 struct servers;
 struct charge;
@@ -40,6 +41,7 @@ struct server {
 	atomic_uint flags;  /* enum server_flag; written by the control thread */
 	_Atomic int64_t up; /* with SERVER_SLOW: since when, monotonic ns */
 	/* written by data threads */
+	struct seats *seats;   /* of its connections */
 	atomic_uint failures;  /* requests in a row that failed */
 	atomic_bool suspected; /* the control thread is about to look at it */
 	struct server *next;   /* in the list of those */
@@ -79,10 +81,9 @@ size_t server_get_addresses(struct server *s, struct addr ret[static SERVER_ADDR
 struct servers *servers_new(void);
 /* All references must have been released. */
 void servers_free(struct servers *s);
-struct server *servers_take(struct servers *s, const char *pool, const char *host, uint16_t port,
-			    bool tls);
-/* One more reference. */
-void servers_hold(struct server *server);
+/* The server of a pool, whose quota is given. */
+struct server *servers_take(struct servers *s, struct quota *quota, const char *pool,
+			    const char *host, uint16_t port, bool tls);
 void servers_release(struct server *server);
 /* Numbers are below this. */
 uint32_t servers_bound(const struct servers *s);

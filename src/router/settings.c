@@ -78,15 +78,21 @@ static enum config_result check(struct settings *s, const struct l7_doc *doc, st
 	return CONFIG_OK;
 }
 
-enum config_result settings_parse(struct str bytes, enum router_syntax syntax, struct errs *errors,
-				  struct errs *warnings, struct l7_doc *ret_doc,
-				  struct settings **ret)
+void settings_doc_free(struct settings_doc *d)
+{
+	arena_free(d->arena);
+}
+
+enum config_result settings_parse(struct str bytes, enum router_syntax syntax,
+				  struct settings_doc *doc, struct errs *errors,
+				  struct errs *warnings, struct settings **ret)
 {
 	struct settings *s = make(errors->arena);
 	enum config_result result = CONFIG_PARSE_ERROR;
 
-	if (router_doc_parse(bytes, syntax, s->arena, ret_doc, errors) == 0)
-		result = check(s, ret_doc, errors, warnings);
+	doc->arena = arena_new();
+	if (router_doc_parse(bytes, syntax, doc->arena, &doc->doc, errors) == 0)
+		result = check(s, &doc->doc, errors, warnings);
 	if (result == CONFIG_OK)
 		*ret = s;
 	return result;
@@ -104,22 +110,24 @@ static void shift_numbers(struct settings *s, const struct l7_doc_pool *doc, uin
 }
 
 enum config_result settings_parse_servers(struct str bytes, const char *pool, uint32_t first,
-					  struct errs *errors, struct l7_doc *ret_doc,
+					  struct settings_doc *doc, struct errs *errors,
 					  struct settings **ret)
 {
 	struct errs warnings = { .arena = errors->arena };
 	struct settings *s = make(errors->arena);
-	struct l7_doc_pool *doc = arena_new_of(s->arena, struct l7_doc_pool);
 	enum config_result result = CONFIG_PARSE_ERROR;
+	struct l7_doc_pool *only;
 
-	*ret_doc = (struct l7_doc){ .pools = doc, .n_pools = 1 };
-	if (router_doc_parse_servers(bytes, s->arena, doc, errors) == 0) {
-		doc->name = (struct doc_text){ .set = true, .v = arena_strdup(s->arena, pool) };
-		result = check(s, ret_doc, errors, &warnings);
+	doc->arena = arena_new();
+	only = arena_new_of(doc->arena, struct l7_doc_pool);
+	doc->doc = (struct l7_doc){ .pools = only, .n_pools = 1 };
+	if (router_doc_parse_servers(bytes, doc->arena, only, errors) == 0) {
+		only->name = (struct doc_text){ .set = true, .v = arena_strdup(doc->arena, pool) };
+		result = check(s, &doc->doc, errors, &warnings);
 	}
 	if (result != CONFIG_OK)
 		return result;
-	shift_numbers(s, doc, first);
+	shift_numbers(s, only, first);
 	*ret = s;
 	return CONFIG_OK;
 }
@@ -165,11 +173,11 @@ static enum router_syntax syntax_of(const char *path)
 /* Pure: at a reload it runs in a child process. */
 static enum config_result build(struct str bytes, struct config_load *load, const void *user)
 {
+	_cleanup_(settings_doc_free) struct settings_doc doc = { 0 };
 	const struct settings_file *file = user;
 	struct settings *s;
-	struct l7_doc doc;
-	enum config_result result = settings_parse(bytes, syntax_of(file->path), &load->errors,
-						   &load->warnings, &doc, &s);
+	enum config_result result = settings_parse(bytes, syntax_of(file->path), &doc,
+						   &load->errors, &load->warnings, &s);
 
 	if (result != CONFIG_OK)
 		return result;

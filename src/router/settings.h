@@ -32,18 +32,29 @@ struct settings *settings_take(struct config_load *load);
 void settings_log(const struct config_load *load, const char *path, bool again);
 
 /*
- * The same from bytes. All memory is in the arena of errors, which the settings own if this returns
- * CONFIG_OK. *ret_doc is what could be read.
+ * A document as it was read, in memory of its own: settings refer to nothing in it, and it is much
+ * larger. Zeroed, and freed by the caller.
  */
-enum config_result settings_parse(struct str bytes, enum router_syntax syntax, struct errs *errors,
-				  struct errs *warnings, struct l7_doc *ret_doc,
-				  struct settings **ret);
+struct settings_doc {
+	struct l7_doc doc;
+	struct arena *arena;
+};
+
+void settings_doc_free(struct settings_doc *d);
+
+/*
+ * The same from bytes. The settings own the arena of errors if this returns CONFIG_OK. *doc is what
+ * could be read.
+ */
+enum config_result settings_parse(struct str bytes, enum router_syntax syntax,
+				  struct settings_doc *doc, struct errs *errors,
+				  struct errs *warnings, struct settings **ret);
 /*
  * The servers of one pool as JSON, as settings with that pool alone. Servers without idx are
  * counted from first.
  */
 enum config_result settings_parse_servers(struct str bytes, const char *pool, uint32_t first,
-					  struct errs *errors, struct l7_doc *ret_doc,
+					  struct settings_doc *doc, struct errs *errors,
 					  struct settings **ret);
 /* Without listeners of its own it gets one at that address. */
 void settings_listen(struct settings *s, const struct endpoint *at);

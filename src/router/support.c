@@ -57,9 +57,6 @@ static void check_pool(const struct l7_doc_pool *p, size_t i, struct errs *error
 		const char *word;
 	} parts[] = {
 		{ p->send_proxy.v, p->send_proxy.at, "send_proxy" },
-		{ p->limits.connections.v != 0, p->limits.connections.at, "limits.connections" },
-		{ p->limits.waiting.set, p->limits.waiting.at, "limits.waiting" },
-		{ p->limits.wait.set, p->limits.wait.at, "limits.wait" },
 	};
 
 	for (size_t k = 0; k < ARRAY_SIZE(parts); k++)

@@ -76,12 +76,6 @@ struct table *tables_take(struct tables *t, const struct l7_server *servers, siz
 	return &e->table;
 }
 
-void tables_hold(struct table *table)
-{
-	if (table)
-		container_of(table, struct entry, table)->references++;
-}
-
 void tables_release(struct table *table)
 {
 	struct entry *e = table ? container_of(table, struct entry, table) : NULL;

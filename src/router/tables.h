@@ -25,8 +25,7 @@ struct tables *tables_new(void);
 void tables_free(struct tables *t);
 /* The table for these servers, with a reference. */
 struct table *tables_take(struct tables *t, const struct l7_server *servers, size_t n);
-/* One more reference. NULL is allowed in both. */
-void tables_hold(struct table *table);
+/* NULL is allowed. */
 void tables_release(struct table *table);
 /* Tables that were built since the start. */
 uint64_t tables_built(const struct tables *t);

@@ -41,6 +41,28 @@ static void end_kept(struct slot *slot)
 		link_free(l);
 }
 
+static void detach(struct slot *slot)
+{
+	end_kept(slot);
+	free(TAKE_PTR(slot->addresses));
+	if (!slot->seats)
+		return;
+	TAILQ_REMOVE(&slot->side->slots, slot, of_side);
+	seats_release(slot->seats);
+}
+
+/* The server that the slot belonged to is one that no generation has any more. */
+static void attach(struct worker *w, struct slot *slot, const struct server *server)
+{
+	detach(slot);
+	slot->id = server->id;
+	slot->stats = stats_cell(w->config.stats, STATS_SERVER, server->number, server->id);
+	slot->seats = server->seats;
+	seats_hold(slot->seats);
+	slot->side = &slot->seats->quota->sides[w->config.number];
+	TAILQ_INSERT_TAIL(&slot->side->slots, slot, of_side);
+}
+
 struct slot *worker_slot(struct worker *w, const struct server *server)
 {
 	uint32_t i = server->number;
@@ -56,12 +78,8 @@ struct slot *worker_slot(struct worker *w, const struct server *server)
 		w->slots[i] = mem_zalloc(sizeof(*w->slots[i]));
 		TAILQ_INIT(&w->slots[i]->kept);
 	}
-	if (w->slots[i]->id != server->id) {
-		end_kept(w->slots[i]); /* of a server that no generation has any more */
-		w->slots[i]->id = server->id;
-		free(TAKE_PTR(w->slots[i]->addresses));
-		w->slots[i]->stats = stats_cell(w->config.stats, STATS_SERVER, i, server->id);
-	}
+	if (w->slots[i]->id != server->id)
+		attach(w, w->slots[i], server);
 	return w->slots[i];
 }
 
@@ -70,10 +88,8 @@ static void free_slots(struct worker *w)
 	while (!TAILQ_EMPTY(&w->leaving))
 		link_free(TAILQ_FIRST(&w->leaving));
 	for (uint32_t i = 0; i < w->n_slots; i++) {
-		if (!w->slots[i])
-			continue;
-		end_kept(w->slots[i]);
-		free(w->slots[i]->addresses);
+		if (w->slots[i])
+			detach(w->slots[i]);
 		free(w->slots[i]);
 	}
 	free(w->slots);
@@ -204,10 +220,28 @@ static void put_gift(struct worker *w, struct socket_gift *gift)
 		;
 }
 
-/* Sockets of a later generation wait for it: this one would close them. */
+/* All gifts, the oldest first. */
+static struct socket_gift *all_gifts(struct worker *w)
+{
+	struct socket_gift *gift = atomic_exchange(&w->gifts, NULL), *oldest = NULL;
+
+	while (gift) {
+		struct socket_gift *next = gift->next;
+
+		gift->next = oldest;
+		oldest = gift;
+		gift = next;
+	}
+	return oldest;
+}
+
+/*
+ * Sockets of a later generation wait for it: this one would close them. Of several for one address,
+ * the latest stays.
+ */
 static void take_gifts(struct worker *w, uint64_t generation)
 {
-	struct socket_gift *gift = atomic_exchange(&w->gifts, NULL);
+	struct socket_gift *gift = all_gifts(w);
 
 	while (gift) {
 		struct socket_gift *next = gift->next;
@@ -229,19 +263,25 @@ static void free_port(struct worker *w, struct port *p)
 	free(p);
 }
 
-/* Ports that the generation does not have are closed; those without clients are forgotten. */
-static void match_ports(struct worker *w)
+/*
+ * Ports that the generation does not have are closed; those without clients are forgotten. Returns
+ * whether a port with clients was closed.
+ */
+static bool match_ports(struct worker *w)
 {
 	struct port *p = TAILQ_FIRST(&w->ports), *next;
+	bool lost = false;
 
 	for (; p; p = next) {
 		next = TAILQ_NEXT(p, all);
 		find_rules(w, p);
 		if (!p->rules || w->phase >= WORKER_DRAIN)
 			close_port(p);
+		lost |= !p->rules && p->clients;
 		if (!p->open && !p->clients && p->listener.fd < 0)
 			free_port(w, p);
 	}
+	return lost;
 }
 
 /* ---- what other threads say ---- */
@@ -251,6 +291,7 @@ static void take_generation(struct worker *w)
 	struct edition *new = atomic_exchange(&w->pending, NULL);
 	struct era *old = w->era, *old_trial = w->trial, *era, *trial;
 	struct client *c, *next;
+	bool lost;
 
 	if (!new)
 		return;
@@ -261,8 +302,8 @@ static void take_generation(struct worker *w)
 	w->split = new->trial;
 	free(new);
 	take_gifts(w, era->generation->number);
-	match_ports(w);
-	for (c = TAILQ_FIRST(&w->clients); c; c = next) {
+	lost = match_ports(w);
+	for (c = TAILQ_FIRST(&w->clients); lost && c; c = next) {
 		next = TAILQ_NEXT(c, all);
 		if (!c->port->rules)
 			client_drain(c);
@@ -350,6 +391,83 @@ static void take_drain(struct worker *w)
 	worker_look(w);
 }
 
+/* ---- inquiries ---- */
+
+static void take_asked(struct worker *w)
+{
+	struct inquiry_part *p = atomic_exchange(&w->asked, NULL);
+
+	while (p) {
+		struct inquiry_part *next = p->next;
+
+		p->next = w->answering;
+		w->answering = p;
+		p = next;
+	}
+}
+
+static void finish_part(struct worker *w)
+{
+	struct inquiry_part *p = w->answering;
+
+	w->answering = p->next;
+	if (inquiry_finish(p))
+		w->config.answered(p->of, w->config.user);
+}
+
+/* One slice; the next one follows after what else there is to do in this turn of the loop. */
+static void answer_asked(struct worker *w)
+{
+	take_asked(w);
+	if (w->answering && inquiry_look(w, w->answering))
+		finish_part(w);
+	if (w->answering)
+		ev_async_send(w->loop, &w->wake);
+}
+
+void worker_ask(struct worker *w, struct inquiry_part *p)
+{
+	p->next = atomic_load(&w->asked);
+	while (!atomic_compare_exchange_weak(&w->asked, &p->next, p))
+		;
+	ev_async_send(w->loop, &w->wake);
+}
+
+/* ---- turns ---- */
+
+static void for_calls(struct worker *w, void (*take)(struct quota_side *side))
+{
+	struct quota_side *side = atomic_exchange(&w->calls, NULL);
+
+	while (side) {
+		struct quota_side *next = side->next;
+		struct quota *quota = side->quota;
+
+		take(side);
+		quota_release(quota);
+		side = next;
+	}
+}
+
+static void drop_call(struct quota_side *side)
+{
+}
+
+static void drop_calls(struct worker *w)
+{
+	for_calls(w, drop_call);
+}
+
+/* A side is called once until it takes its turn, so it is in one list only. */
+void worker_call(struct worker *w, struct quota_side *side)
+{
+	quota_hold(side->quota);
+	side->next = atomic_load(&w->calls);
+	while (!atomic_compare_exchange_weak(&w->calls, &side->next, side))
+		;
+	ev_async_send(w->loop, &w->wake);
+}
+
 static void on_wake(struct ev_loop *loop, ev_async *async, int revents)
 {
 	struct worker *w = container_of(async, struct worker, wake);
@@ -357,6 +475,8 @@ static void on_wake(struct ev_loop *loop, ev_async *async, int revents)
 	take_generation(w);
 	if (w->era)
 		take_gifts(w, w->era->generation->number);
+	answer_asked(w);
+	for_calls(w, exchange_turn);
 	take_drain(w);
 	if (atomic_load(&w->stop))
 		ev_break(loop, EVBREAK_ALL);
@@ -415,6 +535,8 @@ void worker_add_totals(const struct worker *w, struct worker_totals *t)
 		t->refusals[i] += read_counter(&c->refusals[i]);
 	for (size_t i = 0; i < WORKER_CLASSES; i++)
 		t->answers[i] += read_counter(&c->answers[i]);
+	for (size_t i = 0; i < WORKER_LIMITS; i++)
+		t->overflows[i] += read_counter(&c->overflows[i]);
 }
 
 void worker_drain(struct worker *w, enum worker_drain how)
@@ -435,6 +557,9 @@ static void clean_up(struct worker *w)
 		stream_listener_close(&p->listener); /* nothing is accepted any more */
 		p->open = false;
 	}
+	take_asked(w);
+	while (w->answering)
+		finish_part(w);
 	for (c = TAILQ_FIRST(&w->clients); c; c = next) {
 		next = TAILQ_NEXT(c, all);
 		if (c->x)
@@ -509,20 +634,25 @@ int worker_start(struct worker *w)
 	return r;
 }
 
+void worker_join(struct worker *w)
+{
+	if (!w || !w->running)
+		return;
+	atomic_store(&w->stop, true);
+	ev_async_send(w->loop, &w->wake);
+	pthread_join(w->thread, NULL);
+	w->running = false;
+}
+
 void worker_stop(struct worker *w)
 {
 	if (!w)
 		return;
-	atomic_store(&w->stop, true);
-	if (w->running) {
-		ev_async_send(w->loop, &w->wake);
-		pthread_join(w->thread, NULL);
-	} else {
-		clean_up(w);
-	}
+	assert(!w->running);
 	take_generation(w);
 	take_gifts(w, UINT64_MAX);
 	clean_up(w);
+	drop_calls(w);
 	ev_async_stop(w->loop, &w->wake);
 	ev_timer_stop(w->loop, &w->sweep);
 	ev_timer_stop(w->loop, &w->drain_limit);

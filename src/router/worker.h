@@ -15,6 +15,7 @@
 #include "lib/loop/loop.h"
 #include "src/router/gate.h"
 #include "src/router/generation.h"
+#include "src/router/inquiry.h"
 #include "src/router/refusal.h"
 #include "src/router/stats.h"
 
@@ -46,6 +47,9 @@ enum worker_drain {
 	WORKER_HAND_OVER,
 };
 
+/* Limits of a pool at which requests or further tries were refused. */
+enum worker_limit { WORKER_CONNECTIONS, WORKER_REQUESTS, WORKER_RETRIES };
+#define WORKER_LIMITS 3
 #define WORKER_CLASSES 5 /* 1xx to 5xx; 1xx are upgrades */
 
 struct worker_totals {
@@ -53,6 +57,7 @@ struct worker_totals {
 	uint64_t answers[WORKER_CLASSES];
 	uint64_t aborts; /* exchanges without a complete answer */
 	uint64_t refusals[REFUSALS];
+	uint64_t overflows[WORKER_LIMITS];
 	uint64_t clients, links; /* connections that are open now */
 };
 
@@ -68,6 +73,8 @@ struct worker_config {
 	 * generation holds. Called on the worker's thread.
 	 */
 	void (*suspect)(struct server *s, void *user);
+	/* An inquiry was answered by all threads. Called on the last one. */
+	void (*answered)(struct inquiry *q, void *user);
 	/* The thread has nothing left to do after worker_drain(). Called on it. */
 	void (*drained)(void *user);
 	void *user;
@@ -76,7 +83,9 @@ struct worker_config {
 struct worker *worker_new(const struct worker_config *config);
 /* Starts the thread. 0 or a negative errno. */
 int worker_start(struct worker *w);
-/* Ends the thread at once, and frees what it has. */
+/* Ends the thread at once. NULL is allowed. */
+void worker_join(struct worker *w);
+/* Frees what the thread has, which has ended or was not started. NULL is allowed. */
 void worker_stop(struct worker *w);
 
 /* A second generation, which a part of the clients uses. */
@@ -87,7 +96,7 @@ struct worker_trial {
 	uint64_t seed;
 };
 
-/* These five may be called by any thread. */
+/* These seven may be called by any thread. */
 
 /* Adds the worker's counters. */
 void worker_add_totals(const struct worker *w, struct worker_totals *totals);
@@ -98,6 +107,10 @@ void worker_publish(struct worker *w, struct generation *g, const struct worker_
  * generation is published, or if it was before, after worker_wake().
  */
 void worker_give_socket(struct worker *w, const struct endpoint *at, int fd, uint64_t generation);
+/* The thread writes that part; not after worker_drain(). */
+void worker_ask(struct worker *w, struct inquiry_part *part);
+/* The thread takes a turn for the quota of a pool. */
+void worker_call(struct worker *w, struct quota_side *side);
 void worker_wake(struct worker *w);
 /* Lets exchanges finish, and calls drained(), except for WORKER_ANNOUNCE. */
 void worker_drain(struct worker *w, enum worker_drain how);

@@ -3,18 +3,21 @@
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import socket
 import ssl
 import subprocess
+import threading
+import time
 from urllib.parse import quote
 
 import pytest
 
 from lab import PATIENCE, program, until
 from lab.certs import Authority
-from lab.router import Router, Wire, answering, document
+from lab.router import OK, Router, Wire, answering, document
 
 
 def port_of(router, **how):
@@ -26,6 +29,50 @@ def named(wire):
     while True:
         wire.message()
         wire.send(b'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Port: %d\r\n\r\n' % wire.server.port)
+
+
+# ---- updates ----
+
+def test_the_update_of_the_design(serve, route):
+    """The request, the answers and the error that clients of the API were written for."""
+    api, static = serve(named), serve(named)
+    router = route({'pools': []})
+    update = {
+        'routes': [
+            {'name': 'api', 'host': 'api.example.com', 'path_prefix': '/api/', 'pool_idx': 0, 'strip_prefix': True},
+            {'name': 'static', 'path_prefix': '/static/', 'pool_idx': 1, 'strip_prefix': True}],
+        'default_route': {'name': 'default', 'path_prefix': '/', 'pool_idx': 0, 'strip_prefix': False},
+        'pools': [
+            {'name': 'api-pool',
+             'upstreams': [{'host': '127.0.0.1', 'port': api.port, 'idx': 0, 'tls': False},
+                           {'host': '127.0.0.2', 'port': api.port, 'idx': 1, 'tls': False}],
+             'lb_config': {'enable_probing': True, 'probe_interval_ms': 5000, 'health_path': '/healthz'}},
+            {'name': 'static-pool', 'upstreams': [{'host': '127.0.0.1', 'port': static.port, 'idx': 2, 'tls': False}],
+             'lb_config': {'enable_probing': False}}]}
+    answer = router.update(update)
+    assert (answer.status, answer.json) == (200, {'status': 'ok', 'routes_updated': 2, 'pools_updated': 2, 'generation': 2})
+    assert port_of(router, path='/static/x') == static.port
+    shown = router.ask('GET', '/routes').json
+    assert shown['routes'] == update['routes'] and shown['generation'] == 2
+    assert {key: shown['default_route'][key] for key in ('name', 'path_prefix', 'pool_idx')} == \
+        {'name': 'default', 'path_prefix': '/', 'pool_idx': 0}
+    assert [pool['name'] for pool in router.ask('GET', '/pools').json['pools']] == ['api-pool', 'static-pool']
+    update['routes'][0]['pool_idx'] = 5
+    answer = router.update(update)
+    assert (answer.status, answer.json) == (400, {
+        'status': 'error', 'error': 'InvalidPoolIndex', 'message': "Route 'api' references pool_idx 5 but only 2 pools defined"})
+    assert router.get('/healthz') == router.get('/readyz') == (200, 'ok\n')
+    assert router.metrics().one('maglev_router_generation') == 2
+
+
+def test_every_refusal_has_a_name(serve, route):
+    router = route(document(serve()))
+    for method, path, headers, status, error in (('GET', '/nowhere', None, 404, 'UnknownPath'), ('POST', '/routes', None, 405, 'WrongMethod'),
+                                                 ('GET', '/generations/1/other', None, 404, 'UnknownPath'),
+                                                 ('GET', '/routes', {'X': 'x' * 100000}, 431, 'HeadTooLarge'),
+                                                 ('GET', '/routes', {'Content-Length': 'x'}, 400, 'MalformedRequest')):
+        answer = router.ask(method, path, headers)
+        assert (answer.status, answer.json['status'], answer.json['error']) == (status, 'error', error)
 
 
 # ---- generations ----
@@ -202,7 +249,8 @@ def test_larger_bodies_need_a_flag(serve, route):
     body = json.dumps(many(server, 10000))
     assert len(body) > 1 << 20
     router = route(document(server))
-    assert router.ask('POST', '/routes/update', body=body).status == 413
+    answer = router.ask('POST', '/routes/update', body=body)
+    assert (answer.status, answer.json['error']) == (413, 'BodyTooLarge')
     router = route(document(server), '--admin-max-body', '4096')
     assert router.ask('POST', '/routes/update', body=body).json['routes_updated'] == 10000
     assert router.request(headers={'Host': 'h9999.example.com'}).status == 200
@@ -475,3 +523,156 @@ def test_rollouts_that_are_refused(serve, route, running, folders):
     running(empty).start()
     answer = update(empty, document(server), rollout=5)
     assert (answer.status, answer.json['error']) == (409, 'NoGeneration')
+
+
+# ---- connections ----
+
+def connections(router, query=''):
+    answer = router.ask('GET', f'/connections{query}')
+    assert answer.status == 200, answer.text
+    return answer.json
+
+
+def test_connections_of_all_threads_are_shown(serve, route):
+    go, arrived = threading.Event(), threading.Event()
+
+    def slow(wire):
+        wire.message()
+        arrived.set()
+        go.wait(PATIENCE)
+        wire.send(OK)
+
+    server, late = serve(named), serve(slow)
+    router = route({'routes': [{'name': 'slow', 'path_prefix': '/slow', 'pool': 'late'}, {'name': 'rest', 'pool': 'rest'}],
+                    'pools': [{'name': 'rest', 'servers': [f'127.0.0.1:{server.port}']},
+                              {'name': 'late', 'servers': [f'127.0.0.1:{late.port}']}]})
+    assert connections(router) == {'clients': [], 'servers': [], 'clients_total': 0, 'servers_total': 0, 'truncated': False}
+    with router.client() as idle, router.client() as reading, router.client() as busy:
+        for _ in range(3):
+            idle.get()
+        reading.send('GET / HT')
+        busy.send('POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi')
+        assert arrived.wait(PATIENCE)
+        until(lambda: {one['state'] for one in connections(router)['clients']} == {'idle', 'reading', 'waiting'})
+        shown = connections(router)
+        of = {one['peer']: one for one in shown['clients']}
+        mine = of['127.0.0.1:%d' % idle.sock.getsockname()[1]]
+        assert (mine['state'], mine['requests'], mine['listener']) == ('idle', 3, 'default')
+        assert mine['received'] > 0 and mine['sent'] > 0 and mine['thread'] in (0, 1)
+        other = of['127.0.0.1:%d' % busy.sock.getsockname()[1]]
+        assert other['request'] == {'generation': 1, 'tries': 1, 'method': 'POST', 'route': 'slow', 'pool': 'late',
+                                    'server': f'127.0.0.1:{late.port}'}
+        states = {one['server']: (one['state'], one['requests'], one.get('pool')) for one in shown['servers']}
+        assert states == {f'127.0.0.1:{server.port}': ('kept', 3, None), f'127.0.0.1:{late.port}': ('busy', 1, 'late')}
+        assert (shown['clients_total'], shown['servers_total'], shown['truncated']) == (3, 2, False)
+        assert [one['since'] for one in shown['clients']] == sorted(one['since'] for one in shown['clients'])
+        go.set()
+        assert busy.message()[1] == b'ok'
+
+
+def test_many_connections_are_cut_to_the_oldest(serve, route):
+    router = route(document(serve(named)), threads=2)
+    held = [router.client() for _ in range(300)]
+    for client in held:
+        client.get()
+    shown = connections(router)
+    assert len(shown['clients']) == shown['clients_total'] == 300 and not shown['truncated']
+    assert {one['peer'] for one in shown['clients']} == {'127.0.0.1:%d' % client.sock.getsockname()[1] for client in held}
+    few = connections(router, '?limit=10')
+    assert len(few['clients']) == 10 and few['truncated'] and few['clients_total'] == 300
+    assert [one['peer'] for one in few['clients']] == [one['peer'] for one in shown['clients'][:10]]
+    assert connections(router, '?limit=0')['clients'] == []
+    assert router.ask('GET', '/connections?limit=10001').json['error'] == 'InvalidValue'
+    for client in held:
+        client.close()
+
+
+def test_an_answer_about_connections_fits_its_limit(serve, route):
+    router = route(document(serve(named)), '--admin-max-answer', '4')
+    held = [router.client() for _ in range(60)]
+    for client in held:
+        client.get()
+    answer = router.ask('GET', '/connections')
+    assert answer.status == 200 and len(answer.body) <= 4096 and answer.json['truncated']
+    assert 0 < len(answer.json['clients']) < 60 and answer.json['clients_total'] == 60
+    for client in held:
+        client.close()
+
+
+def test_connections_are_shown_while_they_come_and_go(serve, route):
+    """Inquiries, some of them left by their clients, and a stop in the midst of them."""
+    router = route(document(serve(named)), threads=2)
+    stop, failures = threading.Event(), []
+
+    def load():
+        while not stop.is_set():
+            with router.client() as client:
+                for _ in range(3):
+                    if client.get()[0].status != 200:
+                        failures.append(client)
+
+    threads = [threading.Thread(target=load) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for i in range(60):
+        connections(router, f'?limit={i * 7}')
+        with socket.create_connection(('127.0.0.1', router.port), PATIENCE) as sock:
+            sock.sendall(b'GET /connections HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    with router.client() as client, socket.create_connection(('127.0.0.1', router.port), PATIENCE) as sock:
+        client.get()
+        sock.sendall(b'GET /connections HTTP/1.1\r\nHost: localhost\r\n\r\n' * 5)
+        router.signal(signal.SIGTERM)
+        client.rest()
+    assert router.end() == 0
+
+
+# ---- the rate of updates ----
+
+def wrk(router, seconds):
+    """Requests, those that failed, and the 50th percentile of their times in ms."""
+    out = subprocess.run(['wrk', '-t1', '-c16', f'-d{seconds}s', '--latency', f'http://127.0.0.1:{router.port_of("default")}/'],
+                         capture_output=True, text=True, check=True).stdout
+    failed = sum(int(n) for n in re.findall(r'(?:connect|read|write|timeout|responses:) (\d+)', out))
+    value, unit = re.search(r'50%\s+([\d.]+)(us|ms|s)\b', out).groups()
+    return int(re.search(r'(\d+) requests in', out)[1]), failed, float(value) * {'us': .001, 'ms': 1, 's': 1000}[unit]
+
+
+def test_a_hundred_updates_a_second_are_not_felt(route):
+    """Of one pool and of the whole configuration in turn, on a router with 1,000 routes. The servers are routers, too."""
+    redirect = {'routes': [{'name': 'r', 'filters': {'redirect': {'hostname': 'x.example'}}}], 'pools': []}
+    servers = [route(redirect, threads=1, level='info').port_of('default') for _ in range(2)]
+    documents = [{'routes': [{'name': 'all', 'pool': 'pool'}, *({'name': f'r{i}', 'host': f'h{i}.example.com', 'pool': 'pool'}
+                                                                 for i in range(999))],
+                  'pools': [{'name': 'pool', 'servers': [f'127.0.0.1:{port}' for port in servers[:1 + k]]}]} for k in range(2)]
+    router = route(documents[0], threads=1, level='info')
+    quiet = wrk(router, 2)
+    assert quiet[0] > 100 and quiet[1] == 0
+    stop, times = threading.Event(), []
+
+    def change():
+        connection = router.http()
+        due = time.monotonic()
+        while not stop.wait(max(0, due - time.monotonic())):
+            n, due, began = len(times), due + .01, time.monotonic()
+            if n % 50:
+                connection.request('POST', '/pools/pool/endpoints', json.dumps({'servers': documents[n % 2]['pools'][0]['servers']}))
+            else:
+                connection.request('POST', '/routes/update', json.dumps(documents[n // 50 % 2]))
+            answer = connection.getresponse()
+            assert json.loads(answer.read())['generation'] == n + 2
+            times.append(time.monotonic() - began)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    busy = wrk(router, 5)
+    stop.set()
+    thread.join()
+    assert len(times) >= 400  # 100 each second, less what a machine under load may take
+    assert busy[1] == 0 and busy[0] > quiet[0]
+    assert busy[2] < 2 * quiet[2] + 5
+    router.wait_metric('maglev_router_generations_held', 1)
+    assert router.metrics().one('maglev_router_aborts_total') <= 32  # wrk ends in the midst of requests

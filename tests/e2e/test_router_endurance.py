@@ -33,7 +33,8 @@ def mortals():
 
 
 def configuration(servers, n):
-    """The n-th: other pools, other servers in them, another number of routes, and a mark in each answer."""
+    """The n-th: other pools, other servers in them, another number of routes, and a mark in each answer. All requests that
+    a server had when it died may be tried again: by default only a part of them may."""
     chosen = [f'127.0.0.1:{server.port}' for k, server in enumerate(servers) if (n + k) % len(servers)]
     balance = ('round_robin', 'least_request', 'random')[n % 3]
     rule = {'retry': {'attempts': 3, 'codes': [502], 'backoff': '5ms'},
@@ -41,8 +42,8 @@ def configuration(servers, n):
     routes = [{'name': f'extra-{i}', 'path_prefix': f'/extra-{n}-{i}', 'pool': 'main', **rule} for i in range(n % 20)]
     return {'routes': [*routes, {'name': 'some', 'path_prefix': '/some', 'pool': f'some-{n % 5}', **rule},
                        {'name': 'all', 'pool': 'main', **rule}],
-            'pools': [{'name': 'main', 'servers': chosen, 'balance': balance},
-                      {'name': f'some-{n % 5}', 'servers': chosen[::-1]}]}
+            'pools': [{'name': 'main', 'servers': chosen, 'balance': balance, 'limits': {'retries': 100}},
+                      {'name': f'some-{n % 5}', 'servers': chosen[::-1], 'limits': {'retries': 100}}]}
 
 
 class Deaths:

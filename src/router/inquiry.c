@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * inquiry: clients are visited in the order of their age. Between two turns some may have gone, so
+ * a thread goes on after the number of the last one. Connections that are in use are written with
+ * their clients, kept ones after them, server by server.
+ */
+#include "src/router/inquiry.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "base/vec.h"
+#include "lib/json/json.h"
+#include "src/router/internal.h"
+
+#define SLICE 64 /* entries in one turn: about 50 us */
+
+struct inquiry *inquiry_new(unsigned threads, size_t limit)
+{
+	struct inquiry *q = mem_zalloc(sizeof(*q) + threads * sizeof(q->parts[0]));
+
+	q->limit = limit;
+	q->n = threads;
+	atomic_init(&q->left, threads);
+	for (unsigned i = 0; i < threads; i++)
+		q->parts[i].of = q;
+	return q;
+}
+
+void inquiry_free(struct inquiry *q)
+{
+	for (unsigned i = 0; i < q->n; i++) {
+		buf_free(&q->parts[i].text);
+		vec_free(&q->parts[i].clients);
+		vec_free(&q->parts[i].links);
+	}
+	free(q);
+}
+
+bool inquiry_finish(struct inquiry_part *p)
+{
+	return atomic_fetch_sub_explicit(&p->of->left, 1, memory_order_acq_rel) == 1;
+}
+
+/* ---- members ---- */
+
+static void add_text(struct buf *out, const char *key, const char *text)
+{
+	buf_printf(out, ",\"%s\":", key);
+	json_write_string(out, text, strlen(text));
+}
+
+static void begin(struct buf *out, const struct worker *w, const char *state, double since)
+{
+	char at[TIME_STRLEN];
+
+	buf_printf(out, "{\"thread\":%u,\"state\":\"%s\",\"since\":\"%s\"", w->config.number, state,
+		   time_format((int64_t)(since * 1e9), at));
+}
+
+static void end(struct buf *out, struct inquiry_list *list, size_t start, double since)
+{
+	buf_addc(out, '}');
+	vec_push(list, ((struct inquiry_item){ since, start, out->n - start }));
+}
+
+/* ---- connections to servers ---- */
+
+static const char *link_state(const struct link *l)
+{
+	if (l->leaving)
+		return "closing";
+	if (!l->x)
+		return "kept";
+	return l->stream.state == STREAM_OPEN ? "busy" : "connecting";
+}
+
+static void add_peer(struct buf *out, int fd)
+{
+	struct sockaddr_storage sa;
+	socklen_t len = sizeof(sa);
+	struct endpoint at;
+	char text[ENDPOINT_STRLEN];
+
+	if (getpeername(fd, (struct sockaddr *)&sa, &len) == 0 &&
+	    endpoint_from_sockaddr((const struct sockaddr *)&sa, &at) == 0)
+		add_text(out, "server", endpoint_format(&at, text));
+}
+
+static void add_link(struct worker *w, struct inquiry_part *p, const struct link *l)
+{
+	struct buf *out = &p->text;
+	size_t start = out->n;
+
+	if (p->links.n >= p->of->limit)
+		return;
+	begin(out, w, link_state(l), l->opened);
+	if (l->x) {
+		add_text(out, "server", l->x->server->authority);
+		add_text(out, "pool",
+			 l->x->era->generation->pools[l->x->backend->pool].config->name);
+	} else {
+		add_peer(out, l->stream.fd);
+	}
+	buf_printf(out, ",\"requests\":%" PRIu64, l->served + (l->x != NULL));
+	end(out, &p->links, start, l->opened);
+}
+
+/* ---- connections of clients ---- */
+
+static const char *client_state(const struct client *c)
+{
+	if (c->closing)
+		return "closing";
+	if (!c->x)
+		return c->in ? "reading" : "idle";
+	if (c->x->tunnel)
+		return "tunnel";
+	return c->x->answering ? "answering" : "waiting";
+}
+
+static const char *listener_name(const struct client *c)
+{
+	const struct worker *w = c->worker;
+
+	if (c->x && c->x->listener)
+		return c->x->listener->name;
+	if (!w->era || !c->port->rules)
+		return "";
+	return w->era->generation->config.listeners[c->port->rules->listeners[0]].name;
+}
+
+static void add_method(struct buf *out, const struct exchange *x)
+{
+	const struct str method = exchange__method(x);
+
+	buf_add_lit(out, ",\"method\":");
+	json_write_string(out, method.p, method.n);
+}
+
+static void add_request(struct buf *out, const struct exchange *x)
+{
+	const struct generation *g = x->era->generation;
+
+	buf_printf(out, ",\"request\":{\"generation\":%" PRIu64 ",\"tries\":%u", g->number,
+		   x->tries);
+	add_method(out, x);
+	if (x->target)
+		add_text(out, "route", x->target->rule->name);
+	if (x->backend)
+		add_text(out, "pool", g->pools[x->backend->pool].config->name);
+	if (x->server)
+		add_text(out, "server", x->server->authority);
+	buf_addc(out, '}');
+}
+
+static void add_client(struct worker *w, struct inquiry_part *p, const struct client *c)
+{
+	struct buf *out = &p->text;
+	size_t start = out->n;
+	char peer[ENDPOINT_STRLEN];
+
+	begin(out, w, client_state(c), c->opened);
+	add_text(out, "peer", endpoint_format(&c->peer, peer));
+	add_text(out, "listener", listener_name(c));
+	buf_printf(out, ",\"requests\":%" PRIu32 ",\"received\":%" PRIu64 ",\"sent\":%" PRIu64,
+		   c->requests, c->received, c->stream.sent);
+	if (c->x)
+		add_request(out, c->x);
+	end(out, &p->clients, start, c->opened);
+	if (c->x && c->x->link)
+		add_link(w, p, c->x->link);
+}
+
+/* ---- slices ---- */
+
+/* Returns true if no client is left. */
+static bool look_at_clients(struct worker *w, struct inquiry_part *p)
+{
+	const struct client *c;
+	unsigned n = 0;
+
+	TAILQ_FOREACH(c, &w->clients, all)
+	{
+		if (c->number <= p->client)
+			continue;
+		if (p->clients.n >= p->of->limit)
+			return true;
+		if (n++ == SLICE)
+			return false;
+		add_client(w, p, c);
+		p->client = c->number;
+	}
+	return true;
+}
+
+static bool look_at_slots(struct worker *w, struct inquiry_part *p)
+{
+	size_t before = p->links.n;
+	const struct link *l;
+
+	for (; p->slot < w->n_slots && p->links.n < p->of->limit; p->slot++) {
+		if (p->links.n - before >= SLICE)
+			return false;
+		if (!w->slots[p->slot])
+			continue;
+		TAILQ_FOREACH(l, &w->slots[p->slot]->kept, kept)
+		{
+			add_link(w, p, l);
+		}
+	}
+	return true;
+}
+
+bool inquiry_look(struct worker *w, struct inquiry_part *p)
+{
+	const struct link *l;
+
+	if (!look_at_clients(w, p) || !look_at_slots(w, p))
+		return false;
+	TAILQ_FOREACH(l, &w->leaving, kept)
+	{
+		add_link(w, p, l);
+	}
+	p->clients.total = w->n_clients;
+	p->links.total = atomic_load_explicit(&w->counters.links, memory_order_relaxed);
+	return true;
+}

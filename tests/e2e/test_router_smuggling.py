@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The corpus of lab/smuggling.py through maglev-router, HAProxy and nginx. docs/design/smuggling.md has the results."""
+import os
+import re
+import shutil
+import socket
+import subprocess
+
+import pytest
+
+from lab import until
+from lab.programs import ROOT
+from lab.router import document
+from lab.smuggling import REQUESTS, RESPONSES, Liar, Recorder, ask, hear
+
+PAGE = os.path.join(ROOT, 'docs/design/smuggling.md')
+SHORT = .4  # s that other proxies get for an answer
+
+
+def wrong(results):
+    """Those that are not as they should be, to be shown."""
+    return {name: (got, want) for name, got, want in results if got != want}
+
+
+# ---- maglev-router ----
+
+def whole(data):
+    yield [data]
+
+
+def single_bytes(data):
+    yield [data[i:i + 1] for i in range(len(data))]
+
+
+def halves(data):
+    """Every cut of the first 300 bytes, which have the head and the first chunks."""
+    for i in range(1, min(len(data), 300)):
+        yield [data[:i], data[i:]]
+
+
+@pytest.mark.parametrize('cut', [whole, single_bytes, halves])
+def test_requests_have_one_meaning_however_they_arrive(serve, route, cut):
+    recorder = Recorder()
+    router = route(document(serve(recorder)))
+    port = router.port_of('default')
+    results = []
+    for case in REQUESTS:
+        if cut is not whole and len(case.data) > 2000:
+            continue
+        for pieces in cut(case.data):
+            results.append(((case.name, len(pieces[0])), ask(port, case.data, recorder, pieces), case.verdict))
+    assert not wrong(results)
+    assert len(REQUESTS) >= 60
+
+
+def test_what_is_refused_at_once_sends_no_byte_to_a_server(serve, route):
+    recorder = Recorder()
+    router = route(document(serve(recorder)))
+    for case in REQUESTS:
+        if case.verdict == 'refused':
+            assert ask(router.port_of('default'), case.data, recorder) == 'refused', case.name
+            assert not any(recorder.raw.values()), case.name
+
+
+def test_what_is_passed_on_is_one_request_in_its_plainest_form(serve, route):
+    recorder = Recorder()
+    router = route(document(serve(recorder)))
+    for case in REQUESTS:
+        if case.verdict != 'passed':
+            continue
+        assert ask(router.port_of('default'), case.data, recorder) == 'passed', case.name
+        raw = b''.join(recorder.raw.values())
+        head = raw.split(b'\r\n\r\n')[0].decode('latin-1')
+        assert re.fullmatch(r'(GET|POST) /case HTTP/1\.1(\r\n[-A-Za-z0-9]+: ?[^\r\n\0]*)+', head), case.name
+        names = [line.split(':')[0].lower() for line in head.split('\r\n')[1:]]
+        assert names.count('host') == 1, case.name
+        assert names.count('content-length') + names.count('transfer-encoding') <= 1, case.name
+        assert not {'connection', 'upgrade', 'te', 'http2-settings'} & set(names), case.name
+
+
+def test_answers_have_one_meaning(serve, route):
+    server = Liar()
+    router = route(document(serve(server), rule={'retry': {'attempts': 0}}))
+    results = [(case.name, hear(router.port_of('default'), case.data, server), case.verdict) for case in RESPONSES]
+    assert not wrong(results)
+    assert len(RESPONSES) >= 30
+
+
+def test_an_answer_before_its_request_is_not_used(wired):
+    """A server that sends more than was asked for loses its connection; the next request goes to a new one."""
+    def serve(wire):
+        wire.head()
+        wire.send('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ncase')
+        if wire.server.connections == 1:
+            wire.send('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nsmuggled')
+        wire.rest()
+
+    client = wired(serve)
+    assert client.get()[1] == b'case'
+    client.router.wait_metric('maglev_router_server_connections', 0)
+    assert client.get()[1] == b'case'
+    assert client.server.connections == 2
+
+
+def test_an_answer_to_head_has_no_body_whatever_the_server_sends(wired):
+    def serve(wire):
+        head = wire.head()
+        wire.send('HTTP/1.1 200 OK\r\nContent-Length: 49\r\n\r\n')
+        if head.start.startswith('HEAD'):
+            wire.send('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nsmuggled')
+        else:
+            wire.send('x' * 49)
+
+    client = wired(serve)
+    client.send('HEAD / HTTP/1.1\r\nHost: a\r\n\r\n')
+    assert client.message(bodiless=True)[0].get('content-length') == '49'
+    assert client.get()[1] == b'x' * 49
+
+
+@pytest.mark.parametrize('answer', [b'HTTP/1.1 204 No\r\nContent-Length: 5\r\n\r\n',
+                                    b'HTTP/1.1 204 No\r\nTransfer-Encoding: chunked\r\n\r\n'])
+def test_an_answer_without_a_body_announces_none(wired, answer):
+    def serve(wire):
+        while True:
+            wire.message()
+            wire.send(answer)
+
+    client = wired(serve)
+    head, _ = client.get()
+    assert head.status == 204 and head.get('content-length') is None and head.get('transfer-encoding') is None
+
+
+def test_a_tunnel_needs_the_word_of_both_sides(wired):
+    upgrade = 'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'
+    answers = iter([b'HTTP/1.1 101 Go\r\n\r\n', b'HTTP/1.1 101 Go\r\nUpgrade: websocket\r\n\r\n',
+                    b'HTTP/1.1 101 Go\r\nConnection: upgrade\r\n\r\n'])
+
+    def serve(wire):
+        wire.head()
+        wire.send(next(answers))
+        wire.rest()
+
+    client = wired(serve, rule={'retry': {'attempts': 0}})
+    for _ in range(3):
+        with client.router.client() as other:
+            assert other.send(upgrade).head().status == 502
+
+
+# ---- HAProxy and nginx ----
+
+HAPROXY = '''
+defaults
+ mode http
+ timeout connect 5s
+ timeout client 5s
+ timeout server 5s
+ retries 0
+ http-reuse always
+frontend f
+ bind 127.0.0.1:{port}
+ default_backend b
+backend b
+ server s 127.0.0.1:{server}
+'''
+NGINX = '''
+daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/errors;
+events {{ worker_connections 1000; }}
+http {{
+ access_log off; client_body_temp_path {folder}/1; proxy_temp_path {folder}/2; fastcgi_temp_path {folder}/3;
+ uwsgi_temp_path {folder}/4; scgi_temp_path {folder}/5;
+ upstream u {{ server 127.0.0.1:{server} max_fails=0; keepalive 16; }}
+ server {{ listen 127.0.0.1:{port}; location / {{
+  proxy_pass http://u; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $http_host; }} }}
+}}
+'''
+PROXIES = {'HAProxy': (HAPROXY, ['haproxy', '-db', '-f']), 'nginx': (NGINX, ['nginx', '-c'])}
+
+
+def free_port():
+    with socket.create_server(('127.0.0.1', 0)) as taken:
+        return taken.getsockname()[1]
+
+
+def answers_at(port):
+    try:
+        socket.create_connection(('127.0.0.1', port), 1).close()
+        return True
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def proxy(tmp_path):
+    """Starts another proxy before a server and returns its port."""
+    running = []
+
+    def start(name, server):
+        text, command = PROXIES[name]
+        port, folder = free_port(), tmp_path / f'{name}-{len(running)}'
+        folder.mkdir()
+        folder.chmod(0o777)
+        config = folder / 'config'
+        config.write_text(text.format(port=port, server=server.port, folder=folder))
+        running.append(subprocess.Popen([*command, str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        until(lambda: answers_at(port))
+        return port
+
+    yield start
+    for process in running:
+        process.terminate()
+        process.wait(30)
+
+
+def version(name):
+    command = {'HAProxy': ['haproxy', '-v'], 'nginx': ['nginx', '-v']}[name]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return re.search(r'\d+\.\d+\.\d+', done.stdout + done.stderr).group()
+
+
+def rows(heading):
+    """The table of a section of the page: {name: (maglev-router, HAProxy, nginx)}."""
+    with open(PAGE, encoding='utf-8') as file:
+        section = file.read().split(f'## {heading}\n')[1].split('\n## ')[0]
+    found = [[cell.strip() for cell in line.strip('|').split(' | ')] for line in section.splitlines() if line.startswith('| ')]
+    return {row[0].strip('`'): tuple(cell.strip('*') for cell in row[1:4]) for row in found[1:]}
+
+
+def test_the_page_has_our_verdicts():
+    for heading, cases in (('Requests', REQUESTS), ('Answers', RESPONSES)):
+        assert {name: row[0] for name, row in rows(heading).items()} == {case.name: case.verdict for case in cases}
+
+
+@pytest.mark.parametrize('name', PROXIES)
+def test_the_page_says_what_others_do(serve, proxy, name):
+    """With the versions that the page names; with others, the corpus must only come to an end."""
+    if not shutil.which(name.lower()):
+        pytest.skip(f'there is no {name} here')
+    column = 1 + list(PROXIES).index(name)
+    recorder = Recorder()
+    port = proxy(name, serve(recorder))
+    requests = {case.name: ask(port, case.data, recorder, patience=SHORT) for case in REQUESTS}
+    server = Liar()
+    port = proxy(name, serve(server))
+    answers = {case.name: hear(port, case.data, server, patience=SHORT) for case in RESPONSES}
+    with open(PAGE, encoding='utf-8') as file:
+        known = f'{name} {version(name)}' in file.read()
+    if known:
+        assert requests == {case: row[column] for case, row in rows('Requests').items()}
+        assert answers == {case: row[column] for case, row in rows('Answers').items()}
