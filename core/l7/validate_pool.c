@@ -202,6 +202,27 @@ static void build_balance(struct l7__build *b, const struct rule_spot *spot,
 
 /* ---- probes ---- */
 
+/* A path with or without a query, as it is sent. */
+static const char *build_target(struct l7__build *b, const struct rule_spot *spot, const char *word,
+				const struct doc_text *d)
+{
+	const char *query = strchr(d->v, '?');
+	struct doc_text path = *d;
+
+	if (!query)
+		return l7__path(b, spot, word, d).p;
+	path.v = arena_strndup(b->sink.scratch, d->v, (size_t)(query - d->v));
+	l7__path(b, spot, word, &path);
+	for (const char *p = query; *p; p++)
+		if (*p <= ' ' || *p >= 0x7f || *p == '#') {
+			rule_fail(&b->sink, L7__AS(spot, "InvalidPath"), word, d->at,
+				  "%s has characters that a query cannot have",
+				  rule_quote(&b->sink, d->v));
+			break;
+		}
+	return l7__keep(b, d->v).p;
+}
+
 /* "200" or "200-299" */
 static void build_status(struct l7__build *b, const struct rule_spot *spot,
 			 const struct doc_text *d, struct l7_probe *p)
@@ -247,7 +268,7 @@ static void build_probe(struct l7__build *b, const struct rule_spot *pool,
 	check_times(b, &spot, "timeout", d->timeout.at, p);
 	p->rise = (unsigned)rule_number(&b->sink, &spot, &rise, &d->rise);
 	p->fall = (unsigned)rule_number(&b->sink, &spot, &fall, &d->fall);
-	p->path = d->path.set ? l7__path(b, &spot, "path", &d->path).p : NULL;
+	p->path = d->path.set ? build_target(b, &spot, "path", &d->path) : NULL;
 	p->host = d->host.set ? l7__host(b, &spot, "host", &d->host, false).p : NULL;
 	if (d->status.set)
 		build_status(b, &spot, &d->status, p);
@@ -275,7 +296,7 @@ static void build_lb_config(struct l7__build *b, const struct rule_spot *pool,
 	check_times(b, &spot, "probe_timeout_ms", d->timeout_ms.at, p);
 	p->rise = (unsigned)rule_number(&b->sink, &spot, &rise, &d->healthy);
 	p->fall = (unsigned)rule_number(&b->sink, &spot, &fall, &d->unhealthy);
-	p->path = d->path.set ? l7__path(b, &spot, "health_path", &d->path).p : "/";
+	p->path = d->path.set ? build_target(b, &spot, "health_path", &d->path) : "/";
 }
 
 static void build_probing(struct l7__build *b, const struct rule_spot *spot,

@@ -24,6 +24,7 @@
 #define CODE_NO_NAME 3
 #define HEADER 12
 #define LABEL_MAX 63
+#define RECORDS 512 /* that are searched; a server must not keep us busy with more */
 
 struct cursor {
 	const uint8_t *p;
@@ -234,7 +235,9 @@ static bool is_for(struct cursor *c, const struct dns_question *q, unsigned ques
 static int judge(struct cursor *c, const struct dns_question *q, const unsigned *counts,
 		 struct dns_answer *ret)
 {
-	struct search s = { .answers = *c, .n_answers = counts[0], .name = q->name };
+	struct search s = { .answers = *c,
+			    .n_answers = counts[0] < RECORDS ? counts[0] : RECORDS,
+			    .name = q->name };
 	struct record skipped;
 
 	for (unsigned i = 0; i < counts[0] && !c->bad; i++)

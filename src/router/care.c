@@ -18,6 +18,9 @@
 #include "lib/json/json.h"
 #include "lib/log/log.h"
 
+/* The servers of a pool are not counted again for this time: in an outage, many fail at once. */
+#define REFUSED_FOR (100 * NSEC_PER_MSEC)
+
 struct care {
 	struct servers *servers;
 	struct probing_env env;
@@ -34,8 +37,9 @@ struct charge {
 	struct probing probing;
 	struct l7_ejected ejected;
 	uint64_t ejections;
-	ev_timer back; /* the end of its ejection */
-	ev_timer warm; /* the end of its slow start */
+	int64_t refused; /* monotonic ns: too many were ejected already */
+	ev_timer back;	 /* the end of its ejection */
+	ev_timer warm;	 /* the end of its slow start */
 };
 
 /* ---- flags ---- */
@@ -68,18 +72,29 @@ static void on_warm(struct ev_loop *loop, ev_timer *timer, int revents)
 	stop_warming(container_of(timer, struct charge, warm));
 }
 
+/* Until the time of the pool is over; a configuration may have changed it. */
+static void go_on_warming(struct charge *c)
+{
+	int64_t up = atomic_load_explicit(&c->server->up, memory_order_relaxed);
+	int64_t left = up + c->pool->config->slow_start - loop_monotonic();
+
+	if (left <= 0) {
+		stop_warming(c);
+		return;
+	}
+	ev_timer_stop(c->care->env.loop, &c->warm);
+	ev_timer_set(&c->warm, loop_seconds(left), 0.);
+	ev_timer_start(c->care->env.loop, &c->warm);
+}
+
 /* The server gets requests again. */
 static void warm_up(struct charge *c)
 {
-	int64_t time = c->pool->config->slow_start;
-
-	if (!time)
+	if (!c->pool->config->slow_start)
 		return;
-	stop_warming(c);
 	atomic_store_explicit(&c->server->up, loop_monotonic(), memory_order_relaxed);
 	set_flag(c->server, SERVER_SLOW, true);
-	ev_timer_set(&c->warm, loop_seconds(time), 0.);
-	ev_timer_start(c->care->env.loop, &c->warm);
+	go_on_warming(c);
 }
 
 /* ---- ejection ---- */
@@ -115,15 +130,19 @@ static size_t count_ejected(const struct generation_pool *p)
 void care_suspect(struct server *s)
 {
 	struct charge *c = s->charge;
+	int64_t now = loop_monotonic();
 	const struct l7_pool *pool;
 
 	if (!c || has_flag(s, SERVER_EJECTED | SERVER_DOWN))
 		return;
 	pool = c->pool->config;
-	if (!pool->ejection.failures ||
-	    !l7_ejection_allowed(&pool->ejection, pool->n_servers, count_ejected(c->pool)))
+	if (!pool->ejection.failures || now - c->refused < REFUSED_FOR)
 		return;
-	l7_eject(&c->ejected, &pool->ejection, loop_monotonic());
+	if (!l7_ejection_allowed(&pool->ejection, pool->n_servers, count_ejected(c->pool))) {
+		c->refused = now;
+		return;
+	}
+	l7_eject(&c->ejected, &pool->ejection, now);
 	c->ejections++;
 	set_flag(s, SERVER_EJECTED, true);
 	ev_timer_set(&c->back, loop_seconds(c->ejected.until - c->ejected.from), 0.);
@@ -215,6 +234,8 @@ static void visit(struct care *care, struct server *s, const struct generation_p
 	/* generations that differ in the servers of another pool share this one */
 	bool same = c->pool && c->pool->servers == pool->servers;
 
+	if (c->round == care->round)
+		return;
 	c->round = care->round;
 	c->pool = pool;
 	if (same)
@@ -223,8 +244,8 @@ static void visit(struct care *care, struct server *s, const struct generation_p
 		set_flag(s, SERVER_DOWN, false);
 	if (!pool->config->ejection.failures)
 		end_ejection(c);
-	if (!pool->config->slow_start)
-		stop_warming(c);
+	if (has_flag(s, SERVER_SLOW))
+		go_on_warming(c);
 }
 
 /* Whether one of its servers has been looked after before. */
@@ -270,12 +291,27 @@ static void drop_unvisited(struct care *care)
 void care_follow(struct care *c, const struct generation *const *list, size_t n)
 {
 	c->round++;
-	for (size_t i = 0; i < n; i++)
-		visit_all(c, list[i]);
+	while (n--)
+		visit_all(c, list[n]);
 	drop_unvisited(c);
 }
 
 /* ---- what is shown ---- */
+
+struct care_counts care_counts(const struct server *s)
+{
+	const struct charge *c = s->charge;
+
+	if (!c)
+		return (struct care_counts){ 0 };
+	return (struct care_counts){ c->probing.counts.passes, c->probing.counts.failures,
+				     c->ejections };
+}
+
+struct lookups_counts care_lookups(const struct care *c)
+{
+	return lookups_counts(c->lookups);
+}
 
 static void describe_probes(const struct probing *p, struct buf *out)
 {

@@ -40,6 +40,15 @@ void care_remember(struct server *s, bool down, const struct addr *list, size_t 
 /* Requests have failed at the server: leaves it out for a time, if its pool allows that. */
 void care_suspect(struct server *s);
 
+struct care_counts {
+	uint64_t passes, failures; /* of probes */
+	uint64_t ejections;
+};
+
+/* Since the server is looked after. */
+struct care_counts care_counts(const struct server *s);
+struct lookups_counts care_lookups(const struct care *c);
+
 /* Appends what is known about a server as members of a JSON object, with its braces. */
 void care_describe(const struct server *server, struct buf *out);
 

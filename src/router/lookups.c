@@ -48,6 +48,7 @@ struct lookups {
 	struct map by_host;
 	TAILQ_HEAD(, lookup) line;
 	unsigned running;
+	struct lookups_counts counts;
 	uint64_t random;
 };
 
@@ -137,11 +138,13 @@ static void on_done(const struct dns_result *r, void *user)
 	l->running = NULL;
 	l->of->running--;
 	if (r->n) {
+		l->of->counts.found++;
 		l->failures = 0;
 		*l->why = '\0';
 		take_found(l, r);
 		wait = clamp(r->ttl, SHORTEST, LONGEST);
 	} else {
+		l->of->counts.failed++;
 		wait = note_failure(l, r);
 	}
 	ev_timer_set(&l->again, loop_seconds(wait), 0.);
@@ -224,6 +227,11 @@ void lookups_leave(struct lookup_user *u)
 	TAILQ_REMOVE(&l->users, u, all);
 	if (TAILQ_EMPTY(&l->users))
 		lookup_free(l);
+}
+
+struct lookups_counts lookups_counts(const struct lookups *s)
+{
+	return s->counts;
 }
 
 void lookups_describe(const struct lookup_user *u, struct buf *out)

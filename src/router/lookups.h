@@ -25,6 +25,10 @@ struct lookup_user {
 	TAILQ_ENTRY(lookup_user) all;
 };
 
+struct lookups_counts {
+	uint64_t found, failed;
+};
+
 struct lookups *lookups_new(struct ev_loop *loop, const struct dns_config *config);
 /* There must be no users. NULL is allowed. */
 void lookups_free(struct lookups *l);
@@ -33,5 +37,6 @@ void lookups_free(struct lookups *l);
 void lookups_join(struct lookups *l, const char *host, struct lookup_user *u);
 /* Does nothing if it has not joined. */
 void lookups_leave(struct lookup_user *u);
+struct lookups_counts lookups_counts(const struct lookups *l);
 /* Appends what is known as members of a JSON object, each with a comma before it. */
 void lookups_describe(const struct lookup_user *u, struct buf *out);

@@ -52,6 +52,9 @@ static const struct family percent = { "maglev_router_rollout_percent", METRICS_
 static const struct family rollouts = { "maglev_router_rollouts_total", METRICS_COUNTER,
 					"Rollouts, by how they ended." };
 
+static const struct family lookups = { "maglev_router_lookups_total", METRICS_COUNTER,
+				       "Lookups of the names of servers." };
+
 static void begin(struct buf *out, const struct family *f)
 {
 	metrics_family(out, f->name, f->type, f->help);
@@ -119,6 +122,17 @@ static void add_rollouts(struct buf *out, const struct rollout *r)
 	}
 }
 
+static void add_lookups(struct buf *out, const struct router *r)
+{
+	const struct lookups_counts counts = router_lookups(r);
+	struct metrics_label label = { "result", STR("success") };
+
+	begin(out, &lookups);
+	metrics_u64(out, lookups.name, &label, 1, counts.found);
+	label.value = STR("failure");
+	metrics_u64(out, lookups.name, &label, 1, counts.failed);
+}
+
 static void add_totals(struct buf *out, const struct metrics_state *s)
 {
 	const struct generation *g = router_current(s->router);
@@ -137,6 +151,7 @@ static void add_totals(struct buf *out, const struct metrics_state *s)
 	add_refusals(out, &t);
 	single(out, &clients, t.clients);
 	single(out, &links, t.links);
+	add_lookups(out, s->router);
 }
 
 /* ---- the page ---- */

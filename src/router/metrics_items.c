@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "lib/metrics/metrics.h"
+#include "src/router/care.h"
 #include "src/router/metrics_private.h"
 
 #define STEP 64 /* items: less than 0.1 ms */
@@ -25,7 +26,8 @@ struct item {
 
 struct figures {
 	struct stats_values v;
-	uint64_t servers, usable; /* of a pool */
+	uint64_t servers, usable; /* of a pool; of a server, usable is 0 or 1 */
+	struct care_counts care;  /* of a server */
 };
 
 struct metrics_items {
@@ -123,6 +125,8 @@ static void read_figures(const struct stats *stats, enum stats_kind kind, const 
 	*ret = (struct figures){ 0 };
 	if (kind == STATS_SERVER) {
 		stats_sum(stats, kind, item->server->number, item->server->id, &ret->v);
+		ret->usable = server_is_usable(item->server);
+		ret->care = care_counts(item->server);
 		return;
 	}
 	if (kind == STATS_ROUTE) {
@@ -151,6 +155,9 @@ static bool sum_others(struct metrics_items *m, enum stats_kind kind)
 		stats_add_values(&m->others[kind].v, &f.v);
 		m->others[kind].servers += f.servers;
 		m->others[kind].usable += f.usable;
+		m->others[kind].care.passes += f.care.passes;
+		m->others[kind].care.failures += f.care.failures;
+		m->others[kind].care.ejections += f.care.ejections;
 	}
 	return m->at == m->lists[kind].n;
 }
@@ -237,6 +244,22 @@ static void servers(struct sample *s, unsigned what)
 	labelled(s, "state", "unusable", s->f->servers - s->f->usable);
 }
 
+static void usable(struct sample *s, unsigned what)
+{
+	metrics_u64(s->out, s->name, s->labels, s->n, s->f->usable);
+}
+
+static void probes(struct sample *s, unsigned what)
+{
+	labelled(s, "result", "success", s->f->care.passes);
+	labelled(s, "result", "failure", s->f->care.failures);
+}
+
+static void ejections(struct sample *s, unsigned what)
+{
+	metrics_u64(s->out, s->name, s->labels, s->n, s->f->care.ejections);
+}
+
 static const struct row rows[] = {
 	{ "maglev_router_route_requests_total", METRICS_COUNTER, "Requests of a route.",
 	  STATS_ROUTE, counter, STATS_REQUESTS },
@@ -294,6 +317,12 @@ static const struct row rows[] = {
 	  STATS_ABORTS },
 	{ "maglev_router_server_seconds_total", METRICS_COUNTER,
 	  "Time that a server took for its answers.", STATS_SERVER, seconds, STATS_LATENCY },
+	{ "maglev_router_server_usable", METRICS_GAUGE, "Whether a server can get requests.",
+	  STATS_SERVER, usable, 0 },
+	{ "maglev_router_server_probes_total", METRICS_COUNTER, "Probes of a server.", STATS_SERVER,
+	  probes, 0 },
+	{ "maglev_router_server_ejections_total", METRICS_COUNTER,
+	  "How often a server was left out because requests failed.", STATS_SERVER, ejections, 0 },
 	{ "maglev_router_server_links", METRICS_GAUGE, "Open connections to a server.",
 	  STATS_SERVER, connections, 0 },
 };

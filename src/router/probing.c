@@ -152,7 +152,7 @@ bool probing_set(struct probing *p, const struct l7_probe *config)
 {
 	struct health_rule rule;
 
-	if (is_same(&p->config, config) || (!config->enabled && !p->config.enabled))
+	if ((!config->enabled && !p->config.enabled) || is_same(&p->config, config))
 		return false;
 	stop(p);
 	copy_config(p, config);

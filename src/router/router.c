@@ -213,13 +213,13 @@ static void announce(struct router *r)
 {
 	const struct generation *const both[] = { r->current, r->trial.generation };
 
-	care_follow(r->care, both, r->trial.generation ? 2 : 1);
 	for (unsigned i = 0; i < r->config.threads; i++) {
 		generation_hold(r->current);
 		if (r->trial.generation)
 			generation_hold(r->trial.generation);
 		worker_publish(r->workers[i], r->current, &r->trial);
 	}
+	care_follow(r->care, both, r->trial.generation ? 2 : 1);
 }
 
 static void publish(struct router *r, struct generation *g)
@@ -514,6 +514,11 @@ struct worker_totals router_totals(const struct router *r)
 const struct stats *router_stats(const struct router *r)
 {
 	return r->stats;
+}
+
+struct lookups_counts router_lookups(const struct router *r)
+{
+	return care_lookups(r->care);
 }
 
 /* ---- the door ---- */

@@ -84,6 +84,8 @@ struct generation *router_hold(struct router *r);
 void router_release(struct router *r, struct generation *g);
 /* Generations that are still used by exchanges, the one in force included. */
 size_t router_generations(const struct router *r);
+/* Lookups of names. */
+struct lookups_counts router_lookups(const struct router *r);
 /* The counters of all threads together. */
 struct worker_totals router_totals(const struct router *r);
 /* The statistics of what the generation in force has: stats_sum() with its names and servers. */

@@ -132,16 +132,21 @@ def test_a_server_whose_probes_fail_gets_no_requests_until_they_pass(patients, o
     down, up = states(router)
     assert (down['health'], down['code'], down['usable']) == ('down', 'L7STS', False)
     assert down['probes_failed'] >= 2 and down['since'] > up['since'] and up['usable']
+    page, which = router.metrics(), {'pool': 'pool', 'server': f'127.0.0.1:{servers[0].port}'}
+    assert page.one('maglev_router_server_usable', **which) == 0
+    assert page.one('maglev_router_server_probes_total', result='success', **which) >= 4
+    assert page.one('maglev_router_server_probes_total', result='failure', **which) >= 2
     servers[0].patient.health = OK
     assert router.wait('server-up', mark)['code'] == 'L7OK'
     assert spread(router, servers) == [10, 10]
+    assert router.metrics().one('maglev_router_server_usable', **which) == 1
 
 
 def test_probes_are_requests_with_a_name(patients, one_thread):
     server, = patients(1)
-    one_thread(document(server, pool={'probe': {**FAST, 'path': '/health/deep', 'host': 'www.example.com'}}))
+    one_thread(document(server, pool={'probe': {**FAST, 'path': '/health?deep=1&x=%20', 'host': 'www.example.com'}}))
     probe = until(lambda: server.patient.probes)[0]
-    assert probe.start == 'GET /health/deep HTTP/1.1'
+    assert probe.start == 'GET /health?deep=1&x=%20 HTTP/1.1'
     assert probe.get('host') == 'www.example.com'
     assert probe.get('user-agent').startswith('maglev-router/') and 'health check' in probe.get('user-agent')
 
@@ -242,7 +247,8 @@ def test_a_further_try_goes_to_the_same_server_if_there_is_no_other(patients, on
 
 # ---- ejection ----
 
-EJECT = {'failures': 3, 'time': '300ms', 'max_percent': 50}
+EJECT = {'failures': 3, 'time': '1h', 'max_percent': 50}
+BRIEFLY = {**EJECT, 'time': '100ms'}
 ONCE = {'retry': {'attempts': 0}}
 
 
@@ -252,29 +258,40 @@ def hangs(wire):
 
 @pytest.mark.parametrize('answer, what', [(status(500), 500), (status(503), 503), (None, 502), (b'nonsense\r\n\r\n', 502),
                                           (hangs, 504)])
-def test_a_server_that_fails_requests_is_left_out_for_a_time(patients, one_thread, answer, what):
+def test_a_server_that_fails_requests_is_left_out(patients, one_thread, answer, what):
     servers = patients(2)
     servers[0].patient.answer = answer
     router = one_thread(document(*servers, pool={'ejection': EJECT}, rule={**ONCE, 'timeouts': {'request': '100ms'}}))
     assert [router.request().status for _ in range(6)].count(what) == 3
     line = router.wait('server-ejected')
     assert (line['pool'], line['server'], line['failures'], line['duration']) == \
-        ('pool', f'127.0.0.1:{servers[0].port}', 3, '300ms')
+        ('pool', f'127.0.0.1:{servers[0].port}', 3, '1h0m0s')
     bad, good = states(router)
     assert (bad['ejected'], bad['usable'], bad['ejections']) == (True, False, 1) and bad['ejected_until']
     assert (good['ejected'], good['usable'], good['ejections']) == (False, True, 0)
-    mark = router.mark()
+    assert router.metrics().one('maglev_router_server_ejections_total', pool='pool', server=line['server']) == 1
+    assert spread(router, servers, 6) == [0, 6]
+
+
+def test_a_server_that_was_left_out_returns_after_its_time(patients, one_thread):
+    servers = patients(2)
+    servers[0].patient.answer = status(500)
+    router = one_thread(document(*servers, pool={'ejection': BRIEFLY}, rule=ONCE))
+    assert [router.request().status for _ in range(6)].count(500) == 3
+    router.wait('server-ejected', duration='100ms')
     servers[0].patient.answer = OK
-    router.wait('server-returned')
+    line = router.wait('server-returned')
+    assert (line['pool'], line['server']) == ('pool', f'127.0.0.1:{servers[0].port}')
     assert spread(router, servers, 10) == [5, 5]
-    assert not router.all('server-ejected', mark)
+    state = states(router)[0]
+    assert (state['ejected'], state['usable'], state['ejections']) == (False, True, 1)
 
 
 def test_a_server_that_refuses_connections_is_left_out(patients, one_thread):
     servers = patients(2)
     servers[0].listener.shutdown(socket.SHUT_RDWR)
     servers[0].close()
-    router = one_thread(document(*servers, pool={'ejection': {**EJECT, 'time': '1h'}}, rule=ONCE))
+    router = one_thread(document(*servers, pool={'ejection': EJECT}, rule=ONCE))
     assert [router.request().status for _ in range(6)].count(503) == 3
     router.wait('server-ejected')
     assert spread(router, servers, 10) == [0, 10]
@@ -296,7 +313,7 @@ def test_no_more_than_the_share_is_left_out(patients, one_thread):
     servers = patients(4)
     for server in servers:
         server.patient.answer = status(503)
-    router = one_thread(document(*servers, pool={'ejection': {**EJECT, 'time': '1h'}}, rule=ONCE))
+    router = one_thread(document(*servers, pool={'ejection': EJECT}, rule=ONCE))
     for _ in range(60):
         assert router.request().status == 503
     router.wait('server-ejected', count=2)
@@ -308,7 +325,7 @@ def test_no_more_than_the_share_is_left_out(patients, one_thread):
 def test_the_only_server_is_used_although_it_fails(patients, one_thread):
     server, = patients(1)
     server.patient.answer = status(503)
-    router = one_thread(document(server, pool={'ejection': {**EJECT, 'time': '1h'}}, rule=ONCE))
+    router = one_thread(document(server, pool={'ejection': EJECT}, rule=ONCE))
     for _ in range(3):
         assert router.request().status == 503
     router.wait('server-ejected')
@@ -319,20 +336,20 @@ def test_the_only_server_is_used_although_it_fails(patients, one_thread):
 def test_the_time_doubles_while_a_server_keeps_failing(patients, one_thread):
     servers = patients(2)
     servers[0].patient.answer = status(503)
-    router = one_thread(document(*servers, pool={'ejection': {**EJECT, 'failures': 1, 'time': '50ms'}}, rule=ONCE))
+    router = one_thread(document(*servers, pool={'ejection': {**EJECT, 'failures': 1, 'time': '500ms'}}, rule=ONCE))
 
     def ejected():
         router.request()
         return len(router.all('server-ejected')) >= 3
 
     until(ejected)
-    assert [line['duration'] for line in router.all('server-ejected')][:3] == ['50ms', '100ms', '200ms']
+    assert [line['duration'] for line in router.all('server-ejected')][:3] == ['500ms', '1s', '2s']
 
 
 def test_an_ejection_survives_a_swap_until_the_pool_has_none(patients, one_thread):
     servers = patients(2)
     servers[0].patient.answer = status(503)
-    pool = {'ejection': {**EJECT, 'time': '1h'}}
+    pool = {'ejection': EJECT}
     router = one_thread(document(*servers, pool=pool, rule=ONCE))
     for _ in range(6):
         router.request()
@@ -387,10 +404,11 @@ def test_a_server_that_came_up_gets_few_requests_at_first(patients, one_thread):
 
 def test_the_share_grows_to_the_whole(patients, one_thread):
     servers = patients(2)
-    router = one_thread(document(servers[1], pool={'slow_start': '1s'}))
-    router.update(document(*servers, pool={'slow_start': '1s'}))
+    router = one_thread(document(servers[1], pool={'slow_start': '1h'}))
+    router.update(document(*servers, pool={'slow_start': '1h'}))
     assert states(router)[0]['slow_start'] and 'slow_start' not in states(router)[1]
-    assert share(router, servers, 20) < 0.5
+    assert share(router, servers) < 0.05
+    router.update(document(*servers, pool={'slow_start': '2s'}))
     until(lambda: 'slow_start' not in states(router)[0])
     assert share(router, servers, 20) == 0.5
 
@@ -404,7 +422,7 @@ def test_the_first_servers_of_a_pool_begin_at_once(patients, one_thread):
 def test_a_server_that_was_left_out_begins_slowly(patients, one_thread):
     servers = patients(2)
     servers[0].patient.answer = status(503)
-    router = one_thread(document(*servers, pool={'ejection': EJECT, 'slow_start': '1h'}, rule=ONCE))
+    router = one_thread(document(*servers, pool={'ejection': BRIEFLY, 'slow_start': '1h'}, rule=ONCE))
     for _ in range(6):
         router.request()
     servers[0].patient.answer = OK
@@ -447,6 +465,42 @@ def test_a_drained_server_finishes_its_requests_and_gets_no_more(patients, one_t
     assert [client.message()[1] for client in clients] == [b'ok', b'ok']
     until(lambda: not servers[0].open)  # no connection to it is kept
     assert servers[1].open
+
+
+# ---- all together ----
+
+def test_servers_that_die_and_return_fail_no_request(patients, route):
+    servers = patients(3)
+    pool = {'probe': FAST, 'ejection': {'failures': 3, 'time': '100ms'}, 'slow_start': '200ms'}
+    rule = {'retry': {'attempts': 3, 'codes': [502, 503], 'backoff': '1ms'}}
+    router = route(document(*servers, pool=pool, rule=rule))
+    stop, failures, done = threading.Event(), [], []
+
+    def load():
+        with router.client() as client:
+            n = 0
+            while not stop.is_set():
+                head, _ = client.get(f'/{n}')
+                n += 1
+                if head.status != 200:
+                    failures.append(head.status)
+        done.append(n)
+
+    threads = [threading.Thread(target=load) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for i in range(9):
+        victim = servers[i % 3].patient
+        # closes each connection after the request, and fails its probes
+        victim.answer = victim.health = (None, status(503))[i % 2]
+        until(lambda i=i: states(router)[i % 3]['health'] == 'down')
+        assert router.update(document(*servers, pool=pool, rule=rule)).status == 200
+        victim.answer = victim.health = OK
+        until(lambda i=i: states(router)[i % 3]['health'] == 'up')
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not failures and sum(done) > 200
 
 
 # ---- names ----
@@ -556,6 +610,9 @@ def test_without_an_address_requests_get_503_until_the_name_appears(dns, serve, 
     names.set(www=['127.0.0.1'])
     router.wait('name-found')
     assert router.request().status == 200 and 'lookup_error' not in states(router)[0]
+    page = router.metrics()
+    assert page.one('maglev_router_lookups_total', result='failure') >= 1
+    assert page.one('maglev_router_lookups_total', result='success') >= 1
 
 
 def test_the_last_address_stays_while_lookups_fail(dns, serve, one_thread):
@@ -570,6 +627,14 @@ def test_the_last_address_stays_while_lookups_fail(dns, serve, one_thread):
     assert router.update(named(server, slow_start='1s')).status == 200
     assert router.request().status == 200
     assert states(router)[0]['addresses'] == ['127.0.0.1']
+
+
+def test_many_names_are_looked_up_a_few_at_a_time(dns, serve, one_thread):
+    server, some = serve(), [f'n{i}' for i in range(200)]
+    router = one_thread(document(pool={'servers': [f'{name}.example:{server.port}' for name in some]}), '--resolver',
+                        dns(**{name: ['127.0.0.1'] for name in some}).at)
+    until(lambda: all(state['usable'] for state in states(router)))
+    assert spread(router, [server], 20) == [20]
 
 
 def test_a_name_in_hosts_needs_no_server(serve, one_thread):
