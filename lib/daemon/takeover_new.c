@@ -5,6 +5,7 @@
  * The socket is inherited, and its number is in the environment. What the old process says is
  * checked, because its version may be another.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -127,6 +128,7 @@ static int read_file(int fd, struct buf *out)
 /* The first descriptor is the file with the bytes. */
 static void drop_file(struct takeover_state *state)
 {
+	assert(state->fds.items && state->fds.n);
 	close(state->fds.items[0]);
 	vec_remove_at(&state->fds, 0);
 }
