@@ -311,7 +311,7 @@ sock = socket.socket(fileno=3)
 sock.send(b'hello 1')
 message, fds, _, _ = socket.recv_fds(sock, 100, 250)
 """
-# It starts the router, and passes on what it got.
+# It becomes the router, and a child passes on what it got.
 BETWEEN = TAKES + """
 def change(text):
     return text
@@ -320,7 +320,7 @@ text = change(os.pread(fds[0], 1 << 20, 0))
 os.ftruncate(fds[0], 0)
 os.pwrite(fds[0], text, 0)
 ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-if os.fork() == 0:
+if os.fork() != 0:
     os.dup2(theirs.fileno(), 3)
     os.environ['MAGLEV_TAKEOVER'] = '3'
     os.execv(sys.argv[1], sys.argv[1:])
@@ -375,6 +375,32 @@ def test_updates_wait_while_the_new_process_prepares(serve, upgradable):
     until(lambda: router.metrics().one('maglev_router_generation') == 2)
     assert router.update(document(server)).json['generation'] == 3
     load.end()
+
+
+def test_a_file_that_changes_meanwhile_is_read_by_the_new_process(serve, upgradable):
+    one, two = serve(), serve()
+    router = upgradable(document(one), threads=2)
+    ready, go = (os.path.join(router.folder, name) for name in ('ready', 'go'))
+    os.mkfifo(go)
+    install_python(router, BETWEEN.format('') + f"""
+open({ready!r}, 'w').close()
+open({go!r}).read()
+sock.send(ours.recv(100))
+ours.send(sock.recv(100))
+""")
+    since = router.mark()
+    pid = router.begin_upgrade()
+    until(lambda: os.path.exists(ready))
+    router.write(document(two))
+    router.signal(signal.SIGHUP)
+    assert router.update(document(one)).json['error'] == 'UpgradeRunning'
+    with open(go, 'w', encoding='ascii') as file:
+        file.write('go')
+    router.wait('taken-over', since)
+    router.gone(router.pid)
+    router.newest = pid
+    until(lambda: router.metrics().one('maglev_router_generation') == 2)
+    assert int(router.request().headers['x-port']) == two.port
 
 
 def test_a_rollout_has_to_end_first(serve, upgradable):
@@ -448,18 +474,15 @@ def test_the_new_process_has_the_sockets_if_the_old_one_dies(serve, upgradable):
     port = router.port_of('default')
     install_python(router, BETWEEN.format(f"os.kill({router.pid}, 9)\nassert sock.recv(100) == b''\n") + """
 assert ours.recv(100) == b'ready'
-ours.close()
-os.wait()
 """)
-    between = router.begin_upgrade()
+    new = router.begin_upgrade()
     assert router.process.wait(PATIENCE) == -signal.SIGKILL
     waiting = Wire(port)  # the sockets listen although no process accepts
     router.wait('taken-over')
     assert waiting.get('/7')[1] == b'zzzzzzz'
     waiting.close()
     assert router.ask('GET', '/config').json['pools']
-    with open(f'/proc/{between}/task/{between}/children', encoding='ascii') as file:
-        router.newest = router.know(int(file.read()))
+    router.newest = new
     load = Load(port, whole).start()
     load.goes_on()
     load.end()
