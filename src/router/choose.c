@@ -39,7 +39,7 @@ static void find_hash(struct exchange *x, const struct l7_request *r)
 	if (pool->balance != L7_MAGLEV)
 		return;
 	if (pool->key == L7_KEY_SOURCE) {
-		x->hash = l7_key_hash_source(&x->client->peer.addr);
+		x->hash = l7_key_hash_source(&x->client->from);
 		x->hashed = true;
 		return;
 	}
@@ -93,6 +93,22 @@ static bool pick_backend(struct exchange *x)
 	return true;
 }
 
+/* Whose word about the client counts: nobody's without a list. */
+static void find_client(struct exchange *x, const struct l7_request *r)
+{
+	const struct l7_listener *l = x->listener;
+	struct client *c = x->client;
+
+	c->from = c->source.addr;
+	if (!l->trusted.n)
+		return;
+	if (l->fields == L7_FORWARDED)
+		c->from = proxies_client_forwarded(&l->trusted, &c->source.addr, r->headers,
+						   r->n_headers);
+	else
+		c->from = proxies_client(&l->trusted, &c->source.addr, r->headers, r->n_headers);
+}
+
 enum choice choose_rule(struct exchange *x, struct l7_request *r, unsigned *ret_status)
 {
 	const struct generation *g = x->era->generation;
@@ -113,6 +129,7 @@ enum choice choose_rule(struct exchange *x, struct l7_request *r, unsigned *ret_
 	if (!listener)
 		return CHOICE_ANSWER;
 	x->listener = listener->config;
+	find_client(x, r);
 	if (!fit_path(x, r))
 		return CHOICE_PATH_REFUSED;
 	x->target = generation_find(g, listener, r);

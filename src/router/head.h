@@ -23,13 +23,17 @@ enum head_framing {
 
 struct head_request {
 	const struct http_head *from;
-	struct str target;	       /* with the query */
-	struct str host;	       /* empty: as it came */
-	struct str asked;	       /* the host that the client asked for; may be empty */
-	const struct endpoint *client; /* for X-Forwarded-For */
-	struct str scheme;	       /* for X-Forwarded-Proto */
-	enum l7_forwarded forwarded;
-	bool upgrade; /* Connection: upgrade goes on */
+	struct str target;		 /* with the query */
+	struct str host;		 /* empty: as it came */
+	struct str asked;		 /* the host that the client asked for; may be empty */
+	const struct endpoint *client;	 /* the sender of the request */
+	struct str scheme;		 /* with which the request came */
+	enum l7_forwarded forwarded;	 /* what happens to fields that say the same of others */
+	enum l7_forwarded_fields fields; /* that are written; 0: as L7_X_FORWARDED */
+	bool trusted;  /* with L7_FORWARDED_APPEND: the client's word on scheme and host counts */
+	bool untraced; /* traceparent and tracestate are dropped */
+	struct str traceparent; /* that is added; empty: none */
+	bool upgrade;		/* Connection: upgrade goes on */
 	const struct l7_header_edits *edits[HEAD_EDITS];
 	size_t n_edits;
 };
@@ -52,6 +56,14 @@ struct head_answer {
  * to refuse it with: 400, or 405 for CONNECT.
  */
 unsigned head_read_target(const struct http_head *h, struct str *ret_host, struct str *ret_target);
+
+/*
+ * Whether an upgrade is passed on: of HTTP/1.1, without a body, and not to h2c, in which the router
+ * could not tell one request from the next.
+ */
+bool head_wants_upgrade(const struct http_head *h);
+/* How the end of an answer's body, which was just initialized, is marked for the client. */
+enum head_framing head_choose_framing(const struct http_body *body, bool old);
 
 /* Both replace the contents of out. */
 void head_write_request(const struct head_request *r, struct buf *out);

@@ -20,6 +20,7 @@
 
 #include "core/l7/config.h"
 #include "core/l7/table.h"
+#include "core/l7/trace.h"
 #include "lib/http/message.h"
 #include "lib/stream/listener.h"
 #include "lib/stream/stream.h"
@@ -39,6 +40,7 @@ struct link {
 	struct worker *worker;
 	struct slot *slot;
 	struct exchange *x;	/* NULL: kept */
+	struct endpoint whose;	/* the client of its PROXY header; unset: it has none */
 	struct buffer *in;	/* the start of a head that is not complete; NULL: none */
 	TAILQ_ENTRY(link) kept; /* newest first; or among the worker's leaving ones */
 	uint64_t served;	/* requests */
@@ -99,11 +101,13 @@ struct client {
 	struct worker *worker;
 	struct port *port;
 	TAILQ_ENTRY(client) all;
-	struct exchange *x; /* NULL: no request is being answered */
-	struct buffer *in;  /* NULL: no bytes wait */
-	struct endpoint peer;
-	struct addr counted; /* its address, as the gate has counted it */
-	ev_tstamp since;     /* without a request: when it became idle, or when its head began */
+	struct exchange *x;	/* NULL: no request is being answered */
+	struct buffer *in;	/* NULL: no bytes wait */
+	struct endpoint peer;	/* of the socket */
+	struct endpoint source; /* the same, or what the PROXY header says */
+	struct addr from;	/* the same, or what trusted proxies say of the present request */
+	struct addr counted;	/* its address, as the gate has counted it */
+	ev_tstamp since;	/* without a request: when it became idle, or when its head began */
 	ev_tstamp opened;
 	uint64_t number;   /* of no other client of this thread; later ones are larger */
 	uint64_t received; /* bytes */
@@ -114,6 +118,7 @@ struct client {
 	bool ended;   /* the client will send no more */
 	bool last;    /* the connection ends after the request that is under way */
 	bool closing; /* no further request is read */
+	bool secure;  /* the PROXY header says that the client uses TLS */
 	bool leaves;  /* the client has asked for the end of the connection */
 	bool awaited; /* at the last sweep it had to send, or to take what was queued */
 	bool refused; /* not counted by the gate: ends after its answer */
@@ -149,6 +154,8 @@ struct exchange {
 	struct quota_side *side; /* of the pool; NULL: the request is not counted there */
 	uint64_t hash;		 /* of the key of the request, for L7_MAGLEV */
 	struct buf cors;	 /* lines for the answer */
+	struct l7_trace trace;	 /* if it was created here */
+	char *kept_head;	 /* for the access log, if its place in client->in is gone */
 	size_t start;		 /* of the head in client->in */
 	size_t head;		 /* its bytes */
 	size_t sent;		 /* offset in client->in of the first byte that was not passed on */
@@ -174,6 +181,7 @@ struct exchange {
 	bool full_down;	   /* and the other way round */
 	bool cut;	   /* the server takes no more of the request */
 	bool crooked;	   /* the path is passed on in another form than it came */
+	bool traced;	   /* trace is set */
 	bool hashed;	   /* hash is set: the request has the key */
 	bool admitted;	   /* counted among the limited requests of the pool */
 	bool again;	   /* counted among the further tries of the pool */
@@ -236,8 +244,8 @@ struct worker {
 /* worker.c */
 struct slot *worker_slot(struct worker *w, const struct server *server);
 void worker_release_era(struct worker *w, struct era *era);
-/* The one that a request of this client begins with. */
-struct era *worker_era(const struct worker *w, const struct client *c);
+/* The one that a request of this client begins with, while there are two. */
+struct era *worker_trial_era(const struct worker *w, const struct client *c);
 /* The last connection may have ended. */
 void worker_look(struct worker *w);
 
@@ -277,8 +285,8 @@ struct client_answer {
 	bool head;	  /* no content, because the method is HEAD */
 };
 
-/* Returns its bytes. */
-size_t client_answer(struct client *c, const struct client_answer *a);
+/* Sends it. Returns its bytes, negative if the connection has to end. */
+ssize_t client_answer(struct client *c, const struct client_answer *a);
 /* Ends what has been silent for too long. */
 void client_sweep(struct client *c, ev_tstamp now);
 /* Its address is no longer served: ends the connection as soon as no request is under way. */
@@ -350,6 +358,8 @@ static inline void exchange__add_edits(const struct l7_header_edits *e,
 
 /* Bytes came from one of the sides. */
 void exchange__move(struct exchange *x);
+/* The head will be overwritten: keeps a copy if it may be needed for the access log. */
+void exchange__keep_head(struct exchange *x);
 /* Chooses a server and sends the request; on a new connection if it must be fresh. */
 void exchange__try_server(struct exchange *x, bool fresh);
 /* The try has failed: begins another one, or answers. */
@@ -385,6 +395,8 @@ void exchange__steer_server(struct exchange *x);
 void exchange__slow_down(struct exchange *x);
 
 /* account.c: what is counted about an exchange */
+/* The name of its route, also if it has none. */
+const struct name *account_route(const struct exchange *x);
 /* Its rule is chosen, or why there is none. */
 void account_begin(struct exchange *x);
 /* It goes to a server. */
@@ -401,6 +413,12 @@ void account_failure(struct exchange *x, enum stats_counter kind, const char *wh
 void account_left(struct exchange *x);
 /* The last thing that happens to it: x->done says how. */
 void account_end(struct exchange *x);
+
+/* journal.c: the access log */
+/* At the end of an exchange: writes its line if it has to have one. */
+void journal_write(struct exchange *x);
+/* The same for a request without an exchange, or a connection that was refused. */
+void journal_refused(struct client *c, unsigned status, const char *why);
 
 /* link.c */
 /*

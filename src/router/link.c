@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/units.h"
+#include "lib/stream/proxy.h"
 #include "src/router/internal.h"
 
 #define LEAVE_TIME (1 * NSEC_PER_SEC)  /* for the server to end its side */
@@ -179,16 +180,6 @@ static bool is_current(const struct link *l)
 	return false;
 }
 
-/* The newest kept link; those to addresses that the name no longer has are closed. */
-static struct link *newest(struct slot *slot, bool named)
-{
-	struct link *l;
-
-	while ((l = TAILQ_FIRST(&slot->kept)) && named && !is_current(l))
-		link_free(l);
-	return l;
-}
-
 static struct endpoint next_address(struct slot *slot, const struct server *server)
 {
 	struct addresses *a = slot->addresses;
@@ -198,19 +189,68 @@ static struct endpoint next_address(struct slot *slot, const struct server *serv
 
 /* ---- the door ---- */
 
+/* The port of a client behind a trusted proxy is not known. */
+static struct endpoint client_of(const struct exchange *x)
+{
+	const struct client *c = x->client;
+
+	if (addr_cmp(&c->from, &c->source.addr) == 0)
+		return c->source;
+	return (struct endpoint){ .addr = c->from };
+}
+
+/*
+ * The newest kept link for the client: a connection with a PROXY header serves only the client that
+ * is named there. Links to addresses that the name no longer has are closed.
+ */
+static struct link *find_kept(struct slot *slot, const struct endpoint *whose, bool named)
+{
+	struct link *l = TAILQ_FIRST(&slot->kept), *next;
+
+	for (; l; l = next) {
+		next = TAILQ_NEXT(l, kept);
+		if (named && !is_current(l))
+			link_free(l);
+		else if (endpoint_cmp(&l->whose, whose) == 0)
+			break;
+	}
+	return l;
+}
+
+/* Where the client came to, if that is of the same family. */
+static void send_proxy(struct link *l, const struct exchange *x)
+{
+	struct stream_proxy header = { .version = 2,
+				       .kind = STREAM_PROXY_IP,
+				       .source = l->whose,
+				       .destination = {
+					       .addr = { .family = l->whose.addr.family } } };
+	struct endpoint local;
+
+	if (stream_local(&x->client->stream, &local) == 0 &&
+	    local.addr.family == header.source.addr.family)
+		header.destination = local;
+	if (stream_send_proxy(&l->stream, &header) < 0)
+		stream_fail(&l->stream, -EINVAL);
+}
+
 struct link *link_take(struct exchange *x, struct server *server, bool fresh, unsigned limit)
 {
 	struct worker *w = x->client->worker;
 	struct slot *slot = worker_slot(w, server);
 	bool named = server_has_name(server);
 	struct endpoint at = server->at;
+	const struct l7_pool *pool = x->era->generation->pools[x->backend->pool].config;
+	struct endpoint whose = { 0 };
 	struct sockaddr_storage to;
 	struct link *l;
 	socklen_t len;
 
 	if (named)
 		look_at_name(w, slot, server);
-	l = fresh ? NULL : newest(slot, named);
+	if (pool->send_proxy)
+		whose = client_of(x);
+	l = fresh ? NULL : find_kept(slot, &whose, named);
 	if (!l && !seats_open(slot->seats, limit))
 		return NULL;
 	slot->active++;
@@ -234,6 +274,9 @@ struct link *link_take(struct exchange *x, struct server *server, bool fresh, un
 	len = endpoint_to_sockaddr(&at, &to);
 	stream_init(&l->stream, w->loop, TASK_ORDINARY, &events);
 	stream_connect(&l->stream, (const struct sockaddr *)&to, len);
+	l->whose = whose;
+	if (pool->send_proxy)
+		send_proxy(l, x);
 	return l;
 }
 

@@ -388,6 +388,7 @@ static int serve(struct program *p)
 
 	if (r == 0) {
 		daemon_start(&p->daemon, p->loop, &calls);
+		daemon_accept_threads(&p->daemon);
 		r = run(p, load);
 		upgrade_free(p->upgrade);
 		ev_timer_stop(p->loop, &p->delay);

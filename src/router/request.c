@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/random.h"
 #include "src/router/internal.h"
 
 /* Checks the framing of the bytes that wait; those that belong to the body are [sent, *end). */
@@ -33,6 +35,12 @@ static int body_end(struct exchange *x, size_t *ret_end)
 	return 0;
 }
 
+void exchange__keep_head(struct exchange *x)
+{
+	if (x->era->generation->config.log.enabled && !x->kept_head)
+		x->kept_head = mem_copy(x->client->in->p + x->start, x->head);
+}
+
 /* All that waits was passed on: the buffer is used for the next part of the body. */
 static void recycle(struct exchange *x)
 {
@@ -40,6 +48,7 @@ static void recycle(struct exchange *x)
 
 	if (in->n < BUFFER_SIZE || x->up.done)
 		return;
+	exchange__keep_head(x);
 	x->repeatable = false;
 	in->at = in->n = x->start = x->sent = 0;
 }
@@ -177,14 +186,66 @@ static void rewrite(struct exchange *x, struct head_request *r)
 	r->target = (struct str){ path->p, path->n };
 }
 
+/* With a list of trusted proxies, what others say is replaced. */
+static void set_forwarded(const struct exchange *x, struct head_request *r)
+{
+	const struct l7_listener *l = x->listener;
+
+	r->forwarded = l->forwarded;
+	r->fields = l->fields;
+	if (!l->trusted.n || l->forwarded == L7_FORWARDED_DROP)
+		return;
+	r->trusted = proxies_trust(&l->trusted, &x->client->source.addr);
+	if (!r->trusted)
+		r->forwarded = L7_FORWARDED_REPLACE;
+}
+
+/* Two fields of the name are no valid one. */
+static bool has_trace(const struct http_head *h)
+{
+	struct str value = { 0 };
+	struct l7_trace t;
+	unsigned n = 0;
+
+	for (size_t i = 0; i < h->n_headers; i++)
+		if (str_ieq(h->headers[i].name, STR("traceparent")))
+			value = h->headers[i].value, n++;
+	return n == 1 && l7_trace_parse(value, &t);
+}
+
+/* All tries of a request belong to one trace. */
+static void make_trace(struct exchange *x)
+{
+	uint64_t *state = &exchange__worker(x)->random, random[3];
+
+	for (size_t i = 0; i < ARRAY_SIZE(random); i++)
+		random[i] = random_next(state);
+	x->trace = l7_trace_new(random, random_next(state) % 100 < x->listener->trace_percent);
+	x->traced = true;
+}
+
+static void set_trace(struct exchange *x, struct head_request *r, char text[L7_TRACE_SIZE])
+{
+	enum l7_tracing how = x->listener->tracing;
+
+	if (how == L7_TRACING_PASS || (how == L7_TRACING_CREATE && has_trace(r->from)))
+		return;
+	r->untraced = true;
+	if (how == L7_TRACING_OFF)
+		return;
+	if (!x->traced)
+		make_trace(x);
+	r->traceparent = str_of(l7_trace_format(&x->trace, text));
+}
+
 static void send_request(struct exchange *x, const struct http_head *h)
 {
 	struct client *c = x->client;
 	struct worker *w = c->worker;
+	char trace[L7_TRACE_SIZE];
 	struct head_request r = { .from = h,
-				  .client = &c->peer,
-				  .scheme = STR("http"),
-				  .forwarded = x->listener->forwarded,
+				  .client = &c->source,
+				  .scheme = c->secure ? STR("https") : STR("http"),
 				  .upgrade = x->upgrade };
 
 	head_read_target(h, &r.asked, &r.target);
@@ -194,6 +255,8 @@ static void send_request(struct exchange *x, const struct http_head *h)
 		r.host = str_of(x->server->authority);
 	if (x->crooked)
 		straighten(x, &r);
+	set_forwarded(x, &r);
+	set_trace(x, &r, trace);
 	rewrite(x, &r);
 	exchange__add_edits(&x->target->rule->filters.request, r.edits, &r.n_edits);
 	exchange__add_edits(&x->backend->filters.request, r.edits, &r.n_edits);

@@ -41,7 +41,7 @@ static void check_route(const struct l7_doc_route *r, size_t i, struct errs *err
 			   errors);
 }
 
-static void check_servers(const struct l7_doc_pool *p, size_t i, struct errs *errors)
+static void check_pool(const struct l7_doc_pool *p, size_t i, struct errs *errors)
 {
 	for (size_t k = 0; k < p->n_upstreams; k++)
 		if (p->upstreams[k].tls.v)
@@ -49,30 +49,10 @@ static void check_servers(const struct l7_doc_pool *p, size_t i, struct errs *er
 			       k);
 }
 
-static void check_pool(const struct l7_doc_pool *p, size_t i, struct errs *errors)
-{
-	const struct {
-		bool used;
-		struct place at;
-		const char *word;
-	} parts[] = {
-		{ p->send_proxy.v, p->send_proxy.at, "send_proxy" },
-	};
-
-	for (size_t k = 0; k < ARRAY_SIZE(parts); k++)
-		if (parts[k].used)
-			refuse(errors, parts[k].at, "pools[%zu].%s", i, parts[k].word);
-	check_servers(p, i, errors);
-}
-
 int support_check(const struct l7_doc *doc, struct errs *errors)
 {
 	size_t before = errors->n + errors->dropped;
 
-	for (size_t i = 0; i < doc->n_listeners; i++)
-		if (doc->listeners[i].expect_proxy.v)
-			refuse(errors, doc->listeners[i].expect_proxy.at,
-			       "listeners[%zu].expect_proxy", i);
 	for (size_t i = 0; i < doc->n_routes; i++)
 		check_route(&doc->routes[i], i, errors);
 	if (doc->default_route.set)

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "core/l7/rollout.h"
+#include "lib/log/log.h"
 #include "src/router/internal.h"
 
 #define SWEEP 1. /* s */
@@ -133,13 +134,11 @@ static struct era *era_of(struct worker *w, struct generation *g)
 }
 
 /* IPv6 clients change the lower half of their address. */
-struct era *worker_era(const struct worker *w, const struct client *c)
+struct era *worker_trial_era(const struct worker *w, const struct client *c)
 {
 	char key[sizeof(c->peer.addr.bytes) + sizeof(c->peer.port)];
 	size_t n = c->peer.addr.family == AF_INET6 ? 8 : 4;
 
-	if (!w->trial)
-		return w->era;
 	memcpy(key, c->peer.addr.bytes, n);
 	if (w->split.by_connection) {
 		memcpy(key + n, &c->peer.port, sizeof(c->peer.port));
@@ -582,8 +581,10 @@ static void *run(void *user)
 {
 	struct worker *w = user;
 
+	log_thread_start();
 	ev_run(w->loop, 0);
 	clean_up(w);
+	log_thread_end();
 	if (w->phase >= WORKER_DRAIN)
 		w->config.drained(w->config.user);
 	return NULL;

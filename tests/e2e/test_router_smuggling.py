@@ -2,14 +2,11 @@
 """The corpus of lab/smuggling.py through maglev-router, HAProxy and nginx. docs/design/smuggling.md has the results."""
 import os
 import re
-import shutil
-import socket
-import subprocess
 
 import pytest
 
-from lab import until
 from lab.programs import ROOT
+from lab.proxies import KINDS, Proxies, version
 from lab.router import document
 from lab.smuggling import REQUESTS, RESPONSES, Liar, Recorder, ask, hear
 
@@ -148,73 +145,10 @@ def test_a_tunnel_needs_the_word_of_both_sides(wired):
 
 # ---- HAProxy and nginx ----
 
-HAPROXY = '''
-defaults
- mode http
- timeout connect 5s
- timeout client 5s
- timeout server 5s
- retries 0
- http-reuse always
-frontend f
- bind 127.0.0.1:{port}
- default_backend b
-backend b
- server s 127.0.0.1:{server}
-'''
-NGINX = '''
-daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/errors;
-events {{ worker_connections 1000; }}
-http {{
- access_log off; client_body_temp_path {folder}/1; proxy_temp_path {folder}/2; fastcgi_temp_path {folder}/3;
- uwsgi_temp_path {folder}/4; scgi_temp_path {folder}/5;
- upstream u {{ server 127.0.0.1:{server} max_fails=0; keepalive 16; }}
- server {{ listen 127.0.0.1:{port}; location / {{
-  proxy_pass http://u; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $http_host; }} }}
-}}
-'''
-PROXIES = {'HAProxy': (HAPROXY, ['haproxy', '-db', '-f']), 'nginx': (NGINX, ['nginx', '-c'])}
-
-
-def free_port():
-    with socket.create_server(('127.0.0.1', 0)) as taken:
-        return taken.getsockname()[1]
-
-
-def answers_at(port):
-    try:
-        socket.create_connection(('127.0.0.1', port), 1).close()
-        return True
-    except OSError:
-        return False
-
-
 @pytest.fixture
-def proxy(tmp_path):
-    """Starts another proxy before a server and returns its port."""
-    running = []
-
-    def start(name, server):
-        text, command = PROXIES[name]
-        port, folder = free_port(), tmp_path / f'{name}-{len(running)}'
-        folder.mkdir()
-        folder.chmod(0o777)
-        config = folder / 'config'
-        config.write_text(text.format(port=port, server=server.port, folder=folder))
-        running.append(subprocess.Popen([*command, str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-        until(lambda: answers_at(port))
-        return port
-
-    yield start
-    for process in running:
-        process.terminate()
-        process.wait(30)
-
-
-def version(name):
-    command = {'HAProxy': ['haproxy', '-v'], 'nginx': ['nginx', '-v']}[name]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return re.search(r'\d+\.\d+\.\d+', done.stdout + done.stderr).group()
+def proxies(tmp_path):
+    with Proxies(tmp_path) as started:
+        yield started
 
 
 def rows(heading):
@@ -230,17 +164,15 @@ def test_the_page_has_our_verdicts():
         assert {name: row[0] for name, row in rows(heading).items()} == {case.name: case.verdict for case in cases}
 
 
-@pytest.mark.parametrize('name', PROXIES)
-def test_the_page_says_what_others_do(serve, proxy, name):
+@pytest.mark.parametrize('name', KINDS)
+def test_the_page_says_what_others_do(serve, proxies, name):
     """With the versions that the page names; with others, the corpus must only come to an end."""
-    if not shutil.which(name.lower()):
-        pytest.skip(f'there is no {name} here')
-    column = 1 + list(PROXIES).index(name)
+    column = 1 + list(KINDS).index(name)
     recorder = Recorder()
-    port = proxy(name, serve(recorder))
+    port = proxies.start(name, serve(recorder))
     requests = {case.name: ask(port, case.data, recorder, patience=SHORT) for case in REQUESTS}
     server = Liar()
-    port = proxy(name, serve(server))
+    port = proxies.start(name, serve(server))
     answers = {case.name: hear(port, case.data, server, patience=SHORT) for case in RESPONSES}
     with open(PAGE, encoding='utf-8') as file:
         known = f'{name} {version(name)}' in file.read()

@@ -96,8 +96,16 @@ static void check_pool(const struct l7_pool *p)
 		require(p->servers[i].host && p->servers[i].port);
 }
 
+static void check_clients(const struct l7_clients *c)
+{
+	require(c->connections && c->each && c->grace > 0);
+	require(c->head >= 1024 && c->head <= L7_CLIENT_HEAD);
+	require(c->fields && c->fields <= L7_CLIENT_FIELDS);
+}
+
 static void check_config(const struct l7_config *c, struct arena *arena)
 {
+	check_clients(&c->clients);
 	for (size_t i = 0; i < c->n_pools; i++)
 		check_pool(&c->pools[i]);
 	for (size_t i = 0; i < c->n_routes; i++)

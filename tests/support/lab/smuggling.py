@@ -165,6 +165,8 @@ REQUESTS = [
     # upgrades
     passed('Upgrade: h2c', PLAIN + 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n',
            '9110 7.8: not passed on'),
+    passed('Upgrade: websocket, h2c', PLAIN + 'Connection: Upgrade\r\nUpgrade: websocket, h2c\r\n\r\n',
+           '9110 7.8: not passed on'),
     passed('upgrade with a body', POST + 'Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 35\r\n\r\n'
            + SMUGGLED.decode(), '9110 7.8: not passed on'),
     # sizes
