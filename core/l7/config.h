@@ -296,5 +296,7 @@ struct l7_entries l7_config_entries(const struct l7_config *c, size_t listener,
  */
 size_t l7_pick_backend(const struct l7_backend *backends, size_t n, uint64_t random);
 
+/* Whether a mirror gets a copy of a request; random is any number. */
+bool l7_mirror_takes(const struct l7_mirror *m, uint64_t random);
 /* Whether requests for a host, which may have a port, are answered at all. */
 bool l7_config_allows(const struct l7_config *c, struct str host);

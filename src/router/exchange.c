@@ -43,6 +43,7 @@ static void release(struct exchange *x)
 		exchange__stop_waiting(x);
 	if (x->side)
 		uncount(x);
+	mirror_abandon(x);
 	account_end(x);
 	journal_write(x);
 	free(x->kept_head);

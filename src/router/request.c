@@ -81,6 +81,8 @@ static void push_pieces(struct exchange *x, struct str head)
 		pieces[n++] = head;
 	if (end > x->sent)
 		pieces[n++] = (struct str){ c->in->p + x->sent, end - x->sent };
+	if (!LIST_EMPTY(&x->mirrors))
+		mirror_feed(x, (struct str){ c->in->p + x->sent, end - x->sent });
 	x->in += end - x->sent;
 	x->sent = end;
 	if (n && stream_sendv(&x->link->stream, pieces, n) < 0) {
@@ -238,6 +240,19 @@ static void set_trace(struct exchange *x, struct head_request *r, char text[L7_T
 	r->traceparent = str_of(l7_trace_format(&x->trace, text));
 }
 
+/* Copies of the request begin with its first try. Those of an upgrade could not go on with it. */
+static void copy(struct exchange *x)
+{
+	const struct worker *w = exchange__worker(x);
+
+	x->pushed = 0;
+	if (x->copied || x->upgrade)
+		return;
+	x->copied = true;
+	if (x->target->rule->filters.n_mirrors || x->backend->filters.n_mirrors)
+		mirror_begin(x, (struct str){ w->out.p, w->out.n });
+}
+
 static void send_request(struct exchange *x, const struct http_head *h)
 {
 	struct client *c = x->client;
@@ -266,6 +281,7 @@ static void send_request(struct exchange *x, const struct http_head *h)
 	http_body_init(&x->up, h, (struct str){ 0 });
 	x->room = x->era->generation->config.clients.body ?: UINT64_MAX;
 	x->interim = 0;
+	copy(x);
 	push_pieces(x, (struct str){ w->out.p, w->out.n });
 }
 
@@ -299,7 +315,9 @@ static const struct generation_pool *pool_of(const struct exchange *x)
 
 enum exchange__seat exchange__take_link(struct exchange *x, bool fresh, bool *ret_open)
 {
-	unsigned limit = pool_of(x)->config->limits.connections;
+	const struct link_wish wish = { .pool = pool_of(x)->config,
+					.client = x->client,
+					.fresh = fresh };
 	bool full = true;
 
 	for (unsigned i = 0; i < TAKES; i++) {
@@ -307,9 +325,10 @@ enum exchange__seat exchange__take_link(struct exchange *x, bool fresh, bool *re
 
 		if (!server)
 			return full ? SEAT_FULL : SEAT_NONE;
-		x->link = link_take(x, server, fresh, limit);
+		x->link = link_take(exchange__worker(x), server, &wish);
 		if (!x->link)
 			continue;
+		x->link->x = x;
 		x->server = server;
 		*ret_open = link_is_open(x->link);
 		return SEAT_TAKEN;

@@ -343,6 +343,7 @@ static void on_sweep(struct ev_loop *loop, ev_timer *timer, int revents)
 		next = TAILQ_NEXT(c, all);
 		client_sweep(c, now);
 	}
+	mirror_sweep(w, now);
 	for (uint32_t i = 0; i < w->n_slots; i++)
 		if (w->slots[i])
 			sweep_slot(w, i, now);
@@ -536,6 +537,8 @@ void worker_add_totals(const struct worker *w, struct worker_totals *t)
 		t->answers[i] += read_counter(&c->answers[i]);
 	for (size_t i = 0; i < WORKER_LIMITS; i++)
 		t->overflows[i] += read_counter(&c->overflows[i]);
+	for (size_t i = 0; i < WORKER_COPIES; i++)
+		t->copies[i] += read_counter(&c->copies[i]);
 }
 
 void worker_drain(struct worker *w, enum worker_drain how)
@@ -566,6 +569,7 @@ static void clean_up(struct worker *w)
 		else
 			client_free(c);
 	}
+	mirror_clean_up(w);
 	while (!TAILQ_EMPTY(&w->ports))
 		free_port(w, TAILQ_FIRST(&w->ports));
 	free_slots(w);
@@ -611,6 +615,7 @@ struct worker *worker_new(const struct worker_config *config)
 	TAILQ_INIT(&w->ports);
 	TAILQ_INIT(&w->clients);
 	TAILQ_INIT(&w->leaving);
+	TAILQ_INIT(&w->mirrors);
 	if (getrandom(&w->random, sizeof(w->random), 0) < 0)
 		w->random = (uint64_t)loop_realtime();
 	ev_async_init(&w->wake, on_wake);

@@ -63,7 +63,8 @@ def test_a_bad_update_is_refused_whole(serve, route):
 def test_what_is_not_done_yet_is_refused(serve, route):
     server = serve()
     router = route(document(server))
-    cases = [({'rule': {'filters': {'mirrors': [{'pool': 'pool'}]}}}, "Route 'all': filters.mirrors")]
+    upstream = {'host': '127.0.0.1', 'port': server.port, 'tls': True}
+    cases = [({'pool': {'servers': None, 'upstreams': [upstream]}}, "Pool 'pool': upstreams[0].tls")]
     for how, start in cases:
         answer = router.update(document(server, **how))
         assert (answer.status, answer.json['error']) == (400, 'NotSupported'), (how, answer.text)
