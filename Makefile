@@ -2,9 +2,10 @@
 # The front door: Meson and Ninja do the work. `make help` lists what there is.
 
 FUZZ_SECONDS ?= 600
+SWAPS ?= 20000
 
 .DEFAULT_GOAL := build
-.PHONY: help deps build run test test-kernel test-upgrade lint fuzz bench clean
+.PHONY: help deps build run test test-endurance test-kernel test-upgrade lint fuzz bench clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z%-]*\):.*## /\1	/p' Makefile | expand -t 14
@@ -20,6 +21,10 @@ run: deps build ## start a small lab and keep it until Ctrl-C
 
 test: deps ## build the trees and run every test; the last line counts them
 	@tools/run-tests
+
+test-endurance: deps ## maglev-router under load for SWAPS (20000) configurations; about ten minutes
+	@tools/build release && tools/build asan
+	@MAGLEV_ENDURANCE=$(SWAPS) /usr/bin/python3 -m pytest -q -s -p no:cacheprovider tests/e2e/test_router_endurance.py
 
 test-kernel: build ## run the BPF tests and the recipes of the guide on Debian 12's own kernel, in qemu; some minutes
 	@tools/install-packages kmod qemu-system-x86

@@ -160,7 +160,7 @@ static void *discard(void *user)
 
 int main(void)
 {
-	const struct daemon_calls calls = { on_stop, NULL, NULL, NSEC_PER_SEC };
+	const struct daemon_calls calls = { on_stop, NULL, NULL, NSEC_PER_SEC, NULL };
 	struct daemon daemon;
 	pthread_t reader;
 	int ends[2];

@@ -55,6 +55,14 @@ static void on_hangup(struct ev_loop *loop, ev_signal *w, int revents)
 		d->calls.reload(d->calls.user);
 }
 
+static void on_upgrade(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	struct daemon *d = w->data;
+
+	if (!d->stopping)
+		d->calls.upgrade(d->calls.user);
+}
+
 static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	ev_break(loop, EVBREAK_ALL);
@@ -166,6 +174,8 @@ void daemon_start(struct daemon *d, struct ev_loop *loop, const struct daemon_ca
 	catch_signal(d, &d->term, SIGTERM, on_stop_signal);
 	catch_signal(d, &d->interrupt, SIGINT, on_stop_signal);
 	catch_signal(d, &d->hangup, SIGHUP, on_hangup);
+	if (calls->upgrade)
+		catch_signal(d, &d->usr2, SIGUSR2, on_upgrade);
 	ev_timer_init(&d->deadline, on_deadline, loop_seconds(calls->drain_limit), 0.);
 	ev_timer_init(&d->watchdog, on_watchdog, each, each);
 	if (period > 0)
@@ -195,6 +205,8 @@ void daemon_end(struct daemon *d)
 	let_go(d, &d->term);
 	let_go(d, &d->interrupt);
 	let_go(d, &d->hangup);
+	if (d->calls.upgrade)
+		let_go(d, &d->usr2);
 	ev_timer_stop(d->loop, &d->deadline);
 	ev_timer_stop(d->loop, &d->watchdog);
 	ev_prepare_stop(d->loop, &d->before_poll);

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "lib/log/log.h"
 #include "lib/loop/loop.h"
@@ -26,19 +27,21 @@ struct daemon_calls {
 	void (*reload)(void *user); /* NULL: SIGHUP is ignored */
 	void *user;
 	int64_t drain_limit; /* ns, > 0 */
+	/* SIGUSR2, but not while stopping; see takeover.h. NULL: it has its default action. */
+	void (*upgrade)(void *user);
 };
 
 /* Owned by the program; must not move. At most one per process. */
 struct daemon {
 	struct ev_loop *loop;
 	struct daemon_calls calls;
-	ev_signal term, interrupt, hangup;
-	ev_timer watchdog;	/* active if systemd set a watchdog period */
-	ev_timer deadline;	/* active while draining */
-	ev_prepare before_poll; /* starts output when needed */
-	ev_io output;		/* active while log lines wait for standard output */
-	ev_async lines;		/* another thread has logged; only with daemon_accept_threads() */
-	ev_timer collect;	/* active while other threads log */
+	ev_signal term, interrupt, hangup, usr2; /* usr2: only with upgrade() */
+	ev_timer watchdog;			 /* active if systemd set a watchdog period */
+	ev_timer deadline;			 /* active while draining */
+	ev_prepare before_poll;			 /* starts output when needed */
+	ev_io output;	  /* active while log lines wait for standard output */
+	ev_async lines;	  /* another thread has logged; only with daemon_accept_threads() */
+	ev_timer collect; /* active while other threads log */
 	bool stopping;
 };
 
@@ -64,6 +67,8 @@ void daemon_accept_threads(struct daemon *d);
 void daemon_ready(const char *status);
 /* RELOADING=1; daemon_ready() ends the reload. */
 void daemon_reloading(void);
+/* MAINPID: another process, which this one has started, is the service from now on. */
+void daemon_hand_over(pid_t pid);
 /* One line for `systemctl status`; newlines become spaces. */
 void daemon_status(const char *status);
 

@@ -31,7 +31,7 @@ struct world {
 	struct daemon daemon;
 	struct ev_loop *loop;
 	int manager; /* systemd's end */
-	int stops, reloads, feedings, last_signal;
+	int stops, reloads, upgrades, feedings, last_signal;
 };
 
 /* An abstract socket: the kernel chooses a free name. */
@@ -106,9 +106,16 @@ static void on_reload(void *user)
 	w->reloads++;
 }
 
+static void on_upgrade(void *user)
+{
+	struct world *w = user;
+
+	w->upgrades++;
+}
+
 static void begin(struct world *w)
 {
-	struct daemon_calls calls = { on_stop, on_reload, w, 60 * NSEC_PER_SEC };
+	struct daemon_calls calls = { on_stop, on_reload, w, 60 * NSEC_PER_SEC, on_upgrade };
 
 	daemon_start(&w->daemon, w->loop, &calls);
 }
@@ -152,6 +159,21 @@ static void hangup_asks_to_reload_each_time_but_not_while_stopping(void **state)
 	daemon_end(&w->daemon);
 }
 
+static void usr2_asks_for_an_upgrade_but_not_while_stopping(void **state)
+{
+	struct world *w = *state;
+
+	begin(w);
+	send_and_turn(w, SIGUSR2);
+	assert_int_equal(w->upgrades, 1);
+	send_and_turn(w, SIGTERM);
+	send_and_turn(w, SIGUSR2);
+	assert_int_equal(w->upgrades, 1);
+	daemon_end(&w->daemon);
+	send_and_turn(w, SIGUSR2);
+	assert_int_equal(w->upgrades, 1);
+}
+
 /* Reading a configuration takes time; a SIGHUP meanwhile must not end the process. */
 static void a_hangup_between_begin_and_start_is_kept(void **state)
 {
@@ -172,7 +194,7 @@ static void a_hangup_between_begin_and_start_is_kept(void **state)
 static void without_a_reload_call_hangup_is_ignored(void **state)
 {
 	struct world *w = *state;
-	struct daemon_calls calls = { on_stop, NULL, w, NSEC_PER_SEC };
+	struct daemon_calls calls = { on_stop, NULL, w, NSEC_PER_SEC, NULL };
 
 	daemon_start(&w->daemon, w->loop, &calls);
 	send_and_turn(w, SIGHUP);
@@ -369,7 +391,7 @@ static void on_stop_again(int signo, void *user)
 /* Gets a second signal while it stops; logs to out. */
 static _Noreturn void be_told_twice(int out)
 {
-	struct daemon_calls calls = { on_stop_again, NULL, NULL, 3600 * NSEC_PER_SEC };
+	struct daemon_calls calls = { on_stop_again, NULL, NULL, 3600 * NSEC_PER_SEC, NULL };
 	struct ev_loop *loop = EV_DEFAULT;
 	struct daemon d;
 
@@ -405,7 +427,7 @@ static void a_second_signal_while_stopping_ends_at_once_with_1(void **state)
 static void a_drain_that_takes_too_long_leaves_the_loop(void **state)
 {
 	struct world *w = *state;
-	struct daemon_calls calls = { on_stop, NULL, w, NSEC_PER_MSEC };
+	struct daemon_calls calls = { on_stop, NULL, w, NSEC_PER_MSEC, NULL };
 
 	daemon_start(&w->daemon, w->loop, &calls);
 	kill(getpid(), SIGTERM);
@@ -438,6 +460,8 @@ static void systemd_hears_of_ready_reloading_and_status(void **state)
 	assert_told(w, "READY=1\nSTATUS=10 backends");
 	daemon_status("two\nSTOPPING=1");
 	assert_told(w, "STATUS=two STOPPING=1");
+	daemon_hand_over(4711);
+	assert_told(w, "MAINPID=4711");
 
 	daemon_reloading();
 	n = recv(w->manager, got, sizeof(got) - 1, 0);
@@ -553,6 +577,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(the_first_stop_signal_asks_to_stop_and_tells_systemd),
 		CASE(hangup_asks_to_reload_each_time_but_not_while_stopping),
+		CASE(usr2_asks_for_an_upgrade_but_not_while_stopping),
 		CASE(a_hangup_between_begin_and_start_is_kept),
 		CASE(without_a_reload_call_hangup_is_ignored),
 		CASE(a_log_without_a_reader_is_not_the_end),

@@ -46,6 +46,11 @@ void daemon_reloading(void)
 	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRId64, loop_monotonic() / NSEC_PER_USEC);
 }
 
+void daemon_hand_over(pid_t pid)
+{
+	sd_notifyf(0, "MAINPID=%" PRId64, (int64_t)pid);
+}
+
 void daemon_status(const char *status)
 {
 	_cleanup_(buf_free) struct buf out = { 0 };

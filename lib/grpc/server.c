@@ -153,7 +153,8 @@ int grpc_server_new(struct ev_loop *loop, const struct grpc_server_config *confi
 	add_methods(s);
 	s->host = new_host(s);
 	h2_set_tls(s->host, config->tls);
-	r = h2_listen(s->host, config->listen);
+	r = config->inherited ? h2_listen_on(s->host, config->inherited)
+			      : h2_listen(s->host, config->listen);
 	if (r < 0) {
 		grpc_server_free(s);
 		return r;
@@ -181,6 +182,16 @@ void grpc_server_free(struct grpc_server *s)
 struct endpoint grpc_server_endpoint(const struct grpc_server *s)
 {
 	return h2_endpoint(s->host);
+}
+
+int grpc_server_socket(const struct grpc_server *s)
+{
+	return h2_socket(s->host);
+}
+
+void grpc_server_hand_over(struct grpc_server *s)
+{
+	h2_hand_over(s->host);
 }
 
 /* calls and calls_started are kept by call.c; the rest is copied from the host on demand. */

@@ -56,6 +56,7 @@ struct grpc_trace {
 /* Copied. Zero means the default, which is the number in each comment. Times are in ns. */
 struct grpc_server_config {
 	struct endpoint listen;		 /* no address: any, both families; port 0: a free one */
+	int inherited;			 /* a socket that listens already, instead; 0: none */
 	const struct grpc_route *routes; /* borrowed */
 	size_t n_routes;
 	void *user;		 /* passed to handlers and trace() */
@@ -94,6 +95,10 @@ int grpc_server_new(struct ev_loop *loop, const struct grpc_server_config *confi
 void grpc_server_free(struct grpc_server *s);
 /* The bound address, with the port that the kernel chose if it was 0. */
 struct endpoint grpc_server_endpoint(const struct grpc_server *s);
+/* The listening socket, to be passed to another process; it still belongs to the server. */
+int grpc_server_socket(const struct grpc_server *s);
+/* Stops listening without a trace, because another process has the same socket. */
+void grpc_server_hand_over(struct grpc_server *s);
 /* Up to date when it returns; owned by the server. */
 const struct grpc_server_stats *grpc_server_stats(const struct grpc_server *s);
 /* Connections accepted from now on use this context; open connections keep theirs. Borrowed. */

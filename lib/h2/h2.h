@@ -127,6 +127,12 @@ const struct h2_stats *h2_host_stats(const struct h2_host *h);
 
 /* Server: listens, at most once per host. Returns -errno of socket, bind or listen. */
 int h2_listen(struct h2_host *h, struct endpoint at);
+/* The same with a socket that listens already (stream_listener_adopt()). */
+int h2_listen_on(struct h2_host *h, int fd);
+/* The listening socket, to be passed to another process; it still belongs to the host. -1: none. */
+int h2_socket(const struct h2_host *h);
+/* Stops listening, because another process has the socket (stream_listener_leave()). */
+void h2_hand_over(struct h2_host *h);
 /* The bound address, with the port that the kernel chose if it was 0. */
 struct endpoint h2_endpoint(const struct h2_host *h);
 /* Server: connections accepted from now on use this context; NULL means plaintext. Borrowed. */

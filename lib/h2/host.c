@@ -182,6 +182,25 @@ int h2_listen(struct h2_host *h, struct endpoint at)
 	return stream_listener_open(&h->listener, h->loop, &config, &events);
 }
 
+int h2_listen_on(struct h2_host *h, int fd)
+{
+	const struct stream_listener_events events = { on_accepted, on_starved, h, NULL };
+	const struct stream_listener_config config = { 0 };
+
+	assert(h && h->config.server && h->listener.fd < 0);
+	return stream_listener_adopt(&h->listener, h->loop, fd, &config, &events);
+}
+
+int h2_socket(const struct h2_host *h)
+{
+	return h->listener.fd;
+}
+
+void h2_hand_over(struct h2_host *h)
+{
+	stream_listener_leave(&h->listener);
+}
+
 struct endpoint h2_endpoint(const struct h2_host *h)
 {
 	return h->listener.bound;
@@ -201,7 +220,7 @@ void h2_drain(struct h2_host *h, void (*done)(void *user), void *user)
 	h->draining = true;
 	h->done = done;
 	h->done_user = user;
-	if (h->listener.fd >= 0)
+	if (h->listener.fd >= 0 && !h->listener.leaving)
 		stream_listener_drain(&h->listener);
 	for (c = TAILQ_FIRST(&h->conns); c; c = next) {
 		next = TAILQ_NEXT(c, all);

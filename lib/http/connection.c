@@ -30,7 +30,7 @@
 #include "lib/http/server_private.h"
 
 #define LINGER_TIME (1 * NSEC_PER_SEC)
-/* While draining: time to close after the last answer, or to finish a TLS handshake. */
+/* While draining: time to close after the last answer, to finish a TLS handshake, or to begin. */
 #define DRAIN_PATIENCE (300 * NSEC_PER_MSEC)
 
 enum step { AGAIN, WAIT, CLOSE };
@@ -616,9 +616,10 @@ static bool has_unread(const struct http__conn *c)
 void http__conn_drain(struct http__conn *c)
 {
 	bool waits = c->state == HTTP__ANSWER && c->x.streaming && c->x.waiting && !has_output(c);
+	bool silent = c->state == HTTP__IDLE && !has_unread(c);
 
-	if ((c->state == HTTP__IDLE && !has_unread(c)) || waits)
+	if ((silent && c->served) || waits)
 		http__conn_close(c);
-	else if (!c->secured || c->stream.state == STREAM_LINGERING)
-		set_deadline(c, DRAIN_PATIENCE);
+	else if (silent || !c->secured || c->stream.state == STREAM_LINGERING)
+		set_deadline(c, DRAIN_PATIENCE); /* a first request may be on its way */
 }

@@ -198,7 +198,10 @@ int http_server_new(struct ev_loop *loop, const struct http_server_config *confi
 	limits = stream_limits(s->config.max_connections, s->config.max_per_source);
 	stream_crowd_init(&s->crowd, &limits);
 	ev_timer_init(&s->drained, on_drained, 0, 0);
-	r = stream_listener_open(&s->listener, loop, &at, &events);
+	if (config->inherited)
+		r = stream_listener_adopt(&s->listener, loop, config->inherited, &at, &events);
+	else
+		r = stream_listener_open(&s->listener, loop, &at, &events);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(s);
@@ -225,6 +228,16 @@ struct endpoint http_server_endpoint(const struct http_server *s)
 	return s->listener.bound;
 }
 
+int http_server_socket(const struct http_server *s)
+{
+	return s->listener.fd;
+}
+
+void http_server_hand_over(struct http_server *s)
+{
+	stream_listener_leave(&s->listener);
+}
+
 const struct http_server_stats *http_server_stats(const struct http_server *s)
 {
 	return &s->stats;
@@ -244,7 +257,8 @@ void http_server_drain(struct http_server *s, void (*done)(void *user), void *us
 	s->draining = true;
 	s->done = done;
 	s->done_user = user;
-	stream_listener_drain(&s->listener);
+	if (!s->listener.leaving)
+		stream_listener_drain(&s->listener);
 	for (c = TAILQ_FIRST(&s->conns); c; c = next) {
 		next = TAILQ_NEXT(c, all);
 		http__conn_drain(c);

@@ -101,9 +101,14 @@ struct http_trace {
 
 /* Zero means the default. Times are ns. */
 struct http_server_config {
-	struct endpoint listen;		 /* no address: any, both families; port 0: any free */
-	const char *path;		 /* a Unix socket instead; see lib/stream/listener.h */
-	mode_t mode;			 /* of its file; 0: 0600 */
+	struct endpoint listen; /* no address: any, both families; port 0: any free */
+	const char *path;	/* a Unix socket instead; see lib/stream/listener.h */
+	mode_t mode;		/* of its file; 0: 0600 */
+	/*
+	 * A socket that listens already, instead of both, of an earlier process; see
+	 * stream_listener_adopt(). 0: none.
+	 */
+	int inherited;
 	const struct http_route *routes; /* borrowed */
 	size_t n_routes;
 	void *user;		     /* of handlers, admits, trace and error */
@@ -149,7 +154,10 @@ struct http_server_stats {
 	uint64_t bytes_sent;
 };
 
-/* Opens the listener. Returns the errors of stream_listener_open(); *ret is untouched then. */
+/*
+ * Opens the listener. Returns the errors of stream_listener_open(); *ret is untouched then, and an
+ * inherited socket still belongs to the caller.
+ */
 int http_server_new(struct ev_loop *loop, const struct http_server_config *config,
 		    struct http_server **ret);
 /*
@@ -159,15 +167,23 @@ int http_server_new(struct ev_loop *loop, const struct http_server_config *confi
 void http_server_free(struct http_server *s);
 /* The address that it listens on, with the real port; unset for a Unix socket. */
 struct endpoint http_server_endpoint(const struct http_server *s);
+/* The listening socket, to be passed to another process; it still belongs to the server. */
+int http_server_socket(const struct http_server *s);
+/*
+ * Stops listening without a trace, because another process has the same socket: connections that
+ * wait, and the file of a Unix socket, are left to it.
+ */
+void http_server_hand_over(struct http_server *s);
 const struct http_server_stats *http_server_stats(const struct http_server *s);
 /* For new connections; open ones keep theirs. Only if the server already uses TLS. */
 void http_server_set_tls(struct http_server *s, struct tls_context *tls);
 /*
- * Stops listening, closes idle connections, cancels streams that wait, and lets unfinished requests
- * and answers finish; each connection is closed after that. When no connection is left, `done` is
- * called once from the loop, never from within this function; it may free the server. The caller
- * decides how long to wait; http_server_free() ends it. Call it once. Unfinished TLS handshakes,
- * and clients that do not close after their last answer, get 0.3 s.
+ * Stops listening, closes idle connections that have had an answer, cancels streams that wait, and
+ * lets unfinished requests and answers finish; each connection is closed after that. When no
+ * connection is left, `done` is called once from the loop, never from within this function; it may
+ * free the server. The caller decides how long to wait; http_server_free() ends it. Call it once.
+ * Unfinished TLS handshakes, connections that had no request yet, and clients that do not close
+ * after their last answer, get 0.3 s.
  */
 void http_server_drain(struct http_server *s, void (*done)(void *user), void *user);
 

@@ -660,9 +660,58 @@ static void answers_are_traced(void **state)
 	kit_stop(&kit);
 }
 
+static void on_handed_over(void *user)
+{
+	*(bool *)user = true;
+}
+
+static bool is_true(void *arg)
+{
+	return *(bool *)arg;
+}
+
+/* The file of a Unix socket is the next server's, too, and so are the connections that wait. */
+static void another_server_goes_on_with_the_socket(void **state)
+{
+	struct http_server_config config = { .routes = routes, .n_routes = ARRAY_SIZE(routes) };
+	struct kit kit, next;
+	struct client *c;
+	bool done = false;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/http-handover-%d", getpid());
+	config.path = path;
+	kit_start(&kit, config);
+	config.inherited = dup(http_server_socket(kit.server));
+	kit_start(&next, config);
+	http_server_hand_over(kit.server);
+	http_server_drain(kit.server, on_handed_over, &done);
+	c = client_new_unix(&next, path);
+	kit_wait(&kit, is_true, &done);
+	client_send(c, "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+	client_expect(c, "hello\n");
+	client_free(c);
+	kit_stop(&kit);
+	kit_stop(&next);
+	assert_int_equal(unlink(path), 0);
+}
+
+static void what_does_not_listen_cannot_be_inherited(void **state)
+{
+	struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO);
+	struct http_server_config config = { .inherited = dup(0) };
+	struct http_server *server;
+
+	assert_int_equal(http_server_new(loop, &config, &server), -EINVAL);
+	assert_int_equal(close(config.inherited), 0);
+	ev_loop_destroy(loop);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(another_server_goes_on_with_the_socket),
+		cmocka_unit_test(what_does_not_listen_cannot_be_inherited),
 		cmocka_unit_test(a_connection_is_kept_for_the_next_request),
 		cmocka_unit_test(an_old_client_is_kept_only_if_it_asks),
 		cmocka_unit_test(requests_sent_ahead_are_answered_in_order),

@@ -532,6 +532,26 @@ static void draining_serves_requests_that_already_arrived(void **state)
 	kit_stop(&s.kit);
 }
 
+/* A client that connected just before the drain may have sent its request just after it. */
+static void draining_waits_for_the_first_request_of_a_connection(void **state)
+{
+	struct source s = { 0 };
+	struct client *fresh, *silent;
+
+	start(&s, (struct http_server_config){ 0 });
+	fresh = client_new(&s.kit);
+	silent = client_new(&s.kit);
+	http_server_drain(s.kit.server, on_drained, &s);
+	client_send(fresh, "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+	client_expect_close(fresh);
+	assert_int_equal(client_count(fresh, "hello\n"), 1);
+	client_expect_close(silent);
+	client_free(fresh);
+	client_free(silent);
+	kit_wait(&s.kit, is_drained, &s);
+	kit_stop(&s.kit);
+}
+
 /* Many streams at once, each slice of which takes all the time that a turn has for them. */
 #define CROWD 8
 #define CROWD_SLICES 6
@@ -712,6 +732,7 @@ int main(void)
 		cmocka_unit_test(a_producer_may_drain_its_server),
 		cmocka_unit_test(a_stream_that_comes_to_wait_while_draining_is_cancelled),
 		cmocka_unit_test(draining_serves_requests_that_already_arrived),
+		cmocka_unit_test(draining_waits_for_the_first_request_of_a_connection),
 		cmocka_unit_test(many_streams_take_turns_and_no_turn_of_the_loop_is_long),
 		cmocka_unit_test(draining_is_fast_while_clients_flood),
 	};

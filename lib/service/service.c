@@ -48,6 +48,7 @@ static int open_server(struct service *s, const struct endpoint *listen)
 	const struct service_config *c = &s->config;
 	const struct grpc_server_config config = {
 		.listen = *listen,
+		.inherited = c->inherited,
 		.routes = s->routes,
 		.n_routes = c->n_methods,
 		.user = c->user,
@@ -151,6 +152,16 @@ void service_renew(struct service *s)
 	grpc_server_set_tls(s->server, fresh);
 	tls_context_free(s->tls);
 	s->tls = fresh;
+}
+
+int service_socket(const struct service *s)
+{
+	return grpc_server_socket(s->server);
+}
+
+void service_hand_over(struct service *s)
+{
+	grpc_server_hand_over(s->server);
 }
 
 void service_drain(struct service *s, void (*done)(void *user), void *user)

@@ -37,6 +37,7 @@ struct service_config {
 	size_t max_queued;  /* bytes of responses that wait in one stream */
 	const void *descriptor_set;
 	size_t descriptor_set_size;
+	int inherited; /* its listening socket, of an earlier process; 0: none */
 };
 
 /* Listens. Returns -errno, or -EINVAL for a certificate that cannot be used; logs in any case. */
@@ -45,6 +46,10 @@ int service_new(struct ev_loop *loop, const struct service_config *config, struc
 void service_free(struct service *s);
 /* Reads the certificates again, for new connections. If that fails, the old ones stay in use. */
 void service_renew(struct service *s);
+/* The listening socket, to be passed to another process. */
+int service_socket(const struct service *s);
+/* That process has taken over: leaves the socket to it. */
+void service_hand_over(struct service *s);
 /* Ends streams and lets calls under way finish; then done is called from the loop. */
 void service_drain(struct service *s, void (*done)(void *user), void *user);
 /* False if this client may only read; the call has then failed with PERMISSION_DENIED. */

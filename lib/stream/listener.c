@@ -74,6 +74,8 @@ static void watch(struct stream_listener *l)
 {
 	bool wanted = l->fd >= 0 && !is_paused(l);
 
+	if (l->leaving)
+		return;
 	if (wanted)
 		ev_io_start(loop_of(l), &l->acceptable);
 	else
@@ -89,7 +91,12 @@ static void on_acceptable(struct ev_loop *loop, ev_io *w, int revents)
 
 static void on_pause_over(struct ev_loop *loop, ev_timer *w, int revents)
 {
-	watch(container_of(w, struct stream_listener, pause));
+	struct stream_listener *l = container_of(w, struct stream_listener, pause);
+
+	if (l->leaving)
+		stream_listener_close(l);
+	else
+		watch(l);
 }
 
 /* Errors of a connection that failed in the queue: accept(2) asks to retry after most of them. */
@@ -256,6 +263,13 @@ int stream_listener_adopt(struct stream_listener *l, struct ev_loop *loop, int f
 	return 0;
 }
 
+int stream_listener_inspect(int fd, struct endpoint *ret_at)
+{
+	_cleanup_(cleanup_free) char *path = NULL;
+
+	return stream__inspect(fd, ret_at, &path);
+}
+
 /* Ends everything but the socket; the task is cancelled and a running step is notified. */
 int stream_listener_give(struct stream_listener *l)
 {
@@ -274,6 +288,30 @@ int stream_listener_give(struct stream_listener *l)
 	return fd;
 }
 
+/*
+ * A closed descriptor whose socket lives on in another process stays in the set of epoll, which
+ * would report its connections here, under a number that another thread may have got. libev never
+ * removes it. So the set is first told to wait for something that does not happen to a listening
+ * socket.
+ */
+void stream_listener_leave(struct stream_listener *l)
+{
+	if (l->fd < 0 || l->leaving)
+		return;
+	l->leaving = true;
+	l->file_ino = 0;
+	task_cancel(&l->task);
+	if (l->gone)
+		*l->gone = true;
+	l->gone = NULL;
+	ev_io_stop(loop_of(l), &l->acceptable);
+	ev_io_set(&l->acceptable, l->fd, EV_WRITE);
+	ev_io_start(loop_of(l), &l->acceptable);
+	ev_timer_stop(loop_of(l), &l->pause);
+	ev_timer_set(&l->pause, 0., 0.);
+	ev_timer_start(loop_of(l), &l->pause);
+}
+
 void stream_listener_release(struct stream_listener *l, const struct endpoint *peer)
 {
 	if (l->fd < 0 || !counts(l))
@@ -289,7 +327,7 @@ void stream_listener_drain(struct stream_listener *l)
 	enum attempt last = AGAIN;
 	bool gone = false;
 
-	assert(l->fd >= 0);
+	assert(l->fd >= 0 && !l->leaving);
 	if (l->gone)
 		*l->gone = true; /* called from a callback of a step: that step must end */
 	l->gone = &gone;

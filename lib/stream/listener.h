@@ -63,6 +63,7 @@ struct stream_listener {
 	uint64_t refused;      /* closed because of max_per_source, or of max_open in a drain */
 	dev_t file_dev;	       /* device and inode of the socket file that we created */
 	ino_t file_ino;	       /* 0: none */
+	bool leaving;	       /* see stream_listener_leave() */
 	bool *gone;	       /* set to true if a callback closes the listener; NULL: none runs */
 	unsigned backlog, max_open, max_per_source;
 	unsigned open; /* connections not yet released; counted only with one of the bounds */
@@ -91,6 +92,18 @@ int stream_listener_adopt(struct stream_listener *l, struct ev_loop *loop, int f
  * the descriptor or -errno; *ret_at, which may be NULL, gets the address with the real port.
  */
 int stream_listen(const struct stream_listener_config *config, struct endpoint *ret_at);
+/*
+ * Whether stream_listener_adopt() would take the socket, which stays as it is. *ret_at gets its
+ * address, unset for a Unix socket. -EINVAL if not.
+ */
+int stream_listener_inspect(int fd, struct endpoint *ret_at);
+/*
+ * Closes the listener, because another process has a copy of its socket and goes on with it:
+ * connections that wait, and the file of a Unix socket, are left to that process. The socket itself
+ * is closed at the next turn of the loop, or by stream_listener_close(); until then *l must stay in
+ * place.
+ */
+void stream_listener_leave(struct stream_listener *l);
 /* Closes the listener but returns its socket, for another process. The file stays. -1: none. */
 int stream_listener_give(struct stream_listener *l);
 /*

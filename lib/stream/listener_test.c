@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/ipv6.h>
 #include <net/if.h>
+#include <poll.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -713,7 +714,9 @@ static void what_does_not_listen_is_refused(void **state)
 	struct bench *b = *state;
 	int udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct endpoint at;
 
+	assert_int_equal(stream_listener_inspect(udp, &at), -EINVAL);
 	assert_int_equal(stream_listener_adopt(&b->l, b->loop, udp, &loopback, &b->events),
 			 -EINVAL);
 	assert_int_equal(stream_listener_adopt(&b->l, b->loop, file, &loopback, &b->events),
@@ -728,6 +731,7 @@ static void a_socket_is_taken_over_with_its_queue(void **state)
 {
 	struct bench *b = *state;
 	struct stream_listener heir;
+	struct endpoint at;
 	int waits, fd;
 
 	assert_int_equal(open_path(b, 0640), 0);
@@ -736,11 +740,55 @@ static void a_socket_is_taken_over_with_its_queue(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(mode_of(b->path), 0640);
 	assert_int_equal(stream_listener_give(&b->l), -1);
+	assert_int_equal(stream_listener_inspect(fd, &at), 0);
+	assert_false(addr_is_set(&at.addr));
 	assert_int_equal(stream_listener_adopt(&heir, b->loop, fd, &loopback, &b->events), 0);
 	assert_string_equal(heir.path, b->path);
 	turn_until_accepted(b, 1);
 	stream_listener_close(&heir);
 	assert_int_equal(mode_of(b->path), 0640); /* its maker removes it */
+	assert_int_equal(unlink(b->path), 0);
+	close(waits);
+}
+
+/* Whether a loop of this process would wake up: its set of epoll can be polled itself. */
+static bool a_loop_would_wake(void)
+{
+	char path[32], what[32];
+	bool ready = false;
+
+	for (int fd = 0; fd < 64; fd++) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		ssize_t n;
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		n = readlink(path, what, sizeof(what) - 1);
+		what[n > 0 ? n : 0] = '\0';
+		if (strcmp(what, "anon_inode:[eventpoll]") == 0)
+			ready |= poll(&p, 1, 0) > 0;
+	}
+	return ready;
+}
+
+/* What another process does with its copy of the socket must not wake the loop that left it. */
+static void a_listener_that_leaves_does_not_see_later_connections(void **state)
+{
+	struct bench *b = *state;
+	struct stream_listener heir;
+	int copy, waits;
+
+	assert_int_equal(open_path(b, 0640), 0);
+	copy = dup(b->l.fd);
+	stream_listener_leave(&b->l);
+	turn_some(b);
+	assert_int_equal(b->l.fd, -1);
+	assert_int_equal(mode_of(b->path), 0640);
+	waits = dial_path(b->path);
+	assert_false(a_loop_would_wake());
+	assert_int_equal(stream_listener_adopt(&heir, b->loop, copy, &loopback, &b->events), 0);
+	turn_until_accepted(b, 1);
+	stream_listener_leave(&heir);
+	stream_listener_close(&heir); /* need not wait for the turn */
 	assert_int_equal(unlink(b->path), 0);
 	close(waits);
 }
@@ -774,6 +822,7 @@ int main(void)
 		T(a_socket_from_elsewhere_is_used),
 		T(what_does_not_listen_is_refused),
 		T(a_socket_is_taken_over_with_its_queue),
+		T(a_listener_that_leaves_does_not_see_later_connections),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

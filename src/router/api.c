@@ -266,6 +266,7 @@ int api_new(const struct api_config *from, struct api **ret)
 					     .n_routes = ARRAY_SIZE(routes),
 					     .user = a,
 					     .mount = admin_mount_probes(from->admin),
+					     .inherited = from->inherited,
 					     .max_body = from->max_body,
 					     .request_timeout = TIMEOUT,
 					     .write_timeout = TIMEOUT,
@@ -305,6 +306,16 @@ void api_free(struct api *a)
 	http_server_free(a->server);
 	access_free(a->access);
 	free(a);
+}
+
+int api_socket(const struct api *a)
+{
+	return http_server_socket(a->server);
+}
+
+void api_hand_over(struct api *a)
+{
+	http_server_hand_over(a->server);
 }
 
 void api_reload(struct api *a)

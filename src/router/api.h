@@ -34,6 +34,7 @@ struct api_config {
 	struct metrics_state *metrics;
 	struct endpoint listen; /* of the first configuration, if it has no listeners */
 	const char *at;		/* an address with port, or the path of a Unix socket */
+	int inherited;		/* its listening socket, from an earlier process; 0: none */
 	struct access_config access;
 	size_t max_body, max_answer; /* bytes */
 };
@@ -44,5 +45,9 @@ int api_new(const struct api_config *config, struct api **ret);
 void api_free(struct api *a);
 /* Reads token and certificates again. */
 void api_reload(struct api *a);
+/* The listening socket, to be passed to another process. */
+int api_socket(const struct api *a);
+/* That process has taken over: leaves the socket to it. */
+void api_hand_over(struct api *a);
 /* done is called once, when the last answer was sent. */
 void api_drain(struct api *a, void (*done)(void *user), void *user);

@@ -47,9 +47,8 @@ static void reply_failure(struct api *a, struct http_exchange *x, int error, str
 		unsigned status;
 		const char *code;
 	} rows[] = {
-		{ -ESHUTDOWN, 503, "ShuttingDown" },
-		{ -EBUSY, 409, "RolloutUnderWay" },
-		{ -EXDEV, 409, "RolloutListeners" },
+		{ -ESHUTDOWN, 503, "ShuttingDown" }, { -EAGAIN, 503, "UpgradeRunning" },
+		{ -EBUSY, 409, "RolloutUnderWay" },  { -EXDEV, 409, "RolloutListeners" },
 		{ -ENOENT, 409, "NoGeneration" },
 	};
 	const char *code = "ListenFailed";

@@ -225,6 +225,16 @@ static void charge_free(struct charge *c)
 	free(c);
 }
 
+void care_remember(struct server *s, bool down, const struct addr *list, size_t n)
+{
+	struct charge *c = s->charge;
+
+	if (n && has_flag(s, SERVER_NOWHERE))
+		on_found(&c->lookup, list, n);
+	if (down && c->probing.probe && !c->probing.asked)
+		set_flag(s, SERVER_DOWN, true);
+}
+
 static void visit(struct care *care, struct server *s, const struct generation_pool *pool)
 {
 	struct charge *c = s->charge ?: charge_new(care, s);

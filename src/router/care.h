@@ -31,6 +31,12 @@ void care_free(struct care *c);
  */
 void care_follow(struct care *c, const struct generation *const *list, size_t n);
 
+/*
+ * What an earlier process knew about a server: that it is down, until the first result of its
+ * probes, and the addresses of its name, until they are looked up.
+ */
+void care_remember(struct server *s, bool down, const struct addr *list, size_t n);
+
 /* Requests have failed at the server: leaves it out for a time, if its pool allows that. */
 void care_suspect(struct server *s);
 

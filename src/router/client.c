@@ -21,6 +21,7 @@
 
 #define LINGER_TIME (1 * NSEC_PER_SEC)
 #define FLUSH_TIME (3600 * NSEC_PER_SEC) /* with a least rate, which ends slow clients before */
+#define DRAIN_IDLE 1.	/* s that a connection without a request stays open in a drain */
 #define REFUSED_MAX 256 /* connections that wait for the end of their refusal; others get none */
 
 void client_free(struct client *c)
@@ -335,12 +336,26 @@ static void end_slow(struct client *c)
 	client_free(c);
 }
 
-void client_sweep(struct client *c, ev_tstamp now)
+/*
+ * Whether there was no request for too long. In a drain, one may be on its way that the client sent
+ * before it knew.
+ */
+static bool is_silent(const struct client *c, ev_tstamp now)
 {
-	const struct worker_limits *limits = &c->worker->config.limits;
+	const struct worker *w = c->worker;
+	const struct worker_limits *limits = &w->config.limits;
 	bool proxy = c->stream.state == STREAM_PROXY;
 	int64_t limit = c->in || proxy ? limits->head_time : limits->idle_time;
 
+	if (stream_unsent(&c->stream))
+		limit = worker_clients(w)->rate ? FLUSH_TIME : limits->stall_time;
+	else if (!c->in && w->phase == WORKER_DRAIN && now - w->drain_began >= DRAIN_IDLE)
+		return true;
+	return now - c->since >= loop_seconds(limit);
+}
+
+void client_sweep(struct client *c, ev_tstamp now)
+{
 	if (is_too_slow(c)) {
 		end_slow(c);
 		return;
@@ -349,13 +364,11 @@ void client_sweep(struct client *c, ev_tstamp now)
 		sweep_closing(c);
 		return;
 	}
-	if (stream_unsent(&c->stream))
-		limit = worker_clients(c->worker)->rate ? FLUSH_TIME : limits->stall_time;
 	if (c->x)
 		exchange_sweep(c->x, now);
-	else if (now - c->since < loop_seconds(limit))
+	else if (!is_silent(c, now))
 		return;
-	else if (proxy)
+	else if (c->stream.state == STREAM_PROXY)
 		give_up(c);
 	else if (c->in && !stream_unsent(&c->stream))
 		client_refuse(c, REFUSAL_HEAD_TIME);
@@ -431,6 +444,7 @@ static struct client *make(struct port *port, int fd, const struct endpoint *pee
 	count(&w->counters.clients, 1);
 	c->since = c->opened = ev_now(w->loop);
 	c->number = ++w->last_client;
+	c->last = w->phase > WORKER_RUN;
 	TAILQ_INSERT_TAIL(&w->clients, c, all);
 	stream_init(&c->stream, w->loop, TASK_ORDINARY, &events);
 	stream_adopt(&c->stream, fd);

@@ -93,11 +93,11 @@ const struct history_record *history_before(struct history *h, const struct hist
 
 const char *history_source_name(enum history_source source)
 {
-	static const char *const names[HISTORY_SOURCES] = { [HISTORY_FILE] = "file",
-							    [HISTORY_API] = "api",
-							    [HISTORY_ROLLBACK] = "rollback",
-							    [HISTORY_ENDPOINTS] = "endpoints",
-							    [HISTORY_ROLLOUT] = "rollout" };
+	static const char *const names[HISTORY_SOURCES] = {
+		[HISTORY_FILE] = "file",	 [HISTORY_API] = "api",
+		[HISTORY_ROLLBACK] = "rollback", [HISTORY_ENDPOINTS] = "endpoints",
+		[HISTORY_ROLLOUT] = "rollout",	 [HISTORY_UPGRADE] = "upgrade"
+	};
 
 	return names[source];
 }

@@ -19,8 +19,9 @@ enum history_source {
 	HISTORY_ROLLBACK,  /* an earlier one, applied again */
 	HISTORY_ENDPOINTS, /* the servers of one pool */
 	HISTORY_ROLLOUT,   /* an update that only a part of the requests used at first */
+	HISTORY_UPGRADE,   /* it was in force in the process before */
 };
-#define HISTORY_SOURCES 5
+#define HISTORY_SOURCES 6
 
 struct history_origin {
 	enum history_source source;

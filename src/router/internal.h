@@ -90,6 +90,7 @@ struct port {
 	struct worker *worker;
 	struct endpoint at;
 	struct stream_listener listener;
+	uint64_t generation; /* that it was opened for */
 	bool open;
 	const struct generation_port *rules; /* of the current generation; NULL: it has none */
 	const struct generation_port *trial; /* of the second one */
@@ -222,8 +223,10 @@ struct worker {
 	_Atomic(struct inquiry_part *) asked; /* list */
 	struct inquiry_part *answering;	      /* list: what is being answered */
 	_Atomic(struct quota_side *) calls;   /* of other threads: turns to take */
-	atomic_bool stop, drain;
-	bool draining;
+	atomic_bool stop;
+	atomic_uint drain; /* of enum worker_drain: what is wanted */
+	unsigned phase;	   /* what is done of it */
+	ev_tstamp drain_began;
 	struct era *era;   /* the current one; NULL before the first */
 	struct era *trial; /* a second one, for some clients; NULL: none */
 	struct worker_trial split;
@@ -299,7 +302,7 @@ struct client_answer {
 ssize_t client_answer(struct client *c, const struct client_answer *a);
 /* Ends what has been silent for too long. */
 void client_sweep(struct client *c, ev_tstamp now);
-/* The thread is draining: ends the connection as soon as no request is under way. */
+/* Its address is no longer served: ends the connection as soon as no request is under way. */
 void client_drain(struct client *c);
 
 /* exchange.c */

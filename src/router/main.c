@@ -2,6 +2,10 @@
 /*
  * maglev-router: wiring. Start: the file, then the listeners, the gRPC API and the admin API, then
  * the loop. Stop: the data threads finish their requests, then the APIs end.
+ *
+ * A process that takes over from another one has its configuration and its listeners instead of the
+ * file. When one has taken over from this process, the APIs end at once, and the data threads
+ * finish their requests.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,13 +21,14 @@
 #include "src/router/options.h"
 #include "src/router/router.h"
 #include "src/router/show.h"
+#include "src/router/upgrade.h"
 
-#define DRAIN_TIME (30 * NSEC_PER_SEC)	/* for requests */
-#define DRAIN_LIMIT (35 * NSEC_PER_SEC) /* for all */
+#define DRAIN_REST (5 * NSEC_PER_SEC) /* for the admin API, after the requests */
 #define EXIT_START_FAILED 3
 
 struct program {
 	struct options options;
+	char *const *argv;
 	struct settings_file file;
 	struct config_source source;
 	struct config_loader *loader; /* NULL without --config */
@@ -35,6 +40,11 @@ struct program {
 	struct admin *admin;
 	struct show *show; /* NULL without --grpc-addr */
 	struct api *api;
+	struct upgrade *upgrade;
+	struct inheritance *inheritance; /* NULL: there is no earlier process */
+	ev_timer delay;			 /* of a drain */
+	bool taken;			 /* a new process has taken over */
+	bool router_ended, api_ended;
 	char user_agent[64];
 };
 
@@ -73,12 +83,17 @@ static int apply(struct program *p, struct config_load *load)
 	return r;
 }
 
-/* A file with mistakes changes nothing: the configuration in force stays. */
+/*
+ * A file with mistakes changes nothing: the configuration in force stays. While a new process takes
+ * over, the reading is left to it.
+ */
 static void on_read(const struct config_reading *reading, void *user)
 {
 	struct program *p = user;
 
-	if (reading->load) {
+	if (reading->load && !upgrade_may_reload(p->upgrade)) {
+		config_load_free(reading->load);
+	} else if (reading->load) {
 		settings_log(reading->load, p->source.path, true);
 		apply(p, reading->load);
 	} else {
@@ -104,7 +119,7 @@ static void on_hangup(void *user)
 		service_renew(show_service(p->show));
 	if (p->api)
 		api_reload(p->api);
-	if (!p->loader)
+	if (!p->loader || !upgrade_may_reload(p->upgrade))
 		return;
 	daemon_reloading();
 	config_loader_hangup(p->loader, on_reloaded, p);
@@ -127,11 +142,18 @@ static int watch_file(struct program *p)
 
 /* ---- the end ---- */
 
+static void end_if_drained(struct program *p)
+{
+	if (p->router_ended && p->api_ended)
+		ev_break(p->loop, EVBREAK_ALL);
+}
+
 static void on_api_drained(void *user)
 {
 	struct program *p = user;
 
-	ev_break(p->loop, EVBREAK_ALL);
+	p->api_ended = true;
+	end_if_drained(p);
 }
 
 static void on_show_drained(void *user)
@@ -141,22 +163,65 @@ static void on_show_drained(void *user)
 	api_drain(p->api, on_api_drained, p);
 }
 
-static void on_router_drained(void *user)
+static void drain_apis(struct program *p)
 {
-	struct program *p = user;
-
 	if (p->show)
 		service_drain(show_service(p->show), on_show_drained, p);
 	else
 		on_show_drained(p);
 }
 
+static void on_router_drained(void *user)
+{
+	struct program *p = user;
+
+	p->router_ended = true;
+	if (!p->taken)
+		drain_apis(p);
+	end_if_drained(p);
+}
+
+static void on_delay_over(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct program *p = timer->data;
+
+	router_drain(p->router);
+}
+
+/* After a takeover the drain is under way already; now it has a shorter limit (daemon.h). */
 static void on_stop(int signo, void *user)
 {
 	struct program *p = user;
 
 	log_info("stopping", LOG_S("signal", strsignal(signo)));
-	router_drain(p->router);
+	if (p->taken)
+		return;
+	upgrade_cancel(p->upgrade);
+	if (p->options.drain_delay) {
+		router_announce(p->router);
+		ev_timer_start(p->loop, &p->delay);
+	} else {
+		router_drain(p->router);
+	}
+}
+
+static void on_upgrade(void *user)
+{
+	struct program *p = user;
+
+	upgrade_begin(p->upgrade);
+}
+
+static void on_taken(void *user)
+{
+	struct program *p = user;
+
+	p->taken = true;
+	api_hand_over(p->api);
+	if (p->show)
+		service_hand_over(show_service(p->show));
+	drain_apis(p);
+	router_hand_over(p->router);
 }
 
 /* ---- the whole ---- */
@@ -166,6 +231,12 @@ static const char *unready(void *user)
 	const struct metrics_state *s = user;
 
 	return router_current(s->router) ? NULL : "there is no configuration yet";
+}
+
+/* The socket of an API, from an earlier process; 0: none. */
+static int inherited(struct program *p, enum router_handover_kind kind, const char *at)
+{
+	return p->inheritance ? inheritance_socket(p->inheritance, kind, at) : 0;
 }
 
 static int start_admin(struct program *p)
@@ -189,6 +260,7 @@ static int start_admin(struct program *p)
 	if (r < 0)
 		return r;
 	api.admin = p->admin;
+	api.inherited = inherited(p, ROUTER_HANDOVER_ADMIN, p->options.admin_addr);
 	return api_new(&api, &p->api);
 }
 
@@ -197,11 +269,38 @@ static int start_show(struct program *p)
 	int r = 0;
 
 	if (*p->options.grpc.addr)
-		r = show_new(p->loop, &p->options.grpc, p->router, &p->show);
+		r = show_new(p->loop, &p->options.grpc, p->router,
+			     inherited(p, ROUTER_HANDOVER_GRPC, p->options.grpc.addr), &p->show);
 	if (p->show)
 		show_follow(p->show, p->rollout);
 	p->metrics.show = p->show;
 	return r;
+}
+
+static void add_sockets(struct upgrade_sockets *list, void *user)
+{
+	struct program *p = user;
+
+	upgrade_add(list, ROUTER_HANDOVER_ADMIN, p->options.admin_addr, api_socket(p->api));
+	if (p->show)
+		upgrade_add(list, ROUTER_HANDOVER_GRPC, p->options.grpc.addr,
+			    service_socket(show_service(p->show)));
+}
+
+static void prepare_upgrade(struct program *p)
+{
+	const struct upgrade_config config = { .loop = p->loop,
+					       .argv = p->argv,
+					       .router = p->router,
+					       .add_sockets = add_sockets,
+					       .failures = &p->metrics.upgrade_failures,
+					       .taken = on_taken,
+					       .reload = on_hangup,
+					       .user = p };
+
+	p->upgrade = upgrade_new(&config);
+	ev_timer_init(&p->delay, on_delay_over, loop_seconds(p->options.drain_delay), 0.);
+	p->delay.data = p;
 }
 
 static int start_router(struct program *p)
@@ -209,7 +308,8 @@ static int start_router(struct program *p)
 	const struct worker_limits limits = { .head_time = p->options.head_timeout,
 					      .idle_time = p->options.idle_timeout,
 					      .stall_time = p->options.stall_timeout,
-					      .drain_time = DRAIN_TIME };
+					      .drain_time = p->options.drain_time,
+					      .leave_time = p->options.upgrade_drain_time };
 	const struct router_config config = { .threads = (unsigned)p->options.threads,
 					      .care = { p->user_agent, p->options.dns },
 					      .limits = limits,
@@ -229,6 +329,14 @@ static int start_router(struct program *p)
 	return r;
 }
 
+/* The first configuration. load: NULL without a file; taken. */
+static int configure(struct program *p, struct config_load *load)
+{
+	if (p->inheritance)
+		return inheritance_apply(p->inheritance, p->router);
+	return load ? apply(p, load) : 0;
+}
+
 /* Runs until the end; the exit code. load: NULL without a file; taken. */
 static int run(struct program *p, struct config_load *load)
 {
@@ -238,38 +346,54 @@ static int run(struct program *p, struct config_load *load)
 		config_load_free(load);
 		return EXIT_START_FAILED;
 	}
-	if (load)
-		r = apply(p, load);
+	r = configure(p, load);
 	if (r == 0)
 		r = start_show(p);
 	if (r == 0)
 		r = start_admin(p); /* the last: one that gets an answer knows that all is open */
+	if (r == 0)
+		prepare_upgrade(p);
+	if (r == 0 && p->inheritance)
+		r = inheritance_confirm(p->inheritance, p->router);
 	if (r == 0) {
+		inheritance_free(TAKE_PTR(p->inheritance));
 		daemon_ready("routing");
 		ev_run(p->loop, 0);
 	}
 	return r < 0 ? EXIT_START_FAILED : 0;
 }
 
+/* Reads the file, unless another process passes its configuration. The exit code. */
+static int prepare(struct program *p, struct config_load **ret)
+{
+	if (*p->options.config && watch_file(p) < 0)
+		return EXIT_START_FAILED;
+	if (inheritance_receive(&p->inheritance) < 0)
+		return EXIT_START_FAILED;
+	if (!*p->options.config || p->inheritance)
+		return 0;
+	*ret = config_load(&p->source);
+	settings_log(*ret, p->source.path, false);
+	return (int)(*ret)->result;
+}
+
 static int serve(struct program *p)
 {
-	const struct daemon_calls calls = {
-		.stop = on_stop, .reload = on_hangup, .user = p, .drain_limit = DRAIN_LIMIT
-	};
+	const struct daemon_calls calls = { .stop = on_stop,
+					    .reload = on_hangup,
+					    .upgrade = on_upgrade,
+					    .user = p,
+					    .drain_limit = p->options.drain_delay +
+							   p->options.drain_time + DRAIN_REST };
 	struct config_load *load = NULL;
-	int r = 0;
+	int r = prepare(p, &load);
 
-	if (*p->options.config) {
-		if (watch_file(p) < 0)
-			return EXIT_START_FAILED;
-		load = config_load(&p->source);
-		settings_log(load, p->source.path, false);
-		r = (int)load->result;
-	}
-	if (r == CONFIG_OK) {
+	if (r == 0) {
 		daemon_start(&p->daemon, p->loop, &calls);
 		daemon_accept_threads(&p->daemon);
 		r = run(p, load);
+		upgrade_free(p->upgrade);
+		ev_timer_stop(p->loop, &p->delay);
 		api_free(p->api);
 		admin_free(p->admin);
 		rollout_free(p->rollout);
@@ -279,13 +403,14 @@ static int serve(struct program *p)
 	} else {
 		config_load_free(load);
 	}
+	inheritance_free(p->inheritance);
 	daemon_finish();
 	return r;
 }
 
 int main(int argc, char *argv[])
 {
-	struct program p = { 0 };
+	struct program p = { .argv = argv };
 	int r;
 
 	options_parse(&p.options, argc, argv);

@@ -27,6 +27,8 @@ static const struct family held = { "maglev_router_generations_held", METRICS_GA
 				    "Configurations that are still used." };
 static const struct family updates = { "maglev_router_config_updates_total", METRICS_COUNTER,
 				       "Configurations, by where they came from." };
+static const struct family upgrades = { "maglev_router_upgrade_failures_total", METRICS_COUNTER,
+					"New processes that did not take over." };
 static const struct family requests = { "maglev_router_requests_total", METRICS_COUNTER,
 					"Requests." };
 static const struct family answers = { "maglev_router_answers_total", METRICS_COUNTER,
@@ -152,6 +154,7 @@ static void add_totals(struct buf *out, const struct metrics_state *s)
 	single(out, &generation, g ? g->number : 0);
 	single(out, &held, router_generations(s->router));
 	add_updates(out, s);
+	single(out, &upgrades, s->upgrade_failures);
 	add_rollouts(out, s->rollout);
 	single(out, &requests, t.requests);
 	add_answers(out, &t);

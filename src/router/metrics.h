@@ -23,6 +23,7 @@ struct metrics_state {
 	size_t limit;	   /* of --metrics-limit */
 	struct show *show; /* NULL without --grpc-addr */
 	uint64_t applied[METRICS_SOURCES], refused[METRICS_SOURCES];
+	uint64_t upgrade_failures;
 };
 
 struct http_stream metrics_page(void *state);

@@ -60,6 +60,25 @@ static const struct cli_option table[] = {
 	  .fallback = "60s",
 	  .help = "time without a byte from client and server before a request is given up",
 	  .duration = &values.stall_timeout },
+	{ .name = "drain-time",
+	  .kind = CLI_DURATION,
+	  .env = "MAGLEV_ROUTER_DRAIN_TIME",
+	  .fallback = "30s",
+	  .help = "time for requests that are under way when the router stops",
+	  .duration = &values.drain_time },
+	{ .name = "drain-delay",
+	  .kind = CLI_DURATION,
+	  .env = "MAGLEV_ROUTER_DRAIN_DELAY",
+	  .fallback = "0s",
+	  .help = "time from SIGTERM, when /readyz becomes 503, until connections are no longer "
+		  "accepted",
+	  .duration = &values.drain_delay },
+	{ .name = "upgrade-drain-time",
+	  .kind = CLI_DURATION,
+	  .env = "MAGLEV_ROUTER_UPGRADE_DRAIN_TIME",
+	  .fallback = "10m",
+	  .help = "time for requests that are under way when a new process has taken over",
+	  .duration = &values.upgrade_drain_time },
 	{ .name = "admin-addr",
 	  .kind = CLI_STRING,
 	  .env = "MAGLEV_ROUTER_ADMIN_ADDR",
@@ -212,6 +231,8 @@ void options_parse(struct options *o, int argc, char *const argv[])
 		refuse("--watch needs --config");
 	if (values.head_timeout <= 0 || values.idle_timeout <= 0 || values.stall_timeout <= 0)
 		refuse("--head-timeout, --idle-timeout and --stall-timeout must be longer than 0");
+	if (values.drain_time <= 0 || values.upgrade_drain_time <= 0 || values.drain_delay < 0)
+		refuse("--drain-time and --upgrade-drain-time must be longer than 0");
 	check_grpc(&values.grpc);
 	check_access(&values.admin_access);
 	if (!values.threads)

@@ -20,7 +20,8 @@ struct options {
 	struct endpoint listen;			 /* of configurations without listeners */
 	struct dns_config dns;			 /* with the servers of --resolver */
 	size_t threads, metrics_limit;
-	int64_t head_timeout, idle_timeout, stall_timeout; /* ns */
+	int64_t head_timeout, idle_timeout, stall_timeout;   /* ns */
+	int64_t drain_time, drain_delay, upgrade_drain_time; /* ns */
 	enum log_level log_level;
 	bool watch, check;
 };

@@ -5,13 +5,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "lib/log/log.h"
-#include "lib/stream/listener.h"
 #include "src/router/care.h"
 
 struct router {
@@ -25,6 +23,7 @@ struct router {
 	struct generation *current; /* with a reference of its own */
 	struct worker_trial trial;  /* its generation has one, too */
 	uint64_t number;
+	struct sockets sockets;
 	VEC(struct generation *) live; /* all that exist */
 	struct history *history;
 	ev_async said;			      /* a thread has something to say */
@@ -34,6 +33,8 @@ struct router {
 	atomic_uint drained;		      /* threads that have ended */
 	bool draining;			      /* until all threads have ended */
 	bool stopping;			      /* from the beginning of the drain on */
+	bool frozen;			      /* a new process is taking over */
+	bool waiting;			      /* for router_accept() */
 };
 
 /* ---- what data threads say ---- */
@@ -150,57 +151,26 @@ static void on_said(struct ev_loop *loop, ev_async *async, int revents)
 
 /* ---- sockets ---- */
 
-/* Sockets that were opened for a generation: `threads` for each new address. */
-struct opened {
-	struct endpoint at, bound; /* as configured, and with the real port */
-	int fd;
-};
-
-struct opened_list {
-	struct opened *items;
-	size_t n, cap;
-};
-
-static void close_all(struct opened_list *list)
+static int open_ports(struct router *r, const struct generation *g, struct buf *why)
 {
-	for (size_t i = 0; i < list->n; i++)
-		close(list->items[i].fd);
+	int error = 0;
+
+	for (size_t i = 0; i < g->n_ports && error == 0; i++)
+		error = sockets_open(&r->sockets, &g->ports[i].at, r->config.threads, why);
+	return error;
 }
 
-/* With port 0 all threads share the port that the first one got. */
-static int open_port(struct router *r, const struct endpoint *at, struct opened_list *list,
-		     struct buf *why)
+/* Each thread of an address gets one, and more if there are more sockets than threads. */
+static void give_sockets(struct router *r)
 {
-	struct stream_listener_config config = { .at = *at, .reuse_port = true };
-	char text[ENDPOINT_STRLEN];
+	for (size_t i = 0; i < r->sockets.n; i++) {
+		struct router_socket *s = &r->sockets.items[i];
 
-	for (unsigned i = 0; i < r->config.threads; i++) {
-		struct endpoint bound;
-		int fd = stream_listen(&config, &bound);
-
-		if (fd < 0) {
-			buf_printf(why, "cannot listen on %s: %s", endpoint_format(at, text),
-				   strerror(-fd));
-			return fd;
-		}
-		config.at.port = bound.port;
-		vec_push(list, ((struct opened){ *at, config.at, fd }));
+		if (!s->given)
+			worker_give_socket(r->workers[s->turn % r->config.threads], &s->at, s->fd,
+					   r->number);
+		s->given = true;
 	}
-	return 0;
-}
-
-static int open_ports(struct router *r, const struct generation *g, struct opened_list *list,
-		      struct buf *why)
-{
-	for (size_t i = 0; i < g->n_ports; i++) {
-		int error = 0;
-
-		if (!r->current || !generation_port(r->current, &g->ports[i].at))
-			error = open_port(r, &g->ports[i].at, list, why);
-		if (error < 0)
-			return error;
-	}
-	return 0;
 }
 
 /* ---- generations ---- */
@@ -220,13 +190,17 @@ static const char *listener_name(const struct generation *g, const struct endpoi
 
 /* Says which addresses are new in g, and which the one before had and g has not. */
 static void log_ports(const struct router *r, const struct generation *g,
-		      const struct generation *old, const struct opened_list *sockets)
+		      const struct generation *old)
 {
 	char text[ENDPOINT_STRLEN];
 
-	for (size_t i = 0; i < sockets->n; i += r->config.threads)
-		log_info("listening", LOG_S("for", listener_name(g, &sockets->items[i].at)),
-			 LOG_S("addr", endpoint_format(&sockets->items[i].bound, text)));
+	for (size_t i = 0; i < r->sockets.n; i++) {
+		const struct router_socket *s = &r->sockets.items[i];
+
+		if (!s->given && !s->turn)
+			log_info("listening", LOG_S("for", listener_name(g, &s->at)),
+				 LOG_S("addr", endpoint_format(&s->bound, text)));
+	}
 	for (size_t i = 0; old && i < old->n_ports; i++)
 		if (!generation_port(g, &old->ports[i].at))
 			log_info("listener-closed",
@@ -248,16 +222,16 @@ static void announce(struct router *r)
 	care_follow(r->care, both, r->trial.generation ? 2 : 1);
 }
 
-static void publish(struct router *r, struct generation *g, const struct opened_list *sockets)
+static void publish(struct router *r, struct generation *g)
 {
 	struct generation *old = r->current;
 
-	for (size_t i = 0; i < sockets->n; i++)
-		worker_give_socket(r->workers[i % r->config.threads], &sockets->items[i].at,
-				   sockets->items[i].fd, g->number);
+	sockets_match(&r->sockets, g);
+	log_ports(r, g, old);
+	if (!r->waiting)
+		give_sockets(r);
 	r->current = g;
 	announce(r);
-	log_ports(r, g, old, sockets);
 	if (old)
 		retire(r, old);
 }
@@ -286,25 +260,28 @@ static struct history_record *replace(struct router *r, struct generation *g,
 				      const struct history_origin *origin, struct buf *why,
 				      int *ret_error)
 {
-	struct opened_list sockets = { 0 };
+	size_t before = r->sockets.n;
 	struct history_record *made = NULL;
-	int error = open_ports(r, g, &sockets, why);
+	int error = open_ports(r, g, why);
 
 	if (error < 0) {
-		close_all(&sockets);
+		sockets_cut(&r->sockets, before);
 		retire(r, g);
 		*ret_error = error;
 	} else {
 		made = record(r, g, origin);
-		publish(r, g, &sockets);
+		publish(r, g);
 	}
-	vec_free(&sockets);
 	return made;
 }
 
 /* Without threads nobody would serve new addresses. */
 static int refuse(const struct router *r, bool alone, struct buf *why)
 {
+	if (r->frozen) {
+		buf_adds(why, "a new process is taking over: try again");
+		return -EAGAIN;
+	}
 	if (r->stopping) {
 		buf_adds(why, "the router is stopping");
 		return -ESHUTDOWN;
@@ -610,6 +587,7 @@ void router_free(struct router *r)
 	if (r->current)
 		retire(r, r->current);
 	ev_async_stop(r->loop, &r->said);
+	sockets_free(&r->sockets);
 	vec_free(&r->live);
 	history_free(r->history);
 	servers_free(r->shared.servers);
@@ -622,11 +600,71 @@ void router_free(struct router *r)
 	free(r);
 }
 
+static void drain(struct router *r, enum worker_drain how)
+{
+	for (unsigned i = 0; i < r->config.threads; i++)
+		worker_drain(r->workers[i], how);
+}
+
+void router_announce(struct router *r)
+{
+	drain(r, WORKER_ANNOUNCE);
+}
+
 void router_drain(struct router *r)
 {
 	r->draining = r->stopping = true;
+	drain(r, WORKER_DRAIN);
+}
+
+/* ---- another process ---- */
+
+int router_inherit(struct router *r, const struct endpoint *at, int fd)
+{
+	r->waiting = true;
+	return sockets_adopt(&r->sockets, at, fd);
+}
+
+int router_resume(struct router *r, struct settings *settings, uint64_t number, uint64_t last,
+		  struct buf *why)
+{
+	const struct history_origin origin = { HISTORY_UPGRADE, "" };
+	int error;
+
+	r->number = number - 1;
+	error = router_apply(r, settings, &origin, why);
+	if (error == 0 && last > r->number)
+		r->number = last;
+	return error;
+}
+
+uint64_t router_last(const struct router *r)
+{
+	return r->number;
+}
+
+void router_accept(struct router *r)
+{
+	r->waiting = false;
+	give_sockets(r);
 	for (unsigned i = 0; i < r->config.threads; i++)
-		worker_drain(r->workers[i]);
+		worker_wake(r->workers[i]);
+}
+
+const struct sockets *router_sockets(const struct router *r)
+{
+	return &r->sockets;
+}
+
+void router_freeze(struct router *r, bool frozen)
+{
+	r->frozen = frozen;
+}
+
+void router_hand_over(struct router *r)
+{
+	r->draining = r->stopping = true;
+	drain(r, WORKER_HAND_OVER);
 }
 
 bool router_is_stopping(const struct router *r)

@@ -12,6 +12,7 @@
 #include "src/router/care.h"
 #include "src/router/generation.h"
 #include "src/router/history.h"
+#include "src/router/sockets.h"
 #include "src/router/worker.h"
 
 struct router;
@@ -89,8 +90,36 @@ struct lookups_counts router_lookups(const struct router *r);
 struct worker_totals router_totals(const struct router *r);
 /* The statistics of what the generation in force has: stats_sum() with its names and servers. */
 const struct stats *router_stats(const struct router *r);
+/* Before router_drain(): clients are told to close their connections, and new ones are accepted. */
+void router_announce(struct router *r);
 /* Lets all exchanges finish; then drained() is called from the loop. */
 void router_drain(struct router *r);
 /* From the beginning of the drain on. */
 bool router_is_stopping(const struct router *r);
 unsigned router_threads(const struct router *r);
+
+/*
+ * A router that takes over gets sockets and the number of the generation in force before the first
+ * configuration, and applies that; router_accept() begins to use the sockets.
+ */
+
+/* A socket of an address as configured, which then belongs to the router. -EINVAL if it is none. */
+int router_inherit(struct router *r, const struct endpoint *at, int fd);
+/*
+ * Applies the first settings, as router_apply(), with the number that they had. last is the highest
+ * number that was used.
+ */
+int router_resume(struct router *r, struct settings *settings, uint64_t number, uint64_t last,
+		  struct buf *why);
+void router_accept(struct router *r);
+
+/* The highest number of a generation so far. */
+uint64_t router_last(const struct router *r);
+
+/* A router that hands over shows its sockets, is frozen meanwhile, and then leaves them. */
+
+const struct sockets *router_sockets(const struct router *r);
+/* Applies no configuration until it is thawed. */
+void router_freeze(struct router *r, bool frozen);
+/* As router_drain(), but connections that wait to be accepted are left to the other process. */
+void router_hand_over(struct router *r);

@@ -370,7 +370,7 @@ static void start(struct show *s, struct ev_loop *loop)
 }
 
 int show_new(struct ev_loop *loop, const struct service_options *options, struct router *router,
-	     struct show **ret)
+	     int inherited, struct show **ret)
 {
 	struct show *s = mem_zalloc(sizeof(*s));
 	const struct service_config config = {
@@ -384,6 +384,7 @@ int show_new(struct ev_loop *loop, const struct service_options *options, struct
 		.max_queued = EVENTS_MAX,
 		.descriptor_set = router_descriptors,
 		.descriptor_set_size = router_descriptors_size,
+		.inherited = inherited,
 	};
 	int r;
 

@@ -12,9 +12,12 @@
 struct rollout;
 struct show;
 
-/* Starts to listen. Fails and logs like service_new(). options are borrowed. */
+/*
+ * Starts to listen, on a socket of an earlier process unless that is 0. Fails and logs like
+ * service_new(). options are borrowed.
+ */
 int show_new(struct ev_loop *loop, const struct service_options *options, struct router *router,
-	     struct show **ret);
+	     int inherited, struct show **ret);
 /* The rollout that is shown; borrowed. */
 void show_follow(struct show *s, const struct rollout *rollout);
 /* Why the file was refused when it was read last; "": it was not. */

@@ -159,11 +159,15 @@ static void on_starved(int error, void *user)
 {
 }
 
+/* Connections that wait are accepted first, unless another process has the socket. */
 static void close_port(struct port *p)
 {
 	if (!p->open)
 		return;
-	stream_listener_drain(&p->listener);
+	if (p->worker->phase == WORKER_HAND_OVER)
+		stream_listener_leave(&p->listener);
+	else
+		stream_listener_drain(&p->listener);
 	p->open = false;
 }
 
@@ -171,15 +175,21 @@ static void close_port(struct port *p)
  * The thread may have missed the generation that closed the address. Then the old socket is closed
  * now, and connections that wait at it are accepted first.
  */
-static void close_same(struct worker *w, const struct endpoint *at)
+static void close_same(struct worker *w, const struct socket_gift *gift)
 {
 	struct port *p;
 
 	TAILQ_FOREACH(p, &w->ports, all)
 	{
-		if (endpoint_cmp(&p->at, at) == 0)
+		if (p->generation < gift->generation && endpoint_cmp(&p->at, &gift->at) == 0)
 			close_port(p);
 	}
+}
+
+static void find_rules(const struct worker *w, struct port *p)
+{
+	p->rules = w->era ? generation_port(w->era->generation, &p->at) : NULL;
+	p->trial = w->trial ? generation_port(w->trial->generation, &p->at) : NULL;
 }
 
 static void open_port(struct worker *w, const struct socket_gift *gift)
@@ -190,9 +200,12 @@ static void open_port(struct worker *w, const struct socket_gift *gift)
 						       .starved = on_starved,
 						       .user = p };
 
-	close_same(w, &gift->at);
+	close_same(w, gift);
 	p->worker = w;
 	p->at = gift->at;
+	p->listener.fd = -1;
+	p->generation = gift->generation;
+	find_rules(w, p);
 	TAILQ_INSERT_TAIL(&w->ports, p, all);
 	p->open = stream_listener_adopt(&p->listener, w->loop, gift->fd, &config, &events) == 0;
 	if (!p->open)
@@ -260,12 +273,11 @@ static bool match_ports(struct worker *w)
 
 	for (; p; p = next) {
 		next = TAILQ_NEXT(p, all);
-		p->rules = w->era ? generation_port(w->era->generation, &p->at) : NULL;
-		p->trial = w->trial ? generation_port(w->trial->generation, &p->at) : NULL;
-		if (!p->rules || w->draining)
+		find_rules(w, p);
+		if (!p->rules || w->phase >= WORKER_DRAIN)
 			close_port(p);
 		lost |= !p->rules && p->clients;
-		if (!p->open && !p->clients)
+		if (!p->open && !p->clients && p->listener.fd < 0)
 			free_port(w, p);
 	}
 	return lost;
@@ -344,25 +356,38 @@ static void on_drain_limit(struct ev_loop *loop, ev_timer *timer, int revents)
 
 void worker_look(struct worker *w)
 {
-	if (w->draining && !w->n_clients) {
+	if (w->phase >= WORKER_DRAIN && !w->n_clients) {
 		ev_timer_stop(w->loop, &w->drain_limit);
 		ev_break(w->loop, EVBREAK_ALL);
 	}
 }
 
-static void start_drain(struct worker *w)
+static void limit_drain(struct worker *w)
 {
-	struct client *c, *next;
+	const struct worker_limits *l = &w->config.limits;
+	int64_t limit = w->phase == WORKER_HAND_OVER ? l->leave_time : l->drain_time;
 
-	if (w->draining)
-		return;
-	w->draining = true;
-	match_ports(w);
-	for (c = TAILQ_FIRST(&w->clients); c; c = next) {
-		next = TAILQ_NEXT(c, all);
-		client_drain(c);
-	}
+	ev_timer_set(&w->drain_limit, loop_seconds(limit), 0.);
 	ev_timer_start(w->loop, &w->drain_limit);
+}
+
+static void take_drain(struct worker *w)
+{
+	unsigned phase = atomic_load(&w->drain);
+	struct client *c;
+
+	if (w->phase >= phase)
+		return;
+	w->phase = phase;
+	TAILQ_FOREACH(c, &w->clients, all)
+	{
+		c->last = true;
+	}
+	if (phase < WORKER_DRAIN)
+		return;
+	w->drain_began = ev_now(w->loop);
+	match_ports(w);
+	limit_drain(w);
 	worker_look(w);
 }
 
@@ -448,12 +473,18 @@ static void on_wake(struct ev_loop *loop, ev_async *async, int revents)
 	struct worker *w = container_of(async, struct worker, wake);
 
 	take_generation(w);
+	if (w->era)
+		take_gifts(w, w->era->generation->number);
 	answer_asked(w);
 	for_calls(w, exchange_turn);
-	if (atomic_load(&w->drain))
-		start_drain(w);
+	take_drain(w);
 	if (atomic_load(&w->stop))
 		ev_break(loop, EVBREAK_ALL);
+}
+
+void worker_wake(struct worker *w)
+{
+	ev_async_send(w->loop, &w->wake);
 }
 
 static void drop(struct worker *w, struct generation *g)
@@ -510,10 +541,10 @@ void worker_add_totals(const struct worker *w, struct worker_totals *t)
 		t->copies[i] += read_counter(&c->copies[i]);
 }
 
-void worker_drain(struct worker *w)
+void worker_drain(struct worker *w, enum worker_drain how)
 {
-	atomic_store(&w->drain, true);
-	ev_async_send(w->loop, &w->wake);
+	atomic_store(&w->drain, how);
+	worker_wake(w);
 }
 
 /* ---- the thread ---- */
@@ -521,7 +552,13 @@ void worker_drain(struct worker *w)
 static void clean_up(struct worker *w)
 {
 	struct client *c, *next;
+	struct port *p;
 
+	TAILQ_FOREACH(p, &w->ports, all)
+	{
+		stream_listener_close(&p->listener); /* nothing is accepted any more */
+		p->open = false;
+	}
 	take_asked(w);
 	while (w->answering)
 		finish_part(w);
@@ -552,7 +589,7 @@ static void *run(void *user)
 	ev_run(w->loop, 0);
 	clean_up(w);
 	log_thread_end();
-	if (w->draining)
+	if (w->phase >= WORKER_DRAIN)
 		w->config.drained(w->config.user);
 	return NULL;
 }
@@ -564,6 +601,7 @@ static void set_defaults(struct worker_limits *l)
 	l->stall_time = l->stall_time ?: 60 * NSEC_PER_SEC;
 	l->tunnel_time = l->tunnel_time ?: 3600 * NSEC_PER_SEC;
 	l->drain_time = l->drain_time ?: 30 * NSEC_PER_SEC;
+	l->leave_time = l->leave_time ?: 600 * NSEC_PER_SEC;
 }
 
 struct worker *worker_new(const struct worker_config *config)
@@ -584,8 +622,7 @@ struct worker *worker_new(const struct worker_config *config)
 	ev_async_start(w->loop, &w->wake);
 	ev_timer_init(&w->sweep, on_sweep, SWEEP, SWEEP);
 	ev_timer_start(w->loop, &w->sweep);
-	ev_timer_init(&w->drain_limit, on_drain_limit, loop_seconds(w->config.limits.drain_time),
-		      0.);
+	ev_init(&w->drain_limit, on_drain_limit);
 	return w;
 }
 
@@ -624,6 +661,7 @@ void worker_stop(struct worker *w)
 	drop_calls(w);
 	ev_async_stop(w->loop, &w->wake);
 	ev_timer_stop(w->loop, &w->sweep);
+	ev_timer_stop(w->loop, &w->drain_limit);
 	ev_loop_destroy(w->loop);
 	while (w->spare) {
 		struct exchange *x = w->spare;

@@ -28,6 +28,23 @@ struct worker_limits {
 	int64_t stall_time;  /* ns without a byte in an exchange, from either side: 60 s */
 	int64_t tunnel_time; /* the same after an upgrade: 1 h */
 	int64_t drain_time;  /* ns that exchanges have at the end: 30 s */
+	int64_t leave_time;  /* the same after WORKER_HAND_OVER: 10 min */
+};
+
+/* How a thread ends. Each may follow the one before it. */
+enum worker_drain {
+	WORKER_RUN,
+	WORKER_ANNOUNCE, /* answers end their connections; new ones are still accepted */
+	/*
+	 * Accepts no more. A connection without a request is closed after a second, because its
+	 * client may have sent one that has not arrived yet.
+	 */
+	WORKER_DRAIN,
+	/*
+	 * The same, but another process has the listening sockets. A connection without a request
+	 * stays open for its idle time.
+	 */
+	WORKER_HAND_OVER,
 };
 
 /* Limits of a pool at which requests or further tries were refused. */
@@ -87,17 +104,21 @@ struct worker_trial {
 	uint64_t seed;
 };
 
-/* These five may be called by any thread. */
+/* These seven may be called by any thread. */
 
 /* Adds the worker's counters. */
 void worker_add_totals(const struct worker *w, struct worker_totals *totals);
 /* Passes a generation, and maybe a second one, each with a reference that the worker releases. */
 void worker_publish(struct worker *w, struct generation *g, const struct worker_trial *trial);
-/* Gives a listening socket for an address of a generation that follows; the worker owns it. */
+/*
+ * Gives a listening socket for an address of a generation; the worker owns it. It is used when the
+ * generation is published, or if it was before, after worker_wake().
+ */
 void worker_give_socket(struct worker *w, const struct endpoint *at, int fd, uint64_t generation);
 /* The thread writes that part; not after worker_drain(). */
 void worker_ask(struct worker *w, struct inquiry_part *part);
 /* The thread takes a turn for the quota of a pool. */
 void worker_call(struct worker *w, struct quota_side *side);
-/* Accepts no more, ends what is idle, and lets exchanges finish. */
-void worker_drain(struct worker *w);
+void worker_wake(struct worker *w);
+/* Lets exchanges finish, and calls drained(), except for WORKER_ANNOUNCE. */
+void worker_drain(struct worker *w, enum worker_drain how);
