@@ -98,6 +98,21 @@ void router_json_pools(const struct l7_config *c, uint64_t generation,
 
 /* ---- the document ---- */
 
+static void add_trusted(struct buf *out, const struct proxies *p)
+{
+	char text[ADDR_STRLEN];
+
+	if (!p->n)
+		return;
+	rj__open(out, "trusted_proxies", '[');
+	for (size_t i = 0; i < p->n; i++) {
+		rj__next(out);
+		buf_printf(out, "\"%s/%u\"", addr_format(&p->items[i].addr, text),
+			   p->items[i].bits);
+	}
+	buf_addc(out, ']');
+}
+
 static void add_listener(struct buf *out, const struct l7_listener *l)
 {
 	static const char *const forwarded[] = { [L7_FORWARDED_APPEND] = "append",
@@ -119,6 +134,26 @@ static void add_listener(struct buf *out, const struct l7_listener *l)
 		rj__bool(out, "expect_proxy", true);
 	rj__text(out, "forwarded", forwarded[l->forwarded]);
 	rj__text(out, "paths", paths[l->paths]);
+	if (l->fields > L7_X_FORWARDED)
+		rj__text(out, "forwarded_fields", l->fields == L7_FORWARDED ? "forwarded" : "both");
+	add_trusted(out, &l->trusted);
+	if (l->tracing != L7_TRACING_PASS)
+		rj__text(out, "tracing", l->tracing == L7_TRACING_CREATE ? "create" : "off");
+	if (l->tracing == L7_TRACING_CREATE && l->trace_percent != 100)
+		rj__uint(out, "trace_percent", l->trace_percent);
+	if (l->server_timing)
+		rj__bool(out, "server_timing", true);
+	buf_addc(out, '}');
+}
+
+static void add_log(struct buf *out, const struct l7_access_log *log)
+{
+	rj__open(out, "access_log", '{');
+	rj__share(out, log->numerator, log->denominator);
+	if (log->slow)
+		rj__duration(out, "slow", log->slow);
+	rj__bool(out, "failed", log->failed);
+	rj__list(out, "headers", log->headers, log->n_headers);
 	buf_addc(out, '}');
 }
 
@@ -142,6 +177,8 @@ static void add_clients(struct buf *out, const struct l7_clients *c)
 static void add_rest(const struct l7_config *c, struct buf *out)
 {
 	rj__list(out, "allowed_hosts", c->allowed_hosts, c->n_allowed_hosts);
+	if (c->log.enabled)
+		add_log(out, &c->log);
 }
 
 void router_json_config(const struct l7_config *c, struct buf *out)

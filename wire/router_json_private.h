@@ -62,6 +62,18 @@ static inline void rj__duration(struct buf *out, const char *key, int64_t ns)
 	rj__text(out, key, duration_format(ns, text));
 }
 
+/* A share of requests: percent or fraction; nothing for all of them. */
+static inline void rj__share(struct buf *out, uint32_t numerator, uint32_t denominator)
+{
+	if (denominator == 100) {
+		rj__uint(out, "percent", numerator);
+	} else if (numerator != denominator) {
+		rj__open(out, "fraction", '{');
+		rj__uint(out, "numerator", numerator);
+		rj__uint(out, "denominator", denominator);
+		buf_addc(out, '}');
+	}
+}
 /* How a rule names its pool: as the API does, or in a text that is compared. */
 enum rj__form {
 	RJ__NUMBERED, /* pool_idx where that is enough */

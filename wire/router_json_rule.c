@@ -139,11 +139,7 @@ static void add_mirrors(const struct l7_config *c, struct buf *out, const struct
 		rj__next(out);
 		buf_addc(out, '{');
 		rj__text(out, "pool", c->pools[m->pool].name);
-		if (m->denominator == 100)
-			rj__uint(out, "percent", m->numerator);
-		else if (m->numerator != m->denominator)
-			buf_printf(out, ",\"fraction\":{\"numerator\":%u,\"denominator\":%u}",
-				   m->numerator, m->denominator);
+		rj__share(out, m->numerator, m->denominator);
 		buf_addc(out, '}');
 	}
 	buf_addc(out, ']');

@@ -145,7 +145,13 @@ static const char everything[] =
 	"listeners:\n"
 	"- {name: web, address: '[2001:db8::1]:80', host: '*.example.com', expect_proxy: true, "
 	"forwarded: replace, paths: strict}\n"
-	"- {name: any, address: ':8080', forwarded: keep, paths: as-is}\n"
+	"- {name: any, address: ':8080', forwarded: keep, paths: as-is, forwarded_fields: "
+	"forwarded, "
+	"trusted_proxies: [192.0.2.1, '2001:db8::/32'], tracing: create, trace_percent: 7, "
+	"server_timing: true}\n"
+	"- {name: two, address: ':8081', forwarded_fields: both, tracing: off}\n"
+	"access_log: {fraction: {numerator: 1, denominator: 1000}, slow: 2s, failed: false, "
+	"headers: [user-agent, referer]}\n"
 	"clients: {connections: 50, connections_each: 5, requests: 6, head_bytes: 2048, fields: 7, "
 	"body_bytes: 8, min_rate: 9, grace: 10s}\n"
 	"allowed_hosts: [example.com, '*.example.com']\n"
@@ -204,7 +210,13 @@ static void everything_survives_the_way_to_json_and_back(void **state)
 	static const char *const parts[] = {
 		"{\"name\":\"web\",\"address\":\"[2001:db8::1]:80\",\"host\":\"*.example.com\","
 		"\"expect_proxy\":true,\"forwarded\":\"replace\",\"paths\":\"strict\"}",
-		"\"address\":\":8080\",\"forwarded\":\"keep\",\"paths\":\"as-is\"",
+		"\"address\":\":8080\",\"forwarded\":\"keep\",\"paths\":\"as-is\","
+		"\"forwarded_fields\":\"forwarded\","
+		"\"trusted_proxies\":[\"192.0.2.1/32\",\"2001:db8::/32\"],\"tracing\":\"create\","
+		"\"trace_percent\":7,\"server_timing\":true}",
+		"\"forwarded_fields\":\"both\",\"tracing\":\"off\"}",
+		"\"access_log\":{\"fraction\":{\"numerator\":1,\"denominator\":1000},\"slow\":"
+		"\"2s\",\"failed\":false,\"headers\":[\"user-agent\",\"referer\"]}",
 		"\"clients\":{\"connections\":50,\"connections_each\":5,\"requests\":6,"
 		"\"head_bytes\":2048,\"fields\":7,\"body_bytes\":8,\"min_rate\":9,"
 		"\"grace\":\"10s\"}",

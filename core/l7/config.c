@@ -127,6 +127,11 @@ size_t l7_pick_backend(const struct l7_backend *backends, size_t n, uint64_t ran
 	return L7_NONE;
 }
 
+bool l7_mirror_takes(const struct l7_mirror *m, uint64_t random)
+{
+	return random % m->denominator < m->numerator;
+}
+
 bool l7_config_allows(const struct l7_config *c, struct str host)
 {
 	if (!c->n_allowed_hosts)

@@ -16,6 +16,7 @@
 #include "base/addr.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/proxies.h"
 #include "core/l7/cors.h"
 #include "core/l7/doc.h"
 #include "core/l7/headers.h"
@@ -34,6 +35,7 @@
 #define L7_BACKENDS_MAX 16   /* of a rule */
 #define L7_EDITS_MAX 16	     /* headers to set, as many to add, and to remove */
 #define L7_MIRRORS_MAX 16    /* of a rule */
+#define L7_LOGGED_MAX 8	     /* headers in a line of the access log */
 #define L7_SERVERS_MAX 65535 /* of a pool */
 #define L7_WEIGHT_MAX 1000000
 #define L7_ENTRIES_MAX 1000000 /* host names times matches, of all routes */
@@ -179,13 +181,39 @@ enum l7_forwarded {
 	L7_FORWARDED_DROP
 };
 
+/* Which fields name the client and what it asked for. */
+enum l7_forwarded_fields { L7_X_FORWARDED = 1, L7_FORWARDED = 2, L7_FORWARDED_BOTH = 3 };
+
+/* What is done to traceparent and tracestate. */
+enum l7_tracing {
+	L7_TRACING_PASS,   /* they are passed on as they came */
+	L7_TRACING_CREATE, /* the same if they are valid, else they are replaced */
+	L7_TRACING_OFF	   /* they are dropped */
+};
+
 struct l7_listener {
 	const char *name;
 	struct endpoint at;
 	struct str host;   /* requests for other hosts belong to other listeners; empty: all */
 	bool expect_proxy; /* PROXY protocol */
-	enum l7_forwarded forwarded; /* X-Forwarded-For, -Proto, -Host */
-	enum l7_paths paths;	     /* what is done to the paths of requests */
+	enum l7_forwarded forwarded;	 /* of what clients say about theirs */
+	enum l7_forwarded_fields fields; /* that are written */
+	/* whose word about the client counts; n 0: nobody's, but it is passed on */
+	struct proxies trusted;
+	enum l7_tracing tracing;
+	unsigned trace_percent; /* of the traces that are created: those to be recorded */
+	bool server_timing;	/* answers say how long they took */
+	enum l7_paths paths;	/* what is done to the paths of requests */
+};
+
+/* Which requests have a line in the access log. */
+struct l7_access_log {
+	bool enabled;
+	uint32_t numerator, denominator; /* of all requests */
+	int64_t slow;			 /* ns: those that take as long always have one; 0: none */
+	bool failed;			 /* those that fail always have one */
+	const struct str *headers;	 /* of the request, to be added */
+	size_t n_headers;
 };
 
 /* Limits for clients; those with 0 do not exist then. */
@@ -213,6 +241,7 @@ struct l7_config {
 	/* a host that is in none of them is answered 421; n 0: any */
 	const struct str *allowed_hosts;
 	size_t n_allowed_hosts;
+	struct l7_access_log log;
 };
 
 /* ---- from a document ---- */
@@ -267,5 +296,7 @@ struct l7_entries l7_config_entries(const struct l7_config *c, size_t listener,
  */
 size_t l7_pick_backend(const struct l7_backend *backends, size_t n, uint64_t random);
 
+/* Whether a mirror gets a copy of a request; random is any number. */
+bool l7_mirror_takes(const struct l7_mirror *m, uint64_t random);
 /* Whether requests for a host, which may have a port, are answered at all. */
 bool l7_config_allows(const struct l7_config *c, struct str host);

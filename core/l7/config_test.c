@@ -179,6 +179,24 @@ static void the_largest_weights_are_within_bounds(void **state)
 	assert_int_equal(l7_pick_backend(list, L7_BACKENDS_MAX, UINT64_MAX), L7_BACKENDS_MAX - 1);
 }
 
+static void a_mirror_gets_its_share(void **state)
+{
+	static const struct l7_mirror mirrors[] = {
+		{ .numerator = 0, .denominator = 100 },	   { .numerator = 25, .denominator = 100 },
+		{ .numerator = 1, .denominator = 1 },	   { .numerator = 1, .denominator = 3 },
+		{ .numerator = 999, .denominator = 1000 },
+	};
+	uint64_t random = 1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(mirrors); i++) {
+		size_t n = 0, want = 30000 * mirrors[i].numerator / mirrors[i].denominator;
+
+		for (size_t k = 0; k < 30000; k++)
+			n += l7_mirror_takes(&mirrors[i], random_next(&random));
+		assert_in_range(n, want - (want ? 300 : 0), want + (want % 30000 ? 300 : 0));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +209,7 @@ int main(void)
 		cmocka_unit_test(no_weight_no_backend),
 		cmocka_unit_test(backends_are_picked_by_weight),
 		cmocka_unit_test(the_largest_weights_are_within_bounds),
+		cmocka_unit_test(a_mirror_gets_its_share),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

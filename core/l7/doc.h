@@ -182,6 +182,13 @@ struct l7_doc_route {
 	size_t n_rules;
 };
 
+struct l7_doc_access_log {
+	bool set;
+	struct place at;
+	L7_ACCESS_LOG_KEYS(SCHEMA_MEMBER)
+	struct l7_doc_fraction fraction;
+};
+
 struct l7_doc {
 	const struct l7_doc_listener *listeners;
 	size_t n_listeners;
@@ -190,6 +197,7 @@ struct l7_doc {
 	struct l7_doc_rule default_route;
 	const struct l7_doc_pool *pools;
 	size_t n_pools;
+	struct l7_doc_access_log access_log;
 	struct l7_doc_clients clients;
 	L7_ROOT_KEYS(SCHEMA_MEMBER)
 };

@@ -18,6 +18,11 @@
 	X("host", WORD, host)                                                                      \
 	X("expect_proxy", BOOL, expect_proxy)                                                      \
 	X("forwarded", WORD, forwarded)                                                            \
+	X("forwarded_fields", WORD, fields)                                                        \
+	X("trusted_proxies", WORDS, trusted)                                                       \
+	X("tracing", WORD, tracing)                                                                \
+	X("trace_percent", INT, trace_percent)                                                     \
+	X("server_timing", BOOL, server_timing)                                                    \
 	X("paths", WORD, paths)
 
 #define L7_CLIENTS_KEYS(X)                                                                         \
@@ -161,5 +166,11 @@
 	X("host", WORD, host)                                                                      \
 	X("hosts", WORDS, hosts)                                                                   \
 	X("listeners", WORDS, listeners)
+
+#define L7_ACCESS_LOG_KEYS(X)                                                                      \
+	X("percent", INT, percent)                                                                 \
+	X("slow", DURATION, slow)                                                                  \
+	X("failed", BOOL, failed)                                                                  \
+	X("headers", WORDS, headers)
 
 #define L7_ROOT_KEYS(X) X("allowed_hosts", WORDS, allowed_hosts)

@@ -47,7 +47,7 @@ bool l7_retry_costs(const struct l7_try *t);
  * Whether there may be one more further try: they may be so many per cent of the requests under
  * way, and always L7_RETRY_FLOOR. Otherwise servers that fail under load would get more of it.
  */
-#define L7_RETRY_FLOOR 3
+#define L7_RETRY_FLOOR 10
 bool l7_retry_in_budget(unsigned percent, uint32_t active, uint32_t further);
 /* The status for the client if there is no further try. */
 unsigned l7_retry_status(const struct l7_try *t);

@@ -125,9 +125,9 @@ static void further_tries_have_a_budget(void **state)
 		uint32_t active, further;
 		bool want;
 	} cases[] = {
-		{ 20, 1, 0, true },	  { 20, 3, 2, true },	    { 20, 3, 3, false },
-		{ 20, 100, 19, true },	  { 20, 100, 20, false },   { 0, 1000000, 2, true },
-		{ 0, 1000000, 3, false }, { 100, 1000, 999, true }, { 100, UINT32_MAX, 9, true },
+		{ 20, 1, 0, true },	   { 20, 3, 9, true },	     { 20, 3, 10, false },
+		{ 20, 100, 19, true },	   { 20, 100, 20, false },   { 0, 1000000, 9, true },
+		{ 0, 1000000, 10, false }, { 100, 1000, 999, true }, { 100, UINT32_MAX, 9, true },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)

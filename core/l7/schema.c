@@ -176,12 +176,20 @@ static const struct schema_section route = {
 
 /* ---- the document ---- */
 
+#define ACCESS_LOG(...) ROW(l7_doc_access_log, __VA_ARGS__)
+static const struct schema_field access_log_fields[] = {
+	L7_ACCESS_LOG_KEYS(ACCESS_LOG)
+		SCHEMA_NESTED("fraction", l7_doc_access_log, fraction, fraction),
+};
+static const struct schema_section access_log = SINGLE(l7_doc_access_log, access_log_fields);
+
 #define ROOT(...) ROW(l7_doc, __VA_ARGS__)
 static const struct schema_field root_fields[] = {
 	SCHEMA_ARRAY("listeners", LIST, l7_doc, listeners, listener),
 	SCHEMA_ARRAY("routes", LIST, l7_doc, routes, route),
 	SCHEMA_NESTED("default_route", l7_doc, default_route, rule),
 	SCHEMA_ARRAY("pools", LIST, l7_doc, pools, pool),
+	SCHEMA_NESTED("access_log", l7_doc, access_log, access_log),
 	SCHEMA_NESTED("clients", l7_doc, clients, clients),
 	L7_ROOT_KEYS(ROOT)
 };

@@ -6,7 +6,7 @@
  *	validate_pool.c		pools
  *	validate_filter.c	filters of rules and backends
  *	validate_rule.c		routes and their rules
- *	this file		listeners, allowed hosts, and what the others have in common
+ *	this file		listeners, allowed hosts, the access log, and what is common
  *
  * An invalid value is reported once and then counts as not given: an entry keeps its name, so that
  * references to it resolve. Each complaint has a code for clients of the API: that of its section,
@@ -115,6 +115,56 @@ int l7__choose(struct l7__build *b, const struct rule_spot *spot, const struct r
 
 static const struct rule_spot listeners_spot = { .name = "listeners", .code = "InvalidListener" };
 
+static void build_trusted(struct l7__build *b, const struct rule_spot *listener,
+			  const struct doc_words *d, struct proxies *ret)
+{
+	const struct rule_spot spot = { .in = listener, .name = "trusted_proxies" };
+	struct proxy *list = arena_array_of(b->arena, d->n, struct proxy);
+
+	if (!l7__few(b, &spot, NULL, d->at, d->n, PROXIES_MAX))
+		return;
+	for (size_t i = 0; i < d->n; i++)
+		if (proxy_parse(d->items[i].v, &list[i]) < 0)
+			rule_fail(&b->sink, &(struct rule_spot){ .in = &spot, .index = i }, NULL,
+				  d->items[i].at,
+				  "%s must be an address or a prefix, for example 192.0.2.0/24",
+				  rule_quote(&b->sink, d->items[i].v));
+	*ret = (struct proxies){ .items = list, .n = d->n };
+}
+
+/* What is said about the client, and about the request itself. */
+static void build_seeing(struct l7__build *b, const struct rule_spot *spot,
+			 const struct l7_doc_listener *d, struct l7_listener *l)
+{
+	static const char *const policies[] = { [L7_FORWARDED_APPEND] = "append",
+						[L7_FORWARDED_REPLACE] = "replace",
+						[L7_FORWARDED_KEEP] = "keep",
+						[L7_FORWARDED_DROP] = "drop" };
+	static const char *const fields[] = { "x-forwarded", "forwarded", "both" };
+	static const char *const tracing[] = {
+		[L7_TRACING_PASS] = "pass", [L7_TRACING_CREATE] = "create", [L7_TRACING_OFF] = "off"
+	};
+	static const struct rule_words policy_words = { "forwarded", policies,
+							ARRAY_SIZE(policies) },
+				       field_words = { "forwarded_fields", fields,
+						       ARRAY_SIZE(fields) },
+				       tracing_words = { "tracing", tracing, ARRAY_SIZE(tracing) };
+	static const struct rule_range percent = { "trace_percent", 0, 100, 100 };
+
+	l->forwarded = (enum l7_forwarded)l7__choose(b, spot, &policy_words, &d->forwarded,
+						     L7_FORWARDED_APPEND);
+	l->fields = (enum l7_forwarded_fields)(l7__choose(b, spot, &field_words, &d->fields, 0) +
+					       L7_X_FORWARDED);
+	build_trusted(b, spot, &d->trusted, &l->trusted);
+	l->tracing =
+		(enum l7_tracing)l7__choose(b, spot, &tracing_words, &d->tracing, L7_TRACING_PASS);
+	l->trace_percent = (unsigned)rule_number(&b->sink, spot, &percent, &d->trace_percent);
+	l->server_timing = rule_flag(&d->server_timing, false);
+	if (d->trace_percent.set && l->tracing != L7_TRACING_CREATE)
+		rule_doubt(&b->sink, spot, "trace_percent", d->trace_percent.at,
+			   "has no effect without tracing: create");
+}
+
 static enum l7_paths build_paths(struct l7__build *b, const struct rule_spot *spot,
 				 const struct doc_text *d)
 {
@@ -129,11 +179,6 @@ static enum l7_paths build_paths(struct l7__build *b, const struct rule_spot *sp
 static void build_listener(struct l7__build *b, const struct l7_doc_listener *d,
 			   struct l7_listener *l)
 {
-	static const char *const list[] = { [L7_FORWARDED_APPEND] = "append",
-					    [L7_FORWARDED_REPLACE] = "replace",
-					    [L7_FORWARDED_KEEP] = "keep",
-					    [L7_FORWARDED_DROP] = "drop" };
-	static const struct rule_words words = { "forwarded", list, ARRAY_SIZE(list) };
 	const struct rule_spot spot = { .in = &listeners_spot,
 					.index = (size_t)(d - b->doc->listeners) };
 	bool twice = d->name.set && map_get(&b->listeners.map, d->name.v) != &d->name;
@@ -148,8 +193,7 @@ static void build_listener(struct l7__build *b, const struct l7_doc_listener *d,
 			  rule_quote(&b->sink, d->address.v));
 	l->host = d->host.set ? l7__host(b, &spot, "host", &d->host, true) : STR("");
 	l->expect_proxy = rule_flag(&d->expect_proxy, false);
-	l->forwarded =
-		(enum l7_forwarded)l7__choose(b, &spot, &words, &d->forwarded, L7_FORWARDED_APPEND);
+	build_seeing(b, &spot, d, l);
 	l->paths = build_paths(b, &spot, &d->paths);
 }
 
@@ -243,6 +287,35 @@ static void build_allowed(struct l7__build *b)
 	b->config->n_allowed_hosts = d->n;
 }
 
+/* ---- the access log ---- */
+
+static void build_log(struct l7__build *b)
+{
+	static const struct rule_spot spot = { .name = "access_log", .code = "InvalidAccessLog" };
+	static const struct rule_range slow = { "slow", 0, 3600 * NSEC_PER_SEC, 0 };
+	const struct rule_spot headers = { .in = &spot,
+					   .name = "headers",
+					   .code = "InvalidHeader" };
+	const struct l7_doc_access_log *d = &b->doc->access_log;
+	struct l7_access_log *log = &b->config->log;
+	struct str *list = arena_array_of(b->arena, d->headers.n, struct str);
+
+	if (!d->set)
+		return;
+	log->enabled = true;
+	l7__share(b, &spot, (struct l7__share){ &d->percent, &d->fraction }, &log->numerator,
+		  &log->denominator);
+	log->slow = rule_duration(&b->sink, &spot, &slow, &d->slow);
+	log->failed = rule_flag(&d->failed, true);
+	if (!l7__few(b, &headers, NULL, d->headers.at, d->headers.n, L7_LOGGED_MAX))
+		return;
+	for (size_t i = 0; i < d->headers.n; i++)
+		list[i] = l7__token(b, &(struct rule_spot){ .in = &headers, .index = i }, NULL,
+				    &d->headers.items[i]);
+	log->headers = list;
+	log->n_headers = d->headers.n;
+}
+
 /* ---- the document ---- */
 
 /* The first of each name stays in the map, so that a later one is known as its duplicate. */
@@ -294,6 +367,7 @@ int l7_config_build(const struct l7_doc *doc, struct arena *arena, const struct 
 	l7__build_pools(&b);
 	l7__build_routes(&b);
 	build_allowed(&b);
+	build_log(&b);
 	map_free(&b.pools.map);
 	map_free(&b.listeners.map);
 	errs_sort(errors);

@@ -75,6 +75,17 @@ const char *l7__server(struct l7__build *b, const struct rule_spot *spot, const 
 const struct l7_regex *l7__regex(struct l7__build *b, const struct rule_spot *spot,
 				 const char *word, const struct doc_text *d, size_t max);
 
+/* ---- validate_filter.c ---- */
+
+/* A share of requests, as percent or as a fraction; all of them are 1/1, however it was written. */
+struct l7__share {
+	const struct doc_int *percent;
+	const struct l7_doc_fraction *fraction;
+};
+
+void l7__share(struct l7__build *b, const struct rule_spot *spot, struct l7__share d,
+	       uint32_t *ret_numerator, uint32_t *ret_denominator);
+
 /* ---- the sections ---- */
 
 void l7__build_pools(struct l7__build *b);

@@ -165,34 +165,30 @@ static void build_rewrite(struct l7__build *b, const struct rule_spot *filters,
 
 /* ---- mirrors ---- */
 
-/* All requests are 1/1, however it was written. */
-static void build_share(struct l7__build *b, const struct rule_spot *spot,
-			const struct l7_doc_mirror *d, struct l7_mirror *m)
+void l7__share(struct l7__build *b, const struct rule_spot *spot, struct l7__share d,
+	       uint32_t *ret_numerator, uint32_t *ret_denominator)
 {
 	static const struct rule_range percent = { "percent", 0, 100, 100 },
 				       numerator = { "numerator", 0, INT32_MAX, 1 },
 				       denominator = { "denominator", 1, INT32_MAX, 100 };
 	const struct rule_spot fraction = { .in = spot, .name = "fraction" };
-	const struct l7_doc_fraction *f = &d->fraction;
+	const struct l7_doc_fraction *f = d.fraction;
+	int64_t part = rule_number(&b->sink, spot, &percent, d.percent), of = 100;
 
-	m->numerator = (uint32_t)rule_number(&b->sink, spot, &percent, &d->percent);
-	m->denominator = 100;
 	if (f->set) {
-		m->numerator =
-			(uint32_t)rule_number(&b->sink, &fraction, &numerator, &f->numerator);
-		m->denominator =
-			(uint32_t)rule_number(&b->sink, &fraction, &denominator, &f->denominator);
+		part = rule_number(&b->sink, &fraction, &numerator, &f->numerator);
+		of = rule_number(&b->sink, &fraction, &denominator, &f->denominator);
 	}
-	if (f->set && d->percent.set)
+	if (f->set && d.percent->set)
 		rule_fail(&b->sink, L7__AS(spot, "ConflictingKeys"), "fraction", f->at,
 			  "must not be used together with percent");
 	if (f->set && !f->numerator.set)
 		rule_fail(&b->sink, &fraction, "numerator", f->at, "is required");
-	if (m->numerator > m->denominator)
+	if (part > of)
 		rule_fail(&b->sink, &fraction, "numerator", f->numerator.at,
-			  "must not be larger than the denominator, which is %u", m->denominator);
-	if (m->numerator == m->denominator)
-		m->numerator = m->denominator = 1;
+			  "must not be larger than the denominator, which is %lld", (long long)of);
+	*ret_numerator = part == of ? 1 : (uint32_t)part;
+	*ret_denominator = part == of ? 1 : (uint32_t)of;
 }
 
 static void build_mirrors(struct l7__build *b, const struct rule_spot *filters,
@@ -212,7 +208,8 @@ static void build_mirrors(struct l7__build *b, const struct rule_spot *filters,
 		else
 			rule_fail(&b->sink, L7__AS(&spot, "MissingPool"), "pool", m->at,
 				  "is required");
-		build_share(b, &spot, m, &list[i]);
+		l7__share(b, &spot, (struct l7__share){ &m->percent, &m->fraction },
+			  &list[i].numerator, &list[i].denominator);
 	}
 	ret->mirrors = list;
 	ret->n_mirrors = d->n_mirrors;

@@ -9,6 +9,7 @@
 #include "proto/dashboard.pb-c.h"
 #include "src/frontend/reply.h"
 #include "wire/api_methods.h"
+#include "wire/router_methods.h"
 #include "wire/speaker_methods.h"
 
 /* How long a browser waits. Reading a configuration or writing a data plane takes longer. */
@@ -25,6 +26,7 @@ union request {
 	Maglev__SyncVPPLBStateRequest sync;
 	Maglev__DrainVIPRequest drain;
 	Maglev__UndrainVIPRequest undrain;
+	Maglev__RollbackRequest rollback;
 };
 
 /* Fills the request. Returns NULL, or a sentence about what is wrong with the body. */
@@ -102,6 +104,14 @@ static const char *fill_undrain(const struct acts_words *w, const ProtobufCMessa
 	return NULL;
 }
 
+/* A missing number would mean the one before: which one that is can change meanwhile. */
+static const char *fill_rollback(const struct acts_words *w, const ProtobufCMessage *body,
+				 union request *r)
+{
+	r->rollback.number = ((const Dashboard__Rollback *)body)->number;
+	return r->rollback.number ? NULL : "number: that of the generation, from 1 on";
+}
+
 #define ACT_ON_BACKEND(word, number)                                                               \
 	{                                                                                          \
 		{ "*", "backends", "*", word }, 4, &dashboard__act__descriptor,                    \
@@ -165,6 +175,13 @@ static const struct act acts[] = {
 	  fill_undrain,
 	  TIMEOUT,
 	  ACTS_SPEAKER },
+	{ { "routers", "*", "rollback" },
+	  3,
+	  &dashboard__rollback__descriptor,
+	  &router_methods[ROUTER_ROLLBACK],
+	  fill_rollback,
+	  TIMEOUT,
+	  ACTS_ROUTER },
 };
 
 static bool matches(const struct act *act, const struct acts_words *w)
@@ -209,7 +226,7 @@ const struct grpc_method *act_method(const struct act *act)
 enum acts_whose act_whose(const struct act *act, const struct acts_words *words,
 			  const char **ret_name)
 {
-	*ret_name = words->items[act->whose == ACTS_SPEAKER];
+	*ret_name = words->items[act->whose != ACTS_SERVER];
 	return act->whose;
 }
 

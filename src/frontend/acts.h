@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * acts: the actions of /admin/api/ as a table: the path, the form of the body, and the call to
- * maglevd or maglev-speaker that each becomes. Pure.
+ * maglevd, maglev-speaker or maglev-router that each becomes. Pure.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ struct act;
 
 #define ACTS_WORDS_MAX 8 /* segments of the longest path */
 
-enum acts_whose { ACTS_SERVER, ACTS_SPEAKER };
+enum acts_whose { ACTS_SERVER, ACTS_SPEAKER, ACTS_ROUTER };
 
 /* The segments of the path after /admin/api/, percent-decoded. */
 struct acts_words {
@@ -28,7 +28,7 @@ struct acts_words {
  * is untouched then.
  */
 int acts_split(struct str path, struct arena *arena, struct acts_words *ret);
-/* Returns NULL if no act has this path. Whether the server or speaker exists is not checked. */
+/* Returns NULL if no act has this path. Whether the server exists is not checked. */
 const struct act *acts_find(const struct acts_words *words);
 const struct grpc_method *act_method(const struct act *act);
 /* Which kind of server carries it out, and the name of that one. */

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "proto/maglev.pb-c.h"
+#include "proto/router.pb-c.h"
 #include "proto/speaker.pb-c.h"
 #include "src/frontend/acts.h"
 
@@ -211,6 +212,22 @@ static void an_undrain_takes_no_reason(void **state)
 	drop(&m);
 }
 
+static void a_rollback_names_its_generation(void **state)
+{
+	struct made m = make("routers/rt1/rollback", "{\"number\":12}");
+	const char *name;
+
+	assert_int_equal(m.r, 0);
+	assert_string_equal(act_method(m.act)->path, "/maglev.Router/Rollback");
+	assert_int_equal(act_whose(m.act, &m.words, &name), ACTS_ROUTER);
+	assert_string_equal(name, "rt1");
+	assert_int_equal(((const Maglev__RollbackRequest *)m.request)->number, 12);
+	drop(&m);
+	m = make("routers/rt1/rollback", "");
+	assert_int_equal(m.r, -EINVAL);
+	drop(&m);
+}
+
 /* The word is part of the path of speakers, and still a name that a server may have. */
 static void a_server_may_be_named_speakers(void **state)
 {
@@ -239,6 +256,7 @@ int main(void)
 		cmocka_unit_test(a_drain_is_a_call_to_its_speaker),
 		cmocka_unit_test(an_undrain_takes_no_reason),
 		cmocka_unit_test(a_server_may_be_named_speakers),
+		cmocka_unit_test(a_rollback_names_its_generation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * admin: carries out the acts of /admin/api/. An act is passed on to its maglevd or speaker, and
- * the answer is returned as JSON. An act is not cancelled if the browser goes away before
- * the answer. When it is over, it is logged with its user, whatever the result.
+ * admin: carries out the acts of /admin/api/. An act is passed on to its maglevd, speaker or
+ * router, and the answer is returned as JSON. An act is not cancelled if the browser goes away
+ * before the answer. When it is over, it is logged with its user, whatever the result.
  */
 #include <stdlib.h>
 
@@ -60,7 +60,8 @@ static unsigned http_status_of(enum grpc_status status)
  */
 static struct addr client_of(const struct dashboard *d, const struct http_request *request)
 {
-	return proxies_client(&d->options->proxies, &request->peer.addr, request->head);
+	return proxies_client(&d->options->proxies, &request->peer.addr, request->head->headers,
+			      request->head->n_headers);
 }
 
 static struct doing *begin(struct dashboard *dashboard, struct http_exchange *x,
@@ -143,15 +144,21 @@ static void act_on(struct dashboard *d, struct http_exchange *x, const struct ht
 {
 	_cleanup_(buf_free) struct buf reason = { 0 };
 	const struct act *act = acts_find(words);
+	const struct {
+		const struct dashboard__set *set;
+		const char *missing;
+	} kinds[] = {
+		[ACTS_SERVER] = { &d->servers, "there is no server of that name" },
+		[ACTS_SPEAKER] = { &d->speakers, "there is no speaker of that name" },
+		[ACTS_ROUTER] = { &d->routers, "there is no router of that name" },
+	};
 	const char *name;
-	bool speaker = act_whose(act, words, &name) == ACTS_SPEAKER;
-	struct upstream *u = dashboard__find(speaker ? &d->speakers : &d->servers, str_of(name));
+	enum acts_whose whose = act_whose(act, words, &name);
+	struct upstream *u = dashboard__find(kinds[whose].set, str_of(name));
 	ProtobufCMessage *message;
 
 	if (!u) {
-		reply_error(x, 404,
-			    speaker ? "there is no speaker of that name"
-				    : "there is no server of that name");
+		reply_error(x, 404, kinds[whose].missing);
 	} else if (act_request(act, words, request->body, arena, &message, &reason) < 0) {
 		reply_error(x, 400, buf_cstr(&reason));
 	} else {

@@ -58,6 +58,8 @@ static void use_grpc(struct dashboard *d, struct tls_context *tls)
 		upstream_set_tls(d->servers.items[i], tls);
 	for (size_t i = 0; i < d->speakers.n; i++)
 		upstream_set_tls(d->speakers.items[i], tls);
+	for (size_t i = 0; i < d->routers.n; i++)
+		upstream_set_tls(d->routers.items[i], tls);
 }
 
 static const struct side sides[] = {

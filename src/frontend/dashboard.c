@@ -2,7 +2,7 @@
 /*
  * dashboard: everything of the program between its options and its loop.
  *
- *	maglevds, speakers -> upstream (one each) -> broker -> events -> browsers
+ *	maglevds, speakers, routers -> upstream (one each) -> broker -> events -> browsers
  *	browsers -> routes -> view: the last known state of the upstreams
  *	                   -> admin: acts, which are calls to an upstream
  *
@@ -59,6 +59,15 @@ static void log_speaker(const struct upstream_view *v)
 			 LOG_S("error", v->error));
 }
 
+static void log_router(const struct upstream_view *v)
+{
+	if (v->connected)
+		log_info("router-connected", LOG_S("router", v->name), LOG_S("addr", v->address));
+	else
+		log_warn("router-lost", LOG_S("router", v->name), LOG_S("addr", v->address),
+			 LOG_S("error", v->error));
+}
+
 /* Called by upstreams for every change. This is the only place that publishes. */
 static void on_changed(const struct upstream_view *v, const char *type, int64_t at,
 		       struct str payload, void *user)
@@ -70,6 +79,8 @@ static void on_changed(const struct upstream_view *v, const char *type, int64_t 
 		log_server(v);
 	else if (strcmp(type, "speaker") == 0)
 		log_speaker(v);
+	else if (strcmp(type, "router") == 0)
+		log_router(v);
 	broker_publish(d->broker, &event, loop_monotonic());
 	events_wake(d->events);
 }
@@ -155,6 +166,8 @@ static const struct http_route routes[] = {
 	{ HTTP_GET, "/view/api/state/*", dashboard__on_state_of },
 	{ HTTP_GET, "/view/api/speakers", dashboard__on_speakers },
 	{ HTTP_GET, "/view/api/speakers/*", dashboard__on_speaker },
+	{ HTTP_GET, "/view/api/routers", dashboard__on_routers },
+	{ HTTP_GET, "/view/api/routers/*", dashboard__on_router },
 	{ HTTP_GET, "/view/api/events", dashboard__on_events },
 	{ HTTP_GET, "/view/*", on_view },
 	{ HTTP_GET, "/admin", on_admin_root },
@@ -273,6 +286,7 @@ int dashboard_new(const struct daemon *daemon, const struct options *options,
 	dashboard__start_hosts(d);
 	start_set(d, &d->servers, &upstream_maglevd, &options->targets);
 	start_set(d, &d->speakers, &upstream_speaker, &options->speaker_targets);
+	start_set(d, &d->routers, &upstream_router, &options->router_targets);
 	*ret = d;
 	return 0;
 }
@@ -287,6 +301,7 @@ void dashboard_free(struct dashboard *d)
 	admin_free(d->admin);
 	free_set(&d->servers);
 	free_set(&d->speakers);
+	free_set(&d->routers);
 	blob_unref(d->state.blob);
 	login_free(d->login);
 	events_free(d->events);

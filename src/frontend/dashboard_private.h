@@ -31,7 +31,7 @@ struct dashboard__set {
 struct dashboard {
 	struct ev_loop *loop;
 	const struct options *options;
-	struct tls_context *grpc_tls; /* towards servers and speakers; NULL: plaintext */
+	struct tls_context *grpc_tls; /* towards upstreams; NULL: plaintext */
 	struct tls_context *tls;      /* towards browsers; NULL: plaintext */
 	struct http_server *server;
 	struct admin *admin;
@@ -40,11 +40,12 @@ struct dashboard {
 	struct login *login;  /* NULL: there is no /admin/ */
 	struct hosts hosts;   /* the names of this machine */
 	struct job *name_job; /* looks its full name up; NULL: not running */
-	uint64_t acts;	      /* number of acts passed on to a server or speaker */
-	struct dashboard__set servers, speakers;
+	uint64_t acts;	      /* number of acts passed on to a server, speaker or router */
+	unsigned differences; /* that are being asked for */
+	struct dashboard__set servers, speakers, routers;
 
 	struct blobs texts;
-	struct dashboard__text state; /* of all servers and speakers */
+	struct dashboard__text state; /* of all servers, speakers and routers */
 
 	void (*drained)(void *user); /* set by dashboard_drain() */
 	void *drained_user;
@@ -63,7 +64,13 @@ void dashboard__on_state(struct http_exchange *x, const struct http_request *req
 void dashboard__on_state_of(struct http_exchange *x, const struct http_request *request,
 			    void *user);
 void dashboard__on_speaker(struct http_exchange *x, const struct http_request *request, void *user);
+void dashboard__on_routers(struct http_exchange *x, const struct http_request *request, void *user);
+void dashboard__on_router(struct http_exchange *x, const struct http_request *request, void *user);
 void dashboard__on_events(struct http_exchange *x, const struct http_request *request, void *user);
+
+/* difference.c: replies with what a generation of a router has changed */
+void dashboard__reply_difference(struct dashboard *d, struct http_exchange *x, struct upstream *u,
+				 struct str number);
 
 /* files.c: replies with the file of that path below /view/ or /admin/, or with 404 */
 void dashboard__reply_file(struct http_exchange *x, const struct http_request *request,

@@ -57,3 +57,13 @@ void members_add(struct buf *out, struct str key, struct str value)
 	buf_addc(out, ':');
 	buf_add(out, value.p, value.n);
 }
+
+struct str members_generation(const struct buf *text)
+{
+	const struct member *found;
+	struct members members;
+
+	members_split(&members, (struct str){ text->p, text->n });
+	found = members_find(&members, STR("\"generation\""));
+	return found ? found->value : (struct str){ 0 };
+}

@@ -26,3 +26,5 @@ void members_split(struct members *m, struct str object);
 const struct member *members_find(const struct members *m, struct str key);
 /* Appends a member, after a comma unless it follows the opening brace. */
 void members_add(struct buf *out, struct str key, struct str value);
+/* The member "generation" of a text, which may be empty; empty if there is none. */
+struct str members_generation(const struct buf *text);

@@ -49,6 +49,11 @@ static void write_speakers(const struct family *f, const struct dashboard *d, st
 	write_set(f, &d->speakers, out);
 }
 
+static void write_routers(const struct family *f, const struct dashboard *d, struct buf *out)
+{
+	write_set(f, &d->routers, out);
+}
+
 static uint64_t connected(const struct upstream *u)
 {
 	return upstream_view(u)->connected;
@@ -203,6 +208,17 @@ static const struct family families[] = {
 	  "Calls to a maglev-speaker that did not end well.", write_speakers, NULL, refusals },
 	{ "maglev_dashboard_speaker_events_total", METRICS_COUNTER,
 	  "Events that the stream of a maglev-speaker brought.", write_speakers, NULL,
+	  server_events },
+	{ "maglev_dashboard_router_connected", METRICS_GAUGE, "1 while a maglev-router answers.",
+	  write_routers, NULL, connected },
+	{ "maglev_dashboard_router_losses_total", METRICS_COUNTER,
+	  "Connections to a maglev-router that were lost.", write_routers, NULL, losses },
+	{ "maglev_dashboard_router_calls_total", METRICS_COUNTER, "Calls to a maglev-router.",
+	  write_routers, NULL, calls },
+	{ "maglev_dashboard_router_refusals_total", METRICS_COUNTER,
+	  "Calls to a maglev-router that did not end well.", write_routers, NULL, refusals },
+	{ "maglev_dashboard_router_events_total", METRICS_COUNTER,
+	  "Events that the stream of a maglev-router brought.", write_routers, NULL,
 	  server_events },
 	{ "maglev_dashboard_events_total", METRICS_COUNTER, "Events for browsers.", write_value,
 	  events, NULL },

@@ -7,7 +7,8 @@
 #include "base/cleanup.h"
 
 static const char about[] =
-	"Shows one or many maglevds, and the speakers that announce their VIPs, in a browser: "
+	"Shows one or many maglevds, the speakers that announce their VIPs, and routers, in a "
+	"browser: "
 	"/view/ is read-only and open to all, /admin/ "
 	"can make changes and exists only while MAGLEV_FRONTEND_USER and MAGLEV_FRONTEND_PASSWORD "
 	"are both set. "
@@ -28,6 +29,12 @@ static const struct cli_option table[] = {
 	  .argument = "[NAME=]HOST:PORT,...",
 	  .help = "the maglev-speakers to show; without a name it is the host",
 	  .list = &values.speakers },
+	{ .name = "router",
+	  .kind = CLI_LIST,
+	  .env = "MAGLEV_FRONTEND_ROUTER",
+	  .argument = "[NAME=]HOST:PORT,...",
+	  .help = "the maglev-routers to show; without a name it is the host",
+	  .list = &values.routers },
 	{ .name = "listen",
 	  .kind = CLI_STRING,
 	  .env = "MAGLEV_FRONTEND_LISTEN",
@@ -80,7 +87,7 @@ static const struct cli_option table[] = {
 	  .kind = CLI_BOOL,
 	  .env = "MAGLEV_FRONTEND_GRPC_TLS",
 	  .fallback = "false",
-	  .help = "use TLS to the maglevds and speakers; any flag below implies it",
+	  .help = "use TLS to the maglevds, speakers and routers; any flag below implies it",
 	  .boolean = &values.grpc_tls },
 	{ .name = "grpc-ca",
 	  .kind = CLI_STRING,
@@ -178,6 +185,7 @@ static void read_targets(struct options *o)
 		complain("--server is missing: which maglevd?");
 	read_list(&o->servers, "--server", &o->targets);
 	read_list(&o->speakers, "--speaker", &o->speaker_targets);
+	read_list(&o->routers, "--router", &o->router_targets);
 }
 
 static void read_proxies(struct options *o)
@@ -222,10 +230,12 @@ void options_free(struct options *o)
 {
 	targets_free(&o->targets);
 	targets_free(&o->speaker_targets);
+	targets_free(&o->router_targets);
 	proxies_free(&o->proxies);
 	hosts_free(&o->hosts);
 	cli_list_free(&o->allowed_hosts);
 	cli_list_free(&o->trusted_proxies);
 	cli_list_free(&o->servers);
 	cli_list_free(&o->speakers);
+	cli_list_free(&o->routers);
 }

@@ -2,17 +2,18 @@
 /* options: maglevd-frontend's flags and environment variables. */
 #pragma once
 
+#include "base/proxies.h"
 #include "lib/cli/cli.h"
 #include "lib/tls/tls.h"
 #include "src/frontend/auth.h"
 #include "src/frontend/hosts.h"
-#include "src/frontend/proxies.h"
 #include "src/frontend/targets.h"
 
 struct options {
-	struct cli_list servers, speakers;
+	struct cli_list servers, speakers, routers;
 	struct targets targets;		   /* parsed from servers */
 	struct targets speaker_targets;	   /* parsed from speakers; may have none */
+	struct targets router_targets;	   /* the same from routers */
 	const char *listen, *metrics_addr; /* metrics_addr may be empty: not served */
 	size_t max_per_client;		   /* connections of one client */
 	struct cli_list trusted_proxies;

@@ -40,9 +40,14 @@ const struct pb_bounds upstream__bounds = { .memory = (size_t)16 * 1024 * 1024,
 /* ---- lists ---- */
 
 const char *const upstream__keys[UPSTREAM_LISTS] = {
-	[UPSTREAM_FRONTENDS] = "frontends",	  [UPSTREAM_BACKENDS] = "backends",
-	[UPSTREAM_HEALTHCHECKS] = "healthchecks", [UPSTREAM_ANNOUNCEMENTS] = "announcements",
+	[UPSTREAM_FRONTENDS] = "frontends",
+	[UPSTREAM_BACKENDS] = "backends",
+	[UPSTREAM_HEALTHCHECKS] = "healthchecks",
+	[UPSTREAM_ANNOUNCEMENTS] = "announcements",
 	[UPSTREAM_SESSIONS] = "sessions",
+	[UPSTREAM_LISTENERS] = "listeners",
+	[UPSTREAM_ROUTES] = "routes",
+	[UPSTREAM_POOLS] = "pools",
 };
 
 void upstream__add_key(struct buf *out, const char *key)

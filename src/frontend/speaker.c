@@ -12,17 +12,6 @@
 #include "src/frontend/upstream_private.h"
 #include "wire/speaker_methods.h"
 
-/* The number of the configuration in a text of SpeakerInfo; empty in an empty text. */
-static struct str generation_of(const struct buf *info)
-{
-	const struct member *found;
-	struct members members;
-
-	members_split(&members, (struct str){ info->p, info->n });
-	found = members_find(&members, STR("\"generation\""));
-	return found ? found->value : (struct str){ 0 };
-}
-
 /* text has the old one afterwards. */
 static void keep_info(struct upstream *u, struct buf *text, const char *error)
 {
@@ -34,7 +23,7 @@ static void keep_info(struct upstream *u, struct buf *text, const char *error)
 	upstream__add_or_null(&out, &u->view.info);
 	buf_addc(&out, '}');
 	upstream__tell(u, "update", loop_realtime(), (struct str){ out.p, out.n });
-	if (!str_eq(generation_of(text), generation_of(&u->view.info)))
+	if (!str_eq(members_generation(text), members_generation(&u->view.info)))
 		upstream__want(u, UPSTREAM__LISTS);
 }
 

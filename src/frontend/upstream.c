@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * upstream: the life of a connection to one maglevd or one maglev-speaker.
+ * upstream: the life of a connection to one maglevd, maglev-speaker or maglev-router.
  *
  *	connected by the first call -> lists and the stream of events -> lost -> connected ...
  *
@@ -9,8 +9,8 @@
  * calls, even if the connection might recover. Calls made for other code end with an error.
  *
  * The stream is opened before lists are read, so that no change falls between the two. items.c
- * applies events about single items, query.c makes the queries. maglevd.c and speaker.c are the
- * kinds of server: which queries there are, and what events mean.
+ * applies events about single items, query.c makes the queries. maglevd.c, speaker.c and
+ * router.c are the kinds of server: which queries there are, and what events mean.
  */
 #include "src/frontend/upstream.h"
 
@@ -355,6 +355,7 @@ void upstream_free(struct upstream *u)
 	buf_free(&u->view.lb_error);
 	buf_free(&u->view.counters);
 	buf_free(&u->view.info);
+	buf_free(&u->view.generations);
 	buf_free(&u->updates);
 	buf_free(&u->all_updates);
 	buf_free(&u->no_stream);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * upstream: one maglevd or maglev-speaker: the connection, the stream of its events, and its last
- * known state.
+ * upstream: one maglevd, maglev-speaker or maglev-router: the connection, the stream of its events,
+ * and its last known state.
  *
  * Each upstream has its own connection, calls and timers on the common loop and shares nothing with
  * the others. If the server cannot be reached or does not answer in time, it is marked as not
@@ -28,19 +28,22 @@ enum upstream_list {
 	UPSTREAM_HEALTHCHECKS,
 	UPSTREAM_ANNOUNCEMENTS,
 	UPSTREAM_SESSIONS,
+	UPSTREAM_LISTENERS,
+	UPSTREAM_ROUTES,
+	UPSTREAM_POOLS,
 	UPSTREAM_LISTS,
 };
 
 /* The kind of a server: its API, and how its state is read. */
 struct upstream_kind;
-extern const struct upstream_kind upstream_maglevd, upstream_speaker;
+extern const struct upstream_kind upstream_maglevd, upstream_speaker, upstream_router;
 
 /*
  * The last known state of a server, as JSON. Empty texts stand for null. Lists and texts that its
  * kind does not have are empty.
  */
 struct upstream_view {
-	const char *kind; /* "server" (a maglevd) or "speaker" */
+	const char *kind; /* "server" (a maglevd), "speaker" or "router" */
 	const char *name, *address;
 	bool connected;
 	const char *error; /* why it is not connected, or has no events; empty: all is well */
@@ -48,7 +51,8 @@ struct upstream_view {
 	int64_t refreshed; /* unix ns when the state was last known to be current; 0: never */
 	struct listing lists[UPSTREAM_LISTS];
 	struct buf vpp, lb, lb_error, counters; /* of a maglevd */
-	struct buf info;			/* of a speaker */
+	struct buf info;			/* of a speaker or a router */
+	struct buf generations;			/* of a router */
 };
 
 struct upstream_stats {

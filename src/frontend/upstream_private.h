@@ -44,7 +44,7 @@ union upstream__request {
 };
 
 struct upstream_kind {
-	const char *word; /* its name in the dashboard's API: "server", "speaker" */
+	const char *word; /* its name in the dashboard's API: "server", "speaker", "router" */
 	const struct upstream__query *queries;
 	size_t n_queries;
 	enum upstream__round rounds; /* the first ones, up to this one */

@@ -72,12 +72,23 @@ static void add_speaker(struct buf *out, const struct upstream_view *v)
 	add_list(out, "sessions", &v->lists[UPSTREAM_SESSIONS]);
 }
 
+static void add_router(struct buf *out, const struct upstream_view *v)
+{
+	add_json(out, "info", &v->info);
+	add_list(out, "listeners", &v->lists[UPSTREAM_LISTENERS]);
+	add_list(out, "routes", &v->lists[UPSTREAM_ROUTES]);
+	add_list(out, "pools", &v->lists[UPSTREAM_POOLS]);
+	add_json(out, "generations", &v->generations);
+}
+
 static void add_server(struct buf *out, const struct upstream_view *v)
 {
 	open_server(out, v);
 	buf_printf(out, ",\"refreshed_at_ns\":%" PRId64, v->refreshed);
 	if (strcmp(v->kind, "speaker") == 0)
 		add_speaker(out, v);
+	else if (strcmp(v->kind, "router") == 0)
+		add_router(out, v);
 	else
 		add_maglevd(out, v);
 	buf_addc(out, '}');
@@ -105,6 +116,8 @@ static void write_state(const struct dashboard *d, struct buf *out)
 	add_set(out, &d->servers);
 	buf_add_lit(out, ",\"speakers\":");
 	add_set(out, &d->speakers);
+	buf_add_lit(out, ",\"routers\":");
+	add_set(out, &d->routers);
 	buf_addc(out, '}');
 }
 
@@ -173,6 +186,11 @@ void dashboard__on_speakers(struct http_exchange *x, const struct http_request *
 	reply_set(x, &((const struct dashboard *)user)->speakers);
 }
 
+void dashboard__on_routers(struct http_exchange *x, const struct http_request *request, void *user)
+{
+	reply_set(x, &((const struct dashboard *)user)->routers);
+}
+
 void dashboard__on_state(struct http_exchange *x, const struct http_request *request, void *user)
 {
 	struct dashboard *d = user;
@@ -180,22 +198,32 @@ void dashboard__on_state(struct http_exchange *x, const struct http_request *req
 	reply_blob(x, current(d, &d->state, NULL));
 }
 
+/* The one that a part of a path names; NULL, after the answer, if there is none. */
+static struct upstream *find(const struct dashboard *d, struct http_exchange *x, struct str part,
+			     const struct dashboard__set *set)
+{
+	_cleanup_(buf_free) struct buf name = { 0 };
+	struct upstream *u = NULL;
+
+	if (reply_decode(part, &name) == 0)
+		u = dashboard__find(set, (struct str){ name.p, name.n });
+	if (!u)
+		reply_error(x, 404,
+			    set == &d->speakers	 ? "there is no speaker of that name"
+			    : set == &d->routers ? "there is no router of that name"
+						 : "there is no server of that name");
+	return u;
+}
+
 /* The whole state of the one that the path names after the prefix. */
 static void reply_one(struct dashboard *d, struct http_exchange *x, struct str part,
 		      const struct dashboard__set *set)
 {
-	_cleanup_(buf_free) struct buf name = { 0 };
-	const struct upstream *u = NULL;
+	const struct upstream *u = find(d, x, part, set);
 	size_t i = 0;
 
-	if (reply_decode(part, &name) == 0)
-		u = dashboard__find(set, (struct str){ name.p, name.n });
-	if (!u) {
-		reply_error(x, 404,
-			    set == &d->speakers ? "there is no speaker of that name"
-						: "there is no server of that name");
+	if (!u)
 		return;
-	}
 	while (set->items[i] != u)
 		i++;
 	reply_blob(x, current(d, &set->states[i], u));
@@ -218,6 +246,28 @@ void dashboard__on_speaker(struct http_exchange *x, const struct http_request *r
 	struct dashboard *d = user;
 
 	reply_one(d, x, after(request->path, sizeof("/view/api/speakers/") - 1), &d->speakers);
+}
+
+/* NAME, or NAME/generations/NUMBER. */
+void dashboard__on_router(struct http_exchange *x, const struct http_request *request, void *user)
+{
+	struct dashboard *d = user;
+	struct str rest = after(request->path, sizeof("/view/api/routers/") - 1), name, word;
+	struct upstream *u;
+
+	if (!memchr(rest.p, '/', rest.n)) {
+		reply_one(d, x, rest, &d->routers);
+		return;
+	}
+	str_cut(&rest, '/', &name);
+	str_cut(&rest, '/', &word);
+	if (!str_eq(word, STR("generations"))) {
+		reply_status(x, 404);
+		return;
+	}
+	u = find(d, x, name, &d->routers);
+	if (u)
+		dashboard__reply_difference(d, x, u, rest);
 }
 
 void dashboard__on_events(struct http_exchange *x, const struct http_request *request, void *user)

@@ -14,7 +14,7 @@ static struct stats_cell *cell_of(const struct exchange *x, enum stats_kind kind
 	return stats_cell(exchange__worker(x)->config.stats, kind, name->number, name->id);
 }
 
-static const struct name *route_name(const struct exchange *x)
+const struct name *account_route(const struct exchange *x)
 {
 	const struct generation *g = x->era->generation;
 
@@ -31,7 +31,7 @@ static void start(struct stats_cell *cell)
 
 void account_begin(struct exchange *x)
 {
-	x->route = cell_of(x, STATS_ROUTE, route_name(x));
+	x->route = cell_of(x, STATS_ROUTE, account_route(x));
 	start(x->route);
 	if (!x->backend)
 		return;

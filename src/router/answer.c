@@ -35,16 +35,31 @@ static void choose_framing(struct exchange *x, const struct http_head *h)
 }
 
 /* The line that names the server to a client that does not know it yet. */
-static struct str name_server(const struct exchange *x)
+static void name_server(const struct exchange *x, struct buf *line)
 {
 	const struct l7_persistence *p = &x->target->rule->persistence;
-	struct buf *line = &exchange__worker(x)->path;
 
-	if (!p->enabled || (x->session && x->session->key == x->server->key))
-		return (struct str){ 0 };
-	line->n = 0;
-	l7_key_give(p, x->server->key, line);
-	return (struct str){ line->p, line->n };
+	if (p->enabled && !(x->session && x->session->key == x->server->key))
+		l7_key_give(p, x->server->key, line);
+}
+
+/* How long the server took, and how long all of it until now. */
+static void tell_time(const struct exchange *x, struct buf *line)
+{
+	buf_printf(line, "server-timing: upstream;dur=%.3f, total;dur=%.3f\r\n",
+		   (double)(x->first - x->try_began) / 1e6, (double)(x->first - x->began) / 1e6);
+}
+
+/* Lines of the router in an answer of a server. */
+static struct str own_lines(const struct exchange *x, unsigned status)
+{
+	struct buf *lines = &exchange__worker(x)->path;
+
+	lines->n = 0;
+	name_server(x, lines);
+	if (x->listener->server_timing && status >= 200)
+		tell_time(x, lines);
+	return (struct str){ lines->p, lines->n };
 }
 
 static void write_answer(struct exchange *x, const struct http_head *h)
@@ -57,7 +72,7 @@ static void write_answer(struct exchange *x, const struct http_head *h)
 				 .cors = { x->cors.p, x->cors.n } };
 
 	if (h->status == 101 || h->status >= 200)
-		a.more = name_server(x);
+		a.more = own_lines(x, h->status);
 	exchange__add_edits(&x->target->rule->filters.response, a.edits, &a.n_edits);
 	exchange__add_edits(&x->backend->filters.response, a.edits, &a.n_edits);
 	head_write_answer(&a, &exchange__worker(x)->out);
@@ -138,6 +153,7 @@ static int take_interim(struct exchange *x, const struct http_head *h)
 	if (h->status == 101) {
 		if (!x->upgrade || !h->upgrade || !http_header(h, STR("upgrade")).n)
 			return -EBADMSG;
+		exchange__keep_head(x);
 		x->tunnel = x->answering = true;
 		x->status = h->status;
 		account_first(x);

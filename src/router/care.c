@@ -368,7 +368,7 @@ void care_look(const struct server *server, struct care_state *ret)
 	const struct charge *c = server->charge;
 
 	*ret = (struct care_state){ .word = "up" };
-	if (!addr_is_set(&server->at.addr)) {
+	if (has_flag(server, SERVER_NOWHERE)) {
 		ret->word = "unknown";
 		snprintf(ret->reason, sizeof(ret->reason), "its name has not been found");
 		return;

@@ -39,7 +39,7 @@ static void find_hash(struct exchange *x, const struct l7_request *r)
 	if (pool->balance != L7_MAGLEV)
 		return;
 	if (pool->key == L7_KEY_SOURCE) {
-		x->hash = l7_key_hash_source(&x->client->peer.addr);
+		x->hash = l7_key_hash_source(&x->client->from);
 		x->hashed = true;
 		return;
 	}
@@ -93,6 +93,22 @@ static bool pick_backend(struct exchange *x)
 	return true;
 }
 
+/* Whose word about the client counts: nobody's without a list. */
+static void find_client(struct exchange *x, const struct l7_request *r)
+{
+	const struct l7_listener *l = x->listener;
+	struct client *c = x->client;
+
+	c->from = c->source.addr;
+	if (!l->trusted.n)
+		return;
+	if (l->fields == L7_FORWARDED)
+		c->from = proxies_client_forwarded(&l->trusted, &c->source.addr, r->headers,
+						   r->n_headers);
+	else
+		c->from = proxies_client(&l->trusted, &c->source.addr, r->headers, r->n_headers);
+}
+
 enum choice choose_rule(struct exchange *x, struct l7_request *r, unsigned *ret_status)
 {
 	const struct generation *g = x->era->generation;
@@ -113,6 +129,7 @@ enum choice choose_rule(struct exchange *x, struct l7_request *r, unsigned *ret_
 	if (!listener)
 		return CHOICE_ANSWER;
 	x->listener = listener->config;
+	find_client(x, r);
 	if (!fit_path(x, r))
 		return CHOICE_PATH_REFUSED;
 	x->target = generation_find(g, listener, r);
@@ -134,7 +151,8 @@ enum choice choose_rule(struct exchange *x, struct l7_request *r, unsigned *ret_
 struct fleet {
 	struct worker *worker;
 	const struct generation_pool *pool;
-	const struct exchange *x;
+	const struct exchange *x; /* NULL: a copy */
+	uint32_t *turn;
 	unsigned limit; /* of connections to a server; 0: none */
 	bool fresh;	/* a kept link is of no use */
 	bool full;	/* a server was passed over because of the limit */
@@ -180,7 +198,7 @@ static enum l7_fitness fitness(size_t i, void *user)
 		return L7_UNFIT;
 	if (flags & SERVER_EJECTED || (flags & SERVER_SLOW && !takes(f, s)))
 		return L7_RESERVE;
-	return f->x->tries && was_tried(f->x, i) ? L7_RESERVE : L7_FIT;
+	return f->x && f->x->tries && was_tried(f->x, i) ? L7_RESERVE : L7_FIT;
 }
 
 static unsigned active(size_t i, void *user)
@@ -190,21 +208,21 @@ static unsigned active(size_t i, void *user)
 	return worker_slot(f->worker, f->pool->servers[i])->active;
 }
 
-static size_t balance(struct exchange *x, struct fleet *fleet)
+static size_t balance(struct fleet *fleet)
 {
 	const struct generation_pool *pool = fleet->pool;
 	const struct l7_fleet f = { fitness, active, fleet };
-	uint32_t *turn = &x->era->turns[x->backend->pool];
+	const struct exchange *x = fleet->x;
 
 	switch (pool->config->balance) {
 	case L7_MAGLEV:
-		return x->hashed ? l7_spread_find(pool->table->slots, pool->table->size,
-						  &pool->schedule, &f, x->hash)
-				 : l7_balance_turn(&pool->schedule, &f, turn);
+		return x && x->hashed ? l7_spread_find(pool->table->slots, pool->table->size,
+						       &pool->schedule, &f, x->hash)
+				      : l7_balance_turn(&pool->schedule, &f, fleet->turn);
 	case L7_ROUND_ROBIN:
-		return l7_balance_turn(&pool->schedule, &f, turn);
+		return l7_balance_turn(&pool->schedule, &f, fleet->turn);
 	case L7_LEAST_REQUEST:
-		return l7_balance_least(&pool->schedule, &f, turn);
+		return l7_balance_least(&pool->schedule, &f, fleet->turn);
 	case L7_RANDOM_TWO:
 		return l7_balance_two(&pool->schedule, &f, random_next(&fleet->worker->random));
 	}
@@ -225,12 +243,13 @@ struct server *choose_server(struct exchange *x, bool fresh, bool *ret_full)
 	struct fleet fleet = { .worker = x->client->worker,
 			       .pool = pool,
 			       .x = x,
+			       .turn = &x->era->turns[x->backend->pool],
 			       .limit = pool->config->limits.connections,
 			       .fresh = fresh };
 	size_t i = L7_NONE;
 
 	if (x->tries || !x->session)
-		i = balance(x, &fleet);
+		i = balance(&fleet);
 	else if (has_room(&fleet, pool->servers[x->session->index]))
 		i = x->session->index;
 	*ret_full = fleet.full;
@@ -238,4 +257,15 @@ struct server *choose_server(struct exchange *x, bool fresh, bool *ret_full)
 		return NULL;
 	x->tried[x->tries % ROUTER__TRIED] = (uint16_t)i;
 	return pool->servers[i];
+}
+
+struct server *choose_any(struct worker *w, struct era *era, const struct generation_pool *pool)
+{
+	struct fleet fleet = { .worker = w,
+			       .pool = pool,
+			       .turn = &era->turns[pool - era->generation->pools],
+			       .limit = pool->config->limits.connections };
+	size_t i = balance(&fleet);
+
+	return i == L7_NONE ? NULL : pool->servers[i];
 }

@@ -7,6 +7,7 @@
  * rest of the request, or the next one, or the end of the connection.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "lib/http/server.h"
+#include "lib/stream/proxy.h"
 #include "src/router/internal.h"
 
 #define LINGER_TIME (1 * NSEC_PER_SEC)
@@ -43,7 +45,9 @@ void client_free(struct client *c)
 void client_drain(struct client *c)
 {
 	c->last = true; /* the answer says so, if it is not too late */
-	if (!c->x && !c->in && !c->closing)
+	if (c->stream.state == STREAM_PROXY)
+		client_free(c);
+	else if (!c->x && !c->in && !c->closing)
 		client_end(c);
 }
 
@@ -83,12 +87,11 @@ void client_leave(struct client *c)
 
 /* ---- answers of the router itself ---- */
 
-size_t client_answer(struct client *c, const struct client_answer *a)
+ssize_t client_answer(struct client *c, const struct client_answer *a)
 {
 	struct buf *out = &c->worker->out;
 	const char *reason = http_status_reason(a->status), *text = a->text ?: reason;
 	bool empty = a->status == 204;
-	size_t n;
 	int r;
 
 	out->n = 0;
@@ -101,11 +104,8 @@ size_t client_answer(struct client *c, const struct client_answer *a)
 	if (!empty && !a->head)
 		buf_printf(out, "%s\n", text);
 	count(&c->worker->counters.answers[a->status / 100 - 1], 1);
-	n = out->n;
-	r = stream_send(&c->stream, out->p, n);
-	if (!a->keep || r < 0)
-		client_end(c);
-	return n;
+	r = stream_send(&c->stream, out->p, out->n);
+	return r < 0 ? r : (ssize_t)out->n;
 }
 
 void client_refuse(struct client *c, enum refusal why)
@@ -114,6 +114,8 @@ void client_refuse(struct client *c, enum refusal why)
 
 	count(&c->worker->counters.refusals[why], 1);
 	client_answer(c, &(struct client_answer){ .status = words->status, .text = words->text });
+	journal_refused(c, words->status, words->label);
+	client_end(c);
 }
 
 /* ---- input ---- */
@@ -271,6 +273,8 @@ static void on_closed(struct stream *s, int error)
 {
 	struct client *c = container_of(s, struct client, stream);
 
+	if (s->failed_in == STREAM_PROXY)
+		count(&c->worker->counters.refusals[REFUSAL_PROXY], 1);
 	if (c->x)
 		exchange_drop(c->x);
 	else
@@ -283,6 +287,13 @@ static void on_expired(struct stream *s)
 
 	if (c->x)
 		exchange_expired(c->x);
+}
+
+/* It has sent no PROXY header, or may not send one. */
+static void give_up(struct client *c)
+{
+	count(&c->worker->counters.refusals[REFUSAL_PROXY], 1);
+	client_free(c);
 }
 
 /* ---- time ---- */
@@ -327,7 +338,8 @@ static void end_slow(struct client *c)
 void client_sweep(struct client *c, ev_tstamp now)
 {
 	const struct worker_limits *limits = &c->worker->config.limits;
-	int64_t limit = c->in ? limits->head_time : limits->idle_time;
+	bool proxy = c->stream.state == STREAM_PROXY;
+	int64_t limit = c->in || proxy ? limits->head_time : limits->idle_time;
 
 	if (is_too_slow(c)) {
 		end_slow(c);
@@ -343,15 +355,67 @@ void client_sweep(struct client *c, ev_tstamp now)
 		exchange_sweep(c->x, now);
 	else if (now - c->since < loop_seconds(limit))
 		return;
+	else if (proxy)
+		give_up(c);
 	else if (c->in && !stream_unsent(&c->stream))
 		client_refuse(c, REFUSAL_HEAD_TIME);
 	else
 		client_end(c);
 }
 
-static const struct stream_events events = { .ready = on_ready,
-					     .closed = on_closed,
-					     .expired = on_expired };
+/* Counts the client again, by the address in its header. False: it got its refusal. */
+static bool enter_again(struct client *c)
+{
+	struct worker *w = c->worker;
+	const struct l7_clients *limits = worker_clients(w);
+	enum gate_verdict verdict;
+
+	gate_leave(w->config.gate, &c->counted);
+	c->counted = c->source.addr;
+	verdict = gate_enter(w->config.gate, &c->counted, limits->connections, limits->each);
+	if (verdict == GATE_OPEN)
+		return true;
+	c->refused = true;
+	w->n_refused++;
+	client_refuse(c, verdict == GATE_FULL ? REFUSAL_CONNECTIONS : REFUSAL_CONNECTIONS_EACH);
+	return false;
+}
+
+/* The PROXY header has come: the limits are those of the client that it names. */
+static void on_opened(struct stream *s)
+{
+	struct client *c = container_of(s, struct client, stream);
+	const struct stream_proxy *header = stream_proxy_header(s);
+
+	stream_peer(s, &c->source);
+	c->from = c->source.addr;
+	c->secure = header && header->ssl.present && (header->ssl.client & STREAM_PROXY_OVER_TLS);
+	if (enter_again(c))
+		stream_want(s, STREAM_READ);
+}
+
+static const struct stream_events events = {
+	.opened = on_opened, .ready = on_ready, .closed = on_closed, .expired = on_expired
+};
+
+/* The listeners of an address agree on it. */
+static const struct l7_listener *proxied_listener(const struct port *port)
+{
+	const struct generation *g = port->worker->era->generation;
+	const struct l7_listener *l =
+		port->rules ? g->listeners[port->rules->listeners[0]].config : NULL;
+
+	return l && l->expect_proxy ? l : NULL;
+}
+
+/* A PROXY header is required; with a list of trusted proxies nobody else may send one. */
+static void expect_proxy(struct client *c, const struct l7_listener *l)
+{
+	if (l->trusted.n && !proxies_trust(&l->trusted, &c->peer.addr))
+		give_up(c);
+	else
+		stream_expect_proxy(&c->stream);
+}
 
 static struct client *make(struct port *port, int fd, const struct endpoint *peer)
 {
@@ -360,8 +424,8 @@ static struct client *make(struct port *port, int fd, const struct endpoint *pee
 
 	c->worker = w;
 	c->port = port;
-	c->peer = *peer;
-	c->counted = peer->addr;
+	c->peer = c->source = *peer;
+	c->from = c->counted = peer->addr;
 	port->clients++;
 	w->n_clients++;
 	count(&w->counters.clients, 1);
@@ -389,17 +453,30 @@ static void turn_away(struct port *port, int fd, const struct endpoint *peer, en
 	client_refuse(c, why);
 }
 
+static void begin(struct port *port, int fd, const struct endpoint *peer,
+		  const struct l7_listener *proxied)
+{
+	struct client *c = make(port, fd, peer);
+
+	if (proxied) {
+		expect_proxy(c, proxied);
+		return;
+	}
+	stream_want(&c->stream, STREAM_READ);
+	stream_wake(&c->stream); /* most clients have sent their request by now */
+}
+
+/* A proxy may have any number of connections; its clients are counted when they are known. */
 void client_new(struct port *port, int fd, struct endpoint peer)
 {
 	struct worker *w = port->worker;
 	const struct l7_clients *limits = worker_clients(w);
-	struct client *c;
+	const struct l7_listener *proxied = proxied_listener(port);
 
-	switch (gate_enter(w->config.gate, &peer.addr, limits->connections, limits->each)) {
+	switch (gate_enter(w->config.gate, &peer.addr, limits->connections,
+			   proxied ? UINT_MAX : limits->each)) {
 	case GATE_OPEN:
-		c = make(port, fd, &peer);
-		stream_want(&c->stream, STREAM_READ);
-		stream_wake(&c->stream); /* most clients have sent their request by now */
+		begin(port, fd, &peer, proxied);
 		break;
 	case GATE_FULL:
 		turn_away(port, fd, &peer, REFUSAL_CONNECTIONS);

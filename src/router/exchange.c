@@ -43,7 +43,10 @@ static void release(struct exchange *x)
 		exchange__stop_waiting(x);
 	if (x->side)
 		uncount(x);
+	mirror_abandon(x);
 	account_end(x);
+	journal_write(x);
+	free(x->kept_head);
 	buf_free(&x->cors);
 	worker_release_era(w, x->era);
 	x->next = w->spare;
@@ -96,6 +99,7 @@ void exchange__leave(struct exchange *x, bool keep)
 static void answer(struct exchange *x, struct client_answer a)
 {
 	struct client *c = x->client;
+	ssize_t sent;
 
 	a.keep = x->keep && x->up.done && !x->old && !c->ended && !c->last;
 	a.head = str_eq(exchange__method(x), STR("HEAD"));
@@ -103,13 +107,9 @@ static void answer(struct exchange *x, struct client_answer a)
 	exchange__disarm(x);
 	x->status = a.status;
 	x->done = true;
-	x->out = client_answer(c, &a);
-	if (c->closing) {
-		release(x);
-		c->x = NULL;
-	} else {
-		exchange__leave(x, true);
-	}
+	sent = client_answer(c, &a);
+	x->out = (uint64_t)(sent < 0 ? 0 : sent);
+	exchange__leave(x, a.keep && sent >= 0);
 }
 
 void exchange__answer_with(struct exchange *x, unsigned status, struct str lines)
@@ -388,7 +388,7 @@ static struct exchange *make(struct client *c, size_t n)
 {
 	struct worker *w = c->worker;
 	const struct http_head *h = &w->head;
-	struct era *era = worker_era(w, c);
+	struct era *era = w->trial ? worker_trial_era(w, c) : w->era;
 	struct exchange *x = w->spare;
 
 	if (x)

@@ -97,14 +97,6 @@ static void write_fields(const struct field *fields, size_t n,
 		add_field(out, fields[i].name, fields[i].value);
 }
 
-/* ---- requests ---- */
-
-static bool is_forwarded(struct str name)
-{
-	return str_ieq(name, STR("x-forwarded-for")) || str_ieq(name, STR("x-forwarded-proto")) ||
-	       str_ieq(name, STR("x-forwarded-host"));
-}
-
 /* Takes the fields of that name out of the list and returns the value of the last. */
 static struct str take_field(struct field *fields, size_t *n, struct str name)
 {
@@ -121,31 +113,113 @@ static struct str take_field(struct field *fields, size_t *n, struct str name)
 	return value;
 }
 
-static void drop_forwarded(struct field *fields, size_t *n)
+/* ---- what is said about the client ---- */
+
+#define X_FOR STR("x-forwarded-for")
+#define X_PROTO STR("x-forwarded-proto")
+#define X_HOST STR("x-forwarded-host")
+#define FORWARDED STR("forwarded")
+
+/* The family of a field; 0: none. */
+static unsigned family_of(struct str name)
 {
+	char first = (char)(name.p[0] | 32);
+
+	if (first == 'x' &&
+	    (str_ieq(name, X_FOR) || str_ieq(name, X_PROTO) || str_ieq(name, X_HOST)))
+		return L7_X_FORWARDED;
+	return first == 'f' && str_ieq(name, FORWARDED) ? L7_FORWARDED : 0;
+}
+
+/* What is appended to is written again; what is not written at all stays with append. */
+static void drop_forwarded(const struct head_request *r, struct field *fields, size_t *n)
+{
+	unsigned dropped = r->forwarded == L7_FORWARDED_APPEND ? (r->fields ?: L7_X_FORWARDED)
+							       : L7_FORWARDED_BOTH;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < *n; i++)
-		if (!is_forwarded(fields[i].name))
+		if (!(family_of(fields[i].name) & dropped))
 			fields[kept++] = fields[i];
 	*n = kept;
 }
 
-static void write_forwarded(const struct head_request *r, struct str before, struct buf *out)
+/* The list so far, each line with a comma: our entry follows. */
+static void add_list(const struct head_request *r, struct str name, struct buf *out)
+{
+	const struct http_head *h = r->from;
+
+	for (size_t i = 0; i < h->n_headers && r->forwarded == L7_FORWARDED_APPEND; i++)
+		if (h->headers[i].name.n == name.n && str_ieq(h->headers[i].name, name) &&
+		    h->headers[i].value.n) {
+			add(out, h->headers[i].value);
+			buf_add_lit(out, ", ");
+		}
+}
+
+/* Our word, or that of a trusted client, which may know the first request. */
+static void add_word(const struct head_request *r, struct str name, struct str ours,
+		     struct buf *out)
+{
+	struct str theirs = { 0 };
+
+	if (r->trusted && r->forwarded == L7_FORWARDED_APPEND)
+		theirs = http_header(r->from, name);
+	if (theirs.n || ours.n)
+		add_field(out, name, theirs.n ? theirs : ours);
+}
+
+static void write_x_forwarded(const struct head_request *r, struct buf *out)
 {
 	char text[ADDR_STRLEN];
 
 	buf_add_lit(out, "x-forwarded-for: ");
-	if (before.n) {
-		add(out, before);
-		buf_add_lit(out, ", ");
-	}
+	add_list(r, X_FOR, out);
 	buf_adds(out, addr_format(&r->client->addr, text));
 	buf_add_lit(out, "\r\n");
-	add_field(out, STR("x-forwarded-proto"), r->scheme);
-	if (r->asked.n)
-		add_field(out, STR("x-forwarded-host"), r->asked);
+	add_word(r, X_PROTO, r->scheme, out);
+	add_word(r, X_HOST, r->asked, out);
 }
+
+static void add_quoted(struct buf *out, struct str s)
+{
+	buf_addc(out, '"');
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] == '"' || s.p[i] == '\\')
+			buf_addc(out, '\\');
+		buf_addc(out, s.p[i]);
+	}
+	buf_addc(out, '"');
+}
+
+/* RFC 7239: an IPv6 address is in brackets and quotes; a host may have a colon, so it is quoted. */
+static void write_standard(const struct head_request *r, struct buf *out)
+{
+	char text[ADDR_STRLEN];
+	bool six = r->client->addr.family == AF_INET6;
+
+	buf_add_lit(out, "forwarded: ");
+	add_list(r, FORWARDED, out);
+	addr_format(&r->client->addr, text);
+	buf_printf(out, six ? "for=\"[%s]\"" : "for=%s", text);
+	if (r->asked.n) {
+		buf_add_lit(out, ";host=");
+		add_quoted(out, r->asked);
+	}
+	buf_add_lit(out, ";proto=");
+	add(out, r->scheme);
+	buf_add_lit(out, "\r\n");
+}
+
+static void write_forwarded(const struct head_request *r, struct buf *out)
+{
+	if (r->fields != L7_FORWARDED)
+		write_x_forwarded(r, out);
+	if (r->fields & L7_FORWARDED)
+		write_standard(r, out);
+}
+
+/* ---- requests ---- */
 
 static void write_framing(const struct http_head *h, struct buf *out)
 {
@@ -158,7 +232,6 @@ void head_write_request(const struct head_request *r, struct buf *out)
 	const struct http_head *h = r->from;
 	struct field fields[HTTP_HEADERS_MAX];
 	size_t n = keep_fields(h, fields);
-	struct str before = { 0 };
 
 	out->n = 0;
 	buf_reserve(out, HTTP_HEAD_MAX);
@@ -170,14 +243,18 @@ void head_write_request(const struct head_request *r, struct buf *out)
 		take_field(fields, &n, STR("host"));
 		add_field(out, STR("host"), r->host);
 	}
-	if (r->forwarded == L7_FORWARDED_APPEND)
-		before = take_field(fields, &n, STR("x-forwarded-for"));
 	if (r->forwarded != L7_FORWARDED_KEEP)
-		drop_forwarded(fields, &n);
+		drop_forwarded(r, fields, &n);
+	if (r->untraced) {
+		take_field(fields, &n, STR("traceparent"));
+		take_field(fields, &n, STR("tracestate"));
+	}
 	write_fields(fields, n, r->edits, r->n_edits, out);
 	write_framing(h, out);
 	if (r->forwarded == L7_FORWARDED_APPEND || r->forwarded == L7_FORWARDED_REPLACE)
-		write_forwarded(r, before, out);
+		write_forwarded(r, out);
+	if (r->traceparent.n)
+		add_field(out, STR("traceparent"), r->traceparent);
 	if (r->upgrade) {
 		buf_add_lit(out, "connection: upgrade\r\n");
 		add_field(out, STR("upgrade"), http_header(h, STR("upgrade")));

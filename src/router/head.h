@@ -23,13 +23,17 @@ enum head_framing {
 
 struct head_request {
 	const struct http_head *from;
-	struct str target;	       /* with the query */
-	struct str host;	       /* empty: as it came */
-	struct str asked;	       /* the host that the client asked for; may be empty */
-	const struct endpoint *client; /* for X-Forwarded-For */
-	struct str scheme;	       /* for X-Forwarded-Proto */
-	enum l7_forwarded forwarded;
-	bool upgrade; /* Connection: upgrade goes on */
+	struct str target;		 /* with the query */
+	struct str host;		 /* empty: as it came */
+	struct str asked;		 /* the host that the client asked for; may be empty */
+	const struct endpoint *client;	 /* the sender of the request */
+	struct str scheme;		 /* with which the request came */
+	enum l7_forwarded forwarded;	 /* what happens to fields that say the same of others */
+	enum l7_forwarded_fields fields; /* that are written; 0: as L7_X_FORWARDED */
+	bool trusted;  /* with L7_FORWARDED_APPEND: the client's word on scheme and host counts */
+	bool untraced; /* traceparent and tracestate are dropped */
+	struct str traceparent; /* that is added; empty: none */
+	bool upgrade;		/* Connection: upgrade goes on */
 	const struct l7_header_edits *edits[HEAD_EDITS];
 	size_t n_edits;
 };

@@ -190,6 +190,50 @@ static void some_upgrades_are_not_passed_on(void **state)
 	assert_false(head_wants_upgrade(&head));
 }
 
+static void forwarded_is_written_as_the_rfc_says(void **state)
+{
+	struct head_request r = { .forwarded = L7_FORWARDED_REPLACE,
+				  .fields = L7_FORWARDED,
+				  .asked = STR("a\"b\\c") };
+	_cleanup_(buf_free) struct buf out = { 0 };
+	struct endpoint six = { .port = 1 };
+
+	parse_request("GET / HTTP/1.1\r\nHost: h\r\nForwarded: for=1.1.1.1\r\n"
+		      "X-Forwarded-For: 1.1.1.1\r\n\r\n");
+	expect_request(r, "GET / HTTP/1.1\r\nHost: h\r\n"
+			  "forwarded: for=192.0.2.7;host=\"a\\\"b\\\\c\";proto=http\r\n\r\n");
+	/* with append, fields that are not written stay as they came */
+	r.forwarded = L7_FORWARDED_APPEND;
+	expect_request(r, "GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 1.1.1.1\r\n"
+			  "forwarded: for=1.1.1.1, for=192.0.2.7;host=\"a\\\"b\\\\c\";proto=http"
+			  "\r\n\r\n");
+	assert_int_equal(addr_parse("2001:db8::1", &six.addr), 0);
+	r = (struct head_request){ .from = &head,
+				   .client = &six,
+				   .target = head.target,
+				   .scheme = STR("https"),
+				   .forwarded = L7_FORWARDED_REPLACE,
+				   .fields = L7_FORWARDED_BOTH };
+	head_write_request(&r, &out);
+	assert_string_equal(buf_cstr(&out),
+			    "GET / HTTP/1.1\r\nHost: h\r\nx-forwarded-for: 2001:db8::1\r\n"
+			    "x-forwarded-proto: https\r\n"
+			    "forwarded: for=\"[2001:db8::1]\";proto=https\r\n\r\n");
+}
+
+static void a_trusted_client_knows_scheme_and_host(void **state)
+{
+	struct head_request r = { .forwarded = L7_FORWARDED_APPEND,
+				  .trusted = true,
+				  .asked = STR("h") };
+
+	parse_request("GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-Proto: https\r\n"
+		      "X-Forwarded-For: 1.1.1.1\r\nX-Forwarded-For: 2.2.2.2\r\n\r\n");
+	expect_request(r, "GET / HTTP/1.1\r\nHost: h\r\n"
+			  "x-forwarded-for: 1.1.1.1, 2.2.2.2, 192.0.2.7\r\n"
+			  "x-forwarded-proto: https\r\nx-forwarded-host: h\r\n\r\n");
+}
+
 /* ---- answers ---- */
 
 static void expect_answer(const char *text, struct head_answer a, const char *expected)
@@ -243,6 +287,8 @@ int main(void)
 		cmocka_unit_test(all_connection_fields_count),
 		cmocka_unit_test(chunks_are_announced_again),
 		cmocka_unit_test(forwarded_fields_follow_the_policy),
+		cmocka_unit_test(forwarded_is_written_as_the_rfc_says),
+		cmocka_unit_test(a_trusted_client_knows_scheme_and_host),
 		cmocka_unit_test(a_new_host_and_edits_are_written),
 		cmocka_unit_test(an_upgrade_goes_on_if_it_is_wanted),
 		cmocka_unit_test(some_upgrades_are_not_passed_on),

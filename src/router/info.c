@@ -9,7 +9,8 @@
 #include "src/router/care.h"
 #include "src/router/words.h"
 
-#define NAMED 3 /* pools that a sentence names */
+#define NAMED 3	    /* pools that a sentence names */
+#define ADDRESSES 8 /* of a name that are shown */
 
 static char *text_of(const struct info *i, struct str s)
 {
@@ -117,20 +118,33 @@ static void set_figures(const struct info *i, const struct server *s, Maglev__Ro
 	one->load->kept = (uint32_t)v.counters[STATS_KEPT];
 }
 
+static void set_addresses(const struct info *i, struct server *s, Maglev__RouterServer *one)
+{
+	struct addr list[SERVER_ADDRESSES];
+	char words[ADDR_STRLEN];
+	unsigned version;
+	size_t n = server_get_addresses(s, list, &version);
+
+	one->addresses = arena_array_of(i->arena, ADDRESSES, char *);
+	while (one->n_addresses < n && one->n_addresses < ADDRESSES) {
+		const struct addr *at = &list[one->n_addresses];
+
+		one->addresses[one->n_addresses++] = arena_strdup(i->arena, addr_format(at, words));
+	}
+}
+
 static Maglev__RouterServer *server(const struct info *i, const struct l7_server *c,
-				    const struct server *s, uint64_t sum)
+				    struct server *s, uint64_t sum)
 {
 	Maglev__RouterServer *one =
 		INFO_NEW(i->arena, Maglev__RouterServer, maglev__router_server__init);
-	char words[ADDR_STRLEN];
-
 	one->host = info_text(c->host);
 	one->port = c->port;
 	set_state(i, c, s, one);
 	one->weight = c->weight;
 	one->share = gets_requests(c, s) ? info_share(weight_of(c), sum) : 0;
-	if (addr_is_set(&s->at.addr))
-		one->address = arena_strdup(i->arena, addr_format(&s->at.addr, words));
+	if (server_has_name(s) && atomic_load(&s->version))
+		set_addresses(i, s, one);
 	if (i->figures)
 		set_figures(i, s, one);
 	return one;

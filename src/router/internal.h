@@ -4,7 +4,8 @@
  *
  *	client		a client's connection; owns its exchange while one runs
  *	exchange	a request and its answer; borrows the client, owns a link while it uses one
- *	link		a connection to a server; belongs to an exchange or to the slot of a server
+ *	link		a connection to a server; belongs to an exchange or a mirror, or to a slot
+ *	mirror		a copy of a request; owns a link
  *	slot		what this thread knows about one server: its kept links, its counters
  *	era		a generation, as long as an exchange of this thread uses it
  *	port		an address that is listened on
@@ -20,6 +21,7 @@
 
 #include "core/l7/config.h"
 #include "core/l7/table.h"
+#include "core/l7/trace.h"
 #include "lib/http/message.h"
 #include "lib/stream/listener.h"
 #include "lib/stream/stream.h"
@@ -38,7 +40,9 @@ struct link {
 	struct stream stream;
 	struct worker *worker;
 	struct slot *slot;
-	struct exchange *x;	/* NULL: kept */
+	struct exchange *x; /* both are NULL: kept */
+	struct mirror *mirror;
+	struct endpoint whose;	/* the client of its PROXY header; unset: it has none */
 	struct buffer *in;	/* the start of a head that is not complete; NULL: none */
 	TAILQ_ENTRY(link) kept; /* newest first; or among the worker's leaving ones */
 	uint64_t served;	/* requests */
@@ -98,11 +102,13 @@ struct client {
 	struct worker *worker;
 	struct port *port;
 	TAILQ_ENTRY(client) all;
-	struct exchange *x; /* NULL: no request is being answered */
-	struct buffer *in;  /* NULL: no bytes wait */
-	struct endpoint peer;
-	struct addr counted; /* its address, as the gate has counted it */
-	ev_tstamp since;     /* without a request: when it became idle, or when its head began */
+	struct exchange *x;	/* NULL: no request is being answered */
+	struct buffer *in;	/* NULL: no bytes wait */
+	struct endpoint peer;	/* of the socket */
+	struct endpoint source; /* the same, or what the PROXY header says */
+	struct addr from;	/* the same, or what trusted proxies say of the present request */
+	struct addr counted;	/* its address, as the gate has counted it */
+	ev_tstamp since;	/* without a request: when it became idle, or when its head began */
 	ev_tstamp opened;
 	uint64_t number;   /* of no other client of this thread; later ones are larger */
 	uint64_t received; /* bytes */
@@ -113,6 +119,7 @@ struct client {
 	bool ended;    /* the client will send no more */
 	bool last;     /* the connection ends after the request that is under way */
 	bool closing;  /* no further request is read */
+	bool secure;   /* the PROXY header says that the client uses TLS */
 	bool leaves;   /* the client has asked for the end of the connection */
 	bool flushing; /* it was to end while something was queued */
 	bool awaited;  /* at the last sweep it had to send, or to take what was queued */
@@ -146,13 +153,17 @@ struct exchange {
 	int64_t try_due;       /* monotonic ns: end of the present try; 0: none */
 	int64_t wait_due;      /* monotonic ns: end of the wait for a link; 0: none */
 	struct quota_place place;
-	struct quota_side *side; /* of the pool; NULL: the request is not counted there */
-	uint64_t hash;		 /* of the key of the request, for L7_MAGLEV */
-	struct buf cors;	 /* lines for the answer */
-	size_t start;		 /* of the head in client->in */
-	size_t head;		 /* its bytes */
-	size_t sent;		 /* offset in client->in of the first byte that was not passed on */
-	uint64_t room;		 /* bytes of content that the request may still have */
+	struct quota_side *side;     /* of the pool; NULL: the request is not counted there */
+	uint64_t hash;		     /* of the key of the request, for L7_MAGLEV */
+	struct buf cors;	     /* lines for the answer */
+	LIST_HEAD(, mirror) mirrors; /* copies that get the body, too */
+	size_t pushed, fed;    /* bytes of the body: sent in this try, and passed on to copies */
+	struct l7_trace trace; /* if it was created here */
+	char *kept_head;       /* for the access log, if its place in client->in is gone */
+	size_t start;	       /* of the head in client->in */
+	size_t head;	       /* its bytes */
+	size_t sent;	       /* offset in client->in of the first byte that was not passed on */
+	uint64_t room;	       /* bytes of content that the request may still have */
 	struct http_body up, down;
 	enum head_framing framing; /* of the answer */
 	unsigned interim;	   /* answers before the final one */
@@ -174,6 +185,8 @@ struct exchange {
 	bool full_down;	   /* and the other way round */
 	bool cut;	   /* the server takes no more of the request */
 	bool crooked;	   /* the path is passed on in another form than it came */
+	bool traced;	   /* trace is set */
+	bool copied;	   /* its copies have begun */
 	bool hashed;	   /* hash is set: the request has the key */
 	bool admitted;	   /* counted among the limited requests of the pool */
 	bool again;	   /* counted among the further tries of the pool */
@@ -184,6 +197,7 @@ struct exchange {
 struct counters {
 	_Atomic uint64_t requests, retries, answers[WORKER_CLASSES], aborts, clients, links;
 	_Atomic uint64_t overflows[WORKER_LIMITS];
+	_Atomic uint64_t copies[WORKER_COPIES];
 	_Atomic uint64_t refusals[REFUSALS];
 };
 
@@ -223,6 +237,9 @@ struct worker {
 	uint64_t random; /* state of the generator */
 	struct buffers buffers;
 	struct exchange *spare;
+	TAILQ_HEAD(, mirror) mirrors;
+	unsigned n_mirrors;
+	struct mirror *spare_mirrors;
 	struct http_head head; /* that is being parsed: one at a time */
 	struct buf out;	       /* the head that is being written */
 	struct buf path;       /* that is being rewritten */
@@ -234,8 +251,8 @@ struct worker {
 /* worker.c */
 struct slot *worker_slot(struct worker *w, const struct server *server);
 void worker_release_era(struct worker *w, struct era *era);
-/* The one that a request of this client begins with. */
-struct era *worker_era(const struct worker *w, const struct client *c);
+/* The one that a request of this client begins with, while there are two. */
+struct era *worker_trial_era(const struct worker *w, const struct client *c);
 /* The last connection may have ended. */
 void worker_look(struct worker *w);
 
@@ -253,6 +270,8 @@ enum choice choose_rule(struct exchange *x, struct l7_request *r, unsigned *ret_
  * fresh link cannot be one that is kept.
  */
 struct server *choose_server(struct exchange *x, bool fresh, bool *ret_full);
+/* The next server of a pool, for a copy of a request; NULL: none can be used now. */
+struct server *choose_any(struct worker *w, struct era *era, const struct generation_pool *pool);
 
 /* client.c */
 /* A new connection; refused if the gate does not let it in. */
@@ -275,8 +294,8 @@ struct client_answer {
 	bool head;	  /* no content, because the method is HEAD */
 };
 
-/* Returns its bytes. */
-size_t client_answer(struct client *c, const struct client_answer *a);
+/* Sends it. Returns its bytes, negative if the connection has to end. */
+ssize_t client_answer(struct client *c, const struct client_answer *a);
 /* Ends what has been silent for too long. */
 void client_sweep(struct client *c, ev_tstamp now);
 /* The thread is draining: ends the connection as soon as no request is under way. */
@@ -348,6 +367,8 @@ static inline void exchange__add_edits(const struct l7_header_edits *e,
 
 /* Bytes came from one of the sides. */
 void exchange__move(struct exchange *x);
+/* The head will be overwritten: keeps a copy if it may be needed for the access log. */
+void exchange__keep_head(struct exchange *x);
 /* Chooses a server and sends the request; on a new connection if it must be fresh. */
 void exchange__try_server(struct exchange *x, bool fresh);
 /* The try has failed: begins another one, or answers. */
@@ -383,6 +404,8 @@ void exchange__steer_server(struct exchange *x);
 void exchange__slow_down(struct exchange *x);
 
 /* account.c: what is counted about an exchange */
+/* The name of its route, also if it has none. */
+const struct name *account_route(const struct exchange *x);
 /* Its rule is chosen, or why there is none. */
 void account_begin(struct exchange *x);
 /* It goes to a server. */
@@ -400,12 +423,25 @@ void account_left(struct exchange *x);
 /* The last thing that happens to it: x->done says how. */
 void account_end(struct exchange *x);
 
+/* journal.c: the access log */
+/* At the end of an exchange: writes its line if it has to have one. */
+void journal_write(struct exchange *x);
+/* The same for a request without an exchange, or a connection that was refused. */
+void journal_refused(struct client *c, unsigned status, const char *why);
+
 /* link.c */
+/* What a link is needed for. */
+struct link_wish {
+	const struct l7_pool *pool;
+	const struct client *client; /* for the PROXY header, if the pool has one */
+	bool fresh;		     /* not one that was kept */
+};
+
 /*
- * A kept link, unless it must be fresh, or a new one that is being connected. NULL: as many as
- * limit are open; 0: no limit.
+ * A kept link or a new one that is being connected. NULL: as many as the pool allows are open. The
+ * caller sets x or mirror at once.
  */
-struct link *link_take(struct exchange *x, struct server *server, bool fresh, unsigned limit);
+struct link *link_take(struct worker *w, struct server *server, const struct link_wish *wish);
 static inline bool link_is_open(const struct link *l)
 {
 	return l->stream.state == STREAM_OPEN;
@@ -423,3 +459,18 @@ bool link_rescue(struct link *l);
 /* Ends those that were kept for too long. */
 void link_sweep(struct slot *slot, ev_tstamp now);
 void link_free(struct link *l);
+
+/* mirror.c */
+/* Begins the copies of a request, whose head is the same; mirror_feed() follows. */
+void mirror_begin(struct exchange *x, struct str head);
+/* A part of the body is sent. */
+void mirror_feed(struct exchange *x, struct str body);
+/* The request ends before its body: so do its copies. */
+void mirror_abandon(struct exchange *x);
+void mirror_sweep(struct worker *w, ev_tstamp now);
+void mirror_clean_up(struct worker *w);
+
+/* Called by link.c; as those of exchanges. */
+void mirror_connected(struct mirror *m);
+ssize_t mirror_pull(struct mirror *m, const char *p, size_t n);
+void mirror_lost(struct mirror *m, int error);

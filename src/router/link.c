@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/units.h"
+#include "lib/stream/proxy.h"
 #include "src/router/internal.h"
 
 #define LEAVE_TIME (1 * NSEC_PER_SEC)  /* for the server to end its side */
@@ -40,7 +41,7 @@ void link_free(struct link *l)
 
 	if (l->leaving)
 		TAILQ_REMOVE(&l->worker->leaving, l, kept);
-	else if (l->x)
+	else if (l->x || l->mirror)
 		l->slot->active--;
 	else
 		unkeep(l);
@@ -77,7 +78,7 @@ static void take(struct link *l, char *p, size_t n)
 {
 	struct worker *w = l->worker;
 	struct buffer *in = TAKE_PTR(l->in); /* the link may be given back or freed */
-	ssize_t used = exchange_pull(l->x, p, n);
+	ssize_t used = l->x ? exchange_pull(l->x, p, n) : mirror_pull(l->mirror, p, n);
 
 	if (used < 0 || (size_t)used == n) {
 		buffers_give(&w->buffers, in);
@@ -98,6 +99,16 @@ bool link_rescue(struct link *l)
 	return true;
 }
 
+static void lose(struct link *l, int error)
+{
+	if (l->x)
+		exchange_lost(l->x, error);
+	else if (l->mirror)
+		mirror_lost(l->mirror, error);
+	else
+		link_free(l);
+}
+
 static void on_ready(struct stream *s, unsigned what)
 {
 	struct link *l = container_of(s, struct link, stream);
@@ -114,12 +125,12 @@ static void on_ready(struct stream *s, unsigned what)
 	n = stream_read(s, p + held, size - held);
 	if (n == -EAGAIN)
 		return;
-	if (!l->x)
-		link_free(l);
-	else if (n <= 0)
-		exchange_lost(l->x, (int)n);
-	else
+	if (n <= 0)
+		lose(l, (int)n);
+	else if (l->x || l->mirror)
 		take(l, p, held + (size_t)n);
+	else
+		link_free(l);
 }
 
 static void on_opened(struct stream *s)
@@ -127,17 +138,17 @@ static void on_opened(struct stream *s)
 	struct link *l = container_of(s, struct link, stream);
 
 	stream_want(s, STREAM_READ);
-	exchange_connected(l->x);
+	if (l->x)
+		exchange_connected(l->x);
+	else
+		mirror_connected(l->mirror);
 }
 
 static void on_closed(struct stream *s, int error)
 {
 	struct link *l = container_of(s, struct link, stream);
 
-	if (l->x)
-		exchange_lost(l->x, error);
-	else
-		link_free(l);
+	lose(l, error);
 }
 
 static void on_expired(struct stream *s)
@@ -147,6 +158,8 @@ static void on_expired(struct stream *s)
 	l->limited = false;
 	if (l->x)
 		exchange_late(l->x);
+	else if (l->mirror)
+		mirror_lost(l->mirror, -ETIMEDOUT);
 }
 
 static const struct stream_events events = {
@@ -179,16 +192,6 @@ static bool is_current(const struct link *l)
 	return false;
 }
 
-/* The newest kept link; those to addresses that the name no longer has are closed. */
-static struct link *newest(struct slot *slot, bool named)
-{
-	struct link *l;
-
-	while ((l = TAILQ_FIRST(&slot->kept)) && named && !is_current(l))
-		link_free(l);
-	return l;
-}
-
 static struct endpoint next_address(struct slot *slot, const struct server *server)
 {
 	struct addresses *a = slot->addresses;
@@ -198,25 +201,68 @@ static struct endpoint next_address(struct slot *slot, const struct server *serv
 
 /* ---- the door ---- */
 
-struct link *link_take(struct exchange *x, struct server *server, bool fresh, unsigned limit)
+/* The port of a client behind a trusted proxy is not known. */
+static struct endpoint source_of(const struct client *c)
 {
-	struct worker *w = x->client->worker;
+	if (addr_cmp(&c->from, &c->source.addr) == 0)
+		return c->source;
+	return (struct endpoint){ .addr = c->from };
+}
+
+/*
+ * The newest kept link for the client: a connection with a PROXY header serves only the client that
+ * is named there. Links to addresses that the name no longer has are closed.
+ */
+static struct link *find_kept(struct slot *slot, const struct endpoint *whose, bool named)
+{
+	struct link *l = TAILQ_FIRST(&slot->kept), *next;
+
+	for (; l; l = next) {
+		next = TAILQ_NEXT(l, kept);
+		if (named && !is_current(l))
+			link_free(l);
+		else if (endpoint_cmp(&l->whose, whose) == 0)
+			break;
+	}
+	return l;
+}
+
+/* Where the client came to, if that is of the same family. */
+static void send_proxy(struct link *l, const struct client *c)
+{
+	struct stream_proxy header = { .version = 2,
+				       .kind = STREAM_PROXY_IP,
+				       .source = l->whose,
+				       .destination = {
+					       .addr = { .family = l->whose.addr.family } } };
+	struct endpoint local;
+
+	if (stream_local(&c->stream, &local) == 0 && local.addr.family == header.source.addr.family)
+		header.destination = local;
+	if (stream_send_proxy(&l->stream, &header) < 0)
+		stream_fail(&l->stream, -EINVAL);
+}
+
+struct link *link_take(struct worker *w, struct server *server, const struct link_wish *wish)
+{
 	struct slot *slot = worker_slot(w, server);
 	bool named = server_has_name(server);
 	struct endpoint at = server->at;
+	struct endpoint whose = { 0 };
 	struct sockaddr_storage to;
 	struct link *l;
 	socklen_t len;
 
 	if (named)
 		look_at_name(w, slot, server);
-	l = fresh ? NULL : newest(slot, named);
-	if (!l && !seats_open(slot->seats, limit))
+	if (wish->pool->send_proxy)
+		whose = source_of(wish->client);
+	l = wish->fresh ? NULL : find_kept(slot, &whose, named);
+	if (!l && !seats_open(slot->seats, wish->pool->limits.connections))
 		return NULL;
 	slot->active++;
 	if (l) {
 		unkeep(l);
-		l->x = x;
 		show(slot);
 		return l;
 	}
@@ -224,7 +270,6 @@ struct link *link_take(struct exchange *x, struct server *server, bool fresh, un
 	l->worker = w;
 	l->opened = ev_now(w->loop);
 	l->slot = slot;
-	l->x = x;
 	slot->n_open++;
 	show(slot);
 	count(&w->counters.links, 1);
@@ -234,6 +279,9 @@ struct link *link_take(struct exchange *x, struct server *server, bool fresh, un
 	len = endpoint_to_sockaddr(&at, &to);
 	stream_init(&l->stream, w->loop, TASK_ORDINARY, &events);
 	stream_connect(&l->stream, (const struct sockaddr *)&to, len);
+	l->whose = whose;
+	if (wish->pool->send_proxy)
+		send_proxy(l, wish->client);
 	return l;
 }
 
@@ -246,6 +294,7 @@ void link_give(struct link *l, const struct l7_limits *limits)
 	l->served++;
 	slot->active--;
 	l->x = NULL;
+	l->mirror = NULL;
 	TAILQ_INSERT_HEAD(&slot->kept, l, kept);
 	slot->n_kept++;
 	quota_keep(slot->side, keep && limits->connections);

@@ -266,6 +266,7 @@ static int serve(struct program *p)
 	}
 	if (r == CONFIG_OK) {
 		daemon_start(&p->daemon, p->loop, &calls);
+		daemon_accept_threads(&p->daemon);
 		r = run(p, load);
 		api_free(p->api);
 		admin_free(p->admin);

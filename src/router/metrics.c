@@ -42,6 +42,9 @@ static const struct family clients = { "maglev_router_client_connections", METRI
 static const struct family links = { "maglev_router_server_connections", METRICS_GAUGE,
 				     "Open connections to servers." };
 
+static const char *const results[WORKER_COPIES] = { "answered", "failed", "cut" };
+static const struct family copies = { "maglev_router_mirrored_total", METRICS_COUNTER,
+				      "Copies of requests, by how they ended." };
 static const char *const limits[WORKER_LIMITS] = { "connections", "requests", "retries" };
 static const struct family overflows = { "maglev_router_overflows_total", METRICS_COUNTER,
 					 "Requests and further tries above a limit of a pool." };
@@ -97,6 +100,16 @@ static void add_overflows(struct buf *out, const struct worker_totals *t)
 	}
 }
 
+static void add_copies(struct buf *out, const struct worker_totals *t)
+{
+	begin(out, &copies);
+	for (size_t i = 0; i < WORKER_COPIES; i++) {
+		const struct metrics_label label = { "result", str_of(results[i]) };
+
+		metrics_u64(out, copies.name, &label, 1, t->copies[i]);
+	}
+}
+
 static void add_refusals(struct buf *out, const struct worker_totals *t)
 {
 	begin(out, &refusals);
@@ -144,6 +157,7 @@ static void add_totals(struct buf *out, const struct metrics_state *s)
 	add_answers(out, &t);
 	single(out, &retries, t.retries);
 	add_overflows(out, &t);
+	add_copies(out, &t);
 	single(out, &aborts, t.aborts);
 	add_refusals(out, &t);
 	single(out, &clients, t.clients);

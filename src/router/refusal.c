@@ -5,6 +5,7 @@ const struct refusal_words refusal_words[REFUSALS] = {
 	[REFUSAL_CONNECTIONS] = { 503, "connections", "too many connections" },
 	[REFUSAL_CONNECTIONS_EACH] = { 503, "connections_each",
 				       "too many connections from this address" },
+	[REFUSAL_PROXY] = { 0, "proxy", "there is no PROXY header" },
 	[REFUSAL_MALFORMED] = { 400, "malformed", "the request is malformed" },
 	[REFUSAL_PATH] = { 400, "path", "the path is malformed or ambiguous" },
 	[REFUSAL_HEAD_BYTES] = { 431, "head_bytes", "the head is too large" },

@@ -5,6 +5,7 @@
 enum refusal {
 	REFUSAL_CONNECTIONS,	  /* too many in all */
 	REFUSAL_CONNECTIONS_EACH, /* too many of the client */
+	REFUSAL_PROXY,		  /* no PROXY header where one is required, or from a stranger */
 	REFUSAL_MALFORMED,
 	REFUSAL_PATH,
 	REFUSAL_HEAD_BYTES,

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/random.h"
 #include "src/router/internal.h"
 
 /* Checks the framing of the bytes that wait; those that belong to the body are [sent, *end). */
@@ -33,6 +35,12 @@ static int body_end(struct exchange *x, size_t *ret_end)
 	return 0;
 }
 
+void exchange__keep_head(struct exchange *x)
+{
+	if (x->era->generation->config.log.enabled && !x->kept_head)
+		x->kept_head = mem_copy(x->client->in->p + x->start, x->head);
+}
+
 /* All that waits was passed on: the buffer is used for the next part of the body. */
 static void recycle(struct exchange *x)
 {
@@ -40,6 +48,7 @@ static void recycle(struct exchange *x)
 
 	if (in->n < BUFFER_SIZE || x->up.done)
 		return;
+	exchange__keep_head(x);
 	x->repeatable = false;
 	in->at = in->n = x->start = x->sent = 0;
 }
@@ -72,6 +81,8 @@ static void push_pieces(struct exchange *x, struct str head)
 		pieces[n++] = head;
 	if (end > x->sent)
 		pieces[n++] = (struct str){ c->in->p + x->sent, end - x->sent };
+	if (!LIST_EMPTY(&x->mirrors))
+		mirror_feed(x, (struct str){ c->in->p + x->sent, end - x->sent });
 	x->in += end - x->sent;
 	x->sent = end;
 	if (n && stream_sendv(&x->link->stream, pieces, n) < 0) {
@@ -177,14 +188,79 @@ static void rewrite(struct exchange *x, struct head_request *r)
 	r->target = (struct str){ path->p, path->n };
 }
 
+/* With a list of trusted proxies, what others say is replaced. */
+static void set_forwarded(const struct exchange *x, struct head_request *r)
+{
+	const struct l7_listener *l = x->listener;
+
+	r->forwarded = l->forwarded;
+	r->fields = l->fields;
+	if (!l->trusted.n || l->forwarded == L7_FORWARDED_DROP)
+		return;
+	r->trusted = proxies_trust(&l->trusted, &x->client->source.addr);
+	if (!r->trusted)
+		r->forwarded = L7_FORWARDED_REPLACE;
+}
+
+/* Two fields of the name are no valid one. */
+static bool has_trace(const struct http_head *h)
+{
+	struct str value = { 0 };
+	struct l7_trace t;
+	unsigned n = 0;
+
+	for (size_t i = 0; i < h->n_headers; i++)
+		if (str_ieq(h->headers[i].name, STR("traceparent")))
+			value = h->headers[i].value, n++;
+	return n == 1 && l7_trace_parse(value, &t);
+}
+
+/* All tries of a request belong to one trace. */
+static void make_trace(struct exchange *x)
+{
+	uint64_t *state = &exchange__worker(x)->random, random[3];
+
+	for (size_t i = 0; i < ARRAY_SIZE(random); i++)
+		random[i] = random_next(state);
+	x->trace = l7_trace_new(random, random_next(state) % 100 < x->listener->trace_percent);
+	x->traced = true;
+}
+
+static void set_trace(struct exchange *x, struct head_request *r, char text[L7_TRACE_SIZE])
+{
+	enum l7_tracing how = x->listener->tracing;
+
+	if (how == L7_TRACING_PASS || (how == L7_TRACING_CREATE && has_trace(r->from)))
+		return;
+	r->untraced = true;
+	if (how == L7_TRACING_OFF)
+		return;
+	if (!x->traced)
+		make_trace(x);
+	r->traceparent = str_of(l7_trace_format(&x->trace, text));
+}
+
+/* Copies of the request begin with its first try. Those of an upgrade could not go on with it. */
+static void copy(struct exchange *x)
+{
+	const struct worker *w = exchange__worker(x);
+
+	x->pushed = 0;
+	if (x->copied || x->upgrade)
+		return;
+	x->copied = true;
+	if (x->target->rule->filters.n_mirrors || x->backend->filters.n_mirrors)
+		mirror_begin(x, (struct str){ w->out.p, w->out.n });
+}
+
 static void send_request(struct exchange *x, const struct http_head *h)
 {
 	struct client *c = x->client;
 	struct worker *w = c->worker;
+	char trace[L7_TRACE_SIZE];
 	struct head_request r = { .from = h,
-				  .client = &c->peer,
-				  .scheme = STR("http"),
-				  .forwarded = x->listener->forwarded,
+				  .client = &c->source,
+				  .scheme = c->secure ? STR("https") : STR("http"),
 				  .upgrade = x->upgrade };
 
 	head_read_target(h, &r.asked, &r.target);
@@ -194,6 +270,8 @@ static void send_request(struct exchange *x, const struct http_head *h)
 		r.host = str_of(x->server->authority);
 	if (x->crooked)
 		straighten(x, &r);
+	set_forwarded(x, &r);
+	set_trace(x, &r, trace);
 	rewrite(x, &r);
 	exchange__add_edits(&x->target->rule->filters.request, r.edits, &r.n_edits);
 	exchange__add_edits(&x->backend->filters.request, r.edits, &r.n_edits);
@@ -203,6 +281,7 @@ static void send_request(struct exchange *x, const struct http_head *h)
 	http_body_init(&x->up, h, (struct str){ 0 });
 	x->room = x->era->generation->config.clients.body ?: UINT64_MAX;
 	x->interim = 0;
+	copy(x);
 	push_pieces(x, (struct str){ w->out.p, w->out.n });
 }
 
@@ -236,7 +315,9 @@ static const struct generation_pool *pool_of(const struct exchange *x)
 
 enum exchange__seat exchange__take_link(struct exchange *x, bool fresh, bool *ret_open)
 {
-	unsigned limit = pool_of(x)->config->limits.connections;
+	const struct link_wish wish = { .pool = pool_of(x)->config,
+					.client = x->client,
+					.fresh = fresh };
 	bool full = true;
 
 	for (unsigned i = 0; i < TAKES; i++) {
@@ -244,9 +325,10 @@ enum exchange__seat exchange__take_link(struct exchange *x, bool fresh, bool *re
 
 		if (!server)
 			return full ? SEAT_FULL : SEAT_NONE;
-		x->link = link_take(x, server, fresh, limit);
+		x->link = link_take(exchange__worker(x), server, &wish);
 		if (!x->link)
 			continue;
+		x->link->x = x;
 		x->server = server;
 		*ret_open = link_is_open(x->link);
 		return SEAT_TAKEN;

@@ -362,7 +362,7 @@ int router_rollback(struct router *r, uint64_t number, const struct history_orig
 
 static size_t find_pool(const struct generation *g, const char *name)
 {
-	for (size_t i = 0; g && i < g->config.n_pools; i++)
+	for (size_t i = 0; i < g->config.n_pools; i++)
 		if (strcmp(g->config.pools[i].name, name) == 0)
 			return i;
 	return SIZE_MAX;
@@ -374,11 +374,11 @@ static struct generation *change_servers(struct router *r, struct generation **g
 					 const struct history_origin *origin)
 {
 	struct generation *old = *g;
-	size_t pool = find_pool(old, settings->config.pools[0].name);
+	size_t pool = old ? find_pool(old, settings->config.pools[0].name) : SIZE_MAX;
 	struct history_record *made;
 	struct plan *plan;
 
-	if (pool == SIZE_MAX)
+	if (!old || pool == SIZE_MAX)
 		return NULL;
 	plan = plan_with_servers(old->plan, pool, settings_hold(settings));
 	*g = generation_with_servers(old, plan, pool, &r->shared, r->number + 1);

@@ -139,7 +139,9 @@ void settings_listen(struct settings *s, const struct endpoint *at)
 	if (s->config.n_listeners)
 		return;
 	l = arena_new_of(s->arena, struct l7_listener);
-	*l = (struct l7_listener){ .name = "default", .at = *at };
+	*l = (struct l7_listener){
+		.name = "default", .at = *at, .fields = L7_X_FORWARDED, .trace_percent = 100
+	};
 	s->config.listeners = l;
 	s->config.n_listeners = 1;
 }
@@ -156,6 +158,8 @@ void settings_keep_listeners(struct settings *s, const struct l7_config *other)
 	for (size_t i = 0; i < other->n_listeners; i++) {
 		l[i].name = arena_strdup(s->arena, l[i].name);
 		l[i].host.p = arena_strndup(s->arena, l[i].host.p ?: "", l[i].host.n);
+		l[i].trusted.items = arena_copy(s->arena, l[i].trusted.items,
+						l[i].trusted.n * sizeof(struct proxy));
 	}
 	s->config.listeners = l;
 	s->config.n_listeners = other->n_listeners;

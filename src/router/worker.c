@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "core/l7/rollout.h"
+#include "lib/log/log.h"
 #include "src/router/internal.h"
 
 #define SWEEP 1. /* s */
@@ -133,13 +134,11 @@ static struct era *era_of(struct worker *w, struct generation *g)
 }
 
 /* IPv6 clients change the lower half of their address. */
-struct era *worker_era(const struct worker *w, const struct client *c)
+struct era *worker_trial_era(const struct worker *w, const struct client *c)
 {
 	char key[sizeof(c->peer.addr.bytes) + sizeof(c->peer.port)];
 	size_t n = c->peer.addr.family == AF_INET6 ? 8 : 4;
 
-	if (!w->trial)
-		return w->era;
 	memcpy(key, c->peer.addr.bytes, n);
 	if (w->split.by_connection) {
 		memcpy(key + n, &c->peer.port, sizeof(c->peer.port));
@@ -332,6 +331,7 @@ static void on_sweep(struct ev_loop *loop, ev_timer *timer, int revents)
 		next = TAILQ_NEXT(c, all);
 		client_sweep(c, now);
 	}
+	mirror_sweep(w, now);
 	for (uint32_t i = 0; i < w->n_slots; i++)
 		if (w->slots[i])
 			sweep_slot(w, i, now);
@@ -506,6 +506,8 @@ void worker_add_totals(const struct worker *w, struct worker_totals *t)
 		t->answers[i] += read_counter(&c->answers[i]);
 	for (size_t i = 0; i < WORKER_LIMITS; i++)
 		t->overflows[i] += read_counter(&c->overflows[i]);
+	for (size_t i = 0; i < WORKER_COPIES; i++)
+		t->copies[i] += read_counter(&c->copies[i]);
 }
 
 void worker_drain(struct worker *w)
@@ -530,6 +532,7 @@ static void clean_up(struct worker *w)
 		else
 			client_free(c);
 	}
+	mirror_clean_up(w);
 	while (!TAILQ_EMPTY(&w->ports))
 		free_port(w, TAILQ_FIRST(&w->ports));
 	free_slots(w);
@@ -545,8 +548,10 @@ static void *run(void *user)
 {
 	struct worker *w = user;
 
+	log_thread_start();
 	ev_run(w->loop, 0);
 	clean_up(w);
+	log_thread_end();
 	if (w->draining)
 		w->config.drained(w->config.user);
 	return NULL;
@@ -572,6 +577,7 @@ struct worker *worker_new(const struct worker_config *config)
 	TAILQ_INIT(&w->ports);
 	TAILQ_INIT(&w->clients);
 	TAILQ_INIT(&w->leaving);
+	TAILQ_INIT(&w->mirrors);
 	if (getrandom(&w->random, sizeof(w->random), 0) < 0)
 		w->random = (uint64_t)loop_realtime();
 	ev_async_init(&w->wake, on_wake);

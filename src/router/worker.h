@@ -33,6 +33,13 @@ struct worker_limits {
 /* Limits of a pool at which requests or further tries were refused. */
 enum worker_limit { WORKER_CONNECTIONS, WORKER_REQUESTS, WORKER_RETRIES };
 #define WORKER_LIMITS 3
+/* How copies of requests have ended. */
+enum worker_copy {
+	WORKER_ANSWERED,
+	WORKER_FAILED, /* no connection, no answer */
+	WORKER_CUT,    /* given up: too slow, too many, or the request was not complete */
+};
+#define WORKER_COPIES 3
 #define WORKER_CLASSES 5 /* 1xx to 5xx; 1xx are upgrades */
 
 struct worker_totals {
@@ -41,6 +48,7 @@ struct worker_totals {
 	uint64_t aborts; /* exchanges without a complete answer */
 	uint64_t refusals[REFUSALS];
 	uint64_t overflows[WORKER_LIMITS];
+	uint64_t copies[WORKER_COPIES];
 	uint64_t clients, links; /* connections that are open now */
 };
 

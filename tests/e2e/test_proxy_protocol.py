@@ -11,6 +11,7 @@ import threading
 import pytest
 
 from lab import PATIENCE, program
+from lab.haproxy import Haproxy, listening
 from lab.process import DIE_WITH_PARENT
 
 OPTIONS = 'proxy-v2-options ssl,cert-cn,ssl-cipher,cert-sig,cert-key,authority,crc32c,unique-id'
@@ -38,30 +39,6 @@ class Peer:
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
-
-
-class Haproxy:
-    """Its address, FRONT in the text, is a socket that was opened here, so that no port is chosen twice."""
-
-    def __init__(self, folder, text, front):
-        self.path = os.path.join(folder, 'haproxy.cfg')
-        with open(self.path, 'w', encoding='ascii') as file:
-            file.write('global\n  maxconn 100\n'
-                       'defaults\n  timeout connect 10s\n  timeout client 10s\n  timeout server 10s\n')
-            file.write(text.replace('FRONT', f'fd@{front.fileno()}'))
-        self.process = subprocess.Popen([*DIE_WITH_PARENT, 'haproxy', '-db', '-f', self.path], pass_fds=[front.fileno()],
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
-
-
-def listening(family=socket.AF_INET, address='127.0.0.1'):
-    sock = socket.socket(family)
-    sock.bind((address, 0))
-    sock.listen(16)
-    return sock
 
 
 def ended(sock):

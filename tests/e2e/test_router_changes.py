@@ -63,10 +63,8 @@ def test_a_bad_update_is_refused_whole(serve, route):
 def test_what_is_not_done_yet_is_refused(serve, route):
     server = serve()
     router = route(document(server))
-    address = f'127.0.0.1:{server.port}'
-    cases = [({'pool': {'send_proxy': True}}, "Pool 'pool': send_proxy"),
-             ({'rule': {'filters': {'mirrors': [{'pool': 'pool'}]}}}, "Route 'all': filters.mirrors"),
-             ({'listeners': [{'name': 'l', 'address': address, 'expect_proxy': True}]}, "Listener 'l': expect_proxy")]
+    upstream = {'host': '127.0.0.1', 'port': server.port, 'tls': True}
+    cases = [({'pool': {'servers': None, 'upstreams': [upstream]}}, "Pool 'pool': upstreams[0].tls")]
     for how, start in cases:
         answer = router.update(document(server, **how))
         assert (answer.status, answer.json['error']) == (400, 'NotSupported'), (how, answer.text)

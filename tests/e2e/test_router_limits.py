@@ -307,16 +307,16 @@ def test_a_pool_has_no_more_requests_than_allowed(serve, route, clients):
     assert third.message()[0].status == 200
 
 
-@pytest.mark.parametrize('percent,allowed', [(20, 4), (0, 3), (50, 10)])
+@pytest.mark.parametrize('percent,allowed', [(20, 12), (0, 10), (50, 30)])
 def test_further_tries_have_a_budget(serve, route, clients, percent, allowed):
-    """Twenty requests fail at once; only some of them may be sent again."""
-    together, seen = threading.Barrier(20), []
+    """Sixty requests fail at once; only some of them may be sent again."""
+    together, seen = threading.Barrier(60), []
 
     def fail(wire):
         while True:
             wire.message()
             seen.append(1)
-            if len(seen) <= 20:
+            if len(seen) <= 60:
                 together.wait(PATIENCE)
                 wire.send(b'HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n')
             else:
@@ -324,13 +324,13 @@ def test_further_tries_have_a_budget(serve, route, clients, percent, allowed):
 
     rule = {'retry': {'attempts': 5, 'codes': [503], 'backoff': '2s'}}
     router = route(document(serve(fail), rule=rule, pool={'limits': {'retries': percent}}), threads=1)
-    everybody = clients(router, 20)
+    everybody = clients(router, 60)
     for client in everybody:
         ask(client)
     statuses = [client.message()[0].status for client in everybody]
-    assert (statuses.count(200), statuses.count(503)) == (allowed, 20 - allowed)
-    assert len(seen) == 20 + allowed
-    assert overflows(router, 'retries') == 20 - allowed
+    assert (statuses.count(200), statuses.count(503)) == (allowed, 60 - allowed)
+    assert len(seen) == 60 + allowed
+    assert overflows(router, 'retries') == 60 - allowed
 
 
 def test_requests_that_reached_no_server_are_outside_the_budget(serve, route, clients):

@@ -357,3 +357,14 @@ def test_a_server_that_drains_or_is_ejected_says_so(serve, shown):
                                                   {'host': '127.0.0.1', 'port': bad.port, 'drain': True}]}]
     assert router.update(doc).status == 200
     assert [one['state'] for one in router.api.pool('pool')['servers']] == ['up', 'draining']
+
+
+def test_the_addresses_of_a_name_are_shown(serve, shown):
+    server = serve()
+    router = shown({'routes': [{'name': 'all', 'pool': 'pool'}],
+                    'pools': [{'name': 'pool', 'servers': [f'localhost:{server.port}', 'nowhere.invalid:80']}]})
+    found = until(lambda: (it := router.api.pool('pool')['servers'][0])['addresses'] and it, what='the addresses')
+    assert '127.0.0.1' in found['addresses'] and found['state'] == 'up'
+    missing = router.api.pool('pool')['servers'][1]
+    assert (missing['state'], missing['addresses'], missing['share']) == ('unknown', [], 0)
+    assert missing['reason'] == 'its name has not been found'

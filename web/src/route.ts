@@ -4,8 +4,15 @@
 import { createSignal } from 'solid-js';
 import { keep, recall } from './kept.ts';
 
-export const VIEWS = ['overview', 'backends', 'dataplane', 'events', 'announcements'] as const;
-export type View = (typeof VIEWS)[number] | 'frontend' | 'backend';
+export const VIEWS = [
+	'overview',
+	'backends',
+	'dataplane',
+	'events',
+	'announcements',
+	'routers',
+] as const;
+export type View = (typeof VIEWS)[number] | 'frontend' | 'backend' | 'route';
 
 export interface Route {
 	scope: string;
@@ -13,7 +20,7 @@ export interface Route {
 	name: string;
 }
 
-const KNOWN: readonly string[] = [...VIEWS, 'frontend', 'backend'];
+const KNOWN: readonly string[] = [...VIEWS, 'frontend', 'backend', 'route'];
 
 export function parseRoute(hash: string): Route {
 	const parts = hash.replace(/^#\/?/, '').split('/').map(decodePart);

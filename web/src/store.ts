@@ -11,10 +11,11 @@ import { ms, num } from './model/format.ts';
 import { type Health, healthOf, type ServerHealth } from './model/health.ts';
 import { patchesOf, shownOf } from './model/patch.ts';
 import { latencyKey, newRing, push, type Ring, ratesOf } from './model/series.ts';
-import { cutOff, knownOf, knownSpeakerOf } from './model/stale.ts';
+import { cutOff, knownOf, knownRouterOf, knownSpeakerOf } from './model/stale.ts';
 import {
 	EMPTY,
 	fromSnapshot,
+	type RouterView,
 	recentChanges,
 	reduce,
 	type ServerView,
@@ -42,6 +43,7 @@ let cutAt = 0;
 
 const [servers, setServers] = createStore<{ list: ServerView[] }>({ list: [] });
 const [speakers, setSpeakers] = createSignal<SpeakerView[]>([]);
+const [routers, setRouters] = createSignal<RouterView[]>([]);
 const [announcers, setAnnouncers] = createSignal<Announcers>(new Map());
 const [health, setHealth] = createStore<Record<string, ServerHealth>>({});
 const [link, setLink] = createSignal<{ link: Link; error: string }>({
@@ -53,8 +55,8 @@ const [now, setNow] = createSignal(Date.now());
 const [drawn, setDrawn] = createSignal(0);
 const [loaded, setLoaded] = createSignal(false);
 
-/** Speakers are plain objects, which are replaced when they change; rows find theirs by name. */
-export { announcers, drawn, link, loaded, log, now, speakers };
+/** Speakers and routers are plain objects, which are replaced when they change; rows find theirs by name. */
+export { announcers, drawn, link, loaded, log, now, routers, speakers };
 export const allServers = (): ServerView[] => servers.list;
 export const serverNamed = (name: string): ServerView | undefined =>
 	servers.list.find((one) => one.name === name);
@@ -98,7 +100,7 @@ const serverIn = (state: State, name: string): ServerView | undefined =>
 
 /** before: the state before the event was applied. */
 function pointsOf(event: StreamEvent, before: State): void {
-	if ('speaker' in event) return;
+	if (!('server' in event)) return;
 	if ((event.type === 'refresh' || event.type === 'update') && event.payload.backends) {
 		const told = new Set(event.payload.backends.map((one) => one.name));
 		const backends = serverIn(current, event.server)?.backends ?? [];
@@ -126,6 +128,9 @@ const known = (): ServerView[] =>
 const knownSpeakers = (): SpeakerView[] =>
 	(cutAt ? cutOff(current.speakers, cutAt) : current.speakers).map(knownSpeakerOf);
 
+const knownRouters = (): RouterView[] =>
+	(cutAt ? cutOff(current.routers, cutAt) : current.routers).map(knownRouterOf);
+
 /** reconcile() modifies the objects it was given before, so it gets copies, of the changed parts only. */
 function patch(index: number, before: ServerView, after: ServerView): void {
 	const set = setServers as (...path: unknown[]) => void;
@@ -141,6 +146,13 @@ function showSpeakers(): void {
 	setAnnouncers(announcersOf(after));
 }
 
+function showRouters(): void {
+	const before = untrack(routers);
+	const after = knownRouters();
+	if (after.length === before.length && after.every((one, index) => one === before[index])) return;
+	setRouters(after);
+}
+
 function show(): void {
 	const names = (list: ServerView[]) => list.map((one) => one.name).join('\n');
 	view = known();
@@ -153,6 +165,7 @@ function show(): void {
 	}
 	shown = view;
 	showSpeakers();
+	showRouters();
 	judge();
 	setDrawn((count) => count + 1);
 }
@@ -164,9 +177,12 @@ function takeQueue(): void {
 		const before = current;
 		current = reduce(before, event);
 		pointsOf(event, before);
-		const speaker =
-			'speaker' in event ? before.speakers.find((one) => one.name === event.speaker) : undefined;
-		const told = linesOf(event, lineNumber, speaker);
+		const told = linesOf(event, lineNumber, {
+			speaker:
+				'speaker' in event ? before.speakers.find((one) => one.name === event.speaker) : undefined,
+			router:
+				'router' in event ? before.routers.find((one) => one.name === event.router) : undefined,
+		});
 		lineNumber += told.length;
 		lines.push(...told);
 	}

@@ -5,6 +5,8 @@ import type {
 	Backend,
 	CheckAnswer,
 	Frontend,
+	GenerationDiff,
+	RouterInfo,
 	Snapshot,
 	SyncAnswer,
 } from './types.ts';
@@ -82,6 +84,15 @@ export const drainVip = (speaker: string, vip: string, reason: string): Promise<
 
 export const undrainVip = (speaker: string, vip: string): Promise<Announcement> =>
 	post(['speakers', speaker, 'vips', vip, 'undrain'], {});
+
+/** What a generation of a router has changed. */
+export const getDifference = async (router: string, number: string): Promise<GenerationDiff> => {
+	const parts = [router, 'generations', number].map(encodeURIComponent).join('/');
+	return (await (await ask(`/view/api/routers/${parts}`)).json()) as GenerationDiff;
+};
+
+export const rollBack = (router: string, number: string): Promise<RouterInfo> =>
+	post(['routers', router, 'rollback'], { number });
 
 export const checkConfig = (server: string): Promise<CheckAnswer> => post([server, 'check'], {});
 

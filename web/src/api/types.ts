@@ -312,12 +312,149 @@ export interface Speaker {
 	sessions: Session[];
 }
 
+/** What passed through a route, pool or server, or the whole router; rates are of the last seconds. */
+export interface Traffic {
+	requests: Int64;
+	errors: Int64;
+	rate: number;
+	error_share: number;
+	p50: Int64;
+	p99: Int64;
+	retries: Int64;
+	aborts: Int64;
+	answers: Int64[];
+}
+
+export interface RouterServer {
+	host: string;
+	port: number;
+	/** up, down, unknown, ejected, draining. */
+	state: string;
+	since: Int64;
+	reason: string;
+	weight: number;
+	share: number;
+	/** Of a host that is a name. */
+	addresses: string[];
+	load?: { active: number; connections: number; kept: number };
+	traffic?: Traffic;
+	/** Not in the message, as that of a frontend. */
+	was?: string;
+}
+
+export interface RouterPool {
+	name: string;
+	position: number;
+	balance: string;
+	probed: boolean;
+	servers: RouterServer[];
+	usable: number;
+	routes: string[];
+	traffic?: Traffic;
+}
+
+export interface RouterBackend {
+	/** Empty: invalid, its share is answered with 500. */
+	pool: string;
+	weight: number;
+	share: number;
+	servers: number;
+	usable: number;
+}
+
+export interface RouterRule {
+	name: string;
+	matches: string[];
+	backends: RouterBackend[];
+	redirect: string;
+	filters: string[];
+}
+
+export interface RouterRoute {
+	name: string;
+	position: number;
+	fallback: boolean;
+	hosts: string[];
+	listeners: string[];
+	rules: RouterRule[];
+	traffic?: Traffic;
+}
+
+export interface RouterListener {
+	name: string;
+	address: string;
+	host: string;
+	routes: number;
+}
+
+export interface RouterGeneration {
+	number: Int64;
+	at: Int64;
+	source: string;
+	listeners: number;
+	routes: number;
+	pools: number;
+	in_force: boolean;
+	added: number;
+	removed: number;
+	changed: number;
+	compared: boolean;
+	held: boolean;
+	peer: string;
+	of: Int64;
+}
+
+export interface RouterInfo {
+	name: string;
+	version: string;
+	started: Int64;
+	threads: number;
+	generation: Int64;
+	source: string;
+	loaded: Int64;
+	config_error: string;
+	draining: boolean;
+	problem: string;
+	routes: number;
+	pools: number;
+	listeners: number;
+	generations_held: number;
+	clients: Int64;
+	server_connections: Int64;
+	traffic?: Traffic;
+	rollout: string;
+}
+
+export interface Router {
+	name: string;
+	address: string;
+	connected: boolean;
+	error: string;
+	since_ns: Int64;
+	refreshed_at_ns: Int64;
+	info: RouterInfo | null;
+	listeners: RouterListener[];
+	routes: RouterRoute[];
+	pools: RouterPool[];
+	/** The newest first. */
+	generations: { generations: RouterGeneration[] } | null;
+}
+
+export interface GenerationDiff {
+	number: Int64;
+	from: Int64;
+	changes: { kind: string; name: string; change: string; before: string; after: string }[];
+	left_out: number;
+}
+
 export interface Snapshot {
 	epoch: Int64;
 	seq: Int64;
 	servers: Server[];
 	/** Absent if maglevd-frontend is older than the field. */
 	speakers?: Speaker[];
+	/** The same. */
+	routers?: Router[];
 }
 
 export interface LogPayload {
@@ -401,7 +538,27 @@ export type SpeakerEvent =
 	| SpeakerEnvelope<'refresh', Partial<Speaker>>
 	| SpeakerEnvelope<'update', SpeakerUpdate>;
 
-export type StreamEvent = ServerEvent | SpeakerEvent;
+export interface RouterUpdate {
+	listeners?: Changed<RouterListener>[];
+	routes?: Changed<RouterRoute>[];
+	pools?: Changed<RouterPool>[];
+	info?: RouterInfo | null;
+	generations?: Router['generations'];
+}
+
+interface RouterEnvelope<T extends string, P> {
+	router: string;
+	type: T;
+	at_ns: Int64;
+	payload: P;
+}
+
+export type RouterEvent =
+	| RouterEnvelope<'router', Pick<Router, 'connected' | 'error' | 'since_ns'>>
+	| RouterEnvelope<'refresh', Partial<Router>>
+	| RouterEnvelope<'update', RouterUpdate>;
+
+export type StreamEvent = ServerEvent | SpeakerEvent | RouterEvent;
 
 export type ServerEvent =
 	| Envelope<'log', LogPayload>

@@ -12,7 +12,7 @@ import {
 	linesOf,
 	select,
 } from './events.ts';
-import { event, speaker, speakerEvent } from './testing.ts';
+import { event, router, routerEvent, routerInfo, speaker, speakerEvent } from './testing.ts';
 
 const all: Filter = { level: 'debug', families: [...FAMILIES], server: '', search: '' };
 const down = {
@@ -109,7 +109,7 @@ it('level, family, server and every word of the search must fit', () => {
 it('a VIP that is withdrawn is a warning with the reason and the frontend that decided', () => {
 	const changed = { vip: 'www', state: 'withdrawn', reason: 'frontend-down', culprit: 'one/www' };
 	const update = speakerEvent('update', { announcements: [changed] });
-	expect(linesOf(update, 1, speaker())).toMatchObject([
+	expect(linesOf(update, 1, { speaker: speaker() })).toMatchObject([
 		{
 			family: 'announcement',
 			level: 'warn',
@@ -120,7 +120,7 @@ it('a VIP that is withdrawn is a warning with the reason and the frontend that d
 		},
 	]);
 	const same = speakerEvent('update', { announcements: [{ vip: 'www', attracts: false }] });
-	expect(linesOf(same, 1, speaker())).toEqual([]);
+	expect(linesOf(same, 1, { speaker: speaker() })).toEqual([]);
 	expect(linesOf(update, 1)).toEqual([]);
 });
 
@@ -131,12 +131,23 @@ it('sessions and the contact of a speaker have lines, each with its own number',
 		announcements: [{ vip: 'www', state: 'draining' }],
 		sessions: [down, unknown],
 	});
-	expect(linesOf(update, 4, speaker()).map(({ id, text }) => [id, text])).toEqual([
+	expect(linesOf(update, 4, { speaker: speaker() }).map(({ id, text }) => [id, text])).toEqual([
 		[4, 'announced → draining · frontend-up'],
 		[5, 'session down · Hold Timer Expired'],
 	]);
 	const lost = speakerEvent('speaker', { connected: false, error: 'refused', since_ns: 1 });
-	expect(linesOf(lost, 1, speaker())).toMatchObject([
+	expect(linesOf(lost, 1, { speaker: speaker() })).toMatchObject([
 		{ family: 'server', subject: 'lb1', text: 'no contact: refused' },
 	]);
+});
+
+it('the contact of a router and a new generation have lines', () => {
+	const lost = routerEvent('router', { connected: false, error: 'refused', since_ns: 1 });
+	expect(linesOf(lost, 1)).toMatchObject([{ subject: 'rt1', text: 'no contact: refused' }]);
+	const next = routerEvent('update', { info: routerInfo({ generation: '2', source: 'api' }) });
+	expect(linesOf(next, 1, { router: router() })).toMatchObject([
+		{ family: 'server', server: 'rt1', text: 'generation 2 is in force, from api' },
+	]);
+	const same = routerEvent('update', { info: routerInfo({ clients: '9' }) });
+	expect(linesOf(same, 1, { router: router() })).toEqual([]);
 });

@@ -4,13 +4,14 @@ import type {
 	BackendPayload,
 	FrontendPayload,
 	LogPayload,
+	RouterEvent,
 	ServerEvent,
 	SpeakerEvent,
 	SpeakerUpdate,
 	StreamEvent,
 } from '../api/types.ts';
 import { ms } from './format.ts';
-import type { Change, SpeakerView } from './state.ts';
+import type { Change, RouterView, SpeakerView } from './state.ts';
 
 export const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type Level = (typeof LEVELS)[number];
@@ -149,11 +150,40 @@ function tellSpeaker(event: SpeakerEvent, before: SpeakerView | undefined): Told
 	return [...tellAnnouncements(event.payload, before), ...tellSessions(event.payload, before)];
 }
 
-/** The lines of an event; none for events that only carry state. before: the speaker of the event before it. */
-export function linesOf(event: StreamEvent, id: number, before?: SpeakerView): Line[] {
+/** before: the router before the event. */
+function tellRouter(event: RouterEvent, before: RouterView | undefined): Told[] {
+	if (event.type === 'router')
+		return [tellServer(event.router, event.payload.connected, event.payload.error)];
+	const info = event.type === 'update' ? event.payload.info : null;
+	if (!info || !before?.info || info.generation === before.info.generation) return [];
+	return [
+		{
+			family: 'server',
+			level: 'info',
+			subject: event.router,
+			text: `generation ${info.generation} is in force, from ${info.source}`,
+			to: '',
+		},
+	];
+}
+
+export interface Before {
+	speaker?: SpeakerView | undefined;
+	router?: RouterView | undefined;
+}
+
+/** The lines of an event; none for events that only carry state. before: its speaker or router before it. */
+export function linesOf(event: StreamEvent, id: number, before: Before = {}): Line[] {
 	const at = ms(event.at_ns);
+	if ('router' in event)
+		return tellRouter(event, before.router).map((told, index) => ({
+			id: id + index,
+			at,
+			server: event.router,
+			...told,
+		}));
 	if ('speaker' in event)
-		return tellSpeaker(event, before).map((told, index) => ({
+		return tellSpeaker(event, before.speaker).map((told, index) => ({
 			id: id + index,
 			at,
 			server: event.speaker,

@@ -79,7 +79,10 @@ it('a server that answers may still have something wrong', () => {
 
 it('a difference in the data plane is an alarm only once it has lasted', () => {
 	const differs = event('lb', { lb: lb([lbServer('1', { weight: 7 })]), lb_error: '' }, 10);
-	const state = reduce({ epoch: '', seq: 0, servers: [server()], speakers: [] }, differs);
+	const state = reduce(
+		{ epoch: '', seq: 0, servers: [server()], speakers: [], routers: [] },
+		differs,
+	);
 	const it = state.servers[0] as ReturnType<typeof server>;
 	expect(verdict(it, 12_000)).toBe('ok');
 	expect(verdict(it, 15_000)).toBe('warning');

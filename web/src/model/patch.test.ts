@@ -6,7 +6,7 @@ import { backend, event, frontend, server } from './testing.ts';
 
 const one = server();
 const after = (what: ReturnType<typeof event>) => {
-	const state = reduce({ epoch: '', seq: 0, servers: [one], speakers: [] }, what);
+	const state = reduce({ epoch: '', seq: 0, servers: [one], speakers: [], routers: [] }, what);
 	return state.servers[0] as typeof one;
 };
 const paths = (what: ReturnType<typeof event>) =>
@@ -25,7 +25,7 @@ it('a transition touches the backend and the frontends that have it', () => {
 	const two = server({ frontends: [frontend(), more] });
 	const payload = { backend: 'c', frontend: 'www', from: 'up', to: 'down', code: '', reason: '' };
 	const state = reduce(
-		{ epoch: '', seq: 0, servers: [two], speakers: [] },
+		{ epoch: '', seq: 0, servers: [two], speakers: [], routers: [] },
 		event('backend', { ...payload, replay: false }),
 	);
 	const found = patchesOf(two, state.servers[0] as typeof two);

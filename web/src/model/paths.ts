@@ -40,7 +40,7 @@ const GAP = 14;
 const WIDEST = 26;
 const THINNEST = 1.5;
 
-const curve = (x0: number, y0: number, x1: number, y1: number): string => {
+export const curve = (x0: number, y0: number, x1: number, y1: number): string => {
 	const middle = (x0 + x1) / 2;
 	return `M${x0} ${y0} C${middle} ${y0} ${middle} ${y1} ${x1} ${y1}`;
 };

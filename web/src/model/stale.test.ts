@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
 import { statusOf } from './dataplane.ts';
-import { cutOff, knownOf, knownSpeakerOf } from './stale.ts';
+import { cutOff, knownOf, knownRouterOf, knownSpeakerOf } from './stale.ts';
 import { reduce } from './state.ts';
 import {
 	announcement,
 	event,
 	lb,
 	lbServer,
+	router,
 	server,
 	session,
 	speaker,
@@ -58,7 +59,7 @@ it('the last known state is kept beside it', () => {
 });
 
 it('what did not change stays the same object, and contact brings it back', () => {
-	const before = { epoch: '', seq: 0, servers: [lost()], speakers: [] };
+	const before = { epoch: '', seq: 0, servers: [lost()], speakers: [], routers: [] };
 	const after = reduce(before, event('counters', null));
 	const [a, b] = [before, after].map((state) => knownOf(state.servers[0] as never));
 	expect(b?.frontends).toBe(a?.frontends);
@@ -94,4 +95,15 @@ it('nothing of a speaker without contact attracts or is up', () => {
 	expect(knownSpeakerOf(it)).toBe(now);
 	expect(knownSpeakerOf(speaker({ connected: true })).announcements[0]?.attracts).toBe(true);
 	expect(cutOff([speaker()], 5000)[0]).toMatchObject({ connected: false, cut: true });
+});
+
+it('a router without contact has no figures, and its servers are not known', () => {
+	const lost = knownRouterOf(router({ connected: false }));
+	expect(lost.info).not.toHaveProperty('traffic');
+	expect(lost.routes[0]).not.toHaveProperty('traffic');
+	expect(lost.pools[0]).toMatchObject({ usable: 0 });
+	expect(lost.pools[0]?.servers[0]).toMatchObject({ state: 'unknown', was: 'up', share: 0 });
+	expect(lost.pools[0]?.servers[0]).not.toHaveProperty('load');
+	const there = router();
+	expect(knownRouterOf(there)).toBe(there);
 });

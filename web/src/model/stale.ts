@@ -8,11 +8,15 @@ import type {
 	Frontend,
 	LbState,
 	PoolBackend,
+	RouterInfo,
+	RouterPool,
+	RouterRoute,
+	RouterServer,
 	Session,
 	SpeakerInfo,
 	VppInfo,
 } from '../api/types.ts';
-import type { ServerView, SpeakerView } from './state.ts';
+import type { RouterView, ServerView, SpeakerView } from './state.ts';
 
 /** Remembers the result for each object. */
 function once<T extends object, R>(make: (from: T) => R): (from: T) => R {
@@ -110,6 +114,49 @@ const staleSpeaker = once(
 	}),
 );
 
+/** Figures of a router without contact are those of another time, so they are not shown. */
+const without = <T extends { traffic?: unknown; load?: unknown }>(one: T): T => {
+	const rest = { ...one };
+	delete rest.traffic;
+	delete rest.load;
+	return rest;
+};
+
+const staleRouterServer = (one: RouterServer): RouterServer => ({
+	...without(one),
+	state: 'unknown',
+	was: one.state,
+	share: 0,
+});
+
+const stalePool = once(
+	(pool: RouterPool): RouterPool => ({
+		...without(pool),
+		usable: 0,
+		servers: pool.servers.map(staleRouterServer),
+	}),
+);
+
+const staleRoute = once((route: RouterRoute): RouterRoute => without(route));
+
+const stalePools = staleList(stalePool);
+const staleRoutes = staleList(staleRoute);
+
+const staleRouterInfo = once((info: RouterInfo): RouterInfo => without(info));
+
+const staleRouter = once(
+	(router: RouterView): RouterView => ({
+		...router,
+		info: router.info && staleRouterInfo(router.info),
+		routes: staleRoutes(router.routes),
+		pools: stalePools(router.pools),
+	}),
+);
+
+/** The router as it may be shown. */
+export const knownRouterOf = (router: RouterView): RouterView =>
+	router.connected ? router : staleRouter(router);
+
 /** The server as it may be shown. */
 export const knownOf = (server: ServerView): ServerView =>
 	server.connected ? server : staleServer(server);
@@ -119,7 +166,10 @@ export const knownSpeakerOf = (speaker: SpeakerView): SpeakerView =>
 	speaker.connected ? speaker : staleSpeaker(speaker);
 
 /** The servers of a page that has lost maglevd-frontend itself, since that time (ms). */
-export const cutOff = <T extends ServerView | SpeakerView>(servers: T[], since: number): T[] =>
+export const cutOff = <T extends ServerView | SpeakerView | RouterView>(
+	servers: T[],
+	since: number,
+): T[] =>
 	servers.map((one) =>
 		one.connected ? { ...one, connected: false, cut: true, since_ns: since * 1e6 } : one,
 	);

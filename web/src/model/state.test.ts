@@ -8,6 +8,8 @@ import {
 	frontend,
 	lb,
 	lbServer,
+	router,
+	routerEvent,
 	SECOND,
 	server,
 	speaker,
@@ -19,6 +21,7 @@ const world = (): State => ({
 	seq: 0,
 	servers: [server(), server({ name: 'two' })],
 	speakers: [speaker(), speaker({ name: 'lb2' })],
+	routers: [router(), router({ name: 'rt2' })],
 });
 const down = {
 	backend: 'a',
@@ -179,9 +182,9 @@ it('a server that is lost is marked, and what was known of it stays', () => {
 it('a snapshot takes the place of everything', () => {
 	const state = fromSnapshot({ epoch: '9', seq: 7, servers: [server({ name: 'new' })] }, world());
 	expect([state.epoch, state.seq, state.servers.map((s) => s.name)]).toEqual(['9', 7, ['new']]);
-	expect(fromSnapshot({ epoch: '9', seq: 7, servers: [], speakers: [] }, EMPTY).servers).toEqual(
-		[],
-	);
+	expect(
+		fromSnapshot({ epoch: '9', seq: 7, servers: [], speakers: [], routers: [] }, EMPTY).servers,
+	).toEqual([]);
 });
 
 it('the last changes of all servers are in the order of time', () => {
@@ -226,4 +229,30 @@ describe('an event of a speaker', () => {
 
 it('a snapshot of an older maglevd-frontend has no speakers', () => {
 	expect(fromSnapshot({ epoch: '9', seq: 7, servers: [] }, EMPTY).speakers).toEqual([]);
+});
+
+describe('an event of a router', () => {
+	it('changes the fields of one item and leaves the others the same objects', () => {
+		const before = world();
+		const after = reduce(before, routerEvent('update', { pools: [{ name: 'blue', usable: 1 }] }));
+		expect(after.routers[0]?.pools[0]).toMatchObject({
+			name: 'blue',
+			usable: 1,
+			balance: 'random',
+		});
+		expect(after.routers[0]?.routes).toBe(before.routers[0]?.routes);
+		expect(after.routers[1]).toBe(before.routers[1]);
+		expect(after.speakers).toBe(before.speakers);
+	});
+
+	it('of an unknown router is ignored', () => {
+		const before = world();
+		expect(reduce(before, routerEvent('refresh', { routes: [] }, 'rt9'))).toBe(before);
+	});
+
+	it('that has whole lists replaces them', () => {
+		const after = reduce(world(), routerEvent('refresh', { routes: [] }));
+		expect(after.routers[0]?.routes).toEqual([]);
+		expect(after.routers[0]?.pools).toHaveLength(1);
+	});
 });

@@ -8,6 +8,8 @@ import type {
 	DataplanePayload,
 	Frontend,
 	Pool,
+	Router,
+	RouterEvent,
 	Server,
 	ServerEvent,
 	Snapshot,
@@ -32,17 +34,23 @@ export interface SpeakerView extends Speaker {
 	cut?: boolean;
 }
 
+export interface RouterView extends Router {
+	/** As that of a server. */
+	cut?: boolean;
+}
+
 export interface State {
 	epoch: string;
 	seq: number;
 	servers: ServerView[];
 	speakers: SpeakerView[];
+	routers: RouterView[];
 }
 
 /** Transitions that are kept here; more than on the server, because reasons arrive only with events. */
 const HISTORY = 50;
 
-export const EMPTY: State = { epoch: '', seq: -1, servers: [], speakers: [] };
+export const EMPTY: State = { epoch: '', seq: -1, servers: [], speakers: [], routers: [] };
 
 const same = (a: Transition, b: Transition): boolean =>
 	Math.abs(num(a.at) - num(b.at)) < 1e6 && a.to === b.to;
@@ -91,6 +99,7 @@ export function fromSnapshot(snapshot: Snapshot, known: State): State {
 		seq: num(snapshot.seq),
 		servers: snapshot.servers.map((one) => adopt(one, before.get(one.name))),
 		speakers: snapshot.speakers ?? [],
+		routers: snapshot.routers ?? [],
 	};
 }
 
@@ -230,9 +239,29 @@ function reduceSpeaker(state: State, event: SpeakerEvent): State {
 	return { ...state, speakers: state.speakers.map((one) => (one === speaker ? changed : one)) };
 }
 
+function onRouterEvent(router: RouterView, event: RouterEvent): RouterView {
+	if (event.type !== 'update') return { ...router, ...event.payload };
+	const { listeners, routes, pools, ...rest } = event.payload;
+	return {
+		...router,
+		...rest,
+		listeners: changeItems(router.listeners, 'name', listeners),
+		routes: changeItems(router.routes, 'name', routes),
+		pools: changeItems(router.pools, 'name', pools),
+	};
+}
+
+function reduceRouter(state: State, event: RouterEvent): State {
+	const router = state.routers.find((one) => one.name === event.router);
+	if (!router) return state;
+	const changed = onRouterEvent(router, event);
+	return { ...state, routers: state.routers.map((one) => (one === router ? changed : one)) };
+}
+
 /** Applies one event. Events of unknown servers are ignored. */
 export function reduce(state: State, event: StreamEvent): State {
 	if ('speaker' in event) return reduceSpeaker(state, event);
+	if ('router' in event) return reduceRouter(state, event);
 	const server = state.servers.find((one) => one.name === event.server);
 	if (!server) return state;
 	const changed = onEvent(server, event) as ServerView | undefined;

@@ -7,12 +7,19 @@ import type {
 	LbServer,
 	LbState,
 	PoolBackend,
+	RouterEvent,
+	RouterGeneration,
+	RouterInfo,
+	RouterPool,
+	RouterRoute,
+	RouterServer,
 	ServerEvent,
 	Session,
 	SpeakerEvent,
 	SpeakerInfo,
+	Traffic,
 } from '../api/types.ts';
-import type { ServerView, SpeakerView } from './state.ts';
+import type { RouterView, ServerView, SpeakerView } from './state.ts';
 
 export const SECOND = 1_000_000_000;
 
@@ -200,3 +207,123 @@ export const speakerEvent = <T extends SpeakerEvent['type']>(
 	payload: Extract<SpeakerEvent, { type: T }>['payload'],
 	name = 'lb1',
 ): SpeakerEvent => ({ speaker: name, type, at_ns: 10 * SECOND, payload }) as SpeakerEvent;
+
+export const traffic = (more: Partial<Traffic> = {}): Traffic => ({
+	requests: '100',
+	errors: '0',
+	rate: 20,
+	error_share: 0,
+	p50: '2000000',
+	p99: '9000000',
+	retries: '0',
+	aborts: '0',
+	answers: ['0', '100', '0', '0', '0'],
+	...more,
+});
+
+export const routerServer = (more: Partial<RouterServer> = {}): RouterServer => ({
+	host: '10.0.0.1',
+	port: 80,
+	state: 'up',
+	since: String(SECOND),
+	reason: '',
+	weight: 1,
+	share: 1,
+	addresses: [],
+	load: { active: 1, connections: 2, kept: 1 },
+	traffic: traffic(),
+	...more,
+});
+
+export const routerPool = (more: Partial<RouterPool> = {}): RouterPool => ({
+	name: 'blue',
+	position: 0,
+	balance: 'random',
+	probed: true,
+	servers: [routerServer()],
+	usable: 1,
+	routes: ['api'],
+	traffic: traffic(),
+	...more,
+});
+
+export const routerRoute = (more: Partial<RouterRoute> = {}): RouterRoute => ({
+	name: 'api',
+	position: 1,
+	fallback: false,
+	hosts: ['api.example'],
+	listeners: [],
+	rules: [
+		{
+			name: 'api',
+			matches: ['prefix /v1'],
+			backends: [{ pool: 'blue', weight: 1, share: 1, servers: 1, usable: 1 }],
+			redirect: '',
+			filters: [],
+		},
+	],
+	traffic: traffic(),
+	...more,
+});
+
+export const routerInfo = (more: Partial<RouterInfo> = {}): RouterInfo => ({
+	name: 'rt1',
+	version: '1.0',
+	started: String(SECOND),
+	threads: 2,
+	generation: '1',
+	source: 'file',
+	loaded: String(SECOND),
+	config_error: '',
+	draining: false,
+	problem: '',
+	routes: 1,
+	pools: 1,
+	listeners: 1,
+	generations_held: 1,
+	clients: '3',
+	server_connections: '2',
+	traffic: traffic(),
+	rollout: '',
+	...more,
+});
+
+export const generation = (more: Partial<RouterGeneration> = {}): RouterGeneration => ({
+	number: '1',
+	at: String(SECOND),
+	source: 'file',
+	listeners: 1,
+	routes: 1,
+	pools: 1,
+	in_force: true,
+	added: 0,
+	removed: 0,
+	changed: 0,
+	compared: true,
+	held: true,
+	peer: '',
+	of: '0',
+	...more,
+});
+
+export const router = (more: Partial<RouterView> = {}): RouterView => ({
+	name: 'rt1',
+	address: '127.0.0.1:9096',
+	connected: true,
+	error: '',
+	since_ns: 0,
+	refreshed_at_ns: 0,
+	info: routerInfo(),
+	listeners: [{ name: 'http', address: ':80', host: '', routes: 1 }],
+	routes: [routerRoute()],
+	pools: [routerPool()],
+	generations: { generations: [generation()] },
+	...more,
+});
+
+/** An event of router "rt1". */
+export const routerEvent = <T extends RouterEvent['type']>(
+	type: T,
+	payload: Extract<RouterEvent, { type: T }>['payload'],
+	name = 'rt1',
+): RouterEvent => ({ router: name, type, at_ns: 10 * SECOND, payload }) as RouterEvent;

@@ -3,9 +3,9 @@
 // open.
 import { type Component, createSignal, Match, Show, Switch } from 'solid-js';
 import type { Act } from '../api/client.ts';
-import type { Frontend, Pool } from '../api/types.ts';
+import type { Frontend, Pool, RouterGeneration } from '../api/types.ts';
 import type { Entry } from '../model/announcements.ts';
-import type { ServerView } from '../model/state.ts';
+import type { RouterView, ServerView } from '../model/state.ts';
 import { isAdmin } from '../route.ts';
 import { Menu, type MenuItem } from './Menu.tsx';
 import {
@@ -14,6 +14,8 @@ import {
 	DrainDialog,
 	type DrainRequest,
 	ReloadDialog,
+	RollbackDialog,
+	type RollbackRequest,
 	SyncDialog,
 	WeightDialog,
 	type WeightRequest,
@@ -23,6 +25,7 @@ type Request =
 	| ({ kind: 'act' } & ActRequest)
 	| ({ kind: 'weight' } & WeightRequest)
 	| ({ kind: 'drain' } & DrainRequest)
+	| ({ kind: 'rollback' } & RollbackRequest)
 	| { kind: 'reload'; server: ServerView }
 	| { kind: 'sync'; server: ServerView };
 
@@ -104,6 +107,24 @@ export const VipMenu: Component<{ entry: Entry }> = (props) => {
 	);
 };
 
+/** Applies a generation of a router again. */
+export const RollbackAction: Component<{ router: RouterView; of: RouterGeneration }> = (props) => (
+	<Show when={isAdmin() && props.router.connected && !props.of.in_force}>
+		<button
+			type="button"
+			onClick={() =>
+				setRequest({
+					kind: 'rollback',
+					router: props.router.name,
+					number: String(props.of.number),
+				})
+			}
+		>
+			Return to {String(props.of.number)}…
+		</button>
+	</Show>
+);
+
 export const SyncAction: Component<{ server: ServerView }> = (props) => (
 	<Show when={isAdmin() && props.server.connected}>
 		<button type="button" onClick={() => setRequest({ kind: 'sync', server: props.server })}>
@@ -146,6 +167,9 @@ export const Dialogs: Component = () => {
 				</Match>
 				<Match when={of('drain')}>
 					{(it) => <DrainDialog {...it()} onClose={close} onDone={told} />}
+				</Match>
+				<Match when={of('rollback')}>
+					{(it) => <RollbackDialog {...it()} onClose={close} onDone={told} />}
 				</Match>
 				<Match when={of('reload')}>
 					{(it) => <ReloadDialog server={it().server} onClose={close} onDone={told} />}

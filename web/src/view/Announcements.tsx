@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All VIPs of all speakers, those that nobody announces first; then the sessions, and the speakers themselves.
-import { type Accessor, type Component, createMemo, createSignal, For, Show } from 'solid-js';
+import { type Component, createMemo, createSignal, For, Show } from 'solid-js';
 import type { Session } from '../api/types.ts';
 import {
 	type Announcers,
@@ -15,19 +15,10 @@ import { announcers, speakers } from '../store.ts';
 import { VIP_HEADS, VipRow } from './Announced.tsx';
 import { StateIcon } from './Icons.tsx';
 import { Age, Flash, LastKnown, Panel } from './parts.tsx';
+import { fits, keyed, ShowAll, wordsOf } from './rows.tsx';
 import { type Head, NoRows, Table } from './Table.tsx';
 
-/** Most rows of a table that are drawn; the search covers all. */
-const DRAWN = 100;
 const ORDER = ['critical', 'unknown', 'ok'];
-
-const wordsOf = (search: string): string[] => search.toLowerCase().split(/\s+/).filter(Boolean);
-
-const fits = (words: string[], texts: string[]): boolean => {
-	if (words.length === 0) return true;
-	const text = texts.join(' ').toLowerCase();
-	return words.every((word) => text.includes(word));
-};
 
 const textsOf = ({ speaker, it }: Entry): string[] => [
 	it.vip,
@@ -52,28 +43,6 @@ function sorted(all: Announcers, own: Set<string> | null): Entry[] {
 		.sort((a, b) => a.rank - b.rank)
 		.flatMap(({ entries }) => entries);
 }
-
-/** The keys of items, which rows are drawn for: a row stays, with its focus, while its item changes. */
-function keyed<T>(items: Accessor<T[]>, keyOf: (one: T) => string) {
-	const [all, setAll] = createSignal(false);
-	const byKey = createMemo(() => new Map(items().map((one) => [keyOf(one), one])));
-	const keys = createMemo(
-		() => (all() ? [...byKey().keys()] : [...byKey().keys()].slice(0, DRAWN)),
-		[],
-		{
-			equals: (a, b) => a.length === b.length && a.every((one, index) => one === b[index]),
-		},
-	);
-	return { keys, byKey, left: () => byKey().size - keys().length, showAll: () => setAll(true) };
-}
-
-const ShowAll: Component<{ left: number; total: number; onAll: () => void }> = (props) => (
-	<Show when={props.left > 0}>
-		<button type="button" onClick={() => props.onAll()}>
-			Show all {props.total}
-		</button>
-	</Show>
-);
 
 const Vips: Component<{ entries: Entry[] }> = (props) => {
 	const rows = keyed(

@@ -17,6 +17,7 @@ import { getVersion, whoAmI } from '../api/client.ts';
 import { concernsOf } from '../model/announcements.ts';
 import { clock } from '../model/format.ts';
 import { type Verdict, worst } from '../model/health.ts';
+import { placeOf, routerConcerns } from '../model/routers.ts';
 import { goToKeptScope, isAdmin, keepScope, linkTo, route, VIEWS } from '../route.ts';
 import {
 	allServers,
@@ -25,6 +26,7 @@ import {
 	link,
 	loaded,
 	now,
+	routers,
 	serverHealth,
 	serverNamed,
 	speakers,
@@ -40,6 +42,8 @@ import { FrontendPage } from './FrontendPage.tsx';
 import { VerdictIcon } from './Icons.tsx';
 import { Keys, onKey } from './Keys.tsx';
 import { Overview } from './Overview.tsx';
+import { RoutePage } from './RoutePage.tsx';
+import { Routers } from './Routers.tsx';
 
 const NAMES: Record<(typeof VIEWS)[number], string> = {
 	overview: 'Overview',
@@ -47,18 +51,25 @@ const NAMES: Record<(typeof VIEWS)[number], string> = {
 	dataplane: 'Data plane',
 	events: 'Events',
 	announcements: 'Announcements',
+	routers: 'Routers',
 };
 
 const LINKS = { connecting: 'connecting', live: 'live', lost: 'no contact' };
 
-/** Without speakers there are no announcements to show. */
-const views = () => VIEWS.filter((view) => view !== 'announcements' || speakers().length > 0);
+/** Without speakers there are no announcements to show, and the same with routers. */
+const views = () =>
+	VIEWS.filter(
+		(view) =>
+			(view !== 'announcements' || speakers().length > 0) &&
+			(view !== 'routers' || routers().length > 0),
+	);
 
-/** The worst of all servers and speakers. */
+/** The worst of all servers, speakers and routers. */
 const total = (): Verdict =>
 	worst([
 		...allServers().map((one) => serverHealth(one.name).verdict),
 		...concernsOf(announcers(), speakers()).map((one) => one.verdict),
+		...routerConcerns(routers()).map((one) => one.verdict),
 	]);
 
 const LinkState: Component = () => (
@@ -130,6 +141,7 @@ const Header: Component = () => (
 /** A change of the scope keeps the view, but not a single frontend or backend, which is of one server. */
 const viewInScope = () => {
 	const { view } = route();
+	if (view === 'route') return 'routers';
 	return view === 'frontend' || view === 'backend' ? 'overview' : view;
 };
 
@@ -195,6 +207,14 @@ const View: Component = () => {
 			</Match>
 			<Match when={route().view === 'announcements'}>
 				<Announcements servers={inScope()} scope={route().scope} />
+			</Match>
+			<Match when={route().view === 'routers'}>
+				<Routers />
+			</Match>
+			<Match when={route().view === 'route'}>
+				<Show when={placeOf(routers(), route().name)} fallback={<Nowhere what="such route" />}>
+					{(it) => <RoutePage router={it().router} route={it().route} />}
+				</Show>
 			</Match>
 			<Match when={route().view === 'frontend'}>
 				<Show when={frontend()} fallback={<Nowhere what={`frontend ${route().name}`} />}>

@@ -4,8 +4,8 @@ import { type Component, createSignal, For, onMount, Show } from 'solid-js';
 import { linkTo, route, VIEWS } from '../route.ts';
 
 const KEYS: [string, string][] = [
-	['1 2 3 4 5', 'overview, backends, data plane, events, announcements'],
-	['/', 'search, among backends, events and announcements'],
+	['1 2 3 4 5 6', 'overview, backends, data plane, events, announcements, routers'],
+	['/', 'search, among backends, events, announcements and routes'],
 	['p', 'pause the events, and go on'],
 	['?', 'this list'],
 	['Tab Enter Space', 'go to what can be done, and do it'],

@@ -9,6 +9,7 @@ import { statusOf } from '../model/dataplane.ts';
 import { num, plural, scaled, vipText } from '../model/format.ts';
 import { countStates, type Verdict } from '../model/health.ts';
 import { reused } from '../model/patch.ts';
+import { routerConcerns } from '../model/routers.ts';
 import { frontendKey, latest } from '../model/series.ts';
 import { type Change, recentChanges, type ServerView } from '../model/state.ts';
 import { linkTo } from '../route.ts';
@@ -18,6 +19,7 @@ import {
 	frontendHealth,
 	plainServers,
 	ringOf,
+	routers,
 	serverHealth,
 	serverNamed,
 	speakers,
@@ -126,11 +128,16 @@ const announcementConcerns = (servers: ServerView[], scope: string): Concern[] =
 		: speakerConcerns(announcers(), speakers())
 	).map((one) => ({ ...one, href: linkTo(scope, 'announcements') }));
 
+/** Routers belong to no server. */
+const concernsOfRouters = (scope: string): Concern[] =>
+	scope ? [] : routerConcerns(routers()).map((one) => ({ ...one, href: linkTo(scope, 'routers') }));
+
 const Attention: Component<{ servers: ServerView[]; scope: string }> = (props) => {
 	const concerns = createMemo<Concern[]>((before) => {
 		const found = props.servers
 			.flatMap(concernsOf)
 			.concat(announcementConcerns(props.servers, props.scope))
+			.concat(concernsOfRouters(props.scope))
 			.sort((a, b) => GRAVITY.indexOf(a.verdict) - GRAVITY.indexOf(b.verdict));
 		return reused(before, found);
 	}, []);

@@ -7,6 +7,7 @@ import {
 	checkConfig,
 	drainVip,
 	reloadConfig,
+	rollBack,
 	setWeight,
 	sync,
 	undrainVip,
@@ -15,8 +16,9 @@ import type { CheckAnswer, Frontend, Pool } from '../api/types.ts';
 import { type Entry, ofDrain } from '../model/announcements.ts';
 import { type Consequences, ofAct, ofWeight } from '../model/consequences.ts';
 import { plural } from '../model/format.ts';
+import { ofRollback } from '../model/routers.ts';
 import type { ServerView } from '../model/state.ts';
-import { announcers, now } from '../store.ts';
+import { announcers, now, routers } from '../store.ts';
 import { Dialog } from './Dialog.tsx';
 import { VerdictIcon } from './Icons.tsx';
 
@@ -102,6 +104,38 @@ export const ActDialog: Component<ActRequest & Closing> = (props) => {
 					</select>
 				</label>
 			</Show>
+		</Dialog>
+	);
+};
+
+export interface RollbackRequest {
+	router: string;
+	number: string;
+}
+
+/** The consequences follow the state while the question is open. */
+export const RollbackDialog: Component<RollbackRequest & Closing> = (props) => {
+	const router = () => routers().find((one) => one.name === props.router);
+	const confirm = async () => {
+		const after = await rollBack(props.router, props.number);
+		props.onDone(`${props.router}: generation ${after.generation} is in force`);
+	};
+	return (
+		<Dialog
+			title={`Return to generation ${props.number} on ${props.router}?`}
+			confirm="Return"
+			danger={false}
+			onConfirm={confirm}
+			onClose={props.onClose}
+		>
+			<div class="effects">
+				<p>
+					<Show when={router()} fallback="This router is no longer shown.">
+						{(it) => ofRollback(it(), props.number)}
+					</Show>
+				</p>
+				<p class="muted">A later change of its file, or by its admin API, replaces it again.</p>
+			</div>
 		</Dialog>
 	);
 };

@@ -10,28 +10,42 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "lib/http/message.h"
-#include "src/frontend/proxies.h"
+#include "base/proxies.h"
 
 static char loopback[] = "127.0.0.1", inside[] = "10.8.0.0/13", six[] = "2001:db8:1::/47";
 static char *const trusted[] = { loopback, inside, six };
 
+typedef struct addr (*client_fn)(const struct proxies *p, const struct addr *peer,
+				 const struct field *fields, size_t n);
+
 /* The client of a request from peer with these header lines. */
-static const char *client(const char *peer, const char *lines)
+static const char *client_by(client_fn find, const char *peer, const char *lines)
 {
-	static char text[1024], shown[ADDR_STRLEN];
-	int n = snprintf(text, sizeof(text), "GET / HTTP/1.1\r\nHost: a\r\n%s\r\n", lines);
+	static char shown[ADDR_STRLEN];
+	struct field fields[16];
+	struct str rest = str_of(lines), line;
 	struct proxies p = { 0 };
 	struct buf why = { 0 };
-	struct http_head head;
 	struct addr from, whose;
+	size_t n = 0;
 
-	assert_int_equal(http_parse_request(text, (size_t)n, NULL, &head), n);
+	while (rest.n && str_cut(&rest, '\r', &line)) {
+		rest = (struct str){ rest.p + 1, rest.n - 1 }; /* LF */
+		fields[n].value = line;
+		str_cut(&fields[n].value, ':', &fields[n].name);
+		fields[n].value = str_trim(fields[n].value);
+		n++;
+	}
 	assert_int_equal(addr_parse(peer, &from), 0);
 	assert_int_equal(proxies_parse(trusted, ARRAY_SIZE(trusted), &p, &why), 0);
-	whose = proxies_client(&p, &from, &head);
+	whose = find(&p, &from, fields, n);
 	proxies_free(&p);
 	return addr_format(&whose, shown);
+}
+
+static const char *client(const char *peer, const char *lines)
+{
+	return client_by(proxies_client, peer, lines);
 }
 
 static void nobody_else_is_believed(void **state)
@@ -115,14 +129,54 @@ static void what_is_no_prefix_is_refused(void **state)
 
 		assert_int_equal(proxies_parse(items, 2, &p, &why), -EINVAL);
 		assert_non_null(strstr(buf_cstr(&why), "ADDR/LEN"));
-		assert_int_equal(p.items.n, 0);
+		assert_int_equal(p.n, 0);
 		buf_free(&why);
 	}
+}
+
+static const char *forwarded(const char *lines)
+{
+	return client_by(proxies_client_forwarded, "127.0.0.1", lines);
+}
+
+/* RFC 7239, sections 4 and 6 */
+static void forwarded_has_nodes_in_elements(void **state)
+{
+	assert_string_equal(forwarded("Forwarded: for=192.0.2.1;proto=http;by=10.0.0.1\r\n"),
+			    "192.0.2.1");
+	assert_string_equal(forwarded("forwarded: proto=https; FOR=\"192.0.2.1:4711\"\r\n"),
+			    "192.0.2.1");
+	assert_string_equal(forwarded("Forwarded: for=\"[2001:db8:cafe::17]:4711\"\r\n"),
+			    "2001:db8:cafe::17");
+	assert_string_equal(forwarded("Forwarded: For=\"[2001:db8:cafe::17]\"\r\n"),
+			    "2001:db8:cafe::17");
+	assert_string_equal(forwarded("Forwarded: for=6.6.6.6, for=192.0.2.1, for=10.8.0.1\r\n"),
+			    "192.0.2.1");
+	assert_string_equal(forwarded("Forwarded: for=192.0.2.1\r\nForwarded: for=10.8.0.1\r\n"),
+			    "192.0.2.1");
+	/* a comma in quotes separates nothing */
+	assert_string_equal(forwarded("Forwarded: for=192.0.2.1;host=\"a, for=6.6.6.6\"\r\n"),
+			    "192.0.2.1");
+	assert_string_equal(forwarded("Forwarded: for=6.6.6.6;host=\"a\\\", \", for=192.0.2.1\r\n"),
+			    "192.0.2.1");
+}
+
+static void a_node_that_is_no_address_ends_the_search(void **state)
+{
+	assert_string_equal(forwarded("Forwarded: for=192.0.2.1, for=unknown\r\n"), "127.0.0.1");
+	assert_string_equal(forwarded("Forwarded: for=192.0.2.1, for=_hidden\r\n"), "127.0.0.1");
+	assert_string_equal(forwarded("Forwarded: for=192.0.2.1, proto=http\r\n"), "127.0.0.1");
+	assert_string_equal(forwarded("Forwarded: for=192.0.2.1, for=10.8.0.1, for=\r\n"),
+			    "127.0.0.1");
+	assert_string_equal(forwarded("Forwarded: for=192.0.2.1, \"\r\n"), "127.0.0.1");
+	assert_string_equal(forwarded("X-Forwarded-For: 192.0.2.1\r\n"), "127.0.0.1");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(forwarded_has_nodes_in_elements),
+		cmocka_unit_test(a_node_that_is_no_address_ends_the_search),
 		cmocka_unit_test(nobody_else_is_believed),
 		cmocka_unit_test(a_prefix_is_as_long_as_it_says),
 		cmocka_unit_test(the_rightmost_stranger_is_the_client),
