@@ -313,7 +313,8 @@ class _Client(Wire):
         return body
 
     def rest_is_more(self):
-        """Whether a second answer follows."""
+        """Whether a second answer follows. Others may keep the connection open after a refusal."""
+        self.sock.settimeout(1)
         with contextlib.suppress(OSError):
             return b'HTTP/1.' in self.rest()
         return b'HTTP/1.' in self.held
@@ -330,14 +331,17 @@ class _Client(Wire):
             return -1, None
         except (ValueError, IndexError):
             return 1, b''  # not an answer of HTTP
-        with contextlib.suppress(OSError, EOFError, ValueError):
+        try:
             if head.get('transfer-encoding') == 'chunked':
                 return head.status, self.chunks()
             if head.status in (204, 304):
                 return head.status, b''
             length = head.get('content-length')
             return head.status, self.exactly(int(length)) if length is not None else self.rest()
-        return head.status, None
+        except TimeoutError:
+            return -1, None
+        except (OSError, EOFError, ValueError):
+            return head.status, None
 
 
 def send_in(client, data, pieces):
