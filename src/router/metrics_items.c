@@ -123,7 +123,7 @@ static void read_figures(const struct stats *stats, enum stats_kind kind, const 
 			 struct figures *ret)
 {
 	*ret = (struct figures){ 0 };
-	if (kind == STATS_SERVER) {
+	if (item->server) {
 		stats_sum(stats, kind, item->server->number, item->server->id, &ret->v);
 		ret->usable = server_is_usable(item->server);
 		ret->care = care_counts(item->server);
@@ -343,14 +343,11 @@ static void write_sample(const struct row *row, const struct figures *f, struct 
 static void write_item(const struct metrics_items *m, const struct row *row,
 		       const struct item *item, struct buf *out)
 {
-	_cleanup_(buf_free) struct buf server = { 0 };
+	struct str server = item->server ? str_of(item->server->authority) : (struct str){ 0 };
 	struct figures f;
 
-	if (item->server)
-		buf_printf(&server, strchr(item->server->host, ':') ? "[%s]:%u" : "%s:%u",
-			   item->server->host, item->server->port);
 	read_figures(m->stats, row->kind, item, &f);
-	write_sample(row, &f, str_of(name_of(item)), (struct str){ server.p, server.n }, out);
+	write_sample(row, &f, str_of(name_of(item)), server, out);
 }
 
 /* The next few items of a family. True at its end. */
