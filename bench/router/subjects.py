@@ -8,10 +8,11 @@ import os
 
 from lab import SUBJECT_CPU, Process, is_listening, write_file
 
-SERVER = '127.0.0.1:18080'
-SERVER_PORT = 18080
-PORTS = {'maglev-router': 18081, 'HAProxy': 18082, 'nginx': 18083}
-ADMIN_PORT = 18090
+# all below the ports that connections get
+SERVER = '127.0.0.1:8080'
+SERVER_PORT = 8080
+PORTS = {'maglev-router': 8081, 'HAProxy': 8082, 'nginx': 8083}
+ADMIN_PORT = 9901
 
 def prefix(i):
     return f'/team{i % 100}/service{i}/'
