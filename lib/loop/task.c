@@ -23,6 +23,7 @@ struct task_queue {
 	struct task *running; /* its step is running; NULL: none, or it was cancelled */
 	int64_t woke;	      /* monotonic ns when this turn began */
 	int64_t turn_ends;    /* no step begins after this time */
+	int64_t step_began;   /* the time of the last reading before it */
 	int64_t step_ends;    /* 0 outside of steps */
 	int64_t late;	      /* total, see loop_late() */
 	ev_check first, last;
@@ -67,6 +68,7 @@ static void run_step(struct task *t, int64_t now)
 
 	dequeue(t);
 	q->running = t;
+	q->step_began = now;
 	q->step_ends = end_of_step(q, now);
 	more = t->step(t);
 	q->step_ends = 0;
@@ -212,6 +214,13 @@ bool task_is_running(struct ev_loop *loop, const struct task *t)
 bool task_has_time(struct ev_loop *loop)
 {
 	return loop_monotonic() < queue_of(loop)->step_ends;
+}
+
+int64_t task_began(struct ev_loop *loop)
+{
+	const struct task_queue *q = queue_of(loop);
+
+	return q->step_ends ? q->step_began : loop_monotonic();
 }
 
 int64_t loop_late(struct ev_loop *loop)

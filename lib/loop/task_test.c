@@ -44,6 +44,7 @@ static bool on_step(struct task *t)
 struct bench {
 	struct ev_loop *loop;
 	struct buf out;
+	int64_t began; /* of a step */
 };
 
 static int setup(void **state)
@@ -163,9 +164,11 @@ static bool count_parts(struct task *t)
 	struct worker *w = container_of(t, struct worker, task);
 	struct bench *b = container_of(w->out, struct bench, out);
 
+	b->began = task_began(b->loop);
 	do
 		w->steps++;
 	while (task_has_time(b->loop));
+	assert_int_equal(task_began(b->loop), b->began);
 	return false;
 }
 
@@ -183,6 +186,7 @@ static void a_step_knows_when_its_time_is_over(void **state)
 	assert_true(loop_monotonic() - before >= TASK_STEP_TIME / 2);
 	assert_true(x.steps > 0);
 	assert_false(task_has_time(b->loop));
+	assert_true(b->began >= before && task_began(b->loop) >= b->began + TASK_STEP_TIME / 2);
 }
 
 static bool free_myself(struct task *t)

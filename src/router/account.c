@@ -2,8 +2,8 @@
 /*
  * account: what is counted about an exchange, in the cells of this thread (stats.h).
  *
- * The clock is read when the head is complete and when the answer begins; an answer that is
- * complete at once ends at that time, too. So a small request costs two readings.
+ * The head is complete, and the answer begins, when the step that reads them begins; that time is
+ * known without another reading of the clock. An answer that is complete at once ends then, too.
  */
 #include "lib/loop/loop.h"
 #include "src/router/internal.h"
@@ -64,7 +64,7 @@ void account_again(struct exchange *x)
 
 void account_first(struct exchange *x)
 {
-	x->first = loop_monotonic();
+	x->first = task_began(exchange__worker(x)->loop);
 	stats_first(x->route, x->first - x->began);
 	stats_first(x->pool, x->first - x->began);
 	stats_first(x->link->slot->stats, x->first - x->try_began);

@@ -412,7 +412,7 @@ static struct exchange *make(struct client *c, size_t n)
 	http_body_init(&x->up, h, (struct str){ 0 });
 	x->upgrade = head_wants_upgrade(h);
 	x->moved = ev_now(w->loop);
-	x->began = x->try_began = loop_monotonic();
+	x->began = x->try_began = task_began(w->loop);
 	return x;
 }
 
