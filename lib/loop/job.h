@@ -12,7 +12,7 @@
  * that others held at that moment are never released there. The C library takes care of those of
  * malloc() and stdio. The sanitizers of clang 14 do not for their own malloc(): under them a child
  * that allocates may hang until its deadline if other threads allocate. In a program with
- * several threads the work must not use OpenSSL (lib/tls), lib/snapshot or the log, and must not
+ * several threads the work must not use OpenSSL (lib/tls) or the log, and must not
  * wait for another thread. A name lookup is safe because the parent never calls the resolver
  * itself. After a fork each thread of the parent copies every page that it writes to for the first
  * time: a program with data threads starts jobs rarely.
