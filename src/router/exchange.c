@@ -534,10 +534,13 @@ void exchange_begin(struct client *c, size_t n)
 	account_begin(x);
 	switch (choice) {
 	case CHOICE_SERVER:
-		if (w->head.has_length && w->head.length > x->room)
+		if (w->head.has_length && w->head.length > x->room) {
 			exchange__refuse(x, REFUSAL_BODY_BYTES);
-		else
-			pass_on(x);
+			break;
+		}
+		w->head_of = x;
+		pass_on(x);
+		w->head_of = NULL;
 		break;
 	case CHOICE_REDIRECT:
 		redirect(x, &r);

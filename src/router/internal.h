@@ -244,10 +244,11 @@ struct worker {
 	TAILQ_HEAD(, mirror) mirrors;
 	unsigned n_mirrors;
 	struct mirror *spare_mirrors;
-	struct http_head head; /* that is being parsed: one at a time */
-	struct buf out;	       /* the head that is being written */
-	struct buf path;       /* that is being rewritten */
-	struct buf straight;   /* the target of a request whose path had another form */
+	struct http_head head;		/* that is being parsed: one at a time */
+	const struct exchange *head_of; /* whose head it still is; NULL: that is not known */
+	struct buf out;			/* the head that is being written */
+	struct buf path;		/* that is being rewritten */
+	struct buf straight;		/* the target of a request whose path had another form */
 	char scratch[ROUTER__SCRATCH];
 	struct counters counters;
 };

@@ -293,13 +293,25 @@ static int64_t rest_of_try(const struct exchange *x)
 	return x->try_due && rest <= 0 ? 1 : rest;
 }
 
-void exchange_connected(struct exchange *x)
+/* The head is parsed again, unless the request has just begun and a kept link was there for it. */
+static const struct http_head *parsed_head(const struct exchange *x)
 {
 	const struct buffer *in = x->client->in;
-	struct http_head *h = &exchange__worker(x)->head;
-	int r = http_parse_request(in->p + x->start, in->n - x->start, NULL, h);
+	struct worker *w = exchange__worker(x);
+	int r;
 
+	if (w->head_of == x)
+		return &w->head;
+	r = http_parse_request(in->p + x->start, in->n - x->start, NULL, &w->head);
 	assert(r > 0 && (size_t)r == x->head);
+	return &w->head;
+}
+
+void exchange_connected(struct exchange *x)
+{
+	const struct http_head *h = parsed_head(x);
+
+	exchange__worker(x)->head_of = NULL;
 	exchange__move(x);
 	if (!x->link->served)
 		link_limit(x->link, rest_of_try(x));

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from lab import until
+from lab import PATIENCE, until
 from lab.haproxy import Haproxy, listening
 from lab.router import OK, document
 
@@ -244,7 +244,7 @@ listen behind
             folder = tmp_path / name
             folder.mkdir()
             stack.callback(Haproxy(str(folder), text, sock).close)
-        client = socket.create_connection(front.getsockname(), source_address=('127.0.0.5', 0))
+        client = socket.create_connection(front.getsockname(), PATIENCE, source_address=('127.0.0.5', 0))
         with client:
             client.sendall(b'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
             with client.makefile('rb') as file:
