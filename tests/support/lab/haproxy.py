@@ -13,7 +13,7 @@ class Haproxy:
     def __init__(self, folder, text, front):
         self.path = os.path.join(folder, 'haproxy.cfg')
         with open(self.path, 'w', encoding='ascii') as file:
-            file.write('global\n  maxconn 100\n'
+            file.write('global\n  maxconn 2000\n'
                        'defaults\n  timeout connect 10s\n  timeout client 10s\n  timeout server 10s\n')
             file.write(text.replace('FRONT', f'fd@{front.fileno()}'))
         self.process = subprocess.Popen([*DIE_WITH_PARENT, 'haproxy', '-db', '-f', self.path], pass_fds=[front.fileno()],
