@@ -14,8 +14,10 @@ SERVER_PORT = 8080
 PORTS = {'maglev-router': 8081, 'HAProxy': 8082, 'nginx': 8083}
 ADMIN_PORT = 9901
 
+
 def prefix(i):
     return f'/team{i % 100}/service{i}/'
+
 
 class Router(Process):
     title = 'maglev-router'
@@ -35,6 +37,7 @@ class Router(Process):
                 'routes': [{'name': f'route{i}', 'path_prefix': prefix(i), 'pool': 'servers'} for i in range(routes)],
                 'default_route': {'pool': 'servers'},
                 'pools': [{'name': 'servers', 'servers': [SERVER], 'limits': {'idle': 1024}}]}
+
 
 class Haproxy(Process):
     title = 'HAProxy'
@@ -64,6 +67,7 @@ backend servers
         super().__init__(['haproxy', '-db', '-f', config], SUBJECT_CPU, os.path.join(folder, 'haproxy.log'),
                          realtime)
         self.wait_until(lambda: is_listening(PORTS[self.title]), 'listening')
+
 
 class Nginx(Process):
     title = 'nginx'
