@@ -74,7 +74,7 @@ static inline bool task_is_woken(const struct task *t)
 bool task_is_running(struct ev_loop *loop, const struct task *t);
 /* Whether the running step may do another part. False outside of steps. */
 bool task_has_time(struct ev_loop *loop);
-/* When the running step began, in monotonic ns, without reading the clock. Outside of steps: now. */
+/* When the running step began, in monotonic ns; the clock is not read. Outside of steps: now. */
 int64_t task_began(struct ev_loop *loop);
 
 /*
