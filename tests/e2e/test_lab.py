@@ -236,6 +236,16 @@ def test_a_failover_and_the_end_of_all(packets):
     assert not [left_behind(pid) for pid in pids if left_behind(pid)]
 
 
+def born(pid):
+    """When a process began, in ticks: a number of a process is used again. None if it has ended."""
+    try:
+        with open(f'/proc/{pid}/stat', encoding='utf-8', errors='replace') as file:
+            fields = file.read().rpartition(')')[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in 'ZX' else fields[19]
+
+
 def test_a_lab_that_was_killed_leaves_what_the_next_one_sweeps_away(packets):
     lab = packets()
     lab.wait_up()
@@ -244,9 +254,13 @@ def test_a_lab_that_was_killed_leaves_what_the_next_one_sweeps_away(packets):
     frr = {name: pid for name, pid in children.items() if re.match('zebra|staticd|bfdd|bgpd', name)}
     ours = children.keys() - frr.keys()
     assert len(ours) >= 8 and frr
+    began = {name: born(pid) for name, pid in children.items()}
+
+    def ended(names):
+        return not any(began[name] and born(children[name]) == began[name] for name in names)
     lab.process.kill()
     lab.process.wait()
-    until(lambda: not any(os.path.exists(f'/proc/{children[name]}') for name in ours), what='the end of its processes')
+    until(lambda: ended(ours), what='the end of its processes')
     packets().wait_up()
-    until(lambda: not any(os.path.exists(f'/proc/{pid}') for pid in frr.values()), what='the end of the daemons of FRR')
+    until(lambda: ended(frr), what='the end of the daemons of FRR')
     assert not left_behind(lab.process.pid)
