@@ -2,7 +2,7 @@
 /*
  * dns: looks up the addresses of a name, and says how long they hold.
  *
- * A stub resolver: it asks the servers of resolv.conf(5) over UDP, and over TCP what does not fit.
+ * It asks the servers of resolv.conf(5): over UDP, and over TCP if an answer is too long for that.
  * hosts(5) and the search list are respected, and both files are read again after they changed. It
  * blocks only for reading these files. Unlike lookup.h it forks nothing and knows the time to live;
  * it does not know nsswitch.conf(5).
