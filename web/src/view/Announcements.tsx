@@ -14,7 +14,7 @@ import type { ServerView, SpeakerView } from '../model/state.ts';
 import { announcers, speakers } from '../store.ts';
 import { VIP_HEADS, VipRow } from './Announced.tsx';
 import { StateIcon } from './Icons.tsx';
-import { Age, Flash, LastKnown, Panel } from './parts.tsx';
+import { Age, ContactCells, Flash, LastKnown, Panel } from './parts.tsx';
 import { fits, keyed, ShowAll, wordsOf } from './rows.tsx';
 import { type Head, NoRows, Table } from './Table.tsx';
 
@@ -174,27 +174,13 @@ const frrText = (speaker: SpeakerView): string => {
 
 const SpeakerRow: Component<{ speaker: SpeakerView }> = (props) => {
 	const info = () => props.speaker.info;
-	const contact = () => (props.speaker.connected ? 'up' : props.speaker.cut ? 'unknown' : 'down');
 	return (
 		<tr
 			data-speaker={props.speaker.name}
 			data-connected={String(props.speaker.connected)}
 			classList={{ stale: !props.speaker.connected }}
 		>
-			<th scope="row">
-				{props.speaker.name} <span class="beside muted mono">{props.speaker.address}</span>
-			</th>
-			<td>
-				<Flash on={props.speaker.connected} class="state-word">
-					<StateIcon state={contact()} />
-					<span class={`state-${contact()}`}>
-						{props.speaker.connected ? 'connected' : 'no contact'}
-					</span>
-				</Flash>{' '}
-				<span class="muted">
-					<Age of={props.speaker.since_ns} />
-				</span>
-			</td>
+			<ContactCells of={props.speaker} />
 			<td>
 				<Flash on={frrText(props.speaker)}>{frrText(props.speaker)}</Flash>
 			</td>

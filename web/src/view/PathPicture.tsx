@@ -20,6 +20,19 @@ const percent = (share: number): string => {
 	return share < 0.01 ? '<1 %' : `${Math.round(share * 100)} %`;
 };
 
+/** A pool of a picture. */
+export const PathPool: Component<{
+	of: { x: number; y: number; width: number; name: string };
+	active: boolean;
+}> = (props) => (
+	<g transform={`translate(${props.of.x} ${props.of.y})`} classList={{ active: props.active }}>
+		<rect class="path-pool" y="-13" width={props.of.width} height="26" rx="13" />
+		<text x={props.of.width / 2} y="4" text-anchor="middle" class="path-pool-name">
+			{fitted(props.of.name, props.of.width - 12)}
+		</text>
+	</g>
+);
+
 export const PathPicture: Component<{ server: string; frontend: Frontend }> = (props) => {
 	let host: HTMLDivElement | undefined;
 	const [width, setWidth] = createSignal(800);
@@ -67,17 +80,7 @@ export const PathPicture: Component<{ server: string; frontend: Frontend }> = (p
 					</Show>
 				</g>
 				<Index each={picture().pools}>
-					{(pool) => (
-						<g
-							transform={`translate(${pool().x} ${pool().y})`}
-							classList={{ active: pool().active }}
-						>
-							<rect class="path-pool" y="-13" width={pool().width} height="26" rx="13" />
-							<text x={pool().width / 2} y="4" text-anchor="middle" class="path-pool-name">
-								{fitted(pool().name, pool().width - 12)}
-							</text>
-						</g>
-					)}
+					{(pool) => <PathPool of={pool()} active={pool().active} />}
 				</Index>
 				<Index each={picture().backends}>
 					{(one) => (

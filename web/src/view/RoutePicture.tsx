@@ -15,6 +15,7 @@ import { describeRoute, layoutRoute, type RouteServer } from '../model/routepath
 import { iconOf, rateText, shareText } from '../model/routers.ts';
 import type { RouterView } from '../model/state.ts';
 import { StateIcon } from './Icons.tsx';
+import { PathPool } from './PathPicture.tsx';
 
 /** A narrow picture has no room for rates, which are in the table below it. */
 const serverText = ({ server, share }: RouteServer, narrow: boolean): string =>
@@ -79,17 +80,7 @@ export const RoutePicture: Component<{ router: RouterView; route: RouterRoute }>
 					)}
 				</Index>
 				<Index each={picture().pools}>
-					{(pool) => (
-						<g
-							transform={`translate(${pool().x} ${pool().y})`}
-							classList={{ active: pool().usable }}
-						>
-							<rect class="path-pool" y="-13" width={pool().width} height="26" rx="13" />
-							<text x={pool().width / 2} y="4" text-anchor="middle" class="path-pool-name">
-								{fitted(pool().name, pool().width - 12)}
-							</text>
-						</g>
-					)}
+					{(pool) => <PathPool of={pool()} active={pool().usable} />}
 				</Index>
 				<Index each={picture().servers}>
 					{(one) => (

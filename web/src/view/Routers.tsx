@@ -27,8 +27,8 @@ import type { RouterView } from '../model/state.ts';
 import { linkTo } from '../route.ts';
 import { routers } from '../store.ts';
 import { RollbackAction } from './Actions.tsx';
-import { StateIcon, VerdictIcon } from './Icons.tsx';
-import { Age, Ago, Flash, Panel } from './parts.tsx';
+import { VerdictIcon } from './Icons.tsx';
+import { Ago, ContactCells, Flash, Panel } from './parts.tsx';
 import { FIGURE_HEADS, Figures, PoolRows, SERVER_HEADS } from './RouterTables.tsx';
 import { fits, keyed, ShowAll, wordsOf } from './rows.tsx';
 import { type Head, NoRows, Table } from './Table.tsx';
@@ -299,27 +299,13 @@ const ROUTER_HEADS: Head[] = [
 
 const RouterRow: Component<{ router: RouterView }> = (props) => {
 	const info = () => props.router.info;
-	const contact = () => (props.router.connected ? 'up' : props.router.cut ? 'unknown' : 'down');
 	return (
 		<tr
 			data-router={props.router.name}
 			data-connected={String(props.router.connected)}
 			classList={{ stale: !props.router.connected }}
 		>
-			<th scope="row">
-				{props.router.name} <span class="beside muted mono">{props.router.address}</span>
-			</th>
-			<td>
-				<Flash on={props.router.connected} class="state-word">
-					<StateIcon state={contact()} />
-					<span class={`state-${contact()}`}>
-						{props.router.connected ? 'connected' : 'no contact'}
-					</span>
-				</Flash>{' '}
-				<span class="muted">
-					<Age of={props.router.since_ns} />
-				</span>
-			</td>
+			<ContactCells of={props.router} />
 			<td>
 				<Show when={info()} fallback={<span class="muted">not known</span>}>
 					{(it) => (

@@ -156,3 +156,34 @@ export const Fact: ParentComponent<{ term: string }> = (props) => (
 		<dd>{props.children}</dd>
 	</div>
 );
+
+interface Reached {
+	name: string;
+	address: string;
+	connected: boolean;
+	since_ns: Int64;
+	cut?: boolean;
+}
+
+/** The first two cells of a program that the dashboard follows: its name, and whether it answers. */
+export const ContactCells: Component<{ of: Reached }> = (props) => {
+	const contact = () => (props.of.connected ? 'up' : props.of.cut ? 'unknown' : 'down');
+	return (
+		<>
+			<th scope="row">
+				{props.of.name} <span class="beside muted mono">{props.of.address}</span>
+			</th>
+			<td>
+				<Flash on={props.of.connected} class="state-word">
+					<StateIcon state={contact()} />
+					<span class={`state-${contact()}`}>
+						{props.of.connected ? 'connected' : 'no contact'}
+					</span>
+				</Flash>{' '}
+				<span class="muted">
+					<Age of={props.of.since_ns} />
+				</span>
+			</td>
+		</>
+	);
+};
