@@ -53,8 +53,15 @@ void errs_add_coded(struct errs *e, const char *code, struct place at, const cha
 		add(e, code, at, key, arena_strdup(e->arena, text));
 }
 
+const char *errs_file(const struct errs *e, struct place at, const char *file)
+{
+	return at.file && at.file < e->n_files ? e->files[at.file] : file;
+}
+
 static int place_cmp(struct place a, struct place b)
 {
+	if (a.file != b.file)
+		return a.file < b.file ? -1 : 1;
 	if (a.line != b.line)
 		return a.line < b.line ? -1 : 1;
 	return a.column < b.column ? -1 : a.column > b.column;
@@ -78,7 +85,7 @@ void errs_print(const struct errs *e, const char *file, struct buf *out)
 	for (size_t i = 0; i < e->n; i++) {
 		const struct err *err = &e->items[i];
 
-		buf_adds(out, file);
+		buf_adds(out, errs_file(e, err->at, file));
 		if (err->at.line)
 			buf_printf(out, ":%u", err->at.line);
 		if (err->at.line && err->at.column)

@@ -39,9 +39,10 @@ static void what_is_not_known_is_left_out(void **state)
 {
 	struct fixture *f = *state;
 
-	errs_add(&f->errs, (struct place){ 3, 7 }, "maglev.vpp", "unknown key '%s'", "lbb");
-	errs_add(&f->errs, (struct place){ 4, 0 }, "", "no column");
-	errs_add(&f->errs, (struct place){ 0, 0 }, "maglev", "no place");
+	errs_add(&f->errs, (struct place){ .line = 3, .column = 7 }, "maglev.vpp",
+		 "unknown key '%s'", "lbb");
+	errs_add(&f->errs, (struct place){ .line = 4, .column = 0 }, "", "no column");
+	errs_add(&f->errs, (struct place){ .line = 0, .column = 0 }, "maglev", "no place");
 	errs_print(&f->errs, "a.yaml", &f->out);
 	assert_string_equal(buf_cstr(&f->out), "a.yaml:3:7: maglev.vpp: unknown key 'lbb'\n"
 					       "a.yaml:4: no column\n"
@@ -53,7 +54,7 @@ static void the_list_keeps_its_own_copy_of_key_and_text(void **state)
 	struct fixture *f = *state;
 	char key[] = "key", word[] = "word";
 
-	errs_add(&f->errs, (struct place){ 1, 1 }, key, "%s", word);
+	errs_add(&f->errs, (struct place){ .line = 1, .column = 1 }, key, "%s", word);
 	key[0] = word[0] = 'X';
 	assert_string_equal(f->errs.items[0].key, "key");
 	assert_string_equal(f->errs.items[0].text, "word");
@@ -61,8 +62,10 @@ static void the_list_keeps_its_own_copy_of_key_and_text(void **state)
 
 static void sorting_goes_by_place_and_keeps_the_order_within_one(void **state)
 {
-	static const struct place places[] = { { 9, 1 }, { 2, 5 }, { 2, 1 },
-					       { 2, 5 }, { 0, 0 }, { 2, 5 } };
+	static const struct place places[] = {
+		{ .line = 9, .column = 1 }, { .line = 2, .column = 5 }, { .line = 2, .column = 1 },
+		{ .line = 2, .column = 5 }, { .line = 0, .column = 0 }, { .line = 2, .column = 5 }
+	};
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
@@ -78,7 +81,7 @@ static void past_the_bound_complaints_are_only_counted(void **state)
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < ERRS_MAX + 3; i++)
-		errs_add(&f->errs, (struct place){ (unsigned)i + 1, 1 }, "", "x");
+		errs_add(&f->errs, (struct place){ .line = (unsigned)i + 1, .column = 1 }, "", "x");
 	assert_int_equal(f->errs.n, ERRS_MAX);
 	assert_int_equal(f->errs.dropped, 3);
 	errs_print(&f->errs, "f", &f->out);

@@ -56,12 +56,13 @@ static void complaints_name_file_place_and_key(void **state)
 {
 	struct fixture *f = *state;
 
-	rule_fail(&f->sink, &second, "width", (struct place){ 3, 4 }, "must be %d", 1);
-	rule_fail(&f->sink, &second, NULL, (struct place){ 3, 5 }, "is odd");
+	rule_fail(&f->sink, &second, "width", (struct place){ .line = 3, .column = 4 },
+		  "must be %d", 1);
+	rule_fail(&f->sink, &second, NULL, (struct place){ .line = 3, .column = 5 }, "is odd");
 	assert_int_equal(rule_errors(&f->sink), 2);
 	assert_told(f, "f:3:4: house.doors[1].width: must be 1\n"
 		       "f:3:5: house.doors[1]: is odd\n");
-	rule_doubt(&f->sink, &second, NULL, (struct place){ 3, 4 }, "hm");
+	rule_doubt(&f->sink, &second, NULL, (struct place){ .line = 3, .column = 4 }, "hm");
 	assert_int_equal(f->errors.n, 0);
 	assert_int_equal(f->warnings.n, 1);
 }
@@ -69,7 +70,7 @@ static void complaints_name_file_place_and_key(void **state)
 static void numbers_stay_in_their_range(void **state)
 {
 	static const struct rule_range range = { "width", 10, 20, 15 };
-	struct doc_int d = { .set = true, .at = { 1, 1 }, .v = 20 };
+	struct doc_int d = { .set = true, .at = { .line = 1, .column = 1 }, .v = 20 };
 	struct fixture *f = *state;
 
 	assert_int_equal(rule_number(&f->sink, &root, &range, &d), 20);
@@ -84,7 +85,9 @@ static void numbers_stay_in_their_range(void **state)
 static void durations_stay_in_their_range(void **state)
 {
 	static const struct rule_range range = { "opens", 1, NSEC_PER_SEC, 7 };
-	struct doc_duration d = { .set = true, .at = { 1, 1 }, .v = NSEC_PER_SEC };
+	struct doc_duration d = { .set = true,
+				  .at = { .line = 1, .column = 1 },
+				  .v = NSEC_PER_SEC };
 	struct fixture *f = *state;
 
 	assert_int_equal(rule_duration(&f->sink, &root, &range, &d), NSEC_PER_SEC);
@@ -100,7 +103,7 @@ static void a_word_is_one_of_the_list(void **state)
 {
 	static const char *const list[] = { "in", "out" };
 	static const struct rule_words words = { "swing", list, 2 };
-	struct doc_text d = { .set = true, .at = { 1, 1 }, .v = "out" };
+	struct doc_text d = { .set = true, .at = { .line = 1, .column = 1 }, .v = "out" };
 	struct fixture *f = *state;
 
 	assert_int_equal(rule_choose(&f->sink, &root, &words, &d), 1);
@@ -127,7 +130,9 @@ static void an_address_can_be_talked_to(void **state)
 	struct addr a = { 0 };
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		struct doc_text d = { .set = true, .at = { 1, 1 }, .v = bad[i].text };
+		struct doc_text d = { .set = true,
+				      .at = { .line = 1, .column = 1 },
+				      .v = bad[i].text };
 		char want[200];
 
 		assert_false(rule_address(&f->sink, &root, "bell", bad[i].family, &d, &a));
@@ -143,7 +148,7 @@ static void an_address_can_be_talked_to(void **state)
 
 static void texts_are_printable_and_tokens_have_no_spaces(void **state)
 {
-	static const struct place at = { 1, 1 };
+	static const struct place at = { .line = 1, .column = 1 };
 	struct fixture *f = *state;
 
 	assert_true(rule_printable(&f->sink, &root, NULL, at, "gr\xc3\xbcn e", 7));
@@ -191,9 +196,9 @@ static void entries_are_sorted_and_names_are_there_once(void **state)
 		.doc_name = offsetof(struct doc_door, name),
 		.doc_at = offsetof(struct doc_door, at),
 	};
-	static const struct doc_door docs[] = { { "left", { 1, 1 } },
-						{ "back", { 2, 1 } },
-						{ "left", { 3, 1 } } };
+	static const struct doc_door docs[] = { { "left", { .line = 1, .column = 1 } },
+						{ "back", { .line = 2, .column = 1 } },
+						{ "left", { .line = 3, .column = 1 } } };
 	struct fixture *f = *state;
 	const struct rule_entry *e = rule_entries(&f->sink, &doors, &section, docs, 3);
 
@@ -212,9 +217,10 @@ static void the_innermost_code_names_a_complaint(void **state)
 	const struct rule_spot door = { .in = &house, .index = 1 };
 	const struct rule_spot lock = { .in = &door, .name = "lock", .code = "InvalidLock" };
 
-	rule_fail(&f->sink, &door, "width", (struct place){ 1, 1 }, "is too small");
-	rule_fail(&f->sink, &lock, "key", (struct place){ 2, 1 }, "is lost");
-	rule_fail(&f->sink, &doors, NULL, (struct place){ 3, 1 }, "are open");
+	rule_fail(&f->sink, &door, "width", (struct place){ .line = 1, .column = 1 },
+		  "is too small");
+	rule_fail(&f->sink, &lock, "key", (struct place){ .line = 2, .column = 1 }, "is lost");
+	rule_fail(&f->sink, &doors, NULL, (struct place){ .line = 3, .column = 1 }, "are open");
 	assert_string_equal(f->sink.errors->items[0].code, "InvalidHouse");
 	assert_string_equal(f->sink.errors->items[1].code, "InvalidLock");
 	assert_null(f->sink.errors->items[2].code);

@@ -99,7 +99,7 @@ static void keys_are_found_by_name(void **state)
 
 static void the_rows_make_the_document(void **state)
 {
-	struct doc_door d = { .width = { .set = true, .at = { 3, 7 } } };
+	struct doc_door d = { .width = { .set = true, .at = { .line = 3, .column = 7 } } };
 	const struct schema_field *f = schema_find(&door, "width");
 
 	assert_int_equal(f->shape, SCHEMA_INT);

@@ -71,6 +71,8 @@ static int compare_classes(const void *left, const void *right)
 {
 	const struct frr_class *a = *(const void *const *)left, *b = *(const void *const *)right;
 
+	if (a->number == b->number && a->n_peers && b->n_peers)
+		return strcmp(a->peers[0], b->peers[0]);
 	return by_number(a->number, b->number);
 }
 
@@ -486,9 +488,12 @@ static void check(const struct view *v)
 {
 	const struct frr_model *m = v->m;
 
-	for (size_t i = 0; i < m->n_classes; i++)
-		assert(v->classes[i]->number > (i ? v->classes[i - 1]->number : 0) &&
-		       v->classes[i]->number <= FRR_CLASS_MAX);
+	for (size_t i = 0; i < m->n_classes; i++) {
+		const struct frr_class *c = v->classes[i], *before = i ? v->classes[i - 1] : NULL;
+
+		assert(c->number > 0 && c->number <= FRR_CLASS_MAX);
+		assert(!before || c->number > before->number || (c->n_peers && before->n_peers));
+	}
 	for (size_t i = 0; i < m->n_routers; i++)
 		for (size_t j = 0; j < m->routers[i].n_prefixes; j++)
 			assert(bsearch(&m->routers[i].prefixes[j].class, v->classes, m->n_classes,
@@ -524,7 +529,8 @@ void frr_render(const struct frr_model *m, struct buf *out)
 	write_head(&v);
 	write_bfd(&v);
 	for (size_t i = 0; i < m->n_classes; i++)
-		write_origin(&v, v.classes[i]);
+		if (i == 0 || v.classes[i]->number != v.classes[i - 1]->number)
+			write_origin(&v, v.classes[i]);
 	for (size_t i = 0; i < m->n_routers; i++)
 		write_router(&v, v.routers[i]);
 	if (m->extra) {

@@ -73,9 +73,12 @@ struct frr_peer {
 /* The route map that tags prefixes of a class is this, followed by its number. */
 #define FRR_ORIGIN_MAP "maglev-origin-"
 
-/* Attributes of prefixes. */
+/*
+ * Attributes of prefixes. A class that has other attributes for other peers is several entries with
+ * one number; no peer is in two of them, and a peer that is in none is not sent its prefixes.
+ */
 struct frr_class {
-	uint32_t number; /* 1..FRR_CLASS_MAX, unique; kept while the class lives */
+	uint32_t number; /* 1..FRR_CLASS_MAX; kept while the class lives */
 	struct frr_attributes attributes;
 	unsigned prepend;	  /* times that the own ASN is added for external peers; 0..10 */
 	const char *const *peers; /* names; announced only to these. n 0: to all */

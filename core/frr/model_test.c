@@ -408,6 +408,54 @@ static void a_profile_names_only_what_is_set(void **state)
 		   "exit\n");
 }
 
+/* "route-map maglev-out-PEER permit N", with the lines of the entry */
+static void check_entry(const struct buf *out, const char *entry, bool there)
+{
+	if ((strstr(out->p, entry) != NULL) != there)
+		fail_msg("%s: %s", there ? "absent" : "there", entry);
+}
+
+static void a_class_may_differ_by_peer(void **state)
+{
+	static const char *const first[] = { "a" }, *const second[] = { "b" };
+	static const char *const one[] = { "64512:1" }, *const two[] = { "64512:2" };
+	const struct frr_class both[] = {
+		{ .number = 7,
+		  .peers = second,
+		  .n_peers = 1,
+		  .attributes = { .communities = two, .n_communities = 1 } },
+		{ .number = 7,
+		  .peers = first,
+		  .n_peers = 1,
+		  .attributes = { .communities = one, .n_communities = 1 } },
+	};
+	const struct frr_peer three[] = {
+		{ .name = "a", .address = V4(10, 0, 0, 1), .asn = 1, .ipv4 = true },
+		{ .name = "b", .address = V4(10, 0, 0, 2), .asn = 1, .ipv4 = true },
+		{ .name = "c", .address = V4(10, 0, 0, 3), .asn = 1, .ipv4 = true },
+	};
+	const struct frr_prefix prefix = { V4(192, 0, 2, 1), 32, 7 };
+	const struct frr_router router = {
+		.asn = 64512, .peers = three, .n_peers = 3, .prefixes = &prefix, .n_prefixes = 1
+	};
+	const struct frr_model m = {
+		.routers = &router, .n_routers = 1, .classes = both, .n_classes = 2
+	};
+	_cleanup_(buf_free) struct buf out = { 0 };
+	const char *origin;
+
+	render(&m, &out);
+	buf_cstr(&out);
+	check_entry(&out, "route-map maglev-out-a permit 7\n match tag 7\n set community 64512:1\n",
+		    true);
+	check_entry(&out, "route-map maglev-out-b permit 7\n match tag 7\n set community 64512:2\n",
+		    true);
+	check_entry(&out, "route-map maglev-out-c permit 7\n", false);
+	origin = strstr(out.p, "route-map maglev-origin-7 permit 10\n");
+	assert_non_null(origin);
+	assert_null(strstr(origin + 1, "route-map maglev-origin-7 permit 10\n"));
+}
+
 /* ---- properties ---- */
 
 static void shuffle(uint64_t *r, void *items, size_t n, size_t size)
@@ -596,6 +644,7 @@ int main(void)
 		cmocka_unit_test(a_peer_has_the_lines_that_it_needs),
 		cmocka_unit_test(bfd_outlives_bgpd_where_bfdd_can_find_the_peer_alone),
 		cmocka_unit_test(a_profile_names_only_what_is_set),
+		cmocka_unit_test(a_class_may_differ_by_peer),
 		cmocka_unit_test(any_order_gives_the_same_bytes),
 		cmocka_unit_test(only_constant_lines_are_foreign),
 		cmocka_unit_test(there_is_no_list_at_all),

@@ -31,15 +31,15 @@ static const struct {
 	const char *name;
 	bool pass;
 } codes[HEALTH_CODES] = {
-	[CODE_L4OK] = { "L4OK", true },		 [CODE_L7OK] = { "L7OK", true },
-	[CODE_L4TOUT] = { "L4TOUT", false },	 [CODE_L4CON] = { "L4CON", false },
-	[CODE_L6TOUT] = { "L6TOUT", false },	 [CODE_L6RSP] = { "L6RSP", false },
-	[CODE_L7TOUT] = { "L7TOUT", false },	 [CODE_L7RSP] = { "L7RSP", false },
-	[CODE_L7STS] = { "L7STS", false },	 [CODE_SOCKERR] = { "SOCKERR", false },
-	[CODE_STATIC] = { "static", true },	 [CODE_PAUSED] = { "paused", false },
-	[CODE_RESUMED] = { "resumed", false },	 [CODE_DISABLED] = { "disabled", false },
-	[CODE_ENABLED] = { "enabled", false },	 [CODE_REMOVED] = { "removed", false },
-	[CODE_RELOADED] = { "reloaded", false },
+	[CODE_L4OK] = { "L4OK", true },		 [CODE_L6OK] = { "L6OK", true },
+	[CODE_L7OK] = { "L7OK", true },		 [CODE_L4TOUT] = { "L4TOUT", false },
+	[CODE_L4CON] = { "L4CON", false },	 [CODE_L6TOUT] = { "L6TOUT", false },
+	[CODE_L6RSP] = { "L6RSP", false },	 [CODE_L7TOUT] = { "L7TOUT", false },
+	[CODE_L7RSP] = { "L7RSP", false },	 [CODE_L7STS] = { "L7STS", false },
+	[CODE_SOCKERR] = { "SOCKERR", false },	 [CODE_STATIC] = { "static", true },
+	[CODE_PAUSED] = { "paused", false },	 [CODE_RESUMED] = { "resumed", false },
+	[CODE_DISABLED] = { "disabled", false }, [CODE_ENABLED] = { "enabled", false },
+	[CODE_REMOVED] = { "removed", false },	 [CODE_RELOADED] = { "reloaded", false },
 };
 
 /* The largest value of the counter: fall failures from there lead to rise - 1, which is down. */

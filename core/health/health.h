@@ -25,15 +25,16 @@ enum health_state {
 
 /* HAProxy's names for the outcome of a probe, and after them the causes that are not probes. */
 enum health_code {
-	CODE_L4OK,    /* icmp answered, tcp connected */
-	CODE_L7OK,    /* http(s): code and body as configured */
-	CODE_L4TOUT,  /* connect timed out, or no echo reply */
+	CODE_L4OK,    /* icmp and udp answered, tcp connected */
+	CODE_L6OK,    /* the TLS handshake succeeded */
+	CODE_L7OK,    /* code, body or answer as configured */
+	CODE_L4TOUT,  /* connect timed out, or no echo reply, or no datagram */
 	CODE_L4CON,   /* refused, reset, unreachable, or the namespace could not be entered */
 	CODE_L6TOUT,  /* TLS handshake not finished in time */
 	CODE_L6RSP,   /* TLS handshake failed, certificate included */
 	CODE_L7TOUT,  /* no complete response in time */
-	CODE_L7RSP,   /* not HTTP, cut short, too large, or the body does not match */
-	CODE_L7STS,   /* a code outside the configured ranges */
+	CODE_L7RSP,   /* not of the protocol, cut short, too large, or it does not match */
+	CODE_L7STS,   /* a code that is not configured */
 	CODE_SOCKERR, /* a local failure: descriptors, memory, permission */
 	CODE_STATIC,  /* the synthetic pass of a backend without a check */
 	CODE_PAUSED,
@@ -43,7 +44,7 @@ enum health_code {
 	CODE_REMOVED,
 	CODE_RELOADED, /* the configuration changed it */
 };
-#define HEALTH_CODES 17
+#define HEALTH_CODES 18
 
 struct health_rule {
 	unsigned rise, fall; /* both at least 1 */

@@ -74,7 +74,7 @@ static void leave(struct list *list, size_t outer)
 
 /*
  * The two structs that are compared, and the keys that lead to the current section, as shown
- * ("vpp.lb."). Within a named entry only the last key is shown.
+ * ("lb."). Within a named entry only the last key is shown.
  */
 struct comparison {
 	struct list *list;
@@ -252,6 +252,7 @@ static void compare_pool(struct list *list, const struct frontends *f, size_t ol
 	const struct l4_pool *was = &f->was->pools[old], *is = &f->is->pools[new];
 	size_t outer = enter(list, "pool", is->name), o = 0, n = 0;
 
+	compare(list, &l4_schema_pool, was, is, NULL);
 	while (o < was->n_members || n < is->n_members) {
 		int order = pair(list, "backend", member_name(f->old, was, o),
 				 member_name(f->new, is, n));

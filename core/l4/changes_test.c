@@ -147,14 +147,14 @@ static void each_key_of_the_daemon_has_its_line(void **state)
 	GLOBAL_LINE(netns = "blue", "healthchecker.netns: none -> \"blue\"");
 	GLOBAL_LINE(all_down_guard = false, "healthchecker.all-down-guard: true -> false");
 	GLOBAL_LINE(dataplane = L4_DATAPLANE_NONE, "dataplane: vpp -> none");
-	GLOBAL_LINE(lb.src4.family = AF_INET, "vpp.lb.ipv4-src-address: none -> 0.0.0.0");
-	GLOBAL_LINE(lb.src6.family = AF_INET6, "vpp.lb.ipv6-src-address: none -> ::");
-	GLOBAL_LINE(lb.sync_interval = NSEC_PER_SEC, "vpp.lb.sync-interval: 30s -> 1s");
-	GLOBAL_LINE(lb.flow_timeout = NSEC_PER_SEC, "vpp.lb.flow-timeout: 40s -> 1s");
-	GLOBAL_LINE(lb.sticky_buckets_per_core = 7, "vpp.lb.sticky-buckets-per-core: 1024 -> 7");
-	GLOBAL_LINE(lb.new_flows_table_length = 7, "vpp.lb.new-flows-table-length: 16384 -> 7");
-	GLOBAL_LINE(lb.startup_min_delay = 0, "vpp.lb.startup-min-delay: 5s -> 0s");
-	GLOBAL_LINE(lb.startup_max_delay = 0, "vpp.lb.startup-max-delay: 30s -> 0s");
+	GLOBAL_LINE(lb.src4.family = AF_INET, "lb.ipv4-src-address: none -> 0.0.0.0");
+	GLOBAL_LINE(lb.src6.family = AF_INET6, "lb.ipv6-src-address: none -> ::");
+	GLOBAL_LINE(lb.sync_interval = NSEC_PER_SEC, "lb.sync-interval: 30s -> 1s");
+	GLOBAL_LINE(lb.flow_timeout = NSEC_PER_SEC, "lb.flow-timeout: 40s -> 1s");
+	GLOBAL_LINE(lb.sticky_buckets_per_core = 7, "lb.sticky-buckets-per-core: 1024 -> 7");
+	GLOBAL_LINE(lb.new_flows_table_length = 7, "lb.new-flows-table-length: 16384 -> 7");
+	GLOBAL_LINE(lb.startup_min_delay = 0, "lb.startup-min-delay: 5s -> 0s");
+	GLOBAL_LINE(lb.startup_max_delay = 0, "lb.startup-max-delay: 30s -> 0s");
 	GLOBAL_LINE(xdp.interfaces.n = 2; next.config->xdp.interfaces.items = interfaces,
 					  "xdp.interfaces: none -> eth0,eth1");
 	GLOBAL_LINE(xdp.mode = L4_XDP_NATIVE, "xdp.mode: auto -> native");

@@ -9,6 +9,8 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/sorted.h"
 #include "base/str.h"
 #include "core/l4/schema.h"
 
@@ -16,6 +18,30 @@ const char *l4_check_type_name(enum l4_check_type t)
 {
 	assert((size_t)t < l4_kind_check_type.n_words);
 	return l4_kind_check_type.words[t];
+}
+
+const char *l4_dns_type_name(enum l4_dns_type t)
+{
+	assert((size_t)t < l4_kind_dns_type.n_words);
+	return l4_kind_dns_type.words[t];
+}
+
+const char *l4_dns_rcode_name(enum l4_dns_rcode r)
+{
+	assert((size_t)r < l4_kind_dns_rcode.n_words);
+	return l4_kind_dns_rcode.words[r];
+}
+
+uint16_t l4_dns_type_number(enum l4_dns_type t)
+{
+	static const uint16_t numbers[] = {
+		[L4_DNS_A] = 1,	  [L4_DNS_AAAA] = 28, [L4_DNS_CNAME] = 5,
+		[L4_DNS_MX] = 15, [L4_DNS_NS] = 2,    [L4_DNS_PTR] = 12,
+		[L4_DNS_SOA] = 6, [L4_DNS_SRV] = 33,  [L4_DNS_TXT] = 16,
+	};
+
+	assert((size_t)t < ARRAY_SIZE(numbers));
+	return numbers[t];
 }
 
 const char *l4_protocol_name(uint8_t protocol)
@@ -126,4 +152,11 @@ struct l4_check *l4_check_copy(const struct l4_check *config, struct arena *aren
 
 	schema_copy(&l4_schema_check, copy, config, arena);
 	return copy;
+}
+
+bool l4_pool_has(const struct l4_pool *p, size_t backend)
+{
+	size_t at = sorted_place(p->n_members, i, p->members[i].backend < backend);
+
+	return at < p->n_members && p->members[at].backend == backend;
 }

@@ -20,7 +20,16 @@
 #include "core/health/health.h"
 #include "core/health/schedule.h"
 
-enum l4_check_type { L4_CHECK_ICMP, L4_CHECK_TCP, L4_CHECK_HTTP, L4_CHECK_HTTPS };
+enum l4_check_type {
+	L4_CHECK_ICMP,
+	L4_CHECK_TCP,
+	L4_CHECK_HTTP,
+	L4_CHECK_HTTPS,
+	L4_CHECK_TLS,
+	L4_CHECK_UDP,
+	L4_CHECK_DNS,
+};
+#define L4_CHECK_TYPES 7
 
 struct l4_code_range {
 	uint16_t first, last; /* 100..599, first <= last */
@@ -31,25 +40,77 @@ struct l4_codes {
 	size_t n;
 };
 
+/* Authorities in a file: its path, and what was in it when the configuration was read. */
+struct l4_ca {
+	const char *file; /* NULL: none */
+	const char *pem;
+};
+
 struct l4_http_params {
 	const char *path;	 /* begins with '/' */
 	const char *host;	 /* NULL: the backend's address */
-	const char *server_name; /* NULL: none given; always NULL for http */
+	const char *server_name; /* NULL: none given; only of https and tls, as the last two */
 	const char *regexp;	 /* NULL: any body passes */
 	struct l4_codes codes;	 /* at least 1 */
 	bool insecure_skip_verify;
+	struct l4_ca ca; /* in place of the system's authorities */
 };
+
+/* The question in bytes, and what the answer must contain: both, if there are two. NULL: none. */
+struct l4_talk {
+	const char *send, *send_hex; /* at most one; send_hex: pairs of hexadecimal digits */
+	const char *expect, *regexp;
+};
+
+enum l4_dns_type {
+	L4_DNS_A,
+	L4_DNS_AAAA,
+	L4_DNS_CNAME,
+	L4_DNS_MX,
+	L4_DNS_NS,
+	L4_DNS_PTR,
+	L4_DNS_SOA,
+	L4_DNS_SRV,
+	L4_DNS_TXT,
+};
+
+/* By their number in messages. */
+enum l4_dns_rcode {
+	L4_DNS_NOERROR,
+	L4_DNS_FORMERR,
+	L4_DNS_SERVFAIL,
+	L4_DNS_NXDOMAIN,
+	L4_DNS_NOTIMP,
+	L4_DNS_REFUSED,
+};
+
+struct l4_dns {
+	const char *name; /* NULL: not a dns check */
+	enum l4_dns_type type;
+	enum l4_dns_rcode rcode;
+	struct addr address; /* of A or AAAA; none: any answer with that code passes */
+};
+
+/* Which ports of a backend are probed. */
+enum l4_check_ports {
+	L4_PORTS_GIVEN, /* that of the check */
+	L4_PORTS_VIP,	/* all those of the frontends that use the backend */
+};
+#define L4_PORTS_MAX 32 /* of one backend */
 
 struct l4_check {
 	const char *name;
 	enum l4_check_type type;
-	uint16_t port; /* 0 for icmp */
+	uint16_t port; /* 0 for icmp and with L4_PORTS_VIP */
+	enum l4_check_ports ports;
 	struct schedule schedule;
 	struct health_rule rule;
 	int64_t timeout; /* ns */
 	bool keep_alive;
 	struct addr src4, src6;	    /* none: the kernel chooses */
-	struct l4_http_params http; /* http and https only; zeroed for the others */
+	struct l4_http_params http; /* http and https; of tls the last members; else zeroed */
+	struct l4_talk talk;	    /* tcp, tls and udp only */
+	struct l4_dns dns;	    /* dns only */
 };
 
 struct l4_backend {
@@ -59,6 +120,8 @@ struct l4_backend {
 	bool enabled;
 	const size_t *frontends; /* indices of the frontends that reference it, ascending */
 	size_t n_frontends;
+	const uint16_t *ports; /* with L4_PORTS_VIP: those to be probed, ascending; at least 1 */
+	size_t n_ports;	       /* 0: that of the check */
 };
 
 struct l4_member {
@@ -69,7 +132,8 @@ struct l4_member {
 struct l4_pool {
 	const char *name;
 	const struct l4_member *members;
-	size_t n_members; /* at least 1 */
+	size_t n_members;   /* at least 1 */
+	int64_t slow_start; /* ns; 0: none. See slow.h */
 };
 
 #define L4_PROTOCOL_ANY 0 /* all-port VIP; else IPPROTO_TCP or IPPROTO_UDP */
@@ -86,7 +150,7 @@ struct l4_frontend {
 	size_t n_backends;
 };
 
-/* The section vpp.lb; every data plane uses parts of it. */
+/* The section lb, or vpp.lb; every data plane uses parts of it. */
 struct l4_lb {
 	struct addr src4, src6; /* may be none if the data plane needs none */
 	int64_t sync_interval, flow_timeout, startup_min_delay, startup_max_delay; /* ns */
@@ -127,8 +191,17 @@ struct l4_config {
 };
 
 const char *l4_check_type_name(enum l4_check_type t); /* "icmp" ... */
-const char *l4_protocol_name(uint8_t protocol);	      /* "tcp", "udp", "any" */
-const char *l4_dataplane_name(enum l4_dataplane d);   /* "vpp", "xdp", "none" */
+const char *l4_dns_type_name(enum l4_dns_type t);     /* "A" ... */
+const char *l4_dns_rcode_name(enum l4_dns_rcode r);   /* "NOERROR" ... */
+/* The number of the type in messages of DNS. */
+uint16_t l4_dns_type_number(enum l4_dns_type t);
+const char *l4_protocol_name(uint8_t protocol);	    /* "tcp", "udp", "any" */
+const char *l4_dataplane_name(enum l4_dataplane d); /* "vpp", "xdp", "none" */
+/*
+ * Parses one part of the codes: "200" or "200-299". -EINVAL on bad syntax, -ERANGE if a code is out
+ * of bounds or the range descends.
+ */
+int l4_code_range_parse(struct str part, struct l4_code_range *ret);
 /* Appends the codes as the file has them: "200-299,404". */
 void l4_codes_print(const struct l4_codes *codes, struct buf *out);
 
@@ -142,6 +215,9 @@ size_t l4_config_frontend(const struct l4_config *c, const char *name);
  */
 size_t l4_config_backend_behind(const struct l4_config *c, const char *name);
 size_t l4_config_frontend_behind(const struct l4_config *c, const char *name);
+
+/* Whether a backend, by its index, is a member of the pool. */
+bool l4_pool_has(const struct l4_pool *p, size_t backend);
 
 /* Whether probes under a and b behave the same. The names are not compared. */
 bool l4_check_equal(const struct l4_check *a, const struct l4_check *b);

@@ -85,7 +85,15 @@ static const struct l4_check full = {
 	.keep_alive = true,
 	.src4 = { AF_INET, { 192, 0, 2, 1 } },
 	.src6 = { AF_INET6, { 0x20, 0x01 } },
-	.http = { "/", "www", "sni", "^OK", { codes, ARRAY_SIZE(codes) }, true },
+	.http = { "/",
+		  "www",
+		  "sni",
+		  "^OK",
+		  { codes, ARRAY_SIZE(codes) },
+		  true,
+		  { "/ca.pem", "text" } },
+	.talk = { .expect = "220" },
+	.dns = { .name = "www" },
 };
 
 /* FR-5.3: a check that would be probed the same way does not restart its workers */
@@ -96,7 +104,9 @@ static void a_copy_under_another_name_is_equal(void **state)
 	struct l4_check copy = full;
 
 	copy.name = "other";
-	copy.http = (struct l4_http_params){ path, host, sni, regexp, { same_codes, 2 }, true };
+	copy.http = (struct l4_http_params){
+		path, host, sni, regexp, { same_codes, 2 }, true, { "/ca.pem", "text" }
+	};
 	assert_true(l4_check_equal(&full, &copy));
 	assert_true(l4_check_equal(&checks[0], &checks[1]));
 }

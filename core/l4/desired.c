@@ -44,21 +44,23 @@ static void sort_and_merge(struct lb_vip *v)
 
 /* The properties of frontend and pool that decide about a member. */
 struct wish {
+	size_t frontend, pool;
 	bool active; /* this pool is the active one */
 	bool guard;
-	bool flush_on_down;
 };
 
 /*
  * A backend is doubted while the guard says that its failures are local, or it is spared from the
  * time of the guard (guard.h): then a probe result must not take weight or flows away.
  */
-static struct lb_as wanted_as(const struct l4_model *m, size_t backend, unsigned configured,
-			      const struct wish *wish)
+static struct lb_as wanted_as(const struct l4_model *m, size_t member, const struct wish *wish)
 {
+	size_t backend =
+		m->config->frontends[wish->frontend].pools[wish->pool].members[member].backend;
+	unsigned configured = m->frontends[wish->frontend].weights[wish->pool][member].value;
 	const struct l4_backend_state *b = m->backends[backend];
 	struct l4_effective e =
-		l4_effective_weight(b->health.state, wish->active, configured, wish->flush_on_down);
+		l4_member_weight(m, wish->frontend, wish->pool, member, wish->active);
 	bool doubted = (wish->guard || b->spared) && b->health.state == HEALTH_DOWN;
 
 	return (struct lb_as){
@@ -73,13 +75,11 @@ static struct lb_as wanted_as(const struct l4_model *m, size_t backend, unsigned
 static void want_pool(const struct l4_model *m, size_t frontend, size_t pool, bool active,
 		      bool guard, struct lb_vip *ret)
 {
-	const struct l4_frontend *f = &m->config->frontends[frontend];
-	const struct l4_weight *weights = m->frontends[frontend].weights[pool];
-	const struct l4_pool *p = &f->pools[pool];
-	const struct wish wish = { active, guard, f->flush_on_down };
+	const struct l4_pool *p = &m->config->frontends[frontend].pools[pool];
+	const struct wish wish = { frontend, pool, active, guard };
 
 	for (size_t i = 0; i < p->n_members; i++)
-		vec_push(&ret->as, wanted_as(m, p->members[i].backend, weights[i].value, &wish));
+		vec_push(&ret->as, wanted_as(m, i, &wish));
 }
 
 void l4_desired_conf(const struct l4_config *c, struct lb_conf *ret)

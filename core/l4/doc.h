@@ -76,7 +76,8 @@ struct l4_doc {
 	size_t n_backends;
 	const struct doc_frontend *frontends;
 	size_t n_frontends;
-	struct doc_lb lb;
+	struct doc_lb lb;     /* vpp.lb */
+	struct doc_lb top_lb; /* lb: the same section, for data planes other than VPP */
 	L4_DATAPLANE_KEYS(SCHEMA_MEMBER)
 	struct doc_xdp xdp;
 };

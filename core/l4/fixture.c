@@ -195,7 +195,7 @@ static struct l4_pool build_pool(struct fixture *f, const struct pool *p)
 		assert(list[i].backend != SIZE_MAX);
 	}
 	qsort(list, p->members.n, sizeof(*list), by_backend);
-	return (struct l4_pool){ p->name, list, p->members.n };
+	return (struct l4_pool){ .name = p->name, .members = list, .n_members = p->members.n };
 }
 
 static void build_frontends(struct fixture *f)

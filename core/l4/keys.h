@@ -24,6 +24,7 @@
 #define L4_CHECK_KEYS(X)                                                                           \
 	X("type", TEXT, type, l4_kind_check_type, type)                                            \
 	X("port", INT, port, schema_u16, port)                                                     \
+	X("ports", TEXT, ports, l4_kind_check_ports, ports)                                        \
 	X("interval", DURATION, interval, schema_duration, schedule.interval)                      \
 	X("fast-interval", DURATION, fast_interval, schema_duration, schedule.fast_interval)       \
 	X("down-interval", DURATION, down_interval, schema_duration, schedule.down_interval)       \
@@ -41,7 +42,16 @@
 	X("response-regexp", TEXT, response_regexp, schema_text, http.regexp)                      \
 	X("server-name", TEXT, server_name, schema_text, http.server_name)                         \
 	X("insecure-skip-verify", BOOL, insecure_skip_verify, schema_bool,                         \
-	  http.insecure_skip_verify)
+	  http.insecure_skip_verify)                                                               \
+	X("ca-file", TEXT, ca_file, l4_kind_ca, http.ca)                                           \
+	X("send", WORD, send, schema_text, talk.send)                                              \
+	X("send-hex", WORD, send_hex, schema_text, talk.send_hex)                                  \
+	X("expect", WORD, expect, schema_text, talk.expect)                                        \
+	X("expect-regexp", TEXT, expect_regexp, schema_text, talk.regexp)                          \
+	X("query-name", TEXT, query_name, schema_text, dns.name)                                   \
+	X("query-type", TEXT, query_type, l4_kind_dns_type, dns.type)                              \
+	X("expect-rcode", TEXT, expect_rcode, l4_kind_dns_rcode, dns.rcode)                        \
+	X("expect-address", TEXT, expect_address, schema_addr, dns.address)
 
 #define L4_BACKEND_KEYS(X)                                                                         \
 	X("address", TEXT, address, schema_addr, address)                                          \
@@ -50,7 +60,9 @@
 
 #define L4_MEMBER_KEYS(X) X("weight", INT, weight, schema_uint, weight)
 
-#define L4_POOL_KEYS(X) X("name", WORD, name, schema_text, name)
+#define L4_POOL_KEYS(X)                                                                            \
+	X("name", WORD, name, schema_text, name)                                                   \
+	X("slow-start", DURATION, slow_start, schema_duration, slow_start)
 
 #define L4_FRONTEND_KEYS(X)                                                                        \
 	X("description", WORD, description, schema_text, description)                              \

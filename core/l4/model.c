@@ -17,7 +17,9 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/sorted.h"
+#include "core/l4/guard.h"
 #include "core/l4/override.h"
+#include "core/l4/slow.h"
 #include "core/l4/weight.h"
 
 #define WEIGHT_MAX 100
@@ -60,16 +62,29 @@ const char *l4_frontend_health_name(enum l4_frontend_health h)
 }
 
 /* The history is an array and not a ring: it is usually short, and readers get it in order. */
-void l4_backend_remember(struct l4_backend_state *b, const struct health_change *change)
+void l4_backend_remember(struct l4_backend_state *b, const struct health_change *change,
+			 const char *reason)
 {
 	assert(b->history_cap > 0);
+	l4__slow_note(b, change);
 	if (b->n_history == b->history_cap) {
+		l4__forget_past(&b->history[0]);
 		b->n_history--;
 		memmove(b->history, b->history + 1, b->n_history * sizeof(*b->history));
 	} else {
 		b->history = mem_resize(b->history, b->n_history + 1, sizeof(*b->history));
 	}
-	b->history[b->n_history++] = *change;
+	b->history[b->n_history] = (struct l4_past){ .change = *change };
+	l4__set_reason(&b->history[b->n_history++].reason, reason ? reason : "");
+}
+
+void l4_backend_credit(struct l4_backend_state *b, const struct who *who)
+{
+	struct l4_past *newest = &b->history[b->n_history - 1];
+
+	assert(b->n_history > 0);
+	free(newest->who);
+	newest->who = who_dup(who);
 }
 
 bool l4_backend_record(const struct l4_model *m, struct l4_backend_state *b, enum health_code code,
@@ -78,6 +93,10 @@ bool l4_backend_record(const struct l4_model *m, struct l4_backend_state *b, enu
 	assert(!(local && health_code_is_pass(code)));
 	if (health_is_operator(b->health.state))
 		return false;
+	/* a weight that was held all the time does not have to grow again */
+	if (b->health.state == HEALTH_DOWN && health_code_is_pass(code) &&
+	    (b->spared || (b->last_local && l4_guard_active(m))))
+		b->away = false;
 	b->has_result = true;
 	b->last_code = code;
 	b->last_local = local;
@@ -108,8 +127,10 @@ int l4_backend_pause(struct l4_backend_state *b, int64_t now, struct health_chan
 
 int l4_backend_resume(struct l4_backend_state *b, int64_t now, struct health_change *ret)
 {
+	bool cancelled = l4_backend_unplan(b);
+
 	if (is_off(b))
-		return -EPERM;
+		return cancelled ? 0 : -EPERM;
 	if (!health_resume(&b->health, now, ret))
 		return 0;
 	l4__settle_overrides(b);
@@ -149,30 +170,47 @@ int l4_backend_enable(const struct l4_model *m, struct l4_backend_state *b, int6
 	return 1;
 }
 
-int l4_model_set_weight(struct l4_model *m, const char *frontend, const char *pool,
-			const char *backend, unsigned weight)
+/* The place of a tuple; NULL if there is none. *ret_member, if given, is what the file says. */
+static struct l4_weight *find_weight(const struct l4_model *m, const char *frontend,
+				     const char *pool, const char *backend,
+				     const struct l4_member **ret_member)
 {
 	size_t f = l4_config_frontend(m->config, frontend);
 	size_t b = l4_config_backend(m->config, backend);
 	size_t p, i;
-	const struct l4_pool *in;
 
 	if (f == SIZE_MAX || b == SIZE_MAX)
-		return -ENOENT;
+		return NULL;
 	p = find_pool(&m->config->frontends[f], pool);
 	if (p == SIZE_MAX)
-		return -ENOENT;
-	in = &m->config->frontends[f].pools[p];
-	i = find_member(in, b);
+		return NULL;
+	i = find_member(&m->config->frontends[f].pools[p], b);
 	if (i == SIZE_MAX)
+		return NULL;
+	*ret_member = &m->config->frontends[f].pools[p].members[i];
+	return &m->frontends[f].weights[p][i];
+}
+
+struct l4_weight *l4_model_weight(const struct l4_model *m, const char *frontend, const char *pool,
+				  const char *backend)
+{
+	const struct l4_member *member;
+
+	return find_weight(m, frontend, pool, backend, &member);
+}
+
+int l4_model_set_weight(struct l4_model *m, const char *frontend, const char *pool,
+			const char *backend, unsigned weight)
+{
+	const struct l4_member *member;
+	struct l4_weight *w = find_weight(m, frontend, pool, backend, &member);
+
+	if (!w)
 		return -ENOENT;
 	if (weight > WEIGHT_MAX)
 		return -ERANGE;
-
-	m->frontends[f].weights[p][i] = (struct l4_weight){
-		.value = weight,
-		.mutated = weight != in->members[i].weight,
-	};
+	l4__forget_weight(w);
+	*w = (struct l4_weight){ .value = weight, .mutated = weight != member->weight };
 	return 0;
 }
 

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "base/who.h"
 #include "core/health/health.h"
 #include "core/l4/config.h"
 
@@ -31,9 +32,18 @@ enum l4_enable { L4_ENABLE_CONFIGURED, L4_ENABLE_FORCED_ON, L4_ENABLE_FORCED_OFF
 
 /* The details of an operator's command (override.h). */
 struct l4_override {
-	int64_t at;    /* unix ns: since when it is in force */
-	int64_t until; /* unix ns: when it ends by itself; 0: only by command */
-	char *reason;  /* NULL: none given */
+	int64_t at;	 /* unix ns: since when it is in force */
+	int64_t until;	 /* unix ns: when it ends by itself; 0: only by command */
+	int64_t from;	 /* unix ns: when it begins; 0: it is in force */
+	char *reason;	 /* NULL: none given */
+	struct who *who; /* NULL: not known */
+};
+
+/* A change of the past. */
+struct l4_past {
+	struct health_change change;
+	char *reason;	 /* for people; NULL: none */
+	struct who *who; /* the operator whose command it was; NULL: none */
 };
 
 struct l4_backend_state {
@@ -43,14 +53,17 @@ struct l4_backend_state {
 	enum l4_enable enable;
 	struct l4_override pause;    /* zeroed unless paused */
 	struct l4_override enabling; /* zeroed unless enable is forced */
+	struct l4_override planned;  /* a pause that begins later; zeroed: none */
 	bool has_result;	     /* there was a result: the members last_... are valid */
 	enum health_code last_code;  /* of the last result */
 	bool last_local;	     /* the last result was a failure on this machine's side */
 	bool spared;		     /* down because of local failures only: see guard.h */
+	bool away;		     /* it was out of service: the next time up is a return */
+	int64_t returned;	     /* unix ns when it came up again (slow.h); 0: not a return */
 	char *last_reason;	     /* for people; NULL if it passed */
 	int64_t last_probe, last_duration; /* unix ns when the last probe ended, and ns it took */
 	/* newest last, at most history_cap (transition-history of the configuration) */
-	struct health_change *history;
+	struct l4_past *history;
 	size_t n_history, history_cap;
 	void *user; /* for the program (its probe worker, its counters) */
 };
@@ -58,6 +71,7 @@ struct l4_backend_state {
 struct l4_weight {
 	unsigned value; /* in force */
 	bool mutated;	/* set at run time; survives reloads until it equals the file again */
+	struct l4_override *set; /* how it was set; NULL: not set at run time, or not annotated */
 };
 
 struct l4_frontend_state {
@@ -74,6 +88,8 @@ struct l4_model {
 	const struct l4_config *config;
 	struct l4_backend_state **backends;
 	struct l4_frontend_state *frontends;
+	bool overrides_kept; /* the program keeps overrides over a restart */
+	int64_t slow_now;    /* unix ns: the clock of slow starts (slow.h) */
 };
 
 const char *l4_frontend_health_name(enum l4_frontend_health h); /* "unknown", "up", "down" */
@@ -128,8 +144,15 @@ void l4_model_reload(struct l4_model *m, const struct l4_config *config, int64_t
 		     struct l4_reload *ret);
 void l4_backend_state_free(struct l4_backend_state *b);
 
-/* Appends to the bounded history; the oldest change is dropped if it is full. */
-void l4_backend_remember(struct l4_backend_state *b, const struct health_change *change);
+/*
+ * Appends to the bounded history; the oldest change is dropped if it is full. The reason is copied;
+ * NULL or "": none.
+ */
+void l4_backend_remember(struct l4_backend_state *b, const struct health_change *change,
+			 const char *reason);
+
+/* The newest change of the history was a command of this operator. NULL is allowed. */
+void l4_backend_credit(struct l4_backend_state *b, const struct who *who);
 
 /*
  * Records one result of a probe, or the synthetic pass of a static backend. local: a failure on
@@ -166,6 +189,10 @@ int l4_backend_enable(const struct l4_model *m, struct l4_backend_state *b, int6
  */
 int l4_model_set_weight(struct l4_model *m, const char *frontend, const char *pool,
 			const char *backend, unsigned weight);
+
+/* The weight of a tuple; NULL if there is no such tuple. */
+struct l4_weight *l4_model_weight(const struct l4_model *m, const char *frontend, const char *pool,
+				  const char *backend);
 
 /* The rule of the backend's check; {1, 1} for a static backend. */
 const struct health_rule *l4_backend_rule(const struct l4_model *m,

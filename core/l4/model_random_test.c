@@ -443,7 +443,7 @@ static bool same_history(const struct slow_backend *x, const struct l4_backend_s
 	if (b->n_history != x->n_told)
 		return false;
 	for (unsigned i = 0; i < x->n_told; i++)
-		if (b->history[i].at != x->told[i])
+		if (b->history[i].change.at != x->told[i])
 			return false;
 	return true;
 }
@@ -556,7 +556,7 @@ static void random_result(struct pair *t, unsigned b, int64_t now)
 	if (!changed)
 		return;
 	check(t, change.why == code && change.at == now, "cause", b);
-	l4_backend_remember(is, &change);
+	l4_backend_remember(is, &change, "a reason");
 }
 
 static void random_act(struct pair *t, unsigned b, int64_t now)
@@ -579,7 +579,7 @@ static void random_act(struct pair *t, unsigned b, int64_t now)
 	want = slow_act(&t->slow, b, act, now);
 	check(t, (r < 0) == (want < 0) && (r < 0 || r == want), "answer to an act", b);
 	if (r == 1)
-		l4_backend_remember(is, &change);
+		l4_backend_remember(is, &change, "a reason");
 }
 
 static void random_weight(struct pair *t)
@@ -608,7 +608,7 @@ static void take_change(struct pair *t, const struct plan *old, struct l4_reload
 	check(t, c->probe_changed == (both && old->check[b] != new->check[b]), "probe", b);
 	check(t, c->address_changed == (both && old->address[b] != new->address[b]), "address", b);
 	if (c->has_transition)
-		l4_backend_remember(c->backend, &c->transition);
+		l4_backend_remember(c->backend, &c->transition, NULL);
 	if (!c->removed)
 		return;
 	check(t, c->backend->health.state == HEALTH_REMOVED && c->backend->index == SIZE_MAX,

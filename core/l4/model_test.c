@@ -7,6 +7,7 @@
 #include "core/l4/model.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -91,7 +92,7 @@ static enum health_state feed(struct world *w, const char *name, const char *res
 	for (; *results; results++)
 		if (l4_backend_record(&w->model, b, *results == '+' ? CODE_L4OK : CODE_L4CON, false,
 				      2, &change))
-			l4_backend_remember(b, &change);
+			l4_backend_remember(b, &change, "");
 	return b->health.state;
 }
 
@@ -626,6 +627,15 @@ static void ten_thousand_backends_reload(void **state)
 
 /* ---- history and frontends ---- */
 
+/* A change at that time, whose reason says so. */
+static void remember(struct l4_backend_state *b, int64_t at)
+{
+	char reason[24];
+
+	snprintf(reason, sizeof(reason), "at %" PRId64, at);
+	l4_backend_remember(b, &(struct health_change){ .at = at }, reason);
+}
+
 /* NFR-3.2 */
 static void history_keeps_the_newest_within_its_bound(void **state)
 {
@@ -633,10 +643,13 @@ static void history_keeps_the_newest_within_its_bound(void **state)
 	struct l4_backend_state *a = backend(w, "a");
 
 	for (int64_t at = 1; at <= 7; at++)
-		l4_backend_remember(a, &(struct health_change){ .at = at });
+		remember(a, at);
 	assert_int_equal(a->n_history, 5);
 	for (size_t i = 0; i < 5; i++)
-		assert_int_equal(a->history[i].at, 3 + i);
+		assert_int_equal(a->history[i].change.at, 3 + i);
+	assert_string_equal(a->history[0].reason, "at 3");
+	l4_backend_remember(a, &(struct health_change){ .at = 8 }, "");
+	assert_null(a->history[4].reason);
 }
 
 static void a_smaller_bound_trims_history_and_a_larger_one_lets_it_grow(void **state)
@@ -646,17 +659,18 @@ static void a_smaller_bound_trims_history_and_a_larger_one_lets_it_grow(void **s
 	struct l4_config *c = fixture_config(w->next.fixture);
 
 	for (int64_t at = 1; at <= 5; at++)
-		l4_backend_remember(a, &(struct health_change){ .at = at });
+		remember(a, at);
 	c->transition_history = 2;
 	reload_to(w, c);
 	assert_int_equal(a->n_history, 2);
-	assert_int_equal(a->history[0].at, 4);
-	assert_int_equal(a->history[1].at, 5);
+	assert_int_equal(a->history[0].change.at, 4);
+	assert_int_equal(a->history[1].change.at, 5);
+	assert_string_equal(a->history[1].reason, "at 5");
 	a->history_cap = 3;
 	for (int64_t at = 6; at <= 7; at++)
-		l4_backend_remember(a, &(struct health_change){ .at = at });
+		remember(a, at);
 	assert_int_equal(a->n_history, 3);
-	assert_int_equal(a->history[0].at, 5);
+	assert_int_equal(a->history[0].change.at, 5);
 }
 
 /* FR-2.4 */

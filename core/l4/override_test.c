@@ -87,8 +87,9 @@ static void without_an_act_the_file_is_in_charge(void **state)
 
 	assert_override(w->on, "none");
 	assert_override(w->off, "none");
-	l4_backend_annotate(w->on, L4_ACT_PAUSED, "why", 5);
-	l4_backend_annotate(w->off, L4_ACT_DISABLED, "why", 5);
+	l4_backend_annotate(w->on, L4_ACT_PAUSED, &(struct l4_note){ .reason = "why", .until = 5 });
+	l4_backend_annotate(w->off, L4_ACT_DISABLED,
+			    &(struct l4_note){ .reason = "why", .until = 5 });
 	assert_override(w->on, "none");
 	assert_override(w->off, "none");
 	assert_int_equal(l4_model_next_expiry(&w->model), INT64_MAX);
@@ -99,9 +100,11 @@ static void an_act_that_says_what_the_file_says_is_no_override(void **state)
 	struct world *w = *state;
 
 	l4_backend_disable(&w->model, w->on, 2, &w->change);
-	l4_backend_annotate(w->on, L4_ACT_DISABLED, "kernel", 0);
+	l4_backend_annotate(w->on, L4_ACT_DISABLED,
+			    &(struct l4_note){ .reason = "kernel", .until = 0 });
 	l4_backend_enable(&w->model, w->on, 3, &w->change);
-	l4_backend_annotate(w->on, L4_ACT_ENABLED, "done", 9);
+	l4_backend_annotate(w->on, L4_ACT_ENABLED,
+			    &(struct l4_note){ .reason = "done", .until = 9 });
 	assert_override(w->on, "none");
 }
 
@@ -111,9 +114,11 @@ static void a_reason_stays_with_its_act_until_that_is_over(void **state)
 
 	l4_backend_pause(w->on, 2, &w->change);
 	assert_override(w->on, "paused 2 0 ");
-	l4_backend_annotate(w->on, L4_ACT_PAUSED, "kernel", 50);
+	l4_backend_annotate(w->on, L4_ACT_PAUSED,
+			    &(struct l4_note){ .reason = "kernel", .until = 50 });
 	assert_override(w->on, "paused 2 50 kernel");
-	l4_backend_annotate(w->on, L4_ACT_ENABLED, "another act", 60);
+	l4_backend_annotate(w->on, L4_ACT_ENABLED,
+			    &(struct l4_note){ .reason = "another act", .until = 60 });
 	assert_override(w->on, "paused 2 50 kernel");
 	l4_backend_resume(w->on, 3, &w->change);
 	assert_override(w->on, "none");
@@ -126,9 +131,11 @@ static void the_last_word_counts(void **state)
 	struct world *w = *state;
 
 	l4_backend_disable(&w->model, w->on, 2, &w->change);
-	l4_backend_annotate(w->on, L4_ACT_DISABLED, "a long reason", 50);
+	l4_backend_annotate(w->on, L4_ACT_DISABLED,
+			    &(struct l4_note){ .reason = "a long reason", .until = 50 });
 	assert_int_equal(l4_backend_disable(&w->model, w->on, 3, &w->change), 0);
-	l4_backend_annotate(w->on, L4_ACT_DISABLED, "disk", 0);
+	l4_backend_annotate(w->on, L4_ACT_DISABLED,
+			    &(struct l4_note){ .reason = "disk", .until = 0 });
 	assert_override(w->on, "disabled 2 0 disk");
 	assert_int_equal(l4_model_next_expiry(&w->model), INT64_MAX);
 }
@@ -138,7 +145,8 @@ static void disabling_ends_a_pause_and_what_was_said_about_it(void **state)
 	struct world *w = *state;
 
 	l4_backend_pause(w->on, 2, &w->change);
-	l4_backend_annotate(w->on, L4_ACT_PAUSED, "kernel", 50);
+	l4_backend_annotate(w->on, L4_ACT_PAUSED,
+			    &(struct l4_note){ .reason = "kernel", .until = 50 });
 	l4_backend_disable(&w->model, w->on, 3, &w->change);
 	assert_override(w->on, "disabled 3 0 ");
 	assert_int_equal(l4_model_next_expiry(&w->model), INT64_MAX);
@@ -149,9 +157,11 @@ static void a_pause_covers_an_enabling_and_uncovers_it(void **state)
 	struct world *w = *state;
 
 	l4_backend_enable(&w->model, w->off, 2, &w->change);
-	l4_backend_annotate(w->off, L4_ACT_ENABLED, "needed today", 90);
+	l4_backend_annotate(w->off, L4_ACT_ENABLED,
+			    &(struct l4_note){ .reason = "needed today", .until = 90 });
 	l4_backend_pause(w->off, 3, &w->change);
-	l4_backend_annotate(w->off, L4_ACT_PAUSED, "kernel", 50);
+	l4_backend_annotate(w->off, L4_ACT_PAUSED,
+			    &(struct l4_note){ .reason = "kernel", .until = 50 });
 	assert_override(w->off, "paused 3 50 kernel");
 	assert_int_equal(l4_model_next_expiry(&w->model), 50);
 	l4_backend_resume(w->off, 4, &w->change);
@@ -165,9 +175,11 @@ static void overrides_survive_a_reload_with_their_words(void **state)
 	struct world *w = *state;
 
 	l4_backend_pause(w->on, 2, &w->change);
-	l4_backend_annotate(w->on, L4_ACT_PAUSED, "kernel", 150);
+	l4_backend_annotate(w->on, L4_ACT_PAUSED,
+			    &(struct l4_note){ .reason = "kernel", .until = 150 });
 	l4_backend_enable(&w->model, w->off, 2, &w->change);
-	l4_backend_annotate(w->off, L4_ACT_ENABLED, "needed", 0);
+	l4_backend_annotate(w->off, L4_ACT_ENABLED,
+			    &(struct l4_note){ .reason = "needed", .until = 0 });
 	reload(w);
 	assert_override(w->on, "paused 2 150 kernel");
 	assert_override(w->off, "enabled 2 0 needed");
@@ -179,7 +191,8 @@ static void a_file_that_disables_ends_a_pause(void **state)
 	struct world *w = *state;
 
 	l4_backend_pause(w->on, 2, &w->change);
-	l4_backend_annotate(w->on, L4_ACT_PAUSED, "kernel", 150);
+	l4_backend_annotate(w->on, L4_ACT_PAUSED,
+			    &(struct l4_note){ .reason = "kernel", .until = 150 });
 	fixture_free(w->fixtures[1]);
 	w->fixtures[1] = fixture_new();
 	fixture_backend(w->fixtures[1], "off", "10.0.0.1", NULL);
@@ -195,7 +208,8 @@ static void a_pause_ends_by_itself(void **state)
 	struct world *w = *state;
 
 	l4_backend_pause(w->on, 2, &w->change);
-	l4_backend_annotate(w->on, L4_ACT_PAUSED, "kernel", 50);
+	l4_backend_annotate(w->on, L4_ACT_PAUSED,
+			    &(struct l4_note){ .reason = "kernel", .until = 50 });
 	assert_null(l4_model_expired(&w->model, 49));
 	assert_ptr_equal(l4_model_expired(&w->model, 50), w->on);
 	assert_int_equal(l4_backend_expire(&w->model, w->on, 50, &w->change), 1);
@@ -210,9 +224,9 @@ static void what_was_forced_ends_by_itself_and_the_file_is_in_charge(void **stat
 	struct world *w = *state;
 
 	l4_backend_disable(&w->model, w->on, 2, &w->change);
-	l4_backend_annotate(w->on, L4_ACT_DISABLED, "", 50);
+	l4_backend_annotate(w->on, L4_ACT_DISABLED, &(struct l4_note){ .reason = "", .until = 50 });
 	l4_backend_enable(&w->model, w->off, 2, &w->change);
-	l4_backend_annotate(w->off, L4_ACT_ENABLED, "", 40);
+	l4_backend_annotate(w->off, L4_ACT_ENABLED, &(struct l4_note){ .reason = "", .until = 40 });
 	assert_int_equal(l4_model_next_expiry(&w->model), 40);
 	assert_ptr_equal(l4_model_expired(&w->model, 60), w->off);
 	assert_int_equal(l4_backend_expire(&w->model, w->off, 60, &w->change), 1);
@@ -230,7 +244,8 @@ static void an_end_that_changes_nothing_is_no_transition(void **state)
 	struct world *w = *state;
 
 	l4_backend_enable(&w->model, w->off, 2, &w->change);
-	l4_backend_annotate(w->off, L4_ACT_ENABLED, "", 150);
+	l4_backend_annotate(w->off, L4_ACT_ENABLED,
+			    &(struct l4_note){ .reason = "", .until = 150 });
 	((struct l4_backend *)(uintptr_t)&w->next->backends[0])->enabled = true;
 	reload(w);
 	assert_int_equal(l4_backend_expire(&w->model, w->off, 149, &w->change), 0);

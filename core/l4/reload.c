@@ -36,13 +36,18 @@ static int name_cmp(const char *old, const char *new)
 
 /* ---- backends ---- */
 
-/* A disabled backend starts as such; that is not a transition, so the change is dropped. */
-static struct l4_backend_state *new_backend(const struct l4_backend *config, int64_t now)
+/*
+ * A disabled backend starts as such; that is not a transition, so the change is dropped. One that
+ * joins others starts slowly (slow.h).
+ */
+static struct l4_backend_state *new_backend(const struct l4_backend *config, bool joins,
+					    int64_t now)
 {
 	struct l4_backend_state *b = mem_zalloc(sizeof(*b));
 	struct health_change untold;
 
 	b->name = mem_strdup(config->name);
+	b->away = joins || !config->enabled;
 	health_init(&b->health, now);
 	if (!config->enabled)
 		health_disable(&b->health, CODE_RELOADED, now, &untold);
@@ -59,6 +64,8 @@ static void bound_history(struct l4_backend_state *b, size_t cap)
 		b->history_cap = cap;
 	if (extra == 0)
 		return;
+	for (size_t i = 0; i < extra; i++)
+		l4__forget_past(&b->history[i]);
 	memmove(b->history, b->history + extra, cap * sizeof(*b->history));
 	b->history = mem_resize(b->history, cap, sizeof(*b->history));
 	b->n_history = cap;
@@ -157,7 +164,8 @@ static void reload_backends(struct l4_model *m, const struct l4_config *old,
 		} else {
 			bool added = order > 0;
 			struct l4_backend_state *b =
-				added ? new_backend(&new->backends[n], now) : states[o];
+				added ? new_backend(&new->backends[n], old->n_backends, now)
+				      : states[o];
 
 			if (b->index != n)
 				b->index = n;
@@ -175,8 +183,11 @@ static void reload_backends(struct l4_model *m, const struct l4_config *old,
 
 /* ---- frontends and their weights ---- */
 
-static void free_weights(struct l4_frontend_state *f)
+static void free_weights(const struct l4_frontend *config, struct l4_frontend_state *f)
 {
+	for (size_t p = 0; p < config->n_pools; p++)
+		for (size_t i = 0; i < config->pools[p].n_members; i++)
+			l4__forget_weight(&f->weights[p][i]);
 	if (f->weights)
 		free(f->weights[0]); /* one block for all pools */
 	free(f->weights);
@@ -204,7 +215,7 @@ static void new_weights(const struct l4_frontend *f, struct l4_frontend_state *r
 struct old_pool {
 	const struct l4_config *config;
 	const struct l4_pool *pool;
-	const struct l4_weight *weights;
+	struct l4_weight *weights;
 };
 
 /* A weight set at run time wins, unless the file now says the same. */
@@ -219,8 +230,10 @@ static void keep_pool_weights(const struct old_pool *was, const struct l4_config
 		int order = strcmp(old_name, new_name);
 
 		if (order == 0 && was->weights[o].mutated &&
-		    was->weights[o].value != pool->members[n].weight)
+		    was->weights[o].value != pool->members[n].weight) {
 			weights[n] = was->weights[o];
+			was->weights[o].set = NULL;
+		}
 		o += order <= 0;
 		n += order >= 0;
 	}
@@ -287,7 +300,8 @@ static void reload_frontends(struct l4_model *m, const struct l4_config *old,
 				   &m->frontends[n]);
 		}
 		if (order <= 0)
-			free_weights(&states[o++]);
+			free_weights(&old->frontends[o], &states[o]);
+		o += order <= 0;
 		n += order >= 0;
 	}
 }
@@ -307,7 +321,7 @@ void l4_model_free(struct l4_model *m)
 	for (size_t i = 0; i < m->config->n_backends; i++)
 		l4_backend_state_free(m->backends[i]);
 	for (size_t i = 0; i < m->config->n_frontends; i++)
-		free_weights(&m->frontends[i]);
+		free_weights(&m->config->frontends[i], &m->frontends[i]);
 	free(m->backends);
 	free(m->frontends);
 	*m = (struct l4_model){ 0 };
@@ -332,8 +346,11 @@ void l4_backend_state_free(struct l4_backend_state *b)
 {
 	free(b->name);
 	free(b->last_reason);
-	free(b->pause.reason);
-	free(b->enabling.reason);
+	l4__begin_override(&b->pause, 0);
+	l4__begin_override(&b->enabling, 0);
+	l4__begin_override(&b->planned, 0);
+	for (size_t i = 0; i < b->n_history; i++)
+		l4__forget_past(&b->history[i]);
 	free(b->history);
 	free(b);
 }

@@ -66,7 +66,7 @@ static const struct schema_field pool_fields[] = {
 	L4_POOL_KEYS(POOL) SCHEMA_ARRAY("backends", NAMED, doc_pool, members, l4_schema_member),
 };
 
-static const struct schema_section pool = {
+const struct schema_section l4_schema_pool = {
 	SCHEMA_FIELDS(pool_fields),
 	.doc_size = sizeof(struct doc_pool),
 	.has_at = true,
@@ -76,7 +76,7 @@ static const struct schema_section pool = {
 
 #define FRONTEND(...) SCHEMA_ROW(doc_frontend, l4_frontend, __VA_ARGS__)
 static const struct schema_field frontend_fields[] = {
-	L4_FRONTEND_KEYS(FRONTEND) SCHEMA_ARRAY("pools", LIST, doc_frontend, pools, pool),
+	L4_FRONTEND_KEYS(FRONTEND) SCHEMA_ARRAY("pools", LIST, doc_frontend, pools, l4_schema_pool),
 };
 
 const struct schema_section l4_schema_frontend = {
@@ -92,6 +92,22 @@ const struct schema_section l4_schema_frontend = {
 
 #define LB(...) SCHEMA_ROW(doc_lb, l4_config, __VA_ARGS__)
 static const struct schema_field lb_fields[] = { L4_LB_KEYS(LB) };
+
+/*
+ * The same keys in their older place. Only one of the two sections may be written, so the values of
+ * the configuration are described once, by the rows above.
+ */
+#define OLD_LB(key_, shape_, member_, ...)                                                         \
+	{ .key = (key_), .shape = SCHEMA_##shape_, .offset = offsetof(struct doc_lb, member_) },
+static const struct schema_field old_lb_fields[] = { L4_LB_KEYS(OLD_LB) };
+
+static const struct schema_section old_lb = {
+	SCHEMA_FIELDS(old_lb_fields),
+	.has_set = true,
+	.doc_set = offsetof(struct doc_lb, set),
+	.has_at = true,
+	.doc_at = offsetof(struct doc_lb, at),
+};
 
 static const struct schema_section lb = {
 	SCHEMA_FIELDS(lb_fields),
@@ -120,7 +136,7 @@ static const struct schema_section xdp = {
 static const struct schema_field healthchecker_fields[] = { L4_HEALTHCHECKER_KEYS(TOP) };
 static const struct schema_section healthchecker = { SCHEMA_FIELDS(healthchecker_fields) };
 
-static const struct schema_field vpp_fields[] = { SCHEMA_NESTED("lb", l4_doc, lb, lb) };
+static const struct schema_field vpp_fields[] = { SCHEMA_NESTED("lb", l4_doc, lb, old_lb) };
 static const struct schema_section vpp = { SCHEMA_FIELDS(vpp_fields) };
 
 static const struct schema_field maglev_fields[] = {
@@ -129,6 +145,7 @@ static const struct schema_field maglev_fields[] = {
 	SCHEMA_ARRAY("backends", NAMED, l4_doc, backends, l4_schema_backend),
 	SCHEMA_ARRAY("frontends", NAMED, l4_doc, frontends, l4_schema_frontend, .vital = true),
 	L4_DATAPLANE_KEYS(TOP) /* the macro ends with a comma */
+	SCHEMA_NESTED("lb", l4_doc, top_lb, lb),
 	{ .key = "vpp", .shape = SCHEMA_SECTION, .section = &vpp },
 	SCHEMA_NESTED("xdp", l4_doc, xdp, xdp),
 };

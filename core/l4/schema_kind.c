@@ -8,13 +8,35 @@
 #define AS(type, value) (*(type const *)(value))
 
 static const char *const check_types[] = {
-	[L4_CHECK_ICMP] = "icmp",
-	[L4_CHECK_TCP] = "tcp",
-	[L4_CHECK_HTTP] = "http",
-	[L4_CHECK_HTTPS] = "https",
+	[L4_CHECK_ICMP] = "icmp",   [L4_CHECK_TCP] = "tcp", [L4_CHECK_HTTP] = "http",
+	[L4_CHECK_HTTPS] = "https", [L4_CHECK_TLS] = "tls", [L4_CHECK_UDP] = "udp",
+	[L4_CHECK_DNS] = "dns",
 };
 
 const struct schema_kind l4_kind_check_type = SCHEMA_ENUM(check_types);
+
+static const char *const check_ports[] = {
+	[L4_PORTS_GIVEN] = "given",
+	[L4_PORTS_VIP] = "vip",
+};
+
+const struct schema_kind l4_kind_check_ports = SCHEMA_ENUM(check_ports);
+
+static const char *const dns_types[] = {
+	[L4_DNS_A] = "A",     [L4_DNS_AAAA] = "AAAA", [L4_DNS_CNAME] = "CNAME",
+	[L4_DNS_MX] = "MX",   [L4_DNS_NS] = "NS",     [L4_DNS_PTR] = "PTR",
+	[L4_DNS_SOA] = "SOA", [L4_DNS_SRV] = "SRV",   [L4_DNS_TXT] = "TXT",
+};
+
+const struct schema_kind l4_kind_dns_type = SCHEMA_ENUM(dns_types);
+
+static const char *const dns_rcodes[] = {
+	[L4_DNS_NOERROR] = "NOERROR",	[L4_DNS_FORMERR] = "FORMERR",
+	[L4_DNS_SERVFAIL] = "SERVFAIL", [L4_DNS_NXDOMAIN] = "NXDOMAIN",
+	[L4_DNS_NOTIMP] = "NOTIMP",	[L4_DNS_REFUSED] = "REFUSED",
+};
+
+const struct schema_kind l4_kind_dns_rcode = SCHEMA_ENUM(dns_rcodes);
 
 static const char *const dataplanes[] = {
 	[L4_DATAPLANE_VPP] = "vpp",
@@ -69,6 +91,48 @@ const struct schema_kind l4_kind_codes = {
 	.equal = codes_equal,
 	.print = codes_print,
 	.copy = codes_copy,
+};
+
+/* A file of the same name with another content is another value. */
+static bool ca_equal(const void *a, const void *b)
+{
+	const struct l4_ca *x = a, *y = b;
+
+	return cstr_eq(x->file, y->file) && cstr_eq(x->pem, y->pem);
+}
+
+/* FNV-1a, so that a file that changed prints differently; nothing depends on it. */
+static unsigned short_hash(const char *text)
+{
+	uint32_t hash = 2166136261U;
+
+	for (; *text; text++)
+		hash = (hash ^ (uint8_t)*text) * 16777619U;
+	return hash;
+}
+
+static void ca_print(const struct schema_kind *kind, const void *value, struct buf *out)
+{
+	const struct l4_ca *ca = value;
+
+	schema_text.print(&schema_text, &ca->file, out);
+	if (ca->file)
+		buf_printf(out, " (%08x)", short_hash(ca->pem));
+}
+
+static void ca_copy(void *value, struct arena *arena)
+{
+	struct l4_ca *ca = value;
+
+	ca->file = ca->file ? arena_strdup(arena, ca->file) : NULL;
+	ca->pem = ca->pem ? arena_strdup(arena, ca->pem) : NULL;
+}
+
+const struct schema_kind l4_kind_ca = {
+	.size = sizeof(struct l4_ca),
+	.equal = ca_equal,
+	.print = ca_print,
+	.copy = ca_copy,
 };
 
 /* References of two configurations are equal if the names are: the pointers always differ. */

@@ -68,6 +68,9 @@ static void fill(const struct schema_field *f, void *user)
 
 	if (f->kind == &schema_text)
 		*(const char **)value = arena_printf(to->arena, "text of %s", f->key);
+	else if (f->kind == &l4_kind_ca)
+		*(struct l4_ca *)value = (struct l4_ca){ arena_strdup(to->arena, "/ca.pem"),
+							 arena_strdup(to->arena, "text") };
 	else if (f->kind == &l4_kind_codes)
 		*(struct l4_codes *)value = (struct l4_codes){
 			.items = arena_copy(to->arena, &range, sizeof(range)),

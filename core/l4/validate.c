@@ -8,9 +8,11 @@
  *
  *	validate_dataplane.c	which data plane; vpp.lb, xdp, the source addresses they need
  *	validate_check.c	healthchecks
+ *	validate_params.c	which parameters a check has, and those that are not of HTTP
  *	validate_backend.c	backends, and the checks they name
  *	validate_frontend.c	frontends, pools, members, and the backends they name
  *	validate_vip.c		conflicts between frontends
+ *	validate_ports.c	which ports of a backend are probed
  *	validate_doubt.c	warnings, if there is no error
  *
  * Rules that any document needs (ranges, words, addresses, the wording of complaints) are in
@@ -196,6 +198,10 @@ int l4_config_build(const struct l4_doc *doc, const struct l4_rules *rules, stru
 		return -EINVAL;
 
 	index_references(&b);
+	l4__find_ports(&b);
+	errs_sort(errors);
+	if (rule_errors(&b.sink) != before)
+		return -EINVAL;
 	l4_names_build(&config, b.frontends, arena);
 	l4__find_doubts(&b);
 	errs_sort(warnings);

@@ -19,6 +19,12 @@ struct l4_rules {
 	 */
 	bool (*regexp_ok)(const char *pattern, char *reason, size_t reason_size);
 	/*
+	 * Reads a file of authorities and stores its text, in arena, if they can be used; if not,
+	 * writes the reason and returns false. NULL: no file is read, and the text is empty.
+	 */
+	bool (*read_ca)(const char *path, struct arena *arena, const char **ret, char *reason,
+			size_t reason_size);
+	/*
 	 * The program runs without a data plane (--vpp-api-addr ""): the rules and the result are
 	 * those of L4_DATAPLANE_NONE, whatever the file says.
 	 */

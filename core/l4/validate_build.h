@@ -29,6 +29,8 @@ struct l4__build {
 	struct arena *arena; /* for the result; temporary data is in sink.scratch */
 	struct rule_sink sink;
 	struct l4_config *config;
+	const struct doc_lb *lb; /* the section lb or vpp.lb */
+	const struct rule_spot *lb_spot;
 	bool dataplane_known; /* false: the value is invalid, nothing may be concluded from it */
 
 	struct l4_check *checks;
@@ -57,6 +59,19 @@ static inline const char *l4__family_name(int family)
 	return family == AF_INET6 ? "IPv6" : "IPv4";
 }
 
+/* A pattern that compiles, or NULL if there is none; one that does not was reported. */
+const char *l4__regexp(struct l4__build *b, const struct rule_spot *spot, const char *word,
+		       const struct doc_text *d);
+/* The parameters that a check of this type does not have are errors. */
+void l4__refuse_params(struct l4__build *b, const struct rule_spot *spot,
+		       const struct rule_spot *params, const struct doc_check *d,
+		       enum l4_check_type type);
+/* The parameters of tcp, tls and udp, and those of dns. */
+void l4__build_talk(struct l4__build *b, const struct rule_spot *spot, const struct doc_check *d,
+		    struct l4_check *c);
+void l4__build_dns(struct l4__build *b, const struct rule_spot *spot, const struct doc_check *d,
+		   struct l4_check *c);
+
 /* The sections, in the order in which they are built. */
 void l4__build_dataplane(struct l4__build *b);
 void l4__build_checks(struct l4__build *b);
@@ -65,5 +80,9 @@ void l4__build_frontends(struct l4__build *b);
 void l4__compare_vips(struct l4__build *b);
 void l4__build_lb(struct l4__build *b);
 void l4__build_xdp(struct l4__build *b);
+/* The ports of `ports: vip`; after the references of all backends are known. */
+void l4__find_ports(struct l4__build *b);
+/* Warnings about checks of ports that no frontend has. */
+void l4__doubt_ports(struct l4__build *b);
 /* Only for a configuration without errors. */
 void l4__find_doubts(struct l4__build *b);

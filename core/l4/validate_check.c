@@ -2,6 +2,8 @@
 /* The section healthchecks: how servers are probed (FR-1.1 .. FR-1.4). */
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
@@ -10,6 +12,7 @@
 #define DAY (24 * 3600 * NSEC_PER_SEC)
 #define PATH_BYTES 2048
 #define HOST_BYTES 255
+#define DNS_PORT 53
 /* HTTP status codes have three digits and five classes (RFC 9110, section 15). */
 #define CODE_MIN 100
 #define CODE_MAX 599
@@ -38,14 +41,42 @@ static bool speaks_http(const struct l4_check *c)
 	return c->type == L4_CHECK_HTTP || c->type == L4_CHECK_HTTPS;
 }
 
-/* The port of an icmp check is ignored (with a warning, validate_doubt.c). */
+/* Whether the ports are those of the frontends. `given` is no word of the file: leave it out. */
+static bool has_vip_ports(struct l4__build *b, const struct rule_spot *spot,
+			  const struct doc_check *d, bool typed, const struct l4_check *c)
+{
+	const struct doc_text *ports = &d->ports;
+
+	if (!ports->set)
+		return false;
+	if (strcmp(ports->v, l4_kind_check_ports.words[L4_PORTS_VIP]) != 0)
+		rule_fail(&b->sink, spot, "ports", ports->at,
+			  "%s is not vip, which means all ports of the frontends",
+			  rule_quote(&b->sink, ports->v));
+	else if (d->port.set)
+		rule_fail(&b->sink, spot, "ports", ports->at, "is given beside port");
+	else if (typed && c->type == L4_CHECK_ICMP)
+		rule_fail(&b->sink, spot, "ports", ports->at, "icmp has no ports");
+	else if (rule_flag(&d->keep_alive, false))
+		rule_fail(&b->sink, spot, "ports", ports->at,
+			  "cannot come with keep-alive: a backend has one connection");
+	return true;
+}
+
+/* The port of an icmp check is ignored (with a warning, validate_doubt.c); dns has a usual one. */
 static void build_port(struct l4__build *b, const struct rule_spot *spot, const struct doc_check *d,
 		       bool typed, struct l4_check *c)
 {
 	static const struct rule_range range = { "port", 1, UINT16_MAX, 0 };
 	uint16_t port = (uint16_t)rule_number(&b->sink, spot, &range, &d->port);
 
-	if (typed && c->type != L4_CHECK_ICMP && !d->port.set)
+	if (has_vip_ports(b, spot, d, typed, c)) {
+		c->ports = L4_PORTS_VIP;
+		return;
+	}
+	if (typed && c->type == L4_CHECK_DNS && !d->port.set)
+		port = DNS_PORT;
+	if (typed && c->type != L4_CHECK_ICMP && c->type != L4_CHECK_DNS && !d->port.set)
 		rule_fail(&b->sink, spot, "port", d->at, "is required for %s",
 			  l4_check_type_name(c->type));
 	c->port = typed && c->type == L4_CHECK_ICMP ? 0 : port;
@@ -82,11 +113,7 @@ static void build_sources(struct l4__build *b, const struct rule_spot *spot,
 			     &c->src6);
 }
 
-/*
- * Parses "200" or "200-299". -EINVAL on bad syntax, -ERANGE if a code is out of bounds or the
- * range descends.
- */
-static int parse_range(struct str part, struct l4_code_range *ret)
+int l4_code_range_parse(struct str part, struct l4_code_range *ret)
 {
 	struct str first, last = str_trim(part);
 	uint64_t lo, hi;
@@ -128,7 +155,7 @@ static void build_codes(struct l4__build *b, const struct rule_spot *spot, const
 	int r;
 
 	while (str_cut(&rest, ',', &part)) {
-		r = parse_range(part, &codes[n++]);
+		r = l4_code_range_parse(part, &codes[n++]);
 		if (r == -ERANGE)
 			rule_fail(&b->sink, spot, "response-code", d->at,
 				  "%s: a code is %d to %d, a range goes upwards",
@@ -166,59 +193,93 @@ static const char *build_host(struct l4__build *b, const struct rule_spot *spot,
 	return arena_strdup(b->arena, d->v);
 }
 
-static const char *build_regexp(struct l4__build *b, const struct rule_spot *spot,
-				const struct doc_text *d)
+const char *l4__regexp(struct l4__build *b, const struct rule_spot *spot, const char *word,
+		       const struct doc_text *d)
 {
 	char reason[256] = "";
 
 	if (!d->set)
 		return NULL;
 	if (!b->rules->regexp_ok(d->v, reason, sizeof(reason)))
-		rule_fail(&b->sink, spot, "response-regexp", d->at, "%s does not compile: %s",
+		rule_fail(&b->sink, spot, word, d->at, "%s does not compile: %s",
 			  rule_quote(&b->sink, d->v), *reason ? reason : "no reason given");
 	return arena_strdup(b->arena, d->v);
+}
+
+/*
+ * The file is read here, so that --check tests it, and a reload notices what changed in it. It is
+ * named by an absolute path, because a daemon has no useful current folder.
+ */
+static void build_ca(struct l4__build *b, const struct rule_spot *spot, const struct doc_text *d,
+		     struct l4_ca *ret)
+{
+	char reason[256] = "";
+
+	if (!d->set || !rule_token(&b->sink, spot, "ca-file", d, PATH_MAX - 1))
+		return;
+	if (*d->v != '/') {
+		rule_fail(&b->sink, spot, "ca-file", d->at, "%s is not an absolute path",
+			  rule_quote(&b->sink, d->v));
+		return;
+	}
+	ret->file = arena_strdup(b->arena, d->v);
+	ret->pem = "";
+	if (b->rules->read_ca &&
+	    !b->rules->read_ca(d->v, b->arena, &ret->pem, reason, sizeof(reason)))
+		rule_fail(&b->sink, spot, "ca-file", d->at, "%s cannot be used: %s",
+			  rule_quote(&b->sink, d->v), reason);
+}
+
+/* The first two keys are ignored for http (with a warning, validate_doubt.c). */
+static void build_tls(struct l4__build *b, const struct rule_spot *spot, const struct doc_params *d,
+		      struct l4_check *c)
+{
+	const char *server_name = build_host(b, spot, "server-name", &d->server_name);
+
+	if (c->type != L4_CHECK_HTTPS && c->type != L4_CHECK_TLS)
+		return;
+	c->http.server_name = server_name;
+	c->http.insecure_skip_verify = rule_flag(&d->insecure_skip_verify, false);
+	build_ca(b, spot, &d->ca_file, &c->http.ca);
 }
 
 static void build_http(struct l4__build *b, const struct rule_spot *spot,
 		       const struct doc_params *d, struct l4_check *c)
 {
 	struct l4_http_params *http = &c->http;
-	const char *server_name = build_host(b, spot, "server-name", &d->server_name);
 
 	http->path = build_path(b, spot, &d->path);
 	http->host = build_host(b, spot, "host", &d->host);
-	http->regexp = build_regexp(b, spot, &d->response_regexp);
+	http->regexp = l4__regexp(b, spot, "response-regexp", &d->response_regexp);
 	build_codes(b, spot, &d->response_code, http);
-	if (c->type == L4_CHECK_HTTPS) {
-		http->server_name = server_name;
-		http->insecure_skip_verify = rule_flag(&d->insecure_skip_verify, false);
-	}
 }
 
 /*
- * icmp and tcp checks have none of these keys. The table of the schema lists them, so that a new
- * key is refused, too.
+ * Which of the keys are read depends on the type; the others are refused. If the type is unknown,
+ * the values of HTTP are checked anyway, to report all mistakes at once.
  */
-static void refuse_http(struct l4__build *b, const struct rule_spot *spot,
-			const struct rule_spot *params, const struct doc_check *d)
+static void build_params(struct l4__build *b, const struct rule_spot *spot,
+			 const struct doc_check *d, bool typed, struct l4_check *c)
 {
-	for (size_t i = 0; i < l4_schema_params.n_fields; i++) {
-		const struct schema_field *f = &l4_schema_params.fields[i];
-		const struct doc_any *given = schema_written(f, &d->params);
+	struct rule_spot params = { .in = spot, .name = "params" };
 
-		if (given->set)
-			rule_fail(&b->sink, params, f->key, given->at,
-				  "is only for http and https, not for %s", d->type.v);
+	if (typed)
+		l4__refuse_params(b, spot, &params, d, c->type);
+	if (!typed || speaks_http(c) || c->type == L4_CHECK_TLS)
+		build_tls(b, &params, &d->params, c);
+	if (!typed || speaks_http(c)) {
+		c->keep_alive = rule_flag(&d->keep_alive, false);
+		build_http(b, &params, &d->params, c);
 	}
-	if (rule_flag(&d->keep_alive, false))
-		rule_fail(&b->sink, spot, "keep-alive", d->keep_alive.at,
-			  "is only for http and https, not for %s", d->type.v);
+	if (typed)
+		l4__build_talk(b, &params, d, c);
+	if (typed && c->type == L4_CHECK_DNS)
+		l4__build_dns(b, &params, d, c);
 }
 
 static void build_check(struct l4__build *b, const struct doc_check *d, struct l4_check *c)
 {
 	struct rule_spot spot = { .in = &l4__checks_spot, .name = d->name };
-	struct rule_spot params = { .in = &spot, .name = "params" };
 	bool typed;
 
 	c->name = arena_strdup(b->arena, d->name);
@@ -226,16 +287,7 @@ static void build_check(struct l4__build *b, const struct doc_check *d, struct l
 	build_port(b, &spot, d, typed, c);
 	build_timing(b, &spot, d, c);
 	build_sources(b, &spot, d, c);
-	if (typed && !speaks_http(c)) {
-		refuse_http(b, &spot, &params, d);
-		return;
-	}
-	/*
-	 * If the type is unknown, the HTTP values are checked anyway, to report all
-	 * mistakes at once.
-	 */
-	c->keep_alive = rule_flag(&d->keep_alive, false);
-	build_http(b, &params, &d->params, c);
+	build_params(b, &spot, d, typed, c);
 }
 
 void l4__build_checks(struct l4__build *b)

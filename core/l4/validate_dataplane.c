@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which data plane is used, and the sections vpp.lb and xdp, which its driver gets. VPP checks
- * almost nothing that it receives and may crash, so the bounds are enforced here.
+ * Which data plane is used, and the sections lb (or vpp.lb) and xdp, which its driver gets. VPP
+ * checks almost nothing that it receives and may crash, so the bounds are enforced here.
  */
 #include <stdint.h>
 #include <string.h>
@@ -16,7 +16,8 @@
 #define INTERFACE_BYTES 15 /* IFNAMSIZ - 1 */
 
 static const struct rule_spot vpp = { .in = &l4__root, .name = "vpp" };
-static const struct rule_spot lb = { .in = &vpp, .name = "lb" };
+static const struct rule_spot vpp_lb = { .in = &vpp, .name = "lb" };
+static const struct rule_spot lb = { .in = &l4__root, .name = "lb" };
 static const struct rule_spot xdp = { .in = &l4__root, .name = "xdp" };
 
 /* Without the key `dataplane`, a section xdp selects XDP. The command line overrides both. */
@@ -46,11 +47,11 @@ static uint32_t build_power(struct l4__build *b, const struct rule_range *range,
 			    const struct doc_int *d)
 {
 	size_t before = rule_errors(&b->sink);
-	int64_t v = rule_number(&b->sink, &lb, range, d);
+	int64_t v = rule_number(&b->sink, b->lb_spot, range, d);
 
 	if (rule_errors(&b->sink) == before && !is_power_of_two(v))
-		rule_fail(&b->sink, &lb, range->word, d->at, "must be a power of two, not %lld",
-			  (long long)v);
+		rule_fail(&b->sink, b->lb_spot, range->word, d->at,
+			  "must be a power of two, not %lld", (long long)v);
 	return (uint32_t)v;
 }
 
@@ -59,11 +60,11 @@ static int64_t build_flow_timeout(struct l4__build *b, const struct doc_duration
 {
 	static const struct rule_range range = { "flow-timeout", NSEC_PER_SEC, 120 * NSEC_PER_SEC,
 						 40 * NSEC_PER_SEC };
-	int64_t v = rule_duration(&b->sink, &lb, &range, d);
+	int64_t v = rule_duration(&b->sink, b->lb_spot, &range, d);
 	char text[DURATION_STRLEN];
 
 	if (v % NSEC_PER_SEC)
-		rule_fail(&b->sink, &lb, range.word, d->at, "must be whole seconds, not %s",
+		rule_fail(&b->sink, b->lb_spot, range.word, d->at, "must be whole seconds, not %s",
 			  duration_format(v, text));
 	return v;
 }
@@ -77,11 +78,12 @@ static void build_delays(struct l4__build *b, const struct doc_lb *d, struct l4_
 	size_t before = rule_errors(&b->sink);
 	bool own = d->startup_max_delay.set;
 
-	ret->startup_min_delay = rule_duration(&b->sink, &lb, &min, &d->startup_min_delay);
-	ret->startup_max_delay = rule_duration(&b->sink, &lb, &max, &d->startup_max_delay);
+	ret->startup_min_delay = rule_duration(&b->sink, b->lb_spot, &min, &d->startup_min_delay);
+	ret->startup_max_delay = rule_duration(&b->sink, b->lb_spot, &max, &d->startup_max_delay);
 	if (rule_errors(&b->sink) != before || ret->startup_max_delay >= ret->startup_min_delay)
 		return;
-	rule_fail(&b->sink, &lb, max.word, own ? d->startup_max_delay.at : d->startup_min_delay.at,
+	rule_fail(&b->sink, b->lb_spot, max.word,
+		  own ? d->startup_max_delay.at : d->startup_min_delay.at,
 		  "must not be less than startup-min-delay (%s), but is %s%s",
 		  duration_format(ret->startup_min_delay, least),
 		  duration_format(ret->startup_max_delay, given), own ? "" : " by default");
@@ -115,14 +117,28 @@ static bool needs_source(const struct l4__build *b, int family)
 static void build_source(struct l4__build *b, const char *word, int family,
 			 const struct doc_text *d, struct addr *ret)
 {
-	const struct l4_doc *doc = b->doc;
-
 	if (d->set)
-		rule_address(&b->sink, &lb, word, family, d, ret);
+		rule_address(&b->sink, b->lb_spot, word, family, d, ret);
 	else if (needs_source(b, family))
-		rule_fail(&b->sink, &lb, word, doc->lb.set ? doc->lb.at : doc->dataplane.at,
+		rule_fail(&b->sink, b->lb_spot, word, b->lb->set ? b->lb->at : b->doc->dataplane.at,
 			  "is required: %s sends to %s servers from it",
 			  l4_dataplane_name(b->config->dataplane), l4__family_name(family));
+}
+
+/*
+ * The section has two places: vpp.lb is the older one. Where there is none, complaints name the one
+ * that fits to the data plane.
+ */
+static void choose_lb(struct l4__build *b)
+{
+	const struct doc_lb *old = &b->doc->lb, *top = &b->doc->top_lb;
+	bool vpp_only = b->dataplane_known && b->config->dataplane == L4_DATAPLANE_VPP;
+
+	b->lb = top->set ? top : old;
+	b->lb_spot = top->set || (!old->set && !vpp_only) ? &lb : &vpp_lb;
+	if (top->set && old->set)
+		rule_fail(&b->sink, &vpp_lb, NULL, old->at,
+			  "is given beside lb, which is the same section");
 }
 
 void l4__build_lb(struct l4__build *b)
@@ -130,12 +146,14 @@ void l4__build_lb(struct l4__build *b)
 	static const struct rule_range interval = { "sync-interval", 1, DAY, 30 * NSEC_PER_SEC };
 	static const struct rule_range buckets = { "sticky-buckets-per-core", 1, 1 << 20, 1024 };
 	static const struct rule_range length = { "new-flows-table-length", 1024, 32768, 16384 };
-	const struct doc_lb *d = &b->doc->lb;
+	const struct doc_lb *d;
 	struct l4_lb *ret = &b->config->lb;
 
+	choose_lb(b);
+	d = b->lb;
 	build_source(b, "ipv4-src-address", AF_INET, &d->ipv4_src_address, &ret->src4);
 	build_source(b, "ipv6-src-address", AF_INET6, &d->ipv6_src_address, &ret->src6);
-	ret->sync_interval = rule_duration(&b->sink, &lb, &interval, &d->sync_interval);
+	ret->sync_interval = rule_duration(&b->sink, b->lb_spot, &interval, &d->sync_interval);
 	ret->flow_timeout = build_flow_timeout(b, &d->flow_timeout);
 	build_delays(b, d, ret);
 	ret->sticky_buckets_per_core = build_power(b, &buckets, &d->sticky_buckets_per_core);

@@ -374,9 +374,53 @@ static void http_checks_carry_nothing_of_tls(void **state)
 	fixture_end(&f);
 }
 
+/* the section in its other place */
+static void move_lb(struct fixture *f)
+{
+	f->doc.top_lb = f->doc.lb;
+	f->doc.lb = (struct doc_lb){ 0 };
+}
+
+static void copy_lb(struct fixture *f)
+{
+	f->doc.top_lb = f->doc.lb;
+	f->touched = f->doc.lb.at;
+}
+
+static void xdp_without_lb(struct fixture *f)
+{
+	use_xdp(f);
+	f->doc.lb = (struct doc_lb){ 0 };
+	set_text(f, &f->doc.dataplane, "xdp");
+	f->doc.frontends = &f->frontend[F_SIX];
+	f->doc.n_frontends = 1;
+}
+
+static void lb_may_stand_at_the_top(void **state)
+{
+	static const struct row bad[] = {
+		JUST(copy_lb, "maglev.vpp.lb", "is given beside lb, which is the same section"),
+		SET_DURATION(move_lb, doc.top_lb.sync_interval, 0, "maglev.lb.sync-interval",
+			     "more than 0"),
+		JUST(xdp_without_lb, "maglev.lb.ipv6-src-address",
+		     "is required: xdp sends to IPv6"),
+	};
+	struct fixture f;
+
+	EACH(bad, assert_refused);
+	fixture_begin(&f);
+	move_lb(&f);
+	set_duration(&f, &f.doc.top_lb.flow_timeout, 7 * S);
+	assert_clean(&f);
+	assert_int_equal(f.config.lb.flow_timeout, 7 * S);
+	assert_true(addr_is_set(&f.config.lb.src4));
+	fixture_end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lb_may_stand_at_the_top),
 		cmocka_unit_test(lb_rules),
 		cmocka_unit_test(source_address_rules),
 		cmocka_unit_test(dataplane_rules),

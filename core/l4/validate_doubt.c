@@ -20,6 +20,9 @@ static void doubt_ignored(struct l4__build *b, const struct rule_spot *spot,
 
 	if (c->type == L4_CHECK_ICMP && d->port.set)
 		rule_doubt(&b->sink, spot, "port", d->port.at, "is ignored: icmp has no ports");
+	if (c->http.ca.file && c->http.insecure_skip_verify)
+		rule_doubt(&b->sink, &params, "ca-file", p->ca_file.at,
+			   "is ignored: insecure-skip-verify accepts any certificate");
 	if (c->type != L4_CHECK_HTTP)
 		return;
 	if (p->server_name.set)
@@ -111,6 +114,7 @@ void l4__find_doubts(struct l4__build *b)
 	struct use *uses = arena_array_of(b->sink.scratch, b->config->n_backends, struct use);
 
 	doubt_checks(b);
+	l4__doubt_ports(b);
 	for (size_t i = 0; i < b->config->n_frontends; i++)
 		doubt_frontend(b, i, uses);
 	for (size_t i = 0; i < b->config->n_backends; i++) {

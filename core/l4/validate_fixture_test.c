@@ -14,7 +14,7 @@
 
 struct place next_place(struct fixture *f)
 {
-	f->touched = (struct place){ ++f->line, 7 };
+	f->touched = (struct place){ .line = ++f->line, .column = 7 };
 	return f->touched;
 }
 
@@ -53,7 +53,7 @@ static void make_checks(struct fixture *f)
 
 	*web = (struct doc_check){ .name = "web", .at = next_place(f) };
 	set_text(f, &web->type, "https");
-	set_number(f, &web->port, 8443);
+	set_number(f, &web->port, 80);
 	set_duration(f, &web->interval, 5 * S);
 	set_duration(f, &web->fast_interval, 500 * MS);
 	set_duration(f, &web->down_interval, 10 * S);
@@ -76,7 +76,7 @@ static void make_checks(struct fixture *f)
 	set_text(f, &f->check[PING].type, "icmp");
 	f->check[CONN] = (struct doc_check){ .name = "conn", .at = next_place(f) };
 	set_text(f, &f->check[CONN].type, "tcp");
-	set_number(f, &f->check[CONN].port, 25);
+	set_number(f, &f->check[CONN].port, 53);
 }
 
 static void make_backends(struct fixture *f)

@@ -12,10 +12,12 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "base/units.h"
 #include "core/l4/validate_build.h"
 
 #define DESCRIPTION_MAX 1024 /* bytes */
-#define NO_TWIN SIZE_MAX     /* the backend's address is not known */
+#define HOUR (3600 * NSEC_PER_SEC)
+#define NO_TWIN SIZE_MAX /* the backend's address is not known */
 
 /* The last frontend that named a twin, and by which backend. */
 struct mark {
@@ -157,9 +159,11 @@ static void sort_members(struct walk *w, const struct rule_spot *spot, const str
 static void build_pool(struct walk *w, const struct rule_spot *spot, const struct doc_pool *d,
 		       struct l4_pool *pool)
 {
+	static const struct rule_range slow = { "slow-start", 0, HOUR, 0 };
 	struct l4_member *members = arena_array_of(w->b->arena, d->n_members, struct l4_member);
 	size_t n = 0;
 
+	pool->slow_start = rule_duration(&w->b->sink, spot, &slow, &d->slow_start);
 	for (size_t i = 0; i < d->n_members; i++)
 		n += build_member(w, spot, &d->members[i], &members[n]);
 	sort_members(w, spot, d, members, n);

@@ -191,9 +191,11 @@ static void checks_without_http_take_none_of_its_keys(void **state)
 		SET_TEXT(NULL, check[CONN].params.response_regexp, "(a",
 			 "maglev.healthchecks.conn.params.response-regexp", only),
 		SET_TEXT(NULL, check[CONN].params.server_name, "www",
-			 "maglev.healthchecks.conn.params.server-name", only),
+			 "maglev.healthchecks.conn.params.server-name",
+			 "is only for https and tls, not for tcp"),
 		SET_FLAG(NULL, check[CONN].params.insecure_skip_verify, true,
-			 "maglev.healthchecks.conn.params.insecure-skip-verify", only),
+			 "maglev.healthchecks.conn.params.insecure-skip-verify",
+			 "is only for https and tls, not for tcp"),
 		SET_FLAG(NULL, check[CONN].keep_alive, true, "maglev.healthchecks.conn.keep-alive",
 			 only),
 		SET_FLAG(NULL, check[PING].keep_alive, true, "maglev.healthchecks.ping.keep-alive",
@@ -577,8 +579,8 @@ static void frontends_may_share_an_address(void **state)
 static void wrong_backend_address(struct fixture *f)
 {
 	f->frontend[F_ALL].address.v = "2001:db8::10";
-	f->frontend[F_ALL].protocol = (struct doc_text){ true, { 1, 1 }, "tcp" };
-	f->frontend[F_ALL].port = (struct doc_int){ true, { 1, 1 }, 53 };
+	f->frontend[F_ALL].protocol = (struct doc_text){ true, { .line = 1, .column = 1 }, "tcp" };
+	f->frontend[F_ALL].port = (struct doc_int){ true, { .line = 1, .column = 1 }, 53 };
 }
 
 static void wrong_type(struct fixture *f)
@@ -589,8 +591,8 @@ static void wrong_type(struct fixture *f)
 static void wrong_protocol(struct fixture *f)
 {
 	f->frontend[F_ALL].address.v = "198.51.100.10";
-	f->frontend[F_ALL].protocol = (struct doc_text){ true, { 1, 1 }, "tcp" };
-	f->frontend[F_ALL].port = (struct doc_int){ true, { 1, 1 }, 80 };
+	f->frontend[F_ALL].protocol = (struct doc_text){ true, { .line = 1, .column = 1 }, "tcp" };
+	f->frontend[F_ALL].port = (struct doc_int){ true, { .line = 1, .column = 1 }, 80 };
 }
 
 static void wrong_dataplane(struct fixture *f)

@@ -36,7 +36,7 @@ static void a_check_carries_what_was_written(void **state)
 	c = l4_config_check(&f.config, "web");
 	assert_non_null(c);
 	assert_int_equal(c->type, L4_CHECK_HTTPS);
-	assert_int_equal(c->port, 8443);
+	assert_int_equal(c->port, 80);
 	assert_int_equal(c->schedule.interval, 5 * S);
 	assert_int_equal(c->schedule.fast_interval, 500 * MS);
 	assert_int_equal(c->schedule.down_interval, 10 * S);
@@ -71,7 +71,7 @@ static void a_check_is_filled_with_defaults(void **state)
 	assert_clean(&f);
 	c = l4_config_check(&f.config, "conn");
 	assert_non_null(c);
-	assert_int_equal(c->port, 25);
+	assert_int_equal(c->port, 53);
 	assert_int_equal(c->schedule.interval, 2 * S);
 	assert_int_equal(c->schedule.fast_interval, 2 * S);
 	assert_int_equal(c->schedule.down_interval, 2 * S);

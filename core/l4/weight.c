@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "core/l4/slow.h"
 
 enum flush { FLUSH_NEVER, FLUSH_IF_ASKED, FLUSH_ALWAYS };
 
@@ -45,6 +46,17 @@ static bool pool_serves(const struct l4_model *m, size_t frontend, size_t pool)
 	return false;
 }
 
+size_t l4_pool_servers(const struct l4_model *m, size_t frontend, size_t pool)
+{
+	const struct l4_pool *p = &m->config->frontends[frontend].pools[pool];
+	const struct l4_weight *weights = m->frontends[frontend].weights[pool];
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n_members; i++)
+		n += weights[i].value > 0 && table[member_state(m, p, i)].serves;
+	return n;
+}
+
 static bool all_unknown(const struct l4_model *m, const struct l4_frontend *f)
 {
 	for (size_t p = 0; p < f->n_pools; p++)
@@ -63,6 +75,21 @@ struct l4_effective l4_effective_weight(enum health_state state, bool pool_activ
 		.flush = table[state].flush == FLUSH_ALWAYS ||
 			 (table[state].flush == FLUSH_IF_ASKED && flush_on_down),
 	};
+}
+
+struct l4_effective l4_member_weight(const struct l4_model *m, size_t frontend, size_t pool,
+				     size_t member, bool pool_active)
+{
+	const struct l4_frontend *f = &m->config->frontends[frontend];
+	const struct l4_pool *p = &f->pools[pool];
+	const struct l4_backend_state *b = m->backends[p->members[member].backend];
+	struct l4_effective e =
+		l4_effective_weight(b->health.state, pool_active,
+				    m->frontends[frontend].weights[pool][member].value,
+				    f->flush_on_down);
+
+	e.weight = l4_slow_weight(e.weight, l4_slow_share(b->returned, p->slow_start, m->slow_now));
+	return e;
 }
 
 size_t l4_active_pool(const struct l4_model *m, size_t frontend)

@@ -64,6 +64,8 @@ static size_t add_routes(const struct l7_config *c, size_t listener, struct l7_e
 	struct str only = c->n_listeners ? c->listeners[listener].host : STR("");
 	size_t n = 0;
 
+	if (c->n_listeners && c->listeners[listener].protocol != L7_HTTP)
+		return 0;
 	for (size_t i = 0; i < c->n_routes; i++) {
 		const struct l7_route *r = &c->routes[i];
 
@@ -85,7 +87,7 @@ static void fit_path(struct l7_entry *entry, struct l7_target *target, enum l7_p
 	struct l7_match *m = &entry->match;
 	_cleanup_(buf_free) struct buf form = { 0 };
 
-	if (m->kind == L7_REGEX || l7_path_is_plain(m->path) ||
+	if (m->kind == L7_REGEX || m->grpc || l7_path_is_plain(m->path) ||
 	    l7_path_normalize(m->path, policy, &form) < 0)
 		return;
 	m->path = (struct str){ arena_strndup(arena, form.p, form.n), form.n };
@@ -104,6 +106,62 @@ struct l7_entries l7_config_entries(const struct l7_config *c, size_t listener, 
 	for (size_t i = 0; i < n; i++)
 		fit_path(&entries[i], &targets[i], policy, arena);
 	return (struct l7_entries){ entries, targets, n };
+}
+
+/* ---- streams ---- */
+
+static void add_stream(struct l7_stream_entries *to, struct str host, size_t stream)
+{
+	struct l7_entry *entries = (void *)(uintptr_t)to->entries;
+	size_t *streams = (void *)(uintptr_t)to->streams;
+
+	if (entries) {
+		entries[to->n] = (struct l7_entry){
+			.host = host,
+			.match = { .kind = L7_PREFIX, .path = STR("/"), .order = (uint32_t)to->n }
+		};
+		streams[to->n] = stream;
+	}
+	to->n++;
+}
+
+static bool has_stream(const struct l7_stream *s, size_t listener)
+{
+	for (size_t i = 0; i < s->n_listeners; i++)
+		if (s->listeners[i] == listener)
+			return true;
+	return false;
+}
+
+/* Without room for entries it only counts. */
+static void add_streams(const struct l7_config *c, size_t listener, struct l7_stream_entries *to)
+{
+	struct str only = c->listeners[listener].host;
+
+	for (size_t i = 0; i < c->n_streams; i++) {
+		const struct l7_stream *s = &c->streams[i];
+
+		if (!has_stream(s, listener))
+			continue;
+		if (!s->n_hosts)
+			add_stream(to, STR(""), i);
+		for (size_t h = 0; h < s->n_hosts; h++)
+			if (intersect(only, s->hosts[h]))
+				add_stream(to, s->hosts[h], i);
+	}
+}
+
+struct l7_stream_entries l7_config_streams(const struct l7_config *c, size_t listener,
+					   struct arena *arena)
+{
+	struct l7_stream_entries count = { 0 }, r = { 0 };
+
+	assert(listener < c->n_listeners);
+	add_streams(c, listener, &count);
+	r.entries = arena_array_of(arena, count.n, struct l7_entry);
+	r.streams = arena_array_of(arena, count.n, size_t);
+	add_streams(c, listener, &r);
+	return r;
 }
 
 /* ---- backends ---- */

@@ -149,14 +149,13 @@ size_t l7_cors_fields(const struct l7_cors *c, const struct l7_cors_request *r, 
 	    any && !c->credentials ? STR("*") : r->origin);
 	if (c->credentials)
 		put(ret, &n, STR("access-control-allow-credentials"), STR("true"));
-	if (l7_cors_is_preflight(r)) {
+	if (l7_cors_is_preflight(r))
 		put_preflight(c, r, scratch, ret, &n);
-	} else if (!is_any(c->expose, c->n_expose)) {
+	if (!is_any(c->expose, c->n_expose))
 		put(ret, &n, STR("access-control-expose-headers"),
 		    join(scratch, c->expose, c->n_expose));
-	} else if (!c->credentials) {
+	else if (!c->credentials)
 		put(ret, &n, STR("access-control-expose-headers"), STR("*"));
-	}
 	if (!any || c->credentials)
 		put(ret, &n, STR("vary"), STR("origin"));
 	return n;

@@ -34,7 +34,7 @@ struct l7_cors_request {
 bool l7_cors_is_preflight(const struct l7_cors_request *r);
 bool l7_cors_allows(const struct l7_cors *c, struct str origin);
 
-#define L7_CORS_FIELDS 6
+#define L7_CORS_FIELDS 7
 
 /*
  * The fields for the answer to a request; none if its origin is not allowed. Values that are put

@@ -89,6 +89,7 @@ static void a_preflight_is_told_what_is_allowed(void **state)
 	       "access-control-allow-methods: GET, PUT\n"
 	       "access-control-allow-headers: x-one, x-two\n"
 	       "access-control-max-age: 60\n"
+	       "access-control-expose-headers: x-out\n"
 	       "vary: origin\n");
 	expect(&trusted, &preflight,
 	       "access-control-allow-origin: https://x.bar.com\n"
@@ -96,6 +97,7 @@ static void a_preflight_is_told_what_is_allowed(void **state)
 	       "access-control-allow-methods: GET, PUT\n"
 	       "access-control-allow-headers: x-one, x-two\n"
 	       "access-control-max-age: 60\n"
+	       "access-control-expose-headers: x-out\n"
 	       "vary: origin\n");
 }
 
@@ -105,7 +107,8 @@ static void wildcards_repeat_what_was_asked_for(void **state)
 	       "access-control-allow-origin: *\n"
 	       "access-control-allow-methods: PUT\n"
 	       "access-control-allow-headers: x-a, x-b\n"
-	       "access-control-max-age: 5\n");
+	       "access-control-max-age: 5\n"
+	       "access-control-expose-headers: *\n");
 	expect(&open_with_cookies, &preflight,
 	       "access-control-allow-origin: https://x.bar.com\n"
 	       "access-control-allow-credentials: true\n"

@@ -14,9 +14,30 @@
 #include "base/doc.h"
 #include "core/l7/keys.h"
 
+struct l7_doc_certificate {
+	struct place at;
+	L7_CERTIFICATE_KEYS(SCHEMA_MEMBER)
+};
+
+struct l7_doc_tls_clients {
+	bool set;
+	struct place at;
+	L7_TLS_CLIENTS_KEYS(SCHEMA_MEMBER)
+};
+
+struct l7_doc_listener_tls {
+	bool set;
+	struct place at;
+	L7_LISTENER_TLS_KEYS(SCHEMA_MEMBER)
+	const struct l7_doc_certificate *certificates;
+	size_t n_certificates;
+	struct l7_doc_tls_clients clients;
+};
+
 struct l7_doc_listener {
 	struct place at;
 	L7_LISTENER_KEYS(SCHEMA_MEMBER)
+	struct l7_doc_listener_tls tls;
 };
 
 struct l7_doc_clients {
@@ -54,6 +75,12 @@ struct l7_doc_limits {
 	L7_LIMITS_KEYS(SCHEMA_MEMBER)
 };
 
+struct l7_doc_pool_tls {
+	bool set;
+	struct place at;
+	L7_POOL_TLS_KEYS(SCHEMA_MEMBER)
+};
+
 struct l7_doc_pool {
 	struct place at;
 	L7_POOL_KEYS(SCHEMA_MEMBER)
@@ -63,6 +90,7 @@ struct l7_doc_pool {
 	struct l7_doc_probe probe;
 	struct l7_doc_ejection ejection;
 	struct l7_doc_limits limits;
+	struct l7_doc_pool_tls tls;
 };
 
 struct l7_doc_edits {
@@ -128,10 +156,17 @@ struct l7_doc_condition {
 	L7_CONDITION_KEYS(SCHEMA_MEMBER)
 };
 
+struct l7_doc_grpc {
+	bool set;
+	struct place at;
+	L7_GRPC_KEYS(SCHEMA_MEMBER)
+};
+
 struct l7_doc_match {
 	struct place at;
 	L7_MATCH_KEYS(SCHEMA_MEMBER)
 	struct l7_doc_path path;
+	struct l7_doc_grpc grpc;
 	const struct l7_doc_condition *headers, *queries;
 	size_t n_headers, n_queries;
 };
@@ -182,6 +217,13 @@ struct l7_doc_route {
 	size_t n_rules;
 };
 
+struct l7_doc_stream {
+	struct place at;
+	L7_STREAM_KEYS(SCHEMA_MEMBER)
+	const struct l7_doc_backend *backends;
+	size_t n_backends;
+};
+
 struct l7_doc_access_log {
 	bool set;
 	struct place at;
@@ -195,6 +237,8 @@ struct l7_doc {
 	const struct l7_doc_route *routes;
 	size_t n_routes;
 	struct l7_doc_rule default_route;
+	const struct l7_doc_stream *streams;
+	size_t n_streams;
 	const struct l7_doc_pool *pools;
 	size_t n_pools;
 	struct l7_doc_access_log access_log;

@@ -9,6 +9,7 @@ bool l7_try_failed(const struct l7_try *t)
 	case L7_NOT_TAKEN: /* usual for kept connections */
 		return false;
 	case L7_NOT_REACHED:
+	case L7_NOT_SECURED:
 	case L7_BROKEN:
 		return true;
 	case L7_TIMED_OUT:

@@ -48,7 +48,9 @@ static bool is_missing(const struct l7_condition *c, bool query, const struct se
 
 static bool path_holds(const struct l7_match *m, const struct search *s)
 {
-	const struct l7_match path = { .kind = m->kind, .path = m->path, .regex = m->regex };
+	const struct l7_match path = {
+		.kind = m->kind, .path = m->path, .regex = m->regex, .grpc = m->grpc
+	};
 
 	return l7_match_all(&path, s->request, s->regex);
 }

@@ -15,8 +15,10 @@
 #define L7_LISTENER_KEYS(X)                                                                        \
 	X("name", WORD, name)                                                                      \
 	X("address", WORD, address)                                                                \
+	X("protocol", WORD, protocol)                                                              \
 	X("host", WORD, host)                                                                      \
 	X("expect_proxy", BOOL, expect_proxy)                                                      \
+	X("http2", BOOL, http2)                                                                    \
 	X("forwarded", WORD, forwarded)                                                            \
 	X("forwarded_fields", WORD, fields)                                                        \
 	X("trusted_proxies", WORDS, trusted)                                                       \
@@ -25,9 +27,29 @@
 	X("server_timing", BOOL, server_timing)                                                    \
 	X("paths", WORD, paths)
 
+/* ---- TLS of a listener ---- */
+
+#define L7_CERTIFICATE_KEYS(X)                                                                     \
+	X("certificate", WORD, certificate)                                                        \
+	X("key", WORD, key)                                                                        \
+	X("ocsp", WORD, ocsp)
+
+#define L7_TLS_CLIENTS_KEYS(X)                                                                     \
+	X("mode", WORD, mode)                                                                      \
+	X("ca", WORD, ca)                                                                          \
+	X("header", WORD, header)
+
+#define L7_LISTENER_TLS_KEYS(X)                                                                    \
+	X("mode", WORD, mode)                                                                      \
+	X("min_version", WORD, min_version)                                                        \
+	X("ciphers", WORDS, ciphers)                                                               \
+	X("tickets", BOOL, tickets)
+
 #define L7_CLIENTS_KEYS(X)                                                                         \
 	X("connections", INT, connections)                                                         \
 	X("connections_each", INT, each)                                                           \
+	X("sessions", INT, sessions)                                                               \
+	X("sessions_each", INT, sessions_each)                                                     \
 	X("requests", INT, requests)                                                               \
 	X("head_bytes", INT, head)                                                                 \
 	X("fields", INT, fields)                                                                   \
@@ -54,6 +76,8 @@
 	X("health_path", TEXT, path)
 
 #define L7_PROBE_KEYS(X)                                                                           \
+	X("type", WORD, type)                                                                      \
+	X("service", WORD, service)                                                                \
 	X("path", TEXT, path)                                                                      \
 	X("host", WORD, host)                                                                      \
 	X("status", WORD, status)                                                                  \
@@ -76,6 +100,16 @@
 	X("idle", INT, idle)                                                                       \
 	X("idle_time", DURATION, idle_time)
 
+/* TLS to servers. */
+#define L7_POOL_TLS_KEYS(X)                                                                        \
+	X("ca", WORD, ca)                                                                          \
+	X("name", WORD, name)                                                                      \
+	X("names", WORDS, names)                                                                   \
+	X("certificate", WORD, certificate)                                                        \
+	X("key", WORD, key)                                                                        \
+	X("verify", BOOL, verify)                                                                  \
+	X("min_version", WORD, min_version)
+
 /* Of a pool alone, for updates of its servers. */
 #define L7_SERVERS_KEYS(X) X("servers", WORDS, servers)
 
@@ -86,7 +120,8 @@
 	X("hash_key", WORD, hash_key)                                                              \
 	X("connect_timeout", DURATION, connect_timeout)                                            \
 	X("slow_start", DURATION, slow_start)                                                      \
-	X("send_proxy", BOOL, send_proxy)
+	X("send_proxy", BOOL, send_proxy)                                                          \
+	X("protocol", WORD, protocol)
 
 /* ---- filters ---- */
 
@@ -131,6 +166,12 @@
 	X("type", WORD, type)                                                                      \
 	X("value", WORD, value)
 
+/* Of a match: which calls of gRPC. */
+#define L7_GRPC_KEYS(X)                                                                            \
+	X("type", WORD, type)                                                                      \
+	X("service", WORD, service)                                                                \
+	X("method", WORD, method)
+
 #define L7_MATCH_KEYS(X) X("method", WORD, method)
 
 #define L7_BACKEND_KEYS(X)                                                                         \
@@ -160,12 +201,22 @@
 	X("path_exact", WORD, path_exact)                                                          \
 	X("pool", WORD, pool)                                                                      \
 	X("pool_idx", INT, pool_idx)                                                               \
-	X("strip_prefix", BOOL, strip_prefix)
+	X("strip_prefix", BOOL, strip_prefix)                                                      \
+	X("grpc_web", BOOL, grpc_web)
 
 #define L7_ROUTE_KEYS(X)                                                                           \
 	X("host", WORD, host)                                                                      \
 	X("hosts", WORDS, hosts)                                                                   \
 	X("listeners", WORDS, listeners)
+
+#define L7_STREAM_KEYS(X)                                                                          \
+	X("name", WORD, name)                                                                      \
+	X("listeners", WORDS, listeners)                                                           \
+	X("hosts", WORDS, hosts)                                                                   \
+	X("pool", WORD, pool)                                                                      \
+	X("pool_idx", INT, pool_idx)                                                               \
+	X("idle_timeout", DURATION, idle_timeout)                                                  \
+	X("answers", INT, answers)
 
 #define L7_ACCESS_LOG_KEYS(X)                                                                      \
 	X("percent", INT, percent)                                                                 \

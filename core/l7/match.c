@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/l7/grpc.h"
+
 #define DECODED_MAX 1024 /* bytes of a parameter that a regular expression is tried on */
 
 /* ---- order ---- */
@@ -24,12 +26,47 @@ static struct str path_of(const struct l7_match *m)
 	return m->kind == L7_PREFIX ? l7_prefix(m->path) : m->path;
 }
 
+/* The order of kinds; what fits every service goes after what has one. */
+enum rank { EXACT, REGEX, PREFIX, METHOD, METHOD_REGEX, EVERYTHING };
+
+static enum rank rank_of(const struct l7_match *m)
+{
+	switch (m->kind) {
+	case L7_EXACT:
+		return EXACT;
+	case L7_REGEX:
+		return l7_match_is_method(m) ? METHOD_REGEX : REGEX;
+	case L7_PREFIX:
+		return path_of(m).n ? PREFIX : EVERYTHING;
+	case L7_METHOD:
+		return METHOD;
+	}
+	return EVERYTHING;
+}
+
+bool l7_match_is_method(const struct l7_match *m)
+{
+	return m->grpc && !m->grpc->service.n && m->grpc->method.n;
+}
+
+/* Two expressions for gRPC are compared part by part, all other paths as a whole. */
+static int compare_lengths(const struct l7_match *a, const struct l7_match *b)
+{
+	bool parts_a = a->kind == L7_REGEX && a->grpc, parts_b = b->kind == L7_REGEX && b->grpc;
+	int c = compare(parts_a, parts_b);
+
+	if (c || !parts_a)
+		return c ? c : compare(path_of(b).n, path_of(a).n);
+	c = compare(b->grpc->service.n, a->grpc->service.n);
+	return c ? c : compare(b->grpc->method.n, a->grpc->method.n);
+}
+
 int l7_match_cmp(const struct l7_match *a, const struct l7_match *b)
 {
-	int c = compare(a->kind, b->kind);
+	int c = compare(rank_of(a), rank_of(b));
 
 	if (!c)
-		c = compare(path_of(b).n, path_of(a).n);
+		c = compare_lengths(a, b);
 	if (!c)
 		c = compare(b->method.n > 0, a->method.n > 0);
 	if (!c)
@@ -130,10 +167,26 @@ bool l7_match_rest(const struct l7_match *m, const struct l7_request *r, l7_rege
 
 /* ---- the whole ---- */
 
+/* Whether the two parts of a path, of which either may be anything, are what a rule is for. */
+static bool call_holds(const struct l7_match *m, struct str path, l7_regex_fn regex)
+{
+	const struct l7_grpc_match *g = m->grpc;
+	struct str service, method;
+
+	if (!l7_grpc_split(path, &service, &method))
+		return false;
+	if (m->kind == L7_METHOD)
+		return str_eq(g->method, method);
+	return (!g->service.n || regex(g->service_regex, service)) &&
+	       (!g->method.n || regex(g->method_regex, method));
+}
+
 static bool path_holds(const struct l7_match *m, struct str path, l7_regex_fn regex)
 {
 	struct str prefix;
 
+	if (m->kind == L7_METHOD || (m->kind == L7_REGEX && m->grpc))
+		return call_holds(m, path, regex);
 	if (m->kind == L7_REGEX)
 		return regex(m->regex, path);
 	if (m->kind == L7_EXACT)

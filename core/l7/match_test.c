@@ -63,6 +63,71 @@ static void an_expression_decides_alone(void **state)
 	assert_false(path_matches(L7_REGEX, "", "/abc"));
 }
 
+/* ---- gRPC ---- */
+
+#define CALL(kind_, path_, service_, method_)                                                      \
+	{                                                                                          \
+		.kind = L7_##kind_, .path = { path_, sizeof(path_) - 1 },                          \
+		.grpc = &(const struct l7_grpc_match)                                              \
+		{                                                                                  \
+			{ service_, sizeof(service_) - 1 }, { method_, sizeof(method_) - 1 },      \
+				(const struct l7_regex *)3, (const struct l7_regex *)2             \
+		}                                                                                  \
+	}
+
+static void a_call_is_a_service_and_a_method(void **state)
+{
+	const struct {
+		struct l7_match match;
+		const char *path;
+		bool matches;
+	} rows[] = {
+		{ CALL(EXACT, "/a.B/C", "a.B", "C"), "/a.B/C", true },
+		{ CALL(EXACT, "/a.B/C", "a.B", "C"), "/a.B/c", false },
+		{ CALL(PREFIX, "/a.B", "a.B", ""), "/a.B/D", true },
+		{ CALL(PREFIX, "/a.B", "a.B", ""), "/a.Bx/D", false },
+		{ CALL(METHOD, "/C", "", "C"), "/x/C", true },
+		{ CALL(METHOD, "/C", "", "C"), "/x/c", false },
+		{ CALL(METHOD, "/C", "", "C"), "/C", false },
+		{ CALL(METHOD, "/C", "", "C"), "/x/y/C", false },
+		{ CALL(REGEX, "", "s", "m"), "/abc/de", true },
+		{ CALL(REGEX, "", "s", "m"), "/abc/d", false },
+		{ CALL(REGEX, "", "s", "m"), "/ab/de", false },
+		{ CALL(REGEX, "", "s", ""), "/abc/d", true },
+		{ CALL(REGEX, "", "", "m"), "/a/de", true },
+		{ CALL(REGEX, "", "", "m"), "/a/de/f", false },
+		{ CALL(PREFIX, "/", "", ""), "/a/b", true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct l7_request r = { .path = str_of(rows[i].path), .method = STR("POST") };
+
+		if (l7_match_all(&rows[i].match, &r, by_length) != rows[i].matches)
+			fail_msg("row %zu", i);
+	}
+}
+
+/* GRPCRoute: the service first, then the method, then the number of headers. */
+static void calls_go_by_service_then_method(void **state)
+{
+	struct l7_match rows[] = {
+		CALL(EXACT, "/a/b", "a", "b"), CALL(REGEX, "", "aaaa", "b"),
+		CALL(REGEX, "", "aa", "bbbb"), CALL(REGEX, "", "aa", "b"),
+		CALL(REGEX, "", "aa", ""),     CALL(PREFIX, "/a", "a", ""),
+		CALL(PREFIX, "/a", "a", ""),   CALL(METHOD, "/bb", "", "bb"),
+		CALL(REGEX, "", "", "bbb"),    CALL(PREFIX, "/", "", ""),
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		rows[i].order = (uint32_t)(ARRAY_SIZE(rows) - i);
+	rows[5].n_headers = 1;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		for (size_t k = i + 1; k < ARRAY_SIZE(rows); k++) {
+			assert_true(l7_match_cmp(&rows[i], &rows[k]) < 0);
+			assert_true(l7_match_cmp(&rows[k], &rows[i]) > 0);
+		}
+}
+
 static void a_method_is_compared_with_case(void **state)
 {
 	const struct l7_match m = { .kind = L7_PREFIX, .path = STR("/"), .method = STR("GET") };
@@ -213,6 +278,8 @@ int main(void)
 		cmocka_unit_test(a_prefix_matches_whole_segments),
 		cmocka_unit_test(an_exact_path_is_the_whole_path),
 		cmocka_unit_test(an_expression_decides_alone),
+		cmocka_unit_test(a_call_is_a_service_and_a_method),
+		cmocka_unit_test(calls_go_by_service_then_method),
 		cmocka_unit_test(a_method_is_compared_with_case),
 		cmocka_unit_test(of_headers_with_one_name_the_first_counts),
 		cmocka_unit_test(parameters_are_compared_decoded),

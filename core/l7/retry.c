@@ -4,9 +4,11 @@
 #include "base/cleanup.h"
 
 /* The status that stands for each ending: for the client, and among the codes of a policy. */
-static const unsigned statuses[] = {
-	[L7_NOT_REACHED] = 503, [L7_NOT_TAKEN] = 503, [L7_TIMED_OUT] = 504, [L7_BROKEN] = 502
-};
+static const unsigned statuses[] = { [L7_NOT_REACHED] = 503,
+				     [L7_NOT_SECURED] = 502,
+				     [L7_NOT_TAKEN] = 503,
+				     [L7_TIMED_OUT] = 504,
+				     [L7_BROKEN] = 502 };
 
 unsigned l7_retry_status(const struct l7_try *t)
 {
@@ -25,7 +27,7 @@ bool l7_retry_again(const struct l7_retry *policy, const struct l7_try *t)
 {
 	if (t->number > policy->attempts || !t->repeatable || t->answering)
 		return false;
-	if (t->ending == L7_NOT_REACHED || t->ending == L7_NOT_TAKEN)
+	if (!l7_retry_costs(t))
 		return true;
 	return has_code(policy, l7_retry_status(t));
 }
@@ -44,7 +46,8 @@ int64_t l7_retry_wait(const struct l7_retry *policy, const struct l7_try *t, uin
 
 bool l7_retry_costs(const struct l7_try *t)
 {
-	return t->ending != L7_NOT_REACHED && t->ending != L7_NOT_TAKEN;
+	return t->ending != L7_NOT_REACHED && t->ending != L7_NOT_SECURED &&
+	       t->ending != L7_NOT_TAKEN;
 }
 
 bool l7_retry_in_budget(unsigned percent, uint32_t active, uint32_t further)

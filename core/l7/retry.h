@@ -16,7 +16,8 @@
 /* How a try ended. */
 enum l7_ending {
 	L7_ANSWERED,	/* with a status */
-	L7_NOT_REACHED, /* no connection: refused, no route, time-out, TLS */
+	L7_NOT_REACHED, /* no connection: refused, no route, time-out */
+	L7_NOT_SECURED, /* TLS was not agreed on, or the server is not the right one */
 	L7_NOT_TAKEN,	/* a kept connection ended unused, or the server refused it unread */
 	L7_TIMED_OUT,	/* no answer within the time of a try */
 	L7_BROKEN,	/* the connection ended, or the answer was malformed */

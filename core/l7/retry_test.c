@@ -31,6 +31,7 @@ static void what_no_server_has_seen_is_tried_again(void **state)
 {
 	assert_true(again(&plain, ended(L7_NOT_REACHED, 0, 1)));
 	assert_true(again(&plain, ended(L7_NOT_TAKEN, 0, 2)));
+	assert_true(again(&plain, ended(L7_NOT_SECURED, 0, 1)));
 	assert_false(again(&plain, ended(L7_NOT_REACHED, 0, 3)));
 }
 
@@ -73,11 +74,8 @@ static void the_client_gets_a_status(void **state)
 	static const struct {
 		enum l7_ending ending;
 		unsigned status;
-	} rows[] = { { L7_ANSWERED, 418 },
-		     { L7_NOT_REACHED, 503 },
-		     { L7_NOT_TAKEN, 503 },
-		     { L7_TIMED_OUT, 504 },
-		     { L7_BROKEN, 502 } };
+	} rows[] = { { L7_ANSWERED, 418 },  { L7_NOT_REACHED, 503 }, { L7_NOT_SECURED, 502 },
+		     { L7_NOT_TAKEN, 503 }, { L7_TIMED_OUT, 504 },   { L7_BROKEN, 502 } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct l7_try t = ended(rows[i].ending, 418, 1);

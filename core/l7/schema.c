@@ -23,8 +23,26 @@
 					.doc_at = offsetof(struct doc_, at),                       \
 	}
 
+#define CERTIFICATE(...) ROW(l7_doc_certificate, __VA_ARGS__)
+static const struct schema_field certificate_fields[] = { L7_CERTIFICATE_KEYS(CERTIFICATE) };
+static const struct schema_section certificate = ELEMENT(l7_doc_certificate, certificate_fields);
+
+#define TLS_CLIENTS(...) ROW(l7_doc_tls_clients, __VA_ARGS__)
+static const struct schema_field tls_clients_fields[] = { L7_TLS_CLIENTS_KEYS(TLS_CLIENTS) };
+static const struct schema_section tls_clients = SINGLE(l7_doc_tls_clients, tls_clients_fields);
+
+#define LISTENER_TLS(...) ROW(l7_doc_listener_tls, __VA_ARGS__)
+static const struct schema_field listener_tls_fields[] = {
+	L7_LISTENER_TLS_KEYS(LISTENER_TLS)
+		SCHEMA_ARRAY("certificates", LIST, l7_doc_listener_tls, certificates, certificate),
+	SCHEMA_NESTED("clients", l7_doc_listener_tls, clients, tls_clients),
+};
+static const struct schema_section listener_tls = SINGLE(l7_doc_listener_tls, listener_tls_fields);
+
 #define LISTENER(...) ROW(l7_doc_listener, __VA_ARGS__)
-static const struct schema_field listener_fields[] = { L7_LISTENER_KEYS(LISTENER) };
+static const struct schema_field listener_fields[] = {
+	L7_LISTENER_KEYS(LISTENER) SCHEMA_NESTED("tls", l7_doc_listener, tls, listener_tls),
+};
 static const struct schema_section listener = ELEMENT(l7_doc_listener, listener_fields);
 
 #define CLIENTS(...) ROW(l7_doc_clients, __VA_ARGS__)
@@ -53,6 +71,10 @@ static const struct schema_section ejection = SINGLE(l7_doc_ejection, ejection_f
 static const struct schema_field limits_fields[] = { L7_LIMITS_KEYS(LIMITS) };
 static const struct schema_section limits = SINGLE(l7_doc_limits, limits_fields);
 
+#define POOL_TLS(...) ROW(l7_doc_pool_tls, __VA_ARGS__)
+static const struct schema_field pool_tls_fields[] = { L7_POOL_TLS_KEYS(POOL_TLS) };
+static const struct schema_section pool_tls = SINGLE(l7_doc_pool_tls, pool_tls_fields);
+
 #define POOL(...) ROW(l7_doc_pool, __VA_ARGS__)
 static const struct schema_field pool_fields[] = {
 	L7_POOL_KEYS(POOL) SCHEMA_ARRAY("upstreams", LIST, l7_doc_pool, upstreams, upstream),
@@ -60,6 +82,7 @@ static const struct schema_field pool_fields[] = {
 	SCHEMA_NESTED("probe", l7_doc_pool, probe, probe),
 	SCHEMA_NESTED("ejection", l7_doc_pool, ejection, ejection),
 	SCHEMA_NESTED("limits", l7_doc_pool, limits, limits),
+	SCHEMA_NESTED("tls", l7_doc_pool, tls, pool_tls),
 };
 static const struct schema_section pool = ELEMENT(l7_doc_pool, pool_fields);
 
@@ -120,9 +143,14 @@ static const struct schema_section filters = SINGLE(l7_doc_filters, filters_fiel
 static const struct schema_field condition_fields[] = { L7_CONDITION_KEYS(CONDITION) };
 static const struct schema_section condition = ELEMENT(l7_doc_condition, condition_fields);
 
+#define GRPC(...) ROW(l7_doc_grpc, __VA_ARGS__)
+static const struct schema_field grpc_fields[] = { L7_GRPC_KEYS(GRPC) };
+static const struct schema_section grpc = SINGLE(l7_doc_grpc, grpc_fields);
+
 #define MATCH(...) ROW(l7_doc_match, __VA_ARGS__)
 static const struct schema_field match_fields[] = {
 	L7_MATCH_KEYS(MATCH) SCHEMA_NESTED("path", l7_doc_match, path, path),
+	SCHEMA_NESTED("grpc", l7_doc_match, grpc, grpc),
 	SCHEMA_ARRAY("headers", LIST, l7_doc_match, headers, condition),
 	SCHEMA_ARRAY("queries", LIST, l7_doc_match, queries, condition),
 };
@@ -174,6 +202,14 @@ static const struct schema_section route = {
 	.doc_at = offsetof(struct l7_doc_route, rule.at),
 };
 
+/* ---- streams ---- */
+
+#define STREAM(...) ROW(l7_doc_stream, __VA_ARGS__)
+static const struct schema_field stream_fields[] = {
+	L7_STREAM_KEYS(STREAM) SCHEMA_ARRAY("backends", LIST, l7_doc_stream, backends, backend),
+};
+static const struct schema_section stream = ELEMENT(l7_doc_stream, stream_fields);
+
 /* ---- the document ---- */
 
 #define ACCESS_LOG(...) ROW(l7_doc_access_log, __VA_ARGS__)
@@ -188,6 +224,7 @@ static const struct schema_field root_fields[] = {
 	SCHEMA_ARRAY("listeners", LIST, l7_doc, listeners, listener),
 	SCHEMA_ARRAY("routes", LIST, l7_doc, routes, route),
 	SCHEMA_NESTED("default_route", l7_doc, default_route, rule),
+	SCHEMA_ARRAY("streams", LIST, l7_doc, streams, stream),
 	SCHEMA_ARRAY("pools", LIST, l7_doc, pools, pool),
 	SCHEMA_NESTED("access_log", l7_doc, access_log, access_log),
 	SCHEMA_NESTED("clients", l7_doc, clients, clients),

@@ -29,8 +29,9 @@ static const char *const hosts[] = {
 static const char *const asked_hosts[] = { "",	      "a.b.c",	 "A.B.C:80", "b.c", "x.b.c",
 					   "x.a.b.c", "y.a.b.c", "c",	     "d",   "x.c" };
 static const char *const paths[] = { "/", "/a", "/a/", "/a/b", "/a/b/c", "/ab", "/b", "/a//b" };
-static const char *const asked_paths[] = { "/",	  "/a",	   "/a/", "/a/b",  "/a/b/", "/a/b/c/d",
-					   "/ab", "/ab/c", "/b",  "/a//b", "//",    "*" };
+static const char *const asked_paths[] = { "/",	       "/a",  "/a/",   "/a/b", "/a/b/",
+					   "/a/b/c/d", "/ab", "/ab/c", "/b",   "/a//b",
+					   "//",       "*",   "/b/b",  "/b/c", "/ab/b" };
 static const char *const methods[] = { "", "GET", "POST" };
 static const char *const queries[] = { "", "q=1", "q=2", "p=1&q=1", "p=1" };
 
@@ -40,6 +41,10 @@ static const struct l7_condition wanted_queries[] = { { .name = { "q", 1 }, .val
 						      { .name = { "p", 1 }, .value = { "1", 1 } } };
 static const struct field fields[] = { { { "X", 1 }, { "1", 1 } }, { { "Y", 1 }, { "1", 1 } } };
 
+/* Services and methods; what is empty may be anything. */
+static const char *const services[] = { "", "a", "b" };
+static const char *const calls[] = { "", "b", "c" };
+
 #define PICK(d, list) str_of((list)[dice_roll((d), ARRAY_SIZE(list))])
 
 /* The pointer is a length: paths that are as long. */
@@ -48,8 +53,39 @@ static bool by_length(const struct l7_regex *regex, struct str text)
 	return text.n == (size_t)(uintptr_t)regex;
 }
 
-static void roll_entries(struct dice *d, struct l7_entry *entries, size_t n)
+/* As validate_rule.c makes it. */
+static void roll_grpc(struct dice *d, struct l7_match *m, struct l7_grpc_match *g, char path[8])
 {
+	const char *service = services[dice_roll(d, ARRAY_SIZE(services))];
+	const char *method = calls[dice_roll(d, ARRAY_SIZE(calls))];
+	bool regex = dice_roll(d, 2);
+
+	*g = (struct l7_grpc_match){ str_of(service), str_of(method),
+				     (const struct l7_regex *)(uintptr_t)(1 + dice_roll(d, 2)),
+				     (const struct l7_regex *)(uintptr_t)(1 + dice_roll(d, 2)) };
+	if (!*method && (!regex || !*service))
+		m->kind = L7_PREFIX;
+	else if (regex)
+		m->kind = L7_REGEX;
+	else
+		m->kind = *service ? L7_EXACT : L7_METHOD;
+	snprintf(path, 8, m->kind == L7_EXACT ? "/%s/%s" : "/%s%s", service, method);
+	m->path = str_of(path);
+	m->method = STR("");
+	m->n_queries = 0;
+	m->grpc = g;
+}
+
+struct roll {
+	struct l7_entry entries[ENTRIES];
+	struct l7_grpc_match grpc[ENTRIES];
+	char paths[ENTRIES][8];
+};
+
+static void roll_entries(struct dice *d, struct roll *roll, size_t n)
+{
+	struct l7_entry *entries = roll->entries;
+
 	for (size_t i = 0; i < n; i++) {
 		struct l7_match *m = &entries[i].match;
 
@@ -67,6 +103,8 @@ static void roll_entries(struct dice *d, struct l7_entry *entries, size_t n)
 		};
 		if (m->kind == L7_REGEX && dice_roll(d, 4))
 			m->kind = L7_PREFIX;
+		if (!dice_roll(d, 3))
+			roll_grpc(d, m, &roll->grpc[i], roll->paths[i]);
 	}
 	for (size_t i = n; i-- > 1;) { /* an order other than that of the array */
 		size_t k = dice_roll(d, (unsigned)i + 1);
@@ -134,11 +172,12 @@ static void the_table_finds_what_the_model_finds(void **state)
 
 		for (unsigned t = 0; t < TABLES; t++) {
 			_cleanup_(arena_freep) struct arena *arena = arena_new();
-			struct l7_entry entries[ENTRIES];
+			struct roll roll;
+			const struct l7_entry *entries = roll.entries;
 			size_t n = dice_roll(&d, ENTRIES);
 			const struct l7_table *table;
 
-			roll_entries(&d, entries, n);
+			roll_entries(&d, &roll, n);
 			table = l7_table_build(arena, entries, n, by_length);
 			for (unsigned i = 0; i < REQUESTS; i++) {
 				const struct l7_request r = { .host = PICK(&d, asked_hosts),

@@ -6,6 +6,7 @@
  *	validate_pool.c		pools
  *	validate_filter.c	filters of rules and backends
  *	validate_rule.c		routes and their rules
+ *	validate_stream.c	streams
  *	this file		listeners, allowed hosts, the access log, and what is common
  *
  * An invalid value is reported once and then counts as not given: an entry keeps its name, so that
@@ -176,6 +177,47 @@ static enum l7_paths build_paths(struct l7__build *b, const struct rule_spot *sp
 	return (enum l7_paths)l7__choose(b, spot, &words, d, L7_PATHS_NORMALIZE);
 }
 
+/* What only requests have. The first key that has no effect is enough. */
+static void doubt_keys(struct l7__build *b, const struct rule_spot *spot,
+		       const struct l7_doc_listener *d)
+{
+	const char *key = d->http2.set	     ? "http2"
+			  : d->forwarded.set ? "forwarded"
+			  : d->fields.set    ? "forwarded_fields"
+			  : d->trusted.set && !rule_flag(&d->expect_proxy, false)
+				  ? "trusted_proxies"
+			  : d->tracing.set	 ? "tracing"
+			  : d->server_timing.set ? "server_timing"
+			  : d->paths.set	 ? "paths"
+						 : NULL;
+
+	if (key)
+		rule_doubt(&b->sink, spot, key, d->at, "has no effect without protocol: http");
+}
+
+static void build_protocol(struct l7__build *b, const struct rule_spot *spot,
+			   const struct l7_doc_listener *d, struct l7_listener *l)
+{
+	static const char *const list[] = {
+		[L7_HTTP] = "http", [L7_TCP] = "tcp", [L7_UDP] = "udp"
+	};
+	static const struct rule_words words = { "protocol", list, ARRAY_SIZE(list) };
+
+	l->protocol = (enum l7_protocol)l7__choose(b, spot, &words, &d->protocol, L7_HTTP);
+	if (l->protocol == L7_HTTP) {
+		l7__check_tls(b, spot, &d->tls, l);
+		return;
+	}
+	doubt_keys(b, spot, d);
+	if (l->host.n && !l7__has_tls(l))
+		rule_fail(&b->sink, spot, "host", d->host.at,
+			  "needs protocol: http or TLS: otherwise a client names no host");
+	l7__check_tls(b, spot, &d->tls, l);
+	if (l->expect_proxy && l->protocol == L7_UDP)
+		rule_fail(&b->sink, spot, "expect_proxy", d->expect_proxy.at,
+			  "is not possible with protocol: udp");
+}
+
 static void build_listener(struct l7__build *b, const struct l7_doc_listener *d,
 			   struct l7_listener *l)
 {
@@ -193,11 +235,44 @@ static void build_listener(struct l7__build *b, const struct l7_doc_listener *d,
 			  rule_quote(&b->sink, d->address.v));
 	l->host = d->host.set ? l7__host(b, &spot, "host", &d->host, true) : STR("");
 	l->expect_proxy = rule_flag(&d->expect_proxy, false);
+	l->http2 = rule_flag(&d->http2, true);
 	build_seeing(b, &spot, d, l);
 	l->paths = build_paths(b, &spot, &d->paths);
+	l7__build_tls(b, &spot, &d->tls, &l->tls);
+	build_protocol(b, &spot, d, l);
 }
 
-/* Listeners with one address share a socket, and are told apart by the host. Port 0 is any. */
+/*
+ * What listeners of one address must have in common. Connections that begin with TLS are told apart
+ * by the host, whatever follows; all others are of the same protocol.
+ */
+static void compare_two(struct l7__build *b, const struct rule_spot *spot, struct place at,
+			const struct l7_listener *l, const struct l7_listener *first)
+{
+	const char *other = rule_quote(&b->sink, first->name);
+
+	if (first->expect_proxy != l->expect_proxy)
+		rule_fail(&b->sink, spot, "expect_proxy", at,
+			  "must be as for listener %s, which has the same address", other);
+	if (first->http2 != l->http2 && !(l7__has_tls(first) && l7__has_tls(l)))
+		rule_fail(&b->sink, spot, "http2", at,
+			  "must be as for listener %s, which has the same address", other);
+	if (l7__has_tls(first) != l7__has_tls(l))
+		rule_fail(&b->sink, spot, "tls", at,
+			  "must be as for listener %s, which has the same address: either all of "
+			  "them have TLS, or none",
+			  other);
+	else if (first->protocol != l->protocol && !(l7__has_tls(first) && l7__has_tls(l)))
+		rule_fail(&b->sink, spot, "protocol", at,
+			  "must be as for listener %s, which has the same address, unless both "
+			  "have TLS",
+			  other);
+}
+
+/*
+ * Listeners with one address share a socket, and are told apart by the host. Port 0 is any.
+ * Datagrams have sockets of their own.
+ */
 static void compare_listener(struct l7__build *b, size_t i, struct map *sockets, struct map *hosts)
 {
 	const struct l7_listener *l = &b->config->listeners[i], *first;
@@ -208,7 +283,8 @@ static void compare_listener(struct l7__build *b, size_t i, struct map *sockets,
 
 	if (!l->at.port)
 		return;
-	key = arena_strdup(b->sink.scratch, endpoint_format(&l->at, address));
+	key = arena_printf(b->sink.scratch, "%s%s", l->protocol == L7_UDP ? "udp " : "",
+			   endpoint_format(&l->at, address));
 	both = arena_printf(b->sink.scratch, "%s %s", key, l->host.p);
 	first = map_get(hosts, both);
 	if (first) {
@@ -221,10 +297,8 @@ static void compare_listener(struct l7__build *b, size_t i, struct map *sockets,
 	first = map_get(sockets, key);
 	if (!first)
 		map_put(sockets, key, (void *)(uintptr_t)l);
-	else if (first->expect_proxy != l->expect_proxy)
-		rule_fail(&b->sink, &spot, "expect_proxy", at,
-			  "must be as for listener %s, which has the same address",
-			  rule_quote(&b->sink, first->name));
+	else
+		compare_two(b, &spot, at, l, first);
 }
 
 static void build_listeners(struct l7__build *b)
@@ -247,6 +321,8 @@ static void build_clients(struct l7__build *b)
 {
 	static const struct rule_range connections = { "connections", 1, 1000000, L7_CLIENTS },
 				       each = { "connections_each", 1, 1000000, 0 },
+				       sessions = { "sessions", 1, 1000000, L7_SESSIONS },
+				       sessions_each = { "sessions_each", 1, 1000000, 0 },
 				       requests = { "requests", 0, 1000000000, 0 },
 				       head = { "head_bytes", 1024, L7_CLIENT_HEAD,
 						L7_CLIENT_HEAD },
@@ -264,6 +340,11 @@ static void build_clients(struct l7__build *b)
 	c->each = (unsigned)rule_number(&b->sink, &spot, &each, &d->each);
 	if (!c->each)
 		c->each = c->connections / 4 ?: 1;
+	c->sessions = (unsigned)rule_number(&b->sink, &spot, &sessions, &d->sessions);
+	c->sessions_each =
+		(unsigned)rule_number(&b->sink, &spot, &sessions_each, &d->sessions_each);
+	if (!c->sessions_each)
+		c->sessions_each = c->sessions / 4 ?: 1;
 	c->requests = (unsigned)rule_number(&b->sink, &spot, &requests, &d->requests);
 	c->head = (unsigned)rule_number(&b->sink, &spot, &head, &d->head);
 	c->fields = (unsigned)rule_number(&b->sink, &spot, &fields, &d->fields);
@@ -366,6 +447,7 @@ int l7_config_build(const struct l7_doc *doc, struct arena *arena, const struct 
 	build_clients(&b);
 	l7__build_pools(&b);
 	l7__build_routes(&b);
+	l7__build_streams(&b);
 	build_allowed(&b);
 	build_log(&b);
 	map_free(&b.pools.map);

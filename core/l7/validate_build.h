@@ -23,6 +23,7 @@ struct l7__build {
 	struct l7_config *config;
 	struct l7__names pools, listeners;
 	size_t n_servers; /* of the pools so far */
+	bool pool_tls;	  /* the present pool has TLS */
 	size_t n_entries; /* of the routes so far */
 };
 
@@ -50,6 +51,12 @@ bool l7__few(struct l7__build *b, const struct rule_spot *spot, const char *word
 /* The chosen word, or the fallback if d is not set or none of them (reported). */
 int l7__choose(struct l7__build *b, const struct rule_spot *spot, const struct rule_words *words,
 	       const struct doc_text *d, int fallback);
+
+/* Whether connections of a listener begin with TLS. */
+static inline bool l7__has_tls(const struct l7_listener *l)
+{
+	return l->tls.mode != L7_TLS_OFF;
+}
 
 /* ---- validate_text.c: texts; an empty result follows a complaint ---- */
 
@@ -86,9 +93,20 @@ struct l7__share {
 void l7__share(struct l7__build *b, const struct rule_spot *spot, struct l7__share d,
 	       uint32_t *ret_numerator, uint32_t *ret_denominator);
 
+/* ---- validate_rule.c ---- */
+
+void l7__build_backend(struct l7__build *b, const struct rule_spot *spot,
+		       const struct l7_doc_backend *d, struct l7_backend *ret);
+
 /* ---- the sections ---- */
 
 void l7__build_pools(struct l7__build *b);
+/* validate_tls.c: TLS of a listener, and whether its protocol can have it. */
+void l7__build_tls(struct l7__build *b, const struct rule_spot *listener,
+		   const struct l7_doc_listener_tls *d, struct l7_listener_tls *ret);
+void l7__check_tls(struct l7__build *b, const struct rule_spot *listener,
+		   const struct l7_doc_listener_tls *d, const struct l7_listener *l);
 void l7__build_filters(struct l7__build *b, const struct rule_spot *spot,
 		       const struct l7_doc_filters *d, struct l7_filters *ret);
 void l7__build_routes(struct l7__build *b);
+void l7__build_streams(struct l7__build *b);

@@ -29,7 +29,7 @@ static void build_upstream(struct l7__build *b, const struct rule_spot *spot,
 	if (!d->port.set)
 		rule_fail(&b->sink, spot, "port", d->at, "is required");
 	s->weight = (uint32_t)rule_number(&b->sink, spot, &weight, &d->weight);
-	s->tls = rule_flag(&d->tls, false);
+	s->tls = rule_flag(&d->tls, b->pool_tls);
 	s->drain = rule_flag(&d->drain, false);
 	s->idx = d->idx.set ? (uint32_t)rule_number(&b->sink, spot, &idx, &d->idx)
 			    : (uint32_t)b->n_servers;
@@ -105,7 +105,7 @@ static void build_server(struct l7__build *b, const struct rule_spot *spot,
 	struct doc_text host = *d;
 	uint64_t port = 0;
 
-	*s = (struct l7_server){ .weight = 1, .idx = (uint32_t)b->n_servers++ };
+	*s = (struct l7_server){ .weight = 1, .tls = b->pool_tls, .idx = (uint32_t)b->n_servers++ };
 	if (!rule_token(&b->sink, spot, NULL, d, SERVER_BYTES))
 		return;
 	if (!colon || str_to_u64(str_of(colon + 1), UINT16_MAX, &port) < 0 || !port ||
@@ -250,6 +250,52 @@ static void check_times(struct l7__build *b, const struct rule_spot *spot, const
 		rule_fail(&b->sink, spot, word, at, "must not be longer than the interval");
 }
 
+/* A key that only one type of probes has, or two. */
+static void needs_type(struct l7__build *b, const struct rule_spot *spot, const char *word,
+		       const struct doc_text *d, const char *types)
+{
+	if (d->set)
+		rule_fail(&b->sink, spot, word, d->at, "needs type: %s", types);
+}
+
+/* Without a type, a path makes the difference. */
+static void build_type(struct l7__build *b, const struct rule_spot *spot,
+		       const struct l7_doc_probe *d, struct l7_probe *p)
+{
+	static const char *const list[] = {
+		[L7_PROBE_HTTP] = "http", [L7_PROBE_GRPC] = "grpc", [L7_PROBE_TCP] = "tcp"
+	};
+	static const struct rule_words words = { "type", list, ARRAY_SIZE(list) };
+	enum l7_probe_type usual = d->path.set ? L7_PROBE_HTTP : L7_PROBE_TCP;
+
+	p->type = (enum l7_probe_type)l7__choose(b, spot, &words, &d->type, (int)usual);
+	if (p->type != L7_PROBE_GRPC)
+		needs_type(b, spot, "service", &d->service, "grpc");
+	if (!d->type.set) {
+		if (!d->path.set && (d->host.set || d->status.set))
+			rule_fail(&b->sink, spot, "path", d->at,
+				  "is required with a host or status");
+		return;
+	}
+	if (p->type != L7_PROBE_HTTP) {
+		needs_type(b, spot, "path", &d->path, "http");
+		needs_type(b, spot, "status", &d->status, "http");
+	}
+	if (p->type == L7_PROBE_TCP)
+		needs_type(b, spot, "host", &d->host, "http or grpc");
+}
+
+static const char *build_service(struct l7__build *b, const struct rule_spot *spot,
+				 const struct doc_text *d)
+{
+	if (!d->set || !*d->v)
+		return NULL;
+	if (strlen(d->v) > L7_GRPC_NAME_MAX)
+		rule_fail(&b->sink, spot, "service", d->at, "is longer than %d bytes",
+			  L7_GRPC_NAME_MAX);
+	return l7__keep(b, d->v).p;
+}
+
 static void build_probe(struct l7__build *b, const struct rule_spot *pool,
 			const struct l7_doc_probe *d, struct l7_probe *p)
 {
@@ -268,12 +314,13 @@ static void build_probe(struct l7__build *b, const struct rule_spot *pool,
 	check_times(b, &spot, "timeout", d->timeout.at, p);
 	p->rise = (unsigned)rule_number(&b->sink, &spot, &rise, &d->rise);
 	p->fall = (unsigned)rule_number(&b->sink, &spot, &fall, &d->fall);
-	p->path = d->path.set ? build_target(b, &spot, "path", &d->path) : NULL;
+	build_type(b, &spot, d, p);
+	if (p->type == L7_PROBE_HTTP)
+		p->path = d->path.set ? build_target(b, &spot, "path", &d->path) : "/";
+	p->service = build_service(b, &spot, &d->service);
 	p->host = d->host.set ? l7__host(b, &spot, "host", &d->host, false).p : NULL;
 	if (d->status.set)
 		build_status(b, &spot, &d->status, p);
-	if (!d->path.set && (d->host.set || d->status.set))
-		rule_fail(&b->sink, &spot, "path", d->at, "is required with a host or status");
 }
 
 /* The older form of probes: numbers of milliseconds, and off unless it says otherwise. */
@@ -352,6 +399,103 @@ static void build_limits(struct l7__build *b, const struct rule_spot *pool,
 	l->idle_time = rule_duration(&b->sink, &spot, &idle_time, &d->idle_time);
 }
 
+/* ---- TLS ---- */
+
+/* The path of a file, or text that begins like PEM. Whether it can be used is found out later. */
+static void build_pem(struct l7__build *b, const struct rule_spot *spot, const char *word,
+		      const struct doc_text *d, struct l7_pem *ret)
+{
+	if (!d->set)
+		return;
+	if (!*d->v || strlen(d->v) > L7_PEM_MAX)
+		rule_fail(&b->sink, spot, word, d->at,
+			  "must be the path of a file or PEM text of at most 1 MiB");
+	else
+		ret->given = l7__keep(b, d->v).p;
+}
+
+/* DNS names have no colon. */
+static void build_tls_name(struct l7__build *b, const struct rule_spot *spot,
+			   const struct doc_text *d, struct l7_tls_name *ret)
+{
+	ret->uri = strchr(d->v, ':');
+	if (!ret->uri)
+		ret->value = l7__host(b, spot, NULL, d, false).p;
+	else if (rule_token(&b->sink, spot, NULL, d, L7_NAME_MAX))
+		ret->value = l7__keep(b, d->v).p;
+}
+
+static void build_tls_names(struct l7__build *b, const struct rule_spot *tls,
+			    const struct doc_words *d, struct l7_pool_tls *t)
+{
+	const struct rule_spot list = { .in = tls, .name = "names" };
+	struct l7_tls_name *names;
+
+	if (!d->set || !l7__few(b, tls, "names", d->at, d->n, L7_TLS_NAMES_MAX))
+		return;
+	if (!d->n)
+		rule_fail(&b->sink, tls, "names", d->at, "must have at least one name");
+	names = arena_array_of(b->arena, d->n, struct l7_tls_name);
+	for (size_t i = 0; i < d->n; i++)
+		build_tls_name(b, &(struct rule_spot){ .in = &list, .index = i }, &d->items[i],
+			       &names[i]);
+	t->names = names;
+	t->n_names = d->n;
+}
+
+/* Authorities and names have no effect if nothing is verified: that is not meant. */
+static void check_verify(struct l7__build *b, const struct rule_spot *spot,
+			 const struct l7_doc_pool_tls *d, const struct l7_pool_tls *t)
+{
+	if (!t->verify && d->ca.set)
+		rule_fail(&b->sink, spot, "ca", d->ca.at, "has no effect with verify: false");
+	if (!t->verify && d->names.set)
+		rule_fail(&b->sink, spot, "names", d->names.at, "has no effect with verify: false");
+	if (!t->verify && !d->ca.set && !d->names.set)
+		rule_doubt(&b->sink, spot, "verify", d->verify.at,
+			   "lets any server pass for the right one");
+	if (d->certificate.set && !d->key.set)
+		rule_fail(&b->sink, spot, "key", d->at, "is required with a certificate");
+	if (d->key.set && !d->certificate.set)
+		rule_fail(&b->sink, spot, "certificate", d->at, "is required with a key");
+}
+
+static void build_tls(struct l7__build *b, const struct rule_spot *pool,
+		      const struct l7_doc_pool_tls *d, struct l7_pool_tls *t)
+{
+	static const char *const list[] = { "1.2", "1.3" };
+	static const struct rule_words versions = { "min_version", list, ARRAY_SIZE(list) };
+	const struct rule_spot spot = { .in = pool, .name = "tls", .code = "InvalidTls" };
+
+	t->given = d->set;
+	t->verify = rule_flag(&d->verify, true);
+	t->newest = l7__choose(b, &spot, &versions, &d->min_version, 0) == 1;
+	t->name = d->name.set ? l7__server(b, &spot, "name", &d->name) : NULL;
+	build_pem(b, &spot, "ca", &d->ca, &t->ca);
+	build_pem(b, &spot, "certificate", &d->certificate, &t->certificate);
+	build_pem(b, &spot, "key", &d->key, &t->key);
+	build_tls_names(b, &spot, &d->names, t);
+	check_verify(b, &spot, d, t);
+}
+
+/* Without TLS there is no ALPN. Of a pool whose servers are set later nothing is known yet. */
+static void build_protocol(struct l7__build *b, const struct rule_spot *spot,
+			   const struct l7_doc_pool *d, struct l7_pool *p)
+{
+	static const char *const list[] = {
+		[L7_HTTP1] = "http1", [L7_H2] = "h2", [L7_AUTO] = "auto"
+	};
+	static const struct rule_words words = { "protocol", list, ARRAY_SIZE(list) };
+
+	p->protocol = (enum l7_server_protocol)l7__choose(b, spot, &words, &d->protocol, L7_HTTP1);
+	for (size_t i = 0; p->protocol == L7_AUTO && i < p->n_servers; i++)
+		if (!p->servers[i].tls) {
+			rule_fail(&b->sink, spot, "protocol", d->protocol.at,
+				  "auto needs TLS to all servers of the pool");
+			break;
+		}
+}
+
 /* ---- pools ---- */
 
 static void build_pool(struct l7__build *b, size_t i, struct l7_pool *p)
@@ -364,7 +508,10 @@ static void build_pool(struct l7__build *b, size_t i, struct l7_pool *p)
 	bool twice = d->name.set && map_get(&b->pools.map, d->name.v) != &d->name;
 
 	p->name = l7__name(b, &spot, d->at, &d->name, twice);
+	b->pool_tls = d->tls.set;
 	build_members(b, &spot, d, p);
+	build_tls(b, &spot, &d->tls, &p->tls);
+	build_protocol(b, &spot, d, p);
 	build_balance(b, &spot, d, p);
 	build_probing(b, &spot, d, p);
 	build_ejection(b, &spot, &d->ejection, &p->ejection);

@@ -104,6 +104,84 @@ static void build_match_path(struct l7__build *b, const struct rule_spot *match,
 	}
 }
 
+/* ---- gRPC ---- */
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* Names of protobuf with dots between them, if `dots`; the first may follow a dot, too. */
+static bool is_grpc_name(const char *text, bool dots)
+{
+	const char *p = dots && *text == '.' ? text + 1 : text;
+
+	while (is_letter(*p)) {
+		while (is_letter(*p) || (*p >= '0' && *p <= '9'))
+			p++;
+		if (!dots || *p != '.')
+			return !*p;
+		p++;
+	}
+	return false;
+}
+
+/* One part of a call: a name, or a regular expression. */
+static struct str build_call_part(struct l7__build *b, const struct rule_spot *spot,
+				  const char *word, const struct doc_text *d,
+				  const struct l7_regex **ret_regex)
+{
+	bool dots = strcmp(word, "service") == 0;
+
+	if (!d->set || !*d->v)
+		return STR("");
+	if (ret_regex)
+		*ret_regex = l7__regex(b, spot, word, d, L7_GRPC_NAME_MAX);
+	else if (strlen(d->v) > L7_GRPC_NAME_MAX || !is_grpc_name(d->v, dots))
+		rule_fail(&b->sink, spot, word, d->at,
+			  "%s must be the name of a %s of at most %d bytes",
+			  rule_quote(&b->sink, d->v), word, L7_GRPC_NAME_MAX);
+	return l7__keep(b, d->v);
+}
+
+/* The path of calls: "/service/method". */
+static struct str call_path(struct l7__build *b, const struct l7_match *m)
+{
+	const struct l7_grpc_match *g = m->grpc;
+	const char *any = m->kind == L7_REGEX ? "[^/]+" : "";
+	char *path;
+
+	if (m->kind == L7_PREFIX || m->kind == L7_METHOD)
+		path = arena_printf(b->arena, "/%s%s", g->service.p, g->method.p);
+	else
+		path = arena_printf(b->arena, "/%s/%s", g->service.n ? g->service.p : any,
+				    g->method.n ? g->method.p : any);
+	return str_of(path);
+}
+
+static void build_match_grpc(struct l7__build *b, const struct rule_spot *match,
+			     const struct l7_doc_grpc *d, struct l7_match *m)
+{
+	static const char *const list[] = { "exact", "regex" };
+	static const struct rule_words words = { "type", list, ARRAY_SIZE(list) };
+	const struct rule_spot spot = { .in = match, .name = "grpc" };
+	struct l7_grpc_match *g = arena_new_of(b->arena, struct l7_grpc_match);
+	bool regex = l7__choose(b, &spot, &words, &d->type, 0);
+
+	g->service =
+		build_call_part(b, &spot, "service", &d->service, regex ? &g->service_regex : NULL);
+	g->method =
+		build_call_part(b, &spot, "method", &d->method, regex ? &g->method_regex : NULL);
+	m->grpc = g;
+	if (!g->method.n && (!regex || !g->service.n))
+		m->kind = L7_PREFIX;
+	else if (regex)
+		m->kind = L7_REGEX;
+	else
+		m->kind = g->service.n ? L7_EXACT : L7_METHOD;
+	m->path = call_path(b, m);
+}
+
 static void build_method(struct l7__build *b, const struct rule_spot *spot,
 			 const struct doc_text *d, struct l7_match *m)
 {
@@ -125,7 +203,13 @@ static void build_match(struct l7__build *b, const struct rule_spot *spot,
 	const struct rule_spot headers = { .in = spot, .name = "headers" };
 	const struct rule_spot queries = { .in = spot, .name = "queries" };
 
-	build_match_path(b, spot, &d->path, m);
+	if (d->grpc.set && (d->path.set || d->method.set || d->n_queries))
+		rule_fail(&b->sink, L7__AS(spot, "ConflictingKeys"), "grpc", d->grpc.at,
+			  "must not be used together with path, method or queries");
+	if (d->grpc.set)
+		build_match_grpc(b, spot, &d->grpc, m);
+	else
+		build_match_path(b, spot, &d->path, m);
 	build_method(b, spot, &d->method, m);
 	m->headers = build_conditions(b, &headers, d->headers, d->n_headers, &m->n_headers);
 	m->queries = build_conditions(b, &queries, d->queries, d->n_queries, &m->n_queries);
@@ -174,8 +258,8 @@ static void build_matches(struct l7__build *b, const struct rule_spot *spot,
 
 /* ---- backends ---- */
 
-static void build_backend(struct l7__build *b, const struct rule_spot *spot,
-			  const struct l7_doc_backend *d, struct l7_backend *ret)
+void l7__build_backend(struct l7__build *b, const struct rule_spot *spot,
+		       const struct l7_doc_backend *d, struct l7_backend *ret)
 {
 	static const struct rule_range weight = { "weight", 0, L7_WEIGHT_MAX, 1 };
 	bool named = d->pool.set || d->pool_idx.set;
@@ -202,8 +286,8 @@ static void build_backend_list(struct l7__build *b, const struct rule_spot *spot
 	if (!l7__few(b, &in, NULL, d->at, d->n_backends, L7_BACKENDS_MAX))
 		return;
 	for (size_t i = 0; i < d->n_backends; i++) {
-		build_backend(b, &(struct rule_spot){ .in = &in, .index = i }, &d->backends[i],
-			      &list[i]);
+		l7__build_backend(b, &(struct rule_spot){ .in = &in, .index = i }, &d->backends[i],
+				  &list[i]);
 		sum += list[i].weight;
 	}
 	if (!sum && !r->filters.redirect)
@@ -285,7 +369,7 @@ static void check_prefixes(struct l7__build *b, const struct rule_spot *spot,
 	for (size_t i = 0; i < r->n_backends; i++)
 		replaced |= replaces_prefix(&r->backends[i].filters);
 	for (size_t i = 0; i < r->n_matches && replaced; i++)
-		if (r->matches[i].kind != L7_PREFIX) {
+		if (r->matches[i].kind != L7_PREFIX || r->matches[i].grpc) {
 			rule_fail(&b->sink, L7__AS(spot, "InvalidMatch"),
 				  d->matches ? "matches" : NULL, d->at,
 				  "must match by prefix only, because a filter replaces the "
@@ -401,6 +485,7 @@ static void build_rule(struct l7__build *b, const struct rule_spot *spot,
 	build_timeouts(b, spot, &d->timeouts, ret);
 	build_retry(b, spot, &d->retry, &ret->retry);
 	build_persistence(b, spot, &d->persistence, &ret->persistence);
+	ret->grpc_web = rule_flag(&d->grpc_web, false);
 }
 
 /* ---- routes ---- */
@@ -413,6 +498,7 @@ static const char *own_key(const struct l7_doc_rule *d)
 	       : d->pool.set	     ? "pool"
 	       : d->pool_idx.set     ? "pool_idx"
 	       : d->strip_prefix.set ? "strip_prefix"
+	       : d->grpc_web.set     ? "grpc_web"
 	       : d->matches	     ? "matches"
 	       : d->filters.set	     ? "filters"
 	       : d->backends	     ? "backends"
@@ -502,9 +588,16 @@ static void build_route_listeners(struct l7__build *b, const struct rule_spot *r
 	size_t n = d->listeners.n;
 	size_t *list = arena_array_of(b->arena, n, size_t);
 
-	for (size_t i = 0; i < n; i++)
-		list[i] = l7__find(b, &(struct rule_spot){ .in = &in, .index = i }, NULL,
-				   &d->listeners.items[i], &b->listeners);
+	for (size_t i = 0; i < n; i++) {
+		const struct rule_spot spot = { .in = &in, .index = i };
+		const struct doc_text *name = &d->listeners.items[i];
+
+		list[i] = l7__find(b, &spot, NULL, name, &b->listeners);
+		if (list[i] != SIZE_MAX && b->config->listeners[list[i]].protocol != L7_HTTP)
+			rule_fail(&b->sink, &spot, NULL, name->at,
+				  "listener %s must have protocol: http; others are for streams",
+				  rule_quote(&b->sink, name->v));
+	}
 	if (d->listeners.set && !n)
 		rule_fail(&b->sink, &in, NULL, d->listeners.at,
 			  "must name at least one listener; without it, all are meant");
