@@ -286,7 +286,7 @@ enum abi_event {
 	ABI_DROP_FRAGMENT,	 /* a fragment to an address with per-port VIPs */
 	ABI_DROP_NO_SERVER,	 /* as counted per VIP */
 	ABI_DROP_NO_SOURCE,	 /* no GRE source address of the server's family */
-	ABI_DROP_NO_ROUTE,	 /* FIB: none, or the destination is this host */
+	ABI_DROP_NO_ROUTE,	 /* FIB: none, or an address of this host but not the GRE source */
 	ABI_DROP_BLACKHOLE,	 /* FIB: blackhole route */
 	ABI_DROP_UNREACHABLE,	 /* FIB: unreachable route */
 	ABI_DROP_PROHIBIT,	 /* FIB: prohibit route */

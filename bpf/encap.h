@@ -97,6 +97,18 @@ static __always_inline int has_source(const struct abi_hop *hop, const struct ab
 	return hop->family == 4 ? s->source4 != 0 : (a[0] | a[1] | a[2] | a[3]) != 0;
 }
 
+/* Whether the server is this host: GRE would go from its address to the same address. */
+static __always_inline int is_here(const struct abi_hop *hop, const struct abi_settings *s)
+{
+	if (hop->family == 4)
+		return hop->address[3] == s->source4;
+	for (int i = 0; i < 4; i++) {
+		if (hop->address[i] != s->source6[i])
+			return 0;
+	}
+	return 1;
+}
+
 /*
  * Makes the frame [link bytes, not written yet][outer header][GRE][inner packet]. The head moves
  * once, by the difference of old and new headers. Returns 0, or -1 if there is no room.

@@ -95,6 +95,11 @@ static __always_inline int forward(struct xdp_md *ctx, const struct abi_config *
 		return drop(ABI_DROP_NO_SERVER);
 	if (!has_source(hop, s))
 		return drop(ABI_DROP_NO_SOURCE);
+	/* a route to this host is never stored, so others do not pay for the question */
+	if (!fresh && is_here(hop, s)) {
+		count_sent(config, cpu, c->id, p);
+		return XDP_PASS;
+	}
 	if (!fresh) {
 		code = nexthop_ask(ctx, s, hop, now);
 		if (code)

@@ -294,7 +294,7 @@ static void a_server_without_a_way_gets_nothing(void **state)
 	} ways[] = {
 		{ "10.0.13.2", ABI_DROP_BLACKHOLE }, { "10.0.14.2", ABI_DROP_UNREACHABLE },
 		{ "10.0.15.2", ABI_DROP_PROHIBIT },  { "10.99.0.2", ABI_DROP_NO_ROUTE },
-		{ "10.0.2.2", ABI_DROP_NO_ROUTE },   { "2001:db8:99::2", ABI_DROP_NO_ROUTE },
+		{ "10.0.3.2", ABI_DROP_NO_ROUTE },   { "2001:db8:99::2", ABI_DROP_NO_ROUTE },
 	};
 	struct frame_spec spec = packet(true, IPPROTO_TCP);
 	struct frame in, out;
@@ -307,6 +307,26 @@ static void a_server_without_a_way_gets_nothing(void **state)
 		assert_int_equal(lab_events(&lab, ways[i].event), 1);
 		assert_int_equal(lab_all_events(&lab), 1);
 		assert_int_equal(lab_server_packets(&lab, 1), 0);
+	}
+}
+
+/* The kernel gets the packet as it came, and delivers it. It counts as sent. */
+static void a_server_that_is_this_host_is_the_kernels(void **state)
+{
+	for (unsigned mix = 0; mix < 4; mix++) {
+		struct frame_spec spec = packet(mix & 1, IPPROTO_TCP);
+		struct frame in, out;
+
+		lab_reset(&lab);
+		lab_add_one(&lab, spec.destination, IPPROTO_TCP, 80,
+			    mix & 2 ? LAB_SOURCE4 : LAB_SOURCE6);
+		frame_build(&spec, &in);
+		for (unsigned i = 1; i <= 2; i++) {
+			assert_int_equal(lab_run(&lab, &in, &out), XDP_PASS);
+			lab_assert_same(&out, &in);
+			assert_int_equal(lab_server_packets(&lab, 1), i);
+		}
+		assert_int_equal(lab_all_events(&lab), 0);
 	}
 }
 
@@ -445,6 +465,7 @@ int main(void)
 		cmocka_unit_test_setup(a_device_that_is_no_vlan_has_no_tag, reset),
 		cmocka_unit_test_setup(the_way_back_is_a_transmit_if_so_set, reset),
 		cmocka_unit_test_setup(an_unresolved_neighbour_is_the_kernels, reset),
+		cmocka_unit_test_setup(a_server_that_is_this_host_is_the_kernels, reset),
 		cmocka_unit_test_setup(a_server_without_a_way_gets_nothing, reset),
 		cmocka_unit_test_setup(two_vips_share_a_host_and_count_apart, reset),
 		cmocka_unit_test_setup(a_family_without_source_address_gets_nothing, reset),
