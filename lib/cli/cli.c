@@ -241,6 +241,20 @@ static bool is_builtin(const struct cli_option *o)
 	return o >= cli__builtins && o < cli__builtins + CLI__BUILTINS;
 }
 
+/*
+ * The flag of a letter whose value follows without a space, as in -ojson; NULL if the word is none.
+ * A long name of that spelling goes first.
+ */
+static const struct cli_option *find_glued(const struct cli_program *p, const char *word)
+{
+	const struct cli_option *o;
+
+	if (word[0] != '-' || word[1] == '-' || !word[1] || !word[2] || word[2] == '=')
+		return NULL;
+	o = find_in(p->options, p->n_options, (struct str){ word + 1, 1 });
+	return o && o->kind != CLI_BOOL ? o : NULL;
+}
+
 /* Parses the flag at argv[*at]; moves *at past it and its value. */
 static enum cli_verdict read_flag(struct reader *r, int argc, char *const argv[], int *at)
 {
@@ -248,8 +262,11 @@ static enum cli_verdict read_flag(struct reader *r, int argc, char *const argv[]
 	const char *equals = strchr(text, '=');
 	struct str name = { text, equals ? (size_t)(equals - text) : strlen(text) };
 	const struct cli_option *o = find(r->program, name);
+	const struct cli_option *glued = o ? NULL : find_glued(r->program, argv[*at]);
 	enum cli_verdict v;
 
+	if (glued)
+		return collect(r, glued, "--", glued->name, argv[(*at)++] + 2);
 	if (!o)
 		return refuse_unknown(r, name);
 	(*at)++;

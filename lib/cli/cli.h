@@ -8,6 +8,7 @@
  *	};
  *
  * Flags are --x v or --x=v, with one dash or two; booleans are --x or --x=BOOL, never two words.
+ * The value of a letter may follow it at once: -ojson.
  * "--" and the first word that is not a flag end the flags, unless the program accepts flags
  * between its words. If a flag is given twice the last one counts, unless it is a list. A flag
  * takes precedence over its environment variable, and the variable over the fallback. An empty

@@ -224,6 +224,20 @@ static void a_choice_is_one_of_its_words(void **state)
 	unsetenv("CLITEST_SCHEME");
 }
 
+/* As in other programs. Two dashes begin a long name. */
+static void the_value_of_a_letter_may_follow_at_once(void **state)
+{
+	assert_int_equal(parse(&tool, ARGV("-ojson", "show")), CLI_OK);
+	assert_string_equal(got.config, "json");
+	assert_int_equal(parse(&tool, ARGV("-o=json")), CLI_OK);
+	assert_string_equal(got.config, "json");
+	assert_int_equal(parse(&tool, ARGV("-oyaml")), CLI_EXIT_USAGE);
+	assert_string_equal(text,
+			    "prog: --output: \"yaml\" is not text or json\nTry 'prog --help'.\n");
+	assert_int_equal(parse(&tool, ARGV("--ojson")), CLI_EXIT_USAGE);
+	assert_memory_equal(text, "prog: unknown flag --ojson", 26);
+}
+
 static void the_last_of_a_repeated_flag_counts(void **state)
 {
 	OK("--timeout=1s", "--timeout", "1m30s", "--check", "--check=0");
@@ -504,6 +518,7 @@ int main(void)
 		CASE(a_flag_is_written_in_four_ways),
 		CASE(booleans_take_the_words_of_go_behind_an_equals_sign_only),
 		CASE(a_choice_is_one_of_its_words),
+		CASE(the_value_of_a_letter_may_follow_at_once),
 		CASE(the_last_of_a_repeated_flag_counts),
 		CASE(a_list_grows_with_each_flag_and_at_each_comma),
 		CASE(the_environment_sets_what_no_flag_sets),

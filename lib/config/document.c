@@ -7,6 +7,9 @@
  * that cannot be read adds an error and leaves the field unset, and the walk continues, so that all
  * mistakes in a file are reported at once. In lenient mode only vital fields add errors.
  *
+ * Several files are read one after the other into the same struct (struct config_sources), each
+ * before the files that it includes. What an earlier file has set is found there.
+ *
  * The values are looked at through document_node.h, so that one walk serves both syntaxes. The
  * texts of the result are those of the parser's tree; both are in the caller's arena.
  */
@@ -18,6 +21,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/map.h"
 #include "base/near.h"
 #include "base/units.h"
 #include "lib/config/document_node.h"
@@ -28,6 +32,10 @@ struct reader {
 	enum config_mode mode;
 	struct arena *arena;
 	struct errs *errors;
+	const struct config_sources *sources; /* NULL: a document of one text */
+	unsigned file;			      /* that is being read */
+	bool has_first;			      /* a file has the first key of the root */
+	struct place top;		      /* the mapping of the first file */
 };
 
 /* A value and where it is in the document. */
@@ -213,11 +221,36 @@ static void read_duration(const struct reader *r, const struct value *v,
 			 shown(r, &v->node));
 }
 
-/* The type of the array is not known here, so pointer and length are stored with memcpy(). */
-static void store_array(const struct schema_field *f, void *base, const void *items, size_t n)
+/*
+ * An array of structs in the document, with room for more items. Earlier files may have filled it;
+ * then it is copied, because memory of an arena cannot grow. The type of the array is not known
+ * here, so pointer and length are read and stored with memcpy().
+ */
+struct array {
+	char *items;
+	size_t n, old; /* old: items of earlier files */
+};
+
+static struct array open_array(const struct reader *r, const struct schema_field *f,
+			       const void *base, size_t more)
 {
-	memcpy((char *)base + f->offset, &items, sizeof(items));
-	memcpy((char *)base + f->count, &n, sizeof(n));
+	const size_t size = f->section->doc_size;
+	struct array a = { 0 };
+	const char *items;
+
+	memcpy(&items, (const char *)base + f->offset, sizeof(items));
+	memcpy(&a.old, (const char *)base + f->count, sizeof(a.old));
+	a.items = arena_array(r->arena, a.old + more, size);
+	if (a.old)
+		memcpy(a.items, items, a.old * size);
+	a.n = a.old;
+	return a;
+}
+
+static void store_array(const struct schema_field *f, void *base, const struct array *a)
+{
+	memcpy((char *)base + f->offset, &a->items, sizeof(a->items));
+	memcpy((char *)base + f->count, &a->n, sizeof(a->n));
 }
 
 /* True for a collection, and for null, which stands for an empty one. */
@@ -239,8 +272,11 @@ static size_t length_of(const struct config__node *node)
 static struct value item_of(const struct reader *r, const struct value *v, size_t i,
 			    struct yaml_path *path)
 {
+	struct value item = { r->syntax->item(&v->node, i), path, v->quiet };
+
 	*path = (struct yaml_path){ .up = v->path, .index = i };
-	return (struct value){ r->syntax->item(&v->node, i), path, v->quiet };
+	item.node.at.file = r->file;
+	return item;
 }
 
 /* The value of the i-th key of a mapping. */
@@ -250,6 +286,7 @@ static struct value pair_of(const struct reader *r, const struct value *v, size_
 	struct value child = { r->syntax->pair(&v->node, i, ret_key), path, v->quiet };
 
 	*path = (struct yaml_path){ .up = v->path, .key = ret_key->text };
+	child.node.at.file = ret_key->at.file = r->file;
 	return child;
 }
 
@@ -330,6 +367,28 @@ static void refuse_key(const struct reader *r, const struct value *v,
 		complain_as(r, &at_key, CONFIG_CODE_KEY, "unknown key");
 }
 
+/* "FILE:3:5", for complaints about what two files have. */
+static const char *show_place(const struct reader *r, struct place at)
+{
+	return arena_printf(r->arena, "%s:%u:%u",
+			    errs_file(r->errors, at, r->errors->n_files ? r->errors->files[0] : ""),
+			    at.line, at.column);
+}
+
+/* A value of an earlier file stays; two keys of one file were refused by the syntax. */
+static bool is_given(const struct reader *r, const struct value *v, const struct schema_field *f,
+		     const void *base)
+{
+	const struct doc_any *given;
+
+	if (!r->file || f->shape >= SCHEMA_SECTION)
+		return false;
+	given = schema_written(f, base);
+	if (given->set)
+		complain(r, v, "is given twice, first at %s", show_place(r, given->at));
+	return given->set;
+}
+
 typedef void (*read_fn)(const struct reader *r, const struct value *v, const struct schema_field *f,
 			void *base);
 
@@ -347,6 +406,8 @@ static void read_fields(const struct reader *r, const struct value *v,
 		struct value child = pair_of(r, v, i, &path, &key);
 		const struct schema_field *f = schema_find(s, key.text);
 
+		if (!f && r->sources && !v->path && strcmp(key.text, CONFIG_INCLUDE) == 0)
+			continue;
 		if (!f) {
 			refuse_key(r, v, s, &key);
 			continue;
@@ -354,7 +415,8 @@ static void read_fields(const struct reader *r, const struct value *v,
 		if (child.node.type == CONFIG__NOTHING && r->syntax->null_is_absent)
 			continue;
 		child.quiet |= r->mode == CONFIG_LENIENT && !f->vital;
-		reader_of(f->shape)(r, &child, f, base);
+		if (!is_given(r, &child, f, base))
+			reader_of(f->shape)(r, &child, f, base);
 	}
 }
 
@@ -372,9 +434,10 @@ static void read_section(const struct reader *r, const struct value *v,
 
 	if (!is_collection(r, v, CONFIG__MAPPING))
 		return;
+	if (!s->has_set || !*(bool *)(out + s->doc_set))
+		set_place(s, out, v->node.at);
 	if (s->has_set)
 		*(bool *)(out + s->doc_set) = true;
-	set_place(s, out, v->node.at);
 	read_fields(r, v, s, out);
 }
 
@@ -394,50 +457,76 @@ static bool is_name(const struct reader *r, const struct value *v, const struct 
 	return true;
 }
 
+/* The names of earlier files, with the items that have them. */
+static void collect_names(const struct schema_section *s, const struct array *a, struct map *ret)
+{
+	for (size_t i = 0; i < a->old; i++) {
+		char *item = a->items + i * s->doc_size;
+
+		map_put(ret, *(const char **)(item + s->doc_name), item);
+	}
+}
+
+/* Whether an earlier file has the name already, which is reported. */
+static bool is_taken(const struct reader *r, const struct value *v, const struct schema_section *s,
+		     const struct map *names, const struct config__node *key)
+{
+	struct value at_key = { *key, v->path, v->quiet };
+	const char *first = map_get(names, key->text);
+
+	if (first)
+		complain(r, &at_key, "occurs twice, first at %s",
+			 s->has_at ? show_place(r, *(const struct place *)(first + s->doc_at))
+				   : "another place");
+	return first;
+}
+
 static void read_named(const struct reader *r, const struct value *v, const struct schema_field *f,
 		       void *base)
 {
 	const struct schema_section *s = f->section;
-	char *items;
-	size_t n = 0;
+	struct map names = { 0 };
+	struct array a;
 
 	if (!is_collection(r, v, CONFIG__MAPPING))
 		return;
-	items = arena_array(r->arena, length_of(&v->node), s->doc_size);
+	a = open_array(r, f, base, length_of(&v->node));
+	collect_names(s, &a, &names);
 	for (size_t i = 0; i < length_of(&v->node); i++) {
 		struct yaml_path path;
 		struct config__node key;
 		struct value child = pair_of(r, v, i, &path, &key);
-		char *item = items + n * s->doc_size;
+		char *item = a.items + a.n * s->doc_size;
 
-		if (!is_name(r, &child, &key))
+		if (!is_name(r, &child, &key) || is_taken(r, &child, s, &names, &key))
 			continue;
 		*(const char **)(item + s->doc_name) = key.text;
 		set_place(s, item, key.at);
 		read_fields(r, &child, s, item);
-		n++;
+		a.n++;
 	}
-	store_array(f, base, items, n);
+	map_free(&names);
+	store_array(f, base, &a);
 }
 
 static void read_list(const struct reader *r, const struct value *v, const struct schema_field *f,
 		      void *base)
 {
 	const struct schema_section *s = f->section;
-	size_t n = length_of(&v->node);
-	char *items;
+	struct array a;
 
 	if (!is_collection(r, v, CONFIG__LIST))
 		return;
-	items = arena_array(r->arena, n, s->doc_size);
-	for (size_t i = 0; i < n; i++) {
+	a = open_array(r, f, base, length_of(&v->node));
+	for (size_t i = 0; i < length_of(&v->node); i++) {
 		struct yaml_path path;
 		struct value child = item_of(r, v, i, &path);
+		char *item = a.items + a.n++ * s->doc_size;
 
-		set_place(s, items + i * s->doc_size, child.node.at);
-		read_fields(r, &child, s, items + i * s->doc_size);
+		set_place(s, item, child.node.at);
+		read_fields(r, &child, s, item);
 	}
-	store_array(f, base, items, n);
+	store_array(f, base, &a);
 }
 
 static read_fn reader_of(enum schema_shape shape)
@@ -454,29 +543,45 @@ static read_fn reader_of(enum schema_shape shape)
 	return readers[shape];
 }
 
-static bool has_key(const struct reader *r, const struct config__node *mapping, const char *word)
+/* False if the mapping does not have the key. */
+static bool find_key(const struct reader *r, const struct config__node *mapping, const char *word,
+		     struct config__node *ret)
 {
 	struct config__node key;
 
 	for (size_t i = 0; i < mapping->n; i++) {
-		r->syntax->pair(mapping, i, &key);
+		*ret = r->syntax->pair(mapping, i, &key);
 		if (strcmp(key.text, word) == 0)
 			return true;
 	}
 	return false;
 }
 
-static void read_document(const struct reader *r, const struct config__node *node,
-			  const struct schema_section *root, void *out)
+/* Of several files one is enough that has the key, so this is known only after the last. */
+static void need_first(const struct reader *r, const struct schema_section *root)
+{
+	const struct value v = { .node.at = r->top };
+
+	if (root->needs_first && !r->has_first)
+		complain(r, &v, "the key '%s' is missing", root->fields[0].key);
+}
+
+static void read_root(struct reader *r, const struct config__node *node,
+		      const struct schema_section *root, void *out)
 {
 	const char *first = root->needs_first ? root->fields[0].key : NULL;
 	struct value v = { .node = *node };
+	struct config__node found;
 
+	if (!r->file)
+		r->top = node->at;
 	if (node->type == CONFIG__MAPPING) {
-		if (first && !has_key(r, node, first))
-			complain(r, &v, "the key '%s' is missing", first);
+		r->has_first |= first && find_key(r, node, first, &found);
+		if (!r->sources)
+			need_first(r, root);
 		read_fields(r, &v, root, out);
 	} else if (first) {
+		r->has_first = true; /* one complaint is enough */
 		complain(r, &v, "the document must be a mapping with the key '%s', not %s", first,
 			 describe(node));
 	} else {
@@ -484,25 +589,116 @@ static void read_document(const struct reader *r, const struct config__node *nod
 	}
 }
 
-static int parse(const struct reader *r, struct str bytes, const struct schema_section *root,
-		 void *ret)
+/* Complaints of the syntax do not know the number of the file. */
+static int parse_syntax(const struct reader *r, struct str bytes, struct config__node *ret)
 {
-	size_t before = r->errors->n + r->errors->dropped;
+	size_t before = r->errors->n;
+	int e = r->syntax->parse(bytes, r->arena, ret, r->errors);
+
+	for (size_t i = before; i < r->errors->n; i++)
+		r->errors->items[i].at.file = r->file;
+	if (e == 0)
+		ret->at.file = r->file;
+	return e;
+}
+
+static void read_file(struct reader *r, const struct schema_section *root, void *out);
+
+static void read_included(struct reader *r, const struct doc_text *word,
+			  const struct schema_section *root, void *out)
+{
+	unsigned first = 0, n = r->sources->include(r->sources->user, word->v, word->at, &first);
+	unsigned from = r->file;
+
+	for (unsigned i = 0; i < n; i++) {
+		r->file = first + i;
+		read_file(r, root, out);
+	}
+	r->file = from;
+}
+
+/* A word, or a list of words. */
+static void read_includes(struct reader *r, const struct config__node *node,
+			  const struct schema_section *root, void *out)
+{
+	static const struct schema_field field = { .shape = SCHEMA_WORDS };
+	struct yaml_path path = { .key = CONFIG_INCLUDE };
+	struct value v = { .path = &path };
+	struct doc_words words = { 0 };
+	struct doc_text word = { 0 };
+
+	if (!find_key(r, node, CONFIG_INCLUDE, &v.node))
+		return;
+	v.node.at.file = r->file;
+	if (v.node.type == CONFIG__LIST) {
+		read_words(r, &v, &field, &words);
+	} else {
+		read_word(r, &v, &field, &word);
+		words = (struct doc_words){ .items = &word, .n = word.set };
+	}
+	for (size_t i = 0; i < words.n; i++)
+		read_included(r, &words.items[i], root, out);
+}
+
+/*
+ * Whether there are only comments and empty lines. In a file that is included this is allowed: what
+ * it had is switched off.
+ */
+static bool is_blank(struct str bytes)
+{
+	struct str line;
+
+	while (str_cut(&bytes, '\n', &line)) {
+		line = str_trim(line);
+		if (line.n && line.p[line.n - 1] == '\r')
+			line.n--;
+		if (line.n && *line.p != '#')
+			return false;
+	}
+	return true;
+}
+
+static void read_file(struct reader *r, const struct schema_section *root, void *out)
+{
+	struct str bytes = r->sources->bytes(r->sources->user, r->file);
+	struct config__node node;
+
+	if (r->file && is_blank(bytes))
+		return;
+	if (parse_syntax(r, bytes, &node) < 0) {
+		r->has_first = true; /* it may have been in there */
+		return;
+	}
+	read_root(r, &node, root, out);
+	if (node.type == CONFIG__MAPPING)
+		read_includes(r, &node, root, out);
+}
+
+static size_t count(const struct errs *errors)
+{
+	return errors->n + errors->dropped;
+}
+
+static int parse(struct reader *r, struct str bytes, const struct schema_section *root, void *ret)
+{
+	size_t before = count(r->errors);
 	struct config__node node;
 
 	assert(root && r->arena && ret);
 
-	if (r->syntax->parse(bytes, r->arena, &node, r->errors) == 0)
-		read_document(r, &node, root, ret);
+	if (parse_syntax(r, bytes, &node) == 0)
+		read_root(r, &node, root, ret);
 	errs_sort(r->errors);
-	return r->errors->n + r->errors->dropped == before ? 0 : -EINVAL;
+	return count(r->errors) == before ? 0 : -EINVAL;
 }
 
 int config_document_parse(struct str bytes, enum config_mode mode,
 			  const struct schema_section *root, struct arena *arena, void *ret,
 			  struct errs *errors)
 {
-	const struct reader r = { &config__yaml, mode, arena, errors };
+	struct reader r = {
+		.syntax = &config__yaml, .mode = mode, .arena = arena, .errors = errors
+	};
 
 	return parse(&r, bytes, root, ret);
 }
@@ -511,7 +707,27 @@ int config_document_parse_json(struct str bytes, enum config_mode mode,
 			       const struct schema_section *root, struct arena *arena, void *ret,
 			       struct errs *errors)
 {
-	const struct reader r = { &config__json, mode, arena, errors };
+	struct reader r = {
+		.syntax = &config__json, .mode = mode, .arena = arena, .errors = errors
+	};
 
 	return parse(&r, bytes, root, ret);
+}
+
+int config_document_load(const struct config_sources *sources, enum config_mode mode,
+			 const struct schema_section *root, struct arena *arena, void *ret,
+			 struct errs *errors)
+{
+	struct reader r = { .syntax = sources->json ? &config__json : &config__yaml,
+			    .mode = mode,
+			    .arena = arena,
+			    .errors = errors,
+			    .sources = sources };
+	size_t before = count(errors);
+
+	assert(sources && root && arena && ret);
+	read_file(&r, root, ret);
+	need_first(&r, root);
+	errs_sort(errors);
+	return count(errors) == before ? 0 : -EINVAL;
 }

@@ -29,11 +29,16 @@ static struct config__node view(const struct json_node *j)
 	return node;
 }
 
+/* Programs write JSON, and larger documents than people write in YAML. */
+static const struct json_options options = {
+	.limits = { .bytes = (size_t)64 << 20, .members = 10000000 },
+};
+
 static int parse(struct str bytes, struct arena *arena, struct config__node *ret,
 		 struct errs *errors)
 {
 	const struct json_node *root;
-	int e = json_parse(bytes, NULL, arena, &root, errors);
+	int e = json_parse(bytes, &options, arena, &root, errors);
 
 	if (e == 0)
 		*ret = view(root);

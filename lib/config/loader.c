@@ -33,10 +33,11 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "base/vec.h"
+#include "lib/config/files.h"
 #include "lib/config/watch.h"
 #include "lib/loop/job.h"
 #include "lib/loop/waitlist.h"
-#include "lib/yaml/yaml_file.h"
 
 /* Bytes of address space; memory is used on demand. Ten thousand backends take about 2 MiB. */
 #define ARENA_FIRST ((size_t)16 << 20)
@@ -55,13 +56,25 @@ static struct config_load *load_new(struct arena *arena)
 	return load;
 }
 
+static bool skips_file(const struct config_source *source)
+{
+	return source->skips_file && *source->skips_file;
+}
+
 static void load_run(struct config_load *load, const struct config_source *source)
 {
-	_cleanup_(buf_free) struct buf bytes = { 0 };
+	_cleanup_(config_files_freep) struct config_files *files = NULL;
 
 	load->result = CONFIG_PARSE_ERROR;
-	if (yaml_read_file(source->path, &bytes, &load->errors) == 0)
-		load->result = source->build((struct str){ bytes.p, bytes.n }, load, source->user);
+	if (skips_file(source)) {
+		load->result = source->build((struct str){ 0 }, load, source->user);
+	} else if (config_files_open(source->path, &load->errors, &load->warnings, &files) == 0) {
+		load->sources = config_files_sources(files);
+		load->result = source->build(config_files_bytes(files), load, source->user);
+	}
+	load->sources = NULL;
+	if (files)
+		load->included = config_files_included(files, &load->n_included);
 	assert((load->result == CONFIG_OK) == (load->config != NULL));
 	errs_sort(&load->errors);
 	errs_sort(&load->warnings);
@@ -104,6 +117,8 @@ struct config_loader {
 	struct config_watch *watch;
 	config_done_fn watch_done;
 	void *watch_user;
+	/* what the watched file includes, of the last good load and of bad ones since then */
+	VEC(char *) included;
 };
 
 static struct asker *asker_of(struct waitlist_item *w)
@@ -164,6 +179,41 @@ static _Noreturn void on_full(void)
 	_exit(STATUS_FULL);
 }
 
+static void drop_included(struct config_loader *l)
+{
+	for (size_t i = 0; i < l->included.n; i++)
+		free(l->included.items[i]);
+	vec_free(&l->included);
+}
+
+static bool is_included(const struct config_loader *l, const char *path)
+{
+	for (size_t i = 0; i < l->included.n; i++)
+		if (strcmp(l->included.items[i], path) == 0)
+			return true;
+	return false;
+}
+
+static void follow_included(struct config_loader *l)
+{
+	config_watch_follow(l->watch, (const char *const *)l->included.items, l->included.n);
+}
+
+/*
+ * A load that failed may not have seen everything that is included, so what was watched before it
+ * stays. The list is bounded by that of the files.
+ */
+void config_loader_follow(struct config_loader *l, const struct config_load *load)
+{
+	if (load->result == CONFIG_OK)
+		drop_included(l);
+	for (size_t i = 0; i < load->n_included && l->included.n < CONFIG_FILES_MAX; i++)
+		if (!is_included(l, load->included[i]))
+			vec_push(&l->included, mem_strdup(load->included[i]));
+	if (l->watch)
+		follow_included(l);
+}
+
 static void start(struct config_loader *l);
 static int start_job(struct config_loader *l, size_t room);
 
@@ -193,6 +243,8 @@ static void on_done(const struct job_result *result, void *user)
 
 	if (result->end == JOB_DONE) {
 		arena_trim(load->arena);
+		if (!skips_file(l->source))
+			config_loader_follow(l, load);
 		end_reading(l, load, NULL);
 	} else {
 		config_load_free(load);
@@ -231,6 +283,12 @@ static void start(struct config_loader *l)
 
 		l->state = READING;
 		l->round = waitlist_round(&l->waiting);
+		if (config_is_stdin(l->source->path) && !skips_file(l->source)) {
+			end_reading(l, NULL,
+				    "the configuration came from standard input, which cannot "
+				    "be read again: restart the program");
+			continue;
+		}
 		err = start_job(l, ARENA_FIRST);
 		if (err < 0)
 			end_reading(l, NULL, strerror(-err));
@@ -259,6 +317,7 @@ void config_loader_free(struct config_loader *l)
 	if (!l)
 		return;
 	config_watch_free(l->watch);
+	drop_included(l);
 	if (l->load) {
 		job_cancel(l->job);
 		config_load_free(l->load);
@@ -319,8 +378,15 @@ static void on_changed(void *user)
 
 int config_loader_watch(struct config_loader *l, double settle, config_done_fn done, void *user)
 {
+	int err;
+
 	assert(!l->watch);
+	if (config_is_stdin(l->source->path))
+		return 0;
 	l->watch_done = done;
 	l->watch_user = user;
-	return config_watch_new(l->loop, l->source->path, settle, on_changed, l, &l->watch);
+	err = config_watch_new(l->loop, l->source->path, settle, on_changed, l, &l->watch);
+	if (err == 0)
+		follow_included(l);
+	return err;
 }

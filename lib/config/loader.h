@@ -7,6 +7,9 @@
  * the result at the same address, without copying. A crash or an endless loop in the parser does
  * not harm the running daemon.
  *
+ * A configuration may consist of several files (lib/config/files.h), which are read together. "-"
+ * is standard input, which can be read only once: at the start or by --check.
+ *
  * The program provides a function that makes a configuration of bytes (struct config_source), and
  * one that handles a finished reading (config_loader_calls). The loader does the rest: one reading
  * at a time, its deadline, callers that wait for the result, SIGHUP, and watching the file.
@@ -19,6 +22,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "lib/config/document.h"
 #include "lib/loop/loop.h"
 
 enum config_result {
@@ -33,18 +37,28 @@ struct config_load {
 	enum config_result result;
 	void *config; /* made by build(); not NULL if and only if the result is CONFIG_OK */
 	struct errs errors, warnings;
+	/* what the files include: paths, the last part maybe with wildcards */
+	const char *const *included;
+	size_t n_included;
+	const struct config_sources *sources; /* the files; valid during build(), then NULL */
 };
 
 struct config_source {
-	const char *path;
+	const char *path; /* "-": standard input */
 	/*
-	 * Makes the configuration from the bytes, which are valid during the call: fills
+	 * Makes the configuration from the bytes of the file, or from load->sources, which has
+	 * also those of the files that it includes; both are valid during the call. Fills
 	 * load->config, load->errors and load->warnings, with all memory in load->arena. It runs
 	 * in a child process, so it must be pure: no log, no loop, no descriptor that stays open.
 	 * Changes to other memory do not reach the parent.
 	 */
 	enum config_result (*build)(struct str bytes, struct config_load *load, const void *user);
 	const void *user;
+	/*
+	 * If not NULL and true when a reading begins, the file is not read, and build() gets no
+	 * bytes: it makes another configuration of what the last one was made of.
+	 */
+	const bool *skips_file;
 	double limit; /* seconds that a child may take; 0: CONFIG_LOAD_LIMIT */
 };
 
@@ -120,7 +134,11 @@ void config_loader_forget(struct config_loader *l, const void *user);
 void config_loader_answer(struct config_loader *l, const void *report);
 
 /*
- * Watches the file: each change calls config_loader_hangup() with this done and user. At most once
- * per loader. settle is in seconds. Returns -errno of config_watch_new(); nothing is watched then.
+ * Watches the file, and those that it includes, as of the last reading: each change calls
+ * config_loader_hangup() with this done and user. At most once per loader. settle is in seconds.
+ * Returns -errno of config_watch_new(); nothing is watched then. Standard input cannot be watched:
+ * 0.
  */
 int config_loader_watch(struct config_loader *l, double settle, config_done_fn done, void *user);
+/* Watches also what this load includes: for the load of the start, which is not the loader's. */
+void config_loader_follow(struct config_loader *l, const struct config_load *load);

@@ -29,12 +29,12 @@ static enum config_result build(struct str bytes, struct config_load *load, cons
 
 	assert_string_equal(user, "user");
 	if (!bytes.n) {
-		errs_add(&load->errors, (struct place){ 1, 1 }, "", "is empty");
+		errs_add(&load->errors, (struct place){ .line = 1, .column = 1 }, "", "is empty");
 		return CONFIG_PARSE_ERROR;
 	}
 	if (str_eq(bytes, STR("bad"))) {
-		errs_add(&load->errors, (struct place){ 2, 1 }, "b", "is bad");
-		errs_add(&load->errors, (struct place){ 1, 1 }, "a", "is worse");
+		errs_add(&load->errors, (struct place){ .line = 2, .column = 1 }, "b", "is bad");
+		errs_add(&load->errors, (struct place){ .line = 1, .column = 1 }, "a", "is worse");
 		return CONFIG_SEMANTIC_ERROR;
 	}
 	if (str_eq(bytes, STR("hang")))
@@ -46,7 +46,7 @@ static enum config_result build(struct str bytes, struct config_load *load, cons
 		arena_alloc(load->arena, strtoul(bytes.p, NULL, 10) << 20);
 	w = arena_new_of(load->arena, struct word);
 	w->text = arena_strndup(load->arena, bytes.p, bytes.n);
-	errs_add(&load->warnings, (struct place){ 1, 1 }, "", "is only a word");
+	errs_add(&load->warnings, (struct place){ .line = 1, .column = 1 }, "", "is only a word");
 	load->config = w;
 	return CONFIG_OK;
 }

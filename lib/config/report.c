@@ -4,12 +4,13 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "lib/config/files.h"
 #include "lib/log/log.h"
 
 static void log_warnings(const struct errs *list, const char *path)
 {
 	for (size_t i = 0; i < list->n; i++)
-		log_warn("config-warning", LOG_S("file", path),
+		log_warn("config-warning", LOG_S("file", errs_file(list, list->items[i].at, path)),
 			 LOG_U("line", list->items[i].at.line),
 			 LOG_U("column", list->items[i].at.column),
 			 LOG_S("key", list->items[i].key), LOG_S("error", list->items[i].text));
@@ -18,7 +19,7 @@ static void log_warnings(const struct errs *list, const char *path)
 static void log_errors(const struct errs *list, const char *path)
 {
 	for (size_t i = 0; i < list->n; i++)
-		log_error("config-error", LOG_S("file", path),
+		log_error("config-error", LOG_S("file", errs_file(list, list->items[i].at, path)),
 			  LOG_U("line", list->items[i].at.line),
 			  LOG_U("column", list->items[i].at.column),
 			  LOG_S("key", list->items[i].key), LOG_S("error", list->items[i].text));
@@ -53,14 +54,14 @@ int config_check(const struct config_source *source)
 	enum config_result result = load->result;
 	_cleanup_(buf_free) struct buf text = { 0 };
 
-	errs_print(&load->errors, source->path, &text);
+	errs_print(&load->errors, config_shown_path(source->path), &text);
 	for (size_t i = 0; i < load->warnings.n; i++)
 		load->warnings.items[i].text =
 			arena_printf(load->arena, "warning: %s", load->warnings.items[i].text);
-	errs_print(&load->warnings, source->path, &text);
+	errs_print(&load->warnings, config_shown_path(source->path), &text);
 	fputs(buf_cstr(&text), stderr);
 	if (result == CONFIG_OK)
-		printf("%s: ok\n", source->path);
+		printf("%s: ok\n", config_shown_path(source->path));
 	config_load_free(load);
 	return (int)result;
 }

@@ -10,11 +10,16 @@
  * A matching event only starts the timer. When the timer expires, the path is followed again,
  * because directories and links may have changed, and then the file is compared with the last one.
  * In this order a change in between is noticed by the comparison or by the new watches.
+ *
+ * A pattern is followed as a path whose last name is the pattern, and then each of the files that
+ * it matches now as a path of its own, because they may be symbolic links.
  */
 #include "lib/config/watch.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <fnmatch.h>
+#include <glob.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -39,6 +44,7 @@
 struct step {
 	int wd;
 	char *name;
+	bool wild; /* the name is a pattern */
 };
 
 struct steps {
@@ -53,15 +59,20 @@ struct print {
 	struct timespec modified, changed;
 };
 
+struct prints {
+	VEC(struct print) list;
+};
+
 struct config_watch {
 	struct ev_loop *loop;
 	char *path;
+	VEC(char *) more; /* further paths and patterns */
 	double settle;
 	config_watch_fn changed;
 	void *user;
 	int fd, error; /* of inotify; of the last follow() */
 	struct steps steps;
-	struct print last; /* of the file at the start or at the last callback */
+	struct prints last; /* of all files at the start or at the last callback */
 	ev_io events;
 	ev_timer quiet;	    /* active from a change until it is reported */
 	ev_tstamp patience; /* when to report even if changes continue */
@@ -74,7 +85,8 @@ struct walk {
 	struct buf folder, rest;
 	unsigned links;
 	int error; /* of the last inotify_add_watch() */
-	struct steps steps;
+	bool wild; /* the last name is a pattern */
+	struct steps *steps;
 };
 
 static void free_steps(struct steps *s)
@@ -142,7 +154,8 @@ static bool follow_name(struct config_watch *w, struct walk *walk, char *name)
 	if (walk->error == -ENOENT || walk->error == -ENOTDIR)
 		return false;
 	if (wd >= 0)
-		vec_push(&walk->steps.list, (struct step){ wd, mem_strdup(name) });
+		vec_push(&walk->steps->list,
+			 (struct step){ wd, mem_strdup(name), walk->wild && is_last(walk) });
 	buf_printf(&walk->folder, "/%s", name);
 	n = readlink(buf_cstr(&walk->folder), target, sizeof(target));
 	if (n <= 0 || n == sizeof(target))
@@ -170,15 +183,15 @@ static void drop_watches(struct config_watch *w, const struct steps *old)
 			inotify_rm_watch(w->fd, old->list.items[i].wd);
 }
 
-static void follow(struct config_watch *w)
+/* Follows one path; returns the error of its last folder. */
+static int follow_path(struct config_watch *w, const char *path, bool wild, struct steps *steps)
 {
-	struct walk walk = { 0 };
-	struct steps old = w->steps;
+	struct walk walk = { .steps = steps, .wild = wild };
 	bool more = true;
 	char *name;
 
-	buf_adds(&walk.folder, *w->path == '/' ? "/" : ".");
-	buf_adds(&walk.rest, w->path);
+	buf_adds(&walk.folder, *path == '/' ? "/" : ".");
+	buf_adds(&walk.rest, path);
 	while (more && next_name(&walk, &name)) {
 		if (strcmp(name, "..") == 0)
 			buf_adds(&walk.folder, "/..");
@@ -186,12 +199,40 @@ static void follow(struct config_watch *w)
 			more = follow_name(w, &walk, name);
 		free(name);
 	}
-	w->steps = walk.steps;
-	w->error = walk.error == -ENOENT || walk.error == -ENOTDIR ? 0 : walk.error;
-	drop_watches(w, &old);
-	free_steps(&old);
 	buf_free(&walk.folder);
 	buf_free(&walk.rest);
+	return walk.error == -ENOENT || walk.error == -ENOTDIR ? 0 : walk.error;
+}
+
+static bool is_pattern(const char *path)
+{
+	return path[strcspn(path, "*?[")];
+}
+
+/* The files of a further path, sorted; a pattern may match none. The caller calls globfree(). */
+static void expand(const char *path, glob_t *ret)
+{
+	*ret = (glob_t){ 0 };
+	if (!is_pattern(path) || glob(path, 0, NULL, ret) != 0)
+		ret->gl_pathc = 0;
+}
+
+static void follow(struct config_watch *w)
+{
+	struct steps old = w->steps;
+	glob_t found;
+
+	w->steps = (struct steps){ 0 };
+	w->error = follow_path(w, w->path, false, &w->steps);
+	for (size_t i = 0; i < w->more.n; i++) {
+		follow_path(w, w->more.items[i], is_pattern(w->more.items[i]), &w->steps);
+		expand(w->more.items[i], &found);
+		for (size_t k = 0; k < found.gl_pathc; k++)
+			follow_path(w, found.gl_pathv[k], false, &w->steps);
+		globfree(&found);
+	}
+	drop_watches(w, &old);
+	free_steps(&old);
 }
 
 /* ---- changes ---- */
@@ -216,16 +257,49 @@ static bool same_print(const struct print *a, const struct print *b)
 	       same_time(&a->modified, &b->modified) && same_time(&a->changed, &b->changed);
 }
 
+/* The first file comes first; a further path that does not exist has a print, too. */
+static struct prints take_prints(const struct config_watch *w)
+{
+	struct prints all = { 0 };
+	glob_t found;
+
+	vec_push(&all.list, print_of(w->path));
+	for (size_t i = 0; i < w->more.n; i++) {
+		vec_push(&all.list, print_of(w->more.items[i]));
+		expand(w->more.items[i], &found);
+		for (size_t k = 0; k < found.gl_pathc; k++)
+			vec_push(&all.list, print_of(found.gl_pathv[k]));
+		globfree(&found);
+	}
+	return all;
+}
+
+static bool same_prints(const struct prints *a, const struct prints *b)
+{
+	for (size_t i = 0; i < a->list.n && i < b->list.n; i++)
+		if (!same_print(&a->list.items[i], &b->list.items[i]))
+			return false;
+	return a->list.n == b->list.n;
+}
+
+static void replace_prints(struct config_watch *w, const struct prints *now)
+{
+	vec_free(&w->last.list);
+	w->last = *now;
+}
+
 static void on_quiet(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct config_watch *w = timer->data;
-	struct print now;
+	struct prints now;
 
 	follow(w);
-	now = print_of(w->path);
-	if (!now.inode || same_print(&now, &w->last))
+	now = take_prints(w);
+	if (!now.list.items[0].inode || same_prints(&now, &w->last)) {
+		vec_free(&now.list);
 		return;
-	w->last = now;
+	}
+	replace_prints(w, &now);
 	w->changed(w->user);
 }
 
@@ -253,7 +327,8 @@ static bool concerns(const struct config_watch *w, const struct inotify_event *e
 
 		if (s->wd != event->wd)
 			continue;
-		if (!event->len || strcmp(event->name, s->name) == 0)
+		if (!event->len || strcmp(event->name, s->name) == 0 ||
+		    (s->wild && fnmatch(s->name, event->name, 0) == 0))
 			return true; /* no name: the event is about the directory itself */
 	}
 	return false;
@@ -303,13 +378,44 @@ int config_watch_new(struct ev_loop *loop, const char *path, double settle, conf
 	w->events.data = w->quiet.data = w;
 	ev_io_start(loop, &w->events);
 	follow(w);
-	w->last = print_of(path);
+	w->last = take_prints(w);
 	error = w->error;
 	if (error < 0)
 		config_watch_free(w);
 	else
 		*ret = w;
 	return error;
+}
+
+static void free_more(struct config_watch *w)
+{
+	for (size_t i = 0; i < w->more.n; i++)
+		free(w->more.items[i]);
+	vec_free(&w->more);
+}
+
+static bool same_more(const struct config_watch *w, const char *const *paths, size_t n)
+{
+	for (size_t i = 0; i < n && i < w->more.n; i++)
+		if (strcmp(paths[i], w->more.items[i]) != 0)
+			return false;
+	return n == w->more.n;
+}
+
+/* The print of the first file stays the old one, so that no change of it is missed. */
+void config_watch_follow(struct config_watch *w, const char *const *paths, size_t n)
+{
+	struct prints now;
+
+	if (same_more(w, paths, n))
+		return;
+	free_more(w);
+	for (size_t i = 0; i < n; i++)
+		vec_push(&w->more, mem_strdup(paths[i]));
+	follow(w);
+	now = take_prints(w);
+	now.list.items[0] = w->last.list.items[0];
+	replace_prints(w, &now);
 }
 
 void config_watch_free(struct config_watch *w)
@@ -320,6 +426,8 @@ void config_watch_free(struct config_watch *w)
 	ev_timer_stop(w->loop, &w->quiet);
 	close(w->fd);
 	free_steps(&w->steps);
+	free_more(w);
+	vec_free(&w->last.list);
 	free(w->path);
 	free(w);
 }

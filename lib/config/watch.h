@@ -12,7 +12,11 @@
  * after the first change. It is called only if the file exists and differs from the last time
  * (device, inode, size, or one of its times): a deleted file is not a new configuration.
  *
- * The file is not read here, and nothing blocks.
+ * Beside the file, others can be watched that belong to it (config_watch_follow()), also by a
+ * pattern: then a file that comes, changes or goes is a change. Only the first file must exist for
+ * a callback.
+ *
+ * No file is read here, and nothing blocks.
  */
 #pragma once
 
@@ -31,6 +35,11 @@ typedef void (*config_watch_fn)(void *user);
  */
 int config_watch_new(struct ev_loop *loop, const char *path, double settle, config_watch_fn changed,
 		     void *user, struct config_watch **ret);
+/*
+ * Watches these paths as well, in place of the earlier ones; they are copied. The last part of a
+ * path may have wildcards. What they are now does not count as a change.
+ */
+void config_watch_follow(struct config_watch *w, const char *const *paths, size_t n);
 /* NULL is allowed. */
 void config_watch_free(struct config_watch *w);
 /*

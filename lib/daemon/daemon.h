@@ -72,11 +72,33 @@ void daemon_hand_over(pid_t pid);
 /* One line for `systemctl status`; newlines become spaces. */
 void daemon_status(const char *status);
 
+/* How a daemon logs. */
+struct daemon_log {
+	enum log_level level;
+	const char *format; /* one of daemon_log_formats */
+};
+
+extern const char *const daemon_log_formats[];
+
+/* The rows of a table of flags for it. prefix is that of the environment: "MAGLEV_". */
+#define DAEMON_LOG_OPTIONS(prefix, to)                                                             \
+	{ .name = "log-level",                                                                     \
+	  .kind = CLI_LEVEL,                                                                       \
+	  .env = prefix "LOG_LEVEL",                                                               \
+	  .fallback = "info",                                                                      \
+	  .help = "debug, info, warn or error",                                                    \
+	  .level = &(to).level },                                                                  \
+	{                                                                                          \
+		.name = "log-format", .kind = CLI_CHOICE, .env = prefix "LOG_FORMAT",              \
+		.fallback = "json", .help = "json, or text for people", .argument = "FORMAT",      \
+		.choices = daemon_log_formats, .string = &(to).format                              \
+	}
+
 /*
  * Sends the log to standard output, logs the start, and raises the limit of open files. A SIGHUP
  * between this call and daemon_start() stays pending until then.
  */
-void daemon_begin(enum log_level level);
+void daemon_begin(const struct daemon_log *how);
 /*
  * Logs the stop, after the lines of other threads, and waits up to one second for the reader of
  * the log to accept the rest. Blocks.

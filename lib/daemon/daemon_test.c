@@ -181,7 +181,7 @@ static void a_hangup_between_begin_and_start_is_kept(void **state)
 	struct world *w = *state;
 
 	sigaction(SIGHUP, &usual, NULL); /* the default action, as at the start of a process */
-	daemon_begin(LOG_ERROR);
+	daemon_begin(&(struct daemon_log){ LOG_ERROR, "json" });
 	raise(SIGHUP);
 	begin(w);
 	ev_run(w->loop, EVRUN_NOWAIT);
@@ -212,7 +212,7 @@ static _Noreturn void begin_without_a_reader(void)
 	if (pipe(ends) < 0 || dup2(ends[1], STDOUT_FILENO) < 0)
 		_exit(98);
 	close(ends[0]);
-	daemon_begin(LOG_INFO);
+	daemon_begin(&(struct daemon_log){ LOG_INFO, "json" });
 	_exit(log_dropped() == 1 ? 0 : 99);
 }
 
@@ -239,7 +239,7 @@ static _Noreturn void begin_with_a_full_file(void)
 	sigaction(SIGXFSZ, &usual, NULL);
 	if (!file || dup2(fileno(file), STDOUT_FILENO) < 0 || setrlimit(RLIMIT_FSIZE, &small) < 0)
 		_exit(98);
-	daemon_begin(LOG_INFO);
+	daemon_begin(&(struct daemon_log){ LOG_INFO, "json" });
 	_exit(log_dropped() == 1 ? 0 : 99);
 }
 

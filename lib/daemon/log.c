@@ -27,7 +27,9 @@ static void ignore_signal(int signo)
 	sigaction(signo, &ignore, NULL);
 }
 
-void daemon_begin(enum log_level level)
+const char *const daemon_log_formats[] = { "json", "text", NULL };
+
+void daemon_begin(const struct daemon_log *how)
 {
 	uint64_t files;
 	int r;
@@ -36,7 +38,8 @@ void daemon_begin(enum log_level level)
 	ignore_signal(SIGPIPE); /* the reader of the log may be gone already */
 	ignore_signal(SIGXFSZ); /* the log may be a file that has reached LimitFSIZE= */
 	daemon_fill_standard();
-	log_to_fd(STDOUT_FILENO, level);
+	log_set_format(strcmp(how->format, "text") == 0 ? LOG_TEXT : LOG_JSON);
+	log_to_fd(STDOUT_FILENO, how->level);
 	log_info("starting", LOG_S("version", cli_version.version),
 		 LOG_S("commit", cli_version.commit), LOG_S("date", cli_version.date));
 	r = daemon_raise_nofile(&files);
@@ -66,5 +69,6 @@ void daemon_log_request(const struct http_trace *trace, void *user)
 	log_debug("http-request", LOG_S("peer", endpoint_format(&trace->peer, peer)),
 		  LOG_SN("method", trace->method.p, trace->method.n),
 		  LOG_SN("target", trace->target.p, trace->target.n),
-		  LOG_U("status", trace->status));
+		  LOG_U("status", trace->status),
+		  LOG_D("duration_ms", (double)trace->took / NSEC_PER_MSEC));
 }

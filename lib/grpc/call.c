@@ -82,10 +82,10 @@ static void settle(struct grpc_call *call, enum grpc_status status)
 /* Sent before the first message, so that a call which fails early has only trailers. */
 static void begin_answer(struct grpc_call *call)
 {
-	static const struct h2_field fields[] = {
-		{ ":status", { "200", 3 } },
-		{ "content-type", { "application/grpc", 16 } },
-		{ "grpc-accept-encoding", { "identity,gzip", 13 } },
+	static const struct field fields[] = {
+		{ { ":status", 7 }, { "200", 3 } },
+		{ { "content-type", 12 }, { "application/grpc", 16 } },
+		{ { "grpc-accept-encoding", 20 }, { "identity,gzip", 13 } },
 	};
 
 	if (call->answering)
@@ -95,34 +95,33 @@ static void begin_answer(struct grpc_call *call)
 }
 
 /* Adds grpc-status and grpc-message. code holds the digits while fields is in use. */
-static size_t add_status(const struct grpc_call *call, struct h2_field *fields, char code[static 4])
+static size_t add_status(const struct grpc_call *call, struct field *fields, char code[static 4])
 {
 	int n = snprintf(code, 4, "%u", (unsigned)call->status);
 
-	fields[0] = (struct h2_field){ "grpc-status", { code, (size_t)n } };
+	fields[0] = (struct field){ STR("grpc-status"), { code, (size_t)n } };
 	if (!call->text)
 		return 1;
-	fields[1] = (struct h2_field){ "grpc-message", str_of(call->text) };
+	fields[1] = (struct field){ STR("grpc-message"), str_of(call->text) };
 	return 2;
 }
 
-/* h2 calls this after the last byte of the body: the status is always known by then. */
-static void on_finish(struct h2_stream *stream, void *user)
+/* Also counts what was appended, so h2_sent() is not needed before it. */
+static void end_answer(struct grpc_call *call)
 {
-	struct grpc_call *call = h2_stream_area(stream);
-	struct h2_field fields[2];
+	struct field fields[2];
 	char code[4];
 
-	h2_trailers(stream, fields, add_status(call, fields, code));
+	h2_end(stream_of(call), fields, add_status(call, fields, code));
 }
 
 /* Trailers-Only of gRPC's specification: one HEADERS frame with the status, no message. */
 static void answer_status_only(struct grpc_call *call)
 {
-	struct h2_field fields[5] = {
-		{ ":status", { "200", 3 } },
-		{ "content-type", { "application/grpc", 16 } },
-		{ "grpc-accept-encoding", { "identity,gzip", 13 } },
+	struct field fields[5] = {
+		{ STR(":status"), STR("200") },
+		{ STR("content-type"), STR("application/grpc") },
+		{ STR("grpc-accept-encoding"), STR("identity,gzip") },
 	};
 	char code[4];
 	size_t n = 3 + add_status(call, fields + 3, code);
@@ -143,7 +142,7 @@ static void finish_call(struct grpc_call *call, enum grpc_status status, struct 
 	}
 	settle(call, status);
 	if (call->answering)
-		h2_end(stream_of(call));
+		end_answer(call);
 	else
 		answer_status_only(call);
 }
@@ -231,7 +230,7 @@ static void take_content_type(struct grpc_call *call, struct str value)
 
 static void take_timeout(struct grpc_call *call, struct str value)
 {
-	call->bad_timeout = grpc__timeout_parse(value, &call->timeout) < 0;
+	call->bad_timeout = grpc_timeout_parse(value, &call->timeout) < 0;
 }
 
 static void take_encoding(struct grpc_call *call, struct str value)
@@ -252,21 +251,36 @@ static const struct {
 	{ { "grpc-encoding", 13 }, take_encoding },
 };
 
+/* Of a field that is sent several times the last one counts. */
+static void take_metadata(char **place, struct str value)
+{
+	struct buf text = { 0 };
+
+	grpc__message_decode(value, &text);
+	text.n = utf8_fitting(buf_cstr(&text), strlen(buf_cstr(&text)), GRPC_METADATA_VALUE_MAX);
+	free(*place);
+	*place = (char *)(uintptr_t)buf_cstr(&text);
+}
+
 static void on_header(struct h2_stream *stream, struct str name, struct str value, void *user)
 {
 	struct grpc_call *call = h2_stream_area(stream);
+	const char *const *metadata = call->server->config.metadata;
 
 	if (call->begun)
 		return; /* trailers */
 	for (size_t i = 0; i < ARRAY_SIZE(headers); i++)
 		if (str_eq(headers[i].name, name))
 			headers[i].take(call, value);
+	for (size_t i = 0; i < GRPC_METADATA_MAX && metadata[i]; i++)
+		if (str_eq(str_of(metadata[i]), name))
+			take_metadata(&call->metadata[i], value);
 }
 
 /* A client that does not speak gRPC gets an HTTP status, as gRPC's specification asks. */
 static void refuse(struct grpc_call *call, struct str http_status)
 {
-	const struct h2_field field = { ":status", http_status };
+	const struct field field = { STR(":status"), http_status };
 
 	settle(call, GRPC_UNKNOWN);
 	h2_respond(stream_of(call), &field, 1, true);
@@ -282,7 +296,7 @@ static void refuse_method(struct grpc_call *call)
 }
 
 /* Also called for trailers, which are ignored. */
-static void on_headers(struct h2_stream *stream, void *user)
+static void on_headers(struct h2_stream *stream, enum h2_block block, void *user)
 {
 	struct grpc_call *call = h2_stream_area(stream);
 	int64_t limit = call->server->config.request_timeout;
@@ -409,11 +423,15 @@ static void take_bytes(struct grpc_call *call, struct str *bytes)
 		dispatch(call);
 }
 
-/* A second message is refused: for these methods gRPC allows one request message. */
+/*
+ * A second message is refused: for these methods gRPC allows one request message. The window is
+ * returned at once, because what is held is bounded here.
+ */
 static void on_data(struct h2_stream *stream, struct str bytes, void *user)
 {
 	struct grpc_call *call = h2_stream_area(stream);
 
+	h2_consume(stream, bytes.n);
 	while (bytes.n && !call->ended) {
 		if (call->reader.whole)
 			grpc__end(call, GRPC_INVALID_ARGUMENT, "there is more than one request");
@@ -461,10 +479,12 @@ static void on_closed(struct h2_stream *stream, uint32_t error, void *user)
 		trace(call);
 	}
 	free(call->text);
+	for (size_t i = 0; i < GRPC_METADATA_MAX; i++)
+		free(call->metadata[i]);
 }
 
 /* Cleared before the call, so that drained() may register itself again. */
-static void on_drained(struct h2_stream *stream, void *user)
+static void on_writable(struct h2_stream *stream, void *user)
 {
 	struct grpc_call *call = h2_stream_area(stream);
 	void (*drained)(void *user) = call->drained;
@@ -475,13 +495,12 @@ static void on_drained(struct h2_stream *stream, void *user)
 }
 
 const struct h2_events grpc__server_events = {
-	.drained = on_drained,
+	.writable = on_writable,
 	.begin = on_begin,
 	.header = on_header,
 	.headers = on_headers,
 	.data = on_data,
 	.end = on_end,
-	.finish = on_finish,
 	.closed = on_closed,
 };
 
@@ -501,11 +520,16 @@ struct endpoint grpc_peer(const struct grpc_call *call)
 	return h2_conn_peer(h2_stream_conn(stream_of(c)));
 }
 
-/* h2_end() also counts what was appended, so h2_sent() is not needed before it. */
+const char *grpc_metadata(const struct grpc_call *call, size_t i)
+{
+	assert(i < GRPC_METADATA_MAX);
+	return call->metadata[i];
+}
+
 static void end_reply(struct grpc_call *call)
 {
 	settle(call, GRPC_OK);
-	h2_end(stream_of(call));
+	end_answer(call);
 	trace(call);
 }
 

@@ -274,6 +274,7 @@ void grpc_client_free(struct grpc_client *c)
 	drop_calls(&c->waiting);
 	drop_calls(&c->running);
 	drop_calls(&c->ended);
+	grpc__metadata_unref(c->metadata);
 	net_lookup_cancel(c->lookup);
 	c->conn = NULL; /* so that on_lost() does not call state() */
 	h2_host_free(c->host);

@@ -52,6 +52,17 @@ void grpc_client_free(struct grpc_client *c);
  */
 void grpc_client_set_tls(struct grpc_client *c, struct tls_context *tls);
 
+/* One field; the name is in lower case. */
+struct grpc_metadata {
+	const char *name, *value;
+};
+
+/*
+ * Calls that begin from now on carry this metadata instead of the previous one, at most
+ * GRPC_METADATA_MAX fields. Values are copied, names are borrowed. n may be 0.
+ */
+void grpc_client_set_metadata(struct grpc_client *c, const struct grpc_metadata *fields, size_t n);
+
 struct grpc_client_events {
 	/* A decoded message, freed on return. At most once for unary methods. May be NULL. */
 	void (*message)(const ProtobufCMessage *message, void *user);

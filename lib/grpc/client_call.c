@@ -46,6 +46,33 @@ static void let_go(struct grpc_client_call *call, bool reset)
 		h2_reset(s, H2_CANCEL);
 }
 
+void grpc__metadata_unref(struct grpc__metadata *m)
+{
+	if (!m || --m->references)
+		return;
+	for (size_t i = 0; i < m->n; i++)
+		buf_free(&m->values[i]);
+	free(m);
+}
+
+void grpc_client_set_metadata(struct grpc_client *c, const struct grpc_metadata *fields, size_t n)
+{
+	assert(n <= GRPC_METADATA_MAX);
+	grpc__metadata_unref(TAKE_PTR(c->metadata));
+	if (!n)
+		return;
+	c->metadata = mem_zalloc(sizeof(*c->metadata));
+	c->metadata->references = 1;
+	c->metadata->n = n;
+	for (size_t i = 0; i < n; i++) {
+		struct str value = str_of(fields[i].value);
+
+		value.n = utf8_fitting(value.p, value.n, GRPC_METADATA_VALUE_MAX);
+		c->metadata->names[i] = fields[i].name;
+		grpc__message_encode(value, &c->metadata->values[i]);
+	}
+}
+
 /* Also called by a client that is freed, so it must not call back. */
 void grpc__call_free(struct grpc_client_call *call)
 {
@@ -55,6 +82,7 @@ void grpc__call_free(struct grpc_client_call *call)
 	grpc__reader_free(&call->reader);
 	buf_free(&call->request);
 	buf_free(&call->text);
+	grpc__metadata_unref(call->metadata);
 	free(call);
 }
 
@@ -87,37 +115,46 @@ static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 	grpc__call_end(call, GRPC_DEADLINE_EXCEEDED, "deadline exceeded");
 }
 
+#define FIELDS_MAX (8 + GRPC_METADATA_MAX)
+
 /* The timeout that is sent is what is left of it: the call may have waited for the connection. */
-static size_t fill_headers(const struct grpc_client_call *call, struct h2_field fields[static 8],
-			   char timeout[static GRPC__TIMEOUT_STRLEN])
+static size_t fill_headers(const struct grpc_client_call *call,
+			   struct field fields[static FIELDS_MAX],
+			   char timeout[static GRPC_TIMEOUT_STRLEN])
 {
 	const struct grpc_client_config *config = &call->client->config;
 	int64_t left = call->started + call->timeout - loop_monotonic();
-	const struct h2_field all[] = {
-		{ ":method", STR("POST") },
-		{ ":scheme", config->tls ? STR("https") : STR("http") },
-		{ ":path", str_of(call->method->path) },
-		{ ":authority", str_of(config->target) },
-		{ "te", STR("trailers") },
-		{ "content-type", STR("application/grpc") },
-		{ "user-agent", str_of(config->user_agent) },
+	const struct field all[] = {
+		{ STR(":method"), STR("POST") },
+		{ STR(":scheme"), config->tls ? STR("https") : STR("http") },
+		{ STR(":path"), str_of(call->method->path) },
+		{ STR(":authority"), str_of(config->target) },
+		{ STR("te"), STR("trailers") },
+		{ STR("content-type"), STR("application/grpc") },
+		{ STR("user-agent"), str_of(config->user_agent) },
 	};
 
+	const struct grpc__metadata *m = call->metadata;
+	size_t n = ARRAY_SIZE(all);
+
 	memcpy(fields, all, sizeof(all));
+	for (size_t i = 0; m && i < m->n; i++)
+		fields[n++] =
+			(struct field){ str_of(m->names[i]), { m->values[i].p, m->values[i].n } };
 	if (!call->timeout)
-		return ARRAY_SIZE(all);
-	grpc__timeout_format(left > 0 ? left : 1, timeout);
-	fields[ARRAY_SIZE(all)] = (struct h2_field){ "grpc-timeout", str_of(timeout) };
-	return ARRAY_SIZE(all) + 1;
+		return n;
+	grpc_timeout_format(left > 0 ? left : 1, timeout);
+	fields[n++] = (struct field){ STR("grpc-timeout"), str_of(timeout) };
+	return n;
 }
 
 void grpc__call_start(struct grpc_client_call *call)
 {
 	struct grpc_client *c = call->client;
-	struct h2_field fields[8];
-	char timeout[GRPC__TIMEOUT_STRLEN];
+	struct field fields[FIELDS_MAX];
+	char timeout[GRPC_TIMEOUT_STRLEN];
 	size_t n = fill_headers(call, fields, timeout);
-	struct h2_stream *s = h2_request(c->conn, fields, n);
+	struct h2_stream *s = h2_request(c->conn, fields, n, false);
 
 	if (!s) {
 		grpc__call_end(call, GRPC_UNAVAILABLE, "the connection takes no more calls");
@@ -125,9 +162,9 @@ void grpc__call_start(struct grpc_client_call *call)
 	}
 	*slot_of(s) = call;
 	call->stream = s;
-	*h2_out(s) = call->request; /* moved, not copied: the queue of a new stream is empty */
-	call->request = (struct buf){ 0 };
-	h2_end(s);
+	h2_send(s, (struct str){ call->request.p, call->request.n });
+	buf_free(&call->request);
+	h2_end(s, NULL, 0);
 	move(call, &c->running);
 }
 
@@ -184,7 +221,7 @@ void grpc__on_header(struct h2_stream *s, struct str name, struct str value, voi
 }
 
 /* Ends the call at once if the response is not gRPC. 1xx responses are skipped. */
-void grpc__on_headers(struct h2_stream *s, void *user)
+void grpc__on_headers(struct h2_stream *s, enum h2_block block, void *user)
 {
 	struct grpc_client_call *call = *slot_of(s);
 
@@ -275,6 +312,7 @@ void grpc__on_data(struct h2_stream *s, struct str bytes, void *user)
 	struct grpc_client_call *call = *slot_of(s);
 	bool goes_on = call;
 
+	h2_consume(s, bytes.n);
 	while (goes_on && bytes.n) {
 		int r = grpc__read(&call->reader, &bytes, call->client->config.max_message);
 
@@ -332,6 +370,9 @@ struct grpc_client_call *grpc_client_call(struct grpc_client *c, const struct gr
 	call->events = *events;
 	call->timeout = timeout;
 	call->started = loop_monotonic();
+	call->metadata = c->metadata;
+	if (call->metadata)
+		call->metadata->references++;
 	grpc__frame(&call->request, request);
 	move(call, &c->waiting);
 	ev_init(&call->timer, on_deadline);

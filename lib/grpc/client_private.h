@@ -10,8 +10,17 @@
 #include "lib/h2/h2.h"
 #include "lib/net/lookup.h"
 
+/* Metadata, percent-encoded. Shared by the calls that began with it. */
+struct grpc__metadata {
+	size_t references;
+	size_t n;
+	const char *names[GRPC_METADATA_MAX];
+	struct buf values[GRPC_METADATA_MAX];
+};
+
 struct grpc_client_call {
 	struct grpc_client *client;
+	struct grpc__metadata *metadata;   /* NULL: none */
 	TAILQ_ENTRY(grpc_client_call) all; /* in one of the client's three lists */
 	struct grpc__calls *in;		   /* that list */
 	const struct grpc_method *method;
@@ -47,6 +56,7 @@ struct grpc_client {
 	struct grpc__calls waiting, running, ended;
 	ev_timer deliver;      /* never started, only fed: done() is called from the loop */
 	struct arena *scratch; /* for the message being decoded */
+	struct grpc__metadata *metadata; /* of the calls to come; NULL: none */
 };
 
 /* client_call.c */
@@ -57,12 +67,15 @@ void grpc__call_end(struct grpc_client_call *call, enum grpc_status status, cons
 	__attribute__((format(printf, 3, 4)));
 void grpc__call_free(struct grpc_client_call *call);
 
+/* Ends one reference. NULL is allowed. */
+void grpc__metadata_unref(struct grpc__metadata *m);
+
 /* client.c */
 /* Opens a connection unless there is one or a lookup is running. */
 void grpc__client_connect(struct grpc_client *c);
 
 /* Callbacks of the HTTP/2 host, in client_call.c. */
 void grpc__on_header(struct h2_stream *s, struct str name, struct str value, void *user);
-void grpc__on_headers(struct h2_stream *s, void *user);
+void grpc__on_headers(struct h2_stream *s, enum h2_block block, void *user);
 void grpc__on_data(struct h2_stream *s, struct str bytes, void *user);
 void grpc__on_closed(struct h2_stream *s, uint32_t error, void *user);

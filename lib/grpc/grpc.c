@@ -70,6 +70,7 @@ enum grpc_status grpc__status_of_h2(uint32_t error)
 		{ H2_CANCEL, GRPC_CANCELLED },
 		{ H2_ENHANCE_YOUR_CALM, GRPC_RESOURCE_EXHAUSTED },
 		{ H2_INADEQUATE_SECURITY, GRPC_PERMISSION_DENIED },
+		{ H2_LOST, GRPC_UNAVAILABLE },
 	};
 
 	return translate(table, ARRAY_SIZE(table), error, GRPC_INTERNAL);

@@ -7,6 +7,13 @@
 #include <protobuf-c/protobuf-c.h>
 #include <stdbool.h>
 
+/*
+ * Metadata: header fields of a call besides gRPC's own. A value may be any text: it is sent
+ * percent-encoded, like grpc-message, and cut after GRPC_METADATA_VALUE_MAX bytes.
+ */
+#define GRPC_METADATA_MAX 2 /* fields */
+#define GRPC_METADATA_VALUE_MAX 256
+
 /* The numbers of gRPC's specification, as they are sent in grpc-status. */
 enum grpc_status {
 	GRPC_OK = 0,

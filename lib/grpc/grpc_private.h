@@ -8,8 +8,7 @@
 
 #include "base/str.h"
 #include "lib/grpc/grpc.h"
-
-#define GRPC__TIMEOUT_STRLEN 16
+#include "lib/grpc/timeout.h"
 
 /* frame.c: collects messages from DATA frames, which may be cut anywhere. */
 struct grpc__reader {
@@ -39,9 +38,6 @@ void grpc__frame_parts(struct buf *out, struct str a, struct str b);
 int grpc__gunzip(struct str in, size_t max, struct buf *out);
 
 /* text.c */
-/* grpc-timeout: at most eight digits and a unit; -EINVAL otherwise. Capped at INT64_MAX / 2. */
-int grpc__timeout_parse(struct str s, int64_t *ret_ns);
-const char *grpc__timeout_format(int64_t ns, char text[static GRPC__TIMEOUT_STRLEN]);
 /* grpc-message: percent-encoded UTF-8. encode() cuts the text after 2048 bytes. */
 void grpc__message_encode(struct str text, struct buf *out);
 void grpc__message_decode(struct str value, struct buf *out);

@@ -16,6 +16,8 @@
 #include "base/units.h"
 #include "lib/grpc/server_private.h"
 
+#define WINDOW (256 * 1024) /* of a stream: requests may be megabytes, and are taken at once */
+
 static const struct grpc_server_config defaults = {
 	.max_connections = 4096,
 	.max_streams = 128,
@@ -130,6 +132,7 @@ static struct h2_host *new_host(struct grpc_server *s)
 		.max_connections = s->config.max_connections,
 		.max_per_source = s->config.max_per_source,
 		.max_streams = (uint32_t)s->config.max_streams,
+		.window = WINDOW,
 		.keepalive = s->config.keepalive,
 	};
 

@@ -73,6 +73,8 @@ struct grpc_server_config {
 	size_t max_unread_all;	 /* 256 MiB in all; above, clients with unread responses get none */
 	int64_t keepalive;	 /* 60 s without input: PING; 20 s later: closed */
 	int64_t request_timeout; /* 20 s until a request must be complete */
+	/* names, in lower case, of the metadata that calls keep; NULL ends the list; borrowed */
+	const char *metadata[GRPC_METADATA_MAX];
 	void (*trace)(const struct grpc_trace *trace, void *user);
 	void *trace_user; /* of trace(); NULL: user */
 };
@@ -115,6 +117,11 @@ void grpc_server_drain(struct grpc_server *s, void (*done)(void *user), void *us
 /* The common name of the client's verified certificate, NULL without one. Owned by the call. */
 const char *grpc_peer_name(const struct grpc_call *call);
 struct endpoint grpc_peer(const struct grpc_call *call);
+/*
+ * What the client sent under the name config.metadata[i], as valid UTF-8; NULL: nothing. Anybody
+ * can send anything. Owned by the call.
+ */
+const char *grpc_metadata(const struct grpc_call *call, size_t i);
 
 /* Sends the response of a unary method and ends the call. */
 void grpc_reply(struct grpc_call *call, const ProtobufCMessage *response);
@@ -136,7 +143,7 @@ int grpc_send(struct grpc_call *call, const ProtobufCMessage *message);
 int grpc_send_encoded(struct grpc_call *call, struct str shared, struct str own);
 /* Bytes of responses queued in the call. */
 size_t grpc_queued(struct grpc_call *call);
-/* Calls drained() once, when the queue becomes empty. drained() must not send from within. */
+/* Calls drained() once, when the queue becomes empty. It may send. */
 void grpc_on_drained(struct grpc_call *call, void (*drained)(void *user), void *user);
 /* Ends a streaming call with OK. */
 void grpc_finish(struct grpc_call *call);

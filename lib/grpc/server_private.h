@@ -48,7 +48,8 @@ struct grpc_call {
 	bool answering;					     /* h2_respond() was called */
 	bool ended; /* the status is decided; only trailers may be missing */
 	enum grpc_status status;
-	char *text; /* percent-encoded grpc-message; NULL: none */
+	char *text;			   /* percent-encoded grpc-message; NULL: none */
+	char *metadata[GRPC_METADATA_MAX]; /* as in the configuration; NULL: not sent */
 	void (*cancelled)(void *user);
 	void *cancelled_user;
 	void (*drained)(void *user);

@@ -23,7 +23,7 @@ static const struct unit {
 	{ 'H', 3600 * NSEC_PER_SEC },
 };
 
-int grpc__timeout_parse(struct str s, int64_t *ret_ns)
+int grpc_timeout_parse(struct str s, int64_t *ret_ns)
 {
 	uint64_t n;
 
@@ -42,13 +42,13 @@ int grpc__timeout_parse(struct str s, int64_t *ret_ns)
 	return -EINVAL;
 }
 
-const char *grpc__timeout_format(int64_t ns, char text[static GRPC__TIMEOUT_STRLEN])
+const char *grpc_timeout_format(int64_t ns, char text[static GRPC_TIMEOUT_STRLEN])
 {
 	size_t i = 0;
 
 	while (i < ARRAY_SIZE(units) - 1 && ns / units[i].ns > TIMEOUT_MAX)
 		i++;
-	snprintf(text, GRPC__TIMEOUT_STRLEN, "%d%c", (int)(ns / units[i].ns), units[i].letter);
+	snprintf(text, GRPC_TIMEOUT_STRLEN, "%d%c", (int)(ns / units[i].ns), units[i].letter);
 	return text;
 }
 

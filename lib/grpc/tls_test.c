@@ -16,35 +16,14 @@
 
 static struct pki pki;
 
-static struct tls_files files_of(const char *name, const char *ca)
-{
-	static char pem[64], key[64];
-
-	snprintf(pem, sizeof(pem), "%s.pem", name);
-	snprintf(key, sizeof(key), "%s.key", name);
-	return (struct tls_files){ .certificate = name[0] ? pki_file(&pki, pem) : NULL,
-				   .key = name[0] ? pki_file(&pki, key) : NULL,
-				   .ca = ca ? pki_file(&pki, ca) : NULL };
-}
-
 static struct tls_context *server_context(const char *name, const char *client_ca)
 {
-	struct tls_files files = files_of(name, client_ca);
-	struct tls_context *c;
-	char reason[128];
-
-	assert_int_equal(tls_h2_server_context_new(&files, &c, reason, sizeof(reason)), 0);
-	return c;
+	return pki_server(&pki, name, client_ca, "h2");
 }
 
 static struct tls_context *client_context(const char *name)
 {
-	struct tls_files files = files_of(name, "ca.pem");
-	struct tls_context *c;
-	char reason[128];
-
-	assert_int_equal(tls_h2_client_context_new(&files, &c, reason, sizeof(reason)), 0);
-	return c;
+	return pki_client(&pki, name[0] ? name : NULL, "ca.pem", "h2");
 }
 
 /* One call of Who, with the client certificate of that name. */

@@ -37,25 +37,25 @@ static void timeouts_are_read(void **state)
 	int64_t ns = 42;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		assert_int_equal(grpc__timeout_parse(rows[i].text, &ns), 0);
+		assert_int_equal(grpc_timeout_parse(rows[i].text, &ns), 0);
 		assert_int_equal(ns, rows[i].ns);
 	}
 	ns = 42;
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
-		assert_int_equal(grpc__timeout_parse(wrong[i], &ns), -EINVAL);
+		assert_int_equal(grpc_timeout_parse(wrong[i], &ns), -EINVAL);
 	assert_int_equal(ns, 42);
 }
 
 static void timeouts_are_written_in_the_finest_unit_that_fits(void **state)
 {
-	char text[GRPC__TIMEOUT_STRLEN];
+	char text[GRPC_TIMEOUT_STRLEN];
 
-	assert_string_equal(grpc__timeout_format(1, text), "1n");
-	assert_string_equal(grpc__timeout_format(99999999, text), "99999999n");
-	assert_string_equal(grpc__timeout_format(100000000, text), "100000u");
-	assert_string_equal(grpc__timeout_format(5 * NSEC_PER_SEC, text), "5000000u");
-	assert_string_equal(grpc__timeout_format(1000 * NSEC_PER_SEC, text), "1000000m");
-	assert_string_equal(grpc__timeout_format(INT64_MAX, text), "2562047H");
+	assert_string_equal(grpc_timeout_format(1, text), "1n");
+	assert_string_equal(grpc_timeout_format(99999999, text), "99999999n");
+	assert_string_equal(grpc_timeout_format(100000000, text), "100000u");
+	assert_string_equal(grpc_timeout_format(5 * NSEC_PER_SEC, text), "5000000u");
+	assert_string_equal(grpc_timeout_format(1000 * NSEC_PER_SEC, text), "1000000m");
+	assert_string_equal(grpc_timeout_format(INT64_MAX, text), "2562047H");
 }
 
 static void check_message(struct str text, const char *encoded, struct str back)

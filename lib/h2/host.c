@@ -16,13 +16,17 @@
 #include "base/units.h"
 #include "lib/h2/h2_private.h"
 
+#define NEVER (INT64_MAX / 4) /* a time that can be added to another */
+
 static const struct h2_config defaults = {
 	.max_connections = 4096,
 	.max_streams = 128,
 	.max_header_list = 16 * 1024,
-	.window = 256 * 1024,
+	.window = 64 * 1024,
+	.high = 64 * 1024,
 	.handshake_timeout = 10 * NSEC_PER_SEC,
 	.keepalive = 60 * NSEC_PER_SEC,
+	.ping_timeout = 20 * NSEC_PER_SEC,
 	.idle_timeout = 1800 * NSEC_PER_SEC,
 	.max_resets = 500,
 	.max_noise = 20000,
@@ -35,7 +39,10 @@ static void apply_defaults(struct h2_config *c)
 	c->max_header_list = c->max_header_list ? c->max_header_list : defaults.max_header_list;
 	c->window = c->window ? c->window : defaults.window;
 	c->keepalive = c->keepalive ? c->keepalive : defaults.keepalive;
-	c->idle_timeout = c->idle_timeout ? c->idle_timeout : defaults.idle_timeout;
+	c->high = c->high ? c->high : defaults.high;
+	c->ping_timeout = c->ping_timeout ? c->ping_timeout : defaults.ping_timeout;
+	if (!c->idle_timeout)
+		c->idle_timeout = c->server ? defaults.idle_timeout : NEVER;
 	c->max_resets = c->max_resets ? c->max_resets : defaults.max_resets;
 	c->max_noise = c->max_noise ? c->max_noise : defaults.max_noise;
 	if (!c->handshake_timeout)
@@ -66,7 +73,9 @@ struct h2_host *h2_host_new(struct ev_loop *loop, const struct h2_config *config
 	h->config = *config;
 	apply_defaults(&h->config);
 	h->listener.fd = -1;
+	h->crowded = config->server && config->max_connections != SIZE_MAX;
 	TAILQ_INIT(&h->conns);
+	LIST_INIT(&h->spare);
 	limits = stream_limits(h->config.max_connections, h->config.max_per_source);
 	stream_crowd_init(&h->crowd, &limits);
 	h2__session_prepare(h);
@@ -85,10 +94,29 @@ void h2_host_free(struct h2_host *h)
 	while ((c = TAILQ_FIRST(&h->conns)))
 		h2__conn_close(c, "closed here");
 	stream_crowd_end(&h->crowd);
+	h2__streams_end(h);
+	vec_free(&h->fields);
+	buf_free(&h->out);
 	ev_timer_stop(h->loop, &h->drained);
 	nghttp2_session_callbacks_del(h->callbacks);
 	nghttp2_option_del(h->option);
 	free(h);
+}
+
+/* What the host was made with stays: its side, its user and the sizes of areas and crowd. */
+void h2_host_set(struct h2_host *h, const struct h2_config *config)
+{
+	struct h2_config old = h->config;
+
+	h->config = *config;
+	h->config.server = old.server;
+	h->config.events = old.events;
+	h->config.user = old.user;
+	h->config.conn_area = old.conn_area;
+	h->config.stream_area = old.stream_area;
+	h->config.max_connections = old.max_connections;
+	h->config.max_per_source = old.max_per_source;
+	apply_defaults(&h->config);
 }
 
 const struct h2_stats *h2_host_stats(const struct h2_host *h)
@@ -101,7 +129,11 @@ enum rank { UNUSED, MINOR, USED = STREAM_KEPT };
 
 void h2__rank(struct h2_conn *c)
 {
-	enum rank rank = !c->n_streams ? UNUSED : c->n_minor == c->n_streams ? MINOR : USED;
+	enum rank rank;
+
+	if (!c->host->crowded)
+		return;
+	rank = !c->n_streams ? UNUSED : c->n_minor == c->n_streams ? MINOR : USED;
 
 	if (rank != c->member.rank)
 		stream_crowd_rank(&c->host->crowd, &c->member, rank);
@@ -112,7 +144,8 @@ void h2__forget(struct h2_conn *c)
 	struct h2_host *h = c->host;
 
 	TAILQ_REMOVE(&h->conns, c, all);
-	stream_crowd_leave(&h->crowd, &c->member);
+	if (c->member.joined)
+		stream_crowd_leave(&h->crowd, &c->member);
 	h->stats.connections--;
 	tell_if_drained(h);
 }
@@ -131,9 +164,45 @@ static bool evict(struct h2_host *h, struct stream_member *m)
 
 static bool admit(struct h2_host *h, const struct endpoint *peer)
 {
-	struct stream_member *victim;
+	struct stream_member *victim = NULL;
 
-	return stream_crowd_admit(&h->crowd, peer, NULL, &victim) && (!victim || evict(h, victim));
+	h->stats.accepted++;
+	if (!h->crowded ||
+	    (stream_crowd_admit(&h->crowd, peer, NULL, &victim) && (!victim || evict(h, victim))))
+		return true;
+	h->stats.refused++;
+	return false;
+}
+
+/* NULL: there is no room. */
+static struct h2_conn *enter(struct h2_host *h, struct endpoint peer)
+{
+	struct h2_conn *c;
+
+	if (!admit(h, &peer))
+		return NULL;
+	c = h2__conn_new(h, peer);
+	if (h->crowded)
+		stream_crowd_join(&h->crowd, &c->member, &peer);
+	h2__rank(c);
+	return c;
+}
+
+/* The early bytes are parsed in the first step of the connection, before it reads. */
+struct h2_conn *h2_take(struct h2_host *h, struct stream *from, struct str early,
+			struct endpoint peer)
+{
+	struct h2_conn *c = h->config.server ? enter(h, peer) : h2__conn_new(h, peer);
+
+	if (!c)
+		return NULL;
+	stream_move(&c->stream, from);
+	c->counted = c->stream.sent;
+	if (early.n)
+		buf_add(&c->rest, early.p, early.n);
+	h->stats.bytes_in += early.n;
+	h2__conn_greet(c);
+	return c;
 }
 
 void h2_adopt(struct h2_host *h, int fd, struct endpoint peer)
@@ -141,15 +210,11 @@ void h2_adopt(struct h2_host *h, int fd, struct endpoint peer)
 	struct h2_conn *c;
 
 	assert(h && h->config.server && fd >= 0);
-	h->stats.accepted++;
-	if (!admit(h, &peer)) {
-		h->stats.refused++;
+	c = enter(h, peer);
+	if (!c) {
 		close(fd);
 		return;
 	}
-	c = h2__conn_new(h, peer);
-	stream_crowd_join(&h->crowd, &c->member, &peer);
-	h2__rank(c);
 	stream_adopt(&c->stream, fd);
 	if (h->tls)
 		stream_secure(&c->stream, tls_accept(h->tls, fd));
@@ -211,21 +276,18 @@ void h2_set_tls(struct h2_host *h, struct tls_context *tls)
 	h->tls = tls;
 }
 
-/* h2__conn_drain() may free c, so the next connection is read first. */
 void h2_drain(struct h2_host *h, void (*done)(void *user), void *user)
 {
-	struct h2_conn *c, *next;
+	struct h2_conn *c;
 
-	assert(h && h->config.server && done && !h->draining);
+	assert(h && done && !h->draining);
 	h->draining = true;
 	h->done = done;
 	h->done_user = user;
 	if (h->listener.fd >= 0 && !h->listener.leaving)
 		stream_listener_drain(&h->listener);
-	for (c = TAILQ_FIRST(&h->conns); c; c = next) {
-		next = TAILQ_NEXT(c, all);
-		h2__conn_drain(c);
-	}
+	TAILQ_FOREACH(c, &h->conns, all)
+	h2_leave(c);
 	tell_if_drained(h);
 }
 
@@ -247,10 +309,4 @@ struct h2_conn *h2_connect(struct h2_host *h, struct endpoint to, struct tls_con
 	else
 		stream_secure(&c->stream, secured);
 	return c;
-}
-
-void h2_leave(struct h2_conn *c)
-{
-	c->leaving = true;
-	h2__conn_touch(c);
 }

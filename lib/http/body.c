@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <limits.h>
 
-#include "lib/http/message_private.h"
+#include "lib/http/message.h"
 
 enum state {
 	BAD,
@@ -104,8 +104,8 @@ static enum state add_name(struct http_body *b, char c, bool first)
 
 static enum state end_name(const struct http_body *b)
 {
-	bool refused = b->n_name <= sizeof(b->name) &&
-		       !http__may_be_trailer((struct str){ b->name, b->n_name });
+	bool refused =
+		b->n_name <= sizeof(b->name) && !http_may_trail((struct str){ b->name, b->n_name });
 
 	return refused ? BAD : TRAILER_VALUE;
 }

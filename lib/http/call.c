@@ -2,8 +2,8 @@
 /*
  * call: one request and its response over a connection.
  *
- *	START -> [LOOK_UP] -> CONNECT -> RESPONSE -> CONTENT -> done
- *	      \_______ kept connection _______/
+ *	START -> [LOOK_UP] -> CONNECT -> [TUNNEL] -> RESPONSE -> CONTENT -> done
+ *	      \____________ kept connection _____________/
  *
  * Everything happens in steps of the stream's task. A callback may cancel the call; it is then
  * freed as soon as the callback returns, and the step returns GONE. Neither call nor connection may
@@ -427,7 +427,65 @@ static void connect_next(struct http_call *call, int error, const char *words)
 	len = endpoint_to_sockaddr(&call->found[call->tried++], &sa);
 	stream_connect(&call->link->stream, (struct sockaddr *)&sa, len);
 	call->client->stats.connections++;
-	secure(call);
+	if (!call->proxy)
+		secure(call);
+}
+
+/* ---- a proxy ---- */
+
+/* The connection to the proxy is open: asks for a tunnel. */
+static void begin_tunnel(struct http_call *call)
+{
+	struct stream *s = &call->link->stream;
+	int r = stream_send(s, call->tunnel.p, call->tunnel.n);
+
+	call->phase = HTTP__TUNNEL;
+	call->scanned = 0;
+	if (r < 0)
+		fail(call, r, stream_reason(s, r));
+	else
+		stream_want(s, STREAM_READ);
+}
+
+static void refuse_tunnel(struct http_call *call, const struct http_head *head)
+{
+	char words[80];
+
+	snprintf(words, sizeof(words), "the proxy answers %u %.*s", head->status,
+		 (int)(head->reason.n < 40 ? head->reason.n : 40), head->reason.p);
+	fail(call, -ECONNREFUSED, words);
+}
+
+/* Nothing may follow the head: the server speaks only after us. */
+static void step_tunnel(struct http_call *call)
+{
+	struct http__link *l = call->link;
+	struct http_head *head = &call->client->head;
+	ssize_t n = stream_read(&l->stream, call->client->input, sizeof(call->client->input));
+	int r;
+
+	if (n == -EAGAIN)
+		return;
+	if (n <= 0) {
+		fail(call, n < 0 ? (int)n : -ECONNRESET, "the proxy closes the connection");
+		return;
+	}
+	buf_add(&l->in, call->client->input, (size_t)n);
+	r = http_parse_response(l->in.p, l->in.n, &call->scanned, head);
+	if (r == 0)
+		return;
+	if (r < 0 || (head->status / 100 == 2 && (size_t)r != l->in.n)) {
+		fail(call, -EBADMSG, "the answer of the proxy is malformed");
+	} else if (head->status / 100 != 2) {
+		refuse_tunnel(call, head);
+	} else {
+		buf_consume(&l->in, l->in.n);
+		stream_want(&l->stream, 0);
+		if (call->config.target.tls)
+			secure(call);
+		else
+			begin_request(call);
+	}
 }
 
 static void on_found(const struct endpoint *found, size_t n, const char *why, void *user)
@@ -446,8 +504,8 @@ static void on_found(const struct endpoint *found, size_t n, const char *why, vo
 
 static void look_up(struct http_call *call)
 {
-	const struct net_lookup_query query = { .host = call->host,
-						.port = call->port,
+	const struct net_lookup_query query = { .host = call->proxy ? call->proxy : call->host,
+						.port = call->dial_port,
 						.timeout = call->config.connect_timeout,
 						.done = on_found,
 						.user = call };
@@ -471,8 +529,8 @@ static void start(struct http_call *call)
 	call->phase = HTTP__CONNECT;
 	if (call->socket) {
 		connect_unix(call);
-	} else if (addr_parse(call->host, &addr) == 0) {
-		call->found[call->n_found++] = (struct endpoint){ addr, call->port };
+	} else if (addr_parse(call->proxy ? call->proxy : call->host, &addr) == 0) {
+		call->found[call->n_found++] = (struct endpoint){ addr, call->dial_port };
 		connect_next(call, 0, "");
 	} else {
 		look_up(call);
@@ -483,7 +541,12 @@ static void start(struct http_call *call)
 
 static void on_opened(struct stream *s)
 {
-	begin_request(container_of(s, struct http__link, stream)->call);
+	struct http_call *call = container_of(s, struct http__link, stream)->call;
+
+	if (call->proxy && call->phase == HTTP__CONNECT)
+		begin_tunnel(call);
+	else
+		begin_request(call);
 }
 
 /* Returns false if the connection is broken. */
@@ -514,6 +577,8 @@ static void on_ready(struct stream *s, unsigned what)
 		start(call);
 	else if (call->phase == HTTP__CONNECT)
 		connect_next(call, -EHOSTUNREACH, call->trouble ? call->trouble : "no address");
+	else if (call->phase == HTTP__TUNNEL && (what & STREAM_READ))
+		step_tunnel(call);
 	else if (call->phase >= HTTP__RESPONSE && (!(what & STREAM_READ) || receive(l)))
 		advance(call);
 }

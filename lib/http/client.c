@@ -145,6 +145,8 @@ void http__call_free(struct http_call *call)
 	http__link_give(call, false);
 	net_lookup_cancel(TAKE_PTR(call->lookup));
 	buf_free(&call->request);
+	buf_free(&call->tunnel);
+	free(call->proxy);
 	buf_free(&call->head);
 	buf_free(&call->content);
 	buf_free(&call->trailers);

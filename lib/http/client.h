@@ -17,7 +17,7 @@
  * interim responses (1xx), a collected body, the time to connect, the time until the head, and the
  * total time. A body in pieces has no bound of its own; the caller takes it at its own pace.
  *
- * Redirects, cookies, proxies and content codings are left to the caller.
+ * Redirects, cookies and content codings are left to the caller.
  *
  * A client belongs to the thread of its loop. Outside of the main thread its targets must be
  * addresses or Unix sockets, since a lookup forks (lib/net/lookup.h).
@@ -47,6 +47,13 @@ struct http_client_config {
 	int64_t idle_timeout;	    /* 30 s */
 };
 
+/* A proxy that makes tunnels (CONNECT, RFC 9110 §9.3.6), for plain targets and for those in TLS. */
+struct http_proxy {
+	const char *host;	   /* a name, or an address without brackets */
+	uint16_t port;		   /* 0: 80 */
+	const char *authorization; /* value of Proxy-Authorization; NULL: none */
+};
+
 /* Where a request goes. Calls with equal targets share connections. */
 struct http_target {
 	/* A name, or an address without brackets. It is sent as Host, and TLS verifies it. */
@@ -55,6 +62,7 @@ struct http_target {
 	const char *socket;	 /* a Unix socket instead of host and port: a path, or "@name" */
 	struct tls_context *tls; /* NULL: plain. Used until http_client_close_idle() or _free() */
 	const char *server_name; /* name for SNI and verification; NULL: host */
+	const struct http_proxy *proxy; /* NULL: none. Not with a Unix socket. Copied */
 };
 
 /* How a call ended. Valid during done(). */

@@ -576,6 +576,76 @@ static void a_source_that_is_lost_ends_the_call(void **state)
 	stop(&l);
 }
 
+static void ask_through(struct liar *l, struct http_call_config c)
+{
+	const struct http_proxy proxy = { .host = "127.0.0.1", .port = l->port };
+
+	c.target.host = "server.example";
+	c.target.proxy = &proxy;
+	ask(l, c);
+}
+
+/* The second request on the connection is the first one through the tunnel. */
+static void a_tunnel_carries_several_calls(void **state)
+{
+	static const struct act acts[] = { { .first = OK "Via: x\r\n\r\n", .second = SHORT },
+					   { .first = SHORT } };
+	struct liar l;
+
+	start(&l, acts, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		ask_through(&l, to(&l, "GET"));
+		assert_int_equal(l.error, 0);
+		assert_string_equal(buf_cstr(&l.body), "ok");
+	}
+	assert_int_equal(http_client_stats(l.client)->connections, 1);
+	ask(&l, to(&l, "GET")); /* without the proxy: another connection */
+	assert_int_equal(http_client_stats(l.client)->connections, 2);
+	stop(&l);
+}
+
+static void proxies_that_make_no_tunnel_are_told_apart(void **state)
+{
+	static const struct {
+		struct act act;
+		int error;
+		const char *words;
+	} rows[] = {
+		{ { .first = "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n" },
+		  -ECONNREFUSED,
+		  "the proxy answers 407 Proxy Authentication Required" },
+		{ { .first = "HTTP/1.1 100 Continue\r\n\r\n" },
+		  -ECONNREFUSED,
+		  "the proxy answers 100 Continue" },
+		{ { .first = OK "\r\nmore" }, -EBADMSG, "the answer of the proxy is malformed" },
+		{ { .first = "HTTP/1.1 OK\r\n\r\n" },
+		  -EBADMSG,
+		  "the answer of the proxy is malformed" },
+		{ { .first = "HTTP/1.1", .closes = true },
+		  -ECONNRESET,
+		  "the proxy closes the connection" },
+		{ { .first = OK, .endless = "A: b\r\n" },
+		  -EBADMSG,
+		  "the answer of the proxy is malformed" },
+		{ { .first = "" }, -ETIMEDOUT, "no connection within 100ms" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct http_call_config c;
+		struct liar l;
+
+		start(&l, &rows[i].act, 1);
+		c = to(&l, "GET");
+		c.connect_timeout = 100 * NSEC_PER_MSEC;
+		if (rows[i].error != -ETIMEDOUT)
+			c.connect_timeout = PATIENCE;
+		ask_through(&l, c);
+		assert_int_equal(l.error, rows[i].error);
+		assert_non_null(strstr(l.reason, rows[i].words));
+		stop(&l);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -593,6 +663,8 @@ int main(void)
 		cmocka_unit_test(old_servers_end_their_answer_with_the_connection),
 		cmocka_unit_test(an_early_answer_ends_the_request),
 		cmocka_unit_test(a_source_that_is_lost_ends_the_call),
+		cmocka_unit_test(a_tunnel_carries_several_calls),
+		cmocka_unit_test(proxies_that_make_no_tunnel_are_told_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,7 @@ enum http__phase {
 	HTTP__START,	/* nothing was done yet */
 	HTTP__LOOK_UP,	/* the name is looked up */
 	HTTP__CONNECT,	/* to one of the addresses, TLS included */
+	HTTP__TUNNEL,	/* waits for the proxy's answer to CONNECT, then for TLS */
 	HTTP__RESPONSE, /* sends the request and waits for the head */
 	HTTP__CONTENT,	/* the head has arrived */
 };
@@ -39,6 +40,9 @@ struct http_call {
 	char *key, *name; /* of the target: to find connections, and for messages */
 	char *host, *socket, *server_name, *method;
 	uint16_t port;
+	char *proxy;	    /* host of the proxy; NULL: none */
+	uint16_t dial_port; /* of the proxy, or port */
+	struct buf tunnel;  /* the request for a tunnel */
 	struct buf request; /* the head, and a body that is not in slices */
 
 	enum http__phase phase;

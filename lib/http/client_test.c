@@ -648,17 +648,6 @@ static void a_request_that_cannot_be_is_refused(void **state)
 	stop(&a);
 }
 
-static struct tls_context *server_context(struct pki *pki)
-{
-	struct tls_files files = { .certificate = pki_file(pki, "server.pem"),
-				   .key = pki_file(pki, "server.key") };
-	struct tls_context *c;
-	char reason[128];
-
-	assert_int_equal(tls_http_server_context_new(&files, &c, reason, sizeof(reason)), 0);
-	return c;
-}
-
 static void tls_is_verified_by_name(void **state)
 {
 	struct asker a = { 0 };
@@ -670,9 +659,10 @@ static void tls_is_verified_by_name(void **state)
 	pki_issue(&pki, NULL, "ca");
 	pki_issue(&pki, "ca", "server");
 	assert_int_equal(setenv("SSL_CERT_FILE", pki_file(&pki, "ca.pem"), 1), 0);
-	server = server_context(&pki);
-	client = tls_client_context_new(true);
-	assert_non_null(client);
+	server = pki_server(&pki, "server", NULL, "http/1.1");
+	assert_int_equal(tls_context_new(&(struct tls_config){ .role = TLS_CLIENT }, &client,
+					 &(struct tls_refusal){ 0 }),
+			 0);
 	start(&a, (struct http_server_config){ .tls = server }, (struct http_client_config){ 0 });
 	c = to(&a, "GET", "/hello");
 	c.target.tls = client;

@@ -206,7 +206,8 @@ static bool receive(struct http__conn *c)
 static void trace(struct http__conn *c, struct str method, struct str target)
 {
 	const struct http_server_config *config = &c->server->config;
-	const struct http_trace t = { c->peer, method, target, c->x.status };
+	const struct http_trace t = { c->peer, method, target, c->x.status,
+				      c->x.asked_at ? loop_monotonic() - c->x.asked_at : 0 };
 
 	if (config->trace)
 		config->trace(&t, config->user);
@@ -252,6 +253,7 @@ static enum step handle(struct http__conn *c)
 		.trailers = s->trailers,
 		.n_trailers = (size_t)n,
 		.peer = c->peer,
+		.peer_name = c->stream.tls ? tls_peer_name(c->stream.tls) : NULL,
 	};
 
 	if (n < 0)
@@ -263,6 +265,7 @@ static enum step handle(struct http__conn *c)
 		.head_only = str_eq(s->head.method, STR("HEAD")),
 		.close = !s->head.keep_alive || s->draining,
 		.upgrade = s->head.upgrade && s->head.minor >= 1,
+		.asked_at = s->config.trace ? loop_monotonic() : 0,
 	};
 	s->stats.requests++;
 	c->served = true;

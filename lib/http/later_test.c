@@ -18,6 +18,7 @@ struct desk {
 	unsigned put_off, gone, drained;
 	unsigned traces;
 	unsigned traced_status;
+	int64_t traced_took;
 	char traced[64];
 };
 
@@ -49,6 +50,7 @@ static void on_trace(const struct http_trace *t, void *user)
 
 	d->traces++;
 	d->traced_status = t->status;
+	d->traced_took = t->took;
 	snprintf(d->traced, sizeof(d->traced), "%.*s %.*s", (int)t->method.n, t->method.p,
 		 (int)t->target.n, t->target.p);
 }
@@ -116,6 +118,7 @@ static void an_answer_may_come_later(void **state)
 	assert_int_equal(client_count(c, "HTTP/1.1 200 OK\r\n"), 1);
 	assert_int_equal(d.traces, 1);
 	assert_int_equal(d.traced_status, 200);
+	assert_true(d.traced_took > 0); /* until the answer, not until the handler returned */
 	assert_string_equal(d.traced, "GET /later?x=1");
 	client_send(c, "GET /now HTTP/1.1\r\nHost: a\r\n\r\n"); /* the connection goes on */
 	client_expect(c, "now\n");

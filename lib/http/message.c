@@ -11,17 +11,17 @@
  * A head that arrives in pieces is not walked again for each piece: resume() checks every line once
  * when its LF arrives, and only the last piece starts the walk that fills in the struct.
  *
- * Rules about several headers (framing, Host, Connection) are checked in finish() when the head is
- * complete. RFC 9112 allows a recipient to repair some violations; here they are refused, because
- * the next reader may repair them in another way.
+ * Rules about several headers (framing, Host, Connection) are checked in http_head_finish() when
+ * the head is complete. RFC 9112 allows a recipient to repair some violations; here they are
+ * refused, because the next reader may repair them in another way.
  */
-#include "lib/http/message_private.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "lib/http/message.h"
 
 enum {
 	TOKEN = 1 << 0,	 /* methods and header names */
@@ -221,7 +221,7 @@ static int resume(struct reader all, const char *from)
 	return 0;
 }
 
-/* Collected by finish() from the headers that it knows. */
+/* Collected by http_head_finish() from the headers that it knows. */
 struct facts {
 	struct http_head *head;
 	unsigned hosts, codings;
@@ -347,7 +347,7 @@ static bool host_is_clear(const struct facts *f)
 	return f->head->response || f->hosts == 1 || (f->hosts == 0 && f->head->minor == 0);
 }
 
-static int finish(struct http_head *h)
+int http_head_finish(struct http_head *h)
 {
 	struct facts f = { .head = h };
 	int r;
@@ -407,7 +407,7 @@ static int parse(struct reader r, const char *p, size_t *scanned, struct http_he
 		return line_is_whole(&r) ? -EBADMSG : need_more(&r, p);
 	}
 	*scanned = 0;
-	result = finish(ret);
+	result = http_head_finish(ret);
 	return result < 0 ? result : (int)(r.at - p);
 }
 
@@ -435,7 +435,7 @@ int http_parse_response(const char *p, size_t n, size_t *scanned, struct http_he
 	return n ? parse(reader_of(p, n, true), p, scanned, ret) : 0;
 }
 
-bool http__may_be_trailer(struct str name)
+bool http_may_trail(struct str name)
 {
 	static const struct str never[] = {
 		{ "content-length", 14 },
@@ -470,7 +470,7 @@ int http_parse_trailers(const char *p, size_t n, struct field ret[static HTTP_HE
 	if (!n)
 		return 0;
 	for (r.end = p + n; !at_empty_line(&r); found++) {
-		if (!take_header_line(&r, &h) || !http__may_be_trailer(h.name))
+		if (!take_header_line(&r, &h) || !http_may_trail(h.name))
 			return -EBADMSG;
 		if (found == HTTP_HEADERS_MAX)
 			return -E2BIG;

@@ -60,6 +60,12 @@ struct http_head {
 int http_parse_request(const char *p, size_t n, size_t *scanned, struct http_head *ret);
 int http_parse_response(const char *p, size_t n, size_t *scanned, struct http_head *ret);
 
+/*
+ * The rules about several headers, for a head that was not parsed here: the start line and the
+ * headers are set. Sets the rest of *h. Returns 0, or -EBADMSG or -E2BIG as above.
+ */
+int http_head_finish(struct http_head *h);
+
 /* The value of the first header of that name, or {NULL, 0}. */
 struct str http_header(const struct http_head *h, struct str name);
 
@@ -69,6 +75,12 @@ bool http_is_value(struct str s);
 bool http_is_target(struct str s);
 /* Whether s is a host and maybe a port, as Host has it. It may be empty. */
 bool http_is_authority(struct str s);
+
+/*
+ * Whether a field may be among the trailers: not if it must be known before the body (RFC 9110
+ * §6.5.1).
+ */
+bool http_may_trail(struct str name);
 
 /* How the end of a body is known. struct http_body is a state machine that is fed with bytes. */
 enum http_body_kind { HTTP_BODY_NONE, HTTP_BODY_LENGTH, HTTP_BODY_CHUNKED, HTTP_BODY_CLOSE };

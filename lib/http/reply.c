@@ -160,10 +160,12 @@ void http_reply_later(struct http_exchange *x, void (*gone)(void *user), void *u
 {
 	const struct http_head *head = &x->conn->server->head;
 
-	assert(gone && !x->answered && !x->later);
-	x->later = true;
+	assert(gone && !x->answered);
 	x->gone = gone;
 	x->gone_user = user;
+	if (x->later)
+		return;
+	x->later = true;
 	x->method_n = head->method.n;
 	buf_add(&x->asked, head->method.p, head->method.n);
 	buf_add(&x->asked, head->target.p, head->target.n);

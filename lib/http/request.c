@@ -50,13 +50,23 @@ static bool host_is_fine(const char *host)
 	return http_is_token(str_of(host)) && strlen(host) < 256;
 }
 
+static bool proxy_is_fine(const struct http_target *t)
+{
+	const struct http_proxy *p = t->proxy;
+
+	if (!p)
+		return true;
+	return !t->socket && p->host && host_is_fine(p->host) &&
+	       (!p->authorization || http_is_value(str_of(p->authorization)));
+}
+
 static bool config_is_fine(const struct http_call_config *c)
 {
 	const struct http_target *t = &c->target;
 
 	if (!t->host && !t->socket)
 		return false;
-	if (t->host && !host_is_fine(t->host))
+	if ((t->host && !host_is_fine(t->host)) || !proxy_is_fine(t))
 		return false;
 	if (c->method && !http_is_token(str_of(c->method)))
 		return false;
@@ -133,9 +143,11 @@ static char *make_key(const struct http_call *call)
 {
 	struct buf b = { 0 };
 
-	buf_printf(&b, "%s\n%s\n%u\n%s\n%p", call->socket ? call->socket : "", call->host,
+	buf_printf(&b, "%s\n%s\n%u\n%s\n%p\n%s\n%u\n", call->socket ? call->socket : "", call->host,
 		   (unsigned)call->port, call->server_name ? call->server_name : "",
-		   (void *)call->config.target.tls);
+		   (void *)call->config.target.tls, call->proxy ? call->proxy : "",
+		   (unsigned)call->dial_port);
+	buf_add(&b, call->tunnel.p, call->tunnel.n);
 	return text_of(&b);
 }
 
@@ -157,6 +169,23 @@ static char *copy(const char *text)
 	return text ? mem_strdup(text) : NULL;
 }
 
+/* The authority has a port even if it is the usual one. */
+static void add_tunnel(struct http_call *call, const struct http_proxy *p)
+{
+	bool brackets = strchr(call->host, ':');
+	struct buf authority = { 0 };
+
+	call->proxy = mem_strdup(p->host);
+	call->dial_port = p->port ? p->port : 80;
+	buf_printf(&authority, brackets ? "[%s]:%u" : "%s:%u", call->host, (unsigned)call->port);
+	buf_printf(&call->tunnel, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n", buf_cstr(&authority),
+		   authority.p);
+	if (p->authorization)
+		buf_printf(&call->tunnel, "Proxy-Authorization: %s\r\n", p->authorization);
+	buf_add_lit(&call->tunnel, "\r\n");
+	buf_free(&authority);
+}
+
 int http__call_prepare(struct http_call *call)
 {
 	const struct http_call_config *c = &call->config;
@@ -171,6 +200,9 @@ int http__call_prepare(struct http_call *call)
 	call->port = t->port;
 	if (!call->port)
 		call->port = t->tls ? 443 : 80;
+	call->dial_port = call->port;
+	if (t->proxy)
+		add_tunnel(call, t->proxy);
 	call->key = make_key(call);
 	call->name = make_name(call);
 	add_request(call);

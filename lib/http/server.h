@@ -67,6 +67,7 @@ struct http_request {
 	size_t n_trailers;
 	/* IPv4 clients have an IPv4 address, also on a dual-stack socket. Unset on Unix. */
 	struct endpoint peer;
+	const char *peer_name; /* of its certificate; NULL: it has shown none */
 };
 
 /*
@@ -97,6 +98,7 @@ struct http_trace {
 	struct endpoint peer;
 	struct str method, target;
 	unsigned status;
+	int64_t took; /* ns from the handler's call to its answer; 0 without one */
 };
 
 /* Zero means the default. Times are ns. */
@@ -195,6 +197,7 @@ void http_reply(struct http_exchange *x, unsigned status, const char *content_ty
 /*
  * The answer comes later, from the loop; the handler decides how long that may take. x exists until
  * it is answered, or until gone() reports that the client no longer waits: exactly one of the two.
+ * May be called again until then, by the code that takes over: its gone() counts from then on.
  */
 void http_reply_later(struct http_exchange *x, void (*gone)(void *user), void *user);
 /* The same as http_reply() with the status and its reason as a line of plain text. */

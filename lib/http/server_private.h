@@ -44,6 +44,7 @@ struct http_exchange {
 	bool close;	  /* the connection is closed after this answer */
 	bool answered;	  /* http_reply*() has been called */
 	unsigned status;  /* of the answer */
+	int64_t asked_at; /* when the handler was called, monotonic ns; 0: it was not */
 	struct buf extra; /* headers of http_reply_header() */
 	bool later;	  /* either gone() or an answer must follow */
 	void (*gone)(void *user);

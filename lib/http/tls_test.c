@@ -41,16 +41,7 @@ static const struct http_route routes[] = {
 
 static struct tls_context *server_context(const char *name)
 {
-	char pem[64], key[64], reason[128];
-	struct tls_files files = { 0 };
-	struct tls_context *c;
-
-	snprintf(pem, sizeof(pem), "%s.pem", name);
-	snprintf(key, sizeof(key), "%s.key", name);
-	files.certificate = pki_file(&pki, pem);
-	files.key = pki_file(&pki, key);
-	assert_int_equal(tls_http_server_context_new(&files, &c, reason, sizeof(reason)), 0);
-	return c;
+	return pki_server(&pki, name, NULL, "http/1.1,http/1.0");
 }
 
 static void start(struct kit *kit, struct tls_context *tls)
@@ -80,7 +71,7 @@ static bool is_shaken(void *arg)
 static struct secure secure_new(struct kit *kit)
 {
 	struct secure s = { .kit = kit, .client = client_new(kit) };
-	struct tls_context *c = tls_client_context_new(false);
+	struct tls_context *c = pki_client(NULL, NULL, NULL, "http/1.1");
 
 	client_set_reading(s.client, false);
 	assert_int_equal(tls_connect(c, s.client->fd, "localhost", NULL, &s.tls), 0);

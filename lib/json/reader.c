@@ -100,7 +100,8 @@ static struct place place_of(const struct json_reader *r, size_t index, size_t w
 {
 	uint64_t column = r->base + index - r->line_begin - r->wide - wide + 1;
 
-	return (struct place){ r->line, column < UINT_MAX ? (unsigned)column : UINT_MAX };
+	return (struct place){ .line = r->line,
+			       .column = column < UINT_MAX ? (unsigned)column : UINT_MAX };
 }
 
 __attribute__((format(printf, 3, 4))) static int fail_at(struct json_reader *r, struct place at,

@@ -16,10 +16,12 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "lib/json/json.h"
 #include "lib/json/path.h"
 #include "lib/json/scan.h"
 
@@ -386,4 +388,48 @@ const char *json_describe(enum json_kind kind)
 	};
 
 	return words[kind];
+}
+
+static void write_members(struct buf *out, const struct json_node *node)
+{
+	for (size_t i = 0; i < node->n; i++) {
+		if (i)
+			buf_addc(out, ',');
+		json_write_string(out, node->members[i].key, strlen(node->members[i].key));
+		buf_addc(out, ':');
+		json_write_tree(out, &node->members[i].value);
+	}
+}
+
+/* The depth is that of the tree, which the reader has bounded. */
+void json_write_tree(struct buf *out, const struct json_node *node)
+{
+	switch (node->kind) {
+	case JSON_KIND_NULL:
+		buf_adds(out, "null");
+		return;
+	case JSON_KIND_BOOL:
+		buf_adds(out, node->truth ? "true" : "false");
+		return;
+	case JSON_KIND_NUMBER:
+		buf_add(out, node->text, node->n);
+		return;
+	case JSON_KIND_STRING:
+		json_write_string(out, node->text, node->n);
+		return;
+	case JSON_KIND_ARRAY:
+		buf_addc(out, '[');
+		for (size_t i = 0; i < node->n; i++) {
+			if (i)
+				buf_addc(out, ',');
+			json_write_tree(out, &node->items[i]);
+		}
+		buf_addc(out, ']');
+		return;
+	case JSON_KIND_OBJECT:
+		buf_addc(out, '{');
+		write_members(out, node);
+		buf_addc(out, '}');
+		return;
+	}
 }

@@ -84,3 +84,6 @@ const struct json_node *json_find(const struct json_node *node, const char *key)
 struct str json_text(const struct json_node *node);
 /* "an object", "an array", "a string", "a number", "true or false", "null" */
 const char *json_describe(enum json_kind kind);
+
+/* Appends the value as JSON without white space: what json_parse() reads to the same tree. */
+void json_write_tree(struct buf *out, const struct json_node *node);

@@ -287,6 +287,20 @@ static void texts_of_any_length_are_kept(void **state)
 	}
 }
 
+static void a_tree_is_written_as_it_was_read(void **state)
+{
+	static const char text[] =
+		"{\"a\":[1,-2.50e3,\"x\\n\\\"\",true,false,null,{}],\"b\":{\"c\":[]}}";
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+	_cleanup_(buf_free) struct buf out = { 0 };
+	struct errs errors = { .arena = arena };
+	const struct json_node *root;
+
+	assert_int_equal(json_parse(str_of(text), NULL, arena, &root, &errors), 0);
+	json_write_tree(&out, root);
+	assert_string_equal(buf_cstr(&out), text);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -294,6 +308,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_document_becomes_a_tree_with_places),
 		TEST(a_document_may_be_a_single_value),
+		TEST(a_tree_is_written_as_it_was_read),
 		TEST(complaints_look_like_those_of_yaml),
 		TEST(every_duplicate_key_is_told_with_its_path),
 		TEST(many_keys_are_checked_and_keep_their_order),

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "lib/l2/heartbeat.h"
+#include "lib/l2/links.h"
 #include "lib/l2/responder.h"
 
 #define KEY STR("a key that both know")
@@ -357,6 +358,29 @@ static void an_interface_that_was_created_again_is_another_one(void **state)
 	l2_responder_close(&r);
 }
 
+/* Not the loopback, a port of a bridge, or an interface that is down or resolves no addresses. */
+static void links_are_those_that_can_announce(void **state)
+{
+	struct l2_links links = { 0 };
+
+	needs_namespaces();
+	assert_true(run("ip -n %s link add br0 type bridge && ip -n %s link set br0 up && "
+			"ip -n %s link add v0 type veth peer name v1 && "
+			"ip -n %s link set v0 master br0 up",
+			one.name, one.name, one.name, one.name));
+	assert_true(run("ip -n %s link set v1 up arp off", one.name));
+	assert_int_equal(l2_links_read(&links, &one), 0);
+	assert_non_null(l2_links_find(&links, "br0"));
+	assert_non_null(l2_links_find(&links, "eth0"));
+	assert_null(l2_links_find(&links, "v0"));
+	assert_null(l2_links_find(&links, "v1"));
+	assert_null(l2_links_find(&links, "lo"));
+	assert_true(run("ip -n %s link set v1 arp on", one.name));
+	assert_int_equal(l2_links_read(&links, &one), 0);
+	assert_non_null(l2_links_find(&links, "v1"));
+	l2_links_free(&links);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,6 +393,7 @@ int main(void)
 		cmocka_unit_test(a_group_is_left_with_its_last_address),
 		cmocka_unit_test(a_cable_without_the_other_end_is_not_up),
 		cmocka_unit_test(an_interface_that_was_created_again_is_another_one),
+		cmocka_unit_test(links_are_those_that_can_announce),
 	};
 
 	return cmocka_run_group_tests(tests, make_cable, remove_cable);

@@ -47,9 +47,11 @@ struct sink {
 static struct logger {
 	int fd;
 	enum log_level fd_level;
+	enum log_format format;
 	struct sink sinks[LOG_SINKS_MAX];
 	struct buf line;  /* the current line, as JSON */
 	struct buf inner; /* a line logged inside a sink */
+	struct buf text;  /* the current line for people */
 	struct buf rest;  /* bytes that wait for the descriptor */
 	size_t gone;	  /* bytes of rest already written */
 	bool held;	  /* between log_hold() and log_release() */
@@ -161,6 +163,11 @@ void log_to_fd(int fd, enum log_level level)
 	logger.fd = fd;
 	logger.fd_level = level;
 	tell_floor();
+}
+
+void log_set_format(enum log_format format)
+{
+	logger.format = format;
 }
 
 enum log_level log_get_level(void)
@@ -450,10 +457,18 @@ static int64_t realtime(void)
 	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
 }
 
+static struct str shape(struct str json)
+{
+	if (logger.format == LOG_JSON)
+		return json;
+	log__text(json, &logger.text);
+	return (struct str){ logger.text.p, logger.text.n };
+}
+
 void log__deliver(const struct log_line *line)
 {
 	if (fd_wants(line->level))
-		to_fd(line->json);
+		to_fd(shape(line->json));
 	if (!logger.telling)
 		to_sinks(line);
 }

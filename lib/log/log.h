@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * log: one JSON object per line (FR-6.1): "time", "level", "msg", then the caller's fields.
+ * log: one JSON object per line (FR-6.1): "time", "level", "msg", then the caller's fields; or the
+ * same as text for people.
  *
  *	log_info("config-loaded", LOG_S("file", path), LOG_U("backends", n));
  *
@@ -115,6 +116,9 @@ int log_level_parse(const char *text, enum log_level *ret);
  */
 #define LOG_REST_MAX ((size_t)4 * 1024 * 1024)
 void log_to_fd(int fd, enum log_level level);
+/* How lines are written to the descriptor; LOG_JSON at the start. Sinks get JSON in any case. */
+enum log_format { LOG_JSON, LOG_TEXT };
+void log_set_format(enum log_format format);
 /* The level of the first sink. It can be read and set also while there is no descriptor. */
 enum log_level log_get_level(void);
 void log_set_level(enum log_level level);

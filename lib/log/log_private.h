@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log: what log.c and threads.c have from each other. */
+/* log: what log.c, text.c and threads.c have from each other. */
 #pragma once
 
 #include "lib/log/log.h"
@@ -12,6 +12,11 @@ void log__format(struct buf *out, struct buf *cut, const struct log_line *line);
 void log__deliver(const struct log_line *line);
 /* Lines of other threads were lost; reported as a gap when the descriptor accepts lines. */
 void log__lost_elsewhere(uint64_t lines);
+
+/* ---- of text.c ---- */
+
+/* Writes a line of log__format() as text for people into out. */
+void log__text(struct str json, struct buf *out);
 
 /* ---- of threads.c ---- */
 

@@ -150,6 +150,35 @@ static void a_line_has_time_level_msg_and_then_the_fields_in_order(void **state)
 				  "\"min\":-9223372036854775808}\n"); /* none: left out */
 }
 
+/* The part after the time. */
+static const char *after_time(struct buf *line)
+{
+	assert_true(line->n > strlen("2026-04-15T09:30:00.123Z "));
+	assert_memory_equal(line->p + 10, "T", 1);
+	assert_memory_equal(line->p + 23, "Z ", 2);
+	return buf_cstr(line) + 25;
+}
+
+static void a_line_for_people_has_the_same_in_the_same_order(void **state)
+{
+	struct ends *e = *state;
+	_cleanup_(buf_free) struct buf all = { 0 }, second = { 0 };
+
+	log_set_format(LOG_TEXT);
+	log_info("starting", LOG_S("version", "1.0"), LOG_I("minus", -5), LOG_B("ok", true),
+		 LOG_T("took", 1500000000), LOG_S("empty", ""), LOG_S("why", "status 404"),
+		 LOG_S("said", "\"a=b\\\""), LOG_S("raw", "\x1b[2J\n"), LOG_S("odd key", "x"));
+	all = drain(e->reader);
+	log_error("broken");
+	second = drain(e->reader);
+	log_set_format(LOG_JSON);
+	assert_string_equal(after_time(&all),
+			    "INFO  starting version=1.0 minus=-5 ok=true took=1.5s empty=\"\" "
+			    "why=\"status 404\" said=\"\\\"a=b\\\\\\\"\" "
+			    "raw=\"\\u001b[2J\\n\" \"odd key\"=x\n");
+	assert_string_equal(after_time(&second), "ERROR broken\n");
+}
+
 static void a_line_without_fields_is_complete(void **state)
 {
 	struct ends *e = *state;
@@ -593,6 +622,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		PIPED(a_line_has_time_level_msg_and_then_the_fields_in_order),
+		PIPED(a_line_for_people_has_the_same_in_the_same_order),
 		PIPED(a_line_without_fields_is_complete),
 		PIPED(lines_below_the_level_are_not_written),
 		PIPED(the_level_can_change_at_any_time),

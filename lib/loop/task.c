@@ -33,7 +33,10 @@ struct task_queue {
 
 static bool is_empty(const struct task_queue *q)
 {
-	return TAILQ_EMPTY(&q->lines[TASK_URGENT]) && TAILQ_EMPTY(&q->lines[TASK_ORDINARY]);
+	for (enum task_rank rank = 0; rank < TASK_RANKS; rank++)
+		if (!TAILQ_EMPTY(&q->lines[rank]))
+			return false;
+	return true;
 }
 
 static void enqueue(struct task *t)
@@ -77,16 +80,30 @@ static void run_step(struct task *t, int64_t now)
 	q->running = NULL;
 }
 
-/* The next task, or NULL. After the budget is used up, only one ordinary task, if none ran yet. */
-static struct task *choose(struct task_queue *q, int64_t now, bool *others_ran)
+/* What has run in this turn. */
+struct ran {
+	bool ordinary;
+	int64_t patient_ends; /* no patient step begins after this time; 0: none has begun */
+};
+
+/*
+ * The next task, or NULL. After the budget is used up, only one ordinary task, if none ran yet. The
+ * time of patient tasks begins with the first of them.
+ */
+static struct task *choose(struct task_queue *q, int64_t now, struct ran *ran)
 {
 	bool over = now >= q->turn_ends;
 	struct task *t = over ? NULL : TAILQ_FIRST(&q->lines[TASK_URGENT]);
 
-	if (t || (over && *others_ran))
+	if (!t && !(over && ran->ordinary)) {
+		t = TAILQ_FIRST(&q->lines[TASK_ORDINARY]);
+		ran->ordinary = true;
+	}
+	if (t)
 		return t;
-	*others_ran = true;
-	return TAILQ_FIRST(&q->lines[TASK_ORDINARY]);
+	if (!ran->patient_ends)
+		ran->patient_ends = now + TASK_STEP_TIME;
+	return now < ran->patient_ends ? TAILQ_FIRST(&q->lines[TASK_PATIENT]) : NULL;
 }
 
 /*
@@ -104,11 +121,11 @@ static int64_t end_of_turn(const struct task_queue *q, int64_t now)
 
 static void run_tasks(struct task_queue *q, int64_t now)
 {
-	bool others_ran = false;
+	struct ran ran = { 0 };
 	struct task *t;
 
 	q->turn_ends = end_of_turn(q, now);
-	while ((t = choose(q, now, &others_ran))) {
+	while ((t = choose(q, now, &ran))) {
 		run_step(t, now);
 		now = loop_monotonic();
 	}
@@ -199,6 +216,20 @@ void task_cancel(struct task *t)
 		dequeue(t);
 	if (t->queue && t->queue->running == t)
 		t->queue->running = NULL;
+}
+
+void task_set_rank(struct task *t, enum task_rank rank)
+{
+	bool woken = t->woken;
+
+	assert(rank < TASK_RANKS);
+	if (t->rank == rank)
+		return;
+	if (woken)
+		dequeue(t);
+	t->rank = rank;
+	if (woken)
+		enqueue(t);
 }
 
 struct ev_loop *task_loop(const struct task *t)

@@ -12,7 +12,8 @@
  * there is more. Tasks run in the order in which they were woken; one with more to do goes to the
  * end of the queue, so that a busy connection and a quiet one get the same number of steps.
  * Urgent tasks (sockets of probes) run before all others; the others still get one step in every
- * turn.
+ * turn. Patient tasks (handshakes of TLS, each step of which takes long) run after all others, in
+ * every turn for TASK_STEP_TIME: any number of them delays a poll by no more than that and a step.
  *
  * A step should take at most TASK_STEP_TIME: it does either one small part, or many while
  * task_has_time(). Steps never run inside each other or inside another callback.
@@ -40,6 +41,7 @@ typedef bool (*task_step_fn)(struct task *t);
 enum task_rank {
 	TASK_URGENT, /* first in every turn */
 	TASK_ORDINARY,
+	TASK_PATIENT, /* last, but in every turn */
 	TASK_RANKS,
 };
 
@@ -61,6 +63,8 @@ void task_wake(struct task *t);
  * twice is allowed.
  */
 void task_cancel(struct task *t);
+/* A task that is queued goes to the end of the other queue. */
+void task_set_rank(struct task *t, enum task_rank rank);
 struct ev_loop *task_loop(const struct task *t);
 static inline bool task_is_woken(const struct task *t)
 {

@@ -117,6 +117,62 @@ static void others_get_one_step_in_a_turn_that_urgent_ones_fill(void **state)
 	task_cancel(&u.task);
 }
 
+static unsigned count(const struct bench *b, char letter)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < b->out.n; i++)
+		n += b->out.p[i] == letter;
+	return n;
+}
+
+/* 50 of them are ready, and each turn takes one or two: a poll never waits for all. */
+static void patient_tasks_get_a_bounded_part_of_a_turn(void **state)
+{
+	struct bench *b = *state;
+	struct worker patient[50];
+	unsigned turns;
+
+	for (size_t i = 0; i < ARRAY_SIZE(patient); i++) {
+		patient[i] = worker(b, 'p', 1);
+		patient[i].spin = TASK_STEP_TIME * 6 / 10;
+		start(b, &patient[i], TASK_PATIENT);
+	}
+	for (turns = 0; count(b, 'p') < ARRAY_SIZE(patient) && turns < 100; turns++)
+		ev_run(b->loop, EVRUN_NOWAIT);
+	assert_in_range(turns, ARRAY_SIZE(patient) / 2, ARRAY_SIZE(patient));
+}
+
+static void patient_tasks_run_after_all_others_in_every_turn(void **state)
+{
+	struct bench *b = *state;
+	struct worker p = worker(b, 'p', -1), x = worker(b, 'x', -1), u = worker(b, 'U', 1);
+
+	p.spin = TASK_STEP_TIME;
+	x.spin = TASK_TURN_TIME;
+	start(b, &p, TASK_PATIENT);
+	start(b, &x, TASK_ORDINARY);
+	start(b, &u, TASK_URGENT);
+	for (int i = 0; i < 3; i++)
+		ev_run(b->loop, EVRUN_NOWAIT);
+	assert_string_equal(buf_cstr(&b->out), "Uxpxpxp");
+	task_cancel(&p.task);
+	task_cancel(&x.task);
+}
+
+static void a_rank_can_change_while_a_task_waits(void **state)
+{
+	struct bench *b = *state;
+	struct worker x = worker(b, 'x', 1), y = worker(b, 'y', 1);
+
+	start(b, &x, TASK_ORDINARY);
+	start(b, &y, TASK_PATIENT);
+	task_set_rank(&x.task, TASK_PATIENT);
+	task_set_rank(&y.task, TASK_URGENT);
+	ev_run(b->loop, 0);
+	assert_string_equal(buf_cstr(&b->out), "yx");
+}
+
 static void all_tasks_share_the_time_of_a_turn(void **state)
 {
 	struct bench *b = *state;
@@ -289,6 +345,9 @@ int main(void)
 		test(tasks_take_turns_in_the_order_of_waking),
 		test(urgent_tasks_go_first),
 		test(others_get_one_step_in_a_turn_that_urgent_ones_fill),
+		test(patient_tasks_get_a_bounded_part_of_a_turn),
+		test(patient_tasks_run_after_all_others_in_every_turn),
+		test(a_rank_can_change_while_a_task_waits),
 		test(all_tasks_share_the_time_of_a_turn),
 		test(timers_do_not_wait_for_tasks),
 		test(a_step_knows_when_its_time_is_over),

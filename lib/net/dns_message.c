@@ -182,10 +182,12 @@ static void take_address(struct record *r, struct dns_answer *ret)
 	ret->n++;
 }
 
-static void take_addresses(struct search *s, enum dns_type type, struct dns_answer *ret)
+static void take_addresses(struct search *s, uint16_t type, struct dns_answer *ret)
 {
 	struct cursor c = s->answers;
 
+	if (type != DNS_A && type != DNS_AAAA)
+		return;
 	for (unsigned i = 0; i < s->n_answers && !c.bad; i++) {
 		struct record r;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dns_message: questions for the addresses of a name and their answers, as bytes (RFC 1035, 3596,
- * 2308). Pure.
+ * dns_message: questions for the records of a name and their answers, as bytes (RFC 1035, 3596,
+ * 2308). Only addresses are taken from answers. Pure.
  */
 #pragma once
 
@@ -25,7 +25,8 @@ struct dns_name {
 
 struct dns_question {
 	uint16_t id;
-	enum dns_type type; /* DNS_A or DNS_AAAA */
+	/* DNS_A or DNS_AAAA; for any other type no answer is DNS_FOUND, and its code counts */
+	uint16_t type;
 	struct dns_name name;
 };
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "lib/json/json.h"
@@ -63,19 +64,8 @@ static void after_name(const struct writer *w)
 
 static void write_base64(struct buf *out, const uint8_t *p, size_t n)
 {
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
 	buf_addc(out, '"');
-	for (; n; p += n < 3 ? n : 3, n -= n < 3 ? n : 3) {
-		uint32_t v = (uint32_t)p[0] << 16 | (n > 1 ? (uint32_t)p[1] << 8 : 0) |
-			     (n > 2 ? p[2] : 0);
-
-		buf_addc(out, digits[v >> 18]);
-		buf_addc(out, digits[v >> 12 & 63]);
-		buf_addc(out, n > 1 ? digits[v >> 6 & 63] : '=');
-		buf_addc(out, n > 2 ? digits[v & 63] : '=');
-	}
+	base64_encode(out, (struct str){ (const char *)p, n });
 	buf_addc(out, '"');
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * connect: the TCP connection of a question, with few system calls and few packets.
+ * connect: the connection of a question, with few system calls and few packets. A socket for
+ * datagrams is connected, too: it then gets only what the server sends, and its ICMP errors.
  *
  * The last ACK of the handshake is delayed (TCP_QUICKACK off). A TCP probe sends RST in its place:
  * the server's kernel has answered, and its program never accepts an empty connection. In an HTTP
@@ -21,6 +22,7 @@
 
 #include "base/cleanup.h"
 #include "lib/probe/internal.h"
+#include "lib/stream/proxy.h"
 
 /* Without free descriptors the namespace cannot be opened either; that is not its fault. */
 void probe__fail_socket(struct probe *p, bool entered, int err)
@@ -83,6 +85,8 @@ static void fail_after_handshake(struct probe *p, int err)
 		[PROBE_TCP] = { PROBE_STAGE_CONNECT, "connect to" },
 		[PROBE_HTTP] = { PROBE_STAGE_HTTP, "send request to" },
 		[PROBE_HTTPS] = { PROBE_STAGE_TLS, "TLS handshake with" },
+		[PROBE_GRPC] = { PROBE_STAGE_HTTP, "send request to" }, /* also with TLS */
+		[PROBE_TLS] = { PROBE_STAGE_TLS, "TLS handshake with" },
 	};
 	char text[ENDPOINT_STRLEN];
 
@@ -107,6 +111,19 @@ static bool is_own_echo(const struct probe *p)
 	return e.port == p->spec.target.port && addr_cmp(&e.addr, &p->spec.target.addr) == 0;
 }
 
+/* It comes before TLS. With plain HTTP the request and it are one write. */
+static void send_proxy(struct probe *p)
+{
+	static const struct stream_proxy local = { .version = 2, .local = true };
+	struct buf *out = &p->env->request;
+
+	if (!p->spec.send_proxy)
+		return;
+	out->n = 0;
+	stream_proxy_format(&local, out);
+	stream_send(&p->stream, out->p, out->n); /* an error comes again with the next write */
+}
+
 /* Only TCP probes check for a self-connect; others would not get a valid answer from it. */
 static void on_connected(struct probe *p)
 {
@@ -115,13 +132,26 @@ static void on_connected(struct probe *p)
 		if (is_own_echo(p))
 			fail_connect(p, ECONNREFUSED);
 		else
-			probe__succeed(p);
+			probe__talk_start(p);
+		break;
+	case PROBE_UDP:
+	case PROBE_DNS:
+		probe__talk_start(p);
 		break;
 	case PROBE_HTTP:
 		probe__http_send(p);
 		break;
 	case PROBE_HTTPS:
+	case PROBE_TLS:
+		send_proxy(p);
 		probe__tls_start(p);
+		break;
+	case PROBE_GRPC:
+		send_proxy(p);
+		if (p->spec.tls)
+			probe__tls_start(p);
+		else
+			probe__grpc_send(p);
 		break;
 	case PROBE_ICMP:
 		assert(!"echoes have no connection");
@@ -180,10 +210,18 @@ void probe__on_asked(const struct probe *p)
 
 static void prepare(const struct probe *p)
 {
-	if (p->spec.kind != PROBE_HTTPS)
+	bool talks = p->spec.kind == PROBE_HTTPS || p->spec.kind == PROBE_GRPC ||
+		     p->spec.kind == PROBE_TLS || probe__talks(&p->spec);
+
+	if (probe__is_datagram(&p->spec))
+		return;
+	if (!talks)
 		set_quick_ack(p, 0);
-	/* the request follows the client's last handshake message and must not wait for its ACK */
-	if (p->spec.kind == PROBE_HTTPS)
+	/*
+	 * what follows the first message must not wait for its ACK, and a server that speaks first
+	 * waits for that of the handshake
+	 */
+	else
 		setsockopt(p->stream.fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
 }
 
@@ -265,8 +303,8 @@ void probe__left_free(struct probe_env *env)
 static int open_socket(struct probe *p, bool *ret_entered)
 {
 	for (;;) {
-		int r = net_socket(&p->env->ns, p->spec.target.addr.family, SOCK_STREAM, 0,
-				   ret_entered);
+		int type = probe__is_datagram(&p->spec) ? SOCK_DGRAM : SOCK_STREAM;
+		int r = net_socket(&p->env->ns, p->spec.target.addr.family, type, 0, ret_entered);
 
 		if (r != -EMFILE || !p->env->left.n)
 			return r;

@@ -29,7 +29,7 @@ static bool may_keep(const struct probe *p)
 }
 
 /* RFC 9110 §7.2: the port is left out if it is the default of the scheme. */
-static void add_host(struct buf *b, const struct probe_spec *spec)
+void probe__add_host(struct buf *b, const struct probe_spec *spec)
 {
 	char text[ENDPOINT_STRLEN];
 	uint16_t usual = spec->kind == PROBE_HTTPS ? 443 : 80;
@@ -50,14 +50,14 @@ static void write_request(const struct probe *p, struct buf *b)
 {
 	static const struct stream_proxy local = { .version = 2, .local = true };
 
-	assert(!p->spec.send_proxy || (p->spec.kind == PROBE_HTTP && !p->spec.keep_alive));
+	assert(!p->spec.send_proxy || !p->spec.keep_alive);
 	b->n = 0;
-	if (p->spec.send_proxy)
+	if (p->spec.send_proxy && p->spec.kind == PROBE_HTTP)
 		stream_proxy_format(&local, b);
 	buf_add_lit(b, "GET ");
 	buf_adds(b, p->spec.path ? p->spec.path : "/");
 	buf_add_lit(b, " HTTP/1.1\r\nHost: ");
-	add_host(b, &p->spec);
+	probe__add_host(b, &p->spec);
 	if (p->spec.user_agent) {
 		buf_add_lit(b, "\r\nUser-Agent: ");
 		buf_adds(b, p->spec.user_agent);

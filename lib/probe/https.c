@@ -2,7 +2,7 @@
 /*
  * https: the TLS handshake of a question, and the session kept for the next one.
  *
- * The environment owns two contexts, one that verifies and one that does not. A probe keeps one
+ * The environment owns contexts that verify and some that do not. A probe keeps one
  * session after a success; a failure drops it, so that the next question verifies the certificate.
  * The session and the kept connection are also dropped if the certificate would otherwise not be
  * verified again within 60 s. That is predicted from the interval between the last two questions
@@ -51,17 +51,28 @@ static bool server_name(const struct probe_spec *spec, char name[static NAME_MAX
 }
 
 /* NULL if OpenSSL cannot create one; the next question tries again. */
-static struct tls_context *context_for(struct probe_env *env, bool verify)
+static struct tls_context *context_for(struct probe_env *env, bool http, bool verify)
 {
-	if (!env->tls[verify])
-		env->tls[verify] = tls_client_context_new(verify);
-	return env->tls[verify];
+	const struct tls_config config = {
+		.role = TLS_CLIENT,
+		.minimum = TLS_SYSTEM,
+		.protocols = http ? "http/1.1" : NULL,
+		.insecure = !verify,
+		.resume = true,
+	};
+	struct tls_refusal why;
+
+	if (!env->tls[http][verify])
+		tls_context_new(&config, &env->tls[http][verify], &why);
+	return env->tls[http][verify];
 }
 
 /* An invalid name is a local failure: the mistake is in the spec, not in the server. */
 void probe__tls_start(struct probe *p)
 {
-	struct tls_context *context = context_for(p->env, !p->spec.insecure_skip_verify);
+	struct tls_context *context = p->spec.tls
+					      ?: context_for(p->env, p->spec.kind == PROBE_HTTPS,
+							     !p->spec.insecure_skip_verify);
 	char name[NAME_MAX_LEN];
 	struct tls *tls;
 
@@ -98,7 +109,12 @@ void probe__on_secured(struct probe *p)
 	p->resumed = tls_resumed(p->stream.tls);
 	if (!p->resumed)
 		p->full_handshake = p->started;
-	probe__http_send(p);
+	if (p->spec.kind == PROBE_GRPC)
+		probe__grpc_send(p);
+	else if (p->spec.kind == PROBE_TLS)
+		probe__talk_start(p);
+	else
+		probe__http_send(p);
 }
 
 /* TLS 1.3 sends session tickets after the handshake, so they are taken at the end. */
@@ -123,7 +139,8 @@ void probe__tls_prepare(struct probe *p)
 	int64_t since = p->started - p->full_handshake;
 	int64_t gap = p->started - p->previous;
 
-	if (p->spec.kind != PROBE_HTTPS || since + gap + gap / 4 <= PROBE_FULL_HANDSHAKE)
+	if ((p->spec.kind != PROBE_HTTPS && p->spec.kind != PROBE_TLS) ||
+	    since + gap + gap / 4 <= PROBE_FULL_HANDSHAKE)
 		return;
 	probe__tls_forget(p);
 	probe__disconnect(p);

@@ -2,9 +2,9 @@
 /*
  * internal: shared by the files of lib/probe.
  *
- * A question goes through states. connect.c, https.c, http.c and icmp.c advance it and end it with
- * probe__fail() or probe__succeed(). After one of these two the probe must not be used, because the
- * callback may have freed it.
+ * A question goes through states. connect.c, https.c, http.c, grpc.c, talk.c and icmp.c advance it
+ * and end it with probe__fail() or probe__succeed(). After one of these two the probe must not be
+ * used, because the callback may have freed it.
  */
 #pragma once
 
@@ -35,6 +35,8 @@ enum probe__state {
 	STATE_SEND,
 	STATE_HEAD,
 	STATE_BODY,
+	STATE_CALL, /* gRPC: the connection belongs to lib/h2 */
+	STATE_TALK, /* bytes or a datagram are awaited */
 };
 
 /* An HTTP response without a verdict yet; allocated when its first byte arrives. */
@@ -63,18 +65,19 @@ struct probe {
 	struct tls_session *session;  /* to resume; NULL: none */
 	int64_t full_handshake;	      /* when the certificate was last verified */
 	union {
-		uint64_t cookie; /* ICMP: random payload of the echo */
-		ino_t place;	 /* others: the namespace of the kept connection */
+		uint64_t cookie;	  /* ICMP: random payload of the echo */
+		struct probe__call *call; /* gRPC: NULL: none */
+		ino_t place;		  /* others: the namespace of the kept connection */
 	};
-	uint16_t sequence; /* of the echo; index into probe__echoes.pending */
+	uint16_t sequence; /* of the echo; index into probe__echoes.pending. DNS: the id */
 	uint16_t status;
 	uint8_t state;	   /* enum probe__state */
 	uint8_t questions; /* number of ended questions; wraps */
 	uint8_t served;	   /* questions sent on this connection */
-	bool starting;	   /* inside probe_start(): the callback must wait */
-	bool reused;	   /* the question uses a kept connection */
-	bool resumed;
-	bool keep; /* the connection can be used again */
+	bool starting : 1; /* inside probe_start(): the callback must wait */
+	bool reused : 1;   /* the question uses a kept connection */
+	bool resumed : 1;
+	bool keep : 1; /* the connection can be used again */
 };
 
 struct probe__echo_socket {
@@ -103,7 +106,8 @@ struct probe__left {
 struct probe_env {
 	struct ev_loop *loop;
 	struct net_ns ns;
-	struct tls_context *tls[2]; /* [verify]; created when first needed */
+	struct tls_context *tls[2][2]; /* [ALPN of HTTP][verify]; created when first needed */
+	struct h2_host *h2;	       /* the same, for gRPC */
 	struct probe__echoes echoes;
 	int64_t (*clock)(void); /* monotonic ns; replaced by tests */
 	size_t n_probes;
@@ -151,6 +155,31 @@ void probe__http_send_failed(struct probe *p, int err);
 void probe__http_receive(struct probe *p);
 void probe__http_deadline(struct probe *p);
 void probe__answer_free(struct probe__answer *a);
+
+/* The value of Host. */
+void probe__add_host(struct buf *b, const struct probe_spec *spec);
+
+/* grpc.c */
+void probe__grpc_send(struct probe *p);
+/* Ends the call of the question, if there is one. */
+void probe__grpc_end(struct probe *p);
+struct h2_host *probe__grpc_host(struct probe_env *env);
+
+/* talk.c */
+static inline bool probe__is_datagram(const struct probe_spec *spec)
+{
+	return spec->kind == PROBE_UDP || spec->kind == PROBE_DNS;
+}
+/* Whether the content of the answer is checked in talk.c. */
+bool probe__judges(const struct probe_spec *spec);
+/* Whether an answer is awaited there at all. */
+bool probe__talks(const struct probe_spec *spec);
+/* The connection is there: asks, or succeeds if nothing is to be asked. */
+void probe__talk_start(struct probe *p);
+void probe__talk_receive(struct probe *p);
+void probe__talk_deadline(struct probe *p);
+/* The socket has failed; err is positive. */
+void probe__talk_failed(struct probe *p, int err);
 
 /* icmp.c */
 void probe__echo_init(struct probe_env *env);

@@ -7,11 +7,11 @@
  * and one stream; between questions it keeps at most a connection and a TLS session. A probe takes
  * a few hundred bytes. A question in flight adds a descriptor, and the state of its HTTP response.
  *
- * connect.c opens the connection, https.c does the TLS handshake, http.c sends the request and
- * judges the response; icmp.c sends echoes and receives the replies. Every question ends in
- * conclude(), which removes all of its state before it calls back, so that the callback may start
- * or free the probe. If a question ends within probe_start(), the callback is called in a later
- * step.
+ * connect.c opens the connection, https.c does the TLS handshake, http.c, grpc.c and talk.c send
+ * the request and judge the response; icmp.c sends echoes and receives the replies. Every question
+ * ends in conclude(), which removes all of its state before it calls back, so that the callback
+ * may start or free the probe. If a question ends within probe_start(), the callback is called in
+ * a later step.
  *
  * The streams of probes are urgent tasks: their steps run before those of the program's clients.
  *
@@ -30,6 +30,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "lib/h2/h2.h"
 #include "lib/probe/internal.h"
 
 #define LATE_PART 10 /* lateness above timeout / LATE_PART extends the question */
@@ -42,6 +43,7 @@ static void end_question(struct probe *p)
 		probe__echo_forget(p);
 	if (p->answer)
 		probe__answer_free(TAKE_PTR(p->answer));
+	probe__grpc_end(p);
 	free(TAKE_PTR(p->ready));
 	p->state = STATE_IDLE;
 	p->questions++;
@@ -70,6 +72,7 @@ static void conclude(struct probe *p, struct probe_outcome *o)
 	o->status = p->status;
 	o->reused = p->reused;
 	o->resumed = p->resumed;
+	o->answered = good && probe__judges(&p->spec);
 	o->rtt = p->env->clock() - p->started;
 	o->granted = p->granted;
 	o->header[0] = '\0';
@@ -157,7 +160,11 @@ static void advance(struct probe *p)
 	case STATE_ECHO:
 		probe__echo_look(p);
 		break;
-	case STATE_TLS: /* the stream continues the handshake in each of its steps */
+	case STATE_TALK:
+		probe__talk_receive(p);
+		break;
+	case STATE_CALL: /* lib/h2 has the connection */
+	case STATE_TLS:	 /* the stream continues the handshake in each of its steps */
 	case STATE_IDLE:
 	case STATE_READY:
 		break;
@@ -197,6 +204,8 @@ static void on_closed(struct stream *s, int error)
 		probe__on_handshake_failed(p, -error);
 	else if (p->state == STATE_SEND)
 		probe__http_send_failed(p, -error);
+	else if (p->state == STATE_TALK)
+		probe__talk_failed(p, -error);
 	else
 		probe__disconnect(p);
 }
@@ -214,6 +223,7 @@ static void on_deadline(struct probe *p)
 		[STATE_SEND] = { PROBE_STAGE_HTTP, "send request to" },
 		[STATE_HEAD] = { PROBE_STAGE_HTTP, "answer of" },
 		[STATE_BODY] = { PROBE_STAGE_HTTP, "body from" },
+		[STATE_CALL] = { PROBE_STAGE_HTTP, "answer of" },
 	};
 	char text[ENDPOINT_STRLEN], duration[DURATION_STRLEN];
 
@@ -271,6 +281,8 @@ static void on_expired(struct stream *s)
 		grant(p, late);
 	else if (p->state == STATE_BODY)
 		probe__http_deadline(p);
+	else if (p->state == STATE_TALK)
+		probe__talk_deadline(p);
 	else
 		on_deadline(p);
 }
@@ -300,9 +312,9 @@ void probe_env_free(struct probe_env *env)
 	probe__echo_free(env);
 	probe__left_free(env);
 	net_ns_free(&env->ns);
-	for (size_t i = 0; i < ARRAY_SIZE(env->tls); i++)
-		if (env->tls[i])
-			tls_context_free(env->tls[i]);
+	for (size_t i = 0; i < 4; i++)
+		tls_context_free(env->tls[i / 2][i % 2]);
+	h2_host_free(env->h2);
 	buf_free(&env->request);
 	free(env);
 }
@@ -323,6 +335,9 @@ static void check_spec(const struct probe_spec *spec)
 	assert(addr_is_set(&spec->target.addr) && spec->timeout > 0);
 	assert(!addr_is_set(&spec->source) || spec->source.family == spec->target.addr.family);
 	assert(spec->kind == PROBE_ICMP || spec->target.port);
+	assert(spec->kind == PROBE_HTTP || spec->kind == PROBE_HTTPS || !spec->keep_alive);
+	assert(spec->kind != PROBE_UDP || (spec->talk && spec->talk->send.n));
+	assert(spec->kind != PROBE_DNS || spec->dns);
 }
 
 struct probe *probe_new(struct probe_env *env, const struct probe_spec *spec, probe_done_fn done,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe: checks one server with ICMP, TCP, HTTP or HTTPS, without blocking.
+ * probe: checks one server with ICMP, TCP, TLS, UDP, DNS, HTTP, HTTPS or gRPC, without blocking.
  *
  * A struct probe_env holds what the probes of one loop share: ICMP sockets, TLS contexts, the read
  * buffer and the network namespace. A struct probe belongs to one target. Between questions it
@@ -16,6 +16,17 @@
  * the pattern is matched against what has arrived, and the probe succeeds if it matches. It is not
  * matched earlier, because the result of "$" or of a negative look-ahead must not depend on where
  * the network cuts the body.
+ *
+ * gRPC: grpc.health.v1.Health/Check must answer SERVING for the service, over HTTP/2. With a
+ * context (spec.tls), which offers h2, the connection has TLS. Any other status, and a code other
+ * than 0, is PROBE_ERR_STATUS with its name in the reason.
+ *
+ * TCP, TLS and UDP can have one question and one answer in bytes (talk, body). Over TCP and
+ * TLS the answer is everything that arrives, up to 64 KiB, and it passes as soon as it matches.
+ * Bytes that do not match until the server closes, until the limit or until the timeout are
+ * PROBE_ERR_BODY; no bytes at all are PROBE_ERR_TIMEOUT or PROBE_ERR_RESET. Over UDP and DNS the
+ * first datagram decides. A port that is unreachable according to ICMP is PROBE_ERR_REFUSED at
+ * once.
  *
  * A kept-alive connection serves 10 questions. If the server has closed it meanwhile, the question
  * uses a new connection, and that is not a failure. TLS sessions are resumed, but a full handshake,
@@ -36,19 +47,30 @@
 #include <stdint.h>
 
 #include "base/addr.h"
+#include "base/str.h"
 #include "lib/loop/loop.h"
 
 struct regex;
+struct tls_context;
 struct probe;
 struct probe_env;
 
-enum probe_kind { PROBE_ICMP, PROBE_TCP, PROBE_HTTP, PROBE_HTTPS };
+enum probe_kind {
+	PROBE_ICMP,
+	PROBE_TCP,
+	PROBE_HTTP,
+	PROBE_HTTPS,
+	PROBE_GRPC,
+	PROBE_TLS, /* the handshake, then as TCP */
+	PROBE_UDP,
+	PROBE_DNS, /* a question of DNS over UDP */
+};
 
 enum probe_stage {
 	PROBE_STAGE_LOCAL,   /* nothing was sent: namespace, socket, bind, connect() itself */
-	PROBE_STAGE_CONNECT, /* waiting for the TCP handshake or the echo reply */
+	PROBE_STAGE_CONNECT, /* waiting for the TCP handshake, the echo reply or a datagram */
 	PROBE_STAGE_TLS,
-	PROBE_STAGE_HTTP,
+	PROBE_STAGE_HTTP, /* layer 7: HTTP, gRPC, and the answers of the others */
 	PROBE_STAGE_DONE, /* success */
 };
 
@@ -62,9 +84,9 @@ enum probe_error {
 	PROBE_ERR_RESET,       /* connection reset or closed before the response was complete */
 	PROBE_ERR_TLS,	       /* handshake failed */
 	PROBE_ERR_CERTIFICATE, /* not valid, expired, wrong name */
-	PROBE_ERR_MALFORMED,   /* not HTTP */
+	PROBE_ERR_MALFORMED,   /* not HTTP, not an answer of DNS */
 	PROBE_ERR_TOO_LARGE,   /* header block over the limit */
-	PROBE_ERR_STATUS,      /* the status code is not in spec.codes */
+	PROBE_ERR_STATUS,      /* the status code is not in spec.codes; DNS: another rcode */
 	PROBE_ERR_BODY,	       /* no match in the first 64 KiB, or the match limit was reached */
 };
 
@@ -73,19 +95,34 @@ enum probe_error {
 struct probe_outcome {
 	enum probe_stage stage;
 	enum probe_error error;
-	int sys_errno;			/* 0: none */
-	unsigned status;		/* HTTP status; 0: none was received */
-	int64_t rtt;			/* ns from start to end */
-	int64_t granted;		/* ns beyond the timeout, because the loop was late */
-	bool reused;			/* a kept-alive connection was used */
-	bool resumed;			/* the TLS session was resumed */
-	char reason[128];		/* one line of valid UTF-8 for people; "" on success */
+	int sys_errno;	  /* 0: none */
+	unsigned status;  /* HTTP status; 0: none was received */
+	int64_t rtt;	  /* ns from start to end */
+	int64_t granted;  /* ns beyond the timeout, because the loop was late */
+	bool reused;	  /* a kept-alive connection was used */
+	bool resumed;	  /* the TLS session was resumed */
+	bool answered;	  /* TCP, TLS, UDP: the content of the answer is as expected */
+	char reason[128]; /* one line of valid UTF-8 for people; "" on success */
 	char header[PROBE_HEADER_SIZE]; /* value of spec.header, UTF-8, cut to fit; "": none */
 };
 
 /* Both ends are included. */
 struct probe_code_range {
 	uint16_t first, last;
+};
+
+/* One question in bytes, and what its answer has to contain; see also spec.body. */
+struct probe_talk {
+	struct str send;   /* UDP: at least 1 byte; others: empty: nothing is sent */
+	struct str expect; /* empty: any answer passes */
+};
+
+/* A question of DNS, and the answer that passes. */
+struct probe_dns {
+	const char *name;    /* "www.example.net" */
+	uint16_t type;	     /* the number of the record type: 1 is A */
+	uint16_t rcode;	     /* the response code that passes: 0 is NOERROR */
+	struct addr address; /* must be among the addresses of the answer; none: any answer */
 };
 
 /* What to ask. All pointers are borrowed until probe_free() or probe_set_spec(). */
@@ -96,20 +133,30 @@ struct probe_spec {
 	int64_t timeout;	/* ns */
 	bool keep_alive;
 	/*
-	 * HTTP, without keep_alive: a header of the PROXY protocol (version 2, LOCAL) comes first.
+	 * HTTP(S) and gRPC, without keep_alive: a header of the PROXY protocol (version 2,
+	 * LOCAL) comes first.
 	 */
 	bool send_proxy;
-	/* HTTP(S) */
-	const char *path; /* NULL: "/" */
-	const char *host; /* sent as it is; NULL: the address, with the port if not the default */
+	bool insecure_skip_verify;	       /* HTTPS, TLS */
+	union {				       /* by the kind: no other member may be set */
+		const char *path;	       /* HTTP(S): NULL: "/" */
+		const char *service;	       /* gRPC: NULL or "": the server as a whole */
+		const struct probe_talk *talk; /* TCP, TLS: NULL: only connect; UDP: required */
+		const struct probe_dns *dns;   /* DNS: required */
+	};
+	/* HTTP(S) and gRPC; sent as it is; NULL: the address, with the port if not the default */
+	const char *host;
 	const char *user_agent; /* NULL: not sent */
+	/* HTTP(S) */
 	const struct probe_code_range *codes;
 	size_t n_codes;
-	const struct regex *body; /* pattern for the body; NULL: none */
-	const char *header;	  /* response header to report in the outcome; NULL: none */
-	/* HTTPS */
+	/* pattern for the body of HTTP(S), and for the answer of TCP, TLS and UDP; NULL: none */
+	const struct regex *body;
+	const char *header; /* response header to report in the outcome; NULL: none */
+	/* HTTPS, TLS */
 	const char *server_name; /* for SNI and verification; NULL: host if set, else the address */
-	bool insecure_skip_verify;
+	/* how the server is verified; NULL: HTTPS, TLS: the system's trust store; gRPC: no TLS */
+	struct tls_context *tls;
 };
 
 /*

@@ -20,9 +20,11 @@ void service_options_check(const struct service_options *o, const char *program)
 	require(program, "grpc-tls-key", o->key, "grpc-tls-cert", o->certificate);
 	require(program, "grpc-client-ca", o->client_ca, "grpc-tls-cert", o->certificate);
 	require(program, "grpc-operators", o->operators.n, "grpc-client-ca", o->client_ca);
+	require(program, "grpc-delegates", o->delegates.n, "grpc-client-ca", o->client_ca);
 }
 
 void service_options_free(struct service_options *o)
 {
 	cli_list_free(&o->operators);
+	cli_list_free(&o->delegates);
 }

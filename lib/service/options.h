@@ -9,7 +9,7 @@
 struct service_options {
 	const char *addr;			   /* empty: not served */
 	const char *certificate, *key, *client_ca; /* NULL: none */
-	struct cli_list operators;
+	struct cli_list operators, delegates;
 	size_t max_per_client;
 	bool reflection;
 };
@@ -51,6 +51,13 @@ struct service_options {
 		  .help = "common names of client certificates that may change things; others "    \
 			  "read",                                                                  \
 		  .list = &(to).operators },                                                       \
+		{ .name = "grpc-delegates",                                                        \
+		  .kind = CLI_LIST,                                                                \
+		  .env = prefix "GRPC_DELEGATES",                                                  \
+		  .argument = "NAME,...",                                                          \
+		  .help = "common names of client certificates that may name another operator: "   \
+			  "those of dashboards",                                                   \
+		  .list = &(to).delegates },                                                       \
 		{ .name = "grpc-max-per-client",                                                   \
 		  .kind = CLI_COUNT,                                                               \
 		  .env = prefix "GRPC_MAX_PER_CLIENT",                                             \

@@ -31,16 +31,20 @@ static void on_trace(const struct grpc_trace *trace, void *user)
 }
 
 /* *ret is NULL if the API is plaintext. */
-static int load_tls(const struct service *s, struct tls_context **ret, char *reason,
-		    size_t reason_size)
+static int load_tls(const struct service *s, struct tls_context **ret, struct tls_refusal *why)
 {
 	const struct service_options *o = s->config.options;
-	const struct tls_files files = { o->certificate, o->key, o->client_ca };
+	const struct tls_config config = {
+		.role = TLS_SERVER,
+		.pairs = &(struct tls_pair){ o->certificate, o->key, NULL },
+		.n_pairs = 1,
+		.ca = o->client_ca,
+		.clients = o->client_ca ? TLS_CLIENTS_REQUIRED : TLS_CLIENTS_OFF,
+		.protocols = "h2",
+	};
 
 	*ret = NULL;
-	if (!o->certificate)
-		return 0;
-	return tls_h2_server_context_new(&files, ret, reason, reason_size);
+	return o->certificate ? tls_context_new(&config, ret, why) : 0;
 }
 
 static int open_server(struct service *s, const struct endpoint *listen)
@@ -58,6 +62,7 @@ static int open_server(struct service *s, const struct endpoint *listen)
 		.max_queued = c->max_queued,
 		.descriptor_set = c->options->reflection ? c->descriptor_set : NULL,
 		.descriptor_set_size = c->options->reflection ? c->descriptor_set_size : 0,
+		.metadata = { WHO_METADATA, WHO_METADATA_ADDRESS },
 		.trace = on_trace,
 		.trace_user = s,
 	};
@@ -69,6 +74,7 @@ static int open_server(struct service *s, const struct endpoint *listen)
 
 static int open_all(struct service *s, char *reason, size_t reason_size)
 {
+	struct tls_refusal why;
 	struct endpoint listen;
 	int r = endpoint_parse(s->config.options->addr, &listen);
 
@@ -76,23 +82,32 @@ static int open_all(struct service *s, char *reason, size_t reason_size)
 		snprintf(reason, reason_size, "not an address");
 		return r;
 	}
-	r = load_tls(s, &s->tls, reason, reason_size);
-	if (r < 0)
+	r = load_tls(s, &s->tls, &why);
+	if (r < 0) {
+		snprintf(reason, reason_size, "%s", why.reason);
 		return r;
+	}
 	r = open_server(s, &listen);
 	if (r < 0)
 		snprintf(reason, reason_size, "%s", strerror(-r));
 	return r;
 }
 
+bool service_is_open(const struct service *s)
+{
+	struct endpoint at = grpc_server_endpoint(s->server);
+
+	return !s->config.options->client_ca && !addr_is_loopback(&at.addr);
+}
+
 /*
  * Client certificates are off by default, but a client that reaches the API can drain everything.
  */
-static void warn_if_open(const struct service_options *o, const struct endpoint *at)
+static void warn_if_open(const struct service *s)
 {
-	if (o->client_ca || addr_is_loopback(&at->addr))
+	if (!service_is_open(s))
 		return;
-	log_warn("grpc-open", LOG_S("addr", o->addr),
+	log_warn("grpc-open", LOG_S("addr", s->config.options->addr),
 		 LOG_S("reason", "every client that reaches it may change everything: see "
 				 "--grpc-client-ca, or listen on loopback"));
 }
@@ -119,7 +134,7 @@ int service_new(struct ev_loop *loop, const struct service_config *config, struc
 	}
 	at = grpc_server_endpoint(s->server);
 	log_info("listening", LOG_S("for", "grpc"), LOG_S("addr", endpoint_format(&at, text)));
-	warn_if_open(config->options, &at);
+	warn_if_open(s);
 	*ret = s;
 	return 0;
 }
@@ -141,10 +156,10 @@ void service_free(struct service *s)
 void service_renew(struct service *s)
 {
 	struct tls_context *fresh;
-	char reason[256];
+	struct tls_refusal why;
 
-	if (load_tls(s, &fresh, reason, sizeof(reason)) < 0) {
-		log_error("grpc-tls-failed", LOG_S("error", reason));
+	if (load_tls(s, &fresh, &why) < 0) {
+		log_error("grpc-tls-failed", LOG_S("error", why.reason));
 		return;
 	}
 	if (!fresh)
@@ -169,17 +184,39 @@ void service_drain(struct service *s, void (*done)(void *user), void *user)
 	grpc_server_drain(s->server, done, user);
 }
 
+static bool is_in(const struct cli_list *list, const char *name)
+{
+	for (size_t i = 0; name && i < list->n; i++)
+		if (strcmp(list->items[i], name) == 0)
+			return true;
+	return false;
+}
+
+struct who service_who(const struct service *s, const struct grpc_call *call)
+{
+	const char *certificate = grpc_peer_name(call);
+
+	return who_judge(&(struct who_evidence){
+		.certificate = certificate,
+		.delegate = is_in(&s->config.options->delegates, certificate),
+		.says = grpc_metadata(call, 0),
+		.says_address = grpc_metadata(call, 1),
+		.peer = grpc_peer(call).addr,
+	});
+}
+
 /* Without mutual TLS there are no names; operators without a client CA are refused at the start. */
 bool service_may_change(const struct service *s, struct grpc_call *call)
 {
 	const struct cli_list *operators = &s->config.options->operators;
 	const char *name = grpc_peer_name(call);
+	char address[ADDR_STRLEN];
+	struct who who;
 
-	if (!operators->n)
+	if (!operators->n || is_in(operators, name))
 		return true;
-	for (size_t i = 0; name && i < operators->n; i++)
-		if (strcmp(operators->items[i], name) == 0)
-			return true;
+	who = service_who(s, call);
+	log_warn("operator-refused", LOG_WHO(&who, address));
 	grpc_fail(call, GRPC_PERMISSION_DENIED,
 		  "\"%s\" may read but not change anything: it is not among --grpc-operators",
 		  name ? name : "");

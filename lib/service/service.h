@@ -7,7 +7,8 @@
  * operators only these may change anything; other clients with a valid certificate may read.
  *
  * Like lib/admin it logs, because its messages are the same in every daemon: "listening",
- * "listen-failed", "grpc-open", "grpc-tls-failed" and, at debug level, "grpc-call".
+ * "listen-failed", "grpc-open", "grpc-tls-failed", "operator-act", "operator-refused" and, at debug
+ * level, "grpc-call".
  */
 #pragma once
 
@@ -18,7 +19,9 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "base/who.h"
 #include "lib/grpc/server.h"
+#include "lib/log/who.h"
 #include "lib/loop/loop.h"
 #include "lib/service/options.h"
 
@@ -54,6 +57,22 @@ void service_hand_over(struct service *s);
 void service_drain(struct service *s, void (*done)(void *user), void *user);
 /* False if this client may only read; the call has then failed with PERMISSION_DENIED. */
 bool service_may_change(const struct service *s, struct grpc_call *call);
+/* Who makes this call, as far as it is known (base/who.h). */
+struct who service_who(const struct service *s, const struct grpc_call *call);
+/*
+ * The line "operator-act": an act that was carried out, with the operator of the call. text is a
+ * word; what follows are fields of the line. Before the call is answered.
+ */
+#define service_log_act(who, text, ...)                                                            \
+	do {                                                                                       \
+		char address_[ADDR_STRLEN];                                                        \
+		log_info("operator-act", LOG_S("act", text), LOG_WHO(who, address_), __VA_ARGS__); \
+	} while (0)
+/*
+ * Whether clients on other machines may change everything without showing a certificate: the API
+ * listens on an address that is not loopback, and there is no client CA. The start warns of it.
+ */
+bool service_is_open(const struct service *s);
 /*
  * An arena for an answer, or a part of one, that is encoded at once: the next call of this function
  * empties it.

@@ -7,7 +7,8 @@
  *
  * Two walks look for changes, in slices. One goes over all items after service_watch_changed(), but
  * not more often than DELAY allows. The other one goes once a second over the items that change
- * without a word; if it finds a change, others may have changed with it, and the first one follows.
+ * without a word. Whoever finds such a change, a walk or a subscriber's turn, starts the first walk
+ * again: others may have changed with it after they were looked at.
  */
 #include "lib/service/watch.h"
 
@@ -106,10 +107,16 @@ static void mark(struct service_watch *w, size_t i, bool figures_only)
 	task_wake(&w->work); /* also for those that were served before, in the same step */
 }
 
-/*
- * Encodes an item, with its figures if there are some. True if more than its figures has changed.
- */
-static bool look(struct service_watch *w, size_t i)
+/* Whether it may change without a word, and others with it. */
+static bool is_polled(struct service_watch *w, size_t i)
+{
+	size_t first = w->config.polled(w->config.user);
+
+	return first > 1 && i >= first;
+}
+
+/* Encodes an item, with its figures if there are some. */
+static void look(struct service_watch *w, size_t i)
 {
 	struct hashes *h = &w->hashes[i];
 	bool changed;
@@ -118,12 +125,13 @@ static bool look(struct service_watch *w, size_t i)
 	changed = is_new(&h->state, &w->encoded);
 	if (changed)
 		mark(w, i, false);
+	if (changed && is_polled(w, i))
+		service_watch_changed(w);
 	if (!w->config.figures)
-		return changed;
+		return;
 	encode(w, i, true);
 	if (is_new(&h->figures, &w->encoded) && !changed)
 		mark(w, i, true);
-	return changed;
 }
 
 static void mark_all(struct subscriber *s)
@@ -283,8 +291,7 @@ static bool walk_polled(struct service_watch *w)
 	while (w->polled.at < w->n && task_has_time(w->loop)) {
 		size_t i = w->polled.at++;
 
-		if (look(w, i) && i >= first && first > 1)
-			service_watch_changed(w);
+		look(w, i);
 		if (i == 0 && first > 1)
 			w->polled.at = first;
 	}

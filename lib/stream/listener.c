@@ -14,6 +14,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -164,21 +166,40 @@ static enum attempt accept_one(struct stream_listener *l, const bool *gone)
 	return errno == EAGAIN ? DONE : pause_accepting(l, errno, gone);
 }
 
+/*
+ * The number of connections that wait. An accept() that finds none makes a socket first and frees
+ * it again, which takes several times as long as to ask.
+ */
+static unsigned waiting(const struct stream_listener *l)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	if (l->path || getsockopt(l->fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0)
+		return ACCEPTS_PER_STEP; /* the last accept() tells */
+	return info.tcpi_unacked;	 /* of a listening socket */
+}
+
 /* Stops when the time is over. The remaining connections make the socket readable again. */
 static bool on_step(struct task *t)
 {
 	struct stream_listener *l = container_of(t, struct stream_listener, task);
 	struct ev_loop *loop = loop_of(l);
 	enum attempt last = AGAIN;
+	unsigned n = 1;
 	bool gone = false;
 
 	l->gone = &gone;
-	for (int i = 0; i < ACCEPTS_PER_STEP && last == AGAIN && !is_paused(l); i++) {
+	for (unsigned i = 0; i < n && last == AGAIN && !is_paused(l); i++) {
 		last = accept_one(l, &gone);
 		if (last == GONE)
 			return false;
 		if (!task_has_time(loop))
 			break;
+		if (i == 0)
+			n = 1 + waiting(l);
+		if (n > ACCEPTS_PER_STEP)
+			n = ACCEPTS_PER_STEP;
 	}
 	l->gone = NULL;
 	return false;

@@ -32,6 +32,7 @@
 #define FLUSH_MAX ((size_t)256 * 1024) /* bytes per call: 0.25 ms, as TLS encrypts about 1 GB/s */
 #define DISCARD_SIZE ((size_t)16 * 1024)
 #define HIGH_MARK ((size_t)64 * 1024)
+#define RECORD_MAX 16384	/* bytes of a record of TLS */
 #define JOIN_MAX ((size_t)2048) /* bytes that are copied for the sake of one call of send() */
 #define KEEP_MAX ((size_t)4096) /* an empty queue larger than this is freed */
 
@@ -117,6 +118,12 @@ static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 
 /* ---- output ---- */
 
+/* Bytes that are held back for more are sent with the end of the stream. */
+static int send_flags(const struct stream *s)
+{
+	return s->last ? MSG_NOSIGNAL | MSG_MORE : MSG_NOSIGNAL;
+}
+
 static ssize_t write_some(struct stream *s, const char *p, size_t n)
 {
 	ssize_t r;
@@ -124,7 +131,7 @@ static ssize_t write_some(struct stream *s, const char *p, size_t n)
 	if (s->tls)
 		r = tls_write(s->tls, p, n);
 	else
-		r = send(s->fd, p, n, MSG_NOSIGNAL);
+		r = send(s->fd, p, n, send_flags(s));
 	if (!s->tls && r < 0)
 		r = errno == EINTR ? -EAGAIN : -errno;
 	if (r > 0)
@@ -171,8 +178,11 @@ static void drop_out(struct stream *s)
 /* FIN only after the last queued byte. */
 static void end_our_side(struct stream *s)
 {
-	if (s->shut && !has_output(s) && s->fd >= 0)
-		shutdown(s->fd, SHUT_WR);
+	if (!s->shut || has_output(s) || s->fd < 0)
+		return;
+	if (s->tls)
+		tls_end(s->tls);
+	shutdown(s->fd, SHUT_WR);
 }
 
 int stream_flush(struct stream *s)
@@ -213,28 +223,28 @@ int stream_send(struct stream *s, const void *p, size_t n)
 	return 0;
 }
 
-static ssize_t send_vector(int fd, const struct str *pieces, size_t n)
+static ssize_t send_vector(const struct stream *s, const struct str *pieces, size_t n)
 {
 	struct iovec iov[STREAM_PIECES_MAX];
 	const struct msghdr message = { .msg_iov = iov, .msg_iovlen = n };
 
 	for (size_t i = 0; i < n; i++)
 		iov[i] = (struct iovec){ (void *)(uintptr_t)pieces[i].p, pieces[i].n };
-	return sendmsg(fd, &message, MSG_NOSIGNAL);
+	return sendmsg(s->fd, &message, send_flags(s));
 }
 
 /* A few bytes are sent sooner from one piece than from several. */
-static ssize_t send_joined(int fd, const struct str *pieces, size_t n)
+static ssize_t send_joined(const struct stream *s, const struct str *pieces, size_t n)
 {
 	char joined[JOIN_MAX];
 	size_t at = 0;
 
 	if (n == 1)
-		return send(fd, pieces[0].p, pieces[0].n, MSG_NOSIGNAL);
+		return send(s->fd, pieces[0].p, pieces[0].n, send_flags(s));
 	for (size_t i = 0; i < n; at += pieces[i++].n)
 		if (pieces[i].n)
 			memcpy(joined + at, pieces[i].p, pieces[i].n);
-	return send(fd, joined, at, MSG_NOSIGNAL);
+	return send(s->fd, joined, at, send_flags(s));
 }
 
 /* As many bytes as one call takes; 0 if nothing was sent and the pieces must be queued. */
@@ -245,8 +255,7 @@ static ssize_t write_pieces(struct stream *s, const struct str *pieces, size_t n
 
 	for (size_t i = 0; i < n; i++)
 		total += pieces[i].n;
-	r = n == 1 || total <= JOIN_MAX ? send_joined(s->fd, pieces, n)
-					: send_vector(s->fd, pieces, n);
+	r = n == 1 || total <= JOIN_MAX ? send_joined(s, pieces, n) : send_vector(s, pieces, n);
 	if (r < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	s->sent += (uint64_t)r;
@@ -273,6 +282,27 @@ static int send_plain(struct stream *s, const struct str *pieces, size_t n)
 	return 0;
 }
 
+/* One record, and one call for the socket, instead of one for each piece. */
+static int send_record(struct stream *s, const struct str *pieces, size_t n)
+{
+	char joined[RECORD_MAX];
+	size_t at = 0;
+
+	for (size_t i = 0; i < n; at += pieces[i++].n)
+		if (pieces[i].n)
+			memcpy(joined + at, pieces[i].p, pieces[i].n);
+	return at ? stream_send(s, joined, at) : 0;
+}
+
+static size_t total_of(const struct str *pieces, size_t n)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < n; i++)
+		total += pieces[i].n;
+	return total;
+}
+
 int stream_sendv(struct stream *s, const struct str *pieces, size_t n)
 {
 	int r = 0;
@@ -280,6 +310,8 @@ int stream_sendv(struct stream *s, const struct str *pieces, size_t n)
 	assert(s->state == STREAM_OPEN && !s->shut && n <= STREAM_PIECES_MAX);
 	if (!s->tls)
 		return send_plain(s, pieces, n);
+	if (n > 1 && total_of(pieces, n) <= RECORD_MAX)
+		return send_record(s, pieces, n);
 	for (size_t i = 0; i < n && r == 0; i++)
 		r = stream_send(s, pieces[i].p, pieces[i].n);
 	return r;
@@ -367,8 +399,22 @@ static bool is_there(const struct stream *s, struct ev_loop *loop)
 	return task_is_running(loop, &s->task);
 }
 
+/* A step of a handshake takes longer than most, so those of ordinary tasks go first. */
+static void set_securing(struct stream *s)
+{
+	s->state = STREAM_SECURING;
+	if (s->rank == TASK_ORDINARY)
+		task_set_rank(&s->task, TASK_PATIENT);
+}
+
+static void end_securing(struct stream *s)
+{
+	task_set_rank(&s->task, s->rank);
+}
+
 static bool tell_closed(struct stream *s, struct ev_loop *loop, int error)
 {
+	end_securing(s);
 	s->failed_in = s->state;
 	s->state = STREAM_FAILED;
 	s->error = 0;
@@ -379,6 +425,7 @@ static bool tell_closed(struct stream *s, struct ev_loop *loop, int error)
 
 static bool tell_opened(struct stream *s, struct ev_loop *loop)
 {
+	end_securing(s);
 	s->state = STREAM_OPEN;
 	s->events->opened(s);
 	return is_there(s, loop);
@@ -398,8 +445,9 @@ static bool step_onward(struct stream *s, struct ev_loop *loop)
 {
 	if (!s->tls)
 		return tell_opened(s, loop);
-	s->state = STREAM_SECURING;
-	return step_secure(s, 0, loop);
+	set_securing(s);
+	task_wake(&s->task);
+	return true;
 }
 
 static bool step_proxy(struct stream *s, unsigned seen, struct ev_loop *loop)
@@ -554,7 +602,9 @@ void stream_init(struct stream *s, struct ev_loop *loop, enum task_rank rank,
 		 const struct stream_events *events)
 {
 	assert(s && loop && events && events->ready && events->closed);
-	*s = (struct stream){ .events = events, .fd = -1, .state = STREAM_CLOSED };
+	*s = (struct stream){
+		.events = events, .fd = -1, .state = STREAM_CLOSED, .rank = (uint8_t)rank
+	};
 	task_init(&s->task, loop, rank, on_step);
 	ev_init(&s->deadline, on_deadline);
 	ev_init(&s->io, on_io);
@@ -568,7 +618,7 @@ static void begin(struct stream *s, int fd, enum stream_state state)
 	s->want = s->seen = 0;
 	s->sent = 0;
 	s->error = 0;
-	s->crossed = s->shut = s->eof = false;
+	s->crossed = s->shut = s->eof = s->last = false;
 }
 
 void stream_adopt(struct stream *s, int fd)
@@ -631,7 +681,7 @@ void stream_secure(struct stream *s, struct tls *tls)
 	s->tls = tls;
 	if (s->state != STREAM_OPEN)
 		return; /* the handshake begins when it is connected */
-	s->state = STREAM_SECURING;
+	set_securing(s);
 	task_wake(&s->task);
 }
 
@@ -644,6 +694,7 @@ int stream_release(struct stream *s, struct tls **ret_tls)
 	*ret_tls = TAKE_PTR(s->tls);
 	stream__proxy_free(s);
 	drop_out(s);
+	end_securing(s);
 	s->state = STREAM_CLOSED;
 	s->seen &= STREAM_WAKE;
 	s->want = 0;

@@ -90,10 +90,12 @@ struct stream {
 	uint8_t failed_in;	 /* the state before STREAM_FAILED */
 	uint8_t want;		 /* STREAM_READ, STREAM_WRITE */
 	uint8_t seen;		 /* STREAM_READ, STREAM_WRITE, STREAM_WAKE since the last step */
+	uint8_t rank;		 /* of its task; that of a handshake may be lower */
 	bool due;		 /* the deadline has passed and is not reported yet */
 	bool crossed;		 /* TLS must write before it can read */
 	bool shut;		 /* shutdown() follows when the queue is empty */
 	bool eof;		 /* end of file was read while lingering */
+	bool last;		 /* no bytes follow the next ones that are sent */
 };
 
 /* The loop and events are borrowed; *s must stay in place until stream_end(). */
@@ -173,6 +175,14 @@ int stream_send(struct stream *s, const void *p, size_t n);
  */
 #define STREAM_PIECES_MAX 8
 int stream_sendv(struct stream *s, const struct str *pieces, size_t n);
+/*
+ * The caller ends the stream, or lingers, in this turn, after it has sent the next bytes. The
+ * kernel then sends the end in the same segment as the bytes.
+ */
+static inline void stream_is_last(struct stream *s)
+{
+	s->last = true;
+}
 /* The queue itself, for appending. Call stream_flush() afterwards. */
 struct buf *stream_out(struct stream *s);
 /* 0 if the queue is empty, -EAGAIN if the rest is sent in later steps, or a negative errno. */
@@ -189,6 +199,16 @@ void stream_shrink(struct stream *s);
  */
 void stream_set_marks(struct stream *s, size_t high, size_t low);
 bool stream_is_full(const struct stream *s);
+
+/*
+ * Move up to n bytes between the socket and the end of a pipe, without copying them. In: as
+ * stream_read(), and -EAGAIN also if the pipe is full. Out: the number of bytes that the socket
+ * took, -EAGAIN or a negative errno; the queue must be empty. STREAM_WRITE is reported when the
+ * socket takes more. Only for OPEN streams without TLS. splice() cannot be told not to raise
+ * SIGPIPE, so the calling thread must block it or the program must ignore it.
+ */
+ssize_t stream_splice_in(struct stream *s, int pipe, size_t n);
+ssize_t stream_splice_out(struct stream *s, int pipe, size_t n);
 
 /* Ends our direction (FIN) when the queue is empty; reading continues. */
 void stream_shutdown(struct stream *s);

@@ -349,23 +349,16 @@ static void a_header_goes_before_plain_bytes(void **state)
 
 static struct tls_context *server_context(struct pki *pki)
 {
-	struct tls_files files;
-	struct tls_context *context;
-	char reason[256];
-
 	pki_make(pki);
 	pki_issue(pki, NULL, "ca");
 	pki_issue(pki, "ca", "server");
-	files = (struct tls_files){ .certificate = pki_file(pki, "server.pem"),
-				    .key = pki_file(pki, "server.key") };
-	assert_int_equal(tls_http_server_context_new(&files, &context, reason, sizeof(reason)), 0);
-	return context;
+	return pki_server(pki, "server", NULL, "http/1.1,http/1.0");
 }
 
 static void a_header_goes_before_tls(void **state)
 {
 	struct bench *b = *state;
-	struct tls_context *context = tls_client_context_new(false);
+	struct tls_context *context = pki_client(NULL, NULL, NULL, "http/1.1");
 	struct pki pki;
 	struct tls *tls;
 
@@ -397,7 +390,7 @@ static void a_header_goes_before_tls(void **state)
 static void tls_without_a_header_is_refused(void **state)
 {
 	struct bench *b = *state;
-	struct tls_context *context = tls_client_context_new(false);
+	struct tls_context *context = pki_client(NULL, NULL, NULL, "http/1.1");
 	struct pki pki;
 	struct tls *tls;
 

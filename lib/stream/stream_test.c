@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -578,6 +579,40 @@ static void a_linger_ends_by_itself(void **state)
 	assert_int_equal(b->a.expired, 0);
 }
 
+/* Segments that the peer gets until the end of a stream that sends a few bytes. */
+static unsigned count_segments(struct bench *b, bool last)
+{
+	struct sockaddr_in at;
+	struct tcp_info info;
+	socklen_t len = sizeof(info);
+	int door = listen_on(&at), peer;
+	char bytes[8];
+
+	stream_connect(&b->a.stream, (struct sockaddr *)&at, sizeof(at));
+	stream_wake(&b->a.stream);
+	turn_until(b, a_was_woken);
+	b->a.woken = 0;
+	peer = accept(door, NULL, NULL);
+	if (last)
+		stream_is_last(&b->a.stream);
+	assert_int_equal(stream_send(&b->a.stream, "b", 1), 0);
+	assert_int_equal(stream_sendv(&b->a.stream, &STR("ye"), 1), 0);
+	stream_close(&b->a.stream);
+	assert_int_equal(recv(peer, bytes, 3, MSG_WAITALL), 3);
+	assert_int_equal(recv(peer, bytes, sizeof(bytes), 0), 0);
+	assert_int_equal(getsockopt(peer, IPPROTO_TCP, TCP_INFO, &info, &len), 0);
+	close(peer);
+	close(door);
+	return info.tcpi_segs_in;
+}
+
+static void the_last_bytes_bring_the_end_with_them(void **state)
+{
+	struct bench *b = *state;
+
+	assert_int_equal(count_segments(b, true) + 2, count_segments(b, false));
+}
+
 /* ---- TLS ---- */
 
 static void secure(struct bench *b, struct tls_context *client, struct tls_context *server)
@@ -595,23 +630,16 @@ static void secure(struct bench *b, struct tls_context *client, struct tls_conte
 
 static struct tls_context *server_context(struct pki *pki)
 {
-	struct tls_files files;
-	struct tls_context *context;
-	char reason[256];
-
 	pki_make(pki);
 	pki_issue(pki, NULL, "ca");
 	pki_issue(pki, "ca", "server");
-	files = (struct tls_files){ .certificate = pki_file(pki, "server.pem"),
-				    .key = pki_file(pki, "server.key") };
-	assert_int_equal(tls_http_server_context_new(&files, &context, reason, sizeof(reason)), 0);
-	return context;
+	return pki_server(pki, "server", NULL, "http/1.1,http/1.0");
 }
 
 static void bytes_go_both_ways_in_tls(void **state)
 {
 	struct bench *b = *state;
-	struct tls_context *client = tls_client_context_new(false);
+	struct tls_context *client = pki_client(NULL, NULL, NULL, "http/1.1");
 	size_t n = (size_t)3 << 20;
 	char *bytes = malloc(n);
 	struct pki pki;
@@ -636,7 +664,7 @@ static void bytes_go_both_ways_in_tls(void **state)
 static void pieces_keep_their_order_in_tls(void **state)
 {
 	struct bench *b = *state;
-	struct tls_context *client = tls_client_context_new(false);
+	struct tls_context *client = pki_client(NULL, NULL, NULL, "http/1.1");
 	size_t n = (size_t)3 << 20;
 	char *bytes = malloc(n);
 	const struct str pieces[] = { { bytes, 100 },
@@ -677,7 +705,7 @@ static bool moved_has_read(const struct bench *b)
 static void a_stream_in_tls_moves(void **state)
 {
 	struct bench *b = *state;
-	struct tls_context *client = tls_client_context_new(false);
+	struct tls_context *client = pki_client(NULL, NULL, NULL, "http/1.1");
 	struct pki pki;
 	struct tls_context *server = server_context(&pki);
 	struct stream old;
@@ -704,7 +732,7 @@ static void a_stream_in_tls_moves(void **state)
 static void a_peer_that_does_not_speak_tls_has_words(void **state)
 {
 	struct bench *b = *state;
-	struct tls_context *client = tls_client_context_new(false);
+	struct tls_context *client = pki_client(NULL, NULL, NULL, "http/1.1");
 	int fd = b->fds[1];
 
 	assert_int_equal(write(fd, "HTTP/1.1 400 Bad Request\r\n\r\n", 28), 28);
@@ -784,6 +812,7 @@ int main(void)
 		test(an_address_that_cannot_be_is_told_from_the_loop),
 		test(a_linger_sends_the_rest_and_waits_for_the_peer),
 		test(a_linger_ends_by_itself),
+		test(the_last_bytes_bring_the_end_with_them),
 		test(bytes_go_both_ways_in_tls),
 		test(pieces_keep_their_order_in_tls),
 		test(a_stream_in_tls_moves),

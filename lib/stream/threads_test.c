@@ -257,18 +257,13 @@ static void two_loops_share_a_port(void **state)
 static void two_loops_share_tls_contexts(void **state)
 {
 	static struct team team;
-	struct tls_files files;
 	struct pki pki;
-	char reason[256];
 
 	pki_make(&pki);
 	pki_issue(&pki, NULL, "ca");
 	pki_issue(&pki, "ca", "server");
-	files = (struct tls_files){ .certificate = pki_file(&pki, "server.pem"),
-				    .key = pki_file(&pki, "server.key") };
-	assert_int_equal(tls_http_server_context_new(&files, &team.server, reason, sizeof(reason)),
-			 0);
-	team.client = tls_client_context_new(false);
+	team.server = pki_server(&pki, "server", NULL, "http/1.1,http/1.0");
+	team.client = pki_client(NULL, NULL, NULL, "http/1.1");
 	run_team(&team);
 	tls_context_free(team.client);
 	tls_context_free(team.server);

@@ -15,6 +15,12 @@ void tls_sha256(const void *p, size_t n, uint8_t ret[static TLS_SHA256])
 		abort();
 }
 
+void tls_sha1(const void *p, size_t n, uint8_t ret[static TLS_SHA1])
+{
+	if (EVP_Digest(p, n, ret, NULL, EVP_sha1(), NULL) != 1)
+		abort();
+}
+
 void tls_hmac_sha256(const void *key, size_t key_len, const void *p, size_t n,
 		     uint8_t ret[static TLS_SHA256])
 {

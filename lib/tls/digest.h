@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* digest: SHA-256 and messages that are signed with a shared key. */
+/* digest: SHA-256, SHA-1, and messages that are signed with a shared key. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,8 +7,11 @@
 #include <stdint.h>
 
 #define TLS_SHA256 32 /* bytes */
+#define TLS_SHA1 20
 
 void tls_sha256(const void *p, size_t n, uint8_t ret[static TLS_SHA256]);
+/* Only for protocols that name it and do not rely on its strength, such as WebSocket. */
+void tls_sha1(const void *p, size_t n, uint8_t ret[static TLS_SHA1]);
 /* HMAC (RFC 2104) with SHA-256. The key may have any length. */
 void tls_hmac_sha256(const void *key, size_t key_len, const void *p, size_t n,
 		     uint8_t ret[static TLS_SHA256]);

@@ -19,6 +19,17 @@ static void assert_hex(const uint8_t digest[static TLS_SHA256], const char *expe
 	assert_string_equal(text, expected);
 }
 
+static void sha1_is_that_of_the_standard(void **state)
+{
+	static const uint8_t expected[TLS_SHA1] = { 0xa9, 0x99, 0x3e, 0x36, 0x47, 0x06, 0x81,
+						    0x6a, 0xba, 0x3e, 0x25, 0x71, 0x78, 0x50,
+						    0xc2, 0x6c, 0x9c, 0xd0, 0xd8, 0x9d };
+	uint8_t digest[TLS_SHA1];
+
+	tls_sha1("abc", 3, digest);
+	assert_memory_equal(digest, expected, sizeof(digest));
+}
+
 static void sha256_is_that_of_the_standard(void **state)
 {
 	uint8_t digest[TLS_SHA256];
@@ -56,6 +67,7 @@ static void every_byte_counts_in_a_comparison(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sha1_is_that_of_the_standard),
 		cmocka_unit_test(sha256_is_that_of_the_standard),
 		cmocka_unit_test(hmac_is_that_of_the_standard),
 		cmocka_unit_test(every_byte_counts_in_a_comparison),

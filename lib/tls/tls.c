@@ -12,6 +12,10 @@
  * ClientHello in records of one byte), and the loop would stop. At the bound the BIO reports an
  * empty socket and tls_has_more() is true.
  *
+ * OpenSSL asks for the five bytes of a record's header and then for its body. Both come from one
+ * recv() into a buffer on the stack of the call. What is left at its end, which is rare, moves to
+ * the heap and comes first in the next call.
+ *
  * A struct tls_session is an SSL_SESSION under another name. A struct tls_context is an SSL_CTX,
  * made in context.c.
  */
@@ -35,19 +39,30 @@
 
 #define READ_PER_CALL ((size_t)64 * 1024)
 #define READS_PER_CALL 32 /* two per record: its header and its body */
+#define RECORD_HEADER 5
+#define RECORD_MAX (RECORD_HEADER + 16384 + 256)
 
 struct tls {
 	SSL *ssl;
 	int fd;
-	int sys_errno;	      /* errno of the last failed socket call */
-	bool ended;	      /* the socket gave end of file */
-	size_t got;	      /* bytes that the current call has read from the socket */
-	unsigned reads;	      /* and the number of its recv() calls */
-	bool cut;	      /* the call stopped at one of its bounds */
-	bool without;	      /* the server asked for a certificate, and we have none */
-	SSL_SESSION *offered; /* newest session, not taken yet */
-	char *peer_name;      /* cached by tls_peer_name() */
-	char reason[96];      /* text of the last protocol or certificate failure */
+	int sys_errno;	/* errno of the last failed socket call */
+	bool ended;	/* the socket gave end of file */
+	size_t got;	/* bytes that the current call has read from the socket */
+	unsigned reads; /* and how often OpenSSL has asked for bytes */
+	bool cut;	/* the call stopped at one of its bounds */
+	bool without;	/* the server asked for a certificate, and we have none */
+	bool http;	/* the client speaks HTTP without TLS */
+	char *room;	/* where recv() writes, during a call */
+	bool in_room;
+	struct str ahead;	      /* unread bytes, in room or in kept */
+	char *kept;		      /* the unread bytes between calls */
+	SSL_SESSION *offered;	      /* newest session, not taken yet */
+	bool renewed;		      /* the session of a resumed connection was taken */
+	SSL_CTX *origin;	      /* the context that was given; the SSL has a reference */
+	void *user;		      /* for choose() */
+	char *server_name;	      /* in the ClientHello; NULL: none */
+	struct tls_certificate *peer; /* cached by tls_peer() */
+	char reason[96];	      /* text of the last protocol or certificate failure */
 };
 
 /* A BIO returns 0 for failure; the retry flag makes OpenSSL report SSL_ERROR_WANT_WRITE. */
@@ -68,6 +83,35 @@ static int on_bio_write(BIO *bio, const char *p, size_t n, size_t *ret_n)
 	return 0;
 }
 
+static size_t take_ahead(struct tls *t, char *p, size_t n)
+{
+	size_t take = n < t->ahead.n ? n : t->ahead.n;
+
+	memcpy(p, t->ahead.p, take);
+	t->ahead.p += take;
+	t->ahead.n -= take;
+	return take;
+}
+
+/* A large body goes where OpenSSL wants it; small reads share one recv(). */
+static ssize_t receive(struct tls *t, char *p, size_t n)
+{
+	ssize_t got;
+
+	if (!t->room || n >= RECORD_MAX / 2) {
+		got = recv(t->fd, p, n, 0);
+		t->got += got > 0 ? (size_t)got : 0;
+		return got;
+	}
+	got = recv(t->fd, t->room, RECORD_MAX, 0);
+	if (got <= 0)
+		return got;
+	t->got += (size_t)got;
+	t->ahead = (struct str){ t->room, (size_t)got };
+	t->in_room = true;
+	return (ssize_t)take_ahead(t, p, n);
+}
+
 /* At a bound it behaves like an empty socket; `cut` makes tls_has_more() true. */
 static int on_bio_read(BIO *bio, char *p, size_t n, size_t *ret_n)
 {
@@ -75,15 +119,13 @@ static int on_bio_read(BIO *bio, char *p, size_t n, size_t *ret_n)
 	ssize_t got;
 
 	BIO_clear_retry_flags(bio);
-	if (t->got >= READ_PER_CALL || t->reads >= READS_PER_CALL) {
+	if (t->reads++ >= READS_PER_CALL || t->got >= READ_PER_CALL) {
 		t->cut = true;
 		BIO_set_retry_read(bio);
 		return 0;
 	}
-	t->reads++;
-	got = recv(t->fd, p, n, 0);
+	got = t->ahead.n ? (ssize_t)take_ahead(t, p, n) : receive(t, p, n);
 	if (got > 0) {
-		t->got += (size_t)got;
 		*ret_n = (size_t)got;
 		return 1;
 	}
@@ -132,19 +174,54 @@ int tls__keep_session(SSL *ssl, SSL_SESSION *session)
 	return 1; /* the reference is ours now */
 }
 
+struct str tls__keep_name(SSL *ssl, struct str name)
+{
+	struct tls *t = SSL_get_app_data(ssl);
+	char *to = mem_alloc(name.n + 1);
+
+	for (size_t i = 0; i < name.n; i++)
+		to[i] = (char)(name.p[i] >= 'A' && name.p[i] <= 'Z' ? name.p[i] | 0x20 : name.p[i]);
+	to[name.n] = '\0';
+	free(t->server_name);
+	t->server_name = to;
+	return (struct str){ to, name.n };
+}
+
+void *tls__user(const SSL *ssl)
+{
+	const struct tls *t = SSL_get_app_data(ssl);
+
+	return t->user;
+}
+
+struct tls_tickets *tls__tickets_of(const SSL *ssl)
+{
+	const struct tls *t = SSL_get_app_data(ssl);
+
+	return tls__extra(t->origin)->tickets;
+}
+
 /* An IP address is verified but never sent: RFC 6066, section 3, allows only DNS names in SNI. */
-static bool set_name(SSL *ssl, const char *name)
+static bool set_name(SSL *ssl, const char *name, bool verified)
 {
 	struct addr a;
 
+	if (!name || !*name)
+		return !name && !verified;
 	if (addr_parse(name, &a) == 0)
-		return X509_VERIFY_PARAM_set1_ip(SSL_get0_param(ssl), a.bytes,
-						 a.family == AF_INET ? 4 : 16) == 1;
+		return !verified || X509_VERIFY_PARAM_set1_ip(SSL_get0_param(ssl), a.bytes,
+							      a.family == AF_INET ? 4 : 16) == 1;
 	SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
 	/* SSL_set_tlsext_host_name() without its cast */
 	return SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
 			(void *)(uintptr_t)name) == 1 &&
-	       SSL_set1_host(ssl, name) == 1;
+	       (!verified || SSL_set1_host(ssl, name) == 1);
+}
+
+/* An insecure context verifies nothing; one with names of its own verifies those. */
+static bool verifies_name(SSL_CTX *ctx)
+{
+	return SSL_CTX_get_verify_mode(ctx) != SSL_VERIFY_NONE && !tls__extra(ctx)->n_names;
 }
 
 static struct tls *wrap(struct tls_context *c, int fd)
@@ -155,7 +232,8 @@ static struct tls *wrap(struct tls_context *c, int fd)
 	pthread_once(&once, make_socket_method);
 	bio = BIO_new(socket_method);
 	t->fd = fd;
-	t->ssl = SSL_new(tls__ctx(c));
+	t->origin = tls__ctx(c);
+	t->ssl = SSL_new(t->origin);
 	if (!t->ssl || !bio)
 		abort(); /* out of memory, as base/mem.h does */
 	BIO_set_data(bio, t);
@@ -179,12 +257,12 @@ int tls_connect(struct tls_context *c, int fd, const char *name, const struct tl
 {
 	struct tls *t;
 
-	assert(c && fd >= 0 && name && ret);
+	assert(c && fd >= 0 && ret);
 	ERR_clear_error();
 	t = wrap(c, fd);
 	SSL_set_connect_state(t->ssl);
 	SSL_set_cert_cb(t->ssl, on_asked, t);
-	if (!*name || !set_name(t->ssl, name)) {
+	if (!set_name(t->ssl, name, verifies_name(t->origin))) {
 		tls_free(t);
 		return -EINVAL;
 	}
@@ -206,6 +284,30 @@ struct tls *tls_accept(struct tls_context *c, int fd)
 	return t;
 }
 
+void tls_set_user(struct tls *t, void *user)
+{
+	t->user = user;
+}
+
+void tls_feed(struct tls *t, const void *p, size_t n)
+{
+	char *all = mem_alloc(t->ahead.n + n + 1);
+
+	if (t->ahead.n)
+		memcpy(all, t->ahead.p, t->ahead.n);
+	memcpy(all + t->ahead.n, p, n);
+	free(t->kept);
+	t->kept = all;
+	t->ahead = (struct str){ all, t->ahead.n + n };
+}
+
+static void free_peer(struct tls_certificate *peer)
+{
+	if (peer)
+		tls__certificate_free(peer);
+	free(peer);
+}
+
 void tls_free(struct tls *t)
 {
 	if (!t)
@@ -215,7 +317,9 @@ void tls_free(struct tls *t)
 	SSL_free(t->ssl);
 	SSL_SESSION_free(t->offered);
 	ERR_clear_error();
-	free(t->peer_name);
+	free(t->kept);
+	free(t->server_name);
+	free_peer(t->peer);
 	free(t);
 }
 
@@ -236,13 +340,15 @@ static const char *word_of(const struct tls *t, unsigned long code)
 static int protocol_failure(struct tls *t)
 {
 	long verdict = SSL_get_verify_result(t->ssl);
+	unsigned long code = ERR_peek_error();
 
+	t->http = ERR_GET_REASON(code) == SSL_R_HTTP_REQUEST;
 	if (SSL_get_verify_mode(t->ssl) != SSL_VERIFY_NONE && verdict != X509_V_OK) {
 		snprintf(t->reason, sizeof(t->reason), "%s",
 			 X509_verify_cert_error_string(verdict));
 		return -EKEYREJECTED;
 	}
-	snprintf(t->reason, sizeof(t->reason), "%s", word_of(t, ERR_peek_error()));
+	snprintf(t->reason, sizeof(t->reason), "%s", word_of(t, code));
 	return -EPROTO;
 }
 
@@ -250,12 +356,27 @@ static int protocol_failure(struct tls *t)
  * Called before each call that may use the socket. OpenSSL's error queue belongs to the thread,
  * so errors of other connections have to be removed first.
  */
-static void begin_call(struct tls *t)
+static void begin_call(struct tls *t, char *room)
 {
 	ERR_clear_error();
 	t->got = 0;
 	t->reads = 0;
 	t->cut = false;
+	t->room = room;
+}
+
+/* The room is on the stack of the call, so what is left in it moves to the heap. */
+static void end_call(struct tls *t)
+{
+	char *before = t->kept;
+
+	t->room = NULL;
+	if (before && t->ahead.n && !t->in_room)
+		return;
+	t->in_room = false;
+	t->kept = t->ahead.n ? mem_copy(t->ahead.p, t->ahead.n) : NULL;
+	t->ahead.p = t->kept;
+	free(before);
 }
 
 /* Translates the result r of a call on t->ssl; 0 is the orderly end of the stream. */
@@ -281,11 +402,13 @@ static int judge(struct tls *t, int r)
 /* An orderly end during the handshake is a closed connection for the caller. */
 int tls_handshake(struct tls *t)
 {
+	char room[RECORD_MAX];
 	int r;
 
 	assert(t);
-	begin_call(t);
+	begin_call(t, room);
 	r = SSL_do_handshake(t->ssl);
+	end_call(t);
 	if (r == 1)
 		return 0;
 	r = judge(t, r);
@@ -311,41 +434,46 @@ struct str tls_protocol(const struct tls *t)
 	return (struct str){ (const char *)p, n };
 }
 
-/*
- * The last CN is the most specific one. A name with a NUL inside is refused, because as a C
- * string it could pass for another name.
- */
-static char *common_name(X509 *certificate)
+bool tls_got_http(const struct tls *t)
 {
-	X509_NAME *subject = X509_get_subject_name(certificate);
-	int at = -1;
-	unsigned char *text = NULL;
-	char *name = NULL;
-	int last, n;
-
-	for (last = -1; (at = X509_NAME_get_index_by_NID(subject, NID_commonName, at)) >= 0;)
-		last = at;
-	if (last < 0)
-		return NULL;
-	n = ASN1_STRING_to_UTF8(&text,
-				X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, last)));
-	if (n > 0 && strlen((char *)text) == (size_t)n)
-		name = mem_strdup((char *)text);
-	OPENSSL_free(text);
-	return name;
+	return t->http;
 }
 
-/* Without verification the name would be whatever the peer claims, so there is none. */
-const char *tls_peer_name(struct tls *t)
+struct str tls_server_name(const struct tls *t)
+{
+	return str_of(t->server_name ? t->server_name : "");
+}
+
+const char *tls_version_name(const struct tls *t)
+{
+	return SSL_get_version(t->ssl);
+}
+
+const char *tls_cipher_name(const struct tls *t)
+{
+	return SSL_get_cipher_name(t->ssl);
+}
+
+/* Without verification the certificate is whatever the peer claims, so there is none. */
+const struct tls_certificate *tls_peer(struct tls *t)
 {
 	X509 *certificate;
 
-	if (t->peer_name || SSL_get_verify_mode(t->ssl) == SSL_VERIFY_NONE)
-		return t->peer_name;
+	if (t->peer || SSL_get_verify_mode(t->ssl) == SSL_VERIFY_NONE)
+		return t->peer;
 	certificate = SSL_get0_peer_certificate(t->ssl);
-	if (certificate && SSL_get_verify_result(t->ssl) == X509_V_OK)
-		t->peer_name = common_name(certificate);
-	return t->peer_name;
+	if (certificate && SSL_get_verify_result(t->ssl) == X509_V_OK) {
+		t->peer = mem_zalloc(sizeof(*t->peer));
+		tls__certificate_describe(certificate, t->peer);
+	}
+	return t->peer;
+}
+
+const char *tls_peer_name(struct tls *t)
+{
+	const struct tls_certificate *peer = tls_peer(t);
+
+	return peer ? peer->name : NULL;
 }
 
 /*
@@ -359,9 +487,10 @@ static int prefer_alert(struct tls *t, int error)
 	size_t n;
 	int r;
 
-	begin_call(t);
+	begin_call(t, NULL);
 	t->sys_errno = 0;
 	r = SSL_peek_ex(t->ssl, &byte, sizeof(byte), &n) == 1 ? 0 : judge(t, 0);
+	end_call(t);
 	t->sys_errno = -error;
 	return r == -EPROTO || r == -EKEYREJECTED ? r : error;
 }
@@ -372,8 +501,9 @@ ssize_t tls_write(struct tls *t, const void *p, size_t n)
 	int r;
 
 	assert(t && p && n);
-	begin_call(t);
+	begin_call(t, NULL);
 	r = SSL_write_ex(t->ssl, p, n, &done);
+	end_call(t);
 	if (r == 1)
 		return (ssize_t)done;
 	r = judge(t, r);
@@ -384,13 +514,24 @@ ssize_t tls_write(struct tls *t, const void *p, size_t n)
 
 ssize_t tls_read(struct tls *t, void *p, size_t n)
 {
+	char room[RECORD_MAX];
 	size_t done;
 	int r;
 
 	assert(t && p && n);
-	begin_call(t);
+	begin_call(t, room);
 	r = SSL_read_ex(t->ssl, p, n, &done);
+	end_call(t);
 	return r == 1 ? (ssize_t)done : judge(t, r);
+}
+
+/* In the middle of a handshake OpenSSL refuses it. */
+void tls_end(struct tls *t)
+{
+	begin_call(t, NULL);
+	SSL_shutdown(t->ssl);
+	end_call(t);
+	ERR_clear_error();
 }
 
 bool tls_wants_write(const struct tls *t)
@@ -398,15 +539,36 @@ bool tls_wants_write(const struct tls *t)
 	return SSL_want_write(t->ssl);
 }
 
+/* Between calls OpenSSL stands at the begin of a record, unless the last one was cut. */
+static bool has_record(struct str ahead)
+{
+	const unsigned char *p = (const unsigned char *)ahead.p;
+
+	return ahead.n >= RECORD_HEADER && ahead.n - RECORD_HEADER >= ((size_t)p[3] << 8 | p[4]);
+}
+
 bool tls_has_more(const struct tls *t)
 {
-	return t->cut || SSL_pending(t->ssl) > 0;
+	return t->cut || SSL_pending(t->ssl) > 0 || has_record(t->ahead);
+}
+
+/*
+ * OpenSSL does not report a ticket of TLS 1.2 that a server renewed while it resumed a session, and
+ * makes the session with the old ticket unusable.
+ */
+static SSL_SESSION *renewed_session(struct tls *t)
+{
+	if (t->renewed || !SSL_session_reused(t->ssl) || SSL_version(t->ssl) >= TLS1_3_VERSION ||
+	    !(SSL_CTX_get_session_cache_mode(t->origin) & SSL_SESS_CACHE_CLIENT))
+		return NULL;
+	t->renewed = true;
+	return SSL_get1_session(t->ssl);
 }
 
 /* OpenSSL may hand out sessions that cannot be resumed; the caller never gets those. */
 struct tls_session *tls_take_session(struct tls *t)
 {
-	SSL_SESSION *s = TAKE_PTR(t->offered);
+	SSL_SESSION *s = t->offered ? TAKE_PTR(t->offered) : renewed_session(t);
 
 	if (s && !SSL_SESSION_is_resumable(s)) {
 		SSL_SESSION_free(s);

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "lib/tls/testkit.h"
 #include "lib/tls/tls.h"
 
 struct pair {
@@ -78,7 +79,7 @@ static int setup(void **state)
 {
 	struct pair *p = calloc(1, sizeof(*p));
 
-	p->context = tls_client_context_new(false);
+	p->context = pki_client(NULL, NULL, NULL, "http/1.1");
 	p->server_context = SSL_CTX_new(TLS_server_method());
 	SSL_CTX_set_alpn_select_cb(p->server_context, on_alpn, NULL);
 	certify(p->server_context);

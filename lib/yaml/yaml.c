@@ -56,19 +56,20 @@ struct builder {
 /* libyaml counts lines and columns from 0, messages from 1. */
 static struct place place_of(yaml_mark_t mark)
 {
-	return (struct place){ (unsigned)mark.line + 1, (unsigned)mark.column + 1 };
+	return (struct place){ .line = (unsigned)mark.line + 1,
+			       .column = (unsigned)mark.column + 1 };
 }
 
 /* For invalid UTF-8 libyaml reports only a byte offset. Columns count characters, as marks do. */
 static struct place place_of_offset(struct str input, size_t offset)
 {
-	struct place at = { 1, 1 };
+	struct place at = { .line = 1, .column = 1 };
 
 	for (size_t i = 0; i < offset && i < input.n; i++) {
 		bool pair = input.p[i] == '\r' && i + 1 < input.n && input.p[i + 1] == '\n';
 
 		if (input.p[i] == '\n' || (input.p[i] == '\r' && !pair))
-			at = (struct place){ at.line + 1, 1 };
+			at = (struct place){ .line = at.line + 1, .column = 1 };
 		else
 			at.column += ((unsigned char)input.p[i] & 0xc0) != 0x80;
 	}
@@ -347,7 +348,8 @@ static bool is_empty(const struct yaml_node *root)
 static int on_stream_end(struct builder *b, const yaml_event_t *event)
 {
 	if (is_empty(b->root))
-		return complain(b, (struct place){ 1, 1 }, "the document is empty");
+		return complain(b, (struct place){ .line = 1, .column = 1 },
+				"the document is empty");
 	return 0;
 }
 

@@ -398,7 +398,7 @@ static void errors_elsewhere_do_not_spoil_a_good_document(void **state)
 	struct errs errors = { .arena = a };
 	const struct yaml_node *root = NULL;
 
-	errs_add(&errors, (struct place){ 1, 1 }, "", "from another file");
+	errs_add(&errors, (struct place){ .line = 1, .column = 1 }, "", "from another file");
 	assert_int_equal(yaml_parse("a: 1", 4, a, &root, &errors), 0);
 	assert_non_null(root);
 	arena_free(a);
