@@ -18,6 +18,8 @@
 #include "core/diff/diff.h"
 #include "core/l4/changes.h"
 #include "core/l4/counters.h"
+#include "core/l4/foresee.h"
+#include "core/l4/history.h"
 #include "core/l4/lb.h"
 #include "core/l4/model.h"
 #include "core/l4/warmup.h"
@@ -39,6 +41,18 @@ Maglev__ListFrontendsResponse *wire_frontends(const struct l4_model *m, size_t f
 Maglev__ListBackendsResponse *wire_backends(const struct l4_model *m, size_t first, size_t n,
 					    struct arena *a);
 Maglev__ListHealthChecksResponse *wire_checks(const struct l4_config *c, struct arena *a);
+
+/* ---- acts of operators ---- */
+
+/* What a command on several backends does; the texts of the model are borrowed. */
+Maglev__ActOnBackendsResponse *wire_outcome(const struct l4_model *m, const struct l4_selection *s,
+					    const struct l4_outcome *o, struct arena *a);
+/*
+ * A part of the list of overrides: those of n backends from first on, or, from n_backends on, the
+ * weights of n frontends. NULL: there are no more.
+ */
+Maglev__ListOverridesResponse *wire_overrides(const struct l4_model *m, size_t first, size_t n,
+					      struct arena *a);
 
 /* ---- events; the stream sets seq ---- */
 
@@ -167,3 +181,24 @@ Maglev__VPPLBCounters *wire_lb_counters(const struct wire_counted *from, size_t 
 /* The operations as text, in their order. */
 Maglev__SyncVPPLBStateResponse *wire_lb_operations(const char *dataplane, const struct lb_ops *ops,
 						   struct arena *a);
+
+/* ---- history ---- */
+
+/* What a request wants of the past. */
+struct wire_history {
+	const struct l4_history *history;
+	enum history_span span;
+	int64_t newest;	    /* the number of the newest point; below 0: there is none */
+	int64_t newest_at;  /* unix ns: when that ended */
+	size_t points;	    /* 1 to history_points() */
+	char *const *lines; /* only these; n_lines 0: all */
+	size_t n_lines;
+	const size_t *frontends, *backends; /* indices */
+	size_t n_frontends, n_backends;
+};
+
+/* Whether a frontend or a backend has such a line, or "state". */
+bool wire_history_has(const char *line);
+/* The number of values in the answer, gaps included. */
+size_t wire_history_size(const struct wire_history *from);
+Maglev__HistoryResponse *wire_history(const struct wire_history *from, struct arena *a);

@@ -28,7 +28,26 @@ static void set_http(Maglev__HealthCheckInfo *info, const struct l4_http_params 
 	info->response_regexp = wire__text(http->regexp);
 	info->server_name = wire__text(http->server_name);
 	info->insecure_skip_verify = http->insecure_skip_verify;
+	info->ca_file = wire__text(http->ca.file);
 	buf_free(&codes);
+}
+
+static void set_talk(Maglev__HealthCheckInfo *info, const struct l4_talk *talk)
+{
+	info->send = wire__text(talk->send);
+	info->send_hex = wire__text(talk->send_hex);
+	info->expect = wire__text(talk->expect);
+	info->expect_regexp = wire__text(talk->regexp);
+}
+
+static void set_dns(Maglev__HealthCheckInfo *info, const struct l4_dns *dns, struct arena *a)
+{
+	if (!dns->name)
+		return;
+	info->query_name = wire__text(dns->name);
+	info->query_type = wire__text(l4_dns_type_name(dns->type));
+	info->expect_rcode = wire__text(l4_dns_rcode_name(dns->rcode));
+	info->expect_address = wire__addr(&dns->address, a);
 }
 
 /*
@@ -58,11 +77,14 @@ Maglev__HealthCheckInfo *wire_check(const struct l4_config *c, size_t check, str
 	info->name = wire__text(config->name);
 	info->type = wire__text(l4_check_type_name(config->type));
 	info->port = config->port;
+	info->ports = wire__text(config->ports == L4_PORTS_VIP ? "vip" : "");
 	info->probe_ipv4_src = wire__addr(&config->src4, a);
 	info->probe_ipv6_src = wire__addr(&config->src6, a);
 	info->keep_alive = config->keep_alive;
 	set_times(info, config);
 	set_http(info, &config->http, a);
+	set_talk(info, &config->talk);
+	set_dns(info, &config->dns, a);
 	set_backends(info, c, config, a);
 	return info;
 }

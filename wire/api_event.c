@@ -35,18 +35,26 @@ static const char *reason_of(const struct l4_backend_state *b, enum health_code 
 	return is_act && l4_backend_override(b, &act, &o) && act == acts[why] ? o->reason : "";
 }
 
+/* The operator of a change. It is in the history, unless a later change has taken its place. */
+static const struct who *who_of(const struct l4_backend_state *b, const struct health_change *c)
+{
+	const struct l4_past *last = b->n_history ? &b->history[b->n_history - 1] : NULL;
+
+	return last && last->change.why == c->why && last->change.at == c->at ? last->who : NULL;
+}
+
 /*
  * The current state of a backend, as a change to itself. Returns false if it never changed, so
  * that there is no code.
  */
 static bool replay_of(const struct l4_backend_state *b, struct health_change *ret)
 {
-	const struct health_change *last = b->n_history ? &b->history[b->n_history - 1] : NULL;
+	const struct l4_past *last = b->n_history ? &b->history[b->n_history - 1] : NULL;
 
 	*ret = (struct health_change){
 		.from = b->health.state,
 		.to = b->health.state,
-		.why = last ? last->why : CODE_STATIC,
+		.why = last ? last->change.why : CODE_STATIC,
 		.at = b->health.since,
 	};
 	return last != NULL;
@@ -64,6 +72,7 @@ static Maglev__Event *backend_event(const struct l4_backend_state *b, const char
 	e->backend->to = wire__text(health_state_name(change->to));
 	e->backend->code = wire__text(health_code_name(change->why));
 	e->backend->reason = wire__text(reason_of(b, change->why));
+	wire__who(who_of(b, change), &e->backend->operator_, &e->backend->operator_address, a);
 	return e;
 }
 

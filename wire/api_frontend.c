@@ -6,13 +6,14 @@
  */
 #include <assert.h>
 
+#include "core/l4/slow.h"
 #include "core/l4/weight.h"
 #include "wire/api.h"
 #include "wire/api_private.h"
 
 /* A pool of a frontend, with the properties that its members share. */
 struct pool {
-	const struct l4_frontend *frontend;
+	size_t frontend, index;
 	const struct l4_pool *config;
 	const struct l4_weight *weights;
 	bool active;
@@ -28,14 +29,14 @@ static Maglev__PoolBackendInfo *member(const struct l4_model *m, const struct po
 
 	info->name = wire__text(b->name);
 	info->weight = p->weights[i].value;
-	info->effective_weight =
-		l4_effective_weight(b->health.state, p->active, p->weights[i].value,
-				    p->frontend->flush_on_down)
-			.weight;
+	info->effective_weight = l4_member_weight(m, p->frontend, p->index, i, p->active).weight;
+	info->slow_start_until = l4_slow_until(m, p->config, b);
 	info->configured_weight = p->config->members[i].weight;
 	info->state = wire__text(health_state_name(b->health.state));
 	info->mutated = p->weights[i].mutated;
 	info->override = wire__override(b, a);
+	if (p->weights[i].set)
+		info->weight_override = wire__override_as("weight", p->weights[i].set, a);
 	return info;
 }
 
@@ -45,6 +46,7 @@ static Maglev__PoolInfo *pool(const struct l4_model *m, const struct pool *p, st
 
 	info->name = wire__text(p->config->name);
 	info->active = p->active;
+	info->slow_start = p->config->slow_start;
 	info->n_backends = p->config->n_members;
 	info->backends = arena_array_of(a, info->n_backends, Maglev__PoolBackendInfo *);
 	for (size_t i = 0; i < info->n_backends; i++)
@@ -61,7 +63,7 @@ static void set_pools(Maglev__FrontendInfo *info, const struct l4_model *m, size
 	info->n_pools = config->n_pools;
 	info->pools = arena_array_of(a, config->n_pools, Maglev__PoolInfo *);
 	for (size_t i = 0; i < config->n_pools; i++) {
-		struct pool p = { config, &config->pools[i], m->frontends[frontend].weights[i],
+		struct pool p = { frontend, i, &config->pools[i], m->frontends[frontend].weights[i],
 				  i == active };
 
 		info->pools[i] = pool(m, &p, a);

@@ -44,7 +44,14 @@
 	X(SYNC_LB_STATE, "SyncVPPLBState", sync_lb_state, sync_vpplbstate_request,                 \
 	  sync_vpplbstate_response, false)                                                         \
 	X(GET_LB_COUNTERS, "GetVPPLBCounters", get_lb_counters, get_vpplbcounters_request,         \
-	  vpplbcounters, false)
+	  vpplbcounters, false)                                                                    \
+	X(GET_CONFIG, "GetConfig", get_config, get_config_request, get_config_response, false)     \
+	X(GET_VERSION, "GetVersion", get_version, get_version_request, version_info, false)        \
+	X(ACT_ON_BACKENDS, "ActOnBackends", act_on_backends, act_on_backends_request,              \
+	  act_on_backends_response, false)                                                         \
+	X(LIST_OVERRIDES, "ListOverrides", list_overrides, list_overrides_request,                 \
+	  list_overrides_response, false)                                                          \
+	X(GET_HISTORY, "GetHistory", get_history, get_history_request, history_response, false)
 
 #define API__NUMBER(number, name, handler, request, response, stream) API_##number,
 

@@ -52,6 +52,10 @@ static inline char *wire__protocol(uint8_t protocol, struct arena *a)
 
 /* The operator's override of the backend; NULL if there is none. */
 Maglev__Override *wire__override(const struct l4_backend_state *b, struct arena *a);
+/* One override as a message; act is its word. */
+Maglev__Override *wire__override_as(const char *act, const struct l4_override *o, struct arena *a);
+/* The two fields of an operator; both stay as they are for NULL. */
+void wire__who(const struct who *w, char **ret_name, char **ret_address, struct arena *a);
 
 /*
  * The name of the frontend that owns a VIP (SIZE_MAX: none), and of its backend with the address;

@@ -33,8 +33,8 @@ static struct l4_config *file(struct fixture *f)
 	web->type = L4_CHECK_HTTPS;
 	web->port = 443;
 	web->keep_alive = true;
-	web->http =
-		(struct l4_http_params){ "/up", NULL, "www.example", "^OK", { codes, 2 }, true };
+	web->http = (struct l4_http_params){ "/up",	   NULL, "www.example",	    "^OK",
+					     { codes, 2 }, true, { "/ca.pem", "x" } };
 	web->src4 = (struct addr){ AF_INET, { 192, 0, 2, 1 } };
 	fixture_check(f, "ping", 1, 1);
 	fixture_backend(f, "a", "10.0.0.1", "web");
@@ -91,8 +91,10 @@ static void record(struct world *w, struct l4_backend_state *b, enum health_code
 
 	l4_backend_note_probe(b, reason, now, 7);
 	if (changed)
-		l4_backend_remember(b, &change);
+		l4_backend_remember(b, &change, reason);
 }
+
+#define NOBODY "\"operator\":\"\",\"operator_address\":\"\""
 
 /* FR-6.3 */
 static void a_frontend_shows_its_pools_and_what_their_weights_come_to(void **state)
@@ -110,14 +112,17 @@ static void a_frontend_shows_its_pools_and_what_their_weights_come_to(void **sta
 		    "\"port\":80,\"pools\":["
 		    "{\"name\":\"primary\",\"backends\":["
 		    "{\"name\":\"a\",\"weight\":30,\"effective_weight\":30,"
-		    "\"configured_weight\":100,\"state\":\"up\",\"mutated\":true},"
+		    "\"configured_weight\":100,\"state\":\"up\",\"mutated\":true,\"slow_start_"
+		    "until\":\"0\"},"
 		    "{\"name\":\"s\",\"weight\":0,\"effective_weight\":0,"
-		    "\"configured_weight\":0,\"state\":\"up\",\"mutated\":false}],"
-		    "\"active\":true},"
+		    "\"configured_weight\":0,\"state\":\"up\",\"mutated\":false,\"slow_start_"
+		    "until\":\"0\"}],"
+		    "\"active\":true,\"slow_start\":\"0\"},"
 		    "{\"name\":\"fallback\",\"backends\":["
 		    "{\"name\":\"s\",\"weight\":50,\"effective_weight\":0,"
-		    "\"configured_weight\":50,\"state\":\"up\",\"mutated\":false}],"
-		    "\"active\":false}],"
+		    "\"configured_weight\":50,\"state\":\"up\",\"mutated\":false,\"slow_start_"
+		    "until\":\"0\"}],"
+		    "\"active\":false,\"slow_start\":\"0\"}],"
 		    "\"description\":\"public\",\"src_ip_sticky\":false,\"flush_on_down\":true,"
 		    "\"state\":\"up\",\"since\":\"9\",\"active_pool\":\"primary\","
 		    "\"released\":true,\"pending\":false}");
@@ -145,9 +150,12 @@ static void a_backend_shows_its_probe_and_its_history_newest_first(void **state)
 		    "\"state\":\"down\",\"enabled\":true,\"counter\":0,\"rise\":2,\"fall\":3,"
 		    "\"since\":\"6\",\"last_code\":\"L7STS\","
 		    "\"last_reason\":\"503 instead of 200-299,404\",\"transitions\":["
-		    "{\"from\":\"up\",\"to\":\"down\",\"code\":\"L7STS\",\"at\":\"6\"},"
-		    "{\"from\":\"unknown\",\"to\":\"up\",\"code\":\"L7OK\",\"at\":\"5\"}],"
-		    "\"frontends\":[\"www\"],\"last_probe\":\"9\",\"last_duration\":\"7\"}");
+		    "{\"from\":\"up\",\"to\":\"down\",\"code\":\"L7STS\",\"at\":\"6\","
+		    "\"reason\":\"503 instead of 200-299,404\"," NOBODY "},"
+		    "{\"from\":\"unknown\",\"to\":\"up\",\"code\":\"L7OK\",\"at\":\"5\",\"reason\":"
+		    "\"\"," NOBODY "}],"
+		    "\"frontends\":[\"www\"],\"last_probe\":\"9\",\"last_duration\":\"7\","
+		    "\"overrides_kept\":false,\"slow_start_until\":\"0\"}");
 }
 
 static void a_backend_without_a_result_has_no_code(void **state)
@@ -158,10 +166,13 @@ static void a_backend_without_a_result_has_no_code(void **state)
 		    "{\"name\":\"b\",\"address\":\"2001:db8::2\",\"healthcheck\":\"ping\","
 		    "\"state\":\"unknown\",\"enabled\":true,\"counter\":0,\"rise\":1,\"fall\":1,"
 		    "\"since\":\"1\",\"last_code\":\"\",\"last_reason\":\"\",\"transitions\":[],"
-		    "\"frontends\":[],\"last_probe\":\"0\",\"last_duration\":\"0\"}");
+		    "\"frontends\":[],\"last_probe\":\"0\",\"last_duration\":\"0\","
+		    "\"overrides_kept\":false,\"slow_start_until\":\"0\"}");
 }
 
-#define DISABLED "{\"act\":\"disabled\",\"reason\":\"new disk\",\"at\":\"5\",\"until\":\"99\"}"
+#define DISABLED                                                                                   \
+	"{\"act\":\"disabled\",\"reason\":\"new disk\",\"at\":\"5\",\"until\":\"99\"," NOBODY      \
+	",\"from\":\"0\"}"
 
 static void a_backend_shows_what_the_operator_said(void **state)
 {
@@ -170,7 +181,8 @@ static void a_backend_shows_what_the_operator_said(void **state)
 	const Maglev__BackendInfo *info;
 
 	l4_backend_disable(&w->model, w->s, 5, &change);
-	l4_backend_annotate(w->s, L4_ACT_DISABLED, "new disk", 99);
+	l4_backend_annotate(w->s, L4_ACT_DISABLED,
+			    &(struct l4_note){ .reason = "new disk", .until = 99 });
 	info = wire_backends(&w->model, 0, SIZE_MAX, w->arena)->backends[2];
 	assert_string_equal(info->healthcheck, "");
 	assert_string_equal(info->state, "disabled");
@@ -207,7 +219,8 @@ static void a_frontend_shows_what_the_operator_said_of_its_backends(void **state
 	const Maglev__FrontendInfo *info;
 
 	l4_backend_disable(&w->model, w->s, 5, &change);
-	l4_backend_annotate(w->s, L4_ACT_DISABLED, "new disk", 99);
+	l4_backend_annotate(w->s, L4_ACT_DISABLED,
+			    &(struct l4_note){ .reason = "new disk", .until = 99 });
 	info = wire_frontends(&w->model, 0, SIZE_MAX, w->arena)->frontends[0];
 	assert_null(info->pools[0]->backends[0]->override);
 	assert_json(&info->pools[1]->backends[0]->override->base, DISABLED);
@@ -219,14 +232,19 @@ static void a_check_shows_its_parameters_and_who_uses_it(void **state)
 	Maglev__ListHealthChecksResponse *all = wire_checks(w->model.config, w->arena);
 
 	assert_int_equal(all->n_healthchecks, 2);
-	assert_json(&all->healthchecks[1]->base,
-		    "{\"name\":\"web\",\"type\":\"https\",\"port\":443,"
-		    "\"interval\":\"2000000000\",\"fast_interval\":\"1000000000\","
-		    "\"down_interval\":\"5000000000\",\"timeout\":\"1000000000\",\"rise\":2,"
-		    "\"fall\":3,\"probe_ipv4_src\":\"192.0.2.1\",\"probe_ipv6_src\":\"\","
-		    "\"path\":\"/up\",\"host\":\"\",\"response_code\":\"200-299,404\","
-		    "\"response_regexp\":\"^OK\",\"server_name\":\"www.example\","
-		    "\"insecure_skip_verify\":true,\"keep_alive\":true,\"backends\":[\"a\"]}");
+	assert_json(
+		&all->healthchecks[1]->base,
+		"{\"name\":\"web\",\"type\":\"https\",\"port\":443,"
+		"\"interval\":\"2000000000\",\"fast_interval\":\"1000000000\","
+		"\"down_interval\":\"5000000000\",\"timeout\":\"1000000000\",\"rise\":2,"
+		"\"fall\":3,\"probe_ipv4_src\":\"192.0.2.1\",\"probe_ipv6_src\":\"\","
+		"\"path\":\"/up\",\"host\":\"\",\"response_code\":\"200-299,404\","
+		"\"response_regexp\":\"^OK\",\"server_name\":\"www.example\","
+		"\"insecure_skip_verify\":true,\"keep_alive\":true,\"backends\":[\"a\"],"
+		"\"ca_file\":\"/"
+		"ca.pem\",\"send\":\"\",\"send_hex\":\"\",\"expect\":\"\",\"expect_regexp\":\"\","
+		"\"query_name\":\"\",\"query_type\":\"\",\"expect_rcode\":\"\","
+		"\"expect_address\":\"\",\"ports\":\"\"}");
 	assert_string_equal(all->healthchecks[0]->path, "");
 	assert_string_equal(all->healthchecks[0]->response_code, "");
 	assert_string_equal(all->healthchecks[0]->backends[0], "b");
@@ -244,7 +262,7 @@ static void a_transition_is_an_event_for_each_frontend_or_one_without(void **sta
 	assert_json(&events.items[0]->base,
 		    "{\"seq\":\"0\",\"at\":\"8\",\"backend\":{\"backend\":\"a\","
 		    "\"frontend\":\"www\",\"from\":\"up\",\"to\":\"down\",\"code\":\"L4CON\","
-		    "\"replay\":false,\"reason\":\"refused\"}}");
+		    "\"replay\":false,\"reason\":\"refused\"," NOBODY "}}");
 	events = wire_backend_events(&w->model, w->b, &change, w->arena);
 	assert_int_equal(events.n, 1);
 	assert_string_equal(events.items[0]->backend->frontend, "");
@@ -263,13 +281,13 @@ static void a_replay_goes_from_a_state_to_itself(void **state)
 	assert_json(&events.items[0]->base,
 		    "{\"seq\":\"0\",\"at\":\"1\",\"backend\":{\"backend\":\"b\","
 		    "\"frontend\":\"\",\"from\":\"unknown\",\"to\":\"unknown\",\"code\":\"\","
-		    "\"replay\":true,\"reason\":\"\"}}");
+		    "\"replay\":true,\"reason\":\"\"," NOBODY "}}");
 	record(w, w->a, CODE_L4TOUT, "no answer", 5);
 	events = wire_backend_events(&w->model, w->a, NULL, w->arena);
 	assert_json(&events.items[0]->base,
 		    "{\"seq\":\"0\",\"at\":\"5\",\"backend\":{\"backend\":\"a\","
 		    "\"frontend\":\"www\",\"from\":\"down\",\"to\":\"down\",\"code\":\"L4TOUT\","
-		    "\"replay\":true,\"reason\":\"no answer\"}}");
+		    "\"replay\":true,\"reason\":\"no answer\"," NOBODY "}}");
 }
 
 static void an_act_carries_the_operators_reason_and_no_other(void **state)
@@ -280,13 +298,92 @@ static void an_act_carries_the_operators_reason_and_no_other(void **state)
 
 	l4_backend_note_probe(w->a, "refused", 8, 1);
 	l4_backend_pause(w->a, 5, &change);
-	l4_backend_annotate(w->a, L4_ACT_PAUSED, "kernel", 0);
+	l4_backend_annotate(w->a, L4_ACT_PAUSED,
+			    &(struct l4_note){ .reason = "kernel", .until = 0 });
 	events = wire_backend_events(&w->model, w->a, &change, w->arena);
 	assert_string_equal(events.items[0]->backend->reason, "kernel");
 	l4_backend_resume(w->a, 6, &change);
 	events = wire_backend_events(&w->model, w->a, &change, w->arena);
 	assert_string_equal(events.items[0]->backend->code, "resumed");
 	assert_string_equal(events.items[0]->backend->reason, "");
+}
+
+/* Whose command it was: in the history, in the event and in the override. */
+static void an_act_carries_its_operator(void **state)
+{
+	struct world *w = *state;
+	struct who alice = { .name = "alice via dash" };
+	const Maglev__BackendInfo *info;
+	struct health_change change;
+	struct wire_events events;
+
+	assert_int_equal(addr_parse("192.0.2.7", &alice.address), 0);
+	l4_backend_pause(w->a, 5, &change);
+	l4_backend_annotate(w->a, L4_ACT_PAUSED, &(struct l4_note){ .reason = "", .who = &alice });
+	l4_backend_remember(w->a, &change, "operator");
+	l4_backend_credit(w->a, &alice);
+	info = wire_backend(&w->model, 0, w->arena);
+	assert_string_equal(info->override->operator_, "alice via dash");
+	assert_string_equal(info->override->operator_address, "192.0.2.7");
+	assert_string_equal(info->transitions[0]->operator_, "alice via dash");
+	events = wire_backend_events(&w->model, w->a, &change, w->arena);
+	assert_string_equal(events.items[0]->backend->operator_, "alice via dash");
+	assert_string_equal(events.items[0]->backend->operator_address, "192.0.2.7");
+	/* a probe has no operator, although the last act of the history has one */
+	change.why = CODE_L4CON;
+	events = wire_backend_events(&w->model, w->a, &change, w->arena);
+	assert_string_equal(events.items[0]->backend->operator_, "");
+}
+
+static void overrides_are_listed_with_weights_and_plans(void **state)
+{
+	struct world *w = *state;
+	const struct l4_note later = { .reason = "rack", .from = 50, .until = 60 };
+	const struct l4_note slow = { .reason = "slow" };
+	Maglev__ListOverridesResponse *list;
+	struct health_change change;
+
+	l4_backend_disable(&w->model, w->s, 5, &change);
+	l4_backend_plan(w->a, &later, 6);
+	l4_model_set_weight(&w->model, "www", "primary", "a", 30);
+	l4_weight_annotate(l4_model_weight(&w->model, "www", "primary", "a"), &slow, 7);
+	w->model.overrides_kept = true;
+	list = wire_overrides(&w->model, 0, 100, w->arena);
+	assert_true(list->kept);
+	assert_int_equal(list->n_overrides, 3);
+	assert_string_equal(list->overrides[0]->backend, "a");
+	assert_string_equal(list->overrides[0]->override->act, "paused");
+	assert_int_equal(list->overrides[0]->override->from, 50);
+	assert_string_equal(list->overrides[1]->override->act, "disabled");
+	assert_json(&list->overrides[2]->base,
+		    "{\"backend\":\"a\",\"frontend\":\"www\",\"pool\":\"primary\",\"weight\":30,"
+		    "\"configured_weight\":100,\"override\":{\"act\":\"weight\","
+		    "\"reason\":\"slow\",\"at\":\"7\",\"until\":\"0\"," NOBODY ",\"from\":\"0\"}}");
+	assert_null(wire_overrides(&w->model, 4, 100, w->arena));
+	assert_int_equal(wire_backend(&w->model, 0, w->arena)->scheduled->from, 50);
+	assert_string_equal(wire_frontend(&w->model, 0, w->arena)
+				    ->pools[0]
+				    ->backends[0]
+				    ->weight_override->reason,
+			    "slow");
+}
+
+static void an_outcome_names_backends_and_frontends(void **state)
+{
+	struct world *w = *state;
+	const size_t first = 0;
+	const struct l4_selection one = { &first, 1 };
+	struct l4_outcome o;
+	size_t refused;
+
+	record(w, w->a, CODE_L7OK, "", 5);
+	assert_int_equal(l4_foresee(&w->model, &one, L4_PAUSE, w->arena, &o, &refused), 0);
+	assert_json(&wire_outcome(&w->model, &one, &o, w->arena)->base,
+		    "{\"backends\":[{\"name\":\"a\",\"address\":\"10.0.0.1\",\"before\":\"up\","
+		    "\"after\":\"paused\"}],\"frontends\":[{\"frontend\":\"www\","
+		    "\"kind\":\"down\",\"pool_before\":\"primary\",\"pool_after\":\"\","
+		    "\"servers_before\":1,\"servers_after\":0,\"members\":2}],"
+		    "\"unaffected\":0,\"dry_run\":false}");
 }
 
 static void a_frontend_has_its_events_too(void **state)
@@ -416,13 +513,13 @@ static void errors_of_each_phase_stand_apart(void **state)
 	struct l4_changes changes = { lines, 1 };
 	struct wire_config c = { .file = "m.yaml", .warnings = &doubts, .changes = &changes };
 
-	errs_add(&doubts, (struct place){ 3, 1 }, "a", "doubtful");
-	errs_add(&doubts, (struct place){ 4, 1 }, "b", "odd");
+	errs_add(&doubts, (struct place){ .line = 3, .column = 1 }, "a", "doubtful");
+	errs_add(&doubts, (struct place){ .line = 4, .column = 1 }, "b", "odd");
 	assert_json(&wire_check_config(&c, w->arena)->base,
 		    "{\"ok\":true,\"parse_error\":\"\",\"semantic_error\":\"\",\"warnings\":["
 		    "\"m.yaml:3:1: a: doubtful\",\"m.yaml:4:1: b: odd\"],"
 		    "\"changes\":[\"backend a: removed\"],\"reload_error\":\"\"}");
-	errs_add(&parse, (struct place){ 1, 2 }, "x", "no such key");
+	errs_add(&parse, (struct place){ .line = 1, .column = 2 }, "x", "no such key");
 	c = (struct wire_config){ .file = "m.yaml", .parse_errors = &parse };
 	assert_json(
 		&wire_reload_config(&c, w->arena)->base,
@@ -457,6 +554,9 @@ int main(void)
 		STORY(a_transition_is_an_event_for_each_frontend_or_one_without),
 		STORY(a_replay_goes_from_a_state_to_itself),
 		STORY(an_act_carries_the_operators_reason_and_no_other),
+		STORY(an_act_carries_its_operator),
+		STORY(overrides_are_listed_with_weights_and_plans),
+		STORY(an_outcome_names_backends_and_frontends),
 		STORY(a_frontend_has_its_events_too),
 		STORY(a_configuration_event_says_what_is_in_force),
 		STORY(a_sync_counts_the_operations_that_there_were),

@@ -19,3 +19,14 @@ int config_yaml_parse(const char *bytes, size_t n, enum config_mode mode, struct
 		*ret = doc;
 	return r;
 }
+
+int config_yaml_load(const struct config_sources *sources, enum config_mode mode,
+		     struct arena *arena, struct l4_doc *ret, struct errs *errors)
+{
+	struct l4_doc doc = { 0 };
+	int r = config_document_load(sources, mode, &l4_schema, arena, &doc, errors);
+
+	if (r == 0)
+		*ret = doc;
+	return r;
+}

@@ -22,3 +22,6 @@
  */
 int config_yaml_parse(const char *bytes, size_t n, enum config_mode mode, struct arena *arena,
 		      struct l4_doc *ret, struct errs *errors);
+/* The same for a file and those that it includes. */
+int config_yaml_load(const struct config_sources *sources, enum config_mode mode,
+		     struct arena *arena, struct l4_doc *ret, struct errs *errors);

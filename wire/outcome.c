@@ -26,10 +26,30 @@ static const struct {
 	[PROBE_ERR_BODY] = { CODE_L7RSP, CODE_L7RSP, CODE_L7RSP, CODE_L7RSP },
 };
 
+/* The highest layer that was checked. */
+static enum health_code pass_code(enum probe_kind kind, bool answered)
+{
+	switch (kind) {
+	case PROBE_ICMP:
+		return CODE_L4OK;
+	case PROBE_TCP:
+	case PROBE_UDP:
+		return answered ? CODE_L7OK : CODE_L4OK;
+	case PROBE_TLS:
+		return answered ? CODE_L7OK : CODE_L6OK;
+	case PROBE_HTTP:
+	case PROBE_HTTPS:
+	case PROBE_GRPC:
+	case PROBE_DNS:
+		break;
+	}
+	return CODE_L7OK;
+}
+
 enum health_code outcome_code(enum probe_kind kind, const struct probe_outcome *outcome)
 {
 	if (outcome->error == PROBE_OK)
-		return kind == PROBE_ICMP || kind == PROBE_TCP ? CODE_L4OK : CODE_L7OK;
+		return pass_code(kind, outcome->answered);
 	assert(outcome->error < ARRAY_SIZE(codes));
 	switch (outcome->stage) {
 	case PROBE_STAGE_LOCAL:

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "core/l7/doc.h"
+#include "lib/config/document.h"
 
 enum router_syntax { ROUTER_YAML, ROUTER_JSON };
 
@@ -18,6 +19,9 @@ enum router_syntax { ROUTER_YAML, ROUTER_JSON };
  */
 int router_doc_parse(struct str bytes, enum router_syntax syntax, struct arena *arena,
 		     struct l7_doc *ret, struct errs *errors);
+/* The same for a file and those that it includes. */
+int router_doc_load(const struct config_sources *sources, enum router_syntax syntax,
+		    struct arena *arena, struct l7_doc *ret, struct errs *errors);
 /* The same for the servers of one pool as JSON: {"servers": [...]} or {"upstreams": [...]}. */
 int router_doc_parse_servers(struct str bytes, struct arena *arena, struct l7_doc_pool *ret,
 			     struct errs *errors);

@@ -105,7 +105,6 @@ static const struct {
 	{ LISTENERS("{name: l, address: ':80', trusted_proxies: ['::1', 10.0.0.0/33]}"),
 	  "InvalidListener",
 	  "listeners[0].trusted_proxies[1]: \"10.0.0.0/33\" must be an address or a prefix" },
-
 	/* the access log */
 	{ "access_log: {percent: 101}\n", "InvalidAccessLog", "access_log.percent" },
 	{ "access_log: {percent: 1, fraction: {numerator: 1}}\n", "ConflictingKeys",
@@ -119,6 +118,8 @@ static const struct {
 	{ LISTENERS("{name: l, address: ':80'}, {name: m, address: ':80', host: a, "
 		    "expect_proxy: true}"),
 	  "InvalidListener", "listeners[1].expect_proxy: must be as for listener \"l\"" },
+	{ LISTENERS("{name: l, address: ':80'}, {name: m, address: ':80', host: a, http2: false}"),
+	  "InvalidListener", "listeners[1].http2: must be as for listener \"l\"" },
 
 	{ LISTENERS("{name: l, address: ':80', paths: loose}"), "InvalidListener",
 	  "listeners[0].paths: \"loose\" is not one of normalize, strict, as-is" },
@@ -127,6 +128,8 @@ static const struct {
 	{ "clients: {connections: 0}\n", "InvalidClients",
 	  "clients.connections: must be between 1" },
 	{ "clients: {connections_each: 0}\n", "InvalidClients", "must be between 1" },
+	{ "clients: {sessions: 0}\n", "InvalidClients", "clients.sessions: must be between 1" },
+	{ "clients: {sessions_each: 0}\n", "InvalidClients", "must be between 1" },
 	{ "clients: {requests: -1}\n", "InvalidClients", "must be between 0" },
 	{ "clients: {head_bytes: 20000}\n", "InvalidClients", "must be between 1024 and 16384" },
 	{ "clients: {fields: 101}\n", "InvalidClients", "must be between 1 and 100" },
@@ -175,6 +178,23 @@ static const struct {
 	{ MATCH("path: {value: x}"), "InvalidPath", "path.value: \"x\" must start with '/'" },
 	{ MATCH("method: get"), "InvalidMatch", "\"get\" must be in capital letters" },
 	{ MATCH("method: 'G T'"), "InvalidMatch", "\"G T\" is not a token" },
+	{ MATCH("grpc: {service: a}, path: {value: /}"), "ConflictingKeys",
+	  "routes[0].matches[0].grpc: must not be used together with path, method or queries" },
+	{ MATCH("grpc: {}, method: POST"), "ConflictingKeys", "matches[0].grpc: must not" },
+	{ MATCH("grpc: {}, queries: [{name: a, value: b}]"), "ConflictingKeys",
+	  "matches[0].grpc: must not" },
+	{ MATCH("grpc: {type: prefix}"), "InvalidMatch", "\"prefix\" is not one of exact, regex" },
+	{ MATCH("grpc: {service: a/b}"), "InvalidMatch",
+	  "grpc.service: \"a/b\" must be the name of a service of at most 500 bytes" },
+	{ MATCH("grpc: {service: a..b}"), "InvalidMatch", "grpc.service: \"a..b\" must be" },
+	{ MATCH("grpc: {service: a.}"), "InvalidMatch", "grpc.service: \"a.\" must be" },
+	{ MATCH("grpc: {service: 1a}"), "InvalidMatch", "grpc.service: \"1a\" must be" },
+	{ MATCH("grpc: {method: a.b}"), "InvalidMatch",
+	  "grpc.method: \"a.b\" must be the name of a method" },
+	{ MATCH("grpc: {type: regex, method: '('}"), "InvalidRegex",
+	  "grpc.method: \"(\" is not a regular expression" },
+	{ PLAIN("matches: [{grpc: {service: a}}], strip_prefix: true"), "InvalidMatch",
+	  "routes[0].matches: must match by prefix only" },
 	{ MATCH("headers: [{value: x}]"), "InvalidMatch", "headers[0].name: is required" },
 	{ MATCH("headers: [{name: x}]"), "InvalidMatch", "headers[0].value: is required" },
 	{ MATCH("headers: [{name: 'a b', value: x}]"), "InvalidMatch", "is not a token" },
@@ -326,6 +346,14 @@ static const struct {
 	  "pools[0].probe: must not be used together with lb_config" },
 	{ SERVED("probe: {path: x}"), "InvalidPath", "probe.path: \"x\" must start with '/'" },
 	{ SERVED("probe: {status: 200}"), "InvalidProbe", "probe.path: is required with a host" },
+	{ SERVED("probe: {type: ftp}"), "InvalidProbe", "\"ftp\" is not one of http, grpc, tcp" },
+	{ SERVED("probe: {type: tcp, path: /}"), "InvalidProbe", "probe.path: needs type: http" },
+	{ SERVED("probe: {type: tcp, host: a}"), "InvalidProbe",
+	  "probe.host: needs type: http or grpc" },
+	{ SERVED("probe: {type: grpc, status: 200}"), "InvalidProbe",
+	  "probe.status: needs type: http" },
+	{ SERVED("probe: {path: /, service: a}"), "InvalidProbe",
+	  "probe.service: needs type: grpc" },
 	{ SERVED("probe: {path: /, status: 200-}"), "InvalidProbe",
 	  "must be one status or a range" },
 	{ SERVED("probe: {path: /, status: 300-200}"), "InvalidProbe", "one status or a range" },
@@ -360,6 +388,21 @@ static const struct {
 	{ SERVED("limits: {idle_time: -1s}"), "InvalidLimits", "must be at least 0s" },
 	{ SERVED("connect_timeout: 0s"), "InvalidPool", "must be at least 1ms, not 0s" },
 	{ SERVED("slow_start: -1s"), "InvalidPool", "must be at least 0s" },
+	{ SERVED("protocol: h3"), "InvalidPool", "\"h3\" is not one of http1, h2, auto" },
+	{ SERVED("protocol: auto"), "InvalidPool",
+	  "protocol: auto needs TLS to all servers of the pool" },
+	{ POOLED("protocol: auto, tls: {}, upstreams: [{host: a, port: 1, tls: false}]"),
+	  "InvalidPool", "protocol: auto needs TLS to all servers of the pool" },
+	{ SERVED("tls: {ca: ''}"), "InvalidTls", "tls.ca: must be the path of a file or PEM" },
+	{ SERVED("tls: {certificate: /c}"), "InvalidTls", "tls.key: is required with" },
+	{ SERVED("tls: {key: /k}"), "InvalidTls", "tls.certificate: is required with a key" },
+	{ SERVED("tls: {name: '*.a'}"), "InvalidTls", "tls.name: \"*.a\" is neither an address" },
+	{ SERVED("tls: {ca: /c, verify: false}"), "InvalidTls", "tls.ca: has no effect with" },
+	{ SERVED("tls: {names: [a], verify: false}"), "InvalidTls", "tls.names: has no effect" },
+	{ SERVED("tls: {names: []}"), "InvalidTls", "tls.names: must have at least one name" },
+	{ SERVED("tls: {names: [a_b]}"), "InvalidHost", "tls.names[0]: \"a_b\" is not a host" },
+	{ SERVED("tls: {names: ['a:b c']}"), "InvalidTls", "tls.names[0]" },
+	{ SERVED("tls: {min_version: 1.1}"), "InvalidTls", "\"1.1\" is not one of 1.2, 1.3" },
 
 	/* the parse phase */
 	{ "routs: []\n", "UnknownKey", "routs: unknown key; did you mean 'routes'?" },
@@ -399,6 +442,8 @@ static const struct {
 	{ BACKENDS(""), "backends: has no weight" },
 	{ POOLED("upstreams: []"), "pools[0]: has no upstreams" },
 	{ POOLED("servers: []"), "pools[0]: has no upstreams" },
+	{ SERVED("tls: {verify: false}"),
+	  "pools[0].tls.verify: lets any server pass for the right one" },
 	{ MATCH("headers: [{name: A, value: x}, {name: a, value: y}]"),
 	  "headers[1].name: occurs twice; only the first condition counts" },
 };
@@ -558,6 +603,25 @@ static void all_mistakes_are_told_at_once_in_order(void **state)
 	arena_free(l.arena);
 }
 
+static void tls_of_a_pool_holds_for_each_server_that_does_not_differ(void **state)
+{
+	struct loaded l =
+		load_good("pools: [{name: p, tls: {name: 192.0.2.1, names: ['a.b', "
+			  "'urn:x']}, upstreams: [{host: a, port: 1}, {host: a, port: 2, "
+			  "tls: false}]}, {name: q, upstreams: [{host: a, port: 1, tls: "
+			  "true}]}, {name: r, tls: {}, protocol: auto, servers: ['a:1']}]\n",
+			  ROUTER_YAML);
+	const struct l7_pool *p = l.config.pools;
+
+	assert_true(p[0].servers[0].tls && !p[0].servers[1].tls);
+	assert_string_equal(p[0].tls.name, "192.0.2.1");
+	assert_true(p[0].tls.n_names == 2 && !p[0].tls.names[0].uri && p[0].tls.names[1].uri);
+	assert_string_equal(p[0].tls.names[1].value, "urn:x");
+	assert_true(p[1].servers[0].tls && !p[1].tls.given && p[1].tls.verify);
+	assert_true(p[2].servers[0].tls && p[2].protocol == L7_AUTO);
+	arena_free(l.arena);
+}
+
 static void the_smallest_route_has_defaults(void **state)
 {
 	struct loaded l = load_good("routes: [{name: a, pool: p}]\n" POOL, ROUTER_YAML);
@@ -582,6 +646,7 @@ static void the_smallest_route_has_defaults(void **state)
 	assert_int_equal(r->retry.n_codes, 0);
 	assert_string_equal(p->servers[0].host, "10.0.0.1");
 	assert_true(p->servers[0].port == 80 && p->servers[0].weight == 1 && !p->servers[0].tls);
+	assert_true(p->protocol == L7_HTTP1 && p->tls.verify && !p->tls.given && !p->tls.newest);
 	assert_true(p->balance == L7_ROUND_ROBIN && !p->probe.enabled && !p->ejection.failures);
 	assert_int_equal(p->limits.connections, 0);
 	assert_int_equal(p->connect_timeout, 5 * NSEC_PER_SEC);
@@ -661,6 +726,70 @@ static void a_pool_may_be_written_without_servers(void **state)
 	assert_int_equal(l.config.routes[1].rules[0].n_backends, 0);
 	assert_int_equal(l.warnings.n, 3);
 	arena_free(l.arena);
+}
+
+static void probes_have_a_type(void **state)
+{
+	struct loaded l = load_good("pools: [{name: a, servers: ['x:1'], probe: {type: http}},"
+				    "{name: b, servers: ['x:1'], probe: {type: grpc, service: ''}},"
+				    "{name: c, servers: ['x:1'], probe: {type: tcp}},"
+				    "{name: d, servers: ['x:1'], probe: {path: /x}},"
+				    "{name: e, servers: ['x:1'], probe: {}}]\nroutes: []\n",
+				    ROUTER_YAML);
+	static const struct {
+		enum l7_probe_type type;
+		const char *path;
+	} want[] = { { L7_PROBE_HTTP, "/" },
+		     { L7_PROBE_GRPC, NULL },
+		     { L7_PROBE_TCP, NULL },
+		     { L7_PROBE_HTTP, "/x" },
+		     { L7_PROBE_TCP, NULL } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
+		const struct l7_probe *p = &l.config.pools[i].probe;
+
+		assert_int_equal(p->type, want[i].type);
+		assert_true(cstr_eq(p->path, want[i].path));
+		assert_null(p->service);
+	}
+	arena_free(l.arena);
+}
+
+static void calls_of_grpc_have_paths(void **state)
+{
+	static const struct {
+		const char *text;
+		enum l7_kind kind;
+		const char *path;
+	} rows[] = {
+		{ "service: a.B, method: C", L7_EXACT, "/a.B/C" },
+		{ "service: .a.B_1, method: _c", L7_EXACT, "/.a.B_1/_c" },
+		{ "service: a.B", L7_PREFIX, "/a.B" },
+		{ "service: a.B, method: ''", L7_PREFIX, "/a.B" },
+		{ "method: C", L7_METHOD, "/C" },
+		{ "", L7_PREFIX, "/" },
+		{ "type: regex", L7_PREFIX, "/" },
+		{ "type: regex, service: 'a.*'", L7_REGEX, "/a.*/[^/]+" },
+		{ "type: regex, method: 'a.*'", L7_REGEX, "/[^/]+/a.*" },
+		{ "type: regex, service: b, method: 'a.*'", L7_REGEX, "/b/a.*" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(cleanup_free) char *text = NULL;
+		struct loaded l;
+		const struct l7_match *m;
+
+		assert_true(asprintf(&text,
+				     "routes: [{name: a, pool: p, matches: [{grpc: {%s}}]}]\n" POOL,
+				     rows[i].text) > 0);
+		l = load_good(text, ROUTER_YAML);
+		m = &l.config.routes[0].rules[0].matches[0];
+		assert_non_null(m->grpc);
+		assert_int_equal(m->kind, rows[i].kind);
+		assert_true(str_eq(m->path, str_of(rows[i].path)));
+		assert_true(m->kind != L7_REGEX || !m->grpc->method.n || m->grpc->method_regex);
+		arena_free(l.arena);
+	}
 }
 
 static void of_two_conditions_on_one_name_the_first_counts(void **state)
@@ -751,9 +880,12 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_tables_have_a_bound),
 		cmocka_unit_test(all_mistakes_are_told_at_once_in_order),
 		cmocka_unit_test(the_smallest_route_has_defaults),
+		cmocka_unit_test(tls_of_a_pool_holds_for_each_server_that_does_not_differ),
 		cmocka_unit_test(the_update_of_the_admin_api_is_taken_as_it_is),
 		cmocka_unit_test(what_the_first_router_took_is_taken),
 		cmocka_unit_test(a_pool_may_be_written_without_servers),
+		cmocka_unit_test(probes_have_a_type),
+		cmocka_unit_test(calls_of_grpc_have_paths),
 		cmocka_unit_test(of_two_conditions_on_one_name_the_first_counts),
 		cmocka_unit_test(rules_have_names_by_their_number),
 		cmocka_unit_test(an_invalid_backend_keeps_its_share),

@@ -20,7 +20,9 @@ struct reader {
 
 static const char *const kinds[] = { [ROUTER_HANDOVER_LISTENER] = "listener",
 				     [ROUTER_HANDOVER_ADMIN] = "admin",
-				     [ROUTER_HANDOVER_GRPC] = "grpc" };
+				     [ROUTER_HANDOVER_GRPC] = "grpc",
+				     [ROUTER_HANDOVER_UDP] = "udp",
+				     [ROUTER_HANDOVER_SESSIONS] = "sessions" };
 
 static void write_server(const struct router_handover_server *s, struct buf *out)
 {
@@ -30,6 +32,16 @@ static void write_server(const struct router_handover_server *s, struct buf *out
 		   s->down ? "down" : "-");
 	for (size_t i = 0; i < s->n; i++)
 		buf_printf(out, " %s", addr_format(&s->addresses[i], text));
+	buf_addc(out, '\n');
+}
+
+static void write_tickets(const struct router_handover *h, struct buf *out)
+{
+	if (!h->n_tickets)
+		return;
+	buf_adds(out, "tickets ");
+	for (size_t i = 0; i < h->n_tickets; i++)
+		buf_printf(out, "%02x", h->tickets[i]);
 	buf_addc(out, '\n');
 }
 
@@ -43,8 +55,9 @@ void router_handover_write(const struct router_handover *h, struct buf *out)
 		const struct router_handover_socket *s = &h->sockets[i];
 
 		buf_printf(out, "%s %s\n", kinds[s->kind],
-			   s->kind ? s->text : endpoint_format(&s->at, text));
+			   s->text ?: endpoint_format(&s->at, text));
 	}
+	write_tickets(h, out);
 	for (size_t i = 0; i < h->n_servers; i++)
 		write_server(&h->servers[i], out);
 	buf_addc(out, '\n');
@@ -74,11 +87,21 @@ static int take_socket(struct reader *r, struct router_handover_socket s)
 	return 0;
 }
 
-static int take_listener(struct reader *r, const char *value)
+static int take_address(struct reader *r, const char *value, enum router_handover_kind kind)
 {
-	struct router_handover_socket s = { .kind = ROUTER_HANDOVER_LISTENER };
+	struct router_handover_socket s = { .kind = kind };
 
 	return endpoint_parse(value, &s.at) < 0 ? -EBADMSG : take_socket(r, s);
+}
+
+static int take_listener(struct reader *r, const char *value)
+{
+	return take_address(r, value, ROUTER_HANDOVER_LISTENER);
+}
+
+static int take_udp(struct reader *r, const char *value)
+{
+	return take_address(r, value, ROUTER_HANDOVER_UDP);
 }
 
 static int take_admin(struct reader *r, const char *value)
@@ -90,6 +113,12 @@ static int take_admin(struct reader *r, const char *value)
 static int take_grpc(struct reader *r, const char *value)
 {
 	return take_socket(r, (struct router_handover_socket){ .kind = ROUTER_HANDOVER_GRPC,
+							       .text = value });
+}
+
+static int take_sessions(struct reader *r, const char *value)
+{
+	return take_socket(r, (struct router_handover_socket){ .kind = ROUTER_HANDOVER_SESSIONS,
 							       .text = value });
 }
 
@@ -139,13 +168,40 @@ static int take_server(struct reader *r, const char *value)
 	return error;
 }
 
+static int digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static int take_tickets(struct reader *r, const char *value)
+{
+	size_t n = strlen(value);
+	uint8_t *bytes = arena_alloc(r->arena, n / 2 + 1);
+
+	if (n % 2)
+		return -EBADMSG;
+	for (size_t i = 0; i < n; i += 2) {
+		int high = digit(value[i]), low = digit(value[i + 1]);
+
+		if (high < 0 || low < 0)
+			return -EBADMSG;
+		bytes[i / 2] = (uint8_t)(high << 4 | low);
+	}
+	r->into->tickets = bytes;
+	r->into->n_tickets = n / 2;
+	return 0;
+}
+
 static const struct {
 	const char *word;
 	int (*take)(struct reader *r, const char *value);
-} words[] = { { MAGIC, take_version },	{ "generation", take_generation },
-	      { "last", take_last },	{ "listener", take_listener },
-	      { "admin", take_admin },	{ "grpc", take_grpc },
-	      { "server", take_server } };
+} words[] = { { MAGIC, take_version },	     { "generation", take_generation },
+	      { "last", take_last },	     { "listener", take_listener },
+	      { "admin", take_admin },	     { "grpc", take_grpc },
+	      { "server", take_server },     { "udp", take_udp },
+	      { "sessions", take_sessions }, { "tickets", take_tickets } };
 
 static int take_line(struct reader *r, struct str line)
 {

@@ -7,8 +7,11 @@
  *	last 14
  *	listener 127.0.0.1:80
  *	listener 127.0.0.1:80
+ *	udp 127.0.0.1:53
  *	admin 127.0.0.1:9901
  *	grpc 127.0.0.1:9902
+ *	sessions -
+ *	tickets 5f0c...
  *	server 0 3 down
  *	server 1 0 - 192.0.2.1 192.0.2.2
  *
@@ -21,6 +24,8 @@
  *
  * A line "server" is for one about which more is known than its configuration: the numbers of its
  * pool and of itself in that, whether it is down, and the addresses of its name.
+ *
+ * A line "tickets" has the keys of session tickets, in hexadecimal.
  *
  * The two processes can be of different versions, in both directions. So a reader skips lines with
  * words that it does not know. A number after "maglev-router" other than 1 means that this is not
@@ -41,11 +46,13 @@ enum router_handover_kind {
 	ROUTER_HANDOVER_LISTENER,
 	ROUTER_HANDOVER_ADMIN,
 	ROUTER_HANDOVER_GRPC,
+	ROUTER_HANDOVER_UDP,	  /* as a listener, of datagrams */
+	ROUTER_HANDOVER_SESSIONS, /* where sessions come from later: router_session.h */
 };
 
 struct router_handover_socket {
 	enum router_handover_kind kind;
-	struct endpoint at; /* of a listener */
+	struct endpoint at; /* of a listener, of either kind */
 	const char *text;   /* of the others: as in --admin-addr and --grpc-addr */
 };
 
@@ -63,6 +70,8 @@ struct router_handover {
 	size_t n;
 	struct router_handover_server *servers;
 	size_t n_servers;
+	const uint8_t *tickets; /* keys of session tickets */
+	size_t n_tickets;	/* bytes; 0: none */
 	struct str config;
 };
 

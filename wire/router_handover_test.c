@@ -53,6 +53,8 @@ static void what_is_written_is_read(void **state)
 					   .n = ARRAY_SIZE(sockets),
 					   .servers = servers,
 					   .n_servers = ARRAY_SIZE(servers),
+					   .tickets = (const uint8_t[]){ 0, 0x5f, 0xff },
+					   .n_tickets = 3,
 					   .config = STR("{\n\"pools\":[]}\n\n") };
 	_cleanup_(buf_free) struct buf text = { 0 };
 	struct router_handover back;
@@ -75,6 +77,8 @@ static void what_is_written_is_read(void **state)
 	}
 	assert_string_equal(back.sockets[4].text, "/run/with space/admin.sock");
 	assert_string_equal(back.sockets[5].text, ":9902");
+	assert_int_equal(back.n_tickets, 3);
+	assert_memory_equal(back.tickets, h.tickets, 3);
 	assert_true(str_eq(back.config, h.config));
 }
 
@@ -111,6 +115,8 @@ static void what_is_malformed_is_refused(void **state)
 		{ STR(""), -EBADMSG },
 		{ STR("{}"), -EBADMSG },
 		{ STR("maglev-router 1"), -EBADMSG },
+		{ STR("maglev-router 1\ntickets abc\n\n"), -EBADMSG },
+		{ STR("maglev-router 1\ntickets xy\n\n"), -EBADMSG },
 		{ STR("maglev-router 1\n"), -EBADMSG },
 		{ STR("maglev-router 1\ngeneration 5\n"), -EBADMSG },
 		{ STR("maglev-router 1\ngeneration\n\n"), -EBADMSG },

@@ -7,11 +7,25 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "wire/router_json_private.h"
 
 /* ---- routes ---- */
+
+static void add_names(const struct l7_config *c, struct buf *out, const size_t *listeners, size_t n)
+{
+	if (!n)
+		return;
+	rj__open(out, "listeners", '[');
+	for (size_t i = 0; i < n; i++) {
+		rj__next(out);
+		json_write_string(out, c->listeners[listeners[i]].name,
+				  strlen(c->listeners[listeners[i]].name));
+	}
+	buf_addc(out, ']');
+}
 
 /* A rule that has the name of its route was written as a part of it. */
 static bool is_short(const struct l7_route *r)
@@ -43,16 +57,7 @@ static void add_route(const struct l7_config *c, struct buf *out, const struct l
 		rj__str(out, "host", r->hosts[0]);
 	else
 		rj__list(out, "hosts", r->hosts, r->n_hosts);
-	if (r->n_listeners)
-		rj__open(out, "listeners", '[');
-	for (size_t i = 0; i < r->n_listeners; i++) {
-		const char *name = c->listeners[r->listeners[i]].name;
-
-		rj__next(out);
-		json_write_string(out, name, strlen(name));
-	}
-	if (r->n_listeners)
-		buf_addc(out, ']');
+	add_names(c, out, r->listeners, r->n_listeners);
 	if (is_short(r))
 		rj__rule(c, &r->rules[0], form, out);
 	else
@@ -91,9 +96,36 @@ void router_json_pools(const struct l7_config *c, uint64_t generation,
 		       const struct router_json_state *state, struct buf *out)
 {
 	buf_addc(out, '{');
-	rj__pools(c, state, out);
+	rj__pools(c, state, false, out);
 	rj__uint(out, "generation", generation);
 	buf_addc(out, '}');
+}
+
+/* ---- streams ---- */
+
+static void add_stream(const struct l7_config *c, struct buf *out, const struct l7_stream *s,
+		       enum rj__form form)
+{
+	rj__next(out);
+	buf_addc(out, '{');
+	rj__text(out, "name", s->name);
+	add_names(c, out, s->listeners, s->n_listeners);
+	rj__list(out, "hosts", s->hosts, s->n_hosts);
+	rj__backends(c, out, s->backends, s->n_backends, form);
+	rj__duration(out, "idle_timeout", s->idle_timeout);
+	if (s->answers)
+		rj__uint(out, "answers", s->answers);
+	buf_addc(out, '}');
+}
+
+static void add_streams(const struct l7_config *c, struct buf *out)
+{
+	if (!c->n_streams)
+		return;
+	rj__open(out, "streams", '[');
+	for (size_t i = 0; i < c->n_streams; i++)
+		add_stream(c, out, &c->streams[i], RJ__NUMBERED);
+	buf_addc(out, ']');
 }
 
 /* ---- the document ---- */
@@ -113,7 +145,8 @@ static void add_trusted(struct buf *out, const struct proxies *p)
 	buf_addc(out, ']');
 }
 
-static void add_listener(struct buf *out, const struct l7_listener *l)
+/* What only requests have. */
+static void add_seeing(struct buf *out, const struct l7_listener *l)
 {
 	static const char *const forwarded[] = { [L7_FORWARDED_APPEND] = "append",
 						 [L7_FORWARDED_REPLACE] = "replace",
@@ -122,27 +155,40 @@ static void add_listener(struct buf *out, const struct l7_listener *l)
 	static const char *const paths[] = { [L7_PATHS_NORMALIZE] = "normalize",
 					     [L7_PATHS_STRICT] = "strict",
 					     [L7_PATHS_AS_IS] = "as-is" };
-	char address[ENDPOINT_STRLEN];
 
-	rj__next(out);
-	buf_addc(out, '{');
-	rj__text(out, "name", l->name);
-	rj__text(out, "address", endpoint_format(&l->at, address));
-	if (l->host.n)
-		rj__str(out, "host", l->host);
-	if (l->expect_proxy)
-		rj__bool(out, "expect_proxy", true);
 	rj__text(out, "forwarded", forwarded[l->forwarded]);
 	rj__text(out, "paths", paths[l->paths]);
 	if (l->fields > L7_X_FORWARDED)
 		rj__text(out, "forwarded_fields", l->fields == L7_FORWARDED ? "forwarded" : "both");
-	add_trusted(out, &l->trusted);
 	if (l->tracing != L7_TRACING_PASS)
 		rj__text(out, "tracing", l->tracing == L7_TRACING_CREATE ? "create" : "off");
 	if (l->tracing == L7_TRACING_CREATE && l->trace_percent != 100)
 		rj__uint(out, "trace_percent", l->trace_percent);
 	if (l->server_timing)
 		rj__bool(out, "server_timing", true);
+}
+
+static void add_listener(struct buf *out, const struct l7_listener *l, bool plain)
+{
+	static const char *const protocols[] = { [L7_TCP] = "tcp", [L7_UDP] = "udp" };
+	char address[ENDPOINT_STRLEN];
+
+	rj__next(out);
+	buf_addc(out, '{');
+	rj__text(out, "name", l->name);
+	rj__text(out, "address", endpoint_format(&l->at, address));
+	if (l->protocol != L7_HTTP)
+		rj__text(out, "protocol", protocols[l->protocol]);
+	if (l->host.n)
+		rj__str(out, "host", l->host);
+	if (l->expect_proxy)
+		rj__bool(out, "expect_proxy", true);
+	if (l->protocol == L7_HTTP && !l->http2)
+		rj__bool(out, "http2", false);
+	if (l->protocol == L7_HTTP)
+		add_seeing(out, l);
+	add_trusted(out, &l->trusted);
+	rj__listener_tls(out, &l->tls, plain);
 	buf_addc(out, '}');
 }
 
@@ -164,6 +210,8 @@ static void add_clients(struct buf *out, const struct l7_clients *c)
 	rj__open(out, "clients", '{');
 	rj__uint(out, "connections", c->connections);
 	rj__uint(out, "connections_each", c->each);
+	rj__uint(out, "sessions", c->sessions);
+	rj__uint(out, "sessions_each", c->sessions_each);
 	rj__uint(out, "requests", c->requests);
 	rj__uint(out, "head_bytes", c->head);
 	rj__uint(out, "fields", c->fields);
@@ -181,18 +229,29 @@ static void add_rest(const struct l7_config *c, struct buf *out)
 		add_log(out, &c->log);
 }
 
-void router_json_config(const struct l7_config *c, struct buf *out)
+static void add_document(const struct l7_config *c, bool plain, struct buf *out)
 {
 	buf_addc(out, '{');
 	rj__open(out, "listeners", '[');
 	for (size_t i = 0; i < c->n_listeners; i++)
-		add_listener(out, &c->listeners[i]);
+		add_listener(out, &c->listeners[i], plain);
 	buf_addc(out, ']');
 	add_clients(out, &c->clients);
 	add_routes(c, out);
-	rj__pools(c, NULL, out);
+	add_streams(c, out);
+	rj__pools(c, NULL, plain, out);
 	add_rest(c, out);
 	buf_addc(out, '}');
+}
+
+void router_json_config(const struct l7_config *c, struct buf *out)
+{
+	add_document(c, false, out);
+}
+
+void router_json_whole(const struct l7_config *c, struct buf *out)
+{
+	add_document(c, true, out);
 }
 
 /* ---- entries that are compared ---- */
@@ -201,6 +260,7 @@ size_t router_json_entries(const struct l7_config *c, enum router_entry kind)
 {
 	const size_t counts[] = { [ROUTER_LISTENERS] = c->n_listeners,
 				  [ROUTER_ROUTES] = c->n_routes,
+				  [ROUTER_STREAMS] = c->n_streams,
 				  [ROUTER_POOLS] = c->n_pools,
 				  [ROUTER_REST] = c->fallback ? 2 : 1 };
 
@@ -214,6 +274,8 @@ const char *router_json_entry_name(const struct l7_config *c, enum router_entry 
 		return c->listeners[i].name;
 	case ROUTER_ROUTES:
 		return c->routes[i].name;
+	case ROUTER_STREAMS:
+		return c->streams[i].name;
 	case ROUTER_POOLS:
 		return c->pools[i].name;
 	case ROUTER_REST:
@@ -222,17 +284,21 @@ const char *router_json_entry_name(const struct l7_config *c, enum router_entry 
 	return i ? "default_route" : "other keys";
 }
 
-void router_json_entry(const struct l7_config *c, enum router_entry kind, size_t i, struct buf *out)
+static void add_entry(const struct l7_config *c, enum router_entry kind, size_t i, bool plain,
+		      struct buf *out)
 {
 	switch (kind) {
 	case ROUTER_LISTENERS:
-		add_listener(out, &c->listeners[i]);
+		add_listener(out, &c->listeners[i], plain);
 		break;
 	case ROUTER_ROUTES:
 		add_route(c, out, &c->routes[i], RJ__NAMED);
 		break;
+	case ROUTER_STREAMS:
+		add_stream(c, out, &c->streams[i], RJ__NAMED);
+		break;
 	case ROUTER_POOLS:
-		rj__pool(c, i, RJ__NAMED, out);
+		rj__pool(c, i, plain, out);
 		break;
 	case ROUTER_REST:
 		buf_addc(out, '{');
@@ -243,6 +309,17 @@ void router_json_entry(const struct l7_config *c, enum router_entry kind, size_t
 		buf_addc(out, '}');
 		break;
 	}
+}
+
+void router_json_entry(const struct l7_config *c, enum router_entry kind, size_t i, struct buf *out)
+{
+	add_entry(c, kind, i, false, out);
+}
+
+void router_json_entry_whole(const struct l7_config *c, enum router_entry kind, size_t i,
+			     struct buf *out)
+{
+	add_entry(c, kind, i, true, out);
 }
 
 /* ---- errors ---- */
@@ -269,6 +346,9 @@ static const char *add_subject(const char *key, const struct l7_doc *doc, struct
 	if (index_of(key, STR("routes"), doc->n_routes, &i, &rest)) {
 		what = "Route";
 		name = &doc->routes[i].rule.name;
+	} else if (index_of(key, STR("streams"), doc->n_streams, &i, &rest)) {
+		what = "Stream";
+		name = &doc->streams[i].name;
 	} else if (index_of(key, STR("pools"), doc->n_pools, &i, &rest)) {
 		what = "Pool";
 		name = &doc->pools[i].name;
@@ -310,15 +390,18 @@ static void add_error(struct buf *out, const struct err *e, const struct l7_doc 
 	add_message(out, e, doc);
 }
 
-void router_json_error(const struct errs *errors, const struct l7_doc *doc, struct buf *out)
+void router_json_error(const struct errs *errors, const struct l7_doc *doc, bool places,
+		       struct buf *out)
 {
+	bool all = errors->n > 1 || places;
+
 	assert(errors->n);
 	buf_addc(out, '{');
 	rj__text(out, "status", "error");
 	add_error(out, &errors->items[0], doc);
-	if (errors->n > 1)
+	if (all)
 		rj__open(out, "errors", '[');
-	for (size_t i = 0; i < errors->n && errors->n > 1; i++) {
+	for (size_t i = 0; i < errors->n && all; i++) {
 		rj__next(out);
 		buf_addc(out, '{');
 		add_error(out, &errors->items[i], doc);
@@ -326,7 +409,7 @@ void router_json_error(const struct errs *errors, const struct l7_doc *doc, stru
 		rj__uint(out, "column", errors->items[i].at.column);
 		buf_addc(out, '}');
 	}
-	if (errors->n > 1)
+	if (all)
 		buf_addc(out, ']');
 	buf_addc(out, '}');
 }

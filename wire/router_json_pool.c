@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pools as JSON: what differs from the defaults, after what every pool has. */
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "wire/router_json.h"
 #include "wire/router_json_private.h"
@@ -57,6 +59,10 @@ static void add_lb_config(struct buf *out, const struct l7_probe *p)
 static void add_probe(struct buf *out, const struct l7_probe *p)
 {
 	rj__open(out, "probe", '{');
+	if (p->type == L7_PROBE_GRPC)
+		rj__text(out, "type", "grpc");
+	if (p->service)
+		rj__text(out, "service", p->service);
 	if (p->path) {
 		rj__text(out, "path", p->path);
 		rj__key(out, "status");
@@ -118,8 +124,68 @@ static void add_limits(struct buf *out, const struct l7_limits *l)
 	buf_addc(out, '}');
 }
 
+/* A text that is compared must differ if a file does. */
+static void add_pem(struct buf *out, const char *key, const struct l7_pem *pem, enum rj__form form)
+{
+	if (!pem->given)
+		return;
+	rj__text(out, key, pem->given);
+	if (form == RJ__NAMED && pem->text)
+		rj__text(out, "text", pem->text);
+}
+
+static void add_tls_names(struct buf *out, const struct l7_pool_tls *t)
+{
+	if (!t->n_names)
+		return;
+	rj__open(out, "names", '[');
+	for (size_t i = 0; i < t->n_names; i++) {
+		rj__next(out);
+		json_write_string(out, t->names[i].value, strlen(t->names[i].value));
+	}
+	buf_addc(out, ']');
+}
+
+/* A file is compared by the digest of what it has. */
+static void add_key(struct buf *out, const struct l7_pem *pem, enum rj__form form, bool plain)
+{
+	if (!pem->given)
+		return;
+	rj__secret(out, "key", pem->given, plain);
+	if (form == RJ__NAMED && pem->text)
+		rj__secret(out, "text", pem->text, false);
+}
+
+static void add_tls(struct buf *out, const struct l7_pool_tls *t, enum rj__form form, bool plain)
+{
+	if (!t->given)
+		return;
+	rj__open(out, "tls", '{');
+	add_pem(out, "ca", &t->ca, form);
+	if (t->name)
+		rj__text(out, "name", t->name);
+	add_tls_names(out, t);
+	add_pem(out, "certificate", &t->certificate, form);
+	add_key(out, &t->key, form, plain);
+	if (!t->verify)
+		rj__bool(out, "verify", false);
+	if (t->newest)
+		rj__text(out, "min_version", "1.3");
+	buf_addc(out, '}');
+}
+
+static void add_protocol(struct buf *out, enum l7_server_protocol protocol)
+{
+	static const char *const names[] = {
+		[L7_HTTP1] = "http1", [L7_H2] = "h2", [L7_AUTO] = "auto"
+	};
+
+	if (protocol != L7_HTTP1)
+		rj__text(out, "protocol", names[protocol]);
+}
+
 static void add_pool(struct buf *out, const struct l7_config *c, size_t i, enum rj__form form,
-		     const struct router_json_state *state)
+		     const struct router_json_state *state, bool plain)
 {
 	const struct l7_pool *p = &c->pools[i];
 
@@ -137,18 +203,21 @@ static void add_pool(struct buf *out, const struct l7_config *c, size_t i, enum 
 		rj__duration(out, "slow_start", p->slow_start);
 	if (p->send_proxy)
 		rj__bool(out, "send_proxy", true);
+	add_protocol(out, p->protocol);
+	add_tls(out, &p->tls, form, plain);
 	buf_addc(out, '}');
 }
 
-void rj__pool(const struct l7_config *c, size_t i, enum rj__form form, struct buf *out)
+void rj__pool(const struct l7_config *c, size_t i, bool plain, struct buf *out)
 {
-	add_pool(out, c, i, form, NULL);
+	add_pool(out, c, i, RJ__NAMED, NULL, plain);
 }
 
-void rj__pools(const struct l7_config *c, const struct router_json_state *state, struct buf *out)
+void rj__pools(const struct l7_config *c, const struct router_json_state *state, bool plain,
+	       struct buf *out)
 {
 	rj__open(out, "pools", '[');
 	for (size_t i = 0; i < c->n_pools; i++)
-		add_pool(out, c, i, RJ__NUMBERED, state);
+		add_pool(out, c, i, RJ__NUMBERED, state, plain);
 	buf_addc(out, ']');
 }

@@ -84,9 +84,17 @@ enum rj__form {
 /* The members of a rule except its name. */
 void rj__rule(const struct l7_config *c, const struct l7_rule *r, enum rj__form form,
 	      struct buf *out);
-/* The elements of the list of pools. */
+/* Where the requests of a rule, or the connections of a stream, go. */
+void rj__backends(const struct l7_config *c, struct buf *out, const struct l7_backend *b, size_t n,
+		  enum rj__form form);
+/* The elements of the list of pools; plain: with private keys. */
 struct router_json_state;
-void rj__pools(const struct l7_config *c, const struct router_json_state *state, struct buf *out);
-/* One of them; RJ__NAMED: without the numbers of servers. */
-void rj__pool(const struct l7_config *c, size_t i, enum rj__form form, struct buf *out);
+void rj__pools(const struct l7_config *c, const struct router_json_state *state, bool plain,
+	       struct buf *out);
+/* One of them, without the numbers of servers; plain: with private keys. */
+void rj__pool(const struct l7_config *c, size_t i, bool plain, struct buf *out);
+/* plain: with private keys. */
+void rj__listener_tls(struct buf *out, const struct l7_listener_tls *t, bool plain);
+/* The path of a file, or the text of a key, which is hidden unless it is to be plain. */
+void rj__secret(struct buf *out, const char *key, const char *value, bool plain);
 void rj__list(struct buf *out, const char *key, const struct str *list, size_t n);

@@ -4,7 +4,7 @@
 #include "wire/router_json_private.h"
 
 static const char *const kinds[] = {
-	[L7_EXACT] = "exact", [L7_REGEX] = "regex", [L7_PREFIX] = "prefix"
+	[L7_EXACT] = "exact", [L7_REGEX] = "regex", [L7_PREFIX] = "prefix", [L7_METHOD] = "exact"
 };
 
 /* ---- matches ---- */
@@ -26,14 +26,33 @@ static void add_conditions(struct buf *out, const char *key, const struct l7_con
 	buf_addc(out, ']');
 }
 
-static void add_match(struct buf *out, const struct l7_match *m)
+static void add_path(struct buf *out, const struct l7_match *m)
 {
-	rj__next(out);
-	buf_addc(out, '{');
 	rj__open(out, "path", '{');
 	rj__text(out, "type", kinds[m->kind]);
 	rj__str(out, "value", m->path);
 	buf_addc(out, '}');
+}
+
+static void add_grpc(struct buf *out, const struct l7_match *m)
+{
+	rj__open(out, "grpc", '{');
+	rj__text(out, "type", m->kind == L7_REGEX ? "regex" : "exact");
+	if (m->grpc->service.n)
+		rj__str(out, "service", m->grpc->service);
+	if (m->grpc->method.n)
+		rj__str(out, "method", m->grpc->method);
+	buf_addc(out, '}');
+}
+
+static void add_match(struct buf *out, const struct l7_match *m)
+{
+	rj__next(out);
+	buf_addc(out, '{');
+	if (m->grpc)
+		add_grpc(out, m);
+	else
+		add_path(out, m);
 	if (m->method.n)
 		rj__str(out, "method", m->method);
 	add_conditions(out, "headers", m->headers, m->n_headers);
@@ -46,8 +65,8 @@ static bool is_short_match(const struct l7_rule *r)
 {
 	const struct l7_match *m = &r->matches[0];
 
-	return r->n_matches == 1 && m->kind != L7_REGEX && !m->method.n && !m->n_headers &&
-	       !m->n_queries;
+	return r->n_matches == 1 && m->kind != L7_REGEX && !m->grpc && !m->method.n &&
+	       !m->n_headers && !m->n_queries;
 }
 
 static void add_matches(struct buf *out, const struct l7_rule *r)
@@ -190,23 +209,18 @@ static bool has_filters(const struct l7_filters *f)
 
 /* ---- backends ---- */
 
-static void add_backends(const struct l7_config *c, struct buf *out, const struct l7_rule *r,
-			 enum rj__form form)
+void rj__backends(const struct l7_config *c, struct buf *out, const struct l7_backend *b, size_t n,
+		  enum rj__form form)
 {
-	const struct l7_backend *b = r->backends;
-
-	if (r->n_backends == 1 && b->pool != L7_NO_POOL && b->weight == 1 &&
-	    !has_filters(&b->filters)) {
+	if (n == 1 && b->pool != L7_NO_POOL && b->weight == 1 && !has_filters(&b->filters)) {
 		if (form == RJ__NAMED)
 			rj__text(out, "pool", c->pools[b->pool].name);
 		else
 			rj__uint(out, "pool_idx", b->pool);
 		return;
 	}
-	if (!r->n_backends && r->filters.redirect)
-		return;
 	rj__open(out, "backends", '[');
-	for (size_t i = 0; i < r->n_backends; i++) {
+	for (size_t i = 0; i < n; i++) {
 		rj__next(out);
 		buf_addc(out, '{');
 		if (b[i].pool == L7_NO_POOL)
@@ -274,12 +288,15 @@ void rj__rule(const struct l7_config *c, const struct l7_rule *r, enum rj__form 
 	bool strip = strips_prefix(r);
 
 	add_matches(out, r);
-	add_backends(c, out, r, form);
+	if (r->n_backends || !r->filters.redirect)
+		rj__backends(c, out, r->backends, r->n_backends, form);
 	if (strip || (form != RJ__FALLBACK && r->n_backends && r->matches[0].kind == L7_PREFIX &&
 		      is_short_match(r)))
 		rj__bool(out, "strip_prefix", strip);
 	if (strip)
 		filters.rewrite = NULL;
+	if (r->grpc_web)
+		rj__bool(out, "grpc_web", true);
 	add_filters(c, out, &filters);
 	add_tries(out, r);
 	add_persistence(out, &r->persistence);

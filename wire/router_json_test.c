@@ -144,15 +144,20 @@ static void nothing_is_a_configuration(void **state)
 static const char everything[] =
 	"listeners:\n"
 	"- {name: web, address: '[2001:db8::1]:80', host: '*.example.com', expect_proxy: true, "
-	"forwarded: replace, paths: strict}\n"
+	"http2: false, forwarded: replace, paths: strict}\n"
 	"- {name: any, address: ':8080', forwarded: keep, paths: as-is, forwarded_fields: "
 	"forwarded, "
 	"trusted_proxies: [192.0.2.1, '2001:db8::/32'], tracing: create, trace_percent: 7, "
 	"server_timing: true}\n"
 	"- {name: two, address: ':8081', forwarded_fields: both, tracing: off}\n"
+	"- {name: tls, address: ':8443', tls: {certificates: [{certificate: /c, key: /k, ocsp: "
+	"/o}, "
+	"{certificate: \"-----BEGIN C\\nx\", key: /l}], min_version: 1.3, tickets: false, ciphers: "
+	"[A-B, TLS_C], clients: {mode: insecure-fallback, ca: /a, header: X-S}}}\n"
 	"access_log: {fraction: {numerator: 1, denominator: 1000}, slow: 2s, failed: false, "
 	"headers: [user-agent, referer]}\n"
-	"clients: {connections: 50, connections_each: 5, requests: 6, head_bytes: 2048, fields: 7, "
+	"clients: {connections: 50, connections_each: 5, sessions: 40, sessions_each: 4, requests: "
+	"6, head_bytes: 2048, fields: 7, "
 	"body_bytes: 8, min_rate: 9, grace: 10s}\n"
 	"allowed_hosts: [example.com, '*.example.com']\n"
 	"pools:\n"
@@ -161,11 +166,15 @@ static const char everything[] =
 	"status: 200-204, interval: 1.5s, timeout: 300ms, rise: 4, fall: 5}, ejection: {failures: "
 	"3, time: 7s, max_percent: 20}, limits: {connections: 10, waiting: 11, wait: 12s, "
 	"requests: 15, retries: 16, idle: "
-	"13, idle_time: 14s}, connect_timeout: 900ms, slow_start: 30s, send_proxy: true}\n"
+	"13, idle_time: 14s}, connect_timeout: 900ms, slow_start: 30s, send_proxy: true, "
+	"protocol: auto, tls: {ca: /ca.pem, name: www.example.com, names: [a.example.com, "
+	"'spiffe://a/b'], certificate: \"-----BEGIN CERTIFICATE-----\\nx\", key: /key.pem, "
+	"min_version: 1.3}}\n"
 	"- {name: tcp, servers: ['h_1:2', '[::1]:3'], balance: random, probe: {}}\n"
 	"- {name: ms, servers: [], balance: least_request, probe: {path: /, interval: 15500us, "
 	"timeout: 1500us}}\n"
 	"- {name: key, servers: ['x:1'], balance: maglev, hash_key: header:X-User}\n"
+	"- {name: rpc, servers: ['x:1'], probe: {type: grpc, service: a.B, host: h.com}}\n"
 	"routes:\n"
 	"- name: full\n"
 	"  hosts: [a.example.com, '*.example.com']\n"
@@ -175,6 +184,11 @@ static const char everything[] =
 	"    - {path: {type: regex, value: '/v[0-9]+'}, method: GET, headers: [{name: X-A, value: "
 	"b}, {name: X-B, type: regex, value: 'c.*'}], queries: [{name: 'q q', value: \"\\x01\"}]}\n"
 	"    - {path: {type: exact, value: /x}}\n"
+	"    - {grpc: {service: a.b.C, method: Get}, headers: [{name: h, value: v}]}\n"
+	"    - {grpc: {type: exact, service: a.b.C}}\n"
+	"    - {grpc: {method: Get}}\n"
+	"    - {grpc: {}}\n"
+	"    - {grpc: {type: regex, service: 'a[.].*', method: 'Get|Put'}}\n"
 	"    filters:\n"
 	"      request_headers: {set: {X-S: '1', X-T: \"\\u00fc\"}, add: {X-U: ''}, remove: "
 	"[X-V]}\n"
@@ -198,84 +212,149 @@ static const char everything[] =
 	"  - {filters: {redirect: {scheme: https, hostname: d, port: 444, status: 308, path: "
 	"{type: "
 	"prefix, value: /y}}}}\n"
-	"  - {pool: tcp, matches: [{method: PUT}], strip_prefix: true, timeouts: {backend: 1s}}\n"
+	"  - {pool: tcp, matches: [{method: PUT}], strip_prefix: true, timeouts: {backend: 1s}, "
+	"grpc_web: true}\n"
 	"  - {backends: []}\n"
 	"- {name: short, pool: ms, retry: {codes: [502]}}\n"
 	"- {name: to, filters: {redirect: {status: 301, path: {type: full, value: /z}}}}\n"
 	"default_route: {backends: [{pool: tcp, weight: 2}], filters: {response_headers: {set: {a: "
 	"b}}}}\n";
 
+/* What the text of it must have. */
+static const char *const parts[] = {
+	"{\"name\":\"web\",\"address\":\"[2001:db8::1]:80\",\"host\":\"*.example.com\","
+	"\"expect_proxy\":true,\"http2\":false,\"forwarded\":\"replace\",\"paths\":"
+	"\"strict\"}",
+	"\"address\":\":8080\",\"forwarded\":\"keep\",\"paths\":\"as-is\","
+	"\"forwarded_fields\":\"forwarded\","
+	"\"tracing\":\"create\",\"trace_percent\":7,\"server_timing\":true,"
+	"\"trusted_proxies\":[\"192.0.2.1/32\",\"2001:db8::/32\"]}",
+	"\"forwarded_fields\":\"both\",\"tracing\":\"off\"}",
+	"\"access_log\":{\"fraction\":{\"numerator\":1,\"denominator\":1000},\"slow\":"
+	"\"2s\",\"failed\":false,\"headers\":[\"user-agent\",\"referer\"]}",
+	"\"clients\":{\"connections\":50,\"connections_each\":5,\"sessions\":40,\"sessions_"
+	"each\":4,\"requests\":6,"
+	"\"head_bytes\":2048,\"fields\":7,\"body_bytes\":8,\"min_rate\":9,"
+	"\"grace\":\"10s\"}",
+	"\"tls\":{\"mode\":\"terminate\",\"certificates\":[{\"certificate\":\"/c\",\"key\":"
+	"\"/k\",\"ocsp\":\"/o\"},{\"certificate\":\"-----BEGIN C\\nx\",\"key\":\"/l\"}],"
+	"\"min_version\":\"1.3\",\"tickets\":false,\"ciphers\":[\"A-B\",\"TLS_C\"],"
+	"\"clients\":{\"mode\":\"insecure-fallback\",\"ca\":\"/a\",\"header\":\"X-S\"}}",
+	"\"allowed_hosts\":[\"example.com\",\"*.example.com\"]",
+	"\"name\":\"a \\\"b\\\"\",\"upstreams\":[{\"host\":\"::1\",\"port\":1,\"idx\":9,"
+	"\"tls\":true,\"weight\":0,\"drain\":true}],\"probe\":{\"path\":\"/p\","
+	"\"status\":\"200-204\",\"host\":\"h.com\",\"interval\":\"1.5s\",\"timeout\":"
+	"\"300ms\",\"rise\":4,\"fall\":5},\"balance\":\"maglev\",\"hash_key\":"
+	"\"cookie:sid\",\"ejection\":{\"failures\":3,\"time\":\"7s\",\"max_percent\":20},"
+	"\"limits\":{\"connections\":10,\"waiting\":11,\"wait\":\"12s\",\"requests\":15,"
+	"\"retries\":16,\"idle\":13,"
+	"\"idle_time\":\"14s\"},\"connect_timeout\":\"900ms\",\"slow_start\":\"30s\","
+	"\"send_proxy\":true,\"protocol\":\"auto\",\"tls\":{\"ca\":\"/ca.pem\",\"name\":"
+	"\"www.example.com\",\"names\":[\"a.example.com\",\"spiffe://a/b\"],"
+	"\"certificate\":\"-----BEGIN CERTIFICATE-----\\nx\",\"key\":\"/key.pem\","
+	"\"min_version\":\"1.3\"}}",
+	"\"probe\":{\"interval\":\"5s\",\"timeout\":\"2s\",\"rise\":2,\"fall\":3},"
+	"\"balance\":\"random\"}",
+	"\"balance\":\"least_request\"",
+	"\"hash_key\":\"header:X-User\"",
+	"\"probe\":{\"type\":\"grpc\",\"service\":\"a.B\",\"host\":\"h.com\"",
+	"\"hosts\":[\"a.example.com\",\"*.example.com\"],\"listeners\":[\"any\",\"web\"]",
+	"\"rules\":[{\"name\":\"full/0\",\"matches\":[{\"path\":{\"type\":\"regex\","
+	"\"value\":\"/v[0-9]+\"},\"method\":\"GET\",\"headers\":[{\"name\":\"X-A\","
+	"\"type\":\"exact\",\"value\":\"b\"},{\"name\":\"X-B\",\"type\":\"regex\","
+	"\"value\":\"c.*\"}],\"queries\":[{\"name\":\"q q\",\"type\":\"exact\",\"value\":"
+	"\"\\u0001\"}]},{\"path\":{\"type\":\"exact\",\"value\":\"/x\"}},"
+	"{\"grpc\":{\"type\":\"exact\",\"service\":\"a.b.C\",\"method\":\"Get\"},"
+	"\"headers\":[{\"name\":\"h\",\"type\":\"exact\",\"value\":\"v\"}]},"
+	"{\"grpc\":{\"type\":\"exact\",\"service\":\"a.b.C\"}},{\"grpc\":{\"type\":"
+	"\"exact\",\"method\":\"Get\"}},{\"grpc\":{\"type\":\"exact\"}},"
+	"{\"grpc\":{\"type\":\"regex\",\"service\":\"a[.].*\",\"method\":"
+	"\"Get|Put\"}}]",
+	"\"backends\":[{\"pool\":\"tcp\",\"weight\":9,\"filters\":{\"request_headers\":{"
+	"\"add\":{\"a\":\"b\"}}}},{\"invalid\":true,\"weight\":1}]",
+	"\"request_headers\":{\"set\":{\"X-S\":\"1\",\"X-T\":\"\xc3\xbc\"},\"add\":{"
+	"\"X-U\":\"\"},\"remove\":[\"X-V\"]},\"response_headers\":{\"remove\":["
+	"\"Server\"]}",
+	"\"rewrite\":{\"hostname\":\"b.example.com\",\"path\":{\"type\":\"full\","
+	"\"value\":\"/new\"}}",
+	"\"mirrors\":[{\"pool\":\"tcp\"},{\"pool\":\"tcp\",\"percent\":5},{\"pool\":"
+	"\"ms\",\"fraction\":{\"numerator\":1,\"denominator\":1000}},{\"pool\":\"tcp\"}]",
+	"\"cors\":{\"allow_origins\":[\"https://*.example.com:8443\",\"http://a\"],"
+	"\"allow_methods\":[\"GET\",\"PUT\"],\"allow_headers\":[\"*\"],"
+	"\"expose_headers\":[\"X-E\"],\"allow_credentials\":true,\"max_age\":\"1h0m0s\"}",
+	"\"timeouts\":{\"request\":\"10s\",\"backend\":\"2.5s\"},\"retry\":{\"attempts\":0,"
+	"\"backoff\":\"1ms\",\"codes\":[500,503]},\"persistence\":{\"type\":\"cookie\","
+	"\"name\":\"sid\",\"path\":\"/x\",\"lifetime\":\"1h0m0s\"}",
+	"{\"name\":\"named\",\"path_prefix\":\"/p\",\"pool_idx\":1,\"strip_prefix\":false,"
+	"\"filters\":{\"rewrite\":{\"hostname\":\"c\",\"path\":{\"type\":\"prefix\","
+	"\"value\":\"/\"}}},\"persistence\":{\"type\":\"header\",\"name\":\"X-Sid\"}}",
+	"{\"name\":\"full/2\",\"path_prefix\":\"/\",\"filters\":{\"redirect\":{\"scheme\":"
+	"\"https\",\"hostname\":\"d\",\"path\":{\"type\":\"prefix\",\"value\":\"/y\"},"
+	"\"port\":444,\"status\":308}}}",
+	"\"pool_idx\":1,\"strip_prefix\":true,\"grpc_web\":true,\"timeouts\":{\"request\":"
+	"\"0s\","
+	"\"backend\":\"1s\"}}",
+	"{\"name\":\"full/4\",\"path_prefix\":\"/\",\"backends\":[]}",
+	"{\"name\":\"to\",\"path_prefix\":\"/\",\"filters\":{\"redirect\":{\"path\":{"
+	"\"type\":\"full\",\"value\":\"/z\"},\"status\":301}}}",
+	"\"default_route\":{\"name\":\"default\",\"path_prefix\":\"/\",\"backends\":[{"
+	"\"pool\":\"tcp\",\"weight\":2}],\"filters\":{\"response_headers\":{\"set\":{"
+	"\"a\":\"b\"}}}}",
+};
+
 static void everything_survives_the_way_to_json_and_back(void **state)
 {
-	static const char *const parts[] = {
-		"{\"name\":\"web\",\"address\":\"[2001:db8::1]:80\",\"host\":\"*.example.com\","
-		"\"expect_proxy\":true,\"forwarded\":\"replace\",\"paths\":\"strict\"}",
-		"\"address\":\":8080\",\"forwarded\":\"keep\",\"paths\":\"as-is\","
-		"\"forwarded_fields\":\"forwarded\","
-		"\"trusted_proxies\":[\"192.0.2.1/32\",\"2001:db8::/32\"],\"tracing\":\"create\","
-		"\"trace_percent\":7,\"server_timing\":true}",
-		"\"forwarded_fields\":\"both\",\"tracing\":\"off\"}",
-		"\"access_log\":{\"fraction\":{\"numerator\":1,\"denominator\":1000},\"slow\":"
-		"\"2s\",\"failed\":false,\"headers\":[\"user-agent\",\"referer\"]}",
-		"\"clients\":{\"connections\":50,\"connections_each\":5,\"requests\":6,"
-		"\"head_bytes\":2048,\"fields\":7,\"body_bytes\":8,\"min_rate\":9,"
-		"\"grace\":\"10s\"}",
-		"\"allowed_hosts\":[\"example.com\",\"*.example.com\"]",
-		"\"name\":\"a \\\"b\\\"\",\"upstreams\":[{\"host\":\"::1\",\"port\":1,\"idx\":9,"
-		"\"tls\":true,\"weight\":0,\"drain\":true}],\"probe\":{\"path\":\"/p\","
-		"\"status\":\"200-204\",\"host\":\"h.com\",\"interval\":\"1.5s\",\"timeout\":"
-		"\"300ms\",\"rise\":4,\"fall\":5},\"balance\":\"maglev\",\"hash_key\":"
-		"\"cookie:sid\",\"ejection\":{\"failures\":3,\"time\":\"7s\",\"max_percent\":20},"
-		"\"limits\":{\"connections\":10,\"waiting\":11,\"wait\":\"12s\",\"requests\":15,"
-		"\"retries\":16,\"idle\":13,"
-		"\"idle_time\":\"14s\"},\"connect_timeout\":\"900ms\",\"slow_start\":\"30s\","
-		"\"send_proxy\":true}",
-		"\"probe\":{\"interval\":\"5s\",\"timeout\":\"2s\",\"rise\":2,\"fall\":3},"
-		"\"balance\":\"random\"}",
-		"\"balance\":\"least_request\"",
-		"\"hash_key\":\"header:X-User\"",
-		"\"hosts\":[\"a.example.com\",\"*.example.com\"],\"listeners\":[\"any\",\"web\"]",
-		"\"rules\":[{\"name\":\"full/0\",\"matches\":[{\"path\":{\"type\":\"regex\","
-		"\"value\":\"/v[0-9]+\"},\"method\":\"GET\",\"headers\":[{\"name\":\"X-A\","
-		"\"type\":\"exact\",\"value\":\"b\"},{\"name\":\"X-B\",\"type\":\"regex\","
-		"\"value\":\"c.*\"}],\"queries\":[{\"name\":\"q q\",\"type\":\"exact\",\"value\":"
-		"\"\\u0001\"}]},{\"path\":{\"type\":\"exact\",\"value\":\"/x\"}}]",
-		"\"backends\":[{\"pool\":\"tcp\",\"weight\":9,\"filters\":{\"request_headers\":{"
-		"\"add\":{\"a\":\"b\"}}}},{\"invalid\":true,\"weight\":1}]",
-		"\"request_headers\":{\"set\":{\"X-S\":\"1\",\"X-T\":\"\xc3\xbc\"},\"add\":{"
-		"\"X-U\":\"\"},\"remove\":[\"X-V\"]},\"response_headers\":{\"remove\":["
-		"\"Server\"]}",
-		"\"rewrite\":{\"hostname\":\"b.example.com\",\"path\":{\"type\":\"full\","
-		"\"value\":\"/new\"}}",
-		"\"mirrors\":[{\"pool\":\"tcp\"},{\"pool\":\"tcp\",\"percent\":5},{\"pool\":"
-		"\"ms\",\"fraction\":{\"numerator\":1,\"denominator\":1000}},{\"pool\":\"tcp\"}]",
-		"\"cors\":{\"allow_origins\":[\"https://*.example.com:8443\",\"http://a\"],"
-		"\"allow_methods\":[\"GET\",\"PUT\"],\"allow_headers\":[\"*\"],"
-		"\"expose_headers\":[\"X-E\"],\"allow_credentials\":true,\"max_age\":\"1h0m0s\"}",
-		"\"timeouts\":{\"request\":\"10s\",\"backend\":\"2.5s\"},\"retry\":{\"attempts\":0,"
-		"\"backoff\":\"1ms\",\"codes\":[500,503]},\"persistence\":{\"type\":\"cookie\","
-		"\"name\":\"sid\",\"path\":\"/x\",\"lifetime\":\"1h0m0s\"}",
-		"{\"name\":\"named\",\"path_prefix\":\"/p\",\"pool_idx\":1,\"strip_prefix\":false,"
-		"\"filters\":{\"rewrite\":{\"hostname\":\"c\",\"path\":{\"type\":\"prefix\","
-		"\"value\":\"/\"}}},\"persistence\":{\"type\":\"header\",\"name\":\"X-Sid\"}}",
-		"{\"name\":\"full/2\",\"path_prefix\":\"/\",\"filters\":{\"redirect\":{\"scheme\":"
-		"\"https\",\"hostname\":\"d\",\"path\":{\"type\":\"prefix\",\"value\":\"/y\"},"
-		"\"port\":444,\"status\":308}}}",
-		"\"pool_idx\":1,\"strip_prefix\":true,\"timeouts\":{\"request\":\"0s\","
-		"\"backend\":\"1s\"}}",
-		"{\"name\":\"full/4\",\"path_prefix\":\"/\",\"backends\":[]}",
-		"{\"name\":\"to\",\"path_prefix\":\"/\",\"filters\":{\"redirect\":{\"path\":{"
-		"\"type\":\"full\",\"value\":\"/z\"},\"status\":301}}}",
-		"\"default_route\":{\"name\":\"default\",\"path_prefix\":\"/\",\"backends\":[{"
-		"\"pool\":\"tcp\",\"weight\":2}],\"filters\":{\"response_headers\":{\"set\":{"
-		"\"a\":\"b\"}}}}",
-	};
 	struct loaded l = load_good(str_of(everything), ROUTER_YAML);
 	_cleanup_(buf_free) struct buf out = { 0 };
 
 	assert_returns(&l.config, &out);
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		assert_contains(&out, parts[i]);
+	arena_free(l.arena);
+}
+
+/* The text of a private key is for another process alone; all others see whether it is the same. */
+static void private_keys_are_hidden(void **state)
+{
+	static const char text[] =
+		"listeners: [{name: l, address: ':1', tls: {certificates: ["
+		"{certificate: /c, key: \"-----BEGIN PRIVATE KEY-----\\n%s\"}]}}]\n";
+	_cleanup_(buf_free) struct buf plain = { 0 }, one = { 0 }, two = { 0 };
+	char first[200], second[200];
+	struct loaded a, b;
+
+	snprintf(first, sizeof(first), text, "secret");
+	snprintf(second, sizeof(second), text, "Secret");
+	a = load_good(str_of(first), ROUTER_YAML);
+	b = load_good(str_of(second), ROUTER_YAML);
+	router_json_whole(&a.config, &plain);
+	assert_contains(&plain, "PRIVATE KEY-----\\nsecret");
+	router_json_config(&a.config, &one);
+	assert_null(strstr(buf_cstr(&one), "secret"));
+	assert_contains(&one, "\"key\":\"(hidden, digest ");
+	one.n = 0;
+	router_json_entry(&a.config, ROUTER_LISTENERS, 0, &one);
+	router_json_entry(&b.config, ROUTER_LISTENERS, 0, &two);
+	assert_null(strstr(buf_cstr(&one), "secret"));
+	assert_string_not_equal(buf_cstr(&one), buf_cstr(&two));
+	one.n = 0;
+	router_json_entry_whole(&a.config, ROUTER_LISTENERS, 0, &one);
+	assert_contains(&one, "PRIVATE KEY-----\\nsecret");
+	arena_free(a.arena);
+	arena_free(b.arena);
+}
+
+/* A pool as it is sent to a router: its key is there, and no number that another pool has given. */
+static void a_pool_can_be_sent_alone(void **state)
+{
+	struct loaded l = load_good(STR("pools: [{name: p, servers: ['10.0.0.1:80'], tls: "
+					"{certificate: /c, key: \"-----BEGIN K\"}}]\n"),
+				    ROUTER_YAML);
+	_cleanup_(buf_free) struct buf out = { 0 };
+
+	router_json_entry_whole(&l.config, ROUTER_POOLS, 0, &out);
+	assert_contains(&out, "\"key\":\"-----BEGIN K\"");
+	assert_null(strstr(buf_cstr(&out), "idx"));
 	arena_free(l.arena);
 }
 
@@ -371,7 +450,7 @@ static void assert_error(const char *text, const char *want)
 	_cleanup_(buf_free) struct buf out = { 0 };
 
 	assert_int_equal(l.r, -EINVAL);
-	router_json_error(&l.errors, &l.doc, &out);
+	router_json_error(&l.errors, &l.doc, false, &out);
 	assert_string_equal(buf_cstr(&out), want);
 	arena_free(l.arena);
 }
@@ -519,6 +598,54 @@ static void an_entry_is_the_same_among_others(void **state)
 	check_entries("allowed_hosts: [a]", "allowed_hosts: [a]", ROUTER_REST, true);
 }
 
+#define STREAMS(text)                                                                              \
+	"listeners: [{name: l, address: ':1', protocol: tcp}]\n"                                   \
+	"streams: [{name: s, listeners: [l], " text "}]\npools: [{name: p, servers: []}]"
+
+#define SESSIONS(text)                                                                             \
+	"listeners: [{name: l, address: ':1', protocol: udp}]\n"                                   \
+	"streams: [{name: s, listeners: [l], " text "}]\npools: [{name: p, servers: []}]"
+
+static void sessions_return(void **state)
+{
+	struct loaded l = load_good(str_of(SESSIONS("pool: p, answers: 3")), ROUTER_YAML);
+	_cleanup_(buf_free) struct buf out = { 0 };
+
+	assert_returns(&l.config, &out);
+	assert_contains(&out, "\"idle_timeout\":\"1m0s\",\"answers\":3}]");
+	arena_free(l.arena);
+}
+
+static void streams_return(void **state)
+{
+	struct loaded l = load_good(str_of(STREAMS("backends: [{pool: p, weight: 2}, "
+						   "{invalid: true}]")),
+				    ROUTER_YAML);
+	_cleanup_(buf_free) struct buf out = { 0 };
+
+	assert_returns(&l.config, &out);
+	assert_contains(&out, "\"protocol\":\"tcp\"");
+	assert_contains(&out, "\"streams\":[{\"name\":\"s\",\"listeners\":[\"l\"],\"backends\":"
+			      "[{\"pool\":\"p\",\"weight\":2},{\"invalid\":true,\"weight\":1}],"
+			      "\"idle_timeout\":\"1h0m0s\"}]");
+	arena_free(l.arena);
+}
+
+static void a_stream_returns_with_its_hosts(void **state)
+{
+	struct loaded l = load_good(
+		str_of("listeners: [{name: l, address: ':1', protocol: tcp, tls: {mode: "
+		       "passthrough}}]\nstreams: [{name: s, listeners: [l], hosts: [a.com, '*.b'], "
+		       "pool: p}]\npools: [{name: p, servers: []}]"),
+		ROUTER_YAML);
+	_cleanup_(buf_free) struct buf out = { 0 };
+
+	assert_returns(&l.config, &out);
+	assert_contains(&out, "\"hosts\":[\"a.com\",\"*.b\"],\"pool_idx\":0");
+	assert_contains(&out, "\"tls\":{\"mode\":\"passthrough\"");
+	arena_free(l.arena);
+}
+
 static void an_entry_differs_if_a_key_does(void **state)
 {
 	static const struct {
@@ -536,6 +663,12 @@ static void an_entry_differs_if_a_key_does(void **state)
 		{ "listeners: [{name: l, address: ':80'}]",
 		  "listeners: [{name: l, address: ':81'}]", ROUTER_LISTENERS },
 		{ "allowed_hosts: [a]", "allowed_hosts: [b]", ROUTER_REST },
+		{ STREAMS("pool: p"), STREAMS("backends: [{pool: p}, {invalid: true}]"),
+		  ROUTER_STREAMS },
+		{ STREAMS("pool: p"), STREAMS("pool: p, idle_timeout: 1s"), ROUTER_STREAMS },
+		{ SESSIONS("pool: p"), SESSIONS("pool: p, answers: 1"), ROUTER_STREAMS },
+		{ STREAMS("pool: p"), "listeners: [{name: l, address: ':1', protocol: udp}]",
+		  ROUTER_LISTENERS },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -555,12 +688,17 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_entry_is_the_same_among_others),
+		cmocka_unit_test(streams_return),
+		cmocka_unit_test(a_stream_returns_with_its_hosts),
+		cmocka_unit_test(sessions_return),
 		cmocka_unit_test(an_entry_differs_if_a_key_does),
 		cmocka_unit_test(the_default_route_is_an_entry),
 		cmocka_unit_test(the_shapes_are_those_of_the_admin_api),
 		cmocka_unit_test(servers_may_have_a_state),
 		cmocka_unit_test(nothing_is_a_configuration),
 		cmocka_unit_test(everything_survives_the_way_to_json_and_back),
+		cmocka_unit_test(private_keys_are_hidden),
+		cmocka_unit_test(a_pool_can_be_sent_alone),
 		cmocka_unit_test(both_syntaxes_mean_the_same),
 		cmocka_unit_test(random_routes_survive_the_way_to_json_and_back),
 		cmocka_unit_test(the_first_error_names_the_route),

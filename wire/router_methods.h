@@ -19,6 +19,8 @@
 	X(LIST_ROUTES, "ListRoutes", list_routes, list_routes_request, list_routes_response,       \
 	  false)                                                                                   \
 	X(GET_ROUTE, "GetRoute", get_route, get_route_request, router_route, false)                \
+	X(LIST_STREAMS, "ListStreams", list_streams, list_streams_request, list_streams_response,  \
+	  false)                                                                                   \
 	X(LIST_POOLS, "ListPools", list_pools, list_pools_request, list_pools_response, false)     \
 	X(GET_POOL, "GetPool", get_pool, get_pool_request, router_pool, false)                     \
 	X(LIST_GENERATIONS, "ListGenerations", list_generations, list_generations_request,         \
