@@ -9,13 +9,16 @@
  * that one incident is one line. The worst of these changes decides its level: an error if a
  * frontend has lost its last server, a warning if a later pool had to take over.
  *
- * A reload changes the model at once and may change ten thousand backends. The transitions that it
- * causes are kept in a list (pending) and reported by a task. A later transition of one of these
- * backends is reported after the pending ones of the same backend.
+ * A reload, or a command on many backends, changes the model at once and may change ten thousand
+ * backends. The transitions that it causes are kept in a list (pending) and reported by a task. A
+ * later transition of one of these backends is reported after the pending ones of the same backend.
  *
- * Overrides that end by themselves share one timer, which is set to the first of them. It follows
- * the wall clock, because the operator gave a time of day. The timer wakes a task, because an
- * operator may have set ten thousand overrides with the same end.
+ * Overrides that begin or end by themselves share one timer, which is set to the first of them. It
+ * follows the wall clock, because the operator gave a time of day. The timer wakes a task, because
+ * an operator may have set ten thousand overrides with the same end.
+ *
+ * The weight of a backend that returns grows in steps (core/l4/slow.h). One timer serves all of
+ * them.
  *
  * The guard depends on the last result of every probed backend. It is evaluated again only when a
  * backend's part in it changed, and the evaluation stops at the first backend that contradicts it.
@@ -29,10 +32,13 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "core/l4/guard.h"
 #include "core/l4/override.h"
+#include "core/l4/slow.h"
 #include "lib/log/log.h"
+#include "lib/log/who.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/task.h"
 #include "src/maglevd/snapshot.h"
@@ -45,17 +51,24 @@
  */
 #define TOLD_OF_PART 16
 
-/* A transition that a reload brought. */
+/* Why a state changed: for people, and whose command it was. */
+struct cause {
+	const char *reason;
+	const struct who *who; /* NULL: nobody's */
+};
+
+/* A transition that waits to be reported. */
 struct transition {
 	/* NULL: reported already, ahead of its place in the list */
 	struct l4_backend_state *backend;
 	struct health_change change;
-	const char *reason;
+	struct cause cause; /* a constant, or that of the command below */
 };
 
 struct engine {
 	struct ev_loop *loop;
 	ev_periodic expiry; /* active while an override ends by itself */
+	ev_timer slow;	    /* active while a weight grows (core/l4/slow.h) */
 	struct task expire; /* ends the overrides whose time is over */
 	struct snapshot *snapshot;
 	struct l4_model model;
@@ -63,9 +76,11 @@ struct engine {
 	size_t n_observers;
 	bool guard;
 	uint64_t generation;
-	VEC(struct transition) pending; /* of the last reload; owns the backends it removed */
-	size_t next_pending;		/* the first one that was not reported yet */
-	struct task announce;		/* reports them */
+	/* of the last reload or command on many; owns the backends that a reload removed */
+	VEC(struct transition) pending;
+	struct arena *pending_texts; /* causes of that command; NULL: none */
+	size_t next_pending;	     /* the first one that was not reported yet */
+	struct task announce;	     /* reports them */
 	/* frontends that change with what is being reported, for its log line */
 	struct effects {
 		struct buf up, down; /* names */
@@ -77,6 +92,7 @@ struct engine {
 static void on_expiry(struct ev_loop *loop, ev_periodic *w, int events);
 static bool expire_step(struct task *t);
 static bool announce_step(struct task *t);
+static void on_slow(struct ev_loop *loop, ev_timer *w, int events);
 
 struct engine *engine_new(struct ev_loop *loop, struct snapshot *first)
 {
@@ -85,6 +101,8 @@ struct engine *engine_new(struct ev_loop *loop, struct snapshot *first)
 	e->loop = loop;
 	ev_periodic_init(&e->expiry, on_expiry, 0., 0., NULL);
 	e->expiry.data = e;
+	ev_init(&e->slow, on_slow);
+	e->slow.data = e;
 	task_init(&e->expire, loop, TASK_ORDINARY, expire_step);
 	task_init(&e->announce, loop, TASK_ORDINARY, announce_step);
 	e->snapshot = first;
@@ -106,11 +124,13 @@ void engine_free(struct engine *e)
 	if (!e)
 		return;
 	ev_periodic_stop(e->loop, &e->expiry);
+	ev_timer_stop(e->loop, &e->slow);
 	task_cancel(&e->expire);
 	task_cancel(&e->announce);
 	for (; e->next_pending < e->pending.n; e->next_pending++)
 		free_if_removed(e->pending.items[e->next_pending].backend);
 	vec_free(&e->pending);
+	arena_free(e->pending_texts);
 	l4_model_free(&e->model);
 	snapshot_free(e->snapshot);
 	buf_free(&e->effects.up);
@@ -228,29 +248,63 @@ static void judge_frontends_of(struct engine *e, const struct l4_backend_state *
 
 /* One line for the whole incident: the backend, why, and the frontends that changed with it. */
 static void log_transition(struct engine *e, const struct l4_backend_state *b,
-			   const struct health_change *change, const char *reason)
+			   const struct health_change *change, const struct cause *cause)
 {
 	const struct effects *f = &e->effects;
+	char address[ADDR_STRLEN];
 
 	log_at(f->level, "backend-transition", LOG_S("backend", b->name),
 	       LOG_S("from", health_state_name(change->from)),
 	       LOG_S("to", health_state_name(change->to)),
 	       LOG_S("code", health_code_name(change->why)),
-	       LOG_S("reason", *reason ? reason : NULL), LOG_U("counter", b->health.counter),
-	       LOG_LIST("frontends_up", f->up), LOG_LIST("frontends_down", f->down),
-	       LOG_LIST("failovers", f->moved));
+	       LOG_S("reason", *cause->reason ? cause->reason : NULL), LOG_WHO(cause->who, address),
+	       LOG_U("counter", b->health.counter), LOG_LIST("frontends_up", f->up),
+	       LOG_LIST("frontends_down", f->down), LOG_LIST("failovers", f->moved));
+}
+
+/*
+ * Sets the timer to the next time that a weight grows, not too soon: growths that are close to each
+ * other are one step.
+ */
+static void watch_slow(struct engine *e)
+{
+	int64_t next = l4_model_slow_next(&e->model), wait = next - loop_realtime();
+
+	ev_timer_stop(e->loop, &e->slow);
+	if (next == INT64_MAX)
+		return;
+	if (wait < L4_SLOW_STEP_MIN)
+		wait = L4_SLOW_STEP_MIN;
+	ev_timer_set(&e->slow, loop_seconds(wait), 0.);
+	ev_timer_start(e->loop, &e->slow);
+}
+
+/* A weight that grows is a weight that was set, for all observers. */
+static void on_slow(struct ev_loop *loop, ev_timer *w, int events)
+{
+	struct engine *e = w->data;
+	struct l4_slow_growths grown = { 0 };
+
+	l4_model_slow_step(&e->model, loop_realtime(), &grown);
+	for (size_t i = 0; i < grown.list.n; i++)
+		TELL(e, weight, grown.list.items[i].frontend, grown.list.items[i].backend, false);
+	vec_free(&grown.list);
+	watch_slow(e);
 }
 
 /* Every change of a backend's state passes here, and only here. */
 static void tell(struct engine *e, struct l4_backend_state *b, const struct health_change *change,
-		 const char *reason)
+		 const struct cause *cause)
 {
-	l4_backend_remember(b, change);
+	l4_backend_remember(b, change, cause->reason);
+	l4_backend_credit(b, cause->who);
 	begin_effects(&e->effects);
 	if (b->index != SIZE_MAX)
 		judge_frontends_of(e, b, change->at);
-	log_transition(e, b, change, reason);
+	log_transition(e, b, change, cause);
 	TELL(e, backend, b, change);
+	if (b->returned && !ev_is_active(&e->slow))
+		watch_slow(e);
 }
 
 /*
@@ -258,16 +312,18 @@ static void tell(struct engine *e, struct l4_backend_state *b, const struct heal
  * so that observers see its changes in order.
  */
 static void tell_backend(struct engine *e, struct l4_backend_state *b,
-			 const struct health_change *change, const char *reason)
+			 const struct health_change *change, const struct cause *cause)
 {
 	for (size_t i = e->next_pending; i < e->pending.n; i++) {
 		struct transition *t = &e->pending.items[i];
 
 		if (t->backend == b)
-			tell(e, TAKE_PTR(t->backend), &t->change, t->reason);
+			tell(e, TAKE_PTR(t->backend), &t->change, &t->cause);
 	}
-	tell(e, b, change, reason);
+	tell(e, b, change, cause);
 }
+
+static const struct cause no_cause = { .reason = "" };
 
 /* FR-1.7: a backend without a check is up as long as no operator's state is in force. */
 static bool passes_as_static(struct engine *e, struct l4_backend_state *b,
@@ -283,7 +339,7 @@ static void pass_if_static(struct engine *e, struct l4_backend_state *b)
 	struct health_change change;
 
 	if (passes_as_static(e, b, &change))
-		tell_backend(e, b, &change, "");
+		tell_backend(e, b, &change, &no_cause);
 }
 
 /* Must run after every change of a result that counts for the guard (core/l4/guard.h). */
@@ -303,10 +359,9 @@ static void update_guard(struct engine *e)
 	TELL(e, guard, active);
 }
 
-void engine_start(struct engine *e)
+int engine_restore(struct engine *e, const struct l4_kept *k, const char **ret_why)
 {
-	for (size_t i = 0; i < e->model.config->n_backends; i++)
-		pass_if_static(e, e->model.backends[i]);
+	return l4_kept_restore(&e->model, k, loop_realtime(), ret_why);
 }
 
 void engine_record(struct engine *e, struct l4_backend_state *b, const struct engine_result *result)
@@ -323,12 +378,12 @@ void engine_record(struct engine *e, struct l4_backend_state *b, const struct en
 	if (was_local != b->last_local || was_unknown)
 		update_guard(e);
 	if (changed)
-		tell_backend(e, b, &change, result->reason);
+		tell_backend(e, b, &change, &(struct cause){ .reason = result->reason });
 	else if (was_spared && !b->spared)
 		TELL(e, unspared, b);
 }
 
-/* Sets the timer to the first override that ends by itself. */
+/* Sets the timer to the first override that begins or ends by itself. */
 static void watch_expiry(struct engine *e)
 {
 	int64_t at = l4_model_next_expiry(&e->model);
@@ -340,7 +395,7 @@ static void watch_expiry(struct engine *e)
 	ev_periodic_start(e->loop, &e->expiry);
 }
 
-/* The timer has reached the end of the first override; there may be more with the same end. */
+/* The timer has reached the first begin or end; there may be more at the same time. */
 static void on_expiry(struct ev_loop *loop, ev_periodic *w, int events)
 {
 	struct engine *e = w->data;
@@ -348,24 +403,73 @@ static void on_expiry(struct ev_loop *loop, ev_periodic *w, int events)
 	task_wake(&e->expire);
 }
 
-/* Ends one override whose time is over. False: there is none. */
-static bool expire_one(struct engine *e, int64_t now)
+/* An override begins or ends by itself. */
+static void log_turn(const char *line, const struct l4_backend_state *b, enum l4_act act,
+		     const struct l4_override *o)
 {
-	struct l4_backend_state *b = l4_model_expired(&e->model, now);
+	char address[ADDR_STRLEN], until[TIME_STRLEN];
+
+	log_info(line, LOG_S("backend", b->name), LOG_S("act", l4_act_name(act)),
+		 LOG_S("reason", o->reason),
+		 LOG_S("until", o->until ? time_format(o->until, until) : NULL),
+		 LOG_WHO(o->who, address));
+}
+
+/* The planned pause of a backend begins, unless the backend was disabled until its end. */
+static void begin_planned(struct engine *e, struct l4_backend_state *b, int64_t now)
+{
+	bool missed = b->planned.until && b->planned.until <= now;
 	struct health_change change;
 
-	if (!b)
-		return false;
+	log_turn(missed ? "override-missed" : "override-began", b, L4_ACT_PAUSED, &b->planned);
+	if (l4_backend_begin_planned(b, now, &change) > 0)
+		tell_backend(e, b, &change,
+			     &(struct cause){ b->pause.reason ? b->pause.reason : "scheduled",
+					      b->pause.who });
+	else
+		TELL(e, annotated, b);
+}
+
+static void end_override(struct engine *e, struct l4_backend_state *b, int64_t now)
+{
+	bool pause = b->pause.until && b->pause.until <= now; /* it ends first */
+	enum l4_act forced = b->enable == L4_ENABLE_FORCED_ON ? L4_ACT_ENABLED : L4_ACT_DISABLED;
+	struct health_change change;
+
+	log_turn("override-ended", b, pause ? L4_ACT_PAUSED : forced,
+		 pause ? &b->pause : &b->enabling);
 	if (l4_backend_expire(&e->model, b, now, &change)) {
-		tell_backend(e, b, &change, "the override has expired");
+		tell_backend(e, b, &change,
+			     &(struct cause){ .reason = "the override has expired" });
 		pass_if_static(e, b);
 	} else {
 		TELL(e, annotated, b);
 	}
+}
+
+/* Begins or ends one override whose time has come. False: there is none. */
+static bool expire_one(struct engine *e, int64_t now)
+{
+	struct l4_backend_state *b = l4_model_expired(&e->model, now);
+
+	if (!b)
+		return false;
+	if (l4_backend_plan_is_due(b, now))
+		begin_planned(e, b, now);
+	else
+		end_override(e, b, now);
 	return true;
 }
 
-/* Ends overrides while there is time. The timer is set again when none is left. */
+/* Calls the observers of overrides. */
+static void tell_overridden(struct engine *e)
+{
+	for (size_t i = 0; i < e->n_observers; i++)
+		if (e->observers[i]->overridden)
+			e->observers[i]->overridden(e->observers[i]->user);
+}
+
+/* Begins and ends overrides while there is time. The timer is set again when none is left. */
 static bool expire_step(struct task *t)
 {
 	struct engine *e = container_of(t, struct engine, expire);
@@ -380,7 +484,15 @@ static bool expire_step(struct task *t)
 	update_guard(e);
 	if (!more)
 		watch_expiry(e);
+	tell_overridden(e);
 	return more;
+}
+
+void engine_start(struct engine *e)
+{
+	for (size_t i = 0; i < e->model.config->n_backends; i++)
+		pass_if_static(e, e->model.backends[i]);
+	watch_expiry(e);
 }
 
 typedef int (*act_fn)(const struct l4_model *m, struct l4_backend_state *b, int64_t now,
@@ -398,47 +510,82 @@ static int resume_backend(const struct l4_model *m, struct l4_backend_state *b, 
 	return l4_backend_resume(b, now, ret);
 }
 
-/* What the four actions of an operator have in common; fn decides whether anything changes. */
-static int act(struct engine *e, const char *backend, act_fn fn, enum l4_act as,
-	       const struct engine_note *note)
+/* The four commands; as is the override that the command begins, or that it would end. */
+static const struct {
+	act_fn fn;
+	enum l4_act as;
+} commands[] = {
+	[L4_PAUSE] = { pause_backend, L4_ACT_PAUSED },
+	[L4_RESUME] = { resume_backend, L4_ACT_PAUSED },
+	[L4_ENABLE] = { l4_backend_enable, L4_ACT_ENABLED },
+	[L4_DISABLE] = { l4_backend_disable, L4_ACT_DISABLED },
+};
+
+static struct cause cause_of(const struct l4_note *note)
 {
+	return (struct cause){ *note->reason ? note->reason : "operator", note->who };
+}
+
+/* Carries out a command in the model. As the functions of core/l4: 1 if the state changed. */
+static int command(struct engine *e, struct l4_backend_state *b, enum l4_command c,
+		   const struct l4_note *note, struct health_change *ret)
+{
+	int64_t now = loop_realtime();
+	int r;
+
+	if (c == L4_PAUSE && note->from) {
+		l4_backend_plan(b, note, now);
+		return 0;
+	}
+	r = commands[c].fn(&e->model, b, now, ret);
+	if (r >= 0)
+		l4_backend_annotate(b, commands[c].as, note);
+	return r;
+}
+
+static int act(struct engine *e, const char *backend, enum l4_command c,
+	       const struct l4_note *given)
+{
+	static const struct l4_note nothing = { .reason = "" };
+	const struct l4_note *note = given ? given : &nothing;
 	size_t i = l4_config_backend(e->model.config, backend);
 	struct l4_backend_state *b = i == SIZE_MAX ? NULL : e->model.backends[i];
+	const struct cause cause = cause_of(note);
 	struct health_change change;
-	int r = b ? fn(&e->model, b, loop_realtime(), &change) : -ENOENT;
+	int r = b ? command(e, b, c, note, &change) : -ENOENT;
 
 	if (r < 0)
 		return r;
-	l4_backend_annotate(b, as, note ? note->reason : "", note ? note->until : 0);
 	if (r) {
-		tell_backend(e, b, &change, note && *note->reason ? note->reason : "operator");
+		tell_backend(e, b, &change, &cause);
 		pass_if_static(e, b);
 		update_guard(e);
 	} else {
 		TELL(e, annotated, b);
 	}
 	watch_expiry(e);
+	tell_overridden(e);
 	return 0;
 }
 
-int engine_pause(struct engine *e, const char *backend, const struct engine_note *note)
+int engine_pause(struct engine *e, const char *backend, const struct l4_note *note)
 {
-	return act(e, backend, pause_backend, L4_ACT_PAUSED, note);
+	return act(e, backend, L4_PAUSE, note);
 }
 
-int engine_resume(struct engine *e, const char *backend, const struct engine_note *note)
+int engine_resume(struct engine *e, const char *backend, const struct l4_note *note)
 {
-	return act(e, backend, resume_backend, L4_ACT_PAUSED, note);
+	return act(e, backend, L4_RESUME, note);
 }
 
-int engine_enable(struct engine *e, const char *backend, const struct engine_note *note)
+int engine_enable(struct engine *e, const char *backend, const struct l4_note *note)
 {
-	return act(e, backend, l4_backend_enable, L4_ACT_ENABLED, note);
+	return act(e, backend, L4_ENABLE, note);
 }
 
-int engine_disable(struct engine *e, const char *backend, const struct engine_note *note)
+int engine_disable(struct engine *e, const char *backend, const struct l4_note *note)
 {
-	return act(e, backend, l4_backend_disable, L4_ACT_DISABLED, note);
+	return act(e, backend, L4_DISABLE, note);
 }
 
 /* The weight is notified even if it did not change, because the flush may be what was asked for. */
@@ -446,18 +593,25 @@ int engine_set_weight(struct engine *e, const struct engine_weight *w)
 {
 	int r = l4_model_set_weight(&e->model, w->frontend, w->pool, w->backend, w->weight);
 	const struct effects *f = &e->effects;
+	const struct who *who = w->note ? w->note->who : NULL;
+	char address[ADDR_STRLEN];
 	size_t frontend;
 
 	if (r < 0)
 		return r;
+	if (w->note)
+		l4_weight_annotate(l4_model_weight(&e->model, w->frontend, w->pool, w->backend),
+				   w->note, loop_realtime());
 	frontend = l4_config_frontend(e->model.config, w->frontend);
 	begin_effects(&e->effects);
 	judge_frontend(e, frontend, loop_realtime());
 	log_at(f->level, "weight-set", LOG_S("frontend", w->frontend), LOG_S("pool", w->pool),
 	       LOG_S("backend", w->backend), LOG_U("weight", w->weight), LOG_B("flush", w->flush),
-	       LOG_LIST("frontends_up", f->up), LOG_LIST("frontends_down", f->down),
-	       LOG_LIST("failovers", f->moved));
+	       LOG_S("reason", w->note && *w->note->reason ? w->note->reason : NULL),
+	       LOG_WHO(who, address), LOG_LIST("frontends_up", f->up),
+	       LOG_LIST("frontends_down", f->down), LOG_LIST("failovers", f->moved));
 	TELL(e, weight, frontend, l4_config_backend(e->model.config, w->backend), w->flush);
+	tell_overridden(e);
 	return 0;
 }
 
@@ -482,7 +636,7 @@ static void tell_next(struct engine *e)
 
 	if (!t->backend)
 		return;
-	tell(e, t->backend, &t->change, t->reason);
+	tell(e, t->backend, &t->change, &t->cause);
 	free_if_removed(t->backend);
 }
 
@@ -499,6 +653,7 @@ static void end_pending(struct engine *e)
 {
 	task_cancel(&e->announce);
 	vec_free(&e->pending);
+	arena_free(TAKE_PTR(e->pending_texts));
 	e->next_pending = 0;
 	judge_frontends(e);
 }
@@ -529,6 +684,7 @@ static bool announce_step(struct task *t)
 /* Removed backends come last, so that frontends are judged by the backends that replace them. */
 static void collect_pending(struct engine *e, const struct l4_reload *reload)
 {
+	const struct cause from_file = { .reason = "configuration" };
 	struct health_change passed;
 
 	for (size_t i = 0; i < reload->changes.n; i++) {
@@ -538,9 +694,9 @@ static void collect_pending(struct engine *e, const struct l4_reload *reload)
 			continue;
 		if (c->has_transition)
 			vec_push(&e->pending,
-				 (struct transition){ c->backend, c->transition, "configuration" });
+				 (struct transition){ c->backend, c->transition, from_file });
 		if (passes_as_static(e, c->backend, &passed))
-			vec_push(&e->pending, (struct transition){ c->backend, passed, "" });
+			vec_push(&e->pending, (struct transition){ c->backend, passed, no_cause });
 	}
 	for (size_t i = 0; i < reload->changes.n; i++) {
 		const struct l4_reload_change *c = &reload->changes.items[i];
@@ -548,8 +704,19 @@ static void collect_pending(struct engine *e, const struct l4_reload *reload)
 		assert(!c->removed || c->has_transition);
 		if (c->removed)
 			vec_push(&e->pending,
-				 (struct transition){ c->backend, c->transition, "configuration" });
+				 (struct transition){ c->backend, c->transition, from_file });
 	}
+}
+
+/* The model has changed: reports the transitions now, or in later turns if they are many. */
+static void tell_pending(struct engine *e)
+{
+	update_guard(e);
+	if (e->pending.n > TOLD_AT_ONCE)
+		task_wake(&e->announce);
+	else
+		tell_all_pending(e);
+	watch_expiry(e);
 }
 
 /*
@@ -569,15 +736,57 @@ void engine_reload(struct engine *e, struct snapshot *next)
 	l4_model_reload(&e->model, &next->config, loop_realtime(), &reload);
 	TELL(e, reloaded, &reload); /* first: observers keep tables by index */
 	collect_pending(e, &reload);
-	update_guard(e);
-	if (e->pending.n > TOLD_AT_ONCE)
-		task_wake(&e->announce);
-	else
-		tell_all_pending(e);
+	tell_pending(e);
 	log_release();
-	watch_expiry(e);
+	tell_overridden(e);
+	watch_slow(e);
 	vec_free(&reload.changes);
 	snapshot_free(old);
+}
+
+/* The reason and the operator of a command that is reported later. */
+static struct cause keep_cause(struct engine *e, const struct l4_note *note)
+{
+	struct cause cause = cause_of(note);
+
+	e->pending_texts = arena_new();
+	cause.reason = arena_strdup(e->pending_texts, cause.reason);
+	if (cause.who)
+		cause.who = arena_copy(e->pending_texts, cause.who, sizeof(*cause.who));
+	return cause;
+}
+
+void engine_act_on(struct engine *e, const struct l4_selection *s, enum l4_command c,
+		   const struct l4_note *note)
+{
+	struct health_change change, passed;
+	struct cause cause;
+
+	log_hold();
+	if (has_pending(e))
+		tell_all_pending(e);
+	cause = keep_cause(e, note);
+	for (size_t i = 0; i < s->n; i++) {
+		struct l4_backend_state *b = e->model.backends[s->backends[i]];
+		int r = command(e, b, c, note, &change);
+
+		assert(r >= 0);
+		if (r == 0) {
+			TELL(e, annotated, b);
+			continue;
+		}
+		vec_push(&e->pending, (struct transition){ b, change, cause });
+		if (passes_as_static(e, b, &passed))
+			vec_push(&e->pending, (struct transition){ b, passed, no_cause });
+	}
+	tell_pending(e);
+	log_release();
+	tell_overridden(e);
+}
+
+void engine_keeps_overrides(struct engine *e)
+{
+	e->model.overrides_kept = true;
 }
 
 void engine_refuse(struct engine *e, const struct engine_refusal *why)

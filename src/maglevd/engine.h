@@ -13,7 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/l4/foresee.h"
+#include "core/l4/kept.h"
 #include "core/l4/model.h"
+#include "core/l4/override.h"
 #include "lib/loop/loop.h"
 
 struct engine;
@@ -46,6 +49,11 @@ struct engine_observer {
 	void (*unspared)(void *user, const struct l4_backend_state *b);
 	/* An override of a backend may have another reason or end; its state stays. */
 	void (*annotated)(void *user, const struct l4_backend_state *b);
+	/*
+	 * An override was set, changed or ended, or a weight set. Called once for a command, after
+	 * everything else.
+	 */
+	void (*overridden)(void *user);
 	/* A probe ended; called before the change of state that it may cause. */
 	void (*probed)(void *user, const struct l4_backend_state *b);
 	/* The warm-up has released a frontend. */
@@ -71,6 +79,8 @@ void engine_free(struct engine *e);
 void engine_observe(struct engine *e, const struct engine_observer *observer);
 /* Gives static backends their synthetic pass (FR-1.7). */
 void engine_start(struct engine *e);
+/* Before engine_start(): as l4_kept_restore(). */
+int engine_restore(struct engine *e, const struct l4_kept *k, const char **ret_why);
 
 /* The pointer stays valid; its configuration and all indices change with a reload. */
 const struct l4_model *engine_model(const struct engine *e);
@@ -92,22 +102,29 @@ void engine_record(struct engine *e, struct l4_backend_state *b,
  * Actions of the operator (FR-3). They return 0 also when there was nothing to do; -ENOENT for an
  * unknown name, -EPERM for pause and resume of a disabled backend, -ERANGE for a weight above
  * 100. The operator's note on a pause, a disable or an enable is kept with it; a later note
- * replaces it. With `until` (unix ns) the override ends by itself. note may be NULL.
+ * replaces it. With `until` the override ends by itself, with `from` a pause begins by itself.
+ * note may be NULL.
  */
-struct engine_note {
-	const char *reason; /* "": none */
-	int64_t until;	    /* 0: it does not end by itself */
-};
-int engine_pause(struct engine *e, const char *backend, const struct engine_note *note);
-int engine_resume(struct engine *e, const char *backend, const struct engine_note *note);
-int engine_enable(struct engine *e, const char *backend, const struct engine_note *note);
-int engine_disable(struct engine *e, const char *backend, const struct engine_note *note);
+int engine_pause(struct engine *e, const char *backend, const struct l4_note *note);
+int engine_resume(struct engine *e, const char *backend, const struct l4_note *note);
+int engine_enable(struct engine *e, const char *backend, const struct l4_note *note);
+int engine_disable(struct engine *e, const char *backend, const struct l4_note *note);
+/*
+ * The same on several backends at once. l4_foresee() has just said that none refuses it. If they
+ * are many, their transitions are reported in later turns of the loop, as those of a reload.
+ */
+void engine_act_on(struct engine *e, const struct l4_selection *s, enum l4_command c,
+		   const struct l4_note *note);
 struct engine_weight {
 	const char *frontend, *pool, *backend;
 	unsigned weight;
 	bool flush;
+	const struct l4_note *note; /* NULL: none */
 };
 int engine_set_weight(struct engine *e, const struct engine_weight *w);
+
+/* Overrides are kept over a restart by somebody who observes `overridden`. */
+void engine_keeps_overrides(struct engine *e);
 
 /* Takes over the snapshot and frees the old one. Cannot fail: the snapshot was validated. */
 void engine_reload(struct engine *e, struct snapshot *next);

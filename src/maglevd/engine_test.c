@@ -37,7 +37,17 @@ static struct buf told;
 static struct buf logged;
 static unsigned n_up, n_removed; /* transitions from unknown to up, and to removed */
 
-#define MANY 3000 /* too many for one turn of the loop */
+#define MANY 3000 /* too many for one turn of the loop, with an observer that needs OBSERVING */
+#define OBSERVING (10 * NSEC_PER_USEC)
+
+/* However fast the machine is, it does not take less. */
+static void take_time(void)
+{
+	int64_t end = loop_monotonic() + OBSERVING;
+
+	while (loop_monotonic() < end)
+		continue;
+}
 
 static void on_backend(void *user, struct l4_backend_state *b, const struct health_change *change)
 {
@@ -45,6 +55,7 @@ static void on_backend(void *user, struct l4_backend_state *b, const struct heal
 		   health_state_name(change->to), health_code_name(change->why));
 	n_up += change->from == HEALTH_UNKNOWN && change->to == HEALTH_UP;
 	n_removed += change->to == HEALTH_REMOVED;
+	take_time();
 }
 
 static void on_frontend(void *user, size_t frontend, enum l4_frontend_health from,
@@ -243,9 +254,9 @@ static void the_level_of_a_line_says_how_bad_it_is_for_frontends(void **state)
 			  "\"frontends_up\":\"www\",\"failovers\":\"www: backup -> primary\"}");
 	feed(e, "b", CODE_L4OK, false);
 	logged.n = 0;
-	assert_int_equal(
-		engine_set_weight(e, &(struct engine_weight){ "www", "primary", "a", 0, false }),
-		0);
+	assert_int_equal(engine_set_weight(e, &(struct engine_weight){ "www", "primary", "a", 0,
+								       false, NULL }),
+			 0);
 	expect_line("WARN", "weight-set", "\"failovers\":\"www: primary -> backup\"}");
 }
 
@@ -295,8 +306,8 @@ static void the_history_is_bounded(void **state)
 	for (int i = 0; i < 20; i++)
 		feed(e, "a", (i / 5) % 2 ? CODE_L4OK : CODE_L4CON, false);
 	assert_int_equal(b->n_history, 3);
-	assert_int_equal(b->history[2].to, b->health.state);
-	assert_int_equal(b->history[1].to, b->history[2].from);
+	assert_int_equal(b->history[2].change.to, b->health.state);
+	assert_int_equal(b->history[1].change.to, b->history[2].change.from);
 }
 
 /* FR-3.1, FR-3.2 and the refusals of pause and resume */
@@ -365,13 +376,15 @@ static void an_override_ends_by_itself(void **state)
 {
 	struct engine *e = *state;
 	const struct l4_backend_state *s = backend(e, "s");
-	struct engine_note note = { "kernel update", loop_realtime() + 3600 * NSEC_PER_SEC };
+	struct l4_note note = { .reason = "kernel update",
+				.until = loop_realtime() + 3600 * NSEC_PER_SEC };
 
 	assert_int_equal(engine_pause(e, "s", &note), 0);
 	assert_string_equal(s->pause.reason, "kernel update");
 	assert_non_null(strstr(buf_cstr(&logged), "\"reason\":\"kernel update\""));
 	told.n = 0;
-	note = (struct engine_note){ "quick look", loop_realtime() + 50 * NSEC_PER_MSEC };
+	note = (struct l4_note){ .reason = "quick look",
+				 .until = loop_realtime() + 50 * NSEC_PER_MSEC };
 	assert_int_equal(engine_pause(e, "s", &note), 0);
 	assert_string_equal(s->pause.reason, "quick look");
 	expect_told("annotated:s ");
@@ -449,7 +462,8 @@ static void wait_in_short_turns(bool (*cond)(void *user), struct engine *e)
 
 static void overrides_that_end_together_are_ended_in_several_turns(void **state)
 {
-	const struct engine_note note = { "all of them", loop_realtime() + NSEC_PER_MSEC };
+	const struct l4_note note = { .reason = "all of them",
+				      .until = loop_realtime() + NSEC_PER_MSEC };
 	struct engine *e = new_with_static(MANY);
 	char name[16];
 
@@ -495,8 +509,9 @@ static void ten_thousand_that_come_are_told_in_several_turns(void **state)
 	reload_static(e, MANY, "");
 	assert_int_equal(count_up(e), MANY);
 	assert_int_equal(n_up, 0);
-	ev_run(EV_DEFAULT, EVRUN_ONCE);
-	assert_in_range(n_up, 1, MANY / 2);
+	while (!n_up) /* a turn may have had other work */
+		ev_run(EV_DEFAULT, EVRUN_ONCE);
+	assert_in_range(n_up, 1, MANY - 1);
 	wait_in_short_turns(all_are_told_up, NULL);
 	assert_int_equal(count_told("all=up b0:unknown>up:static "), 1);
 	assert_int_equal(count_told("all="), 1);
@@ -543,8 +558,9 @@ static void ten_thousand_that_go_are_told_in_several_turns(void **state)
 
 	engine_reload(e, testing_snapshot(CONFIG));
 	assert_int_equal(n_removed, 0);
-	ev_run(EV_DEFAULT, EVRUN_ONCE);
-	assert_in_range(n_removed, 1, MANY / 2);
+	while (!n_removed)
+		ev_run(EV_DEFAULT, EVRUN_ONCE);
+	assert_in_range(n_removed, 1, MANY - 1);
 	wait_in_short_turns(all_are_removed, NULL);
 	engine_free(e);
 
@@ -577,14 +593,15 @@ static void a_weight_of_zero_takes_the_frontend_down(void **state)
 
 	feed(e, "a", CODE_L4OK, false);
 	told.n = 0;
-	assert_int_equal(engine_set_weight(e, &(struct engine_weight){ "one", "p", "a", 0, true }),
-			 0);
+	assert_int_equal(
+		engine_set_weight(e, &(struct engine_weight){ "one", "p", "a", 0, true, NULL }), 0);
 	expect_told("one=down weight:one:a:1 ");
-	assert_int_equal(engine_set_weight(e,
-					   &(struct engine_weight){ "one", "p", "a", 101, false }),
-			 -ERANGE);
-	assert_int_equal(engine_set_weight(e, &(struct engine_weight){ "one", "q", "a", 1, false }),
-			 -ENOENT);
+	assert_int_equal(
+		engine_set_weight(e, &(struct engine_weight){ "one", "p", "a", 101, false, NULL }),
+		-ERANGE);
+	assert_int_equal(
+		engine_set_weight(e, &(struct engine_weight){ "one", "q", "a", 1, false, NULL }),
+		-ENOENT);
 }
 
 /* FR-5.3: backends that the file no longer has are reported as removed; overrides stay (FR-3.4) */
@@ -631,8 +648,8 @@ static void a_weight_is_one_line(void **state)
 
 	feed(e, "a", CODE_L4OK, false);
 	logged.n = 0;
-	assert_int_equal(engine_set_weight(e, &(struct engine_weight){ "one", "p", "a", 0, true }),
-			 0);
+	assert_int_equal(
+		engine_set_weight(e, &(struct engine_weight){ "one", "p", "a", 0, true, NULL }), 0);
 	assert_non_null(strstr(buf_cstr(&logged), "\"flush\":true,\"frontends_down\":\"one\"}"));
 }
 

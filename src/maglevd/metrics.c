@@ -10,17 +10,23 @@
  */
 #include "src/maglevd/metrics.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "core/l4/desired.h"
+#include "core/l4/override.h"
+#include "core/l4/slow.h"
 #include "core/l4/weight.h"
 #include "lib/loop/task.h"
 #include "lib/metrics/metrics.h"
+#include "lib/operator/operator.h"
 #include "src/maglevd/api/api.h"
 #include "src/maglevd/engine.h"
 #include "src/maglevd/metrics_plane.h"
+#include "src/maglevd/overrides.h"
 #include "src/maglevd/prober.h"
 #include "src/maglevd/reconcile.h"
 #include "src/maglevd/reload.h"
@@ -169,7 +175,7 @@ static void write_extended(const struct maglevd_metrics *m, const char *name, st
 	metrics_u64(out, name, NULL, 0, prober_stats(m->from.prober)->extended);
 }
 
-/* Only pairs that occurred: 18 methods with 17 statuses each would be mostly zeros. */
+/* Only pairs that occurred: 20 methods with 17 statuses each would be mostly zeros. */
 static void write_grpc_calls(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
 	for (size_t i = 0; m->api && i < API_METHODS; i++)
@@ -201,6 +207,19 @@ static void write_grpc_refused(const struct maglevd_metrics *m, const char *name
 static void write_grpc_evicted(const struct maglevd_metrics *m, const char *name, struct buf *out)
 {
 	metrics_u64(out, name, NULL, 0, m->api ? service_stats(api_service(m->api))->evicted : 0);
+}
+
+static void write_grpc_open(const struct maglevd_metrics *m, const char *name, struct buf *out)
+{
+	metrics_u64(out, name, NULL, 0, m->api && service_is_open(api_service(m->api)));
+}
+
+/* Only with --override-file: without it nothing is expected to be kept. */
+static void write_override_file(const struct maglevd_metrics *m, const char *name, struct buf *out)
+{
+	if (m->from.overrides)
+		metrics_u64(out, name, NULL, 0,
+			    !store_stats(overrides_store(m->from.overrides))->failing);
 }
 
 static void write_subscribers(const struct maglevd_metrics *m, const char *name, struct buf *out)
@@ -269,6 +288,34 @@ static void write_transitions(const struct maglevd_metrics *m, size_t i, const c
 		}
 }
 
+/* Absent without a command, so that an alert over its age concerns only those in force. */
+static void write_act(const struct maglevd_metrics *m, size_t i, const char *name, struct buf *out,
+		      bool end)
+{
+	const struct l4_backend_state *b = model(m)->backends[i];
+	const struct l4_override *o;
+	enum l4_act act;
+
+	if (!l4_backend_override(b, &act, &o) || (end && !o->until))
+		return;
+	metrics_double(out, name,
+		       (const struct metrics_label[]){ LABEL("backend", b->name),
+						       LABEL("act", l4_act_name(act)) },
+		       2, loop_seconds(end ? o->until : o->at));
+}
+
+static void write_override(const struct maglevd_metrics *m, size_t i, const char *name,
+			   struct buf *out)
+{
+	write_act(m, i, name, out, false);
+}
+
+static void write_override_end(const struct maglevd_metrics *m, size_t i, const char *name,
+			       struct buf *out)
+{
+	write_act(m, i, name, out, true);
+}
+
 /* The type of a backend's check, for labels; NULL for a static backend, which has no probes. */
 static const char *check_type(const struct maglevd_metrics *m, size_t i)
 {
@@ -326,6 +373,55 @@ static void write_frontend_state(const struct maglevd_metrics *m, size_t i, cons
 		     model(m)->frontends[i].health, frontend_state_name, L4_FRONTEND_DOWN + 1);
 }
 
+/* The labels of the counters of its VIP, so that these can be joined with its name. */
+static void write_frontend_info(const struct maglevd_metrics *m, size_t i, const char *name,
+				struct buf *out)
+{
+	const struct l4_frontend *f = &model(m)->config->frontends[i];
+	const struct lb_vip_key key = l4_frontend_key(f);
+
+	metrics_plane_vip_info(&key, f->name, name, out);
+}
+
+/* One sample for each pool: 1 for the active one. The position tells a fallback from the first. */
+static void write_active_pool(const struct maglevd_metrics *m, size_t i, const char *name,
+			      struct buf *out)
+{
+	const struct l4_frontend *f = &model(m)->config->frontends[i];
+	size_t active = l4_active_pool(model(m), i);
+	char position[21];
+
+	for (size_t p = 0; p < f->n_pools; p++) {
+		struct metrics_label labels[] = { LABEL("frontend", f->name),
+						  LABEL("pool", f->pools[p].name),
+						  { "position", { 0 } } };
+
+		snprintf(position, sizeof(position), "%zu", p + 1);
+		labels[2].value = str_of(position);
+		metrics_u64(out, name, labels, ARRAY_SIZE(labels), p == active);
+	}
+}
+
+/* Only weights that were set at run time. */
+static void write_weight_overrides(const struct maglevd_metrics *m, size_t i, const char *name,
+				   struct buf *out)
+{
+	const struct l4_config *c = model(m)->config;
+	const struct l4_frontend *f = &c->frontends[i];
+
+	for (size_t p = 0; p < f->n_pools; p++)
+		for (size_t k = 0; k < f->pools[p].n_members; k++) {
+			const struct l4_member *member = &f->pools[p].members[k];
+			const struct metrics_label labels[] = {
+				LABEL("frontend", f->name), LABEL("pool", f->pools[p].name),
+				LABEL("backend", c->backends[member->backend].name)
+			};
+
+			if (model(m)->frontends[i].weights[p][k].mutated)
+				metrics_u64(out, name, labels, ARRAY_SIZE(labels), 1);
+		}
+}
+
 /* Configured weights, or effective ones: what pool failover and health make of them. */
 static void write_tuples(const struct maglevd_metrics *m, size_t i, const char *name,
 			 struct buf *out, bool effective)
@@ -344,10 +440,28 @@ static void write_tuples(const struct maglevd_metrics *m, size_t i, const char *
 			};
 
 			if (effective)
-				weight = l4_effective_weight(model(m)->backends[b]->health.state,
-							     p == active, weight, false)
-						 .weight;
+				weight = l4_member_weight(model(m), i, p, k, p == active).weight;
 			metrics_u64(out, name, labels, ARRAY_SIZE(labels), weight);
+		}
+}
+
+static void write_slow_starts(const struct maglevd_metrics *m, size_t i, const char *name,
+			      struct buf *out)
+{
+	const struct l4_config *c = model(m)->config;
+	const struct l4_frontend *f = &c->frontends[i];
+
+	for (size_t p = 0; p < f->n_pools; p++)
+		for (size_t k = 0; f->pools[p].slow_start && k < f->pools[p].n_members; k++) {
+			size_t b = f->pools[p].members[k].backend;
+			const struct metrics_label labels[] = {
+				LABEL("frontend", f->name), LABEL("pool", f->pools[p].name),
+				LABEL("backend", c->backends[b].name)
+			};
+
+			metrics_u64(out, name, labels, ARRAY_SIZE(labels),
+				    l4_slow_until(model(m), &f->pools[p], model(m)->backends[b]) !=
+					    0);
 		}
 }
 
@@ -431,6 +545,11 @@ static const struct family families[] = {
 	{ "maglev_grpc_evicted_total", METRICS_COUNTER,
 	  "Connections to the API that were closed to make room for others.",
 	  .whole = write_grpc_evicted },
+	{ "maglev_grpc_open", METRICS_GAUGE,
+	  "1 if other machines may change everything without a client certificate.",
+	  .whole = write_grpc_open },
+	{ "maglev_override_file_ok", METRICS_GAUGE,
+	  "1 while the file that keeps overrides can be written.", .whole = write_override_file },
 	{ "maglev_watch_subscribers", METRICS_GAUGE, "Clients that watch events.",
 	  .whole = write_subscribers },
 	{ "maglev_watch_events_total", METRICS_COUNTER, "Events sent, over all subscribers.",
@@ -443,6 +562,11 @@ static const struct family families[] = {
 	  .backend = write_backend_health },
 	{ "maglev_backend_enabled", METRICS_GAUGE, "0 while a backend is disabled.",
 	  .backend = write_backend_enabled },
+	{ "maglev_backend_override_timestamp_seconds", METRICS_GAUGE,
+	  "Since when an operator's command on a backend is in force.", .backend = write_override },
+	{ "maglev_backend_override_end_timestamp_seconds", METRICS_GAUGE,
+	  "When an operator's command on a backend ends by itself.",
+	  .backend = write_override_end },
 	{ "maglev_backend_transitions_total", METRICS_COUNTER, "Changes of state of a backend.",
 	  .backend = write_transitions },
 	{ "maglev_probe_total", METRICS_COUNTER, "Probes that ended, by result code.",
@@ -451,10 +575,20 @@ static const struct family families[] = {
 	  .backend = write_durations },
 	{ "maglev_frontend_state", METRICS_GAUGE, "State of a frontend; 1 for the current one.",
 	  .frontend = write_frontend_state },
+	{ "maglev_frontend_info", METRICS_GAUGE, "VIP of a frontend; always 1.",
+	  .frontend = write_frontend_info },
+	{ "maglev_frontend_active_pool", METRICS_GAUGE,
+	  "Pool of a frontend; 1 for the one that gets new flows.", .frontend = write_active_pool },
 	{ "maglev_frontend_pool_backend_weight", METRICS_GAUGE,
 	  "Weight in force, from the file or set at run time.", .frontend = write_weights },
 	{ "maglev_frontend_pool_backend_effective_weight", METRICS_GAUGE,
-	  "Weight after health and pool failover.", .frontend = write_effective },
+	  "Weight after health, pool failover and slow start.", .frontend = write_effective },
+	{ "maglev_frontend_pool_backend_slow_start", METRICS_GAUGE,
+	  "1 while the weight grows after a return; only for pools with slow-start.",
+	  .frontend = write_slow_starts },
+	{ "maglev_frontend_pool_backend_weight_override", METRICS_GAUGE,
+	  "1 for a weight that was set at run time and differs from the file.",
+	  .frontend = write_weight_overrides },
 	{ "maglev_dataplane_counters_timestamp_seconds", METRICS_GAUGE,
 	  "When the counters of the data plane were read.", .counted = metrics_plane_read,
 	  .walk = METRICS_PLANE_WHOLE },
@@ -602,6 +736,8 @@ static enum http_stream_state on_produce(struct buf *out, void *user)
 		if (out->n - begin >= HTTP_SLICE || !task_has_time(s->m->from.loop))
 			return HTTP_STREAM_MORE;
 	}
+	if (s->m->from.op)
+		operator_metrics(s->m->from.op, out, "maglev_");
 	return HTTP_STREAM_END;
 }
 

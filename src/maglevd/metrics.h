@@ -11,6 +11,8 @@
 struct api;
 struct engine;
 struct maglevd_metrics;
+struct operator_frame;
+struct overrides;
 struct prober;
 struct reconcile;
 struct reload;
@@ -21,6 +23,8 @@ struct maglevd_metrics_sources {
 	const struct prober *prober;
 	const struct reconcile *reconcile;
 	const struct reload *reload;
+	const struct operator_frame *op; /* NULL: no cluster is followed */
+	struct overrides *overrides;	 /* NULL: they are not kept */
 };
 
 struct maglevd_metrics *maglevd_metrics_new(const struct maglevd_metrics_sources *sources);

@@ -126,6 +126,17 @@ static void set_vip_labels(const struct lb_vip_key *key, struct vip_text *text,
 	labels[2] = LABEL("port", text->port);
 }
 
+void metrics_plane_vip_info(const struct lb_vip_key *key, const char *frontend, const char *name,
+			    struct buf *out)
+{
+	struct metrics_label labels[VIP_LABELS + 1];
+	struct vip_text text;
+
+	set_vip_labels(key, &text, labels);
+	labels[VIP_LABELS] = LABEL("frontend", frontend);
+	metrics_u64(out, name, labels, ARRAY_SIZE(labels), 1);
+}
+
 void metrics_plane_vip_packets(const struct metrics_plane_item *item, const struct l4_config *c,
 			       const char *name, struct buf *out)
 {

@@ -38,6 +38,10 @@ struct metrics_plane_item {
 bool metrics_plane_next(const struct lb_counters *c, enum metrics_plane_walk walk,
 			struct metrics_plane_place *place, struct metrics_plane_item *ret);
 
+/* Writes the sample that joins the labels of a VIP with the name of its frontend. */
+void metrics_plane_vip_info(const struct lb_vip_key *key, const char *frontend, const char *name,
+			    struct buf *out);
+
 /* Writes the samples of one item; c is used to find names. */
 typedef void (*metrics_plane_fn)(const struct metrics_plane_item *item, const struct l4_config *c,
 				 const char *name, struct buf *out);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/maglevd/options.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -23,8 +25,17 @@ static const struct cli_option table[] = {
 	  .kind = CLI_STRING,
 	  .env = "MAGLEV_CONFIG",
 	  .argument = "FILE",
-	  .help = "configuration; default " CONFIG ", or " CONFIG_OF_OLD " where that is absent",
+	  .help = "configuration, or - for standard input; default " CONFIG ", or " CONFIG_OF_OLD
+		  " where that is absent",
 	  .string = &values.config },
+	{ .name = "override-file",
+	  .kind = CLI_STRING,
+	  .env = "MAGLEV_OVERRIDE_FILE",
+	  .fallback = "",
+	  .argument = "FILE",
+	  .help = "keep pauses, disables and weights in this file over a restart; empty: after a "
+		  "restart the configuration rules",
+	  .string = &values.override_file },
 	SERVICE_OPTIONS("MAGLEV_", values.api, ":9090"),
 	{ .name = "metrics-addr",
 	  .kind = CLI_STRING,
@@ -48,12 +59,21 @@ static const struct cli_option table[] = {
 	  .argument = "PATH",
 	  .help = "VPP's stats socket",
 	  .string = &values.vpp_stats_addr },
-	{ .name = "log-level",
-	  .kind = CLI_LEVEL,
-	  .env = "MAGLEV_LOG_LEVEL",
-	  .fallback = "info",
-	  .help = "debug, info, warn or error",
-	  .level = &values.log_level },
+	{ .name = "kubernetes",
+	  .kind = CLI_BOOL,
+	  .env = "MAGLEV_KUBERNETES",
+	  .fallback = "false",
+	  .help = "add frontends for the Services of a cluster that ask for the data plane",
+	  .boolean = &values.kubernetes },
+	{ .name = "node-name",
+	  .kind = CLI_STRING,
+	  .env = "MAGLEV_NODE_NAME",
+	  .fallback = "",
+	  .argument = "NAME",
+	  .help = "the node of this maglevd; with --kubernetes",
+	  .string = &values.node_name },
+	OPERATOR_CLIENT_OPTIONS("MAGLEV_", values.kube),
+	DAEMON_LOG_OPTIONS("MAGLEV_", values.log),
 	{ .name = "check",
 	  .kind = CLI_BOOL,
 	  .env = "MAGLEV_CHECK",
@@ -69,6 +89,14 @@ static const struct cli_option table[] = {
 	  .boolean = &values.xdp_detach },
 };
 
+static void require(bool holds, const char *sentence)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "maglevd: %s\nTry 'maglevd --help'.\n", sentence);
+	exit(CLI_STATUS_USAGE);
+}
+
 /* values is static because the table needs constant addresses. */
 void options_parse(struct options *o, int argc, char *const argv[])
 {
@@ -81,6 +109,7 @@ void options_parse(struct options *o, int argc, char *const argv[])
 
 	cli_parse_or_exit(&program, argc, argv);
 	service_options_check(&values.api, program.name);
+	require(!values.kubernetes || *values.node_name, "--kubernetes needs --node-name");
 	*o = values;
 	if (!o->config)
 		o->config = access(CONFIG, F_OK) != 0 && access(CONFIG_OF_OLD, F_OK) == 0

@@ -5,16 +5,22 @@
 #include <stdbool.h>
 
 #include "lib/cli/cli.h"
+#include "lib/daemon/daemon.h"
 #include "lib/log/log.h"
+#include "lib/operator/options.h"
 #include "lib/service/options.h"
 
 struct options {
 	const char *config;	  /* the path, never NULL */
 	const char *metrics_addr; /* empty: not served */
 	struct service_options api;
+	const char *override_file;		   /* empty: overrides do not survive a restart */
 	const char *vpp_api_addr, *vpp_stats_addr; /* an empty API address: no data plane */
-	enum log_level log_level;
+	struct daemon_log log;
 	bool check, xdp_detach;
+	bool kubernetes;
+	const char *node_name;
+	struct operator_options kube;
 };
 
 /*

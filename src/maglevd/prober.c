@@ -23,6 +23,8 @@
 #include "src/maglevd/prober.h"
 
 #include <assert.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/queue.h>
 #include <sys/random.h>
 
@@ -38,6 +40,7 @@
 #include "lib/loop/task.h"
 #include "lib/probe/probe.h"
 #include "lib/regex/regex.h"
+#include "lib/tls/tls.h"
 #include "src/maglevd/engine.h"
 #include "wire/outcome.h"
 
@@ -55,6 +58,9 @@ struct check {
 	const char *netns;
 	struct probe_code_range *codes;
 	struct regex *body;
+	struct probe_talk talk;
+	struct probe_dns dns;
+	struct tls_context *tls; /* NULL: that of the environment */
 	/* workers that use it */
 	size_t refs;
 };
@@ -87,6 +93,9 @@ struct worker {
 	struct check *check;
 	struct probe *probe; /* NULL while resting */
 	struct addr address; /* where the probe goes */
+	uint16_t *ports;     /* to be probed one after the other; NULL: that of the check */
+	size_t n_ports, at_port;
+	int64_t spent; /* ns that the probes of earlier ports of this round took */
 	ev_timer timer;
 	int64_t planned, began; /* monotonic ns: of the next start, of the last one */
 	int64_t interval;	/* ns */
@@ -99,13 +108,69 @@ static const struct prober_counts no_counts = { .duration.bounds = &duration_bou
 
 /* ---- checks, shared by their workers ---- */
 
+/* The pattern was validated with the configuration. */
+static struct regex *compile(const char *pattern)
+{
+	struct regex *re = NULL;
+	char reason[REGEX_REASON_SIZE];
+	int r = pattern ? regex_compile(pattern, &re, reason, sizeof(reason)) : 0;
+
+	assert(r == 0);
+	(void)r;
+	return re;
+}
+
+/*
+ * A context with the authorities of the check. The text was checked with the configuration; if
+ * OpenSSL fails now all the same, the certificates of servers are not accepted.
+ */
+static struct tls_context *context_of(const struct l4_check *config)
+{
+	const struct tls_config tls = {
+		.role = TLS_CLIENT,
+		.minimum = TLS_SYSTEM,
+		.ca = config->http.ca.pem,
+		.protocols = config->type == L4_CHECK_HTTPS ? "http/1.1" : NULL,
+		.resume = true,
+	};
+	struct tls_context *context = NULL;
+	struct tls_refusal why;
+
+	if (config->http.ca.file && !config->http.insecure_skip_verify)
+		tls_context_new(&tls, &context, &why);
+	return context;
+}
+
+/* The bytes of the question, of which one form or none is given. */
+static struct str question_of(const struct l4_talk *talk, struct arena *a)
+{
+	size_t n = talk->send_hex ? strlen(talk->send_hex) / 2 : 0;
+	char *bytes = arena_array_of(a, n + 1, char);
+
+	if (talk->send)
+		return str_of(talk->send);
+	for (size_t i = 0; i < n; i++) {
+		char pair[3] = { talk->send_hex[2 * i], talk->send_hex[2 * i + 1], '\0' };
+
+		bytes[i] = (char)strtoul(pair, NULL, 16);
+	}
+	return (struct str){ bytes, n };
+}
+
+static struct probe_dns dns_of(const struct l4_dns *dns)
+{
+	return (struct probe_dns){ .name = dns->name,
+				   .type = l4_dns_type_number(dns->type),
+				   .rcode = (uint16_t)dns->rcode,
+				   .address = dns->address };
+}
+
 /* A copy of everything that a worker needs, in one arena, without a reference yet. */
 static struct check *check_new(const struct l4_check *config, const char *netns)
 {
 	struct arena *a = arena_new();
 	struct check *c = arena_new_of(a, struct check);
 	const struct l4_codes *codes = &config->http.codes;
-	char reason[REGEX_REASON_SIZE];
 
 	c->arena = a;
 	c->config = l4_check_copy(config, a);
@@ -114,12 +179,12 @@ static struct check *check_new(const struct l4_check *config, const char *netns)
 	for (size_t i = 0; i < codes->n; i++)
 		c->codes[i] =
 			(struct probe_code_range){ codes->items[i].first, codes->items[i].last };
-	if (config->http.regexp) {
-		int r = regex_compile(config->http.regexp, &c->body, reason, sizeof(reason));
-
-		assert(r == 0); /* validated with the configuration */
-		(void)r;
-	}
+	c->body = compile(config->http.regexp ?: config->talk.regexp);
+	c->talk.send = question_of(&c->config->talk, a);
+	c->talk.expect =
+		c->config->talk.expect ? str_of(c->config->talk.expect) : (struct str){ 0 };
+	c->dns = dns_of(&c->config->dns);
+	c->tls = context_of(c->config);
 	return c;
 }
 
@@ -151,38 +216,55 @@ static void check_unref(struct prober *p, struct check *c)
 	if (map_get(&p->checks, c->config->name) == c)
 		map_remove(&p->checks, c->config->name);
 	regex_free(c->body);
+	tls_context_free(c->tls);
 	arena_free(c->arena);
 }
 
 /* ---- one worker ---- */
 
 static const enum probe_kind probe_kinds[] = {
-	[L4_CHECK_ICMP] = PROBE_ICMP,
-	[L4_CHECK_TCP] = PROBE_TCP,
-	[L4_CHECK_HTTP] = PROBE_HTTP,
-	[L4_CHECK_HTTPS] = PROBE_HTTPS,
+	[L4_CHECK_ICMP] = PROBE_ICMP,	[L4_CHECK_TCP] = PROBE_TCP, [L4_CHECK_HTTP] = PROBE_HTTP,
+	[L4_CHECK_HTTPS] = PROBE_HTTPS, [L4_CHECK_TLS] = PROBE_TLS, [L4_CHECK_UDP] = PROBE_UDP,
+	[L4_CHECK_DNS] = PROBE_DNS,
 };
 
 /* Everything is borrowed from the worker and its check, which outlive the probe. */
 static struct probe_spec spec_of(const struct worker *w)
 {
 	const struct l4_check *c = w->check->config;
-
-	return (struct probe_spec){
+	struct probe_spec spec = {
 		.kind = probe_kinds[c->type],
-		.target = { w->address, c->port },
+		.target = { w->address, w->ports ? w->ports[w->at_port] : c->port },
 		.source = w->address.family == AF_INET ? c->src4 : c->src6,
 		.timeout = c->timeout,
 		.keep_alive = c->keep_alive,
-		.path = c->http.path,
 		.host = c->http.host,
 		.user_agent = w->prober->user_agent,
 		.codes = w->check->codes,
 		.n_codes = c->http.codes.n,
 		.body = w->check->body,
 		.server_name = c->http.server_name,
+		.tls = w->check->tls,
 		.insecure_skip_verify = c->http.insecure_skip_verify,
 	};
+
+	switch (c->type) {
+	case L4_CHECK_HTTP:
+	case L4_CHECK_HTTPS:
+		spec.path = c->http.path;
+		break;
+	case L4_CHECK_TCP:
+	case L4_CHECK_TLS:
+	case L4_CHECK_UDP:
+		spec.talk = &w->check->talk;
+		break;
+	case L4_CHECK_DNS:
+		spec.dns = &w->check->dns;
+		break;
+	case L4_CHECK_ICMP:
+		break;
+	}
+	return spec;
 }
 
 /* Sets the timer; a planned time that has passed means now. */
@@ -252,15 +334,46 @@ static bool is_gone(const struct worker *w)
 	return w->backend->index == SIZE_MAX;
 }
 
+static void aim(struct worker *w, size_t port)
+{
+	struct probe_spec spec;
+
+	w->at_port = port;
+	spec = spec_of(w);
+	probe_set_spec(w->probe, &spec);
+}
+
+/*
+ * With several ports a round passes if each of them does; the first failure ends it. True: another
+ * port is being asked.
+ */
+static bool ask_next_port(struct worker *w, const struct probe_outcome *outcome)
+{
+	bool more = outcome->error == PROBE_OK && w->at_port + 1 < w->n_ports;
+
+	if (w->n_ports < 2)
+		return false;
+	aim(w, more ? w->at_port + 1 : 0);
+	w->spent = more ? w->spent + outcome->rtt : 0;
+	if (more)
+		probe_start(w->probe);
+	return more;
+}
+
 /* A probe has ended. It is counted only if it asked for what the configuration still wants. */
 static void on_done(struct probe *probe, const struct probe_outcome *outcome, void *user)
 {
+	struct probe_outcome round = *outcome;
 	struct worker *w = user;
 
 	if (is_gone(w))
 		return;
-	if (review(w))
-		note(w, outcome);
+	round.rtt += w->spent;
+	if (review(w)) {
+		if (ask_next_port(w, outcome))
+			return;
+		note(w, &round);
+	}
 	if (w->probe && !ev_is_active(&w->timer))
 		arm_next(w);
 }
@@ -331,6 +444,23 @@ static void stop_probing(struct worker *w)
 	leave_line(w);
 	probe_free(TAKE_PTR(w->probe));
 	check_unref(w->prober, TAKE_PTR(w->check));
+	free(TAKE_PTR(w->ports));
+	w->n_ports = w->at_port = 0;
+	w->spent = 0;
+}
+
+static void take_ports(struct worker *w, const struct l4_backend *config)
+{
+	if (config->n_ports)
+		w->ports = mem_copy(config->ports, config->n_ports * sizeof(*config->ports));
+	w->n_ports = config->n_ports;
+}
+
+static bool has_ports(const struct worker *w, const struct l4_backend *config)
+{
+	return w->n_ports == config->n_ports &&
+	       (!w->n_ports ||
+		memcmp(w->ports, config->ports, w->n_ports * sizeof(*w->ports)) == 0);
 }
 
 /*
@@ -350,6 +480,7 @@ static void begin(struct worker *w, bool spread)
 		return;
 	w->check = check_ref(p, config->check);
 	w->address = config->address;
+	take_ports(w, config);
 	spec = spec_of(w);
 	w->probe = probe_new(p->env, &spec, on_done, w);
 	w->interval = interval_of(w);
@@ -360,13 +491,12 @@ static void begin(struct worker *w, bool spread)
 static void move(struct worker *w, const struct addr *to)
 {
 	bool asking = probe_in_flight(w->probe);
-	struct probe_spec spec;
 
 	w->address = *to;
 	if (asking)
 		probe_cancel(w->probe);
-	spec = spec_of(w);
-	probe_set_spec(w->probe, &spec);
+	w->spent = 0;
+	aim(w, 0);
 	if (asking)
 		arm_next(w);
 }
@@ -384,7 +514,8 @@ static bool review(struct worker *w)
 		return true;
 	w->round = w->prober->round;
 	config = l4_backend_config(m, w->backend);
-	if (!w->probe || !config->check || !is_check(w->check, config->check, m->config->netns)) {
+	if (!w->probe || !config->check || !is_check(w->check, config->check, m->config->netns) ||
+	    !has_ports(w, config)) {
 		stop_probing(w);
 		begin(w, true);
 		return false;

@@ -13,7 +13,7 @@
 #include "src/maglevd/testing.h"
 
 #define BACKENDS 1200
-#define MANY 6000 /* too many for one turn of the loop */
+#define MANY 12000 /* too many for one turn of the loop */
 
 struct fixture {
 	struct ev_loop *loop;

@@ -22,7 +22,7 @@
 static void a_failed_flush_is_sent_again(void **state)
 {
 	struct world *w = *state;
-	const struct engine_weight set = { "www", "primary", "b1", 100, true };
+	const struct engine_weight set = { "www", "primary", "b1", 100, true, NULL };
 
 	world_start_warm(w);
 	fake_plane_clear_journal(&w->plane);
@@ -242,7 +242,7 @@ static void a_removal_that_failed_is_tried_again(void **state)
 static void a_flush_waits_for_the_data_plane(void **state)
 {
 	struct world *w = *state;
-	const struct engine_weight set = { "www", "primary", "b1", 100, true };
+	const struct engine_weight set = { "www", "primary", "b1", 100, true, NULL };
 
 	world_start_warm(w);
 	fake_plane_clear_journal(&w->plane);
@@ -411,7 +411,8 @@ static void storm_fail_here(struct storm *s)
 
 static void storm_weight(struct storm *s)
 {
-	const struct engine_weight set = { "www", "primary", "b1", s->dice % 3 * 50, s->dice & 1 };
+	const struct engine_weight set = { "www",	"primary", "b1", s->dice % 3 * 50,
+					   s->dice & 1, NULL };
 
 	engine_set_weight(s->w->engine, &set);
 }
@@ -484,7 +485,7 @@ static void all_is_well(struct storm *s)
 		engine_resume(s->w->engine, c->backends[i].name, NULL);
 	}
 	engine_set_weight(s->w->engine,
-			  &(struct engine_weight){ "www", "primary", "b1", 100, false });
+			  &(struct engine_weight){ "www", "primary", "b1", 100, false, NULL });
 	world_all_up(s->w);
 	world_settle(s->w);
 }

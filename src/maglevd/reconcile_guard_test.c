@@ -106,8 +106,9 @@ static void the_operator_may_drain_and_flush_what_is_held(void **state)
 	 * drained: flows continue, whatever flush-on-down says, because it is not known to be
 	 * down
 	 */
-	assert_int_equal(engine_set_weight(w->engine, &(struct engine_weight){ "www", "primary",
-									       "b1", 0, false }),
+	assert_int_equal(engine_set_weight(w->engine,
+					   &(struct engine_weight){ "www", "primary", "b1", 0,
+								    false, NULL }),
 			 0);
 	world_settle(w);
 	assert_int_equal(w->plane.journal.n, 1);
@@ -115,8 +116,9 @@ static void the_operator_may_drain_and_flush_what_is_held(void **state)
 			    "as-weight 192.0.2.10:80/tcp 10.0.0.1 100->0");
 
 	/* flushed, at the weight that is held */
-	assert_int_equal(engine_set_weight(w->engine, &(struct engine_weight){ "www", "primary",
-									       "b2", 50, true }),
+	assert_int_equal(engine_set_weight(w->engine,
+					   &(struct engine_weight){ "www", "primary", "b2", 50,
+								    true, NULL }),
 			 0);
 	world_settle(w);
 	assert_int_equal(w->plane.journal.n, 2);

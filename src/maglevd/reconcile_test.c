@@ -94,7 +94,7 @@ static void flush_follows_the_cause(void **state)
 static void a_weight_is_set_with_and_without_flush(void **state)
 {
 	struct world *w = *state;
-	struct engine_weight set = { "www", "primary", "b1", 40, true };
+	struct engine_weight set = { "www", "primary", "b1", 40, true, NULL };
 
 	world_start_warm(w);
 	fake_plane_clear_journal(&w->plane);

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "core/l4/changes.h"
+#include "lib/config/files.h"
 #include "lib/config/report.h"
 #include "lib/log/log.h"
 #include "src/maglevd/capability.h"
@@ -20,9 +21,40 @@
 struct reload {
 	struct engine *engine;
 	const struct config_source *source;
+	struct snapshot_input *input;
 	struct config_loader *loader;
 	struct reload_stats stats;
+	/* who asked for the reading that runs, and for the one after it */
+	bool is_reading, is_next;
+	bool next_reads_file;
 };
+
+/*
+ * Called before each request. The child of a reading sees input->is_reused as it was at the fork,
+ * which is here, or after the end of the reading that runs.
+ */
+static void expect(struct reload *r, bool reads_file)
+{
+	if (r->is_reading) {
+		r->is_next = true;
+		r->next_reads_file |= reads_file;
+		return;
+	}
+	r->is_reading = true;
+	r->input->is_reused = !reads_file;
+}
+
+static void expect_next(struct reload *r)
+{
+	r->is_reading = r->is_next;
+	r->input->is_reused = !r->next_reads_file;
+	r->is_next = r->next_reads_file = false;
+}
+
+static const char *shown_path(const struct reload *r)
+{
+	return config_shown_path(r->source->path);
+}
 
 static void log_loaded(const struct config_load *load, const char *path)
 {
@@ -73,7 +105,7 @@ static const char *objection(struct reload *r, const struct l4_config *next, str
 static void note_refusal(struct reload *r, const char *refusal)
 {
 	r->stats.failed++;
-	log_error("config-reload-failed", LOG_S("file", r->source->path), LOG_S("error", refusal));
+	log_error("config-reload-failed", LOG_S("file", shown_path(r)), LOG_S("error", refusal));
 	engine_refuse(r->engine, &(struct engine_refusal){ refusal, 1, loop_realtime() });
 }
 
@@ -84,10 +116,10 @@ static void note_errors(struct reload *r, const struct config_load *load)
 	_cleanup_(buf_free) struct buf text = { 0 };
 
 	r->stats.failed++;
-	reload_log_load(load, r->source->path, true);
+	reload_log_load(load, shown_path(r), true);
 	first.n = first.n ? 1 : 0;
 	first.dropped = 0;
-	errs_print(&first, r->source->path, &text);
+	errs_print(&first, shown_path(r), &text);
 	if (text.n && text.p[text.n - 1] == '\n')
 		text.n--;
 	engine_refuse(r->engine, &(struct engine_refusal){ buf_cstr(&text),
@@ -126,10 +158,13 @@ static void report_errors(struct reload *r, const struct config_reading *reading
 /* Logged before the engine changes, so that its transitions follow the line in the log. */
 static void take(struct reload *r, struct config_load *load)
 {
-	reload_log_load(load, r->source->path, true);
+	struct snapshot *next = snapshot_take(load);
+
+	reload_log_load(load, shown_path(r), true);
 	r->stats.succeeded++;
 	r->stats.last_success = loop_realtime();
-	engine_reload(r->engine, snapshot_take(load));
+	r->input->in_force = next;
+	engine_reload(r->engine, next);
 }
 
 /* The report is made while both configurations exist; the warnings live as long as the new one. */
@@ -168,16 +203,18 @@ static void on_ended(const struct config_reading *reading, void *user)
 		on_good(r, reading);
 	else
 		report_errors(r, reading);
+	expect_next(r);
 }
 
 struct reload *reload_new(struct ev_loop *loop, struct engine *engine,
-			  const struct config_source *source)
+			  const struct config_source *source, struct snapshot_input *input)
 {
 	struct reload *r = mem_zalloc(sizeof(*r));
 	const struct config_loader_calls calls = { .ended = on_ended, .user = r };
 
 	r->engine = engine;
 	r->source = source;
+	r->input = input;
 	r->stats.last_success = loop_realtime();
 	r->loader = config_loader_new(loop, source, &calls);
 	return r;
@@ -193,17 +230,26 @@ void reload_free(struct reload *r)
 
 int reload_request(struct reload *r, config_done_fn done, void *user)
 {
+	expect(r, true);
 	return config_loader_ask(r->loader, CONFIG_TAKE | CONFIG_DETAIL, done, user);
 }
 
 int reload_check(struct reload *r, config_done_fn done, void *user)
 {
+	expect(r, true);
 	return config_loader_ask(r->loader, CONFIG_DETAIL, done, user);
 }
 
 void reload_hangup(struct reload *r, config_done_fn done, void *user)
 {
+	expect(r, true);
 	config_loader_hangup(r->loader, done, user);
+}
+
+void reload_extend(struct reload *r)
+{
+	expect(r, false);
+	config_loader_hangup(r->loader, NULL, r);
 }
 
 void reload_forget(struct reload *r, void *user)

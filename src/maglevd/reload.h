@@ -44,9 +44,12 @@ struct reload_stats {
 	int64_t last_success;	    /* unix ns; the first load counts */
 };
 
-/* source is borrowed. */
+/*
+ * source is borrowed; input is what it was made with. in_force of it is the snapshot of the engine
+ * from now on.
+ */
 struct reload *reload_new(struct ev_loop *loop, struct engine *engine,
-			  const struct config_source *source);
+			  const struct config_source *source, struct snapshot_input *input);
 /* Callers that still wait are not called any more. */
 void reload_free(struct reload *r);
 /*
@@ -61,6 +64,12 @@ int reload_check(struct reload *r, config_done_fn done, void *user);
  * reading count as one. For SIGHUP.
  */
 void reload_hangup(struct reload *r, config_done_fn done, void *user);
+/*
+ * What input->extend() adds has changed: the configuration is made again from the document in
+ * force, not from the file, which an operator may be writing. Never refused; calls until the next
+ * reading count as one.
+ */
+void reload_extend(struct reload *r);
 /* The callbacks with this user are not called any more. */
 void reload_forget(struct reload *r, void *user);
 const struct reload_stats *reload_stats(const struct reload *r);

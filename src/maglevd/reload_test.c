@@ -23,6 +23,7 @@
 
 struct fixture {
 	char path[64];
+	struct snapshot_input input;
 	struct config_source source;
 	struct engine *engine;
 	struct reload *reload;
@@ -34,6 +35,7 @@ struct fixture {
 	struct engine_observer observer;
 	char refusal[256];
 	size_t n_errors;
+	unsigned added; /* backends that do not come from the file */
 };
 
 static void on_refused(void *user, const struct engine_refusal *why)
@@ -63,11 +65,11 @@ static int setup(void **state)
 	assert_true(fd >= 0);
 	close(fd);
 	put(f, CONFIG("10.0.0.1"));
-	f->source = snapshot_source(f->path, false);
+	f->source = snapshot_source(f->path, &f->input);
 	f->engine = engine_new(EV_DEFAULT, testing_snapshot(CONFIG("10.0.0.1")));
 	f->observer = (struct engine_observer){ .refused = on_refused, .user = f };
 	engine_observe(f->engine, &f->observer);
-	f->reload = reload_new(EV_DEFAULT, f->engine, &f->source);
+	f->reload = reload_new(EV_DEFAULT, f->engine, &f->source, &f->input);
 	*state = f;
 	return 0;
 }
@@ -214,6 +216,89 @@ static void observers_are_told_of_a_file_that_is_refused(void **state)
 	assert_int_equal(f->n_errors, 1);
 }
 
+/* ---- entries that do not come from the file ---- */
+
+/* Adds as many backends as the fixture says. */
+static void add_backends(struct arena *arena, struct l4_doc *doc, struct errs *warnings,
+			 const void *user)
+{
+	const struct fixture *f = user;
+	struct doc_backend *list =
+		arena_array_of(arena, doc->n_backends + f->added, struct doc_backend);
+
+	memcpy(list, doc->backends, doc->n_backends * sizeof(*list));
+	for (unsigned i = 0; i < f->added; i++)
+		list[doc->n_backends++] =
+			(struct doc_backend){ .name = arena_printf(arena, "zz-%u", i),
+					      .address = { .set = true, .v = "10.0.0.77" } };
+	doc->backends = list;
+}
+
+static bool is_extended(void *user)
+{
+	const struct fixture *f = user;
+
+	return engine_model(f->engine)->config->n_backends == f->added + 1;
+}
+
+/* Returns when the entries are there; the backend of the file is the first by name. */
+static void extend_to(struct fixture *f, unsigned n)
+{
+	f->added = n;
+	for (int i = 0; i < 3; i++)
+		reload_extend(f->reload);
+	assert_true(testing_wait(EV_DEFAULT, is_extended, f));
+}
+
+/* An operator may be writing the file; a mistake in it must not keep the entries out. */
+static void added_entries_do_not_take_the_file(void **state)
+{
+	struct fixture *f = *state;
+
+	f->input.extend = add_backends;
+	f->input.user = f;
+	f->added = 1;
+	put(f, CONFIG("10.0.0.3"));
+	assert_int_equal(reload_request(f->reload, on_done, f), 0);
+	wait_told(f, 1);
+	assert_true(is_extended(f));
+	put(f, "maglev:\n  half writ");
+	extend_to(f, 5);
+	extend_to(f, 2);
+	assert_int_equal(last_byte(f), 3);
+	unlink(f->path);
+	extend_to(f, 4);
+	assert_int_equal(last_byte(f), 3);
+	assert_int_equal(reload_stats(f->reload)->failed, 0);
+}
+
+/* A request that comes during such a reading is served by the next one, which reads the file. */
+static void who_asks_for_the_file_gets_it(void **state)
+{
+	struct fixture *f = *state;
+
+	f->input.extend = add_backends;
+	f->input.user = f;
+	put(f, CONFIG("10.0.0.3"));
+	assert_int_equal(reload_request(f->reload, on_done, f), 0);
+	wait_told(f, 1);
+	put(f, CONFIG("10.0.0.5"));
+	f->added = 1;
+	reload_extend(f->reload);
+	reload_extend(f->reload);
+	assert_int_equal(reload_request(f->reload, on_done, f), 0);
+	wait_told(f, 2);
+	assert_int_equal(f->result, RELOAD_OK);
+	assert_int_equal(last_byte(f), 5);
+	assert_true(is_extended(f));
+	put(f, CONFIG("10.0.0.6"));
+	extend_to(f, 2);
+	assert_int_equal(last_byte(f), 5);
+	reload_hangup(f->reload, on_done, f);
+	wait_told(f, 3);
+	assert_int_equal(last_byte(f), 6);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -224,6 +309,8 @@ int main(void)
 		T(who_asks_while_others_are_told_is_answered_by_the_next_reading),
 		T(what_this_process_cannot_take_is_told_with_its_changes),
 		T(observers_are_told_of_a_file_that_is_refused),
+		T(added_entries_do_not_take_the_file),
+		T(who_asks_for_the_file_gets_it),
 	};
 
 	return cmocka_run_group_tests_name("reload", tests, NULL, NULL);

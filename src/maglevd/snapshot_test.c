@@ -21,6 +21,7 @@
 
 struct fixture {
 	char path[64];
+	struct snapshot_input input;
 	struct config_source source;
 	struct ev_loop *loop;
 	struct config_loader *loader;
@@ -50,7 +51,7 @@ static int setup(void **state)
 	assert_true(fd >= 0);
 	close(fd);
 	f->loop = ev_default_loop(0);
-	f->source = snapshot_source(f->path, false);
+	f->source = snapshot_source(f->path, &f->input);
 	f->loader = config_loader_new(f->loop, &f->source, &calls);
 	*state = f;
 	return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The methods are those of wire/api_methods.h; their handlers are in read.c, operate.c, config.c
- * and dataplane.c. Each handler that changes something calls api__may_change() first. Events are
- * made in watch.c.
+ * The methods are those of wire/api_methods.h; their handlers are in read.c, operate.c, config.c,
+ * dataplane.c and history.c. Each handler that changes something calls api__may_change() first.
+ * Events are made in watch.c.
  */
 #include "src/maglevd/api/api.h"
 
@@ -14,11 +14,11 @@
 #include "src/maglevd/engine.h"
 
 /*
- * Names have up to 128 bytes, reasons up to 127, and nothing else in a request is long. Compressed
+ * Names have up to 128 bytes, reasons up to 127; only a list of names can be longer. Compressed
  * requests may grow to a thousand times their size, so with a higher limit the requests of one read
  * could take long to unpack.
  */
-#define REQUEST_MAX ((size_t)4096)
+#define REQUEST_MAX ((size_t)16384)
 /*
  * A reload may change ten thousand backends within milliseconds, each with an event and a log line.
  * Even a client that reads as fast as possible has most of them waiting for a moment.
@@ -94,6 +94,7 @@ int api_new(const struct api_setup *setup, struct api **ret)
 	int r;
 
 	a->setup = *setup;
+	a->started = loop_realtime();
 	r = service_new(setup->loop, &config, &a->service);
 	if (r < 0) {
 		free(a);

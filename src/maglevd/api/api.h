@@ -14,7 +14,9 @@
 
 struct api;
 struct engine;
+struct overrides;
 struct reconcile;
+struct recorder;
 struct reload;
 
 struct api_setup {
@@ -23,6 +25,8 @@ struct api_setup {
 	struct engine *engine;
 	struct reconcile *reconcile;
 	struct reload *reload;
+	struct overrides *overrides; /* NULL: nothing waits for a file */
+	const struct recorder *recorder;
 	const char *config_path;
 };
 

@@ -79,6 +79,12 @@ API_HANDLER(check_config)
 
 API_HANDLER(reload_config)
 {
-	if (api__may_change(user, call))
-		ask(user, call, true);
+	struct api *a = user;
+	struct who who;
+
+	if (!api__may_change(a, call))
+		return;
+	who = service_who(a->service, call);
+	service_log_act(&who, "reload", LOG_S("file", a->setup.config_path));
+	ask(a, call, true);
 }

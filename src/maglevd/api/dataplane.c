@@ -412,12 +412,16 @@ API_HANDLER(sync_lb_state)
 {
 	struct api *a = user;
 	const Maglev__SyncVPPLBStateRequest *r = (const Maglev__SyncVPPLBStateRequest *)request;
+	struct who who;
 	size_t frontend;
 
 	if ((!r->plan && !api__may_change(a, call)) || !find(a, call, r->frontend, &frontend))
 		return;
-	if (r->plan)
+	if (r->plan) {
 		look(a, call, true, r->frontend);
-	else
-		sync_now(a, call, frontend);
+		return;
+	}
+	who = service_who(a->service, call);
+	service_log_act(&who, "sync", LOG_S("frontend", *r->frontend ? r->frontend : NULL));
+	sync_now(a, call, frontend);
 }
