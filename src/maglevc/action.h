@@ -13,6 +13,13 @@
 #include "src/maglevc/options.h"
 #include "src/maglevc/render.h"
 
+/* What a request depends on besides the command. */
+struct action_input {
+	int64_t now;  /* ns since the epoch */
+	bool json;    /* the answer is to be written as JSON */
+	bool dry_run; /* only ask what an act would do */
+};
+
 struct action {
 	enum server server;
 	const struct grpc_method *method; /* of wire/api_methods.h or wire/speaker_methods.h */
@@ -20,8 +27,10 @@ struct action {
 	 * Fills an initialised request; strings are borrowed from the command. NULL: the request
 	 * stays empty.
 	 */
-	void (*fill)(const struct command *c, int64_t now, ProtobufCMessage *request);
-	render_fn render; /* NULL: a stream, printed as lines of JSON */
+	void (*fill)(const struct command *c, const struct action_input *in,
+		     ProtobufCMessage *request);
+	render_fn render;
+	render_fn json; /* how the answer is written as JSON; NULL: as the message that it is */
 	/* Says whether the answer means success (exit code 0). NULL: every answer does. */
 	bool (*accepted)(const ProtobufCMessage *answer);
 };
@@ -29,8 +38,14 @@ struct action {
 /* Returns NULL for acts that need no server. The result is a static row. */
 const struct action *action_of(enum act act);
 /*
- * Allocates the request for a command. The caller frees it with free(), not with protobuf-c,
- * because its strings are borrowed from the command. now is ns since the epoch; options that
- * give a duration are sent as a time relative to it.
+ * Checks options that depend on each other or on the time: -EINVAL with a sentence in why. now is
+ * ns since the epoch.
  */
-ProtobufCMessage *action_request(const struct action *a, const struct command *c, int64_t now);
+int action_check(const struct command *c, int64_t now, struct buf *why);
+/*
+ * Allocates the request for a command. The caller frees it with free(), not with protobuf-c,
+ * because its strings are borrowed from the command. Options that give a duration are sent as a
+ * time relative to now.
+ */
+ProtobufCMessage *action_request(const struct action *a, const struct command *c,
+				 const struct action_input *in);

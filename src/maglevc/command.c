@@ -13,8 +13,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/addr.h"
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "src/maglevc/when.h"
 
 void walk_start(struct walk *w, bool shell)
 {
@@ -35,13 +37,15 @@ struct candidates {
 };
 
 /*
- * Adds the children that are not marked in used. Nodes of the shell are skipped outside of it.
+ * Adds the children that are not marked in used. Nodes of the shell are skipped outside of it, and
+ * those that stand alone after any other.
  */
 static void add_children(const struct walk *w, const struct node *children, uint32_t used,
 			 struct candidates *c)
 {
 	for (size_t i = 0; children && children[i].word; i++) {
-		if (used & (1U << i) || (children[i].shell_only && !w->shell))
+		if (used & (1U << i) || (children[i].shell_only && !w->shell) ||
+		    (used && children[i].alone))
 			continue;
 		assert(c->n < WALK_NEXT_MAX);
 		c->nodes[c->n++] = &children[i];
@@ -79,6 +83,24 @@ bool walk_is_complete(const struct walk *w)
 
 /* ---- one word ---- */
 
+/* Moves the shortest of the nodes to the front; true if all others begin with its word. */
+static bool begins_all(const struct node *nodes[], size_t n)
+{
+	const struct node *first;
+	size_t shortest = 0;
+
+	for (size_t i = 1; i < n; i++)
+		if (strlen(nodes[i]->word) < strlen(nodes[shortest]->word))
+			shortest = i;
+	first = nodes[shortest];
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(nodes[i]->word, first->word, strlen(first->word)) != 0)
+			return false;
+	nodes[shortest] = nodes[0];
+	nodes[0] = first;
+	return true;
+}
+
 size_t command_matches(const struct node *nodes[], size_t n, const char *word)
 {
 	size_t kept = 0, length = strlen(word);
@@ -88,7 +110,7 @@ size_t command_matches(const struct node *nodes[], size_t n, const char *word)
 	for (size_t i = 0; i < n; i++)
 		if (nodes[i]->kind == NODE_KEYWORD && strncmp(nodes[i]->word, word, length) == 0)
 			nodes[kept++] = nodes[i];
-	return kept;
+	return kept > 1 && begins_all(nodes, kept) ? 1 : kept;
 }
 
 /* Returns the choice that word equals or abbreviates; NULL if there is none or several. */
@@ -123,6 +145,20 @@ static bool is_duration(const char *word)
 	return duration_parse(word, &ns) == 0 && ns > 0;
 }
 
+static bool is_time(const char *word)
+{
+	int64_t at;
+
+	return when_parse(word, 0, &at) == 0;
+}
+
+static bool is_address(const char *word)
+{
+	struct addr a;
+
+	return addr_parse(word, &a) == 0;
+}
+
 /*
  * Returns the value to store for word, or NULL if the node does not accept it. Text that is not
  * UTF-8 is refused here because protobuf strings must be UTF-8.
@@ -146,6 +182,10 @@ static const char *take_value(const struct node *node, const char *word)
 		return choose(node, word);
 	case NODE_DURATION:
 		return is_duration(word) ? word : NULL;
+	case NODE_TIME:
+		return is_time(word) ? word : NULL;
+	case NODE_ADDRESS:
+		return is_address(word) ? word : NULL;
 	case NODE_KEYWORD:
 	case NODE_TEXT:
 	case NODE_REST:
@@ -194,6 +234,8 @@ static void enter(struct walk *w, const struct node *node, const char *value)
 		w->command.act = node->act;
 	if (node->slot)
 		w->command.args[node->slot] = value;
+	if (node->alone)
+		w->n_groups--;
 	if (node->options) {
 		assert(w->n_groups < WALK_GROUPS);
 		w->groups[w->n_groups++] = (struct walk_group){ .owner = node };
@@ -291,6 +333,8 @@ static void write_expected(const struct node *node, struct buf *out)
 		[NODE_ROUTE] = "the name of a route",
 		[NODE_ROUTER_POOL] = "the name of a pool",
 		[NODE_DURATION] = "a duration such as 90s or 1h30m",
+		[NODE_ADDRESS] = "an IP address",
+		[NODE_TIME] = "a time such as 22:00 or 2026-04-15T22:00",
 		[NODE_TEXT] = "text in UTF-8",
 	};
 

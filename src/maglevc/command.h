@@ -29,6 +29,8 @@ enum node_kind {
 	NODE_NUMBER,
 	NODE_CHOICE,
 	NODE_DURATION,
+	NODE_TIME, /* a point in time, see when.h */
+	NODE_ADDRESS,
 	NODE_TEXT,
 	NODE_REST, /* takes all remaining words */
 };
@@ -53,10 +55,13 @@ enum slot {
 	SLOT_HEADER,
 	SLOT_LISTENER,
 	SLOT_RATES,
+	SLOT_WAY,
 	SLOT_WEIGHT,
 	SLOT_FLUSH,
 	SLOT_REASON,
 	SLOT_FOR,
+	SLOT_UNTIL,
+	SLOT_FROM,
 	SLOT_WAIT,
 	SLOT_WAIT_TIME,
 	SLOT_PLAN,
@@ -69,6 +74,12 @@ enum slot {
 	SLOT_WATCH_DATAPLANE,
 	SLOT_WATCH_INFO,
 	SLOT_WATCH_PROBES,
+	SLOT_DAY,
+	SLOT_FILTER_STATE, /* see filter.h */
+	SLOT_FILTER_NAME,
+	SLOT_ADDRESS, /* of the backends to act on */
+	SLOT_NAMES,   /* a pattern for them */
+	SLOT_ACT,     /* what to do with them */
 	SLOTS,
 };
 
@@ -85,13 +96,17 @@ enum act {
 	ACT_VPP_INFO,
 	ACT_LB_STATE,
 	ACT_LB_COUNTERS,
+	ACT_HISTORY,
 	ACT_SYNC,
 	ACT_PAUSE,
 	ACT_RESUME,
 	ACT_ENABLE,
 	ACT_DISABLE,
+	ACT_MANY, /* pause, resume, enable or disable several backends */
+	ACT_OVERRIDES,
 	ACT_WEIGHT,
 	ACT_WATCH,
+	ACT_CONFIG,
 	ACT_CONFIG_CHECK,
 	ACT_CONFIG_RELOAD,
 	ACT_SPEAKER,
@@ -105,6 +120,7 @@ enum act {
 	ACT_LISTENERS,
 	ACT_ROUTES,
 	ACT_ROUTE,
+	ACT_STREAMS,
 	ACT_POOLS,
 	ACT_ROUTER_POOL,
 	ACT_GENERATIONS,
@@ -112,6 +128,7 @@ enum act {
 	ACT_ROUTE_FOR,
 	ACT_ROLLBACK,
 	ACT_WATCH_ROUTER,
+	ACT_EXPLAIN,
 	ACT_HELP,
 	ACT_EXIT,
 	ACTS,
@@ -125,6 +142,7 @@ struct node {
 	enum act act;		     /* not ACT_NONE: a command may end here */
 	const struct node *children; /* ends with a node without word; NULL: none */
 	bool options; /* each child is optional and may be given once, in any order */
+	bool alone;   /* an option that stands alone: neither after others nor before them */
 	bool shell_only;
 	uint64_t min, max;	    /* inclusive bounds of a NODE_NUMBER */
 	const char *const *choices; /* of a NODE_CHOICE, ends with NULL */
@@ -190,7 +208,8 @@ bool walk_is_complete(const struct walk *w);
 
 /*
  * Moves the keywords that start with word to the front of nodes and returns how many there are.
- * An empty word matches none.
+ * An empty word matches none. If one of them is the beginning of all others, as "backend" is of
+ * "backends", it is the only one.
  */
 size_t command_matches(const struct node *nodes[], size_t n, const char *word);
 /* Appends a node as help writes it: "show", "<name>", "<0-100>". */

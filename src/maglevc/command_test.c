@@ -78,6 +78,42 @@ static void check_line(const struct line *l)
 	}
 }
 
+static void filters_and_times_are_arguments(void **state)
+{
+	static const struct line lines[] = {
+		{ "show backends state down", ACT_BACKENDS, { { SLOT_FILTER_STATE, "down" } } },
+		{ "show backends name web* state dow",
+		  ACT_BACKENDS,
+		  { { SLOT_FILTER_NAME, "web*" }, { SLOT_FILTER_STATE, "down" } } },
+		{ "show backends name state", ACT_BACKENDS, { { SLOT_FILTER_NAME, "state" } } },
+		{ "show sessions state up", ACT_SESSIONS, { { SLOT_FILTER_STATE, "up" } } },
+		{ "set backend web1 pause until 2026-04-15T23:00Z",
+		  ACT_PAUSE,
+		  { { SLOT_BACKEND, "web1" }, { SLOT_UNTIL, "2026-04-15T23:00Z" } } },
+		{ "set backend web1 pause from 22:00 until 23:00",
+		  ACT_PAUSE,
+		  { { SLOT_BACKEND, "web1" }, { SLOT_FROM, "22:00" }, { SLOT_UNTIL, "23:00" } } },
+		{ "set backends address 10.0.0.1 pause reason disk",
+		  ACT_MANY,
+		  { { SLOT_ADDRESS, "10.0.0.1" },
+		    { SLOT_ACT, "pause" },
+		    { SLOT_REASON, "disk" } } },
+		{ "set backends web* disable",
+		  ACT_MANY,
+		  { { SLOT_NAMES, "web*" }, { SLOT_ACT, "disable" } } },
+		{ "set backends web* resume plan",
+		  ACT_MANY,
+		  { { SLOT_NAMES, "web*" }, { SLOT_ACT, "resume" }, { SLOT_PLAN, "plan" } } },
+		{ "set ba web1 pause", ACT_PAUSE, { { SLOT_BACKEND, "web1" } } },
+		{ "set backen web1 pause", ACT_PAUSE, { { SLOT_BACKEND, "web1" } } },
+		{ "show overrides name w*", ACT_OVERRIDES, { { SLOT_FILTER_NAME, "w*" } } },
+		{ "show routes name a*", ACT_ROUTES, { { SLOT_FILTER_NAME, "a*" } } },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		check_line(&lines[i]);
+}
+
 static void commands_lead_to_their_act_and_arguments(void **state)
 {
 	static const struct line lines[] = {
@@ -87,6 +123,7 @@ static void commands_lead_to_their_act_and_arguments(void **state)
 		{ "show frontend www", ACT_FRONTEND, { { SLOT_FRONTEND, "www" } } },
 		{ "show backends", ACT_BACKENDS, { { 0 } } },
 		{ "show backends web1", ACT_BACKEND, { { SLOT_BACKEND, "web1" } } },
+		{ "show config", ACT_CONFIG, { { 0 } } },
 		{ "show healthchecks", ACT_HEALTHCHECKS, { { 0 } } },
 		{ "show healthchecks h", ACT_HEALTHCHECK, { { SLOT_HEALTHCHECK, "h" } } },
 		{ "show vpp info", ACT_VPP_INFO, { { 0 } } },
@@ -186,11 +223,21 @@ static void commands_of_the_router_lead_to_theirs(void **state)
 		{ "show router", ACT_ROUTER, { { 0 } } },
 		{ "show listeners", ACT_LISTENERS, { { 0 } } },
 		{ "show routes", ACT_ROUTES, { { 0 } } },
+		{ "show streams", ACT_STREAMS, { { 0 } } },
 		{ "show routes api", ACT_ROUTE, { { SLOT_ROUTE, "api" } } },
 		{ "show pools", ACT_POOLS, { { 0 } } },
 		{ "show pools blue", ACT_ROUTER_POOL, { { SLOT_ROUTER_POOL, "blue" } } },
 		{ "show generations", ACT_GENERATIONS, { { 0 } } },
 		{ "show generations 7", ACT_GENERATION, { { SLOT_GENERATION, "7" } } },
+		{ "explain 198.51.100.10:80/tcp",
+		  ACT_EXPLAIN,
+		  { { SLOT_WAY, "198.51.100.10:80/tcp" } } },
+		{ "explain a.example/x method POST header X-A:1 listener http",
+		  ACT_EXPLAIN,
+		  { { SLOT_WAY, "a.example/x" },
+		    { SLOT_METHOD, "POST" },
+		    { SLOT_HEADER, "X-A:1" },
+		    { SLOT_LISTENER, "http" } } },
 		{ "show route-for GET a.example /x header X-A:1 listener http",
 		  ACT_ROUTE_FOR,
 		  { { SLOT_METHOD, "GET" },
@@ -250,19 +297,30 @@ static void a_wrong_word_is_named_with_what_was_possible(void **state)
 	static const struct {
 		const char *words, *why;
 	} lines[] = {
-		{ "", "no command; possible: show, set, watch, config, sync, rollback, help" },
-		{ "foo", "unknown word \"foo\"; possible: show, set, watch, config, sync, "
-			 "rollback, help" },
-		{ "~",
-		  "unknown word \"\"; possible: show, set, watch, config, sync, rollback, help" },
+		{ "",
+		  "no command; possible: show, set, watch, explain, config, sync, rollback, help" },
+		{ "foo", "unknown word \"foo\"; possible: show, set, watch, explain, config, "
+			 "sync, rollback, help" },
+		{ "~", "unknown word \"\"; possible: show, set, watch, explain, config, sync, "
+		       "rollback, help" },
 		{ "s", "ambiguous word \"s\"; possible: show, set, sync" },
 		{ "show v", "ambiguous word \"v\" after \"show\"; possible: version, vpp" },
 		{ "show lb x", "unknown word \"x\" after \"show lb\"; possible: state, counters" },
-		{ "show", "\"show\" is not complete; possible: version, frontends, backends, "
-			  "healthchecks, lb, vpp, announcements, sessions, speaker, router, "
-			  "listeners, routes, pools, generations, route-for" },
+		{ "show",
+		  "\"show\" is not complete; possible: version, frontends, backends, "
+		  "healthchecks, config, overrides, lb, vpp, history, announcements, sessions, "
+		  "speaker, router, listeners, routes, streams, pools, generations, route-for" },
 		{ "show version now", "unexpected word \"now\" after \"show version\"" },
 		{ "show backends a b", "unexpected word \"b\" after \"show backends a\"" },
+		{ "show backends state down a",
+		  "unknown word \"a\" after \"show backends state down\"; possible: name" },
+		{ "show backends state good", "bad word \"good\" after \"show backends state\", "
+					      "expected up, down, unknown, paused or disabled" },
+		{ "set backends address x pause",
+		  "bad word \"x\" after \"set backends address\", expected an IP address" },
+		{ "set backend a pause until soon",
+		  "bad word \"soon\" after \"set backend a pause until\", expected a time such as "
+		  "22:00 or 2026-04-15T22:00" },
 		{ "set backend", "\"set backend\" is not complete; possible: <name>" },
 		{ "set backend a",
 		  "\"set backend a\" is not complete; possible: pause, resume, enable, disable" },
@@ -276,14 +334,15 @@ static void a_wrong_word_is_named_with_what_was_possible(void **state)
 		{ "set backend a pause for -5s",
 		  "bad word \"-5s\" after \"set backend a pause for\", expected a duration such as "
 		  "90s or 1h30m" },
-		{ "set backend a pause for 1s for 2s", "unknown word \"for\" after \"set backend a "
-						       "pause for 1s\"; possible: reason, wait" },
+		{ "set backend a pause for 1s for 2s",
+		  "unknown word \"for\" after \"set backend a "
+		  "pause for 1s\"; possible: reason, from, until, wait" },
 		{ "set frontend f pool p backend b weight 101",
 		  "bad word \"101\" after \"set frontend f pool p backend b weight\", expected a "
 		  "number from 0 to 100" },
 		{ "set frontend f pool p backend b weight 5 flush flush",
-		  "unexpected word \"flush\" after \"set frontend f pool p backend b weight 5 "
-		  "flush\"" },
+		  "unknown word \"flush\" after \"set frontend f pool p backend b weight 5 "
+		  "flush\"; possible: reason" },
 		{ "watch events num 0",
 		  "bad word \"0\" after \"watch events num\", expected a number from 1 to "
 		  "4294967295" },
@@ -300,8 +359,8 @@ static void a_wrong_word_is_named_with_what_was_possible(void **state)
 		  "bad word \"\" after \"sync lb state\", expected the name of a frontend" },
 		{ "show backends \xff",
 		  "bad word \"\xff\" after \"show backends\", expected the name of a backend" },
-		{ "exit", "unknown word \"exit\"; possible: show, set, watch, config, sync, "
-			  "rollback, help" },
+		{ "exit", "unknown word \"exit\"; possible: show, set, watch, explain, config, "
+			  "sync, rollback, help" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
@@ -349,57 +408,95 @@ static void check_help(const char *words, const char *want)
 	assert_string_equal(buf_cstr(&out), want);
 }
 
+/* What help has between "show" and "watch". */
+#define HELP_OF_SET                                                                                \
+	"set backend <name> pause [reason <text>] [from <time>] [for <duration>] "                 \
+	"[until <time>] [wait [<duration>]]\n"                                                     \
+	"                              no probes, no new flows; flows stay\n"                      \
+	"set backend <name> resume [reason <text>]\n"                                              \
+	"                              end a pause: probe again\n"                                 \
+	"set backend <name> enable [reason <text>] [for <duration>] [until <time>]\n"              \
+	"                              use it, whatever the file says\n"                           \
+	"set backend <name> disable [reason <text>] [for <duration>] [until <time>] "              \
+	"[wait [<duration>]]\n"                                                                    \
+	"                              take it out and tear its flows down\n"                      \
+	"set backends address <address> pause [reason <text>] [from <time>] [for "                 \
+	"<duration>] [until <time>] [plan]\n"                                                      \
+	"                              no probes, no new flows; flows stay\n"                      \
+	"set backends address <address> resume [reason <text>] [plan]\n"                           \
+	"                              end pauses: probe again\n"                                  \
+	"set backends address <address> enable [reason <text>] [for <duration>] [until "           \
+	"<time>] [plan]\n"                                                                         \
+	"                              use them, whatever the file says\n"                         \
+	"set backends address <address> disable [reason <text>] [for <duration>] [until "          \
+	"<time>] [plan]\n"                                                                         \
+	"                              take them out and tear their flows down\n"                  \
+	"set backends <glob> pause [reason <text>] [from <time>] [for <duration>] [until "         \
+	"<time>] [plan]\n"                                                                         \
+	"                              no probes, no new flows; flows stay\n"                      \
+	"set backends <glob> resume [reason <text>] [plan]\n"                                      \
+	"                              end pauses: probe again\n"                                  \
+	"set backends <glob> enable [reason <text>] [for <duration>] [until <time>] [plan]\n"      \
+	"                              use them, whatever the file says\n"                         \
+	"set backends <glob> disable [reason <text>] [for <duration>] [until <time>] [plan]\n"     \
+	"                              take them out and tear their flows down\n"                  \
+	"set frontend <name> pool <pool> backend <name> weight <0-100> [reason <text>] "           \
+	"[flush]\n"                                                                                \
+	"                              set the weight of a backend in a pool\n"                    \
+	"set vip <name> drain [reason <text>] [wait [<duration>]]\n"                               \
+	"                              announce graceful shutdown, then withdraw\n"                \
+	"set vip <name> undrain        end a drain: announce it again\n"
+
 static void help_shows_every_command_with_its_options(void **state)
 {
 	check_help(
 		"",
-		"show version                  version of maglevc\n"
-		"show frontends                all frontends\n"
+		"show version                  versions of maglevc and of the servers\n"
+		"show frontends [state <state>] [name <glob>]\n"
+		"                              all frontends\n"
 		"show frontends <name>         one frontend, its pools and backends\n"
-		"show backends                 all backends\n"
+		"show backends [state <state>] [name <glob>]\n"
+		"                              all backends\n"
 		"show backends <name>          one backend, its probes and transitions\n"
-		"show healthchecks             all health checks\n"
+		"show healthchecks [name <glob>]\n"
+		"                              all health checks\n"
 		"show healthchecks <name>      one health check\n"
+		"show config                   the configuration in force, with all defaults\n"
+		"show overrides [name <glob>]  what operators have set at run time, and who\n"
 		"show lb state                 what the data plane has, and should have\n"
 		"show lb counters              packets and bytes of the data plane\n"
 		"show vpp info                 version and age of the VPP we are connected to\n"
 		"show vpp lb state             what the data plane has, and should have\n"
 		"show vpp lb counters          packets and bytes of the data plane\n"
-		"show announcements            VIPs of the speaker\n"
+		"show history [frontend <name>] [backend <name>] [day]\n"
+		"                              what maglevd has recorded of a frontend or backend\n"
+		"show announcements [state <state>] [name <glob>]\n"
+		"                              VIPs of the speaker\n"
 		"show announcements <name>     one VIP, and why it is announced or not\n"
-		"show sessions                 BGP and BFD sessions of the speaker\n"
+		"show sessions [state <state>] [name <glob>]\n"
+		"                              BGP and BFD sessions of the speaker\n"
 		"show speaker                  the speaker, its maglevds and FRR\n"
 		"show router                   the router: figures, configuration\n"
-		"show listeners                listeners of the router\n"
-		"show routes                   routes of the router, with rates\n"
+		"show listeners [name <glob>]  listeners of the router\n"
+		"show routes [name <glob>]     routes of the router, with rates\n"
 		"show routes <name>            one route: its rules, and where they lead\n"
-		"show pools                    pools of the router, with rates\n"
+		"show streams [name <glob>]    streams of the router, with figures\n"
+		"show pools [name <glob>]      pools of the router, with rates\n"
 		"show pools <name>             one pool and its servers\n"
 		"show generations              the last configurations of the router\n"
 		"show generations <number>     what one of them has changed\n"
 		"show route-for <method> <host> <path> [header <text>] [listener <name>]\n"
-		"                              where a request would go, and why\n"
-		"set backend <name> pause [reason <text>] [for <duration>] [wait [<duration>]]\n"
-		"                              no probes, no new flows; flows stay\n"
-		"set backend <name> resume [reason <text>]\n"
-		"                              end a pause: probe again\n"
-		"set backend <name> enable [reason <text>] [for <duration>]\n"
-		"                              use it, whatever the file says\n"
-		"set backend <name> disable [reason <text>] [for <duration>] [wait [<duration>]]\n"
-		"                              take it out and tear its flows down\n"
-		"set frontend <name> pool <pool> backend <name> weight <0-100> [flush]\n"
-		"                              set the weight of a backend in a pool\n"
-		"set vip <name> drain [reason <text>] [wait [<duration>]]\n"
-		"                              announce graceful shutdown, then withdraw\n"
-		"set vip <name> undrain        end a drain: announce it again\n"
+		"                              where a request would go, and why\n" HELP_OF_SET
 		"watch events [num <n>] [log [level <level>]] [backend] [frontend] [config] "
 		"[dataplane] [info] [probes]\n"
-		"                              states, then what happens, as lines of JSON\n"
+		"                              states, then what happens\n"
 		"watch announcements [num <n>]\n"
-		"                              VIPs and sessions of the speaker, as lines of JSON\n"
+		"                              VIPs and sessions of the speaker\n"
 		"watch router [num <n>] [rates]\n"
-		"                              listeners, routes and pools of the router, as lines "
-		"of JSON\n"
+		"                              listeners, routes and pools of the router\n"
+		"explain <VIP|HOST/PATH|name> [method <method>] [header <text>] "
+		"[listener <name>]\n"
+		"                              the way of a packet, and where it is broken\n"
 		"config check                  is the file good, what would a reload change\n"
 		"config reload                 have the server read its file again\n"
 		"sync lb state [<frontend>] [plan]\n"
@@ -413,19 +510,22 @@ static void help_shows_every_command_with_its_options(void **state)
 
 static void help_shows_what_follows_some_words(void **state)
 {
-	check_help(
-		"set ba",
-		"set backend <name> pause [reason <text>] [for <duration>] [wait [<duration>]]\n"
-		"                              no probes, no new flows; flows stay\n"
-		"set backend <name> resume [reason <text>]\n"
-		"                              end a pause: probe again\n"
-		"set backend <name> enable [reason <text>] [for <duration>]\n"
-		"                              use it, whatever the file says\n"
-		"set backend <name> disable [reason <text>] [for <duration>] [wait [<duration>]]\n"
-		"                              take it out and tear its flows down\n");
-	check_help("show fr",
-		   "show frontends                all frontends\n"
-		   "show frontends <name>         one frontend, its pools and backends\n");
+	check_help("set ba",
+		   "set backend <name> pause [reason <text>] [from <time>] [for <duration>] "
+		   "[until <time>] [wait [<duration>]]\n"
+		   "                              no probes, no new flows; flows stay\n"
+		   "set backend <name> resume [reason <text>]\n"
+		   "                              end a pause: probe again\n"
+		   "set backend <name> enable [reason <text>] [for <duration>] [until <time>]\n"
+		   "                              use it, whatever the file says\n"
+		   "set backend <name> disable [reason <text>] [for <duration>] [until <time>] "
+		   "[wait [<duration>]]\n"
+		   "                              take it out and tear its flows down\n");
+	check_help("show fr", "show frontends [state <state>] [name <glob>]\n"
+			      "                              all frontends\n"
+			      "show frontends <name>         one frontend, its pools and backends\n"
+			      "  state <state>               only those in that state\n"
+			      "  name <glob>                 only those whose name matches\n");
 }
 
 static void help_of_one_command_explains_its_options(void **state)
@@ -433,7 +533,7 @@ static void help_of_one_command_explains_its_options(void **state)
 	static const char want[] =
 		"watch events [num <n>] [log [level <level>]] [backend] [frontend] [config] "
 		"[dataplane] [info] [probes]\n"
-		"                              states, then what happens, as lines of JSON\n"
+		"                              states, then what happens\n"
 		"  num <n>                     end after that many events\n"
 		"  log [level <level>]         lines of the log (from info up)\n"
 		"  backend                     transitions of backends\n"
@@ -463,7 +563,7 @@ static void completion_can_ask_what_comes_next(void **state)
 	struct walk w;
 
 	walk_start(&w, true);
-	assert_int_equal(walk_next(&w, next), 9);
+	assert_int_equal(walk_next(&w, next), 10);
 	assert_int_equal(walk_step(&w, "sync"), WALK_OK);
 	assert_int_equal(walk_step(&w, "lb"), WALK_OK);
 	assert_false(walk_is_complete(&w));
@@ -482,12 +582,15 @@ static void completion_can_ask_what_comes_next(void **state)
 static const char *example_of(const struct node *node)
 {
 	static const char *const examples[] = {
-		[NODE_FRONTEND] = "www", [NODE_BACKEND] = "web1", [NODE_HEALTHCHECK] = "ping",
-		[NODE_POOL] = "primary", [NODE_NUMBER] = "7",	  [NODE_CHOICE] = "info",
-		[NODE_VIP] = "www",	 [NODE_DURATION] = "1s",  [NODE_TEXT] = "some words",
-		[NODE_REST] = "show",	 [NODE_ROUTE] = "api",	  [NODE_ROUTER_POOL] = "blue",
+		[NODE_FRONTEND] = "www",     [NODE_BACKEND] = "web1", [NODE_HEALTHCHECK] = "ping",
+		[NODE_POOL] = "primary",     [NODE_NUMBER] = "7",     [NODE_TIME] = "22:00",
+		[NODE_ADDRESS] = "10.0.0.1", [NODE_VIP] = "www",      [NODE_DURATION] = "1s",
+		[NODE_TEXT] = "some words",  [NODE_REST] = "show",    [NODE_ROUTE] = "api",
+		[NODE_ROUTER_POOL] = "blue",
 	};
 
+	if (node->kind == NODE_CHOICE)
+		return node->choices[0];
 	return node->kind == NODE_KEYWORD ? node->word : examples[node->kind];
 }
 
@@ -523,6 +626,7 @@ static void every_word_that_may_come_next_is_taken_and_leads_to_a_command(void *
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(filters_and_times_are_arguments),
 		cmocka_unit_test(commands_lead_to_their_act_and_arguments),
 		cmocka_unit_test(commands_of_the_speaker_lead_to_theirs),
 		cmocka_unit_test(commands_of_the_router_lead_to_theirs),

@@ -11,7 +11,9 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "src/maglevc/columns.h"
+#include "src/maglevc/pipe.h"
 #include "src/maglevc/text.h"
+#include "src/maglevc/words.h"
 
 void candidates_add(struct candidates *c, const char *word, const char *help)
 {
@@ -100,6 +102,27 @@ static int reach(struct typing *t, struct walk *w, const struct node *nodes[WALK
 	return 0;
 }
 
+/*
+ * What may come behind a bar: one of the words of pipe.h, if none is there yet. Returns false if
+ * there is no bar.
+ */
+static bool is_behind_bar(const struct typing *t, bool *ret_word)
+{
+	for (size_t i = t->n; i > 0; i--)
+		if (t->words[i - 1] == words_bar) {
+			*ret_word = i == t->n;
+			return true;
+		}
+	return false;
+}
+
+static void add_pipe_words(const struct typing *t, struct candidates *out)
+{
+	for (size_t i = 0; pipe_words[i].word; i++)
+		if (str_starts(str_of(pipe_words[i].word), str_of(t->begin)))
+			candidates_add(out, pipe_words[i].word, pipe_words[i].help);
+}
+
 void complete(const struct typing *t, names_fn names, void *user, struct candidates *ret)
 {
 	_cleanup_(buf_free) struct buf why = { 0 };
@@ -108,10 +131,16 @@ void complete(const struct typing *t, names_fn names, void *user, struct candida
 	const struct asking a = { .typing = &rest, .names = names, .user = user };
 	struct walk w;
 	size_t n = 0;
+	bool word;
 
 	assert(t && t->begin && names && ret);
 
 	*ret = (struct candidates){ 0 };
+	if (is_behind_bar(t, &word)) {
+		if (word)
+			add_pipe_words(t, ret);
+		return;
+	}
 	if (reach(&rest, &w, nodes, &n, &why) < 0)
 		return;
 	for (size_t i = 0; i < n; i++)
@@ -259,6 +288,22 @@ static struct area below(struct area area, const struct buf *text)
 	return area;
 }
 
+/* Behind a bar: its words, or what the last one takes. */
+static void explain_pipe(const struct typing *t, bool word, struct columns *rows)
+{
+	struct candidates found = { 0 };
+
+	if (word)
+		add_pipe_words(t, &found);
+	else
+		add_row(rows, "<text>", "a regular expression; case does not matter");
+	for (size_t i = 0; i < found.n; i++)
+		add_row(rows, found.items[i].word, found.items[i].help);
+	if (word && !found.n)
+		columns_line(rows, TINT_NONE, "nothing here begins with \"%s\"", t->begin);
+	candidates_free(&found);
+}
+
 void complete_explain(const struct typing *t, names_fn names, void *user, struct area area,
 		      struct buf *out)
 {
@@ -270,8 +315,13 @@ void complete_explain(const struct typing *t, names_fn names, void *user, struct
 	struct candidates found = { 0 };
 	struct walk w;
 	size_t n = 0;
-	bool any;
+	bool any, word;
 
+	if (is_behind_bar(t, &word)) {
+		explain_pipe(t, word, rows);
+		columns_write(rows, 2, out);
+		return;
+	}
 	if (reach(&rest, &w, nodes, &n, &why) < 0) {
 		text_add_lines(out, "  ", buf_cstr(&why));
 		return;
@@ -280,6 +330,8 @@ void complete_explain(const struct typing *t, names_fn names, void *user, struct
 	if (!*rest.begin && walk_is_complete(&w)) {
 		add_row(rows, "<Enter>",
 			w.path[w.n_path - 1]->act ? w.path[w.n_path - 1]->help : "");
+		if (rest.shell && w.command.act != ACT_EXIT)
+			add_row(rows, "|", "only some of the lines, or their number");
 		any = true;
 	}
 	if (!any)

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "src/maglevc/words.h"
 
 static unsigned asked;
 
@@ -57,7 +58,7 @@ static void check(const char *line, const char *begin, const char *expected)
 
 static void keywords_come_from_the_tree(void **state)
 {
-	check("", "", "show set watch config sync rollback help exit quit");
+	check("", "", "show set watch explain config sync rollback help exit quit");
 	check("", "s", "show set sync");
 	check("show", "v", "version vpp");
 	check("sh vp", "", "info lb");
@@ -67,12 +68,12 @@ static void keywords_come_from_the_tree(void **state)
 
 static void names_come_from_the_server(void **state)
 {
-	check("show frontends", "", "www wiki dns");
+	check("show frontends", "", "www wiki dns state name");
 	check("show frontends", "w", "www wiki");
-	check("show healthchecks", "", "ping");
+	check("show healthchecks", "", "ping name");
 	check("set frontend www pool", "", "primary spare www");
 	check("set backend web1", "", "pause resume enable disable");
-	check("show announcements", "", "mail www");
+	check("show announcements", "", "mail www state name");
 	check("set vip", "w", "www");
 	check("set vip www drain", "", "reason wait");
 }
@@ -80,7 +81,7 @@ static void names_come_from_the_server(void **state)
 /* Names with control characters are not offered. */
 static void names_that_cannot_be_typed_are_left_out(void **state)
 {
-	check("show backends", "", "web1 web2");
+	check("show backends", "", "web1 web2 state name");
 }
 
 static void nobody_is_asked_where_no_name_can_stand(void **state)
@@ -89,7 +90,7 @@ static void nobody_is_asked_where_no_name_can_stand(void **state)
 	check("show", "f", "frontends");
 	check("set backend web1 pause for", "", "");
 	assert_int_equal(asked, 0);
-	check("show frontends", "", "www wiki dns");
+	check("show frontends", "", "www wiki dns state name");
 	assert_int_equal(asked, 1);
 }
 
@@ -193,9 +194,12 @@ static void names_take_what_help_leaves(void **state)
 	const struct typing t = { .words = words, .n = 2, .begin = "", .shell = true };
 	_cleanup_(buf_free) struct buf out = { 0 };
 
-	complete_explain(&t, give_names, NULL, (struct area){ 12, 4 }, &out);
+	complete_explain(&t, give_names, NULL, (struct area){ 12, 7 }, &out);
 	assert_string_equal(buf_cstr(&out), "  <name>   one frontend, its pools and backends\n"
+					    "  state    only those in that state\n"
+					    "  name     only those whose name matches\n"
 					    "  <Enter>  all frontends\n"
+					    "  |        only some of the lines, or their number\n"
 					    "    www\n"
 					    "    ... and 2 more\n");
 }
@@ -217,17 +221,53 @@ static void help_tells_what_each_word_is_for(void **state)
 		   "  check   is the file good, what would a reload change\n"
 		   "  reload  have the server read its file again\n");
 	check_help("config", "r", "  reload  have the server read its file again\n");
-	check_help("show version", "", "  <Enter>  version of maglevc\n");
+	check_help("show version", "",
+		   "  <Enter>  versions of maglevc and of the servers\n"
+		   "  |        only some of the lines, or their number\n");
 }
 
 static void help_shows_names_where_one_may_stand(void **state)
 {
 	check_help("show frontends", "",
 		   "  <name>   one frontend, its pools and backends\n"
+		   "  state    only those in that state\n"
+		   "  name     only those whose name matches\n"
 		   "  <Enter>  all frontends\n"
+		   "  |        only some of the lines, or their number\n"
 		   "    www   wiki  dns\n");
 	check_help("set frontend www pool primary backend web1 weight", "",
 		   "  <0-100>  set the weight of a backend in a pool\n");
+}
+
+/* The bar is a word of its own only as words_split() makes it. */
+static void behind_a_bar_there_are_words_of_its_own(void **state)
+{
+	const char *const words[] = { "show", "backends", words_bar, "match" };
+	struct typing t = { .words = words, .n = 3, .begin = "", .shell = true };
+	_cleanup_(buf_free) struct buf out = { 0 };
+	struct candidates c;
+
+	complete(&t, give_names, NULL, &c);
+	assert_int_equal(c.n, 3);
+	assert_string_equal(c.items[0].word, "match");
+	candidates_free(&c);
+	complete_explain(&t, give_names, NULL, (struct area){ 80, 24 }, &out);
+	assert_string_equal(buf_cstr(&out), "  match   only lines that match\n"
+					    "  except  only lines that do not match\n"
+					    "  count   how many lines there are\n");
+	t.n = 4;
+	complete(&t, give_names, NULL, &c);
+	assert_int_equal(c.n, 0);
+	candidates_free(&c);
+}
+
+static void filters_are_offered_but_not_with_a_name(void **state)
+{
+	check("show backends web1", "", "");
+	check("show backends state", "", "up down unknown paused disabled");
+	check("show backends state up", "", "name");
+	check("show backends name w* state", "p", "paused");
+	check("show sessions state", "", "up down");
 }
 
 static void help_says_why_there_is_none(void **state)
@@ -253,6 +293,8 @@ int main(void)
 		cmocka_unit_test(names_take_what_help_leaves),
 		cmocka_unit_test(help_tells_what_each_word_is_for),
 		cmocka_unit_test(help_shows_names_where_one_may_stand),
+		cmocka_unit_test(behind_a_bar_there_are_words_of_its_own),
+		cmocka_unit_test(filters_are_offered_but_not_with_a_name),
 		cmocka_unit_test(help_says_why_there_is_none),
 	};
 

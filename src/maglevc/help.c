@@ -36,6 +36,8 @@ static void write_option(const struct node *node, struct buf *out);
 static void write_options(const struct node *children, struct buf *out)
 {
 	for (size_t i = 0; children && children[i].word; i++) {
+		if (children[i].alone)
+			continue;
 		buf_adds(out, " [");
 		write_option(&children[i], out);
 		buf_addc(out, ']');
@@ -56,7 +58,7 @@ static void write_option(const struct node *node, struct buf *out)
 
 /*
  * Adds entries for all commands that begin with path and continue with node. Options are part of
- * the entry of their command, so the recursion does not descend into them.
+ * the entry of their command, so the recursion descends only into those that stand alone.
  */
 static void add_commands(struct help *h, const char *path, const struct node *node)
 {
@@ -74,8 +76,9 @@ static void add_commands(struct help *h, const char *path, const struct node *no
 		add_entry(h, &line, node->help);
 		line.n = bare;
 	}
-	for (size_t i = 0; !node->options && node->children && node->children[i].word; i++)
-		add_commands(h, buf_cstr(&line), &node->children[i]);
+	for (size_t i = 0; node->children && node->children[i].word; i++)
+		if (!node->options || node->children[i].alone)
+			add_commands(h, buf_cstr(&line), &node->children[i]);
 }
 
 /* Adds an indented entry for each option of a command. */
@@ -84,6 +87,8 @@ static void add_options(struct help *h, const struct node *children)
 	for (size_t i = 0; children && children[i].word; i++) {
 		_cleanup_(buf_free) struct buf line = { 0 };
 
+		if (children[i].alone)
+			continue;
 		buf_adds(&line, "  ");
 		write_option(&children[i], &line);
 		add_entry(h, &line, children[i].help);

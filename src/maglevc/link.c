@@ -2,8 +2,10 @@
 #include "src/maglevc/link.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/mem.h"
 #include "base/units.h"
 #include "lib/grpc/client.h"
 #include "proto/grpc/health.pb-c.h"
@@ -29,44 +31,61 @@ static void on_answer(const ProtobufCMessage *message, void *user)
  */
 static void on_over(enum grpc_status status, const char *text, void *user)
 {
-	struct link *l = user;
-	bool lost = status == GRPC_UNAVAILABLE && !l->session->clients[SERVER_MAGLEVD].connected;
+	struct link_check *k = user;
+	bool lost = status == GRPC_UNAVAILABLE && !k->client->connected;
 
-	l->call = NULL;
-	l->tried = true;
-	l->silent = status == GRPC_DEADLINE_EXCEEDED;
-	l->why.n = 0;
-	if (lost || l->silent)
-		buf_adds(&l->why, text);
+	k->call = NULL;
+	k->tried = true;
+	k->silent = status == GRPC_DEADLINE_EXCEEDED;
+	k->why.n = 0;
+	if (lost || k->silent)
+		buf_adds(&k->why, text);
 }
 
-static void ask(struct link *l)
+static void ask(struct link_check *k)
 {
 	Grpc__Health__V1__HealthCheckRequest request;
 	const struct grpc_client_events events = { .message = on_answer,
 						   .done = on_over,
-						   .user = l };
+						   .user = k };
 
 	grpc__health__v1__health_check_request__init(&request);
-	l->call = grpc_client_call(l->session->clients[SERVER_MAGLEVD].client, &health_check,
-				   &request.base, PATIENCE, &events);
+	k->call = grpc_client_call(k->client->client, &health_check, &request.base, PATIENCE,
+				   &events);
+}
+
+static enum link_state state_of(const struct link_check *k)
+{
+	if (k->silent)
+		return LINK_SILENT;
+	if (k->client->connected)
+		return LINK_REACHABLE;
+	return k->tried ? LINK_UNREACHABLE : LINK_CONNECTING;
 }
 
 static void on_tick(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct link *l = container_of(w, struct link, tick);
-	bool well = link_state(l) == LINK_REACHABLE;
 
 	l->ticks++;
-	if (!l->call && (!well || l->ticks % EVERY == 0))
-		ask(l);
+	for (size_t i = 0; i < l->n; i++) {
+		struct link_check *k = &l->checks[i];
+
+		if (!k->call && (state_of(k) != LINK_REACHABLE || l->ticks % EVERY == 0))
+			ask(k);
+	}
 }
 
 void link_start(struct link *l, struct session *s)
 {
-	assert(l && s && s->loop);
+	const struct session_servers *servers = &s->servers[SERVER_MAGLEVD];
 
-	*l = (struct link){ .session = s };
+	assert(l && s && s->loop && servers->n);
+
+	*l = (struct link){ .session = s, .n = servers->n };
+	l->checks = mem_zalloc(l->n * sizeof(*l->checks));
+	for (size_t i = 0; i < l->n; i++)
+		l->checks[i].client = &servers->items[i];
 	ev_timer_init(&l->tick, on_tick, 0., TICK);
 	ev_timer_start(s->loop, &l->tick);
 }
@@ -74,16 +93,29 @@ void link_start(struct link *l, struct session *s)
 void link_stop(struct link *l)
 {
 	ev_timer_stop(l->session->loop, &l->tick);
-	if (l->call)
-		grpc_client_cancel(TAKE_PTR(l->call));
-	buf_free(&l->why);
+	for (size_t i = 0; i < l->n; i++) {
+		if (l->checks[i].call)
+			grpc_client_cancel(l->checks[i].call);
+		buf_free(&l->checks[i].why);
+	}
+	free(l->checks);
 }
 
 enum link_state link_state(const struct link *l)
 {
-	if (l->silent)
-		return LINK_SILENT;
-	if (l->session->clients[SERVER_MAGLEVD].connected)
-		return LINK_REACHABLE;
-	return l->tried ? LINK_UNREACHABLE : LINK_CONNECTING;
+	enum link_state worst = LINK_REACHABLE;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (state_of(&l->checks[i]) > worst)
+			worst = state_of(&l->checks[i]);
+	return worst;
+}
+
+size_t link_lost(const struct link *l)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		n += state_of(&l->checks[i]) >= LINK_SILENT;
+	return n;
 }

@@ -3,27 +3,44 @@
  * maglevc: the command line client of maglevd, maglev-speaker and maglev-router. A command given as
  * arguments is carried out over the API, and the exit code says how it went. Without arguments
  * maglevc is a shell if it runs on a terminal, otherwise it reads a script from standard input. It
- * keeps no state between runs (NFR-5.4), except a history if --history names a file.
+ * keeps no state between runs (NFR-5.4), except the history of the shell.
  */
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "src/maglevc/action.h"
 #include "src/maglevc/command.h"
 #include "src/maglevc/completion.h"
 #include "src/maglevc/options.h"
 #include "src/maglevc/session.h"
 #include "src/maglevc/shell.h"
 
-static enum status run_command(struct session *s)
+/*
+ * The shell, and a watch on a terminal, are coloured unless --color, MAGLEV_COLOR or NO_COLOR
+ * (https://no-color.org) disables it.
+ */
+static bool wants_color(const struct options *o)
 {
-	const char *const *words = (const char *const *)s->options->words.items;
+	const char *none = getenv("NO_COLOR");
+
+	return o->color_given ? o->color : !(none && *none);
+}
+
+static enum status run_command(struct session *s, struct options *o)
+{
+	const char *const *words = (const char *const *)o->words.items;
 	_cleanup_(buf_free) struct buf why = { 0 };
 	struct command c;
 
-	if (command_parse(words, s->options->words.n, false, &c, &why) == 0)
+	if (command_parse(words, o->words.n, false, &c, &why) == 0) {
+		const struct action *a = action_of(c.act);
+
+		if (s->asks && a && a->method->server_streaming)
+			o->color = wants_color(o);
 		return session_run(s, &c);
+	}
 	session_complain(s, "%s", buf_cstr(&why));
 	fputs("Try 'maglevc help'.\n", stderr);
 	return STATUS_USAGE;
@@ -57,17 +74,6 @@ static void set_characters(void)
 		setlocale(LC_CTYPE, "C.UTF-8");
 }
 
-/*
- * The shell is coloured unless --color, MAGLEV_COLOR or NO_COLOR (https://no-color.org) disables
- * it.
- */
-static bool wants_color(const struct options *o)
-{
-	const char *none = getenv("NO_COLOR");
-
-	return o->color_given ? o->color : !(none && *none);
-}
-
 static enum status run(struct options *o)
 {
 	struct session s = {
@@ -76,11 +82,12 @@ static enum status run(struct options *o)
 	enum status status;
 
 	s.shell = o->words.n == 0;
+	s.asks = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	if (!s.shell && strcmp(o->words.items[0], "completion") == 0) {
 		status = show_completion(&s);
 	} else if (!s.shell) {
-		status = run_command(&s);
-	} else if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) {
+		status = run_command(&s, o);
+	} else if (s.asks) {
 		set_characters();
 		s.keys = true;
 		o->color = wants_color(o);

@@ -55,7 +55,7 @@ static void write_commands(struct buf *out)
 		      "complete\ncommands, flags and names.\n");
 }
 
-#define FLAGS 12
+#define FLAGS 13
 
 static const char *const formats[] = { "text", "json", NULL };
 
@@ -68,22 +68,25 @@ static void write_servers(struct options *o, struct cli_option table[SERVER_FLAG
 		  .kind = CLI_STRING,
 		  .env = "MAGLEV_SERVER",
 		  .fallback = "localhost:9090",
-		  .argument = "HOST:PORT",
-		  .help = "the maglevd to talk to",
+		  .argument = "HOST[:PORT],...",
+		  .help = "the maglevds to talk to",
+		  .given = &o->given[SERVER_MAGLEVD],
 		  .string = &o->servers[SERVER_MAGLEVD] },
 		{ .name = "speaker",
 		  .kind = CLI_STRING,
 		  .env = "MAGLEV_SPEAKER",
 		  .fallback = "localhost:9095",
-		  .argument = "HOST:PORT",
-		  .help = "the maglev-speaker to talk to, for announcements and sessions",
+		  .argument = "HOST[:PORT],...",
+		  .help = "the maglev-speakers to talk to, for announcements and sessions",
+		  .given = &o->given[SERVER_SPEAKER],
 		  .string = &o->servers[SERVER_SPEAKER] },
 		{ .name = "router",
 		  .kind = CLI_STRING,
 		  .env = "MAGLEV_ROUTER",
 		  .fallback = "localhost:9096",
-		  .argument = "HOST:PORT",
-		  .help = "the maglev-router to talk to, for routes, pools and generations",
+		  .argument = "HOST[:PORT],...",
+		  .help = "the maglev-routers to talk to, for routes, pools and generations",
+		  .given = &o->given[SERVER_ROUTER],
 		  .string = &o->servers[SERVER_ROUTER] },
 	};
 
@@ -109,15 +112,25 @@ static void write_table(struct options *o, const char **output, struct cli_optio
 		{ .name = "color",
 		  .kind = CLI_BOOL,
 		  .env = "MAGLEV_COLOR",
-		  .help = "colour states and labels; default: only in the shell",
+		  .help = "colour states and labels; default: in the shell, and a watch on a "
+			  "terminal",
 		  .given = &o->color_given,
 		  .boolean = &o->color },
 		{ .name = "history",
 		  .kind = CLI_STRING,
 		  .env = "MAGLEV_HISTORY",
 		  .argument = "FILE",
-		  .help = "keep the shell's history there; default: only in memory",
+		  .help = "keep the shell's history there; empty: only in memory; default: "
+			  "~/.local/state/maglevc/history",
+		  .given = &o->history_given,
 		  .string = &o->history },
+		{ .name = "yes",
+		  .letter = 'y',
+		  .kind = CLI_BOOL,
+		  .env = "MAGLEV_YES",
+		  .fallback = "false",
+		  .help = "act on many backends without a question",
+		  .boolean = &o->yes },
 		{ .name = "timeout",
 		  .kind = CLI_DURATION,
 		  .env = "MAGLEV_TIMEOUT",
@@ -192,7 +205,6 @@ enum cli_verdict options_parse(struct options *o, int argc, char *const argv[], 
 	drop_empty(&o->tls_files.certificate);
 	drop_empty(&o->tls_files.key);
 	drop_empty(&o->tls_name);
-	drop_empty(&o->history);
 	v = check(o, output, out);
 	if (v != CLI_OK)
 		options_free(o);

@@ -26,10 +26,13 @@ enum server {
 };
 
 struct options {
-	const char *servers[SERVERS]; /* their addresses */
+	const char *servers[SERVERS]; /* lists of their addresses, see servers.h */
+	bool given[SERVERS];	      /* the flag or its variable is given */
 	bool color;		      /* the value of the flag; false if it is not given */
 	bool color_given;	      /* the flag or its variable is given */
-	const char *history;	      /* file of the shell's history; NULL: none */
+	const char *history;	      /* file of the shell's history; NULL: none is given */
+	bool history_given;	      /* "" then means: none */
+	bool yes;		      /* act on several backends without a question */
 	bool json;
 	int64_t timeout; /* ns, for connecting and for each answer */
 	bool tls;	 /* also set if any of the following is given */

@@ -98,10 +98,11 @@ static void whether_colour_was_said_is_known(void **state)
 static void a_history_is_kept_where_it_is_said(void **state)
 {
 	assert_int_equal(PARSE(), CLI_OK);
-	assert_null(o.history);
+	assert_false(o.history_given);
 	setenv("MAGLEV_HISTORY", "", 1);
 	assert_int_equal(PARSE(), CLI_OK);
-	assert_null(o.history);
+	assert_true(o.history_given);
+	assert_string_equal(o.history, "");
 	assert_int_equal(PARSE("--history", "h"), CLI_OK);
 	assert_string_equal(o.history, "h");
 }
@@ -190,7 +191,7 @@ static void flags_that_make_no_sense_are_refused(void **state)
 static void help_shows_flags_and_commands(void **state)
 {
 	assert_int_equal(PARSE("--help"), CLI_EXIT_OK);
-	assert_non_null(strstr(buf_cstr(&text), "\n  --server HOST:PORT"));
+	assert_non_null(strstr(buf_cstr(&text), "\n  --server HOST[:PORT],..."));
 	assert_non_null(strstr(buf_cstr(&text), "\n  -o, --output FORMAT"));
 	assert_non_null(strstr(buf_cstr(&text), "\n  show frontends <name>  "));
 	assert_null(strstr(buf_cstr(&text), "quit"));

@@ -42,16 +42,25 @@ const char *render__or_dash(const char *text)
  */
 void render__add_mark(const char *state, const Maglev__Override *o, struct buf *out)
 {
-	char until[TEXT_TIME_LEN];
+	char from[TEXT_TIME_LEN], until[TEXT_TIME_LEN];
 
 	if (o) {
 		buf_printf(out, "[%s", o->act);
+		if (o->from)
+			buf_printf(out, " from %s", text_time(o->from, from));
 		if (o->until)
 			buf_printf(out, " until %s", text_time(o->until, until));
 		buf_printf(out, "]%s%s", *o->reason ? " " : "", o->reason);
 	} else if (render__tint(state) == TINT_OFF) {
 		buf_printf(out, "[%s]", state);
 	}
+}
+
+void render__add_operator(const char *operator, const char * address, struct buf *out)
+{
+	buf_adds(out, operator);
+	if (*address)
+		buf_printf(out, "%sfrom %s", *operator? " " : "", address);
 }
 
 void render__add_list(char *const *names, size_t n, struct buf *out)

@@ -19,6 +19,9 @@ struct render {
 	bool color;
 	int64_t now;		       /* ns since the epoch */
 	const struct command *command; /* the command that was answered */
+	const char *server;	       /* that has answered */
+	size_t server_width;	       /* of the longest name; 0: there is only one server */
+	void *sum;		       /* what a view adds up over all servers; NULL: nothing */
 	struct buf *out, *err;
 };
 
@@ -28,6 +31,7 @@ void render_frontends(const ProtobufCMessage *message, const struct render *r);
 void render_frontend(const ProtobufCMessage *message, const struct render *r);
 void render_backends(const ProtobufCMessage *message, const struct render *r);
 void render_backend(const ProtobufCMessage *message, const struct render *r);
+void render_history(const ProtobufCMessage *message, const struct render *r);
 void render_healthchecks(const ProtobufCMessage *message, const struct render *r);
 void render_healthcheck(const ProtobufCMessage *message, const struct render *r);
 void render_vpp_info(const ProtobufCMessage *message, const struct render *r);
@@ -37,6 +41,15 @@ void render_lb_counters(const ProtobufCMessage *message, const struct render *r)
 void render_sync(const ProtobufCMessage *message, const struct render *r);
 /* One line: the state of a backend after pause, resume, enable or disable. */
 void render_act(const ProtobufCMessage *message, const struct render *r);
+/* The configuration: the text of the answer, in the format that was asked for. */
+void render_config(const ProtobufCMessage *message, const struct render *r);
+/* A line each, of a stream. */
+void render_event(const ProtobufCMessage *message, const struct render *r);
+void render_speaker_event(const ProtobufCMessage *message, const struct render *r);
+void render_router_event(const ProtobufCMessage *message, const struct render *r);
+/* What an act on several backends does, or would do; sum is a struct many_sum (many.h). */
+void render_many(const ProtobufCMessage *message, const struct render *r);
+void render_overrides(const ProtobufCMessage *message, const struct render *r);
 /* One line: the weight that was set. */
 void render_weight(const ProtobufCMessage *message, const struct render *r);
 void render_config_check(const ProtobufCMessage *message, const struct render *r);
@@ -48,6 +61,7 @@ void render_sessions(const ProtobufCMessage *message, const struct render *r);
 void render_drain(const ProtobufCMessage *message, const struct render *r);
 void render_router(const ProtobufCMessage *message, const struct render *r);
 void render_listeners(const ProtobufCMessage *message, const struct render *r);
+void render_streams(const ProtobufCMessage *message, const struct render *r);
 void render_routes(const ProtobufCMessage *message, const struct render *r);
 void render_route(const ProtobufCMessage *message, const struct render *r);
 void render_pools(const ProtobufCMessage *message, const struct render *r);
@@ -59,4 +73,6 @@ void render_generation(const ProtobufCMessage *message, const struct render *r);
 void render_route_for(const ProtobufCMessage *message, const struct render *r);
 /* One line: the generation that is in force now. */
 void render_rollback(const ProtobufCMessage *message, const struct render *r);
+/* The way of a packet, and what is wrong with it. */
+void render_way(const ProtobufCMessage *message, const struct render *r);
 void render_config_reload(const ProtobufCMessage *message, const struct render *r);

@@ -13,6 +13,10 @@ static void add_row(struct columns *c, const struct render *r, const Maglev__Bac
 
 	render__add_list(b->frontends, b->n_frontends, &frontends);
 	render__add_mark(b->state, b->override, &mark);
+	if (b->scheduled) {
+		buf_adds(&mark, mark.n ? " " : "");
+		render__add_mark("", b->scheduled, &mark);
+	}
 	columns_cell(c, TINT_NONE, "%s", b->name);
 	columns_cell(c, TINT_NONE, "%s", b->address);
 	columns_cell(c, render__tint(b->state), "%s", b->state);
@@ -55,17 +59,33 @@ static void add_probe(struct columns *c, const struct render *r, const Maglev__B
 	render__pair_if(c, "last-reason", b->last_reason);
 }
 
-static void add_override(struct columns *c, const struct render *r, const Maglev__Override *o)
+/* "[paused until ...] new disk (3m12s ago, by alice from 192.0.2.7)" */
+static void add_override(struct columns *c, const struct render *r, const char *label,
+			 const Maglev__Override *o)
 {
-	_cleanup_(buf_free) struct buf mark = { 0 };
+	_cleanup_(buf_free) struct buf mark = { 0 }, who = { 0 };
 	char age[TEXT_AGE_LEN];
 
 	if (!o)
 		return;
 	render__add_mark("", o, &mark);
-	columns_cell(c, TINT_LABEL, "override");
-	columns_cell(c, TINT_OFF, "%s (%s ago)", buf_cstr(&mark), text_age(r->now - o->at, age));
+	render__add_operator(o->operator_, o->operator_address, &who);
+	columns_cell(c, TINT_LABEL, "%s", label);
+	columns_cell(c, TINT_OFF, "%s (%s ago%s%s%s)", buf_cstr(&mark),
+		     text_age(r->now - o->at, age), who.n ? ", " : "", *o->operator_ ? "by " : "",
+		     buf_cstr(&who));
 	columns_end_row(c);
+}
+
+/* The weights of each frontend are shown with the frontend. */
+static void add_slow_start(struct columns *c, const struct render *r, const Maglev__BackendInfo *b)
+{
+	int64_t left = b->slow_start_until - r->now;
+	char text[TEXT_AGE_LEN];
+
+	if (b->slow_start_until)
+		render__pair(c, "slow-start", "its weight grows for %s more",
+			     text_age(left > 0 ? left : 0, text));
 }
 
 /* A table of its own below the pairs, because its columns have other widths. */
@@ -76,15 +96,19 @@ static void write_transitions(const Maglev__BackendInfo *b, const struct render 
 
 	if (!b->n_transitions)
 		return;
-	columns_head(c, "transitions,AGE,FROM,TO,CODE");
+	columns_head(c, "transitions,AGE,FROM,TO,CODE,REASON,OPERATOR");
 	for (size_t i = 0; i < b->n_transitions; i++) {
 		const Maglev__Transition *t = b->transitions[i];
+		_cleanup_(buf_free) struct buf who = { 0 };
 
 		columns_cell(c, TINT_NONE, "  %s", text_time(t->at, time));
 		render__age_cell(c, r, t->at);
 		columns_cell(c, render__tint(t->from), "%s", t->from);
 		columns_cell(c, render__tint(t->to), "%s", t->to);
 		columns_cell(c, TINT_NONE, "%s", t->code);
+		columns_cell(c, TINT_NONE, "%s", t->reason);
+		render__add_operator(t->operator_, t->operator_address, &who);
+		columns_cell(c, TINT_NONE, "%s", buf_cstr(&who));
 		columns_end_row(c);
 	}
 	columns_write(c, 0, r->out);
@@ -103,7 +127,9 @@ void render_backend(const ProtobufCMessage *message, const struct render *r)
 	render__pair_state(c, r, b->state, b->since);
 	render__pair(c, "enabled", "%s", b->enabled ? "yes" : "no");
 	add_probe(c, r, b);
-	add_override(c, r, b->override);
+	add_override(c, r, "override", b->override);
+	add_override(c, r, "scheduled", b->scheduled);
+	add_slow_start(c, r, b);
 	render__pair(c, "frontends", "%s", buf_cstr(&frontends));
 	columns_write(c, 0, r->out);
 	write_transitions(b, r);
@@ -118,6 +144,10 @@ void render_act(const ProtobufCMessage *message, const struct render *r)
 
 	if (b->override)
 		render__add_mark(b->state, b->override, &mark);
+	if (b->scheduled) {
+		buf_adds(&mark, mark.n ? ", " : "");
+		render__add_mark("", b->scheduled, &mark);
+	}
 	columns_line(c, TINT_NONE, "backend %s: %s%s%s", b->name, b->state, mark.n ? " " : "",
 		     buf_cstr(&mark));
 	columns_write(c, 0, r->out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * render_config: the errors and warnings of the server's configuration file, and the changes
- * that a reload makes.
+ * render_config: the configuration in force; the errors and warnings of the server's file, and the
+ * changes that a reload makes.
  */
 #include "base/cleanup.h"
 #include "src/maglevc/render_internal.h"
@@ -71,4 +71,16 @@ void render_config_reload(const ProtobufCMessage *message, const struct render *
 			    (struct list){ m->changes, m->n_changes });
 	else
 		add_errors(r, errors, ARRAY_SIZE(errors));
+}
+
+/*
+ * The text is a document that another program reads, so it is written as it is: the server has
+ * quoted what is not printable.
+ */
+void render_config(const ProtobufCMessage *message, const struct render *r)
+{
+	const Maglev__GetConfigResponse *m = (const void *)message;
+
+	for (size_t i = 0; i < m->n_text; i++)
+		buf_adds(r->out, m->text[i]);
 }

@@ -53,6 +53,8 @@ void render_frontends(const ProtobufCMessage *message, const struct render *r)
 /* Appends what is unusual about a member: a weight that was set at run time, an override. */
 static void add_notes(const Maglev__PoolBackendInfo *b, struct buf *out)
 {
+	if (b->slow_start_until)
+		buf_printf(out, "[slow start]%s", b->mutated || b->override ? " " : "");
 	if (b->mutated)
 		buf_printf(out, "[weight %u in the file]", b->configured_weight);
 	if (b->mutated && (b->override || render__tint(b->state) == TINT_OFF))

@@ -23,7 +23,7 @@ static void add_row(struct columns *c, const Maglev__HealthCheckInfo *h)
 	if (h->port)
 		columns_cell(c, TINT_NONE, "%u", h->port);
 	else
-		columns_cell(c, TINT_NONE, "-");
+		columns_cell(c, TINT_NONE, "%s", *h->ports ? h->ports : "-");
 	duration_cell(c, h->interval);
 	duration_cell(c, h->fast_interval);
 	duration_cell(c, h->down_interval);
@@ -52,8 +52,21 @@ static void pair_duration(struct columns *c, const char *label, int64_t ns)
 	render__pair(c, label, "%s", duration_format(ns, text));
 }
 
-/* Adds the parameters that only http and https checks have, and those of TLS for https. */
-static void add_params(struct columns *c, const Maglev__HealthCheckInfo *h)
+/* The question and the answer in bytes, or of DNS. */
+static void add_talk(struct columns *c, const Maglev__HealthCheckInfo *h)
+{
+	render__pair_if(c, "send", h->send);
+	render__pair_if(c, "send-hex", h->send_hex);
+	render__pair_if(c, "expect", h->expect);
+	render__pair_if(c, "expect-regexp", h->expect_regexp);
+	render__pair_if(c, "query-name", h->query_name);
+	render__pair_if(c, "query-type", h->query_type);
+	render__pair_if(c, "expect-rcode", h->expect_rcode);
+	render__pair_if(c, "expect-address", h->expect_address);
+}
+
+/* Adds the parameters that only http and https checks have. */
+static void add_http(struct columns *c, const Maglev__HealthCheckInfo *h)
 {
 	if (strncmp(h->type, "http", 4) != 0)
 		return;
@@ -62,9 +75,14 @@ static void add_params(struct columns *c, const Maglev__HealthCheckInfo *h)
 	render__pair(c, "response-code", "%s", h->response_code);
 	render__pair_if(c, "response-regexp", h->response_regexp);
 	render__pair(c, "keep-alive", "%s", h->keep_alive ? "yes" : "no");
-	if (strcmp(h->type, "https") != 0)
+}
+
+static void add_tls(struct columns *c, const Maglev__HealthCheckInfo *h)
+{
+	if (strcmp(h->type, "https") != 0 && strcmp(h->type, "tls") != 0)
 		return;
 	render__pair_if(c, "server-name", h->server_name);
+	render__pair_if(c, "ca-file", h->ca_file);
 	render__pair(c, "insecure-skip-verify", "%s", h->insecure_skip_verify ? "yes" : "no");
 }
 
@@ -79,6 +97,7 @@ void render_healthcheck(const ProtobufCMessage *message, const struct render *r)
 	render__pair(c, "type", "%s", h->type);
 	if (h->port)
 		render__pair(c, "port", "%u", h->port);
+	render__pair_if(c, "ports", h->ports);
 	pair_duration(c, "interval", h->interval);
 	pair_duration(c, "fast-interval", h->fast_interval);
 	pair_duration(c, "down-interval", h->down_interval);
@@ -87,7 +106,9 @@ void render_healthcheck(const ProtobufCMessage *message, const struct render *r)
 	render__pair(c, "fall", "%u", h->fall);
 	render__pair_if(c, "probe-ipv4-src", h->probe_ipv4_src);
 	render__pair_if(c, "probe-ipv6-src", h->probe_ipv6_src);
-	add_params(c, h);
+	add_http(c, h);
+	add_tls(c, h);
+	add_talk(c, h);
 	render__pair(c, "backends", "%s", buf_cstr(&backends));
 	columns_write(c, 0, r->out);
 }

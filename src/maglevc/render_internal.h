@@ -15,6 +15,8 @@ const char *render__or_dash(const char *text);
  * is an ordinary one.
  */
 void render__add_mark(const char *state, const Maglev__Override *o, struct buf *out);
+/* Appends "alice from 192.0.2.7", "from 192.0.2.7", "alice", or nothing. */
+void render__add_operator(const char *operator, const char * address, struct buf *out);
 /* Appends "a, b"; "-" if there are none. */
 void render__add_list(char *const *names, size_t n, struct buf *out);
 /* Appends "198.51.100.10:80/tcp", "[2001:db8::1]:80/tcp", or "198.51.100.10" for all ports. */

@@ -135,14 +135,16 @@ void render_listeners(const ProtobufCMessage *message, const struct render *r)
 	const Maglev__ListListenersResponse *list = (const void *)message;
 	_cleanup_(columns_freep) struct columns *c = columns_new(r->color);
 
-	columns_head(c, "NAME,ADDRESS,HOST,ROUTES");
+	columns_head(c, "NAME,ADDRESS,PROTOCOL,HOST,ROUTES,STREAMS");
 	for (size_t i = 0; i < list->n_listeners; i++) {
 		const Maglev__RouterListener *l = list->listeners[i];
 
 		columns_cell(c, TINT_NONE, "%s", l->name);
 		columns_cell(c, TINT_NONE, "%s", l->address);
+		columns_cell(c, TINT_NONE, "%s", l->protocol);
 		columns_cell(c, TINT_NONE, "%s", *l->host ? l->host : "*");
 		columns_cell(c, TINT_NONE, "%u", l->routes);
+		columns_cell(c, TINT_NONE, "%u", l->streams);
 		columns_end_row(c);
 	}
 	columns_write(c, 0, r->out);
@@ -157,18 +159,23 @@ static void backend_text(const Maglev__RouterBackend *b, bool only, struct buf *
 		buf_printf(out, " %.3g%%", b->share * 100);
 }
 
+static void backends_text(Maglev__RouterBackend *const *list, size_t n, struct buf *out)
+{
+	for (size_t i = 0; i < n && i < LISTED; i++) {
+		buf_adds(out, i ? ", " : "");
+		backend_text(list[i], n == 1, out);
+	}
+	if (n > LISTED)
+		buf_printf(out, " +%zu", n - LISTED);
+}
+
 static void targets_text(const Maglev__RouterRule *rule, struct buf *out)
 {
 	if (*rule->redirect)
 		buf_adds(out, rule->redirect);
 	else if (!rule->n_backends)
 		buf_adds(out, "(500)");
-	for (size_t i = 0; i < rule->n_backends && i < LISTED; i++) {
-		buf_adds(out, i ? ", " : "");
-		backend_text(rule->backends[i], rule->n_backends == 1, out);
-	}
-	if (rule->n_backends > LISTED)
-		buf_printf(out, " +%zu", rule->n_backends - LISTED);
+	backends_text(rule->backends, rule->n_backends, out);
 }
 
 /* Where the rules lead; the same target is named once. */
@@ -266,6 +273,33 @@ void render_route(const ProtobufCMessage *message, const struct render *r)
 	columns_write(c, 0, r->out);
 	for (size_t i = 0; i < m->n_rules; i++)
 		write_rule(m->rules[i], r);
+}
+
+/* ---- streams ---- */
+
+void render_streams(const ProtobufCMessage *message, const struct render *r)
+{
+	const Maglev__ListStreamsResponse *list = (const void *)message;
+	_cleanup_(columns_freep) struct columns *c = columns_new(r->color);
+
+	columns_head(c, "NAME,LISTENERS,HOSTS,TO,OPEN,CONNECTIONS,ABORTS,RECEIVED,SENT");
+	for (size_t i = 0; i < list->n_streams; i++) {
+		const Maglev__RouterStream *m = list->streams[i];
+		_cleanup_(buf_free) struct buf to = { 0 };
+
+		backends_text(m->backends, m->n_backends, &to);
+		columns_cell(c, TINT_NONE, "%s", m->name);
+		names_cell(c, m->listeners, m->n_listeners, "-");
+		names_cell(c, m->hosts, m->n_hosts, "*");
+		columns_cell(c, TINT_NONE, "%s", to.n ? buf_cstr(&to) : "-");
+		columns_cell(c, TINT_NONE, "%" PRIu64, m->active);
+		columns_cell(c, TINT_NONE, "%" PRIu64, m->connections);
+		columns_cell(c, TINT_NONE, "%" PRIu64, m->aborts);
+		columns_cell(c, TINT_NONE, "%" PRIu64, m->received);
+		columns_cell(c, TINT_NONE, "%" PRIu64, m->sent);
+		columns_end_row(c);
+	}
+	columns_write(c, 0, r->out);
 }
 
 /* ---- pools ---- */

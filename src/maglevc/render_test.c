@@ -92,9 +92,9 @@ static void a_backend_shows_its_counter_and_history(void **state)
 	      "counter      4 of 4 (rise 2, fall 3)\n"
 	      "last-probe   L7OK in 3.141ms, 1s ago\n"
 	      "frontends    shop, www\n"
-	      "transitions             AGE    FROM     TO    CODE\n"
+	      "transitions             AGE    FROM     TO    CODE   REASON              OPERATOR\n"
 	      "  2026-04-15T09:26:48Z  3m12s  down     up    L7OK\n"
-	      "  2026-04-15T08:00:00Z  1h30m  unknown  down  L4CON\n",
+	      "  2026-04-15T08:00:00Z  1h30m  unknown  down  L4CON  connection refused\n",
 	      "");
 }
 
@@ -281,6 +281,18 @@ static void a_server_without_flows_is_marked_and_figures_may_be_unknown(void **s
 	"read       2026-04-15T09:29:59Z (1s ago)\n"                                               \
 	"\n"                                                                                       \
 	"VIP                   FRONTEND  FIRST  NEXT     UNTRACKED  NO-SERVER  BYTES\n"
+
+static void the_past_is_a_table_of_figures_and_a_list_of_states(void **state)
+{
+	check(render_history, testing_history(),
+	      "the last hour, a point every 10s, up to 2026-04-15T09:29:56Z\n"
+	      "backend web1\n"
+	      "  LINE     POINTS  LAST   LEAST  MEAN  MOST\n"
+	      "  packets  0       -      -      -     -\n"
+	      "  latency  2       2.5ms  1.5ms  2ms   2.5ms\n"
+	      "  states: up 1m10s, down 10s\n",
+	      "");
+}
 
 static void counters_are_tables_one_behind_the_other(void **state)
 {
@@ -548,8 +560,20 @@ static void a_router_shows_its_figures(void **state)
 static void listeners_are_a_row_each(void **state)
 {
 	check(render_listeners, testing_listeners(),
-	      "NAME  ADDRESS  HOST  ROUTES\n"
-	      "http  :80      *     1\n",
+	      "NAME  ADDRESS  PROTOCOL  HOST  ROUTES  STREAMS\n"
+	      "http  :80      http      *     1       0\n",
+	      "");
+}
+
+static void streams_are_a_row_each(void **state)
+{
+	check(render_streams, testing_streams(),
+	      "NAME      LISTENERS  HOSTS       TO                       OPEN  CONNECTIONS  ABORTS "
+	      " "
+	      "RECEIVED  SENT\n"
+	      "postgres  db         db.example  blue 75%, (invalid) 25%  3     12           1      "
+	      " "
+	      "4096      1048576\n",
 	      "");
 }
 
@@ -698,6 +722,7 @@ int main(void)
 		cmocka_unit_test(the_state_of_the_data_plane_marks_what_differs),
 		cmocka_unit_test(interfaces_are_shown_with_what_is_wrong),
 		cmocka_unit_test(a_server_without_flows_is_marked_and_figures_may_be_unknown),
+		cmocka_unit_test(the_past_is_a_table_of_figures_and_a_list_of_states),
 		cmocka_unit_test(counters_are_tables_one_behind_the_other),
 		cmocka_unit_test(a_figure_that_the_data_plane_has_not_is_a_dash),
 		cmocka_unit_test(a_sync_shows_its_operations_and_what_it_left_alone),
@@ -714,6 +739,7 @@ int main(void)
 		cmocka_unit_test(a_speaker_shows_its_maglevds_and_frr),
 		cmocka_unit_test(a_router_shows_its_figures),
 		cmocka_unit_test(listeners_are_a_row_each),
+		cmocka_unit_test(streams_are_a_row_each),
 		cmocka_unit_test(routes_are_a_row_each_with_their_rates),
 		cmocka_unit_test(a_route_shows_its_rules),
 		cmocka_unit_test(pools_are_a_row_each),

@@ -95,6 +95,10 @@ static void each_command_asks_its_question_and_prints_the_answer(void **state)
 	check_call("show lb state", ACT_LB_STATE, "{\"backend\":\"\"}",
 		   "dataplane                vpp\n");
 	check_call("show vpp lb counters", ACT_LB_COUNTERS, "{}", "dataplane ");
+	check_call("show history backend web1", ACT_HISTORY,
+		   "{\"frontends\":[],\"backends\":[\"web1\"],\"span\":\"hour\",\"points\":0,"
+		   "\"lines\":[],\"leave_out\":false}",
+		   "the last hour, a point every 10s, up to 2026-");
 	check_call("sync lb state www plan", ACT_SYNC, "{\"frontend\":\"www\",\"plan\":true}",
 		   "as-add 198.51.100.10:80/tcp");
 	check_call("config reload", ACT_CONFIG_RELOAD, "{}", "configuration reloaded:\n");
@@ -120,18 +124,20 @@ static void the_speaker_is_another_server(void **state)
 static void each_act_names_its_backend(void **state)
 {
 	check_call("set backend web1 pause reason disk", ACT_PAUSE,
-		   "{\"name\":\"web1\",\"reason\":\"disk\",\"until\":\"0\"}",
+		   "{\"name\":\"web1\",\"reason\":\"disk\",\"until\":\"0\",\"from\":\"0\"}",
 		   "backend web2: disabled ");
 	check_call("set backend web1 resume", ACT_RESUME,
-		   "{\"name\":\"web1\",\"reason\":\"\",\"until\":\"0\"}", "backend web1: up\n");
+		   "{\"name\":\"web1\",\"reason\":\"\",\"until\":\"0\",\"from\":\"0\"}",
+		   "backend web1: up\n");
 	check_call("set backend web1 enable", ACT_ENABLE,
-		   "{\"name\":\"web1\",\"reason\":\"\",\"until\":\"0\"}", "backend web1: up\n");
+		   "{\"name\":\"web1\",\"reason\":\"\",\"until\":\"0\",\"from\":\"0\"}",
+		   "backend web1: up\n");
 	check_call("set backend web1 disable", ACT_DISABLE,
-		   "{\"name\":\"web1\",\"reason\":\"\",\"until\":\"0\"}",
+		   "{\"name\":\"web1\",\"reason\":\"\",\"until\":\"0\",\"from\":\"0\"}",
 		   "backend web2: disabled ");
 	check_call("set frontend www pool primary backend web2 weight 50 flush", ACT_WEIGHT,
 		   "{\"frontend\":\"www\",\"pool\":\"primary\",\"backend\":\"web2\",\"weight\":50,"
-		   "\"flush\":true}",
+		   "\"flush\":true,\"reason\":\"\"}",
 		   "frontend www, pool primary, backend web2: weight 50, effective 0, flushed\n");
 }
 
@@ -196,16 +202,183 @@ static void json_is_the_message_of_the_api(void **state)
 static void what_needs_no_server_asks_none(void **state)
 {
 	options.servers[SERVER_MAGLEVD] = "not a server";
-	assert_int_equal(run("show version"), STATUS_DONE);
-	assert_memory_equal(out, "maglevc ", 8);
 	assert_int_equal(run("help watch"), STATUS_DONE);
 	assert_memory_equal(out, "watch events [num <n>]", 22);
-	options.json = true;
-	assert_int_equal(run("show version"), STATUS_DONE);
-	assert_memory_equal(out, "{\n  \"version\": \"", 16);
 	assert_int_equal(run("help moon"), STATUS_USAGE);
 	assert_string_equal(out, "");
 	assert_memory_equal(err, "maglevc: unknown word \"moon\"; possible: show", 44);
+}
+
+static void the_version_is_that_of_client_and_servers(void **state)
+{
+	assert_int_equal(run("show version"), STATUS_DONE);
+	assert_memory_equal(out, "maglevc ", 8);
+	assert_non_null(strstr(out, "\nmaglevd 1.2.3 (abc, 2026-04-01) at 127.0.0.1:"));
+	assert_null(strstr(out, "maglev-speaker"));
+	options.given[SERVER_SPEAKER] = true;
+	assert_int_equal(run("show version"), STATUS_DONE);
+	assert_non_null(strstr(out, "\nmaglev-speaker "));
+	assert_null(strstr(out, "\nmaglevd "));
+	options.given[SERVER_MAGLEVD] = true;
+	options.json = true;
+	assert_int_equal(run("show version"), STATUS_DONE);
+	assert_memory_equal(out, "{\n  \"version\": \"", 16);
+	assert_non_null(strstr(out, "\"program\": \"maglevd\","));
+	assert_non_null(strstr(out, "\"program\": \"maglev-speaker\","));
+}
+
+static void the_version_of_the_client_needs_no_server(void **state)
+{
+	options.servers[SERVER_MAGLEVD] = "127.0.0.1:1";
+	assert_int_equal(run("show version"), STATUS_NO_SERVER);
+	assert_memory_equal(out, "maglevc ", 8);
+	assert_memory_equal(err, "maglevc: cannot reach 127.0.0.1:1: ", 35);
+}
+
+static void a_configuration_is_its_text_in_both_formats(void **state)
+{
+	check_call("show config", ACT_CONFIG, "{\"format\":\"yaml\"}",
+		   "maglev:\n  dataplane: none\n");
+	options.json = true;
+	check_call("show config", ACT_CONFIG, "{\"format\":\"json\"}",
+		   "maglev:\n  dataplane: none\n");
+}
+
+static void a_list_is_filtered_in_both_formats(void **state)
+{
+	check_call("show backends state disabled", ACT_BACKENDS, "{}", "NAME  ADDRESS ");
+	assert_non_null(strstr(out, "\nweb2 "));
+	assert_null(strstr(out, "\nweb1 "));
+	options.json = true;
+	check_call("show backends name web*", ACT_BACKENDS, "{}", "{\n  \"backends\": [");
+	assert_non_null(strstr(out, "\"web2\""));
+	assert_null(strstr(out, "\"spare\""));
+}
+
+static void times_that_contradict_each_other_are_2(void **state)
+{
+	static const struct {
+		const char *line, *why;
+	} cases[] = {
+		{ "set backend web1 pause for 1h until 22:00",
+		  "maglevc: \"for\" and \"until\" exclude each other\n" },
+		{ "set backend web1 pause until 2020-01-01T00:00Z",
+		  "maglevc: until 2020-01-01T00:00Z lies in the past\n" },
+		{ "set backend web1 pause from 2020-01-01T00:00Z",
+		  "maglevc: from 2020-01-01T00:00Z lies in the past\n" },
+		{ "set backend web1 pause from 2100-01-01T00:00Z until 2099-01-01T00:00Z",
+		  "maglevc: until 2099-01-01T00:00Z lies before the beginning\n" },
+		{ "set backend web1 pause from 22:00 wait",
+		  "maglevc: \"from\" and \"wait\" exclude each other\n" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(run(cases[i].line), STATUS_USAGE);
+		assert_string_equal(err, cases[i].why);
+	}
+	assert_int_equal(server.calls, 0);
+}
+
+/* ---- several servers ---- */
+
+static struct testing_server second;
+
+static int start_two(void **state)
+{
+	static char both[2 * ENDPOINT_STRLEN];
+
+	start(state);
+	testing_server_start(&second, loop, NULL);
+	snprintf(both, sizeof(both), "%s,%s", server.address, second.address);
+	options.servers[SERVER_MAGLEVD] = both;
+	return 0;
+}
+
+static int stop_two(void **state)
+{
+	testing_server_stop(&second);
+	return stop(state);
+}
+
+static void several_servers_answer_one_after_the_other(void **state)
+{
+	char head[128];
+
+	assert_int_equal(run("show backends"), STATUS_DONE);
+	assert_string_equal(err, "");
+	snprintf(head, sizeof(head), "==> %s <==\nNAME   ADDRESS ", server.address);
+	assert_memory_equal(out, head, strlen(head));
+	snprintf(head, sizeof(head), "\n==> %s <==\nNAME   ADDRESS ", second.address);
+	assert_non_null(strstr(out, head));
+	assert_int_equal(run("set backend web1 pause"), STATUS_DONE);
+	assert_int_equal(server.act, ACT_PAUSE);
+	assert_int_equal(second.act, ACT_PAUSE);
+}
+
+static void a_server_that_fails_does_not_hide_the_others(void **state)
+{
+	char line[256];
+
+	server.mood = MOOD_REFUSING;
+	assert_int_equal(run("show backends"), STATUS_REFUSED);
+	snprintf(line, sizeof(line), "maglevc: %s: backend \"web1\" is disabled: enable it first\n",
+		 server.address);
+	assert_string_equal(err, line);
+	snprintf(line, sizeof(line), "==> %s <==\nNAME ", second.address);
+	assert_memory_equal(out, line, strlen(line));
+}
+
+static void json_of_several_servers_is_one_document(void **state)
+{
+	char line[256];
+
+	options.json = true;
+	second.mood = MOOD_REFUSING;
+	assert_int_equal(run("show backends"), STATUS_REFUSED);
+	snprintf(line, sizeof(line),
+		 "{\n  \"servers\": [\n    {\n      \"server\": \"%s\",\n      \"answer\": {\n",
+		 server.address);
+	assert_memory_equal(out, line, strlen(line));
+	assert_non_null(strstr(out, "\n      \"error\": \"backend \\\"web1\\\" is disabled: "
+				    "enable it first\"\n    }\n  ]\n}\n"));
+}
+
+static void a_wait_says_whose_backend_is_not_drained(void **state)
+{
+	char line[256];
+
+	assert_int_equal(run("set backend web1 pause wait 50ms"), STATUS_TIME_OVER);
+	snprintf(line, sizeof(line), "maglevc: backend web1 on %s is not drained, ",
+		 server.address);
+	assert_memory_equal(err, line, strlen(line));
+}
+
+/* Without a terminal nothing is asked. */
+static void an_act_on_many_goes_to_all_servers(void **state)
+{
+	char head[128];
+
+	assert_int_equal(run("set backends address 10.0.0.11 pause reason disk"), STATUS_DONE);
+	assert_int_equal(server.calls, 1);
+	assert_string_equal(buf_cstr(&second.request),
+			    "{\"address\":\"10.0.0.11\",\"names\":[],\"act\":\"pause\",\"reason\":"
+			    "\"disk\",\"until\":\"0\",\"from\":\"0\",\"dry_run\":false}");
+	snprintf(head, sizeof(head), "==> %s <==\nBACKEND  ADDRESS ", server.address);
+	assert_memory_equal(out, head, strlen(head));
+	assert_int_equal(run("set backends web* resume"), STATUS_DONE);
+	assert_non_null(strstr(buf_cstr(&second.request), "\"names\":[\"web*\"]"));
+}
+
+static void events_of_several_servers_have_their_names(void **state)
+{
+	server.mood = second.mood = MOOD_ENDING;
+	assert_int_equal(run("watch events"), STATUS_DONE);
+	assert_non_null(strstr(out, server.address));
+	assert_non_null(strstr(out, second.address));
+	options.json = true;
+	assert_int_equal(run("watch events num 1"), STATUS_DONE);
+	assert_memory_equal(out, "{\"server\":\"127.0.0.1:", 21);
+	assert_non_null(strstr(out, "\",\"event\":{\"seq\":\"1\","));
 }
 
 static void a_refusal_is_the_servers_words_and_1(void **state)
@@ -344,18 +517,20 @@ static void a_server_that_dies_on_us_is_3(void **state)
 
 static void a_watch_ends_after_as_many_events_as_asked_for(void **state)
 {
+	options.json = true;
 	check_call("watch events num 2 log level debug backend", ACT_WATCH,
 		   "{\"log\":true,\"log_level\":\"debug\",\"backend\":true,\"frontend\":false,"
 		   "\"config\":false,\"dataplane\":false,\"info\":false,\"probes\":false}",
 		   EVENT("1"));
 	assert_string_equal(out, EVENT("1") EVENT("2"));
-	options.json = true;
+	options.json = false;
 	assert_int_equal(run("watch events num 1"), STATUS_DONE);
-	assert_string_equal(out, EVENT("1"));
+	assert_memory_equal(out, "1970-01-01T00:00:00Z  frontend ", 31);
 }
 
 static void a_watch_ends_when_the_server_ends_it(void **state)
 {
+	options.json = true;
 	server.mood = MOOD_ENDING;
 	assert_int_equal(run("watch events"), STATUS_DONE);
 	assert_string_equal(out, EVENT("1") EVENT("2") EVENT("3"));
@@ -363,6 +538,7 @@ static void a_watch_ends_when_the_server_ends_it(void **state)
 
 static void a_watch_is_not_over_after_the_timeout(void **state)
 {
+	options.json = true;
 	server.mood = MOOD_LATE;
 	options.timeout = 300 * NSEC_PER_MSEC;
 	assert_int_equal(run("watch events"), STATUS_DONE);
@@ -476,18 +652,12 @@ static struct tls_context *server_tls;
 
 static int start_tls(void **state)
 {
-	struct tls_files files;
-	char reason[256];
-
 	pki_make(&pki);
 	pki_issue(&pki, NULL, "ca");
 	pki_issue(&pki, NULL, "other");
 	pki_issue(&pki, "ca", "server");
 	pki_issue(&pki, "ca", "operator");
-	files = (struct tls_files){ .certificate = pki_file(&pki, "server.pem"),
-				    .key = pki_file(&pki, "server.key"),
-				    .ca = pki_file(&pki, "ca.pem") };
-	assert_int_equal(tls_h2_server_context_new(&files, &server_tls, reason, sizeof(reason)), 0);
+	server_tls = pki_server(&pki, "server", "ca.pem", "h2");
 	loop = ev_loop_new(0);
 	testing_server_start(&server, loop, server_tls);
 	options = (struct options){ .servers = { server.address, server.address },
@@ -533,6 +703,7 @@ static void a_certificate_that_is_not_there_is_2(void **state)
 }
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, start, stop)
+#define TWO_CASE(f) cmocka_unit_test_setup_teardown(f, start_two, stop_two)
 #define TLS_CASE(f) cmocka_unit_test_setup_teardown(f, start_tls, stop_tls)
 
 int main(void)
@@ -547,6 +718,17 @@ int main(void)
 		CASE(a_wait_for_a_vip_asks_the_speaker),
 		CASE(json_is_the_message_of_the_api),
 		CASE(what_needs_no_server_asks_none),
+		CASE(the_version_is_that_of_client_and_servers),
+		CASE(the_version_of_the_client_needs_no_server),
+		CASE(a_configuration_is_its_text_in_both_formats),
+		CASE(a_list_is_filtered_in_both_formats),
+		CASE(times_that_contradict_each_other_are_2),
+		TWO_CASE(several_servers_answer_one_after_the_other),
+		TWO_CASE(a_server_that_fails_does_not_hide_the_others),
+		TWO_CASE(json_of_several_servers_is_one_document),
+		TWO_CASE(a_wait_says_whose_backend_is_not_drained),
+		TWO_CASE(an_act_on_many_goes_to_all_servers),
+		TWO_CASE(events_of_several_servers_have_their_names),
 		CASE(a_refusal_is_the_servers_words_and_1),
 		CASE(a_server_without_a_data_plane_is_still_a_server),
 		CASE(a_configuration_with_mistakes_is_1),

@@ -2,10 +2,10 @@
 /*
  * shell: reads lines and runs them; completion and help come from the command tree.
  *
- * The prompt shows the server and whether it can be reached. A link checks that in the background,
- * so the prompt changes without a key being pressed, and a lost connection is made again before the
- * next command needs it. Names are requested only from a server that answers, so that Tab does not
- * hang.
+ * The prompt shows the servers and whether they can be reached. A link checks that in the
+ * background, so the prompt changes without a key being pressed, and a lost connection is made
+ * again before the next command needs it. Names are requested only from servers that answer, so
+ * that Tab does not hang.
  */
 #include "src/maglevc/shell.h"
 
@@ -17,8 +17,10 @@
 #include "base/cleanup.h"
 #include "src/maglevc/complete.h"
 #include "src/maglevc/editor.h"
+#include "src/maglevc/history.h"
 #include "src/maglevc/link.h"
 #include "src/maglevc/names.h"
+#include "src/maglevc/pipe.h"
 #include "src/maglevc/text.h"
 #include "src/maglevc/words.h"
 
@@ -28,10 +30,29 @@ struct shell {
 	struct session *session;
 	struct link link;
 	struct editor *editor;
-	bool over; /* exit or quit */
+	struct buf history; /* path of its file; empty: none */
+	bool over;	    /* exit or quit */
 };
 
 /* ---- one line ---- */
+
+/* Runs a command, its lines through the pipe. */
+static enum status run_piped(struct session *s, const struct command *c, struct pipe *pipe)
+{
+	_cleanup_(buf_free) struct buf end = { 0 };
+	enum status status;
+
+	if (!pipe->n)
+		return session_run(s, c);
+	s->pipe = pipe;
+	status = session_run(s, c);
+	s->pipe = NULL;
+	if (!pipe->told)
+		pipe_end(pipe, &end);
+	if (session_print(s, &end) != STATUS_DONE)
+		return STATUS_REFUSED;
+	return status;
+}
 
 /*
  * Parses and runs one command. Complains about words that are not a command. *ret_over is set by
@@ -40,7 +61,10 @@ struct shell {
 static enum status run_words(struct session *s, const struct words *w, bool *ret_over)
 {
 	_cleanup_(buf_free) struct buf why = { 0 };
+	size_t n = words_command(w);
+	struct pipe pipe = { 0 };
 	struct command c;
+	enum status status;
 
 	if (w->quote) {
 		session_complain(s, "there is no closing %c", w->quote);
@@ -48,12 +72,15 @@ static enum status run_words(struct session *s, const struct words *w, bool *ret
 	}
 	if (!w->n)
 		return STATUS_DONE;
-	if (command_parse(w->items, w->n, true, &c, &why) < 0) {
+	if (command_parse(w->items, n, true, &c, &why) < 0 ||
+	    (n < w->n && pipe_parse(&pipe, w->items + n + 1, w->n - n - 1, &why) < 0)) {
 		session_complain(s, "%s", buf_cstr(&why));
 		return STATUS_USAGE;
 	}
 	*ret_over = c.act == ACT_EXIT;
-	return *ret_over ? STATUS_DONE : session_run(s, &c);
+	status = *ret_over ? STATUS_DONE : run_piped(s, &c, &pipe);
+	pipe_free(&pipe);
+	return status;
 }
 
 static enum status run_line(struct session *s, struct str line, bool *ret_over)
@@ -74,19 +101,23 @@ static void write_prompt(struct buf *out, void *user)
 	static const struct {
 		const char *color, *text;
 	} words[] = {
-		[LINK_CONNECTING] = { "33", " (connecting)" },
 		[LINK_REACHABLE] = { "32", "" },
-		[LINK_UNREACHABLE] = { "31", " (unreachable)" },
+		[LINK_CONNECTING] = { "33", " (connecting)" },
 		[LINK_SILENT] = { "31", " (no answer)" },
+		[LINK_UNREACHABLE] = { "31", " (unreachable)" },
 	};
 	const struct shell *sh = user;
 	const struct options *o = sh->session->options;
 	enum link_state state = link_state(&sh->link);
+	size_t lost = link_lost(&sh->link);
 
 	if (o->color)
 		buf_printf(out, "\1\033[%sm\1", words[state].color);
 	text_add_clean(out, str_of(o->servers[SERVER_MAGLEVD]));
-	buf_adds(out, words[state].text);
+	if (lost && sh->link.n > 1)
+		buf_printf(out, " (%zu of %zu unreachable)", lost, sh->link.n);
+	else
+		buf_adds(out, words[state].text);
 	buf_adds(out, o->color ? "\1\033[0m\1> " : "> ");
 }
 
@@ -97,8 +128,12 @@ static void ask_names(enum node_kind kind, const struct command *c, struct candi
 {
 	struct shell *sh = user;
 
-	/* the speaker has no link; a Tab waits for it, but not longer than names_ask() does */
-	if (kind == NODE_VIP || link_state(&sh->link) == LINK_REACHABLE)
+	/*
+	 * speakers and routers have no link; a Tab waits for them, but not longer than names_ask()
+	 * does
+	 */
+	if (kind == NODE_VIP || kind == NODE_ROUTE || kind == NODE_ROUTER_POOL ||
+	    link_lost(&sh->link) < sh->link.n)
 		names_ask(kind, c, out, sh->session);
 }
 
@@ -227,8 +262,9 @@ static void wait_for_link(struct shell *sh)
 	while (link_state(&sh->link) == LINK_CONNECTING && ev_is_active(&enough))
 		ev_run(s->loop, EVRUN_ONCE);
 	ev_timer_stop(s->loop, &enough);
-	if (sh->link.why.n)
-		session_complain(s, "%s", buf_cstr(&sh->link.why));
+	for (size_t i = 0; i < sh->link.n; i++)
+		if (sh->link.checks[i].why.n)
+			session_complain(s, "%s", buf_cstr(&sh->link.checks[i].why));
 }
 
 /*
@@ -252,27 +288,34 @@ static void read_lines(struct shell *sh)
 }
 
 /*
- * A bad history is an error at the start, because saving it would overwrite a file that is not
- * ours.
+ * A bad history that was asked for is an error at the start, because saving it would overwrite a
+ * file that is not ours. Without a place for the default one, it is kept in memory only.
  */
 static enum status load_history(struct shell *sh)
 {
-	const char *path = sh->session->options->history;
-	int r = path ? editor_load(sh->editor, path) : 0;
+	const struct options *o = sh->session->options;
+	int r;
 
+	if (o->history_given)
+		buf_adds(&sh->history, o->history);
+	else if (history_place(&sh->history) < 0)
+		return STATUS_DONE;
+	r = sh->history.n ? editor_load(sh->editor, buf_cstr(&sh->history)) : 0;
 	if (r == 0)
 		return STATUS_DONE;
-	session_complain(sh->session, "--history: %s: %s", path,
+	sh->history.n = 0;
+	if (!o->history_given)
+		return STATUS_DONE;
+	session_complain(sh->session, "--history: %s: %s", o->history,
 			 r == -EINVAL ? "not a history" : strerror(-r));
 	return STATUS_USAGE;
 }
 
 static void save_history(struct shell *sh)
 {
-	const char *path = sh->session->options->history;
-
-	if (path && editor_save(sh->editor, path) < 0)
-		session_complain(sh->session, "--history: %s: cannot be written", path);
+	if (sh->history.n && editor_save(sh->editor, buf_cstr(&sh->history)) < 0)
+		session_complain(sh->session, "--history: %s: cannot be written",
+				 buf_cstr(&sh->history));
 }
 
 static enum status converse(struct shell *sh)
@@ -313,6 +356,7 @@ enum status shell_run(struct session *s)
 	link_start(&sh.link, s);
 	status = converse(&sh);
 	link_stop(&sh.link);
+	buf_free(&sh.history);
 	return status;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/maglevc/testing.h"
 
+#include <math.h>
+
 #include "base/cleanup.h"
 #include "base/units.h"
 
@@ -125,6 +127,7 @@ Maglev__BackendInfo *testing_backend(void)
 	up.at = AGO(192);
 	down.from = S("unknown");
 	down.code = S("L4CON");
+	down.reason = S("connection refused");
 	down.at = AGO(5400);
 	b.name = S("web1");
 	b.address = S("10.0.0.11");
@@ -328,6 +331,46 @@ Maglev__VPPLBState *testing_lb_state(void)
 	return &s;
 }
 
+/* web1: a latency with a gap, no traffic that is known; it was down for a step. */
+Maglev__HistoryResponse *testing_history(void)
+{
+	static float values[] = { 1.5e6F, 0, 2.5e6F };
+	static Maglev__HistoryLine packets, latency;
+	static Maglev__HistoryLine *lines[] = { &packets, &latency };
+	static Maglev__HistoryState up, down;
+	static Maglev__HistoryState *states[] = { &up, &down };
+	static Maglev__HistorySeries web1;
+	static Maglev__HistorySeries *backends[] = { &web1 };
+	static Maglev__HistoryResponse all;
+
+	maglev__history_line__init(&packets);
+	maglev__history_line__init(&latency);
+	maglev__history_state__init(&up);
+	maglev__history_state__init(&down);
+	maglev__history_series__init(&web1);
+	maglev__history_response__init(&all);
+	packets.name = S("packets");
+	latency.name = S("latency");
+	values[1] = NAN;
+	latency.values = values;
+	latency.n_values = ARRAY_SIZE(values);
+	up.state = S("up");
+	up.points = 7;
+	down.state = S("down");
+	down.points = 1;
+	web1.name = S("web1");
+	web1.lines = lines;
+	web1.n_lines = ARRAY_SIZE(lines);
+	web1.states = states;
+	web1.n_states = ARRAY_SIZE(states);
+	all.span = S("hour");
+	all.step = 10 * NSEC_PER_SEC;
+	all.newest = AGO(4);
+	all.backends = backends;
+	all.n_backends = 1;
+	return &all;
+}
+
 Maglev__VPPLBCounters *testing_lb_counters(void)
 {
 	static Maglev__VPPLBASCounters as;
@@ -401,6 +444,106 @@ Maglev__SyncVPPLBStateResponse *testing_sync(void)
 }
 
 static char *changes[2], *warnings[1];
+
+Maglev__ActOnBackendsResponse *testing_many(void)
+{
+	static Maglev__BackendChange web1, web2, *backends[] = { &web1, &web2 };
+	static Maglev__FrontendConsequence www, wiki, *frontends[] = { &www, &wiki };
+	static Maglev__ActOnBackendsResponse m;
+
+	maglev__backend_change__init(&web1);
+	maglev__backend_change__init(&web2);
+	maglev__frontend_consequence__init(&www);
+	maglev__frontend_consequence__init(&wiki);
+	maglev__act_on_backends_response__init(&m);
+	web1.name = S("web1");
+	web2.name = S("web2");
+	web1.address = web2.address = S("10.0.0.11");
+	web1.before = S("up");
+	web2.before = S("down");
+	web1.after = web2.after = S("paused");
+	www.frontend = S("www");
+	www.kind = S("down");
+	www.pool_before = S("primary");
+	www.servers_before = 1;
+	www.members = 2;
+	wiki.frontend = S("wiki");
+	wiki.kind = S("failover");
+	wiki.pool_before = S("primary");
+	wiki.pool_after = S("spare");
+	wiki.servers_before = 1;
+	wiki.servers_after = wiki.members = 3;
+	m.backends = backends;
+	m.n_backends = 2;
+	m.frontends = frontends;
+	m.n_frontends = 2;
+	m.unaffected = 3;
+	m.dry_run = true;
+	return &m;
+}
+
+Maglev__ListOverridesResponse *testing_overrides(void)
+{
+	static Maglev__Override paused, later, set;
+	static Maglev__OverrideInfo web1, web2, weight, *all[] = { &web1, &web2, &weight };
+	static Maglev__ListOverridesResponse list;
+
+	maglev__override__init(&paused);
+	maglev__override__init(&later);
+	maglev__override__init(&set);
+	maglev__override_info__init(&web1);
+	maglev__override_info__init(&web2);
+	maglev__override_info__init(&weight);
+	maglev__list_overrides_response__init(&list);
+	paused.act = later.act = S("paused");
+	paused.at = AGO(60);
+	paused.operator_ = S("alice");
+	paused.operator_address = S("192.0.2.7");
+	paused.reason = S("new disk");
+	later.at = AGO(5);
+	later.from = TESTING_NOW + 3000 * NSEC_PER_SEC;
+	later.until = TESTING_NOW + 6600 * NSEC_PER_SEC;
+	later.operator_address = S("192.0.2.7");
+	set.act = S("weight");
+	set.at = AGO(3600);
+	web1.backend = weight.backend = S("web1");
+	web2.backend = S("web2");
+	weight.frontend = S("www");
+	weight.pool = S("primary");
+	weight.weight = 20;
+	weight.configured_weight = 100;
+	web1.override = &paused;
+	web2.override = &later;
+	weight.override = &set;
+	list.overrides = all;
+	list.n_overrides = 3;
+	return &list;
+}
+
+Maglev__VersionInfo *testing_version(void)
+{
+	static Maglev__VersionInfo v;
+
+	maglev__version_info__init(&v);
+	v.program = S("maglevd");
+	v.version = S("1.2.3");
+	v.commit = S("abc");
+	v.date = S("2026-04-01");
+	v.started = AGO(3600);
+	return &v;
+}
+
+Maglev__GetConfigResponse *testing_config(void)
+{
+	static char *pieces[] = { S("maglev:\n"), S("  dataplane: none\n") };
+	static Maglev__GetConfigResponse c;
+
+	maglev__get_config_response__init(&c);
+	c.text = pieces;
+	c.n_text = ARRAY_SIZE(pieces);
+	c.generation = 2;
+	return &c;
+}
 
 Maglev__CheckConfigResponse *testing_check(void)
 {

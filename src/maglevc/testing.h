@@ -27,7 +27,15 @@ Maglev__ListHealthChecksResponse *testing_healthchecks(void);
 Maglev__VPPInfo *testing_vpp_info(void);
 Maglev__VPPLBState *testing_lb_state(void);
 Maglev__VPPLBCounters *testing_lb_counters(void);
+Maglev__HistoryResponse *testing_history(void);
 Maglev__SyncVPPLBStateResponse *testing_sync(void);
+/* A dry run that pauses web1 and web2: www goes down, wiki fails over, 3 others do not change. */
+Maglev__ActOnBackendsResponse *testing_many(void);
+/* A pause of web1 by alice, one of web2 that is scheduled, and a weight. */
+Maglev__ListOverridesResponse *testing_overrides(void);
+Maglev__VersionInfo *testing_version(void);
+/* Two pieces of YAML. */
+Maglev__GetConfigResponse *testing_config(void);
 Maglev__CheckConfigResponse *testing_check(void);
 Maglev__ReloadConfigResponse *testing_reload(void);
 /* lb1, with a maglevd that is connected and one that is not. */
@@ -41,6 +49,7 @@ Maglev__ListSessionsResponse *testing_sessions(void);
 /* rt1, generation 7, with a newer configuration that was refused */
 Maglev__RouterInfo *testing_router(void);
 Maglev__ListListenersResponse *testing_listeners(void);
+Maglev__ListStreamsResponse *testing_streams(void);
 /* api: two rules, one of which shares requests between two pools */
 Maglev__RouterRoute *testing_route(void);
 /* the default route, and api */

@@ -61,6 +61,7 @@ Maglev__ListListenersResponse *testing_listeners(void)
 	maglev__router_listener__init(&http);
 	http.name = S("http");
 	http.address = S(":80");
+	http.protocol = S("http");
 	http.routes = 1;
 	list.listeners = listeners;
 	list.n_listeners = ARRAY_SIZE(listeners);
@@ -76,6 +77,37 @@ static Maglev__RouterBackend *backend(Maglev__RouterBackend *b, const char *pool
 	b->servers = 2;
 	b->usable = 1;
 	return b;
+}
+
+Maglev__ListStreamsResponse *testing_streams(void)
+{
+	static char *listeners[1], *hosts[1];
+	static Maglev__RouterBackend blue, green, *backends[2];
+	static Maglev__RouterStream one, *streams[] = { &one };
+	static Maglev__ListStreamsResponse list;
+
+	maglev__list_streams_response__init(&list);
+	maglev__router_stream__init(&one);
+	listeners[0] = S("db");
+	hosts[0] = S("db.example");
+	backends[0] = backend(&blue, "blue", 3);
+	backends[1] = backend(&green, "", 1);
+	one.name = S("postgres");
+	one.listeners = listeners;
+	one.n_listeners = ARRAY_SIZE(listeners);
+	one.hosts = hosts;
+	one.n_hosts = ARRAY_SIZE(hosts);
+	one.backends = backends;
+	one.n_backends = ARRAY_SIZE(backends);
+	one.idle_timeout = INT64_C(3600000000000);
+	one.connections = 12;
+	one.active = 3;
+	one.aborts = 1;
+	one.received = 4096;
+	one.sent = 1048576;
+	list.streams = streams;
+	list.n_streams = ARRAY_SIZE(streams);
+	return &list;
 }
 
 Maglev__RouterRoute *testing_route(void)

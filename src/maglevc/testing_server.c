@@ -10,80 +10,69 @@
 #include "src/maglevc/action.h"
 #include "src/maglevc/testing.h"
 
+/* One case of answer_to(). */
+#define ANSWER(act, answer)                                                                        \
+	case act:                                                                                  \
+		message = &answer()->base;                                                         \
+		break;
+
 /* Without default:, so that the compiler names an act that has no answer. */
 static const ProtobufCMessage *answer_to(enum act act)
 {
+	const ProtobufCMessage *message = NULL;
+
 	switch (act) {
-	case ACT_FRONTENDS:
-		return &testing_frontends()->base;
+		ANSWER(ACT_FRONTENDS, testing_frontends)
 	case ACT_FRONTEND:
-	case ACT_WEIGHT:
-		return &testing_frontend()->base;
-	case ACT_BACKENDS:
-		return &testing_backends()->base;
+		ANSWER(ACT_WEIGHT, testing_frontend)
+		ANSWER(ACT_BACKENDS, testing_backends)
 	case ACT_BACKEND:
 	case ACT_RESUME:
-	case ACT_ENABLE:
-		return &testing_backend()->base;
+		ANSWER(ACT_ENABLE, testing_backend)
 	case ACT_PAUSE:
-	case ACT_DISABLE:
-		return &testing_disabled()->base;
-	case ACT_HEALTHCHECKS:
-		return &testing_healthchecks()->base;
-	case ACT_HEALTHCHECK:
-		return &testing_healthcheck()->base;
-	case ACT_VPP_INFO:
-		return &testing_vpp_info()->base;
-	case ACT_LB_STATE:
-		return &testing_lb_state()->base;
-	case ACT_LB_COUNTERS:
-		return &testing_lb_counters()->base;
-	case ACT_SYNC:
-		return &testing_sync()->base;
-	case ACT_CONFIG_CHECK:
-		return &testing_check()->base;
-	case ACT_CONFIG_RELOAD:
-		return &testing_reload()->base;
-	case ACT_SPEAKER:
-		return &testing_speaker()->base;
-	case ACT_ANNOUNCEMENTS:
-		return &testing_announcements()->base;
+		ANSWER(ACT_DISABLE, testing_disabled)
+		ANSWER(ACT_HEALTHCHECKS, testing_healthchecks)
+		ANSWER(ACT_HEALTHCHECK, testing_healthcheck)
+		ANSWER(ACT_VPP_INFO, testing_vpp_info)
+		ANSWER(ACT_LB_STATE, testing_lb_state)
+		ANSWER(ACT_LB_COUNTERS, testing_lb_counters)
+		ANSWER(ACT_HISTORY, testing_history)
+		ANSWER(ACT_SYNC, testing_sync)
+		ANSWER(ACT_CONFIG_CHECK, testing_check)
+		ANSWER(ACT_CONFIG_RELOAD, testing_reload)
+		ANSWER(ACT_SPEAKER, testing_speaker)
+		ANSWER(ACT_ANNOUNCEMENTS, testing_announcements)
 	case ACT_ANNOUNCEMENT:
 	case ACT_DRAIN:
-	case ACT_UNDRAIN:
-		return &testing_announcement()->base;
-	case ACT_SESSIONS:
-		return &testing_sessions()->base;
+		ANSWER(ACT_UNDRAIN, testing_announcement)
+		ANSWER(ACT_SESSIONS, testing_sessions)
 	case ACT_ROUTER:
-	case ACT_ROLLBACK:
-		return &testing_router()->base;
-	case ACT_LISTENERS:
-		return &testing_listeners()->base;
-	case ACT_ROUTES:
-		return &testing_routes()->base;
-	case ACT_ROUTE:
-		return &testing_route()->base;
-	case ACT_POOLS:
-		return &testing_pools()->base;
-	case ACT_ROUTER_POOL:
-		return &testing_pool()->base;
-	case ACT_GENERATIONS:
-		return &testing_generations()->base;
-	case ACT_GENERATION:
-		return &testing_generation()->base;
-	case ACT_ROUTE_FOR:
-		return &testing_route_for()->base;
+		ANSWER(ACT_ROLLBACK, testing_router)
+		ANSWER(ACT_MANY, testing_many)
+		ANSWER(ACT_OVERRIDES, testing_overrides)
+		ANSWER(ACT_VERSION, testing_version)
+		ANSWER(ACT_CONFIG, testing_config)
+		ANSWER(ACT_LISTENERS, testing_listeners)
+		ANSWER(ACT_ROUTES, testing_routes)
+		ANSWER(ACT_ROUTE, testing_route)
+		ANSWER(ACT_STREAMS, testing_streams)
+		ANSWER(ACT_POOLS, testing_pools)
+		ANSWER(ACT_ROUTER_POOL, testing_pool)
+		ANSWER(ACT_GENERATIONS, testing_generations)
+		ANSWER(ACT_GENERATION, testing_generation)
+		ANSWER(ACT_ROUTE_FOR, testing_route_for)
 	case ACT_WATCH_ROUTER:
 	case ACT_WATCH_SPEAKER:
 	case ACT_WATCH:
 	case ACT_NONE:
-	case ACT_VERSION:
+	case ACT_EXPLAIN:
 	case ACT_HELP:
 	case ACT_EXIT:
 	case ACTS:
 		break;
 	}
-	abort();
+	assert(message);
+	return message;
 }
 
 static void on_cancelled(void *user)
@@ -191,6 +180,7 @@ static void serve(enum act act, struct grpc_call *call, const ProtobufCMessage *
 		serve(act, call, request, user);                                                   \
 	}
 
+HANDLER(ACT_VERSION)
 HANDLER(ACT_FRONTENDS)
 HANDLER(ACT_FRONTEND)
 HANDLER(ACT_BACKENDS)
@@ -200,13 +190,17 @@ HANDLER(ACT_HEALTHCHECK)
 HANDLER(ACT_VPP_INFO)
 HANDLER(ACT_LB_STATE)
 HANDLER(ACT_LB_COUNTERS)
+HANDLER(ACT_HISTORY)
 HANDLER(ACT_SYNC)
 HANDLER(ACT_PAUSE)
 HANDLER(ACT_RESUME)
 HANDLER(ACT_ENABLE)
 HANDLER(ACT_DISABLE)
+HANDLER(ACT_MANY)
+HANDLER(ACT_OVERRIDES)
 HANDLER(ACT_WEIGHT)
 HANDLER(ACT_WATCH)
+HANDLER(ACT_CONFIG)
 HANDLER(ACT_CONFIG_CHECK)
 HANDLER(ACT_CONFIG_RELOAD)
 HANDLER(ACT_SPEAKER)
@@ -219,6 +213,7 @@ HANDLER(ACT_ROUTER)
 HANDLER(ACT_LISTENERS)
 HANDLER(ACT_ROUTES)
 HANDLER(ACT_ROUTE)
+HANDLER(ACT_STREAMS)
 HANDLER(ACT_POOLS)
 HANDLER(ACT_ROUTER_POOL)
 HANDLER(ACT_GENERATIONS)
@@ -227,6 +222,7 @@ HANDLER(ACT_ROUTE_FOR)
 HANDLER(ACT_ROLLBACK)
 
 static const grpc_handler_fn handlers[ACTS] = {
+	[ACT_VERSION] = on_ACT_VERSION,
 	[ACT_FRONTENDS] = on_ACT_FRONTENDS,
 	[ACT_FRONTEND] = on_ACT_FRONTEND,
 	[ACT_BACKENDS] = on_ACT_BACKENDS,
@@ -236,13 +232,17 @@ static const grpc_handler_fn handlers[ACTS] = {
 	[ACT_VPP_INFO] = on_ACT_VPP_INFO,
 	[ACT_LB_STATE] = on_ACT_LB_STATE,
 	[ACT_LB_COUNTERS] = on_ACT_LB_COUNTERS,
+	[ACT_HISTORY] = on_ACT_HISTORY,
 	[ACT_SYNC] = on_ACT_SYNC,
 	[ACT_PAUSE] = on_ACT_PAUSE,
 	[ACT_RESUME] = on_ACT_RESUME,
 	[ACT_ENABLE] = on_ACT_ENABLE,
 	[ACT_DISABLE] = on_ACT_DISABLE,
+	[ACT_MANY] = on_ACT_MANY,
+	[ACT_OVERRIDES] = on_ACT_OVERRIDES,
 	[ACT_WEIGHT] = on_ACT_WEIGHT,
 	[ACT_WATCH] = on_ACT_WATCH,
+	[ACT_CONFIG] = on_ACT_CONFIG,
 	[ACT_CONFIG_CHECK] = on_ACT_CONFIG_CHECK,
 	[ACT_CONFIG_RELOAD] = on_ACT_CONFIG_RELOAD,
 	[ACT_SPEAKER] = on_ACT_SPEAKER,
@@ -255,6 +255,7 @@ static const grpc_handler_fn handlers[ACTS] = {
 	[ACT_LISTENERS] = on_ACT_LISTENERS,
 	[ACT_ROUTES] = on_ACT_ROUTES,
 	[ACT_ROUTE] = on_ACT_ROUTE,
+	[ACT_STREAMS] = on_ACT_STREAMS,
 	[ACT_POOLS] = on_ACT_POOLS,
 	[ACT_ROUTER_POOL] = on_ACT_ROUTER_POOL,
 	[ACT_GENERATIONS] = on_ACT_GENERATIONS,

@@ -6,14 +6,60 @@
  */
 #include "src/maglevc/command.h"
 
+static const char *const frontend_states[] = { "up", "down", "unknown", NULL };
+static const char *const backend_states[] = { "up", "down", "unknown", "paused", "disabled", NULL };
+static const char *const vip_states[] = { "announced", "worse", "draining", "withdrawn", NULL };
+static const char *const session_states[] = { "up", "down", NULL };
 static const char *const levels[] = { "debug", "info", "warn", "error", NULL };
+
+/* Macros because C has no way to put one constant into two static tables. */
+#define BY_STATE(list)                                                                             \
+	{                                                                                          \
+		.word = "state", .help = "only those in that state", .children = list##_state      \
+	}
+
+#define BY_NAME(list)                                                                              \
+	{                                                                                          \
+		.word = "name", .help = "only those whose name matches", .children = list##_glob   \
+	}
+
+static const struct node frontend_state[] = {
+	{ .word = "state",
+	  .help = "which one",
+	  .kind = NODE_CHOICE,
+	  .choices = frontend_states,
+	  .slot = SLOT_FILTER_STATE },
+	{ 0 },
+};
+
+static const struct node frontend_glob[] = {
+	{ .word = "glob", .help = "such as web*", .kind = NODE_FRONTEND, .slot = SLOT_FILTER_NAME },
+	{ 0 },
+};
 
 static const struct node show_frontend[] = {
 	{ .word = "name",
 	  .help = "one frontend, its pools and backends",
 	  .kind = NODE_FRONTEND,
 	  .slot = SLOT_FRONTEND,
-	  .act = ACT_FRONTEND },
+	  .act = ACT_FRONTEND,
+	  .alone = true },
+	BY_STATE(frontend),
+	BY_NAME(frontend),
+	{ 0 },
+};
+
+static const struct node backend_state[] = {
+	{ .word = "state",
+	  .help = "which one",
+	  .kind = NODE_CHOICE,
+	  .choices = backend_states,
+	  .slot = SLOT_FILTER_STATE },
+	{ 0 },
+};
+
+static const struct node backend_glob[] = {
+	{ .word = "glob", .help = "such as web*", .kind = NODE_BACKEND, .slot = SLOT_FILTER_NAME },
 	{ 0 },
 };
 
@@ -22,7 +68,20 @@ static const struct node show_backend[] = {
 	  .help = "one backend, its probes and transitions",
 	  .kind = NODE_BACKEND,
 	  .slot = SLOT_BACKEND,
-	  .act = ACT_BACKEND },
+	  .act = ACT_BACKEND,
+	  .alone = true },
+	BY_STATE(backend),
+	BY_NAME(backend),
+	{ 0 },
+};
+
+static const struct node show_override[] = { BY_NAME(backend), { 0 } };
+
+static const struct node healthcheck_glob[] = {
+	{ .word = "glob",
+	  .help = "such as web*",
+	  .kind = NODE_HEALTHCHECK,
+	  .slot = SLOT_FILTER_NAME },
 	{ 0 },
 };
 
@@ -31,7 +90,9 @@ static const struct node show_healthcheck[] = {
 	  .help = "one health check",
 	  .kind = NODE_HEALTHCHECK,
 	  .slot = SLOT_HEALTHCHECK,
-	  .act = ACT_HEALTHCHECK },
+	  .act = ACT_HEALTHCHECK,
+	  .alone = true },
+	BY_NAME(healthcheck),
 	{ 0 },
 };
 
@@ -45,6 +106,25 @@ static const struct node show_lb[] = {
 	{ 0 },
 };
 
+static const struct node history_frontend[] = {
+	{ .word = "name", .help = "which one", .kind = NODE_FRONTEND, .slot = SLOT_FRONTEND },
+	{ 0 },
+};
+
+static const struct node history_backend[] = {
+	{ .word = "name", .help = "which one", .kind = NODE_BACKEND, .slot = SLOT_BACKEND },
+	{ 0 },
+};
+
+static const struct node show_history[] = {
+	{ .word = "frontend", .help = "traffic of a frontend", .children = history_frontend },
+	{ .word = "backend",
+	  .help = "traffic, probes and states of a backend",
+	  .children = history_backend },
+	{ .word = "day", .help = "of the last day; the last hour without it", .slot = SLOT_DAY },
+	{ 0 },
+};
+
 static const struct node show_vpp[] = {
 	{ .word = "info",
 	  .help = "version and age of the VPP we are connected to",
@@ -53,12 +133,34 @@ static const struct node show_vpp[] = {
 	{ 0 },
 };
 
+static const struct node vip_state[] = {
+	{ .word = "state",
+	  .help = "which one",
+	  .kind = NODE_CHOICE,
+	  .choices = vip_states,
+	  .slot = SLOT_FILTER_STATE },
+	{ 0 },
+};
+
+static const struct node vip_glob[] = {
+	{ .word = "glob", .help = "such as web*", .kind = NODE_VIP, .slot = SLOT_FILTER_NAME },
+	{ 0 },
+};
+
 static const struct node show_announcement[] = {
 	{ .word = "name",
 	  .help = "one VIP, and why it is announced or not",
 	  .kind = NODE_VIP,
 	  .slot = SLOT_VIP,
-	  .act = ACT_ANNOUNCEMENT },
+	  .act = ACT_ANNOUNCEMENT,
+	  .alone = true },
+	BY_STATE(vip),
+	BY_NAME(vip),
+	{ 0 },
+};
+
+static const struct node route_glob[] = {
+	{ .word = "glob", .help = "such as web*", .kind = NODE_ROUTE, .slot = SLOT_FILTER_NAME },
 	{ 0 },
 };
 
@@ -67,7 +169,17 @@ static const struct node show_route[] = {
 	  .help = "one route: its rules, and where they lead",
 	  .kind = NODE_ROUTE,
 	  .slot = SLOT_ROUTE,
-	  .act = ACT_ROUTE },
+	  .act = ACT_ROUTE,
+	  .alone = true },
+	BY_NAME(route),
+	{ 0 },
+};
+
+static const struct node router_pool_glob[] = {
+	{ .word = "glob",
+	  .help = "such as web*",
+	  .kind = NODE_ROUTER_POOL,
+	  .slot = SLOT_FILTER_NAME },
 	{ 0 },
 };
 
@@ -76,9 +188,33 @@ static const struct node show_pool[] = {
 	  .help = "one pool and its servers",
 	  .kind = NODE_ROUTER_POOL,
 	  .slot = SLOT_ROUTER_POOL,
-	  .act = ACT_ROUTER_POOL },
+	  .act = ACT_ROUTER_POOL,
+	  .alone = true },
+	BY_NAME(router_pool),
 	{ 0 },
 };
+
+static const struct node session_state[] = {
+	{ .word = "state",
+	  .help = "which one",
+	  .kind = NODE_CHOICE,
+	  .choices = session_states,
+	  .slot = SLOT_FILTER_STATE },
+	{ 0 },
+};
+
+static const struct node any_glob[] = {
+	{ .word = "glob", .help = "such as web*", .kind = NODE_TEXT, .slot = SLOT_FILTER_NAME },
+	{ 0 },
+};
+
+static const struct node show_session[] = {
+	BY_STATE(session),
+	BY_NAME(any),
+	{ 0 },
+};
+
+static const struct node show_any[] = { BY_NAME(any), { 0 } };
 
 static const struct node show_generation[] = {
 	{ .word = "number",
@@ -104,6 +240,29 @@ static const struct node listener_name[] = {
 static const struct node route_for_options[] = {
 	{ .word = "header", .help = "a header of the request", .children = header_text },
 	{ .word = "listener", .help = "the listener that it comes to", .children = listener_name },
+	{ 0 },
+};
+
+static const struct node method_name[] = {
+	{ .word = "method", .help = "such as POST", .kind = NODE_TEXT, .slot = SLOT_METHOD },
+	{ 0 },
+};
+
+static const struct node explain_options[] = {
+	{ .word = "method", .help = "of the request; GET without it", .children = method_name },
+	{ .word = "header", .help = "a header of the request", .children = header_text },
+	{ .word = "listener", .help = "the listener that it comes to", .children = listener_name },
+	{ 0 },
+};
+
+static const struct node explain[] = {
+	{ .word = "VIP|HOST/PATH|name",
+	  .help = "the way of a packet, and where it is broken",
+	  .kind = NODE_TEXT,
+	  .slot = SLOT_WAY,
+	  .act = ACT_EXPLAIN,
+	  .children = explain_options,
+	  .options = true },
 	{ 0 },
 };
 
@@ -137,37 +296,69 @@ static const struct node route_for_method[] = {
 };
 
 static const struct node show[] = {
-	{ .word = "version", .help = "version of maglevc", .act = ACT_VERSION },
+	{ .word = "version", .help = "versions of maglevc and of the servers", .act = ACT_VERSION },
 	{ .word = "frontends",
 	  .help = "all frontends",
 	  .act = ACT_FRONTENDS,
-	  .children = show_frontend },
+	  .children = show_frontend,
+	  .options = true },
 	{ .word = "backends",
 	  .help = "all backends",
 	  .act = ACT_BACKENDS,
-	  .children = show_backend },
+	  .children = show_backend,
+	  .options = true },
 	{ .word = "healthchecks",
 	  .help = "all health checks",
 	  .act = ACT_HEALTHCHECKS,
-	  .children = show_healthcheck },
+	  .children = show_healthcheck,
+	  .options = true },
+	{ .word = "config",
+	  .help = "the configuration in force, with all defaults",
+	  .act = ACT_CONFIG },
+	{ .word = "overrides",
+	  .help = "what operators have set at run time, and who",
+	  .act = ACT_OVERRIDES,
+	  .children = show_override,
+	  .options = true },
 	{ .word = "lb", .help = "the data plane", .children = show_lb },
 	{ .word = "vpp", .help = "VPP", .children = show_vpp },
+	{ .word = "history",
+	  .help = "what maglevd has recorded of a frontend or backend",
+	  .act = ACT_HISTORY,
+	  .children = show_history,
+	  .options = true },
 	{ .word = "announcements",
 	  .help = "VIPs of the speaker",
 	  .act = ACT_ANNOUNCEMENTS,
-	  .children = show_announcement },
-	{ .word = "sessions", .help = "BGP and BFD sessions of the speaker", .act = ACT_SESSIONS },
+	  .children = show_announcement,
+	  .options = true },
+	{ .word = "sessions",
+	  .help = "BGP and BFD sessions of the speaker",
+	  .act = ACT_SESSIONS,
+	  .children = show_session,
+	  .options = true },
 	{ .word = "speaker", .help = "the speaker, its maglevds and FRR", .act = ACT_SPEAKER },
 	{ .word = "router", .help = "the router: figures, configuration", .act = ACT_ROUTER },
-	{ .word = "listeners", .help = "listeners of the router", .act = ACT_LISTENERS },
+	{ .word = "listeners",
+	  .help = "listeners of the router",
+	  .act = ACT_LISTENERS,
+	  .children = show_any,
+	  .options = true },
 	{ .word = "routes",
 	  .help = "routes of the router, with rates",
 	  .act = ACT_ROUTES,
-	  .children = show_route },
+	  .children = show_route,
+	  .options = true },
+	{ .word = "streams",
+	  .help = "streams of the router, with figures",
+	  .act = ACT_STREAMS,
+	  .children = show_any,
+	  .options = true },
 	{ .word = "pools",
 	  .help = "pools of the router, with rates",
 	  .act = ACT_POOLS,
-	  .children = show_pool },
+	  .children = show_pool,
+	  .options = true },
 	{ .word = "generations",
 	  .help = "the last configurations of the router",
 	  .act = ACT_GENERATIONS,
@@ -194,6 +385,22 @@ static const struct node for_duration[] = {
 	{ 0 },
 };
 
+static const struct node until_time[] = {
+	{ .word = "time",
+	  .help = "such as 22:00, 2026-04-15T22:00",
+	  .kind = NODE_TIME,
+	  .slot = SLOT_UNTIL },
+	{ 0 },
+};
+
+static const struct node from_time[] = {
+	{ .word = "time",
+	  .help = "such as 22:00, 2026-04-15T22:00",
+	  .kind = NODE_TIME,
+	  .slot = SLOT_FROM },
+	{ 0 },
+};
+
 static const struct node wait_time[] = {
 	{ .word = "duration",
 	  .help = "at most that long; 5m without it",
@@ -202,7 +409,6 @@ static const struct node wait_time[] = {
 	{ 0 },
 };
 
-/* Macros because C has no way to put one constant into two static tables. */
 #define REASON                                                                                     \
 	{                                                                                          \
 		.word = "reason", .help = "why, shown to everybody", .children = reason_text       \
@@ -214,27 +420,36 @@ static const struct node wait_time[] = {
 		.children = for_duration                                                           \
 	}
 
+#define UNTIL                                                                                      \
+	{                                                                                          \
+		.word = "until", .help = "undone by itself at that time", .children = until_time   \
+	}
+
+#define FROM                                                                                       \
+	{                                                                                          \
+		.word = "from", .help = "begins by itself at that time", .children = from_time     \
+	}
+
 /* A resume has no end, so it takes a reason only. */
 static const struct node reason_only[] = { REASON, { 0 } };
 
-static const struct node reason_and_time[] = { REASON, FOR, { 0 } };
+static const struct node reason_and_time[] = { REASON, FOR, UNTIL, { 0 } };
 
-static const struct node reason_time_and_wait[] = {
-	REASON,
-	FOR,
-	{ .word = "wait",
-	  .help = "return when it is drained",
-	  .slot = SLOT_WAIT,
-	  .children = wait_time,
-	  .options = true },
-	{ 0 },
-};
+#define WAIT                                                                                       \
+	{                                                                                          \
+		.word = "wait", .help = "return when it is drained", .slot = SLOT_WAIT,            \
+		.children = wait_time, .options = true                                             \
+	}
+
+static const struct node reason_time_and_wait[] = { REASON, FOR, UNTIL, WAIT, { 0 } };
+
+static const struct node pause_options[] = { REASON, FROM, FOR, UNTIL, WAIT, { 0 } };
 
 static const struct node backend_acts[] = {
 	{ .word = "pause",
 	  .help = "no probes, no new flows; flows stay",
 	  .act = ACT_PAUSE,
-	  .children = reason_time_and_wait,
+	  .children = pause_options,
 	  .options = true },
 	{ .word = "resume",
 	  .help = "end a pause: probe again",
@@ -263,7 +478,67 @@ static const struct node set_backend[] = {
 	{ 0 },
 };
 
+#define PLAN                                                                                       \
+	{                                                                                          \
+		.word = "plan", .help = "only show what would be done", .slot = SLOT_PLAN          \
+	}
+
+static const struct node pause_many_options[] = { REASON, FROM, FOR, UNTIL, PLAN, { 0 } };
+
+static const struct node many_options[] = { REASON, FOR, UNTIL, PLAN, { 0 } };
+
+static const struct node resume_many_options[] = { REASON, PLAN, { 0 } };
+
+/* The same acts on several backends at once. */
+static const struct node many_acts[] = {
+	{ .word = "pause",
+	  .help = "no probes, no new flows; flows stay",
+	  .slot = SLOT_ACT,
+	  .act = ACT_MANY,
+	  .children = pause_many_options,
+	  .options = true },
+	{ .word = "resume",
+	  .help = "end pauses: probe again",
+	  .slot = SLOT_ACT,
+	  .act = ACT_MANY,
+	  .children = resume_many_options,
+	  .options = true },
+	{ .word = "enable",
+	  .help = "use them, whatever the file says",
+	  .slot = SLOT_ACT,
+	  .act = ACT_MANY,
+	  .children = many_options,
+	  .options = true },
+	{ .word = "disable",
+	  .help = "take them out and tear their flows down",
+	  .slot = SLOT_ACT,
+	  .act = ACT_MANY,
+	  .children = many_options,
+	  .options = true },
+	{ 0 },
+};
+
+static const struct node many_address[] = {
+	{ .word = "address",
+	  .help = "of the host, such as 10.0.0.11",
+	  .kind = NODE_ADDRESS,
+	  .slot = SLOT_ADDRESS,
+	  .children = many_acts },
+	{ 0 },
+};
+
+static const struct node set_backends[] = {
+	{ .word = "address", .help = "all backends of a host", .children = many_address },
+	{ .word = "glob",
+	  .help = "all whose name matches, such as web*",
+	  .kind = NODE_BACKEND,
+	  .slot = SLOT_NAMES,
+	  .children = many_acts },
+	{ 0 },
+};
+
 static const struct node weight_options[] = {
+	REASON,
 	{ .word = "flush", .help = "tear the flows of the backend down", .slot = SLOT_FLUSH },
 	{ 0 },
 };
@@ -354,6 +629,7 @@ static const struct node set_vip[] = {
 
 static const struct node set[] = {
 	{ .word = "backend", .help = "the state of a backend", .children = set_backend },
+	{ .word = "backends", .help = "the state of several backends", .children = set_backends },
 	{ .word = "frontend", .help = "the weights of a frontend", .children = set_frontend },
 	{ .word = "vip", .help = "the drain of a VIP of the speaker", .children = set_vip },
 	{ 0 },
@@ -415,17 +691,17 @@ static const struct node watch_router_options[] = {
 
 static const struct node watch[] = {
 	{ .word = "events",
-	  .help = "states, then what happens, as lines of JSON",
+	  .help = "states, then what happens",
 	  .act = ACT_WATCH,
 	  .children = watch_options,
 	  .options = true },
 	{ .word = "announcements",
-	  .help = "VIPs and sessions of the speaker, as lines of JSON",
+	  .help = "VIPs and sessions of the speaker",
 	  .act = ACT_WATCH_SPEAKER,
 	  .children = watch_speaker_options,
 	  .options = true },
 	{ .word = "router",
-	  .help = "listeners, routes and pools of the router, as lines of JSON",
+	  .help = "listeners, routes and pools of the router",
 	  .act = ACT_WATCH_ROUTER,
 	  .children = watch_router_options,
 	  .options = true },
@@ -447,7 +723,7 @@ static const struct node sync_options[] = {
 	  .help = "only this one",
 	  .kind = NODE_FRONTEND,
 	  .slot = SLOT_FRONTEND },
-	{ .word = "plan", .help = "only show what would be done", .slot = SLOT_PLAN },
+	PLAN,
 	{ 0 },
 };
 
@@ -508,6 +784,7 @@ const struct node command_tree[] = {
 	{ .word = "show", .help = "show states, settings and counters", .children = show },
 	{ .word = "set", .help = "change states, weights and drains", .children = set },
 	{ .word = "watch", .help = "follow events", .children = watch },
+	{ .word = "explain", .help = "the way of a packet", .children = explain },
 	{ .word = "config", .help = "the server's configuration file", .children = config },
 	{ .word = "sync", .help = "write the data plane", .children = sync_what },
 	{ .word = "rollback", .help = "return to an earlier configuration", .children = rollback },

@@ -30,6 +30,8 @@ static const struct waited {
 
 struct wait {
 	struct session *session;
+	const struct session_client *client; /* whose data plane or announcement it is */
+	bool many;			     /* there are several servers: say which */
 	const struct command *command;
 	const struct waited *what;
 	const char *name;
@@ -48,6 +50,16 @@ static void finish(struct wait *w, enum status status)
 		grpc_client_cancel(TAKE_PTR(w->call));
 	w->status = status;
 	ev_break(w->session->loop, EVBREAK_ONE);
+}
+
+/* "backend web1", and on which server if there are several. */
+static const char *subject(const struct wait *w, struct buf *out)
+{
+	buf_printf(out, "%s ", w->what->noun);
+	text_add_clean(out, str_of(w->name));
+	if (w->many)
+		buf_printf(out, " on %s", w->client->name);
+	return buf_cstr(out);
 }
 
 /* The line is overwritten by the next one; an empty text only removes it. */
@@ -83,9 +95,11 @@ static void on_answer(struct wait *w)
 		return;
 	}
 	if (w->state == DRAIN_UNKNOWN) {
+		_cleanup_(buf_free) struct buf who = { 0 };
+
 		show_progress(w, "");
-		session_complain(w->session, "%s, so it cannot be known when %s %s is drained",
-				 buf_cstr(&w->left), w->what->noun, w->name);
+		session_complain(w->session, "%s, so it cannot be known when %s is drained",
+				 buf_cstr(&w->left), subject(w, &who));
 		finish(w, STATUS_REFUSED);
 		return;
 	}
@@ -104,20 +118,21 @@ static void on_done(enum grpc_status status, const char *text, void *user)
 		return;
 	}
 	show_progress(w, "");
-	finish(w, session_refuse(w->session, action_of(w->what->act)->server, status, text));
+	finish(w, session_refuse(w->session, w->client, status, text));
 }
 
 static void ask(struct wait *w)
 {
 	const struct session *s = w->session;
 	const struct action *a = action_of(w->what->act);
-	_cleanup_(cleanup_free) ProtobufCMessage *request = action_request(a, w->command, 0);
+	const struct action_input in = { 0 };
+	_cleanup_(cleanup_free) ProtobufCMessage *request = action_request(a, w->command, &in);
 	const struct grpc_client_events events = { .message = on_message,
 						   .done = on_done,
 						   .user = w };
 
-	w->call = grpc_client_call(s->clients[a->server].client, a->method, request,
-				   s->options->timeout, &events);
+	w->call = grpc_client_call(w->client->client, a->method, request, s->options->timeout,
+				   &events);
 }
 
 static void on_again(struct ev_loop *loop, ev_timer *t, int events)
@@ -128,10 +143,11 @@ static void on_again(struct ev_loop *loop, ev_timer *t, int events)
 static void on_late(struct ev_loop *loop, ev_timer *t, int events)
 {
 	struct wait *w = t->data;
+	_cleanup_(buf_free) struct buf who = { 0 };
 
 	show_progress(w, "");
-	session_complain(w->session, "%s %s is not drained, and the time is over: %s",
-			 w->what->noun, w->name,
+	session_complain(w->session, "%s is not drained, and the time is over: %s",
+			 subject(w, &who),
 			 w->left.n ? buf_cstr(&w->left) : "there was no answer yet");
 	finish(w, STATUS_TIME_OVER);
 }
@@ -139,11 +155,12 @@ static void on_late(struct ev_loop *loop, ev_timer *t, int events)
 static void on_signal(struct ev_loop *loop, ev_signal *t, int events)
 {
 	struct wait *w = t->data;
+	_cleanup_(buf_free) struct buf who = { 0 };
 
 	if (t->signum != SIGINT || !w->session->keys)
 		w->session->ended = true;
 	show_progress(w, "");
-	session_complain(w->session, "interrupted; %s %s stays as it is", w->what->noun, w->name);
+	session_complain(w->session, "interrupted; %s stays as it is", subject(w, &who));
 	finish(w, STATUS_REFUSED);
 }
 
@@ -182,29 +199,43 @@ static enum status tell_drained(const struct wait *w)
 	show_progress(w, "");
 	if (w->session->options->json)
 		return STATUS_DONE;
-	buf_printf(&line, "%s ", w->what->noun);
-	text_add_clean(&line, str_of(w->name));
+	subject(w, &line);
 	buf_printf(&line, ": drained after %s\n", duration_format(spent, age));
 	return session_print(w->session, &line);
 }
 
+static enum status wait_for(struct wait *w, int64_t limit)
+{
+	start_watchers(w, limit);
+	ask(w);
+	ev_run(w->session->loop, 0);
+	stop_watchers(w);
+	buf_free(&w->left);
+	return w->status == STATUS_DONE ? tell_drained(w) : w->status;
+}
+
+/* One server after the other: the time is that of all. */
 enum status wait_drained(struct session *s, const struct command *c)
 {
 	const struct waited *what = c->args[SLOT_VIP] ? &vip_withdrawn : &backend_drained;
-	struct wait w = { .session = s,
-			  .command = c,
-			  .what = what,
-			  .name = c->args[what->slot],
-			  .begin = loop_monotonic(),
-			  .state = DRAIN_RUNNING };
-	int64_t limit = WAIT_DEFAULT * NSEC_PER_SEC;
+	const struct session_servers *servers = &s->servers[action_of(what->act)->server];
+	int64_t begin = loop_monotonic(), limit = WAIT_DEFAULT * NSEC_PER_SEC;
+	enum status status = STATUS_DONE;
 
 	if (c->args[SLOT_WAIT_TIME])
 		duration_parse(c->args[SLOT_WAIT_TIME], &limit); /* the walk has checked it */
-	start_watchers(&w, limit);
-	ask(&w);
-	ev_run(s->loop, 0);
-	stop_watchers(&w);
-	buf_free(&w.left);
-	return w.status == STATUS_DONE ? tell_drained(&w) : w.status;
+	for (size_t i = 0; i < servers->n && status == STATUS_DONE; i++) {
+		struct wait w = { .session = s,
+				  .client = &servers->items[i],
+				  .many = servers->n > 1,
+				  .command = c,
+				  .what = what,
+				  .name = c->args[what->slot],
+				  .begin = begin,
+				  .state = DRAIN_RUNNING };
+		int64_t spent = loop_monotonic() - begin;
+
+		status = wait_for(&w, spent < limit ? limit - spent : 0);
+	}
+	return status;
 }

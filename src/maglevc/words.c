@@ -7,6 +7,8 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 
+const char words_bar[] = "|";
+
 static bool is_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
@@ -59,10 +61,23 @@ void words_split(struct words *w, struct str line)
 		} else if (line.p[at] == '#') {
 			w->comment = true;
 			return;
+		} else if (line.p[at] == '|') {
+			w->last = at++;
+			w->touching = false;
+			vec_push(w, words_bar);
 		} else {
 			read_word(w, line, &at);
 		}
 	}
+}
+
+size_t words_command(const struct words *w)
+{
+	size_t n = 0;
+
+	while (n < w->n && w->items[n] != words_bar)
+		n++;
+	return n;
 }
 
 void words_free(struct words *w)
@@ -80,7 +95,7 @@ void words_free(struct words *w)
  */
 static bool is_plain(const char *word)
 {
-	if (!*word || *word == '#')
+	if (!*word || *word == '#' || *word == '|')
 		return false;
 	for (const char *p = word; *p; p++)
 		if (is_space(*p) || *p == '"' || *p == '\'' || *p == '\\' || *p == '?')

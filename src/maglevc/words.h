@@ -3,7 +3,8 @@
  * words: splits a typed line into words, and quotes words so that they can be typed.
  *
  * Words are separated by white space. '...' and "..." preserve spaces. A backslash makes the next
- * character literal, except inside '...'. A # at the beginning of a word begins a comment.
+ * character literal, except inside '...'. A # at the beginning of a word begins a comment. A | at
+ * the beginning of a word is a word of its own.
  *
  * Pure.
  */
@@ -24,9 +25,15 @@ struct words {
 	struct arena *arena;
 };
 
+/* The word of a |, compared as a pointer: a quoted "|" is another word. */
+extern const char words_bar[];
+
 /* Fills *w, which the caller frees. Does not fail: an open quote ends with the line. */
 void words_split(struct words *w, struct str line);
 void words_free(struct words *w);
+
+/* How many words precede the first bar; all of them if there is none. */
+size_t words_command(const struct words *w);
 
 /*
  * Appends word so that words_split() reads it back. It is quoted if necessary, or if quote says
