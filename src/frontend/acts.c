@@ -5,9 +5,9 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "lib/page/reply.h"
 #include "lib/pb/pb.h"
 #include "proto/dashboard.pb-c.h"
-#include "src/frontend/reply.h"
 #include "wire/api_methods.h"
 #include "wire/router_methods.h"
 #include "wire/speaker_methods.h"
@@ -20,6 +20,7 @@
 union request {
 	ProtobufCMessage base;
 	Maglev__BackendRequest backend;
+	Maglev__ActOnBackendsRequest many;
 	Maglev__SetWeightRequest weight;
 	Maglev__CheckConfigRequest check;
 	Maglev__ReloadConfigRequest reload;
@@ -39,18 +40,49 @@ static char *borrow(const char *s)
 	return (char *)(uintptr_t)s;
 }
 
-/* until_s is in seconds because JavaScript numbers cannot hold ns since the epoch exactly. */
+/* Times are in seconds because JavaScript numbers cannot hold ns since the epoch exactly. */
+static int64_t ns_of(int64_t seconds)
+{
+	return seconds < INT64_MAX / NSEC_PER_SEC ? seconds * NSEC_PER_SEC : INT64_MAX;
+}
+
+static const char bad_until[] =
+	"until_s: Unix time in the future, or 0 for an override without end";
+static const char bad_from[] = "from_s: Unix time in the future, or 0 for now";
+
 static const char *fill_act(const struct acts_words *w, const ProtobufCMessage *body,
 			    union request *r)
 {
 	const Dashboard__Act *act = (const Dashboard__Act *)body;
 
 	if (act->until_s < 0)
-		return "until_s: Unix time in the future, or 0 for an override without end";
+		return bad_until;
+	if (act->from_s < 0)
+		return bad_from;
 	r->backend.name = borrow(w->items[2]);
 	r->backend.reason = act->reason;
-	r->backend.until =
-		act->until_s < INT64_MAX / NSEC_PER_SEC ? act->until_s * NSEC_PER_SEC : INT64_MAX;
+	r->backend.until = ns_of(act->until_s);
+	r->backend.from = ns_of(act->from_s);
+	return NULL;
+}
+
+static const char *fill_many(const struct acts_words *w, const ProtobufCMessage *body,
+			     union request *r)
+{
+	const Dashboard__ActOnMany *act = (const Dashboard__ActOnMany *)body;
+
+	if (act->until_s < 0)
+		return bad_until;
+	if (act->from_s < 0)
+		return bad_from;
+	r->many.address = act->address;
+	r->many.n_names = act->n_names;
+	r->many.names = act->names;
+	r->many.act = act->act;
+	r->many.reason = act->reason;
+	r->many.until = ns_of(act->until_s);
+	r->many.from = ns_of(act->from_s);
+	r->many.dry_run = act->dry_run;
 	return NULL;
 }
 
@@ -70,6 +102,7 @@ static const char *fill_weight(const struct acts_words *w, const ProtobufCMessag
 	r->weight.backend = borrow(w->items[6]);
 	r->weight.weight = weight->weight;
 	r->weight.flush = weight->flush;
+	r->weight.reason = weight->reason;
 	return NULL;
 }
 
@@ -140,6 +173,13 @@ static const struct act acts[] = {
 	  fill_weight,
 	  TIMEOUT,
 	  ACTS_SERVER },
+	{ { "*", "act" },
+	  2,
+	  &dashboard__act_on_many__descriptor,
+	  &api_methods[API_ACT_ON_BACKENDS],
+	  fill_many,
+	  TIMEOUT,
+	  ACTS_SERVER },
 	{ { "*", "check" },
 	  2,
 	  &dashboard__nothing__descriptor,
@@ -202,7 +242,7 @@ int acts_split(struct str path, struct arena *arena, struct acts_words *ret)
 	while (str_cut(&path, '/', &part)) {
 		_cleanup_(buf_free) struct buf word = { 0 };
 
-		if (words.n == ACTS_WORDS_MAX || reply_decode(part, &word) < 0)
+		if (words.n == ACTS_WORDS_MAX || page_decode(part, &word) < 0)
 			return -EINVAL;
 		words.items[words.n++] = arena_strdup(arena, buf_cstr(&word));
 	}

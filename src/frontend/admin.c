@@ -3,24 +3,40 @@
  * admin: carries out the acts of /admin/api/. An act is passed on to its maglevd, speaker or
  * router, and the answer is returned as JSON. An act is not cancelled if the browser goes away
  * before the answer. When it is over, it is logged with its user, whatever the result.
+ *
+ * The user is that of the environment, or one of the file of --users. The password of the latter
+ * may have to be checked in a child process first (users.c). Until it is, a copy of the request
+ * waits.
  */
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "lib/json/json.h"
 #include "lib/log/log.h"
+#include "lib/page/files.h"
+#include "lib/page/login.h"
+#include "lib/page/reply.h"
 #include "lib/pb/pb.h"
 #include "src/frontend/acts.h"
+#include "src/frontend/auth.h"
 #include "src/frontend/dashboard_private.h"
-#include "src/frontend/login.h"
-#include "src/frontend/reply.h"
 #include "src/frontend/upstream.h"
+#include "src/frontend/users.h"
+
+/* Who sends a request. */
+struct sender {
+	const char *name;
+	bool admin; /* may act; else only look */
+	struct addr client;
+};
 
 /* An act that is under way. It outlives the exchange if the browser goes away. */
 struct doing {
 	struct dashboard *dashboard;
 	struct http_exchange *x; /* NULL: the browser has gone away */
+	char *user;
 	struct addr client;
 	struct buf path, body; /* as received, for the log: bounded by the HTTP server */
 	struct buf answer;     /* JSON; empty until the maglevd has answered */
@@ -65,13 +81,14 @@ static struct addr client_of(const struct dashboard *d, const struct http_reques
 }
 
 static struct doing *begin(struct dashboard *dashboard, struct http_exchange *x,
-			   const struct http_request *request)
+			   const struct http_request *request, const struct sender *by)
 {
 	struct doing *d = mem_zalloc(sizeof(*d));
 
 	d->dashboard = dashboard;
 	d->x = x;
-	d->client = client_of(dashboard, request);
+	d->user = mem_strdup(by->name);
+	d->client = by->client;
 	buf_add(&d->path, request->path.p, request->path.n);
 	buf_add(&d->body, request->body.p, request->body.n);
 	return d;
@@ -81,10 +98,9 @@ static void log_act(const struct doing *d, unsigned status, const char *error)
 {
 	char peer[ADDR_STRLEN];
 
-	log_info("admin-act", LOG_S("user", d->dashboard->options->auth.user),
-		 LOG_S("peer", addr_format(&d->client, peer)), LOG_SN("path", d->path.p, d->path.n),
-		 LOG_SN("body", d->body.p, d->body.n), LOG_U("status", status),
-		 LOG_S("error", error));
+	log_info("admin-act", LOG_S("user", d->user), LOG_S("peer", addr_format(&d->client, peer)),
+		 LOG_SN("path", d->path.p, d->path.n), LOG_SN("body", d->body.p, d->body.n),
+		 LOG_U("status", status), LOG_S("error", error));
 }
 
 /* Logs the act, replies if the browser is still there, and frees d. error is NULL on success. */
@@ -92,12 +108,13 @@ static void end(struct doing *d, unsigned status, const char *error)
 {
 	log_act(d, status, error);
 	if (d->x && error)
-		reply_error(d->x, status, error);
+		page_error(d->x, status, error);
 	else if (d->x)
-		reply_json(d->x, status, (struct str){ d->answer.p, d->answer.n });
+		page_json(d->x, status, (struct str){ d->answer.p, d->answer.n });
 	buf_free(&d->path);
 	buf_free(&d->body);
 	buf_free(&d->answer);
+	free(d->user);
 	free(d);
 }
 
@@ -130,8 +147,10 @@ static void carry_out(struct doing *d, struct upstream *u, const struct act *act
 	const struct grpc_client_events events = { .message = on_answer,
 						   .done = on_done,
 						   .user = d };
+	char address[ADDR_STRLEN];
+	const struct upstream_user by = { d->user, addr_format(&d->client, address) };
 
-	if (!upstream_call(u, act_method(act), request, act_timeout(act), &events)) {
+	if (!upstream_call_for(u, &by, act_method(act), request, act_timeout(act), &events)) {
 		end(d, 502, "this server cannot be reached right now");
 		return;
 	}
@@ -140,8 +159,9 @@ static void carry_out(struct doing *d, struct upstream *u, const struct act *act
 }
 
 static void act_on(struct dashboard *d, struct http_exchange *x, const struct http_request *request,
-		   const struct acts_words *words, struct arena *arena)
+		   const struct sender *by, const struct acts_words *words)
 {
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
 	_cleanup_(buf_free) struct buf reason = { 0 };
 	const struct act *act = acts_find(words);
 	const struct {
@@ -158,22 +178,31 @@ static void act_on(struct dashboard *d, struct http_exchange *x, const struct ht
 	ProtobufCMessage *message;
 
 	if (!u) {
-		reply_error(x, 404, kinds[whose].missing);
+		page_error(x, 404, kinds[whose].missing);
 	} else if (act_request(act, words, request->body, arena, &message, &reason) < 0) {
-		reply_error(x, 400, buf_cstr(&reason));
+		page_error(x, 400, buf_cstr(&reason));
 	} else {
-		carry_out(begin(d, x, request), u, act, message);
+		carry_out(begin(d, x, request, by), u, act, message);
 	}
 }
 
-static void reply_user(const struct dashboard *d, struct http_exchange *x)
+static void reply_user(struct http_exchange *x, const struct sender *by)
 {
 	_cleanup_(buf_free) struct buf out = { 0 };
 
 	buf_add_lit(&out, "{\"user\":");
-	json_write_string(&out, d->options->auth.user, strlen(d->options->auth.user));
-	buf_add_lit(&out, "}\n");
-	reply_json(x, 200, (struct str){ out.p, out.n });
+	json_write_string(&out, by->name, strlen(by->name));
+	buf_printf(&out, ",\"role\":\"%s\"}\n", by->admin ? "admin" : "read-only");
+	page_json(x, 200, (struct str){ out.p, out.n });
+}
+
+/* One who may only look; it is logged like an act, because it was meant as one. */
+static void refuse_reader(struct dashboard *d, struct http_exchange *x,
+			  const struct http_request *request, const struct sender *by)
+{
+	struct doing *doing = begin(d, x, request, by);
+
+	end(doing, 403, "this user may look, but not act");
 }
 
 /*
@@ -185,7 +214,7 @@ static void refuse_foreign(struct http_exchange *x, const struct http_request *r
 {
 	log_warn("act-refused", LOG_S("reason", why),
 		 LOG_SN("path", request->path.p, request->path.n));
-	reply_error(x, 403, why);
+	page_error(x, 403, why);
 }
 
 /*
@@ -193,7 +222,7 @@ static void refuse_foreign(struct http_exchange *x, const struct http_request *r
  * the marks of our own pages (auth_foreign()) may act.
  */
 static void reply_api(struct dashboard *d, struct http_exchange *x,
-		      const struct http_request *request, struct str path)
+		      const struct http_request *request, struct str path, const struct sender *by)
 {
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
 	bool post = str_eq(request->head->method, STR("POST"));
@@ -201,16 +230,18 @@ static void reply_api(struct dashboard *d, struct http_exchange *x,
 	struct acts_words words = { 0 };
 
 	if (!post && str_eq(path, STR("whoami"))) {
-		reply_user(d, x);
+		reply_user(x, by);
 	} else if (acts_split(path, arena, &words) < 0 || !acts_find(&words)) {
-		reply_error(x, 404, "there is no such action");
+		page_error(x, 404, "there is no such action");
 	} else if (!post) {
 		http_reply_header(x, "Allow", STR("POST"));
-		reply_error(x, 405, "actions are sent with POST");
+		page_error(x, 405, "actions are sent with POST");
 	} else if (foreign) {
 		refuse_foreign(x, request, foreign);
+	} else if (!by->admin) {
+		refuse_reader(d, x, request, by);
 	} else {
-		act_on(d, x, request, &words, arena);
+		act_on(d, x, request, by, &words);
 	}
 }
 
@@ -223,23 +254,145 @@ static bool cut_start(struct str *s, struct str start)
 	return true;
 }
 
+/* A request whose sender is known. */
+static void serve(struct dashboard *d, struct http_exchange *x, const struct http_request *request,
+		  const struct sender *by)
+{
+	struct str path = request->path;
+
+	cut_start(&path, STR("/admin/"));
+	if (cut_start(&path, STR("api/"))) {
+		page_login_give_pass(d->login, x,
+				     request->head); /* not for files, which may be cached */
+		reply_api(d, x, request, path, by);
+	} else if (str_eq(request->head->method, STR("POST"))) {
+		http_reply_header(x, "Allow", STR("GET, HEAD"));
+		page_status(x, 405);
+	} else {
+		page_file(x, request, &page_files, path);
+	}
+}
+
+/* ---- who sends it ---- */
+
+/* A request that waits until the password of its sender is checked. */
+struct waiting {
+	struct dashboard *dashboard;
+	struct http_exchange *x; /* NULL: the client has gone away */
+	struct arena *arena;	 /* of the copies */
+	struct http_head head;
+	struct http_request request;
+	struct addr client;
+};
+
+static struct str copy(struct arena *a, struct str s)
+{
+	return (struct str){ arena_strndup(a, s.n ? s.p : "", s.n), s.n };
+}
+
+/* The original is gone when its handler returns. */
+static void copy_request(struct waiting *w, const struct http_request *from)
+{
+	w->head = *from->head;
+	w->head.method = copy(w->arena, from->head->method);
+	w->head.target = copy(w->arena, from->head->target);
+	for (size_t i = 0; i < w->head.n_headers; i++) {
+		const struct field *f = &from->head->headers[i];
+
+		w->head.headers[i] =
+			(struct field){ copy(w->arena, f->name), copy(w->arena, f->value) };
+	}
+	w->request = (struct http_request){
+		.head = &w->head,
+		.path = copy(w->arena, from->path),
+		.query = copy(w->arena, from->query),
+		.body = copy(w->arena, from->body),
+		.peer = from->peer,
+	};
+}
+
+static void on_waiting_gone(void *user)
+{
+	((struct waiting *)user)->x = NULL;
+}
+
+static void on_checked(const struct user *found, void *user)
+{
+	struct waiting *w = user;
+	struct dashboard *d = w->dashboard;
+	enum page_verdict verdict = found ? PAGE_AUTH_OK : PAGE_AUTH_WRONG;
+	struct sender by;
+
+	if (w->x && page_login_judge(d->login, w->x, &w->head, &w->client, verdict) && found) {
+		by = (struct sender){ found->name, found->admin, w->client };
+		serve(d, w->x, &w->request, &by);
+	}
+	arena_free(w->arena);
+	free(w);
+}
+
+static struct waiting *wait_with(struct dashboard *d, struct http_exchange *x,
+				 const struct http_request *request, const struct addr *client)
+{
+	struct waiting *w = mem_zalloc(sizeof(*w));
+
+	w->dashboard = d;
+	w->x = x;
+	w->client = *client;
+	w->arena = arena_new();
+	copy_request(w, request);
+	return w;
+}
+
+/* A user of the file: at once if the password was right a moment ago. */
+static void ask_users(struct dashboard *d, struct http_exchange *x,
+		      const struct http_request *request, const struct addr *client,
+		      const char *const given[static 2])
+{
+	struct waiting *w;
+	const struct user *is;
+
+	if (page_login_is_closed(d->login, x, request->head, client))
+		return;
+	w = wait_with(d, x, request, client);
+	switch (users_check(d->users, given[0], given[1], &is, on_checked, w)) {
+	case USERS_PENDING:
+		http_reply_later(x, on_waiting_gone, w);
+		return;
+	case USERS_KNOWN:
+		on_checked(is, w);
+		return;
+	case USERS_BUSY:
+		http_reply_header(x, "Retry-After", STR("1"));
+		page_error(x, 503, "too many passwords are being checked");
+		arena_free(w->arena);
+		free(w);
+		return;
+	}
+}
+
+static bool is_of_environment(const struct options *o, const struct http_head *head)
+{
+	return *o->auth.user && *o->auth.password &&
+	       page_basic_check(&o->auth, head) == PAGE_AUTH_OK;
+}
+
 void dashboard__on_admin(struct http_exchange *x, const struct http_request *request, void *user)
 {
 	struct dashboard *d = user;
-	struct str path = request->path;
-	struct addr client = client_of(d, request);
+	_cleanup_(buf_free) struct buf text = { 0 };
+	const char *given[2];
+	bool missing = !page_basic_read(request->head, &text, &given[0], &given[1]);
+	bool right = !missing && is_of_environment(d->options, request->head);
+	const struct sender by = { d->options->auth.user, true, client_of(d, request) };
 
-	if (!login_let_in(d->login, x, request->head, &client))
-		return;
-	cut_start(&path, STR("/admin/"));
-	if (cut_start(&path, STR("api/"))) {
-		login_give_pass(d->login, x,
-				request->head); /* not for files, which may be cached */
-		reply_api(d, x, request, path);
-	} else if (str_eq(request->head->method, STR("POST"))) {
-		http_reply_header(x, "Allow", STR("GET, HEAD"));
-		reply_status(x, 405);
-	} else {
-		dashboard__reply_file(x, request, path);
-	}
+	if (!missing && !right && d->users)
+		ask_users(d, x, request, &by.client, given);
+	else if (page_login_judge(d->login, x, request->head, &by.client,
+				  missing ? PAGE_AUTH_MISSING
+				  : right ? PAGE_AUTH_OK
+					  : PAGE_AUTH_WRONG))
+		serve(d, x, request, &by);
+	if (text.n)
+		explicit_bzero(text.p, text.n);
 }

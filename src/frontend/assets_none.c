@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of a program built without Node: a page that says so, and the icon. */
-#include "src/frontend/assets.h"
+#include "lib/page/files.h"
 
 #include "base/cleanup.h"
 
@@ -19,8 +19,8 @@ static const unsigned char icon[] =
 	"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 16 16\">"
 	"<path d=\"M2 14V2l6 7 6-7v12\" fill=\"none\" stroke=\"#2a7\" stroke-width=\"2\"/></svg>\n";
 
-const struct asset assets[] = {
+static const struct page_file files[] = {
 	{ "index.html", "text/html; charset=utf-8", page, sizeof(page) - 1, NULL, 0 },
 	{ "favicon.svg", "image/svg+xml", icon, sizeof(icon) - 1, NULL, 0 },
 };
-const size_t n_assets = ARRAY_SIZE(assets);
+const struct page_files page_files = { files, ARRAY_SIZE(files) };

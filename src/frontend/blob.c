@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "lib/http/server.h"
 
 void blobs_init(struct blobs *set)
 {
@@ -52,4 +53,42 @@ void blob_unref(struct blob *b)
 	if (b->bytes)
 		let_go(b);
 	free(b);
+}
+
+/* A text that is being sent in slices. */
+struct reader {
+	struct blob *blob;
+	size_t at;
+};
+
+static enum http_stream_state on_produce(struct buf *out, void *user)
+{
+	struct reader *r = user;
+	size_t left = r->blob->n - r->at;
+	size_t n = left < HTTP_SLICE ? left : HTTP_SLICE;
+
+	/* the length was announced, so the answer cannot be completed */
+	if (!r->blob->bytes)
+		return HTTP_STREAM_LOST;
+	buf_add(out, r->blob->bytes + r->at, n);
+	r->at += n;
+	return n < left ? HTTP_STREAM_MORE : HTTP_STREAM_END;
+}
+
+static void on_closed(bool whole, void *user)
+{
+	struct reader *r = user;
+
+	blob_unref(r->blob);
+	free(r);
+}
+
+void blob_reply(struct http_exchange *x, struct blob *json)
+{
+	struct reader *r = mem_zalloc(sizeof(*r));
+	const struct http_stream stream = { on_produce, on_closed, r, json->n };
+
+	r->blob = blob_ref(json);
+	http_reply_header(x, "Cache-Control", STR("no-store"));
+	http_reply_stream(x, 200, "application/json", &stream);
 }

@@ -15,6 +15,8 @@
 
 #define BLOBS_BYTES_MAX ((size_t)64 * 1024 * 1024)
 
+struct http_exchange;
+
 struct blob {
 	TAILQ_ENTRY(blob) all;
 	struct blobs *set;
@@ -37,3 +39,8 @@ struct blob *blob_new(struct blobs *set, struct buf *text);
 struct blob *blob_ref(struct blob *b);
 /* b may be NULL. The set must outlive all its blobs. */
 void blob_unref(struct blob *b);
+/*
+ * Replies with a text that is JSON and must not be cached, in slices, so that a slow client costs
+ * the memory of one slice. The connection is closed if the text is freed meanwhile.
+ */
+void blob_reply(struct http_exchange *x, struct blob *json);

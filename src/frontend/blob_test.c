@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "lib/http/server.h"
 #include "lib/http/testkit.h"
-#include "src/frontend/reply.h"
+#include "lib/page/reply.h"
 
 #define LARGE (BLOBS_BYTES_MAX / 4)
 
@@ -95,7 +95,7 @@ static void the_newest_is_there_however_large(void **state)
 
 static void on_text(struct http_exchange *x, const struct http_request *request, void *user)
 {
-	reply_blob(x, user);
+	blob_reply(x, user);
 }
 
 /* A reader that continues at once gets the whole text; one that is too late notices the loss. */

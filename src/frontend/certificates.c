@@ -11,24 +11,29 @@
 #include "src/frontend/dashboard_private.h"
 #include "src/frontend/upstream.h"
 
-#define REASON_MAX 256
-
 struct side {
 	const char *name;
 	/*
 	 * Sets *ret, which stays NULL if this side is plaintext; -EINVAL with the file and the
 	 * problem.
 	 */
-	int (*load)(const struct options *o, struct tls_context **ret, char *reason, size_t size);
+	int (*load)(const struct options *o, struct tls_context **ret, struct tls_refusal *why);
 	/* Where the current context is kept. */
 	struct tls_context **(*place)(struct dashboard *d);
 	/* Passes a new context on to those that make connections. */
 	void (*use)(struct dashboard *d, struct tls_context *tls);
 };
 
-static int load_http(const struct options *o, struct tls_context **ret, char *reason, size_t size)
+static int load_http(const struct options *o, struct tls_context **ret, struct tls_refusal *why)
 {
-	return o->tls.certificate ? tls_http_server_context_new(&o->tls, ret, reason, size) : 0;
+	const struct tls_config config = {
+		.role = TLS_SERVER,
+		.pairs = &(struct tls_pair){ o->tls.certificate, o->tls.key, NULL },
+		.n_pairs = 1,
+		.protocols = "http/1.1,http/1.0",
+	};
+
+	return o->tls.certificate ? tls_context_new(&config, ret, why) : 0;
 }
 
 static struct tls_context **place_http(struct dashboard *d)
@@ -42,9 +47,17 @@ static void use_http(struct dashboard *d, struct tls_context *tls)
 		http_server_set_tls(d->server, tls);
 }
 
-static int load_grpc(const struct options *o, struct tls_context **ret, char *reason, size_t size)
+static int load_grpc(const struct options *o, struct tls_context **ret, struct tls_refusal *why)
 {
-	return o->grpc_tls ? tls_h2_client_context_new(&o->grpc_files, ret, reason, size) : 0;
+	const struct tls_config config = {
+		.role = TLS_CLIENT,
+		.pairs = &(struct tls_pair){ o->grpc_files.certificate, o->grpc_files.key, NULL },
+		.n_pairs = 1,
+		.ca = o->grpc_files.ca,
+		.protocols = "h2",
+	};
+
+	return o->grpc_tls ? tls_context_new(&config, ret, why) : 0;
 }
 
 static struct tls_context **place_grpc(struct dashboard *d)
@@ -71,11 +84,11 @@ static const struct side sides[] = {
 static int read_side(struct dashboard *d, const struct side *side, bool again)
 {
 	struct tls_context **place = side->place(d), *fresh = NULL;
-	char reason[REASON_MAX] = "";
-	int r = side->load(d->options, &fresh, reason, sizeof(reason));
+	struct tls_refusal why = { 0 };
+	int r = side->load(d->options, &fresh, &why);
 
 	if (r < 0) {
-		log_error("tls-failed", LOG_S("for", side->name), LOG_S("error", reason));
+		log_error("tls-failed", LOG_S("for", side->name), LOG_S("error", why.reason));
 		return r;
 	}
 	if (!fresh)
@@ -91,18 +104,18 @@ static int read_side(struct dashboard *d, const struct side *side, bool again)
 
 int dashboard__check_certificates(const struct options *o, struct buf *why)
 {
-	char reason[REASON_MAX] = "";
+	struct tls_refusal refusal = { 0 };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(sides); i++) {
 		struct tls_context *tls = NULL;
 
-		r = sides[i].load(o, &tls, reason, sizeof(reason));
+		r = sides[i].load(o, &tls, &refusal);
 		if (tls)
 			tls_context_free(tls);
 	}
 	if (r < 0)
-		buf_adds(why, reason);
+		buf_adds(why, refusal.reason);
 	return r;
 }
 

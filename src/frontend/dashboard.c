@@ -19,17 +19,21 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "lib/admin/admin.h"
 #include "lib/daemon/daemon.h"
 #include "lib/log/log.h"
+#include "lib/page/files.h"
+#include "lib/page/login.h"
+#include "lib/page/reply.h"
 #include "src/frontend/broker.h"
 #include "src/frontend/dashboard_private.h"
 #include "src/frontend/events.h"
-#include "src/frontend/login.h"
-#include "src/frontend/reply.h"
 #include "src/frontend/upstream.h"
+#include "src/frontend/users.h"
 
 #define CONNECTIONS_MAX 4096
+#define LOGIN_DELAY NSEC_PER_SEC /* until a wrong password is answered */
 
 struct upstream *dashboard__find(const struct dashboard__set *set, struct str name)
 {
@@ -136,20 +140,20 @@ static void on_admin_root(struct http_exchange *x, const struct http_request *re
 
 static void on_icon(struct http_exchange *x, const struct http_request *request, void *user)
 {
-	dashboard__reply_file(x, request, STR("favicon.svg"));
+	page_file(x, request, &page_files, STR("favicon.svg"));
 }
 
 static void on_view(struct http_exchange *x, const struct http_request *request, void *user)
 {
 	static const size_t prefix = sizeof("/view/") - 1;
 
-	dashboard__reply_file(x, request,
-			      (struct str){ request->path.p + prefix, request->path.n - prefix });
+	page_file(x, request, &page_files,
+		  (struct str){ request->path.p + prefix, request->path.n - prefix });
 }
 
 static void on_error(struct http_exchange *x, unsigned status, void *user)
 {
-	reply_status(x, status);
+	page_status(x, status);
 }
 
 /*
@@ -164,10 +168,12 @@ static const struct http_route routes[] = {
 	{ HTTP_GET, "/view/api/maglevds", dashboard__on_maglevds },
 	{ HTTP_GET, "/view/api/state", dashboard__on_state },
 	{ HTTP_GET, "/view/api/state/*", dashboard__on_state_of },
+	{ HTTP_GET, "/view/api/history/*", dashboard__on_history },
 	{ HTTP_GET, "/view/api/speakers", dashboard__on_speakers },
 	{ HTTP_GET, "/view/api/speakers/*", dashboard__on_speaker },
 	{ HTTP_GET, "/view/api/routers", dashboard__on_routers },
 	{ HTTP_GET, "/view/api/routers/*", dashboard__on_router },
+	{ HTTP_GET, "/view/api/way", dashboard__on_way },
 	{ HTTP_GET, "/view/api/events", dashboard__on_events },
 	{ HTTP_GET, "/view/*", on_view },
 	{ HTTP_GET, "/admin", on_admin_root },
@@ -243,7 +249,43 @@ static int start_server(struct dashboard *d)
 	return r;
 }
 
+static void on_wrong_password(const struct addr *client, void *user)
+{
+	char text[ADDR_STRLEN];
+
+	log_warn("login-failed", LOG_S("peer", addr_format(client, text)));
+}
+
+static struct page_login *new_login(const struct dashboard *d)
+{
+	return page_login_new(&(struct page_login_config){
+		.loop = d->loop,
+		.credentials = d->options->auth,
+		.realm = "maglev",
+		.missing = "a user and a password are needed",
+		.path = "/admin/",
+		.cookie = "maglev-pass",
+		.encrypted = d->options->tls.certificate,
+		.delay = LOGIN_DELAY,
+		.reply = page_error,
+		.failed = on_wrong_password,
+	});
+}
+
 /* ---- the whole ---- */
+
+static int check_users(const struct options *options, struct buf *why)
+{
+	_cleanup_(buf_free) struct buf problem = { 0 };
+	struct users_list list;
+	int r = *options->users ? users_read(options->users, &list, &problem) : 0;
+
+	if (r < 0)
+		buf_printf(why, "--users: %s: %s", options->users, buf_cstr(&problem));
+	else if (*options->users)
+		users_list_free(&list);
+	return r;
+}
 
 int dashboard_check(const struct options *options, struct buf *why)
 {
@@ -258,7 +300,20 @@ int dashboard_check(const struct options *options, struct buf *why)
 		buf_printf(why, "--metrics-addr: %s is not an address", options->metrics_addr);
 		return -EINVAL;
 	}
-	return dashboard__check_certificates(options, why);
+	r = check_users(options, why);
+	return r < 0 ? r : dashboard__check_certificates(options, why);
+}
+
+static int read_users(struct dashboard *d)
+{
+	_cleanup_(buf_free) struct buf why = { 0 };
+	const char *path = d->options->users;
+	int r = *path ? users_new(d->loop, path, &d->users, &why) : 0;
+
+	if (r < 0)
+		log_error("users-not-read", LOG_S("file", path), LOG_S("error", buf_cstr(&why)),
+			  LOG_S("reason", "without its users the dashboard does not start"));
+	return r;
 }
 
 int dashboard_new(const struct daemon *daemon, const struct options *options,
@@ -272,9 +327,11 @@ int dashboard_new(const struct daemon *daemon, const struct options *options,
 	blobs_init(&d->texts);
 	d->broker = broker_new(loop_realtime());
 	d->events = events_new(d->loop, d->broker);
-	if (*options->auth.user && *options->auth.password)
-		d->login = login_new(d->loop, &options->auth, options->tls.certificate);
-	r = dashboard__read_certificates(d, false);
+	if (options_have_users(options))
+		d->login = new_login(d);
+	r = read_users(d);
+	if (r == 0)
+		r = dashboard__read_certificates(d, false);
 	if (r == 0)
 		r = start_admin(d, daemon);
 	if (r == 0)
@@ -303,7 +360,8 @@ void dashboard_free(struct dashboard *d)
 	free_set(&d->speakers);
 	free_set(&d->routers);
 	blob_unref(d->state.blob);
-	login_free(d->login);
+	page_login_free(d->login);
+	users_free(d->users);
 	events_free(d->events);
 	broker_free(d->broker);
 	dashboard__free_certificates(d);
@@ -315,9 +373,11 @@ struct endpoint dashboard_endpoint(const struct dashboard *d)
 	return http_server_endpoint(d->server);
 }
 
-void dashboard_reload_tls(struct dashboard *d)
+void dashboard_reload(struct dashboard *d)
 {
 	dashboard__read_certificates(d, true);
+	if (d->users)
+		users_reload(d->users);
 }
 
 static void on_browsers_gone(void *user)

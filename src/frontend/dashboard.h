@@ -27,10 +27,10 @@ void dashboard_free(struct dashboard *d);
 /* Where browsers are served; has the actual port if 0 was asked for. */
 struct endpoint dashboard_endpoint(const struct dashboard *d);
 /*
- * Reads the certificates of both sides again and logs the result. A side whose files cannot be
- * used keeps its certificate.
+ * Reads the certificates of both sides and the users again and logs the result. A side whose files
+ * cannot be used keeps its certificate, and the users stay if their file cannot be used.
  */
-void dashboard_reload_tls(struct dashboard *d);
+void dashboard_reload(struct dashboard *d);
 /*
  * Stops listening, ends streams and sends pending answers. Then calls done() once, from the
  * loop.

@@ -11,8 +11,9 @@ struct admin;
 struct broker;
 struct events;
 struct job;
-struct login;
+struct page_login;
 struct upstream;
+struct users;
 
 /* A cached text of the state. */
 struct dashboard__text {
@@ -37,11 +38,13 @@ struct dashboard {
 	struct admin *admin;
 	struct broker *broker;
 	struct events *events;
-	struct login *login;  /* NULL: there is no /admin/ */
-	struct hosts hosts;   /* the names of this machine */
-	struct job *name_job; /* looks its full name up; NULL: not running */
-	uint64_t acts;	      /* number of acts passed on to a server, speaker or router */
-	unsigned differences; /* that are being asked for */
+	struct page_login *login; /* NULL: there is no /admin/ */
+	struct users *users;	  /* of the file; NULL: there is none */
+	struct hosts hosts;	  /* the names of this machine */
+	struct job *name_job;	  /* looks its full name up; NULL: not running */
+	uint64_t acts;		  /* number of acts passed on to a server, speaker or router */
+	unsigned asked;		  /* calls for browsers that are under way: ask.c */
+	unsigned ways;		  /* that are being looked for */
 	struct dashboard__set servers, speakers, routers;
 
 	struct blobs texts;
@@ -63,18 +66,21 @@ void dashboard__on_speakers(struct http_exchange *x, const struct http_request *
 void dashboard__on_state(struct http_exchange *x, const struct http_request *request, void *user);
 void dashboard__on_state_of(struct http_exchange *x, const struct http_request *request,
 			    void *user);
+void dashboard__on_history(struct http_exchange *x, const struct http_request *request, void *user);
 void dashboard__on_speaker(struct http_exchange *x, const struct http_request *request, void *user);
 void dashboard__on_routers(struct http_exchange *x, const struct http_request *request, void *user);
 void dashboard__on_router(struct http_exchange *x, const struct http_request *request, void *user);
 void dashboard__on_events(struct http_exchange *x, const struct http_request *request, void *user);
 
-/* difference.c: replies with what a generation of a router has changed */
+/* ask.c: replies with what a generation of a router has changed */
 void dashboard__reply_difference(struct dashboard *d, struct http_exchange *x, struct upstream *u,
 				 struct str number);
+/* Replies with the past of the frontends and backends that a query names. */
+void dashboard__reply_history(struct dashboard *d, struct http_exchange *x, struct upstream *u,
+			      struct str query);
 
-/* files.c: replies with the file of that path below /view/ or /admin/, or with 404 */
-void dashboard__reply_file(struct http_exchange *x, const struct http_request *request,
-			   struct str path);
+/* way.c */
+void dashboard__on_way(struct http_exchange *x, const struct http_request *request, void *user);
 
 /* admin.c */
 void dashboard__on_admin(struct http_exchange *x, const struct http_request *request, void *user);

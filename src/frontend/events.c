@@ -8,8 +8,8 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "lib/http/server.h"
+#include "lib/page/reply.h"
 #include "src/frontend/broker.h"
-#include "src/frontend/reply.h"
 
 #define PING_PERIOD 15.0 /* s; shorter than the idle timeouts of common proxies */
 
@@ -159,7 +159,7 @@ static void set_start(struct subscriber *s, const struct http_request *request)
 	struct str last = http_header(request->head, STR("Last-Event-ID"));
 
 	if (!last.n)
-		last = reply_query(request->query, STR("after"));
+		last = page_query(request->query, STR("after"));
 	s->next = broker_newest(b) + 1;
 	s->lag_max = EVENTS_LAG_MAX;
 	if (!last.n)
@@ -178,7 +178,7 @@ void events_subscribe(struct events *e, struct http_exchange *x, const struct ht
 	if (e->stats.subscribers >= EVENTS_SUBSCRIBERS_MAX) {
 		e->stats.refused++;
 		http_reply_header(x, "Retry-After", STR("10"));
-		reply_error(x, 503, "too many browsers");
+		page_error(x, 503, "too many browsers");
 		return;
 	}
 	s = mem_zalloc(sizeof(*s));

@@ -12,8 +12,8 @@
 #include "base/units.h"
 #include "lib/loop/job.h"
 #include "lib/net/lookup.h"
+#include "lib/page/reply.h"
 #include "src/frontend/dashboard_private.h"
-#include "src/frontend/reply.h"
 
 #define RESOLVER_TIMEOUT (60 * NSEC_PER_SEC)
 
@@ -72,6 +72,6 @@ bool dashboard__admits(struct http_exchange *x, const struct http_request *reque
 	buf_add_lit(&text, "this dashboard does not answer for the host \"");
 	buf_add_shown(&text, host, 100);
 	buf_add_lit(&text, "\"; use its address or its own name, or start it with --allowed-host");
-	reply_error(x, 421, buf_cstr(&text));
+	page_error(x, 421, buf_cstr(&text));
 	return false;
 }

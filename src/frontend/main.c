@@ -8,13 +8,17 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
+#include <termios.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "lib/daemon/daemon.h"
 #include "lib/log/log.h"
 #include "lib/net/privilege.h"
+#include "lib/page/password.h"
 #include "src/frontend/dashboard.h"
+#include "src/frontend/users.h"
 
 #define DRAIN_LIMIT (5 * NSEC_PER_SEC) /* after it the process ends without draining */
 #define EXIT_START_FAILED 3
@@ -43,6 +47,53 @@ static int check(struct options *o)
 	return r < 0 ? 1 : 0;
 }
 
+/* A line of standard input without its end. A terminal does not show what is typed. */
+static bool read_password(char *password, int size)
+{
+	struct termios was, quiet;
+	bool terminal = tcgetattr(STDIN_FILENO, &was) == 0, got;
+
+	if (terminal) {
+		quiet = was;
+		quiet.c_lflag &= ~(tcflag_t)ECHO;
+		tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
+		fputs("Password: ", stderr);
+	}
+	got = fgets(password, size, stdin);
+	if (terminal) {
+		tcsetattr(STDIN_FILENO, TCSAFLUSH, &was);
+		fputs("\n", stderr);
+	}
+	if (got)
+		password[strcspn(password, "\n")] = '\0';
+	return got && *password;
+}
+
+/* --make-user: prints a line for the file of --users. */
+static int make_user(const char *text)
+{
+	_cleanup_(buf_free) struct buf line = { 0 }, why = { 0 };
+	char password[256], hash[PAGE_HASH_SIZE];
+	struct str rest = str_of(text), name;
+	struct users_list list;
+
+	str_cut(&rest, ':', &name);
+	if (!read_password(password, sizeof(password))) {
+		fputs("maglevd-frontend: there is no password on standard input\n", stderr);
+		return 1;
+	}
+	if (page_password_hash(password, hash) < 0)
+		return 1;
+	buf_printf(&line, "%.*s:%s:%.*s\n", (int)name.n, name.p, hash, (int)rest.n, rest.p);
+	if (users_parse((struct str){ line.p, line.n }, &list, &why) < 0) {
+		fprintf(stderr, "maglevd-frontend: --make-user: %s\n", buf_cstr(&why));
+		return 1;
+	}
+	users_list_free(&list);
+	fputs(buf_cstr(&line), stdout);
+	return 0;
+}
+
 static void on_drained(void *user)
 {
 	struct frontend *f = user;
@@ -63,15 +114,14 @@ static void on_hangup(void *user)
 	struct frontend *f = user;
 
 	daemon_reloading();
-	dashboard_reload_tls(f->dashboard);
+	dashboard_reload(f->dashboard);
 	daemon_ready("serving");
 }
 
 /* Basic authentication sends the password itself, so the connection has to protect it. */
 static void warn_if_open(const struct options *o, const struct endpoint *at)
 {
-	if (!*o->auth.user || !*o->auth.password || o->tls.certificate ||
-	    addr_is_loopback(&at->addr))
+	if (!options_have_users(o) || o->tls.certificate || addr_is_loopback(&at->addr))
 		return;
 	log_warn("admin-plaintext", LOG_S("addr", o->listen),
 		 LOG_S("reason", "the password for /admin/ is sent in the clear: see --tls-cert, "
@@ -88,7 +138,7 @@ static int start(struct frontend *f)
 		return r;
 	at = dashboard_endpoint(f->dashboard);
 	log_info("listening", LOG_S("for", "http"), LOG_S("addr", endpoint_format(&at, text)),
-		 LOG_B("admin", *f->options.auth.user && *f->options.auth.password));
+		 LOG_B("admin", options_have_users(&f->options)));
 	warn_if_open(&f->options, &at);
 	return 0;
 }
@@ -155,9 +205,11 @@ int main(int argc, char *argv[])
 
 	give_back_large_blocks();
 	options_parse(&f.options, argc, argv);
+	if (*f.options.make_user)
+		return make_user(f.options.make_user);
 	if (f.options.check)
 		return check(&f.options);
-	daemon_begin(f.options.log_level);
+	daemon_begin(&f.options.log);
 	f.loop = ev_default_loop(0);
 	r = serve(&f);
 	ev_loop_destroy(f.loop);

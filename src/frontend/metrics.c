@@ -5,10 +5,10 @@
  */
 #include "lib/metrics/metrics.h"
 #include "base/cleanup.h"
+#include "lib/page/login.h"
 #include "src/frontend/broker.h"
 #include "src/frontend/dashboard_private.h"
 #include "src/frontend/events.h"
-#include "src/frontend/login.h"
 #include "src/frontend/upstream.h"
 
 /*
@@ -171,12 +171,12 @@ static uint64_t sent(const struct dashboard *d)
 
 static uint64_t logins_failed(const struct dashboard *d)
 {
-	return d->login ? login_stats(d->login)->failures : 0;
+	return d->login ? page_login_stats(d->login)->failures : 0;
 }
 
 static uint64_t logins_refused(const struct dashboard *d)
 {
-	return d->login ? login_stats(d->login)->refused : 0;
+	return d->login ? page_login_stats(d->login)->refused : 0;
 }
 
 static uint64_t acts(const struct dashboard *d)

@@ -107,18 +107,27 @@ static const struct cli_option table[] = {
 	  .argument = "FILE",
 	  .help = "its key",
 	  .string = &values.grpc_files.key },
+	{ .name = "users",
+	  .kind = CLI_STRING,
+	  .env = "MAGLEV_FRONTEND_USERS",
+	  .fallback = "",
+	  .argument = "FILE",
+	  .help = "users of /admin/: lines name:hash:role, where role is admin or read-only",
+	  .string = &values.users },
+	{ .name = "make-user",
+	  .kind = CLI_STRING,
+	  .env = "MAGLEV_FRONTEND_MAKE_USER",
+	  .fallback = "",
+	  .argument = "NAME[:ROLE]",
+	  .help = "read a password from standard input, print a line for --users, and exit",
+	  .string = &values.make_user },
 	{ .name = "events-level",
 	  .kind = CLI_LEVEL,
 	  .env = "MAGLEV_FRONTEND_EVENTS_LEVEL",
 	  .fallback = "info",
 	  .help = "lines of the maglevds' logs that browsers get: this level and above",
 	  .level = &values.events_level },
-	{ .name = "log-level",
-	  .kind = CLI_LEVEL,
-	  .env = "MAGLEV_FRONTEND_LOG_LEVEL",
-	  .fallback = "info",
-	  .help = "debug, info, warn or error",
-	  .level = &values.log_level },
+	DAEMON_LOG_OPTIONS("MAGLEV_FRONTEND_", values.log),
 	{ .name = "check",
 	  .kind = CLI_BOOL,
 	  .env = "MAGLEV_FRONTEND_CHECK",
@@ -164,7 +173,7 @@ static void read_credentials(struct options *o)
 	const char *user = getenv("MAGLEV_FRONTEND_USER");
 	const char *password = getenv("MAGLEV_FRONTEND_PASSWORD");
 
-	o->auth = (struct auth){ user ? user : "", password ? password : "" };
+	o->auth = (struct page_credentials){ user ? user : "", password ? password : "" };
 	if (strchr(o->auth.user, ':'))
 		complain("MAGLEV_FRONTEND_USER cannot hold a colon");
 }
@@ -220,10 +229,19 @@ void options_parse(struct options *o, int argc, char *const argv[])
 	cli_parse_or_exit(&program, argc, argv);
 	check_tls(&values);
 	read_credentials(&values);
+	if (*values.make_user) {
+		*o = values;
+		return;
+	}
 	read_targets(&values);
 	read_proxies(&values);
 	read_hosts(&values);
 	*o = values;
+}
+
+bool options_have_users(const struct options *o)
+{
+	return *o->users || (*o->auth.user && *o->auth.password);
 }
 
 void options_free(struct options *o)

@@ -4,8 +4,9 @@
 
 #include "base/proxies.h"
 #include "lib/cli/cli.h"
+#include "lib/daemon/daemon.h"
+#include "lib/page/basic.h"
 #include "lib/tls/tls.h"
-#include "src/frontend/auth.h"
 #include "src/frontend/hosts.h"
 #include "src/frontend/targets.h"
 
@@ -23,10 +24,16 @@ struct options {
 	struct tls_files tls; /* of the HTTP server; no certificate: plaintext */
 	bool grpc_tls;
 	struct tls_files grpc_files;
-	enum log_level log_level, events_level;
-	struct auth auth; /* if either is empty, there is no /admin/ */
+	struct daemon_log log;
+	enum log_level events_level;
+	struct page_credentials auth; /* if either is empty, there is no /admin/ */
+	const char *users;	      /* file; empty: none */
+	const char *make_user;	      /* print a line of that file and exit; empty: no */
 	bool check;
 };
+
+/* Whether there is a /admin/. */
+bool options_have_users(const struct options *o);
 
 /* Fills *o. For --help, --version and errors prints a text and ends the process. */
 void options_parse(struct options *o, int argc, char *const argv[]);

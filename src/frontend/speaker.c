@@ -4,8 +4,9 @@
  *
  * An event has the whole item that changed, so the lists are read only at the start, with a new
  * stream and after a reload, which may have changed the names. The replay at the start of a stream
- * is skipped: the lists have it. News of the speaker itself are asked for, at the pace of that
- * query, and not taken from events, so that a speaker cannot fill the ring of all servers.
+ * counts as well: an item can have changed after the lists were answered. News of the speaker
+ * itself are asked for, at the pace of that query, and not taken from events, so that a speaker
+ * cannot fill the ring of all servers.
  */
 #include "base/cleanup.h"
 #include "src/frontend/members.h"
@@ -31,8 +32,6 @@ static void on_event(struct upstream *u, const ProtobufCMessage *message)
 {
 	const Maglev__SpeakerEvent *e = (const Maglev__SpeakerEvent *)message;
 
-	if (e->replay)
-		return;
 	switch (e->event_case) {
 	case MAGLEV__SPEAKER_EVENT__EVENT_SPEAKER:
 		upstream__want(u, UPSTREAM__LIVE);

@@ -21,6 +21,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "base/who.h"
 #include "lib/cli/cli.h"
 #include "lib/json/json.h"
 #include "src/frontend/upstream_private.h"
@@ -258,6 +259,23 @@ bool upstream_call(struct upstream *u, const struct grpc_method *method,
 			 &(struct grpc_client_events){
 				 .message = on_call_message, .done = on_call_done, .user = c });
 	return true;
+}
+
+/* The metadata is that of this call alone: other calls of the client are nobody's. */
+bool upstream_call_for(struct upstream *u, const struct upstream_user *by,
+		       const struct grpc_method *method, const ProtobufCMessage *request,
+		       int64_t timeout, const struct grpc_client_events *events)
+{
+	const struct grpc_metadata fields[] = { { WHO_METADATA, by->name },
+						{ WHO_METADATA_ADDRESS, by->address } };
+	bool begun;
+
+	if (!u->client)
+		return false;
+	grpc_client_set_metadata(u->client, fields, ARRAY_SIZE(fields));
+	begun = upstream_call(u, method, request, timeout, events);
+	grpc_client_set_metadata(u->client, NULL, 0);
+	return begun;
 }
 
 /* ---- the end of a connection ---- */

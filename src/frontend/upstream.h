@@ -88,6 +88,10 @@ void upstream_set_tls(struct upstream *u, struct tls_context *tls);
 const struct upstream_view *upstream_view(const struct upstream *u);
 const struct upstream_stats *upstream_stats(const struct upstream *u);
 
+struct upstream_user {
+	const char *name, *address;
+};
+
 /*
  * Makes a call on behalf of other code. Returns false if the server is not connected. Otherwise
  * done() is called exactly once: from the loop, also if the connection is lost (UNAVAILABLE), or
@@ -98,3 +102,7 @@ const struct upstream_stats *upstream_stats(const struct upstream *u);
 bool upstream_call(struct upstream *u, const struct grpc_method *method,
 		   const ProtobufCMessage *request, int64_t timeout,
 		   const struct grpc_client_events *events);
+/* The same for a user of the dashboard, who is named to the server with the address. */
+bool upstream_call_for(struct upstream *u, const struct upstream_user *by,
+		       const struct grpc_method *method, const ProtobufCMessage *request,
+		       int64_t timeout, const struct grpc_client_events *events);

@@ -12,10 +12,10 @@
 #include "base/units.h"
 #include "lib/cli/cli.h"
 #include "lib/json/json.h"
+#include "lib/page/reply.h"
 #include "src/frontend/broker.h"
 #include "src/frontend/dashboard_private.h"
 #include "src/frontend/events.h"
-#include "src/frontend/reply.h"
 #include "src/frontend/upstream.h"
 
 #define STATE_AGE_MAX NSEC_PER_SEC /* refreshed_at_ns changes without an event */
@@ -157,7 +157,7 @@ void dashboard__on_version(struct http_exchange *x, const struct http_request *r
 	buf_addc(&out, ',');
 	add_text(&out, "date", cli_version.date);
 	buf_add_lit(&out, "}\n");
-	reply_json(x, 200, (struct str){ out.p, out.n });
+	page_json(x, 200, (struct str){ out.p, out.n });
 }
 
 /* The short form of all. */
@@ -173,7 +173,7 @@ static void reply_set(struct http_exchange *x, const struct dashboard__set *set)
 		buf_addc(&out, '}');
 	}
 	buf_add_lit(&out, "]\n");
-	reply_json(x, 200, (struct str){ out.p, out.n });
+	page_json(x, 200, (struct str){ out.p, out.n });
 }
 
 void dashboard__on_maglevds(struct http_exchange *x, const struct http_request *request, void *user)
@@ -195,7 +195,7 @@ void dashboard__on_state(struct http_exchange *x, const struct http_request *req
 {
 	struct dashboard *d = user;
 
-	reply_blob(x, current(d, &d->state, NULL));
+	blob_reply(x, current(d, &d->state, NULL));
 }
 
 /* The one that a part of a path names; NULL, after the answer, if there is none. */
@@ -205,13 +205,13 @@ static struct upstream *find(const struct dashboard *d, struct http_exchange *x,
 	_cleanup_(buf_free) struct buf name = { 0 };
 	struct upstream *u = NULL;
 
-	if (reply_decode(part, &name) == 0)
+	if (page_decode(part, &name) == 0)
 		u = dashboard__find(set, (struct str){ name.p, name.n });
 	if (!u)
-		reply_error(x, 404,
-			    set == &d->speakers	 ? "there is no speaker of that name"
-			    : set == &d->routers ? "there is no router of that name"
-						 : "there is no server of that name");
+		page_error(x, 404,
+			   set == &d->speakers	? "there is no speaker of that name"
+			   : set == &d->routers ? "there is no router of that name"
+						: "there is no server of that name");
 	return u;
 }
 
@@ -226,7 +226,7 @@ static void reply_one(struct dashboard *d, struct http_exchange *x, struct str p
 		return;
 	while (set->items[i] != u)
 		i++;
-	reply_blob(x, current(d, &set->states[i], u));
+	blob_reply(x, current(d, &set->states[i], u));
 }
 
 static struct str after(struct str path, size_t prefix)
@@ -239,6 +239,17 @@ void dashboard__on_state_of(struct http_exchange *x, const struct http_request *
 	struct dashboard *d = user;
 
 	reply_one(d, x, after(request->path, sizeof("/view/api/state/") - 1), &d->servers);
+}
+
+/* The past of what the query names, of the server that the path names. */
+void dashboard__on_history(struct http_exchange *x, const struct http_request *request, void *user)
+{
+	struct dashboard *d = user;
+	struct upstream *u =
+		find(d, x, after(request->path, sizeof("/view/api/history/") - 1), &d->servers);
+
+	if (u)
+		dashboard__reply_history(d, x, u, request->query);
 }
 
 void dashboard__on_speaker(struct http_exchange *x, const struct http_request *request, void *user)
@@ -262,7 +273,7 @@ void dashboard__on_router(struct http_exchange *x, const struct http_request *re
 	str_cut(&rest, '/', &name);
 	str_cut(&rest, '/', &word);
 	if (!str_eq(word, STR("generations"))) {
-		reply_status(x, 404);
+		page_status(x, 404);
 		return;
 	}
 	u = find(d, x, name, &d->routers);
