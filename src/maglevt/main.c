@@ -11,8 +11,9 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "lib/config/files.h"
 #include "lib/regex/regex.h"
-#include "lib/yaml/yaml_file.h"
+#include "lib/tls/tls.h"
 #include "src/maglevt/report.h"
 #include "src/maglevt/screen.h"
 #include "wire/config_yaml.h"
@@ -26,18 +27,20 @@
 static int read_config(const char *path, const char *scheme, struct targets *targets)
 {
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
-	_cleanup_(buf_free) struct buf bytes = { 0 }, text = { 0 };
-	struct errs errors = { .arena = arena };
+	_cleanup_(config_files_freep) struct config_files *files = NULL;
+	_cleanup_(buf_free) struct buf text = { 0 };
+	struct errs errors = { .arena = arena }, warnings = { .arena = arena };
 	struct l4_doc doc;
-	int r = yaml_read_file(path, &bytes, &errors);
+	int r = config_files_open(path, &errors, &warnings, &files);
 
 	if (r == 0)
-		r = config_yaml_parse(bytes.p, bytes.n, CONFIG_LENIENT, arena, &doc, &errors);
+		r = config_yaml_load(config_files_sources(files), CONFIG_LENIENT, arena, &doc,
+				     &errors);
 	if (r == 0) {
 		targets_add(targets, &doc, scheme);
 		return 0;
 	}
-	errs_print(&errors, path, &text);
+	errs_print(&errors, config_shown_path(path), &text);
 	fputs(buf_cstr(&text), stderr);
 	return r;
 }
@@ -132,15 +135,30 @@ static enum status run_batch(struct tester *t)
 	return good ? STATUS_GOOD : STATUS_FAILED;
 }
 
+/* NULL in *ret: the system's store is used. */
+static int open_ca(const struct options *o, struct tls_context **ret)
+{
+	const struct tls_config config = { .role = TLS_CLIENT, .ca = o->ca };
+	struct tls_refusal why;
+
+	if (!o->ca)
+		return 0;
+	if (tls_context_new(&config, ret, &why) == 0)
+		return 0;
+	fprintf(stderr, "maglevt: --ca: %s\n", why.reason);
+	return -EINVAL;
+}
+
 static enum status run(const struct options *o)
 {
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
 	struct targets targets = { .arena = arena };
 	enum status status = STATUS_USAGE;
+	struct tls_context *tls = NULL;
 	struct tester *tester;
 
-	if (find_targets(o, &targets) == 0) {
-		tester = tester_new(ev_default_loop(0), o, &targets);
+	if (find_targets(o, &targets) == 0 && open_ca(o, &tls) == 0) {
+		tester = tester_new(ev_default_loop(0), o, &targets, tls);
 		if (o->batch) {
 			status = run_batch(tester);
 		} else if (screen_run(tester) == 0) {
@@ -150,6 +168,8 @@ static enum status run(const struct options *o)
 		}
 		tester_free(tester);
 	}
+	if (tls)
+		tls_context_free(tls);
 	targets_free(&targets);
 	return status;
 }

@@ -13,7 +13,6 @@
 #define CONFIG "/etc/maglev/maglev.yaml"
 /* The path of earlier versions, read if the first is absent. */
 #define CONFIG_OF_OLD "/etc/vpp-maglev/maglev.yaml"
-#define URI "/.well-known/ipng/healthz"
 
 static const char about[] =
 	"Tests the VIPs of maglevd's configuration from where it runs, as a client sees them: "
@@ -64,20 +63,21 @@ static const struct cli_option table[] = {
 	  .kind = CLI_CHOICE,
 	  .choices = schemes,
 	  .env = "MAGLEVT_SCHEME",
-	  .help = "http, https or tcp for all; default: https on 443 and 8443, http on 80 "
-		  "and 8080, else a TCP connection",
+	  .help = "http, https or tcp for all; default: that of the check; without one https on "
+		  "443 and 8443, http on 80 and 8080, else a TCP connection",
 	  .string = &values.scheme },
 	{ .name = "host",
 	  .kind = CLI_STRING,
 	  .env = "MAGLEVT_HOST",
 	  .argument = "NAME",
-	  .help = "Host header, and the name in the certificate; default: the address",
+	  .help = "Host header, and the name in the certificate; default: those of the check, "
+		  "or the address",
 	  .string = &values.host },
 	{ .name = "uri",
 	  .kind = CLI_STRING,
 	  .env = "MAGLEVT_URI",
 	  .argument = "PATH",
-	  .help = "what to ask for; default " URI,
+	  .help = "what to ask for; default: the path of the check, or " URI_DEFAULT,
 	  .string = &values.uri },
 	{ .name = "path",
 	  .kind = CLI_STRING,
@@ -92,6 +92,12 @@ static const struct cli_option table[] = {
 	  .argument = "NAME",
 	  .help = "of the answer: its values are counted",
 	  .string = &values.header },
+	{ .name = "ca",
+	  .kind = CLI_STRING,
+	  .env = "MAGLEVT_CA",
+	  .argument = "FILE",
+	  .help = "who may sign certificates; default: the system's store",
+	  .string = &values.ca },
 	{ .name = "insecure",
 	  .kind = CLI_BOOL,
 	  .env = "MAGLEVT_INSECURE",
@@ -186,7 +192,9 @@ static enum cli_verdict check(struct options *o, struct buf *out)
 				"than 0");
 	if (o->max_p99 < 0)
 		return complain(out, "--max-p99 cannot be less than 0");
-	if (o->uri[0] != '/')
+	if (o->ca && o->insecure)
+		return complain(out, "--ca and --insecure exclude each other");
+	if (o->uri && o->uri[0] != '/')
 		return complain(out, "--uri begins with a /");
 	return CLI_OK;
 }
@@ -213,6 +221,7 @@ static void drop_empty_texts(struct options *o)
 	drop_empty(&o->uri);
 	drop_empty(&o->filter);
 	drop_empty(&o->header);
+	drop_empty(&o->ca);
 }
 
 /*
@@ -233,8 +242,6 @@ enum cli_verdict options_parse(struct options *o, int argc, char *const argv[], 
 		return v;
 	*o = values;
 	drop_empty_texts(o);
-	if (!o->uri)
-		o->uri = URI;
 	v = check(o, out);
 	if (v == CLI_OK)
 		default_config(o);

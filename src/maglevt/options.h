@@ -14,12 +14,16 @@ enum status {
 	STATUS_USAGE = 2,  /* flags, files, or nothing to test */
 };
 
+#define URI_DEFAULT "/.well-known/ipng/healthz"
+
 struct options {
 	struct cli_list configs;
 	int64_t interval, timeout, window, duration; /* ns */
 	const char *scheme;			     /* NULL: chosen by port */
-	const char *host;			     /* NULL: the address of the VIP */
-	const char *uri, *header;
+	const char *host;			     /* NULL: that of the check, or the VIP */
+	const char *uri;			     /* NULL: that of the check, or URI_DEFAULT */
+	const char *header;
+	const char *ca; /* file; NULL: the system's */
 	bool insecure, keepalive, dns, batch, json;
 	const char *filter; /* NULL: test all VIPs */
 	double min_success; /* 0 to 1 */

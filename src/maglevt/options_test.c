@@ -43,7 +43,7 @@ static void without_flags_all_have_their_defaults(void **state)
 	assert_int_equal(o.configs.n, 1);
 	assert_int_equal(o.interval, 100 * NSEC_PER_MSEC);
 	assert_int_equal(o.timeout, 2 * NSEC_PER_SEC);
-	assert_string_equal(o.uri, "/.well-known/ipng/healthz");
+	assert_null(o.uri);
 	assert_string_equal(o.header, "X-IPng-Frontend");
 	assert_false(o.insecure || o.keepalive || o.batch || o.json || o.dns);
 	assert_null(o.scheme);
@@ -96,6 +96,9 @@ static void flags_that_make_no_sense_are_refused(void **state)
 	check_refused("--duration=-1s", "more than 0");
 	check_refused("--scheme=ftp", "\"ftp\" is not http, https or tcp");
 	check_refused("--uri=x", "begins with a /");
+	setenv("MAGLEVT_CA", "x", 1);
+	check_refused("--insecure", "exclude each other");
+	unsetenv("MAGLEVT_CA");
 	check_refused("word", "unexpected argument");
 }
 

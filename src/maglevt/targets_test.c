@@ -100,6 +100,68 @@ static void mistakes_elsewhere_in_the_file_do_not_matter(void **state)
 	check("a http://192.0.2.1:80");
 }
 
+#define CHECKED(check)                                                                             \
+	"maglev:\n  healthchecks:\n    other: { type: http, port: 9 }\n    c: { " check " }\n"     \
+	"  backends: { b: { healthcheck: other }, a: { healthcheck: c }, s: {} }\n"                \
+	"  frontends:\n    f:\n      address: 192.0.2.1\n      protocol: tcp\n      port: 8000\n"  \
+	"      pools: [{ name: p, backends: { s: {}, b: {}, missing: {} } },\n"                    \
+	"              { name: q, backends: { a: {} } }]\n"
+
+/* That of the first backend that has a check of the port of the VIP. */
+static void a_check_says_what_to_ask(void **state)
+{
+	const struct target *f;
+
+	add(CHECKED("type: https, port: 8000, params: { path: /up, host: www.example.net,\n"
+		    "server-name: sni.example.net, response-code: '200-204, 401' }"),
+	    NULL);
+	check("f https://192.0.2.1:8000");
+	f = &t.items[0];
+	assert_string_equal(f->path, "/up");
+	assert_string_equal(f->host, "www.example.net");
+	assert_string_equal(f->server_name, "sni.example.net");
+	assert_int_equal(f->n_codes, 2);
+	assert_int_equal(f->codes[0].first, 200);
+	assert_int_equal(f->codes[0].last, 204);
+	assert_int_equal(f->codes[1].first, 401);
+}
+
+static void what_a_check_does_not_say_is_not_known(void **state)
+{
+	add(CHECKED("type: http, port: 8000"), NULL);
+	check("f http://192.0.2.1:8000");
+	assert_string_equal(t.items[0].path, "/");
+	assert_null(t.items[0].host);
+	assert_null(t.items[0].server_name);
+	assert_null(t.items[0].codes);
+}
+
+static void a_scheme_that_is_asked_for_goes_before_the_check(void **state)
+{
+	add(CHECKED("type: http, port: 8000, params: { path: /up }"), "https");
+	check("f https://192.0.2.1:8000");
+	assert_string_equal(t.items[0].path, "/up");
+}
+
+static void a_check_of_another_port_or_kind_says_nothing(void **state)
+{
+	add(CHECKED("type: http, port: 8001, params: { path: /up }"), NULL);
+	check("f tcp://192.0.2.1:8000");
+	assert_null(t.items[0].path);
+	targets_free(&t);
+	t = (struct targets){ .arena = t.arena };
+	add(CHECKED("type: tcp, port: 8000"), NULL);
+	check("f tcp://192.0.2.1:8000");
+}
+
+static void codes_with_a_mistake_are_none(void **state)
+{
+	add(CHECKED("type: http, port: 8000, params: { path: up, response-code: '200,x' }"), NULL);
+	assert_null(t.items[0].codes);
+	assert_int_equal(t.items[0].n_codes, 0);
+	assert_string_equal(t.items[0].path, "/");
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, start, stop)
 
 int main(void)
@@ -110,6 +172,11 @@ int main(void)
 		CASE(the_same_vip_in_two_files_is_one),
 		CASE(what_cannot_be_asked_over_tcp_is_left_out),
 		CASE(mistakes_elsewhere_in_the_file_do_not_matter),
+		CASE(a_check_says_what_to_ask),
+		CASE(what_a_check_does_not_say_is_not_known),
+		CASE(a_scheme_that_is_asked_for_goes_before_the_check),
+		CASE(a_check_of_another_port_or_kind_says_nothing),
+		CASE(codes_with_a_mistake_are_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/random.h"
@@ -20,7 +21,10 @@
 #define SPIKE_LEAST (5 * NSEC_PER_MSEC) /* more than usual */
 #define SPIKE_SAMPLES 100		/* needed to know what is usual */
 
-/* Redirects are not followed. They count as good, because they prove that a backend answers. */
+/*
+ * Where no check says otherwise. Redirects are not followed. They count as good, because they prove
+ * that a backend answers.
+ */
 static const struct probe_code_range good_codes[] = { { 200, 399 } };
 
 const char *trouble_name(enum trouble_kind k)
@@ -194,23 +198,39 @@ static void on_due(struct ev_loop *loop, ev_timer *w, int revents)
 	probe_start(v->probe);
 }
 
-static struct probe_spec spec_of(const struct options *o, const struct target *t)
+/* Both structs are a range of codes, one of core and one of lib, which do not know each other. */
+static const struct probe_code_range *codes_of(const struct tester *t, const struct target *to)
 {
+	struct probe_code_range *codes =
+		arena_array_of(t->arena, to->n_codes, struct probe_code_range);
+
+	for (size_t i = 0; i < to->n_codes; i++)
+		codes[i] = (struct probe_code_range){ to->codes[i].first, to->codes[i].last };
+	return to->n_codes ? codes : good_codes;
+}
+
+/* Flags go before what the check says. A host that is given is the name in the certificate, too. */
+static struct probe_spec spec_of(const struct tester *tester, const struct target *t)
+{
+	const struct options *o = tester->options;
 	static const enum probe_kind kinds[] = {
 		[SCHEME_HTTP] = PROBE_HTTP, [SCHEME_HTTPS] = PROBE_HTTPS, [SCHEME_TCP] = PROBE_TCP
 	};
 	static char user_agent[64];
+	const char *path = o->uri ?: t->path ?: URI_DEFAULT;
 
 	snprintf(user_agent, sizeof(user_agent), "maglevt/%s", cli_version.version);
 	return (struct probe_spec){ .kind = kinds[t->scheme],
 				    .target = t->at,
 				    .timeout = o->timeout,
 				    .keep_alive = o->keepalive,
-				    .path = o->uri,
-				    .host = o->host,
+				    .path = t->scheme == SCHEME_TCP ? NULL : path,
+				    .host = o->host ?: t->host,
+				    .server_name = o->host ? NULL : t->server_name,
+				    .tls = tester->tls,
 				    .user_agent = user_agent,
-				    .codes = good_codes,
-				    .n_codes = ARRAY_SIZE(good_codes),
+				    .codes = codes_of(tester, t),
+				    .n_codes = t->n_codes ? t->n_codes : ARRAY_SIZE(good_codes),
 				    .header = o->header,
 				    .insecure_skip_verify = o->insecure };
 }
@@ -240,13 +260,15 @@ static void start(struct vip *v, int64_t now)
 }
 
 struct tester *tester_new(struct ev_loop *loop, const struct options *o,
-			  const struct targets *targets)
+			  const struct targets *targets, struct tls_context *tls)
 {
 	struct tester *t = mem_zalloc(sizeof(*t));
 	int64_t now = loop_monotonic();
 
 	t->loop = loop;
 	t->options = o;
+	t->tls = tls;
+	t->arena = arena_new();
 	t->env = probe_env_new(loop, NULL);
 	t->n = targets->n;
 	t->vips = mem_zalloc((t->n + 1) * sizeof(*t->vips));
@@ -254,7 +276,7 @@ struct tester *tester_new(struct ev_loop *loop, const struct options *o,
 		t->random = (uint64_t)now;
 	for (size_t i = 0; i < t->n; i++) {
 		struct vip *v = &t->vips[i];
-		struct probe_spec spec = spec_of(o, &targets->items[i]);
+		struct probe_spec spec = spec_of(t, &targets->items[i]);
 
 		v->tester = t;
 		v->target = &targets->items[i];
@@ -273,6 +295,7 @@ void tester_free(struct tester *t)
 		probe_free(t->vips[i].probe);
 	}
 	probe_env_free(t->env);
+	arena_free(t->arena);
 	free(t->vips);
 	free(t);
 }

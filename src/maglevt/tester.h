@@ -16,7 +16,7 @@
 
 enum trouble_kind {
 	TROUBLE_TIMEOUT,
-	TROUBLE_HTTP, /* not an HTTP answer, or a status other than 200 to 399 */
+	TROUBLE_HTTP, /* not an HTTP answer, or another status than is expected */
 	TROUBLE_NET,
 	TROUBLE_SPIKE, /* the request passed, but took far longer than usual */
 	TROUBLE_KINDS,
@@ -25,6 +25,7 @@ enum trouble_kind {
 struct vip;
 struct probe;
 struct probe_env;
+struct tls_context;
 
 struct trouble {
 	const struct vip *vip;
@@ -55,6 +56,8 @@ struct tester {
 	struct ev_loop *loop;
 	const struct options *options;
 	struct probe_env *env;
+	struct tls_context *tls; /* of --ca; NULL: the system's store; borrowed */
+	struct arena *arena;	 /* of the codes of the requests */
 	struct vip *vips;
 	size_t n;
 	uint64_t random;
@@ -66,8 +69,12 @@ struct tester {
 
 const char *trouble_name(enum trouble_kind k);
 
-/* Starts testing on the loop; targets and options must outlive it. */
-struct tester *tester_new(struct ev_loop *loop, const struct options *o, const struct targets *t);
+/*
+ * Starts testing on the loop; targets, options and tls must outlive it. tls verifies certificates;
+ * NULL: the system's store does.
+ */
+struct tester *tester_new(struct ev_loop *loop, const struct options *o, const struct targets *t,
+			  struct tls_context *tls);
 void tester_free(struct tester *t);
 /* Pauses or continues. Requests in flight are cancelled and do not count. */
 void tester_pause(struct tester *t, bool paused);
